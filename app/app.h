@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// app: the commands of tapline. Each takes its own name as argv[0] and returns the exit status: 0 ok, 1 the work failed,
+// 2 the call was wrong.
+
+#define TL_EXIT_OK 0
+#define TL_EXIT_FAILED 1
+#define TL_EXIT_USAGE 2
+
+int tl_cmd_run(int argc, char **argv);
+int tl_cmd_capture(int argc, char **argv);
+int tl_cmd_client(int argc, char **argv);
+int tl_cmd_status(int argc, char **argv);

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Builds an appliance from its configuration and takes it down.
+
+#include "appliance_priv.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_random.h>
+
+#include <tl_eal.h>
+
+static int start_eal(struct tl_appliance *a, struct tl_err *err)
+{
+	const struct tl_config_eal *cfg = &a->config->eal;
+	int rc = tl_eal_init(&(struct tl_eal_cfg){.huge = cfg->huge,
+				     .memory_mb = cfg->memory_mb,
+				     .main_lcore = cfg->main_lcore,
+				     .lcores = a->plan.cpus,
+				     .n_lcores = a->plan.n_lcores,
+				     .pci = a->plan.pci,
+				     .n_pci = a->plan.n_pci},
+		err);
+
+	a->eal_started = rc == 0;
+	if (rc != 0)
+		return tl_fail_at(err, rc, "%s: $.eal", a->config->file);
+	a->clock = tl_clock_create();
+	return a->clock != NULL ? 0 : tl_fail(err, -ENODEV, "this CPU's time stamp counter does not run");
+}
+
+static int open_ports(struct tl_appliance *a, struct tl_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < a->config->n_ports && rc == 0; i++) {
+		const struct tl_config_port *cfg = &a->config->ports[i];
+		struct tl_port_cfg port = {.name = cfg->name,
+			.spec = a->plan.specs[i],
+			.rx_queues = (uint16_t)cfg->rx_queues,
+			.tx_queues = a->plan.has_echo[i] ? 1 : 0,
+			.mtu = (uint16_t)cfg->mtu,
+			.promisc = cfg->promisc,
+			.take = cfg->take,
+			.clock = a->clock,
+			.socket_id = SOCKET_ID_ANY};
+		rc = tl_port_open(&port, &a->ports[i], err);
+	}
+	return rc;
+}
+
+static struct tl_echo_cfg echo_cfg(const struct tl_config_echo *e)
+{
+	static const enum tl_echo_kind kinds[] = {[TL_ECHO_MCAST_TO_TCP] = TL_ECHO_KIND_MCAST_TO_TCP,
+		[TL_ECHO_TCP] = TL_ECHO_KIND_TCP,
+		[TL_ECHO_UDP] = TL_ECHO_KIND_UDP};
+
+	return (struct tl_echo_cfg){.name = e->name,
+		.kind = kinds[e->mode],
+		.group_be = e->group_be,
+		.source_be = e->source_be,
+		.udp_port_be = e->udp_port_be,
+		.connect_ip_be = e->connect_ip_be,
+		.connect_port_be = e->connect_port_be,
+		.listen_port_be = e->listen_port_be,
+		.send_buffer_bytes = e->send_buffer_bytes,
+		.on_full = e->on_full == TL_WINDOW_FULL_RESET ? TL_ECHO_FULL_RESET : TL_ECHO_FULL_DROP,
+		.max_connections = e->max_connections};
+}
+
+// The host of one port: every echo that is configured on it.
+static int make_host(struct tl_appliance *a, uint32_t port, struct tl_err *err)
+{
+	const struct tl_config_port *cfg = &a->config->ports[port];
+	struct tl_echo_cfg echoes[TL_CONFIG_ECHOES_MAX];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < a->config->n_echoes; i++) {
+		if (a->config->echoes[i].port != port)
+			continue;
+		a->echo_index[i] = n;
+		echoes[n++] = echo_cfg(&a->config->echoes[i]);
+	}
+	struct tl_echo_host_cfg host = {.net = {.name = cfg->name,
+						.tx = tl_port_txq(a->ports[port], 0),
+						.pool = tl_port_pool(a->ports[port]),
+						.ip_be = cfg->ip_be,
+						.mask_be = cfg->mask_be,
+						.gateway_be = cfg->gateway_be,
+						.mtu = (uint16_t)cfg->mtu,
+						.socket_id = tl_port_config(a->ports[port])->socket_id,
+						.seed = rte_rand()},
+		.echoes = echoes,
+		.n_echoes = n,
+		.port = a->ports[port],
+		.clock = a->clock};
+	memcpy(host.net.mac, tl_port_mac(a->ports[port]), sizeof(host.net.mac));
+	return tl_echo_host_create(&host, &a->hosts[port], err);
+}
+
+static int make_hosts(struct tl_appliance *a, struct tl_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < a->config->n_ports && rc == 0; i++)
+		if (a->plan.has_echo[i])
+			rc = make_host(a, i, err);
+	return rc;
+}
+
+static int make_captures(struct tl_appliance *a, struct tl_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < a->config->n_captures && rc == 0; i++) {
+		const struct tl_config_capture *cfg = &a->config->captures[i];
+		char name[12];
+		snprintf(name, sizeof(name), "capture%u", i);
+		struct tl_capture_cfg capture = {.name = name,
+			.path = cfg->path,
+			.filter = cfg->filter,
+			.snaplen = cfg->snaplen,
+			.dir = {[TL_DIR_RX] = cfg->direction != TL_CONFIG_TX, [TL_DIR_TX] = cfg->direction != TL_CONFIG_RX},
+			.rotate_bytes = cfg->rotate_bytes,
+			.buffer_bytes = cfg->buffer_bytes,
+			.io = cfg->io == TL_CONFIG_IO_PWRITE ? TL_WRITER_IO_PWRITE : TL_WRITER_IO_URING,
+			.count = cfg->count,
+			.port = a->ports[cfg->port],
+			.clock = a->clock};
+		rc = tl_capture_create(&capture, &a->captures[i], err);
+	}
+	return rc;
+}
+
+// The roles on one RX queue, in the order of their urgency: echo, then recordings.
+static int make_lcore(struct tl_appliance *a, uint32_t port, uint16_t queue, struct tl_err *err)
+{
+	struct tl_service services[TL_CONFIG_CAPTURES_MAX + 1];
+	uint32_t n = 0;
+
+	if (a->hosts[port] != NULL)
+		tl_echo_host_service(a->hosts[port], &services[n++]);
+	for (uint32_t i = 0; i < a->config->n_captures; i++)
+		if (a->config->captures[i].port == port)
+			tl_capture_service(a->captures[i], queue, &services[n++]);
+	uint32_t entry = a->plan.first[port] + queue;
+	struct tl_lcore_cfg cfg = {.lcore_id = entry + 1,
+		.rxq = tl_port_rxq(a->ports[port], queue),
+		.txq = queue == 0 && a->plan.has_echo[port] ? tl_port_txq(a->ports[port], 0) : NULL,
+		.clock = a->clock,
+		.services = services,
+		.n_services = n,
+		.adaptive = a->plan.adaptive[port]};
+	return tl_lcore_create(&cfg, &a->lcores[entry], err);
+}
+
+static int make_lcores(struct tl_appliance *a, struct tl_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t p = 0; p < a->config->n_ports; p++)
+		for (uint16_t q = 0; q < a->config->ports[p].rx_queues && rc == 0; q++)
+			rc = make_lcore(a, p, q, err);
+	return rc;
+}
+
+static void list_metrics(struct tl_appliance *a)
+{
+	static const char *const modes[] = {
+		[TL_ECHO_MCAST_TO_TCP] = "mcast_to_tcp", [TL_ECHO_TCP] = "tcp", [TL_ECHO_UDP] = "udp"};
+	struct tl_metrics *m = &a->metrics;
+
+	*m = (struct tl_metrics){.clock = a->clock,
+		.n_ports = a->config->n_ports,
+		.n_captures = a->config->n_captures,
+		.n_echoes = a->config->n_echoes,
+		.start_ns = tl_clock_mono_ns(a->clock, rte_rdtsc())};
+	for (uint32_t i = 0; i < m->n_ports; i++) {
+		m->ports[i] = a->ports[i];
+		m->hosts[i] = a->hosts[i];
+	}
+	for (uint32_t i = 0; i < m->n_captures; i++) {
+		m->captures[i] = a->captures[i];
+		m->capture_ports[i] = a->config->captures[i].port_name;
+	}
+	for (uint32_t i = 0; i < m->n_echoes; i++) {
+		const struct tl_config_echo *e = &a->config->echoes[i];
+		m->echoes[i] = (struct tl_metrics_echo){
+			.name = e->name, .mode = modes[e->mode], .host = a->hosts[e->port], .index = a->echo_index[i]};
+	}
+}
+
+static char *answer(void *appliance, const char *command)
+{
+	struct tl_appliance *a = appliance;
+
+	if (strcmp(command, "status") != 0)
+		return NULL;
+	tl_metrics_snapshot(&a->metrics, false, &a->snapshot);
+	json_t *json = tl_report_json(&a->snapshot);
+	char *text = json_dumps(json, JSON_INDENT(2));
+	json_decref(json);
+	return text;
+}
+
+int tl_appliance_create(const struct tl_config *config, const struct tl_appliance_opts *opts,
+	struct tl_appliance **out, struct tl_err *err)
+{
+	struct tl_appliance *a = calloc(1, sizeof(*a));
+
+	if (a == NULL)
+		return tl_fail(err, -ENOMEM, "out of memory");
+	a->config = config;
+	a->opts = *opts;
+	int rc = tl_plan_make(config, &a->plan, err);
+	// The socket before the rest: a second appliance of the same configuration must not touch the first one's files.
+	if (rc == 0 && config->control.socket != NULL)
+		rc = tl_ctl_open(config->control.socket, answer, a, &a->ctl, err);
+	if (rc == 0)
+		rc = start_eal(a, err);
+	if (rc == 0)
+		rc = open_ports(a, err);
+	if (rc == 0)
+		rc = make_hosts(a, err);
+	if (rc == 0)
+		rc = make_captures(a, err);
+	if (rc == 0)
+		rc = make_lcores(a, err);
+	if (rc != 0) {
+		tl_appliance_destroy(a);
+		return rc;
+	}
+	list_metrics(a);
+	*out = a;
+	return 0;
+}
+
+void tl_appliance_destroy(struct tl_appliance *a)
+{
+	if (a == NULL)
+		return;
+	tl_ctl_close(a->ctl);
+	for (uint32_t i = 0; i < a->plan.n_lcores; i++)
+		tl_lcore_destroy(a->lcores[i]);
+	for (uint32_t i = 0; i < a->config->n_captures; i++)
+		tl_capture_destroy(a->captures[i]);
+	for (uint32_t i = 0; i < a->config->n_ports; i++) {
+		tl_echo_host_destroy(a->hosts[i]);
+		tl_port_close(a->ports[i]);
+	}
+	tl_clock_destroy(a->clock);
+	if (a->eal_started)
+		tl_eal_fini();
+	free(a);
+}
+
+void tl_appliance_block_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}

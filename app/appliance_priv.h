@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// The parts of an appliance, shared by its construction and its run.
+
+#include <tl_capture.h>
+#include <tl_clock.h>
+#include <tl_config.h>
+#include <tl_ctl.h>
+#include <tl_echo.h>
+#include <tl_err.h>
+#include <tl_lcore.h>
+#include <tl_metrics.h>
+#include <tl_port.h>
+
+#include "appliance.h"
+#include "plan.h"
+
+struct tl_appliance {
+	const struct tl_config *config;
+	struct tl_appliance_opts opts;
+	struct tl_plan plan;
+	bool eal_started;
+	struct tl_clock *clock;
+	struct tl_port *ports[TL_CONFIG_PORTS_MAX];
+	struct tl_echo_host *hosts[TL_CONFIG_PORTS_MAX]; // NULL: no echo on this port
+	uint32_t echo_index[TL_CONFIG_ECHOES_MAX];       // of a configured echo within its port's host
+	struct tl_capture *captures[TL_CONFIG_CAPTURES_MAX];
+	struct tl_lcore *lcores[TL_PLAN_LCORES_MAX];
+	uint32_t n_running; // the first so many lcores have been started
+	struct tl_ctl *ctl;
+	struct tl_metrics metrics;
+	struct tl_snapshot snapshot; // the latest
+};

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The life of an appliance: start, watch, end in order.
+
+#include "appliance_priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <tl_log.h>
+
+#define WATCH_MS 20              // how often main looks for the end of the input
+#define CLOSE_NS (2 * TL_NS_PER_S) // how long connections may take to close in order
+#define SAMPLE_NS TL_NS_PER_S
+
+static uint64_t now_ns(const struct tl_appliance *a)
+{
+	return tl_clock_mono_ns(a->clock, rte_rdtsc());
+}
+
+static int start(struct tl_appliance *a, struct tl_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < a->config->n_captures && rc == 0; i++)
+		rc = tl_capture_start(a->captures[i], err);
+	for (uint32_t i = 0; i < a->config->n_ports && rc == 0; i++) {
+		rc = tl_port_start(a->ports[i], err);
+		if (rc == 0 && a->hosts[i] != NULL)
+			rc = tl_echo_host_start(a->hosts[i], err);
+		if (rc == 0 && a->opts.probe)
+			tl_port_print_probe(a->ports[i]);
+	}
+	while (rc == 0 && a->n_running < a->plan.n_lcores) {
+		rc = tl_lcore_start(a->lcores[a->n_running], err);
+		a->n_running += rc == 0;
+	}
+	return rc;
+}
+
+static bool all_captures_finished(const struct tl_appliance *a)
+{
+	for (uint32_t i = 0; i < a->config->n_captures; i++)
+		if (!tl_capture_finished(a->captures[i]))
+			return false;
+	return a->config->n_captures != 0;
+}
+
+static bool all_ports_ended(const struct tl_appliance *a)
+{
+	for (uint32_t i = 0; i < a->config->n_ports; i++)
+		if (!tl_port_ended(a->ports[i], NULL))
+			return false;
+	return true;
+}
+
+// Once a second: steer the clock, read the counters that must not overflow, tell the user.
+static void sample(struct tl_appliance *a)
+{
+	uint64_t rx = 0, tx = 0, written = 0, dropped = 0, echoed = 0;
+	struct tl_snapshot *s = &a->snapshot;
+
+	tl_clock_discipline(a->clock);
+	tl_metrics_snapshot(&a->metrics, false, s);
+	for (uint32_t i = 0; i < s->n_ports; i++) {
+		rx += s->ports[i].rx_pkts;
+		tx += s->ports[i].tx_pkts;
+		dropped += s->ports[i].drop_nic_pkts + s->ports[i].drop_nombuf_pkts + s->ports[i].drop_error_pkts;
+	}
+	for (uint32_t i = 0; i < s->n_captures; i++)
+		for (int dir = 0; dir < TL_DIRS; dir++) {
+			written += s->captures[i].flow[dir].written_pkts;
+			dropped += s->captures[i].flow[dir].drop_ring_pkts + s->captures[i].flow[dir].drop_disk_pkts;
+		}
+	for (uint32_t i = 0; i < s->n_echoes; i++)
+		echoed += s->echoes[i].echoed_msgs;
+	if (a->opts.progress)
+		tl_info("%4" PRIu64 " s  received %" PRIu64 "  sent %" PRIu64 "  echoed %" PRIu64 "  recorded %" PRIu64
+			"  dropped %" PRIu64,
+			s->uptime_ns / TL_NS_PER_S, rx, tx, echoed, written, dropped);
+}
+
+// Until a signal, the duration, or the end of the input.
+static void watch(struct tl_appliance *a, int signal_fd)
+{
+	struct pollfd fds[2] = {
+		{.fd = signal_fd, .events = POLLIN}, {.fd = a->ctl != NULL ? tl_ctl_fd(a->ctl) : -1, .events = POLLIN}};
+	uint64_t begin_ns = now_ns(a);
+	uint64_t next_sample_ns = begin_ns + SAMPLE_NS;
+
+	for (;;) {
+		(void)poll(fds, 2, WATCH_MS);
+		uint64_t now = now_ns(a);
+		if ((fds[0].revents & POLLIN) != 0)
+			return;
+		if ((fds[1].revents & POLLIN) != 0)
+			tl_ctl_serve(a->ctl);
+		if (a->opts.duration_ns != 0 && now - begin_ns >= a->opts.duration_ns)
+			return;
+		if (a->opts.end_with_input && (all_ports_ended(a) || all_captures_finished(a)))
+			return;
+		if (now >= next_sample_ns) {
+			sample(a);
+			next_sample_ns += SAMPLE_NS;
+		}
+	}
+}
+
+static void request_all(struct tl_appliance *a, enum tl_lcore_phase phase)
+{
+	for (uint32_t i = 0; i < a->n_running; i++)
+		tl_lcore_request(a->lcores[i], phase);
+}
+
+// Connections close in order, bounded in time.
+static void close_services(struct tl_appliance *a)
+{
+	uint64_t deadline_ns = now_ns(a) + CLOSE_NS;
+	bool closed;
+
+	request_all(a, TL_LCORE_CLOSE);
+	do {
+		closed = true;
+		for (uint32_t i = 0; i < a->n_running; i++)
+			closed &= tl_lcore_closed(a->lcores[i]);
+		if (!closed)
+			(void)poll(NULL, 0, 1);
+	} while (!closed && now_ns(a) < deadline_ns);
+	if (!closed)
+		tl_warn("some connections did not close within %" PRIu64 " s: their peers do not answer",
+			CLOSE_NS / TL_NS_PER_S);
+}
+
+// Echoes first, then nothing new comes in, then what is queued is recorded, then the files are closed.
+static int end(struct tl_appliance *a, struct tl_err *err)
+{
+	struct tl_err later;
+	int result = 0;
+
+	if (a->opts.expire)
+		for (uint32_t i = 0; i < a->config->n_captures; i++)
+			tl_capture_expire(a->captures[i]);
+	close_services(a);
+	for (uint32_t i = 0; i < a->config->n_ports; i++)
+		tl_port_quiesce(a->ports[i]);
+	request_all(a, TL_LCORE_DRAIN);
+	for (uint32_t i = 0; i < a->n_running; i++)
+		tl_lcore_wait(a->lcores[i]);
+	tl_metrics_snapshot(&a->metrics, false, &a->snapshot);
+	for (uint32_t i = 0; i < a->config->n_captures; i++) {
+		const struct tl_report_port *port = &a->snapshot.ports[a->config->captures[i].port];
+		tl_capture_set_port_drops(
+			a->captures[i], port->drop_nic_pkts + port->drop_nombuf_pkts + port->drop_error_pkts);
+		int rc = tl_capture_stop(a->captures[i], result == 0 ? err : &later);
+		result = result != 0 ? result : rc;
+	}
+	for (uint32_t i = 0; i < a->config->n_ports; i++) {
+		later.text[0] = '\0';
+		if (tl_port_ended(a->ports[i], &later) && later.text[0] != '\0' && result == 0)
+			result = tl_fail(err, -EIO, "%s", later.text);
+	}
+	return result;
+}
+
+int tl_appliance_run(struct tl_appliance *a, struct tl_snapshot *out, struct tl_err *err)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	int signal_fd = signalfd(-1, &set, SFD_CLOEXEC);
+	if (signal_fd < 0)
+		return tl_fail(err, -errno, "cannot listen for signals");
+	int rc = start(a, err);
+	if (rc == 0)
+		watch(a, signal_fd);
+	struct tl_err end_err;
+	int end_rc = end(a, &end_err);
+	if (rc == 0 && end_rc != 0)
+		rc = tl_fail(err, end_rc, "%s", end_err.text);
+	close(signal_fd);
+	tl_metrics_snapshot(&a->metrics, true, out);
+	return rc;
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tapline run: the appliance that a configuration describes.
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tl_config.h>
+#include <tl_err.h>
+#include <tl_log.h>
+#include <tl_units.h>
+
+#include "app.h"
+#include "appliance.h"
+#include "finish.h"
+#include "plan.h"
+
+static const char help[] =
+	"usage: tapline run CONFIG.json [--json] [--duration S] [--fail-on-loss]\n"
+	"       tapline run --check CONFIG.json\n"
+	"\n"
+	"Runs the echoes and recordings of CONFIG.json until SIGINT or SIGTERM, then drains, closes the files and prints\n"
+	"the latency table and the loss ledger.\n"
+	"\n"
+	"      --check         only say whether the configuration is right\n"
+	"      --duration S    end after S seconds (a decimal fraction is allowed)\n"
+	"      --fail-on-loss  exit 1 if a frame was lost, even though it was counted\n"
+	"      --json          the results as one JSON object on stdout; tables go to stderr\n"
+	"  -h, --help          this text\n";
+
+struct options {
+	bool check, json, fail_on_loss;
+	uint64_t duration_ns;
+	const char *config;
+};
+
+static int usage(const char *what, const char *value)
+{
+	tl_error("%s%s%s (see `tapline run --help`)", what, value != NULL ? ": " : "", value != NULL ? value : "");
+	return TL_EXIT_USAGE;
+}
+
+// Returns -1 to go on, else an exit status.
+static int parse(int argc, char **argv, struct options *o)
+{
+	static const struct option table[] = {{"check", no_argument, NULL, 'c'},
+		{"duration", required_argument, NULL, 'd'},
+		{"fail-on-loss", no_argument, NULL, 'f'},
+		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
+		{0}};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "h", table, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			o->check = true;
+			break;
+		case 'd':
+			if (tl_parse_seconds(optarg, &o->duration_ns) != 0 || o->duration_ns == 0)
+				return usage("--duration takes a number of seconds greater than 0", optarg);
+			break;
+		case 'f':
+			o->fail_on_loss = true;
+			break;
+		case 'j':
+			o->json = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return TL_EXIT_OK;
+		default: // getopt has said what is wrong
+			return TL_EXIT_USAGE;
+		}
+	}
+	if (optind + 1 != argc)
+		return usage(optind == argc ? "which configuration? give its file" : "one configuration at a time", NULL);
+	o->config = argv[optind];
+	return -1;
+}
+
+static int check(const struct tl_config *config)
+{
+	struct tl_plan *plan = calloc(1, sizeof(*plan));
+	struct tl_err err;
+
+	if (plan == NULL)
+		return TL_EXIT_FAILED;
+	int rc = tl_plan_make(config, plan, &err);
+	free(plan);
+	if (rc != 0) {
+		tl_error("%s", err.text);
+		return TL_EXIT_USAGE;
+	}
+	printf("%s: ok: %u port%s, %u recording%s, %u echo%s\n", config->file, config->n_ports,
+		config->n_ports == 1 ? "" : "s", config->n_captures, config->n_captures == 1 ? "" : "s", config->n_echoes,
+		config->n_echoes == 1 ? "" : "es");
+	return TL_EXIT_OK;
+}
+
+static bool writes_to_stdout(const struct tl_config *config)
+{
+	for (uint32_t i = 0; i < config->n_captures; i++)
+		if (strcmp(config->captures[i].path, "-") == 0)
+			return true;
+	return false;
+}
+
+int tl_cmd_run(int argc, char **argv)
+{
+	struct options o = {0};
+	struct tl_config *config;
+	struct tl_err err;
+
+	int status = parse(argc, argv, &o);
+	if (status >= 0)
+		return status;
+	tl_appliance_block_signals();
+	if (tl_config_load(o.config, &config, &err) != 0) {
+		tl_error("%s", err.text);
+		return TL_EXIT_USAGE;
+	}
+	if (o.check)
+		status = check(config);
+	else
+		status = tl_run_and_report(config,
+			&(struct tl_appliance_opts){.duration_ns = o.duration_ns,
+				.end_with_input = config->n_echoes == 0,
+				.progress = true,
+				.probe = true},
+			&(struct tl_finish_opts){
+				.json = o.json, .to_stderr = writes_to_stdout(config), .fail_on_loss = o.fail_on_loss});
+	tl_config_free(config);
+	return status;
+}

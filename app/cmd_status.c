@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tapline status: asks a running appliance for its counters.
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <jansson.h>
+
+#include <tl_ctl.h>
+#include <tl_err.h>
+#include <tl_log.h>
+
+#include "app.h"
+
+#define DEFAULT_SOCKET "/run/tapline.sock"
+
+static const char help[] = "usage: tapline status [--socket PATH] [--json]\n"
+			   "\n"
+			   "Prints the counters of the appliance that listens on PATH, the control.socket of its configuration.\n"
+			   "\n"
+			   "      --socket PATH  default " DEFAULT_SOCKET "\n"
+			   "      --json         the appliance's answer as it is\n"
+			   "  -h, --help         this text\n";
+
+// One row of an object: every number and word in it, nested objects left out.
+static void print_object(const char *kind, json_t *object)
+{
+	const char *key;
+	json_t *value;
+
+	printf("%s\n", kind);
+	json_object_foreach (object, key, value) {
+		if (json_is_integer(value))
+			printf("    %-24s %20" JSON_INTEGER_FORMAT "\n", key, json_integer_value(value));
+		else if (json_is_string(value))
+			printf("    %-24s %20s\n", key, json_string_value(value));
+		else if (json_is_boolean(value))
+			printf("    %-24s %20s\n", key, json_is_true(value) ? "yes" : "no");
+	}
+}
+
+static void print_status(json_t *status)
+{
+	static const struct {
+		const char *key, *title;
+	} sections[] = {{"ports", "port"}, {"captures", "recording"}, {"echoes", "echo"}};
+	size_t index;
+	json_t *row;
+
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+		json_array_foreach(json_object_get(status, sections[i].key), index, row)
+			print_object(sections[i].title, row);
+	printf("ledger\n    %-24s %20s\n", "holds", json_is_true(json_object_get(status, "ledger_ok")) ? "yes" : "no");
+}
+
+static int show(const char *answer, bool as_json)
+{
+	if (as_json) {
+		fputs(answer, stdout);
+		fputc('\n', stdout);
+		return TL_EXIT_OK;
+	}
+	json_error_t why;
+	json_t *status = json_loads(answer, 0, &why);
+	if (status == NULL) {
+		tl_error("the appliance's answer is not JSON (%s): is it a tapline of another version?", why.text);
+		return TL_EXIT_FAILED;
+	}
+	print_status(status);
+	json_decref(status);
+	return TL_EXIT_OK;
+}
+
+int tl_cmd_status(int argc, char **argv)
+{
+	static const struct option table[] = {{"socket", required_argument, NULL, 's'},
+		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
+		{0}};
+	const char *path = DEFAULT_SOCKET;
+	bool as_json = false;
+	char *answer;
+	struct tl_err err;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "h", table, NULL)) != -1) {
+		if (c == 's')
+			path = optarg;
+		else if (c == 'j')
+			as_json = true;
+		else if (c == 'h')
+			return fputs(help, stdout) < 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
+		else
+			return TL_EXIT_USAGE;
+	}
+	if (optind != argc) {
+		tl_error("%s: unexpected (see `tapline status --help`)", argv[optind]);
+		return TL_EXIT_USAGE;
+	}
+	if (tl_ctl_ask(path, "status", &answer, &err) != 0) {
+		tl_error("%s", err.text);
+		return TL_EXIT_FAILED;
+	}
+	int status = show(answer, as_json);
+	free(answer);
+	return status;
+}

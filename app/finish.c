@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs an appliance and prints its results.
+
+#include "finish.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <tl_err.h>
+#include <tl_log.h>
+#include <tl_report.h>
+
+#include "app.h"
+
+static void print_results(const struct tl_snapshot *snapshot, const struct tl_finish_opts *finish)
+{
+	FILE *out = finish->to_stderr ? stderr : stdout;
+
+	if (finish->json) {
+		json_t *json = tl_report_json(snapshot);
+		json_dumpf(json, out, JSON_INDENT(2));
+		fputc('\n', out);
+		json_decref(json);
+	}
+	if (!finish->json || out == stdout) { // the tables too, for whoever looks on
+		FILE *tables = finish->json ? stderr : out;
+		tl_report_echo_text(tables, snapshot);
+		tl_report_ledger_text(tables, snapshot);
+	}
+	fflush(out);
+}
+
+static int judge(const struct tl_snapshot *snapshot, const struct tl_finish_opts *finish)
+{
+	if (!tl_report_ledger_ok(snapshot)) {
+		tl_error("the loss ledger does not add up: see above; please report this");
+		return TL_EXIT_FAILED;
+	}
+	if (finish->fail_on_loss && !tl_report_lossless(snapshot)) {
+		tl_error("frames were lost (--fail-on-loss): see the ledger above");
+		return TL_EXIT_FAILED;
+	}
+	return TL_EXIT_OK;
+}
+
+int tl_run_and_report(
+	const struct tl_config *config, const struct tl_appliance_opts *opts, const struct tl_finish_opts *finish)
+{
+	struct tl_appliance *appliance;
+	struct tl_snapshot *snapshot = calloc(1, sizeof(*snapshot));
+	struct tl_err err;
+
+	if (snapshot == NULL || tl_appliance_create(config, opts, &appliance, &err) != 0) {
+		tl_error("%s", snapshot == NULL ? "out of memory" : err.text);
+		free(snapshot);
+		return TL_EXIT_USAGE;
+	}
+	int rc = tl_appliance_run(appliance, snapshot, &err);
+	if (rc != 0)
+		tl_error("%s", err.text);
+	print_results(snapshot, finish);
+	int status = judge(snapshot, finish);
+	tl_appliance_destroy(appliance);
+	free(snapshot);
+	return rc != 0 ? TL_EXIT_FAILED : status;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks a configuration against this host and hands out CPUs.
+
+#include "plan.h"
+
+#include <errno.h>
+#include <sched.h>
+
+#include <tl_err.h>
+#include <tl_filter.h>
+#include <tl_log.h>
+
+static int plan_ports(const struct tl_config *config, struct tl_plan *plan, struct tl_err *err)
+{
+	for (uint32_t i = 0; i < config->n_ports; i++) {
+		const struct tl_config_port *port = &config->ports[i];
+		struct tl_port_spec *spec = &plan->specs[i];
+		int rc = tl_port_spec_parse(port->device, spec, err);
+
+		if (rc != 0)
+			return tl_fail_at(err, rc, "%s: $.ports[%u].device", config->file, i);
+		if (spec->kind == TL_PORT_PCI)
+			plan->pci[plan->n_pci++] = spec->arg;
+		bool software = spec->kind == TL_PORT_KERNEL || spec->kind == TL_PORT_XDP || spec->kind == TL_PORT_FILE;
+		plan->adaptive[i] = port->idle == TL_IDLE_ADAPTIVE || (port->idle == TL_IDLE_AUTO && software);
+	}
+	return 0;
+}
+
+// One lcore owns an echo: its port has one queue.
+static int plan_echoes(const struct tl_config *config, struct tl_plan *plan, struct tl_err *err)
+{
+	for (uint32_t i = 0; i < config->n_echoes; i++) {
+		uint32_t port = config->echoes[i].port;
+		plan->has_echo[port] = true;
+		if (config->ports[port].rx_queues != 1)
+			return tl_fail(err, -EINVAL,
+				"%s: $.ports[%u].rx_queues: a port with an echo has 1 queue, not %u: one lcore owns its connections",
+				config->file, port, config->ports[port].rx_queues);
+	}
+	return 0;
+}
+
+static int check_filters(const struct tl_config *config, struct tl_err *err)
+{
+	for (uint32_t i = 0; i < config->n_captures; i++) {
+		struct tl_filter *filter;
+		if (config->captures[i].filter == NULL || config->captures[i].filter[0] == '\0')
+			continue;
+		int rc = tl_filter_create(config->captures[i].filter, &filter, err);
+		if (rc != 0)
+			return tl_fail_at(err, rc, "%s: $.capture[%u].filter", config->file, i);
+		tl_filter_destroy(filter);
+	}
+	return 0;
+}
+
+static bool cpu_is_named(const struct tl_config *config, uint32_t cpu)
+{
+	for (uint32_t p = 0; p < config->n_ports; p++)
+		for (uint32_t q = 0; q < config->ports[p].rx_queues; q++)
+			if (config->ports[p].lcores[q] == cpu)
+				return true;
+	return false;
+}
+
+// The next CPU after *last that this process may use and nobody has named; the main lcore's when there is none.
+static uint32_t next_cpu(const struct tl_config *config, const cpu_set_t *allowed, uint32_t *last)
+{
+	for (uint32_t cpu = *last + 1; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, allowed) || cpu == config->eal.main_lcore || cpu_is_named(config, cpu))
+			continue;
+		*last = cpu;
+		return cpu;
+	}
+	*last = CPU_SETSIZE;
+	return config->eal.main_lcore;
+}
+
+static void plan_cpus(const struct tl_config *config, struct tl_plan *plan)
+{
+	uint32_t last = UINT32_MAX; // + 1 is CPU 0
+	cpu_set_t allowed;
+	bool shared = false;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+		CPU_ZERO(&allowed);
+	for (uint32_t p = 0; p < config->n_ports; p++) {
+		plan->first[p] = plan->n_lcores;
+		for (uint32_t q = 0; q < config->ports[p].rx_queues; q++) {
+			uint32_t cpu = config->ports[p].lcores[q];
+			if (cpu == TL_CONFIG_LCORE_AUTO)
+				cpu = next_cpu(config, &allowed, &last);
+			if (cpu == config->eal.main_lcore) {
+				shared = true;
+				plan->adaptive[p] = true; // polling would starve the control thread
+			}
+			plan->cpus[plan->n_lcores++] = cpu;
+		}
+	}
+	if (shared)
+		tl_warn("there are fewer CPUs than receive queues: some share CPU %u with the control thread, and will lose "
+			"frames under load",
+			config->eal.main_lcore);
+}
+
+int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_err *err)
+{
+	*out = (struct tl_plan){0};
+	int rc = plan_ports(config, out, err);
+	if (rc == 0)
+		rc = plan_echoes(config, out, err);
+	if (rc == 0)
+		rc = check_filters(config, err);
+	if (rc == 0)
+		plan_cpus(config, out);
+	return rc;
+}

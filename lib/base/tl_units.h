@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// units: numbers, addresses and sizes as a user writes them. Pure functions.
+//
+// Threads: any. Memory: the caller's.
+
+#include <stdbool.h>
+
+#include <tl_base.h>
+
+#define TL_IPV4_TEXT 16   // "255.255.255.255" and its NUL
+#define TL_ETHER_TEXT 18  // "aa:bb:cc:dd:ee:ff" and its NUL
+#define TL_ENDPOINT_TEXT 22
+
+// A whole decimal number in [min, max], nothing before or after it. Returns 0, -EINVAL (no number), -ERANGE.
+int tl_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out);
+
+// A size in bytes: a number with an optional K, M, G or T (powers of 1024). Returns 0, -EINVAL, -ERANGE.
+int tl_parse_bytes(const char *text, uint64_t *out_bytes);
+
+// A duration in seconds, a decimal fraction allowed ("2.5"), as nanoseconds; up to 100 years. Returns 0, -EINVAL, -ERANGE.
+int tl_parse_seconds(const char *text, uint64_t *out_ns);
+
+// "192.0.2.1" in network byte order. Returns 0 or -EINVAL.
+int tl_parse_ipv4(const char *text, uint32_t *out_be);
+
+// "192.0.2.1/24": the address and its mask, network byte order; prefix 1..32. Returns 0 or -EINVAL.
+int tl_parse_ipv4_prefix(const char *text, uint32_t *out_ip_be, uint32_t *out_mask_be);
+
+// "192.0.2.1:5000", port 1..65535, both network byte order. Returns 0 or -EINVAL.
+int tl_parse_endpoint(const char *text, uint32_t *out_ip_be, uint16_t *out_port_be);
+
+// The text forms, into a buffer of at least TL_IPV4_TEXT, TL_ETHER_TEXT and TL_ENDPOINT_TEXT bytes; each returns buf.
+char *tl_format_ipv4(uint32_t ip_be, char *buf);
+char *tl_format_ether(const uint8_t mac[6], char *buf);
+char *tl_format_endpoint(uint32_t ip_be, uint16_t port_be, char *buf);
+
+// "1.5 GiB", "312 B" into buf; returns buf.
+char *tl_format_bytes(uint64_t bytes, char *buf, size_t size);
+
+// "1.234 us", "17 ns", "2.500 s" into buf; returns buf.
+char *tl_format_ns(uint64_t ns, char *buf, size_t size);

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sets a recording up and takes it down: filter, slab rings, writer, and the roles for the lcores.
+
+#include "capture_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include <rte_malloc.h>
+#include <rte_random.h>
+
+#define SLAB_BYTES (1u << 20)
+#define SLABS_MIN 4 // one being filled, the others on their way
+#define SLAB_MAX_AGE_NS TL_NS_PER_S
+
+// Slabs of 1 MiB, or smaller ones where the buffer is too small for SLABS_MIN of them.
+static void slab_sizes(uint64_t buffer_bytes, uint32_t *slab_bytes, uint32_t *slabs)
+{
+	*slab_bytes = SLAB_BYTES;
+	while (*slab_bytes > 65536 && buffer_bytes / *slab_bytes < SLABS_MIN)
+		*slab_bytes /= 2;
+	*slabs = (uint32_t)tl_max_u64(SLABS_MIN, tl_min_u64(buffer_bytes / *slab_bytes, 65536));
+}
+
+static int make_rings(struct tl_capture *c, struct tl_err *err)
+{
+	uint64_t run_id = rte_rand();
+	uint32_t slab_bytes, slabs;
+	int rc = 0;
+
+	slab_sizes(c->cfg.buffer_bytes, &slab_bytes, &slabs);
+	for (uint16_t q = 0; q < c->n_queues && rc == 0; q++) {
+		char name[24];
+		snprintf(name, sizeof(name), "%.12s_%u", c->cfg.name, q);
+		struct tl_slab_cfg cfg = {.name = name,
+			.slab_bytes = slab_bytes,
+			.slabs = slabs,
+			.socket_id = tl_port_config(c->cfg.port)->socket_id,
+			.run_id = run_id,
+			.ring_index = q};
+		rc = tl_slab_create(&cfg, &c->rings[q], err);
+	}
+	return rc;
+}
+
+static void set_up_taps(struct tl_capture *c)
+{
+	for (uint16_t q = 0; q < c->n_queues; q++) {
+		struct tl_tap *tap = &c->taps[q];
+		tap->capture = c;
+		tap->ring = c->rings[q];
+		tap->filter = c->filter;
+		tap->snaplen = c->cfg.snaplen == 0 ? UINT32_MAX : c->cfg.snaplen;
+		memcpy(tap->dir, c->cfg.dir, sizeof(tap->dir));
+		tap->split_by_mac = tl_port_config(c->cfg.port)->spec.kind == TL_PORT_KERNEL;
+		memcpy(tap->own_mac, tl_port_mac(c->cfg.port), TL_ETHER_ADDR_LEN);
+	}
+	tl_capture_number_interfaces(c);
+}
+
+static int make_writer(struct tl_capture *c, struct tl_err *err)
+{
+	struct tl_writer_cfg cfg = {.path = c->cfg.path,
+		.io = c->cfg.io,
+		.rotate_bytes = c->cfg.rotate_bytes,
+		.rings = c->rings,
+		.n_rings = c->n_queues,
+		.prologue = tl_capture_prologue,
+		.epilogue = tl_capture_epilogue,
+		.ctx = c};
+
+	return tl_writer_create(&cfg, &c->writer, err);
+}
+
+int tl_capture_create(const struct tl_capture_cfg *cfg, struct tl_capture **out, struct tl_err *err)
+{
+	struct tl_capture *c = rte_zmalloc("tl_capture", sizeof(*c), TL_CACHE_LINE);
+	int rc = 0;
+
+	if (c == NULL)
+		return tl_fail(err, -ENOMEM, "no memory for the recording %s", cfg->path);
+	c->cfg = *cfg;
+	c->n_queues = tl_port_config(cfg->port)->rx_queues;
+	c->limited = cfg->count != 0;
+	c->left = (int64_t)tl_min_u64(cfg->count, INT64_MAX);
+	c->start_ns = tl_clock_wall_ns(cfg->clock, rte_rdtsc());
+	if (cfg->filter != NULL && cfg->filter[0] != '\0')
+		rc = tl_filter_create(cfg->filter, &c->filter, err);
+	if (rc == 0)
+		rc = make_rings(c, err);
+	if (rc == 0) {
+		set_up_taps(c);
+		rc = make_writer(c, err);
+	}
+	if (rc != 0) {
+		tl_capture_destroy(c);
+		return rc;
+	}
+	*out = c;
+	return 0;
+}
+
+int tl_capture_start(struct tl_capture *c, struct tl_err *err)
+{
+	int rc = tl_writer_start(c->writer, err);
+
+	c->started = rc == 0;
+	return rc;
+}
+
+static void tap_tick(void *tap, uint64_t mono_ns)
+{
+	tl_slab_seal_if_older(((struct tl_tap *)tap)->ring, mono_ns, SLAB_MAX_AGE_NS);
+}
+
+static void tap_finish(void *tap)
+{
+	tl_slab_seal(((struct tl_tap *)tap)->ring);
+}
+
+void tl_capture_service(struct tl_capture *c, uint16_t queue, struct tl_service *out)
+{
+	*out = (struct tl_service){.name = "capture",
+		.ctx = &c->taps[queue],
+		.rx = tl_tap_rx,
+		.sent = c->cfg.dir[TL_DIR_TX] ? tl_tap_sent : NULL,
+		.tick = tap_tick,
+		.finish = tap_finish};
+}
+
+void tl_capture_expire(struct tl_capture *c)
+{
+	atomic_store_explicit(&c->expired, true, memory_order_relaxed);
+}
+
+void tl_capture_set_port_drops(struct tl_capture *c, uint64_t pkts)
+{
+	__atomic_store_n(&c->port_drops, pkts, __ATOMIC_RELAXED);
+}
+
+bool tl_capture_finished(const struct tl_capture *c)
+{
+	return (c->limited && atomic_load_explicit(&c->left, memory_order_relaxed) <= 0) ||
+	       tl_writer_pipe_closed(c->writer);
+}
+
+int tl_capture_stop(struct tl_capture *c, struct tl_err *err)
+{
+	if (!c->started)
+		return 0;
+	c->started = false;
+	return tl_writer_stop(c->writer, err);
+}
+
+void tl_capture_destroy(struct tl_capture *c)
+{
+	if (c == NULL)
+		return;
+	if (c->writer != NULL)
+		tl_writer_destroy(c->writer);
+	for (uint16_t q = 0; q < c->n_queues; q++)
+		if (c->rings[q] != NULL)
+			tl_slab_destroy(c->rings[q]);
+	if (c->filter != NULL)
+		tl_filter_destroy(c->filter);
+	rte_free(c);
+}
+
+static void add_flow(struct tl_capture_flow *sum, const struct tl_tap_flow *flow)
+{
+	sum->filtered_pkts += tl_count_read(&flow->filtered_pkts);
+	sum->expired_pkts += tl_count_read(&flow->expired_pkts);
+	sum->cut_pkts += tl_count_read(&flow->cut_pkts);
+	sum->drop_ring_pkts += tl_count_read(&flow->drop_ring_pkts);
+	sum->offered_pkts += tl_count_read(&flow->offered_pkts);
+}
+
+void tl_capture_sample(const struct tl_capture *c, struct tl_capture_stats *out)
+{
+	struct tl_writer_stats written;
+
+	// The writer first: what it has written was offered before, so a running sample never shows more written than offered.
+	tl_writer_stats(c->writer, &written);
+	*out = (struct tl_capture_stats){.written_bytes = written.written_bytes};
+	for (int dir = 0; dir < TL_DIRS; dir++) {
+		out->flow[dir].written_pkts = written.written_pkts[dir];
+		out->flow[dir].drop_disk_pkts = written.drop_disk_pkts[dir];
+		for (uint16_t q = 0; q < c->n_queues; q++)
+			add_flow(&out->flow[dir], &c->taps[q].flow[dir]);
+	}
+}
+
+const char *const *tl_capture_files(const struct tl_capture *c, uint32_t *n)
+{
+	return tl_writer_files(c->writer, n);
+}
+
+const char *tl_capture_error(const struct tl_capture *c)
+{
+	return tl_writer_error(c->writer);
+}

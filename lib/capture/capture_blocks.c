@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The pcapng blocks that open and close a recording's files: section, interfaces, statistics.
+
+#include "capture_priv.h"
+
+#include <stdio.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+static enum tl_ts_source source_of(const struct tl_capture *c, uint16_t queue, enum tl_dir dir)
+{
+	return dir == TL_DIR_RX ? tl_port_rxq(c->cfg.port, queue)->source : TL_TS_TSC;
+}
+
+// One interface per queue and timestamp source: a record then needs no option to say where its time comes from.
+void tl_capture_number_interfaces(struct tl_capture *c)
+{
+	uint32_t next = 0;
+
+	for (uint16_t q = 0; q < c->n_queues; q++) {
+		c->taps[q].interface_id[TL_DIR_RX] = next++;
+		bool same = source_of(c, q, TL_DIR_TX) == source_of(c, q, TL_DIR_RX);
+		c->taps[q].interface_id[TL_DIR_TX] = same ? c->taps[q].interface_id[TL_DIR_RX] : next++;
+	}
+}
+
+static uint32_t put_interface(const struct tl_capture *c, uint16_t queue, enum tl_dir dir, void *buf, uint32_t size)
+{
+	enum tl_ts_source source = source_of(c, queue, dir);
+	char description[128];
+	int used = snprintf(description, sizeof(description), "queue %u, timestamps: %s", queue, tl_ts_source_name(source));
+
+	if (source == TL_TS_TSC)
+		snprintf(description + used, sizeof(description) - (size_t)used,
+			" (software, when the poll returned), clock within %llu ns at start",
+			(unsigned long long)tl_clock_bound_ns(c->cfg.clock));
+	return tl_pcapng_put_idb(buf, size,
+		&(struct tl_pcapng_idb){.name = tl_port_config(c->cfg.port)->spec.text,
+			.description = description,
+			.filter = c->cfg.filter,
+			.snaplen = c->cfg.snaplen,
+			.speed_bps = tl_port_speed_bps(c->cfg.port)});
+}
+
+// Writes one block after another; 0 as soon as one does not fit.
+uint32_t tl_capture_prologue(void *capture, void *buf, uint32_t size)
+{
+	const struct tl_capture *c = capture;
+	struct utsname os;
+	char os_text[256] = "Linux";
+
+	if (uname(&os) == 0)
+		snprintf(os_text, sizeof(os_text), "%.100s %.100s", os.sysname, os.release);
+	uint32_t used = tl_pcapng_put_shb(
+		buf, size, &(struct tl_pcapng_shb){.os = os_text, .application = "tapline " TL_VERSION});
+	for (uint16_t q = 0; q < c->n_queues && used != 0; q++) {
+		for (int dir = 0; dir < TL_DIRS && used != 0; dir++) {
+			if (dir == TL_DIR_TX && c->taps[q].interface_id[TL_DIR_TX] == c->taps[q].interface_id[TL_DIR_RX])
+				continue;
+			uint32_t len = put_interface(c, q, (enum tl_dir)dir, (uint8_t *)buf + used, size - used);
+			used = len == 0 ? 0 : used + len;
+		}
+	}
+	return used;
+}
+
+static void add_flow(struct tl_pcapng_isb *isb, const struct tl_tap_flow *flow)
+{
+	uint64_t offered = tl_count_read(&flow->offered_pkts);
+	uint64_t accepted = offered - tl_count_read(&flow->filtered_pkts);
+	uint64_t dropped = tl_count_read(&flow->drop_ring_pkts);
+
+	isb->received_pkts += offered;
+	isb->accepted_pkts += accepted;
+	isb->os_dropped_pkts += dropped;
+	isb->delivered_pkts +=
+		accepted - dropped - tl_count_read(&flow->cut_pkts) - tl_count_read(&flow->expired_pkts);
+}
+
+uint32_t tl_capture_epilogue(void *capture, void *buf, uint32_t size)
+{
+	const struct tl_capture *c = capture;
+	uint64_t now_ns = tl_clock_wall_ns(c->cfg.clock, rte_rdtsc());
+	uint32_t used = 0;
+
+	for (uint16_t q = 0; q < c->n_queues; q++) {
+		const struct tl_tap *tap = &c->taps[q];
+		bool shared = tap->interface_id[TL_DIR_TX] == tap->interface_id[TL_DIR_RX];
+		for (int dir = 0; dir < (shared ? 1 : TL_DIRS); dir++) {
+			struct tl_pcapng_isb isb = {.interface_id = tap->interface_id[dir],
+				.ts_ns = now_ns,
+				.start_ns = c->start_ns,
+				.end_ns = now_ns,
+				.if_dropped_pkts = tap->interface_id[dir] == 0 ? tl_count_read(&c->port_drops) : UINT64_MAX};
+			add_flow(&isb, &tap->flow[dir]);
+			if (shared)
+				add_flow(&isb, &tap->flow[TL_DIR_TX]);
+			uint32_t len = tl_pcapng_put_isb((uint8_t *)buf + used, size - used, &isb);
+			if (len == 0)
+				return 0;
+			used += len;
+		}
+	}
+	return used;
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// capture: records the frames of a port. On each RX lcore a tap filters, snaps and encodes each frame straight into a
+// slab (one copy from mbuf to disk); one writer thread per recording takes the slabs to the file.
+//
+// Threads: create, start, stop, destroy, sample on main; the service functions run on the RX lcores.
+// Memory:  create/destroy. Frames are borrowed.
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tl_base.h>
+#include <tl_lcore.h>
+#include <tl_pcapfile.h>
+#include <tl_port.h>
+#include <tl_writer.h>
+
+struct tl_err;
+struct tl_capture;
+
+struct tl_capture_cfg {
+	const char *name;   // unique per process, at most 12 characters; for memory zones
+	const char *path;   // borrowed for life; "-" is stdout
+	const char *filter; // tcpdump syntax, or NULL; borrowed for life
+	uint32_t snaplen;   // bytes, 0 = everything
+	bool dir[TL_DIRS];  // which directions
+	uint64_t rotate_bytes;
+	uint64_t buffer_bytes; // per RX queue
+	enum tl_writer_io io;
+	uint64_t count; // stop after so many frames; 0 = no limit
+	struct tl_port *port; // borrowed for life
+	const struct tl_clock *clock;
+};
+
+// One direction of the recording, summed over its queues: offered = written + filtered + expired + cut + drop_ring +
+// drop_disk once stopped. Before that the difference is what is in the slabs.
+struct tl_capture_flow {
+	uint64_t offered_pkts, filtered_pkts, expired_pkts, cut_pkts, drop_ring_pkts, drop_disk_pkts, written_pkts;
+};
+
+struct tl_capture_stats {
+	struct tl_capture_flow flow[TL_DIRS];
+	uint64_t written_bytes;
+};
+
+int tl_capture_create(const struct tl_capture_cfg *cfg, struct tl_capture **out, struct tl_err *err);
+int tl_capture_start(struct tl_capture *capture, struct tl_err *err);
+
+// The role to put on the lcore of this RX queue, after the echo.
+void tl_capture_service(struct tl_capture *capture, uint16_t queue, struct tl_service *out);
+
+// From now on frames are counted as expired, not recorded.
+void tl_capture_expire(struct tl_capture *capture);
+
+// What the port lost before any tap saw it, for the files' interface statistics. May be called again and again.
+void tl_capture_set_port_drops(struct tl_capture *capture, uint64_t pkts);
+
+// Whether the frame count is reached, or the reader of a pipe has gone: nothing more will be recorded.
+bool tl_capture_finished(const struct tl_capture *capture);
+
+// After the lcores returned: writes out everything. Returns 0 or the writer's first error.
+int tl_capture_stop(struct tl_capture *capture, struct tl_err *err);
+void tl_capture_destroy(struct tl_capture *capture);
+
+void tl_capture_sample(const struct tl_capture *capture, struct tl_capture_stats *out);
+const char *const *tl_capture_files(const struct tl_capture *capture, uint32_t *n);
+const char *tl_capture_error(const struct tl_capture *capture);

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What no key can tell alone: names that must be unique or exist, and parts that contradict each other.
+
+#include "config_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <tl_err.h>
+#include <tl_units.h>
+
+// Stand at $.section[index].key for the refusal to come.
+static void point_at(struct tl_config_reader *r, const char *section, uint32_t index, const char *key)
+{
+	r->path.depth = 0;
+	tl_config_enter(r, section);
+	tl_config_enter_index(r, index);
+	if (key != NULL)
+		tl_config_enter(r, key);
+}
+
+static const char *file_of(const struct tl_config_port *port)
+{
+	return strncmp(port->device, "pcap:", 5) == 0 ? port->device + 5 : NULL;
+}
+
+// The kernel interface "eth0" and the AF_XDP port "xdp:eth0" are one device.
+static const char *bare_device(const struct tl_config_port *port)
+{
+	return strncmp(port->device, "xdp:", 4) == 0 ? port->device + 4 : port->device;
+}
+
+static int check_port(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
+{
+	const struct tl_config_port *port = &config->ports[index];
+
+	for (uint32_t i = 0; i < index; i++) {
+		const struct tl_config_port *other = &config->ports[i];
+		if (strcmp(port->name, other->name) == 0) {
+			point_at(r, "ports", index, "name");
+			return tl_config_refuse(r, "$.ports[%u] is called \"%s\" already", i, port->name);
+		}
+		if (file_of(port) == NULL && strcmp(bare_device(port), bare_device(other)) == 0) {
+			point_at(r, "ports", index, "device");
+			return tl_config_refuse(
+				r, "the port \"%s\" has the device \"%s\" already", other->name, other->device);
+		}
+	}
+	return 0;
+}
+
+static int check_lcores(struct tl_config_reader *r, const struct tl_config *config)
+{
+	const char *user[TL_CONFIG_LCORE_MAX + 1] = {NULL};
+
+	for (uint32_t i = 0; i < config->n_ports; i++) {
+		const struct tl_config_port *port = &config->ports[i];
+		for (uint32_t q = 0; q < port->rx_queues; q++) {
+			uint32_t lcore = port->lcores[q];
+			if (lcore == TL_CONFIG_LCORE_AUTO)
+				continue;
+			point_at(r, "ports", i, "lcores");
+			tl_config_enter_index(r, q);
+			if (lcore == config->eal.main_lcore)
+				return tl_config_refuse(
+					r, "lcore %u is the main lcore (eal.main_lcore); take another", lcore);
+			if (user[lcore] != NULL)
+				return tl_config_refuse(
+					r, "lcore %u serves the port \"%s\" already", lcore, user[lcore]);
+			user[lcore] = port->name;
+		}
+	}
+	return 0;
+}
+
+// The index of the port called name; the refusal, at the path at hand, lists the names that there are.
+static int resolve_port(
+	struct tl_config_reader *r, const struct tl_config *config, const char *name, uint32_t *out_index)
+{
+	char known[256] = "";
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < config->n_ports; i++) {
+		if (strcmp(config->ports[i].name, name) == 0) {
+			*out_index = i;
+			return 0;
+		}
+		if (used < sizeof(known))
+			used += (size_t)snprintf(
+				known + used, sizeof(known) - used, "%s%s", i == 0 ? "" : ", ", config->ports[i].name);
+	}
+	return tl_config_refuse(r, "no port is called \"%.64s\"; the ports are: %s", name, known);
+}
+
+static int check_capture_path(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
+{
+	const char *path = config->captures[index].path;
+
+	point_at(r, "capture", index, "path");
+	for (uint32_t i = 0; i < index; i++) {
+		if (strcmp(path, config->captures[i].path) == 0)
+			return tl_config_refuse(r, "$.capture[%u] writes to %s already", i,
+				strcmp(path, "-") == 0 ? "stdout" : "this file");
+	}
+	for (uint32_t i = 0; i < config->n_ports; i++) {
+		const char *input = file_of(&config->ports[i]);
+		if (input != NULL && strcmp(path, input) == 0)
+			return tl_config_refuse(r, "the port \"%s\" reads this file", config->ports[i].name);
+	}
+	return 0;
+}
+
+static int check_capture(struct tl_config_reader *r, struct tl_config *config, uint32_t index)
+{
+	struct tl_config_capture *capture = &config->captures[index];
+
+	point_at(r, "capture", index, "port");
+	int rc = resolve_port(r, config, capture->port_name, &capture->port);
+	return rc != 0 ? rc : check_capture_path(r, config, index);
+}
+
+static int name_echo(struct tl_config_reader *r, struct tl_config *config, uint32_t index)
+{
+	struct tl_config_echo *echo = &config->echoes[index];
+
+	if (echo->name == NULL && asprintf(&echo->name, "echo%u", index) < 0) {
+		echo->name = NULL;
+		return tl_fail(r->err, -ENOMEM, "%s: out of memory", r->name);
+	}
+	for (uint32_t i = 0; i < index; i++) {
+		if (strcmp(echo->name, config->echoes[i].name) == 0) {
+			point_at(r, "echo", index, "name");
+			return tl_config_refuse(r, "$.echo[%u] is called \"%s\" already", i, echo->name);
+		}
+	}
+	return 0;
+}
+
+static int check_echo_port(struct tl_config_reader *r, struct tl_config *config, struct tl_config_echo *echo)
+{
+	int rc = resolve_port(r, config, echo->port_name, &echo->port);
+	if (rc != 0)
+		return rc;
+	const struct tl_config_port *port = &config->ports[echo->port];
+	if (file_of(port) != NULL)
+		return tl_config_refuse(r, "the port \"%s\" is a file: it cannot send", port->name);
+	if (port->ip_be == 0)
+		return tl_config_refuse(r, "the port \"%s\" has no \"ip\" to echo from", port->name);
+	return 0;
+}
+
+static int check_echo_peer(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
+{
+	const struct tl_config_echo *echo = &config->echoes[index];
+	const struct tl_config_port *port = &config->ports[echo->port];
+	char peer[TL_IPV4_TEXT];
+
+	if (echo->mode != TL_ECHO_MCAST_TO_TCP)
+		return 0;
+	point_at(r, "echo", index, "send");
+	tl_config_enter(r, "tcp_connect");
+	tl_format_ipv4(echo->connect_ip_be, peer);
+	if (echo->connect_ip_be == port->ip_be)
+		return tl_config_refuse(r, "%s is the port's own address", peer);
+	if (((echo->connect_ip_be ^ port->ip_be) & port->mask_be) != 0 && port->gateway_be == 0)
+		return tl_config_refuse(
+			r, "%s is outside the prefix of the port \"%s\", which has no gateway", peer, port->name);
+	return 0;
+}
+
+// Whether both would be handed the same message.
+static bool hear_the_same(const struct tl_config_echo *a, const struct tl_config_echo *b)
+{
+	if (a->port != b->port || a->mode != b->mode)
+		return false;
+	if (a->mode == TL_ECHO_MCAST_TO_TCP)
+		return a->group_be == b->group_be && a->udp_port_be == b->udp_port_be;
+	return a->listen_port_be == b->listen_port_be;
+}
+
+static int check_echo_input(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
+{
+	static const char *const keys[] = {
+		[TL_ECHO_MCAST_TO_TCP] = "receive", [TL_ECHO_TCP] = "tcp_listen", [TL_ECHO_UDP] = "udp_listen"};
+	const struct tl_config_echo *echo = &config->echoes[index];
+
+	for (uint32_t i = 0; i < index; i++) {
+		if (!hear_the_same(echo, &config->echoes[i]))
+			continue;
+		point_at(r, "echo", index, keys[echo->mode]);
+		return tl_config_refuse(r, "the echo \"%s\" listens to this on the port \"%s\" already",
+			config->echoes[i].name, echo->port_name);
+	}
+	return 0;
+}
+
+static int check_echo(struct tl_config_reader *r, struct tl_config *config, uint32_t index)
+{
+	int rc = name_echo(r, config, index);
+
+	point_at(r, "echo", index, "port");
+	if (rc == 0)
+		rc = check_echo_port(r, config, &config->echoes[index]);
+	if (rc == 0)
+		rc = check_echo_peer(r, config, index);
+	if (rc == 0)
+		rc = check_echo_input(r, config, index);
+	return rc;
+}
+
+int tl_config_check(struct tl_config_reader *r, struct tl_config *config)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < config->n_ports && rc == 0; i++)
+		rc = check_port(r, config, i);
+	if (rc == 0)
+		rc = check_lcores(r, config);
+	for (uint32_t i = 0; i < config->n_captures && rc == 0; i++)
+		rc = check_capture(r, config, i);
+	for (uint32_t i = 0; i < config->n_echoes && rc == 0; i++)
+		rc = check_echo(r, config, i);
+	return rc;
+}

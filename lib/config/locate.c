@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where in the file the reader stands: the JSON path while reading, and its line once something is refused.
+
+#include "config_priv.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tl_err.h>
+
+#define QUOTE_BYTES 64 // of a refused value in a message
+
+// The text was valid JSON for jansson, so the walk below only has to find its way; it still never passes end.
+struct cursor {
+	const char *at, *end;
+};
+
+static bool is_at(const struct cursor *c, char wanted)
+{
+	return c->at < c->end && *c->at == wanted;
+}
+
+static bool is_at_any(const struct cursor *c, const char *set)
+{
+	return c->at < c->end && *c->at != '\0' && strchr(set, *c->at) != NULL;
+}
+
+static void skip_space(struct cursor *c)
+{
+	while (is_at_any(c, " \t\r\n"))
+		c->at++;
+}
+
+// From the opening quote to behind the closing one.
+static void skip_string(struct cursor *c)
+{
+	for (c->at++; c->at < c->end && *c->at != '"'; c->at++) {
+		if (*c->at == '\\' && c->at + 1 < c->end)
+			c->at++;
+	}
+	if (c->at < c->end)
+		c->at++;
+}
+
+static void skip_value(struct cursor *c)
+{
+	unsigned depth = 0;
+
+	do {
+		if (is_at(c, '"')) {
+			skip_string(c);
+			continue;
+		}
+		if (is_at_any(c, "{["))
+			depth++;
+		else if (is_at_any(c, "}]"))
+			depth--;
+		c->at++;
+	} while (c->at < c->end && (depth > 0 || !is_at_any(c, ",}] \t\r\n")));
+}
+
+// Whether the quoted text from start to c->at spells the key, escapes resolved.
+static bool spells(const struct cursor *c, const char *start, const char *key)
+{
+	json_t *string = json_loadb(start, (size_t)(c->at - start), JSON_DECODE_ANY, NULL);
+	bool same = json_is_string(string) && strcmp(json_string_value(string), key) == 0;
+
+	json_decref(string);
+	return same;
+}
+
+// From the start of an object or array to the start of one of its values. The cursor is lost when there is none.
+static bool step_into(struct cursor *c, const struct tl_config_step *step)
+{
+	if (!is_at(c, step->key != NULL ? '{' : '['))
+		return false;
+	for (size_t i = 0; c->at < c->end && !is_at_any(c, "}]"); i++) {
+		bool found = i == step->index;
+		c->at++; // the bracket, or the comma before the next one
+		skip_space(c);
+		if (is_at_any(c, "}]"))
+			return false;
+		if (step->key != NULL) {
+			const char *key = c->at;
+			skip_string(c);
+			found = spells(c, key, step->key);
+			skip_space(c);
+			c->at += is_at(c, ':');
+			skip_space(c);
+		}
+		if (found)
+			return true;
+		skip_value(c);
+		skip_space(c);
+	}
+	return false;
+}
+
+unsigned tl_config_line(const char *text, size_t len, const struct tl_config_path *path)
+{
+	struct cursor c = {.at = text, .end = text + len};
+	unsigned line = 1;
+
+	skip_space(&c);
+	const char *known = c.at;
+	for (unsigned i = 0; i < path->depth && step_into(&c, &path->step[i]); i++)
+		known = c.at;
+	for (const char *p = text; p < known; p++)
+		line += *p == '\n';
+	return line;
+}
+
+void tl_config_enter(struct tl_config_reader *r, const char *key)
+{
+	r->path.step[r->path.depth++] = (struct tl_config_step){.key = key};
+}
+
+void tl_config_enter_index(struct tl_config_reader *r, size_t index)
+{
+	r->path.step[r->path.depth++] = (struct tl_config_step){.index = index};
+}
+
+void tl_config_leave(struct tl_config_reader *r)
+{
+	r->path.depth--;
+}
+
+// "$.ports[1].ip"
+static void format_path(char *buf, size_t size, const struct tl_config_path *path)
+{
+	size_t used = (size_t)snprintf(buf, size, "$");
+
+	for (unsigned i = 0; i < path->depth && used < size; i++) {
+		const struct tl_config_step *step = &path->step[i];
+		int n = step->key != NULL ? snprintf(buf + used, size - used, ".%s", step->key)
+					  : snprintf(buf + used, size - used, "[%zu]", step->index);
+		used += (size_t)n;
+	}
+}
+
+int tl_config_refuse(struct tl_config_reader *r, const char *fmt, ...)
+{
+	char path[128], sentence[sizeof(r->err->text)];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(sentence, sizeof(sentence), fmt, args);
+	va_end(args);
+	format_path(path, sizeof(path), &r->path);
+	return tl_fail(
+		r->err, -EINVAL, "%s:%u: %s: %s", r->name, tl_config_line(r->text, r->len, &r->path), path, sentence);
+}
+
+// Cuts at a character, not inside one, and says so.
+static void cut(char *text, size_t max)
+{
+	if (strlen(text) <= max)
+		return;
+	size_t end = max;
+	while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80)
+		end--;
+	text[end] = '\0';
+}
+
+int tl_config_not(struct tl_config_reader *r, const json_t *value, const char *wanted)
+{
+	char *shown = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+
+	if (shown == NULL)
+		return tl_config_refuse(r, "is not %s", wanted);
+	bool whole = strlen(shown) <= QUOTE_BYTES;
+	cut(shown, QUOTE_BYTES);
+	int rc = tl_config_refuse(r, "%s%s is not %s", shown, whole ? "" : "...", wanted);
+	free(shown);
+	return rc;
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The tables of keys, one per section of the file, and the readers of values that only one section has.
+
+#include "config_priv.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#include <tl_units.h>
+
+#define KIB UINT64_C(1024)
+#define MIB (KIB << 10)
+#define GIB (MIB << 10)
+#define TIB (GIB << 10)
+
+#define FIELD(section, member)                                                                                         \
+	.offset = offsetof(struct section, member), .width = sizeof(((struct section *)NULL)->member)
+#define KEYS(table) .keys = (table), .n_keys = TL_ARRAY_LEN(table)
+
+static bool is_multicast(uint32_t ip_be)
+{
+	return ntohl(ip_be) >> 28 == 0xe; // 224.0.0.0/4
+}
+
+// An address that one host can have: not 0.0.0.0/8, not multicast or reserved (RFC 1122 section 3.2.1.3).
+static bool is_unicast(uint32_t ip_be)
+{
+	uint32_t first = ntohl(ip_be) >> 24;
+
+	return first != 0 && first < 224;
+}
+
+// Whether the address names a host in its prefix, not the network or its broadcast (RFC 3021: /31 has neither).
+static bool is_host(uint32_t ip_be, uint32_t mask_be)
+{
+	uint32_t host_bits = ntohl(~mask_be), host = ntohl(ip_be) & host_bits;
+
+	return is_unicast(ip_be) && (host_bits <= 1 || (host != 0 && host != host_bits));
+}
+
+static int read_ip(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_port *port = section;
+	const char *text = json_string_value(value);
+
+	if (text == NULL || tl_parse_ipv4_prefix(text, &port->ip_be, &port->mask_be) != 0)
+		return tl_config_not(r, value, "an IPv4 address with a prefix, such as 192.0.2.1/24");
+	if (!is_host(port->ip_be, port->mask_be))
+		return tl_config_not(
+			r, value, "the address of a host: it is the network's own, broadcast or multicast");
+	return 0;
+}
+
+static int read_gateway(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_port *port = section; // "ip" stands before "gateway" in the table
+	const char *text = json_string_value(value);
+
+	if (text == NULL || tl_parse_ipv4(text, &port->gateway_be) != 0)
+		return tl_config_not(r, value, "an IPv4 address, such as 192.0.2.254");
+	if (port->ip_be == 0)
+		return tl_config_refuse(r, "a port without \"ip\" has no use for a gateway");
+	if ((port->gateway_be & port->mask_be) != (port->ip_be & port->mask_be))
+		return tl_config_not(r, value, "inside the prefix of \"ip\"");
+	if (port->gateway_be == port->ip_be)
+		return tl_config_not(r, value, "another address than \"ip\"");
+	if (!is_host(port->gateway_be, port->mask_be))
+		return tl_config_not(r, value, "the address of a host: it is the network's own or its broadcast");
+	return 0;
+}
+
+// "auto", or one lcore for each RX queue ("rx_queues" stands before "lcores" in the table).
+static int read_lcores(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_port *port = section;
+	size_t n = json_array_size(value);
+	int rc = 0;
+
+	for (size_t i = 0; i < TL_CONFIG_QUEUES_MAX; i++)
+		port->lcores[i] = TL_CONFIG_LCORE_AUTO;
+	if (json_is_string(value) && strcmp(json_string_value(value), "auto") == 0)
+		return 0;
+	if (!json_is_array(value))
+		return tl_config_not(r, value, "\"auto\" or an array of lcore numbers");
+	if (n != port->rx_queues)
+		return tl_config_refuse(r, "%zu lcores for %u RX queues; name one for each", n, port->rx_queues);
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		uint64_t lcore = 0;
+		tl_config_enter_index(r, i);
+		rc = tl_config_integer(r, key, json_array_get(value, i), &lcore);
+		tl_config_leave(r);
+		port->lcores[i] = (uint32_t)lcore;
+	}
+	return rc;
+}
+
+static int read_group(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_echo *echo = section;
+	const char *text = json_string_value(value);
+
+	if (text == NULL || tl_parse_ipv4(text, &echo->group_be) != 0 || !is_multicast(echo->group_be))
+		return tl_config_not(r, value, "a multicast group, 224.0.0.0 to 239.255.255.255");
+	return 0;
+}
+
+static int read_source(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_echo *echo = section;
+	const char *text = json_string_value(value);
+
+	if (text == NULL || tl_parse_ipv4(text, &echo->source_be) != 0 || !is_unicast(echo->source_be))
+		return tl_config_not(r, value, "the IPv4 address of a sender, such as 192.0.2.7");
+	return 0;
+}
+
+static int read_connect(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_echo *echo = section;
+	const char *text = json_string_value(value);
+
+	if (text == NULL || tl_parse_endpoint(text, &echo->connect_ip_be, &echo->connect_port_be) != 0 ||
+		!is_unicast(echo->connect_ip_be))
+		return tl_config_not(r, value, "an IPv4 address and a TCP port, such as 192.0.2.9:5000");
+	return 0;
+}
+
+static int read_l4_port(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	uint64_t n = 0;
+	int rc = tl_config_integer(r, key, value, &n);
+
+	*(uint16_t *)(void *)((char *)section + key->offset) = htons((uint16_t)n);
+	return rc;
+}
+
+static int read_power_of_two(
+	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	int rc = tl_config_size(r, key, value, section);
+	const uint32_t *field = (const uint32_t *)(const void *)((const char *)section + key->offset);
+
+	if (rc == 0 && (*field & (*field - 1)) != 0)
+		return tl_config_not(r, value, "a power of two");
+	return rc;
+}
+
+static int check_capture(
+	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	const struct tl_config_capture *capture = section;
+
+	if (strcmp(capture->path, "-") != 0 || capture->rotate_bytes == 0)
+		return 0;
+	tl_config_enter(r, "rotate_bytes");
+	return tl_config_refuse(r, "stdout (\"path\": \"-\") cannot be rotated");
+}
+
+// What an echo does is told by which of its keys are there.
+static const struct {
+	const char *keys[2];
+	enum tl_config_echo_mode mode;
+} echo_modes[] = {
+	{{"receive", "send"}, TL_ECHO_MCAST_TO_TCP},
+	{{"tcp_listen"}, TL_ECHO_TCP},
+	{{"udp_listen"}, TL_ECHO_UDP},
+};
+
+// Keys that mean nothing in some modes: there they would be a wish silently ignored.
+static const struct {
+	const char *key;
+	unsigned modes; // bits, by enum tl_config_echo_mode
+	const char *only;
+} echo_limits[] = {
+	{"max_connections", 1u << TL_ECHO_TCP, "\"tcp_listen\""},
+	{"send_buffer_bytes", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
+	{"on_full", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
+};
+
+static int check_echo(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_echo *echo = section;
+	unsigned modes = 0;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(echo_modes); i++) {
+		const char *const *keys = echo_modes[i].keys;
+		bool first = json_object_get(value, keys[0]) != NULL;
+		bool second = keys[1] == NULL ? first : json_object_get(value, keys[1]) != NULL;
+		if (first != second)
+			return tl_config_refuse(r, "\"receive\" and \"send\" belong together; \"%s\" is missing",
+				first ? keys[1] : keys[0]);
+		modes += first;
+		if (first)
+			echo->mode = echo_modes[i].mode;
+	}
+	if (modes != 1)
+		return tl_config_refuse(r,
+			"an echo has exactly one of \"receive\" with \"send\", \"tcp_listen\", "
+			"\"udp_listen\"; here are %u",
+			modes);
+	for (size_t i = 0; i < TL_ARRAY_LEN(echo_limits); i++) {
+		if (json_object_get(value, echo_limits[i].key) == NULL || echo_limits[i].modes & 1u << echo->mode)
+			continue;
+		tl_config_enter(r, echo_limits[i].key);
+		return tl_config_refuse(r, "applies only to an echo that uses %s", echo_limits[i].only);
+	}
+	return 0;
+}
+
+static const char *const idles[] = {
+	[TL_IDLE_AUTO] = "auto", [TL_IDLE_POLL] = "poll", [TL_IDLE_ADAPTIVE] = "adaptive", NULL};
+static const char *const directions[] = {[TL_CONFIG_BOTH] = "both", [TL_CONFIG_RX] = "rx", [TL_CONFIG_TX] = "tx", NULL};
+static const char *const ios[] = {[TL_CONFIG_IO_URING] = "io_uring", [TL_CONFIG_IO_PWRITE] = "pwrite", NULL};
+static const char *const on_fulls[] = {[TL_WINDOW_FULL_DROP] = "drop", [TL_WINDOW_FULL_RESET] = "reset", NULL};
+
+static const struct tl_config_key eal_keys[] = {
+	{"huge", tl_config_bool, FIELD(tl_config_eal, huge), .fallback = "true"},
+	{"memory_mb", tl_config_number, FIELD(tl_config_eal, memory_mb), .min = 64, .max = 65536, .fallback = "512"},
+	{"main_lcore", tl_config_number, FIELD(tl_config_eal, main_lcore), .max = TL_CONFIG_LCORE_MAX, .fallback = "0"},
+};
+static const struct tl_config_table eal_table = {KEYS(eal_keys), .bytes = sizeof(struct tl_config_eal)};
+
+static const struct tl_config_key port_keys[] = {
+	{"name", tl_config_name, FIELD(tl_config_port, name), .max = TL_CONFIG_NAME_MAX - 1, .required = true},
+	{"device", tl_config_text, FIELD(tl_config_port, device), .max = 239, .required = true},
+	{"rx_queues", tl_config_number, FIELD(tl_config_port, rx_queues), .min = 1, .max = TL_CONFIG_QUEUES_MAX,
+		.fallback = "1"},
+	{"lcores", read_lcores, FIELD(tl_config_port, lcores), .max = TL_CONFIG_LCORE_MAX, .fallback = "\"auto\""},
+	{"ip", read_ip, FIELD(tl_config_port, ip_be)},
+	{"gateway", read_gateway, FIELD(tl_config_port, gateway_be)},
+	{"mtu", tl_config_number, FIELD(tl_config_port, mtu), .min = 576, .max = 9600, .fallback = "1500"},
+	{"promisc", tl_config_bool, FIELD(tl_config_port, promisc), .fallback = "true"},
+	{"take", tl_config_bool, FIELD(tl_config_port, take), .fallback = "false"},
+	{"idle", tl_config_choice, FIELD(tl_config_port, idle), .choices = idles, .fallback = "\"auto\""},
+};
+static const struct tl_config_table port_table = {KEYS(port_keys), .bytes = sizeof(struct tl_config_port)};
+
+static const struct tl_config_key capture_keys[] = {
+	{"port", tl_config_text, FIELD(tl_config_capture, port_name), .max = 4095, .required = true},
+	{"filter", tl_config_text, FIELD(tl_config_capture, filter), .max = 4095},
+	{"snaplen", tl_config_number, FIELD(tl_config_capture, snaplen), .min = 14, .max = 262144, .or_zero = true,
+		.fallback = "0"},
+	{"direction", tl_config_choice, FIELD(tl_config_capture, direction), .choices = directions,
+		.fallback = "\"both\""},
+	{"path", tl_config_text, FIELD(tl_config_capture, path), .max = 4095, .required = true},
+	{"rotate_bytes", tl_config_size, FIELD(tl_config_capture, rotate_bytes), .min = 4 * MIB, .max = 16 * TIB,
+		.or_zero = true, .fallback = "0"},
+	{"buffer_bytes", tl_config_size, FIELD(tl_config_capture, buffer_bytes), .min = 4 * MIB, .max = 64 * GIB,
+		.fallback = "\"64M\""},
+	{"io", tl_config_choice, FIELD(tl_config_capture, io), .choices = ios, .fallback = "\"io_uring\""},
+};
+static const struct tl_config_table capture_table = {
+	KEYS(capture_keys), .bytes = sizeof(struct tl_config_capture), .check = check_capture};
+
+static const struct tl_config_key receive_keys[] = {
+	{"group", read_group, FIELD(tl_config_echo, group_be), .required = true},
+	{"udp_port", read_l4_port, FIELD(tl_config_echo, udp_port_be), .min = 1, .max = UINT16_MAX, .required = true},
+	{"source", read_source, FIELD(tl_config_echo, source_be)},
+};
+static const struct tl_config_table receive_table = {KEYS(receive_keys), .bytes = sizeof(struct tl_config_echo)};
+
+static const struct tl_config_key send_keys[] = {
+	{"tcp_connect", read_connect, FIELD(tl_config_echo, connect_ip_be), .required = true},
+};
+static const struct tl_config_table send_table = {KEYS(send_keys), .bytes = sizeof(struct tl_config_echo)};
+
+// "receive" and "send" have no struct of their own: they fill the echo's.
+static const struct tl_config_key echo_keys[] = {
+	{"name", tl_config_name, FIELD(tl_config_echo, name), .max = TL_CONFIG_NAME_MAX - 1},
+	{"port", tl_config_text, FIELD(tl_config_echo, port_name), .max = 4095, .required = true},
+	{"receive", tl_config_object, .table = &receive_table},
+	{"send", tl_config_object, .table = &send_table},
+	{"tcp_listen", read_l4_port, FIELD(tl_config_echo, listen_port_be), .min = 1, .max = UINT16_MAX},
+	{"udp_listen", read_l4_port, FIELD(tl_config_echo, listen_port_be), .min = 1, .max = UINT16_MAX},
+	{"send_buffer_bytes", read_power_of_two, FIELD(tl_config_echo, send_buffer_bytes), .min = 4 * KIB,
+		.max = 16 * MIB, .fallback = "\"64K\""},
+	{"on_full", tl_config_choice, FIELD(tl_config_echo, on_full), .choices = on_fulls, .fallback = "\"drop\""},
+	{"max_connections", tl_config_number, FIELD(tl_config_echo, max_connections), .min = 1, .max = 65536,
+		.fallback = "1024"},
+};
+static const struct tl_config_table echo_table = {
+	KEYS(echo_keys), .bytes = sizeof(struct tl_config_echo), .check = check_echo};
+
+// sun_path of a UNIX socket holds 107 characters and a NUL.
+static const struct tl_config_key control_keys[] = {
+	{"socket", tl_config_text, FIELD(tl_config_control, socket), .max = 107},
+};
+static const struct tl_config_table control_table = {KEYS(control_keys), .bytes = sizeof(struct tl_config_control)};
+
+static const struct tl_config_key root_keys[] = {
+	{"eal", tl_config_object, FIELD(tl_config, eal), .table = &eal_table, .fallback = "{}"},
+	{"ports", tl_config_array, FIELD(tl_config, ports), .table = &port_table, .min = 1, .max = TL_CONFIG_PORTS_MAX,
+		.count_offset = offsetof(struct tl_config, n_ports), .required = true},
+	{"capture", tl_config_array, FIELD(tl_config, captures), .table = &capture_table, .max = TL_CONFIG_CAPTURES_MAX,
+		.count_offset = offsetof(struct tl_config, n_captures)},
+	{"echo", tl_config_array, FIELD(tl_config, echoes), .table = &echo_table, .max = TL_CONFIG_ECHOES_MAX,
+		.count_offset = offsetof(struct tl_config, n_echoes)},
+	{"control", tl_config_object, FIELD(tl_config, control), .table = &control_table, .fallback = "{}"},
+};
+const struct tl_config_table tl_config_root = {KEYS(root_keys), .bytes = sizeof(struct tl_config)};

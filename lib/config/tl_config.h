@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// config: the one JSON file of `tapline run`, read and validated once into one const struct. Knows no DPDK: whether a
+// device exists is found out when it is opened.
+//
+// Threads: any, one at a time per object. Memory: tl_config_load() allocates, tl_config_free() releases everything,
+// strings included.
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tl_base.h>
+
+struct tl_err;
+
+#define TL_CONFIG_NAME_MAX 32
+#define TL_CONFIG_PORTS_MAX 16
+#define TL_CONFIG_QUEUES_MAX 16
+#define TL_CONFIG_CAPTURES_MAX 16
+#define TL_CONFIG_ECHOES_MAX 16
+#define TL_CONFIG_LCORE_AUTO UINT32_MAX
+
+enum tl_idle { TL_IDLE_AUTO, TL_IDLE_POLL, TL_IDLE_ADAPTIVE };
+enum tl_config_direction { TL_CONFIG_BOTH, TL_CONFIG_RX, TL_CONFIG_TX };
+enum tl_config_io { TL_CONFIG_IO_URING, TL_CONFIG_IO_PWRITE };
+enum tl_config_echo_mode { TL_ECHO_MCAST_TO_TCP, TL_ECHO_TCP, TL_ECHO_UDP };
+enum tl_config_window_full { TL_WINDOW_FULL_DROP, TL_WINDOW_FULL_RESET };
+
+struct tl_config_eal {
+	bool huge;	     // "huge", default true
+	uint32_t memory_mb;  // "memory_mb", 64..65536, default 512: what DPDK may take in all
+	uint32_t main_lcore; // "main_lcore", default 0: control and statistics
+};
+
+struct tl_config_port {
+	char *name;			       // "name", required, unique, [A-Za-z0-9_-]{1,31}
+	char *device;			       // "device", required: PORT grammar, kept as text here
+	uint32_t rx_queues;		       // "rx_queues", 1..16, default 1
+	uint32_t lcores[TL_CONFIG_QUEUES_MAX]; // "lcores", one per RX queue, each used once in the file and not the
+					       // main lcore; default TL_CONFIG_LCORE_AUTO each
+	uint32_t ip_be, mask_be;	       // "ip" as "192.0.2.1/24"; 0 when absent: a capture-only port
+	uint32_t gateway_be;		       // "gateway", inside the prefix; 0 when absent
+	uint32_t mtu;			       // "mtu", 576..9600, default 1500
+	bool promisc;			       // "promisc", default true
+	bool take;			       // "take", default false: allow AF_XDP on the interface of the login
+	enum tl_idle idle;		       // "idle": "auto" (default), "poll", "adaptive"
+};
+
+struct tl_config_capture {
+	char *port_name;		    // "port", required
+	uint32_t port;			    // index into ports[]
+	char *filter;			    // "filter", tcpdump syntax, or NULL
+	uint32_t snaplen;		    // "snaplen", 0 (everything, default) or 14..262144 bytes
+	enum tl_config_direction direction; // "direction": "both" (default), "rx", "tx"
+	char *path;	       // "path", required: file name ("%" strftime is not expanded yet), or "-" for stdout
+	uint64_t rotate_bytes; // "rotate_bytes", 0 (never, default) or >= 4 MiB; integer or "64M"
+	uint64_t buffer_bytes; // "buffer_bytes", 4 MiB .. 64 GiB, default 64 MiB, per RX queue; integer or "64M"
+	enum tl_config_io io;  // "io": "io_uring" (default), "pwrite"
+	uint64_t count;	       // not a key: set by `tapline capture --count`; 0 = no limit
+};
+
+struct tl_config_echo {
+	char *name;	 // "name", default "echo<index>", unique
+	char *port_name; // "port", required
+	uint32_t port;	 // index into ports[]; that port must have an ip
+	enum tl_config_echo_mode mode;
+	// mode MCAST_TO_TCP: "receive": {"group", "udp_port", "source"?}, "send": {"tcp_connect": "A:P"}
+	uint32_t group_be;
+	uint32_t source_be; // 0 = any source
+	uint16_t udp_port_be;
+	uint32_t connect_ip_be;
+	uint16_t connect_port_be;
+	// mode TCP: "tcp_listen": port; mode UDP: "udp_listen": port
+	uint16_t listen_port_be;
+	uint32_t send_buffer_bytes;	    // "send_buffer_bytes", 4 KiB .. 16 MiB, a power of two, default 64 KiB
+	enum tl_config_window_full on_full; // "on_full": "drop" (default), "reset"
+	uint32_t max_connections;	    // "max_connections", 1..65536, default 1024 (mode TCP)
+};
+
+struct tl_config_control {
+	char *socket; // "socket", path of the UNIX socket, default NULL: none
+};
+
+struct tl_config {
+	char *file; // as given, for messages
+	struct tl_config_eal eal;
+	uint32_t n_ports, n_captures, n_echoes;
+	struct tl_config_port ports[TL_CONFIG_PORTS_MAX];
+	struct tl_config_capture captures[TL_CONFIG_CAPTURES_MAX];
+	struct tl_config_echo echoes[TL_CONFIG_ECHOES_MAX];
+	struct tl_config_control control;
+};
+
+// Reads and validates. Returns 0 and sets *out (caller frees), or a negative errno with one sentence in err:
+// "FILE:LINE: $.ports[1].ip: "10.0.0.300/24" is not an IPv4 address with a prefix, such as 192.0.2.1/24".
+int tl_config_load(const char *path, struct tl_config **out, struct tl_err *err);
+
+// Same from memory; name stands for the file in messages.
+int tl_config_load_text(const char *text, size_t len, const char *name, struct tl_config **out, struct tl_err *err);
+
+void tl_config_free(struct tl_config *config);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Asks a running appliance.
+
+#include "ctl_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <tl_ctl.h>
+#include <tl_err.h>
+
+#define ANSWER_TIMEOUT_MS 5000
+#define ANSWER_MAX_BYTES (16u << 20)
+
+int tl_ctl_address(const char *path, struct sockaddr_un *out, struct tl_err *err)
+{
+	*out = (struct sockaddr_un){.sun_family = AF_UNIX};
+	if (strlen(path) >= sizeof(out->sun_path))
+		return tl_fail(err, -ENAMETOOLONG, "control socket %s: a socket's path has at most %zu characters", path,
+			sizeof(out->sun_path) - 1);
+	memcpy(out->sun_path, path, strlen(path));
+	return 0;
+}
+
+void tl_ctl_set_timeouts(int fd, unsigned timeout_ms)
+{
+	struct timeval timeout = {.tv_sec = timeout_ms / 1000, .tv_usec = (suseconds_t)(timeout_ms % 1000) * 1000};
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+}
+
+int tl_ctl_connect(const struct sockaddr_un *address, unsigned timeout_ms)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	tl_ctl_set_timeouts(fd, timeout_ms);
+	if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
+		return fd;
+	int rc = -errno;
+	close(fd);
+	return rc;
+}
+
+// Reads to the end of the stream into a NUL-terminated string.
+static int read_all(int fd, char **out)
+{
+	size_t used = 0, size = 0;
+	char *text = NULL;
+
+	for (;;) {
+		if (used + 1 >= size) {
+			size = size == 0 ? 65536 : 2 * size;
+			char *bigger = size > ANSWER_MAX_BYTES ? NULL : realloc(text, size);
+			if (bigger == NULL) {
+				free(text);
+				return -ENOMEM;
+			}
+			text = bigger;
+		}
+		ssize_t n = read(fd, text + used, size - used - 1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			int rc = -errno;
+			free(text);
+			return rc;
+		}
+		used += (size_t)n;
+		text[used] = '\0';
+		if (n == 0)
+			break;
+	}
+	*out = text;
+	return 0;
+}
+
+int tl_ctl_ask(const char *path, const char *command, char **out, struct tl_err *err)
+{
+	struct sockaddr_un address;
+	char line[TL_CTL_COMMAND_MAX];
+	int rc = tl_ctl_address(path, &address, err);
+
+	if (rc != 0)
+		return rc;
+	int fd = tl_ctl_connect(&address, ANSWER_TIMEOUT_MS);
+	if (fd < 0)
+		return tl_fail(err, fd, "no appliance answers on %s (%s): is it running, with control.socket set to this path?",
+			path, strerror(-fd));
+	int len = snprintf(line, sizeof(line), "%s\n", command);
+	rc = send(fd, line, (size_t)len, MSG_NOSIGNAL) == len ? read_all(fd, out) : -errno;
+	close(fd);
+	if (rc != 0)
+		return tl_fail(err, rc, "the appliance on %s did not answer (%s)", path, strerror(-rc));
+	return 0;
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Builds EAL's argument vector and starts it.
+
+#include <tl_eal.h>
+
+#include <errno.h>
+#include <stdarg.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+#include <tl_err.h>
+
+#define ARGS_MAX 64
+#define ARG_BYTES 64 // none but the lcore list is longer
+
+struct args {
+	int n;
+	char *v[ARGS_MAX + 1];
+	char text[ARGS_MAX][ARG_BYTES];
+	char lcores[4096];
+};
+
+static void add(struct args *args, const char *fmt, ...) TL_PRINTF(2, 3);
+
+static void add(struct args *args, const char *fmt, ...)
+{
+	va_list list;
+
+	if (args->n == ARGS_MAX)
+		return; // at most 16 devices: see build_args()
+	va_start(list, fmt);
+	vsnprintf(args->text[args->n], ARG_BYTES, fmt, list);
+	va_end(list);
+	args->v[args->n] = args->text[args->n];
+	args->n++;
+}
+
+// "--lcores 0@0,1@3,2@5": EAL's lcore 0 is main, lcore i + 1 runs on CPU cfg->lcores[i].
+static void add_lcores(struct args *args, const struct tl_eal_cfg *cfg)
+{
+	int used = snprintf(args->lcores, sizeof(args->lcores), "0@%u", cfg->main_lcore);
+
+	for (uint32_t i = 0; i < cfg->n_lcores && used < (int)sizeof(args->lcores); i++)
+		used += snprintf(args->lcores + used, sizeof(args->lcores) - (size_t)used, ",%u@%u", i + 1, cfg->lcores[i]);
+	add(args, "--lcores");
+	args->v[args->n++] = args->lcores;
+	add(args, "--main-lcore=0");
+}
+
+static void build_args(struct args *args, const struct tl_eal_cfg *cfg)
+{
+	add(args, "tapline");
+	add_lcores(args, cfg);
+	if (cfg->huge) {
+		add(args, "--in-memory");
+	} else {
+		add(args, "--no-huge");
+		add(args, "--no-shconf");
+	}
+	add(args, "-m");
+	add(args, "%u", cfg->memory_mb);
+	add(args, "--no-telemetry");
+	if (!cfg->verbose)
+		add(args, "--log-level=*:error");
+	if (cfg->n_pci == 0)
+		add(args, "--no-pci");
+	for (uint32_t i = 0; i < cfg->n_pci; i++) {
+		add(args, "-a");
+		add(args, "%s", cfg->pci[i]);
+	}
+	args->v[args->n] = NULL;
+}
+
+// The CPUs this process may use; a missing one would make EAL fail with less to say.
+static int check_lcores(const struct tl_eal_cfg *cfg, struct tl_err *err)
+{
+	cpu_set_t allowed;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+		return 0;
+	for (uint32_t i = 0; i <= cfg->n_lcores; i++) {
+		uint32_t cpu = i == 0 ? cfg->main_lcore : cfg->lcores[i - 1];
+		if (cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &allowed))
+			return tl_fail(err, -EINVAL, "CPU %u is not one this process may use (see `taskset -cp $$`)", cpu);
+	}
+	return 0;
+}
+
+int tl_eal_init(const struct tl_eal_cfg *cfg, struct tl_err *err)
+{
+	struct args *args = calloc(1, sizeof(*args));
+	int rc = args == NULL ? -ENOMEM : check_lcores(cfg, err);
+
+	if (rc != 0) {
+		free(args);
+		return rc;
+	}
+	build_args(args, cfg);
+	// EAL keeps pointers into its arguments: they live as long as the process.
+	if (rte_eal_init(args->n, args->v) >= 0)
+		return 0;
+	rc = rte_errno != 0 ? -rte_errno : -EIO;
+	if (cfg->huge)
+		return tl_fail(err, rc,
+			"DPDK did not start with %u MiB of hugepages (%s): reserve them with `echo %u > "
+			"/proc/sys/vm/nr_hugepages` and `mount -t hugetlbfs none /dev/hugepages`, or set eal.huge to false",
+			cfg->memory_mb, strerror(-rc), cfg->memory_mb / 2 + 16);
+	return tl_fail(err, rc, "DPDK did not start with %u MiB of ordinary memory (%s)", cfg->memory_mb, strerror(-rc));
+}
+
+void tl_eal_fini(void)
+{
+	rte_eal_cleanup();
+}

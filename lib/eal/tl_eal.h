@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// eal: starts DPDK's environment with nothing but what the configuration names: no PCI device is probed that is not
+// listed, nothing is shared with other DPDK processes. Holds tl_dpdk_compat.h, the one file that knows DPDK versions.
+//
+// Threads: main only, once per process (DPDK's own limit). Memory: DPDK's.
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tl_base.h>
+
+struct tl_err;
+
+struct tl_eal_cfg {
+	bool huge;                  // false: ordinary memory (--no-huge); needs no set-up, costs TLB misses
+	uint32_t memory_mb;         // limit of DPDK's memory
+	uint32_t main_lcore;        // CPU of the main lcore
+	const uint32_t *lcores;     // CPUs of the RX lcores; entry i becomes EAL's lcore i + 1; a CPU may stand twice
+	uint32_t n_lcores;
+	const char *const *pci;     // PCI addresses to probe, n_pci of them; none: --no-pci
+	uint32_t n_pci;
+	bool verbose;               // leave DPDK's log at its default level
+};
+
+// Returns 0 or a negative errno with the cause and the mend (no hugepages: how to reserve them, or "huge": false).
+int tl_eal_init(const struct tl_eal_cfg *cfg, struct tl_err *err);
+
+// Releases hugepages and files under /var/run/dpdk.
+void tl_eal_fini(void);

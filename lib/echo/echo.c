@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes a host and its echoes, and shows their counters.
+
+#include "echo_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include <rte_malloc.h>
+
+#define SPARE_CONNS 16 // for connections that are still in TIME-WAIT
+
+// One stack serves all echoes: as many connections as they may have together, each with the largest send buffer.
+static struct tl_net_cfg net_cfg_for(const struct tl_echo_host_cfg *cfg)
+{
+	struct tl_net_cfg net = cfg->net;
+
+	net.max_conns = SPARE_CONNS;
+	net.send_buffer_bytes = 4096;
+	for (uint32_t i = 0; i < cfg->n_echoes; i++) {
+		const struct tl_echo_cfg *echo = &cfg->echoes[i];
+		if (echo->kind == TL_ECHO_KIND_TCP)
+			net.max_conns += echo->max_connections;
+		if (echo->kind != TL_ECHO_KIND_UDP && echo->send_buffer_bytes > net.send_buffer_bytes)
+			net.send_buffer_bytes = echo->send_buffer_bytes;
+	}
+	net.max_conns = (uint32_t)tl_min_u64(net.max_conns, 65536);
+	return net;
+}
+
+static void init_echo(struct tl_echo_host *host, struct tl_echo *echo, const struct tl_echo_cfg *cfg)
+{
+	echo->cfg = *cfg;
+	echo->host = host;
+	snprintf(echo->name, sizeof(echo->name), "%s", cfg->name);
+	tl_hist_init(&echo->residence);
+	tl_hist_init(&echo->tx_call);
+}
+
+int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host **out, struct tl_err *err)
+{
+	if (cfg->n_echoes > TL_ECHOES_MAX)
+		return tl_fail(err, -E2BIG, "at most %u echoes on one port", TL_ECHOES_MAX);
+	struct tl_echo_host *host = rte_zmalloc_socket("tl_echo", sizeof(*host), TL_CACHE_LINE, cfg->net.socket_id);
+	if (host == NULL)
+		return tl_fail(err, -ENOMEM, "no memory for the echoes");
+	host->tx = cfg->net.tx;
+	host->port = cfg->port;
+	host->clock = cfg->clock;
+	host->n_echoes = cfg->n_echoes;
+	for (uint32_t i = 0; i < cfg->n_echoes; i++)
+		init_echo(host, &host->echoes[i], &cfg->echoes[i]);
+	struct tl_net_cfg net = net_cfg_for(cfg);
+	int rc = tl_net_create(&net, &host->net, err);
+	if (rc != 0) {
+		rte_free(host);
+		return rc;
+	}
+	*out = host;
+	return 0;
+}
+
+int tl_echo_host_start(struct tl_echo_host *host, struct tl_err *err)
+{
+	uint32_t groups[TL_ECHOES_MAX];
+	int rc = 0;
+
+	tl_net_announce(host->net, tl_clock_mono_ns(host->clock, rte_rdtsc()));
+	for (uint32_t i = 0; i < host->n_echoes && rc == 0; i++)
+		rc = tl_echo_open(&host->echoes[i], err);
+	if (rc != 0)
+		return rc;
+	unsigned n = tl_net_groups(host->net, groups, TL_ARRAY_LEN(groups));
+	if (n != 0 && tl_port_set_groups(host->port, groups, n) != 0)
+		return tl_fail(err, -ENOTSUP, "the port can receive no multicast: neither by filter nor promiscuous");
+	return 0;
+}
+
+void tl_echo_host_destroy(struct tl_echo_host *host)
+{
+	if (host == NULL)
+		return;
+	tl_net_destroy(host->net);
+	rte_free(host);
+}
+
+void tl_echo_host_service(struct tl_echo_host *host, struct tl_service *out)
+{
+	*out = (struct tl_service){.name = "echo",
+		.ctx = host,
+		.parse = true,
+		.rx = tl_echo_rx,
+		.after_tx = tl_echo_after_tx,
+		.tick = tl_echo_tick,
+		.close = tl_echo_close,
+		.closed = tl_echo_closed};
+}
+
+void tl_echo_sample(const struct tl_echo_host *host, uint32_t index, struct tl_echo_stats *out)
+{
+	const struct tl_echo_stats *s = &host->echoes[index].stats;
+
+	// Outcomes before what came in: a running sample never shows more outcomes than messages.
+	out->echoed_msgs = tl_count_read(&s->echoed_msgs);
+	out->echoed_bytes = tl_count_read(&s->echoed_bytes);
+	out->drop_no_conn_msgs = tl_count_read(&s->drop_no_conn_msgs);
+	out->drop_full_msgs = tl_count_read(&s->drop_full_msgs);
+	out->drop_tx_msgs = tl_count_read(&s->drop_tx_msgs);
+	out->received_msgs = tl_count_read(&s->received_msgs);
+	out->received_bytes = tl_count_read(&s->received_bytes);
+	out->connects = tl_count_read(&s->connects);
+	out->disconnects = tl_count_read(&s->disconnects);
+	out->connections = tl_count_read(&s->connections);
+}
+
+const char *tl_echo_state(const struct tl_echo_host *host, uint32_t index)
+{
+	static const char *const names[] = {"idle", "connecting", "connected", "waiting", "listening", "closed"};
+
+	return names[atomic_load_explicit(&host->echoes[index].state, memory_order_relaxed)];
+}
+
+void tl_echo_residence(const struct tl_echo_host *host, uint32_t index, struct tl_hist *out)
+{
+	tl_hist_copy(out, &host->echoes[index].residence);
+}
+
+void tl_echo_tx_call(const struct tl_echo_host *host, uint32_t index, struct tl_hist *out)
+{
+	tl_hist_copy(out, &host->echoes[index].tx_call);
+}
+
+const struct tl_net *tl_echo_net(const struct tl_echo_host *host)
+{
+	return host->net;
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opens what an echo listens on, keeps its connection up with backoff, and closes all in order.
+
+#include "echo_priv.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <tl_units.h>
+
+#define BACKOFF_MIN_NS (100 * TL_NS_PER_MS)
+#define BACKOFF_MAX_NS (5 * TL_NS_PER_S)
+#define KEEPALIVE_NS (30 * TL_NS_PER_S)
+
+static void set_state(struct tl_echo *echo, enum tl_echo_state state)
+{
+	atomic_store_explicit(&echo->state, (int)state, memory_order_relaxed);
+}
+
+static void on_opened(void *ctx, struct tl_tcp *c)
+{
+	struct tl_echo *echo = ctx;
+
+	tl_count(&echo->stats.connects, 1);
+	tl_count(&echo->stats.connections, 1);
+	if (c != echo->conn)
+		return; // accepted by a listener
+	echo->backoff_ns = BACKOFF_MIN_NS;
+	set_state(echo, TL_ECHO_CONNECTED);
+}
+
+static void on_accepted_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason reason)
+{
+	struct tl_echo *echo = ctx;
+
+	tl_count(&echo->stats.disconnects, 1);
+	tl_count(&echo->stats.connections, UINT64_MAX); // one less
+}
+
+static void on_connected_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason reason)
+{
+	struct tl_echo *echo = ctx;
+
+	if (atomic_load_explicit(&echo->state, memory_order_relaxed) == TL_ECHO_CONNECTED) {
+		tl_count(&echo->stats.disconnects, 1);
+		tl_count(&echo->stats.connections, UINT64_MAX);
+	}
+	echo->conn = NULL;
+	echo->retry_at_ns = 0; // set by the next tick, which knows the time
+	set_state(echo, echo->host->closing ? TL_ECHO_CLOSED : TL_ECHO_WAITING);
+}
+
+// The echo's peer sends nothing of interest: it is read and thrown away, so that its window stays open.
+static void ignore_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+}
+
+// The peer is done: so are we, once what is queued has gone out.
+static void on_peer_closed(void *ctx, struct tl_tcp *c)
+{
+	tl_tcp_close(c);
+}
+
+static const struct tl_tcp_ops connect_ops = {
+	.opened = on_opened, .data = ignore_data, .peer_closed = on_peer_closed, .closed = on_connected_closed};
+static const struct tl_tcp_ops accept_ops = {
+	.opened = on_opened, .data = tl_echo_tcp_data, .peer_closed = on_peer_closed, .closed = on_accepted_closed};
+
+static struct tl_tcp_opts tcp_opts(const struct tl_echo *echo)
+{
+	return (struct tl_tcp_opts){.send_buffer_bytes = echo->cfg.send_buffer_bytes,
+		.window_follows_room = echo->cfg.kind == TL_ECHO_KIND_TCP,
+		.keepalive_idle_ns = KEEPALIVE_NS,
+		.user_timeout_ms = 20000,
+		.connect_timeout_ms = 3000};
+}
+
+static void try_connect(struct tl_echo *echo)
+{
+	const struct tl_echo_cfg *cfg = &echo->cfg;
+	struct tl_tcp_opts opts = tcp_opts(echo);
+
+	set_state(echo, TL_ECHO_CONNECTING);
+	if (tl_tcp_connect(echo->host->net, cfg->connect_ip_be, cfg->connect_port_be, &connect_ops, echo, &opts, &echo->conn) !=
+		0) {
+		echo->conn = NULL;
+		echo->retry_at_ns = 0;
+		set_state(echo, TL_ECHO_WAITING);
+	}
+}
+
+// While waiting: fix the time of the next attempt, then make it. The wait doubles up to BACKOFF_MAX_NS.
+static void keep_connected(struct tl_echo *echo, uint64_t mono_ns)
+{
+	int state = atomic_load_explicit(&echo->state, memory_order_relaxed);
+
+	if (state == TL_ECHO_IDLE) {
+		try_connect(echo);
+	} else if (state == TL_ECHO_WAITING && echo->retry_at_ns == 0) {
+		echo->retry_at_ns = mono_ns + echo->backoff_ns;
+		echo->backoff_ns = tl_min_u64(2 * echo->backoff_ns, BACKOFF_MAX_NS);
+	} else if (state == TL_ECHO_WAITING && mono_ns >= echo->retry_at_ns) {
+		try_connect(echo);
+	}
+}
+
+void tl_echo_tick(void *ctx, uint64_t mono_ns)
+{
+	struct tl_echo_host *host = ctx;
+
+	tl_net_tick(host->net, mono_ns);
+	for (uint32_t i = 0; i < host->n_echoes && !host->closing; i++)
+		if (host->echoes[i].cfg.kind == TL_ECHO_KIND_MCAST_TO_TCP)
+			keep_connected(&host->echoes[i], mono_ns);
+}
+
+int tl_echo_open(struct tl_echo *echo, struct tl_err *err)
+{
+	struct tl_net *net = echo->host->net;
+	const struct tl_echo_cfg *cfg = &echo->cfg;
+	struct tl_tcp_opts opts = tcp_opts(echo);
+	int rc;
+
+	echo->backoff_ns = BACKOFF_MIN_NS;
+	if (cfg->kind == TL_ECHO_KIND_MCAST_TO_TCP) {
+		rc = tl_udp_open(
+			net, cfg->group_be, cfg->source_be, cfg->udp_port_be, tl_echo_mcast_datagram, echo, &echo->udp);
+	} else if (cfg->kind == TL_ECHO_KIND_UDP) {
+		rc = tl_udp_open(net, 0, 0, cfg->listen_port_be, tl_echo_udp_datagram, echo, &echo->udp);
+		set_state(echo, TL_ECHO_LISTENING);
+	} else {
+		rc = tl_tcp_listen(
+			net, cfg->listen_port_be, cfg->max_connections, &accept_ops, echo, &opts, &echo->listener);
+		set_state(echo, TL_ECHO_LISTENING);
+	}
+	return rc == 0 ? 0 : tl_fail(err, rc, "echo %s: cannot open its port (%s)", echo->name, strerror(-rc));
+}
+
+void tl_echo_close(void *ctx)
+{
+	struct tl_echo_host *host = ctx;
+
+	host->closing = true;
+	for (uint32_t i = 0; i < host->n_echoes; i++) {
+		struct tl_echo *echo = &host->echoes[i];
+		if (echo->udp != NULL)
+			tl_udp_close(echo->udp);
+		if (echo->listener != NULL)
+			tl_tcp_unlisten(echo->listener);
+		echo->udp = NULL;
+		echo->listener = NULL;
+	}
+	tl_tcp_close_all(host->net);
+}
+
+bool tl_echo_closed(void *ctx)
+{
+	return tl_tcp_in_use(((struct tl_echo_host *)ctx)->net, NULL) == 0;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A message in, the same message out, and how long it stayed.
+
+#include "echo_priv.h"
+
+#include <errno.h>
+
+static void count_received(struct tl_echo *echo, uint32_t len)
+{
+	tl_count(&echo->stats.received_msgs, 1);
+	tl_count(&echo->stats.received_bytes, len);
+}
+
+// Books the outcome of handing one message to the stack.
+static void count_outcome(struct tl_echo *echo, int rc, uint32_t len)
+{
+	if (TL_LIKELY(rc == 0)) {
+		tl_count(&echo->stats.echoed_msgs, 1);
+		tl_count(&echo->stats.echoed_bytes, len);
+		echo->pending_msgs++;
+	} else {
+		tl_count(&echo->stats.drop_tx_msgs, 1);
+	}
+}
+
+void tl_echo_mcast_datagram(void *ctx, const struct tl_udp_datagram *d)
+{
+	struct tl_echo *echo = ctx;
+
+	count_received(echo, d->len);
+	if (TL_UNLIKELY(echo->conn == NULL)) {
+		tl_count(&echo->stats.drop_no_conn_msgs, 1);
+		return;
+	}
+	int rc = tl_tcp_send(echo->conn, d->payload, d->len);
+	if (rc == -ENOTCONN) {
+		tl_count(&echo->stats.drop_no_conn_msgs, 1);
+	} else if (rc == -ENOBUFS) {
+		tl_count(&echo->stats.drop_full_msgs, 1);
+		if (echo->cfg.on_full == TL_ECHO_FULL_RESET)
+			tl_tcp_abort(echo->conn);
+	} else {
+		count_outcome(echo, rc, d->len);
+	}
+}
+
+void tl_echo_udp_datagram(void *ctx, const struct tl_udp_datagram *d)
+{
+	struct tl_echo *echo = ctx;
+
+	count_received(echo, d->len);
+	count_outcome(echo, tl_udp_send(echo->udp, d->src_ip_be, d->src_port_be, d->payload, d->len), d->len);
+}
+
+// The advertised window follows the send buffer's room, so there is room for whatever arrives. If not, bytes would be
+// missing from the echo: better no connection than a wrong one.
+void tl_echo_tcp_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	struct tl_echo *echo = ctx;
+	int rc = tl_tcp_send(c, data, len);
+
+	count_received(echo, len);
+	if (TL_LIKELY(rc == 0)) {
+		count_outcome(echo, rc, len);
+		return;
+	}
+	tl_count(rc == -ENOBUFS ? &echo->stats.drop_full_msgs : &echo->stats.drop_no_conn_msgs, 1);
+	tl_tcp_abort(c);
+}
+
+void tl_echo_rx(void *ctx, struct tl_burst *burst)
+{
+	tl_net_input(((struct tl_echo_host *)ctx)->net, burst);
+}
+
+// Messages that left with the flush just made. One that a closed window keeps in the send buffer has no residence time.
+void tl_echo_after_tx(void *ctx, struct tl_burst *burst)
+{
+	struct tl_echo_host *host = ctx;
+	bool sent = host->tx->begin_tsc >= burst->tsc;
+
+	for (uint32_t i = 0; i < host->n_echoes; i++) {
+		struct tl_echo *echo = &host->echoes[i];
+		if (echo->pending_msgs == 0)
+			continue;
+		if (TL_LIKELY(sent)) {
+			uint64_t stay_ns = tl_clock_span_ns(host->clock, host->tx->begin_tsc - burst->tsc);
+			uint64_t call_ns = tl_clock_span_ns(host->clock, host->tx->end_tsc - host->tx->begin_tsc);
+			tl_hist_record_n(&echo->residence, stay_ns, echo->pending_msgs);
+			tl_hist_record_n(&echo->tx_call, call_ns, echo->pending_msgs);
+		}
+		echo->pending_msgs = 0;
+	}
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// echo: the messages that come in and go out again: UDP multicast to a TCP connection, TCP echo (RFC 862) and UDP echo.
+// A host is what one lcore runs: one network stack and the echoes that live on its address.
+//
+// Threads: create, destroy and sample on main; the service functions run on the lcore that owns the host.
+// Memory:  create/destroy; payloads are copied once, from the received mbuf into the mbuf that is sent.
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tl_base.h>
+#include <tl_hist.h>
+#include <tl_lcore.h>
+#include <tl_net.h>
+
+struct tl_err;
+struct tl_echo_host;
+
+enum tl_echo_kind { TL_ECHO_KIND_MCAST_TO_TCP, TL_ECHO_KIND_TCP, TL_ECHO_KIND_UDP };
+
+// What to do with a message that the TCP send buffer has no room for.
+enum tl_echo_full {
+	TL_ECHO_FULL_DROP,  // drop this message, counted drop_full_msgs
+	TL_ECHO_FULL_RESET, // the same, and reset the connection: a peer that does not read is a dead peer
+};
+
+struct tl_echo_cfg {
+	const char *name; // borrowed for life
+	enum tl_echo_kind kind;
+	uint32_t group_be, source_be; // MCAST_TO_TCP: what to receive; source 0: any
+	uint16_t udp_port_be;
+	uint32_t connect_ip_be; // MCAST_TO_TCP: where to send
+	uint16_t connect_port_be;
+	uint16_t listen_port_be; // TCP, UDP
+	uint32_t send_buffer_bytes;
+	enum tl_echo_full on_full;
+	uint32_t max_connections; // TCP
+};
+
+// Messages: received = echoed + drop_no_conn + drop_full + drop_tx. A message of a TCP echo is a run of in-order bytes
+// as it arrived. echoed: handed to the stack; a TCP connection that dies later may take unacknowledged ones with it.
+struct tl_echo_stats {
+	uint64_t received_msgs, received_bytes;
+	uint64_t echoed_msgs, echoed_bytes;
+	uint64_t drop_no_conn_msgs; // no connection to send on
+	uint64_t drop_full_msgs;    // no room in the send buffer
+	uint64_t drop_tx_msgs;      // no mbuf, too long for the MTU, or no route
+	uint64_t connects, disconnects, connections;
+};
+
+struct tl_echo_host_cfg {
+	struct tl_net_cfg net; // max_conns and send_buffer_bytes are set from the echoes
+	const struct tl_echo_cfg *echoes; // copied
+	uint32_t n_echoes;
+	struct tl_port *port; // for the multicast filter
+	const struct tl_clock *clock;
+};
+
+int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host **out, struct tl_err *err);
+
+// Opens the echoes' ports and groups and announces the address. After tl_port_start(), before the lcore runs.
+int tl_echo_host_start(struct tl_echo_host *host, struct tl_err *err);
+void tl_echo_host_destroy(struct tl_echo_host *host);
+void tl_echo_host_service(struct tl_echo_host *host, struct tl_service *out);
+
+void tl_echo_sample(const struct tl_echo_host *host, uint32_t echo, struct tl_echo_stats *out);
+const char *tl_echo_state(const struct tl_echo_host *host, uint32_t echo); // "connected", "connecting", "listening", …
+void tl_echo_residence(const struct tl_echo_host *host, uint32_t echo, struct tl_hist *out); // ns, source tsc
+void tl_echo_tx_call(const struct tl_echo_host *host, uint32_t echo, struct tl_hist *out);   // ns, source tsc
+const struct tl_net *tl_echo_net(const struct tl_echo_host *host);

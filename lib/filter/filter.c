@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Compiles a filter expression with libpcap.
+
+#include "filter_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <tl_err.h>
+
+#define SNAPLEN 262144 // what a match returns: only whether it is 0 counts here
+#define OPTIMIZE 1
+
+static int compile(const char *expression, struct bpf_program *out, struct tl_err *err)
+{
+	pcap_t *pcap = pcap_open_dead(DLT_EN10MB, SNAPLEN);
+	int rc = 0;
+
+	if (pcap == NULL)
+		return tl_fail(err, -ENOMEM, "filter '%s': no memory to compile it", expression);
+	if (pcap_compile(pcap, out, expression, OPTIMIZE, PCAP_NETMASK_UNKNOWN) != 0)
+		rc = tl_fail(err, -EINVAL, "filter '%s': %s", expression, pcap_geterr(pcap));
+	pcap_close(pcap);
+	return rc;
+}
+
+int tl_filter_create(const char *expression, struct tl_filter **out, struct tl_err *err)
+{
+	struct tl_filter *filter = calloc(1, sizeof(*filter));
+
+	if (filter == NULL)
+		return tl_fail(err, -ENOMEM, "filter '%s': no memory to compile it", expression);
+	int rc = compile(expression, &filter->program, err);
+	if (rc != 0) {
+		free(filter);
+		return rc;
+	}
+	*out = filter;
+	return 0;
+}
+
+void tl_filter_destroy(struct tl_filter *filter)
+{
+	if (filter == NULL)
+		return;
+	pcap_freecode(&filter->program);
+	free(filter);
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// hist: a log-linear histogram of nanoseconds (the layout of HdrHistogram): exact below 128, then 64 buckets per power
+// of two, so a value is known to within 1/64 (1.6 %); min, max and sum are exact.
+//
+// Threads: one writer; tl_hist_copy() may be called from another thread and gives a snapshot that may be a few values
+// old but is never torn within one counter. Memory: the caller's, 30 KiB; no allocation.
+
+#include <stdint.h>
+
+#include <tl_base.h>
+
+#define TL_HIST_SUB_BITS 6
+#define TL_HIST_BUCKETS ((64 - TL_HIST_SUB_BITS + 1) << TL_HIST_SUB_BITS)
+
+struct tl_hist {
+	uint64_t count;
+	uint64_t sum_ns;
+	uint64_t min_ns; // UINT64_MAX while empty
+	uint64_t max_ns;
+	uint64_t bucket[TL_HIST_BUCKETS];
+};
+
+// What a report shows; all zero when count is 0.
+struct tl_hist_summary {
+	uint64_t count, min_ns, p50_ns, p90_ns, p99_ns, p999_ns, max_ns;
+	double mean_ns;
+};
+
+void tl_hist_init(struct tl_hist *hist);
+
+// HOT. Record the same value n times.
+static inline void tl_hist_record_n(struct tl_hist *hist, uint64_t value_ns, uint64_t n);
+
+// HOT. Record one value.
+static inline void tl_hist_record(struct tl_hist *hist, uint64_t value_ns);
+
+// Snapshot by another thread than the writer's.
+void tl_hist_copy(struct tl_hist *to, const struct tl_hist *from);
+
+// to += from; both owned by the caller.
+void tl_hist_merge(struct tl_hist *to, const struct tl_hist *from);
+
+// The upper edge of the bucket that holds the per-mille-th value (permille 0..1000), clamped to [min, max]; 0 if empty.
+uint64_t tl_hist_permille(const struct tl_hist *hist, unsigned permille);
+
+void tl_hist_summarize(const struct tl_hist *hist, struct tl_hist_summary *out);
+
+// Index of the bucket for a value: the value itself below 2^(SUB_BITS+1), then 2^SUB_BITS buckets per octave.
+static inline unsigned tl_hist_index(uint64_t value_ns)
+{
+	if (value_ns < (UINT64_C(2) << TL_HIST_SUB_BITS))
+		return (unsigned)value_ns;
+	unsigned shift = 63u - (unsigned)__builtin_clzll(value_ns) - TL_HIST_SUB_BITS;
+	return (shift << TL_HIST_SUB_BITS) + (unsigned)(value_ns >> shift);
+}
+
+static inline void tl_hist_record_n(struct tl_hist *hist, uint64_t value_ns, uint64_t n)
+{
+	if (n == 0)
+		return;
+	tl_count(&hist->count, n);
+	tl_count(&hist->sum_ns, value_ns * n);
+	if (value_ns < hist->min_ns)
+		__atomic_store_n(&hist->min_ns, value_ns, __ATOMIC_RELAXED);
+	if (value_ns > hist->max_ns)
+		__atomic_store_n(&hist->max_ns, value_ns, __ATOMIC_RELAXED);
+	tl_count(&hist->bucket[tl_hist_index(value_ns)], n);
+}
+
+static inline void tl_hist_record(struct tl_hist *hist, uint64_t value_ns)
+{
+	tl_hist_record_n(hist, value_ns, 1);
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes, starts and ends the loop of an RX lcore; and its sleep.
+
+#include "lcore_priv.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_launch.h>
+#include <rte_lcore.h>
+#include <rte_malloc.h>
+
+#include <tl_err.h>
+
+#define IDLE_SLEEP_US 1000
+
+static void handle_sent(void *lcore, struct tl_burst *sent)
+{
+	const struct tl_lcore *l = lcore;
+
+	for (uint32_t i = 0; i < l->cfg.n_services; i++)
+		if (l->services[i].sent != NULL)
+			l->services[i].sent(l->services[i].ctx, sent);
+}
+
+int tl_lcore_create(const struct tl_lcore_cfg *cfg, struct tl_lcore **out, struct tl_err *err)
+{
+	if (cfg->n_services > TL_LCORE_SERVICES_MAX)
+		return tl_fail(err, -E2BIG, "one receive queue carries at most %u echo hosts and recordings", TL_LCORE_SERVICES_MAX);
+	struct tl_lcore *l = rte_zmalloc_socket(
+		"tl_lcore", sizeof(*l), TL_CACHE_LINE, (int)rte_lcore_to_socket_id(cfg->lcore_id));
+	if (l == NULL)
+		return tl_fail(err, -ENOMEM, "no memory for lcore %u", cfg->lcore_id);
+	l->cfg = *cfg;
+	l->cfg.services = l->services;
+	bool records_sent = false;
+	for (uint32_t i = 0; i < cfg->n_services; i++) {
+		l->services[i] = cfg->services[i];
+		l->parse |= cfg->services[i].parse;
+		records_sent |= cfg->services[i].sent != NULL;
+	}
+	if (cfg->txq != NULL && records_sent) {
+		cfg->txq->on_sent = handle_sent;
+		cfg->txq->on_sent_ctx = l;
+	}
+	*out = l;
+	return 0;
+}
+
+int tl_lcore_start(struct tl_lcore *l, struct tl_err *err)
+{
+	int rc = rte_eal_remote_launch(tl_lcore_loop, l, l->cfg.lcore_id);
+
+	return rc == 0 ? 0 : tl_fail(err, rc, "lcore %u did not start (%s)", l->cfg.lcore_id, strerror(-rc));
+}
+
+void tl_lcore_request(struct tl_lcore *l, enum tl_lcore_phase phase)
+{
+	atomic_store_explicit(&l->phase, phase, memory_order_release);
+}
+
+bool tl_lcore_closed(const struct tl_lcore *l)
+{
+	return atomic_load_explicit(&l->closed, memory_order_acquire);
+}
+
+void tl_lcore_wait(struct tl_lcore *l)
+{
+	(void)rte_eal_wait_lcore(l->cfg.lcore_id);
+}
+
+void tl_lcore_destroy(struct tl_lcore *l)
+{
+	if (l != NULL && l->cfg.txq != NULL)
+		l->cfg.txq->on_sent = NULL;
+	rte_free(l);
+}
+
+const struct tl_lcore_stats *tl_lcore_stats(const struct tl_lcore *l)
+{
+	return &l->stats;
+}
+
+void tl_lcore_idle(struct tl_lcore *l)
+{
+	tl_count(&l->stats.sleeps, 1);
+	tl_rxq_wait(l->cfg.rxq, IDLE_SLEEP_US);
+	// One poll after the sleep, then sleep again unless a frame came.
+	l->idle_loops = l->idle_loops > 1 ? l->idle_loops - 1 : 0;
+}

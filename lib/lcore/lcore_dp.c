@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The loop of an RX lcore.
+
+#include "lcore_priv.h"
+
+#include <rte_mbuf.h>
+
+#define TICK_NS (100 * TL_NS_PER_US)
+#define IDLE_LOOPS 512     // empty polls before an adaptive lcore sleeps: some tens of microseconds
+#define DRAIN_EMPTY_POLLS 3 // in a row, after the port was quiesced
+
+static void parse_burst(struct tl_burst *b)
+{
+	for (uint16_t i = 0; i < b->n; i++) {
+		if (i + 1 < b->n)
+			__builtin_prefetch(rte_pktmbuf_mtod(b->pkts[i + 1], void *));
+		tl_wire_parse(rte_pktmbuf_mtod(b->pkts[i], uint8_t *), b->pkts[i]->data_len, &b->pkt[i]);
+	}
+}
+
+// Services in order; each one's frames leave before the next one begins.
+static void handle_burst(struct tl_lcore *l)
+{
+	struct tl_burst *b = &l->burst;
+	struct tl_txq *txq = l->cfg.txq;
+
+	if (l->parse)
+		parse_burst(b);
+	for (uint32_t i = 0; i < l->cfg.n_services; i++) {
+		const struct tl_service *s = &l->services[i];
+		if (s->rx == NULL)
+			continue;
+		s->rx(s->ctx, b);
+		if (txq != NULL)
+			tl_txq_flush(txq);
+		if (s->after_tx != NULL)
+			s->after_tx(s->ctx, b);
+	}
+	rte_pktmbuf_free_bulk(b->pkts, b->n);
+	tl_count(&l->stats.bursts, 1);
+}
+
+static void tick(struct tl_lcore *l, uint64_t mono_ns)
+{
+	l->next_tick_ns = mono_ns + TICK_NS;
+	for (uint32_t i = 0; i < l->cfg.n_services; i++)
+		if (l->services[i].tick != NULL)
+			l->services[i].tick(l->services[i].ctx, mono_ns);
+	if (l->cfg.txq != NULL)
+		tl_txq_flush(l->cfg.txq);
+}
+
+// One turn: a burst if there is one, timers if they are due, and sent frames to the recording last.
+static uint16_t turn(struct tl_lcore *l)
+{
+	uint16_t n = l->cfg.rxq->burst(l->cfg.rxq, &l->burst);
+
+	if (n != 0)
+		handle_burst(l);
+	if (l->burst.mono_ns >= l->next_tick_ns)
+		tick(l, l->burst.mono_ns);
+	if (l->cfg.txq != NULL)
+		tl_txq_record_sent(l->cfg.txq);
+	tl_count(&l->stats.loops, 1);
+	return n;
+}
+
+static void close_services(struct tl_lcore *l)
+{
+	bool all_closed = true;
+
+	for (uint32_t i = 0; i < l->cfg.n_services; i++) {
+		const struct tl_service *s = &l->services[i];
+		if (!l->closing && s->close != NULL)
+			s->close(s->ctx);
+		all_closed &= s->closed == NULL || s->closed(s->ctx);
+	}
+	l->closing = true;
+	if (all_closed)
+		atomic_store_explicit(&l->closed, true, memory_order_release);
+}
+
+static void drain(struct tl_lcore *l)
+{
+	for (unsigned empty = 0; empty < DRAIN_EMPTY_POLLS;)
+		empty = turn(l) == 0 ? empty + 1 : 0;
+	for (uint32_t i = 0; i < l->cfg.n_services; i++)
+		if (l->services[i].finish != NULL)
+			l->services[i].finish(l->services[i].ctx);
+}
+
+int tl_lcore_loop(void *lcore)
+{
+	struct tl_lcore *l = lcore;
+
+	for (;;) {
+		int phase = atomic_load_explicit(&l->phase, memory_order_relaxed);
+		if (TL_UNLIKELY(phase == TL_LCORE_DRAIN))
+			break;
+		if (TL_UNLIKELY(phase == TL_LCORE_CLOSE) && !atomic_load_explicit(&l->closed, memory_order_relaxed))
+			close_services(l);
+		l->idle_loops = turn(l) == 0 ? l->idle_loops + 1 : 0;
+		if (l->cfg.adaptive && l->idle_loops > IDLE_LOOPS)
+			tl_lcore_idle(l);
+	}
+	drain(l);
+	return 0;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// What the loop and its set-up share.
+
+#include <tl_lcore.h>
+
+struct tl_lcore {
+	struct tl_lcore_cfg cfg;
+	struct tl_service services[TL_LCORE_SERVICES_MAX];
+	bool parse;          // a service needs burst->pkt
+	bool closing;        // services were told to close
+	uint32_t idle_loops; // empty polls in a row
+	uint64_t next_tick_ns;
+	struct tl_lcore_stats stats;
+	struct tl_burst burst;
+	_Atomic(int) phase;   // enum tl_lcore_phase; written by main
+	atomic_bool closed;   // written by the lcore
+} TL_CACHE_ALIGNED;
+
+// The loop; returns when it has drained.
+int tl_lcore_loop(void *lcore);
+
+// COLD. Sleep until a frame comes or the next tick is due.
+void tl_lcore_idle(struct tl_lcore *lcore);

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gathers the counters of ports, recordings and echoes.
+
+#include <tl_metrics.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void read_port(struct tl_port *port, struct tl_report_port *out)
+{
+	const struct tl_port_cfg *cfg = tl_port_config(port);
+	struct tl_port_stats stats;
+
+	snprintf(out->name, sizeof(out->name), "%s", cfg->name);
+	snprintf(out->device, sizeof(out->device), "%.*s", (int)sizeof(out->device) - 1, cfg->spec.text);
+	for (uint16_t q = 0; q < cfg->rx_queues; q++) {
+		const struct tl_rxq_stats *rx = &tl_port_rxq(port, q)->stats;
+		out->rx_pkts += tl_count_read(&rx->rx_pkts);
+		out->rx_bytes += tl_count_read(&rx->rx_bytes);
+	}
+	for (uint16_t q = 0; q < cfg->tx_queues; q++) {
+		const struct tl_txq *tx = tl_port_txq(port, q);
+		out->tx_pkts += tl_count_read(&tx->tx_pkts);
+		out->tx_bytes += tl_count_read(&tx->tx_bytes);
+		out->drop_tx_pkts += tl_count_read(&tx->drop_tx_pkts);
+	}
+	tl_port_sample(port, &stats);
+	out->hw_seen_pkts = stats.hw_seen_pkts;
+	out->drop_nic_pkts = stats.drop_nic_pkts;
+	out->drop_nombuf_pkts = stats.drop_nombuf_pkts;
+	out->drop_error_pkts = stats.drop_error_pkts;
+	out->verified = stats.verified;
+	out->mbufs_in_use = tl_port_mbufs_in_use(port);
+}
+
+static void read_capture(const struct tl_capture *capture, const char *port, struct tl_report_capture *out)
+{
+	struct tl_capture_stats stats;
+
+	tl_capture_sample(capture, &stats);
+	snprintf(out->port, sizeof(out->port), "%s", port);
+	for (int dir = 0; dir < TL_DIRS; dir++) {
+		const struct tl_capture_flow *f = &stats.flow[dir];
+		out->flow[dir] = (struct tl_report_flow){.offered_pkts = f->offered_pkts,
+			.written_pkts = f->written_pkts,
+			.filtered_pkts = f->filtered_pkts,
+			.expired_pkts = f->expired_pkts,
+			.cut_pkts = f->cut_pkts,
+			.drop_ring_pkts = f->drop_ring_pkts,
+			.drop_disk_pkts = f->drop_disk_pkts};
+		out->in_flight_pkts += f->offered_pkts - f->written_pkts - f->filtered_pkts - f->expired_pkts - f->cut_pkts -
+				       f->drop_ring_pkts - f->drop_disk_pkts;
+	}
+	out->written_bytes = stats.written_bytes;
+	out->files = tl_capture_files(capture, &out->n_files);
+	out->error = tl_capture_error(capture);
+}
+
+static void read_echo(const struct tl_metrics_echo *echo, struct tl_hist *scratch, struct tl_report_echo *out)
+{
+	struct tl_echo_stats s;
+
+	tl_echo_sample(echo->host, echo->index, &s);
+	snprintf(out->name, sizeof(out->name), "%s", echo->name);
+	out->mode = echo->mode;
+	out->state = tl_echo_state(echo->host, echo->index);
+	out->received_msgs = s.received_msgs;
+	out->received_bytes = s.received_bytes;
+	out->echoed_msgs = s.echoed_msgs;
+	out->echoed_bytes = s.echoed_bytes;
+	out->drop_no_conn_msgs = s.drop_no_conn_msgs;
+	out->drop_full_msgs = s.drop_full_msgs;
+	out->drop_tx_msgs = s.drop_tx_msgs;
+	out->connects = s.connects;
+	out->disconnects = s.disconnects;
+	out->connections = s.connections;
+	if (scratch == NULL)
+		return;
+	tl_echo_residence(echo->host, echo->index, scratch);
+	tl_hist_summarize(scratch, &out->residence);
+	tl_echo_tx_call(echo->host, echo->index, scratch);
+	tl_hist_summarize(scratch, &out->tx_call);
+}
+
+void tl_metrics_snapshot(const struct tl_metrics *m, bool final, struct tl_snapshot *out)
+{
+	struct tl_hist *scratch = malloc(sizeof(*scratch)); // without it the snapshot lacks only the distributions
+
+	memset(out, 0, sizeof(*out));
+	out->final = final;
+	out->uptime_ns = tl_clock_mono_ns(m->clock, rte_rdtsc()) - m->start_ns;
+	out->n_ports = m->n_ports;
+	out->n_captures = m->n_captures;
+	out->n_echoes = m->n_echoes;
+	for (uint32_t i = 0; i < m->n_captures; i++)
+		read_capture(m->captures[i], m->capture_ports[i], &out->captures[i]);
+	for (uint32_t i = 0; i < m->n_echoes; i++)
+		read_echo(&m->echoes[i], scratch, &out->echoes[i]);
+	for (uint32_t i = 0; i < m->n_ports; i++) {
+		read_port(m->ports[i], &out->ports[i]);
+		if (m->hosts[i] != NULL)
+			out->n_net[i] = tl_net_counters(tl_echo_net(m->hosts[i]), out->net[i], TL_REPORT_COUNTERS);
+	}
+	free(scratch);
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// metrics: reads every counter of a running appliance into one snapshot.
+//
+// Threads: main only (it samples the ports). Memory: the caller's; the sources are borrowed.
+
+#include <tl_base.h>
+#include <tl_capture.h>
+#include <tl_echo.h>
+#include <tl_port.h>
+#include <tl_report.h>
+
+struct tl_metrics_echo {
+	const char *name;
+	const char *mode; // static
+	const struct tl_echo_host *host;
+	uint32_t index; // within the host
+};
+
+struct tl_metrics {
+	uint64_t start_ns; // monotonic
+	const struct tl_clock *clock;
+	uint32_t n_ports, n_captures, n_echoes;
+	struct tl_port *ports[TL_REPORT_PORTS];
+	const struct tl_echo_host *hosts[TL_REPORT_PORTS]; // by port; NULL: none
+	struct tl_capture *captures[TL_REPORT_CAPTURES];
+	const char *capture_ports[TL_REPORT_CAPTURES]; // names
+	struct tl_metrics_echo echoes[TL_REPORT_ECHOES];
+};
+
+// final: the lcores have returned and the recordings are closed, so that every identity must hold.
+void tl_metrics_snapshot(const struct tl_metrics *metrics, bool final, struct tl_snapshot *out);

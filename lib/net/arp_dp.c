@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ARP lookup that each sent frame without a template of its own goes through.
+
+#include <string.h>
+
+#include "arp_priv.h"
+#include "net_priv.h"
+
+bool tl_arp_lookup(struct tl_net *net, uint32_t next_hop_be, uint8_t mac[TL_ETHER_ADDR_LEN])
+{
+	struct tl_arp_entry *e = tl_arp_find(net->arp, next_hop_be);
+
+	if (TL_UNLIKELY(e == NULL || e->state != TL_ARP_RESOLVED))
+		return false;
+	e->wanted = true;
+	e->used_ns = net->now_ns;
+	memcpy(mac, e->mac, TL_ETHER_ADDR_LEN);
+	return true;
+}

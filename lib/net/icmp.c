@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ICMP (RFC 792): answers echo requests, and tells TCP what could not be delivered.
+
+#include <string.h>
+
+#include <rte_mbuf.h>
+
+#include "net_priv.h"
+
+#define ICMP_ECHO_REPLY 0
+#define ICMP_UNREACHABLE 3
+#define ICMP_ECHO 8
+
+#define IP_OFFSET_MASK 0x1fff
+#define QUOTED_L4_LEN 8 // ports and sequence number: all that RFC 792 promises
+
+// RFC 1122, section 3.2.2.6: what was sent comes back unchanged.
+static void answer_echo(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	uint16_t len = TL_ICMP_LEN + pkt->payload_len;
+
+	if (TL_IPV4_LEN + len > net->cfg.mtu)
+		return;
+	struct rte_mbuf *m = tl_net_alloc(net);
+	if (m == NULL)
+		return;
+	struct tl_icmp_hdr *icmp = (struct tl_icmp_hdr *)tl_ip_build(net, m, TL_IPPROTO_ICMP, pkt->src_be, len);
+
+	memcpy(icmp, frame + pkt->l4_off, len);
+	icmp->type = ICMP_ECHO_REPLY;
+	icmp->cksum_be = 0;
+	icmp->cksum_be = tl_cksum_finish(tl_cksum_add(0, icmp, len));
+	if (tl_ip_output(net, m, pkt->src_be) == 0)
+		tl_count(&net->stats.icmp_replies_tx, 1);
+}
+
+// The start of a packet of ours is quoted behind the ICMP header.
+static void take_unreachable(struct tl_net *net, uint8_t code, const uint8_t *quote, uint16_t len)
+{
+	struct tl_ipv4_hdr ip;
+	struct tl_tcp_hdr tcp;
+
+	if (len < sizeof(ip))
+		return;
+	memcpy(&ip, quote, sizeof(ip));
+	uint16_t ip_len = (ip.version_ihl & 0x0f) * 4;
+
+	if (ip.version_ihl >> 4 != 4 || ip_len < sizeof(ip) || len < ip_len + QUOTED_L4_LEN)
+		return;
+	if (ip.proto != TL_IPPROTO_TCP || ip.src_be != net->cfg.ip_be || (ip.frag_be & tl_be16(IP_OFFSET_MASK)) != 0)
+		return;
+	memcpy(&tcp, quote + ip_len, QUOTED_L4_LEN);
+	tl_tcp_unreachable(net, code, ip.dst_be, tcp.src_port_be, tcp.dst_port_be, tl_be32(tcp.seq_be));
+}
+
+void tl_icmp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	const struct tl_icmp_hdr *icmp = (const struct tl_icmp_hdr *)(frame + pkt->l4_off);
+
+	if (pkt->dst_be != net->cfg.ip_be)
+		return; // neither an error nor a ping may come to a group (RFC 1122, section 3.2.2)
+	if (icmp->type == ICMP_ECHO)
+		answer_echo(net, frame, pkt);
+	else if (icmp->type == ICMP_UNREACHABLE)
+		take_unreachable(net, icmp->code, frame + pkt->payload_off, pkt->payload_len);
+}

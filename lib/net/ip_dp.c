@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// IPv4 on the way down: headers, next hop, and the push to the queue.
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_mbuf.h>
+
+#include <tl_port.h>
+
+#include "net_priv.h"
+
+#define IP_DONT_FRAGMENT 0x4000
+#define TTL_HOST 64
+#define TTL_GROUP 1 // RFC 1112, section 6.1
+
+struct rte_mbuf *tl_net_alloc(struct tl_net *net)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(net->cfg.pool);
+
+	if (TL_UNLIKELY(m == NULL))
+		tl_count(&net->stats.nombuf, 1);
+	return m;
+}
+
+uint8_t *tl_ip_build(struct tl_net *net, struct rte_mbuf *m, uint8_t proto, uint32_t dst_be, uint16_t l4_len)
+{
+	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
+	struct tl_ether_hdr *ether = (struct tl_ether_hdr *)frame;
+	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
+	uint16_t len = TL_ETHER_LEN + TL_IPV4_LEN + l4_len;
+
+	memcpy(ether->src, net->cfg.mac, sizeof(ether->src));
+	ether->type_be = tl_be16(TL_ETHERTYPE_IPV4);
+	*ip = (struct tl_ipv4_hdr){
+		.version_ihl = 0x45,
+		.total_len_be = tl_be16(TL_IPV4_LEN + l4_len),
+		.id_be = tl_be16(net->ip_id++),
+		.frag_be = tl_be16(IP_DONT_FRAGMENT),
+		.ttl = tl_ipv4_is_mcast(dst_be) ? TTL_GROUP : TTL_HOST,
+		.proto = proto,
+		.src_be = net->cfg.ip_be,
+		.dst_be = dst_be,
+	};
+	tl_wire_ipv4_finish(ip);
+	if (len < TL_ETHER_MIN_FRAME) {
+		memset(frame + len, 0, TL_ETHER_MIN_FRAME - len);
+		len = TL_ETHER_MIN_FRAME;
+	}
+	m->data_len = len;
+	m->pkt_len = len;
+	return (uint8_t *)(ip + 1);
+}
+
+// The on-link host that takes a frame for the host dst_be; 0: there is none.
+static uint32_t next_hop_be(const struct tl_net *net, uint32_t dst_be)
+{
+	if (TL_UNLIKELY(dst_be == 0 || dst_be == net->cfg.ip_be || tl_ip_is_broadcast(net, dst_be)))
+		return 0;
+	return tl_ip_on_link(net, dst_be) ? dst_be : net->cfg.gateway_be;
+}
+
+bool tl_ip_reachable(const struct tl_net *net, uint32_t dst_be)
+{
+	return tl_ipv4_is_mcast(dst_be) || next_hop_be(net, dst_be) != 0;
+}
+
+bool tl_ip_next_hop_mac(struct tl_net *net, uint32_t dst_be, uint8_t mac[TL_ETHER_ADDR_LEN])
+{
+	if (tl_ipv4_is_mcast(dst_be)) {
+		tl_wire_mcast_mac(dst_be, mac);
+		return true;
+	}
+	uint32_t hop_be = next_hop_be(net, dst_be);
+	return hop_be != 0 && tl_arp_lookup(net, hop_be, mac);
+}
+
+int tl_ip_output(struct tl_net *net, struct rte_mbuf *m, uint32_t dst_be)
+{
+	if (TL_LIKELY(tl_ip_next_hop_mac(net, dst_be, rte_pktmbuf_mtod(m, struct tl_ether_hdr *)->dst))) {
+		tl_txq_push(net->cfg.tx, m);
+		return 0;
+	}
+	uint32_t hop_be = next_hop_be(net, dst_be);
+	if (hop_be == 0) {
+		rte_pktmbuf_free(m);
+		return -EHOSTUNREACH;
+	}
+	tl_arp_hold(net, hop_be, m);
+	return 0;
+}

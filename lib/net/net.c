@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A host on the wire: its set-up, its timers, its counters, and its end.
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_malloc.h>
+#include <rte_mbuf.h>
+
+#include <tl_err.h>
+#include <tl_mcast.h>
+
+#include "net_priv.h"
+
+uint64_t tl_net_random(struct tl_net *net)
+{
+	// Marsaglia's xorshift64; the state is never 0.
+	net->rng ^= net->rng << 13;
+	net->rng ^= net->rng >> 7;
+	net->rng ^= net->rng << 17;
+	return net->rng;
+}
+
+static bool is_power_of_two(uint32_t n)
+{
+	return n != 0 && (n & (n - 1)) == 0;
+}
+
+static bool is_prefix_mask(uint32_t mask_be)
+{
+	uint32_t host_bits = ~tl_be32(mask_be);
+
+	return mask_be != 0 && (host_bits & (host_bits + 1)) == 0;
+}
+
+static bool is_host_mac(const uint8_t mac[TL_ETHER_ADDR_LEN])
+{
+	static const uint8_t none[TL_ETHER_ADDR_LEN];
+
+	return (mac[0] & 1) == 0 && memcmp(mac, none, sizeof(none)) != 0;
+}
+
+static bool is_host_ip(uint32_t ip_be, uint32_t mask_be)
+{
+	const struct tl_net at = {.cfg = {.ip_be = ip_be, .mask_be = mask_be}};
+
+	return ip_be != 0 && !tl_ipv4_is_mcast(ip_be) && !tl_ip_is_broadcast(&at, ip_be);
+}
+
+static int check_cfg(const struct tl_net_cfg *cfg, struct tl_err *err)
+{
+	uint32_t frame_bytes = cfg->mtu + TL_ETHER_LEN;
+	uint32_t room_bytes = rte_pktmbuf_data_room_size(cfg->pool) - RTE_PKTMBUF_HEADROOM;
+	const struct {
+		bool ok;
+		const char *need;
+	} rules[] = {
+		{is_host_mac(cfg->mac), "the MAC must be one host's"},
+		{is_prefix_mask(cfg->mask_be), "the netmask must be a prefix of 1 to 32 bits"},
+		{is_host_ip(cfg->ip_be, cfg->mask_be), "the IP address must be a host's"},
+		{cfg->gateway_be != cfg->ip_be, "the gateway must be another host"},
+		{cfg->mtu >= 576 && cfg->mtu <= 9600, "the MTU must be 576 to 9600"},
+		{room_bytes >= frame_bytes, "the mbufs must hold a frame of the MTU"},
+		{cfg->max_conns >= 1 && cfg->max_conns <= 65536, "max_conns must be 1 to 65536"},
+		{is_power_of_two(cfg->send_buffer_bytes) && cfg->send_buffer_bytes >= 4096 &&
+				cfg->send_buffer_bytes <= 16 << 20,
+			"the send buffer must be a power of two from 4 KiB to 16 MiB"},
+	};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(rules); i++) {
+		if (!rules[i].ok)
+			return tl_fail(err, -EINVAL, "net %s: %s", cfg->name, rules[i].need);
+	}
+	return 0;
+}
+
+static int init_parts(struct tl_net *net)
+{
+	const struct tl_mcast_cfg mcast = {
+		.send = tl_igmp_send,
+		.send_ctx = net,
+		.ip_be = net->cfg.ip_be,
+		.seed = tl_net_random(net),
+	};
+	int rc = tl_arp_init(net);
+
+	if (rc == 0)
+		rc = tl_mcast_create(&mcast, &net->mcast);
+	if (rc == 0)
+		rc = tl_tcp_init(net);
+	return rc;
+}
+
+int tl_net_create(const struct tl_net_cfg *cfg, struct tl_net **out, struct tl_err *err)
+{
+	int rc = check_cfg(cfg, err);
+	if (rc != 0)
+		return rc;
+
+	struct tl_net *net = rte_zmalloc_socket("tl_net", sizeof(*net), TL_CACHE_LINE, cfg->socket_id);
+	if (net == NULL)
+		return tl_fail(err, -ENOMEM, "net %s: no memory on NUMA node %d", cfg->name, cfg->socket_id);
+	net->cfg = *cfg;
+	snprintf(net->name, sizeof(net->name), "%s", cfg->name);
+	net->cfg.name = net->name;
+	net->rng = cfg->seed != 0 ? cfg->seed : 1;
+	net->ip_id = (uint16_t)tl_net_random(net);
+	rc = init_parts(net);
+	if (rc != 0) {
+		tl_net_destroy(net);
+		return tl_fail(err, rc,
+			"net %s: %s; give DPDK more memory or lower max_conns (%u) or the send buffer "
+			"(%u bytes)",
+			cfg->name, strerror(-rc), cfg->max_conns, cfg->send_buffer_bytes);
+	}
+	*out = net;
+	return 0;
+}
+
+void tl_net_destroy(struct tl_net *net)
+{
+	if (net == NULL)
+		return;
+	if (net->tcp != NULL)
+		tl_tcp_fini(net);
+	tl_mcast_destroy(net->mcast);
+	tl_arp_fini(net);
+	rte_free(net);
+}
+
+void tl_net_announce(struct tl_net *net, uint64_t mono_ns)
+{
+	net->now_ns = mono_ns;
+	tl_arp_announce(net);
+}
+
+void tl_net_tick(struct tl_net *net, uint64_t mono_ns)
+{
+	net->now_ns = mono_ns;
+	tl_arp_tick(net);
+	if (mono_ns >= tl_mcast_next_deadline(net->mcast))
+		tl_mcast_tick(net->mcast, mono_ns);
+	tl_tcp_tick(net);
+}
+
+unsigned tl_net_counters(const struct tl_net *net, struct tl_counter *out, unsigned max)
+{
+	const struct tl_counter all[] = {
+#define X(field) {#field, tl_count_read(&net->stats.field)},
+		TL_NET_COUNTERS(X)
+#undef X
+	};
+	unsigned n = (unsigned)tl_min_u64(max, TL_ARRAY_LEN(all));
+
+	memcpy(out, all, n * sizeof(*out));
+	if (n < max)
+		n += (unsigned)tl_min_u64(max - n, tl_mcast_counters(net->mcast, out + n, max - n));
+	return n;
+}
+
+unsigned tl_net_groups(const struct tl_net *net, uint32_t *out_be, unsigned max)
+{
+	return tl_mcast_groups(net->mcast, out_be, max);
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What becomes of a received frame: the checks, then the protocol. Each frame ends in one rx_ or drop_ counter.
+
+#include <string.h>
+
+#include <rte_mbuf.h>
+
+#include <tl_mcast.h>
+#include <tl_port.h>
+
+#include "net_priv.h"
+
+// The MAC filter: ours, broadcast, or an IPv4 group (RFC 1112, section 6.4), whose address is looked at later.
+static bool is_our_mac(const struct tl_net *net, const uint8_t *dst)
+{
+	static const uint8_t broadcast[TL_ETHER_ADDR_LEN] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+	static const uint8_t group[] = {0x01, 0x00, 0x5e};
+
+	return memcmp(dst, net->cfg.mac, sizeof(net->cfg.mac)) == 0 || memcmp(dst, group, sizeof(group)) == 0 ||
+	       memcmp(dst, broadcast, sizeof(broadcast)) == 0;
+}
+
+static bool is_our_group(const struct tl_net *net, const struct tl_pkt *pkt)
+{
+	const uint32_t leaves_be = tl_be32(0xe0000002);	 // 224.0.0.2 and
+	const uint32_t reports_be = tl_be32(0xe0000016); // 224.0.0.22: for routers only
+
+	if (pkt->kind == TL_PKT_IGMP) // queries come to the group from a router, not from the group's source
+		return pkt->dst_be != leaves_be && pkt->dst_be != reports_be;
+	return pkt->kind != TL_PKT_TCP && tl_mcast_accepts(net->mcast, pkt->dst_be, pkt->src_be);
+}
+
+static bool is_our_ip(const struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	if (TL_LIKELY(pkt->dst_be == net->cfg.ip_be))
+		return (frame[0] & 1) == 0; // RFC 1122, section 3.3.6: not in a link-layer broadcast
+	return tl_ipv4_is_mcast(pkt->dst_be) && is_our_group(net, pkt);
+}
+
+// RFC 1122, section 3.2.1.3. A snooping switch may query from 0.0.0.0 (RFC 4541, section 2.1.1).
+static bool is_host_source(const struct tl_net *net, const struct tl_pkt *pkt)
+{
+	uint8_t class_a = (uint8_t)pkt->src_be;
+
+	if (class_a == 0)
+		return pkt->kind == TL_PKT_IGMP && pkt->src_be == 0;
+	return class_a < 224 && class_a != 127 && !tl_ip_is_broadcast(net, pkt->src_be);
+}
+
+// A NIC's word counts for UDP and TCP only: some report "good" for what they did not look at.
+static bool is_cksum_ok(const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	bool looked_at = pkt->kind == TL_PKT_UDP || pkt->kind == TL_PKT_TCP;
+
+	if (looked_at && (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_GOOD)
+		return true;
+	return tl_wire_l4_cksum_ok(frame, pkt);
+}
+
+// The counter of the reason to drop an IPv4 packet; NULL: none.
+static uint64_t *refuse_ip(struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	struct tl_net_stats *stats = &net->stats;
+
+	if (!is_our_ip(net, frame, pkt) || pkt->src_be == net->cfg.ip_be)
+		return &stats->drop_not_ours_pkts;
+	if (pkt->kind == TL_PKT_FRAG)
+		return &stats->drop_fragment_pkts;
+	if (!is_host_source(net, pkt))
+		return &stats->drop_malformed_pkts;
+	return is_cksum_ok(m, frame, pkt) ? NULL : &stats->drop_cksum_pkts;
+}
+
+static uint64_t *refuse(struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	struct tl_net_stats *stats = &net->stats;
+
+	if (TL_UNLIKELY(m->nb_segs > 1))
+		return &stats->drop_segmented_pkts;
+	if (TL_UNLIKELY(m->data_len < TL_ETHER_LEN))
+		return &stats->drop_malformed_pkts;
+	if (!is_our_mac(net, frame))
+		return &stats->drop_not_ours_pkts;
+	if (TL_UNLIKELY(pkt->l2_len > TL_ETHER_LEN))
+		return &stats->drop_vlan_pkts;
+	switch (pkt->kind) {
+	case TL_PKT_ARP:
+		return NULL;
+	case TL_PKT_OTHER:
+		return &stats->drop_other_pkts;
+	case TL_PKT_BAD:
+		return &stats->drop_malformed_pkts;
+	case TL_PKT_BAD_CKSUM:
+		return &stats->drop_cksum_pkts;
+	default:
+		return refuse_ip(net, m, frame, pkt);
+	}
+}
+
+static void handle(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	struct tl_net_stats *stats = &net->stats;
+
+	switch (pkt->kind) {
+	case TL_PKT_TCP:
+		tl_count(&stats->rx_tcp_pkts, 1);
+		tl_tcp_input(net, m, frame, pkt);
+		break;
+	case TL_PKT_UDP:
+		tl_count(tl_udp_input(net, frame, pkt) ? &stats->rx_udp_pkts : &stats->drop_udp_no_port_pkts, 1);
+		break;
+	case TL_PKT_ARP:
+		tl_count(&stats->rx_arp_pkts, 1);
+		tl_arp_input(net, frame);
+		break;
+	case TL_PKT_ICMP:
+		tl_count(&stats->rx_icmp_pkts, 1);
+		tl_icmp_input(net, frame, pkt);
+		break;
+	default: // refuse() left only this
+		tl_count(&stats->rx_igmp_pkts, 1);
+		tl_mcast_input(net->mcast, frame + pkt->payload_off, pkt->payload_len, pkt->src_be, net->now_ns);
+	}
+}
+
+void tl_net_input(struct tl_net *net, struct tl_burst *burst)
+{
+	net->now_ns = burst->mono_ns;
+	tl_count(&net->stats.in_pkts, burst->n);
+	for (uint16_t i = 0; i < burst->n; i++) {
+		struct rte_mbuf *m = burst->pkts[i];
+		const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
+		uint64_t *dropped = refuse(net, m, frame, &burst->pkt[i]);
+
+		if (dropped != NULL)
+			tl_count(dropped, 1);
+		else
+			handle(net, m, frame, &burst->pkt[i]);
+	}
+}

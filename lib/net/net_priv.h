@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// What the files of net share: the instance, its counters, and the way down from a protocol to the wire.
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tl_net.h>
+#include <tl_tcp.h>
+#include <tl_wire.h>
+
+struct tl_mcast;
+struct tl_arp_table;
+struct tl_tcp_table;
+
+#define TL_UDP_MAX 16
+
+// One line per counter: the field of struct tl_net_stats and its public name. "rx_" and "drop_" lines partition
+// in_pkts.
+#define TL_NET_COUNTERS(X)                                                                                             \
+	X(in_pkts)                                                                                                     \
+	X(rx_arp_pkts)                                                                                                 \
+	X(rx_icmp_pkts)                                                                                                \
+	X(rx_igmp_pkts)                                                                                                \
+	X(rx_udp_pkts)                                                                                                 \
+	X(rx_tcp_pkts)                                                                                                 \
+	X(drop_other_pkts)    /* not for a protocol we speak */                                                        \
+	X(drop_not_ours_pkts) /* other MAC or IP address, or a group or source we did not join */                      \
+	X(drop_malformed_pkts)                                                                                         \
+	X(drop_cksum_pkts)                                                                                             \
+	X(drop_fragment_pkts)                                                                                          \
+	X(drop_segmented_pkts) /* mbuf chain: larger than the port's buffers */                                        \
+	X(drop_vlan_pkts)      /* tagged: the port has no VLAN */                                                      \
+	X(drop_udp_no_port_pkts)                                                                                       \
+	X(nombuf) /* a frame we wanted to send found no mbuf */                                                        \
+	X(arp_requests_tx)                                                                                             \
+	X(arp_replies_tx)                                                                                              \
+	X(arp_unresolved_pkts) /* waited for an ARP reply that did not come, or gave way to a newer one */             \
+	X(arp_conflicts_pkts)  /* another host claims our address */                                                   \
+	X(icmp_replies_tx)                                                                                             \
+	X(tcp_active_opens)                                                                                            \
+	X(tcp_passive_opens)                                                                                           \
+	X(tcp_established)                                                                                             \
+	X(tcp_closed)                                                                                                  \
+	X(tcp_resets_rx)                                                                                               \
+	X(tcp_resets_tx)                                                                                               \
+	X(tcp_segments_tx)                                                                                             \
+	X(tcp_retransmits)                                                                                             \
+	X(tcp_timeouts) /* RTO expiries */                                                                             \
+	X(tcp_dup_acks_rx)                                                                                             \
+	X(tcp_challenge_acks_tx)                                                                                       \
+	X(tcp_out_of_window_pkts)                                                                                      \
+	X(tcp_out_of_order_pkts) /* held until the gap was filled */                                                   \
+	X(tcp_ooo_dropped_pkts)	 /* no room to hold them: the peer sends again */                                      \
+	X(tcp_window_probes_tx)                                                                                        \
+	X(tcp_keepalives_tx)                                                                                           \
+	X(tcp_backlog_drops) /* SYN beyond max_conns */                                                                \
+	X(tcp_time_wait_reused)
+
+struct tl_net_stats {
+#define X(field) uint64_t field;
+	TL_NET_COUNTERS(X)
+#undef X
+};
+
+struct tl_udp {
+	struct tl_net *net;
+	uint32_t group_be, source_be;
+	uint16_t port_be; // 0: slot free
+	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram);
+	void *ctx;
+};
+
+struct tl_net {
+	struct tl_net_stats stats;
+	struct tl_net_cfg cfg;
+	char name[32];
+	uint64_t now_ns; // set at the top of input() and tick(), and by open/connect calls' callers through those
+	uint64_t rng;	 // xorshift state
+	uint16_t ip_id;
+	uint32_t arp_generation; // changes when a cached MAC may have become wrong: for TCP's header templates
+	struct tl_arp_table *arp;
+	struct tl_mcast *mcast;
+	struct tl_tcp_table *tcp;
+	struct tl_udp udp[TL_UDP_MAX];
+};
+
+// A pseudo-random number; not for secrets.
+uint64_t tl_net_random(struct tl_net *net);
+
+// Limited or directed broadcast, which we neither send nor take; a /31 and a /32 have none (RFC 3021).
+static inline bool tl_ip_is_broadcast(const struct tl_net *net, uint32_t ip_be)
+{
+	uint32_t host_bits_be = ~net->cfg.mask_be;
+
+	return ip_be == UINT32_MAX || (tl_be32(host_bits_be) > 1 && ip_be == (net->cfg.ip_be | host_bits_be));
+}
+
+static inline bool tl_ip_on_link(const struct tl_net *net, uint32_t ip_be)
+{
+	return ((ip_be ^ net->cfg.ip_be) & net->cfg.mask_be) == 0;
+}
+
+// ---- ip: down to the wire
+
+// HOT. An empty mbuf, or NULL (counted).
+struct rte_mbuf *tl_net_alloc(struct tl_net *net);
+
+// HOT. Writes Ethernet (destination left blank) and IPv4 headers for l4_len bytes of proto to dst at the start of m,
+// sets pkt_len/data_len for everything, finishes the IP checksum, and returns where the L4 header goes. Frames shorter
+// than 60 bytes are padded with zeros.
+uint8_t *tl_ip_build(struct tl_net *net, struct rte_mbuf *m, uint8_t proto, uint32_t dst_be, uint16_t l4_len);
+
+// HOT. Resolves the next hop of a frame from tl_ip_build() and pushes it; owns m in every case. While the next hop is
+// unresolved the latest frame per neighbour is held. Returns 0 (sent or held) or -EHOSTUNREACH.
+int tl_ip_output(struct tl_net *net, struct rte_mbuf *m, uint32_t dst_be);
+
+// HOT. The MAC for dst_be (next hop or multicast), without asking the network. False: not known.
+bool tl_ip_next_hop_mac(struct tl_net *net, uint32_t dst_be, uint8_t mac[TL_ETHER_ADDR_LEN]);
+
+// False: no host but us is there (own address, broadcast), or it is off the prefix and there is no gateway. A multicast
+// group is always reachable.
+bool tl_ip_reachable(const struct tl_net *net, uint32_t dst_be);
+
+// ---- arp
+int tl_arp_init(struct tl_net *net);
+void tl_arp_fini(struct tl_net *net);
+void tl_arp_input(struct tl_net *net, const uint8_t *frame);
+void tl_arp_tick(struct tl_net *net);
+void tl_arp_announce(struct tl_net *net);
+// HOT. Whether next_hop_be is resolved; its MAC.
+bool tl_arp_lookup(struct tl_net *net, uint32_t next_hop_be, uint8_t mac[TL_ETHER_ADDR_LEN]);
+// Hold m (owned) for next_hop_be and ask for it.
+void tl_arp_hold(struct tl_net *net, uint32_t next_hop_be, struct rte_mbuf *m);
+
+// ---- igmp: puts the headers in front of a message of mcast and pushes it; a tl_mcast_send_fn, ctx is the net
+void tl_igmp_send(void *ctx, uint32_t dst_be, const uint8_t *igmp, uint16_t len);
+
+// ---- icmp, udp
+void tl_icmp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt);
+bool tl_udp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt); // false: no such port
+
+// ---- tcp
+int tl_tcp_init(struct tl_net *net);
+void tl_tcp_fini(struct tl_net *net);
+// HOT. m is borrowed; a segment that came too early is kept by a reference. The checksum has been verified.
+void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt);
+// HOT. After the last frame of a burst, before tl_net_input() returns: sends the ACKs that no data carried.
+void tl_tcp_burst_done(struct tl_net *net);
+void tl_tcp_tick(struct tl_net *net);
+// ICMP destination unreachable about a segment of ours (RFC 5461): ports and sequence number of the quoted segment.
+void tl_tcp_unreachable(
+	struct tl_net *net, uint8_t code, uint32_t dst_be, uint16_t src_port_be, uint16_t dst_port_be, uint32_t seq);
+// ARP gave up on next_hop_be.
+void tl_tcp_arp_failed(struct tl_net *net, uint32_t next_hop_be);

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the application asks of TCP: connect, listen, close, abort; and what ICMP and ARP report to it.
+
+#include <errno.h>
+
+#include "tcp_priv.h"
+
+static const struct tl_tcp_opts DEFAULT_OPTS;
+
+// ---- open
+
+int tl_tcp_connect(struct tl_net *net, uint32_t dst_ip_be, uint16_t dst_port_be, const struct tl_tcp_ops *ops, void *ctx,
+	const struct tl_tcp_opts *opts, struct tl_tcp **out)
+{
+	if (ops == NULL || ops->closed == NULL || dst_port_be == 0 || tl_ipv4_is_mcast(dst_ip_be))
+		return -EINVAL;
+	if (!tl_ip_reachable(net, dst_ip_be))
+		return -EHOSTUNREACH;
+	uint16_t port_be = tl_tcp_local_port(net, dst_ip_be, dst_port_be);
+	if (port_be == 0)
+		return -EADDRNOTAVAIL;
+
+	tl_tcp_enter(net->tcp);
+	struct tl_tcp *c = tl_tcp_take(net, tl_tcp_key(dst_ip_be, dst_port_be, port_be), ops, ctx,
+		opts != NULL ? opts : &DEFAULT_OPTS);
+	if (c != NULL) {
+		c->active = true;
+		c->reported = true;
+		c->offer_scale = true;
+		c->state = TL_TCPS_SYN_SENT;
+		tl_tcp_start_sequence(c, c->iss);
+		tl_count(&net->stats.tcp_active_opens, 1);
+		tl_tcp_send_syn(c);
+		*out = c;
+	}
+	tl_tcp_leave(net->tcp);
+	return c != NULL ? 0 : -ENOSPC;
+}
+
+int tl_tcp_listen(struct tl_net *net, uint16_t port_be, uint32_t max_conns, const struct tl_tcp_ops *ops, void *ctx,
+	const struct tl_tcp_opts *opts, struct tl_tcp_listener **out)
+{
+	if (ops == NULL || ops->closed == NULL || port_be == 0)
+		return -EINVAL;
+	if (tl_tcp_find_listener(net->tcp, port_be) != NULL)
+		return -EADDRINUSE;
+	for (unsigned i = 0; i < TL_TCP_LISTENERS; i++) {
+		struct tl_tcp_listener *l = &net->tcp->listener[i];
+		if (l->port_be != 0)
+			continue;
+		*l = (struct tl_tcp_listener){
+			.net = net,
+			.ops = ops,
+			.ctx = ctx,
+			.opts = opts != NULL ? *opts : DEFAULT_OPTS,
+			.max_conns = max_conns,
+			.port_be = port_be,
+		};
+		*out = l;
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+// A handshake that nobody waits for any more is refused (RFC 9293, section 3.10.4).
+static void orphan(struct tl_tcp *c)
+{
+	c->listener = NULL;
+	if (c->state != TL_TCPS_SYN_RECEIVED)
+		return;
+	tl_tcp_send_rst(c);
+	tl_tcp_end(c, TL_TCP_ABORTED);
+}
+
+void tl_tcp_unlisten(struct tl_tcp_listener *listener)
+{
+	struct tl_net *net = listener->net;
+	struct tl_tcp_table *table = net->tcp;
+
+	tl_tcp_enter(table);
+	for (uint32_t i = 0; i < net->cfg.max_conns + TL_TCP_SPARE; i++) {
+		if (table->conns[i].listener == listener)
+			orphan(&table->conns[i]);
+	}
+	listener->port_be = 0;
+	tl_tcp_leave(table);
+}
+
+// ---- close
+
+static void close_stream(struct tl_tcp *c, enum tl_tcp_state next)
+{
+	c->fin_queued = true;
+	c->state = next;
+	tl_tcp_output(c);
+}
+
+void tl_tcp_close(struct tl_tcp *c)
+{
+	struct tl_tcp_table *table = c->net->tcp;
+
+	tl_tcp_enter(table);
+	switch (c->state) {
+	case TL_TCPS_SYN_SENT:
+		tl_tcp_end(c, TL_TCP_DONE);
+		break;
+	case TL_TCPS_SYN_RECEIVED: // the FIN follows the handshake
+		c->fin_queued = true;
+		break;
+	case TL_TCPS_ESTABLISHED:
+		close_stream(c, TL_TCPS_FIN_WAIT_1);
+		break;
+	case TL_TCPS_CLOSE_WAIT:
+		close_stream(c, TL_TCPS_LAST_ACK);
+		break;
+	default:
+		break;
+	}
+	tl_tcp_leave(table);
+}
+
+void tl_tcp_abort(struct tl_tcp *c)
+{
+	struct tl_tcp_table *table = c->net->tcp;
+
+	if (!tl_tcp_alive(c))
+		return;
+	tl_tcp_enter(table);
+	if (c->state != TL_TCPS_SYN_SENT) // RFC 9293, section 3.10.5
+		tl_tcp_send_rst(c);
+	tl_tcp_end(c, TL_TCP_ABORTED);
+	tl_tcp_leave(table);
+}
+
+// ---- what the network reports
+
+enum { ICMP_PROTOCOL_UNREACHABLE = 2, ICMP_PORT_UNREACHABLE = 3 };
+
+void tl_tcp_unreachable(
+	struct tl_net *net, uint8_t code, uint32_t dst_be, uint16_t src_port_be, uint16_t dst_port_be, uint32_t seq)
+{
+	struct tl_tcp_table *table = net->tcp;
+	struct tl_tcp *c = tl_tcp_find(table, tl_tcp_key(dst_be, dst_port_be, src_port_be));
+
+	if (c == NULL || tl_seq_lt(seq, c->snd_una) || !tl_seq_lt(seq, c->snd_max)) // RFC 5927, section 4.1
+		return;
+	c->soft_error = true;
+	// RFC 5461, section 4: no ICMP error ends what is established; RFC 1122, section 4.2.3.9: which are hard before.
+	bool opening = c->state == TL_TCPS_SYN_SENT || c->state == TL_TCPS_SYN_RECEIVED;
+	if (!opening || (code != ICMP_PROTOCOL_UNREACHABLE && code != ICMP_PORT_UNREACHABLE))
+		return;
+	tl_tcp_enter(table);
+	tl_tcp_end(c, TL_TCP_UNREACHABLE);
+	tl_tcp_leave(table);
+}
+
+static bool goes_by(const struct tl_net *net, const struct tl_tcp *c, uint32_t next_hop_be)
+{
+	uint32_t peer_be = tl_tcp_key_peer_ip(c->key);
+
+	return (tl_ip_on_link(net, peer_be) ? peer_be : net->cfg.gateway_be) == next_hop_be;
+}
+
+void tl_tcp_arp_failed(struct tl_net *net, uint32_t next_hop_be)
+{
+	struct tl_tcp_table *table = net->tcp;
+
+	tl_tcp_enter(table);
+	for (uint32_t i = 0; i < net->cfg.max_conns + TL_TCP_SPARE; i++) {
+		struct tl_tcp *c = &table->conns[i];
+		bool opening = c->state == TL_TCPS_SYN_SENT || c->state == TL_TCPS_SYN_RECEIVED;
+		if (opening && goes_by(net, c, next_hop_be))
+			tl_tcp_end(c, TL_TCP_UNREACHABLE);
+	}
+	tl_tcp_leave(table);
+}
+
+// ---- small questions
+
+void tl_tcp_set_ctx(struct tl_tcp *c, void *ctx)
+{
+	c->ctx = ctx;
+}
+
+void tl_tcp_peer(const struct tl_tcp *c, uint32_t *ip_be, uint16_t *port_be)
+{
+	*ip_be = tl_tcp_key_peer_ip(c->key);
+	*port_be = tl_tcp_key_peer_port(c->key);
+}
+
+const char *tl_tcp_state_name(const struct tl_tcp *c)
+{
+	static const char *const NAMES[] = {
+		[TL_TCPS_CLOSED] = "CLOSED",
+		[TL_TCPS_SYN_SENT] = "SYN-SENT",
+		[TL_TCPS_SYN_RECEIVED] = "SYN-RECEIVED",
+		[TL_TCPS_ESTABLISHED] = "ESTABLISHED",
+		[TL_TCPS_FIN_WAIT_1] = "FIN-WAIT-1",
+		[TL_TCPS_FIN_WAIT_2] = "FIN-WAIT-2",
+		[TL_TCPS_CLOSE_WAIT] = "CLOSE-WAIT",
+		[TL_TCPS_CLOSING] = "CLOSING",
+		[TL_TCPS_LAST_ACK] = "LAST-ACK",
+		[TL_TCPS_TIME_WAIT] = "TIME-WAIT",
+	};
+	return NAMES[c->state];
+}
+
+const char *tl_tcp_reason_text(enum tl_tcp_reason reason)
+{
+	static const char *const TEXTS[] = {
+		[TL_TCP_DONE] = "connection closed",
+		[TL_TCP_REFUSED] = "connection refused",
+		[TL_TCP_RESET] = "connection reset by peer",
+		[TL_TCP_TIMEOUT] = "connection timed out",
+		[TL_TCP_UNREACHABLE] = "host unreachable",
+		[TL_TCP_ABORTED] = "connection aborted",
+	};
+	return TEXTS[reason];
+}

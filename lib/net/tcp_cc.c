@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Congestion control: slow start and avoidance (RFC 5681), limited transmit (RFC 3042), NewReno (RFC 6582).
+
+#include "tcp_priv.h"
+
+#define INITIAL_SEGMENTS 10 // RFC 6928
+#define DUP_ACK_THRESHOLD 3
+#define NO_SSTHRESH (UINT32_C(1) << 30)
+
+static uint32_t flight(const struct tl_tcp *c)
+{
+	return c->snd_nxt - c->snd_una;
+}
+
+// RFC 6928, section 2.
+static uint32_t initial_window(const struct tl_tcp *c)
+{
+	uint32_t most = 2u * c->mss > 14600 ? 2u * c->mss : 14600;
+
+	return tl_min_u32(INITIAL_SEGMENTS * c->mss, most);
+}
+
+void tl_tcp_cc_start(struct tl_tcp *c)
+{
+	c->cwnd = c->syn_lost ? c->mss : initial_window(c); // RFC 5681, section 3.1
+	c->ssthresh = NO_SSTHRESH;
+	c->recover = c->iss;
+}
+
+static void halve_ssthresh(struct tl_tcp *c, uint32_t outstanding)
+{
+	c->ssthresh = outstanding / 2 > 2u * c->mss ? outstanding / 2 : 2u * c->mss;
+}
+
+// RFC 5681, section 3.1, equations (2) and the byte counting form of (3). A cwnd beyond the send buffer says nothing.
+static void grow(struct tl_tcp *c, uint32_t acked)
+{
+	if (c->cwnd >= c->send_limit + c->mss)
+		return;
+	if (c->cwnd < c->ssthresh) {
+		c->cwnd += tl_min_u32(acked, c->mss);
+		return;
+	}
+	c->cwnd_acked += acked;
+	if (c->cwnd_acked >= c->cwnd) {
+		c->cwnd_acked -= c->cwnd;
+		c->cwnd += c->mss;
+	}
+}
+
+static void leave_recovery(struct tl_tcp *c)
+{
+	uint32_t left = flight(c) > c->mss ? flight(c) : c->mss;
+
+	c->cwnd = tl_min_u32(c->ssthresh, left + c->mss); // RFC 6582, section 3.2, step 3: no burst
+	c->cwnd_acked = 0;
+	c->in_recovery = false;
+}
+
+// RFC 6582, section 3.2, step 3: the next hole is known at once.
+static bool partial_ack(struct tl_tcp *c, uint32_t acked)
+{
+	bool first = !c->partial_acked;
+
+	c->partial_acked = true;
+	c->cwnd = c->cwnd > acked ? c->cwnd - acked : 0;
+	if (acked >= c->mss)
+		c->cwnd += c->mss;
+	if (c->cwnd < c->mss)
+		c->cwnd = c->mss;
+	tl_tcp_retransmit_first(c);
+	return first;
+}
+
+bool tl_tcp_cc_acked(struct tl_tcp *c, uint32_t acked)
+{
+	c->dup_acks = 0;
+	c->limited_bytes = 0;
+	if (!c->in_recovery) {
+		grow(c, acked);
+		return true;
+	}
+	if (tl_seq_lt(c->snd_una, c->recover))
+		return partial_ack(c, acked);
+	leave_recovery(c);
+	return true;
+}
+
+static void enter_recovery(struct tl_tcp *c)
+{
+	halve_ssthresh(c, tl_min_u32(flight(c), c->cwnd)); // without what limited transmit added
+	c->limited_bytes = 0;
+	c->recover = c->snd_max;
+	c->in_recovery = true;
+	c->partial_acked = false;
+	c->cwnd = c->ssthresh + DUP_ACK_THRESHOLD * c->mss;
+	tl_tcp_retransmit_first(c);
+}
+
+void tl_tcp_cc_dup_ack(struct tl_tcp *c)
+{
+	if (c->in_recovery) {
+		c->cwnd += c->mss; // a segment has left the network
+		return;
+	}
+	if (c->dup_acks < DUP_ACK_THRESHOLD)
+		c->dup_acks++;
+	else
+		return;
+	if (c->dup_acks < DUP_ACK_THRESHOLD)
+		c->limited_bytes += c->mss;
+	else if (tl_seq_lt(c->recover, c->snd_una)) // else the duplicates are echoes of what we sent twice
+		enter_recovery(c);
+}
+
+void tl_tcp_cc_timeout(struct tl_tcp *c)
+{
+	if (c->backoff == 0) // RFC 5681, section 3.1: once for the same loss
+		halve_ssthresh(c, flight(c));
+	c->cwnd = c->mss;
+	c->cwnd_acked = 0;
+	c->recover = c->snd_max;
+	c->in_recovery = false;
+	c->dup_acks = 0;
+	c->limited_bytes = 0;
+}
+
+// RFC 5681, section 4.1: after a pause the ACKs that would clock a large window out are gone.
+void tl_tcp_cc_idle(struct tl_tcp *c)
+{
+	c->cwnd = tl_min_u32(c->cwnd, initial_window(c));
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Segments that came before their turn: a short list per connection, by sequence number, of mbufs held by a reference.
+
+#include <string.h>
+
+#include <rte_mbuf.h>
+
+#include "tcp_priv.h"
+
+static uint32_t held_end(const struct tl_tcp_held *held)
+{
+	return held->seq + held->len + held->fin;
+}
+
+static void remove_at(struct tl_tcp *c, unsigned i)
+{
+	c->ooo_count--;
+	c->net->tcp->ooo_held--;
+	memmove(&c->ooo[i], &c->ooo[i + 1], (c->ooo_count - i) * sizeof(c->ooo[0]));
+}
+
+static void drop_at(struct tl_tcp *c, unsigned i)
+{
+	rte_pktmbuf_free(c->ooo[i].m);
+	remove_at(c, i);
+}
+
+// Make room for a segment at seq: the farthest one gives way to a nearer.
+static bool make_room(struct tl_tcp *c, uint32_t seq)
+{
+	struct tl_tcp_table *table = c->net->tcp;
+
+	if (c->ooo_count < TL_TCP_OOO_MAX && table->ooo_held < table->ooo_max)
+		return true;
+	tl_count(&c->net->stats.tcp_ooo_dropped_pkts, 1);
+	if (c->ooo_count == 0 || !tl_seq_lt(seq, c->ooo[c->ooo_count - 1].seq))
+		return false;
+	drop_at(c, c->ooo_count - 1);
+	return true;
+}
+
+void tl_tcp_ooo_hold(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	struct tl_tcp_held new = {seg->m, seg->payload, seg->seq, seg->len, (seg->flags & TL_TCP_FIN) != 0};
+	unsigned i = c->ooo_count;
+
+	while (i > 0 && tl_seq_lt(new.seq, c->ooo[i - 1].seq))
+		i--;
+	if (i > 0 && tl_seq_le(held_end(&new), held_end(&c->ooo[i - 1]))) // nothing in it that we lack
+		return;
+	if (!make_room(c, new.seq))
+		return;
+	while (i < c->ooo_count && tl_seq_le(held_end(&c->ooo[i]), held_end(&new))) // it has all of that and more
+		drop_at(c, i);
+	memmove(&c->ooo[i + 1], &c->ooo[i], (c->ooo_count - i) * sizeof(c->ooo[0]));
+	c->ooo[i] = new;
+	c->ooo_count++;
+	c->net->tcp->ooo_held++;
+	rte_mbuf_refcnt_update(new.m, 1);
+	tl_count(&c->net->stats.tcp_out_of_order_pkts, 1);
+}
+
+bool tl_tcp_ooo_next(struct tl_tcp *c, struct tl_tcp_held *out)
+{
+	while (c->ooo_count > 0 && tl_seq_le(c->ooo[0].seq, c->rcv_nxt)) {
+		*out = c->ooo[0];
+		if (tl_seq_le(held_end(out), c->rcv_nxt)) { // came meanwhile by another way
+			drop_at(c, 0);
+			continue;
+		}
+		uint32_t known = c->rcv_nxt - out->seq;
+		out->payload += known;
+		out->seq += known;
+		out->len -= known;
+		remove_at(c, 0);
+		return true;
+	}
+	return false;
+}
+
+void tl_tcp_ooo_purge(struct tl_tcp *c)
+{
+	while (c->ooo_count > 0)
+		drop_at(c, c->ooo_count - 1u);
+}

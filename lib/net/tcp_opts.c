@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TCP options: maximum segment size (RFC 9293 section 3.7.1, RFC 6691) and window scale (RFC 7323 section 2).
+
+#include "tcp_priv.h"
+
+#define OPTION_END 0
+#define OPTION_NOP 1
+#define OPTION_MSS 2
+#define OPTION_SCALE 3
+
+#define OPTION_MSS_LEN 4
+#define OPTION_SCALE_LEN 3
+
+static void take_option(const uint8_t *option, uint8_t len, struct tl_tcp_options *out)
+{
+	if (option[0] == OPTION_MSS && len == OPTION_MSS_LEN)
+		out->mss = (uint16_t)(option[2] << 8 | option[3]);
+	if (option[0] == OPTION_SCALE && len == OPTION_SCALE_LEN) {
+		out->has_scale = true;
+		out->scale = option[2] > TL_TCP_MAX_SCALE ? TL_TCP_MAX_SCALE : option[2];
+	}
+}
+
+void tl_tcp_options_parse(const struct tl_tcp_hdr *hdr, struct tl_tcp_options *out)
+{
+	const uint8_t *p = (const uint8_t *)(hdr + 1);
+	unsigned left = (hdr->data_off >> 4) * 4 - TL_TCP_LEN;
+
+	*out = (struct tl_tcp_options){0};
+	while (left > 0 && p[0] != OPTION_END) {
+		if (p[0] == OPTION_NOP) {
+			p++;
+			left--;
+			continue;
+		}
+		if (left < 2 || p[1] < 2 || p[1] > left) // no length, or one that leads astray: the rest means nothing
+			return;
+		uint8_t len = p[1];
+		take_option(p, len, out);
+		p += len;
+		left -= len;
+	}
+}
+
+// RFC 6691: what the link carries, less fixed headers, options or not.
+static uint16_t own_mss(const struct tl_tcp *c)
+{
+	return c->net->cfg.mtu - TL_IPV4_LEN - TL_TCP_LEN;
+}
+
+uint8_t tl_tcp_options_write(const struct tl_tcp *c, uint8_t buf[TL_TCP_OPTIONS_MAX])
+{
+	uint8_t n = 0;
+
+	buf[n++] = OPTION_MSS;
+	buf[n++] = OPTION_MSS_LEN;
+	buf[n++] = (uint8_t)(own_mss(c) >> 8);
+	buf[n++] = (uint8_t)own_mss(c);
+	if (c->offer_scale) {
+		buf[n++] = OPTION_NOP;
+		buf[n++] = OPTION_SCALE;
+		buf[n++] = OPTION_SCALE_LEN;
+		buf[n++] = c->rcv_scale;
+	}
+	return n;
+}
+
+void tl_tcp_options_apply(struct tl_tcp *c, const struct tl_tcp_hdr *peer_syn)
+{
+	struct tl_tcp_options options;
+
+	tl_tcp_options_parse(peer_syn, &options);
+	uint16_t mss = options.mss != 0 ? options.mss : TL_TCP_DEFAULT_MSS;
+	if (mss < TL_TCP_MIN_MSS)
+		mss = TL_TCP_MIN_MSS;
+	c->mss = mss < own_mss(c) ? mss : own_mss(c);
+	c->snd_scale = options.scale;
+	if (!options.has_scale) { // RFC 7323, section 2.2: only if both offer it
+		c->offer_scale = false;
+		c->rcv_scale = 0;
+		c->recv_window = tl_min_u32(c->recv_window, UINT16_MAX);
+	}
+}

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Segments on their way out: what the windows allow, headers from the connection's template, and the send call.
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_mbuf.h>
+
+#include "tcp_priv.h"
+
+// ---- the send ring
+
+static void ring_put(struct tl_tcp *c, uint32_t seq, const uint8_t *data, uint32_t len)
+{
+	uint32_t at = seq & c->ring_mask;
+	uint32_t first = tl_min_u32(len, c->ring_mask + 1 - at);
+
+	memcpy(c->ring + at, data, first);
+	memcpy(c->ring, data + first, len - first);
+}
+
+static void ring_get(const struct tl_tcp *c, uint32_t seq, uint8_t *to, uint32_t len)
+{
+	uint32_t at = seq & c->ring_mask;
+	uint32_t first = tl_min_u32(len, c->ring_mask + 1 - at);
+
+	memcpy(to, c->ring + at, first);
+	memcpy(to + first, c->ring, len - first);
+}
+
+static uint32_t ring_room(const struct tl_tcp *c)
+{
+	return c->send_limit - tl_tcp_queued(c);
+}
+
+uint32_t tl_tcp_room(const struct tl_tcp *c)
+{
+	return tl_tcp_may_send(c) ? ring_room(c) : 0;
+}
+
+// ---- the window we advertise
+
+static uint32_t window_wanted(const struct tl_tcp *c)
+{
+	return c->follows_room ? tl_min_u32(c->recv_window, ring_room(c)) : c->recv_window;
+}
+
+static uint32_t window_largest(const struct tl_tcp *c)
+{
+	return c->follows_room ? tl_min_u32(c->recv_window, c->send_limit) : c->recv_window;
+}
+
+// Receiver's silly window avoidance (RFC 9293, section 3.8.6.2.2): by less the right edge does not move.
+static uint32_t window_step(const struct tl_tcp *c)
+{
+	return tl_min_u32(c->mss, window_largest(c) / 2);
+}
+
+// The field of the header, and the edge it promises. Rounding to the scale goes up where that promises nothing we cannot
+// keep. Else it goes down, and the peer sees the edge retreat by less than one unit, as RFC 7323 section 2.4 foresees;
+// what it already sent up to the old edge is taken all the same, because rcv_adv stays.
+static uint16_t advertise(struct tl_tcp *c, uint8_t shift)
+{
+	uint32_t held = c->rcv_adv - c->rcv_nxt;
+	uint32_t wanted = window_wanted(c);
+	uint32_t window = wanted >= held + window_step(c) ? wanted : held;
+	uint32_t field = window >> shift;
+
+	if (field << shift < held && (!c->follows_room || (field + 1) << shift <= wanted))
+		field++;
+	if (field > UINT16_MAX)
+		field = UINT16_MAX;
+	if (tl_seq_lt(c->rcv_adv, c->rcv_nxt + (field << shift)))
+		c->rcv_adv = c->rcv_nxt + (field << shift);
+	return (uint16_t)field;
+}
+
+bool tl_tcp_window_reopened(const struct tl_tcp *c)
+{
+	uint32_t held = c->rcv_adv - c->rcv_nxt;
+
+	return held < window_largest(c) / 2 && window_wanted(c) >= held + window_step(c) && tl_tcp_may_receive(c);
+}
+
+// ---- one segment
+
+static void tcp_fill(struct tl_tcp *c, struct tl_tcp_hdr *tcp, const struct tl_tcp_out *out)
+{
+	tcp->seq_be = tl_be32(out->seq);
+	tcp->ack_be = tl_be32((out->flags & TL_TCP_ACK) != 0 ? c->rcv_nxt : 0);
+	tcp->data_off = (uint8_t)((TL_TCP_LEN + out->options_len) << 2);
+	tcp->flags = out->flags;
+	tcp->window_be = tl_be16(advertise(c, (out->flags & TL_TCP_SYN) != 0 ? 0 : c->rcv_scale));
+	tcp->cksum_be = 0;
+	if (out->data != NULL)
+		memcpy(tcp + 1, out->data, out->len);
+	else
+		ring_get(c, out->seq, (uint8_t *)(tcp + 1), out->len);
+
+	uint16_t len = TL_TCP_LEN + out->len;
+	uint32_t sum = tl_cksum_pseudo(c->net->cfg.ip_be, tl_tcp_key_peer_ip(c->key), TL_IPPROTO_TCP, len);
+	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, len));
+}
+
+// The neighbour is known: its MAC and the rest of the headers stand in the template.
+static struct tl_tcp_hdr *headers_copy(struct tl_tcp *c, struct rte_mbuf *m, uint16_t payload_len)
+{
+	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
+	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
+	uint16_t len = TL_TCP_HEADERS + payload_len;
+
+	memcpy(frame, c->header, TL_TCP_HEADERS);
+	ip->total_len_be = tl_be16(len - TL_ETHER_LEN);
+	ip->id_be = tl_be16(c->net->ip_id++);
+	tl_wire_ipv4_finish(ip);
+	if (len < TL_ETHER_MIN_FRAME) {
+		memset(frame + len, 0, TL_ETHER_MIN_FRAME - len);
+		len = TL_ETHER_MIN_FRAME;
+	}
+	m->data_len = len;
+	m->pkt_len = len;
+	return (struct tl_tcp_hdr *)(ip + 1);
+}
+
+static struct tl_tcp_hdr *headers_build(struct tl_tcp *c, struct rte_mbuf *m, uint16_t payload_len)
+{
+	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)tl_ip_build(
+		c->net, m, TL_IPPROTO_TCP, tl_tcp_key_peer_ip(c->key), TL_TCP_LEN + payload_len);
+
+	*tcp = (struct tl_tcp_hdr){
+		.src_port_be = tl_tcp_key_own_port(c->key),
+		.dst_port_be = tl_tcp_key_peer_port(c->key),
+	};
+	return tcp;
+}
+
+// The long way down, which leaves a template behind once it knows the neighbour's MAC.
+static void output_and_learn(struct tl_tcp *c, struct rte_mbuf *m)
+{
+	struct tl_net *net = c->net;
+	struct tl_ether_hdr *ether = (struct tl_ether_hdr *)c->header;
+	uint32_t peer_be = tl_tcp_key_peer_ip(c->key);
+
+	memcpy(c->header, rte_pktmbuf_mtod(m, uint8_t *), TL_TCP_HEADERS);
+	if (tl_ip_next_hop_mac(net, peer_be, ether->dst))
+		c->arp_generation = net->arp_generation;
+	tl_ip_output(net, m, peer_be);
+}
+
+bool tl_tcp_transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
+{
+	struct tl_net *net = c->net;
+	struct rte_mbuf *m = tl_net_alloc(net);
+	if (TL_UNLIKELY(m == NULL))
+		return false;
+
+	bool known = c->arp_generation == net->arp_generation;
+	struct tl_tcp_hdr *tcp = TL_LIKELY(known) ? headers_copy(c, m, out->len) : headers_build(c, m, out->len);
+	tcp_fill(c, tcp, out);
+	if ((out->flags & TL_TCP_ACK) != 0) {
+		c->rcv_acked = c->rcv_nxt;
+		c->ack_now = false;
+	}
+	tl_count(&net->stats.tcp_segments_tx, 1);
+	if (TL_LIKELY(known))
+		tl_txq_push(net->cfg.tx, m);
+	else
+		output_and_learn(c, m);
+	return true;
+}
+
+// ---- the stream
+
+// Bytes that both windows allow beyond snd_nxt.
+static uint32_t usable(const struct tl_tcp *c)
+{
+	uint32_t window = tl_min_u32(c->snd_wnd, c->cwnd + c->limited_bytes);
+	uint32_t flight = c->snd_nxt - c->snd_una;
+
+	return window > flight ? window - flight : 0;
+}
+
+static void account_sent(struct tl_tcp *c, uint32_t seq)
+{
+	if (seq != c->snd_max) {
+		tl_count(&c->net->stats.tcp_retransmits, 1);
+	} else if (c->rtt_from_ns == 0) { // Karn: only what is sent for the first time is timed
+		c->rtt_from_ns = c->net->now_ns;
+		c->rtt_seq = seq;
+	}
+	if (tl_seq_lt(c->snd_max, c->snd_nxt))
+		c->snd_max = c->snd_nxt;
+	if (TL_UNLIKELY(c->persisting)) { // it was not: the window took this
+		c->persisting = false;
+		c->backoff = 0;
+		tl_tcp_timer_stop(c, TL_TCP_RETRANSMIT);
+	}
+	if (!tl_tcp_timer_is_set(c, TL_TCP_RETRANSMIT))
+		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_rto_ns(c));
+	if (!tl_tcp_timer_is_set(c, TL_TCP_GIVE_UP))
+		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
+	c->last_tx_ns = c->net->now_ns;
+}
+
+// len bytes at snd_nxt, from data or (NULL) from the ring; with our FIN behind them, or FIN alone.
+static bool send_next(struct tl_tcp *c, const uint8_t *data, uint32_t len, bool fin)
+{
+	struct tl_tcp_out out = {.data = data, .seq = c->snd_nxt, .len = (uint16_t)len, .flags = TL_TCP_ACK};
+
+	if (len > 0 && out.seq + len == c->snd_end)
+		out.flags |= TL_TCP_PSH;
+	if (fin)
+		out.flags |= TL_TCP_FIN;
+	if (TL_UNLIKELY(!tl_tcp_transmit(c, &out))) {
+		tl_tcp_pend(c);
+		return false;
+	}
+	c->snd_nxt += len + fin;
+	account_sent(c, out.seq);
+	return true;
+}
+
+// Sender's silly window avoidance (RFC 9293, section 3.8.6.2.1); the override timeout is the persist timer.
+static bool too_silly(const struct tl_tcp *c, uint32_t len, uint32_t queued)
+{
+	return len < c->mss && len < queued && len < c->max_snd_wnd / 2;
+}
+
+static void persist(struct tl_tcp *c)
+{
+	c->persisting = true;
+	c->backoff = 0;
+	tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_rto_ns(c));
+	if (!tl_tcp_timer_is_set(c, TL_TCP_GIVE_UP))
+		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
+}
+
+void tl_tcp_output(struct tl_tcp *c)
+{
+	while (tl_tcp_unsent(c)) {
+		uint32_t queued = c->snd_end - c->snd_nxt;
+		uint32_t allowed = usable(c);
+		uint32_t len = tl_min_u32(tl_min_u32(queued, allowed), c->mss);
+		bool fin = c->fin_queued && len == queued && allowed > len;
+
+		if ((len == 0 && !fin) || too_silly(c, len, queued))
+			break;
+		if (!send_next(c, NULL, len, fin))
+			return;
+	}
+	if (tl_tcp_unsent(c) && c->snd_nxt == c->snd_una && !tl_tcp_timer_is_set(c, TL_TCP_RETRANSMIT))
+		persist(c);
+}
+
+// As much as the windows take straight from the caller's memory.
+static void send_directly(struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	while (len > 0) {
+		uint32_t n = tl_min_u32(len, c->mss);
+		if (n > usable(c) || !send_next(c, data, n, false))
+			return;
+		data += n;
+		len -= n;
+	}
+}
+
+int tl_tcp_send(struct tl_tcp *c, const void *data, uint32_t len)
+{
+	if (TL_UNLIKELY(!tl_tcp_may_send(c)))
+		return -ENOTCONN;
+	if (TL_UNLIKELY(len > ring_room(c)))
+		return -ENOBUFS;
+	if (c->snd_una == c->snd_max && c->net->now_ns - c->last_tx_ns > c->rto_ns)
+		tl_tcp_cc_idle(c);
+
+	uint32_t seq = c->snd_end;
+	bool nothing_waits = c->snd_nxt == seq;
+	c->snd_end += len; // before the first segment: the window we advertise may depend on the room left
+	if (TL_LIKELY(nothing_waits))
+		send_directly(c, data, len);
+	ring_put(c, seq, data, len);
+	if (TL_UNLIKELY(tl_tcp_unsent(c)))
+		tl_tcp_output(c);
+	return 0;
+}
+
+// ---- the other segments
+
+// The peer takes nothing below its rcv_nxt, which is snd_max if all went well, or snd_una while its window is shut.
+static uint32_t bare_seq(const struct tl_tcp *c)
+{
+	return c->persisting ? c->snd_una : c->snd_max;
+}
+
+void tl_tcp_send_ack(struct tl_tcp *c)
+{
+	struct tl_tcp_out out = {.seq = bare_seq(c), .flags = TL_TCP_ACK};
+
+	if (!tl_tcp_transmit(c, &out)) {
+		c->ack_now = true;
+		tl_tcp_pend(c);
+	}
+}
+
+void tl_tcp_send_rst(struct tl_tcp *c)
+{
+	struct tl_tcp_out out = {.seq = bare_seq(c), .flags = TL_TCP_RST | TL_TCP_ACK};
+
+	if (tl_tcp_transmit(c, &out))
+		tl_count(&c->net->stats.tcp_resets_tx, 1);
+}
+
+void tl_tcp_send_syn(struct tl_tcp *c)
+{
+	uint8_t options[TL_TCP_OPTIONS_MAX];
+	uint8_t len = tl_tcp_options_write(c, options);
+	struct tl_tcp_out out = {
+		.data = options, .seq = c->iss, .len = len, .options_len = len, .flags = TL_TCP_SYN};
+
+	if (c->state == TL_TCPS_SYN_RECEIVED)
+		out.flags |= TL_TCP_ACK;
+	tl_tcp_transmit(c, &out); // without an mbuf the timer sends it again
+	if (!tl_tcp_timer_is_set(c, TL_TCP_RETRANSMIT))
+		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_rto_ns(c));
+}
+
+void tl_tcp_retransmit_first(struct tl_tcp *c)
+{
+	uint32_t sent = c->snd_max - c->snd_una; // perhaps with our FIN
+	uint32_t len = tl_min_u32(tl_min_u32(tl_tcp_queued(c), sent), c->mss);
+	struct tl_tcp_out out = {.seq = c->snd_una, .len = (uint16_t)len, .flags = TL_TCP_ACK};
+
+	if (out.seq + len == c->snd_end) {
+		out.flags |= len > 0 ? TL_TCP_PSH : 0;
+		out.flags |= tl_seq_lt(c->snd_end, c->snd_max) ? TL_TCP_FIN : 0;
+	}
+	c->rtt_from_ns = 0;
+	if (tl_tcp_transmit(c, &out))
+		tl_count(&c->net->stats.tcp_retransmits, 1);
+}
+
+void tl_tcp_probe_window(struct tl_tcp *c)
+{
+	uint32_t queued = tl_tcp_queued(c);
+	uint32_t fits = tl_min_u32(tl_min_u32(queued, usable(c)), c->mss);
+
+	if (fits > 0) {
+		send_next(c, NULL, fits, false);
+		return;
+	}
+	struct tl_tcp_out out = {.seq = c->snd_una, .len = queued > 0, .flags = TL_TCP_ACK};
+	if (queued == 0)
+		out.flags |= TL_TCP_FIN;
+	if (tl_tcp_transmit(c, &out))
+		tl_count(&c->net->stats.tcp_window_probes_tx, 1);
+	if (c->snd_max == c->snd_una)
+		c->snd_max++;
+}
+
+// RFC 1122, section 4.2.3.6: a sequence number already acknowledged and no data, which the peer must answer.
+void tl_tcp_send_keepalive(struct tl_tcp *c)
+{
+	struct tl_tcp_out out = {.seq = c->snd_una - 1, .flags = TL_TCP_ACK};
+
+	if (tl_tcp_transmit(c, &out))
+		tl_count(&c->net->stats.tcp_keepalives_tx, 1);
+}
+
+void tl_tcp_refuse(struct tl_net *net, const struct tl_tcp_seg *seg)
+{
+	bool has_ack = (seg->flags & TL_TCP_ACK) != 0;
+	if ((seg->flags & TL_TCP_RST) != 0)
+		return;
+	struct rte_mbuf *m = tl_net_alloc(net);
+	if (m == NULL)
+		return;
+
+	uint32_t seq_after = seg->seq + seg->len + ((seg->flags & TL_TCP_SYN) != 0) + ((seg->flags & TL_TCP_FIN) != 0);
+	struct tl_tcp_hdr *tcp =
+		(struct tl_tcp_hdr *)tl_ip_build(net, m, TL_IPPROTO_TCP, seg->src_be, TL_TCP_LEN);
+	*tcp = (struct tl_tcp_hdr){
+		.src_port_be = seg->hdr->dst_port_be,
+		.dst_port_be = seg->hdr->src_port_be,
+		.seq_be = has_ack ? tl_be32(seg->ack) : 0,
+		.ack_be = has_ack ? 0 : tl_be32(seq_after),
+		.data_off = TL_TCP_LEN << 2,
+		.flags = has_ack ? TL_TCP_RST : TL_TCP_RST | TL_TCP_ACK,
+	};
+	uint32_t sum = tl_cksum_pseudo(net->cfg.ip_be, seg->src_be, TL_IPPROTO_TCP, TL_TCP_LEN);
+	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, TL_TCP_LEN));
+	tl_count(&net->stats.tcp_resets_tx, 1);
+	tl_ip_output(net, m, seg->src_be);
+}

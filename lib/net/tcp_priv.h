@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// What the files of TCP share: the connection, the table of connections, and what each file offers the others.
+//
+// Sequence numbers of the send side, in the order of the stream (RFC 9293, section 3.3.1):
+//
+//   snd_una         snd_nxt            snd_max              snd_end
+//      |  in flight    |  to send again   |  never sent yet    |
+//
+// snd_nxt goes back to snd_una after a retransmission timeout, else it is snd_max. The byte with sequence number s lies in
+// the send ring at s & ring_mask. Our FIN has the sequence number snd_end.
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "net_priv.h"
+
+#define TL_TCP_LISTENERS 8
+#define TL_TCP_OOO_MAX 32 // segments held per connection
+#define TL_TCP_SPARE 4	  // slots for connections opened from within the callback that ends another
+
+#define TL_TCP_HEADERS (TL_ETHER_LEN + TL_IPV4_LEN + TL_TCP_LEN)
+#define TL_TCP_MAX_WINDOW (UINT32_C(65535) << 14) // RFC 7323, section 2.3
+#define TL_TCP_MAX_SCALE 14
+#define TL_TCP_DEFAULT_MSS 536 // RFC 9293, section 3.7.1
+#define TL_TCP_MIN_MSS 48      // no peer may make us cut data finer than this
+
+#define TL_TCP_RTO_INITIAL_NS TL_NS_PER_S // RFC 6298, section 2.1
+#define TL_TCP_RTO_SYN_LOST_NS (3 * TL_NS_PER_S) // section 5.7
+#define TL_TCP_RTO_MAX_NS (60 * TL_NS_PER_S)	 // section 2.5
+#define TL_TCP_TIME_WAIT_NS (60 * TL_NS_PER_S)	 // 2 MSL of 30 s
+#define TL_TCP_CHALLENGE_GAP_NS (100 * TL_NS_PER_MS) // per connection (RFC 5961, section 7)
+
+#define TL_TCP_WHEEL_SHIFT 18 // one slot is 262 µs
+#define TL_TCP_WHEEL_SLOTS 4096
+
+enum tl_tcp_state {
+	TL_TCPS_CLOSED,
+	TL_TCPS_SYN_SENT,
+	TL_TCPS_SYN_RECEIVED,
+	TL_TCPS_ESTABLISHED,
+	TL_TCPS_FIN_WAIT_1,
+	TL_TCPS_FIN_WAIT_2,
+	TL_TCPS_CLOSE_WAIT,
+	TL_TCPS_CLOSING,
+	TL_TCPS_LAST_ACK,
+	TL_TCPS_TIME_WAIT,
+};
+
+enum tl_tcp_timer {
+	TL_TCP_RETRANSMIT, // or persist: they exclude each other
+	TL_TCP_GIVE_UP,	   // end of the handshake's patience, of the user timeout's, of TIME-WAIT
+	TL_TCP_KEEPALIVE,
+	TL_TCP_TIMERS,
+};
+#define TL_TCP_TIMER_OFF UINT64_MAX
+
+// A segment that arrived, as the state machine sees it: trimmed to the window as it goes.
+struct tl_tcp_seg {
+	struct rte_mbuf *m;
+	const uint8_t *payload;
+	const struct tl_tcp_hdr *hdr;
+	uint32_t src_be;
+	uint32_t seq, ack;
+	uint16_t len;	 // of the payload
+	uint16_t window; // as it stands in the header
+	uint8_t flags;
+	bool made_room; // its ACK took bytes out of the send ring
+};
+
+// A segment to be sent. data NULL: the payload is in the send ring at seq.
+struct tl_tcp_out {
+	const uint8_t *data;
+	uint32_t seq;
+	uint16_t len;
+	uint8_t flags;
+	uint8_t options_len; // the first bytes of data are TCP options
+};
+
+struct tl_tcp_options {
+	uint16_t mss; // 0: absent
+	bool has_scale;
+	uint8_t scale;
+};
+
+// A segment that came before its turn.
+struct tl_tcp_held {
+	struct rte_mbuf *m; // one reference is ours
+	const uint8_t *payload;
+	uint32_t seq;
+	uint16_t len;
+	bool fin;
+};
+
+struct tl_tcp_listener {
+	struct tl_net *net;
+	const struct tl_tcp_ops *ops;
+	void *ctx;
+	struct tl_tcp_opts opts;
+	uint32_t max_conns, conns; // conns: without those in TIME-WAIT
+	uint16_t port_be;	   // 0: slot free
+};
+
+struct tl_tcp {
+	// Touched for each segment sent or received.
+	uint64_t key; // peer address, peer port, own port
+	struct tl_tcp *hash_next;
+	struct tl_net *net;
+	uint32_t snd_una, snd_nxt, snd_max, snd_end;
+	uint32_t snd_wnd, cwnd;
+	uint32_t rcv_nxt;
+	uint32_t rcv_adv; // right edge of the advertised window: never moves left
+	uint32_t rcv_acked; // rcv_nxt as the peer knows it
+	uint16_t mss; // most we send in a segment, and our guess of the peer's
+	uint8_t state;
+	bool ack_now; // an ACK is due at the end of this segment
+
+	uint8_t *ring;
+	uint32_t ring_mask;
+	uint32_t send_limit; // opts.send_buffer_bytes
+	uint32_t recv_window; // opts.recv_window_bytes
+	uint32_t limited_bytes; // beyond cwnd: limited transmit (RFC 3042)
+	uint8_t snd_scale, rcv_scale;
+	bool follows_room; // opts.window_follows_room
+	bool fin_queued; // the application closed
+	bool persisting; // the peer's window is shut and we probe it
+	bool pending; // on the table's list of those with something left to send
+	uint8_t keepalives; // unanswered
+	uint8_t backoff; // of the retransmission timer
+	uint8_t dup_acks;
+	uint8_t ooo_count;
+	const struct tl_tcp_ops *ops;
+	void *ctx;
+	uint64_t last_rx_ns, last_tx_ns;
+
+	uint64_t deadline_ns[TL_TCP_TIMERS];
+	uint64_t due_ns; // for which the connection hangs on the wheel; may be early, never late
+	uint64_t rtt_from_ns; // when the segment that is timed was sent; 0: none is
+	uint32_t rtt_seq;
+	uint32_t snd_wl1, snd_wl2, max_snd_wnd;
+	uint32_t arp_generation; // of header
+	uint8_t header[TL_TCP_HEADERS]; // Ethernet, IP and TCP, all but what changes
+
+	// Once per round trip, or on loss.
+	bool in_recovery, partial_acked;
+	uint32_t ssthresh, recover, cwnd_acked;
+	uint64_t srtt_ns, rttvar_ns, rto_ns; // srtt_ns 0: no sample yet
+	uint64_t user_timeout_ns;
+
+	// Seldom.
+	bool active; // we called
+	bool reported; // the application knows it and must hear closed()
+	bool syn_lost; // the SYN was sent more than once
+	bool soft_error; // ICMP says unreachable, perhaps not for good
+	bool offer_scale; // window scale goes into our SYN
+	uint32_t iss;
+	uint64_t challenge_ns; // no challenge ACK before
+	uint64_t rto_min_ns, keepalive_idle_ns;
+	struct tl_tcp_listener *listener;
+	LIST_ENTRY(tl_tcp) wheel;
+	TAILQ_ENTRY(tl_tcp) pending_link;
+	TAILQ_ENTRY(tl_tcp) link; // in the table's idle, dead or TIME-WAIT list
+	struct tl_tcp_held ooo[TL_TCP_OOO_MAX]; // by sequence number
+} TL_CACHE_ALIGNED;
+
+LIST_HEAD(tl_tcp_slot, tl_tcp);
+TAILQ_HEAD(tl_tcp_queue, tl_tcp);
+
+struct tl_tcp_table {
+	struct tl_tcp **bucket;
+	uint32_t bucket_mask;
+	uint32_t depth; // of entries into TCP: the dead are buried when it is 0
+	uint64_t hash_seed;
+	uint64_t tick; // the wheel has turned up to here
+	struct tl_tcp_queue pending;
+	uint32_t ooo_held, ooo_max; // mbufs held in all ooo queues
+	struct tl_tcp_listener listener[TL_TCP_LISTENERS];
+	struct tl_tcp *conns;
+	uint8_t *rings;
+	struct tl_tcp_queue idle, dead, time_wait;
+	uint32_t live, waiting; // connections in use; in TIME-WAIT
+	uint64_t isn_key[2];
+	bool isn_fixed; // for tests: ISNs are isn_next
+	uint32_t isn_next;
+	bool closing; // tl_tcp_fini() runs
+	struct tl_tcp_slot wheel[TL_TCP_WHEEL_SLOTS];
+};
+
+// ---- sequence arithmetic (RFC 9293, section 3.4)
+
+static inline bool tl_seq_lt(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) < 0;
+}
+
+static inline bool tl_seq_le(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) <= 0;
+}
+
+static inline uint32_t tl_min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+// ---- the connection, asked
+
+static inline bool tl_tcp_may_send(const struct tl_tcp *c)
+{
+	return c->state == TL_TCPS_ESTABLISHED || c->state == TL_TCPS_CLOSE_WAIT;
+}
+
+static inline bool tl_tcp_may_receive(const struct tl_tcp *c)
+{
+	return c->state >= TL_TCPS_ESTABLISHED && c->state <= TL_TCPS_FIN_WAIT_2;
+}
+
+// Not over for the application: neither closed nor in TIME-WAIT. Ask after each callback.
+static inline bool tl_tcp_alive(const struct tl_tcp *c)
+{
+	return c->state != TL_TCPS_CLOSED && c->state != TL_TCPS_TIME_WAIT;
+}
+
+// Bytes in the send ring.
+static inline uint32_t tl_tcp_queued(const struct tl_tcp *c)
+{
+	return tl_seq_lt(c->snd_una, c->snd_end) ? c->snd_end - c->snd_una : 0;
+}
+
+// Whether there are bytes or a FIN to send at snd_nxt, now or when the windows allow.
+static inline bool tl_tcp_unsent(const struct tl_tcp *c)
+{
+	return c->snd_nxt != c->snd_end + c->fin_queued;
+}
+
+static inline bool tl_tcp_fin_acked(const struct tl_tcp *c)
+{
+	return c->fin_queued && c->snd_una == c->snd_end + 1;
+}
+
+// ---- tcp_table.c: slots, demultiplexing
+
+static inline uint64_t tl_tcp_key(uint32_t peer_be, uint16_t peer_port_be, uint16_t own_port_be)
+{
+	return (uint64_t)peer_be << 32 | (uint32_t)peer_port_be << 16 | own_port_be;
+}
+
+static inline uint32_t tl_tcp_key_peer_ip(uint64_t key)
+{
+	return (uint32_t)(key >> 32);
+}
+
+static inline uint16_t tl_tcp_key_peer_port(uint64_t key)
+{
+	return (uint16_t)(key >> 16);
+}
+
+static inline uint16_t tl_tcp_key_own_port(uint64_t key)
+{
+	return (uint16_t)key;
+}
+
+static inline struct tl_tcp **tl_tcp_bucket(const struct tl_tcp_table *table, uint64_t key)
+{
+	uint64_t h = (key ^ table->hash_seed) * UINT64_C(0x9e3779b97f4a7c15);
+
+	h = (h ^ (h >> 32)) * (table->hash_seed | 1);
+	return &table->bucket[(h >> 32) & table->bucket_mask];
+}
+
+static inline struct tl_tcp *tl_tcp_find(const struct tl_tcp_table *table, uint64_t key)
+{
+	struct tl_tcp *c = *tl_tcp_bucket(table, key);
+
+	while (c != NULL && c->key != key)
+		c = c->hash_next;
+	return c;
+}
+
+// Every way into TCP that may end a connection is bracketed: slots are reused only after the outermost has left, so that
+// no caller up the stack holds a connection that has become another.
+static inline void tl_tcp_enter(struct tl_tcp_table *table)
+{
+	table->depth++;
+}
+
+void tl_tcp_bury(struct tl_tcp_table *table);
+
+static inline void tl_tcp_leave(struct tl_tcp_table *table)
+{
+	if (--table->depth == 0 && TL_UNLIKELY(!TAILQ_EMPTY(&table->dead)))
+		tl_tcp_bury(table);
+}
+
+// A connection with key and options, findable, in state CLOSED; the oldest in TIME-WAIT gives way. NULL: all are in use.
+struct tl_tcp *tl_tcp_take(
+	struct tl_net *net, uint64_t key, const struct tl_tcp_ops *ops, void *ctx, const struct tl_tcp_opts *opts);
+
+// Over. Tells the application, if it knows the connection.
+void tl_tcp_end(struct tl_tcp *c, enum tl_tcp_reason reason);
+
+// Over for the application, which is told; the pair of addresses stays taken for 2 MSL.
+void tl_tcp_enter_time_wait(struct tl_tcp *c);
+
+struct tl_tcp_listener *tl_tcp_find_listener(struct tl_tcp_table *table, uint16_t port_be);
+
+// A free local port for the peer, network order; 0: none.
+uint16_t tl_tcp_local_port(struct tl_net *net, uint32_t peer_be, uint16_t peer_port_be);
+
+// ---- tcp_isn.c
+
+uint32_t tl_tcp_isn(struct tl_net *net, uint64_t key);
+
+// ---- tcp_output_dp.c
+
+// HOT. One segment with the present ACK and window. False: no mbuf.
+bool tl_tcp_transmit(struct tl_tcp *c, const struct tl_tcp_out *out);
+
+// HOT. Send what is queued and the windows allow, FIN included.
+void tl_tcp_output(struct tl_tcp *c);
+
+// HOT. A bare ACK, or one later if there is no mbuf now.
+void tl_tcp_send_ack(struct tl_tcp *c);
+
+// HOT. Whether the window reopened so far that the peer must hear of it (RFC 9293, section 3.8.6.2.2).
+bool tl_tcp_window_reopened(const struct tl_tcp *c);
+
+// Our SYN, with the peer's acknowledged in SYN-RECEIVED.
+void tl_tcp_send_syn(struct tl_tcp *c);
+void tl_tcp_send_rst(struct tl_tcp *c);
+// The first unacknowledged segment once more.
+void tl_tcp_retransmit_first(struct tl_tcp *c);
+// The persist timer ran out: a byte for the shut window, or what fits one that is slightly open.
+void tl_tcp_probe_window(struct tl_tcp *c);
+void tl_tcp_send_keepalive(struct tl_tcp *c);
+// RST in answer to a segment that belongs to no connection (RFC 9293, section 3.10.7.1).
+void tl_tcp_refuse(struct tl_net *net, const struct tl_tcp_seg *seg);
+
+// HOT. Come back to c at the end of the burst, or with the next tick.
+static inline void tl_tcp_pend(struct tl_tcp *c)
+{
+	if (c->pending)
+		return;
+	c->pending = true;
+	TAILQ_INSERT_TAIL(&c->net->tcp->pending, c, pending_link);
+}
+
+// ---- tcp_timer.c
+
+// Hang c on the wheel for due_ns.
+void tl_tcp_timer_move(struct tl_tcp *c, uint64_t due_ns);
+void tl_tcp_timers_stop(struct tl_tcp *c);
+void tl_tcp_keepalive_start(struct tl_tcp *c);
+void tl_tcp_rtt_sample(struct tl_tcp *c, uint64_t rtt_ns);
+uint64_t tl_tcp_rto_ns(const struct tl_tcp *c); // backed off
+
+// HOT. Mostly a store: the wheel is touched only when c must wake earlier than it would.
+static inline void tl_tcp_timer_set(struct tl_tcp *c, enum tl_tcp_timer timer, uint64_t after_ns)
+{
+	uint64_t deadline_ns = c->net->now_ns + after_ns;
+
+	c->deadline_ns[timer] = deadline_ns;
+	if (TL_UNLIKELY(deadline_ns < c->due_ns))
+		tl_tcp_timer_move(c, deadline_ns);
+}
+
+static inline void tl_tcp_timer_stop(struct tl_tcp *c, enum tl_tcp_timer timer)
+{
+	c->deadline_ns[timer] = TL_TCP_TIMER_OFF;
+}
+
+static inline bool tl_tcp_timer_is_set(const struct tl_tcp *c, enum tl_tcp_timer timer)
+{
+	return c->deadline_ns[timer] != TL_TCP_TIMER_OFF;
+}
+
+// ---- tcp_cc.c: RFC 5681, 6582
+
+void tl_tcp_cc_start(struct tl_tcp *c);
+// snd_una advanced by acked bytes. Whether the retransmission timer starts anew.
+bool tl_tcp_cc_acked(struct tl_tcp *c, uint32_t acked);
+void tl_tcp_cc_dup_ack(struct tl_tcp *c);
+void tl_tcp_cc_timeout(struct tl_tcp *c);
+void tl_tcp_cc_idle(struct tl_tcp *c);
+
+// ---- tcp_ooo.c
+
+// Keep a segment that came too early, if there is room.
+void tl_tcp_ooo_hold(struct tl_tcp *c, const struct tl_tcp_seg *seg);
+// The next held segment whose turn it is, trimmed to rcv_nxt; the caller frees its mbuf. False: none.
+bool tl_tcp_ooo_next(struct tl_tcp *c, struct tl_tcp_held *out);
+void tl_tcp_ooo_purge(struct tl_tcp *c);
+
+// ---- tcp_opts.c
+
+void tl_tcp_options_parse(const struct tl_tcp_hdr *hdr, struct tl_tcp_options *out);
+// The options of our SYN into buf; returns their length, a multiple of 4.
+#define TL_TCP_OPTIONS_MAX 40
+uint8_t tl_tcp_options_write(const struct tl_tcp *c, uint8_t buf[TL_TCP_OPTIONS_MAX]);
+// What the peer's SYN says about its MSS and window scale.
+void tl_tcp_options_apply(struct tl_tcp *c, const struct tl_tcp_hdr *peer_syn);

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The connections of a net: their memory, how a segment finds its own, and how they begin and end.
+
+#include <errno.h>
+
+#include <rte_malloc.h>
+#include <rte_mempool.h>
+
+#include "tcp_priv.h"
+
+#define EPHEMERAL_FIRST 49152 // RFC 6335, section 6
+#define EPHEMERAL_COUNT 16384
+
+#define DEFAULT_WINDOW 65535
+#define DEFAULT_CONNECT_TIMEOUT_MS 10000
+#define DEFAULT_USER_TIMEOUT_MS 60000
+#define DEFAULT_RTO_MIN_US 200000
+
+#define OOO_POOL_SHARE 4 // at most this part of the mbufs waits for gaps to be filled
+
+// ---- memory
+
+static void *zalloc(const struct tl_net *net, size_t bytes)
+{
+	return rte_zmalloc_socket("tl_tcp", bytes, TL_CACHE_LINE, net->cfg.socket_id);
+}
+
+static uint32_t bucket_count(uint32_t conns)
+{
+	uint32_t n = 16;
+
+	while (n < 2 * conns)
+		n *= 2;
+	return n;
+}
+
+static void free_table(struct tl_tcp_table *table)
+{
+	rte_free(table->bucket);
+	rte_free(table->conns);
+	rte_free(table->rings);
+	rte_free(table);
+}
+
+static void init_slots(struct tl_net *net, uint32_t slots)
+{
+	struct tl_tcp_table *table = net->tcp;
+
+	for (uint32_t i = 0; i < slots; i++) {
+		struct tl_tcp *c = &table->conns[i];
+		c->net = net;
+		c->ring = table->rings + (size_t)i * net->cfg.send_buffer_bytes;
+		TAILQ_INSERT_TAIL(&table->idle, c, link);
+	}
+}
+
+int tl_tcp_init(struct tl_net *net)
+{
+	uint32_t slots = net->cfg.max_conns + TL_TCP_SPARE;
+	uint32_t buckets = bucket_count(net->cfg.max_conns);
+	struct tl_tcp_table *table = zalloc(net, sizeof(*table));
+	if (table == NULL)
+		return -ENOMEM;
+
+	table->bucket = zalloc(net, buckets * sizeof(table->bucket[0]));
+	table->conns = zalloc(net, slots * sizeof(table->conns[0]));
+	table->rings = zalloc(net, (size_t)slots * net->cfg.send_buffer_bytes);
+	if (table->bucket == NULL || table->conns == NULL || table->rings == NULL) {
+		free_table(table);
+		return -ENOMEM;
+	}
+	table->bucket_mask = buckets - 1;
+	table->hash_seed = tl_net_random(net);
+	table->isn_key[0] = tl_net_random(net);
+	table->isn_key[1] = tl_net_random(net);
+	table->ooo_max = net->cfg.pool->size / OOO_POOL_SHARE;
+	TAILQ_INIT(&table->pending);
+	TAILQ_INIT(&table->idle);
+	TAILQ_INIT(&table->dead);
+	TAILQ_INIT(&table->time_wait);
+	net->tcp = table;
+	init_slots(net, slots);
+	return 0;
+}
+
+void tl_tcp_fini(struct tl_net *net)
+{
+	struct tl_tcp_table *table = net->tcp;
+
+	if (table == NULL)
+		return;
+	table->closing = true;
+	tl_tcp_enter(table);
+	for (uint32_t i = 0; i < net->cfg.max_conns + TL_TCP_SPARE; i++) {
+		if (table->conns[i].state != TL_TCPS_CLOSED)
+			tl_tcp_end(&table->conns[i], TL_TCP_ABORTED);
+	}
+	free_table(table);
+	net->tcp = NULL;
+}
+
+// ---- demultiplexing
+
+static void unlink_key(struct tl_tcp_table *table, struct tl_tcp *c)
+{
+	struct tl_tcp **link = tl_tcp_bucket(table, c->key);
+
+	while (*link != c)
+		link = &(*link)->hash_next;
+	*link = c->hash_next;
+}
+
+struct tl_tcp_listener *tl_tcp_find_listener(struct tl_tcp_table *table, uint16_t port_be)
+{
+	for (unsigned i = 0; i < TL_TCP_LISTENERS; i++) {
+		if (table->listener[i].port_be == port_be && port_be != 0)
+			return &table->listener[i];
+	}
+	return NULL;
+}
+
+// RFC 6056, section 3.3.1: a random start, then the next that is free.
+uint16_t tl_tcp_local_port(struct tl_net *net, uint32_t peer_be, uint16_t peer_port_be)
+{
+	uint32_t start = (uint32_t)tl_net_random(net);
+
+	for (uint32_t i = 0; i < EPHEMERAL_COUNT; i++) {
+		uint16_t port_be = tl_be16((uint16_t)(EPHEMERAL_FIRST + (start + i) % EPHEMERAL_COUNT));
+		if (tl_tcp_find_listener(net->tcp, port_be) == NULL &&
+			tl_tcp_find(net->tcp, tl_tcp_key(peer_be, peer_port_be, port_be)) == NULL)
+			return port_be;
+	}
+	return 0;
+}
+
+// ---- birth
+
+static uint8_t scale_for(uint32_t window)
+{
+	uint8_t scale = 0;
+
+	while (window >> scale > UINT16_MAX)
+		scale++;
+	return scale;
+}
+
+static void take_opts(struct tl_tcp *c, const struct tl_tcp_opts *opts)
+{
+	const struct tl_net_cfg *cfg = &c->net->cfg;
+	uint32_t window = opts->recv_window_bytes != 0 ? opts->recv_window_bytes : DEFAULT_WINDOW;
+	uint32_t user_ms = opts->user_timeout_ms != 0 ? opts->user_timeout_ms : DEFAULT_USER_TIMEOUT_MS;
+	uint32_t rto_us = opts->rto_min_us != 0 ? opts->rto_min_us : DEFAULT_RTO_MIN_US;
+
+	c->send_limit = opts->send_buffer_bytes != 0 ? tl_min_u32(opts->send_buffer_bytes, cfg->send_buffer_bytes)
+						     : cfg->send_buffer_bytes;
+	c->recv_window = tl_min_u32(window, TL_TCP_MAX_WINDOW);
+	c->follows_room = opts->window_follows_room;
+	c->rcv_scale = scale_for(c->recv_window);
+	c->rto_min_ns = rto_us * TL_NS_PER_US;
+	c->user_timeout_ns = user_ms * TL_NS_PER_MS;
+	c->keepalive_idle_ns = opts->keepalive_idle_ns;
+}
+
+static struct tl_tcp *take_slot(struct tl_net *net)
+{
+	struct tl_tcp_table *table = net->tcp;
+
+	if (table->closing)
+		return NULL;
+	if (table->live + table->waiting >= net->cfg.max_conns) {
+		struct tl_tcp *oldest = TAILQ_FIRST(&table->time_wait);
+		if (oldest == NULL)
+			return NULL;
+		tl_tcp_end(oldest, TL_TCP_DONE);
+	}
+	struct tl_tcp *c = TAILQ_FIRST(&table->idle);
+	if (c != NULL)
+		TAILQ_REMOVE(&table->idle, c, link);
+	return c;
+}
+
+// A slot as new: all is zero but what belongs to the slot.
+static void reset_slot(struct tl_tcp *c)
+{
+	*c = (struct tl_tcp){
+		.net = c->net,
+		.ring = c->ring,
+		.ring_mask = c->net->cfg.send_buffer_bytes - 1,
+		.arp_generation = c->net->arp_generation - 1,
+		.mss = c->net->cfg.mtu - TL_IPV4_LEN - TL_TCP_LEN,
+		.rto_ns = TL_TCP_RTO_INITIAL_NS,
+		.due_ns = TL_TCP_TIMER_OFF,
+		.last_rx_ns = c->net->now_ns,
+	};
+	for (unsigned i = 0; i < TL_TCP_TIMERS; i++)
+		c->deadline_ns[i] = TL_TCP_TIMER_OFF;
+}
+
+struct tl_tcp *tl_tcp_take(
+	struct tl_net *net, uint64_t key, const struct tl_tcp_ops *ops, void *ctx, const struct tl_tcp_opts *opts)
+{
+	struct tl_tcp *c = take_slot(net);
+	if (c == NULL)
+		return NULL;
+	uint32_t timeout_ms = opts->connect_timeout_ms != 0 ? opts->connect_timeout_ms : DEFAULT_CONNECT_TIMEOUT_MS;
+
+	reset_slot(c);
+	take_opts(c, opts);
+	c->key = key;
+	c->ops = ops;
+	c->ctx = ctx;
+	c->iss = tl_tcp_isn(net, key);
+	tl_tcp_timer_set(c, TL_TCP_GIVE_UP, timeout_ms * TL_NS_PER_MS);
+	c->hash_next = *tl_tcp_bucket(net->tcp, key);
+	*tl_tcp_bucket(net->tcp, key) = c;
+	net->tcp->live++;
+	return c;
+}
+
+// ---- death
+
+static void forget_work(struct tl_tcp *c)
+{
+	tl_tcp_timers_stop(c);
+	tl_tcp_ooo_purge(c);
+	if (c->listener != NULL)
+		c->listener->conns--;
+	c->listener = NULL;
+}
+
+static void tell_closed(struct tl_tcp *c, enum tl_tcp_reason reason)
+{
+	tl_count(&c->net->stats.tcp_closed, 1);
+	if (!c->reported)
+		return;
+	c->reported = false;
+	c->ops->closed(c->ctx, c, reason);
+}
+
+void tl_tcp_end(struct tl_tcp *c, enum tl_tcp_reason reason)
+{
+	struct tl_tcp_table *table = c->net->tcp;
+	bool waited = c->state == TL_TCPS_TIME_WAIT;
+
+	forget_work(c);
+	if (c->pending)
+		TAILQ_REMOVE(&table->pending, c, pending_link);
+	c->pending = false;
+	unlink_key(table, c);
+	c->state = TL_TCPS_CLOSED;
+	if (waited) {
+		TAILQ_REMOVE(&table->time_wait, c, link);
+		table->waiting--;
+	} else {
+		table->live--;
+	}
+	TAILQ_INSERT_TAIL(&table->dead, c, link);
+	if (!waited)
+		tell_closed(c, reason);
+}
+
+void tl_tcp_enter_time_wait(struct tl_tcp *c)
+{
+	struct tl_tcp_table *table = c->net->tcp;
+
+	forget_work(c);
+	c->state = TL_TCPS_TIME_WAIT;
+	tl_tcp_timer_set(c, TL_TCP_GIVE_UP, TL_TCP_TIME_WAIT_NS);
+	TAILQ_INSERT_TAIL(&table->time_wait, c, link);
+	table->live--;
+	table->waiting++;
+	tell_closed(c, TL_TCP_DONE);
+}
+
+void tl_tcp_bury(struct tl_tcp_table *table)
+{
+	TAILQ_CONCAT(&table->idle, &table->dead, link);
+}
+
+unsigned tl_tcp_in_use(const struct tl_net *net, unsigned *time_wait)
+{
+	if (time_wait != NULL)
+		*time_wait = net->tcp->waiting;
+	return net->tcp->live;
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Timers: a wheel that each connection hangs on once, for its earliest deadline, and what happens when one passes.
+//
+// A deadline that moves later only changes a field: the connection wakes at the old time, finds nothing due, and is hung
+// up anew. So the data path, which restarts the retransmission timer with each ACK, hardly ever touches the wheel.
+
+#include "tcp_priv.h"
+
+#define BACKOFF_MAX 16
+#define KEEPALIVE_PROBES 5
+#define KEEPALIVE_INTERVAL_MAX_NS (15 * TL_NS_PER_S)
+#define FIN_WAIT_2_IDLE_NS (60 * TL_NS_PER_S)
+
+// ---- the wheel
+
+static void unhang(struct tl_tcp *c)
+{
+	if (c->due_ns == TL_TCP_TIMER_OFF)
+		return;
+	LIST_REMOVE(c, wheel);
+	c->due_ns = TL_TCP_TIMER_OFF;
+}
+
+void tl_tcp_timer_move(struct tl_tcp *c, uint64_t due_ns)
+{
+	struct tl_tcp_table *table = c->net->tcp;
+	uint64_t from_ns = tl_max_u64(due_ns, c->net->now_ns);
+	uint64_t tick = (from_ns >> TL_TCP_WHEEL_SHIFT) + 1; // the first tick that is not too early
+
+	unhang(c);
+	c->due_ns = due_ns;
+	LIST_INSERT_HEAD(&table->wheel[tick & (TL_TCP_WHEEL_SLOTS - 1)], c, wheel);
+}
+
+static void hang_up(struct tl_tcp *c)
+{
+	uint64_t earliest_ns = TL_TCP_TIMER_OFF;
+
+	for (unsigned i = 0; i < TL_TCP_TIMERS; i++)
+		earliest_ns = tl_min_u64(earliest_ns, c->deadline_ns[i]);
+	if (earliest_ns == c->due_ns)
+		return;
+	if (earliest_ns == TL_TCP_TIMER_OFF)
+		unhang(c);
+	else
+		tl_tcp_timer_move(c, earliest_ns);
+}
+
+void tl_tcp_timers_stop(struct tl_tcp *c)
+{
+	for (unsigned i = 0; i < TL_TCP_TIMERS; i++)
+		c->deadline_ns[i] = TL_TCP_TIMER_OFF;
+	unhang(c);
+}
+
+// ---- retransmission (RFC 6298)
+
+uint64_t tl_tcp_rto_ns(const struct tl_tcp *c)
+{
+	return tl_min_u64(c->rto_ns << c->backoff, TL_TCP_RTO_MAX_NS);
+}
+
+// Section 2. The backoff ends here and nowhere else (Karn's algorithm): only what was sent once is timed.
+void tl_tcp_rtt_sample(struct tl_tcp *c, uint64_t rtt_ns)
+{
+	if (rtt_ns == 0)
+		rtt_ns = 1;
+	if (c->srtt_ns == 0) {
+		c->srtt_ns = rtt_ns;
+		c->rttvar_ns = rtt_ns / 2;
+	} else {
+		uint64_t error_ns = c->srtt_ns > rtt_ns ? c->srtt_ns - rtt_ns : rtt_ns - c->srtt_ns;
+		c->rttvar_ns = (3 * c->rttvar_ns + error_ns) / 4;
+		c->srtt_ns = (7 * c->srtt_ns + rtt_ns + 7) / 8;
+	}
+	uint64_t margin_ns = tl_max_u64(4 * c->rttvar_ns, UINT64_C(1) << TL_TCP_WHEEL_SHIFT);
+	c->rto_ns = tl_min_u64(tl_max_u64(c->srtt_ns + margin_ns, c->rto_min_ns), TL_TCP_RTO_MAX_NS);
+	c->backoff = 0;
+}
+
+static void back_off(struct tl_tcp *c)
+{
+	if (c->backoff < BACKOFF_MAX)
+		c->backoff++;
+}
+
+static void retransmit_expired(struct tl_tcp *c)
+{
+	tl_count(&c->net->stats.tcp_timeouts, 1);
+	c->rtt_from_ns = 0;
+	if (c->state == TL_TCPS_SYN_SENT || c->state == TL_TCPS_SYN_RECEIVED) {
+		c->syn_lost = true;
+		back_off(c);
+		tl_count(&c->net->stats.tcp_retransmits, 1);
+		tl_tcp_send_syn(c);
+		return;
+	}
+	tl_tcp_cc_timeout(c);
+	back_off(c);
+	c->snd_nxt = c->snd_una;
+	tl_tcp_output(c); // one segment, for cwnd is one
+}
+
+static void persist_expired(struct tl_tcp *c)
+{
+	tl_tcp_probe_window(c);
+	if (!c->persisting) // it opened
+		return;
+	back_off(c);
+	tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_rto_ns(c));
+}
+
+// ---- the end of patience
+
+static void give_up(struct tl_tcp *c)
+{
+	switch (c->state) {
+	case TL_TCPS_TIME_WAIT:
+		tl_tcp_end(c, TL_TCP_DONE);
+		return;
+	case TL_TCPS_SYN_SENT:
+	case TL_TCPS_SYN_RECEIVED:
+		tl_tcp_end(c, c->soft_error ? TL_TCP_UNREACHABLE : TL_TCP_TIMEOUT);
+		return;
+	default:
+		tl_tcp_send_rst(c); // should the peer come back
+		tl_tcp_end(c, TL_TCP_TIMEOUT);
+	}
+}
+
+// ---- keepalive (RFC 1122, section 4.2.3.6)
+
+// In FIN-WAIT-2 a silent peer is probed even if nobody asked for it: a dead one would hold the connection for ever, and one
+// that merely takes its time with the other half answers.
+static uint64_t keepalive_idle_ns(const struct tl_tcp *c)
+{
+	if (c->keepalive_idle_ns == 0 && c->state == TL_TCPS_FIN_WAIT_2)
+		return FIN_WAIT_2_IDLE_NS;
+	return c->keepalive_idle_ns;
+}
+
+void tl_tcp_keepalive_start(struct tl_tcp *c)
+{
+	uint64_t idle_ns = keepalive_idle_ns(c);
+
+	c->keepalives = 0;
+	if (idle_ns != 0)
+		tl_tcp_timer_set(c, TL_TCP_KEEPALIVE, idle_ns);
+}
+
+static void keepalive_expired(struct tl_tcp *c)
+{
+	uint64_t idle_ns = keepalive_idle_ns(c);
+	uint64_t silent_ns = c->net->now_ns - c->last_rx_ns;
+
+	if (idle_ns == 0)
+		return;
+	if (c->snd_una != c->snd_max || tl_tcp_unsent(c)) { // the user timeout watches
+		tl_tcp_timer_set(c, TL_TCP_KEEPALIVE, idle_ns);
+	} else if (c->keepalives == 0 && silent_ns < idle_ns) {
+		tl_tcp_timer_set(c, TL_TCP_KEEPALIVE, idle_ns - silent_ns);
+	} else if (c->keepalives == KEEPALIVE_PROBES) {
+		tl_tcp_send_rst(c);
+		tl_tcp_end(c, TL_TCP_TIMEOUT);
+	} else {
+		c->keepalives++;
+		tl_tcp_send_keepalive(c);
+		tl_tcp_timer_set(c, TL_TCP_KEEPALIVE, tl_min_u64(idle_ns, KEEPALIVE_INTERVAL_MAX_NS));
+	}
+}
+
+// ---- the tick
+
+static bool take_expired(struct tl_tcp *c, enum tl_tcp_timer timer)
+{
+	if (c->deadline_ns[timer] > c->net->now_ns)
+		return false;
+	tl_tcp_timer_stop(c, timer);
+	return true;
+}
+
+static void wake(struct tl_tcp *c)
+{
+	c->due_ns = TL_TCP_TIMER_OFF;
+	if (take_expired(c, TL_TCP_GIVE_UP))
+		give_up(c);
+	if (take_expired(c, TL_TCP_KEEPALIVE))
+		keepalive_expired(c);
+	if (take_expired(c, TL_TCP_RETRANSMIT)) {
+		if (c->persisting)
+			persist_expired(c);
+		else
+			retransmit_expired(c);
+	}
+	hang_up(c); // nothing is due once it has ended
+}
+
+static void turn_slot(struct tl_tcp_table *table, struct tl_tcp_slot *slot)
+{
+	struct tl_tcp_slot due = *slot;
+	struct tl_tcp *c;
+
+	LIST_INIT(slot);
+	if (due.lh_first != NULL)
+		due.lh_first->wheel.le_prev = &due.lh_first;
+	while ((c = LIST_FIRST(&due)) != NULL) { // a callback may end others of the list, and so take them out
+		LIST_REMOVE(c, wheel);
+		tl_tcp_enter(table);
+		wake(c);
+		tl_tcp_leave(table);
+	}
+}
+
+void tl_tcp_tick(struct tl_net *net)
+{
+	struct tl_tcp_table *table = net->tcp;
+	uint64_t now = net->now_ns >> TL_TCP_WHEEL_SHIFT;
+
+	tl_tcp_burst_done(net);
+	if (now <= table->tick)
+		return;
+	uint64_t from = table->tick + 1;
+	if (now - table->tick > TL_TCP_WHEEL_SLOTS)
+		from = now - TL_TCP_WHEEL_SLOTS + 1;
+	table->tick = now;
+	for (uint64_t tick = from; tick <= now; tick++)
+		turn_slot(table, &table->wheel[tick & (TL_TCP_WHEEL_SLOTS - 1)]);
+}

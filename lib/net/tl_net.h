@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// net: a host on the wire: Ethernet, ARP (RFC 826, 5227), IPv4 (RFC 791, 1122; no fragments), ICMP echo (RFC 792), IGMP
+// (through mcast), UDP (RFC 768) and TCP (tl_tcp.h). One instance per lcore, nothing shared, nothing global.
+//
+// Threads: create/destroy on main; everything else on the owning lcore. tl_net_counters() on any thread.
+// Memory:  everything is allocated in create(); frames come from the pool given there. Received mbufs are borrowed.
+// Time:    CLOCK-free: the caller passes monotonic ns; nothing in here reads a clock, so a simulation can drive it.
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tl_base.h>
+#include <tl_port.h>
+#include <tl_wire.h>
+
+struct tl_err;
+struct tl_net;
+
+struct tl_net_cfg {
+	const char *name;	  // borrowed for the call; for messages and memory zones
+	struct tl_txq *tx;	  // borrowed for life; the same lcore's
+	struct rte_mempool *pool; // borrowed for life; data room >= mtu + 14
+	uint8_t mac[TL_ETHER_ADDR_LEN];
+	uint32_t ip_be, mask_be;
+	uint32_t gateway_be;	    // 0: none, only the prefix is reachable
+	uint16_t mtu;		    // IP packet, bytes; 576..9600
+	uint32_t max_conns;	    // TCP connections at once, TIME-WAIT included; 1..65536
+	uint32_t send_buffer_bytes; // room per TCP connection, a power of two, 4 KiB..16 MiB
+	int socket_id;
+	uint64_t seed; // for ISNs, IP ids, local ports and IGMP delays: random in service, fixed in a simulation
+};
+
+int tl_net_create(const struct tl_net_cfg *cfg, struct tl_net **out, struct tl_err *err);
+
+// Aborts what is open without a word on the wire, drops queued frames, frees.
+void tl_net_destroy(struct tl_net *net);
+
+// Announce the address: gratuitous ARP (RFC 5227 section 3), sent with the next flush.
+void tl_net_announce(struct tl_net *net, uint64_t mono_ns);
+
+// HOT. Handle every frame of a parsed burst; the mbufs stay the caller's. Answers are pushed to tx, not flushed.
+void tl_net_input(struct tl_net *net, struct tl_burst *burst);
+
+// Timers: ARP, IGMP and TCP. Call at least every millisecond; answers are pushed to tx, not flushed.
+void tl_net_tick(struct tl_net *net, uint64_t mono_ns);
+
+// Name and value of each counter; returns how many (at most max). Each frame given to tl_net_input() ends in exactly
+// one of the counters whose names begin with "rx_" (handled) or "drop_" (not), and they sum up to in_pkts.
+unsigned tl_net_counters(const struct tl_net *net, struct tl_counter *out, unsigned max);
+
+// ---- UDP
+
+struct tl_udp; // one bound port
+
+struct tl_udp_datagram {
+	const uint8_t *payload; // borrowed for the call
+	uint16_t len;
+	uint16_t src_port_be;
+	uint32_t src_ip_be;
+	uint32_t dst_ip_be;
+};
+
+// Bind. group_be 0: unicast to our address; else the group is joined (source_be 0: from any source). fn runs on the
+// lcore from within tl_net_input(). Returns 0, -EADDRINUSE, -ENOSPC (16 ports, 64 groups), -EINVAL.
+int tl_udp_open(struct tl_net *net, uint32_t group_be, uint32_t source_be, uint16_t port_be,
+	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram), void *ctx, struct tl_udp **out);
+
+// Leaves the group. udp is invalid afterwards.
+void tl_udp_close(struct tl_udp *udp);
+
+// HOT. One datagram from the bound port, copied. Returns 0, -EMSGSIZE (over mtu - 28), -ENOBUFS, or -EHOSTUNREACH (off
+// the prefix and no gateway). An unresolved next hop keeps the last datagram until the ARP reply.
+int tl_udp_send(struct tl_udp *udp, uint32_t dst_ip_be, uint16_t dst_port_be, const void *payload, uint16_t len);
+
+// The groups joined now, for the port's filter; returns how many.
+unsigned tl_net_groups(const struct tl_net *net, uint32_t *out_be, unsigned max);

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// tcp: TCP for a few to some thousand connections at low latency (RFC 9293, 6298, 5681, 6582, 7323 window scale, 5961,
+// 6528, 6691, 1122). Nagle is off. In-order data goes to the application at once, so there is no receive buffer but the
+// short queue of segments that came too early.
+//
+// Threads: the lcore that owns the net, and only it; callbacks run there from within tl_net_input() or tl_net_tick().
+// Memory:  connections and their send buffers are preallocated in tl_net_create(); a struct tl_tcp * is valid until its
+//          closed() callback returns. Segments are pushed to the net's tl_txq, and leave with its flush.
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tl_net.h>
+
+struct tl_tcp;
+struct tl_tcp_listener;
+
+// Why a connection is gone.
+enum tl_tcp_reason {
+	TL_TCP_DONE,	    // both sides closed (TIME-WAIT, if any, goes on without the application)
+	TL_TCP_REFUSED,	    // RST in answer to our SYN
+	TL_TCP_RESET,	    // RST from the peer
+	TL_TCP_TIMEOUT,	    // retransmissions, handshake or keepalive unanswered
+	TL_TCP_UNREACHABLE, // ARP unanswered, or hard ICMP error during the handshake
+	TL_TCP_ABORTED,	    // tl_tcp_abort() or tl_net_destroy()
+};
+const char *tl_tcp_reason_text(enum tl_tcp_reason reason); // "connection refused", ...
+
+// What the application hears. Any may be NULL except closed.
+struct tl_tcp_ops {
+	void (*opened)(void *ctx, struct tl_tcp *c);
+	// In order, each byte once. At most the advertised window is outstanding.
+	void (*data)(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len);
+	// The peer acknowledged: there is more send room than before.
+	void (*room)(void *ctx, struct tl_tcp *c);
+	// The peer will send no more (FIN); we still may. Without this callback the connection closes itself.
+	void (*peer_closed)(void *ctx, struct tl_tcp *c);
+	// Last call; exactly once per connection that was reported opened or returned by connect().
+	void (*closed)(void *ctx, struct tl_tcp *c, enum tl_tcp_reason reason);
+};
+
+struct tl_tcp_opts {
+	uint32_t send_buffer_bytes; // room in the send buffer, at most the net's; 0: the net's
+	uint32_t recv_window_bytes; // most that is ever advertised; 0: 64 KiB
+	bool window_follows_room; // advertise no more than the send buffer has room for: an echo that never has to drop
+	uint64_t keepalive_idle_ns;  // probe a silent connection after this (RFC 1122 section 4.2.3.6); 0: never
+	uint32_t rto_min_us;	     // floor of the RTO; 0: 200 000
+	uint32_t connect_timeout_ms; // for the handshake; 0: 10 000
+	uint32_t user_timeout_ms;    // RFC 5482: give up when data stays unacknowledged this long; 0: 60 000
+};
+
+// Active open. Returns 0 and *out (state SYN-SENT), -ENOSPC (no connection free), -EADDRNOTAVAIL (no local port),
+// -EHOSTUNREACH (off the prefix and no gateway), -EINVAL. ops are borrowed for the connection's life.
+int tl_tcp_connect(struct tl_net *net, uint32_t dst_ip_be, uint16_t dst_port_be, const struct tl_tcp_ops *ops,
+	void *ctx, const struct tl_tcp_opts *opts, struct tl_tcp **out);
+
+// Passive open on our address. max_conns bounds its connections (excess SYNs are dropped and counted). Returns 0,
+// -EADDRINUSE, -ENOSPC (8 listeners).
+int tl_tcp_listen(struct tl_net *net, uint16_t port_be, uint32_t max_conns, const struct tl_tcp_ops *ops, void *ctx,
+	const struct tl_tcp_opts *opts, struct tl_tcp_listener **out);
+
+// Refuses new connections from now on; those open live on.
+void tl_tcp_unlisten(struct tl_tcp_listener *listener);
+
+// HOT. Send len bytes: all or nothing. What the windows allow is on its way in tx at return, the rest follows as ACKs
+// come. Returns 0, -ENOBUFS (less room than len), -ENOTCONN (not established, or closed by us).
+int tl_tcp_send(struct tl_tcp *c, const void *data, uint32_t len);
+
+// HOT. Bytes that tl_tcp_send() would take now.
+uint32_t tl_tcp_room(const struct tl_tcp *c);
+
+// Close our side in order: what is queued is sent, then FIN. closed() follows when all is over.
+void tl_tcp_close(struct tl_tcp *c);
+
+// tl_tcp_close() for every connection; those still in their handshake are aborted.
+void tl_tcp_close_all(struct tl_net *net);
+
+// RST now; closed(TL_TCP_ABORTED) is called before it returns.
+void tl_tcp_abort(struct tl_tcp *c);
+
+void tl_tcp_set_ctx(struct tl_tcp *c, void *ctx);
+void tl_tcp_peer(const struct tl_tcp *c, uint32_t *ip_be, uint16_t *port_be);
+const char *tl_tcp_state_name(const struct tl_tcp *c); // "ESTABLISHED", ...
+
+// Connections in use, TIME-WAIT apart: a leak check.
+unsigned tl_tcp_in_use(const struct tl_net *net, unsigned *time_wait);

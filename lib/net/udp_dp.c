@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// UDP datagrams (RFC 768), in and out.
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_mbuf.h>
+
+#include "net_priv.h"
+
+static bool takes(const struct tl_udp *udp, uint32_t group_be, const struct tl_pkt *pkt)
+{
+	return udp->port_be == pkt->dst_port_be && udp->group_be == group_be &&
+	       (udp->source_be == 0 || udp->source_be == pkt->src_be);
+}
+
+bool tl_udp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	const struct tl_udp_datagram datagram = {
+		.payload = frame + pkt->payload_off,
+		.len = pkt->payload_len,
+		.src_port_be = pkt->src_port_be,
+		.src_ip_be = pkt->src_be,
+		.dst_ip_be = pkt->dst_be,
+	};
+	uint32_t group_be = pkt->dst_be == net->cfg.ip_be ? 0 : pkt->dst_be;
+	bool known = false;
+
+	if (pkt->dst_port_be == 0)
+		return false; // marks a free slot
+	for (unsigned i = 0; i < TL_UDP_MAX; i++) {
+		struct tl_udp *udp = &net->udp[i];
+		if (takes(udp, group_be, pkt)) {
+			known = true;
+			udp->fn(udp->ctx, &datagram);
+		}
+	}
+	return known;
+}
+
+int tl_udp_send(struct tl_udp *udp, uint32_t dst_ip_be, uint16_t dst_port_be, const void *payload, uint16_t len)
+{
+	struct tl_net *net = udp->net;
+	uint16_t udp_len = TL_UDP_LEN + len;
+
+	if (len > net->cfg.mtu - TL_IPV4_LEN - TL_UDP_LEN)
+		return -EMSGSIZE;
+	if (!tl_ip_reachable(net, dst_ip_be))
+		return -EHOSTUNREACH;
+	struct rte_mbuf *m = tl_net_alloc(net);
+	if (m == NULL)
+		return -ENOBUFS;
+	struct tl_udp_hdr *hdr = (struct tl_udp_hdr *)tl_ip_build(net, m, TL_IPPROTO_UDP, dst_ip_be, udp_len);
+
+	*hdr = (struct tl_udp_hdr){
+		.src_port_be = udp->port_be,
+		.dst_port_be = dst_port_be,
+		.len_be = tl_be16(udp_len),
+	};
+	memcpy(hdr + 1, payload, len);
+	uint32_t sum = tl_cksum_pseudo(net->cfg.ip_be, dst_ip_be, TL_IPPROTO_UDP, udp_len);
+	uint16_t cksum = tl_cksum_finish(tl_cksum_add(sum, hdr, udp_len));
+	hdr->cksum_be = cksum != 0 ? cksum : 0xffff; // 0 would mean none
+	return tl_ip_output(net, m, dst_ip_be);
+}

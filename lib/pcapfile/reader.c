@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opens, maps and closes capture files, tells pcap from pcapng, and words what is wrong with one.
+
+#include "reader_priv.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <tl_err.h>
+
+int tl_pcap_report(const struct tl_pcap_reader *reader, struct tl_err *err)
+{
+	return tl_fail(err, -EINVAL, "%s, byte %zu: %s: %" PRIu64, reader->name, reader->fault.offset,
+		reader->fault.text, reader->fault.value);
+}
+
+// Chooses the format by the file's first word. Returns 0 or -EINVAL with the fault filled.
+static int begin(struct tl_pcap_reader *reader)
+{
+	if (reader->size < 4)
+		return reader_broken(reader, 0, "too short for a capture file; bytes", reader->size);
+	uint32_t magic = reader_u32(reader, 0);
+	if (magic == TL_PCAPNG_SHB) {
+		reader->next = tl_pcapng_next;
+		return tl_pcapng_begin(reader);
+	}
+	reader->swapped = magic == __builtin_bswap32(MAGIC_PCAP_US) || magic == __builtin_bswap32(MAGIC_PCAP_NS);
+	magic = reader_u32(reader, 0);
+	if (magic != MAGIC_PCAP_US && magic != MAGIC_PCAP_NS)
+		return reader_broken(reader, 0,
+			"neither pcap nor pcapng (unpack a compressed file first), a file of bytes", reader->size);
+	reader->ns_per_unit = magic == MAGIC_PCAP_NS ? 1 : 1000;
+	reader->next = tl_pcap_classic_next;
+	return tl_pcap_classic_begin(reader);
+}
+
+int tl_pcap_open_memory(
+	const void *data, size_t size, const char *name, struct tl_pcap_reader **out, struct tl_err *err)
+{
+	struct tl_pcap_reader *reader = calloc(1, sizeof(*reader));
+
+	if (reader == NULL)
+		return tl_fail(err, -ENOMEM, "%s: no memory for a reader", name);
+	reader->data = data;
+	reader->size = size;
+	reader->name = name;
+	reader->ended = 1;
+	int rc = begin(reader);
+	if (rc != 0) {
+		tl_pcap_report(reader, err);
+		tl_pcap_close(reader);
+		return rc;
+	}
+	*out = reader;
+	return 0;
+}
+
+// Maps the whole file, whatever its size: pages come and go as the reader walks. Only a regular file can be mapped.
+static int map_file(const char *path, void **out_data, size_t *out_size, struct tl_err *err)
+{
+	struct stat st;
+	int rc = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a FIFO without a writer must not hang us
+
+	if (fd < 0)
+		return tl_fail(err, -errno, "%s: %s", path, strerror(errno));
+	if (fstat(fd, &st) != 0)
+		rc = tl_fail(err, -errno, "%s: %s", path, strerror(errno));
+	else if (!S_ISREG(st.st_mode))
+		rc = tl_fail(err, -EINVAL, "%s: not a regular file: save what it delivers to a file first", path);
+	else if (st.st_size == 0)
+		rc = tl_fail(err, -EINVAL, "%s: the file is empty", path);
+	if (rc == 0) {
+		*out_size = (size_t)st.st_size;
+		*out_data = mmap(NULL, *out_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (*out_data == MAP_FAILED)
+			rc = tl_fail(err, -errno, "%s: cannot map it: %s", path, strerror(errno));
+	}
+	close(fd);
+	if (rc == 0)
+		madvise(*out_data, *out_size, MADV_SEQUENTIAL);
+	return rc;
+}
+
+int tl_pcap_open(const char *path, struct tl_pcap_reader **out, struct tl_err *err)
+{
+	void *data = NULL;
+	size_t size = 0;
+	int rc = map_file(path, &data, &size, err);
+
+	if (rc != 0)
+		return rc;
+	char *name = strdup(path);
+	rc = name == NULL ? tl_fail(err, -ENOMEM, "%s: no memory for its name", path)
+			  : tl_pcap_open_memory(data, size, name, out, err);
+	if (rc != 0) {
+		free(name);
+		munmap(data, size);
+		return rc;
+	}
+	(*out)->owned_name = name;
+	(*out)->mapped = true;
+	return 0;
+}
+
+void tl_pcap_close(struct tl_pcap_reader *reader)
+{
+	if (reader == NULL)
+		return;
+	if (reader->mapped)
+		munmap((void *)reader->data, reader->size);
+	free(reader->owned_name);
+	free(reader);
+}

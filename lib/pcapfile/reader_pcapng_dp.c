@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Walks the blocks of a pcapng file (draft-ietf-opsawg-pcapng): sections, interfaces, and the frames between them.
+
+#include "reader_priv.h"
+
+#define BYTE_ORDER_MAGIC 0x1A2B3C4Du
+#define BLOCK_PACKET 2u // obsolete, still found in old files: an EPB whose interface id has 16 bits
+#define BLOCK_SIMPLE_PACKET 3u
+#define BLOCK_BYTES_MIN 12u
+#define SHB_BYTES_MIN 28u
+#define IDB_BYTES_MIN 20u
+#define EPB_BYTES_MIN 32u
+#define SPB_BYTES_MIN 16u
+#define OPT_END 0u
+#define IF_TSRESOL 9u
+#define IF_TSOFFSET 14u
+#define TSRESOL_DEFAULT 6u // 10^-6 s
+#define TSRESOL_BINARY 0x80u
+
+struct block {
+	size_t at;
+	uint32_t type;
+	uint32_t total_bytes; // with both length fields; the block lies within the file
+};
+
+// The byte order comes first: a section header states it behind its own length.
+static int begin_section(struct tl_pcap_reader *reader)
+{
+	size_t at = reader->offset;
+
+	if (reader->size - at < SHB_BYTES_MIN)
+		return reader_broken(
+			reader, at, "the file ends inside a section header; bytes left", reader->size - at);
+	reader->swapped = false;
+	uint32_t order = reader_u32(reader, at + 8);
+	if (order == __builtin_bswap32(BYTE_ORDER_MAGIC))
+		reader->swapped = true;
+	else if (order != BYTE_ORDER_MAGIC)
+		return reader_broken(reader, at + 8, "a section without byte order magic, but", order);
+	uint16_t major = reader_u16(reader, at + 12);
+	if (major != 1)
+		return reader_broken(reader, at + 12, "a section of another pcapng version than 1", major);
+	reader->interfaces = 0;
+	return 0;
+}
+
+// The block at reader->offset: 1 with *out filled, 0 at the end of the file, or -EINVAL.
+static int peek_block(struct tl_pcap_reader *reader, struct block *out)
+{
+	size_t at = reader->offset;
+	size_t left = reader->size - at;
+
+	if (left == 0)
+		return 0;
+	if (left < BLOCK_BYTES_MIN)
+		return reader_broken(reader, at, "the file ends inside a block; bytes left", left);
+	uint32_t type = reader_u32(reader, at);
+	if (TL_UNLIKELY(type == TL_PCAPNG_SHB)) {
+		int rc = begin_section(reader);
+		if (rc != 0)
+			return rc;
+	}
+	uint32_t total = reader_u32(reader, at + 4);
+	if (total < (type == TL_PCAPNG_SHB ? SHB_BYTES_MIN : BLOCK_BYTES_MIN) || total % 4 != 0)
+		return reader_broken(reader, at + 4, "no block has this length", total);
+	if (total > left)
+		return reader_broken(reader, at, "the file ends inside a block of bytes", total);
+	if (reader_u32(reader, at + total - 4) != total)
+		return reader_broken(reader, at, "the lengths before and after a block differ; before it", total);
+	*out = (struct block){.at = at, .type = type, .total_bytes = total};
+	return 1;
+}
+
+static void set_resolution(struct reader_interface *interface, uint8_t tsresol)
+{
+	uint8_t exponent = tsresol & (TSRESOL_BINARY - 1);
+
+	interface->shift = 0;
+	interface->drop_digits = 0;
+	if (tsresol & TSRESOL_BINARY) {
+		interface->multiply = TL_NS_PER_S;
+		interface->shift = exponent;
+		return;
+	}
+	interface->multiply = 1;
+	for (; exponent < 9; exponent++)
+		interface->multiply *= 10;
+	interface->drop_digits = exponent - 9;
+}
+
+// Options: code, length, value padded to 4. A value never reaches into the block's trailing length.
+static int read_interface_options(
+	struct tl_pcap_reader *reader, const struct block *block, struct reader_interface *out)
+{
+	size_t at = block->at + 16;
+	size_t end = block->at + block->total_bytes - 4;
+
+	while (end - at >= 4) {
+		uint16_t code = reader_u16(reader, at);
+		uint16_t len = reader_u16(reader, at + 2);
+		if (code == OPT_END)
+			break;
+		if (tl_align_up(len, 4) > end - at - 4)
+			return reader_broken(reader, at, "an option reaches past its block; its code", code);
+		if (code == IF_TSRESOL && len >= 1)
+			set_resolution(out, reader->data[at + 4]);
+		if (code == IF_TSOFFSET && len >= 8)
+			out->offset_s = (int64_t)reader_u64(reader, at + 4);
+		at += 4 + tl_align_up(len, 4);
+	}
+	return 0;
+}
+
+static int add_interface(struct tl_pcap_reader *reader, const struct block *block)
+{
+	if (block->total_bytes < IDB_BYTES_MIN)
+		return reader_broken(reader, block->at, "an interface description too short", block->total_bytes);
+	if (reader->interfaces == READER_INTERFACES)
+		return reader_broken(reader, block->at, "more interfaces in a section than", READER_INTERFACES);
+	uint16_t linktype = reader_u16(reader, block->at + 8);
+	if (linktype != TL_PCAPNG_LINKTYPE_ETHERNET)
+		return reader_broken(reader, block->at + 8, "a link type other than Ethernet (1)", linktype);
+	struct reader_interface *interface = &reader->interface[reader->interfaces];
+	interface->snaplen = reader_u32(reader, block->at + 12);
+	interface->offset_s = 0;
+	set_resolution(interface, TSRESOL_DEFAULT);
+	int rc = read_interface_options(reader, block, interface);
+	if (rc == 0)
+		reader->interfaces++;
+	return rc;
+}
+
+// Goes through the blocks up to one that holds a frame: 1 with *out filled, 0 at the end of the file, or -EINVAL.
+static int find_frame(struct tl_pcap_reader *reader, struct block *out)
+{
+	int rc;
+
+	while ((rc = peek_block(reader, out)) == 1) {
+		if (out->type == TL_PCAPNG_EPB || out->type == BLOCK_SIMPLE_PACKET || out->type == BLOCK_PACKET)
+			return 1;
+		if (out->type == TL_PCAPNG_IDB && (rc = add_interface(reader, out)) != 0)
+			return rc;
+		reader->offset += out->total_bytes;
+	}
+	return rc;
+}
+
+// Whole nanoseconds, rounded down; the remaining digits go one by one, as no variable is divided by here.
+static int convert_time(const struct reader_interface *interface, uint64_t ticks, uint64_t *out_ns)
+{
+	unsigned __int128 scaled = (unsigned __int128)ticks * interface->multiply >> interface->shift;
+
+	if (TL_UNLIKELY(interface->drop_digits != 0)) {
+		for (unsigned digits = interface->drop_digits; digits != 0 && ticks != 0; digits--)
+			ticks /= 10;
+		scaled = ticks;
+	}
+	__int128 ns = (__int128)scaled + (__int128)interface->offset_s * (int64_t)TL_NS_PER_S;
+	if (ns < 0 || ns > UINT64_MAX)
+		return -EINVAL;
+	*out_ns = (uint64_t)ns;
+	return 0;
+}
+
+static int read_enhanced(struct tl_pcap_reader *reader, const struct block *block, struct tl_pcap_frame *out)
+{
+	size_t at = block->at;
+
+	if (block->total_bytes < EPB_BYTES_MIN)
+		return reader_broken(reader, at, "a packet block too short", block->total_bytes);
+	uint32_t id = block->type == BLOCK_PACKET ? reader_u16(reader, at + 8) : reader_u32(reader, at + 8);
+	if (id >= reader->interfaces)
+		return reader_broken(reader, at + 8, "a frame of an interface not described before it", id);
+	uint64_t ticks = (uint64_t)reader_u32(reader, at + 12) << 32 | reader_u32(reader, at + 16);
+	if (convert_time(&reader->interface[id], ticks, &out->ts_ns) != 0)
+		return reader_broken(reader, at + 12, "a timestamp before 1970 or after 2554", ticks);
+	uint32_t wire_bytes = reader_u32(reader, at + 24);
+	out->cap_bytes = reader_u32(reader, at + 20);
+	if (out->cap_bytes > READER_FRAME_MAX || out->cap_bytes > block->total_bytes - EPB_BYTES_MIN)
+		return reader_broken(reader, at + 20, "a frame longer than its block or 262144 bytes", out->cap_bytes);
+	out->wire_bytes = TL_LIKELY(wire_bytes > out->cap_bytes) ? wire_bytes : out->cap_bytes;
+	out->data = reader->data + at + 28;
+	return 1;
+}
+
+// A simple packet block has no time, and its length is what interface 0's snaplen leaves of the frame.
+static int read_simple(struct tl_pcap_reader *reader, const struct block *block, struct tl_pcap_frame *out)
+{
+	if (block->total_bytes < SPB_BYTES_MIN)
+		return reader_broken(reader, block->at, "a packet block too short", block->total_bytes);
+	if (reader->interfaces == 0)
+		return reader_broken(reader, block->at, "a frame of an interface not described before it", 0);
+	uint32_t snaplen = reader->interface[0].snaplen;
+	uint32_t wire_bytes = reader_u32(reader, block->at + 8);
+	uint32_t cap_bytes = snaplen != 0 && snaplen < wire_bytes ? snaplen : wire_bytes;
+	if (cap_bytes > READER_FRAME_MAX || cap_bytes > block->total_bytes - SPB_BYTES_MIN)
+		return reader_broken(reader, block->at + 8, "a frame longer than its block or 262144 bytes", cap_bytes);
+	*out = (struct tl_pcap_frame){
+		.data = reader->data + block->at + 12,
+		.cap_bytes = cap_bytes,
+		.wire_bytes = wire_bytes,
+	};
+	return 1;
+}
+
+int tl_pcapng_begin(struct tl_pcap_reader *reader)
+{
+	struct block block;
+	int rc = find_frame(reader, &block);
+
+	return rc < 0 ? rc : 0;
+}
+
+int tl_pcapng_next(struct tl_pcap_reader *reader, struct tl_pcap_frame *out)
+{
+	struct block block;
+	int rc = find_frame(reader, &block);
+
+	if (rc != 1)
+		return rc;
+	rc = block.type == BLOCK_SIMPLE_PACKET ? read_simple(reader, &block, out) : read_enhanced(reader, &block, out);
+	reader->offset += block.total_bytes;
+	return rc;
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// reader: what the files of the reader share: the place in the file, and fields read in the file's byte order.
+//
+// Threads: one per reader. Memory: allocated at open; the calls that walk the file allocate nothing.
+
+#include <errno.h>
+#include <stdbool.h>
+
+#include <tl_pcapfile.h>
+
+#define READER_INTERFACES 4096u	 // of one section; dumpcap and mergecap write one per device and source file
+#define READER_FRAME_MAX 262144u // as libpcap: a longer frame is a broken length field
+
+#define MAGIC_PCAP_US 0xa1b2c3d4u
+#define MAGIC_PCAP_NS 0xa1b23c4du
+
+// How one interface counts time: ns = ticks * multiply >> shift / 10^drop_digits, then offset_s seconds later.
+struct reader_interface {
+	uint64_t multiply;
+	int64_t offset_s;
+	uint32_t snaplen; // 0 = unlimited
+	uint8_t shift;
+	uint8_t drop_digits;
+};
+
+// What is wrong with the file: a static sentence, the number it is about, and where.
+struct reader_fault {
+	const char *text;
+	uint64_t value;
+	size_t offset;
+};
+
+struct tl_pcap_reader {
+	const uint8_t *data;
+	size_t size;
+	size_t offset; // of the next frame header or block
+	int (*next)(struct tl_pcap_reader *reader, struct tl_pcap_frame *out);
+	int ended;    // 1 while there may be frames, then what tl_pcap_next() keeps answering
+	bool swapped; // the file's byte order is not ours
+
+	uint32_t ns_per_unit; // pcap: of the fraction field
+
+	uint32_t interfaces; // pcapng: described so far in this section
+	struct reader_interface interface[READER_INTERFACES];
+
+	struct reader_fault fault;
+	const char *name; // for errors
+	char *owned_name; // what of it is ours to free, or NULL
+	bool mapped;	  // data is our mapping
+};
+
+// Reads the file's header and finds the first frame. Returns 0, or -EINVAL with reader->fault filled.
+int tl_pcap_classic_begin(struct tl_pcap_reader *reader);
+int tl_pcapng_begin(struct tl_pcap_reader *reader);
+
+// HOT. As tl_pcap_next(), with the reason in reader->fault.
+int tl_pcap_classic_next(struct tl_pcap_reader *reader, struct tl_pcap_frame *out);
+int tl_pcapng_next(struct tl_pcap_reader *reader, struct tl_pcap_frame *out);
+
+// Cold. Turns reader->fault into a sentence and returns -EINVAL.
+int tl_pcap_report(const struct tl_pcap_reader *reader, struct tl_err *err);
+
+static inline int reader_broken(struct tl_pcap_reader *reader, size_t offset, const char *text, uint64_t value)
+{
+	reader->fault = (struct reader_fault){.text = text, .value = value, .offset = offset};
+	return -EINVAL;
+}
+
+static inline uint16_t reader_u16(const struct tl_pcap_reader *reader, size_t offset)
+{
+	uint16_t value;
+
+	memcpy(&value, reader->data + offset, sizeof(value));
+	return reader->swapped ? __builtin_bswap16(value) : value;
+}
+
+static inline uint32_t reader_u32(const struct tl_pcap_reader *reader, size_t offset)
+{
+	uint32_t value;
+
+	memcpy(&value, reader->data + offset, sizeof(value));
+	return reader->swapped ? __builtin_bswap32(value) : value;
+}
+
+static inline uint64_t reader_u64(const struct tl_pcap_reader *reader, size_t offset)
+{
+	uint64_t value;
+
+	memcpy(&value, reader->data + offset, sizeof(value));
+	return reader->swapped ? __builtin_bswap64(value) : value;
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// pcapfile: the pcapng blocks that a recording is made of (draft-ietf-opsawg-pcapng), encoded in place into the
+// caller's buffer, little endian, nanosecond timestamps. Every block is a multiple of 4 bytes long.
+//
+// Threads: any; every function is pure. Memory: the caller's; an encoder never writes past the size it was given or
+// the size its _bytes() function announced.
+//
+// A recording is: SHB, one IDB per interface, PAD to 4 KiB; then sealed slabs, each HEAD, EPBs, PAD to 4 KiB; then at
+// close ISBs. HEAD and PAD have local-use block types, which tshark, capinfos and tcpdump skip in silence; Custom
+// Blocks they list.
+
+#include <stdint.h>
+#include <string.h>
+
+#include <tl_base.h>
+
+#define TL_PCAPNG_SHB 0x0A0D0D0Au
+#define TL_PCAPNG_IDB 0x00000001u
+#define TL_PCAPNG_EPB 0x00000006u
+#define TL_PCAPNG_ISB 0x00000005u
+#define TL_PCAPNG_PAD 0x80000001u
+#define TL_PCAPNG_HEAD 0x80000002u
+#define TL_PCAPNG_ALIGN 4096u   // O_DIRECT boundary
+#define TL_PCAPNG_PAD_MIN 12u   // the smallest block: type, length, length
+#define TL_PCAPNG_HEAD_BYTES 64u
+#define TL_PCAPNG_LINKTYPE_ETHERNET 1
+
+enum tl_dir { TL_DIR_RX, TL_DIR_TX, TL_DIRS };
+
+// Section header. The strings are borrowed; any may be NULL.
+struct tl_pcapng_shb {
+	const char *hardware;
+	const char *os;
+	const char *application;
+};
+
+// One interface: one RX queue and timestamp source.
+struct tl_pcapng_idb {
+	const char *name;        // if_name: the device as the user named it
+	const char *description; // if_description: queue, and the source of its timestamps
+	const char *filter;      // if_filter: tcpdump syntax, or NULL
+	uint32_t snaplen;        // bytes; 0 = unlimited
+	uint64_t speed_bps;      // 0 = unknown: no option written
+};
+
+// End-of-file statistics of one interface. UINT64_MAX in a counter leaves its option out.
+struct tl_pcapng_isb {
+	uint32_t interface_id;
+	uint64_t ts_ns;           // when the block was written, ns since 1970
+	uint64_t start_ns;        // isb_starttime
+	uint64_t end_ns;          // isb_endtime
+	uint64_t received_pkts;   // isb_ifrecv
+	uint64_t if_dropped_pkts; // isb_ifdrop
+	uint64_t accepted_pkts;   // isb_filteraccept
+	uint64_t os_dropped_pkts; // isb_osdrop: our drops between NIC and file
+	uint64_t delivered_pkts;  // isb_usrdeliv: what the file holds
+};
+
+// The first block of a sealed slab, so that recovery can resynchronise (see docs/recording.md for the layout).
+struct tl_pcapng_head {
+	uint64_t run_id;     // random per process
+	uint64_t sequence;   // of the slab within its ring
+	uint32_t ring;       // which queue's ring
+	uint32_t used_bytes; // of the slab, HEAD included, trailing PAD not
+	uint32_t records;
+};
+
+// One captured frame.
+struct tl_pcapng_epb {
+	uint32_t interface_id;
+	uint32_t cap_bytes;  // stored
+	uint32_t wire_bytes; // on the wire, without FCS
+	uint32_t dir;        // enum tl_dir
+	uint64_t ts_ns;      // since 1970
+	uint64_t dropped;    // frames lost since the previous record; option written only when not 0
+};
+
+// These return the bytes written, or 0 if size is too small.
+uint32_t tl_pcapng_put_shb(void *buf, uint32_t size, const struct tl_pcapng_shb *shb);
+uint32_t tl_pcapng_put_idb(void *buf, uint32_t size, const struct tl_pcapng_idb *idb);
+uint32_t tl_pcapng_put_isb(void *buf, uint32_t size, const struct tl_pcapng_isb *isb);
+
+// Writes one PAD block of exactly len bytes: len is a multiple of 4 and at least TL_PCAPNG_PAD_MIN.
+void tl_pcapng_put_pad(void *buf, uint32_t len);
+
+// How long the PAD after used_bytes must be to end on the next multiple of align (a power of two >= 16): 0 if it
+// already does, never 4 or 8.
+uint32_t tl_pcapng_pad_bytes(uint64_t used_bytes, uint32_t align);
+
+// Writes TL_PCAPNG_HEAD_BYTES.
+void tl_pcapng_put_head(void *buf, const struct tl_pcapng_head *head);
+
+// Reads a HEAD block back. Returns 0, or -EINVAL if the size bytes at buf do not begin with one of ours.
+int tl_pcapng_get_head(const void *buf, uint32_t size, struct tl_pcapng_head *out);
+
+// HOT. Bytes of an EPB with cap_bytes of data; with epb_dropcount when dropped is not 0.
+static inline uint32_t tl_pcapng_epb_bytes(uint32_t cap_bytes, uint64_t dropped)
+{
+	// header 28, data padded to 4, epb_flags 8, [epb_dropcount 12], end of options 4, trailing length 4
+	return 28u + ((cap_bytes + 3u) & ~3u) + 8u + (dropped ? 12u : 0u) + 4u + 4u;
+}
+
+// HOT. Writes everything of an EPB but its data, and returns where the cap_bytes of data go; the padding after them is
+// zeroed here. buf has tl_pcapng_epb_bytes() bytes and is 4-byte aligned.
+static inline uint8_t *tl_pcapng_put_epb(void *buf, const struct tl_pcapng_epb *epb)
+{
+	uint32_t total = tl_pcapng_epb_bytes(epb->cap_bytes, epb->dropped);
+	uint32_t padded = (epb->cap_bytes + 3u) & ~3u;
+	uint32_t head[7] = {TL_PCAPNG_EPB, total, epb->interface_id, (uint32_t)(epb->ts_ns >> 32), (uint32_t)epb->ts_ns,
+		epb->cap_bytes, epb->wire_bytes};
+	uint8_t *data = (uint8_t *)buf + sizeof(head);
+	uint8_t *option = data + padded;
+
+	memcpy(buf, head, sizeof(head));
+	if (padded != 0)
+		memset(option - 4, 0, 4); // the data overwrites all but its padding
+	// epb_flags (2), 4 bytes: bits 0-1 are 01 inbound, 10 outbound
+	uint32_t flags[2] = {2u | 4u << 16, epb->dir == TL_DIR_RX ? 1u : 2u};
+	memcpy(option, flags, sizeof(flags));
+	option += sizeof(flags);
+	if (TL_UNLIKELY(epb->dropped != 0)) {
+		uint32_t code = 4u | 8u << 16; // epb_dropcount (4), 8 bytes
+		memcpy(option, &code, 4);
+		memcpy(option + 4, &epb->dropped, 8);
+		option += 12;
+	}
+	uint32_t tail[2] = {0, total}; // opt_endofopt, trailing block length
+	memcpy(option, tail, sizeof(tail));
+	return data;
+}
+
+// Reader: frames of a pcap or pcapng file, in file order, mapped read-only.
+struct tl_pcap_reader; // opaque
+
+struct tl_pcap_frame {
+	const uint8_t *data; // borrowed from the mapping: valid until close
+	uint32_t cap_bytes;
+	uint32_t wire_bytes;
+	uint64_t ts_ns; // since 1970; exact to the file's resolution
+};
+
+struct tl_err;
+
+// Opens a pcap (us or ns, either byte order) or pcapng file (either byte order, several sections, EPB and SPB,
+// if_tsresol and if_tsoffset honoured) of link type Ethernet. Returns 0, or -errno with a sentence naming file, offset
+// and cause.
+int tl_pcap_open(const char *path, struct tl_pcap_reader **out, struct tl_err *err);
+
+// Same over size bytes of memory, borrowed until close (tests, fuzzing). name is borrowed too, for errors.
+int tl_pcap_open_memory(
+	const void *data, size_t size, const char *name, struct tl_pcap_reader **out, struct tl_err *err);
+
+// HOT. Next frame: 1 with *out filled, 0 at the end of the file, -EINVAL when the file is broken here (a frame cut off
+// by the end of the file included); after 0 or an error it keeps giving the same answer. err may be NULL.
+int tl_pcap_next(struct tl_pcap_reader *reader, struct tl_pcap_frame *out, struct tl_err *err);
+
+void tl_pcap_close(struct tl_pcap_reader *reader);

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A port behind a DPDK device: PCI NIC, kernel interface or virtual device. Set-up, groups, counters and teardown.
+
+#include "port_priv.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <rte_dev.h>
+#include <rte_ethdev.h>
+
+#include <tl_log.h>
+
+#define RING_DESCRIPTORS 1024
+#define KERNEL_RING_BYTES (16u << 20) // AF_PACKET, per queue and direction
+#define KERNEL_BLOCK_BYTES (64u << 10)
+
+static const char *device_text(const struct tl_port *port)
+{
+	return port->cfg.spec.text;
+}
+
+static bool is_kernel_backed(const struct tl_port *port)
+{
+	return port->cfg.spec.kind == TL_PORT_KERNEL || port->cfg.spec.kind == TL_PORT_XDP;
+}
+
+// The name and arguments of the virtual device to create.
+static void virtual_device(struct tl_port *port, char *args, size_t size)
+{
+	const struct tl_port_cfg *cfg = &port->cfg;
+	uint32_t frame_bytes = tl_kernel_frame_bytes(cfg);
+
+	if (cfg->spec.kind == TL_PORT_KERNEL) {
+		snprintf(port->dev_name, sizeof(port->dev_name), "net_af_packet_%s", port->name);
+		snprintf(args, size, "iface=%s,qpairs=%u,blocksz=%u,framesz=%u,framecnt=%u", cfg->spec.arg,
+			RTE_MAX(cfg->rx_queues, cfg->tx_queues), KERNEL_BLOCK_BYTES, frame_bytes,
+			KERNEL_RING_BYTES / frame_bytes);
+	} else if (cfg->spec.kind == TL_PORT_XDP) {
+		snprintf(port->dev_name, sizeof(port->dev_name), "net_af_xdp_%s", port->name);
+		snprintf(args, size, "iface=%s,queue_count=%u", cfg->spec.arg, cfg->rx_queues);
+	} else { // "net_ring0,arg=…": the driver's name, then its arguments
+		size_t name_len = strcspn(cfg->spec.arg, ",");
+		snprintf(port->dev_name, sizeof(port->dev_name), "%.*s", (int)name_len, cfg->spec.arg);
+		snprintf(args, size, "%s", cfg->spec.arg[name_len] == ',' ? cfg->spec.arg + name_len + 1 : "");
+	}
+}
+
+static int probe_virtual(struct tl_port *port, struct tl_err *err)
+{
+	int domain = port->cfg.spec.kind == TL_PORT_XDP ? AF_XDP : AF_PACKET;
+	struct tl_kernel_sockets before;
+	char args[320];
+
+	virtual_device(port, args, sizeof(args));
+	tl_kernel_list_sockets(domain, &before);
+	int rc = rte_eal_hotplug_add("vdev", port->dev_name, args);
+	if (rc != 0) {
+		char name[sizeof(port->dev_name)];
+		snprintf(name, sizeof(name), "%s", port->dev_name);
+		port->dev_name[0] = '\0';
+		return tl_fail(err, rc, "port %s: DPDK could not create %s with \"%s\" (%s)%s", port->name, name, args,
+			strerror(-rc), is_kernel_backed(port) ? ": are you root (CAP_NET_RAW, CAP_NET_ADMIN)?" : "");
+	}
+	tl_kernel_list_sockets(domain, &port->sockets);
+	tl_kernel_new_sockets(&port->sockets, &before);
+	return rte_eth_dev_get_port_by_name(port->dev_name, &port->port_id);
+}
+
+static int probe(struct tl_port *port, struct tl_err *err)
+{
+	if (is_kernel_backed(port)) {
+		int rc = tl_kernel_check(&port->cfg, err);
+		if (rc != 0)
+			return rc;
+	}
+	if (port->cfg.spec.kind != TL_PORT_PCI)
+		return probe_virtual(port, err);
+	if (rte_eth_dev_get_port_by_name(port->cfg.spec.arg, &port->port_id) != 0)
+		return tl_fail(err, -ENODEV,
+			"port %s: no DPDK driver took %s: is it there (`lspci -s %s`), and bound to vfio-pci "
+			"(`dpdk-devbind.py --status`; mlx5 stays on its kernel driver)?",
+			port->name, port->cfg.spec.arg, port->cfg.spec.arg);
+	return 0;
+}
+
+static int configure_device(struct tl_port *port, const struct rte_eth_dev_info *info, struct tl_err *err)
+{
+	uint16_t rx = port->cfg.rx_queues;
+	uint16_t tx = RTE_MAX(port->cfg.tx_queues, (uint16_t)1); // drivers refuse 0
+	struct rte_eth_conf conf = {.rxmode = {.mtu = port->cfg.mtu}};
+	const uint64_t checksums = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;
+
+	if (rx > info->max_rx_queues || tx > info->max_tx_queues)
+		return tl_fail(err, -EINVAL, "port %s: %s has %u receive queues, %u were asked for", port->name,
+			device_text(port), info->max_rx_queues, rx);
+	// What the stack can use, and nothing that changes a frame (VLAN_STRIP, LRO): a recording shows the wire.
+	conf.rxmode.offloads = info->rx_offload_capa & checksums;
+	if (rx > 1 && info->flow_type_rss_offloads != 0) {
+		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+		conf.rx_adv_conf.rss_conf.rss_hf =
+			info->flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
+	}
+	if (is_kernel_backed(port))
+		conf.rxmode.mtu = 0; // the interface's own MTU stays as it is
+	int rc = rte_eth_dev_configure(port->port_id, rx, tx, &conf);
+	if (rc != 0)
+		return tl_fail(err, rc, "port %s: %s refused %u receive and %u send queues (%s)", port->name,
+			device_text(port), rx, tx, strerror(-rc));
+	return 0;
+}
+
+static int set_up_queues(struct tl_port *port, const struct rte_eth_dev_info *info, struct tl_err *err)
+{
+	uint16_t rx_desc = RING_DESCRIPTORS, tx_desc = RING_DESCRIPTORS;
+	uint16_t tx = RTE_MAX(port->cfg.tx_queues, (uint16_t)1);
+	struct rte_eth_rxconf rx_conf = info->default_rxconf;
+	int rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->port_id, &rx_desc, &tx_desc);
+	uint32_t room = is_kernel_backed(port) ? tl_kernel_frame_bytes(&port->cfg) : port->cfg.mtu + 64u;
+
+	// AF_PACKET's rings hold frames of their own, no mbufs.
+	uint32_t descriptors = port->cfg.spec.kind == TL_PORT_KERNEL ? TL_BURST : RTE_MAX(rx_desc, tx_desc);
+
+	if (rc == 0)
+		rc = tl_port_make_pool(port, RTE_MAX(room, (uint32_t)RTE_MBUF_DEFAULT_DATAROOM), descriptors, err);
+	if (rc != 0)
+		return rc;
+	rx_conf.offloads = 0; // the port's are set by configure
+	for (uint16_t i = 0; i < port->cfg.rx_queues && rc == 0; i++)
+		rc = rte_eth_rx_queue_setup(port->port_id, i, rx_desc, SOCKET_ID_ANY, &rx_conf, port->pool);
+	for (uint16_t i = 0; i < tx && rc == 0; i++)
+		rc = rte_eth_tx_queue_setup(port->port_id, i, tx_desc, SOCKET_ID_ANY, NULL);
+	if (rc != 0)
+		return tl_fail(err, rc, "port %s: %s refused its queues (%s)", port->name, device_text(port), strerror(-rc));
+	return 0;
+}
+
+static void fill_queues(struct tl_port *port)
+{
+	for (uint16_t i = 0; i < port->cfg.rx_queues; i++)
+		port->rxq[i] = (struct tl_rxq){.burst = tl_eth_burst,
+			.port_id = port->port_id,
+			.queue_id = i,
+			.source = TL_TS_TSC,
+			.wait_fd = i < port->sockets.n ? port->sockets.fd[i] : -1,
+			.clock = port->cfg.clock,
+			.port = port};
+	for (uint16_t i = 0; i < port->cfg.tx_queues; i++)
+		port->txq[i] = (struct tl_txq){.port_id = port->port_id,
+			.queue_id = i,
+			.flush_fn = tl_eth_flush,
+			.sent = &port->sent[i],
+			.clock = port->cfg.clock};
+}
+
+static int eth_open(struct tl_port *port, struct tl_err *err)
+{
+	struct rte_eth_dev_info info;
+	struct rte_ether_addr mac;
+
+	port->port_id = RTE_MAX_ETHPORTS;
+	int rc = probe(port, err);
+	if (rc == 0)
+		rc = rte_eth_dev_info_get(port->port_id, &info);
+	if (rc == 0 && port->cfg.socket_id == SOCKET_ID_ANY)
+		port->cfg.socket_id = rte_eth_dev_socket_id(port->port_id);
+	if (rc == 0)
+		rc = configure_device(port, &info, err);
+	if (rc == 0)
+		rc = set_up_queues(port, &info, err);
+	if (rc == 0)
+		rc = rte_eth_macaddr_get(port->port_id, &mac);
+	if (rc != 0)
+		return rc;
+	memcpy(port->mac, mac.addr_bytes, sizeof(port->mac));
+	if (port->cfg.spec.kind == TL_PORT_XDP) // its sockets appear with the queues
+		tl_kernel_list_sockets(AF_XDP, &port->sockets);
+	snprintf(port->multicast, sizeof(port->multicast), "none");
+	fill_queues(port);
+	return 0;
+}
+
+// Returns 0 when the port is promiscuous now; remembers whether that was our doing.
+static int set_promisc(struct tl_port *port)
+{
+	bool was_on = is_kernel_backed(port) ? tl_kernel_is_promisc(port->cfg.spec.arg)
+					     : rte_eth_promiscuous_get(port->port_id) == 1;
+
+	if (was_on)
+		return 0;
+	int rc = rte_eth_promiscuous_enable(port->port_id);
+	port->promisc_set |= rc == 0;
+	return rc;
+}
+
+static int eth_start(struct tl_port *port, struct tl_err *err)
+{
+	int rc = rte_eth_dev_start(port->port_id);
+
+	if (rc != 0)
+		return tl_fail(err, rc, "port %s: %s did not start (%s)", port->name, device_text(port), strerror(-rc));
+	if (port->cfg.promisc && set_promisc(port) != 0)
+		tl_warn("port %s: %s has no promiscuous mode: only frames for its own address are seen", port->name,
+			device_text(port));
+	return 0;
+}
+
+static void eth_quiesce(struct tl_port *port)
+{
+	if (port->cfg.spec.kind == TL_PORT_KERNEL)
+		tl_kernel_quiesce_packet(&port->sockets);
+}
+
+static uint64_t sum_rx_pkts(const struct tl_port *port)
+{
+	uint64_t sum = 0;
+
+	for (uint16_t i = 0; i < port->cfg.rx_queues; i++)
+		sum += tl_count_read(&port->rxq[i].stats.rx_pkts);
+	return sum;
+}
+
+// Drivers of kernel sockets count no drops, or (25.03 on) count them by reading the socket, which would clear what we
+// read: so the socket is asked, and never the driver.
+static void eth_sample(struct tl_port *port, struct tl_port_stats *out)
+{
+	struct rte_eth_stats stats;
+
+	*out = (struct tl_port_stats){0};
+	if (port->cfg.spec.kind == TL_PORT_KERNEL) {
+		tl_kernel_sample_packet(&port->sockets);
+		out->drop_nic_pkts = port->sockets.dropped;
+		out->hw_seen_pkts = port->sockets.seen;
+		out->verified = port->sockets.n != 0;
+		return;
+	}
+	if (port->cfg.spec.kind == TL_PORT_XDP) {
+		tl_kernel_sample_xdp(&port->sockets);
+		out->drop_nic_pkts = port->sockets.dropped;
+	} else if (rte_eth_stats_get(port->port_id, &stats) == 0) {
+		out->drop_nic_pkts = stats.imissed;
+		out->drop_error_pkts = stats.ierrors;
+		out->drop_nombuf_pkts = stats.rx_nombuf;
+	}
+	out->hw_seen_pkts = sum_rx_pkts(port) + out->drop_nic_pkts + out->drop_error_pkts + out->drop_nombuf_pkts;
+}
+
+static int eth_set_groups(struct tl_port *port, const uint32_t *groups_be, uint32_t n)
+{
+	struct rte_ether_addr macs[64];
+	const char *how = "MAC filter";
+	int rc;
+
+	if (n > TL_ARRAY_LEN(macs))
+		return -EINVAL;
+	for (uint32_t i = 0; i < n; i++)
+		tl_wire_mcast_mac(groups_be[i], macs[i].addr_bytes);
+	rc = rte_eth_dev_set_mc_addr_list(port->port_id, macs, n);
+	if (rc != 0) {
+		how = "all multicast";
+		rc = rte_eth_allmulticast_enable(port->port_id);
+	}
+	if (rc != 0) {
+		how = "promiscuous";
+		rc = set_promisc(port);
+	}
+	snprintf(port->multicast, sizeof(port->multicast), "%s", rc == 0 ? how : "none");
+	return rc;
+}
+
+static void eth_close(struct tl_port *port)
+{
+	if (port->promisc_set)
+		(void)rte_eth_promiscuous_disable(port->port_id);
+	if (port->port_id != RTE_MAX_ETHPORTS) {
+		if (port->started)
+			(void)rte_eth_dev_stop(port->port_id);
+		(void)rte_eth_dev_close(port->port_id);
+	}
+	if (port->dev_name[0] != '\0')
+		(void)rte_eal_hotplug_remove("vdev", port->dev_name);
+}
+
+uint64_t tl_port_speed_bps(const struct tl_port *port)
+{
+	struct rte_eth_link link;
+
+	if (port->ops != &tl_port_eth_ops || rte_eth_link_get_nowait(port->port_id, &link) != 0)
+		return 0;
+	if (link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN)
+		return 0;
+	return link.link_speed * UINT64_C(1000000);
+}
+
+void tl_rxq_wait(struct tl_rxq *q, uint32_t timeout_us)
+{
+	struct timespec timeout = {.tv_sec = timeout_us / 1000000, .tv_nsec = (long)(timeout_us % 1000000) * 1000};
+	struct pollfd fd = {.fd = q->wait_fd, .events = POLLIN};
+
+	(void)ppoll(&fd, q->wait_fd >= 0 ? 1 : 0, &timeout, NULL);
+}
+
+const struct tl_port_ops tl_port_eth_ops = {
+	.open = eth_open,
+	.start = eth_start,
+	.quiesce = eth_quiesce,
+	.sample = eth_sample,
+	.set_groups = eth_set_groups,
+	.close = eth_close,
+};

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Receives from and sends to a DPDK device.
+
+#include "port_priv.h"
+
+#include <rte_ethdev.h>
+
+uint16_t tl_eth_burst(struct tl_rxq *q, struct tl_burst *b)
+{
+	uint16_t n = rte_eth_rx_burst(q->port_id, q->queue_id, b->pkts, TL_BURST);
+	uint64_t bytes = 0;
+
+	tl_count(&q->stats.polls, 1);
+	b->n = n;
+	b->tsc = rte_rdtsc();
+	b->mono_ns = tl_clock_mono_ns(q->clock, b->tsc);
+	if (n == 0) {
+		tl_count(&q->stats.empty_polls, 1);
+		return 0;
+	}
+	uint64_t wall_ns = tl_clock_wall_ns(q->clock, b->tsc);
+	for (uint16_t i = 0; i < n; i++) {
+		b->ts_ns[i] = wall_ns;
+		b->wire_bytes[i] = b->pkts[i]->pkt_len;
+		bytes += b->pkts[i]->pkt_len;
+	}
+	tl_count(&q->stats.rx_pkts, n);
+	tl_count(&q->stats.rx_bytes, bytes);
+	return n;
+}
+
+// A reference to each frame for the recording, taken before the driver may free it.
+static void hold(struct tl_txq *q)
+{
+	struct tl_burst *sent = q->sent;
+
+	if (sent->n + q->n > TL_BURST)
+		tl_txq_record_sent(q);
+	for (uint16_t i = 0; i < q->n; i++) {
+		rte_mbuf_refcnt_update(q->pkts[i], 1);
+		sent->pkts[sent->n + i] = q->pkts[i];
+	}
+}
+
+// The first n of the frames just held were sent; the others will not be.
+static void keep_accepted(struct tl_txq *q, uint16_t n)
+{
+	struct tl_burst *sent = q->sent;
+	uint64_t wall_ns = tl_clock_wall_ns(q->clock, q->end_tsc);
+
+	for (uint16_t i = sent->n; i < sent->n + n; i++) {
+		sent->ts_ns[i] = wall_ns;
+		sent->wire_bytes[i] = sent->pkts[i]->pkt_len;
+	}
+	if (n < q->n)
+		rte_pktmbuf_free_bulk(&sent->pkts[sent->n + n], q->n - n);
+	sent->n += n;
+	sent->tsc = q->end_tsc;
+	sent->mono_ns = tl_clock_mono_ns(q->clock, q->end_tsc);
+}
+
+void tl_eth_flush(struct tl_txq *q)
+{
+	uint64_t bytes = 0;
+
+	for (uint16_t i = 0; i < q->n; i++)
+		bytes += q->pkts[i]->pkt_len;
+	if (q->on_sent != NULL)
+		hold(q);
+	q->begin_tsc = rte_rdtsc();
+	uint16_t n = rte_eth_tx_burst(q->port_id, q->queue_id, q->pkts, q->n);
+	q->end_tsc = rte_rdtsc();
+	if (q->on_sent != NULL)
+		keep_accepted(q, n);
+	if (TL_UNLIKELY(n < q->n)) {
+		for (uint16_t i = n; i < q->n; i++)
+			bytes -= q->pkts[i]->pkt_len;
+		rte_pktmbuf_free_bulk(&q->pkts[n], q->n - n);
+		tl_count(&q->drop_tx_pkts, q->n - n);
+	}
+	tl_count(&q->tx_pkts, n);
+	tl_count(&q->tx_bytes, bytes);
+	q->n = 0;
+}

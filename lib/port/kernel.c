@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What DPDK's kernel-backed drivers do not tell: the interface's state, and the drops the kernel counts on their sockets.
+
+#include "port_priv.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <linux/filter.h>
+#include <linux/if_packet.h>
+#include <linux/if_xdp.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <tl_units.h>
+
+#define FRAME_BYTES_MIN 2048u
+#define FRAME_BYTES_MAX 32768u
+#define PACKET_RING_HEAD_BYTES 128 // TPACKET_V2's header, sockaddr_ll and alignment before the frame, rounded up
+
+// One interface ioctl on a throw-away socket. Returns 0 or -errno.
+static int interface_ioctl(const char *iface, unsigned long request, struct ifreq *ifr)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	*ifr = (struct ifreq){0};
+	snprintf(ifr->ifr_name, sizeof(ifr->ifr_name), "%s", iface);
+	if (ioctl(fd, request, ifr) != 0)
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
+uint32_t tl_kernel_frame_bytes(const struct tl_port_cfg *cfg)
+{
+	struct ifreq ifr;
+	uint32_t mtu = cfg->mtu;
+	uint32_t size = FRAME_BYTES_MIN;
+
+	if (interface_ioctl(cfg->spec.arg, SIOCGIFMTU, &ifr) == 0 && (uint32_t)ifr.ifr_mtu > mtu)
+		mtu = (uint32_t)ifr.ifr_mtu;
+	while (size < FRAME_BYTES_MAX && size < mtu + TL_ETHER_LEN + 8u + PACKET_RING_HEAD_BYTES)
+		size *= 2;
+	return size;
+}
+
+bool tl_kernel_is_promisc(const char *iface)
+{
+	struct ifreq ifr;
+
+	return interface_ioctl(iface, SIOCGIFFLAGS, &ifr) == 0 && (ifr.ifr_flags & IFF_PROMISC) != 0;
+}
+
+// The interface of the default route, from /proc/net/route.
+static bool has_default_route(const char *iface)
+{
+	FILE *routes = fopen("/proc/net/route", "re");
+	char line[256], name[64];
+	unsigned long destination, mask;
+	bool found = false;
+
+	if (routes == NULL)
+		return false;
+	while (fgets(line, sizeof(line), routes) != NULL)
+		if (sscanf(line, "%63s %lx %*s %*s %*s %*s %*s %lx", name, &destination, &mask) == 3)
+			found |= destination == 0 && mask == 0 && strcmp(name, iface) == 0;
+	fclose(routes);
+	return found;
+}
+
+// Whether the login this process was started from comes in over the interface: SSH_CONNECTION's third word is our address.
+static bool carries_login(const char *iface)
+{
+	const char *connection = getenv("SSH_CONNECTION");
+	char local[64];
+	uint32_t local_be;
+	struct ifaddrs *list;
+	bool found = false;
+
+	if (connection == NULL || sscanf(connection, "%*s %*s %63s", local) != 1 || tl_parse_ipv4(local, &local_be) != 0)
+		return false;
+	if (getifaddrs(&list) != 0)
+		return false;
+	for (const struct ifaddrs *a = list; a != NULL; a = a->ifa_next)
+		if (a->ifa_addr != NULL && a->ifa_addr->sa_family == AF_INET && strcmp(a->ifa_name, iface) == 0)
+			found |= memcmp(&a->ifa_addr->sa_data[2], &local_be, sizeof(local_be)) == 0;
+	freeifaddrs(list);
+	return found;
+}
+
+int tl_kernel_check(const struct tl_port_cfg *cfg, struct tl_err *err)
+{
+	const char *iface = cfg->spec.arg;
+	struct ifreq ifr;
+
+	if (if_nametoindex(iface) == 0)
+		return tl_fail(err, -ENODEV, "port %s: there is no interface %s in this network namespace (see `ip link`)",
+			cfg->name, iface);
+	if (interface_ioctl(iface, SIOCGIFFLAGS, &ifr) == 0 && (ifr.ifr_flags & IFF_UP) == 0)
+		return tl_fail(err, -ENETDOWN, "port %s: interface %s is down: `ip link set %s up`", cfg->name, iface, iface);
+	if (interface_ioctl(iface, SIOCGIFMTU, &ifr) == 0 && ifr.ifr_mtu < cfg->mtu)
+		return tl_fail(err, -EINVAL, "port %s: mtu %u is more than the %d of interface %s: `ip link set %s mtu %u`",
+			cfg->name, cfg->mtu, ifr.ifr_mtu, iface, iface, cfg->mtu);
+	if (cfg->spec.kind == TL_PORT_XDP && !cfg->take && (has_default_route(iface) || carries_login(iface)))
+		return tl_fail(err, -EPERM,
+			"port %s: xdp:%s would take the interface of the default route or of your login away from the kernel: "
+			"use %s without xdp:, or allow it with \"take\": true (--take)",
+			cfg->name, iface, iface);
+	return 0;
+}
+
+void tl_kernel_list_sockets(int domain, struct tl_kernel_sockets *out)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	const struct dirent *entry;
+
+	*out = (struct tl_kernel_sockets){0};
+	if (dir == NULL)
+		return;
+	while ((entry = readdir(dir)) != NULL) {
+		int fd = atoi(entry->d_name);
+		int found = 0;
+		socklen_t len = sizeof(found);
+
+		if (entry->d_name[0] == '.' || getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &found, &len) != 0)
+			continue;
+		if (found == domain && out->n < TL_PORT_QUEUES_MAX)
+			out->fd[out->n++] = fd;
+	}
+	closedir(dir);
+}
+
+void tl_kernel_new_sockets(struct tl_kernel_sockets *after, const struct tl_kernel_sockets *before)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < after->n; i++) {
+		bool old = false;
+		for (unsigned j = 0; j < before->n; j++)
+			old |= before->fd[j] == after->fd[i];
+		if (!old)
+			after->fd[kept++] = after->fd[i];
+	}
+	after->n = kept;
+}
+
+void tl_kernel_sample_packet(struct tl_kernel_sockets *sockets)
+{
+	for (unsigned i = 0; i < sockets->n; i++) {
+		struct tpacket_stats stats = {0};
+		socklen_t len = sizeof(stats);
+
+		// tp_packets includes tp_drops; both restart at 0 with every reading (packet(7)).
+		if (getsockopt(sockets->fd[i], SOL_PACKET, PACKET_STATISTICS, &stats, &len) != 0)
+			continue;
+		sockets->seen += stats.tp_packets;
+		sockets->dropped += stats.tp_drops;
+	}
+}
+
+void tl_kernel_sample_xdp(struct tl_kernel_sockets *sockets)
+{
+	uint64_t dropped = 0;
+
+	for (unsigned i = 0; i < sockets->n; i++) {
+		struct xdp_statistics stats = {0};
+		socklen_t len = sizeof(stats);
+
+		// Cumulative. A frame dropped for an empty fill ring is also in rx_dropped: it is not added twice.
+		if (getsockopt(sockets->fd[i], SOL_XDP, XDP_STATISTICS, &stats, &len) == 0)
+			dropped += stats.rx_dropped + stats.rx_ring_full;
+	}
+	sockets->dropped = dropped;
+}
+
+void tl_kernel_quiesce_packet(const struct tl_kernel_sockets *sockets)
+{
+	// "ret 0": a frame the socket's filter refuses is neither queued nor counted.
+	struct sock_filter refuse_all = {.code = BPF_RET | BPF_K, .k = 0};
+	struct sock_fprog program = {.len = 1, .filter = &refuse_all};
+
+	for (unsigned i = 0; i < sockets->n; i++)
+		(void)setsockopt(sockets->fd[i], SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+}

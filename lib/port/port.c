@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opens, starts and closes a port by way of its backend, and hands out its parts.
+
+#include "port_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <rte_malloc.h>
+#include <rte_mempool.h>
+
+int tl_port_open(const struct tl_port_cfg *cfg, struct tl_port **out, struct tl_err *err)
+{
+	if (cfg->rx_queues == 0 || cfg->rx_queues > TL_PORT_QUEUES_MAX || cfg->tx_queues > TL_PORT_QUEUES_MAX)
+		return tl_fail(err, -EINVAL, "port %s: 1 to %u queues", cfg->name, TL_PORT_QUEUES_MAX);
+	struct tl_port *port = rte_zmalloc_socket("tl_port", sizeof(*port), TL_CACHE_LINE, cfg->socket_id);
+	if (port == NULL)
+		return tl_fail(err, -ENOMEM, "port %s: out of memory", cfg->name);
+	port->cfg = *cfg;
+	snprintf(port->name, sizeof(port->name), "%s", cfg->name);
+	port->cfg.name = port->name;
+	port->ops = cfg->spec.kind == TL_PORT_FILE ? &tl_port_file_ops : &tl_port_eth_ops;
+	int rc = port->ops->open(port, err);
+	if (rc != 0) {
+		tl_port_close(port);
+		return rc;
+	}
+	*out = port;
+	return 0;
+}
+
+int tl_port_start(struct tl_port *port, struct tl_err *err)
+{
+	int rc = port->ops->start(port, err);
+
+	port->started = rc == 0;
+	return rc;
+}
+
+void tl_port_quiesce(struct tl_port *port)
+{
+	port->ops->quiesce(port);
+}
+
+void tl_port_close(struct tl_port *port)
+{
+	if (port == NULL)
+		return;
+	port->ops->close(port);
+	rte_mempool_free(port->pool);
+	rte_free(port);
+}
+
+void tl_port_sample(struct tl_port *port, struct tl_port_stats *out)
+{
+	port->ops->sample(port, out);
+}
+
+int tl_port_set_groups(struct tl_port *port, const uint32_t *groups_be, uint32_t n)
+{
+	return port->ops->set_groups(port, groups_be, n);
+}
+
+bool tl_port_ended(const struct tl_port *port, struct tl_err *err)
+{
+	int ended = atomic_load_explicit(&port->file.ended, memory_order_acquire);
+	struct tl_pcap_frame frame;
+
+	// The lcore leaves the reader alone from now on, so main may ask it again for its reason.
+	if (ended == 2 && err != NULL)
+		(void)tl_pcap_next(port->file.reader, &frame, err);
+	return ended != 0;
+}
+
+struct tl_rxq *tl_port_rxq(struct tl_port *port, uint16_t queue)
+{
+	return &port->rxq[queue];
+}
+
+struct tl_txq *tl_port_txq(struct tl_port *port, uint16_t queue)
+{
+	return &port->txq[queue];
+}
+
+const struct tl_port_cfg *tl_port_config(const struct tl_port *port)
+{
+	return &port->cfg;
+}
+
+const uint8_t *tl_port_mac(const struct tl_port *port)
+{
+	return port->mac;
+}
+
+struct rte_mempool *tl_port_pool(const struct tl_port *port)
+{
+	return port->pool;
+}
+
+uint32_t tl_port_mbufs_in_use(const struct tl_port *port)
+{
+	return rte_mempool_in_use_count(port->pool);
+}

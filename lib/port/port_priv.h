@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// What the files of port share: the port itself and its two backends, a DPDK device and a capture file.
+
+#include <stdatomic.h>
+
+#include <tl_err.h>
+#include <tl_pcapfile.h>
+#include <tl_port.h>
+
+#define TL_PORT_QUEUES_MAX 16
+
+struct tl_port_ops {
+	int (*open)(struct tl_port *port, struct tl_err *err);
+	int (*start)(struct tl_port *port, struct tl_err *err);
+	void (*quiesce)(struct tl_port *port);
+	void (*sample)(struct tl_port *port, struct tl_port_stats *out);
+	int (*set_groups)(struct tl_port *port, const uint32_t *groups_be, uint32_t n);
+	void (*close)(struct tl_port *port);
+};
+
+extern const struct tl_port_ops tl_port_eth_ops;
+extern const struct tl_port_ops tl_port_file_ops;
+
+// The sockets that a kernel-backed driver opened, and what the kernel counted on them.
+struct tl_kernel_sockets {
+	int fd[TL_PORT_QUEUES_MAX];
+	unsigned n;
+	uint64_t seen, dropped; // summed up: reading AF_PACKET's counters clears them
+};
+
+struct tl_port_file {
+	struct tl_pcap_reader *reader;
+	struct tl_pcap_frame pending; // read from the file, not yet given out for want of an mbuf
+	bool has_pending;
+	uint64_t seen_pkts; // by the reader
+	atomic_int ended;   // 0: no; 1: end of file; 2: broken file
+};
+
+struct tl_port {
+	const struct tl_port_ops *ops;
+	struct tl_port_cfg cfg;
+	char name[32];
+	struct rte_mempool *pool;
+	uint8_t mac[TL_ETHER_ADDR_LEN];
+	uint16_t port_id;
+	char dev_name[64];        // of a virtual device that we created, else empty
+	bool started;
+	bool promisc_set;         // by us: undone at close
+	char multicast[24];       // how groups are received, for the probe table
+	struct tl_kernel_sockets sockets;
+	struct tl_port_file file;
+	struct tl_rxq rxq[TL_PORT_QUEUES_MAX];
+	struct tl_txq txq[TL_PORT_QUEUES_MAX];
+	struct tl_burst sent[TL_PORT_QUEUES_MAX];
+};
+
+// pool.c: descriptors is how many mbufs the driver may hold per queue and direction; room_bytes what one must hold.
+int tl_port_make_pool(struct tl_port *port, uint32_t room_bytes, uint32_t descriptors, struct tl_err *err);
+
+// HOT: the backends' burst and flush functions.
+uint16_t tl_eth_burst(struct tl_rxq *q, struct tl_burst *b);
+void tl_eth_flush(struct tl_txq *q);
+uint16_t tl_file_burst(struct tl_rxq *q, struct tl_burst *b);
+void tl_file_flush(struct tl_txq *q);
+
+// kernel.c
+// The frame size of AF_PACKET's ring that holds every frame of the interface whole, up to 32 KiB: longer ones (the
+// loopback's, or segments the kernel has yet to cut) arrive cut.
+uint32_t tl_kernel_frame_bytes(const struct tl_port_cfg *cfg);
+// Whether the interface exists, is up and has at least this MTU; for AF_XDP also that taking it does not cut the login off.
+int tl_kernel_check(const struct tl_port_cfg *cfg, struct tl_err *err);
+// Sockets of the domain (AF_PACKET, AF_XDP) that this process holds now, oldest first.
+void tl_kernel_list_sockets(int domain, struct tl_kernel_sockets *out);
+// Leaves in after only what is not in before.
+void tl_kernel_new_sockets(struct tl_kernel_sockets *after, const struct tl_kernel_sockets *before);
+void tl_kernel_sample_packet(struct tl_kernel_sockets *sockets);
+void tl_kernel_sample_xdp(struct tl_kernel_sockets *sockets);
+void tl_kernel_quiesce_packet(const struct tl_kernel_sockets *sockets);
+bool tl_kernel_is_promisc(const char *iface);

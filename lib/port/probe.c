@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of what a port can do.
+
+#include "port_priv.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <rte_ethdev.h>
+#include <rte_flow.h>
+
+#include <tl_units.h>
+
+static const char *yes_no(bool yes)
+{
+	return yes ? "yes" : "no";
+}
+
+// Whether the device takes rules at all: a driver without rte_flow says so to the plainest one.
+static bool has_flow(uint16_t port_id)
+{
+	const struct rte_flow_attr attr = {.ingress = 1};
+	const struct rte_flow_item pattern[] = {{.type = RTE_FLOW_ITEM_TYPE_ETH}, {.type = RTE_FLOW_ITEM_TYPE_END}};
+	const struct rte_flow_action_queue queue = {.index = 0};
+	const struct rte_flow_action actions[] = {
+		{.type = RTE_FLOW_ACTION_TYPE_QUEUE, .conf = &queue}, {.type = RTE_FLOW_ACTION_TYPE_END}};
+	struct rte_flow_error error;
+	int rc = rte_flow_validate(port_id, &attr, pattern, actions, &error);
+
+	return rc != -ENOSYS && rc != -ENOTSUP;
+}
+
+static void print_eth(const struct tl_port *port)
+{
+	struct rte_eth_dev_info info;
+	char mac[TL_ETHER_TEXT];
+	uint64_t speed_bps = tl_port_speed_bps(port);
+
+	if (rte_eth_dev_info_get(port->port_id, &info) != 0)
+		return;
+	fprintf(stderr, "    driver          %s\n", info.driver_name);
+	fprintf(stderr, "    MAC             %s\n", tl_format_ether(port->mac, mac));
+	if (speed_bps != 0)
+		fprintf(stderr, "    link            %" PRIu64 " Mbit/s\n", speed_bps / 1000000);
+	fprintf(stderr, "    queues          %u of %u receive, %u of %u send\n", port->cfg.rx_queues, info.max_rx_queues,
+		port->cfg.tx_queues, info.max_tx_queues);
+	fprintf(stderr, "    RSS             %s\n", yes_no(info.flow_type_rss_offloads != 0));
+	fprintf(stderr, "    RX checksums    %s\n", yes_no(info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_TCP_CKSUM));
+	fprintf(stderr, "    TX checksums    %s\n", yes_no(info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_TCP_CKSUM));
+	fprintf(stderr, "    RX timestamps   %s\n", yes_no(info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP));
+	fprintf(stderr, "    multicast       %s\n", port->multicast);
+	fprintf(stderr, "    rte_flow        %s\n", yes_no(has_flow(port->port_id)));
+}
+
+void tl_port_print_probe(const struct tl_port *port)
+{
+	fprintf(stderr, "port %s (%s)\n", port->name, port->cfg.spec.text);
+	if (port->ops == &tl_port_eth_ops)
+		print_eth(port);
+	fprintf(stderr, "    stamps from     %s\n", tl_ts_source_name(port->rxq[0].source));
+	fprintf(stderr, "    drop counters   %s\n",
+		port->ops == &tl_port_file_ops          ? "none needed: a file loses nothing"
+		: port->cfg.spec.kind == TL_PORT_KERNEL ? "the kernel's, from the driver's socket"
+		: port->cfg.spec.kind == TL_PORT_XDP    ? "the kernel's, of this socket; frames seen are not counted"
+							: "the driver's");
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// port: one network port, whatever is behind it: a PCI NIC, a kernel interface, an AF_XDP socket, a capture file or
+// any DPDK virtual device. Frames come in bursts with a timestamp each, go out through a tl_txq, and every frame that
+// the port saw is accounted for.
+//
+// Threads: rx, tx and wait of one queue on its lcore; everything else on main. Memory: open/close; the rx and tx
+// calls never allocate (mbufs come from the port's pool).
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tl_base.h>
+#include <tl_clock.h>
+#include <tl_wire.h>
+
+#include <rte_mbuf.h>
+
+struct tl_err;
+struct tl_port;
+
+#define TL_BURST 64
+
+// A burst of frames. An lcore owns the mbufs and frees them after every service has seen the burst; a service that
+// keeps one takes a reference.
+struct tl_burst {
+	uint16_t n;
+	uint16_t queue;
+	uint64_t tsc;     // when rx_burst (or tx_burst) returned
+	uint64_t mono_ns; // the same, for timers
+	struct rte_mbuf *pkts[TL_BURST];
+	uint64_t ts_ns[TL_BURST];      // since 1970, from the queue's timestamp source
+	uint32_t wire_bytes[TL_BURST]; // length on the wire without FCS, even where the frame arrived cut
+	struct tl_pkt pkt[TL_BURST];   // parsed; valid only where the lcore parses
+};
+
+// Where a timestamp comes from.
+enum tl_ts_source { TL_TS_TSC, TL_TS_NIC, TL_TS_KERNEL, TL_TS_FILE };
+const char *tl_ts_source_name(enum tl_ts_source source); // "tsc", "nic", "kernel", "file"
+
+enum tl_port_kind { TL_PORT_PCI, TL_PORT_KERNEL, TL_PORT_XDP, TL_PORT_FILE, TL_PORT_VDEV };
+
+// PORT as the user writes it, taken apart.
+struct tl_port_spec {
+	enum tl_port_kind kind;
+	char text[256]; // as given
+	char arg[240];  // PCI address, interface name, file name or devargs
+};
+
+// Parses the PORT grammar (see docs/ports.md). Checks form only. Returns 0 or -EINVAL.
+int tl_port_spec_parse(const char *text, struct tl_port_spec *out, struct tl_err *err);
+
+struct tl_port_cfg {
+	const char *name; // borrowed
+	struct tl_port_spec spec;
+	uint16_t rx_queues;
+	uint16_t tx_queues; // one per lcore that sends; 0 for capture only
+	uint16_t mtu;
+	bool promisc;
+	bool take; // allow AF_XDP on the interface of the default route or the login
+	const struct tl_clock *clock;
+	int socket_id; // SOCKET_ID_ANY: the device's own
+};
+
+// Written by its lcore only.
+struct tl_rxq_stats {
+	uint64_t rx_pkts, rx_bytes;
+	uint64_t polls, empty_polls;
+};
+
+struct tl_rxq {
+	uint16_t (*burst)(struct tl_rxq *q, struct tl_burst *b); // HOT: fills pkts, ts_ns, wire_bytes, n, tsc, mono_ns
+	struct tl_rxq_stats stats;
+	uint16_t port_id, queue_id;
+	enum tl_ts_source source;
+	int wait_fd; // to sleep on until frames arrive; -1: none
+	const struct tl_clock *clock;
+	struct tl_port *port;
+	void *backend;
+} TL_CACHE_ALIGNED;
+
+// Frames on their way out. push() collects, flush() sends at once.
+struct tl_txq {
+	struct rte_mbuf *pkts[TL_BURST];
+	uint16_t n;
+	uint16_t port_id, queue_id;
+	void (*flush_fn)(struct tl_txq *q); // sends pkts[0..n), sets n = 0; tests put their own here
+	// The last flush that sent something: when the tx_burst call began and returned.
+	uint64_t begin_tsc, end_tsc;
+	uint64_t tx_pkts, tx_bytes, drop_tx_pkts;
+	// Sent frames for the recording: where on_sent is set each frame gets a reference before it is sent, and on_sent
+	// is handed those that were accepted, after they were sent; it borrows them.
+	void (*on_sent)(void *ctx, struct tl_burst *sent);
+	void *on_sent_ctx;
+	struct tl_burst *sent;
+	const struct tl_clock *clock;
+	void *backend; // for a test's flush_fn
+} TL_CACHE_ALIGNED;
+
+// HOT. Takes ownership of the mbuf. Sends only when the queue is full.
+static inline void tl_txq_push(struct tl_txq *q, struct rte_mbuf *m)
+{
+	q->pkts[q->n++] = m;
+	if (TL_UNLIKELY(q->n == TL_BURST))
+		q->flush_fn(q);
+}
+
+// HOT. Send what was pushed.
+static inline void tl_txq_flush(struct tl_txq *q)
+{
+	if (q->n != 0)
+		q->flush_fn(q);
+}
+
+// HOT. Hand the sent frames to the recording and release them; called after the latency-critical work.
+void tl_txq_record_sent(struct tl_txq *q);
+
+// The port's own account. hw_seen comes from the kernel's socket, the MAC or the file reader; where no such source
+// exists verified is false and hw_seen repeats rx_pkts plus the drops.
+struct tl_port_stats {
+	uint64_t hw_seen_pkts, drop_nic_pkts, drop_nombuf_pkts, drop_error_pkts;
+	bool verified;
+};
+
+// Opens and configures; no frame is received before start. Returns 0 or -errno with a sentence.
+int tl_port_open(const struct tl_port_cfg *cfg, struct tl_port **out, struct tl_err *err);
+int tl_port_start(struct tl_port *port, struct tl_err *err);
+
+// Let nothing more in, where the port allows (a kernel socket), so that what is queued can be drained and the
+// accounts closed exactly. Frames that arrive after this belong to nobody.
+void tl_port_quiesce(struct tl_port *port);
+
+// Restores promiscuous mode, stops, frees. The port must not be polled any more.
+void tl_port_close(struct tl_port *port);
+
+struct tl_rxq *tl_port_rxq(struct tl_port *port, uint16_t queue);
+struct tl_txq *tl_port_txq(struct tl_port *port, uint16_t queue);
+const struct tl_port_cfg *tl_port_config(const struct tl_port *port);
+const uint8_t *tl_port_mac(const struct tl_port *port);
+uint64_t tl_port_speed_bps(const struct tl_port *port); // 0 = unknown
+struct rte_mempool *tl_port_pool(const struct tl_port *port);
+uint32_t tl_port_mbufs_in_use(const struct tl_port *port);
+
+// True once a port that can end (a file) has given its last frame, or its reader failed; err (may be NULL) says why.
+bool tl_port_ended(const struct tl_port *port, struct tl_err *err);
+
+void tl_port_sample(struct tl_port *port, struct tl_port_stats *out);
+
+// Receive the frames of these groups: the NIC's filter, else allmulticast, else promiscuous. n may be 0.
+int tl_port_set_groups(struct tl_port *port, const uint32_t *groups_be, uint32_t n);
+
+// What the port can do, as a table of text on stderr.
+void tl_port_print_probe(const struct tl_port *port);
+
+// COLD. Sleep until a frame may be there or timeout_us passed. An lcore with idle "adaptive" calls it after empty polls.
+void tl_rxq_wait(struct tl_rxq *q, uint32_t timeout_us);

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A snapshot as JSON.
+
+#include "report_priv.h"
+
+#include <string.h>
+
+static void put(json_t *object, const char *key, json_t *value)
+{
+	json_object_set_new(object, key, value);
+}
+
+// JSON's integers are signed in most readers.
+static json_t *number(uint64_t value)
+{
+	return json_integer((json_int_t)tl_min_u64(value, INT64_MAX));
+}
+
+// A path may be any bytes; JSON is UTF-8. Rather a '?' than no name at all.
+static json_t *string(const char *text)
+{
+	if (text == NULL)
+		return json_null();
+	json_t *exact = json_string(text);
+	if (exact != NULL)
+		return exact;
+	char shown[4096];
+	size_t n = tl_min_u64(strlen(text), sizeof(shown));
+	for (size_t i = 0; i < n; i++)
+		shown[i] = (unsigned char)text[i] < 0x80 ? text[i] : '?';
+	return json_stringn(shown, n);
+}
+
+static void put_counters(json_t *object, const struct tl_report_table *table, const void *row)
+{
+	for (size_t i = 0; i < table->n; i++)
+		put(object, table->counters[i].name, number(tl_report_value(&table->counters[i], row)));
+}
+
+static json_t *port_json(const struct tl_report_port *port, bool final)
+{
+	json_t *object = json_object();
+
+	put(object, "name", string(port->name));
+	put(object, "device", string(port->device));
+	put_counters(object, &tl_report_port_table, port);
+	put(object, "unaccounted_pkts", json_integer(tl_report_unaccounted(&tl_report_port_table, port)));
+	put(object, "verified", json_boolean(port->verified));
+	put(object, "ledger_ok", json_boolean(tl_report_port_ok(port, final)));
+	return object;
+}
+
+static void put_flow(json_t *object, const struct tl_report_flow *flow)
+{
+	put_counters(object, &tl_report_flow_table, flow);
+	put(object, "unaccounted_pkts", json_integer(tl_report_unaccounted(&tl_report_flow_table, flow)));
+}
+
+static json_t *capture_json(const struct tl_report_capture *capture, bool final)
+{
+	static const char *const directions[TL_DIRS] = {[TL_DIR_RX] = "rx", [TL_DIR_TX] = "tx"};
+	json_t *object = json_object(), *files = json_array();
+	struct tl_report_flow total = tl_report_total(capture);
+
+	put(object, "port", string(capture->port));
+	put_flow(object, &total);
+	put(object, "in_flight_pkts", number(capture->in_flight_pkts));
+	put(object, "written_bytes", number(capture->written_bytes));
+	for (int dir = 0; dir < TL_DIRS; dir++) {
+		json_t *flow = json_object();
+		put_flow(flow, &capture->flow[dir]);
+		put(object, directions[dir], flow);
+	}
+	for (uint32_t i = 0; i < capture->n_files; i++)
+		json_array_append_new(files, string(capture->files[i]));
+	put(object, "files", files);
+	put(object, "error", string(capture->error));
+	put(object, "ledger_ok", json_boolean(tl_report_capture_ok(capture, final)));
+	return object;
+}
+
+json_t *tl_report_hist_json(const struct tl_hist_summary *summary)
+{
+	json_t *object = json_object();
+
+	put_counters(object, &tl_report_hist_table, summary);
+	put(object, "mean", json_real(summary->mean_ns));
+	return object;
+}
+
+// Both stages of an echo are read from the processor's own clock.
+static json_t *stage_json(const struct tl_hist_summary *summary)
+{
+	json_t *object = tl_report_hist_json(summary);
+
+	put(object, "count", number(summary->count));
+	put(object, "source", string("tsc"));
+	return object;
+}
+
+static json_t *echo_json(const struct tl_report_echo *echo, bool final)
+{
+	json_t *object = json_object();
+
+	put(object, "name", string(echo->name));
+	put(object, "mode", string(echo->mode));
+	put(object, "state", string(echo->state));
+	put_counters(object, &tl_report_echo_table, echo);
+	put(object, "unaccounted_msgs", json_integer(tl_report_unaccounted(&tl_report_echo_table, echo)));
+	put(object, "residence_ns", stage_json(&echo->residence));
+	put(object, "tx_call_ns", stage_json(&echo->tx_call));
+	put(object, "ledger_ok", json_boolean(tl_report_echo_ok(echo, final)));
+	return object;
+}
+
+static json_t *net_json(const struct tl_snapshot *snap, uint32_t port)
+{
+	json_t *object = json_object();
+
+	put(object, "port", string(snap->ports[port].name));
+	for (uint32_t i = 0; i < snap->n_net[port]; i++)
+		put(object, snap->net[port][i].name, number(snap->net[port][i].value));
+	return object;
+}
+
+// A list, and for the common case of one entry the entry itself, so that a script needs no index.
+static void put_list(json_t *object, const char *plural, const char *singular, json_t *list)
+{
+	if (json_array_size(list) == 1)
+		json_object_set(object, singular, json_array_get(list, 0));
+	put(object, plural, list);
+}
+
+json_t *tl_report_json(const struct tl_snapshot *snap)
+{
+	json_t *object = json_object(), *ports = json_array(), *captures = json_array();
+	json_t *echoes = json_array(), *nets = json_array();
+
+	for (uint32_t i = 0; i < snap->n_ports; i++) {
+		json_array_append_new(ports, port_json(&snap->ports[i], snap->final));
+		if (snap->n_net[i] != 0)
+			json_array_append_new(nets, net_json(snap, i));
+	}
+	for (uint32_t i = 0; i < snap->n_captures; i++)
+		json_array_append_new(captures, capture_json(&snap->captures[i], snap->final));
+	for (uint32_t i = 0; i < snap->n_echoes; i++)
+		json_array_append_new(echoes, echo_json(&snap->echoes[i], snap->final));
+	put(object, "uptime_ns", number(snap->uptime_ns));
+	put(object, "final", json_boolean(snap->final));
+	put_list(object, "ports", "port", ports);
+	put(object, "captures", captures);
+	put_list(object, "echoes", "echo", echoes);
+	put(object, "net", nets);
+	put(object, "ledger_ok", json_boolean(tl_report_ledger_ok(snap)));
+	put(object, "lossless", json_boolean(tl_report_lossless(snap)));
+	return object;
+}

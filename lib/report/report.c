@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The counters of a run, each named once, and the identities between them: the loss ledger.
+
+#include "report_priv.h"
+
+#include <string.h>
+
+#define COUNTER(row, field, role)                                                                                      \
+	{                                                                                                              \
+#field, offsetof(struct row, field), TL_REPORT_##role                                                  \
+	}
+#define TABLE(rows)                                                                                                    \
+	{                                                                                                              \
+		(rows), TL_ARRAY_LEN(rows)                                                                             \
+	}
+
+static const struct tl_report_counter port_counters[] = {
+	COUNTER(tl_report_port, hw_seen_pkts, WHOLE),
+	COUNTER(tl_report_port, rx_pkts, PART),
+	COUNTER(tl_report_port, drop_nic_pkts, PART),
+	COUNTER(tl_report_port, drop_nombuf_pkts, PART),
+	COUNTER(tl_report_port, drop_error_pkts, PART),
+	COUNTER(tl_report_port, rx_bytes, ASIDE),
+	COUNTER(tl_report_port, tx_pkts, ASIDE),
+	COUNTER(tl_report_port, tx_bytes, ASIDE),
+	COUNTER(tl_report_port, drop_tx_pkts, ASIDE),
+	COUNTER(tl_report_port, mbufs_in_use, ASIDE),
+};
+const struct tl_report_table tl_report_port_table = TABLE(port_counters);
+
+static const struct tl_report_counter flow_counters[] = {
+	COUNTER(tl_report_flow, offered_pkts, WHOLE),
+	COUNTER(tl_report_flow, written_pkts, PART),
+	COUNTER(tl_report_flow, filtered_pkts, PART),
+	COUNTER(tl_report_flow, expired_pkts, PART),
+	COUNTER(tl_report_flow, cut_pkts, PART),
+	COUNTER(tl_report_flow, drop_ring_pkts, PART),
+	COUNTER(tl_report_flow, drop_disk_pkts, PART),
+};
+const struct tl_report_table tl_report_flow_table = TABLE(flow_counters);
+
+static const struct tl_report_counter echo_counters[] = {
+	COUNTER(tl_report_echo, received_msgs, WHOLE),
+	COUNTER(tl_report_echo, echoed_msgs, PART),
+	COUNTER(tl_report_echo, drop_no_conn_msgs, PART),
+	COUNTER(tl_report_echo, drop_full_msgs, PART),
+	COUNTER(tl_report_echo, drop_tx_msgs, PART),
+	COUNTER(tl_report_echo, received_bytes, ASIDE),
+	COUNTER(tl_report_echo, echoed_bytes, ASIDE),
+	COUNTER(tl_report_echo, connects, ASIDE),
+	COUNTER(tl_report_echo, disconnects, ASIDE),
+	COUNTER(tl_report_echo, connections, ASIDE),
+};
+const struct tl_report_table tl_report_echo_table = TABLE(echo_counters);
+
+// The unit is not part of these names: the JSON says it once, in "residence_ns".
+static const struct tl_report_counter hist_marks[] = {
+	{"min", offsetof(struct tl_hist_summary, min_ns), TL_REPORT_ASIDE},
+	{"p50", offsetof(struct tl_hist_summary, p50_ns), TL_REPORT_ASIDE},
+	{"p90", offsetof(struct tl_hist_summary, p90_ns), TL_REPORT_ASIDE},
+	{"p99", offsetof(struct tl_hist_summary, p99_ns), TL_REPORT_ASIDE},
+	{"p999", offsetof(struct tl_hist_summary, p999_ns), TL_REPORT_ASIDE},
+	{"max", offsetof(struct tl_hist_summary, max_ns), TL_REPORT_ASIDE},
+};
+const struct tl_report_table tl_report_hist_table = TABLE(hist_marks);
+
+uint64_t tl_report_value(const struct tl_report_counter *counter, const void *row)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)row + counter->offset, sizeof(value));
+	return value;
+}
+
+int64_t tl_report_unaccounted(const struct tl_report_table *table, const void *row)
+{
+	uint64_t difference = 0;
+
+	for (size_t i = 0; i < table->n; i++) {
+		const struct tl_report_counter *counter = &table->counters[i];
+		if (counter->role == TL_REPORT_WHOLE)
+			difference += tl_report_value(counter, row);
+		else if (counter->role == TL_REPORT_PART)
+			difference -= tl_report_value(counter, row);
+	}
+	return (int64_t)difference;
+}
+
+uint64_t tl_report_drops(const struct tl_report_table *table, const void *row)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < table->n; i++) {
+		if (strncmp(table->counters[i].name, "drop_", 5) == 0)
+			sum += tl_report_value(&table->counters[i], row);
+	}
+	return sum;
+}
+
+struct tl_report_flow tl_report_total(const struct tl_report_capture *capture)
+{
+	struct tl_report_flow total = {0};
+
+	for (size_t i = 0; i < tl_report_flow_table.n; i++) {
+		const struct tl_report_counter *counter = &tl_report_flow_table.counters[i];
+		uint64_t sum = 0;
+		for (int dir = 0; dir < TL_DIRS; dir++)
+			sum += tl_report_value(counter, &capture->flow[dir]);
+		memcpy((char *)&total + counter->offset, &sum, sizeof(sum));
+	}
+	return total;
+}
+
+// What a port has seen and not yet handed out waits in its queues, so while running it may be ahead, never behind.
+bool tl_report_port_ok(const struct tl_report_port *port, bool final)
+{
+	int64_t waiting = tl_report_unaccounted(&tl_report_port_table, port);
+
+	return waiting == 0 || (!final && waiting > 0);
+}
+
+bool tl_report_capture_ok(const struct tl_report_capture *capture, bool final)
+{
+	uint64_t open = 0;
+
+	for (int dir = 0; dir < TL_DIRS; dir++) {
+		int64_t unaccounted = tl_report_unaccounted(&tl_report_flow_table, &capture->flow[dir]);
+		if (unaccounted < 0)
+			return false;
+		open += (uint64_t)unaccounted;
+	}
+	return final ? open == 0 && capture->in_flight_pkts == 0 : open <= capture->in_flight_pkts;
+}
+
+bool tl_report_echo_ok(const struct tl_report_echo *echo, bool final)
+{
+	int64_t waiting = tl_report_unaccounted(&tl_report_echo_table, echo);
+
+	return waiting == 0 || (!final && waiting > 0);
+}
+
+bool tl_report_ledger_ok(const struct tl_snapshot *snap)
+{
+	bool ok = true;
+
+	for (uint32_t i = 0; i < snap->n_ports; i++)
+		ok = ok && tl_report_port_ok(&snap->ports[i], snap->final);
+	for (uint32_t i = 0; i < snap->n_captures; i++)
+		ok = ok && tl_report_capture_ok(&snap->captures[i], snap->final);
+	for (uint32_t i = 0; i < snap->n_echoes; i++)
+		ok = ok && tl_report_echo_ok(&snap->echoes[i], snap->final);
+	return ok;
+}
+
+bool tl_report_lossless(const struct tl_snapshot *snap)
+{
+	uint64_t lost = 0;
+
+	for (uint32_t i = 0; i < snap->n_ports; i++)
+		lost |= tl_report_drops(&tl_report_port_table, &snap->ports[i]);
+	for (uint32_t i = 0; i < snap->n_captures; i++) {
+		for (int dir = 0; dir < TL_DIRS; dir++)
+			lost |= tl_report_drops(&tl_report_flow_table, &snap->captures[i].flow[dir]);
+	}
+	return lost == 0;
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A snapshot as tables for a tired human: numbers grouped and right-aligned, verdicts in words.
+
+#include "report_priv.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <tl_units.h>
+
+#define GROUPED 32 // "18,446,744,073,709,551,615" and its NUL
+#define MAX_COLUMNS 3
+
+// "12,345,678"
+static const char *grouped(uint64_t value, char buf[GROUPED])
+{
+	char digits[24];
+	int n = snprintf(digits, sizeof(digits), "%" PRIu64, value);
+	char *to = buf;
+
+	for (int i = 0; i < n; i++) {
+		if (i > 0 && (n - i) % 3 == 0)
+			*to++ = ',';
+		*to++ = digits[i];
+	}
+	*to = '\0';
+	return buf;
+}
+
+// Never 0 for a loss, never a division by nothing: more can be lost than was seen when the account is broken.
+static const char *percent(uint64_t part, uint64_t whole, char buf[GROUPED])
+{
+	double share = whole != 0 ? 100.0 * (double)part / (double)whole : 100.0;
+
+	if (part == 0)
+		return "0 %";
+	if (share < 0.0001)
+		return "less than 0.0001 %";
+	snprintf(buf, GROUPED, "%.4f %%", share);
+	return buf;
+}
+
+static uint64_t magnitude(int64_t difference)
+{
+	return difference < 0 ? 0 - (uint64_t)difference : (uint64_t)difference;
+}
+
+static void print_line(FILE *out, const char *sign, const char *name, const uint64_t *values, unsigned columns)
+{
+	char number[GROUPED];
+
+	fprintf(out, "  %s %-18s", sign, name);
+	for (unsigned i = 0; i < columns; i++)
+		fprintf(out, " %19s", grouped(values[i], number));
+	fputc('\n', out);
+}
+
+// The counters of up to MAX_COLUMNS rows of one kind, side by side. The first part of an identity gets its "=".
+static void print_counters(
+	FILE *out, const struct tl_report_table *table, const void *const rows[MAX_COLUMNS], unsigned columns)
+{
+	bool first_part = true;
+
+	for (size_t i = 0; i < table->n; i++) {
+		const struct tl_report_counter *counter = &table->counters[i];
+		uint64_t values[MAX_COLUMNS] = {0};
+		const char *sign = " ";
+		if (counter->role == TL_REPORT_PART) {
+			sign = first_part ? "=" : "+";
+			first_part = false;
+		}
+		for (unsigned c = 0; c < columns; c++)
+			values[c] = tl_report_value(counter, rows[c]);
+		print_line(out, sign, counter->name, values, columns);
+	}
+}
+
+static void print_port_verdict(FILE *out, const struct tl_report_port *port, bool final)
+{
+	int64_t unaccounted = tl_report_unaccounted(&tl_report_port_table, port);
+	char n[GROUPED];
+
+	grouped(magnitude(unaccounted), n);
+	if (!port->verified)
+		fprintf(out,
+			"  unverified: this port keeps no count of its own; what it lost unseen cannot show here\n");
+	if (unaccounted < 0)
+		fprintf(out, "  BROKEN: %s frames more are accounted for than the hardware saw\n", n);
+	else if (unaccounted > 0 && final)
+		fprintf(out, "  BROKEN: the hardware saw %s frames that nobody accounts for\n", n);
+	else if (unaccounted > 0)
+		fprintf(out, "  ok so far: %s frames wait in the port's queues\n", n);
+	else if (port->verified)
+		fprintf(out, "  ok: every frame that the hardware saw is accounted for\n");
+}
+
+static void print_port(FILE *out, const struct tl_report_port *port, bool final)
+{
+	const void *const rows[MAX_COLUMNS] = {port};
+	uint64_t lost = tl_report_drops(&tl_report_port_table, port) - port->drop_tx_pkts;
+	char n[GROUPED], of[GROUPED], share[GROUPED];
+
+	fprintf(out, "port %s (%s)\n", port->name, port->device);
+	print_counters(out, &tl_report_port_table, rows, 1);
+	print_port_verdict(out, port, final);
+	if (lost != 0)
+		fprintf(out, "  LOST: %s of %s frames that arrived, %s\n", grouped(lost, n),
+			grouped(port->hw_seen_pkts, of), percent(lost, port->hw_seen_pkts, share));
+	if (port->drop_tx_pkts != 0)
+		fprintf(out, "  LOST: %s frames that the port refused to send\n", grouped(port->drop_tx_pkts, n));
+	fputc('\n', out);
+}
+
+static void print_flow_verdict(FILE *out, const char *direction, const struct tl_report_flow *flow, bool final)
+{
+	int64_t unaccounted = tl_report_unaccounted(&tl_report_flow_table, flow);
+	char n[GROUPED];
+
+	grouped(magnitude(unaccounted), n);
+	if (unaccounted < 0)
+		fprintf(out, "  BROKEN (%s): %s frames more are accounted for than were offered\n", direction, n);
+	else if (unaccounted > 0 && final)
+		fprintf(out, "  BROKEN (%s): %s frames were offered and nobody accounts for them\n", direction, n);
+}
+
+static void print_capture_verdict(FILE *out, const struct tl_report_capture *capture, bool final)
+{
+	struct tl_report_flow total = tl_report_total(capture);
+	int64_t open = tl_report_unaccounted(&tl_report_flow_table, &total);
+	char n[GROUPED], of[GROUPED];
+
+	print_flow_verdict(out, "rx", &capture->flow[TL_DIR_RX], final);
+	print_flow_verdict(out, "tx", &capture->flow[TL_DIR_TX], final);
+	if (final && capture->in_flight_pkts != 0)
+		fprintf(out, "  BROKEN: %s frames were still in memory at the end\n",
+			grouped(capture->in_flight_pkts, n));
+	else if (!final && open > 0 && (uint64_t)open > capture->in_flight_pkts)
+		fprintf(out, "  BROKEN: %s frames are unaccounted for, only %s of them are on their way to the disk\n",
+			grouped((uint64_t)open, n), grouped(capture->in_flight_pkts, of));
+	else if (tl_report_capture_ok(capture, final))
+		fprintf(out, "  ok: every frame offered is accounted for\n");
+}
+
+static void print_files(FILE *out, const struct tl_report_capture *capture)
+{
+	char bytes[GROUPED], n[GROUPED];
+
+	fprintf(out, "  %s bytes (%s) in %" PRIu32 " file%s\n", grouped(capture->written_bytes, n),
+		tl_format_bytes(capture->written_bytes, bytes, sizeof(bytes)), capture->n_files,
+		capture->n_files == 1 ? "" : "s");
+	for (uint32_t i = 0; i < capture->n_files; i++)
+		fprintf(out, "      %s\n", capture->files[i]);
+}
+
+static void print_capture(FILE *out, const struct tl_report_capture *capture, bool final)
+{
+	struct tl_report_flow total = tl_report_total(capture);
+	const void *const rows[MAX_COLUMNS] = {&capture->flow[TL_DIR_RX], &capture->flow[TL_DIR_TX], &total};
+	const uint64_t in_flight[MAX_COLUMNS] = {capture->in_flight_pkts};
+	uint64_t lost = tl_report_drops(&tl_report_flow_table, &total);
+	char n[GROUPED], of[GROUPED], share[GROUPED];
+
+	fprintf(out, "recording of %s\n%22s %19s %19s %19s\n", capture->port, "", "rx", "tx", "total");
+	print_counters(out, &tl_report_flow_table, rows, 3);
+	if (in_flight[0] != 0)
+		fprintf(out, "  + %-18s %19s %19s %19s\n", "in_flight_pkts", "", "", grouped(in_flight[0], n));
+	print_files(out, capture);
+	print_capture_verdict(out, capture, final);
+	if (lost != 0)
+		fprintf(out, "  LOST: %s of %s frames offered, %s\n", grouped(lost, n), grouped(total.offered_pkts, of),
+			percent(lost, total.offered_pkts, share));
+	if (capture->error != NULL)
+		fprintf(out, "  WRITING STOPPED: %s\n", capture->error);
+	fputc('\n', out);
+}
+
+void tl_report_ledger_text(FILE *out, const struct tl_snapshot *snap)
+{
+	bool verified = true;
+
+	for (uint32_t i = 0; i < snap->n_ports; i++) {
+		print_port(out, &snap->ports[i], snap->final);
+		verified = verified && snap->ports[i].verified;
+	}
+	for (uint32_t i = 0; i < snap->n_captures; i++)
+		print_capture(out, &snap->captures[i], snap->final);
+	fprintf(out, "ledger: %s%s; %s\n", tl_report_ledger_ok(snap) ? "ok" : "BROKEN",
+		verified ? "" : " (not every port verified)",
+		tl_report_lossless(snap) ? "nothing was lost" : "FRAMES WERE LOST");
+}
+
+static void print_echo_verdict(FILE *out, const struct tl_report_echo *echo, bool final)
+{
+	int64_t unaccounted = tl_report_unaccounted(&tl_report_echo_table, echo);
+	char n[GROUPED];
+
+	grouped(magnitude(unaccounted), n);
+	if (unaccounted < 0)
+		fprintf(out, "  BROKEN: %s messages more are accounted for than were received\n", n);
+	else if (unaccounted > 0 && final)
+		fprintf(out, "  BROKEN: %s messages were received and nobody accounts for them\n", n);
+	else if (unaccounted > 0)
+		fprintf(out, "  ok so far: %s messages are being echoed\n", n);
+	else
+		fprintf(out, "  ok: every message received is accounted for\n");
+}
+
+void tl_report_echo_text(FILE *out, const struct tl_snapshot *snap)
+{
+	for (uint32_t i = 0; i < snap->n_echoes; i++) {
+		const struct tl_report_echo *echo = &snap->echoes[i];
+		const void *const rows[MAX_COLUMNS] = {echo};
+		uint64_t lost = tl_report_drops(&tl_report_echo_table, echo);
+		char n[GROUPED], of[GROUPED], share[GROUPED];
+
+		fprintf(out, "echo %s (%s, %s)\n", echo->name, echo->mode, echo->state);
+		print_counters(out, &tl_report_echo_table, rows, 1);
+		print_echo_verdict(out, echo, snap->final);
+		if (lost != 0)
+			fprintf(out, "  NOT ECHOED: %s of %s messages, %s\n", grouped(lost, n),
+				grouped(echo->received_msgs, of), percent(lost, echo->received_msgs, share));
+		tl_report_hist_text(out, "residence", &echo->residence);
+		tl_report_hist_text(out, "tx call", &echo->tx_call);
+		fputc('\n', out);
+	}
+}
+
+void tl_report_hist_text(FILE *out, const char *label, const struct tl_hist_summary *summary)
+{
+	const struct tl_report_table *table = &tl_report_hist_table;
+	char text[GROUPED];
+
+	fprintf(out, "  %-10s", label);
+	if (summary->count == 0) {
+		fprintf(out, "  no samples\n");
+		return;
+	}
+	for (size_t i = 0; i < table->n; i++)
+		fprintf(out, "  %s %10s", table->counters[i].name,
+			tl_format_ns(tl_report_value(&table->counters[i], summary), text, sizeof(text)));
+	fprintf(out, "  mean %10s", tl_format_ns((uint64_t)(summary->mean_ns + 0.5), text, sizeof(text)));
+	fprintf(out, "  (%s samples)\n", grouped(summary->count, text));
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// report: turns snapshots of counters into the tables and the JSON that a user sees, and checks the identities of the
+// loss ledger. Pure: structs in, text or JSON out. Every counter is named once, in the tables of report.c.
+//
+// Threads: any. Memory: the caller's; json_t results are owned by the caller (json_decref).
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include <tl_base.h>
+#include <tl_hist.h>
+#include <tl_pcapfile.h>
+
+#define TL_REPORT_NAME 64
+#define TL_REPORT_PORTS 16
+#define TL_REPORT_CAPTURES 16
+#define TL_REPORT_ECHOES 16
+#define TL_REPORT_COUNTERS 64
+
+// Port row: hw_seen = rx + drop_nic + drop_nombuf + drop_error.
+struct tl_report_port {
+	char name[TL_REPORT_NAME];
+	char device[TL_REPORT_NAME];
+	uint64_t hw_seen_pkts; // counted by the kernel, the MAC or the file reader, not by us
+	uint64_t rx_pkts;      // sum of what rx_burst returned
+	uint64_t rx_bytes;
+	uint64_t drop_nic_pkts;
+	uint64_t drop_nombuf_pkts;
+	uint64_t drop_error_pkts;
+	uint64_t tx_pkts;
+	uint64_t tx_bytes;
+	uint64_t drop_tx_pkts; // handed to tx_burst and refused
+	uint64_t mbufs_in_use; // of the port's pool: back at its start once all is over, or something leaks
+	bool verified;         // hw_seen has a source independent of rx_pkts
+};
+
+// One direction of a recording: offered = written + filtered + expired + cut + drop_ring + drop_disk.
+struct tl_report_flow {
+	uint64_t offered_pkts;
+	uint64_t written_pkts;
+	uint64_t filtered_pkts;
+	uint64_t expired_pkts; // offered after the recording's time was over
+	uint64_t cut_pkts;     // offered after its frame count was reached
+	uint64_t drop_ring_pkts;
+	uint64_t drop_disk_pkts;
+};
+
+struct tl_report_capture {
+	char port[TL_REPORT_NAME];
+	struct tl_report_flow flow[TL_DIRS];
+	uint64_t in_flight_pkts; // offered and still in slabs; 0 after the end
+	uint64_t written_bytes;
+	const char *const *files; // borrowed, n_files paths
+	uint32_t n_files;
+	const char *error; // borrowed: why writing stopped, or NULL
+};
+
+// Messages of an echo: received = echoed + drop_no_conn + drop_full + drop_tx.
+struct tl_report_echo {
+	char name[TL_REPORT_NAME];
+	const char *mode; // "mcast_to_tcp", "tcp", "udp"
+	const char *state; // "connected", "connecting", "listening", ...
+	uint64_t received_msgs, received_bytes;
+	uint64_t echoed_msgs, echoed_bytes;
+	uint64_t drop_no_conn_msgs, drop_full_msgs, drop_tx_msgs;
+	uint64_t connects, disconnects, connections; // connections: open now
+	struct tl_hist_summary residence; // rx_burst return to just before tx_burst
+	struct tl_hist_summary tx_call;   // the tx_burst call
+};
+
+// Everything at one moment.
+struct tl_snapshot {
+	uint64_t uptime_ns;
+	uint32_t n_ports, n_captures, n_echoes;
+	struct tl_report_port ports[TL_REPORT_PORTS];
+	struct tl_report_capture captures[TL_REPORT_CAPTURES];
+	struct tl_report_echo echoes[TL_REPORT_ECHOES];
+	// Per port: the stack's own counters (ARP, IP, TCP, drops), named by the net module; n 0 for a capture-only port.
+	struct tl_counter net[TL_REPORT_PORTS][TL_REPORT_COUNTERS];
+	uint32_t n_net[TL_REPORT_PORTS];
+	bool final; // after the drain: identities must hold with nothing in flight
+};
+
+// Whether every identity of the ledger holds. While running (final false) only in_flight may make up a difference.
+bool tl_report_ledger_ok(const struct tl_snapshot *snap);
+
+// Whether nothing at all was lost: every drop counter of ports and captures is 0.
+bool tl_report_lossless(const struct tl_snapshot *snap);
+
+// {"min":…,"p50":…,"p90":…,"p99":…,"p999":…,"max":…,"mean":…}
+json_t *tl_report_hist_json(const struct tl_hist_summary *summary);
+
+// The object of `run --json` and `status --json`: ports[], captures[], echo[], net[], ledger_ok; with one port also "port", the
+// same object as ports[0]. "echo" objects carry residence_ns and tx_call_ns, each with "source":"tsc" and "count".
+json_t *tl_report_json(const struct tl_snapshot *snap);
+
+// The loss ledger as a table a human reads, and the echo table.
+void tl_report_ledger_text(FILE *out, const struct tl_snapshot *snap);
+void tl_report_echo_text(FILE *out, const struct tl_snapshot *snap);
+
+// One line of a latency table: "  label   min 1.2 us   p50 …".
+void tl_report_hist_text(FILE *out, const char *label, const struct tl_hist_summary *summary);

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// slab ring: a fixed set of slabs that go round between two threads through two queues: sealed ones to the writer, free
+// ones back to the RX lcore.
+//
+// Threads: each side of a queue has one. Memory: all of it from create().
+
+#include <tl_slab.h>
+
+struct rte_memzone;
+
+// One thread pushes, one pops. A queue has room for every slab of its ring, so a push never has to ask, and no cell is
+// reused before its slab has come round through the other queue: that hand-over orders the two threads.
+struct slab_queue {
+	struct tl_slab **cells;
+	uint32_t mask; // cells - 1
+	uint32_t pushed TL_CACHE_ALIGNED;
+	uint32_t popped TL_CACHE_ALIGNED; // private to the thread that pops
+} TL_CACHE_ALIGNED;
+
+struct tl_slab_ring {
+	// The RX lcore's. room_bytes is 0 while no slab is open.
+	uint8_t *at;
+	uint32_t room_bytes;
+	uint32_t records[TL_DIRS]; // of the open slab; here, as two slabs' descriptions share a cache line
+	struct tl_slab *open;
+	uint64_t opened_ns;
+	uint64_t sequence; // of the next slab to be sealed
+
+	uint32_t slab_bytes;
+	uint32_t ring_index;
+	uint64_t run_id;
+	const struct rte_memzone *memory; // all slabs' data, in one piece
+	struct tl_slab *slabs;
+
+	struct slab_queue sealed;
+	struct slab_queue free;
+};
+
+static inline void slab_queue_push(struct slab_queue *queue, struct tl_slab *slab)
+{
+	uint32_t pushed = queue->pushed;
+
+	queue->cells[pushed & queue->mask] = slab;
+	__atomic_store_n(&queue->pushed, pushed + 1, __ATOMIC_RELEASE);
+}
+
+static inline struct tl_slab *slab_queue_pop(struct slab_queue *queue)
+{
+	uint32_t popped = queue->popped;
+
+	if (__atomic_load_n(&queue->pushed, __ATOMIC_ACQUIRE) == popped)
+		return NULL;
+	queue->popped = popped + 1;
+	return queue->cells[popped & queue->mask];
+}

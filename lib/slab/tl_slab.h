@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// slab: hands recorded bytes from one RX lcore to one writer thread. A slab is a fixed piece of memory that the lcore
+// fills with whole pcapng blocks; sealed, it begins with a HEAD block and ends with a PAD block on a 4 KiB boundary, and
+// is what the writer writes.
+//
+// Threads: reserve(), commit(), seal() and age only on the RX lcore; take() and give_back() only on the writer; the
+//          rest on main while neither runs.
+// Memory:  everything is allocated in create(), on the NUMA node named, hugepages where DPDK has them; the hot calls
+//          never allocate, block, log or make a system call. Needs EAL.
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tl_base.h>
+#include <tl_pcapfile.h>
+
+struct tl_err;
+struct tl_slab_ring; // opaque
+
+struct tl_slab_cfg {
+	const char *name;    // borrowed for the call; unique per process, at most 20 characters
+	uint32_t slab_bytes; // a power of two, 64 KiB .. 4 MiB
+	uint32_t slabs;      // 2 .. 65536
+	int socket_id;
+	uint64_t run_id;     // for the HEAD blocks
+	uint32_t ring_index; // for the HEAD blocks: which queue
+};
+
+// A sealed slab as the writer sees it.
+struct tl_slab {
+	uint8_t *data;         // 4 KiB aligned
+	uint32_t used_bytes;   // HEAD and records, a multiple of 4
+	uint32_t sealed_bytes; // with the trailing PAD, a multiple of 4096
+	uint32_t records[TL_DIRS];
+	uint64_t sequence; // 0, 1, 2 … within the ring
+};
+
+// Returns 0 and sets *out (caller owns it), or -EINVAL, -EEXIST, -ENOMEM with a sentence.
+int tl_slab_create(const struct tl_slab_cfg *cfg, struct tl_slab_ring **out, struct tl_err *err);
+void tl_slab_destroy(struct tl_slab_ring *ring);
+
+// HOT. Room for len bytes (a multiple of 4, at most slab_bytes - 4096) in the open slab, sealing a full one and opening
+// the next; NULL when the writer is behind (the caller counts drop_ring_pkts). mono_ns becomes the age of a slab that
+// is opened by this call.
+void *tl_slab_reserve(struct tl_slab_ring *ring, uint32_t len_bytes, uint64_t mono_ns);
+
+// HOT. The last reserved len bytes hold one complete record.
+void tl_slab_commit(struct tl_slab_ring *ring, uint32_t len_bytes, enum tl_dir dir);
+
+// Seal the open slab if it holds a record, so that the writer gets it.
+void tl_slab_seal(struct tl_slab_ring *ring);
+
+// Seal it if its first record is older than max_age_ns.
+void tl_slab_seal_if_older(struct tl_slab_ring *ring, uint64_t mono_ns, uint64_t max_age_ns);
+
+// The next sealed slab, or NULL. Several may be taken before any is given back.
+struct tl_slab *tl_slab_take(struct tl_slab_ring *ring);
+void tl_slab_give_back(struct tl_slab_ring *ring, struct tl_slab *slab);

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one parse of a frame: every length is checked before the byte behind it is read.
+
+#include <tl_wire.h>
+
+#define VLAN_TAG_LEN 4
+#define VLAN_TAGS_MAX 2
+#define IPV4_MORE_FRAGMENTS 0x2000
+#define IPV4_FRAG_OFFSET 0x1fff
+
+// The IPv4 payload, as the header gives it.
+struct l4_span {
+	const uint8_t *data;
+	uint16_t off; // from the first byte of the frame
+	uint16_t len;
+};
+
+static inline uint16_t read_be16(const uint8_t *p)
+{
+	return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+static enum tl_pkt_kind parse_udp(struct l4_span l4, struct tl_pkt *out)
+{
+	const struct tl_udp_hdr *udp = (const void *)l4.data;
+
+	if (l4.len < TL_UDP_LEN)
+		return TL_PKT_BAD;
+	uint16_t udp_len = tl_be16(udp->len_be);
+	if (udp_len < TL_UDP_LEN || udp_len > l4.len)
+		return TL_PKT_BAD;
+	out->src_port_be = udp->src_port_be;
+	out->dst_port_be = udp->dst_port_be;
+	out->payload_off = l4.off + TL_UDP_LEN;
+	out->payload_len = udp_len - TL_UDP_LEN;
+	return TL_PKT_UDP;
+}
+
+static enum tl_pkt_kind parse_tcp(struct l4_span l4, struct tl_pkt *out)
+{
+	const struct tl_tcp_hdr *tcp = (const void *)l4.data;
+
+	if (l4.len < TL_TCP_LEN)
+		return TL_PKT_BAD;
+	uint16_t hdr_len = (uint16_t)(tcp->data_off >> 4) * 4;
+	if (hdr_len < TL_TCP_LEN || hdr_len > l4.len)
+		return TL_PKT_BAD;
+	out->src_port_be = tcp->src_port_be;
+	out->dst_port_be = tcp->dst_port_be;
+	out->tcp_flags = tcp->flags;
+	out->payload_off = l4.off + hdr_len;
+	out->payload_len = l4.len - hdr_len;
+	return TL_PKT_TCP;
+}
+
+static enum tl_pkt_kind parse_icmp(struct l4_span l4, struct tl_pkt *out)
+{
+	if (l4.len < TL_ICMP_LEN)
+		return TL_PKT_BAD;
+	out->payload_off = l4.off + TL_ICMP_LEN;
+	out->payload_len = l4.len - TL_ICMP_LEN;
+	return TL_PKT_ICMP;
+}
+
+static enum tl_pkt_kind parse_igmp(struct l4_span l4, struct tl_pkt *out)
+{
+	if (l4.len < TL_IGMP_MIN_LEN)
+		return TL_PKT_BAD;
+	out->payload_off = l4.off;
+	out->payload_len = l4.len;
+	return TL_PKT_IGMP;
+}
+
+static enum tl_pkt_kind parse_l4(uint8_t proto, struct l4_span l4, struct tl_pkt *out)
+{
+	switch (proto) {
+	case TL_IPPROTO_UDP:
+		return parse_udp(l4, out);
+	case TL_IPPROTO_TCP:
+		return parse_tcp(l4, out);
+	case TL_IPPROTO_ICMP:
+		return parse_icmp(l4, out);
+	case TL_IPPROTO_IGMP:
+		return parse_igmp(l4, out);
+	default:
+		return TL_PKT_OTHER;
+	}
+}
+
+// A header is 5 to 15 words; summing it with its checksum gives all ones (RFC 1071, section 1).
+static inline bool ipv4_cksum_ok(const uint8_t *ip, uint32_t hdr_len)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < hdr_len; i += sizeof(uint32_t)) {
+		uint32_t word;
+		memcpy(&word, ip + i, sizeof(word));
+		sum += word;
+	}
+	sum = (sum & UINT32_MAX) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return tl_cksum_finish((uint32_t)sum) == 0;
+}
+
+static enum tl_pkt_kind parse_ipv4(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
+{
+	uint32_t room = len - out->l3_off;
+	const struct tl_ipv4_hdr *ip = (const void *)(frame + out->l3_off);
+
+	if (room < TL_IPV4_LEN || ip->version_ihl >> 4 != 4)
+		return TL_PKT_BAD;
+	uint16_t hdr_len = (uint16_t)(ip->version_ihl & 0x0f) * 4;
+	uint16_t total_len = tl_be16(ip->total_len_be);
+	if (hdr_len < TL_IPV4_LEN || total_len < hdr_len || total_len > room)
+		return TL_PKT_BAD;
+	if (TL_UNLIKELY(!ipv4_cksum_ok(frame + out->l3_off, hdr_len)))
+		return TL_PKT_BAD_CKSUM;
+	out->src_be = ip->src_be;
+	out->dst_be = ip->dst_be;
+	out->l4_off = out->l3_off + hdr_len;
+	if (TL_UNLIKELY(tl_be16(ip->frag_be) & (IPV4_MORE_FRAGMENTS | IPV4_FRAG_OFFSET)))
+		return TL_PKT_FRAG;
+	struct l4_span l4 = {.data = frame + out->l4_off, .off = out->l4_off, .len = total_len - hdr_len};
+	return parse_l4(ip->proto, l4, out);
+}
+
+static enum tl_pkt_kind parse_arp(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
+{
+	const struct tl_arp_hdr *arp = (const void *)(frame + out->l3_off);
+
+	if (len - out->l3_off < TL_ARP_LEN)
+		return TL_PKT_BAD;
+	if (arp->hw_type_be != tl_be16(1) || arp->proto_be != tl_be16(TL_ETHERTYPE_IPV4) ||
+		arp->hw_len != TL_ETHER_ADDR_LEN || arp->proto_len != sizeof(arp->sender_ip_be))
+		return TL_PKT_BAD;
+	out->src_be = arp->sender_ip_be;
+	out->dst_be = arp->target_ip_be;
+	return TL_PKT_ARP;
+}
+
+static inline bool is_vlan(uint16_t type)
+{
+	return type == TL_ETHERTYPE_VLAN || type == TL_ETHERTYPE_QINQ;
+}
+
+// Skips at most two tags. False if the frame ends in one, else *type is the EtherType behind them.
+static bool skip_vlan_tags(const uint8_t *frame, uint32_t len, struct tl_pkt *out, uint16_t *type)
+{
+	uint32_t off = TL_ETHER_LEN;
+
+	for (unsigned tag = 0; tag < VLAN_TAGS_MAX && is_vlan(*type); tag++) {
+		if (len - off < VLAN_TAG_LEN)
+			return false;
+		if (tag == 0)
+			out->vlan_tci = read_be16(frame + off);
+		*type = read_be16(frame + off + 2);
+		off += VLAN_TAG_LEN;
+	}
+	out->l2_len = (uint8_t)off;
+	out->l3_off = (uint16_t)off;
+	return true;
+}
+
+void tl_wire_parse(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
+{
+	*out = (struct tl_pkt){.kind = TL_PKT_BAD};
+	if (len < TL_ETHER_LEN)
+		return;
+	uint16_t type = read_be16(frame + offsetof(struct tl_ether_hdr, type_be));
+	if (!skip_vlan_tags(frame, len, out, &type))
+		return;
+	if (TL_LIKELY(type == TL_ETHERTYPE_IPV4))
+		out->kind = parse_ipv4(frame, len, out);
+	else if (type == TL_ETHERTYPE_ARP)
+		out->kind = parse_arp(frame, len, out);
+	else
+		out->kind = TL_PKT_OTHER;
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// wire: what stands in a frame: header layouts, one bounds-checked parse per frame, and Internet checksums. Bytes in,
+// structs out; knows no mbuf and no DPDK.
+//
+// Threads: any; every function is pure. Memory: the caller's.
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <tl_base.h>
+
+#define TL_ETHER_LEN 14
+#define TL_ETHER_ADDR_LEN 6
+#define TL_ETHER_MIN_FRAME 60 // without the FCS
+#define TL_ARP_LEN 28
+#define TL_IPV4_LEN 20
+#define TL_UDP_LEN 8
+#define TL_TCP_LEN 20
+#define TL_ICMP_LEN 8
+#define TL_IGMP_MIN_LEN 8
+
+#define TL_ETHERTYPE_IPV4 0x0800
+#define TL_ETHERTYPE_ARP 0x0806
+#define TL_ETHERTYPE_VLAN 0x8100
+#define TL_ETHERTYPE_QINQ 0x88a8
+
+#define TL_IPPROTO_ICMP 1
+#define TL_IPPROTO_IGMP 2
+#define TL_IPPROTO_TCP 6
+#define TL_IPPROTO_UDP 17
+
+#define TL_TCP_FIN 0x01
+#define TL_TCP_SYN 0x02
+#define TL_TCP_RST 0x04
+#define TL_TCP_PSH 0x08
+#define TL_TCP_ACK 0x10
+#define TL_TCP_URG 0x20
+
+// Ethernet II (IEEE 802.3, clause 3.2.6).
+struct tl_ether_hdr {
+	uint8_t dst[TL_ETHER_ADDR_LEN];
+	uint8_t src[TL_ETHER_ADDR_LEN];
+	uint16_t type_be;
+} __attribute__((packed));
+
+// ARP for IPv4 over Ethernet (RFC 826).
+struct tl_arp_hdr {
+	uint16_t hw_type_be; // 1
+	uint16_t proto_be;   // 0x0800
+	uint8_t hw_len;      // 6
+	uint8_t proto_len;   // 4
+	uint16_t op_be;      // 1 request, 2 reply
+	uint8_t sender_mac[TL_ETHER_ADDR_LEN];
+	uint32_t sender_ip_be;
+	uint8_t target_mac[TL_ETHER_ADDR_LEN];
+	uint32_t target_ip_be;
+} __attribute__((packed));
+
+// IPv4 (RFC 791, section 3.1).
+struct tl_ipv4_hdr {
+	uint8_t version_ihl;
+	uint8_t tos;
+	uint16_t total_len_be;
+	uint16_t id_be;
+	uint16_t frag_be; // flags and offset
+	uint8_t ttl;
+	uint8_t proto;
+	uint16_t cksum_be;
+	uint32_t src_be;
+	uint32_t dst_be;
+} __attribute__((packed));
+
+// UDP (RFC 768).
+struct tl_udp_hdr {
+	uint16_t src_port_be;
+	uint16_t dst_port_be;
+	uint16_t len_be;
+	uint16_t cksum_be;
+} __attribute__((packed));
+
+// TCP (RFC 9293, section 3.1).
+struct tl_tcp_hdr {
+	uint16_t src_port_be;
+	uint16_t dst_port_be;
+	uint32_t seq_be;
+	uint32_t ack_be;
+	uint8_t data_off; // header length in 32-bit words, in the high four bits
+	uint8_t flags;
+	uint16_t window_be;
+	uint16_t cksum_be;
+	uint16_t urgent_be;
+} __attribute__((packed));
+
+// ICMP (RFC 792): the fixed first eight bytes; rest is id and sequence of an echo.
+struct tl_icmp_hdr {
+	uint8_t type; // 0 echo reply, 3 unreachable, 8 echo request
+	uint8_t code;
+	uint16_t cksum_be;
+	uint32_t rest_be;
+} __attribute__((packed));
+
+// What a frame is. Everything from TL_PKT_BAD on is malformed and must be counted, not processed.
+enum tl_pkt_kind {
+	TL_PKT_OTHER, // not IPv4, not ARP, or an IPv4 protocol we do not speak
+	TL_PKT_ARP,
+	TL_PKT_ICMP,
+	TL_PKT_IGMP,
+	TL_PKT_UDP,
+	TL_PKT_TCP,
+	TL_PKT_FRAG,      // an IPv4 fragment: not reassembled
+	TL_PKT_BAD,       // shorter than its headers say, or wrong version or header length
+	TL_PKT_BAD_CKSUM, // IPv4 header checksum wrong
+};
+
+// The result of the one parse. Offsets are from the first byte of the frame. Fields past what the kind has are 0.
+struct tl_pkt {
+	uint8_t kind; // enum tl_pkt_kind
+	uint8_t l2_len; // 14, 18 with one VLAN tag, 22 with two
+	uint16_t l3_off;
+	uint16_t l4_off;
+	uint16_t payload_off; // UDP, TCP, ICMP, IGMP payload after the L4 header (IGMP: == l4_off)
+	uint16_t payload_len; // from the IP length (UDP: from its own), so without Ethernet padding
+	uint16_t vlan_tci;    // of the outermost tag, host order; 0 if untagged
+	uint16_t src_port_be; // UDP, TCP
+	uint16_t dst_port_be;
+	uint32_t src_be; // IPv4 source and destination; ARP: sender and target
+	uint32_t dst_be;
+	uint8_t tcp_flags;
+};
+
+// HOT. Parse the frame of len contiguous bytes. The IPv4 header checksum is verified; the L4 checksum is not.
+void tl_wire_parse(const uint8_t *frame, uint32_t len, struct tl_pkt *out);
+
+// HOT. Whether the ICMP, IGMP, UDP or TCP checksum of a parsed frame is right. A UDP checksum of 0 means none: true.
+bool tl_wire_l4_cksum_ok(const uint8_t *frame, const struct tl_pkt *pkt);
+
+// HOT. Internet checksum (RFC 1071): the running one's-complement sum of len bytes added to sum; any alignment. Of data
+// summed in pieces only the last may be of odd length.
+uint32_t tl_cksum_add(uint32_t sum, const void *data, size_t len);
+
+// HOT. Fold and complement a running sum; the value to store in a header field, as it stands in memory (network order).
+uint16_t tl_cksum_finish(uint32_t sum);
+
+// HOT. The pseudo-header sum of RFC 9293 section 3.1 / RFC 768; l4_len is host order.
+uint32_t tl_cksum_pseudo(uint32_t src_be, uint32_t dst_be, uint8_t proto, uint16_t l4_len);
+
+// Fill cksum_be of an IPv4 header (20 bytes, no options).
+void tl_wire_ipv4_finish(struct tl_ipv4_hdr *ip);
+
+// Multicast MAC of an IPv4 group (RFC 1112, section 6.4).
+void tl_wire_mcast_mac(uint32_t group_be, uint8_t mac[TL_ETHER_ADDR_LEN]);
+
+static inline uint16_t tl_be16(uint16_t host)
+{
+	return __builtin_bswap16(host);
+}
+
+static inline uint32_t tl_be32(uint32_t host)
+{
+	return __builtin_bswap32(host);
+}
+
+static inline bool tl_ipv4_is_mcast(uint32_t ip_be)
+{
+	return (tl_be32(ip_be) >> 28) == 0xe;
+}
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "tl_be16/32 assume a little-endian host");
+_Static_assert(sizeof(struct tl_arp_hdr) == TL_ARP_LEN, "RFC 826");
+_Static_assert(sizeof(struct tl_ipv4_hdr) == TL_IPV4_LEN, "RFC 791");
+_Static_assert(sizeof(struct tl_tcp_hdr) == TL_TCP_LEN, "RFC 9293");

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One output file: opens it, writes at offsets, cuts it to its last whole block, closes it.
+
+#include "writer_priv.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// An existing file is opened, through a symbolic link too; a new one is created only where nothing is, so that a
+// dangling link is never followed to wherever it points.
+static int open_fd(const char *path, bool regular_only, struct tl_err *err)
+{
+	// O_NONBLOCK means nothing to a regular file; without it, a FIFO's open waits for a reader.
+	int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (regular_only ? O_NONBLOCK : 0);
+	int fd = strcmp(path, "-") == 0 ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, flags);
+
+	if (fd < 0 && errno == ENOENT) {
+		fd = open(path, flags | O_CREAT | O_EXCL, 0640);
+		if (fd < 0 && errno == EEXIST)
+			return tl_fail(err, -EEXIST,
+				"%.300s: is a symbolic link to nothing; remove it, or create what it names", path);
+	}
+	if (fd < 0) {
+		int code = -errno;
+		return tl_fail(err, code, "%.300s: cannot open: %s; %s", path, strerror(-code), tl_writer_advice(code));
+	}
+	return fd;
+}
+
+static int prepare_stream(struct tl_writer_file *file, mode_t mode)
+{
+	file->stream = true;
+	// poll() promises room for this much in a pipe (pipe(7)) and in a socket; the rest never block.
+	file->chunk_bytes = S_ISFIFO(mode) || S_ISSOCK(mode) ? PIPE_BUF : INT_MAX;
+	return 0;
+}
+
+static int prepare_regular(struct tl_writer_file *file, bool direct)
+{
+	if (ftruncate(file->fd, 0) != 0)
+		return -errno;
+	int flags = fcntl(file->fd, F_GETFL);
+	file->direct = direct && flags >= 0 && fcntl(file->fd, F_SETFL, flags | O_DIRECT) == 0;
+	return 0;
+}
+
+int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool direct, struct tl_err *err)
+{
+	struct stat status;
+
+	bool to_stdout = strcmp(path, "-") == 0;
+
+	file->path = to_stdout ? "standard output" : path;
+	file->fd = open_fd(path, file->regular_only, err);
+	if (file->fd < 0)
+		return file->fd;
+
+	int rc = fstat(file->fd, &status) != 0 ? -errno : 0;
+	if (rc == 0 && S_ISBLK(status.st_mode))
+		rc = -ENOTBLK;
+	else if (rc == 0 && S_ISREG(status.st_mode) && !to_stdout)
+		rc = prepare_regular(file, direct);
+	else if (rc == 0 && file->regular_only)
+		rc = -EEXIST;
+	else if (rc == 0)
+		rc = prepare_stream(file, status.st_mode);
+	if (rc == 0)
+		return 0;
+
+	close(file->fd);
+	file->fd = -1;
+	if (rc == -ENOTBLK)
+		return tl_fail(err, -EINVAL, "%.300s: is a block device; name a file on it", path);
+	return tl_fail(err, rc, "%.300s: cannot open: %s; %s", path, strerror(-rc), tl_writer_advice(rc));
+}
+
+static int go_buffered(struct tl_writer_file *file)
+{
+	int flags = fcntl(file->fd, F_GETFL);
+
+	if (flags < 0 || fcntl(file->fd, F_SETFL, flags & ~O_DIRECT) != 0)
+		return -errno;
+	file->direct = false;
+	return 0;
+}
+
+int tl_writer_file_write(struct tl_writer_file *file, const void *data, uint32_t len_bytes, uint64_t offset_bytes)
+{
+	uint32_t done = 0;
+
+	if (file->stream)
+		return tl_writer_stream_write(file, data, len_bytes);
+	while (done < len_bytes) {
+		ssize_t n =
+			pwrite(file->fd, (const uint8_t *)data + done, len_bytes - done, (off_t)(offset_bytes + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EINVAL && file->direct) {
+			int rc = go_buffered(file);
+			if (rc != 0)
+				return rc;
+			continue;
+		}
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		// Resumed where it stopped, on a boundary of O_DIRECT or not: then it tells why it stopped.
+		done += (uint32_t)n;
+	}
+	return 0;
+}
+
+int tl_writer_file_cut(struct tl_writer_file *file)
+{
+	file->next_bytes = file->end_bytes;
+	if (file->stream)
+		return 0;
+	return ftruncate(file->fd, (off_t)file->end_bytes) != 0 ? -errno : 0;
+}
+
+int tl_writer_file_close(struct tl_writer_file *file)
+{
+	int rc = close(file->fd) != 0 ? -errno : 0;
+
+	file->fd = -1;
+	return rc;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Feeds any bytes to the capture file reader and the HEAD decoder: every frame lies within them, and the end is final.
+
+#include <stdlib.h>
+
+#include <tl_err.h>
+#include <tl_pcapfile.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int truth)
+{
+	if (!truth)
+		abort();
+}
+
+static void walk(struct tl_pcap_reader *reader, const uint8_t *data, size_t size)
+{
+	struct tl_pcap_frame frame;
+	struct tl_err err;
+	int rc;
+
+	while ((rc = tl_pcap_next(reader, &frame, &err)) == 1) {
+		require(frame.data >= data && frame.data <= data + size);
+		require(frame.cap_bytes <= (size_t)(data + size - frame.data));
+		require(frame.cap_bytes <= frame.wire_bytes);
+	}
+	require(tl_pcap_next(reader, &frame, NULL) == rc);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct tl_pcap_reader *reader;
+	struct tl_pcapng_head head;
+	struct tl_err err;
+
+	if (tl_pcapng_get_head(data, size < UINT32_MAX ? (uint32_t)size : UINT32_MAX, &head) == 0)
+		require(head.used_bytes >= TL_PCAPNG_HEAD_BYTES);
+	if (tl_pcap_open_memory(data, size, "input", &reader, &err) != 0)
+		return 0;
+	walk(reader, data, size);
+	tl_pcap_close(reader);
+	return 0;
+}

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash disable=SC2034
+# What a functional test needs: the appliance in one network namespace, the kernel as its peer in another, results as
+# lines "ok - …", "not ok - …" and "skip - …: reason". Sourced by tests/func/*_test.sh, which run one by one or through
+# tools/test.sh; TL_BUILD names the build directory. Whatever a test started in
+# the background is gone when it ends, however it ends.
+
+func_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+source "$func_root/tools/lib/process.sh"
+source "$func_root/tools/lib/netns.sh"
+
+TAPLINE=${TL_BUILD:-$func_root/build}/app/tapline
+PEER_PY=$func_root/tests/lib/peer.py
+APP_NS=tl-$$-app APP_IF=app0 APP_IP=10.99.0.1
+PEER_NS=tl-$$-peer PEER_IF=peer0 PEER_IP=10.99.0.2
+func_name=$(basename "$0" _test.sh)
+func_failed=0
+app_pid=''
+APP_STATUS=''
+
+# ---- results
+
+ok() {
+	echo "ok - $func_name: $1"
+}
+
+# not_ok SENTENCE [DETAIL...]
+not_ok() {
+	func_failed=1
+	echo "not ok - $func_name: $1"
+	shift
+	(($# == 0)) || printf '%s\n' "$*" | sed 's/^/#   /'
+}
+
+# skip SENTENCE REASON: an environment that lacks something, never a set-up that failed.
+skip() {
+	echo "skip - $func_name: $1: $2"
+}
+
+# check SENTENCE COMMAND...: what the command prints is shown when it fails.
+check() {
+	local sentence=$1 output
+	shift
+	if output=$("$@" 2>&1); then
+		ok "$sentence"
+	else
+		not_ok "$sentence" "failed: $*" "$output"
+	fi
+}
+
+check_equal() {
+	if [[ $2 == "$3" ]]; then
+		ok "$1"
+	else
+		not_ok "$1" "is '$2', not '$3'"
+	fi
+}
+
+# check_json SENTENCE FILE FILTER: jq's filter must give true.
+check_json() {
+	if jq -e "$3" "$2" >/dev/null 2>&1; then
+		ok "$1"
+	else
+		not_ok "$1" "not true of $2: $3" "$(jq -c . "$2" 2>&1 | head -c 3000)"
+	fi
+}
+
+# ---- set-up and end
+
+# func_begin: the scratch directory (current from then on), and the end of everything.
+func_begin() {
+	[[ -x $TAPLINE ]] || func_die "there is no $TAPLINE; build first"
+	((EUID == 0)) || func_die "network namespaces need root"
+	DIR=$(mktemp -d "${TMPDIR:-/tmp}/tapline-$func_name-XXXXXX")
+	cd "$DIR" || exit
+	trap 'exit 129' HUP
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	trap func_end EXIT
+}
+
+func_die() {
+	echo "not ok - $func_name: set-up: $*"
+	exit 1
+}
+
+func_end() {
+	local status=$? pid
+	trap '' INT TERM HUP
+	set +e
+	((status == 0 && func_failed == 0)) || func_show_logs
+	for pid in $(jobs -rp); do
+		kill -s CONT "$pid"
+		stop_process "$pid" TERM 5 2>/dev/null
+	done
+	netns_delete "$APP_NS" "$PEER_NS"
+	cd / && rm -rf "$DIR"
+	((status == 0)) && status=$func_failed
+	exit "$status"
+}
+
+func_show_logs() {
+	local log
+	for log in "$DIR"/*.log; do
+		[[ -s $log ]] || continue
+		echo "# $(basename "$log"):"
+		tail -n 30 "$log" | sed 's/^/#   /'
+	done
+}
+
+# net_begin: the two namespaces, joined; the kernel's end has an address, ours has none.
+net_begin() {
+	netns_pair "$APP_NS" "$APP_IF" "$PEER_NS" "$PEER_IF"
+	netns_address "$PEER_NS" "$PEER_IF" "$PEER_IP/24"
+}
+
+in_app() {
+	ip netns exec "$APP_NS" "$@"
+}
+
+in_peer() {
+	ip netns exec "$PEER_NS" "$@"
+}
+
+# ---- the appliance
+
+# app_config FILE [SECTION...]: a configuration for the veth; each section is JSON text without the outer braces.
+app_config() {
+	local file=$1 section
+	shift
+	{
+		echo '{"eal": {"huge": false, "memory_mb": 256},'
+		echo "\"ports\": [{\"name\": \"lan\", \"device\": \"$APP_IF\", \"ip\": \"$APP_IP/24\"}]"
+		for section in "$@"; do
+			echo ", $section"
+		done
+		echo ', "control": {"socket": "control.sock"}}'
+	} >"$file"
+}
+
+# app_start CONFIG [OPTION...]: returns when it is up. Its JSON goes to run.json, its messages to run.log.
+app_start() {
+	rm -f control.sock
+	ip netns exec "$APP_NS" "$TAPLINE" run "$@" --json >run.json 2>run.log </dev/null &
+	app_pid=$!
+	wait_for 20 app_is_up_or_gone || true
+	[[ -S control.sock ]] || func_die "the appliance did not start"
+}
+
+app_is_up_or_gone() {
+	[[ -S control.sock ]] || is_gone "$app_pid"
+}
+
+# app_stop [SIGNAL]: APP_STATUS is its exit status.
+app_stop() {
+	APP_STATUS=0
+	stop_process "$app_pid" "${1:-TERM}" 20 || APP_STATUS=$?
+}
+
+# app_status [FILTER]: what the running appliance says about itself, through jq.
+app_status() {
+	"$TAPLINE" status --json control.sock | jq -r "${1:-.}"
+}
+
+# status_is FILTER: for wait_for.
+status_is() {
+	[[ $(app_status "$1" 2>/dev/null) == true ]]
+}
+
+# answers_ping: whether the appliance is alive on the wire.
+answers_ping() {
+	in_peer ping -q -c 1 -W 1 "$APP_IP" >/dev/null
+}
+
+# listens PORT: whether a process of the peer listens on this TCP port.
+listens() {
+	[[ -n $(in_peer ss -Hltn "sport = :$1") ]]
+}

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Peers of the functional tests that no packaged tool plays. Each prints one line of JSON."""
+
+import hashlib
+import json
+import os
+import select
+import socket
+import sys
+import time
+
+
+def connect(host, port, timeout=10):
+    return socket.create_connection((host, int(port)), timeout=timeout)
+
+
+def echo_bytes(host, port, total):
+    """Sends `total` random bytes and reads them back at the same time."""
+    total = int(total)
+    block = os.urandom(1 << 20)
+    sent, received = 0, 0
+    out_hash, in_hash = hashlib.sha256(), hashlib.sha256()
+    with connect(host, port) as s:
+        s.setblocking(False)
+        while received < total:
+            readable, writable, _ = select.select([s], [s] if sent < total else [], [], 20)
+            if not readable and not writable:
+                break
+            if writable:
+                chunk = block[sent % len(block):][:total - sent]
+                n = s.send(chunk)
+                out_hash.update(chunk[:n])
+                sent += n
+                if sent == total:
+                    s.shutdown(socket.SHUT_WR)
+            if readable:
+                data = s.recv(1 << 18)
+                if not data:
+                    break
+                in_hash.update(data)
+                received += len(data)
+        s.settimeout(5)
+        at_end = received == total and s.recv(1) == b""
+    return {"sent": sent, "received": received, "same": out_hash.digest() == in_hash.digest(), "fin": at_end}
+
+
+def never_read(host, port, limit):
+    """Sends until the peer takes no more for two seconds, or `limit` bytes; then holds the connection till stdin ends."""
+    limit, sent = int(limit), 0
+    s = connect(host, port)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+    s.settimeout(2)
+    try:
+        while sent < limit:
+            sent += s.send(bytes(65536))
+    except TimeoutError:
+        pass
+    print(json.dumps({"sent": sent, "blocked": sent < limit}), flush=True)
+    sys.stdin.read()
+    return {"held": True}
+
+
+def open_close(host, port, count):
+    """Opens and closes connections one after the other; every fourth ends by RST, every other one echoes first."""
+    done, errors = 0, []
+    for i in range(int(count)):
+        try:
+            with connect(host, port) as s:
+                if i % 2 == 0:
+                    s.sendall(b"%08d" % i)
+                    if s.recv(8, socket.MSG_WAITALL) != b"%08d" % i:
+                        errors.append(f"{i}: wrong echo")
+                if i % 4 == 3:
+                    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            done += 1
+        except OSError as e:
+            errors.append(f"{i}: {e}")
+    return {"done": done, "errors": errors[:5]}
+
+
+def open_together(host, port, count):
+    """Opens connections that stand at the same time, echoes on each, closes all."""
+    socks = [connect(host, port) for _ in range(int(count))]
+    for i, s in enumerate(socks):
+        s.sendall(b"%08d" % i)
+    same = sum(s.recv(8, socket.MSG_WAITALL) == b"%08d" % i for i, s in enumerate(socks))
+    for s in socks:
+        s.close()
+    return {"same": same}
+
+
+def udp_sizes(host, port, *sizes):
+    """One datagram of each size; the echo must be equal, of the same size, from the same address."""
+    wrong = []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.settimeout(2)
+        for size in map(int, sizes):
+            payload = os.urandom(size)
+            s.sendto(payload, (host, int(port)))
+            try:
+                data, source = s.recvfrom(65536)
+                if data != payload or source != (host, int(port)):
+                    wrong.append(size)
+            except TimeoutError:
+                wrong.append(size)
+    return {"sizes": len(sizes), "wrong": wrong}
+
+
+def multicast(source, group, port, count, size):
+    """Numbered datagrams to a group, one per millisecond."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(source))
+        for i in range(int(count)):
+            s.sendto(b"%08d" % i + bytes(int(size) - 8), (group, int(port)))
+            time.sleep(0.001)
+    return {"sent": int(count)}
+
+
+def blast(interface, count, dst_mac):
+    """Raw frames of 60 bytes as fast as they go, of an EtherType nobody answers (RFC 5342: local experimental)."""
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as s:
+        s.bind((interface, 0))
+        source = s.getsockname()[4]
+        head = bytes.fromhex(dst_mac.replace(":", "")) + source + b"\x88\xb5"
+        for i in range(int(count)):
+            s.send(head + i.to_bytes(8, "big") + bytes(38))
+    return {"sent": int(count)}
+
+
+def read_all(address, port):
+    """Accepts one connection and reads it to its end."""
+    with socket.create_server((address, int(port))) as server:
+        server.settimeout(20)
+        conn, _ = server.accept()
+        with conn:
+            conn.settimeout(20)
+            received = 0
+            while data := conn.recv(65536):
+                received += len(data)
+    return {"received": received}
+
+
+PEERS = [echo_bytes, never_read, open_close, open_together, udp_sizes, multicast, blast, read_all]
+
+if __name__ == "__main__":
+    peer = {f.__name__: f for f in PEERS}[sys.argv[1]]
+    print(json.dumps(peer(*sys.argv[2:])))

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// test_eal: starts EAL inside a unit test: no hugepages, no PCI, nothing shared, one lcore (id 0) on the first CPU the
+// process may use. Ports come later, with rte_eal_hotplug_add() or rte_eth_from_rings().
+//
+// Threads: main, once per process. Memory: TL_TEST_EAL_MB of plain pages, taken as they are touched.
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+#define TL_TEST_EAL_MB "512"
+
+// Exits 1 when EAL does not start: a test without its set-up has failed.
+static inline void tl_test_eal_start(void)
+{
+	cpu_set_t allowed;
+	char lcores[32];
+	int cpu = 0;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) {
+		perror("sched_getaffinity");
+		exit(1);
+	}
+	while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET(cpu, &allowed))
+		cpu++;
+	snprintf(lcores, sizeof(lcores), "--lcores=0@%d", cpu);
+
+	char *argv[] = {(char *)"test", lcores, (char *)"--no-huge", (char *)"--no-pci", (char *)"--no-shconf",
+		(char *)"--no-telemetry", (char *)"--log-level=lib.eal:error", (char *)"-m", (char *)TL_TEST_EAL_MB};
+	if (rte_eal_init((int)(sizeof(argv) / sizeof(argv[0])), argv) < 0) {
+		fprintf(stderr, "rte_eal_init: %s\n", rte_strerror(rte_errno));
+		exit(1);
+	}
+	// EAL pinned this thread to its lcore; the threads a test starts would inherit that.
+	sched_setaffinity(0, sizeof(allowed), &allowed);
+}

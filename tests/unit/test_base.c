@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Errors and units: what a user writes is read exactly or refused.
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#include <tl_err.h>
+#include <tl_test.h>
+#include <tl_units.h>
+
+static void error_is_formatted(void)
+{
+	struct tl_err err;
+
+	CU_ASSERT_EQUAL(tl_fail(&err, -EINVAL, "port %d: unknown", 3), -EINVAL);
+	CU_ASSERT_STRING_EQUAL(err.text, "port 3: unknown");
+}
+
+static void error_may_be_null(void)
+{
+	CU_ASSERT_EQUAL(tl_fail(NULL, -ENOENT, "nobody reads this"), -ENOENT);
+	CU_ASSERT_EQUAL(tl_fail_at(NULL, -ENOENT, "nobody"), -ENOENT);
+}
+
+static void prefixes_stack_outwards(void)
+{
+	struct tl_err err;
+
+	tl_fail(&err, -EINVAL, "not a number");
+	CU_ASSERT_EQUAL(tl_fail_at(&err, -EINVAL, "/ports/%u/mtu", 1), -EINVAL);
+	CU_ASSERT_EQUAL(tl_fail_at(&err, -ERANGE, "run.json"), -ERANGE);
+	CU_ASSERT_STRING_EQUAL(err.text, "run.json: /ports/1/mtu: not a number");
+}
+
+static void long_errors_are_cut(void)
+{
+	struct tl_err err;
+	char text[600];
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	tl_fail(&err, -EINVAL, "%s", text);
+	CU_ASSERT_EQUAL(strlen(err.text), sizeof(err.text) - 1);
+	tl_fail_at(&err, -EINVAL, "place");
+	CU_ASSERT_EQUAL(strlen(err.text), sizeof(err.text) - 1);
+	CU_ASSERT_EQUAL(strncmp(err.text, "place: xxx", 10), 0);
+	tl_fail_at(&err, -EINVAL, "%.510s", text);
+	CU_ASSERT_EQUAL(strlen(err.text), sizeof(err.text) - 1);
+	CU_ASSERT_EQUAL(err.text[510], ':');
+	tl_fail_at(&err, -EINVAL, "%s", text);
+	CU_ASSERT_EQUAL(strlen(err.text), sizeof(err.text) - 1);
+	CU_ASSERT_EQUAL(err.text[510], 'x');
+}
+
+static void whole_numbers(void)
+{
+	uint64_t n = 7;
+
+	CU_ASSERT_EQUAL(tl_parse_u64("0", 0, UINT64_MAX, &n), 0);
+	CU_ASSERT_EQUAL(n, 0);
+	CU_ASSERT_EQUAL(tl_parse_u64("18446744073709551615", 0, UINT64_MAX, &n), 0);
+	CU_ASSERT_EQUAL(n, UINT64_MAX);
+	CU_ASSERT_EQUAL(tl_parse_u64("5", 5, 5, &n), 0);
+	CU_ASSERT_EQUAL(n, 5);
+}
+
+static void refused_numbers(void)
+{
+	static const char *const not_numbers[] = {
+		"", " 1", "1 ", "-1", "+1", "0x10", "1.0", "1e3", "eins", "99999999999999999999 "};
+	uint64_t n = 7;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(not_numbers); i++)
+		CU_ASSERT_EQUAL(tl_parse_u64(not_numbers[i], 0, UINT64_MAX, &n), -EINVAL);
+	CU_ASSERT_EQUAL(tl_parse_u64("18446744073709551616", 0, UINT64_MAX, &n), -ERANGE);
+	CU_ASSERT_EQUAL(tl_parse_u64("99999999999999999999", 0, UINT64_MAX, &n), -ERANGE);
+	CU_ASSERT_EQUAL(tl_parse_u64("4", 5, 6, &n), -ERANGE);
+	CU_ASSERT_EQUAL(tl_parse_u64("7", 5, 6, &n), -ERANGE);
+	CU_ASSERT_EQUAL(n, 7);
+}
+
+static void sizes(void)
+{
+	static const struct {
+		const char *text;
+		uint64_t bytes;
+	} good[] = {{"0", 0}, {"1500", 1500}, {"64K", 65536}, {"2M", 2 << 20}, {"1G", 1 << 30},
+		{"16777215T", UINT64_C(16777215) << 40}};
+	static const char *const bad[] = {"", "K", "1k", "1KB", "1 K", "1.5G", "-1K", "1P", "99999999999999999999x"};
+	uint64_t bytes;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(good); i++) {
+		CU_ASSERT_EQUAL(tl_parse_bytes(good[i].text, &bytes), 0);
+		CU_ASSERT_EQUAL(bytes, good[i].bytes);
+	}
+	for (size_t i = 0; i < TL_ARRAY_LEN(bad); i++)
+		CU_ASSERT_EQUAL(tl_parse_bytes(bad[i], &bytes), -EINVAL);
+	CU_ASSERT_EQUAL(tl_parse_bytes("16777216T", &bytes), -ERANGE);
+	CU_ASSERT_EQUAL(tl_parse_bytes("99999999999999999999", &bytes), -ERANGE);
+}
+
+static void durations(void)
+{
+	static const struct {
+		const char *text;
+		uint64_t ns;
+	} good[] = {{"0", 0}, {"1", TL_NS_PER_S}, {"2.5", 2500 * TL_NS_PER_MS}, {"0.000000001", 1}, {"0.0000000019", 1},
+		{"10.250", 10250 * TL_NS_PER_MS}, {"3155760000", 3155760000 * TL_NS_PER_S}};
+	static const char *const bad[] = {"", ".", ".5", "1.", "1,5", "-1", "1s", "1.5.5", " 1", "1e3"};
+	uint64_t ns;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(good); i++) {
+		CU_ASSERT_EQUAL(tl_parse_seconds(good[i].text, &ns), 0);
+		CU_ASSERT_EQUAL(ns, good[i].ns);
+	}
+	for (size_t i = 0; i < TL_ARRAY_LEN(bad); i++)
+		CU_ASSERT_EQUAL(tl_parse_seconds(bad[i], &ns), -EINVAL);
+	CU_ASSERT_EQUAL(tl_parse_seconds("3155760000.000000001", &ns), -ERANGE);
+	CU_ASSERT_EQUAL(tl_parse_seconds("3155760001", &ns), -ERANGE);
+	CU_ASSERT_EQUAL(tl_parse_seconds("99999999999999999999", &ns), -ERANGE);
+}
+
+static void addresses(void)
+{
+	static const char *const bad[] = {
+		"", "192.0.2", "192.0.2.256", "192.0.2.1 ", "192.0.2.01", "host", "::1", "192.0.2.1.1"};
+	uint32_t ip_be;
+
+	CU_ASSERT_EQUAL(tl_parse_ipv4("192.0.2.1", &ip_be), 0);
+	CU_ASSERT_EQUAL(ip_be, htonl(0xc0000201));
+	for (size_t i = 0; i < TL_ARRAY_LEN(bad); i++)
+		CU_ASSERT_EQUAL(tl_parse_ipv4(bad[i], &ip_be), -EINVAL);
+}
+
+static void prefixes(void)
+{
+	static const char *const bad[] = {"192.0.2.1", "192.0.2.1/0", "192.0.2.1/33", "192.0.2.1/", "/24",
+		"192.0.2.1/24/8", "1920.1920.1920.1920/24"};
+	uint32_t ip_be, mask_be;
+
+	CU_ASSERT_EQUAL(tl_parse_ipv4_prefix("192.0.2.1/24", &ip_be, &mask_be), 0);
+	CU_ASSERT_EQUAL(ip_be, htonl(0xc0000201));
+	CU_ASSERT_EQUAL(mask_be, htonl(0xffffff00));
+	CU_ASSERT_EQUAL(tl_parse_ipv4_prefix("10.0.0.1/32", &ip_be, &mask_be), 0);
+	CU_ASSERT_EQUAL(mask_be, UINT32_MAX);
+	CU_ASSERT_EQUAL(tl_parse_ipv4_prefix("10.0.0.1/1", &ip_be, &mask_be), 0);
+	CU_ASSERT_EQUAL(mask_be, htonl(0x80000000));
+	for (size_t i = 0; i < TL_ARRAY_LEN(bad); i++)
+		CU_ASSERT_EQUAL(tl_parse_ipv4_prefix(bad[i], &ip_be, &mask_be), -EINVAL);
+}
+
+static void endpoints(void)
+{
+	static const char *const bad[] = {
+		"192.0.2.1", "192.0.2.1:", "192.0.2.1:0", "192.0.2.1:65536", ":5000", "192.0.2.1:5000x", "host:5000"};
+	uint32_t ip_be;
+	uint16_t port_be;
+
+	CU_ASSERT_EQUAL(tl_parse_endpoint("192.0.2.1:5000", &ip_be, &port_be), 0);
+	CU_ASSERT_EQUAL(ip_be, htonl(0xc0000201));
+	CU_ASSERT_EQUAL(port_be, htons(5000));
+	CU_ASSERT_EQUAL(tl_parse_endpoint("0.0.0.0:65535", &ip_be, &port_be), 0);
+	CU_ASSERT_EQUAL(port_be, UINT16_MAX);
+	for (size_t i = 0; i < TL_ARRAY_LEN(bad); i++)
+		CU_ASSERT_EQUAL(tl_parse_endpoint(bad[i], &ip_be, &port_be), -EINVAL);
+}
+
+static void longest_texts_fit(void)
+{
+	static const uint8_t mac[6] = {0xaa, 0xbb, 0xcc, 0x0d, 0xee, 0xff};
+	char ip[TL_IPV4_TEXT], ether[TL_ETHER_TEXT], endpoint[TL_ENDPOINT_TEXT];
+
+	CU_ASSERT_STRING_EQUAL(tl_format_ipv4(UINT32_MAX, ip), "255.255.255.255");
+	CU_ASSERT_STRING_EQUAL(tl_format_ipv4(htonl(0x0a000001), ip), "10.0.0.1");
+	CU_ASSERT_STRING_EQUAL(tl_format_ether(mac, ether), "aa:bb:cc:0d:ee:ff");
+	CU_ASSERT_STRING_EQUAL(tl_format_endpoint(UINT32_MAX, UINT16_MAX, endpoint), "255.255.255.255:65535");
+}
+
+static void bytes_for_people(void)
+{
+	char buf[32];
+
+	CU_ASSERT_STRING_EQUAL(tl_format_bytes(0, buf, sizeof(buf)), "0 B");
+	CU_ASSERT_STRING_EQUAL(tl_format_bytes(312, buf, sizeof(buf)), "312 B");
+	CU_ASSERT_STRING_EQUAL(tl_format_bytes(1023, buf, sizeof(buf)), "1023 B");
+	CU_ASSERT_STRING_EQUAL(tl_format_bytes(1024, buf, sizeof(buf)), "1.0 KiB");
+	CU_ASSERT_STRING_EQUAL(tl_format_bytes((1 << 20) - 1, buf, sizeof(buf)), "1.0 MiB");
+	CU_ASSERT_STRING_EQUAL(tl_format_bytes(UINT64_C(3) << 29, buf, sizeof(buf)), "1.5 GiB");
+	CU_ASSERT_STRING_EQUAL(tl_format_bytes(UINT64_MAX, buf, sizeof(buf)), "16.0 EiB");
+	CU_ASSERT_STRING_EQUAL(tl_format_bytes(312, buf, 3), "31");
+}
+
+static void times_for_people(void)
+{
+	char buf[32];
+
+	CU_ASSERT_STRING_EQUAL(tl_format_ns(0, buf, sizeof(buf)), "0 ns");
+	CU_ASSERT_STRING_EQUAL(tl_format_ns(999, buf, sizeof(buf)), "999 ns");
+	CU_ASSERT_STRING_EQUAL(tl_format_ns(1234, buf, sizeof(buf)), "1.234 us");
+	CU_ASSERT_STRING_EQUAL(tl_format_ns(999999, buf, sizeof(buf)), "999.999 us");
+	CU_ASSERT_STRING_EQUAL(tl_format_ns(1000000, buf, sizeof(buf)), "1.000 ms");
+	CU_ASSERT_STRING_EQUAL(tl_format_ns(2500 * TL_NS_PER_MS, buf, sizeof(buf)), "2.500 s");
+	CU_ASSERT_STRING_EQUAL(tl_format_ns(UINT64_MAX, buf, sizeof(buf)), "18446744073.709 s");
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"an error is one formatted sentence, its code unchanged", error_is_formatted},
+		{"nobody need ask for the sentence", error_may_be_null},
+		{"each caller puts its place in front of the sentence", prefixes_stack_outwards},
+		{"a sentence that is too long is cut, never overrun", long_errors_are_cut},
+		{"whole numbers are read up to 2^64 - 1", whole_numbers},
+		{"a number with anything around it, or out of range, is refused", refused_numbers},
+		{"sizes take K, M, G and T as powers of 1024", sizes},
+		{"durations are exact to the nanosecond, up to 100 years", durations},
+		{"an IPv4 address is four decimal numbers and nothing else", addresses},
+		{"a prefix gives an address and its mask", prefixes},
+		{"an endpoint is an address and a port that is not 0", endpoints},
+		{"the longest address texts fit their buffers", longest_texts_fit},
+		{"bytes are shown in the unit that fits", bytes_for_people},
+		{"times are shown in the unit that fits", times_for_people},
+	};
+	return tl_test_main("base", tests, TL_ARRAY_LEN(tests));
+}

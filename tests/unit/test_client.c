@@ -1,0 +1,607 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The echo client: payloads, framing, accounts, command line, and whole runs over the loopback interface.
+
+#include "tl_test.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <tl_client.h>
+#include <tl_client_msg.h>
+
+#define SEED 42
+
+// ---- payloads
+
+static void payload_verifies(void)
+{
+	for (size_t len = TL_CLIENT_SEQ_BYTES; len < 64; len++) {
+		uint8_t payload[64];
+		uint64_t seq = 0;
+
+		tl_client_payload_make(payload, len, SEED, 0x0102030405060708);
+		CU_ASSERT_EQUAL(payload[0], 1);
+		CU_ASSERT_EQUAL(payload[7], 8);
+		CU_ASSERT_TRUE(tl_client_payload_check(payload, len, SEED, &seq));
+		CU_ASSERT_EQUAL(seq, 0x0102030405060708);
+	}
+}
+
+static void payload_with_a_changed_bit_is_refused(void)
+{
+	uint8_t payload[21];
+	uint64_t seq;
+
+	tl_client_payload_make(payload, sizeof(payload), SEED, 7);
+	for (size_t bit = 0; bit < 8 * sizeof(payload); bit++) {
+		payload[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		CU_ASSERT_FALSE(tl_client_payload_check(payload, sizeof(payload), SEED, &seq));
+		payload[bit / 8] ^= (uint8_t)(1u << bit % 8);
+	}
+	CU_ASSERT_TRUE(tl_client_payload_check(payload, sizeof(payload), SEED, &seq));
+}
+
+static void payload_of_another_run_is_refused(void)
+{
+	uint8_t payload[16];
+	uint64_t seq;
+
+	tl_client_payload_make(payload, sizeof(payload), SEED + 1, 7);
+	CU_ASSERT_FALSE(tl_client_payload_check(payload, sizeof(payload), SEED, &seq));
+}
+
+// ---- framing
+
+// Feeds a stream of numbered frames in chunks of changing size; returns how many intact frames came out, in order.
+static unsigned frames_out_of(const uint8_t *stream, size_t len, size_t frame_bytes, unsigned split_seed)
+{
+	struct tl_client_framer framer;
+	unsigned frames = 0;
+
+	CU_ASSERT_EQUAL_FATAL(tl_client_framer_init(&framer, frame_bytes), 0);
+	while (len > 0) {
+		size_t chunk = tl_min_u64(1 + (size_t)rand_r(&split_seed) % (3 * frame_bytes), len);
+		uint8_t *copy = malloc(chunk); // of exact size, for the address sanitizer
+		const uint8_t *data = copy, *frame;
+		size_t left = chunk;
+		uint64_t seq;
+
+		memcpy(copy, stream, chunk);
+		while ((frame = tl_client_framer_next(&framer, &data, &left)) != NULL)
+			frames += tl_client_payload_check(frame, frame_bytes, SEED, &seq) && seq == frames;
+		CU_ASSERT_EQUAL(left, 0);
+		free(copy);
+		stream += chunk;
+		len -= chunk;
+	}
+	tl_client_framer_fini(&framer);
+	return frames;
+}
+
+static void stream_is_cut_right_however_it_was_split(void)
+{
+	enum { FRAMES = 50 };
+	static const size_t sizes[] = {8, 13, 16, 100};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(sizes); i++) {
+		uint8_t *stream = malloc(FRAMES * sizes[i]);
+		for (unsigned seq = 0; seq < FRAMES; seq++)
+			tl_client_payload_make(stream + seq * sizes[i], sizes[i], SEED, seq);
+		for (unsigned split_seed = 0; split_seed < 100; split_seed++)
+			CU_ASSERT_EQUAL(frames_out_of(stream, FRAMES * sizes[i], sizes[i], split_seed), FRAMES);
+		free(stream);
+	}
+}
+
+static void new_stream_begins_with_a_new_frame(void)
+{
+	struct tl_client_framer framer;
+	uint8_t half[8] = {0}, whole[16];
+	const uint8_t *data = half;
+	size_t len = sizeof(half);
+
+	tl_client_payload_make(whole, sizeof(whole), SEED, 3);
+	CU_ASSERT_EQUAL_FATAL(tl_client_framer_init(&framer, sizeof(whole)), 0);
+	CU_ASSERT_PTR_NULL(tl_client_framer_next(&framer, &data, &len));
+	tl_client_framer_reset(&framer);
+	data = whole;
+	len = sizeof(whole);
+	const uint8_t *frame = tl_client_framer_next(&framer, &data, &len);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(frame);
+	CU_ASSERT_EQUAL(memcmp(frame, whole, sizeof(whole)), 0);
+	tl_client_framer_fini(&framer);
+}
+
+// ---- accounts
+
+// An account of count messages, all sent.
+static struct tl_client_account account_of(uint64_t count)
+{
+	struct tl_client_account account;
+
+	CU_ASSERT_EQUAL_FATAL(tl_client_account_init(&account, count), 0);
+	for (uint64_t seq = 0; seq < count; seq++)
+		tl_client_account_sent(&account, seq);
+	return account;
+}
+
+static void echoes_in_order_are_all_received(void)
+{
+	struct tl_client_account account = account_of(130);
+
+	for (uint64_t seq = 0; seq < 130; seq++)
+		CU_ASSERT_EQUAL(tl_client_account_echo(&account, seq, true), TL_CLIENT_RECEIVED);
+	CU_ASSERT_EQUAL(account.received, 130);
+	CU_ASSERT_EQUAL(account.reordered + account.duplicated + account.corrupt, 0);
+	CU_ASSERT_EQUAL(tl_client_account_lost(&account), 0);
+	CU_ASSERT_TRUE(tl_client_account_balanced(&account, 130));
+	tl_client_account_fini(&account);
+}
+
+static void each_fault_of_a_script_is_counted_as_what_it_is(void)
+{
+	struct tl_client_account account = account_of(8);
+	static const uint64_t script[] = {0, 2, 1, 5, 3, 5, 0, 7}; // 1, 3 late; 5, 0 twice; 4, 6 never
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(script); i++)
+		tl_client_account_echo(&account, script[i], true);
+	CU_ASSERT_EQUAL(tl_client_account_echo(&account, 4, false), TL_CLIENT_CORRUPT);
+	CU_ASSERT_EQUAL(tl_client_account_echo(&account, 8, true), TL_CLIENT_CORRUPT);
+	CU_ASSERT_EQUAL(tl_client_account_echo(&account, UINT64_MAX, true), TL_CLIENT_CORRUPT);
+	CU_ASSERT_EQUAL(account.sent, 8);
+	CU_ASSERT_EQUAL(account.received, 6);
+	CU_ASSERT_EQUAL(tl_client_account_lost(&account), 2);
+	CU_ASSERT_EQUAL(account.reordered, 2);
+	CU_ASSERT_EQUAL(account.duplicated, 2);
+	CU_ASSERT_EQUAL(account.corrupt, 3);
+	CU_ASSERT_TRUE(tl_client_account_balanced(&account, 11));
+	CU_ASSERT_FALSE(tl_client_account_balanced(&account, 12));
+	tl_client_account_fini(&account);
+}
+
+static void echo_of_a_message_never_sent_is_corrupt(void)
+{
+	struct tl_client_account account;
+
+	CU_ASSERT_EQUAL_FATAL(tl_client_account_init(&account, 3), 0);
+	tl_client_account_sent(&account, 0);
+	tl_client_account_sent(&account, 2);
+	CU_ASSERT_EQUAL(tl_client_account_echo(&account, 1, true), TL_CLIENT_CORRUPT);
+	CU_ASSERT_EQUAL(tl_client_account_echo(&account, 2, true), TL_CLIENT_RECEIVED);
+	CU_ASSERT_EQUAL(tl_client_account_echo(&account, 0, true), TL_CLIENT_RECEIVED);
+	CU_ASSERT_EQUAL(account.reordered, 1);
+	CU_ASSERT_TRUE(tl_client_account_balanced(&account, 3));
+	tl_client_account_fini(&account);
+}
+
+static void count_that_disagrees_with_the_bits_is_noticed(void)
+{
+	struct tl_client_account account = account_of(4);
+
+	tl_client_account_echo(&account, 1, true);
+	CU_ASSERT_TRUE(tl_client_account_balanced(&account, 1));
+	account.received++;
+	CU_ASSERT_FALSE(tl_client_account_balanced(&account, 1));
+	account.received--;
+	account.sent++;
+	CU_ASSERT_FALSE(tl_client_account_balanced(&account, 1));
+	tl_client_account_fini(&account);
+}
+
+// ---- command line
+
+#define MAX_WORDS 24
+
+// Parses "client" and the words of line.
+static int parse(const char *line, struct tl_client_args *args, struct tl_err *err)
+{
+	char copy[512], *argv[MAX_WORDS + 1] = {0}, *rest = copy;
+	int argc = 0;
+
+	snprintf(copy, sizeof(copy), "client %s", line);
+	for (char *word; argc < MAX_WORDS && (word = strtok_r(rest, " ", &rest)) != NULL;)
+		argv[argc++] = word;
+	err->text[0] = '\0';
+	return tl_client_parse_args(argc, argv, args, err);
+}
+
+static void options_have_defaults(void)
+{
+	struct tl_client_args args;
+	struct tl_err err;
+
+	CU_ASSERT_EQUAL_FATAL(parse("--kernel --tcp-connect 192.0.2.1:5000", &args, &err), 0);
+	CU_ASSERT_EQUAL(args.cfg.mode, TL_CLIENT_TCP);
+	CU_ASSERT_EQUAL(args.cfg.peer.ip_be, inet_addr("192.0.2.1"));
+	CU_ASSERT_EQUAL(args.cfg.peer.port_be, htons(5000));
+	CU_ASSERT_EQUAL(args.cfg.source_ip_be, 0);
+	CU_ASSERT_EQUAL(args.cfg.rate_pps, 1000);
+	CU_ASSERT_EQUAL(args.cfg.duration_ns, 5 * TL_NS_PER_S);
+	CU_ASSERT_EQUAL(args.cfg.payload_bytes, 16);
+	CU_ASSERT_EQUAL(args.cfg.connect_timeout_ns, 10 * TL_NS_PER_S);
+	CU_ASSERT_EQUAL(args.cfg.linger_ns, TL_NS_PER_S);
+	CU_ASSERT_FALSE(args.json);
+	CU_ASSERT_EQUAL(tl_client_planned(&args.cfg), 5000);
+}
+
+static void multicast_leaves_by_the_interface_that_listens(void)
+{
+	struct tl_client_args args;
+	struct tl_err err;
+
+	CU_ASSERT_EQUAL_FATAL(parse("--kernel --group 239.1.1.1 --udp-port 5000 --tcp-listen 192.0.2.9:6000 --rate 10 "
+				    "--seconds 2.5 --ttl 3 --payload 1472 --json",
+				      &args, &err),
+		0);
+	CU_ASSERT_EQUAL(args.cfg.mode, TL_CLIENT_MULTICAST);
+	CU_ASSERT_EQUAL(args.cfg.group.ip_be, inet_addr("239.1.1.1"));
+	CU_ASSERT_EQUAL(args.cfg.group.port_be, htons(5000));
+	CU_ASSERT_EQUAL(args.cfg.peer.port_be, htons(6000));
+	CU_ASSERT_EQUAL(args.cfg.source_ip_be, inet_addr("192.0.2.9"));
+	CU_ASSERT_EQUAL(args.cfg.ttl, 3);
+	CU_ASSERT_TRUE(args.json);
+	CU_ASSERT_EQUAL(tl_client_planned(&args.cfg), 25);
+}
+
+static void wrong_use_names_the_option_and_what_it_accepts(void)
+{
+	static const struct {
+		const char *line, *says;
+	} wrong[] = {
+		{"--udp-echo 192.0.2.1:7", "--kernel"},
+		{"--kernel", "exactly one of --group"},
+		{"--kernel --tcp-connect 192.0.2.1:7 --udp-echo 192.0.2.1:7", "exactly one of --group"},
+		{"--kernel --group 239.1.1.1 --udp-port 5000 --tcp-listen 192.0.2.1:7 --udp-echo 192.0.2.1:7",
+			"exactly one of --group"},
+		{"--kernel --group 239.1.1.1 --udp-port 5000", "--tcp-listen are given together"},
+		{"--kernel --group 239.1.1.1 --udp-port 5000 --tcp-listen 0.0.0.0:6000", "--source"},
+		{"--kernel --group 192.0.2.1", "--group 192.0.2.1: give a multicast address from 224.0.0.0"},
+		{"--kernel --group 240.0.0.1", "--group 240.0.0.1"},
+		{"--kernel --udp-port 0", "--udp-port 0: give a whole number from 1 to 65535"},
+		{"--kernel --udp-echo 192.0.2.1", "--udp-echo 192.0.2.1: give an IPv4 address and a port"},
+		{"--kernel --source x", "--source x: give an IPv4 address"},
+		{"--kernel --rate 0", "--rate 0: give a whole number from 1 to 10000000"},
+		{"--kernel --rate 1e3", "--rate 1e3: give a whole number"},
+		{"--kernel --seconds 0", "--seconds 0: give seconds from 0.001 to 1000000"},
+		{"--kernel --payload 7", "--payload 7: give a whole number from 8 to 65536"},
+		{"--kernel --payload 65537", "--payload 65537: give a whole number from 8 to 65536"},
+		{"--kernel --udp-echo 192.0.2.1:7 --payload 1473", "from 8 to 1472 over UDP"},
+		{"--kernel --udp-echo 192.0.2.1:7 --rate 1 --seconds 0.5", "is 0 messages"},
+		{"--kernel --udp-echo 192.0.2.1:7 --rate 1000000 --seconds 1001", "from 1 to 1000000000"},
+		{"--kernel --rate", "--rate needs a value"},
+		{"--kernel --json=yes", "--json=yes"},
+		{"--kernel --speed 3", "--speed is no option"},
+		{"--kernel word", "word: client takes options only"},
+	};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(wrong); i++) {
+		struct tl_client_args args;
+		struct tl_err err;
+
+		CU_ASSERT_EQUAL(parse(wrong[i].line, &args, &err), -EINVAL);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, wrong[i].says));
+		if (strstr(err.text, wrong[i].says) == NULL)
+			printf("# %s\n#   said: %s\n", wrong[i].line, err.text);
+	}
+}
+
+// Every run of white space becomes one space: lines of the help may break anywhere.
+static void join_lines(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from != '\0'; from++)
+		if (!isspace((unsigned char)*from) || (to > text && to[-1] != ' '))
+			*to++ = isspace((unsigned char)*from) ? ' ' : *from;
+	*to = '\0';
+}
+
+static void help_names_every_default(void)
+{
+	struct tl_client_args args;
+	struct tl_err err;
+	char *text = NULL;
+	size_t len = 0;
+
+	CU_ASSERT_EQUAL(parse("--help", &args, &err), 0);
+	CU_ASSERT_TRUE(args.help);
+
+	FILE *out = open_memstream(&text, &len);
+	tl_client_print_help(out);
+	fclose(out);
+	join_lines(text);
+	static const char *const needed[] = {"--kernel", "--group GROUP", "--udp-port PORT", "--tcp-listen IP:PORT",
+		"--tcp-connect IP:PORT", "--udp-echo IP:PORT", "--source IP", "--ttl N", "--rate N", "(default 1000)",
+		"--seconds S", "(default 5)", "--payload BYTES", "(default 16)", "--connect-timeout S", "(default 10)",
+		"--linger S", "--spin US", "(default 100)", "--json", "--help", "first_rtt_ns"};
+	for (size_t i = 0; i < TL_ARRAY_LEN(needed); i++)
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, needed[i]));
+	free(text);
+}
+
+// ---- results
+
+static void judgement_follows_from_the_counts(void)
+{
+	const struct tl_client_result good = {.planned = 5, .sent = 5, .received = 5, .balanced = true};
+	struct tl_client_result r = good;
+
+	CU_ASSERT_EQUAL(tl_client_judge(&r, NULL), 0);
+	r.duplicated = r.reordered = r.reconnects = 1;
+	CU_ASSERT_EQUAL(tl_client_judge(&r, NULL), 0);
+	r.corrupt = 1;
+	CU_ASSERT_EQUAL(tl_client_judge(&r, NULL), -EIO);
+	r = good;
+	r.received = 4;
+	r.lost = 1;
+	CU_ASSERT_EQUAL(tl_client_judge(&r, NULL), -EIO);
+	r = good;
+	r.planned = 6;
+	CU_ASSERT_EQUAL(tl_client_judge(&r, NULL), -EIO);
+	r.interrupted = true;
+	CU_ASSERT_EQUAL(tl_client_judge(&r, NULL), 0);
+	r = good;
+	r.balanced = false;
+	CU_ASSERT_EQUAL(tl_client_judge(&r, NULL), -EIO);
+}
+
+static void json_has_exactly_the_documented_keys(void)
+{
+	static const char *const keys[] = {"sent", "received", "lost", "duplicated", "corrupt", "reordered",
+		"send_errors", "reconnects", "first_rtt_ns", "rtt_ns", "sender_late_ns", "rate_pps", "payload_bytes",
+		"clock", "timestamps"};
+	static const char *const parts[] = {"min", "p50", "p90", "p99", "p999", "max", "mean"};
+	const struct tl_client_result result = {.sent = 2, .lost = 1, .received = 1, .first_rtt_ns = 9};
+	json_t *json = tl_client_result_json(&result);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(json);
+	CU_ASSERT_EQUAL(json_object_size(json), TL_ARRAY_LEN(keys));
+	for (size_t i = 0; i < TL_ARRAY_LEN(keys); i++)
+		CU_ASSERT_PTR_NOT_NULL(json_object_get(json, keys[i]));
+	json_t *rtt = json_object_get(json, "rtt_ns");
+	CU_ASSERT_EQUAL(json_object_size(rtt), TL_ARRAY_LEN(parts));
+	for (size_t i = 0; i < TL_ARRAY_LEN(parts); i++)
+		CU_ASSERT_TRUE(json_is_null(json_object_get(rtt, parts[i])));
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(json, "first_rtt_ns")), 9);
+	json_decref(json);
+}
+
+static void first_rtt_is_null_when_nothing_came_back(void)
+{
+	const struct tl_client_result result = {.sent = 2, .lost = 2};
+	json_t *json = tl_client_result_json(&result);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(json);
+	CU_ASSERT_TRUE(json_is_null(json_object_get(json, "first_rtt_ns")));
+	json_decref(json);
+}
+
+// ---- runs against an echo thread on the loopback interface
+
+struct echo_server {
+	int fd;
+	struct tl_client_endpoint at;
+	pthread_t thread;
+	size_t hang_up_after; // bytes until the first connection is closed; 0: never
+	bool bad_byte;	      // change one
+};
+
+static void echo_server_open(struct echo_server *server, int type)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(address);
+
+	server->fd = socket(AF_INET, type, 0);
+	CU_ASSERT_EQUAL_FATAL(bind(server->fd, (struct sockaddr *)&address, len), 0);
+	CU_ASSERT_EQUAL_FATAL(getsockname(server->fd, (struct sockaddr *)&address, &len), 0);
+	server->at = (struct tl_client_endpoint){.ip_be = address.sin_addr.s_addr, .port_be = address.sin_port};
+}
+
+static void echo_connection(struct echo_server *server, int fd)
+{
+	char buf[4096];
+	size_t total = 0;
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) > 0) {
+		if (server->bad_byte)
+			buf[n - 1] ^= 1;
+		server->bad_byte = false;
+		if (write(fd, buf, (size_t)n) != n)
+			break;
+		total += (size_t)n;
+		if (server->hang_up_after != 0 && total >= server->hang_up_after)
+			break;
+	}
+	server->hang_up_after = 0;
+}
+
+// Serves one connection after the other until the listener is shut down.
+static void *tcp_echo(void *arg)
+{
+	struct echo_server *server = arg;
+
+	for (int fd; (fd = accept(server->fd, NULL, NULL)) >= 0; close(fd))
+		echo_connection(server, fd);
+	return NULL;
+}
+
+static struct tl_client_cfg loopback_cfg(enum tl_client_mode mode, struct tl_client_endpoint peer)
+{
+	return (struct tl_client_cfg){
+		.mode = mode,
+		.peer = peer,
+		.rate_pps = 1000,
+		.duration_ns = 200 * TL_NS_PER_MS,
+		.payload_bytes = 24,
+		.connect_timeout_ns = 2 * TL_NS_PER_S,
+		.linger_ns = 300 * TL_NS_PER_MS,
+		.spin_ns = 100 * TL_NS_PER_US,
+		.seed = SEED,
+	};
+}
+
+static struct tl_client_result run_against_tcp(struct echo_server server, uint64_t payload_bytes)
+{
+	struct tl_client_result result = {0};
+	struct tl_err err = {0};
+
+	echo_server_open(&server, SOCK_STREAM);
+	CU_ASSERT_EQUAL_FATAL(listen(server.fd, 4), 0);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&server.thread, NULL, tcp_echo, &server), 0);
+	struct tl_client_cfg cfg = loopback_cfg(TL_CLIENT_TCP, server.at);
+	cfg.payload_bytes = payload_bytes;
+	CU_ASSERT_EQUAL(tl_client_run(&cfg, &(struct tl_client_hooks){0}, &result, &err), 0);
+	shutdown(server.fd, SHUT_RDWR);
+	pthread_join(server.thread, NULL);
+	close(server.fd);
+	return result;
+}
+
+static void tcp_run_receives_all_it_sent(void)
+{
+	struct tl_client_result result = run_against_tcp((struct echo_server){0}, 24);
+
+	CU_ASSERT_EQUAL(result.sent, 200);
+	CU_ASSERT_EQUAL(result.received, 200);
+	CU_ASSERT_EQUAL(result.duplicated + result.corrupt + result.reordered + result.send_errors, 0);
+	CU_ASSERT_EQUAL(result.rtt.count, 199);
+	CU_ASSERT_EQUAL(result.sender_late.count, 200);
+	CU_ASSERT_TRUE(result.first_rtt_ns > 0);
+	CU_ASSERT_TRUE(result.rtt.min_ns > 0 && result.rtt.max_ns < 2 * TL_NS_PER_S);
+	CU_ASSERT_TRUE(result.rate_pps > 500 && result.rate_pps < 1500);
+	CU_ASSERT_EQUAL(tl_client_judge(&result, NULL), 0);
+}
+
+static void large_messages_over_tcp_come_back_whole(void)
+{
+	struct tl_client_result result = run_against_tcp((struct echo_server){0}, 65536);
+
+	CU_ASSERT_EQUAL(result.received, 200);
+	CU_ASSERT_EQUAL(tl_client_judge(&result, NULL), 0);
+}
+
+static void broken_connection_is_made_again(void)
+{
+	struct tl_client_result result = run_against_tcp((struct echo_server){.hang_up_after = 24 * 5 + 3}, 24);
+
+	CU_ASSERT_EQUAL(result.reconnects, 1);
+	CU_ASSERT_TRUE(result.received > 0);
+	CU_ASSERT_TRUE(result.send_errors + result.lost > 0);
+	CU_ASSERT_EQUAL(result.sent + result.send_errors, 200);
+	CU_ASSERT_TRUE(result.balanced);
+}
+
+static void changed_byte_is_one_corrupt_echo(void)
+{
+	struct tl_client_result result = run_against_tcp((struct echo_server){.bad_byte = true}, 24);
+
+	CU_ASSERT_EQUAL(result.sent, 200);
+	CU_ASSERT_EQUAL(result.received, 199);
+	CU_ASSERT_EQUAL(result.lost, 1);
+	CU_ASSERT_EQUAL(result.corrupt, 1);
+	CU_ASSERT_TRUE(result.balanced);
+	CU_ASSERT_EQUAL(tl_client_judge(&result, NULL), -EIO);
+}
+
+// Answers 200 datagrams: the first three not, not whole and twice.
+static void *udp_echo(void *arg)
+{
+	struct echo_server *server = arg;
+	char buf[2048];
+
+	for (int i = 0; i < 200; i++) {
+		struct sockaddr_in from;
+		socklen_t len = sizeof(from);
+		ssize_t n = recvfrom(server->fd, buf, sizeof(buf), 0, (struct sockaddr *)&from, &len);
+		if (n < 0)
+			break;
+		int times = i == 0 ? 0 : i == 2 ? 2 : 1;
+		for (int k = 0; k < times; k++)
+			sendto(server->fd, buf, (size_t)n - (i == 1), 0, (struct sockaddr *)&from, len);
+	}
+	return NULL;
+}
+
+static void udp_run_counts_lost_cut_and_doubled_echoes(void)
+{
+	struct echo_server server = {0};
+	struct tl_client_result result = {0};
+	struct timeval patience = {.tv_sec = 2};
+
+	echo_server_open(&server, SOCK_DGRAM);
+	setsockopt(server.fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&server.thread, NULL, udp_echo, &server), 0);
+	struct tl_client_cfg cfg = loopback_cfg(TL_CLIENT_UDP, server.at);
+	CU_ASSERT_EQUAL(tl_client_run(&cfg, &(struct tl_client_hooks){0}, &result, NULL), 0);
+	pthread_join(server.thread, NULL);
+	close(server.fd);
+
+	CU_ASSERT_EQUAL(result.sent, 200);
+	CU_ASSERT_EQUAL(result.received, 198);
+	CU_ASSERT_EQUAL(result.lost, 2);
+	CU_ASSERT_EQUAL(result.corrupt, 1);
+	CU_ASSERT_EQUAL(result.duplicated, 1);
+	CU_ASSERT_TRUE(result.balanced);
+}
+
+static void missing_connection_ends_the_run_in_time(void)
+{
+	struct echo_server server = {0};
+	struct tl_client_result result;
+	struct tl_err err;
+
+	echo_server_open(&server, SOCK_STREAM); // bound, but does not listen
+	struct tl_client_cfg cfg = loopback_cfg(TL_CLIENT_TCP, server.at);
+	cfg.connect_timeout_ns = 300 * TL_NS_PER_MS;
+	CU_ASSERT_EQUAL(tl_client_run(&cfg, &(struct tl_client_hooks){0}, &result, &err), -ETIMEDOUT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "Connection refused"));
+	close(server.fd);
+}
+
+static void stop_flag_ends_the_wait_for_a_connection(void)
+{
+	const atomic_bool stop = true;
+	struct tl_client_cfg cfg =
+		loopback_cfg(TL_CLIENT_TCP, (struct tl_client_endpoint){inet_addr("127.0.0.1"), htons(1)});
+	struct tl_client_result result;
+
+	CU_ASSERT_EQUAL(tl_client_run(&cfg, &(struct tl_client_hooks){.stop = &stop}, &result, NULL), -EINTR);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a payload carries its sequence number and verifies", payload_verifies},
+		{"a payload with a changed bit is refused", payload_with_a_changed_bit_is_refused},
+		{"a payload of another run is refused", payload_of_another_run_is_refused},
+		{"a stream is cut right however it was split", stream_is_cut_right_however_it_was_split},
+		{"a new stream begins with a new frame", new_stream_begins_with_a_new_frame},
+		{"echoes in order are all received", echoes_in_order_are_all_received},
+		{"each fault of a script is counted as what it is", each_fault_of_a_script_is_counted_as_what_it_is},
+		{"an echo of a message never sent is corrupt", echo_of_a_message_never_sent_is_corrupt},
+		{"a count that disagrees with the bits is noticed", count_that_disagrees_with_the_bits_is_noticed},
+		{"options have defaults", options_have_defaults},
+		{"multicast leaves by the interface that listens", multicast_leaves_by_the_interface_that_listens},
+		{"wrong use names the option and what it accepts", wrong_use_names_the_option_and_what_it_accepts},
+		{"the help names every option and default", help_names_every_default},
+		{"the judgement follows from the counts", judgement_follows_from_the_counts},
+		{"the JSON has exactly the documented keys", json_has_exactly_the_documented_keys},
+		{"the first RTT is null when nothing came back", first_rtt_is_null_when_nothing_came_back},
+		{"a TCP run receives all it sent", tcp_run_receives_all_it_sent},
+		{"large messages over TCP come back whole", large_messages_over_tcp_come_back_whole},
+		{"a broken connection is made again", broken_connection_is_made_again},
+		{"a changed byte is one corrupt echo", changed_byte_is_one_corrupt_echo},
+		{"a UDP run counts lost, cut and doubled echoes", udp_run_counts_lost_cut_and_doubled_echoes},
+		{"a missing connection ends the run in time", missing_connection_ends_the_run_in_time},
+		{"the stop flag ends the wait for a connection", stop_flag_ends_the_wait_for_a_connection},
+	};
+
+	return tl_test_main("client", tests, sizeof(tests) / sizeof(tests[0]));
+}

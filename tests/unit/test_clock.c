@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of the TSC clock, against the kernel's clocks.
+
+#include <time.h>
+
+#include <tl_clock.h>
+#include <tl_test.h>
+
+static uint64_t kernel_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * TL_NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+// The wall clock read between two readings of the kernel's must lie between them, give or take its own bound.
+static void check_wall(const struct tl_clock *clock)
+{
+	uint64_t before = kernel_ns(CLOCK_REALTIME);
+	uint64_t wall = tl_clock_wall_ns(clock, rte_rdtsc());
+	uint64_t after = kernel_ns(CLOCK_REALTIME);
+	uint64_t slack = tl_clock_bound_ns(clock) + 1000;
+
+	CU_ASSERT(wall + slack >= before);
+	CU_ASSERT(wall <= after + slack);
+}
+
+static void wall_time_stands_within_its_bound_of_the_kernels(void)
+{
+	struct tl_clock *clock = tl_clock_create();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(clock);
+	check_wall(clock);
+	for (int i = 0; i < 5; i++) {
+		tl_clock_discipline(clock);
+		check_wall(clock);
+	}
+	tl_clock_destroy(clock);
+}
+
+static void a_tsc_span_is_the_time_the_kernel_measured(void)
+{
+	struct tl_clock *clock = tl_clock_create();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(clock);
+	uint64_t tsc = rte_rdtsc(), ns = kernel_ns(CLOCK_MONOTONIC_RAW);
+	while (kernel_ns(CLOCK_MONOTONIC_RAW) - ns < 20 * TL_NS_PER_MS)
+		;
+	uint64_t end_tsc = rte_rdtsc(), span_ns = kernel_ns(CLOCK_MONOTONIC_RAW) - ns;
+	// The readings are not bracketed: an interrupt between them may cost some hundred us.
+	CU_ASSERT(distance(tl_clock_span_ns(clock, end_tsc - tsc), span_ns) < 2 * TL_NS_PER_MS);
+	CU_ASSERT_EQUAL(
+		tl_clock_mono_ns(clock, end_tsc) - tl_clock_mono_ns(clock, tsc) - tl_clock_span_ns(clock, end_tsc - tsc) + 1 <= 2,
+		true);
+	tl_clock_destroy(clock);
+}
+
+static void a_reading_before_the_base_is_earlier_not_enormous(void)
+{
+	struct tl_clock_line line = {.base_tsc = 1000, .base_ns = 5000, .mult = UINT64_C(1) << TL_CLOCK_SHIFT};
+
+	CU_ASSERT_EQUAL(tl_clock_apply(&line, 900), 4900);
+	CU_ASSERT_EQUAL(tl_clock_apply(&line, 1100), 5100);
+}
+
+static void a_small_error_is_slewed_and_time_never_goes_back(void)
+{
+	struct tl_clock *clock = tl_clock_create();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(clock);
+	clock->wall.base_ns += 300 * TL_NS_PER_US; // ahead of the kernel
+	uint64_t before = tl_clock_wall_ns(clock, rte_rdtsc());
+	tl_clock_discipline(clock);
+	CU_ASSERT(tl_clock_wall_ns(clock, rte_rdtsc()) >= before);
+	CU_ASSERT_EQUAL(clock->steps, 0);
+	CU_ASSERT(clock->wall.mult < clock->mono.mult);
+	CU_ASSERT(tl_clock_bound_ns(clock) >= 250 * TL_NS_PER_US);
+	tl_clock_destroy(clock);
+}
+
+static void a_step_of_the_kernels_clock_is_followed_and_counted(void)
+{
+	struct tl_clock *clock = tl_clock_create();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(clock);
+	clock->wall.base_ns += TL_NS_PER_S;
+	tl_clock_discipline(clock);
+	CU_ASSERT_EQUAL(clock->steps, 1);
+	check_wall(clock);
+	tl_clock_destroy(clock);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"wall time stands within its bound of the kernel's", wall_time_stands_within_its_bound_of_the_kernels},
+		{"a TSC span is the time the kernel measured", a_tsc_span_is_the_time_the_kernel_measured},
+		{"a reading before the base is earlier, not enormous", a_reading_before_the_base_is_earlier_not_enormous},
+		{"a small error is slewed, and time never goes back", a_small_error_is_slewed_and_time_never_goes_back},
+		{"a step of the kernel's clock is followed and counted", a_step_of_the_kernels_clock_is_followed_and_counted},
+	};
+
+	return tl_test_main("clock", tests, TL_ARRAY_LEN(tests));
+}

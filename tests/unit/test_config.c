@@ -1,0 +1,716 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The configuration file: what it means, and every mistake in it that is refused with a sentence.
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include <tl_config.h>
+#include <tl_err.h>
+#include <tl_test.h>
+
+#include <config_priv.h>
+
+// The text on the heap in exactly its size, so that reading behind its end is seen; ' stands for ".
+static char *heap_text(const char *text, size_t *len)
+{
+	*len = strlen(text);
+	char *copy = malloc(*len == 0 ? 1 : *len);
+
+	for (size_t i = 0; i < *len; i++)
+		copy[i] = text[i] == '\'' ? '"' : text[i];
+	return copy;
+}
+
+static struct tl_config *load(const char *text)
+{
+	struct tl_config *config = NULL;
+	struct tl_err err = {""};
+	size_t len;
+	char *copy = heap_text(text, &len);
+
+	if (tl_config_load_text(copy, len, "t.json", &config, &err) != 0)
+		printf("# refused: %s\n", err.text);
+	free(copy);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(config);
+	return config;
+}
+
+// The sentence, behind "t.json:", with ' for " again.
+static void expect_refusal(const char *text, const char *sentence)
+{
+	struct tl_config *config = NULL;
+	struct tl_err err = {""};
+	size_t len;
+	char *copy = heap_text(text, &len);
+
+	CU_ASSERT_EQUAL(tl_config_load_text(copy, len, "t.json", &config, &err), -EINVAL);
+	free(copy);
+	CU_ASSERT_PTR_NULL(config);
+	tl_config_free(config);
+	for (char *p = err.text; *p != '\0'; p++)
+		*p = *p == '"' ? '\'' : *p;
+	bool same = strncmp(err.text, "t.json:", 7) == 0 && strcmp(err.text + 7, sentence) == 0;
+	if (!same)
+		printf("# text:     %s\n# refused:  %s\n# expected: t.json:%s\n", text, err.text, sentence);
+	CU_ASSERT_TRUE(same);
+}
+
+struct refusal {
+	const char *text, *sentence;
+};
+
+#define EXPECT_REFUSALS(...)                                                                                           \
+	do {                                                                                                           \
+		static const struct refusal refusals[] = {__VA_ARGS__};                                                \
+		for (size_t i = 0; i < TL_ARRAY_LEN(refusals); i++)                                                    \
+			expect_refusal(refusals[i].text, refusals[i].sentence);                                        \
+	} while (0)
+
+// Wrappers that keep the mistake in sight.
+#define PORT(keys) "{'ports': [{'name': 'a', 'device': 'eth0'" keys "}]}"
+#define PORTS2(keys_a, keys_b)                                                                                         \
+	"{'ports': [{'name': 'a', 'device': 'eth0'" keys_a "},\n{'name': 'b', 'device': 'eth1'" keys_b "}]}"
+#define CAPTURE(keys) "{'ports': [{'name': 'a', 'device': 'eth0'}],\n'capture': [{'port': 'a', 'path': 'f'" keys "}]}"
+#define IP ", 'ip': '192.0.2.1/24'"
+#define ECHO(entries) "{'ports': [{'name': 'a', 'device': 'eth0'" IP "}],\n'echo': [" entries "]}"
+#define MCAST(group, port) "'receive': {'group': '" group "', 'udp_port': " port "}"
+#define SEND "'send': {'tcp_connect': '192.0.2.9:5000'}"
+
+static void the_smallest_file_gets_every_default(void)
+{
+	struct tl_config *config = load(PORT(""));
+	const struct tl_config_port *port = &config->ports[0];
+
+	CU_ASSERT_STRING_EQUAL(config->file, "t.json");
+	CU_ASSERT_TRUE(config->eal.huge);
+	CU_ASSERT_EQUAL(config->eal.memory_mb, 512);
+	CU_ASSERT_EQUAL(config->eal.main_lcore, 0);
+	CU_ASSERT_EQUAL(config->n_ports, 1);
+	CU_ASSERT_EQUAL(config->n_captures, 0);
+	CU_ASSERT_EQUAL(config->n_echoes, 0);
+	CU_ASSERT_STRING_EQUAL(port->name, "a");
+	CU_ASSERT_STRING_EQUAL(port->device, "eth0");
+	CU_ASSERT_EQUAL(port->rx_queues, 1);
+	for (int i = 0; i < TL_CONFIG_QUEUES_MAX; i++)
+		CU_ASSERT_EQUAL(port->lcores[i], TL_CONFIG_LCORE_AUTO);
+	CU_ASSERT_EQUAL(port->ip_be, 0);
+	CU_ASSERT_EQUAL(port->mask_be, 0);
+	CU_ASSERT_EQUAL(port->gateway_be, 0);
+	CU_ASSERT_EQUAL(port->mtu, 1500);
+	CU_ASSERT_TRUE(port->promisc);
+	CU_ASSERT_FALSE(port->take);
+	CU_ASSERT_EQUAL(port->idle, TL_IDLE_AUTO);
+	CU_ASSERT_PTR_NULL(config->control.socket);
+	tl_config_free(config);
+}
+
+static void every_key_of_a_port_is_read(void)
+{
+	struct tl_config *config = load(
+		"{'eal': {'huge': false, 'memory_mb': 64, 'main_lcore': 9}, 'control': {'socket': '/run/t.sock'},"
+		"'ports': [{'name': 'in-1_A', 'device': '0000:3b:00.0', 'rx_queues': 2, 'lcores': [3, 0], 'take': true,"
+		"'ip': '10.1.2.3/8', 'gateway': '10.255.255.254', 'mtu': 9600, 'promisc': false, 'idle': 'adaptive'}]}");
+	const struct tl_config_port *port = &config->ports[0];
+
+	CU_ASSERT_FALSE(config->eal.huge);
+	CU_ASSERT_EQUAL(config->eal.memory_mb, 64);
+	CU_ASSERT_EQUAL(config->eal.main_lcore, 9);
+	CU_ASSERT_STRING_EQUAL(config->control.socket, "/run/t.sock");
+	CU_ASSERT_STRING_EQUAL(port->name, "in-1_A");
+	CU_ASSERT_STRING_EQUAL(port->device, "0000:3b:00.0");
+	CU_ASSERT_EQUAL(port->rx_queues, 2);
+	CU_ASSERT_EQUAL(port->lcores[0], 3);
+	CU_ASSERT_EQUAL(port->lcores[1], 0);
+	CU_ASSERT_EQUAL(port->lcores[2], TL_CONFIG_LCORE_AUTO);
+	CU_ASSERT_EQUAL(port->ip_be, htonl(0x0a010203));
+	CU_ASSERT_EQUAL(port->mask_be, htonl(0xff000000));
+	CU_ASSERT_EQUAL(port->gateway_be, htonl(0x0afffffe));
+	CU_ASSERT_EQUAL(port->mtu, 9600);
+	CU_ASSERT_FALSE(port->promisc);
+	CU_ASSERT_TRUE(port->take);
+	CU_ASSERT_EQUAL(port->idle, TL_IDLE_ADAPTIVE);
+	tl_config_free(config);
+}
+
+static void captures_find_their_port_and_read_sizes(void)
+{
+	struct tl_config *config =
+		load("{'ports': [{'name': 'a', 'device': 'eth0'}, {'name': 'b', 'device': 'eth1'}],"
+		     "'capture': [{'port': 'b', 'path': '-'}, {'port': 'a', 'path': 'x.pcapng', 'filter': 'udp',"
+		     "'snaplen': 14, 'direction': 'tx', 'rotate_bytes': '4M', 'buffer_bytes': 68719476736,"
+		     "'io': 'pwrite'}]}");
+	const struct tl_config_capture *plain = &config->captures[0], *full = &config->captures[1];
+
+	CU_ASSERT_EQUAL(config->n_captures, 2);
+	CU_ASSERT_EQUAL(plain->port, 1);
+	CU_ASSERT_STRING_EQUAL(plain->path, "-");
+	CU_ASSERT_PTR_NULL(plain->filter);
+	CU_ASSERT_EQUAL(plain->snaplen, 0);
+	CU_ASSERT_EQUAL(plain->direction, TL_CONFIG_BOTH);
+	CU_ASSERT_EQUAL(plain->rotate_bytes, 0);
+	CU_ASSERT_EQUAL(plain->buffer_bytes, 64u << 20);
+	CU_ASSERT_EQUAL(plain->io, TL_CONFIG_IO_URING);
+	CU_ASSERT_EQUAL(full->port, 0);
+	CU_ASSERT_STRING_EQUAL(full->filter, "udp");
+	CU_ASSERT_EQUAL(full->snaplen, 14);
+	CU_ASSERT_EQUAL(full->direction, TL_CONFIG_TX);
+	CU_ASSERT_EQUAL(full->rotate_bytes, 4u << 20);
+	CU_ASSERT_EQUAL(full->buffer_bytes, UINT64_C(64) << 30);
+	CU_ASSERT_EQUAL(full->io, TL_CONFIG_IO_PWRITE);
+	CU_ASSERT_EQUAL(full->count, 0);
+	tl_config_free(config);
+}
+
+static void the_keys_of_an_echo_tell_its_mode(void)
+{
+	struct tl_config *config = load(ECHO("{'port': 'a', " MCAST(
+		"239.1.2.3", "30001") ", " SEND ", 'send_buffer_bytes': 4096, 'on_full': 'reset'},"
+				      "{'name': 't', 'port': 'a', 'tcp_listen': 7, 'max_connections': 1},"
+				      "{'port': 'a', 'udp_listen': 65535}"));
+	const struct tl_config_echo *mcast = &config->echoes[0], *tcp = &config->echoes[1], *udp = &config->echoes[2];
+
+	CU_ASSERT_EQUAL(config->n_echoes, 3);
+	CU_ASSERT_EQUAL(mcast->mode, TL_ECHO_MCAST_TO_TCP);
+	CU_ASSERT_STRING_EQUAL(mcast->name, "echo0");
+	CU_ASSERT_EQUAL(mcast->group_be, htonl(0xef010203));
+	CU_ASSERT_EQUAL(mcast->source_be, 0);
+	CU_ASSERT_EQUAL(mcast->udp_port_be, htons(30001));
+	CU_ASSERT_EQUAL(mcast->connect_ip_be, htonl(0xc0000209));
+	CU_ASSERT_EQUAL(mcast->connect_port_be, htons(5000));
+	CU_ASSERT_EQUAL(mcast->send_buffer_bytes, 4096);
+	CU_ASSERT_EQUAL(mcast->on_full, TL_WINDOW_FULL_RESET);
+	CU_ASSERT_EQUAL(tcp->mode, TL_ECHO_TCP);
+	CU_ASSERT_STRING_EQUAL(tcp->name, "t");
+	CU_ASSERT_EQUAL(tcp->listen_port_be, htons(7));
+	CU_ASSERT_EQUAL(tcp->send_buffer_bytes, 65536);
+	CU_ASSERT_EQUAL(tcp->on_full, TL_WINDOW_FULL_DROP);
+	CU_ASSERT_EQUAL(tcp->max_connections, 1);
+	CU_ASSERT_EQUAL(udp->mode, TL_ECHO_UDP);
+	CU_ASSERT_STRING_EQUAL(udp->name, "echo2");
+	CU_ASSERT_EQUAL(udp->listen_port_be, htons(65535));
+	CU_ASSERT_EQUAL(udp->max_connections, 1024);
+	tl_config_free(config);
+}
+
+static void what_looks_like_a_clash_but_is_none_is_accepted(void)
+{
+	// Two readers of one file; one port number for TCP, UDP and a group; a source; two groups on one UDP port.
+	tl_config_free(load("{'ports': [{'name': 'a', 'device': 'pcap:x'}, {'name': 'b', 'device': 'pcap:x'}]}"));
+	tl_config_free(load(
+		ECHO("{'port': 'a', 'tcp_listen': 7}, {'port': 'a', 'udp_listen': 7},"
+		     "{'port': 'a', " MCAST("239.1.2.3", "7") ", " SEND "},"
+							      "{'port': 'a', " MCAST("239.1.2.4", "7") ", " SEND "}")));
+	tl_config_free(load(PORT(", 'ip': '10.0.0.0/31', 'gateway': '10.0.0.1'")));
+	tl_config_free(load(PORT(", 'ip': '10.0.0.7/32'")));
+	tl_config_free(load(PORTS2(", 'lcores': [1]", ", 'lcores': 'auto'")));
+}
+
+static void an_unknown_key_is_refused_with_the_nearest_known_one(void)
+{
+	EXPECT_REFUSALS(
+		{"{'ports': [],\n'captures': []}", "2: $.captures: there is no such key; did you mean 'capture'?"},
+		{PORT(",\n\n'gatway': 1"), "3: $.ports[0].gatway: there is no such key; did you mean 'gateway'?"},
+		{PORT(",\n'\\u0067atway': 1"), "2: $.ports[0].gatway: there is no such key; did you mean 'gateway'?"},
+		{CAPTURE(", 'rotate_size': 1"),
+			"2: $.capture[0].rotate_size: there is no such key; did you mean 'rotate_bytes'?"},
+		{"{'ports': [],\n'control': {'zzzzzz': 1}}", "1: $.ports: the list is empty"},
+		{"{'control': {\n'zzzzzzzzz': 1}, 'ports': [{'name': 'a', 'device': 'b'}]}",
+			"2: $.control.zzzzzzzzz: there is no such key; known here are: socket"},
+		{"{'x\\u001b[31m': 1}", "1: $: holds an unknown key of 6 bytes or with control characters"},
+		{ECHO("{'port': 'a', 'receive': {'group': '239.1.1.1', 'udp_port': 1,\n'sorce': 1}}"),
+			"3: $.echo[0].receive.sorce: there is no such key; did you mean 'source'?"}, );
+}
+
+static void a_missing_key_is_refused_at_its_object(void)
+{
+	EXPECT_REFUSALS({"\n{}", "2: $: the key 'ports' is required here"},
+		{"{'ports': [\n{'name': 'a'}]}", "2: $.ports[0]: the key 'device' is required here"},
+		{"{'ports': [\n{'device': 'a'}]}", "2: $.ports[0]: the key 'name' is required here"},
+		{"{'ports': [{'name': 'a', 'device': 'x'}], 'capture': [{'port': 'a'}]}",
+			"1: $.capture[0]: the key 'path' is required here"},
+		{ECHO("{'port': 'a', 'receive': {'group': '239.1.1.1'}, " SEND "}"),
+			"2: $.echo[0].receive: the key 'udp_port' is required here"},
+		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", 'send': {}}"),
+			"2: $.echo[0].send: the key 'tcp_connect' is required here"}, );
+}
+
+static void a_value_of_the_wrong_type_is_refused(void)
+{
+	EXPECT_REFUSALS({"[]", "1: $: [] is not an object"}, {"{'ports': {}}", "1: $.ports: {} is not an array"},
+		{"{'ports': [7]}", "1: $.ports[0]: 7 is not an object"},
+		{"{'eal': null, 'ports': []}", "1: $.eal: null is not an object"},
+		{PORT(", 'promisc': 1"), "1: $.ports[0].promisc: 1 is not true or false"},
+		{PORT(", 'mtu': '1500'"), "1: $.ports[0].mtu: '1500' is not a whole number from 576 to 9600"},
+		{PORT(", 'mtu': 1500.0"), "1: $.ports[0].mtu: 1500.0 is not a whole number from 576 to 9600"},
+		{PORT(", 'idle': 'busy'"), "1: $.ports[0].idle: 'busy' is not one of 'auto', 'poll', 'adaptive'"},
+		{PORT(", 'idle': 0"), "1: $.ports[0].idle: 0 is not one of 'auto', 'poll', 'adaptive'"},
+		{CAPTURE(", 'filter': null"), "2: $.capture[0].filter: null is not a text"},
+		{CAPTURE(", 'rotate_bytes': true"),
+			"2: $.capture[0].rotate_bytes: true is not 0 or a size from 4M to 16T, such as 65536 or '64K'"},
+		{PORT(", 'ip': 1"), "1: $.ports[0].ip: 1 is not an IPv4 address with a prefix, such as 192.0.2.1/24"},
+		{PORT(", 'lcores': 3"), "1: $.ports[0].lcores: 3 is not 'auto' or an array of lcore numbers"}, );
+}
+
+static void a_number_out_of_range_is_refused(void)
+{
+	EXPECT_REFUSALS({"{'eal': {'memory_mb': 63}, 'ports': []}",
+				"1: $.eal.memory_mb: 63 is not a whole number from 64 to 65536"},
+		{"{'eal': {'main_lcore': -1}, 'ports': []}",
+			"1: $.eal.main_lcore: -1 is not a whole number from 0 to 1023"},
+		{PORT(", 'mtu': 575"), "1: $.ports[0].mtu: 575 is not a whole number from 576 to 9600"},
+		{PORT(", 'mtu': 9601"), "1: $.ports[0].mtu: 9601 is not a whole number from 576 to 9600"},
+		{PORT(", 'mtu': 4294968796"), "1: $.ports[0].mtu: 4294968796 is not a whole number from 576 to 9600"},
+		{PORT(", 'rx_queues': 0"), "1: $.ports[0].rx_queues: 0 is not a whole number from 1 to 16"},
+		{PORT(", 'rx_queues': 17"), "1: $.ports[0].rx_queues: 17 is not a whole number from 1 to 16"},
+		{PORT(", 'lcores': [1024]"), "1: $.ports[0].lcores[0]: 1024 is not a whole number from 0 to 1023"},
+		{CAPTURE(", 'snaplen': 13"),
+			"2: $.capture[0].snaplen: 13 is not 0 or a whole number from 14 to 262144"},
+		{CAPTURE(", 'buffer_bytes': 0"),
+			"2: $.capture[0].buffer_bytes: 0 is not a size from 4M to 64G, such as 65536 or '64K'"},
+		{CAPTURE(", 'buffer_bytes': '65G'"),
+			"2: $.capture[0].buffer_bytes: '65G' is not a size from 4M to 64G, such as 65536 or '64K'"},
+		{CAPTURE(", 'rotate_bytes': -4194304"), "2: $.capture[0].rotate_bytes: -4194304 is not 0 or a size "
+							"from 4M to 16T, such as 65536 or '64K'"},
+		{ECHO("{'port': 'a', 'tcp_listen': 65536}"),
+			"2: $.echo[0].tcp_listen: 65536 is not a whole number from 1 to 65535"},
+		{ECHO("{'port': 'a', 'udp_listen': 0}"),
+			"2: $.echo[0].udp_listen: 0 is not a whole number from 1 to 65535"},
+		{ECHO("{'port': 'a', 'tcp_listen': 1, 'send_buffer_bytes': 5000}"),
+			"2: $.echo[0].send_buffer_bytes: 5000 is not a power of two"},
+		{ECHO("{'port': 'a', 'tcp_listen': 1, 'send_buffer_bytes': '32M'}"),
+			"2: $.echo[0].send_buffer_bytes: '32M' is not a size from 4K to 16M, such as 65536 or '64K'"}, );
+}
+
+static void a_bad_address_is_refused(void)
+{
+	EXPECT_REFUSALS(
+		{PORTS2("", ",\n'ip': '10.0.0.300/24'"), "3: $.ports[1].ip: '10.0.0.300/24' is not an IPv4 address "
+							 "with a prefix, such as 192.0.2.1/24"},
+		{PORT(", 'ip': '10.0.0.1'"),
+			"1: $.ports[0].ip: '10.0.0.1' is not an IPv4 address with a prefix, such as 192.0.2.1/24"},
+		{PORT(", 'ip': '10.0.0.0/24'"), "1: $.ports[0].ip: '10.0.0.0/24' is not the address of a host: it is "
+						"the network's own, broadcast or multicast"},
+		{PORT(", 'ip': '10.0.0.255/24'"), "1: $.ports[0].ip: '10.0.0.255/24' is not the address of a host: it "
+						  "is the network's own, broadcast or multicast"},
+		{PORT(", 'ip': '239.0.0.1/24'"), "1: $.ports[0].ip: '239.0.0.1/24' is not the address of a host: it "
+						 "is the network's own, broadcast or multicast"},
+		{PORT(IP ", 'gateway': '192.0.2.x'"),
+			"1: $.ports[0].gateway: '192.0.2.x' is not an IPv4 address, such as 192.0.2.254"},
+		{PORT(IP ", 'gateway': '192.0.3.1'"),
+			"1: $.ports[0].gateway: '192.0.3.1' is not inside the prefix of 'ip'"},
+		{PORT(IP ", 'gateway': '192.0.2.1'"),
+			"1: $.ports[0].gateway: '192.0.2.1' is not another address than 'ip'"},
+		{PORT(IP ", 'gateway': '192.0.2.255'"), "1: $.ports[0].gateway: '192.0.2.255' is not the address of a "
+							"host: it is the network's own or its broadcast"},
+		{PORT(", 'gateway': '192.0.2.1'"),
+			"1: $.ports[0].gateway: a port without 'ip' has no use for a gateway"},
+		{ECHO("{'port': 'a', " MCAST("192.0.2.3", "1") ", " SEND "}"),
+			"2: $.echo[0].receive.group: '192.0.2.3' is not a multicast group, 224.0.0.0 to "
+			"239.255.255.255"},
+		{ECHO("{'port': 'a', " MCAST("240.0.0.1", "1") ", " SEND "}"),
+			"2: $.echo[0].receive.group: '240.0.0.1' is not a multicast group, 224.0.0.0 to "
+			"239.255.255.255"},
+		{ECHO("{'port': 'a', 'receive': {'group': '239.1.1.1', 'udp_port': 1, 'source': '239.1.1.1'}}"),
+			"2: $.echo[0].receive.source: '239.1.1.1' is not the IPv4 address of a sender, such as "
+			"192.0.2.7"},
+		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", 'send': {'tcp_connect': '192.0.2.9'}}"),
+			"2: $.echo[0].send.tcp_connect: '192.0.2.9' is not an IPv4 address and a TCP port, such as "
+			"192.0.2.9:5000"},
+		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", 'send': {'tcp_connect': '192.0.2.1:5'}}"),
+			"2: $.echo[0].send.tcp_connect: 192.0.2.1 is the port's own address"},
+		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", 'send': {'tcp_connect': '10.0.0.1:5'}}"),
+			"2: $.echo[0].send.tcp_connect: 10.0.0.1 is outside the prefix of the port 'a', which has no "
+			"gateway"}, );
+}
+
+static void a_bad_name_or_text_is_refused(void)
+{
+	EXPECT_REFUSALS({"{'ports': [{'name': 'a b', 'device': 'x'}]}",
+				"1: $.ports[0].name: 'a b' is not a name: 1 to 31 of A-Z a-z 0-9 _ -"},
+		{"{'ports': [{'name': '', 'device': 'x'}]}",
+			"1: $.ports[0].name: '' is not a name: 1 to 31 of A-Z a-z 0-9 _ -"},
+		{"{'ports': [{'name': 'abcdefghijklmnopqrstuvwxyz012345', 'device': 'x'}]}",
+			"1: $.ports[0].name: 'abcdefghijklmnopqrstuvwxyz012345' is not a name: 1 to 31 of A-Z a-z "
+			"0-9 _ -"},
+		{"{'ports': [{'name': 'a', 'device': ''}]}", "1: $.ports[0].device: the text is empty"},
+		{"{'ports': [{'name': 'a', 'device': 'x\\ny'}]}",
+			"1: $.ports[0].device: the text holds the control character 0x0a"},
+		{"{'ports': [{'name': 'a', 'device': 'x\\u007fy'}]}",
+			"1: $.ports[0].device: the text holds the control character 0x7f"},
+		{"{'ports': [{'name': 'a', 'device': 'x\\u0000y'}]}",
+			"1: this is not JSON: \\u0000 is not allowed without JSON_ALLOW_NUL near ''x\\u0000y''"},
+		{PORT(", 'ip': '0123456789012345678901234567890123456789012345678901234567890123456789'"),
+			"1: $.ports[0].ip: '012345678901234567890123456789012345678901234567890123456789012... is not "
+			"an IPv4 address with a prefix, such as 192.0.2.1/24"}, );
+}
+
+static void a_port_that_stands_twice_is_refused(void)
+{
+	EXPECT_REFUSALS({"{'ports': [{'name': 'a', 'device': 'x'},\n{'device': 'y',\n'name': 'a'}]}",
+				"3: $.ports[1].name: $.ports[0] is called 'a' already"},
+		{"{'ports': [{'name': 'a', 'device': 'x'},\n{'name': 'b', 'device': 'x'}]}",
+			"2: $.ports[1].device: the port 'a' has the device 'x' already"},
+		{"{'ports': [{'name': 'a', 'device': 'eth0'},\n{'name': 'b', 'device': 'xdp:eth0'}]}",
+			"2: $.ports[1].device: the port 'a' has the device 'eth0' already"}, );
+}
+
+static void an_lcore_with_two_tasks_is_refused(void)
+{
+	EXPECT_REFUSALS({PORT(", 'rx_queues': 2, 'lcores': [1]"),
+				"1: $.ports[0].lcores: 1 lcores for 2 RX queues; name one for each"},
+		{PORT(", 'lcores': [1, 2]"), "1: $.ports[0].lcores: 2 lcores for 1 RX queues; name one for each"},
+		{PORT(", 'lcores': [0]"),
+			"1: $.ports[0].lcores[0]: lcore 0 is the main lcore (eal.main_lcore); take another"},
+		{PORT(", 'rx_queues': 2, 'lcores': [1,\n1]"),
+			"2: $.ports[0].lcores[1]: lcore 1 serves the port 'a' already"},
+		{PORTS2(", 'lcores': [4]", ", 'lcores': [4]"),
+			"2: $.ports[1].lcores[0]: lcore 4 serves the port 'a' already"}, );
+}
+
+static void a_port_name_that_names_nothing_is_refused_with_those_that_do(void)
+{
+	EXPECT_REFUSALS({"{'ports': [{'name': 'a', 'device': 'x'}, {'name': 'b', 'device': 'y'}],\n'capture': "
+			 "[{'port': 'c', 'path': 'f'}]}",
+				"2: $.capture[0].port: no port is called 'c'; the ports are: a, b"},
+		{ECHO("{'port': 'c', 'tcp_listen': 1}"),
+			"2: $.echo[0].port: no port is called 'c'; the ports are: a"}, );
+}
+
+static void a_file_with_two_writers_is_refused(void)
+{
+	EXPECT_REFUSALS({CAPTURE("}, {'port': 'a', 'path': 'f'"),
+				"2: $.capture[1].path: $.capture[0] writes to this file already"},
+		{"{'ports': [{'name': 'a', 'device': 'x'}], 'capture': [{'port': 'a', 'path': '-'},\n{'port': 'a', 'path': '-'}]}",
+			"2: $.capture[1].path: $.capture[0] writes to stdout already"},
+		{"{'ports': [{'name': 'a', 'device': 'pcap:in'}], 'capture': [{'port': 'a', 'path': 'in'}]}",
+			"1: $.capture[0].path: the port 'a' reads this file"},
+		{"{'ports': [{'name': 'a', 'device': 'x'}], 'capture': [{'port': 'a', 'path': '-',\n'rotate_bytes': '8M'}]}",
+			"2: $.capture[0].rotate_bytes: stdout ('path': '-') cannot be rotated"}, );
+}
+
+static void an_echo_without_exactly_one_mode_is_refused(void)
+{
+	EXPECT_REFUSALS({ECHO("{'port': 'a'}"), "2: $.echo[0]: an echo has exactly one of 'receive' with 'send', "
+						"'tcp_listen', 'udp_listen'; here are 0"},
+		{ECHO("{'port': 'a', 'tcp_listen': 1, 'udp_listen': 2}"),
+			"2: $.echo[0]: an echo has exactly one of 'receive' with 'send', 'tcp_listen', 'udp_listen'; "
+			"here are 2"},
+		{ECHO("{'port': 'a', 'tcp_listen': 1, " MCAST("239.1.1.1", "1") ", " SEND "}"),
+			"2: $.echo[0]: an echo has exactly one of 'receive' with 'send', 'tcp_listen', 'udp_listen'; "
+			"here are 2"},
+		{ECHO("{'port': 'a', " SEND "}"),
+			"2: $.echo[0]: 'receive' and 'send' belong together; 'receive' is missing"},
+		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") "}"),
+			"2: $.echo[0]: 'receive' and 'send' belong together; 'send' is missing"},
+		{ECHO("{'port': 'a', 'udp_listen': 1, 'max_connections': 1}"),
+			"2: $.echo[0].max_connections: applies only to an echo that uses 'tcp_listen'"},
+		{ECHO("{'port': 'a', 'udp_listen': 1, 'on_full': 'drop'}"),
+			"2: $.echo[0].on_full: applies only to an echo that uses TCP"}, );
+}
+
+static void an_echo_on_a_port_that_cannot_answer_is_refused(void)
+{
+	EXPECT_REFUSALS({"{'ports': [{'name': 'a', 'device': 'x'}], 'echo': [{'port': 'a', 'tcp_listen': 1}]}",
+				"1: $.echo[0].port: the port 'a' has no 'ip' to echo from"},
+		{"{'ports': [{'name': 'a', 'device': 'pcap:x'" IP "}], 'echo': [{'port': 'a', 'tcp_listen': 1}]}",
+			"1: $.echo[0].port: the port 'a' is a file: it cannot send"}, );
+}
+
+static void two_echoes_that_hear_the_same_are_refused(void)
+{
+	EXPECT_REFUSALS({ECHO("{'port': 'a', 'tcp_listen': 1},\n{'port': 'a', 'tcp_listen': 1}"),
+				"3: $.echo[1].tcp_listen: the echo 'echo0' listens to this on the port 'a' already"},
+		{ECHO("{'port': 'a', 'udp_listen': 1},\n{'port': 'a', 'udp_listen': 1}"),
+			"3: $.echo[1].udp_listen: the echo 'echo0' listens to this on the port 'a' already"},
+		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", " SEND "},\n{'port': 'a', " MCAST(
+			 "239.1.1.1", "1") ", " SEND "}"),
+			"3: $.echo[1].receive: the echo 'echo0' listens to this on the port 'a' already"},
+		{ECHO("{'port': 'a', 'udp_listen': 1, 'name': 'echo1'},\n{'port': 'a', 'udp_listen': 2}"),
+			"3: $.echo[1].name: $.echo[0] is called 'echo1' already"}, );
+}
+
+static void a_list_that_is_too_long_is_refused(void)
+{
+	char text[2048] = "{'ports': [";
+
+	for (int i = 0; i < TL_CONFIG_PORTS_MAX + 1; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s{'name': 'p%d', 'device': 'd%d'}",
+			i == 0 ? "" : ",", i, i);
+	strcat(text, "]}");
+	expect_refusal(text, "1: $.ports: the list has 17 entries, the most is 16");
+	expect_refusal("{\n'ports': []}", "2: $.ports: the list is empty");
+}
+
+static void a_key_that_stands_twice_is_named(void)
+{
+	EXPECT_REFUSALS({"{'ports': [],\n'ports': []}", "2: the key 'ports' stands twice in one object"},
+		{PORT(",\n'a_key_longer_than_what_jansson_quotes': 1,\n'a_key_longer_than_what_jansson_quotes' : 2"),
+			"3: the key 'a_key_longer_than_what_jansson_quotes' stands twice in one object"},
+		{"{'a\\\\': 1,\n'a\\\\': 1}", "2: the key 'a\\\\' stands twice in one object"}, );
+}
+
+static void what_is_not_json_is_refused_with_its_line(void)
+{
+	EXPECT_REFUSALS({"", " the file is empty"}, {" \n\t\r\n", " the file is empty"},
+		{"{\n'ports': [\n", "3: this is not JSON: ']' expected near end of file"},
+		{PORT("") "\n x", "2: this is not JSON: end of file expected near 'x'"},
+		{"{'ports': [],\n}", "2: this is not JSON: string or '}' expected near '}'"},
+		{"{'a':\n'\xff'}", "2: this is not JSON: unable to decode byte 0xff near '''"},
+		{"\x1b[2J", "1: this is not JSON: '[' or '{' expected near '?'"},
+		{"'text'", "1: this is not JSON: '[' or '{' expected near ''text''"}, );
+}
+
+static void a_nul_behind_the_text_is_refused(void)
+{
+	static const char text[] = "{\"ports\": [{\"name\": \"a\", \"device\": \"b\"}]}";
+	struct tl_config *config = NULL;
+	struct tl_err err = {""};
+
+	CU_ASSERT_EQUAL(tl_config_load_text(text, sizeof(text), "t.json", &config, &err), -EINVAL);
+	CU_ASSERT_EQUAL(tl_config_load_text("\0", 1, "t.json", &config, NULL), -EINVAL);
+	CU_ASSERT_PTR_NULL(config);
+	CU_ASSERT_EQUAL(tl_config_load_text(text, sizeof(text) - 1, "t.json", &config, &err), 0);
+	tl_config_free(config);
+}
+
+static void a_file_that_cannot_be_read_is_refused_with_the_reason(void)
+{
+	struct tl_config *config = NULL;
+	struct tl_err err = {""};
+
+	CU_ASSERT_EQUAL(tl_config_load("/nonexistent/t.json", &config, &err), -ENOENT);
+	CU_ASSERT_STRING_EQUAL(err.text, "/nonexistent/t.json: cannot be opened: No such file or directory");
+	CU_ASSERT_EQUAL(tl_config_load("/", &config, &err), -EISDIR);
+	CU_ASSERT_STRING_EQUAL(err.text, "/: cannot be read: Is a directory");
+	CU_ASSERT_EQUAL(tl_config_load("/dev/zero", &config, &err), -EFBIG);
+	CU_ASSERT_EQUAL(tl_config_load("/dev/null", &config, &err), -EINVAL);
+	CU_ASSERT_STRING_EQUAL(err.text, "/dev/null: the file is empty");
+	CU_ASSERT_PTR_NULL(config);
+}
+
+static void a_file_is_read_from_disk(void)
+{
+	char path[] = "/tmp/test_config.XXXXXX";
+	struct tl_config *config = NULL;
+	struct tl_err err = {""};
+	size_t len;
+	char *text = heap_text(PORT(""), &len);
+	int fd = mkstemp(path);
+
+	CU_ASSERT_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL(write(fd, text, len), (ssize_t)len);
+	close(fd);
+	free(text);
+	CU_ASSERT_EQUAL(tl_config_load(path, &config, &err), 0);
+	unlink(path);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(config);
+	CU_ASSERT_STRING_EQUAL(config->file, path);
+	tl_config_free(config);
+	tl_config_free(NULL);
+}
+
+static void a_cut_text_is_never_read_behind_its_end(void)
+{
+	static const char text[] =
+		ECHO("{'port': 'a', " MCAST("239.1.2.3", "30001") ", " SEND "}, {'port': 'a', 'udp_listen': 7}");
+	struct tl_config *config = NULL;
+	size_t len;
+	char *whole = heap_text(text, &len);
+
+	for (size_t n = 0; n < len; n++) {
+		char *part = malloc(n == 0 ? 1 : n);
+		memcpy(part, whole, n);
+		CU_ASSERT_NOT_EQUAL(tl_config_load_text(part, n, "t.json", &config, NULL), 0);
+		free(part);
+	}
+	free(whole);
+}
+
+static char *read_source_file(const char *name)
+{
+	char path[512];
+	snprintf(path, sizeof(path), TL_SOURCE_ROOT "/%s", name);
+	FILE *file = fopen(path, "r");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	char *text = calloc(1, 1 << 17);
+	size_t n = fread(text, 1, (1 << 17) - 1, file);
+	CU_ASSERT(n > 0 && n < (1 << 17) - 1);
+	fclose(file);
+	return text;
+}
+
+// Whether what the table says of a key agrees with its schema.
+static void compare_key(const struct tl_config_key *key, const json_t *schema, const char *path)
+{
+	json_t *fallback = key->fallback != NULL ? json_loads(key->fallback, JSON_DECODE_ANY, NULL) : NULL;
+	const json_t *documented = json_object_get(schema, "default");
+	bool same = fallback == NULL ? documented == NULL : json_equal(fallback, documented);
+
+	if (key->read == tl_config_number)
+		same = same && json_integer_value(json_object_get(schema, "maximum")) == (json_int_t)key->max &&
+		       json_integer_value(json_object_get(schema, "minimum")) ==
+			       (json_int_t)(key->or_zero ? 0 : key->min);
+	if (key->read == tl_config_array)
+		same = same && json_integer_value(json_object_get(schema, "maxItems")) == (json_int_t)key->max &&
+		       json_integer_value(json_object_get(schema, "minItems")) == (json_int_t)key->min;
+	for (size_t i = 0; key->choices != NULL && key->choices[i] != NULL; i++) {
+		const char *word = json_string_value(json_array_get(json_object_get(schema, "enum"), i));
+		same = same && word != NULL && strcmp(word, key->choices[i]) == 0;
+	}
+	if (!same)
+		printf("# schema and table disagree on %s\n", path);
+	CU_ASSERT_TRUE(same);
+	json_decref(fallback);
+}
+
+static void compare_table(const struct tl_config_table *table, const json_t *schema, const char *path)
+{
+	const json_t *properties = json_object_get(schema, "properties");
+	size_t required = 0;
+
+	CU_ASSERT_EQUAL(json_object_size(properties), table->n_keys);
+	CU_ASSERT_TRUE(json_is_false(json_object_get(schema, "additionalProperties")));
+	for (size_t i = 0; i < table->n_keys; i++) {
+		const struct tl_config_key *key = &table->keys[i];
+		const json_t *property = json_object_get(properties, key->name);
+		char inner[128];
+		snprintf(inner, sizeof(inner), "%s.%s", path, key->name);
+		if (property == NULL)
+			printf("# the schema lacks %s\n", inner);
+		CU_ASSERT_PTR_NOT_NULL(property);
+		compare_key(key, property, inner);
+		if (key->table != NULL)
+			compare_table(key->table,
+				key->read == tl_config_array ? json_object_get(property, "items") : property, inner);
+		if (key->required) {
+			const json_t *name = json_array_get(json_object_get(schema, "required"), required++);
+			CU_ASSERT(json_is_string(name) && strcmp(json_string_value(name), key->name) == 0);
+		}
+	}
+	CU_ASSERT_EQUAL(json_array_size(json_object_get(schema, "required")), required);
+}
+
+static void the_schema_names_exactly_the_keys_of_the_tables(void)
+{
+	char *text = read_source_file("docs/config.schema.json");
+	json_error_t error;
+	json_t *schema = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(schema);
+	compare_table(&tl_config_root, schema, "$");
+	json_decref(schema);
+	free(text);
+}
+
+// Every key has a row in the reference: "| `ports[].mtu` | ... | `1500` | ...".
+static size_t find_rows(const struct tl_config_table *table, const char *text, const char *prefix)
+{
+	size_t rows = 0;
+
+	for (size_t i = 0; i < table->n_keys; i++) {
+		const struct tl_config_key *key = &table->keys[i];
+		char path[128], start[140], fallback[64], row[512];
+		snprintf(path, sizeof(path), "%s%s%s", prefix, key->name, key->read == tl_config_array ? "[]." : ".");
+		if (key->table != NULL)
+			rows += find_rows(key->table, text, path);
+		if (key->table != NULL && *prefix == '\0')
+			continue; // a section: it has a heading instead
+		snprintf(start, sizeof(start), "\n| `%s%s` | ", prefix, key->name);
+		snprintf(fallback, sizeof(fallback),
+			key->required	? "| required |"
+			: key->fallback ? "| `%s` |"
+					: "| – |",
+			key->fallback);
+		const char *found = strstr(text, start);
+		snprintf(row, sizeof(row), "%.*s", found == NULL ? 0 : (int)strcspn(found + 1, "\n"),
+			found == NULL ? "" : found + 1);
+		if (strstr(row, fallback) == NULL)
+			printf("# docs/config.md: %s%s lacks its row or %s\n", prefix, key->name, fallback);
+		CU_ASSERT_PTR_NOT_NULL(strstr(row, fallback));
+		rows++;
+	}
+	return rows;
+}
+
+static void the_reference_has_a_row_for_every_key_and_no_other(void)
+{
+	static const char *const sections[] = {"eal.", "ports[].", "capture[].", "echo[].", "control."};
+	char *text = read_source_file("docs/config.md");
+	size_t expected = find_rows(&tl_config_root, text, ""), rows = 0;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(sections); i++) {
+		char start[32];
+		snprintf(start, sizeof(start), "\n| `%s", sections[i]);
+		for (const char *p = text; (p = strstr(p, start)) != NULL; p++)
+			rows++;
+	}
+	CU_ASSERT_EQUAL(rows, expected);
+	free(text);
+}
+
+static void the_examples_of_the_reference_load(void)
+{
+	char *text = read_source_file("docs/config.md");
+	unsigned examples = 0;
+
+	for (char *p = text; (p = strstr(p, "```json\n")) != NULL; examples++) {
+		struct tl_config *config = NULL;
+		struct tl_err err = {""};
+		p += strlen("```json\n");
+		size_t len = (size_t)(strstr(p, "```") - p);
+		int rc = tl_config_load_text(p, len, "config.md", &config, &err);
+		if (rc != 0)
+			printf("# %s\n", err.text);
+		CU_ASSERT_EQUAL(rc, 0);
+		tl_config_free(config);
+		p += len + 3;
+	}
+	CU_ASSERT_EQUAL(examples, 3);
+	free(text);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"the smallest file gets every default", the_smallest_file_gets_every_default},
+		{"every key of a port is read", every_key_of_a_port_is_read},
+		{"captures find their port and read sizes", captures_find_their_port_and_read_sizes},
+		{"the keys of an echo tell its mode", the_keys_of_an_echo_tell_its_mode},
+		{"what looks like a clash but is none is accepted", what_looks_like_a_clash_but_is_none_is_accepted},
+		{"an unknown key is refused with the nearest known one",
+			an_unknown_key_is_refused_with_the_nearest_known_one},
+		{"a missing key is refused at its object", a_missing_key_is_refused_at_its_object},
+		{"a value of the wrong type is refused", a_value_of_the_wrong_type_is_refused},
+		{"a number out of range is refused", a_number_out_of_range_is_refused},
+		{"a bad address is refused", a_bad_address_is_refused},
+		{"a bad name or text is refused", a_bad_name_or_text_is_refused},
+		{"a port that stands twice is refused", a_port_that_stands_twice_is_refused},
+		{"an lcore with two tasks is refused", an_lcore_with_two_tasks_is_refused},
+		{"a port name that names nothing is refused with those that do",
+			a_port_name_that_names_nothing_is_refused_with_those_that_do},
+		{"a file with two writers is refused", a_file_with_two_writers_is_refused},
+		{"an echo without exactly one mode is refused", an_echo_without_exactly_one_mode_is_refused},
+		{"an echo on a port that cannot answer is refused", an_echo_on_a_port_that_cannot_answer_is_refused},
+		{"two echoes that hear the same are refused", two_echoes_that_hear_the_same_are_refused},
+		{"a list that is too long or empty is refused", a_list_that_is_too_long_is_refused},
+		{"a key that stands twice is named", a_key_that_stands_twice_is_named},
+		{"what is not JSON is refused with its line", what_is_not_json_is_refused_with_its_line},
+		{"a NUL behind the text is refused", a_nul_behind_the_text_is_refused},
+		{"a file that cannot be read is refused with the reason",
+			a_file_that_cannot_be_read_is_refused_with_the_reason},
+		{"a file is read from disk", a_file_is_read_from_disk},
+		{"a cut text is never read behind its end", a_cut_text_is_never_read_behind_its_end},
+		{"the schema names exactly the keys of the tables", the_schema_names_exactly_the_keys_of_the_tables},
+		{"the reference has a row for every key and no other",
+			the_reference_has_a_row_for_every_key_and_no_other},
+		{"the examples of the reference load", the_examples_of_the_reference_load},
+	};
+
+	return tl_test_main("config", tests, TL_ARRAY_LEN(tests));
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The histogram against a sorted array of the same values.
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <tl_hist.h>
+#include <tl_test.h>
+
+#define VALUES 20000
+
+// splitmix64: the same numbers on every run.
+static uint64_t next_random(uint64_t *state)
+{
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+static struct tl_hist *new_hist(void)
+{
+	struct tl_hist *hist = malloc(sizeof(*hist));
+	tl_hist_init(hist);
+	return hist;
+}
+
+static void small_values_are_exact(void)
+{
+	for (uint64_t v = 0; v < 128; v++)
+		CU_ASSERT_EQUAL(tl_hist_index(v), v);
+}
+
+static void index_has_no_gap(void)
+{
+	// Within an octave every bucket is 2^shift wide: look at both sides of each edge.
+	unsigned expected = 127;
+	for (unsigned shift = 1; shift <= 63 - TL_HIST_SUB_BITS; shift++) {
+		for (uint64_t lead = 64; lead < 128; lead++) {
+			uint64_t first = lead << shift;
+			uint64_t last = first + ((UINT64_C(1) << shift) - 1);
+			expected++;
+			CU_ASSERT_EQUAL(tl_hist_index(first), expected);
+			CU_ASSERT_EQUAL(tl_hist_index(last), expected);
+			CU_ASSERT_EQUAL(tl_hist_index(first - 1), expected - 1);
+		}
+	}
+	CU_ASSERT_EQUAL(expected, TL_HIST_BUCKETS - 1);
+	CU_ASSERT_EQUAL(tl_hist_index(UINT64_MAX), TL_HIST_BUCKETS - 1);
+}
+
+static void index_never_falls(void)
+{
+	uint64_t seed = 1;
+	uint64_t *values = malloc(VALUES * sizeof(*values));
+
+	for (size_t i = 0; i < VALUES; i++)
+		values[i] = next_random(&seed) >> (next_random(&seed) & 63);
+	qsort(values, VALUES, sizeof(*values), by_value);
+	for (size_t i = 1; i < VALUES; i++)
+		CU_ASSERT(tl_hist_index(values[i]) >= tl_hist_index(values[i - 1]));
+	free(values);
+}
+
+static void empty_is_all_zero(void)
+{
+	struct tl_hist *hist = new_hist();
+	struct tl_hist_summary got, zero = {0};
+
+	memset(&got, 0xff, sizeof(got));
+	tl_hist_summarize(hist, &got);
+	CU_ASSERT_EQUAL(memcmp(&got, &zero, sizeof(got)), 0);
+	CU_ASSERT_EQUAL(tl_hist_permille(hist, 0), 0);
+	CU_ASSERT_EQUAL(tl_hist_permille(hist, 1000), 0);
+	CU_ASSERT_EQUAL(hist->min_ns, UINT64_MAX);
+	free(hist);
+}
+
+static void one_value_is_every_percentile(void)
+{
+	struct tl_hist *hist = new_hist();
+
+	tl_hist_record(hist, 123457);
+	for (unsigned permille = 0; permille <= 1000; permille++)
+		CU_ASSERT_EQUAL(tl_hist_permille(hist, permille), 123457);
+	free(hist);
+}
+
+static void the_largest_value_counts(void)
+{
+	struct tl_hist *hist = new_hist();
+
+	tl_hist_record(hist, 0);
+	tl_hist_record(hist, UINT64_MAX);
+	CU_ASSERT_EQUAL(tl_hist_permille(hist, 500), 0);
+	CU_ASSERT_EQUAL(tl_hist_permille(hist, 501), UINT64_MAX);
+	CU_ASSERT_EQUAL(hist->bucket[TL_HIST_BUCKETS - 1], 1);
+	free(hist);
+}
+
+static void check_percentiles(const struct tl_hist *hist, const uint64_t *sorted, size_t n)
+{
+	for (unsigned permille = 0; permille <= 1000; permille++) {
+		size_t rank = (n * permille + 999) / 1000;
+		uint64_t exact = sorted[rank == 0 ? 0 : rank - 1];
+		uint64_t got = tl_hist_permille(hist, permille);
+		CU_ASSERT(got >= exact);
+		CU_ASSERT(got - exact <= exact / 64);
+		if (exact < 128)
+			CU_ASSERT_EQUAL(got, exact);
+	}
+	CU_ASSERT_EQUAL(tl_hist_permille(hist, 1000), sorted[n - 1]);
+}
+
+static void percentiles_match_sorted(void)
+{
+	static const unsigned spread[] = {1, 8, 20, 63}; // bits of magnitude the values spread over
+	uint64_t *values = malloc(VALUES * sizeof(*values));
+	uint64_t seed = 2;
+
+	for (size_t s = 0; s < TL_ARRAY_LEN(spread); s++) {
+		struct tl_hist *hist = new_hist();
+		size_t n = VALUES - 7 * s; // not a multiple of 1000
+		for (size_t i = 0; i < n; i++) {
+			values[i] = next_random(&seed) >> (63 - next_random(&seed) % (spread[s] + 1));
+			tl_hist_record(hist, values[i]);
+		}
+		qsort(values, n, sizeof(*values), by_value);
+		CU_ASSERT_EQUAL(hist->min_ns, values[0]);
+		CU_ASSERT_EQUAL(hist->max_ns, values[n - 1]);
+		check_percentiles(hist, values, n);
+		free(hist);
+	}
+	free(values);
+}
+
+static void summary_of_known_values(void)
+{
+	struct tl_hist *hist = new_hist();
+	struct tl_hist_summary got;
+
+	for (uint64_t v = 1; v <= 100; v++)
+		tl_hist_record(hist, v);
+	tl_hist_summarize(hist, &got);
+	CU_ASSERT_EQUAL(got.count, 100);
+	CU_ASSERT_EQUAL(got.min_ns, 1);
+	CU_ASSERT_EQUAL(got.p50_ns, 50);
+	CU_ASSERT_EQUAL(got.p90_ns, 90);
+	CU_ASSERT_EQUAL(got.p99_ns, 99);
+	CU_ASSERT_EQUAL(got.p999_ns, 100);
+	CU_ASSERT_EQUAL(got.max_ns, 100);
+	CU_ASSERT_DOUBLE_EQUAL(got.mean_ns, 50.5, 1e-9);
+	free(hist);
+}
+
+static void record_n_is_n_records(void)
+{
+	struct tl_hist *at_once = new_hist(), *one_by_one = new_hist();
+	uint64_t seed = 3;
+
+	for (unsigned i = 0; i < 200; i++) {
+		uint64_t value = next_random(&seed) >> 30, n = next_random(&seed) % 10;
+		tl_hist_record_n(at_once, value, n);
+		for (uint64_t k = 0; k < n; k++)
+			tl_hist_record(one_by_one, value);
+	}
+	CU_ASSERT_EQUAL(memcmp(at_once, one_by_one, sizeof(*at_once)), 0);
+	tl_hist_record_n(at_once, 0, 0);
+	CU_ASSERT_EQUAL(memcmp(at_once, one_by_one, sizeof(*at_once)), 0);
+	free(at_once);
+	free(one_by_one);
+}
+
+static void merge_is_recording_both(void)
+{
+	struct tl_hist *a = new_hist(), *b = new_hist(), *both = new_hist(), *empty = new_hist();
+	uint64_t seed = 4;
+
+	for (unsigned i = 0; i < 2000; i++) {
+		uint64_t value = next_random(&seed) >> (next_random(&seed) & 63);
+		tl_hist_record(i % 3 == 0 ? a : b, value);
+		tl_hist_record(both, value);
+	}
+	tl_hist_merge(a, b);
+	CU_ASSERT_EQUAL(memcmp(a, both, sizeof(*a)), 0);
+	tl_hist_merge(a, empty);
+	CU_ASSERT_EQUAL(memcmp(a, both, sizeof(*a)), 0);
+	tl_hist_merge(empty, a);
+	CU_ASSERT_EQUAL(memcmp(empty, both, sizeof(*a)), 0);
+	free(a);
+	free(b);
+	free(both);
+	free(empty);
+}
+
+static void copy_is_equal(void)
+{
+	struct tl_hist *hist = new_hist(), *copy = malloc(sizeof(*copy));
+	uint64_t seed = 5;
+
+	for (unsigned i = 0; i < 1000; i++)
+		tl_hist_record(hist, next_random(&seed) >> 40);
+	memset(copy, 0xff, sizeof(*copy));
+	tl_hist_copy(copy, hist);
+	CU_ASSERT_EQUAL(memcmp(copy, hist, sizeof(*copy)), 0);
+	free(hist);
+	free(copy);
+}
+
+static void huge_counts_do_not_overflow(void)
+{
+	struct tl_hist *hist = new_hist();
+
+	tl_hist_record_n(hist, 1, UINT64_C(1) << 62);
+	tl_hist_record_n(hist, 2, UINT64_C(1) << 62);
+	CU_ASSERT_EQUAL(tl_hist_permille(hist, 499), 1);
+	CU_ASSERT_EQUAL(tl_hist_permille(hist, 501), 2);
+	free(hist);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"values below 128 have a bucket each", small_values_are_exact},
+		{"the buckets follow each other without a gap up to 2^64 - 1", index_has_no_gap},
+		{"a larger value never has a smaller bucket", index_never_falls},
+		{"an empty histogram is all zero", empty_is_all_zero},
+		{"a single value is every percentile, exactly", one_value_is_every_percentile},
+		{"0 and 2^64 - 1 are values like any other", the_largest_value_counts},
+		{"percentiles match a sorted array within 1/64", percentiles_match_sorted},
+		{"the summary of 1 to 100 is what one expects", summary_of_known_values},
+		{"recording n at once is recording n times", record_n_is_n_records},
+		{"merging is recording both", merge_is_recording_both},
+		{"a copy is equal to its quiet original", copy_is_equal},
+		{"percentiles of 2^63 values do not overflow", huge_counts_do_not_overflow},
+	};
+	return tl_test_main("hist", tests, TL_ARRAY_LEN(tests));
+}

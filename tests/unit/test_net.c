@@ -1,0 +1,658 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A host on the wire: ICMP, UDP, IGMP, and an account of every frame.
+
+#include "tl_test_host.h"
+
+// ---- ICMP
+
+static bool is_echo_of(const struct frame *reply, const struct frame *request)
+{
+	uint16_t total = get16(request->bytes + 16);
+	struct frame want = *request;
+
+	memcpy(want.bytes, PEER_MAC, 6);
+	memcpy(want.bytes + 6, OUR_MAC, 6);
+	memcpy(want.bytes + 18, reply->bytes + 18, 2); // the IP id is ours to choose
+	put16(want.bytes + 20, 0x4000);
+	memcpy(want.bytes + 26, request->bytes + 30, 4);
+	memcpy(want.bytes + 30, request->bytes + 26, 4);
+	want.bytes[34] = 0;
+	fix_cksums(&want);
+	return reply->len == want.len && 14 + total <= want.len && memcmp(reply->bytes, want.bytes, want.len) == 0;
+}
+
+static void answers_ping(void)
+{
+	static const uint16_t sizes[] = {0, 1, 2, 17, 18, 19, 56, 57, 1471, 1472};
+	struct host *h = start();
+
+	introduce(h, PEER_MAC, PEER);
+	for (size_t i = 0; i < TL_ARRAY_LEN(sizes); i++) {
+		struct frame request = ping(US, sizes[i]);
+		clear(h);
+		CU_ASSERT(counts_as(h, "rx_icmp_pkts", &request));
+		CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+		CU_ASSERT(is_echo_of(&h->sent[0], &request));
+	}
+	CU_ASSERT_EQUAL(counter(h, "icmp_replies_tx"), TL_ARRAY_LEN(sizes));
+	stop(h);
+}
+
+static void answers_no_ping_to_many(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct frame to_broadcast = ping(IP(192, 0, 2, 255), 8);
+	struct frame to_all = ping(UINT32_MAX, 8);
+	struct frame to_group = ping(GROUP, 8);
+	struct frame in_broadcast = ping(US, 8);
+
+	introduce(h, PEER_MAC, PEER);
+	(void)open_udp(h, GROUP, 0, 5000, &heard);
+	memcpy(to_broadcast.bytes, BROADCAST, 6);
+	memcpy(to_all.bytes, BROADCAST, 6);
+	memcpy(in_broadcast.bytes, BROADCAST, 6);
+	CU_ASSERT(counts_as(h, "drop_not_ours_pkts", &to_broadcast));
+	CU_ASSERT(counts_as(h, "drop_not_ours_pkts", &to_all));
+	CU_ASSERT(counts_as(h, "drop_not_ours_pkts", &in_broadcast));
+	CU_ASSERT(counts_as(h, "rx_icmp_pkts", &to_group));
+	CU_ASSERT_EQUAL(h->n_sent, 0);
+	CU_ASSERT_EQUAL(counter(h, "icmp_replies_tx"), 0);
+	stop(h);
+}
+
+static void answers_no_ping_over_mtu(void)
+{
+	struct host *h = start_with(576, 0);
+	struct frame fits = ping(US, 548);
+	struct frame over = ping(US, 549);
+
+	introduce(h, PEER_MAC, PEER);
+	give(h, &fits);
+	CU_ASSERT_EQUAL(h->n_sent, 1);
+	CU_ASSERT(counts_as(h, "rx_icmp_pkts", &over));
+	CU_ASSERT_EQUAL(h->n_sent, 1);
+	stop(h);
+}
+
+static void ignores_other_icmp(void)
+{
+	struct host *h = start();
+	struct frame reply = ping(US, 8);
+	struct frame quench = ping(US, 40);
+
+	introduce(h, PEER_MAC, PEER);
+	reply.bytes[34] = 0;
+	fix_cksums(&reply);
+	quench.bytes[34] = 4;
+	fix_cksums(&quench);
+	CU_ASSERT(counts_as(h, "rx_icmp_pkts", &reply));
+	CU_ASSERT(counts_as(h, "rx_icmp_pkts", &quench));
+	CU_ASSERT_EQUAL(h->n_sent, 0);
+	stop(h);
+}
+
+// An ICMP destination unreachable from the peer that quotes len bytes of the IP packet in f.
+static struct frame unreachable(uint8_t code, const struct frame *f, uint16_t len)
+{
+	uint8_t l4[FRAME_MAX] = {3, code};
+
+	memcpy(l4 + 8, f->bytes + 14, len);
+	return ip_frame(1, PEER, US, l4, 8 + len);
+}
+
+static void unreachable_ends_handshake(void)
+{
+	struct host *h = start();
+	struct tl_tcp *c = NULL;
+	int reason = -1;
+
+	introduce(h, PEER_MAC, PEER);
+	CU_ASSERT_EQUAL_FATAL(tl_tcp_connect(h->net, PEER, PORT(80), &NOTE_CLOSED, &reason, NULL, &c), 0);
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+	struct frame syn = h->sent[0];
+	struct frame wrong[6] = {syn, syn, syn, syn, syn, syn};
+	wrong[0].bytes[14] = 0x65;  // not IPv4
+	wrong[1].bytes[14] = 0x44;  // header too short
+	wrong[2].bytes[14] = 0x4f;  // header longer than the quote
+	wrong[3].bytes[23] = 17;    // not TCP
+	wrong[4].bytes[29] ^= 0x80; // not from us
+	wrong[5].bytes[21] |= 0x01; // not a first fragment
+	for (unsigned i = 0; i < TL_ARRAY_LEN(wrong); i++) {
+		struct frame f = unreachable(3, &wrong[i], 28);
+		CU_ASSERT(counts_as(h, "rx_icmp_pkts", &f));
+		CU_ASSERT_EQUAL(reason, -1);
+	}
+	for (uint16_t len = 0; len < 28; len++) {
+		struct frame f = unreachable(3, &syn, len);
+		CU_ASSERT(counts_as(h, "rx_icmp_pkts", &f));
+		CU_ASSERT_EQUAL(reason, -1);
+	}
+	struct frame whole = unreachable(3, &syn, 28);
+	CU_ASSERT(counts_as(h, "rx_icmp_pkts", &whole));
+	CU_ASSERT_EQUAL(reason, TL_TCP_UNREACHABLE);
+	stop(h);
+}
+
+// ---- UDP
+
+static void delivers_unicast(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct frame f = udp_frame(PEER, US, 5000, "to you");
+
+	(void)open_udp(h, 0, 0, 5000, &heard);
+	CU_ASSERT(counts_as(h, "rx_udp_pkts", &f));
+	CU_ASSERT_EQUAL(heard.count, 1);
+	CU_ASSERT_EQUAL(heard.last.len, 6);
+	CU_ASSERT_EQUAL(memcmp(heard.payload, "to you", 6), 0);
+	CU_ASSERT_EQUAL(heard.last.src_port_be, PORT(0x1388));
+	CU_ASSERT_EQUAL(heard.last.src_ip_be, PEER);
+	CU_ASSERT_EQUAL(heard.last.dst_ip_be, US);
+	stop(h);
+}
+
+static void delivers_group_from_its_source(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct frame wanted = udp_frame(PEER, GROUP, 5000, "feed");
+	struct frame other_source = udp_frame(IP(192, 0, 2, 3), GROUP, 5000, "feed");
+	struct frame same_mac = udp_frame(PEER, IP(239, 129, 2, 3), 5000, "feed");
+	struct frame other_port = udp_frame(PEER, GROUP, 5002, "feed");
+	struct frame unicast = udp_frame(PEER, US, 5000, "feed");
+
+	(void)open_udp(h, GROUP, PEER, 5000, &heard);
+	CU_ASSERT(counts_as(h, "rx_udp_pkts", &wanted));
+	CU_ASSERT_EQUAL(heard.count, 1);
+	CU_ASSERT_EQUAL(heard.last.dst_ip_be, GROUP);
+	CU_ASSERT(counts_as(h, "drop_not_ours_pkts", &other_source));
+	CU_ASSERT_EQUAL(memcmp(same_mac.bytes, wanted.bytes, 6), 0);
+	CU_ASSERT(counts_as(h, "drop_not_ours_pkts", &same_mac));
+	CU_ASSERT(counts_as(h, "drop_udp_no_port_pkts", &other_port));
+	CU_ASSERT(counts_as(h, "drop_udp_no_port_pkts", &unicast));
+	CU_ASSERT_EQUAL(heard.count, 1);
+	stop(h);
+}
+
+static void every_port_keeps_its_own_source(void)
+{
+	struct host *h = start();
+	struct heard one = {0}, any = {0};
+	struct frame from_peer = udp_frame(PEER, GROUP, 5000, "a");
+	struct frame from_other = udp_frame(IP(192, 0, 2, 3), GROUP, 5000, "b");
+
+	(void)open_udp(h, GROUP, PEER, 5000, &one);
+	struct tl_udp *second = open_udp(h, GROUP, 0, 5000, &any);
+	give(h, &from_peer);
+	give(h, &from_other);
+	CU_ASSERT_EQUAL(one.count, 1);
+	CU_ASSERT_EQUAL(any.count, 2);
+	tl_udp_close(second);
+	CU_ASSERT(counts_as(h, "drop_not_ours_pkts", &from_other));
+	CU_ASSERT(counts_as(h, "rx_udp_pkts", &from_peer));
+	stop(h);
+}
+
+static void closing_ends_delivery(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct frame unicast = udp_frame(PEER, US, 5000, "x");
+	struct frame group = udp_frame(PEER, GROUP, 5000, "x");
+
+	heard.close = open_udp(h, 0, 0, 5000, &heard); // by its own callback
+	CU_ASSERT(counts_as(h, "rx_udp_pkts", &unicast));
+	CU_ASSERT(counts_as(h, "drop_udp_no_port_pkts", &unicast));
+	heard.close = open_udp(h, GROUP, 0, 5000, &heard);
+	CU_ASSERT(counts_as(h, "rx_udp_pkts", &group));
+	CU_ASSERT(counts_as(h, "drop_not_ours_pkts", &group));
+	CU_ASSERT_EQUAL(heard.count, 2);
+	stop(h);
+}
+
+static void sends_exact_bytes(void)
+{
+	static const uint8_t want[] = {0x02, 0, 0, 0, 0, 2, 0x02, 0, 0, 0, 0, 1, 0x08, 0x00, // Ethernet
+		0x45, 0, 0, 31, 0, 0, 0x40, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2,     // IPv4
+		0x13, 0x88, 0x13, 0x89, 0, 11, 0, 0, 'a', 'b', 'c'};
+	struct host *h = start();
+	struct heard heard = {0};
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+	struct frame f = {.len = 60};
+
+	introduce(h, PEER_MAC, PEER);
+	CU_ASSERT_EQUAL(say(udp, PEER, "abc"), 0);
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+	memcpy(f.bytes, want, sizeof(want));
+	memcpy(f.bytes + 18, h->sent[0].bytes + 18, 2); // id
+	fix_cksums(&f);
+	CU_ASSERT_EQUAL(h->sent[0].len, f.len);
+	CU_ASSERT_EQUAL(memcmp(h->sent[0].bytes, f.bytes, f.len), 0);
+	stop(h);
+}
+
+static void checksum_zero_is_sent_as_ones(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+	uint8_t payload[2] = {0, 0};
+
+	introduce(h, PEER_MAC, PEER);
+	CU_ASSERT_EQUAL(tl_udp_send(udp, PEER, PORT(5001), payload, 2), 0);
+	tl_txq_flush(&h->tx);
+	memcpy(payload, h->sent[0].bytes + 40, 2); // the checksum of zeros brings the sum to all ones
+	CU_ASSERT_EQUAL(tl_udp_send(udp, PEER, PORT(5001), payload, 2), 0);
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 2);
+	CU_ASSERT_EQUAL(get16(h->sent[1].bytes + 40), 0xffff);
+	stop(h);
+}
+
+static void sends_to_group(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+
+	CU_ASSERT_EQUAL(say(udp, GROUP, "feed"), 0);
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+	CU_ASSERT(is_udp(&h->sent[0], (uint8_t[]){1, 0, 0x5e, 1, 2, 3}, GROUP, "feed"));
+	CU_ASSERT_EQUAL(h->sent[0].bytes[22], 1); // TTL
+	stop(h);
+}
+
+static void refuses_to_send(void)
+{
+	static const uint32_t nobody[] = {FAR_AWAY, US, 0, UINT32_MAX, IP(192, 0, 2, 255)};
+	static const uint8_t payload[2000];
+	struct host *h = start();
+	struct heard heard = {0};
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+	struct rte_mempool *pool = rte_mempool_lookup(POOL);
+	struct rte_mbuf *all[4096];
+	unsigned n = 0;
+
+	introduce(h, PEER_MAC, PEER);
+	CU_ASSERT_EQUAL(tl_udp_send(udp, PEER, PORT(1), payload, MTU - 28), 0);
+	CU_ASSERT_EQUAL(tl_udp_send(udp, PEER, PORT(1), payload, MTU - 27), -EMSGSIZE);
+	for (size_t i = 0; i < TL_ARRAY_LEN(nobody); i++)
+		CU_ASSERT_EQUAL(tl_udp_send(udp, nobody[i], PORT(1), payload, 1), -EHOSTUNREACH);
+	tl_txq_flush(&h->tx);
+	while (n < TL_ARRAY_LEN(all) && (all[n] = rte_pktmbuf_alloc(pool)) != NULL)
+		n++;
+	CU_ASSERT_EQUAL(tl_udp_send(udp, PEER, PORT(1), payload, 1), -ENOBUFS);
+	CU_ASSERT_EQUAL(counter(h, "nombuf"), 1);
+	while (n > 0)
+		rte_pktmbuf_free(all[--n]);
+	CU_ASSERT_EQUAL(h->n_sent, 1);
+	stop(h);
+}
+
+static void refuses_to_open(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct tl_udp *udp = NULL;
+
+	CU_ASSERT_EQUAL(tl_udp_open(h->net, 0, 0, 0, hear, &heard, &udp), -EINVAL);
+	CU_ASSERT_EQUAL(tl_udp_open(h->net, 0, 0, PORT(1), NULL, &heard, &udp), -EINVAL);
+	CU_ASSERT_EQUAL(tl_udp_open(h->net, 0, PEER, PORT(1), hear, &heard, &udp), -EINVAL);
+	CU_ASSERT_EQUAL(tl_udp_open(h->net, PEER, 0, PORT(1), hear, &heard, &udp), -EINVAL);
+	for (unsigned i = 0; i < 16; i++)
+		(void)open_udp(h, i % 2 == 0 ? GROUP : 0, 0, 6000 + i, &heard);
+	CU_ASSERT_EQUAL(tl_udp_open(h->net, 0, 0, PORT(6001), hear, &heard, &udp), -EADDRINUSE);
+	CU_ASSERT_EQUAL(tl_udp_open(h->net, GROUP, 0, PORT(6000), hear, &heard, &udp), -EADDRINUSE);
+	CU_ASSERT_EQUAL(tl_udp_open(h->net, 0, 0, PORT(1), hear, &heard, &udp), -ENOSPC);
+	stop(h);
+}
+
+// ---- IGMP
+
+static void join_is_reported(void)
+{
+	static const uint8_t all_v3_routers[] = {0x01, 0x00, 0x5e, 0x00, 0x00, 0x16};
+	struct host *h = start();
+	struct heard heard = {0};
+	uint32_t groups[8];
+
+	(void)open_udp(h, GROUP, 0, 5000, &heard);
+	for (unsigned ms = 0; ms < 3000; ms++)
+		pass(h, TL_NS_PER_MS);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 2); // robustness
+	for (unsigned i = 0; i < 2; i++) {
+		const struct frame *f = &h->sent[i];
+		CU_ASSERT(is_ip(f, all_v3_routers, IP(224, 0, 0, 22), 2));
+		CU_ASSERT_EQUAL(f->bytes[14], 0x46);
+		CU_ASSERT_EQUAL(f->bytes[15], 0xc0);
+		CU_ASSERT_EQUAL(f->bytes[22], 1);
+		CU_ASSERT_EQUAL(memcmp(f->bytes + 34, "\x94\x04\x00\x00", 4), 0);
+		CU_ASSERT_EQUAL(f->bytes[38], 0x22);
+		CU_ASSERT_EQUAL(f->bytes[46], 4); // CHANGE_TO_EXCLUDE_MODE
+		CU_ASSERT_EQUAL(memcmp(f->bytes + 50, &(uint32_t){GROUP}, 4), 0);
+	}
+	CU_ASSERT_EQUAL(tl_net_groups(h->net, groups, 8), 2);
+	CU_ASSERT_EQUAL(groups[0], IP(224, 0, 0, 1));
+	CU_ASSERT_EQUAL(groups[1], GROUP);
+	CU_ASSERT_EQUAL(counter(h, "igmp_reports_tx"), 2);
+	stop(h);
+}
+
+static void queries_are_answered(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct frame general = igmp_query(PEER, IP(224, 0, 0, 1), 0);
+	struct frame snooper = igmp_query(0, IP(224, 0, 0, 1), 0);
+	struct frame of_group = igmp_query(GATEWAY, GROUP, GROUP);
+	const struct frame *queries[] = {&general, &snooper, &of_group};
+
+	(void)open_udp(h, GROUP, PEER, 5000, &heard);
+	for (unsigned i = 0; i < 40; i++)
+		pass(h, 100 * TL_NS_PER_MS);
+	for (size_t i = 0; i < TL_ARRAY_LEN(queries); i++) {
+		clear(h);
+		CU_ASSERT(counts_as(h, "rx_igmp_pkts", queries[i]));
+		for (unsigned j = 0; j < 40; j++)
+			pass(h, 100 * TL_NS_PER_MS);
+		CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+		CU_ASSERT_EQUAL(h->sent[0].bytes[38], 0x22);
+	}
+	CU_ASSERT_EQUAL(counter(h, "igmp_queries_rx"), 3);
+	stop(h);
+}
+
+static void reports_of_others_are_not_ours(void)
+{
+	struct host *h = start();
+	struct frame report = igmp_query(PEER, IP(224, 0, 0, 22), GROUP);
+	struct frame leave = igmp_query(PEER, IP(224, 0, 0, 2), GROUP);
+
+	CU_ASSERT(counts_as(h, "drop_not_ours_pkts", &report));
+	CU_ASSERT(counts_as(h, "drop_not_ours_pkts", &leave));
+	stop(h);
+}
+
+// ---- what is refused, and the account
+
+static struct frame spoil(struct frame f, unsigned at, uint8_t with)
+{
+	f.bytes[at] ^= with;
+	return f;
+}
+
+static struct frame from(struct frame f, uint32_t src)
+{
+	memcpy(f.bytes + 26, &src, 4);
+	fix_cksums(&f);
+	return f;
+}
+
+static void every_drop_has_its_counter(void)
+{
+	struct frame good = udp_frame(PEER, US, 5000, "x");
+	struct frame fragment = good;
+	struct frame runt = good;
+	struct frame cut = good;
+	struct frame ipv6 = good;
+	struct frame gre = ip_frame(47, PEER, US, "12345678", 8);
+	struct frame tcp_group = ip_frame(6, PEER, GROUP, tcp_frame(80, 2, "").bytes + 34, 20);
+	fragment.bytes[20] = 0x20;
+	fix_cksums(&fragment);
+	runt.len = 13;
+	cut.len = 30;
+	memcpy(ipv6.bytes + 12, "\x86\xdd", 2);
+	const struct {
+		const char *counter;
+		struct frame f;
+	} cases[] = {
+		{"rx_udp_pkts", good},
+		{"drop_other_pkts", ipv6},
+		{"drop_other_pkts", gre},
+		{"drop_not_ours_pkts", spoil(good, 5, 0x40)},		     // MAC
+		{"drop_not_ours_pkts", spoil(good, 0, 0x01)},		     // some multicast MAC
+		{"drop_not_ours_pkts", udp_frame(PEER, GATEWAY, 5000, "x")}, // IP
+		{"drop_not_ours_pkts", from(good, US)},
+		{"drop_not_ours_pkts", tcp_group},
+		{"drop_malformed_pkts", runt},
+		{"drop_malformed_pkts", cut},
+		{"drop_malformed_pkts", from(good, 0)},
+		{"drop_malformed_pkts", from(good, GROUP)},
+		{"drop_malformed_pkts", from(good, IP(127, 0, 0, 1))},
+		{"drop_malformed_pkts", from(good, IP(192, 0, 2, 255))},
+		{"drop_malformed_pkts", from(good, UINT32_MAX)},
+		{"drop_cksum_pkts", spoil(good, 22, 1)}, // IP
+		{"drop_cksum_pkts", spoil(good, 42, 1)}, // UDP
+		{"drop_cksum_pkts", spoil(ping(US, 8), 45, 1)},
+		{"drop_cksum_pkts", spoil(tcp_frame(80, 2, "x"), 54, 1)},
+		{"drop_cksum_pkts", spoil(igmp_query(PEER, IP(224, 0, 0, 1), 0), 40, 1)},
+		{"drop_fragment_pkts", fragment},
+		{"drop_vlan_pkts", tagged(good)},
+		{"drop_udp_no_port_pkts", udp_frame(PEER, US, 5001, "x")},
+		{"drop_udp_no_port_pkts", udp_frame(PEER, US, 0, "x")},
+		{"rx_tcp_pkts", tcp_frame(80, 2, "")},
+	};
+	struct host *h = start();
+	struct heard heard = {0};
+
+	(void)open_udp(h, 0, 0, 5000, &heard);
+	(void)open_udp(h, GROUP, 0, 5000, &heard);
+	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+		if (!counts_as(h, cases[i].counter, &cases[i].f)) {
+			printf("# case %zu: not %s\n", i, cases[i].counter);
+			CU_FAIL("wrong counter");
+		}
+	}
+	CU_ASSERT_EQUAL(heard.count, 1);
+	stop(h);
+}
+
+static void chains_are_refused(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct frame f = udp_frame(PEER, US, 5000, "x");
+	struct rte_mbuf *m = wrap(&f);
+
+	(void)open_udp(h, 0, 0, 5000, &heard);
+	CU_ASSERT_EQUAL(rte_pktmbuf_chain(m, wrap(&f)), 0);
+	give_mbuf(h, m);
+	CU_ASSERT_EQUAL(counter(h, "drop_segmented_pkts"), 1);
+	CU_ASSERT_EQUAL(heard.count, 0);
+	CU_ASSERT(partition_holds(h));
+	stop(h);
+}
+
+static void nic_word_on_checksums(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct frame bad_udp = spoil(udp_frame(PEER, US, 5000, "x"), 42, 1);
+	struct frame bad_ping = spoil(ping(US, 8), 45, 1);
+	struct frame no_cksum = udp_frame(PEER, US, 5000, "x");
+	struct rte_mbuf *m = wrap(&bad_udp);
+
+	(void)open_udp(h, 0, 0, 5000, &heard);
+	m->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+	give_mbuf(h, m);
+	CU_ASSERT_EQUAL(heard.count, 1);
+	m = wrap(&bad_udp);
+	m->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_NONE;
+	give_mbuf(h, m);
+	m = wrap(&bad_ping);
+	m->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+	give_mbuf(h, m);
+	CU_ASSERT_EQUAL(counter(h, "drop_cksum_pkts"), 2);
+	put16(no_cksum.bytes + 40, 0);
+	CU_ASSERT(counts_as(h, "rx_udp_pkts", &no_cksum));
+	stop(h);
+}
+
+static uint32_t next_random(uint64_t *state)
+{
+	*state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return (uint32_t)(*state >> 33);
+}
+
+static void mutate(struct frame *f, uint64_t *rng)
+{
+	for (unsigned edits = next_random(rng) % 4; edits > 0; edits--)
+		f->bytes[next_random(rng) % 64] = (uint8_t)next_random(rng);
+	if (next_random(rng) % 8 == 0)
+		f->len = (uint16_t)(next_random(rng) % (f->len + 1));
+	if (next_random(rng) % 2 == 0)
+		fix_cksums(f);
+}
+
+static void partition_holds_over_noise(void)
+{
+	struct host *h = start_with(MTU, GATEWAY);
+	struct heard heard = {0};
+	struct tl_tcp_listener *listener = NULL;
+	int reason = -1;
+	uint64_t rng = 20240229;
+	struct frame syn = tcp_frame(80, 2, "");
+	const struct frame seeds[] = {
+		arp_frame(BROADCAST, 1, PEER_MAC, PEER, NO_MAC, US),
+		arp_reply(PEER_MAC, PEER),
+		ping(US, 33),
+		unreachable(1, &syn, 28),
+		udp_frame(PEER, US, 5000, "unicast"),
+		udp_frame(FAR_AWAY, GROUP, 5000, "multicast"),
+		igmp_query(PEER, IP(224, 0, 0, 1), 0),
+		igmp_query(PEER, GROUP, GROUP),
+		syn,
+		tcp_frame(80, 0x18, "some data"),
+		tagged(ping(US, 5)),
+	};
+
+	(void)open_udp(h, 0, 0, 5000, &heard);
+	(void)open_udp(h, GROUP, 0, 5000, &heard);
+	CU_ASSERT_EQUAL(tl_tcp_listen(h->net, PORT(80), 8, &NOTE_CLOSED, &reason, NULL, &listener), 0);
+	for (unsigned i = 0; i < 100000; i++) {
+		struct frame f = seeds[next_random(&rng) % TL_ARRAY_LEN(seeds)];
+		mutate(&f, &rng);
+		give(h, &f);
+		if (i % 16 == 0)
+			pass(h, next_random(&rng) % (50 * TL_NS_PER_MS));
+		if (!partition_holds(h)) {
+			CU_FAIL("a frame went astray");
+			break;
+		}
+		h->n_sent = 0;
+	}
+	CU_ASSERT_EQUAL(counter(h, "in_pkts"), 100000);
+	static const char *const reached[] = {"rx_arp_pkts", "rx_icmp_pkts", "rx_igmp_pkts", "rx_udp_pkts",
+		"rx_tcp_pkts", "drop_other_pkts", "drop_not_ours_pkts", "drop_malformed_pkts", "drop_cksum_pkts",
+		"drop_fragment_pkts", "drop_vlan_pkts", "drop_udp_no_port_pkts"};
+	for (size_t i = 0; i < TL_ARRAY_LEN(reached); i++)
+		CU_ASSERT(counter(h, reached[i]) > 0);
+	stop(h);
+}
+
+// ---- the instance
+
+static void create_says_what_is_wrong(void)
+{
+	static struct host nobody;
+	struct tl_net_cfg good = usual_cfg(&nobody);
+	struct tl_net_cfg bad[14];
+	struct tl_net *net = NULL;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(bad); i++)
+		bad[i] = good;
+	bad[0].mac[0] = 1;
+	memset(bad[1].mac, 0, 6);
+	bad[2].mask_be = 0;
+	bad[3].mask_be = IP(255, 0, 255, 0);
+	bad[4].ip_be = 0;
+	bad[5].ip_be = GROUP;
+	bad[6].ip_be = IP(192, 0, 2, 255);
+	bad[7].gateway_be = good.ip_be;
+	bad[8].mtu = 575;
+	bad[9].mtu = 9601;
+	bad[10].mtu = 2048; // over the pool's room
+	bad[11].max_conns = 0;
+	bad[12].max_conns = 65537;
+	bad[13].send_buffer_bytes = 5000;
+	for (size_t i = 0; i < TL_ARRAY_LEN(bad); i++) {
+		struct tl_err err = {0};
+		CU_ASSERT_EQUAL(tl_net_create(&bad[i], &net, &err), -EINVAL);
+		CU_ASSERT_PTR_NULL(net);
+		CU_ASSERT_EQUAL(strncmp(err.text, "net t0: ", 8), 0);
+	}
+	tl_net_destroy(NULL);
+}
+
+static void counters_stop_at_max(void)
+{
+	struct host *h = start();
+	struct tl_counter some[3] = {{0}};
+
+	CU_ASSERT_EQUAL(tl_net_counters(h->net, some, 2), 2);
+	CU_ASSERT_STRING_EQUAL(some[0].name, "in_pkts");
+	CU_ASSERT_PTR_NULL(some[2].name);
+	CU_ASSERT_EQUAL(tl_net_counters(h->net, some, 0), 0);
+	stop(h);
+}
+
+static void a_burst_is_handled_whole(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct tl_burst burst = {.n = TL_BURST, .mono_ns = h->now_ns};
+
+	(void)open_udp(h, 0, 0, 5000, &heard);
+	introduce(h, PEER_MAC, PEER);
+	for (unsigned i = 0; i < TL_BURST; i++) {
+		struct frame f = i % 2 == 0 ? ping(US, (uint16_t)i) : udp_frame(PEER, US, 5000, "x");
+		burst.pkts[i] = wrap(&f);
+		tl_wire_parse(rte_pktmbuf_mtod(burst.pkts[i], uint8_t *), burst.pkts[i]->data_len, &burst.pkt[i]);
+	}
+	tl_net_input(h->net, &burst);
+	CU_ASSERT_EQUAL(h->n_sent, 0); // the caller flushes
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL(h->n_sent, TL_BURST / 2);
+	CU_ASSERT_EQUAL(heard.count, TL_BURST / 2);
+	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+	stop(h);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a ping of any size comes back byte for byte", answers_ping},
+		{"a ping to a broadcast address or a group is not answered", answers_no_ping_to_many},
+		{"a ping over the MTU is not answered", answers_no_ping_over_mtu},
+		{"echo replies and source quench are ignored", ignores_other_icmp},
+		{"an unreachable with a whole quote ends a handshake, a damaged quote does nothing",
+			unreachable_ends_handshake},
+		{"a unicast datagram reaches its port", delivers_unicast},
+		{"a group's datagram is delivered from its source only", delivers_group_from_its_source},
+		{"ports on one group keep their own sources", every_port_keeps_its_own_source},
+		{"a port may be closed from its own callback", closing_ends_delivery},
+		{"a sent datagram has the right bytes", sends_exact_bytes},
+		{"a UDP checksum of zero is sent as all ones", checksum_zero_is_sent_as_ones},
+		{"a datagram to a group has the group's MAC and TTL 1", sends_to_group},
+		{"send refuses what is too long, unreachable or without an mbuf", refuses_to_send},
+		{"open refuses what is invalid, in use or too many", refuses_to_open},
+		{"a join is reported with Router Alert, TTL 1, to 224.0.0.22", join_is_reported},
+		{"queries are answered, also those that come from elsewhere than the group's source",
+			queries_are_answered},
+		{"IGMP to routers is not ours", reports_of_others_are_not_ours},
+		{"every reason to drop has its counter", every_drop_has_its_counter},
+		{"a chain of mbufs is refused", chains_are_refused},
+		{"a NIC's word on the checksum counts for UDP and TCP only", nic_word_on_checksums},
+		{"each of 100 000 mutated frames ends in exactly one counter", partition_holds_over_noise},
+		{"create says which value is wrong", create_says_what_is_wrong},
+		{"counters are written up to max", counters_stop_at_max},
+		{"a burst of 64 is handled whole", a_burst_is_handled_whole},
+	};
+
+	return test_host_main("net", tests, TL_ARRAY_LEN(tests));
+}

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ARP: asking, answering, remembering, announcing and defending.
+
+#include "net_priv.h"
+#include "tl_test_host.h"
+
+static void answers_arp(void)
+{
+	struct host *h = start();
+	struct frame request = arp_frame(BROADCAST, 1, PEER_MAC, PEER, NO_MAC, US);
+	struct frame want = arp_frame(PEER_MAC, 2, OUR_MAC, US, PEER_MAC, PEER);
+
+	CU_ASSERT(counts_as(h, "rx_arp_pkts", &request));
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+	CU_ASSERT(is_arp(&h->sent[0], &want));
+	CU_ASSERT_EQUAL(counter(h, "arp_replies_tx"), 1);
+	stop(h);
+}
+
+static void answers_probe_without_learning(void)
+{
+	struct host *h = start();
+	struct frame probe = arp_frame(BROADCAST, 1, PEER_MAC, 0, NO_MAC, US);
+	struct frame want = arp_frame(PEER_MAC, 2, OUR_MAC, US, PEER_MAC, 0);
+
+	give(h, &probe);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+	CU_ASSERT(is_arp(&h->sent[0], &want));
+	stop(h);
+}
+
+static void ignores_foreign_arp(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+	struct frame for_another = arp_frame(BROADCAST, 1, PEER_MAC, PEER, NO_MAC, IP(192, 0, 2, 9));
+	struct frame unasked = arp_reply(PEER_MAC, PEER);
+	struct frame off_link = arp_frame(BROADCAST, 1, PEER_MAC, FAR_AWAY, NO_MAC, US);
+	struct frame odd = arp_frame(BROADCAST, 1, PEER_MAC, PEER, NO_MAC, US);
+	struct frame group_mac = arp_frame(BROADCAST, 1, BROADCAST, PEER, NO_MAC, US);
+
+	odd.bytes[15] = 6; // IEEE 802 networks
+	give(h, &for_another);
+	give(h, &unasked);
+	CU_ASSERT(counts_as(h, "drop_malformed_pkts", &odd));
+	give(h, &group_mac);
+	CU_ASSERT_EQUAL(h->n_sent, 0);
+	give(h, &off_link);
+	CU_ASSERT_EQUAL(h->n_sent, 1); // the answer
+	clear(h);
+	CU_ASSERT_EQUAL(say(udp, PEER, "x"), 0);
+	clear(h);
+	CU_ASSERT_EQUAL(counter(h, "arp_requests_tx"), 1); // still a stranger
+	CU_ASSERT(partition_holds(h));
+	stop(h);
+}
+
+static void holds_until_reply(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+	struct frame reply = arp_reply(PEER_MAC, PEER);
+
+	CU_ASSERT_EQUAL(say(udp, PEER, "hello"), 0);
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+	CU_ASSERT(is_request(&h->sent[0], BROADCAST, PEER));
+	give(h, &reply);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 2);
+	CU_ASSERT(is_udp(&h->sent[1], PEER_MAC, PEER, "hello"));
+	CU_ASSERT_EQUAL(say(udp, PEER, "again"), 0);
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 3);
+	CU_ASSERT(is_udp(&h->sent[2], PEER_MAC, PEER, "again"));
+	CU_ASSERT_EQUAL(counter(h, "arp_unresolved_pkts"), 0);
+	stop(h);
+}
+
+static void holds_only_latest(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+	struct frame reply = arp_reply(PEER_MAC, PEER);
+
+	(void)say(udp, PEER, "first");
+	(void)say(udp, PEER, "second");
+	(void)say(udp, PEER, "third");
+	give(h, &reply);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 2); // one request, one datagram
+	CU_ASSERT(is_udp(&h->sent[1], PEER_MAC, PEER, "third"));
+	CU_ASSERT_EQUAL(counter(h, "arp_unresolved_pkts"), 2);
+	stop(h);
+}
+
+static void gives_up_after_three(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+
+	(void)say(udp, PEER, "lost");
+	tl_txq_flush(&h->tx);
+	for (unsigned ms = 1; ms < 3000; ms++) {
+		pass(h, TL_NS_PER_MS);
+		CU_ASSERT_EQUAL_FATAL(h->n_sent, 1 + ms / 1000);
+	}
+	CU_ASSERT_EQUAL(counter(h, "arp_unresolved_pkts"), 0);
+	pass(h, TL_NS_PER_MS);
+	CU_ASSERT_EQUAL(counter(h, "arp_unresolved_pkts"), 1);
+	pass(h, 10 * SECOND);
+	CU_ASSERT_EQUAL(h->n_sent, 3);
+	CU_ASSERT_EQUAL(rte_mempool_in_use_count(rte_mempool_lookup(POOL)), h->in_use);
+	(void)say(udp, PEER, "once more");
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 4);
+	CU_ASSERT(is_request(&h->sent[3], BROADCAST, PEER));
+	stop(h);
+}
+
+static void failed_arp_ends_handshake(void)
+{
+	struct host *h = start();
+	struct tl_tcp *c = NULL;
+	int reason = -1;
+
+	CU_ASSERT_EQUAL_FATAL(tl_tcp_connect(h->net, PEER, PORT(80), &NOTE_CLOSED, &reason, NULL, &c), 0);
+	for (unsigned ms = 0; ms < 2999; ms++)
+		pass(h, TL_NS_PER_MS);
+	CU_ASSERT_EQUAL(reason, -1);
+	pass(h, TL_NS_PER_MS);
+	CU_ASSERT_EQUAL(reason, TL_TCP_UNREACHABLE);
+	stop(h);
+}
+
+static void remembers_who_asked(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+
+	introduce(h, PEER_MAC, PEER);
+	(void)say(udp, PEER, "hi");
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+	CU_ASSERT(is_udp(&h->sent[0], PEER_MAC, PEER, "hi"));
+	stop(h);
+}
+
+static void refreshes_by_unicast(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+	struct frame reply = arp_reply(PEER_MAC, PEER);
+	uint32_t generation = h->net->arp_generation;
+
+	introduce(h, PEER_MAC, PEER);
+	(void)say(udp, PEER, "hi");
+	clear(h);
+	for (unsigned round = 0; round < 3; round++) {
+		pass(h, 57 * SECOND - 1);
+		CU_ASSERT_EQUAL(h->n_sent, 0);
+		pass(h, 1);
+		CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+		CU_ASSERT(is_request(&h->sent[0], PEER_MAC, PEER));
+		give(h, &reply);
+		clear(h);
+	}
+	(void)say(udp, PEER, "hi");
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+	CU_ASSERT(is_udp(&h->sent[0], PEER_MAC, PEER, "hi"));
+	CU_ASSERT_EQUAL(h->net->arp_generation, generation);
+	stop(h);
+}
+
+static void silent_neighbour_expires(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+	uint32_t generation = h->net->arp_generation;
+
+	introduce(h, PEER_MAC, PEER);
+	(void)say(udp, PEER, "hi");
+	clear(h);
+	for (unsigned s = 1; s < 60; s++)
+		pass(h, SECOND);
+	CU_ASSERT_EQUAL(h->n_sent, 3); // polls at 57, 58 and 59 s
+	CU_ASSERT_EQUAL(h->net->arp_generation, generation);
+	clear(h);
+	(void)say(udp, PEER, "still there");
+	tl_txq_flush(&h->tx);
+	CU_ASSERT(is_udp(&h->sent[0], PEER_MAC, PEER, "still there"));
+	clear(h);
+	pass(h, SECOND);
+	CU_ASSERT_NOT_EQUAL(h->net->arp_generation, generation);
+	(void)say(udp, PEER, "gone");
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+	CU_ASSERT(is_request(&h->sent[0], BROADCAST, PEER));
+	stop(h);
+}
+
+static void unused_neighbour_expires_quietly(void)
+{
+	struct host *h = start();
+
+	introduce(h, PEER_MAC, PEER);
+	for (unsigned s = 1; s <= 61; s++)
+		pass(h, SECOND);
+	CU_ASSERT_EQUAL(h->n_sent, 0);
+	stop(h);
+}
+
+static void follows_new_mac(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+	struct frame announcement = arp_frame(BROADCAST, 1, OTHER_MAC, PEER, NO_MAC, PEER);
+	uint32_t generation = h->net->arp_generation;
+
+	introduce(h, PEER_MAC, PEER);
+	introduce(h, PEER_MAC, PEER);
+	CU_ASSERT_EQUAL(h->net->arp_generation, generation);
+	give(h, &announcement);
+	CU_ASSERT_EQUAL(h->net->arp_generation, generation + 1);
+	(void)say(udp, PEER, "hi");
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+	CU_ASSERT(is_udp(&h->sent[0], OTHER_MAC, PEER, "hi"));
+	stop(h);
+}
+
+static void announces_twice(void)
+{
+	struct host *h = start();
+
+	tl_net_announce(h->net, h->now_ns);
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+	CU_ASSERT(is_request(&h->sent[0], BROADCAST, US));
+	pass(h, 2 * SECOND - 1);
+	CU_ASSERT_EQUAL(h->n_sent, 1);
+	pass(h, 1);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 2);
+	CU_ASSERT(is_request(&h->sent[1], BROADCAST, US));
+	pass(h, 10 * SECOND);
+	CU_ASSERT_EQUAL(h->n_sent, 2);
+	stop(h);
+}
+
+static void defends_address(void)
+{
+	struct host *h = start();
+	struct frame rival = arp_frame(BROADCAST, 1, OTHER_MAC, US, NO_MAC, US);
+	struct frame own = arp_frame(BROADCAST, 1, OUR_MAC, US, NO_MAC, US);
+
+	give(h, &own); // reflected by the network
+	CU_ASSERT_EQUAL(h->n_sent, 0);
+	give(h, &rival);
+	give(h, &rival);
+	pass(h, 10 * SECOND - 1);
+	give(h, &rival);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+	CU_ASSERT(is_request(&h->sent[0], BROADCAST, US));
+	pass(h, 1);
+	give(h, &rival);
+	CU_ASSERT_EQUAL(h->n_sent, 2);
+	CU_ASSERT_EQUAL(counter(h, "arp_conflicts_pkts"), 4);
+	stop(h);
+}
+
+static void full_table_makes_room(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+	uint8_t mac[6] = {2, 0, 0, 1, 0, 0};
+
+	h->net->cfg.mask_be = IP(255, 255, 0, 0);
+	for (unsigned i = 0; i < 256; i++) {
+		mac[5] = (uint8_t)i;
+		introduce(h, mac, IP(192, 0, 3, i));
+	}
+	pass(h, 1);
+	for (unsigned i = 1; i < 256; i++) // all but the first are in use
+		(void)say(udp, IP(192, 0, 3, i), "hi");
+	introduce(h, PEER_MAC, PEER); // a stranger pushes nobody out
+	(void)say(udp, IP(192, 0, 3, 0), "hi");
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+	CU_ASSERT(is_udp(&h->sent[0], (uint8_t[]){2, 0, 0, 1, 0, 0}, IP(192, 0, 3, 0), "hi"));
+	clear(h);
+	pass(h, 1);
+	for (unsigned i = 0; i < 256; i++)
+		(void)say(udp, IP(192, 0, 3, i ^ 7), "hi");
+	clear(h);
+	(void)say(udp, PEER, "hi");
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+	CU_ASSERT(is_request(&h->sent[0], BROADCAST, PEER));
+	struct frame reply = arp_reply(PEER_MAC, PEER);
+	give(h, &reply);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 2);
+	CU_ASSERT(is_udp(&h->sent[1], PEER_MAC, PEER, "hi"));
+	stop(h);
+}
+
+static void many_wait_at_once(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+
+	h->net->cfg.mask_be = IP(255, 255, 0, 0);
+	for (unsigned i = 0; i < 300; i++)
+		(void)say(udp, IP(192, 0, 4 + i / 256, i % 256), "hi");
+	clear(h);
+	CU_ASSERT_EQUAL(counter(h, "arp_requests_tx"), 300);
+	CU_ASSERT_EQUAL(counter(h, "arp_unresolved_pkts"), 300 - 256);
+	CU_ASSERT_EQUAL(rte_mempool_in_use_count(rte_mempool_lookup(POOL)), h->in_use + 256);
+	stop(h); // frees what waits
+}
+
+static void far_hosts_go_through_gateway(void)
+{
+	struct host *h = start_with(MTU, GATEWAY);
+	struct heard heard = {0};
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+	struct frame reply = arp_reply(OTHER_MAC, GATEWAY);
+
+	(void)say(udp, FAR_AWAY, "hi");
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+	CU_ASSERT(is_request(&h->sent[0], BROADCAST, GATEWAY));
+	give(h, &reply);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 2);
+	CU_ASSERT(is_udp(&h->sent[1], OTHER_MAC, FAR_AWAY, "hi"));
+	stop(h);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"an ARP request for our address is answered", answers_arp},
+		{"an ARP probe is answered, and its sender not remembered", answers_probe_without_learning},
+		{"ARP for others, unasked replies and odd hardware teach us nothing", ignores_foreign_arp},
+		{"a frame to an unknown neighbour waits for the ARP reply", holds_until_reply},
+		{"only the latest frame waits", holds_only_latest},
+		{"a silent address is asked for three times, a second apart, then given up", gives_up_after_three},
+		{"an unanswered ARP ends a TCP handshake as unreachable", failed_arp_ends_handshake},
+		{"who asked for us need not be asked", remembers_who_asked},
+		{"a neighbour in use is polled by unicast before it expires", refreshes_by_unicast},
+		{"a neighbour that falls silent expires after 60 s and changes the generation",
+			silent_neighbour_expires},
+		{"a neighbour never used expires without a word", unused_neighbour_expires_quietly},
+		{"a neighbour's new MAC is used at once and changes the generation", follows_new_mac},
+		{"the address is announced twice, two seconds apart", announces_twice},
+		{"another host with our address is answered once in ten seconds", defends_address},
+		{"a full table gives way to those we send to, not to strangers", full_table_makes_room},
+		{"frames waiting for more neighbours than the table holds are counted and freed", many_wait_at_once},
+		{"hosts off the prefix are reached through the gateway", far_hosts_go_through_gateway},
+	};
+
+	return test_host_main("net_arp", tests, TL_ARRAY_LEN(tests));
+}

@@ -1,0 +1,1281 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Capture files: what the encoder writes byte for byte, what the reader makes of files of every kind, whole and cut.
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <tl_err.h>
+#include <tl_pcapfile.h>
+
+#include "tl_test.h"
+
+#define PAGE_BYTES 4096u
+#define BYTE_ORDER_MAGIC 0x1A2B3C4Du
+#define BLOCK_PACKET 2u
+#define BLOCK_SIMPLE 3u
+#define TS_NS UINT64_C(1700000000123456789)
+
+// A capture file put together by hand, in either byte order.
+struct file {
+	uint8_t bytes[PAGE_BYTES];
+	size_t size;
+	bool swap;
+	size_t block;	 // where the open block began
+	size_t ends[64]; // after which bytes the file is whole
+	uint32_t end_count;
+};
+
+static void add(struct file *file, const void *bytes, size_t len)
+{
+	CU_ASSERT_TRUE_FATAL(file->size + len <= sizeof(file->bytes));
+	memcpy(file->bytes + file->size, bytes, len);
+	file->size += len;
+}
+
+static void add_u16(struct file *file, uint16_t value)
+{
+	value = file->swap ? __builtin_bswap16(value) : value;
+	add(file, &value, sizeof(value));
+}
+
+static void add_u32(struct file *file, uint32_t value)
+{
+	value = file->swap ? __builtin_bswap32(value) : value;
+	add(file, &value, sizeof(value));
+}
+
+static void add_u64(struct file *file, uint64_t value)
+{
+	value = file->swap ? __builtin_bswap64(value) : value;
+	add(file, &value, sizeof(value));
+}
+
+static void add_frame(struct file *file, uint8_t fill, uint32_t len, bool pad)
+{
+	for (uint32_t i = 0; i < len; i++)
+		add(file, &fill, 1);
+	while (pad && file->size % 4 != 0)
+		add(file, "", 1);
+}
+
+static void mark_whole(struct file *file)
+{
+	CU_ASSERT_TRUE_FATAL(file->end_count < TL_ARRAY_LEN(file->ends));
+	file->ends[file->end_count++] = file->size;
+}
+
+static void begin_block(struct file *file, uint32_t type)
+{
+	file->block = file->size;
+	add_u32(file, type);
+	add_u32(file, 0);
+}
+
+static void end_block(struct file *file)
+{
+	uint32_t total = (uint32_t)(file->size - file->block) + 4;
+	uint32_t stored = file->swap ? __builtin_bswap32(total) : total;
+
+	add_u32(file, total);
+	memcpy(file->bytes + file->block + 4, &stored, 4);
+	mark_whole(file);
+}
+
+static void add_section(struct file *file, bool swap)
+{
+	file->swap = swap;
+	begin_block(file, TL_PCAPNG_SHB);
+	add_u32(file, BYTE_ORDER_MAGIC);
+	add_u16(file, 1);
+	add_u16(file, 0);
+	add_u64(file, UINT64_MAX);
+	end_block(file);
+}
+
+// tsresol -1 and tsoffset 0 leave their options out.
+static void add_interface(struct file *file, uint32_t snaplen, int tsresol, int64_t tsoffset)
+{
+	begin_block(file, TL_PCAPNG_IDB);
+	add_u16(file, TL_PCAPNG_LINKTYPE_ETHERNET);
+	add_u16(file, 0);
+	add_u32(file, snaplen);
+	add_u16(file, 2); // if_name, so that an option has to be skipped
+	add_u16(file, 5);
+	add(file, "veth0\0\0", 8);
+	if (tsresol >= 0) {
+		add_u16(file, 9);
+		add_u16(file, 1);
+		add(file, (uint8_t[4]){(uint8_t)tsresol}, 4);
+	}
+	if (tsoffset != 0) {
+		add_u16(file, 14);
+		add_u16(file, 8);
+		add_u64(file, (uint64_t)tsoffset);
+	}
+	add_u32(file, 0);
+	end_block(file);
+}
+
+static void add_epb(struct file *file, uint32_t interface, uint64_t ticks, uint8_t fill, uint32_t cap, uint32_t wire)
+{
+	begin_block(file, TL_PCAPNG_EPB);
+	add_u32(file, interface);
+	add_u32(file, (uint32_t)(ticks >> 32));
+	add_u32(file, (uint32_t)ticks);
+	add_u32(file, cap);
+	add_u32(file, wire);
+	add_frame(file, fill, cap, true);
+	end_block(file);
+}
+
+static void add_spb(struct file *file, uint8_t fill, uint32_t cap, uint32_t wire)
+{
+	begin_block(file, BLOCK_SIMPLE);
+	add_u32(file, wire);
+	add_frame(file, fill, cap, true);
+	end_block(file);
+}
+
+static void add_unknown_block(struct file *file)
+{
+	begin_block(file, 0x80000001u);
+	add_u64(file, 0x0123456789abcdef);
+	end_block(file);
+}
+
+static void add_pcap_header(struct file *file, bool swap, uint32_t magic)
+{
+	file->swap = swap;
+	add_u32(file, magic);
+	add_u16(file, 2);
+	add_u16(file, 4);
+	add_u64(file, 0);
+	add_u32(file, 65535);
+	add_u32(file, TL_PCAPNG_LINKTYPE_ETHERNET);
+	mark_whole(file);
+}
+
+static void add_pcap_frame(struct file *file, uint32_t s, uint32_t fraction, uint8_t fill, uint32_t cap, uint32_t wire)
+{
+	add_u32(file, s);
+	add_u32(file, fraction);
+	add_u32(file, cap);
+	add_u32(file, wire);
+	add_frame(file, fill, cap, false);
+	mark_whole(file);
+}
+
+// What a walk through a file came to.
+struct walk {
+	int rc; // of open or of the last next
+	bool opened;
+	uint32_t frames;
+	struct tl_pcap_frame frame[16]; // data points to copies
+	uint8_t first[16];		// first byte of each frame
+	struct tl_err err;
+};
+
+static void visit(struct walk *walk, const struct tl_pcap_frame *frame)
+{
+	uint8_t fill = frame->cap_bytes != 0 ? frame->data[0] : 0;
+
+	for (uint32_t i = 0; i < frame->cap_bytes; i++)
+		CU_ASSERT_EQUAL(frame->data[i], fill);
+	CU_ASSERT_TRUE(frame->cap_bytes <= frame->wire_bytes);
+	CU_ASSERT_TRUE_FATAL(walk->frames < TL_ARRAY_LEN(walk->frame));
+	walk->first[walk->frames] = fill;
+	walk->frame[walk->frames++] = *frame;
+}
+
+// Reads the first size bytes of a file from memory that ends before a page which must not be touched.
+static struct walk walk_bytes(const uint8_t *bytes, size_t size)
+{
+	struct walk walk = {.err = {.text = ""}};
+	struct tl_pcap_frame frame;
+	struct tl_pcap_reader *reader = NULL;
+	size_t room = tl_align_up(size, PAGE_BYTES);
+	uint8_t *map = mmap(NULL, room + PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CU_ASSERT_PTR_NOT_EQUAL_FATAL(map, MAP_FAILED);
+	CU_ASSERT_EQUAL_FATAL(mprotect(map + room, PAGE_BYTES, PROT_NONE), 0);
+	memcpy(map + room - size, bytes, size);
+	walk.rc = tl_pcap_open_memory(map + room - size, size, "the-file", &reader, &walk.err);
+	walk.opened = walk.rc == 0;
+	if (walk.opened) {
+		while ((walk.rc = tl_pcap_next(reader, &frame, &walk.err)) == 1)
+			visit(&walk, &frame);
+		for (int i = 0; i < 3; i++)
+			CU_ASSERT_EQUAL(tl_pcap_next(reader, &frame, i == 0 ? NULL : &walk.err), walk.rc);
+		tl_pcap_close(reader);
+	}
+	munmap(map, room + PAGE_BYTES);
+	return walk;
+}
+
+static struct walk walk_file(const struct file *file)
+{
+	return walk_bytes(file->bytes, file->size);
+}
+
+static void expect_refusal(const struct file *file, const char *reason)
+{
+	struct walk walk = walk_file(file);
+
+	CU_ASSERT_EQUAL(walk.rc, -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(walk.err.text, "the-file, byte "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(walk.err.text, reason));
+	if (strstr(walk.err.text, reason) == NULL)
+		printf("# expected '%s' in '%s'\n", reason, walk.err.text);
+}
+
+// Encoder.
+
+static void expect_bytes(const uint8_t *got, uint32_t got_len, const uint8_t *expected, uint32_t len)
+{
+	CU_ASSERT_EQUAL_FATAL(got_len, len);
+	for (uint32_t i = 0; i < len; i++) {
+		if (got[i] != expected[i])
+			printf("# byte %u is %02x, expected %02x\n", i, got[i], expected[i]);
+		CU_ASSERT_EQUAL(got[i], expected[i]);
+	}
+}
+
+static void a_section_header_as_the_draft_has_it(void)
+{
+	static const uint8_t expected[] = {
+		0x0a,
+		0x0d,
+		0x0d,
+		0x0a,
+		60,
+		0,
+		0,
+		0, // type, length
+		0x4d,
+		0x3c,
+		0x2b,
+		0x1a,
+		1,
+		0,
+		0,
+		0, // byte order, version 1.0
+		255,
+		255,
+		255,
+		255,
+		255,
+		255,
+		255,
+		255, // section length unknown
+		2,
+		0,
+		2,
+		0,
+		'h',
+		'w',
+		0,
+		0, // shb_hardware
+		3,
+		0,
+		4,
+		0,
+		'D',
+		'e',
+		'b',
+		'i', // shb_os
+		4,
+		0,
+		7,
+		0,
+		't',
+		'a',
+		'p',
+		'l',
+		'i',
+		'n',
+		'e',
+		0, // shb_userappl
+		0,
+		0,
+		0,
+		0,
+		60,
+		0,
+		0,
+		0,
+	};
+	uint8_t buf[128];
+	struct tl_pcapng_shb shb = {.hardware = "hw", .os = "Debi", .application = "tapline"};
+
+	expect_bytes(buf, tl_pcapng_put_shb(buf, sizeof(buf), &shb), expected, sizeof(expected));
+	CU_ASSERT_EQUAL(tl_pcapng_put_shb(buf, sizeof(buf), &(struct tl_pcapng_shb){.os = NULL}), 32);
+}
+
+static void an_interface_description_as_the_draft_has_it(void)
+{
+	static const uint8_t expected[] = {
+		1,
+		0,
+		0,
+		0,
+		72,
+		0,
+		0,
+		0,
+		1,
+		0,
+		0,
+		0,
+		96,
+		0,
+		0,
+		0, // Ethernet, snaplen
+		2,
+		0,
+		4,
+		0,
+		'e',
+		't',
+		'h',
+		'0', // if_name
+		3,
+		0,
+		6,
+		0,
+		'q',
+		'0',
+		' ',
+		'n',
+		'i',
+		'c',
+		0,
+		0, // if_description
+		8,
+		0,
+		8,
+		0,
+		0x00,
+		0xe4,
+		0x0b,
+		0x54,
+		2,
+		0,
+		0,
+		0, // if_speed, 10^10
+		9,
+		0,
+		1,
+		0,
+		9,
+		0,
+		0,
+		0, // if_tsresol, ns
+		11,
+		0,
+		4,
+		0,
+		0,
+		't',
+		'c',
+		'p', // if_filter, as text
+		0,
+		0,
+		0,
+		0,
+		72,
+		0,
+		0,
+		0,
+	};
+	uint8_t buf[128];
+	struct tl_pcapng_idb idb = {
+		.name = "eth0",
+		.description = "q0 nic",
+		.filter = "tcp",
+		.snaplen = 96,
+		.speed_bps = UINT64_C(10000000000),
+	};
+
+	expect_bytes(buf, tl_pcapng_put_idb(buf, sizeof(buf), &idb), expected, sizeof(expected));
+	CU_ASSERT_EQUAL(tl_pcapng_put_idb(buf, sizeof(buf), &(struct tl_pcapng_idb){.snaplen = 0}), 32);
+}
+
+static void statistics_as_the_draft_has_them(void)
+{
+	static const uint8_t expected[] = {
+		5,
+		0,
+		0,
+		0,
+		100,
+		0,
+		0,
+		0,
+		7,
+		0,
+		0,
+		0,
+		4,
+		3,
+		2,
+		1,
+		8,
+		7,
+		6,
+		5, // interface, time: high word first
+		2,
+		0,
+		8,
+		0,
+		1,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0, // isb_starttime
+		3,
+		0,
+		8,
+		0,
+		2,
+		0,
+		0,
+		0,
+		1,
+		0,
+		0,
+		0, // isb_endtime
+		4,
+		0,
+		8,
+		0,
+		1,
+		0,
+		0,
+		0,
+		1,
+		0,
+		0,
+		0, // isb_ifrecv: one 64-bit number
+		6,
+		0,
+		8,
+		0,
+		9,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0, // isb_filteraccept
+		7,
+		0,
+		8,
+		0,
+		3,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0, // isb_osdrop
+		8,
+		0,
+		8,
+		0,
+		6,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0, // isb_usrdeliv
+		0,
+		0,
+		0,
+		0,
+		100,
+		0,
+		0,
+		0,
+	};
+	uint8_t buf[128];
+	struct tl_pcapng_isb isb = {
+		.interface_id = 7,
+		.ts_ns = 0x0102030405060708,
+		.start_ns = UINT64_C(1) << 32,
+		.end_ns = (UINT64_C(2) << 32) + 1,
+		.received_pkts = (UINT64_C(1) << 32) + 1,
+		.if_dropped_pkts = UINT64_MAX,
+		.accepted_pkts = 9,
+		.os_dropped_pkts = 3,
+		.delivered_pkts = 6,
+	};
+
+	expect_bytes(buf, tl_pcapng_put_isb(buf, sizeof(buf), &isb), expected, sizeof(expected));
+}
+
+static void a_packet_as_the_draft_has_it(void)
+{
+	static const uint8_t expected[] = {
+		6,
+		0,
+		0,
+		0,
+		64,
+		0,
+		0,
+		0,
+		2,
+		0,
+		0,
+		0,
+		4,
+		3,
+		2,
+		1,
+		8,
+		7,
+		6,
+		5, // interface, time
+		5,
+		0,
+		0,
+		0,
+		100,
+		0,
+		0,
+		0, // captured, on the wire
+		'h',
+		'e',
+		'l',
+		'l',
+		'o',
+		0,
+		0,
+		0,
+		2,
+		0,
+		4,
+		0,
+		2,
+		0,
+		0,
+		0, // epb_flags: outbound
+		4,
+		0,
+		8,
+		0,
+		17,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0, // epb_dropcount
+		0,
+		0,
+		0,
+		0,
+		64,
+		0,
+		0,
+		0,
+	};
+	uint32_t buf[32];
+	struct tl_pcapng_epb epb = {
+		.interface_id = 2,
+		.cap_bytes = 5,
+		.wire_bytes = 100,
+		.dir = TL_DIR_TX,
+		.ts_ns = 0x0102030405060708,
+		.dropped = 17,
+	};
+
+	memset(buf, 0xee, sizeof(buf));
+	memcpy(tl_pcapng_put_epb(buf, &epb), "hello", 5);
+	expect_bytes((uint8_t *)buf, tl_pcapng_epb_bytes(5, 17), expected, sizeof(expected));
+	CU_ASSERT_EQUAL(buf[16], 0xeeeeeeee);
+}
+
+static void a_packet_received_without_loss_has_only_its_direction(void)
+{
+	static const uint8_t tail[] = {2, 0, 4, 0, 1, 0, 0, 0, 0, 0, 0, 0, 44, 0, 0, 0};
+	uint32_t buf[32];
+	struct tl_pcapng_epb epb = {.dir = TL_DIR_RX};
+
+	memset(buf, 0xee, sizeof(buf));
+	tl_pcapng_put_epb(buf, &epb);
+	CU_ASSERT_EQUAL(tl_pcapng_epb_bytes(0, 0), 44);
+	expect_bytes((uint8_t *)buf + 28, sizeof(tail), tail, sizeof(tail));
+	CU_ASSERT_EQUAL(buf[11], 0xeeeeeeee);
+}
+
+static void an_encoder_stays_within_the_size_it_was_given(void)
+{
+	static const struct tl_pcapng_shb shb = {.hardware = "hw", .os = "Debi", .application = "tapline"};
+	static const struct tl_pcapng_idb idb = {.name = "a", .description = "b", .filter = "c", .speed_bps = 1};
+	static const struct tl_pcapng_isb isb = {.interface_id = 0};
+	uint8_t buf[128];
+
+	for (uint32_t size = 0; size <= 116; size++) {
+		memset(buf, 0xee, sizeof(buf));
+		uint32_t used[3] = {tl_pcapng_put_shb(buf, size, &shb), tl_pcapng_put_idb(buf, size, &idb),
+			tl_pcapng_put_isb(buf, size, &isb)};
+		CU_ASSERT_EQUAL(used[0], size < 60 ? 0 : 60);
+		CU_ASSERT_EQUAL(used[1], size < 68 ? 0 : 68);
+		CU_ASSERT_EQUAL(used[2], size < 112 ? 0 : 112);
+		for (uint32_t i = size; i < sizeof(buf); i++)
+			CU_ASSERT_EQUAL_FATAL(buf[i], 0xee);
+	}
+}
+
+static void a_text_too_long_for_an_option_is_cut(void)
+{
+	size_t len = 70000;
+	char *text = calloc(1, len + 1);
+	uint8_t *buf = malloc(2 * len);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(buf);
+	memset(text, 'x', len);
+	struct tl_pcapng_idb idb = {.filter = text};
+	CU_ASSERT_EQUAL(tl_pcapng_put_idb(buf, (uint32_t)(2 * len), &idb), 32 + 4 + 65536);
+	CU_ASSERT_EQUAL(buf[16 + 8 + 2], 0xff);
+	CU_ASSERT_EQUAL(buf[16 + 8 + 3], 0xff);
+	free(buf);
+	free(text);
+}
+
+static void padding_is_never_shorter_than_a_block(void)
+{
+	for (uint32_t align = 16; align <= 8192; align *= 2) {
+		for (uint64_t used = 0; used <= 2 * align; used += 4) {
+			uint32_t pad = tl_pcapng_pad_bytes(used, align);
+			CU_ASSERT_EQUAL_FATAL((used + pad) % align, 0);
+			CU_ASSERT_TRUE_FATAL(pad == 0 || pad >= TL_PCAPNG_PAD_MIN);
+			CU_ASSERT_TRUE_FATAL(pad < align + TL_PCAPNG_PAD_MIN);
+		}
+	}
+	CU_ASSERT_EQUAL(tl_pcapng_pad_bytes((UINT64_C(1) << 40) - 16, 4096), 16);
+}
+
+static void a_pad_is_one_block_of_zeros(void)
+{
+	static const uint8_t expected[] = {1, 0, 0, 0x80, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 20, 0, 0, 0};
+	static const uint8_t shortest[] = {1, 0, 0, 0x80, 12, 0, 0, 0, 12, 0, 0, 0};
+	uint8_t buf[24];
+
+	memset(buf, 0xee, sizeof(buf));
+	tl_pcapng_put_pad(buf, 20);
+	expect_bytes(buf, 20, expected, sizeof(expected));
+	CU_ASSERT_EQUAL(buf[20], 0xee);
+	tl_pcapng_put_pad(buf, 12);
+	expect_bytes(buf, 12, shortest, sizeof(shortest));
+}
+
+static void a_head_is_read_back(void)
+{
+	static const struct tl_pcapng_head head = {
+		.run_id = 0x1112131415161718,
+		.sequence = 0x2122232425262728,
+		.ring = 0x31323334,
+		.used_bytes = 0x41424344,
+		.records = 0x51525354,
+	};
+	static const uint8_t expected[TL_PCAPNG_HEAD_BYTES] = {
+		2,
+		0,
+		0,
+		0x80,
+		64,
+		0,
+		0,
+		0,
+		'T',
+		'A',
+		'P',
+		'S',
+		'L',
+		'A',
+		'B',
+		'1',
+		0x18,
+		0x17,
+		0x16,
+		0x15,
+		0x14,
+		0x13,
+		0x12,
+		0x11,
+		0x28,
+		0x27,
+		0x26,
+		0x25,
+		0x24,
+		0x23,
+		0x22,
+		0x21,
+		0x34,
+		0x33,
+		0x32,
+		0x31,
+		0x44,
+		0x43,
+		0x42,
+		0x41,
+		0x54,
+		0x53,
+		0x52,
+		0x51,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		64,
+		0,
+		0,
+		0,
+	};
+	uint8_t buf[TL_PCAPNG_HEAD_BYTES];
+	struct tl_pcapng_head back;
+
+	tl_pcapng_put_head(buf, &head);
+	expect_bytes(buf, sizeof(buf), expected, sizeof(expected));
+	CU_ASSERT_EQUAL(tl_pcapng_get_head(buf, sizeof(buf), &back), 0);
+	CU_ASSERT_EQUAL(back.run_id, head.run_id);
+	CU_ASSERT_EQUAL(back.sequence, head.sequence);
+	CU_ASSERT_EQUAL(back.ring, head.ring);
+	CU_ASSERT_EQUAL(back.used_bytes, head.used_bytes);
+	CU_ASSERT_EQUAL(back.records, head.records);
+}
+
+static void what_is_no_head_is_not_read_as_one(void)
+{
+	static const uint8_t checked[] = {0, 3, 4, 7, 8, 15, 60, 63};
+	uint8_t good[TL_PCAPNG_HEAD_BYTES];
+	uint8_t buf[TL_PCAPNG_HEAD_BYTES];
+	struct tl_pcapng_head head = {.used_bytes = 64};
+
+	tl_pcapng_put_head(good, &head);
+	CU_ASSERT_EQUAL(tl_pcapng_get_head(good, sizeof(good), &head), 0);
+	CU_ASSERT_EQUAL(tl_pcapng_get_head(good, sizeof(good) - 1, &head), -EINVAL);
+	for (size_t i = 0; i < sizeof(checked); i++) {
+		memcpy(buf, good, sizeof(buf));
+		buf[checked[i]] ^= 1;
+		CU_ASSERT_EQUAL(tl_pcapng_get_head(buf, sizeof(buf), &head), -EINVAL);
+	}
+	head.used_bytes = 60;
+	tl_pcapng_put_head(buf, &head);
+	CU_ASSERT_EQUAL(tl_pcapng_get_head(buf, sizeof(buf), &head), -EINVAL);
+	head.used_bytes = 66;
+	tl_pcapng_put_head(buf, &head);
+	CU_ASSERT_EQUAL(tl_pcapng_get_head(buf, sizeof(buf), &head), -EINVAL);
+}
+
+// Reader.
+
+// A recording as this program makes it: two interfaces, one slab, statistics.
+static void write_recording(struct file *file)
+{
+	struct tl_pcapng_epb epb = {.cap_bytes = 60, .wire_bytes = 1500, .dir = TL_DIR_RX, .ts_ns = TS_NS};
+	uint32_t buf[64];
+
+	file->size = tl_pcapng_put_shb(file->bytes, 512, &(struct tl_pcapng_shb){.application = "tapline"});
+	for (int i = 0; i < 2; i++)
+		file->size += tl_pcapng_put_idb(
+			file->bytes + file->size, 512, &(struct tl_pcapng_idb){.name = "eth0", .filter = "udp"});
+	tl_pcapng_put_pad(file->bytes + file->size, tl_pcapng_pad_bytes(file->size, 512));
+	file->size += tl_pcapng_pad_bytes(file->size, 512);
+	uint32_t head_at = (uint32_t)file->size;
+	file->size += TL_PCAPNG_HEAD_BYTES;
+	for (uint32_t i = 0; i < 3; i++) {
+		epb.interface_id = i % 2;
+		epb.dropped = i;
+		epb.cap_bytes = 60 + i;
+		memset(tl_pcapng_put_epb(buf, &epb), 'a' + (int)i, epb.cap_bytes);
+		add(file, buf, tl_pcapng_epb_bytes(epb.cap_bytes, epb.dropped));
+		epb.ts_ns++;
+	}
+	tl_pcapng_put_head(file->bytes + head_at,
+		&(struct tl_pcapng_head){.used_bytes = (uint32_t)file->size - head_at, .records = 3});
+	uint32_t pad = tl_pcapng_pad_bytes(file->size, 512);
+	tl_pcapng_put_pad(file->bytes + file->size, pad);
+	file->size += pad;
+	file->size += tl_pcapng_put_isb(file->bytes + file->size, 512, &(struct tl_pcapng_isb){.interface_id = 1});
+}
+
+static void expect_recording(const struct walk *walk)
+{
+	CU_ASSERT_EQUAL(walk->rc, 0);
+	CU_ASSERT_EQUAL_FATAL(walk->frames, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		CU_ASSERT_EQUAL(walk->frame[i].cap_bytes, 60 + i);
+		CU_ASSERT_EQUAL(walk->frame[i].wire_bytes, 1500);
+		CU_ASSERT_EQUAL(walk->frame[i].ts_ns, TS_NS + i);
+		CU_ASSERT_EQUAL(walk->first[i], 'a' + i);
+	}
+}
+
+static void a_recording_of_ours_is_read_back(void)
+{
+	struct file file = {.size = 0};
+
+	write_recording(&file);
+	struct walk walk = walk_file(&file);
+	expect_recording(&walk);
+}
+
+static void a_file_is_mapped_and_read(void)
+{
+	char path[] = "/tmp/tl-pcapfile-XXXXXX";
+	struct file file = {.size = 0};
+	struct walk walk = {.err = {.text = ""}};
+	struct tl_pcap_reader *reader = NULL;
+	struct tl_pcap_frame frame;
+	int fd = mkstemp(path);
+
+	CU_ASSERT_TRUE_FATAL(fd >= 0);
+	write_recording(&file);
+	CU_ASSERT_EQUAL_FATAL(write(fd, file.bytes, file.size), (ssize_t)file.size);
+	close(fd);
+	CU_ASSERT_EQUAL_FATAL(tl_pcap_open(path, &reader, &walk.err), 0);
+	unlink(path);
+	while ((walk.rc = tl_pcap_next(reader, &frame, &walk.err)) == 1)
+		visit(&walk, &frame);
+	expect_recording(&walk);
+	tl_pcap_close(reader);
+	tl_pcap_close(NULL);
+}
+
+static void expect_no_open(const char *path, int rc, const char *reason)
+{
+	struct tl_pcap_reader *reader = NULL;
+	struct tl_err err = {.text = ""};
+
+	CU_ASSERT_EQUAL(tl_pcap_open(path, &reader, &err), rc);
+	CU_ASSERT_PTR_NULL(reader);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, path));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, reason));
+}
+
+static void what_is_no_regular_file_is_refused(void)
+{
+	char dir[] = "/tmp/tl-pcapfile-XXXXXX";
+	char path[64];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/file", dir);
+	expect_no_open(path, -ENOENT, "No such file");
+	CU_ASSERT_EQUAL_FATAL(mkfifo(path, 0600), 0);
+	expect_no_open(path, -EINVAL, "not a regular file"); // and does not wait for a writer
+	unlink(path);
+	FILE *file = fopen(path, "w");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	fclose(file);
+	expect_no_open(path, -EINVAL, "empty");
+	file = fopen(path, "w");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	fputs("\x1f\x8b\x08 and so on", file);
+	fclose(file);
+	expect_no_open(path, -EINVAL, "neither pcap nor pcapng");
+	unlink(path);
+	expect_no_open(dir, -EINVAL, "not a regular file");
+	rmdir(dir);
+}
+
+static void write_pcap(struct file *file, bool swap, bool nanoseconds)
+{
+	add_pcap_header(file, swap, nanoseconds ? 0xa1b23c4d : 0xa1b2c3d4);
+	add_pcap_frame(file, 1700000000, 123456, 'a', 60, 60);
+	add_pcap_frame(file, 4294967295u, 999999, 'b', 61, 1514); // until 2106
+	add_pcap_frame(file, 0, 0, 'c', 0, 0);
+}
+
+static void pcap_of_either_order_and_resolution_is_read(void)
+{
+	for (int kind = 0; kind < 4; kind++) {
+		struct file file = {.size = 0};
+		uint64_t unit = kind & 2 ? 1 : 1000;
+
+		write_pcap(&file, kind & 1, kind & 2);
+		struct walk walk = walk_file(&file);
+		CU_ASSERT_EQUAL(walk.rc, 0);
+		CU_ASSERT_EQUAL_FATAL(walk.frames, 3);
+		CU_ASSERT_EQUAL(walk.frame[0].ts_ns, 1700000000 * TL_NS_PER_S + 123456 * unit);
+		CU_ASSERT_EQUAL(walk.frame[1].ts_ns, 4294967295 * TL_NS_PER_S + 999999 * unit);
+		CU_ASSERT_EQUAL(walk.frame[1].cap_bytes, 61);
+		CU_ASSERT_EQUAL(walk.frame[1].wire_bytes, 1514);
+		CU_ASSERT_EQUAL(walk.first[1], 'b');
+		CU_ASSERT_EQUAL(walk.frame[2].cap_bytes, 0);
+	}
+}
+
+static void time_is_exact_to_the_resolution_of_the_interface(void)
+{
+	static const struct {
+		int tsresol;
+		int64_t tsoffset;
+		uint64_t ticks;
+		uint64_t ns;
+	} cases[] = {
+		{-1, 0, 1700000000123456, UINT64_C(1700000000123456000)}, // microseconds unless said
+		{0, 0, 1700000000, UINT64_C(1700000000000000000)},
+		{3, 0, 1700000000123, UINT64_C(1700000000123000000)},
+		{6, 0, 1700000000123456, UINT64_C(1700000000123456000)},
+		{9, 0, TS_NS, TS_NS},
+		{9, 0, UINT64_MAX, UINT64_MAX},
+		{12, 0, UINT64_C(1700000000123456789), UINT64_C(1700000000123456)},
+		{10, 0, 99, 9},
+		{127, 0, UINT64_MAX, 0},
+		{0x80, 0, 1700000000, UINT64_C(1700000000000000000)},
+		{0x80 | 1, 0, 3, 1500000000},
+		{0x80 | 32, 0, (UINT64_C(1700000000) << 32) + 0x80000000, UINT64_C(1700000000500000000)},
+		{0x80 | 63, 0, UINT64_MAX, 1999999999},
+		{0x80 | 127, 0, UINT64_MAX, 0},
+		{9, 1700000000, 123456789, TS_NS},
+		{-1, -10, 1700000010123456, UINT64_C(1700000000123456000)},
+	};
+
+	for (int swap = 0; swap < 2; swap++) {
+		for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+			struct file file = {.size = 0};
+
+			add_section(&file, swap);
+			add_interface(&file, 0, cases[i].tsresol, cases[i].tsoffset);
+			add_epb(&file, 0, cases[i].ticks, 'a', 60, 60);
+			struct walk walk = walk_file(&file);
+			CU_ASSERT_EQUAL(walk.rc, 0);
+			CU_ASSERT_EQUAL_FATAL(walk.frames, 1);
+			CU_ASSERT_EQUAL(walk.frame[0].ts_ns, cases[i].ns);
+		}
+	}
+}
+
+static void a_time_that_does_not_fit_is_refused(void)
+{
+	static const int64_t offsets[] = {-1700000001, INT64_MAX, INT64_MIN};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(offsets); i++) {
+		struct file file = {.size = 0};
+
+		add_section(&file, false);
+		add_interface(&file, 0, 9, offsets[i]);
+		add_epb(&file, 0, TS_NS, 'a', 60, 60);
+		expect_refusal(&file, "a timestamp before 1970 or after 2554: 1700000000123456789");
+	}
+}
+
+// Sections of both byte orders with interfaces of their own, and a packet block of every kind.
+static void write_sections(struct file *file)
+{
+	add_section(file, false);
+	add_interface(file, 0, 9, 0);
+	add_interface(file, 40, 6, 0);
+	add_unknown_block(file);
+	add_epb(file, 0, 1000, 'a', 61, 61);
+	add_epb(file, 1, 1000, 'b', 40, 1514);
+	add_section(file, true);
+	add_interface(file, 50, -1, 0);
+	add_spb(file, 'c', 50, 1514);
+	add_spb(file, 'd', 43, 43);
+	begin_block(file, BLOCK_PACKET);
+	add_u16(file, 0);
+	add_u16(file, 7); // drops
+	add_u64(file, 2000);
+	add_u32(file, 42);
+	add_u32(file, 64);
+	add_frame(file, 'e', 42, true);
+	end_block(file);
+	add_unknown_block(file);
+}
+
+static void sections_and_packet_blocks_of_every_kind_are_read(void)
+{
+	static const struct tl_pcap_frame expected[] = {
+		{.cap_bytes = 61, .wire_bytes = 61, .ts_ns = 1000},
+		{.cap_bytes = 40, .wire_bytes = 1514, .ts_ns = 1000000},
+		{.cap_bytes = 50, .wire_bytes = 1514},
+		{.cap_bytes = 43, .wire_bytes = 43},
+		{.cap_bytes = 42, .wire_bytes = 64, .ts_ns = 2000000},
+	};
+	struct file file = {.size = 0};
+
+	write_sections(&file);
+	struct walk walk = walk_file(&file);
+	CU_ASSERT_EQUAL(walk.rc, 0);
+	CU_ASSERT_EQUAL_FATAL(walk.frames, TL_ARRAY_LEN(expected));
+	for (size_t i = 0; i < TL_ARRAY_LEN(expected); i++) {
+		CU_ASSERT_EQUAL(walk.first[i], 'a' + i);
+		CU_ASSERT_EQUAL(walk.frame[i].cap_bytes, expected[i].cap_bytes);
+		CU_ASSERT_EQUAL(walk.frame[i].wire_bytes, expected[i].wire_bytes);
+		CU_ASSERT_EQUAL(walk.frame[i].ts_ns, expected[i].ts_ns);
+	}
+}
+
+static bool is_whole(const struct file *file, size_t size)
+{
+	for (uint32_t i = 0; i < file->end_count; i++) {
+		if (file->ends[i] == size)
+			return true;
+	}
+	return false;
+}
+
+static void expect_cuts_to_be_seen(const struct file *file)
+{
+	for (size_t size = 0; size <= file->size; size++) {
+		struct walk walk = walk_bytes(file->bytes, size);
+
+		CU_ASSERT_EQUAL(walk.rc, is_whole(file, size) ? 0 : -EINVAL);
+		if (walk.rc != 0)
+			CU_ASSERT_PTR_NOT_NULL(strstr(walk.err.text, "the-file, byte "));
+	}
+}
+
+static void a_cut_file_ends_with_an_error_wherever_it_is_cut(void)
+{
+	struct file pcapng = {.size = 0};
+
+	write_sections(&pcapng);
+	expect_cuts_to_be_seen(&pcapng);
+	for (int kind = 0; kind < 4; kind++) {
+		struct file pcap = {.size = 0};
+
+		write_pcap(&pcap, kind & 1, kind & 2);
+		expect_cuts_to_be_seen(&pcap);
+	}
+}
+
+// No byte of a file, whatever it says, leads outside it: the guard page or a sanitizer would end the run.
+static void a_file_with_any_byte_wrong_stays_within_its_bounds(void)
+{
+	static const uint8_t values[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
+	struct file files[2] = {{.size = 0}, {.size = 0}};
+
+	write_sections(&files[0]);
+	write_pcap(&files[1], false, true);
+	for (size_t f = 0; f < TL_ARRAY_LEN(files); f++) {
+		for (size_t i = 0; i < files[f].size; i++) {
+			uint8_t kept = files[f].bytes[i];
+			for (size_t v = 0; v < TL_ARRAY_LEN(values); v++) {
+				struct tl_pcap_reader *reader;
+				struct tl_pcap_frame frame;
+				uint8_t *exact = malloc(files[f].size);
+
+				CU_ASSERT_PTR_NOT_NULL_FATAL(exact);
+				files[f].bytes[i] = values[v];
+				memcpy(exact, files[f].bytes, files[f].size);
+				if (tl_pcap_open_memory(exact, files[f].size, "x", &reader, NULL) == 0) {
+					while (tl_pcap_next(reader, &frame, NULL) == 1)
+						CU_ASSERT_TRUE(frame.data >= exact &&
+							       frame.data + frame.cap_bytes <= exact + files[f].size);
+					tl_pcap_close(reader);
+				}
+				free(exact);
+			}
+			files[f].bytes[i] = kept;
+		}
+	}
+}
+
+static void a_frame_needs_its_interface_in_its_own_section(void)
+{
+	struct file file = {.size = 0};
+	struct file simple = {.size = 0};
+
+	add_section(&file, false);
+	add_interface(&file, 0, 9, 0);
+	add_section(&file, false);
+	add_epb(&file, 0, 0, 'a', 60, 60);
+	expect_refusal(&file, "a frame of an interface not described before it: 0");
+	add_section(&simple, false);
+	add_spb(&simple, 'a', 60, 60);
+	expect_refusal(&simple, "a frame of an interface not described before it: 0");
+}
+
+static void a_simple_packet_longer_than_its_block_is_refused(void)
+{
+	struct file file = {.size = 0};
+
+	add_section(&file, false);
+	add_interface(&file, 0, 9, 0);
+	add_spb(&file, 'a', 60, 61);
+	expect_refusal(&file, "a frame longer than its block or 262144 bytes: 61");
+}
+
+// Overwrites 4 bytes of a small good file and names what is then wrong with it.
+static void expect_patch_refused(size_t at, uint32_t value, const char *reason)
+{
+	struct file file = {.size = 0};
+
+	add_section(&file, false);	       // 28 bytes
+	add_interface(&file, 0, 9, 0);	       // 44 more: options at 44, 56
+	add_epb(&file, 0, TS_NS, 'a', 60, 60); // from 72, 92 bytes
+	CU_ASSERT_EQUAL_FATAL(file.size, 164);
+	memcpy(file.bytes + at, &value, sizeof(value));
+	expect_refusal(&file, reason);
+}
+
+static void every_broken_field_is_named(void)
+{
+	expect_patch_refused(0, 0x0d0a0a0d, "neither pcap nor pcapng");
+	expect_patch_refused(4, 24, "no block has this length: 24");
+	expect_patch_refused(8, 0x12345678, "without byte order magic, but: 305419896");
+	expect_patch_refused(12, 2, "another pcapng version than 1: 2");
+	expect_patch_refused(24, 32, "the lengths before and after a block differ; before it: 28");
+	expect_patch_refused(32, 0, "no block has this length: 0");
+	expect_patch_refused(32, 45, "no block has this length: 45");
+	expect_patch_refused(32, 4096, "the file ends inside a block of bytes: 4096");
+	expect_patch_refused(36, 113, "a link type other than Ethernet (1): 113");
+	expect_patch_refused(44, 2u | 21u << 16, "an option reaches past its block; its code: 2");
+	expect_patch_refused(76, 0xfffffffc, "the file ends inside a block of bytes: 4294967292");
+	expect_patch_refused(80, 1, "a frame of an interface not described before it: 1");
+	expect_patch_refused(92, 61, "a frame longer than its block or 262144 bytes: 61");
+	expect_patch_refused(92, 0xffffffff, "a frame longer than its block or 262144 bytes: 4294967295");
+}
+
+static void blocks_too_short_for_their_fields_are_refused(void)
+{
+	static const struct {
+		uint32_t type;
+		const char *reason;
+	} cases[] = {
+		{TL_PCAPNG_IDB, "an interface description too short: 12"},
+		{TL_PCAPNG_EPB, "a packet block too short: 12"},
+		{BLOCK_PACKET, "a packet block too short: 12"},
+		{BLOCK_SIMPLE, "a packet block too short: 12"},
+	};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+		struct file file = {.size = 0};
+
+		add_section(&file, true);
+		add_interface(&file, 0, 9, 0);
+		begin_block(&file, cases[i].type);
+		end_block(&file);
+		expect_refusal(&file, cases[i].reason);
+	}
+}
+
+static void a_pcap_header_we_cannot_read_is_named(void)
+{
+	struct file version = {.size = 0};
+	struct file linktype = {.size = 0};
+	struct file frame = {.size = 0};
+
+	add_pcap_header(&version, false, 0xa1b2c3d4);
+	version.bytes[6] = 3;
+	expect_refusal(&version, "another version than 2.4");
+	add_pcap_header(&linktype, false, 0xa1b2c3d4);
+	linktype.bytes[20] = 113;
+	expect_refusal(&linktype, "a link type other than Ethernet (1): 113");
+	add_pcap_header(&frame, true, 0xa1b2c3d4);
+	add_u64(&frame, 0);
+	add_u32(&frame, 262145);
+	add_u32(&frame, 262145);
+	expect_refusal(&frame, "a frame longer than 262144 bytes: 262145");
+}
+
+static void a_wire_length_below_the_captured_one_is_raised_to_it(void)
+{
+	struct file file = {.size = 0};
+	struct file pcap = {.size = 0};
+
+	add_section(&file, false);
+	add_interface(&file, 0, 9, 0);
+	add_epb(&file, 0, 0, 'a', 60, 10);
+	struct walk walk = walk_file(&file);
+	CU_ASSERT_EQUAL_FATAL(walk.frames, 1);
+	CU_ASSERT_EQUAL(walk.frame[0].wire_bytes, 60);
+	add_pcap_header(&pcap, false, 0xa1b2c3d4);
+	add_pcap_frame(&pcap, 0, 0, 'a', 60, 10);
+	walk = walk_file(&pcap);
+	CU_ASSERT_EQUAL_FATAL(walk.frames, 1);
+	CU_ASSERT_EQUAL(walk.frame[0].wire_bytes, 60);
+}
+
+static void more_interfaces_than_we_hold_are_refused(void)
+{
+	static const uint8_t idb[20] = {1, 0, 0, 0, 20, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 20, 0, 0, 0};
+	struct file file = {.size = 0};
+	size_t size = 28 + 4097 * sizeof(idb);
+	uint8_t *bytes = malloc(size);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
+	add_section(&file, false);
+	memcpy(bytes, file.bytes, 28);
+	for (size_t i = 0; i < 4097; i++)
+		memcpy(bytes + 28 + i * sizeof(idb), idb, sizeof(idb));
+	struct walk whole = walk_bytes(bytes, size);
+	CU_ASSERT_EQUAL(whole.rc, -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(whole.err.text, "more interfaces in a section than: 4096"));
+	CU_ASSERT_EQUAL(walk_bytes(bytes, size - sizeof(idb)).rc, 0);
+	free(bytes);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a section header is encoded as the draft has it", a_section_header_as_the_draft_has_it},
+		{"an interface description is encoded as the draft has it",
+			an_interface_description_as_the_draft_has_it},
+		{"statistics are encoded as the draft has them", statistics_as_the_draft_has_them},
+		{"a packet is encoded as the draft has it", a_packet_as_the_draft_has_it},
+		{"a packet received without loss has only its direction as option",
+			a_packet_received_without_loss_has_only_its_direction},
+		{"an encoder stays within the size it was given", an_encoder_stays_within_the_size_it_was_given},
+		{"a text too long for an option is cut", a_text_too_long_for_an_option_is_cut},
+		{"padding is never 4 or 8 bytes and always ends on the boundary",
+			padding_is_never_shorter_than_a_block},
+		{"a PAD is one block of zeros", a_pad_is_one_block_of_zeros},
+		{"a HEAD is read back", a_head_is_read_back},
+		{"what is no HEAD of ours is not read as one", what_is_no_head_is_not_read_as_one},
+		{"a recording of ours is read back", a_recording_of_ours_is_read_back},
+		{"a file is mapped and read", a_file_is_mapped_and_read},
+		{"what is no regular capture file is refused with its name", what_is_no_regular_file_is_refused},
+		{"pcap of either byte order, in us or ns, is read", pcap_of_either_order_and_resolution_is_read},
+		{"time is exact to the resolution and offset of its interface",
+			time_is_exact_to_the_resolution_of_the_interface},
+		{"a time outside 1970 to 2554 is refused", a_time_that_does_not_fit_is_refused},
+		{"sections of both byte orders and packet blocks of every kind are read",
+			sections_and_packet_blocks_of_every_kind_are_read},
+		{"a cut file ends with an error wherever it is cut", a_cut_file_ends_with_an_error_wherever_it_is_cut},
+		{"a file with any byte wrong stays within its bounds",
+			a_file_with_any_byte_wrong_stays_within_its_bounds},
+		{"a frame needs its interface described in its own section",
+			a_frame_needs_its_interface_in_its_own_section},
+		{"a simple packet longer than its block is refused", a_simple_packet_longer_than_its_block_is_refused},
+		{"every broken field is named", every_broken_field_is_named},
+		{"blocks too short for their fields are refused", blocks_too_short_for_their_fields_are_refused},
+		{"a pcap header that cannot be read is named", a_pcap_header_we_cannot_read_is_named},
+		{"a wire length below the captured one is raised to it",
+			a_wire_length_below_the_captured_one_is_raised_to_it},
+		{"more interfaces than a reader holds are refused", more_interfaces_than_we_hold_are_refused},
+	};
+
+	return tl_test_main("pcapfile", tests, TL_ARRAY_LEN(tests));
+}

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+# Waits for what can be seen, and stops processes by their id.
+
+# wait_for SECONDS COMMAND...: until COMMAND succeeds; 1 when it has not within SECONDS.
+wait_for() {
+	local deadline=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		((SECONDS <= deadline)) || return 1
+		sleep 0.05
+	done
+}
+
+is_gone() {
+	! kill -0 "$1" 2>/dev/null
+}
+
+# stop_process PID [SIGNAL [SECONDS]]: asks, waits, and kills when it has not ended within SECONDS (137 then). Returns the
+# exit status of the process, which must be a child.
+stop_process() {
+	local pid=$1
+	kill -s "${2:-TERM}" "$pid" 2>/dev/null || true
+	wait_for "${3:-15}" is_gone "$pid" || kill -s KILL "$pid" 2>/dev/null || true
+	wait "$pid"
+}
