@@ -138,12 +138,14 @@ static void set_flag(struct options *o, int c)
 
 static void set_defaults(struct options *o)
 {
-	*o = (struct options){.config = {.file = "command line", .n_ports = 1, .n_captures = 1},
+	static char place[] = "command line", port_name[] = "port0";
+
+	*o = (struct options){.config = {.file = place, .n_ports = 1, .n_captures = 1},
 		.run = {.expire = true, .end_with_input = true, .progress = true}};
-	o->config.ports[0] = (struct tl_config_port){.name = "port0", .rx_queues = 1, .mtu = 1500, .promisc = true};
+	o->config.ports[0] = (struct tl_config_port){.name = port_name, .rx_queues = 1, .mtu = 1500, .promisc = true};
 	for (unsigned q = 0; q < TL_CONFIG_QUEUES_MAX; q++)
 		o->config.ports[0].lcores[q] = TL_CONFIG_LCORE_AUTO;
-	o->config.captures[0] = (struct tl_config_capture){.port_name = "port0", .buffer_bytes = 64u << 20};
+	o->config.captures[0] = (struct tl_config_capture){.port_name = port_name, .buffer_bytes = 64u << 20};
 }
 
 // The rest of the command line, joined by spaces as tcpdump does. Empty: NULL. The caller frees.

@@ -154,31 +154,25 @@ stop_appliance() {
 	return "$status"
 }
 
+# Microseconds, in columns of 10.
 latency_table() {
 	jq -r '
-		def cell: if type == "number" then ((. / 100 | round) / 10 | tostring) elif . == null then "-" else . end
-			| " " * (10 - length) + .;
-		"latency, us " + (["min", "p50", "p90", "p99", "p99.9", "max", "mean"] | map(cell) | add),
-		("round trip  ", "sender late ") as $row | (if $row[:1] == "r" then .rtt_ns else .sender_late_ns end) as $h
-			| $row + ([$h.min, $h.p50, $h.p90, $h.p99, $h.p999, $h.max, $h.mean] | map(cell) | add),
-		"first echo  " + (.first_rtt_ns | cell) + "  (not in the round trips)"' client.json
-	jq -r '
-		def cell: (. / 100 | round) / 10 | tostring | " " * (10 - length) + .;
-		.echoes[].residence_ns | select(.count > 0)
-			| "in appliance" + ([.min, .p50, .p90, .p99, .p999, .max, .mean] | map(cell) | add)' run.json
-	jq -r '"\nsent \(.sent), echoed \(.received), lost \(.lost), duplicated \(.duplicated), corrupt \(.corrupt), " +
-		"reordered \(.reordered); \(.rate_pps | round) per second"' client.json
+		def us: if type == "number" then (. / 100 | round) / 10 | tostring elif . == null then "-" else . end;
+		def cells: map(us | " " * (10 - length) + .) | add;
+		def row(name): name + ([.min, .p50, .p90, .p99, .p999, .max, .mean] | cells);
+		"latency, us " + (["min", "p50", "p90", "p99", "p99.9", "max", "mean"] | cells),
+		(.rtt_ns | row("round trip  ")),
+		(.sender_late_ns | row("sender late ")),
+		"first echo  " + ([.first_rtt_ns] | cells) + "  (not among the round trips)",
+		"",
+		"sent \(.sent), echoed \(.received), lost \(.lost), duplicated \(.duplicated), corrupt \(.corrupt), " +
+			"reordered \(.reordered); \(.rate_pps | round) messages of \(.payload_bytes) bytes per second"
+	' client.json
 }
 
+# The appliance logs its tables last.
 ledger() {
-	jq -r '
-		"loss ledger: " + (if .ledger_ok then "holds" else "BROKEN" end),
-		(.ports[] | "  port \(.name): seen \(.hw_seen_pkts) = received \(.rx_pkts) + dropped: NIC \(.drop_nic_pkts), " +
-			"no mbuf \(.drop_nombuf_pkts), error \(.drop_error_pkts)" +
-			(if .verified then "" else " (unverified)" end)),
-		(.captures[] | "  recording: offered \(.offered_pkts) = written \(.written_pkts) + filtered \(.filtered_pkts) + " +
-			"expired \(.expired_pkts) + cut \(.cut_pkts) + dropped: ring \(.drop_ring_pkts), disk \(.drop_disk_pkts)")
-	' run.json
+	sed -n '/^echo /,$p' run.log
 }
 
 report() {
@@ -189,8 +183,6 @@ report() {
 	ledger
 	echo
 	echo "recording: $out/capture.pcapng"
-	command -v capinfos >/dev/null || return 0
-	capinfos -M -c -d -u capture.pcapng | tail -n +2
 }
 
 clean_up() {

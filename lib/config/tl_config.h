@@ -30,7 +30,7 @@ enum tl_config_window_full { TL_WINDOW_FULL_DROP, TL_WINDOW_FULL_RESET };
 struct tl_config_eal {
 	bool huge;	     // "huge", default true
 	uint32_t memory_mb;  // "memory_mb", 64..65536, default 512: what DPDK may take in all
-	uint32_t main_lcore; // "main_lcore", default 0: control and statistics
+	uint32_t main_lcore; // "main_lcore", 0..1023, default 0: control and statistics
 };
 
 struct tl_config_port {
@@ -38,7 +38,7 @@ struct tl_config_port {
 	char *device;			       // "device", required: PORT grammar, kept as text here
 	uint32_t rx_queues;		       // "rx_queues", 1..16, default 1
 	uint32_t lcores[TL_CONFIG_QUEUES_MAX]; // "lcores", one per RX queue, each used once in the file and not the
-					       // main lcore; default TL_CONFIG_LCORE_AUTO each
+					       // main lcore; default "auto": TL_CONFIG_LCORE_AUTO each
 	uint32_t ip_be, mask_be;	       // "ip" as "192.0.2.1/24"; 0 when absent: a capture-only port
 	uint32_t gateway_be;		       // "gateway", inside the prefix; 0 when absent
 	uint32_t mtu;			       // "mtu", 576..9600, default 1500
@@ -54,7 +54,7 @@ struct tl_config_capture {
 	uint32_t snaplen;		    // "snaplen", 0 (everything, default) or 14..262144 bytes
 	enum tl_config_direction direction; // "direction": "both" (default), "rx", "tx"
 	char *path;	       // "path", required: file name ("%" strftime is not expanded yet), or "-" for stdout
-	uint64_t rotate_bytes; // "rotate_bytes", 0 (never, default) or >= 4 MiB; integer or "64M"
+	uint64_t rotate_bytes; // "rotate_bytes", 0 (never, default) or 4 MiB .. 16 TiB; integer or "64M"
 	uint64_t buffer_bytes; // "buffer_bytes", 4 MiB .. 64 GiB, default 64 MiB, per RX queue; integer or "64M"
 	enum tl_config_io io;  // "io": "io_uring" (default), "pwrite"
 	uint64_t count;	       // not a key: set by `tapline capture --count`; 0 = no limit
@@ -73,8 +73,8 @@ struct tl_config_echo {
 	uint16_t connect_port_be;
 	// mode TCP: "tcp_listen": port; mode UDP: "udp_listen": port
 	uint16_t listen_port_be;
-	uint32_t send_buffer_bytes;	    // "send_buffer_bytes", 4 KiB .. 16 MiB, a power of two, default 64 KiB
-	enum tl_config_window_full on_full; // "on_full": "drop" (default), "reset"
+	uint32_t send_buffer_bytes; // "send_buffer_bytes", 4 KiB .. 16 MiB, a power of two, default 64 KiB (TCP modes)
+	enum tl_config_window_full on_full; // "on_full": "drop" (default), "reset" (TCP modes)
 	uint32_t max_connections;	    // "max_connections", 1..65536, default 1024 (mode TCP)
 };
 

@@ -10,6 +10,7 @@
 
 #define BACKOFF_MIN_NS (100 * TL_NS_PER_MS)
 #define BACKOFF_MAX_NS (5 * TL_NS_PER_S)
+#define CLOSE_PATIENCE_NS TL_NS_PER_S // for peers to close their side when the appliance ends
 #define KEEPALIVE_NS (30 * TL_NS_PER_S)
 
 static void set_state(struct tl_echo *echo, enum tl_echo_state state)
@@ -104,11 +105,22 @@ static void keep_connected(struct tl_echo *echo, uint64_t mono_ns)
 	}
 }
 
+// A peer that does not close its side in time is reset, not left hanging.
+static void end_closing(struct tl_echo_host *host, uint64_t mono_ns)
+{
+	if (host->reset_at_ns == 0)
+		host->reset_at_ns = mono_ns + CLOSE_PATIENCE_NS;
+	else if (mono_ns >= host->reset_at_ns)
+		tl_tcp_close_all(host->net, true);
+}
+
 void tl_echo_tick(void *ctx, uint64_t mono_ns)
 {
 	struct tl_echo_host *host = ctx;
 
 	tl_net_tick(host->net, mono_ns);
+	if (host->closing)
+		end_closing(host, mono_ns);
 	for (uint32_t i = 0; i < host->n_echoes && !host->closing; i++)
 		if (host->echoes[i].cfg.kind == TL_ECHO_KIND_MCAST_TO_TCP)
 			keep_connected(&host->echoes[i], mono_ns);
@@ -150,7 +162,7 @@ void tl_echo_close(void *ctx)
 		echo->udp = NULL;
 		echo->listener = NULL;
 	}
-	tl_tcp_close_all(host->net);
+	tl_tcp_close_all(host->net, false);
 }
 
 bool tl_echo_closed(void *ctx)

@@ -34,6 +34,7 @@ struct tl_echo_host {
 	const struct tl_clock *clock;
 	uint32_t n_echoes;
 	bool closing;
+	uint64_t reset_at_ns; // while closing; 0: set by the next tick
 	struct tl_echo echoes[TL_ECHOES_MAX];
 };
 

@@ -1,1 +1,321 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Memberships: what was joined and left, and which changes the routers have yet to hear of.
+
+#include "mcast_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define ROBUSTNESS_DEFAULT 2		      // RFC 3376, section 8.1
+#define ROBUSTNESS_MAX 7		      // the QRV field has three bits
+#define QUERY_INTERVAL_NS (125 * TL_NS_PER_S) // section 8.2
+
+int tl_mcast_create(const struct tl_mcast_cfg *cfg, struct tl_mcast **out)
+{
+	if (cfg->send == NULL || cfg->robustness > ROBUSTNESS_MAX)
+		return -EINVAL;
+	struct tl_mcast *m = aligned_alloc(_Alignof(struct tl_mcast), sizeof(*m));
+	if (m == NULL)
+		return -ENOMEM;
+	*m = (struct tl_mcast){
+		.deadline_ns = TL_MCAST_NEVER,
+		.response_due_ns = TL_MCAST_NEVER,
+		.version = IGMP_V3,
+		.interval_ns = QUERY_INTERVAL_NS,
+		.random_state = cfg->seed,
+		.cfg = *cfg,
+	};
+	if (m->cfg.robustness == 0)
+		m->cfg.robustness = ROBUSTNESS_DEFAULT;
+	m->robustness = m->cfg.robustness;
+	*out = m;
+	return 0;
+}
+
+void tl_mcast_destroy(struct tl_mcast *m)
+{
+	free(m);
+}
+
+// splitmix64, scaled to the range by a multiplication.
+uint64_t mcast_random_ns(struct tl_mcast *m, uint64_t max_ns)
+{
+	uint64_t z = m->random_state += UINT64_C(0x9e3779b97f4a7c15);
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	z ^= z >> 31;
+	return (uint64_t)(((unsigned __int128)z * max_ns) >> 64) + 1;
+}
+
+struct membership *mcast_find(struct tl_mcast *m, uint32_t group_be)
+{
+	for (uint32_t i = 0; i < m->count; i++) {
+		if (m->group_be[i] == group_be)
+			return &m->member[i];
+	}
+	return NULL;
+}
+
+// A free entry, else one that was left: rather its last leave untold, which the querier finds out by asking, than a
+// join refused.
+static struct membership *new_entry(struct tl_mcast *m, uint32_t group_be)
+{
+	uint32_t i = 0;
+
+	if (m->count < TL_MCAST_GROUPS)
+		i = m->count++;
+	else
+		while (i < TL_MCAST_GROUPS && is_member(&m->member[i]))
+			i++;
+	if (i == TL_MCAST_GROUPS)
+		return NULL;
+	m->group_be[i] = group_be;
+	m->member[i] = (struct membership){.change_due_ns = TL_MCAST_NEVER, .response_due_ns = TL_MCAST_NEVER};
+	return &m->member[i];
+}
+
+static struct source *find_source(struct membership *member, uint32_t source_be)
+{
+	for (unsigned i = 0; i < member->source_count; i++) {
+		if (member->source[i].ip_be == source_be)
+			return &member->source[i];
+	}
+	return NULL;
+}
+
+static struct source *new_source(struct membership *member, uint32_t source_be)
+{
+	unsigned i = 0;
+
+	if (member->source_count < TL_MCAST_SOURCES)
+		i = member->source_count++;
+	else
+		while (i < TL_MCAST_SOURCES && member->source[i].refs != 0)
+			i++;
+	if (i == TL_MCAST_SOURCES)
+		return NULL;
+	member->source[i] = (struct source){.ip_be = source_be};
+	return &member->source[i];
+}
+
+static void forget_told_sources(struct membership *member)
+{
+	for (unsigned i = 0; i < member->source_count;) {
+		if (member->source[i].refs == 0 && member->source[i].change_left == 0)
+			member->source[i] = member->source[--member->source_count];
+		else
+			i++;
+	}
+}
+
+static void forget_changes(struct membership *member)
+{
+	member->mode_left = 0;
+	for (unsigned i = 0; i < member->source_count; i++)
+		member->source[i].change_left = 0;
+}
+
+void mcast_settle(struct tl_mcast *m)
+{
+	uint64_t deadline_ns = m->response_due_ns;
+
+	for (uint32_t i = 0; i < m->count;) {
+		struct membership *member = &m->member[i];
+		forget_told_sources(member);
+		if (!is_member(member) && member->change_due_ns == TL_MCAST_NEVER) {
+			*member = m->member[--m->count];
+			m->group_be[i] = m->group_be[m->count];
+			continue;
+		}
+		deadline_ns = tl_min_u64(deadline_ns, member->change_due_ns);
+		deadline_ns = tl_min_u64(deadline_ns, member->response_due_ns);
+		i++;
+	}
+	m->deadline_ns = deadline_ns;
+}
+
+// RFC 3376, section 7.2.1: a change of version cancels pending answers and repetitions. News that was not sent even
+// once stays, as one statement of the whole state, which both versions can make.
+static void cancel_pending(struct membership *member, uint64_t now_ns)
+{
+	bool unsent = member->change_due_ns <= now_ns;
+
+	forget_changes(member);
+	member->mode_left = unsent ? 1 : 0;
+	if (!unsent)
+		member->change_due_ns = TL_MCAST_NEVER;
+	member->response_due_ns = TL_MCAST_NEVER;
+	member->asked_count = 0;
+}
+
+void mcast_update_version(struct tl_mcast *m, uint64_t now_ns)
+{
+	enum igmp_version version = IGMP_V3;
+
+	if (now_ns < m->v1_until_ns)
+		version = IGMP_V1;
+	else if (now_ns < m->v2_until_ns)
+		version = IGMP_V2;
+	if (version == m->version)
+		return;
+	m->version = version;
+	m->response_due_ns = TL_MCAST_NEVER;
+	for (uint32_t i = 0; i < m->count; i++)
+		cancel_pending(&m->member[i], now_ns);
+}
+
+// The state of a group, to be compared with that after a join or leave.
+struct reception {
+	bool any;
+	bool member;
+	uint8_t wanted_count;
+};
+
+static struct reception reception_of(const struct membership *member)
+{
+	return (struct reception){
+		.any = member->any_refs != 0,
+		.member = is_member(member),
+		.wanted_count = member->wanted_count,
+	};
+}
+
+// RFC 3376, section 5.1. A mode change states the whole source list, so it replaces source changes still to be sent;
+// sources come and go unnoticed while every source is let in.
+static bool plan_v3_change(
+	struct tl_mcast *m, struct membership *member, struct source *source, struct reception before)
+{
+	struct reception after = reception_of(member);
+
+	if (after.any != before.any) {
+		forget_changes(member);
+		member->mode_left = m->robustness;
+		return true;
+	}
+	if (after.any || after.wanted_count == before.wanted_count)
+		return false;
+	source->change_left = m->robustness;
+	return true;
+}
+
+// RFC 2236, section 3: reports are repeated, a leave is sent once; v1 has no leave.
+static bool plan_older_change(struct tl_mcast *m, struct membership *member, struct reception before)
+{
+	if (is_member(member) == before.member)
+		return false;
+	if (is_member(member))
+		member->mode_left = m->robustness;
+	else
+		member->mode_left = m->version == IGMP_V2 ? 1 : 0;
+	member->response_due_ns = TL_MCAST_NEVER;
+	return true;
+}
+
+static void plan_change(
+	struct tl_mcast *m, struct membership *member, struct source *source, struct reception before, uint64_t now_ns)
+{
+	bool told;
+
+	// Never reported (RFC 3376, section 5, and RFC 2236, section 6).
+	if (m->group_be[member - m->member] == IGMP_ALL_HOSTS)
+		return;
+	if (m->version == IGMP_V3)
+		told = plan_v3_change(m, member, source, before);
+	else
+		told = plan_older_change(m, member, before);
+	if (told)
+		member->change_due_ns = now_ns;
+}
+
+static bool is_unicast(uint32_t ip_be)
+{
+	return ip_be != UINT32_MAX && !tl_ipv4_is_mcast(ip_be);
+}
+
+int tl_mcast_join(struct tl_mcast *m, uint32_t group_be, uint32_t source_be, uint64_t now_ns)
+{
+	struct source *source = NULL;
+
+	if (!tl_ipv4_is_mcast(group_be) || !is_unicast(source_be))
+		return -EINVAL;
+	mcast_update_version(m, now_ns);
+	struct membership *member = mcast_find(m, group_be);
+	if (member == NULL)
+		member = new_entry(m, group_be);
+	if (member == NULL)
+		return -ENOSPC;
+	struct reception before = reception_of(member);
+	if (source_be == 0) {
+		member->any_refs++;
+	} else {
+		source = find_source(member, source_be);
+		if (source == NULL)
+			source = new_source(member, source_be);
+		if (source == NULL)
+			return -ENOSPC;
+		if (source->refs++ == 0)
+			member->wanted_count++;
+	}
+	plan_change(m, member, source, before, now_ns);
+	mcast_settle(m);
+	return 0;
+}
+
+int tl_mcast_leave(struct tl_mcast *m, uint32_t group_be, uint32_t source_be, uint64_t now_ns)
+{
+	struct source *source = NULL;
+
+	mcast_update_version(m, now_ns);
+	struct membership *member = mcast_find(m, group_be);
+	if (member == NULL)
+		return -ENOENT;
+	struct reception before = reception_of(member);
+	if (source_be == 0) {
+		if (member->any_refs == 0)
+			return -ENOENT;
+		member->any_refs--;
+	} else {
+		source = find_source(member, source_be);
+		if (source == NULL || source->refs == 0)
+			return -ENOENT;
+		if (--source->refs == 0)
+			member->wanted_count--;
+	}
+	plan_change(m, member, source, before, now_ns);
+	mcast_settle(m);
+	return 0;
+}
+
+unsigned tl_mcast_groups(const struct tl_mcast *m, uint32_t *out_be, unsigned max)
+{
+	unsigned n = 0;
+
+	if (n < max)
+		out_be[n] = IGMP_ALL_HOSTS;
+	n++;
+	for (uint32_t i = 0; i < m->count; i++) {
+		if (!is_member(&m->member[i]) || m->group_be[i] == IGMP_ALL_HOSTS)
+			continue;
+		if (n < max)
+			out_be[n] = m->group_be[i];
+		n++;
+	}
+	return n;
+}
+
+unsigned tl_mcast_counters(const struct tl_mcast *m, struct tl_counter *out, unsigned max)
+{
+	const struct {
+		const char *name;
+		const uint64_t *counter;
+	} table[] = {
+		{"igmp_reports_tx", &m->reports_tx},
+		{"igmp_leaves_tx", &m->leaves_tx},
+		{"igmp_queries_rx", &m->queries_rx},
+		{"igmp_bad_rx", &m->bad_rx},
+	};
+
+	for (unsigned i = 0; i < TL_ARRAY_LEN(table) && i < max; i++)
+		out[i] = (struct tl_counter){.name = table[i].name, .value = tl_count_read(table[i].counter)};
+	return TL_ARRAY_LEN(table);
+}

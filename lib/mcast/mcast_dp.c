@@ -1,1 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The two questions the lcore asks all the time: is anything due, and is this datagram wanted.
+
+#include "mcast_priv.h"
+
+uint64_t tl_mcast_next_deadline(const struct tl_mcast *m)
+{
+	return m->deadline_ns;
+}
+
+static bool wants_source(const struct membership *member, uint32_t source_be)
+{
+	for (unsigned i = 0; i < member->source_count; i++) {
+		if (member->source[i].ip_be == source_be)
+			return member->source[i].refs != 0;
+	}
+	return false;
+}
+
+bool tl_mcast_accepts(const struct tl_mcast *m, uint32_t group_be, uint32_t source_be)
+{
+	for (uint32_t i = 0; i < m->count; i++) {
+		if (m->group_be[i] == group_be)
+			return m->member[i].any_refs != 0 || wants_source(&m->member[i], source_be);
+	}
+	return false;
+}

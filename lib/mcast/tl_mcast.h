@@ -11,7 +11,7 @@
 // join() may be called before the port is started, and joins made together share one report.
 //
 // Threads: the thread that owns the interface (main before the lcore starts, the lcore after); counters from any
-// thread. Memory:  create() allocates everything, about 15 KiB; nothing else allocates, blocks, logs or makes a system
+// thread. Memory:  create() allocates everything, about 20 KiB; nothing else allocates, blocks, logs or makes a system
 // call.
 
 #include <stdbool.h>

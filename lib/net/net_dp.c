@@ -137,4 +137,5 @@ void tl_net_input(struct tl_net *net, struct tl_burst *burst)
 		else
 			handle(net, m, frame, &burst->pkt[i]);
 	}
+	tl_tcp_burst_done(net);
 }

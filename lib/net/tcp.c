@@ -9,8 +9,8 @@ static const struct tl_tcp_opts DEFAULT_OPTS;
 
 // ---- open
 
-int tl_tcp_connect(struct tl_net *net, uint32_t dst_ip_be, uint16_t dst_port_be, const struct tl_tcp_ops *ops, void *ctx,
-	const struct tl_tcp_opts *opts, struct tl_tcp **out)
+int tl_tcp_connect(struct tl_net *net, uint32_t dst_ip_be, uint16_t dst_port_be, const struct tl_tcp_ops *ops,
+	void *ctx, const struct tl_tcp_opts *opts, struct tl_tcp **out)
 {
 	if (ops == NULL || ops->closed == NULL || dst_port_be == 0 || tl_ipv4_is_mcast(dst_ip_be))
 		return -EINVAL;
@@ -21,14 +21,14 @@ int tl_tcp_connect(struct tl_net *net, uint32_t dst_ip_be, uint16_t dst_port_be,
 		return -EADDRNOTAVAIL;
 
 	tl_tcp_enter(net->tcp);
-	struct tl_tcp *c = tl_tcp_take(net, tl_tcp_key(dst_ip_be, dst_port_be, port_be), ops, ctx,
-		opts != NULL ? opts : &DEFAULT_OPTS);
+	struct tl_tcp *c = tl_tcp_take(
+		net, tl_tcp_key(dst_ip_be, dst_port_be, port_be), ops, ctx, opts != NULL ? opts : &DEFAULT_OPTS);
 	if (c != NULL) {
 		c->active = true;
 		c->reported = true;
 		c->offer_scale = true;
 		c->state = TL_TCPS_SYN_SENT;
-		tl_tcp_start_sequence(c, c->iss);
+		tl_tcp_start_sequence(c, tl_tcp_isn(net, c->key));
 		tl_count(&net->stats.tcp_active_opens, 1);
 		tl_tcp_send_syn(c);
 		*out = c;
@@ -88,6 +88,11 @@ void tl_tcp_unlisten(struct tl_tcp_listener *listener)
 
 // ---- close
 
+static bool is_opening(const struct tl_tcp *c)
+{
+	return c->state == TL_TCPS_SYN_SENT || c->state == TL_TCPS_SYN_RECEIVED;
+}
+
 static void close_stream(struct tl_tcp *c, enum tl_tcp_state next)
 {
 	c->fin_queued = true;
@@ -132,6 +137,24 @@ void tl_tcp_abort(struct tl_tcp *c)
 	tl_tcp_leave(table);
 }
 
+void tl_tcp_close_all(struct tl_net *net, bool at_once)
+{
+	struct tl_tcp_table *table = net->tcp;
+	uint32_t slots = net->cfg.max_conns + TL_TCP_SPARE;
+
+	for (uint32_t i = 0; i < slots; i++)
+		table->conns[i].doomed = tl_tcp_alive(&table->conns[i]);
+	tl_tcp_enter(table);
+	for (uint32_t i = 0; i < slots; i++) { // a second pass, for closed() may open others
+		struct tl_tcp *c = &table->conns[i];
+		if (c->doomed && (at_once || is_opening(c)))
+			tl_tcp_abort(c);
+		else if (c->doomed)
+			tl_tcp_close(c);
+	}
+	tl_tcp_leave(table);
+}
+
 // ---- what the network reports
 
 enum { ICMP_PROTOCOL_UNREACHABLE = 2, ICMP_PORT_UNREACHABLE = 3 };
@@ -145,9 +168,9 @@ void tl_tcp_unreachable(
 	if (c == NULL || tl_seq_lt(seq, c->snd_una) || !tl_seq_lt(seq, c->snd_max)) // RFC 5927, section 4.1
 		return;
 	c->soft_error = true;
-	// RFC 5461, section 4: no ICMP error ends what is established; RFC 1122, section 4.2.3.9: which are hard before.
-	bool opening = c->state == TL_TCPS_SYN_SENT || c->state == TL_TCPS_SYN_RECEIVED;
-	if (!opening || (code != ICMP_PROTOCOL_UNREACHABLE && code != ICMP_PORT_UNREACHABLE))
+	// RFC 5461, section 4: no ICMP error ends what is established; RFC 1122, section 4.2.3.9: which are hard
+	// before.
+	if (!is_opening(c) || (code != ICMP_PROTOCOL_UNREACHABLE && code != ICMP_PORT_UNREACHABLE))
 		return;
 	tl_tcp_enter(table);
 	tl_tcp_end(c, TL_TCP_UNREACHABLE);
@@ -165,12 +188,16 @@ void tl_tcp_arp_failed(struct tl_net *net, uint32_t next_hop_be)
 {
 	struct tl_tcp_table *table = net->tcp;
 
-	tl_tcp_enter(table);
-	for (uint32_t i = 0; i < net->cfg.max_conns + TL_TCP_SPARE; i++) {
+	uint32_t slots = net->cfg.max_conns + TL_TCP_SPARE;
+
+	for (uint32_t i = 0; i < slots; i++) {
 		struct tl_tcp *c = &table->conns[i];
-		bool opening = c->state == TL_TCPS_SYN_SENT || c->state == TL_TCPS_SYN_RECEIVED;
-		if (opening && goes_by(net, c, next_hop_be))
-			tl_tcp_end(c, TL_TCP_UNREACHABLE);
+		c->doomed = is_opening(c) && goes_by(net, c, next_hop_be);
+	}
+	tl_tcp_enter(table);
+	for (uint32_t i = 0; i < slots; i++) { // a second pass, for closed() may open others on the same way
+		if (table->conns[i].doomed && is_opening(&table->conns[i]))
+			tl_tcp_end(&table->conns[i], TL_TCP_UNREACHABLE);
 	}
 	tl_tcp_leave(table);
 }

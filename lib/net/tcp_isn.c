@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Initial sequence numbers nobody can guess (RFC 6528).
+// Numbers nobody can guess: initial sequence numbers (RFC 6528), and what local ports are chosen by.
 
 #include "tcp_priv.h"
 
@@ -50,12 +50,15 @@ static uint64_t siphash(const uint64_t key[2], uint64_t word)
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
+uint64_t tl_tcp_hash(const struct tl_tcp_table *table, uint64_t word)
+{
+	return siphash(table->secret, word);
+}
+
 // Our own address is constant for a net, and so part of the key.
 uint32_t tl_tcp_isn(struct tl_net *net, uint64_t key)
 {
-	struct tl_tcp_table *table = net->tcp;
-
-	if (table->isn_fixed)
-		return table->isn_next;
-	return (uint32_t)(siphash(table->isn_key, key) + net->now_ns / ISN_CLOCK_NS);
+	if (net->tcp->isn_fixed)
+		return net->tcp->isn_next;
+	return (uint32_t)(tl_tcp_hash(net->tcp, key) + net->now_ns / ISN_CLOCK_NS);
 }

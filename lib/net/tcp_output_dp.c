@@ -56,9 +56,9 @@ static uint32_t window_step(const struct tl_tcp *c)
 	return tl_min_u32(c->mss, window_largest(c) / 2);
 }
 
-// The field of the header, and the edge it promises. Rounding to the scale goes up where that promises nothing we cannot
-// keep. Else it goes down, and the peer sees the edge retreat by less than one unit, as RFC 7323 section 2.4 foresees;
-// what it already sent up to the old edge is taken all the same, because rcv_adv stays.
+// The field of the header, and the edge it promises. Rounding to the scale goes up where that promises nothing we
+// cannot keep. Else it goes down, and the peer sees the edge retreat by less than one unit, as RFC 7323 section 2.4
+// foresees; what it already sent up to the old edge is taken all the same, because rcv_adv stays.
 static uint16_t advertise(struct tl_tcp *c, uint8_t shift)
 {
 	uint32_t held = c->rcv_adv - c->rcv_nxt;
@@ -314,8 +314,7 @@ void tl_tcp_send_syn(struct tl_tcp *c)
 {
 	uint8_t options[TL_TCP_OPTIONS_MAX];
 	uint8_t len = tl_tcp_options_write(c, options);
-	struct tl_tcp_out out = {
-		.data = options, .seq = c->iss, .len = len, .options_len = len, .flags = TL_TCP_SYN};
+	struct tl_tcp_out out = {.data = options, .seq = c->iss, .len = len, .options_len = len, .flags = TL_TCP_SYN};
 
 	if (c->state == TL_TCPS_SYN_RECEIVED)
 		out.flags |= TL_TCP_ACK;
@@ -376,8 +375,7 @@ void tl_tcp_refuse(struct tl_net *net, const struct tl_tcp_seg *seg)
 		return;
 
 	uint32_t seq_after = seg->seq + seg->len + ((seg->flags & TL_TCP_SYN) != 0) + ((seg->flags & TL_TCP_FIN) != 0);
-	struct tl_tcp_hdr *tcp =
-		(struct tl_tcp_hdr *)tl_ip_build(net, m, TL_IPPROTO_TCP, seg->src_be, TL_TCP_LEN);
+	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)tl_ip_build(net, m, TL_IPPROTO_TCP, seg->src_be, TL_TCP_LEN);
 	*tcp = (struct tl_tcp_hdr){
 		.src_port_be = seg->hdr->dst_port_be,
 		.dst_port_be = seg->hdr->src_port_be,

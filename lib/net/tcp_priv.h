@@ -8,8 +8,8 @@
 //   snd_una         snd_nxt            snd_max              snd_end
 //      |  in flight    |  to send again   |  never sent yet    |
 //
-// snd_nxt goes back to snd_una after a retransmission timeout, else it is snd_max. The byte with sequence number s lies in
-// the send ring at s & ring_mask. Our FIN has the sequence number snd_end.
+// snd_nxt goes back to snd_una after a retransmission timeout, else it is snd_max. The byte with sequence number s lies
+// in the send ring at s & ring_mask. Our FIN has the sequence number snd_end.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,10 +27,10 @@
 #define TL_TCP_DEFAULT_MSS 536 // RFC 9293, section 3.7.1
 #define TL_TCP_MIN_MSS 48      // no peer may make us cut data finer than this
 
-#define TL_TCP_RTO_INITIAL_NS TL_NS_PER_S // RFC 6298, section 2.1
-#define TL_TCP_RTO_SYN_LOST_NS (3 * TL_NS_PER_S) // section 5.7
-#define TL_TCP_RTO_MAX_NS (60 * TL_NS_PER_S)	 // section 2.5
-#define TL_TCP_TIME_WAIT_NS (60 * TL_NS_PER_S)	 // 2 MSL of 30 s
+#define TL_TCP_RTO_INITIAL_NS TL_NS_PER_S	     // RFC 6298, section 2.1
+#define TL_TCP_RTO_SYN_LOST_NS (3 * TL_NS_PER_S)     // section 5.7
+#define TL_TCP_RTO_MAX_NS (60 * TL_NS_PER_S)	     // section 2.5
+#define TL_TCP_TIME_WAIT_NS (60 * TL_NS_PER_S)	     // 2 MSL of 30 s
 #define TL_TCP_CHALLENGE_GAP_NS (100 * TL_NS_PER_MS) // per connection (RFC 5961, section 7)
 
 #define TL_TCP_WHEEL_SHIFT 18 // one slot is 262 µs
@@ -64,8 +64,8 @@ struct tl_tcp_seg {
 	const struct tl_tcp_hdr *hdr;
 	uint32_t src_be;
 	uint32_t seq, ack;
+	uint32_t window; // unscaled
 	uint16_t len;	 // of the payload
-	uint16_t window; // as it stands in the header
 	uint8_t flags;
 	bool made_room; // its ACK took bytes out of the send ring
 };
@@ -111,24 +111,24 @@ struct tl_tcp {
 	uint32_t snd_una, snd_nxt, snd_max, snd_end;
 	uint32_t snd_wnd, cwnd;
 	uint32_t rcv_nxt;
-	uint32_t rcv_adv; // right edge of the advertised window: never moves left
+	uint32_t rcv_adv;   // right edge of the advertised window: never moves left
 	uint32_t rcv_acked; // rcv_nxt as the peer knows it
-	uint16_t mss; // most we send in a segment, and our guess of the peer's
+	uint16_t mss;	    // most we send in a segment, and our guess of the peer's
 	uint8_t state;
 	bool ack_now; // an ACK is due at the end of this segment
 
 	uint8_t *ring;
 	uint32_t ring_mask;
-	uint32_t send_limit; // opts.send_buffer_bytes
-	uint32_t recv_window; // opts.recv_window_bytes
+	uint32_t send_limit;	// opts.send_buffer_bytes
+	uint32_t recv_window;	// opts.recv_window_bytes
 	uint32_t limited_bytes; // beyond cwnd: limited transmit (RFC 3042)
 	uint8_t snd_scale, rcv_scale;
-	bool follows_room; // opts.window_follows_room
-	bool fin_queued; // the application closed
-	bool persisting; // the peer's window is shut and we probe it
-	bool pending; // on the table's list of those with something left to send
+	bool follows_room;  // opts.window_follows_room
+	bool fin_queued;    // the application closed
+	bool persisting;    // the peer's window is shut and we probe it
+	bool pending;	    // on the table's list of those with something left to send
 	uint8_t keepalives; // unanswered
-	uint8_t backoff; // of the retransmission timer
+	uint8_t backoff;    // of the retransmission timer
 	uint8_t dup_acks;
 	uint8_t ooo_count;
 	const struct tl_tcp_ops *ops;
@@ -136,11 +136,11 @@ struct tl_tcp {
 	uint64_t last_rx_ns, last_tx_ns;
 
 	uint64_t deadline_ns[TL_TCP_TIMERS];
-	uint64_t due_ns; // for which the connection hangs on the wheel; may be early, never late
+	uint64_t due_ns;      // for which the connection hangs on the wheel; may be early, never late
 	uint64_t rtt_from_ns; // when the segment that is timed was sent; 0: none is
 	uint32_t rtt_seq;
 	uint32_t snd_wl1, snd_wl2, max_snd_wnd;
-	uint32_t arp_generation; // of header
+	uint32_t arp_generation;	// of header
 	uint8_t header[TL_TCP_HEADERS]; // Ethernet, IP and TCP, all but what changes
 
 	// Once per round trip, or on loss.
@@ -150,10 +150,11 @@ struct tl_tcp {
 	uint64_t user_timeout_ns;
 
 	// Seldom.
-	bool active; // we called
-	bool reported; // the application knows it and must hear closed()
-	bool syn_lost; // the SYN was sent more than once
-	bool soft_error; // ICMP says unreachable, perhaps not for good
+	bool active;	  // we called
+	bool reported;	  // the application knows it and must hear closed()
+	bool syn_lost;	  // the SYN was sent more than once
+	bool soft_error;  // ICMP says unreachable, perhaps not for good
+	bool doomed;	  // its next hop does not answer
 	bool offer_scale; // window scale goes into our SYN
 	uint32_t iss;
 	uint64_t challenge_ns; // no challenge ACK before
@@ -161,7 +162,7 @@ struct tl_tcp {
 	struct tl_tcp_listener *listener;
 	LIST_ENTRY(tl_tcp) wheel;
 	TAILQ_ENTRY(tl_tcp) pending_link;
-	TAILQ_ENTRY(tl_tcp) link; // in the table's idle, dead or TIME-WAIT list
+	TAILQ_ENTRY(tl_tcp) link;		// in the table's idle, dead or TIME-WAIT list
 	struct tl_tcp_held ooo[TL_TCP_OOO_MAX]; // by sequence number
 } TL_CACHE_ALIGNED;
 
@@ -181,7 +182,8 @@ struct tl_tcp_table {
 	uint8_t *rings;
 	struct tl_tcp_queue idle, dead, time_wait;
 	uint32_t live, waiting; // connections in use; in TIME-WAIT
-	uint64_t isn_key[2];
+	uint64_t secret[2];
+	uint64_t ports_drawn;
 	bool isn_fixed; // for tests: ISNs are isn_next
 	uint32_t isn_next;
 	bool closing; // tl_tcp_fini() runs
@@ -279,8 +281,8 @@ static inline struct tl_tcp *tl_tcp_find(const struct tl_tcp_table *table, uint6
 	return c;
 }
 
-// Every way into TCP that may end a connection is bracketed: slots are reused only after the outermost has left, so that
-// no caller up the stack holds a connection that has become another.
+// Every way into TCP that may end a connection is bracketed: slots are reused only after the outermost has left, so
+// that no caller up the stack holds a connection that has become another.
 static inline void tl_tcp_enter(struct tl_tcp_table *table)
 {
 	table->depth++;
@@ -294,9 +296,13 @@ static inline void tl_tcp_leave(struct tl_tcp_table *table)
 		tl_tcp_bury(table);
 }
 
-// A connection with key and options, findable, in state CLOSED; the oldest in TIME-WAIT gives way. NULL: all are in use.
+// A connection with key and options, findable, in state CLOSED; the oldest in TIME-WAIT gives way. NULL: all are in
+// use.
 struct tl_tcp *tl_tcp_take(
 	struct tl_net *net, uint64_t key, const struct tl_tcp_ops *ops, void *ctx, const struct tl_tcp_opts *opts);
+
+// What we send begins at iss.
+void tl_tcp_start_sequence(struct tl_tcp *c, uint32_t iss);
 
 // Over. Tells the application, if it knows the connection.
 void tl_tcp_end(struct tl_tcp *c, enum tl_tcp_reason reason);
@@ -310,6 +316,9 @@ struct tl_tcp_listener *tl_tcp_find_listener(struct tl_tcp_table *table, uint16_
 uint16_t tl_tcp_local_port(struct tl_net *net, uint32_t peer_be, uint16_t peer_port_be);
 
 // ---- tcp_isn.c
+
+// A keyed hash of word.
+uint64_t tl_tcp_hash(const struct tl_tcp_table *table, uint64_t word);
 
 uint32_t tl_tcp_isn(struct tl_net *net, uint64_t key);
 

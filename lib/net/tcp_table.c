@@ -71,8 +71,8 @@ int tl_tcp_init(struct tl_net *net)
 	}
 	table->bucket_mask = buckets - 1;
 	table->hash_seed = tl_net_random(net);
-	table->isn_key[0] = tl_net_random(net);
-	table->isn_key[1] = tl_net_random(net);
+	table->secret[0] = tl_net_random(net);
+	table->secret[1] = tl_net_random(net);
 	table->ooo_max = net->cfg.pool->size / OOO_POOL_SHARE;
 	TAILQ_INIT(&table->pending);
 	TAILQ_INIT(&table->idle);
@@ -122,7 +122,7 @@ struct tl_tcp_listener *tl_tcp_find_listener(struct tl_tcp_table *table, uint16_
 // RFC 6056, section 3.3.1: a random start, then the next that is free.
 uint16_t tl_tcp_local_port(struct tl_net *net, uint32_t peer_be, uint16_t peer_port_be)
 {
-	uint32_t start = (uint32_t)tl_net_random(net);
+	uint32_t start = (uint32_t)tl_tcp_hash(net->tcp, net->tcp->ports_drawn++);
 
 	for (uint32_t i = 0; i < EPHEMERAL_COUNT; i++) {
 		uint16_t port_be = tl_be16((uint16_t)(EPHEMERAL_FIRST + (start + i) % EPHEMERAL_COUNT));
@@ -209,12 +209,22 @@ struct tl_tcp *tl_tcp_take(
 	c->key = key;
 	c->ops = ops;
 	c->ctx = ctx;
-	c->iss = tl_tcp_isn(net, key);
 	tl_tcp_timer_set(c, TL_TCP_GIVE_UP, timeout_ms * TL_NS_PER_MS);
 	c->hash_next = *tl_tcp_bucket(net->tcp, key);
 	*tl_tcp_bucket(net->tcp, key) = c;
 	net->tcp->live++;
 	return c;
+}
+
+void tl_tcp_start_sequence(struct tl_tcp *c, uint32_t iss)
+{
+	c->iss = iss;
+	c->snd_una = iss;
+	c->snd_nxt = iss + 1;
+	c->snd_max = iss + 1;
+	c->snd_end = iss + 1;
+	c->rtt_seq = iss;
+	c->rtt_from_ns = c->net->now_ns;
 }
 
 // ---- death

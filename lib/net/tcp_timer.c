@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Timers: a wheel that each connection hangs on once, for its earliest deadline, and what happens when one passes.
 //
-// A deadline that moves later only changes a field: the connection wakes at the old time, finds nothing due, and is hung
-// up anew. So the data path, which restarts the retransmission timer with each ACK, hardly ever touches the wheel.
+// A deadline that moves later only changes a field: the connection wakes at the old time, finds nothing due, and is
+// hung up anew. So the data path, which restarts the retransmission timer with each ACK, hardly ever touches the wheel.
 
 #include "tcp_priv.h"
 
@@ -130,8 +130,8 @@ static void give_up(struct tl_tcp *c)
 
 // ---- keepalive (RFC 1122, section 4.2.3.6)
 
-// In FIN-WAIT-2 a silent peer is probed even if nobody asked for it: a dead one would hold the connection for ever, and one
-// that merely takes its time with the other half answers.
+// In FIN-WAIT-2 a silent peer is probed even if nobody asked for it: a dead one would hold the connection for ever, and
+// one that merely takes its time with the other half answers.
 static uint64_t keepalive_idle_ns(const struct tl_tcp *c)
 {
 	if (c->keepalive_idle_ns == 0 && c->state == TL_TCPS_FIN_WAIT_2)

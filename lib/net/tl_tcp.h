@@ -74,8 +74,8 @@ uint32_t tl_tcp_room(const struct tl_tcp *c);
 // Close our side in order: what is queued is sent, then FIN. closed() follows when all is over.
 void tl_tcp_close(struct tl_tcp *c);
 
-// tl_tcp_close() for every connection; those still in their handshake are aborted.
-void tl_tcp_close_all(struct tl_net *net);
+// tl_tcp_close() for every connection; those still in their handshake, or all of them if at_once, are aborted.
+void tl_tcp_close_all(struct tl_net *net, bool at_once);
 
 // RST now; closed(TL_TCP_ABORTED) is called before it returns.
 void tl_tcp_abort(struct tl_tcp *c);

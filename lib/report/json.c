@@ -79,12 +79,18 @@ static json_t *capture_json(const struct tl_report_capture *capture, bool final)
 	return object;
 }
 
+// Null where nothing was measured: 0 would claim a latency.
 json_t *tl_report_hist_json(const struct tl_hist_summary *summary)
 {
+	const struct tl_report_table *table = &tl_report_hist_table;
+	bool measured = summary->count != 0;
 	json_t *object = json_object();
 
-	put_counters(object, &tl_report_hist_table, summary);
-	put(object, "mean", json_real(summary->mean_ns));
+	for (size_t i = 0; i < table->n; i++) {
+		uint64_t value = tl_report_value(&table->counters[i], summary);
+		put(object, table->counters[i].name, measured ? number(value) : json_null());
+	}
+	put(object, "mean", measured ? json_real(summary->mean_ns) : json_null());
 	return object;
 }
 

@@ -5,53 +5,46 @@
 
 #include <string.h>
 
-#define COUNTER(row, field, role)                                                                                      \
-	{                                                                                                              \
-#field, offsetof(struct row, field), TL_REPORT_##role                                                  \
-	}
-#define TABLE(rows)                                                                                                    \
-	{                                                                                                              \
-		(rows), TL_ARRAY_LEN(rows)                                                                             \
-	}
+#define COUNTER(row, field, part) .name = #field, .offset = offsetof(struct row, field), .role = TL_REPORT_##part
 
 static const struct tl_report_counter port_counters[] = {
-	COUNTER(tl_report_port, hw_seen_pkts, WHOLE),
-	COUNTER(tl_report_port, rx_pkts, PART),
-	COUNTER(tl_report_port, drop_nic_pkts, PART),
-	COUNTER(tl_report_port, drop_nombuf_pkts, PART),
-	COUNTER(tl_report_port, drop_error_pkts, PART),
-	COUNTER(tl_report_port, rx_bytes, ASIDE),
-	COUNTER(tl_report_port, tx_pkts, ASIDE),
-	COUNTER(tl_report_port, tx_bytes, ASIDE),
-	COUNTER(tl_report_port, drop_tx_pkts, ASIDE),
-	COUNTER(tl_report_port, mbufs_in_use, ASIDE),
+	{COUNTER(tl_report_port, hw_seen_pkts, WHOLE)},
+	{COUNTER(tl_report_port, rx_pkts, PART)},
+	{COUNTER(tl_report_port, drop_nic_pkts, PART)},
+	{COUNTER(tl_report_port, drop_nombuf_pkts, PART)},
+	{COUNTER(tl_report_port, drop_error_pkts, PART)},
+	{COUNTER(tl_report_port, rx_bytes, ASIDE)},
+	{COUNTER(tl_report_port, tx_pkts, ASIDE)},
+	{COUNTER(tl_report_port, tx_bytes, ASIDE)},
+	{COUNTER(tl_report_port, drop_tx_pkts, ASIDE)},
+	{COUNTER(tl_report_port, mbufs_in_use, ASIDE)},
 };
-const struct tl_report_table tl_report_port_table = TABLE(port_counters);
+const struct tl_report_table tl_report_port_table = {port_counters, TL_ARRAY_LEN(port_counters)};
 
 static const struct tl_report_counter flow_counters[] = {
-	COUNTER(tl_report_flow, offered_pkts, WHOLE),
-	COUNTER(tl_report_flow, written_pkts, PART),
-	COUNTER(tl_report_flow, filtered_pkts, PART),
-	COUNTER(tl_report_flow, expired_pkts, PART),
-	COUNTER(tl_report_flow, cut_pkts, PART),
-	COUNTER(tl_report_flow, drop_ring_pkts, PART),
-	COUNTER(tl_report_flow, drop_disk_pkts, PART),
+	{COUNTER(tl_report_flow, offered_pkts, WHOLE)},
+	{COUNTER(tl_report_flow, written_pkts, PART)},
+	{COUNTER(tl_report_flow, filtered_pkts, PART)},
+	{COUNTER(tl_report_flow, expired_pkts, PART)},
+	{COUNTER(tl_report_flow, cut_pkts, PART)},
+	{COUNTER(tl_report_flow, drop_ring_pkts, PART)},
+	{COUNTER(tl_report_flow, drop_disk_pkts, PART)},
 };
-const struct tl_report_table tl_report_flow_table = TABLE(flow_counters);
+const struct tl_report_table tl_report_flow_table = {flow_counters, TL_ARRAY_LEN(flow_counters)};
 
 static const struct tl_report_counter echo_counters[] = {
-	COUNTER(tl_report_echo, received_msgs, WHOLE),
-	COUNTER(tl_report_echo, echoed_msgs, PART),
-	COUNTER(tl_report_echo, drop_no_conn_msgs, PART),
-	COUNTER(tl_report_echo, drop_full_msgs, PART),
-	COUNTER(tl_report_echo, drop_tx_msgs, PART),
-	COUNTER(tl_report_echo, received_bytes, ASIDE),
-	COUNTER(tl_report_echo, echoed_bytes, ASIDE),
-	COUNTER(tl_report_echo, connects, ASIDE),
-	COUNTER(tl_report_echo, disconnects, ASIDE),
-	COUNTER(tl_report_echo, connections, ASIDE),
+	{COUNTER(tl_report_echo, received_msgs, WHOLE)},
+	{COUNTER(tl_report_echo, echoed_msgs, PART)},
+	{COUNTER(tl_report_echo, drop_no_conn_msgs, PART)},
+	{COUNTER(tl_report_echo, drop_full_msgs, PART)},
+	{COUNTER(tl_report_echo, drop_tx_msgs, PART)},
+	{COUNTER(tl_report_echo, received_bytes, ASIDE)},
+	{COUNTER(tl_report_echo, echoed_bytes, ASIDE)},
+	{COUNTER(tl_report_echo, connects, ASIDE)},
+	{COUNTER(tl_report_echo, disconnects, ASIDE)},
+	{COUNTER(tl_report_echo, connections, ASIDE)},
 };
-const struct tl_report_table tl_report_echo_table = TABLE(echo_counters);
+const struct tl_report_table tl_report_echo_table = {echo_counters, TL_ARRAY_LEN(echo_counters)};
 
 // The unit is not part of these names: the JSON says it once, in "residence_ns".
 static const struct tl_report_counter hist_marks[] = {
@@ -62,7 +55,7 @@ static const struct tl_report_counter hist_marks[] = {
 	{"p999", offsetof(struct tl_hist_summary, p999_ns), TL_REPORT_ASIDE},
 	{"max", offsetof(struct tl_hist_summary, max_ns), TL_REPORT_ASIDE},
 };
-const struct tl_report_table tl_report_hist_table = TABLE(hist_marks);
+const struct tl_report_table tl_report_hist_table = {hist_marks, TL_ARRAY_LEN(hist_marks)};
 
 uint64_t tl_report_value(const struct tl_report_counter *counter, const void *row)
 {

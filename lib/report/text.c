@@ -131,7 +131,7 @@ static void print_capture_verdict(FILE *out, const struct tl_report_capture *cap
 
 	print_flow_verdict(out, "rx", &capture->flow[TL_DIR_RX], final);
 	print_flow_verdict(out, "tx", &capture->flow[TL_DIR_TX], final);
-	if (final && capture->in_flight_pkts != 0)
+	if (final && open == 0 && capture->in_flight_pkts != 0)
 		fprintf(out, "  BROKEN: %s frames were still in memory at the end\n",
 			grouped(capture->in_flight_pkts, n));
 	else if (!final && open > 0 && (uint64_t)open > capture->in_flight_pkts)

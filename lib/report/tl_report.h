@@ -86,17 +86,21 @@ struct tl_snapshot {
 	bool final; // after the drain: identities must hold with nothing in flight
 };
 
-// Whether every identity of the ledger holds. While running (final false) only in_flight may make up a difference.
+// Whether every identity of the ledger holds. While running (final false) a port or an echo may be short of what still
+// waits in its queues, and a recording of at most its in_flight, but nothing may be accounted for twice: whoever takes
+// the snapshot reads the parts of an identity before its whole.
 bool tl_report_ledger_ok(const struct tl_snapshot *snap);
 
 // Whether nothing at all was lost: every drop counter of ports and captures is 0.
 bool tl_report_lossless(const struct tl_snapshot *snap);
 
-// {"min":…,"p50":…,"p90":…,"p99":…,"p999":…,"max":…,"mean":…}
+// {"min":…,"p50":…,"p90":…,"p99":…,"p999":…,"max":…,"mean":…}, all null when count is 0.
 json_t *tl_report_hist_json(const struct tl_hist_summary *summary);
 
-// The object of `run --json` and `status --json`: ports[], captures[], echo[], net[], ledger_ok; with one port also "port", the
-// same object as ports[0]. "echo" objects carry residence_ns and tx_call_ns, each with "source":"tsc" and "count".
+// The object of `run --json` and `status --json`: uptime_ns, final, ports[], captures[], echoes[], net[], ledger_ok,
+// lossless; with one port also "port", the same object as ports[0], and with one echo also "echo". A capture has its
+// totals at the top and the same keys per direction in "rx" and "tx". An echo carries residence_ns and tx_call_ns, each
+// with "source":"tsc" and "count". unaccounted_pkts is what an identity lacks: negative when counted twice.
 json_t *tl_report_json(const struct tl_snapshot *snap);
 
 // The loss ledger as a table a human reads, and the echo table.

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <tl_log.h>
+
 // An existing file is opened, through a symbolic link too; a new one is created only where nothing is, so that a
 // dangling link is never followed to wherever it points.
 static int open_fd(const char *path, bool regular_only, struct tl_err *err)
@@ -112,12 +114,15 @@ int tl_writer_file_write(struct tl_writer_file *file, const void *data, uint32_t
 	return 0;
 }
 
-int tl_writer_file_cut(struct tl_writer_file *file)
+void tl_writer_file_cut(struct tl_writer_file *file)
 {
+	struct stat status;
+
 	file->next_bytes = file->end_bytes;
-	if (file->stream)
-		return 0;
-	return ftruncate(file->fd, (off_t)file->end_bytes) != 0 ? -errno : 0;
+	if (file->stream || (fstat(file->fd, &status) == 0 && (uint64_t)status.st_size <= file->end_bytes))
+		return;
+	if (ftruncate(file->fd, (off_t)file->end_bytes) != 0)
+		tl_warn("%.300s: cannot cut off a partly written block: %s", file->path, strerror(errno));
 }
 
 int tl_writer_file_close(struct tl_writer_file *file)

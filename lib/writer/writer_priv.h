@@ -105,8 +105,8 @@ void *tl_writer_main(void *writer);
 int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool direct, struct tl_err *err);
 // Writes all of it at the offset (a stream: next), resuming short writes; turns O_DIRECT off where it proves unusable.
 int tl_writer_file_write(struct tl_writer_file *file, const void *data, uint32_t len_bytes, uint64_t offset_bytes);
-// Forgets what is beyond the last whole block.
-int tl_writer_file_cut(struct tl_writer_file *file);
+// Drops what is beyond the last whole block: the next write goes there. What cannot be cut off is written over.
+void tl_writer_file_cut(struct tl_writer_file *file);
 int tl_writer_file_close(struct tl_writer_file *file);
 
 // writer_stream.c

@@ -3,9 +3,9 @@
 //
 // Writes finish in any order but retire in the order of their offsets, and a slab is given back only when it retires.
 // So when a write fails, every slab behind it is still in memory, and recovery needs no holes and no patches: wait for
-// what is in flight, cut the file back to the last slab that retired, and write the rest again, one by one, at the new
-// end. A slab that fails again is counted as dropped and leaves nothing in the file. At any time the file is whole
-// blocks from its first byte to end_bytes.
+// what is in flight, write all of it again, one by one, from the end of the last slab that retired, and cut the file
+// behind the last that succeeded. A slab that fails again is counted as dropped and leaves nothing in the file, which
+// is whole blocks from its first byte to end_bytes at any time.
 
 #include "writer_priv.h"
 
@@ -38,13 +38,14 @@ static int append_blocks(struct tl_writer *writer, struct tl_writer_file *file, 
 	len += pad;
 
 	int rc = tl_writer_file_write(file, writer->blocks, len, file->end_bytes);
-	if (rc == 0) {
-		file->end_bytes += len;
-		tl_count(&writer->stats.written_bytes, len);
+	if (rc != 0) {
+		tl_writer_file_cut(file);
+		return rc;
 	}
-	int cut = rc == 0 ? 0 : tl_writer_file_cut(file);
+	file->end_bytes += len;
 	file->next_bytes = file->end_bytes;
-	return rc != 0 ? rc : cut;
+	tl_count(&writer->stats.written_bytes, len);
+	return 0;
 }
 
 static int write_prologue(struct tl_writer *writer, struct tl_writer_file *file)
@@ -77,10 +78,9 @@ static void finish_file(struct tl_writer *writer)
 		if (rc != 0)
 			fail(writer, rc);
 	}
-	int cut = tl_writer_file_cut(file); // in case that failed when it was due
-	int closed = tl_writer_file_close(file);
-	if (cut != 0 || closed != 0)
-		fail(writer, cut != 0 ? cut : closed);
+	int rc = tl_writer_file_close(file);
+	if (rc != 0)
+		fail(writer, rc);
 }
 
 static struct tl_writer_write *in_flight(struct tl_writer *writer, uint32_t index)
@@ -122,21 +122,19 @@ static void recover(struct tl_writer *writer)
 	for (uint32_t i = 0; i < writer->flight_count; i++)
 		while (in_flight(writer, i)->result == TL_WRITER_PENDING)
 			writer->backend->reap(writer, true);
-	tl_writer_file_cut(file);
 	while (writer->flight_count > 0) {
 		struct tl_writer_write *write = in_flight(writer, 0);
 		int rc = tl_writer_file_write(file, write->data, write->len_bytes, file->end_bytes);
 		if (rc == 0) {
 			count_written(writer, write);
 		} else {
-			tl_writer_file_cut(file); // a part of it may have been written
 			count_dropped(writer, write);
 			fail(writer, rc);
 		}
 		give_back(write);
 		pop(writer);
 	}
-	file->next_bytes = file->end_bytes;
+	tl_writer_file_cut(file); // what was written of dropped slabs
 	tl_writer_say_buffered(writer, file);
 }
 

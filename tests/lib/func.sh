@@ -15,7 +15,7 @@ APP_NS=tl-$$-app APP_IF=app0 APP_IP=10.99.0.1
 PEER_NS=tl-$$-peer PEER_IF=peer0 PEER_IP=10.99.0.2
 func_name=$(basename "$0" _test.sh)
 func_failed=0
-app_pid=''
+app_pid='' peer_pid=''
 APP_STATUS=''
 
 # ---- results
@@ -122,6 +122,12 @@ in_peer() {
 	ip netns exec "$PEER_NS" "$@"
 }
 
+# peer_start COMMAND...: in the background; peer_pid is its process.
+peer_start() {
+	ip netns exec "$PEER_NS" "$@" <&0 &
+	peer_pid=$!
+}
+
 # ---- the appliance
 
 # app_config FILE [SECTION...]: a configuration for the veth; each section is JSON text without the outer braces.
@@ -151,15 +157,15 @@ app_is_up_or_gone() {
 	[[ -S control.sock ]] || is_gone "$app_pid"
 }
 
-# app_stop [SIGNAL]: APP_STATUS is its exit status.
+# app_stop SIGNAL: APP_STATUS is its exit status.
 app_stop() {
 	APP_STATUS=0
-	stop_process "$app_pid" "${1:-TERM}" 20 || APP_STATUS=$?
+	stop_process "$app_pid" "$1" 20 || APP_STATUS=$?
 }
 
 # app_status [FILTER]: what the running appliance says about itself, through jq.
 app_status() {
-	"$TAPLINE" status --json control.sock | jq -r "${1:-.}"
+	"$TAPLINE" status --json --socket control.sock | jq -r "${1:-.}"
 }
 
 # status_is FILTER: for wait_for.

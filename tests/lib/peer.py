@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import select
+import signal
 import socket
 import sys
 import time
@@ -46,7 +47,7 @@ def echo_bytes(host, port, total):
 
 
 def never_read(host, port, limit):
-    """Sends until the peer takes no more for two seconds, or `limit` bytes; then holds the connection till stdin ends."""
+    """Sends until the peer takes no more for two seconds, or `limit` bytes; then holds the connection until killed."""
     limit, sent = int(limit), 0
     s = connect(host, port)
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
@@ -57,8 +58,7 @@ def never_read(host, port, limit):
     except TimeoutError:
         pass
     print(json.dumps({"sent": sent, "blocked": sent < limit}), flush=True)
-    sys.stdin.read()
-    return {"held": True}
+    signal.pause()
 
 
 def open_close(host, port, count):

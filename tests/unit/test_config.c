@@ -65,12 +65,11 @@ struct refusal {
 	const char *text, *sentence;
 };
 
-#define EXPECT_REFUSALS(...)                                                                                           \
-	do {                                                                                                           \
-		static const struct refusal refusals[] = {__VA_ARGS__};                                                \
-		for (size_t i = 0; i < TL_ARRAY_LEN(refusals); i++)                                                    \
-			expect_refusal(refusals[i].text, refusals[i].sentence);                                        \
-	} while (0)
+static void expect_refusals(const struct refusal *refusals, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		expect_refusal(refusals[i].text, refusals[i].sentence);
+}
 
 // Wrappers that keep the mistake in sight.
 #define PORT(keys) "{'ports': [{'name': 'a', 'device': 'eth0'" keys "}]}"
@@ -213,7 +212,7 @@ static void what_looks_like_a_clash_but_is_none_is_accepted(void)
 
 static void an_unknown_key_is_refused_with_the_nearest_known_one(void)
 {
-	EXPECT_REFUSALS(
+	static const struct refusal refusals[] = {
 		{"{'ports': [],\n'captures': []}", "2: $.captures: there is no such key; did you mean 'capture'?"},
 		{PORT(",\n\n'gatway': 1"), "3: $.ports[0].gatway: there is no such key; did you mean 'gateway'?"},
 		{PORT(",\n'\\u0067atway': 1"), "2: $.ports[0].gatway: there is no such key; did you mean 'gateway'?"},
@@ -224,12 +223,16 @@ static void an_unknown_key_is_refused_with_the_nearest_known_one(void)
 			"2: $.control.zzzzzzzzz: there is no such key; known here are: socket"},
 		{"{'x\\u001b[31m': 1}", "1: $: holds an unknown key of 6 bytes or with control characters"},
 		{ECHO("{'port': 'a', 'receive': {'group': '239.1.1.1', 'udp_port': 1,\n'sorce': 1}}"),
-			"3: $.echo[0].receive.sorce: there is no such key; did you mean 'source'?"}, );
+			"3: $.echo[0].receive.sorce: there is no such key; did you mean 'source'?"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
 static void a_missing_key_is_refused_at_its_object(void)
 {
-	EXPECT_REFUSALS({"\n{}", "2: $: the key 'ports' is required here"},
+	static const struct refusal refusals[] = {
+		{"\n{}", "2: $: the key 'ports' is required here"},
 		{"{'ports': [\n{'name': 'a'}]}", "2: $.ports[0]: the key 'device' is required here"},
 		{"{'ports': [\n{'device': 'a'}]}", "2: $.ports[0]: the key 'name' is required here"},
 		{"{'ports': [{'name': 'a', 'device': 'x'}], 'capture': [{'port': 'a'}]}",
@@ -237,12 +240,17 @@ static void a_missing_key_is_refused_at_its_object(void)
 		{ECHO("{'port': 'a', 'receive': {'group': '239.1.1.1'}, " SEND "}"),
 			"2: $.echo[0].receive: the key 'udp_port' is required here"},
 		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", 'send': {}}"),
-			"2: $.echo[0].send: the key 'tcp_connect' is required here"}, );
+			"2: $.echo[0].send: the key 'tcp_connect' is required here"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
 static void a_value_of_the_wrong_type_is_refused(void)
 {
-	EXPECT_REFUSALS({"[]", "1: $: [] is not an object"}, {"{'ports': {}}", "1: $.ports: {} is not an array"},
+	static const struct refusal refusals[] = {
+		{"[]", "1: $: [] is not an object"},
+		{"{'ports': {}}", "1: $.ports: {} is not an array"},
 		{"{'ports': [7]}", "1: $.ports[0]: 7 is not an object"},
 		{"{'eal': null, 'ports': []}", "1: $.eal: null is not an object"},
 		{PORT(", 'promisc': 1"), "1: $.ports[0].promisc: 1 is not true or false"},
@@ -254,13 +262,17 @@ static void a_value_of_the_wrong_type_is_refused(void)
 		{CAPTURE(", 'rotate_bytes': true"),
 			"2: $.capture[0].rotate_bytes: true is not 0 or a size from 4M to 16T, such as 65536 or '64K'"},
 		{PORT(", 'ip': 1"), "1: $.ports[0].ip: 1 is not an IPv4 address with a prefix, such as 192.0.2.1/24"},
-		{PORT(", 'lcores': 3"), "1: $.ports[0].lcores: 3 is not 'auto' or an array of lcore numbers"}, );
+		{PORT(", 'lcores': 3"), "1: $.ports[0].lcores: 3 is not 'auto' or an array of lcore numbers"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
 static void a_number_out_of_range_is_refused(void)
 {
-	EXPECT_REFUSALS({"{'eal': {'memory_mb': 63}, 'ports': []}",
-				"1: $.eal.memory_mb: 63 is not a whole number from 64 to 65536"},
+	static const struct refusal refusals[] = {
+		{"{'eal': {'memory_mb': 63}, 'ports': []}",
+			"1: $.eal.memory_mb: 63 is not a whole number from 64 to 65536"},
 		{"{'eal': {'main_lcore': -1}, 'ports': []}",
 			"1: $.eal.main_lcore: -1 is not a whole number from 0 to 1023"},
 		{PORT(", 'mtu': 575"), "1: $.ports[0].mtu: 575 is not a whole number from 576 to 9600"},
@@ -284,12 +296,15 @@ static void a_number_out_of_range_is_refused(void)
 		{ECHO("{'port': 'a', 'tcp_listen': 1, 'send_buffer_bytes': 5000}"),
 			"2: $.echo[0].send_buffer_bytes: 5000 is not a power of two"},
 		{ECHO("{'port': 'a', 'tcp_listen': 1, 'send_buffer_bytes': '32M'}"),
-			"2: $.echo[0].send_buffer_bytes: '32M' is not a size from 4K to 16M, such as 65536 or '64K'"}, );
+			"2: $.echo[0].send_buffer_bytes: '32M' is not a size from 4K to 16M, such as 65536 or '64K'"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
 static void a_bad_address_is_refused(void)
 {
-	EXPECT_REFUSALS(
+	static const struct refusal refusals[] = {
 		{PORTS2("", ",\n'ip': '10.0.0.300/24'"), "3: $.ports[1].ip: '10.0.0.300/24' is not an IPv4 address "
 							 "with a prefix, such as 192.0.2.1/24"},
 		{PORT(", 'ip': '10.0.0.1'"),
@@ -326,13 +341,17 @@ static void a_bad_address_is_refused(void)
 			"2: $.echo[0].send.tcp_connect: 192.0.2.1 is the port's own address"},
 		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", 'send': {'tcp_connect': '10.0.0.1:5'}}"),
 			"2: $.echo[0].send.tcp_connect: 10.0.0.1 is outside the prefix of the port 'a', which has no "
-			"gateway"}, );
+			"gateway"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
 static void a_bad_name_or_text_is_refused(void)
 {
-	EXPECT_REFUSALS({"{'ports': [{'name': 'a b', 'device': 'x'}]}",
-				"1: $.ports[0].name: 'a b' is not a name: 1 to 31 of A-Z a-z 0-9 _ -"},
+	static const struct refusal refusals[] = {
+		{"{'ports': [{'name': 'a b', 'device': 'x'}]}",
+			"1: $.ports[0].name: 'a b' is not a name: 1 to 31 of A-Z a-z 0-9 _ -"},
 		{"{'ports': [{'name': '', 'device': 'x'}]}",
 			"1: $.ports[0].name: '' is not a name: 1 to 31 of A-Z a-z 0-9 _ -"},
 		{"{'ports': [{'name': 'abcdefghijklmnopqrstuvwxyz012345', 'device': 'x'}]}",
@@ -347,57 +366,76 @@ static void a_bad_name_or_text_is_refused(void)
 			"1: this is not JSON: \\u0000 is not allowed without JSON_ALLOW_NUL near ''x\\u0000y''"},
 		{PORT(", 'ip': '0123456789012345678901234567890123456789012345678901234567890123456789'"),
 			"1: $.ports[0].ip: '012345678901234567890123456789012345678901234567890123456789012... is not "
-			"an IPv4 address with a prefix, such as 192.0.2.1/24"}, );
+			"an IPv4 address with a prefix, such as 192.0.2.1/24"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
 static void a_port_that_stands_twice_is_refused(void)
 {
-	EXPECT_REFUSALS({"{'ports': [{'name': 'a', 'device': 'x'},\n{'device': 'y',\n'name': 'a'}]}",
-				"3: $.ports[1].name: $.ports[0] is called 'a' already"},
+	static const struct refusal refusals[] = {
+		{"{'ports': [{'name': 'a', 'device': 'x'},\n{'device': 'y',\n'name': 'a'}]}",
+			"3: $.ports[1].name: $.ports[0] is called 'a' already"},
 		{"{'ports': [{'name': 'a', 'device': 'x'},\n{'name': 'b', 'device': 'x'}]}",
 			"2: $.ports[1].device: the port 'a' has the device 'x' already"},
 		{"{'ports': [{'name': 'a', 'device': 'eth0'},\n{'name': 'b', 'device': 'xdp:eth0'}]}",
-			"2: $.ports[1].device: the port 'a' has the device 'eth0' already"}, );
+			"2: $.ports[1].device: the port 'a' has the device 'eth0' already"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
 static void an_lcore_with_two_tasks_is_refused(void)
 {
-	EXPECT_REFUSALS({PORT(", 'rx_queues': 2, 'lcores': [1]"),
-				"1: $.ports[0].lcores: 1 lcores for 2 RX queues; name one for each"},
+	static const struct refusal refusals[] = {
+		{PORT(", 'rx_queues': 2, 'lcores': [1]"),
+			"1: $.ports[0].lcores: 1 lcores for 2 RX queues; name one for each"},
 		{PORT(", 'lcores': [1, 2]"), "1: $.ports[0].lcores: 2 lcores for 1 RX queues; name one for each"},
 		{PORT(", 'lcores': [0]"),
 			"1: $.ports[0].lcores[0]: lcore 0 is the main lcore (eal.main_lcore); take another"},
 		{PORT(", 'rx_queues': 2, 'lcores': [1,\n1]"),
 			"2: $.ports[0].lcores[1]: lcore 1 serves the port 'a' already"},
 		{PORTS2(", 'lcores': [4]", ", 'lcores': [4]"),
-			"2: $.ports[1].lcores[0]: lcore 4 serves the port 'a' already"}, );
+			"2: $.ports[1].lcores[0]: lcore 4 serves the port 'a' already"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
 static void a_port_name_that_names_nothing_is_refused_with_those_that_do(void)
 {
-	EXPECT_REFUSALS({"{'ports': [{'name': 'a', 'device': 'x'}, {'name': 'b', 'device': 'y'}],\n'capture': "
-			 "[{'port': 'c', 'path': 'f'}]}",
-				"2: $.capture[0].port: no port is called 'c'; the ports are: a, b"},
-		{ECHO("{'port': 'c', 'tcp_listen': 1}"),
-			"2: $.echo[0].port: no port is called 'c'; the ports are: a"}, );
+	static const struct refusal refusals[] = {
+		{"{'ports': [{'name': 'a', 'device': 'x'}, {'name': 'b', 'device': 'y'}],\n'capture': "
+		 "[{'port': 'c', 'path': 'f'}]}",
+			"2: $.capture[0].port: no port is called 'c'; the ports are: a, b"},
+		{ECHO("{'port': 'c', 'tcp_listen': 1}"), "2: $.echo[0].port: no port is called 'c'; the ports are: a"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
 static void a_file_with_two_writers_is_refused(void)
 {
-	EXPECT_REFUSALS({CAPTURE("}, {'port': 'a', 'path': 'f'"),
-				"2: $.capture[1].path: $.capture[0] writes to this file already"},
+	static const struct refusal refusals[] = {
+		{CAPTURE("}, {'port': 'a', 'path': 'f'"),
+			"2: $.capture[1].path: $.capture[0] writes to this file already"},
 		{"{'ports': [{'name': 'a', 'device': 'x'}], 'capture': [{'port': 'a', 'path': '-'},\n{'port': 'a', 'path': '-'}]}",
 			"2: $.capture[1].path: $.capture[0] writes to stdout already"},
 		{"{'ports': [{'name': 'a', 'device': 'pcap:in'}], 'capture': [{'port': 'a', 'path': 'in'}]}",
 			"1: $.capture[0].path: the port 'a' reads this file"},
 		{"{'ports': [{'name': 'a', 'device': 'x'}], 'capture': [{'port': 'a', 'path': '-',\n'rotate_bytes': '8M'}]}",
-			"2: $.capture[0].rotate_bytes: stdout ('path': '-') cannot be rotated"}, );
+			"2: $.capture[0].rotate_bytes: stdout ('path': '-') cannot be rotated"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
 static void an_echo_without_exactly_one_mode_is_refused(void)
 {
-	EXPECT_REFUSALS({ECHO("{'port': 'a'}"), "2: $.echo[0]: an echo has exactly one of 'receive' with 'send', "
-						"'tcp_listen', 'udp_listen'; here are 0"},
+	static const struct refusal refusals[] = {
+		{ECHO("{'port': 'a'}"), "2: $.echo[0]: an echo has exactly one of 'receive' with 'send', "
+					"'tcp_listen', 'udp_listen'; here are 0"},
 		{ECHO("{'port': 'a', 'tcp_listen': 1, 'udp_listen': 2}"),
 			"2: $.echo[0]: an echo has exactly one of 'receive' with 'send', 'tcp_listen', 'udp_listen'; "
 			"here are 2"},
@@ -411,28 +449,39 @@ static void an_echo_without_exactly_one_mode_is_refused(void)
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'max_connections': 1}"),
 			"2: $.echo[0].max_connections: applies only to an echo that uses 'tcp_listen'"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'on_full': 'drop'}"),
-			"2: $.echo[0].on_full: applies only to an echo that uses TCP"}, );
+			"2: $.echo[0].on_full: applies only to an echo that uses TCP"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
 static void an_echo_on_a_port_that_cannot_answer_is_refused(void)
 {
-	EXPECT_REFUSALS({"{'ports': [{'name': 'a', 'device': 'x'}], 'echo': [{'port': 'a', 'tcp_listen': 1}]}",
-				"1: $.echo[0].port: the port 'a' has no 'ip' to echo from"},
+	static const struct refusal refusals[] = {
+		{"{'ports': [{'name': 'a', 'device': 'x'}], 'echo': [{'port': 'a', 'tcp_listen': 1}]}",
+			"1: $.echo[0].port: the port 'a' has no 'ip' to echo from"},
 		{"{'ports': [{'name': 'a', 'device': 'pcap:x'" IP "}], 'echo': [{'port': 'a', 'tcp_listen': 1}]}",
-			"1: $.echo[0].port: the port 'a' is a file: it cannot send"}, );
+			"1: $.echo[0].port: the port 'a' is a file: it cannot send"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
 static void two_echoes_that_hear_the_same_are_refused(void)
 {
-	EXPECT_REFUSALS({ECHO("{'port': 'a', 'tcp_listen': 1},\n{'port': 'a', 'tcp_listen': 1}"),
-				"3: $.echo[1].tcp_listen: the echo 'echo0' listens to this on the port 'a' already"},
+	static const struct refusal refusals[] = {
+		{ECHO("{'port': 'a', 'tcp_listen': 1},\n{'port': 'a', 'tcp_listen': 1}"),
+			"3: $.echo[1].tcp_listen: the echo 'echo0' listens to this on the port 'a' already"},
 		{ECHO("{'port': 'a', 'udp_listen': 1},\n{'port': 'a', 'udp_listen': 1}"),
 			"3: $.echo[1].udp_listen: the echo 'echo0' listens to this on the port 'a' already"},
 		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", " SEND "},\n{'port': 'a', " MCAST(
 			 "239.1.1.1", "1") ", " SEND "}"),
 			"3: $.echo[1].receive: the echo 'echo0' listens to this on the port 'a' already"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'name': 'echo1'},\n{'port': 'a', 'udp_listen': 2}"),
-			"3: $.echo[1].name: $.echo[0] is called 'echo1' already"}, );
+			"3: $.echo[1].name: $.echo[0] is called 'echo1' already"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
 static void a_list_that_is_too_long_is_refused(void)
@@ -449,21 +498,30 @@ static void a_list_that_is_too_long_is_refused(void)
 
 static void a_key_that_stands_twice_is_named(void)
 {
-	EXPECT_REFUSALS({"{'ports': [],\n'ports': []}", "2: the key 'ports' stands twice in one object"},
+	static const struct refusal refusals[] = {
+		{"{'ports': [],\n'ports': []}", "2: the key 'ports' stands twice in one object"},
 		{PORT(",\n'a_key_longer_than_what_jansson_quotes': 1,\n'a_key_longer_than_what_jansson_quotes' : 2"),
 			"3: the key 'a_key_longer_than_what_jansson_quotes' stands twice in one object"},
-		{"{'a\\\\': 1,\n'a\\\\': 1}", "2: the key 'a\\\\' stands twice in one object"}, );
+		{"{'a\\\\': 1,\n'a\\\\': 1}", "2: the key 'a\\\\' stands twice in one object"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
 static void what_is_not_json_is_refused_with_its_line(void)
 {
-	EXPECT_REFUSALS({"", " the file is empty"}, {" \n\t\r\n", " the file is empty"},
+	static const struct refusal refusals[] = {
+		{"", " the file is empty"},
+		{" \n\t\r\n", " the file is empty"},
 		{"{\n'ports': [\n", "3: this is not JSON: ']' expected near end of file"},
 		{PORT("") "\n x", "2: this is not JSON: end of file expected near 'x'"},
 		{"{'ports': [],\n}", "2: this is not JSON: string or '}' expected near '}'"},
 		{"{'a':\n'\xff'}", "2: this is not JSON: unable to decode byte 0xff near '''"},
 		{"\x1b[2J", "1: this is not JSON: '[' or '{' expected near '?'"},
-		{"'text'", "1: this is not JSON: '[' or '{' expected near ''text''"}, );
+		{"'text'", "1: this is not JSON: '[' or '{' expected near ''text''"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
 static void a_nul_behind_the_text_is_refused(void)

@@ -397,7 +397,8 @@ static void empty_recording_is_a_file(void)
 
 static void rotate_with(enum io io)
 {
-	const uint64_t limit = 1 << 20;
+	// Without room kept for the epilogue, 16 full slabs would fit.
+	const uint64_t limit = 16 * SLAB_BYTES + TL_PCAPNG_ALIGN;
 	struct rig rig;
 	struct stat status;
 	char second[128];
@@ -570,6 +571,27 @@ static void full_disk_holds_back_the_prologue(void)
 	rig_close(&rig);
 }
 
+static void failed_epilogue_leaves_no_trace(void)
+{
+	struct rig rig;
+	struct stat status;
+
+	rig_open(&rig, URING, 0);
+	commit(&rig, 10);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, false, 10));
+	CU_ASSERT_EQUAL(stat(rig.path, &status), 0);
+	limit_file_size((rlim_t)status.st_size + 64);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EFBIG);
+	limit_file_size(0);
+	struct found found = {0};
+	bool closed;
+	CU_ASSERT(files_are_right(&rig, &found, &closed));
+	CU_ASSERT_FALSE(closed);
+	check_ledger(&rig, &found);
+	rig_close(&rig);
+}
+
 static void bad_paths_are_refused(void)
 {
 	struct rig rig;
@@ -612,6 +634,52 @@ static void old_file_is_replaced(void)
 	close(fd);
 	rig_start(&rig, PWRITE, 0);
 	commit(&rig, 10);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_complete(&rig);
+	rig_close(&rig);
+}
+
+static void unusable_direct_io_is_given_up(void)
+{
+	struct rig rig;
+	struct tl_err err;
+
+	rig_dir(&rig);
+	CU_ASSERT_EQUAL_FATAL(rig_create(&rig, PWRITE, 0, &err), 0);
+	struct tl_writer_file *file = &rig.writer->file;
+	if (!file->direct)
+		printf("# skipped: %s refuses O_DIRECT\n", rig.dir);
+	// A negative offset stands for whatever a file system finds invalid.
+	CU_ASSERT_EQUAL(tl_writer_file_write(file, rig.writer->blocks, TL_PCAPNG_ALIGN, UINT64_MAX / 2 + 1), -EINVAL);
+	CU_ASSERT_FALSE(file->direct);
+	CU_ASSERT_EQUAL(fcntl(file->fd, F_GETFL) & O_DIRECT, 0);
+	CU_ASSERT_EQUAL(tl_writer_start(rig.writer, &err), 0);
+	commit(&rig, 1000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(rig.writer->direct_refused);
+	check_complete(&rig);
+	rig_close(&rig);
+}
+
+// There is a descriptor left for the file, and none for io_uring.
+static void pwrite_stands_in_for_io_uring(void)
+{
+	struct rig rig;
+	struct tl_err err;
+	struct rlimit before, limit;
+
+	rig_dir(&rig);
+	int next = dup(STDIN_FILENO);
+	close(next);
+	getrlimit(RLIMIT_NOFILE, &before);
+	limit = before;
+	limit.rlim_cur = (rlim_t)next + 1;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	CU_ASSERT_EQUAL_FATAL(rig_create(&rig, URING, 0, &err), 0);
+	setrlimit(RLIMIT_NOFILE, &before);
+	CU_ASSERT_EQUAL(rig.writer->backend->depth, 1);
+	CU_ASSERT_EQUAL(tl_writer_start(rig.writer, &err), 0);
+	commit(&rig, 1000);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	check_complete(&rig);
 	rig_close(&rig);
@@ -822,10 +890,13 @@ int main(void)
 			refused_packets_are_counted},
 		{"writing goes on when the disk takes data again", writing_goes_on},
 		{"no slab is written before the prologue is", full_disk_holds_back_the_prologue},
+		{"an epilogue that cannot be written leaves no trace", failed_epilogue_leaves_no_trace},
 		{"a path that cannot be recorded to is refused with its name", bad_paths_are_refused},
 		{"an old file is replaced", old_file_is_replaced},
 		{"a recording into tmpfs is whole", tmpfs_is_served},
 		{"where O_DIRECT is refused the page cache is used", no_direct_io_is_served},
+		{"O_DIRECT is given up when a write proves it unusable", unusable_direct_io_is_given_up},
+		{"without io_uring it writes with pwrite", pwrite_stands_in_for_io_uring},
 		{"a pipe gets the blocks without what serves files only", pipe_gets_plain_pcapng},
 		{"a reader of a pipe that leaves is noticed, and what it missed is counted",
 			reader_that_leaves_is_noticed},

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// mcast, private: the membership table and the timers that its three parts share: mcast.c changes memberships, query.c
+// schedules answers, report.c sends what is due.
+
+#include <tl_mcast.h>
+#include <tl_wire.h>
+
+#define IGMP_QUERY 0x11	    // every version
+#define IGMP_V1_REPORT 0x12 // RFC 1112, appendix I
+#define IGMP_V2_REPORT 0x16 // RFC 2236, section 2
+#define IGMP_V2_LEAVE 0x17
+#define IGMP_V3_REPORT 0x22 // RFC 3376, section 4
+
+#define IGMP_MIN_LEN 8
+#define IGMP_ALL_HOSTS tl_be32(0xe0000001)   // 224.0.0.1
+#define IGMP_ALL_ROUTERS tl_be32(0xe0000002) // 224.0.0.2: v2 leaves
+#define IGMP_V3_ROUTERS tl_be32(0xe0000016)  // 224.0.0.22: v3 reports
+
+// The version spoken (RFC 3376, section 7.2.1: host compatibility mode).
+enum igmp_version {
+	IGMP_V1 = 1,
+	IGMP_V2 = 2,
+	IGMP_V3 = 3,
+};
+
+// A source joined, or left with the news of it still to be sent.
+struct source {
+	uint32_t ip_be;
+	uint32_t refs;
+	uint8_t change_left; // transmissions of its ALLOW or BLOCK still to come
+};
+
+// A group joined, or left with the news of it still to be sent. Its reception state is EXCLUDE {} while any_refs is not
+// 0, else INCLUDE { sources with refs } (RFC 3376, section 3.2).
+struct membership {
+	uint32_t any_refs;
+	uint8_t mode_left;    // transmissions of the filter mode change (v1, v2: of the report or leave) still to come
+	uint8_t source_count; // entries of source[]
+	uint8_t wanted_count; // of them with refs
+	uint8_t asked_count;  // entries of asked_be[]; 0 while an answer is pending: about the whole group
+	uint64_t change_due_ns;	  // next transmission of a change, or TL_MCAST_NEVER
+	uint64_t response_due_ns; // answer to a query about this group, or TL_MCAST_NEVER
+	struct source source[TL_MCAST_SOURCES];
+	uint32_t asked_be[TL_MCAST_SOURCES];
+};
+
+struct tl_mcast {
+	uint64_t deadline_ns; // the earliest of all the due times below
+	uint32_t count;
+	uint32_t group_be[TL_MCAST_GROUPS]; // apart from the rest: the hot scan reads nothing else
+	struct membership member[TL_MCAST_GROUPS];
+
+	uint8_t robustness;   // as the last v3 querier says (RFC 3376, section 4.1.6)
+	uint8_t version;      // enum igmp_version
+	uint64_t interval_ns; // between general queries, as the last v3 querier says (section 4.1.7)
+	uint64_t v1_until_ns; // older version querier present (section 8.12)
+	uint64_t v2_until_ns;
+	uint64_t response_due_ns; // v3: answer to a general query
+	uint64_t random_state;
+	struct tl_mcast_cfg cfg;
+
+	uint64_t reports_tx;
+	uint64_t leaves_tx;
+	uint64_t queries_rx;
+	uint64_t bad_rx;
+} TL_CACHE_ALIGNED;
+
+static inline bool is_member(const struct membership *member)
+{
+	return member->any_refs != 0 || member->wanted_count != 0;
+}
+
+// A random time in (0, max_ns].
+uint64_t mcast_random_ns(struct tl_mcast *m, uint64_t max_ns);
+
+// The entry of a group, left ones included, or NULL.
+struct membership *mcast_find(struct tl_mcast *m, uint32_t group_be);
+
+// Follow the querier's version at now_ns. A change of version cancels what is pending.
+void mcast_update_version(struct tl_mcast *m, uint64_t now_ns);
+
+// Forget what is left and told, then find the next deadline. The last step of every call that changed something.
+void mcast_settle(struct tl_mcast *m);

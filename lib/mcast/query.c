@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages received: queries become answers to be sent later, other hosts' reports may make ours needless.
+
+#include "mcast_priv.h"
+
+#define V3_QUERY_LEN 12
+#define V1_MAX_RESPONSE_NS (10 * TL_NS_PER_S) // RFC 3376, section 7.2.1
+#define TENTH_NS (100 * TL_NS_PER_MS)
+
+// A query of any version (RFC 3376, section 4.1).
+struct query {
+	enum igmp_version version;
+	uint32_t group_be; // 0: general
+	uint64_t max_response_ns;
+	uint8_t robustness;   // v3; 0: the default
+	uint64_t interval_ns; // v3; 0: unchanged
+	uint16_t source_count;
+	const uint8_t *sources;
+};
+
+static uint32_t load_be32(const uint8_t *p)
+{
+	uint32_t word_be;
+	memcpy(&word_be, p, sizeof(word_be));
+	return word_be;
+}
+
+// Max Resp Code and QQIC: linear below 128, then a 4-bit mantissa and a 3-bit exponent (sections 4.1.1 and 4.1.7).
+static uint64_t code_value(uint8_t code)
+{
+	if (code < 128)
+		return code;
+	return (uint64_t)((code & 0x0f) | 0x10) << (((code >> 4) & 0x07) + 3);
+}
+
+static bool parse_v3(const uint8_t *igmp, uint16_t len, struct query *query)
+{
+	uint16_t source_count = (uint16_t)(igmp[10] << 8 | igmp[11]);
+
+	if (len < V3_QUERY_LEN + sizeof(uint32_t) * source_count)
+		return false;
+	if (query->group_be == 0 && source_count != 0)
+		return false;
+	query->version = IGMP_V3;
+	query->max_response_ns = code_value(igmp[1]) * TENTH_NS;
+	query->robustness = igmp[8] & 0x07;
+	query->interval_ns = code_value(igmp[9]) * TL_NS_PER_S;
+	query->source_count = source_count;
+	query->sources = igmp + V3_QUERY_LEN;
+	return true;
+}
+
+// The version is told by the length and the Max Resp Code (section 7.1). A v1 query is always general.
+static bool parse_query(const uint8_t *igmp, uint16_t len, struct query *query)
+{
+	*query = (struct query){.group_be = load_be32(igmp + 4)};
+	if (len == IGMP_MIN_LEN && igmp[1] == 0) {
+		query->version = IGMP_V1;
+		query->max_response_ns = V1_MAX_RESPONSE_NS;
+		query->group_be = 0;
+		return true;
+	}
+	if (query->group_be != 0 && !tl_ipv4_is_mcast(query->group_be))
+		return false;
+	if (len == IGMP_MIN_LEN) {
+		query->version = IGMP_V2;
+		query->max_response_ns = igmp[1] * TENTH_NS;
+		return true;
+	}
+	return len >= V3_QUERY_LEN && parse_v3(igmp, len, query);
+}
+
+// Take over what the querier says of itself: robustness and interval (sections 4.1.6 and 4.1.7), and its age
+// (section 8.12: the older version is spoken until no such general query was heard for this long).
+static void learn_from(struct tl_mcast *m, const struct query *query, uint64_t now_ns)
+{
+	uint64_t until_ns = now_ns + m->robustness * m->interval_ns + query->max_response_ns;
+
+	if (query->version == IGMP_V3) {
+		m->robustness = query->robustness != 0 ? query->robustness : m->cfg.robustness;
+		if (query->interval_ns != 0)
+			m->interval_ns = query->interval_ns;
+	} else if (query->group_be == 0 && query->version == IGMP_V2) {
+		m->v2_until_ns = until_ns;
+	} else if (query->group_be == 0) {
+		m->v1_until_ns = until_ns;
+	}
+	mcast_update_version(m, now_ns);
+}
+
+static bool is_asked(const struct membership *member, uint32_t source_be)
+{
+	for (unsigned i = 0; i < member->asked_count; i++) {
+		if (member->asked_be[i] == source_be)
+			return true;
+	}
+	return false;
+}
+
+// Remember which sources were asked for. Too many to remember: answer for the whole group, which tells the querier no
+// less.
+static void add_asked(struct membership *member, const struct query *query)
+{
+	for (unsigned i = 0; i < query->source_count; i++) {
+		uint32_t source_be = load_be32(query->sources + sizeof(source_be) * i);
+		if (is_asked(member, source_be))
+			continue;
+		if (member->asked_count == TL_MCAST_SOURCES) {
+			member->asked_count = 0;
+			return;
+		}
+		member->asked_be[member->asked_count++] = source_be;
+	}
+}
+
+// RFC 3376, section 5.2, rules 3 to 5: one answer per group, at the earlier time; about the whole group if any of the
+// queries was.
+static void answer_group(struct membership *member, const struct query *query, uint64_t due_ns)
+{
+	bool whole = member->response_due_ns != TL_MCAST_NEVER && member->asked_count == 0;
+
+	if (query->source_count == 0)
+		member->asked_count = 0;
+	else if (!whole)
+		add_asked(member, query);
+	member->response_due_ns = tl_min_u64(member->response_due_ns, due_ns);
+}
+
+// RFC 2236, section 3: a delay of its own for every group.
+static void answer_each_group(struct tl_mcast *m, const struct query *query, uint64_t now_ns)
+{
+	static const struct query whole_group = {.source_count = 0};
+
+	for (uint32_t i = 0; i < m->count; i++) {
+		if (is_member(&m->member[i]) && m->group_be[i] != IGMP_ALL_HOSTS)
+			answer_group(&m->member[i], &whole_group, now_ns + mcast_random_ns(m, query->max_response_ns));
+	}
+}
+
+static void answer_one_group(struct tl_mcast *m, struct query *query, uint64_t now_ns)
+{
+	uint64_t due_ns = now_ns + mcast_random_ns(m, query->max_response_ns);
+	struct membership *member = mcast_find(m, query->group_be);
+
+	// Rule 1: an earlier answer to a general query says it all.
+	if (member == NULL || !is_member(member) || query->group_be == IGMP_ALL_HOSTS || m->response_due_ns <= due_ns)
+		return;
+	if (m->version != IGMP_V3)
+		query->source_count = 0;
+	answer_group(member, query, due_ns);
+}
+
+static void query_received(struct tl_mcast *m, const uint8_t *igmp, uint16_t len, uint64_t now_ns)
+{
+	struct query query;
+
+	if (!parse_query(igmp, len, &query)) {
+		tl_count(&m->bad_rx, 1);
+		return;
+	}
+	tl_count(&m->queries_rx, 1);
+	learn_from(m, &query, now_ns);
+	if (query.group_be != 0)
+		answer_one_group(m, &query, now_ns);
+	else if (m->version != IGMP_V3)
+		answer_each_group(m, &query, now_ns);
+	else if (m->count != 0)
+		m->response_due_ns = tl_min_u64(m->response_due_ns, now_ns + mcast_random_ns(m, query.max_response_ns));
+}
+
+// RFC 2236, section 3: another member has reported the group, so ours is needless. A v3 host does not hold back, nor
+// does one that has not reported its join even once.
+static void report_received(struct tl_mcast *m, uint32_t group_be, uint64_t now_ns)
+{
+	struct membership *member = mcast_find(m, group_be);
+
+	if (m->version == IGMP_V3 || member == NULL || !is_member(member))
+		return;
+	member->response_due_ns = TL_MCAST_NEVER;
+	if (member->change_due_ns > now_ns) {
+		member->mode_left = 0;
+		member->change_due_ns = TL_MCAST_NEVER;
+	}
+}
+
+void tl_mcast_input(struct tl_mcast *m, const uint8_t *igmp, uint16_t len, uint32_t src_be, uint64_t now_ns)
+{
+	if (src_be == m->cfg.ip_be && src_be != 0)
+		return;
+	if (len < IGMP_MIN_LEN) {
+		tl_count(&m->bad_rx, 1);
+		return;
+	}
+	mcast_update_version(m, now_ns);
+	if (igmp[0] == IGMP_QUERY)
+		query_received(m, igmp, len, now_ns);
+	else if (igmp[0] == IGMP_V1_REPORT || igmp[0] == IGMP_V2_REPORT)
+		report_received(m, load_be32(igmp + 4), now_ns);
+	mcast_settle(m);
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages sent: reports and leaves that are due, as many groups in one v3 report as fit.
+
+#include "mcast_priv.h"
+
+#define V3_REPORT_LEN 8			   // RFC 3376, section 4.2: before the first record
+#define V3_RECORD_LEN 8			   // before the first source
+#define V3_REPEAT_NS (1 * TL_NS_PER_S)	   // section 8.11: unsolicited report interval
+#define OLDER_REPEAT_NS (10 * TL_NS_PER_S) // RFC 2236, section 8.10
+
+// RFC 3376, section 4.2.12.
+enum record_type {
+	IS_IN = 1,
+	IS_EX = 2,
+	TO_IN = 3,
+	TO_EX = 4,
+	ALLOW = 5,
+	BLOCK = 6,
+};
+
+struct source_list {
+	unsigned count;
+	uint32_t ip_be[TL_MCAST_SOURCES];
+};
+
+// A v3 report while records are added to it.
+struct report {
+	uint16_t len;
+	uint16_t records;
+	uint8_t bytes[TL_MCAST_MSG_MAX];
+};
+
+static void store_be16(uint8_t *p, uint16_t value)
+{
+	p[0] = (uint8_t)(value >> 8);
+	p[1] = (uint8_t)value;
+}
+
+static void send_message(struct tl_mcast *m, uint32_t dst_be, uint8_t *igmp, uint16_t len)
+{
+	uint16_t cksum_be = tl_cksum_finish(tl_cksum_add(0, igmp, len));
+
+	memcpy(igmp + 2, &cksum_be, sizeof(cksum_be));
+	m->cfg.send(m->cfg.send_ctx, dst_be, igmp, len);
+}
+
+static void send_report(struct tl_mcast *m, struct report *report)
+{
+	if (report->records == 0)
+		return;
+	memset(report->bytes, 0, V3_REPORT_LEN);
+	report->bytes[0] = IGMP_V3_REPORT;
+	store_be16(report->bytes + 6, report->records);
+	send_message(m, IGMP_V3_ROUTERS, report->bytes, report->len);
+	tl_count(&m->reports_tx, 1);
+	report->len = V3_REPORT_LEN;
+	report->records = 0;
+}
+
+static void add_record(struct tl_mcast *m, struct report *report, enum record_type type, uint32_t group_be,
+	const struct source_list *sources)
+{
+	uint16_t sources_len = (uint16_t)(sources->count * sizeof(sources->ip_be[0]));
+
+	if (report->len + V3_RECORD_LEN + sources_len > TL_MCAST_MSG_MAX)
+		send_report(m, report);
+	uint8_t *record = report->bytes + report->len;
+	record[0] = (uint8_t)type;
+	record[1] = 0; // no auxiliary data
+	store_be16(record + 2, (uint16_t)sources->count);
+	memcpy(record + 4, &group_be, sizeof(group_be));
+	memcpy(record + V3_RECORD_LEN, sources->ip_be, sources_len);
+	report->len += V3_RECORD_LEN + sources_len;
+	report->records++;
+}
+
+static struct source_list wanted_sources(const struct membership *member)
+{
+	struct source_list list = {0};
+
+	for (unsigned i = 0; i < member->source_count; i++) {
+		if (member->source[i].refs != 0)
+			list.ip_be[list.count++] = member->source[i].ip_be;
+	}
+	return list;
+}
+
+static struct source_list changed_sources(const struct membership *member, bool joined)
+{
+	struct source_list list = {0};
+
+	for (unsigned i = 0; i < member->source_count; i++) {
+		if (member->source[i].change_left != 0 && (member->source[i].refs != 0) == joined)
+			list.ip_be[list.count++] = member->source[i].ip_be;
+	}
+	return list;
+}
+
+// Of the sources a query asked for, those that are wanted.
+static struct source_list asked_sources(const struct tl_mcast *m, uint32_t i)
+{
+	const struct membership *member = &m->member[i];
+	struct source_list list = {0};
+
+	for (unsigned k = 0; k < member->asked_count; k++) {
+		if (tl_mcast_accepts(m, m->group_be[i], member->asked_be[k]))
+			list.ip_be[list.count++] = member->asked_be[k];
+	}
+	return list;
+}
+
+// The whole state of a group, as a change to it (TO_EX, TO_IN) or as an answer (IS_EX, IS_IN).
+static void add_state(
+	struct tl_mcast *m, struct report *report, uint32_t i, enum record_type exclude, enum record_type include)
+{
+	static const struct source_list none = {0};
+	struct source_list wanted = wanted_sources(&m->member[i]);
+
+	if (m->member[i].any_refs != 0)
+		add_record(m, report, exclude, m->group_be[i], &none);
+	else
+		add_record(m, report, include, m->group_be[i], &wanted);
+}
+
+static void count_down(uint8_t *left, bool *more)
+{
+	if (*left != 0)
+		--*left;
+	*more |= *left != 0;
+}
+
+// One transmission of the change has been made; plan the next, if one is left (RFC 3376, section 5.1).
+static void plan_repetition(struct tl_mcast *m, struct membership *member, uint64_t now_ns)
+{
+	uint64_t repeat_ns = m->version == IGMP_V3 ? V3_REPEAT_NS : OLDER_REPEAT_NS;
+	bool more = false;
+
+	count_down(&member->mode_left, &more);
+	for (unsigned i = 0; i < member->source_count; i++)
+		count_down(&member->source[i].change_left, &more);
+	member->change_due_ns = more ? now_ns + mcast_random_ns(m, repeat_ns) : TL_MCAST_NEVER;
+}
+
+static void add_change(struct tl_mcast *m, struct report *report, uint32_t i)
+{
+	struct source_list joined = changed_sources(&m->member[i], true);
+	struct source_list left = changed_sources(&m->member[i], false);
+
+	if (m->member[i].mode_left != 0) {
+		add_state(m, report, i, TO_EX, TO_IN);
+		return;
+	}
+	if (joined.count != 0)
+		add_record(m, report, ALLOW, m->group_be[i], &joined);
+	if (left.count != 0)
+		add_record(m, report, BLOCK, m->group_be[i], &left);
+}
+
+// RFC 3376, section 5.2: a query for sources is answered with those that are wanted, or not at all.
+static void add_answer(struct tl_mcast *m, struct report *report, uint32_t i)
+{
+	if (!is_member(&m->member[i]))
+		return;
+	if (m->member[i].asked_count == 0) {
+		add_state(m, report, i, IS_EX, IS_IN);
+		return;
+	}
+	struct source_list asked = asked_sources(m, i);
+	if (asked.count != 0)
+		add_record(m, report, IS_IN, m->group_be[i], &asked);
+}
+
+static void send_v3(struct tl_mcast *m, uint64_t now_ns)
+{
+	struct report report = {.len = V3_REPORT_LEN};
+	bool general = m->response_due_ns <= now_ns;
+
+	for (uint32_t i = 0; i < m->count; i++) {
+		struct membership *member = &m->member[i];
+		if (general && is_member(member) && m->group_be[i] != IGMP_ALL_HOSTS)
+			add_state(m, &report, i, IS_EX, IS_IN);
+		else if (member->response_due_ns <= now_ns)
+			add_answer(m, &report, i);
+		if (member->change_due_ns <= now_ns) {
+			add_change(m, &report, i);
+			plan_repetition(m, member, now_ns);
+		}
+	}
+	send_report(m, &report);
+}
+
+// A v1 or v2 message: eight bytes (RFC 2236, section 2).
+static void send_older(struct tl_mcast *m, uint8_t type, uint32_t dst_be, uint32_t group_be)
+{
+	uint8_t igmp[IGMP_MIN_LEN] = {type};
+
+	memcpy(igmp + 4, &group_be, sizeof(group_be));
+	send_message(m, dst_be, igmp, sizeof(igmp));
+}
+
+static void tell_older(struct tl_mcast *m, uint32_t i)
+{
+	if (is_member(&m->member[i])) {
+		send_older(m, m->version == IGMP_V2 ? IGMP_V2_REPORT : IGMP_V1_REPORT, m->group_be[i], m->group_be[i]);
+		tl_count(&m->reports_tx, 1);
+	} else if (m->version == IGMP_V2) {
+		send_older(m, IGMP_V2_LEAVE, IGMP_ALL_ROUTERS, m->group_be[i]);
+		tl_count(&m->leaves_tx, 1);
+	}
+}
+
+static void send_v1_v2(struct tl_mcast *m, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < m->count; i++) {
+		struct membership *member = &m->member[i];
+		bool change = member->change_due_ns <= now_ns;
+		if (change || member->response_due_ns <= now_ns)
+			tell_older(m, i);
+		if (change)
+			plan_repetition(m, member, now_ns);
+	}
+}
+
+static void clear_answered(struct tl_mcast *m, uint64_t now_ns)
+{
+	if (m->response_due_ns <= now_ns)
+		m->response_due_ns = TL_MCAST_NEVER;
+	for (uint32_t i = 0; i < m->count; i++) {
+		if (m->member[i].response_due_ns <= now_ns) {
+			m->member[i].response_due_ns = TL_MCAST_NEVER;
+			m->member[i].asked_count = 0;
+		}
+	}
+}
+
+void tl_mcast_tick(struct tl_mcast *m, uint64_t now_ns)
+{
+	if (now_ns < m->deadline_ns)
+		return;
+	mcast_update_version(m, now_ns);
+	if (m->version == IGMP_V3)
+		send_v3(m, now_ns);
+	else
+		send_v1_v2(m, now_ns);
+	clear_answered(m, now_ns);
+	mcast_settle(m);
+}

@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A segment arrives: RFC 9293 section 3.10.7, with the checks of RFC 5961 against blind attacks.
+//
+// ACKs: data is acknowledged with what the application sends in reply, at once for every second full segment, and else
+// at the end of the burst. There is no delay timer: a burst already gathers what came together, an answer from within
+// data() carries the ACK for free, and a peer that waits for our ACK (Nagle, slow start) is never kept waiting.
+
+#include <rte_mbuf.h>
+
+#include "tcp_priv.h"
+
+// ---- small steps
+
+static uint32_t seq_len(const struct tl_tcp_seg *seg)
+{
+	return seg->len + ((seg->flags & TL_TCP_SYN) != 0) + ((seg->flags & TL_TCP_FIN) != 0);
+}
+
+// RFC 5961, section 7: at most so many, for they answer what anybody may send.
+static void challenge(struct tl_tcp *c)
+{
+	uint64_t now_ns = c->net->now_ns;
+
+	if (now_ns < c->challenge_ns)
+		return;
+	c->challenge_ns = now_ns + TL_TCP_CHALLENGE_GAP_NS;
+	tl_count(&c->net->stats.tcp_challenge_acks_tx, 1);
+	tl_tcp_send_ack(c);
+}
+
+static void take_window(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	c->snd_wnd = seg->window;
+	c->snd_wl1 = seg->seq;
+	c->snd_wl2 = seg->ack;
+	if (c->max_snd_wnd < c->snd_wnd)
+		c->max_snd_wnd = c->snd_wnd;
+}
+
+// Our SYN is acknowledged and theirs is here. False: the application ended it.
+static bool establish(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	c->snd_una = seg->ack;
+	tl_tcp_timer_stop(c, TL_TCP_RETRANSMIT);
+	tl_tcp_timer_stop(c, TL_TCP_GIVE_UP);
+	c->backoff = 0;
+	if (c->syn_lost)
+		c->rto_ns = tl_max_u64(TL_TCP_RTO_SYN_LOST_NS, c->rto_min_ns);
+	else
+		tl_tcp_rtt_sample(c, c->net->now_ns - c->rtt_from_ns);
+	c->rtt_from_ns = 0;
+	c->soft_error = false;
+	take_window(c, seg);
+	tl_tcp_cc_start(c);
+	tl_tcp_keepalive_start(c);
+	c->state = c->fin_queued ? TL_TCPS_FIN_WAIT_1 : TL_TCPS_ESTABLISHED;
+	c->reported = true;
+	tl_count(&c->net->stats.tcp_established, 1);
+	if (c->ops->opened != NULL)
+		c->ops->opened(c->ctx, c);
+	return tl_tcp_alive(c);
+}
+
+// ---- no connection: LISTEN and CLOSED
+
+static bool is_host(const struct tl_net *net, uint32_t ip_be)
+{
+	return ip_be != 0 && ip_be != UINT32_MAX && ip_be != net->cfg.ip_be && !tl_ipv4_is_mcast(ip_be);
+}
+
+// The peer's SYN opens its half: from here on we know what to expect.
+static void take_syn(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	uint32_t window = c->rcv_adv - c->rcv_nxt; // as our own SYN, if it is out, advertised it
+
+	c->rcv_nxt = seg->seq + 1;
+	c->rcv_adv = c->rcv_nxt + window;
+	tl_tcp_options_apply(c, seg->hdr);
+}
+
+// A SYN for a listener. beyond: sequence numbers up to there belong to an earlier connection of the same pair.
+static void accept_syn(
+	struct tl_net *net, struct tl_tcp_listener *listener, const struct tl_tcp_seg *seg, const uint32_t *beyond)
+{
+	uint64_t key = tl_tcp_key(seg->src_be, seg->hdr->src_port_be, seg->hdr->dst_port_be);
+	struct tl_tcp *c = NULL;
+
+	if (listener->conns < listener->max_conns)
+		c = tl_tcp_take(net, key, listener->ops, listener->ctx, &listener->opts);
+	if (c == NULL) {
+		tl_count(&net->stats.tcp_backlog_drops, 1);
+		return;
+	}
+	tl_count(&net->stats.tcp_passive_opens, 1);
+	listener->conns++;
+	c->listener = listener;
+	c->state = TL_TCPS_SYN_RECEIVED;
+	c->offer_scale = true;
+	take_syn(c, seg);
+	uint32_t iss = tl_tcp_isn(net, key);
+	if (beyond != NULL && tl_seq_le(iss, *beyond)) // RFC 9293, section 3.6.1
+		iss = *beyond + 1;
+	tl_tcp_start_sequence(c, iss);
+	tl_tcp_send_syn(c);
+}
+
+static void input_unknown(struct tl_net *net, const struct tl_tcp_seg *seg)
+{
+	struct tl_tcp_listener *listener = tl_tcp_find_listener(net->tcp, seg->hdr->dst_port_be);
+	bool is_syn = (seg->flags & (TL_TCP_SYN | TL_TCP_ACK | TL_TCP_RST)) == TL_TCP_SYN;
+
+	if (!is_host(net, seg->src_be)) // RFC 9293, section 3.9.2.3
+		return;
+	if (listener != NULL && is_syn)
+		accept_syn(net, listener, seg, NULL);
+	else if (listener == NULL || (seg->flags & TL_TCP_ACK) != 0)
+		tl_tcp_refuse(net, seg);
+}
+
+// ---- SYN-SENT (section 3.10.7.3)
+
+static void input_syn_sent(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	bool has_ack = (seg->flags & TL_TCP_ACK) != 0;
+
+	if (has_ack && seg->ack != c->snd_max) {
+		tl_tcp_refuse(c->net, seg);
+		return;
+	}
+	if ((seg->flags & TL_TCP_RST) != 0) {
+		tl_count(&c->net->stats.tcp_resets_rx, 1);
+		if (has_ack)
+			tl_tcp_end(c, TL_TCP_REFUSED);
+		return;
+	}
+	if ((seg->flags & TL_TCP_SYN) == 0)
+		return;
+	take_syn(c, seg);
+	if (!has_ack) { // both called at once
+		c->state = TL_TCPS_SYN_RECEIVED;
+		tl_tcp_send_syn(c);
+		return;
+	}
+	c->ack_now = true; // unless opened() sends something
+	if (establish(c, seg) && tl_tcp_unsent(c))
+		tl_tcp_output(c);
+	if (c->ack_now && tl_tcp_alive(c))
+		tl_tcp_send_ack(c);
+}
+
+// ---- first to fourth check: sequence number, RST, SYN (section 3.10.7.4)
+
+// RFC 5961, section 3.2.
+static void input_rst(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	tl_count(&c->net->stats.tcp_resets_rx, 1);
+	if (seg->seq == c->rcv_nxt) {
+		bool refused = c->state == TL_TCPS_SYN_RECEIVED;
+		tl_tcp_end(c, refused ? TL_TCP_REFUSED : TL_TCP_RESET);
+	} else if (tl_seq_lt(c->rcv_nxt, seg->seq) && tl_seq_lt(seg->seq, c->rcv_adv)) {
+		challenge(c);
+	} else {
+		tl_count(&c->net->stats.tcp_out_of_window_pkts, 1);
+	}
+}
+
+// A SYN on a connection that has one. True: what came with it is good, when both sides called at once.
+static bool input_syn(struct tl_tcp *c, struct tl_tcp_seg *seg)
+{
+	if (c->state == TL_TCPS_SYN_RECEIVED && seg->seq + 1 == c->rcv_nxt) {
+		if ((seg->flags & TL_TCP_ACK) == 0) { // again: our answer was lost
+			tl_tcp_send_syn(c);
+			return false;
+		}
+		seg->seq++;
+		seg->flags &= ~TL_TCP_SYN;
+		return true;
+	}
+	challenge(c); // RFC 5961, section 4.2
+	return false;
+}
+
+static bool reject(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	tl_count(&c->net->stats.tcp_out_of_window_pkts, 1);
+	if (seq_len(seg) == 0)
+		challenge(c); // or two confused hosts could go on for ever
+	else
+		tl_tcp_send_ack(c);
+	return false;
+}
+
+// Drop what we have and what we did not offer to take. False: nothing is left, and an ACK says where we are.
+static bool trim(struct tl_tcp *c, struct tl_tcp_seg *seg)
+{
+	uint32_t room;
+
+	if (tl_seq_lt(seg->seq, c->rcv_nxt)) {
+		uint32_t known = c->rcv_nxt - seg->seq;
+		if (known >= seq_len(seg))
+			return reject(c, seg);
+		c->ack_now = true; // it may not know
+		seg->payload += known;
+		seg->len -= known;
+		seg->seq += known;
+	}
+	if (tl_seq_lt(c->rcv_adv, seg->seq))
+		return reject(c, seg);
+	room = c->rcv_adv - seg->seq; // a FIN takes none
+	if (seg->len <= room)
+		return true;
+	if (room == 0 && seg->seq != c->rcv_nxt)
+		return reject(c, seg);
+	c->ack_now = true; // a probe of a shut window among others: its ACK field is good
+	seg->len = (uint16_t)room;
+	seg->flags &= ~TL_TCP_FIN;
+	return true;
+}
+
+// ---- fifth: the ACK field
+
+// RFC 5681, section 2.
+static bool is_dup_ack(const struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	bool in_flight = c->snd_nxt != c->snd_una;
+
+	return in_flight && seg->ack == c->snd_una && seq_len(seg) == 0 && seg->window == c->snd_wnd;
+}
+
+// RFC 6298, sections 5.2 and 5.3: off when all is acknowledged, else anew.
+static void restart_timers(struct tl_tcp *c, bool retransmit_anew)
+{
+	bool in_flight = c->snd_nxt != c->snd_una;
+
+	if (!in_flight)
+		tl_tcp_timer_stop(c, TL_TCP_RETRANSMIT);
+	else if (retransmit_anew)
+		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_rto_ns(c));
+	if (in_flight || tl_tcp_unsent(c)) {
+		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
+	} else {
+		c->persisting = false;
+		tl_tcp_timer_stop(c, TL_TCP_GIVE_UP);
+	}
+}
+
+static void ack_advances(struct tl_tcp *c, struct tl_tcp_seg *seg)
+{
+	uint32_t acked = seg->ack - c->snd_una;
+
+	if (c->rtt_from_ns != 0 && tl_seq_lt(c->rtt_seq, seg->ack)) {
+		tl_tcp_rtt_sample(c, c->net->now_ns - c->rtt_from_ns);
+		c->rtt_from_ns = 0;
+	}
+	seg->made_room = tl_tcp_queued(c) != 0;
+	c->snd_una = seg->ack;
+	if (tl_seq_lt(c->snd_nxt, c->snd_una))
+		c->snd_nxt = c->snd_una;
+	bool anew = tl_tcp_cc_acked(c, acked);
+	restart_timers(c, anew);
+}
+
+// SND.WL1 and WL2 keep an old segment from bringing back an old window.
+static void update_window(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	if (tl_seq_lt(c->snd_wl1, seg->seq) || (c->snd_wl1 == seg->seq && tl_seq_le(c->snd_wl2, seg->ack)))
+		take_window(c, seg);
+	if (c->persisting) // it lives, and may keep its window shut as long as it likes (RFC 1122, section 4.2.2.17)
+		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
+}
+
+// Our FIN has arrived. False: so is the connection's end.
+static bool fin_acked(struct tl_tcp *c)
+{
+	switch (c->state) {
+	case TL_TCPS_FIN_WAIT_1:
+		c->state = TL_TCPS_FIN_WAIT_2;
+		tl_tcp_keepalive_start(c);
+		return true;
+	case TL_TCPS_CLOSING:
+		tl_tcp_enter_time_wait(c);
+		return false;
+	case TL_TCPS_LAST_ACK:
+		tl_tcp_end(c, TL_TCP_DONE);
+		return false;
+	default:
+		return true;
+	}
+}
+
+// False: go no further with this segment.
+static bool input_ack(struct tl_tcp *c, struct tl_tcp_seg *seg)
+{
+	if (c->state == TL_TCPS_SYN_RECEIVED) {
+		if (seg->ack != c->snd_max) {
+			tl_tcp_refuse(c->net, seg);
+			return false;
+		}
+		return establish(c, seg);
+	}
+	if (tl_seq_lt(c->snd_max, seg->ack) || tl_seq_lt(seg->ack, c->snd_una - c->max_snd_wnd)) {
+		challenge(c); // RFC 5961, section 5.2
+		return false;
+	}
+	if (tl_seq_lt(c->snd_una, seg->ack)) {
+		ack_advances(c, seg);
+	} else if (is_dup_ack(c, seg)) {
+		tl_count(&c->net->stats.tcp_dup_acks_rx, 1);
+		tl_tcp_cc_dup_ack(c);
+	}
+	update_window(c, seg);
+	return !tl_tcp_fin_acked(c) || fin_acked(c);
+}
+
+// ---- seventh and eighth: text and FIN
+
+static void input_fin(struct tl_tcp *c)
+{
+	c->rcv_nxt++;
+	if (tl_seq_lt(c->rcv_adv, c->rcv_nxt))
+		c->rcv_adv = c->rcv_nxt;
+	c->ack_now = true;
+	switch (c->state) {
+	case TL_TCPS_ESTABLISHED:
+		c->state = TL_TCPS_CLOSE_WAIT;
+		if (c->ops->peer_closed != NULL)
+			c->ops->peer_closed(c->ctx, c);
+		else
+			tl_tcp_close(c);
+		return;
+	case TL_TCPS_FIN_WAIT_1: // ours is not acknowledged yet
+		c->state = TL_TCPS_CLOSING;
+		return;
+	case TL_TCPS_FIN_WAIT_2:
+		tl_tcp_send_ack(c);
+		tl_tcp_enter_time_wait(c);
+		return;
+	default:
+		return;
+	}
+}
+
+// Bytes and perhaps a FIN whose turn it is. rcv_nxt moves first, so that a reply from within data() acknowledges them.
+static void take_text(struct tl_tcp *c, const uint8_t *payload, uint16_t len, bool fin)
+{
+	c->rcv_nxt += len;
+	if (len > 0 && c->ops->data != NULL)
+		c->ops->data(c->ctx, c, payload, len);
+	if (fin && tl_tcp_may_receive(c))
+		input_fin(c);
+}
+
+// The gap before held segments closed: their turn, as long as the application and the peer go on.
+static void take_held(struct tl_tcp *c)
+{
+	struct tl_tcp_held held;
+
+	c->ack_now = true; // RFC 5681, section 4.2
+	while (tl_tcp_may_receive(c) && tl_tcp_ooo_next(c, &held)) {
+		take_text(c, held.payload, held.len, held.fin);
+		rte_pktmbuf_free(held.m);
+	}
+}
+
+static void input_text(struct tl_tcp *c, struct tl_tcp_seg *seg)
+{
+	bool fin = (seg->flags & TL_TCP_FIN) != 0;
+
+	if ((seg->len == 0 && !fin) || !tl_tcp_may_receive(c))
+		return;
+	if (TL_UNLIKELY(seg->seq != c->rcv_nxt)) {
+		c->ack_now = true; // a duplicate ACK: the peer shall know of the gap
+		tl_tcp_ooo_hold(c, seg);
+		return;
+	}
+	take_text(c, seg->payload, seg->len, fin);
+	if (TL_UNLIKELY(c->ooo_count > 0))
+		take_held(c);
+}
+
+// ---- last: what is due in return
+
+static void answer(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	if (tl_tcp_unsent(c))
+		tl_tcp_output(c);
+	if (seg->made_room && tl_tcp_may_send(c) && c->ops->room != NULL) {
+		c->ops->room(c->ctx, c);
+		if (!tl_tcp_alive(c))
+			return;
+	}
+	if (c->ack_now || c->rcv_nxt - c->rcv_acked >= 2u * c->mss)
+		tl_tcp_send_ack(c);
+	else if (c->rcv_nxt != c->rcv_acked || (seg->made_room && tl_tcp_window_reopened(c)))
+		tl_tcp_pend(c);
+}
+
+static void input_synchronized(struct tl_tcp *c, struct tl_tcp_seg *seg)
+{
+	if (TL_UNLIKELY((seg->flags & TL_TCP_RST) != 0)) {
+		input_rst(c, seg);
+		return;
+	}
+	if (TL_UNLIKELY((seg->flags & TL_TCP_SYN) != 0) && !input_syn(c, seg))
+		return;
+	if (!trim(c, seg) || (seg->flags & TL_TCP_ACK) == 0 || !input_ack(c, seg))
+		return;
+	input_text(c, seg);
+	if (tl_tcp_alive(c))
+		answer(c, seg);
+}
+
+// ---- TIME-WAIT
+
+// RFC 9293, section 3.6.1 (MAY-2): a new connection of the same pair, with sequence numbers beyond the old.
+static bool reopen(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	struct tl_net *net = c->net;
+	struct tl_tcp_listener *listener = tl_tcp_find_listener(net->tcp, seg->hdr->dst_port_be);
+	bool is_syn = (seg->flags & (TL_TCP_SYN | TL_TCP_ACK | TL_TCP_RST)) == TL_TCP_SYN;
+	uint32_t beyond = c->snd_max;
+
+	if (!is_syn || listener == NULL || !tl_seq_lt(c->rcv_nxt, seg->seq))
+		return false;
+	tl_count(&net->stats.tcp_time_wait_reused, 1);
+	tl_tcp_end(c, TL_TCP_DONE);
+	accept_syn(net, listener, seg, &beyond);
+	return true;
+}
+
+// Nothing shortens it, not even RST (RFC 1337). The peer's FIN again means that our ACK was lost: 2 MSL anew.
+static void input_time_wait(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	struct tl_tcp_queue *queue = &c->net->tcp->time_wait;
+
+	if ((seg->flags & TL_TCP_RST) != 0 || reopen(c, seg))
+		return;
+	if ((seg->flags & TL_TCP_FIN) != 0) {
+		TAILQ_REMOVE(queue, c, link);
+		TAILQ_INSERT_TAIL(queue, c, link);
+		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, TL_TCP_TIME_WAIT_NS);
+	}
+	if (seq_len(seg) != 0)
+		tl_tcp_send_ack(c);
+}
+
+// ---- from below
+
+static void seg_read(struct tl_tcp_seg *seg, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	const struct tl_tcp_hdr *hdr = (const struct tl_tcp_hdr *)(frame + pkt->l4_off);
+
+	*seg = (struct tl_tcp_seg){
+		.m = m,
+		.payload = frame + pkt->payload_off,
+		.hdr = hdr,
+		.src_be = pkt->src_be,
+		.seq = tl_be32(hdr->seq_be),
+		.ack = tl_be32(hdr->ack_be),
+		.len = pkt->payload_len,
+		.flags = hdr->flags,
+	};
+}
+
+static void input_known(struct tl_tcp *c, struct tl_tcp_seg *seg)
+{
+	uint8_t shift = (seg->flags & TL_TCP_SYN) != 0 ? 0 : c->snd_scale; // RFC 7323, section 2.2
+
+	seg->window = (uint32_t)tl_be16(seg->hdr->window_be) << shift;
+	c->last_rx_ns = c->net->now_ns;
+	c->keepalives = 0;
+	if (TL_UNLIKELY(c->state == TL_TCPS_SYN_SENT))
+		input_syn_sent(c, seg);
+	else if (TL_UNLIKELY(c->state == TL_TCPS_TIME_WAIT))
+		input_time_wait(c, seg);
+	else
+		input_synchronized(c, seg);
+}
+
+void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	struct tl_tcp_table *table = net->tcp;
+	struct tl_tcp *c = tl_tcp_find(table, tl_tcp_key(pkt->src_be, pkt->src_port_be, pkt->dst_port_be));
+	struct tl_tcp_seg seg;
+
+	seg_read(&seg, m, frame, pkt);
+	tl_tcp_enter(table);
+	if (TL_UNLIKELY(c == NULL))
+		input_unknown(net, &seg);
+	else
+		input_known(c, &seg);
+	tl_tcp_leave(table);
+}
+
+void tl_tcp_burst_done(struct tl_net *net)
+{
+	struct tl_tcp_table *table = net->tcp;
+	struct tl_tcp_queue now = TAILQ_HEAD_INITIALIZER(now);
+	struct tl_tcp *c;
+
+	TAILQ_CONCAT(&now, &table->pending, pending_link);
+	while ((c = TAILQ_FIRST(&now)) != NULL) { // without an mbuf it pends anew, for the next tick
+		TAILQ_REMOVE(&now, c, pending_link);
+		c->pending = false;
+		if (c->state >= TL_TCPS_ESTABLISHED && tl_tcp_unsent(c))
+			tl_tcp_output(c);
+		if (c->ack_now || c->rcv_nxt != c->rcv_acked || tl_tcp_window_reopened(c))
+			tl_tcp_send_ack(c);
+	}
+}

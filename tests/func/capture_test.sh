@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Recording, with tshark and capinfos as judges of the files: from a file whose frames and times are known, to a pipe, and
+# from a kernel interface.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+capture() {
+	timeout 60 "$TAPLINE" capture "$@" 2>capture.log </dev/null
+}
+
+# frames FILE [OPTION...]: time, lengths and bytes of each frame, as tshark reads them.
+frames() {
+	tshark -r "$@" -T fields -e frame.number -e frame.time_epoch -e frame.len -e frame.cap_len 2>/dev/null
+	tshark -r "$@" -x 2>/dev/null
+}
+
+same_frames() {
+	diff <(frames "$1") <(frames "$2") | head -n 10
+	return "${PIPESTATUS[0]}"
+}
+
+# What tools write to stderr about this file; that one runs as root is no complaint about it.
+complaints() {
+	{
+		tshark -r "$1" -o nameres.network_name:false >/dev/null
+		capinfos "$1" >/dev/null
+		tcpdump -nr "$1" >/dev/null
+	} 2>&1 | grep -v -e '^Running as user' -e '^reading from file' || true
+}
+
+count_frames() {
+	tshark -r "$@" 2>/dev/null | wc -l
+}
+
+func_begin
+"$(dirname "$PEER_PY")/make_pcap.py" in.pcap 5000
+
+check "a file is recorded to its end" capture -i pcap:in.pcap -w out.pcapng --json >run.json
+check_json "5000 of 5000 frames are in the ledger" run.json '.ledger_ok and .lossless and .port.hw_seen_pkts == 5000 and
+	.port.verified and .captures[0].written_pkts == 5000 and .captures[0].files == ["out.pcapng"]'
+check "frames and nanoseconds are those of the input" same_frames in.pcap out.pcapng
+check_equal "no reader complains about the recording" "$(complaints out.pcapng)" ""
+check_equal "the file is for its owner and group only" "$(stat -c %a out.pcapng)" 640
+check "a recording is input again" capture -i pcap:out.pcapng -w again.pcapng
+check "and stays what it was" same_frames in.pcap again.pcapng
+
+capture -i pcap:in.pcap -w udp.pcapng --json udp port 5001 >run.json || true
+check_equal "a filter keeps what it names" "$(count_frames udp.pcapng -Y 'udp.dstport == 5001')" 2500
+check_json "and counts the rest" run.json \
+	'.ledger_ok and (.captures[0] | .written_pkts == 2500 and .filtered_pkts == 2500)'
+check_equal "a bad filter is misuse" \
+	"$(capture -i pcap:in.pcap -w bad.pcapng 'port port' >/dev/null && echo 0 || echo $?)" 2
+
+capture -i pcap:in.pcap -w snap.pcapng --snaplen 96 >/dev/null || true
+check_equal "a snaplen cuts the bytes, not the frame's length" \
+	"$(tshark -r snap.pcapng -T fields -e frame.len -e frame.cap_len 2>/dev/null)" \
+	"$(tshark -r in.pcap -T fields -e frame.len 2>/dev/null | awk '{print $1 "\t" ($1 < 96 ? $1 : 96)}')"
+
+capture -i pcap:in.pcap -w count.pcapng --count 100 --json >run.json || true
+check_equal "a count of 100 records 100" "$(count_frames count.pcapng)" 100
+check_json "and the ledger holds" run.json '.ledger_ok and .captures[0].written_pkts == 100'
+
+check_equal "to a pipe: tshark reads along" \
+	"$(capture -i pcap:in.pcap -w - | tshark -r - 2>/dev/null | wc -l)" 5000
+check_equal "a reader that goes early ends the recording" \
+	"$(capture -i pcap:in.pcap -w - | head -c 1000 | wc -c)" 1000
+
+check_equal "no PORT is misuse" "$(capture -w x.pcapng && echo 0 || echo $?)" 2
+check_equal "an interface that is not there is an error" \
+	"$(capture -i nosuch0 -w x.pcapng >/dev/null && echo 0 || (($? != 0 && $? < 124)) && echo refused)" refused
+
+# From the kernel: 1000 pings, both ways, while tapline listens on the kernel's own interface.
+net_begin
+ip -netns "$APP_NS" address add "$APP_IP/24" dev "$APP_IF"
+ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" -w veth.pcapng --json icmp >run.json 2>run.log </dev/null &
+app_pid=$!
+check "recording an interface begins" wait_for 20 test -s veth.pcapng -o ! -e "/proc/$app_pid"
+wait_for 10 grep -q ' s  received' run.log || true
+check "the kernel goes on answering meanwhile" in_peer ping -q -c 1000 -i 0.001 -W 1 "$APP_IP"
+app_stop INT
+check_equal "SIGINT ends it with status 0" "$APP_STATUS" 0
+check_json "the ledger holds" run.json '.ledger_ok and .port.verified'
+check_equal "1000 requests are in the file" "$(count_frames veth.pcapng -Y 'icmp.type == 8')" 1000
+check_equal "no reader complains about it" "$(complaints veth.pcapng)" ""

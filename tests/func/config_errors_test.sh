@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A wrong configuration: exit 2, with the file and the JSON path named, and nothing started.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+write_good_config() {
+	cat >good.json <<-END
+		{
+			"eal": {"huge": false, "memory_mb": 256},
+			"ports": [{"name": "lan", "device": "lo", "ip": "192.0.2.1/24"}],
+			"echo": [
+				{"port": "lan", "receive": {"group": "239.1.1.1", "udp_port": 5001}, "send": {"tcp_connect": "192.0.2.2:5002"}}
+			],
+			"capture": [{"port": "lan", "path": "never.pcapng"}],
+			"control": {"socket": "control.sock"}
+		}
+	END
+}
+
+# refuses SENTENCE TEXT...: bad.json is refused by run and by run --check, each TEXT is in the message.
+refuses() {
+	local sentence=$1 mode status text wrong=()
+	shift
+	for mode in --json --check; do
+		status=0
+		timeout 20 "$TAPLINE" run "$mode" bad.json >out.txt 2>err.txt </dev/null || status=$?
+		((status == 2)) || wrong+=("run $mode: status $status")
+		for text in bad.json "$@"; do
+			grep -qF -- "$text" err.txt || wrong+=("run $mode: no '$text' in: $(<err.txt)")
+		done
+		[[ ! -s out.txt ]] || wrong+=("run $mode: wrote to stdout")
+		[[ ! -e never.pcapng && ! -e control.sock ]] || wrong+=("run $mode: something was started")
+	done
+	if ((${#wrong[@]})); then not_ok "$sentence" "${wrong[@]}"; else ok "$sentence"; fi
+}
+
+# bad SENTENCE PATH EDIT: the good configuration after the edit, in jq's language.
+bad() {
+	jq "$3" good.json >bad.json
+	refuses "$1" "$2"
+}
+
+func_begin
+write_good_config
+check "the configuration that the others are made from is right" "$TAPLINE" run --check good.json
+
+bad "an unknown key" '$.ports[0].colour' '.ports[0].colour = "red"'
+bad "an unknown section" '$.captures' '.captures = []'
+bad "a number where a text belongs" '$.ports[0].device' '.ports[0].device = 5'
+bad "a text where a number belongs" '$.ports[0].mtu' '.ports[0].mtu = "1500"'
+bad "a fraction where a whole number belongs" '$.ports[0].mtu' '.ports[0].mtu = 1500.5'
+bad "an object where an array belongs" '$.ports' '.ports = {}'
+bad "no port at all" '$.ports' '.ports = []'
+bad "a missing key" '$.ports[0]' 'del(.ports[0].device)'
+bad "a bad address" '$.ports[0].ip' '.ports[0].ip = "10.0.0.300/24"'
+bad "an address without a prefix" '$.ports[0].ip' '.ports[0].ip = "10.0.0.3"'
+bad "the address of the network itself" '$.ports[0].ip' '.ports[0].ip = "10.0.0.0/24"'
+bad "a gateway outside the prefix" '$.ports[0].gateway' '.ports[0].gateway = "198.51.100.1"'
+bad "a group that is not multicast" '$.echo[0].receive.group' '.echo[0].receive.group = "10.1.1.1"'
+bad "a UDP port of 0" '$.echo[0].receive.udp_port' '.echo[0].receive.udp_port = 0'
+bad "a UDP port over 65535" '$.echo[0].receive.udp_port' '.echo[0].receive.udp_port = 65536'
+bad "a TCP peer without a port" '$.echo[0].send.tcp_connect' '.echo[0].send.tcp_connect = "192.0.2.2"'
+bad "an echo that receives but does not send" '$.echo[0]' 'del(.echo[0].send)'
+bad "an echo of two kinds" '$.echo[0]' '.echo[0].tcp_listen = 7'
+bad "an echo on a port that is not there" '$.echo[0].port' '.echo[0].port = "wan"'
+bad "an echo on a port without an address" '$.echo[0]' 'del(.ports[0].ip)'
+bad "a recording of a port that is not there" '$.capture[0].port' '.capture[0].port = "wan"'
+bad "a filter that tcpdump would not take" '$.capture[0].filter' '.capture[0].filter = "tcp port port"'
+bad "a snaplen below an Ethernet header" '$.capture[0].snaplen' '.capture[0].snaplen = 13'
+bad "an unknown direction" '$.capture[0].direction' '.capture[0].direction = "up"'
+bad "two recordings to one file" '$.capture[1].path' '.capture += [.capture[0]]'
+bad "a port named twice" '$.ports[1].name' '.ports += [.ports[0] + {device: "lo2", ip: "198.51.100.1/24"}]'
+bad "a device used twice" '$.ports[1].device' '.ports += [.ports[0] + {name: "wan", ip: "198.51.100.1/24"}]'
+bad "an lcore used twice" '$.ports[1].lcores[0]' \
+	'.ports[0].lcores = [1] | .ports += [{name: "wan", device: "lo2", lcores: [1]}]'
+bad "the main lcore used for a queue" '$.ports[0].lcores[0]' '.ports[0].lcores = [0]'
+bad "a device that no PORT looks like" '$.ports[0].device' '.ports[0].device = "not a port"'
+
+sed 's/"device": "lo"/"device": "lo", "device": "lo"/' good.json >bad.json
+refuses "a duplicate key, with its line" device bad.json:3
+sed '4s/.*/\t"echo": [,/' good.json >bad.json
+refuses "a syntax error, with its line" bad.json:4
+: >bad.json
+refuses "an empty file"
+head -c 4096 /dev/urandom >bad.json
+refuses "a file that is no text"
+rm bad.json
+refuses "a file that is not there"

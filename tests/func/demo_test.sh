@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The demo as a newcomer runs it: what it claims is checked against the recording by other tools, and it leaves nothing behind.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+demo=$func_root/tools/demo.sh
+
+host_state() {
+	cat /proc/sys/vm/nr_hugepages
+	grep -c hugetlbfs /proc/mounts || true
+}
+
+# left_by PID: what the demo that ran as this process, in a session of its own, has left behind.
+left_by() {
+	ip netns list | grep "tapline-$1-" || true
+	ps -o pid=,args= -s "$1" || true
+	[[ $(host_state) == "$host_before" ]] || echo "hugepages: $(host_state | tr '\n' ' ')"
+}
+
+# In a session of its own, so that its processes can be told; with SIGINT as a terminal gives it.
+demo_start() {
+	setsid env --default-signal=INT "$demo" "$@" >demo.txt 2>demo.log </dev/null &
+	demo_pid=$!
+}
+
+complaints() {
+	{ tshark -r "$1" >/dev/null && capinfos "$1" >/dev/null; } 2>&1 | grep -v '^Running as user' || true
+}
+
+fields() {
+	tshark -r out/capture.pcapng -Y "$1" -T fields -e "$2" 2>/dev/null
+}
+
+echoed='ip.src == 10.99.0.1 && tcp.len > 0 && !tcp.analysis.retransmission && !tcp.analysis.fast_retransmission'
+
+runs_and_proves() {
+	local status=0
+	demo_start --out out
+	wait "$demo_pid" || status=$?
+	check_equal "it ends with status 0" "$status" 0
+	check_equal "it leaves nothing behind" "$(left_by "$demo_pid")" ""
+	check_json "5000 of 5000 were echoed, 0 corrupt" out/client.json '.sent == 5000 and .received == 5000 and
+		.lost == 0 and .corrupt == 0 and .duplicated == 0 and .reordered == 0'
+	check_json "the ledger holds and nothing was lost" out/run.json '.ledger_ok and .lossless'
+	check_json "residence time was measured for each" out/run.json \
+		'.echo.residence_ns | .count == 5000 and .source == "tsc" and .p50 > 0'
+	check "it prints the latency table" grep -q '^round trip .*[0-9]' demo.txt
+	check "it prints the ledger" grep -q '^ledger: ok' demo.txt
+	check "it prints where the recording is" grep -qF "$PWD/out/capture.pcapng" demo.txt
+	check "it took no more than 20 s" awk '/ s after the build$/ {t = $3} END {exit !(t != "" && t <= 20)}' demo.log
+	check_equal "capinfos and tshark read the recording without a warning" "$(complaints out/capture.pcapng)" ""
+	check_equal "the recording has 5000 multicast messages" "$(fields 'udp.dstport == 5001' udp.length | wc -l)" 5000
+	check_equal "and 5000 echoed payloads of 16 bytes" "$(fields "$echoed" tcp.len | awk '{n += $1} END {print n}')" 80000
+	check "byte for byte the same, in order" cmp <(fields 'udp.dstport == 5001' udp.payload | tr -d '\n') \
+		<(fields "$echoed" tcp.payload | tr -d '\n')
+	check "capinfos counts what the ledger counts" [ \
+		"$(capinfos -TmrcM out/capture.pcapng | cut -f 2 -d ,)" = "$(jq '.captures[0].written_pkts' out/run.json)" ]
+}
+
+is_interrupted() {
+	local signal=$1 expected=$2 status=0
+	demo_start --out out2 --seconds 60
+	wait_for 60 grep -qs sending out2/client.log || true
+	check "before $signal the client sends" grep -q sending out2/client.log
+	kill -s "$signal" "$demo_pid"
+	wait "$demo_pid" || status=$?
+	check_equal "after $signal it ends with status $expected" "$status" "$expected"
+	check_equal "after $signal it leaves nothing behind" "$(left_by "$demo_pid")" ""
+}
+
+fails_honestly() {
+	local status=0
+	demo_start --out out3 --payload 3
+	wait "$demo_pid" || status=$?
+	check_equal "a payload it cannot have is misuse" "$status" 2
+	mkdir out4 && mkdir out4/capture.pcapng # where the recording should be
+	status=0
+	demo_start --out out4
+	wait "$demo_pid" || status=$?
+	check_equal "a failure to start is status 1" "$status" 1
+	check_equal "after a failure it leaves nothing behind" "$(left_by "$demo_pid")" ""
+}
+
+func_begin
+host_before=$(host_state)
+runs_and_proves
+is_interrupted INT 130
+is_interrupted TERM 143
+fails_honestly

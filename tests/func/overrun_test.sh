@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A port overrun while nobody polls it: the ledger holds the exact loss, by the kernel's own count.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+frames=10000
+
+arrived() {
+	in_app cat "/sys/class/net/$APP_IF/statistics/rx_packets"
+}
+
+# The appliance is stopped, not slow: how much of the burst its socket keeps does not matter to the sum.
+overrun() {
+	kill -STOP "$app_pid"
+	in_peer "$PEER_PY" blast "$PEER_IF" "$frames" "$(in_app cat "/sys/class/net/$APP_IF/address")" >/dev/null
+	kill -CONT "$app_pid"
+}
+
+func_begin
+net_begin
+app_config config.json '"capture": [{"port": "lan", "path": "overrun.pcapng", "direction": "rx"}]'
+app_start config.json
+before=$(arrived)
+overrun
+answers_ping || true
+app_stop TERM
+seen=$(($(arrived) - before))
+
+check_equal "SIGTERM ends it with status 0: counted loss is no failure" "$APP_STATUS" 0
+check_equal "the interface got the whole burst" "$((seen >= frames && seen < frames + 100))" 1
+check_json "frames were lost, and the port says so" run.json '.port.drop_nic_pkts > 0 and (.lossless | not)'
+check_json "the count of what arrived is the kernel's" run.json '.port.verified'
+check_json "it is the interface's own count, to the frame" run.json ".port.hw_seen_pkts - $seen | . >= 0 and . <= $before"
+check_json "seen = received + lost" run.json \
+	'.port | .hw_seen_pkts == .rx_pkts + .drop_nic_pkts + .drop_nombuf_pkts + .drop_error_pkts'
+check_json "the ledger holds" run.json '.ledger_ok'
+check_equal "the file has every frame that was received" \
+	"$(tshark -r overrun.pcapng 2>/dev/null | wc -l)" "$(jq .port.rx_pkts run.json)"
+
+# The same without --fail-on-loss is above; with it, loss is a failure.
+app_start config.json --fail-on-loss
+overrun
+app_stop TERM
+check_equal "with --fail-on-loss it ends with status 1" "$APP_STATUS" 1

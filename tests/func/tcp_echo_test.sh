@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# TCP echo for kernel peers: much data, peers that die, that never read, and that come and go.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+echo_of_socat() {
+	head -c $((100 << 20)) /dev/urandom >sent
+	in_peer timeout 120 socat -b 65536 -t 60 "OPEN:sent,rdonly!!CREATE:received" "TCP:$APP_IP:7" && cmp sent received
+	local same=$?
+	rm -f sent received
+	return "$same"
+}
+
+echo_of_nc() {
+	head -c 100000 /dev/urandom >sent
+	in_peer timeout 20 nc -N "$APP_IP" 7 <sent >received && cmp sent received
+}
+
+small_echo_works() {
+	[[ $(echo hello | in_peer timeout 5 nc -N "$APP_IP" 7) == hello ]]
+}
+
+# SIGKILL in the middle of a transfer: the kernel closes the connection with unread data, by RST.
+kill_a_peer_midway() {
+	peer_start "$PEER_PY" echo_bytes "$APP_IP" 7 $((1 << 32)) >/dev/null 2>&1
+	wait_for 10 status_is '.echo.echoed_bytes > 1000000 + '"$1" || return
+	stop_process "$peer_pid" KILL 2>/dev/null || true
+	wait_for 5 status_is '.echo.connections == 0'
+}
+
+start_a_peer_that_never_reads() {
+	peer_start "$PEER_PY" never_read "$APP_IP" 7 $((64 << 20)) >never_read.json
+	wait_for 20 test -s never_read.json
+}
+
+func_begin
+net_begin
+app_config config.json '"echo": [{"port": "lan", "tcp_listen": 7, "max_connections": 300}]'
+app_start config.json
+app_status >begin.json
+
+check "nc gets 100 kB back, byte for byte" echo_of_nc
+check "socat gets 100 MiB back, byte for byte" echo_of_socat
+in_peer timeout 120 "$PEER_PY" echo_bytes "$APP_IP" 7 100000000 >echo.json || true
+check_json "a peer that sends and reads at once gets 100 MB back and then our FIN" echo.json \
+	'.received == 100000000 and .same and .fin'
+
+check "a peer killed midway is forgotten" kill_a_peer_midway "$(app_status .echo.echoed_bytes)"
+check "the next peer is served" small_echo_works
+
+start_a_peer_that_never_reads || true
+check_json "a peer that never reads is stopped: we take no more than windows and buffers hold" never_read.json \
+	'.blocked and .sent < 16000000'
+check "another connection is served meanwhile" small_echo_works
+stop_process "$peer_pid" KILL 2>/dev/null || true
+check "it is forgotten when it goes" wait_for 10 status_is '.echo.connections == 0'
+
+in_peer timeout 60 "$PEER_PY" open_close "$APP_IP" 7 1000 >open_close.json || true
+check_json "1000 connections open and close, by FIN and by RST" open_close.json '.done == 1000 and .errors == []'
+in_peer timeout 60 "$PEER_PY" open_together "$APP_IP" 7 200 >together.json || true
+check_json "200 connections stand at once" together.json '.same == 200'
+
+check "no connection is left" wait_for 10 status_is '.echo.connections == 0'
+app_status >end.json
+if jq -e '.ports[0] | has("mbufs_in_use")' begin.json >/dev/null; then
+	check "no mbuf is left: as many are in use as at the start" wait_for 10 \
+		status_is ".ports[0].mbufs_in_use <= $(jq '.ports[0].mbufs_in_use' begin.json)"
+else
+	not_ok "no mbuf is left: as many are in use as at the start" "the status has no ports[].mbufs_in_use"
+fi
+
+app_stop TERM
+check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
+check_json "every connection that came has gone" run.json '.echo | .connections == 0 and .connects == .disconnects'
+check_json "the ledger holds" run.json '.ledger_ok'

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# UDP echo for a kernel peer: every size a frame can hold.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+func_begin
+net_begin
+app_config config.json '"echo": [{"port": "lan", "udp_listen": 7}]'
+app_start config.json
+
+in_peer "$PEER_PY" udp_sizes "$APP_IP" 7 $(seq 0 1472) >sizes.json
+check_json "datagrams of 0 to 1472 bytes come back unchanged" sizes.json '.sizes == 1473 and .wrong == []'
+
+check_equal "socat gets its line back" "$(echo 'a line' | in_peer socat -t 2 - "UDP:$APP_IP:7")" 'a line'
+
+app_status >status.json
+check_json "each datagram was counted" status.json '.echo | .received_msgs == 1474 and .echoed_msgs == 1474'
+
+app_stop TERM
+check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
+check_json "the ledger holds and nothing was lost" run.json '.ledger_ok and .lossless'

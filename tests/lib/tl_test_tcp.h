@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// test_tcp: what the tests of TCP share: an application that notes what it hears, a pool, and a net on a wire of arrays.
+//
+// Threads: main. Memory: a struct app is the test's; app_free() frees what it collected.
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include <tl_err.h>
+#include <tl_net.h>
+#include <tl_tcp.h>
+#include <tl_wire.h>
+
+#include "tcp_priv.h"
+
+#include "tl_test.h"
+#include "tl_test_eal.h"
+#include "tl_test_mbuf.h"
+
+#define POOL "test_tcp"
+#define POOL_MBUFS 8191
+#define MS TL_NS_PER_MS
+#define SECOND TL_NS_PER_S
+
+#define IP(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+#define PORT(n) ((uint16_t)((n) >> 8 | ((n)&0xff) << 8))
+
+// ---- an application
+
+struct app {
+	unsigned opened, rooms, peer_closed, closed;
+	enum tl_tcp_reason reason;
+	struct tl_tcp *c; // as opened() or connect() gave it
+	uint8_t *data;
+	size_t len, size;
+	int failed_sends;
+	void (*on_opened)(struct app *app, struct tl_tcp *c);
+	void (*on_data)(struct app *app, struct tl_tcp *c, const uint8_t *data, uint32_t len);
+	void (*on_room)(struct app *app, struct tl_tcp *c);
+	void (*on_peer_closed)(struct app *app, struct tl_tcp *c);
+	void (*on_closed)(struct app *app, struct tl_tcp *c);
+	void *user;
+};
+
+static inline void app_opened(void *ctx, struct tl_tcp *c)
+{
+	struct app *app = ctx;
+
+	app->opened++;
+	app->c = c;
+	if (app->on_opened != NULL)
+		app->on_opened(app, c);
+}
+
+static inline void app_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	struct app *app = ctx;
+
+	if (app->len + len > app->size) {
+		app->size = 2 * (app->len + len);
+		app->data = realloc(app->data, app->size);
+	}
+	memcpy(app->data + app->len, data, len);
+	app->len += len;
+	if (app->on_data != NULL)
+		app->on_data(app, c, data, len);
+}
+
+static inline void app_room(void *ctx, struct tl_tcp *c)
+{
+	struct app *app = ctx;
+
+	app->rooms++;
+	if (app->on_room != NULL)
+		app->on_room(app, c);
+}
+
+static inline void app_peer_closed(void *ctx, struct tl_tcp *c)
+{
+	struct app *app = ctx;
+
+	app->peer_closed++;
+	if (app->on_peer_closed != NULL)
+		app->on_peer_closed(app, c);
+}
+
+static inline void app_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason reason)
+{
+	struct app *app = ctx;
+
+	app->closed++;
+	app->reason = reason;
+	if (app->on_closed != NULL)
+		app->on_closed(app, c);
+}
+
+static const struct tl_tcp_ops APP_OPS = {
+	.opened = app_opened,
+	.data = app_data,
+	.room = app_room,
+	.peer_closed = app_peer_closed,
+	.closed = app_closed,
+};
+
+static inline void app_free(struct app *app)
+{
+	free(app->data);
+	app->data = NULL;
+}
+
+static inline void app_echo(struct app *app, struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	if (tl_tcp_send(c, data, len) != 0)
+		app->failed_sends++;
+}
+
+// ---- a net
+
+static inline struct rte_mempool *test_pool(void)
+{
+	struct rte_mempool *pool = rte_mempool_lookup(POOL);
+
+	if (pool == NULL)
+		pool = rte_pktmbuf_pool_create(POOL, POOL_MBUFS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	if (pool == NULL) {
+		fprintf(stderr, "no mbuf pool\n");
+		exit(1);
+	}
+	return pool;
+}
+
+// Host n of 192.0.2.0/24.
+static inline struct tl_net_cfg test_cfg(struct tl_txq *tx, uint8_t n, uint32_t max_conns, uint32_t send_buffer_bytes)
+{
+	return (struct tl_net_cfg){
+		.name = n == 1 ? "one" : "two",
+		.tx = tx,
+		.pool = test_pool(),
+		.mac = {2, 0, 0, 0, 0, n},
+		.ip_be = IP(192, 0, 2, n),
+		.mask_be = IP(255, 255, 255, 0),
+		.mtu = 1500,
+		.max_conns = max_conns,
+		.send_buffer_bytes = send_buffer_bytes,
+		.socket_id = SOCKET_ID_ANY,
+		.seed = 7 + n,
+	};
+}
+
+static inline struct tl_net *test_net(const struct tl_net_cfg *cfg)
+{
+	struct tl_net *net = NULL;
+	struct tl_err err = {0};
+
+	if (tl_net_create(cfg, &net, &err) != 0) {
+		fprintf(stderr, "%s\n", err.text);
+		exit(1);
+	}
+	return net;
+}
+
+// ISNs from here on, where a test must know them.
+static inline void fix_isn(struct tl_net *net, uint32_t isn)
+{
+	net->tcp->isn_fixed = true;
+	net->tcp->isn_next = isn;
+}
+
+// Give a frame to a net as the only one of its burst. m stays the caller's.
+static inline void give_frame(struct tl_net *net, struct rte_mbuf *m, uint64_t now_ns)
+{
+	struct tl_burst burst = {.n = 1, .mono_ns = now_ns, .pkts = {m}};
+
+	tl_wire_parse(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &burst.pkt[0]);
+	tl_net_input(net, &burst);
+}

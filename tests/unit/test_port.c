@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of the port: its grammar, the file port, and sending with a recording attached, over DPDK's ring device.
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_mbuf.h>
+
+#include <tl_clock.h>
+#include <tl_err.h>
+#include <tl_pcapfile.h>
+#include <tl_port.h>
+#include <tl_test.h>
+#include <tl_test_eal.h>
+
+static struct tl_clock *test_clock;
+
+// ---- the grammar
+
+static void check_spec(const char *text, enum tl_port_kind kind, const char *arg)
+{
+	struct tl_port_spec spec;
+	struct tl_err err;
+
+	CU_ASSERT_EQUAL_FATAL(tl_port_spec_parse(text, &spec, &err), 0);
+	CU_ASSERT_EQUAL(spec.kind, kind);
+	CU_ASSERT_STRING_EQUAL(spec.arg, arg);
+	CU_ASSERT_STRING_EQUAL(spec.text, text);
+}
+
+static void every_form_of_a_port_is_understood(void)
+{
+	check_spec("0000:3b:00.0", TL_PORT_PCI, "0000:3b:00.0");
+	check_spec("eth0", TL_PORT_KERNEL, "eth0");
+	check_spec("xdp:eth0", TL_PORT_XDP, "eth0");
+	check_spec("pcap:/a/b c.pcap", TL_PORT_FILE, "/a/b c.pcap");
+	check_spec("vdev:net_null0,size=64", TL_PORT_VDEV, "net_null0,size=64");
+}
+
+static void what_is_no_port_is_refused_with_the_forms(void)
+{
+	static const char *const wrong[] = {
+		"", "xdp:", "pcap:", "vdev:", "eth 0", "a/b", "0000:3b:00.9", "an_interface_name_too_long", "xdp:a/b"};
+	struct tl_port_spec spec;
+	struct tl_err err;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(wrong); i++) {
+		CU_ASSERT_EQUAL(tl_port_spec_parse(wrong[i], &spec, &err), -EINVAL);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "pcap:FILE"));
+	}
+}
+
+// ---- ports
+
+static struct tl_port *open_port(const char *text, uint16_t tx_queues)
+{
+	static int number;
+	struct tl_port *port;
+	struct tl_err err;
+	char name[16];
+	struct tl_port_cfg cfg = {
+		.name = name, .rx_queues = 1, .tx_queues = tx_queues, .mtu = 1500, .clock = test_clock, .socket_id = 0};
+
+	snprintf(name, sizeof(name), "port%d", number++);
+	if (tl_port_spec_parse(text, &cfg.spec, &err) != 0 || tl_port_open(&cfg, &port, &err) != 0 ||
+		tl_port_start(port, &err) != 0) {
+		printf("# %s\n", err.text);
+		return NULL;
+	}
+	return port;
+}
+
+static void put32(FILE *f, uint32_t value)
+{
+	fwrite(&value, 4, 1, f);
+}
+
+// A pcap file with nanoseconds whose frame i is sizes[i] bytes of value i.
+static void write_pcap(const char *path, const uint32_t *sizes, unsigned n)
+{
+	FILE *f = fopen(path, "w");
+
+	put32(f, 0xa1b23c4d);
+	put32(f, 2 | 4u << 16);
+	put32(f, 0);
+	put32(f, 0);
+	put32(f, 262144);
+	put32(f, 1);
+	for (unsigned i = 0; i < n; i++) {
+		put32(f, 1000 + i);
+		put32(f, 7 * i);
+		put32(f, sizes[i]);
+		put32(f, sizes[i] + 100); // snapped: it was longer on the wire
+		for (uint32_t b = 0; b < sizes[i]; b++)
+			fputc((int)i, f);
+	}
+	fclose(f);
+}
+
+static void file_path(char *path, size_t size, const char *prefix)
+{
+	snprintf(path, size, "%s/tmp/tl_test_port_%d.pcap", prefix, (int)getpid());
+}
+
+static bool holds_only(const struct rte_mbuf *m, uint8_t value)
+{
+	for (; m != NULL; m = m->next)
+		for (uint16_t i = 0; i < m->data_len; i++)
+			if (rte_pktmbuf_mtod(m, const uint8_t *)[i] != value)
+				return false;
+	return true;
+}
+
+static void a_file_gives_every_frame_with_its_own_time_and_then_ends(void)
+{
+	static const uint32_t sizes[] = {60, 1514, 9000, 65536, 0, 61};
+	static struct tl_burst burst;
+	struct tl_port_stats stats;
+	char path[96], text[96];
+
+	file_path(path, sizeof(path), "");
+	file_path(text, sizeof(text), "pcap:");
+	write_pcap(path, sizes, TL_ARRAY_LEN(sizes));
+	struct tl_port *port = open_port(text, 0);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
+	struct tl_rxq *q = tl_port_rxq(port, 0);
+	CU_ASSERT_EQUAL(q->burst(q, &burst), TL_ARRAY_LEN(sizes));
+	for (unsigned i = 0; i < TL_ARRAY_LEN(sizes); i++) {
+		CU_ASSERT_EQUAL(burst.pkts[i]->pkt_len, sizes[i]);
+		CU_ASSERT_EQUAL(burst.wire_bytes[i], sizes[i] + 100);
+		CU_ASSERT_EQUAL(burst.ts_ns[i], (1000 + i) * TL_NS_PER_S + 7 * i);
+		CU_ASSERT(holds_only(burst.pkts[i], (uint8_t)i));
+	}
+	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+	CU_ASSERT_EQUAL(q->burst(q, &burst), 0);
+	CU_ASSERT(tl_port_ended(port, NULL));
+	tl_port_sample(port, &stats);
+	CU_ASSERT_EQUAL(stats.hw_seen_pkts, TL_ARRAY_LEN(sizes));
+	CU_ASSERT_EQUAL(q->stats.rx_pkts, TL_ARRAY_LEN(sizes));
+	CU_ASSERT(stats.verified);
+	CU_ASSERT_EQUAL(tl_port_mbufs_in_use(port), 0);
+	tl_port_close(port);
+	unlink(path);
+}
+
+static void a_broken_file_gives_its_good_frames_and_then_its_error(void)
+{
+	static const uint32_t sizes[] = {60, 60};
+	static struct tl_burst burst;
+	struct tl_err err = {{0}};
+	char path[96], text[96];
+
+	file_path(path, sizeof(path), "");
+	file_path(text, sizeof(text), "pcap:");
+	write_pcap(path, sizes, 2);
+	CU_ASSERT_EQUAL(truncate(path, 24 + 16 + 60 + 16 + 30), 0);
+	struct tl_port *port = open_port(text, 0);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
+	struct tl_rxq *q = tl_port_rxq(port, 0);
+	CU_ASSERT_EQUAL(q->burst(q, &burst), 1);
+	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+	CU_ASSERT_EQUAL(q->burst(q, &burst), 0);
+	CU_ASSERT(tl_port_ended(port, &err));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, path));
+	tl_port_close(port);
+	unlink(path);
+}
+
+static void a_missing_file_or_interface_is_named(void)
+{
+	struct tl_port_cfg cfg = {.name = "p", .rx_queues = 1, .mtu = 1500, .clock = test_clock};
+	struct tl_port *port;
+	struct tl_err err;
+
+	tl_port_spec_parse("pcap:/no/such/file", &cfg.spec, &err);
+	CU_ASSERT(tl_port_open(&cfg, &port, &err) < 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/no/such/file"));
+	tl_port_spec_parse("nosuchif0", &cfg.spec, &err);
+	CU_ASSERT_EQUAL(tl_port_open(&cfg, &port, &err), -ENODEV);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "nosuchif0"));
+}
+
+// ---- sending, over a ring device that gives back what it is sent
+
+struct recording {
+	unsigned frames;
+	uint64_t last_ts_ns;
+};
+
+static void on_sent(void *ctx, struct tl_burst *sent)
+{
+	struct recording *r = ctx;
+
+	r->frames += sent->n;
+	if (sent->n != 0)
+		r->last_ts_ns = sent->ts_ns[sent->n - 1];
+}
+
+static void push(struct tl_txq *q, struct rte_mempool *pool, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+		rte_pktmbuf_append(m, 60);
+		tl_txq_push(q, m);
+	}
+}
+
+static unsigned drain(struct tl_rxq *q)
+{
+	static struct tl_burst burst;
+	unsigned total = 0;
+
+	while (q->burst(q, &burst) != 0) {
+		total += burst.n;
+		rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+	}
+	return total;
+}
+
+static void what_is_pushed_leaves_with_the_flush_and_is_counted(void)
+{
+	struct tl_port *port = open_port("vdev:net_ring_a", 1);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
+	struct tl_txq *tx = tl_port_txq(port, 0);
+	push(tx, tl_port_pool(port), 3);
+	CU_ASSERT_EQUAL(drain(tl_port_rxq(port, 0)), 0);
+	tl_txq_flush(tx);
+	CU_ASSERT_EQUAL(drain(tl_port_rxq(port, 0)), 3);
+	CU_ASSERT_EQUAL(tx->tx_pkts, 3);
+	CU_ASSERT_EQUAL(tx->tx_bytes, 180);
+	CU_ASSERT(tx->end_tsc >= tx->begin_tsc && tx->begin_tsc != 0);
+	CU_ASSERT_EQUAL(tl_port_mbufs_in_use(port), 0);
+	tl_port_close(port);
+}
+
+// The ring holds 1023 frames: of more, the rest is refused, counted, freed and not recorded.
+static void refused_frames_are_counted_and_not_recorded(void)
+{
+	struct tl_port *port = open_port("vdev:net_ring_b", 1);
+	struct recording recording = {0};
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
+	struct tl_txq *tx = tl_port_txq(port, 0);
+	tx->on_sent = on_sent;
+	tx->on_sent_ctx = &recording;
+	push(tx, tl_port_pool(port), 1100);
+	tl_txq_flush(tx);
+	tl_txq_record_sent(tx);
+	CU_ASSERT_EQUAL(tx->tx_pkts + tx->drop_tx_pkts, 1100);
+	CU_ASSERT(tx->drop_tx_pkts > 0);
+	CU_ASSERT_EQUAL(recording.frames, tx->tx_pkts);
+	CU_ASSERT(recording.last_ts_ns > 1000 * TL_NS_PER_S);
+	CU_ASSERT_EQUAL(drain(tl_port_rxq(port, 0)), tx->tx_pkts);
+	CU_ASSERT_EQUAL(tl_port_mbufs_in_use(port), 0);
+	tl_port_close(port);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"every form of a port is understood", every_form_of_a_port_is_understood},
+		{"what is no port is refused, with the forms", what_is_no_port_is_refused_with_the_forms},
+		{"a file gives every frame with its own time and then ends",
+			a_file_gives_every_frame_with_its_own_time_and_then_ends},
+		{"a broken file gives its good frames and then its error",
+			a_broken_file_gives_its_good_frames_and_then_its_error},
+		{"a missing file or interface is named", a_missing_file_or_interface_is_named},
+		{"what is pushed leaves with the flush and is counted", what_is_pushed_leaves_with_the_flush_and_is_counted},
+		{"refused frames are counted and not recorded", refused_frames_are_counted_and_not_recorded},
+	};
+
+	tl_test_eal_start();
+	test_clock = tl_clock_create();
+	return tl_test_main("port", tests, TL_ARRAY_LEN(tests));
+}

@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The loss ledger: its identities, its JSON, and the words it finds when an identity breaks.
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <tl_report.h>
+#include <tl_test.h>
+
+static const char *const paths[] = {"a.pcapng", "b.pcapng"};
+
+// A run of one port, one recording and one echo in which everything adds up and something was lost at every place.
+static struct tl_snapshot *snapshot(void)
+{
+	struct tl_snapshot *snap = calloc(1, sizeof(*snap));
+
+	snap->final = true;
+	snap->uptime_ns = 5 * TL_NS_PER_S;
+	snap->n_ports = snap->n_captures = snap->n_echoes = 1;
+	snap->ports[0] = (struct tl_report_port){.name = "left",
+		.device = "eth0",
+		.hw_seen_pkts = 1234567,
+		.rx_pkts = 1234517,
+		.drop_nic_pkts = 30,
+		.drop_nombuf_pkts = 15,
+		.drop_error_pkts = 5,
+		.tx_pkts = 90,
+		.drop_tx_pkts = 10,
+		.verified = true};
+	snap->captures[0] = (struct tl_report_capture){.port = "left",
+		.flow = {[TL_DIR_RX] = {.offered_pkts = 1000,
+				 .written_pkts = 900,
+				 .filtered_pkts = 50,
+				 .expired_pkts = 20,
+				 .cut_pkts = 10,
+				 .drop_ring_pkts = 15,
+				 .drop_disk_pkts = 5},
+			[TL_DIR_TX] = {.offered_pkts = 100, .written_pkts = 100}},
+		.written_bytes = 1572864,
+		.files = paths,
+		.n_files = 2};
+	snap->echoes[0] = (struct tl_report_echo){.name = "echo0",
+		.mode = "mcast_to_tcp",
+		.state = "connected",
+		.received_msgs = 100,
+		.echoed_msgs = 90,
+		.drop_no_conn_msgs = 5,
+		.drop_full_msgs = 3,
+		.drop_tx_msgs = 2,
+		.residence = {.count = 90,
+			.min_ns = 800,
+			.p50_ns = 1200,
+			.p90_ns = 1300,
+			.p99_ns = 1400,
+			.p999_ns = 1500,
+			.max_ns = 2000000,
+			.mean_ns = 1250.5}};
+	return snap;
+}
+
+static struct tl_snapshot *lossless_snapshot(void)
+{
+	struct tl_snapshot *snap = snapshot();
+
+	snap->ports[0] = (struct tl_report_port){.hw_seen_pkts = 7, .rx_pkts = 7, .verified = true};
+	snap->captures[0].flow[TL_DIR_RX] = (struct tl_report_flow){.offered_pkts = 7, .written_pkts = 7};
+	return snap;
+}
+
+static char *text_of(void (*print)(FILE *out, const struct tl_snapshot *snap), const struct tl_snapshot *snap)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	print(out, snap);
+	fclose(out);
+	return text;
+}
+
+// Whether a line of the text is this one.
+static bool has_line(const char *text, const char *line)
+{
+	size_t len = strlen(line);
+
+	for (const char *p = text; *p != '\0'; p += strcspn(p, "\n"), p += *p == '\n') {
+		if (strcspn(p, "\n") == len && strncmp(p, line, len) == 0)
+			return true;
+	}
+	printf("# no line \"%s\" in:\n%s", line, text);
+	return false;
+}
+
+static void expect_line(const struct tl_snapshot *snap, const char *line)
+{
+	char *text = text_of(tl_report_ledger_text, snap);
+
+	CU_ASSERT_TRUE(has_line(text, line));
+	free(text);
+}
+
+static void a_ledger_that_adds_up_is_ok(void)
+{
+	struct tl_snapshot *snap = snapshot();
+
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
+	snap->final = false;
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
+	free(snap);
+}
+
+// Every counter of an identity, moved by one, must break it.
+static void each_counter_of_an_identity_can_break_it(void)
+{
+	struct tl_snapshot *snap = snapshot();
+	struct tl_report_port *port = &snap->ports[0];
+	struct tl_report_flow *rx = &snap->captures[0].flow[TL_DIR_RX], *tx = &snap->captures[0].flow[TL_DIR_TX];
+	struct tl_report_echo *echo = &snap->echoes[0];
+	uint64_t *const counters[] = {&port->hw_seen_pkts, &port->rx_pkts, &port->drop_nic_pkts,
+		&port->drop_nombuf_pkts, &port->drop_error_pkts, &rx->offered_pkts, &rx->written_pkts,
+		&rx->filtered_pkts, &rx->expired_pkts, &rx->cut_pkts, &rx->drop_ring_pkts, &rx->drop_disk_pkts,
+		&tx->offered_pkts, &tx->written_pkts, &tx->drop_disk_pkts, &echo->received_msgs, &echo->echoed_msgs,
+		&echo->drop_no_conn_msgs, &echo->drop_full_msgs, &echo->drop_tx_msgs};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(counters); i++) {
+		++*counters[i];
+		CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+		--*counters[i];
+	}
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
+	free(snap);
+}
+
+static void a_gain_in_one_direction_does_not_hide_a_loss_in_the_other(void)
+{
+	struct tl_snapshot *snap = snapshot();
+
+	snap->captures[0].flow[TL_DIR_RX].written_pkts--;
+	snap->captures[0].flow[TL_DIR_TX].written_pkts++;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	expect_line(snap, "  BROKEN (rx): 1 frames were offered and nobody accounts for them");
+	expect_line(snap, "  BROKEN (tx): 1 frames more are accounted for than were offered");
+	free(snap);
+}
+
+static void while_running_a_row_may_be_short_but_never_ahead(void)
+{
+	struct tl_snapshot *snap = snapshot();
+
+	snap->final = false;
+	snap->ports[0].hw_seen_pkts += 3;
+	snap->echoes[0].received_msgs += 3;
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
+	expect_line(snap, "  ok so far: 3 frames wait in the port's queues");
+	snap->ports[0].hw_seen_pkts -= 4;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	snap->ports[0].hw_seen_pkts += 1;
+	snap->echoes[0].received_msgs -= 4;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	free(snap);
+}
+
+static void while_running_only_frames_in_flight_may_be_missing_from_a_recording(void)
+{
+	struct tl_snapshot *snap = snapshot();
+	struct tl_report_capture *capture = &snap->captures[0];
+
+	snap->final = false;
+	capture->flow[TL_DIR_RX].written_pkts -= 4;
+	capture->in_flight_pkts = 4;
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
+	capture->in_flight_pkts = 3;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	expect_line(snap, "  BROKEN: 4 frames are unaccounted for, only 3 of them are on their way to the disk");
+	capture->in_flight_pkts = 4;
+	snap->final = true;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	free(snap);
+}
+
+static void nothing_may_be_in_flight_at_the_end(void)
+{
+	struct tl_snapshot *snap = snapshot();
+
+	snap->captures[0].in_flight_pkts = 2;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	expect_line(snap, "  BROKEN: 2 frames were still in memory at the end");
+	free(snap);
+}
+
+static void every_drop_of_a_port_or_a_recording_is_a_loss(void)
+{
+	struct tl_snapshot *snap = lossless_snapshot();
+	struct tl_report_port *port = &snap->ports[0];
+	struct tl_report_flow *rx = &snap->captures[0].flow[TL_DIR_RX], *tx = &snap->captures[0].flow[TL_DIR_TX];
+	uint64_t *const drops[] = {&port->drop_nic_pkts, &port->drop_nombuf_pkts, &port->drop_error_pkts,
+		&port->drop_tx_pkts, &rx->drop_ring_pkts, &rx->drop_disk_pkts, &tx->drop_ring_pkts,
+		&tx->drop_disk_pkts};
+
+	CU_ASSERT_TRUE(tl_report_lossless(snap));
+	for (size_t i = 0; i < TL_ARRAY_LEN(drops); i++) {
+		*drops[i] = 1;
+		CU_ASSERT_FALSE(tl_report_lossless(snap));
+		*drops[i] = 0;
+	}
+	rx->filtered_pkts = rx->expired_pkts = rx->cut_pkts = 1; // wished for, not lost
+	CU_ASSERT_TRUE(tl_report_lossless(snap));
+	free(snap);
+}
+
+static void the_ledger_groups_and_aligns_its_numbers(void)
+{
+	struct tl_snapshot *snap = snapshot();
+
+	expect_line(snap, "port left (eth0)");
+	expect_line(snap, "    hw_seen_pkts                 1,234,567");
+	expect_line(snap, "  = rx_pkts                      1,234,517");
+	expect_line(snap, "  + drop_nic_pkts                       30");
+	expect_line(snap, "    drop_tx_pkts                        10");
+	expect_line(snap, "recording of left");
+	expect_line(snap, "                                        rx                  tx               total");
+	expect_line(snap, "    offered_pkts                     1,000                 100               1,100");
+	expect_line(snap, "  = written_pkts                       900                 100               1,000");
+	expect_line(snap, "  + drop_disk_pkts                       5                   0                   5");
+	expect_line(snap, "  1,572,864 bytes (1.5 MiB) in 2 files");
+	expect_line(snap, "      b.pcapng");
+	free(snap);
+}
+
+static void the_ledger_says_in_words_what_was_lost(void)
+{
+	struct tl_snapshot *snap = snapshot();
+
+	expect_line(snap, "  ok: every frame that the hardware saw is accounted for");
+	expect_line(snap, "  LOST: 50 of 1,234,567 frames that arrived, 0.0041 %");
+	expect_line(snap, "  LOST: 10 frames that the port refused to send");
+	expect_line(snap, "  LOST: 20 of 1,100 frames offered, 1.8182 %");
+	expect_line(snap, "ledger: ok; FRAMES WERE LOST");
+	snap->captures[0].error = "a.pcapng: No space left on device";
+	expect_line(snap, "  WRITING STOPPED: a.pcapng: No space left on device");
+	free(snap);
+}
+
+static void a_share_of_nothing_or_of_almost_nothing_is_still_said(void)
+{
+	struct tl_snapshot *snap = lossless_snapshot();
+
+	expect_line(snap, "ledger: ok; nothing was lost");
+	snap->ports[0] = (struct tl_report_port){.drop_nic_pkts = 1, .verified = true};
+	expect_line(snap, "  LOST: 1 of 0 frames that arrived, 100.0000 %");
+	snap->ports[0].hw_seen_pkts = UINT64_C(10000000000);
+	expect_line(snap, "  LOST: 1 of 10,000,000,000 frames that arrived, less than 0.0001 %");
+	free(snap);
+}
+
+static void a_broken_port_says_which_side_is_ahead(void)
+{
+	struct tl_snapshot *snap = snapshot();
+
+	snap->ports[0].hw_seen_pkts += 1200;
+	expect_line(snap, "  BROKEN: the hardware saw 1,200 frames that nobody accounts for");
+	expect_line(snap, "ledger: BROKEN; FRAMES WERE LOST");
+	snap->ports[0].hw_seen_pkts -= 1201;
+	expect_line(snap, "  BROKEN: 1 frames more are accounted for than the hardware saw");
+	free(snap);
+}
+
+static void an_unverified_port_is_not_called_ok(void)
+{
+	struct tl_snapshot *snap = lossless_snapshot();
+
+	snap->ports[0].verified = false;
+	expect_line(snap, "  unverified: this port keeps no count of its own; what it lost unseen cannot show here");
+	expect_line(snap, "ledger: ok (not every port verified); nothing was lost");
+	char *text = text_of(tl_report_ledger_text, snap);
+	CU_ASSERT_PTR_NULL(strstr(text, "ok: every frame that the hardware saw"));
+	free(text);
+	free(snap);
+}
+
+static void an_empty_snapshot_prints_no_rows(void)
+{
+	struct tl_snapshot *snap = calloc(1, sizeof(*snap));
+	char *ledger = text_of(tl_report_ledger_text, snap), *echo = text_of(tl_report_echo_text, snap);
+
+	CU_ASSERT_STRING_EQUAL(ledger, "ledger: ok; nothing was lost\n");
+	CU_ASSERT_STRING_EQUAL(echo, "");
+	free(ledger);
+	free(echo);
+	free(snap);
+}
+
+static void the_echo_table_shows_both_stages(void)
+{
+	struct tl_snapshot *snap = snapshot();
+	char *text = text_of(tl_report_echo_text, snap);
+
+	CU_ASSERT_TRUE(has_line(text, "echo echo0 (mcast_to_tcp, connected)"));
+	CU_ASSERT_TRUE(has_line(text, "    received_msgs                      100"));
+	CU_ASSERT_TRUE(has_line(text, "  = echoed_msgs                         90"));
+	CU_ASSERT_TRUE(has_line(text, "  ok: every message received is accounted for"));
+	CU_ASSERT_TRUE(has_line(text, "  NOT ECHOED: 10 of 100 messages, 10.0000 %"));
+	CU_ASSERT_TRUE(has_line(text,
+		"  residence   min     800 ns  p50   1.200 us  p90   1.300 us  p99   1.400 us  p999   1.500 us  max   "
+		"2.000 ms  mean   1.251 us  (90 samples)"));
+	CU_ASSERT_TRUE(has_line(text, "  tx call     no samples"));
+	free(text);
+	snap->echoes[0].received_msgs += 1;
+	text = text_of(tl_report_echo_text, snap);
+	CU_ASSERT_TRUE(has_line(text, "  BROKEN: 1 messages were received and nobody accounts for them"));
+	free(text);
+	free(snap);
+}
+
+static json_int_t integer_at(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	CU_ASSERT_TRUE(json_is_integer(value));
+	return json_integer_value(value);
+}
+
+static const char *string_at(const json_t *object, const char *key)
+{
+	const char *value = json_string_value(json_object_get(object, key));
+
+	CU_ASSERT_PTR_NOT_NULL(value);
+	return value == NULL ? "" : value;
+}
+
+static void the_json_of_a_port_has_every_counter(void)
+{
+	struct tl_snapshot *snap = snapshot();
+	json_t *json = tl_report_json(snap);
+	const json_t *port = json_object_get(json, "port");
+
+	CU_ASSERT_PTR_EQUAL(port, json_array_get(json_object_get(json, "ports"), 0));
+	CU_ASSERT_STRING_EQUAL(string_at(port, "name"), "left");
+	CU_ASSERT_STRING_EQUAL(string_at(port, "device"), "eth0");
+	CU_ASSERT_EQUAL(integer_at(port, "hw_seen_pkts"), 1234567);
+	CU_ASSERT_EQUAL(integer_at(port, "rx_pkts"), 1234517);
+	CU_ASSERT_EQUAL(integer_at(port, "drop_nic_pkts"), 30);
+	CU_ASSERT_EQUAL(integer_at(port, "drop_nombuf_pkts"), 15);
+	CU_ASSERT_EQUAL(integer_at(port, "drop_error_pkts"), 5);
+	CU_ASSERT_EQUAL(integer_at(port, "tx_pkts"), 90);
+	CU_ASSERT_EQUAL(integer_at(port, "drop_tx_pkts"), 10);
+	CU_ASSERT_EQUAL(integer_at(port, "unaccounted_pkts"), 0);
+	CU_ASSERT_TRUE(json_is_true(json_object_get(port, "verified")));
+	CU_ASSERT_EQUAL(integer_at(json, "uptime_ns"), 5000000000);
+	CU_ASSERT_TRUE(json_is_true(json_object_get(json, "ledger_ok")));
+	CU_ASSERT_TRUE(json_is_false(json_object_get(json, "lossless")));
+	json_decref(json);
+	free(snap);
+}
+
+static void the_json_of_a_recording_has_totals_and_directions(void)
+{
+	struct tl_snapshot *snap = snapshot();
+	json_t *json = tl_report_json(snap);
+	const json_t *capture = json_array_get(json_object_get(json, "captures"), 0);
+	const json_t *rx = json_object_get(capture, "rx"), *tx = json_object_get(capture, "tx");
+	const json_t *files = json_object_get(capture, "files");
+
+	CU_ASSERT_STRING_EQUAL(string_at(capture, "port"), "left");
+	CU_ASSERT_EQUAL(integer_at(capture, "offered_pkts"), 1100);
+	CU_ASSERT_EQUAL(integer_at(capture, "written_pkts"), 1000);
+	CU_ASSERT_EQUAL(integer_at(capture, "filtered_pkts"), 50);
+	CU_ASSERT_EQUAL(integer_at(capture, "expired_pkts"), 20);
+	CU_ASSERT_EQUAL(integer_at(capture, "cut_pkts"), 10);
+	CU_ASSERT_EQUAL(integer_at(capture, "drop_ring_pkts"), 15);
+	CU_ASSERT_EQUAL(integer_at(capture, "drop_disk_pkts"), 5);
+	CU_ASSERT_EQUAL(integer_at(capture, "written_bytes"), 1572864);
+	CU_ASSERT_EQUAL(integer_at(rx, "offered_pkts"), 1000);
+	CU_ASSERT_EQUAL(integer_at(tx, "offered_pkts"), 100);
+	CU_ASSERT_EQUAL(integer_at(tx, "drop_ring_pkts"), 0);
+	CU_ASSERT_EQUAL(json_array_size(files), 2);
+	CU_ASSERT_STRING_EQUAL(json_string_value(json_array_get(files, 1)), "b.pcapng");
+	CU_ASSERT_TRUE(json_is_null(json_object_get(capture, "error")));
+	json_decref(json);
+	free(snap);
+}
+
+static void the_json_of_an_echo_has_its_latencies_with_their_source(void)
+{
+	static const char *const keys[] = {"min", "p50", "p90", "p99", "p999", "max", "mean"};
+	struct tl_snapshot *snap = snapshot();
+	json_t *json = tl_report_json(snap);
+	const json_t *echo = json_object_get(json, "echo");
+	const json_t *residence = json_object_get(echo, "residence_ns"), *tx_call = json_object_get(echo, "tx_call_ns");
+
+	CU_ASSERT_PTR_EQUAL(echo, json_array_get(json_object_get(json, "echoes"), 0));
+	CU_ASSERT_STRING_EQUAL(string_at(echo, "mode"), "mcast_to_tcp");
+	CU_ASSERT_STRING_EQUAL(string_at(echo, "state"), "connected");
+	CU_ASSERT_EQUAL(integer_at(echo, "drop_full_msgs"), 3);
+	CU_ASSERT_EQUAL(integer_at(residence, "count"), 90);
+	CU_ASSERT_EQUAL(integer_at(residence, "min"), 800);
+	CU_ASSERT_EQUAL(integer_at(residence, "p999"), 1500);
+	CU_ASSERT_EQUAL(integer_at(residence, "max"), 2000000);
+	CU_ASSERT_DOUBLE_EQUAL(json_real_value(json_object_get(residence, "mean")), 1250.5, 0.001);
+	CU_ASSERT_STRING_EQUAL(string_at(residence, "source"), "tsc");
+	CU_ASSERT_EQUAL(integer_at(tx_call, "count"), 0);
+	for (size_t i = 0; i < TL_ARRAY_LEN(keys); i++) {
+		CU_ASSERT_TRUE(json_is_number(json_object_get(residence, keys[i])));
+		CU_ASSERT_TRUE(json_is_null(json_object_get(tx_call, keys[i])));
+	}
+	json_decref(json);
+	free(snap);
+}
+
+static void one_entry_also_stands_alone_and_two_do_not(void)
+{
+	struct tl_snapshot *snap = snapshot();
+
+	snap->n_ports = snap->n_echoes = 2;
+	json_t *json = tl_report_json(snap);
+	CU_ASSERT_PTR_NULL(json_object_get(json, "port"));
+	CU_ASSERT_PTR_NULL(json_object_get(json, "echo"));
+	CU_ASSERT_EQUAL(json_array_size(json_object_get(json, "ports")), 2);
+	CU_ASSERT_EQUAL(json_array_size(json_object_get(json, "echoes")), 2);
+	json_decref(json);
+	snap->n_echoes = 0;
+	json = tl_report_json(snap);
+	CU_ASSERT_PTR_NULL(json_object_get(json, "echo"));
+	CU_ASSERT_TRUE(json_is_array(json_object_get(json, "echoes")));
+	json_decref(json);
+	free(snap);
+}
+
+static void the_json_carries_the_counters_of_a_stack_under_its_port(void)
+{
+	struct tl_snapshot *snap = snapshot();
+
+	snap->net[0][0] = (struct tl_counter){"arp_rx_pkts", 17};
+	snap->net[0][1] = (struct tl_counter){"huge", UINT64_MAX};
+	snap->n_net[0] = 2;
+	json_t *json = tl_report_json(snap);
+	const json_t *nets = json_object_get(json, "net"), *net = json_array_get(nets, 0);
+	CU_ASSERT_EQUAL(json_array_size(nets), 1);
+	CU_ASSERT_STRING_EQUAL(string_at(net, "port"), "left");
+	CU_ASSERT_EQUAL(integer_at(net, "arp_rx_pkts"), 17);
+	CU_ASSERT_EQUAL(integer_at(net, "huge"), INT64_MAX);
+	json_decref(json);
+	free(snap);
+}
+
+static void a_broken_ledger_says_in_json_by_how_much(void)
+{
+	struct tl_snapshot *snap = snapshot();
+
+	snap->ports[0].rx_pkts += 2;
+	snap->captures[0].flow[TL_DIR_TX].offered_pkts += 3;
+	json_t *json = tl_report_json(snap);
+	const json_t *capture = json_array_get(json_object_get(json, "captures"), 0);
+	CU_ASSERT_EQUAL(integer_at(json_object_get(json, "port"), "unaccounted_pkts"), -2);
+	CU_ASSERT_EQUAL(integer_at(capture, "unaccounted_pkts"), 3);
+	CU_ASSERT_EQUAL(integer_at(json_object_get(capture, "rx"), "unaccounted_pkts"), 0);
+	CU_ASSERT_EQUAL(integer_at(json_object_get(capture, "tx"), "unaccounted_pkts"), 3);
+	CU_ASSERT_TRUE(json_is_false(json_object_get(json, "ledger_ok")));
+	json_decref(json);
+	free(snap);
+}
+
+static void a_path_that_is_not_utf8_still_has_a_name_in_the_json(void)
+{
+	static const char *const odd[] = {"caf\xe9.pcapng"};
+	struct tl_snapshot *snap = snapshot();
+
+	snap->captures[0].files = odd;
+	snap->captures[0].n_files = 1;
+	json_t *json = tl_report_json(snap);
+	const json_t *capture = json_array_get(json_object_get(json, "captures"), 0);
+	const char *path = json_string_value(json_array_get(json_object_get(capture, "files"), 0));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(path);
+	CU_ASSERT_STRING_EQUAL(path, "caf?.pcapng");
+	json_decref(json);
+	free(snap);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a ledger that adds up is ok", a_ledger_that_adds_up_is_ok},
+		{"each counter of an identity can break it", each_counter_of_an_identity_can_break_it},
+		{"a gain in one direction does not hide a loss in the other",
+			a_gain_in_one_direction_does_not_hide_a_loss_in_the_other},
+		{"while running a row may be short but never ahead", while_running_a_row_may_be_short_but_never_ahead},
+		{"while running only frames in flight may be missing from a recording",
+			while_running_only_frames_in_flight_may_be_missing_from_a_recording},
+		{"nothing may be in flight at the end", nothing_may_be_in_flight_at_the_end},
+		{"every drop of a port or a recording is a loss", every_drop_of_a_port_or_a_recording_is_a_loss},
+		{"the ledger groups and aligns its numbers", the_ledger_groups_and_aligns_its_numbers},
+		{"the ledger says in words what was lost", the_ledger_says_in_words_what_was_lost},
+		{"a share of nothing or of almost nothing is still said",
+			a_share_of_nothing_or_of_almost_nothing_is_still_said},
+		{"a broken port says which side is ahead", a_broken_port_says_which_side_is_ahead},
+		{"an unverified port is not called ok", an_unverified_port_is_not_called_ok},
+		{"an empty snapshot prints no rows", an_empty_snapshot_prints_no_rows},
+		{"the echo table shows both stages", the_echo_table_shows_both_stages},
+		{"the JSON of a port has every counter", the_json_of_a_port_has_every_counter},
+		{"the JSON of a recording has totals and directions",
+			the_json_of_a_recording_has_totals_and_directions},
+		{"the JSON of an echo has its latencies with their source",
+			the_json_of_an_echo_has_its_latencies_with_their_source},
+		{"one entry also stands alone and two do not", one_entry_also_stands_alone_and_two_do_not},
+		{"the JSON carries the counters of a stack under its port",
+			the_json_carries_the_counters_of_a_stack_under_its_port},
+		{"a broken ledger says in JSON by how much", a_broken_ledger_says_in_json_by_how_much},
+		{"a path that is not UTF-8 still has a name in the JSON",
+			a_path_that_is_not_utf8_still_has_a_name_in_the_json},
+	};
+
+	return tl_test_main("report", tests, TL_ARRAY_LEN(tests));
+}

@@ -1,0 +1,539 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The parse against frames built here byte by byte, each in a heap block of its exact size so that the sanitizer sees
+// every byte read too many; the checksums against the definition of RFC 1071.
+
+#include <stdlib.h>
+
+#include <tl_test.h>
+#include <tl_wire.h>
+
+#define FRAME_MAX 2048
+
+// A frame under construction.
+struct frame {
+	uint32_t len;
+	uint32_t ip_off;
+	uint8_t bytes[FRAME_MAX];
+};
+
+static void put(struct frame *f, const void *bytes, uint32_t len)
+{
+	memcpy(f->bytes + f->len, bytes, len);
+	f->len += len;
+}
+
+static void put16(struct frame *f, uint16_t value)
+{
+	put(f, &(uint16_t){tl_be16(value)}, 2);
+}
+
+static void put_random(struct frame *f, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		f->bytes[f->len++] = (uint8_t)rand();
+}
+
+// RFC 1071, section 4.1: 16-bit words in network order, the last byte padded with zero.
+static uint16_t naive_cksum_be(const uint8_t *p, size_t len, uint32_t sum)
+{
+	for (size_t i = 0; i < len; i++)
+		sum += i % 2 == 0 ? (uint32_t)p[i] << 8 : p[i];
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return tl_be16((uint16_t)~sum);
+}
+
+static uint32_t naive_pseudo(uint32_t src_be, uint32_t dst_be, uint8_t proto, uint16_t len)
+{
+	uint32_t src = tl_be32(src_be), dst = tl_be32(dst_be);
+	return (src >> 16) + (src & 0xffff) + (dst >> 16) + (dst & 0xffff) + proto + len;
+}
+
+static void begin(struct frame *f, unsigned vlans, uint16_t type)
+{
+	*f = (struct frame){.len = 0};
+	put(f, "\x01\x00\x5e\x01\x02\x03\x02\x00\x00\x00\x00\x01", 12);
+	for (unsigned i = 0; i < vlans; i++) {
+		put16(f, i == 0 && vlans == 2 ? TL_ETHERTYPE_QINQ : TL_ETHERTYPE_VLAN);
+		put16(f, (uint16_t)(0x2064 + i));
+	}
+	put16(f, type);
+}
+
+// What differs between the IPv4 frames of the tests.
+struct shape {
+	unsigned vlans;
+	unsigned option_words;
+	uint8_t proto;
+	uint16_t frag;
+	uint16_t payload_len;
+};
+
+static void fix_ip_cksum(struct frame *f)
+{
+	uint8_t *ip = f->bytes + f->ip_off;
+	uint16_t cksum_be = naive_cksum_be(ip, (ip[0] & 0x0fu) * 4, 0);
+	memcpy(ip + 10, &cksum_be, 2);
+}
+
+static void set_ip_cksum(struct frame *f)
+{
+	memset(f->bytes + f->ip_off + 10, 0, 2);
+	fix_ip_cksum(f);
+}
+
+static void put_l4_header(struct frame *f, struct shape s)
+{
+	switch (s.proto) {
+	case TL_IPPROTO_UDP:
+		put16(f, 1111);
+		put16(f, 2222);
+		put16(f, TL_UDP_LEN + s.payload_len);
+		put16(f, 0);
+		break;
+	case TL_IPPROTO_TCP: // with four bytes of options
+		put16(f, 1111);
+		put16(f, 2222);
+		put(f, "\1\2\3\4\5\6\7\10\x60\x18\0\100\0\0\0\0\1\1\1\1", 20);
+		break;
+	case TL_IPPROTO_ICMP:
+		put(f, "\10\0\0\0\1\2\3\4", 8);
+		break;
+	case TL_IPPROTO_IGMP:
+		put(f, "\x16\0\0\0\xef\1\2\3", 8);
+		break;
+	default:
+		break;
+	}
+}
+
+static uint32_t l4_cksum_at(uint8_t proto)
+{
+	return proto == TL_IPPROTO_UDP ? 6 : proto == TL_IPPROTO_TCP ? 16 : 2;
+}
+
+static void set_l4_cksum(struct frame *f, uint32_t l4_off, uint8_t proto)
+{
+	uint16_t len = (uint16_t)(f->len - l4_off);
+	uint32_t src_be, dst_be, sum = 0;
+
+	memcpy(&src_be, f->bytes + f->ip_off + 12, 4);
+	memcpy(&dst_be, f->bytes + f->ip_off + 16, 4);
+	if (proto == TL_IPPROTO_UDP || proto == TL_IPPROTO_TCP)
+		sum = naive_pseudo(src_be, dst_be, proto, len);
+	memset(f->bytes + l4_off + l4_cksum_at(proto), 0, 2);
+	uint16_t cksum_be = naive_cksum_be(f->bytes + l4_off, len, sum);
+	memcpy(f->bytes + l4_off + l4_cksum_at(proto), &cksum_be, 2);
+}
+
+static struct frame ipv4_frame(struct shape s)
+{
+	struct frame f;
+
+	begin(&f, s.vlans, TL_ETHERTYPE_IPV4);
+	f.ip_off = f.len;
+	put(&f, &(uint8_t){(uint8_t)(0x45 + s.option_words)}, 1);
+	put(&f, "\0\0\0\x12\x34", 5);
+	put16(&f, s.frag);
+	put(&f, "\100", 1);
+	put(&f, &s.proto, 1);
+	put(&f, "\0\0\xc0\0\2\1\xef\1\2\3", 10);
+	for (unsigned i = 0; i < s.option_words; i++)
+		put(&f, "\1\1\1\1", 4);
+	uint32_t l4_off = f.len;
+	put_l4_header(&f, s);
+	put_random(&f, s.payload_len);
+	uint16_t total_len_be = tl_be16((uint16_t)(f.len - f.ip_off));
+	memcpy(f.bytes + f.ip_off + 2, &total_len_be, 2);
+	fix_ip_cksum(&f);
+	if (s.proto != 99)
+		set_l4_cksum(&f, l4_off, s.proto);
+	return f;
+}
+
+static struct frame arp_frame(unsigned vlans)
+{
+	struct frame f;
+
+	begin(&f, vlans, TL_ETHERTYPE_ARP);
+	f.ip_off = f.len;
+	put(&f, "\0\1\x08\0\6\4\0\1\2\0\0\0\0\1\xc0\0\2\1\0\0\0\0\0\0\xc0\0\2\2", TL_ARP_LEN);
+	return f;
+}
+
+// Parses a heap copy of exactly len bytes; *cksum_ok is the answer for it.
+static struct tl_pkt parse_exact(const uint8_t *bytes, uint32_t len, bool *cksum_ok)
+{
+	struct tl_pkt pkt;
+	uint8_t *copy = malloc(len);
+
+	memcpy(copy, bytes, len);
+	memset(&pkt, 0xa5, sizeof(pkt));
+	tl_wire_parse(copy, len, &pkt);
+	*cksum_ok = tl_wire_l4_cksum_ok(copy, &pkt);
+	free(copy);
+	return pkt;
+}
+
+static struct tl_pkt parse(const struct frame *f)
+{
+	bool ignored;
+	return parse_exact(f->bytes, f->len, &ignored);
+}
+
+static bool cksum_ok(const struct frame *f)
+{
+	bool ok;
+	parse_exact(f->bytes, f->len, &ok);
+	return ok;
+}
+
+static uint8_t kind_of(const struct frame *f)
+{
+	return parse(f).kind;
+}
+
+static const struct {
+	uint8_t proto;
+	uint8_t kind;
+	uint8_t hdr_len;
+} protocols[] = {
+	{TL_IPPROTO_UDP, TL_PKT_UDP, TL_UDP_LEN},
+	{TL_IPPROTO_TCP, TL_PKT_TCP, TL_TCP_LEN + 4},
+	{TL_IPPROTO_ICMP, TL_PKT_ICMP, TL_ICMP_LEN},
+	{TL_IPPROTO_IGMP, TL_PKT_IGMP, 8},
+};
+
+static void check_fields(unsigned vlans, unsigned option_words, size_t p)
+{
+	struct frame f = ipv4_frame((struct shape){vlans, option_words, protocols[p].proto, 0, 33});
+	struct tl_pkt pkt = parse(&f);
+	bool has_ports = pkt.kind == TL_PKT_UDP || pkt.kind == TL_PKT_TCP;
+	uint32_t igmp_hdr = pkt.kind == TL_PKT_IGMP ? 8 : 0;
+
+	CU_ASSERT_EQUAL(pkt.kind, protocols[p].kind);
+	CU_ASSERT_EQUAL(pkt.l2_len, 14 + 4 * vlans);
+	CU_ASSERT_EQUAL(pkt.vlan_tci, vlans == 0 ? 0 : 0x2064);
+	CU_ASSERT_EQUAL(pkt.l3_off, 14 + 4 * vlans);
+	CU_ASSERT_EQUAL(pkt.l4_off, pkt.l3_off + 20 + 4 * option_words);
+	CU_ASSERT_EQUAL(pkt.payload_off, pkt.l4_off + protocols[p].hdr_len - igmp_hdr);
+	CU_ASSERT_EQUAL(pkt.payload_len, 33 + igmp_hdr);
+	CU_ASSERT_EQUAL(pkt.src_be, tl_be32(0xc0000201));
+	CU_ASSERT_EQUAL(pkt.dst_be, tl_be32(0xef010203));
+	CU_ASSERT_EQUAL(pkt.src_port_be, has_ports ? tl_be16(1111) : 0);
+	CU_ASSERT_EQUAL(pkt.dst_port_be, has_ports ? tl_be16(2222) : 0);
+	CU_ASSERT_EQUAL(pkt.tcp_flags, pkt.kind == TL_PKT_TCP ? TL_TCP_PSH | TL_TCP_ACK : 0);
+	CU_ASSERT(cksum_ok(&f));
+}
+
+static void all_kinds_all_layouts(void)
+{
+	for (unsigned vlans = 0; vlans <= 2; vlans++) {
+		for (unsigned words = 0; words <= 10; words++) {
+			for (size_t p = 0; p < TL_ARRAY_LEN(protocols); p++)
+				check_fields(vlans, words, p);
+		}
+	}
+}
+
+static void arp_has_two_addresses(void)
+{
+	for (unsigned vlans = 0; vlans <= 2; vlans++) {
+		struct frame f = arp_frame(vlans);
+		struct tl_pkt pkt = parse(&f);
+		CU_ASSERT_EQUAL(pkt.kind, TL_PKT_ARP);
+		CU_ASSERT_EQUAL(pkt.l3_off, 14 + 4 * vlans);
+		CU_ASSERT_EQUAL(pkt.src_be, tl_be32(0xc0000201));
+		CU_ASSERT_EQUAL(pkt.dst_be, tl_be32(0xc0000202));
+		CU_ASSERT_EQUAL(pkt.l4_off | pkt.payload_off | pkt.payload_len, 0);
+	}
+}
+
+static void odd_arp_is_malformed(void)
+{
+	for (uint32_t i = 0; i < 6; i++) {
+		struct frame f = arp_frame(0);
+		f.bytes[f.ip_off + i] ^= 1;
+		CU_ASSERT_EQUAL(kind_of(&f), TL_PKT_BAD);
+	}
+}
+
+static void check_every_cut(const struct frame *f)
+{
+	for (uint32_t len = 0; len < f->len; len++) {
+		bool ok;
+		struct tl_pkt pkt = parse_exact(f->bytes, len, &ok);
+		CU_ASSERT_EQUAL(pkt.kind, TL_PKT_BAD);
+		CU_ASSERT(!ok);
+	}
+}
+
+static void cut_frames_are_malformed(void)
+{
+	for (unsigned vlans = 0; vlans <= 2; vlans++) {
+		for (size_t p = 0; p < TL_ARRAY_LEN(protocols); p++) {
+			struct frame f = ipv4_frame((struct shape){vlans, vlans, protocols[p].proto, 0, 50});
+			check_every_cut(&f);
+		}
+		struct frame f = arp_frame(vlans);
+		check_every_cut(&f);
+		f = ipv4_frame((struct shape){vlans, 0, TL_IPPROTO_UDP, 0x2000, 50});
+		check_every_cut(&f);
+	}
+}
+
+// The IP length ends inside the L4 header, though the frame goes on.
+static void short_l4_is_malformed(void)
+{
+	for (size_t p = 0; p < TL_ARRAY_LEN(protocols); p++) {
+		for (uint16_t l4_len = 0; l4_len < protocols[p].hdr_len; l4_len++) {
+			struct frame f = ipv4_frame((struct shape){0, 0, protocols[p].proto, 0, 50});
+			f.bytes[17] = (uint8_t)(20 + l4_len);
+			set_ip_cksum(&f);
+			CU_ASSERT_EQUAL(kind_of(&f), TL_PKT_BAD);
+		}
+	}
+}
+
+static void padding_is_no_payload(void)
+{
+	for (size_t p = 0; p < TL_ARRAY_LEN(protocols); p++) {
+		struct frame f = ipv4_frame((struct shape){0, 0, protocols[p].proto, 0, 1});
+		struct tl_pkt bare = parse(&f);
+		put_random(&f, 40);
+		struct tl_pkt padded = parse(&f);
+		CU_ASSERT_EQUAL(memcmp(&bare, &padded, sizeof(bare)), 0);
+		CU_ASSERT(cksum_ok(&f));
+	}
+}
+
+static void fragments_have_no_ports(void)
+{
+	static const uint16_t frags[] = {0x2000, 0x2001, 0x0001, 0x1fff};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(frags); i++) {
+		struct frame f = ipv4_frame((struct shape){0, 0, TL_IPPROTO_UDP, frags[i], 30});
+		struct tl_pkt pkt = parse(&f);
+		CU_ASSERT_EQUAL(pkt.kind, TL_PKT_FRAG);
+		CU_ASSERT_EQUAL(pkt.src_be, tl_be32(0xc0000201));
+		CU_ASSERT_EQUAL(pkt.src_port_be | pkt.dst_port_be | pkt.payload_off | pkt.payload_len, 0);
+		CU_ASSERT(!cksum_ok(&f));
+	}
+	struct frame whole = ipv4_frame((struct shape){0, 0, TL_IPPROTO_UDP, 0x4000, 30});
+	CU_ASSERT_EQUAL(kind_of(&whole), TL_PKT_UDP);
+}
+
+static void every_header_bit_is_checked(void)
+{
+	for (uint32_t bit = 0; bit < 24 * 8; bit++) {
+		struct frame f = ipv4_frame((struct shape){0, 1, TL_IPPROTO_UDP, 0, 30});
+		f.bytes[f.ip_off + bit / 8] ^= (uint8_t)(1u << bit % 8);
+		uint8_t kind = kind_of(&f);
+		CU_ASSERT(kind == TL_PKT_BAD_CKSUM || (kind == TL_PKT_BAD && bit / 8 < 4));
+	}
+}
+
+static void wrong_version_or_length(void)
+{
+	static const uint8_t version_ihl[] = {0x44, 0x40, 0x65, 0x05, 0x4f};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(version_ihl); i++) {
+		struct frame f = ipv4_frame((struct shape){0, 0, TL_IPPROTO_UDP, 0, 8});
+		f.bytes[f.ip_off] = version_ihl[i];
+		CU_ASSERT_EQUAL(kind_of(&f), TL_PKT_BAD);
+	}
+	for (uint16_t total = 0; total < 20; total++) {
+		struct frame f = ipv4_frame((struct shape){0, 0, TL_IPPROTO_UDP, 0, 8});
+		f.bytes[f.ip_off + 3] = (uint8_t)total;
+		set_ip_cksum(&f);
+		CU_ASSERT_EQUAL(kind_of(&f), TL_PKT_BAD);
+	}
+}
+
+static void udp_length_rules(void)
+{
+	for (uint16_t udp_len = 0; udp_len < 60; udp_len++) {
+		struct frame f = ipv4_frame((struct shape){0, 0, TL_IPPROTO_UDP, 0, 32});
+		f.bytes[14 + 20 + 5] = (uint8_t)udp_len;
+		struct tl_pkt pkt = parse(&f);
+		bool good = udp_len >= 8 && udp_len <= 40;
+		CU_ASSERT_EQUAL(pkt.kind, good ? TL_PKT_UDP : TL_PKT_BAD);
+		CU_ASSERT_EQUAL(pkt.payload_len, good ? udp_len - 8 : 0);
+	}
+}
+
+static void tcp_offset_rules(void)
+{
+	for (uint8_t words = 0; words < 16; words++) {
+		struct frame f = ipv4_frame((struct shape){0, 0, TL_IPPROTO_TCP, 0, 8}); // 32 bytes behind IP
+		f.bytes[14 + 20 + 12] = (uint8_t)(words << 4);
+		struct tl_pkt pkt = parse(&f);
+		bool good = words >= 5 && words <= 8;
+		CU_ASSERT_EQUAL(pkt.kind, good ? TL_PKT_TCP : TL_PKT_BAD);
+		CU_ASSERT_EQUAL(pkt.payload_len, good ? 32 - 4 * words : 0);
+	}
+}
+
+static void foreign_protocols_are_other(void)
+{
+	static const uint16_t types[] = {0x86dd, 0x88cc, 0x0026, 0x8847};
+	struct frame f;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(types); i++) {
+		begin(&f, 0, types[i]);
+		CU_ASSERT_EQUAL(kind_of(&f), TL_PKT_OTHER);
+		put_random(&f, 46);
+		CU_ASSERT_EQUAL(kind_of(&f), TL_PKT_OTHER);
+		CU_ASSERT(!cksum_ok(&f));
+	}
+	f = ipv4_frame((struct shape){0, 0, 99, 0, 20});
+	struct tl_pkt pkt = parse(&f);
+	CU_ASSERT_EQUAL(pkt.kind, TL_PKT_OTHER);
+	CU_ASSERT_EQUAL(pkt.dst_be, tl_be32(0xef010203));
+	begin(&f, 3, TL_ETHERTYPE_IPV4);
+	put_random(&f, 40);
+	pkt = parse(&f);
+	CU_ASSERT_EQUAL(pkt.kind, TL_PKT_OTHER);
+	CU_ASSERT_EQUAL(pkt.l2_len, 22);
+}
+
+static void payload_bits_are_checked(void)
+{
+	for (size_t p = 0; p < TL_ARRAY_LEN(protocols); p++) {
+		struct frame f = ipv4_frame((struct shape){0, 0, protocols[p].proto, 0, 31});
+		CU_ASSERT(cksum_ok(&f));
+		for (uint32_t bit = 0; bit < 31 * 8; bit++) {
+			struct frame g = f;
+			g.bytes[f.len - 31 + bit / 8] ^= (uint8_t)(1u << bit % 8);
+			CU_ASSERT(!cksum_ok(&g));
+		}
+	}
+}
+
+static void addresses_are_summed(void)
+{
+	struct frame f = ipv4_frame((struct shape){0, 0, TL_IPPROTO_UDP, 0, 31});
+
+	f.bytes[f.ip_off + 15] ^= 1;
+	set_ip_cksum(&f);
+	CU_ASSERT_EQUAL(kind_of(&f), TL_PKT_UDP);
+	CU_ASSERT(!cksum_ok(&f));
+}
+
+static void udp_without_checksum(void)
+{
+	struct frame f = ipv4_frame((struct shape){0, 0, TL_IPPROTO_UDP, 0, 31});
+
+	memset(f.bytes + 14 + 20 + 6, 0, 2);
+	CU_ASSERT(cksum_ok(&f));
+	f.bytes[14 + 20 + 7] = 1;
+	CU_ASSERT(!cksum_ok(&f));
+	f = ipv4_frame((struct shape){0, 0, TL_IPPROTO_TCP, 0, 31});
+	memset(f.bytes + 14 + 20 + 16, 0, 2);
+	CU_ASSERT(!cksum_ok(&f));
+}
+
+static void cksum_matches_definition(void)
+{
+	for (size_t len = 0; len < 1600; len += len < 200 ? 1 : 37) {
+		for (size_t shift = 0; shift < 8; shift++) {
+			uint8_t *block = malloc(shift + len + 1);
+			for (size_t i = 0; i < shift + len; i++)
+				block[i] = (uint8_t)rand();
+			uint16_t want = naive_cksum_be(block + shift, len, 0);
+			CU_ASSERT_EQUAL(tl_cksum_finish(tl_cksum_add(0, block + shift, len)), want);
+			free(block);
+		}
+	}
+}
+
+static void cksum_carries(void)
+{
+	static uint8_t ones[65535];
+
+	memset(ones, 0xff, sizeof(ones));
+	for (size_t len = 1; len <= sizeof(ones); len = len * 2 + 1) {
+		uint16_t want = naive_cksum_be(ones, len, 0);
+		CU_ASSERT_EQUAL(tl_cksum_finish(tl_cksum_add(0, ones, len)), want);
+	}
+	CU_ASSERT_EQUAL(tl_cksum_finish(0), 0xffff);
+	CU_ASSERT_EQUAL(tl_cksum_finish(UINT32_MAX), 0);
+	CU_ASSERT_EQUAL(tl_cksum_finish(0x10000), 0xfffe);
+	CU_ASSERT_EQUAL(tl_cksum_finish(tl_cksum_add(UINT32_MAX, ones, 2)), 0);
+}
+
+static void cksum_in_pieces(void)
+{
+	uint8_t bytes[301];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)rand();
+	uint16_t want = naive_cksum_be(bytes, sizeof(bytes), 0);
+	for (size_t cut = 0; cut < sizeof(bytes); cut += 2) {
+		uint32_t sum = tl_cksum_add(0, bytes, cut);
+		CU_ASSERT_EQUAL(tl_cksum_finish(tl_cksum_add(sum, bytes + cut, sizeof(bytes) - cut)), want);
+	}
+}
+
+static void pseudo_matches_definition(void)
+{
+	for (unsigned i = 0; i < 1000; i++) {
+		uint32_t src_be = (uint32_t)rand() * 3u, dst_be = i == 0 ? UINT32_MAX : (uint32_t)rand() * 5u;
+		uint16_t len = i == 0 ? UINT16_MAX : (uint16_t)rand();
+		uint16_t want = naive_cksum_be(NULL, 0, naive_pseudo(src_be, dst_be, TL_IPPROTO_TCP, len));
+		CU_ASSERT_EQUAL(tl_cksum_finish(tl_cksum_pseudo(src_be, dst_be, TL_IPPROTO_TCP, len)), want);
+	}
+}
+
+static void finished_header_parses(void)
+{
+	struct frame f = ipv4_frame((struct shape){0, 0, TL_IPPROTO_UDP, 0, 30});
+	struct tl_ipv4_hdr *ip = (void *)(f.bytes + f.ip_off);
+
+	ip->ttl = 1;
+	CU_ASSERT_EQUAL(kind_of(&f), TL_PKT_BAD_CKSUM);
+	tl_wire_ipv4_finish(ip);
+	CU_ASSERT_EQUAL(kind_of(&f), TL_PKT_UDP);
+}
+
+static void group_macs(void)
+{
+	uint8_t mac[6];
+
+	tl_wire_mcast_mac(tl_be32(0xe0000016), mac);
+	CU_ASSERT_EQUAL(memcmp(mac, "\x01\x00\x5e\x00\x00\x16", 6), 0);
+	tl_wire_mcast_mac(tl_be32(0xefffabcd), mac);
+	CU_ASSERT_EQUAL(memcmp(mac, "\x01\x00\x5e\x7f\xab\xcd", 6), 0);
+	CU_ASSERT(tl_ipv4_is_mcast(tl_be32(0xe0000000)));
+	CU_ASSERT(tl_ipv4_is_mcast(tl_be32(0xefffffff)));
+	CU_ASSERT(!tl_ipv4_is_mcast(tl_be32(0xdfffffff)));
+	CU_ASSERT(!tl_ipv4_is_mcast(tl_be32(0xf0000000)));
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"every kind is read behind 0 to 2 VLAN tags and any IP options", all_kinds_all_layouts},
+		{"an ARP frame gives sender and target", arp_has_two_addresses},
+		{"ARP for anything but IPv4 over Ethernet is malformed", odd_arp_is_malformed},
+		{"a frame cut anywhere is malformed and not read past its end", cut_frames_are_malformed},
+		{"an IP length that ends inside the L4 header is malformed", short_l4_is_malformed},
+		{"Ethernet padding is not payload", padding_is_no_payload},
+		{"a fragment is told as one and has no ports", fragments_have_no_ports},
+		{"any flipped bit of the IP header is noticed", every_header_bit_is_checked},
+		{"a wrong version, header length or total length is malformed", wrong_version_or_length},
+		{"a UDP length must cover its header and fit the packet", udp_length_rules},
+		{"a TCP header length must cover its header and fit the packet", tcp_offset_rules},
+		{"what we do not speak is other, not malformed", foreign_protocols_are_other},
+		{"any flipped bit of the payload breaks the L4 checksum", payload_bits_are_checked},
+		{"a UDP datagram delivered to the wrong address fails its checksum", addresses_are_summed},
+		{"a UDP checksum of 0 means none, a TCP one does not", udp_without_checksum},
+		{"the checksum is that of RFC 1071 at any length and alignment", cksum_matches_definition},
+		{"the checksum carries correctly when all bits are set", cksum_carries},
+		{"a checksum may be summed in even pieces", cksum_in_pieces},
+		{"the pseudo-header sum is that of RFC 9293", pseudo_matches_definition},
+		{"a finished IPv4 header is accepted by the parse", finished_header_parses},
+		{"a group's MAC holds its low 23 bits", group_macs},
+	};
+	return tl_test_main("wire", tests, TL_ARRAY_LEN(tests));
+}

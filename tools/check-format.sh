@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Whether every C file is as clang-format lays it out. Releases of clang-format differ: the one of Debian 12 decides.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tools/lib/sources.sh
+
+deciding=14
+
+version=$(clang-format --version | sed 's/.*version \([0-9]*\).*/\1/')
+if [[ $version != "$deciding" ]]; then
+	echo "skip - format: needs clang-format $deciding, here is $version"
+	exit
+fi
+
+status=0
+while read -r file; do
+	if output=$(clang-format --dry-run -Werror "$file" 2>&1); then
+		continue
+	fi
+	status=1
+	echo "not ok - format: $file"
+	head -n 3 <<<"$output" | sed 's/^/#   /'
+done < <(c_sources)
+((status)) || echo "ok - format: $(c_sources | wc -l) files"
+exit "$status"

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Whether the arrows point down: what Meson alone does not refuse. check-layers.sh [BUILD_DIR]
+set -euo pipefail
+build=$(realpath "${1:-build}")
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tools/lib/sources.sh
+
+status=0
+
+# verdict SENTENCE FINDINGS: none is ok.
+verdict() {
+	if [[ -z $2 ]]; then
+		echo "ok - layers: $1"
+		return
+	fi
+	status=1
+	echo "not ok - layers: $1"
+	sed 's/^/#   /' <<<"$2"
+}
+
+# grep finds nothing: that is no error.
+found() {
+	grep "$@" || (($? == 1))
+}
+
+climbing_includes() {
+	c_sources | xargs grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]\.\.?/' /dev/null || true
+}
+
+headers_without_once() {
+	c_sources | found '\.h$' | xargs grep -L '^#pragma once$' /dev/null || true
+}
+
+files_without_license() {
+	local file
+	while read -r file; do
+		head -n 2 "$file" | grep -q 'SPDX-License-Identifier: BSD-3-Clause$' || echo "$file"
+	done < <(
+		c_sources
+		find app lib tests tools .ci -type f \( -name '*.sh' -o -name '*.py' -o -name meson.build -o -name run \)
+		ls meson.build meson_options.txt
+	)
+}
+
+# undeclared MODULE: symbols it takes from another module that it does not declare to use.
+undeclared() {
+	local module=$1 uses symbol
+	uses=" $module $(module_uses "$module" | tr '\n' ' ') "
+	while read -r symbol; do
+		[[ -n ${owner[$symbol]:-} && $uses != *" ${owner[$symbol]} "* ]] || continue
+		echo "lib/$module uses $symbol of lib/${owner[$symbol]}, which it does not declare"
+	done < <(nm -u -j "$build/lib/libtl_$module.a" 2>/dev/null | found '^tl_' | sort -u)
+}
+
+# later MODULE: modules it declares that do not stand before it in the list.
+later() {
+	local module=$1 used
+	for used in $(module_uses "$module"); do
+		((${place[$used]:-99} < place[$module])) || echo "lib/$module declares lib/$used, which is not below it"
+	done
+}
+
+declare -A owner place
+mapfile -t modules < <(module_names)
+for i in "${!modules[@]}"; do
+	module=${modules[i]}
+	place[$module]=$i
+	[[ -e $build/lib/libtl_$module.a ]] || {
+		echo "not ok - layers: $build holds no libtl_$module.a; build first"
+		exit 1
+	}
+	while read -r symbol; do
+		owner[$symbol]=$module
+	done < <(nm -g -j --defined-only "$build/lib/libtl_$module.a" 2>/dev/null | found '^tl_')
+done
+
+verdict "no include climbs or names a directory's neighbour" "$(climbing_includes)"
+verdict "every header is guarded by #pragma once" "$(headers_without_once)"
+verdict "every file says its license" "$(files_without_license)"
+for module in "${modules[@]}"; do
+	verdict "$module uses only what it declares, and only what is below it" "$(undeclared "$module" && later "$module")"
+done
+exit "$status"
