@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// app: the commands of tapline. Each takes its own name as argv[0] and returns the exit status: 0 ok, 1 the work failed,
-// 2 the call was wrong.
+// app: the commands of tapline. Each takes its own name as argv[0] and returns the exit status: 0 ok, 1 the work
+// failed, 2 the call was wrong.
 
 #define TL_EXIT_OK 0
 #define TL_EXIT_FAILED 1

@@ -123,7 +123,8 @@ static int make_captures(struct tl_appliance *a, struct tl_err *err)
 			.path = cfg->path,
 			.filter = cfg->filter,
 			.snaplen = cfg->snaplen,
-			.dir = {[TL_DIR_RX] = cfg->direction != TL_CONFIG_TX, [TL_DIR_TX] = cfg->direction != TL_CONFIG_RX},
+			.dir = {[TL_DIR_RX] = cfg->direction != TL_CONFIG_TX,
+				[TL_DIR_TX] = cfg->direction != TL_CONFIG_RX},
 			.rotate_bytes = cfg->rotate_bytes,
 			.buffer_bytes = cfg->buffer_bytes,
 			.io = cfg->io == TL_CONFIG_IO_PWRITE ? TL_WRITER_IO_PWRITE : TL_WRITER_IO_URING,
@@ -193,21 +194,8 @@ static void list_metrics(struct tl_appliance *a)
 	}
 }
 
-static char *answer(void *appliance, const char *command)
-{
-	struct tl_appliance *a = appliance;
-
-	if (strcmp(command, "status") != 0)
-		return NULL;
-	tl_metrics_snapshot(&a->metrics, false, &a->snapshot);
-	json_t *json = tl_report_json(&a->snapshot);
-	char *text = json_dumps(json, JSON_INDENT(2));
-	json_decref(json);
-	return text;
-}
-
-int tl_appliance_create(const struct tl_config *config, const struct tl_appliance_opts *opts,
-	struct tl_appliance **out, struct tl_err *err)
+int tl_appliance_create(const struct tl_config *config, const struct tl_appliance_opts *opts, struct tl_appliance **out,
+	struct tl_err *err)
 {
 	struct tl_appliance *a = calloc(1, sizeof(*a));
 
@@ -216,9 +204,9 @@ int tl_appliance_create(const struct tl_config *config, const struct tl_applianc
 	a->config = config;
 	a->opts = *opts;
 	int rc = tl_plan_make(config, &a->plan, err);
-	// The socket before the rest: a second appliance of the same configuration must not touch the first one's files.
+	// Before the rest: a second appliance of the same configuration must not touch the first one's files.
 	if (rc == 0 && config->control.socket != NULL)
-		rc = tl_ctl_open(config->control.socket, answer, a, &a->ctl, err);
+		rc = tl_ctl_check(config->control.socket, err);
 	if (rc == 0)
 		rc = start_eal(a, err);
 	if (rc == 0)

@@ -16,16 +16,16 @@ struct tl_appliance;
 
 struct tl_appliance_opts {
 	uint64_t duration_ns; // 0: until a signal
-	bool expire;          // frames received after the duration are not recorded (counted expired_pkts)
+	bool expire;	      // frames received after the duration are not recorded (counted expired_pkts)
 	bool end_with_input;  // end when every port is a file that has been read, or every recording has its frames
-	bool progress;        // a line per second on stderr
-	bool probe;           // print what each port can do
+	bool progress;	      // a line per second on stderr
+	bool probe;	      // print what each port can do
 };
 
 // Builds everything, starts nothing: no frame is received, but the first files of the recordings exist. Returns 0, or
 // a negative errno with a sentence.
-int tl_appliance_create(const struct tl_config *config, const struct tl_appliance_opts *opts,
-	struct tl_appliance **out, struct tl_err *err);
+int tl_appliance_create(const struct tl_config *config, const struct tl_appliance_opts *opts, struct tl_appliance **out,
+	struct tl_err *err);
 
 // Starts, runs until a signal (SIGINT, SIGTERM), the duration or the end of the input, drains, and leaves the final
 // counters in *out. Returns 0; or a negative errno with a sentence when something failed on the way (a disk, a broken

@@ -8,18 +8,33 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <tl_log.h>
 
-#define WATCH_MS 20              // how often main looks for the end of the input
+#define WATCH_MS 20		   // how often main looks for the end of the input
 #define CLOSE_NS (2 * TL_NS_PER_S) // how long connections may take to close in order
 #define SAMPLE_NS TL_NS_PER_S
 
 static uint64_t now_ns(const struct tl_appliance *a)
 {
 	return tl_clock_mono_ns(a->clock, rte_rdtsc());
+}
+
+// What the control socket answers.
+static char *answer(void *appliance, const char *command)
+{
+	struct tl_appliance *a = appliance;
+
+	if (strcmp(command, "status") != 0)
+		return NULL;
+	tl_metrics_snapshot(&a->metrics, false, &a->snapshot);
+	json_t *json = tl_report_json(&a->snapshot);
+	char *text = json_dumps(json, JSON_INDENT(2));
+	json_decref(json);
+	return text;
 }
 
 static int start(struct tl_appliance *a, struct tl_err *err)
@@ -39,6 +54,9 @@ static int start(struct tl_appliance *a, struct tl_err *err)
 		rc = tl_lcore_start(a->lcores[a->n_running], err);
 		a->n_running += rc == 0;
 	}
+	// Last: where the socket is, the appliance is up.
+	if (rc == 0 && a->config->control.socket != NULL)
+		rc = tl_ctl_open(a->config->control.socket, answer, a, &a->ctl, err);
 	return rc;
 }
 

@@ -66,19 +66,12 @@ static int parse_direction(const char *text, enum tl_config_direction *out)
 }
 
 static const struct option option_table[] = {{"port", required_argument, NULL, 'i'},
-	{"write", required_argument, NULL, 'w'},
-	{"buffer", required_argument, NULL, 'b'},
-	{"count", required_argument, NULL, 'c'},
-	{"direction", required_argument, NULL, 'D'},
-	{"duration", required_argument, NULL, 'd'},
-	{"fail-on-loss", no_argument, NULL, 'f'},
-	{"json", no_argument, NULL, 'j'},
-	{"no-promisc", no_argument, NULL, 'P'},
-	{"queues", required_argument, NULL, 'q'},
-	{"rotate", required_argument, NULL, 'r'},
-	{"snaplen", required_argument, NULL, 's'},
-	{"take", no_argument, NULL, 't'},
-	{"help", no_argument, NULL, 'h'},
+	{"write", required_argument, NULL, 'w'}, {"buffer", required_argument, NULL, 'b'},
+	{"count", required_argument, NULL, 'c'}, {"direction", required_argument, NULL, 'D'},
+	{"duration", required_argument, NULL, 'd'}, {"fail-on-loss", no_argument, NULL, 'f'},
+	{"json", no_argument, NULL, 'j'}, {"no-promisc", no_argument, NULL, 'P'},
+	{"queues", required_argument, NULL, 'q'}, {"rotate", required_argument, NULL, 'r'},
+	{"snaplen", required_argument, NULL, 's'}, {"take", no_argument, NULL, 't'}, {"help", no_argument, NULL, 'h'},
 	{0}};
 
 // An option that takes a value. Returns NULL, or what is wrong with the value.

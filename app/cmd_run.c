@@ -46,11 +46,8 @@ static int usage(const char *what, const char *value)
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option table[] = {{"check", no_argument, NULL, 'c'},
-		{"duration", required_argument, NULL, 'd'},
-		{"fail-on-loss", no_argument, NULL, 'f'},
-		{"json", no_argument, NULL, 'j'},
-		{"help", no_argument, NULL, 'h'},
-		{0}};
+		{"duration", required_argument, NULL, 'd'}, {"fail-on-loss", no_argument, NULL, 'f'},
+		{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
 	int c;
 
 	while ((c = getopt_long(argc, argv, "h", table, NULL)) != -1) {
@@ -76,7 +73,8 @@ static int parse(int argc, char **argv, struct options *o)
 		}
 	}
 	if (optind + 1 != argc)
-		return usage(optind == argc ? "which configuration? give its file" : "one configuration at a time", NULL);
+		return usage(
+			optind == argc ? "which configuration? give its file" : "one configuration at a time", NULL);
 	o->config = argv[optind];
 	return -1;
 }
@@ -95,8 +93,8 @@ static int check(const struct tl_config *config)
 		return TL_EXIT_USAGE;
 	}
 	printf("%s: ok: %u port%s, %u recording%s, %u echo%s\n", config->file, config->n_ports,
-		config->n_ports == 1 ? "" : "s", config->n_captures, config->n_captures == 1 ? "" : "s", config->n_echoes,
-		config->n_echoes == 1 ? "" : "es");
+		config->n_ports == 1 ? "" : "s", config->n_captures, config->n_captures == 1 ? "" : "s",
+		config->n_echoes, config->n_echoes == 1 ? "" : "es");
 	return TL_EXIT_OK;
 }
 

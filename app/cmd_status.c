@@ -17,13 +17,14 @@
 
 #define DEFAULT_SOCKET "/run/tapline.sock"
 
-static const char help[] = "usage: tapline status [--socket PATH] [--json]\n"
-			   "\n"
-			   "Prints the counters of the appliance that listens on PATH, the control.socket of its configuration.\n"
-			   "\n"
-			   "      --socket PATH  default " DEFAULT_SOCKET "\n"
-			   "      --json         the appliance's answer as it is\n"
-			   "  -h, --help         this text\n";
+static const char help[] =
+	"usage: tapline status [--socket PATH] [--json]\n"
+	"\n"
+	"Prints the counters of the appliance that listens on PATH, the control.socket of its configuration.\n"
+	"\n"
+	"      --socket PATH  default " DEFAULT_SOCKET "\n"
+	"      --json         the appliance's answer as it is\n"
+	"  -h, --help         this text\n";
 
 // One row of an object: every number and word in it, nested objects left out.
 static void print_object(const char *kind, json_t *object)
@@ -51,7 +52,7 @@ static void print_status(json_t *status)
 	json_t *row;
 
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
-		json_array_foreach(json_object_get(status, sections[i].key), index, row)
+		json_array_foreach (json_object_get(status, sections[i].key), index, row)
 			print_object(sections[i].title, row);
 	printf("ledger\n    %-24s %20s\n", "holds", json_is_true(json_object_get(status, "ledger_ok")) ? "yes" : "no");
 }
@@ -77,9 +78,7 @@ static int show(const char *answer, bool as_json)
 int tl_cmd_status(int argc, char **argv)
 {
 	static const struct option table[] = {{"socket", required_argument, NULL, 's'},
-		{"json", no_argument, NULL, 'j'},
-		{"help", no_argument, NULL, 'h'},
-		{0}};
+		{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
 	const char *path = DEFAULT_SOCKET;
 	bool as_json = false;
 	char *answer;

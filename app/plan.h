@@ -20,8 +20,8 @@ struct tl_plan {
 	bool has_echo[TL_CONFIG_PORTS_MAX];
 	const char *pci[TL_CONFIG_PORTS_MAX]; // borrowed from specs
 	uint32_t n_pci;
-	// RX queues of all ports in order: queue q of port p is entry first[p] + q, and runs on CPU cpus[entry] as DPDK's
-	// lcore entry + 1.
+	// RX queues of all ports in order: queue q of port p is entry first[p] + q, and runs on CPU cpus[entry] as
+	// DPDK's lcore entry + 1.
 	uint32_t first[TL_CONFIG_PORTS_MAX];
 	uint32_t cpus[TL_PLAN_LCORES_MAX];
 	uint32_t n_lcores;

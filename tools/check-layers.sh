@@ -16,7 +16,7 @@ verdict() {
 	fi
 	status=1
 	echo "not ok - layers: $1"
-	sed 's/^/#   /' <<<"$2"
+	echo "#   ${2//$'\n'/$'\n#   '}"
 }
 
 # grep finds nothing: that is no error.
@@ -29,7 +29,7 @@ climbing_includes() {
 }
 
 headers_without_once() {
-	c_sources | found '\.h$' | xargs grep -L '^#pragma once$' /dev/null || true
+	c_sources | found '\.h$' | xargs grep -L '^#pragma once$' || true
 }
 
 files_without_license() {
@@ -79,6 +79,6 @@ verdict "no include climbs or names a directory's neighbour" "$(climbing_include
 verdict "every header is guarded by #pragma once" "$(headers_without_once)"
 verdict "every file says its license" "$(files_without_license)"
 for module in "${modules[@]}"; do
-	verdict "$module uses only what it declares, and only what is below it" "$(undeclared "$module" && later "$module")"
+	verdict "$module uses only what it declares, and only what is below it" "$(undeclared "$module"; later "$module")"
 done
 exit "$status"

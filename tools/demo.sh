@@ -120,15 +120,19 @@ start_appliance() {
 	ip netns exec "$app_ns" "$root/build/app/tapline" run config.json --json --duration $((seconds + 60)) \
 		>run.json 2>run.log </dev/null &
 	app_pid=$!
-	wait_for 15 appliance_is_up || true
-	[[ -S control.sock ]] && return
+	wait_for 15 answers_or_is_gone || true
+	answers && return
 	say "the appliance did not start:"
 	cat run.log >&2
 	return 1
 }
 
-appliance_is_up() {
-	[[ -S control.sock ]] || is_gone "$app_pid"
+answers() {
+	"$root/build/app/tapline" status --json --socket control.sock >/dev/null 2>&1
+}
+
+answers_or_is_gone() {
+	answers || is_gone "$app_pid"
 }
 
 run_client() {

@@ -19,8 +19,8 @@
 #define TL_NS_PER_MS UINT64_C(1000000)
 #define TL_NS_PER_S UINT64_C(1000000000)
 
-// HOT. Add n to a counter owned by the calling thread. A plain add to the compiler's eye, yet a reader never sees a torn
-// value.
+// HOT. Add n to a counter owned by the calling thread. A plain add to the compiler's eye, yet a reader never sees a
+// torn value.
 static inline void tl_count(uint64_t *counter, uint64_t n)
 {
 	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);

@@ -9,8 +9,8 @@
 
 #include <tl_base.h>
 
-#define TL_IPV4_TEXT 16   // "255.255.255.255" and its NUL
-#define TL_ETHER_TEXT 18  // "aa:bb:cc:dd:ee:ff" and its NUL
+#define TL_IPV4_TEXT 16	 // "255.255.255.255" and its NUL
+#define TL_ETHER_TEXT 18 // "aa:bb:cc:dd:ee:ff" and its NUL
 #define TL_ENDPOINT_TEXT 22
 
 // A whole decimal number in [min, max], nothing before or after it. Returns 0, -EINVAL (no number), -ERANGE.
@@ -19,7 +19,8 @@ int tl_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out);
 // A size in bytes: a number with an optional K, M, G or T (powers of 1024). Returns 0, -EINVAL, -ERANGE.
 int tl_parse_bytes(const char *text, uint64_t *out_bytes);
 
-// A duration in seconds, a decimal fraction allowed ("2.5"), as nanoseconds; up to 100 years. Returns 0, -EINVAL, -ERANGE.
+// A duration in seconds, a decimal fraction allowed ("2.5"), as nanoseconds; up to 100 years. Returns 0, -EINVAL,
+// -ERANGE.
 int tl_parse_seconds(const char *text, uint64_t *out_ns);
 
 // "192.0.2.1" in network byte order. Returns 0 or -EINVAL.

@@ -179,7 +179,8 @@ void tl_capture_sample(const struct tl_capture *c, struct tl_capture_stats *out)
 {
 	struct tl_writer_stats written;
 
-	// The writer first: what it has written was offered before, so a running sample never shows more written than offered.
+	// The writer first: what it has written was offered before, so a running sample never shows more written than
+	// offered.
 	tl_writer_stats(c->writer, &written);
 	*out = (struct tl_capture_stats){.written_bytes = written.written_bytes};
 	for (int dir = 0; dir < TL_DIRS; dir++) {

@@ -28,7 +28,8 @@ static uint32_t put_interface(const struct tl_capture *c, uint16_t queue, enum t
 {
 	enum tl_ts_source source = source_of(c, queue, dir);
 	char description[128];
-	int used = snprintf(description, sizeof(description), "queue %u, timestamps: %s", queue, tl_ts_source_name(source));
+	int used = snprintf(
+		description, sizeof(description), "queue %u, timestamps: %s", queue, tl_ts_source_name(source));
 
 	if (source == TL_TS_TSC)
 		snprintf(description + used, sizeof(description) - (size_t)used,
@@ -55,7 +56,8 @@ uint32_t tl_capture_prologue(void *capture, void *buf, uint32_t size)
 		buf, size, &(struct tl_pcapng_shb){.os = os_text, .application = "tapline " TL_VERSION});
 	for (uint16_t q = 0; q < c->n_queues && used != 0; q++) {
 		for (int dir = 0; dir < TL_DIRS && used != 0; dir++) {
-			if (dir == TL_DIR_TX && c->taps[q].interface_id[TL_DIR_TX] == c->taps[q].interface_id[TL_DIR_RX])
+			if (dir == TL_DIR_TX &&
+				c->taps[q].interface_id[TL_DIR_TX] == c->taps[q].interface_id[TL_DIR_RX])
 				continue;
 			uint32_t len = put_interface(c, q, (enum tl_dir)dir, (uint8_t *)buf + used, size - used);
 			used = len == 0 ? 0 : used + len;
@@ -73,8 +75,7 @@ static void add_flow(struct tl_pcapng_isb *isb, const struct tl_tap_flow *flow)
 	isb->received_pkts += offered;
 	isb->accepted_pkts += accepted;
 	isb->os_dropped_pkts += dropped;
-	isb->delivered_pkts +=
-		accepted - dropped - tl_count_read(&flow->cut_pkts) - tl_count_read(&flow->expired_pkts);
+	isb->delivered_pkts += accepted - dropped - tl_count_read(&flow->cut_pkts) - tl_count_read(&flow->expired_pkts);
 }
 
 uint32_t tl_capture_epilogue(void *capture, void *buf, uint32_t size)
@@ -91,7 +92,8 @@ uint32_t tl_capture_epilogue(void *capture, void *buf, uint32_t size)
 				.ts_ns = now_ns,
 				.start_ns = c->start_ns,
 				.end_ns = now_ns,
-				.if_dropped_pkts = tap->interface_id[dir] == 0 ? tl_count_read(&c->port_drops) : UINT64_MAX};
+				.if_dropped_pkts =
+					tap->interface_id[dir] == 0 ? tl_count_read(&c->port_drops) : UINT64_MAX};
 			add_flow(&isb, &tap->flow[dir]);
 			if (shared)
 				add_flow(&isb, &tap->flow[TL_DIR_TX]);

@@ -19,7 +19,7 @@ struct tl_tap {
 	struct tl_capture *capture;
 	struct tl_slab_ring *ring;
 	const struct tl_filter *filter; // NULL: keep everything
-	uint32_t snaplen;               // UINT32_MAX: no limit
+	uint32_t snaplen;		// UINT32_MAX: no limit
 	bool dir[TL_DIRS];
 	bool split_by_mac; // a kernel interface shows its own host's frames too: those from own_mac were sent
 	uint8_t own_mac[TL_ETHER_ADDR_LEN];

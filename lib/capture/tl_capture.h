@@ -29,7 +29,7 @@ struct tl_capture_cfg {
 	uint64_t rotate_bytes;
 	uint64_t buffer_bytes; // per RX queue
 	enum tl_writer_io io;
-	uint64_t count; // stop after so many frames; 0 = no limit
+	uint64_t count;	      // stop after so many frames; 0 = no limit
 	struct tl_port *port; // borrowed for life
 	const struct tl_clock *clock;
 };

@@ -8,10 +8,10 @@
 
 #define CALIBRATE_NS (100 * TL_NS_PER_MS)
 #define BRACKETS 16
-#define STEP_NS TL_NS_PER_MS     // a larger error is a step of CLOCK_REALTIME, not drift
-#define MAX_SLEW_PPM 500         // of the correction of an error; the kernel's own limit for adjtime
+#define STEP_NS TL_NS_PER_MS	 // a larger error is a step of CLOCK_REALTIME, not drift
+#define MAX_SLEW_PPM 500	 // of the correction of an error; the kernel's own limit for adjtime
 #define SLEW_OVER_NS TL_NS_PER_S // an error is to be gone after this
-#define DRIFT_PPB 1000           // added to the bound for the time since the last comparison: 1 us per second
+#define DRIFT_PPB 1000		 // added to the bound for the time since the last comparison: 1 us per second
 
 // A clock reading between two TSC readings.
 struct bracket {

@@ -24,10 +24,10 @@ struct tl_clock_line {
 
 struct tl_clock {
 	struct tl_clock_line mono; // constant after create
-	uint32_t sequence;         // seqlock of wall: odd while main, its one writer, changes it
+	uint32_t sequence;	   // seqlock of wall: odd while main, its one writer, changes it
 	struct tl_clock_line wall;
 	uint64_t bound_ns; // of wall against CLOCK_REALTIME at the last discipline
-	uint64_t steps;    // times CLOCK_REALTIME jumped and wall was set anew instead of slewed
+	uint64_t steps;	   // times CLOCK_REALTIME jumped and wall was set anew instead of slewed
 };
 
 // Calibrates for about 100 ms. Returns NULL when the TSC is not usable (out of memory, no progress).

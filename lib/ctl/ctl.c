@@ -29,13 +29,17 @@ static int remove_stale(const struct sockaddr_un *address, struct tl_err *err)
 	struct stat st;
 
 	if (lstat(address->sun_path, &st) != 0)
-		return errno == ENOENT ? 0 : tl_fail(err, -errno, "control socket %s: %s", address->sun_path, strerror(errno));
+		return errno == ENOENT
+			       ? 0
+			       : tl_fail(err, -errno, "control socket %s: %s", address->sun_path, strerror(errno));
 	if (!S_ISSOCK(st.st_mode))
-		return tl_fail(err, -EEXIST, "control socket %s: a file of this name is there and is no socket", address->sun_path);
+		return tl_fail(err, -EEXIST, "control socket %s: a file of this name is there and is no socket",
+			address->sun_path);
 	int fd = tl_ctl_connect(address, CLIENT_TIMEOUT_MS);
 	if (fd >= 0) {
 		close(fd);
-		return tl_fail(err, -EADDRINUSE, "control socket %s: another appliance is listening there", address->sun_path);
+		return tl_fail(
+			err, -EADDRINUSE, "control socket %s: another appliance is listening there", address->sun_path);
 	}
 	return unlink(address->sun_path) == 0 ? 0 : -errno;
 }
@@ -56,13 +60,21 @@ static int listen_on(const struct sockaddr_un *address)
 	return rc == 0 ? fd : rc;
 }
 
+int tl_ctl_check(const char *path, struct tl_err *err)
+{
+	struct sockaddr_un address;
+	int rc = tl_ctl_address(path, &address, err);
+
+	return rc != 0 ? rc : remove_stale(&address, err);
+}
+
 int tl_ctl_open(const char *path, tl_ctl_answer_fn *answer, void *ctx, struct tl_ctl **out, struct tl_err *err)
 {
 	struct sockaddr_un address;
 	int rc = tl_ctl_address(path, &address, err);
 
 	if (rc == 0)
-		rc = remove_stale(&address, err);
+		rc = tl_ctl_check(path, err);
 	if (rc != 0)
 		return rc;
 	int fd = listen_on(&address);

@@ -20,8 +20,8 @@ int tl_ctl_address(const char *path, struct sockaddr_un *out, struct tl_err *err
 {
 	*out = (struct sockaddr_un){.sun_family = AF_UNIX};
 	if (strlen(path) >= sizeof(out->sun_path))
-		return tl_fail(err, -ENAMETOOLONG, "control socket %s: a socket's path has at most %zu characters", path,
-			sizeof(out->sun_path) - 1);
+		return tl_fail(err, -ENAMETOOLONG, "control socket %s: a socket's path has at most %zu characters",
+			path, sizeof(out->sun_path) - 1);
 	memcpy(out->sun_path, path, strlen(path));
 	return 0;
 }
@@ -91,8 +91,9 @@ int tl_ctl_ask(const char *path, const char *command, char **out, struct tl_err 
 		return rc;
 	int fd = tl_ctl_connect(&address, ANSWER_TIMEOUT_MS);
 	if (fd < 0)
-		return tl_fail(err, fd, "no appliance answers on %s (%s): is it running, with control.socket set to this path?",
-			path, strerror(-fd));
+		return tl_fail(err, fd,
+			"no appliance answers on %s (%s): is it running, with control.socket set to this path?", path,
+			strerror(-fd));
 	int len = snprintf(line, sizeof(line), "%s\n", command);
 	rc = send(fd, line, (size_t)len, MSG_NOSIGNAL) == len ? read_all(fd, out) : -errno;
 	close(fd);

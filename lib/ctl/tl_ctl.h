@@ -14,7 +14,11 @@ struct tl_ctl;
 // Answers a command: returns malloc'd text that ctl frees, or NULL for an unknown command.
 typedef char *tl_ctl_answer_fn(void *ctx, const char *command);
 
-// Creates the socket, mode 0660, replacing a stale one nobody listens on. -EADDRINUSE: another appliance is there.
+// Whether the path is free to be opened: 0, or -EADDRINUSE when another appliance listens there, -EEXIST when a file
+// that is no socket has the name. A socket that nobody listens on is removed.
+int tl_ctl_check(const char *path, struct tl_err *err);
+
+// Creates the socket, mode 0660, after tl_ctl_check().
 int tl_ctl_open(const char *path, tl_ctl_answer_fn *answer, void *ctx, struct tl_ctl **out, struct tl_err *err);
 
 // To wait on in poll(): readable when tl_ctl_serve() has work.

@@ -46,7 +46,8 @@ static void add_lcores(struct args *args, const struct tl_eal_cfg *cfg)
 	int used = snprintf(args->lcores, sizeof(args->lcores), "0@%u", cfg->main_lcore);
 
 	for (uint32_t i = 0; i < cfg->n_lcores && used < (int)sizeof(args->lcores); i++)
-		used += snprintf(args->lcores + used, sizeof(args->lcores) - (size_t)used, ",%u@%u", i + 1, cfg->lcores[i]);
+		used += snprintf(
+			args->lcores + used, sizeof(args->lcores) - (size_t)used, ",%u@%u", i + 1, cfg->lcores[i]);
 	add(args, "--lcores");
 	args->v[args->n++] = args->lcores;
 	add(args, "--main-lcore=0");
@@ -86,7 +87,8 @@ static int check_lcores(const struct tl_eal_cfg *cfg, struct tl_err *err)
 	for (uint32_t i = 0; i <= cfg->n_lcores; i++) {
 		uint32_t cpu = i == 0 ? cfg->main_lcore : cfg->lcores[i - 1];
 		if (cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &allowed))
-			return tl_fail(err, -EINVAL, "CPU %u is not one this process may use (see `taskset -cp $$`)", cpu);
+			return tl_fail(
+				err, -EINVAL, "CPU %u is not one this process may use (see `taskset -cp $$`)", cpu);
 	}
 	return 0;
 }
@@ -110,7 +112,8 @@ int tl_eal_init(const struct tl_eal_cfg *cfg, struct tl_err *err)
 			"DPDK did not start with %u MiB of hugepages (%s): reserve them with `echo %u > "
 			"/proc/sys/vm/nr_hugepages` and `mount -t hugetlbfs none /dev/hugepages`, or set eal.huge to false",
 			cfg->memory_mb, strerror(-rc), cfg->memory_mb / 2 + 16);
-	return tl_fail(err, rc, "DPDK did not start with %u MiB of ordinary memory (%s)", cfg->memory_mb, strerror(-rc));
+	return tl_fail(
+		err, rc, "DPDK did not start with %u MiB of ordinary memory (%s)", cfg->memory_mb, strerror(-rc));
 }
 
 void tl_eal_fini(void)

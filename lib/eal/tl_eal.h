@@ -14,14 +14,14 @@
 struct tl_err;
 
 struct tl_eal_cfg {
-	bool huge;                  // false: ordinary memory (--no-huge); needs no set-up, costs TLB misses
-	uint32_t memory_mb;         // limit of DPDK's memory
-	uint32_t main_lcore;        // CPU of the main lcore
-	const uint32_t *lcores;     // CPUs of the RX lcores; entry i becomes EAL's lcore i + 1; a CPU may stand twice
+	bool huge;		// false: ordinary memory (--no-huge); needs no set-up, costs TLB misses
+	uint32_t memory_mb;	// limit of DPDK's memory
+	uint32_t main_lcore;	// CPU of the main lcore
+	const uint32_t *lcores; // CPUs of the RX lcores; entry i becomes EAL's lcore i + 1; a CPU may stand twice
 	uint32_t n_lcores;
-	const char *const *pci;     // PCI addresses to probe, n_pci of them; none: --no-pci
+	const char *const *pci; // PCI addresses to probe, n_pci of them; none: --no-pci
 	uint32_t n_pci;
-	bool verbose;               // leave DPDK's log at its default level
+	bool verbose; // leave DPDK's log at its default level
 };
 
 // Returns 0 or a negative errno with the cause and the mend (no hugepages: how to reserve them, or "huge": false).

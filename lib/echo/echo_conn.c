@@ -82,8 +82,8 @@ static void try_connect(struct tl_echo *echo)
 	struct tl_tcp_opts opts = tcp_opts(echo);
 
 	set_state(echo, TL_ECHO_CONNECTING);
-	if (tl_tcp_connect(echo->host->net, cfg->connect_ip_be, cfg->connect_port_be, &connect_ops, echo, &opts, &echo->conn) !=
-		0) {
+	if (tl_tcp_connect(echo->host->net, cfg->connect_ip_be, cfg->connect_port_be, &connect_ops, echo, &opts,
+		    &echo->conn) != 0) {
 		echo->conn = NULL;
 		echo->retry_at_ns = 0;
 		set_state(echo, TL_ECHO_WAITING);

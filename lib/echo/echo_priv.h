@@ -9,7 +9,14 @@
 
 #define TL_ECHOES_MAX 16
 
-enum tl_echo_state { TL_ECHO_IDLE, TL_ECHO_CONNECTING, TL_ECHO_CONNECTED, TL_ECHO_WAITING, TL_ECHO_LISTENING, TL_ECHO_CLOSED };
+enum tl_echo_state {
+	TL_ECHO_IDLE,
+	TL_ECHO_CONNECTING,
+	TL_ECHO_CONNECTED,
+	TL_ECHO_WAITING,
+	TL_ECHO_LISTENING,
+	TL_ECHO_CLOSED
+};
 
 struct tl_echo {
 	struct tl_echo_cfg cfg;

@@ -46,12 +46,12 @@ struct tl_echo_stats {
 	uint64_t echoed_msgs, echoed_bytes;
 	uint64_t drop_no_conn_msgs; // no connection to send on
 	uint64_t drop_full_msgs;    // no room in the send buffer
-	uint64_t drop_tx_msgs;      // no mbuf, too long for the MTU, or no route
+	uint64_t drop_tx_msgs;	    // no mbuf, too long for the MTU, or no route
 	uint64_t connects, disconnects, connections;
 };
 
 struct tl_echo_host_cfg {
-	struct tl_net_cfg net; // max_conns and send_buffer_bytes are set from the echoes
+	struct tl_net_cfg net;		  // max_conns and send_buffer_bytes are set from the echoes
 	const struct tl_echo_cfg *echoes; // copied
 	uint32_t n_echoes;
 	struct tl_port *port; // for the multicast filter

@@ -6,7 +6,7 @@
 #include <rte_mbuf.h>
 
 #define TICK_NS (100 * TL_NS_PER_US)
-#define IDLE_LOOPS 512     // empty polls before an adaptive lcore sleeps: some tens of microseconds
+#define IDLE_LOOPS 512	    // empty polls before an adaptive lcore sleeps: some tens of microseconds
 #define DRAIN_EMPTY_POLLS 3 // in a row, after the port was quiesced
 
 static void parse_burst(struct tl_burst *b)

@@ -8,14 +8,14 @@
 struct tl_lcore {
 	struct tl_lcore_cfg cfg;
 	struct tl_service services[TL_LCORE_SERVICES_MAX];
-	bool parse;          // a service needs burst->pkt
-	bool closing;        // services were told to close
+	bool parse;	     // a service needs burst->pkt
+	bool closing;	     // services were told to close
 	uint32_t idle_loops; // empty polls in a row
 	uint64_t next_tick_ns;
 	struct tl_lcore_stats stats;
 	struct tl_burst burst;
-	_Atomic(int) phase;   // enum tl_lcore_phase; written by main
-	atomic_bool closed;   // written by the lcore
+	_Atomic(int) phase; // enum tl_lcore_phase; written by main
+	atomic_bool closed; // written by the lcore
 } TL_CACHE_ALIGNED;
 
 // The loop; returns when it has drained.

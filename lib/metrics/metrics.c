@@ -49,8 +49,8 @@ static void read_capture(const struct tl_capture *capture, const char *port, str
 			.cut_pkts = f->cut_pkts,
 			.drop_ring_pkts = f->drop_ring_pkts,
 			.drop_disk_pkts = f->drop_disk_pkts};
-		out->in_flight_pkts += f->offered_pkts - f->written_pkts - f->filtered_pkts - f->expired_pkts - f->cut_pkts -
-				       f->drop_ring_pkts - f->drop_disk_pkts;
+		out->in_flight_pkts += f->offered_pkts - f->written_pkts - f->filtered_pkts - f->expired_pkts -
+				       f->cut_pkts - f->drop_ring_pkts - f->drop_disk_pkts;
 	}
 	out->written_bytes = stats.written_bytes;
 	out->files = tl_capture_files(capture, &out->n_files);

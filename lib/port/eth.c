@@ -93,7 +93,8 @@ static int configure_device(struct tl_port *port, const struct rte_eth_dev_info 
 	uint16_t rx = port->cfg.rx_queues;
 	uint16_t tx = RTE_MAX(port->cfg.tx_queues, (uint16_t)1); // drivers refuse 0
 	struct rte_eth_conf conf = {.rxmode = {.mtu = port->cfg.mtu}};
-	const uint64_t checksums = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;
+	const uint64_t checksums =
+		RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;
 
 	if (rx > info->max_rx_queues || tx > info->max_tx_queues)
 		return tl_fail(err, -EINVAL, "port %s: %s has %u receive queues, %u were asked for", port->name,
@@ -135,7 +136,8 @@ static int set_up_queues(struct tl_port *port, const struct rte_eth_dev_info *in
 	for (uint16_t i = 0; i < tx && rc == 0; i++)
 		rc = rte_eth_tx_queue_setup(port->port_id, i, tx_desc, SOCKET_ID_ANY, NULL);
 	if (rc != 0)
-		return tl_fail(err, rc, "port %s: %s refused its queues (%s)", port->name, device_text(port), strerror(-rc));
+		return tl_fail(
+			err, rc, "port %s: %s refused its queues (%s)", port->name, device_text(port), strerror(-rc));
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What DPDK's kernel-backed drivers do not tell: the interface's state, and the drops the kernel counts on their sockets.
+// What DPDK's kernel-backed drivers do not tell: the interface's state, and the drops the kernel counts on their
+// sockets.
 
 #include "port_priv.h"
 
@@ -32,7 +33,7 @@ static int interface_ioctl(const char *iface, unsigned long request, struct ifre
 	if (fd < 0)
 		return -errno;
 	*ifr = (struct ifreq){0};
-	snprintf(ifr->ifr_name, sizeof(ifr->ifr_name), "%s", iface);
+	snprintf(ifr->ifr_name, sizeof(ifr->ifr_name), "%.*s", IF_NAMESIZE - 1, iface);
 	if (ioctl(fd, request, ifr) != 0)
 		rc = -errno;
 	close(fd);
@@ -76,7 +77,8 @@ static bool has_default_route(const char *iface)
 	return found;
 }
 
-// Whether the login this process was started from comes in over the interface: SSH_CONNECTION's third word is our address.
+// Whether the login this process was started from comes in over the interface: SSH_CONNECTION's third word is our
+// address.
 static bool carries_login(const char *iface)
 {
 	const char *connection = getenv("SSH_CONNECTION");
@@ -85,7 +87,8 @@ static bool carries_login(const char *iface)
 	struct ifaddrs *list;
 	bool found = false;
 
-	if (connection == NULL || sscanf(connection, "%*s %*s %63s", local) != 1 || tl_parse_ipv4(local, &local_be) != 0)
+	if (connection == NULL || sscanf(connection, "%*s %*s %63s", local) != 1 ||
+		tl_parse_ipv4(local, &local_be) != 0)
 		return false;
 	if (getifaddrs(&list) != 0)
 		return false;
@@ -102,13 +105,16 @@ int tl_kernel_check(const struct tl_port_cfg *cfg, struct tl_err *err)
 	struct ifreq ifr;
 
 	if (if_nametoindex(iface) == 0)
-		return tl_fail(err, -ENODEV, "port %s: there is no interface %s in this network namespace (see `ip link`)",
-			cfg->name, iface);
+		return tl_fail(err, -ENODEV,
+			"port %s: there is no interface %s in this network namespace (see `ip link`)", cfg->name,
+			iface);
 	if (interface_ioctl(iface, SIOCGIFFLAGS, &ifr) == 0 && (ifr.ifr_flags & IFF_UP) == 0)
-		return tl_fail(err, -ENETDOWN, "port %s: interface %s is down: `ip link set %s up`", cfg->name, iface, iface);
+		return tl_fail(
+			err, -ENETDOWN, "port %s: interface %s is down: `ip link set %s up`", cfg->name, iface, iface);
 	if (interface_ioctl(iface, SIOCGIFMTU, &ifr) == 0 && ifr.ifr_mtu < cfg->mtu)
-		return tl_fail(err, -EINVAL, "port %s: mtu %u is more than the %d of interface %s: `ip link set %s mtu %u`",
-			cfg->name, cfg->mtu, ifr.ifr_mtu, iface, iface, cfg->mtu);
+		return tl_fail(err, -EINVAL,
+			"port %s: mtu %u is more than the %d of interface %s: `ip link set %s mtu %u`", cfg->name,
+			cfg->mtu, ifr.ifr_mtu, iface, iface, cfg->mtu);
 	if (cfg->spec.kind == TL_PORT_XDP && !cfg->take && (has_default_route(iface) || carries_login(iface)))
 		return tl_fail(err, -EPERM,
 			"port %s: xdp:%s would take the interface of the default route or of your login away from the kernel: "

@@ -20,7 +20,8 @@ int tl_port_make_pool(struct tl_port *port, uint32_t room_bytes, uint32_t descri
 	char name[RTE_MEMPOOL_NAMESIZE];
 
 	if (room > UINT16_MAX)
-		return tl_fail(err, -EINVAL, "port %s: an mtu of %u does not fit one buffer", port->name, port->cfg.mtu);
+		return tl_fail(
+			err, -EINVAL, "port %s: an mtu of %u does not fit one buffer", port->name, port->cfg.mtu);
 	snprintf(name, sizeof(name), "pool_%.18s", port->name);
 	port->pool = rte_pktmbuf_pool_create(name, n, POOL_CACHE, 0, (uint16_t)room, port->cfg.socket_id);
 	if (port->pool == NULL)

@@ -45,10 +45,10 @@ struct tl_port {
 	struct rte_mempool *pool;
 	uint8_t mac[TL_ETHER_ADDR_LEN];
 	uint16_t port_id;
-	char dev_name[64];        // of a virtual device that we created, else empty
+	char dev_name[64]; // of a virtual device that we created, else empty
 	bool started;
-	bool promisc_set;         // by us: undone at close
-	char multicast[24];       // how groups are received, for the probe table
+	bool promisc_set;   // by us: undone at close
+	char multicast[24]; // how groups are received, for the probe table
 	struct tl_kernel_sockets sockets;
 	struct tl_port_file file;
 	struct tl_rxq rxq[TL_PORT_QUEUES_MAX];
@@ -69,7 +69,8 @@ void tl_file_flush(struct tl_txq *q);
 // The frame size of AF_PACKET's ring that holds every frame of the interface whole, up to 32 KiB: longer ones (the
 // loopback's, or segments the kernel has yet to cut) arrive cut.
 uint32_t tl_kernel_frame_bytes(const struct tl_port_cfg *cfg);
-// Whether the interface exists, is up and has at least this MTU; for AF_XDP also that taking it does not cut the login off.
+// Whether the interface exists, is up and has at least this MTU; for AF_XDP also that taking it does not cut the login
+// off.
 int tl_kernel_check(const struct tl_port_cfg *cfg, struct tl_err *err);
 // Sockets of the domain (AF_PACKET, AF_XDP) that this process holds now, oldest first.
 void tl_kernel_list_sockets(int domain, struct tl_kernel_sockets *out);

@@ -42,8 +42,8 @@ static void print_eth(const struct tl_port *port)
 	fprintf(stderr, "    MAC             %s\n", tl_format_ether(port->mac, mac));
 	if (speed_bps != 0)
 		fprintf(stderr, "    link            %" PRIu64 " Mbit/s\n", speed_bps / 1000000);
-	fprintf(stderr, "    queues          %u of %u receive, %u of %u send\n", port->cfg.rx_queues, info.max_rx_queues,
-		port->cfg.tx_queues, info.max_tx_queues);
+	fprintf(stderr, "    queues          %u of %u receive, %u of %u send\n", port->cfg.rx_queues,
+		info.max_rx_queues, port->cfg.tx_queues, info.max_tx_queues);
 	fprintf(stderr, "    RSS             %s\n", yes_no(info.flow_type_rss_offloads != 0));
 	fprintf(stderr, "    RX checksums    %s\n", yes_no(info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_TCP_CKSUM));
 	fprintf(stderr, "    TX checksums    %s\n", yes_no(info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_TCP_CKSUM));
@@ -59,8 +59,8 @@ void tl_port_print_probe(const struct tl_port *port)
 		print_eth(port);
 	fprintf(stderr, "    stamps from     %s\n", tl_ts_source_name(port->rxq[0].source));
 	fprintf(stderr, "    drop counters   %s\n",
-		port->ops == &tl_port_file_ops          ? "none needed: a file loses nothing"
+		port->ops == &tl_port_file_ops		? "none needed: a file loses nothing"
 		: port->cfg.spec.kind == TL_PORT_KERNEL ? "the kernel's, from the driver's socket"
-		: port->cfg.spec.kind == TL_PORT_XDP    ? "the kernel's, of this socket; frames seen are not counted"
+		: port->cfg.spec.kind == TL_PORT_XDP	? "the kernel's, of this socket; frames seen are not counted"
 							: "the driver's");
 }

@@ -27,7 +27,7 @@ struct tl_port;
 struct tl_burst {
 	uint16_t n;
 	uint16_t queue;
-	uint64_t tsc;     // when rx_burst (or tx_burst) returned
+	uint64_t tsc;	  // when rx_burst (or tx_burst) returned
 	uint64_t mono_ns; // the same, for timers
 	struct rte_mbuf *pkts[TL_BURST];
 	uint64_t ts_ns[TL_BURST];      // since 1970, from the queue's timestamp source
@@ -45,7 +45,7 @@ enum tl_port_kind { TL_PORT_PCI, TL_PORT_KERNEL, TL_PORT_XDP, TL_PORT_FILE, TL_P
 struct tl_port_spec {
 	enum tl_port_kind kind;
 	char text[256]; // as given
-	char arg[240];  // PCI address, interface name, file name or devargs
+	char arg[240];	// PCI address, interface name, file name or devargs
 };
 
 // Parses the PORT grammar (see docs/ports.md). Checks form only. Returns 0 or -EINVAL.
@@ -89,8 +89,8 @@ struct tl_txq {
 	// The last flush that sent something: when the tx_burst call began and returned.
 	uint64_t begin_tsc, end_tsc;
 	uint64_t tx_pkts, tx_bytes, drop_tx_pkts;
-	// Sent frames for the recording: where on_sent is set each frame gets a reference before it is sent, and on_sent
-	// is handed those that were accepted, after they were sent; it borrows them.
+	// Sent frames for the recording: where on_sent is set each frame gets a reference before it is sent, and
+	// on_sent is handed those that were accepted, after they were sent; it borrows them.
 	void (*on_sent)(void *ctx, struct tl_burst *sent);
 	void *on_sent_ctx;
 	struct tl_burst *sent;
@@ -153,5 +153,6 @@ int tl_port_set_groups(struct tl_port *port, const uint32_t *groups_be, uint32_t
 // What the port can do, as a table of text on stderr.
 void tl_port_print_probe(const struct tl_port *port);
 
-// COLD. Sleep until a frame may be there or timeout_us passed. An lcore with idle "adaptive" calls it after empty polls.
+// COLD. Sleep until a frame may be there or timeout_us passed. An lcore with idle "adaptive" calls it after empty
+// polls.
 void tl_rxq_wait(struct tl_rxq *q, uint32_t timeout_us);

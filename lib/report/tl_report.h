@@ -36,7 +36,7 @@ struct tl_report_port {
 	uint64_t tx_bytes;
 	uint64_t drop_tx_pkts; // handed to tx_burst and refused
 	uint64_t mbufs_in_use; // of the port's pool: back at its start once all is over, or something leaks
-	bool verified;         // hw_seen has a source independent of rx_pkts
+	bool verified;	       // hw_seen has a source independent of rx_pkts
 };
 
 // One direction of a recording: offered = written + filtered + expired + cut + drop_ring + drop_disk.
@@ -63,14 +63,14 @@ struct tl_report_capture {
 // Messages of an echo: received = echoed + drop_no_conn + drop_full + drop_tx.
 struct tl_report_echo {
 	char name[TL_REPORT_NAME];
-	const char *mode; // "mcast_to_tcp", "tcp", "udp"
+	const char *mode;  // "mcast_to_tcp", "tcp", "udp"
 	const char *state; // "connected", "connecting", "listening", ...
 	uint64_t received_msgs, received_bytes;
 	uint64_t echoed_msgs, echoed_bytes;
 	uint64_t drop_no_conn_msgs, drop_full_msgs, drop_tx_msgs;
 	uint64_t connects, disconnects, connections; // connections: open now
-	struct tl_hist_summary residence; // rx_burst return to just before tx_burst
-	struct tl_hist_summary tx_call;   // the tx_burst call
+	struct tl_hist_summary residence;	     // rx_burst return to just before tx_burst
+	struct tl_hist_summary tx_call;		     // the tx_burst call
 };
 
 // Everything at one moment.
@@ -80,7 +80,8 @@ struct tl_snapshot {
 	struct tl_report_port ports[TL_REPORT_PORTS];
 	struct tl_report_capture captures[TL_REPORT_CAPTURES];
 	struct tl_report_echo echoes[TL_REPORT_ECHOES];
-	// Per port: the stack's own counters (ARP, IP, TCP, drops), named by the net module; n 0 for a capture-only port.
+	// Per port: the stack's own counters (ARP, IP, TCP, drops), named by the net module; n 0 for a capture-only
+	// port.
 	struct tl_counter net[TL_REPORT_PORTS][TL_REPORT_COUNTERS];
 	uint32_t n_net[TL_REPORT_PORTS];
 	bool final; // after the drain: identities must hold with nothing in flight

@@ -149,12 +149,13 @@ app_start() {
 	rm -f control.sock
 	ip netns exec "$APP_NS" "$TAPLINE" run "$@" --json >run.json 2>run.log </dev/null &
 	app_pid=$!
-	wait_for 20 app_is_up_or_gone || true
-	[[ -S control.sock ]] || func_die "the appliance did not start"
+	wait_for 20 app_answers_or_is_gone || true
+	status_is true || func_die "the appliance did not start"
 }
 
-app_is_up_or_gone() {
-	[[ -S control.sock ]] || is_gone "$app_pid"
+# The socket is there before the ports are started; it answers when all runs.
+app_answers_or_is_gone() {
+	status_is true || is_gone "$app_pid"
 }
 
 # app_stop SIGNAL: APP_STATUS is its exit status.
@@ -168,7 +169,7 @@ app_status() {
 	"$TAPLINE" status --json --socket control.sock | jq -r "${1:-.}"
 }
 
-# status_is FILTER: for wait_for.
+# status_is FILTER: whether it is true of the running appliance; for wait_for.
 status_is() {
 	[[ $(app_status "$1" 2>/dev/null) == true ]]
 }

@@ -406,7 +406,7 @@ static void echo_server_open(struct echo_server *server, int type)
 
 static void echo_connection(struct echo_server *server, int fd)
 {
-	char buf[4096];
+	char buf[16384];
 	size_t left = server->hang_up_after != 0 ? server->hang_up_after : SIZE_MAX;
 	ssize_t n;
 
@@ -443,13 +443,14 @@ static struct tl_client_cfg loopback_cfg(enum tl_client_mode mode, struct tl_cli
 		.duration_ns = 200 * TL_NS_PER_MS,
 		.payload_bytes = 24,
 		.connect_timeout_ns = 2 * TL_NS_PER_S,
-		.linger_ns = 300 * TL_NS_PER_MS,
+		.linger_ns = TL_NS_PER_S,
 		.spin_ns = 100 * TL_NS_PER_US,
 		.seed = SEED,
 	};
 }
 
-static struct tl_client_result run_against_tcp(struct echo_server server, uint64_t payload_bytes)
+// A run of loopback_cfg(), but of payload_bytes and rate_pps.
+static struct tl_client_result run_against_tcp(struct echo_server server, uint64_t payload_bytes, uint64_t rate_pps)
 {
 	struct tl_client_result result = {0};
 	struct tl_err err = {0};
@@ -461,6 +462,9 @@ static struct tl_client_result run_against_tcp(struct echo_server server, uint64
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&server.thread, NULL, tcp_echo, &server), 0);
 	struct tl_client_cfg cfg = loopback_cfg(TL_CLIENT_TCP, server.at);
 	cfg.payload_bytes = payload_bytes;
+	cfg.rate_pps = rate_pps;
+	cfg.duration_ns = 200 * TL_NS_PER_S / rate_pps;
+	cfg.linger_ns = server.slow ? 20 * TL_NS_PER_S : cfg.linger_ns;
 	CU_ASSERT_EQUAL(tl_client_run(&cfg, &(struct tl_client_hooks){0}, &result, &err), 0);
 	shutdown(server.fd, SHUT_RDWR);
 	pthread_join(server.thread, NULL);
@@ -470,7 +474,7 @@ static struct tl_client_result run_against_tcp(struct echo_server server, uint64
 
 static void tcp_run_receives_all_it_sent(void)
 {
-	struct tl_client_result result = run_against_tcp((struct echo_server){0}, 24);
+	struct tl_client_result result = run_against_tcp((struct echo_server){0}, 24, 1000);
 
 	CU_ASSERT_EQUAL(result.sent, 200);
 	CU_ASSERT_EQUAL(result.received, 200);
@@ -485,7 +489,7 @@ static void tcp_run_receives_all_it_sent(void)
 
 static void large_messages_pass_a_full_socket_whole(void)
 {
-	struct tl_client_result result = run_against_tcp((struct echo_server){.slow = true}, 65536);
+	struct tl_client_result result = run_against_tcp((struct echo_server){.slow = true}, 65536, 1000);
 
 	CU_ASSERT_EQUAL(result.received, 200);
 	CU_ASSERT_TRUE(result.sender_late.max_ns > TL_NS_PER_MS); // the socket was full
@@ -494,7 +498,7 @@ static void large_messages_pass_a_full_socket_whole(void)
 
 static void broken_connection_is_made_again(void)
 {
-	struct tl_client_result result = run_against_tcp((struct echo_server){.hang_up_after = 24 * 5 + 3}, 24);
+	struct tl_client_result result = run_against_tcp((struct echo_server){.hang_up_after = 24 * 5 + 3}, 24, 250);
 
 	CU_ASSERT_EQUAL(result.reconnects, 1);
 	CU_ASSERT_TRUE(result.received > 5);
@@ -506,7 +510,7 @@ static void broken_connection_is_made_again(void)
 
 static void changed_byte_is_one_corrupt_echo(void)
 {
-	struct tl_client_result result = run_against_tcp((struct echo_server){.bad_byte = true}, 24);
+	struct tl_client_result result = run_against_tcp((struct echo_server){.bad_byte = true}, 24, 1000);
 
 	CU_ASSERT_EQUAL(result.sent, 200);
 	CU_ASSERT_EQUAL(result.received, 199);

@@ -55,8 +55,9 @@ static void a_tsc_span_is_the_time_the_kernel_measured(void)
 	uint64_t end_tsc = rte_rdtsc(), span_ns = kernel_ns(CLOCK_MONOTONIC_RAW) - ns;
 	// The readings are not bracketed: an interrupt between them may cost some hundred us.
 	CU_ASSERT(distance(tl_clock_span_ns(clock, end_tsc - tsc), span_ns) < 2 * TL_NS_PER_MS);
-	CU_ASSERT_EQUAL(
-		tl_clock_mono_ns(clock, end_tsc) - tl_clock_mono_ns(clock, tsc) - tl_clock_span_ns(clock, end_tsc - tsc) + 1 <= 2,
+	CU_ASSERT_EQUAL(tl_clock_mono_ns(clock, end_tsc) - tl_clock_mono_ns(clock, tsc) -
+					tl_clock_span_ns(clock, end_tsc - tsc) + 1 <=
+				2,
 		true);
 	tl_clock_destroy(clock);
 }
@@ -101,9 +102,11 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"wall time stands within its bound of the kernel's", wall_time_stands_within_its_bound_of_the_kernels},
 		{"a TSC span is the time the kernel measured", a_tsc_span_is_the_time_the_kernel_measured},
-		{"a reading before the base is earlier, not enormous", a_reading_before_the_base_is_earlier_not_enormous},
+		{"a reading before the base is earlier, not enormous",
+			a_reading_before_the_base_is_earlier_not_enormous},
 		{"a small error is slewed, and time never goes back", a_small_error_is_slewed_and_time_never_goes_back},
-		{"a step of the kernel's clock is followed and counted", a_step_of_the_kernels_clock_is_followed_and_counted},
+		{"a step of the kernel's clock is followed and counted",
+			a_step_of_the_kernels_clock_is_followed_and_counted},
 	};
 
 	return tl_test_main("clock", tests, TL_ARRAY_LEN(tests));

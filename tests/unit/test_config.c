@@ -207,6 +207,13 @@ static void what_looks_like_a_clash_but_is_none_is_accepted(void)
 							      "{'port': 'a', " MCAST("239.1.2.4", "7") ", " SEND "}")));
 	tl_config_free(load(PORT(", 'ip': '10.0.0.0/31', 'gateway': '10.0.0.1'")));
 	tl_config_free(load(PORT(", 'ip': '10.0.0.7/32'")));
+	tl_config_free(load(
+		ECHO("{'port': 'a', " MCAST("239.1.2.3", "7") ", " SEND "},"
+							      "{'port': 'a', " MCAST("239.1.2.3", "8") ", " SEND "}")));
+	tl_config_free(load("{'ports': [{'name': 'a', 'device': 'x'" IP "}, {'name': 'b', 'device': 'y'" IP "}],"
+			    "'echo': [{'port': 'a', 'tcp_listen': 7}, {'port': 'b', 'tcp_listen': 7}]}"));
+	tl_config_free(load("{'ports': [{'name': 'a', 'device': 'x'" IP ", 'gateway': '192.0.2.254'}], 'echo': "
+			    "[{'port': 'a', " MCAST("239.1.2.3", "7") ", 'send': {'tcp_connect': '10.0.0.1:5'}}]}"));
 	tl_config_free(load(PORTS2(", 'lcores': [1]", ", 'lcores': 'auto'")));
 }
 
@@ -337,6 +344,9 @@ static void a_bad_address_is_refused(void)
 		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", 'send': {'tcp_connect': '192.0.2.9'}}"),
 			"2: $.echo[0].send.tcp_connect: '192.0.2.9' is not an IPv4 address and a TCP port, such as "
 			"192.0.2.9:5000"},
+		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", 'send': {'tcp_connect': '239.0.0.1:5'}}"),
+			"2: $.echo[0].send.tcp_connect: '239.0.0.1:5' is not an IPv4 address and a TCP port, such as "
+			"192.0.2.9:5000"},
 		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", 'send': {'tcp_connect': '192.0.2.1:5'}}"),
 			"2: $.echo[0].send.tcp_connect: 192.0.2.1 is the port's own address"},
 		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", 'send': {'tcp_connect': '10.0.0.1:5'}}"),
@@ -370,6 +380,24 @@ static void a_bad_name_or_text_is_refused(void)
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
+}
+
+static void a_text_that_is_too_long_is_refused(void)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "{'ports': [{'name': 'a', 'device': '%0240d'}]}", 0);
+	expect_refusal(text, "1: $.ports[0].device: the text has 240 bytes, the most is 239");
+	snprintf(text, sizeof(text), "{'ports': [{'name': 'a', 'device': '%0239d'}]}", 0);
+	tl_config_free(load(text));
+}
+
+static void the_line_is_found_behind_texts_that_look_like_structure(void)
+{
+	expect_refusal("{'ports': [{'name': 'a', 'device': 'x\\'{[,]}\\\\',\n'mtu': 1}]}",
+		"2: $.ports[0].mtu: 1 is not a whole number from 576 to 9600");
+	expect_refusal("{'capture': [{'port': [1, {'x': []}], 'path': 7}, {}],\n'ports': [[]]}",
+		"2: $.ports[0]: [] is not an object");
 }
 
 static void a_port_that_stands_twice_is_refused(void)
@@ -503,6 +531,7 @@ static void a_key_that_stands_twice_is_named(void)
 		{PORT(",\n'a_key_longer_than_what_jansson_quotes': 1,\n'a_key_longer_than_what_jansson_quotes' : 2"),
 			"3: the key 'a_key_longer_than_what_jansson_quotes' stands twice in one object"},
 		{"{'a\\\\': 1,\n'a\\\\': 1}", "2: the key 'a\\\\' stands twice in one object"},
+		{"{'a\\'b': 1,\n'a\\'b': 1}", "2: the key 'a\\'b' stands twice in one object"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
@@ -748,6 +777,9 @@ int main(void)
 		{"a number out of range is refused", a_number_out_of_range_is_refused},
 		{"a bad address is refused", a_bad_address_is_refused},
 		{"a bad name or text is refused", a_bad_name_or_text_is_refused},
+		{"a text that is too long is refused", a_text_that_is_too_long_is_refused},
+		{"the line is found behind texts that look like structure",
+			the_line_is_found_behind_texts_that_look_like_structure},
 		{"a port that stands twice is refused", a_port_that_stands_twice_is_refused},
 		{"an lcore with two tasks is refused", an_lcore_with_two_tasks_is_refused},
 		{"a port name that names nothing is refused with those that do",

@@ -179,7 +179,8 @@ int main(void)
 		{"a socket left by a dead process is replaced", a_socket_left_by_a_dead_process_is_replaced},
 		{"a file that is no socket is left alone", a_file_that_is_no_socket_is_left_alone},
 		{"asking where nobody listens says so", asking_where_nobody_listens_says_so},
-		{"a client that says nothing does not hold up the next", a_client_that_says_nothing_does_not_hold_up_the_next},
+		{"a client that says nothing does not hold up the next",
+			a_client_that_says_nothing_does_not_hold_up_the_next},
 	};
 
 	return tl_test_main("ctl", tests, TL_ARRAY_LEN(tests));

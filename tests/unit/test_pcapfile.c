@@ -993,7 +993,7 @@ static void a_time_that_does_not_fit_is_refused(void)
 static void write_sections(struct file *file)
 {
 	add_section(file, false);
-	add_interface(file, 0, 9, 0);
+	add_interface(file, 0, 9, 1);
 	add_interface(file, 40, 6, 0);
 	add_unknown_block(file);
 	add_epb(file, 0, 1000, 'a', 61, 61);
@@ -1010,17 +1010,21 @@ static void write_sections(struct file *file)
 	add_u32(file, 64);
 	add_frame(file, 'e', 42, true);
 	end_block(file);
+	add_section(file, false);
+	add_interface(file, 0, 9, 0);
+	add_epb(file, 0, 3, 'f', 1, 1);
 	add_unknown_block(file);
 }
 
 static void sections_and_packet_blocks_of_every_kind_are_read(void)
 {
 	static const struct tl_pcap_frame expected[] = {
-		{.cap_bytes = 61, .wire_bytes = 61, .ts_ns = 1000},
+		{.cap_bytes = 61, .wire_bytes = 61, .ts_ns = TL_NS_PER_S + 1000},
 		{.cap_bytes = 40, .wire_bytes = 1514, .ts_ns = 1000000},
 		{.cap_bytes = 50, .wire_bytes = 1514},
 		{.cap_bytes = 43, .wire_bytes = 43},
 		{.cap_bytes = 42, .wire_bytes = 64, .ts_ns = 2000000},
+		{.cap_bytes = 1, .wire_bytes = 1, .ts_ns = 3},
 	};
 	struct file file = {.size = 0};
 

@@ -269,7 +269,8 @@ int main(void)
 		{"a broken file gives its good frames and then its error",
 			a_broken_file_gives_its_good_frames_and_then_its_error},
 		{"a missing file or interface is named", a_missing_file_or_interface_is_named},
-		{"what is pushed leaves with the flush and is counted", what_is_pushed_leaves_with_the_flush_and_is_counted},
+		{"what is pushed leaves with the flush and is counted",
+			what_is_pushed_leaves_with_the_flush_and_is_counted},
 		{"refused frames are counted and not recorded", refused_frames_are_counted_and_not_recorded},
 	};
 

@@ -11,12 +11,17 @@ c_sources() {
 # module_names: the modules that exist, lowest layer first.
 module_names() {
 	local name
-	for name in $(sed -n "/^modules = \[/,/^\]/{s/#.*//;s/.*=//;s/[][',]/ /g;p}" lib/meson.build); do
+	meson_list modules lib/meson.build | while read -r name; do
 		[[ ! -e lib/$name/meson.build ]] || echo "$name"
 	done
 }
 
 # module_uses NAME: what it declares to use.
 module_uses() {
-	sed -n "/^module_uses = \[/,/\]/{s/#.*//;s/^module_uses =//;s/[][',]/ /g;p}" "lib/$1/meson.build"
+	meson_list module_uses "lib/$1/meson.build"
+}
+
+# meson_list VARIABLE FILE: the words of a list, one a line.
+meson_list() {
+	sed 's/#.*//' "$2" | tr '\n' ' ' | sed -n "s/.*\b$1 = \[\([^]]*\)\].*/\1/p" | grep -o '[a-z0-9_]\+' || true
 }

@@ -1,0 +1,1051 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The IGMP host under virtual time: what is sent, when, and whether a router that hears it knows what is wanted.
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <tl_mcast.h>
+#include <tl_test.h>
+#include <tl_wire.h>
+
+#define SENT_MAX 256
+#define MS TL_NS_PER_MS
+#define S TL_NS_PER_S
+#define START (1000 * S)
+
+#define ALL_HOSTS tl_be32(0xe0000001)
+#define ALL_ROUTERS tl_be32(0xe0000002)
+#define V3_ROUTERS tl_be32(0xe0000016)
+#define GROUP(n) tl_be32(0xef010100u + (n))
+#define SOURCE(n) tl_be32(0xc0000200u + (n))
+#define OWN_IP tl_be32(0x0a000001)
+#define QUERIER tl_be32(0x0a0000fe)
+
+enum { IS_IN = 1, IS_EX, TO_IN, TO_EX, ALLOW, BLOCK };
+
+struct sent {
+	uint64_t at_ns;
+	uint32_t dst_be;
+	uint16_t len;
+	uint8_t bytes[TL_MCAST_MSG_MAX];
+};
+
+// An instance, its clock, and what it has sent.
+struct rig {
+	struct tl_mcast *m;
+	uint64_t now_ns;
+	unsigned sent_count;
+	struct sent sent[SENT_MAX];
+};
+
+// One group record of a v3 report.
+struct record {
+	uint8_t type;
+	uint16_t source_count;
+	uint32_t group_be;
+	const uint8_t *sources;
+};
+
+static uint16_t get16(const uint8_t *p)
+{
+	return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+static uint32_t get_be32(const uint8_t *p)
+{
+	uint32_t word;
+	memcpy(&word, p, sizeof(word));
+	return word;
+}
+
+static void on_send(void *ctx, uint32_t dst_be, const uint8_t *igmp, uint16_t len)
+{
+	struct rig *rig = ctx;
+
+	CU_ASSERT(len >= 8 && len <= TL_MCAST_MSG_MAX);
+	CU_ASSERT_EQUAL(tl_cksum_finish(tl_cksum_add(0, igmp, len)), 0);
+	CU_ASSERT_FATAL(rig->sent_count < SENT_MAX);
+	struct sent *sent = &rig->sent[rig->sent_count++];
+	*sent = (struct sent){.at_ns = rig->now_ns, .dst_be = dst_be, .len = len};
+	memcpy(sent->bytes, igmp, len);
+}
+
+static struct rig *new_rig(uint64_t seed)
+{
+	struct rig *rig = calloc(1, sizeof(*rig));
+	struct tl_mcast_cfg cfg = {.send = on_send, .send_ctx = rig, .ip_be = OWN_IP, .seed = seed};
+
+	rig->now_ns = START;
+	CU_ASSERT_EQUAL_FATAL(tl_mcast_create(&cfg, &rig->m), 0);
+	return rig;
+}
+
+static void free_rig(struct rig *rig)
+{
+	tl_mcast_destroy(rig->m);
+	free(rig);
+}
+
+// Lets the time pass, ticking exactly at each deadline.
+static void run_until(struct rig *rig, uint64_t until_ns)
+{
+	while (tl_mcast_next_deadline(rig->m) <= until_ns) {
+		rig->now_ns = tl_max_u64(rig->now_ns, tl_mcast_next_deadline(rig->m));
+		tl_mcast_tick(rig->m, rig->now_ns);
+	}
+	rig->now_ns = until_ns;
+}
+
+static void run_for(struct rig *rig, uint64_t ns)
+{
+	run_until(rig, rig->now_ns + ns);
+}
+
+static void forget_sent(struct rig *rig)
+{
+	rig->sent_count = 0;
+}
+
+static void settle(struct rig *rig)
+{
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(tl_mcast_next_deadline(rig->m), TL_MCAST_NEVER);
+	forget_sent(rig);
+}
+
+static void join(struct rig *rig, uint32_t group_be, uint32_t source_be)
+{
+	CU_ASSERT_EQUAL(tl_mcast_join(rig->m, group_be, source_be, rig->now_ns), 0);
+}
+
+static void leave(struct rig *rig, uint32_t group_be, uint32_t source_be)
+{
+	CU_ASSERT_EQUAL(tl_mcast_leave(rig->m, group_be, source_be, rig->now_ns), 0);
+}
+
+static void input_from(struct rig *rig, const uint8_t *bytes, size_t len, uint32_t src_be)
+{
+	uint8_t *copy = malloc(len); // exact, so that the sanitizer guards its end
+	memcpy(copy, bytes, len);
+	tl_mcast_input(rig->m, copy, (uint16_t)len, src_be, rig->now_ns);
+	free(copy);
+}
+
+static void input(struct rig *rig, const uint8_t *bytes, size_t len)
+{
+	input_from(rig, bytes, len, QUERIER);
+}
+
+static void short_message(struct rig *rig, uint8_t type, uint8_t code, uint32_t group_be)
+{
+	uint8_t bytes[8] = {type, code};
+	memcpy(bytes + 4, &group_be, 4);
+	input(rig, bytes, sizeof(bytes));
+}
+
+static void v2_query(struct rig *rig, uint8_t code, uint32_t group_be)
+{
+	short_message(rig, 0x11, code, group_be);
+}
+
+// With sources SOURCE(first) to SOURCE(first + count - 1); robustness 2, interval 125 s.
+static size_t build_v3_query(uint8_t *bytes, uint8_t code, uint32_t group_be, unsigned first, unsigned count)
+{
+	memset(bytes, 0, 12);
+	bytes[0] = 0x11;
+	bytes[1] = code;
+	memcpy(bytes + 4, &group_be, 4);
+	bytes[8] = 2;
+	bytes[9] = 125;
+	bytes[11] = (uint8_t)count;
+	for (unsigned i = 0; i < count; i++)
+		memcpy(bytes + 12 + 4 * i, &(uint32_t){SOURCE(first + i)}, 4);
+	return 12 + 4 * count;
+}
+
+static void v3_query(struct rig *rig, uint8_t code, uint32_t group_be, unsigned first, unsigned count)
+{
+	uint8_t bytes[12 + 4 * 64];
+	input(rig, bytes, build_v3_query(bytes, code, group_be, first, count));
+}
+
+// Reads the record at *off of a v3 report and moves *off behind it; false at the end.
+static bool next_record(const struct sent *sent, uint16_t *off, struct record *out)
+{
+	if (*off >= sent->len)
+		return false;
+	const uint8_t *p = sent->bytes + *off;
+	*out = (struct record){
+		.type = p[0], .source_count = get16(p + 2), .group_be = get_be32(p + 4), .sources = p + 8};
+	CU_ASSERT_EQUAL(p[1], 0);
+	*off = (uint16_t)(*off + 8 + 4 * out->source_count);
+	CU_ASSERT(*off <= sent->len);
+	return true;
+}
+
+static bool in_list(const uint8_t *sources, unsigned count, uint32_t source_be)
+{
+	for (unsigned i = 0; i < count; i++) {
+		if (get_be32(sources + 4 * i) == source_be)
+			return true;
+	}
+	return false;
+}
+
+// Whether message i is a v3 report that has this record, its sources being exactly those of mask (bit n: SOURCE(n)).
+static bool reported(const struct rig *rig, unsigned i, uint8_t type, uint32_t group_be, uint32_t mask)
+{
+	const struct sent *sent = &rig->sent[i];
+	struct record r;
+
+	if (i >= rig->sent_count || sent->dst_be != V3_ROUTERS || sent->bytes[0] != 0x22)
+		return false;
+	for (uint16_t off = 8; next_record(sent, &off, &r);) {
+		bool same = r.type == type && r.group_be == group_be && r.source_count == __builtin_popcount(mask);
+		for (unsigned n = 0; n < 32; n++)
+			same = same && (!(mask & 1u << n) || in_list(r.sources, r.source_count, SOURCE(n)));
+		if (same)
+			return true;
+	}
+	return false;
+}
+
+static unsigned record_count(const struct rig *rig, unsigned i)
+{
+	return i < rig->sent_count ? get16(rig->sent[i].bytes + 6) : 0;
+}
+
+// Whether message i is this v1 or v2 message.
+static bool told(const struct rig *rig, unsigned i, uint8_t type, uint32_t dst_be, uint32_t group_be)
+{
+	const struct sent *sent = &rig->sent[i];
+	return i < rig->sent_count && sent->len == 8 && sent->bytes[0] == type && sent->bytes[1] == 0 &&
+	       sent->dst_be == dst_be && get_be32(sent->bytes + 4) == group_be;
+}
+
+static uint64_t counter(const struct rig *rig, const char *name)
+{
+	struct tl_counter counters[8];
+	unsigned n = tl_mcast_counters(rig->m, counters, 8);
+
+	for (unsigned i = 0; i < n; i++) {
+		if (strcmp(counters[i].name, name) == 0)
+			return counters[i].value;
+	}
+	return UINT64_MAX;
+}
+
+static void join_is_told_twice(void)
+{
+	struct rig *rig = new_rig(1);
+
+	join(rig, GROUP(1), 0);
+	CU_ASSERT_EQUAL(rig->sent_count, 0);
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		CU_ASSERT(reported(rig, i, TO_EX, GROUP(1), 0));
+		CU_ASSERT_EQUAL(record_count(rig, i), 1);
+		CU_ASSERT_EQUAL(rig->sent[i].len, 16);
+	}
+	CU_ASSERT_EQUAL(rig->sent[0].at_ns, START);
+	CU_ASSERT(rig->sent[1].at_ns > START && rig->sent[1].at_ns <= START + S);
+	CU_ASSERT_EQUAL(tl_mcast_next_deadline(rig->m), TL_MCAST_NEVER);
+	CU_ASSERT_EQUAL(counter(rig, "igmp_reports_tx"), 2);
+	free_rig(rig);
+}
+
+static void robustness_is_configurable(void)
+{
+	struct rig *rig = calloc(1, sizeof(*rig));
+	struct tl_mcast_cfg cfg = {.send = on_send, .send_ctx = rig, .robustness = 5};
+
+	CU_ASSERT_EQUAL_FATAL(tl_mcast_create(&cfg, &rig->m), 0);
+	join(rig, GROUP(1), 0);
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 5);
+	free_rig(rig);
+}
+
+static void joins_share_a_report(void)
+{
+	struct rig *rig = new_rig(1);
+
+	for (unsigned i = 0; i < 10; i++)
+		join(rig, GROUP(i), i % 2 == 0 ? 0 : SOURCE(i));
+	run_for(rig, 0);
+	CU_ASSERT_EQUAL(rig->sent_count, 1);
+	CU_ASSERT_EQUAL(record_count(rig, 0), 10);
+	for (unsigned i = 0; i < 10; i++)
+		CU_ASSERT(reported(rig, 0, i % 2 == 0 ? TO_EX : ALLOW, GROUP(i), i % 2 == 0 ? 0 : 1u << i));
+	free_rig(rig);
+}
+
+static void joins_are_counted(void)
+{
+	struct rig *rig = new_rig(1);
+
+	join(rig, GROUP(1), 0);
+	settle(rig);
+	join(rig, GROUP(1), 0);
+	leave(rig, GROUP(1), 0);
+	CU_ASSERT_EQUAL(tl_mcast_next_deadline(rig->m), TL_MCAST_NEVER);
+	CU_ASSERT(tl_mcast_accepts(rig->m, GROUP(1), SOURCE(1)));
+	leave(rig, GROUP(1), 0);
+	CU_ASSERT(!tl_mcast_accepts(rig->m, GROUP(1), SOURCE(1)));
+	CU_ASSERT_EQUAL(tl_mcast_leave(rig->m, GROUP(1), 0, rig->now_ns), -ENOENT);
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 2);
+	CU_ASSERT(reported(rig, 0, TO_IN, GROUP(1), 0));
+	CU_ASSERT(reported(rig, 1, TO_IN, GROUP(1), 0));
+	CU_ASSERT_EQUAL(tl_mcast_leave(rig->m, GROUP(1), 0, rig->now_ns), -ENOENT);
+	free_rig(rig);
+}
+
+static void sources_add_up(void)
+{
+	struct rig *rig = new_rig(1);
+
+	join(rig, GROUP(1), SOURCE(1));
+	run_for(rig, 0);
+	CU_ASSERT(reported(rig, 0, ALLOW, GROUP(1), 1u << 1));
+	join(rig, GROUP(1), SOURCE(2)); // before the repetition: both in the next report, one left for the second
+	run_for(rig, 0);
+	CU_ASSERT(reported(rig, 1, ALLOW, GROUP(1), 1u << 1 | 1u << 2));
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 3);
+	CU_ASSERT(reported(rig, 2, ALLOW, GROUP(1), 1u << 2));
+	forget_sent(rig);
+	join(rig, GROUP(1), SOURCE(2));
+	leave(rig, GROUP(1), SOURCE(2));
+	CU_ASSERT_EQUAL(tl_mcast_next_deadline(rig->m), TL_MCAST_NEVER);
+	leave(rig, GROUP(1), SOURCE(1));
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 2);
+	CU_ASSERT(reported(rig, 0, BLOCK, GROUP(1), 1u << 1));
+	CU_ASSERT_EQUAL(tl_mcast_leave(rig->m, GROUP(1), SOURCE(1), rig->now_ns), -ENOENT);
+	free_rig(rig);
+}
+
+static void one_report_allows_and_blocks(void)
+{
+	struct rig *rig = new_rig(1);
+
+	join(rig, GROUP(1), SOURCE(1));
+	settle(rig);
+	join(rig, GROUP(1), SOURCE(2));
+	leave(rig, GROUP(1), SOURCE(1));
+	run_for(rig, 0);
+	CU_ASSERT_EQUAL(rig->sent_count, 1);
+	CU_ASSERT(reported(rig, 0, ALLOW, GROUP(1), 1u << 2));
+	CU_ASSERT(reported(rig, 0, BLOCK, GROUP(1), 1u << 1));
+	free_rig(rig);
+}
+
+static void any_outweighs_sources(void)
+{
+	struct rig *rig = new_rig(1);
+
+	join(rig, GROUP(1), SOURCE(1));
+	join(rig, GROUP(1), 0);
+	run_for(rig, 0);
+	CU_ASSERT_EQUAL(record_count(rig, 0), 1);
+	CU_ASSERT(reported(rig, 0, TO_EX, GROUP(1), 0));
+	settle(rig);
+	join(rig, GROUP(1), SOURCE(2)); // let in already
+	CU_ASSERT_EQUAL(tl_mcast_next_deadline(rig->m), TL_MCAST_NEVER);
+	leave(rig, GROUP(1), 0);
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 2);
+	CU_ASSERT(reported(rig, 0, TO_IN, GROUP(1), 1u << 1 | 1u << 2));
+	CU_ASSERT(reported(rig, 1, TO_IN, GROUP(1), 1u << 1 | 1u << 2));
+	free_rig(rig);
+}
+
+static void accepts_follows_state(void)
+{
+	struct rig *rig = new_rig(1);
+
+	CU_ASSERT(!tl_mcast_accepts(rig->m, GROUP(1), SOURCE(1)));
+	join(rig, GROUP(1), SOURCE(1));
+	join(rig, GROUP(2), 0);
+	CU_ASSERT(tl_mcast_accepts(rig->m, GROUP(1), SOURCE(1)));
+	CU_ASSERT(!tl_mcast_accepts(rig->m, GROUP(1), SOURCE(2)));
+	CU_ASSERT(tl_mcast_accepts(rig->m, GROUP(2), SOURCE(2)));
+	CU_ASSERT(!tl_mcast_accepts(rig->m, GROUP(3), SOURCE(1)));
+	leave(rig, GROUP(1), SOURCE(1)); // its BLOCK is still to be sent, its datagrams are not wanted any more
+	CU_ASSERT(!tl_mcast_accepts(rig->m, GROUP(1), SOURCE(1)));
+	free_rig(rig);
+}
+
+static void filter_lists_groups(void)
+{
+	struct rig *rig = new_rig(1);
+	uint32_t groups[4] = {0};
+
+	CU_ASSERT_EQUAL(tl_mcast_groups(rig->m, groups, 4), 1);
+	CU_ASSERT_EQUAL(groups[0], ALL_HOSTS);
+	join(rig, GROUP(1), 0);
+	join(rig, GROUP(2), SOURCE(1));
+	join(rig, ALL_HOSTS, 0);
+	CU_ASSERT_EQUAL(tl_mcast_groups(rig->m, groups, 4), 3);
+	CU_ASSERT_EQUAL(groups[1], GROUP(1));
+	CU_ASSERT_EQUAL(groups[2], GROUP(2));
+	leave(rig, GROUP(1), 0); // not yet told, but out of the filter
+	groups[1] = groups[2] = 0;
+	CU_ASSERT_EQUAL(tl_mcast_groups(rig->m, groups, 1), 2);
+	CU_ASSERT_EQUAL(groups[1], 0);
+	CU_ASSERT_EQUAL(tl_mcast_groups(rig->m, groups, 4), 2);
+	CU_ASSERT_EQUAL(groups[1], GROUP(2));
+	free_rig(rig);
+}
+
+static void all_hosts_is_never_reported(void)
+{
+	struct rig *rig = new_rig(1);
+
+	join(rig, ALL_HOSTS, 0);
+	v3_query(rig, 10, 0, 0, 0);
+	v3_query(rig, 10, ALL_HOSTS, 0, 0);
+	run_for(rig, 30 * S);
+	v2_query(rig, 10, 0);
+	v2_query(rig, 10, ALL_HOSTS);
+	run_for(rig, 30 * S);
+	leave(rig, ALL_HOSTS, 0);
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 0);
+	CU_ASSERT_EQUAL(tl_mcast_leave(rig->m, ALL_HOSTS, 0, rig->now_ns), -ENOENT);
+	free_rig(rig);
+}
+
+static void wrong_calls_are_refused(void)
+{
+	struct rig *rig = new_rig(1);
+	struct tl_mcast *m = NULL;
+	struct tl_mcast_cfg no_send = {0}, too_robust = {.send = on_send, .robustness = 8};
+
+	CU_ASSERT_EQUAL(tl_mcast_create(&no_send, &m), -EINVAL);
+	CU_ASSERT_EQUAL(tl_mcast_create(&too_robust, &m), -EINVAL);
+	CU_ASSERT_PTR_NULL(m);
+	CU_ASSERT_EQUAL(tl_mcast_join(rig->m, SOURCE(1), 0, START), -EINVAL);
+	CU_ASSERT_EQUAL(tl_mcast_join(rig->m, GROUP(1), GROUP(2), START), -EINVAL);
+	CU_ASSERT_EQUAL(tl_mcast_join(rig->m, GROUP(1), UINT32_MAX, START), -EINVAL);
+	CU_ASSERT_EQUAL(tl_mcast_leave(rig->m, GROUP(1), 0, START), -ENOENT);
+	join(rig, GROUP(1), SOURCE(1));
+	CU_ASSERT_EQUAL(tl_mcast_leave(rig->m, GROUP(1), 0, START), -ENOENT);
+	CU_ASSERT_EQUAL(tl_mcast_leave(rig->m, GROUP(1), SOURCE(2), START), -ENOENT);
+	tl_mcast_destroy(NULL);
+	free_rig(rig);
+}
+
+static void limits_are_kept(void)
+{
+	struct rig *rig = new_rig(1);
+
+	for (unsigned i = 0; i < TL_MCAST_GROUPS; i++)
+		join(rig, GROUP(i), 0);
+	CU_ASSERT_EQUAL(tl_mcast_join(rig->m, GROUP(200), 0, rig->now_ns), -ENOSPC);
+	leave(rig, GROUP(0), 0);
+	join(rig, GROUP(200), SOURCE(0)); // at once, though the leave has not been told
+	for (unsigned i = 1; i < TL_MCAST_SOURCES; i++)
+		join(rig, GROUP(200), SOURCE(i));
+	CU_ASSERT_EQUAL(tl_mcast_join(rig->m, GROUP(200), SOURCE(100), rig->now_ns), -ENOSPC);
+	leave(rig, GROUP(200), SOURCE(3));
+	join(rig, GROUP(200), SOURCE(100));
+	CU_ASSERT(tl_mcast_accepts(rig->m, GROUP(200), SOURCE(100)));
+	CU_ASSERT(!tl_mcast_accepts(rig->m, GROUP(200), SOURCE(3)));
+	CU_ASSERT_EQUAL(tl_mcast_groups(rig->m, NULL, 0), TL_MCAST_GROUPS + 1);
+	free_rig(rig);
+}
+
+static void large_states_are_split(void)
+{
+	struct rig *rig = new_rig(1);
+	bool seen[TL_MCAST_GROUPS] = {0};
+	struct record r;
+
+	for (unsigned g = 0; g < TL_MCAST_GROUPS; g++) {
+		for (unsigned s = 0; s < TL_MCAST_SOURCES; s++)
+			join(rig, GROUP(g), SOURCE(s));
+	}
+	settle(rig);
+	v3_query(rig, 10, 0, 0, 0);
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 4); // 64 records of 72 bytes, 19 to a message
+	for (unsigned i = 0; i < rig->sent_count; i++) {
+		unsigned records = 0;
+		for (uint16_t off = 8; next_record(&rig->sent[i], &off, &r); records++) {
+			seen[tl_be32(r.group_be) & 0xff] = true;
+			CU_ASSERT_EQUAL(r.type, IS_IN);
+			CU_ASSERT_EQUAL(r.source_count, TL_MCAST_SOURCES);
+		}
+		CU_ASSERT_EQUAL(records, record_count(rig, i));
+	}
+	for (unsigned g = 0; g < TL_MCAST_GROUPS; g++)
+		CU_ASSERT(seen[g]);
+	free_rig(rig);
+}
+
+static void general_query_is_answered(void)
+{
+	struct rig *rig = new_rig(1);
+
+	v3_query(rig, 100, 0, 0, 0); // nothing joined: nothing to say
+	CU_ASSERT_EQUAL(tl_mcast_next_deadline(rig->m), TL_MCAST_NEVER);
+	join(rig, GROUP(1), 0);
+	join(rig, GROUP(2), SOURCE(1));
+	join(rig, GROUP(2), SOURCE(2));
+	join(rig, GROUP(3), 0);
+	leave(rig, GROUP(3), 0);
+	settle(rig);
+	uint64_t asked_ns = rig->now_ns;
+	v3_query(rig, 100, 0, 0, 0);
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 1);
+	CU_ASSERT(rig->sent[0].at_ns > asked_ns && rig->sent[0].at_ns <= asked_ns + 10 * S);
+	CU_ASSERT_EQUAL(record_count(rig, 0), 2);
+	CU_ASSERT(reported(rig, 0, IS_EX, GROUP(1), 0));
+	CU_ASSERT(reported(rig, 0, IS_IN, GROUP(2), 1u << 1 | 1u << 2));
+	CU_ASSERT_EQUAL(counter(rig, "igmp_queries_rx"), 2);
+	free_rig(rig);
+}
+
+static void queries_share_an_answer(void)
+{
+	struct rig *rig = new_rig(1);
+
+	join(rig, GROUP(1), 0);
+	settle(rig);
+	v3_query(rig, 100, 0, 0, 0);
+	uint64_t first_ns = tl_mcast_next_deadline(rig->m);
+	v3_query(rig, 0xff, 0, 0, 0); // up to 3174.4 s: later
+	CU_ASSERT_EQUAL(tl_mcast_next_deadline(rig->m), first_ns);
+	v3_query(rig, 0xff, GROUP(1), 0, 0); // RFC 3376, section 5.2, rule 1
+	CU_ASSERT_EQUAL(tl_mcast_next_deadline(rig->m), first_ns);
+	v3_query(rig, 0, 0, 0, 0); // at once
+	CU_ASSERT(tl_mcast_next_deadline(rig->m) <= rig->now_ns + 1);
+	run_for(rig, 4000 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 1);
+	free_rig(rig);
+}
+
+static void group_query_is_answered(void)
+{
+	struct rig *rig = new_rig(1);
+
+	join(rig, GROUP(1), 0);
+	join(rig, GROUP(2), SOURCE(1));
+	settle(rig);
+	v3_query(rig, 10, GROUP(3), 0, 0); // not ours
+	CU_ASSERT_EQUAL(tl_mcast_next_deadline(rig->m), TL_MCAST_NEVER);
+	v3_query(rig, 10, GROUP(2), 0, 0);
+	run_for(rig, S);
+	CU_ASSERT_EQUAL(rig->sent_count, 1);
+	CU_ASSERT_EQUAL(record_count(rig, 0), 1);
+	CU_ASSERT(reported(rig, 0, IS_IN, GROUP(2), 1u << 1));
+	v2_query(rig, 10, GROUP(1)); // in the form of v2, yet no general query: v3 is spoken on
+	run_for(rig, S);
+	CU_ASSERT(reported(rig, 1, IS_EX, GROUP(1), 0));
+	free_rig(rig);
+}
+
+static void source_query_is_answered(void)
+{
+	struct rig *rig = new_rig(1);
+
+	join(rig, GROUP(1), 0);
+	join(rig, GROUP(2), SOURCE(1));
+	join(rig, GROUP(2), SOURCE(2));
+	join(rig, GROUP(2), SOURCE(9));
+	settle(rig);
+	v3_query(rig, 10, GROUP(2), 2, 3);
+	run_for(rig, S);
+	CU_ASSERT(reported(rig, 0, IS_IN, GROUP(2), 1u << 2));
+	v3_query(rig, 10, GROUP(2), 3, 3); // none of them wanted
+	run_for(rig, S);
+	CU_ASSERT_EQUAL(rig->sent_count, 1);
+	v3_query(rig, 10, GROUP(1), 3, 2); // from any source: both wanted
+	run_for(rig, S);
+	CU_ASSERT(reported(rig, 1, IS_IN, GROUP(1), 1u << 3 | 1u << 4));
+	CU_ASSERT_EQUAL(rig->sent_count, 2);
+	free_rig(rig);
+}
+
+static void source_queries_merge(void)
+{
+	struct rig *rig = new_rig(1);
+
+	for (unsigned i = 0; i < 6; i++)
+		join(rig, GROUP(1), SOURCE(i));
+	settle(rig);
+	v3_query(rig, 10, GROUP(1), 0, 2);
+	v3_query(rig, 10, GROUP(1), 1, 2);
+	run_for(rig, 10 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 1);
+	CU_ASSERT(reported(rig, 0, IS_IN, GROUP(1), 7));
+	v3_query(rig, 10, GROUP(1), 0, 1);
+	v3_query(rig, 10, GROUP(1), 0, 0); // the whole group covers the source
+	v3_query(rig, 10, GROUP(1), 3, 1);
+	run_for(rig, 10 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 2);
+	CU_ASSERT(reported(rig, 1, IS_IN, GROUP(1), 0x3f));
+	v3_query(rig, 10, GROUP(1), 0, 40); // more than are remembered
+	run_for(rig, 10 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 3);
+	CU_ASSERT(reported(rig, 2, IS_IN, GROUP(1), 0x3f));
+	v3_query(rig, 10, GROUP(1), 5, 1);
+	run_for(rig, 10 * S);
+	CU_ASSERT(reported(rig, 3, IS_IN, GROUP(1), 1u << 5));
+	free_rig(rig);
+}
+
+static void response_codes_are_floats(void)
+{
+	static const struct {
+		uint8_t code;
+		uint64_t max_ns;
+	} codes[] = {{1, 100 * MS}, {127, 12700 * MS}, {0x80, 12800 * MS}, {0x8f, 24800 * MS}, {0x9f, 49600 * MS},
+		{0xff, 3174400 * MS}};
+	struct rig *rig = new_rig(7);
+
+	join(rig, GROUP(1), 0);
+	settle(rig);
+	for (size_t i = 0; i < TL_ARRAY_LEN(codes); i++) {
+		uint64_t longest_ns = 0;
+		for (unsigned k = 0; k < 200; k++) {
+			v3_query(rig, codes[i].code, 0, 0, 0);
+			longest_ns = tl_max_u64(longest_ns, tl_mcast_next_deadline(rig->m) - rig->now_ns);
+			run_for(rig, 4000 * S);
+			forget_sent(rig);
+		}
+		CU_ASSERT(longest_ns <= codes[i].max_ns);
+		CU_ASSERT(longest_ns > codes[i].max_ns / 10 * 9);
+	}
+	free_rig(rig);
+}
+
+static void querier_sets_robustness(void)
+{
+	static const struct {
+		uint8_t qrv;
+		unsigned sent;
+	} robustness[] = {{4, 4}, {1, 1}, {0, 2}, {0x0b, 3}}; // the last with the S flag set
+	uint8_t query[12];
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(robustness); i++) {
+		struct rig *rig = new_rig(i);
+		build_v3_query(query, 100, 0, 0, 0);
+		query[8] = robustness[i].qrv;
+		input(rig, query, sizeof(query));
+		join(rig, GROUP(1), 0);
+		run_for(rig, 30 * S);
+		CU_ASSERT_EQUAL(rig->sent_count, robustness[i].sent);
+		free_rig(rig);
+	}
+}
+
+static void delays_follow_the_seed(void)
+{
+	uint64_t at_ns[3];
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct rig *rig = new_rig(i == 2 ? 99 : 42);
+		join(rig, GROUP(1), 0);
+		run_for(rig, 30 * S);
+		at_ns[i] = rig->sent[1].at_ns;
+		free_rig(rig);
+	}
+	CU_ASSERT_EQUAL(at_ns[0], at_ns[1]);
+	CU_ASSERT_NOT_EQUAL(at_ns[0], at_ns[2]);
+}
+
+static void v2_querier_hears_v2(void)
+{
+	struct rig *rig = new_rig(1);
+
+	join(rig, GROUP(1), 0);
+	join(rig, GROUP(2), SOURCE(1));
+	settle(rig);
+	uint64_t asked_ns = rig->now_ns;
+	v2_query(rig, 50, 0);
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 2);
+	unsigned first = told(rig, 0, 0x16, GROUP(1), GROUP(1)) ? 0 : 1;
+	CU_ASSERT(told(rig, first, 0x16, GROUP(1), GROUP(1)));
+	CU_ASSERT(told(rig, 1 - first, 0x16, GROUP(2), GROUP(2)));
+	CU_ASSERT(rig->sent[0].at_ns < rig->sent[1].at_ns); // each its own delay
+	CU_ASSERT(rig->sent[0].at_ns > asked_ns && rig->sent[1].at_ns <= asked_ns + 5 * S);
+	forget_sent(rig);
+	v3_query(rig, 10, GROUP(1), 5, 2); // a v3 query is a v2 one to a host that speaks v2
+	run_for(rig, S);
+	CU_ASSERT_EQUAL(rig->sent_count, 1);
+	CU_ASSERT(told(rig, 0, 0x16, GROUP(1), GROUP(1)));
+	free_rig(rig);
+}
+
+static void v2_join_and_leave(void)
+{
+	struct rig *rig = new_rig(1);
+
+	v2_query(rig, 100, 0);
+	join(rig, GROUP(1), SOURCE(1));
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 2);
+	CU_ASSERT(told(rig, 0, 0x16, GROUP(1), GROUP(1)));
+	CU_ASSERT(told(rig, 1, 0x16, GROUP(1), GROUP(1)));
+	CU_ASSERT(rig->sent[1].at_ns - rig->sent[0].at_ns <= 10 * S);
+	forget_sent(rig);
+	join(rig, GROUP(1), SOURCE(2)); // sources have no place in v2
+	leave(rig, GROUP(1), SOURCE(1));
+	CU_ASSERT_EQUAL(tl_mcast_next_deadline(rig->m), TL_MCAST_NEVER);
+	leave(rig, GROUP(1), SOURCE(2));
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 1);
+	CU_ASSERT(told(rig, 0, 0x17, ALL_ROUTERS, GROUP(1)));
+	CU_ASSERT_EQUAL(counter(rig, "igmp_leaves_tx"), 1);
+	CU_ASSERT_EQUAL(counter(rig, "igmp_reports_tx"), 2);
+	free_rig(rig);
+}
+
+static void v2_reports_are_suppressed(void)
+{
+	struct rig *rig = new_rig(1);
+
+	join(rig, GROUP(1), 0);
+	settle(rig);
+	v3_query(rig, 100, 0, 0, 0); // v3: not suppressed
+	short_message(rig, 0x16, 0, GROUP(1));
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 1);
+	v2_query(rig, 100, 0);
+	short_message(rig, 0x16, 0, GROUP(2)); // of another group
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 2);
+	v2_query(rig, 100, 0);
+	short_message(rig, 0x16, 0, GROUP(1));
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 2);
+	join(rig, GROUP(3), 0);
+	short_message(rig, 0x12, 0, GROUP(3)); // the first report goes out all the same, the second does not
+	run_for(rig, 0);
+	short_message(rig, 0x12, 0, GROUP(3));
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 3);
+	leave(rig, GROUP(3), 0);
+	short_message(rig, 0x16, 0, GROUP(3)); // a leave is not suppressed
+	run_for(rig, 30 * S);
+	CU_ASSERT(told(rig, 3, 0x17, ALL_ROUTERS, GROUP(3)));
+	free_rig(rig);
+}
+
+static void v1_querier_hears_v1(void)
+{
+	struct rig *rig = new_rig(1);
+
+	join(rig, GROUP(1), 0);
+	settle(rig);
+	uint64_t asked_ns = rig->now_ns;
+	v2_query(rig, 0, GROUP(9)); // code 0: v1, whose group field means nothing
+	v2_query(rig, 100, 0);	    // v1 outweighs v2
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 1);
+	CU_ASSERT(told(rig, 0, 0x12, GROUP(1), GROUP(1)));
+	CU_ASSERT(rig->sent[0].at_ns <= asked_ns + 10 * S);
+	leave(rig, GROUP(1), 0);
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 1); // v1 has no leave
+	CU_ASSERT_EQUAL(tl_mcast_leave(rig->m, GROUP(1), 0, rig->now_ns), -ENOENT);
+	free_rig(rig);
+}
+
+static void older_querier_times_out(void)
+{
+	struct rig *rig = new_rig(1);
+	uint64_t heard_ns = rig->now_ns;
+
+	v2_query(rig, 100, 0); // 2 * 125 s + 10 s
+	run_until(rig, heard_ns + 260 * S - 1);
+	join(rig, GROUP(1), 0);
+	run_for(rig, 0);
+	CU_ASSERT(told(rig, 0, 0x16, GROUP(1), GROUP(1)));
+	run_until(rig, heard_ns + 260 * S);
+	forget_sent(rig);
+	join(rig, GROUP(2), 0);
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 2); // the repetition for the first was cancelled with v2
+	CU_ASSERT(reported(rig, 0, TO_EX, GROUP(2), 0));
+	free_rig(rig);
+}
+
+static void querier_sets_the_timeout(void)
+{
+	struct rig *rig = new_rig(1);
+	uint8_t query[12];
+
+	build_v3_query(query, 100, 0, 0, 0);
+	query[8] = 3;
+	query[9] = 20;
+	input(rig, query, sizeof(query));
+	uint64_t heard_ns = rig->now_ns;
+	v2_query(rig, 50, 0); // 3 * 20 s + 5 s
+	run_until(rig, heard_ns + 65 * S - 1);
+	join(rig, GROUP(1), 0);
+	run_for(rig, 0);
+	CU_ASSERT(told(rig, 0, 0x16, GROUP(1), GROUP(1)));
+	run_for(rig, 1);
+	join(rig, GROUP(2), 0);
+	run_for(rig, 0);
+	CU_ASSERT(reported(rig, 1, TO_EX, GROUP(2), 0));
+	free_rig(rig);
+}
+
+static void version_change_keeps_news(void)
+{
+	struct rig *rig = new_rig(1);
+
+	join(rig, GROUP(1), 0);
+	run_for(rig, 0);
+	join(rig, GROUP(2), SOURCE(1));
+	settle(rig);
+	leave(rig, GROUP(2), SOURCE(1));
+	join(rig, GROUP(3), 0);
+	leave(rig, GROUP(1), 0);
+	v2_query(rig, 255, 0); // heard before the BLOCK, the TO_EX and the TO_IN went out
+	run_for(rig, 0);
+	CU_ASSERT_EQUAL(rig->sent_count, 3);
+	CU_ASSERT_EQUAL(counter(rig, "igmp_leaves_tx"), 2);
+	CU_ASSERT(told(rig, 0, 0x16, GROUP(3), GROUP(3)) || told(rig, 1, 0x16, GROUP(3), GROUP(3)) ||
+		  told(rig, 2, 0x16, GROUP(3), GROUP(3)));
+	run_for(rig, 30 * S); // the repetitions were cancelled, the query is answered
+	CU_ASSERT_EQUAL(rig->sent_count, 4);
+	CU_ASSERT(told(rig, 3, 0x16, GROUP(3), GROUP(3)));
+	free_rig(rig);
+}
+
+static void v3_to_v2_cancels_repetitions(void)
+{
+	struct rig *rig = new_rig(1);
+
+	join(rig, GROUP(1), 0);
+	join(rig, GROUP(2), SOURCE(1));
+	run_for(rig, 0);
+	leave(rig, GROUP(2), SOURCE(1));
+	run_for(rig, 0);
+	forget_sent(rig);
+	v2_query(rig, 100, 0);
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 1); // the answer alone
+	CU_ASSERT_EQUAL(tl_mcast_leave(rig->m, GROUP(2), SOURCE(1), rig->now_ns), -ENOENT);
+	free_rig(rig);
+}
+
+static void malformed_is_counted(void)
+{
+	struct rig *rig = new_rig(1);
+	uint8_t query[12 + 4 * 64];
+	size_t len = build_v3_query(query, 10, GROUP(1), 0, 3);
+	uint64_t bad = 0;
+
+	join(rig, GROUP(1), 0);
+	settle(rig);
+	for (size_t cut = 0; cut < len; cut++) {
+		if (cut == 8) // a whole v2 query
+			continue;
+		input(rig, query, cut);
+		CU_ASSERT_EQUAL(counter(rig, "igmp_bad_rx"), ++bad);
+	}
+	query[10] = 0xff; // 65283 sources
+	input(rig, query, sizeof(query));
+	len = build_v3_query(query, 10, 0, 0, 1); // sources of no group
+	input(rig, query, len);
+	len = build_v3_query(query, 10, SOURCE(1), 0, 0); // of no multicast group
+	input(rig, query, len);
+	v2_query(rig, 10, SOURCE(1));
+	CU_ASSERT_EQUAL(counter(rig, "igmp_bad_rx"), bad + 4);
+	CU_ASSERT_EQUAL(counter(rig, "igmp_queries_rx"), 0);
+	CU_ASSERT_EQUAL(tl_mcast_next_deadline(rig->m), TL_MCAST_NEVER);
+	free_rig(rig);
+}
+
+static void strangers_are_ignored(void)
+{
+	static const uint8_t types[] = {0x00, 0x13, 0x14, 0x17, 0x1e, 0x22, 0x30, 0xff};
+	struct rig *rig = new_rig(1);
+	uint8_t query[12];
+
+	join(rig, GROUP(1), 0);
+	settle(rig);
+	for (size_t i = 0; i < TL_ARRAY_LEN(types); i++)
+		short_message(rig, types[i], 1, GROUP(1));
+	input_from(rig, query, build_v3_query(query, 10, 0, 0, 0), OWN_IP);
+	CU_ASSERT_EQUAL(tl_mcast_next_deadline(rig->m), TL_MCAST_NEVER);
+	CU_ASSERT_EQUAL(counter(rig, "igmp_bad_rx"), 0);
+	input_from(rig, query, build_v3_query(query, 10, 0, 0, 0), 0); // a snooping switch asks from 0.0.0.0
+	CU_ASSERT_NOT_EQUAL(tl_mcast_next_deadline(rig->m), TL_MCAST_NEVER);
+	free_rig(rig);
+}
+
+static void trailing_data_is_ignored(void)
+{
+	struct rig *rig = new_rig(1);
+	uint8_t query[64] = {0};
+
+	join(rig, GROUP(1), 0);
+	settle(rig);
+	build_v3_query(query, 10, GROUP(1), 0, 0);
+	input(rig, query, sizeof(query));
+	run_for(rig, S);
+	CU_ASSERT(reported(rig, 0, IS_EX, GROUP(1), 0));
+	free_rig(rig);
+}
+
+static void counters_fit_the_room(void)
+{
+	struct rig *rig = new_rig(1);
+	struct tl_counter one[2] = {0};
+
+	CU_ASSERT_EQUAL(tl_mcast_counters(rig->m, NULL, 0), 4);
+	CU_ASSERT_EQUAL(tl_mcast_counters(rig->m, one, 1), 4);
+	CU_ASSERT_STRING_EQUAL(one[0].name, "igmp_reports_tx");
+	CU_ASSERT_PTR_NULL(one[1].name);
+	free_rig(rig);
+}
+
+// What a router makes of the reports (RFC 3376, section 6.4, without timers), for 8 groups and 8 sources.
+struct router {
+	bool exclude[8];
+	uint8_t sources[8]; // included, one bit each
+};
+
+static void hear_record(struct router *router, const struct record *r)
+{
+	unsigned g = tl_be32(r->group_be) & 0xff;
+	uint8_t mask = 0;
+
+	for (unsigned s = 0; s < 8; s++)
+		mask |= in_list(r->sources, r->source_count, SOURCE(s)) ? (uint8_t)(1u << s) : 0;
+	switch (r->type) {
+	case TO_EX:
+	case IS_EX:
+		router->exclude[g] = true;
+		router->sources[g] = 0;
+		break;
+	case TO_IN:
+		router->exclude[g] = false;
+		router->sources[g] = mask;
+		break;
+	case ALLOW:
+	case IS_IN:
+		router->sources[g] |= router->exclude[g] ? 0 : mask;
+		break;
+	case BLOCK:
+		router->sources[g] &= (uint8_t)~mask;
+		break;
+	default:
+		CU_FAIL("unknown record type");
+	}
+}
+
+static void hear_all(struct router *router, struct rig *rig)
+{
+	struct record r;
+
+	for (unsigned i = 0; i < rig->sent_count; i++) {
+		for (uint16_t off = 8; next_record(&rig->sent[i], &off, &r);)
+			hear_record(router, &r);
+	}
+	forget_sent(rig);
+}
+
+// The references held, the plainest way to say what is wanted: [group][0] any source, [group][1 + n] SOURCE(n).
+typedef unsigned refs_table[8][9];
+
+static void random_step(struct rig *rig, refs_table refs)
+{
+	unsigned g = (unsigned)rand() % 8, s = (unsigned)rand() % 9;
+	uint32_t source_be = s == 0 ? 0 : SOURCE(s - 1);
+
+	if (rand() % 8 == 0) {
+		v3_query(rig, (uint8_t)rand(), rand() % 2 == 0 ? 0 : GROUP(g), 0, 0);
+	} else if (rand() % 8 == 0) {
+		v3_query(rig, (uint8_t)rand(), GROUP(g), 0, (unsigned)rand() % 9);
+	} else if (rand() % 2 == 0) {
+		join(rig, GROUP(g), source_be);
+		refs[g][s]++;
+	} else {
+		int want = refs[g][s] != 0 ? 0 : -ENOENT;
+		CU_ASSERT_EQUAL(tl_mcast_leave(rig->m, GROUP(g), source_be, rig->now_ns), want);
+		refs[g][s] -= refs[g][s] != 0;
+	}
+}
+
+static void check_against(const struct rig *rig, refs_table refs, const struct router *router)
+{
+	for (unsigned g = 0; g < 8; g++) {
+		CU_ASSERT_EQUAL(router->exclude[g], refs[g][0] != 0);
+		for (unsigned s = 0; s < 8; s++) {
+			bool wanted = refs[g][0] != 0 || refs[g][1 + s] != 0;
+			bool forwarded = router->exclude[g] || (router->sources[g] & 1u << s) != 0;
+			CU_ASSERT_EQUAL(forwarded, wanted);
+			CU_ASSERT_EQUAL(tl_mcast_accepts(rig->m, GROUP(g), SOURCE(s)), wanted);
+		}
+	}
+}
+
+static void router_knows_what_is_wanted(void)
+{
+	struct rig *rig = new_rig(5);
+	struct router router = {0};
+	refs_table refs = {0};
+
+	srand(5);
+	for (unsigned i = 0; i < 20000; i++) {
+		for (int steps = rand() % 4; steps >= 0; steps--)
+			random_step(rig, refs);
+		run_for(rig, rand() % 4 == 0 ? (uint64_t)rand() % (2 * S) : 0);
+		hear_all(&router, rig);
+		check_against(rig, refs, &router);
+	}
+	free_rig(rig);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a join is told at the next tick and once more within a second", join_is_told_twice},
+		{"robustness is how often a change is told", robustness_is_configurable},
+		{"joins made together share one report", joins_share_a_report},
+		{"a group is left when every join of it was undone", joins_are_counted},
+		{"sources of a group add up, and are allowed and blocked one by one", sources_add_up},
+		{"one report allows new sources and blocks old ones", one_report_allows_and_blocks},
+		{"any-source outweighs sources while it lasts", any_outweighs_sources},
+		{"a datagram is wanted only from a joined source, at once", accepts_follows_state},
+		{"the NIC filter has 224.0.0.1 and every joined group once", filter_lists_groups},
+		{"224.0.0.1 is never reported", all_hosts_is_never_reported},
+		{"joins and leaves that make no sense are refused", wrong_calls_are_refused},
+		{"64 groups and 16 sources fit, one more does not", limits_are_kept},
+		{"a state too large for one message is split", large_states_are_split},
+		{"a general query is answered for all groups within its time", general_query_is_answered},
+		{"queries that come close together share an answer", queries_share_an_answer},
+		{"a group query is answered for that group alone", group_query_is_answered},
+		{"a source query is answered with the wanted sources or not at all", source_query_is_answered},
+		{"source queries add up, a group query covers them", source_queries_merge},
+		{"response times are read as numbers and as floats", response_codes_are_floats},
+		{"the querier sets the robustness", querier_sets_robustness},
+		{"equal seeds give equal delays", delays_follow_the_seed},
+		{"a v2 querier is answered in v2, each group at its own time", v2_querier_hears_v2},
+		{"under v2 a join is reported and a leave told to all routers", v2_join_and_leave},
+		{"under v2 another member's report makes ours needless", v2_reports_are_suppressed},
+		{"a v1 querier is answered in v1 and told of no leave", v1_querier_hears_v1},
+		{"v3 is spoken again when the older querier was not heard for 260 s", older_querier_times_out},
+		{"a v3 querier sets how long an older one is remembered", querier_sets_the_timeout},
+		{"news not yet sent outlives a change of version", version_change_keeps_news},
+		{"repetitions end with a change of version", v3_to_v2_cancels_repetitions},
+		{"a query cut anywhere or contradicting itself is counted, not followed", malformed_is_counted},
+		{"unknown types and our own messages are ignored", strangers_are_ignored},
+		{"data behind a query is ignored", trailing_data_is_ignored},
+		{"counters are never written past the room given", counters_fit_the_room},
+		{"a router that hears every report knows exactly what is wanted", router_knows_what_is_wanted},
+	};
+	return tl_test_main("mcast", tests, TL_ARRAY_LEN(tests));
+}

@@ -1,0 +1,539 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two stacks back to back over a wire that loses, doubles, delays and reorders, in virtual time, from a seed.
+
+#include <errno.h>
+
+#include "tl_test_tcp.h"
+
+#define FLYING_MAX 4096
+#define CONNS 1000
+#define SEND_BUFFER 16384
+
+struct flying {
+	struct rte_mbuf *m;
+	uint64_t at_ns;
+	unsigned to;
+};
+
+struct sim {
+	struct tl_net *net[2];
+	struct tl_txq tx[2];
+	uint64_t now_ns, rng;
+	uint64_t delay_ns, jitter_ns;
+	unsigned lost_percent, doubled_percent;
+	unsigned n_flying, in_use;
+	struct flying flying[FLYING_MAX]; // by time
+	void (*watch)(struct sim *sim, unsigned from, const uint8_t *frame, const struct tl_pkt *pkt);
+	uint64_t watched;
+	uint32_t watched_edge[2];
+};
+
+// ---- the wire
+
+static uint64_t draw(struct sim *sim)
+{
+	sim->rng ^= sim->rng << 13;
+	sim->rng ^= sim->rng >> 7;
+	sim->rng ^= sim->rng << 17;
+	return sim->rng;
+}
+
+static void launch(struct sim *sim, const uint8_t *frame, uint16_t len, unsigned to)
+{
+	uint64_t jitter_ns = sim->jitter_ns != 0 ? draw(sim) % sim->jitter_ns : 0;
+	struct flying new = {tl_test_mbuf(test_pool(), frame, len), sim->now_ns + sim->delay_ns + jitter_ns, to};
+	unsigned i = sim->n_flying;
+
+	if (new.m == NULL || i == FLYING_MAX) {
+		fprintf(stderr, "the wire is full\n");
+		exit(1);
+	}
+	while (i > 0 && sim->flying[i - 1].at_ns > new.at_ns) {
+		sim->flying[i] = sim->flying[i - 1];
+		i--;
+	}
+	sim->flying[i] = new;
+	sim->n_flying++;
+}
+
+static void transmit(struct tl_txq *q)
+{
+	struct sim *sim = q->backend;
+	unsigned from = q == &sim->tx[1];
+
+	for (uint16_t i = 0; i < q->n; i++) {
+		const uint8_t *frame = rte_pktmbuf_mtod(q->pkts[i], const uint8_t *);
+		uint16_t len = q->pkts[i]->data_len;
+		struct tl_pkt pkt;
+		tl_wire_parse(frame, len, &pkt);
+		if (sim->watch != NULL && pkt.kind == TL_PKT_TCP)
+			sim->watch(sim, from, frame, &pkt);
+		bool lost = pkt.kind == TL_PKT_TCP && draw(sim) % 100 < sim->lost_percent;
+		if (!lost)
+			launch(sim, frame, len, !from);
+		if (!lost && draw(sim) % 100 < sim->doubled_percent)
+			launch(sim, frame, len, !from);
+		rte_pktmbuf_free(q->pkts[i]);
+	}
+	q->n = 0;
+}
+
+// Everything that is to arrive at one side now, in bursts as long as they can be.
+static void deliver(struct sim *sim, unsigned to)
+{
+	struct tl_burst burst = {.mono_ns = sim->now_ns};
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < sim->n_flying; i++) {
+		struct flying *f = &sim->flying[i];
+		if (f->to != to || f->at_ns > sim->now_ns || burst.n == TL_BURST) {
+			sim->flying[kept++] = *f;
+			continue;
+		}
+		tl_wire_parse(rte_pktmbuf_mtod(f->m, uint8_t *), f->m->data_len, &burst.pkt[burst.n]);
+		burst.pkts[burst.n++] = f->m;
+	}
+	sim->n_flying = kept;
+	if (burst.n == 0)
+		return;
+	tl_net_input(sim->net[to], &burst);
+	for (uint16_t i = 0; i < burst.n; i++)
+		rte_pktmbuf_free(burst.pkts[i]);
+	tl_txq_flush(&sim->tx[to]);
+}
+
+// To the next arrival, or a millisecond on, whichever is sooner.
+static void step(struct sim *sim)
+{
+	uint64_t next_ns = sim->now_ns + MS;
+
+	if (sim->n_flying > 0 && sim->flying[0].at_ns < next_ns)
+		next_ns = sim->flying[0].at_ns;
+	sim->now_ns = tl_max_u64(next_ns, sim->now_ns);
+	for (unsigned side = 0; side < 2; side++)
+		deliver(sim, side);
+	for (unsigned side = 0; side < 2; side++) {
+		tl_net_tick(sim->net[side], sim->now_ns);
+		tl_txq_flush(&sim->tx[side]);
+	}
+}
+
+static void run(struct sim *sim, uint64_t for_ns)
+{
+	uint64_t end_ns = sim->now_ns + for_ns;
+
+	while (sim->now_ns < end_ns)
+		step(sim);
+}
+
+static bool is_quiet(const struct sim *sim)
+{
+	return tl_tcp_in_use(sim->net[0], NULL) + tl_tcp_in_use(sim->net[1], NULL) == 0;
+}
+
+// Until no connection is left.
+static bool run_out(struct sim *sim, uint64_t at_most_ns)
+{
+	uint64_t end_ns = sim->now_ns + at_most_ns;
+
+	while (!is_quiet(sim) && sim->now_ns < end_ns)
+		step(sim);
+	return is_quiet(sim);
+}
+
+static struct sim *sim_start(uint64_t seed, uint32_t max_conns, uint32_t send_buffer_bytes)
+{
+	struct sim *sim = calloc(1, sizeof(*sim));
+
+	sim->in_use = rte_mempool_in_use_count(test_pool());
+	sim->now_ns = 1000 * SECOND;
+	sim->rng = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+	sim->delay_ns = 50 * TL_NS_PER_US;
+	for (unsigned side = 0; side < 2; side++) {
+		sim->tx[side].flush_fn = transmit;
+		sim->tx[side].backend = sim;
+		struct tl_net_cfg cfg = test_cfg(&sim->tx[side], (uint8_t)(side + 1), max_conns, send_buffer_bytes);
+		cfg.seed = seed + side;
+		sim->net[side] = test_net(&cfg);
+	}
+	run(sim, MS);
+	return sim;
+}
+
+static void sim_stop(struct sim *sim)
+{
+	run(sim, 10 * MS);
+	for (unsigned side = 0; side < 2; side++) {
+		tl_net_destroy(sim->net[side]);
+		tl_txq_flush(&sim->tx[side]);
+	}
+	for (unsigned i = 0; i < sim->n_flying; i++)
+		rte_pktmbuf_free(sim->flying[i].m);
+	CU_ASSERT_EQUAL(rte_mempool_in_use_count(test_pool()), sim->in_use);
+	free(sim);
+}
+
+static void make_lossy(struct sim *sim)
+{
+	sim->lost_percent = 5;
+	sim->doubled_percent = 2;
+	sim->jitter_ns = 2 * MS; // against a delay of 50 us: reorders much
+}
+
+// ---- one direction of a transfer, in an app's user pointer
+
+struct bulk {
+	struct sim *sim;
+	unsigned salt;
+	size_t total, sent;
+	bool close_early; // with the last byte, not when the peer closes
+};
+
+static uint8_t pattern(unsigned salt, size_t at)
+{
+	return (uint8_t)(at * 31 + (at >> 8) * 7 + salt * 101);
+}
+
+static void bulk_pump(struct app *app, struct tl_tcp *c)
+{
+	struct bulk *bulk = app->user;
+	uint8_t chunk[4000]; // no more than the smallest send buffer: room for it comes some day
+
+	while (bulk->sent < bulk->total) {
+		uint32_t len = (uint32_t)tl_min_u64(1 + draw(bulk->sim) % sizeof(chunk), bulk->total - bulk->sent);
+		if (len > tl_tcp_room(c))
+			return;
+		for (uint32_t i = 0; i < len; i++)
+			chunk[i] = pattern(bulk->salt, bulk->sent + i);
+		if (tl_tcp_send(c, chunk, len) != 0) {
+			app->failed_sends++;
+			return;
+		}
+		bulk->sent += len;
+	}
+	if (bulk->close_early)
+		tl_tcp_close(c);
+}
+
+static void bulk_peer_closed(struct app *app, struct tl_tcp *c)
+{
+	struct bulk *bulk = app->user;
+
+	if (bulk->sent < bulk->total)
+		bulk->close_early = true; // when all is sent
+	else
+		tl_tcp_close(c);
+}
+
+static struct app bulk_app(struct bulk *bulk)
+{
+	return (struct app){
+		.on_opened = bulk_pump, .on_room = bulk_pump, .on_peer_closed = bulk_peer_closed, .user = bulk};
+}
+
+static bool is_intact(const struct app *app, unsigned salt, size_t total)
+{
+	for (size_t i = 0; i < app->len; i++) {
+		if (app->data[i] != pattern(salt, i))
+			return false;
+	}
+	return app->len == total && app->failed_sends == 0;
+}
+
+static struct tl_tcp *call(struct sim *sim, struct app *app, const struct tl_tcp_opts *opts)
+{
+	struct tl_tcp *c = NULL;
+
+	CU_ASSERT_EQUAL_FATAL(
+		tl_tcp_connect(sim->net[0], IP(192, 0, 2, 2), PORT(80), &APP_OPS, app, opts, &c), 0);
+	tl_txq_flush(&sim->tx[0]);
+	return c;
+}
+
+static void await(struct sim *sim, struct app *app, const struct tl_tcp_opts *opts)
+{
+	struct tl_tcp_listener *listener = NULL;
+
+	CU_ASSERT_EQUAL_FATAL(tl_tcp_listen(sim->net[1], PORT(80), CONNS, &APP_OPS, app, opts, &listener), 0);
+}
+
+// No callback may reach an app that is gone.
+static void hang_up(struct sim *sim)
+{
+	tl_tcp_close_all(sim->net[0], true);
+	tl_tcp_close_all(sim->net[1], true);
+}
+
+// Both sides send, close, and are done. Prints what a failure needs to be seen again.
+static bool transfer(struct sim *sim, uint64_t seed, size_t up, size_t down, const struct tl_tcp_opts *opts)
+{
+	struct bulk bulk[2] = {{sim, 1, up, 0, true}, {sim, 2, down, 0, seed % 2 == 0}};
+	struct app app[2] = {bulk_app(&bulk[0]), bulk_app(&bulk[1])};
+
+	await(sim, &app[1], opts);
+	call(sim, &app[0], opts);
+	bool over = run_out(sim, 900 * SECOND);
+	bool ok = over && app[0].closed == 1 && app[1].closed == 1 && app[0].reason == TL_TCP_DONE &&
+		  app[1].reason == TL_TCP_DONE && is_intact(&app[1], 1, up) && is_intact(&app[0], 2, down);
+	if (!ok)
+		printf("# seed %lu: over %d, up %zu of %zu, down %zu of %zu, closed %u (%s) and %u (%s), %.1f s\n",
+			(unsigned long)seed, over, app[1].len, up, app[0].len, down, app[0].closed,
+			tl_tcp_reason_text(app[0].reason), app[1].closed, tl_tcp_reason_text(app[1].reason),
+			(double)(sim->now_ns - 1000 * SECOND) / 1e9);
+	hang_up(sim);
+	app_free(&app[0]);
+	app_free(&app[1]);
+	return ok;
+}
+
+// ---- tests
+
+static void survives_a_bad_wire(void)
+{
+	for (uint64_t seed = 1; seed <= 50; seed++) {
+		struct sim *sim = sim_start(seed, 4, SEND_BUFFER);
+		make_lossy(sim);
+		CU_ASSERT(transfer(sim, seed, 200000, 200000, NULL));
+		const struct tl_net_stats *stats = &sim->net[0]->stats;
+		CU_ASSERT(stats->tcp_retransmits > 0);
+		CU_ASSERT(stats->tcp_out_of_order_pkts > 0);
+		sim_stop(sim);
+	}
+}
+
+static void survives_the_wrap(void)
+{
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		struct sim *sim = sim_start(seed, 4, SEND_BUFFER);
+		make_lossy(sim);
+		fix_isn(sim->net[0], (uint32_t)-1 - (uint32_t)seed);
+		fix_isn(sim->net[1], (uint32_t)-100000);
+		CU_ASSERT(transfer(sim, seed, 200000, 200000, NULL));
+		sim_stop(sim);
+	}
+}
+
+static void survives_silence(void)
+{
+	const struct tl_tcp_opts opts = {.rto_min_us = 5000, .user_timeout_ms = 300000};
+
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		struct sim *sim = sim_start(seed, 4, SEND_BUFFER);
+		sim->lost_percent = 30;
+		sim->jitter_ns = MS;
+		CU_ASSERT(transfer(sim, seed, 20000, 20000, &opts));
+		sim_stop(sim);
+	}
+}
+
+// No loss: nothing may be sent twice, and the time is what slow start and the windows need.
+static void clean_wire_wastes_nothing(void)
+{
+	struct sim *sim = sim_start(3, 4, SEND_BUFFER);
+
+	CU_ASSERT(transfer(sim, 3, 1000000, 1000000, NULL));
+	for (unsigned side = 0; side < 2; side++) {
+		CU_ASSERT_EQUAL(sim->net[side]->stats.tcp_retransmits, 0);
+		CU_ASSERT_EQUAL(sim->net[side]->stats.tcp_timeouts, 0);
+		CU_ASSERT_EQUAL(sim->net[side]->stats.tcp_out_of_window_pkts, 0);
+	}
+	CU_ASSERT(sim->now_ns - 1000 * SECOND < SECOND);
+	sim_stop(sim);
+}
+
+static void scaled_windows_fill_a_long_pipe(void)
+{
+	const struct tl_tcp_opts opts = {.recv_window_bytes = 1 << 20};
+	struct sim *sim = sim_start(4, 2, 1 << 20);
+
+	sim->delay_ns = 50 * MS;
+	CU_ASSERT(transfer(sim, 4, 4000000, 1000, &opts));
+	CU_ASSERT(sim->now_ns - 1000 * SECOND < 3 * SECOND); // 64 KiB per 100 ms would take 6 s
+	sim_stop(sim);
+}
+
+// The right edge each side has advertised, in watched_edge.
+static void watch_edges(struct sim *sim, unsigned from, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	const struct tl_tcp_hdr *tcp = (const struct tl_tcp_hdr *)(frame + pkt->l4_off);
+	uint32_t edge = tl_be32(tcp->ack_be) + tl_be16(tcp->window_be);
+
+	if ((tcp->flags & TL_TCP_ACK) == 0 || (tcp->flags & (TL_TCP_SYN | TL_TCP_RST)) != 0)
+		return;
+	if (sim->watched_edge[from] != 0 && (int32_t)(edge - sim->watched_edge[from]) < 0)
+		sim->watched++;
+	sim->watched_edge[from] = edge;
+}
+
+// The echo's promise: what the window lets in fits the send buffer, whatever the wire does.
+static void echo_never_runs_out_of_room(void)
+{
+	const struct tl_tcp_opts echo_opts = {.window_follows_room = true, .send_buffer_bytes = 5000};
+
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		struct sim *sim = sim_start(seed, 4, 8192);
+		struct bulk bulk = {sim, 1, 100000, 0, true};
+		struct app client = bulk_app(&bulk);
+		struct app echo = {.on_data = app_echo};
+		struct tl_tcp_listener *listener = NULL;
+		struct tl_tcp_ops ops = APP_OPS;
+
+		if (seed > 1)
+			make_lossy(sim);
+		sim->watch = watch_edges;
+		ops.peer_closed = NULL; // closes itself
+		CU_ASSERT_EQUAL(
+			tl_tcp_listen(sim->net[1], PORT(80), 4, &ops, &echo, &echo_opts, &listener), 0);
+		call(sim, &client, NULL);
+		CU_ASSERT(run_out(sim, 900 * SECOND));
+		CU_ASSERT_EQUAL(echo.failed_sends, 0);
+		CU_ASSERT(is_intact(&client, 1, bulk.total));
+		CU_ASSERT_EQUAL(client.reason, TL_TCP_DONE);
+		CU_ASSERT_EQUAL(sim->watched, 0);
+		hang_up(sim);
+		app_free(&client);
+		app_free(&echo);
+		sim_stop(sim);
+	}
+}
+
+static void echo_with_a_scaled_window(void)
+{
+	const struct tl_tcp_opts echo_opts = {.window_follows_room = true, .recv_window_bytes = 1 << 20};
+	const struct tl_tcp_opts opts = {.recv_window_bytes = 1 << 20};
+
+	for (uint64_t seed = 1; seed <= 6; seed++) {
+		struct sim *sim = sim_start(seed, 4, 131072);
+		struct bulk bulk = {sim, 1, 600000, 0, true};
+		struct app client = bulk_app(&bulk);
+		struct app echo = {.on_data = app_echo, .on_peer_closed = NULL};
+		struct tl_tcp_listener *listener = NULL;
+		struct tl_tcp_ops ops = APP_OPS;
+
+		if (seed > 1)
+			make_lossy(sim);
+		ops.peer_closed = NULL;
+		CU_ASSERT_EQUAL(tl_tcp_listen(sim->net[1], PORT(80), 4, &ops, &echo, &echo_opts, &listener), 0);
+		call(sim, &client, &opts);
+		CU_ASSERT(run_out(sim, 900 * SECOND));
+		CU_ASSERT_EQUAL(echo.failed_sends, 0);
+		CU_ASSERT(is_intact(&client, 1, bulk.total));
+		hang_up(sim);
+		app_free(&client);
+		app_free(&echo);
+		sim_stop(sim);
+	}
+}
+
+static void close_both(struct app *app, struct tl_tcp *c)
+{
+	tl_tcp_close(c);
+}
+
+static void thousand_come_and_go(void)
+{
+	struct sim *sim = sim_start(5, CONNS, 4096);
+	struct app server = {.on_peer_closed = close_both};
+	static struct app client[CONNS];
+	unsigned waiting = 0;
+
+	memset(client, 0, sizeof(client));
+	await(sim, &server, NULL);
+	for (unsigned i = 0; i < CONNS; i++) {
+		client[i].c = call(sim, &client[i], NULL);
+		if (i % 10 == 9)
+			run(sim, MS);
+	}
+	run(sim, 2 * SECOND);
+	CU_ASSERT_EQUAL(server.opened, CONNS);
+	CU_ASSERT_EQUAL(tl_tcp_in_use(sim->net[0], NULL), CONNS);
+	for (unsigned i = 0; i < CONNS; i++) {
+		CU_ASSERT_EQUAL(client[i].opened, 1);
+		CU_ASSERT_EQUAL(tl_tcp_send(client[i].c, "hello", 5), 0);
+		if (i % 2 == 0)
+			tl_tcp_close(client[i].c);
+		else
+			tl_tcp_abort(client[i].c);
+		if (i % 10 == 9)
+			run(sim, MS);
+	}
+	CU_ASSERT(run_out(sim, 10 * SECOND));
+	CU_ASSERT_EQUAL(server.closed, CONNS);
+	CU_ASSERT_EQUAL(server.len, CONNS * 5);
+	tl_tcp_in_use(sim->net[0], &waiting);
+	CU_ASSERT_EQUAL(waiting, CONNS / 2);
+	run(sim, 61 * SECOND);
+	tl_tcp_in_use(sim->net[0], &waiting);
+	CU_ASSERT_EQUAL(waiting, 0);
+	const struct tl_net_stats *stats = &sim->net[0]->stats;
+	CU_ASSERT_EQUAL(stats->tcp_closed, stats->tcp_active_opens);
+	hang_up(sim);
+	app_free(&server);
+	sim_stop(sim);
+}
+
+// Who closes first, and whether the other still talks: seed by seed over a bad wire, each ends in order.
+static void every_order_of_closing(void)
+{
+	for (uint64_t seed = 100; seed < 124; seed++) {
+		struct sim *sim = sim_start(seed, 4, 4096);
+		make_lossy(sim);
+		CU_ASSERT(transfer(sim, seed, seed % 3 * 3000, seed % 5 * 2000, NULL));
+		sim_stop(sim);
+	}
+}
+
+static void dead_peer(uint64_t keepalive_ns, bool with_data, uint64_t within_ns)
+{
+	const struct tl_tcp_opts opts = {.keepalive_idle_ns = keepalive_ns, .user_timeout_ms = 20000};
+	struct sim *sim = sim_start(6, 4, 4096);
+	struct app client = {0}, server = {0};
+
+	await(sim, &server, NULL);
+	struct tl_tcp *c = call(sim, &client, &opts);
+	run(sim, 100 * SECOND);
+	CU_ASSERT_EQUAL(client.opened, 1);
+	CU_ASSERT_EQUAL(client.closed, 0);
+	sim->lost_percent = 100;
+	if (with_data)
+		CU_ASSERT_EQUAL(tl_tcp_send(c, "x", 1), 0);
+	run(sim, within_ns);
+	CU_ASSERT_EQUAL(client.closed, 1);
+	CU_ASSERT_EQUAL(client.reason, TL_TCP_TIMEOUT);
+	CU_ASSERT_EQUAL(server.closed, 0);
+	hang_up(sim);
+	app_free(&client);
+	app_free(&server);
+	sim_stop(sim);
+}
+
+static void keepalive_finds_a_dead_peer(void)
+{
+	dead_peer(10 * SECOND, false, 75 * SECOND);
+}
+
+static void user_timeout_finds_a_dead_peer(void)
+{
+	dead_peer(0, true, 21 * SECOND);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"200 KB both ways arrive intact over a bad wire, for 50 seeds", survives_a_bad_wire},
+		{"200 KB both ways arrive intact when sequence numbers wrap", survives_the_wrap},
+		{"data arrives even if every third frame is lost", survives_silence},
+		{"on a clean wire nothing is sent twice", clean_wire_wastes_nothing},
+		{"scaled windows fill a long pipe", scaled_windows_fill_a_long_pipe},
+		{"an echo whose window follows its room never lacks room, nor takes back window",
+			echo_never_runs_out_of_room},
+		{"so does an echo with a scaled window", echo_with_a_scaled_window},
+		{"1000 connections opened and ended leave nothing behind", thousand_come_and_go},
+		{"every order of closing ends in order over a bad wire", every_order_of_closing},
+		{"keepalive finds a dead peer and leaves a silent one alone", keepalive_finds_a_dead_peer},
+		{"the user timeout finds a dead peer when there is data", user_timeout_finds_a_dead_peer},
+	};
+
+	tl_test_eal_start();
+	return tl_test_main("tcp_pair", tests, TL_ARRAY_LEN(tests));
+}
