@@ -86,16 +86,16 @@ static int measure(struct tl_client_args *args)
 		fputs("\r\033[K", stderr);
 	if (ret != 0) {
 		tl_error("%s", err.text);
-		return 1;
+		return TL_EXIT_FAILED;
 	}
 	ret = show_result(&result, args->json);
 	if (ret != 0)
 		tl_error("cannot write the results to stdout: %s", strerror(-ret));
 	if (tl_client_judge(&result, &err) != 0) {
 		tl_error("%s", err.text);
-		return 1;
+		return TL_EXIT_FAILED;
 	}
-	return ret == 0 ? 0 : 1;
+	return ret == 0 ? TL_EXIT_OK : TL_EXIT_FAILED;
 }
 
 int tl_cmd_client(int argc, char **argv)
@@ -105,7 +105,7 @@ int tl_cmd_client(int argc, char **argv)
 
 	if (tl_client_parse_args(argc, argv, &args, &err) != 0) {
 		tl_error("%s", err.text);
-		return 2;
+		return TL_EXIT_USAGE;
 	}
 	if (args.help) {
 		tl_client_print_help(stdout);

@@ -18,7 +18,7 @@ memory_mb=512
 
 seconds=5 rate=1000 payload=16 out=demo-out
 huge=false
-app_pid='' client_pid=''
+app_pid='' client_pid='' tee_pid=''
 
 usage() {
 	cat <<-END
@@ -136,14 +136,18 @@ answers_or_is_gone() {
 }
 
 run_client() {
-	local status=0
+	local status=0 progress
+	exec {progress}> >(exec tee client.log >&2)
+	tee_pid=$!
 	say "sending $rate messages of $payload bytes per second to $group:$udp_port for $seconds s"
 	ip netns exec "$client_ns" "$root/build/app/tapline" client --kernel --group "$group" --udp-port "$udp_port" \
 		--tcp-listen "$client_ip:$tcp_port" --rate "$rate" --seconds "$seconds" --payload "$payload" --json \
-		>client.json 2> >(exec tee client.log >&2) </dev/null &
+		>client.json 2>&"$progress" {progress}>&- </dev/null &
 	client_pid=$!
+	exec {progress}>&-
 	wait "$client_pid" || status=$?
 	client_pid=''
+	wait "$tee_pid"
 	((status == 0)) || say "the client failed with status $status"
 	return "$status"
 }
@@ -194,6 +198,7 @@ clean_up() {
 	set +e
 	[[ -z $client_pid ]] || stop_process "$client_pid" TERM 5 2>/dev/null
 	[[ -z $app_pid ]] || stop_process "$app_pid" TERM 15 2>/dev/null
+	[[ -z $tee_pid ]] || wait "$tee_pid" # it ends with the client
 	netns_delete "$app_ns" "$client_ns"
 	hugepages_give_back
 	rm -f "$out/control.sock"

@@ -86,11 +86,11 @@ static void set_wall(struct tl_clock *clock, struct tl_clock_line line)
 {
 	uint32_t sequence = clock->sequence;
 
+	// Each release keeps the odd number in front of the field that it announces.
 	__atomic_store_n(&clock->sequence, sequence + 1, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	__atomic_store_n(&clock->wall.base_tsc, line.base_tsc, __ATOMIC_RELAXED);
-	__atomic_store_n(&clock->wall.base_ns, line.base_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&clock->wall.mult, line.mult, __ATOMIC_RELAXED);
+	__atomic_store_n(&clock->wall.base_tsc, line.base_tsc, __ATOMIC_RELEASE);
+	__atomic_store_n(&clock->wall.base_ns, line.base_ns, __ATOMIC_RELEASE);
+	__atomic_store_n(&clock->wall.mult, line.mult, __ATOMIC_RELEASE);
 	__atomic_store_n(&clock->sequence, sequence + 2, __ATOMIC_RELEASE);
 }
 

@@ -46,13 +46,12 @@ static uint64_t upper_edge(size_t index)
 
 uint64_t tl_hist_permille(const struct tl_hist *hist, unsigned permille)
 {
-	// ceil(count * permille / 1000) without overflow; the first value is the smallest there is.
+	// ceil(count * permille / 1000) without overflow; 0 is the rank before the first value: min.
 	uint64_t rank = hist->count / 1000 * permille + (hist->count % 1000 * permille + 999) / 1000;
 	uint64_t seen = 0;
 
 	if (hist->count == 0)
 		return 0;
-	rank = tl_max_u64(rank, 1);
 	for (size_t i = 0; i < TL_HIST_BUCKETS; i++) {
 		seen += hist->bucket[i];
 		if (seen >= rank)

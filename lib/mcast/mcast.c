@@ -198,16 +198,12 @@ static bool plan_v3_change(
 	return true;
 }
 
-// RFC 2236, section 3: reports are repeated, a leave is sent once; v1 has no leave.
+// RFC 2236, section 3: reports are repeated, a leave is sent once.
 static bool plan_older_change(struct tl_mcast *m, struct membership *member, struct reception before)
 {
 	if (is_member(member) == before.member)
 		return false;
-	if (is_member(member))
-		member->mode_left = m->robustness;
-	else
-		member->mode_left = m->version == IGMP_V2 ? 1 : 0;
-	member->response_due_ns = TL_MCAST_NEVER;
+	member->mode_left = is_member(member) ? m->robustness : 1;
 	return true;
 }
 

@@ -137,7 +137,7 @@ static void answer_each_group(struct tl_mcast *m, const struct query *query, uin
 	}
 }
 
-static void answer_one_group(struct tl_mcast *m, struct query *query, uint64_t now_ns)
+static void answer_one_group(struct tl_mcast *m, const struct query *query, uint64_t now_ns)
 {
 	uint64_t due_ns = now_ns + mcast_random_ns(m, query->max_response_ns);
 	struct membership *member = mcast_find(m, query->group_be);
@@ -145,8 +145,6 @@ static void answer_one_group(struct tl_mcast *m, struct query *query, uint64_t n
 	// Rule 1: an earlier answer to a general query says it all.
 	if (member == NULL || !is_member(member) || query->group_be == IGMP_ALL_HOSTS || m->response_due_ns <= due_ns)
 		return;
-	if (m->version != IGMP_V3)
-		query->source_count = 0;
 	answer_group(member, query, due_ns);
 }
 
@@ -174,7 +172,7 @@ static void report_received(struct tl_mcast *m, uint32_t group_be, uint64_t now_
 {
 	struct membership *member = mcast_find(m, group_be);
 
-	if (m->version == IGMP_V3 || member == NULL || !is_member(member))
+	if (m->version == IGMP_V3 || member == NULL)
 		return;
 	member->response_due_ns = TL_MCAST_NEVER;
 	if (member->change_due_ns > now_ns) {

@@ -45,8 +45,6 @@ int tl_udp_send(struct tl_udp *udp, uint32_t dst_ip_be, uint16_t dst_port_be, co
 
 	if (len > net->cfg.mtu - TL_IPV4_LEN - TL_UDP_LEN)
 		return -EMSGSIZE;
-	if (!tl_ip_reachable(net, dst_ip_be))
-		return -EHOSTUNREACH;
 	struct rte_mbuf *m = tl_net_alloc(net);
 	if (m == NULL)
 		return -ENOBUFS;

@@ -41,7 +41,7 @@ struct tl_pcapng_idb {
 	const char *name;        // if_name: the device as the user named it
 	const char *description; // if_description: queue, and the source of its timestamps
 	const char *filter;      // if_filter: tcpdump syntax, or NULL
-	uint32_t snaplen;        // bytes; 0 = unlimited
+	uint32_t snaplen;        // bytes; 0 = unlimited; one value for all of a file: libpcap refuses a mixture
 	uint64_t speed_bps;      // 0 = unknown: no option written
 };
 

@@ -50,9 +50,9 @@ struct tl_ether_hdr {
 struct tl_arp_hdr {
 	uint16_t hw_type_be; // 1
 	uint16_t proto_be;   // 0x0800
-	uint8_t hw_len;      // 6
+	uint8_t hw_len;	     // 6
 	uint8_t proto_len;   // 4
-	uint16_t op_be;      // 1 request, 2 reply
+	uint16_t op_be;	     // 1 request, 2 reply
 	uint8_t sender_mac[TL_ETHER_ADDR_LEN];
 	uint32_t sender_ip_be;
 	uint8_t target_mac[TL_ETHER_ADDR_LEN];
@@ -110,14 +110,14 @@ enum tl_pkt_kind {
 	TL_PKT_IGMP,
 	TL_PKT_UDP,
 	TL_PKT_TCP,
-	TL_PKT_FRAG,      // an IPv4 fragment: not reassembled
-	TL_PKT_BAD,       // shorter than its headers say, or wrong version or header length
+	TL_PKT_FRAG,	  // an IPv4 fragment: not reassembled
+	TL_PKT_BAD,	  // shorter than its headers say, or wrong version or header length
 	TL_PKT_BAD_CKSUM, // IPv4 header checksum wrong
 };
 
 // The result of the one parse. Offsets are from the first byte of the frame. Fields past what the kind has are 0.
 struct tl_pkt {
-	uint8_t kind; // enum tl_pkt_kind
+	uint8_t kind;	// enum tl_pkt_kind
 	uint8_t l2_len; // 14, 18 with one VLAN tag, 22 with two
 	uint16_t l3_off;
 	uint16_t l4_off;

@@ -362,6 +362,24 @@ static void any_outweighs_sources(void)
 	free_rig(rig);
 }
 
+// The querier lowers the robustness between the two changes: the first must not outlast the second.
+static void mode_change_ends_source_changes(void)
+{
+	struct rig *rig = new_rig(1);
+	uint8_t query[12];
+
+	join(rig, GROUP(1), SOURCE(1));
+	build_v3_query(query, 10, GROUP(9), 0, 0);
+	query[8] = 1;
+	input(rig, query, sizeof(query));
+	join(rig, GROUP(1), 0);
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 1);
+	CU_ASSERT_EQUAL(record_count(rig, 0), 1);
+	CU_ASSERT(reported(rig, 0, TO_EX, GROUP(1), 0));
+	free_rig(rig);
+}
+
 static void accepts_follows_state(void)
 {
 	struct rig *rig = new_rig(1);
@@ -455,6 +473,22 @@ static void limits_are_kept(void)
 	CU_ASSERT(tl_mcast_accepts(rig->m, GROUP(200), SOURCE(100)));
 	CU_ASSERT(!tl_mcast_accepts(rig->m, GROUP(200), SOURCE(3)));
 	CU_ASSERT_EQUAL(tl_mcast_groups(rig->m, NULL, 0), TL_MCAST_GROUPS + 1);
+	free_rig(rig);
+}
+
+static void told_sources_make_room(void)
+{
+	struct rig *rig = new_rig(1);
+
+	for (unsigned i = 0; i < TL_MCAST_SOURCES; i++)
+		join(rig, GROUP(1), SOURCE(i));
+	leave(rig, GROUP(1), SOURCE(9));
+	settle(rig);
+	leave(rig, GROUP(1), SOURCE(3));
+	join(rig, GROUP(1), SOURCE(20)); // takes the place of 9, not that of 3, which is still to be told
+	run_for(rig, 0);
+	CU_ASSERT(reported(rig, 0, BLOCK, GROUP(1), 1u << 3));
+	CU_ASSERT(reported(rig, 0, ALLOW, GROUP(1), 1u << 20));
 	free_rig(rig);
 }
 
@@ -589,13 +623,38 @@ static void source_queries_merge(void)
 	run_for(rig, 10 * S);
 	CU_ASSERT_EQUAL(rig->sent_count, 2);
 	CU_ASSERT(reported(rig, 1, IS_IN, GROUP(1), 0x3f));
-	v3_query(rig, 10, GROUP(1), 0, 40); // more than are remembered
+	v3_query(rig, 10, GROUP(1), 3, 40); // more than are remembered
 	run_for(rig, 10 * S);
 	CU_ASSERT_EQUAL(rig->sent_count, 3);
 	CU_ASSERT(reported(rig, 2, IS_IN, GROUP(1), 0x3f));
 	v3_query(rig, 10, GROUP(1), 5, 1);
 	run_for(rig, 10 * S);
 	CU_ASSERT(reported(rig, 3, IS_IN, GROUP(1), 1u << 5));
+	free_rig(rig);
+}
+
+static void left_groups_are_no_answer(void)
+{
+	struct rig *rig = new_rig(1);
+
+	join(rig, GROUP(1), 0);
+	join(rig, GROUP(2), 0);
+	settle(rig);
+	leave(rig, GROUP(1), 0);
+	v3_query(rig, 0, 0, 0, 0);
+	run_for(rig, 1);
+	CU_ASSERT_EQUAL(rig->sent_count, 2);
+	CU_ASSERT_EQUAL(record_count(rig, 0), 1);
+	CU_ASSERT_EQUAL(record_count(rig, 1), 1);
+	CU_ASSERT(reported(rig, 0, TO_IN, GROUP(1), 0));
+	CU_ASSERT(reported(rig, 1, IS_EX, GROUP(2), 0));
+	settle(rig);
+	v3_query(rig, 100, GROUP(2), 0, 0);
+	leave(rig, GROUP(2), 0);
+	rig->now_ns += 10 * S; // late: leave and answer are due together
+	tl_mcast_tick(rig->m, rig->now_ns);
+	CU_ASSERT_EQUAL(record_count(rig, 0), 1);
+	CU_ASSERT(reported(rig, 0, TO_IN, GROUP(2), 0));
 	free_rig(rig);
 }
 
@@ -713,7 +772,7 @@ static void v2_reports_are_suppressed(void)
 
 	join(rig, GROUP(1), 0);
 	settle(rig);
-	v3_query(rig, 100, 0, 0, 0); // v3: not suppressed
+	v3_query(rig, 100, GROUP(1), 0, 0); // v3: not suppressed
 	short_message(rig, 0x16, 0, GROUP(1));
 	run_for(rig, 30 * S);
 	CU_ASSERT_EQUAL(rig->sent_count, 1);
@@ -822,6 +881,29 @@ static void version_change_keeps_news(void)
 	free_rig(rig);
 }
 
+static void return_to_v3_keeps_news(void)
+{
+	struct rig *rig = new_rig(1);
+	uint64_t end_of_v2_ns = rig->now_ns + 260 * S;
+
+	v2_query(rig, 100, 0);
+	join(rig, GROUP(1), 0);
+	join(rig, GROUP(2), 0);
+	run_until(rig, end_of_v2_ns - 1);
+	forget_sent(rig);
+	v2_query(rig, 255, GROUP(1)); // its answer in v2 is cancelled
+	CU_ASSERT(tl_mcast_next_deadline(rig->m) > end_of_v2_ns);
+	leave(rig, GROUP(2), 0);
+	join(rig, GROUP(3), SOURCE(1));
+	rig->now_ns = end_of_v2_ns;
+	run_for(rig, 60 * S);
+	CU_ASSERT_EQUAL(rig->sent_count, 1);
+	CU_ASSERT_EQUAL(record_count(rig, 0), 2);
+	CU_ASSERT(reported(rig, 0, TO_IN, GROUP(2), 0));
+	CU_ASSERT(reported(rig, 0, TO_IN, GROUP(3), 1u << 1));
+	free_rig(rig);
+}
+
 static void v3_to_v2_cancels_repetitions(void)
 {
 	struct rig *rig = new_rig(1);
@@ -880,9 +962,24 @@ static void strangers_are_ignored(void)
 	input_from(rig, query, build_v3_query(query, 10, 0, 0, 0), OWN_IP);
 	CU_ASSERT_EQUAL(tl_mcast_next_deadline(rig->m), TL_MCAST_NEVER);
 	CU_ASSERT_EQUAL(counter(rig, "igmp_bad_rx"), 0);
-	input_from(rig, query, build_v3_query(query, 10, 0, 0, 0), 0); // a snooping switch asks from 0.0.0.0
-	CU_ASSERT_NOT_EQUAL(tl_mcast_next_deadline(rig->m), TL_MCAST_NEVER);
 	free_rig(rig);
+}
+
+// A snooping switch without an address asks from 0.0.0.0, also a host that has none itself.
+static void queries_without_address(void)
+{
+	uint8_t query[12];
+
+	for (unsigned has_ip = 0; has_ip <= 1; has_ip++) {
+		struct rig *rig = calloc(1, sizeof(*rig));
+		struct tl_mcast_cfg cfg = {.send = on_send, .send_ctx = rig, .ip_be = has_ip ? OWN_IP : 0};
+		CU_ASSERT_EQUAL_FATAL(tl_mcast_create(&cfg, &rig->m), 0);
+		join(rig, GROUP(1), 0);
+		settle(rig);
+		input_from(rig, query, build_v3_query(query, 10, 0, 0, 0), 0);
+		CU_ASSERT_NOT_EQUAL(tl_mcast_next_deadline(rig->m), TL_MCAST_NEVER);
+		free_rig(rig);
+	}
 }
 
 static void trailing_data_is_ignored(void)
@@ -1019,17 +1116,20 @@ int main(void)
 		{"sources of a group add up, and are allowed and blocked one by one", sources_add_up},
 		{"one report allows new sources and blocks old ones", one_report_allows_and_blocks},
 		{"any-source outweighs sources while it lasts", any_outweighs_sources},
+		{"a mode change ends the source changes before it", mode_change_ends_source_changes},
 		{"a datagram is wanted only from a joined source, at once", accepts_follows_state},
 		{"the NIC filter has 224.0.0.1 and every joined group once", filter_lists_groups},
 		{"224.0.0.1 is never reported", all_hosts_is_never_reported},
 		{"joins and leaves that make no sense are refused", wrong_calls_are_refused},
 		{"64 groups and 16 sources fit, one more does not", limits_are_kept},
+		{"a source that was left and told makes room for another", told_sources_make_room},
 		{"a state too large for one message is split", large_states_are_split},
 		{"a general query is answered for all groups within its time", general_query_is_answered},
 		{"queries that come close together share an answer", queries_share_an_answer},
 		{"a group query is answered for that group alone", group_query_is_answered},
 		{"a source query is answered with the wanted sources or not at all", source_query_is_answered},
 		{"source queries add up, a group query covers them", source_queries_merge},
+		{"a group that was left is not in an answer", left_groups_are_no_answer},
 		{"response times are read as numbers and as floats", response_codes_are_floats},
 		{"the querier sets the robustness", querier_sets_robustness},
 		{"equal seeds give equal delays", delays_follow_the_seed},
@@ -1040,9 +1140,11 @@ int main(void)
 		{"v3 is spoken again when the older querier was not heard for 260 s", older_querier_times_out},
 		{"a v3 querier sets how long an older one is remembered", querier_sets_the_timeout},
 		{"news not yet sent outlives a change of version", version_change_keeps_news},
+		{"so it does a return to v3, as a statement of the whole state", return_to_v3_keeps_news},
 		{"repetitions end with a change of version", v3_to_v2_cancels_repetitions},
 		{"a query cut anywhere or contradicting itself is counted, not followed", malformed_is_counted},
 		{"unknown types and our own messages are ignored", strangers_are_ignored},
+		{"a query may come from 0.0.0.0", queries_without_address},
 		{"data behind a query is ignored", trailing_data_is_ignored},
 		{"counters are never written past the room given", counters_fit_the_room},
 		{"a router that hears every report knows exactly what is wanted", router_knows_what_is_wanted},

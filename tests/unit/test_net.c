@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A host on the wire: ICMP, UDP, IGMP, and an account of every frame.
 
+#include "net_priv.h"
 #include "tl_test_host.h"
 
 // ---- ICMP
@@ -75,6 +76,19 @@ static void answers_no_ping_over_mtu(void)
 	stop(h);
 }
 
+static void answers_nobody_unreachable(void)
+{
+	struct host *h = start();
+	struct frame request = ping(US, 8);
+
+	memcpy(request.bytes + 26, &(uint32_t){FAR_AWAY}, 4);
+	fix_cksums(&request);
+	CU_ASSERT(counts_as(h, "rx_icmp_pkts", &request));
+	CU_ASSERT_EQUAL(h->n_sent, 0);
+	CU_ASSERT_EQUAL(counter(h, "icmp_replies_tx"), 0);
+	stop(h);
+}
+
 static void ignores_other_icmp(void)
 {
 	struct host *h = start();
@@ -129,6 +143,11 @@ static void unreachable_ends_handshake(void)
 		CU_ASSERT(counts_as(h, "rx_icmp_pkts", &f));
 		CU_ASSERT_EQUAL(reason, -1);
 	}
+	struct frame quench = unreachable(3, &syn, 28);
+	quench.bytes[34] = 4;
+	fix_cksums(&quench);
+	CU_ASSERT(counts_as(h, "rx_icmp_pkts", &quench));
+	CU_ASSERT_EQUAL(reason, -1);
 	struct frame whole = unreachable(3, &syn, 28);
 	CU_ASSERT(counts_as(h, "rx_icmp_pkts", &whole));
 	CU_ASSERT_EQUAL(reason, TL_TCP_UNREACHABLE);
@@ -232,6 +251,9 @@ static void sends_exact_bytes(void)
 	fix_cksums(&f);
 	CU_ASSERT_EQUAL(h->sent[0].len, f.len);
 	CU_ASSERT_EQUAL(memcmp(h->sent[0].bytes, f.bytes, f.len), 0);
+	CU_ASSERT_EQUAL(say(udp, PEER, "abc"), 0);
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_NOT_EQUAL(get16(h->sent[1].bytes + 18), get16(f.bytes + 18));
 	stop(h);
 }
 
@@ -275,14 +297,16 @@ static void refuses_to_send(void)
 	struct heard heard = {0};
 	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
 	struct rte_mempool *pool = rte_mempool_lookup(POOL);
-	struct rte_mbuf *all[4096];
+	struct rte_mbuf *all[POOL_SIZE + 1];
 	unsigned n = 0;
 
 	introduce(h, PEER_MAC, PEER);
 	CU_ASSERT_EQUAL(tl_udp_send(udp, PEER, PORT(1), payload, MTU - 28), 0);
 	CU_ASSERT_EQUAL(tl_udp_send(udp, PEER, PORT(1), payload, MTU - 27), -EMSGSIZE);
-	for (size_t i = 0; i < TL_ARRAY_LEN(nobody); i++)
+	for (size_t i = 0; i < TL_ARRAY_LEN(nobody); i++) {
+		h->net->cfg.gateway_be = i == 0 ? 0 : GATEWAY;
 		CU_ASSERT_EQUAL(tl_udp_send(udp, nobody[i], PORT(1), payload, 1), -EHOSTUNREACH);
+	}
 	tl_txq_flush(&h->tx);
 	while (n < TL_ARRAY_LEN(all) && (all[n] = rte_pktmbuf_alloc(pool)) != NULL)
 		n++;
@@ -400,13 +424,18 @@ static void every_drop_has_its_counter(void)
 	struct frame runt = good;
 	struct frame cut = good;
 	struct frame ipv6 = good;
+	struct frame ipv6_group = good;
+	struct frame stub = good;
 	struct frame gre = ip_frame(47, PEER, US, "12345678", 8);
 	struct frame tcp_group = ip_frame(6, PEER, GROUP, tcp_frame(80, 2, "").bytes + 34, 20);
 	fragment.bytes[20] = 0x20;
 	fix_cksums(&fragment);
 	runt.len = 13;
 	cut.len = 30;
+	stub.len = 3;
 	memcpy(ipv6.bytes + 12, "\x86\xdd", 2);
+	memcpy(ipv6_group.bytes, "\x33\x33", 2);
+	memcpy(ipv6_group.bytes + 12, "\x86\xdd", 2);
 	const struct {
 		const char *counter;
 		struct frame f;
@@ -418,8 +447,11 @@ static void every_drop_has_its_counter(void)
 		{"drop_not_ours_pkts", spoil(good, 0, 0x01)},		     // some multicast MAC
 		{"drop_not_ours_pkts", udp_frame(PEER, GATEWAY, 5000, "x")}, // IP
 		{"drop_not_ours_pkts", from(good, US)},
+		{"drop_not_ours_pkts", ipv6_group},
 		{"drop_not_ours_pkts", tcp_group},
 		{"drop_malformed_pkts", runt},
+		{"drop_malformed_pkts", spoil(runt, 5, 0x40)},
+		{"drop_malformed_pkts", stub},
 		{"drop_malformed_pkts", cut},
 		{"drop_malformed_pkts", from(good, 0)},
 		{"drop_malformed_pkts", from(good, GROUP)},
@@ -629,6 +661,7 @@ int main(void)
 		{"a ping of any size comes back byte for byte", answers_ping},
 		{"a ping to a broadcast address or a group is not answered", answers_no_ping_to_many},
 		{"a ping over the MTU is not answered", answers_no_ping_over_mtu},
+		{"a ping from where no answer can go is not answered", answers_nobody_unreachable},
 		{"echo replies and source quench are ignored", ignores_other_icmp},
 		{"an unreachable with a whole quote ends a handshake, a damaged quote does nothing",
 			unreachable_ends_handshake},

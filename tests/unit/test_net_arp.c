@@ -160,7 +160,7 @@ static void refreshes_by_unicast(void)
 	introduce(h, PEER_MAC, PEER);
 	(void)say(udp, PEER, "hi");
 	clear(h);
-	for (unsigned round = 0; round < 3; round++) {
+	for (unsigned round = 0; round < 5; round++) {
 		pass(h, 57 * SECOND - 1);
 		CU_ASSERT_EQUAL(h->n_sent, 0);
 		pass(h, 1);
@@ -240,6 +240,7 @@ static void announces_twice(void)
 {
 	struct host *h = start();
 
+	h->now_ns += 5 * SECOND; // no tick
 	tl_net_announce(h->net, h->now_ns);
 	tl_txq_flush(&h->tx);
 	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
@@ -275,11 +276,9 @@ static void defends_address(void)
 	stop(h);
 }
 
-static void full_table_makes_room(void)
+// 256 neighbours on 192.0.3.0/24 that have asked for us.
+static void fill_table(struct host *h)
 {
-	struct host *h = start();
-	struct heard heard = {0};
-	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
 	uint8_t mac[6] = {2, 0, 0, 1, 0, 0};
 
 	h->net->cfg.mask_be = IP(255, 255, 0, 0);
@@ -287,27 +286,98 @@ static void full_table_makes_room(void)
 		mac[5] = (uint8_t)i;
 		introduce(h, mac, IP(192, 0, 3, i));
 	}
-	pass(h, 1);
-	for (unsigned i = 1; i < 256; i++) // all but the first are in use
-		(void)say(udp, IP(192, 0, 3, i), "hi");
-	introduce(h, PEER_MAC, PEER); // a stranger pushes nobody out
-	(void)say(udp, IP(192, 0, 3, 0), "hi");
-	tl_txq_flush(&h->tx);
-	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
-	CU_ASSERT(is_udp(&h->sent[0], (uint8_t[]){2, 0, 0, 1, 0, 0}, IP(192, 0, 3, 0), "hi"));
-	clear(h);
-	pass(h, 1);
+}
+
+static void strangers_push_nobody_out(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+
+	fill_table(h);
+	introduce(h, PEER_MAC, PEER);
 	for (unsigned i = 0; i < 256; i++)
-		(void)say(udp, IP(192, 0, 3, i ^ 7), "hi");
-	clear(h);
+		(void)say(udp, IP(192, 0, 3, i), "hi");
+	CU_ASSERT_EQUAL(counter(h, "arp_requests_tx"), 0);
 	(void)say(udp, PEER, "hi");
-	tl_txq_flush(&h->tx);
-	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
-	CU_ASSERT(is_request(&h->sent[0], BROADCAST, PEER));
+	CU_ASSERT_EQUAL(counter(h, "arp_requests_tx"), 1);
+	stop(h);
+}
+
+static void least_used_makes_room(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
 	struct frame reply = arp_reply(PEER_MAC, PEER);
+	uint32_t generation = h->net->arp_generation;
+
+	fill_table(h);
+	for (unsigned i = 0; i < 256; i++)
+		(void)say(udp, IP(192, 0, 3, i), "hi");
+	pass(h, 1);
+	for (unsigned i = 0; i < 256; i++) {
+		if (i != 100 && i != 200)
+			(void)say(udp, IP(192, 0, 3, i), "hi");
+	}
+	(void)say(udp, PEER, "hi");
+	(void)say(udp, IP(192, 0, 2, 3), "hi");
+	CU_ASSERT_EQUAL(h->net->arp_generation, generation + 2);
+	clear(h);
+	for (unsigned i = 0; i < 256; i++) {
+		if (i != 100 && i != 200)
+			(void)say(udp, IP(192, 0, 3, i), "hi");
+	}
+	CU_ASSERT_EQUAL(counter(h, "arp_requests_tx"), 2);
+	clear(h);
 	give(h, &reply);
-	CU_ASSERT_EQUAL_FATAL(h->n_sent, 2);
-	CU_ASSERT(is_udp(&h->sent[1], PEER_MAC, PEER, "hi"));
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+	CU_ASSERT(is_udp(&h->sent[0], PEER_MAC, PEER, "hi"));
+	stop(h);
+}
+
+static void hosts_off_link_take_no_room(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+
+	for (unsigned i = 0; i < 256; i++)
+		introduce(h, OTHER_MAC, IP(198, 51, 100, i));
+	introduce(h, PEER_MAC, PEER);
+	(void)say(udp, PEER, "hi");
+	CU_ASSERT_EQUAL(counter(h, "arp_requests_tx"), 0);
+	stop(h);
+}
+
+static void a_burst_tells_the_time(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+
+	h->now_ns += 10 * SECOND; // no tick
+	introduce(h, PEER_MAC, PEER);
+	(void)say(udp, PEER, "hi");
+	clear(h);
+	pass(h, 57 * SECOND - 1);
+	CU_ASSERT_EQUAL(h->n_sent, 0);
+	pass(h, 1);
+	CU_ASSERT_EQUAL(h->n_sent, 1);
+	stop(h);
+}
+
+static void announces_despite_other_timers(void)
+{
+	struct host *h = start();
+	struct heard heard = {0};
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+
+	tl_net_announce(h->net, h->now_ns);
+	(void)say(udp, PEER, "hi"); // asks again after a second
+	for (unsigned s = 0; s < 4; s++)
+		pass(h, SECOND);
+	CU_ASSERT_EQUAL(h->n_sent, 2 + 3);
 	stop(h);
 }
 
@@ -362,7 +432,11 @@ int main(void)
 		{"a neighbour's new MAC is used at once and changes the generation", follows_new_mac},
 		{"the address is announced twice, two seconds apart", announces_twice},
 		{"another host with our address is answered once in ten seconds", defends_address},
-		{"a full table gives way to those we send to, not to strangers", full_table_makes_room},
+		{"an announcement is not forgotten over other timers", announces_despite_other_timers},
+		{"a stranger pushes nobody out of a full table", strangers_push_nobody_out},
+		{"in a full table the least used neighbour gives way", least_used_makes_room},
+		{"hosts off the prefix take no room in the table", hosts_off_link_take_no_room},
+		{"the time that counts is that of the burst", a_burst_tells_the_time},
 		{"frames waiting for more neighbours than the table holds are counted and freed", many_wait_at_once},
 		{"hosts off the prefix are reached through the gateway", far_hosts_go_through_gateway},
 	};

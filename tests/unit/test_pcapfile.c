@@ -175,7 +175,7 @@ struct walk {
 	int rc; // of open or of the last next
 	bool opened;
 	uint32_t frames;
-	struct tl_pcap_frame frame[16]; // data points to copies
+	struct tl_pcap_frame frame[16]; // without their data, which are gone
 	uint8_t first[16];		// first byte of each frame
 	struct tl_err err;
 };
@@ -235,163 +235,56 @@ static void expect_refusal(const struct file *file, const char *reason)
 
 // Encoder.
 
-static void expect_bytes(const uint8_t *got, uint32_t got_len, const uint8_t *expected, uint32_t len)
+static uint8_t hex_digit(char c)
 {
-	CU_ASSERT_EQUAL_FATAL(got_len, len);
-	for (uint32_t i = 0; i < len; i++) {
-		if (got[i] != expected[i])
-			printf("# byte %u is %02x, expected %02x\n", i, got[i], expected[i]);
-		CU_ASSERT_EQUAL(got[i], expected[i]);
+	return (uint8_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
+// hex is two lower-case digits per byte; spaces do not count.
+static void expect_hex(const void *got, uint32_t got_len, const char *hex)
+{
+	const uint8_t *bytes = got;
+	uint32_t len = 0;
+
+	for (; *hex != '\0'; hex++) {
+		if (*hex == ' ')
+			continue;
+		uint8_t expected = (uint8_t)(hex_digit(hex[0]) << 4 | hex_digit(hex[1]));
+		if (len < got_len && bytes[len] != expected)
+			printf("# byte %u is %02x, expected %02x\n", len, bytes[len], expected);
+		CU_ASSERT_TRUE(len < got_len && bytes[len] == expected);
+		len++;
+		hex++;
 	}
+	CU_ASSERT_EQUAL(got_len, len);
 }
 
 static void a_section_header_as_the_draft_has_it(void)
 {
-	static const uint8_t expected[] = {
-		0x0a,
-		0x0d,
-		0x0d,
-		0x0a,
-		60,
-		0,
-		0,
-		0, // type, length
-		0x4d,
-		0x3c,
-		0x2b,
-		0x1a,
-		1,
-		0,
-		0,
-		0, // byte order, version 1.0
-		255,
-		255,
-		255,
-		255,
-		255,
-		255,
-		255,
-		255, // section length unknown
-		2,
-		0,
-		2,
-		0,
-		'h',
-		'w',
-		0,
-		0, // shb_hardware
-		3,
-		0,
-		4,
-		0,
-		'D',
-		'e',
-		'b',
-		'i', // shb_os
-		4,
-		0,
-		7,
-		0,
-		't',
-		'a',
-		'p',
-		'l',
-		'i',
-		'n',
-		'e',
-		0, // shb_userappl
-		0,
-		0,
-		0,
-		0,
-		60,
-		0,
-		0,
-		0,
-	};
+	static const char expected[] = "0a0d0d0a 3c000000"	     // type, length
+				       "4d3c2b1a 0100 0000"	     // byte order, version 1.0
+				       "ffffffffffffffff"	     // section length unknown
+				       "0200 0200 6877 0000"	     // shb_hardware
+				       "0300 0400 44656269"	     // shb_os
+				       "0400 0700 7461706c696e65 00" // shb_userappl
+				       "0000 0000 3c000000";
 	uint8_t buf[128];
 	struct tl_pcapng_shb shb = {.hardware = "hw", .os = "Debi", .application = "tapline"};
 
-	expect_bytes(buf, tl_pcapng_put_shb(buf, sizeof(buf), &shb), expected, sizeof(expected));
+	expect_hex(buf, tl_pcapng_put_shb(buf, sizeof(buf), &shb), expected);
 	CU_ASSERT_EQUAL(tl_pcapng_put_shb(buf, sizeof(buf), &(struct tl_pcapng_shb){.os = NULL}), 32);
 }
 
 static void an_interface_description_as_the_draft_has_it(void)
 {
-	static const uint8_t expected[] = {
-		1,
-		0,
-		0,
-		0,
-		72,
-		0,
-		0,
-		0,
-		1,
-		0,
-		0,
-		0,
-		96,
-		0,
-		0,
-		0, // Ethernet, snaplen
-		2,
-		0,
-		4,
-		0,
-		'e',
-		't',
-		'h',
-		'0', // if_name
-		3,
-		0,
-		6,
-		0,
-		'q',
-		'0',
-		' ',
-		'n',
-		'i',
-		'c',
-		0,
-		0, // if_description
-		8,
-		0,
-		8,
-		0,
-		0x00,
-		0xe4,
-		0x0b,
-		0x54,
-		2,
-		0,
-		0,
-		0, // if_speed, 10^10
-		9,
-		0,
-		1,
-		0,
-		9,
-		0,
-		0,
-		0, // if_tsresol, ns
-		11,
-		0,
-		4,
-		0,
-		0,
-		't',
-		'c',
-		'p', // if_filter, as text
-		0,
-		0,
-		0,
-		0,
-		72,
-		0,
-		0,
-		0,
-	};
+	static const char expected[] = "01000000 48000000"	     // type, length
+				       "0100 0000 60000000"	     // Ethernet, snaplen
+				       "0200 0400 65746830"	     // if_name
+				       "0300 0600 7130206e6963 0000" // if_description
+				       "0800 0800 00e40b5402000000"  // if_speed, 10^10
+				       "0900 0100 09 000000"	     // if_tsresol, ns
+				       "0b00 0400 00 746370"	     // if_filter, as text
+				       "0000 0000 48000000";
 	uint8_t buf[128];
 	struct tl_pcapng_idb idb = {
 		.name = "eth0",
@@ -401,114 +294,21 @@ static void an_interface_description_as_the_draft_has_it(void)
 		.speed_bps = UINT64_C(10000000000),
 	};
 
-	expect_bytes(buf, tl_pcapng_put_idb(buf, sizeof(buf), &idb), expected, sizeof(expected));
+	expect_hex(buf, tl_pcapng_put_idb(buf, sizeof(buf), &idb), expected);
 	CU_ASSERT_EQUAL(tl_pcapng_put_idb(buf, sizeof(buf), &(struct tl_pcapng_idb){.snaplen = 0}), 32);
 }
 
 static void statistics_as_the_draft_has_them(void)
 {
-	static const uint8_t expected[] = {
-		5,
-		0,
-		0,
-		0,
-		100,
-		0,
-		0,
-		0,
-		7,
-		0,
-		0,
-		0,
-		4,
-		3,
-		2,
-		1,
-		8,
-		7,
-		6,
-		5, // interface, time: high word first
-		2,
-		0,
-		8,
-		0,
-		1,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0, // isb_starttime
-		3,
-		0,
-		8,
-		0,
-		2,
-		0,
-		0,
-		0,
-		1,
-		0,
-		0,
-		0, // isb_endtime
-		4,
-		0,
-		8,
-		0,
-		1,
-		0,
-		0,
-		0,
-		1,
-		0,
-		0,
-		0, // isb_ifrecv: one 64-bit number
-		6,
-		0,
-		8,
-		0,
-		9,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0, // isb_filteraccept
-		7,
-		0,
-		8,
-		0,
-		3,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0, // isb_osdrop
-		8,
-		0,
-		8,
-		0,
-		6,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0, // isb_usrdeliv
-		0,
-		0,
-		0,
-		0,
-		100,
-		0,
-		0,
-		0,
-	};
+	static const char expected[] = "05000000 64000000"	     // type, length
+				       "07000000 04030201 08070605"  // interface, time: high word first
+				       "0200 0800 01000000 00000000" // isb_starttime
+				       "0300 0800 02000000 01000000" // isb_endtime
+				       "0400 0800 0100000001000000"  // isb_ifrecv: one 64-bit number
+				       "0600 0800 0900000000000000"  // isb_filteraccept
+				       "0700 0800 0300000000000000"  // isb_osdrop
+				       "0800 0800 0600000000000000"  // isb_usrdeliv
+				       "0000 0000 64000000";
 	uint8_t buf[128];
 	struct tl_pcapng_isb isb = {
 		.interface_id = 7,
@@ -522,77 +322,18 @@ static void statistics_as_the_draft_has_them(void)
 		.delivered_pkts = 6,
 	};
 
-	expect_bytes(buf, tl_pcapng_put_isb(buf, sizeof(buf), &isb), expected, sizeof(expected));
+	expect_hex(buf, tl_pcapng_put_isb(buf, sizeof(buf), &isb), expected);
 }
 
 static void a_packet_as_the_draft_has_it(void)
 {
-	static const uint8_t expected[] = {
-		6,
-		0,
-		0,
-		0,
-		64,
-		0,
-		0,
-		0,
-		2,
-		0,
-		0,
-		0,
-		4,
-		3,
-		2,
-		1,
-		8,
-		7,
-		6,
-		5, // interface, time
-		5,
-		0,
-		0,
-		0,
-		100,
-		0,
-		0,
-		0, // captured, on the wire
-		'h',
-		'e',
-		'l',
-		'l',
-		'o',
-		0,
-		0,
-		0,
-		2,
-		0,
-		4,
-		0,
-		2,
-		0,
-		0,
-		0, // epb_flags: outbound
-		4,
-		0,
-		8,
-		0,
-		17,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0, // epb_dropcount
-		0,
-		0,
-		0,
-		0,
-		64,
-		0,
-		0,
-		0,
-	};
+	static const char expected[] = "06000000 40000000"	    // type, length
+				       "02000000 04030201 08070605" // interface, time: high word first
+				       "05000000 64000000"	    // captured, on the wire
+				       "68656c6c6f 000000"	    // data
+				       "0200 0400 02000000"	    // epb_flags: outbound
+				       "0400 0800 1100000000000000" // epb_dropcount
+				       "0000 0000 40000000";
 	uint32_t buf[32];
 	struct tl_pcapng_epb epb = {
 		.interface_id = 2,
@@ -605,20 +346,21 @@ static void a_packet_as_the_draft_has_it(void)
 
 	memset(buf, 0xee, sizeof(buf));
 	memcpy(tl_pcapng_put_epb(buf, &epb), "hello", 5);
-	expect_bytes((uint8_t *)buf, tl_pcapng_epb_bytes(5, 17), expected, sizeof(expected));
+	expect_hex(buf, tl_pcapng_epb_bytes(5, 17), expected);
 	CU_ASSERT_EQUAL(buf[16], 0xeeeeeeee);
 }
 
 static void a_packet_received_without_loss_has_only_its_direction(void)
 {
-	static const uint8_t tail[] = {2, 0, 4, 0, 1, 0, 0, 0, 0, 0, 0, 0, 44, 0, 0, 0};
+	static const char tail[] = "0200 0400 01000000" // epb_flags: inbound
+				   "0000 0000 2c000000";
 	uint32_t buf[32];
 	struct tl_pcapng_epb epb = {.dir = TL_DIR_RX};
 
 	memset(buf, 0xee, sizeof(buf));
 	tl_pcapng_put_epb(buf, &epb);
 	CU_ASSERT_EQUAL(tl_pcapng_epb_bytes(0, 0), 44);
-	expect_bytes((uint8_t *)buf + 28, sizeof(tail), tail, sizeof(tail));
+	expect_hex((uint8_t *)buf + 28, 16, tail);
 	CU_ASSERT_EQUAL(buf[11], 0xeeeeeeee);
 }
 
@@ -673,16 +415,13 @@ static void padding_is_never_shorter_than_a_block(void)
 
 static void a_pad_is_one_block_of_zeros(void)
 {
-	static const uint8_t expected[] = {1, 0, 0, 0x80, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 20, 0, 0, 0};
-	static const uint8_t shortest[] = {1, 0, 0, 0x80, 12, 0, 0, 0, 12, 0, 0, 0};
 	uint8_t buf[24];
 
 	memset(buf, 0xee, sizeof(buf));
 	tl_pcapng_put_pad(buf, 20);
-	expect_bytes(buf, 20, expected, sizeof(expected));
-	CU_ASSERT_EQUAL(buf[20], 0xee);
+	expect_hex(buf, sizeof(buf), "01000080 14000000 0000000000000000 14000000 eeeeeeee");
 	tl_pcapng_put_pad(buf, 12);
-	expect_bytes(buf, 12, shortest, sizeof(shortest));
+	expect_hex(buf, 12, "01000080 0c000000 0c000000");
 }
 
 static void a_head_is_read_back(void)
@@ -694,77 +433,18 @@ static void a_head_is_read_back(void)
 		.used_bytes = 0x41424344,
 		.records = 0x51525354,
 	};
-	static const uint8_t expected[TL_PCAPNG_HEAD_BYTES] = {
-		2,
-		0,
-		0,
-		0x80,
-		64,
-		0,
-		0,
-		0,
-		'T',
-		'A',
-		'P',
-		'S',
-		'L',
-		'A',
-		'B',
-		'1',
-		0x18,
-		0x17,
-		0x16,
-		0x15,
-		0x14,
-		0x13,
-		0x12,
-		0x11,
-		0x28,
-		0x27,
-		0x26,
-		0x25,
-		0x24,
-		0x23,
-		0x22,
-		0x21,
-		0x34,
-		0x33,
-		0x32,
-		0x31,
-		0x44,
-		0x43,
-		0x42,
-		0x41,
-		0x54,
-		0x53,
-		0x52,
-		0x51,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		64,
-		0,
-		0,
-		0,
-	};
+	static const char expected[] = "02000080 40000000"	    // type, length
+				       "544150534c414231"	    // TAPSLAB1
+				       "1817161514131211"	    // run
+				       "2827262524232221"	    // sequence
+				       "34333231 44434241 54535251" // ring, used bytes, records
+				       "00000000000000000000000000000000"
+				       "40000000";
 	uint8_t buf[TL_PCAPNG_HEAD_BYTES];
 	struct tl_pcapng_head back;
 
 	tl_pcapng_put_head(buf, &head);
-	expect_bytes(buf, sizeof(buf), expected, sizeof(expected));
+	expect_hex(buf, sizeof(buf), expected);
 	CU_ASSERT_EQUAL(tl_pcapng_get_head(buf, sizeof(buf), &back), 0);
 	CU_ASSERT_EQUAL(back.run_id, head.run_id);
 	CU_ASSERT_EQUAL(back.sequence, head.sequence);

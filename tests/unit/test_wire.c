@@ -282,7 +282,7 @@ static void cut_frames_are_malformed(void)
 	}
 }
 
-// The IP length ends inside the L4 header, though the frame goes on.
+// The IP length ends inside the L4 header, whether or not the frame goes on.
 static void short_l4_is_malformed(void)
 {
 	for (size_t p = 0; p < TL_ARRAY_LEN(protocols); p++) {
@@ -290,6 +290,8 @@ static void short_l4_is_malformed(void)
 			struct frame f = ipv4_frame((struct shape){0, 0, protocols[p].proto, 0, 50});
 			f.bytes[17] = (uint8_t)(20 + l4_len);
 			set_ip_cksum(&f);
+			CU_ASSERT_EQUAL(kind_of(&f), TL_PKT_BAD);
+			f.len = 14u + 20u + l4_len;
 			CU_ASSERT_EQUAL(kind_of(&f), TL_PKT_BAD);
 		}
 	}
@@ -309,7 +311,7 @@ static void padding_is_no_payload(void)
 
 static void fragments_have_no_ports(void)
 {
-	static const uint16_t frags[] = {0x2000, 0x2001, 0x0001, 0x1fff};
+	static const uint16_t frags[] = {0x2000, 0x2001, 0x0001, 0x1000, 0x1fff};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(frags); i++) {
 		struct frame f = ipv4_frame((struct shape){0, 0, TL_IPPROTO_UDP, frags[i], 30});

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of the echoes against a peer that is a second stack, on a wire of two queues and in virtual time.
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include <tl_clock.h>
+#include <tl_echo.h>
+#include <tl_err.h>
+#include <tl_tcp.h>
+#include <tl_test.h>
+#include <tl_test_eal.h>
+
+#define IP(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+#define PORT(n) ((uint16_t)((n) >> 8 | ((n)&0xff) << 8))
+#define OUR_IP IP(192, 0, 2, 1)
+#define PEER_IP IP(192, 0, 2, 2)
+#define GROUP IP(239, 1, 1, 1)
+#define INBOX_MAX 4096
+#define MS TL_NS_PER_MS
+
+// One end of the wire: what it sends lands in the other's inbox.
+struct end {
+	struct tl_txq tx;
+	struct end *other;
+	unsigned n;
+	struct rte_mbuf *inbox[INBOX_MAX];
+};
+
+struct bed {
+	struct end ours, peers;
+	struct tl_echo_host *host;
+	struct tl_service service;
+	struct tl_net *peer;
+	struct tl_udp *peer_udp;
+	struct tl_tcp_listener *listener;
+	struct tl_tcp *peer_conn;
+	uint64_t now_ns;
+	unsigned mbufs;
+	bool peer_deaf;	   // frames to the peer wait
+	unsigned accepted; // connections the peer accepted
+	unsigned syns;	   // SYNs that arrived at the peer
+	uint64_t syn_at_ns[16];
+	size_t received; // bytes by TCP or UDP
+	uint8_t bytes[1 << 17];
+};
+
+static struct tl_clock *test_clock;
+static struct tl_port *port;
+static struct rte_mempool *pool;
+static struct bed bed; // large: not for the stack
+
+static void flush_to_other(struct tl_txq *q)
+{
+	struct end *end = q->backend;
+
+	q->begin_tsc = rte_rdtsc();
+	for (uint16_t i = 0; i < q->n; i++) {
+		if (end->other->n < INBOX_MAX)
+			end->other->inbox[end->other->n++] = q->pkts[i];
+		else
+			rte_pktmbuf_free(q->pkts[i]);
+	}
+	q->end_tsc = rte_rdtsc();
+	q->n = 0;
+}
+
+// Takes a burst out of the inbox, parsed and stamped.
+static void take_burst(struct end *end, struct tl_burst *b)
+{
+	b->n = (uint16_t)(end->n < TL_BURST ? end->n : TL_BURST);
+	memcpy(b->pkts, end->inbox, b->n * sizeof(b->pkts[0]));
+	end->n -= b->n;
+	memmove(end->inbox, end->inbox + b->n, end->n * sizeof(end->inbox[0]));
+	b->tsc = rte_rdtsc();
+	b->mono_ns = bed.now_ns;
+	for (uint16_t i = 0; i < b->n; i++)
+		tl_wire_parse(rte_pktmbuf_mtod(b->pkts[i], uint8_t *), b->pkts[i]->data_len, &b->pkt[i]);
+}
+
+static void note_syns(const struct tl_burst *b)
+{
+	for (uint16_t i = 0; i < b->n; i++)
+		if (b->pkt[i].kind == TL_PKT_TCP && (b->pkt[i].tcp_flags & TL_TCP_SYN) != 0 && bed.syns < 16)
+			bed.syn_at_ns[bed.syns++] = bed.now_ns;
+}
+
+// Frames cross the wire until it is quiet.
+static void settle(void)
+{
+	static struct tl_burst burst;
+
+	while (bed.ours.n != 0 || (bed.peers.n != 0 && !bed.peer_deaf)) {
+		if (bed.ours.n != 0) {
+			take_burst(&bed.ours, &burst);
+			bed.service.rx(bed.service.ctx, &burst);
+			tl_txq_flush(&bed.ours.tx);
+			bed.service.after_tx(bed.service.ctx, &burst);
+			rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+		}
+		if (bed.peers.n != 0 && !bed.peer_deaf) {
+			take_burst(&bed.peers, &burst);
+			note_syns(&burst);
+			tl_net_input(bed.peer, &burst);
+			tl_txq_flush(&bed.peers.tx);
+			rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+		}
+	}
+}
+
+static void run_ms(unsigned ms)
+{
+	for (unsigned i = 0; i < ms; i++) {
+		bed.now_ns += MS;
+		bed.service.tick(bed.service.ctx, bed.now_ns);
+		tl_txq_flush(&bed.ours.tx);
+		tl_net_tick(bed.peer, bed.now_ns);
+		tl_txq_flush(&bed.peers.tx);
+		settle();
+	}
+}
+
+static void take_bytes(const void *data, uint32_t len)
+{
+	if (bed.received + len <= sizeof(bed.bytes))
+		memcpy(bed.bytes + bed.received, data, len);
+	bed.received += len;
+}
+
+static void peer_opened(void *ctx, struct tl_tcp *c)
+{
+	bed.accepted++;
+	bed.peer_conn = c;
+}
+
+static void peer_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	take_bytes(data, len);
+}
+
+static void peer_conn_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason reason)
+{
+	bed.peer_conn = NULL;
+}
+
+static const struct tl_tcp_ops peer_ops = {.opened = peer_opened, .data = peer_data, .closed = peer_conn_closed};
+
+static void peer_datagram(void *ctx, const struct tl_udp_datagram *d)
+{
+	take_bytes(d->payload, d->len);
+}
+
+static void join_ends(void)
+{
+	bed.ours.other = &bed.peers;
+	bed.peers.other = &bed.ours;
+	bed.ours.tx = (struct tl_txq){.flush_fn = flush_to_other, .backend = &bed.ours};
+	bed.peers.tx = (struct tl_txq){.flush_fn = flush_to_other, .backend = &bed.peers};
+}
+
+static struct tl_net_cfg net_cfg(struct tl_txq *tx, uint8_t host, uint32_t ip_be)
+{
+	return (struct tl_net_cfg){.name = host == 1 ? "ours" : "peer",
+		.tx = tx,
+		.pool = pool,
+		.mac = {2, 0, 0, 0, 0, host},
+		.ip_be = ip_be,
+		.mask_be = IP(255, 255, 255, 0),
+		.mtu = 1500,
+		.max_conns = 64,
+		.send_buffer_bytes = 65536,
+		.seed = host};
+}
+
+static void set_up(const struct tl_echo_cfg *echo, bool peer_listens)
+{
+	struct tl_err err = {{0}};
+
+	memset(&bed, 0, sizeof(bed));
+	bed.mbufs = rte_mempool_in_use_count(pool);
+	bed.now_ns = tl_clock_mono_ns(test_clock, rte_rdtsc());
+	join_ends();
+	struct tl_net_cfg peer_cfg = net_cfg(&bed.peers.tx, 2, PEER_IP);
+	struct tl_echo_host_cfg cfg = {.net = net_cfg(&bed.ours.tx, 1, OUR_IP),
+		.echoes = echo,
+		.n_echoes = 1,
+		.port = port,
+		.clock = test_clock};
+	CU_ASSERT_EQUAL_FATAL(tl_net_create(&peer_cfg, &bed.peer, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_echo_host_create(&cfg, &bed.host, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_echo_host_start(bed.host, &err), 0);
+	tl_echo_host_service(bed.host, &bed.service);
+	CU_ASSERT_EQUAL_FATAL(tl_udp_open(bed.peer, 0, 0, PORT(4000), peer_datagram, NULL, &bed.peer_udp), 0);
+	if (peer_listens)
+		CU_ASSERT_EQUAL_FATAL(tl_tcp_listen(bed.peer, PORT(5002), 8, &peer_ops, NULL, NULL, &bed.listener), 0);
+	run_ms(20);
+}
+
+// Closes in order; nothing may be left.
+static void tear_down(void)
+{
+	bed.peer_deaf = false;
+	bed.service.close(bed.service.ctx);
+	if (bed.peer_conn != NULL)
+		tl_tcp_close(bed.peer_conn);
+	for (int i = 0; i < 3000 && !bed.service.closed(bed.service.ctx); i++)
+		run_ms(1);
+	CU_ASSERT(bed.service.closed(bed.service.ctx));
+	tl_echo_host_destroy(bed.host);
+	tl_net_destroy(bed.peer);
+	for (unsigned i = 0; i < bed.ours.n; i++)
+		rte_pktmbuf_free(bed.ours.inbox[i]);
+	for (unsigned i = 0; i < bed.peers.n; i++)
+		rte_pktmbuf_free(bed.peers.inbox[i]);
+	CU_ASSERT_EQUAL(rte_mempool_in_use_count(pool), bed.mbufs);
+}
+
+static struct tl_echo_stats stats(void)
+{
+	struct tl_echo_stats s;
+
+	tl_echo_sample(bed.host, 0, &s);
+	CU_ASSERT_EQUAL(s.received_msgs, s.echoed_msgs + s.drop_no_conn_msgs + s.drop_full_msgs + s.drop_tx_msgs);
+	return s;
+}
+
+static const struct tl_echo_cfg mcast_echo = {.name = "e",
+	.kind = TL_ECHO_KIND_MCAST_TO_TCP,
+	.group_be = GROUP,
+	.udp_port_be = PORT(5001),
+	.connect_ip_be = PEER_IP,
+	.connect_port_be = PORT(5002),
+	.send_buffer_bytes = 4096};
+
+static void multicast(const void *payload, uint16_t len)
+{
+	CU_ASSERT_EQUAL(tl_udp_send(bed.peer_udp, GROUP, PORT(5001), payload, len), 0);
+	tl_txq_flush(&bed.peers.tx);
+	settle();
+}
+
+static void a_multicast_message_comes_back_by_tcp_unchanged(void)
+{
+	struct tl_hist residence;
+
+	set_up(&mcast_echo, true);
+	CU_ASSERT_EQUAL(bed.accepted, 1);
+	CU_ASSERT_STRING_EQUAL(tl_echo_state(bed.host, 0), "connected");
+	for (int i = 0; i < 100; i++) {
+		char text[32];
+		int len = snprintf(text, sizeof(text), "message number %d", i);
+		size_t before = bed.received;
+		multicast(text, (uint16_t)len);
+		CU_ASSERT_EQUAL(bed.received - before, (size_t)len);
+		CU_ASSERT_EQUAL(memcmp(bed.bytes + before, text, (size_t)len), 0);
+	}
+	CU_ASSERT_EQUAL(stats().echoed_msgs, 100);
+	tl_echo_residence(bed.host, 0, &residence);
+	CU_ASSERT_EQUAL(residence.count, 100);
+	tear_down();
+}
+
+static void without_a_connection_a_message_is_counted_not_kept(void)
+{
+	set_up(&mcast_echo, false);
+	multicast("lost", 4);
+	CU_ASSERT_EQUAL(stats().received_msgs, 1);
+	CU_ASSERT_EQUAL(stats().drop_no_conn_msgs, 1);
+	tear_down();
+}
+
+static void another_group_or_port_is_no_message(void)
+{
+	set_up(&mcast_echo, true);
+	CU_ASSERT_EQUAL(tl_udp_send(bed.peer_udp, IP(239, 1, 1, 2), PORT(5001), "x", 1), 0);
+	CU_ASSERT_EQUAL(tl_udp_send(bed.peer_udp, GROUP, PORT(5003), "x", 1), 0);
+	tl_txq_flush(&bed.peers.tx);
+	settle();
+	CU_ASSERT_EQUAL(stats().received_msgs, 0);
+	tear_down();
+}
+
+// The peer's frames wait, so nothing is acknowledged: 4096 bytes fit, the rest is dropped whole and counted.
+static void a_full_send_buffer_drops_whole_messages_and_counts_them(void)
+{
+	uint8_t message[100];
+
+	set_up(&mcast_echo, true);
+	bed.peer_deaf = true;
+	memset(message, 'm', sizeof(message));
+	for (int i = 0; i < 60; i++)
+		multicast(message, sizeof(message));
+	CU_ASSERT_EQUAL(stats().echoed_msgs, 40);
+	CU_ASSERT_EQUAL(stats().drop_full_msgs, 20);
+	bed.peer_deaf = false;
+	run_ms(2000);
+	CU_ASSERT_EQUAL(bed.received, 4000);
+	multicast(message, sizeof(message));
+	CU_ASSERT_EQUAL(stats().echoed_msgs, 41);
+	CU_ASSERT_EQUAL(bed.accepted, 1);
+	tear_down();
+}
+
+static void with_on_full_reset_a_peer_that_does_not_read_is_reset_and_called_again(void)
+{
+	struct tl_echo_cfg cfg = mcast_echo;
+	uint8_t message[1000] = {0};
+
+	cfg.on_full = TL_ECHO_FULL_RESET;
+	set_up(&cfg, true);
+	bed.peer_deaf = true;
+	for (int i = 0; i < 6; i++)
+		multicast(message, sizeof(message));
+	CU_ASSERT_EQUAL(stats().drop_full_msgs, 1);
+	CU_ASSERT_EQUAL(stats().drop_no_conn_msgs, 1);
+	CU_ASSERT_EQUAL(stats().disconnects, 1);
+	bed.peer_deaf = false;
+	run_ms(500);
+	CU_ASSERT_EQUAL(bed.accepted, 2);
+	CU_ASSERT_EQUAL(stats().connections, 1);
+	tear_down();
+}
+
+static void the_wait_between_attempts_doubles(void)
+{
+	set_up(&mcast_echo, false); // each SYN is answered by a reset
+	run_ms(1600);
+	CU_ASSERT_FATAL(bed.syns >= 4);
+	for (unsigned i = 1; i + 1 < 4; i++) {
+		uint64_t wait = bed.syn_at_ns[i] - bed.syn_at_ns[i - 1];
+		uint64_t next = bed.syn_at_ns[i + 1] - bed.syn_at_ns[i];
+		CU_ASSERT(next >= 2 * wait - 10 * MS && next <= 2 * wait + 10 * MS);
+	}
+	tear_down();
+}
+
+static void the_connection_comes_back_when_the_peer_does(void)
+{
+	set_up(&mcast_echo, true);
+	tl_tcp_abort(bed.peer_conn);
+	tl_txq_flush(&bed.peers.tx);
+	settle();
+	CU_ASSERT_EQUAL(stats().disconnects, 1);
+	multicast("lost", 4);
+	CU_ASSERT_EQUAL(stats().drop_no_conn_msgs, 1);
+	run_ms(300);
+	CU_ASSERT_EQUAL(bed.accepted, 2);
+	multicast("kept", 4);
+	CU_ASSERT_EQUAL(stats().echoed_msgs, 1);
+	tear_down();
+}
+
+static void a_tcp_echo_returns_every_byte(void)
+{
+	static const struct tl_echo_cfg cfg = {.name = "t",
+		.kind = TL_ECHO_KIND_TCP,
+		.listen_port_be = PORT(7),
+		.send_buffer_bytes = 4096,
+		.max_connections = 4};
+	static uint8_t data[40000];
+	struct tl_tcp *c;
+	size_t sent = 0;
+
+	set_up(&cfg, false);
+	CU_ASSERT_EQUAL_FATAL(tl_tcp_connect(bed.peer, OUR_IP, PORT(7), &peer_ops, NULL, NULL, &c), 0);
+	tl_txq_flush(&bed.peers.tx);
+	run_ms(5);
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i * 7 + i / 256);
+	for (int i = 0; i < 200 && sent < sizeof(data); i++) {
+		uint32_t part = (uint32_t)(sizeof(data) - sent < 1000 ? sizeof(data) - sent : 1000);
+		if (tl_tcp_send(c, data + sent, part) == 0)
+			sent += part;
+		tl_txq_flush(&bed.peers.tx);
+		run_ms(1);
+	}
+	run_ms(100);
+	CU_ASSERT_EQUAL(bed.received, sizeof(data));
+	CU_ASSERT_EQUAL(memcmp(bed.bytes, data, sizeof(data)), 0);
+	CU_ASSERT_EQUAL(stats().echoed_bytes, sizeof(data));
+	CU_ASSERT_EQUAL(stats().connections, 1);
+	tear_down();
+}
+
+static void a_udp_echo_returns_the_datagram_to_its_sender(void)
+{
+	static const struct tl_echo_cfg cfg = {.name = "u", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(7)};
+
+	set_up(&cfg, false);
+	CU_ASSERT_EQUAL(tl_udp_send(bed.peer_udp, OUR_IP, PORT(7), "hello", 5), 0);
+	tl_txq_flush(&bed.peers.tx);
+	settle();
+	CU_ASSERT_EQUAL(bed.received, 5);
+	CU_ASSERT_EQUAL(memcmp(bed.bytes, "hello", 5), 0);
+	CU_ASSERT_EQUAL(stats().echoed_msgs, 1);
+	tear_down();
+}
+
+static void open_port(void)
+{
+	struct tl_port_cfg cfg = {
+		.name = "ring", .rx_queues = 1, .tx_queues = 1, .mtu = 1500, .clock = test_clock, .socket_id = 0};
+	struct tl_err err;
+
+	if (tl_port_spec_parse("vdev:net_ring_e", &cfg.spec, &err) != 0 || tl_port_open(&cfg, &port, &err) != 0 ||
+		tl_port_start(port, &err) != 0) {
+		printf("# %s\n", err.text);
+		exit(1);
+	}
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a multicast message comes back by TCP unchanged", a_multicast_message_comes_back_by_tcp_unchanged},
+		{"without a connection a message is counted, not kept",
+			without_a_connection_a_message_is_counted_not_kept},
+		{"another group or port is no message", another_group_or_port_is_no_message},
+		{"a full send buffer drops whole messages and counts them",
+			a_full_send_buffer_drops_whole_messages_and_counts_them},
+		{"with on_full reset a peer that does not read is reset and called again",
+			with_on_full_reset_a_peer_that_does_not_read_is_reset_and_called_again},
+		{"the wait between attempts doubles", the_wait_between_attempts_doubles},
+		{"the connection comes back when the peer does", the_connection_comes_back_when_the_peer_does},
+		{"a TCP echo returns every byte", a_tcp_echo_returns_every_byte},
+		{"a UDP echo returns the datagram to its sender", a_udp_echo_returns_the_datagram_to_its_sender},
+	};
+
+	tl_test_eal_start();
+	test_clock = tl_clock_create();
+	pool = rte_pktmbuf_pool_create("test_echo", 8191, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	if (pool == NULL)
+		return 1;
+	open_port();
+	return tl_test_main("echo", tests, TL_ARRAY_LEN(tests));
+}
