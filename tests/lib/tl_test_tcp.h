@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// test_tcp: what the tests of TCP share: an application that notes what it hears, a pool, and a net on a wire of arrays.
+// test_tcp: what the tests of TCP share: an application that notes what it hears, a pool, and a net on a wire of
+// arrays.
 //
 // Threads: main. Memory: a struct app is the test's; app_free() frees what it collected.
 

@@ -244,8 +244,7 @@ static struct tl_tcp *call(struct sim *sim, struct app *app, const struct tl_tcp
 {
 	struct tl_tcp *c = NULL;
 
-	CU_ASSERT_EQUAL_FATAL(
-		tl_tcp_connect(sim->net[0], IP(192, 0, 2, 2), PORT(80), &APP_OPS, app, opts, &c), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_tcp_connect(sim->net[0], IP(192, 0, 2, 2), PORT(80), &APP_OPS, app, opts, &c), 0);
 	tl_txq_flush(&sim->tx[0]);
 	return c;
 }
@@ -382,8 +381,7 @@ static void echo_never_runs_out_of_room(void)
 			make_lossy(sim);
 		sim->watch = watch_edges;
 		ops.peer_closed = NULL; // closes itself
-		CU_ASSERT_EQUAL(
-			tl_tcp_listen(sim->net[1], PORT(80), 4, &ops, &echo, &echo_opts, &listener), 0);
+		CU_ASSERT_EQUAL(tl_tcp_listen(sim->net[1], PORT(80), 4, &ops, &echo, &echo_opts, &listener), 0);
 		call(sim, &client, NULL);
 		CU_ASSERT(run_out(sim, 900 * SECOND));
 		CU_ASSERT_EQUAL(echo.failed_sends, 0);
