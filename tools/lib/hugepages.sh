@@ -4,7 +4,8 @@
 
 hugepages_dir=/sys/kernel/mm/hugepages/hugepages-2048kB
 hugepages_mount=/dev/hugepages
-hugepages_before=
+hugepages_lock=/run/lock/tapline-hugepages
+hugepages_added=0
 hugepages_mounted=
 
 # hugepages_take PAGES: makes sure that so many are free and hugetlbfs is mounted. On failure nothing has changed.
@@ -15,13 +16,24 @@ hugepages_take() {
 	return 1
 }
 
+# Adds, and later subtracts, so that others who do the same at the same time get theirs back too.
+hugepages_add() {
+	(
+		flock -w 10 9 || exit
+		echo $(($(<"$hugepages_dir/nr_hugepages") + $1)) >"$hugepages_dir/nr_hugepages"
+	) 9>"$hugepages_lock" 2>/dev/null
+}
+
 hugepages_grow() {
-	local free
+	local free missing
 	free=$(<"$hugepages_dir/free_hugepages")
-	((free < $1)) || return 0
-	hugepages_before=$(<"$hugepages_dir/nr_hugepages")
-	echo $((hugepages_before + $1 - free)) >"$hugepages_dir/nr_hugepages" 2>/dev/null || return 1
-	(($(<"$hugepages_dir/free_hugepages") >= $1))
+	missing=$(($1 - free))
+	((missing > 0)) || return 0
+	local before
+	before=$(<"$hugepages_dir/nr_hugepages")
+	hugepages_add "$missing" || return
+	hugepages_added=$(($(<"$hugepages_dir/nr_hugepages") - before)) # the kernel gives what it has
+	((hugepages_added >= missing))
 }
 
 hugepages_attach() {
@@ -33,7 +45,7 @@ hugepages_attach() {
 
 hugepages_give_back() {
 	[[ -z $hugepages_mounted ]] || umount "$hugepages_mount"
-	[[ -z $hugepages_before ]] || echo "$hugepages_before" >"$hugepages_dir/nr_hugepages"
+	((hugepages_added == 0)) || hugepages_add $((-hugepages_added))
 	hugepages_mounted=
-	hugepages_before=
+	hugepages_added=0
 }
