@@ -23,9 +23,8 @@ static int start_eal(struct tl_appliance *a, struct tl_err *err)
 				     .n_lcores = a->plan.n_lcores,
 				     .pci = a->plan.pci,
 				     .n_pci = a->plan.n_pci},
-		err);
+		&a->eal, err);
 
-	a->eal_started = rc == 0;
 	if (rc != 0)
 		return tl_fail_at(err, rc, "%s: $.eal", a->config->file);
 	a->clock = tl_clock_create();
@@ -117,7 +116,7 @@ static int make_captures(struct tl_appliance *a, struct tl_err *err)
 
 	for (uint32_t i = 0; i < a->config->n_captures && rc == 0; i++) {
 		const struct tl_config_capture *cfg = &a->config->captures[i];
-		char name[12];
+		char name[20];
 		snprintf(name, sizeof(name), "capture%u", i);
 		struct tl_capture_cfg capture = {.name = name,
 			.path = cfg->path,
@@ -240,8 +239,7 @@ void tl_appliance_destroy(struct tl_appliance *a)
 		tl_port_close(a->ports[i]);
 	}
 	tl_clock_destroy(a->clock);
-	if (a->eal_started)
-		tl_eal_fini();
+	tl_eal_fini(a->eal);
 	free(a);
 }
 

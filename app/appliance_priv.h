@@ -20,7 +20,7 @@ struct tl_appliance {
 	const struct tl_config *config;
 	struct tl_appliance_opts opts;
 	struct tl_plan plan;
-	bool eal_started;
+	struct tl_eal *eal;
 	struct tl_clock *clock;
 	struct tl_port *ports[TL_CONFIG_PORTS_MAX];
 	struct tl_echo_host *hosts[TL_CONFIG_PORTS_MAX]; // NULL: no echo on this port

@@ -18,16 +18,17 @@
 #define ARGS_MAX 64
 #define ARG_BYTES 64 // none but the lcore list is longer
 
-struct args {
+// EAL keeps pointers into its arguments: they live as long as it does.
+struct tl_eal {
 	int n;
 	char *v[ARGS_MAX + 1];
 	char text[ARGS_MAX][ARG_BYTES];
 	char lcores[4096];
 };
 
-static void add(struct args *args, const char *fmt, ...) TL_PRINTF(2, 3);
+static void add(struct tl_eal *args, const char *fmt, ...) TL_PRINTF(2, 3);
 
-static void add(struct args *args, const char *fmt, ...)
+static void add(struct tl_eal *args, const char *fmt, ...)
 {
 	va_list list;
 
@@ -41,7 +42,7 @@ static void add(struct args *args, const char *fmt, ...)
 }
 
 // "--lcores 0@0,1@3,2@5": EAL's lcore 0 is main, lcore i + 1 runs on CPU cfg->lcores[i].
-static void add_lcores(struct args *args, const struct tl_eal_cfg *cfg)
+static void add_lcores(struct tl_eal *args, const struct tl_eal_cfg *cfg)
 {
 	int used = snprintf(args->lcores, sizeof(args->lcores), "0@%u", cfg->main_lcore);
 
@@ -53,7 +54,7 @@ static void add_lcores(struct args *args, const struct tl_eal_cfg *cfg)
 	add(args, "--main-lcore=0");
 }
 
-static void build_args(struct args *args, const struct tl_eal_cfg *cfg)
+static void build_args(struct tl_eal *args, const struct tl_eal_cfg *cfg)
 {
 	add(args, "tapline");
 	add_lcores(args, cfg);
@@ -93,30 +94,41 @@ static int check_lcores(const struct tl_eal_cfg *cfg, struct tl_err *err)
 	return 0;
 }
 
-int tl_eal_init(const struct tl_eal_cfg *cfg, struct tl_err *err)
+static int refuse(const struct tl_eal_cfg *cfg, int rc, struct tl_err *err)
 {
-	struct args *args = calloc(1, sizeof(*args));
-	int rc = args == NULL ? -ENOMEM : check_lcores(cfg, err);
-
-	if (rc != 0) {
-		free(args);
-		return rc;
-	}
-	build_args(args, cfg);
-	// EAL keeps pointers into its arguments: they live as long as the process.
-	if (rte_eal_init(args->n, args->v) >= 0)
-		return 0;
-	rc = rte_errno != 0 ? -rte_errno : -EIO;
-	if (cfg->huge)
-		return tl_fail(err, rc,
-			"DPDK did not start with %u MiB of hugepages (%s): reserve them with `echo %u > "
-			"/proc/sys/vm/nr_hugepages` and `mount -t hugetlbfs none /dev/hugepages`, or set eal.huge to false",
-			cfg->memory_mb, strerror(-rc), cfg->memory_mb / 2 + 16);
-	return tl_fail(
-		err, rc, "DPDK did not start with %u MiB of ordinary memory (%s)", cfg->memory_mb, strerror(-rc));
+	if (!cfg->huge)
+		return tl_fail(err, rc, "DPDK did not start with %u MiB of ordinary memory (%s)", cfg->memory_mb,
+			strerror(-rc));
+	return tl_fail(err, rc,
+		"DPDK did not start with %u MiB of hugepages (%s): reserve them with `echo %u > /proc/sys/vm/nr_hugepages` and "
+		"`mkdir -p /dev/hugepages && mount -t hugetlbfs none /dev/hugepages`, or set eal.huge to false",
+		cfg->memory_mb, strerror(-rc), cfg->memory_mb / 2 + 16);
 }
 
-void tl_eal_fini(void)
+int tl_eal_init(const struct tl_eal_cfg *cfg, struct tl_eal **out, struct tl_err *err)
 {
+	struct tl_eal *eal = calloc(1, sizeof(*eal));
+
+	if (eal == NULL)
+		return tl_fail(err, -ENOMEM, "out of memory");
+	int rc = check_lcores(cfg, err);
+	if (rc == 0) {
+		build_args(eal, cfg);
+		if (rte_eal_init(eal->n, eal->v) < 0)
+			rc = refuse(cfg, rte_errno != 0 ? -rte_errno : -EIO, err);
+	}
+	if (rc != 0) {
+		free(eal);
+		return rc;
+	}
+	*out = eal;
+	return 0;
+}
+
+void tl_eal_fini(struct tl_eal *eal)
+{
+	if (eal == NULL)
+		return;
 	rte_eal_cleanup();
+	free(eal);
 }

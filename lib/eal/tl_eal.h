@@ -12,6 +12,7 @@
 #include <tl_base.h>
 
 struct tl_err;
+struct tl_eal; // opaque
 
 struct tl_eal_cfg {
 	bool huge;		// false: ordinary memory (--no-huge); needs no set-up, costs TLB misses
@@ -25,7 +26,7 @@ struct tl_eal_cfg {
 };
 
 // Returns 0 or a negative errno with the cause and the mend (no hugepages: how to reserve them, or "huge": false).
-int tl_eal_init(const struct tl_eal_cfg *cfg, struct tl_err *err);
+int tl_eal_init(const struct tl_eal_cfg *cfg, struct tl_eal **out, struct tl_err *err);
 
 // Releases hugepages and files under /var/run/dpdk.
-void tl_eal_fini(void);
+void tl_eal_fini(struct tl_eal *eal);

@@ -42,7 +42,8 @@ void tl_hist_copy(struct tl_hist *to, const struct tl_hist *from);
 // to += from; both owned by the caller.
 void tl_hist_merge(struct tl_hist *to, const struct tl_hist *from);
 
-// The upper edge of the bucket that holds the per-mille-th value (permille 0..1000), clamped to [min, max]; 0 if empty.
+// The upper edge of the bucket that holds the per-mille-th value (permille 0..1000; 0 is min), clamped to [min, max]; 0
+// if empty.
 uint64_t tl_hist_permille(const struct tl_hist *hist, unsigned permille);
 
 void tl_hist_summarize(const struct tl_hist *hist, struct tl_hist_summary *out);

@@ -11,10 +11,10 @@ host_state() {
 	grep -c hugetlbfs /proc/mounts || true
 }
 
-# left_by PID: what the demo that ran as this process, in a session of its own, has left behind.
+# left_by PID: what the demo that ran as this process, in a session of its own, has left behind. A zombie waits for init.
 left_by() {
 	ip netns list | grep "tapline-$1-" || true
-	ps -o pid=,args= -s "$1" || true
+	ps -o pid=,stat=,args= -s "$1" | awk '$2 !~ /^Z/' || true
 	[[ $(host_state) == "$host_before" ]] || echo "hugepages: $(host_state | tr '\n' ' ')"
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Feeds frames to a host that has a TCP listener, a UDP port and a group. The input is a row of frames: two bytes of
 // length (big-endian, cut to what is left), one byte whose low seven bits are the time since the frame before (units of
-// 16 ms) and whose high bit asks for right checksums, and the frame.
+// 16 ms) and whose high bit asks for mending what no fuzzer guesses, and the frame.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,16 +22,29 @@
 #define POOL "fuzz_net"
 #define FRAME_MAX 2048
 #define PREFIX_LEN 3
-#define FIX_CKSUMS 0x80
+#define MEND 0x80
 #define ADDR(a, b, c, d) tl_be32((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (uint32_t)(d))
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+// Notes the sequence number of the last SYN we sent in the queue's backend.
+static void note_iss(struct tl_txq *q, struct rte_mbuf *m)
+{
+	const uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
+	struct tl_pkt pkt;
+
+	tl_wire_parse(frame, m->data_len, &pkt);
+	if (pkt.kind == TL_PKT_TCP && (pkt.tcp_flags & TL_TCP_SYN) != 0)
+		*(uint32_t *)q->backend = tl_be32(((const struct tl_tcp_hdr *)(frame + pkt.l4_off))->seq_be);
+}
+
 static void discard(struct tl_txq *q)
 {
-	for (uint16_t i = 0; i < q->n; i++)
+	for (uint16_t i = 0; i < q->n; i++) {
+		note_iss(q, q->pkts[i]);
 		rte_pktmbuf_free(q->pkts[i]);
+	}
 	q->n = 0;
 }
 
@@ -99,8 +112,23 @@ static struct tl_net *create(struct tl_txq *tx, struct tl_udp **unicast, struct 
 	return net;
 }
 
-// Makes the checksums right, or tells that the NIC says so: no fuzzer guesses them.
-static void fix_cksums(struct rte_mbuf *m)
+static void mend_l4(uint8_t *l4, const struct tl_pkt *pkt, uint32_t iss)
+{
+	struct tl_icmp_hdr *icmp = (struct tl_icmp_hdr *)l4;
+	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)l4;
+
+	if (pkt->kind == TL_PKT_TCP)
+		tcp->ack_be = tl_be32(tl_be32(tcp->ack_be) + iss);
+	if (pkt->kind == TL_PKT_ICMP || pkt->kind == TL_PKT_IGMP) {
+		icmp->cksum_be = 0;
+		icmp->cksum_be =
+			tl_cksum_finish(tl_cksum_add(0, icmp, pkt->payload_off - pkt->l4_off + pkt->payload_len));
+	}
+}
+
+// Makes the IP, ICMP and IGMP checksums right, lets the NIC vouch for those of UDP and TCP, and counts a TCP
+// acknowledgment from our initial sequence number.
+static void mend(struct rte_mbuf *m, uint32_t iss)
 {
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
 	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
@@ -111,11 +139,7 @@ static void fix_cksums(struct rte_mbuf *m)
 	ip->cksum_be = 0;
 	ip->cksum_be = tl_cksum_finish(tl_cksum_add(0, ip, (ip->version_ihl & 0x0f) * 4));
 	tl_wire_parse(frame, m->data_len, &pkt);
-	if (pkt.kind == TL_PKT_ICMP || pkt.kind == TL_PKT_IGMP) {
-		struct tl_icmp_hdr *icmp = (struct tl_icmp_hdr *)(frame + pkt.l4_off);
-		icmp->cksum_be = 0;
-		icmp->cksum_be = tl_cksum_finish(tl_cksum_add(0, icmp, pkt.payload_off - pkt.l4_off + pkt.payload_len));
-	}
+	mend_l4(frame + pkt.l4_off, &pkt, iss);
 	m->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 }
 
@@ -138,7 +162,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct tl_txq tx = {.flush_fn = discard};
+	uint32_t iss = 0;
+	struct tl_txq tx = {.flush_fn = discard, .backend = &iss};
 	struct tl_udp *unicast, *group;
 	struct tl_net *net = create(&tx, &unicast, &group);
 	uint64_t mono_ns = TL_NS_PER_S;
@@ -147,9 +172,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size_t len = tl_min_u64((size_t)data[0] << 8 | data[1], tl_min_u64(size - PREFIX_LEN, FRAME_MAX));
 		struct rte_mbuf *m = tl_test_mbuf(rte_mempool_lookup(POOL), data + PREFIX_LEN, (uint16_t)len);
 		require(m != NULL);
-		if (data[2] & FIX_CKSUMS)
-			fix_cksums(m);
-		mono_ns += (data[2] & ~FIX_CKSUMS) * 16 * TL_NS_PER_MS;
+		if (data[2] & MEND)
+			mend(m, iss);
+		mono_ns += (data[2] & ~MEND) * 16 * TL_NS_PER_MS;
 		feed(net, m, mono_ns);
 		tl_txq_flush(&tx);
 		data += PREFIX_LEN + len;

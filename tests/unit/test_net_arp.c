@@ -373,11 +373,15 @@ static void announces_despite_other_timers(void)
 	struct heard heard = {0};
 	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
 
+	(void)say(udp, PEER, "hi");
+	pass(h, SECOND);
+	pass(h, SECOND);
 	tl_net_announce(h->net, h->now_ns);
-	(void)say(udp, PEER, "hi"); // asks again after a second
-	for (unsigned s = 0; s < 4; s++)
-		pass(h, SECOND);
-	CU_ASSERT_EQUAL(h->n_sent, 2 + 3);
+	pass(h, SECOND); // the neighbour is given up
+	CU_ASSERT_EQUAL(counter(h, "arp_unresolved_pkts"), 1);
+	CU_ASSERT_EQUAL(h->n_sent, 3 + 1);
+	pass(h, SECOND);
+	CU_ASSERT_EQUAL(h->n_sent, 3 + 2);
 	stop(h);
 }
 

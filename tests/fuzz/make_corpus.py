@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""make_corpus.py: writes the seeds of tests/fuzz/corpus: for each harness a few inputs that reach far into the parser.
+What a fuzzer finds later is put beside them under a name that says what it was."""
+
+import json
+import pathlib
+import struct
+
+CORPUS = pathlib.Path(__file__).parent / "corpus"
+US, PEER, GATEWAY_GROUP = bytes([192, 0, 2, 1]), bytes([192, 0, 2, 9]), bytes([239, 1, 2, 3])
+OUR_MAC, PEER_MAC = bytes.fromhex("020000000001"), bytes.fromhex("020000000009")
+GROUP_MAC = bytes.fromhex("01005e010203")
+
+
+def checksum(data):
+    if len(data) % 2:
+        data += b"\0"
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    return struct.pack(">H", total ^ 0xFFFF)
+
+
+def ether(payload, dst=OUR_MAC, kind=0x0800):
+    return dst + PEER_MAC + struct.pack(">H", kind) + payload
+
+
+def ipv4(proto, payload, dst=US, ttl=64, flags=0, options=b""):
+    head = struct.pack(">BBHHHBBH", 0x45 + len(options) // 4, 0, 20 + len(options) + len(payload), 1, flags, ttl, proto, 0)
+    head += PEER + dst + options
+    return head[:10] + checksum(head) + head[12:] + payload
+
+
+def l4(proto, body, at, dst=US):
+    """Puts the checksum over pseudo header and body at this offset."""
+    pseudo = PEER + dst + struct.pack(">BBH", 0, proto, len(body))
+    return body[:at] + checksum(pseudo + body) + body[at + 2:]
+
+
+def udp(port, payload, dst=US):
+    return l4(17, struct.pack(">HHHH", 4000, port, 8 + len(payload), 0) + payload, 6, dst)
+
+
+def tcp(flags, seq=1, ack=0, payload=b"", options=b""):
+    head = struct.pack(">HHIIBBHHH", 4000, 80, seq, ack, 0x50 + (len(options) << 2), flags, 8192, 0, 0)
+    return l4(6, head + options + payload, 16)
+
+
+def icmp(kind, payload):
+    body = struct.pack(">BBHHH", kind, 0, 0, 1, 1) + payload
+    return body[:2] + checksum(body) + body[4:]
+
+
+def igmp_query(max_resp, version3):
+    body = struct.pack(">BBH4s", 0x11, max_resp, 0, bytes(4)) + (bytes([2, 125, 0, 0]) if version3 else b"")
+    return body[:2] + checksum(body) + body[4:]
+
+
+def arp(operation, target=US):
+    return struct.pack(">HHBBH", 1, 0x0800, 6, 4, operation) + PEER_MAC + PEER + bytes(6) + target
+
+
+SYN_OPTIONS = bytes.fromhex("020405b40402080a00000001000000000103030700000000")[:24]
+ALL_SYSTEMS = bytes([224, 0, 0, 1])
+FRAMES = {
+    "arp_request": ether(arp(1), b"\xff" * 6, 0x0806),
+    "arp_reply": ether(arp(2), OUR_MAC, 0x0806),
+    "icmp_echo": ether(ipv4(1, icmp(8, b"abcdefgh"))),
+    "icmp_unreachable": ether(ipv4(1, icmp(3, ipv4(6, tcp(2))[:28]))),
+    "igmp_query_v2": ether(ipv4(2, igmp_query(100, False), ALL_SYSTEMS, 1, 0, b"\x94\x04\0\0"), bytes.fromhex("01005e000001")),
+    "igmp_query_v3": ether(ipv4(2, igmp_query(100, True), ALL_SYSTEMS, 1, 0, b"\x94\x04\0\0"), bytes.fromhex("01005e000001")),
+    "udp": ether(ipv4(17, udp(5000, b"payload"))),
+    "udp_multicast": ether(ipv4(17, udp(5000, b"payload", GATEWAY_GROUP), GATEWAY_GROUP), GROUP_MAC),
+    "udp_vlan": ether(struct.pack(">HH", 7, 0x0800) + ipv4(17, udp(5000, b"payload")), OUR_MAC, 0x8100),
+    "udp_no_port": ether(ipv4(17, udp(9, b""))),
+    "fragment_first": ether(ipv4(17, udp(5000, b"payload"), flags=0x2000)),
+    "fragment_last": ether(ipv4(17, b"payload", flags=0x0010)),
+    "tcp_syn": ether(ipv4(6, tcp(0x02, options=SYN_OPTIONS))),
+    "tcp_ack": ether(ipv4(6, tcp(0x10, 2, 1))),
+    "tcp_data": ether(ipv4(6, tcp(0x18, 2, 1, b"hello"))),
+    "tcp_fin": ether(ipv4(6, tcp(0x11, 7, 1))),
+    "tcp_rst": ether(ipv4(6, tcp(0x04, 2, 0))),
+    "ip_options": ether(ipv4(17, udp(5000, b"x"), options=b"\x01\x01\x01\x00")),
+    "ipv6": ether(bytes.fromhex("6000000000003b40") + bytes(32), OUR_MAC, 0x86DD),
+}
+
+
+def row(*names, wait=1, fix=True):
+    """A conversation for the net harness."""
+    out = b""
+    for name in names:
+        out += struct.pack(">HB", len(FRAMES[name]), wait | (0x80 if fix else 0)) + FRAMES[name]
+    return out
+
+
+def pcap(magic, order):
+    out = struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, 65535, 1)
+    for name in ("arp_request", "udp", "tcp_syn"):
+        frame = FRAMES[name]
+        out += struct.pack(order + "IIII", 1700000000, 123456, len(frame), len(frame) + 4) + frame
+    return out
+
+
+def block(kind, body, order):
+    body += bytes(-len(body) % 4)
+    total = len(body) + 12
+    return struct.pack(order + "II", kind, total) + body + struct.pack(order + "I", total)
+
+
+def option(code, value, order):
+    return struct.pack(order + "HH", code, len(value)) + value + bytes(-len(value) % 4)
+
+
+def pcapng(order, tsresol):
+    frame = FRAMES["udp"]
+    end = struct.pack(order + "HH", 0, 0)
+    section = struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1) + option(4, b"a recorder", order) + end
+    interface = struct.pack(order + "HHI", 1, 0, 0) + option(9, bytes([tsresol]), order) + option(2, b"eth0", order) + end
+    packet = struct.pack(order + "IIIII", 0, 1, 2, len(frame), len(frame)) + frame + bytes(-len(frame) % 4)
+    packet += option(2, struct.pack(order + "I", 1), order) + option(4, struct.pack(order + "Q", 3), order) + end
+    statistics = struct.pack(order + "III", 0, 1, 2) + option(4, struct.pack(order + "Q", 1), order) + end
+    return (block(0x0A0D0D0A, section, order) + block(1, interface, order) + block(0x80000001, bytes(8), order) +
+            block(6, packet, order) + block(3, struct.pack(order + "I", len(frame)) + frame, order) +
+            block(5, statistics, order))
+
+
+def config():
+    return {
+        "eal": {"huge": False, "memory_mb": 256, "main_lcore": 0},
+        "ports": [{"name": "lan", "device": "eth0", "rx_queues": 2, "lcores": [1, 2], "ip": "192.0.2.1/24",
+                   "gateway": "192.0.2.254", "mtu": 1500, "promisc": True, "idle": "adaptive"},
+                  {"name": "tap", "device": "0000:3b:00.0"}],
+        "capture": [{"port": "tap", "path": "x.pcapng", "filter": "udp", "snaplen": 96, "direction": "rx",
+                     "rotate_bytes": "64M", "buffer_bytes": 67108864, "io": "pwrite"}],
+        "echo": [{"name": "e", "port": "lan", "receive": {"group": "239.1.1.1", "udp_port": 5001, "source": "192.0.2.7"},
+                  "send": {"tcp_connect": "192.0.2.2:5002"}, "send_buffer_bytes": "64K", "on_full": "reset"},
+                 {"port": "lan", "tcp_listen": 7, "max_connections": 10}, {"port": "lan", "udp_listen": 7}],
+        "control": {"socket": "/run/tapline.sock"},
+    }
+
+
+def seeds():
+    yield from (("wire/" + name, frame) for name, frame in FRAMES.items())
+    yield "net/resolve", row("arp_request", "arp_reply", "icmp_echo", "icmp_unreachable")
+    yield "net/groups", row("igmp_query_v3", "igmp_query_v2", "udp_multicast", wait=100)
+    yield "net/datagrams", row("arp_reply", "udp", "udp_multicast", "udp_no_port", "udp_vlan", "fragment_first",
+                               "fragment_last")
+    yield "net/connection", row("arp_reply", "tcp_syn", "tcp_ack", "tcp_data", "tcp_fin", "tcp_rst")
+    yield "net/many_syns", row("arp_reply", *["tcp_syn"] * 12, wait=127)
+    yield "net/wrong_checksums", row("udp", "tcp_syn", "icmp_echo", fix=False)
+    yield "pcapfile/ns_little", pcap(0xA1B23C4D, "<")
+    yield "pcapfile/us_big", pcap(0xA1B2C3D4, ">")
+    yield "pcapfile/ng_little_ns", pcapng("<", 9)
+    yield "pcapfile/ng_big_us", pcapng(">", 6)
+    yield "pcapfile/ng_binary_resolution", pcapng("<", 0x80 | 20)
+    yield "pcapfile/ng_two_sections", pcapng("<", 9) + pcapng(">", 9)
+    text = json.dumps(config())
+    yield "config/all_keys", text.encode()
+    yield "config/unknown_key", text.replace('"mtu"', '"mtv"').encode()
+    yield "config/duplicate_key", text.replace('"mtu": 1500', '"mtu": 1500, "mtu": 1500').encode()
+    yield "config/wrong_types", text.replace("1500", '"1500"').replace("true", "1").encode()
+    yield "config/escapes", text.replace("eth0", "e\\u0074h\\n0\\ud83d\\ude00").encode()
+    yield "config/deep", b"[" * 3000
+    yield "config/not_utf8", text.encode().replace(b"eth0", b"\xff\xfe\x00")
+    yield "config/empty", b""
+
+
+for name, data in seeds():
+    path = CORPUS / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
