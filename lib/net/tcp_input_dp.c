@@ -63,11 +63,6 @@ static bool establish(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 
 // ---- no connection: LISTEN and CLOSED
 
-static bool is_host(const struct tl_net *net, uint32_t ip_be)
-{
-	return ip_be != 0 && ip_be != UINT32_MAX && ip_be != net->cfg.ip_be && !tl_ipv4_is_mcast(ip_be);
-}
-
 // The peer's SYN opens its half: from here on we know what to expect.
 static void take_syn(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
@@ -109,8 +104,6 @@ static void input_unknown(struct tl_net *net, const struct tl_tcp_seg *seg)
 	struct tl_tcp_listener *listener = tl_tcp_find_listener(net->tcp, seg->hdr->dst_port_be);
 	bool is_syn = (seg->flags & (TL_TCP_SYN | TL_TCP_ACK | TL_TCP_RST)) == TL_TCP_SYN;
 
-	if (!is_host(net, seg->src_be)) // RFC 9293, section 3.9.2.3
-		return;
 	if (listener != NULL && is_syn)
 		accept_syn(net, listener, seg, NULL);
 	else if (listener == NULL || (seg->flags & TL_TCP_ACK) != 0)

@@ -22,8 +22,8 @@
 #define TL_PCAPNG_ISB 0x00000005u
 #define TL_PCAPNG_PAD 0x80000001u
 #define TL_PCAPNG_HEAD 0x80000002u
-#define TL_PCAPNG_ALIGN 4096u   // O_DIRECT boundary
-#define TL_PCAPNG_PAD_MIN 12u   // the smallest block: type, length, length
+#define TL_PCAPNG_ALIGN 4096u // O_DIRECT boundary
+#define TL_PCAPNG_PAD_MIN 12u // the smallest block: type, length, length
 #define TL_PCAPNG_HEAD_BYTES 64u
 #define TL_PCAPNG_LINKTYPE_ETHERNET 1
 
@@ -38,22 +38,22 @@ struct tl_pcapng_shb {
 
 // One interface: one RX queue and timestamp source.
 struct tl_pcapng_idb {
-	const char *name;        // if_name: the device as the user named it
+	const char *name;	 // if_name: the device as the user named it
 	const char *description; // if_description: queue, and the source of its timestamps
-	const char *filter;      // if_filter: tcpdump syntax, or NULL
-	uint32_t snaplen;        // bytes; 0 = unlimited; one value for all of a file: libpcap refuses a mixture
-	uint64_t speed_bps;      // 0 = unknown: no option written
+	const char *filter;	 // if_filter: tcpdump syntax, or NULL
+	uint32_t snaplen;	 // bytes; 0 = unlimited; one value for all of a file: libpcap refuses a mixture
+	uint64_t speed_bps;	 // 0 = unknown: no option written
 };
 
 // End-of-file statistics of one interface. UINT64_MAX in a counter leaves its option out.
 struct tl_pcapng_isb {
 	uint32_t interface_id;
-	uint64_t ts_ns;           // when the block was written, ns since 1970
-	uint64_t start_ns;        // isb_starttime
-	uint64_t end_ns;          // isb_endtime
-	uint64_t received_pkts;   // isb_ifrecv
+	uint64_t ts_ns;		  // when the block was written, ns since 1970
+	uint64_t start_ns;	  // isb_starttime
+	uint64_t end_ns;	  // isb_endtime
+	uint64_t received_pkts;	  // isb_ifrecv
 	uint64_t if_dropped_pkts; // isb_ifdrop
-	uint64_t accepted_pkts;   // isb_filteraccept
+	uint64_t accepted_pkts;	  // isb_filteraccept
 	uint64_t os_dropped_pkts; // isb_osdrop: our drops between NIC and file
 	uint64_t delivered_pkts;  // isb_usrdeliv: what the file holds
 };
@@ -62,7 +62,7 @@ struct tl_pcapng_isb {
 struct tl_pcapng_head {
 	uint64_t run_id;     // random per process
 	uint64_t sequence;   // of the slab within its ring
-	uint32_t ring;       // which queue's ring
+	uint32_t ring;	     // which queue's ring
 	uint32_t used_bytes; // of the slab, HEAD included, trailing PAD not
 	uint32_t records;
 };
@@ -72,8 +72,8 @@ struct tl_pcapng_epb {
 	uint32_t interface_id;
 	uint32_t cap_bytes;  // stored
 	uint32_t wire_bytes; // on the wire, without FCS
-	uint32_t dir;        // enum tl_dir
-	uint64_t ts_ns;      // since 1970
+	uint32_t dir;	     // enum tl_dir
+	uint64_t ts_ns;	     // since 1970
 	uint64_t dropped;    // frames lost since the previous record; option written only when not 0
 };
 

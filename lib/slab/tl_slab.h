@@ -2,8 +2,8 @@
 #pragma once
 
 // slab: hands recorded bytes from one RX lcore to one writer thread. A slab is a fixed piece of memory that the lcore
-// fills with whole pcapng blocks; sealed, it begins with a HEAD block and ends with a PAD block on a 4 KiB boundary, and
-// is what the writer writes.
+// fills with whole pcapng blocks; sealed, it begins with a HEAD block and ends with a PAD block on a 4 KiB boundary,
+// and is what the writer writes.
 //
 // Threads: reserve(), commit(), seal() and age only on the RX lcore; take() and give_back() only on the writer; the
 //          rest on main while neither runs.
@@ -22,7 +22,7 @@ struct tl_slab_ring; // opaque
 struct tl_slab_cfg {
 	const char *name;    // borrowed for the call; unique per process, at most 20 characters
 	uint32_t slab_bytes; // a power of two, 64 KiB .. 4 MiB
-	uint32_t slabs;      // 2 .. 65536
+	uint32_t slabs;	     // 2 .. 65536
 	int socket_id;
 	uint64_t run_id;     // for the HEAD blocks
 	uint32_t ring_index; // for the HEAD blocks: which queue
@@ -30,7 +30,7 @@ struct tl_slab_cfg {
 
 // A sealed slab as the writer sees it.
 struct tl_slab {
-	uint8_t *data;         // 4 KiB aligned
+	uint8_t *data;	       // 4 KiB aligned
 	uint32_t used_bytes;   // HEAD and records, a multiple of 4
 	uint32_t sealed_bytes; // with the trailing PAD, a multiple of 4096
 	uint32_t records[TL_DIRS];

@@ -24,21 +24,21 @@ enum tl_writer_io { TL_WRITER_IO_URING, TL_WRITER_IO_PWRITE };
 struct tl_writer_cfg {
 	const char *path; // borrowed for the writer's life; "-" is stdout
 	enum tl_writer_io io;
-	uint64_t rotate_bytes; // 0: one file
+	uint64_t rotate_bytes;		   // 0: one file
 	struct tl_slab_ring *const *rings; // borrowed for the writer's life
 	uint32_t n_rings;
-	// The blocks that open and close each file. prologue: SHB and IDBs, padded by the writer to 4 KiB. epilogue: ISBs.
-	// Each returns bytes written into buf, 0 on overflow (size is 64 KiB).
+	// The blocks that open and close each file. prologue: SHB and IDBs, padded by the writer to 4 KiB. epilogue:
+	// ISBs. Each returns bytes written into buf, 0 on overflow (size is 64 KiB).
 	uint32_t (*prologue)(void *ctx, void *buf, uint32_t size);
 	uint32_t (*epilogue)(void *ctx, void *buf, uint32_t size);
 	void *ctx;
 };
 
 struct tl_writer_stats {
-	uint64_t written_pkts[TL_DIRS];   // whose write completed
+	uint64_t written_pkts[TL_DIRS];	  // whose write completed
 	uint64_t drop_disk_pkts[TL_DIRS]; // whose write failed
-	uint64_t written_bytes;           // of files, padding and file headers included
-	uint64_t files;                   // opened so far
+	uint64_t written_bytes;		  // of files, padding and file headers included
+	uint64_t files;			  // opened so far
 };
 
 // Opens the first file, so that a bad path is an error before anything starts (files are created 0640, never through a

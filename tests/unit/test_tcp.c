@@ -862,6 +862,13 @@ static void slow_start_after_timeout(void)
 	SENDS(h, A, OURS + 1, PEERS + 1, MSS); // one
 	SILENT(h);
 	CU_ASSERT_EQUAL(app.c->ssthresh, 5 * MSS);
+	for (unsigned i = 0; i < 4; i++) // echoes of what was sent twice: no sign of another loss
+		give(h, A, PEERS + 1, OURS + 1, 0);
+	CU_ASSERT_FALSE(app.c->in_recovery);
+	forget(h);
+	pass(h, 405 * MS);
+	SENDS(h, A, OURS + 1, PEERS + 1, MSS);
+	CU_ASSERT_EQUAL(app.c->ssthresh, 5 * MSS); // once for the same loss
 	give(h, A, PEERS + 1, OURS + 1 + MSS, 0);
 	SENDS(h, A, OURS + 1 + MSS, PEERS + 1, MSS); // two
 	SENDS(h, A, OURS + 1 + 2 * MSS, PEERS + 1, MSS);
@@ -870,6 +877,24 @@ static void slow_start_after_timeout(void)
 	SILENT(h);
 	CU_ASSERT_EQUAL(app.c->snd_nxt, app.c->snd_max);
 	CU_ASSERT_EQUAL(tl_tcp_room(app.c), 65536);
+	stop(h);
+}
+
+static void idle_means_slow_start(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_peer(h, &app);
+	for (uint32_t i = 0; i < 20; i++) {
+		say(&app, MSS);
+		give(h, A, PEERS + 1, OURS + 1 + (i + 1) * MSS, 0);
+	}
+	CU_ASSERT_EQUAL(app.c->cwnd, 30 * MSS);
+	forget(h);
+	pass(h, 300 * MS);
+	say(&app, 20 * MSS);
+	CU_ASSERT_EQUAL(h->n_sent, 10);
 	stop(h);
 }
 
@@ -1041,8 +1066,10 @@ static void window_follows_room(void)
 	give(h, A, edge, OURS + 1, 0);
 	CU_ASSERT(h->n_sent > h->n_seen);
 	forget(h);
-	give(h, A, edge, OURS + 1 + 500, 0); // too little room yet
-	SILENT(h);
+	give(h, A, edge, OURS + 1 + 500, 5); // too little room yet for data, but its ACK counts
+	s = next_sent(h);
+	CU_ASSERT(s->ack == edge && s->window == 0 && s->len == 0);
+	CU_ASSERT_EQUAL(app.c->snd_una, OURS + 1 + 500);
 	give(h, A, edge, app.c->snd_max, 0);
 	s = next_sent(h);
 	CU_ASSERT_EQUAL(s->window, 4000);
@@ -1705,6 +1732,7 @@ int main(void)
 		{"three duplicate ACKs bring a fast retransmission, partial ACKs the next", fast_retransmit},
 		{"the first two duplicate ACKs let a new segment out each", limited_transmit},
 		{"after a timeout everything goes again, slowly at first", slow_start_after_timeout},
+		{"after a pause the congestion window is the initial one", idle_means_slow_start},
 		{"segments that come early are held, overlaps and all", early_segments_wait},
 		{"no more than 32 early segments are held, the nearest", waiting_room_is_bounded},
 		{"a shut window is probed until it opens", zero_window_is_probed},
