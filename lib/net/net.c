@@ -50,8 +50,7 @@ static bool is_host_ip(uint32_t ip_be, uint32_t mask_be)
 
 static int check_cfg(const struct tl_net_cfg *cfg, struct tl_err *err)
 {
-	uint32_t frame_bytes = cfg->mtu + TL_ETHER_LEN;
-	uint32_t room_bytes = rte_pktmbuf_data_room_size(cfg->pool) - RTE_PKTMBUF_HEADROOM;
+	uint32_t need_bytes = RTE_PKTMBUF_HEADROOM + TL_ETHER_LEN + cfg->mtu;
 	const struct {
 		bool ok;
 		const char *need;
@@ -61,7 +60,7 @@ static int check_cfg(const struct tl_net_cfg *cfg, struct tl_err *err)
 		{is_host_ip(cfg->ip_be, cfg->mask_be), "the IP address must be a host's"},
 		{cfg->gateway_be != cfg->ip_be, "the gateway must be another host"},
 		{cfg->mtu >= 576 && cfg->mtu <= 9600, "the MTU must be 576 to 9600"},
-		{room_bytes >= frame_bytes, "the mbufs must hold a frame of the MTU"},
+		{rte_pktmbuf_data_room_size(cfg->pool) >= need_bytes, "the mbufs must hold a frame of the MTU"},
 		{cfg->max_conns >= 1 && cfg->max_conns <= 65536, "max_conns must be 1 to 65536"},
 		{is_power_of_two(cfg->send_buffer_bytes) && cfg->send_buffer_bytes >= 4096 &&
 				cfg->send_buffer_bytes <= 16 << 20,
@@ -110,8 +109,7 @@ int tl_net_create(const struct tl_net_cfg *cfg, struct tl_net **out, struct tl_e
 	if (rc != 0) {
 		tl_net_destroy(net);
 		return tl_fail(err, rc,
-			"net %s: %s; give DPDK more memory or lower max_conns (%u) or the send buffer "
-			"(%u bytes)",
+			"net %s: %s; give DPDK more memory or lower max_conns (%u) or the send buffer (%u bytes)",
 			cfg->name, strerror(-rc), cfg->max_conns, cfg->send_buffer_bytes);
 	}
 	*out = net;

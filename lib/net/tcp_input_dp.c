@@ -348,7 +348,6 @@ static void take_held(struct tl_tcp *c)
 {
 	struct tl_tcp_held held;
 
-	c->ack_now = true; // RFC 5681, section 4.2
 	while (tl_tcp_may_receive(c) && tl_tcp_ooo_next(c, &held)) {
 		take_text(c, held.payload, held.len, held.fin);
 		rte_pktmbuf_free(held.m);

@@ -126,8 +126,7 @@ uint16_t tl_tcp_local_port(struct tl_net *net, uint32_t peer_be, uint16_t peer_p
 
 	for (uint32_t i = 0; i < EPHEMERAL_COUNT; i++) {
 		uint16_t port_be = tl_be16((uint16_t)(EPHEMERAL_FIRST + (start + i) % EPHEMERAL_COUNT));
-		if (tl_tcp_find_listener(net->tcp, port_be) == NULL &&
-			tl_tcp_find(net->tcp, tl_tcp_key(peer_be, peer_port_be, port_be)) == NULL)
+		if (tl_tcp_find(net->tcp, tl_tcp_key(peer_be, peer_port_be, port_be)) == NULL)
 			return port_be;
 	}
 	return 0;

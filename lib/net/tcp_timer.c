@@ -157,7 +157,7 @@ static void keepalive_expired(struct tl_tcp *c)
 		return;
 	if (c->snd_una != c->snd_max || tl_tcp_unsent(c)) { // the user timeout watches
 		tl_tcp_timer_set(c, TL_TCP_KEEPALIVE, idle_ns);
-	} else if (c->keepalives == 0 && silent_ns < idle_ns) {
+	} else if (silent_ns < idle_ns) {
 		tl_tcp_timer_set(c, TL_TCP_KEEPALIVE, idle_ns - silent_ns);
 	} else if (c->keepalives == KEEPALIVE_PROBES) {
 		tl_tcp_send_rst(c);

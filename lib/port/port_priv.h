@@ -69,7 +69,7 @@ void tl_file_flush(struct tl_txq *q);
 // The frame size of AF_PACKET's ring that holds every frame of the interface whole, up to 32 KiB: longer ones (the
 // loopback's, or segments the kernel has yet to cut) arrive cut.
 uint32_t tl_kernel_frame_bytes(const struct tl_port_cfg *cfg);
-// Whether the interface exists, is up and has at least this MTU; for AF_XDP also that taking it does not cut the login
+// Whether the interface exists, is up and, where the port sends, has at least this MTU; for AF_XDP also that taking it does not cut the login
 // off.
 int tl_kernel_check(const struct tl_port_cfg *cfg, struct tl_err *err);
 // Sockets of the domain (AF_PACKET, AF_XDP) that this process holds now, oldest first.

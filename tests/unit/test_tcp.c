@@ -393,15 +393,16 @@ static void first_data_carries_the_ack(void)
 
 static void both_call_at_once(void)
 {
+	static const uint8_t scale_7[] = {1, 3, 3, 7};
 	struct host *h = start();
 	struct app app = {0};
 
 	call(h, &app, NULL);
 	SENDS(h, S, OURS, 0, 0);
-	give_syn(h, 0, PEERS, 0);
+	give_options(h, S, PEERS, 0, scale_7, 4, "", 0);
 	SENDS(h, S | A, OURS, PEERS + 1, 0);
 	CU_ASSERT(in_state(&app, "SYN-RECEIVED"));
-	give_syn(h, A, PEERS, OURS + 1);
+	give_options(h, S | A, PEERS, OURS + 1, scale_7, 4, "", 0); // its window is not scaled: it is a SYN
 	CU_ASSERT(in_state(&app, "ESTABLISHED"));
 	CU_ASSERT_EQUAL(app.opened, 1);
 	CU_ASSERT_EQUAL(app.c->snd_wnd, WINDOW);
@@ -828,6 +829,64 @@ static void fast_retransmit(void)
 	stop(h);
 }
 
+// RFC 6582, section 3.2: only the first partial ACK restarts the timer.
+static void many_losses_end_in_a_timeout(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_peer(h, &app);
+	say(&app, 10 * MSS);
+	for (unsigned i = 0; i < 3; i++)
+		give(h, A, PEERS + 1, OURS + 1, 0);
+	CU_ASSERT_TRUE(app.c->in_recovery);
+	pass(h, 100 * MS);
+	give(h, A, PEERS + 1, OURS + 1 + MSS, 0);
+	pass(h, 150 * MS);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_timeouts, 0);
+	give(h, A, PEERS + 1, OURS + 1 + 2 * MSS, 0);
+	pass(h, 55 * MS);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_timeouts, 1);
+	CU_ASSERT_FALSE(app.c->in_recovery);
+	stop(h);
+}
+
+static void fast_retransmit_of_small_segments(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_peer(h, &app);
+	h->window = 400;
+	give(h, A, PEERS + 1, OURS + 1, 0);
+	for (unsigned i = 0; i < 4; i++)
+		say(&app, 100);
+	say(&app, 1000); // does not fit
+	CU_ASSERT_EQUAL(h->n_sent, 4);
+	forget(h);
+	for (unsigned i = 0; i < 3; i++)
+		give(h, A, PEERS + 1, OURS + 1, 0);
+	SENDS(h, A, OURS + 1, PEERS + 1, 400); // what was sent, and no more
+	SILENT(h);
+	stop(h);
+}
+
+static void fast_retransmit_of_fin(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_peer(h, &app);
+	for (unsigned i = 0; i < 3; i++)
+		say(&app, 10);
+	hang_up(h, &app);
+	forget(h);
+	for (unsigned i = 0; i < 3; i++)
+		give(h, A, PEERS + 1, OURS + 1, 0);
+	SENDS(h, A | P | F, OURS + 1, PEERS + 1, 30);
+	stop(h);
+}
+
 // RFC 3042: the first two duplicates let a new segment out each, the cwnd notwithstanding.
 static void limited_transmit(void)
 {
@@ -862,21 +921,24 @@ static void slow_start_after_timeout(void)
 	SENDS(h, A, OURS + 1, PEERS + 1, MSS); // one
 	SILENT(h);
 	CU_ASSERT_EQUAL(app.c->ssthresh, 5 * MSS);
+	give(h, A, PEERS + 1, OURS + 1, 5); // the ACK of other data says how far we were
+	SENDS(h, A, OURS + 1 + 10 * MSS, PEERS + 6, 0);
 	for (unsigned i = 0; i < 4; i++) // echoes of what was sent twice: no sign of another loss
-		give(h, A, PEERS + 1, OURS + 1, 0);
+		give(h, A, PEERS + 6, OURS + 1, 0);
 	CU_ASSERT_FALSE(app.c->in_recovery);
 	forget(h);
 	pass(h, 405 * MS);
-	SENDS(h, A, OURS + 1, PEERS + 1, MSS);
+	SENDS(h, A, OURS + 1, PEERS + 6, MSS);
 	CU_ASSERT_EQUAL(app.c->ssthresh, 5 * MSS); // once for the same loss
-	give(h, A, PEERS + 1, OURS + 1 + MSS, 0);
-	SENDS(h, A, OURS + 1 + MSS, PEERS + 1, MSS); // two
-	SENDS(h, A, OURS + 1 + 2 * MSS, PEERS + 1, MSS);
+	give(h, A, PEERS + 6, OURS + 1 + MSS, 0);
+	SENDS(h, A, OURS + 1 + MSS, PEERS + 6, MSS); // two
+	SENDS(h, A, OURS + 1 + 2 * MSS, PEERS + 6, MSS);
 	SILENT(h);
-	give(h, A, PEERS + 1, OURS + 1 + 10 * MSS, 0); // it had all the rest
+	give(h, A, PEERS + 6, OURS + 1 + 10 * MSS, 0); // it had all the rest
 	SILENT(h);
 	CU_ASSERT_EQUAL(app.c->snd_nxt, app.c->snd_max);
 	CU_ASSERT_EQUAL(tl_tcp_room(app.c), 65536);
+	app_free(&app);
 	stop(h);
 }
 
@@ -923,6 +985,22 @@ static void early_segments_wait(void)
 	CU_ASSERT_EQUAL(app.c->ooo_count, 0);
 	SILENT(h);
 	app_free(&app);
+	stop(h);
+}
+
+static void waiting_room_is_shared(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	h->net->tcp->ooo_max = 3;
+	accept_peer(h, &app);
+	for (uint32_t i = 1; i <= 5; i++)
+		give(h, A, PEERS + 1 + i * 20, OURS + 1, 10);
+	CU_ASSERT_EQUAL(app.c->ooo_count, 3);
+	give(h, A, PEERS + 21, OURS + 1, 40); // makes two of them needless
+	CU_ASSERT_EQUAL(app.c->ooo_count, 2);
+	CU_ASSERT_EQUAL(h->net->tcp->ooo_held, 2);
 	stop(h);
 }
 
@@ -1053,12 +1131,13 @@ static void window_follows_room(void)
 		const struct sent *s = next_sent(h);
 		CU_ASSERT_EQUAL(s->ack + s->window, edge);
 	}
-	give(h, A, PEERS + 3501, OURS + 1, 700); // beyond the edge: cut
+	give(h, A | F, PEERS + 3501, OURS + 1, 700); // beyond the edge: cut, FIN and all
 	const struct sent *s = next_sent(h);
 	CU_ASSERT_EQUAL(s->ack, edge);
 	CU_ASSERT_EQUAL(s->window, 0);
 	CU_ASSERT_EQUAL(app.failed_sends, 0);
 	CU_ASSERT(has_stream(&app, edge - PEERS - 1));
+	CU_ASSERT_EQUAL(app.peer_closed, 0);
 
 	give(h, A, edge, OURS + 1, 5); // a probe of our shut window
 	SENDS(h, A, OURS + 1, edge, 0);
@@ -1075,6 +1154,76 @@ static void window_follows_room(void)
 	CU_ASSERT_EQUAL(s->window, 4000);
 	CU_ASSERT_EQUAL(s->len, 0);
 	SILENT(h);
+	app_free(&app);
+	stop(h);
+}
+
+static void fin_needs_no_window(void)
+{
+	const struct tl_tcp_opts opts = {.window_follows_room = true, .send_buffer_bytes = 1000};
+	struct host *h = start();
+	struct app app = {.on_data = app_echo};
+
+	accept_with(h, &app, &opts);
+	h->window = 0;
+	give(h, A, PEERS + 1, OURS + 1, 1000);
+	uint32_t edge = app.c->rcv_adv;
+	CU_ASSERT_EQUAL(app.c->rcv_nxt, edge);
+	forget(h);
+	give(h, A | F, edge, OURS + 1, 0);
+	const struct sent *s = next_sent(h);
+	CU_ASSERT(s->ack == edge + 1 && s->window == 0);
+	CU_ASSERT_EQUAL(app.peer_closed, 1);
+	app_free(&app);
+	stop(h);
+}
+
+// RFC 7323, section 2.4: with a scale the edge as the peer reads it may retreat by less than a unit, but what it sent
+// up to the old edge is taken.
+static void scaled_edge_stays(void)
+{
+	static const uint8_t scale_7[] = {1, 3, 3, 7};
+	const struct tl_tcp_opts opts = {.window_follows_room = true, .recv_window_bytes = 1 << 20};
+	struct host *h = start();
+	struct app app = {.on_data = app_echo};
+
+	(void)hear(h, &app, &opts);
+	give_options(h, S, PEERS, 0, scale_7, 4, "", 0);
+	h->window = 0;
+	give(h, A, PEERS + 1, OURS + 1, 0);
+	forget(h);
+	for (uint32_t i = 0; i < 300; i++) {
+		uint32_t edge = app.c->rcv_adv;
+		give(h, A, PEERS + 1 + i, OURS + 1, 1);
+		const struct sent *s = next_sent(h);
+		CU_ASSERT(tl_seq_le(edge, app.c->rcv_adv));
+		CU_ASSERT(tl_seq_le(app.c->rcv_adv, PEERS + 1 + 65536));
+		CU_ASSERT(app.c->rcv_adv - (s->ack + s->window * 32) < 32);
+	}
+	CU_ASSERT(has_stream(&app, 300));
+	app_free(&app);
+	stop(h);
+}
+
+static void probe_takes_the_last_byte(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_peer(h, &app);
+	h->window = 0;
+	give(h, A, PEERS + 1, OURS + 1, 0);
+	say(&app, 1);
+	pass(h, 205 * MS);
+	SENDS(h, A, OURS + 1, PEERS + 1, 1);
+	give(h, A, PEERS + 1, OURS + 1, 5); // ours may or may not have arrived: an ACK that is good in both cases
+	SENDS(h, A, OURS + 1, PEERS + 6, 0);
+	give(h, A, PEERS + 6, OURS + 2, 0);
+	give(h, A, PEERS + 6, OURS + 2, 5);
+	forget(h);
+	pass(h, 200 * SECOND); // nothing is left to wait for
+	SILENT(h);
+	CU_ASSERT_EQUAL(app.closed, 0);
 	app_free(&app);
 	stop(h);
 }
@@ -1240,6 +1389,71 @@ static void lost_fin_goes_again(void)
 	stop(h);
 }
 
+static void fin_takes_a_place_in_the_window(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_peer(h, &app);
+	h->window = 0;
+	give(h, A, PEERS + 1, OURS + 1, 0);
+	say(&app, 30);
+	hang_up(h, &app);
+	h->window = 30;
+	give(h, A, PEERS + 1, OURS + 1, 0);
+	SENDS(h, A | P, OURS + 1, PEERS + 1, 30);
+	SILENT(h);
+	give(h, A, PEERS + 1, OURS + 31, 0);
+	SENDS(h, A | F, OURS + 31, PEERS + 1, 0);
+	stop(h);
+}
+
+static void keepalive(void)
+{
+	const struct tl_tcp_opts opts = {.keepalive_idle_ns = 10 * SECOND};
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_with(h, &app, &opts);
+	pass(h, 5 * SECOND);
+	give(h, A, PEERS + 1, OURS + 1, 10);
+	forget(h);
+	pass(h, 9900 * MS); // silent since then only
+	SILENT(h);
+	pass(h, 41 * SECOND);
+	for (unsigned i = 0; i < 5; i++)
+		SENDS(h, A, OURS, PEERS + 11, 0);
+	give(h, A, PEERS + 11, OURS + 1, 0); // it lives after all
+	pass(h, 9900 * MS);
+	SILENT(h);
+	pass(h, 41 * SECOND);
+	for (unsigned i = 0; i < 5; i++)
+		SENDS(h, A, OURS, PEERS + 11, 0);
+	SILENT(h);
+	pass(h, 10 * SECOND);
+	SENDS(h, R | A, OURS + 1, PEERS + 11, 0);
+	CU_ASSERT_EQUAL(app.closed, 1);
+	CU_ASSERT_EQUAL(app.reason, TL_TCP_TIMEOUT);
+	app_free(&app);
+	stop(h);
+}
+
+static void no_keepalive_while_data_is_out(void)
+{
+	const struct tl_tcp_opts opts = {.keepalive_idle_ns = SECOND};
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_with(h, &app, &opts);
+	say(&app, 10);
+	pass(h, 20 * SECOND);
+	CU_ASSERT(h->n_sent >= 6);
+	for (unsigned i = 0; i < h->n_sent; i++)
+		CU_ASSERT_EQUAL(h->sent[i].len, 10);
+	CU_ASSERT_EQUAL(app.closed, 0);
+	stop(h);
+}
+
 static void fin_wait_2_is_watched(void)
 {
 	struct host *h = start();
@@ -1285,6 +1499,7 @@ static void time_wait_lasts(void)
 	give(h, A | F, PEERS + 1, OURS + 2, 0); // our ACK was lost: two MSL anew
 	SENDS(h, A, OURS + 2, PEERS + 2, 0);
 	give(h, R, PEERS + 2, 0, 0); // RFC 1337
+	give(h, R, PEERS + 2, 0, 5);
 	give(h, A, PEERS + 2, OURS + 2, 0);
 	SILENT(h);
 	pass(h, 59 * SECOND);
@@ -1322,11 +1537,14 @@ static void time_wait_gives_way(void)
 	struct tl_tcp *c;
 
 	struct tl_tcp_listener *listener = hear(h, &app[0], NULL);
+	h->peer_port = PORT(40001);
 	into_time_wait(h, &app[0]);
 	tl_tcp_unlisten(listener);
-	h->peer_port = PORT(40001);
+	h->peer_port = PEER_PORT;
 	listener = hear(h, &app[1], NULL);
 	into_time_wait(h, &app[1]);
+	h->peer_port = PORT(40001);
+	give(h, A | F, PEERS + 1, OURS + 2, 0); // its 2 MSL begin anew
 	CU_ASSERT_EQUAL(tl_tcp_connect(h->net, PEER, PORT(9), &APP_OPS, &app[2], NULL, &c), 0);
 	CU_ASSERT_EQUAL(tl_tcp_in_use(h->net, &waiting), 1);
 	CU_ASSERT_EQUAL(waiting, 1);
@@ -1469,6 +1687,8 @@ static void hard_error_ends_the_handshake(void)
 	call(h, &app[0], NULL);
 	tl_tcp_unreachable(h->net, 3, PEER, h->our_port, PEER_PORT, OURS + 5); // not of ours
 	tl_tcp_unreachable(h->net, 1, PEER, h->our_port, PEER_PORT, OURS);     // soft
+	CU_ASSERT_EQUAL(app[0].closed, 0);
+	tl_tcp_arp_failed(h->net, IP(192, 0, 2, 77)); // not its way
 	CU_ASSERT_EQUAL(app[0].closed, 0);
 	tl_tcp_unreachable(h->net, 3, PEER, h->our_port, PEER_PORT, OURS);
 	CU_ASSERT_EQUAL(app[0].closed, 1);
@@ -1617,6 +1837,23 @@ static void close_without_the_callback(void)
 	stop(h);
 }
 
+// However long nobody ticked, the wheel turns once.
+static void long_pause(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_peer(h, &app);
+	say(&app, 10);
+	forget(h);
+	introduce_peer(h);
+	h->now_ns += 30 * 86400 * SECOND;
+	tl_net_tick(h->net, h->now_ns);
+	CU_ASSERT_EQUAL(app.closed, 1);
+	CU_ASSERT_EQUAL(app.reason, TL_TCP_TIMEOUT);
+	stop(h);
+}
+
 static void send_within_room(void)
 {
 	struct host *h = start();
@@ -1650,6 +1887,38 @@ static void a_slot_for_the_next(void)
 	stop(h);
 }
 
+static void slots_are_used_again(void)
+{
+	struct host *h = start_with(2, 4096, 1500, true);
+	struct app app = {0};
+
+	for (unsigned i = 1; i <= 50; i++) {
+		call(h, &app, NULL);
+		give_syn(h, A, PEERS, OURS + 1);
+		give(h, R, PEERS + 1, 0, 0);
+		CU_ASSERT_EQUAL(app.closed, i);
+	}
+	stop(h);
+}
+
+static void call_in_vain(struct app *app, struct tl_tcp *c)
+{
+	struct host *h = app->user;
+
+	CU_ASSERT_EQUAL(tl_tcp_connect(h->net, PEER, PEER_PORT, &APP_OPS, app, NULL, &c), -ENOSPC);
+}
+
+static void destroy_ends_it(void)
+{
+	struct host *h = start();
+	struct app app = {.on_closed = call_in_vain, .user = h};
+
+	accept_peer(h, &app);
+	stop(h);
+	CU_ASSERT_EQUAL(app.closed, 1);
+	CU_ASSERT_EQUAL(app.reason, TL_TCP_ABORTED);
+}
+
 static void close_all(void)
 {
 	struct host *h = start();
@@ -1658,10 +1927,19 @@ static void close_all(void)
 	accept_peer(h, &open);
 	CU_ASSERT_EQUAL(tl_tcp_connect(h->net, PEER, PORT(9), &APP_OPS, &opening, NULL, &opening.c), 0);
 	tl_tcp_close_all(h->net, false);
+	tl_txq_flush(&h->tx);
 	CU_ASSERT_EQUAL(opening.closed, 1);
+	SENDS(h, S, OURS, 0, 0); // and no RST
+	SENDS(h, A | F, OURS + 1, PEERS + 1, 0);
+	SILENT(h);
 	CU_ASSERT(in_state(&open, "FIN-WAIT-1"));
+	open.on_closed = call_again; // is not ended along with it
+	open.user = h;
 	tl_tcp_close_all(h->net, true);
 	CU_ASSERT_EQUAL(open.closed, 1);
+	CU_ASSERT(in_state(&open, "SYN-SENT"));
+	open.on_closed = NULL;
+	tl_tcp_abort(open.c);
 	CU_ASSERT_EQUAL(open.reason, TL_TCP_ABORTED);
 	CU_ASSERT_EQUAL(tl_tcp_in_use(h->net, NULL), 0);
 	stop(h);
@@ -1766,8 +2044,21 @@ int main(void)
 		{"without peer_closed() a connection closes itself", close_without_the_callback},
 		{"what is sent from within room() and peer_closed() carries the ACK", send_within_room},
 		{"closed() may open the next connection even when all slots are taken", a_slot_for_the_next},
+		{"slots are used again and again", slots_are_used_again},
+		{"destroy ends connections, and opens none", destroy_ends_it},
+		{"no keepalive probe is sent while data is under way", no_keepalive_while_data_is_out},
 		{"close_all closes what is open and aborts what is opening", close_all},
 		{"without mbufs data and ACKs wait for the next tick", waits_for_mbufs},
+		{"a FIN is taken when the window is shut", fin_needs_no_window},
+		{"with a scaled window nothing that was promised is refused", scaled_edge_stays},
+		{"a window probe that took the last byte leaves nothing behind", probe_takes_the_last_byte},
+		{"only the first partial ACK restarts the timer", many_losses_end_in_a_timeout},
+		{"a fast retransmission sends no more than was sent", fast_retransmit_of_small_segments},
+		{"a fast retransmission carries the FIN", fast_retransmit_of_fin},
+		{"a FIN takes a place in the peer's window", fin_takes_a_place_in_the_window},
+		{"keepalive probes a silent peer five times", keepalive},
+		{"all connections together hold a share of the mbufs", waiting_room_is_shared},
+		{"a month without a tick passes at once", long_pause},
 	};
 
 	tl_test_eal_start();

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A disk that fills up while recording: nothing hangs, what was recorded stays readable, the rest is counted.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+# In a mount namespace of its own, which takes the small disk along when it ends.
+record_to_small_disk() {
+	mkdir -p small
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	unshare --mount sh -c 'mount -t tmpfs -o size=3m none small &&
+		{ timeout 60 "$1" capture -i pcap:in.pcap -w small/out.pcapng --json >run.json 2>run.log; echo $? >status; } &&
+		cp small/out.pcapng out.pcapng' sh "$TAPLINE"
+}
+
+func_begin
+"$(dirname "$PEER_PY")/make_pcap.py" in.pcap 20000
+if ! unshare --mount true 2>/dev/null; then
+	skip "a disk that fills up" "no mount namespaces"
+	exit
+fi
+record_to_small_disk
+
+check_equal "a full disk ends the recording with status 1" "$(cat status)" 1
+check "the message names the file, the cause and the mend" \
+	grep -q 'small/out.pcapng: .*No space left on device; free some space' run.log
+check_json "what did not fit is counted as dropped by the disk, and the ledger holds" run.json \
+	'.ledger_ok and (.lossless | not) and (.captures[0] | .drop_disk_pkts > 0 and
+	.written_pkts + .drop_disk_pkts + .drop_ring_pkts == 20000)'
+check_equal "the file holds every frame that is counted as written" \
+	"$(tshark -r out.pcapng 2>/dev/null | wc -l)" "$(jq '.captures[0].written_pkts' run.json)"

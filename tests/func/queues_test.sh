@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Two receive queues, each with its lcore and its slabs, into one file: every frame is there once.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+# Many flows, so that both queues get some; -W 1 waits for the last reply.
+ping_many() {
+	local i
+	for i in $(seq 10 40); do
+		ip -netns "$PEER_NS" address add "10.99.0.$i/24" dev "$PEER_IF"
+		in_peer ping -q -c 10 -i 0.002 -W 1 -I "10.99.0.$i" "$APP_IP" >/dev/null || return
+	done
+}
+
+func_begin
+net_begin
+ip -netns "$APP_NS" address add "$APP_IP/24" dev "$APP_IF"
+ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" --queues 2 -w two.pcapng --json icmp >run.json 2>run.log </dev/null &
+app_pid=$!
+check "recording with two queues begins" wait_for 20 grep -q ' s  received' run.log
+check "the kernel goes on answering" ping_many
+app_stop INT
+
+check_equal "SIGINT ends it with status 0" "$APP_STATUS" 0
+check_json "the ledger holds by the kernel's count" run.json '.ledger_ok and .lossless and .port.verified'
+check_equal "the file has two interfaces" "$(capinfos two.pcapng 2>/dev/null | grep -c '^Interface #')" 2
+check_equal "both got frames" \
+	"$(tshark -r two.pcapng -T fields -e frame.interface_id 2>/dev/null | sort -u | wc -l)" 2
+check_equal "each of the 310 requests is there once" \
+	"$(tshark -r two.pcapng -Y 'icmp.type == 8' -T fields -e ip.src -e icmp.seq 2>/dev/null | sort -u | wc -l)" 310
+check_equal "and no more" "$(tshark -r two.pcapng -Y 'icmp.type == 8' 2>/dev/null | wc -l)" 310

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The AF_XDP port: the appliance owns the queue's frames, and the kernel's peer notices no difference.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+echo_of_socat() {
+	head -c 10000000 /dev/urandom >sent
+	in_peer timeout 60 socat -b 65536 -t 30 "OPEN:sent,rdonly!!CREATE:received" "TCP:$APP_IP:7" && cmp sent received
+}
+
+has_af_xdp() {
+	python3 -c 'import socket; socket.socket(44, socket.SOCK_RAW)' 2>/dev/null
+}
+
+func_begin
+if ! has_af_xdp; then
+	skip "the AF_XDP port" "the kernel has no AF_XDP sockets"
+	exit
+fi
+net_begin
+app_config config.json '"echo": [{"port": "lan", "tcp_listen": 7}]' \
+	'"capture": [{"port": "lan", "path": "xdp.pcapng", "filter": "icmp"}]'
+sed -i "s/\"device\": \"$APP_IF\"/\"device\": \"xdp:$APP_IF\"/" config.json
+app_start config.json
+
+check "ping is answered" in_peer ping -q -c 20 -i 0.02 -W 1 "$APP_IP"
+check "socat gets 10 MB back, byte for byte" echo_of_socat
+app_stop TERM
+check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
+check_json "the ledger holds, and says that nobody else counted" run.json '.ledger_ok and (.port.verified | not)'
+check_equal "requests and replies are in the file" "$(tshark -r xdp.pcapng 2>/dev/null | wc -l)" 40
+
+ip -netns "$APP_NS" address add "$APP_IP/24" dev "$APP_IF"
+ip -netns "$APP_NS" route add default via "$PEER_IP"
+in_app timeout 10 "$TAPLINE" capture -i "xdp:$APP_IF" -w x.pcapng >/dev/null 2>take.log || status=$?
+check_equal "the interface of the default route is not taken unasked" "${status:-0}" 2
+check "and the message says how to ask" grep -q -- --take take.log
