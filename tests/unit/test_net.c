@@ -107,7 +107,7 @@ static void ignores_other_icmp(void)
 }
 
 // An ICMP destination unreachable from the peer that quotes len bytes of the IP packet in f.
-static struct frame unreachable(uint8_t code, const struct frame *f, uint16_t len)
+static struct frame icmp_unreachable(uint8_t code, const struct frame *f, uint16_t len)
 {
 	uint8_t l4[FRAME_MAX] = {3, code};
 
@@ -134,21 +134,21 @@ static void unreachable_ends_handshake(void)
 	wrong[4].bytes[29] ^= 0x80; // not from us
 	wrong[5].bytes[21] |= 0x01; // not a first fragment
 	for (unsigned i = 0; i < TL_ARRAY_LEN(wrong); i++) {
-		struct frame f = unreachable(3, &wrong[i], 28);
+		struct frame f = icmp_unreachable(3, &wrong[i], 28);
 		CU_ASSERT(counts_as(h, "rx_icmp_pkts", &f));
 		CU_ASSERT_EQUAL(reason, -1);
 	}
 	for (uint16_t len = 0; len < 28; len++) {
-		struct frame f = unreachable(3, &syn, len);
+		struct frame f = icmp_unreachable(3, &syn, len);
 		CU_ASSERT(counts_as(h, "rx_icmp_pkts", &f));
 		CU_ASSERT_EQUAL(reason, -1);
 	}
-	struct frame quench = unreachable(3, &syn, 28);
+	struct frame quench = icmp_unreachable(3, &syn, 28);
 	quench.bytes[34] = 4;
 	fix_cksums(&quench);
 	CU_ASSERT(counts_as(h, "rx_icmp_pkts", &quench));
 	CU_ASSERT_EQUAL(reason, -1);
-	struct frame whole = unreachable(3, &syn, 28);
+	struct frame whole = icmp_unreachable(3, &syn, 28);
 	CU_ASSERT(counts_as(h, "rx_icmp_pkts", &whole));
 	CU_ASSERT_EQUAL(reason, TL_TCP_UNREACHABLE);
 	stop(h);
@@ -553,7 +553,7 @@ static void partition_holds_over_noise(void)
 		arp_frame(BROADCAST, 1, PEER_MAC, PEER, NO_MAC, US),
 		arp_reply(PEER_MAC, PEER),
 		ping(US, 33),
-		unreachable(1, &syn, 28),
+		icmp_unreachable(1, &syn, 28),
 		udp_frame(PEER, US, 5000, "unicast"),
 		udp_frame(FAR_AWAY, GROUP, 5000, "multicast"),
 		igmp_query(PEER, IP(224, 0, 0, 1), 0),
