@@ -15,6 +15,7 @@
 #include "appliance.h"
 #include "finish.h"
 #include "hugepages.h"
+#include "plan.h"
 
 #define MEMORY_MB 512
 
@@ -196,6 +197,7 @@ int tl_cmd_capture(int argc, char **argv)
 		return status;
 	tl_appliance_block_signals();
 	uint64_t buffers_mb = (o.config.captures[0].buffer_bytes >> 20) * o.config.ports[0].rx_queues;
+	o.config.eal.main_lcore = tl_plan_first_cpu();
 	o.config.eal.memory_mb = (uint32_t)(MEMORY_MB + buffers_mb);
 	o.config.eal.huge = tl_hugepages_free_mb() >= o.config.eal.memory_mb;
 	status = tl_run_and_report(&o.config, &o.run, &o.finish);

@@ -116,3 +116,15 @@ int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_
 		plan_cpus(config, out);
 	return rc;
 }
+
+uint32_t tl_plan_first_cpu(void)
+{
+	cpu_set_t allowed;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+		return 0;
+	for (uint32_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &allowed))
+			return cpu;
+	return 0;
+}

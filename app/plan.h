@@ -29,3 +29,6 @@ struct tl_plan {
 
 // Returns 0, or a negative errno with a sentence.
 int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_err *err);
+
+// The lowest CPU that this process may use.
+uint32_t tl_plan_first_cpu(void);

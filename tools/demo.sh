@@ -140,7 +140,8 @@ run_client() {
 	exec {progress}> >(exec tee client.log >&2)
 	tee_pid=$!
 	say "sending $rate messages of $payload bytes per second to $group:$udp_port for $seconds s"
-	ip netns exec "$client_ns" "$root/build/app/tapline" client --kernel --group "$group" --udp-port "$udp_port" \
+	# On the CPU of the appliance's control thread, which has time to spare, and never on that of its receive queue.
+	ip netns exec "$client_ns" taskset -c 0 "$root/build/app/tapline" client --kernel --group "$group" --udp-port "$udp_port" \
 		--tcp-listen "$client_ip:$tcp_port" --rate "$rate" --seconds "$seconds" --payload "$payload" --json \
 		>client.json 2>&"$progress" {progress}>&- </dev/null &
 	client_pid=$!
