@@ -76,6 +76,16 @@ static bool all_ports_ended(const struct tl_appliance *a)
 	return true;
 }
 
+// What the ports have lost so far, for the recordings' interface statistics.
+static void tell_port_drops(const struct tl_appliance *a)
+{
+	for (uint32_t i = 0; i < a->config->n_captures; i++) {
+		const struct tl_report_port *port = &a->snapshot.ports[a->config->captures[i].port];
+		tl_capture_set_port_drops(
+			a->captures[i], port->drop_nic_pkts + port->drop_nombuf_pkts + port->drop_error_pkts);
+	}
+}
+
 // Once a second: steer the clock, read the counters that must not overflow, tell the user.
 static void sample(struct tl_appliance *a)
 {
@@ -84,6 +94,7 @@ static void sample(struct tl_appliance *a)
 
 	tl_clock_discipline(a->clock);
 	tl_metrics_snapshot(&a->metrics, false, s);
+	tell_port_drops(a);
 	for (uint32_t i = 0; i < s->n_ports; i++) {
 		rx += s->ports[i].rx_pkts;
 		tx += s->ports[i].tx_pkts;
@@ -153,6 +164,18 @@ static void close_services(struct tl_appliance *a)
 			CLOSE_NS / TL_NS_PER_S);
 }
 
+// Every lcore returns, having received what was queued.
+static void drain(struct tl_appliance *a)
+{
+	for (uint32_t p = 0; p < a->config->n_ports; p++) {
+		enum tl_lcore_phase phase = tl_port_quiesce(a->ports[p]) ? TL_LCORE_DRAIN : TL_LCORE_STOP;
+		for (uint32_t q = 0; q < a->config->ports[p].rx_queues && a->plan.first[p] + q < a->n_running; q++)
+			tl_lcore_request(a->lcores[a->plan.first[p] + q], phase);
+	}
+	for (uint32_t i = 0; i < a->n_running; i++)
+		tl_lcore_wait(a->lcores[i]);
+}
+
 // Echoes first, then nothing new comes in, then what is queued is recorded, then the files are closed.
 static int end(struct tl_appliance *a, struct tl_err *err)
 {
@@ -163,16 +186,10 @@ static int end(struct tl_appliance *a, struct tl_err *err)
 		for (uint32_t i = 0; i < a->config->n_captures; i++)
 			tl_capture_expire(a->captures[i]);
 	close_services(a);
-	for (uint32_t i = 0; i < a->config->n_ports; i++)
-		tl_port_quiesce(a->ports[i]);
-	request_all(a, TL_LCORE_DRAIN);
-	for (uint32_t i = 0; i < a->n_running; i++)
-		tl_lcore_wait(a->lcores[i]);
+	drain(a);
 	tl_metrics_snapshot(&a->metrics, false, &a->snapshot);
+	tell_port_drops(a);
 	for (uint32_t i = 0; i < a->config->n_captures; i++) {
-		const struct tl_report_port *port = &a->snapshot.ports[a->config->captures[i].port];
-		tl_capture_set_port_drops(
-			a->captures[i], port->drop_nic_pkts + port->drop_nombuf_pkts + port->drop_error_pkts);
 		int rc = tl_capture_stop(a->captures[i], result == 0 ? err : &later);
 		result = result != 0 ? result : rc;
 	}

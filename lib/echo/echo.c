@@ -62,7 +62,7 @@ int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host 
 
 int tl_echo_host_start(struct tl_echo_host *host, struct tl_err *err)
 {
-	uint32_t groups[TL_ECHOES_MAX];
+	uint32_t groups[TL_PORT_GROUPS_MAX];
 	int rc = 0;
 
 	tl_net_announce(host->net, tl_clock_mono_ns(host->clock, rte_rdtsc()));

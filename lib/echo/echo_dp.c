@@ -11,16 +11,12 @@ static void count_received(struct tl_echo *echo, uint32_t len)
 	tl_count(&echo->stats.received_bytes, len);
 }
 
-// Books the outcome of handing one message to the stack.
-static void count_outcome(struct tl_echo *echo, int rc, uint32_t len)
+// A message that the stack took; it leaves with the next flush unless a window holds it back.
+static void count_echoed(struct tl_echo *echo, uint32_t len, bool held_back)
 {
-	if (TL_LIKELY(rc == 0)) {
-		tl_count(&echo->stats.echoed_msgs, 1);
-		tl_count(&echo->stats.echoed_bytes, len);
-		echo->pending_msgs++;
-	} else {
-		tl_count(&echo->stats.drop_tx_msgs, 1);
-	}
+	tl_count(&echo->stats.echoed_msgs, 1);
+	tl_count(&echo->stats.echoed_bytes, len);
+	echo->pending_msgs += !held_back;
 }
 
 void tl_echo_mcast_datagram(void *ctx, const struct tl_udp_datagram *d)
@@ -33,14 +29,14 @@ void tl_echo_mcast_datagram(void *ctx, const struct tl_udp_datagram *d)
 		return;
 	}
 	int rc = tl_tcp_send(echo->conn, d->payload, d->len);
-	if (rc == -ENOTCONN) {
+	if (TL_LIKELY(rc == 0)) {
+		count_echoed(echo, d->len, tl_tcp_unsent_bytes(echo->conn) != 0);
+	} else if (rc == -ENOTCONN) {
 		tl_count(&echo->stats.drop_no_conn_msgs, 1);
-	} else if (rc == -ENOBUFS) {
+	} else {
 		tl_count(&echo->stats.drop_full_msgs, 1);
 		if (echo->cfg.on_full == TL_ECHO_FULL_RESET)
 			tl_tcp_abort(echo->conn);
-	} else {
-		count_outcome(echo, rc, d->len);
 	}
 }
 
@@ -49,7 +45,10 @@ void tl_echo_udp_datagram(void *ctx, const struct tl_udp_datagram *d)
 	struct tl_echo *echo = ctx;
 
 	count_received(echo, d->len);
-	count_outcome(echo, tl_udp_send(echo->udp, d->src_ip_be, d->src_port_be, d->payload, d->len), d->len);
+	if (TL_LIKELY(tl_udp_send(echo->udp, d->src_ip_be, d->src_port_be, d->payload, d->len) == 0))
+		count_echoed(echo, d->len, false);
+	else
+		tl_count(&echo->stats.drop_tx_msgs, 1);
 }
 
 // The advertised window follows the send buffer's room, so there is room for whatever arrives. If not, bytes would be
@@ -61,7 +60,7 @@ void tl_echo_tcp_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t
 
 	count_received(echo, len);
 	if (TL_LIKELY(rc == 0)) {
-		count_outcome(echo, rc, len);
+		count_echoed(echo, len, tl_tcp_unsent_bytes(c) != 0);
 		return;
 	}
 	tl_count(rc == -ENOBUFS ? &echo->stats.drop_full_msgs : &echo->stats.drop_no_conn_msgs, 1);

@@ -8,6 +8,7 @@
 #define TICK_NS (100 * TL_NS_PER_US)
 #define IDLE_LOOPS 512	    // empty polls before an adaptive lcore sleeps: some tens of microseconds
 #define DRAIN_EMPTY_POLLS 3 // in a row, after the port was quiesced
+#define STOP_BURSTS 64	    // of a port that cannot be quiesced: more than a ring of descriptors holds
 
 static void parse_burst(struct tl_burst *b)
 {
@@ -80,9 +81,11 @@ static void close_services(struct tl_lcore *l)
 		atomic_store_explicit(&l->closed, true, memory_order_release);
 }
 
-static void drain(struct tl_lcore *l)
+static void drain(struct tl_lcore *l, bool quiesced)
 {
-	for (unsigned empty = 0; empty < DRAIN_EMPTY_POLLS;)
+	unsigned empty = 0;
+
+	for (unsigned turns = 0; empty < DRAIN_EMPTY_POLLS && (quiesced || turns < STOP_BURSTS); turns++)
 		empty = turn(l) == 0 ? empty + 1 : 0;
 	for (uint32_t i = 0; i < l->cfg.n_services; i++)
 		if (l->services[i].finish != NULL)
@@ -93,16 +96,15 @@ int tl_lcore_loop(void *lcore)
 {
 	struct tl_lcore *l = lcore;
 
-	for (;;) {
-		int phase = atomic_load_explicit(&l->phase, memory_order_relaxed);
-		if (TL_UNLIKELY(phase == TL_LCORE_DRAIN))
-			break;
+	int phase;
+
+	while ((phase = atomic_load_explicit(&l->phase, memory_order_relaxed)) < TL_LCORE_DRAIN) {
 		if (TL_UNLIKELY(phase == TL_LCORE_CLOSE) && !atomic_load_explicit(&l->closed, memory_order_relaxed))
 			close_services(l);
 		l->idle_loops = turn(l) == 0 ? l->idle_loops + 1 : 0;
 		if (l->cfg.adaptive && l->idle_loops > IDLE_LOOPS)
 			tl_lcore_idle(l);
 	}
-	drain(l);
+	drain(l, phase == TL_LCORE_DRAIN);
 	return 0;
 }

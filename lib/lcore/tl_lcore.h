@@ -15,7 +15,7 @@
 #include <tl_clock.h>
 #include <tl_port.h>
 
-#define TL_LCORE_SERVICES_MAX 8
+#define TL_LCORE_SERVICES_MAX 17 // an echo host and 16 recordings
 
 struct tl_err;
 struct tl_lcore;
@@ -45,6 +45,7 @@ enum tl_lcore_phase {
 	TL_LCORE_RUN,
 	TL_LCORE_CLOSE, // services close; frames are still received
 	TL_LCORE_DRAIN, // no new frames come (the port is quiesced): receive what is queued, finish, return
+	TL_LCORE_STOP,	// new frames may come for ever: receive about a ring of them, finish, return
 };
 
 struct tl_lcore_cfg {
@@ -69,7 +70,7 @@ void tl_lcore_request(struct tl_lcore *lcore, enum tl_lcore_phase phase);
 // Whether every service has closed (after TL_LCORE_CLOSE).
 bool tl_lcore_closed(const struct tl_lcore *lcore);
 
-// Waits for the loop to return (after TL_LCORE_DRAIN).
+// Waits for the loop to return (after TL_LCORE_DRAIN or TL_LCORE_STOP).
 void tl_lcore_wait(struct tl_lcore *lcore);
 void tl_lcore_destroy(struct tl_lcore *lcore);
 const struct tl_lcore_stats *tl_lcore_stats(const struct tl_lcore *lcore);

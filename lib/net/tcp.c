@@ -24,7 +24,6 @@ int tl_tcp_connect(struct tl_net *net, uint32_t dst_ip_be, uint16_t dst_port_be,
 	struct tl_tcp *c = tl_tcp_take(
 		net, tl_tcp_key(dst_ip_be, dst_port_be, port_be), ops, ctx, opts != NULL ? opts : &DEFAULT_OPTS);
 	if (c != NULL) {
-		c->active = true;
 		c->reported = true;
 		c->offer_scale = true;
 		c->state = TL_TCPS_SYN_SENT;

@@ -38,6 +38,11 @@ uint32_t tl_tcp_room(const struct tl_tcp *c)
 	return tl_tcp_may_send(c) ? ring_room(c) : 0;
 }
 
+uint32_t tl_tcp_unsent_bytes(const struct tl_tcp *c)
+{
+	return c->snd_end - c->snd_nxt;
+}
+
 // ---- the window we advertise
 
 static uint32_t window_wanted(const struct tl_tcp *c)

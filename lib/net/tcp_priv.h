@@ -17,7 +17,7 @@
 
 #include "net_priv.h"
 
-#define TL_TCP_LISTENERS 8
+#define TL_TCP_LISTENERS 16
 #define TL_TCP_OOO_MAX 32 // segments held per connection
 #define TL_TCP_SPARE 4	  // slots for connections opened from within the callback that ends another
 
@@ -150,11 +150,10 @@ struct tl_tcp {
 	uint64_t user_timeout_ns;
 
 	// Seldom.
-	bool active;	  // we called
 	bool reported;	  // the application knows it and must hear closed()
 	bool syn_lost;	  // the SYN was sent more than once
 	bool soft_error;  // ICMP says unreachable, perhaps not for good
-	bool doomed;	  // its next hop does not answer
+	bool doomed;	  // chosen to end by the loop that runs
 	bool offer_scale; // window scale goes into our SYN
 	uint32_t iss;
 	uint64_t challenge_ns; // no challenge ACK before

@@ -57,7 +57,7 @@ int tl_tcp_connect(struct tl_net *net, uint32_t dst_ip_be, uint16_t dst_port_be,
 	void *ctx, const struct tl_tcp_opts *opts, struct tl_tcp **out);
 
 // Passive open on our address. max_conns bounds its connections (excess SYNs are dropped and counted). Returns 0,
-// -EADDRINUSE, -ENOSPC (8 listeners).
+// -EADDRINUSE, -ENOSPC (16 listeners).
 int tl_tcp_listen(struct tl_net *net, uint16_t port_be, uint32_t max_conns, const struct tl_tcp_ops *ops, void *ctx,
 	const struct tl_tcp_opts *opts, struct tl_tcp_listener **out);
 
@@ -71,7 +71,11 @@ int tl_tcp_send(struct tl_tcp *c, const void *data, uint32_t len);
 // HOT. Bytes that tl_tcp_send() would take now.
 uint32_t tl_tcp_room(const struct tl_tcp *c);
 
-// Close our side in order: what is queued is sent, then FIN. closed() follows when all is over.
+// HOT. Bytes accepted by tl_tcp_send() that the windows have not let out yet.
+uint32_t tl_tcp_unsent_bytes(const struct tl_tcp *c);
+
+// Close our side in order: what is queued is sent, then FIN. data() goes on until the peer closes, too; closed()
+// follows when all is over, at once if nobody has answered our SYN yet.
 void tl_tcp_close(struct tl_tcp *c);
 
 // tl_tcp_close() for every connection; those still in their handshake, or all of them if at_once, are aborted.

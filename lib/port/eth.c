@@ -52,12 +52,9 @@ static void virtual_device(struct tl_port *port, char *args, size_t size)
 
 static int probe_virtual(struct tl_port *port, struct tl_err *err)
 {
-	int domain = port->cfg.spec.kind == TL_PORT_XDP ? AF_XDP : AF_PACKET;
-	struct tl_kernel_sockets before;
 	char args[320];
 
 	virtual_device(port, args, sizeof(args));
-	tl_kernel_list_sockets(domain, &before);
 	int rc = rte_eal_hotplug_add("vdev", port->dev_name, args);
 	if (rc != 0) {
 		char name[sizeof(port->dev_name)];
@@ -66,8 +63,6 @@ static int probe_virtual(struct tl_port *port, struct tl_err *err)
 		return tl_fail(err, rc, "port %s: DPDK could not create %s with \"%s\" (%s)%s", port->name, name, args,
 			strerror(-rc), is_kernel_backed(port) ? ": are you root (CAP_NET_RAW, CAP_NET_ADMIN)?" : "");
 	}
-	tl_kernel_list_sockets(domain, &port->sockets);
-	tl_kernel_new_sockets(&port->sockets, &before);
 	return rte_eth_dev_get_port_by_name(port->dev_name, &port->port_id);
 }
 
@@ -161,10 +156,13 @@ static void fill_queues(struct tl_port *port)
 
 static int eth_open(struct tl_port *port, struct tl_err *err)
 {
+	int domain = port->cfg.spec.kind == TL_PORT_XDP ? AF_XDP : AF_PACKET;
+	struct tl_kernel_sockets before;
 	struct rte_eth_dev_info info;
 	struct rte_ether_addr mac;
 
 	port->port_id = RTE_MAX_ETHPORTS;
+	tl_kernel_list_sockets(domain, &before);
 	int rc = probe(port, err);
 	if (rc == 0)
 		rc = rte_eth_dev_info_get(port->port_id, &info);
@@ -179,8 +177,10 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 	if (rc != 0)
 		return rc;
 	memcpy(port->mac, mac.addr_bytes, sizeof(port->mac));
-	if (port->cfg.spec.kind == TL_PORT_XDP) // its sockets appear with the queues
-		tl_kernel_list_sockets(AF_XDP, &port->sockets);
+	if (is_kernel_backed(port)) {
+		tl_kernel_list_sockets(domain, &port->sockets);
+		tl_kernel_new_sockets(&port->sockets, &before);
+	}
 	snprintf(port->multicast, sizeof(port->multicast), "none");
 	fill_queues(port);
 	return 0;
@@ -211,10 +211,9 @@ static int eth_start(struct tl_port *port, struct tl_err *err)
 	return 0;
 }
 
-static void eth_quiesce(struct tl_port *port)
+static bool eth_quiesce(struct tl_port *port)
 {
-	if (port->cfg.spec.kind == TL_PORT_KERNEL)
-		tl_kernel_quiesce_packet(&port->sockets);
+	return port->cfg.spec.kind == TL_PORT_KERNEL && tl_kernel_quiesce_packet(&port->sockets);
 }
 
 static uint64_t sum_rx_pkts(const struct tl_port *port)
@@ -253,7 +252,7 @@ static void eth_sample(struct tl_port *port, struct tl_port_stats *out)
 
 static int eth_set_groups(struct tl_port *port, const uint32_t *groups_be, uint32_t n)
 {
-	struct rte_ether_addr macs[64];
+	struct rte_ether_addr macs[TL_PORT_GROUPS_MAX];
 	const char *how = "MAC filter";
 	int rc;
 

@@ -32,11 +32,12 @@ static int file_start(struct tl_port *port, struct tl_err *err)
 }
 
 // Frames still unread belong to nobody: the recording was asked to end.
-static void file_quiesce(struct tl_port *port)
+static bool file_quiesce(struct tl_port *port)
 {
 	int running = 0;
 
 	atomic_compare_exchange_strong(&port->file.ended, &running, 1);
+	return true;
 }
 
 static void file_sample(struct tl_port *port, struct tl_port_stats *out)

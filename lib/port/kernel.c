@@ -187,12 +187,14 @@ void tl_kernel_sample_xdp(struct tl_kernel_sockets *sockets)
 	sockets->dropped = dropped;
 }
 
-void tl_kernel_quiesce_packet(const struct tl_kernel_sockets *sockets)
+bool tl_kernel_quiesce_packet(const struct tl_kernel_sockets *sockets)
 {
 	// "ret 0": a frame the socket's filter refuses is neither queued nor counted.
 	struct sock_filter refuse_all = {.code = BPF_RET | BPF_K, .k = 0};
 	struct sock_fprog program = {.len = 1, .filter = &refuse_all};
 
 	for (unsigned i = 0; i < sockets->n; i++)
-		(void)setsockopt(sockets->fd[i], SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+		if (setsockopt(sockets->fd[i], SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) != 0)
+			return false;
+	return sockets->n != 0;
 }

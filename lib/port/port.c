@@ -38,9 +38,9 @@ int tl_port_start(struct tl_port *port, struct tl_err *err)
 	return rc;
 }
 
-void tl_port_quiesce(struct tl_port *port)
+bool tl_port_quiesce(struct tl_port *port)
 {
-	port->ops->quiesce(port);
+	return port->ops->quiesce(port);
 }
 
 void tl_port_close(struct tl_port *port)

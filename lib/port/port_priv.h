@@ -14,7 +14,7 @@
 struct tl_port_ops {
 	int (*open)(struct tl_port *port, struct tl_err *err);
 	int (*start)(struct tl_port *port, struct tl_err *err);
-	void (*quiesce)(struct tl_port *port);
+	bool (*quiesce)(struct tl_port *port);
 	void (*sample)(struct tl_port *port, struct tl_port_stats *out);
 	int (*set_groups)(struct tl_port *port, const uint32_t *groups_be, uint32_t n);
 	void (*close)(struct tl_port *port);
@@ -69,8 +69,8 @@ void tl_file_flush(struct tl_txq *q);
 // The frame size of AF_PACKET's ring that holds every frame of the interface whole, up to 32 KiB: longer ones (the
 // loopback's, or segments the kernel has yet to cut) arrive cut.
 uint32_t tl_kernel_frame_bytes(const struct tl_port_cfg *cfg);
-// Whether the interface exists, is up and, where the port sends, has at least this MTU; for AF_XDP also that taking it does not cut the login
-// off.
+// Whether the interface exists, is up and, where the port sends, has at least this MTU; for AF_XDP also that taking it
+// does not cut the login off.
 int tl_kernel_check(const struct tl_port_cfg *cfg, struct tl_err *err);
 // Sockets of the domain (AF_PACKET, AF_XDP) that this process holds now, oldest first.
 void tl_kernel_list_sockets(int domain, struct tl_kernel_sockets *out);
@@ -78,5 +78,6 @@ void tl_kernel_list_sockets(int domain, struct tl_kernel_sockets *out);
 void tl_kernel_new_sockets(struct tl_kernel_sockets *after, const struct tl_kernel_sockets *before);
 void tl_kernel_sample_packet(struct tl_kernel_sockets *sockets);
 void tl_kernel_sample_xdp(struct tl_kernel_sockets *sockets);
-void tl_kernel_quiesce_packet(const struct tl_kernel_sockets *sockets);
+// False if a socket refused.
+bool tl_kernel_quiesce_packet(const struct tl_kernel_sockets *sockets);
 bool tl_kernel_is_promisc(const char *iface);

@@ -127,9 +127,9 @@ struct tl_port_stats {
 int tl_port_open(const struct tl_port_cfg *cfg, struct tl_port **out, struct tl_err *err);
 int tl_port_start(struct tl_port *port, struct tl_err *err);
 
-// Let nothing more in, where the port allows (a kernel socket), so that what is queued can be drained and the
-// accounts closed exactly. Frames that arrive after this belong to nobody.
-void tl_port_quiesce(struct tl_port *port);
+// Let nothing more in, so that what is queued can be drained and the accounts closed exactly. Frames that arrive after
+// this belong to nobody. False where the port cannot do that: frames go on coming until it is closed.
+bool tl_port_quiesce(struct tl_port *port);
 
 // Restores promiscuous mode, stops, frees. The port must not be polled any more.
 void tl_port_close(struct tl_port *port);
@@ -147,7 +147,9 @@ bool tl_port_ended(const struct tl_port *port, struct tl_err *err);
 
 void tl_port_sample(struct tl_port *port, struct tl_port_stats *out);
 
-// Receive the frames of these groups: the NIC's filter, else allmulticast, else promiscuous. n may be 0.
+// Receive the frames of these groups (at most TL_PORT_GROUPS_MAX, 0 allowed): the NIC's filter, else allmulticast, else
+// promiscuous.
+#define TL_PORT_GROUPS_MAX 128
 int tl_port_set_groups(struct tl_port *port, const uint32_t *groups_be, uint32_t n);
 
 // What the port can do, as a table of text on stderr.

@@ -577,11 +577,11 @@ static void listen_is_picky(void)
 	SILENT(h);
 	CU_ASSERT_EQUAL(tl_tcp_in_use(h->net, NULL), 0);
 	CU_ASSERT_EQUAL(tl_tcp_listen(h->net, OUR_PORT, 1, &APP_OPS, &app, NULL, &other), -EADDRINUSE);
-	for (unsigned i = 1; i < 8; i++)
+	for (unsigned i = 1; i < TL_TCP_LISTENERS; i++)
 		CU_ASSERT_EQUAL(tl_tcp_listen(h->net, PORT(80 + i), 1, &APP_OPS, &app, NULL, &other), 0);
-	CU_ASSERT_EQUAL(tl_tcp_listen(h->net, PORT(99), 1, &APP_OPS, &app, NULL, &other), -ENOSPC);
+	CU_ASSERT_EQUAL(tl_tcp_listen(h->net, PORT(999), 1, &APP_OPS, &app, NULL, &other), -ENOSPC);
 	tl_tcp_unlisten(other);
-	CU_ASSERT_EQUAL(tl_tcp_listen(h->net, PORT(99), 1, &APP_OPS, &app, NULL, &other), 0);
+	CU_ASSERT_EQUAL(tl_tcp_listen(h->net, PORT(999), 1, &APP_OPS, &app, NULL, &other), 0);
 
 	give_syn(h, 0, PEERS, 0);
 	SENDS(h, S | A, OURS, PEERS + 1, 0);

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of the RX lcore's loop, run on the test's own thread: with the end already asked for, it does one round of work
+// and returns.
+
+#include <string.h>
+
+#include <rte_mbuf.h>
+
+#include <tl_clock.h>
+#include <tl_err.h>
+#include <tl_lcore.h>
+#include <tl_port.h>
+#include <tl_test.h>
+#include <tl_test_eal.h>
+
+#include "lcore_priv.h"
+
+static struct tl_clock *test_clock;
+static char story[256]; // what the services did, a word each
+
+static void note(const char *word)
+{
+	size_t len = strlen(story);
+
+	if (len < sizeof(story) - 8)
+		snprintf(story + len, sizeof(story) - len, "%s ", word);
+}
+
+struct count {
+	uint64_t frames, bursts, sent;
+	struct tl_txq *echo_to; // each burst is answered by one frame
+};
+
+static void first_rx(void *ctx, struct tl_burst *b)
+{
+	struct count *c = ctx;
+
+	c->frames += b->n;
+	c->bursts++;
+	note("first");
+	if (c->echo_to != NULL) {
+		rte_mbuf_refcnt_update(b->pkts[0], 1);
+		tl_txq_push(c->echo_to, b->pkts[0]);
+	}
+}
+
+static void first_after_tx(void *ctx, struct tl_burst *b)
+{
+	const struct count *c = ctx;
+
+	note(c->echo_to == NULL || c->echo_to->n == 0 ? "flushed" : "unflushed");
+}
+
+static void second_rx(void *ctx, struct tl_burst *b)
+{
+	note("second");
+}
+
+static void on_sent(void *ctx, struct tl_burst *b)
+{
+	struct count *c = ctx;
+
+	c->sent += b->n;
+	note("sent");
+}
+
+static void finish(void *ctx)
+{
+	note("finish");
+}
+
+static struct tl_port *open_port(const char *text)
+{
+	static int number;
+	struct tl_port *port;
+	struct tl_err err;
+	char name[16];
+	struct tl_port_cfg cfg = {
+		.name = name, .rx_queues = 1, .tx_queues = 1, .mtu = 1500, .clock = test_clock, .socket_id = 0};
+
+	snprintf(name, sizeof(name), "port%d", number++);
+	if (tl_port_spec_parse(text, &cfg.spec, &err) != 0 || tl_port_open(&cfg, &port, &err) != 0 ||
+		tl_port_start(port, &err) != 0) {
+		printf("# %s\n", err.text);
+		return NULL;
+	}
+	return port;
+}
+
+static struct tl_lcore *make_lcore(struct tl_port *port, const struct tl_service *services, uint32_t n)
+{
+	struct tl_lcore *lcore = NULL;
+	struct tl_err err;
+	struct tl_lcore_cfg cfg = {.rxq = tl_port_rxq(port, 0),
+		.txq = tl_port_txq(port, 0),
+		.clock = test_clock,
+		.services = services,
+		.n_services = n};
+
+	CU_ASSERT_EQUAL_FATAL(tl_lcore_create(&cfg, &lcore, &err), 0);
+	story[0] = '\0';
+	return lcore;
+}
+
+// Frames that wait in a ring device, which gives back what it was sent.
+static void fill(struct tl_port *port, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct rte_mbuf *m = rte_pktmbuf_alloc(tl_port_pool(port));
+		CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+		memset(rte_pktmbuf_append(m, 60), 0, 60);
+		tl_txq_push(tl_port_txq(port, 0), m);
+	}
+	tl_txq_flush(tl_port_txq(port, 0));
+}
+
+static void a_drain_receives_all_that_is_queued(void)
+{
+	struct tl_port *port = open_port("vdev:net_ring_l1");
+	struct count c = {0};
+	struct tl_service service = {.ctx = &c, .rx = first_rx, .finish = finish};
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
+	fill(port, 500);
+	struct tl_lcore *lcore = make_lcore(port, &service, 1);
+	tl_lcore_request(lcore, TL_LCORE_DRAIN);
+	tl_lcore_loop(lcore);
+	CU_ASSERT_EQUAL(c.frames, 500);
+	CU_ASSERT_PTR_NOT_NULL(strstr(story, "finish"));
+	CU_ASSERT_EQUAL(tl_port_mbufs_in_use(port), 0);
+	tl_lcore_destroy(lcore);
+	tl_port_close(port);
+}
+
+// A null device has a frame whenever it is asked: a drain until it is empty would never end.
+static void a_stop_ends_though_frames_never_do(void)
+{
+	struct tl_port *port = open_port("vdev:net_null_l2");
+	struct count c = {0};
+	struct tl_service service = {.ctx = &c, .rx = first_rx, .finish = finish};
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
+	CU_ASSERT_FALSE(tl_port_quiesce(port));
+	struct tl_lcore *lcore = make_lcore(port, &service, 1);
+	tl_lcore_request(lcore, TL_LCORE_STOP);
+	tl_lcore_loop(lcore);
+	CU_ASSERT(c.frames >= 1024);
+	CU_ASSERT_EQUAL(c.frames, tl_port_rxq(port, 0)->stats.rx_pkts);
+	CU_ASSERT_EQUAL(tl_port_mbufs_in_use(port), 0);
+	tl_lcore_destroy(lcore);
+	tl_port_close(port);
+}
+
+// The answer leaves before the second service sees the burst, and sent frames are recorded last.
+static void services_run_in_order_and_each_one_sends_before_the_next(void)
+{
+	struct tl_port *port = open_port("vdev:net_ring_l3");
+	struct count c = {0};
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
+	fill(port, 1);
+	c.echo_to = tl_port_txq(port, 0);
+	struct tl_service services[] = {
+		{.ctx = &c, .rx = first_rx, .after_tx = first_after_tx, .sent = on_sent}, {.ctx = &c, .rx = second_rx}};
+	struct tl_lcore *lcore = make_lcore(port, services, 2);
+	lcore->burst.n = 0;
+	tl_lcore_request(lcore, TL_LCORE_STOP);
+	tl_lcore_loop(lcore); // each answer comes back as the next burst
+	CU_ASSERT_EQUAL(strncmp(story, "first flushed second sent ", 26), 0);
+	CU_ASSERT_EQUAL(c.sent, c.bursts);
+	tl_lcore_destroy(lcore);
+	tl_port_close(port);
+}
+
+static void too_many_services_are_refused(void)
+{
+	struct tl_port *port = open_port("vdev:net_ring_l4");
+	static const struct tl_service services[TL_LCORE_SERVICES_MAX + 1];
+	struct tl_lcore_cfg cfg = {.services = services, .n_services = TL_ARRAY_LEN(services)};
+	struct tl_lcore *lcore;
+	struct tl_err err;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
+	cfg.rxq = tl_port_rxq(port, 0);
+	CU_ASSERT(tl_lcore_create(&cfg, &lcore, &err) < 0);
+	tl_port_close(port);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a drain receives all that is queued", a_drain_receives_all_that_is_queued},
+		{"a stop ends though frames never do", a_stop_ends_though_frames_never_do},
+		{"services run in order, and each one sends before the next",
+			services_run_in_order_and_each_one_sends_before_the_next},
+		{"too many services are refused", too_many_services_are_refused},
+	};
+
+	tl_test_eal_start();
+	test_clock = tl_clock_create();
+	return tl_test_main("lcore", tests, TL_ARRAY_LEN(tests));
+}
