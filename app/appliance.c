@@ -31,22 +31,40 @@ static int start_eal(struct tl_appliance *a, struct tl_err *err)
 	return a->clock != NULL ? 0 : tl_fail(err, -ENODEV, "this CPU's time stamp counter does not run");
 }
 
+static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
+{
+	const struct tl_config_port *cfg = &a->config->ports[port];
+
+	return (struct tl_port_cfg){.name = cfg->name,
+		.spec = a->plan.specs[port],
+		.rx_queues = (uint16_t)cfg->rx_queues,
+		.tx_queues = a->plan.has_echo[port] ? 1 : 0,
+		.mtu = (uint16_t)cfg->mtu,
+		.promisc = cfg->promisc,
+		.take = cfg->take,
+		.clock = a->clock,
+		.socket_id = SOCKET_ID_ANY};
+}
+
+// Before EAL starts, which takes its time: what is wrong with a port should be said at once.
+static int check_ports(struct tl_appliance *a, struct tl_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < a->config->n_ports && rc == 0; i++) {
+		struct tl_port_cfg cfg = port_cfg(a, i);
+		rc = tl_port_check(&cfg, err);
+	}
+	return rc;
+}
+
 static int open_ports(struct tl_appliance *a, struct tl_err *err)
 {
 	int rc = 0;
 
 	for (uint32_t i = 0; i < a->config->n_ports && rc == 0; i++) {
-		const struct tl_config_port *cfg = &a->config->ports[i];
-		struct tl_port_cfg port = {.name = cfg->name,
-			.spec = a->plan.specs[i],
-			.rx_queues = (uint16_t)cfg->rx_queues,
-			.tx_queues = a->plan.has_echo[i] ? 1 : 0,
-			.mtu = (uint16_t)cfg->mtu,
-			.promisc = cfg->promisc,
-			.take = cfg->take,
-			.clock = a->clock,
-			.socket_id = SOCKET_ID_ANY};
-		rc = tl_port_open(&port, &a->ports[i], err);
+		struct tl_port_cfg cfg = port_cfg(a, i);
+		rc = tl_port_open(&cfg, &a->ports[i], err);
 	}
 	return rc;
 }
@@ -206,6 +224,8 @@ int tl_appliance_create(const struct tl_config *config, const struct tl_applianc
 	// Before the rest: a second appliance of the same configuration must not touch the first one's files.
 	if (rc == 0 && config->control.socket != NULL)
 		rc = tl_ctl_check(config->control.socket, err);
+	if (rc == 0)
+		rc = check_ports(a, err);
 	if (rc == 0)
 		rc = start_eal(a, err);
 	if (rc == 0)

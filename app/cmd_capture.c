@@ -17,7 +17,7 @@
 #include "hugepages.h"
 #include "plan.h"
 
-#define MEMORY_MB 512
+#define MEMORY_MB 160 // beside the buffers: EAL, mbufs
 
 static const char help[] =
 	"usage: tapline capture -i PORT -w FILE [options] [FILTER]\n"

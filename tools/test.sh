@@ -89,7 +89,7 @@ count() {
 		counted+=", NO RESULT"
 		failures+=$'\n'"not ok - $1: printed no result"
 	fi
-	((not_ok == 0)) || failures+=$'\n'"#   from $2:"$'\n'$(grep -v '^ok - ' "$2" | tail -n 40 | sed 's/^/#     /')$'\n'
+	((not_ok == 0)) || failures+=$'\n'"#   from $2:"$'\n'$(grep -v '^ok - ' "$2" | tail -n 40 | sed 's/^/#     /' || true)$'\n'
 	skips+=$(sed -n 's/^skip - /\n  /p' "$2")
 	passed=$((passed + ok)) failed=$((failed + not_ok)) skipped=$((skipped + skip))
 }

@@ -2,7 +2,8 @@
 #pragma once
 
 // eal: starts DPDK's environment with nothing but what the configuration names: no PCI device is probed that is not
-// listed, nothing is shared with other DPDK processes. Holds tl_dpdk_compat.h, the one file that knows DPDK versions.
+// listed, nothing is shared with other DPDK processes. Nothing
+// in the tree depends on the DPDK version so far (22.11 to 25.11); what does one day stands here, in one file.
 //
 // Threads: main only, once per process (DPDK's own limit). Memory: DPDK's.
 

@@ -18,6 +18,7 @@ static void read_port(struct tl_port *port, struct tl_report_port *out)
 		const struct tl_rxq_stats *rx = &tl_port_rxq(port, q)->stats;
 		out->rx_pkts += tl_count_read(&rx->rx_pkts);
 		out->rx_bytes += tl_count_read(&rx->rx_bytes);
+		out->altered_pkts += tl_count_read(&rx->altered_pkts);
 	}
 	for (uint16_t q = 0; q < cfg->tx_queues; q++) {
 		const struct tl_txq *tx = tl_port_txq(port, q);

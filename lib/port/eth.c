@@ -68,11 +68,10 @@ static int probe_virtual(struct tl_port *port, struct tl_err *err)
 
 static int probe(struct tl_port *port, struct tl_err *err)
 {
-	if (is_kernel_backed(port)) {
-		int rc = tl_kernel_check(&port->cfg, err);
-		if (rc != 0)
-			return rc;
-	}
+	int rc = tl_port_check(&port->cfg, err);
+
+	if (rc != 0)
+		return rc;
 	if (port->cfg.spec.kind != TL_PORT_PCI)
 		return probe_virtual(port, err);
 	if (rte_eth_dev_get_port_by_name(port->cfg.spec.arg, &port->port_id) != 0)
@@ -138,8 +137,11 @@ static int set_up_queues(struct tl_port *port, const struct rte_eth_dev_info *in
 
 static void fill_queues(struct tl_port *port)
 {
+	bool kernel = port->cfg.spec.kind == TL_PORT_KERNEL;
+
 	for (uint16_t i = 0; i < port->cfg.rx_queues; i++)
-		port->rxq[i] = (struct tl_rxq){.burst = tl_eth_burst,
+		port->rxq[i] = (struct tl_rxq){.burst = kernel ? tl_kernel_burst : tl_eth_burst,
+			.frame_max = kernel ? tl_kernel_frame_max(port->cfg.spec.arg) : 0,
 			.port_id = port->port_id,
 			.queue_id = i,
 			.source = TL_TS_TSC,

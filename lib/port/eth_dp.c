@@ -29,6 +29,30 @@ uint16_t tl_eth_burst(struct tl_rxq *q, struct tl_burst *b)
 	return n;
 }
 
+// How long the frame was before it was cut: what its IPv4 header says, else what is there.
+static uint32_t whole_bytes(const struct rte_mbuf *m)
+{
+	const struct tl_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct tl_ether_hdr *);
+	const struct tl_ipv4_hdr *ip = (const struct tl_ipv4_hdr *)(eth + 1);
+
+	if (m->data_len < TL_ETHER_LEN + TL_IPV4_LEN || eth->type_be != tl_be16(TL_ETHERTYPE_IPV4))
+		return m->pkt_len;
+	uint32_t bytes = TL_ETHER_LEN + tl_be16(ip->total_len_be);
+	return bytes > m->pkt_len ? bytes : m->pkt_len;
+}
+
+uint16_t tl_kernel_burst(struct tl_rxq *q, struct tl_burst *b)
+{
+	uint16_t n = tl_eth_burst(q, b);
+
+	for (uint16_t i = 0; i < n; i++) {
+		b->wire_bytes[i] = whole_bytes(b->pkts[i]);
+		if (TL_UNLIKELY(b->wire_bytes[i] > q->frame_max || b->wire_bytes[i] > b->pkts[i]->pkt_len))
+			tl_count(&q->stats.altered_pkts, 1);
+	}
+	return n;
+}
+
 // A reference to each frame for the recording, taken before the driver may free it.
 static void hold(struct tl_txq *q)
 {

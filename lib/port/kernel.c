@@ -22,6 +22,7 @@
 
 #define FRAME_BYTES_MIN 2048u
 #define FRAME_BYTES_MAX 32768u
+#define VLAN_TAGS_BYTES 8u
 #define PACKET_RING_HEAD_BYTES 128 // TPACKET_V2's header, sockaddr_ll and alignment before the frame, rounded up
 
 // One interface ioctl on a throw-away socket. Returns 0 or -errno.
@@ -40,15 +41,21 @@ static int interface_ioctl(const char *iface, unsigned long request, struct ifre
 	return rc;
 }
 
-uint32_t tl_kernel_frame_bytes(const struct tl_port_cfg *cfg)
+uint32_t tl_kernel_frame_max(const char *iface)
 {
 	struct ifreq ifr;
-	uint32_t mtu = cfg->mtu;
+	uint32_t mtu = interface_ioctl(iface, SIOCGIFMTU, &ifr) == 0 ? (uint32_t)ifr.ifr_mtu : 1500;
+
+	return mtu + TL_ETHER_LEN + VLAN_TAGS_BYTES;
+}
+
+uint32_t tl_kernel_frame_bytes(const struct tl_port_cfg *cfg)
+{
+	uint32_t frame = cfg->mtu + TL_ETHER_LEN + VLAN_TAGS_BYTES;
 	uint32_t size = FRAME_BYTES_MIN;
 
-	if (interface_ioctl(cfg->spec.arg, SIOCGIFMTU, &ifr) == 0 && (uint32_t)ifr.ifr_mtu > mtu)
-		mtu = (uint32_t)ifr.ifr_mtu;
-	while (size < FRAME_BYTES_MAX && size < mtu + TL_ETHER_LEN + 8u + PACKET_RING_HEAD_BYTES)
+	frame = (uint32_t)tl_max_u64(frame, tl_kernel_frame_max(cfg->spec.arg));
+	while (size < FRAME_BYTES_MAX && size < frame + PACKET_RING_HEAD_BYTES)
 		size *= 2;
 	return size;
 }

@@ -10,6 +10,13 @@
 #include <rte_malloc.h>
 #include <rte_mempool.h>
 
+int tl_port_check(const struct tl_port_cfg *cfg, struct tl_err *err)
+{
+	bool kernel = cfg->spec.kind == TL_PORT_KERNEL || cfg->spec.kind == TL_PORT_XDP;
+
+	return kernel ? tl_kernel_check(cfg, err) : 0;
+}
+
 int tl_port_open(const struct tl_port_cfg *cfg, struct tl_port **out, struct tl_err *err)
 {
 	if (cfg->rx_queues == 0 || cfg->rx_queues > TL_PORT_QUEUES_MAX || cfg->tx_queues > TL_PORT_QUEUES_MAX)

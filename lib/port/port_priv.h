@@ -61,6 +61,7 @@ int tl_port_make_pool(struct tl_port *port, uint32_t room_bytes, uint32_t descri
 
 // HOT: the backends' burst and flush functions.
 uint16_t tl_eth_burst(struct tl_rxq *q, struct tl_burst *b);
+uint16_t tl_kernel_burst(struct tl_rxq *q, struct tl_burst *b);
 void tl_eth_flush(struct tl_txq *q);
 uint16_t tl_file_burst(struct tl_rxq *q, struct tl_burst *b);
 void tl_file_flush(struct tl_txq *q);
@@ -69,6 +70,8 @@ void tl_file_flush(struct tl_txq *q);
 // The frame size of AF_PACKET's ring that holds every frame of the interface whole, up to 32 KiB: longer ones (the
 // loopback's, or segments the kernel has yet to cut) arrive cut.
 uint32_t tl_kernel_frame_bytes(const struct tl_port_cfg *cfg);
+// The longest frame on the interface's wire: its MTU, the Ethernet header and two VLAN tags.
+uint32_t tl_kernel_frame_max(const char *iface);
 // Whether the interface exists, is up and, where the port sends, has at least this MTU; for AF_XDP also that taking it
 // does not cut the login off.
 int tl_kernel_check(const struct tl_port_cfg *cfg, struct tl_err *err);

@@ -67,12 +67,14 @@ struct tl_port_cfg {
 struct tl_rxq_stats {
 	uint64_t rx_pkts, rx_bytes;
 	uint64_t polls, empty_polls;
+	uint64_t altered_pkts; // not as they were on the wire: see tl_port_stats
 };
 
 struct tl_rxq {
 	uint16_t (*burst)(struct tl_rxq *q, struct tl_burst *b); // HOT: fills pkts, ts_ns, wire_bytes, n, tsc, mono_ns
 	struct tl_rxq_stats stats;
 	uint16_t port_id, queue_id;
+	uint32_t frame_max; // longest frame that the wire can carry; where the kernel may hand over longer ones, else 0
 	enum tl_ts_source source;
 	int wait_fd; // to sleep on until frames arrive; -1: none
 	const struct tl_clock *clock;
@@ -116,12 +118,19 @@ static inline void tl_txq_flush(struct tl_txq *q)
 // HOT. Hand the sent frames to the recording and release them; called after the latency-critical work.
 void tl_txq_record_sent(struct tl_txq *q);
 
+// A kernel interface may hand over frames that were never on the wire: fragments put together, segments not yet cut,
+// cut at the ring's frame size. The lcore counts them in altered_pkts: recorded, but not as they were.
+
 // The port's own account. hw_seen comes from the kernel's socket, the MAC or the file reader; where no such source
 // exists verified is false and hw_seen repeats rx_pkts plus the drops.
 struct tl_port_stats {
 	uint64_t hw_seen_pkts, drop_nic_pkts, drop_nombuf_pkts, drop_error_pkts;
 	bool verified;
 };
+
+// What can be known of a port before EAL is started: whether the interface exists, is up and may be taken. Returns 0,
+// or -errno with a sentence.
+int tl_port_check(const struct tl_port_cfg *cfg, struct tl_err *err);
 
 // Opens and configures; no frame is received before start. Returns 0 or -errno with a sentence.
 int tl_port_open(const struct tl_port_cfg *cfg, struct tl_port **out, struct tl_err *err);

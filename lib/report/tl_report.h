@@ -35,6 +35,7 @@ struct tl_report_port {
 	uint64_t tx_pkts;
 	uint64_t tx_bytes;
 	uint64_t drop_tx_pkts; // handed to tx_burst and refused
+	uint64_t altered_pkts; // received, but not as they were on the wire: put together or cut by the kernel
 	uint64_t mbufs_in_use; // of the port's pool: back at its start once all is over, or something leaks
 	bool verified;	       // hw_seen has a source independent of rx_pkts
 };
