@@ -3,23 +3,7 @@
 
 #include "hugepages.h"
 
-#include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
-
-static bool is_mounted(void)
-{
-	FILE *mounts = fopen("/proc/mounts", "re");
-	char line[512];
-	bool found = false;
-
-	if (mounts == NULL)
-		return false;
-	while (fgets(line, sizeof(line), mounts) != NULL)
-		found |= strstr(line, " hugetlbfs ") != NULL;
-	fclose(mounts);
-	return found;
-}
 
 uint64_t tl_hugepages_free_mb(void)
 {
@@ -34,5 +18,5 @@ uint64_t tl_hugepages_free_mb(void)
 		(void)sscanf(line, "Hugepagesize: %llu kB", &page_kb);
 	}
 	fclose(meminfo);
-	return is_mounted() ? free_pages * page_kb / 1024 : 0;
+	return free_pages * page_kb / 1024;
 }

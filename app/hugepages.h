@@ -5,5 +5,5 @@
 
 #include <stdint.h>
 
-// Megabytes of free hugepages of the default size; 0 where hugetlbfs is not mounted.
+// Megabytes of free hugepages of the default size. DPDK needs no mounted hugetlbfs with --in-memory.
 uint64_t tl_hugepages_free_mb(void);

@@ -100,8 +100,8 @@ static int refuse(const struct tl_eal_cfg *cfg, int rc, struct tl_err *err)
 		return tl_fail(err, rc, "DPDK did not start with %u MiB of ordinary memory (%s)", cfg->memory_mb,
 			strerror(-rc));
 	return tl_fail(err, rc,
-		"DPDK did not start with %u MiB of hugepages (%s): reserve them with `echo %u > /proc/sys/vm/nr_hugepages` and "
-		"`mkdir -p /dev/hugepages && mount -t hugetlbfs none /dev/hugepages`, or set eal.huge to false",
+		"DPDK did not start with %u MiB of hugepages (%s): reserve them with `echo %u > /proc/sys/vm/nr_hugepages`, "
+		"or set eal.huge to false",
 		cfg->memory_mb, strerror(-rc), cfg->memory_mb / 2 + 16);
 }
 

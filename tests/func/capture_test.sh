@@ -66,6 +66,9 @@ check_equal "to a pipe: tshark reads along" \
 check_equal "a reader that goes early ends the recording" \
 	"$(capture -i pcap:in.pcap -w - | head -c 1000 | wc -c)" 1000
 
+capture -i vdev:net_null0 -w /dev/null --duration 0.5 --json >run.json || true
+check_json "a source that never runs dry ends with the duration" run.json '.ledger_ok and .port.rx_pkts > 0'
+
 check_equal "no PORT is misuse" "$(capture -w x.pcapng && echo 0 || echo $?)" 2
 check_equal "an interface that is not there is an error" \
 	"$(capture -i nosuch0 -w x.pcapng >/dev/null && echo 0 || (($? != 0 && $? < 124)) && echo refused)" refused
