@@ -40,7 +40,7 @@ uint32_t tl_tcp_room(const struct tl_tcp *c)
 
 uint32_t tl_tcp_unsent_bytes(const struct tl_tcp *c)
 {
-	return c->snd_end - c->snd_nxt;
+	return tl_seq_lt(c->snd_nxt, c->snd_end) ? c->snd_end - c->snd_nxt : 0;
 }
 
 // ---- the window we advertise
