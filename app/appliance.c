@@ -12,6 +12,7 @@
 #include <rte_random.h>
 
 #include <tl_eal.h>
+#include <tl_log.h>
 
 static int start_eal(struct tl_appliance *a, struct tl_err *err)
 {
@@ -149,6 +150,8 @@ static int make_captures(struct tl_appliance *a, struct tl_err *err)
 			.port = a->ports[cfg->port],
 			.clock = a->clock};
 		rc = tl_capture_create(&capture, &a->captures[i], err);
+		if (rc == 0 && tl_capture_filter_engine(a->captures[i]) != NULL)
+			tl_info("%s: filter engine: %s", cfg->path, tl_capture_filter_engine(a->captures[i]));
 	}
 	return rc;
 }

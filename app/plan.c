@@ -44,13 +44,11 @@ static int plan_echoes(const struct tl_config *config, struct tl_plan *plan, str
 static int check_filters(const struct tl_config *config, struct tl_err *err)
 {
 	for (uint32_t i = 0; i < config->n_captures; i++) {
-		struct tl_filter *filter;
 		if (config->captures[i].filter == NULL || config->captures[i].filter[0] == '\0')
 			continue;
-		int rc = tl_filter_create(config->captures[i].filter, &filter, err);
+		int rc = tl_filter_check(config->captures[i].filter, err);
 		if (rc != 0)
 			return tl_fail_at(err, rc, "%s: $.capture[%u].filter", config->file, i);
-		tl_filter_destroy(filter);
 	}
 	return 0;
 }

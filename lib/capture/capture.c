@@ -108,6 +108,11 @@ int tl_capture_start(struct tl_capture *c, struct tl_err *err)
 	return rc;
 }
 
+const char *tl_capture_filter_engine(const struct tl_capture *c)
+{
+	return c->filter != NULL ? tl_filter_engine(c->filter) : NULL;
+}
+
 static void tap_tick(void *tap, uint64_t mono_ns)
 {
 	tl_slab_seal_if_older(((struct tl_tap *)tap)->ring, mono_ns, SLAB_MAX_AGE_NS);

@@ -78,8 +78,7 @@ static void tap_burst(struct tl_tap *tap, const struct tl_burst *b, enum tl_dir 
 			tl_count(&flow->expired_pkts, 1);
 			continue;
 		}
-		const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
-		if (tap->filter != NULL && !tl_filter_match(tap->filter, data, m->data_len, b->wire_bytes[i])) {
+		if (tap->filter != NULL && !tl_filter_match(tap->filter, m, b->wire_bytes[i])) {
 			tl_count(&flow->filtered_pkts, 1);
 			continue;
 		}

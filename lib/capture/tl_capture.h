@@ -48,6 +48,9 @@ struct tl_capture_stats {
 int tl_capture_create(const struct tl_capture_cfg *cfg, struct tl_capture **out, struct tl_err *err);
 int tl_capture_start(struct tl_capture *capture, struct tl_err *err);
 
+// What runs the filter, see tl_filter_engine(); NULL: there is no filter.
+const char *tl_capture_filter_engine(const struct tl_capture *capture);
+
 // The role to put on the lcore of this RX queue, after the echo.
 void tl_capture_service(struct tl_capture *capture, uint16_t queue, struct tl_service *out);
 

@@ -24,6 +24,26 @@ static int compile(const char *expression, struct bpf_program *out, struct tl_er
 	return rc;
 }
 
+int tl_filter_check(const char *expression, struct tl_err *err)
+{
+	struct bpf_program program;
+	int rc = compile(expression, &program, err);
+
+	if (rc == 0)
+		pcap_freecode(&program);
+	return rc;
+}
+
+static bool reads_length(const struct bpf_program *program)
+{
+	for (unsigned i = 0; i < program->bf_len; i++) {
+		uint16_t code = program->bf_insns[i].code;
+		if (code == (BPF_LD | BPF_W | BPF_LEN) || code == (BPF_LDX | BPF_W | BPF_LEN))
+			return true;
+	}
+	return false;
+}
+
 int tl_filter_create(const char *expression, struct tl_filter **out, struct tl_err *err)
 {
 	struct tl_filter *filter = calloc(1, sizeof(*filter));
@@ -35,6 +55,8 @@ int tl_filter_create(const char *expression, struct tl_filter **out, struct tl_e
 		free(filter);
 		return rc;
 	}
+	filter->reads_length = reads_length(&filter->program);
+	filter->engine = tl_filter_make_native(filter);
 	*out = filter;
 	return 0;
 }
@@ -43,6 +65,12 @@ void tl_filter_destroy(struct tl_filter *filter)
 {
 	if (filter == NULL)
 		return;
+	tl_filter_free_native(filter);
 	pcap_freecode(&filter->program);
 	free(filter);
+}
+
+const char *tl_filter_engine(const struct tl_filter *filter)
+{
+	return filter->engine;
 }

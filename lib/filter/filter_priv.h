@@ -1,12 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// filter: the compiled program. Threads: read-only after create(). Memory: libpcap's, freed in destroy().
+// filter: the compiled program, twice. Threads: read-only after create(). Memory: freed in destroy().
 
 #include <pcap/pcap.h>
 
 #include <tl_filter.h>
 
+#define FILTER_JIT "jit"
+#define FILTER_INTERPRETED "bpf_filter: "
+
+// No frame reaches so far. Two of these added are still a positive int.
+#define FILTER_OFFSET_MAX (1u << 29)
+
+struct ebpf_insn;
+struct rte_bpf;
+
 struct tl_filter {
 	struct bpf_program program;
+	uint64_t (*native)(void *mbuf); // NULL: there is none
+	bool reads_length;		// native code takes the length from the mbuf
+	struct rte_bpf *bpf;		// owns the native code
+	const char *engine;
 };
+
+// filter_native.c, or filter_no_native.c where DPDK has no rte_bpf_convert(). Returns what now runs the filter.
+const char *tl_filter_make_native(struct tl_filter *filter);
+void tl_filter_free_native(struct tl_filter *filter);
+
+// filter_mend.c: corrects what rte_bpf_convert() made. Returns *n instructions, the caller's to free(); NULL: no
+// memory, or more of them than a jump can span.
+struct ebpf_insn *tl_filter_mend(const struct ebpf_insn *converted, uint32_t *n);

@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// filter: which frames a recording keeps, in tcpdump's syntax, compiled by libpcap for Ethernet.
+// filter: which frames a recording keeps, in tcpdump's syntax, compiled by libpcap for Ethernet and from there to
+// native code by DPDK. Where that cannot be, libpcap's interpreter gives the same verdicts, slower.
 //
-// Threads: create/destroy on main; match on one or many lcores at once (read-only). Memory: create/destroy.
+// Threads: create/destroy on main; match on one or many lcores at once: a filter does not change after create().
+// Memory:  create/destroy; the native code lies in pages of its own. EAL must run, except for check().
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <tl_base.h>
 
+struct rte_mbuf;
 struct tl_err;
 struct tl_filter;
 
-// Compiles. Returns 0 or -EINVAL with libpcap's reason; -ENOMEM.
+// Whether the expression is one. Returns 0 or -EINVAL with libpcap's reason; -ENOMEM.
+int tl_filter_check(const char *expression, struct tl_err *err);
+
+// Compiles. Returns as tl_filter_check() does: that no native code can be had is no failure.
 int tl_filter_create(const char *expression, struct tl_filter **out, struct tl_err *err);
 void tl_filter_destroy(struct tl_filter *filter);
 
-// HOT. Whether the frame passes: len contiguous bytes at data of a frame of wire_bytes.
-bool tl_filter_match(const struct tl_filter *filter, const uint8_t *data, uint32_t len, uint32_t wire_bytes);
+// What runs the filter: "jit", or "bpf_filter: " and why. Static.
+const char *tl_filter_engine(const struct tl_filter *filter);
+
+// HOT. Whether the frame passes: the mbuf, in one segment or several, holds the whole of it or, where it was cut, the
+// first pkt_len of its wire_bytes. A field beyond pkt_len does not match; a length in the filter means wire_bytes.
+bool tl_filter_match(const struct tl_filter *filter, const struct rte_mbuf *m, uint32_t wire_bytes);

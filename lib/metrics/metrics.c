@@ -56,6 +56,7 @@ static void read_capture(const struct tl_capture *capture, const char *port, str
 	out->written_bytes = stats.written_bytes;
 	out->files = tl_capture_files(capture, &out->n_files);
 	out->error = tl_capture_error(capture);
+	out->filter_engine = tl_capture_filter_engine(capture);
 }
 
 static void read_echo(const struct tl_metrics_echo *echo, struct tl_hist *scratch, struct tl_report_echo *out)

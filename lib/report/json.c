@@ -74,6 +74,7 @@ static json_t *capture_json(const struct tl_report_capture *capture, bool final)
 	for (uint32_t i = 0; i < capture->n_files; i++)
 		json_array_append_new(files, string(capture->files[i]));
 	put(object, "files", files);
+	put(object, "filter_engine", string(capture->filter_engine));
 	put(object, "error", string(capture->error));
 	put(object, "ledger_ok", json_boolean(tl_report_capture_ok(capture, final)));
 	return object;

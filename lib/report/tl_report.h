@@ -58,7 +58,8 @@ struct tl_report_capture {
 	uint64_t written_bytes;
 	const char *const *files; // borrowed, n_files paths
 	uint32_t n_files;
-	const char *error; // borrowed: why writing stopped, or NULL
+	const char *error;	   // borrowed: why writing stopped, or NULL
+	const char *filter_engine; // borrowed: what runs the filter, or NULL without one
 };
 
 // Messages of an echo: received = echoed + drop_no_conn + drop_full + drop_tx.

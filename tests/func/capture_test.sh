@@ -49,6 +49,11 @@ capture -i pcap:in.pcap -w udp.pcapng --json udp port 5001 >run.json || true
 check_equal "a filter keeps what it names" "$(count_frames udp.pcapng -Y 'udp.dstport == 5001')" 2500
 check_json "and counts the rest" run.json \
 	'.ledger_ok and (.captures[0] | .written_pkts == 2500 and .filtered_pkts == 2500)'
+check_json "and the result names the filter's engine" run.json '.captures[0].filter_engine | test("^(jit|bpf_filter: .+)$")'
+capture -i pcap:in.pcap -w loop.pcapng --json ip protochain 17 and port 5001 >run.json || true
+check_json "a filter that cannot be native code keeps the same frames" run.json '.captures[0] |
+	.written_pkts == 2500 and .filtered_pkts == 2500 and (.filter_engine | startswith("bpf_filter: "))'
+check "and says so" grep -q 'loop.pcapng: filter engine: bpf_filter: ' capture.log
 check_equal "a bad filter is misuse" \
 	"$(capture -i pcap:in.pcap -w bad.pcapng 'port port' >/dev/null && echo 0 || echo $?)" 2
 

@@ -158,6 +158,28 @@ static void frames_the_filter_refuses_are_counted_filtered(void)
 	end_recording(&r);
 }
 
+static void the_filter_sees_every_segment_and_the_wire_length(void)
+{
+	struct recording r;
+	static struct tl_burst burst;
+
+	start_recording(&r, (struct tl_capture_cfg){.filter = "ether[1000] == 2 and len == 1234"});
+	make_burst(&burst, 2, 700, 1, 5 * TL_NS_PER_S);
+	memset(rte_pktmbuf_mtod(burst.pkts[1], uint8_t *), 2, 700);
+	rte_pktmbuf_chain(burst.pkts[0], burst.pkts[1]);
+	burst.n = 1;
+	burst.wire_bytes[0] = 1400;
+	r.service.rx(r.service.ctx, &burst);
+	burst.wire_bytes[0] = 1234;
+	r.service.rx(r.service.ctx, &burst);
+	rte_pktmbuf_free_bulk(burst.pkts, 1);
+	write_out(&r);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).filtered_pkts, 1);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).written_pkts, 1);
+	CU_ASSERT_PTR_NOT_NULL(tl_capture_filter_engine(r.capture));
+	end_recording(&r);
+}
+
 static void a_snapped_frame_keeps_its_wire_length(void)
 {
 	struct recording r;
@@ -271,6 +293,8 @@ int main(void)
 		{"every frame of both directions reaches the file", every_frame_of_both_directions_reaches_the_file},
 		{"a direction that is not wanted is not offered", a_direction_that_is_not_wanted_is_not_offered},
 		{"frames the filter refuses are counted filtered", frames_the_filter_refuses_are_counted_filtered},
+		{"the filter sees every segment, and the length on the wire",
+			the_filter_sees_every_segment_and_the_wire_length},
 		{"a snapped frame keeps its wire length", a_snapped_frame_keeps_its_wire_length},
 		{"a frame in several segments is recorded whole", a_frame_in_several_segments_is_recorded_whole},
 		{"frames beyond the count are counted cut", frames_beyond_the_count_are_counted_cut},

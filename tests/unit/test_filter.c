@@ -1,26 +1,65 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Filters: which frames pass, on whole and cut frames, and what a user is told about a bad expression.
+// Filters: which frames pass, on whole, cut and scattered frames; that native code and libpcap's interpreter agree on
+// all of them; and what a user is told about a bad expression.
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
-#include <tl_err.h>
-#include <tl_filter.h>
+#include <rte_mbuf.h>
+#if __has_include(<rte_bpf.h>) // a DPDK may be built without it; then no filter has a bpf
+#include <rte_bpf.h>
+#else
+#define rte_bpf_exec(bpf, m) 0
+#endif
 
+#include <tl_err.h>
+
+#include "filter_priv.h"
 #include "tl_test.h"
+#include "tl_test_eal.h"
+
+#define FRAME_MAX 1600
+#define FRAMES 20000
+#define SEGMENTS_MAX 6
 
 // 192.0.2.1:1000 -> 239.1.1.1:5000, UDP, 4 bytes "ping", padded to 60.
 static const uint8_t udp_frame[60] = {0x01, 0x00, 0x5e, 0x01, 0x01, 0x01, 0x02, 0, 0, 0, 0, 1, 0x08, 0x00, 0x45, 0, 0,
 	32, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 239, 1, 1, 1, 0x03, 0xe8, 0x13, 0x88, 0, 12, 0, 0, 'p', 'i', 'n',
 	'g'};
 
-static bool passes(const char *expression, const uint8_t *data, uint32_t len, uint32_t wire_bytes)
+static struct rte_mempool *pool;
+
+// An mbuf of the first len bytes; those up to room lie in it too, behind its end.
+static struct rte_mbuf *make_segment(const uint8_t *bytes, uint32_t len, uint32_t room)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+	memcpy(rte_pktmbuf_mtod(m, uint8_t *), bytes, room);
+	m->data_len = (uint16_t)len;
+	m->pkt_len = len;
+	return m;
+}
+
+static struct tl_filter *make_filter(const char *expression)
 {
 	struct tl_filter *filter = NULL;
 	struct tl_err err = {.text = ""};
 
-	CU_ASSERT_EQUAL_FATAL(tl_filter_create(expression, &filter, &err), 0);
-	bool pass = tl_filter_match(filter, data, len, wire_bytes);
+	if (tl_filter_create(expression, &filter, &err) != 0)
+		printf("# %s\n", err.text);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(filter);
+	return filter;
+}
+
+static bool passes(const char *expression, const uint8_t *data, uint32_t len, uint32_t wire_bytes)
+{
+	struct tl_filter *filter = make_filter(expression);
+	struct rte_mbuf *m = make_segment(data, len, len);
+	bool pass = tl_filter_match(filter, m, wire_bytes);
+
+	rte_pktmbuf_free(m);
 	tl_filter_destroy(filter);
 	return pass;
 }
@@ -62,6 +101,7 @@ static void an_empty_expression_passes_everything(void)
 {
 	CU_ASSERT_TRUE(udp_passes(""));
 	CU_ASSERT_TRUE(passes("", udp_frame, 1, 1));
+	CU_ASSERT_TRUE(passes("", udp_frame, 0, 0));
 }
 
 static void a_field_beyond_the_bytes_does_not_match(void)
@@ -71,11 +111,25 @@ static void a_field_beyond_the_bytes_does_not_match(void)
 	CU_ASSERT_FALSE(passes("ip", udp_frame, 0, 0));
 }
 
+// 4294967290 + 14 is 8 in 32 bits, and there are bytes there.
+static void an_offset_does_not_wrap_round_into_the_frame(void)
+{
+	uint8_t frame[60];
+
+	memcpy(frame, udp_frame, sizeof(frame));
+	memcpy(frame + 26, (uint8_t[]){0xff, 0xff, 0xff, 0xfa}, 4);
+	CU_ASSERT_FALSE(passes("ip[ip[12:4]] = 0", frame, sizeof(frame), sizeof(frame)));
+	memcpy(frame + 26, (uint8_t[]){0, 0, 0, 1}, 4);
+	CU_ASSERT_TRUE(passes("ip[ip[12:4]] = 0", frame, sizeof(frame), sizeof(frame)));
+}
+
 static void length_means_length_on_the_wire(void)
 {
 	CU_ASSERT_TRUE(passes("greater 1000", udp_frame, sizeof(udp_frame), 1400));
 	CU_ASSERT_FALSE(passes("greater 1000", udp_frame, sizeof(udp_frame), 999));
 	CU_ASSERT_TRUE(passes("less 60", udp_frame, 40, 60));
+	CU_ASSERT_FALSE(passes("less 50", udp_frame, 40, 60));
+	CU_ASSERT_TRUE(passes("len = 60", udp_frame, 60, 60));
 }
 
 static void a_bad_expression_is_refused_with_its_reason(void)
@@ -87,9 +141,366 @@ static void a_bad_expression_is_refused_with_its_reason(void)
 	CU_ASSERT_PTR_NULL(filter);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "udp and and"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "syntax error"));
-	CU_ASSERT_EQUAL(tl_filter_create("udp and tcp", &filter, &err), -EINVAL);
+	CU_ASSERT_EQUAL(tl_filter_check("udp and tcp", &err), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "rejects all packets"));
 	CU_ASSERT_EQUAL(tl_filter_create("port 70000", &filter, NULL), -EINVAL);
+	CU_ASSERT_EQUAL(tl_filter_check("port 7000", &err), 0);
+}
+
+// ---- native code against libpcap's interpreter
+
+// Each passes some of the frames below and refuses some, but for the first, which passes all.
+static const char *const native_filters[] = {"", "ip", "ip6", "arp", "tcp", "udp", "icmp", "ip6 and tcp",
+	"udp port 5001", "udp dst port 5001", "port 80 or port 443", "portrange 5000-5010", "tcp[13] & 2 != 0",
+	"tcp[13] & 0x12 = 0x12", "tcp[tcpflags] & (tcp-syn|tcp-fin) != 0", "tcp[tcpflags] = tcp-ack", "ether multicast",
+	"ether broadcast", "ip multicast", "ip6 multicast", "host 192.0.2.1", "src net 192.0.2.0/24",
+	"dst net 224.0.0.0/4", "not host 192.0.2.1", "net 192.0.0.0/8 and not port 53", "host 2001:db8::1",
+	"ip6 net 2001:db8::/32", "vlan", "vlan 7", "vlan and udp", "vlan 7 and vlan 8", "vlan and ip6 and tcp",
+	"ether host 02:00:00:00:00:01", "ether src 02:00:00:00:00:01 and ip", "ether proto 0x88cc", "ip proto 2",
+	"ip[6:2] & 0x1fff != 0", "ip[6] & 0x20 != 0", "ip[0] & 0xf > 5", "ip[8] < 5", "len > 100", "greater 1000",
+	"less 60", "len = 0 or udp", "ether[len - 1] = 0", "tcp[((tcp[12] & 0xf0) >> 2):4] = 0x47455420",
+	"udp[8:4] = 0xfffffffa", "ip[ip[12:4]] & 1 = 0", "ether[ether[14] & 0xf + 20:2] > 0x8000",
+	"ether[0:4] & 0x80000000 != 0", "ether[6:4] > 0x90000000", "ip[16:4] >= 0xe0000000", "ip[2:2] > len",
+	"ether[14] + ether[15] > 200", "ether[20] * ether[21] > 1000", "ip[2:2] / 7 = 10", "ip[2:2] % 13 = 5",
+	"ether[20] / ether[21] > 1", "ether[20] % ether[21] = 1", "-ether[20] = 0xffffffff",
+	"ether[20] ^ ether[21] = 0x55", "ether[20] | 0xf0 = 0xf5", "ether[20:4] << 3 > 0x1000",
+	"ether[20:4] >> 9 & 3 = 2", "icmp[icmptype] = icmp-echo", "ip and (tcp[4:4] > udp[4:2] or ip[4:2] = ip[6:2])",
+	"sctp or igmp or pim", "llc", "pppoes", "mpls 100"};
+
+struct subject {
+	struct tl_filter *filter;
+	struct bpf_program reference;
+	uint32_t passed, refused;
+};
+
+static uint64_t random_state;
+
+static uint32_t random_below(uint32_t n)
+{
+	uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15); // splitmix64
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return (uint32_t)((z ^ (z >> 31)) >> 32) % n;
+}
+
+static bool one_in(uint32_t n)
+{
+	return random_below(n) == 0;
+}
+
+static void put16(uint8_t *to, uint32_t value)
+{
+	to[0] = (uint8_t)(value >> 8);
+	to[1] = (uint8_t)value;
+}
+
+// Ports, and behind them what filters look at in a TCP, UDP or ICMP header.
+static void put_transport(uint8_t *to, uint8_t protocol)
+{
+	static const uint16_t ports[] = {53, 80, 443, 5000, 5001, 5010, 65535};
+	static const uint8_t flags[] = {0x02, 0x12, 0x10, 0x11, 0x01, 0x04, 0x18};
+
+	put16(to, ports[random_below(TL_ARRAY_LEN(ports))]);
+	put16(to + 2, ports[random_below(TL_ARRAY_LEN(ports))]);
+	if (protocol == 6) {
+		uint32_t words = one_in(4) ? random_below(16) : 5;
+		to[12] = (uint8_t)(words << 4);
+		to[13] = flags[random_below(TL_ARRAY_LEN(flags))];
+		if (one_in(4))
+			memcpy(to + words * 4, "GET ", 4);
+	} else if (protocol == 17 && one_in(4)) {
+		memcpy(to + 8, (uint8_t[]){0xff, 0xff, 0xff, 0xfa}, 4);
+	} else if (protocol == 1) {
+		to[0] = one_in(2) ? 8 : 0;
+	}
+}
+
+static uint8_t some_protocol(void)
+{
+	static const uint8_t protocols[] = {6, 6, 6, 17, 17, 17, 1, 2, 103, 132, 0, 44, 58};
+
+	return protocols[random_below(TL_ARRAY_LEN(protocols))];
+}
+
+static void put_ip4(uint8_t *to)
+{
+	static const uint8_t addresses[][4] = {{192, 0, 2, 1}, {192, 0, 2, 77}, {10, 0, 0, 1}, {239, 1, 1, 1},
+		{255, 255, 255, 250}, {255, 255, 255, 255}, {0, 0, 0, 9}};
+	static const uint16_t fragments[] = {0, 0, 0, 0x4000, 0x2000, 0x2010, 0x0010};
+	uint32_t words = one_in(4) ? random_below(16) : 5;
+
+	to[0] = (uint8_t)(0x40 | words);
+	put16(to + 2, one_in(2) ? random_below(FRAME_MAX) : random_below(100));
+	put16(to + 6, fragments[random_below(TL_ARRAY_LEN(fragments))]);
+	to[8] = (uint8_t)random_below(65);
+	to[9] = some_protocol();
+	memcpy(to + 12, addresses[random_below(TL_ARRAY_LEN(addresses))], 4);
+	memcpy(to + 16, addresses[random_below(TL_ARRAY_LEN(addresses))], 4);
+	put_transport(to + words * 4, to[9]);
+}
+
+static void put_ip6(uint8_t *to)
+{
+	static const uint8_t prefixes[][4] = {{0x20, 0x01, 0x0d, 0xb8}, {0xff, 0x02, 0, 0}, {0xfe, 0x80, 0, 0}};
+
+	to[0] = 0x60;
+	to[6] = some_protocol();
+	for (int i = 0; i < 2; i++) {
+		uint8_t *address = to + 8 + 16 * i;
+		memset(address, 0, 16);
+		memcpy(address, prefixes[random_below(TL_ARRAY_LEN(prefixes))], 4);
+		address[15] = (uint8_t)(1 + random_below(2));
+	}
+	put_transport(to + 40, to[6]);
+}
+
+// FRAME_MAX bytes: random ones, and in front headers that say what the filters ask for.
+static void make_frame(uint8_t *frame)
+{
+	static const uint8_t macs[][6] = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}, {1, 0, 0x5e, 1, 1, 1},
+		{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, {0xf2, 0xf0, 0, 0, 0, 3}, {0x33, 0x33, 0, 0, 0, 1}};
+	static const uint16_t others[] = {0x0806, 0x88cc, 0x8864, 0x8847, 0x0026, 0x9000};
+	uint8_t *at = frame + 12;
+
+	for (uint32_t i = 0; i < FRAME_MAX; i++)
+		frame[i] = one_in(4) ? 0 : (uint8_t)random_below(256);
+	if (one_in(10))
+		return;
+	memcpy(frame, macs[random_below(TL_ARRAY_LEN(macs))], 6);
+	memcpy(frame + 6, macs[random_below(TL_ARRAY_LEN(macs))], 6);
+	for (uint32_t tags = one_in(3) ? 1 + random_below(2) : 0; tags > 0; tags--, at += 4) {
+		put16(at, one_in(3) ? 0x88a8 : 0x8100);
+		put16(at + 2, 6 + random_below(3));
+	}
+	uint32_t kind = random_below(8);
+	put16(at, kind < 4 ? 0x0800 : kind < 6 ? 0x86dd : others[random_below(TL_ARRAY_LEN(others))]);
+	if (kind < 4)
+		put_ip4(at + 2);
+	else if (kind < 6)
+		put_ip6(at + 2);
+	else if (kind == 6)
+		memcpy(at + 2, (uint8_t[]){0, 6, 0x41, 0}, 4); // MPLS label 100, bottom of the stack
+}
+
+// In one segment, or cut anywhere into several, empty ones among them. What follows in the frame lies behind each.
+static struct rte_mbuf *make_chain(const uint8_t *frame, uint32_t len)
+{
+	uint32_t segments = one_in(2) ? 1 : 2 + random_below(SEGMENTS_MAX - 1);
+	struct rte_mbuf *head = NULL;
+	uint32_t at = 0;
+
+	for (uint32_t left = segments; left > 0; left--) {
+		uint32_t rest = len - at;
+		uint32_t part =
+			left == 1 ? rest : random_below((one_in(2) ? (uint32_t)tl_min_u64(rest, 40) : rest) + 1);
+		struct rte_mbuf *m = make_segment(frame + at, part, FRAME_MAX - at);
+		if (head == NULL)
+			head = m;
+		else
+			CU_ASSERT_EQUAL_FATAL(rte_pktmbuf_chain(head, m), 0);
+		at += part;
+	}
+	return head;
+}
+
+// Returns whether all agree.
+static bool judge(struct subject *s, const uint8_t *frame, struct rte_mbuf *m, uint32_t wire_bytes)
+{
+	const struct bpf_insn *program = s->reference.bf_insns;
+	bool expected = bpf_filter(program, frame, wire_bytes, m->pkt_len) != 0;
+	bool agree = tl_filter_match(s->filter, m, wire_bytes) == expected;
+
+	s->passed += expected;
+	s->refused += !expected;
+	if (s->filter->bpf != NULL) {
+		bool uncut = bpf_filter(program, frame, m->pkt_len, m->pkt_len) != 0;
+		agree = agree && (rte_bpf_exec(s->filter->bpf, m) != 0) == uncut;
+		agree = agree && tl_filter_match(s->filter, m, m->pkt_len) == uncut;
+	}
+	return agree;
+}
+
+static void open_subject(struct subject *s, const char *expression)
+{
+	pcap_t *pcap = pcap_open_dead(DLT_EN10MB, 65535);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(pcap);
+	*s = (struct subject){.filter = make_filter(expression)};
+	CU_ASSERT_EQUAL_FATAL(pcap_compile(pcap, &s->reference, expression, 1, PCAP_NETMASK_UNKNOWN), 0);
+	pcap_close(pcap);
+}
+
+static void close_subject(struct subject *s)
+{
+	pcap_freecode(&s->reference);
+	tl_filter_destroy(s->filter);
+}
+
+// All filters on the same frames. Returns how many verdicts differ.
+static uint32_t compare(struct subject *subjects, const char *const *expressions, uint32_t n, uint32_t frames)
+{
+	uint32_t differences = 0;
+	uint8_t frame[FRAME_MAX];
+
+	random_state = 20240229;
+	for (uint32_t i = 0; i < frames; i++) {
+		make_frame(frame);
+		uint32_t len = one_in(2) ? random_below(81) : random_below(FRAME_MAX + 1);
+		uint32_t wire_bytes = one_in(3) ? len + random_below(FRAME_MAX) : len;
+		struct rte_mbuf *m = make_chain(frame, len);
+		for (uint32_t f = 0; f < n; f++) {
+			if (judge(&subjects[f], frame, m, wire_bytes))
+				continue;
+			if (differences++ < 10)
+				printf("# '%s' on frame %u: %u of %u bytes in %u segments\n", expressions[f], i, len,
+					wire_bytes, m->nb_segs);
+		}
+		rte_pktmbuf_free(m);
+	}
+	return differences;
+}
+
+static bool has_native_code(void)
+{
+	struct tl_filter *filter = make_filter("udp");
+	bool native = strcmp(tl_filter_engine(filter), "jit") == 0;
+
+	tl_filter_destroy(filter);
+	return native;
+}
+
+// One filter, on fewer frames.
+static void compare_native(const char *expression)
+{
+	const char *const expressions[] = {expression};
+	struct subject subject;
+
+	open_subject(&subject, expression);
+	CU_ASSERT(!has_native_code() || strcmp(tl_filter_engine(subject.filter), "jit") == 0);
+	CU_ASSERT_EQUAL(compare(&subject, expressions, 1, FRAMES / 20), 0);
+	CU_ASSERT(subject.passed > 0 && subject.refused > 0);
+	close_subject(&subject);
+}
+
+static void every_engine_gives_the_same_verdicts(void)
+{
+	static struct subject subjects[TL_ARRAY_LEN(native_filters)];
+	bool native = has_native_code();
+
+	for (uint32_t i = 0; i < TL_ARRAY_LEN(subjects); i++) {
+		open_subject(&subjects[i], native_filters[i]);
+		if (native && strcmp(tl_filter_engine(subjects[i].filter), "jit") != 0) {
+			printf("# '%s': %s\n", native_filters[i], tl_filter_engine(subjects[i].filter));
+			CU_FAIL("a filter that should be native is not");
+		}
+	}
+	CU_ASSERT_EQUAL(compare(subjects, native_filters, TL_ARRAY_LEN(subjects), FRAMES), 0);
+	for (uint32_t i = 0; i < TL_ARRAY_LEN(subjects); i++) {
+		struct subject *s = &subjects[i];
+		if (s->passed == 0 || (i > 0 && s->refused == 0)) {
+			printf("# '%s' passed %u, refused %u\n", native_filters[i], s->passed, s->refused);
+			CU_FAIL("a filter that does not tell frames apart");
+		}
+		close_subject(s);
+	}
+}
+
+// The x86 compiler of DPDK crashes on what DPDK's converter makes of this.
+static void a_test_of_tcp_flags_sees_the_flags(void)
+{
+	uint8_t frame[60];
+
+	memcpy(frame, udp_frame, sizeof(frame));
+	frame[14 + 9] = 6;
+	for (int flags = 0; flags < 256; flags++) {
+		frame[14 + 20 + 13] = (uint8_t)flags;
+		CU_ASSERT_EQUAL(passes("tcp[13] & 2 != 0", frame, sizeof(frame), sizeof(frame)), (flags & 2) != 0);
+	}
+}
+
+// And here it gives the wrong verdict on half the frames.
+static void ether_multicast_is_the_lowest_bit_of_the_first_byte(void)
+{
+	uint8_t frame[60];
+
+	memcpy(frame, udp_frame, sizeof(frame));
+	for (int first = 0; first < 256; first++) {
+		frame[0] = (uint8_t)first;
+		CU_ASSERT_EQUAL(passes("ether multicast", frame, sizeof(frame), sizeof(frame)), (first & 1) != 0);
+	}
+}
+
+static void x86_has_native_code(void)
+{
+#ifdef RTE_ARCH_X86_64
+	struct tl_filter *filter = make_filter("udp");
+	const char *engine = tl_filter_engine(filter);
+
+	if (strcmp(engine, "jit") != 0)
+		printf("# no native code here: %s\n", engine);
+	CU_ASSERT(strcmp(engine, "jit") == 0 || strstr(engine, "without libpcap") != NULL);
+	tl_filter_destroy(filter);
+#endif
+}
+
+static void what_cannot_be_native_is_interpreted_and_says_why(void)
+{
+	const char *const expressions[] = {"ip6 protochain 17", "ip protochain 6", "ether[20] << ether[21] > 100",
+		"ether[20:4] >> (ether[21] & 63) = 0", "ether[4294967295] = 0 or udp"};
+	static const char *const reasons[] = {"loops", "loops", "shifts", "shifts", "beyond"};
+	struct subject subjects[TL_ARRAY_LEN(reasons)];
+	bool native = has_native_code();
+
+	for (uint32_t i = 0; i < TL_ARRAY_LEN(reasons); i++) {
+		open_subject(&subjects[i], expressions[i]);
+		const char *engine = tl_filter_engine(subjects[i].filter);
+		CU_ASSERT_PTR_EQUAL(strstr(engine, "bpf_filter: "), engine);
+		if (native && strstr(engine, reasons[i]) == NULL) {
+			printf("# '%s': %s\n", expressions[i], engine);
+			CU_FAIL("not the reason");
+		}
+	}
+	CU_ASSERT_EQUAL(compare(subjects, expressions, TL_ARRAY_LEN(reasons), FRAMES / 4), 0);
+	for (uint32_t i = 0; i < TL_ARRAY_LEN(reasons); i++)
+		close_subject(&subjects[i]);
+}
+
+// Longer than a jump of one byte spans.
+static void a_long_filter_is_native_too(void)
+{
+	static char text[64000] = "udp port 5001 or tcp[13] & 2 != 0";
+
+	for (int i = 0; i < 1000; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), " or ip[%d:4] = %d", i % 50, 100000 + i);
+	compare_native(text);
+}
+
+// Two ways through each term, so a thousand times a thousand times a thousand through all: DPDK checks them before it
+// compiles, and must not take them one by one.
+static void a_filter_of_many_branches_loads_at_once(void)
+{
+	static char text[4096] = "ip";
+
+	for (int i = 0; i < 30; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), " and (ip[%d] & %d = 0 or ip[%d] > 9)",
+			20 + i, 1 << (i % 8), 60 + i);
+	compare_native(text);
+}
+
+// A division has an end of its own, for a divisor of 0. At some distances from the others, in bytes of code, DPDK's
+// compiler would jump to a wrong place.
+static void an_early_end_may_lie_at_any_distance(void)
+{
+	char text[512];
+
+	for (uint32_t i = 0; i < 60; i++) {
+		snprintf(text, sizeof(text), "%sether[20] / ether[21]", i % 2 != 0 ? "-" : "");
+		for (uint32_t terms = i / 2; terms > 0; terms--)
+			strcat(text, terms % 2 != 0 ? " + 3" : " - 2");
+		strcat(text, " > 8");
+		compare_native(text);
+	}
 }
 
 int main(void)
@@ -100,9 +511,29 @@ int main(void)
 		{"VLAN tags are seen, and hide what they carry from filters that do not name them", vlan_tags_are_seen},
 		{"an empty expression passes everything", an_empty_expression_passes_everything},
 		{"a field beyond the captured bytes does not match", a_field_beyond_the_bytes_does_not_match},
+		{"an offset does not wrap round into the frame", an_offset_does_not_wrap_round_into_the_frame},
 		{"a length in a filter is the length on the wire", length_means_length_on_the_wire},
 		{"a bad expression is refused with libpcap's reason", a_bad_expression_is_refused_with_its_reason},
+		{"x86-64 has native code", x86_has_native_code},
+		{"tcp[13] & 2 != 0 sees the flag, although DPDK's compiler would crash",
+			a_test_of_tcp_flags_sees_the_flags},
+		{"ether multicast is the group bit, although DPDK's compiler would read another",
+			ether_multicast_is_the_lowest_bit_of_the_first_byte},
+		{"native code, DPDK's and libpcap's interpreter give the same verdicts on 20000 frames",
+			every_engine_gives_the_same_verdicts},
+		{"a filter of a thousand terms is native too", a_long_filter_is_native_too},
+		{"a filter with a billion ways through it loads at once", a_filter_of_many_branches_loads_at_once},
+		{"an early end may lie at any distance, although DPDK's compiler misses some",
+			an_early_end_may_lie_at_any_distance},
+		{"a filter that cannot be native is interpreted, and says why",
+			what_cannot_be_native_is_interpreted_and_says_why},
 	};
 
+	tl_test_eal_start();
+	pool = rte_pktmbuf_pool_create("filter", 64, 0, 0, RTE_PKTMBUF_HEADROOM + 2048, 0);
+	if (pool == NULL) {
+		printf("# no memory for the mbufs\n");
+		return 1;
+	}
 	return tl_test_main("filter", tests, TL_ARRAY_LEN(tests));
 }

@@ -41,7 +41,8 @@ static struct tl_snapshot *snapshot(void)
 			[TL_DIR_TX] = {.offered_pkts = 100, .written_pkts = 100}},
 		.written_bytes = 1572864,
 		.files = paths,
-		.n_files = 2};
+		.n_files = 2,
+		.filter_engine = "jit"};
 	snap->echoes[0] = (struct tl_report_echo){.name = "echo0",
 		.mode = "mcast_to_tcp",
 		.state = "connected",
@@ -378,6 +379,7 @@ static void the_json_of_a_recording_has_totals_and_directions(void)
 	CU_ASSERT_EQUAL(integer_at(tx, "drop_ring_pkts"), 0);
 	CU_ASSERT_EQUAL(json_array_size(files), 2);
 	CU_ASSERT_STRING_EQUAL(json_string_value(json_array_get(files, 1)), "b.pcapng");
+	CU_ASSERT_STRING_EQUAL(string_at(capture, "filter_engine"), "jit");
 	CU_ASSERT_TRUE(json_is_null(json_object_get(capture, "error")));
 	json_decref(json);
 	free(snap);
