@@ -4,12 +4,16 @@
 #include "capture_priv.h"
 
 #include <rte_mbuf.h>
+#include <rte_memcpy.h>
+#include <rte_prefetch.h>
+
+#define PREFETCH_AHEAD 4
 
 static void copy_frame(uint8_t *to, const struct rte_mbuf *m, uint32_t len)
 {
 	for (;;) {
 		uint32_t part = len < m->data_len ? len : m->data_len;
-		memcpy(to, rte_pktmbuf_mtod(m, const uint8_t *), part);
+		rte_memcpy(to, rte_pktmbuf_mtod(m, const uint8_t *), part);
 		to += part;
 		len -= part;
 		if (len == 0)
@@ -30,28 +34,22 @@ static void unclaim(struct tl_capture *c)
 		atomic_fetch_add_explicit(&c->left, 1, memory_order_relaxed);
 }
 
-static void record(struct tl_tap *tap, const struct rte_mbuf *m, struct tl_pcapng_epb *epb, uint64_t mono_ns)
+// One frame into the slab. Returns false where there is no room.
+static bool encode(struct tl_tap *tap, const struct rte_mbuf *m, struct tl_pcapng_epb *epb, uint64_t mono_ns)
 {
-	struct tl_tap_flow *flow = &tap->flow[epb->dir];
-
-	if (!claim(tap->capture)) {
-		tl_count(&flow->cut_pkts, 1);
-		return;
-	}
 	epb->cap_bytes = m->pkt_len < tap->snaplen ? m->pkt_len : tap->snaplen;
 	epb->dropped = tap->dropped;
 	uint32_t len = tl_pcapng_epb_bytes(epb->cap_bytes, epb->dropped);
 	void *room = tl_slab_reserve(tap->ring, len, mono_ns);
 	if (TL_UNLIKELY(room == NULL)) {
-		unclaim(tap->capture);
 		tap->dropped++;
-		tl_count(&flow->drop_ring_pkts, 1);
-		return;
+		return false;
 	}
 	epb->interface_id = tap->interface_id[epb->dir];
 	copy_frame(tl_pcapng_put_epb(room, epb), m, epb->cap_bytes);
 	tl_slab_commit(tap->ring, len, (enum tl_dir)epb->dir);
 	tap->dropped = 0;
+	return true;
 }
 
 static enum tl_dir direction(const struct tl_tap *tap, const struct rte_mbuf *m, enum tl_dir burst_dir)
@@ -63,28 +61,53 @@ static enum tl_dir direction(const struct tl_tap *tap, const struct rte_mbuf *m,
 	return memcmp(eth->src, tap->own_mac, TL_ETHER_ADDR_LEN) == 0 ? TL_DIR_TX : burst_dir;
 }
 
+// What becomes of frame i of the burst, counted in flow.
+static void take(struct tl_tap *tap, const struct tl_burst *b, uint16_t i, enum tl_dir dir, struct tl_tap_flow *flow)
+{
+	const struct rte_mbuf *m = b->pkts[i];
+	struct tl_pcapng_epb epb = {.wire_bytes = b->wire_bytes[i], .dir = dir, .ts_ns = b->ts_ns[i]};
+
+	flow->offered_pkts++;
+	if (tap->filter != NULL && !tl_filter_match(tap->filter, m, b->wire_bytes[i])) {
+		flow->filtered_pkts++;
+	} else if (!claim(tap->capture)) {
+		flow->cut_pkts++;
+	} else if (TL_UNLIKELY(!encode(tap, m, &epb, b->mono_ns))) {
+		unclaim(tap->capture);
+		flow->drop_ring_pkts++;
+	}
+}
+
+static void count_flow(struct tl_tap_flow *to, const struct tl_tap_flow *burst)
+{
+	tl_count(&to->offered_pkts, burst->offered_pkts);
+	tl_count(&to->filtered_pkts, burst->filtered_pkts);
+	tl_count(&to->expired_pkts, burst->expired_pkts);
+	tl_count(&to->cut_pkts, burst->cut_pkts);
+	tl_count(&to->drop_ring_pkts, burst->drop_ring_pkts);
+}
+
 static void tap_burst(struct tl_tap *tap, const struct tl_burst *b, enum tl_dir burst_dir)
 {
 	bool expired = atomic_load_explicit(&tap->capture->expired, memory_order_relaxed);
+	struct tl_tap_flow flow[TL_DIRS] = {{0}};
 
 	for (uint16_t i = 0; i < b->n; i++) {
-		const struct rte_mbuf *m = b->pkts[i];
-		enum tl_dir dir = direction(tap, m, burst_dir);
+		if (i + PREFETCH_AHEAD < b->n)
+			rte_prefetch0(rte_pktmbuf_mtod(b->pkts[i + PREFETCH_AHEAD], void *));
+		enum tl_dir dir = direction(tap, b->pkts[i], burst_dir);
 		if (!tap->dir[dir])
 			continue;
-		struct tl_tap_flow *flow = &tap->flow[dir];
-		tl_count(&flow->offered_pkts, 1);
 		if (TL_UNLIKELY(expired)) {
-			tl_count(&flow->expired_pkts, 1);
+			flow[dir].offered_pkts++;
+			flow[dir].expired_pkts++;
 			continue;
 		}
-		if (tap->filter != NULL && !tl_filter_match(tap->filter, m, b->wire_bytes[i])) {
-			tl_count(&flow->filtered_pkts, 1);
-			continue;
-		}
-		struct tl_pcapng_epb epb = {.wire_bytes = b->wire_bytes[i], .dir = dir, .ts_ns = b->ts_ns[i]};
-		record(tap, m, &epb, b->mono_ns);
+		take(tap, b, i, dir, &flow[dir]);
 	}
+	for (int dir = 0; dir < TL_DIRS; dir++)
+		if (flow[dir].offered_pkts != 0)
+			count_flow(&tap->flow[dir], &flow[dir]);
 }
 
 void tl_tap_rx(void *tap, struct tl_burst *burst)

@@ -83,7 +83,8 @@ static int allocate(struct tl_slab_ring *ring, const struct tl_slab_cfg *cfg, st
 	if (rc != 0)
 		return rc;
 	ring->slabs = rte_zmalloc_socket("tl_slab", cfg->slabs * sizeof(*ring->slabs), TL_CACHE_LINE, cfg->socket_id);
-	if (ring->slabs == NULL)
+	ring->spare = rte_zmalloc_socket("tl_slab", cfg->slabs * sizeof(*ring->spare), TL_CACHE_LINE, cfg->socket_id);
+	if (ring->slabs == NULL || ring->spare == NULL)
 		return fail_memory(cfg, err);
 	return reserve_memory(ring, cfg, err);
 }
@@ -106,7 +107,7 @@ int tl_slab_create(const struct tl_slab_cfg *cfg, struct tl_slab_ring **out, str
 		return rc;
 	}
 	for (uint32_t i = 0; i < cfg->slabs; i++)
-		slab_queue_push(&ring->free, &ring->slabs[i]);
+		ring->spare[ring->spares++] = &ring->slabs[i];
 	*out = ring;
 	return 0;
 }
@@ -117,6 +118,7 @@ void tl_slab_destroy(struct tl_slab_ring *ring)
 		return;
 	rte_memzone_free(ring->memory);
 	rte_free(ring->slabs);
+	rte_free(ring->spare);
 	rte_free(ring->free.cells);
 	rte_free(ring->sealed.cells);
 	rte_free(ring);

@@ -5,46 +5,40 @@
 
 static void open_next(struct tl_slab_ring *ring, uint64_t mono_ns)
 {
-	struct tl_slab *slab = slab_queue_pop(&ring->free);
+	struct tl_slab *slab;
 
-	if (slab == NULL)
+	while ((slab = slab_queue_pop(&ring->free)) != NULL)
+		ring->spare[ring->spares++] = slab;
+	if (ring->spares == 0)
 		return;
+	slab = ring->spare[--ring->spares];
 	ring->open = slab;
 	ring->opened_ns = mono_ns;
-	ring->at = slab->data + TL_PCAPNG_HEAD_BYTES;
+	ring->cursor.at = slab->data + TL_PCAPNG_HEAD_BYTES;
 	// The last bytes stay free: a slab of 4 or 8 bytes less than its size would leave no room for its PAD.
-	ring->room_bytes = ring->slab_bytes - TL_PCAPNG_HEAD_BYTES - TL_PCAPNG_PAD_MIN;
+	ring->cursor.room_bytes = ring->slab_bytes - TL_PCAPNG_HEAD_BYTES - TL_PCAPNG_PAD_MIN;
 }
 
-void *tl_slab_reserve(struct tl_slab_ring *ring, uint32_t len_bytes, uint64_t mono_ns)
+void *tl_slab_reserve_next(struct tl_slab_ring *ring, uint32_t len_bytes, uint64_t mono_ns)
 {
-	if (TL_LIKELY(len_bytes <= ring->room_bytes))
-		return ring->at;
 	tl_slab_seal(ring);
 	if (ring->open == NULL)
 		open_next(ring, mono_ns);
-	return len_bytes <= ring->room_bytes ? ring->at : NULL;
-}
-
-void tl_slab_commit(struct tl_slab_ring *ring, uint32_t len_bytes, enum tl_dir dir)
-{
-	ring->at += len_bytes;
-	ring->room_bytes -= len_bytes;
-	ring->records[dir]++;
+	return len_bytes <= ring->cursor.room_bytes ? ring->cursor.at : NULL;
 }
 
 void tl_slab_seal(struct tl_slab_ring *ring)
 {
 	struct tl_slab *slab = ring->open;
-	uint32_t records = ring->records[TL_DIR_RX] + ring->records[TL_DIR_TX];
+	uint32_t records = ring->cursor.records[TL_DIR_RX] + ring->cursor.records[TL_DIR_TX];
 
 	if (records == 0)
 		return;
-	slab->used_bytes = (uint32_t)(ring->at - slab->data);
+	slab->used_bytes = (uint32_t)(ring->cursor.at - slab->data);
 	slab->sequence = ring->sequence++;
 	for (uint32_t dir = 0; dir < TL_DIRS; dir++) {
-		slab->records[dir] = ring->records[dir];
-		ring->records[dir] = 0;
+		slab->records[dir] = ring->cursor.records[dir];
+		ring->cursor.records[dir] = 0;
 	}
 	tl_pcapng_put_head(slab->data, &(struct tl_pcapng_head){
 					       .run_id = ring->run_id,
@@ -55,11 +49,11 @@ void tl_slab_seal(struct tl_slab_ring *ring)
 				       });
 	uint32_t pad_bytes = tl_pcapng_pad_bytes(slab->used_bytes, TL_PCAPNG_ALIGN);
 	if (pad_bytes != 0)
-		tl_pcapng_put_pad(ring->at, pad_bytes);
+		tl_pcapng_put_pad(ring->cursor.at, pad_bytes);
 	slab->sealed_bytes = slab->used_bytes + pad_bytes;
 
 	ring->open = NULL;
-	ring->room_bytes = 0;
+	ring->cursor.room_bytes = 0;
 	slab_queue_push(&ring->sealed, slab);
 }
 

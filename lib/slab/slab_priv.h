@@ -20,11 +20,12 @@ struct slab_queue {
 } TL_CACHE_ALIGNED;
 
 struct tl_slab_ring {
-	// The RX lcore's. room_bytes is 0 while no slab is open.
-	uint8_t *at;
-	uint32_t room_bytes;
-	uint32_t records[TL_DIRS]; // of the open slab; here, as two slabs' descriptions share a cache line
+	struct tl_slab_cursor cursor; // first: see tl_slab.h
 	struct tl_slab *open;
+	// Free slabs that the lcore has at hand, the one that came back last on top: its memory is still in the cache,
+	// and while the writer keeps up only a few of all slabs are ever touched.
+	struct tl_slab **spare;
+	uint32_t spares;
 	uint64_t opened_ns;
 	uint64_t sequence; // of the next slab to be sealed
 
