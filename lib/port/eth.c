@@ -16,7 +16,10 @@
 #include <tl_log.h>
 
 #define RING_DESCRIPTORS 1024
-#define KERNEL_RING_BYTES (16u << 20) // AF_PACKET, per queue and direction
+// AF_PACKET's rings, per queue and direction. A recording must outlast a core that stalls: 64 MiB are 32 768 short
+// frames, 25 ms at 1.3 million per second, which is what a veth carries.
+#define KERNEL_RING_BYTES (16u << 20)
+#define KERNEL_RING_BYTES_RECORDING (64u << 20)
 #define KERNEL_BLOCK_BYTES (64u << 10)
 
 static const char *device_text(const struct tl_port *port)
@@ -34,12 +37,13 @@ static void virtual_device(struct tl_port *port, char *args, size_t size)
 {
 	const struct tl_port_cfg *cfg = &port->cfg;
 	uint32_t frame_bytes = tl_kernel_frame_bytes(cfg);
+	uint32_t ring_bytes = cfg->tx_queues == 0 ? KERNEL_RING_BYTES_RECORDING : KERNEL_RING_BYTES;
 
 	if (cfg->spec.kind == TL_PORT_KERNEL) {
 		snprintf(port->dev_name, sizeof(port->dev_name), "net_af_packet_%s", port->name);
 		snprintf(args, size, "iface=%s,qpairs=%u,blocksz=%u,framesz=%u,framecnt=%u", cfg->spec.arg,
 			RTE_MAX(cfg->rx_queues, cfg->tx_queues), KERNEL_BLOCK_BYTES, frame_bytes,
-			KERNEL_RING_BYTES / frame_bytes);
+			ring_bytes / frame_bytes);
 	} else if (cfg->spec.kind == TL_PORT_XDP) {
 		snprintf(port->dev_name, sizeof(port->dev_name), "net_af_xdp_%s", port->name);
 		snprintf(args, size, "iface=%s,queue_count=%u", cfg->spec.arg, cfg->rx_queues);

@@ -4,7 +4,7 @@
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
-frames=10000
+frames=50000
 
 arrived() {
 	in_app cat "/sys/class/net/$APP_IF/statistics/rx_packets"
