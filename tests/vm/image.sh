@@ -10,7 +10,7 @@ image_fetch() {
 	[[ ! -e $dir/fetched ]] || return 0
 	rm -rf "$dir"
 	mkdir -p "$dir/packages"
-	apt-get -qq update || return # lists that are old name packages that have gone
+	apt-get -qq update || true # old lists name packages that have gone
 	kernel=$(apt-cache depends linux-image-amd64 | sed -n 's/^  Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n 1)
 	[[ -n $kernel ]] || return
 	(cd "$dir/packages" && apt-get -qq -o APT::Sandbox::User=root download "$kernel" busybox-static) || return
