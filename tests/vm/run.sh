@@ -15,7 +15,7 @@ guest_limit=150 # seconds; 50 are usual
 # vm_prepare: what is not to be had is a reason to skip; what is, must work.
 vm_prepare() {
 	if ! "$func_root/tools/install-deps.sh" vm 2>install.log; then
-		skip "an emulated NIC" "$(tail -n 1 install.log)"
+		skip "an emulated NIC" "QEMU 8 or newer cannot be installed ($(tail -n 1 install.log))"
 		exit 0
 	fi
 	if ! timeout 90 bash -c 'source "$1" && image_fetch "$2"' - "$vm_dir/image.sh" "$image" >fetch.log 2>&1; then
