@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs from Debian's packages what is needed and not there: `run` to build and run, `test` for the tests as well.
+# Installs from Debian's packages what is needed and not there: `run` to build and run, `test` for the tests as well, `vm`
+# for the tests with an emulated NIC.
 # Asks the network for nothing when everything is there.
 set -euo pipefail
 
@@ -12,9 +13,11 @@ test_packages=(
 	"${run_packages[@]}"
 	binutils clang clang-format iputils-arping iputils-ping libcunit1-dev netcat-openbsd python3 socat tcpdump tshark
 )
+vm_packages=(kmod xz-utils)
+qemu_oldest=8 # the first with an igb
 
 usage() {
-	echo "usage: tools/install-deps.sh run|test"
+	echo "usage: tools/install-deps.sh run|test|vm"
 }
 
 is_installed() {
@@ -48,6 +51,45 @@ apt_get() {
 	rm -f "$log"
 }
 
+# qemu_major Installed|Candidate: the major version of that row of the policy; 0 when there is none.
+qemu_major() {
+	local version
+	version=$(apt-cache policy qemu-system-x86 | sed -n "s/^  $1: \([0-9]*:\)\?\([0-9]*\).*/\2/p")
+	echo "${version:-0}"
+}
+
+# Debian 12's own QEMU is too old, its backports' is not. They are asked for this one package, through a list of sources
+# of our own: the system's lists stay as they are.
+install_qemu() {
+	(($(qemu_major Installed) < qemu_oldest)) || return 0
+	if (($(qemu_major Candidate) >= qemu_oldest)); then
+		install_missing qemu-system-x86
+	elif ((EUID != 0)); then
+		echo "install-deps: no QEMU $qemu_oldest or newer installed; run this as root" >&2
+		return 1
+	else
+		install_backport qemu-system-x86
+	fi
+}
+
+# install_backport PACKAGE
+install_backport() {
+	local dir codename suite status=0
+	codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+	dir=$(mktemp -d)
+	chmod 755 "$dir"
+	mkdir -p "$dir/lists/partial"
+	for suite in "$codename" "$codename-updates" "$codename-backports"; do
+		echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $suite main"
+	done >"$dir/sources.list"
+	local own=(-o "Dir::Etc::SourceList=$dir/sources.list" -o Dir::Etc::SourceParts=- -o "Dir::State::Lists=$dir/lists")
+	echo "install-deps: installing $1 from $codename-backports" >&2
+	{ apt_get update "${own[@]}" &&
+		apt_get install "${own[@]}" --no-install-recommends -t "$codename-backports" "$1"; } || status=1
+	rm -rf "$dir"
+	return "$status"
+}
+
 # The sanitizers and libFuzzer come apart from clang, in a package named after its version: 14 on Debian 12, 19 on 13.
 clang_runtime_package() {
 	local version
@@ -62,6 +104,10 @@ run)
 test)
 	install_missing "${test_packages[@]}"
 	install_missing "$(clang_runtime_package)"
+	;;
+vm)
+	install_missing "${vm_packages[@]}"
+	install_qemu
 	;;
 -h | --help)
 	usage

@@ -17,7 +17,7 @@ usage() {
 		  --quick         only the ordinary build: no sanitizers
 		  --only PATTERN  only suites whose name matches this shell pattern, such as 'func/*' or 'unit/tcp'
 		  --help          this
-		Suites: check/*, unit/*, fuzz/*, func/*, asan/*, tsan/*. Logs: $logs/. As root it installs what it needs.
+		Suites: check/*, unit/*, fuzz/*, func/*, vm/*, asan/*, tsan/*. Logs: $logs/. As root it installs what it needs.
 	END
 }
 
@@ -145,7 +145,7 @@ ordinary() {
 	mapfile -t units < <(unit_names)
 	mapfile -t fuzzers < <(fuzz_names)
 	mapfile -t tests < <(basename -s _test.sh -a tests/func/*_test.sh)
-	mapfile -t names < <(names_in unit "${units[@]}"; names_in fuzz "${fuzzers[@]}"; names_in func "${tests[@]}")
+	mapfile -t names < <(names_in unit "${units[@]}"; names_in fuzz "${fuzzers[@]}"; names_in func "${tests[@]}"; echo vm/smoke)
 	any_wanted "${checks[@]}" "${names[@]}" || return 0
 	suite check/format 120 tools/check-format.sh
 	suite check/length 60 tools/check-length.sh
@@ -162,6 +162,7 @@ ordinary() {
 	for name in "${tests[@]}"; do
 		TL_BUILD=$PWD/build-gcc suite "func/$name" 600 "tests/func/${name}_test.sh"
 	done
+	TL_BUILD=$PWD/build-gcc suite vm/smoke 300 tests/vm/run.sh smoke
 }
 
 # The same unit tests and corpora again, built by the other compiler, with every access and every shift watched.

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include <rte_cycles.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 
@@ -21,6 +22,8 @@
 #define KERNEL_RING_BYTES (16u << 20)
 #define KERNEL_RING_BYTES_RECORDING (64u << 20)
 #define KERNEL_BLOCK_BYTES (64u << 10)
+#define LINK_TRIES 400 // a copper link is negotiated for 1 to 3 s after the start
+#define LINK_PAUSE_US 10000
 
 static const char *device_text(const struct tl_port *port)
 {
@@ -205,6 +208,21 @@ static int set_promisc(struct tl_port *port)
 	return rc;
 }
 
+// What a NIC is given to send before its link is up, is lost: the first ARP request and the membership reports. A port
+// that only receives does not wait: others that have a link would go unpolled meanwhile.
+static void wait_for_link(const struct tl_port *port)
+{
+	struct rte_eth_link link;
+
+	for (unsigned i = 0; i < LINK_TRIES; i++) {
+		if (rte_eth_link_get_nowait(port->port_id, &link) != 0 || link.link_status == RTE_ETH_LINK_UP)
+			return;
+		rte_delay_us_sleep(LINK_PAUSE_US);
+	}
+	tl_warn("port %s: %s has no link (is the cable in, and the other side up?): frames will come when it has one",
+		port->name, device_text(port));
+}
+
 static int eth_start(struct tl_port *port, struct tl_err *err)
 {
 	int rc = rte_eth_dev_start(port->port_id);
@@ -214,6 +232,8 @@ static int eth_start(struct tl_port *port, struct tl_err *err)
 	if (port->cfg.promisc && set_promisc(port) != 0)
 		tl_warn("port %s: %s has no promiscuous mode: only frames for its own address are seen", port->name,
 			device_text(port));
+	if (port->cfg.spec.kind == TL_PORT_PCI && port->cfg.tx_queues > 0)
+		wait_for_link(port);
 	return 0;
 }
 

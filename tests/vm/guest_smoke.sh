@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What the guest of run.sh does: Tapline on one emulated NIC, the kernel on the other. It judges nothing: run.sh does, by
+# the files in /out. TAPLINE and ROOT are in the environment.
+set -euo pipefail
+source "$ROOT/tools/lib/process.sh"
+
+NIC=0000:00:05.0 PEER=0000:00:08.0
+NIC_IP=10.99.0.1 PEER_IP=10.99.0.2
+
+# bind_vfio BDF
+bind_vfio() {
+	local device=/sys/bus/pci/devices/$1
+	echo vfio-pci >"$device/driver_override"
+	[[ ! -e $device/driver ]] || echo "$1" >"$device/driver/unbind"
+	echo "$1" >/sys/bus/pci/drivers_probe
+	basename "$(readlink "$device/driver")" >/out/driver
+	basename "$(readlink "$device/iommu_group")" >/out/iommu_group
+}
+
+# peer_begin: the kernel's NIC. One send queue: several send flows in an order of their own.
+peer_begin() {
+	peer_if=$(ls "/sys/bus/pci/devices/$PEER/net")
+	ethtool -L "$peer_if" combined 1
+	ip link set "$peer_if" up
+	ip address add "$PEER_IP/24" dev "$peer_if"
+	wait_for 20 grep -q 1 "/sys/class/net/$peer_if/carrier"
+}
+
+# capture NAME [OPTION...]: in the background, until it receives.
+capture() {
+	local name=$1
+	shift
+	timeout 60 "$TAPLINE" capture -i "$NIC" --json "$@" >"/out/$name.json" 2>"/out/$name.log" &
+	tapline_pid=$!
+	wait_for 40 receives "/out/$name.log"
+}
+
+# receives LOG: whether the Tapline that writes it has got so far.
+receives() {
+	grep -q ' s  received' "$1" 2>/dev/null
+}
+
+# ended NAME: the exit status of the Tapline in the background.
+ended() {
+	local status=0
+	wait "$tapline_pid" || status=$?
+	echo "$status" >"/out/$1.status"
+}
+
+all_frames() {
+	capture frames -w frames.pcapng --count 2000
+	"$ROOT/tests/lib/send_pcap.py" "$peer_if" /out/in.pcap 1000 >/out/sent
+	ended frames
+	cp frames.pcapng /out/
+}
+
+two_queues() {
+	local port
+	capture queues -w queues.pcapng --queues 2 --count 200 udp and src host "$PEER_IP"
+	ip neighbour replace "$NIC_IP" lladdr 02:00:00:00:00:01 dev "$peer_if"
+	for port in $(seq 5001 5200); do
+		echo "flow $port" >"/dev/udp/$NIC_IP/$port"
+	done
+	ended queues
+	ip neighbour delete "$NIC_IP" dev "$peer_if"
+	cp queues.pcapng /out/
+}
+
+echo_all() {
+	cat >config.json <<-END
+		{"ports": [{"name": "lan", "device": "$NIC", "ip": "$NIC_IP/24"}],
+		"eal": {"memory_mb": 256},
+		"echo": [{"port": "lan", "udp_listen": 7}, {"port": "lan", "tcp_listen": 7}],
+		"capture": [{"port": "lan", "path": "echo.pcapng", "buffer_bytes": "16M"}],
+		"control": {"socket": "control.sock"}}
+	END
+	"$TAPLINE" run config.json --json >/out/echo.json 2>/out/echo.log &
+	tapline_pid=$!
+	wait_for 40 "$TAPLINE" status --socket control.sock >/out/status.log 2>&1
+	ping -c 20 -i 0.05 -W 2 "$NIC_IP" >/out/ping.log || true
+	"$ROOT/tests/lib/peer.py" udp_sizes "$NIC_IP" 7 0 1 16 100 1000 1472 >/out/udp.json || true
+	"$ROOT/tests/lib/peer.py" echo_bytes "$NIC_IP" 7 200000 >/out/tcp.json || true
+	kill -s TERM "$tapline_pid"
+	ended echo
+	cp echo.pcapng /out/
+}
+
+cd "$(mktemp -d)"
+ulimit -l unlimited
+echo 256 >/proc/sys/vm/nr_hugepages
+bind_vfio "$NIC"
+peer_begin
+all_frames
+two_queues
+echo_all

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+# The guest's kernel and initramfs, made of Debian's packages, unpacked and not installed. Sourced by run.sh.
+
+vm_modules=(virtio_pci 9pnet_virtio 9p overlay igb vfio-pci vfio_iommu_type1)
+
+# image_fetch DIR: the two packages, into DIR, unless they are there. Fails when no mirror has them.
+image_fetch() {
+	local dir=$1 kernel
+	[[ ! -e $dir/fetched ]] || return 0
+	rm -rf "$dir"
+	mkdir -p "$dir/packages"
+	apt-get -qq update || true # old lists name packages that have gone
+	kernel=$(apt-cache depends linux-image-amd64 | sed -n 's/^  Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n 1)
+	[[ -n $kernel ]] || return
+	(cd "$dir/packages" && apt-get -qq -o APT::Sandbox::User=root download "$kernel" busybox-static) || return
+	: >"$dir/fetched"
+}
+
+# image_make DIR: DIR/vmlinuz and DIR/initramfs.gz from the packages in DIR.
+image_make() {
+	local dir=$1 package
+	[[ ! $dir/initramfs.gz -nt $vm_dir/init || ! $dir/initramfs.gz -nt $vm_dir/image.sh ]] || return 0
+	rm -rf "$dir/unpacked" "$dir/initramfs"
+	for package in "$dir"/packages/*.deb; do
+		dpkg-deb -x "$package" "$dir/unpacked" || return
+	done
+	cp "$dir"/unpacked/boot/vmlinuz-* "$dir/vmlinuz" || return
+	mkdir -p "$dir"/initramfs/{bin,dev,modules,proc,sys}
+	cp "$dir/unpacked/bin/busybox" "$dir/initramfs/bin/" 2>/dev/null ||
+		cp "$dir/unpacked/usr/bin/busybox" "$dir/initramfs/bin/" || return
+	cp "$vm_dir/init" "$dir/initramfs/" || return
+	image_modules "$dir" || return
+	(cd "$dir/initramfs" && find . | bin/busybox cpio -o -H newc 2>/dev/null) | gzip -1 >"$dir/initramfs.tmp" || return
+	mv "$dir/initramfs.tmp" "$dir/initramfs.gz"
+	rm -rf "$dir/unpacked" "$dir/initramfs"
+}
+
+# The modules with all they need, in the order to load them in, not compressed.
+image_modules() {
+	local dir=$1 version base file name
+	base=$dir/unpacked
+	[[ -d $base/lib/modules ]] || base=$dir/unpacked/usr
+	version=$(basename "$base"/lib/modules/*)
+	depmod -b "$base" "$version" || return
+	for file in $(modprobe -d "$base" -S "$version" --show-depends -a "${vm_modules[@]}" |
+		sed -n 's/^insmod \([^ ]*\).*/\1/p' | awk '!seen[$0]++'); do
+		name=$(basename "$file" .xz)
+		case $file in
+		*.xz) xz -dc "$file" >"$dir/initramfs/modules/$name" || return ;;
+		*) cp "$file" "$dir/initramfs/modules/" || return ;;
+		esac
+		echo "$name"
+	done >"$dir/initramfs/modules/order"
+	[[ -s $dir/initramfs/modules/order ]]
+}

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Tapline on a PCI NIC that QEMU emulates, behind an IOMMU, through vfio-pci: see docs/vm.md. TL_BUILD names the build
+# directory; what the guest needs is cached in build-vm/.
+set -euo pipefail
+[[ ${1:-} == smoke && $# == 1 ]] || { echo "usage: tests/vm/run.sh smoke" >&2 && exit 2; }
+
+source "$(dirname "${BASH_SOURCE[0]}")/../lib/func.sh"
+vm_dir=$func_root/tests/vm
+source "$vm_dir/image.sh"
+func_name=vm
+image=$func_root/build-vm
+guest_limit=150 # seconds; 50 are usual
+
+# vm_prepare: what is not to be had is a reason to skip; what is, must work.
+vm_prepare() {
+	if ! "$func_root/tools/install-deps.sh" vm 2>install.log; then
+		skip "an emulated NIC" "QEMU 8 or newer cannot be installed ($(tail -n 1 install.log))"
+		exit 0
+	fi
+	if ! timeout 90 bash -c 'source "$1" && image_fetch "$2"' - "$vm_dir/image.sh" "$image" >fetch.log 2>&1; then
+		skip "an emulated NIC" "Debian's linux-image and busybox-static cannot be downloaded"
+		exit 0
+	fi
+	image_make "$image" >image.log 2>&1 || func_die "no initramfs"
+}
+
+# vm_run SCRIPT: boots, runs it in the guest with ./out as /out, and returns when the guest has gone. Two igb, wired to
+# each other; slots 5 and 8, because their virtual functions take the slots beside.
+vm_run() {
+	local pid status=0
+	cat >out/run <<-END
+		export ROOT=$(printf %q "$func_root") TAPLINE=$(printf %q "$(realpath "$TAPLINE")")
+		exec timeout --kill-after=5 $guest_limit bash $(printf %q "$1") >/out/guest.log 2>&1
+	END
+	qemu-system-x86_64 -machine q35,kernel-irqchip=split -accel tcg,thread=multi -cpu max -smp 2 -m 2048 -no-reboot \
+		-nodefaults -display none -monitor none -serial file:console.log \
+		-kernel "$image/vmlinuz" -initrd "$image/initramfs.gz" \
+		-append "console=ttyS0 quiet intel_iommu=on iommu=pt ipv6.disable=1 mitigations=off panic=-1" \
+		-device intel-iommu,intremap=on,caching-mode=on \
+		-virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
+		-virtfs "local,path=$DIR/out,mount_tag=out,security_model=none" \
+		-netdev hubport,id=n0,hubid=0 -device igb,netdev=n0,addr=5,mac=02:00:00:00:00:05 \
+		-netdev hubport,id=n1,hubid=0 -device igb,netdev=n1,addr=8,mac=02:00:00:00:00:08 \
+		>qemu.log 2>&1 </dev/null &
+	pid=$!
+	wait_for $((guest_limit + 30)) is_gone "$pid" || func_die "the guest did not end"
+	wait "$pid" || status=$?
+	cp out/guest.log guest.log 2>/dev/null || true
+	check_equal "the guest runs its script to the end" "qemu $status, script $(cat out/status 2>&1)" "qemu 0, script 0"
+}
+
+# frames FILE: lengths and bytes of each.
+frames() {
+	tshark -r "$1" -T fields -e frame.len -e frame.cap_len 2>/dev/null
+	tshark -r "$1" -x 2>/dev/null
+}
+
+same_frames() {
+	diff <(frames "$1") <(frames "$2") | head -n 10
+	return "${PIPESTATUS[0]}"
+}
+
+# has_row ROW PATTERN: of the table of what the port can do, which `tapline run` prints.
+has_row() {
+	grep -Eq "^    $1  +$2\$" out/echo.log || { head -n 20 out/echo.log && false; }
+}
+
+judge_port() {
+	check_equal "the NIC is bound to vfio-pci" "$(cat out/driver)" vfio-pci
+	check "behind the IOMMU" grep -q '^[0-9]' out/iommu_group
+	check "the table of the port names its driver" has_row driver net_e1000_igb
+	check "its MAC" has_row MAC 02:00:00:00:00:05
+	check "its link" has_row link '1000 Mbit/s'
+	check "its queues" has_row queues '1 of 16 receive, 1 of 16 send'
+	check "that it has RSS" has_row RSS yes
+	check "a filter for multicast" has_row multicast 'MAC filter'
+	check "and who counts its drops" has_row 'drop counters' "the driver's"
+}
+
+judge_frames() {
+	check_equal "2000 frames were sent" "$(cat out/sent)" 2000
+	check_equal "the recording ends with status 0" "$(cat out/frames.status)" 0
+	check_json "all are in the ledger, and it holds" out/frames.json '.ledger_ok and .lossless and
+		.port.hw_seen_pkts == 2000 and .captures[0].written_pkts == 2000'
+	check "frames to foreign addresses too, byte for byte" same_frames out/in.pcap out/frames.pcapng
+}
+
+judge_queues() {
+	check_json "of two queues the ledger holds" out/queues.json '.ledger_ok and .lossless'
+	check_equal "each of 200 flows is there once" \
+		"$(tshark -r out/queues.pcapng -T fields -e udp.dstport 2>/dev/null | sort | uniq -c | grep -c '^ *1 5')" 200
+	check_equal "RSS gave frames to both queues" \
+		"$(tshark -r out/queues.pcapng -T fields -e frame.interface_id 2>/dev/null | sort -u | wc -l)" 2
+}
+
+judge_echo() {
+	check "ping is answered" grep -q '20 received' out/ping.log
+	check_json "UDP comes back unchanged" out/udp.json '.sizes == 6 and .wrong == []'
+	check_json "200000 bytes of TCP come back unchanged" out/tcp.json '.same and .fin'
+	check_equal "SIGTERM ends the echo with status 0" "$(cat out/echo.status)" 0
+	check_json "its ledger holds and nothing was lost" out/echo.json '.ledger_ok and .lossless'
+	check_equal "pings of both directions are recorded" \
+		"$(tshark -r out/echo.pcapng -Y icmp -T fields -e frame.packet_flags_direction 2>/dev/null | sort | uniq -c | xargs)" \
+		"20 0x00000001 20 0x00000002"
+}
+
+func_begin
+vm_prepare
+mkdir out
+"$func_root/tests/lib/make_pcap.py" out/in.pcap 2000
+vm_run "$vm_dir/guest_smoke.sh"
+judge_port
+judge_frames
+judge_queues
+judge_echo
