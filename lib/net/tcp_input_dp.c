@@ -91,6 +91,7 @@ static void accept_syn(
 	c->listener = listener;
 	c->state = TL_TCPS_SYN_RECEIVED;
 	c->offer_scale = true;
+	c->sack = true;
 	take_syn(c, seg);
 	uint32_t iss = tl_tcp_isn(net, key);
 	if (beyond != NULL && tl_seq_le(iss, *beyond)) // RFC 9293, section 3.6.1
@@ -354,6 +355,14 @@ static void take_held(struct tl_tcp *c)
 	}
 }
 
+// Some segments are held. An ACK is due at once, whether the gap closes or not (RFC 5681, section 4.2).
+static void fill_gap(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool fin)
+{
+	c->ack_now = true;
+	take_text(c, seg->payload, seg->len, fin);
+	take_held(c);
+}
+
 static void input_text(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	bool fin = (seg->flags & TL_TCP_FIN) != 0;
@@ -365,9 +374,10 @@ static void input_text(struct tl_tcp *c, struct tl_tcp_seg *seg)
 		tl_tcp_ooo_hold(c, seg);
 		return;
 	}
-	take_text(c, seg->payload, seg->len, fin);
 	if (TL_UNLIKELY(c->ooo_count > 0))
-		take_held(c);
+		fill_gap(c, seg, fin);
+	else
+		take_text(c, seg->payload, seg->len, fin);
 }
 
 // ---- last: what is due in return

@@ -97,12 +97,15 @@ static void tcp_fill(struct tl_tcp *c, struct tl_tcp_hdr *tcp, const struct tl_t
 	tcp->flags = out->flags;
 	tcp->window_be = tl_be16(advertise(c, (out->flags & TL_TCP_SYN) != 0 ? 0 : c->rcv_scale));
 	tcp->cksum_be = 0;
+	uint8_t *payload = (uint8_t *)(tcp + 1) + out->options_len;
+	if (TL_UNLIKELY(out->options_len > 0))
+		memcpy(tcp + 1, out->options, out->options_len);
 	if (out->data != NULL)
-		memcpy(tcp + 1, out->data, out->len);
+		memcpy(payload, out->data, out->len);
 	else
-		ring_get(c, out->seq, (uint8_t *)(tcp + 1), out->len);
+		ring_get(c, out->seq, payload, out->len);
 
-	uint16_t len = TL_TCP_LEN + out->len;
+	uint16_t len = TL_TCP_LEN + out->options_len + out->len;
 	uint32_t sum = tl_cksum_pseudo(c->net->cfg.ip_be, tl_tcp_key_peer_ip(c->key), TL_IPPROTO_TCP, len);
 	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, len));
 }
@@ -152,7 +155,7 @@ static void output_and_learn(struct tl_tcp *c, struct rte_mbuf *m)
 	tl_ip_output(net, m, peer_be);
 }
 
-bool tl_tcp_transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
+static bool transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
 {
 	struct tl_net *net = c->net;
 	struct rte_mbuf *m = tl_net_alloc(net);
@@ -160,7 +163,8 @@ bool tl_tcp_transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
 		return false;
 
 	bool known = c->arp_generation == net->arp_generation;
-	struct tl_tcp_hdr *tcp = TL_LIKELY(known) ? headers_copy(c, m, out->len) : headers_build(c, m, out->len);
+	uint16_t len = out->options_len + out->len;
+	struct tl_tcp_hdr *tcp = TL_LIKELY(known) ? headers_copy(c, m, len) : headers_build(c, m, len);
 	tcp_fill(c, tcp, out);
 	if ((out->flags & TL_TCP_ACK) != 0) {
 		c->rcv_acked = c->rcv_nxt;
@@ -172,6 +176,28 @@ bool tl_tcp_transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
 	else
 		output_and_learn(c, m);
 	return true;
+}
+
+// Segments are held: the peer hears which. An ACK that has no room for it beside its data is not the one that is due.
+static bool transmit_with_sack(struct tl_tcp *c, const struct tl_tcp_out *out)
+{
+	uint8_t blocks[TL_TCP_SACK_MAX];
+	struct tl_tcp_out with = *out;
+	bool due = c->ack_now;
+
+	with.options = blocks;
+	with.options_len = tl_tcp_sack_write(c, c->mss - out->len, blocks);
+	if (!transmit(c, &with))
+		return false;
+	c->ack_now = due && c->sack && out->len > 0 && with.options_len == 0;
+	return true;
+}
+
+bool tl_tcp_transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
+{
+	if (TL_UNLIKELY(c->ooo_count > 0) && (out->flags & TL_TCP_RST) == 0)
+		return transmit_with_sack(c, out);
+	return transmit(c, out);
 }
 
 // ---- the stream
@@ -319,7 +345,7 @@ void tl_tcp_send_syn(struct tl_tcp *c)
 {
 	uint8_t options[TL_TCP_OPTIONS_MAX];
 	uint8_t len = tl_tcp_options_write(c, options);
-	struct tl_tcp_out out = {.data = options, .seq = c->iss, .len = len, .options_len = len, .flags = TL_TCP_SYN};
+	struct tl_tcp_out out = {.options = options, .seq = c->iss, .options_len = len, .flags = TL_TCP_SYN};
 
 	if (c->state == TL_TCPS_SYN_RECEIVED)
 		out.flags |= TL_TCP_ACK;

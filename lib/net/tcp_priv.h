@@ -18,8 +18,9 @@
 #include "net_priv.h"
 
 #define TL_TCP_LISTENERS 16
-#define TL_TCP_OOO_MAX 32 // segments held per connection
-#define TL_TCP_SPARE 4	  // slots for connections opened from within the callback that ends another
+#define TL_TCP_OOO_MAX 32    // segments held per connection
+#define TL_TCP_SACK_BLOCKS 4 // that fit the options of a segment
+#define TL_TCP_SPARE 4	     // slots for connections opened from within the callback that ends another
 
 #define TL_TCP_HEADERS (TL_ETHER_LEN + TL_IPV4_LEN + TL_TCP_LEN)
 #define TL_TCP_MAX_WINDOW (UINT32_C(65535) << 14) // RFC 7323, section 2.3
@@ -72,17 +73,25 @@ struct tl_tcp_seg {
 
 // A segment to be sent. data NULL: the payload is in the send ring at seq.
 struct tl_tcp_out {
-	const uint8_t *data;
+	const uint8_t *data, *options;
 	uint32_t seq;
-	uint16_t len;
+	uint16_t len; // of the payload
 	uint8_t flags;
-	uint8_t options_len; // the first bytes of data are TCP options
+	uint8_t options_len;
+};
+
+// Sequence numbers from..to-1.
+struct tl_tcp_range {
+	uint32_t from, to;
 };
 
 struct tl_tcp_options {
 	uint16_t mss; // 0: absent
 	bool has_scale;
 	uint8_t scale;
+	bool sack_permitted;
+	uint8_t n_blocks;
+	struct tl_tcp_range block[TL_TCP_SACK_BLOCKS]; // of SACK
 };
 
 // A segment that came before its turn.
@@ -90,6 +99,7 @@ struct tl_tcp_held {
 	struct rte_mbuf *m; // one reference is ours
 	const uint8_t *payload;
 	uint32_t seq;
+	uint32_t arrival; // the greater, the later
 	uint16_t len;
 	bool fin;
 };
@@ -155,13 +165,15 @@ struct tl_tcp {
 	bool soft_error;  // ICMP says unreachable, perhaps not for good
 	bool doomed;	  // chosen to end by the loop that runs
 	bool offer_scale; // window scale goes into our SYN
+	bool sack;	  // SACK-permitted goes into our SYN; once the peer's is here: both permit it
 	uint32_t iss;
 	uint64_t challenge_ns; // no challenge ACK before
 	uint64_t rto_min_ns, keepalive_idle_ns;
 	struct tl_tcp_listener *listener;
 	LIST_ENTRY(tl_tcp) wheel;
 	TAILQ_ENTRY(tl_tcp) pending_link;
-	TAILQ_ENTRY(tl_tcp) link;		// in the table's idle, dead or TIME-WAIT list
+	TAILQ_ENTRY(tl_tcp) link; // in the table's idle, dead or TIME-WAIT list
+	uint32_t ooo_arrivals;
 	struct tl_tcp_held ooo[TL_TCP_OOO_MAX]; // by sequence number
 } TL_CACHE_ALIGNED;
 
@@ -395,11 +407,23 @@ void tl_tcp_cc_idle(struct tl_tcp *c);
 
 // ---- tcp_ooo.c
 
+static inline uint32_t tl_tcp_held_end(const struct tl_tcp_held *held)
+{
+	return held->seq + held->len + held->fin;
+}
+
 // Keep a segment that came too early, if there is room.
 void tl_tcp_ooo_hold(struct tl_tcp *c, const struct tl_tcp_seg *seg);
 // The next held segment whose turn it is, trimmed to rcv_nxt; the caller frees its mbuf. False: none.
 bool tl_tcp_ooo_next(struct tl_tcp *c, struct tl_tcp_held *out);
 void tl_tcp_ooo_purge(struct tl_tcp *c);
+
+// ---- tcp_sack.c
+
+// HOT when segments are held. Blocks for what is held beyond rcv_nxt, as many as fit into room, as an option into buf;
+// returns its length, a multiple of 4, or 0.
+#define TL_TCP_SACK_MAX (4 + 8 * TL_TCP_SACK_BLOCKS)
+uint8_t tl_tcp_sack_write(const struct tl_tcp *c, uint32_t room, uint8_t buf[TL_TCP_SACK_MAX]);
 
 // ---- tcp_opts.c
 
@@ -407,5 +431,5 @@ void tl_tcp_options_parse(const struct tl_tcp_hdr *hdr, struct tl_tcp_options *o
 // The options of our SYN into buf; returns their length, a multiple of 4.
 #define TL_TCP_OPTIONS_MAX 40
 uint8_t tl_tcp_options_write(const struct tl_tcp *c, uint8_t buf[TL_TCP_OPTIONS_MAX]);
-// What the peer's SYN says about its MSS and window scale.
+// What the peer's SYN says about its MSS, window scale and SACK.
 void tl_tcp_options_apply(struct tl_tcp *c, const struct tl_tcp_hdr *peer_syn);

@@ -22,6 +22,7 @@ struct sent {
 	uint16_t src_port, dst_port, len;
 	uint8_t flags;
 	struct tl_tcp_options options;
+	uint8_t option_bytes[TL_TCP_OPTIONS_MAX], options_len;
 	uint8_t data[1500];
 };
 
@@ -55,8 +56,9 @@ static void collect(struct tl_txq *q)
 			CU_ASSERT_EQUAL(pkt.dst_be, PEER);
 			*s = (struct sent){h->now_ns, tl_be32(tcp->seq_be), tl_be32(tcp->ack_be),
 				tl_be16(tcp->window_be), tcp->src_port_be, tcp->dst_port_be, pkt.payload_len,
-				tcp->flags, {0}, {0}};
+				tcp->flags, {0}, {0}, (uint8_t)((tcp->data_off >> 4) * 4 - TL_TCP_LEN), {0}};
 			tl_tcp_options_parse(tcp, &s->options);
+			memcpy(s->option_bytes, tcp + 1, s->options_len);
 			memcpy(s->data, frame + pkt.payload_off, pkt.payload_len);
 		}
 		rte_pktmbuf_free(q->pkts[i]);
@@ -1247,6 +1249,134 @@ static void old_windows_are_ignored(void)
 	stop(h);
 }
 
+// ---- SACK
+
+static const uint8_t SACK_PERMITTED[] = {1, 1, 4, 2};
+
+static void accept_with_sack(struct host *h, struct app *app)
+{
+	static const uint8_t options[] = {2, 4, 1460 >> 8, 1460 & 0xff, 1, 1, 4, 2};
+
+	(void)hear(h, app, NULL);
+	give_options(h, S, PEERS, 0, options, sizeof(options), "", 0);
+	give(h, A, PEERS + 1, OURS + 1, 0);
+	CU_ASSERT_EQUAL_FATAL(app->opened, 1);
+	forget(h);
+}
+
+static bool has_options(const struct sent *s, const uint8_t *bytes, uint8_t len)
+{
+	return s->options_len == len && memcmp(s->option_bytes, bytes, len) == 0;
+}
+
+static void sack_needs_both(void)
+{
+	static const uint8_t with[] = {2, 4, 1460 >> 8, 1460 & 0xff, 1, 1, 4, 2};
+	static const uint8_t with_scale[] = {2, 4, 1460 >> 8, 1460 & 0xff, 1, 1, 4, 2, 1, 3, 3, 0};
+
+	for (int offered = 0; offered < 2; offered++) {
+		struct host *h = start();
+		struct app app = {0};
+		(void)hear(h, &app, NULL);
+		give_options(h, S, PEERS, 0, SACK_PERMITTED, offered ? 4 : 0, "", 0);
+		CU_ASSERT(has_options(next_sent(h), with, offered ? 8 : 4));
+		stop(h);
+
+		h = start();
+		call(h, &app, NULL);
+		CU_ASSERT(has_options(next_sent(h), with_scale, 12));
+		give_options(h, S | A, PEERS, OURS + 1, SACK_PERMITTED, offered ? 4 : 0, "", 0);
+		give(h, A, PEERS + 11, OURS + 1, 10);
+		SENDS(h, A, OURS + 1, PEERS + 1, 0);
+		CU_ASSERT_EQUAL(next_sent(h)->options.n_blocks, offered ? 1 : 0);
+		stop(h);
+	}
+}
+
+// The blocks of the next segment sent: count pairs of distances from the peer's first byte.
+static bool sacks(struct host *h, const uint32_t (*blocks)[2], unsigned count)
+{
+	const struct sent *s = next_sent(h);
+	bool ok = s->flags == A && s->options.n_blocks == count && s->options_len == (count > 0 ? 4 + 8 * count : 0);
+
+	for (unsigned i = 0; i < count && ok; i++)
+		ok = s->options.block[i].from == PEERS + 1 + blocks[i][0] &&
+		     s->options.block[i].to == PEERS + 1 + blocks[i][1];
+	for (unsigned i = 0; !ok && i < s->options.n_blocks; i++)
+		printf("# block %u to %u\n", s->options.block[i].from - PEERS - 1, s->options.block[i].to - PEERS - 1);
+	return ok;
+}
+
+#define SACKS(h, ...) CU_ASSERT(sacks(h, (const uint32_t[][2]){__VA_ARGS__}, sizeof((uint32_t[][2]){__VA_ARGS__}) / 8))
+
+static void sack_blocks_come_by_recency(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_with_sack(h, &app);
+	give(h, A, PEERS + 1 + 100, OURS + 1, 50);
+	static const uint8_t first[] = {1, 1, 5, 10, 0, 0, 0x04, 0x4d, 0, 0, 0x04, 0x7f}; // 1101 and 1151
+	CU_ASSERT(has_options(&h->sent[0], first, sizeof(first)));
+	SACKS(h, {100, 150});
+	give(h, A, PEERS + 1 + 300, OURS + 1, 50);
+	SACKS(h, {300, 350}, {100, 150});
+	give(h, A, PEERS + 1 + 200, OURS + 1, 50);
+	SACKS(h, {200, 250}, {300, 350}, {100, 150});
+	give(h, A, PEERS + 1 + 150, OURS + 1, 10); // grows the oldest
+	SACKS(h, {100, 160}, {200, 250}, {300, 350});
+	give(h, A, PEERS + 1 + 500, OURS + 1, 50);
+	SACKS(h, {500, 550}, {100, 160}, {200, 250}, {300, 350});
+	give(h, A, PEERS + 1 + 400, OURS + 1, 50); // five: the oldest is left out
+	SACKS(h, {400, 450}, {500, 550}, {100, 160}, {200, 250});
+	give(h, A, PEERS + 1 + 310, OURS + 1, 20); // nothing new, but what came last
+	SACKS(h, {300, 350}, {400, 450}, {500, 550}, {100, 160});
+	give(h, A, PEERS + 1 + 160, OURS + 1, 40); // two become one
+	SACKS(h, {100, 250}, {300, 350}, {400, 450}, {500, 550});
+	SILENT(h);
+	give(h, A, PEERS + 1, OURS + 1, 100); // they no longer wait
+	SACKS(h, {300, 350}, {400, 450}, {500, 550});
+	CU_ASSERT(has_stream(&app, 250));
+	give(h, A, PEERS + 1 + 250, OURS + 1, 300);
+	CU_ASSERT_EQUAL(next_sent(h)->options_len, 0);
+	CU_ASSERT(has_stream(&app, 550));
+	SILENT(h);
+	app_free(&app);
+	stop(h);
+}
+
+// Data we send meanwhile: the blocks ride on it where they fit, else an ACK without data follows.
+static void sack_rides_where_it_fits(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_with_sack(h, &app);
+	app.on_data = app_echo;
+	give(h, A, PEERS + 1 + 3000, OURS + 1, 50);
+	SACKS(h, {3000, 3050});
+	give(h, A, PEERS + 1, OURS + 1, MSS); // its echo is as long as a segment can be
+	SENDS(h, A | P, OURS + 1, PEERS + 1 + MSS, MSS);
+	SACKS(h, {3000, 3050});
+	give(h, A, PEERS + 1 + MSS, OURS + 1, 1448);
+	const struct sent *s = next_sent(h);
+	CU_ASSERT_EQUAL(s->len, 1448);
+	CU_ASSERT_EQUAL(s->options.n_blocks, 1);
+	for (uint32_t i = 0; i < 1448; i++)
+		CU_ASSERT_FATAL(s->data[i] == byte_at(PEERS + 1 + MSS + i));
+	SILENT(h);
+	give(h, A, PEERS + 1 + MSS + 1448, OURS + 1,
+		92); // the gap closes: no block names what is about to be delivered
+	SENDS(h, A | P, OURS + 1 + MSS + 1448, PEERS + 1 + 3000, 92);
+	SENDS(h, A | P, OURS + 1 + 3000, PEERS + 1 + 3050, 50);
+	CU_ASSERT_EQUAL(h->sent[h->n_seen - 2].options_len, 0);
+	CU_ASSERT_EQUAL(h->sent[h->n_seen - 1].options_len, 0);
+	SILENT(h);
+	CU_ASSERT(has_stream(&app, 3050));
+	app_free(&app);
+	stop(h);
+}
+
 // ---- closing
 
 static void we_close_first(void)
@@ -2011,6 +2141,9 @@ static const struct tl_test tests[] = {
 	{"after a pause the congestion window is the initial one", idle_means_slow_start},
 	{"segments that come early are held, overlaps and all", early_segments_wait},
 	{"no more than 32 early segments are held, the nearest", waiting_room_is_bounded},
+	{"SACK is offered in a SYN, and agreed to only if the peer offers it", sack_needs_both},
+	{"SACK blocks name what is held, the latest first, four at most", sack_blocks_come_by_recency},
+	{"SACK blocks ride on data where they fit, else an ACK follows", sack_rides_where_it_fits},
 	{"a shut window is probed until it opens", zero_window_is_probed},
 	{"a peer that never reads is kept as long as it answers", peer_that_never_reads},
 	{"FIN gets through a shut window", fin_goes_through_a_shut_window},
