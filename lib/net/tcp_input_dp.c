@@ -213,11 +213,13 @@ static bool trim(struct tl_tcp *c, struct tl_tcp_seg *seg)
 
 // ---- fifth: the ACK field
 
-// RFC 5681, section 2.
-static bool is_dup_ack(const struct tl_tcp *c, const struct tl_tcp_seg *seg)
+// RFC 5681, section 2; with SACK it must tell something new, and may carry data (RFC 6675, section 2).
+static bool is_dup_ack(const struct tl_tcp *c, const struct tl_tcp_seg *seg, bool sack_news)
 {
 	bool in_flight = c->snd_nxt != c->snd_una;
 
+	if (TL_UNLIKELY(c->n_sacked > 0))
+		return sack_news && in_flight && seg->ack == c->snd_una;
 	return in_flight && seg->ack == c->snd_una && seq_len(seg) == 0 && seg->window == c->snd_wnd;
 }
 
@@ -250,6 +252,8 @@ static void ack_advances(struct tl_tcp *c, struct tl_tcp_seg *seg)
 	c->snd_una = seg->ack;
 	if (tl_seq_lt(c->snd_nxt, c->snd_una))
 		c->snd_nxt = c->snd_una;
+	if (TL_UNLIKELY(c->n_sacked > 0))
+		tl_tcp_sack_advance(c);
 	bool anew = tl_tcp_cc_acked(c, acked);
 	restart_timers(c, anew);
 }
@@ -296,9 +300,11 @@ static bool input_ack(struct tl_tcp *c, struct tl_tcp_seg *seg)
 		challenge(c); // RFC 5961, section 5.2
 		return false;
 	}
+	bool has_options = seg->hdr->data_off > TL_TCP_LEN << 2;
+	bool sack_news = TL_UNLIKELY(has_options) && tl_tcp_sack_input(c, seg);
 	if (tl_seq_lt(c->snd_una, seg->ack)) {
 		ack_advances(c, seg);
-	} else if (is_dup_ack(c, seg)) {
+	} else if (is_dup_ack(c, seg, sack_news)) {
 		tl_count(&c->net->stats.tcp_dup_acks_rx, 1);
 		tl_tcp_cc_dup_ack(c);
 	}

@@ -266,9 +266,16 @@ static void persist(struct tl_tcp *c)
 		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
 }
 
+static bool has_next(struct tl_tcp *c)
+{
+	if (TL_UNLIKELY(c->n_sacked > 0))
+		tl_tcp_sack_skip(c);
+	return tl_tcp_unsent(c);
+}
+
 void tl_tcp_output(struct tl_tcp *c)
 {
-	while (tl_tcp_unsent(c)) {
+	while (has_next(c)) {
 		uint32_t queued = c->snd_end - c->snd_nxt;
 		uint32_t allowed = usable(c);
 		uint32_t len = tl_min_u32(tl_min_u32(queued, allowed), c->mss);
@@ -354,19 +361,23 @@ void tl_tcp_send_syn(struct tl_tcp *c)
 		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_rto_ns(c));
 }
 
-void tl_tcp_retransmit_first(struct tl_tcp *c)
+uint32_t tl_tcp_retransmit(struct tl_tcp *c, uint32_t seq, uint32_t most)
 {
-	uint32_t sent = c->snd_max - c->snd_una; // perhaps with our FIN
-	uint32_t len = tl_min_u32(tl_min_u32(tl_tcp_queued(c), sent), c->mss);
-	struct tl_tcp_out out = {.seq = c->snd_una, .len = (uint16_t)len, .flags = TL_TCP_ACK};
+	uint32_t queued = tl_seq_lt(seq, c->snd_end) ? c->snd_end - seq : 0;
+	uint32_t sent = c->snd_max - seq; // perhaps with our FIN
+	uint32_t len = tl_min_u32(tl_min_u32(queued, sent), tl_min_u32(most, c->mss));
+	struct tl_tcp_out out = {.seq = seq, .len = (uint16_t)len, .flags = TL_TCP_ACK};
+	bool fin = seq + len == c->snd_end && tl_seq_lt(c->snd_end, c->snd_max);
 
-	if (out.seq + len == c->snd_end) {
-		out.flags |= len > 0 ? TL_TCP_PSH : 0;
-		out.flags |= tl_seq_lt(c->snd_end, c->snd_max) ? TL_TCP_FIN : 0;
-	}
+	if (len > 0 && seq + len == c->snd_end)
+		out.flags |= TL_TCP_PSH;
+	if (fin)
+		out.flags |= TL_TCP_FIN;
 	c->rtt_from_ns = 0;
-	if (tl_tcp_transmit(c, &out))
-		tl_count(&c->net->stats.tcp_retransmits, 1);
+	if (!tl_tcp_transmit(c, &out))
+		return 0;
+	tl_count(&c->net->stats.tcp_retransmits, 1);
+	return len + fin;
 }
 
 void tl_tcp_probe_window(struct tl_tcp *c)
