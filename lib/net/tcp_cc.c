@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Congestion control: slow start and avoidance (RFC 5681), limited transmit (RFC 3042), NewReno (RFC 6582).
+// Congestion control: slow start and avoidance (RFC 5681), limited transmit (RFC 3042), NewReno (RFC 6582),
+// recovery by SACK (RFC 6675).
 
 #include "tcp_priv.h"
 
@@ -57,6 +58,44 @@ static void leave_recovery(struct tl_tcp *c)
 	c->in_recovery = false;
 }
 
+// The first unacknowledged segment once more, as far as the peer lacks it.
+static void retransmit_first(struct tl_tcp *c)
+{
+	uint32_t most = c->n_sacked > 0 ? c->sacked[0].from - c->snd_una : c->mss;
+
+	c->repaired = c->snd_una + tl_tcp_retransmit(c, c->snd_una, most);
+}
+
+// Whether cwnd has room for another segment in the network. The peer's window was open for what is sent again.
+static bool pipe_has_room(const struct tl_tcp *c)
+{
+	return c->cwnd + c->limited_bytes >= flight(c) + c->mss;
+}
+
+// RFC 6675, section 5: as much of what is lost as cwnd allows. Each hole goes once; if that is lost, too, the timer
+// sees.
+static void fill_holes(struct tl_tcp *c)
+{
+	struct tl_tcp_range hole;
+
+	c->limited_bytes = tl_tcp_sack_left(c);
+	while (pipe_has_room(c) && tl_tcp_sack_hole(c, &hole)) {
+		uint32_t sent = tl_tcp_retransmit(c, hole.from, hole.to - hole.from);
+		if (sent == 0)
+			return;
+		c->repaired = hole.from + sent;
+		c->limited_bytes = tl_tcp_sack_left(c);
+	}
+}
+
+// A partial ACK with SACK: what begins here is lost even if little beyond has arrived.
+static void sack_partial_ack(struct tl_tcp *c)
+{
+	if (tl_seq_le(c->repaired, c->snd_una))
+		retransmit_first(c);
+	fill_holes(c);
+}
+
 // RFC 6582, section 3.2, step 3: the next hole is known at once.
 static bool partial_ack(struct tl_tcp *c, uint32_t acked)
 {
@@ -68,7 +107,7 @@ static bool partial_ack(struct tl_tcp *c, uint32_t acked)
 		c->cwnd += c->mss;
 	if (c->cwnd < c->mss)
 		c->cwnd = c->mss;
-	tl_tcp_retransmit_first(c);
+	retransmit_first(c);
 	return first;
 }
 
@@ -80,8 +119,12 @@ bool tl_tcp_cc_acked(struct tl_tcp *c, uint32_t acked)
 		grow(c, acked);
 		return true;
 	}
-	if (tl_seq_lt(c->snd_una, c->recover))
-		return partial_ack(c, acked);
+	if (tl_seq_lt(c->snd_una, c->recover)) {
+		if (!c->by_sack)
+			return partial_ack(c, acked);
+		sack_partial_ack(c);
+		return true;
+	}
 	leave_recovery(c);
 	return true;
 }
@@ -93,23 +136,41 @@ static void enter_recovery(struct tl_tcp *c)
 	c->recover = c->snd_max;
 	c->in_recovery = true;
 	c->partial_acked = false;
-	c->cwnd = c->ssthresh + DUP_ACK_THRESHOLD * c->mss;
-	tl_tcp_retransmit_first(c);
+	c->by_sack = c->n_sacked > 0;
+	c->cwnd = c->by_sack ? c->ssthresh : c->ssthresh + DUP_ACK_THRESHOLD * c->mss;
+	retransmit_first(c);
+	if (c->by_sack)
+		fill_holes(c);
+}
+
+// Whether the peer's blocks leave no doubt about the first segment, however few they were.
+static bool first_is_lost(struct tl_tcp *c)
+{
+	struct tl_tcp_range hole;
+
+	c->repaired = c->snd_una;
+	return tl_tcp_sack_hole(c, &hole) && hole.from == c->snd_una;
 }
 
 void tl_tcp_cc_dup_ack(struct tl_tcp *c)
 {
 	if (c->in_recovery) {
-		c->cwnd += c->mss; // a segment has left the network
+		if (c->by_sack)
+			fill_holes(c);
+		else
+			c->cwnd += c->mss; // a segment has left the network
 		return;
 	}
-	if (c->dup_acks < DUP_ACK_THRESHOLD)
-		c->dup_acks++;
-	else
+	if (c->dup_acks == DUP_ACK_THRESHOLD)
 		return;
+	c->dup_acks++;
+	if (c->n_sacked > 0 && first_is_lost(c))
+		c->dup_acks = DUP_ACK_THRESHOLD;
+	// Beyond recover: else the duplicates are echoes of what we sent twice. With SACK they are not.
+	bool beyond = c->n_sacked > 0 ? tl_seq_le(c->recover, c->snd_una) : tl_seq_lt(c->recover, c->snd_una);
 	if (c->dup_acks < DUP_ACK_THRESHOLD)
 		c->limited_bytes += c->mss;
-	else if (tl_seq_lt(c->recover, c->snd_una)) // else the duplicates are echoes of what we sent twice
+	else if (beyond)
 		enter_recovery(c);
 }
 
@@ -123,6 +184,7 @@ void tl_tcp_cc_timeout(struct tl_tcp *c)
 	c->in_recovery = false;
 	c->dup_acks = 0;
 	c->limited_bytes = 0;
+	c->n_sacked = 0; // the peer may have thrown it away (RFC 2018, section 8)
 }
 
 // RFC 5681, section 4.1: after a pause the ACKs that would clock a large window out are gone.

@@ -91,6 +91,7 @@ static void accept_syn(
 	c->listener = listener;
 	c->state = TL_TCPS_SYN_RECEIVED;
 	c->offer_scale = true;
+	c->sack = true;
 	take_syn(c, seg);
 	uint32_t iss = tl_tcp_isn(net, key);
 	if (beyond != NULL && tl_seq_le(iss, *beyond)) // RFC 9293, section 3.6.1
@@ -212,11 +213,13 @@ static bool trim(struct tl_tcp *c, struct tl_tcp_seg *seg)
 
 // ---- fifth: the ACK field
 
-// RFC 5681, section 2.
-static bool is_dup_ack(const struct tl_tcp *c, const struct tl_tcp_seg *seg)
+// RFC 5681, section 2; with SACK it must tell something new, and may carry data (RFC 6675, section 2).
+static bool is_dup_ack(const struct tl_tcp *c, const struct tl_tcp_seg *seg, bool sack_news)
 {
 	bool in_flight = c->snd_nxt != c->snd_una;
 
+	if (TL_UNLIKELY(c->n_sacked > 0))
+		return sack_news && in_flight && seg->ack == c->snd_una;
 	return in_flight && seg->ack == c->snd_una && seq_len(seg) == 0 && seg->window == c->snd_wnd;
 }
 
@@ -249,6 +252,8 @@ static void ack_advances(struct tl_tcp *c, struct tl_tcp_seg *seg)
 	c->snd_una = seg->ack;
 	if (tl_seq_lt(c->snd_nxt, c->snd_una))
 		c->snd_nxt = c->snd_una;
+	if (TL_UNLIKELY(c->n_sacked > 0))
+		tl_tcp_sack_advance(c);
 	bool anew = tl_tcp_cc_acked(c, acked);
 	restart_timers(c, anew);
 }
@@ -295,9 +300,11 @@ static bool input_ack(struct tl_tcp *c, struct tl_tcp_seg *seg)
 		challenge(c); // RFC 5961, section 5.2
 		return false;
 	}
+	bool has_options = seg->hdr->data_off > TL_TCP_LEN << 2;
+	bool sack_news = TL_UNLIKELY(has_options) && tl_tcp_sack_input(c, seg);
 	if (tl_seq_lt(c->snd_una, seg->ack)) {
 		ack_advances(c, seg);
-	} else if (is_dup_ack(c, seg)) {
+	} else if (is_dup_ack(c, seg, sack_news)) {
 		tl_count(&c->net->stats.tcp_dup_acks_rx, 1);
 		tl_tcp_cc_dup_ack(c);
 	}
@@ -354,6 +361,14 @@ static void take_held(struct tl_tcp *c)
 	}
 }
 
+// Some segments are held. An ACK is due at once, whether the gap closes or not (RFC 5681, section 4.2).
+static void fill_gap(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool fin)
+{
+	c->ack_now = true;
+	take_text(c, seg->payload, seg->len, fin);
+	take_held(c);
+}
+
 static void input_text(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	bool fin = (seg->flags & TL_TCP_FIN) != 0;
@@ -365,9 +380,10 @@ static void input_text(struct tl_tcp *c, struct tl_tcp_seg *seg)
 		tl_tcp_ooo_hold(c, seg);
 		return;
 	}
-	take_text(c, seg->payload, seg->len, fin);
 	if (TL_UNLIKELY(c->ooo_count > 0))
-		take_held(c);
+		fill_gap(c, seg, fin);
+	else
+		take_text(c, seg->payload, seg->len, fin);
 }
 
 // ---- last: what is due in return

@@ -7,11 +7,6 @@
 
 #include "tcp_priv.h"
 
-static uint32_t held_end(const struct tl_tcp_held *held)
-{
-	return held->seq + held->len + held->fin;
-}
-
 static void remove_at(struct tl_tcp *c, unsigned i)
 {
 	c->ooo_count--;
@@ -41,16 +36,26 @@ static bool make_room(struct tl_tcp *c, uint32_t seq)
 
 void tl_tcp_ooo_hold(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
-	struct tl_tcp_held new = {seg->m, seg->payload, seg->seq, seg->len, (seg->flags & TL_TCP_FIN) != 0};
+	struct tl_tcp_held new = {
+		.m = seg->m,
+		.payload = seg->payload,
+		.seq = seg->seq,
+		.arrival = ++c->ooo_arrivals,
+		.len = seg->len,
+		.fin = (seg->flags & TL_TCP_FIN) != 0,
+	};
 	unsigned i = c->ooo_count;
 
 	while (i > 0 && tl_seq_lt(new.seq, c->ooo[i - 1].seq))
 		i--;
-	if (i > 0 && tl_seq_le(held_end(&new), held_end(&c->ooo[i - 1]))) // nothing in it that we lack
+	if (i > 0 && tl_seq_le(tl_tcp_held_end(&new), tl_tcp_held_end(&c->ooo[i - 1]))) { // nothing in it that we lack
+		c->ooo[i - 1].arrival = new.arrival;
 		return;
+	}
 	if (!make_room(c, new.seq))
 		return;
-	while (i < c->ooo_count && tl_seq_le(held_end(&c->ooo[i]), held_end(&new))) // it has all of that and more
+	while (i < c->ooo_count &&
+		tl_seq_le(tl_tcp_held_end(&c->ooo[i]), tl_tcp_held_end(&new))) // it has all of that and more
 		drop_at(c, i);
 	memmove(&c->ooo[i + 1], &c->ooo[i], (c->ooo_count - i) * sizeof(c->ooo[0]));
 	c->ooo[i] = new;
@@ -64,7 +69,7 @@ bool tl_tcp_ooo_next(struct tl_tcp *c, struct tl_tcp_held *out)
 {
 	while (c->ooo_count > 0 && tl_seq_le(c->ooo[0].seq, c->rcv_nxt)) {
 		*out = c->ooo[0];
-		if (tl_seq_le(held_end(out), c->rcv_nxt)) { // came meanwhile by another way
+		if (tl_seq_le(tl_tcp_held_end(out), c->rcv_nxt)) { // came meanwhile by another way
 			drop_at(c, 0);
 			continue;
 		}

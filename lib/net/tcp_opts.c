@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP options: maximum segment size (RFC 9293 section 3.7.1, RFC 6691) and window scale (RFC 7323 section 2).
+// TCP options: maximum segment size (RFC 9293 section 3.7.1, RFC 6691), window scale (RFC 7323 section 2), SACK (RFC
+// 2018).
 
 #include "tcp_priv.h"
 
@@ -7,9 +8,24 @@
 #define OPTION_NOP 1
 #define OPTION_MSS 2
 #define OPTION_SCALE 3
+#define OPTION_SACK_PERMITTED 4
+#define OPTION_SACK 5
 
 #define OPTION_MSS_LEN 4
 #define OPTION_SCALE_LEN 3
+#define OPTION_SACK_PERMITTED_LEN 2
+
+static uint32_t read_u32(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static void take_blocks(const uint8_t *option, uint8_t len, struct tl_tcp_options *out)
+{
+	out->n_blocks = 0;
+	for (const uint8_t *p = option + 2; p + 8 <= option + len && out->n_blocks < TL_TCP_SACK_BLOCKS; p += 8)
+		out->block[out->n_blocks++] = (struct tl_tcp_range){read_u32(p), read_u32(p + 4)};
+}
 
 static void take_option(const uint8_t *option, uint8_t len, struct tl_tcp_options *out)
 {
@@ -19,6 +35,10 @@ static void take_option(const uint8_t *option, uint8_t len, struct tl_tcp_option
 		out->has_scale = true;
 		out->scale = option[2] > TL_TCP_MAX_SCALE ? TL_TCP_MAX_SCALE : option[2];
 	}
+	if (option[0] == OPTION_SACK_PERMITTED && len == OPTION_SACK_PERMITTED_LEN)
+		out->sack_permitted = true;
+	if (option[0] == OPTION_SACK)
+		take_blocks(option, len, out);
 }
 
 void tl_tcp_options_parse(const struct tl_tcp_hdr *hdr, struct tl_tcp_options *out)
@@ -56,6 +76,12 @@ uint8_t tl_tcp_options_write(const struct tl_tcp *c, uint8_t buf[TL_TCP_OPTIONS_
 	buf[n++] = OPTION_MSS_LEN;
 	buf[n++] = (uint8_t)(own_mss(c) >> 8);
 	buf[n++] = (uint8_t)own_mss(c);
+	if (c->sack) {
+		buf[n++] = OPTION_NOP;
+		buf[n++] = OPTION_NOP;
+		buf[n++] = OPTION_SACK_PERMITTED;
+		buf[n++] = OPTION_SACK_PERMITTED_LEN;
+	}
 	if (c->offer_scale) {
 		buf[n++] = OPTION_NOP;
 		buf[n++] = OPTION_SCALE;
@@ -75,6 +101,7 @@ void tl_tcp_options_apply(struct tl_tcp *c, const struct tl_tcp_hdr *peer_syn)
 		mss = TL_TCP_MIN_MSS;
 	c->mss = mss < own_mss(c) ? mss : own_mss(c);
 	c->snd_scale = options.scale;
+	c->sack = c->sack && options.sack_permitted;
 	if (!options.has_scale) { // RFC 7323, section 2.2: only if both offer it
 		c->offer_scale = false;
 		c->rcv_scale = 0;

@@ -97,12 +97,15 @@ static void tcp_fill(struct tl_tcp *c, struct tl_tcp_hdr *tcp, const struct tl_t
 	tcp->flags = out->flags;
 	tcp->window_be = tl_be16(advertise(c, (out->flags & TL_TCP_SYN) != 0 ? 0 : c->rcv_scale));
 	tcp->cksum_be = 0;
+	uint8_t *payload = (uint8_t *)(tcp + 1) + out->options_len;
+	if (TL_UNLIKELY(out->options_len > 0))
+		memcpy(tcp + 1, out->options, out->options_len);
 	if (out->data != NULL)
-		memcpy(tcp + 1, out->data, out->len);
+		memcpy(payload, out->data, out->len);
 	else
-		ring_get(c, out->seq, (uint8_t *)(tcp + 1), out->len);
+		ring_get(c, out->seq, payload, out->len);
 
-	uint16_t len = TL_TCP_LEN + out->len;
+	uint16_t len = TL_TCP_LEN + out->options_len + out->len;
 	uint32_t sum = tl_cksum_pseudo(c->net->cfg.ip_be, tl_tcp_key_peer_ip(c->key), TL_IPPROTO_TCP, len);
 	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, len));
 }
@@ -152,7 +155,7 @@ static void output_and_learn(struct tl_tcp *c, struct rte_mbuf *m)
 	tl_ip_output(net, m, peer_be);
 }
 
-bool tl_tcp_transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
+static bool transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
 {
 	struct tl_net *net = c->net;
 	struct rte_mbuf *m = tl_net_alloc(net);
@@ -160,7 +163,8 @@ bool tl_tcp_transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
 		return false;
 
 	bool known = c->arp_generation == net->arp_generation;
-	struct tl_tcp_hdr *tcp = TL_LIKELY(known) ? headers_copy(c, m, out->len) : headers_build(c, m, out->len);
+	uint16_t len = out->options_len + out->len;
+	struct tl_tcp_hdr *tcp = TL_LIKELY(known) ? headers_copy(c, m, len) : headers_build(c, m, len);
 	tcp_fill(c, tcp, out);
 	if ((out->flags & TL_TCP_ACK) != 0) {
 		c->rcv_acked = c->rcv_nxt;
@@ -172,6 +176,28 @@ bool tl_tcp_transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
 	else
 		output_and_learn(c, m);
 	return true;
+}
+
+// Segments are held: the peer hears which. An ACK that has no room for it beside its data is not the one that is due.
+static bool transmit_with_sack(struct tl_tcp *c, const struct tl_tcp_out *out)
+{
+	uint8_t blocks[TL_TCP_SACK_MAX];
+	struct tl_tcp_out with = *out;
+	bool due = c->ack_now;
+
+	with.options = blocks;
+	with.options_len = tl_tcp_sack_write(c, c->mss - out->len, blocks);
+	if (!transmit(c, &with))
+		return false;
+	c->ack_now = due && c->sack && out->len > 0 && with.options_len == 0;
+	return true;
+}
+
+bool tl_tcp_transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
+{
+	if (TL_UNLIKELY(c->ooo_count > 0) && (out->flags & TL_TCP_RST) == 0)
+		return transmit_with_sack(c, out);
+	return transmit(c, out);
 }
 
 // ---- the stream
@@ -240,9 +266,16 @@ static void persist(struct tl_tcp *c)
 		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
 }
 
+static bool has_next(struct tl_tcp *c)
+{
+	if (TL_UNLIKELY(c->n_sacked > 0))
+		tl_tcp_sack_skip(c);
+	return tl_tcp_unsent(c);
+}
+
 void tl_tcp_output(struct tl_tcp *c)
 {
-	while (tl_tcp_unsent(c)) {
+	while (has_next(c)) {
 		uint32_t queued = c->snd_end - c->snd_nxt;
 		uint32_t allowed = usable(c);
 		uint32_t len = tl_min_u32(tl_min_u32(queued, allowed), c->mss);
@@ -319,7 +352,7 @@ void tl_tcp_send_syn(struct tl_tcp *c)
 {
 	uint8_t options[TL_TCP_OPTIONS_MAX];
 	uint8_t len = tl_tcp_options_write(c, options);
-	struct tl_tcp_out out = {.data = options, .seq = c->iss, .len = len, .options_len = len, .flags = TL_TCP_SYN};
+	struct tl_tcp_out out = {.options = options, .seq = c->iss, .options_len = len, .flags = TL_TCP_SYN};
 
 	if (c->state == TL_TCPS_SYN_RECEIVED)
 		out.flags |= TL_TCP_ACK;
@@ -328,19 +361,23 @@ void tl_tcp_send_syn(struct tl_tcp *c)
 		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_rto_ns(c));
 }
 
-void tl_tcp_retransmit_first(struct tl_tcp *c)
+uint32_t tl_tcp_retransmit(struct tl_tcp *c, uint32_t seq, uint32_t most)
 {
-	uint32_t sent = c->snd_max - c->snd_una; // perhaps with our FIN
-	uint32_t len = tl_min_u32(tl_min_u32(tl_tcp_queued(c), sent), c->mss);
-	struct tl_tcp_out out = {.seq = c->snd_una, .len = (uint16_t)len, .flags = TL_TCP_ACK};
+	uint32_t queued = tl_seq_lt(seq, c->snd_end) ? c->snd_end - seq : 0;
+	uint32_t sent = c->snd_max - seq; // perhaps with our FIN
+	uint32_t len = tl_min_u32(tl_min_u32(queued, sent), tl_min_u32(most, c->mss));
+	struct tl_tcp_out out = {.seq = seq, .len = (uint16_t)len, .flags = TL_TCP_ACK};
+	bool fin = seq + len == c->snd_end && tl_seq_lt(c->snd_end, c->snd_max);
 
-	if (out.seq + len == c->snd_end) {
-		out.flags |= len > 0 ? TL_TCP_PSH : 0;
-		out.flags |= tl_seq_lt(c->snd_end, c->snd_max) ? TL_TCP_FIN : 0;
-	}
+	if (len > 0 && seq + len == c->snd_end)
+		out.flags |= TL_TCP_PSH;
+	if (fin)
+		out.flags |= TL_TCP_FIN;
 	c->rtt_from_ns = 0;
-	if (tl_tcp_transmit(c, &out))
-		tl_count(&c->net->stats.tcp_retransmits, 1);
+	if (!tl_tcp_transmit(c, &out))
+		return 0;
+	tl_count(&c->net->stats.tcp_retransmits, 1);
+	return len + fin;
 }
 
 void tl_tcp_probe_window(struct tl_tcp *c)

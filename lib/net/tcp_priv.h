@@ -18,8 +18,10 @@
 #include "net_priv.h"
 
 #define TL_TCP_LISTENERS 16
-#define TL_TCP_OOO_MAX 32 // segments held per connection
-#define TL_TCP_SPARE 4	  // slots for connections opened from within the callback that ends another
+#define TL_TCP_OOO_MAX 64    // segments held per connection: a window of 64 KiB, and some to spare
+#define TL_TCP_SACK_BLOCKS 4 // that fit the options of a segment
+#define TL_TCP_SACKED_MAX 8  // ranges remembered of what the peer holds
+#define TL_TCP_SPARE 4	     // slots for connections opened from within the callback that ends another
 
 #define TL_TCP_HEADERS (TL_ETHER_LEN + TL_IPV4_LEN + TL_TCP_LEN)
 #define TL_TCP_MAX_WINDOW (UINT32_C(65535) << 14) // RFC 7323, section 2.3
@@ -72,17 +74,25 @@ struct tl_tcp_seg {
 
 // A segment to be sent. data NULL: the payload is in the send ring at seq.
 struct tl_tcp_out {
-	const uint8_t *data;
+	const uint8_t *data, *options;
 	uint32_t seq;
-	uint16_t len;
+	uint16_t len; // of the payload
 	uint8_t flags;
-	uint8_t options_len; // the first bytes of data are TCP options
+	uint8_t options_len;
+};
+
+// Sequence numbers from..to-1.
+struct tl_tcp_range {
+	uint32_t from, to;
 };
 
 struct tl_tcp_options {
 	uint16_t mss; // 0: absent
 	bool has_scale;
 	uint8_t scale;
+	bool sack_permitted;
+	uint8_t n_blocks;
+	struct tl_tcp_range block[TL_TCP_SACK_BLOCKS]; // of SACK
 };
 
 // A segment that came before its turn.
@@ -90,6 +100,7 @@ struct tl_tcp_held {
 	struct rte_mbuf *m; // one reference is ours
 	const uint8_t *payload;
 	uint32_t seq;
+	uint32_t arrival; // the greater, the later
 	uint16_t len;
 	bool fin;
 };
@@ -121,7 +132,7 @@ struct tl_tcp {
 	uint32_t ring_mask;
 	uint32_t send_limit;	// opts.send_buffer_bytes
 	uint32_t recv_window;	// opts.recv_window_bytes
-	uint32_t limited_bytes; // beyond cwnd: limited transmit (RFC 3042)
+	uint32_t limited_bytes; // in flight and yet not in the network: cwnd allows as many more (RFC 3042, 6675)
 	uint8_t snd_scale, rcv_scale;
 	bool follows_room;  // opts.window_follows_room
 	bool fin_queued;    // the application closed
@@ -131,6 +142,7 @@ struct tl_tcp {
 	uint8_t backoff;    // of the retransmission timer
 	uint8_t dup_acks;
 	uint8_t ooo_count;
+	uint8_t n_sacked;
 	const struct tl_tcp_ops *ops;
 	void *ctx;
 	uint64_t last_rx_ns, last_tx_ns;
@@ -145,8 +157,11 @@ struct tl_tcp {
 
 	// Once per round trip, or on loss.
 	bool in_recovery, partial_acked;
+	bool by_sack; // the recovery is RFC 6675's, else NewReno's
 	uint32_t ssthresh, recover, cwnd_acked;
-	uint64_t srtt_ns, rttvar_ns, rto_ns; // srtt_ns 0: no sample yet
+	uint32_t repaired;			       // holes are filled up to here in this recovery
+	struct tl_tcp_range sacked[TL_TCP_SACKED_MAX]; // what the peer holds beyond snd_una, by sequence number
+	uint64_t srtt_ns, rttvar_ns, rto_ns;	       // srtt_ns 0: no sample yet
 	uint64_t user_timeout_ns;
 
 	// Seldom.
@@ -155,13 +170,15 @@ struct tl_tcp {
 	bool soft_error;  // ICMP says unreachable, perhaps not for good
 	bool doomed;	  // chosen to end by the loop that runs
 	bool offer_scale; // window scale goes into our SYN
+	bool sack;	  // SACK-permitted goes into our SYN; once the peer's is here: both permit it
 	uint32_t iss;
 	uint64_t challenge_ns; // no challenge ACK before
 	uint64_t rto_min_ns, keepalive_idle_ns;
 	struct tl_tcp_listener *listener;
 	LIST_ENTRY(tl_tcp) wheel;
 	TAILQ_ENTRY(tl_tcp) pending_link;
-	TAILQ_ENTRY(tl_tcp) link;		// in the table's idle, dead or TIME-WAIT list
+	TAILQ_ENTRY(tl_tcp) link; // in the table's idle, dead or TIME-WAIT list
+	uint32_t ooo_arrivals;
 	struct tl_tcp_held ooo[TL_TCP_OOO_MAX]; // by sequence number
 } TL_CACHE_ALIGNED;
 
@@ -338,8 +355,8 @@ bool tl_tcp_window_reopened(const struct tl_tcp *c);
 // Our SYN, with the peer's acknowledged in SYN-RECEIVED.
 void tl_tcp_send_syn(struct tl_tcp *c);
 void tl_tcp_send_rst(struct tl_tcp *c);
-// The first unacknowledged segment once more.
-void tl_tcp_retransmit_first(struct tl_tcp *c);
+// A segment from seq on once more, of at most that many bytes; returns the sequence numbers it took, 0 without an mbuf.
+uint32_t tl_tcp_retransmit(struct tl_tcp *c, uint32_t seq, uint32_t most);
 // The persist timer ran out: a byte for the shut window, or what fits one that is slightly open.
 void tl_tcp_probe_window(struct tl_tcp *c);
 void tl_tcp_send_keepalive(struct tl_tcp *c);
@@ -384,7 +401,7 @@ static inline bool tl_tcp_timer_is_set(const struct tl_tcp *c, enum tl_tcp_timer
 	return c->deadline_ns[timer] != TL_TCP_TIMER_OFF;
 }
 
-// ---- tcp_cc.c: RFC 5681, 6582
+// ---- tcp_cc.c: RFC 5681, 6582, 6675
 
 void tl_tcp_cc_start(struct tl_tcp *c);
 // snd_una advanced by acked bytes. Whether the retransmission timer starts anew.
@@ -395,11 +412,34 @@ void tl_tcp_cc_idle(struct tl_tcp *c);
 
 // ---- tcp_ooo.c
 
+static inline uint32_t tl_tcp_held_end(const struct tl_tcp_held *held)
+{
+	return held->seq + held->len + held->fin;
+}
+
 // Keep a segment that came too early, if there is room.
 void tl_tcp_ooo_hold(struct tl_tcp *c, const struct tl_tcp_seg *seg);
 // The next held segment whose turn it is, trimmed to rcv_nxt; the caller frees its mbuf. False: none.
 bool tl_tcp_ooo_next(struct tl_tcp *c, struct tl_tcp_held *out);
 void tl_tcp_ooo_purge(struct tl_tcp *c);
+
+// ---- tcp_sack.c
+
+// HOT when segments are held. Blocks for what is held beyond rcv_nxt, as many as fit into room, as an option into buf;
+// returns its length, a multiple of 4, or 0.
+#define TL_TCP_SACK_MAX (4 + 8 * TL_TCP_SACK_BLOCKS)
+uint8_t tl_tcp_sack_write(const struct tl_tcp *c, uint32_t room, uint8_t buf[TL_TCP_SACK_MAX]);
+
+// The blocks of an ACK that is acceptable. True: they tell something new.
+bool tl_tcp_sack_input(struct tl_tcp *c, const struct tl_tcp_seg *seg);
+// snd_una advanced.
+void tl_tcp_sack_advance(struct tl_tcp *c);
+// When snd_nxt has gone back: on over what the peer holds.
+void tl_tcp_sack_skip(struct tl_tcp *c);
+// Bytes in flight that are not in the network: held by the peer, or lost and not sent again.
+uint32_t tl_tcp_sack_left(const struct tl_tcp *c);
+// The first lost bytes that were not sent again. False: there are none.
+bool tl_tcp_sack_hole(const struct tl_tcp *c, struct tl_tcp_range *out);
 
 // ---- tcp_opts.c
 
@@ -407,5 +447,5 @@ void tl_tcp_options_parse(const struct tl_tcp_hdr *hdr, struct tl_tcp_options *o
 // The options of our SYN into buf; returns their length, a multiple of 4.
 #define TL_TCP_OPTIONS_MAX 40
 uint8_t tl_tcp_options_write(const struct tl_tcp *c, uint8_t buf[TL_TCP_OPTIONS_MAX]);
-// What the peer's SYN says about its MSS and window scale.
+// What the peer's SYN says about its MSS, window scale and SACK.
 void tl_tcp_options_apply(struct tl_tcp *c, const struct tl_tcp_hdr *peer_syn);

@@ -22,6 +22,7 @@ struct sent {
 	uint16_t src_port, dst_port, len;
 	uint8_t flags;
 	struct tl_tcp_options options;
+	uint8_t option_bytes[TL_TCP_OPTIONS_MAX], options_len;
 	uint8_t data[1500];
 };
 
@@ -55,8 +56,9 @@ static void collect(struct tl_txq *q)
 			CU_ASSERT_EQUAL(pkt.dst_be, PEER);
 			*s = (struct sent){h->now_ns, tl_be32(tcp->seq_be), tl_be32(tcp->ack_be),
 				tl_be16(tcp->window_be), tcp->src_port_be, tcp->dst_port_be, pkt.payload_len,
-				tcp->flags, {0}, {0}};
+				tcp->flags, {0}, {0}, (uint8_t)((tcp->data_off >> 4) * 4 - TL_TCP_LEN), {0}};
 			tl_tcp_options_parse(tcp, &s->options);
+			memcpy(s->option_bytes, tcp + 1, s->options_len);
 			memcpy(s->data, frame + pkt.payload_off, pkt.payload_len);
 		}
 		rte_pktmbuf_free(q->pkts[i]);
@@ -1010,13 +1012,13 @@ static void waiting_room_is_bounded(void)
 	struct app app = {0};
 
 	accept_peer(h, &app);
-	for (uint32_t i = 40; i >= 1; i--) // the far ones give way
+	for (uint32_t i = 72; i >= 1; i--) // the far ones give way
 		give(h, A, PEERS + 1 + i * 20, OURS + 1, 10);
 	CU_ASSERT_EQUAL(app.c->ooo_count, TL_TCP_OOO_MAX);
 	CU_ASSERT_EQUAL(app.c->ooo[0].seq, PEERS + 21);
 	CU_ASSERT_EQUAL(h->net->stats.tcp_ooo_dropped_pkts, 8);
-	give(h, A, PEERS + 1 + 50 * 20, OURS + 1, 10);
-	CU_ASSERT_EQUAL(app.c->ooo[31].seq, PEERS + 1 + 32 * 20);
+	give(h, A, PEERS + 1 + 80 * 20, OURS + 1, 10);
+	CU_ASSERT_EQUAL(app.c->ooo[63].seq, PEERS + 1 + 64 * 20);
 	CU_ASSERT_EQUAL(rte_mempool_in_use_count(test_pool()), h->in_use + TL_TCP_OOO_MAX);
 	tl_tcp_abort(app.c);
 	tl_txq_flush(&h->tx);
@@ -1244,6 +1246,300 @@ static void old_windows_are_ignored(void)
 	give(h, A, PEERS + 11, OURS + 1, 0); // an older ACK
 	CU_ASSERT_EQUAL(app.c->snd_wnd, 5000);
 	app_free(&app);
+	stop(h);
+}
+
+// ---- SACK
+
+static const uint8_t SACK_PERMITTED[] = {1, 1, 4, 2};
+
+static void accept_with_sack(struct host *h, struct app *app)
+{
+	static const uint8_t options[] = {2, 4, 1460 >> 8, 1460 & 0xff, 1, 1, 4, 2};
+
+	(void)hear(h, app, NULL);
+	give_options(h, S, PEERS, 0, options, sizeof(options), "", 0);
+	give(h, A, PEERS + 1, OURS + 1, 0);
+	CU_ASSERT_EQUAL_FATAL(app->opened, 1);
+	forget(h);
+}
+
+static bool has_options(const struct sent *s, const uint8_t *bytes, uint8_t len)
+{
+	return s->options_len == len && memcmp(s->option_bytes, bytes, len) == 0;
+}
+
+static void sack_needs_both(void)
+{
+	static const uint8_t with[] = {2, 4, 1460 >> 8, 1460 & 0xff, 1, 1, 4, 2};
+	static const uint8_t with_scale[] = {2, 4, 1460 >> 8, 1460 & 0xff, 1, 1, 4, 2, 1, 3, 3, 0};
+
+	for (int offered = 0; offered < 2; offered++) {
+		struct host *h = start();
+		struct app app = {0};
+		(void)hear(h, &app, NULL);
+		give_options(h, S, PEERS, 0, SACK_PERMITTED, offered ? 4 : 0, "", 0);
+		CU_ASSERT(has_options(next_sent(h), with, offered ? 8 : 4));
+		stop(h);
+
+		h = start();
+		call(h, &app, NULL);
+		CU_ASSERT(has_options(next_sent(h), with_scale, 12));
+		give_options(h, S | A, PEERS, OURS + 1, SACK_PERMITTED, offered ? 4 : 0, "", 0);
+		give(h, A, PEERS + 11, OURS + 1, 10);
+		SENDS(h, A, OURS + 1, PEERS + 1, 0);
+		CU_ASSERT_EQUAL(next_sent(h)->options.n_blocks, offered ? 1 : 0);
+		stop(h);
+	}
+}
+
+// The blocks of the next segment sent: count pairs of distances from the peer's first byte.
+static bool sacks(struct host *h, const uint32_t (*blocks)[2], unsigned count)
+{
+	const struct sent *s = next_sent(h);
+	bool ok = s->flags == A && s->options.n_blocks == count && s->options_len == (count > 0 ? 4 + 8 * count : 0);
+
+	for (unsigned i = 0; i < count && ok; i++)
+		ok = s->options.block[i].from == PEERS + 1 + blocks[i][0] &&
+		     s->options.block[i].to == PEERS + 1 + blocks[i][1];
+	for (unsigned i = 0; !ok && i < s->options.n_blocks; i++)
+		printf("# block %u to %u\n", s->options.block[i].from - PEERS - 1, s->options.block[i].to - PEERS - 1);
+	return ok;
+}
+
+#define SACKS(h, ...) CU_ASSERT(sacks(h, (const uint32_t[][2]){__VA_ARGS__}, sizeof((uint32_t[][2]){__VA_ARGS__}) / 8))
+
+static void sack_blocks_come_by_recency(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_with_sack(h, &app);
+	give(h, A, PEERS + 1 + 100, OURS + 1, 50);
+	static const uint8_t first[] = {1, 1, 5, 10, 0, 0, 0x04, 0x4d, 0, 0, 0x04, 0x7f}; // 1101 and 1151
+	CU_ASSERT(has_options(&h->sent[0], first, sizeof(first)));
+	SACKS(h, {100, 150});
+	give(h, A, PEERS + 1 + 300, OURS + 1, 50);
+	SACKS(h, {300, 350}, {100, 150});
+	give(h, A, PEERS + 1 + 200, OURS + 1, 50);
+	SACKS(h, {200, 250}, {300, 350}, {100, 150});
+	give(h, A, PEERS + 1 + 150, OURS + 1, 10); // grows the oldest
+	SACKS(h, {100, 160}, {200, 250}, {300, 350});
+	give(h, A, PEERS + 1 + 500, OURS + 1, 50);
+	SACKS(h, {500, 550}, {100, 160}, {200, 250}, {300, 350});
+	give(h, A, PEERS + 1 + 400, OURS + 1, 50); // five: the oldest is left out
+	SACKS(h, {400, 450}, {500, 550}, {100, 160}, {200, 250});
+	give(h, A, PEERS + 1 + 310, OURS + 1, 20); // nothing new, but what came last
+	SACKS(h, {300, 350}, {400, 450}, {500, 550}, {100, 160});
+	give(h, A, PEERS + 1 + 160, OURS + 1, 40); // two become one
+	SACKS(h, {100, 250}, {300, 350}, {400, 450}, {500, 550});
+	SILENT(h);
+	give(h, A, PEERS + 1, OURS + 1, 100); // they no longer wait
+	SACKS(h, {300, 350}, {400, 450}, {500, 550});
+	CU_ASSERT(has_stream(&app, 250));
+	give(h, A, PEERS + 1 + 250, OURS + 1, 300);
+	CU_ASSERT_EQUAL(next_sent(h)->options_len, 0);
+	CU_ASSERT(has_stream(&app, 550));
+	SILENT(h);
+	app_free(&app);
+	stop(h);
+}
+
+// Data we send meanwhile: the blocks ride on it where they fit, else an ACK without data follows.
+static void sack_rides_where_it_fits(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_with_sack(h, &app);
+	app.on_data = app_echo;
+	give(h, A, PEERS + 1 + 3000, OURS + 1, 50);
+	SACKS(h, {3000, 3050});
+	give(h, A, PEERS + 1, OURS + 1, MSS); // its echo is as long as a segment can be
+	SENDS(h, A | P, OURS + 1, PEERS + 1 + MSS, MSS);
+	SACKS(h, {3000, 3050});
+	give(h, A, PEERS + 1 + MSS, OURS + 1, 1448);
+	const struct sent *s = next_sent(h);
+	CU_ASSERT_EQUAL(s->len, 1448);
+	CU_ASSERT_EQUAL(s->options.n_blocks, 1);
+	for (uint32_t i = 0; i < 1448; i++)
+		CU_ASSERT_FATAL(s->data[i] == byte_at(PEERS + 1 + MSS + i));
+	SILENT(h);
+	give(h, A, PEERS + 1 + MSS + 1448, OURS + 1,
+		92); // the gap closes: no block names what is about to be delivered
+	SENDS(h, A | P, OURS + 1 + MSS + 1448, PEERS + 1 + 3000, 92);
+	SENDS(h, A | P, OURS + 1 + 3000, PEERS + 1 + 3050, 50);
+	CU_ASSERT_EQUAL(h->sent[h->n_seen - 2].options_len, 0);
+	CU_ASSERT_EQUAL(h->sent[h->n_seen - 1].options_len, 0);
+	SILENT(h);
+	CU_ASSERT(has_stream(&app, 3050));
+	app_free(&app);
+	stop(h);
+}
+
+// The peer has all before segment first of ours (of MSS bytes), and these: pairs of segments, from..to-1.
+static void give_sack(struct host *h, uint32_t first, const uint32_t (*blocks)[2], unsigned count)
+{
+	uint8_t options[4 + 8 * TL_TCP_SACK_BLOCKS] = {1, 1, 5, (uint8_t)(2 + 8 * count)};
+
+	for (unsigned i = 0; i < 2 * count; i++) {
+		uint32_t edge_be = tl_be32(OURS + 1 + blocks[i / 2][i % 2] * MSS);
+		memcpy(options + 4 + 4 * i, &edge_be, 4);
+	}
+	give_options(h, A, PEERS + 1, OURS + 1 + first * MSS, options, (uint8_t)(4 + 8 * count), "", 0);
+}
+
+#define GIVE_SACK(h, first, ...)                                                                                       \
+	give_sack(h, first, (const uint32_t[][2]){__VA_ARGS__}, sizeof((uint32_t[][2]){__VA_ARGS__}) / 8)
+#define SENDS_SEGMENT(h, n) SENDS(h, A, OURS + 1 + (n)*MSS, PEERS + 1, MSS)
+
+static struct host *start_sacked(struct app *app, uint32_t segments)
+{
+	struct host *h = start();
+
+	accept_with_sack(h, app);
+	say(app, segments * MSS + 1); // the last byte is not what these tests are about
+	CU_ASSERT_EQUAL(h->n_sent, 10);
+	forget(h);
+	return h;
+}
+
+// Segments 0, 2 and 4 are lost. The cwnd of 5 counts what is in the network: not what has arrived, nor what is lost.
+static void sack_shows_the_holes(void)
+{
+	struct app app = {0};
+	struct host *h = start_sacked(&app, 10);
+
+	h->window = 10 * MSS; // full: no bar to what goes again
+	GIVE_SACK(h, 0, {1, 2});
+	GIVE_SACK(h, 0, {3, 4}, {1, 2});
+	SILENT(h);
+	GIVE_SACK(h, 0, {5, 6}, {3, 4}, {1, 2});
+	SENDS_SEGMENT(h, 0);
+	CU_ASSERT_EQUAL(app.c->cwnd, 5 * MSS);
+	GIVE_SACK(h, 0, {5, 7}, {3, 4}, {1, 2});
+	SILENT(h);
+	GIVE_SACK(h, 0, {5, 7}, {3, 4}, {1, 2}); // nothing new
+	SILENT(h);
+	GIVE_SACK(h, 0, {5, 8}, {3, 4}, {1, 2});
+	SENDS_SEGMENT(h, 2);
+	SENDS_SEGMENT(h, 4);
+	GIVE_SACK(h, 0, {5, 10}, {3, 4}, {1, 2});
+	SILENT(h);
+	h->window = 8 * MSS;
+	GIVE_SACK(h, 2, {5, 10}, {3, 4});
+	h->window = 6 * MSS;
+	GIVE_SACK(h, 4, {5, 10});
+	SILENT(h);
+	CU_ASSERT(app.c->in_recovery);
+	h->window = WINDOW;
+	give(h, A, PEERS + 1, OURS + 1 + 10 * MSS, 0);
+	SENDS(h, A | P, OURS + 1 + 10 * MSS, PEERS + 1, 1);
+	CU_ASSERT_FALSE(app.c->in_recovery);
+	CU_ASSERT_EQUAL(app.c->n_sacked, 0);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_retransmits, 3);
+	CU_ASSERT_EQUAL(app.c->cwnd, 2 * MSS); // what is in flight, and a segment: no burst
+	stop(h);
+}
+
+// A single ACK may tell so much that nobody needs to wait for the third.
+static void one_sack_may_do(void)
+{
+	struct app app = {0};
+	struct host *h = start_sacked(&app, 9);
+
+	for (unsigned i = 0; i < 4; i++) // the same again is no news
+		GIVE_SACK(h, 0, {1, 3});
+	SILENT(h);
+	GIVE_SACK(h, 0, {1, 4});
+	SENDS_SEGMENT(h, 0);
+	SILENT(h);
+	GIVE_SACK(h, 4, {6, 7}); // a hole that showed late: the partial ACK proves it
+	SENDS_SEGMENT(h, 4);
+	SILENT(h);
+	stop(h);
+}
+
+static void wrong_blocks_mean_nothing(void)
+{
+	for (int permitted = 0; permitted < 2; permitted++) {
+		struct host *h = start();
+		struct app app = {0};
+		if (permitted)
+			accept_with_sack(h, &app);
+		else
+			accept_peer(h, &app);
+		say(&app, 10 * MSS);
+		GIVE_SACK(h, 1, {0, 1});  // below the ACK, as RFC 2883 has it
+		GIVE_SACK(h, 1, {1, 3});  // what it does not acknowledge though it could
+		GIVE_SACK(h, 1, {5, 11}); // never sent
+		GIVE_SACK(h, 1, {5, 4});
+		GIVE_SACK(h, 1, {5, 5});
+		CU_ASSERT_EQUAL(app.c->n_sacked, 0);
+		GIVE_SACK(h, 1, {5, 10});
+		CU_ASSERT_EQUAL(app.c->n_sacked, permitted);
+		stop(h);
+	}
+}
+
+static void sacked_is(const struct app *app, const uint32_t (*ranges)[2], unsigned count)
+{
+	CU_ASSERT_EQUAL(app->c->n_sacked, count);
+	for (unsigned i = 0; i < count; i++) {
+		CU_ASSERT_EQUAL(app->c->sacked[i].from, OURS + 1 + ranges[i][0] * MSS);
+		CU_ASSERT_EQUAL(app->c->sacked[i].to, OURS + 1 + ranges[i][1] * MSS);
+	}
+}
+
+#define SACKED(app, ...) sacked_is(app, (const uint32_t[][2]){__VA_ARGS__}, sizeof((uint32_t[][2]){__VA_ARGS__}) / 8)
+
+static void sacked_ranges_are_few(void)
+{
+	struct app app = {0};
+	struct host *h = start();
+
+	accept_with_sack(h, &app);
+	app.c->cwnd = 30 * MSS;
+	app.c->last_tx_ns = h->now_ns; // no pause that would shrink it
+	say(&app, 30 * MSS);
+	GIVE_SACK(h, 0, {14, 15}, {12, 13}, {10, 11}, {8, 9});
+	GIVE_SACK(h, 0, {16, 17}, {6, 7}, {4, 5}, {2, 3});
+	SACKED(&app, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}, {12, 13}, {14, 15}, {16, 17});
+	GIVE_SACK(h, 0, {18, 19}); // too many, and the farthest
+	SACKED(&app, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}, {12, 13}, {14, 15}, {16, 17});
+	GIVE_SACK(h, 0, {5, 6}, {11, 16}); // gaps close, from both sides
+	SACKED(&app, {2, 3}, {4, 7}, {8, 9}, {10, 17});
+	GIVE_SACK(h, 0, {20, 21}, {22, 23}, {24, 25}, {26, 27});
+	GIVE_SACK(h, 0, {18, 19}); // one more: the farthest gives way
+	SACKED(&app, {2, 3}, {4, 7}, {8, 9}, {10, 17}, {18, 19}, {20, 21}, {22, 23}, {24, 25});
+	GIVE_SACK(h, 7, {18, 26});
+	SACKED(&app, {8, 9}, {10, 17}, {18, 26});
+	GIVE_SACK(h, 7, {8, 30});
+	SACKED(&app, {8, 30});
+	stop(h);
+}
+
+// RFC 2018, section 8: after a timeout the blocks count no more, for the peer may have thrown away what it held. What
+// it names again is not sent again.
+static void timeout_forgets_sacks(void)
+{
+	struct app app = {0};
+	struct host *h = start_sacked(&app, 9);
+
+	GIVE_SACK(h, 0, {8, 9});
+	SILENT(h);
+	pass(h, 210 * MS);
+	SENDS_SEGMENT(h, 0);
+	SILENT(h);
+	CU_ASSERT_EQUAL(app.c->n_sacked, 0);
+	GIVE_SACK(h, 1, {2, 5}, {6, 7});
+	SENDS_SEGMENT(h, 1);
+	SENDS_SEGMENT(h, 5);
+	SILENT(h);
+	GIVE_SACK(h, 7, {8, 9});
+	SENDS_SEGMENT(h, 7);
+	SENDS(h, A | P, OURS + 1 + 9 * MSS, PEERS + 1, 1);
+	SILENT(h);
 	stop(h);
 }
 
@@ -2010,7 +2306,15 @@ static const struct tl_test tests[] = {
 	{"after a timeout everything goes again, slowly at first", slow_start_after_timeout},
 	{"after a pause the congestion window is the initial one", idle_means_slow_start},
 	{"segments that come early are held, overlaps and all", early_segments_wait},
-	{"no more than 32 early segments are held, the nearest", waiting_room_is_bounded},
+	{"no more than 64 early segments are held, the nearest", waiting_room_is_bounded},
+	{"SACK is offered in a SYN, and agreed to only if the peer offers it", sack_needs_both},
+	{"SACK blocks name what is held, the latest first, four at most", sack_blocks_come_by_recency},
+	{"SACK blocks ride on data where they fit, else an ACK follows", sack_rides_where_it_fits},
+	{"SACK shows which holes to fill, each once, as cwnd allows", sack_shows_the_holes},
+	{"one SACK may show a loss, and a partial ACK the next", one_sack_may_do},
+	{"SACK blocks that cannot be, or were not agreed on, mean nothing", wrong_blocks_mean_nothing},
+	{"of what the peer holds eight ranges are remembered, the nearest", sacked_ranges_are_few},
+	{"a timeout forgets what the peer held; what it names again is not sent again", timeout_forgets_sacks},
 	{"a shut window is probed until it opens", zero_window_is_probed},
 	{"a peer that never reads is kept as long as it answers", peer_that_never_reads},
 	{"FIN gets through a shut window", fin_goes_through_a_shut_window},
