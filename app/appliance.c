@@ -129,6 +129,18 @@ static int make_hosts(struct tl_appliance *a, struct tl_err *err)
 	return rc;
 }
 
+static struct tl_writer_policy file_policy(const struct tl_config_capture *c)
+{
+	return (struct tl_writer_policy){.rotate_bytes = c->rotate_bytes,
+		.rotate_seconds = c->rotate_seconds,
+		.rotate_packets = c->rotate_packets,
+		.keep_files = c->keep_files,
+		.keep_bytes = c->keep_bytes,
+		.min_free_bytes = c->min_free_bytes,
+		.on_full = c->on_full == TL_CONFIG_FULL_RECYCLE ? TL_WRITER_FULL_RECYCLE : TL_WRITER_FULL_PAUSE,
+		.sync = c->fsync == TL_CONFIG_FSYNC_CLOSE ? TL_WRITER_SYNC_CLOSE : TL_WRITER_SYNC_NEVER};
+}
+
 static int make_captures(struct tl_appliance *a, struct tl_err *err)
 {
 	int rc = 0;
@@ -143,7 +155,7 @@ static int make_captures(struct tl_appliance *a, struct tl_err *err)
 			.snaplen = cfg->snaplen,
 			.dir = {[TL_DIR_RX] = cfg->direction != TL_CONFIG_TX,
 				[TL_DIR_TX] = cfg->direction != TL_CONFIG_RX},
-			.rotate_bytes = cfg->rotate_bytes,
+			.policy = file_policy(cfg),
 			.buffer_bytes = cfg->buffer_bytes,
 			.io = cfg->io == TL_CONFIG_IO_PWRITE ? TL_WRITER_IO_PWRITE : TL_WRITER_IO_URING,
 			.count = cfg->count,
@@ -273,6 +285,7 @@ void tl_appliance_block_signals(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 }

@@ -28,11 +28,13 @@ int tl_appliance_create(const struct tl_config *config, const struct tl_applianc
 	struct tl_err *err);
 
 // Starts, runs until a signal (SIGINT, SIGTERM), the duration or the end of the input, drains, and leaves the final
-// counters in *out. Returns 0; or a negative errno with a sentence when something failed on the way (a disk, a broken
-// file): the counters are valid then too.
+// counters in *out. SIGHUP, and "rotate" on the control socket, make every recording go on in a new file. Returns 0; or
+// a negative errno with a sentence when something failed on the way (a disk, a broken file): the counters are valid
+// then too.
 int tl_appliance_run(struct tl_appliance *appliance, struct tl_snapshot *out, struct tl_err *err);
 
 void tl_appliance_destroy(struct tl_appliance *appliance);
 
-// Blocks the signals that end an appliance, so that every thread made later inherits that and only main hears them.
+// Blocks the signals that are meant for an appliance, so that every thread made later inherits that and only main hears
+// them.
 void tl_appliance_block_signals(void);

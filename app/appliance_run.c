@@ -23,11 +23,22 @@ static uint64_t now_ns(const struct tl_appliance *a)
 	return tl_clock_mono_ns(a->clock, rte_rdtsc());
 }
 
+// Every recording goes on in a new file.
+static void rotate(struct tl_appliance *a)
+{
+	for (uint32_t i = 0; i < a->config->n_captures; i++)
+		tl_capture_rotate(a->captures[i]);
+}
+
 // What the control socket answers.
 static char *answer(void *appliance, const char *command)
 {
 	struct tl_appliance *a = appliance;
 
+	if (strcmp(command, "rotate") == 0) {
+		rotate(a);
+		return strdup("{\"ok\": true}\n");
+	}
 	if (strcmp(command, "status") != 0)
 		return NULL;
 	tl_metrics_snapshot(&a->metrics, false, &a->snapshot);
@@ -113,6 +124,19 @@ static void sample(struct tl_appliance *a)
 			s->uptime_ns / TL_NS_PER_S, rx, tx, echoed, written, dropped);
 }
 
+// Whether the signal that has come is one that ends the appliance.
+static bool signal_ends(struct tl_appliance *a, int signal_fd)
+{
+	struct signalfd_siginfo info;
+
+	if (read(signal_fd, &info, sizeof(info)) != sizeof(info))
+		return false;
+	if (info.ssi_signo != SIGHUP)
+		return true;
+	rotate(a);
+	return false;
+}
+
 // Until a signal, the duration, or the end of the input.
 static void watch(struct tl_appliance *a, int signal_fd)
 {
@@ -124,7 +148,7 @@ static void watch(struct tl_appliance *a, int signal_fd)
 	for (;;) {
 		(void)poll(fds, 2, WATCH_MS);
 		uint64_t now = now_ns(a);
-		if ((fds[0].revents & POLLIN) != 0)
+		if ((fds[0].revents & POLLIN) != 0 && signal_ends(a, signal_fd))
 			return;
 		if ((fds[1].revents & POLLIN) != 0)
 			tl_ctl_serve(a->ctl);
@@ -208,6 +232,7 @@ int tl_appliance_run(struct tl_appliance *a, struct tl_snapshot *out, struct tl_
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
 	int signal_fd = signalfd(-1, &set, SFD_CLOEXEC);
 	if (signal_fd < 0)
 		return tl_fail(err, -errno, "cannot listen for signals");

@@ -9,6 +9,7 @@
 #include <tl_err.h>
 #include <tl_filter.h>
 #include <tl_log.h>
+#include <tl_writer.h>
 
 static int plan_ports(const struct tl_config *config, struct tl_plan *plan, struct tl_err *err)
 {
@@ -49,6 +50,16 @@ static int check_filters(const struct tl_config *config, struct tl_err *err)
 		int rc = tl_filter_check(config->captures[i].filter, err);
 		if (rc != 0)
 			return tl_fail_at(err, rc, "%s: $.capture[%u].filter", config->file, i);
+	}
+	return 0;
+}
+
+static int check_paths(const struct tl_config *config, struct tl_err *err)
+{
+	for (uint32_t i = 0; i < config->n_captures; i++) {
+		int rc = tl_writer_check_path(config->captures[i].path, err);
+		if (rc != 0)
+			return tl_fail_at(err, rc, "%s: $.capture[%u].path", config->file, i);
 	}
 	return 0;
 }
@@ -110,6 +121,8 @@ int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_
 		rc = plan_echoes(config, out, err);
 	if (rc == 0)
 		rc = check_filters(config, err);
+	if (rc == 0)
+		rc = check_paths(config, err);
 	if (rc == 0)
 		plan_cpus(config, out);
 	return rc;

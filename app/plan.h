@@ -2,7 +2,7 @@
 #pragma once
 
 // plan: what a configuration means on this host before anything is started: which device each port is, whether the
-// filters compile, which CPU each RX queue gets.
+// filters compile and the paths can name files, which CPU each RX queue gets.
 
 #include <stdbool.h>
 #include <stdint.h>

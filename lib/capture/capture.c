@@ -62,7 +62,7 @@ static int make_writer(struct tl_capture *c, struct tl_err *err)
 {
 	struct tl_writer_cfg cfg = {.path = c->cfg.path,
 		.io = c->cfg.io,
-		.rotate_bytes = c->cfg.rotate_bytes,
+		.policy = c->cfg.policy,
 		.rings = c->rings,
 		.n_rings = c->n_queues,
 		.prologue = tl_capture_prologue,
@@ -143,6 +143,11 @@ void tl_capture_set_port_drops(struct tl_capture *c, uint64_t pkts)
 	__atomic_store_n(&c->port_drops, pkts, __ATOMIC_RELAXED);
 }
 
+void tl_capture_rotate(struct tl_capture *c)
+{
+	tl_writer_rotate(c->writer);
+}
+
 bool tl_capture_finished(const struct tl_capture *c)
 {
 	return (c->limited && atomic_load_explicit(&c->left, memory_order_relaxed) <= 0) ||
@@ -187,7 +192,9 @@ void tl_capture_sample(const struct tl_capture *c, struct tl_capture_stats *out)
 	// The writer first: what it has written was offered before, so a running sample never shows more written than
 	// offered.
 	tl_writer_stats(c->writer, &written);
-	*out = (struct tl_capture_stats){.written_bytes = written.written_bytes};
+	*out = (struct tl_capture_stats){.written_bytes = written.written_bytes,
+		.recycled_files = written.recycled_files,
+		.recycled_bytes = written.recycled_bytes};
 	for (int dir = 0; dir < TL_DIRS; dir++) {
 		out->flow[dir].written_pkts = written.written_pkts[dir];
 		out->flow[dir].drop_disk_pkts = written.drop_disk_pkts[dir];
@@ -196,7 +203,7 @@ void tl_capture_sample(const struct tl_capture *c, struct tl_capture_stats *out)
 	}
 }
 
-const char *const *tl_capture_files(const struct tl_capture *c, uint32_t *n)
+const char *const *tl_capture_files(struct tl_capture *c, uint32_t *n)
 {
 	return tl_writer_files(c->writer, n);
 }

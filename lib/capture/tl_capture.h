@@ -26,7 +26,7 @@ struct tl_capture_cfg {
 	const char *filter; // tcpdump syntax, or NULL; borrowed for life
 	uint32_t snaplen;   // bytes, 0 = everything
 	bool dir[TL_DIRS];  // which directions
-	uint64_t rotate_bytes;
+	struct tl_writer_policy policy;
 	uint64_t buffer_bytes; // per RX queue
 	enum tl_writer_io io;
 	uint64_t count;	      // stop after so many frames; 0 = no limit
@@ -43,6 +43,7 @@ struct tl_capture_flow {
 struct tl_capture_stats {
 	struct tl_capture_flow flow[TL_DIRS];
 	uint64_t written_bytes;
+	uint64_t recycled_files, recycled_bytes;
 };
 
 int tl_capture_create(const struct tl_capture_cfg *cfg, struct tl_capture **out, struct tl_err *err);
@@ -60,6 +61,9 @@ void tl_capture_expire(struct tl_capture *capture);
 // What the port lost before any tap saw it, for the files' interface statistics. May be called again and again.
 void tl_capture_set_port_drops(struct tl_capture *capture, uint64_t pkts);
 
+// A new file begins soon. What is in slabs by then, up to a second of frames, may go into either.
+void tl_capture_rotate(struct tl_capture *capture);
+
 // Whether the frame count is reached, or the reader of a pipe has gone: nothing more will be recorded.
 bool tl_capture_finished(const struct tl_capture *capture);
 
@@ -68,5 +72,6 @@ int tl_capture_stop(struct tl_capture *capture, struct tl_err *err);
 void tl_capture_destroy(struct tl_capture *capture);
 
 void tl_capture_sample(const struct tl_capture *capture, struct tl_capture_stats *out);
-const char *const *tl_capture_files(const struct tl_capture *capture, uint32_t *n);
+// As tl_writer_files().
+const char *const *tl_capture_files(struct tl_capture *capture, uint32_t *n);
 const char *tl_capture_error(const struct tl_capture *capture);

@@ -145,15 +145,49 @@ static int read_power_of_two(
 	return rc;
 }
 
+// The key that makes new files begin, or NULL.
+static const char *rotation_key(const struct tl_config_capture *capture)
+{
+	if (capture->rotate_bytes != 0)
+		return "rotate_bytes";
+	if (capture->rotate_seconds != 0)
+		return "rotate_seconds";
+	return capture->rotate_packets != 0 ? "rotate_packets" : NULL;
+}
+
+// The key that makes old files go, or NULL.
+static const char *limit_key(const struct tl_config_capture *capture)
+{
+	if (capture->keep_files != 0)
+		return "keep_files";
+	if (capture->keep_bytes != 0)
+		return "keep_bytes";
+	if (capture->min_free_bytes != 0)
+		return "min_free_bytes";
+	return capture->on_full == TL_CONFIG_FULL_RECYCLE ? "on_full" : NULL;
+}
+
 static int check_capture(
 	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
 	const struct tl_config_capture *capture = section;
+	const char *rotation = rotation_key(capture), *limit = limit_key(capture);
 
-	if (strcmp(capture->path, "-") != 0 || capture->rotate_bytes == 0)
-		return 0;
-	tl_config_enter(r, "rotate_bytes");
-	return tl_config_refuse(r, "stdout (\"path\": \"-\") cannot be rotated");
+	if (rotation != NULL && strcmp(capture->path, "-") == 0) {
+		tl_config_enter(r, rotation);
+		return tl_config_refuse(r, "stdout (\"path\": \"-\") cannot be rotated");
+	}
+	if (rotation == NULL && limit != NULL) {
+		tl_config_enter(r, limit);
+		return tl_config_refuse(r,
+			"only a recording that begins new files has old ones to drop; give \"rotate_bytes\", "
+			"\"rotate_seconds\" or \"rotate_packets\"");
+	}
+	if (capture->keep_bytes != 0 && capture->keep_bytes / 2 < capture->rotate_bytes) {
+		tl_config_enter(r, "keep_bytes");
+		return tl_config_refuse(r, "is less than two files of \"rotate_bytes\"");
+	}
+	return 0;
 }
 
 // What an echo does is told by which of its keys are there.
@@ -211,6 +245,8 @@ static const char *const idles[] = {
 	[TL_IDLE_AUTO] = "auto", [TL_IDLE_POLL] = "poll", [TL_IDLE_ADAPTIVE] = "adaptive", NULL};
 static const char *const directions[] = {[TL_CONFIG_BOTH] = "both", [TL_CONFIG_RX] = "rx", [TL_CONFIG_TX] = "tx", NULL};
 static const char *const ios[] = {[TL_CONFIG_IO_URING] = "io_uring", [TL_CONFIG_IO_PWRITE] = "pwrite", NULL};
+static const char *const disk_fulls[] = {[TL_CONFIG_FULL_PAUSE] = "pause", [TL_CONFIG_FULL_RECYCLE] = "recycle", NULL};
+static const char *const fsyncs[] = {[TL_CONFIG_FSYNC_NEVER] = "never", [TL_CONFIG_FSYNC_CLOSE] = "close", NULL};
 static const char *const on_fulls[] = {[TL_WINDOW_FULL_DROP] = "drop", [TL_WINDOW_FULL_RESET] = "reset", NULL};
 
 static const struct tl_config_key eal_keys[] = {
@@ -245,6 +281,19 @@ static const struct tl_config_key capture_keys[] = {
 	{"path", tl_config_text, FIELD(tl_config_capture, path), .max = 4095, .required = true},
 	{"rotate_bytes", tl_config_size, FIELD(tl_config_capture, rotate_bytes), .min = 4 * MIB, .max = 16 * TIB,
 		.or_zero = true, .fallback = "0"},
+	{"rotate_seconds", tl_config_number, FIELD(tl_config_capture, rotate_seconds), .min = 1, .max = 31536000,
+		.or_zero = true, .fallback = "0"},
+	{"rotate_packets", tl_config_number, FIELD(tl_config_capture, rotate_packets), .min = 1,
+		.max = UINT64_C(1) << 53, .or_zero = true, .fallback = "0"},
+	{"keep_files", tl_config_number, FIELD(tl_config_capture, keep_files), .min = 2, .max = 1000000,
+		.or_zero = true, .fallback = "0"},
+	{"keep_bytes", tl_config_size, FIELD(tl_config_capture, keep_bytes), .min = 8 * MIB, .max = 1024 * TIB,
+		.or_zero = true, .fallback = "0"},
+	{"min_free_bytes", tl_config_size, FIELD(tl_config_capture, min_free_bytes), .max = 1024 * TIB,
+		.fallback = "0"},
+	{"on_full", tl_config_choice, FIELD(tl_config_capture, on_full), .choices = disk_fulls,
+		.fallback = "\"pause\""},
+	{"fsync", tl_config_choice, FIELD(tl_config_capture, fsync), .choices = fsyncs, .fallback = "\"never\""},
 	{"buffer_bytes", tl_config_size, FIELD(tl_config_capture, buffer_bytes), .min = 4 * MIB, .max = 64 * GIB,
 		.fallback = "\"64M\""},
 	{"io", tl_config_choice, FIELD(tl_config_capture, io), .choices = ios, .fallback = "\"io_uring\""},

@@ -35,7 +35,7 @@ static void read_port(struct tl_port *port, struct tl_report_port *out)
 	out->mbufs_in_use = tl_port_mbufs_in_use(port);
 }
 
-static void read_capture(const struct tl_capture *capture, const char *port, struct tl_report_capture *out)
+static void read_capture(struct tl_capture *capture, const char *port, struct tl_report_capture *out)
 {
 	struct tl_capture_stats stats;
 
@@ -54,6 +54,8 @@ static void read_capture(const struct tl_capture *capture, const char *port, str
 				       f->cut_pkts - f->drop_ring_pkts - f->drop_disk_pkts;
 	}
 	out->written_bytes = stats.written_bytes;
+	out->recycled_files = stats.recycled_files;
+	out->recycled_bytes = stats.recycled_bytes;
 	out->files = tl_capture_files(capture, &out->n_files);
 	out->error = tl_capture_error(capture);
 	out->filter_engine = tl_capture_filter_engine(capture);

@@ -95,6 +95,10 @@ void tl_pcapng_put_head(void *buf, const struct tl_pcapng_head *head);
 // Reads a HEAD block back. Returns 0, or -EINVAL if the size bytes at buf do not begin with one of ours.
 int tl_pcapng_get_head(const void *buf, uint32_t size, struct tl_pcapng_head *out);
 
+// The application that a section header at buf names; borrowed from buf, not terminated. Only the byte order that we
+// write is understood. Returns 0, -EINVAL (no whole section header), or -ENOENT (it names none).
+int tl_pcapng_get_application(const void *buf, uint32_t size, const char **out_text, uint32_t *out_len);
+
 // HOT. Bytes of an EPB with cap_bytes of data; with epb_dropcount when dropped is not 0.
 static inline uint32_t tl_pcapng_epb_bytes(uint32_t cap_bytes, uint64_t dropped)
 {

@@ -66,6 +66,8 @@ static json_t *capture_json(const struct tl_report_capture *capture, bool final)
 	put_flow(object, &total);
 	put(object, "in_flight_pkts", number(capture->in_flight_pkts));
 	put(object, "written_bytes", number(capture->written_bytes));
+	put(object, "recycled_files", number(capture->recycled_files));
+	put(object, "recycled_bytes", number(capture->recycled_bytes));
 	for (int dir = 0; dir < TL_DIRS; dir++) {
 		json_t *flow = json_object();
 		put_flow(flow, &capture->flow[dir]);

@@ -155,6 +155,10 @@ static void print_files(FILE *out, const struct tl_report_capture *capture)
 		capture->n_files == 1 ? "" : "s");
 	for (uint32_t i = 0; i < capture->n_files; i++)
 		fprintf(out, "      %s\n", capture->files[i]);
+	if (capture->recycled_files != 0)
+		fprintf(out, "  dropped from the ring: %s file%s of %s\n", grouped(capture->recycled_files, n),
+			capture->recycled_files == 1 ? "" : "s",
+			tl_format_bytes(capture->recycled_bytes, bytes, sizeof(bytes)));
 }
 
 static void print_capture(FILE *out, const struct tl_report_capture *capture, bool final)

@@ -56,7 +56,8 @@ struct tl_report_capture {
 	struct tl_report_flow flow[TL_DIRS];
 	uint64_t in_flight_pkts; // offered and still in slabs; 0 after the end
 	uint64_t written_bytes;
-	const char *const *files; // borrowed, n_files paths
+	uint64_t recycled_files, recycled_bytes; // dropped from the ring; what they held stays written
+	const char *const *files;		 // borrowed, n_files paths: those that are still there
 	uint32_t n_files;
 	const char *error;	   // borrowed: why writing stopped, or NULL
 	const char *filter_engine; // borrowed: what runs the filter, or NULL without one

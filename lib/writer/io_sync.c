@@ -5,7 +5,7 @@
 
 static void sync_start(struct tl_writer *writer, struct tl_writer_write *write)
 {
-	write->result = tl_writer_file_write(&writer->file, write->data, write->len_bytes, write->offset_bytes);
+	write->result = tl_writer_file_write(write->file, write->data, write->len_bytes, write->offset_bytes);
 }
 
 static void sync_reap(struct tl_writer *writer, bool wait)

@@ -10,7 +10,7 @@ static void uring_start(struct tl_writer *writer, struct tl_writer_write *write)
 	// Never NULL: the queue has an entry for every write that may be in flight.
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&writer->uring);
 
-	io_uring_prep_write(sqe, writer->file.fd, write->data, write->len_bytes, write->offset_bytes);
+	io_uring_prep_write(sqe, write->file->fd, write->data, write->len_bytes, write->offset_bytes);
 	io_uring_sqe_set_data(sqe, write);
 	// An entry the kernel cannot take now (-EAGAIN: no memory) stays in the queue, and reap() submits it.
 	io_uring_submit(&writer->uring);

@@ -3,10 +3,16 @@
 
 // writer: one thread that moves sealed slabs into a file and copies nothing: O_DIRECT with io_uring at queue depth 8,
 // O_DIRECT pwrite, buffered pwrite where the file system refuses O_DIRECT (said once), or plain write() into a pipe.
-// Rotates by size; a rotated recording's files are PATH with _00001, _00002 … before the suffix. A disk error does not
-// stop it: what cannot be written is counted as dropped, and it tries again with the next slab.
+// Goes on in a new file by size, time or packets, and keeps a ring of files within limits. A disk error does not stop
+// it: what cannot be written is counted as dropped, and it tries again with the next slab.
 //
-// Threads: create, start, stop, destroy on main; stats may be read from any thread; the callbacks run on the writer.
+// The files of a recording are PATH, its strftime conversions expanded in UTC, with _00001, _00002 … before the suffix
+// where that name is taken. One that rotates by itself never replaces a file, and writes NAME.part until it is
+// complete; any other empties PATH and writes there. A second thread opens, names, completes, closes and drops files,
+// so that none of this holds up the writing.
+//
+// Threads: create, start, stop, destroy, files on main; rotate and stats from any thread; the callbacks run on both of
+//          the writer's threads, perhaps at once.
 // Memory: create/destroy.
 
 #include <stdbool.h>
@@ -21,10 +27,26 @@ struct tl_writer;
 
 enum tl_writer_io { TL_WRITER_IO_URING, TL_WRITER_IO_PWRITE };
 
+// What to do when the disk is full: wait for room and count what is lost, or drop the oldest file and go on.
+enum tl_writer_full { TL_WRITER_FULL_PAUSE, TL_WRITER_FULL_RECYCLE };
+enum tl_writer_sync { TL_WRITER_SYNC_NEVER, TL_WRITER_SYNC_CLOSE };
+
+// When a new file begins, and which of the old ones are dropped. 0: never. Limits need something to rotate by.
+struct tl_writer_policy {
+	uint64_t rotate_bytes;	 // before a file gets larger
+	uint64_t rotate_seconds; // at multiples of this since 1970, also when nothing is recorded
+	uint64_t rotate_packets; // before a file gets more, but it always takes a whole slab
+	uint32_t keep_files;	 // the one being written included
+	uint64_t keep_bytes;	 // all files, and what rotate_bytes lets the one being written still take
+	uint64_t min_free_bytes; // on their file system; below, and with nothing left to drop, it is full
+	enum tl_writer_full on_full;
+	enum tl_writer_sync sync; // whether a file is on the disk before it is called complete
+};
+
 struct tl_writer_cfg {
 	const char *path; // borrowed for the writer's life; "-" is stdout
 	enum tl_writer_io io;
-	uint64_t rotate_bytes;		   // 0: one file
+	struct tl_writer_policy policy;
 	struct tl_slab_ring *const *rings; // borrowed for the writer's life
 	uint32_t n_rings;
 	// The blocks that open and close each file. prologue: SHB and IDBs, padded by the writer to 4 KiB. epilogue:
@@ -38,8 +60,13 @@ struct tl_writer_stats {
 	uint64_t written_pkts[TL_DIRS];	  // whose write completed
 	uint64_t drop_disk_pkts[TL_DIRS]; // whose write failed
 	uint64_t written_bytes;		  // of files, padding and file headers included
-	uint64_t files;			  // opened so far
+	uint64_t files;			  // begun so far
+	uint64_t recycled_files;	  // of this run or an earlier one, dropped by the ring
+	uint64_t recycled_bytes;
 };
+
+// Whether path can name files: its conversions are known. Returns 0, or -EINVAL, -ENAMETOOLONG with a sentence.
+int tl_writer_check_path(const char *path, struct tl_err *err);
 
 // Opens the first file, so that a bad path is an error before anything starts (files are created 0640, never through a
 // dangling symlink). Returns 0 or -errno with a sentence.
@@ -54,10 +81,14 @@ int tl_writer_stop(struct tl_writer *writer, struct tl_err *err);
 
 void tl_writer_destroy(struct tl_writer *writer);
 
+// A new file begins soon; what is recorded is not affected. Ignored where the output is no file.
+void tl_writer_rotate(struct tl_writer *writer);
+
 void tl_writer_stats(const struct tl_writer *writer, struct tl_writer_stats *out);
 
-// Paths of the files so far; n of them; valid until destroy; a file that is being written is the last.
-const char *const *tl_writer_files(const struct tl_writer *writer, uint32_t *n);
+// Paths of this run's files that are still there; n of them; valid until the next call or destroy; a file that is being
+// written is the last.
+const char *const *tl_writer_files(struct tl_writer *writer, uint32_t *n);
 
 // The first error met, or NULL.
 const char *tl_writer_error(const struct tl_writer *writer);

@@ -12,7 +12,7 @@
 
 static void choose_backend(struct tl_writer *writer)
 {
-	if (writer->cfg.io == TL_WRITER_IO_URING && !writer->file.stream) {
+	if (writer->cfg.io == TL_WRITER_IO_URING && !writer->file->stream) {
 		int rc = tl_writer_uring_init(writer);
 		if (rc == 0)
 			return;
@@ -23,31 +23,77 @@ static void choose_backend(struct tl_writer *writer)
 
 static int allocate(struct tl_writer *writer)
 {
-	writer->names = tl_writer_names_create();
-	writer->blocks = aligned_alloc(TL_PCAPNG_ALIGN, TL_WRITER_BLOCKS_BYTES + 2 * TL_PCAPNG_ALIGN);
-	return writer->names == NULL || writer->blocks == NULL ? -ENOMEM : 0;
+	pthread_mutex_init(&writer->ring.lock, NULL);
+	int rc = tl_writer_helper_init(&writer->helper);
+
+	writer->blocks = tl_writer_blocks_buffer();
+	writer->file = tl_writer_file_new(writer);
+	return writer->blocks == NULL || writer->file == NULL ? -ENOMEM : rc;
+}
+
+// Only a regular file, or nothing yet, can be rotated.
+static int check_rotated(const struct tl_writer *writer, const char *path, struct tl_err *err)
+{
+	struct stat status;
+
+	bool to_stdout = strcmp(writer->cfg.path, "-") == 0;
+	if (!to_stdout && (stat(path, &status) != 0 || S_ISREG(status.st_mode)))
+		return 0;
+	if (!to_stdout && S_ISDIR(status.st_mode))
+		return tl_fail(err, -EISDIR, "%.300s: is a directory; name a file in it", path);
+	return tl_fail(err, -EINVAL, "%.300s: is not a regular file and cannot be rotated; leave the rotation out",
+		to_stdout ? "standard output" : path);
+}
+
+// In a ring: the first file is one more of those that are there.
+static int open_in_ring(struct tl_writer *writer, const char *path, struct tl_err *err)
+{
+	struct tl_writer_file *file = writer->file;
+
+	int rc = check_rotated(writer, path, err);
+	if (rc != 0)
+		return rc;
+	rc = tl_writer_open_hidden(writer, file);
+	if (rc == 0)
+		rc = tl_writer_ring_find(&writer->ring, &writer->pattern);
+	tl_writer_resume_names(writer, file->began);
+	if (rc == 0)
+		rc = tl_writer_give_name(writer, file);
+	if (rc == 0)
+		rc = tl_writer_ring_begin(&writer->ring, file);
+	return rc == 0 ? 0
+		       : tl_fail(err, rc, "%.300s: cannot open: %s; %s", file->at != NULL ? file->at : path,
+				 strerror(-rc), tl_writer_advice(rc));
+}
+
+// By itself: in place of what is there.
+static int open_alone(struct tl_writer *writer, const char *path, struct tl_err *err)
+{
+	struct tl_writer_file *file = writer->file;
+
+	file->at = strdup(path);
+	if (file->at == NULL)
+		return tl_fail(err, -ENOMEM, "no memory for the writer of %.300s", path);
+	int rc = tl_writer_file_open(file, file->at, true, err);
+	tl_writer_resume_names(writer, file->began);
+	writer->names.last_number = 0;
+	if (rc == 0 && tl_writer_ring_begin(&writer->ring, file) != 0)
+		rc = tl_fail(err, -ENOMEM, "no memory for the writer of %.300s", path);
+	return rc;
 }
 
 static int open_first(struct tl_writer *writer, struct tl_err *err)
 {
-	struct tl_writer_file *file = &writer->file;
-
-	file->stop = &writer->stop;
-	int rc = tl_writer_file_open(file, writer->cfg.path, true, err);
+	writer->file->began = time(NULL);
+	char *path = tl_writer_pattern_expand(&writer->pattern, writer->file->began, 0);
+	if (path == NULL)
+		return tl_fail(err, -ENOMEM, "no memory for the writer of %.300s", writer->cfg.path);
+	int rc = writer->parts ? open_in_ring(writer, path, err) : open_alone(writer, path, err);
+	free(path);
 	if (rc != 0)
 		return rc;
-	if (file->stream && writer->cfg.rotate_bytes != 0)
-		return tl_fail(err, -EINVAL, "%.300s: is not a regular file and cannot be rotated; leave the size out",
-			file->path);
-
-	char *name = tl_writer_names_next(writer->names, writer->cfg.path);
-	rc = name == NULL ? -ENOMEM : tl_writer_names_keep(writer->names, name);
-	if (rc != 0) {
-		free(name);
-		return tl_fail(err, rc, "no memory for the writer of %.300s", file->path);
-	}
 	tl_count(&writer->stats.files, 1);
-	tl_writer_say_buffered(writer, file);
+	tl_writer_say_buffered(writer, writer->file);
 	return 0;
 }
 
@@ -57,8 +103,9 @@ int tl_writer_create(const struct tl_writer_cfg *cfg, struct tl_writer **out, st
 	if (writer == NULL)
 		return tl_fail(err, -ENOMEM, "no memory for the writer of %.300s", cfg->path);
 
+	const struct tl_writer_policy *policy = &cfg->policy;
 	writer->cfg = *cfg;
-	writer->file.fd = -1;
+	writer->parts = policy->rotate_bytes != 0 || policy->rotate_seconds != 0 || policy->rotate_packets != 0;
 	writer->writing = (struct tl_writer_trouble){
 		.what = "cannot write, and drops and counts packets until it can",
 		.over = "writing again",
@@ -67,10 +114,16 @@ int tl_writer_create(const struct tl_writer_cfg *cfg, struct tl_writer **out, st
 		.what = "cannot begin the next file, and goes on in the last",
 		.over = "rotating again",
 	};
+	writer->finishing = (struct tl_writer_trouble){
+		.what = "cannot complete the file",
+		.over = "completing files again",
+	};
 	int rc = allocate(writer);
 	if (rc != 0)
 		tl_fail(err, rc, "no memory for the writer of %.300s", cfg->path);
-	else
+	if (rc == 0)
+		rc = tl_writer_pattern_init(&writer->pattern, cfg->path, err);
+	if (rc == 0)
 		rc = open_first(writer, err);
 	if (rc != 0) {
 		tl_writer_destroy(writer);
@@ -88,10 +141,15 @@ int tl_writer_start(struct tl_writer *writer, struct tl_err *err)
 	// Signals are main's; and SIGPIPE and SIGXFSZ come back as errors of write().
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int rc = -pthread_create(&writer->thread, NULL, tl_writer_main, writer);
+	int rc = tl_writer_helper_start(writer);
+	if (rc == 0) {
+		rc = -pthread_create(&writer->thread, NULL, tl_writer_main, writer);
+		if (rc != 0)
+			tl_writer_helper_stop(writer);
+	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc != 0)
-		return tl_fail(err, rc, "%.300s: cannot start the writer thread: %s", writer->file.path, strerror(-rc));
+		return tl_fail(err, rc, "%.300s: cannot start the writer thread: %s", writer->cfg.path, strerror(-rc));
 	pthread_setname_np(writer->thread, "tl-writer");
 	writer->started = true;
 	return 0;
@@ -100,12 +158,26 @@ int tl_writer_start(struct tl_writer *writer, struct tl_err *err)
 int tl_writer_stop(struct tl_writer *writer, struct tl_err *err)
 {
 	atomic_store_explicit(&writer->stop, true, memory_order_release);
-	if (writer->started)
+	if (writer->started) {
 		pthread_join(writer->thread, NULL);
+		tl_writer_helper_stop(writer);
+	}
 	writer->started = false;
 
 	int code = atomic_load_explicit(&writer->first_error, memory_order_acquire);
 	return code == 0 ? 0 : tl_fail(err, code, "%s", writer->error.text);
+}
+
+// A file of a ring in which nothing was recorded leaves no trace.
+static void close_first(struct tl_writer *writer)
+{
+	struct tl_writer_file *file = writer->file;
+
+	if (file->fd >= 0 && writer->parts)
+		unlink(file->at);
+	if (file->fd >= 0)
+		tl_writer_file_close(file);
+	tl_writer_file_free(file);
 }
 
 void tl_writer_destroy(struct tl_writer *writer)
@@ -116,9 +188,11 @@ void tl_writer_destroy(struct tl_writer *writer)
 		tl_writer_stop(writer, NULL);
 	if (writer->backend != NULL)
 		writer->backend->fini(writer);
-	if (writer->file.fd >= 0) // never started
-		tl_writer_file_close(&writer->file);
-	tl_writer_names_destroy(writer->names);
+	if (writer->file != NULL) // never started
+		close_first(writer);
+	tl_writer_helper_fini(&writer->helper);
+	free(writer->names.last_stem);
+	tl_writer_ring_fini(&writer->ring);
 	free(writer->blocks);
 	free(writer);
 }
@@ -131,13 +205,21 @@ void tl_writer_stats(const struct tl_writer *writer, struct tl_writer_stats *out
 		out->written_pkts[dir] = tl_count_read(&stats->written_pkts[dir]);
 		out->drop_disk_pkts[dir] = tl_count_read(&stats->drop_disk_pkts[dir]);
 	}
-	out->written_bytes = tl_count_read(&stats->written_bytes);
+	out->written_bytes = tl_count_read(&stats->written_bytes) +
+			     atomic_load_explicit(&writer->blocks_bytes, memory_order_relaxed);
 	out->files = tl_count_read(&stats->files);
+	out->recycled_files = tl_count_read(&stats->recycled_files);
+	out->recycled_bytes = tl_count_read(&stats->recycled_bytes);
 }
 
-const char *const *tl_writer_files(const struct tl_writer *writer, uint32_t *n)
+void tl_writer_rotate(struct tl_writer *writer)
 {
-	return tl_writer_names_list(writer->names, n);
+	atomic_store_explicit(&writer->rotate_asked, true, memory_order_relaxed);
+}
+
+const char *const *tl_writer_files(struct tl_writer *writer, uint32_t *n)
+{
+	return tl_writer_ring_list(&writer->ring, n);
 }
 
 const char *tl_writer_error(const struct tl_writer *writer)

@@ -23,6 +23,7 @@ const char *tl_writer_advice(int code)
 		{ENOENT, "create its directory first"},
 		{ENOTDIR, "correct the path"},
 		{EISDIR, "name a file in it"},
+		{EBUSY, "another recording is writing it: name another file"},
 		{EMFILE, "raise the limit of open files (ulimit -n)"},
 		{ENOBUFS, "record fewer queues: what opens and closes a file does not fit 64 KiB"},
 		{EPIPE, "its reader went away"},
@@ -44,7 +45,7 @@ void tl_writer_trouble_begins(struct tl_writer *writer, struct tl_writer_trouble
 	trouble->on = true;
 	tl_fail(&now, code, "%.300s: %s: %s; %s", path, trouble->what, strerror(-code), tl_writer_advice(code));
 	tl_error("%s", now.text);
-	if (atomic_load_explicit(&writer->first_error, memory_order_relaxed) != 0)
+	if (atomic_flag_test_and_set(&writer->error_claimed))
 		return;
 	writer->error = now;
 	atomic_store_explicit(&writer->first_error, code, memory_order_release);
@@ -60,9 +61,9 @@ void tl_writer_trouble_ends(struct tl_writer *writer, struct tl_writer_trouble *
 
 void tl_writer_say_buffered(struct tl_writer *writer, const struct tl_writer_file *file)
 {
-	if (file->stream || file->direct || writer->direct_refused)
+	if (file->stream || file->direct ||
+		atomic_exchange_explicit(&writer->direct_refused, true, memory_order_relaxed))
 		return;
-	writer->direct_refused = true;
 	tl_warn("%.300s: this file system refuses O_DIRECT: writing through the page cache, which is slower",
-		file->path);
+		file->label);
 }

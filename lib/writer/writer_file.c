@@ -5,18 +5,38 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <tl_log.h>
 
+struct tl_writer_file *tl_writer_file_new(struct tl_writer *writer)
+{
+	struct tl_writer_file *file = calloc(1, sizeof(*file));
+
+	if (file == NULL)
+		return NULL;
+	file->fd = -1;
+	file->label = writer->cfg.path;
+	file->stop = &writer->stop;
+	return file;
+}
+
+void tl_writer_file_free(struct tl_writer_file *file)
+{
+	free(file->at);
+	free(file->name);
+	free(file);
+}
+
 // An existing file is opened, through a symbolic link too; a new one is created only where nothing is, so that a
 // dangling link is never followed to wherever it points.
-static int open_fd(const char *path, bool regular_only, struct tl_err *err)
+static int open_fd(const char *path, struct tl_err *err)
 {
-	// O_NONBLOCK means nothing to a regular file; without it, a FIFO's open waits for a reader.
-	int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (regular_only ? O_NONBLOCK : 0);
+	int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
 	int fd = strcmp(path, "-") == 0 ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, flags);
 
 	if (fd < 0 && errno == ENOENT) {
@@ -40,8 +60,11 @@ static int prepare_stream(struct tl_writer_file *file, mode_t mode)
 	return 0;
 }
 
+// The lock tells other recordings, and their rings, that this file is in use; it goes with the descriptor.
 static int prepare_regular(struct tl_writer_file *file, bool direct)
 {
+	if (flock(file->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+		return -EBUSY;
 	if (ftruncate(file->fd, 0) != 0)
 		return -errno;
 	int flags = fcntl(file->fd, F_GETFL);
@@ -55,8 +78,8 @@ int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool dire
 
 	bool to_stdout = strcmp(path, "-") == 0;
 
-	file->path = to_stdout ? "standard output" : path;
-	file->fd = open_fd(path, file->regular_only, err);
+	file->label = to_stdout ? "standard output" : path;
+	file->fd = open_fd(path, err);
 	if (file->fd < 0)
 		return file->fd;
 
@@ -65,8 +88,6 @@ int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool dire
 		rc = -ENOTBLK;
 	else if (rc == 0 && S_ISREG(status.st_mode) && !to_stdout)
 		rc = prepare_regular(file, direct);
-	else if (rc == 0 && file->regular_only)
-		rc = -EEXIST;
 	else if (rc == 0)
 		rc = prepare_stream(file, status.st_mode);
 	if (rc == 0)
@@ -77,6 +98,12 @@ int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool dire
 	if (rc == -ENOTBLK)
 		return tl_fail(err, -EINVAL, "%.300s: is a block device; name a file on it", path);
 	return tl_fail(err, rc, "%.300s: cannot open: %s; %s", path, strerror(-rc), tl_writer_advice(rc));
+}
+
+int tl_writer_file_create(struct tl_writer_file *file, const char *path, bool direct)
+{
+	file->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
+	return file->fd < 0 ? -errno : prepare_regular(file, direct);
 }
 
 static int go_buffered(struct tl_writer_file *file)
@@ -122,7 +149,7 @@ void tl_writer_file_cut(struct tl_writer_file *file)
 	if (file->stream || (fstat(file->fd, &status) == 0 && (uint64_t)status.st_size <= file->end_bytes))
 		return;
 	if (ftruncate(file->fd, (off_t)file->end_bytes) != 0)
-		tl_warn("%.300s: cannot cut off a partly written block: %s", file->path, strerror(errno));
+		tl_warn("%.300s: cannot cut off a partly written block: %s", file->label, strerror(errno));
 }
 
 int tl_writer_file_close(struct tl_writer_file *file)
@@ -131,4 +158,14 @@ int tl_writer_file_close(struct tl_writer_file *file)
 
 	file->fd = -1;
 	return rc;
+}
+
+void tl_writer_file_discard(struct tl_writer *writer, struct tl_writer_file *file)
+{
+	atomic_fetch_sub_explicit(&writer->blocks_bytes, file->end_bytes, memory_order_relaxed);
+	if (file->fd >= 0) {
+		tl_writer_file_close(file);
+		unlink(file->at);
+	}
+	tl_writer_file_free(file);
 }

@@ -1,94 +1,105 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The paths of a recording's files: x.pcapng, x_00001.pcapng, x_00002.pcapng …
-//
-// The list grows on the writer thread while others read it, and what was handed out stays valid: an array that became
-// too small is replaced by one twice as large and freed only at the end.
+// Gives the files of a recording their names: hidden until a file begins, then that of its time, with a number if
+// taken.
 
 #include "writer_priv.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define ARRAYS 32 // each twice as large as the one before
-#define FIRST_CAPACITY 16u
-
-struct tl_writer_names {
-	char **arrays[ARRAYS];
-	uint32_t n_arrays;
-	uint32_t capacity;	 // of the newest array
-	_Atomic(char **) newest; // stored before count: it always holds at least count names
-	atomic_uint count;
-};
-
-struct tl_writer_names *tl_writer_names_create(void)
+int tl_writer_rename(const char *from, const char *to)
 {
-	return calloc(1, sizeof(struct tl_writer_names));
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (faccessat(AT_FDCWD, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0) // this file system cannot do both in one step
+		return -EEXIST;
+	return rename(from, to) == 0 ? 0 : -errno;
 }
 
-void tl_writer_names_destroy(struct tl_writer_names *names)
+void tl_writer_resume_names(struct tl_writer *writer, time_t now)
 {
-	if (names == NULL)
-		return;
-	for (uint32_t i = 0; i < names->count; i++)
-		free(names->newest[i]);
-	for (uint32_t i = 0; i < names->n_arrays; i++)
-		free(names->arrays[i]);
-	free(names);
+	struct tl_writer_names *names = &writer->names;
+
+	free(names->last_stem);
+	names->last_stem = tl_writer_pattern_expand(&writer->pattern, now, 0);
+	names->last_number = UINT32_MAX; // one less than 0
+	if (names->last_stem != NULL)
+		tl_writer_ring_last_number(&writer->ring, &writer->pattern, names->last_stem, &names->last_number);
 }
 
-static int grow(struct tl_writer_names *names, uint32_t count)
+// The number for a file that begins at this time: one more than the last of the same name.
+static uint32_t first_number(struct tl_writer *writer, time_t began)
 {
-	uint32_t capacity = names->capacity == 0 ? FIRST_CAPACITY : names->capacity * 2;
-	if (names->n_arrays == ARRAYS || capacity < names->capacity)
-		return -ENOMEM;
-	char **array = calloc(capacity, sizeof(*array));
-	if (array == NULL)
-		return -ENOMEM;
+	struct tl_writer_names *names = &writer->names;
+	char *stem = tl_writer_pattern_expand(&writer->pattern, began, 0);
+	bool same = stem != NULL && names->last_stem != NULL && strcmp(stem, names->last_stem) == 0;
 
-	if (count != 0)
-		memcpy(array, names->newest, count * sizeof(*array));
-	names->arrays[names->n_arrays++] = array;
-	names->capacity = capacity;
-	atomic_store_explicit(&names->newest, array, memory_order_release);
-	return 0;
-}
-
-int tl_writer_names_keep(struct tl_writer_names *names, char *name)
-{
-	uint32_t count = atomic_load_explicit(&names->count, memory_order_relaxed);
-
-	if (count == names->capacity) {
-		int rc = grow(names, count);
-		if (rc != 0)
-			return rc;
+	if (same) {
+		free(stem);
+		return names->last_number + 1;
 	}
-	names->newest[count] = name;
-	atomic_store_explicit(&names->count, count + 1, memory_order_release);
+	free(names->last_stem);
+	names->last_stem = stem;
+	names->last_number = UINT32_MAX; // one less than 0
 	return 0;
 }
 
-const char *const *tl_writer_names_list(const struct tl_writer_names *names, uint32_t *n)
+int tl_writer_give_name(struct tl_writer *writer, struct tl_writer_file *file)
 {
-	// In this order: an array at least as new as the count.
-	*n = atomic_load_explicit(&names->count, memory_order_acquire);
-	return (const char *const *)atomic_load_explicit(&names->newest, memory_order_acquire);
+	struct tl_writer_names *names = &writer->names;
+	uint32_t number = first_number(writer, file->began);
+	int rc;
+
+	do {
+		char *name = tl_writer_pattern_expand(&writer->pattern, file->began, number);
+		char *part = NULL;
+		if (name == NULL || asprintf(&part, "%s%s", name, writer->parts ? TL_WRITER_PART : "") < 0) {
+			free(name);
+			return -ENOMEM;
+		}
+		bool taken = faccessat(AT_FDCWD, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+		rc = taken ? -EEXIST : tl_writer_rename(file->at, part);
+		if (rc == 0 || rc == -EEXIST)
+			names->last_number = number++;
+		if (rc == 0) {
+			free(file->at);
+			file->at = part;
+			file->name = name;
+			return 0;
+		}
+		free(part);
+		free(name);
+	} while (rc == -EEXIST && number != 0);
+	return rc;
 }
 
-char *tl_writer_names_next(const struct tl_writer_names *names, const char *path)
+// A run that was killed may have left its next file behind. What it holds is kept, under a name of its time.
+static void clear_way(struct tl_writer *writer)
 {
-	uint32_t index = atomic_load_explicit(&names->count, memory_order_relaxed);
-	if (index == 0)
-		return strdup(path);
+	struct tl_writer_file left = {.at = tl_writer_pattern_hidden(&writer->pattern)};
+	struct stat status;
 
-	const char *slash = strrchr(path, '/');
-	const char *base = slash != NULL ? slash + 1 : path;
-	const char *suffix = strrchr(base, '.');
-	if (suffix == NULL || suffix == base) // a leading dot hides a file, it does not begin a suffix
-		suffix = path + strlen(path);
+	if (left.at != NULL && tl_writer_is_blank(left.at)) {
+		unlink(left.at);
+	} else if (left.at != NULL && tl_writer_is_ours(left.at, &status)) {
+		left.began = status.st_mtim.tv_sec;
+		tl_writer_give_name(writer, &left);
+	}
+	free(left.name);
+	free(left.at);
+}
 
-	char *name = NULL;
-	if (asprintf(&name, "%.*s_%05u%s", (int)(suffix - path), path, index, suffix) < 0)
-		return NULL;
-	return name;
+int tl_writer_open_hidden(struct tl_writer *writer, struct tl_writer_file *file)
+{
+	file->at = tl_writer_pattern_hidden(&writer->pattern);
+	if (file->at == NULL)
+		return -ENOMEM;
+	clear_way(writer);
+	return tl_writer_file_create(
+		file, file->at, !atomic_load_explicit(&writer->direct_refused, memory_order_relaxed));
 }

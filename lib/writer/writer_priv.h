@@ -4,18 +4,28 @@
 // writer_priv: what the files of this module share.
 //
 //   writer.c         create, start, stop, destroy, and what other threads may read
-//   writer_thread.c  the thread: slabs in, writes out, rotation, recovery from a failed write
+//   writer_thread.c  the writer thread: slabs in, writes out, when to rotate, recovery from a failed write
+//   writer_helper.c  the helper thread: opens the next file, completes and closes those that the writer left
+//   writer_names.c   which name a file gets, and when
+//   writer_ring.c    the recording's files, and which of them have to go
+//   writer_found.c   files of earlier runs
+//   writer_pattern.c what the names of files look like
 //   writer_file.c    one output file: open, write, cut, close
+//   writer_blocks.c  the blocks that open and close a file
 //   writer_stream.c  writing into a pipe or a device without ever hanging in it
-//   writer_names.c   the paths of a rotated recording
 //   writer_error.c   the first error, and one line of log per change of state
 //   io_uring.c       eight writes in flight
 //   io_sync.c        one write at a time
 //
-// Threads: all on the writer thread, or on main before it starts and after it is joined. Memory: in struct tl_writer.
+// Threads: the writer thread has the current file and the slabs; the helper has files before they begin and after the
+// writer left them, and names them. Each is handed over under the helper's lock. On main before both start and after
+// both are joined. Memory: in struct tl_writer; a file is one allocation, which the helper frees.
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/queue.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include <liburing.h>
 
@@ -25,12 +35,13 @@
 #define TL_WRITER_DEPTH 8u	      // writes in flight at most
 #define TL_WRITER_BLOCKS_BYTES 65536u // what prologue() and epilogue() may fill
 #define TL_WRITER_PENDING 1	      // tl_writer_write.result while in flight
+#define TL_WRITER_PART ".part"	      // behind the name of a file that is not complete
+#define TL_WRITER_NAME_CHARS 512      // of a pattern, its conversions spelt out
 
 // Where the blocks go: a regular file written at offsets, or a stream (pipe, socket, device) written in order.
 struct tl_writer_file {
 	int fd;
-	const char *path;  // for messages
-	bool regular_only; // set before it is opened: a stream is refused, not waited for
+	const char *label; // for the writer's messages
 	bool stream;
 	bool direct;		 // O_DIRECT is on
 	const atomic_bool *stop; // of the writer: a stream waits only so long once it is set
@@ -39,16 +50,80 @@ struct tl_writer_file {
 	uint64_t prologue_bytes; // 0: not written yet, and nothing may be before it
 	uint64_t end_bytes;	 // whole blocks reach to here
 	uint64_t next_bytes;	 // where the next write goes; [end, next) is in flight
-};
+	uint64_t pkts;		 // taken for this file
+	uint32_t in_flight;	 // writes
+	bool left;		 // the writer has gone on to the next: it is handed over when nothing is in flight
+	bool overdue;		 // the next was waited for once
 
-// One slab on its way to the file.
+	// The helper's.
+	char *at;     // where it is
+	char *name;   // what it will be called; NULL: not decided yet
+	time_t began; // set by the writer
+	STAILQ_ENTRY(tl_writer_file) begun_link;
+	STAILQ_ENTRY(tl_writer_file) left_link;
+};
+STAILQ_HEAD(tl_writer_files, tl_writer_file);
+
+// One slab on its way to a file.
 struct tl_writer_write {
+	struct tl_writer_file *file;
 	struct tl_slab_ring *ring;
 	struct tl_slab *slab;
 	const uint8_t *data;
 	uint32_t len_bytes;
 	uint64_t offset_bytes;
 	int result; // TL_WRITER_PENDING, then 0 or -errno
+};
+
+// DIR/STEM[_NUMBER]SUFFIX[.part]
+struct tl_writer_pattern {
+	char dir[4096]; // with its slash, or empty
+	char base[256]; // the name as the user gave it
+	char stem[TL_WRITER_NAME_CHARS];
+	char suffix[256];
+	uint32_t stem_chars; // of an expanded stem
+};
+
+// A file of the recording.
+struct tl_writer_entry {
+	char *path;
+	const struct tl_writer_file *file; // while it is being written; NULL: complete
+	uint64_t bytes;			   // complete
+	bool this_run;
+};
+
+struct tl_writer_ring {
+	pthread_mutex_t lock;		 // the helper changes entries, others list them
+	struct tl_writer_entry *entries; // oldest first
+	uint32_t n, capacity;
+	bool changed; // since listed
+	const char **listed;
+	uint32_t n_listed;
+};
+
+enum tl_writer_room { TL_WRITER_ROOM_NONE, TL_WRITER_ROOM_MADE, TL_WRITER_ROOM_ASKED };
+
+struct tl_writer_helper {
+	pthread_t thread;
+	pthread_mutex_t lock;	      // of these
+	pthread_cond_t wake;	      // the helper: there is work
+	pthread_cond_t answer;	      // the writer: what it waits for is there, or cannot be had
+	struct tl_writer_file *ahead; // the next file, its prologue in it
+	bool wished;		      // the writer wants it now
+	struct tl_writer_files begun; // that need a name
+	struct tl_writer_files left;  // that are to be completed
+	enum tl_writer_room room;
+	bool stop;
+	struct timespec retry; // when names and files are tried again
+	struct timespec tidy;  // when the limits are looked at again
+
+	uint8_t *blocks;
+};
+
+// The latest name given, without its number, and the number.
+struct tl_writer_names {
+	char *last_stem;
+	uint32_t last_number;
 };
 
 // How writes reach the file. They may finish in any order.
@@ -70,11 +145,19 @@ struct tl_writer_trouble {
 
 struct tl_writer {
 	struct tl_writer_cfg cfg;
-	struct tl_writer_file file;
-	bool direct_refused; // said, and not tried again
+	struct tl_writer_pattern pattern;
+	bool parts; // rotates by itself: the next file is kept open ahead, and a file is .part until it is complete
+	struct tl_writer_file *file;
+	struct tl_writer_helper helper;
+	struct tl_writer_names names; // the helper's
+	struct tl_writer_ring ring;
+	atomic_bool direct_refused; // said, and not tried again
+	atomic_bool no_room;	    // less than min_free_bytes, and no file left to drop
+	atomic_bool rotate_asked;
+	uint64_t rotate_at_s; // of the wall clock; 0: never
 	const struct tl_writer_backend *backend;
 	struct io_uring uring; // of the io_uring backend
-	uint8_t *blocks;       // TL_WRITER_BLOCKS_BYTES and a PAD, aligned for O_DIRECT
+	uint8_t *blocks;       // of the writer thread
 
 	// Writes in flight, oldest first: flight[(flight_first + i) % TL_WRITER_DEPTH], i < flight_count.
 	struct tl_writer_write flight[TL_WRITER_DEPTH];
@@ -88,21 +171,91 @@ struct tl_writer {
 	atomic_bool stop;
 	atomic_bool pipe_closed;
 
-	struct tl_writer_trouble writing;
-	struct tl_writer_trouble rotating;
+	struct tl_writer_trouble writing;   // the writer's
+	struct tl_writer_trouble rotating;  // the helper's
+	struct tl_writer_trouble finishing; // the helper's
+	atomic_flag error_claimed;
 	atomic_int first_error; // -errno; error is final once it is set
 	struct tl_err error;
 
-	struct tl_writer_names *names;
+	_Atomic uint64_t blocks_bytes; // prologues and epilogues written
 	struct tl_writer_stats stats;
 };
 
 // writer_thread.c
 void *tl_writer_main(void *writer);
 
+// writer_helper.c, on the writer thread
+// The next file, which is the writer's from now on; NULL: it is not ready, but has been ordered. With patience, waits
+// for it a little.
+struct tl_writer_file *tl_writer_helper_next(struct tl_writer *writer, bool patient);
+// Hands over a file that nothing is in flight for.
+void tl_writer_helper_finish(struct tl_writer *writer, struct tl_writer_file *file);
+// After a write that failed with code: true when a file was dropped to make room, and the write is worth repeating.
+bool tl_writer_helper_make_room(struct tl_writer *writer, int code);
+// writer_helper.c, on main
+int tl_writer_helper_init(struct tl_writer_helper *helper);
+int tl_writer_helper_start(struct tl_writer *writer);
+void tl_writer_helper_stop(struct tl_writer *writer); // completes what was handed over
+void tl_writer_helper_fini(struct tl_writer_helper *helper);
+// writer_names.c: on the helper, or on main before it starts
+// Goes on after the numbers that this time's name has in the ring.
+void tl_writer_resume_names(struct tl_writer *writer, time_t now);
+// Moves the file from where it is to a free name of its time: NAME.part in a ring, else NAME.
+int tl_writer_give_name(struct tl_writer *writer, struct tl_writer_file *file);
+// Creates the file under the hidden name.
+int tl_writer_open_hidden(struct tl_writer *writer, struct tl_writer_file *file);
+// -EEXIST where the name is taken.
+int tl_writer_rename(const char *from, const char *to);
+
+// writer_ring.c
+int tl_writer_ring_add(struct tl_writer_ring *ring, struct tl_writer_entry entry); // takes over its path
+// The highest number of the files found whose name without it is stem. False: there is none.
+bool tl_writer_ring_last_number(
+	const struct tl_writer_ring *ring, const struct tl_writer_pattern *pattern, const char *stem, uint32_t *out);
+int tl_writer_ring_begin(struct tl_writer_ring *ring, const struct tl_writer_file *file);
+void tl_writer_ring_move(struct tl_writer_ring *ring, const struct tl_writer_file *file); // file->at has changed
+void tl_writer_ring_end(struct tl_writer_ring *ring, const struct tl_writer_file *file, bool keep);
+// Drops the oldest complete file. False: there is none. *out_bytes may be 0: it was not ours any more.
+bool tl_writer_ring_recycle(struct tl_writer *writer, uint64_t *out_bytes);
+// Drops files until the limits are kept.
+void tl_writer_ring_tidy(struct tl_writer *writer);
+// Valid until the next call; one thread at a time.
+const char *const *tl_writer_ring_list(struct tl_writer_ring *ring, uint32_t *n);
+void tl_writer_ring_fini(struct tl_writer_ring *ring);
+
+// writer_found.c
+// Whether this is a recording of this program that nobody is writing.
+bool tl_writer_is_ours(const char *path, struct stat *status);
+// Whether it is a file in which nobody has recorded anything, nor is about to.
+bool tl_writer_is_blank(const char *path);
+// Adds the files of earlier runs, oldest first.
+int tl_writer_ring_find(struct tl_writer_ring *ring, const struct tl_writer_pattern *pattern);
+
+// writer_pattern.c
+int tl_writer_pattern_init(struct tl_writer_pattern *pattern, const char *path, struct tl_err *err);
+// The path of a file that begins at this time; number 0 is not shown. NULL without memory.
+char *tl_writer_pattern_expand(const struct tl_writer_pattern *pattern, time_t when, uint32_t number);
+// The path under which the next file waits.
+char *tl_writer_pattern_hidden(const struct tl_writer_pattern *pattern);
+// Whether name, in the pattern's directory, is one that expand could give, or that with .part.
+bool tl_writer_pattern_match(
+	const struct tl_writer_pattern *pattern, const char *name, uint32_t *out_number, bool *out_part);
+
+// writer_blocks.c: buffer is the calling thread's, from the first of these.
+uint8_t *tl_writer_blocks_buffer(void);
+int tl_writer_put_prologue(struct tl_writer *writer, struct tl_writer_file *file, uint8_t *buffer);
+int tl_writer_put_epilogue(struct tl_writer *writer, struct tl_writer_file *file, uint8_t *buffer);
+
 // writer_file.c
+struct tl_writer_file *tl_writer_file_new(struct tl_writer *writer);
+void tl_writer_file_free(struct tl_writer_file *file);
+// Removes a file that never began.
+void tl_writer_file_discard(struct tl_writer *writer, struct tl_writer_file *file);
 // Opens path and empties it; with direct, tries O_DIRECT. A block device or a directory is refused.
 int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool direct, struct tl_err *err);
+// Creates a regular file where there is nothing.
+int tl_writer_file_create(struct tl_writer_file *file, const char *path, bool direct);
 // Writes all of it at the offset (a stream: next), resuming short writes; turns O_DIRECT off where it proves unusable.
 int tl_writer_file_write(struct tl_writer_file *file, const void *data, uint32_t len_bytes, uint64_t offset_bytes);
 // Drops what is beyond the last whole block: the next write goes there. What cannot be cut off is written over.
@@ -113,15 +266,6 @@ int tl_writer_file_close(struct tl_writer_file *file);
 int tl_writer_stream_write(struct tl_writer_file *file, const uint8_t *data, uint32_t len_bytes);
 // Whether the reader went away, seen without writing.
 bool tl_writer_stream_abandoned(const struct tl_writer_file *file);
-
-// writer_names.c
-// The path of the next file; NULL without memory. It becomes part of the list with tl_writer_names_keep().
-char *tl_writer_names_next(const struct tl_writer_names *names, const char *path);
-// Takes over name. 0, or -ENOMEM with name still the caller's.
-int tl_writer_names_keep(struct tl_writer_names *names, char *name);
-struct tl_writer_names *tl_writer_names_create(void);
-void tl_writer_names_destroy(struct tl_writer_names *names);
-const char *const *tl_writer_names_list(const struct tl_writer_names *names, uint32_t *n);
 
 // writer_error.c
 void tl_writer_trouble_begins(struct tl_writer *writer, struct tl_writer_trouble *trouble, const char *path, int code);

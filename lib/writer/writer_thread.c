@@ -6,81 +6,37 @@
 // what is in flight, write all of it again, one by one, from the end of the last slab that retired, and cut the file
 // behind the last that succeeded. A slab that fails again is counted as dropped and leaves nothing in the file, which
 // is whole blocks from its first byte to end_bytes at any time.
+//
+// A rotation does not wait for what is in flight: the next file takes new slabs at once, and the last is handed to the
+// helper, which completes it, when its writes have retired.
 
 #include "writer_priv.h"
 
-#include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #define IDLE_MIN_NS (200 * TL_NS_PER_US)
 #define IDLE_MAX_NS (2 * TL_NS_PER_MS)
 
-typedef uint32_t blocks_fn(void *ctx, void *buf, uint32_t size);
-
 static void fail(struct tl_writer *writer, int code)
 {
-	tl_writer_trouble_begins(writer, &writer->writing, writer->file.path, code);
-	if (writer->file.broken != 0)
+	tl_writer_trouble_begins(writer, &writer->writing, writer->file->label, code);
+	if (writer->file->broken != 0)
 		atomic_store_explicit(&writer->pipe_closed, true, memory_order_release);
-}
-
-// Appends the prologue or the epilogue, in a file padded so that the next slab begins where O_DIRECT wants it. Nothing
-// is in flight in this file.
-static int append_blocks(struct tl_writer *writer, struct tl_writer_file *file, blocks_fn *fill)
-{
-	uint32_t len = fill(writer->cfg.ctx, writer->blocks, TL_WRITER_BLOCKS_BYTES);
-	if (len == 0)
-		return -ENOBUFS;
-	uint32_t pad = file->stream ? 0 : tl_pcapng_pad_bytes(len, TL_PCAPNG_ALIGN);
-	if (pad != 0)
-		tl_pcapng_put_pad(writer->blocks + len, pad);
-	len += pad;
-
-	int rc = tl_writer_file_write(file, writer->blocks, len, file->end_bytes);
-	if (rc != 0) {
-		tl_writer_file_cut(file);
-		return rc;
-	}
-	file->end_bytes += len;
-	file->next_bytes = file->end_bytes;
-	tl_count(&writer->stats.written_bytes, len);
-	return 0;
-}
-
-static int write_prologue(struct tl_writer *writer, struct tl_writer_file *file)
-{
-	int rc = append_blocks(writer, file, writer->cfg.prologue);
-
-	if (rc == 0)
-		file->prologue_bytes = file->end_bytes;
-	tl_writer_say_buffered(writer, file);
-	return rc;
 }
 
 // A file whose prologue could not be written yet takes no slab: nobody could read it.
 static bool ready(struct tl_writer *writer)
 {
-	if (writer->file.prologue_bytes != 0)
-		return true;
-	int rc = write_prologue(writer, &writer->file);
+	struct tl_writer_file *file = writer->file;
+	int rc = atomic_load_explicit(&writer->no_room, memory_order_relaxed) ? -ENOSPC : 0;
+
+	if (rc == 0 && file->prologue_bytes == 0)
+		do
+			rc = tl_writer_put_prologue(writer, file, writer->blocks);
+		while (tl_writer_helper_make_room(writer, rc));
 	if (rc != 0)
 		fail(writer, rc);
 	return rc == 0;
-}
-
-static void finish_file(struct tl_writer *writer)
-{
-	struct tl_writer_file *file = &writer->file;
-
-	if (file->prologue_bytes != 0) {
-		int rc = append_blocks(writer, file, writer->cfg.epilogue);
-		if (rc != 0)
-			fail(writer, rc);
-	}
-	int rc = tl_writer_file_close(file);
-	if (rc != 0)
-		fail(writer, rc);
 }
 
 static struct tl_writer_write *in_flight(struct tl_writer *writer, uint32_t index)
@@ -93,10 +49,15 @@ static void give_back(const struct tl_writer_write *write)
 	tl_slab_give_back(write->ring, write->slab);
 }
 
+// The oldest write is over.
 static void pop(struct tl_writer *writer)
 {
+	struct tl_writer_file *file = in_flight(writer, 0)->file;
+
 	writer->flight_first = (writer->flight_first + 1) % TL_WRITER_DEPTH;
 	writer->flight_count--;
+	if (--file->in_flight == 0 && file->left)
+		tl_writer_helper_finish(writer, file);
 }
 
 static void count_written(struct tl_writer *writer, const struct tl_writer_write *write)
@@ -104,8 +65,8 @@ static void count_written(struct tl_writer *writer, const struct tl_writer_write
 	for (int dir = 0; dir < TL_DIRS; dir++)
 		tl_count(&writer->stats.written_pkts[dir], write->slab->records[dir]);
 	tl_count(&writer->stats.written_bytes, write->len_bytes);
-	writer->file.end_bytes += write->len_bytes;
-	tl_writer_trouble_ends(writer, &writer->writing, writer->file.path);
+	write->file->end_bytes += write->len_bytes;
+	tl_writer_trouble_ends(writer, &writer->writing, write->file->label);
 }
 
 static void count_dropped(struct tl_writer *writer, const struct tl_writer_write *write)
@@ -114,17 +75,26 @@ static void count_dropped(struct tl_writer *writer, const struct tl_writer_write
 		tl_count(&writer->stats.drop_disk_pkts[dir], write->slab->records[dir]);
 }
 
+static int write_again(struct tl_writer *writer, const struct tl_writer_write *write)
+{
+	struct tl_writer_file *file = write->file;
+	int rc;
+
+	do
+		rc = tl_writer_file_write(file, write->data, write->len_bytes, file->end_bytes);
+	while (tl_writer_helper_make_room(writer, rc));
+	return rc;
+}
+
 // Writes all that is in flight again, as described at the top.
 static void recover(struct tl_writer *writer)
 {
-	struct tl_writer_file *file = &writer->file;
-
 	for (uint32_t i = 0; i < writer->flight_count; i++)
 		while (in_flight(writer, i)->result == TL_WRITER_PENDING)
 			writer->backend->reap(writer, true);
 	while (writer->flight_count > 0) {
 		struct tl_writer_write *write = in_flight(writer, 0);
-		int rc = tl_writer_file_write(file, write->data, write->len_bytes, file->end_bytes);
+		int rc = write_again(writer, write);
 		if (rc == 0) {
 			count_written(writer, write);
 		} else {
@@ -132,10 +102,11 @@ static void recover(struct tl_writer *writer)
 			fail(writer, rc);
 		}
 		give_back(write);
+		if (write->file->in_flight == 1)
+			tl_writer_file_cut(write->file); // what was written of dropped slabs
 		pop(writer);
 	}
-	tl_writer_file_cut(file); // what was written of dropped slabs
-	tl_writer_say_buffered(writer, file);
+	tl_writer_say_buffered(writer, writer->file);
 }
 
 // Gives back the slabs whose writes finished, oldest first. Returns how many.
@@ -158,82 +129,93 @@ static uint32_t retire(struct tl_writer *writer)
 	return retired;
 }
 
-static void drain(struct tl_writer *writer)
+static uint32_t records(const struct tl_slab *slab)
 {
-	while (writer->flight_count > 0) {
-		if (in_flight(writer, 0)->result == TL_WRITER_PENDING)
-			writer->backend->reap(writer, true);
-		retire(writer);
-	}
+	return slab->records[TL_DIR_RX] + slab->records[TL_DIR_TX];
 }
 
-static int open_next(struct tl_writer *writer, struct tl_writer_file *next, char *name)
+// Whether this slab, and the epilogue, would exceed what a file may have. A file has at least one slab.
+static bool is_full(const struct tl_writer *writer, const struct tl_writer_write *write)
 {
-	struct tl_err err;
+	const struct tl_writer_policy *policy = &writer->cfg.policy;
+	const struct tl_writer_file *file = writer->file;
 
-	int rc = tl_writer_file_open(next, name, !writer->direct_refused, &err);
-	if (rc == 0)
-		rc = write_prologue(writer, next);
-	if (rc == 0)
-		rc = tl_writer_names_keep(writer->names, name);
-	if (rc != 0 && next->fd >= 0) {
-		tl_writer_file_close(next);
-		unlink(name);
-	}
-	return rc;
+	if (file->next_bytes <= file->prologue_bytes)
+		return false;
+	return (policy->rotate_bytes != 0 &&
+		       file->next_bytes + write->len_bytes + TL_WRITER_BLOCKS_BYTES > policy->rotate_bytes) ||
+	       (policy->rotate_packets != 0 && file->pkts + records(write->slab) > policy->rotate_packets);
 }
 
-// Opens the next file before it closes this one: if that fails, the recording goes on in this one, and it is tried
-// again with the next slab.
-static void rotate(struct tl_writer *writer)
+// Goes on in the next file. If there is none yet, the recording goes on in this one, and it is tried again. Returns
+// whether it did.
+static bool rotate(struct tl_writer *writer, bool patient)
 {
-	struct tl_writer_file next = {.fd = -1, .regular_only = true, .stop = &writer->stop};
-	char *name = tl_writer_names_next(writer->names, writer->cfg.path);
-	int rc = name == NULL ? -ENOMEM : open_next(writer, &next, name);
+	struct tl_writer_file *last = writer->file;
+	struct tl_writer_file *next = tl_writer_helper_next(writer, patient && !last->overdue);
 
-	if (rc != 0) {
-		const char *path = name == NULL ? writer->cfg.path : name;
-		tl_writer_trouble_begins(writer, &writer->rotating, path, rc);
-		free(name);
-		return;
+	if (next == NULL) {
+		last->overdue |= patient;
+		return false;
 	}
-	drain(writer);
-	finish_file(writer);
 	writer->file = next;
 	tl_count(&writer->stats.files, 1);
-	tl_writer_trouble_ends(writer, &writer->rotating, name);
+	last->left = true;
+	if (last->in_flight == 0)
+		tl_writer_helper_finish(writer, last);
+	return true;
 }
 
-// Whether len more bytes and the epilogue would exceed the size that a file may have. A file has at least one slab.
-static bool is_full(const struct tl_writer *writer, uint32_t len_bytes)
+// At the next multiple of the period: days begin with the day, whenever the recording began.
+static void set_rotation_time(struct tl_writer *writer, uint64_t now_s)
 {
-	const struct tl_writer_file *file = &writer->file;
+	uint64_t period_s = writer->cfg.policy.rotate_seconds;
 
-	if (writer->cfg.rotate_bytes == 0 || file->next_bytes <= file->prologue_bytes)
-		return false;
-	return file->next_bytes + len_bytes + TL_WRITER_BLOCKS_BYTES > writer->cfg.rotate_bytes;
+	writer->rotate_at_s = period_s == 0 ? 0 : (now_s / period_s + 1) * period_s;
+}
+
+// Rotates when it was asked to, or when its time has come; until then a look at two words.
+static void rotate_if_due(struct tl_writer *writer)
+{
+	struct timespec now;
+
+	if (writer->rotate_at_s != 0) {
+		clock_gettime(CLOCK_REALTIME_COARSE, &now);
+		uint64_t now_s = (uint64_t)now.tv_sec;
+		bool stepped_back = now_s + writer->cfg.policy.rotate_seconds < writer->rotate_at_s;
+		if (now_s >= writer->rotate_at_s)
+			tl_writer_rotate(writer);
+		if (now_s >= writer->rotate_at_s || stepped_back)
+			set_rotation_time(writer, now_s);
+	}
+	if (!atomic_load_explicit(&writer->rotate_asked, memory_order_relaxed))
+		return;
+	if (writer->file->stream || rotate(writer, false))
+		atomic_store_explicit(&writer->rotate_asked, false, memory_order_relaxed);
 }
 
 static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, struct tl_slab *slab)
 {
 	struct tl_writer_write write = {.ring = ring, .slab = slab, .result = TL_WRITER_PENDING};
-	struct tl_writer_file *file = &writer->file;
 
 	write.data = slab->data;
 	write.len_bytes = slab->sealed_bytes;
-	if (file->stream) { // the blocks that serve recovery and alignment serve nobody there
+	if (writer->file->stream) { // the blocks that serve recovery and alignment serve nobody there
 		write.data += TL_PCAPNG_HEAD_BYTES;
 		write.len_bytes = slab->used_bytes - TL_PCAPNG_HEAD_BYTES;
 	}
-	if (is_full(writer, write.len_bytes))
-		rotate(writer);
+	if (is_full(writer, &write))
+		rotate(writer, true);
 	if (!ready(writer)) {
 		count_dropped(writer, &write);
 		give_back(&write);
 		return;
 	}
-	write.offset_bytes = file->next_bytes;
-	file->next_bytes += write.len_bytes;
+	write.file = writer->file;
+	write.offset_bytes = write.file->next_bytes;
+	write.file->next_bytes += write.len_bytes;
+	write.file->pkts += records(slab);
+	write.file->in_flight++;
 	struct tl_writer_write *slot = in_flight(writer, writer->flight_count++);
 	*slot = write;
 	writer->backend->start(writer, slot);
@@ -263,7 +245,7 @@ static uint32_t take(struct tl_writer *writer)
 // The RX lcore never signals: the writer sleeps, longer while nothing comes, and looks again.
 static void idle(struct tl_writer *writer)
 {
-	struct tl_writer_file *file = &writer->file;
+	struct tl_writer_file *file = writer->file;
 
 	if (file->stream && file->broken == 0 && tl_writer_stream_abandoned(file)) {
 		file->broken = -EPIPE;
@@ -279,10 +261,12 @@ void *tl_writer_main(void *arg)
 	struct tl_writer *writer = arg;
 
 	writer->idle_ns = IDLE_MIN_NS;
+	set_rotation_time(writer, (uint64_t)time(NULL));
 	ready(writer);
 	for (;;) {
 		// Read before the rings are looked at: what was sealed before stop() is found below.
 		bool stopping = atomic_load_explicit(&writer->stop, memory_order_acquire);
+		rotate_if_due(writer);
 		bool moved = take(writer) > 0;
 		bool full = writer->flight_count == writer->backend->depth;
 		writer->backend->reap(writer, full && in_flight(writer, 0)->result == TL_WRITER_PENDING);
@@ -295,6 +279,7 @@ void *tl_writer_main(void *arg)
 			break;
 		idle(writer);
 	}
-	finish_file(writer);
+	tl_writer_helper_finish(writer, writer->file);
+	writer->file = NULL;
 	return NULL;
 }

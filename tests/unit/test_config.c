@@ -166,6 +166,52 @@ static void captures_find_their_port_and_read_sizes(void)
 	tl_config_free(config);
 }
 
+static void captures_read_their_ring(void)
+{
+	struct tl_config *config =
+		load(CAPTURE("}, {'port': 'a', 'path': 'b_%H.pcapng', 'rotate_bytes': '4M', 'rotate_seconds': 3600,"
+			     "'rotate_packets': 7, 'keep_files': 24, 'keep_bytes': '8M', 'min_free_bytes': '10G',"
+			     "'on_full': 'recycle', 'fsync': 'close'"));
+	const struct tl_config_capture *plain = &config->captures[0], *ring = &config->captures[1];
+
+	CU_ASSERT_EQUAL(plain->rotate_seconds, 0);
+	CU_ASSERT_EQUAL(plain->rotate_packets, 0);
+	CU_ASSERT_EQUAL(plain->keep_files, 0);
+	CU_ASSERT_EQUAL(plain->keep_bytes, 0);
+	CU_ASSERT_EQUAL(plain->min_free_bytes, 0);
+	CU_ASSERT_EQUAL(plain->on_full, TL_CONFIG_FULL_PAUSE);
+	CU_ASSERT_EQUAL(plain->fsync, TL_CONFIG_FSYNC_NEVER);
+	CU_ASSERT_EQUAL(ring->rotate_seconds, 3600);
+	CU_ASSERT_EQUAL(ring->rotate_packets, 7);
+	CU_ASSERT_EQUAL(ring->keep_files, 24);
+	CU_ASSERT_EQUAL(ring->keep_bytes, 8u << 20);
+	CU_ASSERT_EQUAL(ring->min_free_bytes, UINT64_C(10) << 30);
+	CU_ASSERT_EQUAL(ring->on_full, TL_CONFIG_FULL_RECYCLE);
+	CU_ASSERT_EQUAL(ring->fsync, TL_CONFIG_FSYNC_CLOSE);
+	tl_config_free(config);
+}
+
+static void a_ring_that_cannot_turn_is_refused(void)
+{
+#define NO_ROTATION                                                                                                    \
+	"only a recording that begins new files has old ones to drop; give 'rotate_bytes', 'rotate_seconds' or "       \
+	"'rotate_packets'"
+	static const struct refusal refusals[] = {
+		{CAPTURE(", 'keep_files': 2"), "2: $.capture[0].keep_files: " NO_ROTATION},
+		{CAPTURE(", 'keep_bytes': '8M'"), "2: $.capture[0].keep_bytes: " NO_ROTATION},
+		{CAPTURE(", 'min_free_bytes': 1"), "2: $.capture[0].min_free_bytes: " NO_ROTATION},
+		{CAPTURE(", 'on_full': 'recycle', 'rotate_seconds': 0"), "2: $.capture[0].on_full: " NO_ROTATION},
+		{CAPTURE(", 'rotate_bytes': '5M', 'keep_bytes': '9M'"),
+			"2: $.capture[0].keep_bytes: is less than two files of 'rotate_bytes'"},
+		{CAPTURE(", 'rotate_seconds': 1, 'keep_files': 1"),
+			"2: $.capture[0].keep_files: 1 is not 0 or a whole number from 2 to 1000000"},
+		{"{'ports': [{'name': 'a', 'device': 'x'}], 'capture': [{'port': 'a', 'path': '-',\n'rotate_seconds': 1}]}",
+			"2: $.capture[0].rotate_seconds: stdout ('path': '-') cannot be rotated"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
+}
+
 static void the_keys_of_an_echo_tell_its_mode(void)
 {
 	struct tl_config *config = load(ECHO("{'port': 'a', " MCAST(
@@ -768,6 +814,8 @@ int main(void)
 		{"the smallest file gets every default", the_smallest_file_gets_every_default},
 		{"every key of a port is read", every_key_of_a_port_is_read},
 		{"captures find their port and read sizes", captures_find_their_port_and_read_sizes},
+		{"captures read their ring", captures_read_their_ring},
+		{"a ring that cannot turn is refused", a_ring_that_cannot_turn_is_refused},
 		{"the keys of an echo tell its mode", the_keys_of_an_echo_tell_its_mode},
 		{"what looks like a clash but is none is accepted", what_looks_like_a_clash_but_is_none_is_accepted},
 		{"an unknown key is refused with the nearest known one",

@@ -520,6 +520,51 @@ static void expect_recording(const struct walk *walk)
 	}
 }
 
+static void the_application_is_read_back(void)
+{
+	static const struct tl_pcapng_shb table[] = {
+		{.application = "tapline 1"},
+		{.hardware = "a", .os = "Linux 6.1", .application = "tapline"},
+		{.os = "only this"},
+		{0},
+	};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(table); i++) {
+		uint8_t buf[256];
+		const char *text = NULL;
+		uint32_t len = 0;
+		uint32_t size = tl_pcapng_put_shb(buf, sizeof(buf), &table[i]);
+		int rc = tl_pcapng_get_application(buf, size, &text, &len);
+		CU_ASSERT_EQUAL(rc, table[i].application != NULL ? 0 : -ENOENT);
+		if (rc == 0)
+			CU_ASSERT(len == strlen(table[i].application) && memcmp(text, table[i].application, len) == 0);
+	}
+}
+
+// In malloc'd pieces of exact size, so that a sanitizer sees a read beyond.
+static void a_broken_section_header_is_not_read_beyond(void)
+{
+	uint8_t whole[256];
+	const char *text;
+	uint32_t len;
+	uint32_t size = tl_pcapng_put_shb(whole, sizeof(whole), &(struct tl_pcapng_shb){.os = "a", .application = "b"});
+
+	for (uint32_t cut = 0; cut < size; cut++) {
+		uint8_t *piece = malloc(cut + 1);
+		memcpy(piece, whole, cut);
+		CU_ASSERT_EQUAL(tl_pcapng_get_application(piece, cut, &text, &len), -EINVAL);
+		free(piece);
+	}
+	for (uint32_t at = 0; at < size; at++) {
+		uint8_t *piece = malloc(size);
+		memcpy(piece, whole, size);
+		piece[at] ^= 0xff;
+		if (tl_pcapng_get_application(piece, size, &text, &len) == 0)
+			CU_ASSERT((const uint8_t *)text >= piece && (const uint8_t *)text + len <= piece + size - 4);
+		free(piece);
+	}
+}
+
 static void a_recording_of_ours_is_read_back(void)
 {
 	struct file file = {.size = 0};
@@ -938,6 +983,9 @@ int main(void)
 		{"a PAD is one block of zeros", a_pad_is_one_block_of_zeros},
 		{"a HEAD is read back", a_head_is_read_back},
 		{"what is no HEAD of ours is not read as one", what_is_no_head_is_not_read_as_one},
+		{"the application of a section header is read back", the_application_is_read_back},
+		{"a section header cut or wrong anywhere is not read beyond its end",
+			a_broken_section_header_is_not_read_beyond},
 		{"a recording of ours is read back", a_recording_of_ours_is_read_back},
 		{"a file is mapped and read", a_file_is_mapped_and_read},
 		{"what is no regular capture file is refused with its name", what_is_no_regular_file_is_refused},

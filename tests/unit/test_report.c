@@ -40,6 +40,8 @@ static struct tl_snapshot *snapshot(void)
 				 .drop_disk_pkts = 5},
 			[TL_DIR_TX] = {.offered_pkts = 100, .written_pkts = 100}},
 		.written_bytes = 1572864,
+		.recycled_files = 3,
+		.recycled_bytes = 3145728,
 		.files = paths,
 		.n_files = 2,
 		.filter_engine = "jit"};
@@ -227,6 +229,7 @@ static void the_ledger_groups_and_aligns_its_numbers(void)
 	expect_line(snap, "  = written_pkts                       900                 100               1,000");
 	expect_line(snap, "  + drop_disk_pkts                       5                   0                   5");
 	expect_line(snap, "  1,572,864 bytes (1.5 MiB) in 2 files");
+	expect_line(snap, "  dropped from the ring: 3 files of 3.0 MiB");
 	expect_line(snap, "      b.pcapng");
 	free(snap);
 }
@@ -374,6 +377,8 @@ static void the_json_of_a_recording_has_totals_and_directions(void)
 	CU_ASSERT_EQUAL(integer_at(capture, "drop_ring_pkts"), 15);
 	CU_ASSERT_EQUAL(integer_at(capture, "drop_disk_pkts"), 5);
 	CU_ASSERT_EQUAL(integer_at(capture, "written_bytes"), 1572864);
+	CU_ASSERT_EQUAL(integer_at(capture, "recycled_files"), 3);
+	CU_ASSERT_EQUAL(integer_at(capture, "recycled_bytes"), 3145728);
 	CU_ASSERT_EQUAL(integer_at(rx, "offered_pkts"), 1000);
 	CU_ASSERT_EQUAL(integer_at(tx, "offered_pkts"), 100);
 	CU_ASSERT_EQUAL(integer_at(tx, "drop_ring_pkts"), 0);

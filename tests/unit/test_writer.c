@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // writer: sealed slabs reach the file exactly once and in order, whatever the disk or the reader of a pipe does.
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -47,7 +49,7 @@ struct found {
 
 static uint32_t put_prologue(void *ctx, void *buf, uint32_t size)
 {
-	uint32_t used = tl_pcapng_put_shb(buf, size, &(struct tl_pcapng_shb){.application = "test"});
+	uint32_t used = tl_pcapng_put_shb(buf, size, &(struct tl_pcapng_shb){.application = "tapline test"});
 	for (int i = 0; i < RINGS; i++)
 		used += tl_pcapng_put_idb((uint8_t *)buf + used, size - used, &(struct tl_pcapng_idb){.name = "test0"});
 	return used;
@@ -81,7 +83,7 @@ static void faulty_reap(struct tl_writer *writer, bool wait)
 			continue;
 		bool spoil = (write->offset_bytes / SLAB_BYTES) % 5 == 3;
 		uint32_t len = spoil ? TL_PCAPNG_ALIGN : write->len_bytes;
-		write->result = tl_writer_file_write(&writer->file, write->data, len, write->offset_bytes);
+		write->result = tl_writer_file_write(write->file, write->data, len, write->offset_bytes);
 		if (spoil)
 			write->result = -EIO;
 		faulty.failed += spoil;
@@ -125,12 +127,12 @@ static void rig_dir(struct rig *rig)
 	snprintf(rig->path, sizeof(rig->path), "%s/x.pcapng", rig->dir);
 }
 
-static int rig_create(struct rig *rig, enum io io, uint64_t rotate_bytes, struct tl_err *err)
+static int rig_create_ring(struct rig *rig, enum io io, struct tl_writer_policy policy, struct tl_err *err)
 {
 	struct tl_writer_cfg cfg = {
 		.path = rig->path,
 		.io = io == URING ? TL_WRITER_IO_URING : TL_WRITER_IO_PWRITE,
-		.rotate_bytes = rotate_bytes,
+		.policy = policy,
 		.rings = rig->rings,
 		.n_rings = RINGS,
 		.prologue = put_prologue,
@@ -146,12 +148,22 @@ static int rig_create(struct rig *rig, enum io io, uint64_t rotate_bytes, struct
 	return rc;
 }
 
-static void rig_start(struct rig *rig, enum io io, uint64_t rotate_bytes)
+static int rig_create(struct rig *rig, enum io io, uint64_t rotate_bytes, struct tl_err *err)
+{
+	return rig_create_ring(rig, io, (struct tl_writer_policy){.rotate_bytes = rotate_bytes}, err);
+}
+
+static void rig_start_ring(struct rig *rig, enum io io, struct tl_writer_policy policy)
 {
 	struct tl_err err;
 
-	CU_ASSERT_EQUAL_FATAL(rig_create(rig, io, rotate_bytes, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(rig_create_ring(rig, io, policy, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig->writer, &err), 0);
+}
+
+static void rig_start(struct rig *rig, enum io io, uint64_t rotate_bytes)
+{
+	rig_start_ring(rig, io, (struct tl_writer_policy){.rotate_bytes = rotate_bytes});
 }
 
 static void rig_open(struct rig *rig, enum io io, uint64_t rotate_bytes)
@@ -440,41 +452,635 @@ static void number_stands_before_the_suffix(void)
 		{"a.b/x", "a.b/x_00001"},
 		{"/a/.x", "/a/.x_00001"},
 		{"/a/x.y.z", "/a/x.y_00001.z"},
+		{"x.%S", "x.36_00001"},
 	};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(table); i++) {
-		struct tl_writer_names *names = tl_writer_names_create();
-		CU_ASSERT_EQUAL(tl_writer_names_keep(names, tl_writer_names_next(names, table[i].path)), 0);
-		char *second = tl_writer_names_next(names, table[i].path);
+		struct tl_writer_pattern pattern;
+		CU_ASSERT_EQUAL(tl_writer_pattern_init(&pattern, table[i].path, NULL), 0);
+		char *second = tl_writer_pattern_expand(&pattern, 1234567896, 1);
 		CU_ASSERT_STRING_EQUAL(second, table[i].second);
 		free(second);
-		tl_writer_names_destroy(names);
+	}
+}
+
+// 1234567890 is 2009-02-13 23:31:30 UTC; the host's time zone has no say.
+static void names_tell_the_time(void)
+{
+	static const struct {
+		const char *path;
+		const char *name;
+	} table[] = {
+		{"x_%Y%m%d-%H%M%S.pcapng", "x_20090213-233130.pcapng"},
+		{"%F_%T.pcapng", "2009-02-13_23:31:30.pcapng"},
+		{"%y.%j.pcapng", "09.044.pcapng"},
+		{"a/%s.pcapng", "a/1234567890.pcapng"},
+		{"50%%_%H", "50%_23"},
+	};
+
+	setenv("TZ", "Asia/Kolkata", 1);
+	tzset();
+	for (size_t i = 0; i < TL_ARRAY_LEN(table); i++) {
+		struct tl_writer_pattern pattern;
+		uint32_t number;
+		bool part;
+		CU_ASSERT_EQUAL(tl_writer_pattern_init(&pattern, table[i].path, NULL), 0);
+		char *path = tl_writer_pattern_expand(&pattern, 1234567890, 0);
+		CU_ASSERT_STRING_EQUAL(path, table[i].name);
+		CU_ASSERT(tl_writer_pattern_match(&pattern, path + strlen(pattern.dir), &number, &part));
+		CU_ASSERT_EQUAL(number, 0);
+		free(path);
+	}
+	unsetenv("TZ");
+	tzset();
+}
+
+static void unknown_conversions_are_refused(void)
+{
+	static const char *const table[] = {"%q.pcapng", "x%", "%Y/x.pcapng", "dir/", "%c", "%-H.pcapng"};
+	struct tl_err err;
+	char longest[300];
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(table); i++) {
+		err.text[0] = '\0';
+		CU_ASSERT_EQUAL(tl_writer_check_path(table[i], &err), -EINVAL);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, table[i]));
+	}
+	memset(longest, 'x', sizeof(longest));
+	longest[240] = '\0';
+	CU_ASSERT_EQUAL(tl_writer_check_path(longest, &err), -ENAMETOOLONG);
+	longest[239] = '\0';
+	CU_ASSERT_EQUAL(tl_writer_check_path(longest, &err), 0);
+}
+
+static void only_names_that_it_could_give_match(void)
+{
+	static const struct {
+		const char *path, *name;
+		int number; // -1: no match
+		bool part;
+	} table[] = {
+		{"x.pcapng", "x.pcapng", 0, false},
+		{"x.pcapng", "x.pcapng.part", 0, true},
+		{"x.pcapng", "x_00001.pcapng", 1, false},
+		{"x.pcapng", "x_99999.pcapng.part", 99999, true},
+		{"x.pcapng", "x_100000.pcapng", 100000, false},
+		{"x.pcapng", "x_00000.pcapng", -1, false},
+		{"x.pcapng", "x_000001.pcapng", -1, false},
+		{"x.pcapng", "x_0001.pcapng", -1, false},
+		{"x.pcapng", "x_00001", -1, false},
+		{"x.pcapng", "x_.pcapng", -1, false},
+		{"x.pcapng", "x_00001a.pcapng", -1, false},
+		{"x.pcapng", "x_00001.pcapng.part2", -1, false},
+		{"x.pcapng", "xx.pcapng", -1, false},
+		{"x.pcapng", "ax.pcapng", -1, false},
+		{"x.pcapng", "x.pcapng.gz", -1, false},
+		{"x.pcapng", "x", -1, false},
+		{"x.pcapng", "", -1, false},
+		{"x.pcapng", ".x.pcapng.next", -1, false},
+		{"x_%H%M.p", "x_2359.p", 0, false},
+		{"x_%H%M.p", "x_2359_00012.p", 12, false},
+		{"x_%H%M.p", "x_235.p", -1, false},
+		{"x_%H%M.p", "x_23590.p", -1, false},
+		{"x_%H%M.p", "x_%H%M.p", -1, false},
+		{"x_%H%M.p", "x_00001.p", -1, false},
+		{"%%.p", "%.p", 0, false},
+		{"%%.p", "%%.p", -1, false},
+	};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(table); i++) {
+		struct tl_writer_pattern pattern;
+		uint32_t number;
+		bool part = false;
+		CU_ASSERT_EQUAL(tl_writer_pattern_init(&pattern, table[i].path, NULL), 0);
+		bool match = tl_writer_pattern_match(&pattern, table[i].name, &number, &part);
+		if (match != (table[i].number >= 0))
+			printf("# %s, %s\n", table[i].path, table[i].name);
+		CU_ASSERT_EQUAL(match, table[i].number >= 0);
+		if (match) {
+			CU_ASSERT_EQUAL(number, (uint32_t)table[i].number);
+			CU_ASSERT_EQUAL(part, table[i].part);
+		}
 	}
 }
 
 static void rotation_that_fails_loses_nothing(void)
 {
 	struct rig rig;
-	char second[128];
+	struct tl_err err;
+	char name[128];
 	uint32_t n;
 
 	rig_dir(&rig);
-	snprintf(second, sizeof(second), "%s/x_00001.pcapng", rig.dir);
-	CU_ASSERT_EQUAL(mkdir(second, 0700), 0);
-	rig_start(&rig, URING, 1 << 20);
+	snprintf(name, sizeof(name), "%s/.x.pcapng.next", rig.dir);
+	CU_ASSERT_EQUAL_FATAL(rig_create(&rig, URING, 1 << 20, &err), 0);
+	CU_ASSERT_EQUAL(mkdir(name, 0700), 0); // stands where the next file waits
+	CU_ASSERT_EQUAL(tl_writer_start(rig.writer, &err), 0);
 	commit(&rig, 5000);
 	CU_ASSERT(wait_for(&rig, false, 3000));
 	tl_writer_files(rig.writer, &n);
 	CU_ASSERT_EQUAL(n, 1);
-	CU_ASSERT_EQUAL(rmdir(second), 0);
+	CU_ASSERT_EQUAL(rmdir(name), 0);
+	usleep(250000); // it is tried again ten times a second
 	commit(&rig, 5000);
-	CU_ASSERT_EQUAL(rig_stop(&rig), -EISDIR);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EEXIST);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(tl_writer_error(rig.writer));
-	CU_ASSERT_PTR_NOT_NULL(strstr(tl_writer_error(rig.writer), second));
+	CU_ASSERT_PTR_NOT_NULL(strstr(tl_writer_error(rig.writer), name));
 	tl_writer_files(rig.writer, &n);
 	CU_ASSERT(n > 1);
 	check_complete(&rig);
 	rig_close(&rig);
+}
+
+static bool exists(const struct rig *rig, const char *name)
+{
+	char path[192];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
+	return lstat(path, &status) == 0;
+}
+
+// A file of a few bytes, or of any recording's first bytes.
+static void put_file(const struct rig *rig, const char *name, const char *application)
+{
+	char path[192];
+	uint8_t text[256] = "not a recording";
+	uint32_t len = 15;
+
+	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
+	if (application != NULL)
+		len = tl_pcapng_put_shb(text, sizeof(text), &(struct tl_pcapng_shb){.application = application});
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	CU_ASSERT(write(fd, text, len) == (ssize_t)len);
+	close(fd);
+}
+
+// Files of the directory whose names end so.
+static uint32_t count_files(const struct rig *rig, const char *end)
+{
+	DIR *dir = opendir(rig->dir);
+	struct dirent *item;
+	uint32_t n = 0;
+
+	while ((item = readdir(dir)) != NULL) {
+		size_t len = strlen(item->d_name);
+		n += len >= strlen(end) && strcmp(item->d_name + len - strlen(end), end) == 0;
+	}
+	closedir(dir);
+	return n;
+}
+
+// What is still there is whole, in order, and ends with the last record; the rest is counted.
+static void check_ring(const struct rig *rig)
+{
+	struct found found = {.gaps = true};
+	struct tl_writer_stats stats;
+	bool closed;
+
+	tl_writer_stats(rig->writer, &stats);
+	CU_ASSERT(files_are_right(rig, &found, &closed));
+	CU_ASSERT(closed);
+	for (int ring = 0; ring < RINGS; ring++)
+		CU_ASSERT_EQUAL(found.next[ring], rig->committed[ring]);
+	CU_ASSERT_EQUAL(found.bytes, stats.written_bytes - stats.recycled_bytes);
+	CU_ASSERT_EQUAL(count_files(rig, ".part"), 0);
+	CU_ASSERT_EQUAL(count_files(rig, ".next"), 0);
+	check_ledger(rig, NULL);
+}
+
+static void file_is_part_until_complete(void)
+{
+	struct rig rig;
+	struct tl_writer_stats stats;
+	uint32_t n;
+
+	rig_open(&rig, URING, 1 << 20);
+	CU_ASSERT(exists(&rig, "x.pcapng.part"));
+	CU_ASSERT_FALSE(exists(&rig, "x.pcapng"));
+	commit(&rig, 3000);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, false, 3000));
+	for (int i = 0; i < 1000 && count_files(&rig, ".part") != 1; i++)
+		usleep(1000); // the helper completes files meanwhile
+	CU_ASSERT_EQUAL(count_files(&rig, ".part"), 1);
+	const char *const *files = tl_writer_files(rig.writer, &n);
+	CU_ASSERT(n > 1);
+	CU_ASSERT_STRING_EQUAL(files[0], rig.path);
+	CU_ASSERT_PTR_NOT_NULL(strstr(files[n - 1], ".pcapng.part"));
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT_EQUAL(stats.files, n);
+	check_complete(&rig);
+	check_ring(&rig);
+	rig_close(&rig);
+}
+
+// At full seconds, and although nothing is recorded.
+static void time_rotates_idle_recordings(void)
+{
+	struct rig rig;
+	struct found found = {0};
+	uint32_t n;
+	bool closed;
+
+	rig_dir(&rig);
+	strcpy(strrchr(rig.path, '/'), "/x_%s.pcapng");
+	rig_start_ring(&rig, URING, (struct tl_writer_policy){.rotate_seconds = 1});
+	usleep(2300000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	const char *const *files = tl_writer_files(rig.writer, &n);
+	CU_ASSERT_FATAL(n >= 3);
+	for (uint32_t i = 1; i < n; i++) { // no second is left out, and none needs a number
+		long before = strtol(strrchr(files[i - 1], '_') + 1, NULL, 10);
+		CU_ASSERT_EQUAL(strtol(strrchr(files[i], '_') + 1, NULL, 10), before + 1);
+	}
+	CU_ASSERT(files_are_right(&rig, &found, &closed));
+	CU_ASSERT(closed);
+	rig_close(&rig);
+}
+
+static void packets_rotate(void)
+{
+	struct rig rig;
+	uint32_t n;
+
+	rig_dir(&rig);
+	rig_start_ring(&rig, URING, (struct tl_writer_policy){.rotate_packets = 500});
+	commit(&rig, 5000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_complete(&rig);
+	const char *const *files = tl_writer_files(rig.writer, &n);
+	CU_ASSERT(n >= 10 && n <= 15);
+	for (uint32_t i = 0; i < n; i++) {
+		struct found found = {.gaps = true};
+		bool closed;
+		CU_ASSERT(file_is_right(files[i], &found, &closed));
+		CU_ASSERT(found.records[TL_DIR_RX] + found.records[TL_DIR_TX] <= 500);
+	}
+	rig_close(&rig);
+}
+
+static bool wait_files(const struct rig *rig, uint64_t files)
+{
+	struct tl_writer_stats stats;
+
+	for (int i = 0; i < 5000; i++) {
+		tl_writer_stats(rig->writer, &stats);
+		if (stats.files >= files)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+static void asking_rotates_any_file(void)
+{
+	struct rig rig;
+
+	rig_open(&rig, URING, 0);
+	commit(&rig, 1000);
+	tl_writer_rotate(rig.writer);
+	CU_ASSERT(wait_files(&rig, 2));
+	commit(&rig, 1000);
+	tl_writer_rotate(rig.writer);
+	CU_ASSERT(wait_files(&rig, 3));
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(exists(&rig, "x.pcapng") && exists(&rig, "x_00001.pcapng") && exists(&rig, "x_00002.pcapng"));
+	check_complete(&rig);
+	check_ring(&rig);
+	rig_close(&rig);
+}
+
+static void ring_keeps_files(void)
+{
+	struct rig rig;
+	struct tl_writer_stats stats;
+	uint32_t n;
+
+	rig_dir(&rig);
+	rig_start_ring(&rig, URING, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 3});
+	commit(&rig, 20000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	tl_writer_stats(rig.writer, &stats);
+	tl_writer_files(rig.writer, &n);
+	CU_ASSERT_EQUAL(n, 3);
+	CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), 3);
+	CU_ASSERT_EQUAL(stats.recycled_files, stats.files - 3);
+	check_ring(&rig);
+	rig_close(&rig);
+}
+
+static void ring_keeps_bytes(void)
+{
+	const uint64_t limit = 4 << 20;
+	struct rig rig;
+	struct tl_writer_stats stats;
+
+	rig_dir(&rig);
+	rig_start_ring(&rig, PWRITE,
+		(struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_bytes = limit, .sync = TL_WRITER_SYNC_CLOSE});
+	commit(&rig, 20000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT(stats.written_bytes - stats.recycled_bytes <= limit);
+	CU_ASSERT(stats.written_bytes - stats.recycled_bytes > limit / 2);
+	check_ring(&rig);
+	rig_close(&rig);
+}
+
+// A rig for another run in the directory of an earlier one.
+static void rig_again(struct rig *rig, const struct rig *before)
+{
+	memset(rig, 0, sizeof(*rig));
+	strcpy(rig->dir, before->dir);
+	strcpy(rig->path, before->path);
+}
+
+static void end_run(struct rig *rig)
+{
+	tl_writer_destroy(rig->writer);
+	for (uint32_t i = 0; i < RINGS; i++)
+		tl_slab_destroy(rig->rings[i]);
+}
+
+static void ring_knows_its_files_again(void)
+{
+	const struct tl_writer_policy policy = {.rotate_bytes = 1 << 20, .keep_files = 5};
+	struct rig first, second;
+	struct tl_writer_stats before, stats;
+	char last[64];
+
+	rig_dir(&first);
+	rig_start_ring(&first, URING, policy);
+	commit(&first, 10000);
+	CU_ASSERT_EQUAL(rig_stop(&first), 0);
+	tl_writer_stats(first.writer, &before);
+	end_run(&first);
+	rig_again(&second, &first);
+	rig_start_ring(&second, URING, policy);
+	commit(&second, 3000);
+	CU_ASSERT_EQUAL(rig_stop(&second), 0);
+	tl_writer_stats(second.writer, &stats);
+	CU_ASSERT(stats.files < 5);
+	CU_ASSERT_EQUAL(stats.recycled_files, stats.files);
+	CU_ASSERT_EQUAL(count_files(&second, ".pcapng"), 5);
+	snprintf(last, sizeof(last), "x_%05u.pcapng", (unsigned)(before.files + stats.files - 1));
+	CU_ASSERT(exists(&second, last)); // the numbers go on
+	rig_close(&second);
+}
+
+// Whatever is called like one of its files, and is not.
+static void ring_drops_nothing_but_its_own(void)
+{
+	static const char *const names[] = {"x.pcapng", "x_00001.pcapng", "x_00002.pcapng", "x_00003.pcapng",
+		"x_00004.pcapng.part", "x_5.pcapng", "x_00006.pcap"};
+	struct rig rig;
+	char path[192];
+
+	rig_dir(&rig);
+	put_file(&rig, names[0], NULL);
+	put_file(&rig, names[1], "Dumpcap");
+	snprintf(path, sizeof(path), "%s/%s", rig.dir, names[2]);
+	CU_ASSERT_EQUAL(mkdir(path, 0700), 0);
+	put_file(&rig, "elsewhere", "tapline 1");
+	snprintf(path, sizeof(path), "%s/%s", rig.dir, names[3]);
+	CU_ASSERT_EQUAL(symlink("elsewhere", path), 0);
+	put_file(&rig, names[4], "tapline 1");
+	snprintf(path, sizeof(path), "%s/%s", rig.dir, names[4]);
+	int in_use = open(path, O_RDONLY); // another run is writing it
+	CU_ASSERT_EQUAL(flock(in_use, LOCK_EX), 0);
+	put_file(&rig, names[5], "tapline 1");
+	put_file(&rig, names[6], "tapline 1");
+	put_file(&rig, "x_00007.pcapng", "tapline 1");
+	put_file(&rig, "x_00008.pcapng.part", "tapline 1"); // of a run that was killed
+
+	rig_start_ring(&rig, URING, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 2});
+	CU_ASSERT(exists(&rig, "x_00009.pcapng.part"));
+	commit(&rig, 10000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	for (size_t i = 0; i < TL_ARRAY_LEN(names); i++)
+		CU_ASSERT(exists(&rig, names[i]));
+	CU_ASSERT(exists(&rig, "elsewhere"));
+	CU_ASSERT_FALSE(exists(&rig, "x_00007.pcapng"));
+	CU_ASSERT_FALSE(exists(&rig, "x_00008.pcapng.part"));
+	close(in_use);
+	rig_close(&rig);
+}
+
+// A file of the ring that somebody replaced while it ran.
+static void replaced_file_stays(void)
+{
+	struct rig rig;
+	char path[192];
+
+	rig_dir(&rig);
+	rig_start_ring(&rig, URING, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 20});
+	commit(&rig, 3000);
+	CU_ASSERT(wait_for(&rig, false, 2000));
+	for (int i = 0; i < 1000 && !exists(&rig, "x.pcapng"); i++)
+		usleep(1000);
+	snprintf(path, sizeof(path), "%s/x.pcapng", rig.dir);
+	CU_ASSERT_EQUAL(unlink(path), 0);
+	put_file(&rig, "x.pcapng", NULL);
+	commit(&rig, 40000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(exists(&rig, "x.pcapng"));
+	CU_ASSERT_FALSE(exists(&rig, "x_00001.pcapng"));
+	CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), 21);
+	rig_close(&rig);
+}
+
+static void two_recordings_need_two_files(void)
+{
+	struct rig rig;
+	struct tl_writer *other;
+	struct tl_err err;
+
+	rig_open(&rig, URING, 0);
+	commit(&rig, 1000);
+	struct tl_writer_cfg cfg = rig.writer->cfg;
+	CU_ASSERT_EQUAL(tl_writer_create(&cfg, &other, &err), -EBUSY);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, rig.path));
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_complete(&rig);
+	rig_close(&rig);
+}
+
+// What a killed run left where the next file waits: blank it goes, with records it stays.
+static void leftover_is_kept_if_it_holds_records(void)
+{
+	struct rig first, rig;
+	char left[192];
+
+	rig_open(&first, PWRITE, 0);
+	commit(&first, 100);
+	CU_ASSERT_EQUAL(rig_stop(&first), 0);
+	snprintf(left, sizeof(left), "%s/.x.pcapng.next", first.dir);
+	CU_ASSERT_EQUAL(rename(first.path, left), 0);
+	end_run(&first);
+	rig_again(&rig, &first);
+	rig_start(&rig, PWRITE, 1 << 20);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(exists(&rig, "x.pcapng.part"));
+	CU_ASSERT(exists(&rig, "x_00001.pcapng"));
+	end_run(&rig);
+
+	rig_again(&rig, &first);
+	put_file(&rig, ".x.pcapng.next", "tapline 1");
+	rig_start(&rig, PWRITE, 1 << 20);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT_FALSE(exists(&rig, ".x.pcapng.next"));
+	CU_ASSERT_EQUAL(count_files(&rig, ".part"), 1);
+	rig_close(&rig);
+}
+
+static uint32_t put_slow_epilogue(void *ctx, void *buf, uint32_t size)
+{
+	usleep(400000);
+	return put_epilogue(ctx, buf, size);
+}
+
+// Closing takes 0.4 s, and so does the next file; the writer goes on in the one it has.
+static void slow_close_does_not_stall(void)
+{
+	struct rig rig;
+	struct tl_err err;
+	struct timespec before, after;
+
+	rig_dir(&rig);
+	CU_ASSERT_EQUAL_FATAL(rig_create(&rig, URING, 1 << 20, &err), 0);
+	rig.writer->cfg.epilogue = put_slow_epilogue;
+	CU_ASSERT_EQUAL(tl_writer_start(rig.writer, &err), 0);
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	commit(&rig, 10000); // 8 files
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	CU_ASSERT(
+		after.tv_sec * 1000 + after.tv_nsec / 1000000 - before.tv_sec * 1000 - before.tv_nsec / 1000000 < 400);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_complete(&rig);
+	rig_close(&rig);
+}
+
+// Runs test in a small tmpfs of its own. It is gone with the mount namespace, or at the latest with the process.
+static void on_small_disk(void (*test)(const char *dir))
+{
+	char dir[] = "/var/tmp/tl-small-XXXXXX";
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+		mount("tmpfs", dir, "tmpfs", 0, "mode=700,size=6m") != 0) {
+		printf("# skipped: no tmpfs without CAP_SYS_ADMIN\n");
+	} else {
+		test(dir);
+		umount(dir);
+	}
+	rmdir(dir);
+}
+
+static void rig_in(struct rig *rig, const char *dir)
+{
+	memset(rig, 0, sizeof(*rig));
+	snprintf(rig->dir, sizeof(rig->dir), "%s/r", dir);
+	CU_ASSERT_EQUAL(mkdir(rig->dir, 0700), 0);
+	snprintf(rig->path, sizeof(rig->path), "%s/x.pcapng", rig->dir);
+}
+
+static void recycle_in(const char *dir)
+{
+	static const struct tl_writer_policy policies[] = {
+		{.rotate_bytes = 1 << 20, .on_full = TL_WRITER_FULL_RECYCLE}, // makes room in good time
+		{.rotate_packets = 1000, .on_full = TL_WRITER_FULL_RECYCLE},  // when a write fails
+		{.rotate_bytes = 1 << 20, .min_free_bytes = 3 << 20},	      // before the disk is full
+	};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(policies); i++) {
+		struct rig rig;
+		struct tl_writer_stats stats;
+		rig_in(&rig, dir);
+		rig_start_ring(&rig, URING, policies[i]);
+		for (int part = 0; part < 20; part++) {
+			commit(&rig, 1000);
+			usleep(policies[i].min_free_bytes != 0 ? 20000 : 0); // this one does not wait for the helper
+		}
+		CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+		tl_writer_stats(rig.writer, &stats);
+		CU_ASSERT_EQUAL(stats.drop_disk_pkts[TL_DIR_RX] + stats.drop_disk_pkts[TL_DIR_TX], 0);
+		CU_ASSERT(stats.recycled_files > 5);
+		check_ring(&rig);
+		rig_close(&rig);
+	}
+}
+
+static void full_disk_recycles(void)
+{
+	on_small_disk(recycle_in);
+}
+
+static void pause_in(const char *dir)
+{
+	struct rig rig;
+	struct tl_writer_stats stats;
+	char file[192];
+
+	rig_in(&rig, dir);
+	rig_start_ring(&rig, URING, (struct tl_writer_policy){.rotate_bytes = 1 << 20});
+	commit(&rig, 10000);
+	CU_ASSERT(wait_for(&rig, true, 1));
+	snprintf(file, sizeof(file), "%s/x.pcapng", rig.dir);
+	CU_ASSERT_EQUAL(unlink(file), 0); // room again
+	snprintf(file, sizeof(file), "%s/x_00001.pcapng", rig.dir);
+	CU_ASSERT_EQUAL(unlink(file), 0);
+	tl_writer_stats(rig.writer, &stats);
+	uint64_t written = stats.written_pkts[TL_DIR_RX] + stats.written_pkts[TL_DIR_TX];
+	commit(&rig, 500);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, false, written + 500));
+	CU_ASSERT_EQUAL(rig_stop(&rig), -ENOSPC);
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT_EQUAL(stats.recycled_files, 0);
+	check_ledger(&rig, NULL);
+	rig_close(&rig);
+}
+
+static void full_disk_pauses(void)
+{
+	on_small_disk(pause_in);
+}
+
+// Nothing of ours is left to drop: what somebody else takes does not end below the limit.
+static void stop_above_limit_in(const char *dir)
+{
+	struct rig rig;
+	struct tl_writer_stats stats;
+	char file[192];
+
+	rig_in(&rig, dir);
+	rig_start_ring(&rig, URING, (struct tl_writer_policy){.rotate_seconds = 3600, .min_free_bytes = 4 << 20});
+	commit(&rig, 500);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, false, 500));
+	snprintf(file, sizeof(file), "%s/big", dir);
+	int fd = open(file, O_WRONLY | O_CREAT, 0600);
+	CU_ASSERT_EQUAL(posix_fallocate(fd, 0, 3 << 20), 0);
+	usleep(1500000); // looked at once a second
+	commit(&rig, 500);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, true, 500));
+	CU_ASSERT_EQUAL(ftruncate(fd, 0), 0);
+	close(fd);
+	usleep(1500000);
+	commit(&rig, 500);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -ENOSPC);
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT_EQUAL(stats.written_pkts[TL_DIR_RX] + stats.written_pkts[TL_DIR_TX], 1000);
+	unlink(file);
+	rig_close(&rig);
+}
+
+static void limit_of_free_space_holds(void)
+{
+	on_small_disk(stop_above_limit_in);
 }
 
 static void limit_file_size(rlim_t bytes)
@@ -646,7 +1252,7 @@ static void unusable_direct_io_is_given_up(void)
 
 	rig_dir(&rig);
 	CU_ASSERT_EQUAL_FATAL(rig_create(&rig, PWRITE, 0, &err), 0);
-	struct tl_writer_file *file = &rig.writer->file;
+	struct tl_writer_file *file = rig.writer->file;
 	if (!file->direct)
 		printf("# skipped: %s refuses O_DIRECT\n", rig.dir);
 	// A negative offset stands for whatever a file system finds invalid.
@@ -884,8 +1490,26 @@ int main(void)
 		{"a recording without packets opens and closes like any other, mode 0640", empty_recording_is_a_file},
 		{"a rotated file is whole and keeps within its size", rotated_files_are_whole},
 		{"the number of a rotated file stands before its suffix", number_stands_before_the_suffix},
+		{"names tell the time in UTC", names_tell_the_time},
+		{"a path with unknown conversions is refused", unknown_conversions_are_refused},
+		{"only names that a recording could give are taken for its own", only_names_that_it_could_give_match},
 		{"when the next file cannot be opened the recording goes on in the last",
 			rotation_that_fails_loses_nothing},
+		{"a file of a ring is called .part until it is complete", file_is_part_until_complete},
+		{"time rotates at full periods, also a recording without packets", time_rotates_idle_recordings},
+		{"packets rotate", packets_rotate},
+		{"any file is rotated on demand", asking_rotates_any_file},
+		{"a ring keeps so many files", ring_keeps_files},
+		{"a ring keeps so many bytes", ring_keeps_bytes},
+		{"a ring knows its files again after a restart", ring_knows_its_files_again},
+		{"a ring drops nothing but its own files", ring_drops_nothing_but_its_own},
+		{"a file of the ring that was replaced stays", replaced_file_stays},
+		{"two recordings do not write one file", two_recordings_need_two_files},
+		{"what a killed run left is kept if it holds records", leftover_is_kept_if_it_holds_records},
+		{"a slow close does not stall the writing", slow_close_does_not_stall},
+		{"on a full disk the oldest file is dropped and nothing is lost", full_disk_recycles},
+		{"or the recording pauses until there is room", full_disk_pauses},
+		{"without anything to drop it stops above the free space to leave", limit_of_free_space_holds},
 		{"what the disk refuses is counted exactly and leaves no trace in the file",
 			refused_packets_are_counted},
 		{"writing goes on when the disk takes data again", writing_goes_on},

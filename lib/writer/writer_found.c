@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What earlier runs left on the disk: which files are ours, and all of a recording's.
+//
+// A file is ours when it is a regular file, its section header names this program, and nobody is writing it.
+
+#include "writer_priv.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#define APPLICATION "tapline"
+#define SECTION_BYTES 4096 // more than a section header of ours has
+
+static bool is_written_by_us(int fd)
+{
+	uint8_t head[SECTION_BYTES];
+	const char *application;
+	uint32_t len;
+	ssize_t n = read(fd, head, sizeof(head));
+
+	return n > 0 && tl_pcapng_get_application(head, (uint32_t)n, &application, &len) == 0 &&
+	       len >= strlen(APPLICATION) && memcmp(application, APPLICATION, strlen(APPLICATION)) == 0;
+}
+
+// Whether any slab follows the blocks that open the file.
+static bool holds_slab(int fd)
+{
+	struct {
+		uint32_t type, bytes;
+	} block;
+	off_t at = 0;
+
+	while (pread(fd, &block, sizeof(block), at) == (ssize_t)sizeof(block) && block.bytes >= TL_PCAPNG_PAD_MIN) {
+		if (block.type == TL_PCAPNG_HEAD)
+			return true;
+		at += block.bytes;
+	}
+	return false;
+}
+
+// A regular file that nobody is writing, or -1.
+static int open_unused(const char *path, struct stat *status)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd >= 0 && fstat(fd, status) == 0 && S_ISREG(status->st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+bool tl_writer_is_ours(const char *path, struct stat *status)
+{
+	int fd = open_unused(path, status);
+
+	if (fd < 0)
+		return false;
+	bool ours = is_written_by_us(fd);
+	close(fd);
+	return ours;
+}
+
+bool tl_writer_is_blank(const char *path)
+{
+	struct stat status;
+	int fd = open_unused(path, &status);
+
+	if (fd < 0)
+		return false;
+	bool blank = status.st_size == 0 || (is_written_by_us(fd) && !holds_slab(fd));
+	close(fd);
+	return blank;
+}
+
+struct found {
+	struct tl_writer_entry entry;
+	struct timespec written;
+	uint32_t number;
+};
+
+static int by_age(const void *a_found, const void *b_found)
+{
+	const struct found *a = a_found, *b = b_found;
+
+	if (a->written.tv_sec != b->written.tv_sec)
+		return a->written.tv_sec < b->written.tv_sec ? -1 : 1;
+	if (a->written.tv_nsec != b->written.tv_nsec)
+		return a->written.tv_nsec < b->written.tv_nsec ? -1 : 1;
+	if (a->number != b->number)
+		return a->number < b->number ? -1 : 1;
+	return strcmp(a->entry.path, b->entry.path);
+}
+
+static int look_at(const struct tl_writer_pattern *pattern, const char *name, struct found *out)
+{
+	struct stat status;
+	bool part;
+
+	if (!tl_writer_pattern_match(pattern, name, &out->number, &part))
+		return 0;
+	if (asprintf(&out->entry.path, "%s%s", pattern->dir, name) < 0)
+		return -ENOMEM;
+	if (!tl_writer_is_ours(out->entry.path, &status)) {
+		free(out->entry.path);
+		return 0;
+	}
+	out->entry.bytes = (uint64_t)status.st_size;
+	out->written = status.st_mtim;
+	return 1;
+}
+
+// Every file of ours in the directory. Returns 0 or -ENOMEM; the caller frees *out either way.
+static int find_all(const struct tl_writer_pattern *pattern, DIR *dir, struct found **out, size_t *n)
+{
+	struct dirent *item;
+	size_t capacity = 0;
+
+	while ((item = readdir(dir)) != NULL) {
+		if (*n == capacity) {
+			capacity = capacity == 0 ? 64 : 2 * capacity;
+			struct found *more = realloc(*out, capacity * sizeof(*more));
+			if (more == NULL)
+				return -ENOMEM;
+			*out = more;
+		}
+		(*out)[*n] = (struct found){0};
+		int rc = look_at(pattern, item->d_name, &(*out)[*n]);
+		if (rc < 0)
+			return rc;
+		*n += (size_t)rc;
+	}
+	return 0;
+}
+
+int tl_writer_ring_find(struct tl_writer_ring *ring, const struct tl_writer_pattern *pattern)
+{
+	DIR *dir = opendir(pattern->dir[0] != '\0' ? pattern->dir : ".");
+	struct found *found = NULL;
+	size_t n = 0, kept = 0;
+
+	if (dir == NULL)
+		return -errno;
+	int rc = find_all(pattern, dir, &found, &n);
+	closedir(dir);
+	if (n != 0)
+		qsort(found, n, sizeof(*found), by_age);
+	while (kept < n && rc == 0) {
+		rc = tl_writer_ring_add(ring, found[kept].entry);
+		kept += rc == 0;
+	}
+	for (; kept < n; kept++)
+		free(found[kept].entry.path);
+	free(found);
+	return rc;
+}

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The helper thread: whatever may take long and is not writing slabs. It opens the next file ahead of time, gives a
+// file its name when it has begun, completes and closes files that the writer has left, and keeps the ring's limits.
+//
+// The next file is opened under a hidden name, since its own tells when it begins. The lock is never held during a call
+// that may take long, so the writer, which only takes and hands over files, never waits for a disk in it.
+
+#include "writer_priv.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define TICK_NS (100 * TL_NS_PER_MS)	// how soon what failed is tried again
+#define TIDY_NS TL_NS_PER_S		// how often the limits are looked at while nothing happens
+#define PATIENCE_NS (50 * TL_NS_PER_MS) // what the default buffer holds at 10 Gbit/s
+
+static struct timespec from_now(uint64_t ns)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ns += (uint64_t)now.tv_nsec;
+	now.tv_sec += (time_t)(ns / TL_NS_PER_S);
+	now.tv_nsec = (long)(ns % TL_NS_PER_S);
+	return now;
+}
+
+static bool has_passed(struct timespec deadline)
+{
+	struct timespec now = from_now(0);
+
+	return now.tv_sec != deadline.tv_sec ? now.tv_sec > deadline.tv_sec : now.tv_nsec >= deadline.tv_nsec;
+}
+
+static bool is_full_disk(int code)
+{
+	return code == -ENOSPC || code == -EDQUOT;
+}
+
+// Room for what has to be written, at the cost of the oldest file. False: there is none to be had.
+static bool make_room(struct tl_writer *writer, int code)
+{
+	uint64_t freed;
+
+	return is_full_disk(code) && writer->cfg.policy.on_full == TL_WRITER_FULL_RECYCLE &&
+	       tl_writer_ring_recycle(writer, &freed);
+}
+
+static int open_ahead(struct tl_writer *writer, struct tl_writer_file *file)
+{
+	int rc = tl_writer_open_hidden(writer, file);
+
+	if (rc != 0)
+		return rc;
+	do
+		rc = tl_writer_put_prologue(writer, file, writer->helper.blocks);
+	while (make_room(writer, rc));
+	return rc;
+}
+
+// Names it and lists it.
+static int begin(struct tl_writer *writer, struct tl_writer_file *file)
+{
+	int rc = file->name == NULL ? tl_writer_give_name(writer, file) : 0;
+
+	return rc != 0 ? rc : tl_writer_ring_begin(&writer->ring, file);
+}
+
+// ---- completed files
+
+static void sync_directory(const struct tl_writer_pattern *pattern)
+{
+	int fd = open(pattern->dir[0] != '\0' ? pattern->dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void)fsync(fd);
+	close(fd);
+}
+
+// The last blocks, and what makes the file durable. Goes on after an error, and returns the first.
+static int complete(struct tl_writer *writer, struct tl_writer_file *file)
+{
+	bool sync = writer->cfg.policy.sync == TL_WRITER_SYNC_CLOSE && !file->stream;
+	int rc = 0, later;
+
+	if (file->prologue_bytes != 0 && file->broken == 0)
+		do
+			rc = tl_writer_put_epilogue(writer, file, writer->helper.blocks);
+		while (make_room(writer, rc));
+	if (sync && fsync(file->fd) != 0 && rc == 0)
+		rc = -errno;
+	later = tl_writer_file_close(file);
+	if (rc == 0)
+		rc = later;
+	bool blank = writer->parts && file->prologue_bytes == 0;
+	if (blank) {
+		unlink(file->at);
+	} else if (file->name != NULL && writer->parts) {
+		later = tl_writer_rename(file->at, file->name);
+		if (later == 0) {
+			free(file->at);
+			file->at = strdup(file->name);
+			tl_writer_ring_move(&writer->ring, file);
+		}
+		if (rc == 0)
+			rc = later;
+	}
+	if (sync)
+		sync_directory(&writer->pattern);
+	tl_writer_ring_end(&writer->ring, file, !blank);
+	return rc;
+}
+
+// ---- the steps: each is called with the lock held, lets go of it while it works, and returns whether it did
+
+static bool step_name(struct tl_writer *writer)
+{
+	struct tl_writer_helper *helper = &writer->helper;
+	struct tl_writer_file *file = STAILQ_FIRST(&helper->begun);
+
+	if (file == NULL || !has_passed(helper->retry))
+		return false;
+	pthread_mutex_unlock(&helper->lock);
+	int rc = begin(writer, file);
+	if (rc != 0)
+		tl_writer_trouble_begins(writer, &writer->rotating, file->at, rc);
+	pthread_mutex_lock(&helper->lock);
+	if (rc == 0)
+		STAILQ_REMOVE(&helper->begun, file, tl_writer_file, begun_link);
+	else
+		helper->retry = from_now(TICK_NS);
+	helper->tidy = from_now(0);
+	return true;
+}
+
+static bool step_room(struct tl_writer *writer)
+{
+	struct tl_writer_helper *helper = &writer->helper;
+
+	if (helper->room != TL_WRITER_ROOM_ASKED)
+		return false;
+	pthread_mutex_unlock(&helper->lock);
+	bool made = make_room(writer, -ENOSPC);
+	pthread_mutex_lock(&helper->lock);
+	helper->room = made ? TL_WRITER_ROOM_MADE : TL_WRITER_ROOM_NONE;
+	pthread_cond_signal(&helper->answer);
+	return true;
+}
+
+static bool step_open(struct tl_writer *writer)
+{
+	struct tl_writer_helper *helper = &writer->helper;
+	bool wanted = helper->wished || (writer->parts && !helper->stop);
+
+	// A file that has not got its name yet still has the one that the next is to be opened under.
+	if (!wanted || helper->ahead != NULL || !STAILQ_EMPTY(&helper->begun) || !has_passed(helper->retry))
+		return false;
+	pthread_mutex_unlock(&helper->lock);
+	struct tl_writer_file *file = tl_writer_file_new(writer);
+	int rc = file == NULL ? -ENOMEM : open_ahead(writer, file);
+	if (rc == 0) {
+		tl_writer_trouble_ends(writer, &writer->rotating, writer->cfg.path);
+	} else {
+		const char *path = file != NULL && file->at != NULL ? file->at : writer->cfg.path;
+		tl_writer_trouble_begins(writer, &writer->rotating, path, rc);
+		if (file != NULL)
+			tl_writer_file_discard(writer, file);
+	}
+	pthread_mutex_lock(&helper->lock);
+	helper->ahead = rc == 0 ? file : NULL;
+	helper->wished = false;
+	if (rc != 0)
+		helper->retry = from_now(TICK_NS);
+	pthread_cond_signal(&helper->answer);
+	return true;
+}
+
+static bool step_finish(struct tl_writer *writer)
+{
+	struct tl_writer_helper *helper = &writer->helper;
+	struct tl_writer_file *file = STAILQ_FIRST(&helper->left);
+
+	if (file == NULL)
+		return false;
+	STAILQ_REMOVE_HEAD(&helper->left, left_link);
+	bool nameless = STAILQ_FIRST(&helper->begun) == file;
+	if (nameless) // for the last time
+		STAILQ_REMOVE_HEAD(&helper->begun, begun_link);
+	pthread_mutex_unlock(&helper->lock);
+	int rc = nameless ? begin(writer, file) : 0;
+	int later = complete(writer, file);
+	rc = rc != 0 ? rc : later;
+	const char *path = file->at != NULL ? file->at : file->label;
+	if (rc != 0)
+		tl_writer_trouble_begins(writer, &writer->finishing, path, rc);
+	else
+		tl_writer_trouble_ends(writer, &writer->finishing, path);
+	tl_writer_file_free(file);
+	pthread_mutex_lock(&helper->lock);
+	helper->tidy = from_now(0);
+	return true;
+}
+
+static bool step_tidy(struct tl_writer *writer)
+{
+	struct tl_writer_helper *helper = &writer->helper;
+
+	if (!writer->parts || !has_passed(helper->tidy))
+		return false;
+	pthread_mutex_unlock(&helper->lock);
+	tl_writer_ring_tidy(writer);
+	pthread_mutex_lock(&helper->lock);
+	helper->tidy = from_now(TIDY_NS);
+	return true;
+}
+
+static void *helper_main(void *arg)
+{
+	// In the order of who waits for what.
+	static bool (*const steps[])(struct tl_writer *) = {step_name, step_room, step_open, step_finish, step_tidy};
+	struct tl_writer *writer = arg;
+	struct tl_writer_helper *helper = &writer->helper;
+
+	pthread_mutex_lock(&helper->lock);
+	for (;;) {
+		bool worked = false;
+		for (size_t i = 0; i < TL_ARRAY_LEN(steps) && !worked; i++)
+			worked = steps[i](writer);
+		if (worked)
+			continue;
+		if (helper->stop)
+			break;
+		struct timespec deadline = from_now(TICK_NS);
+		pthread_cond_timedwait(&helper->wake, &helper->lock, &deadline);
+	}
+	pthread_mutex_unlock(&helper->lock);
+	return NULL;
+}
+
+// ---- for the writer thread
+
+struct tl_writer_file *tl_writer_helper_next(struct tl_writer *writer, bool patient)
+{
+	struct tl_writer_helper *helper = &writer->helper;
+	struct timespec deadline = from_now(PATIENCE_NS);
+	int rc = 0;
+
+	pthread_mutex_lock(&helper->lock);
+	if (helper->ahead == NULL) {
+		helper->wished = true;
+		pthread_cond_signal(&helper->wake);
+		while (patient && rc == 0 && helper->wished)
+			rc = pthread_cond_timedwait(&helper->answer, &helper->lock, &deadline);
+	}
+	struct tl_writer_file *file = helper->ahead;
+	helper->ahead = NULL;
+	if (file != NULL) {
+		file->began = time(NULL);
+		STAILQ_INSERT_TAIL(&helper->begun, file, begun_link);
+		pthread_cond_signal(&helper->wake);
+	}
+	pthread_mutex_unlock(&helper->lock);
+	return file;
+}
+
+void tl_writer_helper_finish(struct tl_writer *writer, struct tl_writer_file *file)
+{
+	struct tl_writer_helper *helper = &writer->helper;
+
+	pthread_mutex_lock(&helper->lock);
+	STAILQ_INSERT_TAIL(&helper->left, file, left_link);
+	pthread_cond_signal(&helper->wake);
+	pthread_mutex_unlock(&helper->lock);
+}
+
+bool tl_writer_helper_make_room(struct tl_writer *writer, int code)
+{
+	struct tl_writer_helper *helper = &writer->helper;
+
+	if (!is_full_disk(code) || writer->cfg.policy.on_full != TL_WRITER_FULL_RECYCLE)
+		return false;
+	pthread_mutex_lock(&helper->lock);
+	helper->room = TL_WRITER_ROOM_ASKED;
+	pthread_cond_signal(&helper->wake);
+	while (helper->room == TL_WRITER_ROOM_ASKED)
+		pthread_cond_wait(&helper->answer, &helper->lock);
+	bool made = helper->room == TL_WRITER_ROOM_MADE;
+	pthread_mutex_unlock(&helper->lock);
+	return made;
+}
+
+// ---- its life
+
+int tl_writer_helper_init(struct tl_writer_helper *helper)
+{
+	pthread_condattr_t monotonic;
+
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_mutex_init(&helper->lock, NULL);
+	pthread_cond_init(&helper->wake, &monotonic);
+	pthread_cond_init(&helper->answer, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	STAILQ_INIT(&helper->begun);
+	STAILQ_INIT(&helper->left);
+	helper->blocks = tl_writer_blocks_buffer();
+	return helper->blocks != NULL ? 0 : -ENOMEM;
+}
+
+int tl_writer_helper_start(struct tl_writer *writer)
+{
+	int rc = -pthread_create(&writer->helper.thread, NULL, helper_main, writer);
+
+	if (rc == 0)
+		pthread_setname_np(writer->helper.thread, "tl-files");
+	return rc;
+}
+
+void tl_writer_helper_stop(struct tl_writer *writer)
+{
+	struct tl_writer_helper *helper = &writer->helper;
+
+	pthread_mutex_lock(&helper->lock);
+	helper->stop = true;
+	helper->wished = false;
+	pthread_cond_signal(&helper->wake);
+	pthread_mutex_unlock(&helper->lock);
+	pthread_join(helper->thread, NULL);
+	if (helper->ahead != NULL)
+		tl_writer_file_discard(writer, helper->ahead);
+	helper->ahead = NULL;
+}
+
+void tl_writer_helper_fini(struct tl_writer_helper *helper)
+{
+	free(helper->blocks);
+	pthread_cond_destroy(&helper->answer);
+	pthread_cond_destroy(&helper->wake);
+	pthread_mutex_destroy(&helper->lock);
+}

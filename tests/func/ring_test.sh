@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A recording that goes on in new files and keeps a ring of them: by the clock while idle, after a restart, on a full disk, and
+# on demand.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+capture() {
+	timeout 60 "$TAPLINE" capture "$@" 2>>capture.log </dev/null
+}
+
+# Whether each file has its header and, from its close, its statistics.
+all_are_whole() {
+	local file
+	for file in "$@"; do
+		capinfos "$file" 2>&1 | grep -q 'Number of stat entries = 1' || return
+	done
+}
+
+count_frames() {
+	local file
+	for file in "$@"; do
+		tshark -r "$file" 2>/dev/null
+	done | wc -l
+}
+
+# ring_start OPTION...: records the appliance's end of the veth.
+ring_start() {
+	rm -f run.log
+	ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" --json "$@" icmp >run.json 2>run.log </dev/null &
+	app_pid=$!
+	wait_for 20 grep -qs ' s  received' run.log || func_die "the recording did not start"
+}
+
+rotates_while_idle() {
+	local second names
+	ring_start -w 'idle_%Y%m%d-%H%M%S.pcapng' --rotate-seconds 1
+	sleep 3
+	app_stop TERM
+	check_equal "while nothing arrives the clock rotates: status 0" "$APP_STATUS" 0
+	mapfile -t names < <(printf '%s\n' idle_*.pcapng)
+	check "there is a file for each second" test "${#names[@]}" -ge 4
+	second=$(sed -E 's/.*_(....)(..)(..)-(..)(..)(..)\..*/\1-\2-\3 \4:\5:\6/' <<<"${names[1]}")
+	check_equal "called by it, in UTC" "${names[2]}" \
+		"$(date -u -d "$second UTC + 1 second" +idle_%Y%m%d-%H%M%S.pcapng)"
+	check "each has a header and statistics" all_are_whole "${names[@]}"
+	check_equal "the results name them" "$(printf '%s\n' "${names[@]}")" "$(jq -r '.captures[0].files[]' run.json)"
+	check_equal "nothing else is left" "$(find . -name '*idle*' | wc -l)" "${#names[@]}"
+}
+
+rotates_on_demand() {
+	ring_start -w hup.pcapng
+	in_peer ping -q -c 5 -i 0.01 "$APP_IP" >/dev/null
+	sleep 1.5 # slabs are handed over within a second
+	kill -s HUP "$app_pid"
+	check "SIGHUP begins a new file" wait_for 5 test -e hup_00001.pcapng
+	check "and completes the last" wait_for 5 all_are_whole hup.pcapng
+	check_equal "with what was recorded" "$(count_frames hup.pcapng)" 10
+	in_peer ping -q -c 5 -i 0.01 "$APP_IP" >/dev/null
+	app_stop INT
+	check_equal "the recording goes on to its end" "$APP_STATUS" 0
+	check_equal "in the new file" "$(count_frames hup_00001.pcapng)" 10
+	check_json "the ledger holds" run.json '.ledger_ok and .captures[0].written_pkts == 20'
+}
+
+keeps_a_ring() {
+	mkdir ring
+	echo keep >ring/r_00002.pcapng # not ours, though called so
+	capture -i pcap:in.pcap -w ring/r.pcapng --rotate 4M --keep-files 3 --json >first.json || true
+	check_json "a ring of 3 files drops the others, and counts them" first.json '.ledger_ok and .lossless and
+		(.captures[0] | .written_pkts == 20000 and (.files | length) == 3 and .recycled_files > 1 and
+		.recycled_bytes > 4000000 * .recycled_files * 0.5)'
+	check_equal "what is left is what the results name" "$(find ring -name 'r*.pcapng' ! -name r_00002.pcapng | sort)" \
+		"$(jq -r '.captures[0].files | sort | .[]' first.json)"
+	last=$(jq -r '.captures[0].files[-1]' first.json)
+	capture -i pcap:in.pcap -w ring/r.pcapng --count 10 --rotate 4M --keep-files 3 --json >second.json || true
+	check_json "after a restart the ring knows its files: one more, one less" second.json \
+		'.captures[0] | (.files | length) == 1 and .recycled_files == 1'
+	check_equal "the oldest is gone" "$(test -e "$(jq -r '.captures[0].files[0]' first.json)" || echo gone)" gone
+	check "the youngest is there" test -e "$last"
+	check_equal "numbers go on" "$(jq -r '.captures[0].files[0]' second.json)" "$(next_name "$last")"
+	check_equal "a file that is not ours stays" "$(cat ring/r_00002.pcapng)" keep
+}
+
+next_name() {
+	local number=${1##*_}
+	printf 'ring/r_%05d.pcapng' $((10#${number%.pcapng} + 1))
+}
+
+# In a mount namespace of its own, which takes the small disk along when it ends.
+# on_small_disk OPTION...
+on_small_disk() {
+	mkdir -p small
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	unshare --mount sh -c 'tapline=$1; shift; mount -t tmpfs -o size=12m none small || exit
+		timeout 60 "$tapline" capture -i pcap:in.pcap -w small/r.pcapng --json "$@" >run.json 2>run.log
+		echo $? >status
+		for file in small/*.pcapng; do tshark -r "$file" 2>/dev/null; done | wc -l >frames' sh "$TAPLINE" "$@"
+}
+
+recycles_a_full_disk() {
+	if ! unshare --mount true 2>/dev/null; then
+		skip "a full disk is recycled" "no mount namespaces"
+		return
+	fi
+	on_small_disk --rotate 4M --on-full recycle
+	check_equal "on a full disk --on-full recycle goes on: status 0" "$(cat status)" 0
+	check_json "no frame is lost, and old files are counted" run.json '.ledger_ok and .lossless and
+		(.captures[0] | .written_pkts == 20000 and .drop_disk_pkts == 0 and .recycled_files > 0)'
+	check "the last files are whole" test "$(cat frames)" -gt 5000
+	on_small_disk --rotate 4M
+	check_equal "--on-full pause ends with status 1" "$(cat status)" 1
+	check_json "and counts what did not fit" run.json \
+		'.ledger_ok and (.captures[0] | .drop_disk_pkts > 0 and .recycled_files == 0)'
+	check_equal "what is counted as written is there" "$(cat frames)" "$(jq '.captures[0].written_pkts' run.json)"
+}
+
+rotates_through_the_socket() {
+	app_config control.json '"capture": [{"port": "lan", "path": "ctl.pcapng", "rotate_seconds": 3600}]'
+	app_start control.json
+	check_equal "the control socket takes \"rotate\"" "$(ask rotate | jq .ok)" true
+	check "and the last file is completed" wait_for 5 all_are_whole ctl.pcapng
+	check "while the next is written" test -e ctl_00001.pcapng.part
+	app_stop TERM
+	check_equal "it ends with status 0" "$APP_STATUS" 0
+	check "with the file complete" all_are_whole ctl_00001.pcapng
+}
+
+# ask COMMAND
+ask() {
+	python3 -c 'import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect("control.sock")
+s.sendall(sys.argv[1].encode() + b"\n")
+print(b"".join(iter(lambda: s.recv(65536), b"")).decode())' "$1"
+}
+
+func_begin
+"$(dirname "$PEER_PY")/make_pcap.py" in.pcap 20000
+keeps_a_ring
+check_equal "a ring without a rotation is misuse" \
+	"$(capture -i pcap:in.pcap -w x.pcapng --keep-files 3 >/dev/null && echo 0 || echo $?)" 2
+check_equal "an unknown conversion in the name is misuse" \
+	"$(capture -i pcap:in.pcap -w 'x_%q.pcapng' >/dev/null && echo 0 || echo $?)" 2
+recycles_a_full_disk
+net_begin
+ip -netns "$APP_NS" address add "$APP_IP/24" dev "$APP_IF"
+rotates_while_idle
+rotates_on_demand
+ip -netns "$APP_NS" address flush dev "$APP_IF"
+rotates_through_the_socket
