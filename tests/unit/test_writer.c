@@ -12,6 +12,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -771,9 +772,23 @@ static void ring_keeps_files(void)
 	rig_close(&rig);
 }
 
+static uint64_t bytes_of(const struct rig *rig, const char *end)
+{
+	const char *const *files;
+	struct stat status;
+	uint64_t bytes = 0;
+	uint32_t n;
+
+	files = tl_writer_files(rig->writer, &n);
+	for (uint32_t i = 0; i < n; i++)
+		if (strcmp(strrchr(files[i], '.'), end) == 0 && stat(files[i], &status) == 0)
+			bytes += (uint64_t)status.st_size;
+	return bytes;
+}
+
 static void ring_keeps_bytes(void)
 {
-	const uint64_t limit = 4 << 20;
+	const uint64_t limit = 4 << 20, file = 1 << 20;
 	struct rig rig;
 	struct tl_writer_stats stats;
 
@@ -781,11 +796,31 @@ static void ring_keeps_bytes(void)
 	rig_start_ring(&rig, PWRITE,
 		(struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_bytes = limit, .sync = TL_WRITER_SYNC_CLOSE});
 	commit(&rig, 20000);
+	CU_ASSERT(wait_for(&rig, false, 19000));
+	tl_writer_rotate(rig.writer);
+	usleep(300000);
+	CU_ASSERT(bytes_of(&rig, ".pcapng") <= limit - file); // the one being written has its room
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	tl_writer_stats(rig.writer, &stats);
 	CU_ASSERT(stats.written_bytes - stats.recycled_bytes <= limit);
 	CU_ASSERT(stats.written_bytes - stats.recycled_bytes > limit / 2);
 	check_ring(&rig);
+	rig_close(&rig);
+}
+
+static void taken_name_is_passed_over(void)
+{
+	struct rig rig;
+
+	rig_dir(&rig);
+	put_file(&rig, "x.pcapng", NULL);
+	put_file(&rig, "x_00002.pcapng.part", NULL);
+	rig_start(&rig, URING, 1 << 20);
+	commit(&rig, 4000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(exists(&rig, "x_00001.pcapng") && exists(&rig, "x_00003.pcapng"));
+	CU_ASSERT_FALSE(exists(&rig, "x_00002.pcapng"));
+	check_complete(&rig);
 	rig_close(&rig);
 }
 
@@ -986,6 +1021,14 @@ static void rig_in(struct rig *rig, const char *dir)
 	snprintf(rig->path, sizeof(rig->path), "%s/x.pcapng", rig->dir);
 }
 
+static uint64_t free_bytes(const char *dir)
+{
+	struct statvfs status;
+
+	CU_ASSERT_EQUAL(statvfs(dir, &status), 0);
+	return (uint64_t)status.f_bavail * status.f_frsize;
+}
+
 static void recycle_in(const char *dir)
 {
 	static const struct tl_writer_policy policies[] = {
@@ -1003,6 +1046,10 @@ static void recycle_in(const char *dir)
 			commit(&rig, 1000);
 			usleep(policies[i].min_free_bytes != 0 ? 20000 : 0); // this one does not wait for the helper
 		}
+		tl_writer_rotate(rig.writer);
+		usleep(300000);
+		if (policies[i].rotate_bytes != 0) // room for the whole file that has just begun
+			CU_ASSERT(free_bytes(dir) >= policies[i].rotate_bytes - TL_PCAPNG_ALIGN);
 		CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 		tl_writer_stats(rig.writer, &stats);
 		CU_ASSERT_EQUAL(stats.drop_disk_pkts[TL_DIR_RX] + stats.drop_disk_pkts[TL_DIR_TX], 0);
@@ -1501,6 +1548,7 @@ int main(void)
 		{"any file is rotated on demand", asking_rotates_any_file},
 		{"a ring keeps so many files", ring_keeps_files},
 		{"a ring keeps so many bytes", ring_keeps_bytes},
+		{"a name that is taken is passed over", taken_name_is_passed_over},
 		{"a ring knows its files again after a restart", ring_knows_its_files_again},
 		{"a ring drops nothing but its own files", ring_drops_nothing_but_its_own},
 		{"a file of the ring that was replaced stays", replaced_file_stays},
