@@ -32,10 +32,15 @@ ring_start() {
 	wait_for 20 grep -qs ' s  received' run.log || func_die "the recording did not start"
 }
 
+# has_files N PATTERN
+has_files() {
+	(($(find . -maxdepth 1 -name "$2" | wc -l) >= $1))
+}
+
 rotates_while_idle() {
 	local second names
 	ring_start -w 'idle_%Y%m%d-%H%M%S.pcapng' --rotate-seconds 1
-	sleep 3
+	wait_for 10 has_files 4 'idle_*.pcapng*' || true
 	app_stop TERM
 	check_equal "while nothing arrives the clock rotates: status 0" "$APP_STATUS" 0
 	mapfile -t names < <(printf '%s\n' idle_*.pcapng)
@@ -51,7 +56,7 @@ rotates_while_idle() {
 rotates_on_demand() {
 	ring_start -w hup.pcapng
 	in_peer ping -q -c 5 -i 0.01 "$APP_IP" >/dev/null
-	sleep 1.5 # slabs are handed over within a second
+	wait_for 10 grep -q 'recorded 10 ' run.log || true # slabs are handed over within a second
 	kill -s HUP "$app_pid"
 	check "SIGHUP begins a new file" wait_for 5 test -e hup_00001.pcapng
 	check "and completes the last" wait_for 5 all_are_whole hup.pcapng

@@ -13,6 +13,7 @@
 #include <tl_pcapfile.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
+#include <tl_test_port.h>
 
 static struct tl_clock *test_clock;
 static struct tl_port *port; // a ring device: only its pool and its name matter
@@ -275,18 +276,6 @@ static void a_filter_that_does_not_compile_is_an_error_before_the_file_exists(vo
 	CU_ASSERT_NOT_EQUAL(access(cfg.path, F_OK), 0);
 }
 
-static void open_test_port(void)
-{
-	struct tl_port_cfg cfg = {
-		.name = "ring", .rx_queues = 1, .tx_queues = 1, .mtu = 1500, .clock = test_clock, .socket_id = 0};
-	struct tl_err err;
-
-	if (tl_port_spec_parse("vdev:net_ring_c", &cfg.spec, &err) != 0 || tl_port_open(&cfg, &port, &err) != 0) {
-		printf("# %s\n", err.text);
-		exit(1);
-	}
-}
-
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -307,6 +296,8 @@ int main(void)
 
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
-	open_test_port();
+	port = tl_test_port("vdev:net_ring_c", 1, test_clock);
+	if (port == NULL)
+		return 1;
 	return tl_test_main("capture", tests, TL_ARRAY_LEN(tests));
 }

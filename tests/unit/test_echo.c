@@ -14,6 +14,7 @@
 #include <tl_tcp.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
+#include <tl_test_port.h>
 
 #define IP(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 #define PORT(n) ((uint16_t)((n) >> 8 | ((n)&0xff) << 8))
@@ -400,19 +401,6 @@ static void a_udp_echo_returns_the_datagram_to_its_sender(void)
 	tear_down();
 }
 
-static void open_port(void)
-{
-	struct tl_port_cfg cfg = {
-		.name = "ring", .rx_queues = 1, .tx_queues = 1, .mtu = 1500, .clock = test_clock, .socket_id = 0};
-	struct tl_err err;
-
-	if (tl_port_spec_parse("vdev:net_ring_e", &cfg.spec, &err) != 0 || tl_port_open(&cfg, &port, &err) != 0 ||
-		tl_port_start(port, &err) != 0) {
-		printf("# %s\n", err.text);
-		exit(1);
-	}
-}
-
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -435,6 +423,8 @@ int main(void)
 	pool = rte_pktmbuf_pool_create("test_echo", 8191, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
 	if (pool == NULL)
 		return 1;
-	open_port();
+	port = tl_test_port("vdev:net_ring_e", 1, test_clock);
+	if (port == NULL)
+		return 1;
 	return tl_test_main("echo", tests, TL_ARRAY_LEN(tests));
 }

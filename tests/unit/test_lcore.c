@@ -12,6 +12,7 @@
 #include <tl_port.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
+#include <tl_test_port.h>
 
 #include "lcore_priv.h"
 
@@ -69,24 +70,6 @@ static void finish(void *ctx)
 	note("finish");
 }
 
-static struct tl_port *open_port(const char *text)
-{
-	static int number;
-	struct tl_port *port;
-	struct tl_err err;
-	char name[16];
-	struct tl_port_cfg cfg = {
-		.name = name, .rx_queues = 1, .tx_queues = 1, .mtu = 1500, .clock = test_clock, .socket_id = 0};
-
-	snprintf(name, sizeof(name), "port%d", number++);
-	if (tl_port_spec_parse(text, &cfg.spec, &err) != 0 || tl_port_open(&cfg, &port, &err) != 0 ||
-		tl_port_start(port, &err) != 0) {
-		printf("# %s\n", err.text);
-		return NULL;
-	}
-	return port;
-}
-
 static struct tl_lcore *make_lcore(struct tl_port *port, const struct tl_service *services, uint32_t n)
 {
 	struct tl_lcore *lcore = NULL;
@@ -116,7 +99,7 @@ static void fill(struct tl_port *port, unsigned n)
 
 static void a_drain_receives_all_that_is_queued(void)
 {
-	struct tl_port *port = open_port("vdev:net_ring_l1");
+	struct tl_port *port = tl_test_port("vdev:net_ring_l1", 1, test_clock);
 	struct count c = {0};
 	struct tl_service service = {.ctx = &c, .rx = first_rx, .finish = finish};
 
@@ -135,7 +118,7 @@ static void a_drain_receives_all_that_is_queued(void)
 // A null device has a frame whenever it is asked: a drain until it is empty would never end.
 static void a_stop_ends_though_frames_never_do(void)
 {
-	struct tl_port *port = open_port("vdev:net_null_l2");
+	struct tl_port *port = tl_test_port("vdev:net_null_l2", 1, test_clock);
 	struct count c = {0};
 	struct tl_service service = {.ctx = &c, .rx = first_rx, .finish = finish};
 
@@ -154,7 +137,7 @@ static void a_stop_ends_though_frames_never_do(void)
 // The answer leaves before the second service sees the burst, and sent frames are recorded last.
 static void services_run_in_order_and_each_one_sends_before_the_next(void)
 {
-	struct tl_port *port = open_port("vdev:net_ring_l3");
+	struct tl_port *port = tl_test_port("vdev:net_ring_l3", 1, test_clock);
 	struct count c = {0};
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
@@ -174,7 +157,7 @@ static void services_run_in_order_and_each_one_sends_before_the_next(void)
 
 static void too_many_services_are_refused(void)
 {
-	struct tl_port *port = open_port("vdev:net_ring_l4");
+	struct tl_port *port = tl_test_port("vdev:net_ring_l4", 1, test_clock);
 	static const struct tl_service services[TL_LCORE_SERVICES_MAX + 1];
 	struct tl_lcore_cfg cfg = {.services = services, .n_services = TL_ARRAY_LEN(services)};
 	struct tl_lcore *lcore;

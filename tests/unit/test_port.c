@@ -14,6 +14,7 @@
 #include <tl_port.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
+#include <tl_test_port.h>
 
 static struct tl_clock *test_clock;
 
@@ -53,24 +54,6 @@ static void what_is_no_port_is_refused_with_the_forms(void)
 }
 
 // ---- ports
-
-static struct tl_port *open_port(const char *text, uint16_t tx_queues)
-{
-	static int number;
-	struct tl_port *port;
-	struct tl_err err;
-	char name[16];
-	struct tl_port_cfg cfg = {
-		.name = name, .rx_queues = 1, .tx_queues = tx_queues, .mtu = 1500, .clock = test_clock, .socket_id = 0};
-
-	snprintf(name, sizeof(name), "port%d", number++);
-	if (tl_port_spec_parse(text, &cfg.spec, &err) != 0 || tl_port_open(&cfg, &port, &err) != 0 ||
-		tl_port_start(port, &err) != 0) {
-		printf("# %s\n", err.text);
-		return NULL;
-	}
-	return port;
-}
 
 static void put32(FILE *f, uint32_t value)
 {
@@ -123,7 +106,7 @@ static void a_file_gives_every_frame_with_its_own_time_and_then_ends(void)
 	file_path(path, sizeof(path), "");
 	file_path(text, sizeof(text), "pcap:");
 	write_pcap(path, sizes, TL_ARRAY_LEN(sizes));
-	struct tl_port *port = open_port(text, 0);
+	struct tl_port *port = tl_test_port(text, 0, test_clock);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
 	struct tl_rxq *q = tl_port_rxq(port, 0);
 	CU_ASSERT_EQUAL(q->burst(q, &burst), TL_ARRAY_LEN(sizes));
@@ -156,7 +139,7 @@ static void a_broken_file_gives_its_good_frames_and_then_its_error(void)
 	file_path(text, sizeof(text), "pcap:");
 	write_pcap(path, sizes, 2);
 	CU_ASSERT_EQUAL(truncate(path, 24 + 16 + 60 + 16 + 30), 0);
-	struct tl_port *port = open_port(text, 0);
+	struct tl_port *port = tl_test_port(text, 0, test_clock);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
 	struct tl_rxq *q = tl_port_rxq(port, 0);
 	CU_ASSERT_EQUAL(q->burst(q, &burst), 1);
@@ -222,7 +205,7 @@ static unsigned drain(struct tl_rxq *q)
 
 static void what_is_pushed_leaves_with_the_flush_and_is_counted(void)
 {
-	struct tl_port *port = open_port("vdev:net_ring_a", 1);
+	struct tl_port *port = tl_test_port("vdev:net_ring_a", 1, test_clock);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
 	struct tl_txq *tx = tl_port_txq(port, 0);
@@ -240,7 +223,7 @@ static void what_is_pushed_leaves_with_the_flush_and_is_counted(void)
 // The ring holds 1023 frames: of more, the rest is refused, counted, freed and not recorded.
 static void refused_frames_are_counted_and_not_recorded(void)
 {
-	struct tl_port *port = open_port("vdev:net_ring_b", 1);
+	struct tl_port *port = tl_test_port("vdev:net_ring_b", 1, test_clock);
 	struct recording recording = {0};
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
