@@ -278,14 +278,19 @@ void tl_appliance_destroy(struct tl_appliance *a)
 	free(a);
 }
 
+void tl_appliance_signals(sigset_t *out)
+{
+	sigemptyset(out);
+	sigaddset(out, SIGINT);
+	sigaddset(out, SIGTERM);
+	sigaddset(out, SIGHUP);
+}
+
 void tl_appliance_block_signals(void)
 {
 	sigset_t set;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
+	tl_appliance_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 }

@@ -3,6 +3,8 @@
 
 // The parts of an appliance, shared by its construction and its run.
 
+#include <signal.h>
+
 #include <tl_capture.h>
 #include <tl_clock.h>
 #include <tl_config.h>
@@ -15,6 +17,9 @@
 
 #include "appliance.h"
 #include "plan.h"
+
+// SIGINT and SIGTERM, which end an appliance, and SIGHUP, which rotates its recordings.
+void tl_appliance_signals(sigset_t *out);
 
 struct tl_appliance {
 	const struct tl_config *config;

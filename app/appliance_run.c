@@ -87,13 +87,17 @@ static bool all_ports_ended(const struct tl_appliance *a)
 	return true;
 }
 
+static uint64_t port_drops(const struct tl_report_port *port)
+{
+	return port->drop_nic_pkts + port->drop_nombuf_pkts + port->drop_error_pkts;
+}
+
 // What the ports have lost so far, for the recordings' interface statistics.
 static void tell_port_drops(const struct tl_appliance *a)
 {
 	for (uint32_t i = 0; i < a->config->n_captures; i++) {
 		const struct tl_report_port *port = &a->snapshot.ports[a->config->captures[i].port];
-		tl_capture_set_port_drops(
-			a->captures[i], port->drop_nic_pkts + port->drop_nombuf_pkts + port->drop_error_pkts);
+		tl_capture_set_port_drops(a->captures[i], port_drops(port));
 	}
 }
 
@@ -109,7 +113,7 @@ static void sample(struct tl_appliance *a)
 	for (uint32_t i = 0; i < s->n_ports; i++) {
 		rx += s->ports[i].rx_pkts;
 		tx += s->ports[i].tx_pkts;
-		dropped += s->ports[i].drop_nic_pkts + s->ports[i].drop_nombuf_pkts + s->ports[i].drop_error_pkts;
+		dropped += port_drops(&s->ports[i]);
 	}
 	for (uint32_t i = 0; i < s->n_captures; i++)
 		for (int dir = 0; dir < TL_DIRS; dir++) {
@@ -229,10 +233,7 @@ int tl_appliance_run(struct tl_appliance *a, struct tl_snapshot *out, struct tl_
 {
 	sigset_t set;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
+	tl_appliance_signals(&set);
 	int signal_fd = signalfd(-1, &set, SFD_CLOEXEC);
 	if (signal_fd < 0)
 		return tl_fail(err, -errno, "cannot listen for signals");

@@ -125,8 +125,7 @@ static void tap_finish(void *tap)
 
 void tl_capture_service(struct tl_capture *c, uint16_t queue, struct tl_service *out)
 {
-	*out = (struct tl_service){.name = "capture",
-		.ctx = &c->taps[queue],
+	*out = (struct tl_service){.ctx = &c->taps[queue],
 		.rx = tl_tap_rx,
 		.sent = c->cfg.dir[TL_DIR_TX] ? tl_tap_sent : NULL,
 		.tick = tap_tick,

@@ -41,7 +41,10 @@ static int remove_stale(const struct sockaddr_un *address, struct tl_err *err)
 		return tl_fail(
 			err, -EADDRINUSE, "control socket %s: another appliance is listening there", address->sun_path);
 	}
-	return unlink(address->sun_path) == 0 ? 0 : -errno;
+	if (unlink(address->sun_path) != 0)
+		return tl_fail(err, -errno, "control socket %s: left by another process, and cannot be removed (%s)",
+			address->sun_path, strerror(errno));
+	return 0;
 }
 
 static int listen_on(const struct sockaddr_un *address)

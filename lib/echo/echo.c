@@ -86,8 +86,7 @@ void tl_echo_host_destroy(struct tl_echo_host *host)
 
 void tl_echo_host_service(struct tl_echo_host *host, struct tl_service *out)
 {
-	*out = (struct tl_service){.name = "echo",
-		.ctx = host,
+	*out = (struct tl_service){.ctx = host,
 		.parse = true,
 		.rx = tl_echo_rx,
 		.after_tx = tl_echo_after_tx,

@@ -77,14 +77,8 @@ void tl_lcore_destroy(struct tl_lcore *l)
 	rte_free(l);
 }
 
-const struct tl_lcore_stats *tl_lcore_stats(const struct tl_lcore *l)
-{
-	return &l->stats;
-}
-
 void tl_lcore_idle(struct tl_lcore *l)
 {
-	tl_count(&l->stats.sleeps, 1);
 	tl_rxq_wait(l->cfg.rxq, IDLE_SLEEP_US);
 	// One poll after the sleep, then sleep again unless a frame came.
 	l->idle_loops = l->idle_loops > 1 ? l->idle_loops - 1 : 0;

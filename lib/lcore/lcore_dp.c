@@ -38,7 +38,6 @@ static void handle_burst(struct tl_lcore *l)
 			s->after_tx(s->ctx, b);
 	}
 	rte_pktmbuf_free_bulk(b->pkts, b->n);
-	tl_count(&l->stats.bursts, 1);
 }
 
 static void tick(struct tl_lcore *l, uint64_t mono_ns)
@@ -62,7 +61,6 @@ static uint16_t turn(struct tl_lcore *l)
 		tick(l, l->burst.mono_ns);
 	if (l->cfg.txq != NULL)
 		tl_txq_record_sent(l->cfg.txq);
-	tl_count(&l->stats.loops, 1);
 	return n;
 }
 

@@ -12,7 +12,6 @@ struct tl_lcore {
 	bool closing;	     // services were told to close
 	uint32_t idle_loops; // empty polls in a row
 	uint64_t next_tick_ns;
-	struct tl_lcore_stats stats;
 	struct tl_burst burst;
 	_Atomic(int) phase; // enum tl_lcore_phase; written by main
 	atomic_bool closed; // written by the lcore

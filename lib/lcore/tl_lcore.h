@@ -22,7 +22,6 @@ struct tl_lcore;
 
 // A role on an lcore. Any function may be NULL. Services stand in order of urgency: the echo before the recording.
 struct tl_service {
-	const char *name; // static
 	void *ctx;
 	bool parse; // rx() needs burst->pkt
 	// HOT. A received burst; what it pushes to the txq is sent right after it returns.
@@ -58,11 +57,6 @@ struct tl_lcore_cfg {
 	bool adaptive; // sleep after a while of empty polls
 };
 
-// Written by the lcore only.
-struct tl_lcore_stats {
-	uint64_t bursts, loops, sleeps;
-};
-
 int tl_lcore_create(const struct tl_lcore_cfg *cfg, struct tl_lcore **out, struct tl_err *err);
 int tl_lcore_start(struct tl_lcore *lcore, struct tl_err *err);
 void tl_lcore_request(struct tl_lcore *lcore, enum tl_lcore_phase phase);
@@ -73,4 +67,3 @@ bool tl_lcore_closed(const struct tl_lcore *lcore);
 // Waits for the loop to return (after TL_LCORE_DRAIN or TL_LCORE_STOP).
 void tl_lcore_wait(struct tl_lcore *lcore);
 void tl_lcore_destroy(struct tl_lcore *lcore);
-const struct tl_lcore_stats *tl_lcore_stats(const struct tl_lcore *lcore);

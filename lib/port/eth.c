@@ -70,7 +70,8 @@ static int probe_virtual(struct tl_port *port, struct tl_err *err)
 		return tl_fail(err, rc, "port %s: DPDK could not create %s with \"%s\" (%s)%s", port->name, name, args,
 			strerror(-rc), is_kernel_backed(port) ? ": are you root (CAP_NET_RAW, CAP_NET_ADMIN)?" : "");
 	}
-	return rte_eth_dev_get_port_by_name(port->dev_name, &port->port_id);
+	rc = rte_eth_dev_get_port_by_name(port->dev_name, &port->port_id);
+	return rc == 0 ? 0 : tl_fail(err, rc, "port %s: %s is no network device", port->name, port->dev_name);
 }
 
 static int probe(struct tl_port *port, struct tl_err *err)
@@ -86,6 +87,20 @@ static int probe(struct tl_port *port, struct tl_err *err)
 			"port %s: no DPDK driver took %s: is it there (`lspci -s %s`), and bound to vfio-pci "
 			"(`dpdk-devbind.py --status`; mlx5 stays on its kernel driver)?",
 			port->name, port->cfg.spec.arg, port->cfg.spec.arg);
+	return 0;
+}
+
+static int ask_device(struct tl_port *port, struct rte_eth_dev_info *info, struct tl_err *err)
+{
+	struct rte_ether_addr mac;
+	int rc = rte_eth_dev_info_get(port->port_id, info);
+
+	if (rc == 0)
+		rc = rte_eth_macaddr_get(port->port_id, &mac);
+	if (rc != 0)
+		return tl_fail(err, rc, "port %s: %s does not say what it is (%s)", port->name, device_text(port),
+			strerror(-rc));
+	memcpy(port->mac, mac.addr_bytes, sizeof(port->mac));
 	return 0;
 }
 
@@ -127,8 +142,10 @@ static int set_up_queues(struct tl_port *port, const struct rte_eth_dev_info *in
 	// AF_PACKET's rings hold frames of their own, no mbufs.
 	uint32_t descriptors = port->cfg.spec.kind == TL_PORT_KERNEL ? TL_BURST : RTE_MAX(rx_desc, tx_desc);
 
-	if (rc == 0)
-		rc = tl_port_make_pool(port, RTE_MAX(room, (uint32_t)RTE_MBUF_DEFAULT_DATAROOM), descriptors, err);
+	if (rc != 0)
+		return tl_fail(err, rc, "port %s: %s does not say how long its queues may be (%s)", port->name,
+			device_text(port), strerror(-rc));
+	rc = tl_port_make_pool(port, RTE_MAX(room, (uint32_t)RTE_MBUF_DEFAULT_DATAROOM), descriptors, err);
 	if (rc != 0)
 		return rc;
 	rx_conf.offloads = 0; // the port's are set by configure
@@ -168,24 +185,20 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 	int domain = port->cfg.spec.kind == TL_PORT_XDP ? AF_XDP : AF_PACKET;
 	struct tl_kernel_sockets before;
 	struct rte_eth_dev_info info;
-	struct rte_ether_addr mac;
 
 	port->port_id = RTE_MAX_ETHPORTS;
 	tl_kernel_list_sockets(domain, &before);
 	int rc = probe(port, err);
 	if (rc == 0)
-		rc = rte_eth_dev_info_get(port->port_id, &info);
+		rc = ask_device(port, &info, err);
 	if (rc == 0 && port->cfg.socket_id == SOCKET_ID_ANY)
 		port->cfg.socket_id = rte_eth_dev_socket_id(port->port_id);
 	if (rc == 0)
 		rc = configure_device(port, &info, err);
 	if (rc == 0)
 		rc = set_up_queues(port, &info, err);
-	if (rc == 0)
-		rc = rte_eth_macaddr_get(port->port_id, &mac);
 	if (rc != 0)
 		return rc;
-	memcpy(port->mac, mac.addr_bytes, sizeof(port->mac));
 	if (is_kernel_backed(port)) {
 		tl_kernel_list_sockets(domain, &port->sockets);
 		tl_kernel_new_sockets(&port->sockets, &before);

@@ -10,14 +10,11 @@ uint16_t tl_eth_burst(struct tl_rxq *q, struct tl_burst *b)
 	uint16_t n = rte_eth_rx_burst(q->port_id, q->queue_id, b->pkts, TL_BURST);
 	uint64_t bytes = 0;
 
-	tl_count(&q->stats.polls, 1);
 	b->n = n;
 	b->tsc = rte_rdtsc();
 	b->mono_ns = tl_clock_mono_ns(q->clock, b->tsc);
-	if (n == 0) {
-		tl_count(&q->stats.empty_polls, 1);
+	if (n == 0)
 		return 0;
-	}
 	uint64_t wall_ns = tl_clock_wall_ns(q->clock, b->tsc);
 	for (uint16_t i = 0; i < n; i++) {
 		b->ts_ns[i] = wall_ns;

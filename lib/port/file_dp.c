@@ -68,8 +68,6 @@ uint16_t tl_file_burst(struct tl_rxq *q, struct tl_burst *b)
 	b->n = n;
 	b->tsc = rte_rdtsc();
 	b->mono_ns = tl_clock_mono_ns(q->clock, b->tsc);
-	tl_count(&q->stats.polls, 1);
-	tl_count(&q->stats.empty_polls, n == 0);
 	tl_count(&q->stats.rx_pkts, n);
 	tl_count(&q->stats.rx_bytes, bytes);
 	return n;

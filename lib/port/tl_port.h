@@ -66,7 +66,6 @@ struct tl_port_cfg {
 // Written by its lcore only.
 struct tl_rxq_stats {
 	uint64_t rx_pkts, rx_bytes;
-	uint64_t polls, empty_polls;
 	uint64_t altered_pkts; // not as they were on the wire: see tl_port_stats
 };
 
