@@ -111,7 +111,7 @@ int tl_writer_create(const struct tl_writer_cfg *cfg, struct tl_writer **out, st
 		.over = "writing again",
 	};
 	writer->rotating = (struct tl_writer_trouble){
-		.what = "cannot begin the next file, and goes on in the last",
+		.what = "cannot begin the next file, and tries again",
 		.over = "rotating again",
 	};
 	writer->finishing = (struct tl_writer_trouble){
