@@ -43,8 +43,19 @@ static int make_rings(struct tl_capture *c, struct tl_err *err)
 	return rc;
 }
 
+// Only a recording that can hold both directions has to say of each record which it is; else its interfaces do.
+static void set_flags(struct tl_tap *tap, bool sends)
+{
+	tap->dir[TL_DIR_TX] &= sends;
+	bool both = tap->dir[TL_DIR_RX] && tap->dir[TL_DIR_TX];
+	tap->flags[TL_DIR_RX] = both ? TL_PCAPNG_INBOUND : 0;
+	tap->flags[TL_DIR_TX] = both ? TL_PCAPNG_OUTBOUND : 0;
+}
+
 static void set_up_taps(struct tl_capture *c)
 {
+	const struct tl_port_cfg *port = tl_port_config(c->cfg.port);
+
 	for (uint16_t q = 0; q < c->n_queues; q++) {
 		struct tl_tap *tap = &c->taps[q];
 		tap->capture = c;
@@ -52,8 +63,9 @@ static void set_up_taps(struct tl_capture *c)
 		tap->filter = c->filter;
 		tap->snaplen = c->cfg.snaplen == 0 ? UINT32_MAX : c->cfg.snaplen;
 		memcpy(tap->dir, c->cfg.dir, sizeof(tap->dir));
-		tap->split_by_mac = tl_port_config(c->cfg.port)->spec.kind == TL_PORT_KERNEL;
+		tap->split_by_mac = port->spec.kind == TL_PORT_KERNEL;
 		memcpy(tap->own_mac, tl_port_mac(c->cfg.port), TL_ETHER_ADDR_LEN);
+		set_flags(tap, tap->split_by_mac || port->tx_queues != 0);
 	}
 	tl_capture_number_interfaces(c);
 }
@@ -127,7 +139,7 @@ void tl_capture_service(struct tl_capture *c, uint16_t queue, struct tl_service 
 {
 	*out = (struct tl_service){.ctx = &c->taps[queue],
 		.rx = tl_tap_rx,
-		.sent = c->cfg.dir[TL_DIR_TX] ? tl_tap_sent : NULL,
+		.sent = c->taps[queue].dir[TL_DIR_TX] ? tl_tap_sent : NULL,
 		.tick = tap_tick,
 		.finish = tap_finish};
 }
