@@ -60,8 +60,19 @@ static int make_flows(struct tl_capture *c, struct tl_err *err)
 	return rc;
 }
 
+// Only a recording that can hold both directions has to say of each record which it is; else its interfaces do.
+static void set_flags(struct tl_tap *tap, bool sends)
+{
+	tap->dir[TL_DIR_TX] &= sends;
+	bool both = tap->dir[TL_DIR_RX] && tap->dir[TL_DIR_TX];
+	tap->flags[TL_DIR_RX] = both ? TL_PCAPNG_INBOUND : 0;
+	tap->flags[TL_DIR_TX] = both ? TL_PCAPNG_OUTBOUND : 0;
+}
+
 static void set_up_taps(struct tl_capture *c)
 {
+	const struct tl_port_cfg *port = tl_port_config(c->cfg.port);
+
 	for (uint16_t q = 0; q < c->n_queues; q++) {
 		struct tl_tap *tap = &c->taps[q];
 		tap->capture = c;
@@ -69,8 +80,9 @@ static void set_up_taps(struct tl_capture *c)
 		tap->filter = c->filter;
 		tap->snaplen = c->cfg.snaplen == 0 ? UINT32_MAX : c->cfg.snaplen;
 		memcpy(tap->dir, c->cfg.dir, sizeof(tap->dir));
-		tap->split_by_mac = tl_port_config(c->cfg.port)->spec.kind == TL_PORT_KERNEL;
+		tap->split_by_mac = port->spec.kind == TL_PORT_KERNEL;
 		memcpy(tap->own_mac, tl_port_mac(c->cfg.port), TL_ETHER_ADDR_LEN);
+		set_flags(tap, tap->split_by_mac || port->tx_queues != 0);
 	}
 	tl_capture_number_interfaces(c);
 }
@@ -150,7 +162,7 @@ void tl_capture_service(struct tl_capture *c, uint16_t queue, struct tl_service 
 		.rx = cuts ? tl_tap_rx_cutoff : tl_tap_rx,
 		.tick = tap_tick,
 		.finish = tap_finish};
-	if (c->cfg.dir[TL_DIR_TX])
+	if (c->taps[queue].dir[TL_DIR_TX])
 		out->sent = cuts ? tl_tap_sent_cutoff : tl_tap_sent;
 }
 

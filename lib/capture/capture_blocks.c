@@ -18,18 +18,34 @@ void tl_capture_number_interfaces(struct tl_capture *c)
 	uint32_t next = 0;
 
 	for (uint16_t q = 0; q < c->n_queues; q++) {
-		c->taps[q].interface_id[TL_DIR_RX] = next++;
-		bool same = source_of(c, q, TL_DIR_TX) == source_of(c, q, TL_DIR_RX);
-		c->taps[q].interface_id[TL_DIR_TX] = same ? c->taps[q].interface_id[TL_DIR_RX] : next++;
+		struct tl_tap *tap = &c->taps[q];
+		bool two = tap->dir[TL_DIR_RX] && tap->dir[TL_DIR_TX] &&
+			   source_of(c, q, TL_DIR_TX) != source_of(c, q, TL_DIR_RX);
+		tap->interface_id[TL_DIR_RX] = next++;
+		tap->interface_id[TL_DIR_TX] = two ? next++ : tap->interface_id[TL_DIR_RX];
 	}
+}
+
+static bool is_shared(const struct tl_tap *tap)
+{
+	return tap->interface_id[TL_DIR_TX] == tap->interface_id[TL_DIR_RX];
+}
+
+// Which frames an interface is for.
+static const char *frames_of(const struct tl_tap *tap, enum tl_dir dir)
+{
+	if (tap->dir[TL_DIR_RX] && tap->dir[TL_DIR_TX] && is_shared(tap))
+		return "received and sent";
+	return tap->dir[TL_DIR_TX] && (dir == TL_DIR_TX || !tap->dir[TL_DIR_RX]) ? "sent" : "received";
 }
 
 static uint32_t put_interface(const struct tl_capture *c, uint16_t queue, enum tl_dir dir, void *buf, uint32_t size)
 {
-	enum tl_ts_source source = source_of(c, queue, dir);
+	const struct tl_tap *tap = &c->taps[queue];
+	enum tl_ts_source source = source_of(c, queue, tap->dir[TL_DIR_RX] ? dir : TL_DIR_TX);
 	char description[128];
-	int used = snprintf(
-		description, sizeof(description), "queue %u, timestamps: %s", queue, tl_ts_source_name(source));
+	int used = snprintf(description, sizeof(description), "queue %u, %s, timestamps: %s", queue,
+		frames_of(tap, dir), tl_ts_source_name(source));
 
 	if (source == TL_TS_TSC)
 		snprintf(description + used, sizeof(description) - (size_t)used,
@@ -56,8 +72,7 @@ uint32_t tl_capture_prologue(void *capture, void *buf, uint32_t size)
 		buf, size, &(struct tl_pcapng_shb){.os = os_text, .application = "tapline " TL_VERSION});
 	for (uint16_t q = 0; q < c->n_queues && used != 0; q++) {
 		for (int dir = 0; dir < TL_DIRS && used != 0; dir++) {
-			if (dir == TL_DIR_TX &&
-				c->taps[q].interface_id[TL_DIR_TX] == c->taps[q].interface_id[TL_DIR_RX])
+			if (dir == TL_DIR_TX && is_shared(&c->taps[q]))
 				continue;
 			uint32_t len = put_interface(c, q, (enum tl_dir)dir, (uint8_t *)buf + used, size - used);
 			used = len == 0 ? 0 : used + len;
@@ -86,8 +101,7 @@ uint32_t tl_capture_epilogue(void *capture, void *buf, uint32_t size)
 
 	for (uint16_t q = 0; q < c->n_queues; q++) {
 		const struct tl_tap *tap = &c->taps[q];
-		bool shared = tap->interface_id[TL_DIR_TX] == tap->interface_id[TL_DIR_RX];
-		for (int dir = 0; dir < (shared ? 1 : TL_DIRS); dir++) {
+		for (int dir = 0; dir < (is_shared(tap) ? 1 : TL_DIRS); dir++) {
 			struct tl_pcapng_isb isb = {.interface_id = tap->interface_id[dir],
 				.ts_ns = now_ns,
 				.start_ns = c->start_ns,
@@ -95,7 +109,7 @@ uint32_t tl_capture_epilogue(void *capture, void *buf, uint32_t size)
 				.if_dropped_pkts =
 					tap->interface_id[dir] == 0 ? tl_count_read(&c->port_drops) : UINT64_MAX};
 			add_flow(&isb, &tap->flow[dir]);
-			if (shared)
+			if (is_shared(tap))
 				add_flow(&isb, &tap->flow[TL_DIR_TX]);
 			uint32_t len = tl_pcapng_put_isb((uint8_t *)buf + used, size - used, &isb);
 			if (len == 0)

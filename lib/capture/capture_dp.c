@@ -35,19 +35,21 @@ static void unclaim(struct tl_capture *c)
 }
 
 // One frame into the slab. Returns false where there is no room.
-static bool encode(struct tl_tap *tap, const struct rte_mbuf *m, struct tl_pcapng_epb *epb, uint64_t mono_ns)
+static bool encode(
+	struct tl_tap *tap, const struct rte_mbuf *m, enum tl_dir dir, struct tl_pcapng_epb *epb, uint64_t mono_ns)
 {
 	epb->cap_bytes = m->pkt_len < tap->snaplen ? m->pkt_len : tap->snaplen;
 	epb->dropped = tap->dropped;
-	uint32_t len = tl_pcapng_epb_bytes(epb->cap_bytes, epb->dropped);
+	epb->interface_id = tap->interface_id[dir];
+	epb->flags = tap->flags[dir];
+	uint32_t len = tl_pcapng_epb_bytes(epb->cap_bytes, epb->flags, epb->dropped);
 	void *room = tl_slab_reserve(tap->ring, len, mono_ns);
 	if (TL_UNLIKELY(room == NULL)) {
 		tap->dropped++;
 		return false;
 	}
-	epb->interface_id = tap->interface_id[epb->dir];
 	copy_frame(tl_pcapng_put_epb(room, epb), m, epb->cap_bytes);
-	tl_slab_commit(tap->ring, len, (enum tl_dir)epb->dir);
+	tl_slab_commit(tap->ring, len, dir);
 	tap->dropped = 0;
 	return true;
 }
@@ -72,14 +74,14 @@ static void take(struct tl_tap *tap, const struct tl_burst *b, uint16_t i, const
 	enum tl_dir dir, struct tl_tap_flow *flow)
 {
 	const struct rte_mbuf *m = b->pkts[i];
-	struct tl_pcapng_epb epb = {.wire_bytes = b->wire_bytes[i], .dir = dir, .ts_ns = b->ts_ns[i]};
+	struct tl_pcapng_epb epb = {.wire_bytes = b->wire_bytes[i], .ts_ns = b->ts_ns[i]};
 
 	flow->offered_pkts++;
 	if (tap->filter != NULL && !tl_filter_match(tap->filter, m, b->wire_bytes[i])) {
 		flow->filtered_pkts++;
 	} else if (!within_cutoff(tap, ids, b, i) || !claim(tap->capture)) {
 		flow->cut_pkts++;
-	} else if (TL_UNLIKELY(!encode(tap, m, &epb, b->mono_ns))) {
+	} else if (TL_UNLIKELY(!encode(tap, m, dir, &epb, b->mono_ns))) {
 		unclaim(tap->capture);
 		flow->drop_ring_pkts++;
 	}

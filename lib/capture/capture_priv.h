@@ -26,7 +26,8 @@ struct tl_tap {
 	bool split_by_mac; // a kernel interface shows its own host's frames too: those from own_mac were sent
 	uint8_t own_mac[TL_ETHER_ADDR_LEN];
 	uint32_t interface_id[TL_DIRS];
-	uint64_t dropped; // since the last record
+	uint32_t flags[TL_DIRS]; // epb_flags of a record; 0: none, as the interface tells its direction
+	uint64_t dropped;	 // since the last record
 	struct tl_tap_flow flow[TL_DIRS];
 } TL_CACHE_ALIGNED;
 

@@ -146,6 +146,39 @@ static void a_direction_that_is_not_wanted_is_not_offered(void)
 	end_recording(&r);
 }
 
+// Block type and flags of the first record: the file's prologue takes one page, the slab begins with its HEAD.
+static uint32_t first_record(const struct recording *r, uint32_t *out_flags)
+{
+	uint32_t block[32];
+	FILE *file = fopen(r->path, "r");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	CU_ASSERT_EQUAL(fseek(file, TL_PCAPNG_ALIGN + TL_PCAPNG_HEAD_BYTES, SEEK_SET), 0);
+	CU_ASSERT_EQUAL(fread(block, sizeof(block), 1, file), 1);
+	fclose(file);
+	CU_ASSERT_EQUAL(block[0], TL_PCAPNG_EPB);
+	*out_flags = block[1] == 92 ? 0 : block[(28 + 60 + 4) / 4];
+	return block[1];
+}
+
+static void a_record_has_options_only_where_both_directions_can_occur(void)
+{
+	struct recording r;
+	uint32_t flags;
+
+	start_recording(&r, (struct tl_capture_cfg){.dir = {[TL_DIR_RX] = true}});
+	record(&r, TL_DIR_RX, 3, 60, 1);
+	write_out(&r);
+	CU_ASSERT_EQUAL(first_record(&r, &flags), 92);
+	end_recording(&r);
+	start_recording(&r, (struct tl_capture_cfg){0});
+	record(&r, TL_DIR_TX, 3, 60, 1);
+	write_out(&r);
+	CU_ASSERT_EQUAL(first_record(&r, &flags), 104);
+	CU_ASSERT_EQUAL(flags, TL_PCAPNG_OUTBOUND);
+	end_recording(&r);
+}
+
 static void frames_the_filter_refuses_are_counted_filtered(void)
 {
 	struct recording r;
@@ -281,6 +314,8 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"every frame of both directions reaches the file", every_frame_of_both_directions_reaches_the_file},
 		{"a direction that is not wanted is not offered", a_direction_that_is_not_wanted_is_not_offered},
+		{"a record has options only where both directions can occur",
+			a_record_has_options_only_where_both_directions_can_occur},
 		{"frames the filter refuses are counted filtered", frames_the_filter_refuses_are_counted_filtered},
 		{"the filter sees every segment, and the length on the wire",
 			the_filter_sees_every_segment_and_the_wire_length},
