@@ -17,7 +17,7 @@
 
 #define LONG_ONLY 256 // what getopt_long() returns for the first row; the second is one more
 #define OPTIONS_MAX 64
-#define HELP_COLUMN 24
+#define HELP_COLUMN 26
 
 static const char intro[] =
 	"usage: tapline capture -i PORT -w FILE [options] [FILTER]\n"

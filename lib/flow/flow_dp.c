@@ -20,16 +20,19 @@ static inline struct tl_flow_entry *find(struct tl_flow_bucket *bucket, uint64_t
 // The place of a new flow: a free one, or that of the flow that has been silent for longest.
 static struct tl_flow_entry *make_room(struct tl_flow_table *t, struct tl_flow_bucket *bucket, uint32_t tick)
 {
-	struct tl_flow_entry *oldest = &bucket->entry[0];
+	struct tl_flow_entry *oldest = NULL;
+	int32_t longest = INT32_MIN;
 
 	for (unsigned i = 0; i < TL_FLOW_WAYS; i++) {
 		struct tl_flow_entry *e = &bucket->entry[i];
 		if (e->print == 0)
 			return e;
-		if (silence(e, tick) > silence(oldest, tick))
+		if (silence(e, tick) >= longest) {
+			longest = silence(e, tick);
 			oldest = e;
+		}
 	}
-	if (silence(oldest, tick) <= t->idle_ticks)
+	if (longest <= t->idle_ticks)
 		tl_count(&t->stats.flows_evicted, 1);
 	return oldest;
 }
