@@ -157,6 +157,7 @@ struct tl_writer {
 	uint64_t rotate_at_s; // of the wall clock; 0: never
 	const struct tl_writer_backend *backend;
 	struct io_uring uring; // of the io_uring backend
+	bool uring_registered; // its buffers are known to the kernel
 	uint8_t *blocks;       // of the writer thread
 
 	// Writes in flight, oldest first: flight[(flight_first + i) % TL_WRITER_DEPTH], i < flight_count.
