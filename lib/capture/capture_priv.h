@@ -6,6 +6,7 @@
 #include <tl_capture.h>
 #include <tl_err.h>
 #include <tl_filter.h>
+#include <tl_flow.h>
 #include <tl_slab.h>
 
 #define TL_CAPTURE_QUEUES_MAX 16
@@ -19,6 +20,7 @@ struct tl_tap {
 	struct tl_capture *capture;
 	struct tl_slab_ring *ring;
 	const struct tl_filter *filter; // NULL: keep everything
+	struct tl_flow_table *flows;	// NULL: no cut-off
 	uint32_t snaplen;		// UINT32_MAX: no limit
 	bool dir[TL_DIRS];
 	bool split_by_mac; // a kernel interface shows its own host's frames too: those from own_mac were sent
@@ -47,6 +49,8 @@ struct tl_capture {
 // capture_dp.c
 void tl_tap_rx(void *tap, struct tl_burst *burst);
 void tl_tap_sent(void *tap, struct tl_burst *burst);
+void tl_tap_rx_cutoff(void *tap, struct tl_burst *burst);
+void tl_tap_sent_cutoff(void *tap, struct tl_burst *burst);
 
 // capture_blocks.c: what opens and closes each file.
 void tl_capture_number_interfaces(struct tl_capture *capture);

@@ -29,8 +29,10 @@ struct tl_capture_cfg {
 	struct tl_writer_policy policy;
 	uint64_t buffer_bytes; // per RX queue
 	enum tl_writer_io io;
-	uint64_t count;	      // stop after so many frames; 0 = no limit
-	struct tl_port *port; // borrowed for life
+	uint64_t count;	       // stop after so many frames; 0 = no limit
+	uint32_t cutoff_bytes; // of each flow (tl_flow.h) record no more; 0 = no limit
+	uint32_t cutoff_flows; // entries of each RX queue's table of flows
+	struct tl_port *port;  // borrowed for life
 	const struct tl_clock *clock;
 };
 
@@ -44,6 +46,7 @@ struct tl_capture_stats {
 	struct tl_capture_flow flow[TL_DIRS];
 	uint64_t written_bytes;
 	uint64_t recycled_files, recycled_bytes;
+	uint64_t flows, flows_evicted; // of a cut-off: struct tl_flow_stats
 };
 
 int tl_capture_create(const struct tl_capture_cfg *cfg, struct tl_capture **out, struct tl_err *err);

@@ -187,6 +187,10 @@ static int check_capture(
 		tl_config_enter(r, "keep_bytes");
 		return tl_config_refuse(r, "is less than two files of \"rotate_bytes\"");
 	}
+	if (capture->cutoff_bytes == 0 && json_object_get(value, "cutoff_flows") != NULL) {
+		tl_config_enter(r, "cutoff_flows");
+		return tl_config_refuse(r, "only a recording with \"cutoff_bytes\" has flows to remember");
+	}
 	return 0;
 }
 
@@ -297,6 +301,10 @@ static const struct tl_config_key capture_keys[] = {
 	{"buffer_bytes", tl_config_size, FIELD(tl_config_capture, buffer_bytes), .min = 4 * MIB, .max = 64 * GIB,
 		.fallback = "\"64M\""},
 	{"io", tl_config_choice, FIELD(tl_config_capture, io), .choices = ios, .fallback = "\"io_uring\""},
+	{"cutoff_bytes", tl_config_size, FIELD(tl_config_capture, cutoff_bytes), .min = KIB, .max = GIB,
+		.or_zero = true, .fallback = "0"},
+	{"cutoff_flows", read_power_of_two, FIELD(tl_config_capture, cutoff_flows), .min = KIB, .max = 64 * MIB,
+		.fallback = "\"1M\""},
 };
 static const struct tl_config_table capture_table = {
 	KEYS(capture_keys), .bytes = sizeof(struct tl_config_capture), .check = check_capture};

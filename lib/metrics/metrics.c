@@ -54,6 +54,8 @@ static void read_capture(struct tl_capture *capture, const char *port, struct tl
 				       f->cut_pkts - f->drop_ring_pkts - f->drop_disk_pkts;
 	}
 	out->written_bytes = stats.written_bytes;
+	out->flows = stats.flows;
+	out->flows_evicted = stats.flows_evicted;
 	out->recycled_files = stats.recycled_files;
 	out->recycled_bytes = stats.recycled_bytes;
 	out->files = tl_capture_files(capture, &out->n_files);
