@@ -8,11 +8,13 @@
 // strings included.
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <tl_base.h>
 
 struct tl_err;
+struct json_t;
 
 #define TL_CONFIG_NAME_MAX 32
 #define TL_CONFIG_PORTS_MAX 16
@@ -107,5 +109,16 @@ int tl_config_load(const char *path, struct tl_config **out, struct tl_err *err)
 
 // Same from memory; name stands for the file in messages.
 int tl_config_load_text(const char *text, size_t len, const char *name, struct tl_config **out, struct tl_err *err);
+
+// A key that a command line sets, and how the user wrote it there.
+struct tl_config_option {
+	const char *key;    // of the capture or port, such as "keep_files"
+	const char *option; // "--keep-files"
+};
+
+// The same from the JSON that a command line was turned into (jansson's json_t, borrowed). What is refused is named by
+// its option, if it is among the n_options, and has no line: "--keep-files: 1 is not 0 or a whole number from …".
+int tl_config_load_options(const struct json_t *root, const struct tl_config_option *options, size_t n_options,
+	struct tl_config **out, struct tl_err *err);
 
 void tl_config_free(struct tl_config *config);

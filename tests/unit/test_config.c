@@ -808,6 +808,29 @@ static void the_examples_of_the_reference_load(void)
 	free(text);
 }
 
+static void a_command_line_is_refused_by_the_name_of_its_option(void)
+{
+	static const struct tl_config_option options[] = {{"device", "--port"}, {"keep_files", "--keep-files"}};
+	struct tl_config *config = NULL;
+	struct tl_err err = {""};
+	json_t *root = json_pack("{s:[{s:s, s:s}], s:[{s:s, s:s, s:i}]}", "ports", "name", "a", "device", "eth0",
+		"capture", "port", "a", "path", "x", "keep_files", 1);
+
+	CU_ASSERT_EQUAL(tl_config_load_options(root, options, 2, &config, &err), -EINVAL);
+	CU_ASSERT_STRING_EQUAL(err.text, "--keep-files: 1 is not 0 or a whole number from 2 to 1000000");
+	json_t *capture = json_array_get(json_object_get(root, "capture"), 0);
+	json_object_set_new(capture, "keep_files", json_integer(2));
+	json_object_set_new(capture, "rotate_bytes", json_string("1K"));
+	CU_ASSERT_EQUAL(tl_config_load_options(root, options, 2, &config, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "$.capture[0].rotate_bytes: \"1K\" is not"));
+	json_object_set_new(capture, "rotate_bytes", json_string("8M"));
+	CU_ASSERT_EQUAL(tl_config_load_options(root, options, 2, &config, &err), 0);
+	CU_ASSERT_EQUAL(config->captures[0].keep_files, 2);
+	CU_ASSERT_EQUAL(config->captures[0].buffer_bytes, 64 << 20);
+	tl_config_free(config);
+	json_decref(root);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -818,6 +841,8 @@ int main(void)
 		{"a ring that cannot turn is refused", a_ring_that_cannot_turn_is_refused},
 		{"the keys of an echo tell its mode", the_keys_of_an_echo_tell_its_mode},
 		{"what looks like a clash but is none is accepted", what_looks_like_a_clash_but_is_none_is_accepted},
+		{"a command line is refused by the name of its option",
+			a_command_line_is_refused_by_the_name_of_its_option},
 		{"an unknown key is refused with the nearest known one",
 			an_unknown_key_is_refused_with_the_nearest_known_one},
 		{"a missing key is refused at its object", a_missing_key_is_refused_at_its_object},

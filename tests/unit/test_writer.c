@@ -196,7 +196,8 @@ static void commit_one(struct rig *rig, uint32_t ring)
 {
 	uint32_t number = rig->committed[ring]++;
 	enum tl_dir dir = number % 3 == 0 ? TL_DIR_TX : TL_DIR_RX;
-	struct tl_pcapng_epb epb = {.interface_id = ring, .cap_bytes = frame_bytes(number), .flags = TL_PCAPNG_INBOUND + dir};
+	struct tl_pcapng_epb epb = {
+		.interface_id = ring, .cap_bytes = frame_bytes(number), .flags = TL_PCAPNG_INBOUND + dir};
 	uint32_t len = tl_pcapng_epb_bytes(epb.cap_bytes, epb.flags, 0);
 	void *room;
 
