@@ -23,6 +23,14 @@ static void slab_sizes(uint64_t buffer_bytes, uint32_t *slab_bytes, uint32_t *sl
 	*slabs = (uint32_t)tl_max_u64(SLABS_MIN, tl_min_u64(buffer_bytes / *slab_bytes, 65536));
 }
 
+uint64_t tl_capture_hold_seconds(uint64_t buffer_bytes)
+{
+	uint32_t slab_bytes, slabs;
+
+	slab_sizes(buffer_bytes, &slab_bytes, &slabs);
+	return (slabs - tl_writer_hold_spare(slabs)) * (SLAB_MAX_AGE_NS / TL_NS_PER_S);
+}
+
 static int make_rings(struct tl_capture *c, struct tl_err *err)
 {
 	uint64_t run_id = rte_rand();

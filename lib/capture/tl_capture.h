@@ -86,6 +86,9 @@ void tl_capture_expire(struct tl_capture *capture);
 // While paused, frames are counted and not recorded.
 void tl_capture_pause(struct tl_capture *capture, bool paused);
 
+// How long a window a buffer holds at least, however little is recorded: a slab is handed over every second.
+uint64_t tl_capture_hold_seconds(uint64_t buffer_bytes);
+
 // Whether it records only what is around triggers. If so, and else it has no effect: a trigger, now. Any thread.
 bool tl_capture_has_triggers(const struct tl_capture *capture);
 void tl_capture_trigger(struct tl_capture *capture, enum tl_trigger reason);
