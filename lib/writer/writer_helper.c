@@ -51,7 +51,7 @@ static int open_ahead(struct tl_writer *writer, struct tl_writer_file *file)
 {
 	int rc = tl_writer_open_hidden(writer, file);
 
-	if (rc != 0)
+	if (rc != 0 || tl_writer_holds(writer)) // only its trigger knows what goes into the prologue
 		return rc;
 	do
 		rc = tl_writer_put_prologue(writer, file, writer->helper.blocks);
@@ -89,6 +89,7 @@ static int complete(struct tl_writer *writer, struct tl_writer_file *file)
 		do
 			rc = tl_writer_put_epilogue(writer, file, writer->helper.blocks);
 		while (make_room(writer, rc));
+	tl_writer_file_cut(file);
 	if (sync && fsync(file->fd) != 0 && rc == 0)
 		rc = -errno;
 	later = tl_writer_file_close(file);

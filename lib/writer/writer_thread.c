@@ -17,10 +17,10 @@
 #define IDLE_MIN_NS (200 * TL_NS_PER_US)
 #define IDLE_MAX_NS (2 * TL_NS_PER_MS)
 
-static void fail(struct tl_writer *writer, int code)
+static void fail(struct tl_writer *writer, const struct tl_writer_file *file, int code)
 {
-	tl_writer_trouble_begins(writer, &writer->writing, writer->file->label, code);
-	if (writer->file->broken != 0)
+	tl_writer_trouble_begins(writer, &writer->writing, file->label, code);
+	if (file->broken != 0)
 		atomic_store_explicit(&writer->pipe_closed, true, memory_order_release);
 }
 
@@ -35,7 +35,7 @@ static bool ready(struct tl_writer *writer)
 			rc = tl_writer_put_prologue(writer, file, writer->blocks);
 		while (tl_writer_helper_make_room(writer, rc));
 	if (rc != 0)
-		fail(writer, rc);
+		fail(writer, file, rc);
 	return rc == 0;
 }
 
@@ -75,6 +75,12 @@ static void count_dropped(struct tl_writer *writer, const struct tl_writer_write
 		tl_count(&writer->stats.drop_disk_pkts[dir], write->slab->records[dir]);
 }
 
+static void drop(struct tl_writer *writer, const struct tl_writer_write *write)
+{
+	count_dropped(writer, write);
+	give_back(write);
+}
+
 static int write_again(struct tl_writer *writer, const struct tl_writer_write *write)
 {
 	struct tl_writer_file *file = write->file;
@@ -100,14 +106,14 @@ static void recover(struct tl_writer *writer)
 			count_written(writer, write);
 		} else {
 			count_dropped(writer, write);
-			fail(writer, rc);
+			fail(writer, write->file, rc);
 		}
+		tl_writer_say_buffered(writer, write->file);
 		give_back(write);
 		if (write->file->in_flight == 1)
 			tl_writer_file_cut(write->file); // what was written of dropped slabs
 		pop(writer);
 	}
-	tl_writer_say_buffered(writer, writer->file);
 }
 
 // Gives back the slabs whose writes finished, oldest first. Returns how many.
@@ -148,6 +154,16 @@ static bool is_full(const struct tl_writer *writer, const struct tl_writer_write
 	       (policy->rotate_packets != 0 && file->pkts + records(write->slab) > policy->rotate_packets);
 }
 
+void tl_writer_leave_file(struct tl_writer *writer)
+{
+	struct tl_writer_file *file = writer->file;
+
+	writer->file = NULL;
+	file->left = true;
+	if (file->in_flight == 0)
+		tl_writer_helper_finish(writer, file);
+}
+
 // Goes on in the next file. If there is none yet, the recording goes on in this one, and it is tried again. Returns
 // whether it did.
 static bool rotate(struct tl_writer *writer, bool patient)
@@ -159,11 +175,9 @@ static bool rotate(struct tl_writer *writer, bool patient)
 		last->overdue |= patient;
 		return false;
 	}
+	tl_writer_leave_file(writer);
 	writer->file = next;
 	tl_count(&writer->stats.files, 1);
-	last->left = true;
-	if (last->in_flight == 0)
-		tl_writer_helper_finish(writer, last);
 	return true;
 }
 
@@ -191,7 +205,7 @@ static void rotate_if_due(struct tl_writer *writer)
 	}
 	if (!atomic_load_explicit(&writer->rotate_asked, memory_order_relaxed))
 		return;
-	if (writer->file->stream || rotate(writer, false))
+	if (writer->file == NULL || writer->file->stream || rotate(writer, false))
 		atomic_store_explicit(&writer->rotate_asked, false, memory_order_relaxed);
 }
 
@@ -199,6 +213,10 @@ static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, str
 {
 	struct tl_writer_write write = {.ring = ring, .slab = slab, .result = TL_WRITER_PENDING};
 
+	if (writer->file == NULL) { // there is none to be had, and the helper has said why
+		drop(writer, &write);
+		return;
+	}
 	write.data = slab->data;
 	write.len_bytes = slab->sealed_bytes;
 	if (writer->file->stream) { // the blocks that serve recovery and alignment serve nobody there
@@ -208,8 +226,7 @@ static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, str
 	if (is_full(writer, &write))
 		rotate(writer, true);
 	if (!ready(writer)) {
-		count_dropped(writer, &write);
-		give_back(&write);
+		drop(writer, &write);
 		return;
 	}
 	write.file = writer->file;
@@ -222,21 +239,30 @@ static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, str
 	writer->backend->start(writer, slot);
 }
 
-// Starts writes until the queue is full or no ring has a sealed slab, one slab of each ring in turn. Returns how many
-// slabs it took.
-static uint32_t take(struct tl_writer *writer)
+// The next sealed slab, of each ring in turn, and its ring. NULL: there is none.
+static struct tl_slab *next_sealed(struct tl_writer *writer, struct tl_slab_ring **out_ring)
 {
-	uint32_t depth = writer->backend->depth, taken = 0, empty = 0;
-
-	while (taken < depth && writer->flight_count < depth && empty < writer->cfg.n_rings) {
-		struct tl_slab_ring *ring = writer->cfg.rings[writer->next_ring];
+	for (uint32_t i = 0; i < writer->cfg.n_rings; i++) {
+		*out_ring = writer->cfg.rings[writer->next_ring];
 		writer->next_ring = (writer->next_ring + 1) % writer->cfg.n_rings;
-		struct tl_slab *slab = tl_slab_take(ring);
-		if (slab == NULL) {
-			empty++;
-			continue;
-		}
-		empty = 0;
+		struct tl_slab *slab = tl_slab_take(*out_ring);
+		if (slab != NULL)
+			return slab;
+	}
+	return NULL;
+}
+
+// Starts writes until the queue is full or there is no slab to be written. Returns how many slabs it took.
+static uint32_t take(struct tl_writer *writer, bool stopping)
+{
+	uint32_t depth = writer->backend->depth, taken = 0;
+	struct tl_slab_ring *ring;
+
+	while (taken < depth && writer->flight_count < depth) {
+		struct tl_slab *slab = tl_writer_holds(writer) ? tl_writer_hold_take(writer, stopping, &ring)
+							       : next_sealed(writer, &ring);
+		if (slab == NULL)
+			break;
 		taken++;
 		start_write(writer, ring, slab);
 	}
@@ -248,9 +274,9 @@ static void idle(struct tl_writer *writer)
 {
 	struct tl_writer_file *file = writer->file;
 
-	if (file->stream && file->broken == 0 && tl_writer_stream_abandoned(file)) {
+	if (file != NULL && file->stream && file->broken == 0 && tl_writer_stream_abandoned(file)) {
 		file->broken = -EPIPE;
-		fail(writer, file->broken);
+		fail(writer, file, file->broken);
 	}
 	uint64_t ns = writer->flight_count > 0 ? IDLE_MIN_NS : writer->idle_ns;
 	nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
@@ -263,12 +289,13 @@ void *tl_writer_main(void *arg)
 
 	writer->idle_ns = IDLE_MIN_NS;
 	set_rotation_time(writer, (uint64_t)time(NULL));
-	ready(writer);
+	if (writer->file != NULL)
+		ready(writer);
 	for (;;) {
 		// Read before the rings are looked at: what was sealed before stop() is found below.
 		bool stopping = atomic_load_explicit(&writer->stop, memory_order_acquire);
 		rotate_if_due(writer);
-		bool moved = take(writer) > 0;
+		bool moved = take(writer, stopping) > 0;
 		bool full = writer->flight_count == writer->backend->depth;
 		writer->backend->reap(writer, full && in_flight(writer, 0)->result == TL_WRITER_PENDING);
 		moved = retire(writer) > 0 || moved;
@@ -280,7 +307,7 @@ void *tl_writer_main(void *arg)
 			break;
 		idle(writer);
 	}
-	tl_writer_helper_finish(writer, writer->file);
-	writer->file = NULL;
+	if (writer->file != NULL)
+		tl_writer_leave_file(writer);
 	return NULL;
 }

@@ -814,6 +814,28 @@ static void ring_keeps_bytes(void)
 	rig_close(&rig);
 }
 
+static void file_is_allocated_whole_and_cut_at_its_end(void)
+{
+	const uint64_t limit = 8 << 20;
+	struct rig rig;
+	struct stat status;
+
+	rig_dir(&rig);
+	rig_start_ring(&rig, URING, (struct tl_writer_policy){.rotate_bytes = limit});
+	commit(&rig, 2000);
+	CU_ASSERT(wait_for(&rig, false, 1000));
+	uint32_t n;
+	const char *const *files = tl_writer_files(rig.writer, &n);
+	CU_ASSERT_EQUAL_FATAL(n, 1);
+	CU_ASSERT_EQUAL(stat(files[0], &status), 0);
+	CU_ASSERT_EQUAL((uint64_t)status.st_size, limit);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT_EQUAL(stat(rig.path, &status), 0);
+	CU_ASSERT((uint64_t)status.st_size < limit / 2);
+	check_complete(&rig);
+	rig_close(&rig);
+}
+
 static void taken_name_is_passed_over(void)
 {
 	struct rig rig;
@@ -1554,6 +1576,8 @@ int main(void)
 		{"any file is rotated on demand", asking_rotates_any_file},
 		{"a ring keeps so many files", ring_keeps_files},
 		{"a ring keeps so many bytes", ring_keeps_bytes},
+		{"a file that rotates by size is allocated whole, and cut at its end",
+			file_is_allocated_whole_and_cut_at_its_end},
 		{"a name that is taken is passed over", taken_name_is_passed_over},
 		{"a ring knows its files again after a restart", ring_knows_its_files_again},
 		{"a ring drops nothing but its own files", ring_drops_nothing_but_its_own},
