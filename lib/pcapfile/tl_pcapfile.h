@@ -111,24 +111,32 @@ static inline uint32_t tl_pcapng_epb_bytes(uint32_t cap_bytes, uint32_t flags, u
 	return 28u + ((cap_bytes + 3u) & ~3u) + (options ? options + 4u : 0u) + 4u;
 }
 
+// Two words at once: laid out on the stack first, they would be read back wider than they were written, which no CPU
+// forwards.
+static inline void tl_pcapng_put_words(uint8_t *to, uint32_t first, uint32_t second)
+{
+	uint64_t words = (uint64_t)second << 32 | first;
+
+	memcpy(to, &words, sizeof(words));
+}
+
 // HOT. Writes everything of an EPB but its data, and returns where the cap_bytes of data go; the padding after them is
 // zeroed here. buf has tl_pcapng_epb_bytes() bytes and is 4-byte aligned.
 static inline uint8_t *tl_pcapng_put_epb(void *buf, const struct tl_pcapng_epb *epb)
 {
 	uint32_t total = tl_pcapng_epb_bytes(epb->cap_bytes, epb->flags, epb->dropped);
 	uint32_t padded = (epb->cap_bytes + 3u) & ~3u;
-	uint32_t head[7] = {TL_PCAPNG_EPB, total, epb->interface_id, (uint32_t)(epb->ts_ns >> 32), (uint32_t)epb->ts_ns,
-		epb->cap_bytes, epb->wire_bytes};
-	uint8_t *data = (uint8_t *)buf + sizeof(head);
-	uint8_t *option = data + padded;
+	uint8_t *head = buf, *data = head + 28, *option = data + padded;
 
-	memcpy(buf, head, sizeof(head));
+	tl_pcapng_put_words(head, TL_PCAPNG_EPB, total);
+	tl_pcapng_put_words(head + 8, epb->interface_id, (uint32_t)(epb->ts_ns >> 32));
+	tl_pcapng_put_words(head + 16, (uint32_t)epb->ts_ns, epb->cap_bytes);
+	memcpy(head + 24, &epb->wire_bytes, 4);
 	if (padded != 0)
 		memset(option - 4, 0, 4); // the data overwrites all but its padding
 	if (epb->flags != 0) {
-		uint32_t flags[2] = {2u | 4u << 16, epb->flags}; // epb_flags (2), 4 bytes
-		memcpy(option, flags, sizeof(flags));
-		option += sizeof(flags);
+		tl_pcapng_put_words(option, 2u | 4u << 16, epb->flags); // epb_flags (2), 4 bytes
+		option += 8;
 	}
 	if (TL_UNLIKELY(epb->dropped != 0)) {
 		uint32_t code = 4u | 8u << 16; // epb_dropcount (4), 8 bytes

@@ -129,3 +129,9 @@ void tl_slab_destroy(struct tl_slab_ring *ring)
 	rte_free(ring->sealed.cells);
 	rte_free(ring);
 }
+
+uint64_t tl_slab_memory(const struct tl_slab_ring *ring, uint8_t **out)
+{
+	*out = ring->memory->addr;
+	return ring->memory->len;
+}

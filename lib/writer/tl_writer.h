@@ -74,6 +74,7 @@ struct tl_writer_stats {
 	uint64_t written_pkts[TL_DIRS];	  // whose write completed
 	uint64_t drop_disk_pkts[TL_DIRS]; // whose write failed
 	uint64_t written_bytes;		  // of files, padding and file headers included
+	uint64_t repeated_writes;	  // failed, or stood behind one that failed, and were written again
 	uint64_t files;			  // begun so far
 	uint64_t recycled_files;	  // of this run or an earlier one, dropped by the ring
 	uint64_t recycled_bytes;

@@ -220,6 +220,7 @@ void tl_writer_stats(const struct tl_writer *writer, struct tl_writer_stats *out
 	}
 	out->written_bytes = tl_count_read(&stats->written_bytes) +
 			     atomic_load_explicit(&writer->blocks_bytes, memory_order_relaxed);
+	out->repeated_writes = tl_count_read(&stats->repeated_writes);
 	out->files = tl_count_read(&stats->files);
 	out->recycled_files = tl_count_read(&stats->recycled_files);
 	out->recycled_bytes = tl_count_read(&stats->recycled_bytes);

@@ -106,6 +106,14 @@ int tl_writer_file_create(struct tl_writer_file *file, const char *path, bool di
 	return file->fd < 0 ? -errno : prepare_regular(file, direct);
 }
 
+void tl_writer_file_allocate(struct tl_writer_file *file, uint64_t bytes)
+{
+	if (bytes <= file->end_bytes || file->stream)
+		return;
+	if (fallocate(file->fd, 0, 0, (off_t)bytes) != 0)
+		tl_writer_file_cut(file); // what there was room for
+}
+
 static int go_buffered(struct tl_writer_file *file)
 {
 	int flags = fcntl(file->fd, F_GETFL);

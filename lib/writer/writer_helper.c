@@ -89,6 +89,7 @@ static int complete(struct tl_writer *writer, struct tl_writer_file *file)
 		do
 			rc = tl_writer_put_epilogue(writer, file, writer->helper.blocks);
 		while (make_room(writer, rc));
+	tl_writer_file_cut(file);
 	if (sync && fsync(file->fd) != 0 && rc == 0)
 		rc = -errno;
 	later = tl_writer_file_close(file);

@@ -180,6 +180,7 @@ struct tl_writer {
 	uint64_t rotate_at_s; // of the wall clock; 0: never
 	const struct tl_writer_backend *backend;
 	struct io_uring uring; // of the io_uring backend
+	bool uring_registered; // its buffers are known to the kernel
 	uint8_t *blocks;       // of the writer thread
 
 	// Writes in flight, oldest first: flight[(flight_first + i) % TL_WRITER_DEPTH], i < flight_count.
@@ -255,6 +256,8 @@ void tl_writer_ring_move(struct tl_writer_ring *ring, const struct tl_writer_fil
 void tl_writer_ring_end(struct tl_writer_ring *ring, const struct tl_writer_file *file, bool keep);
 // Drops the oldest complete file. False: there is none. *out_bytes may be 0: it was not ours any more.
 bool tl_writer_ring_recycle(struct tl_writer *writer, uint64_t *out_bytes);
+// Gives a file that has just been opened all it may need, if ring and disk can spare it.
+void tl_writer_ring_allocate(const struct tl_writer *writer, struct tl_writer_file *file);
 // Drops files until the limits are kept.
 void tl_writer_ring_tidy(struct tl_writer *writer);
 // Valid until the next call; one thread at a time.
@@ -293,6 +296,9 @@ void tl_writer_file_discard(struct tl_writer *writer, struct tl_writer_file *fil
 int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool direct, struct tl_err *err);
 // Creates a regular file where there is nothing.
 int tl_writer_file_create(struct tl_writer_file *file, const char *path, bool direct);
+// Takes so much of the disk now, as the file's size, which complete() cuts: a write within a file's size needs no lock
+// against other writes, one that makes it longer does. What the file system refuses is done without.
+void tl_writer_file_allocate(struct tl_writer_file *file, uint64_t bytes);
 // Writes all of it at the offset (a stream: next), resuming short writes; turns O_DIRECT off where it proves unusable.
 int tl_writer_file_write(struct tl_writer_file *file, const void *data, uint32_t len_bytes, uint64_t offset_bytes);
 // Drops what is beyond the last whole block: the next write goes there. What cannot be cut off is written over.

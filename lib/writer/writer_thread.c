@@ -101,6 +101,7 @@ static void recover(struct tl_writer *writer)
 	while (writer->flight_count > 0) {
 		struct tl_writer_write *write = in_flight(writer, 0);
 		int rc = write_again(writer, write);
+		tl_count(&writer->stats.repeated_writes, 1);
 		if (rc == 0) {
 			count_written(writer, write);
 		} else {
