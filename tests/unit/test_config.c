@@ -239,7 +239,7 @@ static void a_recording_waits_for_triggers(void)
 static void triggers_that_mean_nothing_are_refused(void)
 {
 	static const struct refusal refusals[] = {
-		{CAPTURE(", 'trigger': {}"), "2: $.capture[0].trigger: has a meaning only with 'mode': 'trigger'"},
+		{CAPTURE(", 'trigger': {}"), "2: $.capture[0].mode: must be 'trigger' where one is described"},
 		{CAPTURE(", 'mode': 'trigger', 'trigger': {'echo_latency_us': 5}"),
 			"2: $.capture[0].trigger.echo_latency_us: there is no echo on the port 'a'"},
 		{CAPTURE(", 'mode': 'trigger', 'trigger': {'pre_bytes': 5}"),
