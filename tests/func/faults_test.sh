@@ -91,6 +91,22 @@ odd_frames() {
 	check_json "those that it does not match are counted" run.json '.ledger_ok and (.captures[0] | .written_pkts == 12 and .filtered_pkts == 12)'
 }
 
+bad_filter() {
+	check_equal "a filter that is wrong is misuse" "$(capture_status -i pcap:in.pcap -w bad.pcapng tcp port port)" 2
+	check "with libpcap's reason and the place" grep -q "syntax error, at character 10: 'port'" capture.log
+	cat >bad.json <<-END
+		{
+			"eal": {"huge": false, "memory_mb": 256},
+			"ports": [{"name": "file", "device": "pcap:in.pcap"}],
+			"capture": [{"port": "file", "path": "good.pcapng", "filter": "udp"}, {"port": "file", "path": "bad.pcapng", "filter": "udp and"}],
+			"control": {"socket": "bad.sock"}
+		}
+	END
+	check_equal "in a configuration too" "$(timeout 20 "$TAPLINE" run bad.json >bad.out 2>bad.log && echo 0 || echo $?)" 2
+	check "with the recording's path in it" grep -q 'bad.json: $.capture\[1\].filter: .*syntax error, at its end' bad.log
+	check_equal "and nothing was begun" "$(ls good.pcapng bad.pcapng bad.sock 2>/dev/null)" ""
+}
+
 # ---- recording what arrives
 
 # live_start CAPTURE...: each the JSON of a capture without its port; all frames that are sent here are offered to each.
@@ -237,6 +253,7 @@ read_only_from_the_start
 no_direct_io
 limit_of_file_size
 odd_frames
+bad_filter
 net_begin
 target_removed
 stopped_without_target
