@@ -172,11 +172,11 @@ static int check_mode(struct tl_config_reader *r, const struct tl_config_capture
 {
 	bool waits = capture->mode == TL_CONFIG_MODE_TRIGGER;
 
-	tl_config_enter(r, waits ? "mode" : "trigger");
+	tl_config_enter(r, "mode");
 	if (waits && strcmp(capture->path, "-") == 0)
 		return tl_config_refuse(r, "stdout (\"path\": \"-\") cannot be begun anew at each trigger");
 	if (!waits && json_object_get(value, "trigger") != NULL)
-		return tl_config_refuse(r, "has a meaning only with \"mode\": \"trigger\"");
+		return tl_config_refuse(r, "must be \"trigger\" where one is described");
 	tl_config_leave(r);
 	return 0;
 }
