@@ -180,6 +180,8 @@ static int make_captures(struct tl_appliance *a, struct tl_err *err)
 			.buffer_bytes = cfg->buffer_bytes,
 			.io = cfg->io == TL_CONFIG_IO_PWRITE ? TL_WRITER_IO_PWRITE : TL_WRITER_IO_URING,
 			.count = cfg->count,
+			.cutoff_bytes = cfg->cutoff_bytes,
+			.cutoff_flows = cfg->cutoff_flows,
 			.port = a->ports[cfg->port],
 			.clock = a->clock};
 		rc = tl_capture_create(&capture, &a->captures[i], err);

@@ -17,7 +17,7 @@
 
 #define LONG_ONLY 256 // what getopt_long() returns for the first row; the second is one more
 #define OPTIONS_MAX 64
-#define HELP_COLUMN 24
+#define HELP_COLUMN 26
 
 static const char intro[] =
 	"usage: tapline capture -i PORT -w FILE [options] [FILTER]\n"
@@ -60,6 +60,10 @@ static const struct row rows[] = {
 	{"control", 0, "PATH", .section = "control", .key = "socket",
 		.help = "listen there for `tapline status` and `tapline control`"},
 	{"count", 0, "N", .set = set_count, .help = "end after N recorded frames"},
+	{"cutoff-bytes", 0, "SIZE", CAPTURE_KEY = "cutoff_bytes",
+		.help = "record the first SIZE of each flow (1K..1G), count the rest"},
+	{"cutoff-flows", 0, "N", CAPTURE_KEY = "cutoff_flows",
+		.help = "flows that --cutoff-bytes tells apart at a time, per receive queue (default 1M)"},
 	{"direction", 0, "DIR", CAPTURE_KEY = "direction", .help = "rx, tx or both (default both)"},
 	{"duration", 0, "S", .set = set_duration, .help = "end after S seconds"},
 	{"fail-on-loss", .set = set_fail_on_loss, .help = "exit 1 if a frame was lost, even though it was counted"},

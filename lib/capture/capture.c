@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sets a recording up and takes it down: filter, slab rings, writer, and the roles for the lcores.
+// Sets a recording up and takes it down: filter, slab rings, flows, writer, and the roles for the lcores.
 
 #include "capture_priv.h"
 
@@ -12,7 +12,8 @@
 #define SLAB_BYTES (1u << 20)
 #define SLABS_MIN 4 // one being filled, the others on their way
 #define SLAB_MAX_AGE_NS TL_NS_PER_S
-#define SETTLE_NS (TL_NS_PER_S / 2) // what a lcore that sleeps, or is busy, may be late by
+#define FLOW_IDLE_NS (60 * TL_NS_PER_S) // docs/recording.md promises it
+#define SETTLE_NS (TL_NS_PER_S / 2)	// what a lcore that sleeps, or is busy, may be late by
 
 // Slabs of 1 MiB, or smaller ones where the buffer is too small for SLABS_MIN of them.
 static void slab_sizes(uint64_t buffer_bytes, uint32_t *slab_bytes, uint32_t *slabs)
@@ -48,6 +49,22 @@ static int make_rings(struct tl_capture *c, struct tl_err *err)
 			.run_id = run_id,
 			.ring_index = q};
 		rc = tl_slab_create(&cfg, &c->rings[q], err);
+	}
+	return rc;
+}
+
+// What an lcore remembers of its flows for the cut-off.
+static int make_flows(struct tl_capture *c, struct tl_err *err)
+{
+	struct tl_flow_cfg cfg = {.entries = c->cfg.cutoff_flows,
+		.cutoff_bytes = c->cfg.cutoff_bytes,
+		.idle_ns = FLOW_IDLE_NS,
+		.socket_id = tl_port_config(c->cfg.port)->socket_id};
+	int rc = 0;
+
+	for (uint16_t q = 0; q < c->n_queues && rc == 0 && cfg.cutoff_bytes != 0; q++) {
+		cfg.seed = rte_rand();
+		rc = tl_flow_create(&cfg, &c->taps[q].flows, err);
 	}
 	return rc;
 }
@@ -128,6 +145,8 @@ int tl_capture_create(const struct tl_capture_cfg *cfg, struct tl_capture **out,
 		rc = tl_filter_create(cfg->trigger.filter, &c->trigger.filter, err);
 	if (rc == 0)
 		rc = make_rings(c, err);
+	if (rc == 0)
+		rc = make_flows(c, err);
 	if (rc == 0) {
 		set_up_taps(c);
 		rc = make_writer(c, err);
@@ -165,14 +184,16 @@ static void tap_finish(void *tap)
 
 void tl_capture_service(struct tl_capture *c, uint16_t queue, struct tl_service *out)
 {
-	bool watched = c->trigger.filter != NULL;
-	void (*sent)(void *ctx, struct tl_burst *burst) = watched ? tl_tap_sent_watched : tl_tap_sent;
+	bool cuts = c->cfg.cutoff_bytes != 0, watched = c->trigger.filter != NULL;
 
 	*out = (struct tl_service){.ctx = &c->taps[queue],
-		.rx = watched ? tl_tap_rx_watched : tl_tap_rx,
-		.sent = c->taps[queue].dir[TL_DIR_TX] ? sent : NULL,
+		.rx = watched ? tl_tap_rx_watched
+		      : cuts  ? tl_tap_rx_cutoff
+			      : tl_tap_rx,
 		.tick = tap_tick,
 		.finish = tap_finish};
+	if (c->taps[queue].dir[TL_DIR_TX])
+		out->sent = watched ? tl_tap_sent_watched : cuts ? tl_tap_sent_cutoff : tl_tap_sent;
 }
 
 void tl_capture_expire(struct tl_capture *c)
@@ -217,9 +238,10 @@ void tl_capture_destroy(struct tl_capture *c)
 		return;
 	if (c->writer != NULL)
 		tl_writer_destroy(c->writer);
-	for (uint16_t q = 0; q < c->n_queues; q++)
-		if (c->rings[q] != NULL)
-			tl_slab_destroy(c->rings[q]);
+	for (uint16_t q = 0; q < c->n_queues; q++) {
+		tl_flow_destroy(c->taps[q].flows);
+		tl_slab_destroy(c->rings[q]);
+	}
 	if (c->filter != NULL)
 		tl_filter_destroy(c->filter);
 	if (c->trigger.filter != NULL)
@@ -236,6 +258,14 @@ static void add_flow(struct tl_capture_flow *sum, const struct tl_tap_flow *flow
 	sum->cut_pkts += tl_count_read(&flow->cut_pkts);
 	sum->drop_ring_pkts += tl_count_read(&flow->drop_ring_pkts);
 	sum->offered_pkts += tl_count_read(&flow->offered_pkts);
+}
+
+static void add_flows(struct tl_capture_stats *sum, const struct tl_flow_table *table)
+{
+	const struct tl_flow_stats *stats = tl_flow_counters(table);
+
+	sum->flows += tl_count_read(&stats->flows);
+	sum->flows_evicted += tl_count_read(&stats->flows_evicted);
 }
 
 void tl_capture_sample(struct tl_capture *c, struct tl_capture_stats *out)
@@ -256,6 +286,9 @@ void tl_capture_sample(struct tl_capture *c, struct tl_capture_stats *out)
 		for (uint16_t q = 0; q < c->n_queues; q++)
 			add_flow(&out->flow[dir], &c->taps[q].flow[dir]);
 	}
+	for (uint16_t q = 0; q < c->n_queues; q++)
+		if (c->taps[q].flows != NULL)
+			add_flows(out, c->taps[q].flows);
 	tl_capture_sample_triggers(c, out);
 }
 

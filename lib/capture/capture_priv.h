@@ -8,6 +8,7 @@
 #include <tl_capture.h>
 #include <tl_err.h>
 #include <tl_filter.h>
+#include <tl_flow.h>
 #include <tl_slab.h>
 
 #define TL_CAPTURE_QUEUES_MAX 16
@@ -21,6 +22,7 @@ struct tl_tap {
 	struct tl_capture *capture;
 	struct tl_slab_ring *ring;
 	const struct tl_filter *filter; // NULL: keep everything
+	struct tl_flow_table *flows;	// NULL: no cut-off
 	const struct tl_filter *trigger_filter;
 	uint32_t snaplen; // UINT32_MAX: no limit
 	bool dir[TL_DIRS];
@@ -65,7 +67,9 @@ struct tl_capture {
 // capture_dp.c
 void tl_tap_rx(void *tap, struct tl_burst *burst);
 void tl_tap_sent(void *tap, struct tl_burst *burst);
-// The same where the trigger has a filter.
+void tl_tap_rx_cutoff(void *tap, struct tl_burst *burst);
+void tl_tap_sent_cutoff(void *tap, struct tl_burst *burst);
+// The same where the trigger has a filter, with or without a cut-off.
 void tl_tap_rx_watched(void *tap, struct tl_burst *burst);
 void tl_tap_sent_watched(void *tap, struct tl_burst *burst);
 

@@ -49,8 +49,10 @@ struct tl_capture_cfg {
 	struct tl_capture_trigger_cfg trigger;
 	uint64_t buffer_bytes; // per RX queue
 	enum tl_writer_io io;
-	uint64_t count;	      // stop after so many frames; 0 = no limit
-	struct tl_port *port; // borrowed for life
+	uint64_t count;	       // stop after so many frames; 0 = no limit
+	uint32_t cutoff_bytes; // of each flow (tl_flow.h) record no more; 0 = no limit
+	uint32_t cutoff_flows; // entries of each RX queue's table of flows
+	struct tl_port *port;  // borrowed for life
 	const struct tl_clock *clock;
 };
 
@@ -65,10 +67,11 @@ struct tl_capture_stats {
 	struct tl_capture_flow flow[TL_DIRS];
 	uint64_t written_bytes;
 	uint64_t recycled_files, recycled_bytes;
-	const char *state;	    // "recording", "paused"; where triggers matter also "waiting", "saving"
-	uint64_t triggers;	    // seen so far; those of one reason within 2 ms or so are one
-	const char *last_trigger;   // the reason of the last, or NULL
-	char last_trigger_time[32]; // its time, UTC
+	uint64_t flows, flows_evicted; // of a cut-off: struct tl_flow_stats
+	const char *state;	       // "recording", "paused"; where triggers matter also "waiting", "saving"
+	uint64_t triggers;	       // seen so far; those of one reason within 2 ms or so are one
+	const char *last_trigger;      // the reason of the last, or NULL
+	char last_trigger_time[32];    // its time, UTC
 };
 
 int tl_capture_create(const struct tl_capture_cfg *cfg, struct tl_capture **out, struct tl_err *err);

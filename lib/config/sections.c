@@ -201,6 +201,10 @@ static int check_capture(
 		tl_config_enter(r, "keep_bytes");
 		return tl_config_refuse(r, "is less than two files of \"rotate_bytes\"");
 	}
+	if (capture->cutoff_bytes == 0 && json_object_get(value, "cutoff_flows") != NULL) {
+		tl_config_enter(r, "cutoff_flows");
+		return tl_config_refuse(r, "only a recording with \"cutoff_bytes\" has flows to remember");
+	}
 	return check_mode(r, capture, value);
 }
 
@@ -325,6 +329,10 @@ static const struct tl_config_key capture_keys[] = {
 	{"buffer_bytes", tl_config_size, FIELD(tl_config_capture, buffer_bytes), .min = 4 * MIB, .max = 64 * GIB,
 		.fallback = "\"64M\""},
 	{"io", tl_config_choice, FIELD(tl_config_capture, io), .choices = ios, .fallback = "\"io_uring\""},
+	{"cutoff_bytes", tl_config_size, FIELD(tl_config_capture, cutoff_bytes), .min = KIB, .max = GIB,
+		.or_zero = true, .fallback = "0"},
+	{"cutoff_flows", read_power_of_two, FIELD(tl_config_capture, cutoff_flows), .min = KIB, .max = 64 * MIB,
+		.fallback = "\"1M\""},
 	{"mode", tl_config_choice, FIELD(tl_config_capture, mode), .choices = modes, .fallback = "\"continuous\""},
 	{"trigger", tl_config_object, FIELD(tl_config_capture, trigger), .table = &trigger_table, .fallback = "{}"},
 };

@@ -79,6 +79,8 @@ struct tl_config_capture {
 	enum tl_config_fsync fsync;	    // "fsync": "never" (default), "close"
 	uint64_t buffer_bytes;	  // "buffer_bytes", 4 MiB .. 64 GiB, default 64 MiB, per RX queue; integer or "64M"
 	enum tl_config_io io;	  // "io": "io_uring" (default), "pwrite"
+	uint32_t cutoff_bytes;	  // "cutoff_bytes", 0 (off, default) or 1 KiB .. 1 GiB; integer or "64K"
+	uint32_t cutoff_flows;	  // "cutoff_flows", a power of two, 1024 .. 64 Mi, default 1 Mi; integer or "1M"
 	enum tl_config_mode mode; // "mode": "continuous" (default), "trigger"
 	struct tl_config_trigger trigger; // "trigger", only with that mode
 	uint64_t count;			  // not a key: set by `tapline capture --count`; 0 = no limit

@@ -55,6 +55,8 @@ static void read_capture(struct tl_capture *capture, const char *port, struct tl
 				       f->paused_pkts - f->cut_pkts - f->drop_ring_pkts - f->drop_disk_pkts;
 	}
 	out->written_bytes = stats.written_bytes;
+	out->flows = stats.flows;
+	out->flows_evicted = stats.flows_evicted;
 	out->recycled_files = stats.recycled_files;
 	out->recycled_bytes = stats.recycled_bytes;
 	out->state = stats.state;

@@ -148,13 +148,16 @@ static void print_capture_verdict(FILE *out, const struct tl_report_capture *cap
 
 static void print_files(FILE *out, const struct tl_report_capture *capture)
 {
-	char bytes[GROUPED], n[GROUPED];
+	char bytes[GROUPED], n[GROUPED], evicted[GROUPED];
 
 	fprintf(out, "  %s bytes (%s) in %" PRIu32 " file%s\n", grouped(capture->written_bytes, n),
 		tl_format_bytes(capture->written_bytes, bytes, sizeof(bytes)), capture->n_files,
 		capture->n_files == 1 ? "" : "s");
 	for (uint32_t i = 0; i < capture->n_files; i++)
 		fprintf(out, "      %s\n", capture->files[i]);
+	if (capture->flows != 0)
+		fprintf(out, "  cut-off: %s flows begun, %s forgotten to make room for others\n",
+			grouped(capture->flows, n), grouped(capture->flows_evicted, evicted));
 	if (capture->recycled_files != 0)
 		fprintf(out, "  dropped from the ring: %s file%s of %s\n", grouped(capture->recycled_files, n),
 			capture->recycled_files == 1 ? "" : "s",

@@ -14,6 +14,7 @@
 #include <tl_test.h>
 #include <tl_test_eal.h>
 #include <tl_test_port.h>
+#include <tl_wire.h>
 
 static struct tl_clock *test_clock;
 static struct tl_port *port; // a ring device: only its pool and its name matter
@@ -262,6 +263,94 @@ static void frames_beyond_the_count_are_counted_cut(void)
 	end_recording(&r);
 }
 
+// n frames of len bytes of the UDP flow between 192.0.2.1:src_port and 192.0.2.2:dst_port, and back where they were
+// sent.
+static void record_flow(const struct recording *r, enum tl_dir dir, unsigned n, uint32_t len, uint16_t src_port)
+{
+	static struct tl_burst burst;
+	struct tl_ipv4_hdr ip = {.version_ihl = 0x45, .ttl = 64, .proto = TL_IPPROTO_UDP};
+	uint32_t ends[2] = {tl_be32(0xc0000201), tl_be32(0xc0000202)};
+	uint16_t ports[2] = {tl_be16(src_port), tl_be16(2000)};
+
+	ip.total_len_be = tl_be16((uint16_t)(len - TL_ETHER_LEN));
+	ip.src_be = ends[dir];
+	ip.dst_be = ends[1 - dir];
+	struct tl_udp_hdr udp = {.src_port_be = ports[dir], .dst_port_be = ports[1 - dir]};
+	make_burst(&burst, n, len, 1, 5 * TL_NS_PER_S);
+	for (unsigned i = 0; i < n; i++) {
+		uint8_t *frame = rte_pktmbuf_mtod(burst.pkts[i], uint8_t *);
+		frame[12] = TL_ETHERTYPE_IPV4 >> 8;
+		frame[13] = TL_ETHERTYPE_IPV4 & 0xff;
+		memcpy(frame + TL_ETHER_LEN, &ip, sizeof(ip));
+		memcpy(frame + TL_ETHER_LEN + TL_IPV4_LEN, &udp, sizeof(udp));
+	}
+	(dir == TL_DIR_RX ? r->service.rx : r->service.sent)(r->service.ctx, &burst);
+	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+}
+
+static struct tl_capture_cfg cutoff(uint32_t bytes)
+{
+	return (struct tl_capture_cfg){.cutoff_bytes = bytes, .cutoff_flows = 1024};
+}
+
+static void a_flow_is_recorded_up_to_its_cutoff_both_directions_together(void)
+{
+	struct recording r;
+	struct tl_capture_stats stats;
+
+	start_recording(&r, cutoff(10000));
+	record_flow(&r, TL_DIR_RX, 6, 1000, 1000);
+	record_flow(&r, TL_DIR_TX, 6, 1000, 1000);
+	record_flow(&r, TL_DIR_RX, 5, 1000, 1001);
+	record(&r, TL_DIR_RX, 50, 1000, 1); // no flow
+	write_out(&r);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).written_pkts, 61);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).cut_pkts, 0);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_TX).written_pkts, 4);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_TX).cut_pkts, 2);
+	CU_ASSERT_EQUAL(count_frames(r.path, NULL), 65);
+	tl_capture_sample(r.capture, &stats);
+	CU_ASSERT_EQUAL(stats.flows, 2);
+	CU_ASSERT_EQUAL(stats.flows_evicted, 0);
+	end_recording(&r);
+}
+
+static void a_cutoff_counts_bytes_on_the_wire_that_the_filter_lets_pass(void)
+{
+	struct recording r;
+	struct tl_capture_cfg cfg = cutoff(4000);
+
+	cfg.snaplen = 64;
+	cfg.filter = "less 1000";
+	start_recording(&r, cfg);
+	record_flow(&r, TL_DIR_RX, 10, 1001, 1000);
+	record_flow(&r, TL_DIR_RX, 10, 1000, 1000);
+	write_out(&r);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).filtered_pkts, 10);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).written_pkts, 4);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).cut_pkts, 6);
+	end_recording(&r);
+}
+
+static void what_the_cutoff_refuses_is_not_taken_from_the_count(void)
+{
+	struct recording r;
+	struct tl_capture_cfg cfg = cutoff(1024);
+
+	cfg.count = 3;
+	start_recording(&r, cfg);
+	record_flow(&r, TL_DIR_RX, 10, 1024, 1000);
+	CU_ASSERT_FALSE(tl_capture_finished(r.capture));
+	record_flow(&r, TL_DIR_RX, 10, 1024, 1001);
+	record_flow(&r, TL_DIR_RX, 10, 1024, 1002);
+	CU_ASSERT_TRUE(tl_capture_finished(r.capture));
+	record_flow(&r, TL_DIR_RX, 10, 1024, 1003);
+	write_out(&r);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).written_pkts, 3);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).cut_pkts, 37);
+	end_recording(&r);
+}
+
 static void frames_after_the_end_are_counted_expired(void)
 {
 	struct recording r;
@@ -464,6 +553,12 @@ int main(void)
 		{"a snapped frame keeps its wire length", a_snapped_frame_keeps_its_wire_length},
 		{"a frame in several segments is recorded whole", a_frame_in_several_segments_is_recorded_whole},
 		{"frames beyond the count are counted cut", frames_beyond_the_count_are_counted_cut},
+		{"a flow is recorded up to its cut-off, both directions together",
+			a_flow_is_recorded_up_to_its_cutoff_both_directions_together},
+		{"a cut-off counts bytes on the wire that the filter lets pass",
+			a_cutoff_counts_bytes_on_the_wire_that_the_filter_lets_pass},
+		{"what the cut-off refuses is not taken from the count",
+			what_the_cutoff_refuses_is_not_taken_from_the_count},
 		{"frames after the end are counted expired", frames_after_the_end_are_counted_expired},
 		{"frames that find no slab are counted and cost no other frame",
 			frames_that_find_no_slab_are_counted_and_cost_no_other_frame},
