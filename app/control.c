@@ -124,6 +124,7 @@ void tl_appliance_block_signals(void)
 	tl_appliance_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); // a log that has reached its size limit is no reason to end
 }
 
 bool tl_appliance_signal(struct tl_appliance *a, int number)

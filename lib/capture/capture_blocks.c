@@ -43,10 +43,12 @@ static uint32_t put_interface(const struct tl_capture *c, uint16_t queue, enum t
 {
 	const struct tl_tap *tap = &c->taps[queue];
 	enum tl_ts_source source = source_of(c, queue, tap->dir[TL_DIR_RX] ? dir : TL_DIR_TX);
-	char description[128];
-	int used = snprintf(description, sizeof(description), "queue %u, %s, timestamps: %s", queue,
-		frames_of(tap, dir), tl_ts_source_name(source));
+	char description[192], cutoff[48] = "";
 
+	if (c->cfg.cutoff_bytes != 0)
+		snprintf(cutoff, sizeof(cutoff), ", first %u bytes of each flow", c->cfg.cutoff_bytes);
+	int used = snprintf(description, sizeof(description), "queue %u, %s%s, timestamps: %s", queue,
+		frames_of(tap, dir), cutoff, tl_ts_source_name(source));
 	if (source == TL_TS_TSC)
 		snprintf(description + used, sizeof(description) - (size_t)used,
 			" (software, when the poll returned), clock within %llu ns at start",

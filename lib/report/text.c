@@ -185,7 +185,7 @@ static void print_capture(FILE *out, const struct tl_report_capture *capture, bo
 		fprintf(out, "  LOST: %s of %s frames offered, %s\n", grouped(lost, n), grouped(total.offered_pkts, of),
 			percent(lost, total.offered_pkts, share));
 	if (capture->error != NULL)
-		fprintf(out, "  WRITING STOPPED: %s\n", capture->error);
+		fprintf(out, "  WRITING FAILED: %s\n", capture->error);
 	fputc('\n', out);
 }
 

@@ -120,8 +120,7 @@ int tl_writer_create(const struct tl_writer_cfg *cfg, struct tl_writer **out, st
 		.over = "writing again",
 	};
 	writer->rotating = (struct tl_writer_trouble){
-		.what = tl_writer_holds(writer) ? "cannot begin the next file"
-						: "cannot begin the next file, and goes on in the last",
+		.what = "cannot begin the next file, and tries again",
 		.over = "rotating again",
 	};
 	writer->finishing = (struct tl_writer_trouble){

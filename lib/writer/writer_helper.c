@@ -59,9 +59,11 @@ static int open_ahead(struct tl_writer *writer, struct tl_writer_file *file)
 	return rc;
 }
 
-// Names it and lists it.
+// Names it and lists it. One that was removed before has nothing to name: the writer finds out and leaves it.
 static int begin(struct tl_writer *writer, struct tl_writer_file *file)
 {
+	if (tl_writer_file_is_removed(file))
+		return 0;
 	int rc = file->name == NULL ? tl_writer_give_name(writer, file) : 0;
 
 	return rc != 0 ? rc : tl_writer_ring_begin(&writer->ring, file);
@@ -113,6 +115,7 @@ static int rename_complete(struct tl_writer *writer, struct tl_writer_file *file
 static int complete(struct tl_writer *writer, struct tl_writer_file *file)
 {
 	bool sync = writer->cfg.policy.sync == TL_WRITER_SYNC_CLOSE && !file->stream;
+	bool removed = tl_writer_file_is_removed(file);
 	int rc = 0, later;
 
 	if (file->prologue_bytes != 0 && file->broken == 0)
@@ -126,7 +129,9 @@ static int complete(struct tl_writer *writer, struct tl_writer_file *file)
 	if (rc == 0)
 		rc = later;
 	bool blank = writer->parts && file->prologue_bytes == 0;
-	if (blank) {
+	if (removed) {
+		// There is nothing to name, nor to list.
+	} else if (blank) {
 		unlink(file->at);
 	} else if (file->name != NULL && writer->parts) {
 		later = rename_complete(writer, file);
@@ -135,7 +140,7 @@ static int complete(struct tl_writer *writer, struct tl_writer_file *file)
 	}
 	if (sync)
 		sync_directory(&writer->pattern);
-	tl_writer_ring_end(&writer->ring, file, !blank);
+	tl_writer_ring_end(&writer->ring, file, !blank && !removed);
 	return rc;
 }
 
@@ -291,6 +296,10 @@ struct tl_writer_file *tl_writer_helper_next(struct tl_writer *writer, bool pati
 	int rc = 0;
 
 	pthread_mutex_lock(&helper->lock);
+	if (helper->ahead != NULL && tl_writer_file_is_removed(helper->ahead)) {
+		tl_writer_file_discard(writer, helper->ahead);
+		helper->ahead = NULL;
+	}
 	if (helper->ahead == NULL) {
 		helper->wished = true;
 		pthread_cond_signal(&helper->wake);

@@ -46,6 +46,7 @@ struct tl_writer_file {
 	const char *label; // for the writer's messages
 	bool stream;
 	bool direct;		 // O_DIRECT is on
+	bool nameless;		 // when it was opened, by way of /proc/self/fd
 	const atomic_bool *stop; // of the writer: a stream waits only so long once it is set
 	uint32_t chunk_bytes;	 // stream: the most that one write() takes without blocking
 	int broken;		 // stream: the -errno after which nothing more can follow
@@ -335,6 +336,8 @@ int tl_writer_file_create(struct tl_writer_file *file, const char *path, bool di
 // Takes so much of the disk now, as the file's size, which complete() cuts: a write within a file's size needs no lock
 // against other writes, one that makes it longer does. What the file system refuses is done without.
 void tl_writer_file_allocate(struct tl_writer_file *file, uint64_t bytes);
+// Whether somebody removed it, or its directory, since it was opened: what is written to it is lost at its close.
+bool tl_writer_file_is_removed(const struct tl_writer_file *file);
 // Writes all of it at the offset (a stream: next), resuming short writes; turns O_DIRECT off where it proves unusable.
 int tl_writer_file_write(struct tl_writer_file *file, const void *data, uint32_t len_bytes, uint64_t offset_bytes);
 // Drops what is beyond the last whole block: the next write goes there. What cannot be cut off is written over.

@@ -14,6 +14,8 @@
 
 #include <time.h>
 
+#include <tl_log.h>
+
 #define IDLE_MIN_NS (200 * TL_NS_PER_US)
 #define IDLE_MAX_NS (2 * TL_NS_PER_MS)
 
@@ -24,24 +26,74 @@ static void fail(struct tl_writer *writer, const struct tl_writer_file *file, in
 		atomic_store_explicit(&writer->pipe_closed, true, memory_order_release);
 }
 
-// A file whose prologue could not be written yet takes no slab: nobody could read it.
-static bool ready(struct tl_writer *writer)
-{
-	struct tl_writer_file *file = writer->file;
-	int rc = atomic_load_explicit(&writer->no_room, memory_order_relaxed) ? -ENOSPC : 0;
-
-	if (rc == 0 && file->prologue_bytes == 0)
-		do
-			rc = tl_writer_put_prologue(writer, file, writer->blocks);
-		while (tl_writer_helper_make_room(writer, rc));
-	if (rc != 0)
-		fail(writer, file, rc);
-	return rc == 0;
-}
-
 static struct tl_writer_write *in_flight(struct tl_writer *writer, uint32_t index)
 {
 	return &writer->flight[(writer->flight_first + index) % TL_WRITER_DEPTH];
+}
+
+void tl_writer_leave_file(struct tl_writer *writer)
+{
+	struct tl_writer_file *file = writer->file;
+
+	writer->file = NULL;
+	file->left = true;
+	if (file->in_flight == 0)
+		tl_writer_helper_finish(writer, file);
+}
+
+// Goes on in the next file. If there is none yet, the recording goes on in this one, and it is tried again. Returns
+// whether it did.
+static bool rotate(struct tl_writer *writer, bool patient)
+{
+	struct tl_writer_file *last = writer->file;
+	struct tl_writer_file *next = tl_writer_helper_next(writer, patient && !last->overdue);
+
+	if (next == NULL) {
+		last->overdue |= patient;
+		return false;
+	}
+	tl_writer_leave_file(writer);
+	writer->file = next;
+	tl_count(&writer->stats.files, 1);
+	return true;
+}
+
+// A file that was removed while it is written keeps nothing. The recording goes on in the next, as soon as there can be
+// one; that is tried until then, also while nothing comes.
+static bool leave_removed(struct tl_writer *writer)
+{
+	bool left = rotate(writer, true);
+
+	atomic_store_explicit(&writer->rotate_asked, !left, memory_order_relaxed);
+	if (left)
+		tl_warn("%.300s: was removed while it was written: the recording goes on in a new file",
+			writer->cfg.path);
+	return left;
+}
+
+// A file whose prologue could not be written yet takes no slab: nobody could read it.
+static int begin_file(struct tl_writer *writer, struct tl_writer_file *file)
+{
+	int rc = 0;
+
+	if (file->prologue_bytes == 0)
+		do
+			rc = tl_writer_put_prologue(writer, file, writer->blocks);
+		while (tl_writer_helper_make_room(writer, rc));
+	return rc;
+}
+
+static bool ready(struct tl_writer *writer)
+{
+	int rc = atomic_load_explicit(&writer->no_room, memory_order_relaxed) ? -ENOSPC : 0;
+
+	if (tl_writer_file_is_removed(writer->file) && !leave_removed(writer))
+		rc = -ENOENT;
+	if (rc == 0)
+		rc = begin_file(writer, writer->file);
+	if (rc != 0)
+		fail(writer, writer->file, rc);
+	return rc == 0;
 }
 
 static void give_back(const struct tl_writer_write *write)
@@ -83,14 +135,51 @@ static void drop(struct tl_writer *writer, const struct tl_writer_write *write)
 	give_back(write);
 }
 
+static uint32_t records(const struct tl_slab *slab)
+{
+	return slab->records[TL_DIR_RX] + slab->records[TL_DIR_TX];
+}
+
+// The file after that of the oldest write: the one of younger writes, or the current one, or a new one. NULL: none can
+// be had.
+static struct tl_writer_file *file_after(struct tl_writer *writer, const struct tl_writer_file *file)
+{
+	for (uint32_t i = 0; i < writer->flight_count; i++)
+		if (in_flight(writer, i)->file != file)
+			return in_flight(writer, i)->file;
+	return writer->file != file || rotate(writer, true) ? writer->file : NULL;
+}
+
+// A file that may not grow (ulimit -f, or the largest that the file system has) gives what is in flight for it to the
+// next. False: the oldest write has failed for good.
+static bool move_on(struct tl_writer *writer, int code)
+{
+	struct tl_writer_file *full = in_flight(writer, 0)->file;
+
+	if (code != -EFBIG || !writer->parts || full->end_bytes <= full->prologue_bytes)
+		return false;
+	struct tl_writer_file *next = file_after(writer, full);
+	if (next == NULL || begin_file(writer, next) != 0)
+		return false;
+	tl_writer_file_cut(full);
+	for (uint32_t i = 0; i < writer->flight_count && in_flight(writer, i)->file == full; i++) {
+		struct tl_writer_write *write = in_flight(writer, i);
+		write->file = next;
+		next->in_flight++;
+		next->pkts += records(write->slab);
+	}
+	full->in_flight = 0;
+	tl_writer_helper_finish(writer, full);
+	return true;
+}
+
 static int write_again(struct tl_writer *writer, const struct tl_writer_write *write)
 {
-	struct tl_writer_file *file = write->file;
 	int rc;
 
 	do
-		rc = tl_writer_file_write(file, write->data, write->len_bytes, file->end_bytes);
-	while (tl_writer_helper_make_room(writer, rc));
+		rc = tl_writer_file_write(write->file, write->data, write->len_bytes, write->file->end_bytes);
+	while (tl_writer_helper_make_room(writer, rc) || move_on(writer, rc));
 	return rc;
 }
 
@@ -138,11 +227,6 @@ static uint32_t retire(struct tl_writer *writer)
 	return retired;
 }
 
-static uint32_t records(const struct tl_slab *slab)
-{
-	return slab->records[TL_DIR_RX] + slab->records[TL_DIR_TX];
-}
-
 // Whether this slab, and the epilogue, would exceed what a file may have. A file has at least one slab.
 static bool is_full(const struct tl_writer *writer, const struct tl_writer_write *write)
 {
@@ -154,33 +238,6 @@ static bool is_full(const struct tl_writer *writer, const struct tl_writer_write
 	return (policy->rotate_bytes != 0 &&
 		       file->next_bytes + write->len_bytes + TL_WRITER_BLOCKS_BYTES > policy->rotate_bytes) ||
 	       (policy->rotate_packets != 0 && file->pkts + records(write->slab) > policy->rotate_packets);
-}
-
-void tl_writer_leave_file(struct tl_writer *writer)
-{
-	struct tl_writer_file *file = writer->file;
-
-	writer->file = NULL;
-	file->left = true;
-	if (file->in_flight == 0)
-		tl_writer_helper_finish(writer, file);
-}
-
-// Goes on in the next file. If there is none yet, the recording goes on in this one, and it is tried again. Returns
-// whether it did.
-static bool rotate(struct tl_writer *writer, bool patient)
-{
-	struct tl_writer_file *last = writer->file;
-	struct tl_writer_file *next = tl_writer_helper_next(writer, patient && !last->overdue);
-
-	if (next == NULL) {
-		last->overdue |= patient;
-		return false;
-	}
-	tl_writer_leave_file(writer);
-	writer->file = next;
-	tl_count(&writer->stats.files, 1);
-	return true;
 }
 
 // At the next multiple of the period: days begin with the day, whenever the recording began.

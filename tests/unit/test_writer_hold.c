@@ -520,15 +520,30 @@ static void what_the_disk_refuses_is_counted(void)
 {
 	struct rig rig;
 
-	limit_file_size(4 * TL_PCAPNG_ALIGN); // the prologue and three slabs of one record
+	limit_file_size(TL_PCAPNG_ALIGN); // the prologue
 	rig_start(&rig, (struct tl_writer_hold_cfg){.pre_ns = 4 * S});
 	slabs(&rig, 0, 1001, 1009);
 	trigger(&rig);
 	slabs(&rig, 1, 1010, 1010);
 	CU_ASSERT_EQUAL(rig_stop(&rig), -EFBIG);
 	limit_file_size(0);
+	check_ledger(&rig, 0, 5, 1);
+	rig_close(&rig);
+}
+
+static void an_episode_too_large_for_a_file_goes_on_in_the_next(void)
+{
+	struct rig rig;
+
+	limit_file_size(4 * TL_PCAPNG_ALIGN); // the prologue and three slabs of one record
+	rig_start(&rig, (struct tl_writer_hold_cfg){.pre_ns = 4 * S});
+	slabs(&rig, 0, 1001, 1009);
+	trigger(&rig);
+	slabs(&rig, 1, 1010, 1010);
+	rig_stop(&rig);
+	limit_file_size(0);
 	check_file(&rig, 0, 4, 6);
-	check_ledger(&rig, 3, 2, 1);
+	check_ledger(&rig, 5, 0, 2);
 	rig_close(&rig);
 }
 
@@ -743,6 +758,8 @@ int main(void)
 			a_long_episode_goes_on_in_further_files},
 		{"a rotation between episodes does nothing", a_rotation_between_episodes_does_nothing},
 		{"what the disk refuses of an episode is counted as dropped", what_the_disk_refuses_is_counted},
+		{"an episode too large for a file goes on in the next",
+			an_episode_too_large_for_a_file_goes_on_in_the_next},
 		{"an episode that gets no file is dropped, and the lcore finds slabs all the time",
 			an_episode_without_a_file_is_dropped},
 		{"what the ring drops has expired", what_the_ring_drops_has_expired},
