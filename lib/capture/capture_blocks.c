@@ -67,13 +67,14 @@ uint32_t tl_capture_prologue(void *capture, void *buf, uint32_t size)
 	const struct tl_capture *c = capture;
 	struct utsname os;
 	char os_text[256] = "Linux";
+	bool waits_in_memory = c->cfg.trigger.on && !c->cfg.trigger.in_files; // then a trigger came before the file
 
 	if (uname(&os) == 0)
 		snprintf(os_text, sizeof(os_text), "%.100s %.100s", os.sysname, os.release);
 	uint32_t used = tl_pcapng_put_shb(buf, size,
 		&(struct tl_pcapng_shb){.os = os_text,
 			.application = "tapline " TL_VERSION,
-			.comment = c->cfg.trigger.on ? c->trigger.comment : NULL});
+			.comment = waits_in_memory ? c->trigger.comment : NULL});
 	for (uint16_t q = 0; q < c->n_queues && used != 0; q++) {
 		for (int dir = 0; dir < TL_DIRS && used != 0; dir++) {
 			if (dir == TL_DIR_TX && is_shared(&c->taps[q]))

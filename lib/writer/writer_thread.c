@@ -72,8 +72,10 @@ static void pop(struct tl_writer *writer)
 
 static void count_written(struct tl_writer *writer, const struct tl_writer_write *write)
 {
-	for (int dir = 0; dir < TL_DIRS; dir++)
+	for (int dir = 0; dir < TL_DIRS; dir++) {
 		tl_count(&writer->stats.written_pkts[dir], write->slab->records[dir]);
+		write->file->written_pkts[dir] += write->slab->records[dir];
+	}
 	tl_count(&writer->stats.written_bytes, write->len_bytes);
 	write->file->end_bytes += write->len_bytes;
 	tl_writer_trouble_ends(writer, &writer->writing, write->file->label);
@@ -216,6 +218,8 @@ static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, str
 		drop(writer, &write);
 		return;
 	}
+	if (tl_writer_saves_files(writer))
+		tl_writer_save_note(writer, slab);
 	write.file = writer->file;
 	write.offset_bytes = write.file->next_bytes;
 	write.file->next_bytes += write.len_bytes;
@@ -281,6 +285,8 @@ void *tl_writer_main(void *arg)
 	for (;;) {
 		// Read before the rings are looked at: what was sealed before stop() is found below.
 		bool stopping = atomic_load_explicit(&writer->stop, memory_order_acquire);
+		if (tl_writer_saves_files(writer))
+			tl_writer_save_look(writer);
 		tl_writer_rotate_if_due(writer);
 		bool moved = take(writer, stopping) > 0;
 		bool full = writer->flight_count == writer->backend->depth;
