@@ -7,6 +7,7 @@
 //   writer_thread.c  the writer thread: slabs in, writes out, recovery from a failed write
 //   writer_next.c    when the recording goes on in the next file
 //   writer_hold.c    slabs that wait in memory for a trigger
+//   writer_save.c    files that a trigger saves from the ring
 //   writer_helper.c  the helper thread: opens the next file, completes and closes those that the writer left
 //   writer_names.c   which name a file gets, and when
 //   writer_ring.c    the recording's files, and which of them have to go
@@ -57,6 +58,10 @@ struct tl_writer_file {
 	uint32_t in_flight;	 // writes
 	bool left;		 // the writer has gone on to the next: it is handed over when nothing is in flight
 	bool overdue;		 // the next was waited for once
+	uint64_t written_pkts[TL_DIRS];
+	// Where triggers save files of the ring: no record is older or younger, and whether it has any to be saved.
+	uint64_t first_ns, last_ns;
+	bool saved;
 
 	// The helper's.
 	char *at;     // where it is
@@ -93,6 +98,10 @@ struct tl_writer_entry {
 	const struct tl_writer_file *file; // while it is being written; NULL: complete
 	uint64_t bytes;			   // complete
 	bool this_run;
+	// Complete, and of this run.
+	uint64_t pkts[TL_DIRS];
+	uint64_t first_ns, last_ns;
+	bool saved; // no longer the ring's
 };
 
 struct tl_writer_ring {
@@ -116,6 +125,8 @@ struct tl_writer_helper {
 	struct tl_writer_files begun; // that need a name
 	struct tl_writer_files left;  // that are to be completed
 	enum tl_writer_room room;
+	bool save_asked; // for the files of this time; which stays, for files that are completed later
+	uint64_t save_from_ns, save_until_ns;
 	bool stop;
 	struct timespec retry; // when names and files are tried again
 	struct timespec tidy;  // when the limits are looked at again
@@ -206,11 +217,17 @@ struct tl_writer {
 
 	_Atomic uint64_t blocks_bytes; // prologues and epilogues written
 	struct tl_writer_stats stats;
+	uint64_t dropped_pkts[TL_DIRS]; // written, and dropped with their file; the helper's
 };
 
 static inline bool tl_writer_holds(const struct tl_writer *writer)
 {
-	return writer->cfg.hold.triggered != NULL;
+	return writer->cfg.hold.triggered != NULL && !writer->cfg.hold.in_files;
+}
+
+static inline bool tl_writer_saves_files(const struct tl_writer *writer)
+{
+	return writer->cfg.hold.triggered != NULL && writer->cfg.hold.in_files;
 }
 
 // writer_thread.c
@@ -233,6 +250,23 @@ void tl_writer_rotate_if_due(struct tl_writer *writer);
 // writer_hold.c, on the writer thread
 // The next slab to be written, and its ring; NULL: none now.
 struct tl_slab *tl_writer_hold_take(struct tl_writer *writer, bool stopping, struct tl_slab_ring **out_ring);
+// Whether a file with records from first to last has any from..until. last 0: it has none.
+static inline bool tl_writer_is_in_time(uint64_t first_ns, uint64_t last_ns, uint64_t from_ns, uint64_t until_ns)
+{
+	return last_ns != 0 && last_ns >= from_ns && first_ns <= until_ns;
+}
+
+// writer_save.c, on the writer thread
+// Serves a trigger.
+void tl_writer_save_look(struct tl_writer *writer);
+// The file at hand takes this slab.
+void tl_writer_save_note(struct tl_writer *writer, const struct tl_slab *slab);
+// writer_save.c, on the helper
+// Moves a complete file to a saved one's name, made from its own.
+int tl_writer_save_rename(const struct tl_writer *writer, const char *from, const char *name, char **out_path);
+// Saves the complete files of this time.
+void tl_writer_ring_save(struct tl_writer *writer, uint64_t from_ns, uint64_t until_ns);
+
 // writer_hold.c, on main
 int tl_writer_hold_init(struct tl_writer *writer);
 void tl_writer_hold_fini(struct tl_writer *writer);
@@ -243,6 +277,8 @@ void tl_writer_hold_fini(struct tl_writer *writer);
 struct tl_writer_file *tl_writer_helper_next(struct tl_writer *writer, bool patient);
 // Hands over a file that nothing is in flight for.
 void tl_writer_helper_finish(struct tl_writer *writer, struct tl_writer_file *file);
+// Files of this time, complete now or soon, are to be saved.
+void tl_writer_helper_save(struct tl_writer *writer, uint64_t from_ns, uint64_t until_ns);
 // After a write that failed with code: true when a file was dropped to make room, and the write is worth repeating.
 bool tl_writer_helper_make_room(struct tl_writer *writer, int code);
 // writer_helper.c, on main

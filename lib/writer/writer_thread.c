@@ -30,16 +30,25 @@ static struct tl_writer_write *in_flight(struct tl_writer *writer, uint32_t inde
 }
 
 // A file whose prologue could not be written yet takes no slab: nobody could read it.
+static int begin_file(struct tl_writer *writer, struct tl_writer_file *file)
+{
+	int rc = 0;
+
+	if (file->prologue_bytes == 0)
+		do
+			rc = tl_writer_put_prologue(writer, file, writer->blocks);
+		while (tl_writer_helper_make_room(writer, rc));
+	return rc;
+}
+
 static bool ready(struct tl_writer *writer)
 {
 	int rc = atomic_load_explicit(&writer->no_room, memory_order_relaxed) ? -ENOSPC : 0;
 
 	if (tl_writer_file_is_removed(writer->file) && !tl_writer_leave_removed(writer))
 		rc = -ENOENT;
-	if (rc == 0 && writer->file->prologue_bytes == 0)
-		do
-			rc = tl_writer_put_prologue(writer, writer->file, writer->blocks);
-		while (tl_writer_helper_make_room(writer, rc));
+	if (rc == 0)
+		rc = begin_file(writer, writer->file);
 	if (rc != 0)
 		fail(writer, writer->file, rc);
 	return rc == 0;
@@ -63,8 +72,10 @@ static void pop(struct tl_writer *writer)
 
 static void count_written(struct tl_writer *writer, const struct tl_writer_write *write)
 {
-	for (int dir = 0; dir < TL_DIRS; dir++)
+	for (int dir = 0; dir < TL_DIRS; dir++) {
 		tl_count(&writer->stats.written_pkts[dir], write->slab->records[dir]);
+		write->file->written_pkts[dir] += write->slab->records[dir];
+	}
 	tl_count(&writer->stats.written_bytes, write->len_bytes);
 	write->file->end_bytes += write->len_bytes;
 	tl_writer_trouble_ends(writer, &writer->writing, write->file->label);
@@ -98,15 +109,15 @@ static struct tl_writer_file *file_after(struct tl_writer *writer, const struct 
 }
 
 // A file that may not grow (ulimit -f, or the largest that the file system has) gives what is in flight for it to the
-// next; an episode stays one file. False: the oldest write has failed for good.
+// next. False: the oldest write has failed for good.
 static bool move_on(struct tl_writer *writer, int code)
 {
 	struct tl_writer_file *full = in_flight(writer, 0)->file;
 
-	if (code != -EFBIG || !writer->parts || tl_writer_holds(writer) || full->end_bytes <= full->prologue_bytes)
+	if (code != -EFBIG || !writer->parts || full->end_bytes <= full->prologue_bytes)
 		return false;
 	struct tl_writer_file *next = file_after(writer, full);
-	if (next == NULL)
+	if (next == NULL || begin_file(writer, next) != 0)
 		return false;
 	tl_writer_file_cut(full);
 	for (uint32_t i = 0; i < writer->flight_count && in_flight(writer, i)->file == full; i++) {
@@ -207,6 +218,8 @@ static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, str
 		drop(writer, &write);
 		return;
 	}
+	if (tl_writer_saves_files(writer))
+		tl_writer_save_note(writer, slab);
 	write.file = writer->file;
 	write.offset_bytes = write.file->next_bytes;
 	write.file->next_bytes += write.len_bytes;
@@ -272,6 +285,8 @@ void *tl_writer_main(void *arg)
 	for (;;) {
 		// Read before the rings are looked at: what was sealed before stop() is found below.
 		bool stopping = atomic_load_explicit(&writer->stop, memory_order_acquire);
+		if (tl_writer_saves_files(writer))
+			tl_writer_save_look(writer);
 		tl_writer_rotate_if_due(writer);
 		bool moved = take(writer, stopping) > 0;
 		bool full = writer->flight_count == writer->backend->depth;
