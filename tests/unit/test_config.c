@@ -879,7 +879,7 @@ static void the_examples_of_the_reference_load(void)
 		tl_config_free(config);
 		p += len + 3;
 	}
-	CU_ASSERT_EQUAL(examples, 3);
+	CU_ASSERT_EQUAL(examples, 4);
 	free(text);
 }
 
