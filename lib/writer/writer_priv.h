@@ -4,7 +4,8 @@
 // writer_priv: what the files of this module share.
 //
 //   writer.c         create, start, stop, destroy, and what other threads may read
-//   writer_thread.c  the writer thread: slabs in, writes out, when to rotate, recovery from a failed write
+//   writer_thread.c  the writer thread: slabs in, writes out, recovery from a failed write
+//   writer_next.c    when the recording goes on in the next file
 //   writer_hold.c    slabs that wait in memory for a trigger
 //   writer_save.c    files that a trigger saves from the ring
 //   writer_helper.c  the helper thread: opens the next file, completes and closes those that the writer left
@@ -231,8 +232,20 @@ static inline bool tl_writer_saves_files(const struct tl_writer *writer)
 
 // writer_thread.c
 void *tl_writer_main(void *writer);
+
+// writer_next.c, on the writer thread
 // The file gets no more slabs: the helper completes it as soon as none is in flight.
 void tl_writer_leave_file(struct tl_writer *writer);
+// Goes on in the next file; patient: waits for it a little, once. False: there is none yet, and the recording goes on
+// in this one.
+bool tl_writer_go_on(struct tl_writer *writer, bool patient);
+// Goes on in the next file because somebody removed this one, which keeps nothing. False: there is none yet; it is
+// tried until there is, also while nothing comes.
+bool tl_writer_leave_removed(struct tl_writer *writer);
+// At the next multiple of the period: days begin with the day, whenever the recording began.
+void tl_writer_set_rotation_time(struct tl_writer *writer, uint64_t now_s);
+// Goes on when it was asked to, or when its time has come; until then a look at two words.
+void tl_writer_rotate_if_due(struct tl_writer *writer);
 
 // writer_hold.c, on the writer thread
 // The next slab to be written, and its ring; NULL: none now.
@@ -333,11 +346,11 @@ void tl_writer_file_discard(struct tl_writer *writer, struct tl_writer_file *fil
 int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool direct, struct tl_err *err);
 // Creates a regular file where there is nothing.
 int tl_writer_file_create(struct tl_writer_file *file, const char *path, bool direct);
+// Whether somebody removed it, or its directory, since it was opened: what is written to it is lost at its close.
+bool tl_writer_file_is_removed(const struct tl_writer_file *file);
 // Takes so much of the disk now, as the file's size, which complete() cuts: a write within a file's size needs no lock
 // against other writes, one that makes it longer does. What the file system refuses is done without.
 void tl_writer_file_allocate(struct tl_writer_file *file, uint64_t bytes);
-// Whether somebody removed it, or its directory, since it was opened: what is written to it is lost at its close.
-bool tl_writer_file_is_removed(const struct tl_writer_file *file);
 // Writes all of it at the offset (a stream: next), resuming short writes; turns O_DIRECT off where it proves unusable.
 int tl_writer_file_write(struct tl_writer_file *file, const void *data, uint32_t len_bytes, uint64_t offset_bytes);
 // Drops what is beyond the last whole block: the next write goes there. What cannot be cut off is written over.
