@@ -149,13 +149,15 @@ run_paced_ring() {
 # ---- dpdk-dumpcap
 
 primary_pid=''
+dumpcap_pages=640 # of 2 MiB: the primary's memory, where dpdk-dumpcap's buffers lie, too
 
 # Secondary processes map the primary's hugepages by their files, so these need a hugetlbfs; and a run-time directory of
 # their own keeps them out of the way of others.
 primary_start() {
 	local pps=$1 sizes=$2
 	rm -f "$PACED_FILE"
-	paced "$pps" "$bench_build/bench_primary" -l "$(($(nproc) - 1))" -m 1200 --no-pci --huge-dir "$DIR/huge" \
+	# exec, so that the id is the program's.
+	paced "$pps" exec "$bench_build/bench_primary" -l "$(($(nproc) - 1))" -m $((dumpcap_pages * 2 - 80)) --no-pci --huge-dir "$DIR/huge" \
 		--vdev "net_pcap0,rx_pcap=$DIR/$sizes.pcap,infinite_rx=1" >primary.log 2>&1 &
 	primary_pid=$!
 	wait_for 20 primary_polls_or_is_gone || true
@@ -200,7 +202,7 @@ run_dumpcap() {
 	search_ours "$sizes"
 	pps=$found_pps bps=$found_bps ours=$(memory_facts)
 	if ! dumpcap_begin; then
-		skip_scenario "$1" "dpdk-dumpcap needs 800 hugepages, and a hugetlbfs"
+		skip_scenario "$1" "dpdk-dumpcap needs $dumpcap_pages hugepages more, and a hugetlbfs"
 		return
 	fi
 	search dumpcap_trial 8000000 "$sizes" "$bench_file"
@@ -212,7 +214,7 @@ run_dumpcap() {
 dumpcap_begin() {
 	export RUNTIME_DIRECTORY=$DIR/run
 	mkdir -p huge run
-	hugepages_take 800 && mount -t hugetlbfs none huge
+	(($(<"$hugepages_dir/free_hugepages") >= dumpcap_pages)) && mount -t hugetlbfs none huge
 }
 
 dumpcap_end() {

@@ -10,12 +10,12 @@ veth_frames='' veth_pid='' veth_recorded='' veth_elapsed_ns='' veth_cpu_ns='' ve
 
 # thread_ns PID: CPU time of a process, all threads, user and system.
 thread_ns() {
-	cat /proc/"$1"/task/*/schedstat | awk '{ sum += $1 } END { printf "%d", sum }'
+	cat /proc/"$1"/task/*/schedstat | awk '{ sum += $1 } END { printf "%.0f", sum }'
 }
 
 # softirq_ns: of all CPUs, since boot, interrupts included; counted in ticks of 10 ms.
 softirq_ns() {
-	awk '/^cpu / { printf "%d", ($7 + $8) * 10000000 }' /proc/stat
+	awk '/^cpu / { printf "%.0f", ($7 + $8) * 10000000 }' /proc/stat
 }
 
 blast() {
@@ -44,7 +44,7 @@ recorder_rests() {
 # recorder.out and recorder.log.
 veth_measure() {
 	local cpu softirq
-	in_app taskset -c 0 "$@" >recorder.out 2>recorder.log </dev/null &
+	ip netns exec "$APP_NS" taskset -c 0 "$@" >recorder.out 2>recorder.log </dev/null &
 	veth_pid=$!
 	wait_for 20 recorder_listens_or_is_gone || true
 	recorder_listens || func_die "$* does not record: $(tail -n 1 recorder.log)"
