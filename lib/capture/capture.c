@@ -103,7 +103,8 @@ static struct tl_writer_hold_cfg hold_cfg(const struct tl_capture *c)
 
 	if (!t->on)
 		return (struct tl_writer_hold_cfg){0};
-	return (struct tl_writer_hold_cfg){.pre_ns = t->pre_ns,
+	return (struct tl_writer_hold_cfg){.in_files = t->in_files,
+		.pre_ns = t->pre_ns,
 		.post_ns = t->post_ns,
 		.pre_bytes = t->pre_bytes,
 		.settle_ns = SLAB_MAX_AGE_NS + SETTLE_NS,
@@ -281,8 +282,7 @@ void tl_capture_sample(struct tl_capture *c, struct tl_capture_stats *out)
 	for (int dir = 0; dir < TL_DIRS; dir++) {
 		out->flow[dir].written_pkts = written.written_pkts[dir];
 		out->flow[dir].drop_disk_pkts = written.drop_disk_pkts[dir];
-		for (uint16_t q = 0; q < c->n_queues; q++)
-			out->flow[dir].expired_pkts += tl_writer_expired_pkts(c->writer, q, (enum tl_dir)dir);
+		out->flow[dir].expired_pkts = written.expired_pkts[dir];
 		for (uint16_t q = 0; q < c->n_queues; q++)
 			add_flow(&out->flow[dir], &c->taps[q].flow[dir]);
 	}

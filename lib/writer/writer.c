@@ -214,7 +214,11 @@ void tl_writer_stats(const struct tl_writer *writer, struct tl_writer_stats *out
 	const struct tl_writer_stats *stats = &writer->stats;
 
 	for (int dir = 0; dir < TL_DIRS; dir++) {
-		out->written_pkts[dir] = tl_count_read(&stats->written_pkts[dir]);
+		uint64_t dropped = tl_count_read(&writer->dropped_pkts[dir]); // first: they were written before
+		out->written_pkts[dir] = tl_count_read(&stats->written_pkts[dir]) - dropped;
+		out->expired_pkts[dir] = dropped;
+		for (uint32_t ring = 0; ring < writer->cfg.n_rings; ring++)
+			out->expired_pkts[dir] += tl_writer_expired_pkts(writer, ring, (enum tl_dir)dir);
 		out->drop_disk_pkts[dir] = tl_count_read(&stats->drop_disk_pkts[dir]);
 	}
 	out->written_bytes = tl_count_read(&stats->written_bytes) +

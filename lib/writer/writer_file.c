@@ -109,19 +109,19 @@ int tl_writer_file_create(struct tl_writer_file *file, const char *path, bool di
 	return file->fd < 0 ? -errno : prepare_regular(file, direct);
 }
 
+bool tl_writer_file_is_removed(const struct tl_writer_file *file)
+{
+	struct stat status;
+
+	return !file->stream && !file->nameless && fstat(file->fd, &status) == 0 && status.st_nlink == 0;
+}
+
 void tl_writer_file_allocate(struct tl_writer_file *file, uint64_t bytes)
 {
 	if (bytes <= file->end_bytes || file->stream)
 		return;
 	if (fallocate(file->fd, 0, 0, (off_t)bytes) != 0)
 		tl_writer_file_cut(file); // what there was room for
-}
-
-bool tl_writer_file_is_removed(const struct tl_writer_file *file)
-{
-	struct stat status;
-
-	return !file->stream && !file->nameless && fstat(file->fd, &status) == 0 && status.st_nlink == 0;
 }
 
 static int go_buffered(struct tl_writer_file *file)
