@@ -20,6 +20,8 @@
 #include <tl_test_eal.h>
 #include <tl_writer.h>
 
+#include <writer_priv.h>
+
 #define RINGS 2
 #define SLABS 16
 #define SLAB_BYTES 65536
