@@ -28,7 +28,7 @@ static const char help[] =
 	"PORT: a kernel interface (eth0), xdp:INTERFACE, pcap:FILE, a PCI address (0000:3b:00.0) or vdev:DEVARGS.\n"
 	"\n"
 	"  -i, --port PORT         what to record\n"
-	"  -w, --write FILE        where to; - is stdout, and results go to stderr then\n"
+	"  -w, --write FILE        where to; - is stdout, and results go to stderr then; null: discards, to measure\n"
 	"      --buffer SIZE       memory between the port and the disk, per receive queue (default 64M)\n"
 	"      --count N           end after N recorded frames\n"
 	"      --direction DIR     rx, tx or both (default both)\n"

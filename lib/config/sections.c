@@ -177,6 +177,10 @@ static int check_capture(
 		tl_config_enter(r, rotation);
 		return tl_config_refuse(r, "stdout (\"path\": \"-\") cannot be rotated");
 	}
+	if (rotation != NULL && strcmp(capture->path, "null:") == 0) {
+		tl_config_enter(r, rotation);
+		return tl_config_refuse(r, "\"null:\" is no file and cannot be rotated");
+	}
 	if (rotation == NULL && limit != NULL) {
 		tl_config_enter(r, limit);
 		return tl_config_refuse(r,

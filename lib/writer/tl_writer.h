@@ -25,6 +25,9 @@
 struct tl_err;
 struct tl_writer;
 
+// The path of a recording that is thrown away slab by slab, without a system call: to measure what comes before.
+#define TL_WRITER_NULL "null:"
+
 enum tl_writer_io { TL_WRITER_IO_URING, TL_WRITER_IO_PWRITE };
 
 // What to do when the disk is full: wait for room and count what is lost, or drop the oldest file and go on.
@@ -44,7 +47,7 @@ struct tl_writer_policy {
 };
 
 struct tl_writer_cfg {
-	const char *path; // borrowed for the writer's life; "-" is stdout
+	const char *path; // borrowed for the writer's life; "-" is stdout, TL_WRITER_NULL nowhere
 	enum tl_writer_io io;
 	struct tl_writer_policy policy;
 	struct tl_slab_ring *const *rings; // borrowed for the writer's life
@@ -86,8 +89,8 @@ void tl_writer_rotate(struct tl_writer *writer);
 
 void tl_writer_stats(const struct tl_writer *writer, struct tl_writer_stats *out);
 
-// Paths of this run's files that are still there; n of them; valid until the next call or destroy; a file that is being
-// written is the last.
+// Paths of this run's files that are still there (of TL_WRITER_NULL: none); n of them; valid until the next call or
+// destroy; a file that is being written is the last.
 const char *const *tl_writer_files(struct tl_writer *writer, uint32_t *n);
 
 // The first error met, or NULL.

@@ -36,6 +36,8 @@ static int check_rotated(const struct tl_writer *writer, const char *path, struc
 {
 	struct stat status;
 
+	if (strcmp(path, TL_WRITER_NULL) == 0)
+		return tl_fail(err, -EINVAL, "%s is no file and cannot be rotated; leave the rotation out", path);
 	bool to_stdout = strcmp(writer->cfg.path, "-") == 0;
 	if (!to_stdout && (stat(path, &status) != 0 || S_ISREG(status.st_mode)))
 		return 0;
@@ -77,7 +79,8 @@ static int open_alone(struct tl_writer *writer, const char *path, struct tl_err 
 	int rc = tl_writer_file_open(file, file->at, true, err);
 	tl_writer_resume_names(writer, file->began);
 	writer->names.last_number = 0;
-	if (rc == 0 && tl_writer_ring_begin(&writer->ring, file) != 0)
+	bool is_file = strcmp(path, TL_WRITER_NULL) != 0;
+	if (rc == 0 && is_file && tl_writer_ring_begin(&writer->ring, file) != 0)
 		rc = tl_fail(err, -ENOMEM, "no memory for the writer of %.300s", path);
 	return rc;
 }

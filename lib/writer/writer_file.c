@@ -76,8 +76,12 @@ int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool dire
 {
 	struct stat status;
 
+	if (strcmp(path, TL_WRITER_NULL) == 0) {
+		file->label = path;
+		file->stream = true;
+		return 0;
+	}
 	bool to_stdout = strcmp(path, "-") == 0;
-
 	file->label = to_stdout ? "standard output" : path;
 	file->fd = open_fd(path, err);
 	if (file->fd < 0)
@@ -154,7 +158,7 @@ void tl_writer_file_cut(struct tl_writer_file *file)
 
 int tl_writer_file_close(struct tl_writer_file *file)
 {
-	int rc = close(file->fd) != 0 ? -errno : 0;
+	int rc = file->fd >= 0 && close(file->fd) != 0 ? -errno : 0;
 
 	file->fd = -1;
 	return rc;

@@ -40,7 +40,7 @@
 
 // Where the blocks go: a regular file written at offsets, or a stream (pipe, socket, device) written in order.
 struct tl_writer_file {
-	int fd;
+	int fd;		   // -1 of a stream: TL_WRITER_NULL
 	const char *label; // for the writer's messages
 	bool stream;
 	bool direct;		 // O_DIRECT is on

@@ -1263,6 +1263,7 @@ static void bad_paths_are_refused(void)
 		{"/nonexistent/x.pcapng", 0, -ENOENT},
 		{link, 0, -EEXIST},
 		{"/dev/null", 1 << 20, -EINVAL},
+		{TL_WRITER_NULL, 1 << 20, -EINVAL},
 	};
 	for (size_t i = 0; i < TL_ARRAY_LEN(table); i++) {
 		snprintf(rig.path, sizeof(rig.path), "%s", table[i].path);
@@ -1518,6 +1519,30 @@ static void devices_are_streams(void)
 	}
 }
 
+static void null_discards_what_it_counts(void)
+{
+	struct rig rig;
+	struct tl_writer_stats stats;
+	uint32_t n;
+
+	rig_dir(&rig);
+	strcpy(rig.path, TL_WRITER_NULL);
+	rig_start(&rig, URING, 0);
+	commit(&rig, 20000);
+	tl_writer_rotate(rig.writer);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT_PTR_NULL(tl_writer_error(rig.writer));
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT_EQUAL(stats.written_pkts[TL_DIR_RX], rig.committed_dir[TL_DIR_RX]);
+	CU_ASSERT_EQUAL(stats.written_pkts[TL_DIR_TX], rig.committed_dir[TL_DIR_TX]);
+	CU_ASSERT(stats.written_bytes > 20000 * 100);
+	CU_ASSERT_EQUAL(stats.files, 1);
+	tl_writer_files(rig.writer, &n);
+	CU_ASSERT_EQUAL(n, 0);
+	CU_ASSERT_NOT_EQUAL(access(TL_WRITER_NULL, F_OK), 0);
+	rig_close(&rig);
+}
+
 static void unstarted_writer_can_be_destroyed(void)
 {
 	struct rig rig;
@@ -1575,6 +1600,7 @@ int main(void)
 		{"it is noticed although nothing is written", idle_pipe_notices_too},
 		{"a pipe that nobody reads does not hold stop for ever", stalled_pipe_does_not_hold_stop},
 		{"a device is written like a pipe", devices_are_streams},
+		{"null: discards what it counts", null_discards_what_it_counts},
 		{"a writer that was never started can be destroyed", unstarted_writer_can_be_destroyed},
 	};
 
