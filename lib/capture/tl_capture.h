@@ -34,14 +34,24 @@ struct tl_capture_cfg {
 	const struct tl_clock *clock;
 };
 
-// One direction of the recording, summed over its queues: offered = written + filtered + expired + cut + drop_ring +
+#define TL_CAPTURE_QUEUES_MAX 16
+
+// One direction of one queue, or of all: offered = written + filtered + expired + cut + drop_ring +
 // drop_disk once stopped. Before that the difference is what is in the slabs.
 struct tl_capture_flow {
 	uint64_t offered_pkts, filtered_pkts, expired_pkts, cut_pkts, drop_ring_pkts, drop_disk_pkts, written_pkts;
 };
 
-struct tl_capture_stats {
+struct tl_capture_queue {
 	struct tl_capture_flow flow[TL_DIRS];
+	uint32_t slabs_used; // with the writer or on their way to it
+};
+
+struct tl_capture_stats {
+	struct tl_capture_flow flow[TL_DIRS]; // of all queues
+	uint32_t n_queues;
+	uint32_t slabs; // of each queue
+	struct tl_capture_queue queues[TL_CAPTURE_QUEUES_MAX];
 	uint64_t written_bytes;
 	uint64_t recycled_files, recycled_bytes;
 };

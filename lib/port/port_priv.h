@@ -9,8 +9,6 @@
 #include <tl_pcapfile.h>
 #include <tl_port.h>
 
-#define TL_PORT_QUEUES_MAX 16
-
 struct tl_port_ops {
 	int (*open)(struct tl_port *port, struct tl_err *err);
 	int (*start)(struct tl_port *port, struct tl_err *err);
@@ -27,7 +25,9 @@ extern const struct tl_port_ops tl_port_file_ops;
 struct tl_kernel_sockets {
 	int fd[TL_PORT_QUEUES_MAX];
 	unsigned n;
-	uint64_t seen, dropped; // summed up: reading AF_PACKET's counters clears them
+	uint64_t seen;			      // of all
+	uint64_t dropped[TL_PORT_QUEUES_MAX]; // by each
+					      // Both are summed up: reading AF_PACKET's counters clears them.
 };
 
 struct tl_port_file {

@@ -21,6 +21,7 @@ struct tl_err;
 struct tl_port;
 
 #define TL_BURST 64
+#define TL_PORT_QUEUES_MAX 16
 
 // A burst of frames. An lcore owns the mbufs and frees them after every service has seen the burst; a service that
 // keeps one takes a reference.
@@ -125,6 +126,8 @@ void tl_txq_record_sent(struct tl_txq *q);
 struct tl_port_stats {
 	uint64_t hw_seen_pkts, drop_nic_pkts, drop_nombuf_pkts, drop_error_pkts;
 	bool verified;
+	bool drops_by_queue; // the kernel or the driver tells of each queue, and what it tells adds up to drop_nic_pkts
+	uint64_t queue_drop_nic_pkts[TL_PORT_QUEUES_MAX];
 };
 
 // What can be known of a port before EAL is started: whether the interface exists, is up and may be taken. Returns 0,

@@ -59,9 +59,15 @@ struct tl_writer_cfg {
 	void *ctx;
 };
 
-struct tl_writer_stats {
+// What became of the packets of one ring.
+struct tl_writer_flow {
 	uint64_t written_pkts[TL_DIRS];	  // whose write completed
 	uint64_t drop_disk_pkts[TL_DIRS]; // whose write failed
+};
+
+struct tl_writer_stats {
+	uint64_t written_pkts[TL_DIRS];	  // of all rings
+	uint64_t drop_disk_pkts[TL_DIRS]; // of all rings
 	uint64_t written_bytes;		  // of files, padding and file headers included
 	uint64_t files;			  // begun so far
 	uint64_t recycled_files;	  // of this run or an earlier one, dropped by the ring
@@ -88,6 +94,7 @@ void tl_writer_destroy(struct tl_writer *writer);
 void tl_writer_rotate(struct tl_writer *writer);
 
 void tl_writer_stats(const struct tl_writer *writer, struct tl_writer_stats *out);
+void tl_writer_flow(const struct tl_writer *writer, uint32_t ring, struct tl_writer_flow *out);
 
 // Paths of this run's files that are still there (of TL_WRITER_NULL: none); n of them; valid until the next call or
 // destroy; a file that is being written is the last.

@@ -28,7 +28,8 @@ static int allocate(struct tl_writer *writer)
 
 	writer->blocks = tl_writer_blocks_buffer();
 	writer->file = tl_writer_file_new(writer);
-	return writer->blocks == NULL || writer->file == NULL ? -ENOMEM : rc;
+	writer->flows = calloc(writer->cfg.n_rings, sizeof(*writer->flows));
+	return writer->blocks == NULL || writer->file == NULL || writer->flows == NULL ? -ENOMEM : rc;
 }
 
 // Only a regular file, or nothing yet, can be rotated.
@@ -196,17 +197,33 @@ void tl_writer_destroy(struct tl_writer *writer)
 	tl_writer_helper_fini(&writer->helper);
 	free(writer->names.last_stem);
 	tl_writer_ring_fini(&writer->ring);
+	free(writer->flows);
 	free(writer->blocks);
 	free(writer);
+}
+
+void tl_writer_flow(const struct tl_writer *writer, uint32_t ring, struct tl_writer_flow *out)
+{
+	const struct tl_writer_flow *flow = &writer->flows[ring];
+
+	for (int dir = 0; dir < TL_DIRS; dir++) {
+		out->written_pkts[dir] = tl_count_read(&flow->written_pkts[dir]);
+		out->drop_disk_pkts[dir] = tl_count_read(&flow->drop_disk_pkts[dir]);
+	}
 }
 
 void tl_writer_stats(const struct tl_writer *writer, struct tl_writer_stats *out)
 {
 	const struct tl_writer_stats *stats = &writer->stats;
+	struct tl_writer_flow flow;
 
-	for (int dir = 0; dir < TL_DIRS; dir++) {
-		out->written_pkts[dir] = tl_count_read(&stats->written_pkts[dir]);
-		out->drop_disk_pkts[dir] = tl_count_read(&stats->drop_disk_pkts[dir]);
+	*out = (struct tl_writer_stats){0};
+	for (uint32_t ring = 0; ring < writer->cfg.n_rings; ring++) {
+		tl_writer_flow(writer, ring, &flow);
+		for (int dir = 0; dir < TL_DIRS; dir++) {
+			out->written_pkts[dir] += flow.written_pkts[dir];
+			out->drop_disk_pkts[dir] += flow.drop_disk_pkts[dir];
+		}
 	}
 	out->written_bytes = tl_count_read(&stats->written_bytes) +
 			     atomic_load_explicit(&writer->blocks_bytes, memory_order_relaxed);

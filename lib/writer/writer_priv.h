@@ -68,6 +68,7 @@ STAILQ_HEAD(tl_writer_files, tl_writer_file);
 struct tl_writer_write {
 	struct tl_writer_file *file;
 	struct tl_slab_ring *ring;
+	struct tl_writer_flow *flow; // the ring's
 	struct tl_slab *slab;
 	const uint8_t *data;
 	uint32_t len_bytes;
@@ -179,7 +180,8 @@ struct tl_writer {
 	struct tl_err error;
 
 	_Atomic uint64_t blocks_bytes; // prologues and epilogues written
-	struct tl_writer_stats stats;
+	struct tl_writer_stats stats;  // what is not of one ring
+	struct tl_writer_flow *flows;  // one for each ring
 };
 
 // writer_thread.c

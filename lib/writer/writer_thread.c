@@ -63,16 +63,16 @@ static void pop(struct tl_writer *writer)
 static void count_written(struct tl_writer *writer, const struct tl_writer_write *write)
 {
 	for (int dir = 0; dir < TL_DIRS; dir++)
-		tl_count(&writer->stats.written_pkts[dir], write->slab->records[dir]);
+		tl_count(&write->flow->written_pkts[dir], write->slab->records[dir]);
 	tl_count(&writer->stats.written_bytes, write->len_bytes);
 	write->file->end_bytes += write->len_bytes;
 	tl_writer_trouble_ends(writer, &writer->writing, write->file->label);
 }
 
-static void count_dropped(struct tl_writer *writer, const struct tl_writer_write *write)
+static void count_dropped(const struct tl_writer_write *write)
 {
 	for (int dir = 0; dir < TL_DIRS; dir++)
-		tl_count(&writer->stats.drop_disk_pkts[dir], write->slab->records[dir]);
+		tl_count(&write->flow->drop_disk_pkts[dir], write->slab->records[dir]);
 }
 
 static int write_again(struct tl_writer *writer, const struct tl_writer_write *write)
@@ -98,7 +98,7 @@ static void recover(struct tl_writer *writer)
 		if (rc == 0) {
 			count_written(writer, write);
 		} else {
-			count_dropped(writer, write);
+			count_dropped(write);
 			fail(writer, rc);
 		}
 		give_back(write);
@@ -194,9 +194,12 @@ static void rotate_if_due(struct tl_writer *writer)
 		atomic_store_explicit(&writer->rotate_asked, false, memory_order_relaxed);
 }
 
-static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, struct tl_slab *slab)
+static void start_write(struct tl_writer *writer, uint32_t ring, struct tl_slab *slab)
 {
-	struct tl_writer_write write = {.ring = ring, .slab = slab, .result = TL_WRITER_PENDING};
+	struct tl_writer_write write = {.ring = writer->cfg.rings[ring],
+		.flow = &writer->flows[ring],
+		.slab = slab,
+		.result = TL_WRITER_PENDING};
 
 	write.data = slab->data;
 	write.len_bytes = slab->sealed_bytes;
@@ -207,7 +210,7 @@ static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, str
 	if (is_full(writer, &write))
 		rotate(writer, true);
 	if (!ready(writer)) {
-		count_dropped(writer, &write);
+		count_dropped(&write);
 		give_back(&write);
 		return;
 	}
@@ -228,9 +231,9 @@ static uint32_t take(struct tl_writer *writer)
 	uint32_t depth = writer->backend->depth, taken = 0, empty = 0;
 
 	while (taken < depth && writer->flight_count < depth && empty < writer->cfg.n_rings) {
-		struct tl_slab_ring *ring = writer->cfg.rings[writer->next_ring];
-		writer->next_ring = (writer->next_ring + 1) % writer->cfg.n_rings;
-		struct tl_slab *slab = tl_slab_take(ring);
+		uint32_t ring = writer->next_ring;
+		writer->next_ring = (ring + 1) % writer->cfg.n_rings;
+		struct tl_slab *slab = tl_slab_take(writer->cfg.rings[ring]);
 		if (slab == NULL) {
 			empty++;
 			continue;

@@ -35,6 +35,7 @@ struct rig {
 	struct tl_slab_ring *rings[RINGS];
 	uint32_t committed[RINGS];
 	uint64_t committed_dir[TL_DIRS];
+	uint64_t committed_flow[RINGS][TL_DIRS];
 	struct tl_writer *writer;
 };
 
@@ -209,6 +210,7 @@ static void commit_one(struct rig *rig, uint32_t ring)
 	memcpy(data + 4, &number, 4);
 	tl_slab_commit(rig->rings[ring], len, dir);
 	rig->committed_dir[dir]++;
+	rig->committed_flow[ring][dir]++;
 }
 
 static void commit(struct rig *rig, uint32_t records)
@@ -338,11 +340,19 @@ static bool files_are_right(const struct rig *rig, struct found *found, bool *al
 	return right;
 }
 
-// Every committed record is written or dropped, each direction by itself, and the file holds those that are written.
+// Every committed record is written or dropped, each ring and direction by itself, and the file holds those that are
+// written.
 static void check_ledger(const struct rig *rig, const struct found *found)
 {
 	struct tl_writer_stats stats;
 
+	for (uint32_t ring = 0; ring < RINGS; ring++) {
+		struct tl_writer_flow flow;
+		tl_writer_flow(rig->writer, ring, &flow);
+		for (int dir = 0; dir < TL_DIRS; dir++)
+			CU_ASSERT_EQUAL(
+				rig->committed_flow[ring][dir], flow.written_pkts[dir] + flow.drop_disk_pkts[dir]);
+	}
 	tl_writer_stats(rig->writer, &stats);
 	for (int dir = 0; dir < TL_DIRS; dir++) {
 		CU_ASSERT_EQUAL(rig->committed_dir[dir], stats.written_pkts[dir] + stats.drop_disk_pkts[dir]);
