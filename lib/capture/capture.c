@@ -12,6 +12,7 @@
 #define SLAB_BYTES (1u << 20)
 #define SLABS_MIN 4 // one being filled, the others on their way
 #define SLAB_MAX_AGE_NS TL_NS_PER_S
+#define STATISTICS_NS (10 * TL_NS_PER_S) // between those in a file
 
 // Slabs of 1 MiB, or smaller ones where the buffer is too small for SLABS_MIN of them.
 static void slab_sizes(uint64_t buffer_bytes, uint32_t *slab_bytes, uint32_t *slabs)
@@ -67,7 +68,8 @@ static int make_writer(struct tl_capture *c, struct tl_err *err)
 		.n_rings = c->n_queues,
 		.prologue = tl_capture_prologue,
 		.epilogue = tl_capture_epilogue,
-		.ctx = c};
+		.ctx = c,
+		.statistics_ns = STATISTICS_NS};
 
 	return tl_writer_create(&cfg, &c->writer, err);
 }

@@ -53,10 +53,12 @@ struct tl_writer_cfg {
 	struct tl_slab_ring *const *rings; // borrowed for the writer's life
 	uint32_t n_rings;
 	// The blocks that open and close each file. prologue: SHB and IDBs, padded by the writer to 4 KiB. epilogue:
-	// ISBs. Each returns bytes written into buf, 0 on overflow (size is 64 KiB).
+	// ISBs; also between slabs every statistics_ns (0: never) while a file grows, so that what a crash leaves has
+	// some. Each returns bytes written into buf, 0 on overflow (size is 64 KiB).
 	uint32_t (*prologue)(void *ctx, void *buf, uint32_t size);
 	uint32_t (*epilogue)(void *ctx, void *buf, uint32_t size);
 	void *ctx;
+	uint64_t statistics_ns;
 };
 
 // What became of the packets of one ring.

@@ -28,6 +28,8 @@ static int allocate(struct tl_writer *writer)
 
 	writer->blocks = tl_writer_blocks_buffer();
 	writer->file = tl_writer_file_new(writer);
+	if (writer->cfg.statistics_ns != 0)
+		writer->statistics.buffer = tl_writer_blocks_buffer(); // without it there are none
 	writer->flows = calloc(writer->cfg.n_rings, sizeof(*writer->flows));
 	return writer->blocks == NULL || writer->file == NULL || writer->flows == NULL ? -ENOMEM : rc;
 }
@@ -197,6 +199,7 @@ void tl_writer_destroy(struct tl_writer *writer)
 	tl_writer_helper_fini(&writer->helper);
 	free(writer->names.last_stem);
 	tl_writer_ring_fini(&writer->ring);
+	free(writer->statistics.buffer);
 	free(writer->flows);
 	free(writer->blocks);
 	free(writer);

@@ -11,7 +11,7 @@
 //   writer_found.c   files of earlier runs
 //   writer_pattern.c what the names of files look like
 //   writer_file.c    one output file: open, write, cut, close
-//   writer_blocks.c  the blocks that open and close a file
+//   writer_blocks.c  the blocks that open and close a file, and statistics in between
 //   writer_stream.c  writing into a pipe or a device without ever hanging in it
 //   writer_error.c   the first error, and one line of log per change of state
 //   io_uring.c       eight writes in flight
@@ -43,17 +43,18 @@ struct tl_writer_file {
 	int fd;		   // -1 of a stream: TL_WRITER_NULL
 	const char *label; // for the writer's messages
 	bool stream;
-	bool direct;		 // O_DIRECT is on
-	const atomic_bool *stop; // of the writer: a stream waits only so long once it is set
-	uint32_t chunk_bytes;	 // stream: the most that one write() takes without blocking
-	int broken;		 // stream: the -errno after which nothing more can follow
-	uint64_t prologue_bytes; // 0: not written yet, and nothing may be before it
-	uint64_t end_bytes;	 // whole blocks reach to here
-	uint64_t next_bytes;	 // where the next write goes; [end, next) is in flight
-	uint64_t pkts;		 // taken for this file
-	uint32_t in_flight;	 // writes
-	bool left;		 // the writer has gone on to the next: it is handed over when nothing is in flight
-	bool overdue;		 // the next was waited for once
+	bool direct;		   // O_DIRECT is on
+	const atomic_bool *stop;   // of the writer: a stream waits only so long once it is set
+	uint32_t chunk_bytes;	   // stream: the most that one write() takes without blocking
+	int broken;		   // stream: the -errno after which nothing more can follow
+	uint64_t prologue_bytes;   // 0: not written yet, and nothing may be before it
+	uint64_t end_bytes;	   // whole blocks reach to here
+	uint64_t next_bytes;	   // where the next write goes; [end, next) is in flight
+	uint64_t pkts;		   // taken for this file
+	uint64_t statistics_bytes; // the last statistics reach to here; 0: there are none
+	uint32_t in_flight;	   // writes
+	bool left;		   // the writer has gone on to the next: it is handed over when nothing is in flight
+	bool overdue;		   // the next was waited for once
 
 	// The helper's.
 	char *at;     // where it is
@@ -64,12 +65,12 @@ struct tl_writer_file {
 };
 STAILQ_HEAD(tl_writer_files, tl_writer_file);
 
-// One slab on its way to a file.
+// One slab on its way to a file, or statistics.
 struct tl_writer_write {
 	struct tl_writer_file *file;
 	struct tl_slab_ring *ring;
 	struct tl_writer_flow *flow; // the ring's
-	struct tl_slab *slab;
+	struct tl_slab *slab;	     // NULL: statistics
 	const uint8_t *data;
 	uint32_t len_bytes;
 	uint64_t offset_bytes;
@@ -137,6 +138,13 @@ struct tl_writer_backend {
 	void (*fini)(struct tl_writer *writer);
 };
 
+// Statistics on their way into a file that grows.
+struct tl_writer_statistics {
+	uint8_t *buffer; // NULL: never
+	bool in_flight;	 // the buffer is being written
+	uint64_t due_ns; // of CLOCK_MONOTONIC
+};
+
 // A kind of trouble, logged when it begins and when it ends.
 struct tl_writer_trouble {
 	const char *what; // "cannot write"
@@ -165,7 +173,8 @@ struct tl_writer {
 	uint32_t flight_first;
 	uint32_t flight_count;
 	uint32_t next_ring; // whose turn it is
-	uint64_t idle_ns;   // how long the next idle sleep is
+	struct tl_writer_statistics statistics;
+	uint64_t idle_ns; // how long the next idle sleep is
 
 	pthread_t thread;
 	bool started;
@@ -248,6 +257,8 @@ bool tl_writer_pattern_match(
 uint8_t *tl_writer_blocks_buffer(void);
 int tl_writer_put_prologue(struct tl_writer *writer, struct tl_writer_file *file, uint8_t *buffer);
 int tl_writer_put_epilogue(struct tl_writer *writer, struct tl_writer_file *file, uint8_t *buffer);
+// Whether statistics are to be written now: their data and length are in *write then.
+bool tl_writer_statistics_due(struct tl_writer *writer, struct tl_writer_write *write);
 
 // writer_file.c
 struct tl_writer_file *tl_writer_file_new(struct tl_writer *writer);

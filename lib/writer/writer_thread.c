@@ -44,9 +44,12 @@ static struct tl_writer_write *in_flight(struct tl_writer *writer, uint32_t inde
 	return &writer->flight[(writer->flight_first + index) % TL_WRITER_DEPTH];
 }
 
-static void give_back(const struct tl_writer_write *write)
+static void give_back(struct tl_writer *writer, const struct tl_writer_write *write)
 {
-	tl_slab_give_back(write->ring, write->slab);
+	if (write->slab != NULL)
+		tl_slab_give_back(write->ring, write->slab);
+	else
+		writer->statistics.in_flight = false;
 }
 
 // The oldest write is over.
@@ -62,7 +65,7 @@ static void pop(struct tl_writer *writer)
 
 static void count_written(struct tl_writer *writer, const struct tl_writer_write *write)
 {
-	for (int dir = 0; dir < TL_DIRS; dir++)
+	for (int dir = 0; dir < TL_DIRS && write->slab != NULL; dir++)
 		tl_count(&write->flow->written_pkts[dir], write->slab->records[dir]);
 	tl_count(&writer->stats.written_bytes, write->len_bytes);
 	write->file->end_bytes += write->len_bytes;
@@ -71,7 +74,7 @@ static void count_written(struct tl_writer *writer, const struct tl_writer_write
 
 static void count_dropped(const struct tl_writer_write *write)
 {
-	for (int dir = 0; dir < TL_DIRS; dir++)
+	for (int dir = 0; dir < TL_DIRS && write->slab != NULL; dir++)
 		tl_count(&write->flow->drop_disk_pkts[dir], write->slab->records[dir]);
 }
 
@@ -101,7 +104,7 @@ static void recover(struct tl_writer *writer)
 			count_dropped(write);
 			fail(writer, rc);
 		}
-		give_back(write);
+		give_back(writer, write);
 		if (write->file->in_flight == 1)
 			tl_writer_file_cut(write->file); // what was written of dropped slabs
 		pop(writer);
@@ -122,7 +125,7 @@ static uint32_t retire(struct tl_writer *writer)
 			break;
 		}
 		count_written(writer, write);
-		give_back(write);
+		give_back(writer, write);
 		pop(writer);
 		retired++;
 	}
@@ -194,12 +197,24 @@ static void rotate_if_due(struct tl_writer *writer)
 		atomic_store_explicit(&writer->rotate_asked, false, memory_order_relaxed);
 }
 
+// Behind what the file has.
+static void submit(struct tl_writer *writer, const struct tl_writer_write *write)
+{
+	struct tl_writer_file *file = writer->file;
+	struct tl_writer_write *slot = in_flight(writer, writer->flight_count++);
+
+	*slot = *write;
+	slot->file = file;
+	slot->offset_bytes = file->next_bytes;
+	slot->result = TL_WRITER_PENDING;
+	file->next_bytes += slot->len_bytes;
+	file->in_flight++;
+	writer->backend->start(writer, slot);
+}
+
 static void start_write(struct tl_writer *writer, uint32_t ring, struct tl_slab *slab)
 {
-	struct tl_writer_write write = {.ring = writer->cfg.rings[ring],
-		.flow = &writer->flows[ring],
-		.slab = slab,
-		.result = TL_WRITER_PENDING};
+	struct tl_writer_write write = {.ring = writer->cfg.rings[ring], .flow = &writer->flows[ring], .slab = slab};
 
 	write.data = slab->data;
 	write.len_bytes = slab->sealed_bytes;
@@ -211,17 +226,19 @@ static void start_write(struct tl_writer *writer, uint32_t ring, struct tl_slab 
 		rotate(writer, true);
 	if (!ready(writer)) {
 		count_dropped(&write);
-		give_back(&write);
+		give_back(writer, &write);
 		return;
 	}
-	write.file = writer->file;
-	write.offset_bytes = write.file->next_bytes;
-	write.file->next_bytes += write.len_bytes;
-	write.file->pkts += records(slab);
-	write.file->in_flight++;
-	struct tl_writer_write *slot = in_flight(writer, writer->flight_count++);
-	*slot = write;
-	writer->backend->start(writer, slot);
+	writer->file->pkts += records(slab);
+	submit(writer, &write);
+}
+
+static void write_statistics(struct tl_writer *writer)
+{
+	struct tl_writer_write write;
+
+	if (writer->flight_count < writer->backend->depth && tl_writer_statistics_due(writer, &write))
+		submit(writer, &write);
 }
 
 // Starts writes until the queue is full or no ring has a sealed slab, one slab of each ring in turn. Returns how many
@@ -270,6 +287,7 @@ void *tl_writer_main(void *arg)
 		// Read before the rings are looked at: what was sealed before stop() is found below.
 		bool stopping = atomic_load_explicit(&writer->stop, memory_order_acquire);
 		rotate_if_due(writer);
+		write_statistics(writer);
 		bool moved = take(writer) > 0;
 		bool full = writer->flight_count == writer->backend->depth;
 		writer->backend->reap(writer, full && in_flight(writer, 0)->result == TL_WRITER_PENDING);

@@ -36,6 +36,7 @@ struct rig {
 	uint32_t committed[RINGS];
 	uint64_t committed_dir[TL_DIRS];
 	uint64_t committed_flow[RINGS][TL_DIRS];
+	uint64_t statistics_ns;
 	struct tl_writer *writer;
 };
 
@@ -45,8 +46,10 @@ struct found {
 	uint64_t records[TL_DIRS];
 	uint64_t sequence[RINGS];
 	uint64_t bytes;
-	bool gaps;   // records may be missing
-	bool stream; // and no HEAD, no PAD
+	bool gaps;	 // records may be missing
+	bool stream;	 // and no HEAD, no PAD
+	bool statistics; // ISBs before the last
+	uint32_t isbs;
 };
 
 static uint32_t put_prologue(void *ctx, void *buf, uint32_t size)
@@ -139,6 +142,7 @@ static int rig_create_ring(struct rig *rig, enum io io, struct tl_writer_policy 
 		.n_rings = RINGS,
 		.prologue = put_prologue,
 		.epilogue = put_epilogue,
+		.statistics_ns = rig->statistics_ns,
 	};
 
 	rig_rings(rig);
@@ -293,6 +297,8 @@ static bool blocks_are_right(const uint8_t *data, size_t size, struct found *fou
 			return false;
 		memcpy(&tail, data + at + len - 4, 4);
 		bool right = tail == len && (type == TL_PCAPNG_SHB) == (at == 0);
+		if (found->statistics && (type == TL_PCAPNG_HEAD || (found->stream && type == TL_PCAPNG_EPB)))
+			isbs = 0;
 		if (type == TL_PCAPNG_EPB)
 			right = right && isbs == 0 && epb_is_right(data + at, found);
 		else if (type == TL_PCAPNG_HEAD)
@@ -301,6 +307,7 @@ static bool blocks_are_right(const uint8_t *data, size_t size, struct found *fou
 		else if (type == TL_PCAPNG_PAD)
 			right = right && !found->stream;
 		isbs += type == TL_PCAPNG_ISB;
+		found->isbs += type == TL_PCAPNG_ISB;
 		if (!right)
 			return false;
 		at += len;
@@ -1412,6 +1419,7 @@ static void rig_open_stdout(struct rig *rig, int pipe_fds[2])
 	CU_ASSERT_EQUAL_FATAL(pipe2(pipe_fds, O_CLOEXEC), 0);
 	rig_dir(rig);
 	strcpy(rig->path, "-");
+	rig->statistics_ns = TL_NS_PER_MS;
 	fflush(stdout);
 	int saved = dup(STDOUT_FILENO);
 	dup2(pipe_fds[1], STDOUT_FILENO);
@@ -1425,7 +1433,7 @@ static void pipe_gets_plain_pcapng(void)
 {
 	struct rig rig;
 	struct reader reader = {0};
-	struct found found = {.stream = true};
+	struct found found = {.stream = true, .statistics = true};
 	int fds[2];
 	bool closed = false;
 
@@ -1433,11 +1441,17 @@ static void pipe_gets_plain_pcapng(void)
 	reader.fd = fds[0];
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&reader.thread, NULL, read_all, &reader), 0);
 	commit(&rig, 20000);
+	for (int i = 0; i < 10000 && tl_count_read(&rig.writer->file->statistics_bytes) == 0; i++) {
+		commit(&rig, 30);
+		seal(&rig);
+		usleep(1000);
+	}
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	pthread_join(reader.thread, NULL);
 	CU_ASSERT_FALSE(tl_writer_pipe_closed(rig.writer));
 	CU_ASSERT(blocks_are_right(reader.data, reader.bytes, &found, &closed));
 	CU_ASSERT(closed);
+	CU_ASSERT(found.isbs > RINGS);
 	found.bytes = reader.bytes;
 	for (int ring = 0; ring < RINGS; ring++)
 		CU_ASSERT_EQUAL(found.next[ring], rig.committed[ring]);
@@ -1529,6 +1543,65 @@ static void devices_are_streams(void)
 	}
 }
 
+// Records until the file that is being written has statistics, as whoever reads it after a crash would see it.
+static bool record_until_statistics(struct rig *rig, uint32_t isbs)
+{
+	for (int i = 0; i < 10000; i++) {
+		struct found found = {.statistics = true};
+		bool closed;
+		commit(rig, 30);
+		seal(rig);
+		if (files_are_right(rig, &found, &closed) && found.isbs >= isbs)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+static void check_statistics(enum io io)
+{
+	struct found found = {.statistics = true};
+	struct rig rig;
+	bool closed;
+
+	rig_dir(&rig);
+	rig.statistics_ns = 20 * TL_NS_PER_MS;
+	rig_start(&rig, io, 0);
+	CU_ASSERT(record_until_statistics(&rig, 3 * RINGS));
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(files_are_right(&rig, &found, &closed));
+	CU_ASSERT(closed);
+	CU_ASSERT(found.isbs >= 4 * RINGS);
+	check_ledger(&rig, &found);
+	rig_close(&rig);
+}
+
+static void statistics_stand_between_slabs(void)
+{
+	check_statistics(URING);
+	check_statistics(PWRITE);
+	check_statistics(FAULTY);
+}
+
+static void an_idle_file_gets_no_statistics(void)
+{
+	struct found found = {.statistics = true};
+	struct rig rig;
+	bool closed;
+
+	rig_dir(&rig);
+	rig.statistics_ns = 1;
+	rig_start(&rig, URING, 0);
+	commit(&rig, 30);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, false, 30));
+	usleep(50000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(files_are_right(&rig, &found, &closed));
+	CU_ASSERT(found.isbs <= 3 * RINGS); // after each of two slabs, and at close
+	rig_close(&rig);
+}
+
 static void null_discards_what_it_counts(void)
 {
 	struct rig rig;
@@ -1610,6 +1683,8 @@ int main(void)
 		{"it is noticed although nothing is written", idle_pipe_notices_too},
 		{"a pipe that nobody reads does not hold stop for ever", stalled_pipe_does_not_hold_stop},
 		{"a device is written like a pipe", devices_are_streams},
+		{"a file that grows has statistics between its slabs", statistics_stand_between_slabs},
+		{"a file that does not grow gets no more of them", an_idle_file_gets_no_statistics},
 		{"null: discards what it counts", null_discards_what_it_counts},
 		{"a writer that was never started can be destroyed", unstarted_writer_can_be_destroyed},
 	};
