@@ -56,6 +56,15 @@ struct tl_capture_stats {
 	uint64_t recycled_files, recycled_bytes;
 };
 
+// How long the buffer of one queue lasts when all of the line's frames come to it and the disk takes nothing.
+struct tl_capture_coverage {
+	uint32_t record_bytes;
+	uint64_t bytes_per_s; // into the buffer
+	uint64_t ns;
+};
+struct tl_capture_coverage tl_capture_cover(
+	uint64_t buffer_bytes, uint32_t snaplen, uint32_t frame_bytes, uint64_t line_bps);
+
 int tl_capture_create(const struct tl_capture_cfg *cfg, struct tl_capture **out, struct tl_err *err);
 int tl_capture_start(struct tl_capture *capture, struct tl_err *err);
 

@@ -150,6 +150,10 @@ struct tl_txq *tl_port_txq(struct tl_port *port, uint16_t queue);
 const struct tl_port_cfg *tl_port_config(const struct tl_port *port);
 const uint8_t *tl_port_mac(const struct tl_port *port);
 uint64_t tl_port_speed_bps(const struct tl_port *port); // 0 = unknown
+
+// The line rate of a port that is not open: what the kernel says of its interface. 0: unknown.
+uint64_t tl_port_expected_bps(const struct tl_port_spec *spec);
+
 struct rte_mempool *tl_port_pool(const struct tl_port *port);
 uint32_t tl_port_mbufs_in_use(const struct tl_port *port);
 

@@ -294,6 +294,21 @@ static void each_queue_has_its_own_account(void)
 	port = one;
 }
 
+static void the_time_a_buffer_covers_is_that_of_full_lines(void)
+{
+	// 84 bytes of line for each 60: 14 880 952 frames per second at 10 Gbit/s.
+	struct tl_capture_coverage c = tl_capture_cover(64 << 20, 0, 60, UINT64_C(10000000000));
+	CU_ASSERT_EQUAL(c.record_bytes, tl_pcapng_epb_bytes(60, 0));
+	CU_ASSERT_EQUAL(c.bytes_per_s / c.record_bytes, 14880952);
+	CU_ASSERT_EQUAL(c.ns / TL_NS_PER_US, (UINT64_C(64) << 20) * 1000000 / c.bytes_per_s);
+	struct tl_capture_coverage faster = tl_capture_cover(64 << 20, 0, 60, UINT64_C(100000000000));
+	CU_ASSERT_EQUAL(faster.ns / 1000, c.ns / 10000);
+	// A snaplen makes records shorter, not frames.
+	struct tl_capture_coverage cut = tl_capture_cover(64 << 20, 64, 1514, UINT64_C(10000000000));
+	CU_ASSERT_EQUAL(cut.record_bytes, tl_pcapng_epb_bytes(64, 0));
+	CU_ASSERT_EQUAL(cut.bytes_per_s / cut.record_bytes, 812743);
+}
+
 static void a_filter_that_does_not_compile_is_an_error_before_the_file_exists(void)
 {
 	struct tl_capture *capture;
@@ -325,6 +340,7 @@ int main(void)
 		{"frames that find no slab are counted and cost no other frame",
 			frames_that_find_no_slab_are_counted_and_cost_no_other_frame},
 		{"each queue has its own account", each_queue_has_its_own_account},
+		{"the time a buffer covers is that of full lines", the_time_a_buffer_covers_is_that_of_full_lines},
 		{"a filter that does not compile is an error before the file exists",
 			a_filter_that_does_not_compile_is_an_error_before_the_file_exists},
 	};
