@@ -12,3 +12,4 @@ int tl_cmd_run(int argc, char **argv);
 int tl_cmd_capture(int argc, char **argv);
 int tl_cmd_client(int argc, char **argv);
 int tl_cmd_status(int argc, char **argv);
+int tl_cmd_top(int argc, char **argv);

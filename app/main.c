@@ -17,6 +17,7 @@ static const struct {
 	{"capture", tl_cmd_capture, "record a port to a pcapng file"},
 	{"client", tl_cmd_client, "measure an echo from outside"},
 	{"status", tl_cmd_status, "ask a running appliance for its counters"},
+	{"top", tl_cmd_top, "watch what a running appliance does per second"},
 };
 
 static void print_usage(FILE *out)

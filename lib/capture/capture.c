@@ -217,6 +217,7 @@ void tl_capture_sample(const struct tl_capture *c, struct tl_capture_stats *out)
 	*out = (struct tl_capture_stats){.written_bytes = written.written_bytes,
 		.recycled_files = written.recycled_files,
 		.recycled_bytes = written.recycled_bytes,
+		.free_bytes = written.free_bytes,
 		.n_queues = c->n_queues,
 		.slabs = tl_slab_count(c->rings[0])};
 	for (uint16_t q = 0; q < c->n_queues; q++) {

@@ -54,6 +54,7 @@ struct tl_capture_stats {
 	struct tl_capture_queue queues[TL_CAPTURE_QUEUES_MAX];
 	uint64_t written_bytes;
 	uint64_t recycled_files, recycled_bytes;
+	uint64_t free_bytes; // as in tl_writer_stats
 };
 
 // How long the buffer of one queue lasts when all of the line's frames come to it and the disk takes nothing.

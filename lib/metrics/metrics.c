@@ -80,6 +80,7 @@ static void read_capture(struct tl_capture *capture, const char *port, struct tl
 	out->written_bytes = stats.written_bytes;
 	out->recycled_files = stats.recycled_files;
 	out->recycled_bytes = stats.recycled_bytes;
+	out->disk_free_bytes = stats.free_bytes;
 	out->files = tl_capture_files(capture, &out->n_files);
 	out->error = tl_capture_error(capture);
 	out->filter_engine = tl_capture_filter_engine(capture);

@@ -109,6 +109,8 @@ static json_t *capture_json(const struct tl_report_capture *capture, bool final)
 	put(object, "written_bytes", number(capture->written_bytes));
 	put(object, "recycled_files", number(capture->recycled_files));
 	put(object, "recycled_bytes", number(capture->recycled_bytes));
+	put(object, "disk_free_bytes",
+		capture->disk_free_bytes != UINT64_MAX ? number(capture->disk_free_bytes) : json_null());
 	put(object, "slabs", number(capture->slabs));
 	put_directions(object, capture->flow);
 	put(object, "queues", capture_queues_json(capture));

@@ -76,6 +76,7 @@ struct tl_report_capture {
 	uint64_t in_flight_pkts; // offered and still in slabs; 0 after the end
 	uint64_t written_bytes;
 	uint64_t recycled_files, recycled_bytes; // dropped from the ring; what they held stays written
+	uint64_t disk_free_bytes;		 // of the files' file system; UINT64_MAX: not known
 	const char *const *files;		 // borrowed, n_files paths: those that are still there
 	uint32_t n_files;
 	const char *error;	   // borrowed: why writing stopped, or NULL

@@ -74,6 +74,7 @@ struct tl_writer_stats {
 	uint64_t files;			  // begun so far
 	uint64_t recycled_files;	  // of this run or an earlier one, dropped by the ring
 	uint64_t recycled_bytes;
+	uint64_t free_bytes; // of the files' file system, at most some seconds old; UINT64_MAX: none, or not known
 };
 
 // Whether path can name files: its conversions are known. Returns 0, or -EINVAL, -ENAMETOOLONG with a sentence.

@@ -98,6 +98,7 @@ static int open_first(struct tl_writer *writer, struct tl_err *err)
 	free(path);
 	if (rc != 0)
 		return rc;
+	writer->on_disk = !writer->file->stream;
 	tl_count(&writer->stats.files, 1);
 	tl_writer_say_buffered(writer, writer->file);
 	return 0;
@@ -111,6 +112,7 @@ int tl_writer_create(const struct tl_writer_cfg *cfg, struct tl_writer **out, st
 
 	const struct tl_writer_policy *policy = &cfg->policy;
 	writer->cfg = *cfg;
+	atomic_init(&writer->free_bytes, UINT64_MAX);
 	writer->parts = policy->rotate_bytes != 0 || policy->rotate_seconds != 0 || policy->rotate_packets != 0;
 	writer->writing = (struct tl_writer_trouble){
 		.what = "cannot write, and drops and counts packets until it can",
@@ -233,6 +235,7 @@ void tl_writer_stats(const struct tl_writer *writer, struct tl_writer_stats *out
 	out->files = tl_count_read(&stats->files);
 	out->recycled_files = tl_count_read(&stats->recycled_files);
 	out->recycled_bytes = tl_count_read(&stats->recycled_bytes);
+	out->free_bytes = atomic_load_explicit(&writer->free_bytes, memory_order_relaxed);
 }
 
 void tl_writer_rotate(struct tl_writer *writer)

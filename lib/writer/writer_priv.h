@@ -160,8 +160,10 @@ struct tl_writer {
 	struct tl_writer_helper helper;
 	struct tl_writer_names names; // the helper's
 	struct tl_writer_ring ring;
-	atomic_bool direct_refused; // said, and not tried again
-	atomic_bool no_room;	    // less than min_free_bytes, and no file left to drop
+	bool on_disk;		     // the output is a file
+	_Atomic uint64_t free_bytes; // of its file system
+	atomic_bool direct_refused;  // said, and not tried again
+	atomic_bool no_room;	     // less than min_free_bytes, and no file left to drop
 	atomic_bool rotate_asked;
 	uint64_t rotate_at_s; // of the wall clock; 0: never
 	const struct tl_writer_backend *backend;
@@ -229,6 +231,8 @@ void tl_writer_ring_move(struct tl_writer_ring *ring, const struct tl_writer_fil
 void tl_writer_ring_end(struct tl_writer_ring *ring, const struct tl_writer_file *file, bool keep);
 // Drops the oldest complete file. False: there is none. *out_bytes may be 0: it was not ours any more.
 bool tl_writer_ring_recycle(struct tl_writer *writer, uint64_t *out_bytes);
+// Looks how much is free for the files.
+void tl_writer_ring_measure_free(struct tl_writer *writer);
 // Drops files until the limits are kept.
 void tl_writer_ring_tidy(struct tl_writer *writer);
 // Valid until the next call; one thread at a time.

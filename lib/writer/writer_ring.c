@@ -184,6 +184,11 @@ static uint64_t free_bytes(const struct tl_writer_pattern *pattern)
 	return (uint64_t)status.f_bavail * status.f_frsize;
 }
 
+void tl_writer_ring_measure_free(struct tl_writer *writer)
+{
+	atomic_store_explicit(&writer->free_bytes, free_bytes(&writer->pattern), memory_order_relaxed);
+}
+
 static bool is_over(const struct tl_writer_policy *policy, const struct extent *extent)
 {
 	return (policy->keep_files != 0 && extent->files > policy->keep_files) ||
