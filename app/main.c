@@ -18,6 +18,7 @@ static const struct {
 	{"client", tl_cmd_client, "measure an echo from outside"},
 	{"status", tl_cmd_status, "ask a running appliance for its counters"},
 	{"top", tl_cmd_top, "watch what a running appliance does per second"},
+	{"control", tl_cmd_control, "trigger, pause, resume or rotate the recordings of a running appliance"},
 };
 
 static void print_usage(FILE *out)

@@ -18,18 +18,34 @@ void tl_capture_number_interfaces(struct tl_capture *c)
 	uint32_t next = 0;
 
 	for (uint16_t q = 0; q < c->n_queues; q++) {
-		c->taps[q].interface_id[TL_DIR_RX] = next++;
-		bool same = source_of(c, q, TL_DIR_TX) == source_of(c, q, TL_DIR_RX);
-		c->taps[q].interface_id[TL_DIR_TX] = same ? c->taps[q].interface_id[TL_DIR_RX] : next++;
+		struct tl_tap *tap = &c->taps[q];
+		bool two = tap->dir[TL_DIR_RX] && tap->dir[TL_DIR_TX] &&
+			   source_of(c, q, TL_DIR_TX) != source_of(c, q, TL_DIR_RX);
+		tap->interface_id[TL_DIR_RX] = next++;
+		tap->interface_id[TL_DIR_TX] = two ? next++ : tap->interface_id[TL_DIR_RX];
 	}
+}
+
+static bool is_shared(const struct tl_tap *tap)
+{
+	return tap->interface_id[TL_DIR_TX] == tap->interface_id[TL_DIR_RX];
+}
+
+// Which frames an interface is for.
+static const char *frames_of(const struct tl_tap *tap, enum tl_dir dir)
+{
+	if (tap->dir[TL_DIR_RX] && tap->dir[TL_DIR_TX] && is_shared(tap))
+		return "received and sent";
+	return tap->dir[TL_DIR_TX] && (dir == TL_DIR_TX || !tap->dir[TL_DIR_RX]) ? "sent" : "received";
 }
 
 static uint32_t put_interface(const struct tl_capture *c, uint16_t queue, enum tl_dir dir, void *buf, uint32_t size)
 {
-	enum tl_ts_source source = source_of(c, queue, dir);
+	const struct tl_tap *tap = &c->taps[queue];
+	enum tl_ts_source source = source_of(c, queue, tap->dir[TL_DIR_RX] ? dir : TL_DIR_TX);
 	char description[128];
-	int used = snprintf(
-		description, sizeof(description), "queue %u, timestamps: %s", queue, tl_ts_source_name(source));
+	int used = snprintf(description, sizeof(description), "queue %u, %s, timestamps: %s", queue,
+		frames_of(tap, dir), tl_ts_source_name(source));
 
 	if (source == TL_TS_TSC)
 		snprintf(description + used, sizeof(description) - (size_t)used,
@@ -52,12 +68,13 @@ uint32_t tl_capture_prologue(void *capture, void *buf, uint32_t size)
 
 	if (uname(&os) == 0)
 		snprintf(os_text, sizeof(os_text), "%.100s %.100s", os.sysname, os.release);
-	uint32_t used = tl_pcapng_put_shb(
-		buf, size, &(struct tl_pcapng_shb){.os = os_text, .application = "tapline " TL_VERSION});
+	uint32_t used = tl_pcapng_put_shb(buf, size,
+		&(struct tl_pcapng_shb){.os = os_text,
+			.application = "tapline " TL_VERSION,
+			.comment = c->cfg.trigger.on ? c->trigger.comment : NULL});
 	for (uint16_t q = 0; q < c->n_queues && used != 0; q++) {
 		for (int dir = 0; dir < TL_DIRS && used != 0; dir++) {
-			if (dir == TL_DIR_TX &&
-				c->taps[q].interface_id[TL_DIR_TX] == c->taps[q].interface_id[TL_DIR_RX])
+			if (dir == TL_DIR_TX && is_shared(&c->taps[q]))
 				continue;
 			uint32_t len = put_interface(c, q, (enum tl_dir)dir, (uint8_t *)buf + used, size - used);
 			used = len == 0 ? 0 : used + len;
@@ -66,8 +83,13 @@ uint32_t tl_capture_prologue(void *capture, void *buf, uint32_t size)
 	return used;
 }
 
-static void add_flow(struct tl_pcapng_isb *isb, const struct tl_tap_flow *flow)
+static void add_flow(const struct tl_capture *c, uint16_t queue, enum tl_dir dir, struct tl_pcapng_isb *isb)
 {
+	const struct tl_tap_flow *flow = &c->taps[queue].flow[dir];
+	// The writer's first: see tl_capture_sample().
+	uint64_t unsaved = tl_writer_expired_pkts(c->writer, queue, dir);
+	uint64_t left_out =
+		tl_count_read(&flow->cut_pkts) + tl_count_read(&flow->expired_pkts) + tl_count_read(&flow->paused_pkts);
 	uint64_t offered = tl_count_read(&flow->offered_pkts);
 	uint64_t accepted = offered - tl_count_read(&flow->filtered_pkts);
 	uint64_t dropped = tl_count_read(&flow->drop_ring_pkts);
@@ -75,7 +97,7 @@ static void add_flow(struct tl_pcapng_isb *isb, const struct tl_tap_flow *flow)
 	isb->received_pkts += offered;
 	isb->accepted_pkts += accepted;
 	isb->os_dropped_pkts += dropped;
-	isb->delivered_pkts += accepted - dropped - tl_count_read(&flow->cut_pkts) - tl_count_read(&flow->expired_pkts);
+	isb->delivered_pkts += accepted - dropped - left_out - unsaved;
 }
 
 uint32_t tl_capture_epilogue(void *capture, void *buf, uint32_t size)
@@ -86,17 +108,16 @@ uint32_t tl_capture_epilogue(void *capture, void *buf, uint32_t size)
 
 	for (uint16_t q = 0; q < c->n_queues; q++) {
 		const struct tl_tap *tap = &c->taps[q];
-		bool shared = tap->interface_id[TL_DIR_TX] == tap->interface_id[TL_DIR_RX];
-		for (int dir = 0; dir < (shared ? 1 : TL_DIRS); dir++) {
+		for (int dir = 0; dir < (is_shared(tap) ? 1 : TL_DIRS); dir++) {
 			struct tl_pcapng_isb isb = {.interface_id = tap->interface_id[dir],
 				.ts_ns = now_ns,
 				.start_ns = c->start_ns,
 				.end_ns = now_ns,
 				.if_dropped_pkts =
 					tap->interface_id[dir] == 0 ? tl_count_read(&c->port_drops) : UINT64_MAX};
-			add_flow(&isb, &tap->flow[dir]);
-			if (shared)
-				add_flow(&isb, &tap->flow[TL_DIR_TX]);
+			add_flow(c, q, (enum tl_dir)dir, &isb);
+			if (is_shared(tap))
+				add_flow(c, q, TL_DIR_TX, &isb);
 			uint32_t len = tl_pcapng_put_isb((uint8_t *)buf + used, size - used, &isb);
 			if (len == 0)
 				return 0;

@@ -10,7 +10,7 @@ struct tl_capture_coverage tl_capture_cover(
 	uint64_t buffer_bytes, uint32_t snaplen, uint32_t frame_bytes, uint64_t line_bps)
 {
 	uint32_t stored_bytes = snaplen == 0 || snaplen > frame_bytes ? frame_bytes : snaplen;
-	uint32_t record_bytes = tl_pcapng_epb_bytes(stored_bytes, 0);
+	uint32_t record_bytes = tl_pcapng_epb_bytes(stored_bytes, 0, 0);
 	double pps = (double)line_bps / (8.0 * (frame_bytes + FCS_BYTES + GAP_BYTES));
 	double bytes_per_s = pps * record_bytes;
 

@@ -35,6 +35,9 @@ struct tl_config_reader {
 	const char *text; // len bytes
 	size_t len;
 	struct tl_config_path path; // of the value at hand
+	// A command line instead of a text, which is NULL then.
+	const struct tl_config_option *options;
+	size_t n_options;
 	struct tl_err *err;
 };
 

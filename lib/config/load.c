@@ -91,6 +91,14 @@ int tl_config_load_text(const char *text, size_t len, const char *name, struct t
 	return rc;
 }
 
+int tl_config_load_options(const json_t *root, const struct tl_config_option *options, size_t n_options,
+	struct tl_config **out, struct tl_err *err)
+{
+	struct tl_config_reader r = {.name = "command line", .options = options, .n_options = n_options, .err = err};
+
+	return read_config(&r, root, out);
+}
+
 // All of the file into buf. Returns its bytes, or -errno. Reads on what is no regular file too: `run <(generate)`.
 static ssize_t read_all(int fd, char *buf, size_t size)
 {
@@ -135,6 +143,7 @@ void tl_config_free(struct tl_config *config)
 		free(config->captures[i].port_name);
 		free(config->captures[i].filter);
 		free(config->captures[i].path);
+		free(config->captures[i].trigger.filter);
 	}
 	for (uint32_t i = 0; i < config->n_echoes; i++) {
 		free(config->echoes[i].name);

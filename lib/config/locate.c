@@ -141,6 +141,18 @@ static void format_path(char *buf, size_t size, const struct tl_config_path *pat
 	}
 }
 
+// How the user wrote the key at hand on the command line; NULL: not at all.
+static const char *option_at_hand(const struct tl_config_reader *r)
+{
+	for (unsigned depth = r->path.depth; depth > 0; depth--) {
+		const char *key = r->path.step[depth - 1].key;
+		for (size_t i = 0; key != NULL && i < r->n_options; i++)
+			if (strcmp(r->options[i].key, key) == 0)
+				return r->options[i].option;
+	}
+	return NULL;
+}
+
 int tl_config_refuse(struct tl_config_reader *r, const char *fmt, ...)
 {
 	char path[128], sentence[sizeof(r->err->text)];
@@ -150,6 +162,10 @@ int tl_config_refuse(struct tl_config_reader *r, const char *fmt, ...)
 	vsnprintf(sentence, sizeof(sentence), fmt, args);
 	va_end(args);
 	format_path(path, sizeof(path), &r->path);
+	if (r->text == NULL) {
+		const char *option = option_at_hand(r);
+		return tl_fail(r->err, -EINVAL, "%s: %s", option != NULL ? option : path, sentence);
+	}
 	return tl_fail(
 		r->err, -EINVAL, "%s:%u: %s: %s", r->name, tl_config_line(r->text, r->len, &r->path), path, sentence);
 }

@@ -48,6 +48,7 @@ static struct tl_report_flow flow_row(const struct tl_capture_flow *f)
 		.written_pkts = f->written_pkts,
 		.filtered_pkts = f->filtered_pkts,
 		.expired_pkts = f->expired_pkts,
+		.paused_pkts = f->paused_pkts,
 		.cut_pkts = f->cut_pkts,
 		.drop_ring_pkts = f->drop_ring_pkts,
 		.drop_disk_pkts = f->drop_disk_pkts};
@@ -74,13 +75,19 @@ static void read_capture(struct tl_capture *capture, const char *port, struct tl
 		const struct tl_capture_flow *f = &stats.flow[dir];
 		out->flow[dir] = flow_row(f);
 		out->in_flight_pkts += f->offered_pkts - f->written_pkts - f->filtered_pkts - f->expired_pkts -
-				       f->cut_pkts - f->drop_ring_pkts - f->drop_disk_pkts;
+				       f->paused_pkts - f->cut_pkts - f->drop_ring_pkts - f->drop_disk_pkts;
 	}
 	read_capture_queues(&stats, out);
 	out->written_bytes = stats.written_bytes;
+	out->flows = stats.flows;
+	out->flows_evicted = stats.flows_evicted;
 	out->recycled_files = stats.recycled_files;
 	out->recycled_bytes = stats.recycled_bytes;
 	out->disk_free_bytes = stats.free_bytes;
+	out->state = stats.state;
+	out->triggers = stats.triggers;
+	out->last_trigger = stats.last_trigger;
+	memcpy(out->last_trigger_time, stats.last_trigger_time, sizeof(out->last_trigger_time));
 	out->files = tl_capture_files(capture, &out->n_files);
 	out->error = tl_capture_error(capture);
 	out->filter_engine = tl_capture_filter_engine(capture);

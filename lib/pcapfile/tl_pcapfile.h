@@ -26,6 +26,8 @@
 #define TL_PCAPNG_PAD_MIN 12u // the smallest block: type, length, length
 #define TL_PCAPNG_HEAD_BYTES 64u
 #define TL_PCAPNG_LINKTYPE_ETHERNET 1
+#define TL_PCAPNG_INBOUND 1u // bits 0-1 of epb_flags
+#define TL_PCAPNG_OUTBOUND 2u
 
 enum tl_dir { TL_DIR_RX, TL_DIR_TX, TL_DIRS };
 
@@ -34,6 +36,7 @@ struct tl_pcapng_shb {
 	const char *hardware;
 	const char *os;
 	const char *application;
+	const char *comment;
 };
 
 // One interface: one RX queue and timestamp source.
@@ -72,7 +75,7 @@ struct tl_pcapng_epb {
 	uint32_t interface_id;
 	uint32_t cap_bytes;  // stored
 	uint32_t wire_bytes; // on the wire, without FCS
-	uint32_t dir;	     // enum tl_dir
+	uint32_t flags;	     // epb_flags: TL_PCAPNG_INBOUND or OUTBOUND; option written only when not 0
 	uint64_t ts_ns;	     // since 1970
 	uint64_t dropped;    // frames lost since the previous record; option written only when not 0
 };
@@ -99,39 +102,53 @@ int tl_pcapng_get_head(const void *buf, uint32_t size, struct tl_pcapng_head *ou
 // write is understood. Returns 0, -EINVAL (no whole section header), or -ENOENT (it names none).
 int tl_pcapng_get_application(const void *buf, uint32_t size, const char **out_text, uint32_t *out_len);
 
-// HOT. Bytes of an EPB with cap_bytes of data; with epb_dropcount when dropped is not 0.
-static inline uint32_t tl_pcapng_epb_bytes(uint32_t cap_bytes, uint64_t dropped)
+// HOT. Bytes of an EPB with cap_bytes of data and the options that these two ask for.
+static inline uint32_t tl_pcapng_epb_bytes(uint32_t cap_bytes, uint32_t flags, uint64_t dropped)
 {
-	// header 28, data padded to 4, epb_flags 8, [epb_dropcount 12], end of options 4, trailing length 4
-	return 28u + ((cap_bytes + 3u) & ~3u) + 8u + (dropped ? 12u : 0u) + 4u + 4u;
+	uint32_t options = (flags ? 8u : 0u) + (dropped ? 12u : 0u);
+
+	// header 28, data padded to 4, [options, their end 4], trailing length 4
+	return 28u + ((cap_bytes + 3u) & ~3u) + (options ? options + 4u : 0u) + 4u;
+}
+
+// Two words at once: laid out on the stack first, they would be read back wider than they were written, which no CPU
+// forwards.
+static inline void tl_pcapng_put_words(uint8_t *to, uint32_t first, uint32_t second)
+{
+	uint64_t words = (uint64_t)second << 32 | first;
+
+	memcpy(to, &words, sizeof(words));
 }
 
 // HOT. Writes everything of an EPB but its data, and returns where the cap_bytes of data go; the padding after them is
 // zeroed here. buf has tl_pcapng_epb_bytes() bytes and is 4-byte aligned.
 static inline uint8_t *tl_pcapng_put_epb(void *buf, const struct tl_pcapng_epb *epb)
 {
-	uint32_t total = tl_pcapng_epb_bytes(epb->cap_bytes, epb->dropped);
+	uint32_t total = tl_pcapng_epb_bytes(epb->cap_bytes, epb->flags, epb->dropped);
 	uint32_t padded = (epb->cap_bytes + 3u) & ~3u;
-	uint32_t head[7] = {TL_PCAPNG_EPB, total, epb->interface_id, (uint32_t)(epb->ts_ns >> 32), (uint32_t)epb->ts_ns,
-		epb->cap_bytes, epb->wire_bytes};
-	uint8_t *data = (uint8_t *)buf + sizeof(head);
-	uint8_t *option = data + padded;
+	uint8_t *head = buf, *data = head + 28, *option = data + padded;
 
-	memcpy(buf, head, sizeof(head));
+	tl_pcapng_put_words(head, TL_PCAPNG_EPB, total);
+	tl_pcapng_put_words(head + 8, epb->interface_id, (uint32_t)(epb->ts_ns >> 32));
+	tl_pcapng_put_words(head + 16, (uint32_t)epb->ts_ns, epb->cap_bytes);
+	memcpy(head + 24, &epb->wire_bytes, 4);
 	if (padded != 0)
 		memset(option - 4, 0, 4); // the data overwrites all but its padding
-	// epb_flags (2), 4 bytes: bits 0-1 are 01 inbound, 10 outbound
-	uint32_t flags[2] = {2u | 4u << 16, epb->dir == TL_DIR_RX ? 1u : 2u};
-	memcpy(option, flags, sizeof(flags));
-	option += sizeof(flags);
+	if (epb->flags != 0) {
+		tl_pcapng_put_words(option, 2u | 4u << 16, epb->flags); // epb_flags (2), 4 bytes
+		option += 8;
+	}
 	if (TL_UNLIKELY(epb->dropped != 0)) {
 		uint32_t code = 4u | 8u << 16; // epb_dropcount (4), 8 bytes
 		memcpy(option, &code, 4);
 		memcpy(option + 4, &epb->dropped, 8);
 		option += 12;
 	}
-	uint32_t tail[2] = {0, total}; // opt_endofopt, trailing block length
-	memcpy(option, tail, sizeof(tail));
+	if (option != data + padded) {
+		memset(option, 0, 4); // opt_endofopt
+		option += 4;
+	}
+	memcpy(option, &total, 4);
 	return data;
 }
 

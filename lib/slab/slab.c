@@ -99,7 +99,7 @@ int tl_slab_create(const struct tl_slab_cfg *cfg, struct tl_slab_ring **out, str
 	if (ring == NULL)
 		return fail_memory(cfg, err);
 	ring->slab_bytes = cfg->slab_bytes;
-	ring->count = cfg->slabs;
+	ring->n_slabs = cfg->slabs;
 	ring->ring_index = cfg->ring_index;
 	ring->run_id = cfg->run_id;
 	rc = allocate(ring, cfg, err);
@@ -111,6 +111,11 @@ int tl_slab_create(const struct tl_slab_cfg *cfg, struct tl_slab_ring **out, str
 		ring->spare[ring->spares++] = &ring->slabs[i];
 	*out = ring;
 	return 0;
+}
+
+uint32_t tl_slab_count(const struct tl_slab_ring *ring)
+{
+	return ring->n_slabs;
 }
 
 void tl_slab_destroy(struct tl_slab_ring *ring)
@@ -133,7 +138,8 @@ uint32_t tl_slab_used(const struct tl_slab_ring *ring)
 	return __atomic_load_n(&ring->sealed.pushed, __ATOMIC_ACQUIRE) - back;
 }
 
-uint32_t tl_slab_count(const struct tl_slab_ring *ring)
+uint64_t tl_slab_memory(const struct tl_slab_ring *ring, uint8_t **out)
 {
-	return ring->count;
+	*out = ring->memory->addr;
+	return ring->memory->len;
 }

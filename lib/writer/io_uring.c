@@ -1,16 +1,69 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Eight writes in flight through io_uring.
+// Eight writes in flight through io_uring, out of buffers that the kernel has been told of beforehand where it allows.
 
 #include "writer_priv.h"
 
 #include <time.h>
+
+#define BUFFER_BYTES_MAX (UINT64_C(1) << 30) // io_uring_register_buffers(3)
+#define BUFFERS_MAX 1024u
+
+// ---- registered buffers: a ring's memory, in pieces of BUFFER_BYTES_MAX, which no slab straddles
+
+static uint32_t pieces(uint64_t bytes)
+{
+	return (uint32_t)((bytes + BUFFER_BYTES_MAX - 1) / BUFFER_BYTES_MAX);
+}
+
+static uint32_t buffers_before(const struct tl_writer *writer, const struct tl_slab_ring *ring)
+{
+	uint8_t *memory;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < writer->cfg.n_rings && writer->cfg.rings[i] != ring; i++)
+		n += pieces(tl_slab_memory(writer->cfg.rings[i], &memory));
+	return n;
+}
+
+static uint32_t buffer_of(const struct tl_writer *writer, const struct tl_writer_write *write)
+{
+	uint8_t *memory;
+
+	tl_slab_memory(write->ring, &memory);
+	return buffers_before(writer, write->ring) + (uint32_t)((uint64_t)(write->data - memory) / BUFFER_BYTES_MAX);
+}
+
+// Spares the kernel looking up and holding each page at each write. It may refuse: such memory counts against
+// RLIMIT_MEMLOCK. Then every write brings its own.
+static bool register_buffers(struct tl_writer *writer)
+{
+	struct iovec buffers[BUFFERS_MAX];
+	uint32_t n = 0;
+
+	if (buffers_before(writer, NULL) > BUFFERS_MAX)
+		return false;
+	for (uint32_t i = 0; i < writer->cfg.n_rings; i++) {
+		uint8_t *memory;
+		uint64_t bytes = tl_slab_memory(writer->cfg.rings[i], &memory);
+		for (uint64_t at = 0; at < bytes; at += BUFFER_BYTES_MAX)
+			buffers[n++] = (struct iovec){
+				.iov_base = memory + at, .iov_len = tl_min_u64(bytes - at, BUFFER_BYTES_MAX)};
+	}
+	return io_uring_register_buffers(&writer->uring, buffers, n) == 0;
+}
+
+// ---- the backend
 
 static void uring_start(struct tl_writer *writer, struct tl_writer_write *write)
 {
 	// Never NULL: the queue has an entry for every write that may be in flight.
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&writer->uring);
 
-	io_uring_prep_write(sqe, write->file->fd, write->data, write->len_bytes, write->offset_bytes);
+	if (writer->uring_registered && write->slab != NULL)
+		io_uring_prep_write_fixed(sqe, write->file->fd, write->data, write->len_bytes, write->offset_bytes,
+			(int)buffer_of(writer, write));
+	else
+		io_uring_prep_write(sqe, write->file->fd, write->data, write->len_bytes, write->offset_bytes);
 	io_uring_sqe_set_data(sqe, write);
 	// An entry the kernel cannot take now (-EAGAIN: no memory) stays in the queue, and reap() submits it.
 	io_uring_submit(&writer->uring);
@@ -52,7 +105,9 @@ int tl_writer_uring_init(struct tl_writer *writer)
 	};
 
 	int rc = io_uring_queue_init(TL_WRITER_DEPTH, &writer->uring, 0);
-	if (rc == 0)
-		writer->backend = &backend;
-	return rc;
+	if (rc != 0)
+		return rc;
+	writer->backend = &backend;
+	writer->uring_registered = register_buffers(writer);
+	return 0;
 }

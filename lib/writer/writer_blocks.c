@@ -47,8 +47,10 @@ int tl_writer_put_prologue(struct tl_writer *writer, struct tl_writer_file *file
 {
 	int rc = append(writer, file, writer->cfg.prologue, buffer);
 
-	if (rc == 0)
+	if (rc == 0) {
 		file->prologue_bytes = file->end_bytes;
+		tl_writer_ring_allocate(writer, file);
+	}
 	tl_writer_say_buffered(writer, file);
 	return rc;
 }
@@ -73,7 +75,7 @@ bool tl_writer_statistics_due(struct tl_writer *writer, struct tl_writer_write *
 	struct tl_writer_file *file = writer->file;
 	struct timespec now;
 
-	if (statistics->buffer == NULL)
+	if (statistics->buffer == NULL || file == NULL)
 		return false;
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	uint64_t now_ns = (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;

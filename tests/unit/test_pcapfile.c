@@ -339,27 +339,41 @@ static void a_packet_as_the_draft_has_it(void)
 		.interface_id = 2,
 		.cap_bytes = 5,
 		.wire_bytes = 100,
-		.dir = TL_DIR_TX,
+		.flags = TL_PCAPNG_OUTBOUND,
 		.ts_ns = 0x0102030405060708,
 		.dropped = 17,
 	};
 
 	memset(buf, 0xee, sizeof(buf));
 	memcpy(tl_pcapng_put_epb(buf, &epb), "hello", 5);
-	expect_hex(buf, tl_pcapng_epb_bytes(5, 17), expected);
+	expect_hex(buf, tl_pcapng_epb_bytes(5, TL_PCAPNG_OUTBOUND, 17), expected);
 	CU_ASSERT_EQUAL(buf[16], 0xeeeeeeee);
 }
 
-static void a_packet_received_without_loss_has_only_its_direction(void)
+static void a_packet_that_needs_no_option_has_none(void)
+{
+	static const char tail[] = "20000000";
+	uint32_t buf[32];
+	struct tl_pcapng_epb epb = {0};
+
+	memset(buf, 0xee, sizeof(buf));
+	tl_pcapng_put_epb(buf, &epb);
+	CU_ASSERT_EQUAL(tl_pcapng_epb_bytes(0, 0, 0), 32);
+	CU_ASSERT_EQUAL(tl_pcapng_epb_bytes(60, 0, 0), 92);
+	expect_hex((uint8_t *)buf + 28, 4, tail);
+	CU_ASSERT_EQUAL(buf[8], 0xeeeeeeee);
+}
+
+static void a_packet_may_have_only_its_direction(void)
 {
 	static const char tail[] = "0200 0400 01000000" // epb_flags: inbound
 				   "0000 0000 2c000000";
 	uint32_t buf[32];
-	struct tl_pcapng_epb epb = {.dir = TL_DIR_RX};
+	struct tl_pcapng_epb epb = {.flags = TL_PCAPNG_INBOUND};
 
 	memset(buf, 0xee, sizeof(buf));
 	tl_pcapng_put_epb(buf, &epb);
-	CU_ASSERT_EQUAL(tl_pcapng_epb_bytes(0, 0), 44);
+	CU_ASSERT_EQUAL(tl_pcapng_epb_bytes(0, TL_PCAPNG_INBOUND, 0), 44);
 	expect_hex((uint8_t *)buf + 28, 16, tail);
 	CU_ASSERT_EQUAL(buf[11], 0xeeeeeeee);
 }
@@ -481,7 +495,7 @@ static void what_is_no_head_is_not_read_as_one(void)
 // A recording as this program makes it: two interfaces, one slab, statistics.
 static void write_recording(struct file *file)
 {
-	struct tl_pcapng_epb epb = {.cap_bytes = 60, .wire_bytes = 1500, .dir = TL_DIR_RX, .ts_ns = TS_NS};
+	struct tl_pcapng_epb epb = {.cap_bytes = 60, .wire_bytes = 1500, .ts_ns = TS_NS};
 	uint32_t buf[64];
 
 	file->size = tl_pcapng_put_shb(file->bytes, 512, &(struct tl_pcapng_shb){.application = "tapline"});
@@ -497,7 +511,7 @@ static void write_recording(struct file *file)
 		epb.dropped = i;
 		epb.cap_bytes = 60 + i;
 		memset(tl_pcapng_put_epb(buf, &epb), 'a' + (int)i, epb.cap_bytes);
-		add(file, buf, tl_pcapng_epb_bytes(epb.cap_bytes, epb.dropped));
+		add(file, buf, tl_pcapng_epb_bytes(epb.cap_bytes, epb.flags, epb.dropped));
 		epb.ts_ns++;
 	}
 	tl_pcapng_put_head(file->bytes + head_at,
@@ -974,8 +988,8 @@ int main(void)
 			an_interface_description_as_the_draft_has_it},
 		{"statistics are encoded as the draft has them", statistics_as_the_draft_has_them},
 		{"a packet is encoded as the draft has it", a_packet_as_the_draft_has_it},
-		{"a packet received without loss has only its direction as option",
-			a_packet_received_without_loss_has_only_its_direction},
+		{"a packet that needs no option has none", a_packet_that_needs_no_option_has_none},
+		{"a packet may have only its direction", a_packet_may_have_only_its_direction},
 		{"an encoder stays within the size it was given", an_encoder_stays_within_the_size_it_was_given},
 		{"a text too long for an option is cut", a_text_too_long_for_an_option_is_cut},
 		{"padding is never 4 or 8 bytes and always ends on the boundary",

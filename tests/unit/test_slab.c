@@ -37,8 +37,8 @@ static struct tl_slab_ring *create_ring(uint32_t slabs)
 // Records one frame whose bytes all are fill; false when there is no room.
 static bool record(struct tl_slab_ring *ring, uint32_t cap_bytes, uint8_t fill, enum tl_dir dir, uint64_t mono_ns)
 {
-	struct tl_pcapng_epb epb = {.cap_bytes = cap_bytes, .wire_bytes = cap_bytes, .dir = dir, .ts_ns = mono_ns};
-	uint32_t len = tl_pcapng_epb_bytes(cap_bytes, 0);
+	struct tl_pcapng_epb epb = {.cap_bytes = cap_bytes, .wire_bytes = cap_bytes, .ts_ns = mono_ns};
+	uint32_t len = tl_pcapng_epb_bytes(cap_bytes, 0, 0);
 	void *room = tl_slab_reserve(ring, len, mono_ns);
 
 	if (room == NULL)
@@ -101,7 +101,7 @@ static void a_sealed_slab_is_whole_blocks(void)
 	struct tl_slab *slab = tl_slab_take(ring);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(slab);
 	CU_ASSERT_EQUAL(walk(slab), 3);
-	CU_ASSERT_EQUAL(slab->used_bytes, 64 + 104 + 108 + 44);
+	CU_ASSERT_EQUAL(slab->used_bytes, 64 + 92 + 96 + 32);
 	CU_ASSERT_EQUAL(slab->sealed_bytes, 4096);
 	CU_ASSERT_EQUAL(slab->records[TL_DIR_RX], 2);
 	CU_ASSERT_EQUAL(slab->records[TL_DIR_TX], 1);
@@ -177,7 +177,7 @@ static void a_slow_writer_costs_records_not_slabs(void)
 	while (record(ring, 1500, (uint8_t)recorded, TL_DIR_RX, 0))
 		recorded++;
 	CU_ASSERT_FALSE(record(ring, 60, 0, TL_DIR_RX, 0));
-	CU_ASSERT_EQUAL(recorded, 3 * ((SLAB_BYTES - 64 - 12) / tl_pcapng_epb_bytes(1500, 0)));
+	CU_ASSERT_EQUAL(recorded, 3 * ((SLAB_BYTES - 64 - 12) / tl_pcapng_epb_bytes(1500, 0, 0)));
 	for (uint64_t i = 0; i < 3; i++) {
 		taken[i] = tl_slab_take(ring);
 		CU_ASSERT_PTR_NOT_NULL_FATAL(taken[i]);
@@ -308,7 +308,7 @@ static void *write_slabs(void *arg)
 static void record_number(struct tl_slab_ring *ring, uint32_t number, uint32_t cap_bytes)
 {
 	struct tl_pcapng_epb epb = {.cap_bytes = cap_bytes, .wire_bytes = cap_bytes, .dropped = number % 7 == 0};
-	uint32_t len = tl_pcapng_epb_bytes(cap_bytes, epb.dropped);
+	uint32_t len = tl_pcapng_epb_bytes(cap_bytes, 0, epb.dropped);
 	void *room;
 
 	while ((room = tl_slab_reserve(ring, len, number)) == NULL)
