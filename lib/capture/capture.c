@@ -123,7 +123,8 @@ static int make_writer(struct tl_capture *c, struct tl_err *err)
 		.prologue = tl_capture_prologue,
 		.epilogue = tl_capture_epilogue,
 		.ctx = c,
-		.statistics_ns = STATISTICS_NS};
+		.statistics_ns = STATISTICS_NS,
+		.reader_may_leave = c->cfg.reader_may_leave};
 
 	return tl_writer_create(&cfg, &c->writer, err);
 }

@@ -52,6 +52,7 @@ struct tl_capture_cfg {
 	uint64_t count;	       // stop after so many frames; 0 = no limit
 	uint32_t cutoff_bytes; // of each flow (tl_flow.h) record no more; 0 = no limit
 	uint32_t cutoff_flows; // entries of each RX queue's table of flows
+	bool reader_may_leave; // as in tl_writer_cfg
 	struct tl_port *port;  // borrowed for life
 	const struct tl_clock *clock;
 };

@@ -73,6 +73,7 @@ struct tl_writer_cfg {
 	uint32_t (*epilogue)(void *ctx, void *buf, uint32_t size);
 	void *ctx;
 	uint64_t statistics_ns;
+	bool reader_may_leave; // that the reader of a pipe goes away is no error
 };
 
 // What became of the packets of one ring.

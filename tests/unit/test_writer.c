@@ -39,6 +39,7 @@ struct rig {
 	uint64_t committed_dir[TL_DIRS];
 	uint64_t committed_flow[RINGS][TL_DIRS];
 	uint64_t statistics_ns;
+	bool reader_may_leave;
 	struct tl_writer *writer;
 };
 
@@ -145,6 +146,7 @@ static int rig_create_ring(struct rig *rig, enum io io, struct tl_writer_policy 
 		.prologue = put_prologue,
 		.epilogue = put_epilogue,
 		.statistics_ns = rig->statistics_ns,
+		.reader_may_leave = rig->reader_may_leave,
 	};
 
 	rig_rings(rig);
@@ -1683,11 +1685,12 @@ static void *read_all(void *arg)
 }
 
 // Standard output is the pipe while the writer is created.
-static void rig_open_stdout(struct rig *rig, int pipe_fds[2])
+static void rig_open_stdout_for(struct rig *rig, int pipe_fds[2], bool reader_may_leave)
 {
 	CU_ASSERT_EQUAL_FATAL(pipe2(pipe_fds, O_CLOEXEC), 0);
 	rig_dir(rig);
 	strcpy(rig->path, "-");
+	rig->reader_may_leave = reader_may_leave;
 	rig->statistics_ns = TL_NS_PER_MS;
 	fflush(stdout);
 	int saved = dup(STDOUT_FILENO);
@@ -1696,6 +1699,11 @@ static void rig_open_stdout(struct rig *rig, int pipe_fds[2])
 	dup2(saved, STDOUT_FILENO);
 	close(saved);
 	close(pipe_fds[1]);
+}
+
+static void rig_open_stdout(struct rig *rig, int pipe_fds[2])
+{
+	rig_open_stdout_for(rig, pipe_fds, false);
 }
 
 static void pipe_gets_plain_pcapng(void)
@@ -1765,6 +1773,22 @@ static void idle_pipe_notices_too(void)
 	close(fds[0]);
 	CU_ASSERT(wait_closed(&rig));
 	CU_ASSERT_EQUAL(rig_stop(&rig), -EPIPE);
+	rig_close(&rig);
+}
+
+static void a_reader_that_may_leave_is_no_error(void)
+{
+	struct rig rig;
+	int fds[2];
+
+	rig_open_stdout_for(&rig, fds, true);
+	commit(&rig, 100);
+	seal(&rig);
+	close(fds[0]);
+	CU_ASSERT(wait_closed(&rig));
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT_PTR_NULL(tl_writer_error(rig.writer));
+	check_ledger(&rig, NULL);
 	rig_close(&rig);
 }
 
@@ -1962,6 +1986,7 @@ int main(void)
 		{"a reader of a pipe that leaves is noticed, and what it missed is counted",
 			reader_that_leaves_is_noticed},
 		{"it is noticed although nothing is written", idle_pipe_notices_too},
+		{"a reader that may leave is no error", a_reader_that_may_leave_is_no_error},
 		{"a pipe that nobody reads does not hold stop for ever", stalled_pipe_does_not_hold_stop},
 		{"a device is written like a pipe", devices_are_streams},
 		{"a file that grows has statistics between its slabs", statistics_stand_between_slabs},
