@@ -143,6 +143,7 @@ static struct tl_writer_policy file_policy(const struct tl_config_capture *c)
 static struct tl_capture_trigger_cfg trigger_cfg(const struct tl_config_capture *c)
 {
 	return (struct tl_capture_trigger_cfg){.on = c->mode == TL_CONFIG_MODE_TRIGGER,
+		.in_files = c->trigger.store == TL_CONFIG_STORE_FILES,
 		.pre_ns = c->trigger.pre_seconds * TL_NS_PER_S,
 		.post_ns = c->trigger.post_seconds * TL_NS_PER_S,
 		.pre_bytes = c->trigger.pre_bytes,

@@ -104,7 +104,8 @@ static struct tl_writer_hold_cfg hold_cfg(const struct tl_capture *c)
 
 	if (!t->on)
 		return (struct tl_writer_hold_cfg){0};
-	return (struct tl_writer_hold_cfg){.pre_ns = t->pre_ns,
+	return (struct tl_writer_hold_cfg){.in_files = t->in_files,
+		.pre_ns = t->pre_ns,
 		.post_ns = t->post_ns,
 		.pre_bytes = t->pre_bytes,
 		.settle_ns = SLAB_MAX_AGE_NS + SETTLE_NS,
@@ -278,8 +279,7 @@ static void sample_queue(const struct tl_capture *c, uint16_t queue, struct tl_c
 		flow->written_pkts = written.written_pkts[dir];
 		flow->drop_disk_pkts = written.drop_disk_pkts[dir];
 		flow->filtered_pkts = tl_count_read(&tap->filtered_pkts);
-		flow->expired_pkts = tl_writer_expired_pkts(c->writer, queue, (enum tl_dir)dir);
-		flow->expired_pkts += tl_count_read(&tap->expired_pkts);
+		flow->expired_pkts = written.expired_pkts[dir] + tl_count_read(&tap->expired_pkts);
 		flow->paused_pkts = tl_count_read(&tap->paused_pkts);
 		flow->cut_pkts = tl_count_read(&tap->cut_pkts);
 		flow->drop_ring_pkts = tl_count_read(&tap->drop_ring_pkts);

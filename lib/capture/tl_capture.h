@@ -33,6 +33,7 @@ enum tl_trigger {
 // Records only what is around a trigger, see struct tl_writer_hold_cfg.
 struct tl_capture_trigger_cfg {
 	bool on;
+	bool in_files; // of a ring; else in memory
 	uint64_t pre_ns, post_ns;
 	uint64_t pre_bytes; // 0: what the buffer holds
 	const char *filter; // of the frames that are triggers, or NULL; borrowed for life

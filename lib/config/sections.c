@@ -167,6 +167,23 @@ static const char *limit_key(const struct tl_config_capture *capture)
 	return capture->on_full == TL_CONFIG_FULL_RECYCLE ? "on_full" : NULL;
 }
 
+static int check_store(struct tl_config_reader *r, const struct tl_config_capture *capture)
+{
+	if (capture->trigger.store != TL_CONFIG_STORE_FILES)
+		return 0;
+	tl_config_enter(r, "trigger");
+	tl_config_enter(r, capture->trigger.pre_bytes != 0 ? "pre_bytes" : "store");
+	if (capture->trigger.pre_bytes != 0)
+		return tl_config_refuse(r, "is for \"store\": \"memory\"; the limits of a ring are its \"keep_*\"");
+	if (rotation_key(capture) == NULL || limit_key(capture) == NULL)
+		return tl_config_refuse(r,
+			"the files that a trigger saves are those of a ring; give a \"rotate_*\", and a \"keep_*\", "
+			"\"min_free_bytes\" or \"on_full\": \"recycle\"");
+	tl_config_leave(r);
+	tl_config_leave(r);
+	return 0;
+}
+
 // What has no meaning without, or with, triggers.
 static int check_mode(struct tl_config_reader *r, const struct tl_config_capture *capture, const json_t *value)
 {
@@ -180,7 +197,7 @@ static int check_mode(struct tl_config_reader *r, const struct tl_config_capture
 	if (!waits && json_object_get(value, "trigger") != NULL)
 		return tl_config_refuse(r, "must be \"trigger\" where one is described");
 	tl_config_leave(r);
-	return 0;
+	return check_store(r, capture);
 }
 
 static int check_capture(
@@ -297,7 +314,10 @@ static const struct tl_config_key port_keys[] = {
 };
 static const struct tl_config_table port_table = {KEYS(port_keys), .bytes = sizeof(struct tl_config_port)};
 
+static const char *const stores[] = {[TL_CONFIG_STORE_MEMORY] = "memory", [TL_CONFIG_STORE_FILES] = "files", NULL};
+
 static const struct tl_config_key trigger_keys[] = {
+	{"store", tl_config_choice, FIELD(tl_config_trigger, store), .choices = stores, .fallback = "\"memory\""},
 	{"pre_seconds", tl_config_number, FIELD(tl_config_trigger, pre_seconds), .max = 86400, .fallback = "10"},
 	{"pre_bytes", tl_config_size, FIELD(tl_config_trigger, pre_bytes), .min = 64 * KIB, .max = 64 * GIB,
 		.or_zero = true, .fallback = "0"},

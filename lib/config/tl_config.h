@@ -25,6 +25,7 @@ struct json_t;
 
 enum tl_idle { TL_IDLE_AUTO, TL_IDLE_POLL, TL_IDLE_ADAPTIVE };
 enum tl_config_direction { TL_CONFIG_BOTH, TL_CONFIG_RX, TL_CONFIG_TX };
+enum tl_config_store { TL_CONFIG_STORE_MEMORY, TL_CONFIG_STORE_FILES };
 enum tl_config_mode { TL_CONFIG_MODE_CONTINUOUS, TL_CONFIG_MODE_TRIGGER };
 enum tl_config_io { TL_CONFIG_IO_URING, TL_CONFIG_IO_PWRITE };
 enum tl_config_disk_full { TL_CONFIG_FULL_PAUSE, TL_CONFIG_FULL_RECYCLE };
@@ -54,12 +55,13 @@ struct tl_config_port {
 
 // "trigger" of a recording: what it saves, and when.
 struct tl_config_trigger {
-	uint64_t pre_seconds;	  // "pre_seconds", 0 .. 86400, default 10
-	uint64_t pre_bytes;	  // "pre_bytes", 0 (what the buffer holds, default) or 64 KiB .. 64 GiB
-	uint64_t post_seconds;	  // "post_seconds", 0 .. 86400, default 10
-	char *filter;		  // "filter", tcpdump syntax, or NULL
-	bool on_drop;		  // "on_drop", default false
-	uint64_t echo_latency_us; // "echo_latency_us", 0 (never, default) or 1 .. 60000000
+	enum tl_config_store store; // "store": "memory" (default), "files"
+	uint64_t pre_seconds;	    // "pre_seconds", 0 .. 86400, default 10
+	uint64_t pre_bytes;	    // "pre_bytes", 0 (what the buffer holds, default) or 64 KiB .. 64 GiB
+	uint64_t post_seconds;	    // "post_seconds", 0 .. 86400, default 10
+	char *filter;		    // "filter", tcpdump syntax, or NULL
+	bool on_drop;		    // "on_drop", default false
+	uint64_t echo_latency_us;   // "echo_latency_us", 0 (never, default) or 1 .. 60000000
 };
 
 struct tl_config_capture {

@@ -76,7 +76,8 @@ struct tl_rxq {
 	uint16_t port_id, queue_id;
 	uint32_t frame_max; // longest frame that the wire can carry; where the kernel may hand over longer ones, else 0
 	enum tl_ts_source source;
-	int wait_fd; // to sleep on until frames arrive; -1: none
+	int wait_fd;	 // to sleep on until frames arrive; -1: none
+	uint32_t nap_us; // how long an adaptive lcore that only records may leave many frames waiting; 0: not at all
 	const struct tl_clock *clock;
 	struct tl_port *port;
 	void *backend;
@@ -173,3 +174,6 @@ void tl_port_print_probe(const struct tl_port *port);
 // COLD. Sleep until a frame may be there or timeout_us passed. An lcore with idle "adaptive" calls it after empty
 // polls.
 void tl_rxq_wait(struct tl_rxq *q, uint32_t timeout_us);
+
+// COLD. Sleeps nap_us, whatever arrives.
+void tl_rxq_nap(const struct tl_rxq *q);

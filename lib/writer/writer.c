@@ -10,6 +10,8 @@
 
 #include <tl_log.h>
 
+#define STOP_PATIENCE_S 3
+
 static void choose_backend(struct tl_writer *writer)
 {
 	if (writer->cfg.io == TL_WRITER_IO_URING && (writer->file == NULL || !writer->file->stream)) {
@@ -31,9 +33,12 @@ static int allocate(struct tl_writer *writer)
 	if (writer->cfg.statistics_ns != 0)
 		writer->statistics.buffer = tl_writer_blocks_buffer(); // without it there are none
 	writer->flows = calloc(writer->cfg.n_rings, sizeof(*writer->flows));
+	writer->dropped_pkts = calloc(writer->cfg.n_rings, sizeof(*writer->dropped_pkts));
 	if (rc == 0 && tl_writer_holds(writer))
 		rc = tl_writer_hold_init(writer);
-	return writer->blocks == NULL || writer->file == NULL || writer->flows == NULL ? -ENOMEM : rc;
+	return writer->blocks == NULL || writer->file == NULL || writer->flows == NULL || writer->dropped_pkts == NULL
+		       ? -ENOMEM
+		       : rc;
 }
 
 // Only a regular file, or nothing yet, can be rotated.
@@ -172,11 +177,25 @@ int tl_writer_start(struct tl_writer *writer, struct tl_err *err)
 	return 0;
 }
 
+// However long it takes: what was received is kept, and whoever waits is told why.
+static void join_thread(const struct tl_writer *writer)
+{
+	struct timespec deadline;
+
+	for (;;) {
+		clock_gettime(CLOCK_REALTIME, &deadline);
+		deadline.tv_sec += STOP_PATIENCE_S;
+		if (pthread_timedjoin_np(writer->thread, NULL, &deadline) != ETIMEDOUT)
+			return;
+		tl_warn("%.300s: the disk is slow: still writing what was received, and ends then", writer->cfg.path);
+	}
+}
+
 int tl_writer_stop(struct tl_writer *writer, struct tl_err *err)
 {
 	atomic_store_explicit(&writer->stop, true, memory_order_release);
 	if (writer->started) {
-		pthread_join(writer->thread, NULL);
+		join_thread(writer);
 		tl_writer_helper_stop(writer);
 	}
 	writer->started = false;
@@ -214,6 +233,7 @@ void tl_writer_destroy(struct tl_writer *writer)
 	free(writer->names.last_stem);
 	tl_writer_ring_fini(&writer->ring);
 	free(writer->statistics.buffer);
+	free(writer->dropped_pkts);
 	free(writer->flows);
 	free(writer->blocks);
 	free(writer);
@@ -224,7 +244,9 @@ void tl_writer_flow(const struct tl_writer *writer, uint32_t ring, struct tl_wri
 	const struct tl_writer_flow *flow = &writer->flows[ring];
 
 	for (int dir = 0; dir < TL_DIRS; dir++) {
-		out->written_pkts[dir] = tl_count_read(&flow->written_pkts[dir]);
+		uint64_t dropped = tl_count_read(&writer->dropped_pkts[ring][dir]); // first: they were written before
+		out->written_pkts[dir] = tl_count_read(&flow->written_pkts[dir]) - dropped;
+		out->expired_pkts[dir] = dropped + tl_writer_expired_pkts(writer, ring, (enum tl_dir)dir);
 		out->drop_disk_pkts[dir] = tl_count_read(&flow->drop_disk_pkts[dir]);
 	}
 }
@@ -239,6 +261,7 @@ void tl_writer_stats(const struct tl_writer *writer, struct tl_writer_stats *out
 		tl_writer_flow(writer, ring, &flow);
 		for (int dir = 0; dir < TL_DIRS; dir++) {
 			out->written_pkts[dir] += flow.written_pkts[dir];
+			out->expired_pkts[dir] += flow.expired_pkts[dir];
 			out->drop_disk_pkts[dir] += flow.drop_disk_pkts[dir];
 		}
 	}

@@ -14,8 +14,6 @@
 
 #include <time.h>
 
-#include <tl_log.h>
-
 #define IDLE_MIN_NS (200 * TL_NS_PER_US)
 #define IDLE_MAX_NS (2 * TL_NS_PER_MS)
 
@@ -30,46 +28,6 @@ static void fail(struct tl_writer *writer, const struct tl_writer_file *file, in
 static struct tl_writer_write *in_flight(struct tl_writer *writer, uint32_t index)
 {
 	return &writer->flight[(writer->flight_first + index) % TL_WRITER_DEPTH];
-}
-
-void tl_writer_leave_file(struct tl_writer *writer)
-{
-	struct tl_writer_file *file = writer->file;
-
-	writer->file = NULL;
-	file->left = true;
-	if (file->in_flight == 0)
-		tl_writer_helper_finish(writer, file);
-}
-
-// Goes on in the next file. If there is none yet, the recording goes on in this one, and it is tried again. Returns
-// whether it did.
-static bool rotate(struct tl_writer *writer, bool patient)
-{
-	struct tl_writer_file *last = writer->file;
-	struct tl_writer_file *next = tl_writer_helper_next(writer, patient && !last->overdue);
-
-	if (next == NULL) {
-		last->overdue |= patient;
-		return false;
-	}
-	tl_writer_leave_file(writer);
-	writer->file = next;
-	tl_count(&writer->stats.files, 1);
-	return true;
-}
-
-// A file that was removed while it is written keeps nothing. The recording goes on in the next, as soon as there can be
-// one; that is tried until then, also while nothing comes.
-static bool leave_removed(struct tl_writer *writer)
-{
-	bool left = rotate(writer, true);
-
-	atomic_store_explicit(&writer->rotate_asked, !left, memory_order_relaxed);
-	if (left)
-		tl_warn("%.300s: was removed while it was written: the recording goes on in a new file",
-			writer->cfg.path);
-	return left;
 }
 
 // A file whose prologue could not be written yet takes no slab: nobody could read it.
@@ -88,7 +46,7 @@ static bool ready(struct tl_writer *writer)
 {
 	int rc = atomic_load_explicit(&writer->no_room, memory_order_relaxed) ? -ENOSPC : 0;
 
-	if (tl_writer_file_is_removed(writer->file) && !leave_removed(writer))
+	if (tl_writer_file_is_removed(writer->file) && !tl_writer_leave_removed(writer))
 		rc = -ENOENT;
 	if (rc == 0)
 		rc = begin_file(writer, writer->file);
@@ -118,8 +76,12 @@ static void pop(struct tl_writer *writer)
 
 static void count_written(struct tl_writer *writer, const struct tl_writer_write *write)
 {
-	for (int dir = 0; dir < TL_DIRS && write->slab != NULL; dir++)
+	uint32_t ring = (uint32_t)(write->flow - writer->flows);
+
+	for (int dir = 0; dir < TL_DIRS && write->slab != NULL; dir++) {
 		tl_count(&write->flow->written_pkts[dir], write->slab->records[dir]);
+		write->file->written_pkts[ring][dir] += write->slab->records[dir];
+	}
 	tl_count(&writer->stats.written_bytes, write->len_bytes);
 	write->file->end_bytes += write->len_bytes;
 	tl_writer_trouble_ends(writer, &writer->writing, write->file->label);
@@ -149,7 +111,7 @@ static struct tl_writer_file *file_after(struct tl_writer *writer, const struct 
 	for (uint32_t i = 0; i < writer->flight_count; i++)
 		if (in_flight(writer, i)->file != file)
 			return in_flight(writer, i)->file;
-	return writer->file != file || rotate(writer, true) ? writer->file : NULL;
+	return writer->file != file || tl_writer_go_on(writer, true) ? writer->file : NULL;
 }
 
 // A file that may not grow (ulimit -f, or the largest that the file system has) gives what is in flight for it to the
@@ -242,34 +204,6 @@ static bool is_full(const struct tl_writer *writer, const struct tl_writer_write
 	       (policy->rotate_packets != 0 && file->pkts + records(write->slab) > policy->rotate_packets);
 }
 
-// At the next multiple of the period: days begin with the day, whenever the recording began.
-static void set_rotation_time(struct tl_writer *writer, uint64_t now_s)
-{
-	uint64_t period_s = writer->cfg.policy.rotate_seconds;
-
-	writer->rotate_at_s = period_s == 0 ? 0 : (now_s / period_s + 1) * period_s;
-}
-
-// Rotates when it was asked to, or when its time has come; until then a look at two words.
-static void rotate_if_due(struct tl_writer *writer)
-{
-	struct timespec now;
-
-	if (writer->rotate_at_s != 0) {
-		clock_gettime(CLOCK_REALTIME_COARSE, &now);
-		uint64_t now_s = (uint64_t)now.tv_sec;
-		bool stepped_back = now_s + writer->cfg.policy.rotate_seconds < writer->rotate_at_s;
-		if (now_s >= writer->rotate_at_s)
-			tl_writer_rotate(writer);
-		if (now_s >= writer->rotate_at_s || stepped_back)
-			set_rotation_time(writer, now_s);
-	}
-	if (!atomic_load_explicit(&writer->rotate_asked, memory_order_relaxed))
-		return;
-	if (writer->file == NULL || writer->file->stream || rotate(writer, false))
-		atomic_store_explicit(&writer->rotate_asked, false, memory_order_relaxed);
-}
-
 // Behind what the file has.
 static void submit(struct tl_writer *writer, const struct tl_writer_write *write)
 {
@@ -309,11 +243,13 @@ static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, str
 		write.len_bytes = slab->used_bytes - TL_PCAPNG_HEAD_BYTES;
 	}
 	if (is_full(writer, &write))
-		rotate(writer, true);
+		tl_writer_go_on(writer, true);
 	if (!ready(writer)) {
 		drop(writer, &write);
 		return;
 	}
+	if (tl_writer_saves_files(writer))
+		tl_writer_save_note(writer, slab);
 	writer->file->pkts += records(slab);
 	submit(writer, &write);
 }
@@ -375,13 +311,15 @@ void *tl_writer_main(void *arg)
 	struct tl_writer *writer = arg;
 
 	writer->idle_ns = IDLE_MIN_NS;
-	set_rotation_time(writer, (uint64_t)time(NULL));
+	tl_writer_set_rotation_time(writer, (uint64_t)time(NULL));
 	if (writer->file != NULL)
 		ready(writer);
 	for (;;) {
 		// Read before the rings are looked at: what was sealed before stop() is found below.
 		bool stopping = atomic_load_explicit(&writer->stop, memory_order_acquire);
-		rotate_if_due(writer);
+		if (tl_writer_saves_files(writer))
+			tl_writer_save_look(writer);
+		tl_writer_rotate_if_due(writer);
 		write_statistics(writer);
 		bool moved = take(writer, stopping) > 0;
 		bool full = writer->flight_count == writer->backend->depth;

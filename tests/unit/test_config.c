@@ -274,6 +274,16 @@ static void triggers_that_mean_nothing_are_refused(void)
 		{CAPTURE(", 'trigger': {}"), "2: $.capture[0].mode: must be 'trigger' where one is described"},
 		{CAPTURE(", 'mode': 'trigger', 'trigger': {'echo_latency_us': 5}"),
 			"2: $.capture[0].trigger.echo_latency_us: there is no echo on the port 'a'"},
+		{"{'ports': [{'name': 'a', 'device': 'x'}, {'name': 'b', 'device': 'y', 'ip': '10.0.0.1/8'}], 'echo': [{'port': "
+		 "'b', 'udp_listen': 7}],\n'capture': [{'port': 'a', 'path': 'c', 'mode': 'trigger', 'trigger': "
+		 "{'echo_latency_us': 5}}]}",
+			"2: $.capture[0].trigger.echo_latency_us: there is no echo on the port 'a'"},
+		{CAPTURE(", 'mode': 'trigger', 'trigger': {'store': 'files'}, 'rotate_seconds': 60"),
+			"2: $.capture[0].trigger.store: the files that a trigger saves are those of a ring; give a 'rotate_*', and "
+			"a 'keep_*', 'min_free_bytes' or 'on_full': 'recycle'"},
+		{CAPTURE(", 'mode': 'trigger', 'trigger': {'store': 'files', 'pre_bytes': '1M'}, 'rotate_seconds': 60, "
+			 "'keep_files': 5"),
+			"2: $.capture[0].trigger.pre_bytes: is for 'store': 'memory'; the limits of a ring are its 'keep_*'"},
 		{CAPTURE(", 'mode': 'trigger', 'trigger': {'pre_bytes': 5}"),
 			"2: $.capture[0].trigger.pre_bytes: 5 is not 0 or a size from 64K to 64G, such as 65536 or '64K'"},
 		{"{'ports': [{'name': 'a', 'device': 'x'}], 'capture': [{'port': 'a', 'path': '-',\n'mode': 'trigger'}]}",
@@ -877,7 +887,7 @@ static void the_examples_of_the_reference_load(void)
 		tl_config_free(config);
 		p += len + 3;
 	}
-	CU_ASSERT_EQUAL(examples, 3);
+	CU_ASSERT_EQUAL(examples, 4);
 	free(text);
 }
 
