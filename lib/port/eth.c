@@ -250,6 +250,7 @@ static int eth_start(struct tl_port *port, struct tl_err *err)
 			device_text(port));
 	if (port->cfg.spec.kind == TL_PORT_PCI && port->cfg.tx_queues > 0)
 		wait_for_link(port);
+	tl_port_find_queue_counters(port);
 	return 0;
 }
 
@@ -267,34 +268,6 @@ static uint64_t sum_rx_pkts(const struct tl_port *port)
 	return sum;
 }
 
-// A socket belongs to the queue of its number.
-static void take_socket_drops(const struct tl_port *port, struct tl_port_stats *out)
-{
-	for (unsigned i = 0; i < port->sockets.n; i++) {
-		out->queue_drop_nic_pkts[i] = port->sockets.dropped[i];
-		out->drop_nic_pkts += port->sockets.dropped[i];
-	}
-	out->drops_by_queue = port->sockets.n == port->cfg.rx_queues;
-}
-
-// Many drivers have the counter of a queue and never count with it: it is believed while all of them are what the port
-// has missed.
-static void ask_queue_drops(const struct tl_port *port, struct tl_port_stats *out)
-{
-	uint64_t sum = 0;
-
-	for (uint16_t i = 0; i < port->cfg.rx_queues; i++) {
-		char name[RTE_ETH_XSTATS_NAME_SIZE];
-		uint64_t id;
-		snprintf(name, sizeof(name), "rx_q%u_errors", i);
-		if (rte_eth_xstats_get_id_by_name(port->port_id, name, &id) != 0 ||
-			rte_eth_xstats_get_by_id(port->port_id, &id, &out->queue_drop_nic_pkts[i], 1) != 1)
-			return;
-		sum += out->queue_drop_nic_pkts[i];
-	}
-	out->drops_by_queue = sum == out->drop_nic_pkts;
-}
-
 // Drivers of kernel sockets count no drops, or (25.03 on) count them by reading the socket, which would clear what we
 // read: so the socket is asked, and never the driver.
 static void eth_sample(struct tl_port *port, struct tl_port_stats *out)
@@ -304,19 +277,19 @@ static void eth_sample(struct tl_port *port, struct tl_port_stats *out)
 	*out = (struct tl_port_stats){0};
 	if (port->cfg.spec.kind == TL_PORT_KERNEL) {
 		tl_kernel_sample_packet(&port->sockets);
-		take_socket_drops(port, out);
+		tl_port_socket_drops(port, out);
 		out->hw_seen_pkts = port->sockets.seen;
 		out->verified = port->sockets.n != 0;
 		return;
 	}
 	if (port->cfg.spec.kind == TL_PORT_XDP) {
 		tl_kernel_sample_xdp(&port->sockets);
-		take_socket_drops(port, out);
+		tl_port_socket_drops(port, out);
 	} else if (rte_eth_stats_get(port->port_id, &stats) == 0) {
 		out->drop_nic_pkts = stats.imissed;
 		out->drop_error_pkts = stats.ierrors;
 		out->drop_nombuf_pkts = stats.rx_nombuf;
-		ask_queue_drops(port, out);
+		tl_port_queue_drops(port, out);
 	}
 	out->hw_seen_pkts = sum_rx_pkts(port) + out->drop_nic_pkts + out->drop_error_pkts + out->drop_nombuf_pkts;
 }
