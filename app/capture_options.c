@@ -54,7 +54,8 @@ struct row {
 
 static const struct row rows[] = {
 	{"port", 'i', "PORT", PORT_KEY = "device", .help = "what to record"},
-	{"write", 'w', "FILE", CAPTURE_KEY = "path", .help = "where to; - is stdout, and results go to stderr then"},
+	{"write", 'w', "FILE", CAPTURE_KEY = "path",
+		.help = "where to; - is stdout, and results go to stderr then; null: discards, to measure"},
 	{"buffer", 0, "SIZE", CAPTURE_KEY = "buffer_bytes",
 		.help = "memory between the port and the disk, per receive queue (default 64M)"},
 	{"control", 0, "PATH", .section = "control", .key = "socket",

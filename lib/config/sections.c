@@ -192,6 +192,8 @@ static int check_mode(struct tl_config_reader *r, const struct tl_config_capture
 	tl_config_enter(r, "mode");
 	if (waits && strcmp(capture->path, "-") == 0)
 		return tl_config_refuse(r, "stdout (\"path\": \"-\") cannot be begun anew at each trigger");
+	if (waits && strcmp(capture->path, "null:") == 0)
+		return tl_config_refuse(r, "\"null:\" has no file that a trigger could begin");
 	if (!waits && json_object_get(value, "trigger") != NULL)
 		return tl_config_refuse(r, "must be \"trigger\" where one is described");
 	tl_config_leave(r);
@@ -207,6 +209,10 @@ static int check_capture(
 	if (rotation != NULL && strcmp(capture->path, "-") == 0) {
 		tl_config_enter(r, rotation);
 		return tl_config_refuse(r, "stdout (\"path\": \"-\") cannot be rotated");
+	}
+	if (rotation != NULL && strcmp(capture->path, "null:") == 0) {
+		tl_config_enter(r, rotation);
+		return tl_config_refuse(r, "\"null:\" is no file and cannot be rotated");
 	}
 	if (rotation == NULL && limit != NULL && capture->mode != TL_CONFIG_MODE_TRIGGER) {
 		tl_config_enter(r, limit);

@@ -254,10 +254,12 @@ static bool step_tidy(struct tl_writer *writer)
 {
 	struct tl_writer_helper *helper = &writer->helper;
 
-	if (!writer->parts || !has_passed(helper->tidy))
+	if (!writer->on_disk || !has_passed(helper->tidy))
 		return false;
 	pthread_mutex_unlock(&helper->lock);
-	tl_writer_ring_tidy(writer);
+	if (writer->parts)
+		tl_writer_ring_tidy(writer);
+	tl_writer_ring_measure_free(writer);
 	pthread_mutex_lock(&helper->lock);
 	helper->tidy = from_now(TIDY_NS);
 	return true;
