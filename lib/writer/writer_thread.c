@@ -19,8 +19,7 @@
 
 static void fail(struct tl_writer *writer, const struct tl_writer_file *file, int code)
 {
-	if (code != -EPIPE || !writer->cfg.reader_may_leave)
-		tl_writer_trouble_begins(writer, &writer->writing, file->label, code);
+	tl_writer_trouble_begins(writer, &writer->writing, file->label, code);
 	if (file->broken != 0)
 		atomic_store_explicit(&writer->pipe_closed, true, memory_order_release);
 }

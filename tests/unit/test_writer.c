@@ -1792,6 +1792,20 @@ static void a_reader_that_may_leave_is_no_error(void)
 	rig_close(&rig);
 }
 
+// Only the last blocks meet the closed pipe, unless the writer looks in between.
+static void nor_is_one_that_leaves_at_the_end(void)
+{
+	for (int i = 0; i < 10; i++) {
+		struct rig rig;
+		int fds[2];
+		rig_open_stdout_for(&rig, fds, true);
+		usleep(3000);
+		close(fds[0]);
+		CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+		rig_close(&rig);
+	}
+}
+
 static void stalled_pipe_does_not_hold_stop(void)
 {
 	struct rig rig;
@@ -1987,6 +2001,7 @@ int main(void)
 			reader_that_leaves_is_noticed},
 		{"it is noticed although nothing is written", idle_pipe_notices_too},
 		{"a reader that may leave is no error", a_reader_that_may_leave_is_no_error},
+		{"nor is one that leaves at the end", nor_is_one_that_leaves_at_the_end},
 		{"a pipe that nobody reads does not hold stop for ever", stalled_pipe_does_not_hold_stop},
 		{"a device is written like a pipe", devices_are_streams},
 		{"a file that grows has statistics between its slabs", statistics_stand_between_slabs},
