@@ -99,6 +99,7 @@ int tl_slab_create(const struct tl_slab_cfg *cfg, struct tl_slab_ring **out, str
 	if (ring == NULL)
 		return fail_memory(cfg, err);
 	ring->slab_bytes = cfg->slab_bytes;
+	ring->n_slabs = cfg->slabs;
 	ring->ring_index = cfg->ring_index;
 	ring->run_id = cfg->run_id;
 	rc = allocate(ring, cfg, err);
@@ -122,6 +123,11 @@ void tl_slab_destroy(struct tl_slab_ring *ring)
 	rte_free(ring->free.cells);
 	rte_free(ring->sealed.cells);
 	rte_free(ring);
+}
+
+uint32_t tl_slab_count(const struct tl_slab_ring *ring)
+{
+	return ring->n_slabs;
 }
 
 uint64_t tl_slab_memory(const struct tl_slab_ring *ring, uint8_t **out)

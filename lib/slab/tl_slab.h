@@ -41,6 +41,9 @@ struct tl_slab {
 int tl_slab_create(const struct tl_slab_cfg *cfg, struct tl_slab_ring **out, struct tl_err *err);
 void tl_slab_destroy(struct tl_slab_ring *ring);
 
+// How many slabs go round.
+uint32_t tl_slab_count(const struct tl_slab_ring *ring);
+
 // All slabs' data: one piece of memory, whose size is returned. For whoever wants to tell the kernel of it.
 uint64_t tl_slab_memory(const struct tl_slab_ring *ring, uint8_t **out);
 

@@ -25,10 +25,11 @@ static int allocate(struct tl_writer *writer)
 {
 	pthread_mutex_init(&writer->ring.lock, NULL);
 	int rc = tl_writer_helper_init(&writer->helper);
+	int later = tl_writer_index_init(writer);
 
 	writer->blocks = tl_writer_blocks_buffer();
 	writer->file = tl_writer_file_new(writer);
-	return writer->blocks == NULL || writer->file == NULL ? -ENOMEM : rc;
+	return writer->blocks == NULL || writer->file == NULL ? -ENOMEM : rc != 0 ? rc : later;
 }
 
 // Only a regular file, or nothing yet, can be rotated.
@@ -134,6 +135,23 @@ int tl_writer_create(const struct tl_writer_cfg *cfg, struct tl_writer **out, st
 	return 0;
 }
 
+// All three, or none.
+static int start_threads(struct tl_writer *writer)
+{
+	int rc = tl_writer_index_start(writer);
+	if (rc != 0)
+		return rc;
+	rc = tl_writer_helper_start(writer);
+	if (rc == 0) {
+		rc = -pthread_create(&writer->thread, NULL, tl_writer_main, writer);
+		if (rc != 0)
+			tl_writer_helper_stop(writer);
+	}
+	if (rc != 0)
+		tl_writer_index_stop(writer);
+	return rc;
+}
+
 int tl_writer_start(struct tl_writer *writer, struct tl_err *err)
 {
 	sigset_t all, before;
@@ -141,12 +159,7 @@ int tl_writer_start(struct tl_writer *writer, struct tl_err *err)
 	// Signals are main's; and SIGPIPE and SIGXFSZ come back as errors of write().
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int rc = tl_writer_helper_start(writer);
-	if (rc == 0) {
-		rc = -pthread_create(&writer->thread, NULL, tl_writer_main, writer);
-		if (rc != 0)
-			tl_writer_helper_stop(writer);
-	}
+	int rc = start_threads(writer);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc != 0)
 		return tl_fail(err, rc, "%.300s: cannot start the writer thread: %s", writer->cfg.path, strerror(-rc));
@@ -161,6 +174,7 @@ int tl_writer_stop(struct tl_writer *writer, struct tl_err *err)
 	if (writer->started) {
 		pthread_join(writer->thread, NULL);
 		tl_writer_helper_stop(writer);
+		tl_writer_index_stop(writer);
 	}
 	writer->started = false;
 
@@ -191,6 +205,7 @@ void tl_writer_destroy(struct tl_writer *writer)
 	if (writer->file != NULL) // never started
 		close_first(writer);
 	tl_writer_helper_fini(&writer->helper);
+	tl_writer_index_fini(&writer->index);
 	free(writer->names.last_stem);
 	tl_writer_ring_fini(&writer->ring);
 	free(writer->blocks);

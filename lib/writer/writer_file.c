@@ -29,6 +29,7 @@ void tl_writer_file_free(struct tl_writer_file *file)
 {
 	free(file->at);
 	free(file->name);
+	free(file->rows.data);
 	free(file);
 }
 

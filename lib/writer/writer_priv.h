@@ -6,6 +6,7 @@
 //   writer.c         create, start, stop, destroy, and what other threads may read
 //   writer_thread.c  the writer thread: slabs in, writes out, when to rotate, recovery from a failed write
 //   writer_helper.c  the helper thread: opens the next file, completes and closes those that the writer left
+//   writer_index.c   the index thread: what the slabs of a file hold, and its sidecar
 //   writer_names.c   which name a file gets, and when
 //   writer_ring.c    the recording's files, and which of them have to go
 //   writer_found.c   files of earlier runs
@@ -36,7 +37,18 @@
 #define TL_WRITER_BLOCKS_BYTES 65536u // what prologue() and epilogue() may fill
 #define TL_WRITER_PENDING 1	      // tl_writer_write.result while in flight
 #define TL_WRITER_PART ".part"	      // behind the name of a file that is not complete
+#define TL_WRITER_JOBS 1024	      // slabs on their way to the index
 #define TL_WRITER_NAME_CHARS 512      // of a pattern, its conversions spelt out
+
+// The rows of a file's sidecar as they will be written.
+struct tl_writer_rows {
+	uint32_t pending; // slabs the index thread still has to look at; under the index's lock
+	bool lost;	  // a slab has no row: there will be no sidecar
+	uint64_t run_id;
+	uint32_t n;
+	uint8_t *data;
+	size_t used, capacity;
+};
 
 // Where the blocks go: a regular file written at offsets, or a stream (pipe, socket, device) written in order.
 struct tl_writer_file {
@@ -54,6 +66,8 @@ struct tl_writer_file {
 	uint32_t in_flight;	 // writes
 	bool left;		 // the writer has gone on to the next: it is handed over when nothing is in flight
 	bool overdue;		 // the next was waited for once
+
+	struct tl_writer_rows rows;
 
 	// The helper's.
 	char *at;     // where it is
@@ -120,6 +134,31 @@ struct tl_writer_helper {
 	uint8_t *blocks;
 };
 
+// A slab that waits for its row.
+struct tl_writer_job {
+	struct tl_writer_file *file;
+	struct tl_slab_ring *ring;
+	struct tl_slab *slab; // NULL: it has gone back already
+	uint8_t head[TL_PCAPNG_HEAD_BYTES];
+	uint32_t len_bytes;
+	uint64_t offset_bytes;
+};
+
+struct tl_index_builder;
+
+struct tl_writer_index {
+	pthread_t thread;
+	pthread_mutex_t lock; // of these
+	pthread_cond_t wake;  // the index thread: there is work
+	pthread_cond_t done;  // others: a row is done
+	// Oldest first: jobs[(first + i) % TL_WRITER_JOBS], i < n; the first so many have their rows.
+	struct tl_writer_job jobs[TL_WRITER_JOBS];
+	uint32_t first, built, n;
+	uint32_t held, held_max; // jobs that keep their slab
+	bool stop;
+	struct tl_index_builder *builder;
+};
+
 // The latest name given, without its number, and the number.
 struct tl_writer_names {
 	char *last_stem;
@@ -149,6 +188,7 @@ struct tl_writer {
 	bool parts; // rotates by itself: the next file is kept open ahead, and a file is .part until it is complete
 	struct tl_writer_file *file;
 	struct tl_writer_helper helper;
+	struct tl_writer_index index;
 	struct tl_writer_names names; // the helper's
 	struct tl_writer_ring ring;
 	atomic_bool direct_refused; // said, and not tried again
@@ -199,6 +239,20 @@ int tl_writer_helper_init(struct tl_writer_helper *helper);
 int tl_writer_helper_start(struct tl_writer *writer);
 void tl_writer_helper_stop(struct tl_writer *writer); // completes what was handed over
 void tl_writer_helper_fini(struct tl_writer_helper *helper);
+// writer_index.c, on the writer thread
+// The slab is in the file. True: the index keeps it, and gives it back itself.
+bool tl_writer_index_add(struct tl_writer *writer, const struct tl_writer_write *write, uint64_t offset_bytes);
+// Gives back the slabs whose rows are done; with all, waits for every one.
+void tl_writer_index_release(struct tl_writer *writer, bool all);
+// writer_index.c, on the helper
+// Writes the sidecar of a file that is complete and has its name.
+void tl_writer_index_finish(struct tl_writer *writer, struct tl_writer_file *file);
+void tl_writer_index_remove(const char *recording); // its sidecar, if it is one
+// writer_index.c, on main
+int tl_writer_index_init(struct tl_writer *writer);
+int tl_writer_index_start(struct tl_writer *writer);
+void tl_writer_index_stop(struct tl_writer *writer);
+void tl_writer_index_fini(struct tl_writer_index *index);
 // writer_names.c: on the helper, or on main before it starts
 // Goes on after the numbers that this time's name has in the ring.
 void tl_writer_resume_names(struct tl_writer *writer, time_t now);

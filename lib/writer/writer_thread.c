@@ -69,6 +69,16 @@ static void count_written(struct tl_writer *writer, const struct tl_writer_write
 	tl_writer_trouble_ends(writer, &writer->writing, write->file->label);
 }
 
+// What is in the file goes back to the lcore, by way of the index if there is one.
+static void settle(struct tl_writer *writer, const struct tl_writer_write *write)
+{
+	uint64_t offset_bytes = write->file->end_bytes;
+
+	count_written(writer, write);
+	if (!tl_writer_index_add(writer, write, offset_bytes))
+		give_back(write);
+}
+
 static void count_dropped(struct tl_writer *writer, const struct tl_writer_write *write)
 {
 	for (int dir = 0; dir < TL_DIRS; dir++)
@@ -97,12 +107,12 @@ static void recover(struct tl_writer *writer)
 		int rc = write_again(writer, write);
 		tl_count(&writer->stats.repeated_writes, 1);
 		if (rc == 0) {
-			count_written(writer, write);
+			settle(writer, write);
 		} else {
 			count_dropped(writer, write);
 			fail(writer, rc);
+			give_back(write);
 		}
-		give_back(write);
 		if (write->file->in_flight == 1)
 			tl_writer_file_cut(write->file); // what was written of dropped slabs
 		pop(writer);
@@ -122,8 +132,7 @@ static uint32_t retire(struct tl_writer *writer)
 			recover(writer);
 			break;
 		}
-		count_written(writer, write);
-		give_back(write);
+		settle(writer, write);
 		pop(writer);
 		retired++;
 	}
@@ -272,6 +281,7 @@ void *tl_writer_main(void *arg)
 		bool full = writer->flight_count == writer->backend->depth;
 		writer->backend->reap(writer, full && in_flight(writer, 0)->result == TL_WRITER_PENDING);
 		moved = retire(writer) > 0 || moved;
+		tl_writer_index_release(writer, false);
 		if (moved || full) {
 			writer->idle_ns = IDLE_MIN_NS;
 			continue;
@@ -280,6 +290,7 @@ void *tl_writer_main(void *arg)
 			break;
 		idle(writer);
 	}
+	tl_writer_index_release(writer, true);
 	tl_writer_helper_finish(writer, writer->file);
 	writer->file = NULL;
 	return NULL;
