@@ -5,7 +5,8 @@
 // its place, its span of time, and a Bloom filter of addresses and ports; and the sidecar file that keeps the rows of
 // one recording (docs/index.md). Bytes in, structs out.
 //
-// Threads: any; a builder belongs to one at a time. Memory: the caller's; only create() and destroy() allocate.
+// Threads: any; a builder belongs to one at a time. Memory: the caller's; builders and rows
+// allocate theirs.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -89,6 +90,22 @@ void tl_index_put_header(void *buf, const struct tl_index_header *header); // TL
 
 // Returns the bytes written, TL_INDEX_ROW_MAX at most.
 uint32_t tl_index_put_row(void *buf, const struct tl_index_row *row);
+
+// Rows as they will stand in the sidecar; zeros are none.
+struct tl_index_rows {
+	uint8_t *data;
+	size_t used_bytes, capacity_bytes;
+	uint32_t n;
+};
+
+int tl_index_rows_add(struct tl_index_rows *rows, const struct tl_index_row *row); // copies; 0 or -ENOMEM
+void tl_index_rows_free(struct tl_index_rows *rows);
+
+// Writes the sidecar of this recording, RECORDING.tlx. Returns 0 or -errno: -EEXIST where something is.
+int tl_index_rows_write(const struct tl_index_rows *rows, const char *recording, uint64_t file_bytes, uint64_t run_id);
+
+// Removes RECORDING.tlx if it is a sidecar, or the beginning of one.
+void tl_index_remove(const char *recording);
 
 struct tl_index_reader {
 	const uint8_t *data; // borrowed

@@ -29,7 +29,7 @@ void tl_writer_file_free(struct tl_writer_file *file)
 {
 	free(file->at);
 	free(file->name);
-	free(file->rows.data);
+	tl_index_rows_free(&file->rows.rows);
 	free(file);
 }
 

@@ -9,9 +9,6 @@
 
 #include "writer_priv.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -24,42 +21,24 @@
 
 // ---- rows, on the index thread
 
-static bool make_room(struct tl_writer_rows *rows)
-{
-	if (rows->capacity - rows->used >= TL_INDEX_ROW_MAX)
-		return true;
-	size_t capacity = tl_max_u64(4 * TL_INDEX_ROW_MAX, rows->capacity * 2);
-	uint8_t *data = realloc(rows->data, capacity);
-	if (data == NULL)
-		return false;
-	rows->data = data;
-	rows->capacity = capacity;
-	return true;
-}
-
 static void add_row(struct tl_writer_rows *rows, const struct tl_writer_job *job, struct tl_index_builder *builder)
 {
 	const struct tl_slab *slab = job->slab;
 	struct tl_index_row row;
 	struct tl_pcapng_head head;
 
-	if (rows->lost || !make_room(rows)) {
-		rows->lost = true;
+	if (rows->lost)
 		return;
-	}
 	int rc = slab == NULL ? tl_index_blank_row(job->head, job->len_bytes, job->offset_bytes, &row)
 			      : tl_index_build(
 					builder, slab->data, slab->used_bytes, job->len_bytes, job->offset_bytes, &row);
-	if (rc != 0) {
-		rows->lost = true;
-		return;
-	}
-	if (rows->used > BLOOMS_BYTES)
+	if (rc == 0 && rows->rows.used_bytes > BLOOMS_BYTES)
 		row.bloom_bytes = 0;
-	tl_pcapng_get_head(job->head, sizeof(job->head), &head);
-	rows->run_id = head.run_id;
-	rows->used += tl_index_put_row(rows->data + rows->used, &row);
-	rows->n++;
+	if (rc == 0)
+		rc = tl_index_rows_add(&rows->rows, &row);
+	rows->lost = rc != 0;
+	if (tl_pcapng_get_head(job->head, sizeof(job->head), &head) == 0)
+		rows->run_id = head.run_id;
 }
 
 static struct tl_writer_job *job_at(struct tl_writer_index *index, uint32_t i)
@@ -150,67 +129,10 @@ void tl_writer_index_release(struct tl_writer *writer, bool all)
 
 // ---- for the helper
 
-static int write_all(int fd, const uint8_t *data, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
-static int write_sidecar(const char *path, const struct tl_writer_rows *rows, uint64_t file_bytes)
-{
-	uint8_t header[TL_INDEX_HEADER_BYTES];
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
-
-	if (fd < 0)
-		return -errno;
-	tl_index_put_header(
-		header, &(struct tl_index_header){.file_bytes = file_bytes, .run_id = rows->run_id, .rows = rows->n});
-	int rc = write_all(fd, header, sizeof(header));
-	if (rc == 0)
-		rc = write_all(fd, rows->data, rows->used);
-	if (close(fd) != 0 && rc == 0)
-		rc = -errno;
-	return rc;
-}
-
-// A sidecar, of whatever recording, or what is left of one.
-static bool is_sidecar(const char *path)
-{
-	uint8_t header[TL_INDEX_HEADER_BYTES];
-	struct tl_index_reader reader;
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-
-	if (fd < 0)
-		return false;
-	ssize_t n = read(fd, header, sizeof(header));
-	close(fd);
-	return n == 0 || (n > 0 && tl_index_open(&reader, header, (size_t)n) == 0);
-}
-
-void tl_writer_index_remove(const char *recording)
-{
-	char *path;
-
-	if (asprintf(&path, "%s" TL_INDEX_SUFFIX, recording) < 0)
-		return;
-	if (is_sidecar(path))
-		unlink(path);
-	free(path);
-}
-
 void tl_writer_index_finish(struct tl_writer *writer, struct tl_writer_file *file)
 {
 	struct tl_writer_index *index = &writer->index;
 	struct tl_writer_rows *rows = &file->rows;
-	char *path = NULL;
 
 	if (!writer->cfg.index || file->stream || file->at == NULL)
 		return;
@@ -218,18 +140,15 @@ void tl_writer_index_finish(struct tl_writer *writer, struct tl_writer_file *fil
 	while (rows->pending > 0)
 		pthread_cond_wait(&index->done, &index->lock);
 	pthread_mutex_unlock(&index->lock);
-	tl_writer_index_remove(file->at);
+	tl_index_remove(file->at);
 	if (rows->lost)
 		tl_warn("%.300s: has no index: it came too fast; `tapline extract --reindex` makes it", file->at);
-	if (rows->lost || rows->n == 0 || asprintf(&path, "%s" TL_INDEX_SUFFIX, file->at) < 0)
+	if (rows->lost || rows->rows.n == 0)
 		return;
-	int rc = write_sidecar(path, rows, file->end_bytes);
-	if (rc != 0) {
-		tl_warn("%.300s: cannot write the index: %s; `tapline extract` does without it", path, strerror(-rc));
-		if (rc != -EEXIST)
-			unlink(path);
-	}
-	free(path);
+	int rc = tl_index_rows_write(&rows->rows, file->at, file->end_bytes, rows->run_id);
+	if (rc != 0)
+		tl_warn("%.300s" TL_INDEX_SUFFIX ": cannot write the index: %s; `tapline extract` does without it",
+			file->at, strerror(-rc));
 }
 
 // ---- its life

@@ -31,6 +31,7 @@
 #include <liburing.h>
 
 #include <tl_err.h>
+#include <tl_index.h>
 #include <tl_writer.h>
 
 #define TL_WRITER_DEPTH 8u	      // writes in flight at most
@@ -45,9 +46,7 @@ struct tl_writer_rows {
 	uint32_t pending; // slabs the index thread still has to look at; under the index's lock
 	bool lost;	  // a slab has no row: there will be no sidecar
 	uint64_t run_id;
-	uint32_t n;
-	uint8_t *data;
-	size_t used, capacity;
+	struct tl_index_rows rows;
 };
 
 // Where the blocks go: a regular file written at offsets, or a stream (pipe, socket, device) written in order.
@@ -143,8 +142,6 @@ struct tl_writer_job {
 	uint32_t len_bytes;
 	uint64_t offset_bytes;
 };
-
-struct tl_index_builder;
 
 struct tl_writer_index {
 	pthread_t thread;
@@ -247,7 +244,6 @@ void tl_writer_index_release(struct tl_writer *writer, bool all);
 // writer_index.c, on the helper
 // Writes the sidecar of a file that is complete and has its name.
 void tl_writer_index_finish(struct tl_writer *writer, struct tl_writer_file *file);
-void tl_writer_index_remove(const char *recording); // its sidecar, if it is one
 // writer_index.c, on main
 int tl_writer_index_init(struct tl_writer *writer);
 int tl_writer_index_start(struct tl_writer *writer);
