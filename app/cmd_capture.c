@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tapline capture: records a port; the configuration of `tapline run` made from a command line.
 
+#include <tl_flow.h>
+
 #include "app.h"
 #include "appliance.h"
 #include "capture_options.h"
@@ -8,14 +10,17 @@
 #include "hugepages.h"
 #include "plan.h"
 
-#define MEMORY_MB 160 // beside the buffers: EAL, mbufs
+#define MEMORY_MB 160 // beside the buffers and flows: EAL, mbufs
 
 static void set_memory(struct tl_config *config)
 {
-	uint64_t buffers_mb = (config->captures[0].buffer_bytes >> 20) * config->ports[0].rx_queues;
+	const struct tl_config_capture *capture = &config->captures[0];
+	uint64_t queue_bytes = capture->buffer_bytes;
 
+	if (capture->cutoff_bytes != 0)
+		queue_bytes += (uint64_t)capture->cutoff_flows * TL_FLOW_ENTRY_BYTES;
 	config->eal.main_lcore = tl_plan_first_cpu();
-	config->eal.memory_mb = (uint32_t)(MEMORY_MB + buffers_mb);
+	config->eal.memory_mb = (uint32_t)(MEMORY_MB + (queue_bytes >> 20) * config->ports[0].rx_queues);
 	config->eal.huge = tl_hugepages_free_mb() >= config->eal.memory_mb;
 }
 

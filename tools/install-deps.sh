@@ -11,7 +11,7 @@ run_packages=(
 )
 test_packages=(
 	"${run_packages[@]}"
-	binutils clang clang-format iputils-arping iputils-ping libcunit1-dev netcat-openbsd python3 socat tcpdump tshark
+	binutils clang clang-format iputils-arping iputils-ping libcunit1-dev netcat-openbsd python3 socat tcpdump tshark valgrind
 )
 vm_packages=(kmod xz-utils)
 qemu_oldest=8 # the first with an igb

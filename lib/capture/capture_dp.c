@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Encodes frames into slabs: filter, snap, one copy.
+// Encodes frames into slabs: filter, cut off, snap, one copy.
 
 #include "capture_priv.h"
 
@@ -34,6 +34,11 @@ static void unclaim(struct tl_capture *c)
 		atomic_fetch_add_explicit(&c->left, 1, memory_order_relaxed);
 }
 
+static void leave_trigger(const struct tl_tap *tap, enum tl_trigger reason, uint64_t mono_ns)
+{
+	atomic_store_explicit(&tap->capture->trigger.slots[reason], mono_ns, memory_order_relaxed);
+}
+
 // One frame into the slab. Returns false where there is no room.
 static bool encode(
 	struct tl_tap *tap, const struct rte_mbuf *m, enum tl_dir dir, struct tl_pcapng_epb *epb, uint64_t mono_ns)
@@ -46,6 +51,8 @@ static bool encode(
 	void *room = tl_slab_reserve(tap->ring, len, mono_ns);
 	if (TL_UNLIKELY(room == NULL)) {
 		tap->dropped++;
+		if (tap->capture->cfg.trigger.on_drop)
+			leave_trigger(tap, TL_TRIGGER_DROP, mono_ns);
 		return false;
 	}
 	copy_frame(tl_pcapng_put_epb(room, epb), m, epb->cap_bytes);
@@ -63,8 +70,15 @@ static enum tl_dir direction(const struct tl_tap *tap, const struct rte_mbuf *m,
 	return memcmp(eth->src, tap->own_mac, TL_ETHER_ADDR_LEN) == 0 ? TL_DIR_TX : burst_dir;
 }
 
+// Whether frame i is among the first bytes of its flow. ids is NULL where there is no cut-off.
+static bool within_cutoff(const struct tl_tap *tap, const struct tl_flow_id *ids, const struct tl_burst *b, uint16_t i)
+{
+	return ids == NULL || tl_flow_keep(tap->flows, &ids[i], b->wire_bytes[i], b->ts_ns[i]);
+}
+
 // What becomes of frame i of the burst, counted in flow.
-static void take(struct tl_tap *tap, const struct tl_burst *b, uint16_t i, enum tl_dir dir, struct tl_tap_flow *flow)
+static void take(struct tl_tap *tap, const struct tl_burst *b, uint16_t i, const struct tl_flow_id *ids,
+	enum tl_dir dir, struct tl_tap_flow *flow)
 {
 	const struct rte_mbuf *m = b->pkts[i];
 	struct tl_pcapng_epb epb = {.wire_bytes = b->wire_bytes[i], .ts_ns = b->ts_ns[i]};
@@ -72,7 +86,7 @@ static void take(struct tl_tap *tap, const struct tl_burst *b, uint16_t i, enum 
 	flow->offered_pkts++;
 	if (tap->filter != NULL && !tl_filter_match(tap->filter, m, b->wire_bytes[i])) {
 		flow->filtered_pkts++;
-	} else if (!claim(tap->capture)) {
+	} else if (!within_cutoff(tap, ids, b, i) || !claim(tap->capture)) {
 		flow->cut_pkts++;
 	} else if (TL_UNLIKELY(!encode(tap, m, dir, &epb, b->mono_ns))) {
 		unclaim(tap->capture);
@@ -85,13 +99,14 @@ static void count_flow(struct tl_tap_flow *to, const struct tl_tap_flow *burst)
 	tl_count(&to->offered_pkts, burst->offered_pkts);
 	tl_count(&to->filtered_pkts, burst->filtered_pkts);
 	tl_count(&to->expired_pkts, burst->expired_pkts);
+	tl_count(&to->paused_pkts, burst->paused_pkts);
 	tl_count(&to->cut_pkts, burst->cut_pkts);
 	tl_count(&to->drop_ring_pkts, burst->drop_ring_pkts);
 }
 
-static void tap_burst(struct tl_tap *tap, const struct tl_burst *b, enum tl_dir burst_dir)
+static void tap_burst(struct tl_tap *tap, const struct tl_burst *b, const struct tl_flow_id *ids, enum tl_dir burst_dir)
 {
-	bool expired = atomic_load_explicit(&tap->capture->expired, memory_order_relaxed);
+	int state = atomic_load_explicit(&tap->capture->state, memory_order_relaxed);
 	struct tl_tap_flow flow[TL_DIRS] = {{0}};
 
 	for (uint16_t i = 0; i < b->n; i++) {
@@ -100,24 +115,87 @@ static void tap_burst(struct tl_tap *tap, const struct tl_burst *b, enum tl_dir 
 		enum tl_dir dir = direction(tap, b->pkts[i], burst_dir);
 		if (!tap->dir[dir])
 			continue;
-		if (TL_UNLIKELY(expired)) {
+		if (TL_UNLIKELY(state != TL_CAPTURE_RECORDING)) {
 			flow[dir].offered_pkts++;
-			flow[dir].expired_pkts++;
+			flow[dir].paused_pkts += state == TL_CAPTURE_PAUSED;
+			flow[dir].expired_pkts += state == TL_CAPTURE_EXPIRED;
 			continue;
 		}
-		take(tap, b, i, dir, &flow[dir]);
+		take(tap, b, i, ids, dir, &flow[dir]);
 	}
 	for (int dir = 0; dir < TL_DIRS; dir++)
 		if (flow[dir].offered_pkts != 0)
 			count_flow(&tap->flow[dir], &flow[dir]);
 }
 
+// Flattened: all of it in one function, in which nothing of a cut-off is left.
+__attribute__((flatten)) static void record(struct tl_tap *tap, const struct tl_burst *b, enum tl_dir dir)
+{
+	tap_burst(tap, b, NULL, dir);
+}
+
+// First the flows of all frames, so that their places in the table are on their way from memory together.
+static void record_within_cutoff(struct tl_tap *tap, const struct tl_burst *b, enum tl_dir dir)
+{
+	struct tl_flow_id ids[TL_BURST];
+
+	for (uint16_t i = 0; i < b->n; i++) {
+		if (i + PREFETCH_AHEAD < b->n)
+			rte_prefetch0(rte_pktmbuf_mtod(b->pkts[i + PREFETCH_AHEAD], void *));
+		const struct rte_mbuf *m = b->pkts[i];
+		tl_flow_identify(tap->flows, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, &ids[i]);
+	}
+	tap_burst(tap, b, ids, dir);
+}
+
 void tl_tap_rx(void *tap, struct tl_burst *burst)
 {
-	tap_burst(tap, burst, TL_DIR_RX);
+	record(tap, burst, TL_DIR_RX);
 }
 
 void tl_tap_sent(void *tap, struct tl_burst *burst)
 {
-	tap_burst(tap, burst, TL_DIR_TX);
+	record(tap, burst, TL_DIR_TX);
+}
+
+void tl_tap_rx_cutoff(void *tap, struct tl_burst *burst)
+{
+	record_within_cutoff(tap, burst, TL_DIR_RX);
+}
+
+void tl_tap_sent_cutoff(void *tap, struct tl_burst *burst)
+{
+	record_within_cutoff(tap, burst, TL_DIR_TX);
+}
+
+// Looks for a trigger among all frames of the wanted directions, recorded or not.
+static void watch(const struct tl_tap *tap, const struct tl_burst *b, enum tl_dir burst_dir)
+{
+	for (uint16_t i = 0; i < b->n; i++) {
+		const struct rte_mbuf *m = b->pkts[i];
+		if (!tap->dir[direction(tap, m, burst_dir)] ||
+			!tl_filter_match(tap->trigger_filter, m, b->wire_bytes[i]))
+			continue;
+		leave_trigger(tap, TL_TRIGGER_FILTER, b->mono_ns);
+		return;
+	}
+}
+
+static void watch_and_record(struct tl_tap *tap, const struct tl_burst *b, enum tl_dir dir)
+{
+	watch(tap, b, dir);
+	if (tap->flows != NULL)
+		record_within_cutoff(tap, b, dir);
+	else
+		record(tap, b, dir);
+}
+
+void tl_tap_rx_watched(void *tap, struct tl_burst *burst)
+{
+	watch_and_record(tap, burst, TL_DIR_RX);
+}
+
+void tl_tap_sent_watched(void *tap, struct tl_burst *burst)
+{
+	watch_and_record(tap, burst, TL_DIR_TX);
 }

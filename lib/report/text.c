@@ -148,13 +148,16 @@ static void print_capture_verdict(FILE *out, const struct tl_report_capture *cap
 
 static void print_files(FILE *out, const struct tl_report_capture *capture)
 {
-	char bytes[GROUPED], n[GROUPED];
+	char bytes[GROUPED], n[GROUPED], evicted[GROUPED];
 
 	fprintf(out, "  %s bytes (%s) in %" PRIu32 " file%s\n", grouped(capture->written_bytes, n),
 		tl_format_bytes(capture->written_bytes, bytes, sizeof(bytes)), capture->n_files,
 		capture->n_files == 1 ? "" : "s");
 	for (uint32_t i = 0; i < capture->n_files; i++)
 		fprintf(out, "      %s\n", capture->files[i]);
+	if (capture->flows != 0)
+		fprintf(out, "  cut-off: %s flows begun, %s forgotten to make room for others\n",
+			grouped(capture->flows, n), grouped(capture->flows_evicted, evicted));
 	if (capture->recycled_files != 0)
 		fprintf(out, "  dropped from the ring: %s file%s of %s\n", grouped(capture->recycled_files, n),
 			capture->recycled_files == 1 ? "" : "s",
@@ -174,12 +177,15 @@ static void print_capture(FILE *out, const struct tl_report_capture *capture, bo
 	if (in_flight[0] != 0)
 		fprintf(out, "  + %-18s %19s %19s %19s\n", "in_flight_pkts", "", "", grouped(in_flight[0], n));
 	print_files(out, capture);
+	if (capture->last_trigger != NULL)
+		fprintf(out, "  %s trigger%s, the last: %s at %s\n", grouped(capture->triggers, n),
+			capture->triggers == 1 ? "" : "s", capture->last_trigger, capture->last_trigger_time);
 	print_capture_verdict(out, capture, final);
 	if (lost != 0)
 		fprintf(out, "  LOST: %s of %s frames offered, %s\n", grouped(lost, n), grouped(total.offered_pkts, of),
 			percent(lost, total.offered_pkts, share));
 	if (capture->error != NULL)
-		fprintf(out, "  WRITING STOPPED: %s\n", capture->error);
+		fprintf(out, "  WRITING FAILED: %s\n", capture->error);
 	fputc('\n', out);
 }
 

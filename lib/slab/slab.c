@@ -113,6 +113,11 @@ int tl_slab_create(const struct tl_slab_cfg *cfg, struct tl_slab_ring **out, str
 	return 0;
 }
 
+uint32_t tl_slab_count(const struct tl_slab_ring *ring)
+{
+	return ring->n_slabs;
+}
+
 void tl_slab_destroy(struct tl_slab_ring *ring)
 {
 	if (ring == NULL)
@@ -123,11 +128,6 @@ void tl_slab_destroy(struct tl_slab_ring *ring)
 	rte_free(ring->free.cells);
 	rte_free(ring->sealed.cells);
 	rte_free(ring);
-}
-
-uint32_t tl_slab_count(const struct tl_slab_ring *ring)
-{
-	return ring->n_slabs;
 }
 
 uint64_t tl_slab_memory(const struct tl_slab_ring *ring, uint8_t **out)

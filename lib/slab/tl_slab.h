@@ -34,7 +34,8 @@ struct tl_slab {
 	uint32_t used_bytes;   // HEAD and records, a multiple of 4
 	uint32_t sealed_bytes; // with the trailing PAD, a multiple of 4096
 	uint32_t records[TL_DIRS];
-	uint64_t sequence; // 0, 1, 2 … within the ring
+	uint64_t sequence;  // 0, 1, 2 … within the ring
+	uint64_t opened_ns; // mono_ns of its first record
 };
 
 // Returns 0 and sets *out (caller owns it), or -EINVAL, -EEXIST, -ENOMEM with a sentence.

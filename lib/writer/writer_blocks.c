@@ -38,8 +38,10 @@ int tl_writer_put_prologue(struct tl_writer *writer, struct tl_writer_file *file
 {
 	int rc = append(writer, file, writer->cfg.prologue, buffer);
 
-	if (rc == 0)
+	if (rc == 0) {
 		file->prologue_bytes = file->end_bytes;
+		tl_writer_ring_allocate(writer, file);
+	}
 	tl_writer_say_buffered(writer, file);
 	return rc;
 }

@@ -51,7 +51,7 @@ static int open_ahead(struct tl_writer *writer, struct tl_writer_file *file)
 {
 	int rc = tl_writer_open_hidden(writer, file);
 
-	if (rc != 0)
+	if (rc != 0 || tl_writer_holds(writer)) // only its trigger knows what goes into the prologue
 		return rc;
 	do
 		rc = tl_writer_put_prologue(writer, file, writer->helper.blocks);
@@ -59,9 +59,11 @@ static int open_ahead(struct tl_writer *writer, struct tl_writer_file *file)
 	return rc;
 }
 
-// Names it and lists it.
+// Names it and lists it. One that was removed before has nothing to name: the writer finds out and leaves it.
 static int begin(struct tl_writer *writer, struct tl_writer_file *file)
 {
+	if (tl_writer_file_is_removed(file))
+		return 0;
 	int rc = file->name == NULL ? tl_writer_give_name(writer, file) : 0;
 
 	return rc != 0 ? rc : tl_writer_ring_begin(&writer->ring, file);
@@ -83,19 +85,23 @@ static void sync_directory(const struct tl_writer_pattern *pattern)
 static int complete(struct tl_writer *writer, struct tl_writer_file *file)
 {
 	bool sync = writer->cfg.policy.sync == TL_WRITER_SYNC_CLOSE && !file->stream;
+	bool removed = tl_writer_file_is_removed(file);
 	int rc = 0, later;
 
 	if (file->prologue_bytes != 0 && file->broken == 0)
 		do
 			rc = tl_writer_put_epilogue(writer, file, writer->helper.blocks);
 		while (make_room(writer, rc));
+	tl_writer_file_cut(file);
 	if (sync && fsync(file->fd) != 0 && rc == 0)
 		rc = -errno;
 	later = tl_writer_file_close(file);
 	if (rc == 0)
 		rc = later;
 	bool blank = writer->parts && file->prologue_bytes == 0;
-	if (blank) {
+	if (removed) {
+		// There is nothing to name, nor to list.
+	} else if (blank) {
 		unlink(file->at);
 	} else if (file->name != NULL && writer->parts) {
 		later = tl_writer_rename(file->at, file->name);
@@ -107,11 +113,10 @@ static int complete(struct tl_writer *writer, struct tl_writer_file *file)
 		if (rc == 0)
 			rc = later;
 	}
-	if (!blank)
-		tl_writer_index_finish(writer, file);
+	tl_writer_index_finish(writer, file, !blank && !removed);
 	if (sync)
 		sync_directory(&writer->pattern);
-	tl_writer_ring_end(&writer->ring, file, !blank);
+	tl_writer_ring_end(&writer->ring, file, !blank && !removed);
 	return rc;
 }
 
@@ -250,6 +255,10 @@ struct tl_writer_file *tl_writer_helper_next(struct tl_writer *writer, bool pati
 	int rc = 0;
 
 	pthread_mutex_lock(&helper->lock);
+	if (helper->ahead != NULL && tl_writer_file_is_removed(helper->ahead)) {
+		tl_writer_file_discard(writer, helper->ahead);
+		helper->ahead = NULL;
+	}
 	if (helper->ahead == NULL) {
 		helper->wished = true;
 		pthread_cond_signal(&helper->wake);

@@ -129,17 +129,19 @@ void tl_writer_index_release(struct tl_writer *writer, bool all)
 
 // ---- for the helper
 
-void tl_writer_index_finish(struct tl_writer *writer, struct tl_writer_file *file)
+void tl_writer_index_finish(struct tl_writer *writer, struct tl_writer_file *file, bool keep)
 {
 	struct tl_writer_index *index = &writer->index;
 	struct tl_writer_rows *rows = &file->rows;
 
-	if (!writer->cfg.index || file->stream || file->at == NULL)
+	if (!writer->cfg.index || file->stream)
 		return;
 	pthread_mutex_lock(&index->lock);
 	while (rows->pending > 0)
 		pthread_cond_wait(&index->done, &index->lock);
 	pthread_mutex_unlock(&index->lock);
+	if (!keep || file->at == NULL)
+		return;
 	tl_index_remove(file->at);
 	if (rows->lost)
 		tl_warn("%.300s: has no index: it came too fast; `tapline extract --reindex` makes it", file->at);
@@ -165,6 +167,8 @@ int tl_writer_index_init(struct tl_writer *writer)
 		return 0;
 	for (uint32_t i = 0; i < writer->cfg.n_rings; i++)
 		slabs = (uint32_t)tl_min_u64(slabs, tl_slab_count(writer->cfg.rings[i]));
+	// A writer that holds leaves the lcore few enough.
+	slabs = tl_writer_holds(writer) ? tl_writer_hold_spare(slabs) : slabs;
 	index->held_max = (uint32_t)tl_min_u64(slabs / 4, TL_WRITER_JOBS);
 	index->builder = tl_index_builder_create();
 	return index->builder != NULL ? 0 : -ENOMEM;

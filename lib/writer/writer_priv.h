@@ -5,6 +5,7 @@
 //
 //   writer.c         create, start, stop, destroy, and what other threads may read
 //   writer_thread.c  the writer thread: slabs in, writes out, when to rotate, recovery from a failed write
+//   writer_hold.c    slabs that wait in memory for a trigger
 //   writer_helper.c  the helper thread: opens the next file, completes and closes those that the writer left
 //   writer_index.c   the index thread: what the slabs of a file hold, and its sidecar
 //   writer_names.c   which name a file gets, and when
@@ -55,6 +56,7 @@ struct tl_writer_file {
 	const char *label; // for the writer's messages
 	bool stream;
 	bool direct;		 // O_DIRECT is on
+	bool nameless;		 // when it was opened, by way of /proc/self/fd
 	const atomic_bool *stop; // of the writer: a stream waits only so long once it is set
 	uint32_t chunk_bytes;	 // stream: the most that one write() takes without blocking
 	int broken;		 // stream: the -errno after which nothing more can follow
@@ -121,7 +123,7 @@ struct tl_writer_helper {
 	pthread_mutex_t lock;	      // of these
 	pthread_cond_t wake;	      // the helper: there is work
 	pthread_cond_t answer;	      // the writer: what it waits for is there, or cannot be had
-	struct tl_writer_file *ahead; // the next file, its prologue in it
+	struct tl_writer_file *ahead; // the next file, its prologue in it unless the writer holds
 	bool wished;		      // the writer wants it now
 	struct tl_writer_files begun; // that need a name
 	struct tl_writer_files left;  // that are to be completed
@@ -162,6 +164,27 @@ struct tl_writer_names {
 	uint32_t last_number;
 };
 
+struct tl_writer_held_slab {
+	struct tl_slab *slab;
+	uint64_t taken_ns; // no record of it is younger
+};
+
+// What one ring sealed, oldest first: cells[(first + i) & mask], i < n.
+struct tl_writer_held {
+	struct tl_writer_held_slab *cells;
+	uint32_t mask, first, n;
+	uint32_t limit; // slabs; more would leave the lcore too few
+	uint64_t expired_pkts[TL_DIRS];
+};
+
+struct tl_writer_hold {
+	struct tl_writer_held *queues; // one per ring
+	uint64_t bytes;		       // held in all
+	bool saving;		       // an episode: slabs that were begun until until_ns go to a file
+	uint64_t until_ns;
+	bool gave_up; // no file could be had for the last episode
+};
+
 // How writes reach the file. They may finish in any order.
 struct tl_writer_backend {
 	uint32_t depth; // writes in flight at most
@@ -183,7 +206,8 @@ struct tl_writer {
 	struct tl_writer_cfg cfg;
 	struct tl_writer_pattern pattern;
 	bool parts; // rotates by itself: the next file is kept open ahead, and a file is .part until it is complete
-	struct tl_writer_file *file;
+	struct tl_writer_file *file; // NULL: between the episodes of a writer that holds
+	struct tl_writer_hold hold;
 	struct tl_writer_helper helper;
 	struct tl_writer_index index;
 	struct tl_writer_names names; // the helper's
@@ -220,8 +244,22 @@ struct tl_writer {
 	struct tl_writer_stats stats;
 };
 
+static inline bool tl_writer_holds(const struct tl_writer *writer)
+{
+	return writer->cfg.hold.triggered != NULL;
+}
+
 // writer_thread.c
 void *tl_writer_main(void *writer);
+// The file gets no more slabs: the helper completes it as soon as none is in flight.
+void tl_writer_leave_file(struct tl_writer *writer);
+
+// writer_hold.c, on the writer thread
+// The next slab to be written, and its ring; NULL: none now.
+struct tl_slab *tl_writer_hold_take(struct tl_writer *writer, bool stopping, struct tl_slab_ring **out_ring);
+// writer_hold.c, on main
+int tl_writer_hold_init(struct tl_writer *writer);
+void tl_writer_hold_fini(struct tl_writer *writer);
 
 // writer_helper.c, on the writer thread
 // The next file, which is the writer's from now on; NULL: it is not ready, but has been ordered. With patience, waits
@@ -242,8 +280,8 @@ bool tl_writer_index_add(struct tl_writer *writer, const struct tl_writer_write 
 // Gives back the slabs whose rows are done; with all, waits for every one.
 void tl_writer_index_release(struct tl_writer *writer, bool all);
 // writer_index.c, on the helper
-// Writes the sidecar of a file that is complete and has its name.
-void tl_writer_index_finish(struct tl_writer *writer, struct tl_writer_file *file);
+// Waits for the file's last row; with keep, writes the sidecar of the file, which is complete and has its name.
+void tl_writer_index_finish(struct tl_writer *writer, struct tl_writer_file *file, bool keep);
 // writer_index.c, on main
 int tl_writer_index_init(struct tl_writer *writer);
 int tl_writer_index_start(struct tl_writer *writer);
@@ -269,6 +307,8 @@ void tl_writer_ring_move(struct tl_writer_ring *ring, const struct tl_writer_fil
 void tl_writer_ring_end(struct tl_writer_ring *ring, const struct tl_writer_file *file, bool keep);
 // Drops the oldest complete file. False: there is none. *out_bytes may be 0: it was not ours any more.
 bool tl_writer_ring_recycle(struct tl_writer *writer, uint64_t *out_bytes);
+// Gives a file that has just been opened all it may need, if ring and disk can spare it.
+void tl_writer_ring_allocate(const struct tl_writer *writer, struct tl_writer_file *file);
 // Drops files until the limits are kept.
 void tl_writer_ring_tidy(struct tl_writer *writer);
 // Valid until the next call; one thread at a time.
@@ -307,6 +347,11 @@ void tl_writer_file_discard(struct tl_writer *writer, struct tl_writer_file *fil
 int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool direct, struct tl_err *err);
 // Creates a regular file where there is nothing.
 int tl_writer_file_create(struct tl_writer_file *file, const char *path, bool direct);
+// Takes so much of the disk now, as the file's size, which complete() cuts: a write within a file's size needs no lock
+// against other writes, one that makes it longer does. What the file system refuses is done without.
+void tl_writer_file_allocate(struct tl_writer_file *file, uint64_t bytes);
+// Whether somebody removed it, or its directory, since it was opened: what is written to it is lost at its close.
+bool tl_writer_file_is_removed(const struct tl_writer_file *file);
 // Writes all of it at the offset (a stream: next), resuming short writes; turns O_DIRECT off where it proves unusable.
 int tl_writer_file_write(struct tl_writer_file *file, const void *data, uint32_t len_bytes, uint64_t offset_bytes);
 // Drops what is beyond the last whole block: the next write goes there. What cannot be cut off is written over.

@@ -12,6 +12,9 @@
 
 #include <tl_log.h>
 
+#define ALLOCATION_MAX (UINT64_C(8) << 30)
+#define ALLOCATION_SHARE 8 // of keep_bytes, and of what is free, that one file may take ahead of its time
+
 // ---- the list
 
 int tl_writer_ring_add(struct tl_writer_ring *ring, struct tl_writer_entry entry)
@@ -185,10 +188,29 @@ static uint64_t free_bytes(const struct tl_writer_pattern *pattern)
 	return (uint64_t)status.f_bavail * status.f_frsize;
 }
 
+// How much each file is given when it is opened. 0: nobody knows, or more than the ring can spare.
+static uint64_t allocation_bytes(const struct tl_writer_policy *policy)
+{
+	bool fits = policy->keep_bytes == 0 || policy->rotate_bytes <= policy->keep_bytes / ALLOCATION_SHARE;
+
+	return fits && policy->rotate_bytes <= ALLOCATION_MAX ? policy->rotate_bytes : 0;
+}
+
+void tl_writer_ring_allocate(const struct tl_writer *writer, struct tl_writer_file *file)
+{
+	uint64_t bytes = allocation_bytes(&writer->cfg.policy);
+
+	if (bytes != 0 && free_bytes(&writer->pattern) / ALLOCATION_SHARE >= bytes)
+		tl_writer_file_allocate(file, bytes);
+}
+
+// The next file, opened ahead, is on the disk too, though not in the ring yet.
 static bool is_over(const struct tl_writer_policy *policy, const struct extent *extent)
 {
+	uint64_t bytes = extent->bytes + extent->growth_bytes + allocation_bytes(policy);
+
 	return (policy->keep_files != 0 && extent->files > policy->keep_files) ||
-	       (policy->keep_bytes != 0 && extent->bytes + extent->growth_bytes > policy->keep_bytes);
+	       (policy->keep_bytes != 0 && bytes > policy->keep_bytes);
 }
 
 void tl_writer_ring_tidy(struct tl_writer *writer)

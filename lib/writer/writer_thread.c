@@ -14,34 +14,86 @@
 
 #include <time.h>
 
+#include <tl_log.h>
+
 #define IDLE_MIN_NS (200 * TL_NS_PER_US)
 #define IDLE_MAX_NS (2 * TL_NS_PER_MS)
 
-static void fail(struct tl_writer *writer, int code)
+static void fail(struct tl_writer *writer, const struct tl_writer_file *file, int code)
 {
-	tl_writer_trouble_begins(writer, &writer->writing, writer->file->label, code);
-	if (writer->file->broken != 0)
+	tl_writer_trouble_begins(writer, &writer->writing, file->label, code);
+	if (file->broken != 0)
 		atomic_store_explicit(&writer->pipe_closed, true, memory_order_release);
-}
-
-// A file whose prologue could not be written yet takes no slab: nobody could read it.
-static bool ready(struct tl_writer *writer)
-{
-	struct tl_writer_file *file = writer->file;
-	int rc = atomic_load_explicit(&writer->no_room, memory_order_relaxed) ? -ENOSPC : 0;
-
-	if (rc == 0 && file->prologue_bytes == 0)
-		do
-			rc = tl_writer_put_prologue(writer, file, writer->blocks);
-		while (tl_writer_helper_make_room(writer, rc));
-	if (rc != 0)
-		fail(writer, rc);
-	return rc == 0;
 }
 
 static struct tl_writer_write *in_flight(struct tl_writer *writer, uint32_t index)
 {
 	return &writer->flight[(writer->flight_first + index) % TL_WRITER_DEPTH];
+}
+
+void tl_writer_leave_file(struct tl_writer *writer)
+{
+	struct tl_writer_file *file = writer->file;
+
+	writer->file = NULL;
+	file->left = true;
+	if (file->in_flight == 0)
+		tl_writer_helper_finish(writer, file);
+}
+
+// Goes on in the next file. If there is none yet, the recording goes on in this one, and it is tried again. Returns
+// whether it did.
+static bool rotate(struct tl_writer *writer, bool patient)
+{
+	struct tl_writer_file *last = writer->file;
+	struct tl_writer_file *next = tl_writer_helper_next(writer, patient && !last->overdue);
+
+	if (next == NULL) {
+		last->overdue |= patient;
+		return false;
+	}
+	tl_writer_leave_file(writer);
+	writer->file = next;
+	tl_count(&writer->stats.files, 1);
+	return true;
+}
+
+// A file that was removed while it is written keeps nothing. The recording goes on in the next, as soon as there can be
+// one; that is tried until then, also while nothing comes.
+static bool leave_removed(struct tl_writer *writer)
+{
+	bool left = rotate(writer, true);
+
+	atomic_store_explicit(&writer->rotate_asked, !left, memory_order_relaxed);
+	if (left)
+		tl_warn("%.300s: was removed while it was written: the recording goes on in a new file",
+			writer->cfg.path);
+	return left;
+}
+
+// A file whose prologue could not be written yet takes no slab: nobody could read it.
+static int begin_file(struct tl_writer *writer, struct tl_writer_file *file)
+{
+	int rc = 0;
+
+	if (file->prologue_bytes == 0)
+		do
+			rc = tl_writer_put_prologue(writer, file, writer->blocks);
+		while (tl_writer_helper_make_room(writer, rc));
+	return rc;
+}
+
+static bool ready(struct tl_writer *writer)
+{
+	int rc = atomic_load_explicit(&writer->no_room, memory_order_relaxed) ? -ENOSPC : 0;
+
+	if (tl_writer_file_is_removed(writer->file) && !leave_removed(writer))
+		rc = -ENOENT;
+	if (rc == 0)
+		rc = begin_file(writer, writer->file);
+	if (rc != 0)
+		fail(writer, writer->file, rc);
+	return rc == 0;
 }
 
 static void give_back(const struct tl_writer_write *write)
@@ -85,14 +137,57 @@ static void count_dropped(struct tl_writer *writer, const struct tl_writer_write
 		tl_count(&writer->stats.drop_disk_pkts[dir], write->slab->records[dir]);
 }
 
+static void drop(struct tl_writer *writer, const struct tl_writer_write *write)
+{
+	count_dropped(writer, write);
+	give_back(write);
+}
+
+static uint32_t records(const struct tl_slab *slab)
+{
+	return slab->records[TL_DIR_RX] + slab->records[TL_DIR_TX];
+}
+
+// The file after that of the oldest write: the one of younger writes, or the current one, or a new one. NULL: none can
+// be had.
+static struct tl_writer_file *file_after(struct tl_writer *writer, const struct tl_writer_file *file)
+{
+	for (uint32_t i = 0; i < writer->flight_count; i++)
+		if (in_flight(writer, i)->file != file)
+			return in_flight(writer, i)->file;
+	return writer->file != file || rotate(writer, true) ? writer->file : NULL;
+}
+
+// A file that may not grow (ulimit -f, or the largest that the file system has) gives what is in flight for it to the
+// next. False: the oldest write has failed for good.
+static bool move_on(struct tl_writer *writer, int code)
+{
+	struct tl_writer_file *full = in_flight(writer, 0)->file;
+
+	if (code != -EFBIG || !writer->parts || full->end_bytes <= full->prologue_bytes)
+		return false;
+	struct tl_writer_file *next = file_after(writer, full);
+	if (next == NULL || begin_file(writer, next) != 0)
+		return false;
+	tl_writer_file_cut(full);
+	for (uint32_t i = 0; i < writer->flight_count && in_flight(writer, i)->file == full; i++) {
+		struct tl_writer_write *write = in_flight(writer, i);
+		write->file = next;
+		next->in_flight++;
+		next->pkts += records(write->slab);
+	}
+	full->in_flight = 0;
+	tl_writer_helper_finish(writer, full);
+	return true;
+}
+
 static int write_again(struct tl_writer *writer, const struct tl_writer_write *write)
 {
-	struct tl_writer_file *file = write->file;
 	int rc;
 
 	do
-		rc = tl_writer_file_write(file, write->data, write->len_bytes, file->end_bytes);
-	while (tl_writer_helper_make_room(writer, rc));
+		rc = tl_writer_file_write(write->file, write->data, write->len_bytes, write->file->end_bytes);
+	while (tl_writer_helper_make_room(writer, rc) || move_on(writer, rc));
 	return rc;
 }
 
@@ -110,14 +205,14 @@ static void recover(struct tl_writer *writer)
 			settle(writer, write);
 		} else {
 			count_dropped(writer, write);
-			fail(writer, rc);
+			fail(writer, write->file, rc);
 			give_back(write);
 		}
+		tl_writer_say_buffered(writer, write->file);
 		if (write->file->in_flight == 1)
 			tl_writer_file_cut(write->file); // what was written of dropped slabs
 		pop(writer);
 	}
-	tl_writer_say_buffered(writer, writer->file);
 }
 
 // Gives back the slabs whose writes finished, oldest first. Returns how many.
@@ -139,11 +234,6 @@ static uint32_t retire(struct tl_writer *writer)
 	return retired;
 }
 
-static uint32_t records(const struct tl_slab *slab)
-{
-	return slab->records[TL_DIR_RX] + slab->records[TL_DIR_TX];
-}
-
 // Whether this slab, and the epilogue, would exceed what a file may have. A file has at least one slab.
 static bool is_full(const struct tl_writer *writer, const struct tl_writer_write *write)
 {
@@ -155,25 +245,6 @@ static bool is_full(const struct tl_writer *writer, const struct tl_writer_write
 	return (policy->rotate_bytes != 0 &&
 		       file->next_bytes + write->len_bytes + TL_WRITER_BLOCKS_BYTES > policy->rotate_bytes) ||
 	       (policy->rotate_packets != 0 && file->pkts + records(write->slab) > policy->rotate_packets);
-}
-
-// Goes on in the next file. If there is none yet, the recording goes on in this one, and it is tried again. Returns
-// whether it did.
-static bool rotate(struct tl_writer *writer, bool patient)
-{
-	struct tl_writer_file *last = writer->file;
-	struct tl_writer_file *next = tl_writer_helper_next(writer, patient && !last->overdue);
-
-	if (next == NULL) {
-		last->overdue |= patient;
-		return false;
-	}
-	writer->file = next;
-	tl_count(&writer->stats.files, 1);
-	last->left = true;
-	if (last->in_flight == 0)
-		tl_writer_helper_finish(writer, last);
-	return true;
 }
 
 // At the next multiple of the period: days begin with the day, whenever the recording began.
@@ -200,7 +271,7 @@ static void rotate_if_due(struct tl_writer *writer)
 	}
 	if (!atomic_load_explicit(&writer->rotate_asked, memory_order_relaxed))
 		return;
-	if (writer->file->stream || rotate(writer, false))
+	if (writer->file == NULL || writer->file->stream || rotate(writer, false))
 		atomic_store_explicit(&writer->rotate_asked, false, memory_order_relaxed);
 }
 
@@ -208,6 +279,10 @@ static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, str
 {
 	struct tl_writer_write write = {.ring = ring, .slab = slab, .result = TL_WRITER_PENDING};
 
+	if (writer->file == NULL) { // there is none to be had, and the helper has said why
+		drop(writer, &write);
+		return;
+	}
 	write.data = slab->data;
 	write.len_bytes = slab->sealed_bytes;
 	if (writer->file->stream) { // the blocks that serve recovery and alignment serve nobody there
@@ -217,8 +292,7 @@ static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, str
 	if (is_full(writer, &write))
 		rotate(writer, true);
 	if (!ready(writer)) {
-		count_dropped(writer, &write);
-		give_back(&write);
+		drop(writer, &write);
 		return;
 	}
 	write.file = writer->file;
@@ -231,21 +305,30 @@ static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, str
 	writer->backend->start(writer, slot);
 }
 
-// Starts writes until the queue is full or no ring has a sealed slab, one slab of each ring in turn. Returns how many
-// slabs it took.
-static uint32_t take(struct tl_writer *writer)
+// The next sealed slab, of each ring in turn, and its ring. NULL: there is none.
+static struct tl_slab *next_sealed(struct tl_writer *writer, struct tl_slab_ring **out_ring)
 {
-	uint32_t depth = writer->backend->depth, taken = 0, empty = 0;
-
-	while (taken < depth && writer->flight_count < depth && empty < writer->cfg.n_rings) {
-		struct tl_slab_ring *ring = writer->cfg.rings[writer->next_ring];
+	for (uint32_t i = 0; i < writer->cfg.n_rings; i++) {
+		*out_ring = writer->cfg.rings[writer->next_ring];
 		writer->next_ring = (writer->next_ring + 1) % writer->cfg.n_rings;
-		struct tl_slab *slab = tl_slab_take(ring);
-		if (slab == NULL) {
-			empty++;
-			continue;
-		}
-		empty = 0;
+		struct tl_slab *slab = tl_slab_take(*out_ring);
+		if (slab != NULL)
+			return slab;
+	}
+	return NULL;
+}
+
+// Starts writes until the queue is full or there is no slab to be written. Returns how many slabs it took.
+static uint32_t take(struct tl_writer *writer, bool stopping)
+{
+	uint32_t depth = writer->backend->depth, taken = 0;
+	struct tl_slab_ring *ring;
+
+	while (taken < depth && writer->flight_count < depth) {
+		struct tl_slab *slab = tl_writer_holds(writer) ? tl_writer_hold_take(writer, stopping, &ring)
+							       : next_sealed(writer, &ring);
+		if (slab == NULL)
+			break;
 		taken++;
 		start_write(writer, ring, slab);
 	}
@@ -257,9 +340,9 @@ static void idle(struct tl_writer *writer)
 {
 	struct tl_writer_file *file = writer->file;
 
-	if (file->stream && file->broken == 0 && tl_writer_stream_abandoned(file)) {
+	if (file != NULL && file->stream && file->broken == 0 && tl_writer_stream_abandoned(file)) {
 		file->broken = -EPIPE;
-		fail(writer, file->broken);
+		fail(writer, file, file->broken);
 	}
 	uint64_t ns = writer->flight_count > 0 ? IDLE_MIN_NS : writer->idle_ns;
 	nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
@@ -272,12 +355,13 @@ void *tl_writer_main(void *arg)
 
 	writer->idle_ns = IDLE_MIN_NS;
 	set_rotation_time(writer, (uint64_t)time(NULL));
-	ready(writer);
+	if (writer->file != NULL)
+		ready(writer);
 	for (;;) {
 		// Read before the rings are looked at: what was sealed before stop() is found below.
 		bool stopping = atomic_load_explicit(&writer->stop, memory_order_acquire);
 		rotate_if_due(writer);
-		bool moved = take(writer) > 0;
+		bool moved = take(writer, stopping) > 0;
 		bool full = writer->flight_count == writer->backend->depth;
 		writer->backend->reap(writer, full && in_flight(writer, 0)->result == TL_WRITER_PENDING);
 		moved = retire(writer) > 0 || moved;
@@ -291,7 +375,7 @@ void *tl_writer_main(void *arg)
 		idle(writer);
 	}
 	tl_writer_index_release(writer, true);
-	tl_writer_helper_finish(writer, writer->file);
-	writer->file = NULL;
+	if (writer->file != NULL)
+		tl_writer_leave_file(writer);
 	return NULL;
 }

@@ -40,6 +40,8 @@ static struct tl_snapshot *snapshot(void)
 				 .drop_disk_pkts = 5},
 			[TL_DIR_TX] = {.offered_pkts = 100, .written_pkts = 100}},
 		.written_bytes = 1572864,
+		.flows = 70,
+		.flows_evicted = 7,
 		.recycled_files = 3,
 		.recycled_bytes = 3145728,
 		.files = paths,
@@ -244,7 +246,7 @@ static void the_ledger_says_in_words_what_was_lost(void)
 	expect_line(snap, "  LOST: 20 of 1,100 frames offered, 1.8182 %");
 	expect_line(snap, "ledger: ok; FRAMES WERE LOST");
 	snap->captures[0].error = "a.pcapng: No space left on device";
-	expect_line(snap, "  WRITING STOPPED: a.pcapng: No space left on device");
+	expect_line(snap, "  WRITING FAILED: a.pcapng: No space left on device");
 	free(snap);
 }
 
@@ -377,6 +379,8 @@ static void the_json_of_a_recording_has_totals_and_directions(void)
 	CU_ASSERT_EQUAL(integer_at(capture, "drop_ring_pkts"), 15);
 	CU_ASSERT_EQUAL(integer_at(capture, "drop_disk_pkts"), 5);
 	CU_ASSERT_EQUAL(integer_at(capture, "written_bytes"), 1572864);
+	CU_ASSERT_EQUAL(integer_at(capture, "flows"), 70);
+	CU_ASSERT_EQUAL(integer_at(capture, "flows_evicted"), 7);
 	CU_ASSERT_EQUAL(integer_at(capture, "recycled_files"), 3);
 	CU_ASSERT_EQUAL(integer_at(capture, "recycled_bytes"), 3145728);
 	CU_ASSERT_EQUAL(integer_at(rx, "offered_pkts"), 1000);

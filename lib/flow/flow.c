@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes and frees the table of flows.
+
+#include "flow_priv.h"
+
+#include <errno.h>
+
+#include <rte_common.h>
+#include <rte_malloc.h>
+
+#include <tl_err.h>
+#include <tl_units.h>
+
+static int check(const struct tl_flow_cfg *cfg, struct tl_err *err)
+{
+	if (!rte_is_power_of_2(cfg->entries) || cfg->entries < TL_FLOW_ENTRIES_MIN ||
+		cfg->entries > TL_FLOW_ENTRIES_MAX)
+		return tl_fail(err, -EINVAL, "a table of %u flows: use a power of two from %u to %u", cfg->entries,
+			TL_FLOW_ENTRIES_MIN, TL_FLOW_ENTRIES_MAX);
+	if (cfg->cutoff_bytes < TL_FLOW_CUTOFF_MIN || cfg->cutoff_bytes > TL_FLOW_CUTOFF_MAX)
+		return tl_fail(err, -EINVAL, "a cut-off after %u bytes of a flow: use %u to %u", cfg->cutoff_bytes,
+			TL_FLOW_CUTOFF_MIN, TL_FLOW_CUTOFF_MAX);
+	return 0;
+}
+
+// The next of a sequence of well mixed words (SplitMix64).
+static uint64_t next_key(uint64_t *seed)
+{
+	uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+int tl_flow_create(const struct tl_flow_cfg *cfg, struct tl_flow_table **out, struct tl_err *err)
+{
+	int rc = check(cfg, err);
+
+	if (rc != 0)
+		return rc;
+	size_t bytes = (size_t)cfg->entries * sizeof(struct tl_flow_entry);
+	struct tl_flow_table *t = rte_zmalloc_socket("tl_flow", sizeof(*t), TL_CACHE_LINE, cfg->socket_id);
+	if (t != NULL)
+		t->buckets = rte_zmalloc_socket("tl_flow", bytes, TL_CACHE_LINE, cfg->socket_id);
+	if (t == NULL || t->buckets == NULL) {
+		char size[32];
+		tl_flow_destroy(t);
+		return tl_fail(err, -ENOMEM,
+			"no %s on NUMA node %d for a table of %u flows: fewer flows, or more memory or hugepages",
+			tl_format_bytes(bytes, size, sizeof(size)), cfg->socket_id, cfg->entries);
+	}
+	uint64_t seed = cfg->seed;
+	for (unsigned i = 0; i < TL_FLOW_KEYS; i++)
+		t->key[i] = next_key(&seed);
+	t->bucket_mask = cfg->entries / TL_FLOW_WAYS - 1;
+	t->cutoff_bytes = cfg->cutoff_bytes;
+	t->idle_ticks = (int32_t)tl_min_u64(cfg->idle_ns >> TL_FLOW_TICK_SHIFT, INT32_MAX);
+	*out = t;
+	return 0;
+}
+
+void tl_flow_destroy(struct tl_flow_table *table)
+{
+	if (table == NULL)
+		return;
+	rte_free(table->buckets);
+	rte_free(table);
+}
+
+const struct tl_flow_stats *tl_flow_counters(const struct tl_flow_table *table)
+{
+	return &table->stats;
+}

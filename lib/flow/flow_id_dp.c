@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a frame's headers to its flow: every length is checked before the byte behind it is read.
+
+#include "flow_priv.h"
+
+#include <string.h>
+
+#include <tl_wire.h>
+
+#define ETHERTYPE_IPV6 0x86dd
+#define IPV6_LEN 40
+#define IPV6_EXTENSIONS_MAX 8 // more in one frame are no flow of ours
+#define VLAN_TAG_LEN 4
+#define VLAN_TAGS_MAX 2
+#define VLAN_ID 0x0fff // priority and drop eligibility may differ within a flow
+#define PORTS_LEN 4
+#define FRAG_OFFSET 0x1fff	// of IPv4's fragment word (RFC 791, section 3.1)
+#define IPV6_FRAG_OFFSET 0xfff8 // of the fragment header's (RFC 8200, section 4.5)
+
+// IANA's protocol numbers; those of IPv6 extension headers as RFC 8200, section 4.
+enum {
+	HOP_BY_HOP = 0,
+	DCCP = 33,
+	ROUTING = 43,
+	FRAGMENT = 44,
+	AUTHENTICATION = 51,
+	DESTINATION_OPTIONS = 60,
+	SCTP = 132,
+	MOBILITY = 135,
+	UDP_LITE = 136,
+};
+
+// The bytes of the frame that are not yet read.
+struct rest {
+	const uint8_t *at;
+	uint32_t len;
+};
+
+struct end {
+	uint64_t addr[2]; // an IPv4 address is in the first
+	uint16_t port;	  // in whatever byte order, as the address
+};
+
+struct flow_key {
+	struct end src, dst;
+	uint32_t vlans;
+	uint8_t version, proto;
+	bool syn;
+};
+
+static inline uint16_t be16_at(const uint8_t *p)
+{
+	return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+static inline void skip(struct rest *r, uint32_t bytes)
+{
+	r->at += bytes;
+	r->len -= bytes;
+}
+
+// The EtherType behind the VLAN tags, of which two at most are skipped; 0 if the frame ends before it.
+static inline uint16_t read_ethernet(struct rest *r, struct flow_key *key)
+{
+	if (r->len < TL_ETHER_LEN)
+		return 0;
+	uint16_t type = be16_at(r->at + offsetof(struct tl_ether_hdr, type_be));
+	skip(r, TL_ETHER_LEN);
+	for (unsigned i = 0; i < VLAN_TAGS_MAX && (type == TL_ETHERTYPE_VLAN || type == TL_ETHERTYPE_QINQ); i++) {
+		if (r->len < VLAN_TAG_LEN)
+			return 0;
+		key->vlans = key->vlans << 16 | 0x8000 | (be16_at(r->at) & VLAN_ID);
+		type = be16_at(r->at + 2);
+		skip(r, VLAN_TAG_LEN);
+	}
+	return type;
+}
+
+// A frame may have been cut on its way to us: that its end is missing does not matter, that its headers are does.
+static inline bool read_ipv4(struct rest *r, struct flow_key *key)
+{
+	const struct tl_ipv4_hdr *ip = (const void *)r->at;
+
+	if (r->len < TL_IPV4_LEN || ip->version_ihl >> 4 != 4 || (tl_be16(ip->frag_be) & FRAG_OFFSET) != 0)
+		return false;
+	uint32_t hdr_len = (ip->version_ihl & 0x0fu) * 4;
+	uint32_t total_len = tl_be16(ip->total_len_be);
+	if (hdr_len < TL_IPV4_LEN || total_len < hdr_len || r->len < hdr_len)
+		return false;
+	key->version = 4;
+	key->proto = ip->proto;
+	key->src.addr[0] = ip->src_be;
+	key->dst.addr[0] = ip->dst_be;
+	if (r->len > total_len)
+		r->len = total_len; // without Ethernet's padding
+	skip(r, hdr_len);
+	return true;
+}
+
+// Length of an extension header of which 8 bytes are there; 0: the header is of another kind.
+static uint32_t extension_bytes(uint8_t kind, const uint8_t *header)
+{
+	switch (kind) {
+	case HOP_BY_HOP:
+	case ROUTING:
+	case DESTINATION_OPTIONS:
+	case MOBILITY:
+		return (header[1] + 1u) * 8;
+	case FRAGMENT:
+		return 8;
+	case AUTHENTICATION:
+		return (header[1] + 2u) * 4; // RFC 4302, section 2.2
+	default:
+		return 0;
+	}
+}
+
+static bool is_extension(uint8_t kind)
+{
+	static const uint8_t any[8];
+
+	return extension_bytes(kind, any) != 0;
+}
+
+static bool skip_extensions(struct rest *r, struct flow_key *key)
+{
+	for (unsigned i = 0; i < IPV6_EXTENSIONS_MAX && is_extension(key->proto); i++) {
+		if (r->len < 8)
+			return false;
+		uint32_t bytes = extension_bytes(key->proto, r->at);
+		if (r->len < bytes || (key->proto == FRAGMENT && (be16_at(r->at + 2) & IPV6_FRAG_OFFSET) != 0))
+			return false;
+		key->proto = r->at[0];
+		skip(r, bytes);
+	}
+	return !is_extension(key->proto);
+}
+
+// RFC 8200, section 3: payload length at 4, next header at 6, source at 8, destination at 24.
+static bool read_ipv6(struct rest *r, struct flow_key *key)
+{
+	if (r->len < IPV6_LEN || r->at[0] >> 4 != 6)
+		return false;
+	uint32_t payload_len = be16_at(r->at + 4);
+	key->version = 6;
+	key->proto = r->at[6];
+	memcpy(key->src.addr, r->at + 8, sizeof(key->src.addr));
+	memcpy(key->dst.addr, r->at + 24, sizeof(key->dst.addr));
+	skip(r, IPV6_LEN);
+	if (r->len > payload_len && payload_len != 0) // 0: a jumbogram
+		r->len = payload_len;
+	return !is_extension(key->proto) || skip_extensions(r, key);
+}
+
+static inline bool read_ports(const struct rest *r, struct flow_key *key)
+{
+	switch (key->proto) {
+	case TL_IPPROTO_TCP:
+		if (r->len < TL_TCP_LEN)
+			return false;
+		key->syn = (r->at[offsetof(struct tl_tcp_hdr, flags)] & TL_TCP_SYN) != 0;
+		break;
+	case TL_IPPROTO_UDP:
+	case DCCP:
+	case SCTP:
+	case UDP_LITE:
+		if (r->len < PORTS_LEN)
+			return false;
+		break;
+	default:
+		return true;
+	}
+	key->src.port = be16_at(r->at);
+	key->dst.port = be16_at(r->at + 2);
+	return true;
+}
+
+static inline bool read_key(struct rest *r, struct flow_key *key)
+{
+	uint16_t type = read_ethernet(r, key);
+
+	if (TL_LIKELY(type == TL_ETHERTYPE_IPV4))
+		return read_ipv4(r, key) && read_ports(r, key);
+	return type == ETHERTYPE_IPV6 && read_ipv6(r, key) && read_ports(r, key);
+}
+
+// All bits of both words in one: the two halves of their product.
+static inline uint64_t fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint64_t hash_end(const uint64_t *key, const struct end *end)
+{
+	uint64_t addr = fold(end->addr[0] ^ key[0], end->addr[1] ^ key[1]);
+
+	return fold(addr ^ key[2], end->port ^ key[3]);
+}
+
+// The sum of the two ends is the same in both directions. A CRC would be shorter, but is linear: whoever sends could
+// make flows that look the same, whatever it is seeded with.
+void tl_flow_identify(const struct tl_flow_table *t, const uint8_t *frame, uint32_t len, struct tl_flow_id *out)
+{
+	struct rest r = {.at = frame, .len = len};
+	struct flow_key key = {0};
+
+	*out = (struct tl_flow_id){0};
+	if (!read_key(&r, &key))
+		return;
+	uint64_t ends = hash_end(t->key, &key.src) + hash_end(t->key, &key.dst);
+	uint64_t kind = (uint64_t)key.vlans << 16 | (uint64_t)key.version << 8 | key.proto;
+	uint64_t print = fold(ends ^ t->key[4], kind ^ t->key[5]);
+	out->print = print != 0 ? print : 1;
+	out->syn = key.syn;
+	__builtin_prefetch(tl_flow_bucket_of(t, out->print), 1);
+}

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# That a frame costs the RX lcore the same however many flows or files there are, and however old the recording is: counted
+# in instructions, so that a busy machine does not matter.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+# flat SENTENCE PREFIX N: the N scenarios of that name differ by less than 5 %.
+flat() {
+	check_json "$1" result.json "[.scenarios[] | select(.name | startswith(\"$2\")) | .instructions_per_pkt] |
+		length == $3 and min > 50 and max < min * 1.05"
+}
+
+if ! command -v valgrind >/dev/null; then
+	skip "instructions per frame" "valgrind is not installed"
+	exit
+fi
+func_begin
+TL_BUILD=$(dirname "$(dirname "$TAPLINE")") "$func_root/tests/bench/instructions.sh" >result.json 2>bench.log || true
+flat "a frame costs the same with one flow, a thousand and a million" plain-flows- 3
+flat "and so it does with a cut-off" cutoff-flows- 3
+check_json "where each frame begins a flow and forgets another, a third more at most" result.json \
+	'[.scenarios[] | select(.name | startswith("cutoff-")) | .instructions_per_pkt] | length == 4 and max < min * 1.34'
+flat "in the first file, the hundredth and the thousandth" files- 3
+flat "and in the last tenth of a long recording as in its first" age- 2
