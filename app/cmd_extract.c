@@ -217,8 +217,8 @@ static void print_results(const struct options *o, const struct tl_extract_stats
 	char read[32], total[32], written[32];
 
 	if (!o->reindex && stats->files_unindexed != 0)
-		tl_info("%" PRIu64
-			" recordings have no good index and were read whole; `tapline extract --reindex` makes one",
+		tl_info("recordings without a good index, read whole: %" PRIu64
+			"; `tapline extract --reindex` makes one",
 			stats->files_unindexed);
 	if (o->json) {
 		print_json(out, stats);

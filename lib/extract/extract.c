@@ -4,6 +4,7 @@
 #include "extract_priv.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,10 +101,10 @@ static uint8_t *load_sidecar(struct extract *extract, const char *path, size_t *
 	free(name);
 	if (rc != 0)
 		return NULL;
-	if (input.file_bytes >= TL_INDEX_HEADER_BYTES && input.file_bytes <= SIDECAR_BYTES_MAX &&
+	if (input.file_bytes <= SIDECAR_BYTES_MAX &&
 		extract_input_get(&input, 0, input.file_bytes, &data, out_size) == 0)
-		copy = malloc(*out_size);
-	if (copy != NULL)
+		copy = malloc(*out_size + 1);
+	if (copy != NULL && *out_size != 0)
 		memcpy(copy, data, *out_size);
 	extract_input_close(&input);
 	return copy;
@@ -281,6 +282,7 @@ static int take_file(struct extract *extract, const char *path)
 	extract_section_free(&extract->section);
 	if (rc == 0 && got != 0)
 		rc = magic == TL_PCAPNG_SHB ? take_pcapng(extract, &input) : take_classic(extract, path, extract->err);
+	posix_fadvise(input.fd, 0, 0, POSIX_FADV_DONTNEED); // what was mapped
 	extract_input_close(&input);
 	if (rc != 0 && extract->err->text[0] == '\0')
 		tl_fail(extract->err, rc, "%.300s: cannot read: %s", path, strerror(-rc));
