@@ -75,10 +75,10 @@ static void say_incomplete(struct extract *extract, const struct extract_input *
 static int scan(struct extract *extract, struct extract_input *input, uint64_t at)
 {
 	uint64_t slabs = extract->stats->slabs_total, from = at;
-	int rc = extract_walk_file(extract, input, &at, input->file_bytes, take_scanned_block);
+	int rc = extract_walk_file(extract, input, &at, extract_input_end(input), take_scanned_block);
 
 	extract->stats->files_unindexed += from == 0 && extract->stats->slabs_total != slabs;
-	if (rc == -EBADMSG || (rc == 0 && at < input->file_bytes)) {
+	if (rc == -EBADMSG || (rc == 0 && !extract_input_is_end(input, at))) {
 		say_incomplete(extract, input, at);
 		rc = 0;
 	}
@@ -254,6 +254,25 @@ static int take_pcapng(struct extract *extract, struct extract_input *input)
 	return rc != 0 || done ? rc : scan(extract, input, 0);
 }
 
+static int take_packed(struct extract *extract, struct extract_input *input)
+{
+	int rc = extract_packed_open(input);
+
+	return rc != 0 ? rc : scan(extract, input, 0);
+}
+
+// By the first word of the file.
+static int take_any(struct extract *extract, struct extract_input *input, uint32_t magic)
+{
+	if (magic == TL_PCAPNG_SHB)
+		return take_pcapng(extract, input);
+	if (magic == EXTRACT_PACKED_MAGIC)
+		return take_packed(extract, input);
+	int rc = take_classic(extract, input->path, extract->err);
+	posix_fadvise(input->fd, 0, 0, POSIX_FADV_DONTNEED); // it was mapped
+	return rc;
+}
+
 // Returns 0, or an error that concerns this file only, or one of the output.
 static int take_file(struct extract *extract, const char *path)
 {
@@ -281,8 +300,7 @@ static int take_file(struct extract *extract, const char *path)
 	extract->err->text[0] = '\0';
 	extract_section_free(&extract->section);
 	if (rc == 0 && got != 0)
-		rc = magic == TL_PCAPNG_SHB ? take_pcapng(extract, &input) : take_classic(extract, path, extract->err);
-	posix_fadvise(input.fd, 0, 0, POSIX_FADV_DONTNEED); // what was mapped
+		rc = take_any(extract, &input, magic);
 	extract_input_close(&input);
 	if (rc != 0 && extract->err->text[0] == '\0')
 		tl_fail(extract->err, rc, "%.300s: cannot read: %s", path, strerror(-rc));

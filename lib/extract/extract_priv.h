@@ -6,6 +6,7 @@
 //   extract.c  one run: every file, by its sidecar or from end to end
 //   files.c    which files are meant
 //   input.c    reads a file in the background's manner, and counts it
+//   packed.c   the same for compressed recordings
 //   walk.c     from block to block
 //   section.c  what a section says: byte order, interfaces, how they count time
 //   match.c    which slabs may matter, and which records do
@@ -49,6 +50,7 @@ struct extract_input {
 	size_t capacity;
 	uint64_t at; // of data[0], a multiple of 4096
 	size_t len;
+	struct extract_packed *packed; // compressed: offsets below are of its content
 	struct extract *extract;
 };
 
@@ -120,7 +122,22 @@ int extract_input_open(struct extract_input *input, struct extract *extract, con
 void extract_input_close(struct extract_input *input);
 // Bytes from this offset on: *got of them, fewer than len only at the end of the file. Valid until the next call.
 int extract_input_get(struct extract_input *input, uint64_t offset, size_t len, const uint8_t **out, size_t *got);
+// Whether this offset is the end of the file.
+bool extract_input_is_end(const struct extract_input *input, uint64_t offset);
+// Where offsets end: for whoever goes through the file.
+uint64_t extract_input_end(const struct extract_input *input);
+// The bytes as they lie on the disk; otherwise as extract_input_get().
+int extract_input_raw(struct extract_input *input, uint64_t offset, size_t len, const uint8_t **out, size_t *got);
 void extract_pace(struct extract *extract, uint64_t bytes); // counts bytes that were read, and waits
+
+// packed.c
+#define EXTRACT_PACKED_MAGIC 0xFD2FB528u	       // of a zstd frame (RFC 8878, section 3.1.1)
+#define EXTRACT_PACKED_FIRST (128u << 10)	       // more than the unit has that opens or closes a file
+bool extract_is_packed(const void *data, size_t size); // whether it begins like a compressed recording
+int extract_packed_open(struct extract_input *input);
+void extract_packed_close(struct extract_packed *packed);
+int extract_packed_get(struct extract_input *input, uint64_t offset, size_t len, const uint8_t **out, size_t *got);
+bool extract_packed_is_end(const struct extract_input *input, uint64_t offset);
 
 // section.c
 int extract_section_begin(struct extract_section *section, const uint8_t *block, uint32_t size);

@@ -40,6 +40,18 @@ static int add(struct extract_files *files, const char *path, const struct stat 
 	return 0;
 }
 
+// Not every file of zstd is a recording: its first unit tells.
+static bool begins_packed(int fd)
+{
+	size_t size = EXTRACT_PACKED_FIRST;
+	uint8_t *data = malloc(size);
+	ssize_t n = data != NULL ? pread(fd, data, size, 0) : -1;
+	bool packed = n > 0 && extract_is_packed(data, (size_t)n);
+
+	free(data);
+	return packed;
+}
+
 // A regular file that begins like a capture.
 static bool is_capture(const char *path, struct stat *status)
 {
@@ -50,9 +62,11 @@ static bool is_capture(const char *path, struct stat *status)
 		return false;
 	bool regular = fstat(fd, status) == 0 && S_ISREG(status->st_mode);
 	bool whole = regular && read(fd, &magic, sizeof(magic)) == (ssize_t)sizeof(magic);
+	bool packed = whole && magic == EXTRACT_PACKED_MAGIC && begins_packed(fd);
 	close(fd);
-	return whole && (magic == TL_PCAPNG_SHB || magic == MAGIC_PCAP_US || magic == MAGIC_PCAP_NS ||
-				magic == __builtin_bswap32(MAGIC_PCAP_US) || magic == __builtin_bswap32(MAGIC_PCAP_NS));
+	return packed || (whole && (magic == TL_PCAPNG_SHB || magic == MAGIC_PCAP_US || magic == MAGIC_PCAP_NS ||
+					   magic == __builtin_bswap32(MAGIC_PCAP_US) ||
+					   magic == __builtin_bswap32(MAGIC_PCAP_NS)));
 }
 
 // x.pcapng, x_00001.pcapng … x_99999.pcapng, x_100000.pcapng

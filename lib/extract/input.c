@@ -65,6 +65,7 @@ int extract_input_open(struct extract_input *input, struct extract *extract, con
 
 void extract_input_close(struct extract_input *input)
 {
+	extract_packed_close(input->packed);
 	close(input->fd);
 	free(input->data);
 }
@@ -120,7 +121,7 @@ static int make_room(struct extract_input *input, size_t bytes)
 	return 0;
 }
 
-int extract_input_get(struct extract_input *input, uint64_t offset, size_t len, const uint8_t **out, size_t *got)
+int extract_input_raw(struct extract_input *input, uint64_t offset, size_t len, const uint8_t **out, size_t *got)
 {
 	uint64_t end = offset + len, start = offset & ~(uint64_t)(PAGE - 1);
 	int rc;
@@ -147,4 +148,19 @@ int extract_input_get(struct extract_input *input, uint64_t offset, size_t len, 
 	*got = have > offset ? tl_min_u64(have - offset, len) : 0;
 	*out = input->data + (offset - input->at);
 	return 0;
+}
+
+int extract_input_get(struct extract_input *input, uint64_t offset, size_t len, const uint8_t **out, size_t *got)
+{
+	return (input->packed != NULL ? extract_packed_get : extract_input_raw)(input, offset, len, out, got);
+}
+
+bool extract_input_is_end(const struct extract_input *input, uint64_t offset)
+{
+	return input->packed != NULL ? extract_packed_is_end(input, offset) : offset >= input->file_bytes;
+}
+
+uint64_t extract_input_end(const struct extract_input *input)
+{
+	return input->packed != NULL ? UINT64_MAX : input->file_bytes;
 }

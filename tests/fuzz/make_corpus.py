@@ -163,6 +163,27 @@ def sidecar(rows, file_bytes=1 << 20):
     return out
 
 
+def zstd(content):
+    """A frame of one raw block, without a checksum."""
+    return (struct.pack("<IBI", 0xFD2FB528, 0xA0, len(content)) + (len(content) << 3 | 1).to_bytes(3, "little") + content)
+
+
+def skippable(magic, content):
+    return struct.pack("<II", magic, len(content)) + content
+
+
+def zpad(unit):
+    return unit + skippable(0x184D2A50, bytes(-(len(unit) + 8) % 4096))
+
+
+def zslab(frame_bytes=None):
+    records = pcapng("<", 9)
+    head = struct.pack("<II8sQQIII16xI", 0x80000002, 64, b"TAPSLAB1", 7, 0, 0, 64 + len(records), 1, 64)
+    frame = zstd(head + records)
+    own = head + struct.pack("<IIQ", frame_bytes or len(frame), -(-(88 + len(frame) + 8) // 4096) * 4096, 0)
+    return zpad(skippable(0x184D2A54, own) + frame)
+
+
 def config():
     return {
         "eal": {"huge": False, "memory_mb": 256, "main_lcore": 0},
@@ -205,6 +226,11 @@ def seeds():
     yield "extract/ng_two_orders", pcapng("<", 9) + pcapng(">", 0x80 | 20)
     yield "extract/classic", pcap(0xA1B23C4D, "<")
     yield "extract/rows", sidecar(5)
+    yield "extract/zstd", zpad(zstd(pcapng("<", 9))) + zslab() + zslab()
+    yield "zslab/blocks", zpad(zstd(pcapng("<", 9)))
+    yield "zslab/recording", zpad(zstd(pcapng("<", 9))) + zslab() + zslab() + zpad(zstd(b""))
+    yield "zslab/other_length", zslab(17)
+    yield "zslab/no_padding", zslab()[:-8]
     text = json.dumps(config())
     yield "config/all_keys", text.encode()
     yield "config/unknown_key", text.replace('"mtu"', '"mtv"').encode()
