@@ -6,13 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <tl_log.h>
 
-#define SIDECAR_BYTES_MAX (UINT64_C(4) << 30)
 #define BLOCK_PACKET 2u
 #define BLOCK_SIMPLE_PACKET 3u
 
@@ -33,7 +31,7 @@ static int take_record(struct extract *extract, const uint8_t *block, uint32_t s
 	return tl_fail(extract->err, rc, "%.300s: cannot write: %s", extract->output.path, strerror(-rc));
 }
 
-static int take_block(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size)
+int extract_take_block(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size)
 {
 	switch (type) {
 	case TL_PCAPNG_SHB:
@@ -58,11 +56,10 @@ static int take_scanned_block(struct extract *extract, uint32_t type, const uint
 		extract->stats->slabs_total++;
 		extract->stats->slabs_read++;
 	}
-	return take_block(extract, type, block, size);
+	return extract_take_block(extract, type, block, size);
 }
 
-// What follows is no block, or none that is whole.
-static void say_incomplete(struct extract *extract, const struct extract_input *input, uint64_t at)
+void extract_say_incomplete(struct extract *extract, const struct extract_input *input, uint64_t at)
 {
 	extract->stats->files_incomplete++;
 	tl_info("%s: no whole block at byte %" PRIu64
@@ -71,143 +68,16 @@ static void say_incomplete(struct extract *extract, const struct extract_input *
 		input->path, at);
 }
 
-// From at to the end of the file.
-static int scan(struct extract *extract, struct extract_input *input, uint64_t at)
+int extract_scan(struct extract *extract, struct extract_input *input, uint64_t at)
 {
 	uint64_t slabs = extract->stats->slabs_total, from = at;
 	int rc = extract_walk_file(extract, input, &at, extract_input_end(input), take_scanned_block);
 
 	extract->stats->files_unindexed += from == 0 && extract->stats->slabs_total != slabs;
 	if (rc == -EBADMSG || (rc == 0 && !extract_input_is_end(input, at))) {
-		say_incomplete(extract, input, at);
+		extract_say_incomplete(extract, input, at);
 		rc = 0;
 	}
-	return rc;
-}
-
-// ---- through the sidecar
-
-// The whole sidecar in memory, the caller's to free, or NULL with the reason said if there is one.
-static uint8_t *load_sidecar(struct extract *extract, const char *path, size_t *out_size)
-{
-	struct extract_input input;
-	const uint8_t *data;
-	uint8_t *copy = NULL;
-	char *name;
-
-	if (asprintf(&name, "%s" TL_INDEX_SUFFIX, path) < 0)
-		return NULL;
-	int rc = extract_input_open(&input, extract, name);
-	free(name);
-	if (rc != 0)
-		return NULL;
-	if (input.file_bytes <= SIDECAR_BYTES_MAX &&
-		extract_input_get(&input, 0, input.file_bytes, &data, out_size) == 0)
-		copy = malloc(*out_size + 1);
-	if (copy != NULL && *out_size != 0)
-		memcpy(copy, data, *out_size);
-	extract_input_close(&input);
-	return copy;
-}
-
-// The slab of a row. Returns 0, -ESTALE: it is not what the row says, or another error.
-static int take_slab(struct extract *extract, struct extract_input *input, const struct tl_index_reader *reader,
-	const struct tl_index_row *row)
-{
-	struct tl_pcapng_head head;
-	const uint8_t *slab;
-	size_t got;
-
-	int rc = extract_input_get(input, row->offset_bytes, row->len_bytes, &slab, &got);
-	if (rc != 0)
-		return rc;
-	if (got < TL_PCAPNG_HEAD_BYTES || tl_pcapng_get_head(slab, (uint32_t)got, &head) != 0 ||
-		head.run_id != reader->header.run_id || head.sequence != row->sequence || head.ring != row->ring ||
-		head.used_bytes > got || !extract_slab_is_whole(slab, got, &head))
-		return -ESTALE;
-	extract->stats->slabs_read++;
-	return extract_walk_memory(extract, slab, head.used_bytes, take_block);
-}
-
-// Every row that may matter. *at is then where scanning has to go on.
-static int take_rows(struct extract *extract, struct extract_input *input, struct tl_index_reader *reader, uint64_t *at)
-{
-	struct tl_index_row row;
-	int rc;
-
-	while ((rc = tl_index_next(reader, &row)) == 1) {
-		int result = 0;
-		if (extract_match_row(extract->cfg, &row))
-			result = take_slab(extract, input, reader, &row);
-		if (result != 0) {
-			*at = row.offset_bytes;
-			return result;
-		}
-		extract->stats->slabs_total++;
-		*at = row.offset_bytes + row.len_bytes;
-	}
-	return rc == 0 ? 0 : -ESTALE;
-}
-
-// Whether the sidecar speaks of this file: its size and the run of its first slab are the same.
-static bool is_about(struct extract_input *input, const struct tl_index_reader *reader, uint64_t first)
-{
-	struct tl_pcapng_head head;
-	const uint8_t *data;
-	size_t got;
-
-	return reader->header.file_bytes == input->file_bytes &&
-	       extract_input_get(input, first, TL_PCAPNG_HEAD_BYTES, &data, &got) == 0 &&
-	       tl_pcapng_get_head(data, (uint32_t)got, &head) == 0 && head.run_id == reader->header.run_id;
-}
-
-// What the sidecar says of; at is behind the blocks that open the file.
-static int take_by_rows(
-	struct extract *extract, struct extract_input *input, struct tl_index_reader *reader, uint64_t at)
-{
-	extract->stats->files_indexed++;
-	int rc = take_rows(extract, input, reader, &at);
-	if (rc == -EBADMSG) {
-		say_incomplete(extract, input, at);
-		return 0;
-	}
-	if (rc != -ESTALE)
-		return rc;
-	tl_warn("%s" TL_INDEX_SUFFIX ": is damaged: reading the rest of the recording, from byte %" PRIu64
-		", without it; `tapline extract --reindex` makes it anew",
-		input->path, at);
-	input->ahead = EXTRACT_AHEAD;
-	return scan(extract, input, at);
-}
-
-// Returns 0, or an error; *out_done tells whether the sidecar was of any use.
-static int take_indexed(struct extract *extract, struct extract_input *input, bool *out_done)
-{
-	struct tl_index_reader reader = {0}, peek;
-	struct tl_index_row first;
-	uint64_t at = 0;
-	size_t size;
-	int rc = 0;
-
-	uint8_t *sidecar = load_sidecar(extract, input->path, &size);
-	if (sidecar == NULL)
-		return 0;
-	bool good = tl_index_open(&reader, sidecar, size) == 0;
-	peek = reader;
-	input->ahead = 0;
-	if (good && tl_index_next(&peek, &first) == 1 && is_about(input, &reader, first.offset_bytes)) {
-		*out_done = true;
-		rc = extract_walk_file(extract, input, &at, first.offset_bytes, take_block);
-		if (rc == 0)
-			rc = take_by_rows(extract, input, &reader, at);
-	} else {
-		tl_warn("%s" TL_INDEX_SUFFIX
-			": is damaged or of another recording: reading all of this one without it; "
-			"`tapline extract --reindex` makes it anew",
-			input->path);
-	}
-	input->ahead = EXTRACT_AHEAD;
-	free(sidecar);
 	return rc;
 }
 
@@ -249,16 +119,16 @@ static int take_classic(struct extract *extract, const char *path, struct tl_err
 static int take_pcapng(struct extract *extract, struct extract_input *input)
 {
 	bool done = false;
-	int rc = extract->cfg->no_index ? 0 : take_indexed(extract, input, &done);
+	int rc = extract->cfg->no_index ? 0 : extract_indexed(extract, input, &done);
 
-	return rc != 0 || done ? rc : scan(extract, input, 0);
+	return rc != 0 || done ? rc : extract_scan(extract, input, 0);
 }
 
 static int take_packed(struct extract *extract, struct extract_input *input)
 {
 	int rc = extract_packed_open(input);
 
-	return rc != 0 ? rc : scan(extract, input, 0);
+	return rc != 0 ? rc : extract_scan(extract, input, 0);
 }
 
 // By the first word of the file.

@@ -3,7 +3,8 @@
 
 // extract_priv: what the files of this module share.
 //
-//   extract.c  one run: every file, by its sidecar or from end to end
+//   extract.c  one run: every file, and every record of it
+//   indexed.c  a file by its sidecar
 //   files.c    which files are meant
 //   input.c    reads a file in the background's manner, and counts it
 //   packed.c   the same for compressed recordings
@@ -169,6 +170,16 @@ int extract_walk_memory(struct extract *extract, const uint8_t *data, size_t siz
 // Each block of the file from *at on to end; *at is then the end of the last whole one. Returns 0 or -errno.
 int extract_walk_file(
 	struct extract *extract, struct extract_input *input, uint64_t *at, uint64_t end, extract_block_fn *fn);
+
+// extract.c
+int extract_take_block(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size);
+// From at to the end of the file.
+int extract_scan(struct extract *extract, struct extract_input *input, uint64_t at);
+// What follows is no block, or none that is whole.
+void extract_say_incomplete(struct extract *extract, const struct extract_input *input, uint64_t at);
+
+// indexed.c. Returns 0, or an error; *out_done tells whether the sidecar was of any use.
+int extract_indexed(struct extract *extract, struct extract_input *input, bool *out_done);
 
 // match.c
 bool extract_match_row(const struct tl_extract_cfg *cfg, const struct tl_index_row *row);
