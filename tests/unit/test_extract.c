@@ -206,7 +206,8 @@ static uint8_t *put_block(
 	p = put_be32(put_be32(p, type), total);
 	for (uint32_t i = 0; i < n; i++)
 		p = put_be32(p, words[i]);
-	memcpy(p, data, data_bytes);
+	if (data_bytes != 0)
+		memcpy(p, data, data_bytes);
 	return put_be32(p + data_bytes, total);
 }
 
