@@ -87,6 +87,17 @@ static bool is_sidecar(const char *path)
 	return n == 0 || (n > 0 && tl_index_open(&reader, header, (size_t)n) == 0);
 }
 
+void tl_index_move(const char *from, const char *to)
+{
+	char *old_path = NULL, *new_path = NULL;
+
+	if (asprintf(&old_path, "%s" TL_INDEX_SUFFIX, from) >= 0 &&
+		asprintf(&new_path, "%s" TL_INDEX_SUFFIX, to) >= 0 && is_sidecar(old_path))
+		renameat2(AT_FDCWD, old_path, AT_FDCWD, new_path, RENAME_NOREPLACE);
+	free(old_path);
+	free(new_path);
+}
+
 void tl_index_remove(const char *recording)
 {
 	char *path;

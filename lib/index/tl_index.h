@@ -104,6 +104,9 @@ void tl_index_rows_free(struct tl_index_rows *rows);
 // Writes the sidecar of this recording, RECORDING.tlx. Returns 0 or -errno: -EEXIST where something is.
 int tl_index_rows_write(const struct tl_index_rows *rows, const char *recording, uint64_t file_bytes, uint64_t run_id);
 
+// Gives the sidecar of a recording that was renamed its new name. If that cannot be, the recording has none.
+void tl_index_move(const char *from, const char *to);
+
 // Removes RECORDING.tlx if it is a sidecar, or the beginning of one.
 void tl_index_remove(const char *recording);
 
