@@ -178,6 +178,7 @@ static int make_captures(struct tl_appliance *a, struct tl_err *err)
 				[TL_DIR_TX] = cfg->direction != TL_CONFIG_RX},
 			.policy = file_policy(cfg),
 			.trigger = trigger_cfg(cfg),
+			.index = cfg->index,
 			.buffer_bytes = cfg->buffer_bytes,
 			.io = cfg->io == TL_CONFIG_IO_PWRITE ? TL_WRITER_IO_PWRITE : TL_WRITER_IO_URING,
 			.count = cfg->count,

@@ -120,6 +120,7 @@ static int make_writer(struct tl_capture *c, struct tl_err *err)
 		.policy = c->cfg.policy,
 		.rings = c->rings,
 		.n_rings = c->n_queues,
+		.index = c->cfg.index,
 		.hold = hold_cfg(c),
 		.prologue = tl_capture_prologue,
 		.epilogue = tl_capture_epilogue,

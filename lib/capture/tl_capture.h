@@ -48,6 +48,7 @@ struct tl_capture_cfg {
 	bool dir[TL_DIRS];  // which directions
 	struct tl_writer_policy policy;
 	struct tl_capture_trigger_cfg trigger;
+	bool index;	       // see struct tl_writer_cfg
 	uint64_t buffer_bytes; // per RX queue
 	enum tl_writer_io io;
 	uint64_t count;	       // stop after so many frames; 0 = no limit

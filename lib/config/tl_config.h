@@ -79,6 +79,7 @@ struct tl_config_capture {
 	uint64_t min_free_bytes; // "min_free_bytes", 0 (default) .. 1024 TiB
 	enum tl_config_disk_full on_full; // "on_full": "pause" (default), "recycle"
 	enum tl_config_fsync fsync;	  // "fsync": "never" (default), "close"
+	bool index;			  // "index", default true where there are several files
 	uint64_t buffer_bytes;	  // "buffer_bytes", 4 MiB .. 64 GiB, default 64 MiB, per RX queue; integer or "64M"
 	enum tl_config_io io;	  // "io": "io_uring" (default), "pwrite"
 	uint32_t cutoff_bytes;	  // "cutoff_bytes", 0 (off, default) or 1 KiB .. 1 GiB; integer or "64K"

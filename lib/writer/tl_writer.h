@@ -10,10 +10,10 @@
 // The files of a recording are PATH, its strftime conversions expanded in UTC, with _00001, _00002 … before the suffix
 // where that name is taken. One that rotates by itself never replaces a file, and writes NAME.part until it is
 // complete; any other empties PATH and writes there. A second thread opens, names, completes, closes and drops files,
-// so that none of this holds up the writing.
+// so that none of this holds up the writing; a third, where asked for, makes the index.
 //
-// Threads: create, start, stop, destroy, files on main; rotate and stats from any thread; the callbacks run on both of
-//          the writer's threads, perhaps at once.
+// Threads: create, start, stop, destroy, files on main; rotate and stats from any thread; the callbacks run on the
+//          writer's and the helper's thread, perhaps at once.
 // Memory: create/destroy.
 
 #include <stdbool.h>
@@ -69,6 +69,7 @@ struct tl_writer_cfg {
 	struct tl_writer_hold_cfg hold;
 	struct tl_slab_ring *const *rings; // borrowed for the writer's life
 	uint32_t n_rings;
+	bool index; // a sidecar beside each file that says what its slabs hold (tl_index.h)
 	// The blocks that open and close each file. prologue: SHB and IDBs, padded by the writer to 4 KiB. epilogue:
 	// ISBs; also between slabs every statistics_ns (0: never) while a file grows, so that what a crash leaves has
 	// some. Each returns bytes written into buf, 0 on overflow (size is 64 KiB).

@@ -27,6 +27,7 @@ static int allocate(struct tl_writer *writer)
 {
 	pthread_mutex_init(&writer->ring.lock, NULL);
 	int rc = tl_writer_helper_init(&writer->helper);
+	int later = tl_writer_index_init(writer);
 
 	writer->blocks = tl_writer_blocks_buffer();
 	writer->file = tl_writer_file_new(writer);
@@ -36,6 +37,8 @@ static int allocate(struct tl_writer *writer)
 	writer->dropped_pkts = calloc(writer->cfg.n_rings, sizeof(*writer->dropped_pkts));
 	if (rc == 0 && tl_writer_holds(writer))
 		rc = tl_writer_hold_init(writer);
+	if (rc == 0)
+		rc = later;
 	return writer->blocks == NULL || writer->file == NULL || writer->flows == NULL || writer->dropped_pkts == NULL
 		       ? -ENOMEM
 		       : rc;
@@ -156,6 +159,23 @@ int tl_writer_create(const struct tl_writer_cfg *cfg, struct tl_writer **out, st
 	return 0;
 }
 
+// All three, or none.
+static int start_threads(struct tl_writer *writer)
+{
+	int rc = tl_writer_index_start(writer);
+	if (rc != 0)
+		return rc;
+	rc = tl_writer_helper_start(writer);
+	if (rc == 0) {
+		rc = -pthread_create(&writer->thread, NULL, tl_writer_main, writer);
+		if (rc != 0)
+			tl_writer_helper_stop(writer);
+	}
+	if (rc != 0)
+		tl_writer_index_stop(writer);
+	return rc;
+}
+
 int tl_writer_start(struct tl_writer *writer, struct tl_err *err)
 {
 	sigset_t all, before;
@@ -163,12 +183,7 @@ int tl_writer_start(struct tl_writer *writer, struct tl_err *err)
 	// Signals are main's; and SIGPIPE and SIGXFSZ come back as errors of write().
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int rc = tl_writer_helper_start(writer);
-	if (rc == 0) {
-		rc = -pthread_create(&writer->thread, NULL, tl_writer_main, writer);
-		if (rc != 0)
-			tl_writer_helper_stop(writer);
-	}
+	int rc = start_threads(writer);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc != 0)
 		return tl_fail(err, rc, "%.300s: cannot start the writer thread: %s", writer->cfg.path, strerror(-rc));
@@ -197,6 +212,7 @@ int tl_writer_stop(struct tl_writer *writer, struct tl_err *err)
 	if (writer->started) {
 		join_thread(writer);
 		tl_writer_helper_stop(writer);
+		tl_writer_index_stop(writer);
 	}
 	writer->started = false;
 
@@ -230,6 +246,7 @@ void tl_writer_destroy(struct tl_writer *writer)
 		tl_writer_file_discard(writer, writer->helper.ahead);
 	tl_writer_hold_fini(writer);
 	tl_writer_helper_fini(&writer->helper);
+	tl_writer_index_fini(&writer->index);
 	free(writer->names.last_stem);
 	tl_writer_ring_fini(&writer->ring);
 	free(writer->statistics.buffer);

@@ -35,6 +35,7 @@ void tl_writer_file_free(struct tl_writer_file *file)
 	free(file->at);
 	free(file->name);
 	free(file->written_pkts);
+	tl_index_rows_free(&file->rows.rows);
 	free(file);
 }
 

@@ -138,6 +138,7 @@ static int complete(struct tl_writer *writer, struct tl_writer_file *file)
 		if (rc == 0)
 			rc = later;
 	}
+	tl_writer_index_finish(writer, file, !blank && !removed);
 	if (sync)
 		sync_directory(&writer->pattern);
 	tl_writer_ring_end(&writer->ring, file, !blank && !removed);

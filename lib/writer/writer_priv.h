@@ -9,6 +9,7 @@
 //   writer_hold.c    slabs that wait in memory for a trigger
 //   writer_save.c    files that a trigger saves from the ring
 //   writer_helper.c  the helper thread: opens the next file, completes and closes those that the writer left
+//   writer_index.c   the index thread: what the slabs of a file hold, and its sidecar
 //   writer_names.c   which name a file gets, and when
 //   writer_ring.c    the recording's files, and which of them have to go
 //   writer_found.c   files of earlier runs
@@ -33,13 +34,23 @@
 #include <liburing.h>
 
 #include <tl_err.h>
+#include <tl_index.h>
 #include <tl_writer.h>
 
 #define TL_WRITER_DEPTH 8u	      // writes in flight at most
 #define TL_WRITER_BLOCKS_BYTES 65536u // what prologue() and epilogue() may fill
 #define TL_WRITER_PENDING 1	      // tl_writer_write.result while in flight
 #define TL_WRITER_PART ".part"	      // behind the name of a file that is not complete
+#define TL_WRITER_JOBS 1024	      // slabs on their way to the index
 #define TL_WRITER_NAME_CHARS 512      // of a pattern, its conversions spelt out
+
+// The rows of a file's sidecar as they will be written.
+struct tl_writer_rows {
+	uint32_t pending; // slabs the index thread still has to look at; under the index's lock
+	bool lost;	  // a slab has no row: there will be no sidecar
+	uint64_t run_id;
+	struct tl_index_rows rows;
+};
 
 // Where the blocks go: a regular file written at offsets, or a stream (pipe, socket, device) written in order.
 struct tl_writer_file {
@@ -63,6 +74,8 @@ struct tl_writer_file {
 	// Where triggers save files of the ring: no record is older or younger, and whether it has any to be saved.
 	uint64_t first_ns, last_ns;
 	bool saved;
+
+	struct tl_writer_rows rows;
 
 	// The helper's.
 	char *at;     // where it is
@@ -136,6 +149,29 @@ struct tl_writer_helper {
 	uint8_t *blocks;
 };
 
+// A slab that waits for its row.
+struct tl_writer_job {
+	struct tl_writer_file *file;
+	struct tl_slab_ring *ring;
+	struct tl_slab *slab; // NULL: it has gone back already
+	uint8_t head[TL_PCAPNG_HEAD_BYTES];
+	uint32_t len_bytes;
+	uint64_t offset_bytes;
+};
+
+struct tl_writer_index {
+	pthread_t thread;
+	pthread_mutex_t lock; // of these
+	pthread_cond_t wake;  // the index thread: there is work
+	pthread_cond_t done;  // others: a row is done
+	// Oldest first: jobs[(first + i) % TL_WRITER_JOBS], i < n; the first so many have their rows.
+	struct tl_writer_job jobs[TL_WRITER_JOBS];
+	uint32_t first, built, n;
+	uint32_t held, held_max; // jobs that keep their slab
+	bool stop;
+	struct tl_index_builder *builder;
+};
+
 // The latest name given, without its number, and the number.
 struct tl_writer_names {
 	char *last_stem;
@@ -194,6 +230,7 @@ struct tl_writer {
 	struct tl_writer_file *file; // NULL: between the episodes of a writer that holds
 	struct tl_writer_hold hold;
 	struct tl_writer_helper helper;
+	struct tl_writer_index index;
 	struct tl_writer_names names; // the helper's
 	struct tl_writer_ring ring;
 	bool on_disk;		     // the output is a file
@@ -299,6 +336,19 @@ int tl_writer_helper_init(struct tl_writer_helper *helper);
 int tl_writer_helper_start(struct tl_writer *writer);
 void tl_writer_helper_stop(struct tl_writer *writer); // completes what was handed over
 void tl_writer_helper_fini(struct tl_writer_helper *helper);
+// writer_index.c, on the writer thread
+// The slab is in the file. True: the index keeps it, and gives it back itself.
+bool tl_writer_index_add(struct tl_writer *writer, const struct tl_writer_write *write, uint64_t offset_bytes);
+// Gives back the slabs whose rows are done; with all, waits for every one.
+void tl_writer_index_release(struct tl_writer *writer, bool all);
+// writer_index.c, on the helper
+// Waits for the file's last row; with keep, writes the sidecar of the file, which is complete and has its name.
+void tl_writer_index_finish(struct tl_writer *writer, struct tl_writer_file *file, bool keep);
+// writer_index.c, on main
+int tl_writer_index_init(struct tl_writer *writer);
+int tl_writer_index_start(struct tl_writer *writer);
+void tl_writer_index_stop(struct tl_writer *writer);
+void tl_writer_index_fini(struct tl_writer_index *index);
 // writer_names.c: on the helper, or on main before it starts
 // Goes on after the numbers that this time's name has in the ring.
 void tl_writer_resume_names(struct tl_writer *writer, time_t now);

@@ -155,6 +155,7 @@ bool tl_writer_ring_recycle(struct tl_writer *writer, uint64_t *out_bytes)
 	} else if (unlink(oldest.path) != 0) {
 		tl_warn("%.300s: cannot remove: %s", oldest.path, strerror(errno));
 	} else {
+		tl_index_remove(oldest.path);
 		*out_bytes = (uint64_t)status.st_size;
 		tl_count(&writer->stats.recycled_files, 1);
 		tl_count(&writer->stats.recycled_bytes, *out_bytes);

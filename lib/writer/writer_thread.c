@@ -86,6 +86,16 @@ static void count_written(struct tl_writer *writer, const struct tl_writer_write
 	tl_writer_trouble_ends(writer, &writer->writing, write->file->label);
 }
 
+// What is in the file goes back to the lcore, by way of the index if there is one.
+static void settle(struct tl_writer *writer, const struct tl_writer_write *write)
+{
+	uint64_t offset_bytes = write->file->end_bytes;
+
+	count_written(writer, write);
+	if (write->slab == NULL || !tl_writer_index_add(writer, write, offset_bytes))
+		give_back(writer, write);
+}
+
 static void count_dropped(const struct tl_writer_write *write)
 {
 	for (int dir = 0; dir < TL_DIRS && write->slab != NULL; dir++)
@@ -157,13 +167,13 @@ static void recover(struct tl_writer *writer)
 		int rc = write_again(writer, write);
 		tl_count(&writer->stats.repeated_writes, 1);
 		if (rc == 0) {
-			count_written(writer, write);
+			settle(writer, write);
 		} else {
 			count_dropped(write);
 			fail(writer, write->file, rc);
+			give_back(writer, write);
 		}
 		tl_writer_say_buffered(writer, write->file);
-		give_back(writer, write);
 		if (write->file->in_flight == 1)
 			tl_writer_file_cut(write->file); // what was written of dropped slabs
 		pop(writer);
@@ -182,8 +192,7 @@ static uint32_t retire(struct tl_writer *writer)
 			recover(writer);
 			break;
 		}
-		count_written(writer, write);
-		give_back(writer, write);
+		settle(writer, write);
 		pop(writer);
 		retired++;
 	}
@@ -324,6 +333,7 @@ void *tl_writer_main(void *arg)
 		bool full = writer->flight_count == writer->backend->depth;
 		writer->backend->reap(writer, full && in_flight(writer, 0)->result == TL_WRITER_PENDING);
 		moved = retire(writer) > 0 || moved;
+		tl_writer_index_release(writer, false);
 		if (moved || full) {
 			writer->idle_ns = IDLE_MIN_NS;
 			continue;
@@ -332,6 +342,7 @@ void *tl_writer_main(void *arg)
 			break;
 		idle(writer);
 	}
+	tl_writer_index_release(writer, true);
 	if (writer->file != NULL)
 		tl_writer_leave_file(writer);
 	return NULL;

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include <tl_err.h>
+#include <tl_index.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
 
@@ -41,6 +42,7 @@ struct rig {
 	uint64_t statistics_ns;
 	bool reader_may_leave;
 	struct tl_writer *writer;
+	bool index;
 };
 
 // What was found in the files.
@@ -143,6 +145,7 @@ static int rig_create_ring(struct rig *rig, enum io io, struct tl_writer_policy 
 		.policy = policy,
 		.rings = rig->rings,
 		.n_rings = RINGS,
+		.index = rig->index,
 		.prologue = put_prologue,
 		.epilogue = put_epilogue,
 		.statistics_ns = rig->statistics_ns,
@@ -776,6 +779,135 @@ static void asking_rotates_any_file(void)
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	CU_ASSERT(exists(&rig, "x.pcapng") && exists(&rig, "x_00001.pcapng") && exists(&rig, "x_00002.pcapng"));
 	check_complete(&rig);
+	check_ring(&rig);
+	rig_close(&rig);
+}
+
+// The whole file at path, the caller's to free, or NULL.
+static uint8_t *read_file(const char *path, size_t *out_size)
+{
+	struct stat status;
+	int fd = open(path, O_RDONLY);
+
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return NULL;
+	*out_size = (size_t)status.st_size;
+	uint8_t *data = malloc(*out_size + 1);
+	CU_ASSERT_EQUAL(read(fd, data, *out_size), status.st_size);
+	close(fd);
+	return data;
+}
+
+// What the sidecars of all files say together.
+struct indexed {
+	uint64_t rows, records, blank;
+};
+
+// Each row names a slab that is there, and holds nothing else than a look at the file gives.
+static void check_sidecar(const char *path, struct indexed *sum)
+{
+	char name[192];
+	size_t size, file_size;
+	struct tl_index_reader reader;
+	struct tl_index_row row, again;
+	struct tl_index_builder *builder = tl_index_builder_create();
+
+	snprintf(name, sizeof(name), "%s" TL_INDEX_SUFFIX, path);
+	uint8_t *sidecar = read_file(name, &size), *file = read_file(path, &file_size);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(sidecar);
+	CU_ASSERT_EQUAL_FATAL(tl_index_open(&reader, sidecar, size), 0);
+	CU_ASSERT(reader.header.file_bytes == file_size && reader.header.run_id == 7);
+	int rc;
+	while ((rc = tl_index_next(&reader, &row)) == 1) {
+		struct tl_pcapng_head head;
+		CU_ASSERT_EQUAL_FATAL(tl_pcapng_get_head(file + row.offset_bytes, row.len_bytes, &head), 0);
+		CU_ASSERT_EQUAL(tl_index_build(builder, file + row.offset_bytes, head.used_bytes, row.len_bytes,
+					row.offset_bytes, &again),
+			0);
+		bool blank = row.bloom_bytes == 0;
+		CU_ASSERT(row.records == again.records && row.sequence == again.sequence && row.ring == again.ring);
+		CU_ASSERT(blank || (row.first_ns == again.first_ns && row.last_ns == again.last_ns));
+		CU_ASSERT(blank || (row.bloom_bytes == again.bloom_bytes &&
+					   memcmp(row.bloom, again.bloom, row.bloom_bytes) == 0));
+		sum->rows++;
+		sum->records += row.records;
+		sum->blank += blank;
+	}
+	CU_ASSERT_EQUAL(rc, 0);
+	tl_index_builder_destroy(builder);
+	free(sidecar);
+	free(file);
+}
+
+// Records, rotating, with an index; everything that is written must be in it.
+static void record_indexed(enum io io, void (*prepare)(struct rig *), struct indexed *sum)
+{
+	struct rig rig;
+	struct tl_err err;
+	struct tl_writer_stats stats;
+	uint32_t n;
+
+	rig_dir(&rig);
+	rig.index = true;
+	CU_ASSERT_EQUAL_FATAL(rig_create(&rig, io, 1 << 20, &err), 0);
+	if (prepare != NULL)
+		prepare(&rig);
+	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
+	commit(&rig, 20000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_complete(&rig);
+	tl_writer_stats(rig.writer, &stats);
+	const char *const *files = tl_writer_files(rig.writer, &n);
+	for (uint32_t i = 0; i < n; i++)
+		check_sidecar(files[i], sum);
+	CU_ASSERT_EQUAL(sum->records, stats.written_pkts[TL_DIR_RX] + stats.written_pkts[TL_DIR_TX]);
+	rig_close(&rig);
+}
+
+static void sidecar_has_every_slab(void)
+{
+	struct indexed sum = {0};
+
+	record_indexed(URING, NULL, &sum);
+	CU_ASSERT(sum.rows > 16);
+	CU_ASSERT(sum.blank < sum.rows);
+}
+
+static void sidecar_survives_failed_writes(void)
+{
+	struct indexed sum = {0};
+
+	record_indexed(FAULTY, NULL, &sum);
+	CU_ASSERT(faulty.failed > 10);
+}
+
+static void hold_nothing(struct rig *rig)
+{
+	rig->writer->index.held_max = 0;
+}
+
+static void slow_index_leaves_blank_rows(void)
+{
+	struct indexed sum = {0};
+
+	record_indexed(URING, hold_nothing, &sum);
+	CU_ASSERT(sum.rows > 16);
+	CU_ASSERT_EQUAL(sum.blank, sum.rows);
+}
+
+static void ring_drops_sidecars(void)
+{
+	struct rig rig;
+
+	rig_dir(&rig);
+	rig.index = true;
+	rig_start_ring(&rig, URING, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 3});
+	put_file(&rig, "x.pcapng.tlx", NULL); // of somebody else
+	commit(&rig, 20000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), 3);
+	CU_ASSERT_EQUAL(count_files(&rig, ".tlx"), 3 + 1);
+	CU_ASSERT(exists(&rig, "x.pcapng.tlx"));
 	check_ring(&rig);
 	rig_close(&rig);
 }
@@ -1963,6 +2095,10 @@ int main(void)
 		{"any file is rotated on demand", asking_rotates_any_file},
 		{"a ring keeps so many files", ring_keeps_files},
 		{"a ring keeps so many bytes", ring_keeps_bytes},
+		{"a sidecar has a row for each slab of its file", sidecar_has_every_slab},
+		{"a sidecar is right after failed writes", sidecar_survives_failed_writes},
+		{"when the index is behind, rows say only where slabs are", slow_index_leaves_blank_rows},
+		{"a ring drops a sidecar with its file", ring_drops_sidecars},
 		{"a file that rotates by size is allocated whole, and cut at its end",
 			file_is_allocated_whole_and_cut_at_its_end},
 		{"a name that is taken is passed over", taken_name_is_passed_over},
