@@ -179,8 +179,9 @@ dumpcap_trial() {
 	while ((ring < pps * buffer_ms / 1000)); do ring=$((ring * 2)); done
 	primary_start "$pps" "$sizes"
 	read -r _ before _ < <(paced_counters)
-	LD_PRELOAD=librte_mempool_dpaa.so.23 timeout -k 5 $((seconds + 20)) taskset -c 0 dpdk-dumpcap -q -N "$ring" -i 0 \
-		-a "duration:$seconds" -w "$file" >dumpcap.log 2>&1 </dev/null || true
+	# Overwhelmed it goes on for ever. The subshell keeps the shell from telling that it was killed.
+	(LD_PRELOAD=librte_mempool_dpaa.so.23 timeout -s INT -k 3 $((seconds + 8)) taskset -c 0 dpdk-dumpcap -q -N "$ring" \
+		-i 0 -a "duration:$seconds" -w "$file" >dumpcap.log 2>&1 </dev/null || true) 2>/dev/null
 	read -r _ missed trial_deepest < <(paced_counters)
 	stop_process "$primary_pid" TERM || true
 	read -r received dropped < <(sed -n 's|.*received/dropped on interface.*: \([0-9]*\)/\([0-9]*\) .*|\1 \2|p' dumpcap.log)
