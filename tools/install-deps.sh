@@ -11,7 +11,8 @@ run_packages=(
 )
 test_packages=(
 	"${run_packages[@]}"
-	binutils clang clang-format iputils-arping iputils-ping libcunit1-dev netcat-openbsd python3 socat tcpdump tshark valgrind
+	binutils clang clang-format e2fsprogs iputils-arping iputils-ping libcunit1-dev netcat-openbsd python3 socat tcpdump tshark
+	valgrind
 )
 vm_packages=(kmod xz-utils)
 bench_packages=(

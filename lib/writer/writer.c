@@ -10,6 +10,8 @@
 
 #include <tl_log.h>
 
+#define STOP_PATIENCE_S 3
+
 static void choose_backend(struct tl_writer *writer)
 {
 	if (writer->cfg.io == TL_WRITER_IO_URING && (writer->file == NULL || !writer->file->stream)) {
@@ -164,11 +166,25 @@ int tl_writer_start(struct tl_writer *writer, struct tl_err *err)
 	return 0;
 }
 
+// However long it takes: what was received is kept, and whoever waits is told why.
+static void join_thread(const struct tl_writer *writer)
+{
+	struct timespec deadline;
+
+	for (;;) {
+		clock_gettime(CLOCK_REALTIME, &deadline);
+		deadline.tv_sec += STOP_PATIENCE_S;
+		if (pthread_timedjoin_np(writer->thread, NULL, &deadline) != ETIMEDOUT)
+			return;
+		tl_warn("%.300s: the disk is slow: still writing what was received, and ends then", writer->cfg.path);
+	}
+}
+
 int tl_writer_stop(struct tl_writer *writer, struct tl_err *err)
 {
 	atomic_store_explicit(&writer->stop, true, memory_order_release);
 	if (writer->started) {
-		pthread_join(writer->thread, NULL);
+		join_thread(writer);
 		tl_writer_helper_stop(writer);
 	}
 	writer->started = false;

@@ -14,6 +14,8 @@
 #include <tl_test.h>
 #include <tl_test_eal.h>
 #include <tl_test_port.h>
+
+#include "capture_priv.h"
 #include <tl_wire.h>
 
 static struct tl_clock *test_clock;
@@ -591,35 +593,58 @@ static void what_no_trigger_wanted_is_counted_expired(void)
 	end_recording(&r);
 }
 
-// Whether the recording itself keeps the frame does not matter, its direction does.
+// Whether the recording itself keeps the frame does not matter.
 static void a_frame_is_a_trigger(void)
 {
-	static const struct {
-		enum tl_dir dir;
-		uint64_t triggers;
-	} cases[] = {{TL_DIR_RX, 1}, {TL_DIR_TX, 0}};
+	struct recording r;
 
-	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
-		struct tl_capture_cfg cfg = waiting("ether[0] != 7", "ether[0] = 7", false);
-		struct recording r;
-		cfg.dir[TL_DIR_RX] = true;
-		start_recording(&r, cfg);
-		record(&r, TL_DIR_RX, 3, 60, 1);
-		if (cases[i].dir == TL_DIR_RX)
-			record(&r, TL_DIR_RX, 2, 60, 7);
-		else
-			CU_ASSERT_PTR_NULL(r.service.sent);
-		write_out(&r);
-		CU_ASSERT_EQUAL(stats_of(&r).triggers, cases[i].triggers);
-		CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).written_pkts, 3 * cases[i].triggers);
-		if (cases[i].triggers != 0) {
-			CU_ASSERT_STRING_EQUAL(stats_of(&r).last_trigger, "filter");
-			CU_ASSERT_EQUAL(
-				strlen(stats_of(&r).last_trigger_time), strlen("2026-01-01T00:00:00.000000000Z"));
-			CU_ASSERT_EQUAL(count_frames(r.path, NULL), 3);
-		}
-		end_recording(&r);
-	}
+	start_recording(&r, waiting("ether[0] != 7", "ether[0] = 7", false));
+	record(&r, TL_DIR_RX, 3, 60, 1);
+	record(&r, TL_DIR_TX, 2, 60, 7);
+	write_out(&r);
+	CU_ASSERT_EQUAL(stats_of(&r).triggers, 1);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(stats_of(&r).last_trigger);
+	CU_ASSERT_STRING_EQUAL(stats_of(&r).last_trigger, "filter");
+	CU_ASSERT_EQUAL(strlen(stats_of(&r).last_trigger_time), strlen("2026-01-01T00:00:00.000000000Z"));
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).written_pkts, 3);
+	CU_ASSERT_EQUAL(count_frames(r.path, NULL), 3);
+	end_recording(&r);
+}
+
+static void a_frame_of_another_direction_is_none(void)
+{
+	struct tl_capture_cfg cfg = waiting(NULL, "ether[0] = 7", false);
+	struct recording r;
+
+	cfg.dir[TL_DIR_TX] = true;
+	start_recording(&r, cfg);
+	record(&r, TL_DIR_RX, 2, 60, 7);
+	record(&r, TL_DIR_TX, 2, 60, 1);
+	write_out(&r);
+	CU_ASSERT_EQUAL(stats_of(&r).triggers, 0);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_TX).expired_pkts, 2);
+	end_recording(&r);
+}
+
+// A disk that cannot follow makes drops: they must not keep it busy for ever.
+static void a_loss_makes_no_episode_longer(void)
+{
+	struct recording r;
+
+	start_recording(&r, waiting(NULL, NULL, true));
+	tl_capture_trigger(r.capture, TL_TRIGGER_DROP);
+	CU_ASSERT_EQUAL(tl_capture_triggered(r.capture, true), 0);
+	CU_ASSERT_EQUAL(stats_of(&r).triggers, 0);
+	CU_ASSERT_STRING_EQUAL(stats_of(&r).state, "saving");
+	tl_capture_trigger(r.capture, TL_TRIGGER_SIGNAL);
+	CU_ASSERT_NOT_EQUAL(tl_capture_triggered(r.capture, true), 0);
+	CU_ASSERT_EQUAL(tl_capture_triggered(r.capture, false), 0); // each is served once
+	CU_ASSERT_EQUAL(stats_of(&r).triggers, 1);
+	tl_capture_trigger(r.capture, TL_TRIGGER_DROP);
+	CU_ASSERT_NOT_EQUAL(tl_capture_triggered(r.capture, false), 0);
+	CU_ASSERT_STRING_EQUAL(stats_of(&r).last_trigger, "drop");
+	write_out(&r);
+	end_recording(&r);
 }
 
 // The slabs of a recording that nobody empties are full.
@@ -714,7 +739,9 @@ int main(void)
 		{"a recording that is over cannot be resumed", a_recording_that_is_over_cannot_be_resumed},
 		{"what no trigger wanted is counted expired, and leaves no file",
 			what_no_trigger_wanted_is_counted_expired},
-		{"a frame is a trigger where it has a direction that is recorded", a_frame_is_a_trigger},
+		{"a frame is a trigger", a_frame_is_a_trigger},
+		{"a frame of a direction that is not recorded is none", a_frame_of_another_direction_is_none},
+		{"a loss makes no episode longer", a_loss_makes_no_episode_longer},
 		{"a frame without room is a trigger where that is wanted", a_frame_without_room_is_a_trigger},
 		{"a trigger of anybody is told", a_trigger_of_anybody_is_told},
 		{"a buffer holds so many seconds", a_buffer_holds_so_many_seconds},

@@ -272,6 +272,10 @@ static void triggers_that_mean_nothing_are_refused(void)
 		{CAPTURE(", 'trigger': {}"), "2: $.capture[0].mode: must be 'trigger' where one is described"},
 		{CAPTURE(", 'mode': 'trigger', 'trigger': {'echo_latency_us': 5}"),
 			"2: $.capture[0].trigger.echo_latency_us: there is no echo on the port 'a'"},
+		{"{'ports': [{'name': 'a', 'device': 'x'}, {'name': 'b', 'device': 'y', 'ip': '10.0.0.1/8'}], 'echo': [{'port': "
+		 "'b', 'udp_listen': 7}],\n'capture': [{'port': 'a', 'path': 'c', 'mode': 'trigger', 'trigger': "
+		 "{'echo_latency_us': 5}}]}",
+			"2: $.capture[0].trigger.echo_latency_us: there is no echo on the port 'a'"},
 		{CAPTURE(", 'mode': 'trigger', 'trigger': {'store': 'files'}, 'rotate_seconds': 60"),
 			"2: $.capture[0].trigger.store: the files that a trigger saves are those of a ring; give a 'rotate_*', and "
 			"a 'keep_*', 'min_free_bytes' or 'on_full': 'recycle'"},
@@ -879,7 +883,7 @@ static void the_examples_of_the_reference_load(void)
 		tl_config_free(config);
 		p += len + 3;
 	}
-	CU_ASSERT_EQUAL(examples, 3);
+	CU_ASSERT_EQUAL(examples, 4);
 	free(text);
 }
 

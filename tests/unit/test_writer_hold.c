@@ -472,15 +472,33 @@ static void the_end_completes_an_episode(void)
 	rig_close(&rig);
 }
 
+// Until the helper has the next file open, for which the writer does not wait for long.
+static void wait_for_next_file(struct rig *rig)
+{
+	struct tl_writer_helper *helper = &rig->writer->helper;
+	bool there = false;
+
+	for (int i = 0; i < 10000 && !there; i++) {
+		pthread_mutex_lock(&helper->lock);
+		there = helper->ahead != NULL;
+		pthread_mutex_unlock(&helper->lock);
+		usleep(there ? 0 : 1000);
+	}
+	CU_ASSERT_FATAL(there);
+}
+
 static void a_long_episode_goes_on_in_further_files(void)
 {
 	struct tl_err err = {{0}};
 	struct rig rig;
 
-	rig_create(&rig, (struct tl_writer_hold_cfg){.pre_ns = 99 * S}, (struct tl_writer_policy){.rotate_packets = 4});
+	rig_create(&rig, (struct tl_writer_hold_cfg){.pre_ns = 99 * S, .post_ns = 9 * S},
+		(struct tl_writer_policy){.rotate_packets = 4});
 	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
-	slabs(&rig, 0, 1001, 1006);
+	slabs(&rig, 0, 1001, 1004);
 	trigger(&rig);
+	wait_for_next_file(&rig);
+	slabs(&rig, 0, 1005, 1006);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	check_file(&rig, 0, 0, 3);
 	check_file(&rig, 1, 4, 5);
