@@ -143,6 +143,7 @@ static struct tl_writer_policy file_policy(const struct tl_config_capture *c)
 static struct tl_capture_trigger_cfg trigger_cfg(const struct tl_config_capture *c)
 {
 	return (struct tl_capture_trigger_cfg){.on = c->mode == TL_CONFIG_MODE_TRIGGER,
+		.in_files = c->trigger.store == TL_CONFIG_STORE_FILES,
 		.pre_ns = c->trigger.pre_seconds * TL_NS_PER_S,
 		.post_ns = c->trigger.post_seconds * TL_NS_PER_S,
 		.pre_bytes = c->trigger.pre_bytes,
@@ -181,6 +182,7 @@ static int make_captures(struct tl_appliance *a, struct tl_err *err)
 			.buffer_bytes = cfg->buffer_bytes,
 			.io = cfg->io == TL_CONFIG_IO_PWRITE ? TL_WRITER_IO_PWRITE : TL_WRITER_IO_URING,
 			.count = cfg->count,
+			.reader_may_leave = a->opts.reader_may_leave,
 			.cutoff_bytes = cfg->cutoff_bytes,
 			.cutoff_flows = cfg->cutoff_flows,
 			.port = a->ports[cfg->port],
@@ -188,7 +190,7 @@ static int make_captures(struct tl_appliance *a, struct tl_err *err)
 		rc = tl_capture_create(&capture, &a->captures[i], err);
 		if (rc == 0)
 			rc = join_alarm(a, i, err);
-		if (rc == 0 && tl_capture_filter_engine(a->captures[i]) != NULL)
+		if (rc == 0 && a->opts.progress && tl_capture_filter_engine(a->captures[i]) != NULL)
 			tl_info("%s: filter engine: %s", cfg->path, tl_capture_filter_engine(a->captures[i]));
 	}
 	return rc;

@@ -54,7 +54,8 @@ struct row {
 
 static const struct row rows[] = {
 	{"port", 'i', "PORT", PORT_KEY = "device", .help = "what to record"},
-	{"write", 'w', "FILE", CAPTURE_KEY = "path", .help = "where to; - is stdout, and results go to stderr then"},
+	{"write", 'w', "FILE", CAPTURE_KEY = "path",
+		.help = "where to; - is stdout, and results go to stderr then; null: discards, to measure"},
 	{"buffer", 0, "SIZE", CAPTURE_KEY = "buffer_bytes",
 		.help = "memory between the port and the disk, per receive queue (default 64M)"},
 	{"control", 0, "PATH", .section = "control", .key = "socket",
@@ -101,6 +102,8 @@ static const struct row rows[] = {
 		.help = "pause: count what is lost until there is room (default); recycle: drop the oldest file"},
 	{.help = "Only what is around a trigger: SIGUSR1, `tapline control trigger`, or one of the last two options."},
 	{"mode", 0, "MODE", CAPTURE_KEY = "mode", .help = "continuous (default), or trigger: each is a new file"},
+	{"store", 0, "WHERE", TRIGGER_KEY = "store",
+		.help = "what is held is in memory (default), or in files: a ring, from which it saves files"},
 	{"pre-seconds", 0, "S", TRIGGER_KEY = "pre_seconds", .kind = AS_NUMBER,
 		.help = "from so long before it (default 10; at most what the buffer holds)"},
 	{"pre-bytes", 0, "SIZE", TRIGGER_KEY = "pre_bytes", .help = "but at most so much"},

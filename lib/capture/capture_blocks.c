@@ -43,10 +43,12 @@ static uint32_t put_interface(const struct tl_capture *c, uint16_t queue, enum t
 {
 	const struct tl_tap *tap = &c->taps[queue];
 	enum tl_ts_source source = source_of(c, queue, tap->dir[TL_DIR_RX] ? dir : TL_DIR_TX);
-	char description[128];
-	int used = snprintf(description, sizeof(description), "queue %u, %s, timestamps: %s", queue,
-		frames_of(tap, dir), tl_ts_source_name(source));
+	char description[192], cutoff[48] = "";
 
+	if (c->cfg.cutoff_bytes != 0)
+		snprintf(cutoff, sizeof(cutoff), ", first %u bytes of each flow", c->cfg.cutoff_bytes);
+	int used = snprintf(description, sizeof(description), "queue %u, %s%s, timestamps: %s", queue,
+		frames_of(tap, dir), cutoff, tl_ts_source_name(source));
 	if (source == TL_TS_TSC)
 		snprintf(description + used, sizeof(description) - (size_t)used,
 			" (software, when the poll returned), clock within %llu ns at start",
@@ -65,13 +67,14 @@ uint32_t tl_capture_prologue(void *capture, void *buf, uint32_t size)
 	const struct tl_capture *c = capture;
 	struct utsname os;
 	char os_text[256] = "Linux";
+	bool waits_in_memory = c->cfg.trigger.on && !c->cfg.trigger.in_files; // then a trigger came before the file
 
 	if (uname(&os) == 0)
 		snprintf(os_text, sizeof(os_text), "%.100s %.100s", os.sysname, os.release);
 	uint32_t used = tl_pcapng_put_shb(buf, size,
 		&(struct tl_pcapng_shb){.os = os_text,
 			.application = "tapline " TL_VERSION,
-			.comment = c->cfg.trigger.on ? c->trigger.comment : NULL});
+			.comment = waits_in_memory ? c->trigger.comment : NULL});
 	for (uint16_t q = 0; q < c->n_queues && used != 0; q++) {
 		for (int dir = 0; dir < TL_DIRS && used != 0; dir++) {
 			if (dir == TL_DIR_TX && is_shared(&c->taps[q]))

@@ -167,6 +167,23 @@ static const char *limit_key(const struct tl_config_capture *capture)
 	return capture->on_full == TL_CONFIG_FULL_RECYCLE ? "on_full" : NULL;
 }
 
+static int check_store(struct tl_config_reader *r, const struct tl_config_capture *capture)
+{
+	if (capture->trigger.store != TL_CONFIG_STORE_FILES)
+		return 0;
+	tl_config_enter(r, "trigger");
+	tl_config_enter(r, capture->trigger.pre_bytes != 0 ? "pre_bytes" : "store");
+	if (capture->trigger.pre_bytes != 0)
+		return tl_config_refuse(r, "is for \"store\": \"memory\"; the limits of a ring are its \"keep_*\"");
+	if (rotation_key(capture) == NULL || limit_key(capture) == NULL)
+		return tl_config_refuse(r,
+			"the files that a trigger saves are those of a ring; give a \"rotate_*\", and a \"keep_*\", "
+			"\"min_free_bytes\" or \"on_full\": \"recycle\"");
+	tl_config_leave(r);
+	tl_config_leave(r);
+	return 0;
+}
+
 // What has no meaning without, or with, triggers.
 static int check_mode(struct tl_config_reader *r, const struct tl_config_capture *capture, const json_t *value)
 {
@@ -175,10 +192,12 @@ static int check_mode(struct tl_config_reader *r, const struct tl_config_capture
 	tl_config_enter(r, "mode");
 	if (waits && strcmp(capture->path, "-") == 0)
 		return tl_config_refuse(r, "stdout (\"path\": \"-\") cannot be begun anew at each trigger");
+	if (waits && strcmp(capture->path, "null:") == 0)
+		return tl_config_refuse(r, "\"null:\" has no file that a trigger could begin");
 	if (!waits && json_object_get(value, "trigger") != NULL)
 		return tl_config_refuse(r, "must be \"trigger\" where one is described");
 	tl_config_leave(r);
-	return 0;
+	return check_store(r, capture);
 }
 
 static int check_capture(
@@ -197,6 +216,10 @@ static int check_capture(
 	if (rotation != NULL && strcmp(capture->path, "-") == 0) {
 		tl_config_enter(r, rotation);
 		return tl_config_refuse(r, "stdout (\"path\": \"-\") cannot be rotated");
+	}
+	if (rotation != NULL && strcmp(capture->path, "null:") == 0) {
+		tl_config_enter(r, rotation);
+		return tl_config_refuse(r, "\"null:\" is no file and cannot be rotated");
 	}
 	if (rotation == NULL && limit != NULL && capture->mode != TL_CONFIG_MODE_TRIGGER) {
 		tl_config_enter(r, limit);
@@ -298,7 +321,10 @@ static const struct tl_config_key port_keys[] = {
 };
 static const struct tl_config_table port_table = {KEYS(port_keys), .bytes = sizeof(struct tl_config_port)};
 
+static const char *const stores[] = {[TL_CONFIG_STORE_MEMORY] = "memory", [TL_CONFIG_STORE_FILES] = "files", NULL};
+
 static const struct tl_config_key trigger_keys[] = {
+	{"store", tl_config_choice, FIELD(tl_config_trigger, store), .choices = stores, .fallback = "\"memory\""},
 	{"pre_seconds", tl_config_number, FIELD(tl_config_trigger, pre_seconds), .max = 86400, .fallback = "10"},
 	{"pre_bytes", tl_config_size, FIELD(tl_config_trigger, pre_bytes), .min = 64 * KIB, .max = 64 * GIB,
 		.or_zero = true, .fallback = "0"},

@@ -81,6 +81,36 @@ static void sync_directory(const struct tl_writer_pattern *pattern)
 	close(fd);
 }
 
+// Whether a trigger wants it: the writer knew, or the trigger came when it had been left already.
+static bool is_saved(struct tl_writer *writer, const struct tl_writer_file *file)
+{
+	struct tl_writer_helper *helper = &writer->helper;
+
+	pthread_mutex_lock(&helper->lock);
+	bool in_window =
+		tl_writer_is_in_time(file->first_ns, file->last_ns, helper->save_from_ns, helper->save_until_ns);
+	pthread_mutex_unlock(&helper->lock);
+	return tl_writer_saves_files(writer) && (file->saved || in_window);
+}
+
+static int rename_complete(struct tl_writer *writer, struct tl_writer_file *file)
+{
+	char *path = NULL;
+	int rc;
+
+	file->saved = is_saved(writer, file);
+	if (file->saved)
+		rc = tl_writer_save_rename(writer, file->at, file->name, &path);
+	else
+		rc = tl_writer_rename(file->at, file->name);
+	if (rc != 0)
+		return rc;
+	free(file->at);
+	file->at = path != NULL ? path : strdup(file->name);
+	tl_writer_ring_move(&writer->ring, file);
+	return 0;
+}
+
 // The last blocks, and what makes the file durable. Goes on after an error, and returns the first.
 static int complete(struct tl_writer *writer, struct tl_writer_file *file)
 {
@@ -104,12 +134,7 @@ static int complete(struct tl_writer *writer, struct tl_writer_file *file)
 	} else if (blank) {
 		unlink(file->at);
 	} else if (file->name != NULL && writer->parts) {
-		later = tl_writer_rename(file->at, file->name);
-		if (later == 0) {
-			free(file->at);
-			file->at = strdup(file->name);
-			tl_writer_ring_move(&writer->ring, file);
-		}
+		later = rename_complete(writer, file);
 		if (rc == 0)
 			rc = later;
 	}
@@ -139,6 +164,22 @@ static bool step_name(struct tl_writer *writer)
 	else
 		helper->retry = from_now(TICK_NS);
 	helper->tidy = from_now(0);
+	return true;
+}
+
+static bool step_save(struct tl_writer *writer)
+{
+	struct tl_writer_helper *helper = &writer->helper;
+	uint64_t from_ns = helper->save_from_ns, until_ns = helper->save_until_ns;
+
+	if (!helper->save_asked)
+		return false;
+	helper->save_asked = false;
+	pthread_mutex_unlock(&helper->lock);
+	tl_writer_ring_save(writer, from_ns, until_ns);
+	if (writer->cfg.policy.sync == TL_WRITER_SYNC_CLOSE)
+		sync_directory(&writer->pattern);
+	pthread_mutex_lock(&helper->lock);
 	return true;
 }
 
@@ -214,10 +255,12 @@ static bool step_tidy(struct tl_writer *writer)
 {
 	struct tl_writer_helper *helper = &writer->helper;
 
-	if (!writer->parts || !has_passed(helper->tidy))
+	if (!writer->on_disk || !has_passed(helper->tidy))
 		return false;
 	pthread_mutex_unlock(&helper->lock);
-	tl_writer_ring_tidy(writer);
+	if (writer->parts)
+		tl_writer_ring_tidy(writer);
+	tl_writer_ring_measure_free(writer);
 	pthread_mutex_lock(&helper->lock);
 	helper->tidy = from_now(TIDY_NS);
 	return true;
@@ -226,7 +269,8 @@ static bool step_tidy(struct tl_writer *writer)
 static void *helper_main(void *arg)
 {
 	// In the order of who waits for what.
-	static bool (*const steps[])(struct tl_writer *) = {step_name, step_room, step_open, step_finish, step_tidy};
+	static bool (*const steps[])(struct tl_writer *) = {
+		step_save, step_name, step_room, step_open, step_finish, step_tidy};
 	struct tl_writer *writer = arg;
 	struct tl_writer_helper *helper = &writer->helper;
 
@@ -282,6 +326,18 @@ void tl_writer_helper_finish(struct tl_writer *writer, struct tl_writer_file *fi
 
 	pthread_mutex_lock(&helper->lock);
 	STAILQ_INSERT_TAIL(&helper->left, file, left_link);
+	pthread_cond_signal(&helper->wake);
+	pthread_mutex_unlock(&helper->lock);
+}
+
+void tl_writer_helper_save(struct tl_writer *writer, uint64_t from_ns, uint64_t until_ns)
+{
+	struct tl_writer_helper *helper = &writer->helper;
+
+	pthread_mutex_lock(&helper->lock);
+	helper->save_from_ns = helper->save_asked ? tl_min_u64(helper->save_from_ns, from_ns) : from_ns;
+	helper->save_until_ns = until_ns;
+	helper->save_asked = true;
 	pthread_cond_signal(&helper->wake);
 	pthread_mutex_unlock(&helper->lock);
 }
