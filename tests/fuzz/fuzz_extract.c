@@ -13,6 +13,8 @@
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+__attribute__((weak)) int LLVMFuzzerRunDriver(
+	int *argc, char ***argv, int (*one)(const uint8_t *, size_t)); // libFuzzer's
 
 static char dir[] = "/tmp/tl-fuzz-extract-XXXXXX";
 static char in_path[64], out_path[64], again_path[64], index_path[64];
@@ -40,7 +42,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	snprintf(again_path, sizeof(again_path), "%s/again", dir);
 	snprintf(index_path, sizeof(index_path), "%s/in" TL_INDEX_SUFFIX, dir);
 	atexit(clean_up);
-	require(freopen("/dev/null", "w", stderr) != NULL); // it says what is wrong with each input
+	if (LLVMFuzzerRunDriver == NULL) // what it says of each input would bury the names of the inputs; libFuzzer has
+					 // -close_fd_mask=2
+		require(freopen("/dev/null", "w", stderr) != NULL);
 	return 0;
 }
 

@@ -213,7 +213,7 @@ static uint8_t *put_block(
 
 static void foreign_packets_are_kept(void)
 {
-	uint8_t file[1024], frame[64], *p = file;
+	uint8_t file[16384], frame[64], *p = file;
 	struct tl_pcap_reader *reader;
 	struct tl_pcap_frame got;
 	struct tl_err err;
@@ -228,9 +228,13 @@ static void foreign_packets_are_kept(void)
 	p = put_block(
 		p, 2, (const uint32_t[]){3 /* drops */, (uint32_t)(us >> 32), (uint32_t)us, len, len}, 5, frame, len);
 	p = put_block(p, 3, (const uint32_t[]){len}, 1, frame, len);
+	p += make_prologue(p); // a section in our byte order
+	struct tl_pcapng_epb epb = {.cap_bytes = len, .wire_bytes = len, .ts_ns = FIRST_NS};
+	memcpy(tl_pcapng_put_epb(p, &epb), frame, len);
+	p += tl_pcapng_epb_bytes(len, 0, 0);
 	write_file(in_path, file, (size_t)(p - file));
 	struct tl_extract_stats stats = run((struct tl_extract_cfg){.ports = {1007}, .n_ports = 1}, 0);
-	CU_ASSERT(stats.records_read == 3 && stats.records_matched == 3 && stats.files_incomplete == 0);
+	CU_ASSERT(stats.records_read == 4 && stats.records_matched == 4 && stats.files_incomplete == 0);
 	CU_ASSERT_EQUAL_FATAL(tl_pcap_open(out_path, &reader, &err), 0);
 	CU_ASSERT_EQUAL(tl_pcap_next(reader, &got, &err), 1);
 	CU_ASSERT(got.ts_ns == FIRST_NS + 5000 && got.wire_bytes == 1514 && memcmp(got.data, frame, len) == 0);
@@ -238,6 +242,8 @@ static void foreign_packets_are_kept(void)
 	CU_ASSERT(got.ts_ns == FIRST_NS + 6000 && got.cap_bytes == len && memcmp(got.data, frame, len) == 0);
 	CU_ASSERT_EQUAL(tl_pcap_next(reader, &got, &err), 1);
 	CU_ASSERT(got.ts_ns == 0 && got.cap_bytes == len && memcmp(got.data, frame, len) == 0);
+	CU_ASSERT_EQUAL(tl_pcap_next(reader, &got, &err), 1);
+	CU_ASSERT(got.ts_ns == FIRST_NS && got.cap_bytes == len && memcmp(got.data, frame, len) == 0);
 	CU_ASSERT_EQUAL(tl_pcap_next(reader, &got, &err), 0);
 	tl_pcap_close(reader);
 }

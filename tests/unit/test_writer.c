@@ -1320,6 +1320,35 @@ static void limit_file_size(rlim_t bytes)
 	CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
+// A large slab is refused, and a small one behind it is not: it lies where the large one was to be.
+static void sidecar_knows_what_was_refused(void)
+{
+	struct rig rig;
+	struct tl_err err;
+	struct tl_writer_stats stats;
+	struct indexed sum = {0};
+
+	rig_dir(&rig);
+	rig.index = true;
+	CU_ASSERT_EQUAL_FATAL(rig_create(&rig, URING, 0, &err), 0);
+	for (int slab = 0; slab < 2; slab++) {
+		for (int i = 0; i < 100; i++)
+			commit_one(&rig, 0);
+		commit_one(&rig, 1);
+		seal(&rig);
+	}
+	limit_file_size(TL_PCAPNG_ALIGN + SLAB_BYTES + 10 * TL_PCAPNG_ALIGN);
+	CU_ASSERT_EQUAL(tl_writer_start(rig.writer, &err), 0);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EFBIG);
+	limit_file_size(0);
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT(stats.drop_disk_pkts[TL_DIR_RX] > 0);
+	check_sidecar(rig.path, &sum);
+	CU_ASSERT(sum.rows >= 3);
+	CU_ASSERT_EQUAL(sum.records, stats.written_pkts[TL_DIR_RX] + stats.written_pkts[TL_DIR_TX]);
+	rig_close(&rig);
+}
+
 static void refuse_after_a_mebibyte(enum io io)
 {
 	struct rig rig;
@@ -2097,6 +2126,7 @@ int main(void)
 		{"a ring keeps so many bytes", ring_keeps_bytes},
 		{"a sidecar has a row for each slab of its file", sidecar_has_every_slab},
 		{"a sidecar is right after failed writes", sidecar_survives_failed_writes},
+		{"a sidecar knows nothing of slabs that were refused", sidecar_knows_what_was_refused},
 		{"when the index is behind, rows say only where slabs are", slow_index_leaves_blank_rows},
 		{"a ring drops a sidecar with its file", ring_drops_sidecars},
 		{"a file that rotates by size is allocated whole, and cut at its end",
