@@ -124,21 +124,16 @@ static int take_pcapng(struct extract *extract, struct extract_input *input)
 	return rc != 0 || done ? rc : extract_scan(extract, input, 0);
 }
 
-static int take_packed(struct extract *extract, struct extract_input *input)
-{
-	int rc = extract_packed_open(input);
-
-	return rc != 0 ? rc : extract_scan(extract, input, 0);
-}
-
 // By the first word of the file.
 static int take_any(struct extract *extract, struct extract_input *input, uint32_t magic)
 {
-	if (magic == TL_PCAPNG_SHB)
+	int rc = magic == EXTRACT_PACKED_MAGIC ? extract_packed_open(input) : 0;
+
+	if (rc != 0)
+		return rc;
+	if (magic == TL_PCAPNG_SHB || magic == EXTRACT_PACKED_MAGIC)
 		return take_pcapng(extract, input);
-	if (magic == EXTRACT_PACKED_MAGIC)
-		return take_packed(extract, input);
-	int rc = take_classic(extract, input->path, extract->err);
+	rc = take_classic(extract, input->path, extract->err);
 	posix_fadvise(input->fd, 0, 0, POSIX_FADV_DONTNEED); // it was mapped
 	return rc;
 }
