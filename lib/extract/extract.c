@@ -11,9 +11,6 @@
 
 #include <tl_log.h>
 
-#define BLOCK_PACKET 2u
-#define BLOCK_SIMPLE_PACKET 3u
-
 static int take_record(struct extract *extract, const uint8_t *block, uint32_t size)
 {
 	struct extract_record record;
@@ -39,8 +36,8 @@ int extract_take_block(struct extract *extract, uint32_t type, const uint8_t *bl
 	case TL_PCAPNG_IDB:
 		return extract_section_add(&extract->section, block, size) != 0 ? -EBADMSG : 0;
 	case TL_PCAPNG_EPB:
-	case BLOCK_PACKET:
-	case BLOCK_SIMPLE_PACKET:
+	case EXTRACT_PACKET:
+	case EXTRACT_SIMPLE_PACKET:
 		return take_record(extract, block, size);
 	default:
 		return 0;

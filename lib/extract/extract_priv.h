@@ -25,7 +25,9 @@
 #include <tl_pcapfile.h>
 
 #define EXTRACT_BLOCK_MAX (16u << 20) // a longer block is a broken length field
-#define EXTRACT_AHEAD (1u << 20)      // what is read at once of a file that is read from end to end
+#define EXTRACT_PACKET 2u	      // block types: obsolete, an EPB whose interface id has 16 bits
+#define EXTRACT_SIMPLE_PACKET 3u
+#define EXTRACT_AHEAD (1u << 20) // what is read at once of a file that is read from end to end
 #define EXTRACT_INTERFACES_MAX 65536u
 
 // One file that is meant.

@@ -15,11 +15,29 @@ struct reindex {
 	uint64_t run_id;
 };
 
+static bool is_packet(uint32_t type)
+{
+	return type == TL_PCAPNG_EPB || type == EXTRACT_PACKET || type == EXTRACT_SIMPLE_PACKET;
+}
+
+// Between slabs. A packet there, which no row would know, is what remains of a damaged slab.
 static int note_block(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size)
 {
+	if (is_packet(type))
+		return -ENODATA;
 	if (type == TL_PCAPNG_SHB)
 		return extract_section_begin(&extract->section, block, size);
 	return type == TL_PCAPNG_IDB ? extract_section_add(&extract->section, block, size) : 0;
+}
+
+// In a slab. What an extraction could not read ends it, so no search may pass it over.
+static int check_block(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size)
+{
+	struct extract_record record;
+
+	if (type == TL_PCAPNG_SHB || type == TL_PCAPNG_IDB)
+		return -ENODATA;
+	return !is_packet(type) || extract_read_record(&extract->section, block, size, &record) ? 0 : -ENODATA;
 }
 
 // Whether the times in the slabs are what rows hold: ours are.
@@ -73,7 +91,10 @@ static int add_row(struct reindex *reindex, const uint8_t *slab, size_t size, co
 
 	if (!extract_slab_is_whole(slab, size, head))
 		return -EINVAL;
-	int rc = tl_index_build(reindex->builder, slab, head->used_bytes, (uint32_t)size, offset, &row);
+	int rc = extract_walk_memory(&reindex->extract, slab, head->used_bytes, check_block);
+	if (rc != 0)
+		return rc;
+	rc = tl_index_build(reindex->builder, slab, head->used_bytes, (uint32_t)size, offset, &row);
 	if (rc != 0)
 		return rc;
 	row.len_bytes = len;
@@ -150,9 +171,10 @@ static int make_rows(struct reindex *reindex, struct extract_input *input)
 		if (rc != 0)
 			break;
 	}
-	if (reindex->rows.n != 0 && (rc == -EINVAL || (rc == 0 && at < input->file_bytes)))
-		return -ENODATA;
-	return rc == -EINVAL ? 0 : rc;
+	bool broken = rc == -EINVAL || rc == -ENODATA || (rc == 0 && at < input->file_bytes);
+	if (broken)
+		return reindex->rows.n != 0 ? -ENODATA : 0;
+	return rc;
 }
 
 static int reindex_file(struct reindex *reindex, const char *path, struct tl_err *err)
