@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <tl_files.h>
+
 #define TICK_NS (100 * TL_NS_PER_MS)	// how soon what failed is tried again
 #define TIDY_NS TL_NS_PER_S		// how often the limits are looked at while nothing happens
 #define PATIENCE_NS (50 * TL_NS_PER_MS) // what the default buffer holds at 10 Gbit/s
@@ -99,7 +101,7 @@ static int complete(struct tl_writer *writer, struct tl_writer_file *file)
 	if (blank) {
 		unlink(file->at);
 	} else if (file->name != NULL && writer->parts) {
-		later = tl_writer_rename(file->at, file->name);
+		later = tl_rename_new(file->at, file->name);
 		if (later == 0) {
 			free(file->at);
 			file->at = strdup(file->name);

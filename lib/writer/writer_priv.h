@@ -206,8 +206,6 @@ void tl_writer_resume_names(struct tl_writer *writer, time_t now);
 int tl_writer_give_name(struct tl_writer *writer, struct tl_writer_file *file);
 // Creates the file under the hidden name.
 int tl_writer_open_hidden(struct tl_writer *writer, struct tl_writer_file *file);
-// -EEXIST where the name is taken.
-int tl_writer_rename(const char *from, const char *to);
 
 // writer_ring.c
 int tl_writer_ring_add(struct tl_writer_ring *ring, struct tl_writer_entry entry); // takes over its path
