@@ -125,7 +125,7 @@ static int pass_damage(struct scan *scan, uint64_t *at, bool *out_last)
 	if (*out_last)
 		return 0;
 	*at = to + bytes;
-	scan->aligned_end = *at;
+	scan->trail_at = 0;
 	return add_gap(scan, from, to);
 }
 
@@ -145,12 +145,10 @@ static int scan_blocks(struct scan *scan, uint64_t *out_end)
 		if (last)
 			break;
 		at += (uint64_t)n;
-		if (at % TL_PCAPNG_ALIGN == 0)
-			scan->aligned_end = at;
 	}
-	// Blocks that close the file, but not up to a boundary, are written anew.
-	bool unfinished = last && scan->report->slabs_kept > 0 && at % TL_PCAPNG_ALIGN != 0;
-	*out_end = unfinished ? scan->aligned_end : at;
+	// Statistics that close the file, but are not whole up to a boundary, are written anew.
+	bool unfinished = last && scan->trail_at != 0 && at % TL_PCAPNG_ALIGN != 0;
+	*out_end = unfinished ? scan->trail_at : at;
 	return 0;
 }
 

@@ -115,6 +115,7 @@ int64_t recover_take_slab(struct scan *scan, uint64_t offset, bool in_doubt)
 			return rc;
 		if (len == sealed && is_whole_slab(scan, p, &head)) {
 			scan->records_end = offset + sealed;
+			scan->trail_at = 0;
 			rc = count_slab(scan, p, &head);
 			return rc != 0 ? rc : (int64_t)sealed;
 		}
@@ -154,6 +155,7 @@ static bool is_statistics(const struct scan *scan, const uint8_t *block, uint32_
 static void take_statistics(struct scan *scan, uint32_t number, uint64_t offset)
 {
 	scan->interface[number].statistics_at = offset;
+	scan->trail_at = scan->trail_at == 0 ? offset : scan->trail_at;
 	scan->used = number >= scan->used ? number + 1 : scan->used;
 }
 
@@ -209,7 +211,11 @@ int64_t recover_take_block(struct scan *scan, uint64_t offset)
 	const uint8_t *block;
 	int64_t total = view_block(scan, offset, &block);
 
-	return total > 0 && !take_by_type(scan, block, (uint32_t)total, offset) ? 0 : total;
+	if (total <= 0 || !take_by_type(scan, block, (uint32_t)total, offset))
+		return total < 0 ? total : 0;
+	if (word_at(block) != TL_PCAPNG_ISB && word_at(block) != TL_PCAPNG_PAD)
+		scan->trail_at = 0;
+	return total;
 }
 
 int64_t recover_see_statistics(struct scan *scan, uint64_t offset)

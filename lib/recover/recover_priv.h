@@ -51,7 +51,7 @@ struct scan {
 	uint32_t used;	      // the highest number used, plus 1
 	uint32_t snaplen;     // of the first interface
 	uint64_t records_end; // behind the last record
-	uint64_t aligned_end; // the last boundary of 4 KiB that whole blocks reach
+	uint64_t trail_at;    // where statistics begin behind which nothing else was found yet; 0: none
 	bool prologue_torn;   // the first gap is before the first slab
 	uint8_t *made;	      // what is made up of the prologue, for made_at
 	uint64_t made_at;
