@@ -11,4 +11,5 @@
 int tl_cmd_run(int argc, char **argv);
 int tl_cmd_capture(int argc, char **argv);
 int tl_cmd_client(int argc, char **argv);
+int tl_cmd_recover(int argc, char **argv);
 int tl_cmd_status(int argc, char **argv);

@@ -61,13 +61,13 @@ static int check_owner(struct scan *scan)
 	if (head == NULL)
 		return rc;
 	if (len >= 4 && is_classic_pcap(first_word(head)))
-		return tl_fail(scan->err, -ENOMSG, "is a pcap file, not a recording of tapline: " NOT_OURS);
+		return tl_fail(scan->err, -EMEDIUMTYPE, "is a pcap file, not a recording of tapline: " NOT_OURS);
 	rc = tl_pcapng_get_application(head, len, &application, &text_len);
 	scan->owned = rc == 0 && text_len >= strlen(APPLICATION) &&
 		      memcmp(application, APPLICATION, strlen(APPLICATION)) == 0;
 	bool swapped = len >= 12 && first_word(head) == TL_PCAPNG_SHB && first_word(head + 8) == BYTE_ORDER_SWAPPED;
 	if (!scan->owned && (rc != -EINVAL || swapped))
-		return tl_fail(scan->err, -ENOMSG, "was written by another program than tapline: " NOT_OURS);
+		return tl_fail(scan->err, -EMEDIUMTYPE, "was written by another program than tapline: " NOT_OURS);
 	return 0;
 }
 

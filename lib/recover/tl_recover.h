@@ -67,8 +67,8 @@ struct tl_recover_report {
 	struct tl_recover_ring *rings;
 };
 
-// Returns 0, or a sentence and -ENOMSG (no recording of ours: untouched), -ECANCELED, -ENOMEM, or -errno of the io.
-// The report is to be freed in either case.
+// Returns 0, or a sentence and -EMEDIUMTYPE (another program's file) or -ENOMSG (no recording, or nothing whole of
+// one), both untouched, -ECANCELED, -ENOMEM, or -errno of the io. The report is to be freed in either case.
 int tl_recover(const struct tl_recover_io *io, const struct tl_recover_opts *opts, struct tl_recover_report *report,
 	struct tl_err *err);
 void tl_recover_report_fini(struct tl_recover_report *report);

@@ -181,14 +181,14 @@ static void expect_without(const struct file *file, uint32_t size, uint32_t lost
 	free(image.bytes);
 }
 
-static void expect_untouched(const void *bytes, uint32_t size, const char *why)
+static void expect_refused(const void *bytes, uint32_t size, int code, const char *why)
 {
 	struct image image;
 	struct tl_recover_report report;
 	struct tl_err err;
 
 	image_init(&image, bytes, size);
-	CU_ASSERT_EQUAL(image_recover(&image, &report, &err), -ENOMSG);
+	CU_ASSERT_EQUAL(image_recover(&image, &report, &err), code);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, why));
 	CU_ASSERT_EQUAL(image.steps, 0);
 	tl_recover_report_fini(&report);
@@ -340,7 +340,7 @@ static void recovers_a_file_cut_at_any_sector(void)
 		struct tl_recover_report report;
 		uint32_t records = 0;
 		if (size < 512) { // not even a section header
-			expect_untouched(file->bytes, size, "holds no recording");
+			expect_refused(file->bytes, size, -ENOMSG, "holds no recording");
 			continue;
 		}
 		for (uint32_t i = 0; i < SLABS; i++)
@@ -427,13 +427,13 @@ static void refuses_what_is_not_ours(void)
 	uint8_t classic[2 * PAGE] = {0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0};
 	struct file *file = make_named("Dumpcap");
 
-	expect_untouched(file->bytes, file->size, "another program");
-	expect_untouched(file->bytes, file->slab_at[3] + 100, "another program");
+	expect_refused(file->bytes, file->size, -EMEDIUMTYPE, "another program");
+	expect_refused(file->bytes, file->slab_at[3] + 100, -EMEDIUMTYPE, "another program");
 	memset(file->bytes + 8, 0x1a, 4); // no section header at all, and no slab behind it
-	expect_untouched(file->bytes, PAGE, "holds no recording");
-	expect_untouched(zeros, sizeof(zeros), "holds no recording");
-	expect_untouched(classic, sizeof(classic), "pcap file");
-	expect_untouched("hello, world\n", 13, "holds no recording");
+	expect_refused(file->bytes, PAGE, -ENOMSG, "holds no recording");
+	expect_refused(zeros, sizeof(zeros), -ENOMSG, "holds no recording");
+	expect_refused(classic, sizeof(classic), -EMEDIUMTYPE, "pcap file");
+	expect_refused("hello, world\n", 13, -ENOMSG, "holds no recording");
 	free(file);
 }
 
@@ -446,7 +446,7 @@ static void refuses_an_image_that_holds_a_recording(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(disk);
 	memcpy(disk + 1080, "superblock", 10);
 	memcpy(disk + 4 * PAGE, file->bytes, file->size);
-	expect_untouched(disk, file->size + 4 * PAGE, "not one itself");
+	expect_refused(disk, file->size + 4 * PAGE, -ENOMSG, "not one itself");
 	free(disk);
 	free(file);
 }
