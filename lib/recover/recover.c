@@ -113,6 +113,7 @@ static int pass_damage(struct scan *scan, uint64_t *at, bool *out_last)
 {
 	uint64_t from = *at, to, bytes;
 
+	scan->header_lost |= from == 0;
 	scan->prologue_torn |= scan->records_end == 0;
 	if (scan->records_end == 0) // its interfaces may be what is damaged
 		scan->limit = INTERFACES_MAX;
@@ -154,18 +155,18 @@ static int scan_blocks(struct scan *scan, uint64_t *out_end)
 
 // ---- what follows from it
 
-// Without a section header the file is ours only if slabs begin right behind where it was, or if it is zeros, which is
-// what a file system shows of a page that was never written. An image of a disk holds slabs, too.
+// Without a section header the file is ours only if slabs begin right behind where it was, or where zeros end, which is
+// what a file system shows of pages that were never written. An image of a disk holds slabs, too.
 static int check_torn_start(struct scan *scan)
 {
+	static const uint8_t zeros[TL_PCAPNG_ALIGN];
 	uint64_t to = scan->n_gaps != 0 ? scan->gaps[0].to : 0;
 	uint32_t len;
 	int rc = 0;
 
 	if (scan->report->slabs_kept == 0)
 		return tl_fail(scan->err, -ENOMSG, "holds no recording, or nothing whole of one: " NOT_OURS);
-	for (uint64_t at = 0; at < to && to != TL_PCAPNG_ALIGN && !scan->owned; at += TL_PCAPNG_ALIGN) {
-		static const uint8_t zeros[TL_PCAPNG_ALIGN];
+	for (uint64_t at = TL_PCAPNG_ALIGN; at < to; at += TL_PCAPNG_ALIGN) {
 		const uint8_t *page = recover_view(scan, at, TL_PCAPNG_ALIGN, &len, &rc);
 		if (page == NULL)
 			return rc;
@@ -182,14 +183,16 @@ static int conclude(struct scan *scan, uint64_t end)
 	struct tl_recover_report *report = scan->report;
 	int rc = 0;
 
-	if (scan->sections == 0)
+	bool first_section = scan->sections <= 1 && !scan->lost_known;
+	recover_settle_lost(scan);
+	if (scan->header_lost || scan->sections == 0)
 		rc = check_torn_start(scan);
 	if (rc == 0 && scan->prologue_torn && scan->n_gaps != 0)
 		rc = recover_plan_prologue(scan);
 	if (rc != 0)
 		return rc;
 	report->cut_bytes = report->size_bytes - end;
-	report->interfaces = scan->described + report->rebuilt_interfaces;
+	report->interfaces = scan->described + (first_section ? report->rebuilt_interfaces : 0);
 	report->end_bytes = end;
 	report->statistics = recover_lacking_statistics(scan);
 	report->changed = scan->n_gaps != 0 || report->cut_bytes != 0 || report->statistics != 0;

@@ -126,11 +126,22 @@ int64_t recover_take_slab(struct scan *scan, uint64_t offset, bool in_doubt)
 
 // ---- other blocks
 
-static bool take_section(struct scan *scan, const uint8_t *block, uint32_t total)
+void recover_settle_lost(struct scan *scan)
+{
+	if (!scan->prologue_torn || scan->lost_known)
+		return;
+	scan->lost_known = true;
+	scan->lost_from = scan->described;
+	scan->lost_to = scan->used > scan->described ? scan->used : scan->described;
+}
+
+static bool take_section(struct scan *scan, const uint8_t *block, uint32_t total, uint64_t offset)
 {
 	if (total < SHB_BYTES_MIN || word_at(block + 8) != BYTE_ORDER_MAGIC)
 		return false;
+	recover_settle_lost(scan);
 	scan->sections++;
+	scan->section_at = offset;
 	scan->described = scan->limit = scan->used = 0;
 	memset(scan->interface, 0, INTERFACES_MAX * sizeof(*scan->interface));
 	return true;
@@ -138,7 +149,7 @@ static bool take_section(struct scan *scan, const uint8_t *block, uint32_t total
 
 static bool take_interface(struct scan *scan, const uint8_t *block, uint32_t total)
 {
-	if (total < IDB_BYTES_MIN || scan->described == INTERFACES_MAX ||
+	if (total < IDB_BYTES_MIN || scan->described == INTERFACES_MAX || scan->records_end > scan->section_at ||
 		(word_at(block + 8) & UINT16_MAX) != TL_PCAPNG_LINKTYPE_ETHERNET)
 		return false;
 	if (scan->described == 0)
@@ -165,8 +176,8 @@ static bool take_by_type(struct scan *scan, const uint8_t *block, uint32_t total
 	uint32_t type = word_at(block);
 
 	if (type == TL_PCAPNG_SHB)
-		return take_section(scan, block, total);
-	if (scan->sections == 0)
+		return take_section(scan, block, total, offset);
+	if (scan->sections == 0 && !scan->header_lost)
 		return false;
 	switch (type) {
 	case TL_PCAPNG_IDB:

@@ -68,7 +68,11 @@ int tl_recover_fd(int fd, const struct tl_recover_opts *opts, struct tl_recover_
 	if (fstat(fd, &status) != 0)
 		return tl_fail(err, -errno, "cannot be looked at: %s", strerror(errno));
 	io.size_bytes = (uint64_t)status.st_size;
-	return tl_recover(&io, opts, report, err);
+	int rc = tl_recover(&io, opts, report, err);
+	// A ring knows by it how old what is recorded is.
+	if (report->changed && !opts->dry_run)
+		(void)futimens(fd, (struct timespec[]){status.st_atim, status.st_mtim});
+	return rc;
 }
 
 // Between open and lock its writer may have completed and renamed it, and the name may be another's now.

@@ -45,12 +45,12 @@ static uint32_t make_up(const struct scan *scan, uint8_t *buf, uint32_t size)
 {
 	uint32_t used = 0, len = 1;
 
-	if (scan->sections == 0) {
+	if (scan->header_lost) {
 		len = tl_pcapng_put_shb(buf, size,
 			&(struct tl_pcapng_shb){.application = "tapline " TL_VERSION " (header rebuilt by recover)"});
 		used += len;
 	}
-	for (uint32_t i = scan->described; i < scan->used && len != 0; i++) {
+	for (uint32_t i = scan->lost_from; i < scan->lost_to && len != 0; i++) {
 		len = tl_pcapng_put_idb(buf + used, size - used,
 			&(struct tl_pcapng_idb){.description = "rebuilt by recover: port, queue and clock unknown",
 				.snaplen = scan->snaplen});
@@ -63,14 +63,15 @@ int recover_plan_prologue(struct scan *scan)
 {
 	struct gap *gap = &scan->gaps[0];
 
-	if (scan->sections != 0 && scan->used <= scan->described)
+	if (!scan->header_lost && scan->lost_to == scan->lost_from)
 		return 0;
 	scan->made = malloc(MADE_BYTES_MAX + 2 * TL_PCAPNG_ALIGN);
 	if (scan->made == NULL)
 		return -ENOMEM;
 	uint32_t len = make_up(scan, scan->made, MADE_BYTES_MAX);
 	uint32_t pad = tl_pcapng_pad_bytes(gap->from + len, TL_PCAPNG_ALIGN);
-	if (len == 0 || gap->from + len + pad > gap->to)
+	// A header that is lost has its one page: so it is found out again to be lost until it is written.
+	if (len == 0 || gap->from + len + pad > (scan->header_lost ? TL_PCAPNG_ALIGN : gap->to))
 		return tl_fail(scan->err, -ENOMSG,
 			"the description of its interfaces is lost, and there is no room for another before the first "
 			"slab: the file stays as it is");
@@ -79,8 +80,8 @@ int recover_plan_prologue(struct scan *scan)
 	scan->made_at = gap->from;
 	scan->made_bytes = len + pad;
 	gap->from += scan->made_bytes;
-	scan->report->rebuilt_section = scan->sections == 0;
-	scan->report->rebuilt_interfaces = scan->used - tl_min_u64(scan->used, scan->described);
+	scan->report->rebuilt_section = scan->header_lost;
+	scan->report->rebuilt_interfaces = scan->lost_to - scan->lost_from;
 	return 0;
 }
 

@@ -46,6 +46,8 @@ struct scan {
 
 	bool owned; // the section header says so
 	uint32_t sections;
+	bool header_lost; // the file does not begin with a section header
+	uint64_t section_at;
 	uint32_t described;   // interfaces of this section
 	uint32_t limit;	      // an interface's number is below this
 	uint32_t used;	      // the highest number used, plus 1
@@ -53,7 +55,9 @@ struct scan {
 	uint64_t records_end; // behind the last record
 	uint64_t trail_at;    // where statistics begin behind which nothing else was found yet; 0: none
 	bool prologue_torn;   // the first gap is before the first slab
-	uint8_t *made;	      // what is made up of the prologue, for made_at
+	bool lost_known;      // of the first section: its interfaces from lost_from to lost_to are not described
+	uint32_t lost_from, lost_to;
+	uint8_t *made; // what is made up of the prologue, for made_at
 	uint64_t made_at;
 	uint32_t made_bytes;
 	bool run_known;
@@ -75,6 +79,9 @@ int64_t recover_take_slab(struct scan *scan, uint64_t offset, bool in_doubt);
 int64_t recover_take_block(struct scan *scan, uint64_t offset);
 // Statistics and their padding, up to a boundary of 4 KiB.
 int64_t recover_see_statistics(struct scan *scan, uint64_t offset);
+
+// Settles which interfaces of the first section have to be made up: it ends here.
+void recover_settle_lost(struct scan *scan);
 
 // recover_seen.c
 bool recover_was_seen(const struct tl_recover_report *report, const struct tl_pcapng_head *head);

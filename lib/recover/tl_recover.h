@@ -84,7 +84,7 @@ uint64_t tl_recover_missing(const struct tl_recover_ring *ring);
 // writing it), -ENOMSG (no regular file), or -errno.
 int tl_recover_open(const char *path, bool dry_run, struct tl_err *err);
 
-// tl_recover() of an open file.
+// tl_recover() of an open file. Its time of modification stays.
 int tl_recover_fd(int fd, const struct tl_recover_opts *opts, struct tl_recover_report *report, struct tl_err *err);
 
 // Moves a file to name, or to the next number that is free: suffix_chars of the name stand behind a number. Its

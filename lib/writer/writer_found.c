@@ -27,20 +27,21 @@ static bool is_written_by_us(int fd)
 	       len >= strlen(APPLICATION) && memcmp(application, APPLICATION, strlen(APPLICATION)) == 0;
 }
 
-// Whether any slab follows the blocks that open the file.
-static bool holds_slab(int fd)
+// Whether the blocks that open the file are all there is.
+static bool only_opens(int fd, off_t size)
 {
 	struct {
 		uint32_t type, bytes;
 	} block;
 	off_t at = 0;
 
-	while (pread(fd, &block, sizeof(block), at) == (ssize_t)sizeof(block) && block.bytes >= TL_PCAPNG_PAD_MIN) {
-		if (block.type == TL_PCAPNG_HEAD)
-			return true;
+	while (at < size && pread(fd, &block, sizeof(block), at) == (ssize_t)sizeof(block)) {
+		bool opens = block.type == TL_PCAPNG_SHB || block.type == TL_PCAPNG_IDB || block.type == TL_PCAPNG_PAD;
+		if (!opens || block.bytes < TL_PCAPNG_PAD_MIN)
+			return false;
 		at += block.bytes;
 	}
-	return false;
+	return at == size;
 }
 
 // A regular file that nobody is writing, or -1.
@@ -73,7 +74,7 @@ bool tl_writer_is_blank(const char *path)
 
 	if (fd < 0)
 		return false;
-	bool blank = status.st_size == 0 || (is_written_by_us(fd) && !holds_slab(fd));
+	bool blank = status.st_size == 0 || (is_written_by_us(fd) && only_opens(fd, status.st_size));
 	close(fd);
 	return blank;
 }
@@ -97,6 +98,19 @@ static int by_age(const void *a_found, const void *b_found)
 	return strcmp(a->entry.path, b->entry.path);
 }
 
+// Whether nobody is writing what an earlier run did not complete. An empty one is no loss.
+static bool is_left(const char *path, struct stat *status)
+{
+	int fd = open_unused(path, status);
+
+	if (fd < 0)
+		return false;
+	if (status->st_size == 0)
+		unlink(path);
+	close(fd);
+	return status->st_size != 0;
+}
+
 static int look_at(const struct tl_writer_pattern *pattern, const char *name, struct found *out)
 {
 	struct stat status;
@@ -106,7 +120,8 @@ static int look_at(const struct tl_writer_pattern *pattern, const char *name, st
 		return 0;
 	if (asprintf(&out->entry.path, "%s%s", pattern->dir, name) < 0)
 		return -ENOMEM;
-	if (!tl_writer_is_ours(out->entry.path, &status)) {
+	out->entry.left = part && is_left(out->entry.path, &status);
+	if (!out->entry.left && (part || !tl_writer_is_ours(out->entry.path, &status))) {
 		free(out->entry.path);
 		return 0;
 	}

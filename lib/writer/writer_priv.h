@@ -9,6 +9,7 @@
 //   writer_names.c   which name a file gets, and when
 //   writer_ring.c    the recording's files, and which of them have to go
 //   writer_found.c   files of earlier runs
+//   writer_left.c    recovers those that were not completed
 //   writer_pattern.c what the names of files look like
 //   writer_file.c    one output file: open, write, cut, close
 //   writer_blocks.c  the blocks that open and close a file
@@ -90,6 +91,7 @@ struct tl_writer_entry {
 	const struct tl_writer_file *file; // while it is being written; NULL: complete
 	uint64_t bytes;			   // complete
 	bool this_run;
+	bool left; // by an earlier run that did not complete it
 };
 
 struct tl_writer_ring {
@@ -232,6 +234,11 @@ bool tl_writer_is_ours(const char *path, struct stat *status);
 bool tl_writer_is_blank(const char *path);
 // Adds the files of earlier runs, oldest first.
 int tl_writer_ring_find(struct tl_writer_ring *ring, const struct tl_writer_pattern *pattern);
+
+// writer_left.c, on the helper
+// Recovers one file that an earlier run left, and gives it its name; tend() is called now and then, and ends it with
+// other than 0. False: there is none.
+bool tl_writer_recover_left(struct tl_writer *writer, int (*tend)(void *ctx, uint64_t done_bytes, uint64_t size_bytes));
 
 // writer_pattern.c
 int tl_writer_pattern_init(struct tl_writer_pattern *pattern, const char *path, struct tl_err *err);
