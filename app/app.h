@@ -8,8 +8,11 @@
 #define TL_EXIT_FAILED 1
 #define TL_EXIT_USAGE 2
 
+#define TL_DEFAULT_SOCKET "/run/tapline.sock" // where an appliance is asked
+
 int tl_cmd_run(int argc, char **argv);
 int tl_cmd_capture(int argc, char **argv);
 int tl_cmd_client(int argc, char **argv);
 int tl_cmd_recover(int argc, char **argv);
 int tl_cmd_status(int argc, char **argv);
+int tl_cmd_control(int argc, char **argv);

@@ -4,7 +4,6 @@
 #include "appliance_priv.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +140,28 @@ static struct tl_writer_policy file_policy(const struct tl_config_capture *c)
 		.sync = c->fsync == TL_CONFIG_FSYNC_CLOSE ? TL_WRITER_SYNC_CLOSE : TL_WRITER_SYNC_NEVER};
 }
 
+static struct tl_capture_trigger_cfg trigger_cfg(const struct tl_config_capture *c)
+{
+	return (struct tl_capture_trigger_cfg){.on = c->mode == TL_CONFIG_MODE_TRIGGER,
+		.in_files = c->trigger.store == TL_CONFIG_STORE_FILES,
+		.pre_ns = c->trigger.pre_seconds * TL_NS_PER_S,
+		.post_ns = c->trigger.post_seconds * TL_NS_PER_S,
+		.pre_bytes = c->trigger.pre_bytes,
+		.filter = c->trigger.filter,
+		.on_drop = c->trigger.on_drop};
+}
+
+// An echo that answers too late is a trigger for recordings of its port.
+static int join_alarm(struct tl_appliance *a, uint32_t capture, struct tl_err *err)
+{
+	const struct tl_config_capture *cfg = &a->config->captures[capture];
+
+	if (cfg->trigger.echo_latency_us == 0)
+		return 0;
+	return tl_echo_host_alarm(a->hosts[cfg->port], cfg->trigger.echo_latency_us * TL_NS_PER_US,
+		tl_capture_trigger_slot(a->captures[capture], TL_TRIGGER_ECHO_LATENCY), err);
+}
+
 static int make_captures(struct tl_appliance *a, struct tl_err *err)
 {
 	int rc = 0;
@@ -156,6 +177,7 @@ static int make_captures(struct tl_appliance *a, struct tl_err *err)
 			.dir = {[TL_DIR_RX] = cfg->direction != TL_CONFIG_TX,
 				[TL_DIR_TX] = cfg->direction != TL_CONFIG_RX},
 			.policy = file_policy(cfg),
+			.trigger = trigger_cfg(cfg),
 			.buffer_bytes = cfg->buffer_bytes,
 			.io = cfg->io == TL_CONFIG_IO_PWRITE ? TL_WRITER_IO_PWRITE : TL_WRITER_IO_URING,
 			.count = cfg->count,
@@ -164,6 +186,8 @@ static int make_captures(struct tl_appliance *a, struct tl_err *err)
 			.port = a->ports[cfg->port],
 			.clock = a->clock};
 		rc = tl_capture_create(&capture, &a->captures[i], err);
+		if (rc == 0)
+			rc = join_alarm(a, i, err);
 		if (rc == 0 && tl_capture_filter_engine(a->captures[i]) != NULL)
 			tl_info("%s: filter engine: %s", cfg->path, tl_capture_filter_engine(a->captures[i]));
 	}
@@ -278,21 +302,4 @@ void tl_appliance_destroy(struct tl_appliance *a)
 	tl_clock_destroy(a->clock);
 	tl_eal_fini(a->eal);
 	free(a);
-}
-
-void tl_appliance_signals(sigset_t *out)
-{
-	sigemptyset(out);
-	sigaddset(out, SIGINT);
-	sigaddset(out, SIGTERM);
-	sigaddset(out, SIGHUP);
-}
-
-void tl_appliance_block_signals(void)
-{
-	sigset_t set;
-
-	tl_appliance_signals(&set);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
 }

@@ -28,7 +28,8 @@ int tl_appliance_create(const struct tl_config *config, const struct tl_applianc
 	struct tl_err *err);
 
 // Starts, runs until a signal (SIGINT, SIGTERM), the duration or the end of the input, drains, and leaves the final
-// counters in *out. SIGHUP, and "rotate" on the control socket, make every recording go on in a new file. Returns 0; or
+// counters in *out. SIGHUP makes every recording go on in a new file, SIGUSR1 is a trigger; the control socket
+// can do that and more to each (docs/recording.md). Returns 0; or
 // a negative errno with a sentence when something failed on the way (a disk, a broken file): the counters are valid
 // then too.
 int tl_appliance_run(struct tl_appliance *appliance, struct tl_snapshot *out, struct tl_err *err);

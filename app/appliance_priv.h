@@ -18,8 +18,13 @@
 #include "appliance.h"
 #include "plan.h"
 
-// SIGINT and SIGTERM, which end an appliance, and SIGHUP, which rotates its recordings.
+// control.c
+// SIGINT and SIGTERM, which end an appliance, SIGHUP, which rotates its recordings, SIGUSR1, which is a trigger.
 void tl_appliance_signals(sigset_t *out);
+// Does what the signal asks for. Returns whether it ends the appliance.
+bool tl_appliance_signal(struct tl_appliance *appliance, int number);
+// The answer to a line from the control socket (tl_ctl_answer_fn).
+char *tl_appliance_answer(void *appliance, const char *command);
 
 struct tl_appliance {
 	const struct tl_config *config;
@@ -35,5 +40,6 @@ struct tl_appliance {
 	uint32_t n_running; // the first so many lcores have been started
 	struct tl_ctl *ctl;
 	struct tl_metrics metrics;
-	struct tl_snapshot snapshot; // the latest
+	struct tl_snapshot snapshot;		     // the latest
+	uint64_t drops_seen[TL_CONFIG_CAPTURES_MAX]; // of the recording and its port, at the last look
 };

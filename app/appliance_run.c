@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -21,31 +20,6 @@
 static uint64_t now_ns(const struct tl_appliance *a)
 {
 	return tl_clock_mono_ns(a->clock, rte_rdtsc());
-}
-
-// Every recording goes on in a new file.
-static void rotate(struct tl_appliance *a)
-{
-	for (uint32_t i = 0; i < a->config->n_captures; i++)
-		tl_capture_rotate(a->captures[i]);
-}
-
-// What the control socket answers.
-static char *answer(void *appliance, const char *command)
-{
-	struct tl_appliance *a = appliance;
-
-	if (strcmp(command, "rotate") == 0) {
-		rotate(a);
-		return strdup("{\"ok\": true}\n");
-	}
-	if (strcmp(command, "status") != 0)
-		return NULL;
-	tl_metrics_snapshot(&a->metrics, false, &a->snapshot);
-	json_t *json = tl_report_json(&a->snapshot);
-	char *text = json_dumps(json, JSON_INDENT(2));
-	json_decref(json);
-	return text;
 }
 
 static int start(struct tl_appliance *a, struct tl_err *err)
@@ -67,7 +41,7 @@ static int start(struct tl_appliance *a, struct tl_err *err)
 	}
 	// Last: where the socket is, the appliance is up.
 	if (rc == 0 && a->config->control.socket != NULL)
-		rc = tl_ctl_open(a->config->control.socket, answer, a, &a->ctl, err);
+		rc = tl_ctl_open(a->config->control.socket, tl_appliance_answer, a, &a->ctl, err);
 	return rc;
 }
 
@@ -101,6 +75,20 @@ static void tell_port_drops(const struct tl_appliance *a)
 	}
 }
 
+// A frame that was lost is a trigger where the user wants that. What the disk refused is not: there is nowhere to save.
+static void look_for_drops(struct tl_appliance *a)
+{
+	for (uint32_t i = 0; i < a->config->n_captures; i++) {
+		const struct tl_config_capture *cfg = &a->config->captures[i];
+		const struct tl_report_capture *row = &a->snapshot.captures[i];
+		uint64_t drops = port_drops(&a->snapshot.ports[cfg->port]) + row->flow[TL_DIR_RX].drop_ring_pkts +
+				 row->flow[TL_DIR_TX].drop_ring_pkts;
+		if (drops > a->drops_seen[i] && cfg->trigger.on_drop)
+			tl_capture_trigger(a->captures[i], TL_TRIGGER_DROP);
+		a->drops_seen[i] = drops;
+	}
+}
+
 // Once a second: steer the clock, read the counters that must not overflow, tell the user.
 static void sample(struct tl_appliance *a)
 {
@@ -110,6 +98,7 @@ static void sample(struct tl_appliance *a)
 	tl_clock_discipline(a->clock);
 	tl_metrics_snapshot(&a->metrics, false, s);
 	tell_port_drops(a);
+	look_for_drops(a);
 	for (uint32_t i = 0; i < s->n_ports; i++) {
 		rx += s->ports[i].rx_pkts;
 		tx += s->ports[i].tx_pkts;
@@ -133,12 +122,7 @@ static bool signal_ends(struct tl_appliance *a, int signal_fd)
 {
 	struct signalfd_siginfo info;
 
-	if (read(signal_fd, &info, sizeof(info)) != sizeof(info))
-		return false;
-	if (info.ssi_signo != SIGHUP)
-		return true;
-	rotate(a);
-	return false;
+	return read(signal_fd, &info, sizeof(info)) == sizeof(info) && tl_appliance_signal(a, (int)info.ssi_signo);
 }
 
 // Until a signal, the duration, or the end of the input.

@@ -23,7 +23,7 @@ static const char intro[] =
 	"usage: tapline capture -i PORT -w FILE [options] [FILTER]\n"
 	"\n"
 	"Records the frames of PORT that pass FILTER (tcpdump's syntax) to FILE, pcapng with nanoseconds, until SIGINT or\n"
-	"SIGTERM, and prints the loss ledger. SIGHUP begins a new file.\n"
+	"SIGTERM, and prints the loss ledger. SIGHUP begins a new file, SIGUSR1 is a trigger.\n"
 	"\n"
 	"PORT: a kernel interface (eth0), xdp:INTERFACE, pcap:FILE, a PCI address (0000:3b:00.0) or vdev:DEVARGS.\n";
 
@@ -40,7 +40,7 @@ struct row {
 	const char *name;
 	char letter;
 	const char *value;   // what the help calls it; NULL: there is none
-	const char *section; // of the configuration: its only port, or its only capture
+	const char *section; // of the configuration, of a list the only entry: "capture.trigger"
 	const char *key;
 	enum value_kind kind;
 	const char *is;							     // JSON, without a value
@@ -50,12 +50,15 @@ struct row {
 
 #define PORT_KEY .section = "ports", .key
 #define CAPTURE_KEY .section = "capture", .key
+#define TRIGGER_KEY .section = "capture.trigger", .key
 
 static const struct row rows[] = {
 	{"port", 'i', "PORT", PORT_KEY = "device", .help = "what to record"},
 	{"write", 'w', "FILE", CAPTURE_KEY = "path", .help = "where to; - is stdout, and results go to stderr then"},
 	{"buffer", 0, "SIZE", CAPTURE_KEY = "buffer_bytes",
 		.help = "memory between the port and the disk, per receive queue (default 64M)"},
+	{"control", 0, "PATH", .section = "control", .key = "socket",
+		.help = "listen there for `tapline status` and `tapline control`"},
 	{"count", 0, "N", .set = set_count, .help = "end after N recorded frames"},
 	{"cutoff-bytes", 0, "SIZE", CAPTURE_KEY = "cutoff_bytes",
 		.help = "record the first SIZE of each flow (1K..1G), count the rest"},
@@ -93,6 +96,17 @@ static const struct row rows[] = {
 		.help = "drop the oldest file when less is free on the disk"},
 	{"on-full", 0, "WHAT", CAPTURE_KEY = "on_full",
 		.help = "pause: count what is lost until there is room (default); recycle: drop the oldest file"},
+	{.help = "Only what is around a trigger: SIGUSR1, `tapline control trigger`, or one of the last two options."},
+	{"mode", 0, "MODE", CAPTURE_KEY = "mode", .help = "continuous (default), or trigger: each is a new file"},
+	{"store", 0, "WHERE", TRIGGER_KEY = "store",
+		.help = "what is held is in memory (default), or in files: a ring, from which it saves files"},
+	{"pre-seconds", 0, "S", TRIGGER_KEY = "pre_seconds", .kind = AS_NUMBER,
+		.help = "from so long before it (default 10; at most what the buffer holds)"},
+	{"pre-bytes", 0, "SIZE", TRIGGER_KEY = "pre_bytes", .help = "but at most so much"},
+	{"post-seconds", 0, "S", TRIGGER_KEY = "post_seconds", .kind = AS_NUMBER,
+		.help = "to so long after it (default 10)"},
+	{"trigger", 0, "FILTER", TRIGGER_KEY = "filter", .help = "a frame that this matches is one"},
+	{"trigger-on-drop", TRIGGER_KEY = "on_drop", .is = "true", .help = "a frame that was lost is one"},
 };
 
 _Static_assert(TL_ARRAY_LEN(rows) < OPTIONS_MAX, "the tables made from it have room");
@@ -162,9 +176,19 @@ static json_t *value_of(const struct row *row, const char *text)
 	return json_string(text); // what is no number is refused as what the user wrote
 }
 
+// The object of "list.object", made where it is not there yet.
 static json_t *section_of(json_t *root, const char *section)
 {
-	return json_array_get(json_object_get(root, section), 0);
+	size_t chars = strcspn(section, ".");
+	char name[32];
+
+	snprintf(name, sizeof(name), "%.*s", (int)chars, section);
+	json_t *found = json_object_get(root, name);
+	if (found == NULL && json_object_set_new(root, name, json_object()) == 0)
+		found = json_object_get(root, name);
+	if (json_is_array(found))
+		found = json_array_get(found, 0);
+	return section[chars] == '\0' ? found : section_of(found, section + chars + 1);
 }
 
 // Returns NULL, or what is wrong.
@@ -277,6 +301,10 @@ int tl_capture_options_parse(int argc, char **argv, struct tl_capture_options *o
 	json_decref(root);
 	if (status >= 0)
 		return status;
+	if (out->count != 0 && out->config->captures[0].mode == TL_CONFIG_MODE_TRIGGER) {
+		tl_config_free(out->config);
+		return usage("--count: which frames are recorded is up to the triggers; give --duration");
+	}
 	out->config->captures[0].count = out->count;
 	out->finish.to_stderr = strcmp(out->config->captures[0].path, "-") == 0;
 	return -1;

@@ -128,27 +128,37 @@ static enum tl_outcome outcome_of(int code)
 	return code == -EBUSY ? TL_OUTCOME_BUSY : code == -EMEDIUMTYPE ? TL_OUTCOME_FOREIGN : TL_OUTCOME_FAILED;
 }
 
-// Gives the file its name, or removes it where nothing was recorded in it. Returns -errno with a sentence.
+// Gives the file its name. Returns -errno with a sentence.
 static int finish(
 	const struct work *work, struct tl_recovered *file, time_t written, char **out_name, struct tl_err *err)
 {
-	const struct tl_recover_report *report = file->report;
-	bool blank = report->size_bytes == 0 || (is_hidden(file->path) && report->records_kept == 0);
 	char *name = is_left_behind(file->path) ? final_name(file->path, written) : NULL;
 	int rc = 0;
 
-	file->outcome = report->changed || name != NULL ? TL_OUTCOME_RECOVERED : TL_OUTCOME_WHOLE;
-	if (blank)
-		file->outcome = TL_OUTCOME_REMOVED;
-	if (blank && !work->options.dry_run && unlink(file->path) != 0)
-		rc = tl_fail(err, -errno, "cannot be removed: %s", strerror(errno));
-	if (!blank && name != NULL && !work->options.dry_run)
+	file->outcome = file->report->changed || name != NULL ? TL_OUTCOME_RECOVERED : TL_OUTCOME_WHOLE;
+	if (name != NULL && !work->options.dry_run)
 		rc = tl_recover_publish(file->path, name, suffix_chars(name), out_name);
-	if (rc != 0 && !blank)
+	if (rc != 0)
 		tl_fail(err, rc, "is whole, but cannot be called %.300s: %s", name, strerror(-rc));
 	file->name = *out_name;
 	free(name);
 	return rc;
+}
+
+static int remove_blank(const struct work *work, struct tl_recovered *file, struct tl_err *err)
+{
+	file->outcome = TL_OUTCOME_REMOVED;
+	if (!work->options.dry_run && unlink(file->path) != 0)
+		return tl_fail(err, -errno, "cannot be removed: %s", strerror(errno));
+	return 0;
+}
+
+// Whether a recording left it without anything in it. A file .part that was begun shows at least that.
+static bool is_blank(int fd, const char *path)
+{
+	bool opened;
+
+	return is_left_behind(path) && tl_recover_is_blank(fd, &opened) && (!opened || is_hidden(path));
 }
 
 static int recover_open(struct work *work, int fd, struct tl_recovered *file, struct tl_recover_report *report,
@@ -161,9 +171,10 @@ static int recover_open(struct work *work, int fd, struct tl_recovered *file, st
 		return tl_fail(err, -errno, "cannot be looked at: %s", strerror(errno));
 	work->path = file->path;
 	clock_gettime(CLOCK_MONOTONIC, &work->said);
-	bool empty = status.st_size == 0 && is_left_behind(file->path);
-	int rc = empty ? 0 : tl_recover_fd(fd, &opts, report, err);
 	file->report = report;
+	if (is_blank(fd, file->path))
+		return remove_blank(work, file, err);
+	int rc = tl_recover_fd(fd, &opts, report, err);
 	return rc != 0 ? rc : finish(work, file, status.st_mtim.tv_sec, out_name, err);
 }
 

@@ -15,14 +15,12 @@
 
 #include "app.h"
 
-#define DEFAULT_SOCKET "/run/tapline.sock"
-
 static const char help[] =
 	"usage: tapline status [--socket PATH] [--json]\n"
 	"\n"
 	"Prints the counters of the appliance that listens on PATH, the control.socket of its configuration.\n"
 	"\n"
-	"      --socket PATH  default " DEFAULT_SOCKET "\n"
+	"      --socket PATH  default " TL_DEFAULT_SOCKET "\n"
 	"      --json         the appliance's answer as it is\n"
 	"  -h, --help         this text\n";
 
@@ -79,7 +77,7 @@ int tl_cmd_status(int argc, char **argv)
 {
 	static const struct option table[] = {{"socket", required_argument, NULL, 's'},
 		{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
-	const char *path = DEFAULT_SOCKET;
+	const char *path = TL_DEFAULT_SOCKET;
 	bool as_json = false;
 	char *answer;
 	struct tl_err err;

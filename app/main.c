@@ -18,6 +18,7 @@ static const struct {
 	{"client", tl_cmd_client, "measure an echo from outside"},
 	{"recover", tl_cmd_recover, "make what a crash left of recordings valid files"},
 	{"status", tl_cmd_status, "ask a running appliance for its counters"},
+	{"control", tl_cmd_control, "trigger, pause, resume or rotate the recordings of a running appliance"},
 };
 
 static void print_usage(FILE *out)

@@ -4,8 +4,10 @@
 #include "plan.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <sched.h>
 
+#include <tl_capture.h>
 #include <tl_err.h>
 #include <tl_filter.h>
 #include <tl_log.h>
@@ -50,6 +52,26 @@ static int check_filters(const struct tl_config *config, struct tl_err *err)
 		int rc = tl_filter_check(config->captures[i].filter, err);
 		if (rc != 0)
 			return tl_fail_at(err, rc, "%s: $.capture[%u].filter", config->file, i);
+	}
+	return 0;
+}
+
+static int check_triggers(const struct tl_config *config, struct tl_err *err)
+{
+	for (uint32_t i = 0; i < config->n_captures; i++) {
+		const struct tl_config_capture *capture = &config->captures[i];
+		const char *filter = capture->trigger.filter;
+		if (capture->mode != TL_CONFIG_MODE_TRIGGER)
+			continue;
+		int rc = filter != NULL && filter[0] != '\0' ? tl_filter_check(filter, err) : 0;
+		if (rc != 0)
+			return tl_fail_at(err, rc, "%s: $.capture[%u].trigger.filter", config->file, i);
+		uint64_t most_seconds = tl_capture_hold_seconds(capture->buffer_bytes);
+		if (capture->trigger.store == TL_CONFIG_STORE_MEMORY && capture->trigger.pre_seconds > most_seconds)
+			return tl_fail(err, -EINVAL,
+				"%s: $.capture[%u].trigger.pre_seconds: \"buffer_bytes\" of %" PRIu64 " hold %" PRIu64
+				" s at most; give fewer seconds, or 1.4 MiB more for each",
+				config->file, i, capture->buffer_bytes, most_seconds);
 	}
 	return 0;
 }
@@ -121,6 +143,8 @@ int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_
 		rc = plan_echoes(config, out, err);
 	if (rc == 0)
 		rc = check_filters(config, err);
+	if (rc == 0)
+		rc = check_triggers(config, err);
 	if (rc == 0)
 		rc = check_paths(config, err);
 	if (rc == 0)

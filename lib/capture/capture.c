@@ -13,6 +13,7 @@
 #define SLABS_MIN 4 // one being filled, the others on their way
 #define SLAB_MAX_AGE_NS TL_NS_PER_S
 #define FLOW_IDLE_NS (60 * TL_NS_PER_S) // docs/recording.md promises it
+#define SETTLE_NS (TL_NS_PER_S / 2)	// what a lcore that sleeps, or is busy, may be late by
 
 // Slabs of 1 MiB, or smaller ones where the buffer is too small for SLABS_MIN of them.
 static void slab_sizes(uint64_t buffer_bytes, uint32_t *slab_bytes, uint32_t *slabs)
@@ -21,6 +22,14 @@ static void slab_sizes(uint64_t buffer_bytes, uint32_t *slab_bytes, uint32_t *sl
 	while (*slab_bytes > 65536 && buffer_bytes / *slab_bytes < SLABS_MIN)
 		*slab_bytes /= 2;
 	*slabs = (uint32_t)tl_max_u64(SLABS_MIN, tl_min_u64(buffer_bytes / *slab_bytes, 65536));
+}
+
+uint64_t tl_capture_hold_seconds(uint64_t buffer_bytes)
+{
+	uint32_t slab_bytes, slabs;
+
+	slab_sizes(buffer_bytes, &slab_bytes, &slabs);
+	return (slabs - tl_writer_hold_spare(slabs)) * (SLAB_MAX_AGE_NS / TL_NS_PER_S);
 }
 
 static int make_rings(struct tl_capture *c, struct tl_err *err)
@@ -78,6 +87,7 @@ static void set_up_taps(struct tl_capture *c)
 		tap->capture = c;
 		tap->ring = c->rings[q];
 		tap->filter = c->filter;
+		tap->trigger_filter = c->trigger.filter;
 		tap->snaplen = c->cfg.snaplen == 0 ? UINT32_MAX : c->cfg.snaplen;
 		memcpy(tap->dir, c->cfg.dir, sizeof(tap->dir));
 		tap->split_by_mac = port->spec.kind == TL_PORT_KERNEL;
@@ -87,6 +97,21 @@ static void set_up_taps(struct tl_capture *c)
 	tl_capture_number_interfaces(c);
 }
 
+static struct tl_writer_hold_cfg hold_cfg(const struct tl_capture *c)
+{
+	const struct tl_capture_trigger_cfg *t = &c->cfg.trigger;
+
+	if (!t->on)
+		return (struct tl_writer_hold_cfg){0};
+	return (struct tl_writer_hold_cfg){.in_files = t->in_files,
+		.pre_ns = t->pre_ns,
+		.post_ns = t->post_ns,
+		.pre_bytes = t->pre_bytes,
+		.settle_ns = SLAB_MAX_AGE_NS + SETTLE_NS,
+		.now_ns = tl_capture_now_ns,
+		.triggered = tl_capture_triggered};
+}
+
 static int make_writer(struct tl_capture *c, struct tl_err *err)
 {
 	struct tl_writer_cfg cfg = {.path = c->cfg.path,
@@ -94,6 +119,7 @@ static int make_writer(struct tl_capture *c, struct tl_err *err)
 		.policy = c->cfg.policy,
 		.rings = c->rings,
 		.n_rings = c->n_queues,
+		.hold = hold_cfg(c),
 		.prologue = tl_capture_prologue,
 		.epilogue = tl_capture_epilogue,
 		.ctx = c};
@@ -109,12 +135,15 @@ int tl_capture_create(const struct tl_capture_cfg *cfg, struct tl_capture **out,
 	if (c == NULL)
 		return tl_fail(err, -ENOMEM, "no memory for the recording %s", cfg->path);
 	c->cfg = *cfg;
+	pthread_mutex_init(&c->trigger.lock, NULL);
 	c->n_queues = tl_port_config(cfg->port)->rx_queues;
 	c->limited = cfg->count != 0;
 	c->left = (int64_t)tl_min_u64(cfg->count, INT64_MAX);
 	c->start_ns = tl_clock_wall_ns(cfg->clock, rte_rdtsc());
 	if (cfg->filter != NULL && cfg->filter[0] != '\0')
 		rc = tl_filter_create(cfg->filter, &c->filter, err);
+	if (rc == 0 && cfg->trigger.filter != NULL && cfg->trigger.filter[0] != '\0')
+		rc = tl_filter_create(cfg->trigger.filter, &c->trigger.filter, err);
 	if (rc == 0)
 		rc = make_rings(c, err);
 	if (rc == 0)
@@ -156,19 +185,28 @@ static void tap_finish(void *tap)
 
 void tl_capture_service(struct tl_capture *c, uint16_t queue, struct tl_service *out)
 {
-	bool cuts = c->cfg.cutoff_bytes != 0;
+	bool cuts = c->cfg.cutoff_bytes != 0, watched = c->trigger.filter != NULL;
 
 	*out = (struct tl_service){.ctx = &c->taps[queue],
-		.rx = cuts ? tl_tap_rx_cutoff : tl_tap_rx,
+		.rx = watched ? tl_tap_rx_watched
+		      : cuts  ? tl_tap_rx_cutoff
+			      : tl_tap_rx,
 		.tick = tap_tick,
 		.finish = tap_finish};
 	if (c->taps[queue].dir[TL_DIR_TX])
-		out->sent = cuts ? tl_tap_sent_cutoff : tl_tap_sent;
+		out->sent = watched ? tl_tap_sent_watched : cuts ? tl_tap_sent_cutoff : tl_tap_sent;
 }
 
 void tl_capture_expire(struct tl_capture *c)
 {
-	atomic_store_explicit(&c->expired, true, memory_order_relaxed);
+	atomic_store_explicit(&c->state, TL_CAPTURE_EXPIRED, memory_order_relaxed);
+}
+
+void tl_capture_pause(struct tl_capture *c, bool paused)
+{
+	if (atomic_load_explicit(&c->state, memory_order_relaxed) != TL_CAPTURE_EXPIRED)
+		atomic_store_explicit(
+			&c->state, paused ? TL_CAPTURE_PAUSED : TL_CAPTURE_RECORDING, memory_order_relaxed);
 }
 
 void tl_capture_set_port_drops(struct tl_capture *c, uint64_t pkts)
@@ -207,6 +245,9 @@ void tl_capture_destroy(struct tl_capture *c)
 	}
 	if (c->filter != NULL)
 		tl_filter_destroy(c->filter);
+	if (c->trigger.filter != NULL)
+		tl_filter_destroy(c->trigger.filter);
+	pthread_mutex_destroy(&c->trigger.lock);
 	rte_free(c);
 }
 
@@ -214,6 +255,7 @@ static void add_flow(struct tl_capture_flow *sum, const struct tl_tap_flow *flow
 {
 	sum->filtered_pkts += tl_count_read(&flow->filtered_pkts);
 	sum->expired_pkts += tl_count_read(&flow->expired_pkts);
+	sum->paused_pkts += tl_count_read(&flow->paused_pkts);
 	sum->cut_pkts += tl_count_read(&flow->cut_pkts);
 	sum->drop_ring_pkts += tl_count_read(&flow->drop_ring_pkts);
 	sum->offered_pkts += tl_count_read(&flow->offered_pkts);
@@ -227,7 +269,7 @@ static void add_flows(struct tl_capture_stats *sum, const struct tl_flow_table *
 	sum->flows_evicted += tl_count_read(&stats->flows_evicted);
 }
 
-void tl_capture_sample(const struct tl_capture *c, struct tl_capture_stats *out)
+void tl_capture_sample(struct tl_capture *c, struct tl_capture_stats *out)
 {
 	struct tl_writer_stats written;
 
@@ -240,12 +282,14 @@ void tl_capture_sample(const struct tl_capture *c, struct tl_capture_stats *out)
 	for (int dir = 0; dir < TL_DIRS; dir++) {
 		out->flow[dir].written_pkts = written.written_pkts[dir];
 		out->flow[dir].drop_disk_pkts = written.drop_disk_pkts[dir];
+		out->flow[dir].expired_pkts = written.expired_pkts[dir];
 		for (uint16_t q = 0; q < c->n_queues; q++)
 			add_flow(&out->flow[dir], &c->taps[q].flow[dir]);
 	}
 	for (uint16_t q = 0; q < c->n_queues; q++)
 		if (c->taps[q].flows != NULL)
 			add_flows(out, c->taps[q].flows);
+	tl_capture_sample_triggers(c, out);
 }
 
 const char *const *tl_capture_files(struct tl_capture *c, uint32_t *n)

@@ -43,10 +43,12 @@ static uint32_t put_interface(const struct tl_capture *c, uint16_t queue, enum t
 {
 	const struct tl_tap *tap = &c->taps[queue];
 	enum tl_ts_source source = source_of(c, queue, tap->dir[TL_DIR_RX] ? dir : TL_DIR_TX);
-	char description[128];
-	int used = snprintf(description, sizeof(description), "queue %u, %s, timestamps: %s", queue,
-		frames_of(tap, dir), tl_ts_source_name(source));
+	char description[192], cutoff[48] = "";
 
+	if (c->cfg.cutoff_bytes != 0)
+		snprintf(cutoff, sizeof(cutoff), ", first %u bytes of each flow", c->cfg.cutoff_bytes);
+	int used = snprintf(description, sizeof(description), "queue %u, %s%s, timestamps: %s", queue,
+		frames_of(tap, dir), cutoff, tl_ts_source_name(source));
 	if (source == TL_TS_TSC)
 		snprintf(description + used, sizeof(description) - (size_t)used,
 			" (software, when the poll returned), clock within %llu ns at start",
@@ -65,11 +67,14 @@ uint32_t tl_capture_prologue(void *capture, void *buf, uint32_t size)
 	const struct tl_capture *c = capture;
 	struct utsname os;
 	char os_text[256] = "Linux";
+	bool waits_in_memory = c->cfg.trigger.on && !c->cfg.trigger.in_files; // then a trigger came before the file
 
 	if (uname(&os) == 0)
 		snprintf(os_text, sizeof(os_text), "%.100s %.100s", os.sysname, os.release);
-	uint32_t used = tl_pcapng_put_shb(
-		buf, size, &(struct tl_pcapng_shb){.os = os_text, .application = "tapline " TL_VERSION});
+	uint32_t used = tl_pcapng_put_shb(buf, size,
+		&(struct tl_pcapng_shb){.os = os_text,
+			.application = "tapline " TL_VERSION,
+			.comment = waits_in_memory ? c->trigger.comment : NULL});
 	for (uint16_t q = 0; q < c->n_queues && used != 0; q++) {
 		for (int dir = 0; dir < TL_DIRS && used != 0; dir++) {
 			if (dir == TL_DIR_TX && is_shared(&c->taps[q]))
@@ -81,8 +86,13 @@ uint32_t tl_capture_prologue(void *capture, void *buf, uint32_t size)
 	return used;
 }
 
-static void add_flow(struct tl_pcapng_isb *isb, const struct tl_tap_flow *flow)
+static void add_flow(const struct tl_capture *c, uint16_t queue, enum tl_dir dir, struct tl_pcapng_isb *isb)
 {
+	const struct tl_tap_flow *flow = &c->taps[queue].flow[dir];
+	// The writer's first: see tl_capture_sample().
+	uint64_t unsaved = tl_writer_expired_pkts(c->writer, queue, dir);
+	uint64_t left_out =
+		tl_count_read(&flow->cut_pkts) + tl_count_read(&flow->expired_pkts) + tl_count_read(&flow->paused_pkts);
 	uint64_t offered = tl_count_read(&flow->offered_pkts);
 	uint64_t accepted = offered - tl_count_read(&flow->filtered_pkts);
 	uint64_t dropped = tl_count_read(&flow->drop_ring_pkts);
@@ -90,7 +100,7 @@ static void add_flow(struct tl_pcapng_isb *isb, const struct tl_tap_flow *flow)
 	isb->received_pkts += offered;
 	isb->accepted_pkts += accepted;
 	isb->os_dropped_pkts += dropped;
-	isb->delivered_pkts += accepted - dropped - tl_count_read(&flow->cut_pkts) - tl_count_read(&flow->expired_pkts);
+	isb->delivered_pkts += accepted - dropped - left_out - unsaved;
 }
 
 uint32_t tl_capture_epilogue(void *capture, void *buf, uint32_t size)
@@ -108,9 +118,9 @@ uint32_t tl_capture_epilogue(void *capture, void *buf, uint32_t size)
 				.end_ns = now_ns,
 				.if_dropped_pkts =
 					tap->interface_id[dir] == 0 ? tl_count_read(&c->port_drops) : UINT64_MAX};
-			add_flow(&isb, &tap->flow[dir]);
+			add_flow(c, q, (enum tl_dir)dir, &isb);
 			if (is_shared(tap))
-				add_flow(&isb, &tap->flow[TL_DIR_TX]);
+				add_flow(c, q, TL_DIR_TX, &isb);
 			uint32_t len = tl_pcapng_put_isb((uint8_t *)buf + used, size - used, &isb);
 			if (len == 0)
 				return 0;

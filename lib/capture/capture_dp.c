@@ -34,6 +34,11 @@ static void unclaim(struct tl_capture *c)
 		atomic_fetch_add_explicit(&c->left, 1, memory_order_relaxed);
 }
 
+static void leave_trigger(const struct tl_tap *tap, enum tl_trigger reason, uint64_t mono_ns)
+{
+	atomic_store_explicit(&tap->capture->trigger.slots[reason], mono_ns, memory_order_relaxed);
+}
+
 // One frame into the slab. Returns false where there is no room.
 static bool encode(
 	struct tl_tap *tap, const struct rte_mbuf *m, enum tl_dir dir, struct tl_pcapng_epb *epb, uint64_t mono_ns)
@@ -46,6 +51,8 @@ static bool encode(
 	void *room = tl_slab_reserve(tap->ring, len, mono_ns);
 	if (TL_UNLIKELY(room == NULL)) {
 		tap->dropped++;
+		if (tap->capture->cfg.trigger.on_drop)
+			leave_trigger(tap, TL_TRIGGER_DROP, mono_ns);
 		return false;
 	}
 	copy_frame(tl_pcapng_put_epb(room, epb), m, epb->cap_bytes);
@@ -92,13 +99,14 @@ static void count_flow(struct tl_tap_flow *to, const struct tl_tap_flow *burst)
 	tl_count(&to->offered_pkts, burst->offered_pkts);
 	tl_count(&to->filtered_pkts, burst->filtered_pkts);
 	tl_count(&to->expired_pkts, burst->expired_pkts);
+	tl_count(&to->paused_pkts, burst->paused_pkts);
 	tl_count(&to->cut_pkts, burst->cut_pkts);
 	tl_count(&to->drop_ring_pkts, burst->drop_ring_pkts);
 }
 
 static void tap_burst(struct tl_tap *tap, const struct tl_burst *b, const struct tl_flow_id *ids, enum tl_dir burst_dir)
 {
-	bool expired = atomic_load_explicit(&tap->capture->expired, memory_order_relaxed);
+	int state = atomic_load_explicit(&tap->capture->state, memory_order_relaxed);
 	struct tl_tap_flow flow[TL_DIRS] = {{0}};
 
 	for (uint16_t i = 0; i < b->n; i++) {
@@ -107,9 +115,10 @@ static void tap_burst(struct tl_tap *tap, const struct tl_burst *b, const struct
 		enum tl_dir dir = direction(tap, b->pkts[i], burst_dir);
 		if (!tap->dir[dir])
 			continue;
-		if (TL_UNLIKELY(expired)) {
+		if (TL_UNLIKELY(state != TL_CAPTURE_RECORDING)) {
 			flow[dir].offered_pkts++;
-			flow[dir].expired_pkts++;
+			flow[dir].paused_pkts += state == TL_CAPTURE_PAUSED;
+			flow[dir].expired_pkts += state == TL_CAPTURE_EXPIRED;
 			continue;
 		}
 		take(tap, b, i, ids, dir, &flow[dir]);
@@ -157,4 +166,36 @@ void tl_tap_rx_cutoff(void *tap, struct tl_burst *burst)
 void tl_tap_sent_cutoff(void *tap, struct tl_burst *burst)
 {
 	record_within_cutoff(tap, burst, TL_DIR_TX);
+}
+
+// Looks for a trigger among all frames of the wanted directions, recorded or not.
+static void watch(const struct tl_tap *tap, const struct tl_burst *b, enum tl_dir burst_dir)
+{
+	for (uint16_t i = 0; i < b->n; i++) {
+		const struct rte_mbuf *m = b->pkts[i];
+		if (!tap->dir[direction(tap, m, burst_dir)] ||
+			!tl_filter_match(tap->trigger_filter, m, b->wire_bytes[i]))
+			continue;
+		leave_trigger(tap, TL_TRIGGER_FILTER, b->mono_ns);
+		return;
+	}
+}
+
+static void watch_and_record(struct tl_tap *tap, const struct tl_burst *b, enum tl_dir dir)
+{
+	watch(tap, b, dir);
+	if (tap->flows != NULL)
+		record_within_cutoff(tap, b, dir);
+	else
+		record(tap, b, dir);
+}
+
+void tl_tap_rx_watched(void *tap, struct tl_burst *burst)
+{
+	watch_and_record(tap, burst, TL_DIR_RX);
+}
+
+void tl_tap_sent_watched(void *tap, struct tl_burst *burst)
+{
+	watch_and_record(tap, burst, TL_DIR_TX);
 }

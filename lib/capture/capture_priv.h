@@ -3,6 +3,8 @@
 
 // A recording and its taps, one per RX queue.
 
+#include <pthread.h>
+
 #include <tl_capture.h>
 #include <tl_err.h>
 #include <tl_filter.h>
@@ -13,7 +15,7 @@
 
 // Written by the RX lcore only. What is offered and in none of the others is in a slab or with the writer.
 struct tl_tap_flow {
-	uint64_t offered_pkts, filtered_pkts, expired_pkts, cut_pkts, drop_ring_pkts;
+	uint64_t offered_pkts, filtered_pkts, expired_pkts, paused_pkts, cut_pkts, drop_ring_pkts;
 };
 
 struct tl_tap {
@@ -21,7 +23,8 @@ struct tl_tap {
 	struct tl_slab_ring *ring;
 	const struct tl_filter *filter; // NULL: keep everything
 	struct tl_flow_table *flows;	// NULL: no cut-off
-	uint32_t snaplen;		// UINT32_MAX: no limit
+	const struct tl_filter *trigger_filter;
+	uint32_t snaplen; // UINT32_MAX: no limit
 	bool dir[TL_DIRS];
 	bool split_by_mac; // a kernel interface shows its own host's frames too: those from own_mac were sent
 	uint8_t own_mac[TL_ETHER_ADDR_LEN];
@@ -31,6 +34,20 @@ struct tl_tap {
 	struct tl_tap_flow flow[TL_DIRS];
 } TL_CACHE_ALIGNED;
 
+// Only ever raised to the last.
+enum tl_capture_state { TL_CAPTURE_RECORDING, TL_CAPTURE_PAUSED, TL_CAPTURE_EXPIRED };
+
+struct tl_capture_trigger {
+	_Atomic(uint64_t) slots[TL_TRIGGERS]; // mono_ns of the last of this reason; 0: none that was not served
+	struct tl_filter *filter;
+	atomic_bool saving;
+	char comment[160];    // of an episode's file; the writer thread's
+	pthread_mutex_t lock; // the writer thread changes these, main reads them
+	uint64_t count;
+	const char *last_reason;
+	char last_time[32];
+};
+
 struct tl_capture {
 	struct tl_capture_cfg cfg;
 	uint16_t n_queues;
@@ -39,7 +56,8 @@ struct tl_capture {
 	bool started;
 	uint64_t start_ns;   // since 1970
 	uint64_t port_drops; // written by main
-	atomic_bool expired; // set by main
+	atomic_int state;    // enum tl_capture_state; set by main
+	struct tl_capture_trigger trigger;
 	bool limited;
 	_Atomic(int64_t) left; // frames that may still be recorded; only where limited
 	struct tl_slab_ring *rings[TL_CAPTURE_QUEUES_MAX];
@@ -51,6 +69,14 @@ void tl_tap_rx(void *tap, struct tl_burst *burst);
 void tl_tap_sent(void *tap, struct tl_burst *burst);
 void tl_tap_rx_cutoff(void *tap, struct tl_burst *burst);
 void tl_tap_sent_cutoff(void *tap, struct tl_burst *burst);
+// The same where the trigger has a filter, with or without a cut-off.
+void tl_tap_rx_watched(void *tap, struct tl_burst *burst);
+void tl_tap_sent_watched(void *tap, struct tl_burst *burst);
+
+// capture_trigger.c: what the writer asks.
+uint64_t tl_capture_now_ns(void *capture);
+uint64_t tl_capture_triggered(void *capture, bool saving);
+void tl_capture_sample_triggers(struct tl_capture *capture, struct tl_capture_stats *out);
 
 // capture_blocks.c: what opens and closes each file.
 void tl_capture_number_interfaces(struct tl_capture *capture);

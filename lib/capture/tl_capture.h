@@ -20,6 +20,26 @@
 struct tl_err;
 struct tl_capture;
 
+// Why a recording that waits for triggers saves what it holds.
+enum tl_trigger {
+	TL_TRIGGER_CONTROL, // the user, on the control socket
+	TL_TRIGGER_SIGNAL,
+	TL_TRIGGER_FILTER,	 // a frame
+	TL_TRIGGER_DROP,	 // a frame was lost
+	TL_TRIGGER_ECHO_LATENCY, // a message stayed too long
+	TL_TRIGGERS
+};
+
+// Records only what is around a trigger, see struct tl_writer_hold_cfg.
+struct tl_capture_trigger_cfg {
+	bool on;
+	bool in_files; // of a ring; else in memory
+	uint64_t pre_ns, post_ns;
+	uint64_t pre_bytes; // 0: what the buffer holds
+	const char *filter; // of the frames that are triggers, or NULL; borrowed for life
+	bool on_drop;	    // frames for which there was no room are; other drops are main's to see
+};
+
 struct tl_capture_cfg {
 	const char *name;   // unique per process, at most 12 characters; for memory zones
 	const char *path;   // borrowed for life; "-" is stdout
@@ -27,6 +47,7 @@ struct tl_capture_cfg {
 	uint32_t snaplen;   // bytes, 0 = everything
 	bool dir[TL_DIRS];  // which directions
 	struct tl_writer_policy policy;
+	struct tl_capture_trigger_cfg trigger;
 	uint64_t buffer_bytes; // per RX queue
 	enum tl_writer_io io;
 	uint64_t count;	       // stop after so many frames; 0 = no limit
@@ -36,10 +57,11 @@ struct tl_capture_cfg {
 	const struct tl_clock *clock;
 };
 
-// One direction of the recording, summed over its queues: offered = written + filtered + expired + cut + drop_ring +
-// drop_disk once stopped. Before that the difference is what is in the slabs.
+// One direction of the recording, summed over its queues: offered = written + filtered + expired + paused + cut +
+// drop_ring + drop_disk once stopped. Before that the difference is what is in the slabs.
 struct tl_capture_flow {
-	uint64_t offered_pkts, filtered_pkts, expired_pkts, cut_pkts, drop_ring_pkts, drop_disk_pkts, written_pkts;
+	uint64_t offered_pkts, filtered_pkts, expired_pkts, paused_pkts, cut_pkts, drop_ring_pkts, drop_disk_pkts,
+		written_pkts;
 };
 
 struct tl_capture_stats {
@@ -47,6 +69,10 @@ struct tl_capture_stats {
 	uint64_t written_bytes;
 	uint64_t recycled_files, recycled_bytes;
 	uint64_t flows, flows_evicted; // of a cut-off: struct tl_flow_stats
+	const char *state;	       // "recording", "paused"; where triggers matter also "waiting", "saving"
+	uint64_t triggers;	       // seen so far; those of one reason within 2 ms or so are one
+	const char *last_trigger;      // the reason of the last, or NULL
+	char last_trigger_time[32];    // its time, UTC
 };
 
 int tl_capture_create(const struct tl_capture_cfg *cfg, struct tl_capture **out, struct tl_err *err);
@@ -61,6 +87,18 @@ void tl_capture_service(struct tl_capture *capture, uint16_t queue, struct tl_se
 // From now on frames are counted as expired, not recorded.
 void tl_capture_expire(struct tl_capture *capture);
 
+// While paused, frames are counted and not recorded.
+void tl_capture_pause(struct tl_capture *capture, bool paused);
+
+// How long a window a buffer holds at least, however little is recorded: a slab is handed over every second.
+uint64_t tl_capture_hold_seconds(uint64_t buffer_bytes);
+
+// Whether it records only what is around triggers. If so, and else it has no effect: a trigger, now. Any thread.
+bool tl_capture_has_triggers(const struct tl_capture *capture);
+void tl_capture_trigger(struct tl_capture *capture, enum tl_trigger reason);
+// Where whoever sees a trigger of this reason leaves its time, mono_ns. Any thread.
+_Atomic(uint64_t) *tl_capture_trigger_slot(struct tl_capture *capture, enum tl_trigger reason);
+
 // What the port lost before any tap saw it, for the files' interface statistics. May be called again and again.
 void tl_capture_set_port_drops(struct tl_capture *capture, uint64_t pkts);
 
@@ -74,7 +112,7 @@ bool tl_capture_finished(const struct tl_capture *capture);
 int tl_capture_stop(struct tl_capture *capture, struct tl_err *err);
 void tl_capture_destroy(struct tl_capture *capture);
 
-void tl_capture_sample(const struct tl_capture *capture, struct tl_capture_stats *out);
+void tl_capture_sample(struct tl_capture *capture, struct tl_capture_stats *out);
 // As tl_writer_files().
 const char *const *tl_capture_files(struct tl_capture *capture, uint32_t *n);
 const char *tl_capture_error(const struct tl_capture *capture);

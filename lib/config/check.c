@@ -209,6 +209,21 @@ static int check_echo(struct tl_config_reader *r, struct tl_config *config, uint
 	return rc;
 }
 
+// After the echoes, whose ports are known then.
+static int check_trigger(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
+{
+	const struct tl_config_capture *capture = &config->captures[index];
+
+	if (capture->trigger.echo_latency_us == 0)
+		return 0;
+	for (uint32_t i = 0; i < config->n_echoes; i++)
+		if (config->echoes[i].port == capture->port)
+			return 0;
+	point_at(r, "capture", index, "trigger");
+	tl_config_enter(r, "echo_latency_us");
+	return tl_config_refuse(r, "there is no echo on the port \"%s\"", capture->port_name);
+}
+
 int tl_config_check(struct tl_config_reader *r, struct tl_config *config)
 {
 	int rc = 0;
@@ -221,5 +236,7 @@ int tl_config_check(struct tl_config_reader *r, struct tl_config *config)
 		rc = check_capture(r, config, i);
 	for (uint32_t i = 0; i < config->n_echoes && rc == 0; i++)
 		rc = check_echo(r, config, i);
+	for (uint32_t i = 0; i < config->n_captures && rc == 0; i++)
+		rc = check_trigger(r, config, i);
 	return rc;
 }

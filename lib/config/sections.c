@@ -167,6 +167,37 @@ static const char *limit_key(const struct tl_config_capture *capture)
 	return capture->on_full == TL_CONFIG_FULL_RECYCLE ? "on_full" : NULL;
 }
 
+static int check_store(struct tl_config_reader *r, const struct tl_config_capture *capture)
+{
+	if (capture->trigger.store != TL_CONFIG_STORE_FILES)
+		return 0;
+	tl_config_enter(r, "trigger");
+	tl_config_enter(r, capture->trigger.pre_bytes != 0 ? "pre_bytes" : "store");
+	if (capture->trigger.pre_bytes != 0)
+		return tl_config_refuse(r, "is for \"store\": \"memory\"; the limits of a ring are its \"keep_*\"");
+	if (rotation_key(capture) == NULL || limit_key(capture) == NULL)
+		return tl_config_refuse(r,
+			"the files that a trigger saves are those of a ring; give a \"rotate_*\", and a \"keep_*\", "
+			"\"min_free_bytes\" or \"on_full\": \"recycle\"");
+	tl_config_leave(r);
+	tl_config_leave(r);
+	return 0;
+}
+
+// What has no meaning without, or with, triggers.
+static int check_mode(struct tl_config_reader *r, const struct tl_config_capture *capture, const json_t *value)
+{
+	bool waits = capture->mode == TL_CONFIG_MODE_TRIGGER;
+
+	tl_config_enter(r, "mode");
+	if (waits && strcmp(capture->path, "-") == 0)
+		return tl_config_refuse(r, "stdout (\"path\": \"-\") cannot be begun anew at each trigger");
+	if (!waits && json_object_get(value, "trigger") != NULL)
+		return tl_config_refuse(r, "must be \"trigger\" where one is described");
+	tl_config_leave(r);
+	return check_store(r, capture);
+}
+
 static int check_capture(
 	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
@@ -177,7 +208,7 @@ static int check_capture(
 		tl_config_enter(r, rotation);
 		return tl_config_refuse(r, "stdout (\"path\": \"-\") cannot be rotated");
 	}
-	if (rotation == NULL && limit != NULL) {
+	if (rotation == NULL && limit != NULL && capture->mode != TL_CONFIG_MODE_TRIGGER) {
 		tl_config_enter(r, limit);
 		return tl_config_refuse(r,
 			"only a recording that begins new files has old ones to drop; give \"rotate_bytes\", "
@@ -191,7 +222,7 @@ static int check_capture(
 		tl_config_enter(r, "cutoff_flows");
 		return tl_config_refuse(r, "only a recording with \"cutoff_bytes\" has flows to remember");
 	}
-	return 0;
+	return check_mode(r, capture, value);
 }
 
 // What an echo does is told by which of its keys are there.
@@ -248,6 +279,8 @@ static int check_echo(struct tl_config_reader *r, const struct tl_config_key *ke
 static const char *const idles[] = {
 	[TL_IDLE_AUTO] = "auto", [TL_IDLE_POLL] = "poll", [TL_IDLE_ADAPTIVE] = "adaptive", NULL};
 static const char *const directions[] = {[TL_CONFIG_BOTH] = "both", [TL_CONFIG_RX] = "rx", [TL_CONFIG_TX] = "tx", NULL};
+static const char *const modes[] = {
+	[TL_CONFIG_MODE_CONTINUOUS] = "continuous", [TL_CONFIG_MODE_TRIGGER] = "trigger", NULL};
 static const char *const ios[] = {[TL_CONFIG_IO_URING] = "io_uring", [TL_CONFIG_IO_PWRITE] = "pwrite", NULL};
 static const char *const disk_fulls[] = {[TL_CONFIG_FULL_PAUSE] = "pause", [TL_CONFIG_FULL_RECYCLE] = "recycle", NULL};
 static const char *const fsyncs[] = {[TL_CONFIG_FSYNC_NEVER] = "never", [TL_CONFIG_FSYNC_CLOSE] = "close", NULL};
@@ -274,6 +307,21 @@ static const struct tl_config_key port_keys[] = {
 	{"idle", tl_config_choice, FIELD(tl_config_port, idle), .choices = idles, .fallback = "\"auto\""},
 };
 static const struct tl_config_table port_table = {KEYS(port_keys), .bytes = sizeof(struct tl_config_port)};
+
+static const char *const stores[] = {[TL_CONFIG_STORE_MEMORY] = "memory", [TL_CONFIG_STORE_FILES] = "files", NULL};
+
+static const struct tl_config_key trigger_keys[] = {
+	{"store", tl_config_choice, FIELD(tl_config_trigger, store), .choices = stores, .fallback = "\"memory\""},
+	{"pre_seconds", tl_config_number, FIELD(tl_config_trigger, pre_seconds), .max = 86400, .fallback = "10"},
+	{"pre_bytes", tl_config_size, FIELD(tl_config_trigger, pre_bytes), .min = 64 * KIB, .max = 64 * GIB,
+		.or_zero = true, .fallback = "0"},
+	{"post_seconds", tl_config_number, FIELD(tl_config_trigger, post_seconds), .max = 86400, .fallback = "10"},
+	{"filter", tl_config_text, FIELD(tl_config_trigger, filter), .max = 4095},
+	{"on_drop", tl_config_bool, FIELD(tl_config_trigger, on_drop), .fallback = "false"},
+	{"echo_latency_us", tl_config_number, FIELD(tl_config_trigger, echo_latency_us), .min = 1, .max = 60000000,
+		.or_zero = true, .fallback = "0"},
+};
+static const struct tl_config_table trigger_table = {KEYS(trigger_keys), .bytes = sizeof(struct tl_config_trigger)};
 
 static const struct tl_config_key capture_keys[] = {
 	{"port", tl_config_text, FIELD(tl_config_capture, port_name), .max = 4095, .required = true},
@@ -305,6 +353,8 @@ static const struct tl_config_key capture_keys[] = {
 		.or_zero = true, .fallback = "0"},
 	{"cutoff_flows", read_power_of_two, FIELD(tl_config_capture, cutoff_flows), .min = KIB, .max = 64 * MIB,
 		.fallback = "\"1M\""},
+	{"mode", tl_config_choice, FIELD(tl_config_capture, mode), .choices = modes, .fallback = "\"continuous\""},
+	{"trigger", tl_config_object, FIELD(tl_config_capture, trigger), .table = &trigger_table, .fallback = "{}"},
 };
 static const struct tl_config_table capture_table = {
 	KEYS(capture_keys), .bytes = sizeof(struct tl_config_capture), .check = check_capture};

@@ -25,6 +25,8 @@ struct json_t;
 
 enum tl_idle { TL_IDLE_AUTO, TL_IDLE_POLL, TL_IDLE_ADAPTIVE };
 enum tl_config_direction { TL_CONFIG_BOTH, TL_CONFIG_RX, TL_CONFIG_TX };
+enum tl_config_store { TL_CONFIG_STORE_MEMORY, TL_CONFIG_STORE_FILES };
+enum tl_config_mode { TL_CONFIG_MODE_CONTINUOUS, TL_CONFIG_MODE_TRIGGER };
 enum tl_config_io { TL_CONFIG_IO_URING, TL_CONFIG_IO_PWRITE };
 enum tl_config_disk_full { TL_CONFIG_FULL_PAUSE, TL_CONFIG_FULL_RECYCLE };
 enum tl_config_fsync { TL_CONFIG_FSYNC_NEVER, TL_CONFIG_FSYNC_CLOSE };
@@ -51,6 +53,17 @@ struct tl_config_port {
 	enum tl_idle idle;		       // "idle": "auto" (default), "poll", "adaptive"
 };
 
+// "trigger" of a recording: what it saves, and when.
+struct tl_config_trigger {
+	enum tl_config_store store; // "store": "memory" (default), "files"
+	uint64_t pre_seconds;	    // "pre_seconds", 0 .. 86400, default 10
+	uint64_t pre_bytes;	    // "pre_bytes", 0 (what the buffer holds, default) or 64 KiB .. 64 GiB
+	uint64_t post_seconds;	    // "post_seconds", 0 .. 86400, default 10
+	char *filter;		    // "filter", tcpdump syntax, or NULL
+	bool on_drop;		    // "on_drop", default false
+	uint64_t echo_latency_us;   // "echo_latency_us", 0 (never, default) or 1 .. 60000000
+};
+
 struct tl_config_capture {
 	char *port_name;		    // "port", required
 	uint32_t port;			    // index into ports[]
@@ -66,11 +79,13 @@ struct tl_config_capture {
 	uint64_t min_free_bytes;	    // "min_free_bytes", 0 (default) .. 1024 TiB
 	enum tl_config_disk_full on_full;   // "on_full": "pause" (default), "recycle"
 	enum tl_config_fsync fsync;	    // "fsync": "never" (default), "close"
-	uint64_t buffer_bytes; // "buffer_bytes", 4 MiB .. 64 GiB, default 64 MiB, per RX queue; integer or "64M"
-	enum tl_config_io io;  // "io": "io_uring" (default), "pwrite"
-	uint32_t cutoff_bytes; // "cutoff_bytes", 0 (off, default) or 1 KiB .. 1 GiB; integer or "64K"
-	uint32_t cutoff_flows; // "cutoff_flows", a power of two, 1024 .. 64 Mi, default 1 Mi; integer or "1M"
-	uint64_t count;	       // not a key: set by `tapline capture --count`; 0 = no limit
+	uint64_t buffer_bytes;	  // "buffer_bytes", 4 MiB .. 64 GiB, default 64 MiB, per RX queue; integer or "64M"
+	enum tl_config_io io;	  // "io": "io_uring" (default), "pwrite"
+	uint32_t cutoff_bytes;	  // "cutoff_bytes", 0 (off, default) or 1 KiB .. 1 GiB; integer or "64K"
+	uint32_t cutoff_flows;	  // "cutoff_flows", a power of two, 1024 .. 64 Mi, default 1 Mi; integer or "1M"
+	enum tl_config_mode mode; // "mode": "continuous" (default), "trigger"
+	struct tl_config_trigger trigger; // "trigger", only with that mode
+	uint64_t count;			  // not a key: set by `tapline capture --count`; 0 = no limit
 };
 
 struct tl_config_echo {

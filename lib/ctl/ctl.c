@@ -139,7 +139,7 @@ static void serve_one(struct tl_ctl *ctl, int fd)
 	if (!read_command(fd, line, sizeof(line)))
 		return;
 	char *answer = ctl->answer(ctl->ctx, line);
-	send_all(fd, answer != NULL ? answer : "{\"error\": \"unknown command\"}\n");
+	send_all(fd, answer != NULL ? answer : "{\"ok\": false, \"error\": \"unknown command\"}\n");
 	free(answer);
 }
 

@@ -89,12 +89,14 @@ int tl_ctl_ask(const char *path, const char *command, char **out, struct tl_err 
 
 	if (rc != 0)
 		return rc;
+	int len = snprintf(line, sizeof(line), "%s\n", command);
+	if (len >= (int)sizeof(line))
+		return tl_fail(err, -E2BIG, "a command has at most %d characters", TL_CTL_COMMAND_MAX - 2);
 	int fd = tl_ctl_connect(&address, ANSWER_TIMEOUT_MS);
 	if (fd < 0)
 		return tl_fail(err, fd,
 			"no appliance answers on %s (%s): is it running, with control.socket set to this path?", path,
 			strerror(-fd));
-	int len = snprintf(line, sizeof(line), "%s\n", command);
 	rc = send(fd, line, (size_t)len, MSG_NOSIGNAL) == len ? read_all(fd, out) : -errno;
 	close(fd);
 	if (rc != 0)

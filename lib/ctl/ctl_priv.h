@@ -8,7 +8,7 @@
 
 struct tl_err;
 
-#define TL_CTL_COMMAND_MAX 128
+#define TL_CTL_COMMAND_MAX 4608 // a verb and a path
 
 // Fills the address; -ENAMETOOLONG with a sentence.
 int tl_ctl_address(const char *path, struct sockaddr_un *out, struct tl_err *err);

@@ -48,6 +48,7 @@ int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host 
 	host->port = cfg->port;
 	host->clock = cfg->clock;
 	host->n_echoes = cfg->n_echoes;
+	host->alarm_ns = UINT64_MAX;
 	for (uint32_t i = 0; i < cfg->n_echoes; i++)
 		init_echo(host, &host->echoes[i], &cfg->echoes[i]);
 	struct tl_net_cfg net = net_cfg_for(cfg);
@@ -73,6 +74,16 @@ int tl_echo_host_start(struct tl_echo_host *host, struct tl_err *err)
 	unsigned n = tl_net_groups(host->net, groups, TL_ARRAY_LEN(groups));
 	if (n != 0 && tl_port_set_groups(host->port, groups, n) != 0)
 		return tl_fail(err, -ENOTSUP, "the port can receive no multicast: neither by filter nor promiscuous");
+	return 0;
+}
+
+int tl_echo_host_alarm(struct tl_echo_host *host, uint64_t above_ns, _Atomic(uint64_t) *at_ns, struct tl_err *err)
+{
+	if (host->n_alarms == TL_ECHO_ALARMS_MAX)
+		return tl_fail(
+			err, -E2BIG, "at most %u latencies of one port's echoes are watched", TL_ECHO_ALARMS_MAX);
+	host->alarms[host->n_alarms++] = (struct tl_echo_alarm){.above_ns = above_ns, .at_ns = at_ns};
+	host->alarm_ns = tl_min_u64(host->alarm_ns, above_ns);
 	return 0;
 }
 

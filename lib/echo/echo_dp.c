@@ -72,6 +72,13 @@ void tl_echo_rx(void *ctx, struct tl_burst *burst)
 	tl_net_input(((struct tl_echo_host *)ctx)->net, burst);
 }
 
+static void raise_alarms(const struct tl_echo_host *host, uint64_t stay_ns, uint64_t mono_ns)
+{
+	for (uint32_t i = 0; i < host->n_alarms; i++)
+		if (stay_ns > host->alarms[i].above_ns)
+			atomic_store_explicit(host->alarms[i].at_ns, mono_ns, memory_order_relaxed);
+}
+
 // Messages that left with the flush just made. One that a closed window keeps in the send buffer has no residence time.
 void tl_echo_after_tx(void *ctx, struct tl_burst *burst)
 {
@@ -87,6 +94,8 @@ void tl_echo_after_tx(void *ctx, struct tl_burst *burst)
 			uint64_t call_ns = tl_clock_span_ns(host->clock, host->tx->end_tsc - host->tx->begin_tsc);
 			tl_hist_record_n(&echo->residence, stay_ns, echo->pending_msgs);
 			tl_hist_record_n(&echo->tx_call, call_ns, echo->pending_msgs);
+			if (TL_UNLIKELY(stay_ns > host->alarm_ns))
+				raise_alarms(host, stay_ns, burst->mono_ns);
 		}
 		echo->pending_msgs = 0;
 	}

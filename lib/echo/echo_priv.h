@@ -34,12 +34,23 @@ struct tl_echo {
 	struct tl_hist tx_call;
 };
 
+#define TL_ECHO_ALARMS_MAX 16
+
+// Whom to tell that a message stayed too long.
+struct tl_echo_alarm {
+	uint64_t above_ns;
+	_Atomic(uint64_t) *at_ns;
+};
+
 struct tl_echo_host {
 	struct tl_net *net;
 	struct tl_txq *tx;
 	struct tl_port *port;
 	const struct tl_clock *clock;
 	uint32_t n_echoes;
+	uint64_t alarm_ns; // the lowest of all alarms; UINT64_MAX: there is none
+	struct tl_echo_alarm alarms[TL_ECHO_ALARMS_MAX];
+	uint32_t n_alarms;
 	bool closing;
 	uint64_t reset_at_ns; // while closing; 0: set by the next tick
 	struct tl_echo echoes[TL_ECHOES_MAX];

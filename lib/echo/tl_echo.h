@@ -62,6 +62,11 @@ int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host 
 
 // Opens the echoes' ports and groups and announces the address. After tl_port_start(), before the lcore runs.
 int tl_echo_host_start(struct tl_echo_host *host, struct tl_err *err);
+
+// From now on *at_ns is set to the time, mono_ns, when a message's residence was longer than above_ns. Before the lcore
+// runs. Returns 0, or -E2BIG with a sentence.
+int tl_echo_host_alarm(struct tl_echo_host *host, uint64_t above_ns, _Atomic(uint64_t) *at_ns, struct tl_err *err);
+
 void tl_echo_host_destroy(struct tl_echo_host *host);
 void tl_echo_host_service(struct tl_echo_host *host, struct tl_service *out);
 

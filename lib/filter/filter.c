@@ -4,22 +4,35 @@
 #include "filter_priv.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <tl_err.h>
 
-#define SNAPLEN 262144 // what a match returns: only whether it is 0 counts here
 #define OPTIMIZE 1
+
+// libpcap's reason, and the place.
+static int fail_at(const char *expression, const char *reason, struct tl_err *err)
+{
+	char place[64] = "";
+	size_t where = tl_filter_where(expression, reason);
+
+	if (where != TL_FILTER_NOWHERE && expression[where] == '\0')
+		snprintf(place, sizeof(place), ", at its end");
+	else if (where != TL_FILTER_NOWHERE)
+		snprintf(place, sizeof(place), ", at character %zu: '%.20s'", where + 1, expression + where);
+	return tl_fail(err, -EINVAL, "filter '%.200s': %.160s%s", expression, reason, place);
+}
 
 static int compile(const char *expression, struct bpf_program *out, struct tl_err *err)
 {
-	pcap_t *pcap = pcap_open_dead(DLT_EN10MB, SNAPLEN);
+	pcap_t *pcap = pcap_open_dead(DLT_EN10MB, TL_FILTER_SNAPLEN);
 	int rc = 0;
 
 	if (pcap == NULL)
 		return tl_fail(err, -ENOMEM, "filter '%s': no memory to compile it", expression);
 	if (pcap_compile(pcap, out, expression, OPTIMIZE, PCAP_NETMASK_UNKNOWN) != 0)
-		rc = tl_fail(err, -EINVAL, "filter '%s': %s", expression, pcap_geterr(pcap));
+		rc = fail_at(expression, pcap_geterr(pcap), err);
 	pcap_close(pcap);
 	return rc;
 }

@@ -10,6 +10,9 @@
 #define FILTER_JIT "jit"
 #define FILTER_INTERPRETED "bpf_filter: "
 
+#define TL_FILTER_SNAPLEN 262144 // what a match returns: only whether it is 0 counts here
+#define TL_FILTER_NOWHERE SIZE_MAX
+
 // No frame reaches so far. Two of these added are still a positive int.
 #define FILTER_OFFSET_MAX (1u << 29)
 
@@ -23,6 +26,10 @@ struct tl_filter {
 	struct rte_bpf *bpf;		// owns the native code
 	const char *engine;
 };
+
+// filter_where.c: where an expression that libpcap refuses for this reason is wrong: a word of it, or its end.
+// TL_FILTER_NOWHERE: as a whole.
+size_t tl_filter_where(const char *expression, const char *reason);
 
 // filter_native.c, or filter_no_native.c where DPDK has no rte_bpf_convert(). Returns what now runs the filter.
 const char *tl_filter_make_native(struct tl_filter *filter);

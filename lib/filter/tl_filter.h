@@ -16,7 +16,7 @@ struct rte_mbuf;
 struct tl_err;
 struct tl_filter;
 
-// Whether the expression is one. Returns 0 or -EINVAL with libpcap's reason; -ENOMEM.
+// Whether the expression is one. Returns 0 or -EINVAL with libpcap's reason and the place; -ENOMEM.
 int tl_filter_check(const char *expression, struct tl_err *err);
 
 // Compiles. Returns as tl_filter_check() does: that no native code can be had is no failure.

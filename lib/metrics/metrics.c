@@ -47,17 +47,22 @@ static void read_capture(struct tl_capture *capture, const char *port, struct tl
 			.written_pkts = f->written_pkts,
 			.filtered_pkts = f->filtered_pkts,
 			.expired_pkts = f->expired_pkts,
+			.paused_pkts = f->paused_pkts,
 			.cut_pkts = f->cut_pkts,
 			.drop_ring_pkts = f->drop_ring_pkts,
 			.drop_disk_pkts = f->drop_disk_pkts};
 		out->in_flight_pkts += f->offered_pkts - f->written_pkts - f->filtered_pkts - f->expired_pkts -
-				       f->cut_pkts - f->drop_ring_pkts - f->drop_disk_pkts;
+				       f->paused_pkts - f->cut_pkts - f->drop_ring_pkts - f->drop_disk_pkts;
 	}
 	out->written_bytes = stats.written_bytes;
 	out->flows = stats.flows;
 	out->flows_evicted = stats.flows_evicted;
 	out->recycled_files = stats.recycled_files;
 	out->recycled_bytes = stats.recycled_bytes;
+	out->state = stats.state;
+	out->triggers = stats.triggers;
+	out->last_trigger = stats.last_trigger;
+	memcpy(out->last_trigger_time, stats.last_trigger_time, sizeof(out->last_trigger_time));
 	out->files = tl_capture_files(capture, &out->n_files);
 	out->error = tl_capture_error(capture);
 	out->filter_engine = tl_capture_filter_engine(capture);

@@ -5,6 +5,7 @@
 
 #define BYTE_ORDER_MAGIC 0x1A2B3C4Du
 #define OPT_END 0
+#define OPT_COMMENT 1
 #define SHB_HARDWARE 2
 #define SHB_OS 3
 #define SHB_USERAPPL 4
@@ -139,6 +140,7 @@ uint32_t tl_pcapng_put_shb(void *buf, uint32_t size, const struct tl_pcapng_shb 
 	put_text(&block, SHB_HARDWARE, shb->hardware);
 	put_text(&block, SHB_OS, shb->os);
 	put_text(&block, SHB_USERAPPL, shb->application);
+	put_text(&block, OPT_COMMENT, shb->comment);
 	return end_block(&block);
 }
 

@@ -36,6 +36,7 @@ struct tl_pcapng_shb {
 	const char *hardware;
 	const char *os;
 	const char *application;
+	const char *comment;
 };
 
 // One interface: one RX queue and timestamp source.

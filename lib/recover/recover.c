@@ -96,6 +96,8 @@ static int find_next(struct scan *scan, uint64_t from, uint64_t *out_at, uint64_
 
 	*out_bytes = 0;
 	for (; at < scan->io->size_bytes; at += TL_PCAPNG_ALIGN) {
+		if (scan->io->next_data != NULL)
+			at = scan->io->next_data(scan->io->ctx, at) / TL_PCAPNG_ALIGN * TL_PCAPNG_ALIGN;
 		n = recover_take_slab(scan, at, true);
 		if (n > 0)
 			*out_bytes = (uint64_t)n;

@@ -59,9 +59,25 @@ static int sync_file(void *ctx)
 	return fsync(file_of(ctx)) != 0 ? -errno : 0;
 }
 
+// Preallocated space is found without reading it. Where the file system does not know, all of the file is data.
+static uint64_t next_data(void *ctx, uint64_t offset_bytes)
+{
+	off_t at = lseek(file_of(ctx), (off_t)offset_bytes, SEEK_DATA);
+	struct stat status;
+
+	if (at < 0 && errno == ENXIO && fstat(file_of(ctx), &status) == 0)
+		return (uint64_t)status.st_size;
+	return at < 0 ? offset_bytes : tl_max_u64((uint64_t)at, offset_bytes);
+}
+
 int tl_recover_fd(int fd, const struct tl_recover_opts *opts, struct tl_recover_report *report, struct tl_err *err)
 {
-	struct tl_recover_io io = {.ctx = &fd, .read = read_all, .write = write_all, .cut = cut, .sync = sync_file};
+	struct tl_recover_io io = {.ctx = &fd,
+		.read = read_all,
+		.write = write_all,
+		.cut = cut,
+		.sync = sync_file,
+		.next_data = next_data};
 	struct stat status;
 
 	*report = (struct tl_recover_report){0};
@@ -73,6 +89,45 @@ int tl_recover_fd(int fd, const struct tl_recover_opts *opts, struct tl_recover_
 	if (report->changed && !opts->dry_run)
 		(void)futimens(fd, (struct timespec[]){status.st_atim, status.st_mtim});
 	return rc;
+}
+
+static uint64_t opening_bytes(int fd)
+{
+	struct {
+		uint32_t type, bytes;
+	} block;
+	uint64_t at = 0;
+
+	while (pread(fd, &block, sizeof(block), (off_t)at) == (ssize_t)sizeof(block)) {
+		bool opens = block.type == TL_PCAPNG_SHB || block.type == TL_PCAPNG_IDB || block.type == TL_PCAPNG_PAD;
+		if (!opens || block.bytes < TL_PCAPNG_PAD_MIN)
+			break;
+		at += block.bytes;
+	}
+	return at;
+}
+
+static bool are_zeros(const uint8_t *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (bytes[i] != 0)
+			return false;
+	return true;
+}
+
+bool tl_recover_is_blank(int fd, bool *out_opened)
+{
+	uint64_t at = opening_bytes(fd);
+	uint8_t page[TL_PCAPNG_ALIGN];
+	ssize_t n;
+
+	*out_opened = at != 0;
+	while ((n = pread(fd, page, sizeof(page), (off_t)(at = next_data(&fd, at)))) > 0) {
+		if (!are_zeros(page, (size_t)n))
+			return false;
+		at += (uint64_t)n;
+	}
+	return n == 0;
 }
 
 // Between open and lock its writer may have completed and renamed it, and the name may be another's now.

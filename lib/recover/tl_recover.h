@@ -26,6 +26,8 @@ struct tl_recover_io {
 	int (*write)(void *ctx, const void *buf, uint32_t len_bytes, uint64_t offset_bytes);
 	int (*cut)(void *ctx, uint64_t size_bytes);
 	int (*sync)(void *ctx);
+	// Where data may be next, at the offset or behind it: what is before is zeros. NULL: not known.
+	uint64_t (*next_data)(void *ctx, uint64_t offset_bytes);
 };
 
 struct tl_recover_opts {
@@ -86,6 +88,10 @@ int tl_recover_open(const char *path, bool dry_run, struct tl_err *err);
 
 // tl_recover() of an open file. Its time of modification stays.
 int tl_recover_fd(int fd, const struct tl_recover_opts *opts, struct tl_recover_report *report, struct tl_err *err);
+
+// Whether nothing was recorded in an open file: it is zeros, or has what opens a recording (*out_opened) and zeros
+// behind that.
+bool tl_recover_is_blank(int fd, bool *out_opened);
 
 // Moves a file to name, or to the next number that is free: suffix_chars of the name stand behind a number. Its
 // directory is forced to the disk. Returns 0 and the name it got, which the caller frees, or -errno.

@@ -56,6 +56,17 @@ static void put_flow(json_t *object, const struct tl_report_flow *flow)
 	put(object, "unaccounted_pkts", json_integer(tl_report_unaccounted(&tl_report_flow_table, flow)));
 }
 
+// Null before the first.
+static json_t *trigger_json(const struct tl_report_capture *capture)
+{
+	if (capture->last_trigger == NULL)
+		return json_null();
+	json_t *object = json_object();
+	put(object, "reason", string(capture->last_trigger));
+	put(object, "time", string(capture->last_trigger_time));
+	return object;
+}
+
 static json_t *capture_json(const struct tl_report_capture *capture, bool final)
 {
 	static const char *const directions[TL_DIRS] = {[TL_DIR_RX] = "rx", [TL_DIR_TX] = "tx"};
@@ -63,6 +74,7 @@ static json_t *capture_json(const struct tl_report_capture *capture, bool final)
 	struct tl_report_flow total = tl_report_total(capture);
 
 	put(object, "port", string(capture->port));
+	put(object, "state", string(capture->state));
 	put_flow(object, &total);
 	put(object, "in_flight_pkts", number(capture->in_flight_pkts));
 	put(object, "written_bytes", number(capture->written_bytes));
@@ -70,6 +82,8 @@ static json_t *capture_json(const struct tl_report_capture *capture, bool final)
 	put(object, "flows_evicted", number(capture->flows_evicted));
 	put(object, "recycled_files", number(capture->recycled_files));
 	put(object, "recycled_bytes", number(capture->recycled_bytes));
+	put(object, "triggers", number(capture->triggers));
+	put(object, "last_trigger", trigger_json(capture));
 	for (int dir = 0; dir < TL_DIRS; dir++) {
 		json_t *flow = json_object();
 		put_flow(flow, &capture->flow[dir]);

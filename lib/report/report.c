@@ -27,6 +27,7 @@ static const struct tl_report_counter flow_counters[] = {
 	{COUNTER(tl_report_flow, written_pkts, PART)},
 	{COUNTER(tl_report_flow, filtered_pkts, PART)},
 	{COUNTER(tl_report_flow, expired_pkts, PART)},
+	{COUNTER(tl_report_flow, paused_pkts, PART)},
 	{COUNTER(tl_report_flow, cut_pkts, PART)},
 	{COUNTER(tl_report_flow, drop_ring_pkts, PART)},
 	{COUNTER(tl_report_flow, drop_disk_pkts, PART)},

@@ -177,12 +177,15 @@ static void print_capture(FILE *out, const struct tl_report_capture *capture, bo
 	if (in_flight[0] != 0)
 		fprintf(out, "  + %-18s %19s %19s %19s\n", "in_flight_pkts", "", "", grouped(in_flight[0], n));
 	print_files(out, capture);
+	if (capture->last_trigger != NULL)
+		fprintf(out, "  %s trigger%s, the last: %s at %s\n", grouped(capture->triggers, n),
+			capture->triggers == 1 ? "" : "s", capture->last_trigger, capture->last_trigger_time);
 	print_capture_verdict(out, capture, final);
 	if (lost != 0)
 		fprintf(out, "  LOST: %s of %s frames offered, %s\n", grouped(lost, n), grouped(total.offered_pkts, of),
 			percent(lost, total.offered_pkts, share));
 	if (capture->error != NULL)
-		fprintf(out, "  WRITING STOPPED: %s\n", capture->error);
+		fprintf(out, "  WRITING FAILED: %s\n", capture->error);
 	fputc('\n', out);
 }
 

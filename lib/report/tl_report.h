@@ -40,12 +40,13 @@ struct tl_report_port {
 	bool verified;	       // hw_seen has a source independent of rx_pkts
 };
 
-// One direction of a recording: offered = written + filtered + expired + cut + drop_ring + drop_disk.
+// One direction of a recording: offered = written + filtered + expired + paused + cut + drop_ring + drop_disk.
 struct tl_report_flow {
 	uint64_t offered_pkts;
 	uint64_t written_pkts;
 	uint64_t filtered_pkts;
-	uint64_t expired_pkts; // offered after the recording's time was over
+	uint64_t expired_pkts; // offered after the recording's time was over, or held until no trigger could want them
+	uint64_t paused_pkts;  // offered while it was paused
 	uint64_t cut_pkts;     // offered after its frame count, or the cut-off of its flow, was reached
 	uint64_t drop_ring_pkts;
 	uint64_t drop_disk_pkts;
@@ -58,7 +59,11 @@ struct tl_report_capture {
 	uint64_t written_bytes;
 	uint64_t flows, flows_evicted;		 // of a cut-off: begun, and forgotten to make room for others
 	uint64_t recycled_files, recycled_bytes; // dropped from the ring; what they held stays written
-	const char *const *files;		 // borrowed, n_files paths: those that are still there
+	const char *state;			 // static: "recording", "paused", "waiting", "saving"
+	uint64_t triggers;
+	const char *last_trigger;   // static: why; NULL: none yet
+	char last_trigger_time[32]; // UTC
+	const char *const *files;   // borrowed, n_files paths: those that are still there
 	uint32_t n_files;
 	const char *error;	   // borrowed: why writing stopped, or NULL
 	const char *filter_engine; // borrowed: what runs the filter, or NULL without one

@@ -99,6 +99,7 @@ int tl_slab_create(const struct tl_slab_cfg *cfg, struct tl_slab_ring **out, str
 	if (ring == NULL)
 		return fail_memory(cfg, err);
 	ring->slab_bytes = cfg->slab_bytes;
+	ring->n_slabs = cfg->slabs;
 	ring->ring_index = cfg->ring_index;
 	ring->run_id = cfg->run_id;
 	rc = allocate(ring, cfg, err);
@@ -110,6 +111,11 @@ int tl_slab_create(const struct tl_slab_cfg *cfg, struct tl_slab_ring **out, str
 		ring->spare[ring->spares++] = &ring->slabs[i];
 	*out = ring;
 	return 0;
+}
+
+uint32_t tl_slab_count(const struct tl_slab_ring *ring)
+{
+	return ring->n_slabs;
 }
 
 void tl_slab_destroy(struct tl_slab_ring *ring)

@@ -36,6 +36,7 @@ void tl_slab_seal(struct tl_slab_ring *ring)
 		return;
 	slab->used_bytes = (uint32_t)(ring->cursor.at - slab->data);
 	slab->sequence = ring->sequence++;
+	slab->opened_ns = ring->opened_ns;
 	for (uint32_t dir = 0; dir < TL_DIRS; dir++) {
 		slab->records[dir] = ring->cursor.records[dir];
 		ring->cursor.records[dir] = 0;

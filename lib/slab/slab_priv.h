@@ -30,6 +30,7 @@ struct tl_slab_ring {
 	uint64_t sequence; // of the next slab to be sealed
 
 	uint32_t slab_bytes;
+	uint32_t n_slabs;
 	uint32_t ring_index;
 	uint64_t run_id;
 	const struct rte_memzone *memory; // all slabs' data, in one piece

@@ -34,12 +34,16 @@ struct tl_slab {
 	uint32_t used_bytes;   // HEAD and records, a multiple of 4
 	uint32_t sealed_bytes; // with the trailing PAD, a multiple of 4096
 	uint32_t records[TL_DIRS];
-	uint64_t sequence; // 0, 1, 2 … within the ring
+	uint64_t sequence;  // 0, 1, 2 … within the ring
+	uint64_t opened_ns; // mono_ns of its first record
 };
 
 // Returns 0 and sets *out (caller owns it), or -EINVAL, -EEXIST, -ENOMEM with a sentence.
 int tl_slab_create(const struct tl_slab_cfg *cfg, struct tl_slab_ring **out, struct tl_err *err);
 void tl_slab_destroy(struct tl_slab_ring *ring);
+
+// How many slabs go round.
+uint32_t tl_slab_count(const struct tl_slab_ring *ring);
 
 // All slabs' data: one piece of memory, whose size is returned. For whoever wants to tell the kernel of it.
 uint64_t tl_slab_memory(const struct tl_slab_ring *ring, uint8_t **out);

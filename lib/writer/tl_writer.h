@@ -4,7 +4,8 @@
 // writer: one thread that moves sealed slabs into a file and copies nothing: O_DIRECT with io_uring at queue depth 8,
 // O_DIRECT pwrite, buffered pwrite where the file system refuses O_DIRECT (said once), or plain write() into a pipe.
 // Goes on in a new file by size, time or packets, and keeps a ring of files within limits. A disk error does not stop
-// it: what cannot be written is counted as dropped, and it tries again with the next slab.
+// it: what cannot be written is counted as dropped, and it tries again with the next slab. A writer that holds keeps
+// slabs in memory and writes only what is around a trigger, each episode into a file of its own.
 //
 // The files of a recording are PATH, its strftime conversions expanded in UTC, with _00001, _00002 … before the suffix
 // where that name is taken. One that rotates by itself never replaces a file, and writes NAME.part until it is
@@ -44,10 +45,26 @@ struct tl_writer_policy {
 	enum tl_writer_sync sync; // whether a file is on the disk before it is called complete
 };
 
+// What a writer that holds keeps and saves. Whole slabs: a file may have up to one more at either end. in_files:
+// nothing is held in memory; the files of the ring are what is held, and those that have anything of what is to be
+// saved are renamed, out of the ring's reach. What the ring drops then has expired.
+struct tl_writer_hold_cfg {
+	bool in_files;
+	uint64_t pre_ns, post_ns; // before and after a trigger; one that comes during an episode makes it longer
+	uint64_t pre_bytes;	  // of what is held at most; 0: what tl_writer_hold_spare() leaves
+	uint64_t settle_ns;	  // how long after its first record a slab may be sealed
+	// On the writer thread: the time, as in the slabs' opened_ns.
+	uint64_t (*now_ns)(void *ctx);
+	// On the writer thread: the time of a trigger that has come since the last call, or 0. saving: one is already
+	// being served. NULL: the writer does not hold.
+	uint64_t (*triggered)(void *ctx, bool saving);
+};
+
 struct tl_writer_cfg {
 	const char *path; // borrowed for the writer's life; "-" is stdout
 	enum tl_writer_io io;
 	struct tl_writer_policy policy;
+	struct tl_writer_hold_cfg hold;
 	struct tl_slab_ring *const *rings; // borrowed for the writer's life
 	uint32_t n_rings;
 	// The blocks that open and close each file. prologue: SHB and IDBs, padded by the writer to 4 KiB. epilogue:
@@ -58,7 +75,8 @@ struct tl_writer_cfg {
 };
 
 struct tl_writer_stats {
-	uint64_t written_pkts[TL_DIRS];	  // whose write completed
+	uint64_t written_pkts[TL_DIRS];	  // whose write completed; with hold.in_files less what the ring has dropped
+	uint64_t expired_pkts[TL_DIRS];	  // given up by a writer that holds
 	uint64_t drop_disk_pkts[TL_DIRS]; // whose write failed
 	uint64_t written_bytes;		  // of files, padding and file headers included
 	uint64_t repeated_writes;	  // failed, or stood behind one that failed, and were written again
@@ -66,6 +84,12 @@ struct tl_writer_stats {
 	uint64_t recycled_files;	  // of this run or an earlier one, dropped by the ring
 	uint64_t recycled_bytes;
 };
+
+// Of so many slabs of a ring, those that a writer that holds always leaves to the lcore.
+static inline uint32_t tl_writer_hold_spare(uint32_t slabs)
+{
+	return (uint32_t)tl_max_u64(2, slabs / 4);
+}
 
 // Whether path can name files: its conversions are known. Returns 0, or -EINVAL, -ENAMETOOLONG with a sentence.
 int tl_writer_check_path(const char *path, struct tl_err *err);
@@ -88,6 +112,9 @@ void tl_writer_destroy(struct tl_writer *writer);
 
 // A new file begins soon; what is recorded is not affected. Ignored where the output is no file.
 void tl_writer_rotate(struct tl_writer *writer);
+
+// Those that were held in memory for one ring, by its index in the configuration.
+uint64_t tl_writer_expired_pkts(const struct tl_writer *writer, uint32_t ring, enum tl_dir dir);
 
 void tl_writer_stats(const struct tl_writer *writer, struct tl_writer_stats *out);
 

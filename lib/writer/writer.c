@@ -12,7 +12,7 @@
 
 static void choose_backend(struct tl_writer *writer)
 {
-	if (writer->cfg.io == TL_WRITER_IO_URING && !writer->file->stream) {
+	if (writer->cfg.io == TL_WRITER_IO_URING && (writer->file == NULL || !writer->file->stream)) {
 		int rc = tl_writer_uring_init(writer);
 		if (rc == 0)
 			return;
@@ -28,6 +28,8 @@ static int allocate(struct tl_writer *writer)
 
 	writer->blocks = tl_writer_blocks_buffer();
 	writer->file = tl_writer_file_new(writer);
+	if (rc == 0 && tl_writer_holds(writer))
+		rc = tl_writer_hold_init(writer);
 	return writer->blocks == NULL || writer->file == NULL ? -ENOMEM : rc;
 }
 
@@ -41,8 +43,9 @@ static int check_rotated(const struct tl_writer *writer, const char *path, struc
 		return 0;
 	if (!to_stdout && S_ISDIR(status.st_mode))
 		return tl_fail(err, -EISDIR, "%.300s: is a directory; name a file in it", path);
-	return tl_fail(err, -EINVAL, "%.300s: is not a regular file and cannot be rotated; leave the rotation out",
-		to_stdout ? "standard output" : path);
+	return tl_fail(err, -EINVAL, "%.300s: is not a regular file and cannot be %s",
+		to_stdout ? "standard output" : path,
+		tl_writer_holds(writer) ? "begun anew at each trigger; name one" : "rotated; leave the rotation out");
 }
 
 // In a ring: the first file is one more of those that are there.
@@ -57,9 +60,9 @@ static int open_in_ring(struct tl_writer *writer, const char *path, struct tl_er
 	if (rc == 0)
 		rc = tl_writer_ring_find(&writer->ring, &writer->pattern);
 	tl_writer_resume_names(writer, file->began);
-	if (rc == 0)
+	if (rc == 0 && !tl_writer_holds(writer))
 		rc = tl_writer_give_name(writer, file);
-	if (rc == 0)
+	if (rc == 0 && !tl_writer_holds(writer))
 		rc = tl_writer_ring_begin(&writer->ring, file);
 	return rc == 0 ? 0
 		       : tl_fail(err, rc, "%.300s: cannot open: %s; %s", file->at != NULL ? file->at : path,
@@ -92,8 +95,13 @@ static int open_first(struct tl_writer *writer, struct tl_err *err)
 	free(path);
 	if (rc != 0)
 		return rc;
-	tl_count(&writer->stats.files, 1);
 	tl_writer_say_buffered(writer, writer->file);
+	if (tl_writer_holds(writer)) { // it waits for the first trigger
+		writer->helper.ahead = writer->file;
+		writer->file = NULL;
+	} else {
+		tl_count(&writer->stats.files, 1);
+	}
 	return 0;
 }
 
@@ -105,13 +113,14 @@ int tl_writer_create(const struct tl_writer_cfg *cfg, struct tl_writer **out, st
 
 	const struct tl_writer_policy *policy = &cfg->policy;
 	writer->cfg = *cfg;
-	writer->parts = policy->rotate_bytes != 0 || policy->rotate_seconds != 0 || policy->rotate_packets != 0;
+	writer->parts = policy->rotate_bytes != 0 || policy->rotate_seconds != 0 || policy->rotate_packets != 0 ||
+			tl_writer_holds(writer);
 	writer->writing = (struct tl_writer_trouble){
 		.what = "cannot write, and drops and counts packets until it can",
 		.over = "writing again",
 	};
 	writer->rotating = (struct tl_writer_trouble){
-		.what = "cannot begin the next file, and goes on in the last",
+		.what = "cannot begin the next file, and tries again",
 		.over = "rotating again",
 	};
 	writer->finishing = (struct tl_writer_trouble){
@@ -190,6 +199,9 @@ void tl_writer_destroy(struct tl_writer *writer)
 		writer->backend->fini(writer);
 	if (writer->file != NULL) // never started
 		close_first(writer);
+	if (writer->helper.ahead != NULL)
+		tl_writer_file_discard(writer, writer->helper.ahead);
+	tl_writer_hold_fini(writer);
 	tl_writer_helper_fini(&writer->helper);
 	free(writer->names.last_stem);
 	tl_writer_ring_fini(&writer->ring);
@@ -202,7 +214,11 @@ void tl_writer_stats(const struct tl_writer *writer, struct tl_writer_stats *out
 	const struct tl_writer_stats *stats = &writer->stats;
 
 	for (int dir = 0; dir < TL_DIRS; dir++) {
-		out->written_pkts[dir] = tl_count_read(&stats->written_pkts[dir]);
+		uint64_t dropped = tl_count_read(&writer->dropped_pkts[dir]); // first: they were written before
+		out->written_pkts[dir] = tl_count_read(&stats->written_pkts[dir]) - dropped;
+		out->expired_pkts[dir] = dropped;
+		for (uint32_t ring = 0; ring < writer->cfg.n_rings; ring++)
+			out->expired_pkts[dir] += tl_writer_expired_pkts(writer, ring, (enum tl_dir)dir);
 		out->drop_disk_pkts[dir] = tl_count_read(&stats->drop_disk_pkts[dir]);
 	}
 	out->written_bytes = tl_count_read(&stats->written_bytes) +

@@ -20,7 +20,7 @@ const char *tl_writer_advice(int code)
 		{EROFS, "remount it writable, or record elsewhere"},
 		{EACCES, "name a place that this user may write to"},
 		{EPERM, "name a place that this user may write to"},
-		{ENOENT, "create its directory first"},
+		{ENOENT, "create its directory"},
 		{ENOTDIR, "correct the path"},
 		{EISDIR, "name a file in it"},
 		{EBUSY, "another recording is writing it: name another file"},

@@ -63,10 +63,13 @@ static int prepare_stream(struct tl_writer_file *file, mode_t mode)
 // The lock tells other recordings, and their rings, that this file is in use; it goes with the descriptor.
 static int prepare_regular(struct tl_writer_file *file, bool direct)
 {
+	struct stat status;
+
 	if (flock(file->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
 		return -EBUSY;
-	if (ftruncate(file->fd, 0) != 0)
+	if (fstat(file->fd, &status) != 0 || ftruncate(file->fd, 0) != 0)
 		return -errno;
+	file->nameless = status.st_nlink == 0;
 	int flags = fcntl(file->fd, F_GETFL);
 	file->direct = direct && flags >= 0 && fcntl(file->fd, F_SETFL, flags | O_DIRECT) == 0;
 	return 0;
@@ -104,6 +107,13 @@ int tl_writer_file_create(struct tl_writer_file *file, const char *path, bool di
 {
 	file->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
 	return file->fd < 0 ? -errno : prepare_regular(file, direct);
+}
+
+bool tl_writer_file_is_removed(const struct tl_writer_file *file)
+{
+	struct stat status;
+
+	return !file->stream && !file->nameless && fstat(file->fd, &status) == 0 && status.st_nlink == 0;
 }
 
 void tl_writer_file_allocate(struct tl_writer_file *file, uint64_t bytes)
@@ -172,8 +182,9 @@ void tl_writer_file_discard(struct tl_writer *writer, struct tl_writer_file *fil
 {
 	atomic_fetch_sub_explicit(&writer->blocks_bytes, file->end_bytes, memory_order_relaxed);
 	if (file->fd >= 0) {
+		if (!tl_writer_file_is_removed(file))
+			unlink(file->at);
 		tl_writer_file_close(file);
-		unlink(file->at);
 	}
 	tl_writer_file_free(file);
 }

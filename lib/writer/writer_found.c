@@ -13,6 +13,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <tl_recover.h>
+
 #define APPLICATION "tapline"
 #define SECTION_BYTES 4096 // more than a section header of ours has
 
@@ -25,23 +27,6 @@ static bool is_written_by_us(int fd)
 
 	return n > 0 && tl_pcapng_get_application(head, (uint32_t)n, &application, &len) == 0 &&
 	       len >= strlen(APPLICATION) && memcmp(application, APPLICATION, strlen(APPLICATION)) == 0;
-}
-
-// Whether the blocks that open the file are all there is.
-static bool only_opens(int fd, off_t size)
-{
-	struct {
-		uint32_t type, bytes;
-	} block;
-	off_t at = 0;
-
-	while (at < size && pread(fd, &block, sizeof(block), at) == (ssize_t)sizeof(block)) {
-		bool opens = block.type == TL_PCAPNG_SHB || block.type == TL_PCAPNG_IDB || block.type == TL_PCAPNG_PAD;
-		if (!opens || block.bytes < TL_PCAPNG_PAD_MIN)
-			return false;
-		at += block.bytes;
-	}
-	return at == size;
 }
 
 // A regular file that nobody is writing, or -1.
@@ -74,7 +59,8 @@ bool tl_writer_is_blank(const char *path)
 
 	if (fd < 0)
 		return false;
-	bool blank = status.st_size == 0 || (is_written_by_us(fd) && only_opens(fd, status.st_size));
+	bool opened;
+	bool blank = tl_recover_is_blank(fd, &opened) && (!opened || is_written_by_us(fd));
 	close(fd);
 	return blank;
 }
@@ -98,17 +84,19 @@ static int by_age(const void *a_found, const void *b_found)
 	return strcmp(a->entry.path, b->entry.path);
 }
 
-// Whether nobody is writing what an earlier run did not complete. An empty one is no loss.
+// Whether nobody is writing what an earlier run did not complete. One that it did not begin either is no loss.
 static bool is_left(const char *path, struct stat *status)
 {
 	int fd = open_unused(path, status);
+	bool opened;
 
 	if (fd < 0)
 		return false;
-	if (status->st_size == 0)
+	bool nothing = tl_recover_is_blank(fd, &opened) && !opened;
+	if (nothing)
 		unlink(path);
 	close(fd);
-	return status->st_size != 0;
+	return !nothing;
 }
 
 static int look_at(const struct tl_writer_pattern *pattern, const char *name, struct found *out)

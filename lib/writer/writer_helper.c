@@ -56,7 +56,7 @@ static int open_ahead(struct tl_writer *writer, struct tl_writer_file *file)
 {
 	int rc = tl_writer_open_hidden(writer, file);
 
-	if (rc != 0)
+	if (rc != 0 || tl_writer_holds(writer)) // only its trigger knows what goes into the prologue
 		return rc;
 	do
 		rc = tl_writer_put_prologue(writer, file, writer->helper.blocks);
@@ -64,9 +64,11 @@ static int open_ahead(struct tl_writer *writer, struct tl_writer_file *file)
 	return rc;
 }
 
-// Names it and lists it.
+// Names it and lists it. One that was removed before has nothing to name: the writer finds out and leaves it.
 static int begin(struct tl_writer *writer, struct tl_writer_file *file)
 {
+	if (tl_writer_file_is_removed(file))
+		return 0;
 	int rc = file->name == NULL ? tl_writer_give_name(writer, file) : 0;
 
 	return rc != 0 ? rc : tl_writer_ring_begin(&writer->ring, file);
@@ -84,10 +86,41 @@ static void sync_directory(const struct tl_writer_pattern *pattern)
 	close(fd);
 }
 
+// Whether a trigger wants it: the writer knew, or the trigger came when it had been left already.
+static bool is_saved(struct tl_writer *writer, const struct tl_writer_file *file)
+{
+	struct tl_writer_helper *helper = &writer->helper;
+
+	pthread_mutex_lock(&helper->lock);
+	bool in_window =
+		tl_writer_is_in_time(file->first_ns, file->last_ns, helper->save_from_ns, helper->save_until_ns);
+	pthread_mutex_unlock(&helper->lock);
+	return tl_writer_saves_files(writer) && (file->saved || in_window);
+}
+
+static int rename_complete(struct tl_writer *writer, struct tl_writer_file *file)
+{
+	char *path = NULL;
+	int rc;
+
+	file->saved = is_saved(writer, file);
+	if (file->saved)
+		rc = tl_writer_save_rename(writer, file->at, file->name, &path);
+	else
+		rc = tl_rename_new(file->at, file->name);
+	if (rc != 0)
+		return rc;
+	free(file->at);
+	file->at = path != NULL ? path : strdup(file->name);
+	tl_writer_ring_move(&writer->ring, file);
+	return 0;
+}
+
 // The last blocks, and what makes the file durable. Goes on after an error, and returns the first.
 static int complete(struct tl_writer *writer, struct tl_writer_file *file)
 {
 	bool sync = writer->cfg.policy.sync == TL_WRITER_SYNC_CLOSE && !file->stream;
+	bool removed = tl_writer_file_is_removed(file);
 	int rc = 0, later;
 
 	if (file->prologue_bytes != 0 && file->broken == 0)
@@ -101,21 +134,18 @@ static int complete(struct tl_writer *writer, struct tl_writer_file *file)
 	if (rc == 0)
 		rc = later;
 	bool blank = writer->parts && file->prologue_bytes == 0;
-	if (blank) {
+	if (removed) {
+		// There is nothing to name, nor to list.
+	} else if (blank) {
 		unlink(file->at);
 	} else if (file->name != NULL && writer->parts) {
-		later = tl_rename_new(file->at, file->name);
-		if (later == 0) {
-			free(file->at);
-			file->at = strdup(file->name);
-			tl_writer_ring_move(&writer->ring, file);
-		}
+		later = rename_complete(writer, file);
 		if (rc == 0)
 			rc = later;
 	}
 	if (sync)
 		sync_directory(&writer->pattern);
-	tl_writer_ring_end(&writer->ring, file, !blank);
+	tl_writer_ring_end(&writer->ring, file, !blank && !removed);
 	return rc;
 }
 
@@ -138,6 +168,22 @@ static bool step_name(struct tl_writer *writer)
 	else
 		helper->retry = from_now(TICK_NS);
 	helper->tidy = from_now(0);
+	return true;
+}
+
+static bool step_save(struct tl_writer *writer)
+{
+	struct tl_writer_helper *helper = &writer->helper;
+	uint64_t from_ns = helper->save_from_ns, until_ns = helper->save_until_ns;
+
+	if (!helper->save_asked)
+		return false;
+	helper->save_asked = false;
+	pthread_mutex_unlock(&helper->lock);
+	tl_writer_ring_save(writer, from_ns, until_ns);
+	if (writer->cfg.policy.sync == TL_WRITER_SYNC_CLOSE)
+		sync_directory(&writer->pattern);
+	pthread_mutex_lock(&helper->lock);
 	return true;
 }
 
@@ -225,7 +271,8 @@ static bool step_tidy(struct tl_writer *writer)
 // One step, in the order of who waits for what.
 static bool work(struct tl_writer *writer)
 {
-	static bool (*const steps[])(struct tl_writer *) = {step_name, step_room, step_open, step_finish, step_tidy};
+	static bool (*const steps[])(struct tl_writer *) = {
+		step_save, step_name, step_room, step_open, step_finish, step_tidy};
 	bool worked = false;
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(steps) && !worked; i++)
@@ -289,6 +336,10 @@ struct tl_writer_file *tl_writer_helper_next(struct tl_writer *writer, bool pati
 	int rc = 0;
 
 	pthread_mutex_lock(&helper->lock);
+	if (helper->ahead != NULL && tl_writer_file_is_removed(helper->ahead)) {
+		tl_writer_file_discard(writer, helper->ahead);
+		helper->ahead = NULL;
+	}
 	if (helper->ahead == NULL) {
 		helper->wished = true;
 		pthread_cond_signal(&helper->wake);
@@ -312,6 +363,18 @@ void tl_writer_helper_finish(struct tl_writer *writer, struct tl_writer_file *fi
 
 	pthread_mutex_lock(&helper->lock);
 	STAILQ_INSERT_TAIL(&helper->left, file, left_link);
+	pthread_cond_signal(&helper->wake);
+	pthread_mutex_unlock(&helper->lock);
+}
+
+void tl_writer_helper_save(struct tl_writer *writer, uint64_t from_ns, uint64_t until_ns)
+{
+	struct tl_writer_helper *helper = &writer->helper;
+
+	pthread_mutex_lock(&helper->lock);
+	helper->save_from_ns = helper->save_asked ? tl_min_u64(helper->save_from_ns, from_ns) : from_ns;
+	helper->save_until_ns = until_ns;
+	helper->save_asked = true;
 	pthread_cond_signal(&helper->wake);
 	pthread_mutex_unlock(&helper->lock);
 }

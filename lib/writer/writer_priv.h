@@ -4,7 +4,10 @@
 // writer_priv: what the files of this module share.
 //
 //   writer.c         create, start, stop, destroy, and what other threads may read
-//   writer_thread.c  the writer thread: slabs in, writes out, when to rotate, recovery from a failed write
+//   writer_thread.c  the writer thread: slabs in, writes out, recovery from a failed write
+//   writer_next.c    when the recording goes on in the next file
+//   writer_hold.c    slabs that wait in memory for a trigger
+//   writer_save.c    files that a trigger saves from the ring
 //   writer_helper.c  the helper thread: opens the next file, completes and closes those that the writer left
 //   writer_names.c   which name a file gets, and when
 //   writer_ring.c    the recording's files, and which of them have to go
@@ -45,6 +48,7 @@ struct tl_writer_file {
 	const char *label; // for the writer's messages
 	bool stream;
 	bool direct;		 // O_DIRECT is on
+	bool nameless;		 // when it was opened, by way of /proc/self/fd
 	const atomic_bool *stop; // of the writer: a stream waits only so long once it is set
 	uint32_t chunk_bytes;	 // stream: the most that one write() takes without blocking
 	int broken;		 // stream: the -errno after which nothing more can follow
@@ -55,6 +59,10 @@ struct tl_writer_file {
 	uint32_t in_flight;	 // writes
 	bool left;		 // the writer has gone on to the next: it is handed over when nothing is in flight
 	bool overdue;		 // the next was waited for once
+	uint64_t written_pkts[TL_DIRS];
+	// Where triggers save files of the ring: no record is older or younger, and whether it has any to be saved.
+	uint64_t first_ns, last_ns;
+	bool saved;
 
 	// The helper's.
 	char *at;     // where it is
@@ -92,6 +100,10 @@ struct tl_writer_entry {
 	uint64_t bytes;			   // complete
 	bool this_run;
 	bool left; // by an earlier run that did not complete it
+	// Complete, and of this run.
+	uint64_t pkts[TL_DIRS];
+	uint64_t first_ns, last_ns;
+	bool saved; // no longer the ring's
 };
 
 struct tl_writer_ring {
@@ -110,11 +122,13 @@ struct tl_writer_helper {
 	pthread_mutex_t lock;	      // of these
 	pthread_cond_t wake;	      // the helper: there is work
 	pthread_cond_t answer;	      // the writer: what it waits for is there, or cannot be had
-	struct tl_writer_file *ahead; // the next file, its prologue in it
+	struct tl_writer_file *ahead; // the next file, its prologue in it unless the writer holds
 	bool wished;		      // the writer wants it now
 	struct tl_writer_files begun; // that need a name
 	struct tl_writer_files left;  // that are to be completed
 	enum tl_writer_room room;
+	bool save_asked; // for the files of this time; which stays, for files that are completed later
+	uint64_t save_from_ns, save_until_ns;
 	bool stop;
 	struct timespec retry; // when names and files are tried again
 	struct timespec tidy;  // when the limits are looked at again
@@ -126,6 +140,27 @@ struct tl_writer_helper {
 struct tl_writer_names {
 	char *last_stem;
 	uint32_t last_number;
+};
+
+struct tl_writer_held_slab {
+	struct tl_slab *slab;
+	uint64_t taken_ns; // no record of it is younger
+};
+
+// What one ring sealed, oldest first: cells[(first + i) & mask], i < n.
+struct tl_writer_held {
+	struct tl_writer_held_slab *cells;
+	uint32_t mask, first, n;
+	uint32_t limit; // slabs; more would leave the lcore too few
+	uint64_t expired_pkts[TL_DIRS];
+};
+
+struct tl_writer_hold {
+	struct tl_writer_held *queues; // one per ring
+	uint64_t bytes;		       // held in all
+	bool saving;		       // an episode: slabs that were begun until until_ns go to a file
+	uint64_t until_ns;
+	bool gave_up; // no file could be had for the last episode
 };
 
 // How writes reach the file. They may finish in any order.
@@ -149,7 +184,8 @@ struct tl_writer {
 	struct tl_writer_cfg cfg;
 	struct tl_writer_pattern pattern;
 	bool parts; // rotates by itself: the next file is kept open ahead, and a file is .part until it is complete
-	struct tl_writer_file *file;
+	struct tl_writer_file *file; // NULL: between the episodes of a writer that holds
+	struct tl_writer_hold hold;
 	struct tl_writer_helper helper;
 	struct tl_writer_names names; // the helper's
 	struct tl_writer_ring ring;
@@ -183,10 +219,59 @@ struct tl_writer {
 
 	_Atomic uint64_t blocks_bytes; // prologues and epilogues written
 	struct tl_writer_stats stats;
+	uint64_t dropped_pkts[TL_DIRS]; // written, and dropped with their file; the helper's
 };
+
+static inline bool tl_writer_holds(const struct tl_writer *writer)
+{
+	return writer->cfg.hold.triggered != NULL && !writer->cfg.hold.in_files;
+}
+
+static inline bool tl_writer_saves_files(const struct tl_writer *writer)
+{
+	return writer->cfg.hold.triggered != NULL && writer->cfg.hold.in_files;
+}
 
 // writer_thread.c
 void *tl_writer_main(void *writer);
+
+// writer_next.c, on the writer thread
+// The file gets no more slabs: the helper completes it as soon as none is in flight.
+void tl_writer_leave_file(struct tl_writer *writer);
+// Goes on in the next file; patient: waits for it a little, once. False: there is none yet, and the recording goes on
+// in this one.
+bool tl_writer_go_on(struct tl_writer *writer, bool patient);
+// Goes on in the next file because somebody removed this one, which keeps nothing. False: there is none yet; it is
+// tried until there is, also while nothing comes.
+bool tl_writer_leave_removed(struct tl_writer *writer);
+// At the next multiple of the period: days begin with the day, whenever the recording began.
+void tl_writer_set_rotation_time(struct tl_writer *writer, uint64_t now_s);
+// Goes on when it was asked to, or when its time has come; until then a look at two words.
+void tl_writer_rotate_if_due(struct tl_writer *writer);
+
+// writer_hold.c, on the writer thread
+// The next slab to be written, and its ring; NULL: none now.
+struct tl_slab *tl_writer_hold_take(struct tl_writer *writer, bool stopping, struct tl_slab_ring **out_ring);
+// Whether a file with records from first to last has any from..until. last 0: it has none.
+static inline bool tl_writer_is_in_time(uint64_t first_ns, uint64_t last_ns, uint64_t from_ns, uint64_t until_ns)
+{
+	return last_ns != 0 && last_ns >= from_ns && first_ns <= until_ns;
+}
+
+// writer_save.c, on the writer thread
+// Serves a trigger.
+void tl_writer_save_look(struct tl_writer *writer);
+// The file at hand takes this slab.
+void tl_writer_save_note(struct tl_writer *writer, const struct tl_slab *slab);
+// writer_save.c, on the helper
+// Moves a complete file to a saved one's name, made from its own.
+int tl_writer_save_rename(const struct tl_writer *writer, const char *from, const char *name, char **out_path);
+// Saves the complete files of this time.
+void tl_writer_ring_save(struct tl_writer *writer, uint64_t from_ns, uint64_t until_ns);
+
+// writer_hold.c, on main
+int tl_writer_hold_init(struct tl_writer *writer);
+void tl_writer_hold_fini(struct tl_writer *writer);
 
 // writer_helper.c, on the writer thread
 // The next file, which is the writer's from now on; NULL: it is not ready, but has been ordered. With patience, waits
@@ -194,6 +279,8 @@ void *tl_writer_main(void *writer);
 struct tl_writer_file *tl_writer_helper_next(struct tl_writer *writer, bool patient);
 // Hands over a file that nothing is in flight for.
 void tl_writer_helper_finish(struct tl_writer *writer, struct tl_writer_file *file);
+// Files of this time, complete now or soon, are to be saved.
+void tl_writer_helper_save(struct tl_writer *writer, uint64_t from_ns, uint64_t until_ns);
 // After a write that failed with code: true when a file was dropped to make room, and the write is worth repeating.
 bool tl_writer_helper_make_room(struct tl_writer *writer, int code);
 // writer_helper.c, on main
@@ -264,6 +351,8 @@ void tl_writer_file_discard(struct tl_writer *writer, struct tl_writer_file *fil
 int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool direct, struct tl_err *err);
 // Creates a regular file where there is nothing.
 int tl_writer_file_create(struct tl_writer_file *file, const char *path, bool direct);
+// Whether somebody removed it, or its directory, since it was opened: what is written to it is lost at its close.
+bool tl_writer_file_is_removed(const struct tl_writer_file *file);
 // Takes so much of the disk now, as the file's size, which complete() cuts: a write within a file's size needs no lock
 // against other writes, one that makes it longer does. What the file system refuses is done without.
 void tl_writer_file_allocate(struct tl_writer_file *file, uint64_t bytes);

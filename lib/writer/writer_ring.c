@@ -84,6 +84,10 @@ void tl_writer_ring_end(struct tl_writer_ring *ring, const struct tl_writer_file
 	struct tl_writer_entry *entry = entry_of(ring, file);
 	if (entry != NULL && keep) {
 		entry->bytes = file->end_bytes;
+		memcpy(entry->pkts, file->written_pkts, sizeof(entry->pkts));
+		entry->first_ns = file->first_ns;
+		entry->last_ns = file->last_ns;
+		entry->saved = file->saved;
 		entry->file = NULL;
 	} else if (entry != NULL) {
 		free(entry->path);
@@ -119,7 +123,7 @@ static bool take_oldest(struct tl_writer_ring *ring, struct tl_writer_entry *out
 
 	pthread_mutex_lock(&ring->lock);
 	for (uint32_t i = 0; i < ring->n && !found; i++) {
-		if (ring->entries[i].file != NULL)
+		if (ring->entries[i].file != NULL || ring->entries[i].saved)
 			continue;
 		*out = ring->entries[i];
 		drop(ring, &ring->entries[i]);
@@ -146,6 +150,8 @@ bool tl_writer_ring_recycle(struct tl_writer *writer, uint64_t *out_bytes)
 		*out_bytes = (uint64_t)status.st_size;
 		tl_count(&writer->stats.recycled_files, 1);
 		tl_count(&writer->stats.recycled_bytes, *out_bytes);
+		for (int dir = 0; dir < TL_DIRS && tl_writer_saves_files(writer); dir++)
+			tl_count(&writer->dropped_pkts[dir], oldest.pkts[dir]);
 	}
 	free(oldest.path);
 	return true;
@@ -164,14 +170,16 @@ static struct extent measure(struct tl_writer_ring *ring, uint64_t rotate_bytes)
 	struct stat status;
 
 	pthread_mutex_lock(&ring->lock);
-	extent.files = ring->n;
 	for (uint32_t i = 0; i < ring->n; i++) {
 		const struct tl_writer_entry *entry = &ring->entries[i];
 		uint64_t bytes = entry->bytes;
+		if (entry->saved)
+			continue;
 		if (entry->file != NULL && fstat(entry->file->fd, &status) == 0) {
 			bytes = (uint64_t)status.st_size;
 			extent.growth_bytes += rotate_bytes > bytes ? rotate_bytes - bytes : 0;
 		}
+		extent.files++;
 		extent.bytes += bytes;
 	}
 	pthread_mutex_unlock(&ring->lock);

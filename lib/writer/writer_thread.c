@@ -17,31 +17,41 @@
 #define IDLE_MIN_NS (200 * TL_NS_PER_US)
 #define IDLE_MAX_NS (2 * TL_NS_PER_MS)
 
-static void fail(struct tl_writer *writer, int code)
+static void fail(struct tl_writer *writer, const struct tl_writer_file *file, int code)
 {
-	tl_writer_trouble_begins(writer, &writer->writing, writer->file->label, code);
-	if (writer->file->broken != 0)
+	tl_writer_trouble_begins(writer, &writer->writing, file->label, code);
+	if (file->broken != 0)
 		atomic_store_explicit(&writer->pipe_closed, true, memory_order_release);
-}
-
-// A file whose prologue could not be written yet takes no slab: nobody could read it.
-static bool ready(struct tl_writer *writer)
-{
-	struct tl_writer_file *file = writer->file;
-	int rc = atomic_load_explicit(&writer->no_room, memory_order_relaxed) ? -ENOSPC : 0;
-
-	if (rc == 0 && file->prologue_bytes == 0)
-		do
-			rc = tl_writer_put_prologue(writer, file, writer->blocks);
-		while (tl_writer_helper_make_room(writer, rc));
-	if (rc != 0)
-		fail(writer, rc);
-	return rc == 0;
 }
 
 static struct tl_writer_write *in_flight(struct tl_writer *writer, uint32_t index)
 {
 	return &writer->flight[(writer->flight_first + index) % TL_WRITER_DEPTH];
+}
+
+// A file whose prologue could not be written yet takes no slab: nobody could read it.
+static int begin_file(struct tl_writer *writer, struct tl_writer_file *file)
+{
+	int rc = 0;
+
+	if (file->prologue_bytes == 0)
+		do
+			rc = tl_writer_put_prologue(writer, file, writer->blocks);
+		while (tl_writer_helper_make_room(writer, rc));
+	return rc;
+}
+
+static bool ready(struct tl_writer *writer)
+{
+	int rc = atomic_load_explicit(&writer->no_room, memory_order_relaxed) ? -ENOSPC : 0;
+
+	if (tl_writer_file_is_removed(writer->file) && !tl_writer_leave_removed(writer))
+		rc = -ENOENT;
+	if (rc == 0)
+		rc = begin_file(writer, writer->file);
+	if (rc != 0)
+		fail(writer, writer->file, rc);
+	return rc == 0;
 }
 
 static void give_back(const struct tl_writer_write *write)
@@ -62,8 +72,10 @@ static void pop(struct tl_writer *writer)
 
 static void count_written(struct tl_writer *writer, const struct tl_writer_write *write)
 {
-	for (int dir = 0; dir < TL_DIRS; dir++)
+	for (int dir = 0; dir < TL_DIRS; dir++) {
 		tl_count(&writer->stats.written_pkts[dir], write->slab->records[dir]);
+		write->file->written_pkts[dir] += write->slab->records[dir];
+	}
 	tl_count(&writer->stats.written_bytes, write->len_bytes);
 	write->file->end_bytes += write->len_bytes;
 	tl_writer_trouble_ends(writer, &writer->writing, write->file->label);
@@ -75,14 +87,57 @@ static void count_dropped(struct tl_writer *writer, const struct tl_writer_write
 		tl_count(&writer->stats.drop_disk_pkts[dir], write->slab->records[dir]);
 }
 
+static void drop(struct tl_writer *writer, const struct tl_writer_write *write)
+{
+	count_dropped(writer, write);
+	give_back(write);
+}
+
+static uint32_t records(const struct tl_slab *slab)
+{
+	return slab->records[TL_DIR_RX] + slab->records[TL_DIR_TX];
+}
+
+// The file after that of the oldest write: the one of younger writes, or the current one, or a new one. NULL: none can
+// be had.
+static struct tl_writer_file *file_after(struct tl_writer *writer, const struct tl_writer_file *file)
+{
+	for (uint32_t i = 0; i < writer->flight_count; i++)
+		if (in_flight(writer, i)->file != file)
+			return in_flight(writer, i)->file;
+	return writer->file != file || tl_writer_go_on(writer, true) ? writer->file : NULL;
+}
+
+// A file that may not grow (ulimit -f, or the largest that the file system has) gives what is in flight for it to the
+// next. False: the oldest write has failed for good.
+static bool move_on(struct tl_writer *writer, int code)
+{
+	struct tl_writer_file *full = in_flight(writer, 0)->file;
+
+	if (code != -EFBIG || !writer->parts || full->end_bytes <= full->prologue_bytes)
+		return false;
+	struct tl_writer_file *next = file_after(writer, full);
+	if (next == NULL || begin_file(writer, next) != 0)
+		return false;
+	tl_writer_file_cut(full);
+	for (uint32_t i = 0; i < writer->flight_count && in_flight(writer, i)->file == full; i++) {
+		struct tl_writer_write *write = in_flight(writer, i);
+		write->file = next;
+		next->in_flight++;
+		next->pkts += records(write->slab);
+	}
+	full->in_flight = 0;
+	tl_writer_helper_finish(writer, full);
+	return true;
+}
+
 static int write_again(struct tl_writer *writer, const struct tl_writer_write *write)
 {
-	struct tl_writer_file *file = write->file;
 	int rc;
 
 	do
-		rc = tl_writer_file_write(file, write->data, write->len_bytes, file->end_bytes);
-	while (tl_writer_helper_make_room(writer, rc));
+		rc = tl_writer_file_write(write->file, write->data, write->len_bytes, write->file->end_bytes);
+	while (tl_writer_helper_make_room(writer, rc) || move_on(writer, rc));
 	return rc;
 }
 
@@ -100,14 +155,14 @@ static void recover(struct tl_writer *writer)
 			count_written(writer, write);
 		} else {
 			count_dropped(writer, write);
-			fail(writer, rc);
+			fail(writer, write->file, rc);
 		}
+		tl_writer_say_buffered(writer, write->file);
 		give_back(write);
 		if (write->file->in_flight == 1)
 			tl_writer_file_cut(write->file); // what was written of dropped slabs
 		pop(writer);
 	}
-	tl_writer_say_buffered(writer, writer->file);
 }
 
 // Gives back the slabs whose writes finished, oldest first. Returns how many.
@@ -130,11 +185,6 @@ static uint32_t retire(struct tl_writer *writer)
 	return retired;
 }
 
-static uint32_t records(const struct tl_slab *slab)
-{
-	return slab->records[TL_DIR_RX] + slab->records[TL_DIR_TX];
-}
-
 // Whether this slab, and the epilogue, would exceed what a file may have. A file has at least one slab.
 static bool is_full(const struct tl_writer *writer, const struct tl_writer_write *write)
 {
@@ -148,57 +198,14 @@ static bool is_full(const struct tl_writer *writer, const struct tl_writer_write
 	       (policy->rotate_packets != 0 && file->pkts + records(write->slab) > policy->rotate_packets);
 }
 
-// Goes on in the next file. If there is none yet, the recording goes on in this one, and it is tried again. Returns
-// whether it did.
-static bool rotate(struct tl_writer *writer, bool patient)
-{
-	struct tl_writer_file *last = writer->file;
-	struct tl_writer_file *next = tl_writer_helper_next(writer, patient && !last->overdue);
-
-	if (next == NULL) {
-		last->overdue |= patient;
-		return false;
-	}
-	writer->file = next;
-	tl_count(&writer->stats.files, 1);
-	last->left = true;
-	if (last->in_flight == 0)
-		tl_writer_helper_finish(writer, last);
-	return true;
-}
-
-// At the next multiple of the period: days begin with the day, whenever the recording began.
-static void set_rotation_time(struct tl_writer *writer, uint64_t now_s)
-{
-	uint64_t period_s = writer->cfg.policy.rotate_seconds;
-
-	writer->rotate_at_s = period_s == 0 ? 0 : (now_s / period_s + 1) * period_s;
-}
-
-// Rotates when it was asked to, or when its time has come; until then a look at two words.
-static void rotate_if_due(struct tl_writer *writer)
-{
-	struct timespec now;
-
-	if (writer->rotate_at_s != 0) {
-		clock_gettime(CLOCK_REALTIME_COARSE, &now);
-		uint64_t now_s = (uint64_t)now.tv_sec;
-		bool stepped_back = now_s + writer->cfg.policy.rotate_seconds < writer->rotate_at_s;
-		if (now_s >= writer->rotate_at_s)
-			tl_writer_rotate(writer);
-		if (now_s >= writer->rotate_at_s || stepped_back)
-			set_rotation_time(writer, now_s);
-	}
-	if (!atomic_load_explicit(&writer->rotate_asked, memory_order_relaxed))
-		return;
-	if (writer->file->stream || rotate(writer, false))
-		atomic_store_explicit(&writer->rotate_asked, false, memory_order_relaxed);
-}
-
 static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, struct tl_slab *slab)
 {
 	struct tl_writer_write write = {.ring = ring, .slab = slab, .result = TL_WRITER_PENDING};
 
+	if (writer->file == NULL) { // there is none to be had, and the helper has said why
+		drop(writer, &write);
+		return;
+	}
 	write.data = slab->data;
 	write.len_bytes = slab->sealed_bytes;
 	if (writer->file->stream) { // the blocks that serve recovery and alignment serve nobody there
@@ -206,12 +213,13 @@ static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, str
 		write.len_bytes = slab->used_bytes - TL_PCAPNG_HEAD_BYTES;
 	}
 	if (is_full(writer, &write))
-		rotate(writer, true);
+		tl_writer_go_on(writer, true);
 	if (!ready(writer)) {
-		count_dropped(writer, &write);
-		give_back(&write);
+		drop(writer, &write);
 		return;
 	}
+	if (tl_writer_saves_files(writer))
+		tl_writer_save_note(writer, slab);
 	write.file = writer->file;
 	write.offset_bytes = write.file->next_bytes;
 	write.file->next_bytes += write.len_bytes;
@@ -222,21 +230,30 @@ static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, str
 	writer->backend->start(writer, slot);
 }
 
-// Starts writes until the queue is full or no ring has a sealed slab, one slab of each ring in turn. Returns how many
-// slabs it took.
-static uint32_t take(struct tl_writer *writer)
+// The next sealed slab, of each ring in turn, and its ring. NULL: there is none.
+static struct tl_slab *next_sealed(struct tl_writer *writer, struct tl_slab_ring **out_ring)
 {
-	uint32_t depth = writer->backend->depth, taken = 0, empty = 0;
-
-	while (taken < depth && writer->flight_count < depth && empty < writer->cfg.n_rings) {
-		struct tl_slab_ring *ring = writer->cfg.rings[writer->next_ring];
+	for (uint32_t i = 0; i < writer->cfg.n_rings; i++) {
+		*out_ring = writer->cfg.rings[writer->next_ring];
 		writer->next_ring = (writer->next_ring + 1) % writer->cfg.n_rings;
-		struct tl_slab *slab = tl_slab_take(ring);
-		if (slab == NULL) {
-			empty++;
-			continue;
-		}
-		empty = 0;
+		struct tl_slab *slab = tl_slab_take(*out_ring);
+		if (slab != NULL)
+			return slab;
+	}
+	return NULL;
+}
+
+// Starts writes until the queue is full or there is no slab to be written. Returns how many slabs it took.
+static uint32_t take(struct tl_writer *writer, bool stopping)
+{
+	uint32_t depth = writer->backend->depth, taken = 0;
+	struct tl_slab_ring *ring;
+
+	while (taken < depth && writer->flight_count < depth) {
+		struct tl_slab *slab = tl_writer_holds(writer) ? tl_writer_hold_take(writer, stopping, &ring)
+							       : next_sealed(writer, &ring);
+		if (slab == NULL)
+			break;
 		taken++;
 		start_write(writer, ring, slab);
 	}
@@ -248,9 +265,9 @@ static void idle(struct tl_writer *writer)
 {
 	struct tl_writer_file *file = writer->file;
 
-	if (file->stream && file->broken == 0 && tl_writer_stream_abandoned(file)) {
+	if (file != NULL && file->stream && file->broken == 0 && tl_writer_stream_abandoned(file)) {
 		file->broken = -EPIPE;
-		fail(writer, file->broken);
+		fail(writer, file, file->broken);
 	}
 	uint64_t ns = writer->flight_count > 0 ? IDLE_MIN_NS : writer->idle_ns;
 	nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
@@ -262,13 +279,16 @@ void *tl_writer_main(void *arg)
 	struct tl_writer *writer = arg;
 
 	writer->idle_ns = IDLE_MIN_NS;
-	set_rotation_time(writer, (uint64_t)time(NULL));
-	ready(writer);
+	tl_writer_set_rotation_time(writer, (uint64_t)time(NULL));
+	if (writer->file != NULL)
+		ready(writer);
 	for (;;) {
 		// Read before the rings are looked at: what was sealed before stop() is found below.
 		bool stopping = atomic_load_explicit(&writer->stop, memory_order_acquire);
-		rotate_if_due(writer);
-		bool moved = take(writer) > 0;
+		if (tl_writer_saves_files(writer))
+			tl_writer_save_look(writer);
+		tl_writer_rotate_if_due(writer);
+		bool moved = take(writer, stopping) > 0;
 		bool full = writer->flight_count == writer->backend->depth;
 		writer->backend->reap(writer, full && in_flight(writer, 0)->result == TL_WRITER_PENDING);
 		moved = retire(writer) > 0 || moved;
@@ -280,7 +300,7 @@ void *tl_writer_main(void *arg)
 			break;
 		idle(writer);
 	}
-	tl_writer_helper_finish(writer, writer->file);
-	writer->file = NULL;
+	if (writer->file != NULL)
+		tl_writer_leave_file(writer);
 	return NULL;
 }

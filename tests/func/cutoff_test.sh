@@ -66,6 +66,10 @@ check_json "the rest is cut, and the ledger holds" run.json ".ledger_ok and .los
 check_equal "tshark finds nothing wrong with the file" \
 	"$(tshark -r out.pcapng -Y '_ws.malformed && eth.src != 02:00:00:00:00:ee' 2>&1 >/dev/null | grep -v '^Running as')" ""
 
+check_equal "and the file says what it lacks" \
+	"$(tshark -r out.pcapng -c 1 -T fields -e frame.interface_description 2>/dev/null)" \
+	"queue 0, received, first $LIMIT bytes of each flow, timestamps: file"
+
 capture -i pcap:in.pcap -w all.pcapng --json >run.json || true
 check_json "without a cut-off everything is recorded" run.json \
 	'.ledger_ok and (.captures[0] | .written_pkts == 8000 and .cut_pkts == 0 and .flows == 0)'

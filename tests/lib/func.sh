@@ -56,9 +56,9 @@ check_equal() {
 	fi
 }
 
-# check_json SENTENCE FILE FILTER: jq's filter must give true.
+# check_json SENTENCE FILE FILTER: jq's filter must give true. Of an empty file jq 1.6 -e thinks so.
 check_json() {
-	if jq -e "$3" "$2" >/dev/null 2>&1; then
+	if [[ -s $2 ]] && jq -e "$3" "$2" >/dev/null 2>&1; then
 		ok "$1"
 	else
 		not_ok "$1" "not true of $2: $3" "$(jq -c . "$2" 2>&1 | head -c 3000)"

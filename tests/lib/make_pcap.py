@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""make_pcap.py FILE COUNT: a pcap file with nanoseconds: Ethernet frames of 60 to 1514 bytes, every second one UDP to
-port 5001, the others TCP to port 80; no payload like another. Timestamps are odd numbers that rounding would change."""
+"""make_pcap.py FILE COUNT [SIZE...]: a pcap file with nanoseconds: Ethernet frames of 60 to 1514 bytes, every second one UDP to
+port 5001, the others TCP to port 80; no payload like another. Or, with sizes, COUNT times one frame of each, of an EtherType
+nobody knows. Timestamps are odd numbers that rounding would change."""
 
 import random
 import struct
@@ -30,12 +31,17 @@ def frame(i, rng):
     return bytes.fromhex("020000000002020000000001") + b"\x08\x00" + head + l4
 
 
-def main(path, count):
+def odd_frame(size, rng):
+    return (bytes.fromhex("020000000002020000000001") + b"\x88\xb5" + rng.randbytes(size))[:size]
+
+
+def main(path, count, *sizes):
     rng = random.Random(1)
+    frames = [lambda size=int(size): odd_frame(size, rng) for size in sizes]
     with open(path, "wb") as out:
         out.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, 1))
-        for i in range(int(count)):
-            data = frame(i, rng)
+        for i in range(int(count) * max(len(frames), 1)):
+            data = frames[i % len(frames)]() if frames else frame(i, rng)
             ns = 123456789 + i * 1000003
             out.write(struct.pack("<IIII", 1700000000 + ns // 10**9, ns % 10**9, len(data), len(data)) + data)
 

@@ -4,12 +4,17 @@
 
 import hashlib
 import json
+import mmap
 import os
 import select
 import signal
 import socket
+import struct
 import sys
 import time
+
+SOL_PACKET, PACKET_VERSION, PACKET_TX_RING, PACKET_QDISC_BYPASS = 263, 10, 13, 20  # not in the socket module
+TPACKET_V2, TP_STATUS_SEND_REQUEST = 1, 1
 
 
 def connect(host, port, timeout=10):
@@ -128,6 +133,28 @@ def blast(interface, count, dst_mac):
     return {"sent": int(count)}
 
 
+def flood(interface, count, rate):
+    """Frames of 60 bytes as blast() sends, `rate` in a second or as fast as it goes, many in a system call."""
+    count, rate, batch, room = int(count), int(rate), 256, 128
+    frame = b"\xff" * 6 + b"\x02\0\0\0\0\x01" + b"\x88\xb5" + bytes(46)
+    request = struct.pack("=II24x", TP_STATUS_SEND_REQUEST, len(frame)) + frame  # struct tpacket2_hdr first
+    sent, begin = 0, time.monotonic()
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as s:
+        s.setsockopt(SOL_PACKET, PACKET_QDISC_BYPASS, 1)
+        s.setsockopt(SOL_PACKET, PACKET_VERSION, TPACKET_V2)
+        s.setsockopt(SOL_PACKET, PACKET_TX_RING, struct.pack("=IIII", batch * room, 1, room, batch))
+        s.bind((interface, 0))
+        with mmap.mmap(s.fileno(), batch * room) as ring:
+            while sent < count:
+                if time.monotonic() - begin < sent / rate:
+                    continue
+                n = min(batch, count - sent)
+                ring[:n * room] = request.ljust(room, b"\0") * n
+                s.send(b"")
+                sent += n
+    return {"sent": sent, "seconds": round(time.monotonic() - begin, 3)}
+
+
 def read_all(address, port):
     """Accepts one connection and reads it to its end."""
     with socket.create_server((address, int(port))) as server:
@@ -159,7 +186,7 @@ def igmp_query(address, version):
     return {"version": int(version)}
 
 
-PEERS = [igmp_query, echo_bytes, never_read, open_close, open_together, udp_sizes, multicast, blast, read_all]
+PEERS = [igmp_query, echo_bytes, never_read, open_close, open_together, udp_sizes, multicast, blast, flood, read_all]
 
 if __name__ == "__main__":
     peer = {f.__name__: f for f in PEERS}[sys.argv[1]]

@@ -13,7 +13,9 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 
+#ifndef TL_TEST_EAL_MB
 #define TL_TEST_EAL_MB "512"
+#endif
 
 // Exits 1 when EAL does not start: a test without its set-up has failed.
 static inline void tl_test_eal_start(void)

@@ -51,7 +51,7 @@ static void start_recording(struct recording *r, struct tl_capture_cfg cfg)
 // A burst of n frames of len bytes; the first byte of each is mark, its time ts_ns, ts_ns + 1 …
 static void make_burst(struct tl_burst *b, unsigned n, uint32_t len, uint8_t mark, uint64_t ts_ns)
 {
-	*b = (struct tl_burst){.n = (uint16_t)n};
+	*b = (struct tl_burst){.n = (uint16_t)n, .mono_ns = tl_clock_mono_ns(test_clock, rte_rdtsc())};
 	for (unsigned i = 0; i < n; i++) {
 		b->pkts[i] = rte_pktmbuf_alloc(tl_port_pool(port));
 		CU_ASSERT_PTR_NOT_NULL_FATAL(b->pkts[i]);
@@ -85,8 +85,8 @@ static struct tl_capture_flow flow_of(const struct recording *r, enum tl_dir dir
 
 	tl_capture_sample(r->capture, &stats);
 	const struct tl_capture_flow *f = &stats.flow[dir];
-	CU_ASSERT_EQUAL(f->offered_pkts, f->written_pkts + f->filtered_pkts + f->expired_pkts + f->cut_pkts +
-						 f->drop_ring_pkts + f->drop_disk_pkts);
+	CU_ASSERT_EQUAL(f->offered_pkts, f->written_pkts + f->filtered_pkts + f->expired_pkts + f->paused_pkts +
+						 f->cut_pkts + f->drop_ring_pkts + f->drop_disk_pkts);
 	return *f;
 }
 
@@ -248,6 +248,146 @@ static void a_frame_in_several_segments_is_recorded_whole(void)
 	end_recording(&r);
 }
 
+// A frame of len bytes, no two neighbours alike, in segments of at most segment_bytes.
+static struct rte_mbuf *make_chain(uint32_t len, uint32_t segment_bytes)
+{
+	struct rte_mbuf *head = NULL, *last = NULL;
+	uint32_t done = 0;
+
+	do {
+		struct rte_mbuf *m = rte_pktmbuf_alloc(tl_port_pool(port));
+		CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+		uint32_t part = len - done < segment_bytes ? len - done : segment_bytes;
+		uint8_t *data = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)part);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(data);
+		for (uint32_t i = 0; i < part; i++)
+			data[i] = (uint8_t)((done + i) * 7 + (done + i) / 251);
+		done += part;
+		if (head == NULL) {
+			head = m;
+		} else {
+			last->next = m;
+			head->nb_segs++;
+		}
+		last = m;
+	} while (done < len);
+	head->pkt_len = len;
+	return head;
+}
+
+static void record_chain(const struct recording *r, uint32_t len, uint32_t segment_bytes)
+{
+	static struct tl_burst burst;
+
+	burst = (struct tl_burst){.n = 1, .pkts = {make_chain(len, segment_bytes)}, .wire_bytes = {len}};
+	r->service.rx(r->service.ctx, &burst);
+	rte_pktmbuf_free_bulk(burst.pkts, 1);
+}
+
+// Whether the next frame of the file is a frame of len bytes as make_chain() fills it, and cap_bytes of it are there.
+static bool next_is(struct tl_pcap_reader *reader, uint32_t len, uint32_t cap_bytes)
+{
+	struct tl_pcap_frame frame;
+
+	if (tl_pcap_next(reader, &frame, NULL) != 1 || frame.cap_bytes != cap_bytes || frame.wire_bytes != len)
+		return false;
+	for (uint32_t i = 0; i < cap_bytes; i++)
+		if (frame.data[i] != (uint8_t)(i * 7 + i / 251))
+			return false;
+	return true;
+}
+
+// One recording of frames of these lengths, 0 at their end, each in segments of 2 KiB and once more in small ones.
+static void record_long_frames(uint32_t snaplen, const uint32_t *lens, const char *filter)
+{
+	struct recording r;
+	struct tl_pcap_reader *reader;
+	struct tl_err err = {{0}};
+	unsigned n = 0;
+
+	start_recording(&r, (struct tl_capture_cfg){.snaplen = snaplen, .filter = filter});
+	for (const uint32_t *len = lens; *len != 0; len++, n += 2) {
+		record_chain(&r, *len, 2048);
+		record_chain(&r, *len, *len / 200 + 1);
+	}
+	write_out(&r);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).written_pkts, n);
+	CU_ASSERT_EQUAL_FATAL(tl_pcap_open(r.path, &reader, &err), 0);
+	for (const uint32_t *len = lens; *len != 0; len++) {
+		uint32_t cap_bytes = snaplen != 0 && snaplen < *len ? snaplen : *len;
+		CU_ASSERT(next_is(reader, *len, cap_bytes));
+		CU_ASSERT(next_is(reader, *len, cap_bytes));
+	}
+	tl_pcap_close(reader);
+	end_recording(&r);
+}
+
+static void jumbo_frames_are_recorded_byte_for_byte(void)
+{
+	static const uint32_t lens[] = {9000, 9018, 8192, 8193, 4096, 0};
+	static const uint32_t snaplens[] = {0, 5000, 4096, 4097, 2048, 2047, 64, 262144};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(snaplens); i++)
+		record_long_frames(snaplens[i], lens, NULL);
+	record_long_frames(0, lens, "ether[4000] = 239 or greater 1"); // 4000 lies in the second segment
+}
+
+static void frames_of_64_kib_are_recorded_byte_for_byte(void)
+{
+	static const uint32_t lens[] = {65535, 65536, 65549, 262144, 0};
+
+	record_long_frames(0, lens, NULL);
+	record_long_frames(65535, lens, NULL);
+}
+
+// Longer than a slab: no port delivers such a frame, and nothing may break if one does.
+static void a_frame_that_no_slab_can_hold_is_counted_and_costs_no_other(void)
+{
+	struct recording r;
+	struct tl_pcap_reader *reader;
+	struct tl_err err = {{0}};
+
+	start_recording(&r, (struct tl_capture_cfg){0});
+	for (int i = 0; i < 50; i++) { // more often than there are slabs
+		record_chain(&r, 1000, 2048);
+		record_chain(&r, (1 << 20) + 1, 2048);
+		record_chain(&r, (1 << 20) - 40, 2048);
+	}
+	record_chain(&r, 1000, 2048);
+	write_out(&r);
+	struct tl_capture_flow flow = flow_of(&r, TL_DIR_RX);
+	CU_ASSERT_EQUAL(flow.written_pkts + flow.drop_ring_pkts, 151);
+	CU_ASSERT(flow.drop_ring_pkts >= 100);
+	CU_ASSERT_EQUAL_FATAL(tl_pcap_open(r.path, &reader, &err), 0);
+	for (uint64_t i = 0; i < flow.written_pkts; i++)
+		CU_ASSERT(next_is(reader, 1000, 1000));
+	tl_pcap_close(reader);
+	end_recording(&r);
+}
+
+static void a_frame_without_bytes_is_a_frame(void)
+{
+	struct recording r;
+	struct tl_pcap_frame last;
+
+	start_recording(&r, (struct tl_capture_cfg){0});
+	record_chain(&r, 0, 2048);
+	record(&r, TL_DIR_TX, 1, 0, 0);
+	write_out(&r);
+	CU_ASSERT_EQUAL(count_frames(r.path, &last), 2);
+	CU_ASSERT_EQUAL(last.cap_bytes, 0);
+	CU_ASSERT_EQUAL(last.wire_bytes, 0);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).written_pkts, 1);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_TX).written_pkts, 1);
+	end_recording(&r);
+
+	start_recording(&r, (struct tl_capture_cfg){.filter = "ether[0] = 0 or ip or less 0", .snaplen = 64});
+	record_chain(&r, 0, 2048);
+	write_out(&r);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).filtered_pkts, 1); // the first term reads beyond it: no match (bpf(4))
+	end_recording(&r);
+}
+
 static void frames_beyond_the_count_are_counted_cut(void)
 {
 	struct recording r;
@@ -382,6 +522,144 @@ static void frames_that_find_no_slab_are_counted_and_cost_no_other_frame(void)
 	end_recording(&r);
 }
 
+static struct tl_capture_stats stats_of(const struct recording *r)
+{
+	struct tl_capture_stats stats;
+
+	tl_capture_sample(r->capture, &stats);
+	return stats;
+}
+
+static void a_paused_recording_counts_what_it_leaves_out(void)
+{
+	struct recording r;
+
+	start_recording(&r, (struct tl_capture_cfg){0});
+	record(&r, TL_DIR_RX, 3, 60, 1);
+	CU_ASSERT_STRING_EQUAL(stats_of(&r).state, "recording");
+	tl_capture_pause(r.capture, true);
+	CU_ASSERT_STRING_EQUAL(stats_of(&r).state, "paused");
+	record(&r, TL_DIR_RX, 5, 60, 2);
+	record(&r, TL_DIR_TX, 2, 60, 2);
+	tl_capture_pause(r.capture, false);
+	record(&r, TL_DIR_RX, 4, 60, 3);
+	write_out(&r);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).paused_pkts, 5);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).written_pkts, 7);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_TX).paused_pkts, 2);
+	CU_ASSERT_EQUAL(count_frames(r.path, NULL), 7);
+	end_recording(&r);
+}
+
+static void a_recording_that_is_over_cannot_be_resumed(void)
+{
+	struct recording r;
+
+	start_recording(&r, (struct tl_capture_cfg){0});
+	tl_capture_expire(r.capture);
+	tl_capture_pause(r.capture, false);
+	record(&r, TL_DIR_RX, 3, 60, 1);
+	write_out(&r);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).expired_pkts, 3);
+	end_recording(&r);
+}
+
+static struct tl_capture_cfg waiting(const char *filter, const char *trigger, bool on_drop)
+{
+	return (struct tl_capture_cfg){.filter = filter,
+		.trigger = {.on = true,
+			.pre_ns = 100 * TL_NS_PER_S,
+			.post_ns = 100 * TL_NS_PER_S,
+			.filter = trigger,
+			.on_drop = on_drop}};
+}
+
+static void what_no_trigger_wanted_is_counted_expired(void)
+{
+	struct recording r;
+
+	start_recording(&r, waiting(NULL, "ether[0] = 7", false));
+	record(&r, TL_DIR_RX, 3, 60, 1);
+	record(&r, TL_DIR_TX, 2, 60, 1);
+	CU_ASSERT_STRING_EQUAL(stats_of(&r).state, "waiting");
+	write_out(&r);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).expired_pkts, 3);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_TX).expired_pkts, 2);
+	CU_ASSERT_EQUAL(stats_of(&r).triggers, 0);
+	CU_ASSERT_PTR_NULL(stats_of(&r).last_trigger);
+	CU_ASSERT_NOT_EQUAL(access(r.path, F_OK), 0);
+	end_recording(&r);
+}
+
+// Whether the recording itself keeps the frame does not matter, its direction does.
+static void a_frame_is_a_trigger(void)
+{
+	static const struct {
+		enum tl_dir dir;
+		uint64_t triggers;
+	} cases[] = {{TL_DIR_RX, 1}, {TL_DIR_TX, 0}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+		struct tl_capture_cfg cfg = waiting("ether[0] != 7", "ether[0] = 7", false);
+		struct recording r;
+		cfg.dir[TL_DIR_RX] = true;
+		start_recording(&r, cfg);
+		record(&r, TL_DIR_RX, 3, 60, 1);
+		if (cases[i].dir == TL_DIR_RX)
+			record(&r, TL_DIR_RX, 2, 60, 7);
+		else
+			CU_ASSERT_PTR_NULL(r.service.sent);
+		write_out(&r);
+		CU_ASSERT_EQUAL(stats_of(&r).triggers, cases[i].triggers);
+		CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).written_pkts, 3 * cases[i].triggers);
+		if (cases[i].triggers != 0) {
+			CU_ASSERT_STRING_EQUAL(stats_of(&r).last_trigger, "filter");
+			CU_ASSERT_EQUAL(
+				strlen(stats_of(&r).last_trigger_time), strlen("2026-01-01T00:00:00.000000000Z"));
+			CU_ASSERT_EQUAL(count_frames(r.path, NULL), 3);
+		}
+		end_recording(&r);
+	}
+}
+
+// The slabs of a recording that nobody empties are full.
+static void a_frame_without_room_is_a_trigger(void)
+{
+	for (int wanted = 0; wanted < 2; wanted++) {
+		struct recording r;
+		start_recording(&r, waiting(NULL, NULL, wanted != 0));
+		for (int i = 0; i < 60; i++)
+			record(&r, TL_DIR_RX, 64, 1514, 1);
+		CU_ASSERT(stats_of(&r).flow[TL_DIR_RX].drop_ring_pkts > 0);
+		write_out(&r);
+		CU_ASSERT_EQUAL(stats_of(&r).triggers, (uint64_t)wanted);
+		CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).written_pkts != 0, wanted != 0);
+		end_recording(&r);
+	}
+}
+
+static void a_trigger_of_anybody_is_told(void)
+{
+	struct recording r;
+
+	start_recording(&r, waiting(NULL, NULL, false));
+	CU_ASSERT(tl_capture_has_triggers(r.capture));
+	record(&r, TL_DIR_RX, 3, 60, 1);
+	atomic_store(
+		tl_capture_trigger_slot(r.capture, TL_TRIGGER_ECHO_LATENCY), tl_clock_mono_ns(test_clock, rte_rdtsc()));
+	write_out(&r);
+	CU_ASSERT_STRING_EQUAL(stats_of(&r).last_trigger, "echo_latency");
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).written_pkts, 3);
+	end_recording(&r);
+}
+
+static void a_buffer_holds_so_many_seconds(void)
+{
+	CU_ASSERT_EQUAL(tl_capture_hold_seconds(64 << 20), 48);
+	CU_ASSERT_EQUAL(tl_capture_hold_seconds(4 << 20), 2);
+	CU_ASSERT_EQUAL(tl_capture_hold_seconds(UINT64_C(1) << 30), 768);
+}
+
 static void a_filter_that_does_not_compile_is_an_error_before_the_file_exists(void)
 {
 	struct tl_capture *capture;
@@ -395,6 +673,10 @@ static void a_filter_that_does_not_compile_is_an_error_before_the_file_exists(vo
 
 	CU_ASSERT(tl_capture_create(&cfg, &capture, &err) < 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "tcp and and"));
+	cfg.filter = NULL;
+	cfg.trigger = (struct tl_capture_trigger_cfg){.on = true, .filter = "udp or or"};
+	CU_ASSERT(tl_capture_create(&cfg, &capture, &err) < 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "udp or or"));
 	CU_ASSERT_NOT_EQUAL(access(cfg.path, F_OK), 0);
 }
 
@@ -410,6 +692,13 @@ int main(void)
 			the_filter_sees_every_segment_and_the_wire_length},
 		{"a snapped frame keeps its wire length", a_snapped_frame_keeps_its_wire_length},
 		{"a frame in several segments is recorded whole", a_frame_in_several_segments_is_recorded_whole},
+		{"a jumbo frame is recorded byte for byte, wherever a snaplen cuts it",
+			jumbo_frames_are_recorded_byte_for_byte},
+		{"a frame of 64 KiB, and of 256 KiB, is recorded byte for byte",
+			frames_of_64_kib_are_recorded_byte_for_byte},
+		{"a frame that no slab can hold is counted and costs no other frame",
+			a_frame_that_no_slab_can_hold_is_counted_and_costs_no_other},
+		{"a frame without bytes is a frame", a_frame_without_bytes_is_a_frame},
 		{"frames beyond the count are counted cut", frames_beyond_the_count_are_counted_cut},
 		{"a flow is recorded up to its cut-off, both directions together",
 			a_flow_is_recorded_up_to_its_cutoff_both_directions_together},
@@ -420,6 +709,15 @@ int main(void)
 		{"frames after the end are counted expired", frames_after_the_end_are_counted_expired},
 		{"frames that find no slab are counted and cost no other frame",
 			frames_that_find_no_slab_are_counted_and_cost_no_other_frame},
+		{"a paused recording counts what it leaves out, and goes on in the same file",
+			a_paused_recording_counts_what_it_leaves_out},
+		{"a recording that is over cannot be resumed", a_recording_that_is_over_cannot_be_resumed},
+		{"what no trigger wanted is counted expired, and leaves no file",
+			what_no_trigger_wanted_is_counted_expired},
+		{"a frame is a trigger where it has a direction that is recorded", a_frame_is_a_trigger},
+		{"a frame without room is a trigger where that is wanted", a_frame_without_room_is_a_trigger},
+		{"a trigger of anybody is told", a_trigger_of_anybody_is_told},
+		{"a buffer holds so many seconds", a_buffer_holds_so_many_seconds},
 		{"a filter that does not compile is an error before the file exists",
 			a_filter_that_does_not_compile_is_an_error_before_the_file_exists},
 	};

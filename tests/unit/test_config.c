@@ -242,6 +242,51 @@ static void a_cutoff_that_means_nothing_is_refused(void)
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
+static void a_recording_waits_for_triggers(void)
+{
+	struct tl_config *config = load("{'ports': [{'name': 'a', 'device': 'x'}], 'capture': ["
+					"{'port': 'a', 'path': 'c'},"
+					"{'port': 'a', 'path': 'd', 'mode': 'trigger', 'keep_files': 5},"
+					"{'port': 'a', 'path': 'e', 'mode': 'trigger', 'trigger': {'pre_seconds': 0, "
+					"'pre_bytes': '1M', 'post_seconds': 3, 'filter': 'icmp', 'on_drop': true}}]}");
+	const struct tl_config_capture *all = &config->captures[0], *plain = &config->captures[1];
+	const struct tl_config_trigger *t = &config->captures[2].trigger;
+
+	CU_ASSERT_EQUAL(all->mode, TL_CONFIG_MODE_CONTINUOUS);
+	CU_ASSERT_EQUAL(plain->mode, TL_CONFIG_MODE_TRIGGER);
+	CU_ASSERT_EQUAL(plain->trigger.pre_seconds, 10);
+	CU_ASSERT_EQUAL(plain->trigger.post_seconds, 10);
+	CU_ASSERT_EQUAL(plain->trigger.pre_bytes, 0);
+	CU_ASSERT_EQUAL(t->pre_seconds, 0);
+	CU_ASSERT_EQUAL(t->pre_bytes, 1 << 20);
+	CU_ASSERT_EQUAL(t->post_seconds, 3);
+	CU_ASSERT_STRING_EQUAL(t->filter, "icmp");
+	CU_ASSERT(t->on_drop);
+	CU_ASSERT_EQUAL(t->echo_latency_us, 0);
+	tl_config_free(config);
+}
+
+static void triggers_that_mean_nothing_are_refused(void)
+{
+	static const struct refusal refusals[] = {
+		{CAPTURE(", 'trigger': {}"), "2: $.capture[0].mode: must be 'trigger' where one is described"},
+		{CAPTURE(", 'mode': 'trigger', 'trigger': {'echo_latency_us': 5}"),
+			"2: $.capture[0].trigger.echo_latency_us: there is no echo on the port 'a'"},
+		{CAPTURE(", 'mode': 'trigger', 'trigger': {'store': 'files'}, 'rotate_seconds': 60"),
+			"2: $.capture[0].trigger.store: the files that a trigger saves are those of a ring; give a 'rotate_*', and "
+			"a 'keep_*', 'min_free_bytes' or 'on_full': 'recycle'"},
+		{CAPTURE(", 'mode': 'trigger', 'trigger': {'store': 'files', 'pre_bytes': '1M'}, 'rotate_seconds': 60, "
+			 "'keep_files': 5"),
+			"2: $.capture[0].trigger.pre_bytes: is for 'store': 'memory'; the limits of a ring are its 'keep_*'"},
+		{CAPTURE(", 'mode': 'trigger', 'trigger': {'pre_bytes': 5}"),
+			"2: $.capture[0].trigger.pre_bytes: 5 is not 0 or a size from 64K to 64G, such as 65536 or '64K'"},
+		{"{'ports': [{'name': 'a', 'device': 'x'}], 'capture': [{'port': 'a', 'path': '-',\n'mode': 'trigger'}]}",
+			"2: $.capture[0].mode: stdout ('path': '-') cannot be begun anew at each trigger"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
+}
+
 static void the_keys_of_an_echo_tell_its_mode(void)
 {
 	struct tl_config *config = load(ECHO("{'port': 'a', " MCAST(
@@ -871,6 +916,8 @@ int main(void)
 		{"a ring that cannot turn is refused", a_ring_that_cannot_turn_is_refused},
 		{"captures read their cut-off", captures_read_their_cutoff},
 		{"a cut-off that means nothing is refused", a_cutoff_that_means_nothing_is_refused},
+		{"a recording can wait for triggers", a_recording_waits_for_triggers},
+		{"what means nothing with triggers, or without, is refused", triggers_that_mean_nothing_are_refused},
 		{"the keys of an echo tell its mode", the_keys_of_an_echo_tell_its_mode},
 		{"what looks like a clash but is none is accepted", what_looks_like_a_clash_but_is_none_is_accepted},
 		{"a command line is refused by the name of its option",

@@ -265,6 +265,23 @@ static void a_multicast_message_comes_back_by_tcp_unchanged(void)
 	tear_down();
 }
 
+static void a_message_that_stays_too_long_is_told(void)
+{
+	_Atomic(uint64_t) never = 0, always = 0;
+	struct tl_err err;
+
+	set_up(&mcast_echo, true);
+	CU_ASSERT_EQUAL(tl_echo_host_alarm(bed.host, 1, &always, &err), 0);
+	CU_ASSERT_EQUAL(tl_echo_host_alarm(bed.host, 3600 * TL_NS_PER_S, &never, &err), 0);
+	multicast("x", 1);
+	CU_ASSERT_NOT_EQUAL(atomic_load(&always), 0);
+	CU_ASSERT_EQUAL(atomic_load(&never), 0);
+	for (int i = 0; i < 14; i++)
+		CU_ASSERT_EQUAL(tl_echo_host_alarm(bed.host, 1, &always, &err), 0);
+	CU_ASSERT_EQUAL(tl_echo_host_alarm(bed.host, 1, &always, &err), -E2BIG);
+	tear_down();
+}
+
 static void without_a_connection_a_message_is_counted_not_kept(void)
 {
 	set_up(&mcast_echo, false);
@@ -405,6 +422,7 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"a multicast message comes back by TCP unchanged", a_multicast_message_comes_back_by_tcp_unchanged},
+		{"a message that stays too long is told to who asked", a_message_that_stays_too_long_is_told},
 		{"without a connection a message is counted, not kept",
 			without_a_connection_a_message_is_counted_not_kept},
 		{"another group or port is no message", another_group_or_port_is_no_message},

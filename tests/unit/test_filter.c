@@ -147,6 +147,66 @@ static void a_bad_expression_is_refused_with_its_reason(void)
 	CU_ASSERT_EQUAL(tl_filter_check("port 7000", &err), 0);
 }
 
+static void a_refusal_says_where_the_expression_is_wrong(void)
+{
+	static const struct {
+		const char *expression, *reason, *wrong; // wrong is the rest from the place on
+	} table[] = {
+		{"tcp port port", "syntax error", "port"},
+		{"udp and and tcp", "syntax error", "and tcp"},
+		{"udp and", "syntax error", ""},
+		{"tcp and (udp", "syntax error", ""},
+		{"tcp and (udp))", "syntax error", ")"},
+		{"tcp dst port 80 or or udp", "syntax error", "or udp"},
+		{"foo", "syntax error", "foo"},
+		{"ip and foo and udp", "syntax error", "foo and udp"},
+		{"greater udp", "syntax error", "udp"},
+		{"ip[0", "syntax error", ""},
+		{"ether[0]== and ip", "syntax error", "and ip"},
+		{"(tcp[tcpflags] & (tcp-syn|tcp-fin) = tcp port", "syntax error", "port"},
+		{"not not not", "syntax error", ""},
+		{"src or dst dst", "syntax error", "dst"},
+		{"ether host 1:2:3:4:5", "bogus ethernet address", "1:2:3:4:5"},
+		{"net 10.0.0.0 mask udp", "syntax error", "udp"},
+		{"ip and port 70000 and udp", "illegal port number 70000", "70000 and udp"},
+		{"tcp port 80 and port nosuchport or ip", "unknown port 'nosuchport'", "nosuchport or ip"},
+		{"net 10.0.0.1/8 and tcp", "non-network bits", "8 and tcp"},
+		{"ip host 1:2:3:4:5:6", "1:2:3:4:5:6", "1:2:3:4:5:6"},
+	};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(table); i++) {
+		struct tl_err err = {.text = ""};
+		const char *expression = table[i].expression, *wrong = table[i].wrong;
+		char place[64] = ", at its end";
+		if (*wrong != '\0')
+			snprintf(place, sizeof(place), ", at character %zu: '%s'",
+				strlen(expression) - strlen(wrong) + 1, wrong);
+		CU_ASSERT_EQUAL(tl_filter_check(expression, &err), -EINVAL);
+		bool right = strstr(err.text, table[i].reason) != NULL && strstr(err.text, place) != NULL;
+		if (!right)
+			printf("# %s; not%s\n", err.text, place);
+		CU_ASSERT(right);
+	}
+}
+
+static void a_long_refusal_still_has_its_reason(void)
+{
+	char expression[6000] = "ip";
+	struct tl_err err = {.text = ""};
+
+	while (strlen(expression) < sizeof(expression) - 32)
+		strcat(expression, " or tcp port 80");
+	size_t wrong = strlen(expression) + 1;
+	strcat(expression, " port");
+	CU_ASSERT_EQUAL(tl_filter_check(expression, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "syntax error"));
+	char place[64];
+	snprintf(place, sizeof(place), "at character %zu: 'port'", wrong + 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, place));
+	memset(expression, '(', sizeof(expression) - 1);
+	CU_ASSERT_EQUAL(tl_filter_check(expression, &err), -EINVAL);
+}
+
 // ---- native code against libpcap's interpreter
 
 // Each passes some of the frames below and refuses some, but for the first, which passes all.
@@ -514,6 +574,8 @@ int main(void)
 		{"an offset does not wrap round into the frame", an_offset_does_not_wrap_round_into_the_frame},
 		{"a length in a filter is the length on the wire", length_means_length_on_the_wire},
 		{"a bad expression is refused with libpcap's reason", a_bad_expression_is_refused_with_its_reason},
+		{"a refusal says where the expression is wrong", a_refusal_says_where_the_expression_is_wrong},
+		{"a refusal of a long expression still has its reason and place", a_long_refusal_still_has_its_reason},
 		{"x86-64 has native code", x86_has_native_code},
 		{"tcp[13] & 2 != 0 sees the flag, although DPDK's compiler would crash",
 			a_test_of_tcp_flags_sees_the_flags},

@@ -246,7 +246,7 @@ static void the_ledger_says_in_words_what_was_lost(void)
 	expect_line(snap, "  LOST: 20 of 1,100 frames offered, 1.8182 %");
 	expect_line(snap, "ledger: ok; FRAMES WERE LOST");
 	snap->captures[0].error = "a.pcapng: No space left on device";
-	expect_line(snap, "  WRITING STOPPED: a.pcapng: No space left on device");
+	expect_line(snap, "  WRITING FAILED: a.pcapng: No space left on device");
 	free(snap);
 }
 

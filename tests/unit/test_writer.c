@@ -9,10 +9,12 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -984,7 +986,7 @@ static void leftover_is_kept_if_it_holds_records(void)
 	rig_again(&rig, &first);
 	rig_start(&rig, PWRITE, 1 << 20);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
-	CU_ASSERT(exists(&rig, "x.pcapng.part"));
+	CU_ASSERT(exists(&rig, "x.pcapng")); // recovered, and therefore complete
 	CU_ASSERT(exists(&rig, "x_00001.pcapng"));
 	end_run(&rig);
 
@@ -993,7 +995,7 @@ static void leftover_is_kept_if_it_holds_records(void)
 	rig_start(&rig, PWRITE, 1 << 20);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	CU_ASSERT_FALSE(exists(&rig, ".x.pcapng.next"));
-	CU_ASSERT_EQUAL(count_files(&rig, ".part"), 1);
+	CU_ASSERT_EQUAL(count_files(&rig, ".part"), 0);
 	rig_close(&rig);
 }
 
@@ -1270,6 +1272,245 @@ static void failed_epilogue_leaves_no_trace(void)
 	CU_ASSERT_FALSE(closed);
 	check_ledger(&rig, &found);
 	rig_close(&rig);
+}
+
+// ---- a disk that fails as told: pwrite() of this program
+
+static struct {
+	atomic_int code;	     // 0: none
+	_Atomic uint64_t good_bytes; // what it takes before that
+} disk;
+
+static void fail_disk(int code, uint64_t good_bytes)
+{
+	atomic_store(&disk.good_bytes, good_bytes);
+	atomic_store(&disk.code, code);
+}
+
+ssize_t pwrite(int fd, const void *data, size_t len, off_t offset)
+{
+	if (atomic_load(&disk.code) != 0 && (uint64_t)offset + len > atomic_load(&disk.good_bytes)) {
+		errno = atomic_load(&disk.code);
+		return -1;
+	}
+	return syscall(SYS_pwrite64, fd, data, len, offset);
+}
+
+// The disk fails behind the first mebibyte of each file, then it is well again.
+static void fail_and_heal(int code)
+{
+	struct rig rig;
+	struct found found = {.gaps = true};
+	bool closed;
+
+	rig_open(&rig, PWRITE, 0);
+	fail_disk(code, 1 << 20);
+	commit(&rig, 6000);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, true, 1000));
+	fail_disk(0, 0);
+	commit(&rig, 2000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -code);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(tl_writer_error(rig.writer));
+	CU_ASSERT_PTR_NOT_NULL(strstr(tl_writer_error(rig.writer), tl_writer_advice(-code)));
+	CU_ASSERT(files_are_right(&rig, &found, &closed));
+	CU_ASSERT(closed);
+	for (int ring = 0; ring < RINGS; ring++)
+		CU_ASSERT_EQUAL(found.next[ring], rig.committed[ring]);
+	check_ledger(&rig, &found);
+	rig_close(&rig);
+}
+
+static void failing_disk_is_counted(void)
+{
+	static const int codes[] = {EIO, EDQUOT, EROFS, ESTALE};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(codes); i++)
+		fail_and_heal(codes[i]);
+}
+
+// To the end, so that neither the last file nor the epilogue can be had.
+static void failing_disk_does_not_hold_stop(void)
+{
+	static const int codes[] = {EIO, EDQUOT};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(codes); i++) {
+		struct rig rig;
+		struct found found = {.gaps = true};
+		bool closed;
+		rig_open(&rig, PWRITE, i == 0 ? 0 : 1 << 20);
+		commit(&rig, 500);
+		seal(&rig);
+		CU_ASSERT(wait_for(&rig, false, 500));
+		fail_disk(codes[i], 0);
+		commit(&rig, 5000);
+		CU_ASSERT_EQUAL(rig_stop(&rig), -codes[i]);
+		fail_disk(0, 0);
+		CU_ASSERT(files_are_right(&rig, &found, &closed));
+		CU_ASSERT_FALSE(closed);
+		CU_ASSERT_EQUAL(found.records[TL_DIR_RX] + found.records[TL_DIR_TX], 500);
+		check_ledger(&rig, &found);
+		rig_close(&rig);
+	}
+}
+
+// ---- a target that goes away
+
+static void remove_dir(const struct rig *rig)
+{
+	CU_ASSERT_EQUAL(nftw(rig->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+static uint64_t sum(const uint64_t pkts[TL_DIRS])
+{
+	return pkts[TL_DIR_RX] + pkts[TL_DIR_TX];
+}
+
+// 1000 records before the directory goes, 1000 without it, 1000 when it is there again.
+static void lose_directory(enum io io, struct tl_writer_policy policy)
+{
+	struct rig rig;
+	struct found found = {.gaps = true};
+	struct tl_writer_stats stats;
+	bool closed;
+	uint32_t n;
+
+	rig_dir(&rig);
+	rig_start_ring(&rig, io, policy);
+	commit(&rig, 1000);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, false, 1000));
+	remove_dir(&rig);
+	commit(&rig, 1000);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, true, 1000));
+	CU_ASSERT_EQUAL(mkdir(rig.dir, 0700), 0);
+	CU_ASSERT(wait_files(&rig, 2)); // by itself, with nothing to write
+	commit(&rig, 1000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -ENOENT);
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT_EQUAL(sum(stats.written_pkts), 2000);
+	CU_ASSERT_EQUAL(sum(stats.drop_disk_pkts), 1000);
+	check_ledger(&rig, NULL);
+	tl_writer_files(rig.writer, &n);
+	CU_ASSERT_EQUAL(n, 1); // those that are still there
+	CU_ASSERT(files_are_right(&rig, &found, &closed));
+	CU_ASSERT(closed);
+	CU_ASSERT_EQUAL(sum(found.records), 1000);
+	for (int ring = 0; ring < RINGS; ring++)
+		CU_ASSERT_EQUAL(found.next[ring], rig.committed[ring]);
+	CU_ASSERT_EQUAL(count_files(&rig, "x.pcapng.next"), 0);
+	rig_close(&rig);
+}
+
+static void removed_directory_is_waited_for(void)
+{
+	lose_directory(URING, (struct tl_writer_policy){0});
+	lose_directory(PWRITE, (struct tl_writer_policy){0});
+	lose_directory(URING, (struct tl_writer_policy){.rotate_bytes = 64 << 20, .sync = TL_WRITER_SYNC_CLOSE});
+	lose_directory(PWRITE, (struct tl_writer_policy){.rotate_bytes = 64 << 20, .keep_files = 4});
+}
+
+static void stop_without_directory(uint64_t rotate_bytes)
+{
+	struct rig rig;
+
+	rig_open(&rig, URING, rotate_bytes);
+	commit(&rig, 1000);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, false, 1000));
+	remove_dir(&rig);
+	commit(&rig, 1000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -ENOENT);
+	check_ledger(&rig, NULL);
+	rig_close(&rig);
+}
+
+static void removed_directory_does_not_hold_stop(void)
+{
+	stop_without_directory(0);
+	stop_without_directory(64 << 20);
+}
+
+// The file alone: the next can begin at once.
+static void remove_file(uint64_t rotate_bytes)
+{
+	struct rig rig;
+	struct found found = {.gaps = true};
+	const char *const *files;
+	bool closed;
+	uint32_t n;
+
+	rig_open(&rig, URING, rotate_bytes);
+	commit(&rig, 1000);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, false, 1000));
+	files = tl_writer_files(rig.writer, &n);
+	CU_ASSERT_EQUAL_FATAL(n, 1);
+	CU_ASSERT_EQUAL(unlink(files[0]), 0);
+	commit(&rig, 1000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(files_are_right(&rig, &found, &closed));
+	CU_ASSERT(closed);
+	CU_ASSERT_EQUAL(sum(found.records), 1000);
+	check_ledger(&rig, NULL);
+	rig_close(&rig);
+}
+
+static void removed_file_is_left(void)
+{
+	remove_file(0);
+	remove_file(64 << 20);
+}
+
+// By way of /proc, as a caller does that passes a descriptor on.
+static void nameless_file_is_no_removed_file(void)
+{
+	struct rig rig;
+	struct found found = {0};
+	struct tl_writer_stats stats;
+	bool closed;
+
+	rig_dir(&rig);
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	snprintf(rig.path, sizeof(rig.path), "/proc/self/fd/%d", fd);
+	rig_start(&rig, URING, 0);
+	commit(&rig, 1000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(file_is_right(rig.path, &found, &closed));
+	CU_ASSERT(closed);
+	check_ledger(&rig, &found);
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT_EQUAL(stats.files, 1);
+	close(fd);
+	rig_close(&rig);
+}
+
+// ---- a limit of the file size
+
+static void grow_beyond_the_limit(enum io io, struct tl_writer_policy policy)
+{
+	struct rig rig;
+	uint32_t n;
+
+	rig_dir(&rig);
+	limit_file_size((1 << 20) + 3 * TL_PCAPNG_ALIGN);
+	rig_start_ring(&rig, io, policy);
+	commit(&rig, 10000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	limit_file_size(0);
+	CU_ASSERT_PTR_NULL(tl_writer_error(rig.writer));
+	tl_writer_files(rig.writer, &n);
+	CU_ASSERT(n > 5);
+	check_complete(&rig);
+	rig_close(&rig);
+}
+
+static void largest_file_gives_way_to_the_next(void)
+{
+	grow_beyond_the_limit(URING, (struct tl_writer_policy){.rotate_bytes = 64 << 20});
+	grow_beyond_the_limit(PWRITE, (struct tl_writer_policy){.rotate_seconds = 3600});
+	grow_beyond_the_limit(FAULTY, (struct tl_writer_policy){.rotate_packets = 100000});
 }
 
 static void bad_paths_are_refused(void)
@@ -1592,6 +1833,16 @@ int main(void)
 		{"writing goes on when the disk takes data again", writing_goes_on},
 		{"no slab is written before the prologue is", full_disk_holds_back_the_prologue},
 		{"an epilogue that cannot be written leaves no trace", failed_epilogue_leaves_no_trace},
+		{"a disk error or a quota costs what it refuses, counted, and leaves no trace in the file",
+			failing_disk_is_counted},
+		{"a disk that fails to the end does not hold stop", failing_disk_does_not_hold_stop},
+		{"without its directory a recording counts what is lost, and goes on when it is there again",
+			removed_directory_is_waited_for},
+		{"a removed directory does not hold stop", removed_directory_does_not_hold_stop},
+		{"a file that is removed is left for a new one, and nothing is lost", removed_file_is_left},
+		{"a file that never had a name is recorded to", nameless_file_is_no_removed_file},
+		{"a file that may not grow gives way to the next, and nothing is lost",
+			largest_file_gives_way_to_the_next},
 		{"a path that cannot be recorded to is refused with its name", bad_paths_are_refused},
 		{"an old file is replaced", old_file_is_replaced},
 		{"a recording into tmpfs is whole", tmpfs_is_served},

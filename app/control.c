@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the control socket and the signals of an appliance do.
+
+#include "appliance_priv.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include <tl_log.h>
+#include <tl_report.h>
+#include <tl_units.h>
+
+// A verb is done to recordings. One that is of no use for a recording refuses it, with the end of a sentence that
+// begins with its path.
+struct verb {
+	const char *name;
+	void (*act)(struct tl_capture *capture);
+	const char *(*refuse)(const struct tl_capture *capture); // NULL: none is refused
+};
+
+static void trigger(struct tl_capture *capture)
+{
+	tl_capture_trigger(capture, TL_TRIGGER_CONTROL);
+}
+
+static const char *refuse_trigger(const struct tl_capture *capture)
+{
+	return tl_capture_has_triggers(capture) ? NULL
+						: "records all the time; only \"mode\": \"trigger\" has triggers";
+}
+
+static void pause_recording(struct tl_capture *capture)
+{
+	tl_capture_pause(capture, true);
+}
+
+static void resume_recording(struct tl_capture *capture)
+{
+	tl_capture_pause(capture, false);
+}
+
+static const struct verb verbs[] = {
+	{"trigger", trigger, refuse_trigger},
+	{"pause", pause_recording, NULL},
+	{"resume", resume_recording, NULL},
+	{"rotate", tl_capture_rotate, NULL},
+};
+
+static json_t *refusal(const char *subject, const char *reason)
+{
+	return json_pack("{s:b, s:o}", "ok", 0, "error", json_sprintf("%s %s", subject, reason));
+}
+
+// Whether the user's word for a recording means this one: its place in the configuration, or its path there.
+static bool is_called(const struct tl_appliance *a, uint32_t index, const char *name)
+{
+	uint64_t number;
+
+	return strcmp(name, a->config->captures[index].path) == 0 ||
+	       (tl_parse_u64(name, 0, TL_CONFIG_CAPTURES_MAX - 1, &number) == 0 && number == index);
+}
+
+// name NULL: every recording that the verb is of use for.
+static json_t *act(struct tl_appliance *a, const struct verb *verb, const char *name)
+{
+	json_t *done = json_array();
+	const char *reason = NULL;
+
+	for (uint32_t i = 0; i < a->config->n_captures; i++) {
+		if (name != NULL && !is_called(a, i, name))
+			continue;
+		reason = verb->refuse != NULL ? verb->refuse(a->captures[i]) : NULL;
+		if (reason != NULL)
+			continue;
+		verb->act(a->captures[i]);
+		json_array_append_new(done, json_integer(i));
+	}
+	if (json_array_size(done) != 0)
+		return json_pack("{s:b, s:o}", "ok", 1, "recordings", done);
+	json_decref(done);
+	if (reason != NULL)
+		return refusal(name != NULL ? name : "every recording", reason);
+	return name != NULL ? refusal(name, "is no recording; give its path, or its place in the configuration from 0")
+			    : refusal("nothing", "is recorded here");
+}
+
+static json_t *status(struct tl_appliance *a)
+{
+	tl_metrics_snapshot(&a->metrics, false, &a->snapshot);
+	return tl_report_json(&a->snapshot);
+}
+
+char *tl_appliance_answer(void *appliance, const char *command)
+{
+	struct tl_appliance *a = appliance;
+	size_t verb_chars = strcspn(command, " ");
+	const char *name = command[verb_chars] == '\0' ? NULL : command + verb_chars + 1;
+	json_t *json = strcmp(command, "status") == 0 ? status(a) : NULL;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(verbs); i++)
+		if (strlen(verbs[i].name) == verb_chars && strncmp(command, verbs[i].name, verb_chars) == 0)
+			json = act(a, &verbs[i], name);
+	if (json == NULL)
+		return NULL;
+	char *text = json_dumps(json, JSON_INDENT(2));
+	json_decref(json);
+	return text;
+}
+
+void tl_appliance_signals(sigset_t *out)
+{
+	sigemptyset(out);
+	sigaddset(out, SIGINT);
+	sigaddset(out, SIGTERM);
+	sigaddset(out, SIGHUP);
+	sigaddset(out, SIGUSR1);
+}
+
+void tl_appliance_block_signals(void)
+{
+	sigset_t set;
+
+	tl_appliance_signals(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); // a log that has reached its size limit is no reason to end
+}
+
+bool tl_appliance_signal(struct tl_appliance *a, int number)
+{
+	if (number == SIGINT || number == SIGTERM)
+		return true;
+	for (uint32_t i = 0; i < a->config->n_captures; i++)
+		if (number == SIGHUP)
+			tl_capture_rotate(a->captures[i]);
+		else
+			tl_capture_trigger(a->captures[i], TL_TRIGGER_SIGNAL);
+	return false;
+}

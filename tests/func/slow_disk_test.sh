@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A disk that does not answer for 5 s while a million frames a second arrive: a large buffer loses none of them, a small one
+# an exact number. How many arrive decides, not how fast: on a slow machine the disk stands still for longer.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+lib=$(dirname "$PEER_PY")
+stall_pkts=5000000
+
+# slow_config FILE BUFFER MEMORY_MB
+slow_config() {
+	cat >"$1" <<-END
+		{
+			"eal": {"huge": false, "memory_mb": $3},
+			"ports": [{"name": "lan", "device": "$APP_IF"}],
+			"capture": [{"port": "lan", "path": "slow.pcapng", "direction": "rx", "buffer_bytes": "$2"}],
+			"control": {"socket": "control.sock"}
+		}
+	END
+}
+
+# The writer thread, and only that, stands still until disk_answers.
+disk_hangs() {
+	rm -f gate held.log
+	mkfifo gate
+	"$lib/hold_thread.py" "$app_pid" tl-writer <gate >held.log 2>&1 &
+	holder_pid=$!
+	exec {gate}>gate
+	wait_for 10 grep -q held held.log || func_die "the writer is not held: $(<held.log)"
+}
+
+disk_answers() {
+	exec {gate}>&-
+	wait "$holder_pid"
+}
+
+# Until the port has taken in, or lost, what was sent.
+flood() {
+	local before
+	before=$(app_status .port.hw_seen_pkts)
+	in_peer "$PEER_PY" flood "$PEER_IF" "$1" 1000000 >flood.json
+	wait_for 20 status_is ".port | .hw_seen_pkts >= $before + $1 and .rx_pkts + .drop_nic_pkts == .hw_seen_pkts" ||
+		func_die "the frames did not arrive"
+}
+
+large_buffer() {
+	slow_config large.json 768M 1200
+	app_start large.json
+	disk_hangs
+	flood "$stall_pkts"
+	echo "# sent in $(jq .seconds flood.json) s, lost by the port: $(app_status .port.drop_nic_pkts)"
+	check_equal "while the disk stands still nothing is written" "$(app_status '.captures[0].written_pkts')" 0
+	disk_answers
+	app_stop TERM
+	check_equal "it ends with status 0" "$APP_STATUS" 0
+	check_json "768 MiB hold 5 million frames: none is lost" run.json '.ledger_ok and .port.rx_pkts == .captures[0].offered_pkts and
+		(.captures[0] | .drop_ring_pkts + .drop_disk_pkts == 0 and .written_pkts == .offered_pkts and .written_pkts > 4000000)'
+	check_equal "all of them are in the file" "$(capinfos -TMrc slow.pcapng 2>/dev/null | cut -f2)" \
+		"$(jq '.captures[0].written_pkts' run.json)"
+}
+
+small_buffer() {
+	slow_config small.json 64M 256
+	app_start small.json
+	disk_hangs
+	flood "$stall_pkts"
+	disk_answers
+	check "the recording goes on when the disk answers" wait_for 20 status_is '.captures[0].in_flight_pkts == 0'
+	flood 1000
+	app_stop TERM
+	check_equal "counted loss is no failure: status 0" "$APP_STATUS" 0
+	check_json "64 MiB lose what they cannot hold, and the ledger holds" run.json '.ledger_ok and (.captures[0] |
+		.drop_ring_pkts > 4000000 and .drop_disk_pkts == 0 and .offered_pkts == .written_pkts + .drop_ring_pkts)'
+	check_equal "the file has what is counted as written" "$(capinfos -TMrc slow.pcapng 2>/dev/null | cut -f2)" \
+		"$(jq '.captures[0].written_pkts' run.json)"
+	check_equal "and its records tell of every lost frame" "$("$lib/sum_drops.py" slow.pcapng)" \
+		"$(jq '.captures[0].drop_ring_pkts' run.json)"
+}
+
+# stop_while_hanging SIGNAL
+stop_while_hanging() {
+	app_start small.json
+	disk_hangs
+	flood 100000
+	kill -s "$1" "$app_pid"
+	wait_for 10 not_polling
+	check "SIG$1 waits for the disk" kill -0 "$app_pid"
+	disk_answers
+	app_stop "$1"
+	check_equal "and ends when it answers: status 0" "$APP_STATUS" 0
+	check_json "with all that was received" run.json '.ledger_ok and (.captures[0] | .written_pkts == .offered_pkts)'
+	check_equal "in a whole file" "$(capinfos -TMrc slow.pcapng 2>/dev/null | cut -f2)" "$(jq '.captures[0].written_pkts' run.json)"
+}
+
+# The appliance has left its loop: nobody answers at the socket any more.
+not_polling() {
+	! timeout 1 "$TAPLINE" status --socket control.sock >/dev/null 2>&1
+}
+
+func_begin
+net_begin
+large_buffer
+small_buffer
+stop_while_hanging TERM
+stop_while_hanging INT

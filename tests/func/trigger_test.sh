@@ -1,0 +1,221 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Recordings that wait for a trigger, each for its own, and what the control socket does to recordings.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+# send COUNT PORT: datagrams to the appliance.
+send() {
+	in_peer bash -c "for ((i = 0; i < $1; i++)); do echo \$i >/dev/udp/$APP_IP/$2; done"
+}
+
+# control WORD...
+control() {
+	"$TAPLINE" control --socket control.sock "$@"
+}
+
+# has FILE PORT: how many datagrams to this port are in it.
+has() {
+	tshark -r "$1" -Y "udp.dstport == $2 && !icmp" 2>/dev/null | wc -l
+}
+
+# comment FILE: what the file says of its trigger.
+comment() {
+	capinfos -k "$1" | sed -n 's/^Capture comment: *//p'
+}
+
+# recording PATH TRIGGER
+recording() {
+	cat <<-EOF
+		{"port": "lan", "path": "$1", "direction": "rx", "filter": "udp", "buffer_bytes": "16M",
+		 "mode": "trigger", "trigger": {"pre_seconds": 12, "post_seconds": 2$2}}
+	EOF
+}
+
+# offered INDEX N: whether this recording has seen so many frames.
+offered() {
+	status_is ".captures[$1] | .offered_pkts - .filtered_pkts >= $2"
+}
+
+# saved FILE: waits for an episode's file to be complete.
+saved() {
+	wait_for 20 test -e "$1"
+}
+
+visible_files() {
+	find . -name '[a-z]*.pcapng*' | sort
+}
+
+verb_saves_what_was_held() {
+	send 5 1001
+	wait_for 10 offered 1 5 || true
+	check_equal "nothing is written without a trigger" "$(visible_files)" ./cont.pcapng
+	status_is '.captures[1].state == "waiting"' || not_ok "it waits"
+	check "the verb is a trigger" control trigger verb.pcapng
+	send 4 1002
+	check "the episode's file is complete when its time is over" saved verb.pcapng
+	check_equal "it holds what came before" "$(has verb.pcapng 1001)" 5
+	check_equal "and what came after" "$(has verb.pcapng 1002)" 4
+	check_equal "the file says why" "$([[ $(comment verb.pcapng) == 'trigger: control at 2'*Z* ]] && echo yes)" yes
+	check_equal "the log too" "$(grep -c 'verb.pcapng: trigger: control at 2' run.log)" 1
+	check_equal "the other recordings still wait" "$(visible_files | xargs)" "./cont.pcapng ./verb.pcapng"
+}
+
+frame_saves_what_is_around_it() {
+	send 5 1003
+	send 1 999
+	send 5 1004
+	check "a frame is a trigger" saved match.pcapng
+	send 3 1005
+	check_equal "its file holds it" "$(has match.pcapng 999)" 1
+	check_equal "and what was before" "$(has match.pcapng 1003)" 5
+	check_equal "and after" "$(has match.pcapng 1004)" 5
+	check_equal "but nothing that came after its time" "$(has match.pcapng 1005)" 0
+	check_equal "its file says why" "$([[ $(comment match.pcapng) == 'trigger: filter at '* ]] && echo yes)" yes
+}
+
+slow_echo_saves() {
+	send 1 7
+	check "an echo that took longer than allowed is a trigger" saved slow.pcapng
+	check_equal "its file holds the message" "$(has slow.pcapng 7)" 1
+	check_equal "and says why" "$([[ $(comment slow.pcapng) == 'trigger: echo_latency at '* ]] && echo yes)" yes
+}
+
+loss_saves() {
+	kill -STOP "$app_pid"
+	in_peer "$PEER_PY" blast "$PEER_IF" 50000 "$(in_app cat "/sys/class/net/$APP_IF/address")" >/dev/null
+	kill -CONT "$app_pid"
+	wait_for 10 status_is '.port.drop_nic_pkts > 0' || true
+	send 3 3001
+	check "a loss is a trigger" saved lost.pcapng
+	check_equal "its file holds what came then" "$(has lost.pcapng 3001)" 3
+	check_equal "and says why" "$([[ $(comment lost.pcapng) == 'trigger: drop at '* ]] && echo yes)" yes
+}
+
+signal_saves_everywhere() {
+	send 2 3002
+	kill -s USR1 "$app_pid"
+	check "SIGUSR1 is a trigger for every recording that waits" saved verb_00001.pcapng
+	check "for this one too" saved lost_00001.pcapng
+	check_equal "the file says so" "$([[ $(comment verb_00001.pcapng) == 'trigger: signal at '* ]] && echo yes)" yes
+}
+
+verbs_say_what_is_wrong() {
+	check_equal "a recording that there is not is refused" \
+		"$(control trigger nix.pcapng 2>&1 || echo $?)" \
+		"tapline: error: nix.pcapng is no recording; give its path, or its place in the configuration from 0
+1"
+	check_equal "and a trigger for a recording that never waits" \
+		"$(control trigger 0 2>&1 | grep -o 'only "mode": "trigger"')" 'only "mode": "trigger"'
+	check_equal "and a verb that there is not" "$(control explode 2>&1 || echo $?)" "tapline: error: unknown command
+1"
+	check_equal "without a verb the call is wrong" "$(control 2>/dev/null || echo $?)" 2
+	check_equal "the socket answers in JSON" \
+		"$(echo 'rotate 9' | timeout 5 socat -t 2 - UNIX-CONNECT:control.sock | jq -c '.ok')" false
+}
+
+pause_leaves_out() {
+	local before
+	before=$(app_status '.captures[0].written_pkts + .captures[0].in_flight_pkts')
+	send 5 2001
+	wait_for 10 status_is ".captures[0] | .written_pkts + .in_flight_pkts >= $before + 5" || true
+	check "a recording is paused by its path" control pause cont.pcapng
+	send 7 2002
+	check "frames are counted meanwhile" wait_for 10 status_is '.captures[0] | .paused_pkts >= 7 and .state == "paused"'
+	check "another is not paused" status_is '.captures[1] | .paused_pkts == 0 and .state != "paused"'
+	check "it is resumed by its place" control resume 0
+	send 6 2003
+	wait_for 10 status_is ".captures[0] | .written_pkts + .in_flight_pkts >= $before + 11" || true
+}
+
+pause_was_exact() {
+	check_equal "what came before the pause is recorded" "$(has cont.pcapng 2001)" 5
+	check_equal "nothing of what came during it" "$(has cont.pcapng 2002)" 0
+	check_equal "what came after, in the same file" "$(has cont.pcapng 2003)" 6
+	check_json "to the frame" run.json \
+		'.captures[0] | .paused_pkts == 7 and .offered_pkts == .written_pkts + .filtered_pkts + .paused_pkts'
+	check_equal "the file has what is written" "$(tshark -r cont.pcapng 2>/dev/null | wc -l)" \
+		"$(jq '.captures[0].written_pkts' run.json)"
+	check_equal "no record tells of a loss" "$(tshark -r cont.pcapng -Y 'frame.drop_count > 0' 2>/dev/null | wc -l)" 0
+}
+
+all_is_accounted_for() {
+	local i file sum=0
+	check_json "the ledger holds" run.json .ledger_ok
+	check_json "triggers are counted" run.json '[.captures[].triggers] | .[0] == 0 and all(.[1:][]; . >= 2)'
+	check_json "with the reason of the last" run.json 'all(.captures[1:][]; .last_trigger.reason == "signal")'
+	for i in 1 2 3 4; do
+		sum=0
+		for file in $(jq -r ".captures[$i].files[]" run.json); do
+			sum=$((sum + $(tshark -r "$file" 2>/dev/null | wc -l)))
+		done
+		check_equal "recording $i: its files hold what is written" "$sum" "$(jq ".captures[$i].written_pkts" run.json)"
+	done
+	check_equal "no other file is left" "$(find . -name '*.next' -o -name '*.part')" ""
+}
+
+# A window of bytes: what is not in the file has expired, to the frame.
+window_slides() {
+	local first
+	app_config config.json '"capture": [{"port": "lan", "path": "win.pcapng", "filter": "src host 192.0.2.1",
+		"mode": "trigger", "trigger": {"pre_bytes": "1M", "post_seconds": 1, "filter": "ip[4:2] = 5000"}}]'
+	"$(dirname "$PEER_PY")/make_pcap.py" in.pcap 6000
+	app_start config.json
+	in_peer "$(dirname "$PEER_PY")/send_pcap.py" "$PEER_IF" in.pcap 4000 >/dev/null
+	check "a frame in the middle of many is a trigger" saved win.pcapng
+	app_stop INT
+	tshark -r win.pcapng -T fields -e ip.id 2>/dev/null | while read -r id; do echo $((id)); done >ids
+	first=$(head -n 1 ids)
+	check_equal "the file holds it" "$(grep -cx 5000 ids)" 1
+	check_equal "and a whole run of frames around it" "$(cat ids)" "$(seq "$first" 5999)"
+	check "those before have left the window" test "$first" -gt 0
+	check_json "and are counted as expired, to the frame" run.json ".ledger_ok and (.captures[0] |
+		.expired_pkts == $first and .written_pkts == 6000 - $first and .offered_pkts - .filtered_pkts == 6000)"
+}
+
+# In a ring of files: a trigger saves those of its time, and what the ring drops has expired.
+ring_is_saved_from() {
+	local saved sum=0 file
+	rm -f run.log
+	ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" -w ring.pcapng --mode trigger --store files \
+		--rotate-packets 1000 --keep-files 3 --pre-seconds 0 --post-seconds 0 --trigger 'ip[4:2] = 3000' \
+		--control control.sock --json src host 192.0.2.1 >run.json 2>run.log </dev/null &
+	app_pid=$!
+	wait_for 20 app_answers_or_is_gone || true
+	in_peer "$(dirname "$PEER_PY")/send_pcap.py" "$PEER_IF" in.pcap 4000 >/dev/null
+	check "a recording that keeps a ring is told of the trigger" wait_for 10 status_is '.captures[0].triggers == 1'
+	wait_for 10 status_is '.captures[0] | .state == "waiting" and .in_flight_pkts == 0' || true
+	app_stop INT
+	saved=$(find . -name 'ring*.saved.pcapng')
+	check "a file of the ring is saved" test -n "$saved"
+	check_equal "it holds the frame" \
+		"$(for file in $saved; do tshark -r "$file" -Y 'ip.id == 3000' 2>/dev/null; done | wc -l)" 1
+	for file in ring*.pcapng; do
+		sum=$((sum + $(tshark -r "$file" 2>/dev/null | wc -l)))
+	done
+	check_json "the files that are there hold what is written, and the rest has expired" run.json ".ledger_ok and
+		(.captures[0] | .written_pkts == $sum and .expired_pkts == 6000 - $sum and .recycled_files > 0)"
+}
+
+func_begin
+net_begin
+app_config config.json '"echo": [{"port": "lan", "udp_listen": 7}]' "\"capture\": [
+	{\"port\": \"lan\", \"path\": \"cont.pcapng\", \"direction\": \"rx\", \"filter\": \"udp\", \"buffer_bytes\": \"4M\"},
+	$(recording verb.pcapng ''),
+	$(recording match.pcapng ', "filter": "udp dst port 999"'),
+	$(recording slow.pcapng ', "echo_latency_us": 1'),
+	$(recording lost.pcapng ', "on_drop": true')]"
+app_start config.json
+verb_saves_what_was_held
+frame_saves_what_is_around_it
+slow_echo_saves
+verbs_say_what_is_wrong
+pause_leaves_out
+loss_saves
+signal_saves_everywhere
+app_stop INT
+check_equal "SIGINT ends it with status 0" "$APP_STATUS" 0
+pause_was_exact
+all_is_accounted_for
+window_slides
+ring_is_saved_from

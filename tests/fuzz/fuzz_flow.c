@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Any bytes may be a frame: its flow is read within them, and a cut of them has the same flow or none.
+
+#include <stdlib.h>
+
+#include "flow_priv.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct tl_flow_bucket buckets[4];
+	static struct tl_flow_table table = {.buckets = buckets,
+		.bucket_mask = 3,
+		.key = {11, 13, 17, 19, 23, 29},
+		.cutoff_bytes = 1024,
+		.idle_ticks = 1};
+	struct tl_flow_id whole, cut;
+	static uint64_t now_ns;
+
+	tl_flow_identify(&table, data, (uint32_t)size, &whole);
+	tl_flow_identify(&table, data, (uint32_t)size / 2, &cut);
+	require(cut.print == 0 || (cut.print == whole.print && cut.syn == whole.syn));
+	require(whole.print != 0 || (!whole.syn && tl_flow_keep(&table, &whole, (uint32_t)size, now_ns)));
+	tl_flow_keep(&table, &whole, (uint32_t)size, now_ns);
+	for (unsigned i = 0; i < TL_FLOW_WAYS; i++)
+		require((buckets[whole.print & 3].entry[i].used_bytes & ~TL_FLOW_SYN) <= table.cutoff_bytes);
+	now_ns += 10 * TL_NS_PER_MS;
+	return 0;
+}

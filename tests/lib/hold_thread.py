@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""hold_thread.py PID NAME: stops the one thread of that name, as a disk does that does not answer, and nothing else of the
+process. Prints "held"; lets it go at the end of its standard input, or when it ends itself."""
+
+import ctypes
+import os
+import sys
+from pathlib import Path
+
+PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
+WALL = 0x40000000  # of waitpid(): threads too
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+libc.ptrace.restype = ctypes.c_long
+
+
+def ptrace(request, thread):
+    if libc.ptrace(request, thread, None, None) != 0:
+        raise OSError(ctypes.get_errno(), f"ptrace: {os.strerror(ctypes.get_errno())}")
+
+
+def main(pid, name):
+    threads = [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()
+               if (task / "comm").read_text().strip() == name]
+    if len(threads) != 1:
+        sys.exit(f"process {pid} has {len(threads)} threads called {name}")
+    ptrace(PTRACE_SEIZE, threads[0])
+    ptrace(PTRACE_INTERRUPT, threads[0])
+    os.waitpid(threads[0], WALL)
+    print("held", flush=True)
+    sys.stdin.read()
+    ptrace(PTRACE_DETACH, threads[0])
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,776 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// writer, holding: what is around a trigger reaches a file, all else is counted as expired, and no record is both.
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <tl_err.h>
+#include <tl_pcapfile.h>
+#include <tl_test.h>
+#include <tl_test_eal.h>
+#include <tl_writer.h>
+
+#define RINGS 2
+#define SLABS 16
+#define SLAB_BYTES 65536
+#define FRAME_BYTES 64
+#define S TL_NS_PER_S
+#define SETTLE_NS S // and a little: the end of an episode is a second after its last slab may have been begun
+#define NUMBERS 256
+
+// Time stands still until the test moves it, so that what is in a window is exact.
+struct rig {
+	char dir[64];
+	char path[96];
+	struct tl_slab_ring *rings[RINGS];
+	struct tl_writer *writer;
+	_Atomic(uint64_t) now_ns;
+	_Atomic(uint64_t) trigger_ns;
+	_Atomic(uint64_t) late_ns; // when the writer looks again, and hears of a trigger now
+	atomic_uint looks;	   // of the writer
+	uint8_t committed;
+};
+
+static uint64_t now_ns(void *ctx)
+{
+	struct rig *rig = ctx;
+	uint64_t late_ns = atomic_exchange(&rig->late_ns, 0);
+
+	if (late_ns != 0) {
+		atomic_store(&rig->trigger_ns, atomic_load(&rig->now_ns));
+		atomic_store(&rig->now_ns, late_ns);
+	}
+	return atomic_load(&rig->now_ns);
+}
+
+static uint64_t triggered(void *ctx, bool saving)
+{
+	struct rig *rig = ctx;
+
+	atomic_fetch_add(&rig->looks, 1);
+	return atomic_exchange(&rig->trigger_ns, 0);
+}
+
+static uint32_t put_prologue(void *ctx, void *buf, uint32_t size)
+{
+	uint32_t used = tl_pcapng_put_shb(buf, size, &(struct tl_pcapng_shb){.application = "tapline test"});
+
+	return used + tl_pcapng_put_idb((uint8_t *)buf + used, size - used, &(struct tl_pcapng_idb){.name = "test0"});
+}
+
+static uint32_t put_epilogue(void *ctx, void *buf, uint32_t size)
+{
+	return tl_pcapng_put_isb(buf, size, &(struct tl_pcapng_isb){.interface_id = 0});
+}
+
+static void rig_rings(struct rig *rig)
+{
+	struct tl_err err;
+
+	for (uint32_t i = 0; i < RINGS; i++) {
+		char name[16];
+		snprintf(name, sizeof(name), "hold%u", i);
+		struct tl_slab_cfg cfg = {
+			.name = name, .slab_bytes = SLAB_BYTES, .slabs = SLABS, .socket_id = -1, .ring_index = i};
+		CU_ASSERT_EQUAL_FATAL(tl_slab_create(&cfg, &rig->rings[i], &err), 0);
+	}
+}
+
+static void rig_writer(struct rig *rig, struct tl_writer_hold_cfg hold, struct tl_writer_policy policy)
+{
+	struct tl_err err = {{0}};
+
+	hold.settle_ns = SETTLE_NS;
+	hold.now_ns = now_ns;
+	hold.triggered = triggered;
+	struct tl_writer_cfg cfg = {.path = rig->path,
+		.policy = policy,
+		.hold = hold,
+		.rings = rig->rings,
+		.n_rings = RINGS,
+		.prologue = put_prologue,
+		.epilogue = put_epilogue,
+		.ctx = rig};
+	CU_ASSERT_EQUAL_FATAL(tl_writer_create(&cfg, &rig->writer, &err), 0);
+}
+
+static void rig_create(struct rig *rig, struct tl_writer_hold_cfg hold, struct tl_writer_policy policy)
+{
+	memset(rig, 0, sizeof(*rig));
+	strcpy(rig->dir, "/var/tmp/tl-hold-XXXXXX");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(rig->dir));
+	snprintf(rig->path, sizeof(rig->path), "%s/x.pcapng", rig->dir);
+	atomic_store(&rig->now_ns, 1000 * S);
+	rig_rings(rig);
+	rig_writer(rig, hold, policy);
+}
+
+static void rig_start(struct rig *rig, struct tl_writer_hold_cfg hold)
+{
+	struct tl_err err = {{0}};
+
+	rig_create(rig, hold, (struct tl_writer_policy){0});
+	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig->writer, &err), 0);
+}
+
+static int rig_stop(struct rig *rig)
+{
+	struct tl_err err;
+
+	for (uint32_t i = 0; i < RINGS; i++)
+		tl_slab_seal(rig->rings[i]);
+	return tl_writer_stop(rig->writer, &err);
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+static void rig_close(struct rig *rig)
+{
+	tl_writer_destroy(rig->writer);
+	for (uint32_t i = 0; i < RINGS; i++)
+		tl_slab_destroy(rig->rings[i]);
+	nftw(rig->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+// Until the writer has seen everything as it is now: the second look from here began after this call.
+static void wait_for_looks(struct rig *rig)
+{
+	unsigned from = atomic_load(&rig->looks);
+
+	for (int i = 0; i < 10000 && atomic_load(&rig->looks) - from < 3; i++)
+		usleep(1000);
+	CU_ASSERT_FATAL(atomic_load(&rig->looks) - from >= 3);
+}
+
+static void set_time(struct rig *rig, uint64_t second)
+{
+	atomic_store(&rig->now_ns, second * S);
+	wait_for_looks(rig);
+}
+
+static void trigger(struct rig *rig)
+{
+	atomic_store(&rig->trigger_ns, atomic_load(&rig->now_ns));
+	wait_for_looks(rig);
+}
+
+// A record whose only content is its number: 0, 1, 2 …
+static void commit(struct rig *rig, uint32_t ring)
+{
+	struct tl_pcapng_epb epb = {.cap_bytes = FRAME_BYTES, .wire_bytes = FRAME_BYTES};
+	uint32_t len = tl_pcapng_epb_bytes(FRAME_BYTES, 0, 0);
+	void *room = tl_slab_reserve(rig->rings[ring], len, atomic_load(&rig->now_ns));
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(room);
+	memset(tl_pcapng_put_epb(room, &epb), rig->committed++, FRAME_BYTES);
+	tl_slab_commit(rig->rings[ring], len, TL_DIR_RX);
+}
+
+// A slab of one record.
+static void slab(struct rig *rig, uint32_t ring)
+{
+	commit(rig, ring);
+	tl_slab_seal(rig->rings[ring]);
+	wait_for_looks(rig);
+}
+
+// One slab at each of these seconds.
+static void slabs(struct rig *rig, uint32_t ring, uint64_t from, uint64_t to)
+{
+	for (uint64_t second = from; second <= to; second++) {
+		set_time(rig, second);
+		slab(rig, ring);
+	}
+}
+
+// ---- what came of it
+
+// Counts the records of a file by number. Returns whether it is whole.
+static bool count_records(const char *path, unsigned seen[NUMBERS])
+{
+	struct tl_pcap_reader *reader;
+	struct tl_pcap_frame frame;
+	struct tl_err err = {{0}};
+
+	if (tl_pcap_open(path, &reader, &err) != 0)
+		return false;
+	while (tl_pcap_next(reader, &frame, &err) == 1)
+		seen[frame.data[0]]++;
+	tl_pcap_close(reader);
+	return err.text[0] == '\0';
+}
+
+// The n-th file holds exactly the records from..to.
+static void check_file(const struct rig *rig, uint32_t index, unsigned from, unsigned to)
+{
+	unsigned seen[NUMBERS] = {0};
+	uint32_t n;
+	const char *const *files = tl_writer_files(rig->writer, &n);
+
+	CU_ASSERT_FATAL(index < n);
+	CU_ASSERT_PTR_NULL(strstr(files[index], ".part"));
+	CU_ASSERT(count_records(files[index], seen));
+	for (unsigned number = 0; number < NUMBERS; number++) {
+		CU_ASSERT_EQUAL(seen[number], number >= from && number <= to);
+		if (seen[number] != (number >= from && number <= to))
+			printf("# record %u: %u times in file %u\n", number, seen[number], index);
+	}
+}
+
+static uint64_t expired(const struct rig *rig)
+{
+	struct tl_writer_stats stats;
+
+	tl_writer_stats(rig->writer, &stats);
+	return stats.expired_pkts[TL_DIR_RX] + stats.expired_pkts[TL_DIR_TX];
+}
+
+// Every record became one of these, and there are so many files and nothing else in the directory.
+static void check_ledger(const struct rig *rig, uint64_t written, uint64_t dropped, unsigned files)
+{
+	struct tl_writer_stats stats;
+	struct dirent *entry;
+	unsigned found = 0;
+
+	tl_writer_stats(rig->writer, &stats);
+	CU_ASSERT_EQUAL(stats.written_pkts[TL_DIR_RX], written);
+	CU_ASSERT_EQUAL(stats.drop_disk_pkts[TL_DIR_RX], dropped);
+	CU_ASSERT_EQUAL(expired(rig), rig->committed - written - dropped);
+	DIR *dir = opendir(rig->dir);
+	while ((entry = readdir(dir)) != NULL)
+		found += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+	closedir(dir);
+	CU_ASSERT_EQUAL(found, files);
+}
+
+// What the counters say is written is in the files that are there, and nothing else is missing but what has expired.
+static void check_sums(const struct rig *rig)
+{
+	struct tl_writer_stats stats;
+	unsigned seen[NUMBERS] = {0};
+	uint64_t sum = 0;
+	uint32_t n;
+	const char *const *files = tl_writer_files(rig->writer, &n);
+
+	for (uint32_t i = 0; i < n; i++)
+		CU_ASSERT(count_records(files[i], seen));
+	for (unsigned number = 0; number < NUMBERS; number++)
+		sum += seen[number];
+	tl_writer_stats(rig->writer, &stats);
+	CU_ASSERT_EQUAL(stats.written_pkts[TL_DIR_RX], sum);
+	CU_ASSERT_EQUAL(sum + expired(rig), rig->committed);
+}
+
+static bool wait_for_files(const struct rig *rig, uint32_t complete)
+{
+	for (int i = 0; i < 10000; i++) {
+		uint32_t n, done = 0;
+		const char *const *files = tl_writer_files(rig->writer, &n);
+		for (uint32_t f = 0; f < n; f++)
+			done += strstr(files[f], ".part") == NULL;
+		if (done >= complete)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+// ---- the tests
+
+static void nothing_is_written_without_a_trigger(void)
+{
+	struct rig rig;
+
+	rig_start(&rig, (struct tl_writer_hold_cfg){.pre_ns = 10 * S, .post_ns = 5 * S});
+	slabs(&rig, 0, 1001, 1005);
+	CU_ASSERT_EQUAL(expired(&rig), 0);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_ledger(&rig, 0, 0, 0);
+	rig_close(&rig);
+}
+
+static void the_window_has_its_seconds(void)
+{
+	struct rig rig;
+
+	rig_start(&rig, (struct tl_writer_hold_cfg){.pre_ns = 5 * S});
+	slabs(&rig, 0, 1001, 1009); // records 0..8, of which 1004 and later are in the window
+	CU_ASSERT_EQUAL(expired(&rig), 3);
+	trigger(&rig);
+	set_time(&rig, 1012);
+	CU_ASSERT(wait_for_files(&rig, 1));
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_file(&rig, 0, 3, 8);
+	check_ledger(&rig, 6, 0, 1);
+	rig_close(&rig);
+}
+
+// A busy writer hears of it late: the window is that of the trigger all the same.
+static void a_trigger_counts_from_its_own_time(void)
+{
+	struct rig rig;
+
+	rig_start(&rig, (struct tl_writer_hold_cfg){.pre_ns = 3 * S});
+	slabs(&rig, 0, 1001, 1005); // records 0..4, of which 1002 and later are in the window
+	atomic_store(&rig.late_ns, 1007 * S);
+	wait_for_looks(&rig);
+	slabs(&rig, 0, 1008, 1008);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_file(&rig, 0, 1, 4);
+	check_ledger(&rig, 4, 0, 1);
+	rig_close(&rig);
+}
+
+static void the_window_has_its_bytes(void)
+{
+	const uint64_t slab_bytes = TL_PCAPNG_HEAD_BYTES + tl_pcapng_epb_bytes(FRAME_BYTES, 0, 0);
+	struct rig rig;
+
+	rig_start(&rig, (struct tl_writer_hold_cfg){.pre_ns = 100 * S, .pre_bytes = 4 * slab_bytes});
+	for (uint32_t i = 0; i < 5; i++) { // the oldest go, of whichever ring
+		slabs(&rig, 0, 1001 + 2 * i, 1001 + 2 * i);
+		slabs(&rig, 1, 1002 + 2 * i, 1002 + 2 * i);
+	}
+	CU_ASSERT_EQUAL(expired(&rig), 6);
+	trigger(&rig);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_file(&rig, 0, 6, 9);
+	check_ledger(&rig, 4, 0, 1);
+	rig_close(&rig);
+}
+
+static void the_lcore_always_finds_a_slab(void)
+{
+	struct rig rig;
+
+	rig_start(&rig, (struct tl_writer_hold_cfg){.pre_ns = 1000 * S});
+	for (int i = 0; i < 5 * SLABS; i++)
+		slab(&rig, 0); // fails when there is no room
+	CU_ASSERT_EQUAL(expired(&rig), 5 * SLABS - (SLABS - tl_writer_hold_spare(SLABS)));
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_ledger(&rig, 0, 0, 0);
+	rig_close(&rig);
+}
+
+static void what_follows_is_saved_until_it_is_over(void)
+{
+	struct rig rig;
+
+	rig_start(&rig, (struct tl_writer_hold_cfg){.pre_ns = 2 * S, .post_ns = 3 * S});
+	trigger(&rig); // at 1000, when nothing is held
+	slabs(&rig, 0, 1001, 1004);
+	slabs(&rig, 0, 1010, 1010);
+	CU_ASSERT(wait_for_files(&rig, 1));
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_file(&rig, 0, 0, 2); // 1001, 1002, 1003
+	check_ledger(&rig, 3, 0, 1);
+	rig_close(&rig);
+}
+
+// A slab is as old as its first record.
+static void a_slab_that_is_sealed_late_still_belongs_to_it(void)
+{
+	struct rig rig;
+
+	rig_start(&rig, (struct tl_writer_hold_cfg){.post_ns = 3 * S});
+	trigger(&rig);
+	set_time(&rig, 1003);
+	commit(&rig, 1);
+	slabs(&rig, 0, 1004, 1004); // later, and so not saved; and not the end either, as the other ring may have more
+	tl_slab_seal(rig.rings[1]);
+	wait_for_looks(&rig);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_file(&rig, 0, 0, 0);
+	check_ledger(&rig, 1, 0, 1);
+	rig_close(&rig);
+}
+
+static void a_trigger_during_an_episode_makes_it_longer(void)
+{
+	struct rig rig;
+
+	rig_start(&rig, (struct tl_writer_hold_cfg){.pre_ns = S, .post_ns = 3 * S});
+	slabs(&rig, 0, 1001, 1001);
+	trigger(&rig);
+	slabs(&rig, 0, 1002, 1003);
+	trigger(&rig);
+	slabs(&rig, 0, 1004, 1008);
+	set_time(&rig, 1020);
+	CU_ASSERT(wait_for_files(&rig, 1));
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_file(&rig, 0, 0, 5); // 1001 to 1006
+	check_ledger(&rig, 6, 0, 1);
+	rig_close(&rig);
+}
+
+static void a_trigger_after_it_begins_the_next_file(void)
+{
+	struct rig rig;
+	struct tl_writer_stats stats;
+
+	rig_start(&rig, (struct tl_writer_hold_cfg){.pre_ns = 2 * S, .post_ns = S});
+	slabs(&rig, 0, 1001, 1001);
+	trigger(&rig);
+	set_time(&rig, 1010);
+	CU_ASSERT(wait_for_files(&rig, 1));
+	slabs(&rig, 1, 1020, 1021);
+	trigger(&rig);
+	set_time(&rig, 1030);
+	CU_ASSERT(wait_for_files(&rig, 2));
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_file(&rig, 0, 0, 0);
+	check_file(&rig, 1, 1, 2);
+	check_ledger(&rig, 3, 0, 2);
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT_EQUAL(stats.files, 2);
+	rig_close(&rig);
+}
+
+// The windows overlap, the files do not: a record is in one of them.
+static void no_record_is_saved_twice(void)
+{
+	struct rig rig;
+
+	rig_start(&rig, (struct tl_writer_hold_cfg){.pre_ns = 50 * S});
+	slabs(&rig, 0, 1001, 1003);
+	trigger(&rig);
+	slabs(&rig, 0, 1010, 1012);
+	CU_ASSERT(wait_for_files(&rig, 1));
+	trigger(&rig);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_file(&rig, 0, 0, 2);
+	check_file(&rig, 1, 3, 5);
+	check_ledger(&rig, 6, 0, 2);
+	rig_close(&rig);
+}
+
+static void the_end_completes_an_episode(void)
+{
+	struct rig rig;
+
+	rig_start(&rig, (struct tl_writer_hold_cfg){.pre_ns = 9 * S, .post_ns = 100 * S});
+	slabs(&rig, 0, 1001, 1003);
+	atomic_store(&rig.trigger_ns, 1003 * S);
+	commit(&rig, 0);
+	commit(&rig, 1); // both sealed by the end only
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_file(&rig, 0, 0, 4);
+	check_ledger(&rig, 5, 0, 1);
+	rig_close(&rig);
+}
+
+static void a_long_episode_goes_on_in_further_files(void)
+{
+	struct tl_err err = {{0}};
+	struct rig rig;
+
+	rig_create(&rig, (struct tl_writer_hold_cfg){.pre_ns = 99 * S}, (struct tl_writer_policy){.rotate_packets = 4});
+	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
+	slabs(&rig, 0, 1001, 1006);
+	trigger(&rig);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_file(&rig, 0, 0, 3);
+	check_file(&rig, 1, 4, 5);
+	check_ledger(&rig, 6, 0, 2);
+	rig_close(&rig);
+}
+
+// Without a limit on files, an episode that begins is one more of those that are there.
+static void a_rotation_between_episodes_does_nothing(void)
+{
+	struct rig rig;
+
+	rig_start(&rig, (struct tl_writer_hold_cfg){.pre_ns = 9 * S});
+	slabs(&rig, 0, 1001, 1001);
+	tl_writer_rotate(rig.writer);
+	wait_for_looks(&rig);
+	trigger(&rig);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_file(&rig, 0, 0, 0);
+	check_ledger(&rig, 1, 0, 1);
+	rig_close(&rig);
+}
+
+static void limit_file_size(rlim_t bytes)
+{
+	static rlim_t unlimited;
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_FSIZE, &limit);
+	if (bytes != 0)
+		unlimited = limit.rlim_cur;
+	limit.rlim_cur = bytes != 0 ? bytes : unlimited;
+	setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static void what_the_disk_refuses_is_counted(void)
+{
+	struct rig rig;
+
+	limit_file_size(TL_PCAPNG_ALIGN); // the prologue
+	rig_start(&rig, (struct tl_writer_hold_cfg){.pre_ns = 4 * S});
+	slabs(&rig, 0, 1001, 1009);
+	trigger(&rig);
+	slabs(&rig, 1, 1010, 1010);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EFBIG);
+	limit_file_size(0);
+	check_ledger(&rig, 0, 5, 1);
+	rig_close(&rig);
+}
+
+static void an_episode_too_large_for_a_file_goes_on_in_the_next(void)
+{
+	struct rig rig;
+
+	limit_file_size(4 * TL_PCAPNG_ALIGN); // the prologue and three slabs of one record
+	rig_start(&rig, (struct tl_writer_hold_cfg){.pre_ns = 4 * S});
+	slabs(&rig, 0, 1001, 1009);
+	trigger(&rig);
+	slabs(&rig, 1, 1010, 1010);
+	rig_stop(&rig);
+	limit_file_size(0);
+	check_file(&rig, 0, 4, 6);
+	check_ledger(&rig, 5, 0, 2);
+	rig_close(&rig);
+}
+
+// The directory went away: the first file is open already, the second cannot be had.
+static void an_episode_without_a_file_is_dropped(void)
+{
+	struct tl_writer_stats stats;
+	struct rig rig;
+	char away[80];
+
+	rig_start(&rig, (struct tl_writer_hold_cfg){.pre_ns = 9 * S});
+	slabs(&rig, 0, 1001, 1001);
+	snprintf(away, sizeof(away), "%s.away", rig.dir);
+	CU_ASSERT_EQUAL(rename(rig.dir, away), 0);
+	trigger(&rig);
+	set_time(&rig, 1010);
+	slabs(&rig, 0, 1020, 1020);
+	trigger(&rig);
+	for (int i = 0; i < 3 * SLABS; i++) {
+		slab(&rig, 0); // there is always room
+		trigger(&rig);
+	}
+	CU_ASSERT_EQUAL(rig_stop(&rig), -ENOENT);
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT_EQUAL(stats.written_pkts[TL_DIR_RX], 1);
+	CU_ASSERT_EQUAL(stats.drop_disk_pkts[TL_DIR_RX], 3 * SLABS + 1);
+	CU_ASSERT_EQUAL(expired(&rig), 0);
+	CU_ASSERT_EQUAL(rename(away, rig.dir), 0);
+	rig_close(&rig);
+}
+
+// ---- in the files of a ring
+
+static void rig_start_ring(struct rig *rig, struct tl_writer_hold_cfg hold, struct tl_writer_policy policy)
+{
+	struct tl_err err = {{0}};
+
+	hold.in_files = true;
+	rig_create(rig, hold, policy);
+	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig->writer, &err), 0);
+}
+
+static bool exists(const struct rig *rig, const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
+	return access(path, F_OK) == 0;
+}
+
+static bool wait_for_name(const struct rig *rig, const char *name)
+{
+	for (int i = 0; i < 10000 && !exists(rig, name); i++)
+		usleep(1000);
+	return exists(rig, name);
+}
+
+static uint64_t files_begun(const struct rig *rig)
+{
+	struct tl_writer_stats stats;
+
+	tl_writer_stats(rig->writer, &stats);
+	return stats.files;
+}
+
+static void rotate(struct rig *rig)
+{
+	uint64_t begun = files_begun(rig);
+
+	tl_writer_rotate(rig->writer);
+	for (int i = 0; i < 10000 && files_begun(rig) == begun; i++)
+		usleep(1000);
+	CU_ASSERT_EQUAL_FATAL(files_begun(rig), begun + 1);
+}
+
+static const struct tl_writer_policy ring_of_three = {.rotate_packets = 100, .keep_files = 3};
+
+// The one at hand included: those of 1006, 1007 and 1008.
+static void what_the_ring_drops_has_expired(void)
+{
+	struct rig rig;
+
+	rig_start_ring(&rig, (struct tl_writer_hold_cfg){.pre_ns = 2 * S}, ring_of_three);
+	slabs(&rig, 0, 1001, 1001);
+	for (uint64_t second = 1002; second <= 1008; second++) {
+		rotate(&rig);
+		slabs(&rig, 0, second, second);
+	}
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_ledger(&rig, 3, 0, 3);
+	CU_ASSERT_EQUAL(expired(&rig), 5);
+	rig_close(&rig);
+}
+
+static void a_trigger_saves_files_from_the_ring(void)
+{
+	struct rig rig;
+
+	rig_start_ring(&rig, (struct tl_writer_hold_cfg){.pre_ns = 2 * S, .post_ns = S},
+		(struct tl_writer_policy){.rotate_packets = 100, .keep_files = 5});
+	for (uint64_t second = 1001; second <= 1005; second++) { // x.pcapng, x_00001.pcapng …
+		slabs(&rig, 0, second, second);
+		if (second < 1005)
+			rotate(&rig);
+	}
+	CU_ASSERT(wait_for_name(&rig, "x_00003.pcapng"));
+	trigger(&rig);
+	CU_ASSERT(wait_for_name(&rig, "x_00003.saved.pcapng"));
+	slabs(&rig, 0, 1006, 1007); // 1007 is too late, but in the same file as 1006
+	set_time(&rig, 1009);
+	CU_ASSERT(wait_for_name(&rig, "x_00004.saved.pcapng"));
+	for (uint64_t second = 1010; second <= 1014; second++) {
+		slabs(&rig, 0, second, second);
+		rotate(&rig);
+	}
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(exists(&rig, "x_00002.saved.pcapng")); // of 1003, when the window began
+	CU_ASSERT_FALSE(exists(&rig, "x_00001.saved.pcapng"));
+	CU_ASSERT_FALSE(exists(&rig, "x_00005.saved.pcapng"));
+	check_sums(&rig);
+	CU_ASSERT_EQUAL(expired(&rig), 3); // 1001, 1002 and 1010
+	rig_close(&rig);
+}
+
+static void a_file_of_an_earlier_run_is_not_saved(void)
+{
+	const struct tl_writer_hold_cfg hold = {.pre_ns = 2000 * S};
+	const struct tl_writer_policy policy = {.keep_files = 10, .rotate_packets = 100};
+	struct tl_err err = {{0}};
+	struct rig rig;
+
+	rig_start_ring(&rig, hold, policy);
+	slabs(&rig, 0, 1001, 1001);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	tl_writer_destroy(rig.writer);
+	rig_writer(&rig, (struct tl_writer_hold_cfg){.in_files = true, .pre_ns = 2000 * S}, policy);
+	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
+	slabs(&rig, 0, 1002, 1002);
+	trigger(&rig);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(exists(&rig, "x.pcapng"));
+	CU_ASSERT(exists(&rig, "x_00001.saved.pcapng"));
+	rig_close(&rig);
+}
+
+static void a_saved_name_that_is_taken_is_passed_over(void)
+{
+	struct rig rig;
+	char path[128];
+
+	rig_start_ring(&rig, (struct tl_writer_hold_cfg){.pre_ns = S}, ring_of_three);
+	snprintf(path, sizeof(path), "%s/x.saved.pcapng", rig.dir);
+	close(open(path, O_CREAT | O_WRONLY, 0600));
+	slabs(&rig, 0, 1001, 1001);
+	trigger(&rig);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(exists(&rig, "x.saved_1.pcapng"));
+	check_sums(&rig);
+	rig_close(&rig);
+}
+
+static void a_pipe_is_refused(void)
+{
+	struct tl_slab_ring *rings[RINGS];
+	struct tl_writer *writer;
+	struct tl_err err = {{0}};
+	struct rig rig = {0};
+
+	rig_rings(&rig);
+	memcpy(rings, rig.rings, sizeof(rings));
+	struct tl_writer_cfg cfg = {.path = "/dev/null",
+		.hold = {.now_ns = now_ns, .triggered = triggered},
+		.rings = rings,
+		.n_rings = RINGS,
+		.prologue = put_prologue,
+		.epilogue = put_epilogue,
+		.ctx = &rig};
+	CU_ASSERT_EQUAL(tl_writer_create(&cfg, &writer, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/dev/null"));
+	for (uint32_t i = 0; i < RINGS; i++)
+		tl_slab_destroy(rings[i]);
+}
+
+static void a_writer_that_never_started_leaves_nothing(void)
+{
+	struct rig rig;
+
+	rig_create(&rig, (struct tl_writer_hold_cfg){.pre_ns = S}, (struct tl_writer_policy){0});
+	tl_writer_destroy(rig.writer);
+	CU_ASSERT_EQUAL(rmdir(rig.dir), 0);
+	for (uint32_t i = 0; i < RINGS; i++)
+		tl_slab_destroy(rig.rings[i]);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"nothing is written, and no file left, without a trigger", nothing_is_written_without_a_trigger},
+		{"the window before a trigger has the seconds asked for", the_window_has_its_seconds},
+		{"a trigger that is heard late counts from its own time", a_trigger_counts_from_its_own_time},
+		{"the window has no more bytes than asked for, over all rings", the_window_has_its_bytes},
+		{"the window always leaves slabs to the lcore", the_lcore_always_finds_a_slab},
+		{"what follows is saved until the time after the trigger is over",
+			what_follows_is_saved_until_it_is_over},
+		{"a slab that is sealed late belongs to the episode in which it was begun",
+			a_slab_that_is_sealed_late_still_belongs_to_it},
+		{"a trigger during an episode makes it longer", a_trigger_during_an_episode_makes_it_longer},
+		{"a trigger after it begins the next file", a_trigger_after_it_begins_the_next_file},
+		{"no record is saved twice though windows overlap", no_record_is_saved_twice},
+		{"the end completes an episode with what is sealed last", the_end_completes_an_episode},
+		{"an episode that is too long for a file goes on in further ones",
+			a_long_episode_goes_on_in_further_files},
+		{"a rotation between episodes does nothing", a_rotation_between_episodes_does_nothing},
+		{"what the disk refuses of an episode is counted as dropped", what_the_disk_refuses_is_counted},
+		{"an episode too large for a file goes on in the next",
+			an_episode_too_large_for_a_file_goes_on_in_the_next},
+		{"an episode that gets no file is dropped, and the lcore finds slabs all the time",
+			an_episode_without_a_file_is_dropped},
+		{"what the ring drops has expired", what_the_ring_drops_has_expired},
+		{"a trigger saves the files of its time from the ring", a_trigger_saves_files_from_the_ring},
+		{"a file of an earlier run is not saved", a_file_of_an_earlier_run_is_not_saved},
+		{"a saved name that is taken is passed over", a_saved_name_that_is_taken_is_passed_over},
+		{"a pipe is refused", a_pipe_is_refused},
+		{"a writer that never started leaves nothing", a_writer_that_never_started_leaves_nothing},
+	};
+
+	signal(SIGXFSZ, SIG_IGN);
+	tl_test_eal_start();
+	return tl_test_main("writer_hold", tests, TL_ARRAY_LEN(tests));
+}
