@@ -208,11 +208,19 @@ static int may_be_left_behind(const struct dirent *item)
 	return is_left_behind(item->d_name);
 }
 
+// Hidden ones last: the others know their names.
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	int hidden = ((*a)->d_name[0] == '.') - ((*b)->d_name[0] == '.');
+
+	return hidden != 0 ? hidden : strcmp((*a)->d_name, (*b)->d_name);
+}
+
 static void recover_directory(struct work *work, const char *dir)
 {
 	struct dirent **items;
 	bool slash = dir[strlen(dir) - 1] == '/';
-	int n = scandir(dir, &items, may_be_left_behind, alphasort);
+	int n = scandir(dir, &items, may_be_left_behind, by_name);
 
 	if (n < 0) {
 		tl_error("%s: cannot be read: %s", dir, strerror(errno));

@@ -9,10 +9,13 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <tl_files.h>
 
+#define LOCK_TRIES 10
+#define LOCK_PAUSE_NS (50 * TL_NS_PER_MS)
 #define NUMBER_DIGITS 5 // as in the names that the writer gives
 
 static int file_of(void *ctx)
@@ -138,6 +141,19 @@ static bool is_still(const char *path, const struct stat *opened)
 	return lstat(path, &now) == 0 && now.st_dev == opened->st_dev && now.st_ino == opened->st_ino;
 }
 
+// The kernel keeps the files of a process that was killed until the writes are done that it has in hand.
+static int lock_soon(int fd)
+{
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		if (errno != EWOULDBLOCK)
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
+	}
+	return -errno;
+}
+
 int tl_recover_open(const char *path, bool dry_run, struct tl_err *err)
 {
 	int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (dry_run ? O_RDONLY : O_RDWR);
@@ -150,7 +166,7 @@ int tl_recover_open(const char *path, bool dry_run, struct tl_err *err)
 		return tl_fail(err, -errno, "cannot be opened: %s", strerror(errno));
 	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
 		rc = tl_fail(err, -ENOMSG, "is not a regular file");
-	else if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+	else if (lock_soon(fd) != 0)
 		rc = tl_fail(err, -EBUSY, "is being written, and left alone");
 	else if (!is_still(path, &status))
 		rc = tl_fail(err, -EBUSY, "has just been completed by its recording");
