@@ -187,6 +187,8 @@ static void recover_file(struct work *work, const char *path, bool named)
 	struct tl_err err;
 
 	int fd = tl_recover_open(path, work->options.dry_run, &err);
+	if (fd == -ENOENT && !named) // completed since the directory was read
+		return;
 	int rc = fd < 0 ? fd : recover_open(work, fd, &file, &report, &name, &err);
 	if (rc != 0) {
 		file.outcome = outcome_of(rc);

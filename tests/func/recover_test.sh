@@ -5,7 +5,7 @@
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
-kills=50
+kills=${TL_KILLS:-50}
 frames=1021 frame_bytes=1000
 seed=${TL_SEED:-$RANDOM$RANDOM}
 slab_records=$((1048576 / (frame_bytes + 32))) # or less
