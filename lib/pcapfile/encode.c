@@ -95,6 +95,8 @@ static void put_time(struct block *block, uint64_t ns)
 
 static void put_time_option(struct block *block, uint16_t code, uint64_t ns)
 {
+	if (ns == UINT64_MAX)
+		return;
 	put_u16(block, code);
 	put_u16(block, 8);
 	put_time(block, ns);

@@ -48,7 +48,7 @@ struct tl_pcapng_idb {
 	uint64_t speed_bps;	 // 0 = unknown: no option written
 };
 
-// End-of-file statistics of one interface. UINT64_MAX in a counter leaves its option out.
+// End-of-file statistics of one interface. UINT64_MAX in a counter, start or end leaves its option out.
 struct tl_pcapng_isb {
 	uint32_t interface_id;
 	uint64_t ts_ns;		  // when the block was written, ns since 1970

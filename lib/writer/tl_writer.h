@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <tl_base.h>
 #include <tl_pcapfile.h>
@@ -106,6 +107,9 @@ static inline uint32_t tl_writer_hold_spare(uint32_t slabs)
 
 // Whether path can name files: its conversions are known. Returns 0, or -EINVAL, -ENAMETOOLONG with a sentence.
 int tl_writer_check_path(const char *path, struct tl_err *err);
+
+// The first name that path gives a file which begins at this time. The caller frees; NULL: path cannot name files.
+char *tl_writer_name_at(const char *path, time_t when);
 
 // Opens the first file, so that a bad path is an error before anything starts (files are created 0640, never through a
 // dangling symlink). Returns 0 or -errno with a sentence.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The helper thread: whatever may take long and is not writing slabs. It opens the next file ahead of time, gives a
-// file its name when it has begun, completes and closes files that the writer has left, and keeps the ring's limits.
+// file its name when it has begun, completes and closes files that the writer has left, keeps the ring's limits, and
+// recovers what an earlier run did not complete.
 //
 // The next file is opened under a hidden name, since its own tells when it begins. The lock is never held during a call
 // that may take long, so the writer, which only takes and hands over files, never waits for a disk in it.
@@ -11,8 +12,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define TICK_NS (100 * TL_NS_PER_MS)	// how soon what failed is tried again
-#define TIDY_NS TL_NS_PER_S		// how often the limits are looked at while nothing happens
+#include <tl_files.h>
+
+#define TICK_NS (100 * TL_NS_PER_MS)	  // how soon what failed is tried again
+#define TIDY_NS TL_NS_PER_S		  // how often the limits are looked at while nothing happens
+#define LEFT_PAUSE_NS (40 * TL_NS_PER_MS) // per 8 MiB read of a file of an earlier run
+#define LEFT_AT_END_BYTES (256u << 20)
 #define PATIENCE_NS (50 * TL_NS_PER_MS) // what the default buffer holds at 10 Gbit/s
 
 static struct timespec from_now(uint64_t ns)
@@ -102,7 +107,7 @@ static int rename_complete(struct tl_writer *writer, struct tl_writer_file *file
 	if (file->saved)
 		rc = tl_writer_save_rename(writer, file->at, file->name, &path);
 	else
-		rc = tl_writer_rename(file->at, file->name);
+		rc = tl_rename_new(file->at, file->name);
 	if (rc != 0)
 		return rc;
 	free(file->at);
@@ -266,20 +271,55 @@ static bool step_tidy(struct tl_writer *writer)
 	return true;
 }
 
-static void *helper_main(void *arg)
+// One step, in the order of who waits for what.
+static bool work(struct tl_writer *writer)
 {
-	// In the order of who waits for what.
 	static bool (*const steps[])(struct tl_writer *) = {
 		step_save, step_name, step_room, step_open, step_finish, step_tidy};
+	bool worked = false;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(steps) && !worked; i++)
+		worked = steps[i](writer);
+	return worked;
+}
+
+// While a file of an earlier run is read: what this run needs comes first, and the disk is left to it most of the time.
+// At the end of the run only what is soon done is still done.
+static int tend(void *arg, uint64_t done_bytes, uint64_t size_bytes)
+{
+	struct tl_writer *writer = arg;
+	struct tl_writer_helper *helper = &writer->helper;
+	struct timespec deadline = from_now(LEFT_PAUSE_NS);
+	int rc = 0;
+
+	pthread_mutex_lock(&helper->lock);
+	do {
+		while (work(writer)) {
+		}
+		if (!helper->stop)
+			rc = pthread_cond_timedwait(&helper->wake, &helper->lock, &deadline);
+	} while (!helper->stop && rc == 0);
+	bool stop = helper->stop;
+	pthread_mutex_unlock(&helper->lock);
+	return stop && size_bytes - done_bytes > LEFT_AT_END_BYTES;
+}
+
+static bool step_left(struct tl_writer *writer)
+{
+	pthread_mutex_unlock(&writer->helper.lock);
+	bool worked = tl_writer_recover_left(writer, tend);
+	pthread_mutex_lock(&writer->helper.lock);
+	return worked;
+}
+
+static void *helper_main(void *arg)
+{
 	struct tl_writer *writer = arg;
 	struct tl_writer_helper *helper = &writer->helper;
 
 	pthread_mutex_lock(&helper->lock);
 	for (;;) {
-		bool worked = false;
-		for (size_t i = 0; i < TL_ARRAY_LEN(steps) && !worked; i++)
-			worked = steps[i](writer);
-		if (worked)
+		if (work(writer) || step_left(writer))
 			continue;
 		if (helper->stop)
 			break;

@@ -13,6 +13,7 @@
 //   writer_names.c   which name a file gets, and when
 //   writer_ring.c    the recording's files, and which of them have to go
 //   writer_found.c   files of earlier runs
+//   writer_left.c    recovers those that were not completed
 //   writer_pattern.c what the names of files look like
 //   writer_file.c    one output file: open, write, cut, close
 //   writer_blocks.c  the blocks that open and close a file, and statistics in between
@@ -113,6 +114,7 @@ struct tl_writer_entry {
 	const struct tl_writer_file *file; // while it is being written; NULL: complete
 	uint64_t bytes;			   // complete
 	bool this_run;
+	bool left; // by an earlier run that did not complete it
 	// Complete, and of this run.
 	uint64_t (*pkts)[TL_DIRS]; // of each ring
 	uint64_t first_ns, last_ns;
@@ -356,8 +358,6 @@ void tl_writer_resume_names(struct tl_writer *writer, time_t now);
 int tl_writer_give_name(struct tl_writer *writer, struct tl_writer_file *file);
 // Creates the file under the hidden name.
 int tl_writer_open_hidden(struct tl_writer *writer, struct tl_writer_file *file);
-// -EEXIST where the name is taken.
-int tl_writer_rename(const char *from, const char *to);
 
 // writer_ring.c
 int tl_writer_ring_add(struct tl_writer_ring *ring, struct tl_writer_entry entry); // takes over its path
@@ -386,6 +386,11 @@ bool tl_writer_is_ours(const char *path, struct stat *status);
 bool tl_writer_is_blank(const char *path);
 // Adds the files of earlier runs, oldest first.
 int tl_writer_ring_find(struct tl_writer_ring *ring, const struct tl_writer_pattern *pattern);
+
+// writer_left.c, on the helper
+// Recovers one file that an earlier run left, and gives it its name; tend() is called now and then, and ends it with
+// other than 0. False: there is none.
+bool tl_writer_recover_left(struct tl_writer *writer, int (*tend)(void *ctx, uint64_t done_bytes, uint64_t size_bytes));
 
 // writer_pattern.c
 int tl_writer_pattern_init(struct tl_writer_pattern *pattern, const char *path, struct tl_err *err);

@@ -75,11 +75,9 @@ static void pop(struct tl_writer *writer)
 
 static void count_written(struct tl_writer *writer, const struct tl_writer_write *write)
 {
-	uint32_t ring = (uint32_t)(write->flow - writer->flows);
-
 	for (int dir = 0; dir < TL_DIRS && write->slab != NULL; dir++) {
 		tl_count(&write->flow->written_pkts[dir], write->slab->records[dir]);
-		write->file->written_pkts[ring][dir] += write->slab->records[dir];
+		write->file->written_pkts[write->flow - writer->flows][dir] += write->slab->records[dir];
 	}
 	tl_count(&writer->stats.written_bytes, write->len_bytes);
 	write->file->end_bytes += write->len_bytes;

@@ -995,12 +995,11 @@ static void taken_name_is_passed_over(void)
 
 	rig_dir(&rig);
 	put_file(&rig, "x.pcapng", NULL);
-	put_file(&rig, "x_00002.pcapng.part", NULL);
+	put_file(&rig, "x_00002.pcapng", NULL);
 	rig_start(&rig, URING, 1 << 20);
 	commit(&rig, 4000);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	CU_ASSERT(exists(&rig, "x_00001.pcapng") && exists(&rig, "x_00003.pcapng"));
-	CU_ASSERT_FALSE(exists(&rig, "x_00002.pcapng"));
 	check_complete(&rig);
 	rig_close(&rig);
 }
@@ -1138,7 +1137,7 @@ static void leftover_is_kept_if_it_holds_records(void)
 	rig_again(&rig, &first);
 	rig_start(&rig, PWRITE, 1 << 20);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
-	CU_ASSERT(exists(&rig, "x.pcapng.part"));
+	CU_ASSERT(exists(&rig, "x.pcapng")); // recovered, and therefore complete
 	CU_ASSERT(exists(&rig, "x_00001.pcapng"));
 	end_run(&rig);
 
@@ -1147,7 +1146,42 @@ static void leftover_is_kept_if_it_holds_records(void)
 	rig_start(&rig, PWRITE, 1 << 20);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	CU_ASSERT_FALSE(exists(&rig, ".x.pcapng.next"));
-	CU_ASSERT_EQUAL(count_files(&rig, ".part"), 1);
+	CU_ASSERT_EQUAL(count_files(&rig, ".part"), 0);
+	rig_close(&rig);
+}
+
+// What a run was killed in: cut within a slab, and followed by what was preallocated.
+static void next_run_recovers_the_last(void)
+{
+	struct rig first, rig;
+	struct found found = {.gaps = true};
+	char part[192];
+	bool closed;
+
+	rig_open(&first, PWRITE, 0);
+	commit(&first, 1000);
+	CU_ASSERT_EQUAL(rig_stop(&first), 0);
+	snprintf(part, sizeof(part), "%s.part", first.path);
+	CU_ASSERT_EQUAL(rename(first.path, part), 0);
+	CU_ASSERT_EQUAL(truncate(part, 5 * SLAB_BYTES + 1000), 0);
+	CU_ASSERT_EQUAL(truncate(part, 64 * SLAB_BYTES), 0);
+	end_run(&first);
+
+	rig_again(&rig, &first);
+	rig_start_ring(&rig, PWRITE, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 3});
+	CU_ASSERT(exists(&rig, "x_00001.pcapng.part")); // its numbers go on
+	commit(&rig, 100);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT_EQUAL(count_files(&rig, ".part"), 0);
+	CU_ASSERT(file_is_right(first.path, &found, &closed));
+	CU_ASSERT(closed);
+	CU_ASSERT(found.records[TL_DIR_RX] + found.records[TL_DIR_TX] > 300);
+	end_run(&rig);
+
+	rig_again(&rig, &first); // and the ring knows it
+	rig_start_ring(&rig, PWRITE, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 2});
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT_FALSE(exists(&rig, "x.pcapng"));
 	rig_close(&rig);
 }
 
@@ -2137,6 +2171,7 @@ int main(void)
 		{"a file of the ring that was replaced stays", replaced_file_stays},
 		{"two recordings do not write one file", two_recordings_need_two_files},
 		{"what a killed run left is kept if it holds records", leftover_is_kept_if_it_holds_records},
+		{"the next run recovers what the last was killed in", next_run_recovers_the_last},
 		{"a slow close does not stall the writing", slow_close_does_not_stall},
 		{"on a full disk the oldest file is dropped and nothing is lost", full_disk_recycles},
 		{"or the recording pauses until there is room", full_disk_pauses},
