@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <tl_capture.h>
 #include <tl_config.h>
 #include <tl_report.h>
 
@@ -36,6 +37,9 @@ int tl_appliance_create(const struct tl_config *config, const struct tl_applianc
 int tl_appliance_run(struct tl_appliance *appliance, struct tl_snapshot *out, struct tl_err *err);
 
 void tl_appliance_destroy(struct tl_appliance *appliance);
+
+// What a recording of the configuration is, but for its name, port and clock.
+struct tl_capture_cfg tl_appliance_capture_cfg(const struct tl_config_capture *config);
 
 // Blocks the signals that are meant for an appliance, so that every thread made later inherits that and only main hears
 // them.

@@ -19,8 +19,11 @@ static void set_memory(struct tl_config *config)
 
 	if (capture->cutoff_bytes != 0)
 		queue_bytes += (uint64_t)capture->cutoff_flows * TL_FLOW_ENTRY_BYTES;
+	struct tl_capture_cfg cfg = tl_appliance_capture_cfg(capture);
+	uint64_t bytes =
+		queue_bytes * config->ports[0].rx_queues + tl_capture_recode_bytes(&cfg, config->ports[0].rx_queues);
 	config->eal.main_lcore = tl_plan_first_cpu();
-	config->eal.memory_mb = (uint32_t)(MEMORY_MB + (queue_bytes >> 20) * config->ports[0].rx_queues);
+	config->eal.memory_mb = (uint32_t)(MEMORY_MB + (bytes >> 20));
 	config->eal.huge = tl_hugepages_free_mb() >= config->eal.memory_mb;
 }
 

@@ -15,6 +15,7 @@
 #include <tl_lcore.h>
 #include <tl_pcapfile.h>
 #include <tl_port.h>
+#include <tl_recode.h>
 #include <tl_writer.h>
 
 struct tl_err;
@@ -51,6 +52,10 @@ struct tl_capture_cfg {
 	bool index;	       // see struct tl_writer_cfg
 	uint64_t buffer_bytes; // per RX queue
 	enum tl_writer_io io;
+	uint64_t order_window_ns; // 0: in the order of arrival; else merged by time (tl_recode.h)
+	enum tl_recode_form form;
+	int compress_level;
+	uint32_t compress_threads;
 	uint64_t count;	       // stop after so many frames; 0 = no limit
 	uint32_t cutoff_bytes; // of each flow (tl_flow.h) record no more; 0 = no limit
 	uint32_t cutoff_flows; // entries of each RX queue's table of flows
@@ -81,6 +86,7 @@ struct tl_capture_stats {
 	uint64_t written_bytes;
 	uint64_t recycled_files, recycled_bytes;
 	uint64_t free_bytes;	       // as in tl_writer_stats
+	uint64_t late_pkts;	       // written out of the order of time: struct tl_recode_cfg
 	uint64_t flows, flows_evicted; // of a cut-off: struct tl_flow_stats
 	const char *state;	       // "recording", "paused"; where triggers matter also "waiting", "saving"
 	uint64_t triggers;	       // seen so far; those of one reason within 2 ms or so are one
@@ -96,6 +102,9 @@ struct tl_capture_coverage {
 };
 struct tl_capture_coverage tl_capture_cover(
 	uint64_t buffer_bytes, uint32_t snaplen, uint32_t frame_bytes, uint64_t line_bps);
+
+// What the threads between lcores and writer take beside the buffers, for whoever has to set memory aside.
+uint64_t tl_capture_recode_bytes(const struct tl_capture_cfg *cfg, uint32_t n_queues);
 
 int tl_capture_create(const struct tl_capture_cfg *cfg, struct tl_capture **out, struct tl_err *err);
 int tl_capture_start(struct tl_capture *capture, struct tl_err *err);

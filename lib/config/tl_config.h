@@ -29,6 +29,9 @@ enum tl_config_store { TL_CONFIG_STORE_MEMORY, TL_CONFIG_STORE_FILES };
 enum tl_config_mode { TL_CONFIG_MODE_CONTINUOUS, TL_CONFIG_MODE_TRIGGER };
 enum tl_config_io { TL_CONFIG_IO_URING, TL_CONFIG_IO_PWRITE };
 enum tl_config_disk_full { TL_CONFIG_FULL_PAUSE, TL_CONFIG_FULL_RECYCLE };
+enum tl_config_order { TL_CONFIG_ORDER_ARRIVAL, TL_CONFIG_ORDER_TIME };
+enum tl_config_format { TL_CONFIG_PCAPNG, TL_CONFIG_PCAP_NS };
+enum tl_config_compress { TL_CONFIG_COMPRESS_NONE, TL_CONFIG_COMPRESS_ZSTD };
 enum tl_config_fsync { TL_CONFIG_FSYNC_NEVER, TL_CONFIG_FSYNC_CLOSE };
 enum tl_config_echo_mode { TL_ECHO_MCAST_TO_TCP, TL_ECHO_TCP, TL_ECHO_UDP };
 enum tl_config_window_full { TL_WINDOW_FULL_DROP, TL_WINDOW_FULL_RESET };
@@ -80,9 +83,15 @@ struct tl_config_capture {
 	enum tl_config_disk_full on_full; // "on_full": "pause" (default), "recycle"
 	enum tl_config_fsync fsync;	  // "fsync": "never" (default), "close"
 	bool index;			  // "index", default true where there are several files
-	uint64_t buffer_bytes;	  // "buffer_bytes", 4 MiB .. 64 GiB, default 64 MiB, per RX queue; integer or "64M"
-	enum tl_config_io io;	  // "io": "io_uring" (default), "pwrite"
-	uint32_t cutoff_bytes;	  // "cutoff_bytes", 0 (off, default) or 1 KiB .. 1 GiB; integer or "64K"
+	uint64_t buffer_bytes;	      // "buffer_bytes", 4 MiB .. 64 GiB, default 64 MiB, per RX queue; integer or "64M"
+	enum tl_config_io io;	      // "io": "io_uring" (default), "pwrite"
+	enum tl_config_order order;   // "order": "arrival" (default), "time"
+	uint32_t order_window_ms;     // "order_window_ms", 1..1000, default 100
+	enum tl_config_format format; // "format": "pcapng" (default), "pcap-ns"
+	enum tl_config_compress compress; // "compress": "none" (default), "zstd"
+	uint32_t compress_level;	  // "compress_level", 1..19, default 1
+	uint32_t compress_threads;	  // "compress_threads", 1..16, default 1
+	uint32_t cutoff_bytes;		  // "cutoff_bytes", 0 (off, default) or 1 KiB .. 1 GiB; integer or "64K"
 	uint32_t cutoff_flows;	  // "cutoff_flows", a power of two, 1024 .. 64 Mi, default 1 Mi; integer or "1M"
 	enum tl_config_mode mode; // "mode": "continuous" (default), "trigger"
 	struct tl_config_trigger trigger; // "trigger", only with that mode

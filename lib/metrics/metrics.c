@@ -81,6 +81,7 @@ static void read_capture(struct tl_capture *capture, const char *port, struct tl
 	out->written_bytes = stats.written_bytes;
 	out->flows = stats.flows;
 	out->flows_evicted = stats.flows_evicted;
+	out->late_pkts = stats.late_pkts;
 	out->recycled_files = stats.recycled_files;
 	out->recycled_bytes = stats.recycled_bytes;
 	out->disk_free_bytes = stats.free_bytes;

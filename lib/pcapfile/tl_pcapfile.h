@@ -80,7 +80,9 @@ struct tl_pcapng_epb {
 	uint64_t dropped;    // frames lost since the previous record; option written only when not 0
 };
 
-// These return the bytes written, or 0 if size is too small.
+// These return the bytes written, or 0 if size is too small. The header is that of a classic pcap file of Ethernet
+// frames with nanoseconds; snaplen 0 = unlimited.
+uint32_t tl_pcap_put_header(void *buf, uint32_t size, uint32_t snaplen);
 uint32_t tl_pcapng_put_shb(void *buf, uint32_t size, const struct tl_pcapng_shb *shb);
 uint32_t tl_pcapng_put_idb(void *buf, uint32_t size, const struct tl_pcapng_idb *idb);
 uint32_t tl_pcapng_put_isb(void *buf, uint32_t size, const struct tl_pcapng_isb *isb);

@@ -121,6 +121,7 @@ static json_t *capture_json(const struct tl_report_capture *capture, bool final)
 	put(object, "written_bytes", number(capture->written_bytes));
 	put(object, "flows", number(capture->flows));
 	put(object, "flows_evicted", number(capture->flows_evicted));
+	put(object, "late_pkts", number(capture->late_pkts));
 	put(object, "recycled_files", number(capture->recycled_files));
 	put(object, "recycled_bytes", number(capture->recycled_bytes));
 	put(object, "triggers", number(capture->triggers));

@@ -76,7 +76,8 @@ struct tl_report_capture {
 	uint64_t slabs;		 // of each queue
 	uint64_t in_flight_pkts; // offered and still in slabs; 0 after the end
 	uint64_t written_bytes;
-	uint64_t flows, flows_evicted;		 // of a cut-off: begun, and forgotten to make room for others
+	uint64_t late_pkts;	       // of order "time": came too late for their place, and were written after it
+	uint64_t flows, flows_evicted; // of a cut-off: begun, and forgotten to make room for others
 	uint64_t recycled_files, recycled_bytes; // dropped from the ring; what they held stays written
 	uint64_t disk_free_bytes;		 // of the files' file system; UINT64_MAX: not known
 	const char *state;			 // static: "recording", "paused", "waiting", "saving"

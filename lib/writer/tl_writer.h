@@ -70,10 +70,14 @@ struct tl_writer_cfg {
 	struct tl_writer_hold_cfg hold;
 	struct tl_slab_ring *const *rings; // borrowed for the writer's life
 	uint32_t n_rings;
-	bool index; // a sidecar beside each file that says what its slabs hold (tl_index.h)
+	uint32_t n_origins; // rings that the slabs' origins name; 0: slabs have none
+	// What the slabs hold is no pcapng: a file gets no PAD, and is not known again after a restart.
+	bool opaque;
+	bool unaligned; // nor of lengths that O_DIRECT could write
+	bool index;	// a sidecar beside each file that says what its slabs hold (tl_index.h)
 	// The blocks that open and close each file. prologue: SHB and IDBs, padded by the writer to 4 KiB. epilogue:
 	// ISBs; also between slabs every statistics_ns (0: never) while a file grows, so that what a crash leaves has
-	// some. Each returns bytes written into buf, 0 on overflow (size is 64 KiB).
+	// some; NULL: nothing closes a file. Each returns bytes written into buf, 0 on overflow (size is 64 KiB).
 	uint32_t (*prologue)(void *ctx, void *buf, uint32_t size);
 	uint32_t (*epilogue)(void *ctx, void *buf, uint32_t size);
 	void *ctx;
@@ -81,7 +85,7 @@ struct tl_writer_cfg {
 	bool reader_may_leave; // that the reader of a pipe goes away is no error
 };
 
-// What became of the packets of one ring.
+// What became of the packets of one ring, or origin.
 struct tl_writer_flow {
 	uint64_t written_pkts[TL_DIRS];	  // whose write completed; with hold.in_files less what the ring has dropped
 	uint64_t expired_pkts[TL_DIRS];	  // given up by a writer that holds

@@ -33,8 +33,8 @@ static int allocate(struct tl_writer *writer)
 	writer->file = tl_writer_file_new(writer);
 	if (writer->cfg.statistics_ns != 0)
 		writer->statistics.buffer = tl_writer_blocks_buffer(); // without it there are none
-	writer->flows = calloc(writer->cfg.n_rings, sizeof(*writer->flows));
-	writer->dropped_pkts = calloc(writer->cfg.n_rings, sizeof(*writer->dropped_pkts));
+	writer->flows = calloc(writer->n_flows, sizeof(*writer->flows));
+	writer->dropped_pkts = calloc(writer->n_flows, sizeof(*writer->dropped_pkts));
 	if (rc == 0 && tl_writer_holds(writer))
 		rc = tl_writer_hold_init(writer);
 	if (rc == 0)
@@ -90,7 +90,7 @@ static int open_alone(struct tl_writer *writer, const char *path, struct tl_err 
 	file->at = strdup(path);
 	if (file->at == NULL)
 		return tl_fail(err, -ENOMEM, "no memory for the writer of %.300s", path);
-	int rc = tl_writer_file_open(file, file->at, true, err);
+	int rc = tl_writer_file_open(file, file->at, !writer->cfg.unaligned, err);
 	tl_writer_resume_names(writer, file->began);
 	writer->names.last_number = 0;
 	bool is_file = strcmp(path, TL_WRITER_NULL) != 0;
@@ -128,6 +128,8 @@ int tl_writer_create(const struct tl_writer_cfg *cfg, struct tl_writer **out, st
 
 	const struct tl_writer_policy *policy = &cfg->policy;
 	writer->cfg = *cfg;
+	writer->n_flows = cfg->n_origins != 0 ? cfg->n_origins : cfg->n_rings;
+	writer->direct_refused = cfg->unaligned;
 	atomic_init(&writer->free_bytes, UINT64_MAX);
 	writer->parts = policy->rotate_bytes != 0 || policy->rotate_seconds != 0 || policy->rotate_packets != 0 ||
 			tl_writer_holds(writer);
@@ -274,7 +276,7 @@ void tl_writer_stats(const struct tl_writer *writer, struct tl_writer_stats *out
 	struct tl_writer_flow flow;
 
 	*out = (struct tl_writer_stats){0};
-	for (uint32_t ring = 0; ring < writer->cfg.n_rings; ring++) {
+	for (uint32_t ring = 0; ring < writer->n_flows; ring++) {
 		tl_writer_flow(writer, ring, &flow);
 		for (int dir = 0; dir < TL_DIRS; dir++) {
 			out->written_pkts[dir] += flow.written_pkts[dir];

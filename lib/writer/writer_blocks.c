@@ -19,7 +19,7 @@ static uint32_t fill_whole(
 	const struct tl_writer *writer, const struct tl_writer_file *file, blocks_fn *fill, uint8_t *buffer)
 {
 	uint32_t len = fill(writer->cfg.ctx, buffer, TL_WRITER_BLOCKS_BYTES);
-	uint32_t pad = file->stream ? 0 : tl_pcapng_pad_bytes(len, TL_PCAPNG_ALIGN);
+	uint32_t pad = file->stream || writer->cfg.opaque ? 0 : tl_pcapng_pad_bytes(len, TL_PCAPNG_ALIGN);
 
 	if (len != 0 && pad != 0)
 		tl_pcapng_put_pad(buffer + len, pad);
@@ -57,7 +57,7 @@ int tl_writer_put_prologue(struct tl_writer *writer, struct tl_writer_file *file
 
 int tl_writer_put_epilogue(struct tl_writer *writer, struct tl_writer_file *file, uint8_t *buffer)
 {
-	return append(writer, file, writer->cfg.epilogue, buffer);
+	return writer->cfg.epilogue != NULL ? append(writer, file, writer->cfg.epilogue, buffer) : 0;
 }
 
 // Whether the file has grown since the last statistics, and takes blocks at all.

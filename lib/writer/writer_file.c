@@ -19,7 +19,7 @@ struct tl_writer_file *tl_writer_file_new(struct tl_writer *writer)
 
 	if (file == NULL)
 		return NULL;
-	file->written_pkts = calloc(writer->cfg.n_rings, sizeof(*file->written_pkts));
+	file->written_pkts = calloc(writer->n_flows, sizeof(*file->written_pkts));
 	if (file->written_pkts == NULL) {
 		free(file);
 		return NULL;

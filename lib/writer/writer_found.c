@@ -41,6 +41,15 @@ static int open_unused(const char *path, struct stat *status)
 	return -1;
 }
 
+bool tl_writer_is_unused(const char *path, struct stat *status)
+{
+	int fd = open_unused(path, status);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 bool tl_writer_is_ours(const char *path, struct stat *status)
 {
 	int fd = open_unused(path, status);

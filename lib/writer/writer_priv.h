@@ -91,8 +91,7 @@ STAILQ_HEAD(tl_writer_files, tl_writer_file);
 struct tl_writer_write {
 	struct tl_writer_file *file;
 	struct tl_slab_ring *ring;
-	struct tl_writer_flow *flow; // the ring's
-	struct tl_slab *slab;	     // NULL: statistics
+	struct tl_slab *slab; // NULL: statistics
 	const uint8_t *data;
 	uint32_t len_bytes;
 	uint64_t offset_bytes;
@@ -266,9 +265,10 @@ struct tl_writer {
 	atomic_int first_error; // -errno; error is final once it is set
 	struct tl_err error;
 
-	_Atomic uint64_t blocks_bytes;	   // prologues and epilogues written
-	struct tl_writer_stats stats;	   // what is not of one ring
-	struct tl_writer_flow *flows;	   // one for each ring
+	_Atomic uint64_t blocks_bytes; // prologues and epilogues written
+	struct tl_writer_stats stats;  // what is not of one ring
+	struct tl_writer_flow *flows;  // one for each ring, or origin
+	uint32_t n_flows;
 	uint64_t (*dropped_pkts)[TL_DIRS]; // of each ring: written, and dropped with their file; the helper's
 };
 
@@ -382,6 +382,8 @@ void tl_writer_ring_fini(struct tl_writer_ring *ring);
 // writer_found.c
 // Whether this is a recording of this program that nobody is writing.
 bool tl_writer_is_ours(const char *path, struct stat *status);
+// Whether it is a regular file that nobody is writing.
+bool tl_writer_is_unused(const char *path, struct stat *status);
 // Whether it is a file in which nobody has recorded anything, nor is about to.
 bool tl_writer_is_blank(const char *path);
 // Adds the files of earlier runs, oldest first.

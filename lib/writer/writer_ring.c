@@ -136,7 +136,7 @@ static bool take_oldest(struct tl_writer_ring *ring, struct tl_writer_entry *out
 
 static void count_dropped(struct tl_writer *writer, const struct tl_writer_entry *entry)
 {
-	for (uint32_t ring = 0; ring < writer->cfg.n_rings; ring++)
+	for (uint32_t ring = 0; ring < writer->n_flows; ring++)
 		for (int dir = 0; dir < TL_DIRS; dir++)
 			tl_count(&writer->dropped_pkts[ring][dir], entry->pkts[ring][dir]);
 }

@@ -73,12 +73,40 @@ static void pop(struct tl_writer *writer)
 		tl_writer_helper_finish(writer, file);
 }
 
+static uint32_t number_of(const struct tl_writer *writer, const struct tl_slab_ring *ring)
+{
+	uint32_t number = 0;
+
+	while (writer->cfg.rings[number] != ring)
+		number++;
+	return number;
+}
+
+// The n-th part of a slab's records that comes from one ring. False: there are no more.
+static bool origin_of(
+	const struct tl_writer *writer, const struct tl_writer_write *write, uint32_t n, struct tl_slab_origin *out)
+{
+	const struct tl_slab *slab = write->slab;
+
+	if (slab == NULL || n >= tl_max_u64(slab->n_origins, 1))
+		return false;
+	if (slab->n_origins != 0)
+		*out = slab->origins[n];
+	else
+		*out = (struct tl_slab_origin){.ring = number_of(writer, write->ring),
+			.records = {slab->records[TL_DIR_RX], slab->records[TL_DIR_TX]}};
+	return true;
+}
+
 static void count_written(struct tl_writer *writer, const struct tl_writer_write *write)
 {
-	for (int dir = 0; dir < TL_DIRS && write->slab != NULL; dir++) {
-		tl_count(&write->flow->written_pkts[dir], write->slab->records[dir]);
-		write->file->written_pkts[write->flow - writer->flows][dir] += write->slab->records[dir];
-	}
+	struct tl_slab_origin origin;
+
+	for (uint32_t i = 0; origin_of(writer, write, i, &origin); i++)
+		for (int dir = 0; dir < TL_DIRS; dir++) {
+			tl_count(&writer->flows[origin.ring].written_pkts[dir], origin.records[dir]);
+			write->file->written_pkts[origin.ring][dir] += origin.records[dir];
+		}
 	tl_count(&writer->stats.written_bytes, write->len_bytes);
 	write->file->end_bytes += write->len_bytes;
 	tl_writer_trouble_ends(writer, &writer->writing, write->file->label);
@@ -94,15 +122,18 @@ static void settle(struct tl_writer *writer, const struct tl_writer_write *write
 		give_back(writer, write);
 }
 
-static void count_dropped(const struct tl_writer_write *write)
+static void count_dropped(struct tl_writer *writer, const struct tl_writer_write *write)
 {
-	for (int dir = 0; dir < TL_DIRS && write->slab != NULL; dir++)
-		tl_count(&write->flow->drop_disk_pkts[dir], write->slab->records[dir]);
+	struct tl_slab_origin origin;
+
+	for (uint32_t i = 0; origin_of(writer, write, i, &origin); i++)
+		for (int dir = 0; dir < TL_DIRS; dir++)
+			tl_count(&writer->flows[origin.ring].drop_disk_pkts[dir], origin.records[dir]);
 }
 
 static void drop(struct tl_writer *writer, const struct tl_writer_write *write)
 {
-	count_dropped(write);
+	count_dropped(writer, write);
 	give_back(writer, write);
 }
 
@@ -167,7 +198,7 @@ static void recover(struct tl_writer *writer)
 		if (rc == 0) {
 			settle(writer, write);
 		} else {
-			count_dropped(write);
+			count_dropped(writer, write);
 			fail(writer, write->file, rc);
 			give_back(writer, write);
 		}
@@ -225,18 +256,9 @@ static void submit(struct tl_writer *writer, const struct tl_writer_write *write
 	writer->backend->start(writer, slot);
 }
 
-static struct tl_writer_flow *flow_of(struct tl_writer *writer, const struct tl_slab_ring *ring)
-{
-	uint32_t index = 0;
-
-	while (writer->cfg.rings[index] != ring)
-		index++;
-	return &writer->flows[index];
-}
-
 static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, struct tl_slab *slab)
 {
-	struct tl_writer_write write = {.ring = ring, .flow = flow_of(writer, ring), .slab = slab};
+	struct tl_writer_write write = {.ring = ring, .slab = slab};
 
 	if (writer->file == NULL) { // there is none to be had, and the helper has said why
 		drop(writer, &write);
@@ -245,8 +267,8 @@ static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, str
 	write.data = slab->data;
 	write.len_bytes = slab->sealed_bytes;
 	if (writer->file->stream) { // the blocks that serve recovery and alignment serve nobody there
-		write.data += TL_PCAPNG_HEAD_BYTES;
-		write.len_bytes = slab->used_bytes - TL_PCAPNG_HEAD_BYTES;
+		write.data += slab->head_bytes;
+		write.len_bytes = slab->used_bytes - slab->head_bytes;
 	}
 	if (is_full(writer, &write))
 		tl_writer_go_on(writer, true);

@@ -238,7 +238,7 @@ static void a_cutoff_that_means_nothing_is_refused(void)
 		{CAPTURE(", 'cutoff_bytes': '1K', 'cutoff_flows': 512"),
 			"2: $.capture[0].cutoff_flows: 512 is not a size from 1K to 64M, such as 65536 or '64K'"},
 		{CAPTURE(", 'cutoff_flows': '1M'"),
-			"2: $.capture[0].cutoff_flows: only a recording with 'cutoff_bytes' has flows to remember"},
+			"2: $.capture[0].cutoff_flows: only a recording with 'cutoff_bytes' has a use for it"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
