@@ -13,7 +13,7 @@ test_packages=(
 	"${run_packages[@]}"
 	binutils clang clang-format iputils-arping iputils-ping libcunit1-dev netcat-openbsd python3 socat tcpdump tshark valgrind
 )
-vm_packages=(kmod xz-utils)
+vm_packages=(e2fsprogs kmod xz-utils)
 qemu_oldest=8 # the first with an igb
 
 usage() {
