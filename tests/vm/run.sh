@@ -161,9 +161,11 @@ judge_powerloss() {
 	check_json "what was left is recovered" out/recover.json '.recovered > 0 and .failed == 0'
 	check "files that were complete are the same" complete_are_the_same
 	check_equal "nothing is left behind" "$(find files -name '*.part' -o -name '.*.next')" ""
-	(cd files && sed 's|/disk/||g' ../out/recover.json >../recover.json &&
-		check "all are whole, and the gaps are those that recover names" "$func_root/tests/lib/check_recovered.py" \
-			"$frames" "$slab_records" 0 ../recover.json rot*.pcapng)
+	cd files
+	sed 's|/disk/||g' ../out/recover.json >../recover.json
+	check "all are whole, and the gaps are those that recover names" "$func_root/tests/lib/check_recovered.py" \
+		"$frames" "$slab_records" 0 ../recover.json rot*.pcapng
+	cd ..
 	check "capinfos takes them all" capinfos -c files/*.pcapng
 }
 
