@@ -11,9 +11,6 @@
 
 #include <tl_log.h>
 
-#define BLOCK_PACKET 2u
-#define BLOCK_SIMPLE_PACKET 3u
-
 static int take_record(struct extract *extract, const uint8_t *block, uint32_t size)
 {
 	struct extract_record record;
@@ -39,8 +36,8 @@ int extract_take_block(struct extract *extract, uint32_t type, const uint8_t *bl
 	case TL_PCAPNG_IDB:
 		return extract_section_add(&extract->section, block, size) != 0 ? -EBADMSG : 0;
 	case TL_PCAPNG_EPB:
-	case BLOCK_PACKET:
-	case BLOCK_SIMPLE_PACKET:
+	case EXTRACT_PACKET:
+	case EXTRACT_SIMPLE_PACKET:
 		return take_record(extract, block, size);
 	default:
 		return 0;
@@ -124,21 +121,16 @@ static int take_pcapng(struct extract *extract, struct extract_input *input)
 	return rc != 0 || done ? rc : extract_scan(extract, input, 0);
 }
 
-static int take_packed(struct extract *extract, struct extract_input *input)
-{
-	int rc = extract_packed_open(input);
-
-	return rc != 0 ? rc : extract_scan(extract, input, 0);
-}
-
 // By the first word of the file.
 static int take_any(struct extract *extract, struct extract_input *input, uint32_t magic)
 {
-	if (magic == TL_PCAPNG_SHB)
+	int rc = magic == EXTRACT_PACKED_MAGIC ? extract_packed_open(input) : 0;
+
+	if (rc != 0)
+		return rc;
+	if (magic == TL_PCAPNG_SHB || magic == EXTRACT_PACKED_MAGIC)
 		return take_pcapng(extract, input);
-	if (magic == EXTRACT_PACKED_MAGIC)
-		return take_packed(extract, input);
-	int rc = take_classic(extract, input->path, extract->err);
+	rc = take_classic(extract, input->path, extract->err);
 	posix_fadvise(input->fd, 0, 0, POSIX_FADV_DONTNEED); // it was mapped
 	return rc;
 }

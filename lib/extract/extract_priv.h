@@ -25,7 +25,9 @@
 #include <tl_pcapfile.h>
 
 #define EXTRACT_BLOCK_MAX (16u << 20) // a longer block is a broken length field
-#define EXTRACT_AHEAD (1u << 20)      // what is read at once of a file that is read from end to end
+#define EXTRACT_PACKET 2u	      // block types: obsolete, an EPB whose interface id has 16 bits
+#define EXTRACT_SIMPLE_PACKET 3u
+#define EXTRACT_AHEAD (1u << 20) // what is read at once of a file that is read from end to end
 #define EXTRACT_INTERFACES_MAX 65536u
 
 // One file that is meant.
@@ -138,6 +140,12 @@ bool extract_is_packed(const void *data, size_t size); // whether it begins like
 int extract_packed_open(struct extract_input *input);
 void extract_packed_close(struct extract_packed *packed);
 int extract_packed_get(struct extract_input *input, uint64_t offset, size_t len, const uint8_t **out, size_t *got);
+// All that the unit at this offset of the file holds, and where the next one begins. Returns 0, -ENODATA: none that is
+// whole is there, or another -errno.
+int extract_packed_unit(
+	struct extract_input *input, uint64_t unit_at, const uint8_t **out, size_t *got, uint64_t *out_next);
+// From now on offset 0 is the beginning of this unit.
+void extract_packed_seek(struct extract_input *input, uint64_t unit_at);
 bool extract_packed_is_end(const struct extract_input *input, uint64_t offset);
 
 // section.c

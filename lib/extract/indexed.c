@@ -12,6 +12,7 @@
 #include <tl_log.h>
 
 #define SIDECAR_BYTES_MAX (UINT64_C(4) << 30)
+#define SLAB_BYTES_MAX (64u << 20)
 
 // The whole sidecar in memory, the caller's to free, or NULL with the reason said if there is one.
 static uint8_t *load_sidecar(struct extract *extract, const char *path, size_t *out_size)
@@ -36,6 +37,19 @@ static uint8_t *load_sidecar(struct extract *extract, const char *path, size_t *
 	return copy;
 }
 
+// What lies at this place of the file, unpacked where it is packed.
+static int get_slab(struct extract_input *input, uint64_t at, uint32_t len, const uint8_t **out, size_t *got)
+{
+	uint64_t next;
+
+	if (len > SLAB_BYTES_MAX)
+		return -ESTALE;
+	if (input->packed == NULL)
+		return extract_input_get(input, at, len, out, got);
+	int rc = extract_packed_unit(input, at, out, got, &next);
+	return rc == -ENODATA || (rc == 0 && next != at + len) ? -ESTALE : rc;
+}
+
 // The slab of a row. Returns 0, -ESTALE: it is not what the row says, or another error.
 static int take_slab(struct extract *extract, struct extract_input *input, const struct tl_index_reader *reader,
 	const struct tl_index_row *row)
@@ -44,7 +58,7 @@ static int take_slab(struct extract *extract, struct extract_input *input, const
 	const uint8_t *slab;
 	size_t got;
 
-	int rc = extract_input_get(input, row->offset_bytes, row->len_bytes, &slab, &got);
+	int rc = get_slab(input, row->offset_bytes, row->len_bytes, &slab, &got);
 	if (rc != 0)
 		return rc;
 	if (got < TL_PCAPNG_HEAD_BYTES || tl_pcapng_get_head(slab, (uint32_t)got, &head) != 0 ||
@@ -76,14 +90,16 @@ static int take_rows(struct extract *extract, struct extract_input *input, struc
 }
 
 // Whether the sidecar speaks of this file: its size and the run of its first slab are the same.
-static bool is_about(struct extract_input *input, const struct tl_index_reader *reader, uint64_t first)
+static bool is_about(
+	struct extract_input *input, const struct tl_index_reader *reader, const struct tl_index_row *first)
 {
 	struct tl_pcapng_head head;
 	const uint8_t *data;
 	size_t got;
 
 	return reader->header.file_bytes == input->file_bytes &&
-	       extract_input_get(input, first, TL_PCAPNG_HEAD_BYTES, &data, &got) == 0 &&
+	       get_slab(input, first->offset_bytes, input->packed != NULL ? first->len_bytes : TL_PCAPNG_HEAD_BYTES,
+		       &data, &got) == 0 &&
 	       tl_pcapng_get_head(data, (uint32_t)got, &head) == 0 && head.run_id == reader->header.run_id;
 }
 
@@ -103,14 +119,34 @@ static int take_by_rows(
 		", without it; `tapline extract --reindex` makes it anew",
 		input->path, at);
 	input->ahead = EXTRACT_AHEAD;
-	return extract_scan(extract, input, at);
+	if (input->packed == NULL)
+		return extract_scan(extract, input, at);
+	extract_packed_seek(input, at);
+	return extract_scan(extract, input, 0);
+}
+
+// The blocks before the first slab.
+static int take_prologue(struct extract *extract, struct extract_input *input, uint64_t first)
+{
+	const uint8_t *blocks;
+	uint64_t at = 0;
+	size_t got;
+	int rc = 0;
+
+	if (input->packed == NULL)
+		return extract_walk_file(extract, input, &at, first, extract_take_block);
+	while (rc == 0 && at < first) {
+		rc = extract_packed_unit(input, at, &blocks, &got, &at);
+		if (rc == 0)
+			rc = extract_walk_memory(extract, blocks, got, extract_take_block);
+	}
+	return rc;
 }
 
 int extract_indexed(struct extract *extract, struct extract_input *input, bool *out_done)
 {
 	struct tl_index_reader reader = {0}, peek;
 	struct tl_index_row first;
-	uint64_t at = 0;
 	size_t size;
 	int rc = 0;
 
@@ -120,11 +156,11 @@ int extract_indexed(struct extract *extract, struct extract_input *input, bool *
 	bool good = tl_index_open(&reader, sidecar, size) == 0;
 	peek = reader;
 	input->ahead = 0;
-	if (good && tl_index_next(&peek, &first) == 1 && is_about(input, &reader, first.offset_bytes)) {
+	if (good && tl_index_next(&peek, &first) == 1 && is_about(input, &reader, &first)) {
 		*out_done = true;
-		rc = extract_walk_file(extract, input, &at, first.offset_bytes, extract_take_block);
+		rc = take_prologue(extract, input, first.offset_bytes);
 		if (rc == 0)
-			rc = take_by_rows(extract, input, &reader, at);
+			rc = take_by_rows(extract, input, &reader, first.offset_bytes);
 	} else {
 		tl_warn("%s" TL_INDEX_SUFFIX
 			": is damaged or of another recording: reading all of this one without it; "
@@ -132,6 +168,8 @@ int extract_indexed(struct extract *extract, struct extract_input *input, bool *
 			input->path);
 	}
 	input->ahead = EXTRACT_AHEAD;
+	if (input->packed != NULL && !*out_done)
+		extract_packed_seek(input, 0);
 	free(sidecar);
 	return rc;
 }

@@ -10,8 +10,6 @@
 #include <unistd.h>
 
 #define BUFFER_BYTES (1u << 20)
-#define BLOCK_PACKET 2u
-#define BLOCK_SIMPLE_PACKET 3u
 #define EPB_DATA_AT 28u
 // Not a name by which a ring would take it for a recording of its own.
 #define APPLICATION "extract (tapline " TL_VERSION ")"
@@ -156,7 +154,7 @@ int extract_output_put(struct extract *extract, const struct extract_record *rec
 		rc = begin_section(output, section->swapped);
 	if (rc == 0)
 		rc = number_interface(output, interface);
-	if (rc != 0 || record->type == BLOCK_SIMPLE_PACKET)
+	if (rc != 0 || record->type == EXTRACT_SIMPLE_PACKET)
 		return rc != 0 ? rc : put_simple(output, record, interface->out_id);
 	rc = put_u32(output, TL_PCAPNG_EPB); // a packet block's options mean the same
 	if (rc == 0)

@@ -108,6 +108,26 @@ static int append_unit(struct extract_input *input)
 	return 0;
 }
 
+void extract_packed_seek(struct extract_input *input, uint64_t unit_at)
+{
+	input->packed->unit_at = unit_at;
+	input->packed->content_at = 0;
+	input->packed->len = 0;
+}
+
+int extract_packed_unit(
+	struct extract_input *input, uint64_t unit_at, const uint8_t **out, size_t *got, uint64_t *out_next)
+{
+	struct extract_packed *packed = input->packed;
+
+	extract_packed_seek(input, unit_at);
+	int rc = append_unit(input);
+	*out = packed->content;
+	*got = packed->len;
+	*out_next = packed->unit_at;
+	return rc;
+}
+
 static void forget_before(struct extract_packed *packed, uint64_t offset)
 {
 	size_t passed = tl_min_u64(offset - packed->content_at, packed->len);

@@ -15,11 +15,29 @@ struct reindex {
 	uint64_t run_id;
 };
 
+static bool is_packet(uint32_t type)
+{
+	return type == TL_PCAPNG_EPB || type == EXTRACT_PACKET || type == EXTRACT_SIMPLE_PACKET;
+}
+
+// Between slabs. A packet there, which no row would know, is what remains of a damaged slab.
 static int note_block(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size)
 {
+	if (is_packet(type))
+		return -ENODATA;
 	if (type == TL_PCAPNG_SHB)
 		return extract_section_begin(&extract->section, block, size);
 	return type == TL_PCAPNG_IDB ? extract_section_add(&extract->section, block, size) : 0;
+}
+
+// In a slab. What an extraction could not read ends it, so no search may pass it over.
+static int check_block(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size)
+{
+	struct extract_record record;
+
+	if (type == TL_PCAPNG_SHB || type == TL_PCAPNG_IDB)
+		return -ENODATA;
+	return !is_packet(type) || extract_read_record(&extract->section, block, size, &record) ? 0 : -ENODATA;
 }
 
 // Whether the times in the slabs are what rows hold: ours are.
@@ -64,43 +82,88 @@ static int find_slab(struct reindex *reindex, struct extract_input *input, uint6
 	return 0;
 }
 
+// A slab of size bytes in memory that takes up len bytes of the file at this offset.
+static int add_row(struct reindex *reindex, const uint8_t *slab, size_t size, const struct tl_pcapng_head *head,
+	uint64_t offset, uint32_t len)
+{
+	struct tl_extract_stats *stats = reindex->extract.stats;
+	struct tl_index_row row;
+
+	if (!extract_slab_is_whole(slab, size, head))
+		return -EINVAL;
+	int rc = extract_walk_memory(&reindex->extract, slab, head->used_bytes, check_block);
+	if (rc != 0)
+		return rc;
+	rc = tl_index_build(reindex->builder, slab, head->used_bytes, (uint32_t)size, offset, &row);
+	if (rc != 0)
+		return rc;
+	row.len_bytes = len;
+	reindex->run_id = head->run_id;
+	stats->slabs_total++;
+	stats->slabs_read++;
+	stats->records_read += row.records;
+	stats->records_matched += row.records;
+	return tl_index_rows_add(&reindex->rows, &row);
+}
+
 static int add_slab(
 	struct reindex *reindex, struct extract_input *input, uint64_t *at, const struct tl_pcapng_head *head)
 {
-	uint32_t pad = tl_pcapng_pad_bytes(head->used_bytes, TL_PCAPNG_ALIGN);
-	struct tl_index_row row;
+	uint32_t len = head->used_bytes + tl_pcapng_pad_bytes(head->used_bytes, TL_PCAPNG_ALIGN);
 	const uint8_t *slab;
 	size_t got;
 
 	if (head->used_bytes > EXTRACT_BLOCK_MAX)
 		return -EINVAL;
-	int rc = extract_input_get(input, *at, head->used_bytes + pad, &slab, &got);
+	int rc = extract_input_get(input, *at, len, &slab, &got);
 	if (rc != 0)
 		return rc;
-	if (got < head->used_bytes + pad || !extract_slab_is_whole(slab, got, head))
-		return -EINVAL;
-	rc = tl_index_build(reindex->builder, slab, head->used_bytes, head->used_bytes + pad, *at, &row);
-	if (rc == 0)
-		rc = tl_index_rows_add(&reindex->rows, &row);
-	reindex->run_id = head->run_id;
-	reindex->extract.stats->slabs_total++;
-	reindex->extract.stats->slabs_read++;
-	reindex->extract.stats->records_read += row.records;
-	reindex->extract.stats->records_matched += row.records;
-	*at += head->used_bytes + pad;
+	rc = got == len ? add_row(reindex, slab, got, head, *at, len) : -EINVAL;
+	*at += len;
 	return rc;
+}
+
+// The same of a compressed recording, whose slabs take up units of the file.
+static int make_packed_rows(struct reindex *reindex, struct extract_input *input)
+{
+	struct extract *extract = &reindex->extract;
+	struct tl_pcapng_head head;
+	const uint8_t *data;
+	uint64_t at = 0, next;
+	size_t got;
+	int rc = extract_packed_open(input);
+
+	while (rc == 0 && at < input->file_bytes) {
+		rc = extract_packed_unit(input, at, &data, &got, &next);
+		if (rc != 0)
+			break;
+		if (tl_pcapng_get_head(data, (uint32_t)got, &head) != 0)
+			rc = extract_walk_memory(extract, data, got, note_block);
+		else if (counts_ns(&extract->section))
+			rc = add_row(reindex, data, got, &head, at, (uint32_t)(next - at));
+		else
+			return 0;
+		at = next;
+	}
+	return rc == -EINVAL ? -ENODATA : rc;
 }
 
 // The rows of all slabs of the file. Returns 0 or -errno; none: it is no recording of ours.
 static int make_rows(struct reindex *reindex, struct extract_input *input)
 {
 	struct tl_pcapng_head head;
+	const uint8_t *first;
 	uint64_t at = 0;
-	int rc;
+	size_t got;
 
 	reindex->rows.n = 0;
 	reindex->rows.used_bytes = 0;
 	extract_section_free(&reindex->extract.section);
+	int rc = extract_input_get(input, 0, EXTRACT_PACKED_FIRST, &first, &got);
+	if (rc != 0)
+		return rc;
+	if (extract_is_packed(first, got))
+		return make_packed_rows(reindex, input);
 	while ((rc = find_slab(reindex, input, &at, &head)) == 1) {
 		if (!counts_ns(&reindex->extract.section))
 			return 0;
@@ -108,9 +171,10 @@ static int make_rows(struct reindex *reindex, struct extract_input *input)
 		if (rc != 0)
 			break;
 	}
-	if (reindex->rows.n != 0 && (rc == -EINVAL || (rc == 0 && at < input->file_bytes)))
-		return -ENODATA;
-	return rc == -EINVAL ? 0 : rc;
+	bool broken = rc == -EINVAL || rc == -ENODATA || (rc == 0 && at < input->file_bytes);
+	if (broken)
+		return reindex->rows.n != 0 ? -ENODATA : 0;
+	return rc;
 }
 
 static int reindex_file(struct reindex *reindex, const char *path, struct tl_err *err)

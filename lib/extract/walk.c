@@ -9,8 +9,6 @@
 
 #define BLOCK_BYTES_MIN 12u
 #define BYTE_ORDER_MAGIC 0x1A2B3C4Du
-#define BLOCK_PACKET 2u // obsolete: an EPB whose interface id has 16 bits
-#define BLOCK_SIMPLE_PACKET 3u
 #define EPB_BYTES_MIN 32u
 #define SPB_BYTES_MIN 16u
 
@@ -54,7 +52,7 @@ static bool read_enhanced(const struct extract_section *section, struct extract_
 
 	if (out->block_bytes < EPB_BYTES_MIN)
 		return false;
-	out->interface_id = out->type == BLOCK_PACKET ? extract_u16(section, p + 8) : extract_u32(section, p + 8);
+	out->interface_id = out->type == EXTRACT_PACKET ? extract_u16(section, p + 8) : extract_u32(section, p + 8);
 	if (out->interface_id >= section->n)
 		return false;
 	uint64_t ticks = (uint64_t)extract_u32(section, p + 12) << 32 | extract_u32(section, p + 16);
@@ -83,7 +81,7 @@ bool extract_read_record(
 	const struct extract_section *section, const uint8_t *block, uint32_t size, struct extract_record *out)
 {
 	*out = (struct extract_record){.block = block, .block_bytes = size, .type = extract_u32(section, block)};
-	return out->type == BLOCK_SIMPLE_PACKET ? read_simple(section, out) : read_enhanced(section, out);
+	return out->type == EXTRACT_SIMPLE_PACKET ? read_simple(section, out) : read_enhanced(section, out);
 }
 
 bool extract_slab_is_whole(const uint8_t *p, size_t size, const struct tl_pcapng_head *head)

@@ -126,29 +126,6 @@ def pcapng(order, tsresol):
             block(5, statistics, order))
 
 
-def padded(data, align=4096):
-    gap = -len(data) % align
-    gap += align if 0 < gap < 12 else 0
-    return data + (block(0x80000001, bytes(gap - 12), "<") if gap else b"")
-
-
-def crashed():
-    """A recording of two queues, two slabs each: prologue, slabs, statistics."""
-    end = struct.pack("<HH", 0, 0)
-    section = struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + option(4, b"tapline 0.1.0", "<") + end
-    interface = struct.pack("<HHI", 1, 0, 0) + option(9, b"\x09", "<") + end
-    prologue = padded(block(0x0A0D0D0A, section, "<") + 2 * block(1, interface, "<"))
-    frame = FRAMES["udp"]
-    slabs = []
-    for i in range(4):
-        packet = struct.pack("<IIIII", i % 2, 1, i, len(frame), len(frame)) + frame + bytes(-len(frame) % 4)
-        records = 2 * block(6, packet, "<")
-        head = b"TAPSLAB1" + struct.pack("<QQIII16x", 7, i // 2, i % 2, 64 + len(records), 2)
-        slabs.append(padded(block(0x80000002, head, "<") + records))
-    statistics = padded(b"".join(block(5, struct.pack("<III", i, 1, 2) + end, "<") for i in range(2)))
-    return prologue, slabs, statistics
-
-
 def pad(used, align):
     gap = -used % align
     return block(0x80000001, bytes(gap + (align if gap < 12 else 0) - 12), "<")
@@ -208,6 +185,29 @@ def zslab(frame_bytes=None):
     return zpad(skippable(0x184D2A54, own) + frame)
 
 
+def padded(data, align=4096):
+    gap = -len(data) % align
+    gap += align if 0 < gap < 12 else 0
+    return data + (block(0x80000001, bytes(gap - 12), "<") if gap else b"")
+
+
+def recording_parts():
+    """A recording of two queues, two slabs each: prologue, slabs, statistics."""
+    end = struct.pack("<HH", 0, 0)
+    section = struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + option(4, b"tapline 0.1.0", "<") + end
+    interface = struct.pack("<HHI", 1, 0, 0) + option(9, b"\x09", "<") + end
+    prologue = padded(block(0x0A0D0D0A, section, "<") + 2 * block(1, interface, "<"))
+    frame = FRAMES["udp"]
+    slabs = []
+    for i in range(4):
+        packet = struct.pack("<IIIII", i % 2, 1, i, len(frame), len(frame)) + frame + bytes(-len(frame) % 4)
+        records = 2 * block(6, packet, "<")
+        head = b"TAPSLAB1" + struct.pack("<QQIII16x", 7, i // 2, i % 2, 64 + len(records), 2)
+        slabs.append(padded(block(0x80000002, head, "<") + records))
+    statistics = padded(b"".join(block(5, struct.pack("<III", i, 1, 2) + end, "<") for i in range(2)))
+    return prologue, slabs, statistics
+
+
 def config():
     return {
         "eal": {"huge": False, "memory_mb": 256, "main_lcore": 0},
@@ -238,15 +238,6 @@ def seeds():
     yield "pcapfile/ng_big_us", pcapng(">", 6)
     yield "pcapfile/ng_binary_resolution", pcapng("<", 0x80 | 20)
     yield "pcapfile/ng_two_sections", pcapng("<", 9) + pcapng(">", 9)
-    prologue, slabs, statistics = crashed()
-    whole, page = prologue + b"".join(slabs) + statistics, bytes(4096)
-    yield "recover/whole", whole
-    yield "recover/no_statistics", whole[:-4096]
-    yield "recover/hole", prologue + slabs[0] + page + slabs[2] + slabs[3] + statistics
-    yield "recover/torn", prologue + slabs[0] + slabs[1][:100] + page[100:] + slabs[3] + page
-    yield "recover/swapped", prologue + slabs[1] + page + slabs[0] + slabs[3][:-512]
-    yield "recover/no_prologue", page + b"".join(slabs)
-    yield "recover/torn_prologue", prologue[:70] + page[70:] + slabs[0] + slabs[1]
     names = list(FRAMES)
     yield "index/rows", sidecar(5)
     yield "index/rows_past_the_file", sidecar(5, 20000)
@@ -264,6 +255,15 @@ def seeds():
     yield "zslab/recording", zpad(zstd(pcapng("<", 9))) + zslab() + zslab() + zpad(zstd(b""))
     yield "zslab/other_length", zslab(17)
     yield "zslab/no_padding", zslab()[:-8]
+    prologue, slabs, statistics = recording_parts()
+    whole, page = prologue + b"".join(slabs) + statistics, bytes(4096)
+    yield "recover/whole", whole
+    yield "recover/no_statistics", whole[:-4096]
+    yield "recover/hole", prologue + slabs[0] + page + slabs[2] + slabs[3] + statistics
+    yield "recover/torn", prologue + slabs[0] + slabs[1][:100] + page[100:] + slabs[3] + page
+    yield "recover/swapped", prologue + slabs[1] + page + slabs[0] + slabs[3][:-512]
+    yield "recover/no_prologue", page + b"".join(slabs)
+    yield "recover/torn_prologue", prologue[:70] + page[70:] + slabs[0] + slabs[1]
     text = json.dumps(config())
     yield "config/all_keys", text.encode()
     yield "config/unknown_key", text.replace('"mtu"', '"mtv"').encode()

@@ -20,7 +20,7 @@
 #define FIRST_NS 1700000000000000000u
 #define STEP_NS UINT64_C(1000003)
 
-static char dir[64], in_path[96], out_path[96];
+static char dir[64], in_path[96], out_path[96], index_path[104];
 
 static uint8_t *read_file(const char *path, size_t *out_size)
 {
@@ -170,6 +170,50 @@ static void packed_is_read_as_plain(void)
 	free(packed);
 }
 
+static struct tl_extract_stats reindex(void)
+{
+	const char *path = in_path;
+	struct tl_extract_stats stats;
+	struct tl_err err;
+
+	CU_ASSERT_EQUAL(tl_extract_reindex(&(struct tl_extract_cfg){.paths = &path, .n_paths = 1}, &stats, &err), 0);
+	return stats;
+}
+
+// A search that a few slabs can answer, with and without an index, and with one that is torn.
+static void index_serves_both(void)
+{
+	const struct tl_extract_cfg asked = {.from_ns = FIRST_NS + 5000 * STEP_NS,
+		.to_ns = FIRST_NS + 5600 * STEP_NS,
+		.ports = {1007},
+		.n_ports = 1};
+
+	for (int packed = 0; packed < 2; packed++) {
+		uint32_t records;
+		size_t size, last, index_size, out_size[2];
+		uint8_t *data = make_recording(packed, &size, &records, &last);
+		write_file(in_path, data, size);
+		run(asked, 0);
+		uint8_t *expected = read_file(out_path, &out_size[0]);
+		struct tl_extract_stats stats = reindex();
+		CU_ASSERT(stats.files_indexed == 1 && stats.records_matched == records && stats.slabs_total == SLABS);
+		uint8_t *index = read_file(index_path, &index_size);
+		for (int torn = 0; torn < 2; torn++) {
+			write_file(index_path, index, torn ? index_size / 2 : index_size);
+			stats = run(asked, 0);
+			uint8_t *out = read_file(out_path, &out_size[1]);
+			CU_ASSERT(stats.files_indexed == 1 && stats.records_matched == 12);
+			CU_ASSERT(torn || (stats.slabs_read <= 3 && stats.slabs_total == SLABS));
+			CU_ASSERT(out_size[0] == out_size[1] && memcmp(out, expected, out_size[0]) == 0);
+			free(out);
+		}
+		unlink(index_path);
+		free(index);
+		free(expected);
+		free(data);
+	}
+}
+
 static void cut_recording_gives_its_whole_slabs(void)
 {
 	for (int packed = 0; packed < 2; packed++) {
@@ -264,6 +308,7 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"a compressed recording is read as if it were none", packed_is_read_as_plain},
+		{"an index finds slabs of plain and of compressed recordings", index_serves_both},
 		{"a recording that was cut off gives its whole slabs", cut_recording_gives_its_whole_slabs},
 		{"packets of all kinds and of the other byte order are kept", foreign_packets_are_kept},
 		{"what is no capture is an error, what is empty or gone is not", what_is_no_capture_is_an_error},
@@ -274,6 +319,7 @@ int main(void)
 		return 1;
 	snprintf(in_path, sizeof(in_path), "%s/in", dir);
 	snprintf(out_path, sizeof(out_path), "%s/out", dir);
+	snprintf(index_path, sizeof(index_path), "%s" TL_INDEX_SUFFIX, in_path);
 	int status = tl_test_main("extract", tests, TL_ARRAY_LEN(tests));
 	unlink(in_path);
 	unlink(out_path);
