@@ -14,7 +14,7 @@ test_packages=(
 	binutils clang clang-format e2fsprogs iputils-arping iputils-ping libcunit1-dev netcat-openbsd python3 socat tcpdump tshark
 	valgrind zstd
 )
-vm_packages=(kmod xz-utils)
+vm_packages=(e2fsprogs kmod xz-utils)
 bench_packages=(
 	dpdk-dev fio netsniff-ng tcpdump wireshark-common
 )

@@ -50,6 +50,12 @@ static bool is_classic_pcap(uint32_t magic)
 	return magic == 0xa1b2c3d4u || magic == 0xd4c3b2a1u || magic == 0xa1b23c4du || magic == 0x4d3cb2a1u;
 }
 
+// A frame, or a skippable one (RFC 8878, section 3.1).
+static bool is_zstd(uint32_t magic)
+{
+	return magic == 0xFD2FB528u || (magic & ~0xFu) == 0x184D2A50u;
+}
+
 // Leaves it open where the beginning does not tell: then slabs have to.
 static int check_owner(struct scan *scan)
 {
@@ -62,6 +68,9 @@ static int check_owner(struct scan *scan)
 		return rc;
 	if (len >= 4 && is_classic_pcap(first_word(head)))
 		return tl_fail(scan->err, -EMEDIUMTYPE, "is a pcap file, not a recording of tapline: " NOT_OURS);
+	if (len >= 4 && is_zstd(first_word(head)))
+		return tl_fail(scan->err, -EMEDIUMTYPE,
+			"is compressed, and recover knows no compressed recordings: " NOT_OURS);
 	rc = tl_pcapng_get_application(head, len, &application, &text_len);
 	scan->owned = rc == 0 && text_len >= strlen(APPLICATION) &&
 		      memcmp(application, APPLICATION, strlen(APPLICATION)) == 0;
