@@ -271,15 +271,15 @@ static bool step_tidy(struct tl_writer *writer)
 	return true;
 }
 
-// One step, in the order of who waits for what.
+// One round of all, in the order of who waits for what: none may keep the last from its turn.
 static bool work(struct tl_writer *writer)
 {
 	static bool (*const steps[])(struct tl_writer *) = {
 		step_save, step_name, step_room, step_open, step_finish, step_tidy};
 	bool worked = false;
 
-	for (size_t i = 0; i < TL_ARRAY_LEN(steps) && !worked; i++)
-		worked = steps[i](writer);
+	for (size_t i = 0; i < TL_ARRAY_LEN(steps); i++)
+		worked |= steps[i](writer);
 	return worked;
 }
 

@@ -13,6 +13,7 @@
 //   writer_names.c   which name a file gets, and when
 //   writer_ring.c    the recording's files, and which of them have to go
 //   writer_found.c   files of earlier runs
+//   writer_remove.c  a file of the ring goes, a piece at a time
 //   writer_left.c    recovers those that were not completed
 //   writer_pattern.c what the names of files look like
 //   writer_file.c    one output file: open, write, cut, close
@@ -358,6 +359,9 @@ void tl_writer_resume_names(struct tl_writer *writer, time_t now);
 int tl_writer_give_name(struct tl_writer *writer, struct tl_writer_file *file);
 // Creates the file under the hidden name.
 int tl_writer_open_hidden(struct tl_writer *writer, struct tl_writer_file *file);
+
+// writer_remove.c: the name goes at once. Who has the file open, or another name for it, keeps all of it.
+int tl_writer_remove(const char *path);
 
 // writer_ring.c
 int tl_writer_ring_add(struct tl_writer_ring *ring, struct tl_writer_entry entry); // takes over its path
