@@ -178,9 +178,11 @@ static int make_captures(struct tl_appliance *a, struct tl_err *err)
 				[TL_DIR_TX] = cfg->direction != TL_CONFIG_RX},
 			.policy = file_policy(cfg),
 			.trigger = trigger_cfg(cfg),
+			.index = cfg->index,
 			.buffer_bytes = cfg->buffer_bytes,
 			.io = cfg->io == TL_CONFIG_IO_PWRITE ? TL_WRITER_IO_PWRITE : TL_WRITER_IO_URING,
 			.count = cfg->count,
+			.reader_may_leave = a->opts.reader_may_leave,
 			.cutoff_bytes = cfg->cutoff_bytes,
 			.cutoff_flows = cfg->cutoff_flows,
 			.port = a->ports[cfg->port],
@@ -188,7 +190,7 @@ static int make_captures(struct tl_appliance *a, struct tl_err *err)
 		rc = tl_capture_create(&capture, &a->captures[i], err);
 		if (rc == 0)
 			rc = join_alarm(a, i, err);
-		if (rc == 0 && tl_capture_filter_engine(a->captures[i]) != NULL)
+		if (rc == 0 && a->opts.progress && tl_capture_filter_engine(a->captures[i]) != NULL)
 			tl_info("%s: filter engine: %s", cfg->path, tl_capture_filter_engine(a->captures[i]));
 	}
 	return rc;

@@ -54,7 +54,8 @@ struct row {
 
 static const struct row rows[] = {
 	{"port", 'i', "PORT", PORT_KEY = "device", .help = "what to record"},
-	{"write", 'w', "FILE", CAPTURE_KEY = "path", .help = "where to; - is stdout, and results go to stderr then"},
+	{"write", 'w', "FILE", CAPTURE_KEY = "path",
+		.help = "where to; - is stdout, and results go to stderr then; null: discards, to measure"},
 	{"buffer", 0, "SIZE", CAPTURE_KEY = "buffer_bytes",
 		.help = "memory between the port and the disk, per receive queue (default 64M)"},
 	{"control", 0, "PATH", .section = "control", .key = "socket",
@@ -69,6 +70,9 @@ static const struct row rows[] = {
 	{"fail-on-loss", .set = set_fail_on_loss, .help = "exit 1 if a frame was lost, even though it was counted"},
 	{"fsync", 0, "WHEN", CAPTURE_KEY = "fsync",
 		.help = "force a file to the disk: never (default), or at its close"},
+	{"index", CAPTURE_KEY = "index", .is = "true",
+		.help = "an index FILE.tlx for `tapline extract` (default with --rotate* and triggers)"},
+	{"no-index", CAPTURE_KEY = "index", .is = "false", .help = "none"},
 	{"io", 0, "HOW", CAPTURE_KEY = "io", .help = "write with io_uring (default) or pwrite"},
 	{"json", .set = set_json, .help = "the results as one JSON object"},
 	{"no-promisc", PORT_KEY = "promisc", .is = "false", .help = "leave promiscuous mode as it is"},

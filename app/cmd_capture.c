@@ -24,16 +24,19 @@ static void set_memory(struct tl_config *config)
 	config->eal.huge = tl_hugepages_free_mb() >= config->eal.memory_mb;
 }
 
+int tl_capture_run(struct tl_capture_options *o)
+{
+	tl_appliance_block_signals();
+	set_memory(o->config);
+	int status = tl_run_and_report(o->config, &o->run, &o->finish);
+	tl_config_free(o->config);
+	return status;
+}
+
 int tl_cmd_capture(int argc, char **argv)
 {
 	struct tl_capture_options o;
 	int status = tl_capture_options_parse(argc, argv, &o);
 
-	if (status >= 0)
-		return status;
-	tl_appliance_block_signals();
-	set_memory(o.config);
-	status = tl_run_and_report(o.config, &o.run, &o.finish);
-	tl_config_free(o.config);
-	return status;
+	return status >= 0 ? status : tl_capture_run(&o);
 }

@@ -12,8 +12,9 @@
 #define SLAB_BYTES (1u << 20)
 #define SLABS_MIN 4 // one being filled, the others on their way
 #define SLAB_MAX_AGE_NS TL_NS_PER_S
-#define FLOW_IDLE_NS (60 * TL_NS_PER_S) // docs/recording.md promises it
-#define SETTLE_NS (TL_NS_PER_S / 2)	// what a lcore that sleeps, or is busy, may be late by
+#define STATISTICS_NS (10 * TL_NS_PER_S) // between those in a file
+#define FLOW_IDLE_NS (60 * TL_NS_PER_S)	 // docs/recording.md promises it
+#define SETTLE_NS (TL_NS_PER_S / 2)	 // what a lcore that sleeps, or is busy, may be late by
 
 // Slabs of 1 MiB, or smaller ones where the buffer is too small for SLABS_MIN of them.
 static void slab_sizes(uint64_t buffer_bytes, uint32_t *slab_bytes, uint32_t *slabs)
@@ -119,10 +120,13 @@ static int make_writer(struct tl_capture *c, struct tl_err *err)
 		.policy = c->cfg.policy,
 		.rings = c->rings,
 		.n_rings = c->n_queues,
+		.index = c->cfg.index,
 		.hold = hold_cfg(c),
 		.prologue = tl_capture_prologue,
 		.epilogue = tl_capture_epilogue,
-		.ctx = c};
+		.ctx = c,
+		.statistics_ns = STATISTICS_NS,
+		.reader_may_leave = c->cfg.reader_may_leave};
 
 	return tl_writer_create(&cfg, &c->writer, err);
 }
@@ -251,14 +255,38 @@ void tl_capture_destroy(struct tl_capture *c)
 	rte_free(c);
 }
 
-static void add_flow(struct tl_capture_flow *sum, const struct tl_tap_flow *flow)
+static void add_flow(struct tl_capture_flow *sum, const struct tl_capture_flow *flow)
 {
-	sum->filtered_pkts += tl_count_read(&flow->filtered_pkts);
-	sum->expired_pkts += tl_count_read(&flow->expired_pkts);
-	sum->paused_pkts += tl_count_read(&flow->paused_pkts);
-	sum->cut_pkts += tl_count_read(&flow->cut_pkts);
-	sum->drop_ring_pkts += tl_count_read(&flow->drop_ring_pkts);
-	sum->offered_pkts += tl_count_read(&flow->offered_pkts);
+	sum->offered_pkts += flow->offered_pkts;
+	sum->filtered_pkts += flow->filtered_pkts;
+	sum->expired_pkts += flow->expired_pkts;
+	sum->paused_pkts += flow->paused_pkts;
+	sum->cut_pkts += flow->cut_pkts;
+	sum->drop_ring_pkts += flow->drop_ring_pkts;
+	sum->drop_disk_pkts += flow->drop_disk_pkts;
+	sum->written_pkts += flow->written_pkts;
+}
+
+// The writer first: what it has written was offered before, so a running sample never shows more written than offered.
+// For the same reason offered_pkts is the last.
+static void sample_queue(const struct tl_capture *c, uint16_t queue, struct tl_capture_queue *out)
+{
+	struct tl_writer_flow written;
+
+	tl_writer_flow(c->writer, queue, &written);
+	for (int dir = 0; dir < TL_DIRS; dir++) {
+		const struct tl_tap_flow *tap = &c->taps[queue].flow[dir];
+		struct tl_capture_flow *flow = &out->flow[dir];
+		flow->written_pkts = written.written_pkts[dir];
+		flow->drop_disk_pkts = written.drop_disk_pkts[dir];
+		flow->filtered_pkts = tl_count_read(&tap->filtered_pkts);
+		flow->expired_pkts = written.expired_pkts[dir] + tl_count_read(&tap->expired_pkts);
+		flow->paused_pkts = tl_count_read(&tap->paused_pkts);
+		flow->cut_pkts = tl_count_read(&tap->cut_pkts);
+		flow->drop_ring_pkts = tl_count_read(&tap->drop_ring_pkts);
+		flow->offered_pkts = tl_count_read(&tap->offered_pkts);
+	}
+	out->slabs_used = tl_slab_used(c->rings[queue]);
 }
 
 static void add_flows(struct tl_capture_stats *sum, const struct tl_flow_table *table)
@@ -273,18 +301,17 @@ void tl_capture_sample(struct tl_capture *c, struct tl_capture_stats *out)
 {
 	struct tl_writer_stats written;
 
-	// The writer first: what it has written was offered before, so a running sample never shows more written than
-	// offered.
 	tl_writer_stats(c->writer, &written);
 	*out = (struct tl_capture_stats){.written_bytes = written.written_bytes,
 		.recycled_files = written.recycled_files,
-		.recycled_bytes = written.recycled_bytes};
-	for (int dir = 0; dir < TL_DIRS; dir++) {
-		out->flow[dir].written_pkts = written.written_pkts[dir];
-		out->flow[dir].drop_disk_pkts = written.drop_disk_pkts[dir];
-		out->flow[dir].expired_pkts = written.expired_pkts[dir];
-		for (uint16_t q = 0; q < c->n_queues; q++)
-			add_flow(&out->flow[dir], &c->taps[q].flow[dir]);
+		.recycled_bytes = written.recycled_bytes,
+		.free_bytes = written.free_bytes,
+		.n_queues = c->n_queues,
+		.slabs = tl_slab_count(c->rings[0])};
+	for (uint16_t q = 0; q < c->n_queues; q++) {
+		sample_queue(c, q, &out->queues[q]);
+		for (int dir = 0; dir < TL_DIRS; dir++)
+			add_flow(&out->flow[dir], &out->queues[q].flow[dir]);
 	}
 	for (uint16_t q = 0; q < c->n_queues; q++)
 		if (c->taps[q].flows != NULL)

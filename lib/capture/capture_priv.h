@@ -11,8 +11,6 @@
 #include <tl_flow.h>
 #include <tl_slab.h>
 
-#define TL_CAPTURE_QUEUES_MAX 16
-
 // Written by the RX lcore only. What is offered and in none of the others is in a slab or with the writer.
 struct tl_tap_flow {
 	uint64_t offered_pkts, filtered_pkts, expired_pkts, paused_pkts, cut_pkts, drop_ring_pkts;

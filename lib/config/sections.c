@@ -192,6 +192,8 @@ static int check_mode(struct tl_config_reader *r, const struct tl_config_capture
 	tl_config_enter(r, "mode");
 	if (waits && strcmp(capture->path, "-") == 0)
 		return tl_config_refuse(r, "stdout (\"path\": \"-\") cannot be begun anew at each trigger");
+	if (waits && strcmp(capture->path, "null:") == 0)
+		return tl_config_refuse(r, "\"null:\" has no file that a trigger could begin");
 	if (!waits && json_object_get(value, "trigger") != NULL)
 		return tl_config_refuse(r, "must be \"trigger\" where one is described");
 	tl_config_leave(r);
@@ -201,12 +203,23 @@ static int check_mode(struct tl_config_reader *r, const struct tl_config_capture
 static int check_capture(
 	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
-	const struct tl_config_capture *capture = section;
+	struct tl_config_capture *capture = section;
 	const char *rotation = rotation_key(capture), *limit = limit_key(capture);
 
+	// A single file is looked at as a whole; among many somebody will search.
+	if (json_object_get(value, "index") == NULL)
+		capture->index = rotation != NULL || capture->mode == TL_CONFIG_MODE_TRIGGER;
+	if (capture->index && json_object_get(value, "index") != NULL && strcmp(capture->path, "-") == 0) {
+		tl_config_enter(r, "index");
+		return tl_config_refuse(r, "stdout (\"path\": \"-\") has no file beside it");
+	}
 	if (rotation != NULL && strcmp(capture->path, "-") == 0) {
 		tl_config_enter(r, rotation);
 		return tl_config_refuse(r, "stdout (\"path\": \"-\") cannot be rotated");
+	}
+	if (rotation != NULL && strcmp(capture->path, "null:") == 0) {
+		tl_config_enter(r, rotation);
+		return tl_config_refuse(r, "\"null:\" is no file and cannot be rotated");
 	}
 	if (rotation == NULL && limit != NULL && capture->mode != TL_CONFIG_MODE_TRIGGER) {
 		tl_config_enter(r, limit);
@@ -346,6 +359,7 @@ static const struct tl_config_key capture_keys[] = {
 	{"on_full", tl_config_choice, FIELD(tl_config_capture, on_full), .choices = disk_fulls,
 		.fallback = "\"pause\""},
 	{"fsync", tl_config_choice, FIELD(tl_config_capture, fsync), .choices = fsyncs, .fallback = "\"never\""},
+	{"index", tl_config_bool, FIELD(tl_config_capture, index)},
 	{"buffer_bytes", tl_config_size, FIELD(tl_config_capture, buffer_bytes), .min = 4 * MIB, .max = 64 * GIB,
 		.fallback = "\"64M\""},
 	{"io", tl_config_choice, FIELD(tl_config_capture, io), .choices = ios, .fallback = "\"io_uring\""},

@@ -70,15 +70,16 @@ struct tl_config_capture {
 	char *filter;			    // "filter", tcpdump syntax, or NULL
 	uint32_t snaplen;		    // "snaplen", 0 (everything, default) or 14..262144 bytes
 	enum tl_config_direction direction; // "direction": "both" (default), "rx", "tx"
-	char *path;			    // "path", required: file name with strftime conversions, or "-" for stdout
-	uint64_t rotate_bytes;		    // "rotate_bytes", 0 (never, default) or 4 MiB .. 16 TiB; integer or "64M"
-	uint64_t rotate_seconds;	    // "rotate_seconds", 0 (never, default) or 1 .. 31536000
-	uint64_t rotate_packets;	    // "rotate_packets", 0 (never, default) or 1 .. 2^53
-	uint32_t keep_files;		    // "keep_files", 0 (all, default) or 2 .. 1000000
-	uint64_t keep_bytes;		    // "keep_bytes", 0 (all, default) or 8 MiB .. 1024 TiB
-	uint64_t min_free_bytes;	    // "min_free_bytes", 0 (default) .. 1024 TiB
-	enum tl_config_disk_full on_full;   // "on_full": "pause" (default), "recycle"
-	enum tl_config_fsync fsync;	    // "fsync": "never" (default), "close"
+	char *path;		 // "path", required: file name with strftime conversions, "-" (stdout), "null:"
+	uint64_t rotate_bytes;	 // "rotate_bytes", 0 (never, default) or 4 MiB .. 16 TiB; integer or "64M"
+	uint64_t rotate_seconds; // "rotate_seconds", 0 (never, default) or 1 .. 31536000
+	uint64_t rotate_packets; // "rotate_packets", 0 (never, default) or 1 .. 2^53
+	uint32_t keep_files;	 // "keep_files", 0 (all, default) or 2 .. 1000000
+	uint64_t keep_bytes;	 // "keep_bytes", 0 (all, default) or 8 MiB .. 1024 TiB
+	uint64_t min_free_bytes; // "min_free_bytes", 0 (default) .. 1024 TiB
+	enum tl_config_disk_full on_full; // "on_full": "pause" (default), "recycle"
+	enum tl_config_fsync fsync;	  // "fsync": "never" (default), "close"
+	bool index;			  // "index", default true where there are several files
 	uint64_t buffer_bytes;	  // "buffer_bytes", 4 MiB .. 64 GiB, default 64 MiB, per RX queue; integer or "64M"
 	enum tl_config_io io;	  // "io": "io_uring" (default), "pwrite"
 	uint32_t cutoff_bytes;	  // "cutoff_bytes", 0 (off, default) or 1 KiB .. 1 GiB; integer or "64K"

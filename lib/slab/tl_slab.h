@@ -5,8 +5,9 @@
 // fills with whole pcapng blocks; sealed, it begins with a HEAD block and ends with a PAD block on a 4 KiB boundary,
 // and is what the writer writes.
 //
-// Threads: reserve(), commit(), seal() and age only on the RX lcore; take() and give_back() only on the writer; the
-//          rest on main while neither runs.
+// Threads: reserve(), commit(), seal() and age only on the RX lcore; take() and give_back() only on the writer; used()
+// and
+//          count() on any; the rest on main while neither runs.
 // Memory:  everything is allocated in create(), on the NUMA node named, hugepages where DPDK has them; the hot calls
 //          never allocate, block, log or make a system call. Needs EAL.
 
@@ -88,3 +89,6 @@ void tl_slab_seal_if_older(struct tl_slab_ring *ring, uint64_t mono_ns, uint64_t
 // The next sealed slab, or NULL. Several may be taken before any is given back.
 struct tl_slab *tl_slab_take(struct tl_slab_ring *ring);
 void tl_slab_give_back(struct tl_slab_ring *ring, struct tl_slab *slab);
+
+// Any thread: how many slabs are with the writer or on their way to it.
+uint32_t tl_slab_used(const struct tl_slab_ring *ring);

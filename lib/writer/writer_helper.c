@@ -138,6 +138,7 @@ static int complete(struct tl_writer *writer, struct tl_writer_file *file)
 		if (rc == 0)
 			rc = later;
 	}
+	tl_writer_index_finish(writer, file, !blank && !removed);
 	if (sync)
 		sync_directory(&writer->pattern);
 	tl_writer_ring_end(&writer->ring, file, !blank && !removed);
@@ -254,10 +255,12 @@ static bool step_tidy(struct tl_writer *writer)
 {
 	struct tl_writer_helper *helper = &writer->helper;
 
-	if (!writer->parts || !has_passed(helper->tidy))
+	if (!writer->on_disk || !has_passed(helper->tidy))
 		return false;
 	pthread_mutex_unlock(&helper->lock);
-	tl_writer_ring_tidy(writer);
+	if (writer->parts)
+		tl_writer_ring_tidy(writer);
+	tl_writer_ring_measure_free(writer);
 	pthread_mutex_lock(&helper->lock);
 	helper->tidy = from_now(TIDY_NS);
 	return true;

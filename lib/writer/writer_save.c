@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tl_index.h>
 #include <tl_log.h>
 
 #define SAVED ".saved"
@@ -69,10 +70,12 @@ int tl_writer_save_rename(const struct tl_writer *writer, const char *from, cons
 		if (path == NULL)
 			return -ENOMEM;
 		rc = tl_writer_rename(from, path);
-		if (rc == 0)
+		if (rc == 0) {
+			tl_index_move(from, path);
 			*out_path = path;
-		else
+		} else {
 			free(path);
+		}
 	}
 	return rc;
 }

@@ -20,6 +20,8 @@
 #include <tl_test_eal.h>
 #include <tl_writer.h>
 
+#include <writer_priv.h>
+
 #define RINGS 2
 #define SLABS 16
 #define SLAB_BYTES 65536
@@ -656,6 +658,17 @@ static void what_the_ring_drops_has_expired(void)
 	rig_close(&rig);
 }
 
+// The beginning of one.
+static void put_sidecar(const struct rig *rig, const char *name)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0640);
+	CU_ASSERT_FATAL(fd >= 0);
+	close(fd);
+}
+
 static void a_trigger_saves_files_from_the_ring(void)
 {
 	struct rig rig;
@@ -668,7 +681,9 @@ static void a_trigger_saves_files_from_the_ring(void)
 			rotate(&rig);
 	}
 	CU_ASSERT(wait_for_name(&rig, "x_00003.pcapng"));
+	put_sidecar(&rig, "x_00003.pcapng.tlx");
 	trigger(&rig);
+	CU_ASSERT(wait_for_name(&rig, "x_00003.saved.pcapng.tlx"));
 	CU_ASSERT(wait_for_name(&rig, "x_00003.saved.pcapng"));
 	slabs(&rig, 0, 1006, 1007); // 1007 is too late, but in the same file as 1006
 	set_time(&rig, 1009);
