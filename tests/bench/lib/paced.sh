@@ -46,7 +46,7 @@ our_trial() {
 # record_bytes SIZES: what a record of such a frame takes in a file of ours.
 record_bytes() {
 	if [[ ! -s $1.record ]]; then
-		timeout -k 5 20 "$TAPLINE" capture -i "$(file_source "$1")" -w "$null_sink" --count 1000000 --json 2>trial.log |
+		timeout -k 5 20 "$TAPLINE" capture -i "$(file_source "$1")" -w null: --count 1000000 --json 2>trial.log |
 			jq '.captures[0] | .written_bytes / .written_pkts' >"$1.record"
 	fi
 	cat "$1.record"
