@@ -181,8 +181,10 @@ static void waiting_leaves_a_queue_half_of_its_slabs(void)
 	while (b.slabs < SLABS) {
 		while (record(&b, 0, sent + 1))
 			sent++;
-		for (unsigned tries = 0; !write_one(&b) && tries < 5000; tries++)
+		unsigned tries = 0;
+		while (!write_one(&b) && ++tries < 3000)
 			pause_a_little();
+		CU_ASSERT_TRUE_FATAL(tries < 3000);
 	}
 	finish(&b);
 	CU_ASSERT_EQUAL(b.records, sent);
