@@ -2,6 +2,8 @@
 // Recoding: queues merged by time lose and double nothing, late records are counted, a full ring only delays, and what
 // several threads convert comes out in order.
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -23,6 +25,7 @@ struct bench {
 	struct tl_slab_ring *rings[RINGS];
 	struct tl_recode *recode;
 	struct tl_slab_ring *out;
+	atomic_bool stopped;
 	// What came out.
 	uint64_t records, last_ns, late, of_ring[RINGS], slabs;
 };
@@ -121,11 +124,27 @@ static void write_until(struct bench *b, uint64_t records)
 	CU_ASSERT_EQUAL(b->records, records);
 }
 
+static void *stop(void *arg)
+{
+	struct bench *b = arg;
+
+	tl_recode_stop(b->recode);
+	atomic_store(&b->stopped, true);
+	return NULL;
+}
+
+// What is left may be more than the last ring has room for: the writer goes on meanwhile.
 static void finish(struct bench *b)
 {
+	pthread_t thread;
+
 	for (uint32_t i = 0; i < RINGS; i++)
 		tl_slab_seal(b->rings[i]);
-	tl_recode_stop(b->recode);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, stop, b), 0);
+	while (!atomic_load(&b->stopped))
+		if (!write_one(b))
+			pause_a_little();
+	pthread_join(thread, NULL);
 	while (write_one(b))
 		;
 }
