@@ -18,9 +18,14 @@ static uint32_t word_at(const uint8_t *block, uint32_t offset)
 	return word;
 }
 
+static const struct tl_merge_held *first_of(const struct tl_merge_source *source)
+{
+	return &source->held[source->first];
+}
+
 static const uint8_t *record_of(const struct tl_merge_source *source)
 {
-	return source->slab->data + source->at;
+	return first_of(source)->slab->data + source->at;
 }
 
 static uint64_t time_of(const struct tl_merge_source *source)
@@ -33,28 +38,35 @@ static uint64_t time_of(const struct tl_merge_source *source)
 // A slab with both directions has epb_flags, as the first option of each record.
 static enum tl_dir direction_of(const struct tl_merge_source *source)
 {
+	const struct tl_slab *slab = first_of(source)->slab;
 	const uint8_t *epb = record_of(source);
 
-	if (source->slab->records[TL_DIR_TX] == 0)
+	if (slab->records[TL_DIR_TX] == 0)
 		return TL_DIR_RX;
-	if (source->slab->records[TL_DIR_RX] == 0)
+	if (slab->records[TL_DIR_RX] == 0)
 		return TL_DIR_TX;
 	uint32_t padded = (word_at(epb, 20) + 3u) & ~3u;
 	return word_at(epb, 28 + padded + 4) == TL_PCAPNG_OUTBOUND ? TL_DIR_TX : TL_DIR_RX;
 }
 
-// Takes a slab wherever there is none at hand. Returns whether every source has one now.
+static void take_all(struct tl_merge_source *source)
+{
+	struct tl_slab *slab;
+
+	while ((slab = tl_slab_take(source->ring)) != NULL) {
+		uint32_t last = (source->first + source->n++) % source->capacity;
+		source->held[last] = (struct tl_merge_held){.slab = slab, .taken_ns = tl_recode_now_ns()};
+	}
+}
+
+// Takes what there is. Returns whether every source has a slab now.
 static bool gather(struct tl_merge *m)
 {
 	bool all = true;
 
 	for (uint32_t i = 0; i < m->n_sources; i++) {
-		struct tl_merge_source *source = &m->sources[i];
-		if (source->slab == NULL && (source->slab = tl_slab_take(source->ring)) != NULL) {
-			source->at = TL_PCAPNG_HEAD_BYTES;
-			source->taken_ns = tl_recode_now_ns();
-		}
-		all = all && source->slab != NULL;
+		take_all(&m->sources[i]);
+		all = all && m->sources[i].n != 0;
 	}
 	return all;
 }
@@ -64,9 +76,33 @@ static struct tl_merge_source *oldest(struct tl_merge *m)
 	struct tl_merge_source *found = NULL;
 
 	for (uint32_t i = 0; i < m->n_sources; i++)
-		if (m->sources[i].slab != NULL && (found == NULL || time_of(&m->sources[i]) < time_of(found)))
+		if (m->sources[i].n != 0 && (found == NULL || time_of(&m->sources[i]) < time_of(found)))
 			found = &m->sources[i];
 	return found;
+}
+
+// Whether any ring has waited long enough, or must not wait longer: order costs no frames, so half of its slabs stay
+// with the lcore. What is older, in whichever ring, goes first.
+static bool is_due(const struct tl_merge *m, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < m->n_sources; i++) {
+		const struct tl_merge_source *source = &m->sources[i];
+		if (source->n != 0 &&
+			(now_ns - first_of(source)->taken_ns >= m->window_ns || source->n > source->capacity / 2))
+			return true;
+	}
+	return false;
+}
+
+// Of a slab that was just opened, perhaps not for the first time.
+static void clear_origins(struct tl_merge *m, struct tl_slab *slab)
+{
+	struct tl_slab_origin *origins = m->origins + (size_t)tl_slab_number(m->out, slab) * m->n_sources;
+
+	for (uint32_t i = 0; i < m->n_sources; i++)
+		origins[i] = (struct tl_slab_origin){.ring = i};
+	slab->origins = origins;
+	slab->n_origins = m->n_sources;
 }
 
 static void *reserve(struct tl_merge *m, uint32_t len_bytes)
@@ -75,14 +111,9 @@ static void *reserve(struct tl_merge *m, uint32_t len_bytes)
 
 	for (unsigned tries = 0; (room = tl_slab_reserve(m->out, len_bytes, tl_recode_now_ns())) == NULL; tries++)
 		tl_recode_idle(tries);
-	if (tl_slab_opened(m->out) != m->open) {
-		m->open = tl_slab_opened(m->out);
-		struct tl_slab_origin *origins = m->origins + (size_t)tl_slab_number(m->out, m->open) * m->n_sources;
-		for (uint32_t i = 0; i < m->n_sources; i++)
-			origins[i] = (struct tl_slab_origin){.ring = i};
-		m->open->origins = origins;
-		m->open->n_origins = m->n_sources;
-	}
+	const struct tl_slab_cursor *cursor = (const struct tl_slab_cursor *)m->out;
+	if (cursor->records[TL_DIR_RX] + cursor->records[TL_DIR_TX] == 0)
+		clear_origins(m, tl_slab_opened(m->out));
 	return room;
 }
 
@@ -96,27 +127,29 @@ static bool move(struct tl_merge *m, struct tl_merge_source *source)
 	memcpy(reserve(m, len), record_of(source), len);
 	tl_slab_commit(m->out, len, dir);
 	// Written by this thread only, until the slab is sealed.
-	m->origins[(size_t)tl_slab_number(m->out, m->open) * m->n_sources + index].records[dir]++;
+	m->origins[(size_t)tl_slab_number(m->out, tl_slab_opened(m->out)) * m->n_sources + index].records[dir]++;
 	if (ts_ns < m->last_ns)
 		tl_count(&m->late_pkts, 1);
 	m->last_ns = tl_max_u64(m->last_ns, ts_ns);
 	source->at += len;
-	if (source->at < source->slab->used_bytes)
+	if (source->at < first_of(source)->slab->used_bytes)
 		return true;
-	tl_slab_give_back(source->ring, source->slab);
-	source->slab = NULL;
-	return false;
+	tl_slab_give_back(source->ring, first_of(source)->slab);
+	source->first = (source->first + 1) % source->capacity;
+	source->n--;
+	source->at = TL_PCAPNG_HEAD_BYTES;
+	return source->n != 0;
 }
 
-// Moves what may be moved. Returns whether there was anything.
+// Moves what may be moved: until a ring has run dry, or as long as one is due. Returns whether there was anything.
 static bool turn(struct tl_merge *m, bool stopping)
 {
 	bool all = gather(m) || stopping; // when it is to stop, a ring that is empty stays so
-	uint64_t waited_ns = all ? UINT64_MAX : tl_recode_now_ns() - m->window_ns;
+	uint64_t now_ns = tl_recode_now_ns();
 	struct tl_merge_source *source;
-	bool moved = false, same = true; // rings that have records at hand
+	bool moved = false, same = true;
 
-	while (same && (source = oldest(m)) != NULL && source->taken_ns <= waited_ns) {
+	while (same && (all || is_due(m, now_ns)) && (source = oldest(m)) != NULL) {
 		same = move(m, source);
 		moved = true;
 	}

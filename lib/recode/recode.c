@@ -78,10 +78,16 @@ static int make_merge(struct tl_recode *r, struct tl_err *err)
 
 	m->n_sources = cfg->n_rings;
 	m->window_ns = cfg->window_ns;
-	for (uint32_t i = 0; i < cfg->n_rings; i++)
-		m->sources[i].ring = r->rings[i];
 	m->origins = calloc((size_t)TL_RECODE_SLABS * cfg->n_rings, sizeof(*m->origins));
-	if (m->origins == NULL)
+	bool whole = m->origins != NULL;
+	for (uint32_t i = 0; i < cfg->n_rings && whole; i++) {
+		uint32_t slabs = tl_slab_count(r->rings[i]);
+		m->sources[i] =
+			(struct tl_merge_source){.ring = r->rings[i], .capacity = slabs, .at = TL_PCAPNG_HEAD_BYTES};
+		m->sources[i].held = calloc(slabs, sizeof(*m->sources[i].held));
+		whole = m->sources[i].held != NULL;
+	}
+	if (!whole)
 		return tl_fail(err, -ENOMEM, "no memory to merge %u queues", cfg->n_rings);
 	int rc = make_ring(cfg, "merge", cfg->slab_bytes, TL_RECODE_SLABS, &r->merged, err);
 	m->out = r->merged;
@@ -163,6 +169,8 @@ void tl_recode_destroy(struct tl_recode *r)
 	tl_slab_destroy(r->convert.out);
 	tl_slab_destroy(r->merged);
 	free(r->convert.origins);
+	for (uint32_t i = 0; i < TL_RECODE_RINGS_MAX; i++)
+		free(r->merge.sources[i].held);
 	free(r->merge.origins);
 	pthread_cond_destroy(&r->convert.handed_over);
 	pthread_mutex_destroy(&r->convert.lock);

@@ -19,12 +19,18 @@
 #define TL_RECODE_THREADS_MAX 16
 #define TL_RECODE_SLABS 16 // of a stage's ring: 8 that are being written, and as many that are filled
 
-// A ring to take from: how far its slab at hand has been read.
+// A sealed slab that waits for its turn, and since when.
+struct tl_merge_held {
+	struct tl_slab *slab;
+	uint64_t taken_ns;
+};
+
+// A ring to take from: its slabs are taken as they come, so that they wait at the same time, not one after another.
 struct tl_merge_source {
 	struct tl_slab_ring *ring;
-	struct tl_slab *slab; // NULL: none at hand
-	uint32_t at;	      // offset of the next record
-	uint64_t taken_ns;
+	struct tl_merge_held *held; // room for all of the ring's; held[(first + i) % capacity], i < n
+	uint32_t first, n, capacity;
+	uint32_t at; // offset of the next record in the first
 };
 
 struct tl_merge {
@@ -32,7 +38,6 @@ struct tl_merge {
 	uint32_t n_sources;
 	uint64_t window_ns;
 	struct tl_slab_ring *out;
-	struct tl_slab *open;		// of out, whose origins have been cleared
 	struct tl_slab_origin *origins; // n_sources for each slab of out
 	uint64_t last_ns;		// the latest timestamp written
 	uint64_t late_pkts;

@@ -30,8 +30,8 @@ struct tl_recode_cfg {
 	uint32_t n_rings;
 	uint32_t slab_bytes; // of theirs
 	// Not 0: records of all rings in the order of their timestamps. A record waits until each ring has a later one,
-	// but no longer than window_ns after its slab was taken. So what comes later than that is late: it is written
-	// where it comes, and counted.
+	// but no longer than window_ns after its slab came, and less where half of its ring's slabs wait. What comes
+	// later than that is late: it is written where it comes, and counted.
 	uint64_t window_ns;
 	enum tl_recode_form form;
 	int level;	  // of zstd, 1 .. 19
