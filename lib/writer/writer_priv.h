@@ -8,7 +8,8 @@
 //   writer_next.c    when the recording goes on in the next file
 //   writer_hold.c    slabs that wait in memory for a trigger
 //   writer_save.c    files that a trigger saves from the ring
-//   writer_helper.c  the helper thread: opens the next file, completes and closes those that the writer left
+//   writer_helper.c  the helper thread: which of its work comes next
+//   writer_life.c    its work on a file: opened ahead, named, completed
 //   writer_index.c   the index thread: what the slabs of a file hold, and its sidecar
 //   writer_names.c   which name a file gets, and when
 //   writer_ring.c    the recording's files, and which of them have to go
@@ -353,6 +354,16 @@ int tl_writer_index_init(struct tl_writer *writer);
 int tl_writer_index_start(struct tl_writer *writer);
 void tl_writer_index_stop(struct tl_writer *writer);
 void tl_writer_index_fini(struct tl_writer_index *index);
+// writer_life.c, on the helper
+int tl_writer_open_ahead(struct tl_writer *writer, struct tl_writer_file *file);
+// Names it and lists it. One that was removed before has nothing to name: the writer finds out and leaves it.
+int tl_writer_begin(struct tl_writer *writer, struct tl_writer_file *file);
+// The last blocks, and what makes the file durable. Goes on after an error, and returns the first.
+int tl_writer_complete(struct tl_writer *writer, struct tl_writer_file *file);
+// After a failure with code: whether it was for want of room, for which the oldest file may be dropped; and has been.
+bool tl_writer_may_recycle_for(const struct tl_writer *writer, int code);
+bool tl_writer_recycle_for(struct tl_writer *writer, int code);
+void tl_writer_sync_directory(const struct tl_writer_pattern *pattern);
 // writer_names.c: on the helper, or on main before it starts
 // Goes on after the numbers that this time's name has in the ring.
 void tl_writer_resume_names(struct tl_writer *writer, time_t now);
