@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The calls packetdrill makes: one lock, one clock, and the wait of those that block.
 //
-// The thread that loads the library drives: only its calls move the clock, and before one of them returns, a call that
-// waits on the other thread has seen what changed. So a script runs the same way each time.
+// packetdrill's main thread hands a call that is to block to its other thread, and goes on. Before a call of the main
+// thread returns, the one that waits has seen what changed. So a script runs the same way each time.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,13 +22,13 @@
 struct pd {
 	struct tl_pd_host host;
 	pthread_mutex_t lock;
-	pthread_t driver;
+	pthread_t main_thread;
 	pthread_cond_t changed; // look again
 	pthread_cond_t looked;
 	unsigned waiting;	  // calls that block, 0 or 1
 	uint64_t wait_until_us;	  // of that call
 	uint64_t news, news_seen; // how often something changed, and what the call that waits has seen of it
-	uint64_t returned_us;	  // when the last call that may block did; 0: asked
+	uint64_t returned_us;	  // when the last call that may block did; 0: that has been asked
 };
 
 // ---- every call
@@ -42,9 +42,9 @@ static struct pd *enter(void *userdata)
 	return pd;
 }
 
-static bool is_driver(const struct pd *pd)
+static bool is_main(const struct pd *pd)
 {
-	return pthread_equal(pthread_self(), pd->driver);
+	return pthread_equal(pthread_self(), pd->main_thread);
 }
 
 // What waits on the other thread looks, and waits again or is gone.
@@ -62,7 +62,7 @@ static void settle(struct pd *pd)
 static ssize_t leave(struct pd *pd, ssize_t rc)
 {
 	tl_pd_stack_work(&pd->host.stack);
-	if (is_driver(pd))
+	if (is_main(pd))
 		settle(pd);
 	pthread_mutex_unlock(&pd->lock);
 	if (rc >= 0)
@@ -93,7 +93,7 @@ struct look {
 	nfds_t n;
 };
 
-// The driver has nobody to wait for but the stack's own timers.
+// The main thread has nobody to wait for but the stack's own timers.
 static ssize_t wait_alone(struct pd *pd, struct look *look, uint64_t until_us)
 {
 	uint64_t patience_us = pd->host.stack.now_us + (uint64_t)pd->host.flags.patience_s * US_PER_S;
@@ -109,8 +109,8 @@ static ssize_t wait_alone(struct pd *pd, struct look *look, uint64_t until_us)
 	return rc;
 }
 
-// The other thread sleeps until the driver has news.
-static ssize_t wait_for_driver(struct pd *pd, struct look *look, uint64_t until_us)
+// The other thread sleeps until there is news.
+static ssize_t wait_for_news(struct pd *pd, struct look *look, uint64_t until_us)
 {
 	ssize_t rc;
 
@@ -130,7 +130,7 @@ static ssize_t wait_for_driver(struct pd *pd, struct look *look, uint64_t until_
 
 static ssize_t wait_for(struct pd *pd, struct look *look, uint64_t until_us)
 {
-	return is_driver(pd) ? wait_alone(pd, look, until_us) : wait_for_driver(pd, look, until_us);
+	return is_main(pd) ? wait_alone(pd, look, until_us) : wait_for_news(pd, look, until_us);
 }
 
 static ssize_t on_socket(void *userdata, int fd, struct look *look, int flags)
@@ -496,17 +496,17 @@ static int pd_usleep(void *userdata, useconds_t us)
 	return (int)leave(pd, 0);
 }
 
-// The driver waits for a time by asking again and again. The other thread asks when its call returned, and must hear
-// just that, however far the driver has come.
+// Who waits for a time asks again and again, so time passes by asking. After a call that blocked the other thread asks
+// when it returned, and must hear just that, however far the main thread has come.
 static int pd_gettimeofday(void *userdata, struct timeval *now, struct timezone *zone)
 {
 	struct pd *pd = enter(userdata);
-	uint64_t now_us = pd->host.stack.now_us;
+	uint64_t now_us = ++pd->host.stack.now_us;
 
-	if (is_driver(pd))
-		pd->host.stack.now_us++;
-	else if (pd->returned_us != 0)
+	if (!is_main(pd) && pd->returned_us != 0) {
 		now_us = pd->returned_us;
+		pd->returned_us = 0;
+	}
 	*now = (struct timeval){.tv_sec = (time_t)(now_us / US_PER_S), .tv_usec = (suseconds_t)(now_us % US_PER_S)};
 	return (int)leave(pd, 0);
 }
@@ -539,7 +539,7 @@ static struct pd *new_pd(const char *flags)
 	pthread_mutex_init(&pd->lock, NULL);
 	pthread_cond_init(&pd->changed, NULL);
 	pthread_cond_init(&pd->looked, NULL);
-	pd->driver = pthread_self();
+	pd->main_thread = pthread_self();
 	tl_pd_stack_init(&pd->host.stack, &pd->host.flags);
 	return pd;
 }

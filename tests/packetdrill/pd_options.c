@@ -33,6 +33,7 @@ static int set_socket_option(struct tl_pd_socket *s, int name, uint32_t number)
 	switch (name) {
 	case SO_REUSEADDR:
 	case SO_REUSEPORT:
+	case SO_OOBINLINE: // urgent data always is in line
 		return 0;
 	case SO_RCVBUF:
 		s->opts.recv_window_bytes = number;
