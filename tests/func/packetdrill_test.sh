@@ -5,7 +5,8 @@
 source "$(dirname "${BASH_SOURCE[0]}")/../lib/func.sh"
 
 scripts=$func_root/tests/packetdrill
-library=$(cd "$(dirname "$TAPLINE")/.." && pwd)/tests/packetdrill/libtapline_packetdrill.so
+build=$(cd "$(dirname "$TAPLINE")/.." && pwd)/tests/packetdrill
+library=$build/libtapline_packetdrill.so
 packetdrill=${PACKETDRILL:-$(command -v packetdrill || true)}
 
 # run_script FILE
@@ -37,11 +38,13 @@ all_name_unit_tests() {
 func_begin
 check "every script names the unit tests that hold the same without packetdrill" all_name_unit_tests
 
+if [[ ! -e $library ]]; then
+	skip "the stack as a library for packetdrill" "this build has none: meson configure -Dpacketdrill=true"
+	exit
+fi
+check "the library is loaded, keeps its clock, accepts a connection and reads" timeout -k 5 60 "$build/pd_smoke" --library "$library"
 if [[ ! -x $packetdrill ]]; then
 	skip "the scripts of tests/packetdrill" "packetdrill is not installed, and Debian has no package of it"
-	exit
-elif [[ ! -e $library ]]; then
-	skip "the scripts of tests/packetdrill" "this build has no library for them: meson configure -Dpacketdrill=true"
 	exit
 fi
 
