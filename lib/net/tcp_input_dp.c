@@ -92,6 +92,8 @@ static void accept_syn(
 	c->state = TL_TCPS_SYN_RECEIVED;
 	c->offer_scale = true;
 	c->sack = true;
+	c->stamped = true;
+	c->stamp_offset = tl_tcp_stamp_offset(net, key);
 	take_syn(c, seg);
 	uint32_t iss = tl_tcp_isn(net, key);
 	if (beyond != NULL && tl_seq_le(iss, *beyond)) // RFC 9293, section 3.6.1
@@ -142,6 +144,57 @@ static void input_syn_sent(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 		tl_tcp_send_ack(c);
 }
 
+// ---- timestamps (RFC 7323, section 5.3)
+
+static void read_stamp(struct tl_tcp_seg *seg)
+{
+	const struct tl_tcp_stamp_option *option = (const struct tl_tcp_stamp_option *)(seg->hdr + 1);
+
+	if (TL_LIKELY(seg->hdr->data_off == (TL_TCP_LEN + TL_TCP_STAMP_LEN) << 2 &&
+		      option->word_be == tl_be32(TL_TCP_STAMP_WORD))) {
+		seg->stamped = true;
+		seg->stamp = tl_be32(option->stamp_be);
+		seg->echo = tl_be32(option->echo_be);
+		seg->more_options = false;
+	} else if (seg->more_options) {
+		tl_tcp_stamp_find(seg);
+	}
+}
+
+// A segment without timestamps, or with an old one: the reason not to take it. An RST needs none (section 5.2).
+static bool refuse_stamp(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	if ((seg->flags & TL_TCP_RST) != 0)
+		return false;
+	if (!seg->stamped) { // section 3.2
+		tl_count(&c->net->stats.tcp_no_timestamp_pkts, 1);
+		return true;
+	}
+	if (tl_tcp_stamp_aged(c))
+		return false;
+	tl_count(&c->net->stats.tcp_old_timestamp_pkts, 1);
+	if (seq_len(seg) == 0)
+		challenge(c); // as with every other bare ACK that is not acceptable
+	else
+		tl_tcp_send_ack(c);
+	return true;
+}
+
+static bool stamp_ok(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	if (TL_LIKELY(seg->stamped && tl_seq_le(c->stamp_recent, seg->stamp)))
+		return true;
+	return !refuse_stamp(c, seg);
+}
+
+// Section 4.3: of the segments not yet acknowledged the earliest, so that delayed ACKs are part of the round trip. seq:
+// where the segment began before it was trimmed.
+static void remember_stamp(struct tl_tcp *c, const struct tl_tcp_seg *seg, uint32_t seq)
+{
+	if (seg->stamped && tl_seq_le(seq, c->rcv_acked))
+		tl_tcp_stamp_take(c, seg->stamp);
+}
+
 // ---- first to fourth check: sequence number, RST, SYN (section 3.10.7.4)
 
 // RFC 5961, section 3.2.
@@ -163,6 +216,8 @@ static bool input_syn(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	if (c->state == TL_TCPS_SYN_RECEIVED && seg->seq + 1 == c->rcv_nxt) {
 		if ((seg->flags & TL_TCP_ACK) == 0) { // again: our answer was lost
+			if (c->stamped)
+				remember_stamp(c, seg, seg->seq);
 			tl_tcp_send_syn(c);
 			return false;
 		}
@@ -247,6 +302,8 @@ static void ack_advances(struct tl_tcp *c, struct tl_tcp_seg *seg)
 	if (c->rtt_from_ns != 0 && tl_seq_lt(c->rtt_seq, seg->ack)) {
 		tl_tcp_rtt_sample(c, c->net->now_ns - c->rtt_from_ns);
 		c->rtt_from_ns = 0;
+	} else if (TL_UNLIKELY(c->rtt_from_ns == 0) && c->stamped) { // sent twice, but the echo tells which it was
+		tl_tcp_stamp_sample(c, seg);
 	}
 	seg->made_room = tl_tcp_queued(c) != 0;
 	c->snd_una = seg->ack;
@@ -300,8 +357,7 @@ static bool input_ack(struct tl_tcp *c, struct tl_tcp_seg *seg)
 		challenge(c); // RFC 5961, section 5.2
 		return false;
 	}
-	bool has_options = seg->hdr->data_off > TL_TCP_LEN << 2;
-	bool sack_news = TL_UNLIKELY(has_options) && tl_tcp_sack_input(c, seg);
+	bool sack_news = TL_UNLIKELY(seg->more_options) && tl_tcp_sack_input(c, seg);
 	if (tl_seq_lt(c->snd_una, seg->ack)) {
 		ack_advances(c, seg);
 	} else if (is_dup_ack(c, seg, sack_news)) {
@@ -405,13 +461,24 @@ static void answer(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 
 static void input_synchronized(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
+	uint32_t seq = seg->seq;
+
+	if (c->stamped) {
+		read_stamp(seg);
+		if (TL_UNLIKELY(!stamp_ok(c, seg)))
+			return;
+	}
 	if (TL_UNLIKELY((seg->flags & TL_TCP_RST) != 0)) {
 		input_rst(c, seg);
 		return;
 	}
 	if (TL_UNLIKELY((seg->flags & TL_TCP_SYN) != 0) && !input_syn(c, seg))
 		return;
-	if (!trim(c, seg) || (seg->flags & TL_TCP_ACK) == 0 || !input_ack(c, seg))
+	if (!trim(c, seg))
+		return;
+	if (c->stamped)
+		remember_stamp(c, seg, seq);
+	if ((seg->flags & TL_TCP_ACK) == 0 || !input_ack(c, seg))
 		return;
 	input_text(c, seg);
 	if (tl_tcp_alive(c))
@@ -420,15 +487,24 @@ static void input_synchronized(struct tl_tcp *c, struct tl_tcp_seg *seg)
 
 // ---- TIME-WAIT
 
+// RFC 6191, section 2: by its timestamp a SYN is new whatever its sequence number.
+static bool is_stamped_later(const struct tl_tcp *c, struct tl_tcp_seg *seg)
+{
+	if (!c->stamped)
+		return false;
+	read_stamp(seg);
+	return seg->stamped && tl_seq_lt(c->stamp_recent, seg->stamp);
+}
+
 // RFC 9293, section 3.6.1 (MAY-2): a new connection of the same pair, with sequence numbers beyond the old.
-static bool reopen(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+static bool reopen(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	struct tl_net *net = c->net;
 	struct tl_tcp_listener *listener = tl_tcp_find_listener(net->tcp, seg->hdr->dst_port_be);
 	bool is_syn = (seg->flags & (TL_TCP_SYN | TL_TCP_ACK | TL_TCP_RST)) == TL_TCP_SYN;
 	uint32_t beyond = c->snd_max;
 
-	if (!is_syn || listener == NULL || !tl_seq_lt(c->rcv_nxt, seg->seq))
+	if (!is_syn || listener == NULL || !(tl_seq_lt(c->rcv_nxt, seg->seq) || is_stamped_later(c, seg)))
 		return false;
 	tl_count(&net->stats.tcp_time_wait_reused, 1);
 	tl_tcp_end(c, TL_TCP_DONE);
@@ -437,7 +513,7 @@ static bool reopen(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 }
 
 // Nothing shortens it, not even RST (RFC 1337). The peer's FIN again means that our ACK was lost: 2 MSL anew.
-static void input_time_wait(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+static void input_time_wait(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	struct tl_tcp_queue *queue = &c->net->tcp->time_wait;
 
@@ -467,6 +543,7 @@ static void seg_read(struct tl_tcp_seg *seg, struct rte_mbuf *m, const uint8_t *
 		.ack = tl_be32(hdr->ack_be),
 		.len = pkt->payload_len,
 		.flags = hdr->flags,
+		.more_options = hdr->data_off > TL_TCP_LEN << 2,
 	};
 }
 

@@ -89,23 +89,43 @@ bool tl_tcp_window_reopened(const struct tl_tcp *c)
 
 // ---- one segment
 
+static uint8_t stamp_len(const struct tl_tcp *c)
+{
+	return c->stamped ? TL_TCP_STAMP_LEN : 0;
+}
+
+// Returns where the payload begins.
+static uint8_t *options_fill(const struct tl_tcp *c, const struct tl_tcp_out *out, struct tl_tcp_hdr *tcp)
+{
+	uint8_t *p = (uint8_t *)(tcp + 1);
+
+	if (c->stamped) {
+		*(struct tl_tcp_stamp_option *)p = (struct tl_tcp_stamp_option){
+			tl_be32(TL_TCP_STAMP_WORD), tl_be32(tl_tcp_stamp_now(c)), tl_be32(c->stamp_recent)};
+		p += TL_TCP_STAMP_LEN;
+	}
+	if (TL_UNLIKELY(out->options_len > 0))
+		memcpy(p, out->options, out->options_len);
+	return p + out->options_len;
+}
+
 static void tcp_fill(struct tl_tcp *c, struct tl_tcp_hdr *tcp, const struct tl_tcp_out *out)
 {
+	uint8_t *payload = options_fill(c, out, tcp);
+	uint16_t header_len = (uint16_t)(payload - (uint8_t *)tcp);
+
 	tcp->seq_be = tl_be32(out->seq);
 	tcp->ack_be = tl_be32((out->flags & TL_TCP_ACK) != 0 ? c->rcv_nxt : 0);
-	tcp->data_off = (uint8_t)((TL_TCP_LEN + out->options_len) << 2);
+	tcp->data_off = (uint8_t)(header_len << 2);
 	tcp->flags = out->flags;
 	tcp->window_be = tl_be16(advertise(c, (out->flags & TL_TCP_SYN) != 0 ? 0 : c->rcv_scale));
 	tcp->cksum_be = 0;
-	uint8_t *payload = (uint8_t *)(tcp + 1) + out->options_len;
-	if (TL_UNLIKELY(out->options_len > 0))
-		memcpy(tcp + 1, out->options, out->options_len);
 	if (out->data != NULL)
 		memcpy(payload, out->data, out->len);
 	else
 		ring_get(c, out->seq, payload, out->len);
 
-	uint16_t len = TL_TCP_LEN + out->options_len + out->len;
+	uint16_t len = header_len + out->len;
 	uint32_t sum = tl_cksum_pseudo(c->net->cfg.ip_be, tl_tcp_key_peer_ip(c->key), TL_IPPROTO_TCP, len);
 	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, len));
 }
@@ -163,7 +183,7 @@ static bool transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
 		return false;
 
 	bool known = c->arp_generation == net->arp_generation;
-	uint16_t len = out->options_len + out->len;
+	uint16_t len = stamp_len(c) + out->options_len + out->len;
 	struct tl_tcp_hdr *tcp = TL_LIKELY(known) ? headers_copy(c, m, len) : headers_build(c, m, len);
 	tcp_fill(c, tcp, out);
 	if ((out->flags & TL_TCP_ACK) != 0) {

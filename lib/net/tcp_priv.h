@@ -66,10 +66,13 @@ struct tl_tcp_seg {
 	const struct tl_tcp_hdr *hdr;
 	uint32_t src_be;
 	uint32_t seq, ack;
-	uint32_t window; // unscaled
-	uint16_t len;	 // of the payload
+	uint32_t window;      // unscaled
+	uint32_t stamp, echo; // TSval and TSecr, if stamped
+	uint16_t len;	      // of the payload
 	uint8_t flags;
-	bool made_room; // its ACK took bytes out of the send ring
+	bool made_room;	   // its ACK took bytes out of the send ring
+	bool stamped;	   // it has timestamps
+	bool more_options; // than timestamps
 };
 
 // A segment to be sent. data NULL: the payload is in the send ring at seq.
@@ -91,6 +94,8 @@ struct tl_tcp_options {
 	bool has_scale;
 	uint8_t scale;
 	bool sack_permitted;
+	bool has_stamp;
+	uint32_t stamp, echo; // TSval and TSecr
 	uint8_t n_blocks;
 	struct tl_tcp_range block[TL_TCP_SACK_BLOCKS]; // of SACK
 };
@@ -126,7 +131,11 @@ struct tl_tcp {
 	uint32_t rcv_acked; // rcv_nxt as the peer knows it
 	uint16_t mss;	    // most we send in a segment, and our guess of the peer's
 	uint8_t state;
-	bool ack_now; // an ACK is due at the end of this segment
+	bool ack_now;	       // an ACK is due at the end of this segment
+	bool stamped;	       // timestamps in what we send: from our SYN on, if the peer's had them, too
+	uint32_t stamp_offset; // of our timestamp clock
+	uint32_t stamp_recent; // TS.Recent: the peer's timestamp, which we echo
+	uint32_t recent_at;    // our clock when it came
 
 	uint8_t *ring;
 	uint32_t ring_mask;
@@ -372,6 +381,44 @@ static inline void tl_tcp_pend(struct tl_tcp *c)
 	TAILQ_INSERT_TAIL(&c->net->tcp->pending, c, pending_link);
 }
 
+// ---- tcp_stamp.c: timestamps (RFC 7323)
+
+#define TL_TCP_STAMP_LEN 12
+#define TL_TCP_STAMP_WORD UINT32_C(0x0101080a)
+#define TL_TCP_STAMP_SHIFT 20 // our clock ticks every 1.05 ms (section 5.4: 1 ms to 1 s)
+
+// The option, padded as nearly everybody does.
+struct tl_tcp_stamp_option {
+	uint32_t word_be;	    // NOP, NOP, kind, length
+	uint32_t stamp_be, echo_be; // TSval, TSecr
+} __attribute__((packed));
+
+// Same for the same addresses and ports, so that a peer's TIME-WAIT knows old from new (section 7.1).
+uint32_t tl_tcp_stamp_offset(const struct tl_net *net, uint64_t key);
+
+// HOT. Our clock now (TSval).
+static inline uint32_t tl_tcp_stamp_now(const struct tl_tcp *c)
+{
+	return (uint32_t)(c->net->now_ns >> TL_TCP_STAMP_SHIFT) + c->stamp_offset;
+}
+
+// HOT. The peer's timestamp is the one to echo from now on.
+static inline void tl_tcp_stamp_take(struct tl_tcp *c, uint32_t stamp)
+{
+	c->stamp_recent = stamp;
+	c->recent_at = tl_tcp_stamp_now(c);
+}
+
+// The timestamps of a segment whose options do not begin with them as usual.
+void tl_tcp_stamp_find(struct tl_tcp_seg *seg);
+
+// A segment with an older timestamp than TS.Recent: whether it counts all the same, for TS.Recent has aged (section
+// 5.5).
+bool tl_tcp_stamp_aged(const struct tl_tcp *c);
+
+// Take the round trip that the TSecr of an ACK tells, if it can be.
+void tl_tcp_stamp_sample(struct tl_tcp *c, const struct tl_tcp_seg *seg);
+
 // ---- tcp_timer.c
 
 // Hang c on the wheel for due_ns.
@@ -444,8 +491,9 @@ bool tl_tcp_sack_hole(const struct tl_tcp *c, struct tl_tcp_range *out);
 // ---- tcp_opts.c
 
 void tl_tcp_options_parse(const struct tl_tcp_hdr *hdr, struct tl_tcp_options *out);
-// The options of our SYN into buf; returns their length, a multiple of 4.
+// The options of our SYN, but for timestamps, which go before them in every segment, into buf; returns their length, a
+// multiple of 4.
 #define TL_TCP_OPTIONS_MAX 40
 uint8_t tl_tcp_options_write(const struct tl_tcp *c, uint8_t buf[TL_TCP_OPTIONS_MAX]);
-// What the peer's SYN says about its MSS, window scale and SACK.
+// What the peer's SYN says about its MSS, window scale, SACK and timestamps.
 void tl_tcp_options_apply(struct tl_tcp *c, const struct tl_tcp_hdr *peer_syn);

@@ -59,7 +59,8 @@ static uint8_t *write_u32(uint8_t *p, uint32_t value)
 
 uint8_t tl_tcp_sack_write(const struct tl_tcp *c, uint32_t room, uint8_t buf[TL_TCP_SACK_MAX])
 {
-	unsigned most = room < 4 + BLOCK_LEN ? 0 : tl_min_u32((room - 4) / BLOCK_LEN, TL_TCP_SACK_BLOCKS);
+	unsigned fit = c->stamped ? TL_TCP_SACK_BLOCKS - 1 : TL_TCP_SACK_BLOCKS;
+	unsigned most = room < 4 + BLOCK_LEN ? 0 : tl_min_u32((room - 4) / BLOCK_LEN, fit);
 	struct run runs[TL_TCP_SACK_BLOCKS], run;
 	unsigned n = 0;
 

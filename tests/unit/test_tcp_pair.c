@@ -369,8 +369,8 @@ static void sack_saves(void)
 	struct cost with = cost_of_loss(true), without = cost_of_loss(false);
 
 	CU_ASSERT(with.lost > 100);
-	CU_ASSERT(4 * with.retransmits < 5 * with.lost);
-	CU_ASSERT(2 * with.retransmits < without.retransmits);
+	CU_ASSERT(2 * with.retransmits < 3 * with.lost);
+	CU_ASSERT(3 * with.retransmits < 2 * without.retransmits);
 	CU_ASSERT(2 * with.timeouts < without.timeouts);
 }
 
