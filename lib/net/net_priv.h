@@ -48,6 +48,9 @@ struct tl_tcp_table;
 	X(tcp_segments_tx)                                                                                             \
 	X(tcp_retransmits)                                                                                             \
 	X(tcp_timeouts) /* RTO expiries */                                                                             \
+	X(tcp_tail_probes_tx)                                                                                          \
+	X(tcp_dsacks_rx) /* what we sent twice needlessly */                                                           \
+	X(tcp_dsacks_tx) /* what came twice */                                                                         \
 	X(tcp_dup_acks_rx)                                                                                             \
 	X(tcp_challenge_acks_tx)                                                                                       \
 	X(tcp_out_of_window_pkts)                                                                                      \

@@ -47,8 +47,7 @@ static bool establish(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	if (c->syn_lost)
 		c->rto_ns = tl_max_u64(TL_TCP_RTO_SYN_LOST_NS, c->rto_min_ns);
 	else
-		tl_tcp_rtt_sample(c, c->net->now_ns - c->rtt_from_ns);
-	c->rtt_from_ns = 0;
+		tl_tcp_rtt_sample(c, c->net->now_ns - c->syn_ns);
 	c->soft_error = false;
 	take_window(c, seg);
 	tl_tcp_cc_start(c);
@@ -246,6 +245,8 @@ static bool trim(struct tl_tcp *c, struct tl_tcp_seg *seg)
 
 	if (tl_seq_lt(seg->seq, c->rcv_nxt)) {
 		uint32_t known = c->rcv_nxt - seg->seq;
+		if (seg->len > 0)
+			tl_tcp_dsack(c, seg->seq, seg->seq + tl_min_u32(known, seg->len));
 		if (known >= seq_len(seg))
 			return reject(c, seg);
 		c->ack_now = true; // it may not know
@@ -268,14 +269,10 @@ static bool trim(struct tl_tcp *c, struct tl_tcp_seg *seg)
 
 // ---- fifth: the ACK field
 
-// RFC 5681, section 2; with SACK it must tell something new, and may carry data (RFC 6675, section 2).
-static bool is_dup_ack(const struct tl_tcp *c, const struct tl_tcp_seg *seg, bool sack_news)
+// RFC 5681, section 2.
+static bool is_dup_ack(const struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
-	bool in_flight = c->snd_nxt != c->snd_una;
-
-	if (TL_UNLIKELY(c->n_sacked > 0))
-		return sack_news && in_flight && seg->ack == c->snd_una;
-	return in_flight && seg->ack == c->snd_una && seq_len(seg) == 0 && seg->window == c->snd_wnd;
+	return c->snd_nxt != c->snd_una && seg->ack == c->snd_una && seq_len(seg) == 0 && seg->window == c->snd_wnd;
 }
 
 // RFC 6298, sections 5.2 and 5.3: off when all is acknowledged, else anew.
@@ -286,7 +283,7 @@ static void restart_timers(struct tl_tcp *c, bool retransmit_anew)
 	if (!in_flight)
 		tl_tcp_timer_stop(c, TL_TCP_RETRANSMIT);
 	else if (retransmit_anew)
-		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_rto_ns(c));
+		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_patience_ns(c));
 	if (in_flight || tl_tcp_unsent(c)) {
 		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
 	} else {
@@ -295,16 +292,60 @@ static void restart_timers(struct tl_tcp *c, bool retransmit_anew)
 	}
 }
 
+// Each ACK of something new is a sample. What was sent twice only counts if the echo tells which it was (Karn).
+static void sample_rtt(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	const struct tl_tcp_sent *first = &c->sent[c->sent_first];
+
+	if (TL_UNLIKELY(c->n_sent == 0))
+		return;
+	if (TL_LIKELY(!first->again))
+		tl_tcp_rtt_sample(c, tl_tcp_since_ns(c, first->at_ns));
+	else if (c->stamped)
+		tl_tcp_stamp_sample(c, seg);
+}
+
+// Forget the runs that are acknowledged. As long as nothing is amiss, the last of them is the latest that was sent.
+static void sent_acked(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	uint32_t begin = c->snd_una;
+
+	while (c->n_sent > 0 && tl_seq_lt(begin, seg->ack)) {
+		const struct tl_tcp_sent *run = &c->sent[c->sent_first];
+		uint32_t to = tl_seq_lt(seg->ack, run->to) ? seg->ack : run->to;
+		if (TL_UNLIKELY(run->again || c->trouble != 0)) {
+			tl_tcp_rack_acked(c, run, (struct tl_tcp_range){begin, to}, seg);
+		} else {
+			c->rack.at_ns = run->at_ns;
+			c->rack.to = to;
+			c->rack.highest = to;
+			c->rack.rtt_ns = tl_tcp_since_ns(c, run->at_ns);
+		}
+		if (to != run->to)
+			return;
+		begin = to;
+		c->sent_first = (c->sent_first + 1) & (TL_TCP_SENT_MAX - 1);
+		c->n_sent--;
+	}
+}
+
+// RFC 8985, section 7.4: whether the tail probe is answered, and whether it filled a hole.
+static void probe_acked(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool advances)
+{
+	if (tl_seq_lt(seg->ack, c->probe_end))
+		return;
+	if (!c->probe_again || seg->dsack || (!advances && !seg->more_options)) {
+		c->probing = false;
+	} else if (tl_seq_lt(c->probe_end, seg->ack)) {
+		c->probing = false;
+		tl_tcp_cc_probe_repaired(c);
+	}
+}
+
 static void ack_advances(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	uint32_t acked = seg->ack - c->snd_una;
 
-	if (c->rtt_from_ns != 0 && tl_seq_lt(c->rtt_seq, seg->ack)) {
-		tl_tcp_rtt_sample(c, c->net->now_ns - c->rtt_from_ns);
-		c->rtt_from_ns = 0;
-	} else if (TL_UNLIKELY(c->rtt_from_ns == 0) && c->stamped) { // sent twice, but the echo tells which it was
-		tl_tcp_stamp_sample(c, seg);
-	}
 	seg->made_room = tl_tcp_queued(c) != 0;
 	c->snd_una = seg->ack;
 	if (tl_seq_lt(c->snd_nxt, c->snd_una))
@@ -357,12 +398,24 @@ static bool input_ack(struct tl_tcp *c, struct tl_tcp_seg *seg)
 		challenge(c); // RFC 5961, section 5.2
 		return false;
 	}
+	bool advances = tl_seq_lt(c->snd_una, seg->ack);
+	if (advances) {
+		sample_rtt(c, seg);
+		sent_acked(c, seg);
+	}
 	bool sack_news = TL_UNLIKELY(seg->more_options) && tl_tcp_sack_input(c, seg);
-	if (tl_seq_lt(c->snd_una, seg->ack)) {
+	if (advances) {
 		ack_advances(c, seg);
-	} else if (is_dup_ack(c, seg, sack_news)) {
+	} else if (sack_news || is_dup_ack(c, seg)) {
 		tl_count(&c->net->stats.tcp_dup_acks_rx, 1);
-		tl_tcp_cc_dup_ack(c);
+		if (!c->sack)
+			tl_tcp_cc_dup_ack(c);
+	}
+	if (TL_UNLIKELY(c->trouble != 0) && c->sack) {
+		if (c->probing)
+			probe_acked(c, seg, advances);
+		if (sack_news || advances)
+			tl_tcp_cc_repair(c);
 	}
 	update_window(c, seg);
 	return !tl_tcp_fin_acked(c) || fin_acked(c);

@@ -210,12 +210,16 @@ static bool transmit_with_sack(struct tl_tcp *c, const struct tl_tcp_out *out)
 	if (!transmit(c, &with))
 		return false;
 	c->ack_now = due && c->sack && out->len > 0 && with.options_len == 0;
+	if (c->dsack_due && with.options_len > 0) {
+		c->dsack_due = false;
+		tl_count(&c->net->stats.tcp_dsacks_tx, 1);
+	}
 	return true;
 }
 
 bool tl_tcp_transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
 {
-	if (TL_UNLIKELY(c->ooo_count > 0) && (out->flags & TL_TCP_RST) == 0)
+	if (TL_UNLIKELY(c->ooo_count > 0 || c->dsack_due) && (out->flags & TL_TCP_RST) == 0)
 		return transmit_with_sack(c, out);
 	return transmit(c, out);
 }
@@ -233,12 +237,9 @@ static uint32_t usable(const struct tl_tcp *c)
 
 static void account_sent(struct tl_tcp *c, uint32_t seq)
 {
-	if (seq != c->snd_max) {
+	if (TL_UNLIKELY(seq != c->snd_max))
 		tl_count(&c->net->stats.tcp_retransmits, 1);
-	} else if (c->rtt_from_ns == 0) { // Karn: only what is sent for the first time is timed
-		c->rtt_from_ns = c->net->now_ns;
-		c->rtt_seq = seq;
-	}
+	tl_tcp_sent_note(c, seq, c->snd_nxt);
 	if (tl_seq_lt(c->snd_max, c->snd_nxt))
 		c->snd_max = c->snd_nxt;
 	if (TL_UNLIKELY(c->persisting)) { // it was not: the window took this
@@ -247,7 +248,7 @@ static void account_sent(struct tl_tcp *c, uint32_t seq)
 		tl_tcp_timer_stop(c, TL_TCP_RETRANSMIT);
 	}
 	if (!tl_tcp_timer_is_set(c, TL_TCP_RETRANSMIT))
-		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_rto_ns(c));
+		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_patience_ns(c));
 	if (!tl_tcp_timer_is_set(c, TL_TCP_GIVE_UP))
 		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
 	c->last_tx_ns = c->net->now_ns;
@@ -393,10 +394,10 @@ uint32_t tl_tcp_retransmit(struct tl_tcp *c, uint32_t seq, uint32_t most)
 		out.flags |= TL_TCP_PSH;
 	if (fin)
 		out.flags |= TL_TCP_FIN;
-	c->rtt_from_ns = 0;
 	if (!tl_tcp_transmit(c, &out))
 		return 0;
 	tl_count(&c->net->stats.tcp_retransmits, 1);
+	tl_tcp_sent_again(c, seq, seq + len + fin);
 	return len + fin;
 }
 
@@ -416,6 +417,24 @@ void tl_tcp_probe_window(struct tl_tcp *c)
 		tl_count(&c->net->stats.tcp_window_probes_tx, 1);
 	if (c->snd_max == c->snd_una)
 		c->snd_max++;
+}
+
+void tl_tcp_probe_tail(struct tl_tcp *c)
+{
+	uint32_t flight = c->snd_nxt - c->snd_una;
+	uint32_t queued = tl_tcp_unsent_bytes(c);
+	uint32_t window = c->snd_wnd > flight ? c->snd_wnd - flight : 0;
+	uint32_t len = tl_min_u32(tl_min_u32(queued, window), c->mss); // cwnd is no bar
+	uint32_t last = tl_min_u32(c->snd_max - c->snd_una, c->mss);
+
+	tl_count(&c->net->stats.tcp_tail_probes_tx, 1);
+	c->probe_again = len == 0 || too_silly(c, len, queued);
+	if (c->probe_again)
+		tl_tcp_retransmit(c, c->snd_max - last, last);
+	else
+		send_next(c, NULL, len, false);
+	c->probing = true;
+	c->probe_end = c->snd_max;
 }
 
 // RFC 1122, section 4.2.3.6: a sequence number already acknowledged and no data, which the peer must answer.

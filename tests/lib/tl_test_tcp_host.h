@@ -309,3 +309,62 @@ static inline void call(struct host *h, struct app *app, const struct tl_tcp_opt
 	tl_txq_flush(&h->tx);
 	h->our_port = tl_tcp_key_own_port(app->c->key);
 }
+
+// ---- SACK
+
+#define RTT (20 * MS)
+
+static inline void accept_with_sack(struct host *h, struct app *app)
+{
+	static const uint8_t options[] = {2, 4, 1460 >> 8, 1460 & 0xff, 1, 1, 4, 2};
+
+	(void)hear(h, app, NULL);
+	give_options(h, S, PEERS, 0, options, sizeof(options), "", 0);
+	pass(h, RTT);
+	give(h, A, PEERS + 1, OURS + 1, 0);
+	CU_ASSERT_EQUAL_FATAL(app->opened, 1);
+	forget(h);
+}
+
+// The blocks of the next segment sent: count pairs of distances from the peer's first byte.
+static inline bool sacks(struct host *h, const uint32_t (*blocks)[2], unsigned count)
+{
+	const struct sent *s = next_sent(h);
+	bool ok = s->flags == A && s->options.n_blocks == count && s->options_len == (count > 0 ? 4 + 8 * count : 0);
+
+	for (unsigned i = 0; i < count && ok; i++)
+		ok = s->options.block[i].from == PEERS + 1 + blocks[i][0] &&
+		     s->options.block[i].to == PEERS + 1 + blocks[i][1];
+	for (unsigned i = 0; !ok && i < s->options.n_blocks; i++)
+		printf("# block %u to %u\n", s->options.block[i].from - PEERS - 1, s->options.block[i].to - PEERS - 1);
+	return ok;
+}
+
+#define SACKS(h, ...) CU_ASSERT(sacks(h, (const uint32_t[][2]){__VA_ARGS__}, sizeof((uint32_t[][2]){__VA_ARGS__}) / 8))
+
+// The peer has all before segment first of ours (of MSS bytes), and these: pairs of segments, from..to-1.
+static inline void give_sack(struct host *h, uint32_t first, const uint32_t (*blocks)[2], unsigned count)
+{
+	uint8_t options[4 + 8 * TL_TCP_SACK_BLOCKS] = {1, 1, 5, (uint8_t)(2 + 8 * count)};
+
+	for (unsigned i = 0; i < 2 * count; i++) {
+		uint32_t edge_be = tl_be32(OURS + 1 + blocks[i / 2][i % 2] * MSS);
+		memcpy(options + 4 + 4 * i, &edge_be, 4);
+	}
+	give_options(h, A, PEERS + 1, OURS + 1 + first * MSS, options, (uint8_t)(4 + 8 * count), "", 0);
+}
+
+#define GIVE_SACK(h, first, ...)                                                                                       \
+	give_sack(h, first, (const uint32_t[][2]){__VA_ARGS__}, sizeof((uint32_t[][2]){__VA_ARGS__}) / 8)
+#define SENDS_SEGMENT(h, n) SENDS(h, A, OURS + 1 + (n)*MSS, PEERS + 1, MSS)
+
+static inline struct host *start_sacked(struct app *app, uint32_t segments)
+{
+	struct host *h = start();
+
+	accept_with_sack(h, app);
+	say(app, segments * MSS + 1); // the last byte is not what these tests are about
+	CU_ASSERT_EQUAL(h->n_sent, 10);
+	forget(h);
+	return h;
+}

@@ -954,17 +954,6 @@ static void old_windows_are_ignored(void)
 
 static const uint8_t SACK_PERMITTED[] = {1, 1, 4, 2};
 
-static void accept_with_sack(struct host *h, struct app *app)
-{
-	static const uint8_t options[] = {2, 4, 1460 >> 8, 1460 & 0xff, 1, 1, 4, 2};
-
-	(void)hear(h, app, NULL);
-	give_options(h, S, PEERS, 0, options, sizeof(options), "", 0);
-	give(h, A, PEERS + 1, OURS + 1, 0);
-	CU_ASSERT_EQUAL_FATAL(app->opened, 1);
-	forget(h);
-}
-
 static bool has_options(const struct sent *s, const uint8_t *bytes, uint8_t len)
 {
 	return s->options_len == len && memcmp(s->option_bytes, bytes, len) == 0;
@@ -993,22 +982,6 @@ static void sack_needs_both(void)
 	}
 }
 
-// The blocks of the next segment sent: count pairs of distances from the peer's first byte.
-static bool sacks(struct host *h, const uint32_t (*blocks)[2], unsigned count)
-{
-	const struct sent *s = next_sent(h);
-	bool ok = s->flags == A && s->options.n_blocks == count && s->options_len == (count > 0 ? 4 + 8 * count : 0);
-
-	for (unsigned i = 0; i < count && ok; i++)
-		ok = s->options.block[i].from == PEERS + 1 + blocks[i][0] &&
-		     s->options.block[i].to == PEERS + 1 + blocks[i][1];
-	for (unsigned i = 0; !ok && i < s->options.n_blocks; i++)
-		printf("# block %u to %u\n", s->options.block[i].from - PEERS - 1, s->options.block[i].to - PEERS - 1);
-	return ok;
-}
-
-#define SACKS(h, ...) CU_ASSERT(sacks(h, (const uint32_t[][2]){__VA_ARGS__}, sizeof((uint32_t[][2]){__VA_ARGS__}) / 8))
-
 static void sack_blocks_come_by_recency(void)
 {
 	struct host *h = start();
@@ -1029,9 +1002,9 @@ static void sack_blocks_come_by_recency(void)
 	SACKS(h, {500, 550}, {100, 160}, {200, 250}, {300, 350});
 	give(h, A, PEERS + 1 + 400, OURS + 1, 50); // five: the oldest is left out
 	SACKS(h, {400, 450}, {500, 550}, {100, 160}, {200, 250});
-	give(h, A, PEERS + 1 + 310, OURS + 1, 20); // nothing new, but what came last
-	SACKS(h, {300, 350}, {400, 450}, {500, 550}, {100, 160});
-	give(h, A, PEERS + 1 + 160, OURS + 1, 40); // two become one
+	give(h, A, PEERS + 1 + 310, OURS + 1, 20);		  // nothing new in it
+	SACKS(h, {310, 330}, {300, 350}, {400, 450}, {500, 550}); // it came twice (RFC 2883)
+	give(h, A, PEERS + 1 + 160, OURS + 1, 40);		  // two become one
 	SACKS(h, {100, 250}, {300, 350}, {400, 450}, {500, 550});
 	SILENT(h);
 	give(h, A, PEERS + 1, OURS + 1, 100); // they no longer wait
@@ -1077,33 +1050,6 @@ static void sack_rides_where_it_fits(void)
 	stop(h);
 }
 
-// The peer has all before segment first of ours (of MSS bytes), and these: pairs of segments, from..to-1.
-static void give_sack(struct host *h, uint32_t first, const uint32_t (*blocks)[2], unsigned count)
-{
-	uint8_t options[4 + 8 * TL_TCP_SACK_BLOCKS] = {1, 1, 5, (uint8_t)(2 + 8 * count)};
-
-	for (unsigned i = 0; i < 2 * count; i++) {
-		uint32_t edge_be = tl_be32(OURS + 1 + blocks[i / 2][i % 2] * MSS);
-		memcpy(options + 4 + 4 * i, &edge_be, 4);
-	}
-	give_options(h, A, PEERS + 1, OURS + 1 + first * MSS, options, (uint8_t)(4 + 8 * count), "", 0);
-}
-
-#define GIVE_SACK(h, first, ...)                                                                                       \
-	give_sack(h, first, (const uint32_t[][2]){__VA_ARGS__}, sizeof((uint32_t[][2]){__VA_ARGS__}) / 8)
-#define SENDS_SEGMENT(h, n) SENDS(h, A, OURS + 1 + (n)*MSS, PEERS + 1, MSS)
-
-static struct host *start_sacked(struct app *app, uint32_t segments)
-{
-	struct host *h = start();
-
-	accept_with_sack(h, app);
-	say(app, segments * MSS + 1); // the last byte is not what these tests are about
-	CU_ASSERT_EQUAL(h->n_sent, 10);
-	forget(h);
-	return h;
-}
-
 // Segments 0, 2 and 4 are lost. The cwnd of 5 counts what is in the network: not what has arrived, nor what is lost.
 static void sack_shows_the_holes(void)
 {
@@ -1111,6 +1057,7 @@ static void sack_shows_the_holes(void)
 	struct host *h = start_sacked(&app, 10);
 
 	h->window = 10 * MSS; // full: no bar to what goes again
+	pass(h, RTT);
 	GIVE_SACK(h, 0, {1, 2});
 	GIVE_SACK(h, 0, {3, 4}, {1, 2});
 	SILENT(h);
@@ -1118,11 +1065,10 @@ static void sack_shows_the_holes(void)
 	SENDS_SEGMENT(h, 0);
 	CU_ASSERT_EQUAL(app.c->cwnd, 5 * MSS);
 	GIVE_SACK(h, 0, {5, 7}, {3, 4}, {1, 2});
-	SILENT(h);
+	SENDS_SEGMENT(h, 2);
 	GIVE_SACK(h, 0, {5, 7}, {3, 4}, {1, 2}); // nothing new
 	SILENT(h);
 	GIVE_SACK(h, 0, {5, 8}, {3, 4}, {1, 2});
-	SENDS_SEGMENT(h, 2);
 	SENDS_SEGMENT(h, 4);
 	GIVE_SACK(h, 0, {5, 10}, {3, 4}, {1, 2});
 	SILENT(h);
@@ -1148,6 +1094,7 @@ static void one_sack_may_do(void)
 	struct app app = {0};
 	struct host *h = start_sacked(&app, 9);
 
+	pass(h, RTT);
 	for (unsigned i = 0; i < 4; i++) // the same again is no news
 		GIVE_SACK(h, 0, {1, 3});
 	SILENT(h);
@@ -1156,6 +1103,7 @@ static void one_sack_may_do(void)
 	SILENT(h);
 	GIVE_SACK(h, 4, {6, 7}); // a hole that showed late: the partial ACK proves it
 	SENDS_SEGMENT(h, 4);
+	SENDS_SEGMENT(h, 5);
 	SILENT(h);
 	stop(h);
 }
@@ -1196,26 +1144,31 @@ static void sacked_is(const struct app *app, const uint32_t (*ranges)[2], unsign
 static void sacked_ranges_are_few(void)
 {
 	struct app app = {0};
-	struct host *h = start();
+	struct host *h = start_with(8, 131072, 1500, true);
 
 	accept_with_sack(h, &app);
-	app.c->cwnd = 30 * MSS;
-	app.c->last_tx_ns = h->now_ns; // no pause that would shrink it
-	say(&app, 30 * MSS);
-	GIVE_SACK(h, 0, {14, 15}, {12, 13}, {10, 11}, {8, 9});
-	GIVE_SACK(h, 0, {16, 17}, {6, 7}, {4, 5}, {2, 3});
-	SACKED(&app, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}, {12, 13}, {14, 15}, {16, 17});
-	GIVE_SACK(h, 0, {18, 19}); // too many, and the farthest
-	SACKED(&app, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}, {12, 13}, {14, 15}, {16, 17});
-	GIVE_SACK(h, 0, {5, 6}, {11, 16}); // gaps close, from both sides
-	SACKED(&app, {2, 3}, {4, 7}, {8, 9}, {10, 17});
-	GIVE_SACK(h, 0, {20, 21}, {22, 23}, {24, 25}, {26, 27});
-	GIVE_SACK(h, 0, {18, 19}); // one more: the farthest gives way
-	SACKED(&app, {2, 3}, {4, 7}, {8, 9}, {10, 17}, {18, 19}, {20, 21}, {22, 23}, {24, 25});
-	GIVE_SACK(h, 7, {18, 26});
-	SACKED(&app, {8, 9}, {10, 17}, {18, 26});
-	GIVE_SACK(h, 7, {8, 30});
-	SACKED(&app, {8, 30});
+	app.c->cwnd = 80 * MSS;
+	app.c->snd_wnd = 80 * MSS;
+	for (unsigned i = 0; i < 2; i++) {
+		app.c->last_tx_ns = h->now_ns; // no pause that would shrink cwnd
+		say(&app, 35 * MSS);
+	}
+	for (uint32_t i = 2; i < 64; i += 2)
+		GIVE_SACK(h, 0, {i, i + 1});
+	CU_ASSERT_EQUAL(app.c->n_sacked, TL_TCP_SACKED_MAX - 1);
+	GIVE_SACK(h, 0, {66, 67});
+	GIVE_SACK(h, 0, {68, 69}); // too many, and the farthest
+	CU_ASSERT_EQUAL(app.c->n_sacked, TL_TCP_SACKED_MAX);
+	CU_ASSERT_EQUAL(app.c->sacked[TL_TCP_SACKED_MAX - 1].from, OURS + 1 + 66 * MSS);
+	GIVE_SACK(h, 0, {64, 65}); // one more: the farthest gives way
+	CU_ASSERT_EQUAL(app.c->n_sacked, TL_TCP_SACKED_MAX);
+	CU_ASSERT_EQUAL(app.c->sacked[TL_TCP_SACKED_MAX - 1].from, OURS + 1 + 64 * MSS);
+	GIVE_SACK(h, 0, {5, 6}, {11, 16}, {18, 60}); // gaps close, from both sides
+	SACKED(&app, {2, 3}, {4, 7}, {8, 9}, {10, 17}, {18, 61}, {62, 63}, {64, 65});
+	GIVE_SACK(h, 7, {18, 66});
+	SACKED(&app, {8, 9}, {10, 17}, {18, 66});
+	GIVE_SACK(h, 7, {8, 70});
+	SACKED(&app, {8, 70});
 	stop(h);
 }
 
