@@ -306,8 +306,9 @@ static void backlog(void)
 	for (unsigned i = 0; i < 6; i++) {
 		h->peer_port = PORT(40000 + i);
 		give_syn(h, 0, PEERS, 0);
+		give(h, A, PEERS + 1, OURS + 1, 0);
 	}
-	CU_ASSERT_EQUAL(h->n_sent, 4);
+	CU_ASSERT_EQUAL(app.opened, 4);
 	CU_ASSERT_EQUAL(tl_tcp_in_use(h->net, NULL), 4);
 	CU_ASSERT_EQUAL(h->net->stats.tcp_backlog_drops, 2);
 	h->peer_port = PORT(40000);
@@ -317,7 +318,6 @@ static void backlog(void)
 	give_syn(h, 0, PEERS, 0);
 	SENDS(h, S | A, OURS, PEERS + 1, 0);
 	stop(h);
-	CU_ASSERT_EQUAL(app.opened + app.closed, 0);
 }
 
 // ---- data
