@@ -207,9 +207,8 @@ static struct tl_tcp *accept_cookie(struct tl_net *net, struct tl_tcp_listener *
 	return c;
 }
 
-static void input_known(struct tl_tcp *c, struct tl_tcp_seg *seg);
-
-static void input_unknown(struct tl_net *net, struct tl_tcp_seg *seg)
+// Returns the connection that the segment opens by a cookie, for which it counts, or NULL.
+static struct tl_tcp *input_unknown(struct tl_net *net, struct tl_tcp_seg *seg)
 {
 	struct tl_tcp_listener *listener = tl_tcp_find_listener(net->tcp, seg->hdr->dst_port_be);
 	bool is_syn = (seg->flags & (TL_TCP_SYN | TL_TCP_ACK | TL_TCP_RST)) == TL_TCP_SYN;
@@ -220,10 +219,9 @@ static void input_unknown(struct tl_net *net, struct tl_tcp_seg *seg)
 		accept_syn(net, listener, seg, NULL);
 	else if (listener != NULL && (seg->flags & TL_TCP_ACK) != 0)
 		c = accept_cookie(net, listener, seg);
-	if (c != NULL)
-		input_known(c, seg);
-	else if (listener == NULL || (seg->flags & TL_TCP_ACK) != 0)
+	if (c == NULL && (listener == NULL || (seg->flags & TL_TCP_ACK) != 0))
 		tl_tcp_refuse(net, seg);
+	return c;
 }
 
 // ---- SYN-SENT (section 3.10.7.3)
@@ -691,8 +689,8 @@ void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, 
 	seg_read(&seg, m, frame, pkt);
 	tl_tcp_enter(table);
 	if (TL_UNLIKELY(c == NULL))
-		input_unknown(net, &seg);
-	else
+		c = input_unknown(net, &seg);
+	if (TL_LIKELY(c != NULL))
 		input_known(c, &seg);
 	tl_tcp_leave(table);
 }

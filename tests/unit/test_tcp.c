@@ -1966,7 +1966,7 @@ static const struct tl_test tests[] = {
 	{"SACK shows which holes to fill, each once, as cwnd allows", sack_shows_the_holes},
 	{"one SACK may show a loss, and a partial ACK the next", one_sack_may_do},
 	{"SACK blocks that cannot be, or were not agreed on, mean nothing", wrong_blocks_mean_nothing},
-	{"of what the peer holds eight ranges are remembered, the nearest", sacked_ranges_are_few},
+	{"of what the peer holds 32 ranges are remembered, the nearest", sacked_ranges_are_few},
 	{"a timeout forgets what the peer held; what it names again is not sent again", timeout_forgets_sacks},
 	{"a shut window is probed until it opens", zero_window_is_probed},
 	{"a peer that never reads is kept as long as it answers", peer_that_never_reads},
