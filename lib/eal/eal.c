@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -101,6 +102,21 @@ static int refuse(const struct tl_eal_cfg *cfg, int rc, struct tl_err *err)
 		cfg->memory_mb, strerror(-rc), cfg->memory_mb / 2 + 16);
 }
 
+// Hugepages come as files in memory: a limit on the files of this process is not meant for them.
+static int start_unlimited(struct tl_eal *eal)
+{
+	struct rlimit limit, raised;
+
+	bool limited = getrlimit(RLIMIT_FSIZE, &limit) == 0;
+	raised = (struct rlimit){.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+	if (limited)
+		setrlimit(RLIMIT_FSIZE, &raised);
+	int rc = rte_eal_init(eal->n, eal->v);
+	if (limited)
+		setrlimit(RLIMIT_FSIZE, &limit);
+	return rc;
+}
+
 // EAL has pinned this thread to the main lcore, and the threads that it makes would inherit that: they may run wherever
 // no lcore polls.
 static void leave_main_lcore(const struct tl_eal_cfg *cfg, const cpu_set_t *allowed)
@@ -124,7 +140,7 @@ int tl_eal_init(const struct tl_eal_cfg *cfg, struct tl_eal **out, struct tl_err
 	int rc = known ? check_lcores(cfg, &allowed, err) : 0;
 	if (rc == 0) {
 		build_args(eal, cfg);
-		if (rte_eal_init(eal->n, eal->v) < 0)
+		if (start_unlimited(eal) < 0)
 			rc = refuse(cfg, rte_errno != 0 ? -rte_errno : -EIO, err);
 	}
 	if (rc == 0 && known)
