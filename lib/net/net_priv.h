@@ -48,11 +48,16 @@ struct tl_tcp_table;
 	X(tcp_segments_tx)                                                                                             \
 	X(tcp_retransmits)                                                                                             \
 	X(tcp_timeouts) /* RTO expiries */                                                                             \
+	X(tcp_tail_probes_tx)                                                                                          \
+	X(tcp_dsacks_rx) /* what we sent twice needlessly */                                                           \
+	X(tcp_dsacks_tx) /* what came twice */                                                                         \
 	X(tcp_dup_acks_rx)                                                                                             \
 	X(tcp_challenge_acks_tx)                                                                                       \
 	X(tcp_out_of_window_pkts)                                                                                      \
-	X(tcp_out_of_order_pkts) /* held until the gap was filled */                                                   \
-	X(tcp_ooo_dropped_pkts)	 /* no room to hold them: the peer sends again */                                      \
+	X(tcp_old_timestamp_pkts) /* PAWS */                                                                           \
+	X(tcp_no_timestamp_pkts)  /* though both sides had agreed on them */                                           \
+	X(tcp_out_of_order_pkts)  /* held until the gap was filled */                                                  \
+	X(tcp_ooo_dropped_pkts)	  /* no room to hold them: the peer sends again */                                     \
 	X(tcp_window_probes_tx)                                                                                        \
 	X(tcp_keepalives_tx)                                                                                           \
 	X(tcp_backlog_drops) /* SYN beyond max_conns */                                                                \

@@ -27,6 +27,8 @@ int tl_tcp_connect(struct tl_net *net, uint32_t dst_ip_be, uint16_t dst_port_be,
 		c->reported = true;
 		c->offer_scale = true;
 		c->sack = true;
+		c->stamped = true;
+		c->stamp_offset = tl_tcp_stamp_offset(net, c->key);
 		c->state = TL_TCPS_SYN_SENT;
 		tl_tcp_start_sequence(c, tl_tcp_isn(net, c->key));
 		tl_count(&net->stats.tcp_active_opens, 1);

@@ -188,6 +188,8 @@ static void reset_slot(struct tl_tcp *c)
 		.arp_generation = c->net->arp_generation - 1,
 		.mss = c->net->cfg.mtu - TL_IPV4_LEN - TL_TCP_LEN,
 		.rto_ns = TL_TCP_RTO_INITIAL_NS,
+		.pto_ns = TL_TCP_RTO_INITIAL_NS,
+		.rack.min_rtt_ns = UINT64_MAX,
 		.due_ns = TL_TCP_TIMER_OFF,
 		.last_rx_ns = c->net->now_ns,
 	};
@@ -222,8 +224,7 @@ void tl_tcp_start_sequence(struct tl_tcp *c, uint32_t iss)
 	c->snd_nxt = iss + 1;
 	c->snd_max = iss + 1;
 	c->snd_end = iss + 1;
-	c->rtt_seq = iss;
-	c->rtt_from_ns = c->net->now_ns;
+	c->syn_ns = c->net->now_ns;
 }
 
 // ---- death

@@ -369,9 +369,10 @@ static void sack_saves(void)
 	struct cost with = cost_of_loss(true), without = cost_of_loss(false);
 
 	CU_ASSERT(with.lost > 100);
-	CU_ASSERT(4 * with.retransmits < 5 * with.lost);
+	CU_ASSERT(10 * with.retransmits < 11 * with.lost);
 	CU_ASSERT(2 * with.retransmits < without.retransmits);
-	CU_ASSERT(2 * with.timeouts < without.timeouts);
+	CU_ASSERT_EQUAL(with.timeouts, 0);
+	CU_ASSERT(without.timeouts > 0);
 }
 
 // No loss: nothing may be sent twice, and the time is what slow start and the windows need.
@@ -570,7 +571,7 @@ int main(void)
 		{"200 KB both ways arrive intact over a bad wire, for 50 seeds", survives_a_bad_wire},
 		{"200 KB both ways arrive intact when sequence numbers wrap", survives_the_wrap},
 		{"data arrives even if every third frame is lost", survives_silence},
-		{"with SACK little more goes again than was lost, mostly without a timeout", sack_saves},
+		{"with SACK little more goes again than was lost, without a timeout", sack_saves},
 		{"on a clean wire nothing is sent twice", clean_wire_wastes_nothing},
 		{"scaled windows fill a long pipe", scaled_windows_fill_a_long_pipe},
 		{"an echo whose window follows its room never lacks room, nor takes back window",
