@@ -7,7 +7,6 @@
 #define INITIAL_SEGMENTS 10 // RFC 6928
 #define DUP_ACK_THRESHOLD 3
 #define NO_SSTHRESH (UINT32_C(1) << 30)
-#define RECOVER_STALE (UINT32_C(1) << 30)
 
 static uint32_t flight(const struct tl_tcp *c)
 {
@@ -26,7 +25,6 @@ void tl_tcp_cc_start(struct tl_tcp *c)
 {
 	c->cwnd = c->syn_lost ? c->mss : initial_window(c); // RFC 5681, section 3.1
 	c->ssthresh = NO_SSTHRESH;
-	c->recover = c->iss;
 }
 
 static void halve_ssthresh(struct tl_tcp *c, uint32_t outstanding)
@@ -57,6 +55,7 @@ static void leave_recovery(struct tl_tcp *c)
 	c->cwnd = tl_min_u32(c->ssthresh, left + c->mss); // RFC 6582, section 3.2, step 3: no burst
 	c->cwnd_acked = 0;
 	c->in_recovery = false;
+	c->wary = !c->sack;
 	tl_tcp_rack_recovered(c);
 }
 
@@ -101,25 +100,23 @@ static bool partial_ack(struct tl_tcp *c, uint32_t acked)
 	return first;
 }
 
-// Beyond what was in flight at the last loss. A recover of long ago must not come to look like one ahead.
-static void check_recover(struct tl_tcp *c)
+// What was in flight at the last loss is acknowledged. Without SACK that takes one more byte, lest the duplicates that
+// what went twice brings back look like a loss.
+static void look_up(struct tl_tcp *c)
 {
-	if (tl_seq_lt(c->snd_una, c->recover))
+	if (c->sack ? tl_seq_lt(c->snd_una, c->recover) : tl_seq_le(c->snd_una, c->recover))
 		return;
-	if (c->timed_out) {
-		c->timed_out = false;
-		tl_tcp_rack_recovered(c);
-	}
-	if (c->snd_una - c->recover > RECOVER_STALE)
-		c->recover = c->snd_una - RECOVER_STALE / 2;
+	c->wary = false;
+	tl_tcp_rack_recovered(c);
 }
 
 bool tl_tcp_cc_acked(struct tl_tcp *c, uint32_t acked)
 {
 	c->dup_acks = 0;
 	c->limited_bytes = 0;
+	if (TL_UNLIKELY(c->wary))
+		look_up(c);
 	if (TL_LIKELY(!c->in_recovery)) {
-		check_recover(c);
 		grow(c, acked);
 		return true;
 	}
@@ -151,7 +148,7 @@ void tl_tcp_cc_repair(struct tl_tcp *c)
 	struct tl_tcp_lost lost;
 
 	tl_tcp_rack_look(c, &lost);
-	if (lost.bytes > 0 && !c->in_recovery && !c->timed_out)
+	if (lost.bytes > 0 && !c->in_recovery && !c->wary)
 		enter_recovery(c);
 	else
 		fill_holes(c, false);
@@ -173,8 +170,22 @@ void tl_tcp_cc_dup_ack(struct tl_tcp *c)
 		return;
 	if (++c->dup_acks < DUP_ACK_THRESHOLD)
 		c->limited_bytes += c->mss;
-	else if (tl_seq_lt(c->recover, c->snd_una)) // else the duplicates are echoes of what we sent twice
+	else if (!c->wary) // else the duplicates are echoes of what we sent twice
 		enter_recovery(c);
+}
+
+// Nothing is known any more of what is in flight.
+static void forget_flight(struct tl_tcp *c)
+{
+	tl_tcp_timer_stop(c, TL_TCP_REORDER);
+	c->cwnd_acked = 0;
+	c->recover = c->snd_max;
+	c->in_recovery = false;
+	c->wary = true;
+	c->probing = false;
+	c->dup_acks = 0;
+	c->limited_bytes = 0;
+	c->n_sacked = 0; // the peer may have thrown it away (RFC 2018, section 8)
 }
 
 void tl_tcp_cc_timeout(struct tl_tcp *c)
@@ -182,15 +193,14 @@ void tl_tcp_cc_timeout(struct tl_tcp *c)
 	if (c->backoff == 0) // RFC 5681, section 3.1: once for the same loss
 		halve_ssthresh(c, flight(c));
 	c->cwnd = c->mss;
-	c->cwnd_acked = 0;
-	c->recover = c->snd_max;
-	c->in_recovery = false;
-	c->timed_out = true;
-	c->probing = false;
-	tl_tcp_timer_stop(c, TL_TCP_REORDER);
-	c->dup_acks = 0;
-	c->limited_bytes = 0;
-	c->n_sacked = 0; // the peer may have thrown it away (RFC 2018, section 8)
+	forget_flight(c);
+}
+
+void tl_tcp_cc_resend(struct tl_tcp *c)
+{
+	c->cwnd = tl_min_u32(c->cwnd, initial_window(c));
+	forget_flight(c);
+	c->snd_nxt = c->snd_una;
 }
 
 // RFC 5681, section 4.1: after a pause the ACKs that would clock a large window out are gone.

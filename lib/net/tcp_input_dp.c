@@ -352,6 +352,10 @@ static void ack_advances(struct tl_tcp *c, struct tl_tcp_seg *seg)
 		c->snd_nxt = c->snd_una;
 	if (TL_UNLIKELY(c->n_sacked > 0))
 		tl_tcp_sack_advance(c);
+	if (acked >= c->mss) {
+		c->mss_proven = true;
+		c->claimed_mss = 0;
+	}
 	bool anew = tl_tcp_cc_acked(c, acked);
 	restart_timers(c, anew);
 }

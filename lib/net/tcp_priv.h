@@ -187,8 +187,8 @@ struct tl_tcp {
 			uint8_t n_sacked;
 			uint8_t backoff; // of the retransmission timer
 			bool in_recovery;
-			bool timed_out; // and not all that was in flight then is acknowledged
-			bool probing;	// the tail probe up to probe_end is not answered
+			bool wary;    // not all that was in flight at the last loss is acknowledged
+			bool probing; // the tail probe up to probe_end is not answered
 		};
 		uint64_t trouble;
 	};
@@ -206,6 +206,8 @@ struct tl_tcp {
 	bool partial_acked;
 	bool probe_again; // the tail probe was sent before
 	uint32_t probe_end;
+	uint16_t claimed_mss; // what ICMP says would fit the path, not believed yet; 0: nothing
+	bool mss_proven;      // a segment of mss bytes was acknowledged
 	uint32_t ssthresh, recover, cwnd_acked;
 	struct tl_tcp_range sacked[TL_TCP_SACKED_MAX]; // what the peer holds beyond snd_una, by sequence number
 	struct tl_tcp_sent sent[TL_TCP_SENT_MAX];      // a ring
@@ -514,7 +516,14 @@ void tl_tcp_cc_repair(struct tl_tcp *c);
 // A tail probe repaired a loss that nothing else showed.
 void tl_tcp_cc_probe_repaired(struct tl_tcp *c);
 void tl_tcp_cc_timeout(struct tl_tcp *c);
+// What is in flight did not fit the path: all of it goes again from snd_una, though it is no sign of congestion.
+void tl_tcp_cc_resend(struct tl_tcp *c);
 void tl_tcp_cc_idle(struct tl_tcp *c);
+
+// ---- tcp_pmtu.c
+
+// The segments get as small as ICMP claimed.
+void tl_tcp_pmtu_believe(struct tl_tcp *c);
 
 // ---- tcp_ooo.c
 

@@ -152,7 +152,7 @@ static uint64_t reorder_ns(const struct tl_tcp *c)
 	const struct tl_tcp_rack *rack = &c->rack;
 	bool many = c->n_sacked >= DUP_THRESHOLD || tl_tcp_sacked_bytes(c) > (DUP_THRESHOLD - 1) * c->mss;
 
-	if (!rack->reordering && (c->in_recovery || c->timed_out || many))
+	if (!rack->reordering && (c->in_recovery || c->wary || many))
 		return 0;
 	return tl_min_u64((rack->mult + 1u) * (rack->min_rtt_ns / 4), c->srtt_ns);
 }

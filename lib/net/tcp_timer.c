@@ -118,6 +118,8 @@ static void time_out(struct tl_tcp *c)
 		tl_tcp_send_syn(c);
 		return;
 	}
+	if (c->claimed_mss != 0)
+		tl_tcp_pmtu_believe(c);
 	tl_tcp_cc_timeout(c);
 	back_off(c);
 	c->snd_nxt = c->snd_una;
