@@ -60,8 +60,11 @@ struct tl_tcp_table;
 	X(tcp_ooo_dropped_pkts)	  /* no room to hold them: the peer sends again */                                     \
 	X(tcp_window_probes_tx)                                                                                        \
 	X(tcp_keepalives_tx)                                                                                           \
-	X(tcp_path_mtu_drops) /* segments made smaller to fit the path */                                              \
-	X(tcp_backlog_drops)  /* SYN beyond max_conns */                                                               \
+	X(tcp_path_mtu_drops)  /* segments made smaller to fit the path */                                             \
+	X(tcp_syn_cookies_tx)  /* SYNs answered without remembering them */                                            \
+	X(tcp_syn_cookies_rx)  /* and ACKs of those */                                                                 \
+	X(tcp_half_open_drops) /* handshakes that gave way to such an ACK */                                           \
+	X(tcp_backlog_drops)   /* SYN beyond max_conns */                                                              \
 	X(tcp_time_wait_reused)
 
 struct tl_net_stats {

@@ -67,6 +67,7 @@ int tl_tcp_listen(struct tl_net *net, uint16_t port_be, uint32_t max_conns, cons
 // A handshake that nobody waits for any more is refused (RFC 9293, section 3.10.4).
 static void orphan(struct tl_tcp *c)
 {
+	tl_tcp_half_open_end(c);
 	c->listener = NULL;
 	if (c->state != TL_TCPS_SYN_RECEIVED)
 		return;

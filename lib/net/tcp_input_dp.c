@@ -46,8 +46,9 @@ static bool establish(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	c->backoff = 0;
 	if (c->syn_lost)
 		c->rto_ns = tl_max_u64(TL_TCP_RTO_SYN_LOST_NS, c->rto_min_ns);
-	else
+	else if (c->syn_ns != 0)
 		tl_tcp_rtt_sample(c, c->net->now_ns - c->syn_ns);
+	tl_tcp_half_open_end(c);
 	c->soft_error = false;
 	take_window(c, seg);
 	tl_tcp_cc_start(c);
@@ -58,89 +59,6 @@ static bool establish(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	if (c->ops->opened != NULL)
 		c->ops->opened(c->ctx, c);
 	return tl_tcp_alive(c);
-}
-
-// ---- no connection: LISTEN and CLOSED
-
-// The peer's SYN opens its half: from here on we know what to expect.
-static void take_syn(struct tl_tcp *c, const struct tl_tcp_seg *seg)
-{
-	uint32_t window = c->rcv_adv - c->rcv_nxt; // as our own SYN, if it is out, advertised it
-
-	c->rcv_nxt = seg->seq + 1;
-	c->rcv_adv = c->rcv_nxt + window;
-	tl_tcp_options_apply(c, seg->hdr);
-}
-
-// A SYN for a listener. beyond: sequence numbers up to there belong to an earlier connection of the same pair.
-static void accept_syn(
-	struct tl_net *net, struct tl_tcp_listener *listener, const struct tl_tcp_seg *seg, const uint32_t *beyond)
-{
-	uint64_t key = tl_tcp_key(seg->src_be, seg->hdr->src_port_be, seg->hdr->dst_port_be);
-	struct tl_tcp *c = NULL;
-
-	if (listener->conns < listener->max_conns)
-		c = tl_tcp_take(net, key, listener->ops, listener->ctx, &listener->opts);
-	if (c == NULL) {
-		tl_count(&net->stats.tcp_backlog_drops, 1);
-		return;
-	}
-	tl_count(&net->stats.tcp_passive_opens, 1);
-	listener->conns++;
-	c->listener = listener;
-	c->state = TL_TCPS_SYN_RECEIVED;
-	c->offer_scale = true;
-	c->sack = true;
-	c->stamped = true;
-	c->stamp_offset = tl_tcp_stamp_offset(net, key);
-	take_syn(c, seg);
-	uint32_t iss = tl_tcp_isn(net, key);
-	if (beyond != NULL && tl_seq_le(iss, *beyond)) // RFC 9293, section 3.6.1
-		iss = *beyond + 1;
-	tl_tcp_start_sequence(c, iss);
-	tl_tcp_send_syn(c);
-}
-
-static void input_unknown(struct tl_net *net, const struct tl_tcp_seg *seg)
-{
-	struct tl_tcp_listener *listener = tl_tcp_find_listener(net->tcp, seg->hdr->dst_port_be);
-	bool is_syn = (seg->flags & (TL_TCP_SYN | TL_TCP_ACK | TL_TCP_RST)) == TL_TCP_SYN;
-
-	if (listener != NULL && is_syn)
-		accept_syn(net, listener, seg, NULL);
-	else if (listener == NULL || (seg->flags & TL_TCP_ACK) != 0)
-		tl_tcp_refuse(net, seg);
-}
-
-// ---- SYN-SENT (section 3.10.7.3)
-
-static void input_syn_sent(struct tl_tcp *c, const struct tl_tcp_seg *seg)
-{
-	bool has_ack = (seg->flags & TL_TCP_ACK) != 0;
-
-	if (has_ack && seg->ack != c->snd_max) {
-		tl_tcp_refuse(c->net, seg);
-		return;
-	}
-	if ((seg->flags & TL_TCP_RST) != 0) {
-		tl_count(&c->net->stats.tcp_resets_rx, 1);
-		if (has_ack)
-			tl_tcp_end(c, TL_TCP_REFUSED);
-		return;
-	}
-	if ((seg->flags & TL_TCP_SYN) == 0)
-		return;
-	take_syn(c, seg);
-	if (!has_ack) { // both called at once
-		c->state = TL_TCPS_SYN_RECEIVED;
-		tl_tcp_send_syn(c);
-		return;
-	}
-	c->ack_now = true; // unless opened() sends something
-	if (establish(c, seg) && tl_tcp_unsent(c))
-		tl_tcp_output(c);
-	if (c->ack_now && tl_tcp_alive(c))
-		tl_tcp_send_ack(c);
 }
 
 // ---- timestamps (RFC 7323, section 5.3)
@@ -192,6 +110,149 @@ static void remember_stamp(struct tl_tcp *c, const struct tl_tcp_seg *seg, uint3
 {
 	if (seg->stamped && tl_seq_le(seq, c->rcv_acked))
 		tl_tcp_stamp_take(c, seg->stamp);
+}
+
+// ---- no connection: LISTEN and CLOSED
+
+// The peer's SYN opens its half: from here on we know what to expect.
+static void take_syn(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	uint32_t window = c->rcv_adv - c->rcv_nxt; // as our own SYN, if it is out, advertised it
+
+	c->rcv_nxt = seg->seq + 1;
+	c->rcv_adv = c->rcv_nxt + window;
+	tl_tcp_options_apply(c, seg->hdr);
+}
+
+// What the peer's SYN asks for, by listener's leave.
+static void take_call(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	c->state = TL_TCPS_SYN_RECEIVED;
+	c->offer_scale = true;
+	c->sack = true;
+	c->stamped = true;
+	c->stamp_offset = tl_tcp_stamp_offset(c->net, c->key);
+	take_syn(c, seg);
+}
+
+static uint64_t seg_key(const struct tl_tcp_seg *seg)
+{
+	return tl_tcp_key(seg->src_be, seg->hdr->src_port_be, seg->hdr->dst_port_be);
+}
+
+// A connection of the listener; NULL: no room.
+static struct tl_tcp *take_listened(struct tl_tcp_listener *listener, uint64_t key)
+{
+	struct tl_tcp *c = NULL;
+
+	if (listener->conns < listener->max_conns)
+		c = tl_tcp_take(listener->net, key, listener->ops, listener->ctx, &listener->opts);
+	if (c == NULL)
+		return NULL;
+	listener->conns++;
+	c->listener = listener;
+	return c;
+}
+
+// No place for the SYN: it is answered all the same if the places are but half taken.
+static void accept_by_cookie(struct tl_net *net, struct tl_tcp_listener *listener, const struct tl_tcp_seg *seg)
+{
+	if (listener->conns - listener->half_open >= listener->max_conns || net->tcp->n_half_open == 0) {
+		tl_count(&net->stats.tcp_backlog_drops, 1);
+		return;
+	}
+	struct tl_tcp *c = tl_tcp_nobody(net, seg_key(seg), &listener->opts);
+	take_call(c, seg);
+	tl_tcp_cookie_send(net, c, seg->seq);
+}
+
+// A SYN for a listener. beyond: sequence numbers up to there belong to an earlier connection of the same pair.
+static void accept_syn(
+	struct tl_net *net, struct tl_tcp_listener *listener, const struct tl_tcp_seg *seg, const uint32_t *beyond)
+{
+	bool crowded = net->tcp->n_half_open >= net->tcp->half_open_max;
+	struct tl_tcp *c = crowded ? NULL : take_listened(listener, seg_key(seg));
+
+	if (c == NULL) {
+		accept_by_cookie(net, listener, seg);
+		return;
+	}
+	tl_count(&net->stats.tcp_passive_opens, 1);
+	tl_tcp_half_open(c);
+	take_call(c, seg);
+	uint32_t iss = tl_tcp_isn(net, c->key);
+	if (beyond != NULL && tl_seq_le(iss, *beyond)) // RFC 9293, section 3.6.1
+		iss = *beyond + 1;
+	tl_tcp_start_sequence(c, iss);
+	tl_tcp_send_syn(c);
+}
+
+// An ACK for a listener. NULL: it does not acknowledge a cookie, or there is no room.
+static struct tl_tcp *accept_cookie(struct tl_net *net, struct tl_tcp_listener *listener, struct tl_tcp_seg *seg)
+{
+	if ((seg->flags & (TL_TCP_SYN | TL_TCP_RST)) != 0 || !tl_tcp_cookie_check(net, seg_key(seg), seg))
+		return NULL;
+	struct tl_tcp *c = take_listened(listener, seg_key(seg));
+	if (c == NULL && tl_tcp_half_open_evict(listener))
+		c = take_listened(listener, seg_key(seg));
+	if (c == NULL) {
+		tl_count(&net->stats.tcp_backlog_drops, 1);
+		return NULL;
+	}
+	tl_count(&net->stats.tcp_passive_opens, 1);
+	c->state = TL_TCPS_SYN_RECEIVED;
+	c->stamp_offset = tl_tcp_stamp_offset(net, c->key);
+	read_stamp(seg);
+	tl_tcp_cookie_open(c, seg);
+	return c;
+}
+
+// Returns the connection that the segment opens by a cookie, for which it counts, or NULL.
+static struct tl_tcp *input_unknown(struct tl_net *net, struct tl_tcp_seg *seg)
+{
+	struct tl_tcp_listener *listener = tl_tcp_find_listener(net->tcp, seg->hdr->dst_port_be);
+	bool is_syn = (seg->flags & (TL_TCP_SYN | TL_TCP_ACK | TL_TCP_RST)) == TL_TCP_SYN;
+
+	struct tl_tcp *c = NULL;
+
+	if (listener != NULL && is_syn)
+		accept_syn(net, listener, seg, NULL);
+	else if (listener != NULL && (seg->flags & TL_TCP_ACK) != 0)
+		c = accept_cookie(net, listener, seg);
+	if (c == NULL && (listener == NULL || (seg->flags & TL_TCP_ACK) != 0))
+		tl_tcp_refuse(net, seg);
+	return c;
+}
+
+// ---- SYN-SENT (section 3.10.7.3)
+
+static void input_syn_sent(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	bool has_ack = (seg->flags & TL_TCP_ACK) != 0;
+
+	if (has_ack && seg->ack != c->snd_max) {
+		tl_tcp_refuse(c->net, seg);
+		return;
+	}
+	if ((seg->flags & TL_TCP_RST) != 0) {
+		tl_count(&c->net->stats.tcp_resets_rx, 1);
+		if (has_ack)
+			tl_tcp_end(c, TL_TCP_REFUSED);
+		return;
+	}
+	if ((seg->flags & TL_TCP_SYN) == 0)
+		return;
+	take_syn(c, seg);
+	if (!has_ack) { // both called at once
+		c->state = TL_TCPS_SYN_RECEIVED;
+		tl_tcp_send_syn(c);
+		return;
+	}
+	c->ack_now = true; // unless opened() sends something
+	if (establish(c, seg) && tl_tcp_unsent(c))
+		tl_tcp_output(c);
+	if (c->ack_now && tl_tcp_alive(c))
+		tl_tcp_send_ack(c);
 }
 
 // ---- first to fourth check: sequence number, RST, SYN (section 3.10.7.4)
@@ -628,8 +689,8 @@ void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, 
 	seg_read(&seg, m, frame, pkt);
 	tl_tcp_enter(table);
 	if (TL_UNLIKELY(c == NULL))
-		input_unknown(net, &seg);
-	else
+		c = input_unknown(net, &seg);
+	if (TL_LIKELY(c != NULL))
 		input_known(c, &seg);
 	tl_tcp_leave(table);
 }

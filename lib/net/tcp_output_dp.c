@@ -369,7 +369,7 @@ void tl_tcp_send_rst(struct tl_tcp *c)
 		tl_count(&c->net->stats.tcp_resets_tx, 1);
 }
 
-void tl_tcp_send_syn(struct tl_tcp *c)
+void tl_tcp_transmit_syn(struct tl_tcp *c)
 {
 	uint8_t options[TL_TCP_OPTIONS_MAX];
 	uint8_t len = tl_tcp_options_write(c, options);
@@ -377,7 +377,12 @@ void tl_tcp_send_syn(struct tl_tcp *c)
 
 	if (c->state == TL_TCPS_SYN_RECEIVED)
 		out.flags |= TL_TCP_ACK;
-	tl_tcp_transmit(c, &out); // without an mbuf the timer sends it again
+	tl_tcp_transmit(c, &out); // without an mbuf the timer, or the peer, tries again
+}
+
+void tl_tcp_send_syn(struct tl_tcp *c)
+{
+	tl_tcp_transmit_syn(c);
 	if (!tl_tcp_timer_is_set(c, TL_TCP_RETRANSMIT))
 		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_rto_ns(c));
 }

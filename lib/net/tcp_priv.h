@@ -146,6 +146,7 @@ struct tl_tcp_listener {
 	void *ctx;
 	struct tl_tcp_opts opts;
 	uint32_t max_conns, conns; // conns: without those in TIME-WAIT
+	uint32_t half_open;	   // of conns
 	uint16_t port_be;	   // 0: slot free
 };
 
@@ -232,7 +233,8 @@ struct tl_tcp {
 	struct tl_tcp_listener *listener;
 	LIST_ENTRY(tl_tcp) wheel;
 	TAILQ_ENTRY(tl_tcp) pending_link;
-	TAILQ_ENTRY(tl_tcp) link; // in the table's idle, dead or TIME-WAIT list
+	TAILQ_ENTRY(tl_tcp) link; // in the table's idle, half-open, dead or TIME-WAIT list
+	bool half_open;		  // counted, and in the table's list, for its SYN-ACK is not acknowledged
 	uint32_t ooo_arrivals;
 	struct tl_tcp_held ooo[TL_TCP_OOO_MAX]; // by sequence number
 } TL_CACHE_ALIGNED;
@@ -251,7 +253,10 @@ struct tl_tcp_table {
 	struct tl_tcp_listener listener[TL_TCP_LISTENERS];
 	struct tl_tcp *conns;
 	uint8_t *rings;
-	struct tl_tcp_queue idle, dead, time_wait;
+	struct tl_tcp_queue idle, half_open, dead, time_wait;
+	uint32_t n_half_open, half_open_max;
+	uint64_t cookies_ns;	// when the last SYN cookie was sent
+	struct tl_tcp *nobody;	// stands for a connection that is not remembered
 	uint32_t live, waiting; // connections in use; in TIME-WAIT
 	uint64_t secret[2];
 	uint64_t ports_drawn;
@@ -372,6 +377,14 @@ static inline void tl_tcp_leave(struct tl_tcp_table *table)
 struct tl_tcp *tl_tcp_take(
 	struct tl_net *net, uint64_t key, const struct tl_tcp_ops *ops, void *ctx, const struct tl_tcp_opts *opts);
 
+// Counts c as half open, or no more.
+void tl_tcp_half_open(struct tl_tcp *c);
+void tl_tcp_half_open_end(struct tl_tcp *c);
+// The listener's oldest half-open connection gives way. False: it has none.
+bool tl_tcp_half_open_evict(struct tl_tcp_listener *listener);
+// A connection that is in no list and answers one SYN.
+struct tl_tcp *tl_tcp_nobody(struct tl_net *net, uint64_t key, const struct tl_tcp_opts *opts);
+
 // What we send begins at iss.
 void tl_tcp_start_sequence(struct tl_tcp *c, uint32_t iss);
 
@@ -393,6 +406,15 @@ uint64_t tl_tcp_hash(const struct tl_tcp_table *table, uint64_t word);
 
 uint32_t tl_tcp_isn(struct tl_net *net, uint64_t key);
 
+// ---- tcp_cookie.c
+
+// Answer the SYN that c, which is nobody, has taken.
+void tl_tcp_cookie_send(struct tl_net *net, struct tl_tcp *c, uint32_t peer_isn);
+// Whether seg acknowledges a cookie of ours.
+bool tl_tcp_cookie_check(const struct tl_net *net, uint64_t key, const struct tl_tcp_seg *seg);
+// c is as it would be in SYN-RECEIVED, had we remembered.
+void tl_tcp_cookie_open(struct tl_tcp *c, const struct tl_tcp_seg *seg);
+
 // ---- tcp_output_dp.c
 
 // HOT. One segment with the present ACK and window. False: no mbuf.
@@ -407,7 +429,8 @@ void tl_tcp_send_ack(struct tl_tcp *c);
 // HOT. Whether the window reopened so far that the peer must hear of it (RFC 9293, section 3.8.6.2.2).
 bool tl_tcp_window_reopened(const struct tl_tcp *c);
 
-// Our SYN, with the peer's acknowledged in SYN-RECEIVED.
+// Our SYN, with the peer's acknowledged in SYN-RECEIVED; without and with the timer for the next.
+void tl_tcp_transmit_syn(struct tl_tcp *c);
 void tl_tcp_send_syn(struct tl_tcp *c);
 void tl_tcp_send_rst(struct tl_tcp *c);
 // A segment from seq on once more, of at most that many bytes; returns the sequence numbers it took, 0 without an mbuf.

@@ -217,6 +217,16 @@ static inline void give_syn(struct host *h, uint8_t flags, uint32_t seq, uint32_
 	give_options(h, flags | S, seq, ack, mss_1460, sizeof(mss_1460), "", 0);
 }
 
+// The options of a SYN as Linux writes it: MSS, SACK permitted, timestamps, NOP, window scale.
+static inline void give_stamped_syn(struct host *h, uint8_t flags, uint32_t seq, uint32_t ack)
+{
+	uint8_t options[] = {2, 4, 1460 >> 8, 1460 & 0xff, 4, 2, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 3, 7};
+	const uint32_t stamps_be[] = {tl_be32(h->stamp), tl_be32(h->echo)};
+
+	memcpy(options + 8, stamps_be, sizeof(stamps_be));
+	give_options(h, flags | S, seq, ack, options, sizeof(options), "", 0);
+}
+
 // ---- looking at what was sent
 
 static inline const struct sent *next_sent(struct host *h)

@@ -340,8 +340,9 @@ static void backlog(void)
 	for (unsigned i = 0; i < 6; i++) {
 		h->peer_port = PORT(40000 + i);
 		give_syn(h, 0, PEERS, 0);
+		give(h, A, PEERS + 1, OURS + 1, 0);
 	}
-	CU_ASSERT_EQUAL(h->n_sent, 4);
+	CU_ASSERT_EQUAL(app.opened, 4);
 	CU_ASSERT_EQUAL(tl_tcp_in_use(h->net, NULL), 4);
 	CU_ASSERT_EQUAL(h->net->stats.tcp_backlog_drops, 2);
 	h->peer_port = PORT(40000);
@@ -351,7 +352,6 @@ static void backlog(void)
 	give_syn(h, 0, PEERS, 0);
 	SENDS(h, S | A, OURS, PEERS + 1, 0);
 	stop(h);
-	CU_ASSERT_EQUAL(app.opened + app.closed, 0);
 }
 
 // ---- data
@@ -2020,7 +2020,7 @@ static const struct tl_test tests[] = {
 	{"SACK shows which holes to fill, each once, as cwnd allows", sack_shows_the_holes},
 	{"one SACK may show a loss, and a partial ACK the next", one_sack_may_do},
 	{"SACK blocks that cannot be, or were not agreed on, mean nothing", wrong_blocks_mean_nothing},
-	{"of what the peer holds eight ranges are remembered, the nearest", sacked_ranges_are_few},
+	{"of what the peer holds 32 ranges are remembered, the nearest", sacked_ranges_are_few},
 	{"a timeout forgets what the peer held; what it names again is not sent again", timeout_forgets_sacks},
 	{"a shut window is probed until it opens", zero_window_is_probed},
 	{"a peer that never reads is kept as long as it answers", peer_that_never_reads},

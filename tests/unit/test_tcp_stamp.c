@@ -6,16 +6,6 @@
 #define TICK (UINT64_C(1) << TL_TCP_STAMP_SHIFT)
 #define STAMP 90000u // the peer's first
 
-// The options of a SYN as Linux writes it: MSS, SACK permitted, timestamps, NOP, window scale.
-static void give_stamped_syn(struct host *h, uint8_t flags, uint32_t seq, uint32_t ack)
-{
-	uint8_t options[] = {2, 4, 1460 >> 8, 1460 & 0xff, 4, 2, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 3, 7};
-	const uint32_t stamps_be[] = {tl_be32(h->stamp), tl_be32(h->echo)};
-
-	memcpy(options + 8, stamps_be, sizeof(stamps_be));
-	give_options(h, flags | S, seq, ack, options, sizeof(options), "", 0);
-}
-
 static struct host *start_stamped(struct app *app, const struct tl_tcp_opts *opts)
 {
 	struct host *h = start();
