@@ -67,7 +67,7 @@ static int check_triggers(const struct tl_config *config, struct tl_err *err)
 		if (rc != 0)
 			return tl_fail_at(err, rc, "%s: $.capture[%u].trigger.filter", config->file, i);
 		uint64_t most_seconds = tl_capture_hold_seconds(capture->buffer_bytes);
-		if (capture->trigger.pre_seconds > most_seconds)
+		if (capture->trigger.store == TL_CONFIG_STORE_MEMORY && capture->trigger.pre_seconds > most_seconds)
 			return tl_fail(err, -EINVAL,
 				"%s: $.capture[%u].trigger.pre_seconds: \"buffer_bytes\" of %" PRIu64 " hold %" PRIu64
 				" s at most; give fewer seconds, or 1.4 MiB more for each",

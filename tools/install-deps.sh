@@ -1,23 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs from Debian's packages what is needed and not there: `run` to build and run, `test` for the tests as well, `vm`
-# for the tests with an emulated NIC.
+# for the tests with an emulated NIC, `bench` for what tests/bench/capture.sh compares with.
 # Asks the network for nothing when everything is there.
 set -euo pipefail
 
 run_packages=(
-	gcc libc6-dev meson ninja-build pkgconf libdpdk-dev libpcap-dev libjansson-dev liburing-dev
+	gcc libc6-dev meson ninja-build pkgconf libdpdk-dev libpcap-dev libjansson-dev liburing-dev libzstd-dev
 	ethtool iproute2 jq procps
 )
 test_packages=(
 	"${run_packages[@]}"
-	binutils clang clang-format iputils-arping iputils-ping libcunit1-dev netcat-openbsd python3 socat tcpdump tshark valgrind
+	binutils clang clang-format e2fsprogs iputils-arping iputils-ping libcunit1-dev netcat-openbsd python3 socat tcpdump tshark
+	valgrind zstd
 )
-vm_packages=(kmod xz-utils)
+vm_packages=(e2fsprogs kmod xz-utils)
+bench_packages=(
+	dpdk-dev fio netsniff-ng tcpdump wireshark-common
+)
 qemu_oldest=8 # the first with an igb
 
 usage() {
-	echo "usage: tools/install-deps.sh run|test|vm"
+	echo "usage: tools/install-deps.sh run|test|vm|bench"
 }
 
 is_installed() {
@@ -108,6 +112,9 @@ test)
 vm)
 	install_missing "${vm_packages[@]}"
 	install_qemu
+	;;
+bench)
+	install_missing "${bench_packages[@]}"
 	;;
 -h | --help)
 	usage

@@ -22,6 +22,8 @@
 #define KERNEL_RING_BYTES (16u << 20)
 #define KERNEL_RING_BYTES_RECORDING (64u << 20)
 #define KERNEL_BLOCK_BYTES (64u << 10)
+// Of a queue with that larger ring, which holds 25 times as much.
+#define RECORDING_NAP_US 250
 #define LINK_TRIES 400 // a copper link is negotiated for 1 to 3 s after the start
 #define LINK_PAUSE_US 10000
 
@@ -169,6 +171,7 @@ static void fill_queues(struct tl_port *port)
 			.port_id = port->port_id,
 			.queue_id = i,
 			.source = TL_TS_TSC,
+			.nap_us = kernel && port->cfg.tx_queues == 0 ? RECORDING_NAP_US : 0,
 			.wait_fd = i < port->sockets.n ? port->sockets.fd[i] : -1,
 			.clock = port->cfg.clock,
 			.port = port};
@@ -247,6 +250,7 @@ static int eth_start(struct tl_port *port, struct tl_err *err)
 			device_text(port));
 	if (port->cfg.spec.kind == TL_PORT_PCI && port->cfg.tx_queues > 0)
 		wait_for_link(port);
+	tl_port_find_queue_counters(port);
 	return 0;
 }
 
@@ -273,18 +277,19 @@ static void eth_sample(struct tl_port *port, struct tl_port_stats *out)
 	*out = (struct tl_port_stats){0};
 	if (port->cfg.spec.kind == TL_PORT_KERNEL) {
 		tl_kernel_sample_packet(&port->sockets);
-		out->drop_nic_pkts = port->sockets.dropped;
+		tl_port_socket_drops(port, out);
 		out->hw_seen_pkts = port->sockets.seen;
 		out->verified = port->sockets.n != 0;
 		return;
 	}
 	if (port->cfg.spec.kind == TL_PORT_XDP) {
 		tl_kernel_sample_xdp(&port->sockets);
-		out->drop_nic_pkts = port->sockets.dropped;
+		tl_port_socket_drops(port, out);
 	} else if (rte_eth_stats_get(port->port_id, &stats) == 0) {
 		out->drop_nic_pkts = stats.imissed;
 		out->drop_error_pkts = stats.ierrors;
 		out->drop_nombuf_pkts = stats.rx_nombuf;
+		tl_port_queue_drops(port, out);
 	}
 	out->hw_seen_pkts = sum_rx_pkts(port) + out->drop_nic_pkts + out->drop_error_pkts + out->drop_nombuf_pkts;
 }
@@ -342,6 +347,11 @@ void tl_rxq_wait(struct tl_rxq *q, uint32_t timeout_us)
 	struct pollfd fd = {.fd = q->wait_fd, .events = POLLIN};
 
 	(void)ppoll(&fd, q->wait_fd >= 0 ? 1 : 0, &timeout, NULL);
+}
+
+void tl_rxq_nap(const struct tl_rxq *q)
+{
+	nanosleep(&(struct timespec){.tv_nsec = (long)q->nap_us * 1000}, NULL);
 }
 
 const struct tl_port_ops tl_port_eth_ops = {

@@ -14,8 +14,6 @@
 
 #include <time.h>
 
-#include <tl_log.h>
-
 #define IDLE_MIN_NS (200 * TL_NS_PER_US)
 #define IDLE_MAX_NS (2 * TL_NS_PER_MS)
 
@@ -29,46 +27,6 @@ static void fail(struct tl_writer *writer, const struct tl_writer_file *file, in
 static struct tl_writer_write *in_flight(struct tl_writer *writer, uint32_t index)
 {
 	return &writer->flight[(writer->flight_first + index) % TL_WRITER_DEPTH];
-}
-
-void tl_writer_leave_file(struct tl_writer *writer)
-{
-	struct tl_writer_file *file = writer->file;
-
-	writer->file = NULL;
-	file->left = true;
-	if (file->in_flight == 0)
-		tl_writer_helper_finish(writer, file);
-}
-
-// Goes on in the next file. If there is none yet, the recording goes on in this one, and it is tried again. Returns
-// whether it did.
-static bool rotate(struct tl_writer *writer, bool patient)
-{
-	struct tl_writer_file *last = writer->file;
-	struct tl_writer_file *next = tl_writer_helper_next(writer, patient && !last->overdue);
-
-	if (next == NULL) {
-		last->overdue |= patient;
-		return false;
-	}
-	tl_writer_leave_file(writer);
-	writer->file = next;
-	tl_count(&writer->stats.files, 1);
-	return true;
-}
-
-// A file that was removed while it is written keeps nothing. The recording goes on in the next, as soon as there can be
-// one; that is tried until then, also while nothing comes.
-static bool leave_removed(struct tl_writer *writer)
-{
-	bool left = rotate(writer, true);
-
-	atomic_store_explicit(&writer->rotate_asked, !left, memory_order_relaxed);
-	if (left)
-		tl_warn("%.300s: was removed while it was written: the recording goes on in a new file",
-			writer->cfg.path);
-	return left;
 }
 
 // A file whose prologue could not be written yet takes no slab: nobody could read it.
@@ -87,7 +45,7 @@ static bool ready(struct tl_writer *writer)
 {
 	int rc = atomic_load_explicit(&writer->no_room, memory_order_relaxed) ? -ENOSPC : 0;
 
-	if (tl_writer_file_is_removed(writer->file) && !leave_removed(writer))
+	if (tl_writer_file_is_removed(writer->file) && !tl_writer_leave_removed(writer))
 		rc = -ENOENT;
 	if (rc == 0)
 		rc = begin_file(writer, writer->file);
@@ -96,9 +54,12 @@ static bool ready(struct tl_writer *writer)
 	return rc == 0;
 }
 
-static void give_back(const struct tl_writer_write *write)
+static void give_back(struct tl_writer *writer, const struct tl_writer_write *write)
 {
-	tl_slab_give_back(write->ring, write->slab);
+	if (write->slab != NULL)
+		tl_slab_give_back(write->ring, write->slab);
+	else
+		writer->statistics.in_flight = false;
 }
 
 // The oldest write is over.
@@ -112,30 +73,73 @@ static void pop(struct tl_writer *writer)
 		tl_writer_helper_finish(writer, file);
 }
 
+static uint32_t number_of(const struct tl_writer *writer, const struct tl_slab_ring *ring)
+{
+	uint32_t number = 0;
+
+	while (writer->cfg.rings[number] != ring)
+		number++;
+	return number;
+}
+
+// The n-th part of a slab's records that comes from one ring. False: there are no more.
+static bool origin_of(
+	const struct tl_writer *writer, const struct tl_writer_write *write, uint32_t n, struct tl_slab_origin *out)
+{
+	const struct tl_slab *slab = write->slab;
+
+	if (slab == NULL || n >= tl_max_u64(slab->n_origins, 1))
+		return false;
+	if (slab->n_origins != 0)
+		*out = slab->origins[n];
+	else
+		*out = (struct tl_slab_origin){.ring = number_of(writer, write->ring),
+			.records = {slab->records[TL_DIR_RX], slab->records[TL_DIR_TX]}};
+	return true;
+}
+
 static void count_written(struct tl_writer *writer, const struct tl_writer_write *write)
 {
-	for (int dir = 0; dir < TL_DIRS; dir++)
-		tl_count(&writer->stats.written_pkts[dir], write->slab->records[dir]);
+	struct tl_slab_origin origin;
+
+	for (uint32_t i = 0; origin_of(writer, write, i, &origin); i++)
+		for (int dir = 0; dir < TL_DIRS; dir++) {
+			tl_count(&writer->flows[origin.ring].written_pkts[dir], origin.records[dir]);
+			write->file->written_pkts[origin.ring][dir] += origin.records[dir];
+		}
 	tl_count(&writer->stats.written_bytes, write->len_bytes);
 	write->file->end_bytes += write->len_bytes;
 	tl_writer_trouble_ends(writer, &writer->writing, write->file->label);
 }
 
+// What is in the file goes back to the lcore, by way of the index if there is one.
+static void settle(struct tl_writer *writer, const struct tl_writer_write *write)
+{
+	uint64_t offset_bytes = write->file->end_bytes;
+
+	count_written(writer, write);
+	if (write->slab == NULL || !tl_writer_index_add(writer, write, offset_bytes))
+		give_back(writer, write);
+}
+
 static void count_dropped(struct tl_writer *writer, const struct tl_writer_write *write)
 {
-	for (int dir = 0; dir < TL_DIRS; dir++)
-		tl_count(&writer->stats.drop_disk_pkts[dir], write->slab->records[dir]);
+	struct tl_slab_origin origin;
+
+	for (uint32_t i = 0; origin_of(writer, write, i, &origin); i++)
+		for (int dir = 0; dir < TL_DIRS; dir++)
+			tl_count(&writer->flows[origin.ring].drop_disk_pkts[dir], origin.records[dir]);
 }
 
 static void drop(struct tl_writer *writer, const struct tl_writer_write *write)
 {
 	count_dropped(writer, write);
-	give_back(write);
+	give_back(writer, write);
 }
 
 static uint32_t records(const struct tl_slab *slab)
 {
-	return slab->records[TL_DIR_RX] + slab->records[TL_DIR_TX];
+	return slab != NULL ? slab->records[TL_DIR_RX] + slab->records[TL_DIR_TX] : 0;
 }
 
 // The file after that of the oldest write: the one of younger writes, or the current one, or a new one. NULL: none can
@@ -145,7 +149,7 @@ static struct tl_writer_file *file_after(struct tl_writer *writer, const struct 
 	for (uint32_t i = 0; i < writer->flight_count; i++)
 		if (in_flight(writer, i)->file != file)
 			return in_flight(writer, i)->file;
-	return writer->file != file || rotate(writer, true) ? writer->file : NULL;
+	return writer->file != file || tl_writer_go_on(writer, true) ? writer->file : NULL;
 }
 
 // A file that may not grow (ulimit -f, or the largest that the file system has) gives what is in flight for it to the
@@ -192,13 +196,13 @@ static void recover(struct tl_writer *writer)
 		int rc = write_again(writer, write);
 		tl_count(&writer->stats.repeated_writes, 1);
 		if (rc == 0) {
-			count_written(writer, write);
+			settle(writer, write);
 		} else {
 			count_dropped(writer, write);
 			fail(writer, write->file, rc);
+			give_back(writer, write);
 		}
 		tl_writer_say_buffered(writer, write->file);
-		give_back(write);
 		if (write->file->in_flight == 1)
 			tl_writer_file_cut(write->file); // what was written of dropped slabs
 		pop(writer);
@@ -217,8 +221,7 @@ static uint32_t retire(struct tl_writer *writer)
 			recover(writer);
 			break;
 		}
-		count_written(writer, write);
-		give_back(write);
+		settle(writer, write);
 		pop(writer);
 		retired++;
 	}
@@ -238,37 +241,24 @@ static bool is_full(const struct tl_writer *writer, const struct tl_writer_write
 	       (policy->rotate_packets != 0 && file->pkts + records(write->slab) > policy->rotate_packets);
 }
 
-// At the next multiple of the period: days begin with the day, whenever the recording began.
-static void set_rotation_time(struct tl_writer *writer, uint64_t now_s)
+// Behind what the file has.
+static void submit(struct tl_writer *writer, const struct tl_writer_write *write)
 {
-	uint64_t period_s = writer->cfg.policy.rotate_seconds;
+	struct tl_writer_file *file = writer->file;
+	struct tl_writer_write *slot = in_flight(writer, writer->flight_count++);
 
-	writer->rotate_at_s = period_s == 0 ? 0 : (now_s / period_s + 1) * period_s;
-}
-
-// Rotates when it was asked to, or when its time has come; until then a look at two words.
-static void rotate_if_due(struct tl_writer *writer)
-{
-	struct timespec now;
-
-	if (writer->rotate_at_s != 0) {
-		clock_gettime(CLOCK_REALTIME_COARSE, &now);
-		uint64_t now_s = (uint64_t)now.tv_sec;
-		bool stepped_back = now_s + writer->cfg.policy.rotate_seconds < writer->rotate_at_s;
-		if (now_s >= writer->rotate_at_s)
-			tl_writer_rotate(writer);
-		if (now_s >= writer->rotate_at_s || stepped_back)
-			set_rotation_time(writer, now_s);
-	}
-	if (!atomic_load_explicit(&writer->rotate_asked, memory_order_relaxed))
-		return;
-	if (writer->file == NULL || writer->file->stream || rotate(writer, false))
-		atomic_store_explicit(&writer->rotate_asked, false, memory_order_relaxed);
+	*slot = *write;
+	slot->file = file;
+	slot->offset_bytes = file->next_bytes;
+	slot->result = TL_WRITER_PENDING;
+	file->next_bytes += slot->len_bytes;
+	file->in_flight++;
+	writer->backend->start(writer, slot);
 }
 
 static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, struct tl_slab *slab)
 {
-	struct tl_writer_write write = {.ring = ring, .slab = slab, .result = TL_WRITER_PENDING};
+	struct tl_writer_write write = {.ring = ring, .slab = slab};
 
 	if (writer->file == NULL) { // there is none to be had, and the helper has said why
 		drop(writer, &write);
@@ -277,23 +267,27 @@ static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, str
 	write.data = slab->data;
 	write.len_bytes = slab->sealed_bytes;
 	if (writer->file->stream) { // the blocks that serve recovery and alignment serve nobody there
-		write.data += TL_PCAPNG_HEAD_BYTES;
-		write.len_bytes = slab->used_bytes - TL_PCAPNG_HEAD_BYTES;
+		write.data += slab->head_bytes;
+		write.len_bytes = slab->used_bytes - slab->head_bytes;
 	}
 	if (is_full(writer, &write))
-		rotate(writer, true);
+		tl_writer_go_on(writer, true);
 	if (!ready(writer)) {
 		drop(writer, &write);
 		return;
 	}
-	write.file = writer->file;
-	write.offset_bytes = write.file->next_bytes;
-	write.file->next_bytes += write.len_bytes;
-	write.file->pkts += records(slab);
-	write.file->in_flight++;
-	struct tl_writer_write *slot = in_flight(writer, writer->flight_count++);
-	*slot = write;
-	writer->backend->start(writer, slot);
+	if (tl_writer_saves_files(writer))
+		tl_writer_save_note(writer, slab);
+	writer->file->pkts += records(slab);
+	submit(writer, &write);
+}
+
+static void write_statistics(struct tl_writer *writer)
+{
+	struct tl_writer_write write;
+
+	if (writer->flight_count < writer->backend->depth && tl_writer_statistics_due(writer, &write))
+		submit(writer, &write);
 }
 
 // The next sealed slab, of each ring in turn, and its ring. NULL: there is none.
@@ -345,17 +339,21 @@ void *tl_writer_main(void *arg)
 	struct tl_writer *writer = arg;
 
 	writer->idle_ns = IDLE_MIN_NS;
-	set_rotation_time(writer, (uint64_t)time(NULL));
+	tl_writer_set_rotation_time(writer, (uint64_t)time(NULL));
 	if (writer->file != NULL)
 		ready(writer);
 	for (;;) {
 		// Read before the rings are looked at: what was sealed before stop() is found below.
 		bool stopping = atomic_load_explicit(&writer->stop, memory_order_acquire);
-		rotate_if_due(writer);
+		if (tl_writer_saves_files(writer))
+			tl_writer_save_look(writer);
+		tl_writer_rotate_if_due(writer);
+		write_statistics(writer);
 		bool moved = take(writer, stopping) > 0;
 		bool full = writer->flight_count == writer->backend->depth;
 		writer->backend->reap(writer, full && in_flight(writer, 0)->result == TL_WRITER_PENDING);
 		moved = retire(writer) > 0 || moved;
+		tl_writer_index_release(writer, false);
 		if (moved || full) {
 			writer->idle_ns = IDLE_MIN_NS;
 			continue;
@@ -364,6 +362,7 @@ void *tl_writer_main(void *arg)
 			break;
 		idle(writer);
 	}
+	tl_writer_index_release(writer, true);
 	if (writer->file != NULL)
 		tl_writer_leave_file(writer);
 	return NULL;

@@ -1,32 +1,44 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# How fast one RX lcore records: to nothing and to disk, each beside its ceiling in the same run. The source is DPDK's pcap
-# device, which repeats a file without end and waits for whoever is slow: with it loss shows as back-pressure, so what counts
-# is the rate. Frames of 60 bytes, IMIX and 1514 bytes.
+# How fast Tapline records, beside its ceilings and beside other recorders, in the same run. docs/benchmarks.md says what
+# each scenario measures, and what it does not.
 set -euo pipefail
+# A build of its own: that of tools/demo.sh lacks the programs of the measurements.
+TL_BUILD=${TL_BUILD:-$(realpath "$(dirname "$0")/../..")/build-bench}
 source "$(dirname "$0")/../lib/func.sh"
 source "$func_root/tools/lib/hugepages.sh"
+source "$func_root/tests/bench/lib/results.sh"
+source "$func_root/tests/bench/lib/unpaced.sh"
+source "$func_root/tests/bench/lib/paced.sh"
+source "$func_root/tests/bench/lib/veth.sh"
 
-seconds=5 rounds=3 only='*' dir=${TMPDIR:-/tmp}
-all=(null-60 null-imix null-1514 disk-60 disk-imix disk-1514)
+seconds=5 rounds=3 only='*' dir=${TMPDIR:-/tmp} ring_seconds=60 ring_ms=25 buffer_ms=40 buffer_max_mb=512
+all=(null-60 null-imix null-1514 dummy-60 paced-60 paced-1514 paced-ring-60 disk-60 disk-imix disk-1514 dumpcap-60
+	veth-tcpdump veth-dumpcap veth-netsniff-ng)
 
 usage() {
 	cat <<-END
-		usage: tests/bench/capture.sh [--seconds N] [--rounds N] [--only NAME] [--dir DIR] [--json]
-		Scenarios: ${all[*]}. --dir is where the disk scenarios write (default $dir); 3 GB/s are not unusual.
-		Prints one JSON object. null-*: the reference is the same lcore when it only receives. disk-*: the reference
-		is what fio writes to the same disk, 1 MiB blocks, O_DIRECT, depth 8 (reference_pps: as records of ours).
-		Figures are medians over the rounds; lost_pkts sums all rounds.
+		usage: tests/bench/capture.sh [--json] [--seconds N] [--rounds N] [--only NAME] [--dir DIR]
+		                              [--ring-seconds N] [--ring-ms N] [--buffer-ms N]
+		  --only NAME       a scenario, or a shell pattern of several: ${all[*]}
+		  --seconds N       of one measurement (default $seconds), of which each scenario takes --rounds N (default $rounds)
+		  --dir DIR         where it records to (default $dir): up to 20 GB, at 3 GB/s
+		  --ring-seconds N  of paced-ring-60 (default $ring_seconds)
+		  --ring-ms N       how much the paced source holds for a thread that is late (default $ring_ms)
+		  --buffer-ms N     how much lies between that thread and the one that writes (default $buffer_ms)
+		Prints one JSON object; --json is understood, and changes nothing. As root it installs what it needs.
 	END
 }
 
 parse_options() {
+	local name
 	while (($#)); do
 		case $1 in
 		--json) ;;
-		--seconds | --rounds | --only | --dir)
+		--seconds | --rounds | --only | --dir | --ring-seconds | --ring-ms | --buffer-ms)
 			(($# >= 2)) || { usage >&2 && exit 2; }
-			printf -v "${1#--}" %s "$2"
+			name=${1#--}
+			printf -v "${name//-/_}" %s "$2"
 			shift
 			;;
 		--help)
@@ -42,76 +54,57 @@ parse_options() {
 	done
 }
 
-# record SIZES FILE [OPTION...]: prints "pps bytes_per_second lost".
-record() {
-	local sizes=$1 file=$2
-	shift 2
-	timeout -k 5 $((seconds + 20)) "$TAPLINE" capture -i "vdev:net_pcap0,rx_pcap=$DIR/$sizes.pcap,infinite_rx=1" -w "$file" \
-		--duration "$seconds" --json "$@" 2>capture.log |
-		jq -r '(.uptime_ns / 1e9) as $s | (.captures[0].written_pkts) as $n |
-			"\(if $n > 0 then $n else .port.rx_pkts end / $s | round) \(.captures[0].written_bytes / $s | round) \(
-			.captures[0].drop_ring_pkts + .captures[0].drop_disk_pkts)"'
+# wanted NAME
+wanted() {
+	# shellcheck disable=SC2053 # a pattern is what it is
+	[[ $1 == $only ]]
 }
 
-# The lcore does all but record: no direction that it receives is wanted.
-receive_only() {
-	record "$1" /dev/null --direction tx
+build_programs() {
+	bench_build=$TL_BUILD/tests/bench
+	"$func_root/tools/install-deps.sh" test >&2 || true
+	[[ -e $TL_BUILD/build.ninja ]] || meson setup "$TL_BUILD" "$func_root" >&2
+	ninja -C "$TL_BUILD" app/tapline tests/bench/libbench_paced.so tests/bench/bench_primary tests/bench/bench_blast >&2
 }
 
-fio_bytes_per_second() {
-	fio --name=ceiling --filename="$bench_file" --rw=write --bs=1M --direct=1 --ioengine=io_uring --iodepth=8 \
-		--size=4G --runtime="$seconds" --time_based --output-format=json 2>fio.log | jq -r '.jobs[0].write.bw_bytes'
-	rm -f "$bench_file"
+# Taken once for all: what is missing for dpdk-dumpcap skips that scenario, what is missing for us is an error.
+take_hugepages() {
+	local pages=$(((160 + buffer_max_mb) / 2))
+	if wanted dumpcap-60 && hugepages_take $((pages + dumpcap_pages)); then return; fi
+	hugepages_take "$pages" || func_die "no $pages hugepages to be had"
 }
 
-# result NAME PPS BPS REF_PPS REF_BPS LOST
-result() {
-	jq -nc --arg name "$1" --argjson pps "$2" --argjson bps "$3" --argjson rpps "$4" --argjson rbps "$5" --argjson lost "$6" \
-		'{$name, pps: $pps, bps: $bps, rpps: $rpps, rbps: $rbps, lost: $lost}' >>results
+prepare() {
+	local sizes
+	"$func_root/tools/install-deps.sh" bench || echo "# not everything is installed: some scenarios are skipped" >&2
+	command -v fio >/dev/null || func_die "fio is not installed (apt-get install fio)"
+	take_hugepages
+	for sizes in 60 imix 1514; do
+		"$func_root/tests/bench/make_source.py" "$sizes.pcap" "$sizes"
+	done
+	bench_file=$dir/tapline-bench-$$.pcapng
+	PACED_FILE=/dev/shm/tapline-bench-$$
 }
 
-run_null() {
-	local pps bps lost ref
-	read -r pps bps lost < <(record "${1#null-}" /dev/null)
-	read -r ref _ _ < <(receive_only "${1#null-}")
-	result "$1" "$pps" "$bps" "$ref" 0 "$lost"
-}
-
-run_disk() {
-	local pps bps lost ref
-	read -r pps bps lost < <(record "${1#disk-}" "$bench_file")
-	rm -f "$bench_file"
-	ref=$(fio_bytes_per_second)
-	result "$1" "$pps" "$bps" $((ref / (bps / pps))) "$ref" "$lost"
-}
-
-report() {
-	jq -s --arg cpu "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" --arg kernel "$(uname -r)" \
-		--argjson cpus "$(nproc)" --argjson seconds "$seconds" --argjson rounds "$rounds" '
-		def median: sort | .[length / 2 | floor];
-		def ratio($name): if $name | startswith("null") then .pps / .rpps else .bps / .rbps end * 1000 | round / 1000;
-		def summary: .[0].name as $name | {$name, ours_pps: (map(.pps) | median), ours_bps: (map(.bps) | median),
-			reference: (if $name | startswith("null") then "receive-only" else "fio" end),
-			reference_pps: (map(.rpps) | median), reference_bps: (map(.rbps) | median),
-			ratio: (map(ratio($name)) | median), lost_pkts: (map(.lost) | add)};
-		{host: {$cpu, $cpus, $kernel}, $seconds, $rounds, scenarios: (group_by(.name) | map(summary))}' results
+clean_up() {
+	set +e
+	[[ -z $primary_pid ]] || stop_process "$primary_pid" KILL 2>/dev/null
+	! mountpoint -q "$DIR/huge" || umount "$DIR/huge"
+	rm -rf "$dir/tapline-bench-$$"* "$PACED_FILE"
+	hugepages_give_back
 }
 
 main() {
 	local name round
 	parse_options "$@"
+	build_programs
 	func_begin
-	trap 'rm -f "$bench_file"; hugepages_give_back; func_end' EXIT
-	bench_file=$dir/tapline-bench-$$.pcapng
-	command -v fio >/dev/null || func_die "fio is not installed (apt-get install fio)"
-	hugepages_take 160 || func_die "no 160 hugepages to be had"
-	for name in 60 imix 1514; do
-		"$func_root/tests/bench/make_source.py" "$name.pcap" "$name"
-	done
+	trap 'clean_up; func_end' EXIT
+	bench_file='' PACED_FILE=''
+	prepare
 	for ((round = 0; round < rounds; round++)); do
 		for name in "${all[@]}"; do
-			# shellcheck disable=SC2053 # a pattern is what it is
-			[[ $name != $only ]] || "run_${name%%-*}" "$name"
+			! wanted "$name" || "run_${name%%-*}" "$name"
 		done
 	done
 	report

@@ -130,7 +130,7 @@ send_frames() {
 
 # Until each recording's counter has this value.
 wait_all() {
-	wait_for 20 status_is "[.captures[].$1] | all(. == $2)" || not_ok "$1 becomes $2" "$(app_status '.captures')"
+	wait_for 60 status_is "[.captures[].$1] | all(. == $2)" || not_ok "$1 becomes $2" "$(app_status '.captures')"
 }
 
 # check_end SENTENCE SIGNAL DIR: ended by the signal in bounded time, with status 1; the ledger holds, the first recording's
@@ -156,8 +156,8 @@ target_removed() {
 	send_frames 1000
 	wait_all drop_disk_pkts 1000
 	mkdir gone
-	check "when its directory is there again a recording goes on by itself" wait_for 10 test -e gone/one_00001.pcapng
-	check "one that rotates too" wait_for 10 test -n "$(compgen -G 'gone/many*.part')"
+	check "when its directory is there again a recording goes on by itself" wait_for 60 test -e gone/one_00001.pcapng
+	check "one that rotates too" wait_for 60 test -n "$(compgen -G 'gone/many*.part')"
 	send_frames 1000
 	wait_all written_pkts 2000
 	check_end "a directory that was removed for a while" TERM
@@ -183,7 +183,7 @@ stopped_on_a_full_disk() {
 	mount -t tmpfs -o size=3m none full
 	live_start '"path": "full/x.pcapng"'
 	send_frames 100000
-	wait_for 10 status_is '.captures[0].drop_disk_pkts > 0' || true
+	wait_for 60 status_is '.captures[0].drop_disk_pkts > 0' || true
 	check_end "a full disk" INT
 	holds "a full disk: what was written is there" full/x.pcapng
 	umount full
@@ -193,7 +193,7 @@ stopped_at_the_limit() {
 	ulimit -S -f 1024
 	live_start '"path": "stop.pcapng"'
 	send_frames 100000
-	wait_for 10 status_is '.captures[0].drop_disk_pkts > 0' || true
+	wait_for 60 status_is '.captures[0].drop_disk_pkts > 0' || true
 	check_end "a file size limit" TERM
 	holds "a file size limit: what was written is there" stop.pcapng
 	ulimit -S -f unlimited
@@ -230,7 +230,7 @@ directory_protected() {
 	send_frames 5000
 	wait_all written_pkts 10000
 	chattr -i disk
-	check "a directory that is writable again takes the next file" wait_for 10 grep -q 'rotating again' run.log
+	check "a directory that is writable again takes the next file" wait_for 60 grep -q 'rotating again' run.log
 	app_stop TERM
 	check_equal "a directory that took no new file for a while: status 1" "$APP_STATUS" 1
 	check "the message names it" grep -q 'disk/.*: cannot begin the next file.*Operation not permitted' run.log

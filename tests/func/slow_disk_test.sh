@@ -27,7 +27,7 @@ disk_hangs() {
 	"$lib/hold_thread.py" "$app_pid" tl-writer <gate >held.log 2>&1 &
 	holder_pid=$!
 	exec {gate}>gate
-	wait_for 10 grep -q held held.log || func_die "the writer is not held: $(<held.log)"
+	wait_for 60 grep -q held held.log || func_die "the writer is not held: $(<held.log)"
 }
 
 disk_answers() {
@@ -40,7 +40,7 @@ flood() {
 	local before
 	before=$(app_status .port.hw_seen_pkts)
 	in_peer "$PEER_PY" flood "$PEER_IF" "$1" 1000000 >flood.json
-	wait_for 20 status_is ".port | .hw_seen_pkts >= $before + $1 and .rx_pkts + .drop_nic_pkts == .hw_seen_pkts" ||
+	wait_for 60 status_is ".port | .hw_seen_pkts >= $before + $1 and .rx_pkts + .drop_nic_pkts == .hw_seen_pkts" ||
 		func_die "the frames did not arrive"
 }
 
@@ -66,7 +66,7 @@ small_buffer() {
 	disk_hangs
 	flood "$stall_pkts"
 	disk_answers
-	check "the recording goes on when the disk answers" wait_for 20 status_is '.captures[0].in_flight_pkts == 0'
+	check "the recording goes on when the disk answers" wait_for 60 status_is '.captures[0].in_flight_pkts == 0'
 	flood 1000
 	app_stop TERM
 	check_equal "counted loss is no failure: status 0" "$APP_STATUS" 0
@@ -84,8 +84,9 @@ stop_while_hanging() {
 	disk_hangs
 	flood 100000
 	kill -s "$1" "$app_pid"
-	wait_for 10 not_polling
+	wait_for 60 not_polling
 	check "SIG$1 waits for the disk" kill -0 "$app_pid"
+	check "and says why" wait_for 60 grep -q 'slow.pcapng: the disk is slow: still writing' run.log
 	disk_answers
 	app_stop "$1"
 	check_equal "and ends when it answers: status 0" "$APP_STATUS" 0

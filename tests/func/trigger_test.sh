@@ -173,6 +173,30 @@ window_slides() {
 		.expired_pkts == $first and .written_pkts == 6000 - $first and .offered_pkts - .filtered_pkts == 6000)"
 }
 
+# In a ring of files: a trigger saves those of its time, and what the ring drops has expired.
+ring_is_saved_from() {
+	local saved sum=0 file
+	rm -f run.log
+	ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" -w ring.pcapng --mode trigger --store files \
+		--rotate-packets 1000 --keep-files 3 --pre-seconds 0 --post-seconds 0 --trigger 'ip[4:2] = 3000' \
+		--control control.sock --json src host 192.0.2.1 >run.json 2>run.log </dev/null &
+	app_pid=$!
+	wait_for 20 app_answers_or_is_gone || true
+	in_peer "$(dirname "$PEER_PY")/send_pcap.py" "$PEER_IF" in.pcap 4000 >/dev/null
+	check "a recording that keeps a ring is told of the trigger" wait_for 10 status_is '.captures[0].triggers == 1'
+	wait_for 10 status_is '.captures[0] | .state == "waiting" and .in_flight_pkts == 0' || true
+	app_stop INT
+	saved=$(find . -name 'ring*.saved.pcapng')
+	check "a file of the ring is saved" test -n "$saved"
+	check_equal "it holds the frame" \
+		"$(for file in $saved; do tshark -r "$file" -Y 'ip.id == 3000' 2>/dev/null; done | wc -l)" 1
+	for file in ring*.pcapng; do
+		sum=$((sum + $(tshark -r "$file" 2>/dev/null | wc -l)))
+	done
+	check_json "the files that are there hold what is written, and the rest has expired" run.json ".ledger_ok and
+		(.captures[0] | .written_pkts == $sum and .expired_pkts == 6000 - $sum and .recycled_files > 0)"
+}
+
 func_begin
 net_begin
 app_config config.json '"echo": [{"port": "lan", "udp_listen": 7}]' "\"capture\": [
@@ -194,3 +218,4 @@ check_equal "SIGINT ends it with status 0" "$APP_STATUS" 0
 pause_was_exact
 all_is_accounted_for
 window_slides
+ring_is_saved_from

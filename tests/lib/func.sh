@@ -149,7 +149,7 @@ app_start() {
 	rm -f control.sock
 	ip netns exec "$APP_NS" "$TAPLINE" run "$@" --json >run.json 2>run.log </dev/null &
 	app_pid=$!
-	wait_for 20 app_answers_or_is_gone || true
+	wait_for 60 app_answers_or_is_gone || true
 	status_is true || func_die "the appliance did not start"
 }
 
@@ -161,7 +161,7 @@ app_answers_or_is_gone() {
 # app_stop SIGNAL: APP_STATUS is its exit status.
 app_stop() {
 	APP_STATUS=0
-	stop_process "$app_pid" "$1" 20 || APP_STATUS=$?
+	stop_process "$app_pid" "$1" 60 || APP_STATUS=$?
 }
 
 # app_status [FILTER]: what the running appliance says about itself, through jq.

@@ -207,6 +207,8 @@ static void a_ring_that_cannot_turn_is_refused(void)
 			"2: $.capture[0].keep_files: 1 is not 0 or a whole number from 2 to 1000000"},
 		{"{'ports': [{'name': 'a', 'device': 'x'}], 'capture': [{'port': 'a', 'path': '-',\n'rotate_seconds': 1}]}",
 			"2: $.capture[0].rotate_seconds: stdout ('path': '-') cannot be rotated"},
+		{"{'ports': [{'name': 'a', 'device': 'x'}], 'capture': [{'port': 'a', 'path': 'null:',\n'rotate_packets': 1}]}",
+			"2: $.capture[0].rotate_packets: 'null:' is no file and cannot be rotated"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
@@ -236,7 +238,7 @@ static void a_cutoff_that_means_nothing_is_refused(void)
 		{CAPTURE(", 'cutoff_bytes': '1K', 'cutoff_flows': 512"),
 			"2: $.capture[0].cutoff_flows: 512 is not a size from 1K to 64M, such as 65536 or '64K'"},
 		{CAPTURE(", 'cutoff_flows': '1M'"),
-			"2: $.capture[0].cutoff_flows: only a recording with 'cutoff_bytes' has flows to remember"},
+			"2: $.capture[0].cutoff_flows: only a recording with 'cutoff_bytes' has a use for it"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
@@ -272,6 +274,16 @@ static void triggers_that_mean_nothing_are_refused(void)
 		{CAPTURE(", 'trigger': {}"), "2: $.capture[0].mode: must be 'trigger' where one is described"},
 		{CAPTURE(", 'mode': 'trigger', 'trigger': {'echo_latency_us': 5}"),
 			"2: $.capture[0].trigger.echo_latency_us: there is no echo on the port 'a'"},
+		{"{'ports': [{'name': 'a', 'device': 'x'}, {'name': 'b', 'device': 'y', 'ip': '10.0.0.1/8'}], 'echo': [{'port': "
+		 "'b', 'udp_listen': 7}],\n'capture': [{'port': 'a', 'path': 'c', 'mode': 'trigger', 'trigger': "
+		 "{'echo_latency_us': 5}}]}",
+			"2: $.capture[0].trigger.echo_latency_us: there is no echo on the port 'a'"},
+		{CAPTURE(", 'mode': 'trigger', 'trigger': {'store': 'files'}, 'rotate_seconds': 60"),
+			"2: $.capture[0].trigger.store: the files that a trigger saves are those of a ring; give a 'rotate_*', and "
+			"a 'keep_*', 'min_free_bytes' or 'on_full': 'recycle'"},
+		{CAPTURE(", 'mode': 'trigger', 'trigger': {'store': 'files', 'pre_bytes': '1M'}, 'rotate_seconds': 60, "
+			 "'keep_files': 5"),
+			"2: $.capture[0].trigger.pre_bytes: is for 'store': 'memory'; the limits of a ring are its 'keep_*'"},
 		{CAPTURE(", 'mode': 'trigger', 'trigger': {'pre_bytes': 5}"),
 			"2: $.capture[0].trigger.pre_bytes: 5 is not 0 or a size from 64K to 64G, such as 65536 or '64K'"},
 		{"{'ports': [{'name': 'a', 'device': 'x'}], 'capture': [{'port': 'a', 'path': '-',\n'mode': 'trigger'}]}",
@@ -330,6 +342,8 @@ static void what_looks_like_a_clash_but_is_none_is_accepted(void)
 	tl_config_free(load("{'ports': [{'name': 'a', 'device': 'x'" IP ", 'gateway': '192.0.2.254'}], 'echo': "
 			    "[{'port': 'a', " MCAST("239.1.2.3", "7") ", 'send': {'tcp_connect': '10.0.0.1:5'}}]}"));
 	tl_config_free(load(PORTS2(", 'lcores': [1]", ", 'lcores': 'auto'")));
+	tl_config_free(load("{'ports': [{'name': 'a', 'device': 'x'}], 'capture': [{'port': 'a', 'path': 'null:'},"
+			    "{'port': 'a', 'path': 'null:', 'direction': 'tx'}]}"));
 }
 
 static void an_unknown_key_is_refused_with_the_nearest_known_one(void)
@@ -873,7 +887,7 @@ static void the_examples_of_the_reference_load(void)
 		tl_config_free(config);
 		p += len + 3;
 	}
-	CU_ASSERT_EQUAL(examples, 3);
+	CU_ASSERT_EQUAL(examples, 4);
 	free(text);
 }
 

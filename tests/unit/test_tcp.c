@@ -214,6 +214,40 @@ static void refused(void)
 	stop(h);
 }
 
+static void only_the_answer_opens(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	call(h, &app, NULL);
+	forget(h);
+	give(h, A, PEERS + 1, OURS + 1, 100); // neither SYN nor RST
+	SILENT(h);
+	give_syn(h, A, PEERS, OURS + 77);
+	SENDS(h, R, OURS + 77, 0, 0);
+	CU_ASSERT(in_state(&app, "SYN-SENT"));
+	give_syn(h, A, PEERS, OURS + 1);
+	SENDS(h, A, OURS + 1, PEERS + 1, 0);
+	CU_ASSERT_EQUAL(app.opened, 1);
+	stop(h);
+}
+
+static void abort_sends_rst(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_peer(h, &app);
+	give(h, A, PEERS + 1, OURS + 1, 10);
+	forget(h);
+	tl_tcp_abort(app.c);
+	tl_txq_flush(&h->tx);
+	SENDS(h, R | A, OURS + 1, PEERS + 11, 0);
+	CU_ASSERT_EQUAL(app.reason, TL_TCP_ABORTED);
+	app_free(&app);
+	stop(h);
+}
+
 static void connect_says_no(void)
 {
 	struct host *h = start_with(2, 4096, 1500, true);
@@ -932,6 +966,25 @@ static void probe_takes_the_last_byte(void)
 }
 
 // An old segment must not bring back an old window (SND.WL1, SND.WL2).
+static void window_update_lets_out(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_peer(h, &app);
+	h->window = MSS;
+	give(h, A, PEERS + 1, OURS + 1, 0);
+	say(&app, 2 * MSS);
+	SENDS(h, A, OURS + 1, PEERS + 1, MSS);
+	SILENT(h);
+	h->window = 2 * MSS;
+	give(h, A, PEERS + 1, OURS + 1, 0);
+	SENDS(h, A | P, OURS + 1 + MSS, PEERS + 1, MSS);
+	SILENT(h);
+	CU_ASSERT_EQUAL(app.c->dup_acks, 0);
+	stop(h);
+}
+
 static void old_windows_are_ignored(void)
 {
 	struct host *h = start();
@@ -1940,6 +1993,7 @@ static const struct tl_test tests[] = {
 	{"windows are scaled only if both sides offer it", window_scale_needs_both},
 	{"SYN is repeated after 1, 2 and 4 s, and connect gives up after 10", handshake_patience},
 	{"connect is refused by an RST that answers its SYN, and by no other", refused},
+	{"SYN-SENT takes nothing but what answers its SYN", only_the_answer_opens},
 	{"connect refuses what cannot be", connect_says_no},
 	{"connect says when there is no local port left", no_port_left},
 	{"a segment for no connection is answered with RST", no_connection_no_word_but_rst},
@@ -1973,6 +2027,7 @@ static const struct tl_test tests[] = {
 	{"FIN gets through a shut window", fin_goes_through_a_shut_window},
 	{"no silly segments are sent", no_silly_segments},
 	{"the window follows the room, and its edge never moves left", window_follows_room},
+	{"a window update that acknowledges nothing lets data out", window_update_lets_out},
 	{"an old segment does not bring back an old window", old_windows_are_ignored},
 	{"we close first, the peer later", we_close_first},
 	{"the peer closes first, we later", peer_closes_first},
@@ -1994,6 +2049,7 @@ static const struct tl_test tests[] = {
 	{"no ICMP error ends what is established", no_icmp_ends_what_is_open},
 	{"unanswered ARP ends the handshake, once", unanswered_arp_ends_the_handshake},
 	{"headers are made anew when a MAC may have changed", new_mac_is_used},
+	{"an abort sends RST", abort_sends_rst},
 	{"abort is safe from within every callback", abort_within_callbacks},
 	{"close is safe from within data()", close_within_data},
 	{"without peer_closed() a connection closes itself", close_without_the_callback},

@@ -20,6 +20,8 @@
 #include <tl_test_eal.h>
 #include <tl_writer.h>
 
+#include <writer_priv.h>
+
 #define RINGS 2
 #define SLABS 16
 #define SLAB_BYTES 65536
@@ -86,16 +88,10 @@ static void rig_rings(struct rig *rig)
 	}
 }
 
-static void rig_create(struct rig *rig, struct tl_writer_hold_cfg hold, struct tl_writer_policy policy)
+static void rig_writer(struct rig *rig, struct tl_writer_hold_cfg hold, struct tl_writer_policy policy)
 {
 	struct tl_err err = {{0}};
 
-	memset(rig, 0, sizeof(*rig));
-	strcpy(rig->dir, "/var/tmp/tl-hold-XXXXXX");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(rig->dir));
-	snprintf(rig->path, sizeof(rig->path), "%s/x.pcapng", rig->dir);
-	atomic_store(&rig->now_ns, 1000 * S);
-	rig_rings(rig);
 	hold.settle_ns = SETTLE_NS;
 	hold.now_ns = now_ns;
 	hold.triggered = triggered;
@@ -108,6 +104,17 @@ static void rig_create(struct rig *rig, struct tl_writer_hold_cfg hold, struct t
 		.epilogue = put_epilogue,
 		.ctx = rig};
 	CU_ASSERT_EQUAL_FATAL(tl_writer_create(&cfg, &rig->writer, &err), 0);
+}
+
+static void rig_create(struct rig *rig, struct tl_writer_hold_cfg hold, struct tl_writer_policy policy)
+{
+	memset(rig, 0, sizeof(*rig));
+	strcpy(rig->dir, "/var/tmp/tl-hold-XXXXXX");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(rig->dir));
+	snprintf(rig->path, sizeof(rig->path), "%s/x.pcapng", rig->dir);
+	atomic_store(&rig->now_ns, 1000 * S);
+	rig_rings(rig);
+	rig_writer(rig, hold, policy);
 }
 
 static void rig_start(struct rig *rig, struct tl_writer_hold_cfg hold)
@@ -227,12 +234,10 @@ static void check_file(const struct rig *rig, uint32_t index, unsigned from, uns
 
 static uint64_t expired(const struct rig *rig)
 {
-	uint64_t sum = 0;
+	struct tl_writer_stats stats;
 
-	for (uint32_t ring = 0; ring < RINGS; ring++)
-		for (int dir = 0; dir < TL_DIRS; dir++)
-			sum += tl_writer_expired_pkts(rig->writer, ring, (enum tl_dir)dir);
-	return sum;
+	tl_writer_stats(rig->writer, &stats);
+	return stats.expired_pkts[TL_DIR_RX] + stats.expired_pkts[TL_DIR_TX];
 }
 
 // Every record became one of these, and there are so many files and nothing else in the directory.
@@ -251,6 +256,24 @@ static void check_ledger(const struct rig *rig, uint64_t written, uint64_t dropp
 		found += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
 	closedir(dir);
 	CU_ASSERT_EQUAL(found, files);
+}
+
+// What the counters say is written is in the files that are there, and nothing else is missing but what has expired.
+static void check_sums(const struct rig *rig)
+{
+	struct tl_writer_stats stats;
+	unsigned seen[NUMBERS] = {0};
+	uint64_t sum = 0;
+	uint32_t n;
+	const char *const *files = tl_writer_files(rig->writer, &n);
+
+	for (uint32_t i = 0; i < n; i++)
+		CU_ASSERT(count_records(files[i], seen));
+	for (unsigned number = 0; number < NUMBERS; number++)
+		sum += seen[number];
+	tl_writer_stats(rig->writer, &stats);
+	CU_ASSERT_EQUAL(stats.written_pkts[TL_DIR_RX], sum);
+	CU_ASSERT_EQUAL(sum + expired(rig), rig->committed);
 }
 
 static bool wait_for_files(const struct rig *rig, uint32_t complete)
@@ -451,15 +474,33 @@ static void the_end_completes_an_episode(void)
 	rig_close(&rig);
 }
 
+// Until the helper has the next file open, for which the writer does not wait for long.
+static void wait_for_next_file(struct rig *rig)
+{
+	struct tl_writer_helper *helper = &rig->writer->helper;
+	bool there = false;
+
+	for (int i = 0; i < 10000 && !there; i++) {
+		pthread_mutex_lock(&helper->lock);
+		there = helper->ahead != NULL;
+		pthread_mutex_unlock(&helper->lock);
+		usleep(there ? 0 : 1000);
+	}
+	CU_ASSERT_FATAL(there);
+}
+
 static void a_long_episode_goes_on_in_further_files(void)
 {
 	struct tl_err err = {{0}};
 	struct rig rig;
 
-	rig_create(&rig, (struct tl_writer_hold_cfg){.pre_ns = 99 * S}, (struct tl_writer_policy){.rotate_packets = 4});
+	rig_create(&rig, (struct tl_writer_hold_cfg){.pre_ns = 99 * S, .post_ns = 9 * S},
+		(struct tl_writer_policy){.rotate_packets = 4});
 	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
-	slabs(&rig, 0, 1001, 1006);
+	slabs(&rig, 0, 1001, 1004);
 	trigger(&rig);
+	wait_for_next_file(&rig);
+	slabs(&rig, 0, 1005, 1006);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	check_file(&rig, 0, 0, 3);
 	check_file(&rig, 1, 4, 5);
@@ -554,6 +595,149 @@ static void an_episode_without_a_file_is_dropped(void)
 	rig_close(&rig);
 }
 
+// ---- in the files of a ring
+
+static void rig_start_ring(struct rig *rig, struct tl_writer_hold_cfg hold, struct tl_writer_policy policy)
+{
+	struct tl_err err = {{0}};
+
+	hold.in_files = true;
+	rig_create(rig, hold, policy);
+	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig->writer, &err), 0);
+}
+
+static bool exists(const struct rig *rig, const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
+	return access(path, F_OK) == 0;
+}
+
+static bool wait_for_name(const struct rig *rig, const char *name)
+{
+	for (int i = 0; i < 10000 && !exists(rig, name); i++)
+		usleep(1000);
+	return exists(rig, name);
+}
+
+static uint64_t files_begun(const struct rig *rig)
+{
+	struct tl_writer_stats stats;
+
+	tl_writer_stats(rig->writer, &stats);
+	return stats.files;
+}
+
+static void rotate(struct rig *rig)
+{
+	uint64_t begun = files_begun(rig);
+
+	tl_writer_rotate(rig->writer);
+	for (int i = 0; i < 10000 && files_begun(rig) == begun; i++)
+		usleep(1000);
+	CU_ASSERT_EQUAL_FATAL(files_begun(rig), begun + 1);
+}
+
+static const struct tl_writer_policy ring_of_three = {.rotate_packets = 100, .keep_files = 3};
+
+// The one at hand included: those of 1006, 1007 and 1008.
+static void what_the_ring_drops_has_expired(void)
+{
+	struct rig rig;
+
+	rig_start_ring(&rig, (struct tl_writer_hold_cfg){.pre_ns = 2 * S}, ring_of_three);
+	slabs(&rig, 0, 1001, 1001);
+	for (uint64_t second = 1002; second <= 1008; second++) {
+		rotate(&rig);
+		slabs(&rig, 0, second, second);
+	}
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_ledger(&rig, 3, 0, 3);
+	CU_ASSERT_EQUAL(expired(&rig), 5);
+	rig_close(&rig);
+}
+
+// The beginning of one.
+static void put_sidecar(const struct rig *rig, const char *name)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0640);
+	CU_ASSERT_FATAL(fd >= 0);
+	close(fd);
+}
+
+static void a_trigger_saves_files_from_the_ring(void)
+{
+	struct rig rig;
+
+	rig_start_ring(&rig, (struct tl_writer_hold_cfg){.pre_ns = 2 * S, .post_ns = S},
+		(struct tl_writer_policy){.rotate_packets = 100, .keep_files = 5});
+	for (uint64_t second = 1001; second <= 1005; second++) { // x.pcapng, x_00001.pcapng …
+		slabs(&rig, 0, second, second);
+		if (second < 1005)
+			rotate(&rig);
+	}
+	CU_ASSERT(wait_for_name(&rig, "x_00003.pcapng"));
+	put_sidecar(&rig, "x_00003.pcapng.tlx");
+	trigger(&rig);
+	CU_ASSERT(wait_for_name(&rig, "x_00003.saved.pcapng.tlx"));
+	CU_ASSERT(wait_for_name(&rig, "x_00003.saved.pcapng"));
+	slabs(&rig, 0, 1006, 1007); // 1007 is too late, but in the same file as 1006
+	set_time(&rig, 1009);
+	CU_ASSERT(wait_for_name(&rig, "x_00004.saved.pcapng"));
+	for (uint64_t second = 1010; second <= 1014; second++) {
+		slabs(&rig, 0, second, second);
+		rotate(&rig);
+	}
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(exists(&rig, "x_00002.saved.pcapng")); // of 1003, when the window began
+	CU_ASSERT_FALSE(exists(&rig, "x_00001.saved.pcapng"));
+	CU_ASSERT_FALSE(exists(&rig, "x_00005.saved.pcapng"));
+	check_sums(&rig);
+	CU_ASSERT_EQUAL(expired(&rig), 3); // 1001, 1002 and 1010
+	rig_close(&rig);
+}
+
+static void a_file_of_an_earlier_run_is_not_saved(void)
+{
+	const struct tl_writer_hold_cfg hold = {.pre_ns = 2000 * S};
+	const struct tl_writer_policy policy = {.keep_files = 10, .rotate_packets = 100};
+	struct tl_err err = {{0}};
+	struct rig rig;
+
+	rig_start_ring(&rig, hold, policy);
+	slabs(&rig, 0, 1001, 1001);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	tl_writer_destroy(rig.writer);
+	rig_writer(&rig, (struct tl_writer_hold_cfg){.in_files = true, .pre_ns = 2000 * S}, policy);
+	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
+	slabs(&rig, 0, 1002, 1002);
+	trigger(&rig);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(exists(&rig, "x.pcapng"));
+	CU_ASSERT(exists(&rig, "x_00001.saved.pcapng"));
+	rig_close(&rig);
+}
+
+static void a_saved_name_that_is_taken_is_passed_over(void)
+{
+	struct rig rig;
+	char path[128];
+
+	rig_start_ring(&rig, (struct tl_writer_hold_cfg){.pre_ns = S}, ring_of_three);
+	snprintf(path, sizeof(path), "%s/x.saved.pcapng", rig.dir);
+	close(open(path, O_CREAT | O_WRONLY, 0600));
+	slabs(&rig, 0, 1001, 1001);
+	trigger(&rig);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(exists(&rig, "x.saved_1.pcapng"));
+	check_sums(&rig);
+	rig_close(&rig);
+}
+
 static void a_pipe_is_refused(void)
 {
 	struct tl_slab_ring *rings[RINGS];
@@ -611,6 +795,10 @@ int main(void)
 			an_episode_too_large_for_a_file_goes_on_in_the_next},
 		{"an episode that gets no file is dropped, and the lcore finds slabs all the time",
 			an_episode_without_a_file_is_dropped},
+		{"what the ring drops has expired", what_the_ring_drops_has_expired},
+		{"a trigger saves the files of its time from the ring", a_trigger_saves_files_from_the_ring},
+		{"a file of an earlier run is not saved", a_file_of_an_earlier_run_is_not_saved},
+		{"a saved name that is taken is passed over", a_saved_name_that_is_taken_is_passed_over},
 		{"a pipe is refused", a_pipe_is_refused},
 		{"a writer that never started leaves nothing", a_writer_that_never_started_leaves_nothing},
 	};
