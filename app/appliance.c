@@ -162,35 +162,60 @@ static int join_alarm(struct tl_appliance *a, uint32_t capture, struct tl_err *e
 		tl_capture_trigger_slot(a->captures[capture], TL_TRIGGER_ECHO_LATENCY), err);
 }
 
+static enum tl_recode_form form_of(const struct tl_config_capture *cfg)
+{
+	if (cfg->compress == TL_CONFIG_COMPRESS_ZSTD)
+		return TL_RECODE_ZSTD;
+	return cfg->format == TL_CONFIG_PCAP_NS ? TL_RECODE_PCAP : TL_RECODE_PCAPNG;
+}
+
+struct tl_capture_cfg tl_appliance_capture_cfg(const struct tl_config_capture *cfg)
+{
+	bool sorted = cfg->order == TL_CONFIG_ORDER_TIME;
+
+	return (struct tl_capture_cfg){.path = cfg->path,
+		.filter = cfg->filter,
+		.snaplen = cfg->snaplen,
+		.dir = {[TL_DIR_RX] = cfg->direction != TL_CONFIG_TX, [TL_DIR_TX] = cfg->direction != TL_CONFIG_RX},
+		.policy = file_policy(cfg),
+		.trigger = trigger_cfg(cfg),
+		.index = cfg->index,
+		.buffer_bytes = cfg->buffer_bytes,
+		.io = cfg->io == TL_CONFIG_IO_PWRITE ? TL_WRITER_IO_PWRITE : TL_WRITER_IO_URING,
+		.order_window_ns = sorted ? cfg->order_window_ms * TL_NS_PER_MS : 0,
+		.form = form_of(cfg),
+		.compress_level = (int)cfg->compress_level,
+		.compress_threads = cfg->compress_threads,
+		.count = cfg->count,
+		.cutoff_bytes = cfg->cutoff_bytes,
+		.cutoff_flows = cfg->cutoff_flows};
+}
+
+static int make_capture(struct tl_appliance *a, uint32_t index, struct tl_err *err)
+{
+	const struct tl_config_capture *cfg = &a->config->captures[index];
+	struct tl_capture_cfg capture = tl_appliance_capture_cfg(cfg);
+	char name[20];
+
+	snprintf(name, sizeof(name), "capture%u", index);
+	capture.name = name;
+	capture.reader_may_leave = a->opts.reader_may_leave;
+	capture.port = a->ports[cfg->port];
+	capture.clock = a->clock;
+	int rc = tl_capture_create(&capture, &a->captures[index], err);
+	if (rc == 0)
+		rc = join_alarm(a, index, err);
+	if (rc == 0 && a->opts.progress && tl_capture_filter_engine(a->captures[index]) != NULL)
+		tl_info("%s: filter engine: %s", cfg->path, tl_capture_filter_engine(a->captures[index]));
+	return rc;
+}
+
 static int make_captures(struct tl_appliance *a, struct tl_err *err)
 {
 	int rc = 0;
 
-	for (uint32_t i = 0; i < a->config->n_captures && rc == 0; i++) {
-		const struct tl_config_capture *cfg = &a->config->captures[i];
-		char name[20];
-		snprintf(name, sizeof(name), "capture%u", i);
-		struct tl_capture_cfg capture = {.name = name,
-			.path = cfg->path,
-			.filter = cfg->filter,
-			.snaplen = cfg->snaplen,
-			.dir = {[TL_DIR_RX] = cfg->direction != TL_CONFIG_TX,
-				[TL_DIR_TX] = cfg->direction != TL_CONFIG_RX},
-			.policy = file_policy(cfg),
-			.trigger = trigger_cfg(cfg),
-			.buffer_bytes = cfg->buffer_bytes,
-			.io = cfg->io == TL_CONFIG_IO_PWRITE ? TL_WRITER_IO_PWRITE : TL_WRITER_IO_URING,
-			.count = cfg->count,
-			.cutoff_bytes = cfg->cutoff_bytes,
-			.cutoff_flows = cfg->cutoff_flows,
-			.port = a->ports[cfg->port],
-			.clock = a->clock};
-		rc = tl_capture_create(&capture, &a->captures[i], err);
-		if (rc == 0)
-			rc = join_alarm(a, i, err);
-		if (rc == 0 && tl_capture_filter_engine(a->captures[i]) != NULL)
-			tl_info("%s: filter engine: %s", cfg->path, tl_capture_filter_engine(a->captures[i]));
-	}
+	for (uint32_t i = 0; i < a->config->n_captures && rc == 0; i++)
+		rc = make_capture(a, i, err);
 	return rc;
 }
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <tl_capture.h>
 #include <tl_config.h>
 #include <tl_report.h>
 
@@ -15,11 +16,12 @@ struct tl_err;
 struct tl_appliance;
 
 struct tl_appliance_opts {
-	uint64_t duration_ns; // 0: until a signal
-	bool expire;	      // frames received after the duration are not recorded (counted expired_pkts)
-	bool end_with_input;  // end when every port is a file that has been read, or every recording has its frames
-	bool progress;	      // a line per second on stderr
-	bool probe;	      // print what each port can do
+	uint64_t duration_ns;  // 0: until a signal
+	bool expire;	       // frames received after the duration are not recorded (counted expired_pkts)
+	bool end_with_input;   // end when every port is a file that has been read, or every recording has its frames
+	bool progress;	       // what runs the filters, and a line per second, on stderr
+	bool reader_may_leave; // that the reader of a pipe goes away ends the recording and is no error
+	bool probe;	       // print what each port can do
 };
 
 // Builds everything, starts nothing: no frame is received, but the first files of the recordings exist. Returns 0, or
@@ -35,6 +37,9 @@ int tl_appliance_create(const struct tl_config *config, const struct tl_applianc
 int tl_appliance_run(struct tl_appliance *appliance, struct tl_snapshot *out, struct tl_err *err);
 
 void tl_appliance_destroy(struct tl_appliance *appliance);
+
+// What a recording of the configuration is, but for its name, port and clock.
+struct tl_capture_cfg tl_appliance_capture_cfg(const struct tl_config_capture *config);
 
 // Blocks the signals that are meant for an appliance, so that every thread made later inherits that and only main hears
 // them.

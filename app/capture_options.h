@@ -20,3 +20,6 @@ struct tl_capture_options {
 
 // Returns -1 to go on with *out, else an exit status: what there is to say has been said.
 int tl_capture_options_parse(int argc, char **argv, struct tl_capture_options *out);
+
+// cmd_capture.c: records, and frees the configuration. Returns the exit status.
+int tl_capture_run(struct tl_capture_options *options);

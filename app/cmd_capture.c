@@ -19,9 +19,21 @@ static void set_memory(struct tl_config *config)
 
 	if (capture->cutoff_bytes != 0)
 		queue_bytes += (uint64_t)capture->cutoff_flows * TL_FLOW_ENTRY_BYTES;
+	struct tl_capture_cfg cfg = tl_appliance_capture_cfg(capture);
+	uint64_t bytes =
+		queue_bytes * config->ports[0].rx_queues + tl_capture_recode_bytes(&cfg, config->ports[0].rx_queues);
 	config->eal.main_lcore = tl_plan_first_cpu();
-	config->eal.memory_mb = (uint32_t)(MEMORY_MB + (queue_bytes >> 20) * config->ports[0].rx_queues);
+	config->eal.memory_mb = (uint32_t)(MEMORY_MB + (bytes >> 20));
 	config->eal.huge = tl_hugepages_free_mb() >= config->eal.memory_mb;
+}
+
+int tl_capture_run(struct tl_capture_options *o)
+{
+	tl_appliance_block_signals();
+	set_memory(o->config);
+	int status = tl_run_and_report(o->config, &o->run, &o->finish);
+	tl_config_free(o->config);
+	return status;
 }
 
 int tl_cmd_capture(int argc, char **argv)
@@ -29,11 +41,5 @@ int tl_cmd_capture(int argc, char **argv)
 	struct tl_capture_options o;
 	int status = tl_capture_options_parse(argc, argv, &o);
 
-	if (status >= 0)
-		return status;
-	tl_appliance_block_signals();
-	set_memory(o.config);
-	status = tl_run_and_report(o.config, &o.run, &o.finish);
-	tl_config_free(o.config);
-	return status;
+	return status >= 0 ? status : tl_capture_run(&o);
 }

@@ -4,7 +4,6 @@
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <tl_config.h>
@@ -14,17 +13,18 @@
 
 #include "app.h"
 #include "appliance.h"
+#include "check.h"
 #include "finish.h"
-#include "plan.h"
 
 static const char help[] =
 	"usage: tapline run CONFIG.json [--json] [--duration S] [--fail-on-loss]\n"
-	"       tapline run --check CONFIG.json\n"
+	"       tapline run --check CONFIG.json [--json]\n"
 	"\n"
 	"Runs the echoes and recordings of CONFIG.json until SIGINT or SIGTERM, then drains, closes the files and prints\n"
 	"the latency table and the loss ledger.\n"
 	"\n"
-	"      --check         only say whether the configuration is right\n"
+	"      --check         only say whether the configuration is right, and how long each recording's buffer lasts\n"
+	"                      at line rate when the disk stalls\n"
 	"      --duration S    end after S seconds (a decimal fraction is allowed)\n"
 	"      --fail-on-loss  exit 1 if a frame was lost, even though it was counted\n"
 	"      --json          the results as one JSON object on stdout; tables go to stderr\n"
@@ -79,25 +79,6 @@ static int parse(int argc, char **argv, struct options *o)
 	return -1;
 }
 
-static int check(const struct tl_config *config)
-{
-	struct tl_plan *plan = calloc(1, sizeof(*plan));
-	struct tl_err err;
-
-	if (plan == NULL)
-		return TL_EXIT_FAILED;
-	int rc = tl_plan_make(config, plan, &err);
-	free(plan);
-	if (rc != 0) {
-		tl_error("%s", err.text);
-		return TL_EXIT_USAGE;
-	}
-	printf("%s: ok: %u port%s, %u recording%s, %u echo%s\n", config->file, config->n_ports,
-		config->n_ports == 1 ? "" : "s", config->n_captures, config->n_captures == 1 ? "" : "s",
-		config->n_echoes, config->n_echoes == 1 ? "" : "es");
-	return TL_EXIT_OK;
-}
-
 static bool writes_to_stdout(const struct tl_config *config)
 {
 	for (uint32_t i = 0; i < config->n_captures; i++)
@@ -121,7 +102,7 @@ int tl_cmd_run(int argc, char **argv)
 		return TL_EXIT_USAGE;
 	}
 	if (o.check)
-		status = check(config);
+		status = tl_check(config, o.json);
 	else
 		status = tl_run_and_report(config,
 			&(struct tl_appliance_opts){.duration_ns = o.duration_ns,

@@ -58,7 +58,8 @@ int tl_run_and_report(
 	int rc = tl_appliance_run(appliance, snapshot, &err);
 	if (rc != 0)
 		tl_error("%s", err.text);
-	print_results(snapshot, finish);
+	if (!finish->quiet)
+		print_results(snapshot, finish);
 	int status = judge(snapshot, finish);
 	tl_appliance_destroy(appliance);
 	free(snapshot);

@@ -13,6 +13,7 @@ struct tl_finish_opts {
 	bool json;	   // one JSON object instead of tables
 	bool to_stderr;	   // results on stderr, because stdout carries a recording
 	bool fail_on_loss; // exit 1 when a frame was lost, even though it was counted
+	bool quiet;	   // no results
 };
 
 // Returns the exit status of the command.

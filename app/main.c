@@ -7,6 +7,7 @@
 #include <tl_base.h>
 
 #include "app.h"
+#include "extcap.h"
 
 static const struct {
 	const char *name;
@@ -16,7 +17,10 @@ static const struct {
 	{"run", tl_cmd_run, "run the appliance that a configuration describes"},
 	{"capture", tl_cmd_capture, "record a port to a pcapng file"},
 	{"client", tl_cmd_client, "measure an echo from outside"},
+	{"extract", tl_cmd_extract, "copy packets out of recordings"},
+	{"recover", tl_cmd_recover, "make what a crash left of recordings valid files"},
 	{"status", tl_cmd_status, "ask a running appliance for its counters"},
+	{"top", tl_cmd_top, "watch what a running appliance does per second"},
 	{"control", tl_cmd_control, "trigger, pause, resume or rotate the recordings of a running appliance"},
 };
 
@@ -43,6 +47,8 @@ int main(int argc, char **argv)
 		printf("tapline %s\n", TL_VERSION);
 		return TL_EXIT_OK;
 	}
+	if (tl_extcap_is_meant(argv[1]))
+		return tl_extcap(argc, argv);
 	for (size_t i = 0; i < TL_ARRAY_LEN(commands); i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
 			return commands[i].run(argc - 1, argv + 1);

@@ -6,15 +6,15 @@
 set -euo pipefail
 
 run_packages=(
-	gcc libc6-dev meson ninja-build pkgconf libdpdk-dev libpcap-dev libjansson-dev liburing-dev
+	gcc libc6-dev meson ninja-build pkgconf libdpdk-dev libpcap-dev libjansson-dev liburing-dev libzstd-dev
 	ethtool iproute2 jq procps
 )
 test_packages=(
 	"${run_packages[@]}"
 	binutils clang clang-format e2fsprogs iputils-arping iputils-ping libcunit1-dev netcat-openbsd python3 socat tcpdump tshark
-	valgrind
+	valgrind zstd
 )
-vm_packages=(kmod xz-utils)
+vm_packages=(e2fsprogs kmod xz-utils)
 bench_packages=(
 	dpdk-dev fio netsniff-ng tcpdump wireshark-common
 )

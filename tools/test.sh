@@ -145,7 +145,7 @@ ordinary() {
 	mapfile -t units < <(unit_names)
 	mapfile -t fuzzers < <(fuzz_names)
 	mapfile -t tests < <(basename -s _test.sh -a tests/func/*_test.sh)
-	mapfile -t names < <(names_in unit "${units[@]}"; names_in fuzz "${fuzzers[@]}"; names_in func "${tests[@]}"; echo vm/smoke)
+	mapfile -t names < <(names_in unit "${units[@]}"; names_in fuzz "${fuzzers[@]}"; names_in func "${tests[@]}"; names_in vm smoke powerloss)
 	any_wanted "${checks[@]}" "${names[@]}" || return 0
 	suite check/format 120 tools/check-format.sh
 	suite check/length 60 tools/check-length.sh
@@ -162,7 +162,9 @@ ordinary() {
 	for name in "${tests[@]}"; do
 		TL_BUILD=$PWD/build-gcc suite "func/$name" 600 "tests/func/${name}_test.sh"
 	done
-	TL_BUILD=$PWD/build-gcc suite vm/smoke 300 tests/vm/run.sh smoke
+	for name in smoke powerloss; do
+		TL_BUILD=$PWD/build-gcc suite "vm/$name" 400 tests/vm/run.sh "$name"
+	done
 }
 
 # The same unit tests and corpora again, built by the other compiler, with every access and every shift watched.
@@ -184,7 +186,7 @@ address_and_undefined() {
 
 # The modules that two threads meet in. ThreadSanitizer needs its address layout: no randomization.
 threads() {
-	local names=(slab writer writer_hold) name
+	local names=(slab recode writer writer_hold) name
 	any_wanted "${names[@]/#/tsan/}" || return 0
 	build tsan -Dwerror=true -Db_sanitize=thread -Db_lundef=false || return 0
 	export TSAN_OPTIONS=halt_on_error=1

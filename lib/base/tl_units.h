@@ -23,6 +23,11 @@ int tl_parse_bytes(const char *text, uint64_t *out_bytes);
 // -ERANGE.
 int tl_parse_seconds(const char *text, uint64_t *out_ns);
 
+// A moment, as nanoseconds since 1970: "2026-11-21T04:25:16.123456789Z" (UTC; Z, fraction, seconds and time of day may
+// be left out, and T be a space), "@1795235116.123456789", or "-60" or "-60s", so long before now_ns. Returns 0 or
+// -EINVAL.
+int tl_parse_time(const char *text, uint64_t now_ns, uint64_t *out_ns);
+
 // "192.0.2.1" in network byte order. Returns 0 or -EINVAL.
 int tl_parse_ipv4(const char *text, uint32_t *out_be);
 

@@ -12,8 +12,9 @@
 #define SLAB_BYTES (1u << 20)
 #define SLABS_MIN 4 // one being filled, the others on their way
 #define SLAB_MAX_AGE_NS TL_NS_PER_S
-#define FLOW_IDLE_NS (60 * TL_NS_PER_S) // docs/recording.md promises it
-#define SETTLE_NS (TL_NS_PER_S / 2)	// what a lcore that sleeps, or is busy, may be late by
+#define STATISTICS_NS (10 * TL_NS_PER_S) // between those in a file
+#define FLOW_IDLE_NS (60 * TL_NS_PER_S)	 // docs/recording.md promises it
+#define SETTLE_NS (TL_NS_PER_S / 2)	 // what a lcore that sleeps, or is busy, may be late by
 
 // Slabs of 1 MiB, or smaller ones where the buffer is too small for SLABS_MIN of them.
 static void slab_sizes(uint64_t buffer_bytes, uint32_t *slab_bytes, uint32_t *slabs)
@@ -32,9 +33,8 @@ uint64_t tl_capture_hold_seconds(uint64_t buffer_bytes)
 	return (slabs - tl_writer_hold_spare(slabs)) * (SLAB_MAX_AGE_NS / TL_NS_PER_S);
 }
 
-static int make_rings(struct tl_capture *c, struct tl_err *err)
+static int make_rings(struct tl_capture *c, uint64_t run_id, struct tl_err *err)
 {
-	uint64_t run_id = rte_rand();
 	uint32_t slab_bytes, slabs;
 	int rc = 0;
 
@@ -50,6 +50,42 @@ static int make_rings(struct tl_capture *c, struct tl_err *err)
 			.ring_index = q};
 		rc = tl_slab_create(&cfg, &c->rings[q], err);
 	}
+	return rc;
+}
+
+// What tl_recode_create() is not told here is set in make_recode().
+static struct tl_recode_cfg recode_cfg(const struct tl_capture_cfg *cfg, uint32_t n_queues)
+{
+	uint32_t slab_bytes, slabs;
+
+	slab_sizes(cfg->buffer_bytes, &slab_bytes, &slabs);
+	return (struct tl_recode_cfg){.name = cfg->name,
+		.n_rings = n_queues,
+		.slab_bytes = slab_bytes,
+		.window_ns = cfg->order_window_ns,
+		.form = cfg->form,
+		.level = cfg->compress_level,
+		.threads = cfg->form == TL_RECODE_ZSTD ? cfg->compress_threads : 1};
+}
+
+uint64_t tl_capture_recode_bytes(const struct tl_capture_cfg *cfg, uint32_t n_queues)
+{
+	struct tl_recode_cfg recode = recode_cfg(cfg, n_queues);
+
+	return tl_recode_memory_bytes(&recode);
+}
+
+static int make_recode(struct tl_capture *c, uint64_t run_id, struct tl_err *err)
+{
+	struct tl_recode_cfg cfg = recode_cfg(&c->cfg, c->n_queues);
+
+	if (cfg.window_ns == 0 && cfg.form == TL_RECODE_PCAPNG)
+		return 0;
+	cfg.rings = c->rings;
+	cfg.socket_id = tl_port_config(c->cfg.port)->socket_id;
+	cfg.run_id = run_id;
+	int rc = tl_recode_create(&cfg, &c->recode, err);
+	c->recoded = rc == 0 ? tl_recode_ring(c->recode) : NULL;
 	return rc;
 }
 
@@ -89,6 +125,7 @@ static void set_up_taps(struct tl_capture *c)
 		tap->filter = c->filter;
 		tap->trigger_filter = c->trigger.filter;
 		tap->snaplen = c->cfg.snaplen == 0 ? UINT32_MAX : c->cfg.snaplen;
+		tap->max_age_ns = c->cfg.order_window_ns != 0 ? c->cfg.order_window_ns / 2 : SLAB_MAX_AGE_NS;
 		memcpy(tap->dir, c->cfg.dir, sizeof(tap->dir));
 		tap->split_by_mac = port->spec.kind == TL_PORT_KERNEL;
 		memcpy(tap->own_mac, tl_port_mac(c->cfg.port), TL_ETHER_ADDR_LEN);
@@ -112,6 +149,26 @@ static struct tl_writer_hold_cfg hold_cfg(const struct tl_capture *c)
 		.triggered = tl_capture_triggered};
 }
 
+// What the files are made of where it is not what the lcores seal.
+static void set_form(const struct tl_capture *c, struct tl_writer_cfg *cfg)
+{
+	if (c->recode == NULL)
+		return;
+	cfg->rings = &c->recoded;
+	cfg->n_rings = 1;
+	cfg->n_origins = c->n_queues;
+	cfg->opaque = c->cfg.form != TL_RECODE_PCAPNG;
+	if (c->cfg.form == TL_RECODE_ZSTD) {
+		cfg->prologue = tl_capture_packed_prologue;
+		cfg->epilogue = tl_capture_packed_epilogue;
+	} else if (c->cfg.form == TL_RECODE_PCAP) {
+		cfg->unaligned = true;
+		cfg->prologue = tl_capture_pcap_prologue;
+		cfg->epilogue = NULL;
+		cfg->statistics_ns = 0;
+	}
+}
+
 static int make_writer(struct tl_capture *c, struct tl_err *err)
 {
 	struct tl_writer_cfg cfg = {.path = c->cfg.path,
@@ -119,17 +176,22 @@ static int make_writer(struct tl_capture *c, struct tl_err *err)
 		.policy = c->cfg.policy,
 		.rings = c->rings,
 		.n_rings = c->n_queues,
+		.index = c->cfg.index,
 		.hold = hold_cfg(c),
 		.prologue = tl_capture_prologue,
 		.epilogue = tl_capture_epilogue,
-		.ctx = c};
+		.ctx = c,
+		.statistics_ns = STATISTICS_NS,
+		.reader_may_leave = c->cfg.reader_may_leave};
 
+	set_form(c, &cfg);
 	return tl_writer_create(&cfg, &c->writer, err);
 }
 
 int tl_capture_create(const struct tl_capture_cfg *cfg, struct tl_capture **out, struct tl_err *err)
 {
 	struct tl_capture *c = rte_zmalloc("tl_capture", sizeof(*c), TL_CACHE_LINE);
+	uint64_t run_id = rte_rand();
 	int rc = 0;
 
 	if (c == NULL)
@@ -145,7 +207,9 @@ int tl_capture_create(const struct tl_capture_cfg *cfg, struct tl_capture **out,
 	if (rc == 0 && cfg->trigger.filter != NULL && cfg->trigger.filter[0] != '\0')
 		rc = tl_filter_create(cfg->trigger.filter, &c->trigger.filter, err);
 	if (rc == 0)
-		rc = make_rings(c, err);
+		rc = make_rings(c, run_id, err);
+	if (rc == 0)
+		rc = make_recode(c, run_id, err);
 	if (rc == 0)
 		rc = make_flows(c, err);
 	if (rc == 0) {
@@ -165,7 +229,7 @@ int tl_capture_start(struct tl_capture *c, struct tl_err *err)
 	int rc = tl_writer_start(c->writer, err);
 
 	c->started = rc == 0;
-	return rc;
+	return rc == 0 && c->recode != NULL ? tl_recode_start(c->recode, err) : rc;
 }
 
 const char *tl_capture_filter_engine(const struct tl_capture *c)
@@ -175,7 +239,7 @@ const char *tl_capture_filter_engine(const struct tl_capture *c)
 
 static void tap_tick(void *tap, uint64_t mono_ns)
 {
-	tl_slab_seal_if_older(((struct tl_tap *)tap)->ring, mono_ns, SLAB_MAX_AGE_NS);
+	tl_slab_seal_if_older(((struct tl_tap *)tap)->ring, mono_ns, ((struct tl_tap *)tap)->max_age_ns);
 }
 
 static void tap_finish(void *tap)
@@ -230,6 +294,9 @@ int tl_capture_stop(struct tl_capture *c, struct tl_err *err)
 	if (!c->started)
 		return 0;
 	c->started = false;
+	tl_writer_hurry(c->writer);
+	if (c->recode != NULL)
+		tl_recode_stop(c->recode);
 	return tl_writer_stop(c->writer, err);
 }
 
@@ -239,6 +306,7 @@ void tl_capture_destroy(struct tl_capture *c)
 		return;
 	if (c->writer != NULL)
 		tl_writer_destroy(c->writer);
+	tl_recode_destroy(c->recode);
 	for (uint16_t q = 0; q < c->n_queues; q++) {
 		tl_flow_destroy(c->taps[q].flows);
 		tl_slab_destroy(c->rings[q]);
@@ -249,47 +317,6 @@ void tl_capture_destroy(struct tl_capture *c)
 		tl_filter_destroy(c->trigger.filter);
 	pthread_mutex_destroy(&c->trigger.lock);
 	rte_free(c);
-}
-
-static void add_flow(struct tl_capture_flow *sum, const struct tl_tap_flow *flow)
-{
-	sum->filtered_pkts += tl_count_read(&flow->filtered_pkts);
-	sum->expired_pkts += tl_count_read(&flow->expired_pkts);
-	sum->paused_pkts += tl_count_read(&flow->paused_pkts);
-	sum->cut_pkts += tl_count_read(&flow->cut_pkts);
-	sum->drop_ring_pkts += tl_count_read(&flow->drop_ring_pkts);
-	sum->offered_pkts += tl_count_read(&flow->offered_pkts);
-}
-
-static void add_flows(struct tl_capture_stats *sum, const struct tl_flow_table *table)
-{
-	const struct tl_flow_stats *stats = tl_flow_counters(table);
-
-	sum->flows += tl_count_read(&stats->flows);
-	sum->flows_evicted += tl_count_read(&stats->flows_evicted);
-}
-
-void tl_capture_sample(struct tl_capture *c, struct tl_capture_stats *out)
-{
-	struct tl_writer_stats written;
-
-	// The writer first: what it has written was offered before, so a running sample never shows more written than
-	// offered.
-	tl_writer_stats(c->writer, &written);
-	*out = (struct tl_capture_stats){.written_bytes = written.written_bytes,
-		.recycled_files = written.recycled_files,
-		.recycled_bytes = written.recycled_bytes};
-	for (int dir = 0; dir < TL_DIRS; dir++) {
-		out->flow[dir].written_pkts = written.written_pkts[dir];
-		out->flow[dir].drop_disk_pkts = written.drop_disk_pkts[dir];
-		out->flow[dir].expired_pkts = written.expired_pkts[dir];
-		for (uint16_t q = 0; q < c->n_queues; q++)
-			add_flow(&out->flow[dir], &c->taps[q].flow[dir]);
-	}
-	for (uint16_t q = 0; q < c->n_queues; q++)
-		if (c->taps[q].flows != NULL)
-			add_flows(out, c->taps[q].flows);
-	tl_capture_sample_triggers(c, out);
 }
 
 const char *const *tl_capture_files(struct tl_capture *c, uint32_t *n)

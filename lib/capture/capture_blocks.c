@@ -4,8 +4,11 @@
 #include "capture_priv.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/utsname.h>
 #include <time.h>
+
+#include <tl_zslab.h>
 
 static enum tl_ts_source source_of(const struct tl_capture *c, uint16_t queue, enum tl_dir dir)
 {
@@ -128,4 +131,41 @@ uint32_t tl_capture_epilogue(void *capture, void *buf, uint32_t size)
 		}
 	}
 	return used;
+}
+
+// ---- the same for files of another form
+
+typedef uint32_t blocks_fn(void *capture, void *buf, uint32_t size);
+
+// A packer for each time: this is done once in a while, on any of the writer's threads.
+static uint32_t pack(struct tl_capture *c, blocks_fn *fill, void *buf, uint32_t size)
+{
+	struct tl_zslab_packer *packer = tl_zslab_packer_create(c->cfg.compress_level);
+	uint8_t *blocks = malloc(size);
+	int64_t bytes = 0;
+
+	if (packer != NULL && blocks != NULL) {
+		uint32_t len = fill(c, blocks, size / 2);
+		bytes = len != 0 ? tl_zslab_pack_blocks(packer, blocks, len, buf, size) : 0;
+	}
+	free(blocks);
+	tl_zslab_packer_destroy(packer);
+	return bytes > 0 ? (uint32_t)bytes : 0;
+}
+
+uint32_t tl_capture_packed_prologue(void *capture, void *buf, uint32_t size)
+{
+	return pack(capture, tl_capture_prologue, buf, size);
+}
+
+uint32_t tl_capture_packed_epilogue(void *capture, void *buf, uint32_t size)
+{
+	return pack(capture, tl_capture_epilogue, buf, size);
+}
+
+uint32_t tl_capture_pcap_prologue(void *capture, void *buf, uint32_t size)
+{
+	const struct tl_capture *c = capture;
+
+	return tl_pcap_put_header(buf, size, c->cfg.snaplen);
 }

@@ -11,8 +11,6 @@
 #include <tl_flow.h>
 #include <tl_slab.h>
 
-#define TL_CAPTURE_QUEUES_MAX 16
-
 // Written by the RX lcore only. What is offered and in none of the others is in a slab or with the writer.
 struct tl_tap_flow {
 	uint64_t offered_pkts, filtered_pkts, expired_pkts, paused_pkts, cut_pkts, drop_ring_pkts;
@@ -31,6 +29,7 @@ struct tl_tap {
 	uint32_t interface_id[TL_DIRS];
 	uint32_t flags[TL_DIRS]; // epb_flags of a record; 0: none, as the interface tells its direction
 	uint64_t dropped;	 // since the last record
+	uint64_t max_age_ns;	 // of a slab that is not full
 	struct tl_tap_flow flow[TL_DIRS];
 } TL_CACHE_ALIGNED;
 
@@ -52,7 +51,9 @@ struct tl_capture {
 	struct tl_capture_cfg cfg;
 	uint16_t n_queues;
 	struct tl_filter *filter;
+	struct tl_recode *recode; // NULL: what the lcores seal is what is written
 	struct tl_writer *writer;
+	struct tl_slab_ring *recoded; // what the writer takes from then
 	bool started;
 	uint64_t start_ns;   // since 1970
 	uint64_t port_drops; // written by main
@@ -82,3 +83,7 @@ void tl_capture_sample_triggers(struct tl_capture *capture, struct tl_capture_st
 void tl_capture_number_interfaces(struct tl_capture *capture);
 uint32_t tl_capture_prologue(void *capture, void *buf, uint32_t size);
 uint32_t tl_capture_epilogue(void *capture, void *buf, uint32_t size);
+// The same compressed, and the header of a pcap file.
+uint32_t tl_capture_packed_prologue(void *capture, void *buf, uint32_t size);
+uint32_t tl_capture_packed_epilogue(void *capture, void *buf, uint32_t size);
+uint32_t tl_capture_pcap_prologue(void *capture, void *buf, uint32_t size);

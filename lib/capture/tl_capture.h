@@ -15,6 +15,7 @@
 #include <tl_lcore.h>
 #include <tl_pcapfile.h>
 #include <tl_port.h>
+#include <tl_recode.h>
 #include <tl_writer.h>
 
 struct tl_err;
@@ -48,32 +49,62 @@ struct tl_capture_cfg {
 	bool dir[TL_DIRS];  // which directions
 	struct tl_writer_policy policy;
 	struct tl_capture_trigger_cfg trigger;
+	bool index;	       // see struct tl_writer_cfg
 	uint64_t buffer_bytes; // per RX queue
 	enum tl_writer_io io;
+	uint64_t order_window_ns; // 0: in the order of arrival; else merged by time (tl_recode.h)
+	enum tl_recode_form form;
+	int compress_level;
+	uint32_t compress_threads;
 	uint64_t count;	       // stop after so many frames; 0 = no limit
 	uint32_t cutoff_bytes; // of each flow (tl_flow.h) record no more; 0 = no limit
 	uint32_t cutoff_flows; // entries of each RX queue's table of flows
+	bool reader_may_leave; // as in tl_writer_cfg
 	struct tl_port *port;  // borrowed for life
 	const struct tl_clock *clock;
 };
 
-// One direction of the recording, summed over its queues: offered = written + filtered + expired + paused + cut +
-// drop_ring + drop_disk once stopped. Before that the difference is what is in the slabs.
+#define TL_CAPTURE_QUEUES_MAX 16
+
+// One direction of one queue, or of all: offered = written + filtered + expired + paused + cut + drop_ring + drop_disk
+// once stopped. Before that the difference is what is in the slabs.
 struct tl_capture_flow {
 	uint64_t offered_pkts, filtered_pkts, expired_pkts, paused_pkts, cut_pkts, drop_ring_pkts, drop_disk_pkts,
 		written_pkts;
 };
 
-struct tl_capture_stats {
+struct tl_capture_queue {
 	struct tl_capture_flow flow[TL_DIRS];
+	uint32_t slabs_used; // with the writer or on their way to it
+};
+
+struct tl_capture_stats {
+	struct tl_capture_flow flow[TL_DIRS]; // of all queues
+	uint32_t n_queues;
+	uint32_t slabs; // of each queue
+	struct tl_capture_queue queues[TL_CAPTURE_QUEUES_MAX];
 	uint64_t written_bytes;
 	uint64_t recycled_files, recycled_bytes;
+	uint64_t free_bytes;	       // as in tl_writer_stats
+	uint64_t late_pkts;	       // written out of the order of time: struct tl_recode_cfg
 	uint64_t flows, flows_evicted; // of a cut-off: struct tl_flow_stats
 	const char *state;	       // "recording", "paused"; where triggers matter also "waiting", "saving"
 	uint64_t triggers;	       // seen so far; those of one reason within 2 ms or so are one
 	const char *last_trigger;      // the reason of the last, or NULL
 	char last_trigger_time[32];    // its time, UTC
 };
+
+// How long the buffer of one queue lasts when all of the line's frames come to it and the disk takes nothing.
+struct tl_capture_coverage {
+	uint32_t record_bytes;
+	uint64_t bytes_per_s; // into the buffer
+	uint64_t ns;
+};
+struct tl_capture_coverage tl_capture_cover(
+	uint64_t buffer_bytes, uint32_t snaplen, uint32_t frame_bytes, uint64_t line_bps);
+
+// What the threads between lcores and writer take beside the buffers, for whoever has to set memory aside.
+uint64_t tl_capture_recode_bytes(const struct tl_capture_cfg *cfg, uint32_t n_queues);
 
 int tl_capture_create(const struct tl_capture_cfg *cfg, struct tl_capture **out, struct tl_err *err);
 int tl_capture_start(struct tl_capture *capture, struct tl_err *err);

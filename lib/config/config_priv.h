@@ -93,6 +93,9 @@ int tl_config_integer(struct tl_config_reader *r, const struct tl_config_key *ke
 // Not NULL only when the value is a string that holds no control characters; else the refusal is in err.
 const char *tl_config_string(struct tl_config_reader *r, const json_t *value, const char *wanted);
 
+// check_capture.c: of an entry of "capture", all of whose keys have been read.
+tl_config_read tl_config_check_capture;
+
 // check.c: resolves port names, gives echoes their default names, and refuses what contradicts itself.
 int tl_config_check(struct tl_config_reader *r, struct tl_config *config);
 

@@ -145,86 +145,6 @@ static int read_power_of_two(
 	return rc;
 }
 
-// The key that makes new files begin, or NULL.
-static const char *rotation_key(const struct tl_config_capture *capture)
-{
-	if (capture->rotate_bytes != 0)
-		return "rotate_bytes";
-	if (capture->rotate_seconds != 0)
-		return "rotate_seconds";
-	return capture->rotate_packets != 0 ? "rotate_packets" : NULL;
-}
-
-// The key that makes old files go, or NULL.
-static const char *limit_key(const struct tl_config_capture *capture)
-{
-	if (capture->keep_files != 0)
-		return "keep_files";
-	if (capture->keep_bytes != 0)
-		return "keep_bytes";
-	if (capture->min_free_bytes != 0)
-		return "min_free_bytes";
-	return capture->on_full == TL_CONFIG_FULL_RECYCLE ? "on_full" : NULL;
-}
-
-static int check_store(struct tl_config_reader *r, const struct tl_config_capture *capture)
-{
-	if (capture->trigger.store != TL_CONFIG_STORE_FILES)
-		return 0;
-	tl_config_enter(r, "trigger");
-	tl_config_enter(r, capture->trigger.pre_bytes != 0 ? "pre_bytes" : "store");
-	if (capture->trigger.pre_bytes != 0)
-		return tl_config_refuse(r, "is for \"store\": \"memory\"; the limits of a ring are its \"keep_*\"");
-	if (rotation_key(capture) == NULL || limit_key(capture) == NULL)
-		return tl_config_refuse(r,
-			"the files that a trigger saves are those of a ring; give a \"rotate_*\", and a \"keep_*\", "
-			"\"min_free_bytes\" or \"on_full\": \"recycle\"");
-	tl_config_leave(r);
-	tl_config_leave(r);
-	return 0;
-}
-
-// What has no meaning without, or with, triggers.
-static int check_mode(struct tl_config_reader *r, const struct tl_config_capture *capture, const json_t *value)
-{
-	bool waits = capture->mode == TL_CONFIG_MODE_TRIGGER;
-
-	tl_config_enter(r, "mode");
-	if (waits && strcmp(capture->path, "-") == 0)
-		return tl_config_refuse(r, "stdout (\"path\": \"-\") cannot be begun anew at each trigger");
-	if (!waits && json_object_get(value, "trigger") != NULL)
-		return tl_config_refuse(r, "must be \"trigger\" where one is described");
-	tl_config_leave(r);
-	return check_store(r, capture);
-}
-
-static int check_capture(
-	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
-{
-	const struct tl_config_capture *capture = section;
-	const char *rotation = rotation_key(capture), *limit = limit_key(capture);
-
-	if (rotation != NULL && strcmp(capture->path, "-") == 0) {
-		tl_config_enter(r, rotation);
-		return tl_config_refuse(r, "stdout (\"path\": \"-\") cannot be rotated");
-	}
-	if (rotation == NULL && limit != NULL && capture->mode != TL_CONFIG_MODE_TRIGGER) {
-		tl_config_enter(r, limit);
-		return tl_config_refuse(r,
-			"only a recording that begins new files has old ones to drop; give \"rotate_bytes\", "
-			"\"rotate_seconds\" or \"rotate_packets\"");
-	}
-	if (capture->keep_bytes != 0 && capture->keep_bytes / 2 < capture->rotate_bytes) {
-		tl_config_enter(r, "keep_bytes");
-		return tl_config_refuse(r, "is less than two files of \"rotate_bytes\"");
-	}
-	if (capture->cutoff_bytes == 0 && json_object_get(value, "cutoff_flows") != NULL) {
-		tl_config_enter(r, "cutoff_flows");
-		return tl_config_refuse(r, "only a recording with \"cutoff_bytes\" has flows to remember");
-	}
-	return check_mode(r, capture, value);
-}
-
 // What an echo does is told by which of its keys are there.
 static const struct {
 	const char *keys[2];
@@ -283,6 +203,10 @@ static const char *const modes[] = {
 	[TL_CONFIG_MODE_CONTINUOUS] = "continuous", [TL_CONFIG_MODE_TRIGGER] = "trigger", NULL};
 static const char *const ios[] = {[TL_CONFIG_IO_URING] = "io_uring", [TL_CONFIG_IO_PWRITE] = "pwrite", NULL};
 static const char *const disk_fulls[] = {[TL_CONFIG_FULL_PAUSE] = "pause", [TL_CONFIG_FULL_RECYCLE] = "recycle", NULL};
+static const char *const orders[] = {[TL_CONFIG_ORDER_ARRIVAL] = "arrival", [TL_CONFIG_ORDER_TIME] = "time", NULL};
+static const char *const formats[] = {[TL_CONFIG_PCAPNG] = "pcapng", [TL_CONFIG_PCAP_NS] = "pcap-ns", NULL};
+static const char *const compressions[] = {
+	[TL_CONFIG_COMPRESS_NONE] = "none", [TL_CONFIG_COMPRESS_ZSTD] = "zstd", NULL};
 static const char *const fsyncs[] = {[TL_CONFIG_FSYNC_NEVER] = "never", [TL_CONFIG_FSYNC_CLOSE] = "close", NULL};
 static const char *const on_fulls[] = {[TL_WINDOW_FULL_DROP] = "drop", [TL_WINDOW_FULL_RESET] = "reset", NULL};
 
@@ -346,6 +270,7 @@ static const struct tl_config_key capture_keys[] = {
 	{"on_full", tl_config_choice, FIELD(tl_config_capture, on_full), .choices = disk_fulls,
 		.fallback = "\"pause\""},
 	{"fsync", tl_config_choice, FIELD(tl_config_capture, fsync), .choices = fsyncs, .fallback = "\"never\""},
+	{"index", tl_config_bool, FIELD(tl_config_capture, index)},
 	{"buffer_bytes", tl_config_size, FIELD(tl_config_capture, buffer_bytes), .min = 4 * MIB, .max = 64 * GIB,
 		.fallback = "\"64M\""},
 	{"io", tl_config_choice, FIELD(tl_config_capture, io), .choices = ios, .fallback = "\"io_uring\""},
@@ -353,11 +278,21 @@ static const struct tl_config_key capture_keys[] = {
 		.or_zero = true, .fallback = "0"},
 	{"cutoff_flows", read_power_of_two, FIELD(tl_config_capture, cutoff_flows), .min = KIB, .max = 64 * MIB,
 		.fallback = "\"1M\""},
+	{"order", tl_config_choice, FIELD(tl_config_capture, order), .choices = orders, .fallback = "\"arrival\""},
+	{"order_window_ms", tl_config_number, FIELD(tl_config_capture, order_window_ms), .min = 1, .max = 1000,
+		.fallback = "100"},
+	{"format", tl_config_choice, FIELD(tl_config_capture, format), .choices = formats, .fallback = "\"pcapng\""},
+	{"compress", tl_config_choice, FIELD(tl_config_capture, compress), .choices = compressions,
+		.fallback = "\"none\""},
+	{"compress_level", tl_config_number, FIELD(tl_config_capture, compress_level), .min = 1, .max = 19,
+		.fallback = "1"},
+	{"compress_threads", tl_config_number, FIELD(tl_config_capture, compress_threads), .min = 1, .max = 16,
+		.fallback = "1"},
 	{"mode", tl_config_choice, FIELD(tl_config_capture, mode), .choices = modes, .fallback = "\"continuous\""},
 	{"trigger", tl_config_object, FIELD(tl_config_capture, trigger), .table = &trigger_table, .fallback = "{}"},
 };
 static const struct tl_config_table capture_table = {
-	KEYS(capture_keys), .bytes = sizeof(struct tl_config_capture), .check = check_capture};
+	KEYS(capture_keys), .bytes = sizeof(struct tl_config_capture), .check = tl_config_check_capture};
 
 static const struct tl_config_key receive_keys[] = {
 	{"group", read_group, FIELD(tl_config_echo, group_be), .required = true},

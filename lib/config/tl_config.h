@@ -29,6 +29,9 @@ enum tl_config_store { TL_CONFIG_STORE_MEMORY, TL_CONFIG_STORE_FILES };
 enum tl_config_mode { TL_CONFIG_MODE_CONTINUOUS, TL_CONFIG_MODE_TRIGGER };
 enum tl_config_io { TL_CONFIG_IO_URING, TL_CONFIG_IO_PWRITE };
 enum tl_config_disk_full { TL_CONFIG_FULL_PAUSE, TL_CONFIG_FULL_RECYCLE };
+enum tl_config_order { TL_CONFIG_ORDER_ARRIVAL, TL_CONFIG_ORDER_TIME };
+enum tl_config_format { TL_CONFIG_PCAPNG, TL_CONFIG_PCAP_NS };
+enum tl_config_compress { TL_CONFIG_COMPRESS_NONE, TL_CONFIG_COMPRESS_ZSTD };
 enum tl_config_fsync { TL_CONFIG_FSYNC_NEVER, TL_CONFIG_FSYNC_CLOSE };
 enum tl_config_echo_mode { TL_ECHO_MCAST_TO_TCP, TL_ECHO_TCP, TL_ECHO_UDP };
 enum tl_config_window_full { TL_WINDOW_FULL_DROP, TL_WINDOW_FULL_RESET };
@@ -70,18 +73,25 @@ struct tl_config_capture {
 	char *filter;			    // "filter", tcpdump syntax, or NULL
 	uint32_t snaplen;		    // "snaplen", 0 (everything, default) or 14..262144 bytes
 	enum tl_config_direction direction; // "direction": "both" (default), "rx", "tx"
-	char *path;			    // "path", required: file name with strftime conversions, or "-" for stdout
-	uint64_t rotate_bytes;		    // "rotate_bytes", 0 (never, default) or 4 MiB .. 16 TiB; integer or "64M"
-	uint64_t rotate_seconds;	    // "rotate_seconds", 0 (never, default) or 1 .. 31536000
-	uint64_t rotate_packets;	    // "rotate_packets", 0 (never, default) or 1 .. 2^53
-	uint32_t keep_files;		    // "keep_files", 0 (all, default) or 2 .. 1000000
-	uint64_t keep_bytes;		    // "keep_bytes", 0 (all, default) or 8 MiB .. 1024 TiB
-	uint64_t min_free_bytes;	    // "min_free_bytes", 0 (default) .. 1024 TiB
-	enum tl_config_disk_full on_full;   // "on_full": "pause" (default), "recycle"
-	enum tl_config_fsync fsync;	    // "fsync": "never" (default), "close"
-	uint64_t buffer_bytes;	  // "buffer_bytes", 4 MiB .. 64 GiB, default 64 MiB, per RX queue; integer or "64M"
-	enum tl_config_io io;	  // "io": "io_uring" (default), "pwrite"
-	uint32_t cutoff_bytes;	  // "cutoff_bytes", 0 (off, default) or 1 KiB .. 1 GiB; integer or "64K"
+	char *path;		 // "path", required: file name with strftime conversions, "-" (stdout), "null:"
+	uint64_t rotate_bytes;	 // "rotate_bytes", 0 (never, default) or 4 MiB .. 16 TiB; integer or "64M"
+	uint64_t rotate_seconds; // "rotate_seconds", 0 (never, default) or 1 .. 31536000
+	uint64_t rotate_packets; // "rotate_packets", 0 (never, default) or 1 .. 2^53
+	uint32_t keep_files;	 // "keep_files", 0 (all, default) or 2 .. 1000000
+	uint64_t keep_bytes;	 // "keep_bytes", 0 (all, default) or 8 MiB .. 1024 TiB
+	uint64_t min_free_bytes; // "min_free_bytes", 0 (default) .. 1024 TiB
+	enum tl_config_disk_full on_full; // "on_full": "pause" (default), "recycle"
+	enum tl_config_fsync fsync;	  // "fsync": "never" (default), "close"
+	bool index;			  // "index", default true where there are several files
+	uint64_t buffer_bytes;	      // "buffer_bytes", 4 MiB .. 64 GiB, default 64 MiB, per RX queue; integer or "64M"
+	enum tl_config_io io;	      // "io": "io_uring" (default), "pwrite"
+	enum tl_config_order order;   // "order": "arrival" (default), "time"
+	uint32_t order_window_ms;     // "order_window_ms", 1..1000, default 100
+	enum tl_config_format format; // "format": "pcapng" (default), "pcap-ns"
+	enum tl_config_compress compress; // "compress": "none" (default), "zstd"
+	uint32_t compress_level;	  // "compress_level", 1..19, default 1
+	uint32_t compress_threads;	  // "compress_threads", 1..16, default 1
+	uint32_t cutoff_bytes;		  // "cutoff_bytes", 0 (off, default) or 1 KiB .. 1 GiB; integer or "64K"
 	uint32_t cutoff_flows;	  // "cutoff_flows", a power of two, 1024 .. 64 Mi, default 1 Mi; integer or "1M"
 	enum tl_config_mode mode; // "mode": "continuous" (default), "trigger"
 	struct tl_config_trigger trigger; // "trigger", only with that mode

@@ -57,7 +57,7 @@ static bool reads_length(const struct bpf_program *program)
 	return false;
 }
 
-int tl_filter_create(const char *expression, struct tl_filter **out, struct tl_err *err)
+int tl_filter_create_plain(const char *expression, struct tl_filter **out, struct tl_err *err)
 {
 	struct tl_filter *filter = calloc(1, sizeof(*filter));
 
@@ -68,10 +68,25 @@ int tl_filter_create(const char *expression, struct tl_filter **out, struct tl_e
 		free(filter);
 		return rc;
 	}
-	filter->reads_length = reads_length(&filter->program);
-	filter->engine = tl_filter_make_native(filter);
+	filter->engine = FILTER_INTERPRETED "asked for";
 	*out = filter;
 	return 0;
+}
+
+int tl_filter_create(const char *expression, struct tl_filter **out, struct tl_err *err)
+{
+	int rc = tl_filter_create_plain(expression, out, err);
+
+	if (rc != 0)
+		return rc;
+	(*out)->reads_length = reads_length(&(*out)->program);
+	(*out)->engine = tl_filter_make_native(*out);
+	return 0;
+}
+
+bool tl_filter_match_bytes(const struct tl_filter *filter, const uint8_t *data, uint32_t cap_bytes, uint32_t wire_bytes)
+{
+	return bpf_filter(filter->program.bf_insns, data, wire_bytes, cap_bytes) != 0;
 }
 
 void tl_filter_destroy(struct tl_filter *filter)

@@ -14,10 +14,14 @@ static void read_port(struct tl_port *port, struct tl_report_port *out)
 
 	snprintf(out->name, sizeof(out->name), "%s", cfg->name);
 	snprintf(out->device, sizeof(out->device), "%.*s", (int)sizeof(out->device) - 1, cfg->spec.text);
+	out->n_queues = cfg->rx_queues;
 	for (uint16_t q = 0; q < cfg->rx_queues; q++) {
 		const struct tl_rxq_stats *rx = &tl_port_rxq(port, q)->stats;
-		out->rx_pkts += tl_count_read(&rx->rx_pkts);
-		out->rx_bytes += tl_count_read(&rx->rx_bytes);
+		struct tl_report_port_queue *row = &out->queues[q];
+		row->rx_pkts = tl_count_read(&rx->rx_pkts);
+		row->rx_bytes = tl_count_read(&rx->rx_bytes);
+		out->rx_pkts += row->rx_pkts;
+		out->rx_bytes += row->rx_bytes;
 		out->altered_pkts += tl_count_read(&rx->altered_pkts);
 	}
 	for (uint16_t q = 0; q < cfg->tx_queues; q++) {
@@ -32,7 +36,33 @@ static void read_port(struct tl_port *port, struct tl_report_port *out)
 	out->drop_nombuf_pkts = stats.drop_nombuf_pkts;
 	out->drop_error_pkts = stats.drop_error_pkts;
 	out->verified = stats.verified;
+	out->drops_by_queue = stats.drops_by_queue;
+	for (uint16_t q = 0; q < cfg->rx_queues; q++)
+		out->queues[q].drop_nic_pkts = stats.queue_drop_nic_pkts[q];
 	out->mbufs_in_use = tl_port_mbufs_in_use(port);
+}
+
+static struct tl_report_flow flow_row(const struct tl_capture_flow *f)
+{
+	return (struct tl_report_flow){.offered_pkts = f->offered_pkts,
+		.written_pkts = f->written_pkts,
+		.filtered_pkts = f->filtered_pkts,
+		.expired_pkts = f->expired_pkts,
+		.paused_pkts = f->paused_pkts,
+		.cut_pkts = f->cut_pkts,
+		.drop_ring_pkts = f->drop_ring_pkts,
+		.drop_disk_pkts = f->drop_disk_pkts};
+}
+
+static void read_capture_queues(const struct tl_capture_stats *stats, struct tl_report_capture *out)
+{
+	out->slabs = stats->slabs;
+	out->n_queues = stats->n_queues;
+	for (uint32_t q = 0; q < stats->n_queues; q++) {
+		out->queues[q].slabs_used = stats->queues[q].slabs_used;
+		for (int dir = 0; dir < TL_DIRS; dir++)
+			out->queues[q].flow[dir] = flow_row(&stats->queues[q].flow[dir]);
+	}
 }
 
 static void read_capture(struct tl_capture *capture, const char *port, struct tl_report_capture *out)
@@ -43,22 +73,18 @@ static void read_capture(struct tl_capture *capture, const char *port, struct tl
 	snprintf(out->port, sizeof(out->port), "%s", port);
 	for (int dir = 0; dir < TL_DIRS; dir++) {
 		const struct tl_capture_flow *f = &stats.flow[dir];
-		out->flow[dir] = (struct tl_report_flow){.offered_pkts = f->offered_pkts,
-			.written_pkts = f->written_pkts,
-			.filtered_pkts = f->filtered_pkts,
-			.expired_pkts = f->expired_pkts,
-			.paused_pkts = f->paused_pkts,
-			.cut_pkts = f->cut_pkts,
-			.drop_ring_pkts = f->drop_ring_pkts,
-			.drop_disk_pkts = f->drop_disk_pkts};
+		out->flow[dir] = flow_row(f);
 		out->in_flight_pkts += f->offered_pkts - f->written_pkts - f->filtered_pkts - f->expired_pkts -
 				       f->paused_pkts - f->cut_pkts - f->drop_ring_pkts - f->drop_disk_pkts;
 	}
+	read_capture_queues(&stats, out);
 	out->written_bytes = stats.written_bytes;
 	out->flows = stats.flows;
 	out->flows_evicted = stats.flows_evicted;
+	out->late_pkts = stats.late_pkts;
 	out->recycled_files = stats.recycled_files;
 	out->recycled_bytes = stats.recycled_bytes;
+	out->disk_free_bytes = stats.free_bytes;
 	out->state = stats.state;
 	out->triggers = stats.triggers;
 	out->last_trigger = stats.last_trigger;

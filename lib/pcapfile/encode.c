@@ -4,6 +4,8 @@
 #include <tl_pcapfile.h>
 
 #define BYTE_ORDER_MAGIC 0x1A2B3C4Du
+#define PCAP_MAGIC_NS 0xa1b23c4du
+#define PCAP_SNAPLEN_MAX 262144u // libpcap's
 #define OPT_END 0
 #define OPT_COMMENT 1
 #define SHB_HARDWARE 2
@@ -95,6 +97,8 @@ static void put_time(struct block *block, uint64_t ns)
 
 static void put_time_option(struct block *block, uint16_t code, uint64_t ns)
 {
+	if (ns == UINT64_MAX)
+		return;
 	put_u16(block, code);
 	put_u16(block, 8);
 	put_time(block, ns);
@@ -173,4 +177,16 @@ uint32_t tl_pcapng_put_isb(void *buf, uint32_t size, const struct tl_pcapng_isb 
 	put_counter(&block, ISB_OSDROP, isb->os_dropped_pkts);
 	put_counter(&block, ISB_USRDELIV, isb->delivered_pkts);
 	return end_block(&block);
+}
+
+// draft-ietf-opsawg-pcap, section 4
+uint32_t tl_pcap_put_header(void *buf, uint32_t size, uint32_t snaplen)
+{
+	uint32_t header[6] = {PCAP_MAGIC_NS, 2u | 4u << 16, 0, 0, snaplen != 0 ? snaplen : PCAP_SNAPLEN_MAX,
+		TL_PCAPNG_LINKTYPE_ETHERNET};
+
+	if (size < sizeof(header))
+		return 0;
+	memcpy(buf, header, sizeof(header));
+	return sizeof(header);
 }

@@ -48,7 +48,7 @@ struct tl_pcapng_idb {
 	uint64_t speed_bps;	 // 0 = unknown: no option written
 };
 
-// End-of-file statistics of one interface. UINT64_MAX in a counter leaves its option out.
+// End-of-file statistics of one interface. UINT64_MAX in a counter, start or end leaves its option out.
 struct tl_pcapng_isb {
 	uint32_t interface_id;
 	uint64_t ts_ns;		  // when the block was written, ns since 1970
@@ -80,7 +80,9 @@ struct tl_pcapng_epb {
 	uint64_t dropped;    // frames lost since the previous record; option written only when not 0
 };
 
-// These return the bytes written, or 0 if size is too small.
+// These return the bytes written, or 0 if size is too small. The header is that of a classic pcap file of Ethernet
+// frames with nanoseconds; snaplen 0 = unlimited.
+uint32_t tl_pcap_put_header(void *buf, uint32_t size, uint32_t snaplen);
 uint32_t tl_pcapng_put_shb(void *buf, uint32_t size, const struct tl_pcapng_shb *shb);
 uint32_t tl_pcapng_put_idb(void *buf, uint32_t size, const struct tl_pcapng_idb *idb);
 uint32_t tl_pcapng_put_isb(void *buf, uint32_t size, const struct tl_pcapng_isb *isb);

@@ -250,6 +250,7 @@ static int eth_start(struct tl_port *port, struct tl_err *err)
 			device_text(port));
 	if (port->cfg.spec.kind == TL_PORT_PCI && port->cfg.tx_queues > 0)
 		wait_for_link(port);
+	tl_port_find_queue_counters(port);
 	return 0;
 }
 
@@ -276,18 +277,19 @@ static void eth_sample(struct tl_port *port, struct tl_port_stats *out)
 	*out = (struct tl_port_stats){0};
 	if (port->cfg.spec.kind == TL_PORT_KERNEL) {
 		tl_kernel_sample_packet(&port->sockets);
-		out->drop_nic_pkts = port->sockets.dropped;
+		tl_port_socket_drops(port, out);
 		out->hw_seen_pkts = port->sockets.seen;
 		out->verified = port->sockets.n != 0;
 		return;
 	}
 	if (port->cfg.spec.kind == TL_PORT_XDP) {
 		tl_kernel_sample_xdp(&port->sockets);
-		out->drop_nic_pkts = port->sockets.dropped;
+		tl_port_socket_drops(port, out);
 	} else if (rte_eth_stats_get(port->port_id, &stats) == 0) {
 		out->drop_nic_pkts = stats.imissed;
 		out->drop_error_pkts = stats.ierrors;
 		out->drop_nombuf_pkts = stats.rx_nombuf;
+		tl_port_queue_drops(port, out);
 	}
 	out->hw_seen_pkts = sum_rx_pkts(port) + out->drop_nic_pkts + out->drop_error_pkts + out->drop_nombuf_pkts;
 }

@@ -42,7 +42,8 @@ static bool file_quiesce(struct tl_port *port)
 
 static void file_sample(struct tl_port *port, struct tl_port_stats *out)
 {
-	*out = (struct tl_port_stats){.hw_seen_pkts = tl_count_read(&port->file.seen_pkts), .verified = true};
+	*out = (struct tl_port_stats){
+		.hw_seen_pkts = tl_count_read(&port->file.seen_pkts), .verified = true, .drops_by_queue = true};
 }
 
 static int file_set_groups(struct tl_port *port, const uint32_t *groups_be, uint32_t n)

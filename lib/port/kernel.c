@@ -175,23 +175,20 @@ void tl_kernel_sample_packet(struct tl_kernel_sockets *sockets)
 		if (getsockopt(sockets->fd[i], SOL_PACKET, PACKET_STATISTICS, &stats, &len) != 0)
 			continue;
 		sockets->seen += stats.tp_packets;
-		sockets->dropped += stats.tp_drops;
+		sockets->dropped[i] += stats.tp_drops;
 	}
 }
 
 void tl_kernel_sample_xdp(struct tl_kernel_sockets *sockets)
 {
-	uint64_t dropped = 0;
-
 	for (unsigned i = 0; i < sockets->n; i++) {
 		struct xdp_statistics stats = {0};
 		socklen_t len = sizeof(stats);
 
 		// Cumulative. A frame dropped for an empty fill ring is also in rx_dropped: it is not added twice.
 		if (getsockopt(sockets->fd[i], SOL_XDP, XDP_STATISTICS, &stats, &len) == 0)
-			dropped += stats.rx_dropped + stats.rx_ring_full;
+			sockets->dropped[i] = stats.rx_dropped + stats.rx_ring_full;
 	}
-	sockets->dropped = dropped;
 }
 
 bool tl_kernel_quiesce_packet(const struct tl_kernel_sockets *sockets)

@@ -9,8 +9,6 @@
 #include <tl_pcapfile.h>
 #include <tl_port.h>
 
-#define TL_PORT_QUEUES_MAX 16
-
 struct tl_port_ops {
 	int (*open)(struct tl_port *port, struct tl_err *err);
 	int (*start)(struct tl_port *port, struct tl_err *err);
@@ -27,7 +25,9 @@ extern const struct tl_port_ops tl_port_file_ops;
 struct tl_kernel_sockets {
 	int fd[TL_PORT_QUEUES_MAX];
 	unsigned n;
-	uint64_t seen, dropped; // summed up: reading AF_PACKET's counters clears them
+	uint64_t seen;			      // of all
+	uint64_t dropped[TL_PORT_QUEUES_MAX]; // by each
+					      // Both are summed up: reading AF_PACKET's counters clears them.
 };
 
 struct tl_port_file {
@@ -50,6 +50,8 @@ struct tl_port {
 	bool promisc_set;   // by us: undone at close
 	char multicast[24]; // how groups are received, for the probe table
 	struct tl_kernel_sockets sockets;
+	bool counts_queues; // the driver has a counter of each receive queue's drops: its identifier among the xstats
+	uint64_t queue_counters[TL_PORT_QUEUES_MAX];
 	struct tl_port_file file;
 	struct tl_rxq rxq[TL_PORT_QUEUES_MAX];
 	struct tl_txq txq[TL_PORT_QUEUES_MAX];
@@ -58,6 +60,13 @@ struct tl_port {
 
 // pool.c: descriptors is how many mbufs the driver may hold per queue and direction; room_bytes what one must hold.
 int tl_port_make_pool(struct tl_port *port, uint32_t room_bytes, uint32_t descriptors, struct tl_err *err);
+
+// drops.c: of which queue the drops are that out has of the port.
+void tl_port_socket_drops(const struct tl_port *port, struct tl_port_stats *out);
+void tl_port_find_queue_counters(struct tl_port *port);
+// Many drivers have the counter of a queue and never count with it: they are believed while their sum is what the port
+// has missed.
+void tl_port_queue_drops(const struct tl_port *port, struct tl_port_stats *out);
 
 // HOT: the backends' burst and flush functions.
 uint16_t tl_eth_burst(struct tl_rxq *q, struct tl_burst *b);

@@ -21,6 +21,7 @@ struct tl_err;
 struct tl_port;
 
 #define TL_BURST 64
+#define TL_PORT_QUEUES_MAX 16
 
 // A burst of frames. An lcore owns the mbufs and frees them after every service has seen the burst; a service that
 // keeps one takes a reference.
@@ -126,6 +127,8 @@ void tl_txq_record_sent(struct tl_txq *q);
 struct tl_port_stats {
 	uint64_t hw_seen_pkts, drop_nic_pkts, drop_nombuf_pkts, drop_error_pkts;
 	bool verified;
+	bool drops_by_queue; // the kernel or the driver tells of each queue, and what it tells adds up to drop_nic_pkts
+	uint64_t queue_drop_nic_pkts[TL_PORT_QUEUES_MAX];
 };
 
 // What can be known of a port before EAL is started: whether the interface exists, is up and may be taken. Returns 0,
@@ -148,6 +151,10 @@ struct tl_txq *tl_port_txq(struct tl_port *port, uint16_t queue);
 const struct tl_port_cfg *tl_port_config(const struct tl_port *port);
 const uint8_t *tl_port_mac(const struct tl_port *port);
 uint64_t tl_port_speed_bps(const struct tl_port *port); // 0 = unknown
+
+// The line rate of a port that is not open: what the kernel says of its interface. 0: unknown.
+uint64_t tl_port_expected_bps(const struct tl_port_spec *spec);
+
 struct rte_mempool *tl_port_pool(const struct tl_port *port);
 uint32_t tl_port_mbufs_in_use(const struct tl_port *port);
 

@@ -37,6 +37,22 @@ static void put_counters(json_t *object, const struct tl_report_table *table, co
 		put(object, table->counters[i].name, number(tl_report_value(&table->counters[i], row)));
 }
 
+static json_t *port_queues_json(const struct tl_report_port *port)
+{
+	json_t *queues = json_array();
+
+	for (uint32_t q = 0; q < port->n_queues; q++) {
+		const struct tl_report_port_queue *queue = &port->queues[q];
+		json_t *row = json_object();
+		put(row, "queue", number(q));
+		put(row, "rx_pkts", number(queue->rx_pkts));
+		put(row, "rx_bytes", number(queue->rx_bytes));
+		put(row, "drop_nic_pkts", port->drops_by_queue ? number(queue->drop_nic_pkts) : json_null());
+		json_array_append_new(queues, row);
+	}
+	return queues;
+}
+
 static json_t *port_json(const struct tl_report_port *port, bool final)
 {
 	json_t *object = json_object();
@@ -45,6 +61,7 @@ static json_t *port_json(const struct tl_report_port *port, bool final)
 	put(object, "device", string(port->device));
 	put_counters(object, &tl_report_port_table, port);
 	put(object, "unaccounted_pkts", json_integer(tl_report_unaccounted(&tl_report_port_table, port)));
+	put(object, "queues", port_queues_json(port));
 	put(object, "verified", json_boolean(port->verified));
 	put(object, "ledger_ok", json_boolean(tl_report_port_ok(port, final)));
 	return object;
@@ -67,9 +84,33 @@ static json_t *trigger_json(const struct tl_report_capture *capture)
 	return object;
 }
 
-static json_t *capture_json(const struct tl_report_capture *capture, bool final)
+static void put_directions(json_t *object, const struct tl_report_flow flows[TL_DIRS])
 {
 	static const char *const directions[TL_DIRS] = {[TL_DIR_RX] = "rx", [TL_DIR_TX] = "tx"};
+
+	for (int dir = 0; dir < TL_DIRS; dir++) {
+		json_t *flow = json_object();
+		put_flow(flow, &flows[dir]);
+		put(object, directions[dir], flow);
+	}
+}
+
+static json_t *capture_queues_json(const struct tl_report_capture *capture)
+{
+	json_t *queues = json_array();
+
+	for (uint32_t q = 0; q < capture->n_queues; q++) {
+		json_t *row = json_object();
+		put(row, "queue", number(q));
+		put(row, "slabs_used", number(capture->queues[q].slabs_used));
+		put_directions(row, capture->queues[q].flow);
+		json_array_append_new(queues, row);
+	}
+	return queues;
+}
+
+static json_t *capture_json(const struct tl_report_capture *capture, bool final)
+{
 	json_t *object = json_object(), *files = json_array();
 	struct tl_report_flow total = tl_report_total(capture);
 
@@ -80,15 +121,16 @@ static json_t *capture_json(const struct tl_report_capture *capture, bool final)
 	put(object, "written_bytes", number(capture->written_bytes));
 	put(object, "flows", number(capture->flows));
 	put(object, "flows_evicted", number(capture->flows_evicted));
+	put(object, "late_pkts", number(capture->late_pkts));
 	put(object, "recycled_files", number(capture->recycled_files));
 	put(object, "recycled_bytes", number(capture->recycled_bytes));
 	put(object, "triggers", number(capture->triggers));
 	put(object, "last_trigger", trigger_json(capture));
-	for (int dir = 0; dir < TL_DIRS; dir++) {
-		json_t *flow = json_object();
-		put_flow(flow, &capture->flow[dir]);
-		put(object, directions[dir], flow);
-	}
+	put(object, "disk_free_bytes",
+		capture->disk_free_bytes != UINT64_MAX ? number(capture->disk_free_bytes) : json_null());
+	put(object, "slabs", number(capture->slabs));
+	put_directions(object, capture->flow);
+	put(object, "queues", capture_queues_json(capture));
 	for (uint32_t i = 0; i < capture->n_files; i++)
 		json_array_append_new(files, string(capture->files[i]));
 	put(object, "files", files);

@@ -114,16 +114,27 @@ bool tl_report_port_ok(const struct tl_report_port *port, bool final)
 	return waiting == 0 || (!final && waiting > 0);
 }
 
-bool tl_report_capture_ok(const struct tl_report_capture *capture, bool final)
+// Adds to *open what the directions lack. False: something is accounted for twice.
+static bool add_open(const struct tl_report_flow flow[TL_DIRS], uint64_t *open)
 {
-	uint64_t open = 0;
-
 	for (int dir = 0; dir < TL_DIRS; dir++) {
-		int64_t unaccounted = tl_report_unaccounted(&tl_report_flow_table, &capture->flow[dir]);
+		int64_t unaccounted = tl_report_unaccounted(&tl_report_flow_table, &flow[dir]);
 		if (unaccounted < 0)
 			return false;
-		open += (uint64_t)unaccounted;
+		*open += (uint64_t)unaccounted;
 	}
+	return true;
+}
+
+bool tl_report_capture_ok(const struct tl_report_capture *capture, bool final)
+{
+	uint64_t open = 0, open_in_queues = 0;
+	bool ok = add_open(capture->flow, &open);
+
+	for (uint32_t q = 0; q < capture->n_queues; q++)
+		ok = ok && add_open(capture->queues[q].flow, &open_in_queues);
+	if (!ok || (capture->n_queues != 0 && open_in_queues != open))
+		return false;
 	return final ? open == 0 && capture->in_flight_pkts == 0 : open <= capture->in_flight_pkts;
 }
 

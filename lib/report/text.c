@@ -94,6 +94,20 @@ static void print_port_verdict(FILE *out, const struct tl_report_port *port, boo
 		fprintf(out, "  ok: every frame that the hardware saw is accounted for\n");
 }
 
+static void print_port_queues(FILE *out, const struct tl_report_port *port)
+{
+	char pkts[GROUPED], bytes[GROUPED], drops[GROUPED];
+
+	for (uint32_t q = 0; port->n_queues > 1 && q < port->n_queues; q++) {
+		const struct tl_report_port_queue *queue = &port->queues[q];
+		fprintf(out, "  queue %-2" PRIu32 "  rx_pkts %s  rx_bytes %s", q, grouped(queue->rx_pkts, pkts),
+			grouped(queue->rx_bytes, bytes));
+		if (port->drops_by_queue)
+			fprintf(out, "  drop_nic_pkts %s", grouped(queue->drop_nic_pkts, drops));
+		fputc('\n', out);
+	}
+}
+
 static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 {
 	const void *const rows[MAX_COLUMNS] = {port};
@@ -102,6 +116,7 @@ static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 
 	fprintf(out, "port %s (%s)\n", port->name, port->device);
 	print_counters(out, &tl_report_port_table, rows, 1);
+	print_port_queues(out, port);
 	print_port_verdict(out, port, final);
 	if (lost != 0)
 		fprintf(out, "  LOST: %s of %s frames that arrived, %s\n", grouped(lost, n),
@@ -132,6 +147,7 @@ static void print_capture_verdict(FILE *out, const struct tl_report_capture *cap
 {
 	struct tl_report_flow total = tl_report_total(capture);
 	int64_t open = tl_report_unaccounted(&tl_report_flow_table, &total);
+	struct tl_report_capture whole = *capture; // without a look at its queues
 	char n[GROUPED], of[GROUPED];
 
 	print_flow_verdict(out, "rx", &capture->flow[TL_DIR_RX], final);
@@ -144,6 +160,9 @@ static void print_capture_verdict(FILE *out, const struct tl_report_capture *cap
 			grouped((uint64_t)open, n), grouped(capture->in_flight_pkts, of));
 	else if (tl_report_capture_ok(capture, final))
 		fprintf(out, "  ok: every frame offered is accounted for\n");
+	whole.n_queues = 0;
+	if (tl_report_capture_ok(&whole, final) && !tl_report_capture_ok(capture, final))
+		fprintf(out, "  BROKEN: the sums are right, but a queue's are not: see its row\n");
 }
 
 static void print_files(FILE *out, const struct tl_report_capture *capture)
@@ -164,6 +183,37 @@ static void print_files(FILE *out, const struct tl_report_capture *capture)
 			tl_format_bytes(capture->recycled_bytes, bytes, sizeof(bytes)));
 }
 
+// "  queue 0  rx  offered_pkts 1,100 = written_pkts 1,000 + drop_ring_pkts 100": the parts that are not 0.
+static void print_queue_flow(FILE *out, uint32_t queue, const char *direction, const struct tl_report_flow *flow)
+{
+	const struct tl_report_table *table = &tl_report_flow_table;
+	bool any = false;
+	char n[GROUPED];
+
+	fprintf(out, "  queue %-2" PRIu32 "  %s  offered_pkts %s", queue, direction, grouped(flow->offered_pkts, n));
+	for (size_t i = 0; i < table->n; i++) {
+		uint64_t value = tl_report_value(&table->counters[i], flow);
+		if (table->counters[i].role != TL_REPORT_PART || value == 0)
+			continue;
+		fprintf(out, " %s %s %s", any ? "+" : "=", table->counters[i].name, grouped(value, n));
+		any = true;
+	}
+	int64_t unaccounted = tl_report_unaccounted(table, flow);
+	if (unaccounted != 0)
+		fprintf(out, " (%s %s)", unaccounted > 0 ? "missing" : "too many:", grouped(magnitude(unaccounted), n));
+	fputc('\n', out);
+}
+
+static void print_capture_queues(FILE *out, const struct tl_report_capture *capture)
+{
+	for (uint32_t q = 0; capture->n_queues > 1 && q < capture->n_queues; q++) {
+		const struct tl_report_flow *flow = capture->queues[q].flow;
+		print_queue_flow(out, q, "rx", &flow[TL_DIR_RX]);
+		if (flow[TL_DIR_TX].offered_pkts != 0)
+			print_queue_flow(out, q, "tx", &flow[TL_DIR_TX]);
+	}
+}
+
 static void print_capture(FILE *out, const struct tl_report_capture *capture, bool final)
 {
 	struct tl_report_flow total = tl_report_total(capture);
@@ -176,6 +226,7 @@ static void print_capture(FILE *out, const struct tl_report_capture *capture, bo
 	print_counters(out, &tl_report_flow_table, rows, 3);
 	if (in_flight[0] != 0)
 		fprintf(out, "  + %-18s %19s %19s %19s\n", "in_flight_pkts", "", "", grouped(in_flight[0], n));
+	print_capture_queues(out, capture);
 	print_files(out, capture);
 	if (capture->last_trigger != NULL)
 		fprintf(out, "  %s trigger%s, the last: %s at %s\n", grouped(capture->triggers, n),

@@ -21,6 +21,13 @@
 #define TL_REPORT_CAPTURES 16
 #define TL_REPORT_ECHOES 16
 #define TL_REPORT_COUNTERS 64
+#define TL_REPORT_QUEUES 16
+
+// One receive queue of a port. Its drops are part of the port's.
+struct tl_report_port_queue {
+	uint64_t rx_pkts, rx_bytes;
+	uint64_t drop_nic_pkts; // where the port's drops_by_queue
+};
 
 // Port row: hw_seen = rx + drop_nic + drop_nombuf + drop_error.
 struct tl_report_port {
@@ -38,6 +45,9 @@ struct tl_report_port {
 	uint64_t altered_pkts; // received, but not as they were on the wire: put together or cut by the kernel
 	uint64_t mbufs_in_use; // of the port's pool: back at its start once all is over, or something leaks
 	bool verified;	       // hw_seen has a source independent of rx_pkts
+	bool drops_by_queue;   // it is known of which queue drop_nic_pkts are
+	uint32_t n_queues;
+	struct tl_report_port_queue queues[TL_REPORT_QUEUES];
 };
 
 // One direction of a recording: offered = written + filtered + expired + paused + cut + drop_ring + drop_disk.
@@ -52,13 +62,24 @@ struct tl_report_flow {
 	uint64_t drop_disk_pkts;
 };
 
+// What one receive queue brought to a recording. The identity holds for each direction of each queue.
+struct tl_report_capture_queue {
+	struct tl_report_flow flow[TL_DIRS];
+	uint64_t slabs_used; // with the writer or on their way to it
+};
+
 struct tl_report_capture {
 	char port[TL_REPORT_NAME];
-	struct tl_report_flow flow[TL_DIRS];
+	struct tl_report_flow flow[TL_DIRS]; // of all queues
+	uint32_t n_queues;
+	struct tl_report_capture_queue queues[TL_REPORT_QUEUES];
+	uint64_t slabs;		 // of each queue
 	uint64_t in_flight_pkts; // offered and still in slabs; 0 after the end
 	uint64_t written_bytes;
-	uint64_t flows, flows_evicted;		 // of a cut-off: begun, and forgotten to make room for others
+	uint64_t late_pkts;	       // of order "time": came too late for their place, and were written after it
+	uint64_t flows, flows_evicted; // of a cut-off: begun, and forgotten to make room for others
 	uint64_t recycled_files, recycled_bytes; // dropped from the ring; what they held stays written
+	uint64_t disk_free_bytes;		 // of the files' file system; UINT64_MAX: not known
 	const char *state;			 // static: "recording", "paused", "waiting", "saving"
 	uint64_t triggers;
 	const char *last_trigger;   // static: why; NULL: none yet
@@ -109,8 +130,9 @@ json_t *tl_report_hist_json(const struct tl_hist_summary *summary);
 
 // The object of `run --json` and `status --json`: uptime_ns, final, ports[], captures[], echoes[], net[], ledger_ok,
 // lossless; with one port also "port", the same object as ports[0], and with one echo also "echo". A capture has its
-// totals at the top and the same keys per direction in "rx" and "tx". An echo carries residence_ns and tx_call_ns, each
-// with "source":"tsc" and "count". unaccounted_pkts is what an identity lacks: negative when counted twice.
+// totals at the top, the same keys per direction in "rx" and "tx", and "rx" and "tx" per receive queue in queues[]. An
+// echo carries residence_ns and tx_call_ns, each with "source":"tsc" and "count". unaccounted_pkts is what an identity
+// lacks: negative when counted twice.
 json_t *tl_report_json(const struct tl_snapshot *snap);
 
 // The loss ledger as a table a human reads, and the echo table.

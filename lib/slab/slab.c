@@ -130,6 +130,14 @@ void tl_slab_destroy(struct tl_slab_ring *ring)
 	rte_free(ring);
 }
 
+uint32_t tl_slab_used(const struct tl_slab_ring *ring)
+{
+	// Those back first: what has come back was handed over before.
+	uint32_t back = __atomic_load_n(&ring->free.pushed, __ATOMIC_ACQUIRE);
+
+	return __atomic_load_n(&ring->sealed.pushed, __ATOMIC_ACQUIRE) - back;
+}
+
 uint64_t tl_slab_memory(const struct tl_slab_ring *ring, uint8_t **out)
 {
 	*out = ring->memory->addr;

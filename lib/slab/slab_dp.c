@@ -3,15 +3,21 @@
 
 #include "slab_priv.h"
 
-static void open_next(struct tl_slab_ring *ring, uint64_t mono_ns)
+struct tl_slab *tl_slab_alloc(struct tl_slab_ring *ring)
 {
 	struct tl_slab *slab;
 
 	while ((slab = slab_queue_pop(&ring->free)) != NULL)
 		ring->spare[ring->spares++] = slab;
-	if (ring->spares == 0)
+	return ring->spares != 0 ? ring->spare[--ring->spares] : NULL;
+}
+
+static void open_next(struct tl_slab_ring *ring, uint64_t mono_ns)
+{
+	struct tl_slab *slab = tl_slab_alloc(ring);
+
+	if (slab == NULL)
 		return;
-	slab = ring->spare[--ring->spares];
 	ring->open = slab;
 	ring->opened_ns = mono_ns;
 	ring->cursor.at = slab->data + TL_PCAPNG_HEAD_BYTES;
@@ -35,6 +41,7 @@ void tl_slab_seal(struct tl_slab_ring *ring)
 	if (records == 0)
 		return;
 	slab->used_bytes = (uint32_t)(ring->cursor.at - slab->data);
+	slab->head_bytes = TL_PCAPNG_HEAD_BYTES;
 	slab->sequence = ring->sequence++;
 	slab->opened_ns = ring->opened_ns;
 	for (uint32_t dir = 0; dir < TL_DIRS; dir++) {
@@ -62,6 +69,21 @@ void tl_slab_seal_if_older(struct tl_slab_ring *ring, uint64_t mono_ns, uint64_t
 {
 	if (ring->open != NULL && mono_ns - ring->opened_ns > max_age_ns)
 		tl_slab_seal(ring);
+}
+
+struct tl_slab *tl_slab_opened(struct tl_slab_ring *ring)
+{
+	return ring->open;
+}
+
+uint32_t tl_slab_number(const struct tl_slab_ring *ring, const struct tl_slab *slab)
+{
+	return (uint32_t)(slab - ring->slabs);
+}
+
+void tl_slab_submit(struct tl_slab_ring *ring, struct tl_slab *slab)
+{
+	slab_queue_push(&ring->sealed, slab);
 }
 
 struct tl_slab *tl_slab_take(struct tl_slab_ring *ring)

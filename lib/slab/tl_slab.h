@@ -5,8 +5,9 @@
 // fills with whole pcapng blocks; sealed, it begins with a HEAD block and ends with a PAD block on a 4 KiB boundary,
 // and is what the writer writes.
 //
-// Threads: reserve(), commit(), seal() and age only on the RX lcore; take() and give_back() only on the writer; the
-//          rest on main while neither runs.
+// Threads: reserve(), commit(), seal() and age only on the RX lcore; take() and give_back() only on the writer; used()
+// and
+//          count() on any; the rest on main while neither runs.
 // Memory:  everything is allocated in create(), on the NUMA node named, hugepages where DPDK has them; the hot calls
 //          never allocate, block, log or make a system call. Needs EAL.
 
@@ -28,14 +29,23 @@ struct tl_slab_cfg {
 	uint32_t ring_index; // for the HEAD blocks: which queue
 };
 
+// Records of a slab that came from elsewhere: of which ring of there.
+struct tl_slab_origin {
+	uint32_t ring;
+	uint32_t records[TL_DIRS];
+};
+
 // A sealed slab as the writer sees it.
 struct tl_slab {
 	uint8_t *data;	       // 4 KiB aligned
 	uint32_t used_bytes;   // HEAD and records, a multiple of 4
 	uint32_t sealed_bytes; // with the trailing PAD, a multiple of 4096
+	uint32_t head_bytes;   // of the HEAD; 0: its content is of another kind (tl_slab_submit)
 	uint32_t records[TL_DIRS];
-	uint64_t sequence;  // 0, 1, 2 … within the ring
-	uint64_t opened_ns; // mono_ns of its first record
+	uint64_t sequence;		      // 0, 1, 2 … within the ring
+	uint64_t opened_ns;		      // mono_ns of its first record
+	const struct tl_slab_origin *origins; // n_origins; 0: all of it is this ring's own
+	uint32_t n_origins;
 };
 
 // Returns 0 and sets *out (caller owns it), or -EINVAL, -EEXIST, -ENOMEM with a sentence.
@@ -85,6 +95,19 @@ void tl_slab_seal(struct tl_slab_ring *ring);
 // Seal it if its first record is older than max_age_ns.
 void tl_slab_seal_if_older(struct tl_slab_ring *ring, uint64_t mono_ns, uint64_t max_age_ns);
 
+// For whoever fills slabs of another ring from those of a first: the slab being filled (NULL: none), and its number
+// among all slabs of the ring, from 0. Its origins may be set until it is sealed.
+struct tl_slab *tl_slab_opened(struct tl_slab_ring *ring);
+uint32_t tl_slab_number(const struct tl_slab_ring *ring, const struct tl_slab *slab);
+
+// In place of reserve(), commit() and seal(): a free slab (NULL: none), all of whose data and members the caller sets
+// before it is the writer's.
+struct tl_slab *tl_slab_alloc(struct tl_slab_ring *ring);
+void tl_slab_submit(struct tl_slab_ring *ring, struct tl_slab *slab);
+
 // The next sealed slab, or NULL. Several may be taken before any is given back.
 struct tl_slab *tl_slab_take(struct tl_slab_ring *ring);
 void tl_slab_give_back(struct tl_slab_ring *ring, struct tl_slab *slab);
+
+// Any thread: how many slabs are with the writer or on their way to it.
+uint32_t tl_slab_used(const struct tl_slab_ring *ring);

@@ -59,7 +59,7 @@ static void uring_start(struct tl_writer *writer, struct tl_writer_write *write)
 	// Never NULL: the queue has an entry for every write that may be in flight.
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&writer->uring);
 
-	if (writer->uring_registered)
+	if (writer->uring_registered && write->slab != NULL)
 		io_uring_prep_write_fixed(sqe, write->file->fd, write->data, write->len_bytes, write->offset_bytes,
 			(int)buffer_of(writer, write));
 	else

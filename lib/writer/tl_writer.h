@@ -10,14 +10,15 @@
 // The files of a recording are PATH, its strftime conversions expanded in UTC, with _00001, _00002 … before the suffix
 // where that name is taken. One that rotates by itself never replaces a file, and writes NAME.part until it is
 // complete; any other empties PATH and writes there. A second thread opens, names, completes, closes and drops files,
-// so that none of this holds up the writing.
+// so that none of this holds up the writing; a third, where asked for, makes the index.
 //
-// Threads: create, start, stop, destroy, files on main; rotate and stats from any thread; the callbacks run on both of
-//          the writer's threads, perhaps at once.
+// Threads: create, start, stop, destroy, files on main; rotate and stats from any thread; the callbacks run on the
+//          writer's and the helper's thread, perhaps at once.
 // Memory: create/destroy.
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <tl_base.h>
 #include <tl_pcapfile.h>
@@ -25,6 +26,9 @@
 
 struct tl_err;
 struct tl_writer;
+
+// The path of a recording that is thrown away slab by slab, without a system call: to measure what comes before.
+#define TL_WRITER_NULL "null:"
 
 enum tl_writer_io { TL_WRITER_IO_URING, TL_WRITER_IO_PWRITE };
 
@@ -60,28 +64,43 @@ struct tl_writer_hold_cfg {
 };
 
 struct tl_writer_cfg {
-	const char *path; // borrowed for the writer's life; "-" is stdout
+	const char *path; // borrowed for the writer's life; "-" is stdout, TL_WRITER_NULL nowhere
 	enum tl_writer_io io;
 	struct tl_writer_policy policy;
 	struct tl_writer_hold_cfg hold;
 	struct tl_slab_ring *const *rings; // borrowed for the writer's life
 	uint32_t n_rings;
+	uint32_t n_origins; // rings that the slabs' origins name; 0: slabs have none
+	// What the slabs hold is no pcapng: a file gets no PAD, and is not known again after a restart.
+	bool opaque;
+	bool unaligned; // nor of lengths that O_DIRECT could write
+	bool index;	// a sidecar beside each file that says what its slabs hold (tl_index.h)
 	// The blocks that open and close each file. prologue: SHB and IDBs, padded by the writer to 4 KiB. epilogue:
-	// ISBs. Each returns bytes written into buf, 0 on overflow (size is 64 KiB).
+	// ISBs; also between slabs every statistics_ns (0: never) while a file grows, so that what a crash leaves has
+	// some; NULL: nothing closes a file. Each returns bytes written into buf, 0 on overflow (size is 64 KiB).
 	uint32_t (*prologue)(void *ctx, void *buf, uint32_t size);
 	uint32_t (*epilogue)(void *ctx, void *buf, uint32_t size);
 	void *ctx;
+	uint64_t statistics_ns;
+	bool reader_may_leave; // that the reader of a pipe goes away is no error
 };
 
-struct tl_writer_stats {
+// What became of the packets of one ring, or origin.
+struct tl_writer_flow {
 	uint64_t written_pkts[TL_DIRS];	  // whose write completed; with hold.in_files less what the ring has dropped
 	uint64_t expired_pkts[TL_DIRS];	  // given up by a writer that holds
 	uint64_t drop_disk_pkts[TL_DIRS]; // whose write failed
-	uint64_t written_bytes;		  // of files, padding and file headers included
-	uint64_t repeated_writes;	  // failed, or stood behind one that failed, and were written again
-	uint64_t files;			  // begun so far
-	uint64_t recycled_files;	  // of this run or an earlier one, dropped by the ring
+};
+
+struct tl_writer_stats {
+	// Of all rings, as in tl_writer_flow.
+	uint64_t written_pkts[TL_DIRS], expired_pkts[TL_DIRS], drop_disk_pkts[TL_DIRS];
+	uint64_t written_bytes;	  // of files, padding and file headers included
+	uint64_t repeated_writes; // failed, or stood behind one that failed, and were written again
+	uint64_t files;		  // begun so far
+	uint64_t recycled_files;  // of this run or an earlier one, dropped by the ring
 	uint64_t recycled_bytes;
+	uint64_t free_bytes; // of the files' file system, at most some seconds old; UINT64_MAX: none, or not known
 };
 
 // Of so many slabs of a ring, those that a writer that holds always leaves to the lcore.
@@ -92,6 +111,9 @@ static inline uint32_t tl_writer_hold_spare(uint32_t slabs)
 
 // Whether path can name files: its conversions are known. Returns 0, or -EINVAL, -ENAMETOOLONG with a sentence.
 int tl_writer_check_path(const char *path, struct tl_err *err);
+
+// The first name that path gives a file which begins at this time. The caller frees; NULL: path cannot name files.
+char *tl_writer_name_at(const char *path, time_t when);
 
 // Opens the first file, so that a bad path is an error before anything starts (files are created 0640, never through a
 // dangling symlink). Returns 0 or -errno with a sentence.
@@ -104,6 +126,10 @@ int tl_writer_start(struct tl_writer *writer, struct tl_err *err);
 // Returns 0, or -errno of the first error met in the writer's life with a sentence.
 int tl_writer_stop(struct tl_writer *writer, struct tl_err *err);
 
+// stop() will follow: a reader of a pipe that reads nothing is not waited for much longer. For whoever has to wait for
+// the writer before.
+void tl_writer_hurry(struct tl_writer *writer);
+
 void tl_writer_destroy(struct tl_writer *writer);
 
 // A new file begins soon; what is recorded is not affected. Ignored where the output is no file.
@@ -113,9 +139,10 @@ void tl_writer_rotate(struct tl_writer *writer);
 uint64_t tl_writer_expired_pkts(const struct tl_writer *writer, uint32_t ring, enum tl_dir dir);
 
 void tl_writer_stats(const struct tl_writer *writer, struct tl_writer_stats *out);
+void tl_writer_flow(const struct tl_writer *writer, uint32_t ring, struct tl_writer_flow *out);
 
-// Paths of this run's files that are still there; n of them; valid until the next call or destroy; a file that is being
-// written is the last.
+// Paths of this run's files that are still there (of TL_WRITER_NULL: none); n of them; valid until the next call or
+// destroy; a file that is being written is the last.
 const char *const *tl_writer_files(struct tl_writer *writer, uint32_t *n);
 
 // The first error met, or NULL.

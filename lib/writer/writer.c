@@ -27,12 +27,21 @@ static int allocate(struct tl_writer *writer)
 {
 	pthread_mutex_init(&writer->ring.lock, NULL);
 	int rc = tl_writer_helper_init(&writer->helper);
+	int later = tl_writer_index_init(writer);
 
 	writer->blocks = tl_writer_blocks_buffer();
 	writer->file = tl_writer_file_new(writer);
+	if (writer->cfg.statistics_ns != 0)
+		writer->statistics.buffer = tl_writer_blocks_buffer(); // without it there are none
+	writer->flows = calloc(writer->n_flows, sizeof(*writer->flows));
+	writer->dropped_pkts = calloc(writer->n_flows, sizeof(*writer->dropped_pkts));
 	if (rc == 0 && tl_writer_holds(writer))
 		rc = tl_writer_hold_init(writer);
-	return writer->blocks == NULL || writer->file == NULL ? -ENOMEM : rc;
+	if (rc == 0)
+		rc = later;
+	return writer->blocks == NULL || writer->file == NULL || writer->flows == NULL || writer->dropped_pkts == NULL
+		       ? -ENOMEM
+		       : rc;
 }
 
 // Only a regular file, or nothing yet, can be rotated.
@@ -40,6 +49,8 @@ static int check_rotated(const struct tl_writer *writer, const char *path, struc
 {
 	struct stat status;
 
+	if (strcmp(path, TL_WRITER_NULL) == 0)
+		return tl_fail(err, -EINVAL, "%s is no file and cannot be rotated; leave the rotation out", path);
 	bool to_stdout = strcmp(writer->cfg.path, "-") == 0;
 	if (!to_stdout && (stat(path, &status) != 0 || S_ISREG(status.st_mode)))
 		return 0;
@@ -79,10 +90,11 @@ static int open_alone(struct tl_writer *writer, const char *path, struct tl_err 
 	file->at = strdup(path);
 	if (file->at == NULL)
 		return tl_fail(err, -ENOMEM, "no memory for the writer of %.300s", path);
-	int rc = tl_writer_file_open(file, file->at, true, err);
+	int rc = tl_writer_file_open(file, file->at, !writer->cfg.unaligned, err);
 	tl_writer_resume_names(writer, file->began);
 	writer->names.last_number = 0;
-	if (rc == 0 && tl_writer_ring_begin(&writer->ring, file) != 0)
+	bool is_file = strcmp(path, TL_WRITER_NULL) != 0;
+	if (rc == 0 && is_file && tl_writer_ring_begin(&writer->ring, file) != 0)
 		rc = tl_fail(err, -ENOMEM, "no memory for the writer of %.300s", path);
 	return rc;
 }
@@ -97,6 +109,7 @@ static int open_first(struct tl_writer *writer, struct tl_err *err)
 	free(path);
 	if (rc != 0)
 		return rc;
+	writer->on_disk = !writer->file->stream;
 	tl_writer_say_buffered(writer, writer->file);
 	if (tl_writer_holds(writer)) { // it waits for the first trigger
 		writer->helper.ahead = writer->file;
@@ -115,6 +128,9 @@ int tl_writer_create(const struct tl_writer_cfg *cfg, struct tl_writer **out, st
 
 	const struct tl_writer_policy *policy = &cfg->policy;
 	writer->cfg = *cfg;
+	writer->n_flows = cfg->n_origins != 0 ? cfg->n_origins : cfg->n_rings;
+	writer->direct_refused = cfg->unaligned;
+	atomic_init(&writer->free_bytes, UINT64_MAX);
 	writer->parts = policy->rotate_bytes != 0 || policy->rotate_seconds != 0 || policy->rotate_packets != 0 ||
 			tl_writer_holds(writer);
 	writer->writing = (struct tl_writer_trouble){
@@ -145,6 +161,23 @@ int tl_writer_create(const struct tl_writer_cfg *cfg, struct tl_writer **out, st
 	return 0;
 }
 
+// All three, or none.
+static int start_threads(struct tl_writer *writer)
+{
+	int rc = tl_writer_index_start(writer);
+	if (rc != 0)
+		return rc;
+	rc = tl_writer_helper_start(writer);
+	if (rc == 0) {
+		rc = -pthread_create(&writer->thread, NULL, tl_writer_main, writer);
+		if (rc != 0)
+			tl_writer_helper_stop(writer);
+	}
+	if (rc != 0)
+		tl_writer_index_stop(writer);
+	return rc;
+}
+
 int tl_writer_start(struct tl_writer *writer, struct tl_err *err)
 {
 	sigset_t all, before;
@@ -152,12 +185,7 @@ int tl_writer_start(struct tl_writer *writer, struct tl_err *err)
 	// Signals are main's; and SIGPIPE and SIGXFSZ come back as errors of write().
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int rc = tl_writer_helper_start(writer);
-	if (rc == 0) {
-		rc = -pthread_create(&writer->thread, NULL, tl_writer_main, writer);
-		if (rc != 0)
-			tl_writer_helper_stop(writer);
-	}
+	int rc = start_threads(writer);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc != 0)
 		return tl_fail(err, rc, "%.300s: cannot start the writer thread: %s", writer->cfg.path, strerror(-rc));
@@ -180,12 +208,19 @@ static void join_thread(const struct tl_writer *writer)
 	}
 }
 
+void tl_writer_hurry(struct tl_writer *writer)
+{
+	atomic_store_explicit(&writer->hurry, true, memory_order_release);
+}
+
 int tl_writer_stop(struct tl_writer *writer, struct tl_err *err)
 {
+	tl_writer_hurry(writer);
 	atomic_store_explicit(&writer->stop, true, memory_order_release);
 	if (writer->started) {
 		join_thread(writer);
 		tl_writer_helper_stop(writer);
+		tl_writer_index_stop(writer);
 	}
 	writer->started = false;
 
@@ -219,23 +254,41 @@ void tl_writer_destroy(struct tl_writer *writer)
 		tl_writer_file_discard(writer, writer->helper.ahead);
 	tl_writer_hold_fini(writer);
 	tl_writer_helper_fini(&writer->helper);
+	tl_writer_index_fini(&writer->index);
 	free(writer->names.last_stem);
 	tl_writer_ring_fini(&writer->ring);
+	free(writer->statistics.buffer);
+	free(writer->dropped_pkts);
+	free(writer->flows);
 	free(writer->blocks);
 	free(writer);
+}
+
+void tl_writer_flow(const struct tl_writer *writer, uint32_t ring, struct tl_writer_flow *out)
+{
+	const struct tl_writer_flow *flow = &writer->flows[ring];
+
+	for (int dir = 0; dir < TL_DIRS; dir++) {
+		uint64_t dropped = tl_count_read(&writer->dropped_pkts[ring][dir]); // first: they were written before
+		out->written_pkts[dir] = tl_count_read(&flow->written_pkts[dir]) - dropped;
+		out->expired_pkts[dir] = dropped + tl_writer_expired_pkts(writer, ring, (enum tl_dir)dir);
+		out->drop_disk_pkts[dir] = tl_count_read(&flow->drop_disk_pkts[dir]);
+	}
 }
 
 void tl_writer_stats(const struct tl_writer *writer, struct tl_writer_stats *out)
 {
 	const struct tl_writer_stats *stats = &writer->stats;
+	struct tl_writer_flow flow;
 
-	for (int dir = 0; dir < TL_DIRS; dir++) {
-		uint64_t dropped = tl_count_read(&writer->dropped_pkts[dir]); // first: they were written before
-		out->written_pkts[dir] = tl_count_read(&stats->written_pkts[dir]) - dropped;
-		out->expired_pkts[dir] = dropped;
-		for (uint32_t ring = 0; ring < writer->cfg.n_rings; ring++)
-			out->expired_pkts[dir] += tl_writer_expired_pkts(writer, ring, (enum tl_dir)dir);
-		out->drop_disk_pkts[dir] = tl_count_read(&stats->drop_disk_pkts[dir]);
+	*out = (struct tl_writer_stats){0};
+	for (uint32_t ring = 0; ring < writer->n_flows; ring++) {
+		tl_writer_flow(writer, ring, &flow);
+		for (int dir = 0; dir < TL_DIRS; dir++) {
+			out->written_pkts[dir] += flow.written_pkts[dir];
+			out->expired_pkts[dir] += flow.expired_pkts[dir];
+			out->drop_disk_pkts[dir] += flow.drop_disk_pkts[dir];
+		}
 	}
 	out->written_bytes = tl_count_read(&stats->written_bytes) +
 			     atomic_load_explicit(&writer->blocks_bytes, memory_order_relaxed);
@@ -243,6 +296,7 @@ void tl_writer_stats(const struct tl_writer *writer, struct tl_writer_stats *out
 	out->files = tl_count_read(&stats->files);
 	out->recycled_files = tl_count_read(&stats->recycled_files);
 	out->recycled_bytes = tl_count_read(&stats->recycled_bytes);
+	out->free_bytes = atomic_load_explicit(&writer->free_bytes, memory_order_relaxed);
 }
 
 void tl_writer_rotate(struct tl_writer *writer)

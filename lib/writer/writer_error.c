@@ -40,7 +40,7 @@ void tl_writer_trouble_begins(struct tl_writer *writer, struct tl_writer_trouble
 {
 	struct tl_err now;
 
-	if (trouble->on)
+	if (trouble->on || (code == -EPIPE && writer->cfg.reader_may_leave))
 		return;
 	trouble->on = true;
 	tl_fail(&now, code, "%.300s: %s: %s; %s", path, trouble->what, strerror(-code), tl_writer_advice(code));

@@ -19,9 +19,14 @@ struct tl_writer_file *tl_writer_file_new(struct tl_writer *writer)
 
 	if (file == NULL)
 		return NULL;
+	file->written_pkts = calloc(writer->n_flows, sizeof(*file->written_pkts));
+	if (file->written_pkts == NULL) {
+		free(file);
+		return NULL;
+	}
 	file->fd = -1;
 	file->label = writer->cfg.path;
-	file->stop = &writer->stop;
+	file->hurry = &writer->hurry;
 	return file;
 }
 
@@ -29,6 +34,8 @@ void tl_writer_file_free(struct tl_writer_file *file)
 {
 	free(file->at);
 	free(file->name);
+	free(file->written_pkts);
+	tl_index_rows_free(&file->rows.rows);
 	free(file);
 }
 
@@ -79,8 +86,12 @@ int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool dire
 {
 	struct stat status;
 
+	if (strcmp(path, TL_WRITER_NULL) == 0) {
+		file->label = path;
+		file->stream = true;
+		return 0;
+	}
 	bool to_stdout = strcmp(path, "-") == 0;
-
 	file->label = to_stdout ? "standard output" : path;
 	file->fd = open_fd(path, err);
 	if (file->fd < 0)
@@ -172,7 +183,7 @@ void tl_writer_file_cut(struct tl_writer_file *file)
 
 int tl_writer_file_close(struct tl_writer_file *file)
 {
-	int rc = close(file->fd) != 0 ? -errno : 0;
+	int rc = file->fd >= 0 && close(file->fd) != 0 ? -errno : 0;
 
 	file->fd = -1;
 	return rc;

@@ -13,6 +13,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <tl_recover.h>
+
 #define APPLICATION "tapline"
 #define SECTION_BYTES 4096 // more than a section header of ours has
 
@@ -27,22 +29,6 @@ static bool is_written_by_us(int fd)
 	       len >= strlen(APPLICATION) && memcmp(application, APPLICATION, strlen(APPLICATION)) == 0;
 }
 
-// Whether any slab follows the blocks that open the file.
-static bool holds_slab(int fd)
-{
-	struct {
-		uint32_t type, bytes;
-	} block;
-	off_t at = 0;
-
-	while (pread(fd, &block, sizeof(block), at) == (ssize_t)sizeof(block) && block.bytes >= TL_PCAPNG_PAD_MIN) {
-		if (block.type == TL_PCAPNG_HEAD)
-			return true;
-		at += block.bytes;
-	}
-	return false;
-}
-
 // A regular file that nobody is writing, or -1.
 static int open_unused(const char *path, struct stat *status)
 {
@@ -53,6 +39,15 @@ static int open_unused(const char *path, struct stat *status)
 	if (fd >= 0)
 		close(fd);
 	return -1;
+}
+
+bool tl_writer_is_unused(const char *path, struct stat *status)
+{
+	int fd = open_unused(path, status);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 bool tl_writer_is_ours(const char *path, struct stat *status)
@@ -73,7 +68,8 @@ bool tl_writer_is_blank(const char *path)
 
 	if (fd < 0)
 		return false;
-	bool blank = status.st_size == 0 || (is_written_by_us(fd) && !holds_slab(fd));
+	bool opened;
+	bool blank = tl_recover_is_blank(fd, &opened) && (!opened || is_written_by_us(fd));
 	close(fd);
 	return blank;
 }
@@ -97,6 +93,21 @@ static int by_age(const void *a_found, const void *b_found)
 	return strcmp(a->entry.path, b->entry.path);
 }
 
+// Whether nobody is writing what an earlier run did not complete. One that it did not begin either is no loss.
+static bool is_left(const char *path, struct stat *status)
+{
+	int fd = open_unused(path, status);
+	bool opened;
+
+	if (fd < 0)
+		return false;
+	bool nothing = tl_recover_is_blank(fd, &opened) && !opened;
+	if (nothing)
+		unlink(path);
+	close(fd);
+	return !nothing;
+}
+
 static int look_at(const struct tl_writer_pattern *pattern, const char *name, struct found *out)
 {
 	struct stat status;
@@ -106,7 +117,8 @@ static int look_at(const struct tl_writer_pattern *pattern, const char *name, st
 		return 0;
 	if (asprintf(&out->entry.path, "%s%s", pattern->dir, name) < 0)
 		return -ENOMEM;
-	if (!tl_writer_is_ours(out->entry.path, &status)) {
+	out->entry.left = part && is_left(out->entry.path, &status);
+	if (!out->entry.left && (part || !tl_writer_is_ours(out->entry.path, &status))) {
 		free(out->entry.path);
 		return 0;
 	}

@@ -10,16 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int tl_writer_rename(const char *from, const char *to)
-{
-	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -errno;
-	if (faccessat(AT_FDCWD, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0) // this file system cannot do both in one step
-		return -EEXIST;
-	return rename(from, to) == 0 ? 0 : -errno;
-}
+#include <tl_files.h>
 
 void tl_writer_resume_names(struct tl_writer *writer, time_t now)
 {
@@ -63,7 +54,7 @@ int tl_writer_give_name(struct tl_writer *writer, struct tl_writer_file *file)
 			return -ENOMEM;
 		}
 		bool taken = faccessat(AT_FDCWD, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-		rc = taken ? -EEXIST : tl_writer_rename(file->at, part);
+		rc = taken ? -EEXIST : tl_rename_new(file->at, part);
 		if (rc == 0 || rc == -EEXIST)
 			names->last_number = number++;
 		if (rc == 0) {
@@ -86,7 +77,8 @@ static void clear_way(struct tl_writer *writer)
 
 	if (left.at != NULL && tl_writer_is_blank(left.at)) {
 		unlink(left.at);
-	} else if (left.at != NULL && tl_writer_is_ours(left.at, &status)) {
+	} else if (left.at != NULL && (tl_writer_is_ours(left.at, &status) ||
+					      (writer->cfg.opaque && tl_writer_is_unused(left.at, &status)))) {
 		left.began = status.st_mtim.tv_sec;
 		tl_writer_give_name(writer, &left);
 	}

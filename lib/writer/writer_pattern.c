@@ -145,6 +145,13 @@ char *tl_writer_pattern_expand(const struct tl_writer_pattern *pattern, time_t w
 	return asprintf(&path, "%s%s%s", pattern->dir, stem, suffix) < 0 ? NULL : path;
 }
 
+char *tl_writer_name_at(const char *path, time_t when)
+{
+	struct tl_writer_pattern pattern;
+
+	return tl_writer_pattern_init(&pattern, path, NULL) != 0 ? NULL : tl_writer_pattern_expand(&pattern, when, 0);
+}
+
 char *tl_writer_pattern_hidden(const struct tl_writer_pattern *pattern)
 {
 	char *path;

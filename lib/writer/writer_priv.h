@@ -8,13 +8,17 @@
 //   writer_next.c    when the recording goes on in the next file
 //   writer_hold.c    slabs that wait in memory for a trigger
 //   writer_save.c    files that a trigger saves from the ring
-//   writer_helper.c  the helper thread: opens the next file, completes and closes those that the writer left
+//   writer_helper.c  the helper thread: which of its work comes next
+//   writer_life.c    its work on a file: opened ahead, named, completed
+//   writer_index.c   the index thread: what the slabs of a file hold, and its sidecar
 //   writer_names.c   which name a file gets, and when
 //   writer_ring.c    the recording's files, and which of them have to go
 //   writer_found.c   files of earlier runs
+//   writer_remove.c  a file of the ring goes, a piece at a time
+//   writer_left.c    recovers those that were not completed
 //   writer_pattern.c what the names of files look like
 //   writer_file.c    one output file: open, write, cut, close
-//   writer_blocks.c  the blocks that open and close a file
+//   writer_blocks.c  the blocks that open and close a file, and statistics in between
 //   writer_stream.c  writing into a pipe or a device without ever hanging in it
 //   writer_error.c   the first error, and one line of log per change of state
 //   io_uring.c       eight writes in flight
@@ -33,35 +37,48 @@
 #include <liburing.h>
 
 #include <tl_err.h>
+#include <tl_index.h>
 #include <tl_writer.h>
 
 #define TL_WRITER_DEPTH 8u	      // writes in flight at most
 #define TL_WRITER_BLOCKS_BYTES 65536u // what prologue() and epilogue() may fill
 #define TL_WRITER_PENDING 1	      // tl_writer_write.result while in flight
 #define TL_WRITER_PART ".part"	      // behind the name of a file that is not complete
+#define TL_WRITER_JOBS 1024	      // slabs on their way to the index
 #define TL_WRITER_NAME_CHARS 512      // of a pattern, its conversions spelt out
+
+// The rows of a file's sidecar as they will be written.
+struct tl_writer_rows {
+	uint32_t pending; // slabs the index thread still has to look at; under the index's lock
+	bool lost;	  // a slab has no row: there will be no sidecar
+	uint64_t run_id;
+	struct tl_index_rows rows;
+};
 
 // Where the blocks go: a regular file written at offsets, or a stream (pipe, socket, device) written in order.
 struct tl_writer_file {
-	int fd;
+	int fd;		   // -1 of a stream: TL_WRITER_NULL
 	const char *label; // for the writer's messages
 	bool stream;
-	bool direct;		 // O_DIRECT is on
-	bool nameless;		 // when it was opened, by way of /proc/self/fd
-	const atomic_bool *stop; // of the writer: a stream waits only so long once it is set
-	uint32_t chunk_bytes;	 // stream: the most that one write() takes without blocking
-	int broken;		 // stream: the -errno after which nothing more can follow
-	uint64_t prologue_bytes; // 0: not written yet, and nothing may be before it
-	uint64_t end_bytes;	 // whole blocks reach to here
-	uint64_t next_bytes;	 // where the next write goes; [end, next) is in flight
-	uint64_t pkts;		 // taken for this file
-	uint32_t in_flight;	 // writes
-	bool left;		 // the writer has gone on to the next: it is handed over when nothing is in flight
-	bool overdue;		 // the next was waited for once
-	uint64_t written_pkts[TL_DIRS];
+	bool direct;		   // O_DIRECT is on
+	bool nameless;		   // when it was opened, by way of /proc/self/fd
+	const atomic_bool *hurry;  // of the writer: a stream waits only so long once it is set
+	uint32_t chunk_bytes;	   // stream: the most that one write() takes without blocking
+	int broken;		   // stream: the -errno after which nothing more can follow
+	uint64_t prologue_bytes;   // 0: not written yet, and nothing may be before it
+	uint64_t end_bytes;	   // whole blocks reach to here
+	uint64_t next_bytes;	   // where the next write goes; [end, next) is in flight
+	uint64_t pkts;		   // taken for this file
+	uint64_t statistics_bytes; // the last statistics reach to here; 0: there are none
+	uint32_t in_flight;	   // writes
+	bool left;		   // the writer has gone on to the next: it is handed over when nothing is in flight
+	bool overdue;		   // the next was waited for once
+	uint64_t (*written_pkts)[TL_DIRS]; // of each ring
 	// Where triggers save files of the ring: no record is older or younger, and whether it has any to be saved.
 	uint64_t first_ns, last_ns;
 	bool saved;
+
+	struct tl_writer_rows rows;
 
 	// The helper's.
 	char *at;     // where it is
@@ -72,11 +89,11 @@ struct tl_writer_file {
 };
 STAILQ_HEAD(tl_writer_files, tl_writer_file);
 
-// One slab on its way to a file.
+// One slab on its way to a file, or statistics.
 struct tl_writer_write {
 	struct tl_writer_file *file;
 	struct tl_slab_ring *ring;
-	struct tl_slab *slab;
+	struct tl_slab *slab; // NULL: statistics
 	const uint8_t *data;
 	uint32_t len_bytes;
 	uint64_t offset_bytes;
@@ -98,8 +115,9 @@ struct tl_writer_entry {
 	const struct tl_writer_file *file; // while it is being written; NULL: complete
 	uint64_t bytes;			   // complete
 	bool this_run;
+	bool left; // by an earlier run that did not complete it
 	// Complete, and of this run.
-	uint64_t pkts[TL_DIRS];
+	uint64_t (*pkts)[TL_DIRS]; // of each ring
 	uint64_t first_ns, last_ns;
 	bool saved; // no longer the ring's
 };
@@ -132,6 +150,29 @@ struct tl_writer_helper {
 	struct timespec tidy;  // when the limits are looked at again
 
 	uint8_t *blocks;
+};
+
+// A slab that waits for its row.
+struct tl_writer_job {
+	struct tl_writer_file *file;
+	struct tl_slab_ring *ring;
+	struct tl_slab *slab; // NULL: it has gone back already
+	uint8_t head[TL_PCAPNG_HEAD_BYTES];
+	uint32_t len_bytes;
+	uint64_t offset_bytes;
+};
+
+struct tl_writer_index {
+	pthread_t thread;
+	pthread_mutex_t lock; // of these
+	pthread_cond_t wake;  // the index thread: there is work
+	pthread_cond_t done;  // others: a row is done
+	// Oldest first: jobs[(first + i) % TL_WRITER_JOBS], i < n; the first so many have their rows.
+	struct tl_writer_job jobs[TL_WRITER_JOBS];
+	uint32_t first, built, n;
+	uint32_t held, held_max; // jobs that keep their slab
+	bool stop;
+	struct tl_index_builder *builder;
 };
 
 // The latest name given, without its number, and the number.
@@ -171,6 +212,13 @@ struct tl_writer_backend {
 	void (*fini)(struct tl_writer *writer);
 };
 
+// Statistics on their way into a file that grows.
+struct tl_writer_statistics {
+	uint8_t *buffer; // NULL: never
+	bool in_flight;	 // the buffer is being written
+	uint64_t due_ns; // of CLOCK_MONOTONIC
+};
+
 // A kind of trouble, logged when it begins and when it ends.
 struct tl_writer_trouble {
 	const char *what; // "cannot write"
@@ -185,10 +233,13 @@ struct tl_writer {
 	struct tl_writer_file *file; // NULL: between the episodes of a writer that holds
 	struct tl_writer_hold hold;
 	struct tl_writer_helper helper;
+	struct tl_writer_index index;
 	struct tl_writer_names names; // the helper's
 	struct tl_writer_ring ring;
-	atomic_bool direct_refused; // said, and not tried again
-	atomic_bool no_room;	    // less than min_free_bytes, and no file left to drop
+	bool on_disk;		     // the output is a file
+	_Atomic uint64_t free_bytes; // of its file system
+	atomic_bool direct_refused;  // said, and not tried again
+	atomic_bool no_room;	     // less than min_free_bytes, and no file left to drop
 	atomic_bool rotate_asked;
 	uint64_t rotate_at_s; // of the wall clock; 0: never
 	const struct tl_writer_backend *backend;
@@ -201,11 +252,13 @@ struct tl_writer {
 	uint32_t flight_first;
 	uint32_t flight_count;
 	uint32_t next_ring; // whose turn it is
-	uint64_t idle_ns;   // how long the next idle sleep is
+	struct tl_writer_statistics statistics;
+	uint64_t idle_ns; // how long the next idle sleep is
 
 	pthread_t thread;
 	bool started;
 	atomic_bool stop;
+	atomic_bool hurry; // the end is near
 	atomic_bool pipe_closed;
 
 	struct tl_writer_trouble writing;   // the writer's
@@ -216,8 +269,10 @@ struct tl_writer {
 	struct tl_err error;
 
 	_Atomic uint64_t blocks_bytes; // prologues and epilogues written
-	struct tl_writer_stats stats;
-	uint64_t dropped_pkts[TL_DIRS]; // written, and dropped with their file; the helper's
+	struct tl_writer_stats stats;  // what is not of one ring
+	struct tl_writer_flow *flows;  // one for each ring, or origin
+	uint32_t n_flows;
+	uint64_t (*dropped_pkts)[TL_DIRS]; // of each ring: written, and dropped with their file; the helper's
 };
 
 static inline bool tl_writer_holds(const struct tl_writer *writer)
@@ -286,6 +341,29 @@ int tl_writer_helper_init(struct tl_writer_helper *helper);
 int tl_writer_helper_start(struct tl_writer *writer);
 void tl_writer_helper_stop(struct tl_writer *writer); // completes what was handed over
 void tl_writer_helper_fini(struct tl_writer_helper *helper);
+// writer_index.c, on the writer thread
+// The slab is in the file. True: the index keeps it, and gives it back itself.
+bool tl_writer_index_add(struct tl_writer *writer, const struct tl_writer_write *write, uint64_t offset_bytes);
+// Gives back the slabs whose rows are done; with all, waits for every one.
+void tl_writer_index_release(struct tl_writer *writer, bool all);
+// writer_index.c, on the helper
+// Waits for the file's last row; with keep, writes the sidecar of the file, which is complete and has its name.
+void tl_writer_index_finish(struct tl_writer *writer, struct tl_writer_file *file, bool keep);
+// writer_index.c, on main
+int tl_writer_index_init(struct tl_writer *writer);
+int tl_writer_index_start(struct tl_writer *writer);
+void tl_writer_index_stop(struct tl_writer *writer);
+void tl_writer_index_fini(struct tl_writer_index *index);
+// writer_life.c, on the helper
+int tl_writer_open_ahead(struct tl_writer *writer, struct tl_writer_file *file);
+// Names it and lists it. One that was removed before has nothing to name: the writer finds out and leaves it.
+int tl_writer_begin(struct tl_writer *writer, struct tl_writer_file *file);
+// The last blocks, and what makes the file durable. Goes on after an error, and returns the first.
+int tl_writer_complete(struct tl_writer *writer, struct tl_writer_file *file);
+// After a failure with code: whether it was for want of room, for which the oldest file may be dropped; and has been.
+bool tl_writer_may_recycle_for(const struct tl_writer *writer, int code);
+bool tl_writer_recycle_for(struct tl_writer *writer, int code);
+void tl_writer_sync_directory(const struct tl_writer_pattern *pattern);
 // writer_names.c: on the helper, or on main before it starts
 // Goes on after the numbers that this time's name has in the ring.
 void tl_writer_resume_names(struct tl_writer *writer, time_t now);
@@ -293,8 +371,9 @@ void tl_writer_resume_names(struct tl_writer *writer, time_t now);
 int tl_writer_give_name(struct tl_writer *writer, struct tl_writer_file *file);
 // Creates the file under the hidden name.
 int tl_writer_open_hidden(struct tl_writer *writer, struct tl_writer_file *file);
-// -EEXIST where the name is taken.
-int tl_writer_rename(const char *from, const char *to);
+
+// writer_remove.c: the name goes at once. Who has the file open, or another name for it, keeps all of it.
+int tl_writer_remove(const char *path);
 
 // writer_ring.c
 int tl_writer_ring_add(struct tl_writer_ring *ring, struct tl_writer_entry entry); // takes over its path
@@ -303,9 +382,11 @@ bool tl_writer_ring_last_number(
 	const struct tl_writer_ring *ring, const struct tl_writer_pattern *pattern, const char *stem, uint32_t *out);
 int tl_writer_ring_begin(struct tl_writer_ring *ring, const struct tl_writer_file *file);
 void tl_writer_ring_move(struct tl_writer_ring *ring, const struct tl_writer_file *file); // file->at has changed
-void tl_writer_ring_end(struct tl_writer_ring *ring, const struct tl_writer_file *file, bool keep);
+void tl_writer_ring_end(struct tl_writer_ring *ring, struct tl_writer_file *file, bool keep);
 // Drops the oldest complete file. False: there is none. *out_bytes may be 0: it was not ours any more.
 bool tl_writer_ring_recycle(struct tl_writer *writer, uint64_t *out_bytes);
+// Looks how much is free for the files.
+void tl_writer_ring_measure_free(struct tl_writer *writer);
 // Gives a file that has just been opened all it may need, if ring and disk can spare it.
 void tl_writer_ring_allocate(const struct tl_writer *writer, struct tl_writer_file *file);
 // Drops files until the limits are kept.
@@ -317,10 +398,17 @@ void tl_writer_ring_fini(struct tl_writer_ring *ring);
 // writer_found.c
 // Whether this is a recording of this program that nobody is writing.
 bool tl_writer_is_ours(const char *path, struct stat *status);
+// Whether it is a regular file that nobody is writing.
+bool tl_writer_is_unused(const char *path, struct stat *status);
 // Whether it is a file in which nobody has recorded anything, nor is about to.
 bool tl_writer_is_blank(const char *path);
 // Adds the files of earlier runs, oldest first.
 int tl_writer_ring_find(struct tl_writer_ring *ring, const struct tl_writer_pattern *pattern);
+
+// writer_left.c, on the helper
+// Recovers one file that an earlier run left, and gives it its name; tend() is called now and then, and ends it with
+// other than 0. False: there is none.
+bool tl_writer_recover_left(struct tl_writer *writer, int (*tend)(void *ctx, uint64_t done_bytes, uint64_t size_bytes));
 
 // writer_pattern.c
 int tl_writer_pattern_init(struct tl_writer_pattern *pattern, const char *path, struct tl_err *err);
@@ -336,6 +424,8 @@ bool tl_writer_pattern_match(
 uint8_t *tl_writer_blocks_buffer(void);
 int tl_writer_put_prologue(struct tl_writer *writer, struct tl_writer_file *file, uint8_t *buffer);
 int tl_writer_put_epilogue(struct tl_writer *writer, struct tl_writer_file *file, uint8_t *buffer);
+// Whether statistics are to be written now: their data and length are in *write then.
+bool tl_writer_statistics_due(struct tl_writer *writer, struct tl_writer_write *write);
 
 // writer_file.c
 struct tl_writer_file *tl_writer_file_new(struct tl_writer *writer);

@@ -78,13 +78,14 @@ static void drop(struct tl_writer_ring *ring, struct tl_writer_entry *entry)
 	ring->changed = true;
 }
 
-void tl_writer_ring_end(struct tl_writer_ring *ring, const struct tl_writer_file *file, bool keep)
+void tl_writer_ring_end(struct tl_writer_ring *ring, struct tl_writer_file *file, bool keep)
 {
 	pthread_mutex_lock(&ring->lock);
 	struct tl_writer_entry *entry = entry_of(ring, file);
 	if (entry != NULL && keep) {
 		entry->bytes = file->end_bytes;
-		memcpy(entry->pkts, file->written_pkts, sizeof(entry->pkts));
+		entry->pkts = file->written_pkts;
+		file->written_pkts = NULL;
 		entry->first_ns = file->first_ns;
 		entry->last_ns = file->last_ns;
 		entry->saved = file->saved;
@@ -133,10 +134,18 @@ static bool take_oldest(struct tl_writer_ring *ring, struct tl_writer_entry *out
 	return found;
 }
 
+static void count_dropped(struct tl_writer *writer, const struct tl_writer_entry *entry)
+{
+	for (uint32_t ring = 0; ring < writer->n_flows; ring++)
+		for (int dir = 0; dir < TL_DIRS; dir++)
+			tl_count(&writer->dropped_pkts[ring][dir], entry->pkts[ring][dir]);
+}
+
 bool tl_writer_ring_recycle(struct tl_writer *writer, uint64_t *out_bytes)
 {
 	struct tl_writer_entry oldest;
 	struct stat status;
+	int rc;
 
 	*out_bytes = 0;
 	if (!take_oldest(&writer->ring, &oldest))
@@ -144,15 +153,17 @@ bool tl_writer_ring_recycle(struct tl_writer *writer, uint64_t *out_bytes)
 	if (!tl_writer_is_ours(oldest.path, &status)) {
 		if (lstat(oldest.path, &status) == 0)
 			tl_warn("%.300s: is not our recording any more, and stays", oldest.path);
-	} else if (unlink(oldest.path) != 0) {
-		tl_warn("%.300s: cannot remove: %s", oldest.path, strerror(errno));
+	} else if ((rc = tl_writer_remove(oldest.path)) != 0) {
+		tl_warn("%.300s: cannot remove: %s", oldest.path, strerror(-rc));
 	} else {
+		tl_index_remove(oldest.path);
 		*out_bytes = (uint64_t)status.st_size;
 		tl_count(&writer->stats.recycled_files, 1);
 		tl_count(&writer->stats.recycled_bytes, *out_bytes);
-		for (int dir = 0; dir < TL_DIRS && tl_writer_saves_files(writer); dir++)
-			tl_count(&writer->dropped_pkts[dir], oldest.pkts[dir]);
+		if (tl_writer_saves_files(writer) && oldest.pkts != NULL)
+			count_dropped(writer, &oldest);
 	}
+	free(oldest.pkts);
 	free(oldest.path);
 	return true;
 }
@@ -193,6 +204,11 @@ static uint64_t free_bytes(const struct tl_writer_pattern *pattern)
 	if (statvfs(pattern->dir[0] != '\0' ? pattern->dir : ".", &status) != 0)
 		return UINT64_MAX; // nothing is removed on a guess
 	return (uint64_t)status.f_bavail * status.f_frsize;
+}
+
+void tl_writer_ring_measure_free(struct tl_writer *writer)
+{
+	atomic_store_explicit(&writer->free_bytes, free_bytes(&writer->pattern), memory_order_relaxed);
 }
 
 // How much each file is given when it is opened. 0: nobody knows, or more than the ring can spare.
@@ -287,8 +303,10 @@ const char *const *tl_writer_ring_list(struct tl_writer_ring *ring, uint32_t *n)
 
 void tl_writer_ring_fini(struct tl_writer_ring *ring)
 {
-	for (uint32_t i = 0; i < ring->n; i++)
+	for (uint32_t i = 0; i < ring->n; i++) {
+		free(ring->entries[i].pkts);
 		free(ring->entries[i].path);
+	}
 	free(ring->entries);
 	free(ring->listed);
 	pthread_mutex_destroy(&ring->lock);

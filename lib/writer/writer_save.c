@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tl_files.h>
+#include <tl_index.h>
 #include <tl_log.h>
 
 #define SAVED ".saved"
@@ -68,11 +70,13 @@ int tl_writer_save_rename(const struct tl_writer *writer, const char *from, cons
 		char *path = saved_name(writer, name, number);
 		if (path == NULL)
 			return -ENOMEM;
-		rc = tl_writer_rename(from, path);
-		if (rc == 0)
+		rc = tl_rename_new(from, path);
+		if (rc == 0) {
+			tl_index_move(from, path);
 			*out_path = path;
-		else
+		} else {
 			free(path);
+		}
 	}
 	return rc;
 }

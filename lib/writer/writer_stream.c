@@ -22,7 +22,7 @@ static int wait_for_room(const struct tl_writer_file *file)
 			return 0;
 		if (rc < 0 && errno != EINTR)
 			return -errno;
-		if (atomic_load_explicit(file->stop, memory_order_acquire))
+		if (atomic_load_explicit(file->hurry, memory_order_acquire))
 			waited_ms += SLICE_MS;
 		if (waited_ms >= STOP_PATIENCE_MS)
 			return -ETIMEDOUT;
@@ -48,6 +48,8 @@ static int write_all(struct tl_writer_file *file, const uint8_t *data, uint32_t 
 
 int tl_writer_stream_write(struct tl_writer_file *file, const uint8_t *data, uint32_t len_bytes)
 {
+	if (file->fd < 0) // TL_WRITER_NULL
+		return 0;
 	// Once a block may have been cut short, whatever follows cannot be read.
 	if (file->broken == 0)
 		file->broken = write_all(file, data, len_bytes);
@@ -58,5 +60,5 @@ bool tl_writer_stream_abandoned(const struct tl_writer_file *file)
 {
 	struct pollfd reader = {.fd = file->fd, .events = 0};
 
-	return poll(&reader, 1, 0) > 0 && (reader.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
+	return file->fd >= 0 && poll(&reader, 1, 0) > 0 && (reader.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
 }

@@ -54,9 +54,12 @@ static bool ready(struct tl_writer *writer)
 	return rc == 0;
 }
 
-static void give_back(const struct tl_writer_write *write)
+static void give_back(struct tl_writer *writer, const struct tl_writer_write *write)
 {
-	tl_slab_give_back(write->ring, write->slab);
+	if (write->slab != NULL)
+		tl_slab_give_back(write->ring, write->slab);
+	else
+		writer->statistics.in_flight = false;
 }
 
 // The oldest write is over.
@@ -70,32 +73,73 @@ static void pop(struct tl_writer *writer)
 		tl_writer_helper_finish(writer, file);
 }
 
+static uint32_t number_of(const struct tl_writer *writer, const struct tl_slab_ring *ring)
+{
+	uint32_t number = 0;
+
+	while (writer->cfg.rings[number] != ring)
+		number++;
+	return number;
+}
+
+// The n-th part of a slab's records that comes from one ring. False: there are no more.
+static bool origin_of(
+	const struct tl_writer *writer, const struct tl_writer_write *write, uint32_t n, struct tl_slab_origin *out)
+{
+	const struct tl_slab *slab = write->slab;
+
+	if (slab == NULL || n >= tl_max_u64(slab->n_origins, 1))
+		return false;
+	if (slab->n_origins != 0)
+		*out = slab->origins[n];
+	else
+		*out = (struct tl_slab_origin){.ring = number_of(writer, write->ring),
+			.records = {slab->records[TL_DIR_RX], slab->records[TL_DIR_TX]}};
+	return true;
+}
+
 static void count_written(struct tl_writer *writer, const struct tl_writer_write *write)
 {
-	for (int dir = 0; dir < TL_DIRS; dir++) {
-		tl_count(&writer->stats.written_pkts[dir], write->slab->records[dir]);
-		write->file->written_pkts[dir] += write->slab->records[dir];
-	}
+	struct tl_slab_origin origin;
+
+	for (uint32_t i = 0; origin_of(writer, write, i, &origin); i++)
+		for (int dir = 0; dir < TL_DIRS; dir++) {
+			tl_count(&writer->flows[origin.ring].written_pkts[dir], origin.records[dir]);
+			write->file->written_pkts[origin.ring][dir] += origin.records[dir];
+		}
 	tl_count(&writer->stats.written_bytes, write->len_bytes);
 	write->file->end_bytes += write->len_bytes;
 	tl_writer_trouble_ends(writer, &writer->writing, write->file->label);
 }
 
+// What is in the file goes back to the lcore, by way of the index if there is one.
+static void settle(struct tl_writer *writer, const struct tl_writer_write *write)
+{
+	uint64_t offset_bytes = write->file->end_bytes;
+
+	count_written(writer, write);
+	if (write->slab == NULL || !tl_writer_index_add(writer, write, offset_bytes))
+		give_back(writer, write);
+}
+
 static void count_dropped(struct tl_writer *writer, const struct tl_writer_write *write)
 {
-	for (int dir = 0; dir < TL_DIRS; dir++)
-		tl_count(&writer->stats.drop_disk_pkts[dir], write->slab->records[dir]);
+	struct tl_slab_origin origin;
+
+	for (uint32_t i = 0; origin_of(writer, write, i, &origin); i++)
+		for (int dir = 0; dir < TL_DIRS; dir++)
+			tl_count(&writer->flows[origin.ring].drop_disk_pkts[dir], origin.records[dir]);
 }
 
 static void drop(struct tl_writer *writer, const struct tl_writer_write *write)
 {
 	count_dropped(writer, write);
-	give_back(write);
+	give_back(writer, write);
 }
 
 static uint32_t records(const struct tl_slab *slab)
 {
-	return slab->records[TL_DIR_RX] + slab->records[TL_DIR_TX];
+	return slab != NULL ? slab->records[TL_DIR_RX] + slab->records[TL_DIR_TX] : 0;
 }
 
 // The file after that of the oldest write: the one of younger writes, or the current one, or a new one. NULL: none can
@@ -152,13 +196,13 @@ static void recover(struct tl_writer *writer)
 		int rc = write_again(writer, write);
 		tl_count(&writer->stats.repeated_writes, 1);
 		if (rc == 0) {
-			count_written(writer, write);
+			settle(writer, write);
 		} else {
 			count_dropped(writer, write);
 			fail(writer, write->file, rc);
+			give_back(writer, write);
 		}
 		tl_writer_say_buffered(writer, write->file);
-		give_back(write);
 		if (write->file->in_flight == 1)
 			tl_writer_file_cut(write->file); // what was written of dropped slabs
 		pop(writer);
@@ -177,8 +221,7 @@ static uint32_t retire(struct tl_writer *writer)
 			recover(writer);
 			break;
 		}
-		count_written(writer, write);
-		give_back(write);
+		settle(writer, write);
 		pop(writer);
 		retired++;
 	}
@@ -198,9 +241,24 @@ static bool is_full(const struct tl_writer *writer, const struct tl_writer_write
 	       (policy->rotate_packets != 0 && file->pkts + records(write->slab) > policy->rotate_packets);
 }
 
+// Behind what the file has.
+static void submit(struct tl_writer *writer, const struct tl_writer_write *write)
+{
+	struct tl_writer_file *file = writer->file;
+	struct tl_writer_write *slot = in_flight(writer, writer->flight_count++);
+
+	*slot = *write;
+	slot->file = file;
+	slot->offset_bytes = file->next_bytes;
+	slot->result = TL_WRITER_PENDING;
+	file->next_bytes += slot->len_bytes;
+	file->in_flight++;
+	writer->backend->start(writer, slot);
+}
+
 static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, struct tl_slab *slab)
 {
-	struct tl_writer_write write = {.ring = ring, .slab = slab, .result = TL_WRITER_PENDING};
+	struct tl_writer_write write = {.ring = ring, .slab = slab};
 
 	if (writer->file == NULL) { // there is none to be had, and the helper has said why
 		drop(writer, &write);
@@ -209,8 +267,8 @@ static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, str
 	write.data = slab->data;
 	write.len_bytes = slab->sealed_bytes;
 	if (writer->file->stream) { // the blocks that serve recovery and alignment serve nobody there
-		write.data += TL_PCAPNG_HEAD_BYTES;
-		write.len_bytes = slab->used_bytes - TL_PCAPNG_HEAD_BYTES;
+		write.data += slab->head_bytes;
+		write.len_bytes = slab->used_bytes - slab->head_bytes;
 	}
 	if (is_full(writer, &write))
 		tl_writer_go_on(writer, true);
@@ -220,14 +278,16 @@ static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, str
 	}
 	if (tl_writer_saves_files(writer))
 		tl_writer_save_note(writer, slab);
-	write.file = writer->file;
-	write.offset_bytes = write.file->next_bytes;
-	write.file->next_bytes += write.len_bytes;
-	write.file->pkts += records(slab);
-	write.file->in_flight++;
-	struct tl_writer_write *slot = in_flight(writer, writer->flight_count++);
-	*slot = write;
-	writer->backend->start(writer, slot);
+	writer->file->pkts += records(slab);
+	submit(writer, &write);
+}
+
+static void write_statistics(struct tl_writer *writer)
+{
+	struct tl_writer_write write;
+
+	if (writer->flight_count < writer->backend->depth && tl_writer_statistics_due(writer, &write))
+		submit(writer, &write);
 }
 
 // The next sealed slab, of each ring in turn, and its ring. NULL: there is none.
@@ -288,10 +348,12 @@ void *tl_writer_main(void *arg)
 		if (tl_writer_saves_files(writer))
 			tl_writer_save_look(writer);
 		tl_writer_rotate_if_due(writer);
+		write_statistics(writer);
 		bool moved = take(writer, stopping) > 0;
 		bool full = writer->flight_count == writer->backend->depth;
 		writer->backend->reap(writer, full && in_flight(writer, 0)->result == TL_WRITER_PENDING);
 		moved = retire(writer) > 0 || moved;
+		tl_writer_index_release(writer, false);
 		if (moved || full) {
 			writer->idle_ns = IDLE_MIN_NS;
 			continue;
@@ -300,6 +362,7 @@ void *tl_writer_main(void *arg)
 			break;
 		idle(writer);
 	}
+	tl_writer_index_release(writer, true);
 	if (writer->file != NULL)
 		tl_writer_leave_file(writer);
 	return NULL;

@@ -30,3 +30,15 @@ check_equal "both got frames" \
 check_equal "each of the 310 requests is there once" \
 	"$(tshark -r two.pcapng -Y 'icmp.type == 8' -T fields -e ip.src -e icmp.seq 2>/dev/null | sort -u | wc -l)" 310
 check_equal "and no more" "$(tshark -r two.pcapng -Y 'icmp.type == 8' 2>/dev/null | wc -l)" 310
+
+# The account of each queue, beside the totals.
+check_json "the ledger has a row for each queue, and each holds" run.json '.captures[0] | (.queues | length == 2) and
+	all(.queues[] | .rx, .tx; .unaccounted_pkts == 0) and all(.queues[]; .slabs_used == 0)'
+check_json "both queues wrote" run.json 'all(.captures[0].queues[]; .rx.written_pkts + .tx.written_pkts > 0)'
+check_json "the rows add up to the totals" run.json '.captures[0] |
+	. as $all | all("offered_pkts", "written_pkts", "filtered_pkts", "drop_ring_pkts"; . as $key |
+	([$all.queues[] | .rx[$key], .tx[$key]] | add) == $all[$key])'
+check_json "so do the port's, the kernel's drops included" run.json '.port | (.queues | length == 2) and
+	([.queues[].rx_pkts] | add) == .rx_pkts and ([.queues[].rx_bytes] | add) == .rx_bytes and
+	([.queues[].drop_nic_pkts] | add) == .drop_nic_pkts'
+check_equal "the rows are in the table too" "$(grep -c '^  queue [01]   r' run.log)" 4

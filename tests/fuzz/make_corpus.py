@@ -126,6 +126,88 @@ def pcapng(order, tsresol):
             block(5, statistics, order))
 
 
+def pad(used, align):
+    gap = -used % align
+    return block(0x80000001, bytes(gap + (align if gap < 12 else 0) - 12), "<")
+
+
+def slab(sequence, names):
+    records = b"".join(
+        block(6, struct.pack("<IIIII", 0, 1, number, len(FRAMES[name]), len(FRAMES[name])) + FRAMES[name], "<")
+        for number, name in enumerate(names))
+    head = block(0x80000002, b"TAPSLAB1" + struct.pack("<QQIII16x", 7, sequence, 0, 64 + len(records), len(names)), "<")
+    return head + records + pad(len(head + records), 4096)
+
+
+def recording(*slabs):
+    end = struct.pack("<HH", 0, 0)
+    head = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + option(4, b"tapline", "<") + end, "<")
+    head += block(1, struct.pack("<HHI", 1, 0, 0) + option(9, b"\x09", "<") + end, "<")
+    return head + pad(len(head), 4096) + b"".join(slab(i, names) for i, names in enumerate(slabs))
+
+
+def summed(data):
+    """With the checksum of index sidecars: FNV-1a over words of 8 bytes."""
+    total = 0xCBF29CE484222325
+    for word in struct.unpack(f"<{len(data) // 8}Q", data):
+        total = ((total ^ word) * 0x100000001B3) % (1 << 64)
+    return data + struct.pack("<Q", total)
+
+
+def sidecar(rows, file_bytes=1 << 20):
+    out = summed(b"TAPINDX1" + struct.pack("<QQI28x", file_bytes, 7, rows))
+    for i in range(rows):
+        bloom = bytes(range(64)) * (i % 3)
+        bloom = bloom if i % 3 != 2 else bloom[:128]
+        out += summed(struct.pack("<IIQIIQQQII", 64 + len(bloom), len(bloom), 4096 + i * 8192, 8192, i, i, i + 9, i, 0, 0) +
+                      bloom)
+    return out
+
+
+def zstd(content):
+    """A frame of one raw block, without a checksum."""
+    return (struct.pack("<IBI", 0xFD2FB528, 0xA0, len(content)) + (len(content) << 3 | 1).to_bytes(3, "little") + content)
+
+
+def skippable(magic, content):
+    return struct.pack("<II", magic, len(content)) + content
+
+
+def zpad(unit):
+    return unit + skippable(0x184D2A50, bytes(-(len(unit) + 8) % 4096))
+
+
+def zslab(frame_bytes=None):
+    records = pcapng("<", 9)
+    head = struct.pack("<II8sQQIII16xI", 0x80000002, 64, b"TAPSLAB1", 7, 0, 0, 64 + len(records), 1, 64)
+    frame = zstd(head + records)
+    own = head + struct.pack("<IIQ", frame_bytes or len(frame), -(-(88 + len(frame) + 8) // 4096) * 4096, 0)
+    return zpad(skippable(0x184D2A54, own) + frame)
+
+
+def padded(data, align=4096):
+    gap = -len(data) % align
+    gap += align if 0 < gap < 12 else 0
+    return data + (block(0x80000001, bytes(gap - 12), "<") if gap else b"")
+
+
+def recording_parts():
+    """A recording of two queues, two slabs each: prologue, slabs, statistics."""
+    end = struct.pack("<HH", 0, 0)
+    section = struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + option(4, b"tapline 0.1.0", "<") + end
+    interface = struct.pack("<HHI", 1, 0, 0) + option(9, b"\x09", "<") + end
+    prologue = padded(block(0x0A0D0D0A, section, "<") + 2 * block(1, interface, "<"))
+    frame = FRAMES["udp"]
+    slabs = []
+    for i in range(4):
+        packet = struct.pack("<IIIII", i % 2, 1, i, len(frame), len(frame)) + frame + bytes(-len(frame) % 4)
+        records = 2 * block(6, packet, "<")
+        head = b"TAPSLAB1" + struct.pack("<QQIII16x", 7, i // 2, i % 2, 64 + len(records), 2)
+        slabs.append(padded(block(0x80000002, head, "<") + records))
+    statistics = padded(b"".join(block(5, struct.pack("<III", i, 1, 2) + end, "<") for i in range(2)))
+    return prologue, slabs, statistics
+
+
 def config():
     return {
         "eal": {"huge": False, "memory_mb": 256, "main_lcore": 0},
@@ -156,6 +238,32 @@ def seeds():
     yield "pcapfile/ng_big_us", pcapng(">", 6)
     yield "pcapfile/ng_binary_resolution", pcapng("<", 0x80 | 20)
     yield "pcapfile/ng_two_sections", pcapng("<", 9) + pcapng(">", 9)
+    names = list(FRAMES)
+    yield "index/rows", sidecar(5)
+    yield "index/rows_past_the_file", sidecar(5, 20000)
+    yield "index/slab", slab(3, names)
+    yield "index/ipv6_extensions", ether(bytes.fromhex("6000000000180040") + bytes(range(32)) +
+                                         bytes.fromhex("3c000000000000000600000000000000") + bytes(8), OUR_MAC, 0x86DD)
+    yield "extract/recording", recording(names[:9], names[9:], names[:3])
+    yield "extract/hole", recording(names)[:6000] + bytes(8192) + slab(1, names)
+    yield "extract/ng_big_us", pcapng(">", 6)
+    yield "extract/ng_two_orders", pcapng("<", 9) + pcapng(">", 0x80 | 20)
+    yield "extract/classic", pcap(0xA1B23C4D, "<")
+    yield "extract/rows", sidecar(5)
+    yield "extract/zstd", zpad(zstd(pcapng("<", 9))) + zslab() + zslab()
+    yield "zslab/blocks", zpad(zstd(pcapng("<", 9)))
+    yield "zslab/recording", zpad(zstd(pcapng("<", 9))) + zslab() + zslab() + zpad(zstd(b""))
+    yield "zslab/other_length", zslab(17)
+    yield "zslab/no_padding", zslab()[:-8]
+    prologue, slabs, statistics = recording_parts()
+    whole, page = prologue + b"".join(slabs) + statistics, bytes(4096)
+    yield "recover/whole", whole
+    yield "recover/no_statistics", whole[:-4096]
+    yield "recover/hole", prologue + slabs[0] + page + slabs[2] + slabs[3] + statistics
+    yield "recover/torn", prologue + slabs[0] + slabs[1][:100] + page[100:] + slabs[3] + page
+    yield "recover/swapped", prologue + slabs[1] + page + slabs[0] + slabs[3][:-512]
+    yield "recover/no_prologue", page + b"".join(slabs)
+    yield "recover/torn_prologue", prologue[:70] + page[70:] + slabs[0] + slabs[1]
     text = json.dumps(config())
     yield "config/all_keys", text.encode()
     yield "config/unknown_key", text.replace('"mtu"', '"mtv"').encode()

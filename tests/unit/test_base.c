@@ -3,7 +3,10 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <tl_err.h>
 #include <tl_test.h>
@@ -204,9 +207,54 @@ static void times_for_people(void)
 	CU_ASSERT_STRING_EQUAL(tl_format_ns(UINT64_MAX, buf, sizeof(buf)), "18446744073.709 s");
 }
 
+static void times_are_parsed(void)
+{
+	const uint64_t s = TL_NS_PER_S, now_ns = 1795235116 * s + 5;
+	const struct {
+		const char *text;
+		uint64_t ns;
+	} good[] = {
+		{"2026-11-21T04:25:16.123456789Z", 1795235116 * s + 123456789},
+		{"2026-11-21T04:25:16.123456789", 1795235116 * s + 123456789},
+		{"2026-11-21 04:25:16.5", 1795235116 * s + 500000000},
+		{"2026-11-21T04:25", 1795235100 * s},
+		{"2026-11-21", 1795219200 * s},
+		{"1970-01-01T00:00:00Z", 0},
+		{"2024-02-29", 1709164800 * s},
+		{"@1795235116.000000001", 1795235116 * s + 1},
+		{"@0", 0},
+		{"-60s", 1795235056 * s + 5},
+		{"-0.000000005", 1795235116 * s},
+	};
+	static const char *const bad[] = {"", "now", "2026", "2026-11-21T", "2026-11-21T04:25:16.", "2026-13-01",
+		"2025-02-29", "2026-11-21T24:00:01", "2026-11-21T04:25:16+01:00", "2026-11-21T04:25:16.1234567891",
+		"1969-12-31", "@", "@-1", "@1.5.5", "@99999999999999999999", "-", "-s", "--5", " 2026-11-21",
+		"2026-11-21T04:25:60"};
+	uint64_t ns;
+
+	setenv("TZ", "Asia/Kolkata", 1);
+	tzset();
+	for (size_t i = 0; i < TL_ARRAY_LEN(good); i++) {
+		int rc = tl_parse_time(good[i].text, now_ns, &ns);
+		if (rc != 0 || ns != good[i].ns)
+			printf("# %s\n", good[i].text);
+		CU_ASSERT_EQUAL(rc, 0);
+		CU_ASSERT_EQUAL(ns, good[i].ns);
+	}
+	for (size_t i = 0; i < TL_ARRAY_LEN(bad); i++) {
+		int rc = tl_parse_time(bad[i], now_ns, &ns);
+		if (rc == 0)
+			printf("# %s\n", bad[i]);
+		CU_ASSERT_EQUAL(rc, -EINVAL);
+	}
+	unsetenv("TZ");
+	tzset();
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
+		{"times are parsed: UTC, seconds since 1970, or so long ago", times_are_parsed},
 		{"an error is one formatted sentence, its code unchanged", error_is_formatted},
 		{"nobody need ask for the sentence", error_may_be_null},
 		{"each caller puts its place in front of the sentence", prefixes_stack_outwards},

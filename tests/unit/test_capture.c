@@ -20,6 +20,7 @@
 
 static struct tl_clock *test_clock;
 static struct tl_port *port; // a ring device: only its pool and its name matter
+static struct tl_port *two_queues;
 
 struct recording {
 	struct tl_capture *capture;
@@ -524,6 +525,54 @@ static void frames_that_find_no_slab_are_counted_and_cost_no_other_frame(void)
 	end_recording(&r);
 }
 
+static void each_queue_has_its_own_account(void)
+{
+	static struct tl_burst burst;
+	struct tl_port *one = port;
+	struct tl_service second;
+	struct tl_capture_stats stats;
+	struct recording r;
+
+	port = two_queues;
+	start_recording(&r, (struct tl_capture_cfg){.filter = "greater 100"});
+	tl_capture_service(r.capture, 1, &second);
+	record(&r, TL_DIR_RX, 10, 60, 1);
+	record(&r, TL_DIR_RX, 3, 120, 1);
+	make_burst(&burst, 5, 120, 2, TL_NS_PER_S);
+	second.rx(second.ctx, &burst);
+	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+	second.finish(second.ctx);
+	write_out(&r);
+	tl_capture_sample(r.capture, &stats);
+	CU_ASSERT_EQUAL(stats.n_queues, 2);
+	CU_ASSERT_EQUAL(stats.slabs, 4);
+	CU_ASSERT_EQUAL(stats.queues[0].flow[TL_DIR_RX].offered_pkts, 13);
+	CU_ASSERT_EQUAL(stats.queues[0].flow[TL_DIR_RX].filtered_pkts, 10);
+	CU_ASSERT_EQUAL(stats.queues[0].flow[TL_DIR_RX].written_pkts, 3);
+	CU_ASSERT_EQUAL(stats.queues[1].flow[TL_DIR_RX].offered_pkts, 5);
+	CU_ASSERT_EQUAL(stats.queues[1].flow[TL_DIR_RX].filtered_pkts, 0);
+	CU_ASSERT_EQUAL(stats.queues[1].flow[TL_DIR_RX].written_pkts, 5);
+	CU_ASSERT_EQUAL(stats.queues[1].slabs_used, 0);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).written_pkts, 8);
+	end_recording(&r);
+	port = one;
+}
+
+static void the_time_a_buffer_covers_is_that_of_full_lines(void)
+{
+	// 84 bytes of line for each 60: 14 880 952 frames per second at 10 Gbit/s.
+	struct tl_capture_coverage c = tl_capture_cover(64 << 20, 0, 60, UINT64_C(10000000000));
+	CU_ASSERT_EQUAL(c.record_bytes, tl_pcapng_epb_bytes(60, 0, 0));
+	CU_ASSERT_EQUAL(c.bytes_per_s / c.record_bytes, 14880952);
+	CU_ASSERT_EQUAL(c.ns / TL_NS_PER_US, (UINT64_C(64) << 20) * 1000000 / c.bytes_per_s);
+	struct tl_capture_coverage faster = tl_capture_cover(64 << 20, 0, 60, UINT64_C(100000000000));
+	CU_ASSERT_EQUAL(faster.ns / 1000, c.ns / 10000);
+	// A snaplen makes records shorter, not frames.
+	struct tl_capture_coverage cut = tl_capture_cover(64 << 20, 64, 1514, UINT64_C(10000000000));
+	CU_ASSERT_EQUAL(cut.record_bytes, tl_pcapng_epb_bytes(64, 0, 0));
+	CU_ASSERT_EQUAL(cut.bytes_per_s / cut.record_bytes, 812743);
+}
+
 static struct tl_capture_stats stats_of(const struct recording *r)
 {
 	struct tl_capture_stats stats;
@@ -734,6 +783,8 @@ int main(void)
 		{"frames after the end are counted expired", frames_after_the_end_are_counted_expired},
 		{"frames that find no slab are counted and cost no other frame",
 			frames_that_find_no_slab_are_counted_and_cost_no_other_frame},
+		{"each queue has its own account", each_queue_has_its_own_account},
+		{"the time a buffer covers is that of full lines", the_time_a_buffer_covers_is_that_of_full_lines},
 		{"a paused recording counts what it leaves out, and goes on in the same file",
 			a_paused_recording_counts_what_it_leaves_out},
 		{"a recording that is over cannot be resumed", a_recording_that_is_over_cannot_be_resumed},
@@ -752,7 +803,8 @@ int main(void)
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
 	port = tl_test_port("vdev:net_ring_c", 1, test_clock);
-	if (port == NULL)
+	two_queues = tl_test_port_queues("vdev:net_null_c", 2, 0, test_clock);
+	if (port == NULL || two_queues == NULL)
 		return 1;
 	return tl_test_main("capture", tests, TL_ARRAY_LEN(tests));
 }

@@ -207,6 +207,8 @@ static void a_ring_that_cannot_turn_is_refused(void)
 			"2: $.capture[0].keep_files: 1 is not 0 or a whole number from 2 to 1000000"},
 		{"{'ports': [{'name': 'a', 'device': 'x'}], 'capture': [{'port': 'a', 'path': '-',\n'rotate_seconds': 1}]}",
 			"2: $.capture[0].rotate_seconds: stdout ('path': '-') cannot be rotated"},
+		{"{'ports': [{'name': 'a', 'device': 'x'}], 'capture': [{'port': 'a', 'path': 'null:',\n'rotate_packets': 1}]}",
+			"2: $.capture[0].rotate_packets: 'null:' is no file and cannot be rotated"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
@@ -236,7 +238,7 @@ static void a_cutoff_that_means_nothing_is_refused(void)
 		{CAPTURE(", 'cutoff_bytes': '1K', 'cutoff_flows': 512"),
 			"2: $.capture[0].cutoff_flows: 512 is not a size from 1K to 64M, such as 65536 or '64K'"},
 		{CAPTURE(", 'cutoff_flows': '1M'"),
-			"2: $.capture[0].cutoff_flows: only a recording with 'cutoff_bytes' has flows to remember"},
+			"2: $.capture[0].cutoff_flows: only a recording with 'cutoff_bytes' has a use for it"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
@@ -340,6 +342,8 @@ static void what_looks_like_a_clash_but_is_none_is_accepted(void)
 	tl_config_free(load("{'ports': [{'name': 'a', 'device': 'x'" IP ", 'gateway': '192.0.2.254'}], 'echo': "
 			    "[{'port': 'a', " MCAST("239.1.2.3", "7") ", 'send': {'tcp_connect': '10.0.0.1:5'}}]}"));
 	tl_config_free(load(PORTS2(", 'lcores': [1]", ", 'lcores': 'auto'")));
+	tl_config_free(load("{'ports': [{'name': 'a', 'device': 'x'}], 'capture': [{'port': 'a', 'path': 'null:'},"
+			    "{'port': 'a', 'path': 'null:', 'direction': 'tx'}]}"));
 }
 
 static void an_unknown_key_is_refused_with_the_nearest_known_one(void)

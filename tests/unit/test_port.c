@@ -16,6 +16,8 @@
 #include <tl_test_eal.h>
 #include <tl_test_port.h>
 
+#include "port_priv.h"
+
 static struct tl_clock *test_clock;
 
 // ---- the grammar
@@ -242,6 +244,27 @@ static void refused_frames_are_counted_and_not_recorded(void)
 	tl_port_close(port);
 }
 
+static void drops_are_told_by_queue_only_where_they_add_up(void)
+{
+	struct tl_port *port = tl_test_port_queues("vdev:net_null_q", 2, 0, test_clock);
+	struct tl_port_stats stats = {0};
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
+	tl_port_queue_drops(port, &stats);
+	CU_ASSERT(stats.drops_by_queue);
+	stats = (struct tl_port_stats){.drop_nic_pkts = 3};
+	tl_port_queue_drops(port, &stats);
+	CU_ASSERT_FALSE(stats.drops_by_queue);
+	tl_port_close(port);
+	port = tl_test_port("vdev:net_null_q", 0, test_clock);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
+	stats = (struct tl_port_stats){.drop_nic_pkts = 3};
+	tl_port_queue_drops(port, &stats);
+	CU_ASSERT(stats.drops_by_queue);
+	CU_ASSERT_EQUAL(stats.queue_drop_nic_pkts[0], 3);
+	tl_port_close(port);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -254,6 +277,7 @@ int main(void)
 		{"a missing file or interface is named", a_missing_file_or_interface_is_named},
 		{"what is pushed leaves with the flush and is counted",
 			what_is_pushed_leaves_with_the_flush_and_is_counted},
+		{"drops are told by queue only where they add up", drops_are_told_by_queue_only_where_they_add_up},
 		{"refused frames are counted and not recorded", refused_frames_are_counted_and_not_recorded},
 	};
 

@@ -196,6 +196,75 @@ static void nothing_may_be_in_flight_at_the_end(void)
 	free(snap);
 }
 
+// The same run, seen by two queues.
+static struct tl_snapshot *queues_snapshot(void)
+{
+	struct tl_snapshot *snap = snapshot();
+	struct tl_report_port *port = &snap->ports[0];
+	struct tl_report_capture *capture = &snap->captures[0];
+
+	port->n_queues = 2;
+	port->queues[0] = (struct tl_report_port_queue){.rx_pkts = 1234000, .rx_bytes = 74040000, .drop_nic_pkts = 30};
+	port->queues[1] = (struct tl_report_port_queue){.rx_pkts = 517, .rx_bytes = 31020};
+	port->drops_by_queue = true;
+	capture->slabs = 64;
+	capture->n_queues = 2;
+	capture->queues[0] = (struct tl_report_capture_queue){.slabs_used = 7,
+		.flow = {[TL_DIR_RX] = {.offered_pkts = 900,
+				 .written_pkts = 815,
+				 .filtered_pkts = 50,
+				 .expired_pkts = 20,
+				 .cut_pkts = 10,
+				 .drop_disk_pkts = 5},
+			[TL_DIR_TX] = {.offered_pkts = 100, .written_pkts = 100}}};
+	capture->queues[1].flow[TL_DIR_RX] =
+		(struct tl_report_flow){.offered_pkts = 100, .written_pkts = 85, .drop_ring_pkts = 15};
+	return snap;
+}
+
+static void each_counter_of_a_queue_can_break_the_identity(void)
+{
+	struct tl_snapshot *snap = queues_snapshot();
+	struct tl_report_capture *capture = &snap->captures[0];
+
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
+	for (uint32_t q = 0; q < 2; q++)
+		for (int dir = 0; dir < TL_DIRS; dir++) {
+			struct tl_report_flow *f = &capture->queues[q].flow[dir];
+			uint64_t *const counters[] = {&f->offered_pkts, &f->written_pkts, &f->filtered_pkts,
+				&f->expired_pkts, &f->cut_pkts, &f->drop_ring_pkts, &f->drop_disk_pkts};
+			for (size_t i = 0; i < TL_ARRAY_LEN(counters); i++) {
+				++*counters[i];
+				CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+				--*counters[i];
+			}
+		}
+	capture->queues[0].flow[TL_DIR_RX].written_pkts++;
+	capture->queues[1].flow[TL_DIR_RX].written_pkts--;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap)); // though the sums are right
+	expect_line(snap, "  BROKEN: the sums are right, but a queue's are not: see its row");
+	expect_line(snap, "  queue 1   rx  offered_pkts 100 = written_pkts 84 + drop_ring_pkts 15 (missing 1)");
+	free(snap);
+}
+
+static void queues_are_printed_where_there_are_several(void)
+{
+	struct tl_snapshot *snap = queues_snapshot();
+
+	expect_line(snap, "  queue 0   rx_pkts 1,234,000  rx_bytes 74,040,000  drop_nic_pkts 30");
+	expect_line(snap, "  queue 0   rx  offered_pkts 900 = written_pkts 815 + filtered_pkts 50 + expired_pkts 20 + "
+			  "cut_pkts 10 + drop_disk_pkts 5");
+	expect_line(snap, "  queue 0   tx  offered_pkts 100 = written_pkts 100");
+	expect_line(snap, "  queue 1   rx  offered_pkts 100 = written_pkts 85 + drop_ring_pkts 15");
+	snap->ports[0].drops_by_queue = false;
+	expect_line(snap, "  queue 1   rx_pkts 517  rx_bytes 31,020");
+	snap->ports[0].n_queues = snap->captures[0].n_queues = 1;
+	char *text = text_of(tl_report_ledger_text, snap);
+	CU_ASSERT_PTR_NULL(strstr(text, "  queue"));
+	free(text);
+	free(snap);
+}
+
 static void every_drop_of_a_port_or_a_recording_is_a_loss(void)
 {
 	struct tl_snapshot *snap = lossless_snapshot();
@@ -327,6 +396,31 @@ static json_int_t integer_at(const json_t *object, const char *key)
 
 	CU_ASSERT_TRUE(json_is_integer(value));
 	return json_integer_value(value);
+}
+
+static void the_json_has_a_row_for_each_queue(void)
+{
+	struct tl_snapshot *snap = queues_snapshot();
+	json_t *json = tl_report_json(snap);
+	json_t *capture = json_array_get(json_object_get(json, "captures"), 0);
+	json_t *rows = json_object_get(capture, "queues");
+	json_t *port_rows = json_object_get(json_object_get(json, "port"), "queues");
+
+	CU_ASSERT_EQUAL(integer_at(capture, "slabs"), 64);
+	CU_ASSERT_EQUAL_FATAL(json_array_size(rows), 2);
+	CU_ASSERT_EQUAL(integer_at(json_array_get(rows, 0), "slabs_used"), 7);
+	CU_ASSERT_EQUAL(integer_at(json_object_get(json_array_get(rows, 0), "tx"), "written_pkts"), 100);
+	CU_ASSERT_EQUAL(integer_at(json_object_get(json_array_get(rows, 1), "rx"), "drop_ring_pkts"), 15);
+	CU_ASSERT_EQUAL(integer_at(json_object_get(json_array_get(rows, 1), "rx"), "unaccounted_pkts"), 0);
+	CU_ASSERT_EQUAL(integer_at(json_array_get(port_rows, 0), "drop_nic_pkts"), 30);
+	CU_ASSERT_EQUAL(integer_at(json_array_get(port_rows, 1), "rx_pkts"), 517);
+	json_decref(json);
+	snap->ports[0].drops_by_queue = false;
+	json = tl_report_json(snap);
+	port_rows = json_object_get(json_object_get(json, "port"), "queues");
+	CU_ASSERT_TRUE(json_is_null(json_object_get(json_array_get(port_rows, 0), "drop_nic_pkts")));
+	json_decref(json);
+	free(snap);
 }
 
 static const char *string_at(const json_t *object, const char *key)
@@ -501,6 +595,9 @@ int main(void)
 		{"while running only frames in flight may be missing from a recording",
 			while_running_only_frames_in_flight_may_be_missing_from_a_recording},
 		{"nothing may be in flight at the end", nothing_may_be_in_flight_at_the_end},
+		{"each counter of a queue can break the identity", each_counter_of_a_queue_can_break_the_identity},
+		{"queues are printed where there are several", queues_are_printed_where_there_are_several},
+		{"the JSON has a row for each queue", the_json_has_a_row_for_each_queue},
 		{"every drop of a port or a recording is a loss", every_drop_of_a_port_or_a_recording_is_a_loss},
 		{"the ledger groups and aligns its numbers", the_ledger_groups_and_aligns_its_numbers},
 		{"the ledger says in words what was lost", the_ledger_says_in_words_what_was_lost},

@@ -197,6 +197,25 @@ static void a_slow_writer_costs_records_not_slabs(void)
 	tl_slab_destroy(ring);
 }
 
+static void used_slabs_are_those_with_the_writer(void)
+{
+	struct tl_slab_ring *ring = create_ring(4);
+
+	CU_ASSERT_EQUAL(tl_slab_count(ring), 4);
+	CU_ASSERT_EQUAL(tl_slab_used(ring), 0);
+	CU_ASSERT_TRUE(record(ring, 60, 1, TL_DIR_RX, 1));
+	CU_ASSERT_EQUAL(tl_slab_used(ring), 0);
+	tl_slab_seal(ring);
+	CU_ASSERT_TRUE(record(ring, 60, 1, TL_DIR_RX, 1));
+	tl_slab_seal(ring);
+	CU_ASSERT_EQUAL(tl_slab_used(ring), 2);
+	struct tl_slab *slab = tl_slab_take(ring);
+	CU_ASSERT_EQUAL(tl_slab_used(ring), 2);
+	tl_slab_give_back(ring, slab);
+	CU_ASSERT_EQUAL(tl_slab_used(ring), 1);
+	tl_slab_destroy(ring);
+}
+
 static void a_wrong_configuration_is_refused(void)
 {
 	const struct tl_slab_cfg good = {.name = "cfg", .slab_bytes = SLAB_BYTES, .slabs = 2, .socket_id = -1};
@@ -333,6 +352,7 @@ int main(void)
 			only_a_slab_older_than_asked_is_sealed},
 		{"a writer that is behind costs records until it gives a slab back",
 			a_slow_writer_costs_records_not_slabs},
+		{"used slabs are those with the writer", used_slabs_are_those_with_the_writer},
 		{"a wrong configuration is refused with a sentence", a_wrong_configuration_is_refused},
 		{"a name is used by one ring at a time", a_name_is_used_once_at_a_time},
 		{"two threads at full speed lose and tear nothing", two_threads_lose_and_tear_nothing},

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include <tl_err.h>
+#include <tl_index.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
 
@@ -37,7 +38,11 @@ struct rig {
 	struct tl_slab_ring *rings[RINGS];
 	uint32_t committed[RINGS];
 	uint64_t committed_dir[TL_DIRS];
+	uint64_t committed_flow[RINGS][TL_DIRS];
+	uint64_t statistics_ns;
+	bool reader_may_leave;
 	struct tl_writer *writer;
+	bool index;
 };
 
 // What was found in the files.
@@ -46,8 +51,10 @@ struct found {
 	uint64_t records[TL_DIRS];
 	uint64_t sequence[RINGS];
 	uint64_t bytes;
-	bool gaps;   // records may be missing
-	bool stream; // and no HEAD, no PAD
+	bool gaps;	 // records may be missing
+	bool stream;	 // and no HEAD, no PAD
+	bool statistics; // ISBs before the last
+	uint32_t isbs;
 };
 
 static uint32_t put_prologue(void *ctx, void *buf, uint32_t size)
@@ -138,8 +145,11 @@ static int rig_create_ring(struct rig *rig, enum io io, struct tl_writer_policy 
 		.policy = policy,
 		.rings = rig->rings,
 		.n_rings = RINGS,
+		.index = rig->index,
 		.prologue = put_prologue,
 		.epilogue = put_epilogue,
+		.statistics_ns = rig->statistics_ns,
+		.reader_may_leave = rig->reader_may_leave,
 	};
 
 	rig_rings(rig);
@@ -212,6 +222,7 @@ static void commit_one(struct rig *rig, uint32_t ring)
 	memcpy(data + 4, &number, 4);
 	tl_slab_commit(rig->rings[ring], len, dir);
 	rig->committed_dir[dir]++;
+	rig->committed_flow[ring][dir]++;
 }
 
 static void commit(struct rig *rig, uint32_t records)
@@ -294,6 +305,8 @@ static bool blocks_are_right(const uint8_t *data, size_t size, struct found *fou
 			return false;
 		memcpy(&tail, data + at + len - 4, 4);
 		bool right = tail == len && (type == TL_PCAPNG_SHB) == (at == 0);
+		if (found->statistics && (type == TL_PCAPNG_HEAD || (found->stream && type == TL_PCAPNG_EPB)))
+			isbs = 0;
 		if (type == TL_PCAPNG_EPB)
 			right = right && isbs == 0 && epb_is_right(data + at, found);
 		else if (type == TL_PCAPNG_HEAD)
@@ -302,6 +315,7 @@ static bool blocks_are_right(const uint8_t *data, size_t size, struct found *fou
 		else if (type == TL_PCAPNG_PAD)
 			right = right && !found->stream;
 		isbs += type == TL_PCAPNG_ISB;
+		found->isbs += type == TL_PCAPNG_ISB;
 		if (!right)
 			return false;
 		at += len;
@@ -341,11 +355,19 @@ static bool files_are_right(const struct rig *rig, struct found *found, bool *al
 	return right;
 }
 
-// Every committed record is written or dropped, each direction by itself, and the file holds those that are written.
+// Every committed record is written or dropped, each ring and direction by itself, and the file holds those that are
+// written.
 static void check_ledger(const struct rig *rig, const struct found *found)
 {
 	struct tl_writer_stats stats;
 
+	for (uint32_t ring = 0; ring < RINGS; ring++) {
+		struct tl_writer_flow flow;
+		tl_writer_flow(rig->writer, ring, &flow);
+		for (int dir = 0; dir < TL_DIRS; dir++)
+			CU_ASSERT_EQUAL(
+				rig->committed_flow[ring][dir], flow.written_pkts[dir] + flow.drop_disk_pkts[dir]);
+	}
 	tl_writer_stats(rig->writer, &stats);
 	for (int dir = 0; dir < TL_DIRS; dir++) {
 		CU_ASSERT_EQUAL(rig->committed_dir[dir], stats.written_pkts[dir] + stats.drop_disk_pkts[dir]);
@@ -761,6 +783,135 @@ static void asking_rotates_any_file(void)
 	rig_close(&rig);
 }
 
+// The whole file at path, the caller's to free, or NULL.
+static uint8_t *read_file(const char *path, size_t *out_size)
+{
+	struct stat status;
+	int fd = open(path, O_RDONLY);
+
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return NULL;
+	*out_size = (size_t)status.st_size;
+	uint8_t *data = malloc(*out_size + 1);
+	CU_ASSERT_EQUAL(read(fd, data, *out_size), status.st_size);
+	close(fd);
+	return data;
+}
+
+// What the sidecars of all files say together.
+struct indexed {
+	uint64_t rows, records, blank;
+};
+
+// Each row names a slab that is there, and holds nothing else than a look at the file gives.
+static void check_sidecar(const char *path, struct indexed *sum)
+{
+	char name[192];
+	size_t size, file_size;
+	struct tl_index_reader reader;
+	struct tl_index_row row, again;
+	struct tl_index_builder *builder = tl_index_builder_create();
+
+	snprintf(name, sizeof(name), "%s" TL_INDEX_SUFFIX, path);
+	uint8_t *sidecar = read_file(name, &size), *file = read_file(path, &file_size);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(sidecar);
+	CU_ASSERT_EQUAL_FATAL(tl_index_open(&reader, sidecar, size), 0);
+	CU_ASSERT(reader.header.file_bytes == file_size && reader.header.run_id == 7);
+	int rc;
+	while ((rc = tl_index_next(&reader, &row)) == 1) {
+		struct tl_pcapng_head head;
+		CU_ASSERT_EQUAL_FATAL(tl_pcapng_get_head(file + row.offset_bytes, row.len_bytes, &head), 0);
+		CU_ASSERT_EQUAL(tl_index_build(builder, file + row.offset_bytes, head.used_bytes, row.len_bytes,
+					row.offset_bytes, &again),
+			0);
+		bool blank = row.bloom_bytes == 0;
+		CU_ASSERT(row.records == again.records && row.sequence == again.sequence && row.ring == again.ring);
+		CU_ASSERT(blank || (row.first_ns == again.first_ns && row.last_ns == again.last_ns));
+		CU_ASSERT(blank || (row.bloom_bytes == again.bloom_bytes &&
+					   memcmp(row.bloom, again.bloom, row.bloom_bytes) == 0));
+		sum->rows++;
+		sum->records += row.records;
+		sum->blank += blank;
+	}
+	CU_ASSERT_EQUAL(rc, 0);
+	tl_index_builder_destroy(builder);
+	free(sidecar);
+	free(file);
+}
+
+// Records, rotating, with an index; everything that is written must be in it.
+static void record_indexed(enum io io, void (*prepare)(struct rig *), struct indexed *sum)
+{
+	struct rig rig;
+	struct tl_err err;
+	struct tl_writer_stats stats;
+	uint32_t n;
+
+	rig_dir(&rig);
+	rig.index = true;
+	CU_ASSERT_EQUAL_FATAL(rig_create(&rig, io, 1 << 20, &err), 0);
+	if (prepare != NULL)
+		prepare(&rig);
+	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
+	commit(&rig, 20000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	check_complete(&rig);
+	tl_writer_stats(rig.writer, &stats);
+	const char *const *files = tl_writer_files(rig.writer, &n);
+	for (uint32_t i = 0; i < n; i++)
+		check_sidecar(files[i], sum);
+	CU_ASSERT_EQUAL(sum->records, stats.written_pkts[TL_DIR_RX] + stats.written_pkts[TL_DIR_TX]);
+	rig_close(&rig);
+}
+
+static void sidecar_has_every_slab(void)
+{
+	struct indexed sum = {0};
+
+	record_indexed(URING, NULL, &sum);
+	CU_ASSERT(sum.rows > 16);
+	CU_ASSERT(sum.blank < sum.rows);
+}
+
+static void sidecar_survives_failed_writes(void)
+{
+	struct indexed sum = {0};
+
+	record_indexed(FAULTY, NULL, &sum);
+	CU_ASSERT(faulty.failed > 10);
+}
+
+static void hold_nothing(struct rig *rig)
+{
+	rig->writer->index.held_max = 0;
+}
+
+static void slow_index_leaves_blank_rows(void)
+{
+	struct indexed sum = {0};
+
+	record_indexed(URING, hold_nothing, &sum);
+	CU_ASSERT(sum.rows > 16);
+	CU_ASSERT_EQUAL(sum.blank, sum.rows);
+}
+
+static void ring_drops_sidecars(void)
+{
+	struct rig rig;
+
+	rig_dir(&rig);
+	rig.index = true;
+	rig_start_ring(&rig, URING, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 3});
+	put_file(&rig, "x.pcapng.tlx", NULL); // of somebody else
+	commit(&rig, 20000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), 3);
+	CU_ASSERT(count_files(&rig, ".tlx") <= 3 + 1); // fewer, where the index thread was too far behind
+	CU_ASSERT(exists(&rig, "x.pcapng.tlx"));
+	check_ring(&rig);
+	rig_close(&rig);
+}
+
 static void ring_keeps_files(void)
 {
 	struct rig rig;
@@ -816,6 +967,45 @@ static void ring_keeps_bytes(void)
 	rig_close(&rig);
 }
 
+static void put_large_file(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0640);
+
+	CU_ASSERT_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL(ftruncate(fd, 100 << 20), 0);
+	CU_ASSERT_EQUAL(pwrite(fd, "end", 3, 99 << 20), 3);
+	close(fd);
+}
+
+static bool has_its_end(int fd)
+{
+	char text[4] = "";
+
+	return pread(fd, text, 3, 99 << 20) == 3 && strcmp(text, "end") == 0;
+}
+
+static void removed_file_is_whole_for_who_has_it(void)
+{
+	static const char path[] = "/var/tmp/tl-writer-remove", second[] = "/var/tmp/tl-writer-remove-2";
+
+	put_large_file(path);
+	int reader = open(path, O_RDONLY);
+	CU_ASSERT_EQUAL(tl_writer_remove(path), 0);
+	CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
+	CU_ASSERT(has_its_end(reader));
+	close(reader);
+
+	put_large_file(path);
+	unlink(second);
+	CU_ASSERT_EQUAL(link(path, second), 0);
+	CU_ASSERT_EQUAL(tl_writer_remove(path), 0);
+	reader = open(second, O_RDONLY);
+	CU_ASSERT(has_its_end(reader));
+	close(reader);
+	CU_ASSERT_EQUAL(tl_writer_remove(second), 0); // of this one nothing is left
+	CU_ASSERT_EQUAL(tl_writer_remove(second), -ENOENT);
+}
+
 static void file_is_allocated_whole_and_cut_at_its_end(void)
 {
 	const uint64_t limit = 8 << 20;
@@ -844,12 +1034,11 @@ static void taken_name_is_passed_over(void)
 
 	rig_dir(&rig);
 	put_file(&rig, "x.pcapng", NULL);
-	put_file(&rig, "x_00002.pcapng.part", NULL);
+	put_file(&rig, "x_00002.pcapng", NULL);
 	rig_start(&rig, URING, 1 << 20);
 	commit(&rig, 4000);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	CU_ASSERT(exists(&rig, "x_00001.pcapng") && exists(&rig, "x_00003.pcapng"));
-	CU_ASSERT_FALSE(exists(&rig, "x_00002.pcapng"));
 	check_complete(&rig);
 	rig_close(&rig);
 }
@@ -987,7 +1176,7 @@ static void leftover_is_kept_if_it_holds_records(void)
 	rig_again(&rig, &first);
 	rig_start(&rig, PWRITE, 1 << 20);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
-	CU_ASSERT(exists(&rig, "x.pcapng.part"));
+	CU_ASSERT(exists(&rig, "x.pcapng")); // recovered, and therefore complete
 	CU_ASSERT(exists(&rig, "x_00001.pcapng"));
 	end_run(&rig);
 
@@ -996,7 +1185,42 @@ static void leftover_is_kept_if_it_holds_records(void)
 	rig_start(&rig, PWRITE, 1 << 20);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	CU_ASSERT_FALSE(exists(&rig, ".x.pcapng.next"));
-	CU_ASSERT_EQUAL(count_files(&rig, ".part"), 1);
+	CU_ASSERT_EQUAL(count_files(&rig, ".part"), 0);
+	rig_close(&rig);
+}
+
+// What a run was killed in: cut within a slab, and followed by what was preallocated.
+static void next_run_recovers_the_last(void)
+{
+	struct rig first, rig;
+	struct found found = {.gaps = true};
+	char part[192];
+	bool closed;
+
+	rig_open(&first, PWRITE, 0);
+	commit(&first, 1000);
+	CU_ASSERT_EQUAL(rig_stop(&first), 0);
+	snprintf(part, sizeof(part), "%s.part", first.path);
+	CU_ASSERT_EQUAL(rename(first.path, part), 0);
+	CU_ASSERT_EQUAL(truncate(part, 5 * SLAB_BYTES + 1000), 0);
+	CU_ASSERT_EQUAL(truncate(part, 64 * SLAB_BYTES), 0);
+	end_run(&first);
+
+	rig_again(&rig, &first);
+	rig_start_ring(&rig, PWRITE, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 3});
+	CU_ASSERT(exists(&rig, "x_00001.pcapng.part")); // its numbers go on
+	commit(&rig, 100);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT_EQUAL(count_files(&rig, ".part"), 0);
+	CU_ASSERT(file_is_right(first.path, &found, &closed));
+	CU_ASSERT(closed);
+	CU_ASSERT(found.records[TL_DIR_RX] + found.records[TL_DIR_TX] > 300);
+	end_run(&rig);
+
+	rig_again(&rig, &first); // and the ring knows it
+	rig_start_ring(&rig, PWRITE, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 2});
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT_FALSE(exists(&rig, "x.pcapng"));
 	rig_close(&rig);
 }
 
@@ -1167,6 +1391,35 @@ static void limit_file_size(rlim_t bytes)
 	getrlimit(RLIMIT_FSIZE, &limit);
 	limit.rlim_cur = bytes == 0 ? limit.rlim_max : bytes;
 	CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+// A large slab is refused, and a small one behind it is not: it lies where the large one was to be.
+static void sidecar_knows_what_was_refused(void)
+{
+	struct rig rig;
+	struct tl_err err;
+	struct tl_writer_stats stats;
+	struct indexed sum = {0};
+
+	rig_dir(&rig);
+	rig.index = true;
+	CU_ASSERT_EQUAL_FATAL(rig_create(&rig, URING, 0, &err), 0);
+	for (int slab = 0; slab < 2; slab++) {
+		for (int i = 0; i < 100; i++)
+			commit_one(&rig, 0);
+		commit_one(&rig, 1);
+		seal(&rig);
+	}
+	limit_file_size(TL_PCAPNG_ALIGN + SLAB_BYTES + 10 * TL_PCAPNG_ALIGN);
+	CU_ASSERT_EQUAL(tl_writer_start(rig.writer, &err), 0);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EFBIG);
+	limit_file_size(0);
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT(stats.drop_disk_pkts[TL_DIR_RX] > 0);
+	check_sidecar(rig.path, &sum);
+	CU_ASSERT(sum.rows >= 3);
+	CU_ASSERT_EQUAL(sum.records, stats.written_pkts[TL_DIR_RX] + stats.written_pkts[TL_DIR_TX]);
+	rig_close(&rig);
 }
 
 static void refuse_after_a_mebibyte(enum io io)
@@ -1532,6 +1785,7 @@ static void bad_paths_are_refused(void)
 		{"/nonexistent/x.pcapng", 0, -ENOENT},
 		{link, 0, -EEXIST},
 		{"/dev/null", 1 << 20, -EINVAL},
+		{TL_WRITER_NULL, 1 << 20, -EINVAL},
 	};
 	for (size_t i = 0; i < TL_ARRAY_LEN(table); i++) {
 		snprintf(rig.path, sizeof(rig.path), "%s", table[i].path);
@@ -1665,11 +1919,13 @@ static void *read_all(void *arg)
 }
 
 // Standard output is the pipe while the writer is created.
-static void rig_open_stdout(struct rig *rig, int pipe_fds[2])
+static void rig_open_stdout_for(struct rig *rig, int pipe_fds[2], bool reader_may_leave)
 {
 	CU_ASSERT_EQUAL_FATAL(pipe2(pipe_fds, O_CLOEXEC), 0);
 	rig_dir(rig);
 	strcpy(rig->path, "-");
+	rig->reader_may_leave = reader_may_leave;
+	rig->statistics_ns = TL_NS_PER_MS;
 	fflush(stdout);
 	int saved = dup(STDOUT_FILENO);
 	dup2(pipe_fds[1], STDOUT_FILENO);
@@ -1679,11 +1935,16 @@ static void rig_open_stdout(struct rig *rig, int pipe_fds[2])
 	close(pipe_fds[1]);
 }
 
+static void rig_open_stdout(struct rig *rig, int pipe_fds[2])
+{
+	rig_open_stdout_for(rig, pipe_fds, false);
+}
+
 static void pipe_gets_plain_pcapng(void)
 {
 	struct rig rig;
 	struct reader reader = {0};
-	struct found found = {.stream = true};
+	struct found found = {.stream = true, .statistics = true};
 	int fds[2];
 	bool closed = false;
 
@@ -1691,11 +1952,17 @@ static void pipe_gets_plain_pcapng(void)
 	reader.fd = fds[0];
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&reader.thread, NULL, read_all, &reader), 0);
 	commit(&rig, 20000);
+	for (int i = 0; i < 10000 && tl_count_read(&rig.writer->file->statistics_bytes) == 0; i++) {
+		commit(&rig, 30);
+		seal(&rig);
+		usleep(1000);
+	}
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	pthread_join(reader.thread, NULL);
 	CU_ASSERT_FALSE(tl_writer_pipe_closed(rig.writer));
 	CU_ASSERT(blocks_are_right(reader.data, reader.bytes, &found, &closed));
 	CU_ASSERT(closed);
+	CU_ASSERT(found.isbs > RINGS);
 	found.bytes = reader.bytes;
 	for (int ring = 0; ring < RINGS; ring++)
 		CU_ASSERT_EQUAL(found.next[ring], rig.committed[ring]);
@@ -1743,6 +2010,36 @@ static void idle_pipe_notices_too(void)
 	rig_close(&rig);
 }
 
+static void a_reader_that_may_leave_is_no_error(void)
+{
+	struct rig rig;
+	int fds[2];
+
+	rig_open_stdout_for(&rig, fds, true);
+	commit(&rig, 100);
+	seal(&rig);
+	close(fds[0]);
+	CU_ASSERT(wait_closed(&rig));
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT_PTR_NULL(tl_writer_error(rig.writer));
+	check_ledger(&rig, NULL);
+	rig_close(&rig);
+}
+
+// Only the last blocks meet the closed pipe, unless the writer looks in between.
+static void nor_is_one_that_leaves_at_the_end(void)
+{
+	for (int i = 0; i < 10; i++) {
+		struct rig rig;
+		int fds[2];
+		rig_open_stdout_for(&rig, fds, true);
+		usleep(3000);
+		close(fds[0]);
+		CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+		rig_close(&rig);
+	}
+}
+
 static void stalled_pipe_does_not_hold_stop(void)
 {
 	struct rig rig;
@@ -1787,6 +2084,89 @@ static void devices_are_streams(void)
 	}
 }
 
+// Records until the file that is being written has statistics, as whoever reads it after a crash would see it.
+static bool record_until_statistics(struct rig *rig, uint32_t isbs)
+{
+	for (int i = 0; i < 10000; i++) {
+		struct found found = {.statistics = true};
+		bool closed;
+		commit(rig, 30);
+		seal(rig);
+		if (files_are_right(rig, &found, &closed) && found.isbs >= isbs)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+static void check_statistics(enum io io)
+{
+	struct found found = {.statistics = true};
+	struct rig rig;
+	bool closed;
+
+	rig_dir(&rig);
+	rig.statistics_ns = 20 * TL_NS_PER_MS;
+	rig_start(&rig, io, 0);
+	CU_ASSERT(record_until_statistics(&rig, 3 * RINGS));
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(files_are_right(&rig, &found, &closed));
+	CU_ASSERT(closed);
+	CU_ASSERT(found.isbs >= 4 * RINGS);
+	check_ledger(&rig, &found);
+	rig_close(&rig);
+}
+
+static void statistics_stand_between_slabs(void)
+{
+	check_statistics(URING);
+	check_statistics(PWRITE);
+	check_statistics(FAULTY);
+}
+
+static void an_idle_file_gets_no_statistics(void)
+{
+	struct found found = {.statistics = true};
+	struct rig rig;
+	bool closed;
+
+	rig_dir(&rig);
+	rig.statistics_ns = 1;
+	rig_start(&rig, URING, 0);
+	commit(&rig, 30);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, false, 30));
+	usleep(50000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(files_are_right(&rig, &found, &closed));
+	CU_ASSERT(found.isbs <= 3 * RINGS); // after each of two slabs, and at close
+	rig_close(&rig);
+}
+
+static void null_discards_what_it_counts(void)
+{
+	struct rig rig;
+	struct tl_writer_stats stats;
+	uint32_t n;
+
+	rig_dir(&rig);
+	strcpy(rig.path, TL_WRITER_NULL);
+	rig_start(&rig, URING, 0);
+	commit(&rig, 20000);
+	tl_writer_rotate(rig.writer);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT_PTR_NULL(tl_writer_error(rig.writer));
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT_EQUAL(stats.written_pkts[TL_DIR_RX], rig.committed_dir[TL_DIR_RX]);
+	CU_ASSERT_EQUAL(stats.written_pkts[TL_DIR_TX], rig.committed_dir[TL_DIR_TX]);
+	CU_ASSERT(stats.written_bytes > 20000 * 100);
+	CU_ASSERT_EQUAL(stats.files, 1);
+	tl_writer_files(rig.writer, &n);
+	CU_ASSERT_EQUAL(n, 0);
+	CU_ASSERT_NOT_EQUAL(access(TL_WRITER_NULL, F_OK), 0);
+	rig_close(&rig);
+}
+
 static void unstarted_writer_can_be_destroyed(void)
 {
 	struct rig rig;
@@ -1817,6 +2197,13 @@ int main(void)
 		{"any file is rotated on demand", asking_rotates_any_file},
 		{"a ring keeps so many files", ring_keeps_files},
 		{"a ring keeps so many bytes", ring_keeps_bytes},
+		{"a sidecar has a row for each slab of its file", sidecar_has_every_slab},
+		{"a sidecar is right after failed writes", sidecar_survives_failed_writes},
+		{"a sidecar knows nothing of slabs that were refused", sidecar_knows_what_was_refused},
+		{"when the index is behind, rows say only where slabs are", slow_index_leaves_blank_rows},
+		{"a ring drops a sidecar with its file", ring_drops_sidecars},
+		{"a removed file is whole for who has it open, or by another name",
+			removed_file_is_whole_for_who_has_it},
 		{"a file that rotates by size is allocated whole, and cut at its end",
 			file_is_allocated_whole_and_cut_at_its_end},
 		{"a name that is taken is passed over", taken_name_is_passed_over},
@@ -1825,6 +2212,7 @@ int main(void)
 		{"a file of the ring that was replaced stays", replaced_file_stays},
 		{"two recordings do not write one file", two_recordings_need_two_files},
 		{"what a killed run left is kept if it holds records", leftover_is_kept_if_it_holds_records},
+		{"the next run recovers what the last was killed in", next_run_recovers_the_last},
 		{"a slow close does not stall the writing", slow_close_does_not_stall},
 		{"on a full disk the oldest file is dropped and nothing is lost", full_disk_recycles},
 		{"or the recording pauses until there is room", full_disk_pauses},
@@ -1854,8 +2242,13 @@ int main(void)
 		{"a reader of a pipe that leaves is noticed, and what it missed is counted",
 			reader_that_leaves_is_noticed},
 		{"it is noticed although nothing is written", idle_pipe_notices_too},
+		{"a reader that may leave is no error", a_reader_that_may_leave_is_no_error},
+		{"nor is one that leaves at the end", nor_is_one_that_leaves_at_the_end},
 		{"a pipe that nobody reads does not hold stop for ever", stalled_pipe_does_not_hold_stop},
 		{"a device is written like a pipe", devices_are_streams},
+		{"a file that grows has statistics between its slabs", statistics_stand_between_slabs},
+		{"a file that does not grow gets no more of them", an_idle_file_gets_no_statistics},
+		{"null: discards what it counts", null_discards_what_it_counts},
 		{"a writer that was never started can be destroyed", unstarted_writer_can_be_destroyed},
 	};
 

@@ -20,6 +20,8 @@
 #include <tl_test_eal.h>
 #include <tl_writer.h>
 
+#include <writer_priv.h>
+
 #define RINGS 2
 #define SLABS 16
 #define SLAB_BYTES 65536
@@ -472,15 +474,33 @@ static void the_end_completes_an_episode(void)
 	rig_close(&rig);
 }
 
+// Until the helper has the next file open, for which the writer does not wait for long.
+static void wait_for_next_file(struct rig *rig)
+{
+	struct tl_writer_helper *helper = &rig->writer->helper;
+	bool there = false;
+
+	for (int i = 0; i < 10000 && !there; i++) {
+		pthread_mutex_lock(&helper->lock);
+		there = helper->ahead != NULL;
+		pthread_mutex_unlock(&helper->lock);
+		usleep(there ? 0 : 1000);
+	}
+	CU_ASSERT_FATAL(there);
+}
+
 static void a_long_episode_goes_on_in_further_files(void)
 {
 	struct tl_err err = {{0}};
 	struct rig rig;
 
-	rig_create(&rig, (struct tl_writer_hold_cfg){.pre_ns = 99 * S}, (struct tl_writer_policy){.rotate_packets = 4});
+	rig_create(&rig, (struct tl_writer_hold_cfg){.pre_ns = 99 * S, .post_ns = 9 * S},
+		(struct tl_writer_policy){.rotate_packets = 4});
 	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
-	slabs(&rig, 0, 1001, 1006);
+	slabs(&rig, 0, 1001, 1004);
 	trigger(&rig);
+	wait_for_next_file(&rig);
+	slabs(&rig, 0, 1005, 1006);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	check_file(&rig, 0, 0, 3);
 	check_file(&rig, 1, 4, 5);
@@ -638,6 +658,17 @@ static void what_the_ring_drops_has_expired(void)
 	rig_close(&rig);
 }
 
+// The beginning of one.
+static void put_sidecar(const struct rig *rig, const char *name)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0640);
+	CU_ASSERT_FATAL(fd >= 0);
+	close(fd);
+}
+
 static void a_trigger_saves_files_from_the_ring(void)
 {
 	struct rig rig;
@@ -650,7 +681,9 @@ static void a_trigger_saves_files_from_the_ring(void)
 			rotate(&rig);
 	}
 	CU_ASSERT(wait_for_name(&rig, "x_00003.pcapng"));
+	put_sidecar(&rig, "x_00003.pcapng.tlx");
 	trigger(&rig);
+	CU_ASSERT(wait_for_name(&rig, "x_00003.saved.pcapng.tlx"));
 	CU_ASSERT(wait_for_name(&rig, "x_00003.saved.pcapng"));
 	slabs(&rig, 0, 1006, 1007); // 1007 is too late, but in the same file as 1006
 	set_time(&rig, 1009);

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # The guest's kernel and initramfs, made of Debian's packages, unpacked and not installed. Sourced by run.sh.
 
-vm_modules=(virtio_pci 9pnet_virtio 9p overlay igb vfio-pci vfio_iommu_type1)
+vm_modules=(virtio_pci 9pnet_virtio 9p overlay igb vfio-pci vfio_iommu_type1 virtio_blk crc32c_generic ext4)
 
 # image_fetch DIR: the two packages, into DIR, unless they are there. Fails when no mirror has them.
 image_fetch() {

@@ -1,9 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Tapline on a PCI NIC that QEMU emulates, behind an IOMMU, through vfio-pci: see docs/vm.md. TL_BUILD names the build
-# directory; what the guest needs is cached in build-vm/.
+# Tapline in a machine that QEMU emulates: see docs/vm.md. `smoke`: on a PCI NIC, behind an IOMMU, through vfio-pci.
+# `powerloss`: recording to a disk of its own when the power goes. TL_BUILD names the build directory; what the guest
+# needs is cached in build-vm/.
 set -euo pipefail
-[[ ${1:-} == smoke && $# == 1 ]] || { echo "usage: tests/vm/run.sh smoke" >&2 && exit 2; }
+case "$*" in
+smoke | powerloss) scenario=$1 ;;
+*) echo "usage: tests/vm/run.sh smoke|powerloss" >&2 && exit 2 ;;
+esac
 
 source "$(dirname "${BASH_SOURCE[0]}")/../lib/func.sh"
 vm_dir=$func_root/tests/vm
@@ -25,13 +29,13 @@ vm_prepare() {
 	image_make "$image" >image.log 2>&1 || func_die "no initramfs"
 }
 
-# vm_run SCRIPT: boots, runs it in the guest with ./out as /out, and returns when the guest has gone. Two igb, wired to
-# each other; slots 5 and 8, because their virtual functions take the slots beside.
-vm_run() {
-	local pid status=0
+# vm_boot SCRIPT [QEMU OPTION...]: boots, to run it in the guest with ./out as /out; vm_pid is QEMU's process.
+vm_boot() {
+	local script=$1
+	shift
 	cat >out/run <<-END
 		export ROOT=$(printf %q "$func_root") TAPLINE=$(printf %q "$(realpath "$TAPLINE")")
-		exec timeout --kill-after=5 $guest_limit bash $(printf %q "$1") >/out/guest.log 2>&1
+		exec timeout --kill-after=5 $guest_limit bash $(printf %q "$script") >/out/guest.log 2>&1
 	END
 	qemu-system-x86_64 -machine q35,kernel-irqchip=split -accel tcg,thread=multi -cpu max -smp 2 -m 2048 -no-reboot \
 		-nodefaults -display none -monitor none -serial file:console.log \
@@ -40,12 +44,15 @@ vm_run() {
 		-device intel-iommu,intremap=on,caching-mode=on \
 		-virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
 		-virtfs "local,path=$DIR/out,mount_tag=out,security_model=none" \
-		-netdev hubport,id=n0,hubid=0 -device igb,netdev=n0,addr=5,mac=02:00:00:00:00:05 \
-		-netdev hubport,id=n1,hubid=0 -device igb,netdev=n1,addr=8,mac=02:00:00:00:00:08 \
-		>qemu.log 2>&1 </dev/null &
-	pid=$!
-	wait_for $((guest_limit + 30)) is_gone "$pid" || func_die "the guest did not end"
-	wait "$pid" || status=$?
+		"$@" >qemu.log 2>&1 </dev/null &
+	vm_pid=$!
+}
+
+# vm_end: returns when the guest has gone.
+vm_end() {
+	local status=0
+	wait_for $((guest_limit + 30)) is_gone "$vm_pid" || func_die "the guest did not end"
+	wait "$vm_pid" || status=$?
 	cp out/guest.log guest.log 2>/dev/null || true
 	check_equal "the guest runs its script to the end" "qemu $status, script $(cat out/status 2>&1)" "qemu 0, script 0"
 }
@@ -105,12 +112,77 @@ judge_echo() {
 		"20 0x00000001 20 0x00000002"
 }
 
+# Two igb, wired to each other; slots 5 and 8, because their virtual functions take the slots beside.
+smoke() {
+	"$func_root/tests/lib/make_pcap.py" out/in.pcap 2000
+	vm_boot "$vm_dir/guest_smoke.sh" \
+		-netdev hubport,id=n0,hubid=0 -device igb,netdev=n0,addr=5,mac=02:00:00:00:00:05 \
+		-netdev hubport,id=n1,hubid=0 -device igb,netdev=n1,addr=8,mac=02:00:00:00:00:08
+	vm_end
+	judge_port
+	judge_frames
+	judge_queues
+	judge_echo
+}
+
+# ---- a loss of power
+
+disk=(-drive "file=disk.img,format=raw,if=virtio,cache=writethrough")
+frames=1021 frame_bytes=1000
+slab_records=$((1048576 / (frame_bytes + 32)))
+
+has_lines() {
+	(($(cat "$2" 2>/dev/null | wc -l) >= $1)) || is_gone "$vm_pid"
+}
+
+# power_off: at a moment of chance once six files are complete. What the guest had not written is gone.
+power_off() {
+	local ms=$((RANDOM % 1000))
+	wait_for "$guest_limit" has_lines 6 out/complete || true
+	! is_gone "$vm_pid" || { cp out/guest.log guest.log && func_die "the guest ended before its power was cut"; }
+	sleep "$(printf '0.%03d' "$ms")"
+	kill -s KILL "$vm_pid"
+	{ wait "$vm_pid" || true; } 2>/dev/null
+}
+
+# complete_are_the_same: what was complete, and forced to the disk, has the same name and bytes.
+complete_are_the_same() {
+	local sum bytes name wrong=0
+	while read -r sum bytes name; do
+		grep -qxF "$sum $bytes $name" out/after || { echo "$name is another: $sum $bytes" && wrong=1; }
+	done <out/complete
+	return "$wrong"
+}
+
+judge_powerloss() {
+	check "at least six files were complete" test "$(wc -l <out/complete)" -ge 6
+	check "a file was being written" grep -q '\.part$' out/left
+	check_equal "recover ends with status 0" "$(cat out/recover.status)" 0
+	check_json "what was left is recovered" out/recover.json '.recovered > 0 and .failed == 0'
+	check "files that were complete are the same" complete_are_the_same
+	check_equal "nothing is left behind" "$(find files -name '*.part' -o -name '.*.next')" ""
+	cd files
+	sed 's|/disk/||g' ../out/recover.json >../recover.json
+	check "all are whole, and the gaps are those that recover names" "$func_root/tests/lib/check_recovered.py" \
+		"$frames" "$slab_records" 0 ../recover.json rot*.pcapng
+	cd ..
+	check "capinfos takes them all" capinfos -c files/*.pcapng
+}
+
+powerloss() {
+	"$func_root/tests/lib/make_numbered.py" out/in.pcap "$frames" "$frame_bytes"
+	truncate -s 1G disk.img
+	mkfs.ext4 -q -F disk.img >mkfs.log 2>&1 || func_die "no file system: $(cat mkfs.log)"
+	vm_boot "$vm_dir/guest_record.sh" "${disk[@]}"
+	power_off
+	vm_boot "$vm_dir/guest_recover.sh" "${disk[@]}"
+	vm_end
+	mkdir files
+	debugfs -R "rdump / files" disk.img >debugfs.log 2>&1 || func_die "the disk cannot be read"
+	judge_powerloss
+}
+
 func_begin
 vm_prepare
 mkdir out
-"$func_root/tests/lib/make_pcap.py" out/in.pcap 2000
-vm_run "$vm_dir/guest_smoke.sh"
-judge_port
-judge_frames
-judge_queues
-judge_echo
+"$scenario"

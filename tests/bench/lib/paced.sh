@@ -10,7 +10,7 @@
 unlimited_pps=1000000000
 paced_resolution=1.05 # a loss-free rate is known to within 5 %
 tries=2               # a rate fails when it fails that often
-trial_lost='' trial_pps='' trial_bps='' trial_deepest=''
+trial_lost='' trial_missed='' trial_pps='' trial_bps='' trial_deepest=''
 found_pps='' found_bps='' found_stall_ms='' paced_highest=''
 
 # paced PPS COMMAND...: runs the command with a paced source. $PACED_FILE has the counters; in memory, for a page of a disk's
@@ -29,15 +29,15 @@ paced_counters() {
 
 # our_trial PPS SIZES FILE [OPTION...]: one run at a rate.
 our_trial() {
-	local pps=$1 sizes=$2 file=$3 missed buffer
+	local pps=$1 sizes=$2 file=$3 buffer
 	shift 3
 	buffer=$(calculate "$pps * $(record_bytes "$sizes") * $buffer_ms / 1000 / 1048576 + 1")
 	((buffer >= 8)) || buffer=8
 	((buffer <= buffer_max_mb)) || buffer=$buffer_max_mb
 	paced "$pps" timeout -k 5 $((${trial_seconds:-$seconds} + 20)) "$TAPLINE" capture -i "$(file_source "$sizes")" -w "$file" \
 		--duration "${trial_seconds:-$seconds}" --buffer "${buffer}M" --json "$@" >trial.json 2>trial.log || true
-	read -r _ missed trial_deepest < <(paced_counters)
-	read -r trial_pps trial_bps trial_lost < <(jq -r --argjson missed "$missed" '
+	read -r _ trial_missed trial_deepest < <(paced_counters)
+	read -r trial_pps trial_bps trial_lost < <(jq -r --argjson missed "$trial_missed" '
 		(.uptime_ns / 1e9) as $s | .captures[0] | "\(.written_pkts / $s | round) \(.written_bytes / $s | round) \(
 		.drop_ring_pkts + .drop_disk_pkts + $missed)"' trial.json)
 	rm -f "$bench_file"
@@ -46,7 +46,7 @@ our_trial() {
 # record_bytes SIZES: what a record of such a frame takes in a file of ours.
 record_bytes() {
 	if [[ ! -s $1.record ]]; then
-		timeout -k 5 20 "$TAPLINE" capture -i "$(file_source "$1")" -w "$null_sink" --count 1000000 --json 2>trial.log |
+		timeout -k 5 20 "$TAPLINE" capture -i "$(file_source "$1")" -w null: --count 1000000 --json 2>trial.log |
 			jq '.captures[0] | .written_bytes / .written_pkts' >"$1.record"
 	fi
 	cat "$1.record"
@@ -65,8 +65,12 @@ one_try() {
 	done
 	found_bps=$(printf '%s\n' "${bytes[@]}" | sort -n | sed -n "$((rounds / 2 + 1))p")
 	found_pps=$pps
-	found_stall_ms=$(calculate "$deepest * 10000 / $pps")
-	found_stall_ms=$(awk "BEGIN { print $found_stall_ms / 10 }")
+	found_stall_ms=$(stall_ms "$deepest" "$pps")
+}
+
+# stall_ms FRAMES PPS: how long it took for so many to wait.
+stall_ms() {
+	awk "BEGIN { printf \"%.1f\", $1 * 1000 / $2 }"
 }
 
 is_loss_free() {
@@ -131,6 +135,7 @@ wire_pps() {
 }
 
 # paced-ring-SIZES: a minute (or --ring-seconds) at the rate that must be loss-free, into a ring of files of 8 GB at most.
+# Small files: while ext4 removes a large one, writes wait for its journal.
 run_paced_ring() {
 	local sizes=$2 rate wire ring_dir=$dir/tapline-bench-$$ trial_seconds=$ring_seconds ring_bytes
 	((round == 0)) || return 0
@@ -138,12 +143,13 @@ run_paced_ring() {
 	rate=$(calculate "0.9 * $(fio_bytes_per_second) / $(record_bytes "$sizes")")
 	((rate < wire)) || rate=$wire
 	mkdir "$ring_dir"
-	our_trial "$rate" "$sizes" "$ring_dir/ring.pcapng" --direction rx --rotate 512M --keep-bytes 8G
+	our_trial "$rate" "$sizes" "$ring_dir/ring.pcapng" --direction rx --rotate 64M --keep-bytes 8G
 	ring_bytes=$(du -sb "$ring_dir" | cut -f 1)
 	rm -rf "$ring_dir"
 	result "$1" "rate of the source" "$trial_pps" "$trial_bps" "$rate" "$(calculate "$rate * $(record_bytes "$sizes")")" \
 		"$trial_lost" "$(jq -nc --argjson seconds "$ring_seconds" --argjson bytes "$ring_bytes" \
-			'{ring_seconds: $seconds, ring_bytes: $bytes}')"
+			--argjson missed "$trial_missed" --argjson stall "$(stall_ms "$trial_deepest" "$rate")" \
+			'{ring_seconds: $seconds, ring_bytes: $bytes, missed_pkts: $missed, stall_ms: $stall}')"
 }
 
 # ---- dpdk-dumpcap
@@ -179,8 +185,9 @@ dumpcap_trial() {
 	while ((ring < pps * buffer_ms / 1000)); do ring=$((ring * 2)); done
 	primary_start "$pps" "$sizes"
 	read -r _ before _ < <(paced_counters)
-	LD_PRELOAD=librte_mempool_dpaa.so.23 timeout -k 5 $((seconds + 20)) taskset -c 0 dpdk-dumpcap -q -N "$ring" -i 0 \
-		-a "duration:$seconds" -w "$file" >dumpcap.log 2>&1 </dev/null || true
+	# Overwhelmed it goes on for ever. The subshell keeps the shell from telling that it was killed.
+	(LD_PRELOAD=librte_mempool_dpaa.so.23 timeout -s INT -k 3 $((seconds + 8)) taskset -c 0 dpdk-dumpcap -q -N "$ring" \
+		-i 0 -a "duration:$seconds" -w "$file" >dumpcap.log 2>&1 </dev/null || true) 2>/dev/null
 	read -r _ missed trial_deepest < <(paced_counters)
 	stop_process "$primary_pid" TERM || true
 	read -r received dropped < <(sed -n 's|.*received/dropped on interface.*: \([0-9]*\)/\([0-9]*\) .*|\1 \2|p' dumpcap.log)

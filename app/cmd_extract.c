@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tapline extract: copies what is asked for out of recordings.
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include <tl_err.h>
+#include <tl_extract.h>
+#include <tl_log.h>
+#include <tl_units.h>
+
+#include "app.h"
+
+#define DEFAULT_RATE "200M"
+#define PROGRESS_NS (2 * TL_NS_PER_S)
+#define IOPRIO_WHO_PROCESS 1 // linux/ioprio.h is not everywhere
+#define IOPRIO_IDLE (3 << 13)
+
+static const char help[] =
+	"usage: tapline extract DIR|FILE... [options] [FILTER] -w OUT\n"
+	"       tapline extract DIR|FILE... --reindex\n"
+	"\n"
+	"Copies the packets that match all of what is given from recordings, or other pcapng and pcap files, to OUT,\n"
+	"pcapng. FILTER, in tcpdump's syntax, begins with the first word that names no file. A recording with an index\n"
+	"(FILE.tlx) is read only where that says there may be a match.\n"
+	"\n"
+	"  -w, --write OUT    where to; - is stdout, and results go to stderr then\n"
+	"      --from T       not before T\n"
+	"      --to T         before T\n"
+	"      --host A       from or to this IPv4 or IPv6 address; again: or this one\n"
+	"      --port P       from or to this TCP, UDP or SCTP port; again: or this one\n"
+	"      --rate SIZE    read so many bytes a second at most (default " DEFAULT_RATE "); 0: no limit\n"
+	"      --no-index     read everything\n"
+	"      --reindex      write the index of each recording anew, and extract nothing\n"
+	"      --json         the results as one JSON object\n"
+	"  -h, --help         this text\n"
+	"\n"
+	"T: 2026-11-21T04:25:16.123456789Z (always UTC; the end may be left out), @SECONDS since 1970, or -60s, so long ago.\n";
+
+struct options {
+	struct tl_extract_cfg cfg;
+	char filter[4096];
+	bool reindex, json;
+	uint64_t now_ns;
+};
+
+static int usage(const char *what, const char *value)
+{
+	tl_error("%s%s%s (see `tapline extract --help`)", what, value != NULL ? ": " : "", value != NULL ? value : "");
+	return TL_EXIT_USAGE;
+}
+
+// ---- options
+
+static const char *add_host(struct tl_extract_cfg *cfg, const char *value)
+{
+	if (cfg->n_hosts == TL_EXTRACT_HOSTS_MAX)
+		return "--host can be given 64 times";
+	return tl_index_parse_addr(value, &cfg->hosts[cfg->n_hosts++]) == 0 ? NULL
+									    : "--host takes an IPv4 or IPv6 address";
+}
+
+static const char *add_port(struct tl_extract_cfg *cfg, const char *value)
+{
+	uint64_t port;
+
+	if (cfg->n_ports == TL_EXTRACT_PORTS_MAX)
+		return "--port can be given 64 times";
+	if (tl_parse_u64(value, 0, UINT16_MAX, &port) != 0)
+		return "--port takes a number from 0 to 65535";
+	cfg->ports[cfg->n_ports++] = (uint16_t)port;
+	return NULL;
+}
+
+// Returns NULL, or what is wrong.
+static const char *set(struct options *o, int c, const char *value)
+{
+	static const char no_time[] = "no time such as 2026-11-21T04:25:16Z, @1795235116 or -60s";
+
+	switch (c) {
+	case 'w':
+		o->cfg.out = value;
+		return NULL;
+	case 'f':
+		return tl_parse_time(value, o->now_ns, &o->cfg.from_ns) == 0 ? NULL : no_time;
+	case 't':
+		return tl_parse_time(value, o->now_ns, &o->cfg.to_ns) == 0 ? NULL : no_time;
+	case 'H':
+		return add_host(&o->cfg, value);
+	case 'p':
+		return add_port(&o->cfg, value);
+	case 'r':
+		return tl_parse_bytes(value, &o->cfg.rate_bytes) == 0 ? NULL : "--rate takes a size";
+	default:
+		o->cfg.no_index |= c == 'n';
+		o->reindex |= c == 'R';
+		o->json |= c == 'j';
+		return NULL;
+	}
+}
+
+// Words that name files, then the filter. Returns NULL, or what is wrong.
+static const char *set_words(struct options *o, int n, char **words)
+{
+	struct stat status;
+	size_t used = 0;
+
+	o->cfg.paths = (const char *const *)words;
+	while ((int)o->cfg.n_paths < n && stat(words[o->cfg.n_paths], &status) == 0)
+		o->cfg.n_paths++;
+	for (int i = (int)o->cfg.n_paths; i < n && used < sizeof(o->filter); i++)
+		used += (size_t)snprintf(
+			o->filter + used, sizeof(o->filter) - used, "%s%s", used != 0 ? " " : "", words[i]);
+	if (used >= sizeof(o->filter))
+		return "the filter is too long";
+	if (used != 0)
+		o->cfg.filter = o->filter;
+	return NULL;
+}
+
+// What the options say together. Returns NULL, or what is wrong.
+static const char *check(const struct options *o)
+{
+	if (o->cfg.n_paths == 0)
+		return "which recordings? name files or directories that exist";
+	if (!o->reindex && o->cfg.out == NULL)
+		return "where to? give -w OUT";
+	if (o->reindex && (o->cfg.out != NULL || o->cfg.filter != NULL))
+		return "--reindex extracts nothing: it takes files and directories that exist, and --rate";
+	if (o->cfg.from_ns >= o->cfg.to_ns)
+		return "--from is not before --to";
+	return NULL;
+}
+
+// Returns -1 to go on, else an exit status.
+static int parse(int argc, char **argv, struct options *o)
+{
+	static const struct option table[] = {{"write", required_argument, NULL, 'w'},
+		{"from", required_argument, NULL, 'f'}, {"to", required_argument, NULL, 't'},
+		{"host", required_argument, NULL, 'H'}, {"port", required_argument, NULL, 'p'},
+		{"rate", required_argument, NULL, 'r'}, {"no-index", no_argument, NULL, 'n'},
+		{"reindex", no_argument, NULL, 'R'}, {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'},
+		{0}};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "w:h", table, NULL)) != -1) {
+		if (c == 'h')
+			return fputs(help, stdout) < 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
+		if (c == '?') // getopt has said what is wrong
+			return TL_EXIT_USAGE;
+		const char *wrong = set(o, c, optarg);
+		if (wrong != NULL)
+			return usage(wrong, optarg);
+	}
+	const char *wrong = set_words(o, argc - optind, argv + optind);
+	if (wrong == NULL)
+		wrong = check(o);
+	return wrong != NULL ? usage(wrong, NULL) : -1;
+}
+
+// ---- results
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void show_progress(void *ctx, const struct tl_extract_stats *stats)
+{
+	uint64_t *next_ns = ctx, now_ns = monotonic_ns();
+	char read[32], total[32];
+
+	if (now_ns < *next_ns)
+		return;
+	*next_ns = now_ns + PROGRESS_NS;
+	tl_info("read %s, so far of %s in %" PRIu64 " files, %" PRIu64 " packets match",
+		tl_format_bytes(stats->bytes_read, read, sizeof(read)),
+		tl_format_bytes(stats->bytes_total, total, sizeof(total)), stats->files, stats->records_matched);
+}
+
+static void print_json(FILE *out, const struct tl_extract_stats *stats)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {{"files", stats->files}, {"files_indexed", stats->files_indexed},
+		{"files_unindexed", stats->files_unindexed}, {"files_gone", stats->files_gone},
+		{"files_incomplete", stats->files_incomplete}, {"slabs_total", stats->slabs_total},
+		{"slabs_read", stats->slabs_read}, {"bytes_total", stats->bytes_total},
+		{"bytes_read", stats->bytes_read}, {"records_read", stats->records_read},
+		{"records_matched", stats->records_matched}, {"written_bytes", stats->written_bytes}};
+	json_t *json = json_object();
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(rows); i++)
+		json_object_set_new(json, rows[i].name, json_integer((json_int_t)rows[i].value));
+	json_dumpf(json, out, JSON_INDENT(2));
+	fputc('\n', out);
+	json_decref(json);
+}
+
+static void print_results(const struct options *o, const struct tl_extract_stats *stats)
+{
+	FILE *out = o->cfg.out != NULL && strcmp(o->cfg.out, "-") == 0 ? stderr : stdout;
+	char read[32], total[32], written[32];
+
+	if (!o->reindex && stats->files_unindexed != 0)
+		tl_info("recordings without a good index, read whole: %" PRIu64
+			"; `tapline extract --reindex` makes one",
+			stats->files_unindexed);
+	if (o->json) {
+		print_json(out, stats);
+		return;
+	}
+	tl_format_bytes(stats->bytes_read, read, sizeof(read));
+	tl_format_bytes(stats->bytes_total, total, sizeof(total));
+	tl_format_bytes(stats->written_bytes, written, sizeof(written));
+	if (o->reindex)
+		fprintf(out, "%" PRIu64 " of %" PRIu64 " files indexed: %" PRIu64 " slabs, %" PRIu64 " packets, %s\n",
+			stats->files_indexed, stats->files, stats->slabs_read, stats->records_matched, written);
+	else
+		fprintf(out, "%" PRIu64 " packets, %s, from %" PRIu64 " files; read %s of %s\n", stats->records_matched,
+			written, stats->files, read, total);
+}
+
+// A recording goes first, for CPU and disk.
+static void give_way(void)
+{
+	(void)setpriority(PRIO_PROCESS, 0, 19);
+	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_IDLE);
+}
+
+int tl_cmd_extract(int argc, char **argv)
+{
+	struct options o = {.cfg = {.to_ns = UINT64_MAX, .progress = show_progress}};
+	struct tl_extract_stats stats;
+	uint64_t next_progress_ns = monotonic_ns() + PROGRESS_NS;
+	struct timespec now;
+	struct tl_err err;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	o.now_ns = (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
+	tl_parse_bytes(DEFAULT_RATE, &o.cfg.rate_bytes);
+	o.cfg.ctx = &next_progress_ns;
+	int status = parse(argc, argv, &o);
+	if (status >= 0)
+		return status;
+	give_way();
+	int rc = o.reindex ? tl_extract_reindex(&o.cfg, &stats, &err) : tl_extract_run(&o.cfg, &stats, &err);
+	if (rc != 0)
+		tl_error("%s", err.text);
+	if (rc == -EINVAL && stats.files == 0)
+		return TL_EXIT_USAGE;
+	print_results(&o, &stats);
+	return rc != 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tapline recover: makes what a crash left of recordings valid files, and gives them their names.
+
+#include <dirent.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <tl_err.h>
+#include <tl_log.h>
+#include <tl_units.h>
+#include <tl_writer.h>
+
+#include "app.h"
+#include "recover_report.h"
+
+#define HIDDEN_SUFFIX ".next"
+
+static const char help[] =
+	"usage: tapline recover PATH... [--dry-run] [--json]\n"
+	"\n"
+	"Makes recordings that a crash left behind valid pcapng files, in place. PATH is a file, or a directory: then all\n"
+	"files in it that a recording left there, NAME.part and the hidden .NAME.next. When it is complete, NAME.part\n"
+	"becomes NAME, or the next number that is free. Files that somebody is writing are left alone.\n"
+	"\n"
+	"      --dry-run  only say what would be done\n"
+	"      --json     the results as one JSON object\n"
+	"  -h, --help     this text\n";
+
+struct options {
+	bool dry_run, json;
+};
+
+struct work {
+	struct options options;
+	json_t *files;
+	unsigned counts[TL_OUTCOMES];
+	bool failed;
+	const char *path;     // being read
+	struct timespec said; // when its progress was
+};
+
+// ---- names
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t chars = strlen(text), end_chars = strlen(end);
+
+	return chars > end_chars && strcmp(text + chars - end_chars, end) == 0;
+}
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+static bool is_hidden(const char *path)
+{
+	const char *base = base_of(path);
+
+	return base[0] == '.' && strlen(base) > strlen("." HIDDEN_SUFFIX) && ends_with(base, HIDDEN_SUFFIX);
+}
+
+static bool is_left_behind(const char *path)
+{
+	return is_hidden(path) || ends_with(base_of(path), TL_RECOVER_PART);
+}
+
+// What the file is to be called; NULL: it keeps its name.
+static char *final_name(const char *path, time_t written)
+{
+	const char *base = base_of(path);
+	char *pattern = NULL;
+
+	if (!is_hidden(path))
+		return ends_with(base, TL_RECOVER_PART) ? strndup(path, strlen(path) - strlen(TL_RECOVER_PART)) : NULL;
+	int dir_chars = (int)(base - path), chars = (int)(strlen(base) - 1 - strlen(HIDDEN_SUFFIX));
+	if (asprintf(&pattern, "%.*s%.*s", dir_chars, path, chars, base + 1) < 0)
+		return NULL;
+	char *name = tl_writer_name_at(pattern, written);
+	free(pattern);
+	return name;
+}
+
+// Behind the number that a name gets where it is taken.
+static size_t suffix_chars(const char *name)
+{
+	const char *dot = strrchr(base_of(name), '.');
+
+	return dot != NULL && dot != base_of(name) ? strlen(dot) : 0;
+}
+
+// ---- one file
+
+static int say_progress(void *ctx, uint64_t done_bytes, uint64_t size_bytes)
+{
+	struct work *work = ctx;
+	struct timespec now;
+	char done[32], size[32];
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (now.tv_sec - work->said.tv_sec < 2)
+		return 0;
+	work->said = now;
+	tl_info("%s: read %s of %s", work->path, tl_format_bytes(done_bytes, done, sizeof(done)),
+		tl_format_bytes(size_bytes, size, sizeof(size)));
+	return 0;
+}
+
+static void add(struct work *work, const struct tl_recovered *file)
+{
+	work->counts[file->outcome]++;
+	if (work->options.json)
+		json_array_append_new(work->files, tl_recovered_json(file));
+	else
+		tl_recovered_print(file);
+}
+
+static enum tl_outcome outcome_of(int code)
+{
+	return code == -EBUSY ? TL_OUTCOME_BUSY : code == -EMEDIUMTYPE ? TL_OUTCOME_FOREIGN : TL_OUTCOME_FAILED;
+}
+
+// Gives the file its name. Returns -errno with a sentence.
+static int finish(
+	const struct work *work, struct tl_recovered *file, time_t written, char **out_name, struct tl_err *err)
+{
+	char *name = is_left_behind(file->path) ? final_name(file->path, written) : NULL;
+	int rc = 0;
+
+	file->outcome = file->report->changed || name != NULL ? TL_OUTCOME_RECOVERED : TL_OUTCOME_WHOLE;
+	if (name != NULL && !work->options.dry_run)
+		rc = tl_recover_publish(file->path, name, suffix_chars(name), out_name);
+	if (rc != 0)
+		tl_fail(err, rc, "is whole, but cannot be called %.300s: %s", name, strerror(-rc));
+	file->name = *out_name;
+	free(name);
+	return rc;
+}
+
+static int remove_blank(const struct work *work, struct tl_recovered *file, struct tl_err *err)
+{
+	file->outcome = TL_OUTCOME_REMOVED;
+	if (!work->options.dry_run && unlink(file->path) != 0)
+		return tl_fail(err, -errno, "cannot be removed: %s", strerror(errno));
+	return 0;
+}
+
+// Whether a recording left it without anything in it. A file .part that was begun shows at least that.
+static bool is_blank(int fd, const char *path)
+{
+	bool opened;
+
+	return is_left_behind(path) && tl_recover_is_blank(fd, &opened) && (!opened || is_hidden(path));
+}
+
+static int recover_open(struct work *work, int fd, struct tl_recovered *file, struct tl_recover_report *report,
+	char **out_name, struct tl_err *err)
+{
+	struct tl_recover_opts opts = {.dry_run = work->options.dry_run, .progress = say_progress, .ctx = work};
+	struct stat status;
+
+	if (fstat(fd, &status) != 0)
+		return tl_fail(err, -errno, "cannot be looked at: %s", strerror(errno));
+	work->path = file->path;
+	clock_gettime(CLOCK_MONOTONIC, &work->said);
+	file->report = report;
+	if (is_blank(fd, file->path))
+		return remove_blank(work, file, err);
+	int rc = tl_recover_fd(fd, &opts, report, err);
+	return rc != 0 ? rc : finish(work, file, status.st_mtim.tv_sec, out_name, err);
+}
+
+// Named: by the user, not found in a directory.
+static void recover_file(struct work *work, const char *path, bool named)
+{
+	struct tl_recovered file = {.path = path, .dry_run = work->options.dry_run};
+	struct tl_recover_report report = {0};
+	char *name = NULL;
+	struct tl_err err;
+
+	int fd = tl_recover_open(path, work->options.dry_run, &err);
+	if (fd == -ENOENT && !named) // completed since the directory was read
+		return;
+	int rc = fd < 0 ? fd : recover_open(work, fd, &file, &report, &name, &err);
+	if (rc != 0) {
+		file.outcome = outcome_of(rc);
+		file.why = err.text;
+		file.report = NULL;
+		work->failed |= named || file.outcome == TL_OUTCOME_FAILED;
+	}
+	add(work, &file);
+	if (fd >= 0)
+		close(fd);
+	tl_recover_report_fini(&report);
+	free(name);
+}
+
+// ---- directories
+
+static int may_be_left_behind(const struct dirent *item)
+{
+	return is_left_behind(item->d_name);
+}
+
+// Hidden ones last: the others know their names.
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	int hidden = ((*a)->d_name[0] == '.') - ((*b)->d_name[0] == '.');
+
+	return hidden != 0 ? hidden : strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static void recover_directory(struct work *work, const char *dir)
+{
+	struct dirent **items;
+	bool slash = dir[strlen(dir) - 1] == '/';
+	int n = scandir(dir, &items, may_be_left_behind, by_name);
+
+	if (n < 0) {
+		tl_error("%s: cannot be read: %s", dir, strerror(errno));
+		work->failed = true;
+		return;
+	}
+	for (int i = 0; i < n; i++) {
+		char *path = NULL;
+		if (asprintf(&path, "%s%s%s", dir, slash ? "" : "/", items[i]->d_name) >= 0)
+			recover_file(work, path, false);
+		free(path);
+		free(items[i]);
+	}
+	free(items);
+	if (n == 0)
+		tl_info("%s: no recording was left behind", dir);
+}
+
+static void recover_path(struct work *work, const char *path)
+{
+	struct stat status;
+
+	if (path[0] != '\0' && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+		recover_directory(work, path);
+	else
+		recover_file(work, path, true);
+}
+
+static int print_json(struct work *work)
+{
+	json_t *summary = tl_recovered_summary(work->files, work->counts);
+	int rc = summary == NULL ? -1 : json_dumpf(summary, stdout, JSON_INDENT(2));
+
+	putchar('\n');
+	json_decref(summary);
+	return rc;
+}
+
+int tl_cmd_recover(int argc, char **argv)
+{
+	static const struct option table[] = {{"dry-run", no_argument, NULL, 'n'}, {"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'}, {0}};
+	struct work work = {0};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "h", table, NULL)) != -1) {
+		if (c == 'n')
+			work.options.dry_run = true;
+		else if (c == 'j')
+			work.options.json = true;
+		else if (c == 'h')
+			return fputs(help, stdout) < 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
+		else
+			return TL_EXIT_USAGE;
+	}
+	if (optind == argc) {
+		tl_error("which file or directory? (see `tapline recover --help`)");
+		return TL_EXIT_USAGE;
+	}
+	work.files = json_array();
+	for (int i = optind; i < argc; i++)
+		recover_path(&work, argv[i]);
+	if (work.options.json && print_json(&work) != 0)
+		work.failed = true;
+	if (!work.options.json)
+		json_decref(work.files);
+	return work.failed || fflush(stdout) != 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
+}

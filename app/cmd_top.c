@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tapline top: the rates of a running appliance, in place.
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <tl_ctl.h>
+#include <tl_err.h>
+#include <tl_log.h>
+#include <tl_top.h>
+#include <tl_units.h>
+
+#include "app.h"
+
+#define DEFAULT_SOCKET "/run/tapline.sock"
+
+static const char help[] =
+	"usage: tapline top [--socket PATH] [--interval S] [--once | -n N]\n"
+	"\n"
+	"Shows what the appliance that listens on PATH does per second, until it is interrupted: on a terminal in place,\n"
+	"else page after page.\n"
+	"\n"
+	"      --socket PATH  its control.socket; default " DEFAULT_SOCKET "\n"
+	"      --interval S   seconds between two looks (0.1 or more; default 1)\n"
+	"      --once         one page, over one interval\n"
+	"  -n, --count N      N pages\n"
+	"  -h, --help         this text\n";
+
+struct options {
+	const char *socket;
+	uint64_t interval_ns;
+	uint64_t pages; // 0: no end
+};
+
+static int usage(const char *what, const char *value)
+{
+	tl_error("%s: %s (see `tapline top --help`)", what, value);
+	return TL_EXIT_USAGE;
+}
+
+// Returns -1 to go on, else an exit status.
+static int parse(int argc, char **argv, struct options *o)
+{
+	static const struct option table[] = {{"socket", required_argument, NULL, 's'},
+		{"interval", required_argument, NULL, 'i'}, {"once", no_argument, NULL, 'o'},
+		{"count", required_argument, NULL, 'n'}, {"help", no_argument, NULL, 'h'}, {0}};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "hn:", table, NULL)) != -1) {
+		if (c == 's')
+			o->socket = optarg;
+		else if (c == 'o')
+			o->pages = 1;
+		else if (c == 'h')
+			return fputs(help, stdout) < 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
+		else if (c == '?')
+			return TL_EXIT_USAGE;
+		else if (c == 'n' && tl_parse_u64(optarg, 1, UINT32_MAX, &o->pages) != 0)
+			return usage("-n takes a whole number from 1", optarg);
+		else if (c == 'i' && (tl_parse_seconds(optarg, &o->interval_ns) != 0 ||
+					     o->interval_ns < TL_NS_PER_S / 10 || o->interval_ns > 3600 * TL_NS_PER_S))
+			return usage("--interval takes a number of seconds from 0.1 to 3600", optarg);
+	}
+	return optind == argc ? -1 : usage("unexpected", argv[optind]);
+}
+
+// What the appliance says now, or NULL with a sentence.
+static json_t *ask(const char *socket, struct tl_err *err)
+{
+	char *answer;
+
+	if (tl_ctl_ask(socket, "status", &answer, err) != 0)
+		return NULL;
+	json_t *status = json_loads(answer, 0, NULL);
+	free(answer);
+	if (!json_is_object(status)) {
+		json_decref(status);
+		tl_fail(err, -EPROTO, "what answers on %s is no tapline of this version", socket);
+		return NULL;
+	}
+	return status;
+}
+
+static bool in_place(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
+}
+
+// Whether it could be written.
+static bool show(const char *page)
+{
+	struct winsize size;
+
+	if (in_place()) {
+		bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 && size.ws_row != 0;
+		tl_top_show(stdout, page, known ? size.ws_col : 80, known ? size.ws_row : 24);
+	} else {
+		printf("%s\n", page);
+	}
+	return fflush(stdout) == 0;
+}
+
+static bool show_status(const json_t *before, const json_t *now, const struct tl_err *err)
+{
+	char *page = NULL;
+	size_t size;
+	FILE *out = open_memstream(&page, &size);
+
+	if (out == NULL)
+		return false;
+	if (now != NULL)
+		tl_top_print(out, before, now);
+	else
+		fprintf(out, "%s; waiting\n", err->text);
+	fclose(out);
+	bool shown = show(page);
+	free(page);
+	return shown;
+}
+
+static int watch(const struct options *o)
+{
+	const struct timespec interval = {
+		.tv_sec = (time_t)(o->interval_ns / TL_NS_PER_S), .tv_nsec = (long)(o->interval_ns % TL_NS_PER_S)};
+	struct tl_err err = {{0}};
+	json_t *before = ask(o->socket, &err), *now = before;
+	bool shown = true;
+
+	if (before == NULL) {
+		tl_error("%s", err.text);
+		return TL_EXIT_FAILED;
+	}
+	for (uint64_t page = 0; shown && (o->pages == 0 || page < o->pages); page++) {
+		nanosleep(&interval, NULL);
+		now = ask(o->socket, &err); // or NULL, and then it may come back
+		shown = show_status(before, now, &err);
+		json_decref(before);
+		before = now;
+	}
+	json_decref(before);
+	return shown && now != NULL ? TL_EXIT_OK : TL_EXIT_FAILED;
+}
+
+int tl_cmd_top(int argc, char **argv)
+{
+	struct options o = {.socket = DEFAULT_SOCKET, .interval_ns = TL_NS_PER_S};
+	int status = parse(argc, argv, &o);
+
+	return status >= 0 ? status : watch(&o);
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Renames without replacing.
+
+#include <tl_files.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int tl_rename_new(const char *from, const char *to)
+{
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (faccessat(AT_FDCWD, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0) // this file system cannot do both in one step
+		return -EEXIST;
+	return rename(from, to) == 0 ? 0 : -errno;
+}

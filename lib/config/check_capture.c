@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the keys of a recording say together: contradictions, and wishes that would be silently ignored.
+
+#include "config_priv.h"
+
+#include <string.h>
+
+// The key that makes new files begin, or NULL.
+static const char *rotation_key(const struct tl_config_capture *capture)
+{
+	if (capture->rotate_bytes != 0)
+		return "rotate_bytes";
+	if (capture->rotate_seconds != 0)
+		return "rotate_seconds";
+	return capture->rotate_packets != 0 ? "rotate_packets" : NULL;
+}
+
+// The key that makes old files go, or NULL.
+static const char *limit_key(const struct tl_config_capture *capture)
+{
+	if (capture->keep_files != 0)
+		return "keep_files";
+	if (capture->keep_bytes != 0)
+		return "keep_bytes";
+	if (capture->min_free_bytes != 0)
+		return "min_free_bytes";
+	return capture->on_full == TL_CONFIG_FULL_RECYCLE ? "on_full" : NULL;
+}
+
+static int check_store(struct tl_config_reader *r, const struct tl_config_capture *capture)
+{
+	if (capture->trigger.store != TL_CONFIG_STORE_FILES)
+		return 0;
+	tl_config_enter(r, "trigger");
+	tl_config_enter(r, capture->trigger.pre_bytes != 0 ? "pre_bytes" : "store");
+	if (capture->trigger.pre_bytes != 0)
+		return tl_config_refuse(r, "is for \"store\": \"memory\"; the limits of a ring are its \"keep_*\"");
+	if (rotation_key(capture) == NULL || limit_key(capture) == NULL)
+		return tl_config_refuse(r,
+			"the files that a trigger saves are those of a ring; give a \"rotate_*\", and a \"keep_*\", "
+			"\"min_free_bytes\" or \"on_full\": \"recycle\"");
+	tl_config_leave(r);
+	tl_config_leave(r);
+	return 0;
+}
+
+// What has no meaning without, or with, triggers.
+static int check_mode(struct tl_config_reader *r, const struct tl_config_capture *capture, const json_t *value)
+{
+	bool waits = capture->mode == TL_CONFIG_MODE_TRIGGER;
+
+	tl_config_enter(r, "mode");
+	if (waits && strcmp(capture->path, "-") == 0)
+		return tl_config_refuse(r, "stdout (\"path\": \"-\") cannot be begun anew at each trigger");
+	if (waits && strcmp(capture->path, "null:") == 0)
+		return tl_config_refuse(r, "\"null:\" has no file that a trigger could begin");
+	if (!waits && json_object_get(value, "trigger") != NULL)
+		return tl_config_refuse(r, "must be \"trigger\" where one is described");
+	tl_config_leave(r);
+	return check_store(r, capture);
+}
+
+// Keys that say how something is done which is not.
+static int check_idle_key(struct tl_config_reader *r, const json_t *value, const char *key, bool used, const char *only)
+{
+	if (used || json_object_get(value, key) == NULL)
+		return 0;
+	tl_config_enter(r, key);
+	return tl_config_refuse(r, "only a recording with %s has a use for it", only);
+}
+
+static bool is_pcapng(const struct tl_config_capture *capture)
+{
+	return capture->format == TL_CONFIG_PCAPNG && capture->compress == TL_CONFIG_COMPRESS_NONE;
+}
+
+// What the lcores seal can be held for triggers, known again by a ring, and indexed; what is made of it can not.
+static int check_form(struct tl_config_reader *r, const struct tl_config_capture *capture, const json_t *value)
+{
+	const char *limit = limit_key(capture);
+	bool sorted = capture->order == TL_CONFIG_ORDER_TIME, packed = capture->compress == TL_CONFIG_COMPRESS_ZSTD;
+
+	int rc = check_idle_key(r, value, "order_window_ms", sorted, "\"order\": \"time\"");
+	if (rc == 0)
+		rc = check_idle_key(r, value, "compress_level", packed, "\"compress\": \"zstd\"");
+	if (rc == 0)
+		rc = check_idle_key(r, value, "compress_threads", packed, "\"compress\": \"zstd\"");
+	if (rc != 0)
+		return rc;
+	if (packed && capture->format != TL_CONFIG_PCAPNG) {
+		tl_config_enter(r, "compress");
+		return tl_config_refuse(r, "only pcapng is compressed");
+	}
+	if (capture->mode == TL_CONFIG_MODE_TRIGGER && (sorted || !is_pcapng(capture))) {
+		tl_config_enter(r, "mode");
+		return tl_config_refuse(
+			r, "a recording that waits for triggers is pcapng, not compressed, in the order of arrival");
+	}
+	if (limit != NULL && !is_pcapng(capture)) {
+		tl_config_enter(r, limit);
+		return tl_config_refuse(r, "only files of pcapng, not compressed, are known again and may be dropped");
+	}
+	if (json_object_get(value, "index") != NULL && capture->index && !is_pcapng(capture)) {
+		tl_config_enter(r, "index");
+		return tl_config_refuse(r, "only pcapng, not compressed, is indexed while it is recorded");
+	}
+	return 0;
+}
+
+static int check_files(struct tl_config_reader *r, struct tl_config_capture *capture, const json_t *value)
+{
+	const char *rotation = rotation_key(capture), *limit = limit_key(capture);
+
+	// A single file is looked at as a whole; among many somebody will search.
+	if (json_object_get(value, "index") == NULL)
+		capture->index = is_pcapng(capture) && (rotation != NULL || capture->mode == TL_CONFIG_MODE_TRIGGER);
+	if (capture->index && json_object_get(value, "index") != NULL && strcmp(capture->path, "-") == 0) {
+		tl_config_enter(r, "index");
+		return tl_config_refuse(r, "stdout (\"path\": \"-\") has no file beside it");
+	}
+	if (rotation != NULL && strcmp(capture->path, "-") == 0) {
+		tl_config_enter(r, rotation);
+		return tl_config_refuse(r, "stdout (\"path\": \"-\") cannot be rotated");
+	}
+	if (rotation != NULL && strcmp(capture->path, "null:") == 0) {
+		tl_config_enter(r, rotation);
+		return tl_config_refuse(r, "\"null:\" is no file and cannot be rotated");
+	}
+	if (rotation == NULL && limit != NULL && capture->mode != TL_CONFIG_MODE_TRIGGER) {
+		tl_config_enter(r, limit);
+		return tl_config_refuse(r,
+			"only a recording that begins new files has old ones to drop; give \"rotate_bytes\", "
+			"\"rotate_seconds\" or \"rotate_packets\"");
+	}
+	if (capture->keep_bytes != 0 && capture->keep_bytes / 2 < capture->rotate_bytes) {
+		tl_config_enter(r, "keep_bytes");
+		return tl_config_refuse(r, "is less than two files of \"rotate_bytes\"");
+	}
+	return 0;
+}
+
+int tl_config_check_capture(
+	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_capture *capture = section;
+	int rc = check_files(r, capture, value);
+
+	if (rc == 0)
+		rc = check_idle_key(r, value, "cutoff_flows", capture->cutoff_bytes != 0, "\"cutoff_bytes\"");
+	if (rc == 0)
+		rc = check_form(r, capture, value);
+	return rc != 0 ? rc : check_mode(r, capture, value);
+}

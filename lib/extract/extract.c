@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One extraction: each file through its sidecar where that is good, else from end to end.
+
+#include "extract_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tl_log.h>
+
+static int take_record(struct extract *extract, const uint8_t *block, uint32_t size)
+{
+	struct extract_record record;
+
+	if (!extract_read_record(&extract->section, block, size, &record))
+		return -EBADMSG;
+	extract->stats->records_read++;
+	if (!extract_match_record(extract, &record, extract->section.interface[record.interface_id].linktype))
+		return 0;
+	extract->stats->records_matched++;
+	int rc = extract_output_put(extract, &record);
+	if (rc == 0)
+		return 0;
+	extract->output_failed = true;
+	return tl_fail(extract->err, rc, "%.300s: cannot write: %s", extract->output.path, strerror(-rc));
+}
+
+int extract_take_block(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size)
+{
+	switch (type) {
+	case TL_PCAPNG_SHB:
+		return extract_section_begin(&extract->section, block, size) != 0 ? -EBADMSG : 0;
+	case TL_PCAPNG_IDB:
+		return extract_section_add(&extract->section, block, size) != 0 ? -EBADMSG : 0;
+	case TL_PCAPNG_EPB:
+	case EXTRACT_PACKET:
+	case EXTRACT_SIMPLE_PACKET:
+		return take_record(extract, block, size);
+	default:
+		return 0;
+	}
+}
+
+// The same from end to end, where slabs count as they come.
+static int take_scanned_block(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size)
+{
+	struct tl_pcapng_head head;
+
+	if (type == TL_PCAPNG_HEAD && tl_pcapng_get_head(block, size, &head) == 0) {
+		extract->stats->slabs_total++;
+		extract->stats->slabs_read++;
+	}
+	return extract_take_block(extract, type, block, size);
+}
+
+void extract_say_incomplete(struct extract *extract, const struct extract_input *input, uint64_t at)
+{
+	extract->stats->files_incomplete++;
+	tl_info("%s: no whole block at byte %" PRIu64
+		": it is being written, was cut off, or is damaged there; extracted up to "
+		"there",
+		input->path, at);
+}
+
+int extract_scan(struct extract *extract, struct extract_input *input, uint64_t at)
+{
+	uint64_t slabs = extract->stats->slabs_total, from = at;
+	int rc = extract_walk_file(extract, input, &at, extract_input_end(input), take_scanned_block);
+
+	extract->stats->files_unindexed += from == 0 && extract->stats->slabs_total != slabs;
+	if (rc == -EBADMSG || (rc == 0 && !extract_input_is_end(input, at))) {
+		extract_say_incomplete(extract, input, at);
+		rc = 0;
+	}
+	return rc;
+}
+
+// ---- files
+
+// Classic pcap, through an interface that says what its header does.
+static int take_classic(struct extract *extract, const char *path, struct tl_err *err)
+{
+	struct tl_pcap_reader *reader;
+	struct tl_pcap_frame frame;
+	uint8_t block[64];
+	uint8_t *epb = malloc(tl_pcapng_epb_bytes(EXTRACT_BLOCK_MAX, 0, 0));
+	int rc = tl_pcap_open(path, &reader, err), next;
+
+	if (epb == NULL || rc != 0) {
+		free(epb);
+		return rc != 0 ? rc : tl_fail(err, -ENOMEM, "%s: no memory to read it", path);
+	}
+	extract_section_free(&extract->section);
+	extract->section.begun = true;
+	uint32_t len = tl_pcapng_put_idb(block, sizeof(block), &(struct tl_pcapng_idb){0});
+	rc = extract_section_add(&extract->section, block, len);
+	while (rc == 0 && (next = tl_pcap_next(reader, &frame, err)) == 1) {
+		struct tl_pcapng_epb head = {
+			.cap_bytes = frame.cap_bytes, .wire_bytes = frame.wire_bytes, .ts_ns = frame.ts_ns};
+		memcpy(tl_pcapng_put_epb(epb, &head), frame.data, frame.cap_bytes);
+		extract_pace(extract, 16 + frame.cap_bytes);
+		rc = take_record(extract, epb, tl_pcapng_epb_bytes(frame.cap_bytes, 0, 0));
+	}
+	if (rc == 0 && next != 0) {
+		extract->stats->files_incomplete++;
+		tl_info("%s; extracted up to there", err->text);
+	}
+	tl_pcap_close(reader);
+	free(epb);
+	return rc;
+}
+
+static int take_pcapng(struct extract *extract, struct extract_input *input)
+{
+	bool done = false;
+	int rc = extract->cfg->no_index ? 0 : extract_indexed(extract, input, &done);
+
+	return rc != 0 || done ? rc : extract_scan(extract, input, 0);
+}
+
+// By the first word of the file.
+static int take_any(struct extract *extract, struct extract_input *input, uint32_t magic)
+{
+	int rc = magic == EXTRACT_PACKED_MAGIC ? extract_packed_open(input) : 0;
+
+	if (rc != 0)
+		return rc;
+	if (magic == TL_PCAPNG_SHB || magic == EXTRACT_PACKED_MAGIC)
+		return take_pcapng(extract, input);
+	rc = take_classic(extract, input->path, extract->err);
+	posix_fadvise(input->fd, 0, 0, POSIX_FADV_DONTNEED); // it was mapped
+	return rc;
+}
+
+// Returns 0, or an error that concerns this file only, or one of the output.
+static int take_file(struct extract *extract, const char *path)
+{
+	struct extract_input input;
+	const uint8_t *data;
+	uint32_t magic = 0;
+	size_t got;
+
+	int rc = extract_input_open(&input, extract, path);
+	if (rc == -ENOENT) {
+		extract->stats->files_gone++;
+		tl_info("%s: is gone", path);
+		return 0;
+	}
+	if (rc != 0)
+		return tl_fail(extract->err, rc, "%.300s: cannot read: %s", path,
+			rc == -EINVAL ? "it is no regular file" : strerror(-rc));
+	extract->stats->files++;
+	extract->stats->bytes_total += input.file_bytes;
+	input.ahead = 0; // a sidecar may spare us the rest
+	rc = extract_input_get(&input, 0, sizeof(magic), &data, &got);
+	if (rc == 0 && got == sizeof(magic))
+		memcpy(&magic, data, sizeof(magic));
+	input.ahead = EXTRACT_AHEAD;
+	extract->err->text[0] = '\0';
+	extract_section_free(&extract->section);
+	if (rc == 0 && got != 0)
+		rc = take_any(extract, &input, magic);
+	extract_input_close(&input);
+	if (rc != 0 && extract->err->text[0] == '\0')
+		tl_fail(extract->err, rc, "%.300s: cannot read: %s", path, strerror(-rc));
+	return rc;
+}
+
+static int take_files(struct extract *extract, struct tl_err *err)
+{
+	struct tl_err now;
+	int first = 0;
+
+	extract->err = &now;
+	for (uint32_t i = 0; i < extract->files.n && !extract->output_failed; i++) {
+		int rc = take_file(extract, extract->files.file[i].path);
+		if (rc == 0)
+			continue;
+		if (first == 0)
+			*err = now;
+		else
+			tl_error("%s", now.text);
+		first = first != 0 ? first : rc;
+	}
+	return first;
+}
+
+int tl_extract_run(const struct tl_extract_cfg *cfg, struct tl_extract_stats *stats, struct tl_err *err)
+{
+	struct extract extract = {.cfg = cfg, .stats = stats, .output = {.fd = -1}};
+	int rc = 0;
+
+	*stats = (struct tl_extract_stats){0};
+	if (cfg->filter != NULL)
+		rc = tl_filter_create_plain(cfg->filter, &extract.filter, err);
+	if (rc == 0)
+		rc = extract_files_list(&extract.files, cfg, err);
+	if (rc == 0)
+		rc = extract_output_open(&extract, err);
+	if (rc == 0) {
+		rc = take_files(&extract, err);
+		int later = extract_output_close(&extract);
+		if (later != 0 && rc == 0)
+			rc = tl_fail(err, later, "%.300s: cannot write: %s", extract.output.path, strerror(-later));
+	}
+	extract_output_free(&extract.output);
+	extract_section_free(&extract.section);
+	extract_files_free(&extract.files);
+	tl_filter_destroy(extract.filter);
+	return rc;
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads a file without being in anybody's way: no faster than allowed, and leaving nothing in the page cache.
+
+#include "extract_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGE 4096u
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+void extract_pace(struct extract *extract, uint64_t bytes)
+{
+	const struct tl_extract_cfg *cfg = extract->cfg;
+
+	extract->stats->bytes_read += bytes;
+	if (cfg->progress != NULL)
+		cfg->progress(cfg->ctx, extract->stats);
+	if (cfg->rate_bytes == 0)
+		return;
+	uint64_t now = now_ns(); // time that was not used is not saved up
+	uint64_t cost_ns = (uint64_t)((unsigned __int128)bytes * TL_NS_PER_S / cfg->rate_bytes);
+	extract->free_ns = tl_max_u64(extract->free_ns, now) + cost_ns;
+	uint64_t wait_ns = extract->free_ns - now;
+	if (wait_ns < TL_NS_PER_MS)
+		return;
+	struct timespec wait = {.tv_sec = (time_t)(wait_ns / TL_NS_PER_S), .tv_nsec = (long)(wait_ns % TL_NS_PER_S)};
+	while (nanosleep(&wait, &wait) != 0 && errno == EINTR)
+		continue;
+}
+
+int extract_input_open(struct extract_input *input, struct extract *extract, const char *path)
+{
+	struct stat status;
+	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+	*input = (struct extract_input){.path = path, .direct = true, .ahead = EXTRACT_AHEAD, .extract = extract};
+	input->fd = open(path, flags | O_DIRECT);
+	if (input->fd < 0 && errno == EINVAL) {
+		input->direct = false;
+		input->fd = open(path, flags);
+	}
+	if (input->fd < 0)
+		return -errno;
+	int rc = fstat(input->fd, &status) != 0 ? -errno : S_ISREG(status.st_mode) ? 0 : -EINVAL;
+	if (rc != 0) {
+		close(input->fd);
+		return rc;
+	}
+	input->file_bytes = (uint64_t)status.st_size;
+	posix_fadvise(input->fd, 0, 0, POSIX_FADV_RANDOM); // what is wanted is asked for
+	return 0;
+}
+
+void extract_input_close(struct extract_input *input)
+{
+	extract_packed_close(input->packed);
+	close(input->fd);
+	free(input->data);
+}
+
+static int go_buffered(struct extract_input *input)
+{
+	int flags = fcntl(input->fd, F_GETFL);
+
+	if (flags < 0 || fcntl(input->fd, F_SETFL, flags & ~O_DIRECT) != 0)
+		return -errno;
+	input->direct = false;
+	return 0;
+}
+
+// Appends up to want bytes, a multiple of PAGE, to what is in memory.
+static int fill(struct extract_input *input, size_t want)
+{
+	size_t target = input->len + want;
+
+	while (input->len < target) {
+		uint64_t at = input->at + input->len;
+		ssize_t n = pread(input->fd, input->data + input->len, target - input->len, (off_t)at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EINVAL && input->direct && go_buffered(input) == 0)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		if (!input->direct)
+			posix_fadvise(input->fd, (off_t)at, n, POSIX_FADV_DONTNEED);
+		input->len += (size_t)n;
+		extract_pace(input->extract, (uint64_t)n);
+		if (n % PAGE != 0) // the end of the file
+			break;
+	}
+	return 0;
+}
+
+static int make_room(struct extract_input *input, size_t bytes)
+{
+	if (bytes <= input->capacity)
+		return 0;
+	uint8_t *data = aligned_alloc(PAGE, bytes);
+	if (data == NULL)
+		return -ENOMEM;
+	if (input->len != 0)
+		memcpy(data, input->data, input->len);
+	free(input->data);
+	input->data = data;
+	input->capacity = bytes;
+	return 0;
+}
+
+int extract_input_raw(struct extract_input *input, uint64_t offset, size_t len, const uint8_t **out, size_t *got)
+{
+	uint64_t end = offset + len, start = offset & ~(uint64_t)(PAGE - 1);
+	int rc;
+
+	if (offset < input->at || end > input->at + input->len) {
+		size_t keep = 0;
+		if (start >= input->at && start < input->at + input->len)
+			keep = (size_t)(input->at + input->len - start) & ~(size_t)(PAGE - 1);
+		size_t need = tl_align_up(end - start, PAGE);
+		size_t rest = tl_align_up(input->file_bytes - tl_min_u64(start, input->file_bytes), PAGE);
+		size_t want = tl_max_u64(need, tl_min_u64(keep + input->ahead, rest));
+		rc = make_room(input, want);
+		if (rc != 0)
+			return rc;
+		if (keep != 0)
+			memmove(input->data, input->data + (start - input->at), keep);
+		input->at = start;
+		input->len = keep;
+		rc = fill(input, want - keep);
+		if (rc != 0)
+			return rc;
+	}
+	uint64_t have = input->at + input->len;
+	*got = have > offset ? tl_min_u64(have - offset, len) : 0;
+	*out = input->data + (offset - input->at);
+	return 0;
+}
+
+int extract_input_get(struct extract_input *input, uint64_t offset, size_t len, const uint8_t **out, size_t *got)
+{
+	return (input->packed != NULL ? extract_packed_get : extract_input_raw)(input, offset, len, out, got);
+}
+
+bool extract_input_is_end(const struct extract_input *input, uint64_t offset)
+{
+	return input->packed != NULL ? extract_packed_is_end(input, offset) : offset >= input->file_bytes;
+}
+
+uint64_t extract_input_end(const struct extract_input *input)
+{
+	return input->packed != NULL ? UINT64_MAX : input->file_bytes;
+}

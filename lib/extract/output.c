@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The file that is written: records as they were but for the number of their interface, each interface once.
+
+#include "extract_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUFFER_BYTES (1u << 20)
+#define EPB_DATA_AT 28u
+// Not a name by which a ring would take it for a recording of its own.
+#define APPLICATION "extract (tapline " TL_VERSION ")"
+
+static int flush(struct extract_output *output)
+{
+	size_t done = 0;
+
+	while (done < output->used) {
+		ssize_t n = write(output->fd, output->buffer + done, output->used - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		done += (size_t)n;
+		*output->written_bytes += (uint64_t)n;
+	}
+	output->used = 0;
+	return 0;
+}
+
+static int put(struct extract_output *output, const void *data, size_t len)
+{
+	const uint8_t *from = data;
+
+	while (len > 0) {
+		size_t piece = tl_min_u64(len, BUFFER_BYTES - output->used);
+		memcpy(output->buffer + output->used, from, piece);
+		output->used += piece;
+		from += piece;
+		len -= piece;
+		int rc = output->used == BUFFER_BYTES ? flush(output) : 0;
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int put_u32(struct extract_output *output, uint32_t value)
+{
+	value = output->swapped ? __builtin_bswap32(value) : value;
+	return put(output, &value, sizeof(value));
+}
+
+static void forget_interfaces(struct extract_output *output)
+{
+	for (uint32_t i = 0; i < output->n; i++)
+		free(output->interface[i].block);
+	output->n = 0;
+}
+
+// A block's bytes stay as they were, so each byte order needs a section of its own.
+static int begin_section(struct extract_output *output, bool swapped)
+{
+	uint32_t header[64];
+	uint32_t len = tl_pcapng_put_shb(header, sizeof(header), &(struct tl_pcapng_shb){.application = APPLICATION});
+	struct extract_section order = {.swapped = swapped};
+
+	forget_interfaces(output);
+	output->swapped = swapped;
+	output->section++;
+	if (swapped) { // without its option, the four words of the fixed part
+		len = 28;
+		header[1] = len;
+		for (int i = 1; i < 3; i++)
+			header[i] = extract_u32(&order, (const uint8_t *)&header[i]);
+		header[3] = 1u << 8; // version 1.0, as two halves
+		header[6] = header[1];
+	}
+	return put(output, header, len);
+}
+
+static int remember(struct extract_output *output, const struct extract_interface *interface)
+{
+	if (output->n == output->capacity) {
+		uint32_t capacity = output->capacity == 0 ? 16 : 2 * output->capacity;
+		struct extract_interface *more = realloc(output->interface, capacity * sizeof(*more));
+		if (more == NULL)
+			return -ENOMEM;
+		output->interface = more;
+		output->capacity = capacity;
+	}
+	struct extract_interface copy = {.block_bytes = interface->block_bytes};
+	copy.block = malloc(interface->block_bytes);
+	if (copy.block == NULL)
+		return -ENOMEM;
+	memcpy(copy.block, interface->block, interface->block_bytes);
+	output->interface[output->n++] = copy;
+	return 0;
+}
+
+static bool is_same(const struct extract_interface *a, const struct extract_interface *b)
+{
+	return a->block_bytes == b->block_bytes && memcmp(a->block, b->block, a->block_bytes) == 0;
+}
+
+// Sets the number that the interface has in the output.
+static int number_interface(struct extract_output *output, struct extract_interface *interface)
+{
+	int rc = 0;
+	uint32_t id = 0;
+
+	if (interface->out_section == output->section)
+		return 0;
+	while (id < output->n && !is_same(&output->interface[id], interface))
+		id++;
+	if (id == output->n) {
+		rc = remember(output, interface);
+		if (rc == 0)
+			rc = put(output, interface->block, interface->block_bytes);
+	}
+	interface->out_id = id;
+	interface->out_section = output->section;
+	return rc;
+}
+
+// A simple packet block names no interface and no time: both are 0 here.
+static int put_simple(struct extract_output *output, const struct extract_record *record, uint32_t id)
+{
+	static const uint8_t padding[4];
+	uint32_t total = tl_pcapng_epb_bytes(record->cap_bytes, 0, 0);
+	uint32_t words[] = {TL_PCAPNG_EPB, total, id, 0, 0, record->cap_bytes, record->wire_bytes};
+	int rc = 0;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(words) && rc == 0; i++)
+		rc = put_u32(output, words[i]);
+	if (rc == 0)
+		rc = put(output, record->data, record->cap_bytes);
+	if (rc == 0)
+		rc = put(output, padding, -record->cap_bytes & 3u);
+	return rc != 0 ? rc : put_u32(output, total);
+}
+
+int extract_output_put(struct extract *extract, const struct extract_record *record)
+{
+	struct extract_output *output = &extract->output;
+	struct extract_section *section = &extract->section;
+	struct extract_interface *interface = &section->interface[record->interface_id];
+	int rc = 0;
+
+	if (output->section == 0 || output->swapped != section->swapped)
+		rc = begin_section(output, section->swapped);
+	if (rc == 0)
+		rc = number_interface(output, interface);
+	if (rc != 0 || record->type == EXTRACT_SIMPLE_PACKET)
+		return rc != 0 ? rc : put_simple(output, record, interface->out_id);
+	rc = put_u32(output, TL_PCAPNG_EPB); // a packet block's options mean the same
+	if (rc == 0)
+		rc = put(output, record->block + 4, 4);
+	if (rc == 0)
+		rc = put_u32(output, interface->out_id);
+	return rc != 0 ? rc : put(output, record->block + 12, record->block_bytes - 12);
+}
+
+// Never through an input: it would be gone before it is read.
+static bool is_input(const struct extract *extract, const struct stat *status)
+{
+	for (uint32_t i = 0; i < extract->files.n; i++)
+		if (extract->files.file[i].device == status->st_dev && extract->files.file[i].inode == status->st_ino)
+			return true;
+	return false;
+}
+
+int extract_output_open(struct extract *extract, struct tl_err *err)
+{
+	struct extract_output *output = &extract->output;
+	const char *path = extract->cfg->out;
+	bool to_stdout = strcmp(path, "-") == 0;
+	struct stat status;
+
+	output->path = to_stdout ? "standard output" : path;
+	output->written_bytes = &extract->stats->written_bytes;
+	output->buffer = malloc(BUFFER_BYTES);
+	if (output->buffer == NULL)
+		return tl_fail(err, -ENOMEM, "no memory for the output");
+	output->fd = to_stdout ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
+			       : open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0640);
+	if (output->fd < 0 || fstat(output->fd, &status) != 0)
+		return tl_fail(err, -EINVAL, "%.300s: cannot write: %s", path, strerror(errno));
+	if (S_ISREG(status.st_mode) && is_input(extract, &status))
+		return tl_fail(err, -EINVAL, "%.300s: is one of the files to extract from; name another file", path);
+	if (!to_stdout && S_ISREG(status.st_mode) && ftruncate(output->fd, 0) != 0)
+		return tl_fail(err, -errno, "%.300s: cannot empty it: %s", path, strerror(errno));
+	return 0;
+}
+
+// Where nothing matched, libpcap still wants an interface.
+static int put_nothing(struct extract_output *output)
+{
+	uint8_t block[64];
+	int rc = begin_section(output, false);
+
+	return rc != 0 ? rc : put(output, block, tl_pcapng_put_idb(block, sizeof(block), &(struct tl_pcapng_idb){0}));
+}
+
+int extract_output_close(struct extract *extract)
+{
+	struct extract_output *output = &extract->output;
+	int rc = output->section == 0 ? put_nothing(output) : 0;
+
+	if (rc == 0)
+		rc = flush(output);
+	if (close(output->fd) != 0 && rc == 0)
+		rc = -errno;
+	output->fd = -1;
+	return rc;
+}
+
+void extract_output_free(struct extract_output *output)
+{
+	forget_interfaces(output);
+	free(output->interface);
+	free(output->buffer);
+	if (output->fd >= 0)
+		close(output->fd);
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A compressed recording (tl_zslab.h) as what it would be without compression: unit after unit is unpacked, and
+// forgotten when what is asked for lies behind it.
+
+#include "extract_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tl_zslab.h>
+
+#define UNIT_BYTES_MAX (32u << 20)
+#define CONTENT_BYTES_MAX (64u << 20)
+
+struct extract_packed {
+	struct tl_zslab_unpacker *unpacker;
+	uint64_t unit_at; // of the next unit, in the file
+	uint8_t *content;
+	size_t capacity, len;
+	uint64_t content_at; // of content[0], in all of it
+};
+
+bool extract_is_packed(const void *data, size_t size)
+{
+	struct tl_zslab_unit unit;
+
+	return tl_zslab_look(data, size, &unit) == 0;
+}
+
+int extract_packed_open(struct extract_input *input)
+{
+	struct extract_packed *packed = calloc(1, sizeof(*packed));
+
+	if (packed == NULL)
+		return -ENOMEM;
+	packed->unpacker = tl_zslab_unpacker_create();
+	if (packed->unpacker == NULL) {
+		free(packed);
+		return -ENOMEM;
+	}
+	input->packed = packed;
+	return 0;
+}
+
+void extract_packed_close(struct extract_packed *packed)
+{
+	if (packed == NULL)
+		return;
+	tl_zslab_unpacker_destroy(packed->unpacker);
+	free(packed->content);
+	free(packed);
+}
+
+// The next unit, whole, in *out. Returns 0, -ENODATA: none is there, or another -errno.
+static int get_unit(struct extract_input *input, const uint8_t **out, struct tl_zslab_unit *unit)
+{
+	uint64_t at = input->packed->unit_at;
+	size_t got, len = EXTRACT_PACKED_FIRST;
+
+	int rc = extract_input_raw(input, at, TL_ZSLAB_HEAD_BYTES, out, &got);
+	if (rc != 0)
+		return rc;
+	if (tl_zslab_get_head(*out, got, unit) == 0)
+		len = unit->unit_bytes;
+	if (len > UNIT_BYTES_MAX)
+		return -ENODATA;
+	rc = extract_input_raw(input, at, len, out, &got);
+	if (rc != 0)
+		return rc;
+	return tl_zslab_look(*out, got, unit) == 0 && unit->unit_bytes != 0 ? 0 : -ENODATA;
+}
+
+static int make_room(struct extract_packed *packed, uint32_t bytes)
+{
+	size_t need = packed->len + bytes;
+
+	if (need <= packed->capacity)
+		return 0;
+	if (need > CONTENT_BYTES_MAX)
+		return -ENODATA;
+	uint8_t *content = realloc(packed->content, need);
+	if (content == NULL)
+		return -ENOMEM;
+	packed->content = content;
+	packed->capacity = need;
+	return 0;
+}
+
+static int append_unit(struct extract_input *input)
+{
+	struct extract_packed *packed = input->packed;
+	struct tl_zslab_unit unit;
+	const uint8_t *data;
+
+	int rc = get_unit(input, &data, &unit);
+	if (rc == 0)
+		rc = make_room(packed, unit.content_bytes);
+	if (rc != 0)
+		return rc;
+	int64_t n = unit.content_bytes == 0 ? 0
+					    : tl_zslab_unpack(packed->unpacker, data, &unit,
+						      packed->content + packed->len, unit.content_bytes);
+	if (n < 0)
+		return -ENODATA;
+	packed->len += (size_t)n;
+	packed->unit_at += unit.unit_bytes;
+	return 0;
+}
+
+void extract_packed_seek(struct extract_input *input, uint64_t unit_at)
+{
+	input->packed->unit_at = unit_at;
+	input->packed->content_at = 0;
+	input->packed->len = 0;
+}
+
+int extract_packed_unit(
+	struct extract_input *input, uint64_t unit_at, const uint8_t **out, size_t *got, uint64_t *out_next)
+{
+	struct extract_packed *packed = input->packed;
+
+	extract_packed_seek(input, unit_at);
+	int rc = append_unit(input);
+	*out = packed->content;
+	*got = packed->len;
+	*out_next = packed->unit_at;
+	return rc;
+}
+
+static void forget_before(struct extract_packed *packed, uint64_t offset)
+{
+	size_t passed = tl_min_u64(offset - packed->content_at, packed->len);
+
+	if (passed == 0)
+		return;
+	packed->len -= passed;
+	memmove(packed->content, packed->content + passed, packed->len);
+	packed->content_at += passed;
+}
+
+// Offsets never decrease by more than what is still in memory.
+int extract_packed_get(struct extract_input *input, uint64_t offset, size_t len, const uint8_t **out, size_t *got)
+{
+	struct extract_packed *packed = input->packed;
+	uint64_t end = packed->content_at + packed->len;
+
+	if (offset < packed->content_at)
+		return -EIO;
+	while (end < offset + len) {
+		forget_before(packed, offset);
+		int rc = append_unit(input);
+		if (rc == -ENODATA)
+			break;
+		if (rc != 0)
+			return rc;
+		end = packed->content_at + packed->len;
+	}
+	*got = end > offset ? tl_min_u64(end - offset, len) : 0;
+	*out = *got != 0 ? packed->content + (offset - packed->content_at) : NULL;
+	return 0;
+}
+
+bool extract_packed_is_end(const struct extract_input *input, uint64_t offset)
+{
+	const struct extract_packed *packed = input->packed;
+
+	return packed->unit_at >= input->file_bytes && offset == packed->content_at + packed->len;
+}

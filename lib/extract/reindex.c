@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes the sidecars of recordings anew.
+
+#include "extract_priv.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <tl_log.h>
+
+struct reindex {
+	struct extract extract;
+	struct tl_index_builder *builder;
+	struct tl_index_rows rows;
+	uint64_t run_id;
+};
+
+static bool is_packet(uint32_t type)
+{
+	return type == TL_PCAPNG_EPB || type == EXTRACT_PACKET || type == EXTRACT_SIMPLE_PACKET;
+}
+
+// Between slabs. A packet there, which no row would know, is what remains of a damaged slab.
+static int note_block(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size)
+{
+	if (is_packet(type))
+		return -ENODATA;
+	if (type == TL_PCAPNG_SHB)
+		return extract_section_begin(&extract->section, block, size);
+	return type == TL_PCAPNG_IDB ? extract_section_add(&extract->section, block, size) : 0;
+}
+
+// In a slab. What an extraction could not read ends it, so no search may pass it over.
+static int check_block(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size)
+{
+	struct extract_record record;
+
+	if (type == TL_PCAPNG_SHB || type == TL_PCAPNG_IDB)
+		return -ENODATA;
+	return !is_packet(type) || extract_read_record(&extract->section, block, size, &record) ? 0 : -ENODATA;
+}
+
+// Whether the times in the slabs are what rows hold: ours are.
+static bool counts_ns(const struct extract_section *section)
+{
+	for (uint32_t i = 0; i < section->n; i++) {
+		const struct extract_interface *interface = &section->interface[i];
+		if (interface->multiply != 1 || interface->divide != 1 || interface->shift != 0 ||
+			interface->offset_s != 0)
+			return false;
+	}
+	return section->begun && !section->swapped;
+}
+
+// Finds the next slab from *at on: the blocks between are noted. Returns 1, 0: there is none, or -errno.
+static int find_slab(struct reindex *reindex, struct extract_input *input, uint64_t *at, struct tl_pcapng_head *out)
+{
+	struct extract *extract = &reindex->extract;
+	const uint8_t *block;
+	uint32_t type;
+	size_t got;
+
+	while (*at < input->file_bytes) {
+		int rc = extract_input_get(input, *at, TL_PCAPNG_HEAD_BYTES, &block, &got);
+		if (rc != 0)
+			return rc;
+		int64_t bytes = extract_block(&extract->section, block, got, &type);
+		if (bytes <= 0 || (uint64_t)bytes > input->file_bytes - *at)
+			return 0;
+		if (type == TL_PCAPNG_HEAD && tl_pcapng_get_head(block, (uint32_t)got, out) == 0)
+			return 1;
+		rc = extract_input_get(input, *at, (size_t)bytes, &block, &got);
+		if (rc != 0)
+			return rc;
+		if (got < (size_t)bytes || !extract_block_closes(block, (uint32_t)bytes))
+			return 0;
+		rc = note_block(extract, type, block, (uint32_t)bytes);
+		if (rc != 0)
+			return rc;
+		*at += (uint64_t)bytes;
+	}
+	return 0;
+}
+
+// A slab of size bytes in memory that takes up len bytes of the file at this offset.
+static int add_row(struct reindex *reindex, const uint8_t *slab, size_t size, const struct tl_pcapng_head *head,
+	uint64_t offset, uint32_t len)
+{
+	struct tl_extract_stats *stats = reindex->extract.stats;
+	struct tl_index_row row;
+
+	if (!extract_slab_is_whole(slab, size, head))
+		return -EINVAL;
+	int rc = extract_walk_memory(&reindex->extract, slab, head->used_bytes, check_block);
+	if (rc != 0)
+		return rc;
+	rc = tl_index_build(reindex->builder, slab, head->used_bytes, (uint32_t)size, offset, &row);
+	if (rc != 0)
+		return rc;
+	row.len_bytes = len;
+	reindex->run_id = head->run_id;
+	stats->slabs_total++;
+	stats->slabs_read++;
+	stats->records_read += row.records;
+	stats->records_matched += row.records;
+	return tl_index_rows_add(&reindex->rows, &row);
+}
+
+static int add_slab(
+	struct reindex *reindex, struct extract_input *input, uint64_t *at, const struct tl_pcapng_head *head)
+{
+	uint32_t len = head->used_bytes + tl_pcapng_pad_bytes(head->used_bytes, TL_PCAPNG_ALIGN);
+	const uint8_t *slab;
+	size_t got;
+
+	if (head->used_bytes > EXTRACT_BLOCK_MAX)
+		return -EINVAL;
+	int rc = extract_input_get(input, *at, len, &slab, &got);
+	if (rc != 0)
+		return rc;
+	rc = got == len ? add_row(reindex, slab, got, head, *at, len) : -EINVAL;
+	*at += len;
+	return rc;
+}
+
+// The same of a compressed recording, whose slabs take up units of the file.
+static int make_packed_rows(struct reindex *reindex, struct extract_input *input)
+{
+	struct extract *extract = &reindex->extract;
+	struct tl_pcapng_head head;
+	const uint8_t *data;
+	uint64_t at = 0, next;
+	size_t got;
+	int rc = extract_packed_open(input);
+
+	while (rc == 0 && at < input->file_bytes) {
+		rc = extract_packed_unit(input, at, &data, &got, &next);
+		if (rc != 0)
+			break;
+		if (tl_pcapng_get_head(data, (uint32_t)got, &head) != 0)
+			rc = extract_walk_memory(extract, data, got, note_block);
+		else if (counts_ns(&extract->section))
+			rc = add_row(reindex, data, got, &head, at, (uint32_t)(next - at));
+		else
+			return 0;
+		at = next;
+	}
+	return rc == -EINVAL ? -ENODATA : rc;
+}
+
+// The rows of all slabs of the file. Returns 0 or -errno; none: it is no recording of ours.
+static int make_rows(struct reindex *reindex, struct extract_input *input)
+{
+	struct tl_pcapng_head head;
+	const uint8_t *first;
+	uint64_t at = 0;
+	size_t got;
+
+	reindex->rows.n = 0;
+	reindex->rows.used_bytes = 0;
+	extract_section_free(&reindex->extract.section);
+	int rc = extract_input_get(input, 0, EXTRACT_PACKED_FIRST, &first, &got);
+	if (rc != 0)
+		return rc;
+	if (extract_is_packed(first, got))
+		return make_packed_rows(reindex, input);
+	while ((rc = find_slab(reindex, input, &at, &head)) == 1) {
+		if (!counts_ns(&reindex->extract.section))
+			return 0;
+		rc = add_slab(reindex, input, &at, &head);
+		if (rc != 0)
+			break;
+	}
+	bool broken = rc == -EINVAL || rc == -ENODATA || (rc == 0 && at < input->file_bytes);
+	if (broken)
+		return reindex->rows.n != 0 ? -ENODATA : 0;
+	return rc;
+}
+
+static int reindex_file(struct reindex *reindex, const char *path, struct tl_err *err)
+{
+	struct tl_extract_stats *stats = reindex->extract.stats;
+	struct extract_input input;
+
+	int rc = extract_input_open(&input, &reindex->extract, path);
+	if (rc == -ENOENT) {
+		stats->files_gone++;
+		return 0;
+	}
+	if (rc != 0)
+		return tl_fail(err, rc, "%.300s: cannot read: %s", path, strerror(-rc));
+	stats->files++;
+	stats->bytes_total += input.file_bytes;
+	rc = make_rows(reindex, &input);
+	uint64_t file_bytes = input.file_bytes;
+	extract_input_close(&input);
+	if (rc == -ENODATA) {
+		stats->files_incomplete++;
+		tl_info("%s: is being written, was cut off, or is damaged: it gets no index", path);
+		return 0;
+	}
+	if (rc != 0)
+		return tl_fail(err, rc, "%.300s: cannot read: %s", path, strerror(-rc));
+	if (reindex->rows.n == 0) {
+		tl_info("%s: has no slabs: it gets no index", path);
+		return 0;
+	}
+	tl_index_remove(path);
+	rc = tl_index_rows_write(&reindex->rows, path, file_bytes, reindex->run_id);
+	if (rc != 0)
+		return tl_fail(err, rc, "%.300s" TL_INDEX_SUFFIX ": cannot write: %s", path, strerror(-rc));
+	stats->files_indexed++;
+	stats->written_bytes += TL_INDEX_HEADER_BYTES + reindex->rows.used_bytes;
+	return 0;
+}
+
+int tl_extract_reindex(const struct tl_extract_cfg *cfg, struct tl_extract_stats *stats, struct tl_err *err)
+{
+	struct reindex reindex = {.extract = {.cfg = cfg, .stats = stats}};
+	struct tl_err now;
+	int first = 0;
+
+	*stats = (struct tl_extract_stats){0};
+	reindex.builder = tl_index_builder_create();
+	if (reindex.builder == NULL)
+		return tl_fail(err, -ENOMEM, "no memory to make an index");
+	int rc = extract_files_list(&reindex.extract.files, cfg, err);
+	for (uint32_t i = 0; rc == 0 && i < reindex.extract.files.n; i++) {
+		int code = reindex_file(&reindex, reindex.extract.files.file[i].path, &now);
+		if (code == 0)
+			continue;
+		if (first == 0)
+			*err = now;
+		else
+			tl_error("%s", now.text);
+		first = first != 0 ? first : code;
+	}
+	extract_files_free(&reindex.extract.files);
+	extract_section_free(&reindex.extract.section);
+	tl_index_rows_free(&reindex.rows);
+	tl_index_builder_destroy(reindex.builder);
+	return rc != 0 ? rc : first;
+}

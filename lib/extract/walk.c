@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goes from block to block, in memory or through a file, and reads what a packet block says. Every length is checked
+// before the byte behind it is read.
+
+#include "extract_priv.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define BLOCK_BYTES_MIN 12u
+#define BYTE_ORDER_MAGIC 0x1A2B3C4Du
+#define EPB_BYTES_MIN 32u
+#define SPB_BYTES_MIN 16u
+
+int64_t extract_block(const struct extract_section *section, const uint8_t *p, size_t size, uint32_t *out_type)
+{
+	struct extract_section order = {.swapped = section->swapped};
+
+	if (size < BLOCK_BYTES_MIN)
+		return 0;
+	*out_type = extract_u32(&order, p);
+	if (*out_type == TL_PCAPNG_SHB) { // the same in both orders; the next section may have the other one
+		order.swapped = false;
+		order.swapped = extract_u32(&order, p + 8) != BYTE_ORDER_MAGIC;
+	} else if (!section->begun) {
+		return -EINVAL;
+	}
+	uint32_t total = extract_u32(&order, p + 4);
+	if (total < BLOCK_BYTES_MIN || total % 4 != 0 || total > EXTRACT_BLOCK_MAX)
+		return -EINVAL;
+	return total;
+}
+
+bool extract_block_closes(const uint8_t *p, uint32_t total)
+{
+	return memcmp(p + 4, p + total - 4, 4) == 0;
+}
+
+// Whole nanoseconds, rounded down.
+static bool set_time(const struct extract_interface *interface, uint64_t ticks, struct extract_record *out)
+{
+	unsigned __int128 scaled = (unsigned __int128)ticks * interface->multiply >> interface->shift;
+	__int128 ns = (__int128)(scaled / interface->divide) + (__int128)interface->offset_s * (int64_t)TL_NS_PER_S;
+
+	out->ts_ns = (uint64_t)ns;
+	return ns >= 0 && ns <= UINT64_MAX;
+}
+
+static bool read_enhanced(const struct extract_section *section, struct extract_record *out)
+{
+	const uint8_t *p = out->block;
+
+	if (out->block_bytes < EPB_BYTES_MIN)
+		return false;
+	out->interface_id = out->type == EXTRACT_PACKET ? extract_u16(section, p + 8) : extract_u32(section, p + 8);
+	if (out->interface_id >= section->n)
+		return false;
+	uint64_t ticks = (uint64_t)extract_u32(section, p + 12) << 32 | extract_u32(section, p + 16);
+	out->cap_bytes = extract_u32(section, p + 20);
+	out->wire_bytes = extract_u32(section, p + 24);
+	out->data = p + 28;
+	return out->cap_bytes <= out->block_bytes - EPB_BYTES_MIN &&
+	       set_time(&section->interface[out->interface_id], ticks, out);
+}
+
+// It has no time, and its length is what interface 0's snaplen leaves of the frame.
+static bool read_simple(const struct extract_section *section, struct extract_record *out)
+{
+	if (out->block_bytes < SPB_BYTES_MIN || section->n == 0)
+		return false;
+	uint32_t snaplen = section->interface[0].snaplen;
+	out->wire_bytes = extract_u32(section, out->block + 8);
+	out->cap_bytes = snaplen != 0 && snaplen < out->wire_bytes ? snaplen : out->wire_bytes;
+	out->data = out->block + 12;
+	out->interface_id = 0;
+	out->ts_ns = 0;
+	return out->cap_bytes <= out->block_bytes - SPB_BYTES_MIN;
+}
+
+bool extract_read_record(
+	const struct extract_section *section, const uint8_t *block, uint32_t size, struct extract_record *out)
+{
+	*out = (struct extract_record){.block = block, .block_bytes = size, .type = extract_u32(section, block)};
+	return out->type == EXTRACT_SIMPLE_PACKET ? read_simple(section, out) : read_enhanced(section, out);
+}
+
+bool extract_slab_is_whole(const uint8_t *p, size_t size, const struct tl_pcapng_head *head)
+{
+	const struct extract_section ours = {.begun = true};
+	uint32_t records = 0, type;
+
+	if (size < head->used_bytes)
+		return false;
+	for (uint32_t at = TL_PCAPNG_HEAD_BYTES; at < head->used_bytes;) {
+		int64_t bytes = extract_block(&ours, p + at, head->used_bytes - at, &type);
+		if (bytes <= 0 || bytes > head->used_bytes - at || !extract_block_closes(p + at, (uint32_t)bytes))
+			return false;
+		records += type == TL_PCAPNG_EPB;
+		at += (uint32_t)bytes;
+	}
+	return records == head->records;
+}
+
+int extract_walk_memory(struct extract *extract, const uint8_t *data, size_t size, extract_block_fn *fn)
+{
+	uint32_t type;
+
+	for (size_t at = 0; at < size;) {
+		int64_t bytes = extract_block(&extract->section, data + at, size - at, &type);
+		if (bytes <= 0 || (size_t)bytes > size - at || !extract_block_closes(data + at, (uint32_t)bytes))
+			return -EINVAL;
+		int rc = fn(extract, type, data + at, (uint32_t)bytes);
+		if (rc != 0)
+			return rc;
+		at += (size_t)bytes;
+	}
+	return 0;
+}
+
+// All of the block at this offset. Returns its length, or 0: no whole block is there.
+static int64_t get_block(struct extract *extract, struct extract_input *input, uint64_t at, uint64_t end,
+	const uint8_t **out, uint32_t *out_type)
+{
+	size_t got, len = tl_min_u64(BLOCK_BYTES_MIN, end - at);
+
+	int rc = extract_input_get(input, at, len, out, &got);
+	if (rc != 0)
+		return rc;
+	int64_t bytes = extract_block(&extract->section, *out, got, out_type);
+	if (bytes <= 0 || (uint64_t)bytes > end - at)
+		return 0;
+	rc = extract_input_get(input, at, (size_t)bytes, out, &got);
+	if (rc != 0)
+		return rc;
+	return got == (size_t)bytes && extract_block_closes(*out, (uint32_t)bytes) ? bytes : 0;
+}
+
+// Whether the slab that the HEAD at this offset begins can be read: one that is on its way to the disk cannot.
+static int check_slab(struct extract *extract, struct extract_input *input, uint64_t at, const uint8_t *block)
+{
+	struct tl_pcapng_head head;
+	const uint8_t *slab;
+	size_t got;
+
+	if (extract->section.swapped || tl_pcapng_get_head(block, TL_PCAPNG_HEAD_BYTES, &head) != 0 ||
+		head.used_bytes > EXTRACT_BLOCK_MAX)
+		return 0; // somebody else's block
+	int rc = extract_input_get(input, at, head.used_bytes, &slab, &got);
+	if (rc != 0)
+		return rc;
+	return extract_slab_is_whole(slab, got, &head) ? 0 : -ENODATA;
+}
+
+int extract_walk_file(
+	struct extract *extract, struct extract_input *input, uint64_t *at, uint64_t end, extract_block_fn *fn)
+{
+	const uint8_t *block;
+	uint32_t type;
+
+	while (*at < end) {
+		int64_t bytes = get_block(extract, input, *at, end, &block, &type);
+		if (bytes <= 0)
+			return (int)bytes;
+		if (type == TL_PCAPNG_HEAD && bytes == TL_PCAPNG_HEAD_BYTES) {
+			int rc = check_slab(extract, input, *at, block);
+			if (rc != 0)
+				return rc == -ENODATA ? 0 : rc;
+			rc = (int)get_block(extract, input, *at, end, &block, &type); // may lie elsewhere now
+			if (rc <= 0)
+				return rc;
+		}
+		int rc = fn(extract, type, block, (uint32_t)bytes);
+		if (rc != 0)
+			return rc;
+		*at += (uint64_t)bytes;
+	}
+	return 0;
+}

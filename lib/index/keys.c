@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finds addresses and ports of a frame. Every length is checked before the byte behind it is read, and no checksum and
+// no total length: frames cut by a snaplen and frames sent with wrong checksums are found too.
+
+#include <tl_index.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#define ETHER_BYTES 14u
+#define TAG_BYTES 4u
+#define TAGS_MAX 4
+#define IPV4_BYTES 20u
+#define IPV4_OFFSET_MASK 0x1fffu
+#define IPV6_BYTES 40u
+#define IPV6_FRAGMENT_BYTES 8u
+#define IPV6_OFFSET_MASK 0xfff8u
+#define EXTENSIONS_MAX 16
+#define ARP_BYTES 28u
+#define PORTS_BYTES 4u
+#define MAPPED 0xffff00000000u // ::ffff:0:0/96
+
+enum {
+	TYPE_IPV4 = 0x0800,
+	TYPE_ARP = 0x0806,
+	TYPE_VLAN = 0x8100,
+	TYPE_IPV6 = 0x86dd,
+	TYPE_QINQ = 0x88a8,
+	TYPE_QINQ_OLD = 0x9100
+};
+
+enum {
+	IP_HOP_BY_HOP = 0,
+	IP_TCP = 6,
+	IP_UDP = 17,
+	IP_DCCP = 33,
+	IP_ROUTING = 43,
+	IP_FRAGMENT = 44,
+	IP_AH = 51,
+	IP_DESTINATION = 60,
+	IP_SCTP = 132,
+	IP_UDP_LITE = 136
+};
+
+static inline uint16_t read_be16(const uint8_t *p)
+{
+	return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+static inline uint32_t read_be32(const uint8_t *p)
+{
+	uint32_t value;
+
+	memcpy(&value, p, sizeof(value));
+	return __builtin_bswap32(value);
+}
+
+static struct tl_index_addr read_v4(const uint8_t *p)
+{
+	return (struct tl_index_addr){.low = MAPPED | read_be32(p)};
+}
+
+static struct tl_index_addr read_v6(const uint8_t *p)
+{
+	return (struct tl_index_addr){.high = (uint64_t)read_be32(p) << 32 | read_be32(p + 4),
+		.low = (uint64_t)read_be32(p + 8) << 32 | read_be32(p + 12)};
+}
+
+static void find_ports(uint8_t proto, const uint8_t *l4, uint32_t len, struct tl_index_keys *out)
+{
+	bool ports = proto == IP_TCP || proto == IP_UDP || proto == IP_SCTP || proto == IP_DCCP || proto == IP_UDP_LITE;
+
+	if (!ports || len < PORTS_BYTES)
+		return;
+	out->port[0] = read_be16(l4);
+	out->port[1] = read_be16(l4 + 2);
+	out->has_ports = true;
+}
+
+static void find_v4(const uint8_t *ip, uint32_t len, struct tl_index_keys *out)
+{
+	if (len < IPV4_BYTES || ip[0] >> 4 != 4)
+		return;
+	out->addr[0] = read_v4(ip + 12);
+	out->addr[1] = read_v4(ip + 16);
+	out->has_addrs = true;
+	uint32_t header = (ip[0] & 0xfu) * 4;
+	bool first = (read_be16(ip + 6) & IPV4_OFFSET_MASK) == 0;
+	if (first && header >= IPV4_BYTES && header <= len)
+		find_ports(ip[9], ip + header, len - header, out);
+}
+
+// How long this extension header is (RFC 8200, section 4; AH: RFC 4302, section 2.2); 0: it is none, or hides what
+// follows.
+static uint32_t extension_bytes(uint8_t next, const uint8_t *header)
+{
+	switch (next) {
+	case IP_HOP_BY_HOP:
+	case IP_ROUTING:
+	case IP_DESTINATION:
+		return (header[1] + 1u) * 8;
+	case IP_FRAGMENT:
+		return (read_be16(header + 2) & IPV6_OFFSET_MASK) == 0 ? IPV6_FRAGMENT_BYTES : 0;
+	case IP_AH:
+		return (header[1] + 2u) * 4;
+	default:
+		return 0;
+	}
+}
+
+static void find_v6(const uint8_t *ip, uint32_t len, struct tl_index_keys *out)
+{
+	if (len < IPV6_BYTES || ip[0] >> 4 != 6)
+		return;
+	out->addr[0] = read_v6(ip + 8);
+	out->addr[1] = read_v6(ip + 24);
+	out->has_addrs = true;
+	uint8_t next = ip[6];
+	uint32_t at = IPV6_BYTES;
+	for (int i = 0; i < EXTENSIONS_MAX && len - at >= 8; i++) {
+		uint32_t bytes = extension_bytes(next, ip + at);
+		if (bytes == 0 || bytes > len - at)
+			break;
+		next = ip[at];
+		at += bytes;
+	}
+	bool later_fragment = next == IP_FRAGMENT;
+	if (!later_fragment)
+		find_ports(next, ip + at, len - at, out);
+}
+
+static void find_arp(const uint8_t *arp, uint32_t len, struct tl_index_keys *out)
+{
+	if (len < ARP_BYTES || read_be16(arp + 2) != TYPE_IPV4 || arp[4] != 6 || arp[5] != 4)
+		return;
+	out->addr[0] = read_v4(arp + 14);
+	out->addr[1] = read_v4(arp + 24);
+	out->has_addrs = true;
+}
+
+static inline bool is_tag(uint16_t type)
+{
+	return type == TYPE_VLAN || type == TYPE_QINQ || type == TYPE_QINQ_OLD;
+}
+
+void tl_index_keys(const uint8_t *frame, uint32_t cap_bytes, struct tl_index_keys *out)
+{
+	uint32_t at = ETHER_BYTES;
+
+	out->has_addrs = false;
+	out->has_ports = false;
+	if (cap_bytes < ETHER_BYTES)
+		return;
+	uint16_t type = read_be16(frame + 12);
+	for (int tag = 0; tag < TAGS_MAX && TL_UNLIKELY(is_tag(type)) && cap_bytes - at >= TAG_BYTES; tag++) {
+		type = read_be16(frame + at + 2);
+		at += TAG_BYTES;
+	}
+	if (TL_LIKELY(type == TYPE_IPV4))
+		find_v4(frame + at, cap_bytes - at, out);
+	else if (type == TYPE_IPV6)
+		find_v6(frame + at, cap_bytes - at, out);
+	else if (type == TYPE_ARP)
+		find_arp(frame + at, cap_bytes - at, out);
+}
+
+int tl_index_parse_addr(const char *text, struct tl_index_addr *out)
+{
+	uint8_t bytes[16];
+
+	if (inet_pton(AF_INET, text, bytes) == 1)
+		*out = read_v4(bytes);
+	else if (inet_pton(AF_INET6, text, bytes) == 1)
+		*out = read_v6(bytes);
+	else
+		return -EINVAL;
+	return 0;
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sidecar file: rows to bytes and back, so that a torn or foreign file is known for what it is.
+
+#include <tl_index.h>
+
+#include <errno.h>
+#include <string.h>
+
+#define MAGIC "TAPINDX1" // eight characters, no NUL; the last is the version
+
+struct header_bytes {
+	char magic[8];
+	uint64_t file_bytes;
+	uint64_t run_id;
+	uint32_t rows;
+	uint32_t reserved[7]; // 0
+	uint64_t checksum;
+};
+
+struct row_bytes {
+	uint32_t row_bytes; // all of it: this, the filter, and the checksum at its end
+	uint32_t bloom_bytes;
+	uint64_t offset_bytes;
+	uint32_t len_bytes;
+	uint32_t records;
+	uint64_t first_ns;
+	uint64_t last_ns;
+	uint64_t sequence;
+	uint32_t ring;
+	uint32_t reserved; // 0
+};
+
+_Static_assert(sizeof(struct header_bytes) == TL_INDEX_HEADER_BYTES, "the header has no holes");
+_Static_assert(sizeof(struct row_bytes) + sizeof(uint64_t) == TL_INDEX_ROW_BYTES, "a row has no holes");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the sidecar is laid out in the order of the CPU");
+
+// FNV-1a with words of 8 bytes instead of bytes; len is a multiple of 8.
+static uint64_t checksum(const uint8_t *data, size_t len)
+{
+	uint64_t sum = 0xcbf29ce484222325u, word;
+
+	for (size_t at = 0; at < len; at += sizeof(word)) {
+		memcpy(&word, data + at, sizeof(word));
+		sum = (sum ^ word) * 0x100000001b3u;
+	}
+	return sum;
+}
+
+void tl_index_put_header(void *buf, const struct tl_index_header *header)
+{
+	struct header_bytes bytes = {
+		.magic = MAGIC,
+		.file_bytes = header->file_bytes,
+		.run_id = header->run_id,
+		.rows = header->rows,
+	};
+
+	bytes.checksum = checksum((const uint8_t *)&bytes, offsetof(struct header_bytes, checksum));
+	memcpy(buf, &bytes, sizeof(bytes));
+}
+
+uint32_t tl_index_put_row(void *buf, const struct tl_index_row *row)
+{
+	struct row_bytes bytes = {
+		.row_bytes = TL_INDEX_ROW_BYTES + row->bloom_bytes,
+		.bloom_bytes = row->bloom_bytes,
+		.offset_bytes = row->offset_bytes,
+		.len_bytes = row->len_bytes,
+		.records = row->records,
+		.first_ns = row->first_ns,
+		.last_ns = row->last_ns,
+		.sequence = row->sequence,
+		.ring = row->ring,
+	};
+	uint8_t *at = buf;
+
+	memcpy(at, &bytes, sizeof(bytes));
+	at += sizeof(bytes);
+	if (row->bloom_bytes != 0)
+		memcpy(at, row->bloom, row->bloom_bytes);
+	at += row->bloom_bytes;
+	uint64_t sum = checksum(buf, (size_t)(at - (uint8_t *)buf));
+	memcpy(at, &sum, sizeof(sum));
+	return bytes.row_bytes;
+}
+
+int tl_index_open(struct tl_index_reader *reader, const void *data, size_t size)
+{
+	struct header_bytes bytes;
+
+	if (size < sizeof(bytes))
+		return -EINVAL;
+	memcpy(&bytes, data, sizeof(bytes));
+	if (memcmp(bytes.magic, MAGIC, sizeof(bytes.magic)) != 0 ||
+		bytes.checksum != checksum(data, offsetof(struct header_bytes, checksum)))
+		return -EINVAL;
+	*reader = (struct tl_index_reader){
+		.data = data,
+		.size = size,
+		.at = sizeof(bytes),
+		.header = {.file_bytes = bytes.file_bytes, .run_id = bytes.run_id, .rows = bytes.rows},
+	};
+	return 0;
+}
+
+static bool is_bloom_size(uint32_t bytes)
+{
+	return bytes == 0 || (bytes >= TL_INDEX_BLOOM_MIN && bytes <= TL_INDEX_BLOOM_MAX && (bytes & (bytes - 1)) == 0);
+}
+
+// Whether the slab lies behind the last one and within the file. What is between slabs are no records.
+static bool follows(const struct tl_index_reader *reader, const struct row_bytes *bytes)
+{
+	uint64_t room = reader->header.file_bytes;
+
+	return bytes->offset_bytes > 0 && bytes->offset_bytes >= reader->end_bytes && bytes->len_bytes != 0 &&
+	       bytes->offset_bytes <= room && bytes->len_bytes <= room - bytes->offset_bytes;
+}
+
+int tl_index_next(struct tl_index_reader *reader, struct tl_index_row *out)
+{
+	const uint8_t *row = reader->data + reader->at;
+	size_t left = reader->size - reader->at;
+	struct row_bytes bytes;
+	uint64_t sum;
+
+	if (reader->rows == reader->header.rows)
+		return 0;
+	if (left < TL_INDEX_ROW_BYTES)
+		return -EINVAL;
+	memcpy(&bytes, row, sizeof(bytes));
+	if (!is_bloom_size(bytes.bloom_bytes) || bytes.row_bytes != TL_INDEX_ROW_BYTES + bytes.bloom_bytes ||
+		bytes.row_bytes > left)
+		return -EINVAL;
+	memcpy(&sum, row + bytes.row_bytes - sizeof(sum), sizeof(sum));
+	if (sum != checksum(row, bytes.row_bytes - sizeof(sum)) || !follows(reader, &bytes))
+		return -EINVAL;
+	reader->at += bytes.row_bytes;
+	reader->rows++;
+	reader->end_bytes = bytes.offset_bytes + bytes.len_bytes;
+	*out = (struct tl_index_row){
+		.offset_bytes = bytes.offset_bytes,
+		.sequence = bytes.sequence,
+		.ring = bytes.ring,
+		.len_bytes = bytes.len_bytes,
+		.records = bytes.records,
+		.first_ns = bytes.first_ns,
+		.last_ns = bytes.last_ns,
+		.bloom_bytes = bytes.bloom_bytes,
+		.bloom = row + sizeof(bytes),
+	};
+	return 1;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which of a port's queues lost what.
+
+#include "port_priv.h"
+
+#include <stdio.h>
+
+#include <rte_ethdev.h>
+
+// A socket belongs to the queue of its number.
+void tl_port_socket_drops(const struct tl_port *port, struct tl_port_stats *out)
+{
+	for (unsigned i = 0; i < port->sockets.n; i++) {
+		out->queue_drop_nic_pkts[i] = port->sockets.dropped[i];
+		out->drop_nic_pkts += port->sockets.dropped[i];
+	}
+	out->drops_by_queue = port->sockets.n == port->cfg.rx_queues;
+}
+
+void tl_port_find_queue_counters(struct tl_port *port)
+{
+	port->counts_queues = true;
+	for (uint16_t i = 0; i < port->cfg.rx_queues; i++) {
+		char name[RTE_ETH_XSTATS_NAME_SIZE];
+		snprintf(name, sizeof(name), "rx_q%u_errors", i);
+		if (rte_eth_xstats_get_id_by_name(port->port_id, name, &port->queue_counters[i]) != 0)
+			port->counts_queues = false;
+	}
+}
+
+void tl_port_queue_drops(const struct tl_port *port, struct tl_port_stats *out)
+{
+	unsigned n = port->cfg.rx_queues;
+	uint64_t sum = 0;
+
+	if (n == 1) {
+		out->queue_drop_nic_pkts[0] = out->drop_nic_pkts;
+		out->drops_by_queue = true;
+		return;
+	}
+	if (!port->counts_queues ||
+		rte_eth_xstats_get_by_id(port->port_id, port->queue_counters, out->queue_drop_nic_pkts, n) != (int)n)
+		return;
+	for (unsigned i = 0; i < n; i++)
+		sum += out->queue_drop_nic_pkts[i];
+	out->drops_by_queue = sum == out->drop_nic_pkts;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The line rate of a port that is not open, as the kernel knows it.
+
+#include <glob.h>
+#include <stdio.h>
+
+#include <tl_port.h>
+
+// In Mbit/s; -1, or an error of the read, where there is no link.
+static uint64_t read_speed(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	long mbps = 0;
+
+	if (file == NULL)
+		return 0;
+	if (fscanf(file, "%ld", &mbps) != 1 || mbps < 0)
+		mbps = 0;
+	fclose(file);
+	return (uint64_t)mbps * UINT64_C(1000000);
+}
+
+uint64_t tl_port_expected_bps(const struct tl_port_spec *spec)
+{
+	bool pci = spec->kind == TL_PORT_PCI;
+	char pattern[320];
+	uint64_t bps = 0;
+	glob_t found;
+
+	if (spec->kind == TL_PORT_FILE || spec->kind == TL_PORT_VDEV)
+		return 0;
+	// A PCI device has interfaces while a kernel driver has it.
+	snprintf(pattern, sizeof(pattern), pci ? "/sys/bus/pci/devices/%s/net/*/speed" : "/sys/class/net/%s/speed",
+		spec->arg);
+	if (glob(pattern, 0, NULL, &found) != 0)
+		return 0;
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		bps = tl_max_u64(bps, read_speed(found.gl_pathv[i]));
+	globfree(&found);
+	return bps;
+}

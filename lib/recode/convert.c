@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Converts slabs one for one on several threads, and hands them over in the order in which they were taken.
+
+#include "recode_priv.h"
+
+// With the lock held. The next sealed slab of each ring in turn; NULL: none.
+static struct tl_slab *take(struct tl_convert *c, uint32_t *out_ring)
+{
+	for (uint32_t i = 0; i < c->n_rings; i++) {
+		*out_ring = c->next_ring;
+		c->next_ring = (c->next_ring + 1) % c->n_rings;
+		struct tl_slab *slab = tl_slab_take(c->rings[*out_ring]);
+		if (slab != NULL)
+			return slab;
+	}
+	return NULL;
+}
+
+static void convert(const struct tl_convert *c, uint32_t thread, const struct tl_slab *from, struct tl_slab *to)
+{
+	int64_t bytes = c->form == TL_RECODE_PCAP ? tl_recode_pcap(from, to->data)
+						  : tl_zslab_pack(c->packers[thread], from->data, from->sealed_bytes,
+							    to->data, tl_zslab_bound(from->sealed_bytes));
+
+	to->used_bytes = (uint32_t)bytes; // never negative: there is room, and what was sealed has a HEAD
+	to->sealed_bytes = to->used_bytes;
+	to->head_bytes = 0;
+	to->sequence = from->sequence;
+	to->opened_ns = from->opened_ns;
+	for (int dir = 0; dir < TL_DIRS; dir++)
+		to->records[dir] = from->records[dir];
+}
+
+// Those that a merged slab has; else its ring.
+static void note_origins(const struct tl_convert *c, uint32_t ring, const struct tl_slab *from, struct tl_slab *to)
+{
+	struct tl_slab_origin *origins = c->origins + (size_t)tl_slab_number(c->out, to) * c->n_origins;
+
+	origins[0] =
+		(struct tl_slab_origin){.ring = ring, .records = {from->records[TL_DIR_RX], from->records[TL_DIR_TX]}};
+	for (uint32_t i = 0; i < from->n_origins; i++)
+		origins[i] = from->origins[i];
+	to->origins = origins;
+	to->n_origins = from->n_origins != 0 ? from->n_origins : 1;
+}
+
+// With the lock held, which it lets go of while it works.
+static void convert_one(struct tl_convert *c, uint32_t thread, uint32_t ring, struct tl_slab *from, struct tl_slab *to)
+{
+	uint64_t ticket = c->taken++;
+
+	pthread_mutex_unlock(&c->lock);
+	convert(c, thread, from, to);
+	note_origins(c, ring, from, to);
+	pthread_mutex_lock(&c->lock);
+	while (c->submitted != ticket)
+		pthread_cond_wait(&c->handed_over, &c->lock);
+	tl_slab_submit(c->out, to);
+	tl_slab_give_back(c->rings[ring], from);
+	c->submitted++;
+	pthread_cond_broadcast(&c->handed_over);
+}
+
+// Which thread of the stage this is.
+static uint32_t number_of(struct tl_convert *c)
+{
+	uint32_t number = 0;
+
+	while (!pthread_equal(c->threads[number], pthread_self()))
+		number++;
+	return number;
+}
+
+static void *convert_main(void *arg)
+{
+	struct tl_convert *c = arg;
+	struct tl_slab *to = NULL; // room for the next
+	unsigned idle = 0;
+	uint32_t ring;
+
+	pthread_mutex_lock(&c->lock);
+	uint32_t thread = number_of(c);
+	for (;;) {
+		bool stopping = atomic_load_explicit(&c->stop, memory_order_acquire);
+		if (to == NULL)
+			to = tl_slab_alloc(c->out);
+		struct tl_slab *from = to != NULL ? take(c, &ring) : NULL;
+		if (from != NULL) {
+			convert_one(c, thread, ring, from, to);
+			to = NULL;
+			idle = 0;
+			continue;
+		}
+		if (stopping && to != NULL) // there is room, and nothing to fill it with
+			break;
+		pthread_mutex_unlock(&c->lock);
+		tl_recode_idle(idle++);
+		pthread_mutex_lock(&c->lock);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return NULL;
+}
+
+int tl_convert_start(struct tl_convert *c)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&c->lock); // until all of them know who they are
+	while (rc == 0 && c->n_started < c->n_threads) {
+		rc = -pthread_create(&c->threads[c->n_started], NULL, convert_main, c);
+		if (rc == 0)
+			pthread_setname_np(c->threads[c->n_started++], "tl-convert");
+	}
+	pthread_mutex_unlock(&c->lock);
+	return rc;
+}
+
+void tl_convert_stop(struct tl_convert *c)
+{
+	atomic_store_explicit(&c->stop, true, memory_order_release);
+	for (uint32_t i = 0; i < c->n_started; i++)
+		pthread_join(c->threads[i], NULL);
+	c->n_started = 0;
+}

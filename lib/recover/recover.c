@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goes through a recording from its first byte. Whole blocks follow each other without a gap until something is
+// damaged; from there on the next slab is looked for on boundaries of 4 KiB, as writes finish in any order and slabs
+// behind a torn one may be whole.
+
+#include "recover_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define APPLICATION "tapline"
+#define SECTION_BYTES_MAX 65536u
+#define BYTE_ORDER_SWAPPED 0x4D3C2B1Au
+#define NOT_OURS "the file stays as it is"
+
+const uint8_t *recover_view(struct scan *scan, uint64_t offset, uint32_t len, uint32_t *out_len, int *out_rc)
+{
+	uint64_t size = scan->io->size_bytes;
+	uint32_t wanted = (uint32_t)tl_min_u64(len, size - offset);
+
+	*out_len = wanted;
+	if (offset >= scan->window_at && offset + wanted <= scan->window_at + scan->window_bytes)
+		return scan->window + (offset - scan->window_at);
+	const struct tl_recover_opts *opts = scan->opts;
+	*out_rc = opts->progress != NULL && opts->progress(opts->ctx, offset, size) != 0 ? -ECANCELED : 0;
+	if (*out_rc != 0)
+		return NULL;
+	scan->window_at = offset;
+	scan->window_bytes = (uint32_t)tl_min_u64(WINDOW_BYTES, size - offset);
+	*out_rc = scan->io->read(scan->io->ctx, scan->window, scan->window_bytes, offset);
+	if (*out_rc == 0)
+		return scan->window;
+	scan->window_bytes = 0;
+	tl_fail(scan->err, *out_rc, "cannot read at byte %llu: %s", (unsigned long long)offset, strerror(-*out_rc));
+	return NULL;
+}
+
+// ---- whose file it is
+
+static uint32_t first_word(const uint8_t *p)
+{
+	uint32_t word;
+
+	memcpy(&word, p, sizeof(word));
+	return word;
+}
+
+static bool is_classic_pcap(uint32_t magic)
+{
+	return magic == 0xa1b2c3d4u || magic == 0xd4c3b2a1u || magic == 0xa1b23c4du || magic == 0x4d3cb2a1u;
+}
+
+// A frame, or a skippable one (RFC 8878, section 3.1).
+static bool is_zstd(uint32_t magic)
+{
+	return magic == 0xFD2FB528u || (magic & ~0xFu) == 0x184D2A50u;
+}
+
+// Leaves it open where the beginning does not tell: then slabs have to.
+static int check_owner(struct scan *scan)
+{
+	const char *application;
+	uint32_t len, text_len;
+	int rc = 0;
+
+	const uint8_t *head = recover_view(scan, 0, SECTION_BYTES_MAX, &len, &rc);
+	if (head == NULL)
+		return rc;
+	if (len >= 4 && is_classic_pcap(first_word(head)))
+		return tl_fail(scan->err, -EMEDIUMTYPE, "is a pcap file, not a recording of tapline: " NOT_OURS);
+	if (len >= 4 && is_zstd(first_word(head)))
+		return tl_fail(scan->err, -EMEDIUMTYPE,
+			"is compressed, and recover knows no compressed recordings: " NOT_OURS);
+	rc = tl_pcapng_get_application(head, len, &application, &text_len);
+	scan->owned = rc == 0 && text_len >= strlen(APPLICATION) &&
+		      memcmp(application, APPLICATION, strlen(APPLICATION)) == 0;
+	bool swapped = len >= 12 && first_word(head) == TL_PCAPNG_SHB && first_word(head + 8) == BYTE_ORDER_SWAPPED;
+	if (!scan->owned && (rc != -EINVAL || swapped))
+		return tl_fail(scan->err, -EMEDIUMTYPE, "was written by another program than tapline: " NOT_OURS);
+	return 0;
+}
+
+// ---- the way through the file
+
+static int add_gap(struct scan *scan, uint64_t from, uint64_t to)
+{
+	if (scan->n_gaps == scan->gaps_capacity) {
+		uint32_t capacity = scan->gaps_capacity == 0 ? 16 : 2 * scan->gaps_capacity;
+		struct gap *gaps = realloc(scan->gaps, capacity * sizeof(*gaps));
+		if (gaps == NULL)
+			return -ENOMEM;
+		scan->gaps = gaps;
+		scan->gaps_capacity = capacity;
+	}
+	scan->gaps[scan->n_gaps++] = (struct gap){.from = from, .to = to};
+	scan->report->padded_bytes += to - from;
+	return 0;
+}
+
+// The next boundary at which something whole begins; a gap has to hold a PAD. A slab found is taken: *out_bytes.
+static int find_next(struct scan *scan, uint64_t from, uint64_t *out_at, uint64_t *out_bytes)
+{
+	uint64_t at = tl_align_up(from + TL_PCAPNG_PAD_MIN, TL_PCAPNG_ALIGN);
+	int64_t n = 0;
+
+	*out_bytes = 0;
+	for (; at < scan->io->size_bytes; at += TL_PCAPNG_ALIGN) {
+		if (scan->io->next_data != NULL)
+			at = scan->io->next_data(scan->io->ctx, at) / TL_PCAPNG_ALIGN * TL_PCAPNG_ALIGN;
+		n = recover_take_slab(scan, at, true);
+		if (n > 0)
+			*out_bytes = (uint64_t)n;
+		else if (n == 0 && scan->records_end != 0)
+			n = recover_see_statistics(scan, at);
+		if (n != 0)
+			break;
+	}
+	*out_at = at;
+	return n < 0 ? (int)n : 0;
+}
+
+// Goes on behind the damage at *at. *at is where it begins if nothing follows, and *out_last is set then.
+static int pass_damage(struct scan *scan, uint64_t *at, bool *out_last)
+{
+	uint64_t from = *at, to, bytes;
+
+	scan->header_lost |= from == 0;
+	scan->prologue_torn |= scan->records_end == 0;
+	if (scan->records_end == 0) // its interfaces may be what is damaged
+		scan->limit = INTERFACES_MAX;
+	int rc = find_next(scan, from, &to, &bytes);
+	if (rc != 0)
+		return rc;
+	if (scan->records_end == 0)
+		scan->limit = scan->described;
+	*out_last = to >= scan->io->size_bytes;
+	if (*out_last)
+		return 0;
+	*at = to + bytes;
+	scan->trail_at = 0;
+	return add_gap(scan, from, to);
+}
+
+// Returns 0 with *out_end behind the last whole block that stays.
+static int scan_blocks(struct scan *scan, uint64_t *out_end)
+{
+	uint64_t at = 0, size = scan->io->size_bytes;
+	bool last = false;
+
+	while (at < size) {
+		int64_t n = at == 0 ? 0 : recover_take_slab(scan, at, false);
+		if (n == 0 && (at != 0 || scan->owned))
+			n = recover_take_block(scan, at);
+		int rc = n < 0 ? (int)n : n == 0 ? pass_damage(scan, &at, &last) : 0;
+		if (rc != 0)
+			return rc;
+		if (last)
+			break;
+		at += (uint64_t)n;
+	}
+	// Statistics that close the file, but are not whole up to a boundary, are written anew.
+	bool unfinished = last && scan->trail_at != 0 && at % TL_PCAPNG_ALIGN != 0;
+	*out_end = unfinished ? scan->trail_at : at;
+	return 0;
+}
+
+// ---- what follows from it
+
+// Without a section header the file is ours only if slabs begin right behind where it was, or where zeros end, which is
+// what a file system shows of pages that were never written. An image of a disk holds slabs, too.
+static int check_torn_start(struct scan *scan)
+{
+	static const uint8_t zeros[TL_PCAPNG_ALIGN];
+	uint64_t to = scan->n_gaps != 0 ? scan->gaps[0].to : 0;
+	uint32_t len;
+	int rc = 0;
+
+	if (scan->report->slabs_kept == 0)
+		return tl_fail(scan->err, -ENOMSG, "holds no recording, or nothing whole of one: " NOT_OURS);
+	for (uint64_t at = TL_PCAPNG_ALIGN; at < to; at += TL_PCAPNG_ALIGN) {
+		const uint8_t *page = recover_view(scan, at, TL_PCAPNG_ALIGN, &len, &rc);
+		if (page == NULL)
+			return rc;
+		if (memcmp(page, zeros, len) != 0)
+			return tl_fail(scan->err, -ENOMSG,
+				"holds slabs of a recording from byte %llu on, but is not one itself: " NOT_OURS,
+				(unsigned long long)to);
+	}
+	return 0;
+}
+
+static int conclude(struct scan *scan, uint64_t end)
+{
+	struct tl_recover_report *report = scan->report;
+	int rc = 0;
+
+	bool first_section = scan->sections <= 1 && !scan->lost_known;
+	recover_settle_lost(scan);
+	if (scan->header_lost || scan->sections == 0)
+		rc = check_torn_start(scan);
+	if (rc == 0 && scan->prologue_torn && scan->n_gaps != 0)
+		rc = recover_plan_prologue(scan);
+	if (rc != 0)
+		return rc;
+	report->cut_bytes = report->size_bytes - end;
+	report->interfaces = scan->described + (first_section ? report->rebuilt_interfaces : 0);
+	report->end_bytes = end;
+	report->statistics = recover_lacking_statistics(scan);
+	report->changed = scan->n_gaps != 0 || report->cut_bytes != 0 || report->statistics != 0;
+	return 0;
+}
+
+static int run(struct scan *scan)
+{
+	uint64_t end;
+
+	scan->window = malloc(tl_max_u64(tl_min_u64(WINDOW_BYTES, scan->io->size_bytes), 1));
+	scan->interface = calloc(INTERFACES_MAX, sizeof(*scan->interface));
+	if (scan->window == NULL || scan->interface == NULL)
+		return tl_fail(scan->err, -ENOMEM, "no memory");
+	int rc = check_owner(scan);
+	if (rc == 0)
+		rc = scan_blocks(scan, &end);
+	if (rc == 0)
+		rc = conclude(scan, end);
+	if (rc == 0 && scan->report->changed && !scan->opts->dry_run)
+		rc = recover_mend(scan);
+	return rc;
+}
+
+int tl_recover(const struct tl_recover_io *io, const struct tl_recover_opts *opts, struct tl_recover_report *report,
+	struct tl_err *err)
+{
+	struct scan scan = {.io = io, .opts = opts, .report = report, .err = err};
+
+	*report = (struct tl_recover_report){.size_bytes = io->size_bytes};
+	tl_fail(err, 0, "given up");
+	int rc = run(&scan);
+	if (rc == -ENOMEM)
+		tl_fail(err, rc, "no memory");
+	free(scan.window);
+	free(scan.interface);
+	free(scan.gaps);
+	free(scan.made);
+	return rc;
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether a block, or a slab with all its blocks, is whole.
+
+#include "recover_priv.h"
+
+#define BYTE_ORDER_MAGIC 0x1A2B3C4Du
+#define SHB_BYTES_MIN 28u
+#define IDB_BYTES_MIN 20u
+#define ISB_BYTES_MIN 24u
+#define EPB_BYTES_MIN 32u
+#define FRAME_BYTES_MAX 262144u // as libpcap
+#define NAME_RESOLUTION 4u
+#define LOCAL_USE 0x80000000u
+
+static uint32_t word_at(const uint8_t *p)
+{
+	uint32_t word;
+
+	memcpy(&word, p, sizeof(word));
+	return word;
+}
+
+// The bytes of the block at p, or 0: its two lengths do not agree, or it does not end within left.
+static uint32_t block_bytes(const uint8_t *p, uint64_t left)
+{
+	if (left < TL_PCAPNG_PAD_MIN)
+		return 0;
+	uint32_t total = word_at(p + 4);
+	if (total < TL_PCAPNG_PAD_MIN || total % 4 != 0 || total > left)
+		return 0;
+	return word_at(p + total - 4) == total ? total : 0;
+}
+
+// ---- slabs
+
+static bool is_whole_record(const struct scan *scan, const uint8_t *block, uint32_t total)
+{
+	return total >= EPB_BYTES_MIN && word_at(block + 8) < scan->limit && word_at(block + 20) <= FRAME_BYTES_MAX &&
+	       word_at(block + 20) <= total - EPB_BYTES_MIN;
+}
+
+static void count_record(struct scan *scan, const uint8_t *block)
+{
+	uint32_t number = word_at(block + 8);
+	struct interface *interface = &scan->interface[number];
+	uint64_t ts_ns = (uint64_t)word_at(block + 12) << 32 | word_at(block + 16);
+
+	interface->first_ns = interface->records == 0 ? ts_ns : tl_min_u64(interface->first_ns, ts_ns);
+	interface->last_ns = tl_max_u64(interface->last_ns, ts_ns);
+	interface->records++;
+	scan->used = number >= scan->used ? number + 1 : scan->used;
+	scan->report->records_kept++;
+}
+
+// Walks the blocks of a slab, from its HEAD to the boundary that its PAD ends on.
+static bool is_whole_slab(const struct scan *scan, const uint8_t *slab, const struct tl_pcapng_head *head)
+{
+	uint32_t records = 0, at = TL_PCAPNG_HEAD_BYTES, total;
+
+	for (; at < head->used_bytes; at += total) {
+		const uint8_t *block = slab + at;
+		total = block_bytes(block, head->used_bytes - at);
+		if (total == 0 || word_at(block) == TL_PCAPNG_SHB || word_at(block) == TL_PCAPNG_HEAD)
+			return false;
+		if (word_at(block) != TL_PCAPNG_EPB)
+			continue;
+		if (!is_whole_record(scan, block, total))
+			return false;
+		records++;
+	}
+	uint32_t pad = tl_pcapng_pad_bytes(at, TL_PCAPNG_ALIGN);
+	return records == head->records &&
+	       (pad == 0 || (word_at(slab + at) == TL_PCAPNG_PAD && block_bytes(slab + at, pad) == pad));
+}
+
+static int count_slab(struct scan *scan, const uint8_t *slab, const struct tl_pcapng_head *head)
+{
+	uint32_t total;
+
+	for (uint32_t at = TL_PCAPNG_HEAD_BYTES; at < head->used_bytes; at += total) {
+		total = word_at(slab + at + 4);
+		if (word_at(slab + at) == TL_PCAPNG_EPB)
+			count_record(scan, slab + at);
+	}
+	scan->report->slabs_kept++;
+	scan->run_id = scan->run_known ? scan->run_id : head->run_id;
+	scan->run_known = true;
+	return recover_add_seen(scan->report, head);
+}
+
+// What a recorded frame holds may look like a slab, or be one: of a recording that went over the network. In the midst
+// of damage only what this run has not written elsewhere in this file is taken for a slab.
+static bool is_doubtful(const struct scan *scan, const struct tl_pcapng_head *head)
+{
+	return (scan->run_known && head->run_id != scan->run_id) || recover_was_seen(scan->report, head);
+}
+
+int64_t recover_take_slab(struct scan *scan, uint64_t offset, bool in_doubt)
+{
+	struct tl_pcapng_head head;
+	uint32_t len;
+	int rc = 0;
+
+	if (offset % TL_PCAPNG_ALIGN != 0)
+		return 0;
+	const uint8_t *p = recover_view(scan, offset, TL_PCAPNG_HEAD_BYTES, &len, &rc);
+	if (p == NULL)
+		return rc;
+	if (tl_pcapng_get_head(p, len, &head) != 0 || (in_doubt && is_doubtful(scan, &head)))
+		return 0;
+	uint64_t sealed = (uint64_t)head.used_bytes + tl_pcapng_pad_bytes(head.used_bytes, TL_PCAPNG_ALIGN);
+	if (sealed <= SLAB_BYTES_MAX + TL_PCAPNG_ALIGN) {
+		p = recover_view(scan, offset, (uint32_t)sealed, &len, &rc);
+		if (p == NULL)
+			return rc;
+		if (len == sealed && is_whole_slab(scan, p, &head)) {
+			scan->records_end = offset + sealed;
+			scan->trail_at = 0;
+			rc = count_slab(scan, p, &head);
+			return rc != 0 ? rc : (int64_t)sealed;
+		}
+	}
+	scan->report->slabs_torn++;
+	return 0;
+}
+
+// ---- other blocks
+
+void recover_settle_lost(struct scan *scan)
+{
+	if (!scan->prologue_torn || scan->lost_known)
+		return;
+	scan->lost_known = true;
+	scan->lost_from = scan->described;
+	scan->lost_to = scan->used > scan->described ? scan->used : scan->described;
+}
+
+static bool take_section(struct scan *scan, const uint8_t *block, uint32_t total, uint64_t offset)
+{
+	if (total < SHB_BYTES_MIN || word_at(block + 8) != BYTE_ORDER_MAGIC)
+		return false;
+	recover_settle_lost(scan);
+	scan->sections++;
+	scan->section_at = offset;
+	scan->described = scan->limit = scan->used = 0;
+	memset(scan->interface, 0, INTERFACES_MAX * sizeof(*scan->interface));
+	return true;
+}
+
+static bool take_interface(struct scan *scan, const uint8_t *block, uint32_t total)
+{
+	if (total < IDB_BYTES_MIN || scan->described == INTERFACES_MAX || scan->records_end > scan->section_at ||
+		(word_at(block + 8) & UINT16_MAX) != TL_PCAPNG_LINKTYPE_ETHERNET)
+		return false;
+	if (scan->described == 0)
+		scan->snaplen = word_at(block + 12);
+	scan->limit = ++scan->described;
+	return true;
+}
+
+static bool is_statistics(const struct scan *scan, const uint8_t *block, uint32_t total)
+{
+	return word_at(block) == TL_PCAPNG_ISB && total >= ISB_BYTES_MIN && word_at(block + 8) < scan->limit;
+}
+
+static void take_statistics(struct scan *scan, uint32_t number, uint64_t offset)
+{
+	scan->interface[number].statistics_at = offset;
+	scan->trail_at = scan->trail_at == 0 ? offset : scan->trail_at;
+	scan->used = number >= scan->used ? number + 1 : scan->used;
+}
+
+// A block that stands by itself, by its type. Records do where a pipe was recorded to: that has no slabs.
+static bool take_by_type(struct scan *scan, const uint8_t *block, uint32_t total, uint64_t offset)
+{
+	uint32_t type = word_at(block);
+
+	if (type == TL_PCAPNG_SHB)
+		return take_section(scan, block, total, offset);
+	if (scan->sections == 0 && !scan->header_lost)
+		return false;
+	switch (type) {
+	case TL_PCAPNG_IDB:
+		return take_interface(scan, block, total);
+	case TL_PCAPNG_ISB:
+		if (!is_statistics(scan, block, total))
+			return false;
+		take_statistics(scan, word_at(block + 8), offset);
+		return true;
+	case TL_PCAPNG_EPB:
+		if (!is_whole_record(scan, block, total))
+			return false;
+		count_record(scan, block);
+		scan->records_end = offset + total;
+		return true;
+	case TL_PCAPNG_HEAD:
+		return false;
+	default:
+		return type == NAME_RESOLUTION || type >= LOCAL_USE;
+	}
+}
+
+// The block at the offset as far as its lengths tell. 0: not whole.
+static int64_t view_block(struct scan *scan, uint64_t offset, const uint8_t **out)
+{
+	uint32_t len;
+	int rc = 0;
+
+	const uint8_t *block = recover_view(scan, offset, TL_PCAPNG_PAD_MIN, &len, &rc);
+	if (block == NULL || len < TL_PCAPNG_PAD_MIN)
+		return rc;
+	uint32_t total = word_at(block + 4);
+	if (total > WINDOW_BYTES)
+		return 0;
+	block = recover_view(scan, offset, total, &len, &rc);
+	*out = block;
+	return block == NULL ? rc : (int64_t)block_bytes(block, len);
+}
+
+int64_t recover_take_block(struct scan *scan, uint64_t offset)
+{
+	const uint8_t *block;
+	int64_t total = view_block(scan, offset, &block);
+
+	if (total <= 0 || !take_by_type(scan, block, (uint32_t)total, offset))
+		return total < 0 ? total : 0;
+	if (word_at(block) != TL_PCAPNG_ISB && word_at(block) != TL_PCAPNG_PAD)
+		scan->trail_at = 0;
+	return total;
+}
+
+int64_t recover_see_statistics(struct scan *scan, uint64_t offset)
+{
+	uint64_t at = offset;
+	bool any = false;
+	const uint8_t *block;
+	int64_t total;
+
+	while ((total = view_block(scan, at, &block)) > 0) {
+		if (is_statistics(scan, block, (uint32_t)total))
+			any = true;
+		else if (word_at(block) != TL_PCAPNG_PAD)
+			return 0;
+		at += (uint64_t)total;
+		if (at % TL_PCAPNG_ALIGN == 0)
+			return any ? (int64_t)(at - offset) : 0;
+	}
+	return total;
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Recordings in regular files: locked, recovered, and given the name of a complete file.
+
+#include "recover_priv.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <tl_files.h>
+
+#define LOCK_TRIES 10
+#define LOCK_PAUSE_NS (50 * TL_NS_PER_MS)
+#define NUMBER_DIGITS 5 // as in the names that the writer gives
+
+static int file_of(void *ctx)
+{
+	return *(const int *)ctx;
+}
+
+static int read_all(void *ctx, void *buf, uint32_t len_bytes, uint64_t offset_bytes)
+{
+	for (uint32_t done = 0; done < len_bytes;) {
+		ssize_t n = pread(file_of(ctx), (uint8_t *)buf + done, len_bytes - done, (off_t)(offset_bytes + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		done += (uint32_t)n;
+	}
+	// It is read once: what a recording that runs beside needs stays in the page cache.
+	(void)posix_fadvise(file_of(ctx), 0, (off_t)offset_bytes, POSIX_FADV_DONTNEED);
+	return 0;
+}
+
+static int write_all(void *ctx, const void *buf, uint32_t len_bytes, uint64_t offset_bytes)
+{
+	for (uint32_t done = 0; done < len_bytes;) {
+		ssize_t n = pwrite(
+			file_of(ctx), (const uint8_t *)buf + done, len_bytes - done, (off_t)(offset_bytes + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		done += (uint32_t)n;
+	}
+	return 0;
+}
+
+static int cut(void *ctx, uint64_t size_bytes)
+{
+	return ftruncate(file_of(ctx), (off_t)size_bytes) != 0 ? -errno : 0;
+}
+
+static int sync_file(void *ctx)
+{
+	return fsync(file_of(ctx)) != 0 ? -errno : 0;
+}
+
+// Preallocated space is found without reading it. Where the file system does not know, all of the file is data.
+static uint64_t next_data(void *ctx, uint64_t offset_bytes)
+{
+	off_t at = lseek(file_of(ctx), (off_t)offset_bytes, SEEK_DATA);
+	struct stat status;
+
+	if (at < 0 && errno == ENXIO && fstat(file_of(ctx), &status) == 0)
+		return (uint64_t)status.st_size;
+	return at < 0 ? offset_bytes : tl_max_u64((uint64_t)at, offset_bytes);
+}
+
+int tl_recover_fd(int fd, const struct tl_recover_opts *opts, struct tl_recover_report *report, struct tl_err *err)
+{
+	struct tl_recover_io io = {.ctx = &fd,
+		.read = read_all,
+		.write = write_all,
+		.cut = cut,
+		.sync = sync_file,
+		.next_data = next_data};
+	struct stat status;
+
+	*report = (struct tl_recover_report){0};
+	if (fstat(fd, &status) != 0)
+		return tl_fail(err, -errno, "cannot be looked at: %s", strerror(errno));
+	io.size_bytes = (uint64_t)status.st_size;
+	int rc = tl_recover(&io, opts, report, err);
+	// A ring knows by it how old what is recorded is.
+	if (report->changed && !opts->dry_run)
+		(void)futimens(fd, (struct timespec[]){status.st_atim, status.st_mtim});
+	return rc;
+}
+
+static uint64_t opening_bytes(int fd)
+{
+	struct {
+		uint32_t type, bytes;
+	} block;
+	uint64_t at = 0;
+
+	while (pread(fd, &block, sizeof(block), (off_t)at) == (ssize_t)sizeof(block)) {
+		bool opens = block.type == TL_PCAPNG_SHB || block.type == TL_PCAPNG_IDB || block.type == TL_PCAPNG_PAD;
+		if (!opens || block.bytes < TL_PCAPNG_PAD_MIN)
+			break;
+		at += block.bytes;
+	}
+	return at;
+}
+
+static bool are_zeros(const uint8_t *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (bytes[i] != 0)
+			return false;
+	return true;
+}
+
+bool tl_recover_is_blank(int fd, bool *out_opened)
+{
+	uint64_t at = opening_bytes(fd);
+	uint8_t page[TL_PCAPNG_ALIGN];
+	ssize_t n;
+
+	*out_opened = at != 0;
+	while ((n = pread(fd, page, sizeof(page), (off_t)(at = next_data(&fd, at)))) > 0) {
+		if (!are_zeros(page, (size_t)n))
+			return false;
+		at += (uint64_t)n;
+	}
+	return n == 0;
+}
+
+// Between open and lock its writer may have completed and renamed it, and the name may be another's now.
+static bool is_still(const char *path, const struct stat *opened)
+{
+	struct stat now;
+
+	return lstat(path, &now) == 0 && now.st_dev == opened->st_dev && now.st_ino == opened->st_ino;
+}
+
+// The kernel keeps the files of a process that was killed until the writes are done that it has in hand.
+static int lock_soon(int fd)
+{
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		if (errno != EWOULDBLOCK)
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
+	}
+	return -errno;
+}
+
+int tl_recover_open(const char *path, bool dry_run, struct tl_err *err)
+{
+	int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (dry_run ? O_RDONLY : O_RDWR);
+	int fd = open(path, flags), rc = 0;
+	struct stat status;
+
+	if (fd < 0 && errno == ELOOP)
+		return tl_fail(err, -ELOOP, "is a symbolic link: name the file that it means");
+	if (fd < 0)
+		return tl_fail(err, -errno, "cannot be opened: %s", strerror(errno));
+	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+		rc = tl_fail(err, -ENOMSG, "is not a regular file");
+	else if (lock_soon(fd) != 0)
+		rc = tl_fail(err, -EBUSY, "is being written, and left alone");
+	else if (!is_still(path, &status))
+		rc = tl_fail(err, -EBUSY, "has just been completed by its recording");
+	if (rc == 0)
+		return fd;
+	close(fd);
+	return rc;
+}
+
+// ---- names
+
+// The number that a name's stem ends with, and how many characters are before it.
+static uint32_t split_number(const char *stem, size_t *chars)
+{
+	size_t digits = 0, len = *chars;
+
+	while (digits < len && stem[len - digits - 1] >= '0' && stem[len - digits - 1] <= '9')
+		digits++;
+	if (digits < NUMBER_DIGITS || digits > 9 || digits >= len || stem[len - digits - 1] != '_')
+		return 0;
+	*chars = len - digits - 1;
+	return (uint32_t)strtoul(stem + len - digits, NULL, 10);
+}
+
+static void sync_directory(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
+	int fd = dir != NULL ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (fd >= 0) {
+		(void)fsync(fd);
+		close(fd);
+	}
+	free(dir);
+}
+
+int tl_recover_publish(const char *from, const char *name, size_t suffix_chars, char **out_name)
+{
+	size_t chars = strlen(name) - suffix_chars;
+	const char *suffix = name + chars;
+	uint32_t number = split_number(name, &chars);
+	char *to = strdup(name);
+	int rc = -ENOMEM;
+
+	while (to != NULL && (rc = tl_rename_new(from, to)) == -EEXIST) {
+		free(to);
+		if (asprintf(&to, "%.*s_%0*u%s", (int)chars, name, NUMBER_DIGITS, ++number, suffix) < 0)
+			to = NULL;
+	}
+	if (rc != 0 || to == NULL) {
+		free(to);
+		return to == NULL ? -ENOMEM : rc;
+	}
+	sync_directory(to);
+	*out_name = to;
+	return 0;
+}

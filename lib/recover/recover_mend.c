@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes what the scan decided. Every step leaves a file in which the next scan decides the same: what is written over
+// is not whole anyway, and becomes a block with its length, which is written last; a file is cut only behind what is
+// whole; and statistics that are not whole are cut off again.
+
+#include "recover_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MADE_BYTES_MAX 65536u
+
+static int write_at(struct scan *scan, const void *data, uint32_t len, uint64_t offset)
+{
+	int rc = scan->io->write(scan->io->ctx, data, len, offset);
+
+	return rc == 0 ? 0
+		       : tl_fail(scan->err, rc, "cannot write at byte %llu: %s", (unsigned long long)offset,
+				 strerror(-rc));
+}
+
+static int write_word(struct scan *scan, uint32_t word, uint64_t offset)
+{
+	return write_at(scan, &word, sizeof(word), offset);
+}
+
+// Writes a block, or several, over damage: data has all but the first eight bytes, which are a type and the length of
+// the first block. While that is 0 there is no block here, whatever was before.
+static int write_over(
+	struct scan *scan, uint64_t offset, const uint32_t head[2], const void *data, uint32_t len, uint64_t data_at)
+{
+	int rc = write_word(scan, 0, offset + 4);
+
+	if (rc == 0)
+		rc = write_at(scan, data, len, data_at);
+	if (rc == 0)
+		rc = write_word(scan, head[0], offset);
+	return rc != 0 ? rc : write_word(scan, head[1], offset + 4);
+}
+
+// ---- what opens the file
+
+// The blocks that are lost, made up from what the records tell. Returns their bytes, 0 if they do not fit.
+static uint32_t make_up(const struct scan *scan, uint8_t *buf, uint32_t size)
+{
+	uint32_t used = 0, len = 1;
+
+	if (scan->header_lost) {
+		len = tl_pcapng_put_shb(buf, size,
+			&(struct tl_pcapng_shb){.application = "tapline " TL_VERSION " (header rebuilt by recover)"});
+		used += len;
+	}
+	for (uint32_t i = scan->lost_from; i < scan->lost_to && len != 0; i++) {
+		len = tl_pcapng_put_idb(buf + used, size - used,
+			&(struct tl_pcapng_idb){.description = "rebuilt by recover: port, queue and clock unknown",
+				.snaplen = scan->snaplen});
+		used += len;
+	}
+	return len == 0 ? 0 : used;
+}
+
+int recover_plan_prologue(struct scan *scan)
+{
+	struct gap *gap = &scan->gaps[0];
+
+	if (!scan->header_lost && scan->lost_to == scan->lost_from)
+		return 0;
+	scan->made = malloc(MADE_BYTES_MAX + 2 * TL_PCAPNG_ALIGN);
+	if (scan->made == NULL)
+		return -ENOMEM;
+	uint32_t len = make_up(scan, scan->made, MADE_BYTES_MAX);
+	uint32_t pad = tl_pcapng_pad_bytes(gap->from + len, TL_PCAPNG_ALIGN);
+	// A header that is lost has its one page: so it is found out again to be lost until it is written.
+	if (len == 0 || gap->from + len + pad > (scan->header_lost ? TL_PCAPNG_ALIGN : gap->to))
+		return tl_fail(scan->err, -ENOMSG,
+			"the description of its interfaces is lost, and there is no room for another before the first "
+			"slab: the file stays as it is");
+	if (pad != 0)
+		tl_pcapng_put_pad(scan->made + len, pad);
+	scan->made_at = gap->from;
+	scan->made_bytes = len + pad;
+	gap->from += scan->made_bytes;
+	scan->report->rebuilt_section = scan->header_lost;
+	scan->report->rebuilt_interfaces = scan->lost_to - scan->lost_from;
+	return 0;
+}
+
+static int put_made(struct scan *scan)
+{
+	uint32_t head[2];
+
+	if (scan->made == NULL)
+		return 0;
+	memcpy(head, scan->made, sizeof(head));
+	return write_over(scan, scan->made_at, head, scan->made + sizeof(head), scan->made_bytes - sizeof(head),
+		scan->made_at + sizeof(head));
+}
+
+// ---- gaps
+
+static int cover(struct scan *scan, const struct gap *gap)
+{
+	uint64_t at = gap->from, next;
+	int rc = 0;
+
+	for (; at < gap->to && rc == 0; at = next) {
+		// Every piece but the first begins on a boundary, so none is too small for a block.
+		next = tl_min_u64(gap->to, at / TL_PCAPNG_ALIGN * TL_PCAPNG_ALIGN + PAD_BYTES_MAX);
+		uint32_t len = (uint32_t)(next - at);
+		uint32_t head[2] = {TL_PCAPNG_PAD, len};
+		rc = write_over(scan, at, head, &len, sizeof(len), next - sizeof(len));
+	}
+	return rc;
+}
+
+// ---- what closes the file
+
+static bool lacks_statistics(const struct scan *scan, uint32_t number)
+{
+	uint64_t at = scan->interface[number].statistics_at;
+
+	return at == 0 || at < scan->records_end || at >= scan->report->end_bytes;
+}
+
+uint32_t recover_lacking_statistics(const struct scan *scan)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < scan->report->interfaces; i++)
+		n += lacks_statistics(scan, i);
+	return n;
+}
+
+// What can be known is what the file holds.
+static uint32_t put_statistics(const struct scan *scan, uint32_t number, uint8_t *buf, uint32_t size)
+{
+	const struct interface *interface = &scan->interface[number];
+	uint64_t last_ns = 0;
+
+	for (uint32_t i = 0; i < scan->report->interfaces; i++)
+		last_ns = tl_max_u64(last_ns, scan->interface[i].last_ns);
+	return tl_pcapng_put_isb(buf, size,
+		&(struct tl_pcapng_isb){.interface_id = number,
+			.ts_ns = last_ns,
+			.start_ns = interface->records != 0 ? interface->first_ns : UINT64_MAX,
+			.end_ns = interface->records != 0 ? interface->last_ns : UINT64_MAX,
+			.received_pkts = UINT64_MAX,
+			.if_dropped_pkts = UINT64_MAX,
+			.accepted_pkts = UINT64_MAX,
+			.os_dropped_pkts = UINT64_MAX,
+			.delivered_pkts = interface->records});
+}
+
+static int append_statistics(struct scan *scan)
+{
+	struct tl_recover_report *report = scan->report;
+	uint32_t used = 0;
+
+	if (report->statistics == 0)
+		return 0;
+	uint8_t *buf = malloc(MADE_BYTES_MAX + 2 * TL_PCAPNG_ALIGN);
+	if (buf == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < report->interfaces; i++)
+		if (lacks_statistics(scan, i))
+			used += put_statistics(scan, i, buf + used, MADE_BYTES_MAX - used);
+	uint32_t pad = tl_pcapng_pad_bytes(report->end_bytes + used, TL_PCAPNG_ALIGN);
+	if (pad != 0)
+		tl_pcapng_put_pad(buf + used, pad);
+	int rc = write_at(scan, buf, used + pad, report->end_bytes);
+	report->end_bytes += used + pad;
+	free(buf);
+	return rc;
+}
+
+int recover_mend(struct scan *scan)
+{
+	const struct tl_recover_io *io = scan->io;
+	struct tl_recover_report *report = scan->report;
+	int rc = put_made(scan);
+
+	for (uint32_t i = 0; i < scan->n_gaps && rc == 0; i++)
+		rc = cover(scan, &scan->gaps[i]);
+	if (rc == 0 && report->cut_bytes != 0) {
+		rc = io->cut(io->ctx, report->end_bytes);
+		if (rc != 0)
+			tl_fail(scan->err, rc, "cannot cut off its end: %s", strerror(-rc));
+	}
+	if (rc == 0)
+		rc = append_statistics(scan);
+	if (rc == 0) {
+		rc = io->sync(io->ctx);
+		if (rc != 0)
+			tl_fail(scan->err, rc, "cannot force it to the disk: %s", strerror(-rc));
+	}
+	return rc;
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// recover_priv: what the files of this module share.
+//
+//   recover.c         goes through a file: what is whole, what is damaged, what follows from it
+//   recover_blocks.c  whether a block, or a slab, is whole
+//   recover_mend.c    writes what the scan decided
+//   recover_seen.c    which slabs of which ring were found
+//   recover_file.c    regular files: lock, read, write, name
+//
+// Threads: one per scan. Memory: in struct scan, for the length of a recovery.
+
+#include <errno.h>
+
+#include <tl_err.h>
+#include <tl_pcapfile.h>
+#include <tl_recover.h>
+
+#define WINDOW_BYTES (8u << 20)
+#define SLAB_BYTES_MAX (4u << 20) // as tl_slab.h
+#define INTERFACES_MAX 256u	  // a recording has at most two per queue
+#define PAD_BYTES_MAX (1u << 20)  // libpcap refuses a block of more than 16 MiB
+
+// Bytes without a whole slab: [from, to).
+struct gap {
+	uint64_t from, to;
+};
+
+// One interface of the section, and what the file holds of it.
+struct interface {
+	uint64_t records;
+	uint64_t first_ns, last_ns;
+	uint64_t statistics_at; // its last ISB; 0: none
+};
+
+struct scan {
+	const struct tl_recover_io *io;
+	const struct tl_recover_opts *opts;
+	struct tl_recover_report *report;
+	struct tl_err *err;
+
+	uint8_t *window; // [window_at, window_at + window_bytes) of the file
+	uint64_t window_at;
+	uint32_t window_bytes;
+
+	bool owned; // the section header says so
+	uint32_t sections;
+	bool header_lost; // the file does not begin with a section header
+	uint64_t section_at;
+	uint32_t described;   // interfaces of this section
+	uint32_t limit;	      // an interface's number is below this
+	uint32_t used;	      // the highest number used, plus 1
+	uint32_t snaplen;     // of the first interface
+	uint64_t records_end; // behind the last record
+	uint64_t trail_at;    // where statistics begin behind which nothing else was found yet; 0: none
+	bool prologue_torn;   // the first gap is before the first slab
+	bool lost_known;      // of the first section: its interfaces from lost_from to lost_to are not described
+	uint32_t lost_from, lost_to;
+	uint8_t *made; // what is made up of the prologue, for made_at
+	uint64_t made_at;
+	uint32_t made_bytes;
+	bool run_known;
+	uint64_t run_id;
+
+	struct interface *interface;
+	struct gap *gaps;
+	uint32_t n_gaps, gaps_capacity;
+};
+
+// recover.c
+// The bytes at offset, as many as there are and at most len. NULL with *out_rc: they cannot be had.
+const uint8_t *recover_view(struct scan *scan, uint64_t offset, uint32_t len, uint32_t *out_len, int *out_rc);
+
+// recover_blocks.c: each returns the bytes of what begins at the offset, 0 where that is not whole, or -errno.
+// A slab, which is counted. In doubt it has to belong to the run, and not to have been seen.
+int64_t recover_take_slab(struct scan *scan, uint64_t offset, bool in_doubt);
+// Any other block that a recording may have.
+int64_t recover_take_block(struct scan *scan, uint64_t offset);
+// Statistics and their padding, up to a boundary of 4 KiB.
+int64_t recover_see_statistics(struct scan *scan, uint64_t offset);
+
+// Settles which interfaces of the first section have to be made up: it ends here.
+void recover_settle_lost(struct scan *scan);
+
+// recover_seen.c
+bool recover_was_seen(const struct tl_recover_report *report, const struct tl_pcapng_head *head);
+int recover_add_seen(struct tl_recover_report *report, const struct tl_pcapng_head *head);
+
+// recover_mend.c
+// Fits what is to be made up for a torn prologue into the first gap. -ENOMSG with a sentence where there is no room.
+int recover_plan_prologue(struct scan *scan);
+int recover_mend(struct scan *scan);
+// How many interfaces have no final statistics.
+uint32_t recover_lacking_statistics(const struct scan *scan);

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rates of a running appliance, as a page.
+
+#include <tl_top.h>
+
+#include <stdbool.h>
+#include <string.h>
+
+#include <tl_base.h>
+#include <tl_units.h>
+
+#define CELL 24 // what a number or a name takes at most, and its NUL
+
+#define HOME "\033[H" // ECMA-48: cursor position, erase in line, erase in page
+#define CLEAR_LINE "\033[K"
+#define CLEAR_REST "\033[J"
+
+// Two rows of one thing, and the time between them.
+struct pair {
+	const json_t *before, *now;
+	double seconds; // 0: there are no rates
+};
+
+static const json_t *at(const json_t *list, size_t index)
+{
+	return json_array_get(list, index);
+}
+
+// A name can be any text: what a terminal might act on becomes '?'.
+static const char *name_of(const json_t *row, const char *key, char cell[CELL])
+{
+	const char *text = json_string_value(json_object_get(row, key));
+
+	snprintf(cell, CELL, "%s", text != NULL ? text : "-");
+	for (char *p = cell; *p != '\0'; p++)
+		if (*p < ' ' || *p > '~')
+			*p = '?';
+	return cell;
+}
+
+// "950", "14.9k", "1.25M"
+static const char *scaled(double value, char cell[CELL])
+{
+	static const char units[] = " kMGT";
+	unsigned unit = 0;
+
+	while (value >= 999.5 && unit + 2 < sizeof(units)) {
+		value /= 1000;
+		unit++;
+	}
+	if (unit == 0)
+		snprintf(cell, CELL, "%.0f", value);
+	else
+		snprintf(cell, CELL, "%.*f%c", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, units[unit]);
+	return cell;
+}
+
+// The sum of the counters, whose names are separated by spaces. False: one is missing.
+static bool sum_of(const json_t *row, const char *keys, json_int_t *out)
+{
+	*out = 0;
+	while (*keys != '\0') {
+		size_t len = strcspn(keys, " ");
+		const json_t *value = json_object_getn(row, keys, len);
+		if (!json_is_integer(value))
+			return false;
+		*out += json_integer_value(value);
+		keys += len + (keys[len] == ' ');
+	}
+	return true;
+}
+
+// Per second, times factor.
+static const char *rate(const struct pair *pair, const char *keys, double factor, char cell[CELL])
+{
+	json_int_t before, now;
+
+	if (pair->seconds <= 0 || !sum_of(pair->before, keys, &before) || !sum_of(pair->now, keys, &now) ||
+		now < before)
+		return "-";
+	return scaled((double)(now - before) * factor / pair->seconds, cell);
+}
+
+static const char *total(const json_t *row, const char *keys, char cell[CELL])
+{
+	json_int_t now;
+
+	return sum_of(row, keys, &now) ? scaled((double)now, cell) : "-";
+}
+
+static void print_port(FILE *out, const struct pair *pair)
+{
+	static const char drops[] = "drop_nic_pkts drop_nombuf_pkts drop_error_pkts";
+	char name[CELL], c[6][CELL];
+
+	fprintf(out, "%-14s %9s %9s %9s %9s %9s %9s\n", name_of(pair->now, "name", name),
+		rate(pair, "rx_pkts", 1, c[0]), rate(pair, "rx_bytes", 8, c[1]), rate(pair, "tx_pkts", 1, c[2]),
+		rate(pair, "tx_bytes", 8, c[3]), rate(pair, drops, 1, c[4]), total(pair->now, drops, c[5]));
+}
+
+// How full the fullest queue's ring is, in percent; anything in it is at least 1.
+static const char *ring_fill(const json_t *capture, char cell[CELL])
+{
+	json_int_t slabs = json_integer_value(json_object_get(capture, "slabs")), most = 0;
+	const json_t *queue;
+	size_t index;
+
+	json_array_foreach (json_object_get(capture, "queues"), index, queue) {
+		json_int_t used = json_integer_value(json_object_get(queue, "slabs_used"));
+		most = used > most ? used : most;
+	}
+	if (slabs <= 0)
+		return "-";
+	snprintf(cell, CELL, "%" JSON_INTEGER_FORMAT " %%", (most * 100 + slabs - 1) / slabs);
+	return cell;
+}
+
+static const char *free_space(const json_t *capture, char cell[CELL])
+{
+	const json_t *bytes = json_object_get(capture, "disk_free_bytes");
+
+	return json_is_integer(bytes) ? tl_format_bytes((uint64_t)json_integer_value(bytes), cell, CELL) : "-";
+}
+
+static void print_capture(FILE *out, const struct pair *pair)
+{
+	char name[CELL], c[5][CELL], fill[CELL], room[CELL];
+
+	fprintf(out, "%-14s %9s %9s %9s %9s %9s %9s %9zu %11s\n", name_of(pair->now, "port", name),
+		rate(pair, "written_pkts", 1, c[0]), rate(pair, "written_bytes", 1, c[1]), ring_fill(pair->now, fill),
+		rate(pair, "drop_ring_pkts", 1, c[2]), rate(pair, "drop_disk_pkts", 1, c[3]),
+		total(pair->now, "drop_ring_pkts drop_disk_pkts", c[4]),
+		json_array_size(json_object_get(pair->now, "files")), free_space(pair->now, room));
+}
+
+static const char *residence(const json_t *echo, const char *mark, char cell[CELL])
+{
+	const json_t *ns = json_object_get(json_object_get(echo, "residence_ns"), mark);
+
+	return json_is_integer(ns) ? tl_format_ns((uint64_t)json_integer_value(ns), cell, CELL) : "-";
+}
+
+static void print_echo(FILE *out, const struct pair *pair)
+{
+	static const char drops[] = "drop_no_conn_msgs drop_full_msgs drop_tx_msgs";
+	char name[CELL], c[4][CELL], p50[CELL], p99[CELL], state[CELL];
+
+	fprintf(out, "%-14s %9s %9s %9s %9s %11s %11s  %s\n", name_of(pair->now, "name", name),
+		rate(pair, "received_msgs", 1, c[0]), rate(pair, "echoed_msgs", 1, c[1]), rate(pair, drops, 1, c[2]),
+		total(pair->now, "connections", c[3]), residence(pair->now, "p50", p50),
+		residence(pair->now, "p99", p99), name_of(pair->now, "state", state));
+}
+
+// How long the appliance ran between the answers; 0 where they are not of one run.
+static double seconds_between(const json_t *before, const json_t *now)
+{
+	json_int_t from = json_integer_value(json_object_get(before, "uptime_ns"));
+	json_int_t to = json_integer_value(json_object_get(now, "uptime_ns"));
+
+	return before != NULL && to > from ? (double)(to - from) / (double)TL_NS_PER_S : 0;
+}
+
+void tl_top_print(FILE *out, const json_t *before, const json_t *now)
+{
+	static const struct {
+		const char *key, *title;
+		void (*print)(FILE *out, const struct pair *pair);
+	} sections[] = {
+		{"ports", "port                rx/s    rxbit/s      tx/s    txbit/s     drop/s     drops", print_port},
+		{"captures",
+			"recording      written/s    bytes/s      ring  dropring/s dropdisk/s    drops     files   disk free",
+			print_capture},
+		{"echoes", "echo           msgs in/s     out/s    drop/s     conns         p50         p99",
+			print_echo},
+	};
+	struct pair pair = {.seconds = seconds_between(before, now)};
+	uint64_t uptime_ns = (uint64_t)json_integer_value(json_object_get(now, "uptime_ns"));
+
+	fprintf(out, "tapline  up %llu s  ledger %s  %s\n", (unsigned long long)(uptime_ns / TL_NS_PER_S),
+		json_is_true(json_object_get(now, "ledger_ok")) ? "ok" : "BROKEN",
+		json_is_true(json_object_get(now, "lossless")) ? "nothing lost" : "FRAMES WERE LOST");
+	for (size_t i = 0; i < TL_ARRAY_LEN(sections); i++) {
+		const json_t *rows = json_object_get(now, sections[i].key);
+		size_t index;
+		if (json_array_size(rows) != 0)
+			fprintf(out, "\n%s\n", sections[i].title);
+		json_array_foreach (rows, index, pair.now) {
+			pair.before = at(json_object_get(before, sections[i].key), index);
+			sections[i].print(out, &pair);
+		}
+	}
+}
+
+void tl_top_show(FILE *out, const char *text, unsigned columns, unsigned rows)
+{
+	fputs(HOME, out);
+	for (unsigned row = 0; *text != '\0' && row < rows; row++) {
+		size_t len = strcspn(text, "\n");
+		// No newline behind the last row: it would scroll.
+		fprintf(out, "%s%.*s" CLEAR_LINE, row == 0 ? "" : "\r\n", (int)tl_min_u64(len, columns), text);
+		text += len + (text[len] == '\n');
+	}
+	fputs(CLEAR_REST, out);
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# As a capture program of Wireshark: its questions, its FIFO, and tshark itself.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+extcap_dir=$(tshark -G folders 2>/dev/null | sed -n 's/^Extcap path:[[:space:]]*//p')
+
+# with_tshark COMMAND...: in the appliance's namespaces, where tshark has no capture program but tapline.
+with_tshark() {
+	mkdir -p extcap
+	ln -sf "$(realpath "$TAPLINE")" extcap/tapline
+	# shellcheck disable=SC2016
+	in_app bash -c 'mount --bind extcap "$0" && exec "$@"' "$extcap_dir" "$@"
+}
+
+status_of() {
+	local status=0
+	"$@" >/dev/null 2>&1 || status=$?
+	echo $status
+}
+
+# is_empty NAMESPACE: no process is in it.
+is_empty() {
+	[[ -z $(ip netns pids "$1") ]]
+}
+
+# records OPTION...: through a FIFO; the frames that came out, and what tapline said.
+records() {
+	local reader
+	rm -f fifo
+	mkfifo fifo
+	tshark -r - <fifo >frames.txt 2>/dev/null &
+	reader=$!
+	timeout 60 "$TAPLINE" --capture --fifo=fifo "$@" >said.txt 2>&1 </dev/null || echo "status $?" >>said.txt
+	wait "$reader" || true
+	echo "$(wc -l <frames.txt)$(cat said.txt)"
+}
+
+func_begin
+"$(dirname "$PEER_PY")/make_pcap.py" in.pcap 500
+
+check_equal "it has a version" "$("$TAPLINE" --extcap-interfaces --extcap-version=4.0 | grep -c '^extcap {version=')" 1
+check_equal "each kernel interface is offered, and any other port" \
+	"$("$TAPLINE" --extcap-interfaces | sed -n 's/^interface {value=\([^}]*\)}.*/\1/p' | sort)" \
+	"$({ echo tapline; ls /sys/class/net | grep -v bonding_masters | sed 's/^/tapline-/'; } | sort)"
+check_equal "frames are Ethernet's" "$("$TAPLINE" --extcap-dlts --extcap-interface tapline-lo)" \
+	"dlt {number=1}{name=EN10MB}{display=Ethernet}"
+check_equal "the port is asked for where the interface does not say it" \
+	"$("$TAPLINE" --extcap-config --extcap-interface=tapline | grep -c 'call=--port')" 1
+check_equal "and not where it does" \
+	"$("$TAPLINE" --extcap-config --extcap-interface=tapline-lo | grep -c 'call=--port' || true)" 0
+check_equal "a right filter is met with silence" "$("$TAPLINE" --extcap-interface=tapline --extcap-capture-filter=icmp)" ""
+check_equal "a wrong one with the reason" \
+	"$("$TAPLINE" --extcap-interface=tapline --extcap-capture-filter='port port' | grep -c 'syntax error')" 1
+check_equal "no FIFO is misuse" "$(status_of "$TAPLINE" --capture --extcap-interface=tapline-lo)" 2
+check_equal "so is an interface of others" "$(status_of "$TAPLINE" --capture --extcap-interface=eth0 --fifo=x)" 2
+check_equal "so is an option that capture does not have" \
+	"$(status_of "$TAPLINE" --capture --extcap-interface=tapline-lo --fifo=x --nonsense 1)" 2
+
+check_equal "500 frames come out of the FIFO, and not a word beside" \
+	"$(records --extcap-interface=tapline --port pcap:in.pcap)" 500
+check_equal "250 with a filter" \
+	"$(records --extcap-interface tapline --port=pcap:in.pcap --extcap-capture-filter 'udp port 5001')" 250
+
+net_begin
+ip -netns "$APP_NS" address add "$APP_IP/24" dev "$APP_IF"
+with_tshark tshark -D >interfaces.txt 2>/dev/null || true
+check "tshark lists the interface" grep -q "tapline-$APP_IF (Tapline: $APP_IF)" interfaces.txt
+peer_start ping -q -i 0.02 "$APP_IP" >/dev/null
+with_tshark timeout -k 5 60 tshark -i "tapline-$APP_IF" -f icmp -c 20 -w caught.pcapng >tshark.log 2>&1 || true
+stop_process "$peer_pid" INT 10 || true
+check_equal "and captures from it, filtered" "$(tshark -r caught.pcapng -Y icmp 2>/dev/null | wc -l)" 20
+check_equal "without an error" "$(grep -c 'rror' tshark.log || true)" 0
+check "tapline ends with tshark" wait_for 20 is_empty "$APP_NS"

@@ -1,0 +1,197 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A recording that is killed: at 50 random moments at full speed, recovered, and judged by tshark, capinfos, tcpdump and the
+# numbers that its frames carry. TL_SEED repeats a run.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+kills=${TL_KILLS:-50}
+frames=1021 frame_bytes=1000
+seed=${TL_SEED:-$RANDOM$RANDOM}
+slab_records=$((1048576 / (frame_bytes + 32))) # or less
+
+# record_start DIR [OPTION...]: full speed into a ring in DIR, beside its control socket; app_pid is its process.
+record_start() {
+	local dir=$1
+	mkdir -p "$dir"
+	cat >config.json <<-END
+		{"eal": {"huge": false, "memory_mb": 192},
+		"ports": [{"name": "lan", "device": "vdev:net_pcap0,rx_pcap=$DIR/in.pcap,infinite_rx=1"}],
+		"capture": [{"port": "lan", "path": "$dir/rot.pcapng", "direction": "rx", "buffer_bytes": "16M",
+			"rotate_bytes": "16M", "keep_files": 4}],
+		"control": {"socket": "control.sock"}}
+	END
+	rm -f control.sock
+	"$TAPLINE" run config.json >run.json 2>run.log </dev/null &
+	app_pid=$!
+}
+
+# The kernel may still have writes of the process in hand, and its files locked.
+app_kill() {
+	kill -s KILL "$app_pid"
+	{ wait "$app_pid" || true; } 2>/dev/null
+}
+
+# unlocked FILE...
+unlocked() {
+	local file
+	for file in "$@"; do
+		[[ ! -e $file ]] || flock --nonblock "$file" true || return
+	done
+}
+
+written() {
+	app_status '.captures[0].written_pkts' 2>/dev/null || true
+}
+
+has_written() {
+	(($(written) + 0 > 0)) || is_gone "$app_pid"
+}
+
+# kill_at MILLISECONDS: of the recording, or, every fifth time, of the process. before is what was written by then.
+kill_at() {
+	local n=$1 ms=$2
+	before=0
+	if ((n % 5 != 0)); then
+		wait_for 20 has_written || true
+	fi
+	sleep "$(printf '0.%03d' "$ms")"
+	if ((n % 5 != 0)); then
+		before=$(written)
+	fi
+	app_kill
+}
+
+# judge DIR: after recover wrote recover.json.
+judge() {
+	local dir=$1 files=() file
+	mapfile -t files < <(find "$dir" -type f -name '*.pcapng' | sort)
+	if find "$dir" -name '*.part' -o -name '.*.next' | grep .; then
+		echo "recover left these"
+		return 1
+	fi
+	((${#files[@]})) || { echo "no files"; return; }
+	capinfos -c "${files[@]}" >capinfos.out 2>&1 || { cat capinfos.out && return 1; }
+	for file in "${files[@]}"; do
+		tcpdump -nr "$file" -w /dev/null 2>tcpdump.out || { cat tcpdump.out && return 1; }
+	done
+	check_recovered "${before:-0}" "${files[@]}"
+}
+
+# check_recovered WRITTEN FILE...
+check_recovered() {
+	local number=$1
+	shift
+	"$func_root/tests/lib/check_recovered.py" "$frames" "$slab_records" "$number" recover.json "$@"
+}
+
+# once N: kill, recover, judge. Anything wrong is printed.
+once() {
+	local n=$1 ms=$2 status=0
+	record_start killed
+	kill_at "$n" "$ms"
+	"$TAPLINE" recover killed --json >recover.json 2>recover.log || status=$?
+	((status == 0)) || { echo "recover ended with $status" && cat recover.log recover.json && return 1; }
+	judge killed >judged.out 2>&1 || { cat judged.out && return 1; }
+	"$TAPLINE" recover killed --json >again.json 2>>recover.log || { echo "a second recover failed" && return 1; }
+	jq -e '.files == []' again.json >/dev/null || { echo "a second recover found something" && return 1; }
+}
+
+survives_kills() {
+	local n ms bad=0 parts=0
+	echo "# TL_SEED=$seed"
+	RANDOM=$seed
+	for ((n = 1; n <= kills; n++)); do
+		ms=$((RANDOM % 300))
+		if ! once "$n" "$ms" >once.out 2>&1; then
+			bad=$((bad + 1))
+			echo "# kill $n, after $ms ms:"
+			head -n 20 once.out | sed 's/^/#   /'
+			rm -rf "kept-$n" && mv killed "kept-$n"
+		fi
+		parts=$((parts + $(jq '.recovered' recover.json)))
+		rm -rf killed
+	done
+	check_equal "after each of $kills kills every slab that was written is there, and nothing is torn" "$bad" 0
+	check "most kills left a file to recover" test "$parts" -ge $((kills / 2))
+}
+
+tshark_reads_it() {
+	record_start shark
+	wait_for 20 has_written || true
+	sleep 0.1
+	app_kill
+	"$TAPLINE" recover shark --json >recover.json 2>recover.log || true
+	local file
+	file=$(jq -r '[.files[] | select(.outcome == "recovered")][0].name' recover.json)
+	check_equal "tshark reads what was recovered, as many frames as recover says" \
+		"$(tshark -r "$file" 2>tshark.log | wc -l)" \
+		"$(jq '[.files[] | select(.outcome == "recovered")][0].records_kept' recover.json)"
+	check_equal "without a complaint" "$(grep -v 'Running as user' tshark.log || true)" ""
+}
+
+next_start_recovers() {
+	local status
+	record_start next
+	wait_for 20 has_written || true
+	sleep 0.1
+	app_kill
+	check "a kill leaves a file .part" compgen -G 'next/*.part'
+	wait_for 5 unlocked next/*.part
+	status=0
+	timeout 60 "$TAPLINE" capture -i pcap:in.pcap -w next/rot.pcapng --rotate 16M >next.out 2>next.log || status=$?
+	check_equal "the next recording on the same path ends well" "$status" 0
+	check "it recovers what was left, and says so" grep -q 'left by an earlier run: recovered' next.log
+	check_equal "no file .part is left" "$(compgen -G 'next/*.part' || true)" ""
+	check "and all files are whole" capinfos -c next/*.pcapng
+	"$TAPLINE" recover next/*.pcapng --json >recover.json 2>recover.log || true
+	check_json "as recover finds them, too" recover.json '.whole == (.files | length) and .whole > 0'
+}
+
+leaves_alone() {
+	local status=0
+	record_start busy
+	wait_for 20 has_written || true
+	"$TAPLINE" recover busy >busy.out 2>&1 || status=$?
+	check_equal "beside a recording that runs it ends with status 0" "$status" 0
+	app_stop TERM
+	check_equal "and the recording does not mind" "$APP_STATUS" 0
+	mkdir locked
+	cp "$(find busy -name '*.pcapng' -print -quit)" locked/x.pcapng.part
+	check "what somebody is writing is left alone: status 0" \
+		flock locked/x.pcapng.part "$TAPLINE" recover locked --json >locked.json
+	flock locked/x.pcapng.part "$TAPLINE" recover locked >busy.out || true
+	check "and it says so" grep -q 'is being written, and left alone' busy.out
+	check "it has kept its name" test -e locked/x.pcapng.part
+
+	tcpdump -nr in.pcap -w other.pcapng.part 2>/dev/null
+	cp other.pcapng.part before
+	status=0
+	"$TAPLINE" recover other.pcapng.part >other.out 2>&1 || status=$?
+	check_equal "a file of another program is refused: status 1" "$status" 1
+	check "with the reason" grep -q 'is a pcap file, not a recording of tapline' other.out
+	check "and untouched" cmp other.pcapng.part before
+	check_equal "no path is misuse" "$("$TAPLINE" recover >/dev/null 2>&1 && echo 0 || echo $?)" 2
+	check_equal "nor is an unknown option any use" "$("$TAPLINE" recover --what x >/dev/null 2>&1 && echo 0 || echo $?)" 2
+}
+
+only_looks_when_dry() {
+	record_start dry
+	wait_for 20 has_written || true
+	sleep 0.05
+	app_kill
+	find dry -type f -exec cksum {} + | sort >dry.before
+	"$TAPLINE" recover dry --dry-run >dry.out
+	find dry -type f -exec cksum {} + | sort >dry.after
+	check "--dry-run says what would be done" grep -q 'to be recovered' dry.out
+	check "and does nothing" cmp dry.before dry.after
+}
+
+TMPDIR=${TMPDIR:-/var/tmp} # a real disk
+func_begin
+"$func_root/tests/lib/make_numbered.py" in.pcap "$frames" "$frame_bytes"
+survives_kills
+tshark_reads_it
+next_start_recovers
+leaves_alone
+only_looks_when_dry

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Statistics in the file while it grows: what a killed recording leaves says what it had received.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+# What tools write to stderr about this file; that one runs as root, or that it ends early, is no complaint about it.
+complaints() {
+	{
+		tshark -r "$1" -o nameres.network_name:false >/dev/null
+		capinfos "$1" >/dev/null
+		tcpdump -nr "$1" >/dev/null
+	} 2>&1 | grep -v -e '^Running as user' -e '^reading from file' || true
+}
+
+# isbs FILE: "offset received delivered" of each statistics block.
+isbs() {
+	python3 - "$1" <<'P'
+import struct, sys
+data = open(sys.argv[1], 'rb').read()
+at = 0
+while at + 12 <= len(data):
+    kind, length = struct.unpack_from('<II', data, at)
+    if length < 12:
+        break
+    if kind == 5:
+        options, opt = {}, at + 20
+        while opt < at + length - 4:
+            code, size = struct.unpack_from('<HH', data, opt)
+            if code == 0:
+                break
+            options[code] = struct.unpack_from('<Q', data, opt + 4)[0]
+            opt += 4 + (size + 3) // 4 * 4
+        print(at, options[4], options[8])
+    at += length
+P
+}
+
+has_statistics() {
+	(($(isbs "$1" 2>/dev/null | wc -l) >= $2))
+}
+
+func_begin
+net_begin
+ip -netns "$APP_NS" address add "$APP_IP/24" dev "$APP_IF"
+for file in killed whole; do
+	cat >$file.json <<J
+{"eal": {"huge": false, "memory_mb": 128}, "ports": [{"name": "lan", "device": "$APP_IF"}],
+ "capture": [{"port": "lan", "path": "$file.pcapng", "filter": "icmp", "buffer_bytes": "4M"}]}
+J
+	ip netns exec "$APP_NS" "$TAPLINE" run $file.json --json >$file.txt 2>$file.log </dev/null &
+	declare ${file}_pid=$!
+done
+peer_start ping -q -i 0.05 "$APP_IP" >/dev/null
+check "after a while a growing file has statistics" wait_for 60 has_statistics killed.pcapng 1
+check "so has another" wait_for 60 has_statistics whole.pcapng 1
+stop_process "$killed_pid" KILL 10 2>/dev/null || true
+stop_process "$peer_pid" INT 10 || true
+app_pid=$whole_pid
+app_stop INT
+
+check_equal "the whole one ends with status 0" "$APP_STATUS" 0
+check_equal "statistics begin where a slab could" "$(isbs killed.pcapng | awk '$1 % 4096' | wc -l)" 0
+check_equal "they do not shrink" "$(isbs whole.pcapng)" "$(isbs whole.pcapng | sort -snk 2)"
+before=$(isbs killed.pcapng | tail -n 1 | cut -d' ' -f3)
+check "what they call delivered is in the file but for the last second" \
+	test "$(tshark -r killed.pcapng 2>/dev/null | wc -l)" -ge $((before - 50))
+check_equal "no reader complains about the killed one" "$(complaints killed.pcapng)" ""
+check_equal "nor about the whole one" "$(complaints whole.pcapng)" ""
+check_equal "the last statistics of the whole one are its frames" \
+	"$(isbs whole.pcapng | tail -n 1 | cut -d' ' -f3)" "$(tshark -r whole.pcapng 2>/dev/null | wc -l)"

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// extract: what comes out of a compressed recording is what comes out of the same one without compression; byte orders
+// and old kinds of packets keep their records.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tl_err.h>
+#include <tl_extract.h>
+#include <tl_pcapfile.h>
+#include <tl_test.h>
+#include <tl_zslab.h>
+
+#define SLABS 20
+#define SLAB_BYTES 65536u
+#define FIRST_NS 1700000000000000000u
+#define STEP_NS UINT64_C(1000003)
+
+static char dir[64], in_path[96], out_path[96], index_path[104];
+
+static uint8_t *read_file(const char *path, size_t *out_size)
+{
+	FILE *file = fopen(path, "rb");
+	uint8_t *data = malloc(8 << 20);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	*out_size = fread(data, 1, 8 << 20, file);
+	fclose(file);
+	return data;
+}
+
+static void write_file(const char *path, const void *data, size_t size)
+{
+	FILE *file = fopen(path, "wb");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	CU_ASSERT_EQUAL(fwrite(data, 1, size, file), size);
+	fclose(file);
+}
+
+// UDP from 192.0.2.1, to port 1000 + number % 50.
+static uint32_t put_frame(uint8_t *frame, uint32_t number)
+{
+	static const uint8_t head[] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0, 0, 46, 0, 1, 0, 0, 64, 17, 0,
+		0, 192, 0, 2, 1, 192, 0, 2, 2, 0x10, 0};
+	uint32_t port = 1000 + number % 50;
+
+	memset(frame, (int)number, 60);
+	memcpy(frame, head, sizeof(head));
+	frame[36] = (uint8_t)(port >> 8);
+	frame[37] = (uint8_t)port;
+	return 60;
+}
+
+static uint32_t pad_to_align(uint8_t *buf, uint32_t used)
+{
+	uint32_t pad = tl_pcapng_pad_bytes(used, TL_PCAPNG_ALIGN);
+
+	if (pad != 0)
+		tl_pcapng_put_pad(buf + used, pad);
+	return used + pad;
+}
+
+static uint32_t make_prologue(uint8_t *buf)
+{
+	uint32_t used = tl_pcapng_put_shb(buf, 4096, &(struct tl_pcapng_shb){.application = "tapline test"});
+
+	used += tl_pcapng_put_idb(buf + used, 4096 - used, &(struct tl_pcapng_idb){.name = "port0"});
+	return pad_to_align(buf, used);
+}
+
+static uint32_t make_slab(uint8_t *buf, uint32_t sequence, uint32_t *number)
+{
+	struct tl_pcapng_head head = {.run_id = 7, .sequence = sequence, .used_bytes = TL_PCAPNG_HEAD_BYTES};
+
+	while (head.used_bytes < SLAB_BYTES - 8192) {
+		struct tl_pcapng_epb epb = {.cap_bytes = 60,
+			.wire_bytes = 60,
+			.ts_ns = FIRST_NS + *number * STEP_NS,
+			.flags = TL_PCAPNG_INBOUND,
+			.dropped = *number % 7};
+		put_frame(tl_pcapng_put_epb(buf + head.used_bytes, &epb), (*number)++);
+		head.used_bytes += tl_pcapng_epb_bytes(60, epb.flags, epb.dropped);
+		head.records++;
+	}
+	tl_pcapng_put_head(buf, &head);
+	return pad_to_align(buf, head.used_bytes);
+}
+
+// The recording, plain or packed, in memory; the caller frees. *out_last is where its last slab begins.
+static uint8_t *make_recording(bool packed, size_t *out_size, uint32_t *out_records, size_t *out_last)
+{
+	struct tl_zslab_packer *packer = tl_zslab_packer_create(1);
+	uint8_t *data = malloc((SLABS + 2) * tl_zslab_bound(SLAB_BYTES)), *slab = malloc(SLAB_BYTES + 4096);
+	uint32_t bound = tl_zslab_bound(SLAB_BYTES), len = make_prologue(slab);
+	size_t used = 0;
+
+	*out_records = 0;
+	for (uint32_t i = 0; i <= SLABS; i++) {
+		int64_t put = len;
+		*out_last = used;
+		if (!packed)
+			memcpy(data + used, slab, len);
+		else if (i == 0)
+			put = tl_zslab_pack_blocks(packer, slab, len, data + used, bound);
+		else
+			put = tl_zslab_pack(packer, slab, len, data + used, bound);
+		CU_ASSERT_FATAL(put > 0);
+		used += (size_t)put;
+		if (i < SLABS)
+			len = make_slab(slab, i, out_records);
+	}
+	tl_zslab_packer_destroy(packer);
+	free(slab);
+	*out_size = used;
+	return data;
+}
+
+static struct tl_extract_stats run(struct tl_extract_cfg cfg, int expected)
+{
+	const char *path = in_path;
+	struct tl_extract_stats stats;
+	struct tl_err err = {0};
+
+	cfg.paths = &path;
+	cfg.n_paths = 1;
+	cfg.out = out_path;
+	if (cfg.to_ns == 0)
+		cfg.to_ns = UINT64_MAX;
+	int rc = tl_extract_run(&cfg, &stats, &err);
+	if (rc != expected)
+		printf("# %s\n", err.text);
+	CU_ASSERT_EQUAL(rc, expected);
+	return stats;
+}
+
+static void packed_is_read_as_plain(void)
+{
+	const struct tl_extract_cfg asked[] = {{0}, {.ports = {1007}, .n_ports = 1},
+		{.from_ns = FIRST_NS + 5000 * STEP_NS, .to_ns = FIRST_NS + 6000 * STEP_NS},
+		{.filter = "udp dst port 1011"}};
+	uint32_t records, again;
+	size_t plain_size, packed_size, last, out_size[2];
+	uint8_t *plain = make_recording(false, &plain_size, &records, &last);
+	uint8_t *packed = make_recording(true, &packed_size, &again, &last);
+
+	CU_ASSERT_EQUAL(records, again);
+	for (size_t i = 0; i < TL_ARRAY_LEN(asked); i++) {
+		write_file(in_path, plain, plain_size);
+		struct tl_extract_stats of_plain = run(asked[i], 0);
+		uint8_t *out_plain = read_file(out_path, &out_size[0]);
+		write_file(in_path, packed, packed_size);
+		struct tl_extract_stats of_packed = run(asked[i], 0);
+		uint8_t *out_packed = read_file(out_path, &out_size[1]);
+		CU_ASSERT(of_plain.records_matched > 0);
+		CU_ASSERT_EQUAL(of_plain.records_read, records);
+		CU_ASSERT_EQUAL(of_plain.records_matched, of_packed.records_matched);
+		CU_ASSERT(of_plain.files_incomplete == 0 && of_packed.files_incomplete == 0);
+		CU_ASSERT_EQUAL(of_packed.slabs_total, SLABS);
+		CU_ASSERT(of_packed.bytes_read >= packed_size && of_packed.bytes_read < packed_size + 65536);
+		CU_ASSERT(out_size[0] == out_size[1] && memcmp(out_plain, out_packed, out_size[0]) == 0);
+		free(out_plain);
+		free(out_packed);
+	}
+	free(plain);
+	free(packed);
+}
+
+static struct tl_extract_stats reindex(void)
+{
+	const char *path = in_path;
+	struct tl_extract_stats stats;
+	struct tl_err err;
+
+	CU_ASSERT_EQUAL(tl_extract_reindex(&(struct tl_extract_cfg){.paths = &path, .n_paths = 1}, &stats, &err), 0);
+	return stats;
+}
+
+// A search that a few slabs can answer, with and without an index, and with one that is torn.
+static void index_serves_both(void)
+{
+	const struct tl_extract_cfg asked = {.from_ns = FIRST_NS + 5000 * STEP_NS,
+		.to_ns = FIRST_NS + 5600 * STEP_NS,
+		.ports = {1007},
+		.n_ports = 1};
+
+	for (int packed = 0; packed < 2; packed++) {
+		uint32_t records;
+		size_t size, last, index_size, out_size[2];
+		uint8_t *data = make_recording(packed, &size, &records, &last);
+		write_file(in_path, data, size);
+		run(asked, 0);
+		uint8_t *expected = read_file(out_path, &out_size[0]);
+		struct tl_extract_stats stats = reindex();
+		CU_ASSERT(stats.files_indexed == 1 && stats.records_matched == records && stats.slabs_total == SLABS);
+		uint8_t *index = read_file(index_path, &index_size);
+		for (int torn = 0; torn < 2; torn++) {
+			write_file(index_path, index, torn ? index_size / 2 : index_size);
+			stats = run(asked, 0);
+			uint8_t *out = read_file(out_path, &out_size[1]);
+			CU_ASSERT(stats.files_indexed == 1 && stats.records_matched == 12);
+			CU_ASSERT(torn || (stats.slabs_read <= 3 && stats.slabs_total == SLABS));
+			CU_ASSERT(out_size[0] == out_size[1] && memcmp(out, expected, out_size[0]) == 0);
+			free(out);
+		}
+		unlink(index_path);
+		free(index);
+		free(expected);
+		free(data);
+	}
+}
+
+static void cut_recording_gives_its_whole_slabs(void)
+{
+	for (int packed = 0; packed < 2; packed++) {
+		uint32_t records;
+		size_t size, last;
+		uint8_t *data = make_recording(packed, &size, &records, &last);
+		write_file(in_path, data, size - 4096);
+		struct tl_extract_stats stats = run((struct tl_extract_cfg){0}, 0);
+		CU_ASSERT_EQUAL(stats.files_incomplete, 1);
+		CU_ASSERT_EQUAL(stats.records_matched, records / SLABS * (SLABS - 1));
+		data[last + 200] ^= 1; // within the last slab, or its compressed frame
+		write_file(in_path, data, size);
+		stats = run((struct tl_extract_cfg){0}, 0);
+		CU_ASSERT(!packed || (stats.files_incomplete == 1 && stats.slabs_read == SLABS - 1));
+		free(data);
+	}
+}
+
+// ---- sections of other programs, in the other byte order, with packets of all kinds
+
+static uint8_t *put_be32(uint8_t *p, uint32_t value)
+{
+	value = __builtin_bswap32(value);
+	memcpy(p, &value, sizeof(value));
+	return p + sizeof(value);
+}
+
+// A big-endian block: words, then bytes.
+static uint8_t *put_block(
+	uint8_t *p, uint32_t type, const uint32_t *words, uint32_t n, const void *data, uint32_t data_bytes)
+{
+	uint32_t total = 12 + n * 4 + data_bytes;
+
+	p = put_be32(put_be32(p, type), total);
+	for (uint32_t i = 0; i < n; i++)
+		p = put_be32(p, words[i]);
+	if (data_bytes != 0)
+		memcpy(p, data, data_bytes);
+	return put_be32(p + data_bytes, total);
+}
+
+static void foreign_packets_are_kept(void)
+{
+	uint8_t file[16384], frame[64], *p = file;
+	struct tl_pcap_reader *reader;
+	struct tl_pcap_frame got;
+	struct tl_err err;
+	uint32_t len = put_frame(frame, 7); // to port 1007
+
+	p = put_block(p, TL_PCAPNG_SHB, (const uint32_t[]){0x1a2b3c4d, 0x00010000, UINT32_MAX, UINT32_MAX}, 4, NULL, 0);
+	p = put_block(p, TL_PCAPNG_IDB, (const uint32_t[]){1 << 16, 0}, 2, NULL, 0); // microseconds
+	uint64_t us = FIRST_NS / 1000 + 5;
+	p = put_block(
+		p, TL_PCAPNG_EPB, (const uint32_t[]){0, (uint32_t)(us >> 32), (uint32_t)us, len, 1514}, 5, frame, len);
+	us++;
+	p = put_block(
+		p, 2, (const uint32_t[]){3 /* drops */, (uint32_t)(us >> 32), (uint32_t)us, len, len}, 5, frame, len);
+	p = put_block(p, 3, (const uint32_t[]){len}, 1, frame, len);
+	p += make_prologue(p); // a section in our byte order
+	struct tl_pcapng_epb epb = {.cap_bytes = len, .wire_bytes = len, .ts_ns = FIRST_NS};
+	memcpy(tl_pcapng_put_epb(p, &epb), frame, len);
+	p += tl_pcapng_epb_bytes(len, 0, 0);
+	write_file(in_path, file, (size_t)(p - file));
+	struct tl_extract_stats stats = run((struct tl_extract_cfg){.ports = {1007}, .n_ports = 1}, 0);
+	CU_ASSERT(stats.records_read == 4 && stats.records_matched == 4 && stats.files_incomplete == 0);
+	CU_ASSERT_EQUAL_FATAL(tl_pcap_open(out_path, &reader, &err), 0);
+	CU_ASSERT_EQUAL(tl_pcap_next(reader, &got, &err), 1);
+	CU_ASSERT(got.ts_ns == FIRST_NS + 5000 && got.wire_bytes == 1514 && memcmp(got.data, frame, len) == 0);
+	CU_ASSERT_EQUAL(tl_pcap_next(reader, &got, &err), 1);
+	CU_ASSERT(got.ts_ns == FIRST_NS + 6000 && got.cap_bytes == len && memcmp(got.data, frame, len) == 0);
+	CU_ASSERT_EQUAL(tl_pcap_next(reader, &got, &err), 1);
+	CU_ASSERT(got.ts_ns == 0 && got.cap_bytes == len && memcmp(got.data, frame, len) == 0);
+	CU_ASSERT_EQUAL(tl_pcap_next(reader, &got, &err), 1);
+	CU_ASSERT(got.ts_ns == FIRST_NS && got.cap_bytes == len && memcmp(got.data, frame, len) == 0);
+	CU_ASSERT_EQUAL(tl_pcap_next(reader, &got, &err), 0);
+	tl_pcap_close(reader);
+}
+
+static void what_is_no_capture_is_an_error(void)
+{
+	write_file(in_path, "neither pcap nor pcapng", 23);
+	struct tl_extract_stats stats = run((struct tl_extract_cfg){0}, -EINVAL);
+	CU_ASSERT_EQUAL(stats.files, 1);
+	write_file(in_path, "", 0);
+	run((struct tl_extract_cfg){0}, 0);
+	unlink(in_path);
+	stats = run((struct tl_extract_cfg){0}, 0);
+	CU_ASSERT(stats.files == 0 && stats.files_gone == 1);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a compressed recording is read as if it were none", packed_is_read_as_plain},
+		{"an index finds slabs of plain and of compressed recordings", index_serves_both},
+		{"a recording that was cut off gives its whole slabs", cut_recording_gives_its_whole_slabs},
+		{"packets of all kinds and of the other byte order are kept", foreign_packets_are_kept},
+		{"what is no capture is an error, what is empty or gone is not", what_is_no_capture_is_an_error},
+	};
+
+	strcpy(dir, "/var/tmp/tl-extract-XXXXXX");
+	if (mkdtemp(dir) == NULL)
+		return 1;
+	snprintf(in_path, sizeof(in_path), "%s/in", dir);
+	snprintf(out_path, sizeof(out_path), "%s/out", dir);
+	snprintf(index_path, sizeof(index_path), "%s" TL_INDEX_SUFFIX, in_path);
+	int status = tl_test_main("extract", tests, TL_ARRAY_LEN(tests));
+	unlink(in_path);
+	unlink(out_path);
+	rmdir(dir);
+	return status;
+}

@@ -1,0 +1,701 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// recover: whatever a crash leaves of a recording becomes a valid file with every whole slab in it.
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <tl_test.h>
+#include <tl_test_recover.h>
+
+#define PAGE TL_PCAPNG_ALIGN
+#define SLABS 8u
+#define RINGS 2u
+#define RUN_ID 77u
+#define FILE_BYTES_MAX (1u << 20)
+
+// A file as a recording writes it: slabs of two rings in turn, each with a few records that carry their number.
+struct file {
+	uint8_t bytes[FILE_BYTES_MAX];
+	uint32_t size;
+	uint32_t slab_at[SLABS + 1]; // the last: where the statistics begin
+	uint32_t slab_records[SLABS];
+	uint32_t records;
+};
+
+static void put_padding(struct file *file)
+{
+	uint32_t pad = tl_pcapng_pad_bytes(file->size, PAGE);
+
+	if (pad != 0)
+		tl_pcapng_put_pad(file->bytes + file->size, pad);
+	file->size += pad;
+}
+
+static void put_prologue(struct file *file, const char *application)
+{
+	file->size += tl_pcapng_put_shb(
+		file->bytes, PAGE, &(struct tl_pcapng_shb){.os = "Linux", .application = application});
+	for (uint32_t i = 0; i < RINGS; i++)
+		file->size += tl_pcapng_put_idb(file->bytes + file->size, PAGE,
+			&(struct tl_pcapng_idb){.name = "test0", .description = "queue", .snaplen = 2000});
+	put_padding(file);
+}
+
+static void put_record(struct file *file, uint32_t ring)
+{
+	uint32_t number = file->records++;
+	struct tl_pcapng_epb epb = {.interface_id = ring,
+		.cap_bytes = 60 + number * 37 % 1400,
+		.wire_bytes = 60 + number * 37 % 1400,
+		.ts_ns = UINT64_C(1700000000000000000) + number};
+	uint8_t *data = tl_pcapng_put_epb(file->bytes + file->size, &epb);
+
+	memset(data, (int)number, epb.cap_bytes);
+	memcpy(data, &number, sizeof(number));
+	file->size += tl_pcapng_epb_bytes(epb.cap_bytes, 0, 0);
+}
+
+static void put_slab(struct file *file, uint32_t index, uint32_t records)
+{
+	uint32_t begin = file->size;
+
+	file->slab_at[index] = begin;
+	file->slab_records[index] = records;
+	file->size += TL_PCAPNG_HEAD_BYTES;
+	for (uint32_t i = 0; i < records; i++)
+		put_record(file, index % RINGS);
+	tl_pcapng_put_head(file->bytes + begin, &(struct tl_pcapng_head){.run_id = RUN_ID,
+							.sequence = index / RINGS,
+							.ring = index % RINGS,
+							.used_bytes = file->size - begin,
+							.records = records});
+	put_padding(file);
+}
+
+static void put_statistics(struct file *file)
+{
+	for (uint32_t i = 0; i < RINGS; i++)
+		file->size += tl_pcapng_put_isb(file->bytes + file->size, PAGE,
+			&(struct tl_pcapng_isb){.interface_id = i, .if_dropped_pkts = 0});
+	put_padding(file);
+}
+
+// The same each time; the caller frees.
+static struct file *make_named(const char *application)
+{
+	struct file *file = calloc(1, sizeof(*file));
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	put_prologue(file, application);
+	for (uint32_t i = 0; i < SLABS; i++)
+		put_slab(file, i, 3 + i * 5 % 17);
+	file->slab_at[SLABS] = file->size;
+	put_statistics(file);
+	return file;
+}
+
+static struct file *make(void)
+{
+	return make_named("tapline test");
+}
+
+static uint32_t slab_end(const struct file *file, uint32_t index)
+{
+	return file->slab_at[index + 1];
+}
+
+// ---- judging
+
+// Whether the image is whole blocks to its end, and every record is as it was written. Returns how many.
+static uint32_t judge(const struct image *image)
+{
+	struct tl_pcap_reader *reader;
+	struct tl_pcap_frame frame;
+	struct tl_err err;
+	uint32_t records = 0, wrong = 0, number;
+
+	CU_ASSERT_EQUAL_FATAL(tl_pcap_open_memory(image->bytes, image->size, "image", &reader, &err), 0);
+	int rc;
+	while ((rc = tl_pcap_next(reader, &frame, &err)) == 1) {
+		memcpy(&number, frame.data, sizeof(number));
+		wrong += frame.cap_bytes != 60 + number * 37 % 1400 ||
+			 frame.data[frame.cap_bytes - 1] != (uint8_t)number ||
+			 frame.ts_ns != UINT64_C(1700000000000000000) + number;
+		records++;
+	}
+	CU_ASSERT_EQUAL(rc, 0);
+	CU_ASSERT_EQUAL(wrong, 0);
+	tl_pcap_close(reader);
+	return records;
+}
+
+static uint32_t count_statistics(const struct image *image)
+{
+	uint32_t n = 0, block[2];
+
+	for (uint64_t at = 0; at < image->size; at += block[1]) {
+		memcpy(block, image->bytes + at, sizeof(block));
+		CU_ASSERT_TRUE_FATAL(block[1] >= 12);
+		n += block[0] == TL_PCAPNG_ISB;
+	}
+	return n;
+}
+
+// Recovers the image, and checks what holds after every recovery. The report is to be freed.
+static void recover(struct image *image, struct tl_recover_report *report, uint32_t records)
+{
+	struct tl_recover_report again;
+	struct tl_err err;
+
+	int rc = image_recover(image, report, &err);
+	CU_ASSERT_EQUAL(rc, 0);
+	if (rc != 0) {
+		fprintf(stderr, "# %s\n", err.text);
+		return;
+	}
+	CU_ASSERT_EQUAL(report->records_kept, records);
+	CU_ASSERT_EQUAL(report->end_bytes, image->size);
+	CU_ASSERT_EQUAL(judge(image), records);
+	CU_ASSERT_EQUAL(image_recover(image, &again, &err), 0);
+	CU_ASSERT_FALSE(again.changed);
+	CU_ASSERT_EQUAL(image->steps, 0);
+	CU_ASSERT_EQUAL(again.records_kept, records);
+	tl_recover_report_fini(&again);
+}
+
+// Of the file, damaged as the test did it: all records but those of the slabs whose bits are set.
+static void expect_without(const struct file *file, uint32_t size, uint32_t lost, struct tl_recover_report *report)
+{
+	struct image image;
+	uint32_t records = file->records;
+
+	for (uint32_t i = 0; i < SLABS; i++)
+		records -= (lost >> i & 1) * file->slab_records[i];
+	image_init(&image, file->bytes, size);
+	recover(&image, report, records);
+	CU_ASSERT_EQUAL(report->slabs_kept, SLABS - (uint32_t)__builtin_popcount(lost));
+	CU_ASSERT_EQUAL(count_statistics(&image), RINGS);
+	free(image.bytes);
+}
+
+static void expect_refused(const void *bytes, uint32_t size, int code, const char *why)
+{
+	struct image image;
+	struct tl_recover_report report;
+	struct tl_err err;
+
+	image_init(&image, bytes, size);
+	CU_ASSERT_EQUAL(image_recover(&image, &report, &err), code);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, why));
+	CU_ASSERT_EQUAL(image.steps, 0);
+	tl_recover_report_fini(&report);
+	free(image.bytes);
+}
+
+// ---- tests
+
+static void leaves_a_healthy_file_alone(void)
+{
+	struct file *file = make();
+	struct image image;
+	struct tl_recover_report report;
+
+	image_init(&image, file->bytes, file->size);
+	recover(&image, &report, file->records);
+	CU_ASSERT_FALSE(report.changed);
+	CU_ASSERT_EQUAL(memcmp(image.bytes, file->bytes, file->size), 0);
+	CU_ASSERT_EQUAL(report.slabs_kept, SLABS);
+	CU_ASSERT_EQUAL(report.n_rings, RINGS);
+	for (uint32_t i = 0; i < report.n_rings; i++)
+		CU_ASSERT_EQUAL(report.rings[i].n, 1);
+	tl_recover_report_fini(&report);
+	free(image.bytes);
+	free(file);
+}
+
+static void appends_missing_statistics(void)
+{
+	struct file *file = make();
+	struct tl_recover_report report;
+
+	expect_without(file, file->slab_at[SLABS], 0, &report);
+	CU_ASSERT_EQUAL(report.statistics, RINGS);
+	CU_ASSERT_EQUAL(report.cut_bytes, 0);
+	CU_ASSERT_EQUAL(report.padded_bytes, 0);
+	tl_recover_report_fini(&report);
+	free(file);
+}
+
+static void keeps_what_is_behind_a_torn_slab(void)
+{
+	for (uint32_t i = 0; i < SLABS; i++) {
+		struct file *file = make();
+		struct tl_recover_report report;
+		uint32_t half = file->slab_at[i] + (slab_end(file, i) - file->slab_at[i]) / 2 / 512 * 512;
+		memset(file->bytes + half, 0, slab_end(file, i) - half);
+		expect_without(file, file->size, 1u << i, &report);
+		CU_ASSERT_EQUAL(report.slabs_torn, 1);
+		CU_ASSERT_EQUAL(report.padded_bytes, slab_end(file, i) - file->slab_at[i]);
+		CU_ASSERT_EQUAL(report.statistics, 0);
+		tl_recover_report_fini(&report);
+		free(file);
+	}
+}
+
+static void keeps_what_is_behind_a_hole_and_names_what_is_missing(void)
+{
+	struct file *file = make();
+	struct tl_recover_report report;
+
+	memset(file->bytes + file->slab_at[2], 0, file->slab_at[5] - file->slab_at[2]);
+	expect_without(file, file->size, 7u << 2, &report);
+	CU_ASSERT_EQUAL(report.slabs_torn, 0);
+	// Slabs 2, 3 and 4 are the second of both rings, and the third of the first.
+	CU_ASSERT_EQUAL_FATAL(report.n_rings, RINGS);
+	CU_ASSERT_EQUAL(tl_recover_missing(&report.rings[0]), 2);
+	CU_ASSERT_EQUAL(report.rings[0].n, 2);
+	CU_ASSERT_EQUAL(report.rings[0].kept[0].last, 0);
+	CU_ASSERT_EQUAL(report.rings[0].kept[1].first, 3);
+	CU_ASSERT_EQUAL(report.rings[0].run_id, RUN_ID);
+	CU_ASSERT_EQUAL(tl_recover_missing(&report.rings[1]), 1);
+	tl_recover_report_fini(&report);
+	free(file);
+}
+
+static void writes_holes_of_any_size_as_blocks_that_readers_take(void)
+{
+	enum { HOLE = 5u << 20 };
+	struct file *file = make();
+	struct image image;
+	struct tl_recover_report report;
+
+	image_init(&image, NULL, 0);
+	free(image.bytes);
+	image.bytes = calloc(1, file->size + HOLE + IMAGE_ROOM);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(image.bytes);
+	image.size = file->size + HOLE;
+	image.room = image.size + IMAGE_ROOM;
+	memcpy(image.bytes, file->bytes, file->slab_at[3]);
+	memcpy(image.bytes + file->slab_at[3] + HOLE, file->bytes + file->slab_at[3], file->size - file->slab_at[3]);
+	recover(&image, &report, file->records);
+	CU_ASSERT_EQUAL(report.padded_bytes, HOLE);
+	CU_ASSERT_EQUAL(image.steps, 0); // of the second recovery, which judge() has gone through
+	for (uint64_t at = 0, next; at < image.size; at = next) {
+		uint32_t block[2];
+		memcpy(block, image.bytes + at, sizeof(block));
+		CU_ASSERT_TRUE_FATAL(block[1] != 0 && block[1] <= 1u << 20);
+		next = at + block[1];
+	}
+	tl_recover_report_fini(&report);
+	free(image.bytes);
+	free(file);
+}
+
+static void cuts_zeros_and_garbage_off_the_end(void)
+{
+	struct file *file = make();
+	struct tl_recover_report report;
+
+	for (uint32_t i = 0; i < 3 * PAGE; i++) // as if preallocated, then as if it had been another's
+		file->bytes[file->slab_at[SLABS] + i] = 0;
+	expect_without(file, file->slab_at[SLABS] + 3 * PAGE, 0, &report);
+	CU_ASSERT_EQUAL(report.cut_bytes, 3 * PAGE);
+	tl_recover_report_fini(&report);
+	for (uint32_t i = 0; i < 3 * PAGE; i++)
+		file->bytes[file->slab_at[SLABS] + i] = (uint8_t)(i * 2654435761u >> 24);
+	expect_without(file, file->slab_at[SLABS] + 3 * PAGE - 1000, 0, &report);
+	CU_ASSERT_EQUAL(report.cut_bytes, 3 * PAGE - 1000);
+	tl_recover_report_fini(&report);
+	free(file);
+}
+
+static void takes_slabs_in_any_order(void)
+{
+	struct file *file = make(), *swapped = make();
+	struct tl_recover_report report;
+	uint32_t one = slab_end(file, 2) - file->slab_at[2], other = slab_end(file, 3) - file->slab_at[3];
+
+	memcpy(swapped->bytes + file->slab_at[2], file->bytes + file->slab_at[3], other);
+	memcpy(swapped->bytes + file->slab_at[2] + other, file->bytes + file->slab_at[2], one);
+	expect_without(swapped, file->size, 0, &report);
+	CU_ASSERT_FALSE(report.changed);
+	CU_ASSERT_EQUAL(report.rings[0].n, 1);
+	tl_recover_report_fini(&report);
+	memset(swapped->bytes + file->slab_at[1], 0, PAGE); // and behind damage
+	expect_without(swapped, file->size, 1u << 1, &report);
+	tl_recover_report_fini(&report);
+	free(swapped);
+	free(file);
+}
+
+static void recovers_a_file_cut_at_any_sector(void)
+{
+	struct file *file = make();
+
+	for (uint32_t size = 0; size <= file->size; size += 512) {
+		struct image image;
+		struct tl_recover_report report;
+		uint32_t records = 0;
+		if (size < 512) { // not even a section header
+			expect_refused(file->bytes, size, -ENOMSG, "holds no recording");
+			continue;
+		}
+		for (uint32_t i = 0; i < SLABS; i++)
+			records += slab_end(file, i) <= size ? file->slab_records[i] : 0;
+		image_init(&image, file->bytes, size);
+		recover(&image, &report, records);
+		CU_ASSERT_EQUAL(count_statistics(&image), report.interfaces);
+		CU_ASSERT_EQUAL(report.changed, size != file->size);
+		CU_ASSERT_EQUAL(image.size % PAGE, 0);
+		tl_recover_report_fini(&report);
+		free(image.bytes);
+	}
+	free(file);
+}
+
+// Any page may be what the disk did not write.
+static void loses_only_the_slab_that_lost_a_page(void)
+{
+	struct file *file = make();
+
+	for (uint32_t at = PAGE; at < file->slab_at[SLABS]; at += PAGE) {
+		struct file *damaged = make();
+		struct tl_recover_report report;
+		uint32_t slab = 0;
+		while (slab_end(file, slab) <= at)
+			slab++;
+		memset(damaged->bytes + at, 0, PAGE);
+		expect_without(damaged, damaged->size, 1u << slab, &report);
+		tl_recover_report_fini(&report);
+		free(damaged);
+	}
+	free(file);
+}
+
+static void makes_up_a_lost_header(void)
+{
+	struct file *file = make();
+	struct tl_recover_report report;
+
+	memset(file->bytes, 0, PAGE);
+	expect_without(file, file->size, 0, &report);
+	CU_ASSERT_TRUE(report.rebuilt_section);
+	CU_ASSERT_EQUAL(report.rebuilt_interfaces, RINGS);
+	tl_recover_report_fini(&report);
+
+	for (uint32_t i = 0; i < PAGE; i++)
+		file->bytes[i] = (uint8_t)(i * 2654435761u >> 24);
+	expect_without(file, file->slab_at[SLABS], 0, &report);
+	CU_ASSERT_EQUAL(report.statistics, RINGS);
+	tl_recover_report_fini(&report);
+
+	memset(file->bytes, 0, file->slab_at[2]); // with the first slabs
+	expect_without(file, file->size, 3, &report);
+	CU_ASSERT_TRUE(report.rebuilt_section);
+	tl_recover_report_fini(&report);
+	free(file);
+}
+
+static void makes_up_lost_interfaces_behind_those_that_are_left(void)
+{
+	struct file *file = make();
+	struct tl_recover_report report;
+	uint32_t total;
+
+	memcpy(&total, file->bytes + 4, sizeof(total));
+	uint32_t first = total;
+	memcpy(&total, file->bytes + first + 4, sizeof(total));
+	uint32_t second = first + total;
+	memset(file->bytes + second, 0, PAGE - second);
+	expect_without(file, file->size, 0, &report);
+	CU_ASSERT_FALSE(report.rebuilt_section);
+	CU_ASSERT_EQUAL(report.rebuilt_interfaces, 1);
+	tl_recover_report_fini(&report);
+	memset(file->bytes + second - 8, 0xff, 8); // within the first
+	expect_without(file, file->size, 0, &report);
+	CU_ASSERT_EQUAL(report.rebuilt_interfaces, 2);
+	tl_recover_report_fini(&report);
+	free(file);
+}
+
+static void refuses_what_is_not_ours(void)
+{
+	static const uint8_t zeros[2 * PAGE];
+	uint8_t classic[2 * PAGE] = {0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0};
+	struct file *file = make_named("Dumpcap");
+
+	expect_refused(file->bytes, file->size, -EMEDIUMTYPE, "another program");
+	expect_refused(file->bytes, file->slab_at[3] + 100, -EMEDIUMTYPE, "another program");
+	memset(file->bytes + 8, 0x1a, 4); // no section header at all, and no slab behind it
+	expect_refused(file->bytes, PAGE, -ENOMSG, "holds no recording");
+	expect_refused(zeros, sizeof(zeros), -ENOMSG, "holds no recording");
+	expect_refused(classic, sizeof(classic), -EMEDIUMTYPE, "pcap file");
+	memcpy(classic, (uint32_t[]){0x184D2A54u}, 4);
+	expect_refused(classic, sizeof(classic), -EMEDIUMTYPE, "is compressed");
+	expect_refused("hello, world\n", 13, -ENOMSG, "holds no recording");
+	free(file);
+}
+
+// Of a disk, say, on which a recording was made.
+static void refuses_an_image_that_holds_a_recording(void)
+{
+	struct file *file = make();
+	uint8_t *disk = calloc(1, file->size + 4 * PAGE);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(disk);
+	memcpy(disk + 1080, "superblock", 10);
+	memcpy(disk + 4 * PAGE, file->bytes, file->size);
+	expect_refused(disk, file->size + 4 * PAGE, -ENOMSG, "not one itself");
+	free(disk);
+	free(file);
+}
+
+// A recording of a recording that goes over the network, in frames that hold whole pages of it.
+static void takes_no_slab_out_of_a_frame(void)
+{
+	struct file *file = make(), *outer = calloc(1, sizeof(*outer));
+	struct tl_recover_report report;
+	struct image image;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(outer);
+	put_prologue(outer, "tapline test");
+	put_slab(outer, 0, 1);
+	uint32_t begin = outer->size, inner = slab_end(file, 0) - file->slab_at[0];
+	outer->size += PAGE + inner;
+	put_slab(outer, 2, 2);
+	uint32_t end = outer->size;
+	// The torn slab: in its midst the first slab of the file again.
+	memcpy(outer->bytes + begin, file->bytes + file->slab_at[1], TL_PCAPNG_HEAD_BYTES);
+	memcpy(outer->bytes + begin + PAGE, file->bytes + file->slab_at[0], inner);
+	image_init(&image, outer->bytes, end);
+	recover(&image, &report, 3);
+	CU_ASSERT_EQUAL(report.slabs_kept, 2);
+	CU_ASSERT_EQUAL(report.padded_bytes, PAGE + inner);
+	tl_recover_report_fini(&report);
+	free(image.bytes);
+	free(outer);
+	free(file);
+}
+
+static void refuses_slabs_whose_blocks_do_not_add_up(void)
+{
+	static const struct {
+		uint32_t at, add;
+	} spoils[] = {{36, 4}, {36, 4096}, {40, 1}, {64 + 4, 4}, {64 + 8, 2}, {64 + 20, 4096}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(spoils); i++) {
+		struct file *file = make();
+		struct tl_recover_report report;
+		uint32_t word;
+		memcpy(&word, file->bytes + file->slab_at[4] + spoils[i].at, sizeof(word));
+		word += spoils[i].add;
+		memcpy(file->bytes + file->slab_at[4] + spoils[i].at, &word, sizeof(word));
+		expect_without(file, file->size, 1u << 4, &report);
+		CU_ASSERT_EQUAL(report.slabs_torn, 1);
+		tl_recover_report_fini(&report);
+		free(file);
+	}
+}
+
+// A file with every kind of damage that has a step of its own.
+static struct file *make_damaged(uint32_t *out_size)
+{
+	struct file *file = make();
+
+	memset(file->bytes, 0, PAGE);
+	memset(file->bytes + file->slab_at[2], 0, file->slab_at[3] - file->slab_at[2]);
+	memset(file->bytes + file->slab_at[5] + 100, 0xee, 1000);
+	*out_size = file->slab_at[SLABS] - 700;
+	return file;
+}
+
+static void gives_the_same_file_when_it_was_killed_after_any_step(void)
+{
+	uint32_t size, steps;
+	struct file *file = make_damaged(&size);
+	struct tl_recover_report report;
+	struct image whole;
+	struct tl_err err;
+
+	image_init(&whole, file->bytes, size);
+	CU_ASSERT_EQUAL(image_recover(&whole, &report, &err), 0);
+	steps = whole.steps;
+	CU_ASSERT_TRUE(steps > 6);
+	tl_recover_report_fini(&report);
+	for (uint32_t i = 0; i < 2 * steps; i++) {
+		struct image image;
+		image_init(&image, file->bytes, size);
+		image.killed = i / 2 + 1;
+		image.tears = i % 2 == 1;
+		CU_ASSERT_EQUAL(image_recover(&image, &report, &err), -EIO);
+		tl_recover_report_fini(&report);
+		image.killed = 0;
+		CU_ASSERT_EQUAL(image_recover(&image, &report, &err), 0);
+		CU_ASSERT_TRUE(image_same(&image, &whole));
+		tl_recover_report_fini(&report);
+		free(image.bytes);
+	}
+	free(whole.bytes);
+	free(file);
+}
+
+static void only_looks_when_dry(void)
+{
+	uint32_t size;
+	struct file *file = make_damaged(&size);
+	struct tl_recover_report report;
+	struct image image;
+	struct tl_err err;
+
+	image_init(&image, file->bytes, size);
+	CU_ASSERT_EQUAL(image_recover_with(&image, &(struct tl_recover_opts){.dry_run = true}, &report, &err), 0);
+	CU_ASSERT_TRUE(report.changed);
+	CU_ASSERT_EQUAL(report.slabs_kept, SLABS - 3);
+	CU_ASSERT_EQUAL(image.steps, 0);
+	CU_ASSERT_EQUAL(memcmp(image.bytes, file->bytes, size), 0);
+	tl_recover_report_fini(&report);
+	free(image.bytes);
+	free(file);
+}
+
+static int give_up(void *ctx, uint64_t done_bytes, uint64_t size_bytes)
+{
+	return 1;
+}
+
+static void gives_up_when_told_to(void)
+{
+	uint32_t size;
+	struct file *file = make_damaged(&size);
+	struct tl_recover_report report;
+	struct image image;
+	struct tl_err err;
+
+	image_init(&image, file->bytes, size);
+	CU_ASSERT_EQUAL(
+		image_recover_with(&image, &(struct tl_recover_opts){.progress = give_up}, &report, &err), -ECANCELED);
+	CU_ASSERT_EQUAL(image.steps, 0);
+	tl_recover_report_fini(&report);
+	free(image.bytes);
+	free(file);
+}
+
+// What `-w -` wrote into a file has records that are in no slab.
+static void recovers_what_a_pipe_delivered(void)
+{
+	struct file *file = calloc(1, sizeof(*file));
+	struct tl_recover_report report;
+	struct image image;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	put_prologue(file, "tapline test");
+	for (uint32_t i = 0; i < 50; i++)
+		put_record(file, i % RINGS);
+	image_init(&image, file->bytes, file->size - 30);
+	recover(&image, &report, 49);
+	CU_ASSERT_EQUAL(report.statistics, RINGS);
+	CU_ASSERT_EQUAL(count_statistics(&image), RINGS);
+	tl_recover_report_fini(&report);
+	free(image.bytes);
+	free(file);
+}
+
+// ---- files
+
+static void write_file(const char *path, const void *bytes, size_t size)
+{
+	FILE *out = fopen(path, "wb");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+	CU_ASSERT_EQUAL(fwrite(bytes, 1, size, out), size);
+	fclose(out);
+}
+
+static void recovers_a_file_on_the_disk(void)
+{
+	char path[] = "/tmp/tl-recover-XXXXXX", cwd[64];
+	struct file *file = make();
+	struct tl_recover_report report;
+	struct tl_err err;
+	struct stat status;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(path));
+	snprintf(cwd, sizeof(cwd), "%s/x.part", path);
+	memset(file->bytes + file->slab_at[1], 0, PAGE);
+	write_file(cwd, file->bytes, file->slab_at[SLABS] - 100);
+	int fd = tl_recover_open(cwd, false, &err);
+	CU_ASSERT_TRUE_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL(tl_recover_open(cwd, false, &err), -EBUSY); // locked
+	CU_ASSERT_EQUAL(tl_recover_fd(fd, &(struct tl_recover_opts){0}, &report, &err), 0);
+	CU_ASSERT_EQUAL(report.slabs_kept, SLABS - 2);
+	CU_ASSERT_EQUAL(stat(cwd, &status), 0);
+	CU_ASSERT_EQUAL((uint64_t)status.st_size, report.end_bytes);
+	tl_recover_report_fini(&report);
+	close(fd);
+	CU_ASSERT_EQUAL(tl_recover_open(path, true, &err), -ENOMSG); // a directory
+	unlink(cwd);
+	rmdir(path);
+	free(file);
+}
+
+static void gives_the_next_name_that_is_free(void)
+{
+	static const struct {
+		const char *name, *got;
+	} cases[] = {{"a.pcapng", "a.pcapng"}, {"a.pcapng", "a_00001.pcapng"}, {"a.pcapng", "a_00002.pcapng"},
+		{"a_00001.pcapng", "a_00003.pcapng"}, {"b_00009.pcapng", "b_00009.pcapng"},
+		{"b_00009.pcapng", "b_00010.pcapng"}, {"a_1234.pcapng", "a_1234.pcapng"},
+		{"a_1234.pcapng", "a_1234_00001.pcapng"}};
+	char dir[] = "/tmp/tl-recover-XXXXXX", from[64], to[64], *got;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+	snprintf(from, sizeof(from), "%s/from", dir);
+	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+		write_file(from, "x", 1);
+		snprintf(to, sizeof(to), "%s/%s", dir, cases[i].name);
+		CU_ASSERT_EQUAL_FATAL(tl_recover_publish(from, to, strlen(".pcapng"), &got), 0);
+		CU_ASSERT_STRING_EQUAL(strrchr(got, '/') + 1, cases[i].got);
+		free(got);
+	}
+	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+		snprintf(to, sizeof(to), "%s/%s", dir, cases[i].got);
+		unlink(to);
+	}
+	rmdir(dir);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"leaves a healthy file alone", leaves_a_healthy_file_alone},
+		{"appends statistics where they are missing", appends_missing_statistics},
+		{"keeps what is behind a torn slab", keeps_what_is_behind_a_torn_slab},
+		{"keeps what is behind a hole, and names what is missing",
+			keeps_what_is_behind_a_hole_and_names_what_is_missing},
+		{"writes holes of any size as blocks that readers take",
+			writes_holes_of_any_size_as_blocks_that_readers_take},
+		{"cuts zeros and garbage off the end", cuts_zeros_and_garbage_off_the_end},
+		{"takes slabs in any order", takes_slabs_in_any_order},
+		{"recovers a file cut at any sector", recovers_a_file_cut_at_any_sector},
+		{"loses only the slab that lost a page", loses_only_the_slab_that_lost_a_page},
+		{"makes up a lost header", makes_up_a_lost_header},
+		{"makes up lost interfaces behind those that are left",
+			makes_up_lost_interfaces_behind_those_that_are_left},
+		{"refuses what is not ours", refuses_what_is_not_ours},
+		{"refuses an image that holds a recording", refuses_an_image_that_holds_a_recording},
+		{"takes no slab out of a frame", takes_no_slab_out_of_a_frame},
+		{"refuses slabs whose blocks do not add up", refuses_slabs_whose_blocks_do_not_add_up},
+		{"gives the same file when it was killed after any step",
+			gives_the_same_file_when_it_was_killed_after_any_step},
+		{"only looks when dry", only_looks_when_dry},
+		{"gives up when told to", gives_up_when_told_to},
+		{"recovers what a pipe delivered", recovers_what_a_pipe_delivered},
+		{"recovers a file on the disk", recovers_a_file_on_the_disk},
+		{"gives the next name that is free", gives_the_next_name_that_is_free},
+	};
+
+	return tl_test_main("recover", tests, TL_ARRAY_LEN(tests));
+}

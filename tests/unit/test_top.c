@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The page of rates: right by the appliance's own clock, and nothing that it is given can spoil it.
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tl_test.h>
+#include <tl_top.h>
+
+static json_t *parse(const char *text)
+{
+	char quoted[4096];
+
+	snprintf(quoted, sizeof(quoted), "%s", text);
+	for (char *p = quoted; *p != '\0'; p++)
+		*p = *p == '\'' ? '"' : *p;
+	json_t *json = json_loads(quoted, 0, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(json);
+	return json;
+}
+
+// The page between two answers; before may be NULL. The caller frees.
+static char *page_of(const char *before, const char *now)
+{
+	json_t *first = before != NULL ? parse(before) : NULL, *second = parse(now);
+	char *page = NULL;
+	size_t size;
+	FILE *out = open_memstream(&page, &size);
+
+	tl_top_print(out, first, second);
+	fclose(out);
+	json_decref(first);
+	json_decref(second);
+	return page;
+}
+
+// Whether a line of the page has exactly these words.
+static bool has_words(const char *page, const char *words)
+{
+	for (const char *line = page; *line != '\0'; line += strcspn(line, "\n"), line += *line == '\n') {
+		const char *want = words, *p = line;
+		while (*want != '\0' && *want == *p) {
+			want++;
+			p++;
+			while (p[-1] == ' ' && *p == ' ')
+				p++;
+		}
+		if (*want == '\0' && (*p == '\n' || *p == '\0'))
+			return true;
+	}
+	printf("# no line \"%s\" in:\n%s", words, page);
+	return false;
+}
+
+static void expect(const char *before, const char *now, const char *words)
+{
+	char *page = page_of(before, now);
+
+	CU_ASSERT_TRUE(has_words(page, words));
+	free(page);
+}
+
+#define PORT(uptime, rx, bytes, drops)                                                                                 \
+	"{'uptime_ns': " uptime ", 'ledger_ok': true, 'lossless': false, 'ports': [{'name': 'lan', 'rx_pkts': " rx     \
+	", 'rx_bytes': " bytes ", 'tx_pkts': 7, 'tx_bytes': 420, 'drop_nic_pkts': " drops                              \
+	", 'drop_nombuf_pkts': 0, 'drop_error_pkts': 0}]}"
+
+static void rates_are_per_second_of_the_appliance(void)
+{
+	const char *before = PORT("1000000000", "1000", "60000", "5"),
+		   *now = PORT("3000000000", "31000", "1860000", "9");
+
+	expect(before, now, "tapline up 3 s ledger ok FRAMES WERE LOST");
+	expect(before, now, "lan 15.0k 7.20M 0 0 2 9");
+}
+
+static void another_run_of_the_appliance_has_no_rates_yet(void)
+{
+	const char *old = PORT("9000000000", "9000000", "1", "5");
+
+	expect(NULL, old, "lan - - - - - 5");
+	expect(old, PORT("1000000000", "10", "600", "0"), "lan - - - - - 0");
+	// It ran for longer already, but counts less.
+	expect(old, PORT("9500000000", "10", "601", "0"), "lan - 9.60k 0 0 - 0");
+}
+
+#define CAPTURE(uptime, written, bytes, ring, disk, used, space)                                                       \
+	"{'uptime_ns': " uptime                                                                                        \
+	", 'ledger_ok': false, 'lossless': true, 'captures': [{'port': 'lan', 'written_pkts': " written                \
+	", 'written_bytes': " bytes ", 'drop_ring_pkts': " ring ", 'drop_disk_pkts': " disk                            \
+	", 'slabs': 64, 'queues': [{'slabs_used': 1}, {'slabs_used': " used "}], 'files': ['a', 'b'], "                \
+	"'disk_free_bytes': " space "}]}"
+
+static void a_recording_shows_its_fullest_queue_and_its_disk(void)
+{
+	const char *before = CAPTURE("1000000000", "0", "0", "0", "0", "0", "null");
+
+	expect(before, CAPTURE("2000000000", "950", "999499", "30", "2", "16", "1073741824"),
+		"lan 950 999k 25 % 30 2 32 2 1.0 GiB");
+	expect(before, CAPTURE("2000000000", "1234", "99960", "0", "0", "0", "null"), "lan 1.23k 100k 2 % 0 0 0 2 -");
+	expect(before, CAPTURE("2000000000", "1234", "99960", "0", "0", "64", "null"),
+		"lan 1.23k 100k 100 % 0 0 0 2 -");
+	expect(before, CAPTURE("2000000000", "0", "0", "0", "0", "0", "null"),
+		"tapline up 2 s ledger BROKEN nothing lost");
+}
+
+#define ECHO(uptime, in, out, p50)                                                                                     \
+	"{'uptime_ns': " uptime ", 'echoes': [{'name': 'e', 'state': 'connected', 'received_msgs': " in                \
+	", 'echoed_msgs': " out ", 'drop_no_conn_msgs': 1, 'drop_full_msgs': 0, 'drop_tx_msgs': 0, 'connections': 1, " \
+	"'residence_ns': {'p50': " p50 ", 'p99': 2000000}}]}"
+
+static void an_echo_shows_its_residence(void)
+{
+	expect(ECHO("0", "0", "0", "null"), ECHO("500000000", "100", "99", "1234"),
+		"e 200 198 0 1 1.234 us 2.000 ms connected");
+	expect(ECHO("0", "0", "0", "null"), ECHO("500000000", "0", "0", "null"), "e 0 0 0 1 - 2.000 ms connected");
+}
+
+static void an_answer_that_lacks_things_shows_dashes(void)
+{
+	expect("{}", "{'uptime_ns': 1000000000, 'ports': [{}, 3, null]}", "- - - - - - -");
+	expect("[]", "{'uptime_ns': 'x', 'captures': [{'slabs': -1, 'queues': 'no', 'files': {}}]}",
+		"- - - - - - - 0 -");
+	expect("{}", "{'echoes': [{'name': 5, 'residence_ns': []}]}", "- - - - - - - -");
+	expect(NULL, "{'uptime_ns': 1, 'ports': {}, 'echoes': 'a'}", "tapline up 0 s ledger BROKEN FRAMES WERE LOST");
+}
+
+static void a_name_cannot_command_the_terminal(void)
+{
+	char *page = page_of(NULL, "{'ports': [{'name': '\\u001b[2Jx\\u009b'}]}");
+
+	CU_ASSERT_PTR_NULL(strchr(page, '\033'));
+	CU_ASSERT_TRUE(has_words(page, "?[2Jx?? - - - - - -"));
+	free(page);
+}
+
+static void expect_shown(const char *text, unsigned columns, unsigned rows, const char *shown)
+{
+	char *buffer = NULL;
+	size_t size;
+	FILE *out = open_memstream(&buffer, &size);
+
+	tl_top_show(out, text, columns, rows);
+	fclose(out);
+	CU_ASSERT_STRING_EQUAL(buffer, shown);
+	free(buffer);
+}
+
+static void a_page_is_cut_to_the_terminal(void)
+{
+	expect_shown("abc\ndefgh\n", 80, 24, "\033[Habc\033[K\r\ndefgh\033[K\033[J");
+	expect_shown("abc\ndefgh\n", 4, 24, "\033[Habc\033[K\r\ndefg\033[K\033[J");
+	expect_shown("abc\n\ndefgh\n", 4, 2, "\033[Habc\033[K\r\n\033[K\033[J");
+	expect_shown("", 4, 2, "\033[H\033[J");
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"rates are per second of the appliance", rates_are_per_second_of_the_appliance},
+		{"another run of the appliance has no rates yet", another_run_of_the_appliance_has_no_rates_yet},
+		{"a recording shows its fullest queue and its disk", a_recording_shows_its_fullest_queue_and_its_disk},
+		{"an echo shows its residence", an_echo_shows_its_residence},
+		{"an answer that lacks things shows dashes", an_answer_that_lacks_things_shows_dashes},
+		{"a name cannot command the terminal", a_name_cannot_command_the_terminal},
+		{"a page is cut to the terminal", a_page_is_cut_to_the_terminal},
+	};
+
+	return tl_test_main("top", tests, sizeof(tests) / sizeof(tests[0]));
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Compressed slabs: there and back for any content, bounds that hold, and what is broken is told from what is whole.
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tl_zslab.h>
+
+#include "tl_test.h"
+
+#define SLAB_BYTES (64u << 10)
+#define LEVEL 1
+
+static const uint32_t zstd_magic = 0xFD2FB528;
+
+// Every content is one that no compressor can do anything with.
+static void fill_at_random(uint8_t *at, uint32_t bytes, uint64_t seed)
+{
+	for (uint32_t i = 0; i < bytes; i++) {
+		seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		at[i] = (uint8_t)(seed >> 56);
+	}
+}
+
+// A sealed slab of used_bytes; returns its bytes with the PAD.
+static uint32_t make_slab(uint8_t *slab, uint32_t used_bytes, uint64_t seed)
+{
+	uint32_t pad = tl_pcapng_pad_bytes(used_bytes, TL_PCAPNG_ALIGN);
+
+	if (seed != 0)
+		fill_at_random(slab, used_bytes, seed);
+	else
+		memset(slab, 'a', used_bytes);
+	tl_pcapng_put_head(
+		slab, &(struct tl_pcapng_head){
+			      .run_id = 7, .sequence = 9, .ring = 2, .records = 3, .used_bytes = used_bytes});
+	if (pad != 0)
+		tl_pcapng_put_pad(slab + used_bytes, pad);
+	return used_bytes + pad;
+}
+
+struct bench {
+	struct tl_zslab_packer *packer;
+	struct tl_zslab_unpacker *unpacker;
+	uint32_t bound;
+	uint8_t *slab, *unit, *back;
+};
+
+static struct bench set_up(void)
+{
+	struct bench b = {.packer = tl_zslab_packer_create(LEVEL),
+		.unpacker = tl_zslab_unpacker_create(),
+		.bound = tl_zslab_bound(SLAB_BYTES),
+		.slab = malloc(SLAB_BYTES),
+		.back = malloc(SLAB_BYTES)};
+
+	b.unit = malloc(b.bound);
+	CU_ASSERT_TRUE_FATAL(
+		b.packer != NULL && b.unpacker != NULL && b.slab != NULL && b.unit != NULL && b.back != NULL);
+	memset(b.unit, 0xee, b.bound);
+	return b;
+}
+
+static void tear_down(struct bench *b)
+{
+	tl_zslab_packer_destroy(b->packer);
+	tl_zslab_unpacker_destroy(b->unpacker);
+	free(b->slab);
+	free(b->unit);
+	free(b->back);
+}
+
+static void check_round_trip(struct bench *b, uint32_t used_bytes, uint64_t seed)
+{
+	struct tl_zslab_unit unit, head;
+	uint32_t sealed = make_slab(b->slab, used_bytes, seed);
+
+	int64_t bytes = tl_zslab_pack(b->packer, b->slab, sealed, b->unit, b->bound);
+	CU_ASSERT_TRUE_FATAL(bytes > 0);
+	CU_ASSERT_EQUAL(bytes % TL_PCAPNG_ALIGN, 0);
+	CU_ASSERT_TRUE(bytes <= tl_zslab_bound(sealed));
+	CU_ASSERT_EQUAL_FATAL(tl_zslab_look(b->unit, (uint64_t)bytes, &unit), 0);
+	CU_ASSERT_TRUE(unit.slab);
+	CU_ASSERT_EQUAL(unit.unit_bytes, bytes);
+	CU_ASSERT_EQUAL(unit.head.sequence, 9);
+	CU_ASSERT_EQUAL(unit.head.used_bytes, used_bytes);
+	CU_ASSERT_EQUAL_FATAL(tl_zslab_get_head(b->unit, TL_ZSLAB_HEAD_BYTES, &head), 0);
+	CU_ASSERT_EQUAL(head.unit_bytes, bytes);
+	CU_ASSERT_EQUAL(head.frame_bytes, unit.frame_bytes);
+	CU_ASSERT_EQUAL(tl_zslab_unpack(b->unpacker, b->unit, &unit, b->back, SLAB_BYTES), sealed);
+	CU_ASSERT_EQUAL(memcmp(b->back, b->slab, sealed), 0);
+}
+
+static void slabs_come_back_as_they_were(void)
+{
+	struct bench b = set_up();
+
+	for (uint32_t used = TL_PCAPNG_HEAD_BYTES; used < 2 * TL_PCAPNG_ALIGN; used += 44)
+		check_round_trip(&b, used, 0);
+	check_round_trip(&b, SLAB_BYTES, 0);
+	tear_down(&b);
+}
+
+static void what_cannot_be_compressed_fits(void)
+{
+	struct bench b = set_up();
+
+	for (uint64_t seed = 1; seed < 20; seed++)
+		check_round_trip(&b, (uint32_t)(SLAB_BYTES - 4 * TL_PCAPNG_ALIGN + 852 * seed), seed);
+	check_round_trip(&b, SLAB_BYTES, 99);
+	tear_down(&b);
+}
+
+// The gap behind a frame takes every value: what is too small for a frame of padding becomes a page more.
+static void every_unit_ends_on_a_boundary(void)
+{
+	struct bench b = set_up();
+	uint32_t longer = 0;
+
+	fill_at_random(b.slab, SLAB_BYTES, 1);
+	for (uint32_t bytes = TL_PCAPNG_ALIGN - 100; bytes < TL_PCAPNG_ALIGN + 100; bytes++) {
+		struct tl_zslab_unit unit;
+		int64_t packed = tl_zslab_pack_blocks(b.packer, b.slab, bytes, b.unit, b.bound);
+		CU_ASSERT_EQUAL_FATAL(tl_zslab_look(b.unit, (uint64_t)packed, &unit), 0);
+		CU_ASSERT_EQUAL(packed % TL_PCAPNG_ALIGN, 0);
+		CU_ASSERT_EQUAL(unit.unit_bytes, packed);
+		uint32_t padding = (uint32_t)packed - unit.frame_bytes;
+		CU_ASSERT_TRUE(padding == 0 || padding >= 8);
+		longer += padding > TL_PCAPNG_ALIGN;
+	}
+	CU_ASSERT_EQUAL(longer, 7);
+	tear_down(&b);
+}
+
+static void blocks_begin_with_the_magic_of_zstd(void)
+{
+	struct bench b = set_up();
+	struct tl_zslab_unit unit;
+	uint32_t bytes = tl_pcapng_put_shb(b.slab, SLAB_BYTES, &(struct tl_pcapng_shb){.application = "tapline"});
+
+	int64_t packed = tl_zslab_pack_blocks(b.packer, b.slab, bytes, b.unit, b.bound);
+	CU_ASSERT_EQUAL(packed, TL_PCAPNG_ALIGN);
+	CU_ASSERT_EQUAL(memcmp(b.unit, &zstd_magic, sizeof(zstd_magic)), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_zslab_look(b.unit, (uint64_t)packed, &unit), 0);
+	CU_ASSERT_FALSE(unit.slab);
+	CU_ASSERT_EQUAL(unit.unit_bytes, packed);
+	CU_ASSERT_EQUAL(tl_zslab_unpack(b.unpacker, b.unit, &unit, b.back, SLAB_BYTES), bytes);
+	CU_ASSERT_EQUAL(memcmp(b.back, b.slab, bytes), 0);
+	// At the end of a file its padding may be missing.
+	CU_ASSERT_EQUAL(tl_zslab_look(b.unit, unit.frame_bytes, &unit), 0);
+	CU_ASSERT_EQUAL(unit.unit_bytes, unit.frame_bytes);
+	tear_down(&b);
+}
+
+static void too_little_room_is_refused(void)
+{
+	struct bench b = set_up();
+	struct tl_zslab_unit unit;
+	uint32_t sealed = make_slab(b.slab, SLAB_BYTES / 2, 3);
+
+	int64_t bytes = tl_zslab_pack(b.packer, b.slab, sealed, b.unit, b.bound);
+	CU_ASSERT_EQUAL_FATAL(tl_zslab_look(b.unit, (uint64_t)bytes, &unit), 0);
+	CU_ASSERT_EQUAL(tl_zslab_unpack(b.unpacker, b.unit, &unit, b.back, sealed - 1), -ENOBUFS);
+	for (uint32_t size = 0; size < bytes; size += 257)
+		CU_ASSERT_EQUAL(tl_zslab_pack(b.packer, b.slab, sealed, b.unit, size), -ENOBUFS);
+	CU_ASSERT_EQUAL(tl_zslab_pack(b.packer, b.slab + 4, sealed - 4, b.unit, b.bound), -EINVAL);
+	tear_down(&b);
+}
+
+static void a_unit_that_is_cut_is_none(void)
+{
+	struct bench b = set_up();
+	struct tl_zslab_unit unit;
+	uint32_t sealed = make_slab(b.slab, SLAB_BYTES / 2, 3);
+
+	int64_t bytes = tl_zslab_pack(b.packer, b.slab, sealed, b.unit, b.bound);
+	CU_ASSERT_EQUAL_FATAL(tl_zslab_look(b.unit, (uint64_t)bytes, &unit), 0);
+	uint32_t frame_end = unit.frame_at + unit.frame_bytes;
+	for (uint32_t size = 0; size < frame_end; size += 509)
+		CU_ASSERT_EQUAL(tl_zslab_look(b.unit, size, &unit), -EINVAL);
+	CU_ASSERT_EQUAL(tl_zslab_look(b.unit, frame_end - 1, &unit), -EINVAL);
+	CU_ASSERT_EQUAL(tl_zslab_look(b.unit, frame_end, &unit), 0);
+	tear_down(&b);
+}
+
+static void damage_is_seen(void)
+{
+	struct bench b = set_up();
+	struct tl_zslab_unit unit;
+	uint32_t sealed = make_slab(b.slab, SLAB_BYTES / 2, 5);
+
+	int64_t bytes = tl_zslab_pack(b.packer, b.slab, sealed, b.unit, b.bound);
+	CU_ASSERT_EQUAL_FATAL(tl_zslab_look(b.unit, (uint64_t)bytes, &unit), 0);
+	b.unit[unit.frame_at + unit.frame_bytes / 2] ^= 1;
+	CU_ASSERT_EQUAL(tl_zslab_unpack(b.unpacker, b.unit, &unit, b.back, SLAB_BYTES), -EBADMSG);
+	b.unit[unit.frame_at + unit.frame_bytes / 2] ^= 1;
+	b.unit[8 + 24] ^= 1; // the sequence, which now is not the slab's own
+	CU_ASSERT_EQUAL(tl_zslab_unpack(b.unpacker, b.unit, &unit, b.back, SLAB_BYTES), -EBADMSG);
+	b.unit[8 + 24] ^= 1;
+	CU_ASSERT_EQUAL(tl_zslab_unpack(b.unpacker, b.unit, &unit, b.back, SLAB_BYTES), sealed);
+	tear_down(&b);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"slabs come back as they were", slabs_come_back_as_they_were},
+		{"what cannot be compressed fits", what_cannot_be_compressed_fits},
+		{"every unit ends on a boundary", every_unit_ends_on_a_boundary},
+		{"blocks begin with the magic of zstd", blocks_begin_with_the_magic_of_zstd},
+		{"too little room is refused", too_little_room_is_refused},
+		{"a unit that is cut is none", a_unit_that_is_cut_is_none},
+		{"damage is seen", damage_is_seen},
+	};
+
+	return tl_test_main("zslab", tests, sizeof(tests) / sizeof(tests[0]));
+}

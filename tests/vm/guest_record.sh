@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What the guest of run.sh does until its power is cut: records to its disk, and tells of each file when it is complete.
+# TAPLINE and ROOT are in the environment.
+set -euo pipefail
+
+mkdir -p /disk
+mount -t ext4 /dev/vda /disk
+cd "$(mktemp -d)"
+timeout 120 "$TAPLINE" capture -i vdev:net_pcap0,rx_pcap=/out/in.pcap,infinite_rx=1 -w /disk/rot.pcapng --direction rx \
+	--rotate 4M --keep-files 100 --fsync close --buffer 4M >/out/record.json 2>/out/record.log &
+
+declare -A told=()
+while sleep 0.05; do
+	for file in /disk/*.pcapng; do
+		[[ -e $file && -z ${told[$file]:-} ]] || continue
+		told[$file]=1
+		cksum "$file" >>/out/complete
+	done
+done

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What the guest of run.sh does when the power is back: recovers what is on its disk. TAPLINE and ROOT are in the environment.
+set -euo pipefail
+
+mkdir -p /disk
+mount -t ext4 /dev/vda /disk
+ls -A /disk >/out/left
+status=0
+"$TAPLINE" recover /disk --json >/out/recover.json 2>/out/recover.log || status=$?
+echo "$status" >/out/recover.status
+cksum /disk/*.pcapng >/out/after
+umount /disk
