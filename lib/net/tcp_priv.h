@@ -183,7 +183,8 @@ struct tl_tcp {
 	uint8_t ooo_count;
 	bool dsack_due; // the peer shall hear of dsack
 	uint8_t sent_first, n_sent;
-	union { // something was or may be lost: one compare tells
+	union {
+		uint64_t trouble; // not 0: something was or may be lost, one of these
 		struct {
 			uint8_t n_sacked;
 			uint8_t backoff; // of the retransmission timer
@@ -191,7 +192,6 @@ struct tl_tcp {
 			bool wary;    // not all that was in flight at the last loss is acknowledged
 			bool probing; // the tail probe up to probe_end is not answered
 		};
-		uint64_t trouble;
 	};
 	const struct tl_tcp_ops *ops;
 	void *ctx;

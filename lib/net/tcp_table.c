@@ -278,6 +278,7 @@ void tl_tcp_start_sequence(struct tl_tcp *c, uint32_t iss)
 	c->snd_una = iss;
 	c->snd_nxt = iss + 1;
 	c->snd_max = iss + 1;
+	c->rack.highest = iss;
 	c->snd_end = iss + 1;
 	c->syn_ns = c->net->now_ns;
 }

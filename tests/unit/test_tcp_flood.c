@@ -60,7 +60,7 @@ static void cookie_opens(void)
 	CU_ASSERT_EQUAL(s->options.scale, 5);
 	h->window = 100;
 	answer(h, s); // the place of another: four are half open, of a listener's four
-	CU_ASSERT_EQUAL(app.opened, 1);
+	CU_ASSERT_EQUAL_FATAL(app.opened, 1);
 	CU_ASSERT_EQUAL(h->net->stats.tcp_half_open_drops, 1);
 	CU_ASSERT_EQUAL(h->net->stats.tcp_syn_cookies_rx, 1);
 	CU_ASSERT_EQUAL(app.c->snd_scale, 7);
@@ -90,7 +90,7 @@ static void cookie_without_stamps(void)
 	CU_ASSERT_EQUAL(s->flags, S | A);
 	CU_ASSERT_FALSE(s->options.has_scale || s->options.sack_permitted || s->options.has_stamp);
 	give(h, A | P, PEERS + 1, s->seq + 1, 20); // data, for the ACK was lost
-	CU_ASSERT_EQUAL(app.opened, 1);
+	CU_ASSERT_EQUAL_FATAL(app.opened, 1);
 	CU_ASSERT(has_stream(&app, 20));
 	CU_ASSERT_EQUAL(app.c->mss, 1380); // the next that fits the cookie
 	CU_ASSERT_FALSE(app.c->sack || app.c->stamped || app.c->offer_scale);
@@ -119,7 +119,7 @@ static void forged_cookies_are_refused(void)
 	CU_ASSERT_EQUAL(app.opened, 0);
 	h->peer_port = PEER_PORT;
 	give(h, A, PEERS + 1, s.seq + 1, 0);
-	CU_ASSERT_EQUAL(app.opened, 1);
+	CU_ASSERT_EQUAL_FATAL(app.opened, 1);
 	stop(h);
 }
 

@@ -49,6 +49,33 @@ static void order_of_one_ack_is_no_reordering(void)
 	stop(h);
 }
 
+// Nothing has arrived yet that the first could be compared with, and sequence numbers have no zero.
+static void first_sack_is_no_reordering(void)
+{
+	static const uint8_t options[] = {2, 4, 1460 >> 8, 1460 & 0xff, 1, 1, 4, 2};
+
+	for (uint32_t iss = 0x10000000; iss != 0; iss += 0x10000000) {
+		struct host *h = start();
+		struct app app = {0};
+		fix_isn(h->net, iss);
+		(void)hear(h, &app, NULL);
+		give_options(h, S, PEERS, 0, options, sizeof(options), "", 0);
+		pass(h, RTT);
+		give(h, A, PEERS + 1, iss + 1, 0);
+		say(&app, 5 * MSS);
+		forget(h);
+		pass(h, RTT);
+		const uint32_t from_be = tl_be32(iss + 1 + MSS), to_be = tl_be32(iss + 1 + 4 * MSS);
+		uint8_t sack[12] = {1, 1, 5, 10};
+		memcpy(sack + 4, &from_be, sizeof(from_be));
+		memcpy(sack + 8, &to_be, sizeof(to_be));
+		give_options(h, A, PEERS + 1, iss + 1, sack, sizeof(sack), "", 0);
+		SENDS(h, A, iss + 1, PEERS + 1, MSS);
+		CU_ASSERT_FALSE(app.c->rack.reordering);
+		stop(h);
+	}
+}
+
 static void lost_again_goes_again(void)
 {
 	struct app app = {0};
@@ -291,6 +318,8 @@ int main(void)
 		{"what was sent a quarter of a round trip before what has arrived is lost", late_is_lost_after_a_while},
 		{"where segments were merely late no number of others makes one lost", reordering_makes_patient},
 		{"an ACK that tells of a hole tells of no reordering", order_of_one_ack_is_no_reordering},
+		{"the first SACK of a connection tells of no reordering, whatever the ISN",
+			first_sack_is_no_reordering},
 		{"what was lost twice goes a third time, without a timeout", lost_again_goes_again},
 		{"the echo tells that what was sent first has arrived", echo_tells_the_first_transmission},
 		{"the tail of a flight is probed after two round trips", tail_is_probed},
