@@ -40,7 +40,7 @@ vm_boot() {
 	qemu-system-x86_64 -machine q35,kernel-irqchip=split -accel tcg,thread=multi -cpu max -smp 2 -m 2048 -no-reboot \
 		-nodefaults -display none -monitor none -serial file:console.log \
 		-kernel "$image/vmlinuz" -initrd "$image/initramfs.gz" \
-		-append "console=ttyS0 quiet intel_iommu=on iommu=pt ipv6.disable=1 mitigations=off panic=-1" \
+		-append "console=ttyS0 quiet intel_iommu=on iommu=pt ipv6.disable=1 mitigations=off panic=-1 no_timer_check" \
 		-device intel-iommu,intremap=on,caching-mode=on \
 		-virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
 		-virtfs "local,path=$DIR/out,mount_tag=out,security_model=none" \
