@@ -63,6 +63,7 @@ def arp(operation, target=US):
 
 
 SYN_OPTIONS = bytes.fromhex("020405b40402080a00000001000000000103030700000000")[:24]
+STAMP = bytes.fromhex("0101080a0000000100000000")
 ALL_SYSTEMS = bytes([224, 0, 0, 1])
 FRAMES = {
     "arp_request": ether(arp(1), b"\xff" * 6, 0x0806),
@@ -78,6 +79,11 @@ FRAMES = {
     "fragment_first": ether(ipv4(17, udp(5000, b"payload"), flags=0x2000)),
     "fragment_last": ether(ipv4(17, b"payload", flags=0x0010)),
     "tcp_syn": ether(ipv4(6, tcp(0x02, options=SYN_OPTIONS))),
+    "tcp_syn_bare": ether(ipv4(6, tcp(0x02, options=SYN_OPTIONS[:4]))),
+    "stamped_ack": ether(ipv4(6, tcp(0x10, 2, 1, options=STAMP))),
+    "stamped_data": ether(ipv4(6, tcp(0x18, 2, 1, b"hello", STAMP))),
+    "stamped_early": ether(ipv4(6, tcp(0x18, 20, 1, b"world", STAMP))),
+    "stamped_sack": ether(ipv4(6, tcp(0x10, 7, 1, options=STAMP + bytes.fromhex("0101050a0000000300000005")))),
     "tcp_ack": ether(ipv4(6, tcp(0x10, 2, 1))),
     "tcp_data": ether(ipv4(6, tcp(0x18, 2, 1, b"hello"))),
     "tcp_fin": ether(ipv4(6, tcp(0x11, 7, 1))),
@@ -229,7 +235,9 @@ def seeds():
     yield "net/groups", row("igmp_query_v3", "igmp_query_v2", "udp_multicast", wait=100)
     yield "net/datagrams", row("arp_reply", "udp", "udp_multicast", "udp_no_port", "udp_vlan", "fragment_first",
                                "fragment_last")
-    yield "net/connection", row("arp_reply", "tcp_syn", "tcp_ack", "tcp_data", "tcp_fin", "tcp_rst")
+    yield "net/connection", row("arp_reply", "tcp_syn_bare", "tcp_ack", "tcp_data", "tcp_fin", "tcp_rst")
+    yield "net/stamped", row("arp_reply", "tcp_syn", "stamped_ack", "stamped_data", "stamped_data", "stamped_early",
+                             "stamped_sack", "tcp_rst")
     yield "net/many_syns", row("arp_reply", *["tcp_syn"] * 12, wait=127)
     yield "net/wrong_checksums", row("udp", "tcp_syn", "icmp_echo", fix=False)
     yield "pcapfile/ns_little", pcap(0xA1B23C4D, "<")

@@ -5,19 +5,24 @@
 
 #define FLOOD 10u // SYNs of others, each from a port of its own, before the one that matters
 
-static struct host *start_flooded(struct app *app, const struct tl_tcp_opts *opts)
+static void flood(struct host *h)
 {
-	struct host *h = start(); // 8 connections, so 4 handshakes
-
 	h->stamp = 90000;
 	h->net->tcp->isn_fixed = false;
-	(void)hear(h, app, opts);
 	for (unsigned i = 0; i < FLOOD; i++) {
 		h->peer_port = PORT(50000 + i);
 		give_stamped_syn(h, 0, PEERS, 0);
 	}
 	h->peer_port = PEER_PORT;
 	forget(h);
+}
+
+static struct host *start_flooded(struct app *app, const struct tl_tcp_opts *opts)
+{
+	struct host *h = start(); // 8 connections, so 4 handshakes
+
+	(void)hear(h, app, opts);
+	flood(h);
 	return h;
 }
 
@@ -31,8 +36,11 @@ static void answer(struct host *h, const struct sent *syn_ack)
 static void flood_takes_no_memory(void)
 {
 	struct app app = {0};
-	struct host *h = start_flooded(&app, NULL);
+	struct host *h = start();
+	struct tl_tcp_listener *listener;
 
+	CU_ASSERT_EQUAL(tl_tcp_listen(h->net, OUR_PORT, 8, &APP_OPS, &app, NULL, &listener), 0);
+	flood(h);
 	CU_ASSERT_EQUAL(tl_tcp_in_use(h->net, NULL), 4);
 	CU_ASSERT_EQUAL(h->net->stats.tcp_syn_cookies_tx, FLOOD - 4);
 	CU_ASSERT_EQUAL(h->net->stats.tcp_backlog_drops, 0);
