@@ -2,13 +2,14 @@
 // Merges the records of several rings into one, in the order of their timestamps, within a window.
 //
 // Each lcore's records are in order already, so the next one to be written is the oldest of those at the rings' heads.
-// A ring without a slab at hand may still hold something older: it is waited for, as long as the window allows.
+// A ring without a slab at hand may still hold something older: it is waited for, as long as the window allows, and as
+// long as the lcores of the others have slabs enough.
 
 #include "recode_priv.h"
 
 #include <string.h>
 
-#define SEAL_AGE_NS (TL_NS_PER_S / 2) // of the slab being filled while nothing comes
+#define SEAL_AGE_NS (TL_NS_PER_S / 2) // of the slab being filled
 
 static uint32_t word_at(const uint8_t *block, uint32_t offset)
 {
@@ -50,10 +51,8 @@ static bool gather(struct tl_merge *m)
 
 	for (uint32_t i = 0; i < m->n_sources; i++) {
 		struct tl_merge_source *source = &m->sources[i];
-		if (source->slab == NULL && (source->slab = tl_slab_take(source->ring)) != NULL) {
+		if (source->slab == NULL && (source->slab = tl_slab_take(source->ring)) != NULL)
 			source->at = TL_PCAPNG_HEAD_BYTES;
-			source->taken_ns = tl_recode_now_ns();
-		}
 		all = all && source->slab != NULL;
 	}
 	return all;
@@ -69,20 +68,42 @@ static struct tl_merge_source *oldest(struct tl_merge *m)
 	return found;
 }
 
+// Whether one of the slabs at hand waits for the others no longer.
+static bool is_due(const struct tl_merge *m)
+{
+	for (uint32_t i = 0; i < m->n_sources; i++) {
+		const struct tl_merge_source *source = &m->sources[i];
+		if (source->slab == NULL)
+			continue;
+		if (source->slab->opened_ns + m->window_ns <= m->now_ns ||
+			tl_slab_used(source->ring) > tl_slab_count(source->ring) / 2)
+			return true;
+	}
+	return false;
+}
+
+// The slab of out that has just been opened: nothing of it has an origin yet.
+static void begin_origins(struct tl_merge *m)
+{
+	struct tl_slab *slab = tl_slab_opened(m->out);
+
+	m->open = m->origins + (size_t)tl_slab_number(m->out, slab) * m->n_sources;
+	for (uint32_t i = 0; i < m->n_sources; i++)
+		m->open[i] = (struct tl_slab_origin){.ring = i};
+	slab->origins = m->open;
+	slab->n_origins = m->n_sources;
+}
+
 static void *reserve(struct tl_merge *m, uint32_t len_bytes)
 {
 	void *room;
 
-	for (unsigned tries = 0; (room = tl_slab_reserve(m->out, len_bytes, tl_recode_now_ns())) == NULL; tries++)
+	for (unsigned tries = 0; (room = tl_slab_reserve(m->out, len_bytes, m->now_ns)) == NULL; tries++) {
 		tl_recode_idle(tries);
-	if (tl_slab_opened(m->out) != m->open) {
-		m->open = tl_slab_opened(m->out);
-		struct tl_slab_origin *origins = m->origins + (size_t)tl_slab_number(m->out, m->open) * m->n_sources;
-		for (uint32_t i = 0; i < m->n_sources; i++)
-			origins[i] = (struct tl_slab_origin){.ring = i};
-		m->open->origins = origins;
-		m->open->n_origins = m->n_sources;
+		m->now_ns = m->cfg->now_ns(m->cfg->ctx);
 	}
+	if (tl_slab_is_new(m->out))
+		begin_origins(m);
 	return room;
 }
 
@@ -95,8 +116,7 @@ static bool move(struct tl_merge *m, struct tl_merge_source *source)
 
 	memcpy(reserve(m, len), record_of(source), len);
 	tl_slab_commit(m->out, len, dir);
-	// Written by this thread only, until the slab is sealed.
-	m->origins[(size_t)tl_slab_number(m->out, m->open) * m->n_sources + index].records[dir]++;
+	m->open[index].records[dir]++; // written by this thread only, until the slab is sealed
 	if (ts_ns < m->last_ns)
 		tl_count(&m->late_pkts, 1);
 	m->last_ns = tl_max_u64(m->last_ns, ts_ns);
@@ -111,12 +131,14 @@ static bool move(struct tl_merge *m, struct tl_merge_source *source)
 // Moves what may be moved. Returns whether there was anything.
 static bool turn(struct tl_merge *m, bool stopping)
 {
-	bool all = gather(m) || stopping; // when it is to stop, a ring that is empty stays so
-	uint64_t waited_ns = all ? UINT64_MAX : tl_recode_now_ns() - m->window_ns;
 	struct tl_merge_source *source;
 	bool moved = false, same = true; // rings that have records at hand
 
-	while (same && (source = oldest(m)) != NULL && source->taken_ns <= waited_ns) {
+	m->now_ns = m->cfg->now_ns(m->cfg->ctx); // before the rings are looked at: what is sealed later is later
+	bool all = gather(m) || stopping;	 // when it is to stop, a ring that is empty stays so
+	if (!all && !is_due(m))
+		return false;
+	while (same && (source = oldest(m)) != NULL) {
 		same = move(m, source);
 		moved = true;
 	}
@@ -130,17 +152,18 @@ static void *merge_main(void *arg)
 
 	for (;;) {
 		// Read before the rings are looked at: what was sealed before stop() is found below.
-		bool stopping = atomic_load_explicit(&m->stop, memory_order_acquire);
-		if (turn(m, stopping)) {
-			idle = 0;
-			continue;
-		}
-		if (stopping)
+		bool stopping = atomic_load_explicit(m->stop, memory_order_acquire);
+		bool moved = turn(m, stopping);
+		tl_slab_seal_if_older(m->out, m->now_ns, SEAL_AGE_NS);
+		if (stopping && !moved)
 			break;
-		tl_slab_seal_if_older(m->out, tl_recode_now_ns(), SEAL_AGE_NS);
-		tl_recode_idle(idle++);
+		if (moved)
+			idle = 0;
+		else
+			tl_recode_idle(idle++);
 	}
 	tl_slab_seal(m->out);
+	atomic_store_explicit(&m->ended, true, memory_order_release);
 	return NULL;
 }
 
@@ -154,9 +177,8 @@ int tl_merge_start(struct tl_merge *m)
 	return rc;
 }
 
-void tl_merge_stop(struct tl_merge *m)
+void tl_merge_join(struct tl_merge *m)
 {
-	atomic_store_explicit(&m->stop, true, memory_order_release);
 	if (m->started)
 		pthread_join(m->thread, NULL);
 	m->started = false;
