@@ -144,30 +144,31 @@ compressed() {
 
 # ---- what goes wrong
 
-# One that was killed while it recorded with --rotate: its hidden next file is in the way of none.
+# One that was killed while it recorded with --rotate. Its hidden next file, blank or not, is in the way of none.
 killed() {
-	local form=$1 suffix=$2 name=killed_$1 before after
-	shift 2
+	local form=$1 name=killed_$1 hidden=killed_$1/.x.$2.next file=killed_$1/x.$2 content=$3
+	shift 3
 	mkdir "$name"
-	timeout -s KILL 120 "$TAPLINE" capture -i pcap:in.pcap -w "$name/x.$suffix" "$@" --rotate 4M >/dev/null 2>"$name.log" </dev/null &
+	ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" -w "$file" "$@" --rotate 4M >/dev/null 2>"$name.log" </dev/null &
 	app_pid=$!
-	wait_for 30 test -s "$name/.x.$suffix.next" || func_die "there is no next file: $(ls -a "$name")"
+	wait_for 30 test -e "$hidden" || func_die "there is no next file: $(ls -a "$name")"
 	kill -KILL "$app_pid"
 	wait "$app_pid" 2>/dev/null || true
-	before=$(find "$name" -type f | wc -l)
-	capture "$name" -i pcap:in.pcap -w "$name/x.$suffix" "$@" --rotate 4M || true
+	[[ -z $content ]] || printf %s "$content" >"$hidden"
+	capture "$name" -i pcap:in.pcap -w "$file" "$@" --rotate 4M || true
 	check_json "$form: after a kill the next run records and rotates" "$name.json" \
 		'.ledger_ok and .lossless and (.captures[0] | .error == null and (.files | length) > 2)'
-	after=$(find "$name" -type f | wc -l)
-	check "$form: and leaves what was there" test "$after" -ge "$((before - 1 + $(jq '.captures[0].files | length' "$name.json")))"
+	[[ -z $content ]] || check "$form: and keeps what was there" grep -rqx "$content" "$name"
 }
 
-# A reader that reads nothing more: what cannot be delivered is counted, and a signal ends it.
+# A reader that reads nothing more, and more slabs than are between it and the lcore: what cannot be delivered is counted,
+# and a signal ends it.
 stuck_reader() {
 	mkfifo stuck
+	# shellcheck disable=SC2217 # it shall not read
 	sleep 1000 <stuck &
 	local reader=$!
-	"$TAPLINE" capture -i pcap:in.pcap -w stuck "$@" --json >stuck.json 2>stuck.log </dev/null &
+	"$TAPLINE" capture -i pcap:large.pcap -w stuck "$@" --json >stuck.json 2>stuck.log </dev/null &
 	app_pid=$!
 	wait_for 30 grep -q ' s  received' stuck.log || true
 	app_stop INT
@@ -196,14 +197,15 @@ small_disk() {
 
 func_begin
 "$lib/make_pcap.py" in.pcap 20000
+"$lib/make_numbered.py" large.pcap 40000 1400
 capture plain -i pcap:in.pcap -w plain.pcapng || true
 
 two_queues_in_order
 classic_pcap
 compressed
-killed pcap-ns pcap --format pcap-ns
-killed zstd pcapng.zst --compress zstd
-killed time pcapng --order time
+killed pcap-ns pcap left --format pcap-ns
+killed zstd pcapng.zst left --compress zstd
+killed time pcapng '' --order time
 stuck_reader --order time
 stuck_reader --format pcap-ns
 stuck_reader --compress zstd --order time
