@@ -16,6 +16,7 @@
 #define WATCH_MS 20		   // how often main looks for the end of the input
 #define CLOSE_NS (2 * TL_NS_PER_S) // how long connections may take to close in order
 #define SAMPLE_NS TL_NS_PER_S
+#define SETTLE_MS 1000 // how long frames may be on their way through a busy kernel
 
 static uint64_t now_ns(const struct tl_appliance *a)
 {
@@ -180,7 +181,10 @@ static void close_services(struct tl_appliance *a)
 static void drain(struct tl_appliance *a)
 {
 	for (uint32_t p = 0; p < a->config->n_ports; p++) {
-		enum tl_lcore_phase phase = tl_port_quiesce(a->ports[p]) ? TL_LCORE_DRAIN : TL_LCORE_STOP;
+		bool quiesced = tl_port_quiesce(a->ports[p]);
+		enum tl_lcore_phase phase = quiesced ? TL_LCORE_DRAIN : TL_LCORE_STOP;
+		if (quiesced && a->n_running == a->plan.n_lcores)
+			tl_port_settle(a->ports[p], SETTLE_MS);
 		for (uint32_t q = 0; q < a->config->ports[p].rx_queues && a->plan.first[p] + q < a->n_running; q++)
 			tl_lcore_request(a->lcores[a->plan.first[p] + q], phase);
 	}

@@ -150,7 +150,7 @@ ordinary() {
 	suite check/format 120 tools/check-format.sh
 	suite check/length 60 tools/check-length.sh
 	any_wanted check/layers check/hotpath "${names[@]}" || return 0
-	build gcc -Dwerror=true || return 0
+	build gcc -Dwerror=true -Dpacketdrill=true || return 0
 	suite check/layers 120 tools/check-layers.sh build-gcc
 	suite check/hotpath 120 tools/check-hotpath.sh build-gcc
 	for name in "${units[@]}"; do

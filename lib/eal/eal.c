@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -79,15 +80,11 @@ static void build_args(struct tl_eal *args, const struct tl_eal_cfg *cfg)
 }
 
 // The CPUs this process may use; a missing one would make EAL fail with less to say.
-static int check_lcores(const struct tl_eal_cfg *cfg, struct tl_err *err)
+static int check_lcores(const struct tl_eal_cfg *cfg, const cpu_set_t *allowed, struct tl_err *err)
 {
-	cpu_set_t allowed;
-
-	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
-		return 0;
 	for (uint32_t i = 0; i <= cfg->n_lcores; i++) {
 		uint32_t cpu = i == 0 ? cfg->main_lcore : cfg->lcores[i - 1];
-		if (cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &allowed))
+		if (cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, allowed))
 			return tl_fail(
 				err, -EINVAL, "CPU %u is not one this process may use (see `taskset -cp $$`)", cpu);
 	}
@@ -105,18 +102,49 @@ static int refuse(const struct tl_eal_cfg *cfg, int rc, struct tl_err *err)
 		cfg->memory_mb, strerror(-rc), cfg->memory_mb / 2 + 16);
 }
 
+// Hugepages come as files in memory: a limit on the files of this process is not meant for them.
+static int start_unlimited(struct tl_eal *eal)
+{
+	struct rlimit limit, raised;
+
+	bool limited = getrlimit(RLIMIT_FSIZE, &limit) == 0;
+	raised = (struct rlimit){.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+	if (limited)
+		setrlimit(RLIMIT_FSIZE, &raised);
+	int rc = rte_eal_init(eal->n, eal->v);
+	if (limited)
+		setrlimit(RLIMIT_FSIZE, &limit);
+	return rc;
+}
+
+// EAL has pinned this thread to the main lcore, and the threads that it makes would inherit that: they may run wherever
+// no lcore polls.
+static void leave_main_lcore(const struct tl_eal_cfg *cfg, const cpu_set_t *allowed)
+{
+	cpu_set_t cpus = *allowed;
+
+	for (uint32_t i = 0; i < cfg->n_lcores; i++)
+		CPU_CLR(cfg->lcores[i], &cpus);
+	CPU_SET(cfg->main_lcore, &cpus);
+	sched_setaffinity(0, sizeof(cpus), &cpus);
+}
+
 int tl_eal_init(const struct tl_eal_cfg *cfg, struct tl_eal **out, struct tl_err *err)
 {
 	struct tl_eal *eal = calloc(1, sizeof(*eal));
+	cpu_set_t allowed;
 
 	if (eal == NULL)
 		return tl_fail(err, -ENOMEM, "out of memory");
-	int rc = check_lcores(cfg, err);
+	bool known = sched_getaffinity(0, sizeof(allowed), &allowed) == 0; // more than 1024 CPUs: not
+	int rc = known ? check_lcores(cfg, &allowed, err) : 0;
 	if (rc == 0) {
 		build_args(eal, cfg);
-		if (rte_eal_init(eal->n, eal->v) < 0)
+		if (start_unlimited(eal) < 0)
 			rc = refuse(cfg, rte_errno != 0 ? -rte_errno : -EIO, err);
 	}
+	if (rc == 0 && known)
+		leave_main_lcore(cfg, &allowed);
 	if (rc != 0) {
 		free(eal);
 		return rc;

@@ -18,7 +18,7 @@ struct tl_eal; // opaque
 struct tl_eal_cfg {
 	bool huge;		// false: ordinary memory (--no-huge); needs no set-up, costs TLB misses
 	uint32_t memory_mb;	// limit of DPDK's memory
-	uint32_t main_lcore;	// CPU of the main lcore
+	uint32_t main_lcore;	// CPU of the main lcore, which polls nothing
 	const uint32_t *lcores; // CPUs of the RX lcores; entry i becomes EAL's lcore i + 1; a CPU may stand twice
 	uint32_t n_lcores;
 	const char *const *pci; // PCI addresses to probe, n_pci of them; none: --no-pci
@@ -26,6 +26,7 @@ struct tl_eal_cfg {
 	bool verbose; // leave DPDK's log at its default level
 };
 
+// The calling thread, and whatever it starts, may run on the main lcore's CPU and all others that no RX lcore has.
 // Returns 0 or a negative errno with the cause and the mend (no hugepages: how to reserve them, or "huge": false).
 int tl_eal_init(const struct tl_eal_cfg *cfg, struct tl_eal **out, struct tl_err *err);
 

@@ -10,6 +10,10 @@
 #define ICMP_ECHO_REPLY 0
 #define ICMP_UNREACHABLE 3
 #define ICMP_ECHO 8
+#define ICMP_TIME_EXCEEDED 11
+#define ICMP_PARAMETER 12
+
+#define ICMP_TOO_BIG 4 // a code of unreachable: fragmentation needed
 
 #define IP_OFFSET_MASK 0x1fff
 #define QUOTED_L4_LEN 8 // ports and sequence number: all that RFC 792 promises
@@ -35,8 +39,9 @@ static void answer_echo(struct tl_net *net, const uint8_t *frame, const struct t
 }
 
 // The start of a packet of ours is quoted behind the ICMP header.
-static void take_unreachable(struct tl_net *net, uint8_t code, const uint8_t *quote, uint16_t len)
+static void take_error(struct tl_net *net, const struct tl_icmp_hdr *icmp, const uint8_t *quote, uint16_t len)
 {
+	uint8_t code = icmp->type == ICMP_UNREACHABLE ? icmp->code : 0;
 	struct tl_ipv4_hdr ip;
 	struct tl_tcp_hdr tcp;
 
@@ -50,7 +55,11 @@ static void take_unreachable(struct tl_net *net, uint8_t code, const uint8_t *qu
 	if (ip.proto != TL_IPPROTO_TCP || ip.src_be != net->cfg.ip_be || (ip.frag_be & tl_be16(IP_OFFSET_MASK)) != 0)
 		return;
 	memcpy(&tcp, quote + ip_len, QUOTED_L4_LEN);
-	tl_tcp_unreachable(net, code, ip.dst_be, tcp.src_port_be, tcp.dst_port_be, tl_be32(tcp.seq_be));
+	if (code == ICMP_TOO_BIG)
+		tl_tcp_too_big(net, ip.dst_be, tcp.src_port_be, tcp.dst_port_be, tl_be32(tcp.seq_be),
+			(uint16_t)tl_be32(icmp->rest_be), tl_be16(ip.total_len_be));
+	else
+		tl_tcp_unreachable(net, code, ip.dst_be, tcp.src_port_be, tcp.dst_port_be, tl_be32(tcp.seq_be));
 }
 
 void tl_icmp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
@@ -61,6 +70,6 @@ void tl_icmp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt
 		return; // neither an error nor a ping may come to a group (RFC 1122, section 3.2.2)
 	if (icmp->type == ICMP_ECHO)
 		answer_echo(net, frame, pkt);
-	else if (icmp->type == ICMP_UNREACHABLE)
-		take_unreachable(net, icmp->code, frame + pkt->payload_off, pkt->payload_len);
+	else if (icmp->type == ICMP_UNREACHABLE || icmp->type == ICMP_TIME_EXCEEDED || icmp->type == ICMP_PARAMETER)
+		take_error(net, icmp, frame + pkt->payload_off, pkt->payload_len); // no source quench: RFC 6633
 }

@@ -48,14 +48,23 @@ struct tl_tcp_table;
 	X(tcp_segments_tx)                                                                                             \
 	X(tcp_retransmits)                                                                                             \
 	X(tcp_timeouts) /* RTO expiries */                                                                             \
+	X(tcp_tail_probes_tx)                                                                                          \
+	X(tcp_dsacks_rx) /* what we sent twice needlessly */                                                           \
+	X(tcp_dsacks_tx) /* what came twice */                                                                         \
 	X(tcp_dup_acks_rx)                                                                                             \
 	X(tcp_challenge_acks_tx)                                                                                       \
 	X(tcp_out_of_window_pkts)                                                                                      \
-	X(tcp_out_of_order_pkts) /* held until the gap was filled */                                                   \
-	X(tcp_ooo_dropped_pkts)	 /* no room to hold them: the peer sends again */                                      \
+	X(tcp_old_timestamp_pkts) /* PAWS */                                                                           \
+	X(tcp_no_timestamp_pkts)  /* though both sides had agreed on them */                                           \
+	X(tcp_out_of_order_pkts)  /* held until the gap was filled */                                                  \
+	X(tcp_ooo_dropped_pkts)	  /* no room to hold them: the peer sends again */                                     \
 	X(tcp_window_probes_tx)                                                                                        \
 	X(tcp_keepalives_tx)                                                                                           \
-	X(tcp_backlog_drops) /* SYN beyond max_conns */                                                                \
+	X(tcp_path_mtu_drops)  /* segments made smaller to fit the path */                                             \
+	X(tcp_syn_cookies_tx)  /* SYNs answered without remembering them */                                            \
+	X(tcp_syn_cookies_rx)  /* and ACKs of those */                                                                 \
+	X(tcp_half_open_drops) /* handshakes that gave way to such an ACK */                                           \
+	X(tcp_backlog_drops)   /* SYN beyond max_conns */                                                              \
 	X(tcp_time_wait_reused)
 
 struct tl_net_stats {
@@ -150,7 +159,12 @@ void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, 
 void tl_tcp_burst_done(struct tl_net *net);
 void tl_tcp_tick(struct tl_net *net);
 // ICMP destination unreachable about a segment of ours (RFC 5461): ports and sequence number of the quoted segment.
+// Time exceeded and parameter problem are as soft as code 0.
 void tl_tcp_unreachable(
 	struct tl_net *net, uint8_t code, uint32_t dst_be, uint16_t src_port_be, uint16_t dst_port_be, uint32_t seq);
+// ICMP fragmentation needed (RFC 1191) about a segment of ours that was was_bytes long, headers and all: mtu is the
+// next link's, 0 from an old router.
+void tl_tcp_too_big(struct tl_net *net, uint32_t dst_be, uint16_t src_port_be, uint16_t dst_port_be, uint32_t seq,
+	uint16_t mtu, uint16_t was_bytes);
 // ARP gave up on next_hop_be.
 void tl_tcp_arp_failed(struct tl_net *net, uint32_t next_hop_be);

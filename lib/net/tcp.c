@@ -27,6 +27,8 @@ int tl_tcp_connect(struct tl_net *net, uint32_t dst_ip_be, uint16_t dst_port_be,
 		c->reported = true;
 		c->offer_scale = true;
 		c->sack = true;
+		c->stamped = true;
+		c->stamp_offset = tl_tcp_stamp_offset(net, c->key);
 		c->state = TL_TCPS_SYN_SENT;
 		tl_tcp_start_sequence(c, tl_tcp_isn(net, c->key));
 		tl_count(&net->stats.tcp_active_opens, 1);
@@ -65,6 +67,7 @@ int tl_tcp_listen(struct tl_net *net, uint16_t port_be, uint32_t max_conns, cons
 // A handshake that nobody waits for any more is refused (RFC 9293, section 3.10.4).
 static void orphan(struct tl_tcp *c)
 {
+	tl_tcp_half_open_end(c);
 	c->listener = NULL;
 	if (c->state != TL_TCPS_SYN_RECEIVED)
 		return;

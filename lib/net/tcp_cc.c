@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Congestion control: slow start and avoidance (RFC 5681), limited transmit (RFC 3042), NewReno (RFC 6582),
-// recovery by SACK (RFC 6675).
+// recovery of what RACK finds lost (RFC 8985, 6675).
 
 #include "tcp_priv.h"
 
@@ -25,7 +25,6 @@ void tl_tcp_cc_start(struct tl_tcp *c)
 {
 	c->cwnd = c->syn_lost ? c->mss : initial_window(c); // RFC 5681, section 3.1
 	c->ssthresh = NO_SSTHRESH;
-	c->recover = c->iss;
 }
 
 static void halve_ssthresh(struct tl_tcp *c, uint32_t outstanding)
@@ -56,14 +55,8 @@ static void leave_recovery(struct tl_tcp *c)
 	c->cwnd = tl_min_u32(c->ssthresh, left + c->mss); // RFC 6582, section 3.2, step 3: no burst
 	c->cwnd_acked = 0;
 	c->in_recovery = false;
-}
-
-// The first unacknowledged segment once more, as far as the peer lacks it.
-static void retransmit_first(struct tl_tcp *c)
-{
-	uint32_t most = c->n_sacked > 0 ? c->sacked[0].from - c->snd_una : c->mss;
-
-	c->repaired = c->snd_una + tl_tcp_retransmit(c, c->snd_una, most);
+	c->wary = !c->sack;
+	tl_tcp_rack_recovered(c);
 }
 
 // Whether cwnd has room for another segment in the network. The peer's window was open for what is sent again.
@@ -72,28 +65,24 @@ static bool pipe_has_room(const struct tl_tcp *c)
 	return c->cwnd + c->limited_bytes >= flight(c) + c->mss;
 }
 
-// RFC 6675, section 5: as much of what is lost as cwnd allows. Each hole goes once; if that is lost, too, the timer
-// sees.
-static void fill_holes(struct tl_tcp *c)
+// RFC 6675, section 5: as much of what is lost as cwnd allows, and at least the first of a recovery.
+static void fill_holes(struct tl_tcp *c, bool at_least_one)
 {
-	struct tl_tcp_range hole;
+	struct tl_tcp_lost lost;
 
-	c->limited_bytes = tl_tcp_sack_left(c);
-	while (pipe_has_room(c) && tl_tcp_sack_hole(c, &hole)) {
-		uint32_t sent = tl_tcp_retransmit(c, hole.from, hole.to - hole.from);
-		if (sent == 0)
-			return;
-		c->repaired = hole.from + sent;
-		c->limited_bytes = tl_tcp_sack_left(c);
+	for (;;) {
+		tl_tcp_rack_look(c, &lost);
+		c->limited_bytes = tl_tcp_sacked_bytes(c) + lost.bytes;
+		if (lost.bytes == 0 || !(at_least_one || pipe_has_room(c)))
+			break;
+		if (tl_tcp_retransmit(c, lost.first.from, lost.first.to - lost.first.from) == 0)
+			break;
+		at_least_one = false;
 	}
-}
-
-// A partial ACK with SACK: what begins here is lost even if little beyond has arrived.
-static void sack_partial_ack(struct tl_tcp *c)
-{
-	if (tl_seq_le(c->repaired, c->snd_una))
-		retransmit_first(c);
-	fill_holes(c);
+	if (lost.wait_ns > 0)
+		tl_tcp_timer_set(c, TL_TCP_REORDER, lost.wait_ns);
+	else
+		tl_tcp_timer_stop(c, TL_TCP_REORDER);
 }
 
 // RFC 6582, section 3.2, step 3: the next hole is known at once.
@@ -107,24 +96,32 @@ static bool partial_ack(struct tl_tcp *c, uint32_t acked)
 		c->cwnd += c->mss;
 	if (c->cwnd < c->mss)
 		c->cwnd = c->mss;
-	retransmit_first(c);
+	tl_tcp_retransmit(c, c->snd_una, c->mss);
 	return first;
+}
+
+// What was in flight at the last loss is acknowledged. Without SACK that takes one more byte, lest the duplicates that
+// what went twice brings back look like a loss.
+static void look_up(struct tl_tcp *c)
+{
+	if (c->sack ? tl_seq_lt(c->snd_una, c->recover) : tl_seq_le(c->snd_una, c->recover))
+		return;
+	c->wary = false;
+	tl_tcp_rack_recovered(c);
 }
 
 bool tl_tcp_cc_acked(struct tl_tcp *c, uint32_t acked)
 {
 	c->dup_acks = 0;
 	c->limited_bytes = 0;
-	if (!c->in_recovery) {
+	if (TL_UNLIKELY(c->wary))
+		look_up(c);
+	if (TL_LIKELY(!c->in_recovery)) {
 		grow(c, acked);
 		return true;
 	}
-	if (tl_seq_lt(c->snd_una, c->recover)) {
-		if (!c->by_sack)
-			return partial_ack(c, acked);
-		sack_partial_ack(c);
-		return true;
-	}
+	if (tl_seq_lt(c->snd_una, c->recover))
+		return c->sack || partial_ack(c, acked);
 	leave_recovery(c);
 	return true;
 }
@@ -136,42 +133,59 @@ static void enter_recovery(struct tl_tcp *c)
 	c->recover = c->snd_max;
 	c->in_recovery = true;
 	c->partial_acked = false;
-	c->by_sack = c->n_sacked > 0;
-	c->cwnd = c->by_sack ? c->ssthresh : c->ssthresh + DUP_ACK_THRESHOLD * c->mss;
-	retransmit_first(c);
-	if (c->by_sack)
-		fill_holes(c);
+	c->probing = false;
+	if (c->sack) {
+		c->cwnd = c->ssthresh;
+		fill_holes(c, true);
+	} else {
+		c->cwnd = c->ssthresh + DUP_ACK_THRESHOLD * c->mss;
+		tl_tcp_retransmit(c, c->snd_una, c->mss);
+	}
 }
 
-// Whether the peer's blocks leave no doubt about the first segment, however few they were.
-static bool first_is_lost(struct tl_tcp *c)
+void tl_tcp_cc_repair(struct tl_tcp *c)
 {
-	struct tl_tcp_range hole;
+	struct tl_tcp_lost lost;
 
-	c->repaired = c->snd_una;
-	return tl_tcp_sack_hole(c, &hole) && hole.from == c->snd_una;
+	tl_tcp_rack_look(c, &lost);
+	if (lost.bytes > 0 && !c->in_recovery && !c->wary)
+		enter_recovery(c);
+	else
+		fill_holes(c, false);
+}
+
+void tl_tcp_cc_probe_repaired(struct tl_tcp *c)
+{
+	halve_ssthresh(c, tl_min_u32(flight(c), c->cwnd));
+	c->cwnd = c->ssthresh;
 }
 
 void tl_tcp_cc_dup_ack(struct tl_tcp *c)
 {
 	if (c->in_recovery) {
-		if (c->by_sack)
-			fill_holes(c);
-		else
-			c->cwnd += c->mss; // a segment has left the network
+		c->cwnd += c->mss; // a segment has left the network
 		return;
 	}
 	if (c->dup_acks == DUP_ACK_THRESHOLD)
 		return;
-	c->dup_acks++;
-	if (c->n_sacked > 0 && first_is_lost(c))
-		c->dup_acks = DUP_ACK_THRESHOLD;
-	// Beyond recover: else the duplicates are echoes of what we sent twice. With SACK they are not.
-	bool beyond = c->n_sacked > 0 ? tl_seq_le(c->recover, c->snd_una) : tl_seq_lt(c->recover, c->snd_una);
-	if (c->dup_acks < DUP_ACK_THRESHOLD)
+	if (++c->dup_acks < DUP_ACK_THRESHOLD)
 		c->limited_bytes += c->mss;
-	else if (beyond)
+	else if (!c->wary) // else the duplicates are echoes of what we sent twice
 		enter_recovery(c);
+}
+
+// Nothing is known any more of what is in flight.
+static void forget_flight(struct tl_tcp *c)
+{
+	tl_tcp_timer_stop(c, TL_TCP_REORDER);
+	c->cwnd_acked = 0;
+	c->recover = c->snd_max;
+	c->in_recovery = false;
+	c->wary = true;
+	c->probing = false;
+	c->dup_acks = 0;
+	c->limited_bytes = 0;
+	c->n_sacked = 0; // the peer may have thrown it away (RFC 2018, section 8)
 }
 
 void tl_tcp_cc_timeout(struct tl_tcp *c)
@@ -179,12 +193,14 @@ void tl_tcp_cc_timeout(struct tl_tcp *c)
 	if (c->backoff == 0) // RFC 5681, section 3.1: once for the same loss
 		halve_ssthresh(c, flight(c));
 	c->cwnd = c->mss;
-	c->cwnd_acked = 0;
-	c->recover = c->snd_max;
-	c->in_recovery = false;
-	c->dup_acks = 0;
-	c->limited_bytes = 0;
-	c->n_sacked = 0; // the peer may have thrown it away (RFC 2018, section 8)
+	forget_flight(c);
+}
+
+void tl_tcp_cc_resend(struct tl_tcp *c)
+{
+	c->cwnd = tl_min_u32(c->cwnd, initial_window(c));
+	forget_flight(c);
+	c->snd_nxt = c->snd_una;
 }
 
 // RFC 5681, section 4.1: after a pause the ACKs that would clock a large window out are gone.

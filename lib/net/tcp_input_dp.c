@@ -46,9 +46,9 @@ static bool establish(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	c->backoff = 0;
 	if (c->syn_lost)
 		c->rto_ns = tl_max_u64(TL_TCP_RTO_SYN_LOST_NS, c->rto_min_ns);
-	else
-		tl_tcp_rtt_sample(c, c->net->now_ns - c->rtt_from_ns);
-	c->rtt_from_ns = 0;
+	else if (c->syn_ns != 0)
+		tl_tcp_rtt_sample(c, c->net->now_ns - c->syn_ns);
+	tl_tcp_half_open_end(c);
 	c->soft_error = false;
 	take_window(c, seg);
 	tl_tcp_cc_start(c);
@@ -59,6 +59,57 @@ static bool establish(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	if (c->ops->opened != NULL)
 		c->ops->opened(c->ctx, c);
 	return tl_tcp_alive(c);
+}
+
+// ---- timestamps (RFC 7323, section 5.3)
+
+static void read_stamp(struct tl_tcp_seg *seg)
+{
+	const struct tl_tcp_stamp_option *option = (const struct tl_tcp_stamp_option *)(seg->hdr + 1);
+
+	if (TL_LIKELY(seg->hdr->data_off == (TL_TCP_LEN + TL_TCP_STAMP_LEN) << 2 &&
+		      option->word_be == tl_be32(TL_TCP_STAMP_WORD))) {
+		seg->stamped = true;
+		seg->stamp = tl_be32(option->stamp_be);
+		seg->echo = tl_be32(option->echo_be);
+		seg->more_options = false;
+	} else if (seg->more_options) {
+		tl_tcp_stamp_find(seg);
+	}
+}
+
+// A segment without timestamps, or with an old one: the reason not to take it. An RST needs none (section 5.2).
+static bool refuse_stamp(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	if ((seg->flags & TL_TCP_RST) != 0)
+		return false;
+	if (!seg->stamped) { // section 3.2
+		tl_count(&c->net->stats.tcp_no_timestamp_pkts, 1);
+		return true;
+	}
+	if (tl_tcp_stamp_aged(c))
+		return false;
+	tl_count(&c->net->stats.tcp_old_timestamp_pkts, 1);
+	if (seq_len(seg) == 0)
+		challenge(c); // as with every other bare ACK that is not acceptable
+	else
+		tl_tcp_send_ack(c);
+	return true;
+}
+
+static bool stamp_ok(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	if (TL_LIKELY(seg->stamped && tl_seq_le(c->stamp_recent, seg->stamp)))
+		return true;
+	return !refuse_stamp(c, seg);
+}
+
+// Section 4.3: of the segments not yet acknowledged the earliest, so that delayed ACKs are part of the round trip. seq:
+// where the segment began before it was trimmed.
+static void remember_stamp(struct tl_tcp *c, const struct tl_tcp_seg *seg, uint32_t seq)
+{
+	if (seg->stamped && tl_seq_le(seq, c->rcv_acked))
+		tl_tcp_stamp_take(c, seg->stamp);
 }
 
 // ---- no connection: LISTEN and CLOSED
@@ -73,42 +124,104 @@ static void take_syn(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	tl_tcp_options_apply(c, seg->hdr);
 }
 
+// What the peer's SYN asks for, by listener's leave.
+static void take_call(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	c->state = TL_TCPS_SYN_RECEIVED;
+	c->offer_scale = true;
+	c->sack = true;
+	c->stamped = true;
+	c->stamp_offset = tl_tcp_stamp_offset(c->net, c->key);
+	take_syn(c, seg);
+}
+
+static uint64_t seg_key(const struct tl_tcp_seg *seg)
+{
+	return tl_tcp_key(seg->src_be, seg->hdr->src_port_be, seg->hdr->dst_port_be);
+}
+
+// A connection of the listener; NULL: no room.
+static struct tl_tcp *take_listened(struct tl_tcp_listener *listener, uint64_t key)
+{
+	struct tl_tcp *c = NULL;
+
+	if (listener->conns < listener->max_conns)
+		c = tl_tcp_take(listener->net, key, listener->ops, listener->ctx, &listener->opts);
+	if (c == NULL)
+		return NULL;
+	listener->conns++;
+	c->listener = listener;
+	return c;
+}
+
+// No place for the SYN: it is answered all the same if the places are but half taken.
+static void accept_by_cookie(struct tl_net *net, struct tl_tcp_listener *listener, const struct tl_tcp_seg *seg)
+{
+	if (listener->conns - listener->half_open >= listener->max_conns || net->tcp->n_half_open == 0) {
+		tl_count(&net->stats.tcp_backlog_drops, 1);
+		return;
+	}
+	struct tl_tcp *c = tl_tcp_nobody(net, seg_key(seg), &listener->opts);
+	take_call(c, seg);
+	tl_tcp_cookie_send(net, c, seg->seq);
+}
+
 // A SYN for a listener. beyond: sequence numbers up to there belong to an earlier connection of the same pair.
 static void accept_syn(
 	struct tl_net *net, struct tl_tcp_listener *listener, const struct tl_tcp_seg *seg, const uint32_t *beyond)
 {
-	uint64_t key = tl_tcp_key(seg->src_be, seg->hdr->src_port_be, seg->hdr->dst_port_be);
-	struct tl_tcp *c = NULL;
+	bool crowded = net->tcp->n_half_open >= net->tcp->half_open_max;
+	struct tl_tcp *c = crowded ? NULL : take_listened(listener, seg_key(seg));
 
-	if (listener->conns < listener->max_conns)
-		c = tl_tcp_take(net, key, listener->ops, listener->ctx, &listener->opts);
 	if (c == NULL) {
-		tl_count(&net->stats.tcp_backlog_drops, 1);
+		accept_by_cookie(net, listener, seg);
 		return;
 	}
 	tl_count(&net->stats.tcp_passive_opens, 1);
-	listener->conns++;
-	c->listener = listener;
-	c->state = TL_TCPS_SYN_RECEIVED;
-	c->offer_scale = true;
-	c->sack = true;
-	take_syn(c, seg);
-	uint32_t iss = tl_tcp_isn(net, key);
+	tl_tcp_half_open(c);
+	take_call(c, seg);
+	uint32_t iss = tl_tcp_isn(net, c->key);
 	if (beyond != NULL && tl_seq_le(iss, *beyond)) // RFC 9293, section 3.6.1
 		iss = *beyond + 1;
 	tl_tcp_start_sequence(c, iss);
 	tl_tcp_send_syn(c);
 }
 
-static void input_unknown(struct tl_net *net, const struct tl_tcp_seg *seg)
+// An ACK for a listener. NULL: it does not acknowledge a cookie, or there is no room.
+static struct tl_tcp *accept_cookie(struct tl_net *net, struct tl_tcp_listener *listener, struct tl_tcp_seg *seg)
+{
+	if ((seg->flags & (TL_TCP_SYN | TL_TCP_RST)) != 0 || !tl_tcp_cookie_check(net, seg_key(seg), seg))
+		return NULL;
+	struct tl_tcp *c = take_listened(listener, seg_key(seg));
+	if (c == NULL && tl_tcp_half_open_evict(listener))
+		c = take_listened(listener, seg_key(seg));
+	if (c == NULL) {
+		tl_count(&net->stats.tcp_backlog_drops, 1);
+		return NULL;
+	}
+	tl_count(&net->stats.tcp_passive_opens, 1);
+	c->state = TL_TCPS_SYN_RECEIVED;
+	c->stamp_offset = tl_tcp_stamp_offset(net, c->key);
+	read_stamp(seg);
+	tl_tcp_cookie_open(c, seg);
+	return c;
+}
+
+// Returns the connection that the segment opens by a cookie, for which it counts, or NULL.
+static struct tl_tcp *input_unknown(struct tl_net *net, struct tl_tcp_seg *seg)
 {
 	struct tl_tcp_listener *listener = tl_tcp_find_listener(net->tcp, seg->hdr->dst_port_be);
 	bool is_syn = (seg->flags & (TL_TCP_SYN | TL_TCP_ACK | TL_TCP_RST)) == TL_TCP_SYN;
 
+	struct tl_tcp *c = NULL;
+
 	if (listener != NULL && is_syn)
 		accept_syn(net, listener, seg, NULL);
-	else if (listener == NULL || (seg->flags & TL_TCP_ACK) != 0)
+	else if (listener != NULL && (seg->flags & TL_TCP_ACK) != 0)
+		c = accept_cookie(net, listener, seg);
+	if (c == NULL && (listener == NULL || (seg->flags & TL_TCP_ACK) != 0))
 		tl_tcp_refuse(net, seg);
+	return c;
 }
 
 // ---- SYN-SENT (section 3.10.7.3)
@@ -163,6 +276,8 @@ static bool input_syn(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	if (c->state == TL_TCPS_SYN_RECEIVED && seg->seq + 1 == c->rcv_nxt) {
 		if ((seg->flags & TL_TCP_ACK) == 0) { // again: our answer was lost
+			if (c->stamped)
+				remember_stamp(c, seg, seg->seq);
 			tl_tcp_send_syn(c);
 			return false;
 		}
@@ -191,6 +306,8 @@ static bool trim(struct tl_tcp *c, struct tl_tcp_seg *seg)
 
 	if (tl_seq_lt(seg->seq, c->rcv_nxt)) {
 		uint32_t known = c->rcv_nxt - seg->seq;
+		if (seg->len > 0)
+			tl_tcp_dsack(c, seg->seq, seg->seq + tl_min_u32(known, seg->len));
 		if (known >= seq_len(seg))
 			return reject(c, seg);
 		c->ack_now = true; // it may not know
@@ -213,14 +330,10 @@ static bool trim(struct tl_tcp *c, struct tl_tcp_seg *seg)
 
 // ---- fifth: the ACK field
 
-// RFC 5681, section 2; with SACK it must tell something new, and may carry data (RFC 6675, section 2).
-static bool is_dup_ack(const struct tl_tcp *c, const struct tl_tcp_seg *seg, bool sack_news)
+// RFC 5681, section 2.
+static bool is_dup_ack(const struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
-	bool in_flight = c->snd_nxt != c->snd_una;
-
-	if (TL_UNLIKELY(c->n_sacked > 0))
-		return sack_news && in_flight && seg->ack == c->snd_una;
-	return in_flight && seg->ack == c->snd_una && seq_len(seg) == 0 && seg->window == c->snd_wnd;
+	return c->snd_nxt != c->snd_una && seg->ack == c->snd_una && seq_len(seg) == 0 && seg->window == c->snd_wnd;
 }
 
 // RFC 6298, sections 5.2 and 5.3: off when all is acknowledged, else anew.
@@ -231,7 +344,7 @@ static void restart_timers(struct tl_tcp *c, bool retransmit_anew)
 	if (!in_flight)
 		tl_tcp_timer_stop(c, TL_TCP_RETRANSMIT);
 	else if (retransmit_anew)
-		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_rto_ns(c));
+		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_patience_ns(c));
 	if (in_flight || tl_tcp_unsent(c)) {
 		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
 	} else {
@@ -240,20 +353,70 @@ static void restart_timers(struct tl_tcp *c, bool retransmit_anew)
 	}
 }
 
+// Each ACK of something new is a sample. What was sent twice only counts if the echo tells which it was (Karn).
+static void sample_rtt(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	const struct tl_tcp_sent *first = &c->sent[c->sent_first];
+
+	if (TL_UNLIKELY(c->n_sent == 0))
+		return;
+	if (TL_LIKELY(!first->again))
+		tl_tcp_rtt_sample(c, tl_tcp_since_ns(c, first->at_ns));
+	else if (c->stamped)
+		tl_tcp_stamp_sample(c, seg);
+}
+
+// Forget the runs that are acknowledged. As long as nothing is amiss, the last of them is the latest that was sent.
+static void sent_acked(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	uint32_t begin = c->snd_una;
+
+	while (c->n_sent > 0 && tl_seq_lt(begin, seg->ack)) {
+		const struct tl_tcp_sent *run = &c->sent[c->sent_first];
+		uint32_t to = tl_seq_lt(seg->ack, run->to) ? seg->ack : run->to;
+		if (TL_UNLIKELY(run->again || c->trouble != 0)) {
+			tl_tcp_rack_acked(c, run, (struct tl_tcp_range){begin, to}, seg);
+		} else {
+			c->rack.at_ns = run->at_ns;
+			c->rack.to = to;
+			c->rack.highest = to;
+			c->rack.rtt_ns = tl_tcp_since_ns(c, run->at_ns);
+		}
+		if (to != run->to)
+			return;
+		begin = to;
+		c->sent_first = (c->sent_first + 1) & (TL_TCP_SENT_MAX - 1);
+		c->n_sent--;
+	}
+}
+
+// RFC 8985, section 7.4: whether the tail probe is answered, and whether it filled a hole.
+static void probe_acked(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool advances)
+{
+	if (tl_seq_lt(seg->ack, c->probe_end))
+		return;
+	if (!c->probe_again || seg->dsack || (!advances && !seg->more_options)) {
+		c->probing = false;
+	} else if (tl_seq_lt(c->probe_end, seg->ack)) {
+		c->probing = false;
+		tl_tcp_cc_probe_repaired(c);
+	}
+}
+
 static void ack_advances(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	uint32_t acked = seg->ack - c->snd_una;
 
-	if (c->rtt_from_ns != 0 && tl_seq_lt(c->rtt_seq, seg->ack)) {
-		tl_tcp_rtt_sample(c, c->net->now_ns - c->rtt_from_ns);
-		c->rtt_from_ns = 0;
-	}
 	seg->made_room = tl_tcp_queued(c) != 0;
 	c->snd_una = seg->ack;
 	if (tl_seq_lt(c->snd_nxt, c->snd_una))
 		c->snd_nxt = c->snd_una;
 	if (TL_UNLIKELY(c->n_sacked > 0))
 		tl_tcp_sack_advance(c);
+	if (acked >= c->mss) {
+		c->mss_proven = true;
+		c->claimed_mss = 0;
+	}
 	bool anew = tl_tcp_cc_acked(c, acked);
 	restart_timers(c, anew);
 }
@@ -300,13 +463,24 @@ static bool input_ack(struct tl_tcp *c, struct tl_tcp_seg *seg)
 		challenge(c); // RFC 5961, section 5.2
 		return false;
 	}
-	bool has_options = seg->hdr->data_off > TL_TCP_LEN << 2;
-	bool sack_news = TL_UNLIKELY(has_options) && tl_tcp_sack_input(c, seg);
-	if (tl_seq_lt(c->snd_una, seg->ack)) {
+	bool advances = tl_seq_lt(c->snd_una, seg->ack);
+	if (advances) {
+		sample_rtt(c, seg);
+		sent_acked(c, seg);
+	}
+	bool sack_news = TL_UNLIKELY(seg->more_options) && tl_tcp_sack_input(c, seg);
+	if (advances) {
 		ack_advances(c, seg);
-	} else if (is_dup_ack(c, seg, sack_news)) {
+	} else if (sack_news || is_dup_ack(c, seg)) {
 		tl_count(&c->net->stats.tcp_dup_acks_rx, 1);
-		tl_tcp_cc_dup_ack(c);
+		if (!c->sack)
+			tl_tcp_cc_dup_ack(c);
+	}
+	if (TL_UNLIKELY(c->trouble != 0) && c->sack) {
+		if (c->probing)
+			probe_acked(c, seg, advances);
+		if (sack_news || advances)
+			tl_tcp_cc_repair(c);
 	}
 	update_window(c, seg);
 	return !tl_tcp_fin_acked(c) || fin_acked(c);
@@ -405,13 +579,24 @@ static void answer(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 
 static void input_synchronized(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
+	uint32_t seq = seg->seq;
+
+	if (c->stamped) {
+		read_stamp(seg);
+		if (TL_UNLIKELY(!stamp_ok(c, seg)))
+			return;
+	}
 	if (TL_UNLIKELY((seg->flags & TL_TCP_RST) != 0)) {
 		input_rst(c, seg);
 		return;
 	}
 	if (TL_UNLIKELY((seg->flags & TL_TCP_SYN) != 0) && !input_syn(c, seg))
 		return;
-	if (!trim(c, seg) || (seg->flags & TL_TCP_ACK) == 0 || !input_ack(c, seg))
+	if (!trim(c, seg))
+		return;
+	if (c->stamped)
+		remember_stamp(c, seg, seq);
+	if ((seg->flags & TL_TCP_ACK) == 0 || !input_ack(c, seg))
 		return;
 	input_text(c, seg);
 	if (tl_tcp_alive(c))
@@ -420,15 +605,24 @@ static void input_synchronized(struct tl_tcp *c, struct tl_tcp_seg *seg)
 
 // ---- TIME-WAIT
 
+// RFC 6191, section 2: by its timestamp a SYN is new whatever its sequence number.
+static bool is_stamped_later(const struct tl_tcp *c, struct tl_tcp_seg *seg)
+{
+	if (!c->stamped)
+		return false;
+	read_stamp(seg);
+	return seg->stamped && tl_seq_lt(c->stamp_recent, seg->stamp);
+}
+
 // RFC 9293, section 3.6.1 (MAY-2): a new connection of the same pair, with sequence numbers beyond the old.
-static bool reopen(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+static bool reopen(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	struct tl_net *net = c->net;
 	struct tl_tcp_listener *listener = tl_tcp_find_listener(net->tcp, seg->hdr->dst_port_be);
 	bool is_syn = (seg->flags & (TL_TCP_SYN | TL_TCP_ACK | TL_TCP_RST)) == TL_TCP_SYN;
 	uint32_t beyond = c->snd_max;
 
-	if (!is_syn || listener == NULL || !tl_seq_lt(c->rcv_nxt, seg->seq))
+	if (!is_syn || listener == NULL || !(tl_seq_lt(c->rcv_nxt, seg->seq) || is_stamped_later(c, seg)))
 		return false;
 	tl_count(&net->stats.tcp_time_wait_reused, 1);
 	tl_tcp_end(c, TL_TCP_DONE);
@@ -437,7 +631,7 @@ static bool reopen(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 }
 
 // Nothing shortens it, not even RST (RFC 1337). The peer's FIN again means that our ACK was lost: 2 MSL anew.
-static void input_time_wait(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+static void input_time_wait(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	struct tl_tcp_queue *queue = &c->net->tcp->time_wait;
 
@@ -467,6 +661,7 @@ static void seg_read(struct tl_tcp_seg *seg, struct rte_mbuf *m, const uint8_t *
 		.ack = tl_be32(hdr->ack_be),
 		.len = pkt->payload_len,
 		.flags = hdr->flags,
+		.more_options = hdr->data_off > TL_TCP_LEN << 2,
 	};
 }
 
@@ -494,8 +689,8 @@ void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, 
 	seg_read(&seg, m, frame, pkt);
 	tl_tcp_enter(table);
 	if (TL_UNLIKELY(c == NULL))
-		input_unknown(net, &seg);
-	else
+		c = input_unknown(net, &seg);
+	if (TL_LIKELY(c != NULL))
 		input_known(c, &seg);
 	tl_tcp_leave(table);
 }

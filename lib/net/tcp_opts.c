@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP options: maximum segment size (RFC 9293 section 3.7.1, RFC 6691), window scale (RFC 7323 section 2), SACK (RFC
-// 2018).
+// TCP options: maximum segment size (RFC 9293 section 3.7.1, RFC 6691), window scale and timestamps (RFC 7323),
+// SACK (RFC 2018).
 
 #include "tcp_priv.h"
 
@@ -10,10 +10,12 @@
 #define OPTION_SCALE 3
 #define OPTION_SACK_PERMITTED 4
 #define OPTION_SACK 5
+#define OPTION_STAMP 8
 
 #define OPTION_MSS_LEN 4
 #define OPTION_SCALE_LEN 3
 #define OPTION_SACK_PERMITTED_LEN 2
+#define OPTION_STAMP_LEN 10
 
 static uint32_t read_u32(const uint8_t *p)
 {
@@ -37,6 +39,11 @@ static void take_option(const uint8_t *option, uint8_t len, struct tl_tcp_option
 	}
 	if (option[0] == OPTION_SACK_PERMITTED && len == OPTION_SACK_PERMITTED_LEN)
 		out->sack_permitted = true;
+	if (option[0] == OPTION_STAMP && len == OPTION_STAMP_LEN) {
+		out->has_stamp = true;
+		out->stamp = read_u32(option + 2);
+		out->echo = read_u32(option + 6);
+	}
 	if (option[0] == OPTION_SACK)
 		take_blocks(option, len, out);
 }
@@ -102,6 +109,11 @@ void tl_tcp_options_apply(struct tl_tcp *c, const struct tl_tcp_hdr *peer_syn)
 	c->mss = mss < own_mss(c) ? mss : own_mss(c);
 	c->snd_scale = options.scale;
 	c->sack = c->sack && options.sack_permitted;
+	c->stamped = c->stamped && options.has_stamp;
+	if (c->stamped) {
+		c->mss -= TL_TCP_STAMP_LEN; // RFC 6691: the segments get smaller, not the MSS
+		tl_tcp_stamp_take(c, options.stamp);
+	}
 	if (!options.has_scale) { // RFC 7323, section 2.2: only if both offer it
 		c->offer_scale = false;
 		c->rcv_scale = 0;

@@ -89,23 +89,43 @@ bool tl_tcp_window_reopened(const struct tl_tcp *c)
 
 // ---- one segment
 
+static uint8_t stamp_len(const struct tl_tcp *c)
+{
+	return c->stamped ? TL_TCP_STAMP_LEN : 0;
+}
+
+// Returns where the payload begins.
+static uint8_t *options_fill(const struct tl_tcp *c, const struct tl_tcp_out *out, struct tl_tcp_hdr *tcp)
+{
+	uint8_t *p = (uint8_t *)(tcp + 1);
+
+	if (c->stamped) {
+		*(struct tl_tcp_stamp_option *)p = (struct tl_tcp_stamp_option){
+			tl_be32(TL_TCP_STAMP_WORD), tl_be32(tl_tcp_stamp_now(c)), tl_be32(c->stamp_recent)};
+		p += TL_TCP_STAMP_LEN;
+	}
+	if (TL_UNLIKELY(out->options_len > 0))
+		memcpy(p, out->options, out->options_len);
+	return p + out->options_len;
+}
+
 static void tcp_fill(struct tl_tcp *c, struct tl_tcp_hdr *tcp, const struct tl_tcp_out *out)
 {
+	uint8_t *payload = options_fill(c, out, tcp);
+	uint16_t header_len = (uint16_t)(payload - (uint8_t *)tcp);
+
 	tcp->seq_be = tl_be32(out->seq);
 	tcp->ack_be = tl_be32((out->flags & TL_TCP_ACK) != 0 ? c->rcv_nxt : 0);
-	tcp->data_off = (uint8_t)((TL_TCP_LEN + out->options_len) << 2);
+	tcp->data_off = (uint8_t)(header_len << 2);
 	tcp->flags = out->flags;
 	tcp->window_be = tl_be16(advertise(c, (out->flags & TL_TCP_SYN) != 0 ? 0 : c->rcv_scale));
 	tcp->cksum_be = 0;
-	uint8_t *payload = (uint8_t *)(tcp + 1) + out->options_len;
-	if (TL_UNLIKELY(out->options_len > 0))
-		memcpy(tcp + 1, out->options, out->options_len);
 	if (out->data != NULL)
 		memcpy(payload, out->data, out->len);
 	else
 		ring_get(c, out->seq, payload, out->len);
 
-	uint16_t len = TL_TCP_LEN + out->options_len + out->len;
+	uint16_t len = header_len + out->len;
 	uint32_t sum = tl_cksum_pseudo(c->net->cfg.ip_be, tl_tcp_key_peer_ip(c->key), TL_IPPROTO_TCP, len);
 	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, len));
 }
@@ -163,7 +183,7 @@ static bool transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
 		return false;
 
 	bool known = c->arp_generation == net->arp_generation;
-	uint16_t len = out->options_len + out->len;
+	uint16_t len = stamp_len(c) + out->options_len + out->len;
 	struct tl_tcp_hdr *tcp = TL_LIKELY(known) ? headers_copy(c, m, len) : headers_build(c, m, len);
 	tcp_fill(c, tcp, out);
 	if ((out->flags & TL_TCP_ACK) != 0) {
@@ -190,12 +210,16 @@ static bool transmit_with_sack(struct tl_tcp *c, const struct tl_tcp_out *out)
 	if (!transmit(c, &with))
 		return false;
 	c->ack_now = due && c->sack && out->len > 0 && with.options_len == 0;
+	if (c->dsack_due && with.options_len > 0) {
+		c->dsack_due = false;
+		tl_count(&c->net->stats.tcp_dsacks_tx, 1);
+	}
 	return true;
 }
 
 bool tl_tcp_transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
 {
-	if (TL_UNLIKELY(c->ooo_count > 0) && (out->flags & TL_TCP_RST) == 0)
+	if (TL_UNLIKELY(c->ooo_count > 0 || c->dsack_due) && (out->flags & TL_TCP_RST) == 0)
 		return transmit_with_sack(c, out);
 	return transmit(c, out);
 }
@@ -213,12 +237,9 @@ static uint32_t usable(const struct tl_tcp *c)
 
 static void account_sent(struct tl_tcp *c, uint32_t seq)
 {
-	if (seq != c->snd_max) {
+	if (TL_UNLIKELY(seq != c->snd_max))
 		tl_count(&c->net->stats.tcp_retransmits, 1);
-	} else if (c->rtt_from_ns == 0) { // Karn: only what is sent for the first time is timed
-		c->rtt_from_ns = c->net->now_ns;
-		c->rtt_seq = seq;
-	}
+	tl_tcp_sent_note(c, seq, c->snd_nxt);
 	if (tl_seq_lt(c->snd_max, c->snd_nxt))
 		c->snd_max = c->snd_nxt;
 	if (TL_UNLIKELY(c->persisting)) { // it was not: the window took this
@@ -227,7 +248,7 @@ static void account_sent(struct tl_tcp *c, uint32_t seq)
 		tl_tcp_timer_stop(c, TL_TCP_RETRANSMIT);
 	}
 	if (!tl_tcp_timer_is_set(c, TL_TCP_RETRANSMIT))
-		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_rto_ns(c));
+		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_patience_ns(c));
 	if (!tl_tcp_timer_is_set(c, TL_TCP_GIVE_UP))
 		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
 	c->last_tx_ns = c->net->now_ns;
@@ -348,7 +369,7 @@ void tl_tcp_send_rst(struct tl_tcp *c)
 		tl_count(&c->net->stats.tcp_resets_tx, 1);
 }
 
-void tl_tcp_send_syn(struct tl_tcp *c)
+void tl_tcp_transmit_syn(struct tl_tcp *c)
 {
 	uint8_t options[TL_TCP_OPTIONS_MAX];
 	uint8_t len = tl_tcp_options_write(c, options);
@@ -356,7 +377,12 @@ void tl_tcp_send_syn(struct tl_tcp *c)
 
 	if (c->state == TL_TCPS_SYN_RECEIVED)
 		out.flags |= TL_TCP_ACK;
-	tl_tcp_transmit(c, &out); // without an mbuf the timer sends it again
+	tl_tcp_transmit(c, &out); // without an mbuf the timer, or the peer, tries again
+}
+
+void tl_tcp_send_syn(struct tl_tcp *c)
+{
+	tl_tcp_transmit_syn(c);
 	if (!tl_tcp_timer_is_set(c, TL_TCP_RETRANSMIT))
 		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_rto_ns(c));
 }
@@ -373,10 +399,10 @@ uint32_t tl_tcp_retransmit(struct tl_tcp *c, uint32_t seq, uint32_t most)
 		out.flags |= TL_TCP_PSH;
 	if (fin)
 		out.flags |= TL_TCP_FIN;
-	c->rtt_from_ns = 0;
 	if (!tl_tcp_transmit(c, &out))
 		return 0;
 	tl_count(&c->net->stats.tcp_retransmits, 1);
+	tl_tcp_sent_again(c, seq, seq + len + fin);
 	return len + fin;
 }
 
@@ -396,6 +422,24 @@ void tl_tcp_probe_window(struct tl_tcp *c)
 		tl_count(&c->net->stats.tcp_window_probes_tx, 1);
 	if (c->snd_max == c->snd_una)
 		c->snd_max++;
+}
+
+void tl_tcp_probe_tail(struct tl_tcp *c)
+{
+	uint32_t flight = c->snd_nxt - c->snd_una;
+	uint32_t queued = tl_tcp_unsent_bytes(c);
+	uint32_t window = c->snd_wnd > flight ? c->snd_wnd - flight : 0;
+	uint32_t len = tl_min_u32(tl_min_u32(queued, window), c->mss); // cwnd is no bar
+	uint32_t last = tl_min_u32(c->snd_max - c->snd_una, c->mss);
+
+	tl_count(&c->net->stats.tcp_tail_probes_tx, 1);
+	c->probe_again = len == 0 || too_silly(c, len, queued);
+	if (c->probe_again)
+		tl_tcp_retransmit(c, c->snd_max - last, last);
+	else
+		send_next(c, NULL, len, false);
+	c->probing = true;
+	c->probe_end = c->snd_max;
 }
 
 // RFC 1122, section 4.2.3.6: a sequence number already acknowledged and no data, which the peer must answer.

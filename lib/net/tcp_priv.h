@@ -20,7 +20,8 @@
 #define TL_TCP_LISTENERS 16
 #define TL_TCP_OOO_MAX 64    // segments held per connection: a window of 64 KiB, and some to spare
 #define TL_TCP_SACK_BLOCKS 4 // that fit the options of a segment
-#define TL_TCP_SACKED_MAX 8  // ranges remembered of what the peer holds
+#define TL_TCP_SACKED_MAX 32 // ranges remembered of what the peer holds
+#define TL_TCP_SENT_MAX 32   // runs remembered of what is in flight; a power of two
 #define TL_TCP_SPARE 4	     // slots for connections opened from within the callback that ends another
 
 #define TL_TCP_HEADERS (TL_ETHER_LEN + TL_IPV4_LEN + TL_TCP_LEN)
@@ -55,6 +56,7 @@ enum tl_tcp_timer {
 	TL_TCP_RETRANSMIT, // or persist: they exclude each other
 	TL_TCP_GIVE_UP,	   // end of the handshake's patience, of the user timeout's, of TIME-WAIT
 	TL_TCP_KEEPALIVE,
+	TL_TCP_REORDER, // what is missing may be late: then it is lost
 	TL_TCP_TIMERS,
 };
 #define TL_TCP_TIMER_OFF UINT64_MAX
@@ -66,10 +68,14 @@ struct tl_tcp_seg {
 	const struct tl_tcp_hdr *hdr;
 	uint32_t src_be;
 	uint32_t seq, ack;
-	uint32_t window; // unscaled
-	uint16_t len;	 // of the payload
+	uint32_t window;      // unscaled
+	uint32_t stamp, echo; // TSval and TSecr, if stamped
+	uint16_t len;	      // of the payload
 	uint8_t flags;
-	bool made_room; // its ACK took bytes out of the send ring
+	bool made_room;	   // its ACK took bytes out of the send ring
+	bool stamped;	   // it has timestamps
+	bool more_options; // than timestamps
+	bool dsack;	   // it tells of what came twice
 };
 
 // A segment to be sent. data NULL: the payload is in the send ring at seq.
@@ -86,11 +92,40 @@ struct tl_tcp_range {
 	uint32_t from, to;
 };
 
+// Bytes sent at one moment. Runs follow each other without a gap, from snd_una on.
+struct tl_tcp_sent {
+	uint64_t at_ns;
+	uint32_t to;
+	bool again; // not for the first time, or its time is not exact
+};
+
+// RFC 8985, section 5.3, the names of which stand behind.
+struct tl_tcp_rack {
+	uint64_t at_ns;	     // xmit_ts: when the latest of what has arrived was sent
+	uint32_t to;	     // end_seq: of that
+	uint32_t highest;    // fack: of all that has arrived
+	uint64_t rtt_ns;     // rtt: of the latest
+	uint64_t min_rtt_ns; // min_RTT
+	uint32_t round;	     // dsack_round
+	bool in_round;
+	bool reordering;       // reordering_seen
+	uint8_t mult, persist; // reo_wnd_mult less one, reo_wnd_persist
+};
+
+// What RACK holds for lost and not sent again.
+struct tl_tcp_lost {
+	struct tl_tcp_range first;
+	uint32_t bytes;
+	uint64_t wait_ns; // after which more may be; 0: no more
+};
+
 struct tl_tcp_options {
 	uint16_t mss; // 0: absent
 	bool has_scale;
 	uint8_t scale;
 	bool sack_permitted;
+	bool has_stamp;
+	uint32_t stamp, echo; // TSval and TSecr
 	uint8_t n_blocks;
 	struct tl_tcp_range block[TL_TCP_SACK_BLOCKS]; // of SACK
 };
@@ -111,6 +146,7 @@ struct tl_tcp_listener {
 	void *ctx;
 	struct tl_tcp_opts opts;
 	uint32_t max_conns, conns; // conns: without those in TIME-WAIT
+	uint32_t half_open;	   // of conns
 	uint16_t port_be;	   // 0: slot free
 };
 
@@ -126,7 +162,11 @@ struct tl_tcp {
 	uint32_t rcv_acked; // rcv_nxt as the peer knows it
 	uint16_t mss;	    // most we send in a segment, and our guess of the peer's
 	uint8_t state;
-	bool ack_now; // an ACK is due at the end of this segment
+	bool ack_now;	       // an ACK is due at the end of this segment
+	bool stamped;	       // timestamps in what we send: from our SYN on, if the peer's had them, too
+	uint32_t stamp_offset; // of our timestamp clock
+	uint32_t stamp_recent; // TS.Recent: the peer's timestamp, which we echo
+	uint32_t recent_at;    // our clock when it came
 
 	uint8_t *ring;
 	uint32_t ring_mask;
@@ -139,29 +179,43 @@ struct tl_tcp {
 	bool persisting;    // the peer's window is shut and we probe it
 	bool pending;	    // on the table's list of those with something left to send
 	uint8_t keepalives; // unanswered
-	uint8_t backoff;    // of the retransmission timer
 	uint8_t dup_acks;
 	uint8_t ooo_count;
-	uint8_t n_sacked;
+	bool dsack_due; // the peer shall hear of dsack
+	uint8_t sent_first, n_sent;
+	union {
+		uint64_t trouble; // not 0: something was or may be lost, one of these
+		struct {
+			uint8_t n_sacked;
+			uint8_t backoff; // of the retransmission timer
+			bool in_recovery;
+			bool wary;    // not all that was in flight at the last loss is acknowledged
+			bool probing; // the tail probe up to probe_end is not answered
+		};
+	};
 	const struct tl_tcp_ops *ops;
 	void *ctx;
 	uint64_t last_rx_ns, last_tx_ns;
 
 	uint64_t deadline_ns[TL_TCP_TIMERS];
-	uint64_t due_ns;      // for which the connection hangs on the wheel; may be early, never late
-	uint64_t rtt_from_ns; // when the segment that is timed was sent; 0: none is
-	uint32_t rtt_seq;
+	uint64_t due_ns; // for which the connection hangs on the wheel; may be early, never late
 	uint32_t snd_wl1, snd_wl2, max_snd_wnd;
 	uint32_t arp_generation;	// of header
 	uint8_t header[TL_TCP_HEADERS]; // Ethernet, IP and TCP, all but what changes
 
 	// Once per round trip, or on loss.
-	bool in_recovery, partial_acked;
-	bool by_sack; // the recovery is RFC 6675's, else NewReno's
+	bool partial_acked;
+	bool probe_again; // the tail probe was sent before
+	uint32_t probe_end;
+	uint16_t claimed_mss; // what ICMP says would fit the path, not believed yet; 0: nothing
+	bool mss_proven;      // a segment of mss bytes was acknowledged
 	uint32_t ssthresh, recover, cwnd_acked;
-	uint32_t repaired;			       // holes are filled up to here in this recovery
 	struct tl_tcp_range sacked[TL_TCP_SACKED_MAX]; // what the peer holds beyond snd_una, by sequence number
-	uint64_t srtt_ns, rttvar_ns, rto_ns;	       // srtt_ns 0: no sample yet
+	struct tl_tcp_sent sent[TL_TCP_SENT_MAX];      // a ring
+	uint64_t again_ns;			       // nothing that is sent now was before
+	struct tl_tcp_rack rack;
+	uint64_t srtt_ns, rttvar_ns, rto_ns; // srtt_ns 0: no sample yet
+	uint64_t pto_ns;		     // patience with the tail of a flight
 	uint64_t user_timeout_ns;
 
 	// Seldom.
@@ -172,12 +226,15 @@ struct tl_tcp {
 	bool offer_scale; // window scale goes into our SYN
 	bool sack;	  // SACK-permitted goes into our SYN; once the peer's is here: both permit it
 	uint32_t iss;
-	uint64_t challenge_ns; // no challenge ACK before
+	uint64_t syn_ns;	   // when it was sent
+	struct tl_tcp_range dsack; // what came twice
+	uint64_t challenge_ns;	   // no challenge ACK before
 	uint64_t rto_min_ns, keepalive_idle_ns;
 	struct tl_tcp_listener *listener;
 	LIST_ENTRY(tl_tcp) wheel;
 	TAILQ_ENTRY(tl_tcp) pending_link;
-	TAILQ_ENTRY(tl_tcp) link; // in the table's idle, dead or TIME-WAIT list
+	TAILQ_ENTRY(tl_tcp) link; // in the table's idle, half-open, dead or TIME-WAIT list
+	bool half_open;		  // counted, and in the table's list, for its SYN-ACK is not acknowledged
 	uint32_t ooo_arrivals;
 	struct tl_tcp_held ooo[TL_TCP_OOO_MAX]; // by sequence number
 } TL_CACHE_ALIGNED;
@@ -196,7 +253,10 @@ struct tl_tcp_table {
 	struct tl_tcp_listener listener[TL_TCP_LISTENERS];
 	struct tl_tcp *conns;
 	uint8_t *rings;
-	struct tl_tcp_queue idle, dead, time_wait;
+	struct tl_tcp_queue idle, half_open, dead, time_wait;
+	uint32_t n_half_open, half_open_max;
+	uint64_t cookies_ns;	// when the last SYN cookie was sent
+	struct tl_tcp *nobody;	// stands for a connection that is not remembered
 	uint32_t live, waiting; // connections in use; in TIME-WAIT
 	uint64_t secret[2];
 	uint64_t ports_drawn;
@@ -317,6 +377,14 @@ static inline void tl_tcp_leave(struct tl_tcp_table *table)
 struct tl_tcp *tl_tcp_take(
 	struct tl_net *net, uint64_t key, const struct tl_tcp_ops *ops, void *ctx, const struct tl_tcp_opts *opts);
 
+// Counts c as half open, or no more.
+void tl_tcp_half_open(struct tl_tcp *c);
+void tl_tcp_half_open_end(struct tl_tcp *c);
+// The listener's oldest half-open connection gives way. False: it has none.
+bool tl_tcp_half_open_evict(struct tl_tcp_listener *listener);
+// A connection that is in no list and answers one SYN.
+struct tl_tcp *tl_tcp_nobody(struct tl_net *net, uint64_t key, const struct tl_tcp_opts *opts);
+
 // What we send begins at iss.
 void tl_tcp_start_sequence(struct tl_tcp *c, uint32_t iss);
 
@@ -338,6 +406,15 @@ uint64_t tl_tcp_hash(const struct tl_tcp_table *table, uint64_t word);
 
 uint32_t tl_tcp_isn(struct tl_net *net, uint64_t key);
 
+// ---- tcp_cookie.c
+
+// Answer the SYN that c, which is nobody, has taken.
+void tl_tcp_cookie_send(struct tl_net *net, struct tl_tcp *c, uint32_t peer_isn);
+// Whether seg acknowledges a cookie of ours.
+bool tl_tcp_cookie_check(const struct tl_net *net, uint64_t key, const struct tl_tcp_seg *seg);
+// c is as it would be in SYN-RECEIVED, had we remembered.
+void tl_tcp_cookie_open(struct tl_tcp *c, const struct tl_tcp_seg *seg);
+
 // ---- tcp_output_dp.c
 
 // HOT. One segment with the present ACK and window. False: no mbuf.
@@ -352,13 +429,16 @@ void tl_tcp_send_ack(struct tl_tcp *c);
 // HOT. Whether the window reopened so far that the peer must hear of it (RFC 9293, section 3.8.6.2.2).
 bool tl_tcp_window_reopened(const struct tl_tcp *c);
 
-// Our SYN, with the peer's acknowledged in SYN-RECEIVED.
+// Our SYN, with the peer's acknowledged in SYN-RECEIVED; without and with the timer for the next.
+void tl_tcp_transmit_syn(struct tl_tcp *c);
 void tl_tcp_send_syn(struct tl_tcp *c);
 void tl_tcp_send_rst(struct tl_tcp *c);
 // A segment from seq on once more, of at most that many bytes; returns the sequence numbers it took, 0 without an mbuf.
 uint32_t tl_tcp_retransmit(struct tl_tcp *c, uint32_t seq, uint32_t most);
 // The persist timer ran out: a byte for the shut window, or what fits one that is slightly open.
 void tl_tcp_probe_window(struct tl_tcp *c);
+// A segment to make the peer speak: a new one, or the last (RFC 8985, section 7.3).
+void tl_tcp_probe_tail(struct tl_tcp *c);
 void tl_tcp_send_keepalive(struct tl_tcp *c);
 // RST in answer to a segment that belongs to no connection (RFC 9293, section 3.10.7.1).
 void tl_tcp_refuse(struct tl_net *net, const struct tl_tcp_seg *seg);
@@ -372,6 +452,44 @@ static inline void tl_tcp_pend(struct tl_tcp *c)
 	TAILQ_INSERT_TAIL(&c->net->tcp->pending, c, pending_link);
 }
 
+// ---- tcp_stamp.c: timestamps (RFC 7323)
+
+#define TL_TCP_STAMP_LEN 12
+#define TL_TCP_STAMP_WORD UINT32_C(0x0101080a)
+#define TL_TCP_STAMP_SHIFT 20 // our clock ticks every 1.05 ms (section 5.4: 1 ms to 1 s)
+
+// The option, padded as nearly everybody does.
+struct tl_tcp_stamp_option {
+	uint32_t word_be;	    // NOP, NOP, kind, length
+	uint32_t stamp_be, echo_be; // TSval, TSecr
+} __attribute__((packed));
+
+// Same for the same addresses and ports, so that a peer's TIME-WAIT knows old from new (section 7.1).
+uint32_t tl_tcp_stamp_offset(const struct tl_net *net, uint64_t key);
+
+// HOT. Our clock now (TSval).
+static inline uint32_t tl_tcp_stamp_now(const struct tl_tcp *c)
+{
+	return (uint32_t)(c->net->now_ns >> TL_TCP_STAMP_SHIFT) + c->stamp_offset;
+}
+
+// HOT. The peer's timestamp is the one to echo from now on.
+static inline void tl_tcp_stamp_take(struct tl_tcp *c, uint32_t stamp)
+{
+	c->stamp_recent = stamp;
+	c->recent_at = tl_tcp_stamp_now(c);
+}
+
+// The timestamps of a segment whose options do not begin with them as usual.
+void tl_tcp_stamp_find(struct tl_tcp_seg *seg);
+
+// A segment with an older timestamp than TS.Recent: whether it counts all the same, for TS.Recent has aged (section
+// 5.5).
+bool tl_tcp_stamp_aged(const struct tl_tcp *c);
+
+// Take the round trip that the TSecr of an ACK tells, if it can be.
+void tl_tcp_stamp_sample(struct tl_tcp *c, const struct tl_tcp_seg *seg);
+
 // ---- tcp_timer.c
 
 // Hang c on the wheel for due_ns.
@@ -380,6 +498,15 @@ void tl_tcp_timers_stop(struct tl_tcp *c);
 void tl_tcp_keepalive_start(struct tl_tcp *c);
 void tl_tcp_rtt_sample(struct tl_tcp *c, uint64_t rtt_ns);
 uint64_t tl_tcp_rto_ns(const struct tl_tcp *c); // backed off
+
+// HOT. How long the retransmission timer waits: if all seems well only until a probe may be due (RFC 8985,
+// section 7.2).
+static inline uint64_t tl_tcp_patience_ns(const struct tl_tcp *c)
+{
+	if (TL_UNLIKELY(c->trouble != 0))
+		return tl_tcp_rto_ns(c);
+	return c->pto_ns;
+}
 
 // HOT. Mostly a store: the wheel is touched only when c must wake earlier than it would.
 static inline void tl_tcp_timer_set(struct tl_tcp *c, enum tl_tcp_timer timer, uint64_t after_ns)
@@ -401,14 +528,25 @@ static inline bool tl_tcp_timer_is_set(const struct tl_tcp *c, enum tl_tcp_timer
 	return c->deadline_ns[timer] != TL_TCP_TIMER_OFF;
 }
 
-// ---- tcp_cc.c: RFC 5681, 6582, 6675
+// ---- tcp_cc.c: RFC 5681, 6582, and 6675 for what RACK finds
 
 void tl_tcp_cc_start(struct tl_tcp *c);
 // snd_una advanced by acked bytes. Whether the retransmission timer starts anew.
 bool tl_tcp_cc_acked(struct tl_tcp *c, uint32_t acked);
-void tl_tcp_cc_dup_ack(struct tl_tcp *c);
+void tl_tcp_cc_dup_ack(struct tl_tcp *c); // without SACK
+// With SACK, when something may be lost: what is goes again.
+void tl_tcp_cc_repair(struct tl_tcp *c);
+// A tail probe repaired a loss that nothing else showed.
+void tl_tcp_cc_probe_repaired(struct tl_tcp *c);
 void tl_tcp_cc_timeout(struct tl_tcp *c);
+// What is in flight did not fit the path: all of it goes again from snd_una, though it is no sign of congestion.
+void tl_tcp_cc_resend(struct tl_tcp *c);
 void tl_tcp_cc_idle(struct tl_tcp *c);
+
+// ---- tcp_pmtu.c
+
+// The segments get as small as ICMP claimed.
+void tl_tcp_pmtu_believe(struct tl_tcp *c);
 
 // ---- tcp_ooo.c
 
@@ -423,29 +561,70 @@ void tl_tcp_ooo_hold(struct tl_tcp *c, const struct tl_tcp_seg *seg);
 bool tl_tcp_ooo_next(struct tl_tcp *c, struct tl_tcp_held *out);
 void tl_tcp_ooo_purge(struct tl_tcp *c);
 
+// ---- tcp_rack.c
+
+// The clock moves once per burst. What is sent again gets times of its own, some ns ahead, for the order must be known.
+static inline uint64_t tl_tcp_since_ns(const struct tl_tcp *c, uint64_t at_ns)
+{
+	return c->net->now_ns > at_ns ? c->net->now_ns - at_ns : 0;
+}
+
+// Bytes from..to-1 are sent now, and some of them were before.
+void tl_tcp_sent_again(struct tl_tcp *c, uint32_t from, uint32_t to);
+
+// HOT. Bytes from..to-1 are sent now; before snd_max moves.
+static inline void tl_tcp_sent_note(struct tl_tcp *c, uint32_t from, uint32_t to)
+{
+	struct tl_tcp_sent *last = &c->sent[(c->sent_first + c->n_sent - 1u) & (TL_TCP_SENT_MAX - 1)];
+	uint64_t now_ns = tl_max_u64(c->net->now_ns, c->again_ns);
+
+	if (TL_UNLIKELY(from != c->snd_max)) {
+		tl_tcp_sent_again(c, from, to);
+	} else if (c->n_sent > 0 && last->at_ns == now_ns && !last->again) {
+		last->to = to;
+	} else if (TL_UNLIKELY(c->n_sent == TL_TCP_SENT_MAX)) {
+		*last = (struct tl_tcp_sent){.at_ns = now_ns, .to = to, .again = true};
+	} else {
+		c->sent[(c->sent_first + c->n_sent++) & (TL_TCP_SENT_MAX - 1)] =
+			(struct tl_tcp_sent){.at_ns = now_ns, .to = to};
+	}
+}
+
+// seg acknowledges a part of a run.
+void tl_tcp_rack_acked(
+	struct tl_tcp *c, const struct tl_tcp_sent *run, struct tl_tcp_range part, const struct tl_tcp_seg *seg);
+// A block of seg's SACK tells something new; after what seg acknowledges.
+void tl_tcp_rack_sacked(struct tl_tcp *c, const struct tl_tcp_range *block, const struct tl_tcp_seg *seg);
+// The peer tells of what came twice: we should have waited longer.
+void tl_tcp_rack_dsack(struct tl_tcp *c);
+// A recovery is over.
+void tl_tcp_rack_recovered(struct tl_tcp *c);
+void tl_tcp_rack_look(struct tl_tcp *c, struct tl_tcp_lost *out);
+
 // ---- tcp_sack.c
 
-// HOT when segments are held. Blocks for what is held beyond rcv_nxt, as many as fit into room, as an option into buf;
-// returns its length, a multiple of 4, or 0.
+// HOT when segments are held. Blocks for what came twice and for what is held beyond rcv_nxt, as many as fit into room,
+// as an option into buf; returns its length, a multiple of 4, or 0.
 #define TL_TCP_SACK_MAX (4 + 8 * TL_TCP_SACK_BLOCKS)
 uint8_t tl_tcp_sack_write(const struct tl_tcp *c, uint32_t room, uint8_t buf[TL_TCP_SACK_MAX]);
 
 // The blocks of an ACK that is acceptable. True: they tell something new.
-bool tl_tcp_sack_input(struct tl_tcp *c, const struct tl_tcp_seg *seg);
+bool tl_tcp_sack_input(struct tl_tcp *c, struct tl_tcp_seg *seg);
 // snd_una advanced.
 void tl_tcp_sack_advance(struct tl_tcp *c);
 // When snd_nxt has gone back: on over what the peer holds.
 void tl_tcp_sack_skip(struct tl_tcp *c);
-// Bytes in flight that are not in the network: held by the peer, or lost and not sent again.
-uint32_t tl_tcp_sack_left(const struct tl_tcp *c);
-// The first lost bytes that were not sent again. False: there are none.
-bool tl_tcp_sack_hole(const struct tl_tcp *c, struct tl_tcp_range *out);
+// Bytes below snd_nxt that the peer holds.
+uint32_t tl_tcp_sacked_bytes(const struct tl_tcp *c);
+// Bytes from..to-1 came twice.
+void tl_tcp_dsack(struct tl_tcp *c, uint32_t from, uint32_t to);
 
 // ---- tcp_opts.c
 
 void tl_tcp_options_parse(const struct tl_tcp_hdr *hdr, struct tl_tcp_options *out);
-// The options of our SYN into buf; returns their length, a multiple of 4.
+// The options of our SYN, but for timestamps, which go before them in every segment, into buf; returns their length, a
+// multiple of 4.
 #define TL_TCP_OPTIONS_MAX 40
 uint8_t tl_tcp_options_write(const struct tl_tcp *c, uint8_t buf[TL_TCP_OPTIONS_MAX]);
-// What the peer's SYN says about its MSS, window scale and SACK.
+// What the peer's SYN says about its MSS, window scale, SACK and timestamps.
 void tl_tcp_options_apply(struct tl_tcp *c, const struct tl_tcp_hdr *peer_syn);

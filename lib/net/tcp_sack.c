@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Selective acknowledgment (RFC 2018): what we tell the peer about the segments we hold, and what we
-// make of what it tells us (RFC 6675).
+// Selective acknowledgment (RFC 2018, 2883): what we tell the peer about the segments we hold and those that came
+// twice, and what we keep of what it tells us. What follows from that is RACK's to say.
 
 #include <string.h>
 
@@ -9,9 +9,6 @@
 #define OPTION_NOP 1
 #define OPTION_SACK 5
 #define BLOCK_LEN 8
-
-// RFC 6675, IsLost(): more than so many segments or ranges beyond it have arrived.
-#define LOST_SEGMENTS 2
 
 // ---- the receiver
 
@@ -59,35 +56,47 @@ static uint8_t *write_u32(uint8_t *p, uint32_t value)
 
 uint8_t tl_tcp_sack_write(const struct tl_tcp *c, uint32_t room, uint8_t buf[TL_TCP_SACK_MAX])
 {
-	unsigned most = room < 4 + BLOCK_LEN ? 0 : tl_min_u32((room - 4) / BLOCK_LEN, TL_TCP_SACK_BLOCKS);
+	unsigned fit = c->stamped ? TL_TCP_SACK_BLOCKS - 1 : TL_TCP_SACK_BLOCKS;
+	unsigned most = room < 4 + BLOCK_LEN ? 0 : tl_min_u32((room - 4) / BLOCK_LEN, fit);
 	struct run runs[TL_TCP_SACK_BLOCKS], run;
-	unsigned n = 0;
+	unsigned n = 0, before = c->dsack_due;
 
 	if (!c->sack || most == 0)
 		return 0;
+	most -= before;
 	for (unsigned i = 0; i < c->ooo_count;) {
 		i = read_run(c, i, &run);
 		if (tl_seq_lt(c->rcv_nxt, run.range.from)) // else its turn has come: the ACK is about to cover it
 			n = insert_run(runs, n, most, &run);
 	}
-	if (n == 0)
+	if (before + n == 0)
 		return 0;
 	uint8_t *p = buf;
 	*p++ = OPTION_NOP;
 	*p++ = OPTION_NOP;
 	*p++ = OPTION_SACK;
-	*p++ = (uint8_t)(2 + n * BLOCK_LEN);
+	*p++ = (uint8_t)(2 + (before + n) * BLOCK_LEN);
+	if (before > 0)
+		p = write_u32(write_u32(p, c->dsack.from), c->dsack.to);
 	for (unsigned i = 0; i < n; i++)
 		p = write_u32(write_u32(p, runs[i].range.from), runs[i].range.to);
 	return (uint8_t)(p - buf);
 }
 
+void tl_tcp_dsack(struct tl_tcp *c, uint32_t from, uint32_t to)
+{
+	if (!c->sack)
+		return;
+	c->dsack = (struct tl_tcp_range){from, to};
+	c->dsack_due = true;
+}
+
 // ---- the sender
 
-static bool is_known(const struct tl_tcp *c, const struct tl_tcp_range *block)
+static bool is_known(const struct tl_tcp *c, const struct tl_tcp_range *range)
 {
 	for (unsigned i = 0; i < c->n_sacked; i++) {
-		if (tl_seq_le(c->sacked[i].from, block->from) && tl_seq_le(block->to, c->sacked[i].to))
+		if (tl_seq_le(c->sacked[i].from, range->from) && tl_seq_le(range->to, c->sacked[i].to))
 			return true;
 	}
 	return false;
@@ -122,7 +131,19 @@ static void insert_range(struct tl_tcp *c, struct tl_tcp_range new)
 	c->n_sacked++;
 }
 
-bool tl_tcp_sack_input(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+// RFC 2883, section 4: the first block is below the ACK, or part of the second.
+static bool is_dsack(const struct tl_tcp_options *options, const struct tl_tcp_seg *seg)
+{
+	const struct tl_tcp_range *block = options->block;
+
+	if (options->n_blocks == 0)
+		return false;
+	if (tl_seq_le(block[0].to, seg->ack))
+		return true;
+	return options->n_blocks > 1 && tl_seq_le(block[1].from, block[0].from) && tl_seq_le(block[0].to, block[1].to);
+}
+
+bool tl_tcp_sack_input(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	uint32_t una = tl_seq_lt(c->snd_una, seg->ack) ? seg->ack : c->snd_una;
 	struct tl_tcp_options options;
@@ -131,12 +152,19 @@ bool tl_tcp_sack_input(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	if (!c->sack)
 		return false;
 	tl_tcp_options_parse(seg->hdr, &options);
+	seg->dsack = is_dsack(&options, seg);
+	if (seg->dsack) {
+		tl_count(&c->net->stats.tcp_dsacks_rx, 1);
+		if (!c->probing) // that one we expected
+			tl_tcp_rack_dsack(c);
+	}
 	for (unsigned i = 0; i < options.n_blocks; i++) {
 		const struct tl_tcp_range *block = &options.block[i];
 		bool valid = tl_seq_lt(una, block->from) && tl_seq_lt(block->from, block->to) &&
 			     tl_seq_le(block->to, c->snd_max);
-		if (!valid || is_known(c, block)) // below una: old, or tells of what came twice (RFC 2883)
+		if (!valid || is_known(c, block)) // below una: old, or tells of what came twice
 			continue;
+		tl_tcp_rack_sacked(c, block, seg);
 		insert_range(c, *block);
 		news = true;
 	}
@@ -166,41 +194,11 @@ void tl_tcp_sack_skip(struct tl_tcp *c)
 	c->limited_bytes = skipped;
 }
 
-// The hole before range i, as far as it is lost and was not sent again; above: bytes the peer holds beyond it.
-static bool lost_before(const struct tl_tcp *c, unsigned i, uint32_t above, struct tl_tcp_range *out)
+uint32_t tl_tcp_sacked_bytes(const struct tl_tcp *c)
 {
-	out->from = i > 0 ? c->sacked[i - 1].to : c->snd_una;
-	out->to = c->sacked[i].from;
-	if (tl_seq_lt(out->from, c->repaired))
-		out->from = c->repaired;
-	return (above > LOST_SEGMENTS * c->mss || c->n_sacked - i > LOST_SEGMENTS) && tl_seq_lt(out->from, out->to);
-}
+	uint32_t bytes = 0;
 
-uint32_t tl_tcp_sack_left(const struct tl_tcp *c)
-{
-	uint32_t above = 0, lost = 0;
-	struct tl_tcp_range hole;
-
-	for (unsigned i = c->n_sacked; i-- > 0;) {
-		above += c->sacked[i].to - c->sacked[i].from;
-		if (lost_before(c, i, above, &hole))
-			lost += hole.to - hole.from;
-	}
-	return above + lost;
-}
-
-bool tl_tcp_sack_hole(const struct tl_tcp *c, struct tl_tcp_range *out)
-{
-	uint32_t above = 0;
-	struct tl_tcp_range hole;
-	bool found = false;
-
-	for (unsigned i = c->n_sacked; i-- > 0;) {
-		above += c->sacked[i].to - c->sacked[i].from;
-		if (lost_before(c, i, above, &hole)) {
-			*out = hole;
-			found = true;
-		}
-	}
-	return found;
+	for (unsigned i = 0; i < c->n_sacked && tl_seq_le(c->sacked[i].to, c->snd_nxt); i++)
+		bytes += c->sacked[i].to - c->sacked[i].from;
+	return bytes;
 }

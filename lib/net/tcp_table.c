@@ -16,6 +16,8 @@
 #define DEFAULT_USER_TIMEOUT_MS 60000
 #define DEFAULT_RTO_MIN_US 200000
 
+#define HALF_OPEN_MAX 1024 // handshakes at once; of few connections at most half are
+
 #define OOO_POOL_SHARE 4 // at most this part of the mbufs waits for gaps to be filled
 
 // ---- memory
@@ -39,6 +41,7 @@ static void free_table(struct tl_tcp_table *table)
 	rte_free(table->bucket);
 	rte_free(table->conns);
 	rte_free(table->rings);
+	rte_free(table->nobody);
 	rte_free(table);
 }
 
@@ -65,17 +68,21 @@ int tl_tcp_init(struct tl_net *net)
 	table->bucket = zalloc(net, buckets * sizeof(table->bucket[0]));
 	table->conns = zalloc(net, slots * sizeof(table->conns[0]));
 	table->rings = zalloc(net, (size_t)slots * net->cfg.send_buffer_bytes);
-	if (table->bucket == NULL || table->conns == NULL || table->rings == NULL) {
+	table->nobody = zalloc(net, sizeof(*table->nobody));
+	if (table->bucket == NULL || table->conns == NULL || table->rings == NULL || table->nobody == NULL) {
 		free_table(table);
 		return -ENOMEM;
 	}
+	table->nobody->ring = table->rings; // it sends nothing from there
 	table->bucket_mask = buckets - 1;
 	table->hash_seed = tl_net_random(net);
 	table->secret[0] = tl_net_random(net);
 	table->secret[1] = tl_net_random(net);
 	table->ooo_max = net->cfg.pool->size / OOO_POOL_SHARE;
 	TAILQ_INIT(&table->pending);
+	table->half_open_max = tl_min_u32((net->cfg.max_conns + 1) / 2, HALF_OPEN_MAX);
 	TAILQ_INIT(&table->idle);
+	TAILQ_INIT(&table->half_open);
 	TAILQ_INIT(&table->dead);
 	TAILQ_INIT(&table->time_wait);
 	net->tcp = table;
@@ -188,6 +195,8 @@ static void reset_slot(struct tl_tcp *c)
 		.arp_generation = c->net->arp_generation - 1,
 		.mss = c->net->cfg.mtu - TL_IPV4_LEN - TL_TCP_LEN,
 		.rto_ns = TL_TCP_RTO_INITIAL_NS,
+		.pto_ns = TL_TCP_RTO_INITIAL_NS,
+		.rack.min_rtt_ns = UINT64_MAX,
 		.due_ns = TL_TCP_TIMER_OFF,
 		.last_rx_ns = c->net->now_ns,
 	};
@@ -215,15 +224,63 @@ struct tl_tcp *tl_tcp_take(
 	return c;
 }
 
+struct tl_tcp *tl_tcp_nobody(struct tl_net *net, uint64_t key, const struct tl_tcp_opts *opts)
+{
+	struct tl_tcp *c = net->tcp->nobody;
+
+	c->net = net;
+	reset_slot(c);
+	take_opts(c, opts);
+	c->key = key;
+	return c;
+}
+
+void tl_tcp_half_open(struct tl_tcp *c)
+{
+	struct tl_tcp_table *table = c->net->tcp;
+
+	TAILQ_INSERT_TAIL(&table->half_open, c, link);
+	table->n_half_open++;
+	c->listener->half_open++;
+	c->half_open = true;
+}
+
+void tl_tcp_half_open_end(struct tl_tcp *c)
+{
+	struct tl_tcp_table *table = c->net->tcp;
+
+	if (!c->half_open)
+		return;
+	TAILQ_REMOVE(&table->half_open, c, link);
+	table->n_half_open--;
+	if (c->listener != NULL)
+		c->listener->half_open--;
+	c->half_open = false;
+}
+
+bool tl_tcp_half_open_evict(struct tl_tcp_listener *listener)
+{
+	struct tl_tcp *c;
+
+	TAILQ_FOREACH (c, &listener->net->tcp->half_open, link) {
+		if (c->listener != listener)
+			continue;
+		tl_count(&listener->net->stats.tcp_half_open_drops, 1);
+		tl_tcp_end(c, TL_TCP_TIMEOUT);
+		return true;
+	}
+	return false;
+}
+
 void tl_tcp_start_sequence(struct tl_tcp *c, uint32_t iss)
 {
 	c->iss = iss;
 	c->snd_una = iss;
 	c->snd_nxt = iss + 1;
 	c->snd_max = iss + 1;
+	c->rack.highest = iss;
 	c->snd_end = iss + 1;
-	c->rtt_seq = iss;
-	c->rtt_from_ns = c->net->now_ns;
+	c->syn_ns = c->net->now_ns;
 }
 
 // ---- death
@@ -232,6 +289,7 @@ static void forget_work(struct tl_tcp *c)
 {
 	tl_tcp_timers_stop(c);
 	tl_tcp_ooo_purge(c);
+	tl_tcp_half_open_end(c);
 	if (c->listener != NULL)
 		c->listener->conns--;
 	c->listener = NULL;

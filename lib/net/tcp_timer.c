@@ -7,6 +7,7 @@
 #include "tcp_priv.h"
 
 #define BACKOFF_MAX 16
+#define PROBE_MIN_NS (10 * TL_NS_PER_MS) // below, an ACK may just not have been sent yet
 #define KEEPALIVE_PROBES 5
 #define KEEPALIVE_INTERVAL_MAX_NS (15 * TL_NS_PER_S)
 #define FIN_WAIT_2_IDLE_NS (60 * TL_NS_PER_S)
@@ -60,6 +61,26 @@ uint64_t tl_tcp_rto_ns(const struct tl_tcp *c)
 	return tl_min_u64(c->rto_ns << c->backoff, TL_TCP_RTO_MAX_NS);
 }
 
+// RFC 7323, appendix G: as many samples as ACKs come, so each counts for less: log2 of how many there are in a round
+// trip.
+static unsigned samples_shift(const struct tl_tcp *c)
+{
+	uint32_t flight = c->snd_max - c->snd_una;
+	unsigned shift = 0;
+
+	while (flight >> shift > 2u * c->mss)
+		shift++;
+	return shift;
+}
+
+// With the new sample's weight of 1/2^shift; up rounds up.
+static uint64_t weighed(uint64_t old_ns, uint64_t new_ns, unsigned shift, unsigned up)
+{
+	uint64_t rest = (UINT64_C(1) << shift) - 1;
+
+	return (rest * old_ns + new_ns + up * rest) >> shift;
+}
+
 // Section 2. The backoff ends here and nowhere else (Karn's algorithm): only what was sent once is timed.
 void tl_tcp_rtt_sample(struct tl_tcp *c, uint64_t rtt_ns)
 {
@@ -70,11 +91,14 @@ void tl_tcp_rtt_sample(struct tl_tcp *c, uint64_t rtt_ns)
 		c->rttvar_ns = rtt_ns / 2;
 	} else {
 		uint64_t error_ns = c->srtt_ns > rtt_ns ? c->srtt_ns - rtt_ns : rtt_ns - c->srtt_ns;
-		c->rttvar_ns = (3 * c->rttvar_ns + error_ns) / 4;
-		c->srtt_ns = (7 * c->srtt_ns + rtt_ns + 7) / 8;
+		unsigned shift = samples_shift(c);
+		c->rttvar_ns = weighed(c->rttvar_ns, error_ns, 2 + shift, 0);
+		c->srtt_ns = weighed(c->srtt_ns, rtt_ns, 3 + shift, 1);
 	}
+	c->rack.min_rtt_ns = tl_min_u64(c->rack.min_rtt_ns, rtt_ns);
 	uint64_t margin_ns = tl_max_u64(4 * c->rttvar_ns, UINT64_C(1) << TL_TCP_WHEEL_SHIFT);
 	c->rto_ns = tl_min_u64(tl_max_u64(c->srtt_ns + margin_ns, c->rto_min_ns), TL_TCP_RTO_MAX_NS);
+	c->pto_ns = c->sack ? tl_min_u64(tl_max_u64(2 * c->srtt_ns, PROBE_MIN_NS), c->rto_ns) : c->rto_ns;
 	c->backoff = 0;
 }
 
@@ -84,10 +108,9 @@ static void back_off(struct tl_tcp *c)
 		c->backoff++;
 }
 
-static void retransmit_expired(struct tl_tcp *c)
+static void time_out(struct tl_tcp *c)
 {
 	tl_count(&c->net->stats.tcp_timeouts, 1);
-	c->rtt_from_ns = 0;
 	if (c->state == TL_TCPS_SYN_SENT || c->state == TL_TCPS_SYN_RECEIVED) {
 		c->syn_lost = true;
 		back_off(c);
@@ -95,10 +118,40 @@ static void retransmit_expired(struct tl_tcp *c)
 		tl_tcp_send_syn(c);
 		return;
 	}
+	if (c->claimed_mss != 0)
+		tl_tcp_pmtu_believe(c);
 	tl_tcp_cc_timeout(c);
 	back_off(c);
 	c->snd_nxt = c->snd_una;
 	tl_tcp_output(c); // one segment, for cwnd is one
+}
+
+// With SACK the timer may have been set for a probe that is not the right thing any more, or not yet: this is when what
+// is right now is due.
+static uint64_t expiry_ns(const struct tl_tcp *c, bool probe)
+{
+	uint64_t rto_at_ns = c->sent[c->sent_first].at_ns + tl_tcp_rto_ns(c);
+
+	if (c->n_sent == 0 || !c->sack)
+		return 0;
+	if (!probe || c->snd_nxt - c->snd_una <= c->mss) // the ACK of a lone segment may be delayed
+		return rto_at_ns;
+	return tl_min_u64(c->last_tx_ns + c->pto_ns, rto_at_ns);
+}
+
+static void retransmit_expired(struct tl_tcp *c)
+{
+	bool probe = c->sack && c->trouble == 0 && c->n_sent > 0; // RFC 8985, section 7.2
+	uint64_t at_ns = expiry_ns(c, probe);
+
+	if (at_ns > c->net->now_ns) {
+		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, at_ns - c->net->now_ns);
+	} else if (probe) {
+		tl_tcp_probe_tail(c);
+		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_rto_ns(c));
+	} else {
+		time_out(c);
+	}
 }
 
 static void persist_expired(struct tl_tcp *c)
@@ -186,6 +239,8 @@ static void wake(struct tl_tcp *c)
 		give_up(c);
 	if (take_expired(c, TL_TCP_KEEPALIVE))
 		keepalive_expired(c);
+	if (take_expired(c, TL_TCP_REORDER))
+		tl_tcp_cc_repair(c);
 	if (take_expired(c, TL_TCP_RETRANSMIT)) {
 		if (c->persisting)
 			persist_expired(c);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// tcp: TCP for a few to some thousand connections at low latency (RFC 9293, 6298, 5681, 6582, 2018 and 6675 SACK, 7323
-// window scale, 5961, 6528, 6691, 1122). Nagle is off. In-order data goes to the application at once, so there is no
+// tcp: TCP for a few to some thousand connections at low latency (RFC 9293 and those listed in
+// docs/tcp.md). Nagle is off. In-order data goes to the application at once, so there is no
 // receive buffer but the short queue of segments that came too early.
 //
 // Threads: the lcore that owns the net, and only it; callbacks run there from within tl_net_input() or tl_net_tick().

@@ -206,6 +206,8 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 		tl_kernel_list_sockets(domain, &port->sockets);
 		tl_kernel_new_sockets(&port->sockets, &before);
 	}
+	if (port->cfg.spec.kind == TL_PORT_KERNEL)
+		tl_kernel_quiesce_packet(&port->sockets);
 	snprintf(port->multicast, sizeof(port->multicast), "none");
 	fill_queues(port);
 	return 0;
@@ -239,6 +241,22 @@ static void wait_for_link(const struct tl_port *port)
 		port->name, device_text(port));
 }
 
+// Since its socket was made the kernel may have counted frames that came before there was a ring to put them into. What
+// is in the ring by now, and the count, belong to nobody; both begin here.
+static void begin_kernel_account(struct tl_port *port)
+{
+	struct rte_mbuf *pkts[TL_BURST];
+	uint16_t n;
+
+	for (uint16_t q = 0; q < port->cfg.rx_queues; q++)
+		while ((n = rte_eth_rx_burst(port->port_id, q, pkts, TL_BURST)) != 0)
+			rte_pktmbuf_free_bulk(pkts, n);
+	tl_kernel_sample_packet(&port->sockets);
+	port->sockets.seen = 0;
+	memset(port->sockets.dropped, 0, sizeof(port->sockets.dropped));
+	tl_kernel_admit_packet(&port->sockets);
+}
+
 static int eth_start(struct tl_port *port, struct tl_err *err)
 {
 	int rc = rte_eth_dev_start(port->port_id);
@@ -251,6 +269,8 @@ static int eth_start(struct tl_port *port, struct tl_err *err)
 	if (port->cfg.spec.kind == TL_PORT_PCI && port->cfg.tx_queues > 0)
 		wait_for_link(port);
 	tl_port_find_queue_counters(port);
+	if (port->cfg.spec.kind == TL_PORT_KERNEL)
+		begin_kernel_account(port);
 	return 0;
 }
 

@@ -191,6 +191,14 @@ void tl_kernel_sample_xdp(struct tl_kernel_sockets *sockets)
 	}
 }
 
+void tl_kernel_admit_packet(const struct tl_kernel_sockets *sockets)
+{
+	int unused = 0;
+
+	for (unsigned i = 0; i < sockets->n; i++)
+		(void)setsockopt(sockets->fd[i], SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof(unused));
+}
+
 bool tl_kernel_quiesce_packet(const struct tl_kernel_sockets *sockets)
 {
 	// "ret 0": a frame the socket's filter refuses is neither queued nor counted.

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <rte_malloc.h>
 #include <rte_mempool.h>
@@ -48,6 +49,30 @@ int tl_port_start(struct tl_port *port, struct tl_err *err)
 bool tl_port_quiesce(struct tl_port *port)
 {
 	return port->ops->quiesce(port);
+}
+
+static uint64_t received(struct tl_port *port)
+{
+	uint64_t pkts = 0;
+
+	for (uint16_t q = 0; q < port->cfg.rx_queues; q++)
+		pkts += tl_count_read(&tl_port_rxq(port, q)->stats.rx_pkts);
+	return pkts;
+}
+
+bool tl_port_settle(struct tl_port *port, uint32_t timeout_ms)
+{
+	struct tl_port_stats stats;
+
+	for (uint32_t waited_ms = 0;; waited_ms++) {
+		tl_port_sample(port, &stats);
+		uint64_t lost = stats.drop_nic_pkts + stats.drop_nombuf_pkts + stats.drop_error_pkts;
+		if (!stats.verified || stats.hw_seen_pkts <= received(port) + lost)
+			return true;
+		if (waited_ms == timeout_ms)
+			return false;
+		usleep(1000);
+	}
 }
 
 void tl_port_close(struct tl_port *port)

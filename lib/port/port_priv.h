@@ -92,4 +92,5 @@ void tl_kernel_sample_packet(struct tl_kernel_sockets *sockets);
 void tl_kernel_sample_xdp(struct tl_kernel_sockets *sockets);
 // False if a socket refused.
 bool tl_kernel_quiesce_packet(const struct tl_kernel_sockets *sockets);
+void tl_kernel_admit_packet(const struct tl_kernel_sockets *sockets); // undoes it
 bool tl_kernel_is_promisc(const char *iface);

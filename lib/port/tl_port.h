@@ -143,6 +143,11 @@ int tl_port_start(struct tl_port *port, struct tl_err *err);
 // this belong to nobody. False where the port cannot do that: frames go on coming until it is closed.
 bool tl_port_quiesce(struct tl_port *port);
 
+// After that, while the lcores still poll: waits until they have received all that was let in, where that can be told.
+// The kernel counts a frame before it hands it over, and on a busy host milliseconds may lie in between. False: not in
+// time.
+bool tl_port_settle(struct tl_port *port, uint32_t timeout_ms);
+
 // Restores promiscuous mode, stops, frees. The port must not be polled any more.
 void tl_port_close(struct tl_port *port);
 

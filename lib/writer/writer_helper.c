@@ -8,11 +8,7 @@
 
 #include "writer_priv.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-#include <tl_files.h>
 
 #define TICK_NS (100 * TL_NS_PER_MS)	  // how soon what failed is tried again
 #define TIDY_NS TL_NS_PER_S		  // how often the limits are looked at while nothing happens
@@ -38,118 +34,6 @@ static bool has_passed(struct timespec deadline)
 	return now.tv_sec != deadline.tv_sec ? now.tv_sec > deadline.tv_sec : now.tv_nsec >= deadline.tv_nsec;
 }
 
-static bool is_full_disk(int code)
-{
-	return code == -ENOSPC || code == -EDQUOT;
-}
-
-// Room for what has to be written, at the cost of the oldest file. False: there is none to be had.
-static bool make_room(struct tl_writer *writer, int code)
-{
-	uint64_t freed;
-
-	return is_full_disk(code) && writer->cfg.policy.on_full == TL_WRITER_FULL_RECYCLE &&
-	       tl_writer_ring_recycle(writer, &freed);
-}
-
-static int open_ahead(struct tl_writer *writer, struct tl_writer_file *file)
-{
-	int rc = tl_writer_open_hidden(writer, file);
-
-	if (rc != 0 || tl_writer_holds(writer)) // only its trigger knows what goes into the prologue
-		return rc;
-	do
-		rc = tl_writer_put_prologue(writer, file, writer->helper.blocks);
-	while (make_room(writer, rc));
-	return rc;
-}
-
-// Names it and lists it. One that was removed before has nothing to name: the writer finds out and leaves it.
-static int begin(struct tl_writer *writer, struct tl_writer_file *file)
-{
-	if (tl_writer_file_is_removed(file))
-		return 0;
-	int rc = file->name == NULL ? tl_writer_give_name(writer, file) : 0;
-
-	return rc != 0 ? rc : tl_writer_ring_begin(&writer->ring, file);
-}
-
-// ---- completed files
-
-static void sync_directory(const struct tl_writer_pattern *pattern)
-{
-	int fd = open(pattern->dir[0] != '\0' ? pattern->dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	(void)fsync(fd);
-	close(fd);
-}
-
-// Whether a trigger wants it: the writer knew, or the trigger came when it had been left already.
-static bool is_saved(struct tl_writer *writer, const struct tl_writer_file *file)
-{
-	struct tl_writer_helper *helper = &writer->helper;
-
-	pthread_mutex_lock(&helper->lock);
-	bool in_window =
-		tl_writer_is_in_time(file->first_ns, file->last_ns, helper->save_from_ns, helper->save_until_ns);
-	pthread_mutex_unlock(&helper->lock);
-	return tl_writer_saves_files(writer) && (file->saved || in_window);
-}
-
-static int rename_complete(struct tl_writer *writer, struct tl_writer_file *file)
-{
-	char *path = NULL;
-	int rc;
-
-	file->saved = is_saved(writer, file);
-	if (file->saved)
-		rc = tl_writer_save_rename(writer, file->at, file->name, &path);
-	else
-		rc = tl_rename_new(file->at, file->name);
-	if (rc != 0)
-		return rc;
-	free(file->at);
-	file->at = path != NULL ? path : strdup(file->name);
-	tl_writer_ring_move(&writer->ring, file);
-	return 0;
-}
-
-// The last blocks, and what makes the file durable. Goes on after an error, and returns the first.
-static int complete(struct tl_writer *writer, struct tl_writer_file *file)
-{
-	bool sync = writer->cfg.policy.sync == TL_WRITER_SYNC_CLOSE && !file->stream;
-	bool removed = tl_writer_file_is_removed(file);
-	int rc = 0, later;
-
-	if (file->prologue_bytes != 0 && file->broken == 0)
-		do
-			rc = tl_writer_put_epilogue(writer, file, writer->helper.blocks);
-		while (make_room(writer, rc));
-	tl_writer_file_cut(file);
-	if (sync && fsync(file->fd) != 0 && rc == 0)
-		rc = -errno;
-	later = tl_writer_file_close(file);
-	if (rc == 0)
-		rc = later;
-	bool blank = writer->parts && file->prologue_bytes == 0;
-	if (removed) {
-		// There is nothing to name, nor to list.
-	} else if (blank) {
-		unlink(file->at);
-	} else if (file->name != NULL && writer->parts) {
-		later = rename_complete(writer, file);
-		if (rc == 0)
-			rc = later;
-	}
-	tl_writer_index_finish(writer, file, !blank && !removed);
-	if (sync)
-		sync_directory(&writer->pattern);
-	tl_writer_ring_end(&writer->ring, file, !blank && !removed);
-	return rc;
-}
-
 // ---- the steps: each is called with the lock held, lets go of it while it works, and returns whether it did
 
 static bool step_name(struct tl_writer *writer)
@@ -160,7 +44,7 @@ static bool step_name(struct tl_writer *writer)
 	if (file == NULL || !has_passed(helper->retry))
 		return false;
 	pthread_mutex_unlock(&helper->lock);
-	int rc = begin(writer, file);
+	int rc = tl_writer_begin(writer, file);
 	if (rc != 0)
 		tl_writer_trouble_begins(writer, &writer->rotating, file->at, rc);
 	pthread_mutex_lock(&helper->lock);
@@ -183,7 +67,7 @@ static bool step_save(struct tl_writer *writer)
 	pthread_mutex_unlock(&helper->lock);
 	tl_writer_ring_save(writer, from_ns, until_ns);
 	if (writer->cfg.policy.sync == TL_WRITER_SYNC_CLOSE)
-		sync_directory(&writer->pattern);
+		tl_writer_sync_directory(&writer->pattern);
 	pthread_mutex_lock(&helper->lock);
 	return true;
 }
@@ -195,7 +79,7 @@ static bool step_room(struct tl_writer *writer)
 	if (helper->room != TL_WRITER_ROOM_ASKED)
 		return false;
 	pthread_mutex_unlock(&helper->lock);
-	bool made = make_room(writer, -ENOSPC);
+	bool made = tl_writer_recycle_for(writer, -ENOSPC);
 	pthread_mutex_lock(&helper->lock);
 	helper->room = made ? TL_WRITER_ROOM_MADE : TL_WRITER_ROOM_NONE;
 	pthread_cond_signal(&helper->answer);
@@ -212,7 +96,7 @@ static bool step_open(struct tl_writer *writer)
 		return false;
 	pthread_mutex_unlock(&helper->lock);
 	struct tl_writer_file *file = tl_writer_file_new(writer);
-	int rc = file == NULL ? -ENOMEM : open_ahead(writer, file);
+	int rc = file == NULL ? -ENOMEM : tl_writer_open_ahead(writer, file);
 	if (rc == 0) {
 		tl_writer_trouble_ends(writer, &writer->rotating, writer->cfg.path);
 	} else {
@@ -242,8 +126,8 @@ static bool step_finish(struct tl_writer *writer)
 	if (nameless) // for the last time
 		STAILQ_REMOVE_HEAD(&helper->begun, begun_link);
 	pthread_mutex_unlock(&helper->lock);
-	int rc = nameless ? begin(writer, file) : 0;
-	int later = complete(writer, file);
+	int rc = nameless ? tl_writer_begin(writer, file) : 0;
+	int later = tl_writer_complete(writer, file);
 	rc = rc != 0 ? rc : later;
 	const char *path = file->at != NULL ? file->at : file->label;
 	if (rc != 0)
@@ -271,15 +155,15 @@ static bool step_tidy(struct tl_writer *writer)
 	return true;
 }
 
-// One step, in the order of who waits for what.
+// One round of all, in the order of who waits for what: none may keep the last from its turn.
 static bool work(struct tl_writer *writer)
 {
 	static bool (*const steps[])(struct tl_writer *) = {
 		step_save, step_name, step_room, step_open, step_finish, step_tidy};
 	bool worked = false;
 
-	for (size_t i = 0; i < TL_ARRAY_LEN(steps) && !worked; i++)
-		worked = steps[i](writer);
+	for (size_t i = 0; i < TL_ARRAY_LEN(steps); i++)
+		worked |= steps[i](writer);
 	return worked;
 }
 
@@ -386,7 +270,7 @@ bool tl_writer_helper_make_room(struct tl_writer *writer, int code)
 {
 	struct tl_writer_helper *helper = &writer->helper;
 
-	if (!is_full_disk(code) || writer->cfg.policy.on_full != TL_WRITER_FULL_RECYCLE)
+	if (!tl_writer_may_recycle_for(writer, code))
 		return false;
 	pthread_mutex_lock(&helper->lock);
 	helper->room = TL_WRITER_ROOM_ASKED;

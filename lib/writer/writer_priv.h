@@ -8,11 +8,13 @@
 //   writer_next.c    when the recording goes on in the next file
 //   writer_hold.c    slabs that wait in memory for a trigger
 //   writer_save.c    files that a trigger saves from the ring
-//   writer_helper.c  the helper thread: opens the next file, completes and closes those that the writer left
+//   writer_helper.c  the helper thread: which of its work comes next
+//   writer_life.c    its work on a file: opened ahead, named, completed
 //   writer_index.c   the index thread: what the slabs of a file hold, and its sidecar
 //   writer_names.c   which name a file gets, and when
 //   writer_ring.c    the recording's files, and which of them have to go
 //   writer_found.c   files of earlier runs
+//   writer_remove.c  a file of the ring goes, a piece at a time
 //   writer_left.c    recovers those that were not completed
 //   writer_pattern.c what the names of files look like
 //   writer_file.c    one output file: open, write, cut, close
@@ -60,7 +62,7 @@ struct tl_writer_file {
 	bool stream;
 	bool direct;		   // O_DIRECT is on
 	bool nameless;		   // when it was opened, by way of /proc/self/fd
-	const atomic_bool *stop;   // of the writer: a stream waits only so long once it is set
+	const atomic_bool *hurry;  // of the writer: a stream waits only so long once it is set
 	uint32_t chunk_bytes;	   // stream: the most that one write() takes without blocking
 	int broken;		   // stream: the -errno after which nothing more can follow
 	uint64_t prologue_bytes;   // 0: not written yet, and nothing may be before it
@@ -256,6 +258,7 @@ struct tl_writer {
 	pthread_t thread;
 	bool started;
 	atomic_bool stop;
+	atomic_bool hurry; // the end is near
 	atomic_bool pipe_closed;
 
 	struct tl_writer_trouble writing;   // the writer's
@@ -351,6 +354,16 @@ int tl_writer_index_init(struct tl_writer *writer);
 int tl_writer_index_start(struct tl_writer *writer);
 void tl_writer_index_stop(struct tl_writer *writer);
 void tl_writer_index_fini(struct tl_writer_index *index);
+// writer_life.c, on the helper
+int tl_writer_open_ahead(struct tl_writer *writer, struct tl_writer_file *file);
+// Names it and lists it. One that was removed before has nothing to name: the writer finds out and leaves it.
+int tl_writer_begin(struct tl_writer *writer, struct tl_writer_file *file);
+// The last blocks, and what makes the file durable. Goes on after an error, and returns the first.
+int tl_writer_complete(struct tl_writer *writer, struct tl_writer_file *file);
+// After a failure with code: whether it was for want of room, for which the oldest file may be dropped; and has been.
+bool tl_writer_may_recycle_for(const struct tl_writer *writer, int code);
+bool tl_writer_recycle_for(struct tl_writer *writer, int code);
+void tl_writer_sync_directory(const struct tl_writer_pattern *pattern);
 // writer_names.c: on the helper, or on main before it starts
 // Goes on after the numbers that this time's name has in the ring.
 void tl_writer_resume_names(struct tl_writer *writer, time_t now);
@@ -358,6 +371,9 @@ void tl_writer_resume_names(struct tl_writer *writer, time_t now);
 int tl_writer_give_name(struct tl_writer *writer, struct tl_writer_file *file);
 // Creates the file under the hidden name.
 int tl_writer_open_hidden(struct tl_writer *writer, struct tl_writer_file *file);
+
+// writer_remove.c: the name goes at once. Who has the file open, or another name for it, keeps all of it.
+int tl_writer_remove(const char *path);
 
 // writer_ring.c
 int tl_writer_ring_add(struct tl_writer_ring *ring, struct tl_writer_entry entry); // takes over its path

@@ -145,6 +145,7 @@ bool tl_writer_ring_recycle(struct tl_writer *writer, uint64_t *out_bytes)
 {
 	struct tl_writer_entry oldest;
 	struct stat status;
+	int rc;
 
 	*out_bytes = 0;
 	if (!take_oldest(&writer->ring, &oldest))
@@ -152,8 +153,8 @@ bool tl_writer_ring_recycle(struct tl_writer *writer, uint64_t *out_bytes)
 	if (!tl_writer_is_ours(oldest.path, &status)) {
 		if (lstat(oldest.path, &status) == 0)
 			tl_warn("%.300s: is not our recording any more, and stays", oldest.path);
-	} else if (unlink(oldest.path) != 0) {
-		tl_warn("%.300s: cannot remove: %s", oldest.path, strerror(errno));
+	} else if ((rc = tl_writer_remove(oldest.path)) != 0) {
+		tl_warn("%.300s: cannot remove: %s", oldest.path, strerror(-rc));
 	} else {
 		tl_index_remove(oldest.path);
 		*out_bytes = (uint64_t)status.st_size;

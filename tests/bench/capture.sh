@@ -3,6 +3,8 @@
 # How fast Tapline records, beside its ceilings and beside other recorders, in the same run. docs/benchmarks.md says what
 # each scenario measures, and what it does not.
 set -euo pipefail
+# A build of its own: that of tools/demo.sh lacks the programs of the measurements.
+TL_BUILD=${TL_BUILD:-$(realpath "$(dirname "$0")/../..")/build-bench}
 source "$(dirname "$0")/../lib/func.sh"
 source "$func_root/tools/lib/hugepages.sh"
 source "$func_root/tests/bench/lib/results.sh"
@@ -59,9 +61,10 @@ wanted() {
 }
 
 build_programs() {
-	bench_build=${TL_BUILD:-$func_root/build}/tests/bench
-	ninja -C "${bench_build%/tests/bench}" tests/bench/libbench_paced.so tests/bench/bench_primary \
-		tests/bench/bench_blast >build.log 2>&1 || func_die "the programs of the measurements do not build"
+	bench_build=$TL_BUILD/tests/bench
+	"$func_root/tools/install-deps.sh" test >&2 || true
+	[[ -e $TL_BUILD/build.ninja ]] || meson setup "$TL_BUILD" "$func_root" >&2
+	ninja -C "$TL_BUILD" app/tapline tests/bench/libbench_paced.so tests/bench/bench_primary tests/bench/bench_blast >&2
 }
 
 # Taken once for all: what is missing for dpdk-dumpcap skips that scenario, what is missing for us is an error.
@@ -76,14 +79,11 @@ prepare() {
 	"$func_root/tools/install-deps.sh" bench || echo "# not everything is installed: some scenarios are skipped" >&2
 	command -v fio >/dev/null || func_die "fio is not installed (apt-get install fio)"
 	take_hugepages
-	build_programs
 	for sizes in 60 imix 1514; do
 		"$func_root/tests/bench/make_source.py" "$sizes.pcap" "$sizes"
 	done
 	bench_file=$dir/tapline-bench-$$.pcapng
 	PACED_FILE=/dev/shm/tapline-bench-$$
-	null_sink=/dev/null
-	! "$TAPLINE" capture --help | grep -q 'null:' || null_sink=null:
 }
 
 clean_up() {
@@ -97,6 +97,7 @@ clean_up() {
 main() {
 	local name round
 	parse_options "$@"
+	build_programs
 	func_begin
 	trap 'clean_up; func_end' EXIT
 	bench_file='' PACED_FILE=''

@@ -149,7 +149,7 @@ holds() {
 
 target_removed() {
 	mkdir gone
-	live_start '"path": "gone/one.pcapng"' '"path": "gone/many.pcapng", "rotate_bytes": "64M"'
+	live_start '"path": "gone/one.pcapng"' '"path": "gone/many.pcapng", "rotate_bytes": "64M", "index": false'
 	send_frames 1000
 	wait_all written_pkts 1000
 	rm -r gone
@@ -223,7 +223,7 @@ read_only_while_running() {
 
 # No new file can be had, and the old ones may be written.
 directory_protected() {
-	live_start '"path": "disk/kept.pcapng", "rotate_packets": 1000'
+	live_start '"path": "disk/kept.pcapng", "rotate_packets": 1000, "index": false'
 	chattr +i disk
 	send_frames 5000
 	wait_all written_pkts 5000

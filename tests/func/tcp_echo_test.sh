@@ -34,13 +34,43 @@ start_a_peer_that_never_reads() {
 	wait_for 20 test -s never_read.json
 }
 
+# stand_by: a connection that has got its echo and stays open; peer_pid is its process.
+stand_by() {
+	rm -f greeting
+	peer_start "$(command -v bash)" -c 'exec 3<>"/dev/tcp/$1/7"; echo hello >&3; read -r -u 3; echo "$REPLY" >greeting
+		read -r -u 3' bash "$APP_IP" >/dev/null 2>&1
+	wait_for 10 grep -sqx hello greeting
+}
+
+# kernel_sees: what the kernel has agreed on with us.
+kernel_sees() {
+	local seen
+	seen=$(in_peer ss -tionHO dst "$APP_IP")
+	echo "$seen"
+	[[ " $seen " == *" ts sack "* && " $seen " == *" wscale:"* ]]
+}
+
+# without_timestamps FILE: our segments that have none though they should.
+without_timestamps() {
+	tshark -r "$1" -Y "ip.src == $APP_IP && tcp && !tcp.options.timestamp.tsval" 2>/dev/null
+}
+
 func_begin
 net_begin
 app_config config.json '"echo": [{"port": "lan", "tcp_listen": 7, "max_connections": 300}]'
 app_start config.json
 app_status >begin.json
 
+ip netns exec "$PEER_NS" tcpdump -U --immediate-mode -n -i "$PEER_IF" -w options.pcap "tcp port 7" 2>tcpdump.log &
+tcpdump_pid=$!
+wait_for 10 grep -q 'listening on' tcpdump.log
+stand_by || true
+check "the kernel sees timestamps, SACK and a window scale" kernel_sees
+stop_process "$peer_pid" KILL 2>/dev/null || true
 check "nc gets 100 kB back, byte for byte" echo_of_nc
+stop_process "$tcpdump_pid" INT 2>/dev/null || true
+check_equal "tshark finds timestamps in each segment of ours" "$(without_timestamps options.pcap)" ""
+check "and there are segments" test "$(tshark -r options.pcap -Y "ip.src == $APP_IP && tcp.len > 0" 2>/dev/null | wc -l)" -gt 50
 check "socat gets 100 MiB back, byte for byte" echo_of_socat
 in_peer timeout 120 "$PEER_PY" echo_bytes "$APP_IP" 7 100000000 >echo.json || true
 check_json "a peer that sends and reads at once gets 100 MB back and then our FIN" echo.json \

@@ -43,7 +43,7 @@ saved() {
 }
 
 visible_files() {
-	find . -name '[a-z]*.pcapng*' | sort
+	find . -name '[a-z]*.pcapng*' ! -name '*.tlx' | sort
 }
 
 verb_saves_what_was_held() {

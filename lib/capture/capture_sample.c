@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads the counters of a recording while it runs.
+
+#include "capture_priv.h"
+
+static void add_flow(struct tl_capture_flow *sum, const struct tl_capture_flow *flow)
+{
+	sum->offered_pkts += flow->offered_pkts;
+	sum->filtered_pkts += flow->filtered_pkts;
+	sum->expired_pkts += flow->expired_pkts;
+	sum->paused_pkts += flow->paused_pkts;
+	sum->cut_pkts += flow->cut_pkts;
+	sum->drop_ring_pkts += flow->drop_ring_pkts;
+	sum->drop_disk_pkts += flow->drop_disk_pkts;
+	sum->written_pkts += flow->written_pkts;
+}
+
+// The writer first: what it has written was offered before, so a running sample never shows more written than offered.
+// For the same reason offered_pkts is the last.
+static void sample_queue(const struct tl_capture *c, uint16_t queue, struct tl_capture_queue *out)
+{
+	struct tl_writer_flow written;
+
+	tl_writer_flow(c->writer, queue, &written);
+	for (int dir = 0; dir < TL_DIRS; dir++) {
+		const struct tl_tap_flow *tap = &c->taps[queue].flow[dir];
+		struct tl_capture_flow *flow = &out->flow[dir];
+		flow->written_pkts = written.written_pkts[dir];
+		flow->drop_disk_pkts = written.drop_disk_pkts[dir];
+		flow->filtered_pkts = tl_count_read(&tap->filtered_pkts);
+		flow->expired_pkts = written.expired_pkts[dir] + tl_count_read(&tap->expired_pkts);
+		flow->paused_pkts = tl_count_read(&tap->paused_pkts);
+		flow->cut_pkts = tl_count_read(&tap->cut_pkts);
+		flow->drop_ring_pkts = tl_count_read(&tap->drop_ring_pkts);
+		flow->offered_pkts = tl_count_read(&tap->offered_pkts);
+	}
+	out->slabs_used = tl_slab_used(c->rings[queue]);
+}
+
+static void add_flows(struct tl_capture_stats *sum, const struct tl_flow_table *table)
+{
+	const struct tl_flow_stats *stats = tl_flow_counters(table);
+
+	sum->flows += tl_count_read(&stats->flows);
+	sum->flows_evicted += tl_count_read(&stats->flows_evicted);
+}
+
+void tl_capture_sample(struct tl_capture *c, struct tl_capture_stats *out)
+{
+	struct tl_writer_stats written;
+
+	tl_writer_stats(c->writer, &written);
+	*out = (struct tl_capture_stats){.written_bytes = written.written_bytes,
+		.recycled_files = written.recycled_files,
+		.recycled_bytes = written.recycled_bytes,
+		.free_bytes = written.free_bytes,
+		.late_pkts = c->recode != NULL ? tl_recode_late_pkts(c->recode) : 0,
+		.n_queues = c->n_queues,
+		.slabs = tl_slab_count(c->rings[0])};
+	for (uint16_t q = 0; q < c->n_queues; q++) {
+		sample_queue(c, q, &out->queues[q]);
+		for (int dir = 0; dir < TL_DIRS; dir++)
+			add_flow(&out->flow[dir], &out->queues[q].flow[dir]);
+	}
+	for (uint16_t q = 0; q < c->n_queues; q++)
+		if (c->taps[q].flows != NULL)
+			add_flows(out, c->taps[q].flows);
+	tl_capture_sample_triggers(c, out);
+}

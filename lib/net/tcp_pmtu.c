@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The path's MTU (RFC 1191), as routers tell it: believed only as far as RFC 5927 says, for anybody may send ICMP.
+
+#include "tcp_priv.h"
+
+#define PATH_MTU_MIN 296 // the least of RFC 1191's table that leaves room for data worth sending
+
+// RFC 1191, section 7: what old routers, who do not tell, are likely to mean.
+static uint16_t plateau_below(uint16_t bytes)
+{
+	static const uint16_t PLATEAUS[] = {32000, 17914, 8166, 4352, 2002, 1492, 1006, 508};
+
+	for (unsigned i = 0; i < TL_ARRAY_LEN(PLATEAUS); i++) {
+		if (PLATEAUS[i] < bytes)
+			return PLATEAUS[i];
+	}
+	return PATH_MTU_MIN;
+}
+
+static uint16_t mss_for(const struct tl_tcp *c, uint16_t mtu)
+{
+	return mtu - TL_IPV4_LEN - TL_TCP_LEN - (c->stamped ? TL_TCP_STAMP_LEN : 0);
+}
+
+void tl_tcp_pmtu_believe(struct tl_tcp *c)
+{
+	c->mss = c->claimed_mss;
+	c->claimed_mss = 0;
+	c->mss_proven = false;
+	tl_count(&c->net->stats.tcp_path_mtu_drops, 1);
+}
+
+// RFC 5927, section 7.2: at once when no segment as long as now was ever acknowledged. Else one that is on its way must
+// be lost first: the retransmission timer believes, an ACK of a full segment refutes.
+static void take_claim(struct tl_tcp *c, uint16_t mss)
+{
+	if (mss >= c->mss || (c->claimed_mss != 0 && mss >= c->claimed_mss))
+		return;
+	c->claimed_mss = mss;
+	if (c->mss_proven)
+		return;
+	tl_tcp_pmtu_believe(c);
+	tl_tcp_cc_resend(c);
+	tl_tcp_output(c);
+}
+
+void tl_tcp_too_big(struct tl_net *net, uint32_t dst_be, uint16_t src_port_be, uint16_t dst_port_be, uint32_t seq,
+	uint16_t mtu, uint16_t was_bytes)
+{
+	struct tl_tcp *c = tl_tcp_find(net->tcp, tl_tcp_key(dst_be, dst_port_be, src_port_be));
+
+	if (c == NULL || c->state < TL_TCPS_ESTABLISHED || c->state == TL_TCPS_TIME_WAIT)
+		return;
+	if (tl_seq_lt(seq, c->snd_una) || !tl_seq_lt(seq, c->snd_max)) // RFC 5927, section 4.1
+		return;
+	if (mtu == 0)
+		mtu = plateau_below(was_bytes);
+	if (mtu >= was_bytes) // it would have fit
+		return;
+	take_claim(c, mss_for(c, mtu < PATH_MTU_MIN ? PATH_MTU_MIN : mtu));
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Removes a file of the ring without holding up the writes of the recording: a large file gives its space back piece by
+// piece, since a file system that frees gigabytes at once lets nobody write meanwhile.
+
+#include "writer_priv.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#define PIECE_BYTES (32 << 20)
+#define PAUSE_NS (5 * TL_NS_PER_MS)
+
+// Whether nobody has the file open, nor another name for it: a lease (fcntl(2)) is to be had only then. Somebody who
+// opens it meanwhile makes the kernel send a signal, which is SIGURG here: nobody minds that one.
+static bool is_alone(int fd, const struct stat *status)
+{
+	if (status->st_nlink != 1 || fcntl(fd, F_SETSIG, SIGURG) != 0 || fcntl(fd, F_SETLEASE, F_WRLCK) != 0)
+		return false;
+	fcntl(fd, F_SETLEASE, F_UNLCK);
+	return true;
+}
+
+int tl_writer_remove(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat status;
+	bool alone = fd >= 0 && fstat(fd, &status) == 0 && is_alone(fd, &status);
+	int rc = unlink(path) == 0 ? 0 : -errno;
+
+	for (off_t bytes = alone && rc == 0 ? status.st_size : 0; bytes > PIECE_BYTES; bytes -= PIECE_BYTES) {
+		if (ftruncate(fd, bytes - PIECE_BYTES) != 0)
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+	}
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}

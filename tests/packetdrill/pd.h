@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// pd: what the calls of the table share: one lock, and the wait of those that block.
+//
+// packetdrill's main thread hands a call that is to block to its other thread, and goes on. Before a call of the main
+// thread returns, the one that waits has seen what changed. So a script runs the same way each time.
+//
+// Threads: two; between enter and leave one. Memory: create to destroy.
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "pd_socket.h"
+
+#define TL_PD_US_PER_S 1000000
+#define TL_PD_NEVER UINT64_MAX
+
+struct tl_pd {
+	struct tl_pd_host host;
+	pthread_mutex_t lock;
+	pthread_t main_thread;
+	pthread_cond_t changed; // look again
+	pthread_cond_t looked;
+	unsigned waiting;	  // calls that block, 0 or 1
+	uint64_t wait_until_us;	  // of that call
+	uint64_t news, news_seen; // how often something changed, and what the call that waits has seen of it
+	uint64_t returned_us;	  // when the last call that may block did; 0: that has been asked
+};
+
+struct tl_pd *tl_pd_create(const char *flags);
+void tl_pd_destroy(struct tl_pd *pd);
+
+// Every call begins and ends so: userdata is the pd; rc becomes the result, or -1 and errno.
+struct tl_pd *tl_pd_enter(void *userdata);
+ssize_t tl_pd_leave(struct tl_pd *pd, ssize_t rc);
+
+bool tl_pd_is_main(const struct tl_pd *pd);
+
+// What waits on the other thread looks, and waits again or is gone.
+void tl_pd_settle(struct tl_pd *pd);
+
+// One look at what is waited for: -EAGAIN, or the result.
+struct tl_pd_look {
+	ssize_t (*fn)(struct tl_pd_look *look);
+	struct tl_pd_socket *s;
+	struct tl_pd_host *host;
+	void *to;
+	const uint8_t *from;
+	size_t len, done;
+	bool peek;
+	bool blocks;
+	struct sockaddr *addr;
+	socklen_t *addr_len;
+	struct pollfd *fds;
+	nfds_t n;
+};
+
+// Looks until there is a result, or until_us has come: -EAGAIN. -EDEADLK: on the main thread, for nothing.
+ssize_t tl_pd_wait(struct tl_pd *pd, struct tl_pd_look *look, uint64_t until_us);
+
+// A whole call: enter, look at the socket with this descriptor as long as it blocks, leave. flags are recv()'s,
+// send()'s.
+ssize_t tl_pd_on_socket(void *userdata, int fd, struct tl_pd_look *look, int flags);

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// pd_socket: stream sockets over Tapline's TCP. Nothing here blocks: a call that would returns -EAGAIN, and is asked
+// again once something has changed. All return 0 or more, or -errno.
+//
+// Threads: one at a time. Memory: a socket is freed when it is closed, from an accept queue or by its descriptor.
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+
+#include <tl_tcp.h>
+
+#include "pd_stack.h"
+
+TAILQ_HEAD(tl_pd_queue, tl_pd_socket);
+
+struct tl_pd_host {
+	struct tl_pd_flags flags;
+	struct tl_pd_stack stack;
+	struct tl_pd_queue sockets; // those with a descriptor
+	bool news;		    // a call that waits should be asked again
+};
+
+struct tl_pd_socket {
+	TAILQ_ENTRY(tl_pd_socket) link; // of the host's, or of an accept queue
+	struct tl_pd_host *host;
+	int fd; // a real one, so that nobody else gets the number; -1: not accepted yet
+	struct tl_tcp *tcp;
+	struct tl_tcp_listener *listener;
+	struct tl_pd_queue accepted; // of a listener, by arrival
+	struct tl_tcp_opts opts;     // for the connections to be opened
+	uint16_t port_be;	     // bound
+	bool nonblocking, opened, at_end, read_shut, write_shut, reset_on_close;
+	int error;     // that the next call reports, positive
+	uint8_t *data; // received and not read
+	size_t len;
+};
+
+int tl_pd_socket_open(struct tl_pd_host *host, bool nonblocking); // the descriptor
+struct tl_pd_socket *tl_pd_socket_find(struct tl_pd_host *host, int fd);
+int tl_pd_socket_bind(struct tl_pd_socket *s, const struct sockaddr *addr, socklen_t len);
+int tl_pd_socket_listen(struct tl_pd_socket *s, int backlog);
+int tl_pd_socket_accept(struct tl_pd_socket *s, struct sockaddr *addr, socklen_t *len);
+int tl_pd_socket_connect(struct tl_pd_socket *s, const struct sockaddr *addr, socklen_t len);
+int tl_pd_socket_connected(struct tl_pd_socket *s); // what became of it
+ssize_t tl_pd_socket_read(struct tl_pd_socket *s, void *buf, size_t len, bool peek);
+ssize_t tl_pd_socket_write(struct tl_pd_socket *s, const void *buf, size_t len); // some of it, perhaps
+int tl_pd_socket_shutdown(struct tl_pd_socket *s, int how);
+int tl_pd_socket_close(struct tl_pd_socket *s);
+short tl_pd_socket_events(const struct tl_pd_socket *s); // as poll() has it
+
+// pd_options.c
+int tl_pd_socket_set(struct tl_pd_socket *s, int level, int name, const void *value, socklen_t len);
+int tl_pd_socket_get(struct tl_pd_socket *s, int level, int name, void *value, socklen_t *len);

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// More handshakes than we remember: SYN cookies (RFC 4987).
+
+#include "tl_test_tcp_host.h"
+
+#define FLOOD 10u // SYNs of others, each from a port of its own, before the one that matters
+
+static struct host *start_flooded(struct app *app, const struct tl_tcp_opts *opts)
+{
+	struct host *h = start(); // 8 connections, so 4 handshakes
+
+	h->stamp = 90000;
+	h->net->tcp->isn_fixed = false;
+	(void)hear(h, app, opts);
+	for (unsigned i = 0; i < FLOOD; i++) {
+		h->peer_port = PORT(50000 + i);
+		give_stamped_syn(h, 0, PEERS, 0);
+	}
+	h->peer_port = PEER_PORT;
+	forget(h);
+	return h;
+}
+
+static void answer(struct host *h, const struct sent *syn_ack)
+{
+	h->stamped = syn_ack->options.has_stamp;
+	h->echo = syn_ack->options.stamp;
+	give(h, A, PEERS + 1, syn_ack->seq + 1, 0);
+}
+
+static void flood_takes_no_memory(void)
+{
+	struct app app = {0};
+	struct host *h = start_flooded(&app, NULL);
+
+	CU_ASSERT_EQUAL(tl_tcp_in_use(h->net, NULL), 4);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_syn_cookies_tx, FLOOD - 4);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_backlog_drops, 0);
+	pass(h, 11 * SECOND); // those remembered are given up
+	CU_ASSERT_EQUAL(tl_tcp_in_use(h->net, NULL), 0);
+	CU_ASSERT_EQUAL(h->net->tcp->n_half_open, 0);
+	forget(h);
+	give_stamped_syn(h, 0, PEERS, 0);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_syn_cookies_tx, FLOOD - 4); // an honest one again
+	CU_ASSERT_EQUAL(h->net->tcp->n_half_open, 1);
+	stop(h);
+}
+
+static void cookie_opens(void)
+{
+	const struct tl_tcp_opts opts = {.recv_window_bytes = 1 << 20};
+	struct app app = {.on_data = app_echo};
+	struct host *h = start_flooded(&app, &opts);
+
+	give_stamped_syn(h, 0, PEERS, 0);
+	const struct sent *s = next_sent(h);
+	CU_ASSERT_EQUAL(s->flags, S | A);
+	CU_ASSERT_EQUAL(s->ack, PEERS + 1);
+	CU_ASSERT(s->options.has_stamp && s->options.has_scale && s->options.sack_permitted);
+	CU_ASSERT_EQUAL(s->options.scale, 5);
+	h->window = 100;
+	answer(h, s); // the place of another: four are half open, of a listener's four
+	CU_ASSERT_EQUAL_FATAL(app.opened, 1);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_half_open_drops, 1);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_syn_cookies_rx, 1);
+	CU_ASSERT_EQUAL(app.c->snd_scale, 7);
+	CU_ASSERT_EQUAL(app.c->rcv_scale, 5);
+	CU_ASSERT_EQUAL(app.c->snd_wnd, 12800);
+	CU_ASSERT_EQUAL(app.c->mss, MSS - 12);
+	CU_ASSERT(app.c->sack);
+	CU_ASSERT_EQUAL(app.c->srtt_ns, 0);
+	forget(h);
+	uint32_t syn_stamp = h->echo;
+	give(h, A | P, PEERS + 1, app.c->snd_una, 10);
+	CU_ASSERT_EQUAL(h->sent[0].len, 10);
+	CU_ASSERT(tl_seq_le(syn_stamp, h->sent[0].options.stamp)); // the clock does not run back
+	CU_ASSERT(has_stream(&app, 10));
+	app_free(&app);
+	stop(h);
+}
+
+static void cookie_without_stamps(void)
+{
+	struct app app = {0};
+	struct host *h = start_flooded(&app, NULL);
+	static const uint8_t options[] = {2, 4, 1400 >> 8, 1400 & 0xff, 1, 3, 3, 7, 1, 1, 4, 2};
+
+	give_options(h, S, PEERS, 0, options, sizeof(options), "", 0);
+	const struct sent *s = next_sent(h);
+	CU_ASSERT_EQUAL(s->flags, S | A);
+	CU_ASSERT_FALSE(s->options.has_scale || s->options.sack_permitted || s->options.has_stamp);
+	give(h, A | P, PEERS + 1, s->seq + 1, 20); // data, for the ACK was lost
+	CU_ASSERT_EQUAL_FATAL(app.opened, 1);
+	CU_ASSERT(has_stream(&app, 20));
+	CU_ASSERT_EQUAL(app.c->mss, 1380); // the next that fits the cookie
+	CU_ASSERT_FALSE(app.c->sack || app.c->stamped || app.c->offer_scale);
+	app_free(&app);
+	stop(h);
+}
+
+static void forged_cookies_are_refused(void)
+{
+	struct app app = {0};
+	struct host *h = start_flooded(&app, NULL);
+
+	give_stamped_syn(h, 0, PEERS, 0);
+	const struct sent s = *next_sent(h);
+	h->stamped = true;
+	h->echo = s.options.stamp;
+	for (uint32_t bit = 0; bit < 32; bit++) {
+		give(h, A, PEERS + 1, (s.seq ^ UINT32_C(1) << bit) + 1, 0);
+		SENDS(h, R, (s.seq ^ UINT32_C(1) << bit) + 1, 0, 0);
+	}
+	give(h, A, PEERS + 2, s.seq + 1, 0);
+	SENDS(h, R, s.seq + 1, 0, 0);
+	h->peer_port = PORT(40001);
+	give(h, A, PEERS + 1, s.seq + 1, 0);
+	SENDS(h, R, s.seq + 1, 0, 0);
+	CU_ASSERT_EQUAL(app.opened, 0);
+	h->peer_port = PEER_PORT;
+	give(h, A, PEERS + 1, s.seq + 1, 0);
+	CU_ASSERT_EQUAL_FATAL(app.opened, 1);
+	stop(h);
+}
+
+static void old_cookies_are_refused(void)
+{
+	for (unsigned late = 0; late < 2; late++) {
+		struct app app = {0};
+		struct host *h = start_flooded(&app, NULL);
+		give_stamped_syn(h, 0, PEERS, 0);
+		const struct sent s = *next_sent(h);
+		h->now_ns += (late ? 140 : 60) * SECOND;
+		answer(h, &s);
+		CU_ASSERT_EQUAL(app.opened, !late);
+		stop(h);
+	}
+}
+
+static void no_cookie_no_entry(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	(void)hear(h, &app, NULL);
+	h->net->tcp->isn_fixed = false;
+	struct tl_tcp_seg seg = {.seq = PEERS + 1};
+	CU_ASSERT_FALSE(tl_tcp_cookie_check(h->net, tl_tcp_key(PEER, PEER_PORT, OUR_PORT), &seg));
+	give(h, A, PEERS + 1, 77, 0);
+	SENDS(h, R, 77, 0, 0);
+	CU_ASSERT_EQUAL(app.opened, 0);
+	stop(h);
+}
+
+static void full_is_full(void)
+{
+	struct app app = {0};
+	struct host *h = start_flooded(&app, NULL);
+
+	for (unsigned i = 0; i < 6; i++) {
+		h->peer_port = PORT(40000 + i);
+		h->stamped = false;
+		give_stamped_syn(h, 0, PEERS, 0);
+		if (h->n_sent > h->n_seen)
+			answer(h, next_sent(h));
+		forget(h);
+	}
+	CU_ASSERT_EQUAL(app.opened, 4); // as many as the listener takes, whoever knocked before
+	CU_ASSERT_EQUAL(h->net->stats.tcp_half_open_drops, 4);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_backlog_drops, 2);
+	stop(h);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a flood of SYNs takes a bounded number of places and is answered all the same",
+			flood_takes_no_memory},
+		{"the ACK of a SYN cookie opens, with scale, SACK and timestamps", cookie_opens},
+		{"without timestamps a SYN cookie brings the MSS and nothing else", cookie_without_stamps},
+		{"an ACK that forges a SYN cookie is refused", forged_cookies_are_refused},
+		{"a SYN cookie is good for a minute, not for two and a half", old_cookies_are_refused},
+		{"where no SYN cookie was sent none is taken", no_cookie_no_entry},
+		{"half-open connections give way to those that open, and only as many as may", full_is_full},
+	};
+
+	tl_test_eal_start();
+	return tl_test_main("tcp_flood", tests, TL_ARRAY_LEN(tests));
+}

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Loss told by time (RFC 8985, RACK-TLP), and what came twice (RFC 2883). The round trip is 20 ms.
+
+#include "tl_test_tcp_host.h"
+
+static void late_is_lost_after_a_while(void)
+{
+	struct app app = {0};
+	struct host *h = start_sacked(&app, 9);
+
+	pass(h, RTT);
+	GIVE_SACK(h, 0, {1, 2});
+	pass(h, 4 * MS);
+	SILENT(h);
+	pass(h, 3 * MS); // a quarter of the round trip
+	SENDS_SEGMENT(h, 0);
+	SILENT(h);
+	CU_ASSERT(app.c->in_recovery);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_timeouts, 0);
+	stop(h);
+}
+
+static void reordering_makes_patient(void)
+{
+	struct app app = {0};
+	struct host *h = start_sacked(&app, 9);
+
+	pass(h, RTT);
+	GIVE_SACK(h, 0, {1, 2});
+	pass(h, 2 * MS);
+	give(h, A, PEERS + 1, OURS + 1 + 2 * MSS, 0); // it was merely late
+	CU_ASSERT(app.c->rack.reordering);
+	GIVE_SACK(h, 2, {3, 7}); // four: would do if nothing ever came late
+	SILENT(h);
+	pass(h, 7 * MS);
+	SENDS_SEGMENT(h, 2);
+	SILENT(h);
+	stop(h);
+}
+
+static void order_of_one_ack_is_no_reordering(void)
+{
+	struct app app = {0};
+	struct host *h = start_sacked(&app, 9);
+
+	pass(h, RTT);
+	GIVE_SACK(h, 2, {3, 4});
+	CU_ASSERT_FALSE(app.c->rack.reordering);
+	stop(h);
+}
+
+// Nothing has arrived yet that the first could be compared with, and sequence numbers have no zero.
+static void first_sack_is_no_reordering(void)
+{
+	static const uint8_t options[] = {2, 4, 1460 >> 8, 1460 & 0xff, 1, 1, 4, 2};
+
+	for (uint32_t iss = 0x10000000; iss != 0; iss += 0x10000000) {
+		struct host *h = start();
+		struct app app = {0};
+		fix_isn(h->net, iss);
+		(void)hear(h, &app, NULL);
+		give_options(h, S, PEERS, 0, options, sizeof(options), "", 0);
+		pass(h, RTT);
+		give(h, A, PEERS + 1, iss + 1, 0);
+		say(&app, 5 * MSS);
+		forget(h);
+		pass(h, RTT);
+		const uint32_t from_be = tl_be32(iss + 1 + MSS), to_be = tl_be32(iss + 1 + 4 * MSS);
+		uint8_t sack[12] = {1, 1, 5, 10};
+		memcpy(sack + 4, &from_be, sizeof(from_be));
+		memcpy(sack + 8, &to_be, sizeof(to_be));
+		give_options(h, A, PEERS + 1, iss + 1, sack, sizeof(sack), "", 0);
+		SENDS(h, A, iss + 1, PEERS + 1, MSS);
+		CU_ASSERT_FALSE(app.c->rack.reordering);
+		stop(h);
+	}
+}
+
+static void lost_again_goes_again(void)
+{
+	struct app app = {0};
+	struct host *h = start_sacked(&app, 13);
+
+	pass(h, RTT);
+	GIVE_SACK(h, 0, {1, 4});
+	SENDS_SEGMENT(h, 0);
+	GIVE_SACK(h, 0, {1, 9});
+	SENDS_SEGMENT(h, 10); // later than segment 0 for the second time
+	SENDS_SEGMENT(h, 11);
+	SENDS_SEGMENT(h, 12);
+	SILENT(h);
+	pass(h, RTT);
+	GIVE_SACK(h, 0, {1, 11});
+	SENDS_SEGMENT(h, 0);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_timeouts, 0);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_retransmits, 2);
+	stop(h);
+}
+
+static void echo_tells_the_first_transmission(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_with_sack(h, &app);
+	app.c->stamped = true;
+	app.c->rack.min_rtt_ns = 0;
+	say(&app, 2 * MSS);
+	h->stamped = true;
+	h->echo = tl_tcp_stamp_now(app.c);
+	pass(h, 45 * MS); // a probe
+	CU_ASSERT_EQUAL(h->net->stats.tcp_tail_probes_tx, 1);
+	uint64_t at_ns = app.c->rack.at_ns;
+	give(h, A, PEERS + 1, OURS + 1 + 2 * MSS, 0);
+	CU_ASSERT(at_ns <= app.c->rack.at_ns && app.c->rack.at_ns < h->now_ns - 20 * MS);
+	stop(h);
+}
+
+static void tail_is_probed(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_with_sack(h, &app);
+	say(&app, 3 * MSS);
+	forget(h);
+	pass(h, 39 * MS);
+	SILENT(h);
+	pass(h, 3 * MS); // two round trips
+	SENDS(h, A | P, OURS + 1 + 2 * MSS, PEERS + 1, MSS);
+	SILENT(h);
+	pass(h, RTT);
+	GIVE_SACK(h, 0, {2, 3}); // shows what is lost before it
+	SENDS_SEGMENT(h, 0);
+	pass(h, RTT);
+	give(h, A, PEERS + 1, OURS + 1 + MSS, 0);
+	SENDS_SEGMENT(h, 1);
+	give(h, A, PEERS + 1, OURS + 1 + 3 * MSS, 0);
+	CU_ASSERT_EQUAL(app.c->trouble, 0);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_timeouts, 0);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_tail_probes_tx, 1);
+	stop(h);
+}
+
+static void probe_is_new_if_it_can_be(void)
+{
+	struct app app = {0};
+	struct host *h = start_sacked(&app, 12);
+
+	pass(h, 45 * MS);
+	SENDS_SEGMENT(h, 10); // cwnd is no bar
+	SILENT(h);
+	pass(h, 100 * MS); // one probe, then the timer
+	SILENT(h);
+	pass(h, 110 * MS);
+	SENDS_SEGMENT(h, 0);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_timeouts, 1);
+	stop(h);
+}
+
+static void repair_by_probe_halves_cwnd(void)
+{
+	for (int twice = 0; twice < 2; twice++) {
+		struct app app = {0};
+		struct host *h = start();
+		accept_with_sack(h, &app);
+		say(&app, 3 * MSS);
+		forget(h);
+		pass(h, 45 * MS);
+		CU_ASSERT_EQUAL(h->net->stats.tcp_tail_probes_tx, 1);
+		uint32_t cwnd = app.c->cwnd;
+		if (twice)
+			GIVE_SACK(h, 3, {2, 3}); // both arrived
+		else
+			give(h, A, PEERS + 1, OURS + 1 + 3 * MSS, 0);
+		CU_ASSERT_EQUAL(app.c->probing, !twice);
+		say(&app, 100);
+		give(h, A, PEERS + 1, OURS + 101 + 3 * MSS, 0);
+		CU_ASSERT_FALSE(app.c->probing);
+		CU_ASSERT_EQUAL(app.c->cwnd < cwnd, !twice);
+		stop(h);
+	}
+}
+
+static void lone_segment_is_probed_late(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_with_sack(h, &app);
+	say(&app, 100);
+	forget(h);
+	pass(h, 198 * MS); // its ACK may be delayed
+	SILENT(h);
+	pass(h, 5 * MS);
+	SENDS(h, A | P, OURS + 1, PEERS + 1, 100);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_timeouts, 0);
+	pass(h, 205 * MS);
+	SENDS(h, A | P, OURS + 1, PEERS + 1, 100);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_timeouts, 1);
+	stop(h);
+}
+
+static void no_probe_without_sack(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_peer(h, &app);
+	say(&app, 3 * MSS);
+	forget(h);
+	pass(h, 190 * MS);
+	SILENT(h);
+	pass(h, 15 * MS);
+	SENDS_SEGMENT(h, 0);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_timeouts, 1);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_tail_probes_tx, 0);
+	stop(h);
+}
+
+static void fin_is_probed(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_with_sack(h, &app);
+	say(&app, 3 * MSS);
+	hang_up(h, &app);
+	forget(h);
+	pass(h, 45 * MS);
+	SENDS(h, A | P | F, OURS + 2 + 2 * MSS, PEERS + 1, MSS - 1);
+	stop(h);
+}
+
+static void twice_is_told(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_with_sack(h, &app);
+	give(h, A, PEERS + 1, OURS + 1, 100);
+	SENDS(h, A, OURS + 1, PEERS + 101, 0);
+	give(h, A, PEERS + 1, OURS + 1, 100); // all of it
+	SACKS(h, {0, 100});
+	give(h, A, PEERS + 51, OURS + 1, 100); // half of it
+	SACKS(h, {50, 100});
+	give(h, A, PEERS + 151, OURS + 1, 10);
+	CU_ASSERT_EQUAL(next_sent(h)->options_len, 0); // once
+	give(h, A, PEERS + 1 + 300, OURS + 1, 50);
+	SACKS(h, {300, 350});
+	give(h, A, PEERS + 1, OURS + 1, 10); // beside a hole
+	SACKS(h, {0, 10}, {300, 350});
+	CU_ASSERT_EQUAL(h->net->stats.tcp_dsacks_tx, 3);
+	CU_ASSERT(has_stream(&app, 160));
+	app_free(&app);
+	stop(h);
+}
+
+static void twice_makes_patient(void)
+{
+	struct app app = {0};
+	struct host *h = start_sacked(&app, 9);
+
+	pass(h, RTT);
+	GIVE_SACK(h, 1, {0, 1});
+	GIVE_SACK(h, 2, {1, 2}); // once in a round trip
+	CU_ASSERT_EQUAL(app.c->rack.mult, 1);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_dsacks_rx, 2);
+	app.c->rack.reordering = true;
+	GIVE_SACK(h, 2, {3, 4});
+	pass(h, 8 * MS);
+	SILENT(h);
+	pass(h, 4 * MS); // half a round trip
+	SENDS_SEGMENT(h, 2);
+	stop(h);
+}
+
+// More moments of sending than are remembered: the latest count as one, sent at the last of them.
+static void many_small_segments(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_with_sack(h, &app);
+	for (unsigned i = 0; i < 2 * TL_TCP_SENT_MAX; i++) {
+		say(&app, 10);
+		pass(h, MS / 10);
+	}
+	CU_ASSERT_EQUAL(app.c->n_sent, TL_TCP_SENT_MAX);
+	CU_ASSERT_EQUAL(app.c->sent[TL_TCP_SENT_MAX - 1].to, app.c->snd_max);
+	forget(h);
+	give(h, A, PEERS + 1, app.c->snd_max, 0);
+	CU_ASSERT_EQUAL(app.c->n_sent, 0);
+	pass(h, SECOND);
+	SILENT(h);
+	stop(h);
+}
+
+static void every_ack_is_a_sample(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_with_sack(h, &app);
+	say(&app, 4 * MSS);
+	pass(h, 40 * MS - 100);
+	give(h, A, PEERS + 1, OURS + 1 + 2 * MSS, 0);
+	uint64_t srtt_ns = app.c->srtt_ns;
+	CU_ASSERT(srtt_ns > 21 * MS && srtt_ns < 22 * MS); // a sixteenth: two ACKs are expected in a round trip
+	give(h, A, PEERS + 1, OURS + 1 + 4 * MSS, 0);
+	CU_ASSERT(app.c->srtt_ns > srtt_ns + MS);
+	stop(h);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"what was sent a quarter of a round trip before what has arrived is lost", late_is_lost_after_a_while},
+		{"where segments were merely late no number of others makes one lost", reordering_makes_patient},
+		{"an ACK that tells of a hole tells of no reordering", order_of_one_ack_is_no_reordering},
+		{"the first SACK of a connection tells of no reordering, whatever the ISN",
+			first_sack_is_no_reordering},
+		{"what was lost twice goes a third time, without a timeout", lost_again_goes_again},
+		{"the echo tells that what was sent first has arrived", echo_tells_the_first_transmission},
+		{"the tail of a flight is probed after two round trips", tail_is_probed},
+		{"a probe sends new data where there is some, and comes once", probe_is_new_if_it_can_be},
+		{"a loss that the probe repaired halves cwnd, unless both arrived", repair_by_probe_halves_cwnd},
+		{"a lone segment is probed when its ACK cannot be delayed any more", lone_segment_is_probed_late},
+		{"without SACK there is no probe", no_probe_without_sack},
+		{"a FIN at the tail is probed with the data before it", fin_is_probed},
+		{"what comes twice is told by D-SACK, once", twice_is_told},
+		{"a D-SACK makes more patient, once in a round trip", twice_makes_patient},
+		{"more moments of sending than fit the memory count as one", many_small_segments},
+		{"every ACK is a sample of the round trip, and counts for less where there are many",
+			every_ack_is_a_sample},
+	};
+
+	tl_test_eal_start();
+	return tl_test_main("tcp_rack", tests, TL_ARRAY_LEN(tests));
+}
