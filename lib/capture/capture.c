@@ -84,6 +84,8 @@ static int make_recode(struct tl_capture *c, uint64_t run_id, struct tl_err *err
 	cfg.rings = c->rings;
 	cfg.socket_id = tl_port_config(c->cfg.port)->socket_id;
 	cfg.run_id = run_id;
+	cfg.now_ns = tl_capture_now_ns;
+	cfg.ctx = c;
 	int rc = tl_recode_create(&cfg, &c->recode, err);
 	c->recoded = rc == 0 ? tl_recode_ring(c->recode) : NULL;
 	return rc;
@@ -125,7 +127,7 @@ static void set_up_taps(struct tl_capture *c)
 		tap->filter = c->filter;
 		tap->trigger_filter = c->trigger.filter;
 		tap->snaplen = c->cfg.snaplen == 0 ? UINT32_MAX : c->cfg.snaplen;
-		tap->max_age_ns = c->cfg.order_window_ns != 0 ? c->cfg.order_window_ns / 2 : SLAB_MAX_AGE_NS;
+		tap->max_age_ns = c->cfg.order_window_ns != 0 ? c->cfg.order_window_ns / 4 : SLAB_MAX_AGE_NS;
 		memcpy(tap->dir, c->cfg.dir, sizeof(tap->dir));
 		tap->split_by_mac = port->spec.kind == TL_PORT_KERNEL;
 		memcpy(tap->own_mac, tl_port_mac(c->cfg.port), TL_ETHER_ADDR_LEN);
@@ -149,6 +151,11 @@ static struct tl_writer_hold_cfg hold_cfg(const struct tl_capture *c)
 		.triggered = tl_capture_triggered};
 }
 
+static bool is_drained(void *capture)
+{
+	return tl_recode_ended(((struct tl_capture *)capture)->recode);
+}
+
 // What the files are made of where it is not what the lcores seal.
 static void set_form(const struct tl_capture *c, struct tl_writer_cfg *cfg)
 {
@@ -157,6 +164,7 @@ static void set_form(const struct tl_capture *c, struct tl_writer_cfg *cfg)
 	cfg->rings = &c->recoded;
 	cfg->n_rings = 1;
 	cfg->n_origins = c->n_queues;
+	cfg->drained = is_drained;
 	cfg->opaque = c->cfg.form != TL_RECODE_PCAPNG;
 	if (c->cfg.form == TL_RECODE_ZSTD) {
 		cfg->prologue = tl_capture_packed_prologue;
@@ -296,14 +304,18 @@ int tl_capture_stop(struct tl_capture *c, struct tl_err *err)
 	c->started = false;
 	tl_writer_hurry(c->writer);
 	if (c->recode != NULL)
+		tl_recode_end(c->recode);
+	int rc = tl_writer_stop(c->writer, err);
+	if (c->recode != NULL)
 		tl_recode_stop(c->recode);
-	return tl_writer_stop(c->writer, err);
+	return rc;
 }
 
 void tl_capture_destroy(struct tl_capture *c)
 {
 	if (c == NULL)
 		return;
+	tl_capture_stop(c, NULL);
 	if (c->writer != NULL)
 		tl_writer_destroy(c->writer);
 	tl_recode_destroy(c->recode);

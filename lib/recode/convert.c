@@ -81,7 +81,7 @@ static void *convert_main(void *arg)
 	pthread_mutex_lock(&c->lock);
 	uint32_t thread = number_of(c);
 	for (;;) {
-		bool stopping = atomic_load_explicit(&c->stop, memory_order_acquire);
+		bool stopping = atomic_load_explicit(c->stop, memory_order_acquire);
 		if (to == NULL)
 			to = tl_slab_alloc(c->out);
 		struct tl_slab *from = to != NULL ? take(c, &ring) : NULL;
@@ -98,6 +98,7 @@ static void *convert_main(void *arg)
 		pthread_mutex_lock(&c->lock);
 	}
 	pthread_mutex_unlock(&c->lock);
+	atomic_fetch_add_explicit(&c->n_ended, 1, memory_order_release);
 	return NULL;
 }
 
@@ -115,10 +116,10 @@ int tl_convert_start(struct tl_convert *c)
 	return rc;
 }
 
-void tl_convert_stop(struct tl_convert *c)
+void tl_convert_join(struct tl_convert *c)
 {
-	atomic_store_explicit(&c->stop, true, memory_order_release);
 	for (uint32_t i = 0; i < c->n_started; i++)
 		pthread_join(c->threads[i], NULL);
 	c->n_started = 0;
+	atomic_store_explicit(&c->n_ended, 0, memory_order_relaxed);
 }

@@ -14,14 +14,6 @@
 #define IDLE_MIN_NS (200 * TL_NS_PER_US)
 #define IDLE_DOUBLINGS 3 // to 1.6 ms
 
-uint64_t tl_recode_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 void tl_recode_idle(unsigned times)
 {
 	uint64_t ns = IDLE_MIN_NS << (times < IDLE_DOUBLINGS ? times : IDLE_DOUBLINGS);
@@ -76,18 +68,14 @@ static int make_merge(struct tl_recode *r, struct tl_err *err)
 	const struct tl_recode_cfg *cfg = &r->cfg;
 	struct tl_merge *m = &r->merge;
 
+	m->cfg = cfg;
+	m->stop = &r->stop;
 	m->n_sources = cfg->n_rings;
 	m->window_ns = cfg->window_ns;
+	for (uint32_t i = 0; i < cfg->n_rings; i++)
+		m->sources[i].ring = r->rings[i];
 	m->origins = calloc((size_t)TL_RECODE_SLABS * cfg->n_rings, sizeof(*m->origins));
-	bool whole = m->origins != NULL;
-	for (uint32_t i = 0; i < cfg->n_rings && whole; i++) {
-		uint32_t slabs = tl_slab_count(r->rings[i]);
-		m->sources[i] =
-			(struct tl_merge_source){.ring = r->rings[i], .capacity = slabs, .at = TL_PCAPNG_HEAD_BYTES};
-		m->sources[i].held = calloc(slabs, sizeof(*m->sources[i].held));
-		whole = m->sources[i].held != NULL;
-	}
-	if (!whole)
+	if (m->origins == NULL)
 		return tl_fail(err, -ENOMEM, "no memory to merge %u queues", cfg->n_rings);
 	int rc = make_ring(cfg, "merge", cfg->slab_bytes, TL_RECODE_SLABS, &r->merged, err);
 	m->out = r->merged;
@@ -99,6 +87,7 @@ static int make_convert(struct tl_recode *r, struct tl_err *err)
 	const struct tl_recode_cfg *cfg = &r->cfg;
 	struct tl_convert *c = &r->convert;
 
+	c->stop = r->merged != NULL ? &r->merge.ended : &r->stop;
 	c->rings = r->merged != NULL ? &r->merged : r->rings;
 	c->n_rings = r->merged != NULL ? 1 : cfg->n_rings;
 	c->n_origins = r->merged != NULL ? cfg->n_rings : 1;
@@ -153,10 +142,23 @@ int tl_recode_start(struct tl_recode *r, struct tl_err *err)
 	return tl_fail(err, rc, "cannot start a thread to recode: %s", strerror(-rc));
 }
 
+void tl_recode_end(struct tl_recode *r)
+{
+	atomic_store_explicit(&r->stop, true, memory_order_release);
+}
+
+bool tl_recode_ended(const struct tl_recode *r)
+{
+	bool merged = !r->merge.started || atomic_load_explicit(&r->merge.ended, memory_order_acquire);
+
+	return merged && atomic_load_explicit(&r->convert.n_ended, memory_order_acquire) == r->convert.n_started;
+}
+
 void tl_recode_stop(struct tl_recode *r)
 {
-	tl_merge_stop(&r->merge);
-	tl_convert_stop(&r->convert);
+	tl_recode_end(r);
+	tl_merge_join(&r->merge);
+	tl_convert_join(&r->convert);
 }
 
 void tl_recode_destroy(struct tl_recode *r)
@@ -169,8 +171,6 @@ void tl_recode_destroy(struct tl_recode *r)
 	tl_slab_destroy(r->convert.out);
 	tl_slab_destroy(r->merged);
 	free(r->convert.origins);
-	for (uint32_t i = 0; i < TL_RECODE_RINGS_MAX; i++)
-		free(r->merge.sources[i].held);
 	free(r->merge.origins);
 	pthread_cond_destroy(&r->convert.handed_over);
 	pthread_mutex_destroy(&r->convert.lock);

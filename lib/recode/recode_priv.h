@@ -19,29 +19,26 @@
 #define TL_RECODE_THREADS_MAX 16
 #define TL_RECODE_SLABS 16 // of a stage's ring: 8 that are being written, and as many that are filled
 
-// A sealed slab that waits for its turn, and since when.
-struct tl_merge_held {
-	struct tl_slab *slab;
-	uint64_t taken_ns;
-};
-
-// A ring to take from: its slabs are taken as they come, so that they wait at the same time, not one after another.
+// A ring to take from: how far its slab at hand has been read.
 struct tl_merge_source {
 	struct tl_slab_ring *ring;
-	struct tl_merge_held *held; // room for all of the ring's; held[(first + i) % capacity], i < n
-	uint32_t first, n, capacity;
-	uint32_t at; // offset of the next record in the first
+	struct tl_slab *slab; // NULL: none at hand
+	uint32_t at;	      // offset of the next record
 };
 
 struct tl_merge {
+	const struct tl_recode_cfg *cfg;
 	struct tl_merge_source sources[TL_RECODE_RINGS_MAX];
 	uint32_t n_sources;
 	uint64_t window_ns;
 	struct tl_slab_ring *out;
 	struct tl_slab_origin *origins; // n_sources for each slab of out
+	struct tl_slab_origin *open;	// those of the slab being filled
+	uint64_t now_ns;		// when the rings were last looked at
 	uint64_t last_ns;		// the latest timestamp written
 	uint64_t late_pkts;
-	atomic_bool stop;
+	const atomic_bool *stop; // the rings get no more
+	atomic_bool ended;	 // nor does out
 	pthread_t thread;
 	bool started;
 };
@@ -60,29 +57,30 @@ struct tl_convert {
 	pthread_cond_t handed_over;
 	uint32_t next_ring;
 	uint64_t taken, submitted; // slabs
-	atomic_bool stop;
+	const atomic_bool *stop;   // the rings get no more
 	pthread_t threads[TL_RECODE_THREADS_MAX];
 	uint32_t n_started;
+	_Atomic(uint32_t) n_ended; // as many: nor does out
 };
 
 struct tl_recode {
 	struct tl_recode_cfg cfg;
 	struct tl_slab_ring *rings[TL_RECODE_RINGS_MAX];
 	struct tl_slab_ring *merged; // NULL: nothing is merged
+	atomic_bool stop;
 	struct tl_merge merge;
 	struct tl_convert convert; // its ring is NULL: nothing is converted
 };
 
 // How long a thread sleeps that has found nothing to do so often in a row.
 void tl_recode_idle(unsigned times);
-uint64_t tl_recode_now_ns(void);
 
-// Takes the sources' rings and out from the caller.
+// Each ends when *stop says that the rings get no more, and all of what they have is in out.
 int tl_merge_start(struct tl_merge *merge);
-void tl_merge_stop(struct tl_merge *merge);
+void tl_merge_join(struct tl_merge *merge);
 
 int tl_convert_start(struct tl_convert *convert);
-void tl_convert_stop(struct tl_convert *convert);
+void tl_convert_join(struct tl_convert *convert);
 
 // The records of a sealed slab as those of a pcap file. Returns their bytes: less than the slab has.
 uint32_t tl_recode_pcap(const struct tl_slab *slab, uint8_t *out);

@@ -7,9 +7,10 @@
 //
 //   rings ──merge (if window_ns)──▶ ring ──convert (unless pcapng)──▶ ring ──▶ writer
 //
-// Threads: create, start, stop, destroy on main; the counters may be read by any. One thread merges, `threads` convert.
+// Threads: create, start, end, stop, destroy on main; the rest on any. One thread merges, `threads` convert.
 // Memory: create/destroy; slabs of their own, on the NUMA node named. Needs EAL.
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <tl_base.h>
@@ -30,9 +31,11 @@ struct tl_recode_cfg {
 	uint32_t n_rings;
 	uint32_t slab_bytes; // of theirs
 	// Not 0: records of all rings in the order of their timestamps. A record waits until each ring has a later one,
-	// but no longer than window_ns after its slab came, and less where half of its ring's slabs wait. What comes
-	// later than that is late: it is written where it comes, and counted.
+	// but no longer than window_ns after its slab was opened, and not while half of its ring's slabs are used. What
+	// comes too late for its place is written where it comes, and counted.
 	uint64_t window_ns;
+	uint64_t (*now_ns)(void *ctx); // the time, as in the slabs' opened_ns; for the window
+	void *ctx;
 	enum tl_recode_form form;
 	int level;	  // of zstd, 1 .. 19
 	uint32_t threads; // that convert, 1 .. 16
@@ -51,7 +54,10 @@ struct tl_slab_ring *tl_recode_ring(const struct tl_recode *recode);
 
 int tl_recode_start(struct tl_recode *recode, struct tl_err *err);
 
-// After the lcores have sealed their last slab, and before the writer is stopped: returns when all is in the last ring.
+// After the lcores have sealed their last slab: what is left goes on, as the writer makes room. ended() is whether all
+// of it is in the last ring, for the writer to ask once it has been told to stop; stop() waits until it is.
+void tl_recode_end(struct tl_recode *recode);
+bool tl_recode_ended(const struct tl_recode *recode);
 void tl_recode_stop(struct tl_recode *recode);
 void tl_recode_destroy(struct tl_recode *recode);
 

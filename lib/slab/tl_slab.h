@@ -95,9 +95,16 @@ void tl_slab_seal(struct tl_slab_ring *ring);
 // Seal it if its first record is older than max_age_ns.
 void tl_slab_seal_if_older(struct tl_slab_ring *ring, uint64_t mono_ns, uint64_t max_age_ns);
 
-// For whoever fills slabs of another ring from those of a first: the slab being filled (NULL: none), and its number
-// among all slabs of the ring, from 0. Its origins may be set until it is sealed.
+// For whoever fills slabs of another ring from those of a first: the slab being filled (NULL: none), whether it has no
+// record yet, and its number among all slabs of the ring, from 0. Its origins may be set until it is sealed.
 struct tl_slab *tl_slab_opened(struct tl_slab_ring *ring);
+static inline bool tl_slab_is_new(const struct tl_slab_ring *ring)
+{
+	const struct tl_slab_cursor *cursor = (const struct tl_slab_cursor *)ring;
+
+	return cursor->records[TL_DIR_RX] + cursor->records[TL_DIR_TX] == 0;
+}
+
 uint32_t tl_slab_number(const struct tl_slab_ring *ring, const struct tl_slab *slab);
 
 // In place of reserve(), commit() and seal(): a free slab (NULL: none), all of whose data and members the caller sets

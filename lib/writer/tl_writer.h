@@ -74,7 +74,9 @@ struct tl_writer_cfg {
 	// What the slabs hold is no pcapng: a file gets no PAD, and is not known again after a restart.
 	bool opaque;
 	bool unaligned; // nor of lengths that O_DIRECT could write
-	bool index;	// a sidecar beside each file that says what its slabs hold (tl_index.h)
+	// Asked on the writer thread once it is to stop: whether the rings get no more slabs. NULL: they get none then.
+	bool (*drained)(void *ctx);
+	bool index; // a sidecar beside each file that says what its slabs hold (tl_index.h)
 	// The blocks that open and close each file. prologue: SHB and IDBs, padded by the writer to 4 KiB. epilogue:
 	// ISBs; also between slabs every statistics_ns (0: never) while a file grows, so that what a crash leaves has
 	// some; NULL: nothing closes a file. Each returns bytes written into buf, 0 on overflow (size is 64 KiB).
@@ -122,7 +124,8 @@ int tl_writer_create(const struct tl_writer_cfg *cfg, struct tl_writer **out, st
 // Starts the thread.
 int tl_writer_start(struct tl_writer *writer, struct tl_err *err);
 
-// Writes every sealed slab, then epilogue, truncates, closes, joins. The RX lcores must have sealed their last slab.
+// Writes every sealed slab, then epilogue, truncates, closes, joins. The RX lcores must have sealed their last slab;
+// cfg.drained says so of threads in between.
 // Returns 0, or -errno of the first error met in the writer's life with a sentence.
 int tl_writer_stop(struct tl_writer *writer, struct tl_err *err);
 

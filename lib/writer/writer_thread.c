@@ -334,6 +334,12 @@ static void idle(struct tl_writer *writer)
 	writer->idle_ns = tl_min_u64(writer->idle_ns * 2, IDLE_MAX_NS);
 }
 
+static bool is_to_stop(const struct tl_writer *writer)
+{
+	return atomic_load_explicit(&writer->stop, memory_order_acquire) &&
+	       (writer->cfg.drained == NULL || writer->cfg.drained(writer->cfg.ctx));
+}
+
 void *tl_writer_main(void *arg)
 {
 	struct tl_writer *writer = arg;
@@ -344,7 +350,7 @@ void *tl_writer_main(void *arg)
 		ready(writer);
 	for (;;) {
 		// Read before the rings are looked at: what was sealed before stop() is found below.
-		bool stopping = atomic_load_explicit(&writer->stop, memory_order_acquire);
+		bool stopping = is_to_stop(writer);
 		if (tl_writer_saves_files(writer))
 			tl_writer_save_look(writer);
 		tl_writer_rotate_if_due(writer);

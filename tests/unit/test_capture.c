@@ -17,6 +17,7 @@
 
 #include "capture_priv.h"
 #include <tl_wire.h>
+#include <tl_zslab.h>
 
 static struct tl_clock *test_clock;
 static struct tl_port *port; // a ring device: only its pool and its name matter
@@ -525,36 +526,132 @@ static void frames_that_find_no_slab_are_counted_and_cost_no_other_frame(void)
 	end_recording(&r);
 }
 
-static void each_queue_has_its_own_account(void)
+// Queue 0: 10 frames that the filter refuses, 1 sent, 3 received; queue 1: 5 received, older than those.
+static void record_two_queues(struct recording *r, struct tl_capture_cfg cfg)
 {
 	static struct tl_burst burst;
-	struct tl_port *one = port;
 	struct tl_service second;
-	struct tl_capture_stats stats;
-	struct recording r;
 
-	port = two_queues;
-	start_recording(&r, (struct tl_capture_cfg){.filter = "greater 100"});
-	tl_capture_service(r.capture, 1, &second);
-	record(&r, TL_DIR_RX, 10, 60, 1);
-	record(&r, TL_DIR_RX, 3, 120, 1);
+	cfg.filter = "greater 100";
+	start_recording(r, cfg);
+	tl_capture_service(r->capture, 1, &second);
+	record(r, TL_DIR_RX, 10, 60, 1);
+	record(r, TL_DIR_TX, 1, 120, 1);
+	record(r, TL_DIR_RX, 3, 120, 1);
 	make_burst(&burst, 5, 120, 2, TL_NS_PER_S);
 	second.rx(second.ctx, &burst);
 	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
 	second.finish(second.ctx);
-	write_out(&r);
-	tl_capture_sample(r.capture, &stats);
+	write_out(r);
+}
+
+static void check_two_queues(const struct recording *r)
+{
+	struct tl_capture_stats stats;
+
+	tl_capture_sample(r->capture, &stats);
 	CU_ASSERT_EQUAL(stats.n_queues, 2);
 	CU_ASSERT_EQUAL(stats.slabs, 4);
 	CU_ASSERT_EQUAL(stats.queues[0].flow[TL_DIR_RX].offered_pkts, 13);
 	CU_ASSERT_EQUAL(stats.queues[0].flow[TL_DIR_RX].filtered_pkts, 10);
 	CU_ASSERT_EQUAL(stats.queues[0].flow[TL_DIR_RX].written_pkts, 3);
+	CU_ASSERT_EQUAL(stats.queues[0].flow[TL_DIR_TX].written_pkts, 1);
 	CU_ASSERT_EQUAL(stats.queues[1].flow[TL_DIR_RX].offered_pkts, 5);
 	CU_ASSERT_EQUAL(stats.queues[1].flow[TL_DIR_RX].filtered_pkts, 0);
 	CU_ASSERT_EQUAL(stats.queues[1].flow[TL_DIR_RX].written_pkts, 5);
 	CU_ASSERT_EQUAL(stats.queues[1].slabs_used, 0);
-	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).written_pkts, 8);
+	CU_ASSERT_EQUAL(stats.late_pkts, 0);
+	CU_ASSERT_EQUAL(flow_of(r, TL_DIR_RX).written_pkts, 8);
+	CU_ASSERT_EQUAL(flow_of(r, TL_DIR_TX).written_pkts, 1);
+}
+
+static void each_queue_has_its_own_account(void)
+{
+	struct tl_port *one = port;
+	struct recording r;
+
+	port = two_queues;
+	record_two_queues(&r, (struct tl_capture_cfg){0});
+	check_two_queues(&r);
 	end_recording(&r);
+	port = one;
+}
+
+// What the file's units hold, one after another, into out. Returns its bytes.
+static size_t unpack_file(const char *path, uint8_t *out, size_t size)
+{
+	static uint8_t packed[1 << 20];
+	struct tl_zslab_unpacker *unpacker = tl_zslab_unpacker_create();
+	struct tl_zslab_unit unit;
+	size_t used = 0, at = 0, slabs = 0;
+	FILE *file = fopen(path, "r");
+
+	CU_ASSERT_TRUE_FATAL(file != NULL && unpacker != NULL);
+	size_t bytes = fread(packed, 1, sizeof(packed), file);
+	fclose(file);
+	for (; at < bytes; at += unit.unit_bytes) {
+		CU_ASSERT_EQUAL_FATAL(tl_zslab_look(packed + at, bytes - at, &unit), 0);
+		CU_ASSERT_EQUAL_FATAL(
+			tl_zslab_unpack(unpacker, packed + at, &unit, out + used, (uint32_t)(size - used)),
+			unit.content_bytes);
+		used += unit.content_bytes;
+		slabs += unit.slab;
+	}
+	CU_ASSERT_TRUE(slabs > 0);
+	tl_zslab_unpacker_destroy(unpacker);
+	return used;
+}
+
+// All 9 frames, and with a merge those of queue 1 before the others.
+static void check_frames(struct tl_pcap_reader *reader, bool sorted)
+{
+	struct tl_pcap_frame frame;
+	struct tl_err err = {{0}};
+	uint64_t last_ns = 0;
+	unsigned n = 0;
+
+	for (; tl_pcap_next(reader, &frame, &err) == 1; n++) {
+		CU_ASSERT_TRUE(!sorted || frame.ts_ns >= last_ns);
+		CU_ASSERT_EQUAL(frame.cap_bytes, 120);
+		CU_ASSERT_EQUAL(frame.data[119], frame.ts_ns < 2 * TL_NS_PER_S ? 2 : 1);
+		last_ns = frame.ts_ns;
+	}
+	CU_ASSERT_EQUAL(n, 9);
+	CU_ASSERT_STRING_EQUAL(err.text, "");
+}
+
+static void check_form(struct tl_capture_cfg cfg)
+{
+	static uint8_t unpacked[4 << 20];
+	struct tl_pcap_reader *reader;
+	struct tl_err err = {{0}};
+	struct recording r;
+
+	cfg.compress_level = 1;
+	cfg.compress_threads = 2;
+	record_two_queues(&r, cfg);
+	check_two_queues(&r);
+	if (cfg.form == TL_RECODE_ZSTD) {
+		size_t bytes = unpack_file(r.path, unpacked, sizeof(unpacked));
+		CU_ASSERT_EQUAL_FATAL(tl_pcap_open_memory(unpacked, bytes, "unpacked", &reader, &err), 0);
+	} else {
+		CU_ASSERT_EQUAL_FATAL(tl_pcap_open(r.path, &reader, &err), 0);
+	}
+	check_frames(reader, cfg.order_window_ns != 0);
+	tl_pcap_close(reader);
+	end_recording(&r);
+}
+
+static void each_form_can_be_read_and_keeps_the_account_of_each_queue(void)
+{
+	static const enum tl_recode_form forms[] = {TL_RECODE_PCAPNG, TL_RECODE_PCAP, TL_RECODE_ZSTD};
+	struct tl_port *one = port;
+
+	port = two_queues;
+	for (size_t i = 0; i < TL_ARRAY_LEN(forms); i++) {
+		check_form((struct tl_capture_cfg){.form = forms[i]});
+		check_form((struct tl_capture_cfg){.form = forms[i], .order_window_ns = 100 * TL_NS_PER_MS});
+	}
 	port = one;
 }
 
@@ -784,6 +881,8 @@ int main(void)
 		{"frames that find no slab are counted and cost no other frame",
 			frames_that_find_no_slab_are_counted_and_cost_no_other_frame},
 		{"each queue has its own account", each_queue_has_its_own_account},
+		{"each form can be read, and keeps the account of each queue",
+			each_form_can_be_read_and_keeps_the_account_of_each_queue},
 		{"the time a buffer covers is that of full lines", the_time_a_buffer_covers_is_that_of_full_lines},
 		{"a paused recording counts what it leaves out, and goes on in the same file",
 			a_paused_recording_counts_what_it_leaves_out},
@@ -803,7 +902,7 @@ int main(void)
 	tl_test_eal_start();
 	test_clock = tl_clock_create();
 	port = tl_test_port("vdev:net_ring_c", 1, test_clock);
-	two_queues = tl_test_port_queues("vdev:net_null_c", 2, 0, test_clock);
+	two_queues = tl_test_port_queues("vdev:net_null_c", 2, 1, test_clock);
 	if (port == NULL || two_queues == NULL)
 		return 1;
 	return tl_test_main("capture", tests, TL_ARRAY_LEN(tests));

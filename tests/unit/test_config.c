@@ -244,6 +244,79 @@ static void a_cutoff_that_means_nothing_is_refused(void)
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
+static void captures_read_their_order_and_form(void)
+{
+	struct tl_config *config = load(CAPTURE(
+		"}, {'port': 'a', 'path': 'b', 'order': 'time', 'order_window_ms': 1000, 'compress': 'zstd',"
+		"'compress_level': 19, 'compress_threads': 16, 'rotate_bytes': '4M'}, {'port': 'a', 'path': 'c', 'format':"
+		"'pcap-ns', 'order': 'time', 'rotate_seconds': 60}, {'port': 'a', 'path': 'd', 'order': 'time', 'keep_files': 2,"
+		"'rotate_seconds': 60, 'index': true}, {'port': 'a', 'path': 'e', 'compress': 'zstd', 'index': false"));
+	const struct tl_config_capture *plain = &config->captures[0], *packed = &config->captures[1],
+				       *pcap = &config->captures[2], *sorted = &config->captures[3];
+
+	CU_ASSERT_EQUAL(plain->order, TL_CONFIG_ORDER_ARRIVAL);
+	CU_ASSERT_EQUAL(plain->order_window_ms, 100);
+	CU_ASSERT_EQUAL(plain->format, TL_CONFIG_PCAPNG);
+	CU_ASSERT_EQUAL(plain->compress, TL_CONFIG_COMPRESS_NONE);
+	CU_ASSERT_EQUAL(plain->compress_level, 1);
+	CU_ASSERT_EQUAL(plain->compress_threads, 1);
+	CU_ASSERT_EQUAL(packed->order, TL_CONFIG_ORDER_TIME);
+	CU_ASSERT_EQUAL(packed->order_window_ms, 1000);
+	CU_ASSERT_EQUAL(packed->compress, TL_CONFIG_COMPRESS_ZSTD);
+	CU_ASSERT_EQUAL(packed->compress_level, 19);
+	CU_ASSERT_EQUAL(packed->compress_threads, 16);
+	CU_ASSERT_EQUAL(pcap->format, TL_CONFIG_PCAP_NS);
+	// Only what can be indexed is, where nothing is said of it.
+	CU_ASSERT_FALSE(packed->index);
+	CU_ASSERT_FALSE(pcap->index);
+	CU_ASSERT_TRUE(sorted->index);
+	tl_config_free(config);
+}
+
+static void an_order_or_form_that_means_nothing_is_refused(void)
+{
+#define NO_RING "only files of pcapng, not compressed, are known again and may be dropped"
+#define NO_INDEX "only pcapng, not compressed, is indexed while it is recorded"
+#define NO_TRIGGER "a recording that waits for triggers is pcapng, not compressed, in the order of arrival"
+	static const struct refusal refusals[] = {
+		{CAPTURE(", 'order': 'size'"), "2: $.capture[0].order: 'size' is not one of 'arrival', 'time'"},
+		{CAPTURE(", 'format': 'pcap'"), "2: $.capture[0].format: 'pcap' is not one of 'pcapng', 'pcap-ns'"},
+		{CAPTURE(", 'compress': 'gzip'"), "2: $.capture[0].compress: 'gzip' is not one of 'none', 'zstd'"},
+		{CAPTURE(", 'order': 'time', 'order_window_ms': 0"),
+			"2: $.capture[0].order_window_ms: 0 is not a whole number from 1 to 1000"},
+		{CAPTURE(", 'order': 'time', 'order_window_ms': 1001"),
+			"2: $.capture[0].order_window_ms: 1001 is not a whole number from 1 to 1000"},
+		{CAPTURE(", 'compress': 'zstd', 'compress_level': 20"),
+			"2: $.capture[0].compress_level: 20 is not a whole number from 1 to 19"},
+		{CAPTURE(", 'compress': 'zstd', 'compress_threads': 17"),
+			"2: $.capture[0].compress_threads: 17 is not a whole number from 1 to 16"},
+		{CAPTURE(", 'order_window_ms': 100"),
+			"2: $.capture[0].order_window_ms: only a recording with 'order': 'time' has a use for it"},
+		{CAPTURE(", 'compress': 'none', 'compress_level': 1"),
+			"2: $.capture[0].compress_level: only a recording with 'compress': 'zstd' has a use for it"},
+		{CAPTURE(", 'compress_threads': 1"),
+			"2: $.capture[0].compress_threads: only a recording with 'compress': 'zstd' has a use for it"},
+		{CAPTURE(", 'format': 'pcap-ns', 'compress': 'zstd'"),
+			"2: $.capture[0].compress: only pcapng is compressed"},
+		{CAPTURE(", 'mode': 'trigger', 'order': 'time'"), "2: $.capture[0].mode: " NO_TRIGGER},
+		{CAPTURE(", 'mode': 'trigger', 'format': 'pcap-ns'"), "2: $.capture[0].mode: " NO_TRIGGER},
+		{CAPTURE(", 'mode': 'trigger', 'compress': 'zstd'"), "2: $.capture[0].mode: " NO_TRIGGER},
+		{CAPTURE(", 'compress': 'zstd', 'rotate_seconds': 1, 'keep_files': 2"),
+			"2: $.capture[0].keep_files: " NO_RING},
+		{CAPTURE(", 'format': 'pcap-ns', 'rotate_seconds': 1, 'keep_bytes': '8M'"),
+			"2: $.capture[0].keep_bytes: " NO_RING},
+		{CAPTURE(", 'compress': 'zstd', 'rotate_seconds': 1, 'min_free_bytes': 1"),
+			"2: $.capture[0].min_free_bytes: " NO_RING},
+		{CAPTURE(", 'compress': 'zstd', 'rotate_seconds': 1, 'on_full': 'recycle'"),
+			"2: $.capture[0].on_full: " NO_RING},
+		{CAPTURE(", 'compress': 'zstd', 'index': true"), "2: $.capture[0].index: " NO_INDEX},
+		{CAPTURE(", 'format': 'pcap-ns', 'rotate_seconds': 1, 'index': true"),
+			"2: $.capture[0].index: " NO_INDEX},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
+}
+
 static void a_recording_waits_for_triggers(void)
 {
 	struct tl_config *config = load("{'ports': [{'name': 'a', 'device': 'x'}], 'capture': ["
@@ -924,6 +997,8 @@ int main(void)
 		{"a ring that cannot turn is refused", a_ring_that_cannot_turn_is_refused},
 		{"captures read their cut-off", captures_read_their_cutoff},
 		{"a cut-off that means nothing is refused", a_cutoff_that_means_nothing_is_refused},
+		{"captures read their order and form", captures_read_their_order_and_form},
+		{"an order or form that means nothing is refused", an_order_or_form_that_means_nothing_is_refused},
 		{"a recording can wait for triggers", a_recording_waits_for_triggers},
 		{"what means nothing with triggers, or without, is refused", triggers_that_mean_nothing_are_refused},
 		{"the keys of an echo tell its mode", the_keys_of_an_echo_tell_its_mode},

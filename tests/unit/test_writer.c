@@ -320,7 +320,8 @@ static bool blocks_are_right(const uint8_t *data, size_t size, struct found *fou
 			return false;
 		at += len;
 	}
-	*closed = isbs == RINGS;
+	// The last statistics may stand right before the epilogue.
+	*closed = isbs == RINGS || (found->statistics && isbs == 2 * RINGS);
 	return size > 0;
 }
 

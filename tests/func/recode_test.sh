@@ -1,0 +1,225 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Recordings that are made of slabs instead of being slabs: in one order of time, as classic pcap, compressed; judged by
+# tshark, tcpdump, capinfos and zstd, and against the recording of the same frames as it is without.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+lib=$(dirname "$PEER_PY")
+
+# capture NAME ARG...: results in NAME.json, messages in NAME.log.
+capture() {
+	local name=$1
+	shift
+	timeout 120 "$TAPLINE" capture "$@" --json >"$name.json" 2>"$name.log" </dev/null
+}
+
+# frames FILE...: time and content, as tshark sees them.
+frames() {
+	local file
+	for file in "$@"; do
+		tshark -r "$file" -o ip.defragment:FALSE -T fields -e frame.time_epoch -e frame.len -e eth.dst -e ip.id -e tcp.seq_raw \
+			-e udp.checksum -e data.data 2>/dev/null
+	done
+}
+
+records() {
+	"$lib/list_records.py" "$@"
+}
+
+# As above, less the interface, whose description says when the recording began.
+bare_records() {
+	records "$1" | awk '{print $1, $NF}'
+}
+
+goes_back() {
+	tshark -r "$1" -T fields -e frame.time_epoch 2>/dev/null | sort -c -n 2>&1 | head -n 1
+}
+
+refused_with() {
+	local status=0
+	capture refused -i pcap:in.pcap -w refused.out "${@:2}" || status=$?
+	((status == 2)) && grep -q -- "$1" refused.log && [[ ! -e refused.out ]]
+}
+
+# ---- order
+
+# Many flows, so that both queues get some; -W 1 waits for the last reply.
+ping_many() {
+	local i
+	for i in $(seq 10 40); do
+		ip -netns "$PEER_NS" address add "10.99.0.$i/24" dev "$PEER_IF"
+		in_peer ping -q -c 10 -i 0.002 -W 1 -I "10.99.0.$i" "$APP_IP" >/dev/null || return
+	done
+}
+
+two_queues_in_order() {
+	net_begin
+	ip -netns "$APP_NS" address add "$APP_IP/24" dev "$APP_IF"
+	ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" --queues 2 -w two.pcapng --order time --order-window 200 --json icmp \
+		>two.json 2>two.log </dev/null &
+	app_pid=$!
+	check "recording two queues in the order of time begins" wait_for 20 grep -q ' s  received' two.log
+	check "the kernel goes on answering" ping_many
+	app_stop INT
+	check_equal "SIGINT ends it with status 0" "$APP_STATUS" 0
+	check_json "the ledger holds, and that of each queue" two.json '.ledger_ok and .lossless and
+		(.captures[0] | .late_pkts == 0 and all(.queues[] | .rx, .tx; .unaccounted_pkts == 0) and
+		all(.queues[]; .slabs_used == 0 and .rx.written_pkts + .tx.written_pkts > 0))'
+	check_equal "both queues are in the file" \
+		"$(tshark -r two.pcapng -T fields -e frame.interface_id 2>/dev/null | sort -u | wc -l)" 2
+	check_equal "each of the 310 requests is there once" \
+		"$(tshark -r two.pcapng -Y 'icmp.type == 8' -T fields -e ip.src -e icmp.seq 2>/dev/null | sort -u | wc -l)" 310
+	check_equal "and no more" "$(tshark -r two.pcapng -Y 'icmp.type == 8' 2>/dev/null | wc -l)" 310
+	check_equal "time never goes back" "$(goes_back two.pcapng)" ""
+}
+
+# ---- classic pcap
+
+each_is_pcap_ns() {
+	local file
+	for file in "$@"; do
+		[[ $(od -An -tx4 -N4 "$file" | tr -d ' ') == a1b23c4d ]] || return
+		tcpdump -nr "$file" 2>&1 >/dev/null | grep -q 'link-type EN10MB' || return
+		capinfos -t "$file" 2>/dev/null | grep -q 'nanosecond pcap' || return
+	done
+}
+
+classic_pcap() {
+	capture pcap -i pcap:in.pcap -w out.pcap --format pcap-ns || true
+	check_json "pcap-ns: the ledger holds and nothing is lost" pcap.json '.ledger_ok and .lossless'
+	check "tcpdump and capinfos know it as pcap with nanoseconds" each_is_pcap_ns out.pcap
+	check_equal "it is the file that was read, byte for byte" "$(tail -c +25 out.pcap | sha256sum)" "$(tail -c +25 in.pcap | sha256sum)"
+	check_equal "and no more than that" "$(stat -c %s out.pcap)" "$(stat -c %s in.pcap)"
+	capture pcap_rotated -i pcap:in.pcap -w many.pcap --format pcap-ns --rotate 4M || true
+	check_equal "rotated: there are several files" "$(($(printf '%s\n' many*.pcap | wc -l) > 3))" 1
+	check_equal "those that the results name" "$(printf '%s\n' many*.pcap)" "$(jq -r '.captures[0].files | sort | .[]' pcap_rotated.json)"
+	check "each is a pcap file" each_is_pcap_ns many*.pcap
+	check_equal "none is larger than allowed" "$(find . -name 'many*.pcap' -size +$((4 << 20))c)" ""
+	check_equal "together they are the whole, in order" "$(tail -q -c +25 many.pcap many_*.pcap | sha256sum)" \
+		"$(tail -c +25 in.pcap | sha256sum)"
+	timeout 120 "$TAPLINE" capture -i pcap:in.pcap -w - --format pcap-ns 2>stdout.log </dev/null | tcpdump -nr - 2>/dev/null >stdout.txt || true
+	check_equal "through a pipe tcpdump reads every frame" "$(wc -l <stdout.txt)" 20000
+	capture pcap_snapped -i pcap:in.pcap -w snapped.pcap --format pcap-ns --snaplen 64 --order time || true
+	check_equal "the header says how much of each frame is there" "$(od -An -tu4 -j16 -N4 snapped.pcap | tr -d ' ')" 64
+	check_equal "and each has its length on the wire" "$(tshark -r snapped.pcap -T fields -e frame.len 2>/dev/null | sha256sum)" \
+		"$(tshark -r in.pcap -T fields -e frame.len 2>/dev/null | sha256sum)"
+}
+
+# ---- zstd
+
+each_opens_and_closes_in_order() {
+	local file
+	for file in "$@"; do
+		zstd -qt "$file" || return
+		zstd -dcq "$file" >one.pcapng
+		capinfos one.pcapng 2>&1 | grep -q 'Number of stat entries = 1' || return
+	done
+}
+
+compressed() {
+	capture zstd -i pcap:in.pcap -w out.pcapng.zst --compress zstd --compress-threads 2 --compress-level 3 || true
+	check_json "zstd: the ledger holds and nothing is lost" zstd.json '.ledger_ok and .lossless'
+	check "zstd -t finds it whole" zstd -qt out.pcapng.zst
+	check_equal "it is on 4 KiB boundaries" "$(($(stat -c %s out.pcapng.zst) % 4096))" 0
+	zstd -dqf out.pcapng.zst -o unpacked.pcapng
+	check_equal "what comes out are the records of the recording without compression" "$(bare_records unpacked.pcapng | sha256sum)" \
+		"$(bare_records plain.pcapng | sha256sum)"
+	check_equal "of which there are 20000" "$(records unpacked.pcapng | wc -l)" 20000
+	check "it has one header and statistics" each_opens_and_closes_in_order out.pcapng.zst
+	check_equal "tshark reads what zstd unpacks" "$(frames unpacked.pcapng | sha256sum)" "$(frames in.pcap | sha256sum)"
+	timeout 120 "$TAPLINE" extract out.pcapng.zst --rate 0 -w extracted.pcapng udp port 5001 >extract.log 2>&1 </dev/null || true
+	check_equal "tapline extract reads it" "$(records extracted.pcapng | wc -l)" 10000
+	capture zstd_rotated -i pcap:in.pcap -w many.pcapng.zst --compress zstd --rotate 4M || true
+	check_equal "rotated: there are several files" "$(($(find . -name 'many*.zst' | wc -l) > 2))" 1
+	mapfile -t files < <(jq -r '.captures[0].files[]' zstd_rotated.json)
+	check "each has its own header and statistics" each_opens_and_closes_in_order "${files[@]}"
+	check_equal "none is larger than allowed" "$(find . -name 'many*.zst' -size +$((4 << 20))c)" ""
+	check_equal "together they hold every frame, in order" \
+		"$(for file in "${files[@]}"; do zstd -dcq "$file" >one.pcapng && frames one.pcapng; done | sha256sum)" \
+		"$(frames in.pcap | sha256sum)"
+	timeout 120 "$TAPLINE" capture -i pcap:in.pcap -w - --compress zstd --order time 2>stdout.log </dev/null | zstd -dcq >piped.pcapng || true
+	check_equal "through a pipe into zstd -d" "$(frames piped.pcapng | sha256sum)" "$(frames in.pcap | sha256sum)"
+}
+
+# ---- what goes wrong
+
+# One that was killed while it recorded with --rotate. Its hidden next file, blank or not, is in the way of none.
+killed() {
+	local form=$1 name=killed_$1 hidden=killed_$1/.x.$2.next file=killed_$1/x.$2 content=$3
+	shift 3
+	mkdir "$name"
+	ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" -w "$file" "$@" --rotate 4M >/dev/null 2>"$name.log" </dev/null &
+	app_pid=$!
+	wait_for 30 test -e "$hidden" || func_die "there is no next file: $(ls -a "$name")"
+	kill -KILL "$app_pid"
+	wait "$app_pid" 2>/dev/null || true
+	[[ -z $content ]] || printf %s "$content" >"$hidden"
+	capture "$name" -i pcap:in.pcap -w "$file" "$@" --rotate 4M || true
+	check_json "$form: after a kill the next run records and rotates" "$name.json" \
+		'.ledger_ok and .lossless and (.captures[0] | .error == null and (.files | length) > 2)'
+	[[ -z $content ]] || check "$form: and keeps what was there" grep -rqx "$content" "$name"
+}
+
+# A reader that reads nothing more, and more slabs than are between it and the lcore: what cannot be delivered is counted,
+# and a signal ends it.
+stuck_reader() {
+	mkfifo stuck
+	# shellcheck disable=SC2217 # it shall not read
+	sleep 1000 <stuck &
+	local reader=$!
+	"$TAPLINE" capture -i pcap:large.pcap -w stuck "$@" --json >stuck.json 2>stuck.log </dev/null &
+	app_pid=$!
+	wait_for 30 grep -q ' s  received' stuck.log || true
+	app_stop INT
+	check_equal "$1 $2: a reader that reads nothing is given up: status 1" "$APP_STATUS" 1
+	check_json "$1 $2: what it did not take is counted" stuck.json '.ledger_ok and (.lossless | not) and
+		(.captures[0] | .drop_disk_pkts > 0 and .written_pkts + .drop_disk_pkts + .drop_ring_pkts == .offered_pkts)'
+	kill "$reader"
+	rm stuck
+}
+
+# In a mount namespace of its own, which takes the small disk along when it ends.
+small_disk() {
+	local form=$1 file=$2
+	shift 2
+	mkdir -p small
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	unshare --mount sh -c 'mount -t tmpfs -o size=3m none small && file=$1 && shift &&
+		{ timeout 60 "$@" -w "small/$file" --json >run.json 2>run.log; echo $? >status; } && cp "small/$file" "full.$file"' sh \
+		"$file" "$TAPLINE" capture -i pcap:in.pcap "$@"
+	check_equal "$form: a full disk ends the recording with status 1" "$(cat status)" 1
+	check_json "$form: what did not fit is counted, and the ledger holds" run.json \
+		'.ledger_ok and (.captures[0] | .drop_disk_pkts > 0 and .written_pkts + .drop_disk_pkts + .drop_ring_pkts == 20000)'
+	check_equal "$form: the file holds every frame that is counted as written" "$(frames "full.$file" | wc -l)" \
+		"$(jq '.captures[0].written_pkts' run.json)"
+}
+
+func_begin
+"$lib/make_pcap.py" in.pcap 20000
+"$lib/make_numbered.py" large.pcap 40000 1400
+capture plain -i pcap:in.pcap -w plain.pcapng || true
+
+two_queues_in_order
+classic_pcap
+compressed
+killed pcap-ns pcap left --format pcap-ns
+killed zstd pcapng.zst left --compress zstd
+killed time pcapng '' --order time
+stuck_reader --order time
+stuck_reader --format pcap-ns
+stuck_reader --compress zstd --order time
+if unshare --mount true 2>/dev/null; then
+	small_disk pcap-ns out.pcap --format pcap-ns
+	small_disk time out.pcapng --order time
+else
+	skip "a disk that fills up" "no mount namespaces"
+fi
+check "compressed pcap is refused" refused_with 'only pcapng is compressed' --format pcap-ns --compress zstd
+check "a ring of compressed files is refused, by its option" refused_with '^tapline: .*--keep-files' --compress zstd --rotate 4M --keep-files 2
+check "so is a window without an order" refused_with '--order-window: only a recording with' --order-window 5
+check "a level without compression" refused_with '--compress-level: only a recording with' --compress-level 5
+check "threads without compression" refused_with '--compress-threads: only a recording with' --compress-threads 2
+check "triggers with an order" refused_with '--mode: a recording that waits for triggers' --mode trigger --order time
+check "an index of a compressed recording" refused_with '--index: only pcapng, not compressed' --compress zstd --index
+check "and a form that nobody knows" refused_with "--format: \"pcap\" is not one of" --format pcap
