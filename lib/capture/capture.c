@@ -302,7 +302,6 @@ int tl_capture_stop(struct tl_capture *c, struct tl_err *err)
 	if (!c->started)
 		return 0;
 	c->started = false;
-	tl_writer_hurry(c->writer);
 	if (c->recode != NULL)
 		tl_recode_end(c->recode);
 	int rc = tl_writer_stop(c->writer, err);

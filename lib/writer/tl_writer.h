@@ -129,10 +129,6 @@ int tl_writer_start(struct tl_writer *writer, struct tl_err *err);
 // Returns 0, or -errno of the first error met in the writer's life with a sentence.
 int tl_writer_stop(struct tl_writer *writer, struct tl_err *err);
 
-// stop() will follow: a reader of a pipe that reads nothing is not waited for much longer. For whoever has to wait for
-// the writer before.
-void tl_writer_hurry(struct tl_writer *writer);
-
 void tl_writer_destroy(struct tl_writer *writer);
 
 // A new file begins soon; what is recorded is not affected. Ignored where the output is no file.

@@ -208,14 +208,8 @@ static void join_thread(const struct tl_writer *writer)
 	}
 }
 
-void tl_writer_hurry(struct tl_writer *writer)
-{
-	atomic_store_explicit(&writer->hurry, true, memory_order_release);
-}
-
 int tl_writer_stop(struct tl_writer *writer, struct tl_err *err)
 {
-	tl_writer_hurry(writer);
 	atomic_store_explicit(&writer->stop, true, memory_order_release);
 	if (writer->started) {
 		join_thread(writer);

@@ -26,7 +26,7 @@ struct tl_writer_file *tl_writer_file_new(struct tl_writer *writer)
 	}
 	file->fd = -1;
 	file->label = writer->cfg.path;
-	file->hurry = &writer->hurry;
+	file->stop = &writer->stop;
 	return file;
 }
 

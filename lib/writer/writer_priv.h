@@ -62,7 +62,7 @@ struct tl_writer_file {
 	bool stream;
 	bool direct;		   // O_DIRECT is on
 	bool nameless;		   // when it was opened, by way of /proc/self/fd
-	const atomic_bool *hurry;  // of the writer: a stream waits only so long once it is set
+	const atomic_bool *stop;   // of the writer: a stream waits only so long once it is set
 	uint32_t chunk_bytes;	   // stream: the most that one write() takes without blocking
 	int broken;		   // stream: the -errno after which nothing more can follow
 	uint64_t prologue_bytes;   // 0: not written yet, and nothing may be before it
@@ -258,7 +258,6 @@ struct tl_writer {
 	pthread_t thread;
 	bool started;
 	atomic_bool stop;
-	atomic_bool hurry; // the end is near
 	atomic_bool pipe_closed;
 
 	struct tl_writer_trouble writing;   // the writer's

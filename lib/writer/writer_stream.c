@@ -22,7 +22,7 @@ static int wait_for_room(const struct tl_writer_file *file)
 			return 0;
 		if (rc < 0 && errno != EINTR)
 			return -errno;
-		if (atomic_load_explicit(file->hurry, memory_order_acquire))
+		if (atomic_load_explicit(file->stop, memory_order_acquire))
 			waited_ms += SLICE_MS;
 		if (waited_ms >= STOP_PATIENCE_MS)
 			return -ETIMEDOUT;
