@@ -8,7 +8,7 @@ mkdir -p /disk
 mount -t ext4 /dev/vda /disk
 cd "$(mktemp -d)"
 timeout 120 "$TAPLINE" capture -i vdev:net_pcap0,rx_pcap=/out/in.pcap,infinite_rx=1 -w /disk/rot.pcapng --direction rx \
-	--rotate 4M --keep-files 100 --fsync close --buffer 4M >/out/record.json 2>/out/record.log &
+	--rotate 4M --keep-files 500 --fsync close --buffer 4M >/out/record.json 2>/out/record.log &
 
 declare -A told=()
 while sleep 0.05; do

@@ -137,7 +137,7 @@ has_lines() {
 
 # power_off: at a moment of chance once six files are complete. What the guest had not written is gone.
 power_off() {
-	local ms=$((RANDOM % 1000))
+	local ms=$((RANDOM % 300))
 	wait_for "$guest_limit" has_lines 6 out/complete || true
 	! is_gone "$vm_pid" || { cp out/guest.log guest.log && func_die "the guest ended before its power was cut"; }
 	sleep "$(printf '0.%03d' "$ms")"
@@ -171,7 +171,7 @@ judge_powerloss() {
 
 powerloss() {
 	"$func_root/tests/lib/make_numbered.py" out/in.pcap "$frames" "$frame_bytes"
-	truncate -s 1G disk.img
+	truncate -s 2G disk.img # more than is recorded until the cut: no file that was told of may be dropped
 	mkfs.ext4 -q -F disk.img >mkfs.log 2>&1 || func_die "no file system: $(cat mkfs.log)"
 	vm_boot "$vm_dir/guest_record.sh" "${disk[@]}"
 	power_off
