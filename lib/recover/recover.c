@@ -223,15 +223,29 @@ static int conclude_pcap(struct scan *scan, uint64_t end)
 	return 0;
 }
 
-static int run(struct scan *scan)
+static int begin(struct scan *scan)
 {
-	uint64_t end;
-
 	scan->window = malloc(tl_max_u64(tl_min_u64(WINDOW_BYTES, scan->io->size_bytes), 1));
 	scan->interface = calloc(INTERFACES_MAX, sizeof(*scan->interface));
 	if (scan->window == NULL || scan->interface == NULL)
 		return tl_fail(scan->err, -ENOMEM, "no memory");
-	int rc = check_owner(scan);
+	return check_owner(scan);
+}
+
+static void end_scan(struct scan *scan)
+{
+	recover_close_packed(scan);
+	free(scan->window);
+	free(scan->interface);
+	free(scan->gaps);
+	free(scan->made);
+}
+
+static int run(struct scan *scan)
+{
+	uint64_t end;
+
+	int rc = begin(scan);
 	if (rc == 0)
 		rc = scan->pcap ? recover_scan_pcap(scan, &end) : scan_blocks(scan, &end);
 	if (rc == 0)
@@ -251,10 +265,21 @@ int tl_recover(const struct tl_recover_io *io, const struct tl_recover_opts *opt
 	int rc = run(&scan);
 	if (rc == -ENOMEM)
 		tl_fail(err, rc, "no memory");
-	recover_close_packed(&scan);
-	free(scan.window);
-	free(scan.interface);
-	free(scan.gaps);
-	free(scan.made);
+	end_scan(&scan);
 	return rc;
+}
+
+bool recover_is_owned(const struct tl_recover_io *io)
+{
+	struct tl_recover_report report = {.size_bytes = io->size_bytes};
+	struct tl_err err;
+	struct scan scan = {.io = io,
+		.opts = &(struct tl_recover_opts){0},
+		.report = &report,
+		.err = &err,
+		.form = &recover_plain_form};
+
+	bool owned = begin(&scan) == 0 && (scan.owned || scan.pcap);
+	end_scan(&scan);
+	return owned;
 }

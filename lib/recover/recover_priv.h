@@ -100,6 +100,8 @@ struct scan {
 // The bytes at offset, as many as there are and at most len. NULL with *out_rc: they cannot be had.
 const uint8_t *recover_view(struct scan *scan, uint64_t offset, uint32_t len, uint32_t *out_len, int *out_rc);
 
+// Whether what is there says so.
+bool recover_is_owned(const struct tl_recover_io *io);
 bool recover_is_application(const char *text, uint32_t len);
 
 // recover_blocks.c
