@@ -402,8 +402,6 @@ void tl_writer_ring_fini(struct tl_writer_ring *ring);
 // writer_found.c
 // Whether this is a recording of this program that nobody is writing.
 bool tl_writer_is_ours(const char *path, struct stat *status);
-// Whether it is a regular file that nobody is writing.
-bool tl_writer_is_unused(const char *path, struct stat *status);
 // Whether it is a file in which nobody has recorded anything, nor is about to.
 bool tl_writer_is_blank(const char *path);
 // Adds the files of earlier runs, oldest first.
