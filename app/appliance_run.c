@@ -187,8 +187,8 @@ static bool quiesce(const struct tl_appliance *a, uint32_t port)
 	return true;
 }
 
-// The recordings end here: what has come until now is in them, and what comes later, from ports that cannot be quiesced,
-// is not.
+// The recordings end here: what has come until now is in them, and what comes later, from ports that cannot be
+// quiesced, is not.
 static void expire(const struct tl_appliance *a)
 {
 	for (uint32_t p = 0; p < a->config->n_ports; p++)
