@@ -136,6 +136,8 @@ static void the_ring_goes_round(void)
 {
 	rig_begin();
 	for (unsigned round = 0; round < 3 * BLOCKS + 1; round++) {
+		CU_ASSERT_EQUAL(receive(), 0);
+		CU_ASSERT_EQUAL(receive(), 0);
 		kernel_puts_plain(60, (uint8_t)round);
 		kernel_retires_block();
 		CU_ASSERT_EQUAL(receive(), 1);
