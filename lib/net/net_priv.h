@@ -49,6 +49,8 @@ struct tl_tcp_table;
 	X(tcp_retransmits)                                                                                             \
 	X(tcp_timeouts) /* RTO expiries */                                                                             \
 	X(tcp_tail_probes_tx)                                                                                          \
+	X(tcp_sacks_rx)	 /* ACKs that named something new beyond a hole */                                             \
+	X(tcp_sacks_tx)	 /* segments that named what is held beyond a hole, or came twice */                           \
 	X(tcp_dsacks_rx) /* what we sent twice needlessly */                                                           \
 	X(tcp_dsacks_tx) /* what came twice */                                                                         \
 	X(tcp_dup_acks_rx)                                                                                             \

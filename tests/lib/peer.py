@@ -24,7 +24,7 @@ def connect(host, port, timeout=10):
 def echo_bytes(host, port, total):
     """Sends `total` random bytes and reads them back at the same time."""
     total = int(total)
-    block = os.urandom(1 << 20)
+    block = memoryview(os.urandom(1 << 20))
     sent, received = 0, 0
     out_hash, in_hash = hashlib.sha256(), hashlib.sha256()
     with connect(host, port) as s:
