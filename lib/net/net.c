@@ -85,6 +85,8 @@ static int init_parts(struct tl_net *net)
 	int rc = tl_arp_init(net);
 
 	if (rc == 0)
+		rc = tl_frag_init(net);
+	if (rc == 0)
 		rc = tl_mcast_create(&mcast, &net->mcast);
 	if (rc == 0)
 		rc = tl_tcp_init(net);
@@ -123,6 +125,7 @@ void tl_net_destroy(struct tl_net *net)
 	if (net->tcp != NULL)
 		tl_tcp_fini(net);
 	tl_mcast_destroy(net->mcast);
+	tl_frag_fini(net);
 	tl_arp_fini(net);
 	rte_free(net);
 }
@@ -137,6 +140,7 @@ void tl_net_tick(struct tl_net *net, uint64_t mono_ns)
 {
 	net->now_ns = mono_ns;
 	tl_arp_tick(net);
+	tl_frag_tick(net);
 	if (mono_ns >= tl_mcast_next_deadline(net->mcast))
 		tl_mcast_tick(net->mcast, mono_ns);
 	tl_tcp_tick(net);

@@ -64,10 +64,10 @@ static uint64_t *refuse_ip(struct tl_net *net, const struct rte_mbuf *m, const u
 
 	if (!is_our_ip(net, frame, pkt) || pkt->src_be == net->cfg.ip_be)
 		return &stats->drop_not_ours_pkts;
-	if (pkt->kind == TL_PKT_FRAG)
-		return &stats->drop_fragment_pkts;
 	if (!is_host_source(net, pkt))
 		return &stats->drop_malformed_pkts;
+	if (pkt->kind == TL_PKT_FRAG)
+		return NULL; // no checksum of its own
 	return is_cksum_ok(m, frame, pkt) ? NULL : &stats->drop_cksum_pkts;
 }
 
@@ -116,6 +116,9 @@ static void handle(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame,
 	case TL_PKT_ICMP:
 		tl_count(&stats->rx_icmp_pkts, 1);
 		tl_icmp_input(net, frame, pkt);
+		break;
+	case TL_PKT_FRAG: // counts by itself
+		tl_frag_input(net, frame + pkt->l3_off);
 		break;
 	default: // refuse() left only this
 		tl_count(&stats->rx_igmp_pkts, 1);

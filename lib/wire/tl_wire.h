@@ -110,7 +110,7 @@ enum tl_pkt_kind {
 	TL_PKT_IGMP,
 	TL_PKT_UDP,
 	TL_PKT_TCP,
-	TL_PKT_FRAG,	  // an IPv4 fragment: not reassembled
+	TL_PKT_FRAG,	  // an IPv4 fragment
 	TL_PKT_BAD,	  // shorter than its headers say, or wrong version or header length
 	TL_PKT_BAD_CKSUM, // IPv4 header checksum wrong
 };

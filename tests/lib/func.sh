@@ -125,6 +125,11 @@ net_begin_relayed() {
 	netns_join "$APP_NS" "$APP_IF" "$RELAY_NS" "$RELAY_APP_IF"
 	netns_join "$PEER_NS" "$PEER_IF" "$RELAY_NS" "$RELAY_PEER_IF"
 	netns_address "$PEER_NS" "$PEER_IF" "$PEER_IP/24"
+	relay_start "$@"
+}
+
+relay_start() {
+	rm -f relay.log
 	ip netns exec "$RELAY_NS" "$RELAY" "$@" "$RELAY_APP_IF" "$RELAY_PEER_IF" >relay.json 2>relay.log </dev/null &
 	relay_pid=$!
 	wait_for 10 grep -qs 'relay: up' relay.log || func_die "the relay did not start"
