@@ -107,6 +107,7 @@ static int make_host(struct tl_appliance *a, uint32_t port, struct tl_err *err)
 						.ip_be = cfg->ip_be,
 						.mask_be = cfg->mask_be,
 						.gateway_be = cfg->gateway_be,
+						.vlan = (uint16_t)cfg->vlan,
 						.mtu = (uint16_t)cfg->mtu,
 						.reassemble = cfg->ip_fragments == TL_CONFIG_FRAGMENTS_REASSEMBLE,
 						.socket_id = tl_port_config(a->ports[port])->socket_id,

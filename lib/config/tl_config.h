@@ -51,6 +51,7 @@ struct tl_config_port {
 					       // main lcore; default "auto": TL_CONFIG_LCORE_AUTO each
 	uint32_t ip_be, mask_be;	       // "ip" as "192.0.2.1/24"; 0 when absent: a capture-only port
 	uint32_t gateway_be;		       // "gateway", inside the prefix; 0 when absent
+	uint32_t vlan;			       // "vlan", 1..4094; 0 when absent: untagged
 	uint32_t mtu;			       // "mtu", 576..9600, default 1500
 	enum tl_config_fragments ip_fragments; // "ip_fragments": "reassemble" (default), "count"
 	bool promisc;			       // "promisc", default true

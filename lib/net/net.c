@@ -59,6 +59,7 @@ static int check_cfg(const struct tl_net_cfg *cfg, struct tl_err *err)
 		{is_prefix_mask(cfg->mask_be), "the netmask must be a prefix of 1 to 32 bits"},
 		{is_host_ip(cfg->ip_be, cfg->mask_be), "the IP address must be a host's"},
 		{cfg->gateway_be != cfg->ip_be, "the gateway must be another host"},
+		{cfg->vlan <= 4094, "the VLAN must be 1 to 4094, or 0 for none"},
 		{cfg->mtu >= 576 && cfg->mtu <= 9600, "the MTU must be 576 to 9600"},
 		{rte_pktmbuf_data_room_size(cfg->pool) >= need_bytes, "the mbufs must hold a frame of the MTU"},
 		{cfg->max_conns >= 1 && cfg->max_conns <= 65536, "max_conns must be 1 to 65536"},

@@ -33,7 +33,8 @@ struct tl_tcp_table;
 	X(rx_frag_pkts)	       /* taken in for a datagram */                                                           \
 	X(drop_fragment_pkts)  /* not of UDP, or only counted */                                                       \
 	X(drop_segmented_pkts) /* mbuf chain: larger than the port's buffers */                                        \
-	X(drop_vlan_pkts)      /* tagged: the port has no VLAN */                                                      \
+	X(drop_vlan_pkts)      /* tagged, and not as the port is */                                                    \
+	X(drop_untagged_pkts)  /* the port has a VLAN */                                                               \
 	X(drop_udp_no_port_pkts)                                                                                       \
 	X(drop_frag_duplicate_pkts)                                                                                    \
 	X(drop_frag_overlap_pkts) /* contradicts what came, or of a datagram that has been refused for that */         \
@@ -130,6 +131,17 @@ static inline bool tl_ip_on_link(const struct tl_net *net, uint32_t ip_be)
 // HOT. An empty mbuf, or NULL (counted).
 struct rte_mbuf *tl_net_alloc(struct tl_net *net);
 
+// HOT. Puts the port's tag into a frame that has none.
+void tl_vlan_tag(const struct tl_net *net, struct rte_mbuf *m);
+
+// HOT. The way out of every frame, whole but for the tag; owns m.
+static inline void tl_net_push(struct tl_net *net, struct rte_mbuf *m)
+{
+	if (net->cfg.vlan != 0)
+		tl_vlan_tag(net, m);
+	tl_txq_push(net->cfg.tx, m);
+}
+
 // HOT. Writes Ethernet (destination left blank) and IPv4 headers for l4_len bytes of proto to dst at the start of m,
 // sets pkt_len/data_len for everything, finishes the IP checksum, and returns where the L4 header goes. Frames shorter
 // than 60 bytes are padded with zeros.
@@ -149,7 +161,7 @@ bool tl_ip_reachable(const struct tl_net *net, uint32_t dst_be);
 // ---- arp
 int tl_arp_init(struct tl_net *net);
 void tl_arp_fini(struct tl_net *net);
-void tl_arp_input(struct tl_net *net, const uint8_t *frame);
+void tl_arp_input(struct tl_net *net, const uint8_t *packet); // from its ARP header on
 void tl_arp_tick(struct tl_net *net);
 void tl_arp_announce(struct tl_net *net);
 // HOT. Whether next_hop_be is resolved; its MAC.

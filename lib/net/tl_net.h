@@ -26,6 +26,7 @@ struct tl_net_cfg {
 	uint8_t mac[TL_ETHER_ADDR_LEN];
 	uint32_t ip_be, mask_be;
 	uint32_t gateway_be;	    // 0: none, only the prefix is reachable
+	uint16_t vlan;		    // of every frame (IEEE 802.1Q), 1..4094; 0: untagged
 	uint16_t mtu;		    // IP packet, bytes; 576..9600
 	uint32_t max_conns;	    // TCP connections at once, TIME-WAIT included; 1..65536
 	uint32_t send_buffer_bytes; // room per TCP connection, a power of two, 4 KiB..16 MiB

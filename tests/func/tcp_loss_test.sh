@@ -12,7 +12,7 @@ FRAMES=$((TOTAL / 1500)) # each way, at least
 way_is_bad() {
 	check_json "$2" relay.json ".from_$1 | .received > $FRAMES and .lost > $FRAMES * 0.005 and
 		.doubled > $FRAMES * 0.0005 and .reordered > $FRAMES * 0.005 and
-		.received + .doubled == .lost + .sent + .refused + .held"
+		.received + .doubled == .foreign + .lost + .sent + .refused + .held"
 }
 
 func_begin
