@@ -141,6 +141,7 @@ static inline void tl_net_push(struct tl_net *net, struct rte_mbuf *m)
 		tl_vlan_tag(net, m);
 	tl_txq_push(net->cfg.tx, m);
 }
+#pragma GCC poison tl_txq_push // past the tag
 
 // HOT. Writes Ethernet (destination left blank) and IPv4 headers for l4_len bytes of proto to dst at the start of m,
 // sets pkt_len/data_len for everything, finishes the IP checksum, and returns where the L4 header goes. Frames shorter
