@@ -81,6 +81,8 @@ static uint64_t *refuse_vlan(
 	uint16_t tci = stripped ? m->vlan_tci : pkt->vlan_tci;
 	const struct tl_ether_hdr *ether = (const struct tl_ether_hdr *)frame;
 
+	if (pkt->l2_len == 0) // it ends within a tag
+		return &net->stats.drop_malformed_pkts;
 	if (!stripped && !inside)
 		return net->cfg.vlan == 0 ? NULL : &net->stats.drop_untagged_pkts;
 	if (stripped == inside || pkt->l2_len > TL_ETHER_LEN + TL_VLAN_LEN || (tci & TL_VLAN_ID) != net->cfg.vlan)
@@ -100,9 +102,7 @@ static uint64_t *refuse(struct tl_net *net, const struct rte_mbuf *m, const uint
 		return &stats->drop_malformed_pkts;
 	if (!is_our_mac(net, frame))
 		return &stats->drop_not_ours_pkts;
-	if (TL_UNLIKELY(pkt->l2_len == 0)) // it ends within a tag
-		return &stats->drop_malformed_pkts;
-	if (TL_UNLIKELY(net->cfg.vlan != 0 || pkt->l2_len > TL_ETHER_LEN ||
+	if (TL_UNLIKELY(net->cfg.vlan != 0 || pkt->l2_len != TL_ETHER_LEN ||
 			(m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0)) {
 		uint64_t *dropped = refuse_vlan(net, m, frame, pkt);
 		if (dropped != NULL)
