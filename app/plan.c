@@ -30,18 +30,44 @@ static int plan_ports(const struct tl_config *config, struct tl_plan *plan, stru
 	return 0;
 }
 
-// One lcore owns an echo: its port has one queue.
-static int plan_echoes(const struct tl_config *config, struct tl_plan *plan, struct tl_err *err)
+// The queue that the configuration gives to an echo, or to another of the same group: one lcore owns a group.
+static uint32_t given_queue(const struct tl_config *config, const struct tl_config_echo *echo)
 {
-	for (uint32_t i = 0; i < config->n_echoes; i++) {
-		uint32_t port = config->echoes[i].port;
-		plan->has_echo[port] = true;
-		if (config->ports[port].rx_queues != 1)
-			return tl_fail(err, -EINVAL,
-				"%s: $.ports[%u].rx_queues: a port with an echo has 1 queue, not %u: one lcore owns its connections",
-				config->file, port, config->ports[port].rx_queues);
+	for (uint32_t i = 0; i < config->n_echoes && echo->queue == TL_CONFIG_QUEUE_AUTO; i++) {
+		const struct tl_config_echo *other = &config->echoes[i];
+		if (other->port == echo->port && echo->group_be != 0 && other->group_be == echo->group_be &&
+			other->queue != TL_CONFIG_QUEUE_AUTO)
+			return other->queue;
 	}
-	return 0;
+	return echo->queue;
+}
+
+// The first echo of the group that this one receives too; itself if there is none.
+static uint32_t first_of_group(const struct tl_config *config, uint32_t index)
+{
+	const struct tl_config_echo *echo = &config->echoes[index];
+
+	for (uint32_t i = 0; i < index && echo->group_be != 0; i++)
+		if (config->echoes[i].port == echo->port && config->echoes[i].group_be == echo->group_be)
+			return i;
+	return index;
+}
+
+// Each echo gets a lcore of its port: the one that it names, else the next in turn.
+static void plan_echoes(const struct tl_config *config, struct tl_plan *plan)
+{
+	uint32_t next[TL_CONFIG_PORTS_MAX] = {0};
+
+	for (uint32_t i = 0; i < config->n_echoes; i++) {
+		const struct tl_config_echo *echo = &config->echoes[i];
+		uint32_t queue = given_queue(config, echo);
+		uint32_t first = first_of_group(config, i);
+		if (queue == TL_CONFIG_QUEUE_AUTO)
+			queue = first != i ? plan->echo_queues[first]
+					   : next[echo->port]++ % config->ports[echo->port].rx_queues;
+		plan->echo_queues[i] = (uint16_t)queue;
+		plan->has_echo[echo->port] = true;
+	}
 }
 
 static int check_filters(const struct tl_config *config, struct tl_err *err)
@@ -140,15 +166,15 @@ int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_
 	*out = (struct tl_plan){0};
 	int rc = plan_ports(config, out, err);
 	if (rc == 0)
-		rc = plan_echoes(config, out, err);
-	if (rc == 0)
 		rc = check_filters(config, err);
 	if (rc == 0)
 		rc = check_triggers(config, err);
 	if (rc == 0)
 		rc = check_paths(config, err);
-	if (rc == 0)
+	if (rc == 0) {
+		plan_echoes(config, out);
 		plan_cpus(config, out);
+	}
 	return rc;
 }
 
