@@ -295,6 +295,7 @@ static void list_metrics(struct tl_appliance *a)
 		const struct tl_config_echo *e = &a->config->echoes[i];
 		m->echoes[i] = (struct tl_metrics_echo){.name = e->name,
 			.mode = modes[e->mode],
+			.queue = a->plan.echo_queues[i],
 			.host = a->hosts[a->plan.first[e->port] + a->plan.echo_queues[i]],
 			.index = a->echo_index[i]};
 	}

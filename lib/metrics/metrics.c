@@ -132,6 +132,7 @@ static void read_echo(const struct tl_metrics_echo *echo, struct tl_hist *scratc
 	tl_echo_sample(echo->host, echo->index, &s);
 	snprintf(out->name, sizeof(out->name), "%s", echo->name);
 	out->mode = echo->mode;
+	out->queue = echo->queue;
 	out->state = tl_echo_state(echo->host, echo->index);
 	out->received_msgs = s.received_msgs;
 	out->received_bytes = s.received_bytes;

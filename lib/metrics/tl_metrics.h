@@ -14,6 +14,7 @@
 struct tl_metrics_echo {
 	const char *name;
 	const char *mode; // static
+	uint32_t queue;
 	const struct tl_echo_host *host;
 	uint32_t index; // within the host
 };

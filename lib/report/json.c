@@ -173,6 +173,7 @@ static json_t *echo_json(const struct tl_report_echo *echo, bool final)
 
 	put(object, "name", string(echo->name));
 	put(object, "mode", string(echo->mode));
+	put(object, "queue", number(echo->queue));
 	put(object, "state", string(echo->state));
 	put_counters(object, &tl_report_echo_table, echo);
 	put(object, "unaccounted_msgs", json_integer(tl_report_unaccounted(&tl_report_echo_table, echo)));

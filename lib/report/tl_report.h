@@ -104,6 +104,7 @@ struct tl_report_echo {
 	char name[TL_REPORT_NAME];
 	const char *mode;  // "mcast_to_tcp", "tcp", "udp"
 	const char *state; // "connected", "connecting", "listening", ...
+	uint32_t queue;	   // the RX queue of its port whose lcore owns it
 	uint64_t received_msgs, received_bytes;
 	uint64_t echoed_msgs, echoed_bytes;
 	uint64_t drop_no_conn_msgs, drop_full_msgs, drop_tx_msgs;

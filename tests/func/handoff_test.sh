@@ -46,10 +46,15 @@ app_config one.json '"echo": [
 		"send": {"tcp_connect": "10.99.0.2:5003"}},
 	{"name": "tcp0", "port": "lan", "queue": 0, "tcp_listen": 7},
 	{"name": "tcp1", "port": "lan", "queue": 1, "tcp_listen": 8},
-	{"name": "udp", "port": "lan", "udp_listen": 7}]' '"capture": [{"port": "lan", "path": "all.pcapng"}]'
+	{"name": "udp", "port": "lan", "udp_listen": 7},
+	{"name": "next", "port": "lan", "udp_listen": 9},
+	{"name": "same", "port": "lan", "receive": {"group": "239.1.1.2", "udp_port": 5009},
+		"send": {"tcp_connect": "10.99.0.2:5009"}}]' '"capture": [{"port": "lan", "path": "all.pcapng"}]'
 jq '.ports[0].rx_queues = 2 | .eal.memory_mb = 512' one.json >config.json
 app_start config.json
 app_status >begin.json
+check_json "an echo lives where it is told, else the next one in turn, but with its group" begin.json \
+	'[.echoes[].queue] == [0, 1, 0, 1, 0, 1, 1]'
 
 check "a feed of the first lcore is echoed, message by message" feed 239.1.1.1 5002
 check "and one of the second" feed 239.1.1.2 5003
@@ -78,7 +83,7 @@ check_json "all that was handed over was taken" run.json '.port |
 check_json "each frame came to one stack, and ARP to both" run.json \
 	'.net[0].in_pkts == .port.rx_pkts + (.net[0].rx_arp_pkts + .net[0].rx_igmp_pkts) / 2'
 check_json "each message of the feeds was echoed" run.json \
-	'[.echoes[] | select(.mode == "mcast_to_tcp") | .received_msgs, .echoed_msgs] == [1000, 1000, 1000, 1000]'
+	'[.echoes[] | select(.name | test("feed")) | .received_msgs, .echoed_msgs] == [1000, 1000, 1000, 1000]'
 check_json "no mbuf is left" run.json ".port.mbufs_in_use <= $(jq .port.mbufs_in_use begin.json)"
 check_json "each frame was offered to the recording once" run.json '.port.rx_pkts == .captures[0].rx.offered_pkts and
 	.port.tx_pkts == .captures[0].tx.offered_pkts'
