@@ -46,6 +46,8 @@ static uint8_t owner_of(const struct tl_steer *steer, const uint8_t *frame, cons
 		return to_us ? steer->udp[pkt->dst_port_be] : group_owner(steer, pkt->dst_be);
 	case TL_PKT_ICMP:
 		return to_us ? quoted_owner(steer, frame, pkt) : TL_STEER_HERE;
+	case TL_PKT_FRAG: // only the first fragment has ports
+		return to_us ? TL_STEER_EVERY : group_owner(steer, pkt->dst_be);
 	case TL_PKT_ARP:
 	case TL_PKT_IGMP:
 		return TL_STEER_EVERY;

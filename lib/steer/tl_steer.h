@@ -6,9 +6,11 @@
 // looks up whose a received frame is, keeps its own, and hands the others over by reference: through a ring per pair of
 // lcores, with one producer and one consumer.
 //
-//   TCP and UDP to our address   its destination port's owner        ARP, IGMP   everybody: each has a copy
-//   to a group                   the group's owner                   the rest    the lcore that received it
-//   an ICMP error                the owner of the packet it quotes
+//   TCP and UDP to our address    the destination port's owner
+//   UDP and fragments to a group  the group's owner
+//   an ICMP error                 the owner of the packet it quotes
+//   ARP, IGMP, fragments to us    everybody: each has a copy
+//   the rest                      the lcore that received it
 //
 // Threads: create, the owners, end of an lcore that never ran, destroy and sample on main; from the first frame on the
 // table is only read, and the hot functions run on the lcore whose side they are given.

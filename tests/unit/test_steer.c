@@ -103,6 +103,23 @@ static void arp_and_igmp_go_to_everybody(void)
 	stop_steer(&bed);
 }
 
+static void fragments_go_to_the_groups_owner_or_to_everybody(void)
+{
+	struct bed bed = start_steer();
+	struct frame to_us = udp_frame(PEER, US, 7, "u"), to_group = udp_frame(PEER, GROUP, 7, "m"),
+		     to_other = udp_frame(PEER, FAR_AWAY, 7, "o");
+	struct frame *const frames[] = {&to_us, &to_group, &to_other};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(frames); i++) {
+		put16(frames[i]->bytes + 14 + 6, 0x2000); // more follow
+		fix_cksums(frames[i]);
+	}
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &to_us), 111);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &to_group), 10);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &to_other), 100);
+	stop_steer(&bed);
+}
+
 // Destination unreachable, quoting a segment of ours from this port; quoted is how much of it.
 static struct frame unreachable(uint8_t type, uint16_t port, uint16_t quoted)
 {
@@ -354,6 +371,8 @@ int main(void)
 			a_port_or_group_has_one_owner_wherever_its_frames_arrive},
 		{"what is nobody's stays where it arrived", what_is_nobodys_stays_where_it_arrived},
 		{"ARP and IGMP go to everybody", arp_and_igmp_go_to_everybody},
+		{"fragments go to the group's owner, or to everybody",
+			fragments_go_to_the_groups_owner_or_to_everybody},
 		{"an ICMP error goes to the owner of the packet it quotes",
 			an_icmp_error_goes_to_the_owner_of_the_packet_it_quotes},
 		{"the rest of a burst stays in order", the_rest_of_a_burst_stays_in_order},
