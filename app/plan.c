@@ -30,43 +30,34 @@ static int plan_ports(const struct tl_config *config, struct tl_plan *plan, stru
 	return 0;
 }
 
-// The queue that the configuration gives to an echo, or to another of the same group: one lcore owns a group.
-static uint32_t given_queue(const struct tl_config *config, const struct tl_config_echo *echo)
+static bool same_group(const struct tl_config_echo *a, const struct tl_config_echo *b)
 {
-	for (uint32_t i = 0; i < config->n_echoes && echo->queue == TL_CONFIG_QUEUE_AUTO; i++) {
-		const struct tl_config_echo *other = &config->echoes[i];
-		if (other->port == echo->port && echo->group_be != 0 && other->group_be == echo->group_be &&
-			other->queue != TL_CONFIG_QUEUE_AUTO)
-			return other->queue;
-	}
-	return echo->queue;
+	return a->port == b->port && a->group_be != 0 && a->group_be == b->group_be;
 }
 
-// The first echo of the group that this one receives too; itself if there is none.
-static uint32_t first_of_group(const struct tl_config *config, uint32_t index)
+// One lcore owns a group: an echo goes where it is told, else where another of its group is, else where the turn is.
+static uint32_t plan_queue(const struct tl_config *config, const struct tl_plan *plan, uint32_t index, uint32_t *turn)
 {
 	const struct tl_config_echo *echo = &config->echoes[index];
+	uint32_t queue = echo->queue;
 
-	for (uint32_t i = 0; i < index && echo->group_be != 0; i++)
-		if (config->echoes[i].port == echo->port && config->echoes[i].group_be == echo->group_be)
-			return i;
-	return index;
+	for (uint32_t i = 0; i < config->n_echoes && queue == TL_CONFIG_QUEUE_AUTO; i++)
+		if (same_group(echo, &config->echoes[i]))
+			queue = config->echoes[i].queue;
+	for (uint32_t i = 0; i < index && queue == TL_CONFIG_QUEUE_AUTO; i++)
+		if (same_group(echo, &config->echoes[i]))
+			queue = plan->echo_queues[i];
+	return queue != TL_CONFIG_QUEUE_AUTO ? queue : (*turn)++ % config->ports[echo->port].rx_queues;
 }
 
-// Each echo gets a lcore of its port: the one that it names, else the next in turn.
 static void plan_echoes(const struct tl_config *config, struct tl_plan *plan)
 {
-	uint32_t next[TL_CONFIG_PORTS_MAX] = {0};
+	uint32_t turns[TL_CONFIG_PORTS_MAX] = {0};
 
 	for (uint32_t i = 0; i < config->n_echoes; i++) {
-		const struct tl_config_echo *echo = &config->echoes[i];
-		uint32_t queue = given_queue(config, echo);
-		uint32_t first = first_of_group(config, i);
-		if (queue == TL_CONFIG_QUEUE_AUTO)
-			queue = first != i ? plan->echo_queues[first]
-					   : next[echo->port]++ % config->ports[echo->port].rx_queues;
-		plan->echo_queues[i] = (uint16_t)queue;
-		plan->has_echo[echo->port] = true;
+		uint32_t port = config->echoes[i].port;
+		plan->echo_queues[i] = (uint16_t)plan_queue(config, plan, i, &turns[port]);
+		plan->has_echo[port] = true;
 	}
 }
 
