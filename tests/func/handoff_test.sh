@@ -33,6 +33,13 @@ answers_arp() {
 	answers_ping
 }
 
+# Each lcore has joined one group, said so twice, and answers for it.
+answers_igmp() {
+	wait_for 10 status_is '.net[0].igmp_reports_tx == 4' || return
+	in_peer "$PEER_PY" igmp_query "$PEER_IP" 3
+	wait_for 10 status_is '.net[0].igmp_reports_tx == 6'
+}
+
 recorded() {
 	tshark -r all.pcapng -Y "$1" 2>/dev/null | wc -l
 }
@@ -65,6 +72,7 @@ check "and by the second" together 8
 check "datagrams come back" datagrams
 check "ping is answered, whichever queue it comes to" answers_ping
 check "so is ARP" answers_arp
+check "an IGMP query is answered by both lcores" answers_igmp
 
 check "no connection is left" wait_for 10 status_is '[.echoes[] | select(.mode == "tcp") | .connections] == [0, 0]'
 app_status >status.json
@@ -90,5 +98,7 @@ check_json "each frame was offered to the recording once" run.json '.port.rx_pkt
 check_equal "each message of the feeds is recorded once" "$(recorded 'udp.dstport == 5001')" 2000
 check_equal "ARP requests were answered once each" "$(recorded "arp.opcode == 2 && arp.src.proto_ipv4 == $APP_IP")" \
 	"$(recorded "arp.opcode == 1 && arp.dst.proto_ipv4 == $APP_IP && arp.src.proto_ipv4 == $PEER_IP")"
+check_equal "each for a group of its own" "$(tshark -r all.pcapng -Y "igmp.record_type == 2 && ip.src == $APP_IP" \
+	-T fields -e igmp.maddr 2>/dev/null | sort | xargs)" "239.1.1.1 239.1.1.2"
 check "both lcores sent" test "$(tshark -r all.pcapng -Y "ip.src == $APP_IP" -T fields -e frame.interface_id 2>/dev/null |
 	sort -u | wc -l)" -ge 2
