@@ -28,7 +28,7 @@ void tl_echo_mcast_datagram(void *ctx, const struct tl_udp_datagram *d)
 		tl_count(&echo->stats.drop_no_conn_msgs, 1);
 		return;
 	}
-	int rc = tl_tcp_send(echo->conn, d->payload, d->len);
+	int rc = tl_tcp_send_held(echo->conn, d->payload, d->len);
 	if (TL_LIKELY(rc == 0)) {
 		count_echoed(echo, d->len, tl_tcp_unsent_bytes(echo->conn) != 0);
 	} else if (rc == -ENOTCONN) {
@@ -99,4 +99,5 @@ void tl_echo_after_tx(void *ctx, struct tl_burst *burst)
 		}
 		echo->pending_msgs = 0;
 	}
+	tl_net_sent(host->net);
 }

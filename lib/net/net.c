@@ -129,12 +129,14 @@ void tl_net_destroy(struct tl_net *net)
 
 void tl_net_announce(struct tl_net *net, uint64_t mono_ns)
 {
+	tl_tcp_settle(net);
 	net->now_ns = mono_ns;
 	tl_arp_announce(net);
 }
 
 void tl_net_tick(struct tl_net *net, uint64_t mono_ns)
 {
+	tl_tcp_settle(net);
 	net->now_ns = mono_ns;
 	tl_arp_tick(net);
 	if (mono_ns >= tl_mcast_next_deadline(net->mcast))

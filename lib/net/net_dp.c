@@ -125,6 +125,7 @@ static void handle(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame,
 
 void tl_net_input(struct tl_net *net, struct tl_burst *burst)
 {
+	tl_tcp_settle(net);
 	net->now_ns = burst->mono_ns;
 	tl_count(&net->stats.in_pkts, burst->n);
 	for (uint16_t i = 0; i < burst->n; i++) {

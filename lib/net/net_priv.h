@@ -92,6 +92,7 @@ struct tl_net {
 	struct tl_arp_table *arp;
 	struct tl_mcast *mcast;
 	struct tl_tcp_table *tcp;
+	uint32_t n_notes; // of TCP segments that were sent with work left to do
 	struct tl_udp udp[TL_UDP_MAX];
 };
 
@@ -155,6 +156,15 @@ int tl_tcp_init(struct tl_net *net);
 void tl_tcp_fini(struct tl_net *net);
 // HOT. m is borrowed; a segment that came too early is kept by a reference. The checksum has been verified.
 void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt);
+// HOT. Do that work. Before anything else looks at a connection, and before now_ns moves.
+void tl_tcp_settle_notes(struct tl_net *net);
+
+static inline void tl_tcp_settle(struct tl_net *net)
+{
+	if (TL_UNLIKELY(net->n_notes != 0))
+		tl_tcp_settle_notes(net);
+}
+
 // HOT. After the last frame of a burst, before tl_net_input() returns: sends the ACKs that no data carried.
 void tl_tcp_burst_done(struct tl_net *net);
 void tl_tcp_tick(struct tl_net *net);

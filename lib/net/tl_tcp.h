@@ -68,6 +68,9 @@ void tl_tcp_unlisten(struct tl_tcp_listener *listener);
 // come. Returns 0, -ENOBUFS (less room than len), -ENOTCONN (not established, or closed by us).
 int tl_tcp_send(struct tl_tcp *c, const void *data, uint32_t len);
 
+// HOT. The same for data that stays where it is until tl_net_sent(), and need not be copied before that.
+int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len);
+
 // HOT. Bytes that tl_tcp_send() would take now.
 uint32_t tl_tcp_room(const struct tl_tcp *c);
 

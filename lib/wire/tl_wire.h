@@ -163,6 +163,23 @@ static inline uint32_t tl_be32(uint32_t host)
 	return __builtin_bswap32(host);
 }
 
+// HOT. One's-complement sum of 64 bits: with the carry brought round.
+static inline uint64_t tl_cksum_add64(uint64_t sum, uint64_t word)
+{
+	sum += word;
+	return sum + (sum < word);
+}
+
+// HOT. Such a sum folded and complemented, as tl_cksum_finish(). The two halves of a word, added to those of the word
+// turned round, leave their sum in the upper one, carry and all.
+static inline uint16_t tl_cksum_fold(uint64_t sum)
+{
+	sum += sum << 32 | sum >> 32;
+	uint32_t half = (uint32_t)(sum >> 32);
+	half += half << 16 | half >> 16;
+	return (uint16_t)~(half >> 16);
+}
+
 static inline bool tl_ipv4_is_mcast(uint32_t ip_be)
 {
 	return (tl_be32(ip_be) >> 28) == 0xe;
