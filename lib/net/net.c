@@ -124,6 +124,7 @@ void tl_net_destroy(struct tl_net *net)
 		tl_tcp_fini(net);
 	tl_mcast_destroy(net->mcast);
 	tl_arp_fini(net);
+	rte_pktmbuf_free(net->spare);
 	rte_free(net);
 }
 

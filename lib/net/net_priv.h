@@ -92,7 +92,9 @@ struct tl_net {
 	struct tl_arp_table *arp;
 	struct tl_mcast *mcast;
 	struct tl_tcp_table *tcp;
-	uint32_t n_notes; // of TCP segments that were sent with work left to do
+	uint32_t n_notes;	// of TCP segments that were sent with work left to do
+	struct rte_mbuf *spare; // taken from the pool beforehand, for the next of them; or NULL
+	uint32_t n_udp;		// no port is bound from this slot on
 	struct tl_udp udp[TL_UDP_MAX];
 };
 

@@ -102,7 +102,7 @@ static void close_stream(struct tl_tcp *c, enum tl_tcp_state next)
 {
 	c->fin_queued = true;
 	c->state = next;
-	c->ready_bytes = 0;
+	c->ready.bytes = 0;
 	tl_tcp_output(c);
 }
 

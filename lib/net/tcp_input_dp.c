@@ -53,6 +53,7 @@ static bool establish(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	take_window(c, seg);
 	tl_tcp_cc_start(c);
 	tl_tcp_keepalive_start(c);
+	tl_tcp_ready_options(c);
 	c->state = c->fin_queued ? TL_TCPS_FIN_WAIT_1 : TL_TCPS_ESTABLISHED;
 	c->reported = true;
 	tl_count(&c->net->stats.tcp_established, 1);
@@ -674,7 +675,7 @@ static void input_known(struct tl_tcp *c, struct tl_tcp_seg *seg)
 	seg->window = (uint32_t)tl_be16(seg->hdr->window_be) << shift;
 	c->last_rx_ns = c->net->now_ns;
 	c->keepalives = 0;
-	c->ready_bytes = 0;
+	c->ready.bytes = 0;
 	if (TL_UNLIKELY(c->state == TL_TCPS_SYN_SENT))
 		input_syn_sent(c, seg);
 	else if (TL_UNLIKELY(c->state == TL_TCPS_TIME_WAIT))

@@ -61,10 +61,10 @@ static uint32_t window_step(const struct tl_tcp *c)
 	return tl_min_u32(c->mss, window_largest(c) / 2);
 }
 
-// The field of the header, and the edge it promises. Rounding to the scale goes up where that promises nothing we
+// Rounding to the scale goes up where that promises nothing we
 // cannot keep. Else it goes down, and the peer sees the edge retreat by less than one unit, as RFC 7323 section 2.4
 // foresees; what it already sent up to the old edge is taken all the same, because rcv_adv stays.
-uint16_t tl_tcp_advertise(struct tl_tcp *c, uint8_t shift)
+struct tl_tcp_offer tl_tcp_offer(const struct tl_tcp *c, uint8_t shift)
 {
 	uint32_t held = c->rcv_adv - c->rcv_nxt;
 	uint32_t wanted = window_wanted(c);
@@ -75,9 +75,16 @@ uint16_t tl_tcp_advertise(struct tl_tcp *c, uint8_t shift)
 		field++;
 	if (field > UINT16_MAX)
 		field = UINT16_MAX;
-	if (tl_seq_lt(c->rcv_adv, c->rcv_nxt + (field << shift)))
-		c->rcv_adv = c->rcv_nxt + (field << shift);
-	return (uint16_t)field;
+	uint32_t adv = c->rcv_nxt + (field << shift);
+	return (struct tl_tcp_offer){tl_seq_lt(c->rcv_adv, adv) ? adv : c->rcv_adv, (uint16_t)field};
+}
+
+static uint16_t advertise(struct tl_tcp *c, uint8_t shift)
+{
+	struct tl_tcp_offer offer = tl_tcp_offer(c, shift);
+
+	c->rcv_adv = offer.adv;
+	return offer.field;
 }
 
 bool tl_tcp_window_reopened(const struct tl_tcp *c)
@@ -118,7 +125,7 @@ static void tcp_fill(struct tl_tcp *c, struct tl_tcp_hdr *tcp, const struct tl_t
 	tcp->ack_be = tl_be32((out->flags & TL_TCP_ACK) != 0 ? c->rcv_nxt : 0);
 	tcp->data_off = (uint8_t)(header_len << 2);
 	tcp->flags = out->flags;
-	tcp->window_be = tl_be16(tl_tcp_advertise(c, (out->flags & TL_TCP_SYN) != 0 ? 0 : c->rcv_scale));
+	tcp->window_be = tl_be16(advertise(c, (out->flags & TL_TCP_SYN) != 0 ? 0 : c->rcv_scale));
 	tcp->cksum_be = 0;
 	if (out->data != NULL)
 		memcpy(payload, out->data, out->len);
@@ -323,7 +330,7 @@ static void send_directly(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 	}
 }
 
-static int send_slowly(struct tl_tcp *c, const uint8_t *data, uint32_t len)
+int tl_tcp_send_slowly(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
 	tl_tcp_settle(c->net);
 	if (TL_UNLIKELY(!tl_tcp_may_send(c)))
@@ -351,11 +358,6 @@ int tl_tcp_send(struct tl_tcp *c, const void *data, uint32_t len)
 
 	tl_tcp_settle(c->net);
 	return rc;
-}
-
-int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len)
-{
-	return TL_LIKELY(tl_tcp_ready_send(c, data, len)) ? 0 : send_slowly(c, data, len);
 }
 
 // ---- the other segments

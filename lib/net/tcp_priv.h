@@ -144,9 +144,19 @@ struct tl_tcp_held {
 // that nothing else need know what they are.
 #define TL_TCP_READY_BYTES 96 // a tagged frame, IPv6 and TCP with timestamps are 90
 struct tl_tcp_ready {
-	uint8_t frame[TL_TCP_READY_BYTES];
 	uint64_t l3_sum, l4_sum; // of what is the same, for the checksums; the latter with the pseudo header's addresses
-	uint8_t l3_off, l4_off;
+	uint32_t bytes;	   // as much may leave as one segment, without another look; 0: nothing
+	uint32_t room;	   // as much together
+	uint32_t adv;	   // the right edge that the window promises
+	uint16_t window;   // the field, unless the window follows the room
+	uint8_t l3_off, l4_off, payload_off;
+	uint8_t frame[TL_TCP_READY_BYTES];
+};
+
+// The window field of a header, and the right edge it promises.
+struct tl_tcp_offer {
+	uint32_t adv;
+	uint16_t field;
 };
 
 // Sent by the ready header; the rest of the work is not done.
@@ -171,8 +181,6 @@ struct tl_tcp {
 	uint64_t key; // peer address, peer port, own port
 	struct tl_tcp *hash_next;
 	struct tl_net *net;
-	uint32_t ready_bytes; // as much may leave by the ready header as one segment, without another look; 0: nothing
-	uint32_t ready_room;  // as much together
 	uint32_t arp_generation; // of ready.frame
 	uint32_t snd_una, snd_nxt, snd_max, snd_end;
 	uint32_t snd_wnd, cwnd;
@@ -440,13 +448,16 @@ void tl_tcp_cookie_open(struct tl_tcp *c, const struct tl_tcp_seg *seg);
 void tl_tcp_ready_learn(struct tl_tcp *c, const uint8_t *frame);
 // HOT. Whether the next segment may leave by the ready header. After all that changes c.
 void tl_tcp_ready_look(struct tl_tcp *c);
-// HOT. Sends that way, if it is open, and leaves a note: data stays where it is until that is settled.
-bool tl_tcp_ready_send(struct tl_tcp *c, const uint8_t *data, uint32_t len);
+// The connection is established: what options its segments have is known.
+void tl_tcp_ready_options(struct tl_tcp *c);
 
 // ---- tcp_output_dp.c
 
-// HOT. The window field of a header, and the edge it promises moves.
-uint16_t tl_tcp_advertise(struct tl_tcp *c, uint8_t shift);
+// HOT. The long way of tl_tcp_send_held().
+int tl_tcp_send_slowly(struct tl_tcp *c, const uint8_t *data, uint32_t len);
+
+// HOT. What the next header shall advertise.
+struct tl_tcp_offer tl_tcp_offer(const struct tl_tcp *c, uint8_t shift);
 
 // HOT. Bytes from seq to snd_nxt were sent: timers, and what is in flight.
 void tl_tcp_account_sent(struct tl_tcp *c, uint32_t seq);

@@ -14,7 +14,6 @@
 void tl_tcp_ready_learn(struct tl_tcp *c, const uint8_t *frame)
 {
 	struct tl_tcp_ready *r = &c->ready;
-	uint32_t peer_be = tl_tcp_key_peer_ip(c->key);
 
 	*r = (struct tl_tcp_ready){.l3_off = TL_ETHER_LEN, .l4_off = TL_ETHER_LEN + TL_IPV4_LEN};
 	memcpy(r->frame, frame, TL_TCP_HEADERS);
@@ -25,8 +24,22 @@ void tl_tcp_ready_learn(struct tl_tcp *c, const uint8_t *frame)
 	ip->cksum_be = 0;
 	*tcp = (struct tl_tcp_hdr){.src_port_be = tcp->src_port_be, .dst_port_be = tcp->dst_port_be};
 	r->l3_sum = tl_cksum_add(0, ip, TL_IPV4_LEN);
-	r->l4_sum = (uint64_t)tcp->src_port_be + tcp->dst_port_be +
-		    tl_cksum_pseudo(c->net->cfg.ip_be, peer_be, TL_IPPROTO_TCP, 0);
+	tl_tcp_ready_options(c);
+}
+
+void tl_tcp_ready_options(struct tl_tcp *c)
+{
+	struct tl_tcp_ready *r = &c->ready;
+	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(r->frame + r->l4_off);
+	struct tl_tcp_stamp_option *option = (struct tl_tcp_stamp_option *)(tcp + 1);
+	uint8_t header_len = TL_TCP_LEN + (c->stamped ? TL_TCP_STAMP_LEN : 0);
+
+	option->word_be = c->stamped ? tl_be32(TL_TCP_STAMP_WORD) : 0;
+	tcp->data_off = (uint8_t)(header_len << 2);
+	tcp->flags = TL_TCP_PSH | TL_TCP_ACK;
+	r->payload_off = r->l4_off + header_len;
+	r->l4_sum = tl_cksum_pseudo(c->net->cfg.ip_be, tl_tcp_key_peer_ip(c->key), TL_IPPROTO_TCP, 0);
+	r->l4_sum = tl_cksum_add((uint32_t)r->l4_sum, tcp, TL_TCP_LEN + sizeof(option->word_be));
 }
 
 // ---- the look
@@ -48,8 +61,13 @@ static uint32_t window_left(const struct tl_tcp *c)
 
 void tl_tcp_ready_look(struct tl_tcp *c)
 {
-	c->ready_room = is_plain(c) ? tl_min_u32(window_left(c), c->send_limit - tl_tcp_queued(c)) : 0;
-	c->ready_bytes = tl_min_u32(c->ready_room, c->mss);
+	struct tl_tcp_ready *r = &c->ready;
+	struct tl_tcp_offer offer = tl_tcp_offer(c, c->rcv_scale);
+
+	r->adv = offer.adv;
+	r->window = offer.field;
+	r->room = is_plain(c) ? tl_min_u32(window_left(c), c->send_limit - tl_tcp_queued(c)) : 0;
+	r->bytes = tl_min_u32(r->room, c->mss);
 }
 
 // ---- the segment
@@ -80,53 +98,52 @@ static inline uint64_t copy_and_sum(uint8_t *to, const uint8_t *from, uint32_t l
 	return sum;
 }
 
-// Sets what differs from segment to segment and adds it to the sum of what does not (RFC 1624, section 3, with the
-// fields' old values 0).
-static inline void fill_ip(struct tl_tcp *c, struct tl_ipv4_hdr *ip, uint16_t len)
-{
-	ip->total_len_be = tl_be16(len);
-	ip->id_be = tl_be16(c->net->ip_id++);
-	ip->cksum_be = tl_cksum_fold(c->ready.l3_sum + ip->total_len_be + ip->id_be);
-}
-
-// Returns the sum of the option.
+// Timestamps differ with each tick. Returns their sum.
 static inline uint64_t fill_stamp(const struct tl_tcp *c, struct tl_tcp_hdr *tcp)
 {
 	struct tl_tcp_stamp_option *option = (struct tl_tcp_stamp_option *)(tcp + 1);
 
-	option->word_be = tl_be32(TL_TCP_STAMP_WORD);
 	option->stamp_be = tl_be32(tl_tcp_stamp_now(c));
 	option->echo_be = tl_be32(c->stamp_recent);
-	return (uint64_t)option->word_be + option->stamp_be + option->echo_be;
+	return (uint64_t)option->stamp_be + option->echo_be;
 }
 
-static inline void fill_tcp(struct tl_tcp *c, struct tl_tcp_hdr *tcp, const uint8_t *data, uint32_t len)
+static inline uint16_t window_be(struct tl_tcp *c)
 {
-	uint32_t header_len = TL_TCP_LEN + (c->stamped ? TL_TCP_STAMP_LEN : 0);
-	uint16_t off_and_flags = (uint16_t)((TL_TCP_PSH | TL_TCP_ACK) << 8 | header_len << 2);
-	uint64_t sum = copy_and_sum((uint8_t *)tcp + header_len, data, len);
+	struct tl_tcp_offer offer = {c->ready.adv, c->ready.window};
 
-	if (c->stamped)
-		sum = tl_cksum_add64(sum, fill_stamp(c, tcp));
-	tcp->seq_be = tl_be32(c->snd_nxt);
-	tcp->ack_be = tl_be32(c->rcv_nxt);
-	memcpy(&tcp->data_off, &off_and_flags, sizeof(off_and_flags));
-	c->snd_end += len; // the window we advertise may depend on the room left
-	tcp->window_be = tl_be16(tl_tcp_advertise(c, c->rcv_scale));
-	sum = tl_cksum_add64(sum, c->ready.l4_sum + tcp->seq_be + tcp->ack_be + off_and_flags + tcp->window_be +
-					  tl_be16((uint16_t)(header_len + len)));
-	tcp->cksum_be = tl_cksum_fold(sum);
+	if (TL_UNLIKELY(c->follows_room))
+		offer = tl_tcp_offer(c, c->rcv_scale);
+	c->rcv_adv = offer.adv;
+	return tl_be16(offer.field);
 }
 
+// Sets what differs from segment to segment and adds it to the sum of what does not (RFC 1624, section 3, the fields'
+// old values being 0). The header's zeros pad a short frame.
 static inline void fill(struct tl_tcp *c, struct rte_mbuf *m, const uint8_t *data, uint32_t len)
 {
 	const struct tl_tcp_ready *r = &c->ready;
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
-	uint32_t frame_len = r->l4_off + TL_TCP_LEN + (c->stamped ? TL_TCP_STAMP_LEN : 0) + len;
+	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + r->l3_off);
+	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(frame + r->l4_off);
+	uint32_t frame_len = r->payload_off + len;
+	uint32_t seq_be = tl_be32(c->snd_nxt), ack_be = tl_be32(c->rcv_nxt);
 
-	memcpy(frame, r->frame, sizeof(r->frame)); // with zeros behind, which pad a short frame
-	fill_tcp(c, (struct tl_tcp_hdr *)(frame + r->l4_off), data, len);
-	fill_ip(c, (struct tl_ipv4_hdr *)(frame + r->l3_off), (uint16_t)(frame_len - r->l3_off));
+	memcpy(frame, r->frame, sizeof(r->frame));
+	uint64_t sum = copy_and_sum(frame + r->payload_off, data, len);
+	if (c->stamped)
+		sum = tl_cksum_add64(sum, fill_stamp(c, tcp));
+	uint16_t win_be = window_be(c);
+	tcp->seq_be = seq_be;
+	tcp->ack_be = ack_be;
+	tcp->window_be = win_be;
+	sum = tl_cksum_add64(sum, r->l4_sum + seq_be + ack_be + win_be + tl_be16((uint16_t)(frame_len - r->l4_off)));
+	tcp->cksum_be = tl_cksum_fold(sum);
+
+	uint16_t len_be = tl_be16((uint16_t)(frame_len - r->l3_off)), id_be = tl_be16(c->net->ip_id++);
+	ip->total_len_be = len_be;
+	ip->id_be = id_be;
+	ip->cksum_be = tl_cksum_fold(r->l3_sum + len_be + id_be);
 	frame_len = frame_len < TL_ETHER_MIN_FRAME ? TL_ETHER_MIN_FRAME : frame_len;
 	m->data_len = (uint16_t)frame_len;
 	m->pkt_len = frame_len;
@@ -162,29 +179,48 @@ void tl_tcp_settle_notes(struct tl_net *net)
 void tl_net_sent(struct tl_net *net)
 {
 	tl_tcp_settle(net);
+	if (net->spare == NULL)
+		net->spare = rte_pktmbuf_alloc(net->cfg.pool);
 }
 
-bool tl_tcp_ready_send(struct tl_tcp *c, const uint8_t *data, uint32_t len)
+static inline struct rte_mbuf *take_mbuf(struct tl_net *net)
+{
+	struct rte_mbuf *m = net->spare;
+
+	if (TL_UNLIKELY(m == NULL))
+		return rte_pktmbuf_alloc(net->cfg.pool);
+	net->spare = NULL;
+	return m;
+}
+
+// Whether a segment may leave by the ready header, in one compare: a length of 0 becomes a huge one, and so does any if
+// the header is of another time.
+static inline bool is_ready(const struct tl_tcp *c, uint32_t len)
+{
+	uint64_t other_time = c->arp_generation ^ c->net->arp_generation;
+
+	return TL_LIKELY((other_time << 32 | (uint32_t)(len - 1)) < c->ready.bytes);
+}
+
+int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len)
 {
 	struct tl_net *net = c->net;
+	struct tl_tcp_ready *r = &c->ready;
 	uint32_t seq = c->snd_nxt;
+	struct rte_mbuf *m = is_ready(c, len) ? take_mbuf(net) : NULL;
 
-	// One compare: of nothing to send the length is huge, and so it is with a header of another time.
-	if (TL_UNLIKELY(((uint64_t)(c->arp_generation ^ net->arp_generation) << 32 | (uint32_t)(len - 1)) >= c->ready_bytes))
-		return false;
-	struct rte_mbuf *m = rte_pktmbuf_alloc(net->cfg.pool);
 	if (TL_UNLIKELY(m == NULL))
-		return false; // the long way counts it
-
+		return tl_tcp_send_slowly(c, data, len);
+	c->snd_end = seq + len; // first, for the window we advertise may depend on the room left
 	fill(c, m, data, len);
 	tl_txq_push(net->cfg.tx, m);
 	c->snd_nxt = seq + len;
 	c->rcv_acked = c->rcv_nxt;
 	c->ack_now = false;
-	c->ready_room -= len;
-	c->ready_bytes = tl_min_u32(c->ready_room, c->mss);
+	r->room -= len;
+	r->bytes = r->room < c->mss ? r->room : c->mss;
 	net->tcp->note[net->n_notes++] = (struct tl_tcp_note){.c = c, .data = data, .seq = seq, .len = len};
 	if (TL_UNLIKELY(net->n_notes == TL_ARRAY_LEN(net->tcp->note)))
 		tl_tcp_settle_notes(net);
-	return true;
+	return 0;
 }

@@ -316,7 +316,7 @@ void tl_tcp_end(struct tl_tcp *c, enum tl_tcp_reason reason)
 	c->pending = false;
 	unlink_key(table, c);
 	c->state = TL_TCPS_CLOSED;
-	c->ready_bytes = 0;
+	c->ready.bytes = 0;
 	if (waited) {
 		TAILQ_REMOVE(&table->time_wait, c, link);
 		table->waiting--;
@@ -334,7 +334,7 @@ void tl_tcp_enter_time_wait(struct tl_tcp *c)
 
 	forget_work(c);
 	c->state = TL_TCPS_TIME_WAIT;
-	c->ready_bytes = 0;
+	c->ready.bytes = 0;
 	tl_tcp_timer_set(c, TL_TCP_GIVE_UP, TL_TCP_TIME_WAIT_NS);
 	TAILQ_INSERT_TAIL(&table->time_wait, c, link);
 	table->live--;

@@ -41,6 +41,7 @@ int tl_udp_open(struct tl_net *net, uint32_t group_be, uint32_t source_be, uint1
 		.ctx = ctx,
 	};
 	*out = udp;
+	net->n_udp = (uint32_t)tl_max_u64(net->n_udp, (uint64_t)(udp - net->udp) + 1);
 	return 0;
 }
 
@@ -51,4 +52,6 @@ void tl_udp_close(struct tl_udp *udp)
 	if (udp->group_be != 0)
 		(void)tl_mcast_leave(net->mcast, udp->group_be, udp->source_be, net->now_ns);
 	*udp = (struct tl_udp){.port_be = 0};
+	while (net->n_udp > 0 && net->udp[net->n_udp - 1].port_be == 0)
+		net->n_udp--;
 }

@@ -28,7 +28,7 @@ bool tl_udp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt 
 
 	if (pkt->dst_port_be == 0)
 		return false; // marks a free slot
-	for (unsigned i = 0; i < TL_UDP_MAX; i++) {
+	for (unsigned i = 0; i < net->n_udp; i++) {
 		struct tl_udp *udp = &net->udp[i];
 		if (takes(udp, group_be, pkt)) {
 			known = true;
