@@ -123,6 +123,39 @@ static void handle(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame,
 	}
 }
 
+static inline bool is_group_mac(const uint8_t *frame)
+{
+	uint32_t head;
+
+	memcpy(&head, frame, sizeof(head));
+	return (head & 0xffffff) == 0x5e0001; // 01:00:5e, as it stands in memory
+}
+
+// The short way of what comes most and must be fast: a datagram to a group of one of our ports. False: nothing was done,
+// and the long way finds out why.
+static inline bool take_group_datagram(
+	struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	if (pkt->kind != TL_PKT_UDP || pkt->l2_len != TL_ETHER_LEN || m->nb_segs != 1 || !is_group_mac(frame))
+		return false;
+	if (pkt->src_be == net->cfg.ip_be || !tl_ipv4_is_mcast(pkt->dst_be) || !is_host_source(net, pkt) ||
+		!is_cksum_ok(m, frame, pkt) || !tl_udp_group_input(net, frame, pkt))
+		return false;
+	tl_count(&net->stats.rx_udp_pkts, 1);
+	return true;
+}
+
+static inline void take_frame(
+	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	uint64_t *dropped = refuse(net, m, frame, pkt);
+
+	if (dropped != NULL)
+		tl_count(dropped, 1);
+	else
+		handle(net, m, frame, pkt);
+}
+
 void tl_net_input(struct tl_net *net, struct tl_burst *burst)
 {
 	tl_tcp_settle(net);
@@ -131,12 +164,10 @@ void tl_net_input(struct tl_net *net, struct tl_burst *burst)
 	for (uint16_t i = 0; i < burst->n; i++) {
 		struct rte_mbuf *m = burst->pkts[i];
 		const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
-		uint64_t *dropped = refuse(net, m, frame, &burst->pkt[i]);
+		const struct tl_pkt *pkt = &burst->pkt[i];
 
-		if (dropped != NULL)
-			tl_count(dropped, 1);
-		else
-			handle(net, m, frame, &burst->pkt[i]);
+		if (!take_group_datagram(net, m, frame, pkt))
+			take_frame(net, m, frame, pkt);
 	}
 	tl_tcp_burst_done(net);
 }

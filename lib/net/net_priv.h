@@ -85,6 +85,7 @@ struct tl_net {
 	struct tl_net_stats stats;
 	struct tl_net_cfg cfg;
 	char name[32];
+	uint32_t broadcast_be; // of our prefix; UINT32_MAX: it has none
 	uint64_t now_ns; // set at the top of input() and tick(), and by open/connect calls' callers through those
 	uint64_t rng;	 // xorshift state
 	uint16_t ip_id;
@@ -104,9 +105,7 @@ uint64_t tl_net_random(struct tl_net *net);
 // Limited or directed broadcast, which we neither send nor take; a /31 and a /32 have none (RFC 3021).
 static inline bool tl_ip_is_broadcast(const struct tl_net *net, uint32_t ip_be)
 {
-	uint32_t host_bits_be = ~net->cfg.mask_be;
-
-	return ip_be == UINT32_MAX || (tl_be32(host_bits_be) > 1 && ip_be == (net->cfg.ip_be | host_bits_be));
+	return ip_be == UINT32_MAX || ip_be == net->broadcast_be;
 }
 
 static inline bool tl_ip_on_link(const struct tl_net *net, uint32_t ip_be)
@@ -152,6 +151,8 @@ void tl_igmp_send(void *ctx, uint32_t dst_be, const uint8_t *igmp, uint16_t len)
 // ---- icmp, udp
 void tl_icmp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt);
 bool tl_udp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt); // false: no such port
+// HOT. The same for a datagram to a group. False: no port takes it, and it must be asked whether the group is joined.
+bool tl_udp_group_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt);
 
 // ---- tcp
 int tl_tcp_init(struct tl_net *net);

@@ -47,6 +47,8 @@ static inline uint64_t sum_bytes(uint64_t sum, const uint8_t *p, size_t len)
 	}
 	for (; len >= 8; len -= 8, p += 8)
 		sum = tl_cksum_add64(sum, load64(p));
+	if (len == 0)
+		return sum;
 	uint64_t rest = 0;
 	if (len & 4) {
 		rest = load32(p);
@@ -88,22 +90,15 @@ bool tl_wire_l4_cksum_ok(const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	const uint8_t *l4 = frame + pkt->l4_off;
 	uint16_t l4_len = (uint16_t)(pkt->payload_off - pkt->l4_off + pkt->payload_len);
-	uint64_t addresses = (uint64_t)pkt->src_be + pkt->dst_be;
 	uint64_t sum = 0;
 
-	switch (pkt->kind) {
-	case TL_PKT_UDP:
-		if (udp_cksum_be(l4) == 0)
+	if (TL_LIKELY(pkt->kind == TL_PKT_UDP || pkt->kind == TL_PKT_TCP)) {
+		bool udp = pkt->kind == TL_PKT_UDP;
+		if (udp && udp_cksum_be(l4) == 0)
 			return true;
-		sum = addresses + tl_be16(TL_IPPROTO_UDP) + tl_be16(l4_len);
-		break;
-	case TL_PKT_TCP:
-		sum = addresses + tl_be16(TL_IPPROTO_TCP) + tl_be16(l4_len);
-		break;
-	case TL_PKT_ICMP:
-	case TL_PKT_IGMP:
-		break;
-	default:
+		sum = (uint64_t)pkt->src_be + pkt->dst_be + tl_be16(udp ? TL_IPPROTO_UDP : TL_IPPROTO_TCP) +
+		      tl_be16(l4_len);
+	} else if (pkt->kind != TL_PKT_ICMP && pkt->kind != TL_PKT_IGMP) {
 		return false;
 	}
 	return tl_cksum_fold(sum_bytes(sum, l4, l4_len)) == 0;

@@ -100,6 +100,18 @@ static inline bool ipv4_cksum_ok(const uint8_t *ip, uint32_t hdr_len)
 	return tl_cksum_fold(sum) == 0;
 }
 
+// The same of a header without options.
+static inline bool ipv4_plain_cksum_ok(const struct tl_ipv4_hdr *ip)
+{
+	uint64_t first, second;
+	uint32_t third;
+
+	memcpy(&first, ip, sizeof(first));
+	memcpy(&second, (const uint8_t *)ip + 8, sizeof(second));
+	memcpy(&third, (const uint8_t *)ip + 16, sizeof(third));
+	return tl_cksum_fold(tl_cksum_add64(tl_cksum_add64(first, second), third)) == 0;
+}
+
 static enum tl_pkt_kind parse_ipv4(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
 {
 	uint32_t room = len - out->l3_off;
@@ -197,7 +209,7 @@ static inline void parse_plain_ipv4(const uint8_t *frame, uint32_t len, struct t
 	*out = (struct tl_pkt){.kind = TL_PKT_BAD, .l2_len = TL_ETHER_LEN, .l3_off = TL_ETHER_LEN};
 	if (TL_UNLIKELY(total_len < TL_IPV4_LEN || total_len > len - TL_ETHER_LEN))
 		return;
-	if (TL_UNLIKELY(!ipv4_cksum_ok((const uint8_t *)ip, TL_IPV4_LEN))) {
+	if (TL_UNLIKELY(!ipv4_plain_cksum_ok(ip))) {
 		out->kind = TL_PKT_BAD_CKSUM;
 		return;
 	}
