@@ -29,8 +29,8 @@ void tl_echo_mcast_datagram(void *ctx, const struct tl_udp_datagram *d)
 		return;
 	}
 	int rc = tl_tcp_send_held(echo->conn, d->payload, d->len);
-	if (TL_LIKELY(rc == 0)) {
-		count_echoed(echo, d->len, tl_tcp_unsent_bytes(echo->conn) != 0);
+	if (TL_LIKELY(rc >= 0)) {
+		count_echoed(echo, d->len, rc == TL_TCP_HELD_BACK);
 	} else if (rc == -ENOTCONN) {
 		tl_count(&echo->stats.drop_no_conn_msgs, 1);
 	} else {

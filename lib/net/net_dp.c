@@ -10,6 +10,8 @@
 
 #include "net_priv.h"
 
+#define FEW_BYTES 64 // of which a checksum is best made in place
+
 // The MAC filter: ours, broadcast, or an IPv4 group (RFC 1112, section 6.4), whose address is looked at later.
 static bool is_our_mac(const struct tl_net *net, const uint8_t *dst)
 {
@@ -38,7 +40,7 @@ static bool is_our_ip(const struct tl_net *net, const uint8_t *frame, const stru
 }
 
 // RFC 1122, section 3.2.1.3. A snooping switch may query from 0.0.0.0 (RFC 4541, section 2.1.1).
-static bool is_host_source(const struct tl_net *net, const struct tl_pkt *pkt)
+static inline bool is_host_source(const struct tl_net *net, const struct tl_pkt *pkt)
 {
 	uint8_t class_a = (uint8_t)pkt->src_be;
 
@@ -131,15 +133,25 @@ static inline bool is_group_mac(const uint8_t *frame)
 	return (head & 0xffffff) == 0x5e0001; // 01:00:5e, as it stands in memory
 }
 
-// The short way of what comes most and must be fast: a datagram to a group of one of our ports. False: nothing was done,
-// and the long way finds out why.
+static inline bool is_udp_cksum_ok(const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	uint32_t udp_len = TL_UDP_LEN + pkt->payload_len;
+	uint64_t sum = (uint64_t)pkt->src_be + pkt->dst_be + tl_be16(TL_IPPROTO_UDP) + tl_be16((uint16_t)udp_len);
+
+	if (udp_len > FEW_BYTES || (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) != 0)
+		return is_cksum_ok(m, frame, pkt);
+	return tl_cksum_fold(tl_cksum_add_few(sum, frame + pkt->l4_off, udp_len)) == 0;
+}
+
+// The short way of what comes most and must be fast: a datagram to a group that one of our ports is bound to, which it is
+// only while the group is joined. False: nothing was done, and the long way finds out why.
 static inline bool take_group_datagram(
 	struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	if (pkt->kind != TL_PKT_UDP || pkt->l2_len != TL_ETHER_LEN || m->nb_segs != 1 || !is_group_mac(frame))
 		return false;
 	if (pkt->src_be == net->cfg.ip_be || !tl_ipv4_is_mcast(pkt->dst_be) || !is_host_source(net, pkt) ||
-		!is_cksum_ok(m, frame, pkt) || !tl_udp_group_input(net, frame, pkt))
+		!is_udp_cksum_ok(m, frame, pkt) || !tl_udp_deliver(net, frame, pkt, pkt->dst_be))
 		return false;
 	tl_count(&net->stats.rx_udp_pkts, 1);
 	return true;
@@ -169,5 +181,6 @@ void tl_net_input(struct tl_net *net, struct tl_burst *burst)
 		if (!take_group_datagram(net, m, frame, pkt))
 			take_frame(net, m, frame, pkt);
 	}
-	tl_tcp_burst_done(net);
+	if (net->tcp_pending)
+		tl_tcp_burst_done(net);
 }

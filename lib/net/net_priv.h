@@ -96,6 +96,7 @@ struct tl_net {
 	uint32_t n_notes;	// of TCP segments that were sent with work left to do
 	struct rte_mbuf *spare; // taken from the pool beforehand, for the next of them; or NULL
 	uint32_t n_udp;		// no port is bound from this slot on
+	bool tcp_pending;	// a connection has something left to do at the end of the burst
 	struct tl_udp udp[TL_UDP_MAX];
 };
 
@@ -151,8 +152,35 @@ void tl_igmp_send(void *ctx, uint32_t dst_be, const uint8_t *igmp, uint16_t len)
 // ---- icmp, udp
 void tl_icmp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt);
 bool tl_udp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt); // false: no such port
-// HOT. The same for a datagram to a group. False: no port takes it, and it must be asked whether the group is joined.
-bool tl_udp_group_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt);
+
+static inline bool tl_udp_takes(const struct tl_udp *udp, uint32_t group_be, const struct tl_pkt *pkt)
+{
+	return udp->port_be == pkt->dst_port_be && udp->group_be == group_be &&
+	       (udp->source_be == 0 || udp->source_be == pkt->src_be);
+}
+
+// HOT. Hands a datagram to the ports that are bound to group_be (0: to our address). False: there is none.
+static inline bool tl_udp_deliver(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt, uint32_t group_be)
+{
+	bool known = false;
+
+	if (pkt->dst_port_be == 0)
+		return false; // marks a free slot
+	for (struct tl_udp *udp = net->udp; udp < net->udp + net->n_udp; udp++) {
+		if (!tl_udp_takes(udp, group_be, pkt))
+			continue;
+		const struct tl_udp_datagram datagram = {
+			.payload = frame + pkt->payload_off,
+			.len = pkt->payload_len,
+			.src_port_be = pkt->src_port_be,
+			.src_ip_be = pkt->src_be,
+			.dst_ip_be = pkt->dst_be,
+		};
+		known = true;
+		udp->fn(udp->ctx, &datagram);
+	}
+	return known;
+}
 
 // ---- tcp
 int tl_tcp_init(struct tl_net *net);

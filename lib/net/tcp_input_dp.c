@@ -707,9 +707,8 @@ void tl_tcp_burst_done(struct tl_net *net)
 	struct tl_tcp_queue now = TAILQ_HEAD_INITIALIZER(now);
 	struct tl_tcp *c;
 
-	if (TAILQ_EMPTY(&table->pending))
-		return;
 	tl_tcp_settle(net);
+	net->tcp_pending = false;
 	TAILQ_CONCAT(&now, &table->pending, pending_link);
 	while ((c = TAILQ_FIRST(&now)) != NULL) { // without an mbuf it pends anew, for the next tick
 		TAILQ_REMOVE(&now, c, pending_link);

@@ -357,7 +357,7 @@ int tl_tcp_send(struct tl_tcp *c, const void *data, uint32_t len)
 	int rc = tl_tcp_send_held(c, data, len);
 
 	tl_tcp_settle(c->net);
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 // ---- the other segments

@@ -500,6 +500,7 @@ static inline void tl_tcp_pend(struct tl_tcp *c)
 	if (c->pending)
 		return;
 	c->pending = true;
+	c->net->tcp_pending = true;
 	TAILQ_INSERT_TAIL(&c->net->tcp->pending, c, pending_link);
 }
 

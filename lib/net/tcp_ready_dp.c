@@ -81,21 +81,17 @@ static inline uint64_t copy_and_sum(uint8_t *to, const uint8_t *from, uint32_t l
 		memcpy(to, from, len);
 		return tl_cksum_add(0, to, len);
 	}
-	for (; len >= 8; len -= 8, to += 8, from += 8) {
-		uint64_t word;
-		memcpy(&word, from, sizeof(word));
-		memcpy(to, &word, sizeof(word));
+	uint32_t at = 0;
+	for (uint64_t word; at + 8 <= len; at += 8) {
+		memcpy(&word, from + at, 8);
+		memcpy(to + at, &word, 8);
 		sum = tl_cksum_add64(sum, word);
 	}
-	if (len > 0) {
-		uint64_t rest = 0;
-		for (uint32_t i = 0; i < len; i++)
-			rest |= (uint64_t)from[i] << 8 * i;
-		for (uint32_t i = 0; i < len; i++)
-			to[i] = from[i];
-		sum = tl_cksum_add64(sum, rest);
-	}
-	return sum;
+	if (at == len)
+		return sum;
+	for (uint32_t i = at; i < len; i++)
+		to[i] = from[i];
+	return tl_cksum_add_few(sum, from + at, len - at);
 }
 
 // Timestamps differ with each tick. Returns their sum.
@@ -202,6 +198,13 @@ static inline bool is_ready(const struct tl_tcp *c, uint32_t len)
 	return TL_LIKELY((other_time << 32 | (uint32_t)(len - 1)) < c->ready.bytes);
 }
 
+static __attribute__((noinline)) int send_slowly(struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	int rc = tl_tcp_send_slowly(c, data, len);
+
+	return rc == 0 && tl_tcp_unsent_bytes(c) != 0 ? TL_TCP_HELD_BACK : rc;
+}
+
 int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len)
 {
 	struct tl_net *net = c->net;
@@ -210,7 +213,7 @@ int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len)
 	struct rte_mbuf *m = is_ready(c, len) ? take_mbuf(net) : NULL;
 
 	if (TL_UNLIKELY(m == NULL))
-		return tl_tcp_send_slowly(c, data, len);
+		return send_slowly(c, data, len);
 	c->snd_end = seq + len; // first, for the window we advertise may depend on the room left
 	fill(c, m, data, len);
 	tl_txq_push(net->cfg.tx, m);
@@ -222,5 +225,5 @@ int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len)
 	net->tcp->note[net->n_notes++] = (struct tl_tcp_note){.c = c, .data = data, .seq = seq, .len = len};
 	if (TL_UNLIKELY(net->n_notes == TL_ARRAY_LEN(net->tcp->note)))
 		tl_tcp_settle_notes(net);
-	return 0;
+	return TL_TCP_SENT;
 }

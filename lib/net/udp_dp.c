@@ -8,45 +8,9 @@
 
 #include "net_priv.h"
 
-static bool takes(const struct tl_udp *udp, uint32_t group_be, const struct tl_pkt *pkt)
-{
-	return udp->port_be == pkt->dst_port_be && udp->group_be == group_be &&
-	       (udp->source_be == 0 || udp->source_be == pkt->src_be);
-}
-
-// Whether one of the ports takes it.
-static inline bool deliver(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt, uint32_t group_be)
-{
-	const struct tl_udp_datagram datagram = {
-		.payload = frame + pkt->payload_off,
-		.len = pkt->payload_len,
-		.src_port_be = pkt->src_port_be,
-		.src_ip_be = pkt->src_be,
-		.dst_ip_be = pkt->dst_be,
-	};
-	bool known = false;
-
-	if (pkt->dst_port_be == 0)
-		return false; // marks a free slot
-	for (unsigned i = 0; i < net->n_udp; i++) {
-		struct tl_udp *udp = &net->udp[i];
-		if (takes(udp, group_be, pkt)) {
-			known = true;
-			udp->fn(udp->ctx, &datagram);
-		}
-	}
-	return known;
-}
-
-// A port is bound to the group only while it is joined, so that need not be asked.
-bool tl_udp_group_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
-{
-	return deliver(net, frame, pkt, pkt->dst_be);
-}
-
 bool tl_udp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
 {
-	return deliver(net, frame, pkt, pkt->dst_be == net->cfg.ip_be ? 0 : pkt->dst_be);
+	return tl_udp_deliver(net, frame, pkt, pkt->dst_be == net->cfg.ip_be ? 0 : pkt->dst_be);
 }
 
 int tl_udp_send(struct tl_udp *udp, uint32_t dst_ip_be, uint16_t dst_port_be, const void *payload, uint16_t len)
