@@ -39,14 +39,17 @@ static bool is_our_ip(const struct tl_net *net, const uint8_t *frame, const stru
 	return tl_ipv4_is_mcast(pkt->dst_be) && is_our_group(net, pkt);
 }
 
+static inline bool is_host(const struct tl_net *net, uint32_t ip_be)
+{
+	uint8_t class_a = (uint8_t)ip_be;
+
+	return (uint8_t)(class_a - 1) < 223 && class_a != 127 && ip_be != net->broadcast_be;
+}
+
 // RFC 1122, section 3.2.1.3. A snooping switch may query from 0.0.0.0 (RFC 4541, section 2.1.1).
 static inline bool is_host_source(const struct tl_net *net, const struct tl_pkt *pkt)
 {
-	uint8_t class_a = (uint8_t)pkt->src_be;
-
-	if (class_a == 0)
-		return pkt->kind == TL_PKT_IGMP && pkt->src_be == 0;
-	return class_a < 224 && class_a != 127 && !tl_ip_is_broadcast(net, pkt->src_be);
+	return is_host(net, pkt->src_be) || (pkt->kind == TL_PKT_IGMP && pkt->src_be == 0);
 }
 
 // A NIC's word counts for UDP and TCP only: some report "good" for what they did not look at.
@@ -150,7 +153,7 @@ static inline bool take_group_datagram(
 {
 	if (pkt->kind != TL_PKT_UDP || pkt->l2_len != TL_ETHER_LEN || m->nb_segs != 1 || !is_group_mac(frame))
 		return false;
-	if (pkt->src_be == net->cfg.ip_be || !tl_ipv4_is_mcast(pkt->dst_be) || !is_host_source(net, pkt) ||
+	if (pkt->src_be == net->cfg.ip_be || !tl_ipv4_is_mcast(pkt->dst_be) || !is_host(net, pkt->src_be) ||
 		!is_udp_cksum_ok(m, frame, pkt) || !tl_udp_deliver(net, frame, pkt, pkt->dst_be))
 		return false;
 	tl_count(&net->stats.rx_udp_pkts, 1);
