@@ -153,10 +153,12 @@ static inline bool take_group_datagram(
 {
 	if (pkt->kind != TL_PKT_UDP || pkt->l2_len != TL_ETHER_LEN || m->nb_segs != 1 || !is_group_mac(frame))
 		return false;
-	if (pkt->src_be == net->cfg.ip_be || !tl_ipv4_is_mcast(pkt->dst_be) || !is_host(net, pkt->src_be) ||
-		!is_udp_cksum_ok(m, frame, pkt) || !tl_udp_deliver(net, frame, pkt, pkt->dst_be))
+	const struct tl_udp *udp = tl_udp_find_alone(net, pkt);
+	if (udp == NULL || pkt->src_be == net->cfg.ip_be || !is_host(net, pkt->src_be) ||
+		!is_udp_cksum_ok(m, frame, pkt))
 		return false;
 	tl_count(&net->stats.rx_udp_pkts, 1);
+	tl_udp_hand_over(udp, frame, pkt);
 	return true;
 }
 
@@ -176,10 +178,10 @@ void tl_net_input(struct tl_net *net, struct tl_burst *burst)
 	tl_tcp_settle(net);
 	net->now_ns = burst->mono_ns;
 	tl_count(&net->stats.in_pkts, burst->n);
-	for (uint16_t i = 0; i < burst->n; i++) {
+	const struct tl_pkt *pkt = burst->pkt;
+	for (uint16_t i = 0; i < burst->n; i++, pkt++) {
 		struct rte_mbuf *m = burst->pkts[i];
 		const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
-		const struct tl_pkt *pkt = &burst->pkt[i];
 
 		if (!take_group_datagram(net, m, frame, pkt))
 			take_frame(net, m, frame, pkt);

@@ -77,6 +77,7 @@ struct tl_udp {
 	struct tl_net *net;
 	uint32_t group_be, source_be;
 	uint16_t port_be; // 0: slot free
+	bool alone;	  // no other port is bound to the same number of the same group; of a group
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram);
 	void *ctx;
 };
@@ -159,27 +160,29 @@ static inline bool tl_udp_takes(const struct tl_udp *udp, uint32_t group_be, con
 	       (udp->source_be == 0 || udp->source_be == pkt->src_be);
 }
 
-// HOT. Hands a datagram to the ports that are bound to group_be (0: to our address). False: there is none.
-static inline bool tl_udp_deliver(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt, uint32_t group_be)
+static inline void tl_udp_hand_over(const struct tl_udp *udp, const uint8_t *frame, const struct tl_pkt *pkt)
 {
-	bool known = false;
+	const struct tl_udp_datagram datagram = {
+		.payload = frame + pkt->payload_off,
+		.len = pkt->payload_len,
+		.src_port_be = pkt->src_port_be,
+		.src_ip_be = pkt->src_be,
+		.dst_ip_be = pkt->dst_be,
+	};
 
-	if (pkt->dst_port_be == 0)
-		return false; // marks a free slot
-	for (struct tl_udp *udp = net->udp; udp < net->udp + net->n_udp; udp++) {
-		if (!tl_udp_takes(udp, group_be, pkt))
-			continue;
-		const struct tl_udp_datagram datagram = {
-			.payload = frame + pkt->payload_off,
-			.len = pkt->payload_len,
-			.src_port_be = pkt->src_port_be,
-			.src_ip_be = pkt->src_be,
-			.dst_ip_be = pkt->dst_be,
-		};
-		known = true;
-		udp->fn(udp->ctx, &datagram);
+	udp->fn(udp->ctx, &datagram);
+}
+
+// HOT. The one port that takes a datagram to a group. NULL: there is none, or more than one may.
+static inline const struct tl_udp *tl_udp_find_alone(const struct tl_net *net, const struct tl_pkt *pkt)
+{
+	const struct tl_udp *udp = net->udp;
+
+	for (uint32_t left = net->n_udp; left > 0; left--, udp++) {
+		if (udp->alone && tl_udp_takes(udp, pkt->dst_be, pkt))
+			return udp;
 	}
-	return known;
+	return NULL;
 }
 
 // ---- tcp

@@ -221,7 +221,8 @@ int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len)
 	c->rcv_acked = c->rcv_nxt;
 	c->ack_now = false;
 	r->room -= len;
-	r->bytes = r->room < c->mss ? r->room : c->mss;
+	if (TL_UNLIKELY(r->room < r->bytes))
+		r->bytes = r->room;
 	net->tcp->note[net->n_notes++] = (struct tl_tcp_note){.c = c, .data = data, .seq = seq, .len = len};
 	if (TL_UNLIKELY(net->n_notes == TL_ARRAY_LEN(net->tcp->note)))
 		tl_tcp_settle_notes(net);

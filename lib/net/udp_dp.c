@@ -10,7 +10,18 @@
 
 bool tl_udp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
 {
-	return tl_udp_deliver(net, frame, pkt, pkt->dst_be == net->cfg.ip_be ? 0 : pkt->dst_be);
+	uint32_t group_be = pkt->dst_be == net->cfg.ip_be ? 0 : pkt->dst_be;
+	bool known = false;
+
+	if (pkt->dst_port_be == 0)
+		return false; // marks a free slot
+	for (unsigned i = 0; i < net->n_udp; i++) {
+		if (!tl_udp_takes(&net->udp[i], group_be, pkt))
+			continue;
+		known = true;
+		tl_udp_hand_over(&net->udp[i], frame, pkt);
+	}
+	return known;
 }
 
 int tl_udp_send(struct tl_udp *udp, uint32_t dst_ip_be, uint16_t dst_port_be, const void *payload, uint16_t len)
