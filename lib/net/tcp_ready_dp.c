@@ -9,7 +9,7 @@
 
 #include "tcp_priv.h"
 
-#define COPY_WORDS_MAX 64 // longer data is copied first and summed then, in blocks
+#define FEW_BYTES 64 // are copied and summed word by word, more in blocks
 
 void tl_tcp_ready_learn(struct tl_tcp *c, const uint8_t *frame)
 {
@@ -39,7 +39,7 @@ void tl_tcp_ready_options(struct tl_tcp *c)
 	tcp->flags = TL_TCP_PSH | TL_TCP_ACK;
 	r->payload_off = r->l4_off + header_len;
 	r->l4_sum = tl_cksum_pseudo(c->net->cfg.ip_be, tl_tcp_key_peer_ip(c->key), TL_IPPROTO_TCP, 0);
-	r->l4_sum = tl_cksum_add((uint32_t)r->l4_sum, tcp, TL_TCP_LEN + sizeof(option->word_be));
+	r->l4_sum = tl_cksum_add((uint32_t)r->l4_sum, tcp, TL_TCP_LEN + sizeof(option->word_be)) + tl_be16(header_len);
 }
 
 // ---- the look
@@ -76,12 +76,8 @@ void tl_tcp_ready_look(struct tl_tcp *c)
 static inline uint64_t copy_and_sum(uint8_t *to, const uint8_t *from, uint32_t len)
 {
 	uint64_t sum = 0;
-
-	if (TL_UNLIKELY(len > COPY_WORDS_MAX)) {
-		memcpy(to, from, len);
-		return tl_cksum_add(0, to, len);
-	}
 	uint32_t at = 0;
+
 	for (uint64_t word; at + 8 <= len; at += 8) {
 		memcpy(&word, from + at, 8);
 		memcpy(to + at, &word, 8);
@@ -104,19 +100,9 @@ static inline uint64_t fill_stamp(const struct tl_tcp *c, struct tl_tcp_hdr *tcp
 	return (uint64_t)option->stamp_be + option->echo_be;
 }
 
-static inline uint16_t window_be(struct tl_tcp *c)
-{
-	struct tl_tcp_offer offer = {c->ready.adv, c->ready.window};
-
-	if (TL_UNLIKELY(c->follows_room))
-		offer = tl_tcp_offer(c, c->rcv_scale);
-	c->rcv_adv = offer.adv;
-	return tl_be16(offer.field);
-}
-
 // Sets what differs from segment to segment and adds it to the sum of what does not (RFC 1624, section 3, the fields'
 // old values being 0). The header's zeros pad a short frame.
-static inline void fill(struct tl_tcp *c, struct rte_mbuf *m, const uint8_t *data, uint32_t len)
+static inline __attribute__((always_inline)) void fill(struct tl_tcp *c, struct rte_mbuf *m, const uint8_t *data, uint32_t len, bool few)
 {
 	const struct tl_tcp_ready *r = &c->ready;
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
@@ -126,20 +112,26 @@ static inline void fill(struct tl_tcp *c, struct rte_mbuf *m, const uint8_t *dat
 	uint32_t seq_be = tl_be32(c->snd_nxt), ack_be = tl_be32(c->rcv_nxt);
 
 	memcpy(frame, r->frame, sizeof(r->frame));
-	uint64_t sum = copy_and_sum(frame + r->payload_off, data, len);
+	uint64_t sum;
+	if (few) {
+		sum = copy_and_sum(frame + r->payload_off, data, len);
+	} else {
+		memcpy(frame + r->payload_off, data, len);
+		sum = tl_cksum_add(0, data, len);
+	}
 	if (c->stamped)
 		sum = tl_cksum_add64(sum, fill_stamp(c, tcp));
-	uint16_t win_be = window_be(c);
+	uint16_t win_be = tl_be16(r->window);
 	tcp->seq_be = seq_be;
 	tcp->ack_be = ack_be;
 	tcp->window_be = win_be;
-	sum = tl_cksum_add64(sum, r->l4_sum + seq_be + ack_be + win_be + tl_be16((uint16_t)(frame_len - r->l4_off)));
+	sum = tl_cksum_add64(sum, r->l4_sum + seq_be + ack_be + win_be + tl_be16((uint16_t)len));
 	tcp->cksum_be = tl_cksum_fold(sum);
 
 	uint16_t len_be = tl_be16((uint16_t)(frame_len - r->l3_off)), id_be = tl_be16(c->net->ip_id++);
 	ip->total_len_be = len_be;
 	ip->id_be = id_be;
-	ip->cksum_be = tl_cksum_fold(r->l3_sum + len_be + id_be);
+	ip->cksum_be = tl_cksum_fold32((uint32_t)r->l3_sum + len_be + id_be);
 	frame_len = frame_len < TL_ETHER_MIN_FRAME ? TL_ETHER_MIN_FRAME : frame_len;
 	m->data_len = (uint16_t)frame_len;
 	m->pkt_len = frame_len;
@@ -179,16 +171,6 @@ void tl_net_sent(struct tl_net *net)
 		net->spare = rte_pktmbuf_alloc(net->cfg.pool);
 }
 
-static inline struct rte_mbuf *take_mbuf(struct tl_net *net)
-{
-	struct rte_mbuf *m = net->spare;
-
-	if (TL_UNLIKELY(m == NULL))
-		return rte_pktmbuf_alloc(net->cfg.pool);
-	net->spare = NULL;
-	return m;
-}
-
 // Whether a segment may leave by the ready header, in one compare: a length of 0 becomes a huge one, and so does any if
 // the header is of another time.
 static inline bool is_ready(const struct tl_tcp *c, uint32_t len)
@@ -205,26 +187,60 @@ static __attribute__((noinline)) int send_slowly(struct tl_tcp *c, const uint8_t
 	return rc == 0 && tl_tcp_unsent_bytes(c) != 0 ? TL_TCP_HELD_BACK : rc;
 }
 
-int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len)
+// What could call something comes last, so that nothing need be kept for after it.
+static inline __attribute__((always_inline)) void send_ready(struct tl_tcp *c, struct rte_mbuf *m, const uint8_t *data, uint32_t len, bool few)
 {
 	struct tl_net *net = c->net;
 	struct tl_tcp_ready *r = &c->ready;
-	uint32_t seq = c->snd_nxt;
-	struct rte_mbuf *m = is_ready(c, len) ? take_mbuf(net) : NULL;
+	uint32_t end = c->snd_nxt + len;
 
-	if (TL_UNLIKELY(m == NULL))
-		return send_slowly(c, data, len);
-	c->snd_end = seq + len; // first, for the window we advertise may depend on the room left
-	fill(c, m, data, len);
-	tl_txq_push(net->cfg.tx, m);
-	c->snd_nxt = seq + len;
+	net->tcp->note[net->n_notes++] = (struct tl_tcp_note){.c = c, .data = data, .seq = c->snd_nxt, .len = len};
+	fill(c, m, data, len, few);
+	c->snd_nxt = end;
+	c->snd_end = end;
+	c->rcv_adv = r->adv;
 	c->rcv_acked = c->rcv_nxt;
 	c->ack_now = false;
 	r->room -= len;
 	if (TL_UNLIKELY(r->room < r->bytes))
 		r->bytes = r->room;
-	net->tcp->note[net->n_notes++] = (struct tl_tcp_note){.c = c, .data = data, .seq = seq, .len = len};
-	if (TL_UNLIKELY(net->n_notes == TL_ARRAY_LEN(net->tcp->note)))
+	tl_txq_push(net->cfg.tx, m);
+}
+
+// The notes are full, the data is long, the window follows the room, or no mbuf is at hand.
+static __attribute__((noinline)) int send_any_ready(struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	struct tl_net *net = c->net;
+
+	if (net->n_notes == TL_ARRAY_LEN(net->tcp->note)) {
 		tl_tcp_settle_notes(net);
+		if (!is_ready(c, len))
+			return send_slowly(c, data, len);
+	}
+	struct rte_mbuf *m = net->spare != NULL ? net->spare : rte_pktmbuf_alloc(net->cfg.pool);
+	net->spare = NULL;
+	if (m == NULL)
+		return send_slowly(c, data, len); // which counts it
+	if (c->follows_room) { // of which there will be less
+		c->snd_end += len;
+		struct tl_tcp_offer offer = tl_tcp_offer(c, c->rcv_scale);
+		c->ready.adv = offer.adv;
+		c->ready.window = offer.field;
+	}
+	send_ready(c, m, data, len, false);
+	return TL_TCP_SENT;
+}
+
+int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len)
+{
+	struct tl_net *net = c->net;
+	struct rte_mbuf *m = net->spare;
+
+	if (TL_UNLIKELY(!is_ready(c, len)))
+		return send_slowly(c, data, len);
+	if (TL_UNLIKELY(m == NULL || len > FEW_BYTES || c->follows_room || net->n_notes == TL_ARRAY_LEN(net->tcp->note)))
+		return send_any_ready(c, data, len);
+	net->spare = NULL;
+	send_ready(c, m, data, len, true);
 	return TL_TCP_SENT;
 }

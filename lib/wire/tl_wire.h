@@ -190,12 +190,16 @@ static inline uint64_t tl_cksum_add_few(uint64_t sum, const uint8_t *data, uint3
 
 // HOT. Such a sum folded and complemented, as tl_cksum_finish(). The two halves of a word, added to those of the word
 // turned round, leave their sum in the upper one, carry and all.
+static inline uint16_t tl_cksum_fold32(uint32_t sum)
+{
+	sum += sum << 16 | sum >> 16;
+	return (uint16_t)~(sum >> 16);
+}
+
 static inline uint16_t tl_cksum_fold(uint64_t sum)
 {
 	sum += sum << 32 | sum >> 32;
-	uint32_t half = (uint32_t)(sum >> 32);
-	half += half << 16 | half >> 16;
-	return (uint16_t)~(half >> 16);
+	return tl_cksum_fold32((uint32_t)(sum >> 32));
 }
 
 static inline bool tl_ipv4_is_mcast(uint32_t ip_be)
