@@ -164,18 +164,19 @@ static inline bool is_group_mac(const uint8_t *frame)
 	return (head & 0xffffff) == 0x5e0001; // 01:00:5e, as it stands in memory
 }
 
+// Of an untagged datagram.
 static inline bool is_udp_cksum_ok(const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	uint32_t udp_len = TL_UDP_LEN + pkt->payload_len;
 	uint64_t sum = (uint64_t)pkt->src_be + pkt->dst_be + tl_be16(TL_IPPROTO_UDP) + tl_be16((uint16_t)udp_len);
 
-	if (udp_len > FEW_BYTES || (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) != 0)
-		return is_cksum_ok(m, frame, pkt);
+	if (udp_len > FEW_BYTES || (m->ol_flags & (RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_VLAN_STRIPPED)) != 0)
+		return (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) == 0 && is_cksum_ok(m, frame, pkt);
 	return tl_cksum_fold(tl_cksum_add_few(sum, frame + pkt->l4_off, udp_len)) == 0;
 }
 
-// The short way of what comes most and must be fast: a datagram to a group that one of our ports is bound to, which it is
-// only while the group is joined. False: nothing was done, and the long way finds out why.
+// The short way of what comes most and must be fast: a datagram to a group that one of our ports is bound to, which it
+// is only while the group is joined. False: nothing was done, and the long way finds out why.
 static inline bool take_group_datagram(
 	struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
 {
@@ -190,8 +191,7 @@ static inline bool take_group_datagram(
 	return true;
 }
 
-static inline void take_frame(
-	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+static inline void take_frame(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	uint64_t *dropped = refuse(net, m, frame, pkt);
 

@@ -91,7 +91,7 @@ struct tl_udp {
 	struct tl_net *net;
 	uint32_t group_be, source_be;
 	uint16_t port_be; // 0: slot free
-	bool alone;	  // no other port is bound to the same number of the same group; of a group
+	bool alone;	  // no other port is bound to the same number of the same group, and no frame has a tag
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram);
 	void *ctx;
 };
@@ -101,8 +101,8 @@ struct tl_net {
 	struct tl_net_cfg cfg;
 	char name[32];
 	uint32_t broadcast_be; // of our prefix; UINT32_MAX: it has none
-	uint64_t now_ns; // set at the top of input() and tick(), and by open/connect calls' callers through those
-	uint64_t rng;	 // xorshift state
+	uint64_t now_ns;       // set at the top of input() and tick(), and by open/connect calls' callers through those
+	uint64_t rng;	       // xorshift state
 	uint16_t ip_id;
 	uint32_t arp_generation; // changes when a cached MAC may have become wrong: for TCP's header templates
 	struct tl_arp_table *arp;

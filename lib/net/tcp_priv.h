@@ -140,15 +140,16 @@ struct tl_tcp_held {
 	bool fin;
 };
 
-// A frame of the connection with all that is the same in each, and zeros behind. The offsets are those of its headers, so
-// that nothing else need know what they are.
+// A frame of the connection with all that is the same in each, and zeros behind. The offsets are those of its headers,
+// so that nothing else need know what they are.
 #define TL_TCP_READY_BYTES 96 // a tagged frame, IPv6 and TCP with timestamps are 90
 struct tl_tcp_ready {
-	uint64_t l3_sum, l4_sum; // of what is the same, for the checksums; the latter with the pseudo header's addresses
-	uint32_t bytes;	   // as much may leave as one segment, without another look; 0: nothing
-	uint32_t room;	   // as much together
-	uint32_t adv;	   // the right edge that the window promises
-	uint16_t window;   // the field, unless the window follows the room
+	uint64_t l3_sum,
+		l4_sum;	 // of what is the same, for the checksums; the latter with the pseudo header's addresses
+	uint32_t bytes;	 // as much may leave as one segment, without another look; 0: nothing
+	uint32_t room;	 // as much together
+	uint32_t adv;	 // the right edge that the window promises
+	uint16_t window; // the field, unless the window follows the room
 	uint8_t l3_off, l4_off, payload_off;
 	uint8_t frame[TL_TCP_READY_BYTES];
 };
@@ -281,9 +282,9 @@ struct tl_tcp_table {
 	uint8_t *rings;
 	struct tl_tcp_queue idle, half_open, dead, time_wait;
 	uint32_t n_half_open, half_open_max;
-	uint64_t cookies_ns;	// when the last SYN cookie was sent
-	struct tl_tcp *nobody;	// stands for a connection that is not remembered
-	uint32_t live, waiting; // connections in use; in TIME-WAIT
+	uint64_t cookies_ns;		   // when the last SYN cookie was sent
+	struct tl_tcp *nobody;		   // stands for a connection that is not remembered
+	uint32_t live, waiting;		   // connections in use; in TIME-WAIT
 	struct tl_tcp_note note[TL_BURST]; // net->n_notes of them
 	uint64_t secret[2];
 	uint64_t ports_drawn;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The short way out: a segment of new data made from the connection's ready header, when a look after the last one, or at
-// the last that came in, found nothing in the way. What need not be done before the frame leaves is noted and done
+// The short way out: a segment of new data made from the connection's ready header, when a look after the last one, or
+// at the last that came in, found nothing in the way. What need not be done before the frame leaves is noted and done
 // afterwards.
 
 #include <string.h>
@@ -102,7 +102,8 @@ static inline uint64_t fill_stamp(const struct tl_tcp *c, struct tl_tcp_hdr *tcp
 
 // Sets what differs from segment to segment and adds it to the sum of what does not (RFC 1624, section 3, the fields'
 // old values being 0). The header's zeros pad a short frame.
-static inline __attribute__((always_inline)) void fill(struct tl_tcp *c, struct rte_mbuf *m, const uint8_t *data, uint32_t len, bool few)
+static inline __attribute__((always_inline)) void fill(
+	struct tl_tcp *c, struct rte_mbuf *m, const uint8_t *data, uint32_t len, bool few)
 {
 	const struct tl_tcp_ready *r = &c->ready;
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
@@ -188,7 +189,8 @@ static __attribute__((noinline)) int send_slowly(struct tl_tcp *c, const uint8_t
 }
 
 // What could call something comes last, so that nothing need be kept for after it.
-static inline __attribute__((always_inline)) void send_ready(struct tl_tcp *c, struct rte_mbuf *m, const uint8_t *data, uint32_t len, bool few)
+static inline __attribute__((always_inline)) void send_ready(
+	struct tl_tcp *c, struct rte_mbuf *m, const uint8_t *data, uint32_t len, bool few)
 {
 	struct tl_net *net = c->net;
 	struct tl_tcp_ready *r = &c->ready;
@@ -204,7 +206,7 @@ static inline __attribute__((always_inline)) void send_ready(struct tl_tcp *c, s
 	r->room -= len;
 	if (TL_UNLIKELY(r->room < r->bytes))
 		r->bytes = r->room;
-	tl_txq_push(net->cfg.tx, m);
+	tl_net_push(net, m);
 }
 
 // The notes are full, the data is long, the window follows the room, or no mbuf is at hand.
@@ -221,7 +223,7 @@ static __attribute__((noinline)) int send_any_ready(struct tl_tcp *c, const uint
 	net->spare = NULL;
 	if (m == NULL)
 		return send_slowly(c, data, len); // which counts it
-	if (c->follows_room) { // of which there will be less
+	if (c->follows_room) {			  // of which there will be less
 		c->snd_end += len;
 		struct tl_tcp_offer offer = tl_tcp_offer(c, c->rcv_scale);
 		c->ready.adv = offer.adv;
@@ -238,7 +240,8 @@ int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len)
 
 	if (TL_UNLIKELY(!is_ready(c, len)))
 		return send_slowly(c, data, len);
-	if (TL_UNLIKELY(m == NULL || len > FEW_BYTES || c->follows_room || net->n_notes == TL_ARRAY_LEN(net->tcp->note)))
+	if (TL_UNLIKELY(
+		    m == NULL || len > FEW_BYTES || c->follows_room || net->n_notes == TL_ARRAY_LEN(net->tcp->note)))
 		return send_any_ready(c, data, len);
 	net->spare = NULL;
 	send_ready(c, m, data, len, true);

@@ -23,7 +23,7 @@ static bool is_alone(const struct tl_net *net, const struct tl_udp *udp)
 
 	for (unsigned i = 0; i < TL_UDP_MAX; i++)
 		same += net->udp[i].port_be == udp->port_be && net->udp[i].group_be == udp->group_be;
-	return same == 1 && udp->port_be != 0 && udp->group_be != 0;
+	return same == 1 && udp->port_be != 0 && udp->group_be != 0 && net->cfg.vlan == 0;
 }
 
 // A port came or went.

@@ -196,7 +196,7 @@ static inline uint64_t tl_cksum_add_few(uint64_t sum, const uint8_t *data, uint3
 static inline uint16_t tl_cksum_fold32(uint32_t sum)
 {
 	sum += sum << 16 | sum >> 16;
-	return (uint16_t)~(sum >> 16);
+	return (uint16_t) ~(sum >> 16);
 }
 
 static inline uint16_t tl_cksum_fold(uint64_t sum)
