@@ -121,6 +121,7 @@ int tl_net_create(const struct tl_net_cfg *cfg, struct tl_net **out, struct tl_e
 			"net %s: %s; give DPDK more memory or lower max_conns (%u) or the send buffer (%u bytes)",
 			cfg->name, strerror(-rc), cfg->max_conns, cfg->send_buffer_bytes);
 	}
+	net->spare = rte_pktmbuf_alloc(cfg->pool);
 	*out = net;
 	return 0;
 }
