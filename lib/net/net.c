@@ -121,7 +121,6 @@ int tl_net_create(const struct tl_net_cfg *cfg, struct tl_net **out, struct tl_e
 			"net %s: %s; give DPDK more memory or lower max_conns (%u) or the send buffer (%u bytes)",
 			cfg->name, strerror(-rc), cfg->max_conns, cfg->send_buffer_bytes);
 	}
-	net->spare = rte_pktmbuf_alloc(cfg->pool);
 	*out = net;
 	return 0;
 }
@@ -141,7 +140,7 @@ void tl_net_destroy(struct tl_net *net)
 
 void tl_net_announce(struct tl_net *net, uint64_t mono_ns)
 {
-	tl_tcp_settle(net);
+	tl_net_sent(net); // takes the spare mbuf
 	net->now_ns = mono_ns;
 	tl_arp_announce(net);
 }
