@@ -25,6 +25,7 @@
 // Bytes without a whole slab: [from, to).
 struct gap {
 	uint64_t from, to;
+	uint64_t file; // that the HEADs of its section name
 };
 
 // One interface of the section, and what the file holds of it.
@@ -62,6 +63,8 @@ struct scan {
 	uint32_t made_bytes;
 	bool run_known;
 	uint64_t run_id;
+	bool file_known; // of this section: what its HEADs, and no others, say
+	uint64_t file;	 // 0: they say nothing, as versions before did, or there are none
 
 	struct interface *interface;
 	struct gap *gaps;
@@ -73,7 +76,8 @@ struct scan {
 const uint8_t *recover_view(struct scan *scan, uint64_t offset, uint32_t len, uint32_t *out_len, int *out_rc);
 
 // recover_blocks.c: each returns the bytes of what begins at the offset, 0 where that is not whole, or -errno.
-// A slab, which is counted. In doubt it has to belong to the run, and not to have been seen.
+// A slab, which is counted, or the file's own blocks behind a HEAD. In doubt it has to belong to the run, and not to
+// have been seen. What belongs to another file is none: this one may have been written over it.
 int64_t recover_take_slab(struct scan *scan, uint64_t offset, bool in_doubt);
 // Any other block that a recording may have.
 int64_t recover_take_block(struct scan *scan, uint64_t offset);

@@ -30,9 +30,9 @@ static bool is_written_by_us(int fd)
 }
 
 // A regular file that nobody is writing, or -1.
-static int open_unused(const char *path, struct stat *status)
+static int open_unused(const char *path, int access, struct stat *status)
 {
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int fd = open(path, access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	if (fd >= 0 && fstat(fd, status) == 0 && S_ISREG(status->st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return fd;
@@ -43,28 +43,36 @@ static int open_unused(const char *path, struct stat *status)
 
 bool tl_writer_is_unused(const char *path, struct stat *status)
 {
-	int fd = open_unused(path, status);
+	int fd = open_unused(path, O_RDONLY, status);
 
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
 }
 
+int tl_writer_open_ours(const char *path, int access, struct stat *status)
+{
+	int fd = open_unused(path, access, status);
+
+	if (fd < 0 || is_written_by_us(fd))
+		return fd;
+	close(fd);
+	return -1;
+}
+
 bool tl_writer_is_ours(const char *path, struct stat *status)
 {
-	int fd = open_unused(path, status);
+	int fd = tl_writer_open_ours(path, O_RDONLY, status);
 
-	if (fd < 0)
-		return false;
-	bool ours = is_written_by_us(fd);
-	close(fd);
-	return ours;
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 bool tl_writer_is_blank(const char *path)
 {
 	struct stat status;
-	int fd = open_unused(path, &status);
+	int fd = open_unused(path, O_RDONLY, &status);
 
 	if (fd < 0)
 		return false;
@@ -96,7 +104,7 @@ static int by_age(const void *a_found, const void *b_found)
 // Whether nobody is writing what an earlier run did not complete. One that it did not begin either is no loss.
 static bool is_left(const char *path, struct stat *status)
 {
-	int fd = open_unused(path, status);
+	int fd = open_unused(path, O_RDONLY, status);
 	bool opened;
 
 	if (fd < 0)

@@ -56,6 +56,8 @@ struct found {
 	bool stream;	 // and no HEAD, no PAD
 	bool statistics; // ISBs before the last
 	uint32_t isbs;
+	uint64_t file;	  // in the HEADs of the last file
+	uint32_t checked; // slabs with a sum, which is right
 };
 
 static uint32_t put_prologue(void *ctx, void *buf, uint32_t size)
@@ -282,12 +284,27 @@ static bool epb_is_right(const uint8_t *block, struct found *found)
 	return true;
 }
 
-static bool head_is_right(const uint8_t *block, uint32_t size, struct found *found)
+// The file's own, which is that of all others: the first is behind what opens it.
+static bool own_head_is_right(const struct tl_pcapng_head *head, size_t at, struct found *found)
+{
+	if (at % TL_PCAPNG_ALIGN == 0)
+		return head->file == found->file;
+	found->file = head->file;
+	return head->file != 0 && at < TL_PCAPNG_ALIGN;
+}
+
+static bool head_is_right(const uint8_t *block, uint32_t size, size_t at, struct found *found)
 {
 	struct tl_pcapng_head head;
 
-	if (found->stream || tl_pcapng_get_head(block, size, &head) != 0 || head.ring >= RINGS || head.run_id != 7)
+	if (found->stream || tl_pcapng_get_head(block, size, &head) != 0)
 		return false;
+	if (head.records == 0)
+		return own_head_is_right(&head, at, found);
+	if (head.ring >= RINGS || head.run_id != 7 || head.file != found->file || at % TL_PCAPNG_ALIGN != 0 ||
+		(head.check != 0 && head.check != tl_pcapng_check(block, head.used_bytes)))
+		return false;
+	found->checked += head.check != 0;
 	bool right =
 		found->gaps ? head.sequence >= found->sequence[head.ring] : head.sequence == found->sequence[head.ring];
 	found->sequence[head.ring] = head.sequence + 1;
@@ -310,13 +327,12 @@ static bool blocks_are_right(const uint8_t *data, size_t size, struct found *fou
 			return false;
 		memcpy(&tail, data + at + len - 4, 4);
 		bool right = tail == len && (type == TL_PCAPNG_SHB) == (at == 0);
-		if (found->statistics && (type == TL_PCAPNG_HEAD || (found->stream && type == TL_PCAPNG_EPB)))
+		if (found->statistics && type == TL_PCAPNG_EPB)
 			isbs = 0;
 		if (type == TL_PCAPNG_EPB)
 			right = right && isbs == 0 && epb_is_right(data + at, found);
 		else if (type == TL_PCAPNG_HEAD)
-			right = right && isbs == 0 && at % TL_PCAPNG_ALIGN == 0 &&
-				head_is_right(data + at, (uint32_t)(size - at), found);
+			right = right && head_is_right(data + at, (uint32_t)(size - at), at, found);
 		else if (type == TL_PCAPNG_PAD)
 			right = right && !found->stream;
 		isbs += type == TL_PCAPNG_ISB;
