@@ -178,18 +178,23 @@ static uint32_t put_statistics(const struct scan *scan, uint32_t number, uint8_t
 static int append_statistics(struct scan *scan)
 {
 	struct tl_recover_report *report = scan->report;
-	uint32_t used = scan->file != 0 ? TL_PCAPNG_HEAD_BYTES : 0;
+	bool has_head = scan->file != 0;
+	uint32_t begin = has_head ? tl_pcapng_pad_bytes(report->end_bytes, TL_PCAPNG_ALIGN) : 0;
+	uint32_t used = begin + (has_head ? TL_PCAPNG_HEAD_BYTES : 0);
 
 	if (report->statistics == 0)
 		return 0;
-	uint8_t *buf = malloc(MADE_BYTES_MAX + 2 * TL_PCAPNG_ALIGN);
+	uint8_t *buf = malloc(MADE_BYTES_MAX + 3 * TL_PCAPNG_ALIGN);
 	if (buf == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < report->interfaces; i++)
 		if (lacks_statistics(scan, i))
 			used += put_statistics(scan, i, buf + used, MADE_BYTES_MAX - used);
-	if (scan->file != 0)
-		tl_pcapng_put_head(buf, &(struct tl_pcapng_head){.used_bytes = used, .file = scan->file});
+	if (begin != 0)
+		tl_pcapng_put_pad(buf, begin);
+	if (has_head)
+		tl_pcapng_put_head(
+			buf + begin, &(struct tl_pcapng_head){.used_bytes = used - begin, .file = scan->file});
 	uint32_t pad = tl_pcapng_pad_bytes(report->end_bytes + used, TL_PCAPNG_ALIGN);
 	if (pad != 0)
 		tl_pcapng_put_pad(buf + used, pad);
