@@ -23,7 +23,7 @@ static bool is_written_by_us(int fd)
 	uint8_t head[SECTION_BYTES];
 	const char *application;
 	uint32_t len;
-	ssize_t n = read(fd, head, sizeof(head));
+	ssize_t n = pread(fd, head, sizeof(head), 0);
 
 	return n > 0 && tl_pcapng_get_application(head, (uint32_t)n, &application, &len) == 0 &&
 	       len >= strlen(APPLICATION) && memcmp(application, APPLICATION, strlen(APPLICATION)) == 0;

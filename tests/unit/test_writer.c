@@ -1246,6 +1246,195 @@ static void next_run_recovers_the_last(void)
 	rig_close(&rig);
 }
 
+// What a killed run left where the next file waits: nothing was written to it yet, or nothing again.
+static void leftover_without_records_leaves_no_trace(void)
+{
+	static const uint8_t zeros[1 << 20];
+	struct rig first, rig;
+	char left[192];
+	size_t size, at = 0;
+	uint32_t block[2];
+
+	rig_open(&first, PWRITE, 0);
+	commit(&first, 1000);
+	CU_ASSERT_EQUAL(rig_stop(&first), 0);
+	snprintf(left, sizeof(left), "%s/.x.pcapng.next", first.dir);
+	uint8_t *bytes = read_file(first.path, &size);
+	end_run(&first);
+	unlink(first.path);
+	for (memcpy(block, bytes, sizeof(block)); block[0] != TL_PCAPNG_HEAD; memcpy(block, bytes + at, sizeof(block)))
+		at += block[1];
+	tl_pcapng_sign_head(bytes + at, 1, 0); // as if what opens another file had been written over it
+	for (int i = 0; i < 2; i++) {
+		FILE *file = fopen(left, "wb");
+		CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+		CU_ASSERT_EQUAL(fwrite(i == 0 ? zeros : bytes, i == 0 ? sizeof(zeros) : size, 1, file), 1);
+		fclose(file);
+		rig_again(&rig, &first);
+		rig_start(&rig, PWRITE, 1 << 20);
+		CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+		CU_ASSERT_EQUAL(count_files(&rig, ""), 2 + (uint32_t)i + 1); // with . and .., one file of each run
+		CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), (uint32_t)i + 1);
+		if (i == 0)
+			end_run(&rig);
+		else
+			rig_close(&rig);
+	}
+	free(bytes);
+}
+
+// ---- the oldest file of a full ring is written again
+
+static const struct tl_writer_policy reusing = {.rotate_bytes = 1 << 20, .keep_files = 3};
+
+static uint32_t count_checked(const struct rig *rig)
+{
+	struct found found = {.gaps = true};
+	bool closed;
+
+	CU_ASSERT(files_are_right(rig, &found, &closed));
+	return found.checked;
+}
+
+static void reuse_with(enum io io, enum tl_writer_sync sync)
+{
+	struct tl_writer_policy policy = reusing;
+	struct rig rig;
+
+	policy.sync = sync;
+	rig_dir(&rig);
+	rig_start_ring(&rig, io, policy);
+	commit(&rig, 20000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(count_checked(&rig) > 0);
+	check_ring(&rig);
+	rig_close(&rig);
+}
+
+static void full_ring_writes_its_oldest_file_again(void)
+{
+	reuse_with(URING, TL_WRITER_SYNC_NEVER);
+	reuse_with(URING, TL_WRITER_SYNC_CLOSE);
+	reuse_with(PWRITE, TL_WRITER_SYNC_NEVER);
+	reuse_with(FAULTY, TL_WRITER_SYNC_NEVER);
+}
+
+// Two runs; before the second, something is done to the oldest file of the first.
+static void run_twice(struct rig *first, struct rig *rig, void (*between)(const char *oldest))
+{
+	const char *const *files;
+	char oldest[192];
+	uint32_t n;
+
+	rig_dir(first);
+	rig_start_ring(first, PWRITE, reusing);
+	commit(first, 10000);
+	CU_ASSERT_EQUAL(rig_stop(first), 0);
+	files = tl_writer_files(first->writer, &n);
+	CU_ASSERT_EQUAL_FATAL(n, 3);
+	snprintf(oldest, sizeof(oldest), "%s", files[0]);
+	end_run(first);
+	between(oldest);
+	rig_again(rig, first);
+	rig_start_ring(rig, PWRITE, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 3});
+	commit(rig, 1700); // goes on in a second file
+	CU_ASSERT_EQUAL(rig_stop(rig), 0);
+	CU_ASSERT_EQUAL(count_files(rig, ".pcapng"), 3);
+	CU_ASSERT_NOT_EQUAL(access(oldest, F_OK), 0);
+}
+
+static void leave_it(const char *oldest)
+{
+}
+
+static void next_run_writes_the_files_of_the_last_again(void)
+{
+	struct rig first, rig;
+
+	run_twice(&first, &rig, leave_it);
+	CU_ASSERT(count_checked(&rig) > 0);
+	rig_close(&rig);
+}
+
+static struct {
+	int fd;
+	char link[200];
+	uint8_t *bytes;
+	size_t size;
+} kept;
+
+static void open_it(const char *oldest)
+{
+	kept.bytes = read_file(oldest, &kept.size);
+	kept.fd = open(oldest, O_RDONLY);
+}
+
+static void link_it(const char *oldest)
+{
+	kept.bytes = read_file(oldest, &kept.size);
+	snprintf(kept.link, sizeof(kept.link), "%s.keep", oldest);
+	CU_ASSERT_EQUAL(link(oldest, kept.link), 0);
+	kept.fd = open(kept.link, O_RDONLY);
+	close(kept.fd); // nobody has it open
+}
+
+static void publish_it(const char *oldest)
+{
+	CU_ASSERT_EQUAL(chmod(oldest, 0644), 0);
+}
+
+static void shrink_it(const char *oldest)
+{
+	struct stat status;
+
+	CU_ASSERT_EQUAL(stat(oldest, &status), 0);
+	CU_ASSERT_EQUAL(truncate(oldest, 100 << 10), 0);
+	utimensat(AT_FDCWD, oldest, (struct timespec[]){status.st_atim, status.st_mtim}, 0); // still the oldest
+}
+
+static void give_it_away(const char *oldest)
+{
+	CU_ASSERT_EQUAL(chown(oldest, 1, 1), 0);
+}
+
+static bool is_kept(int fd)
+{
+	uint8_t *bytes = malloc(kept.size + 1);
+	bool same =
+		pread(fd, bytes, kept.size + 1, 0) == (ssize_t)kept.size && memcmp(bytes, kept.bytes, kept.size) == 0;
+
+	free(bytes);
+	free(kept.bytes);
+	close(fd);
+	return same;
+}
+
+static void file_that_somebody_has_is_not_written_again(void)
+{
+	struct rig first, rig;
+
+	run_twice(&first, &rig, open_it);
+	CU_ASSERT_EQUAL(count_checked(&rig), 0);
+	CU_ASSERT(is_kept(kept.fd));
+	rig_close(&rig);
+	run_twice(&first, &rig, link_it);
+	CU_ASSERT_EQUAL(count_checked(&rig), 0);
+	CU_ASSERT(is_kept(open(kept.link, O_RDONLY)));
+	rig_close(&rig);
+}
+
+static void file_that_is_not_like_a_new_one_is_not_written_again(void)
+{
+	void (*const between[])(const char *) = {publish_it, shrink_it, give_it_away};
+	struct rig first, rig;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(between) - (geteuid() != 0); i++) {
+		run_twice(&first, &rig, between[i]);
+		CU_ASSERT_EQUAL(count_checked(&rig), 0);
+		rig_close(&rig);
+	}
+}
+
 static uint32_t put_slow_epilogue(void *ctx, void *buf, uint32_t size)
 {
 	usleep(1000000);
@@ -2234,6 +2423,12 @@ int main(void)
 		{"a file of the ring that was replaced stays", replaced_file_stays},
 		{"two recordings do not write one file", two_recordings_need_two_files},
 		{"what a killed run left is kept if it holds records", leftover_is_kept_if_it_holds_records},
+		{"nothing is kept of what a killed run had not begun", leftover_without_records_leaves_no_trace},
+		{"a full ring writes its oldest file again", full_ring_writes_its_oldest_file_again},
+		{"the next run writes the files of the last again", next_run_writes_the_files_of_the_last_again},
+		{"a file that somebody has is not written again", file_that_somebody_has_is_not_written_again},
+		{"a file that is not like a new one is not written again",
+			file_that_is_not_like_a_new_one_is_not_written_again},
 		{"the next run recovers what the last was killed in", next_run_recovers_the_last},
 		{"a slow close does not stall the writing", slow_close_does_not_stall},
 		{"on a full disk the oldest file is dropped and nothing is lost", full_disk_recycles},
