@@ -14,6 +14,8 @@
 
 #include <tl_log.h>
 
+#define LEFT_OVER_BYTES (4u << 20) // of a file that is full: less than a slab, and the closing blocks
+
 struct tl_writer_file *tl_writer_file_new(struct tl_writer *writer)
 {
 	struct tl_writer_file *file = calloc(1, sizeof(*file));
@@ -139,7 +141,12 @@ bool tl_writer_file_is_removed(const struct tl_writer_file *file)
 
 void tl_writer_file_allocate(struct tl_writer_file *file, uint64_t bytes)
 {
+	struct stat status;
+
 	if (bytes <= file->end_bytes || file->stream)
+		return;
+	// As full as it was it will be again: what a file has left over need not be taken, and cut off, each time.
+	if (file->reused && fstat(file->fd, &status) == 0 && (uint64_t)status.st_size + LEFT_OVER_BYTES >= bytes)
 		return;
 	if (fallocate(file->fd, 0, 0, (off_t)bytes) != 0 && !file->reused)
 		tl_writer_file_cut(file); // what there was room for
