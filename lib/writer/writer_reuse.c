@@ -48,7 +48,9 @@ bool tl_writer_reuse(struct tl_writer *writer, struct tl_writer_file *file)
 	bool direct = !atomic_load_explicit(&writer->direct_refused, memory_order_relaxed);
 	struct stat status;
 
-	if (tl_writer_holds(writer) || tl_writer_ring_allocation(writer) == 0 || !tl_writer_ring_is_full(writer))
+	// Only a HEAD tells what belongs to the file, and before an episode nothing opens it.
+	if (writer->cfg.opaque || tl_writer_holds(writer) || tl_writer_ring_allocation(writer) == 0 ||
+		!tl_writer_ring_is_full(writer))
 		return false;
 	int fd = open_oldest(writer, &status);
 	if (fd < 0)
