@@ -420,8 +420,8 @@ static void ack_advances(struct tl_tcp *c, struct tl_tcp_seg *seg)
 	restart_timers(c, anew);
 }
 
-// What acknowledges less than another says nothing new; of those that acknowledge as much SND.WL1 tells the latest. What
-// advances SND.UNA brings its window even if it is sent again: the old one would reach beyond the edge we were promised.
+// RFC 9293, section 3.10.7.4: of ACKs that say as much SND.WL1 tells the latest, and less than SND.UNA says nothing.
+// What advances SND.UNA brings its window even if it was sent again: the old one would reach beyond the promised edge.
 static void update_window(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool advances)
 {
 	if (advances || (seg->ack == c->snd_una && tl_seq_le(c->snd_wl1, seg->seq)))
