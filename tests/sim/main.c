@@ -118,6 +118,23 @@ static uint64_t run_seeds(struct sim_run *run, const struct call *call)
 	return failed;
 }
 
+static void print_totals(const struct sim_totals *totals)
+{
+	const struct {
+		const char *name;
+		uint64_t n;
+	} all[] = {{"segments", totals->segments}, {"lost", totals->lost}, {"doubled", totals->doubled},
+		{"delayed", totals->delayed}, {"overtaken", totals->overtaken}, {"damaged", totals->damaged},
+		{"retransmits", totals->retransmits}, {"timeouts", totals->timeouts},
+		{"tail probes", totals->tail_probes}, {"window probes", totals->window_probes},
+		{"out of order", totals->out_of_order}, {"challenge ACKs", totals->challenges}};
+
+	printf("#");
+	for (size_t i = 0; i < TL_ARRAY_LEN(all); i++)
+		printf("%s %lu %s", i == 0 ? "" : ",", (unsigned long)all[i].n, all[i].name);
+	printf("\n");
+}
+
 int main(int argc, char **argv)
 {
 	struct sim_run run = {0};
@@ -133,6 +150,7 @@ int main(int argc, char **argv)
 			(unsigned long)failed, (unsigned long)all);
 	else
 		printf(": %lu of %lu seeds end as they should\n", (unsigned long)(all - failed), (unsigned long)all);
+	print_totals(&run.totals);
 	free(run.wire);
 	free(run.text);
 	return !ok;

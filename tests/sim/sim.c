@@ -274,7 +274,29 @@ static void end(struct sim *sim)
 		sim_fail(sim, "mbufs are left when the stacks are gone");
 }
 
-bool sim_one(const struct sim_run *run, const struct sim_scenario *sc)
+static void add_up(struct sim_totals *totals, const struct sim *sim)
+{
+	for (unsigned side = 0; side < 2; side++) {
+		const struct wire_end *end = &sim->wire->end[side];
+		totals->segments += end->sent;
+		totals->lost += end->lost;
+		totals->doubled += end->doubled;
+		totals->delayed += end->delayed;
+		totals->overtaken += end->overtaken;
+		totals->damaged += end->damaged;
+		if (sim->net[side] == NULL)
+			continue;
+		const struct tl_net_stats *stats = &sim->net[side]->stats;
+		totals->retransmits += stats->tcp_retransmits;
+		totals->timeouts += stats->tcp_timeouts;
+		totals->tail_probes += stats->tcp_tail_probes_tx;
+		totals->window_probes += stats->tcp_window_probes_tx;
+		totals->out_of_order += stats->tcp_out_of_order_pkts;
+		totals->challenges += stats->tcp_challenge_acks_tx;
+	}
+}
+
+bool sim_one(struct sim_run *run, const struct sim_scenario *sc)
 {
 	struct sim sim;
 
@@ -285,6 +307,7 @@ bool sim_one(const struct sim_run *run, const struct sim_scenario *sc)
 		fall_silent(&sim);
 	if (!sim.failed)
 		sim_check(&sim);
+	add_up(&run->totals, &sim);
 	end(&sim);
 	return !sim.failed;
 }

@@ -107,8 +107,15 @@ struct sim {
 	bool failed;
 };
 
+// Of all runs: what went over the wire, and what both stacks did.
+struct sim_totals {
+	uint64_t segments, lost, doubled, delayed, overtaken, damaged;
+	uint64_t retransmits, timeouts, tail_probes, window_probes, out_of_order, challenges;
+};
+
 // What every run shares.
 struct sim_run {
+	struct sim_totals totals;
 	enum sim_without without;
 	bool trace, quiet;
 	uint8_t *text;
@@ -117,7 +124,7 @@ struct sim_run {
 };
 
 // True: all held.
-bool sim_one(const struct sim_run *run, const struct sim_scenario *sc);
+bool sim_one(struct sim_run *run, const struct sim_scenario *sc);
 
 __attribute__((format(printf, 2, 3))) void sim_fail(struct sim *sim, const char *format, ...);
 
