@@ -74,7 +74,7 @@ static bool send_arp(
 	arp->target_ip_be = target_ip_be;
 	m->data_len = TL_ETHER_MIN_FRAME;
 	m->pkt_len = TL_ETHER_MIN_FRAME;
-	tl_txq_push(net->cfg.tx, m);
+	tl_net_push(net, m);
 	return true;
 }
 
@@ -168,7 +168,7 @@ static void confirm(struct tl_net *net, struct tl_arp_entry *e, const uint8_t *m
 		struct rte_mbuf *m = e->held;
 		e->held = NULL;
 		memcpy(rte_pktmbuf_mtod(m, struct tl_ether_hdr *)->dst, mac, TL_ETHER_ADDR_LEN);
-		tl_txq_push(net->cfg.tx, m);
+		tl_net_push(net, m);
 	}
 }
 
@@ -232,9 +232,9 @@ static void learn(struct tl_net *net, const struct tl_arp_hdr *arp, bool asks_fo
 		confirm(net, e, arp->sender_mac);
 }
 
-void tl_arp_input(struct tl_net *net, const uint8_t *frame)
+void tl_arp_input(struct tl_net *net, const uint8_t *packet)
 {
-	const struct tl_arp_hdr *arp = (const struct tl_arp_hdr *)(frame + TL_ETHER_LEN);
+	const struct tl_arp_hdr *arp = (const struct tl_arp_hdr *)packet;
 
 	if ((arp->sender_mac[0] & 1) != 0 || memcmp(arp->sender_mac, net->cfg.mac, sizeof(arp->sender_mac)) == 0)
 		return; // nobody's, or our own coming back

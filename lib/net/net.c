@@ -59,6 +59,7 @@ static int check_cfg(const struct tl_net_cfg *cfg, struct tl_err *err)
 		{is_prefix_mask(cfg->mask_be), "the netmask must be a prefix of 1 to 32 bits"},
 		{is_host_ip(cfg->ip_be, cfg->mask_be), "the IP address must be a host's"},
 		{cfg->gateway_be != cfg->ip_be, "the gateway must be another host"},
+		{cfg->vlan <= 4094, "the VLAN must be 1 to 4094, or 0 for none"},
 		{cfg->mtu >= 576 && cfg->mtu <= 9600, "the MTU must be 576 to 9600"},
 		{rte_pktmbuf_data_room_size(cfg->pool) >= need_bytes, "the mbufs must hold a frame of the MTU"},
 		{cfg->max_conns >= 1 && cfg->max_conns <= 65536, "max_conns must be 1 to 65536"},
@@ -84,6 +85,8 @@ static int init_parts(struct tl_net *net)
 	};
 	int rc = tl_arp_init(net);
 
+	if (rc == 0)
+		rc = tl_frag_init(net);
 	if (rc == 0)
 		rc = tl_mcast_create(&mcast, &net->mcast);
 	if (rc == 0)
@@ -123,6 +126,7 @@ void tl_net_destroy(struct tl_net *net)
 	if (net->tcp != NULL)
 		tl_tcp_fini(net);
 	tl_mcast_destroy(net->mcast);
+	tl_frag_fini(net);
 	tl_arp_fini(net);
 	rte_free(net);
 }
@@ -137,6 +141,7 @@ void tl_net_tick(struct tl_net *net, uint64_t mono_ns)
 {
 	net->now_ns = mono_ns;
 	tl_arp_tick(net);
+	tl_frag_tick(net);
 	if (mono_ns >= tl_mcast_next_deadline(net->mcast))
 		tl_mcast_tick(net->mcast, mono_ns);
 	tl_tcp_tick(net);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// net: a host on the wire: Ethernet, ARP (RFC 826, 5227), IPv4 (RFC 791, 1122; no fragments), ICMP echo (RFC 792), IGMP
+// net: a host on the wire: Ethernet, ARP (RFC 826, 5227), IPv4 (RFC 791, 1122; of fragments only UDP's are
+// put together), ICMP echo (RFC 792), IGMP
 // (through mcast), UDP (RFC 768) and TCP (tl_tcp.h). One instance per lcore, nothing shared, nothing global.
 //
 // Threads: create/destroy on main; everything else on the owning lcore. tl_net_counters() on any thread.
@@ -25,9 +26,11 @@ struct tl_net_cfg {
 	uint8_t mac[TL_ETHER_ADDR_LEN];
 	uint32_t ip_be, mask_be;
 	uint32_t gateway_be;	    // 0: none, only the prefix is reachable
+	uint16_t vlan;		    // of every frame (IEEE 802.1Q), 1..4094; 0: untagged
 	uint16_t mtu;		    // IP packet, bytes; 576..9600
 	uint32_t max_conns;	    // TCP connections at once, TIME-WAIT included; 1..65536
 	uint32_t send_buffer_bytes; // room per TCP connection, a power of two, 4 KiB..16 MiB
+	bool reassemble;	    // UDP datagrams that come as IPv4 fragments, 16 at once; else these are counted
 	int socket_id;
 	uint64_t seed; // for ISNs, IP ids, local ports and IGMP delays: random in service, fixed in a simulation
 };

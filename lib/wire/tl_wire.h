@@ -14,6 +14,7 @@
 
 #define TL_ETHER_LEN 14
 #define TL_ETHER_ADDR_LEN 6
+#define TL_VLAN_LEN 4	      // IEEE 802.1Q
 #define TL_ETHER_MIN_FRAME 60 // without the FCS
 #define TL_ARP_LEN 28
 #define TL_IPV4_LEN 20
@@ -26,6 +27,8 @@
 #define TL_ETHERTYPE_ARP 0x0806
 #define TL_ETHERTYPE_VLAN 0x8100
 #define TL_ETHERTYPE_QINQ 0x88a8
+
+#define TL_VLAN_ID 0x0fff // of a tag; the rest is priority and drop eligibility
 
 #define TL_IPPROTO_ICMP 1
 #define TL_IPPROTO_IGMP 2
@@ -110,7 +113,7 @@ enum tl_pkt_kind {
 	TL_PKT_IGMP,
 	TL_PKT_UDP,
 	TL_PKT_TCP,
-	TL_PKT_FRAG,	  // an IPv4 fragment: not reassembled
+	TL_PKT_FRAG,	  // an IPv4 fragment
 	TL_PKT_BAD,	  // shorter than its headers say, or wrong version or header length
 	TL_PKT_BAD_CKSUM, // IPv4 header checksum wrong
 };
