@@ -190,27 +190,31 @@ static inline void wire_launch(struct wire *wire, unsigned from, const struct rt
 	wire_insert(wire, new);
 }
 
+// A frame leaves an end. m is the wire's from here on.
+static inline void wire_send(struct wire *wire, unsigned from, struct rte_mbuf *m)
+{
+	struct tl_pkt pkt;
+
+	tl_wire_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, &pkt);
+	if (pkt.kind == TL_PKT_TCP) {
+		wire->end[from].sent++;
+		if (wire->alter != NULL)
+			wire->alter(wire, rte_pktmbuf_mtod(m, uint8_t *), &pkt);
+	}
+	wire_launch(wire, from, m, &pkt);
+	if (pkt.kind == TL_PKT_TCP && wire_chance(wire, wire->faults.doubled)) {
+		wire->end[from].doubled++;
+		wire_launch(wire, from, m, &pkt);
+	}
+	rte_pktmbuf_free(m);
+}
+
 static inline void wire_flush(struct tl_txq *q)
 {
 	struct wire *wire = q->backend;
-	unsigned from = q == &wire->end[1].tx;
-	struct tl_pkt pkt;
 
-	for (uint16_t i = 0; i < q->n; i++) {
-		struct rte_mbuf *m = q->pkts[i];
-		tl_wire_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, &pkt);
-		if (pkt.kind == TL_PKT_TCP) {
-			wire->end[from].sent++;
-			if (wire->alter != NULL)
-				wire->alter(wire, rte_pktmbuf_mtod(m, uint8_t *), &pkt);
-		}
-		wire_launch(wire, from, m, &pkt);
-		if (pkt.kind == TL_PKT_TCP && wire_chance(wire, wire->faults.doubled)) {
-			wire->end[from].doubled++;
-			wire_launch(wire, from, m, &pkt);
-		}
-		rte_pktmbuf_free(m);
-	}
+	for (uint16_t i = 0; i < q->n; i++)
+		wire_send(wire, q == &wire->end[1].tx, q->pkts[i]);
 	q->n = 0;
 }
 

@@ -62,7 +62,7 @@ static void answer_arp(struct sim_peer *peer, const struct tl_arp_hdr *request)
 	memcpy(arp->target_mac, THEIR_MAC, sizeof(THEIR_MAC));
 	arp->sender_ip_be = OWN_IP_BE;
 	arp->target_ip_be = THEIR_IP_BE;
-	tl_txq_push(&peer->sim->wire->end[1].tx, m);
+	wire_send(peer->sim->wire, 1, m);
 }
 
 static uint8_t *put32(uint8_t *p, uint32_t value)
@@ -125,7 +125,7 @@ void sim_peer_send(struct sim_peer *peer, const struct sim_peer_segment *s)
 	memcpy(payload, s->data != NULL ? s->data : sim_text(peer->sim, 1, s->offset), s->len);
 	tcp->cksum_be = tl_cksum_finish(
 		tl_cksum_add(tl_cksum_pseudo(OWN_IP_BE, THEIR_IP_BE, TL_IPPROTO_TCP, l4_len), tcp, l4_len));
-	tl_txq_push(&peer->sim->wire->end[1].tx, m);
+	wire_send(peer->sim->wire, 1, m);
 }
 
 // The block around what came last, if there is a gap before it.
@@ -372,7 +372,6 @@ void sim_peer_wake(struct sim_peer *peer)
 		peer->pause_ns = tl_min_u64(2 * peer->pause_ns, PAUSE_MAX_NS);
 		peer->wake_ns = wire->now_ns + peer->pause_ns / 2 + wire_up_to(wire, peer->pause_ns / 2);
 	}
-	tl_txq_flush(&wire->end[1].tx);
 }
 
 // ---- from beginning to end
