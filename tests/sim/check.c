@@ -102,14 +102,23 @@ static unsigned queue_length(const struct tl_tcp_queue *queue)
 	return n;
 }
 
+static unsigned timers_set(const struct tl_tcp *c)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; c->ops != NULL && i < TL_TCP_TIMERS; i++) // it has been in use
+		n += c->deadline_ns[i] != TL_TCP_TIMER_OFF;
+	return n;
+}
+
 static void check_table(struct sim *sim, unsigned side)
 {
 	const struct tl_net *net = sim->net[side];
 	const struct tl_tcp_table *table = net->tcp;
 	unsigned timers = 0, rows = 0;
 
-	for (unsigned i = 0; i < TL_TCP_WHEEL_SLOTS; i++)
-		timers += !LIST_EMPTY(&table->wheel[i]);
+	for (unsigned i = 0; i < net->cfg.max_conns + TL_TCP_SPARE; i++)
+		timers += timers_set(&table->conns[i]);
 	for (unsigned i = 0; i <= table->bucket_mask; i++)
 		rows += table->bucket[i] != NULL;
 	check_equal(sim, side, "timers left", timers, 0);

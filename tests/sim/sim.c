@@ -13,6 +13,7 @@
 #define HOST_IP(side) tl_be32(0xc0000201 + (side)) // 192.0.2.1 and .2
 #define LISTEN_PORT_BE tl_be16(80)
 #define IDLE_STEP_NS TL_NS_PER_S
+#define TICK_NS (UINT64_C(1) << 18)
 
 void sim_fail(struct sim *sim, const char *format, ...)
 {
@@ -130,19 +131,17 @@ static void open_ends(struct sim *sim)
 
 // ---- time
 
-// When the stack has to be woken for its connections' timers.
+// When the stack has to be woken for its connections' timers, at the latest: it turns its wheel by the tick.
 static uint64_t net_next_ns(const struct tl_net *net)
 {
 	uint64_t next_ns = UINT64_MAX;
 
-	if (net == NULL)
-		return next_ns;
-	for (unsigned i = 0; i < CONNS + TL_TCP_SPARE; i++) {
+	for (unsigned i = 0; net != NULL && i < CONNS + TL_TCP_SPARE; i++) {
 		const struct tl_tcp *c = &net->tcp->conns[i];
-		if (c->state == TL_TCPS_CLOSED || c->due_ns == TL_TCP_TIMER_OFF)
-			continue;
-		uint64_t slot = (tl_max_u64(c->due_ns, net->now_ns) >> TL_TCP_WHEEL_SHIFT) + 1; // the one after
-		next_ns = tl_min_u64(next_ns, slot << TL_TCP_WHEEL_SHIFT);
+		for (unsigned t = 0; c->state != TL_TCPS_CLOSED && t < TL_TCP_TIMERS; t++) {
+			if (c->deadline_ns[t] != TL_TCP_TIMER_OFF)
+				next_ns = tl_min_u64(next_ns, tl_max_u64(c->deadline_ns[t], net->now_ns) + TICK_NS);
+		}
 	}
 	return next_ns;
 }
