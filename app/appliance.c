@@ -31,6 +31,14 @@ static int start_eal(struct tl_appliance *a, struct tl_err *err)
 	return a->clock != NULL ? 0 : tl_fail(err, -ENODEV, "this CPU's time stamp counter does not run");
 }
 
+static bool wants_sent(const struct tl_config *config, uint32_t port)
+{
+	for (uint32_t i = 0; i < config->n_captures; i++)
+		if (config->captures[i].port == port && config->captures[i].direction != TL_CONFIG_RX)
+			return true;
+	return false;
+}
+
 static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 {
 	const struct tl_config_port *cfg = &a->config->ports[port];
@@ -42,6 +50,7 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 		.mtu = (uint16_t)cfg->mtu,
 		.promisc = cfg->promisc,
 		.take = cfg->take,
+		.rx_only = !wants_sent(a->config, port),
 		.clock = a->clock,
 		.socket_id = SOCKET_ID_ANY};
 }

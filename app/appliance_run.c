@@ -177,14 +177,31 @@ static void close_services(struct tl_appliance *a)
 			CLOSE_NS / TL_NS_PER_S);
 }
 
+// False where frames go on coming.
+static bool quiesce(const struct tl_appliance *a, uint32_t port)
+{
+	if (!tl_port_quiesce(a->ports[port]))
+		return false;
+	if (a->n_running == a->plan.n_lcores)
+		tl_port_settle(a->ports[port], SETTLE_MS);
+	return true;
+}
+
+// The recordings end here: what has come until now is in them, and what comes later, from ports that cannot be
+// quiesced, is not.
+static void expire(const struct tl_appliance *a)
+{
+	for (uint32_t p = 0; p < a->config->n_ports; p++)
+		(void)quiesce(a, p);
+	for (uint32_t i = 0; i < a->config->n_captures; i++)
+		tl_capture_expire(a->captures[i]);
+}
+
 // Every lcore returns, having received what was queued.
 static void drain(struct tl_appliance *a)
 {
 	for (uint32_t p = 0; p < a->config->n_ports; p++) {
-		bool quiesced = tl_port_quiesce(a->ports[p]);
-		enum tl_lcore_phase phase = quiesced ? TL_LCORE_DRAIN : TL_LCORE_STOP;
-		if (quiesced && a->n_running == a->plan.n_lcores)
-			tl_port_settle(a->ports[p], SETTLE_MS);
+		enum tl_lcore_phase phase = quiesce(a, p) ? TL_LCORE_DRAIN : TL_LCORE_STOP;
 		for (uint32_t q = 0; q < a->config->ports[p].rx_queues && a->plan.first[p] + q < a->n_running; q++)
 			tl_lcore_request(a->lcores[a->plan.first[p] + q], phase);
 	}
@@ -199,8 +216,7 @@ static int end(struct tl_appliance *a, struct tl_err *err)
 	int result = 0;
 
 	if (a->opts.expire)
-		for (uint32_t i = 0; i < a->config->n_captures; i++)
-			tl_capture_expire(a->captures[i]);
+		expire(a);
 	close_services(a);
 	drain(a);
 	tl_metrics_snapshot(&a->metrics, false, &a->snapshot);

@@ -82,12 +82,4 @@ void tl_lcore_idle(struct tl_lcore *l)
 	tl_rxq_wait(l->cfg.rxq, IDLE_SLEEP_US);
 	// One poll after the sleep, then sleep again unless a frame came.
 	l->idle_loops = l->idle_loops > 1 ? l->idle_loops - 1 : 0;
-	l->awake_pkts = 0;
-}
-
-void tl_lcore_nap(struct tl_lcore *l)
-{
-	tl_rxq_nap(l->cfg.rxq);
-	l->idle_loops = 0;
-	l->awake_pkts = 0;
 }

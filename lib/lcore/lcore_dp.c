@@ -7,7 +7,6 @@
 
 #define TICK_NS (100 * TL_NS_PER_US)
 #define IDLE_LOOPS 512	    // empty polls before an adaptive lcore sleeps: some tens of microseconds
-#define NAP_PKTS 16	    // that came since the last sleep make a nap worth while: about 60 000 a second
 #define DRAIN_EMPTY_POLLS 3 // in a row, after the port was quiesced
 #define STOP_BURSTS 64	    // of a port that cannot be quiesced: more than a ring of descriptors holds
 
@@ -91,13 +90,11 @@ static void drain(struct tl_lcore *l, bool quiesced)
 			l->services[i].finish(l->services[i].ctx);
 }
 
-// After an empty poll of an adaptive lcore. With many frames coming it rarely sees a hundred of them in a row, and
-// would spend most of its time, and the sender's, in looking: so one that may be late naps instead.
+// After an empty poll of an adaptive lcore. Looking again and again for frames that come many at a time would only
+// cost CPU time.
 static void rest(struct tl_lcore *l)
 {
-	if (l->awake_pkts >= NAP_PKTS && l->cfg.rxq->nap_us != 0)
-		tl_lcore_nap(l);
-	else if (l->idle_loops > IDLE_LOOPS)
+	if (l->cfg.rxq->gathers || l->idle_loops > IDLE_LOOPS)
 		tl_lcore_idle(l);
 }
 
@@ -112,7 +109,6 @@ int tl_lcore_loop(void *lcore)
 			close_services(l);
 		uint16_t n = turn(l);
 		l->idle_loops = n == 0 ? l->idle_loops + 1 : 0;
-		l->awake_pkts += n;
 		if (l->cfg.adaptive && n == 0)
 			rest(l);
 	}

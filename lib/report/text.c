@@ -123,8 +123,8 @@ static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 			grouped(port->hw_seen_pkts, of), percent(lost, port->hw_seen_pkts, share));
 	if (port->altered_pkts != 0)
 		fprintf(out,
-			"  ALTERED: %s frames are not as they were on the wire: the kernel put fragments together, or had not\n"
-			"  cut segments yet (turn off its offloads; see docs/ports.md)\n",
+			"  ALTERED: %s frames are not as they were on the wire: the kernel put segments or fragments\n"
+			"  together, or had not cut them yet (turn off its offloads; see docs/ports.md)\n",
 			grouped(port->altered_pkts, n));
 	if (port->drop_tx_pkts != 0)
 		fprintf(out, "  LOST: %s frames that the port refused to send\n", grouped(port->drop_tx_pkts, n));

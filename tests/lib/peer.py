@@ -143,14 +143,15 @@ def multicast_rounds(address, group, port, tcp_port, rounds, size):
     return {"rounds": int(rounds), "same": same}
 
 
-def blast(interface, count, dst_mac):
-    """Raw frames of 60 bytes as fast as they go, of an EtherType nobody answers (RFC 5342: local experimental)."""
+def blast(interface, count, dst_mac, size=60):
+    """Raw frames as fast as they go, of an EtherType nobody answers (RFC 5342: local experimental)."""
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as s:
         s.bind((interface, 0))
         source = s.getsockname()[4]
         head = bytes.fromhex(dst_mac.replace(":", "")) + source + b"\x88\xb5"
+        tail = bytes(int(size) - len(head) - 8)
         for i in range(int(count)):
-            s.send(head + i.to_bytes(8, "big") + bytes(38))
+            s.send(head + i.to_bytes(8, "big") + tail)
     return {"sent": int(count)}
 
 
@@ -174,6 +175,25 @@ def flood(interface, count, rate):
                 s.send(b"")
                 sent += n
     return {"sent": sent, "seconds": round(time.monotonic() - begin, 3)}
+
+
+def tagged(interface, count):
+    """Raw frames with VLAN tags: 802.1Q, 802.1ad, and one in the other, priorities and all."""
+    tags = ["8100a005", "88a86007", "88a8e0078100a005"]
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as s:
+        s.bind((interface, 0))
+        for i in range(int(count)):
+            tag = bytes.fromhex(tags[i % len(tags)])
+            s.send(b"\xff" * 6 + b"\x02\0\0\0\0\x01" + tag + b"\x88\xb5" + i.to_bytes(8, "big") + os.urandom(40 + i))
+    return {"sent": int(count)}
+
+
+def datagrams(host, port, *sizes):
+    """A datagram of each size, which nobody need answer."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        for size in map(int, sizes):
+            s.sendto(os.urandom(size), (host, int(port)))
+    return {"sent": len(sizes)}
 
 
 def read_all(address, port):
@@ -207,7 +227,8 @@ def igmp_query(address, version):
     return {"version": int(version)}
 
 
-PEERS = [igmp_query, echo_bytes, never_read, open_close, open_together, udp_sizes, multicast, multicast_rounds, blast, flood, read_all]
+PEERS = [igmp_query, echo_bytes, never_read, open_close, open_together, udp_sizes, multicast, multicast_rounds, blast, flood, tagged,
+         datagrams, read_all]
 
 if __name__ == "__main__":
     peer = {f.__name__: f for f in PEERS}[sys.argv[1]]
