@@ -12,11 +12,14 @@
 
 static void parse_burst(struct tl_burst *b)
 {
-	for (uint16_t i = 0; i < b->n; i++) {
-		if (i + 1 < b->n)
-			__builtin_prefetch(rte_pktmbuf_mtod(b->pkts[i + 1], void *));
-		tl_wire_parse(rte_pktmbuf_mtod(b->pkts[i], uint8_t *), b->pkts[i]->data_len, &b->pkt[i]);
+	struct rte_mbuf *const *m = b->pkts, *const *last = m + b->n - 1;
+	struct tl_pkt *pkt = b->pkt;
+
+	for (; m < last; m++, pkt++) {
+		__builtin_prefetch(rte_pktmbuf_mtod(m[1], void *));
+		tl_wire_parse(rte_pktmbuf_mtod(*m, uint8_t *), (*m)->data_len, pkt);
 	}
+	tl_wire_parse(rte_pktmbuf_mtod(*m, uint8_t *), (*m)->data_len, pkt);
 }
 
 // Services in order; each one's frames leave before the next one begins.
@@ -50,6 +53,16 @@ static void tick(struct tl_lcore *l, uint64_t mono_ns)
 		tl_txq_flush(l->cfg.txq);
 }
 
+static uint16_t poll_services(struct tl_lcore *l)
+{
+	uint16_t n = 0;
+
+	for (uint32_t i = 0; i < l->cfg.n_services; i++)
+		if (l->services[i].poll != NULL)
+			n += l->services[i].poll(l->services[i].ctx, l->burst.mono_ns);
+	return n;
+}
+
 // One turn: a burst if there is one, timers if they are due, and sent frames to the recording last.
 static uint16_t turn(struct tl_lcore *l)
 {
@@ -57,6 +70,8 @@ static uint16_t turn(struct tl_lcore *l)
 
 	if (n != 0)
 		handle_burst(l);
+	if (l->polls)
+		n += poll_services(l);
 	if (l->burst.mono_ns >= l->next_tick_ns)
 		tick(l, l->burst.mono_ns);
 	if (l->cfg.txq != NULL)
