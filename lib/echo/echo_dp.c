@@ -80,7 +80,9 @@ void tl_echo_rx(void *ctx, struct tl_burst *burst)
 {
 	struct tl_echo_host *host = ctx;
 
-	tl_net_input(host->net, host->steer == NULL ? burst : tl_steer_split(host->steer, burst));
+	if (TL_UNLIKELY(host->steer != NULL))
+		burst = tl_steer_split(host->steer, burst);
+	tl_net_input(host->net, burst);
 }
 
 static void raise_alarms(const struct tl_echo_host *host, uint64_t stay_ns, uint64_t mono_ns)

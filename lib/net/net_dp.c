@@ -203,7 +203,6 @@ static inline void take_frame(struct tl_net *net, struct rte_mbuf *m, const uint
 
 void tl_net_input(struct tl_net *net, struct tl_burst *burst)
 {
-	tl_tcp_settle(net);
 	net->now_ns = burst->mono_ns;
 	tl_count(&net->stats.in_pkts, burst->n);
 	const struct tl_pkt *pkt = burst->pkt;
