@@ -353,6 +353,19 @@ int tl_mcast_leave(struct tl_mcast *m, uint32_t group_be, uint32_t source_be, ui
 	return 0;
 }
 
+void tl_mcast_tell_again(struct tl_mcast *m, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < m->count; i++) {
+		struct membership *member = &m->member[i];
+		if (!is_member(member) || m->group_be[i] == m->all_hosts_be)
+			continue;
+		forget_changes(member);
+		member->mode_left = m->robustness;
+		member->change_due_ns = now_ns;
+	}
+	mcast_settle(m);
+}
+
 unsigned tl_mcast_groups(const struct tl_mcast *m, uint32_t *out_be, unsigned max)
 {
 	unsigned n = 0;

@@ -58,6 +58,9 @@ int tl_mcast_join(struct tl_mcast *m, uint32_t group_be, uint32_t source_be, uin
 // Returns 0, or -ENOENT if that pair is not joined.
 int tl_mcast_leave(struct tl_mcast *m, uint32_t group_be, uint32_t source_be, uint64_t now_ns);
 
+// Report every group anew: what was said so far may not have counted (RFC 3590: MLD from no address).
+void tl_mcast_tell_again(struct tl_mcast *m, uint64_t now_ns);
+
 // One received IGMP message: the IP payload (struct tl_pkt: payload_off, payload_len), whatever its destination
 // address. The caller has verified its checksum (tl_wire_l4_cksum_ok). Malformed messages and unknown types are
 // counted.

@@ -150,6 +150,8 @@ static void own_tick(struct tl_net *net, struct tl_ip6_own *own)
 	if (own->state == TL_IP6_TENTATIVE && own->left == 0) {
 		own->state = TL_IP6_VALID;
 		own->left = ADVERTISEMENTS;
+		if (tl_ip6_is_link_local(&own->ip)) // which routers want reports from
+			tl_mcast_tell_again(net->ip6->mld, net->now_ns);
 	}
 	if (own->left == 0)
 		return;
