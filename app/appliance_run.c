@@ -23,6 +23,16 @@ static uint64_t now_ns(const struct tl_appliance *a)
 	return tl_clock_mono_ns(a->clock, rte_rdtsc());
 }
 
+// The port runs: how it spreads frames is known now, if its driver tells.
+static int start_hosts(struct tl_appliance *a, uint32_t port, struct tl_err *err)
+{
+	struct tl_port_rss rss;
+
+	if (a->steers[port] != NULL && tl_port_rss(a->ports[port], &rss))
+		tl_steer_set_rss(a->steers[port], &rss);
+	return tl_echo_hosts_start(&a->hosts[a->plan.first[port]], a->config->ports[port].rx_queues, err);
+}
+
 static int start(struct tl_appliance *a, struct tl_err *err)
 {
 	int rc = 0;
@@ -31,8 +41,8 @@ static int start(struct tl_appliance *a, struct tl_err *err)
 		rc = tl_capture_start(a->captures[i], err);
 	for (uint32_t i = 0; i < a->config->n_ports && rc == 0; i++) {
 		rc = tl_port_start(a->ports[i], err);
-		if (rc == 0 && a->hosts[i] != NULL)
-			rc = tl_echo_host_start(a->hosts[i], err);
+		if (rc == 0 && a->plan.has_echo[i])
+			rc = start_hosts(a, i, err);
 		if (rc == 0 && a->opts.probe)
 			tl_port_print_probe(a->ports[i]);
 	}
@@ -205,6 +215,9 @@ static void drain(struct tl_appliance *a)
 		for (uint32_t q = 0; q < a->config->ports[p].rx_queues && a->plan.first[p] + q < a->n_running; q++)
 			tl_lcore_request(a->lcores[a->plan.first[p] + q], phase);
 	}
+	for (uint32_t i = a->n_running; i < a->plan.n_lcores; i++)
+		if (a->hosts[i] != NULL)
+			tl_echo_host_forgo(a->hosts[i]);
 	for (uint32_t i = 0; i < a->n_running; i++)
 		tl_lcore_wait(a->lcores[i]);
 }

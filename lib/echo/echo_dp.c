@@ -69,7 +69,9 @@ void tl_echo_tcp_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t
 
 void tl_echo_rx(void *ctx, struct tl_burst *burst)
 {
-	tl_net_input(((struct tl_echo_host *)ctx)->net, burst);
+	struct tl_echo_host *host = ctx;
+
+	tl_net_input(host->net, host->steer == NULL ? burst : tl_steer_split(host->steer, burst));
 }
 
 static void raise_alarms(const struct tl_echo_host *host, uint64_t stay_ns, uint64_t mono_ns)
@@ -99,4 +101,18 @@ void tl_echo_after_tx(void *ctx, struct tl_burst *burst)
 		}
 		echo->pending_msgs = 0;
 	}
+}
+
+uint16_t tl_echo_poll(void *ctx, uint64_t mono_ns)
+{
+	struct tl_echo_host *host = ctx;
+	struct tl_burst *handed = tl_steer_take(host->steer, mono_ns);
+
+	if (handed == NULL)
+		return 0;
+	tl_net_input(host->net, handed);
+	tl_txq_flush(host->tx);
+	tl_echo_after_tx(host, handed);
+	rte_pktmbuf_free_bulk(handed->pkts, handed->n);
+	return handed->n;
 }

@@ -50,6 +50,16 @@ static void tick(struct tl_lcore *l, uint64_t mono_ns)
 		tl_txq_flush(l->cfg.txq);
 }
 
+static uint16_t poll_services(struct tl_lcore *l)
+{
+	uint16_t n = 0;
+
+	for (uint32_t i = 0; i < l->cfg.n_services; i++)
+		if (l->services[i].poll != NULL)
+			n += l->services[i].poll(l->services[i].ctx, l->burst.mono_ns);
+	return n;
+}
+
 // One turn: a burst if there is one, timers if they are due, and sent frames to the recording last.
 static uint16_t turn(struct tl_lcore *l)
 {
@@ -57,6 +67,8 @@ static uint16_t turn(struct tl_lcore *l)
 
 	if (n != 0)
 		handle_burst(l);
+	if (l->polls)
+		n += poll_services(l);
 	if (l->burst.mono_ns >= l->next_tick_ns)
 		tick(l, l->burst.mono_ns);
 	if (l->cfg.txq != NULL)

@@ -9,6 +9,7 @@ struct tl_lcore {
 	struct tl_lcore_cfg cfg;
 	struct tl_service services[TL_LCORE_SERVICES_MAX];
 	bool parse;	     // a service needs burst->pkt
+	bool polls;	     // a service has a poll()
 	bool closing;	     // services were told to close
 	uint32_t idle_loops; // empty polls in a row
 	uint64_t next_tick_ns;

@@ -126,6 +126,13 @@ struct tl_tcp_listener *tl_tcp_find_listener(struct tl_tcp_table *table, uint16_
 	return NULL;
 }
 
+static bool may_connect(const struct tl_net *net, uint32_t peer_be, uint16_t peer_port_be, uint16_t port_be)
+{
+	const struct tl_net_cfg *cfg = &net->cfg;
+
+	return cfg->may_connect == NULL || cfg->may_connect(cfg->may_connect_ctx, peer_be, peer_port_be, port_be);
+}
+
 // RFC 6056, section 3.3.1: a random start, then the next that is free.
 uint16_t tl_tcp_local_port(struct tl_net *net, uint32_t peer_be, uint16_t peer_port_be)
 {
@@ -133,7 +140,8 @@ uint16_t tl_tcp_local_port(struct tl_net *net, uint32_t peer_be, uint16_t peer_p
 
 	for (uint32_t i = 0; i < EPHEMERAL_COUNT; i++) {
 		uint16_t port_be = tl_be16((uint16_t)(EPHEMERAL_FIRST + (start + i) % EPHEMERAL_COUNT));
-		if (tl_tcp_find(net->tcp, tl_tcp_key(peer_be, peer_port_be, port_be)) == NULL)
+		if (tl_tcp_find(net->tcp, tl_tcp_key(peer_be, peer_port_be, port_be)) == NULL &&
+			may_connect(net, peer_be, peer_port_be, port_be))
 			return port_be;
 	}
 	return 0;

@@ -33,6 +33,12 @@ struct tl_net_cfg {
 	bool reassemble;	    // UDP datagrams that come as IPv4 fragments, 16 at once; else these are counted
 	int socket_id;
 	uint64_t seed; // for ISNs, IP ids, local ports and IGMP delays: random in service, fixed in a simulation
+	// Where several instances share an address, one per lcore: the others leave announcing, answering for and
+	// defending it to the first, and each connects only from ports whose answers come to it. may_connect NULL: from
+	// any.
+	bool is_follower;
+	bool (*may_connect)(void *ctx, uint32_t peer_be, uint16_t peer_port_be, uint16_t port_be);
+	void *may_connect_ctx;
 };
 
 int tl_net_create(const struct tl_net_cfg *cfg, struct tl_net **out, struct tl_err *err);

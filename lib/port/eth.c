@@ -110,8 +110,9 @@ static int configure_device(struct tl_port *port, const struct rte_eth_dev_info 
 		RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;
 
 	if (rx > info->max_rx_queues || tx > info->max_tx_queues)
-		return tl_fail(err, -EINVAL, "port %s: %s has %u receive queues, %u were asked for", port->name,
-			device_text(port), info->max_rx_queues, rx);
+		return tl_fail(err, -EINVAL,
+			"port %s: %s has %u receive and %u send queues, not %u and %u: lower rx_queues", port->name,
+			device_text(port), info->max_rx_queues, info->max_tx_queues, rx, tx);
 	// What the stack can use, and nothing that changes a frame (VLAN_STRIP, LRO): a recording shows the wire.
 	conf.rxmode.offloads = info->rx_offload_capa & checksums;
 	if (rx > 1 && info->flow_type_rss_offloads != 0) {

@@ -177,6 +177,22 @@ void tl_port_sample(struct tl_port *port, struct tl_port_stats *out);
 #define TL_PORT_GROUPS_MAX 128
 int tl_port_set_groups(struct tl_port *port, const uint32_t *groups_be, uint32_t n);
 
+// How a port's RSS spreads TCP over IPv4: the key of the Toeplitz hash and the table from the hash to a queue.
+#define TL_PORT_RSS_KEY_MAX 64
+#define TL_PORT_RETA_MAX 512
+struct tl_port_rss {
+	uint8_t key[TL_PORT_RSS_KEY_MAX];
+	uint16_t reta_size; // a power of two
+	uint16_t reta[TL_PORT_RETA_MAX];
+};
+
+// After tl_port_start(). False where the driver does not tell, or spreads by something else.
+bool tl_port_rss(const struct tl_port *port, struct tl_port_rss *out);
+
+// The queue that a received segment lands on.
+uint16_t tl_rss_queue(
+	const struct tl_port_rss *rss, uint32_t src_be, uint32_t dst_be, uint16_t src_port_be, uint16_t dst_port_be);
+
 // What the port can do, as a table of text on stderr.
 void tl_port_print_probe(const struct tl_port *port);
 

@@ -209,6 +209,18 @@ def read_all(address, port):
     return {"received": received}
 
 
+def accept_many(address, port, count):
+    """Accepts connections one after the other, and closes each at once."""
+    with socket.create_server((address, int(port))) as server:
+        server.settimeout(60)
+        ports = []
+        for _ in range(int(count)):
+            conn, source = server.accept()
+            ports.append(source[1])
+            conn.close()
+    return {"accepted": len(ports), "ports": ports}
+
+
 def checksum(data):
     total = sum(int.from_bytes(data[i:i + 2], "big") for i in range(0, len(data), 2))
     while total >> 16:
@@ -228,7 +240,7 @@ def igmp_query(address, version):
 
 
 PEERS = [igmp_query, echo_bytes, never_read, open_close, open_together, udp_sizes, multicast, multicast_rounds, blast, flood, tagged,
-         datagrams, read_all]
+         datagrams, read_all, accept_many]
 
 if __name__ == "__main__":
     peer = {f.__name__: f for f in PEERS}[sys.argv[1]]

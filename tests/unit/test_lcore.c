@@ -116,6 +116,29 @@ static void a_drain_receives_all_that_is_queued(void)
 	tl_port_close(port);
 }
 
+static uint16_t poll_count(void *ctx, uint64_t mono_ns)
+{
+	struct count *c = ctx;
+
+	CU_ASSERT(mono_ns != 0);
+	return c->sent < 5 ? (uint16_t)(c->sent++ % 2) : 0; // nothing, one, nothing, one, nothing
+}
+
+static void a_drain_goes_on_while_a_service_finds_something_by_polling(void)
+{
+	struct tl_port *port = tl_test_port("vdev:net_ring_l6", 1, test_clock);
+	struct count c = {0};
+	struct tl_service service = {.ctx = &c, .rx = first_rx, .poll = poll_count, .finish = finish};
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
+	struct tl_lcore *lcore = make_lcore(port, &service, 1);
+	tl_lcore_request(lcore, TL_LCORE_DRAIN);
+	tl_lcore_loop(lcore);
+	CU_ASSERT_EQUAL(c.sent, 5);
+	tl_lcore_destroy(lcore);
+	tl_port_close(port);
+}
+
 // A null device has a frame whenever it is asked: a drain until it is empty would never end.
 static void a_stop_ends_though_frames_never_do(void)
 {
@@ -215,6 +238,8 @@ int main(void)
 		{"an adaptive lcore sleeps at once where frames gather",
 			an_adaptive_lcore_sleeps_at_once_where_frames_gather},
 		{"a drain receives all that is queued", a_drain_receives_all_that_is_queued},
+		{"a drain goes on while a service finds something by polling",
+			a_drain_goes_on_while_a_service_finds_something_by_polling},
 		{"a stop ends though frames never do", a_stop_ends_though_frames_never_do},
 		{"services run in order, and each one sends before the next",
 			services_run_in_order_and_each_one_sends_before_the_next},
