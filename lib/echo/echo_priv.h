@@ -28,7 +28,8 @@ struct tl_echo {
 	_Atomic(int) state; // enum tl_echo_state; the lcore writes, main reads
 	uint64_t retry_at_ns;
 	uint64_t backoff_ns;
-	uint64_t pending_msgs; // echoed in this burst, residence not yet recorded
+	uint64_t pending_msgs;	// echoed in this burst, residence not yet recorded
+	uint64_t pending_bytes; // MCAST_TO_TCP: of those, which are not yet counted
 	struct tl_echo_stats stats;
 	struct tl_hist residence;
 	struct tl_hist tx_call;

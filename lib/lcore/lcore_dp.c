@@ -12,11 +12,14 @@
 
 static void parse_burst(struct tl_burst *b)
 {
-	for (uint16_t i = 0; i < b->n; i++) {
-		if (i + 1 < b->n)
-			__builtin_prefetch(rte_pktmbuf_mtod(b->pkts[i + 1], void *));
-		tl_wire_parse(rte_pktmbuf_mtod(b->pkts[i], uint8_t *), b->pkts[i]->data_len, &b->pkt[i]);
+	struct rte_mbuf *const *m = b->pkts, *const *last = m + b->n - 1;
+	struct tl_pkt *pkt = b->pkt;
+
+	for (; m < last; m++, pkt++) {
+		__builtin_prefetch(rte_pktmbuf_mtod(m[1], void *));
+		tl_wire_parse(rte_pktmbuf_mtod(*m, uint8_t *), (*m)->data_len, pkt);
 	}
+	tl_wire_parse(rte_pktmbuf_mtod(*m, uint8_t *), (*m)->data_len, pkt);
 }
 
 // Services in order; each one's frames leave before the next one begins.

@@ -97,6 +97,7 @@ void tl_tcp_fini(struct tl_net *net)
 	if (table == NULL)
 		return;
 	table->closing = true;
+	net->n_notes = 0; // of what is not there any more
 	tl_tcp_enter(table);
 	for (uint32_t i = 0; i < net->cfg.max_conns + TL_TCP_SPARE; i++) {
 		if (table->conns[i].state != TL_TCPS_CLOSED)
@@ -323,6 +324,7 @@ void tl_tcp_end(struct tl_tcp *c, enum tl_tcp_reason reason)
 	c->pending = false;
 	unlink_key(table, c);
 	c->state = TL_TCPS_CLOSED;
+	c->ready.bytes = 0;
 	if (waited) {
 		TAILQ_REMOVE(&table->time_wait, c, link);
 		table->waiting--;
@@ -340,6 +342,7 @@ void tl_tcp_enter_time_wait(struct tl_tcp *c)
 
 	forget_work(c);
 	c->state = TL_TCPS_TIME_WAIT;
+	c->ready.bytes = 0;
 	tl_tcp_timer_set(c, TL_TCP_GIVE_UP, TL_TCP_TIME_WAIT_NS);
 	TAILQ_INSERT_TAIL(&table->time_wait, c, link);
 	table->live--;

@@ -52,6 +52,9 @@ void tl_net_announce(struct tl_net *net, uint64_t mono_ns);
 // HOT. Handle every frame of a parsed burst; the mbufs stay the caller's. Answers are pushed to tx, not flushed.
 void tl_net_input(struct tl_net *net, struct tl_burst *burst);
 
+// HOT. After the flush of what tl_net_input() pushed: what could wait until the frames had left.
+void tl_net_sent(struct tl_net *net);
+
 // Timers: ARP, IGMP and TCP. Call at least every millisecond; answers are pushed to tx, not flushed.
 void tl_net_tick(struct tl_net *net, uint64_t mono_ns);
 
