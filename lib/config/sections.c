@@ -134,6 +134,20 @@ static int read_lcores(struct tl_config_reader *r, const struct tl_config_key *k
 	return rc;
 }
 
+static int read_queue(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_echo *echo = section;
+	uint64_t queue = TL_CONFIG_QUEUE_AUTO;
+	int rc = 0;
+
+	if (!json_is_string(value))
+		rc = tl_config_integer(r, key, value, &queue);
+	else if (strcmp(json_string_value(value), "auto") != 0)
+		rc = tl_config_not(r, value, "\"auto\" or the number of an RX queue");
+	echo->queue = (uint32_t)queue;
+	return rc;
+}
+
 static int read_group(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
 	struct tl_config_echo *echo = section;
@@ -370,6 +384,7 @@ static const struct tl_config_table send_table = {KEYS(send_keys), .bytes = size
 static const struct tl_config_key echo_keys[] = {
 	{"name", tl_config_name, FIELD(tl_config_echo, name), .max = TL_CONFIG_NAME_MAX - 1},
 	{"port", tl_config_text, FIELD(tl_config_echo, port_name), .max = 4095, .required = true},
+	{"queue", read_queue, FIELD(tl_config_echo, queue), .max = TL_CONFIG_QUEUES_MAX - 1, .fallback = "\"auto\""},
 	{"receive", tl_config_object, .table = &receive_table},
 	{"send", tl_config_object, .table = &send_table},
 	{"tcp_listen", read_l4_port, FIELD(tl_config_echo, listen_port_be), .min = 1, .max = UINT16_MAX},

@@ -23,6 +23,7 @@ struct json_t;
 #define TL_CONFIG_CAPTURES_MAX 16
 #define TL_CONFIG_ECHOES_MAX 16
 #define TL_CONFIG_LCORE_AUTO UINT32_MAX
+#define TL_CONFIG_QUEUE_AUTO UINT32_MAX
 
 enum tl_idle { TL_IDLE_AUTO, TL_IDLE_POLL, TL_IDLE_ADAPTIVE };
 enum tl_config_fragments { TL_CONFIG_FRAGMENTS_REASSEMBLE, TL_CONFIG_FRAGMENTS_COUNT };
@@ -109,6 +110,8 @@ struct tl_config_echo {
 	char *name;	 // "name", default "echo<index>", unique
 	char *port_name; // "port", required
 	uint32_t port;	 // index into ports[]; that port must have an address of each family that the echo uses
+	uint32_t
+		queue; // "queue", below the port's rx_queues: whose lcore owns it; default "auto": TL_CONFIG_QUEUE_AUTO
 	enum tl_config_echo_mode mode;
 	// mode MCAST_TO_TCP: "receive": {"group", "udp_port", "source"?}, "send": {"tcp_connect": "A:P"}
 	uint32_t group_be;

@@ -223,6 +223,8 @@ void tl_arp_hold(struct tl_net *net, uint32_t next_hop_be, struct rte_mbuf *m)
 // RFC 5227, section 2.4 (c): keep the address, and say so at most every ten seconds.
 static void defend(struct tl_net *net)
 {
+	if (net->cfg.is_follower)
+		return;
 	tl_count(&net->stats.arp_conflicts_pkts, 1);
 	if (net->now_ns < net->arp->defend_ns)
 		return;
@@ -262,7 +264,8 @@ void tl_arp_input(struct tl_net *net, const uint8_t *packet)
 	}
 	bool asks_for_us = arp->op_be == tl_be16(ARP_REQUEST) && arp->target_ip_be == net->cfg.ip_be;
 	learn(net, arp, asks_for_us);
-	if (asks_for_us && send_arp(net, ARP_REPLY, arp->sender_mac, arp->sender_mac, arp->sender_ip_be))
+	if (asks_for_us && !net->cfg.is_follower &&
+		send_arp(net, ARP_REPLY, arp->sender_mac, arp->sender_mac, arp->sender_ip_be))
 		tl_count(&net->stats.arp_replies_tx, 1);
 }
 
@@ -282,7 +285,7 @@ static void announce_once(struct tl_net *net)
 
 void tl_arp_announce(struct tl_net *net)
 {
-	if (net->cfg.ip_be == 0)
+	if (net->cfg.is_follower || net->cfg.ip_be == 0)
 		return;
 	net->arp->announce_left = ARP_ANNOUNCE_NUM;
 	announce_once(net);

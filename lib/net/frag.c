@@ -185,6 +185,7 @@ static void deliver(struct tl_net *net, const struct datagram *d)
 		tl_count(&net->stats.frag_bad_udp, 1);
 	else if (!tl_udp_input(net, d->bytes, &pkt))
 		tl_count(&net->stats.frag_no_port, 1);
+	tl_tcp_settle(net); // the datagram's place is free again
 }
 
 void tl_frag_input(struct tl_net *net, const uint8_t *packet)

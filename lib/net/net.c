@@ -41,9 +41,14 @@ static bool is_host_mac(const uint8_t mac[TL_ETHER_ADDR_LEN])
 	return (mac[0] & 1) == 0 && memcmp(mac, none, sizeof(none)) != 0;
 }
 
+static uint32_t broadcast_be(uint32_t ip_be, uint32_t mask_be)
+{
+	return tl_be32(~mask_be) > 1 ? ip_be | ~mask_be : UINT32_MAX;
+}
+
 static bool is_host_ip(uint32_t ip_be, uint32_t mask_be)
 {
-	const struct tl_net at = {.cfg = {.ip_be = ip_be, .mask_be = mask_be}};
+	const struct tl_net at = {.broadcast_be = broadcast_be(ip_be, mask_be)};
 
 	return ip_be != 0 && !tl_ipv4_is_mcast(ip_be) && !tl_ip_is_broadcast(&at, ip_be);
 }
@@ -120,6 +125,7 @@ int tl_net_create(const struct tl_net_cfg *cfg, struct tl_net **out, struct tl_e
 	net->cfg = *cfg;
 	snprintf(net->name, sizeof(net->name), "%s", cfg->name);
 	net->cfg.name = net->name;
+	net->broadcast_be = broadcast_be(cfg->ip_be, cfg->mask_be);
 	net->rng = cfg->seed != 0 ? cfg->seed : 1;
 	net->ip_id = (uint16_t)tl_net_random(net);
 	rc = init_parts(net);
@@ -143,11 +149,13 @@ void tl_net_destroy(struct tl_net *net)
 	tl_frag_fini(net);
 	tl_arp_fini(net);
 	tl_ip6_fini(net);
+	rte_pktmbuf_free(net->spare);
 	rte_free(net);
 }
 
 void tl_net_announce(struct tl_net *net, uint64_t mono_ns)
 {
+	tl_tcp_settle(net);
 	net->now_ns = mono_ns;
 	tl_arp_announce(net);
 	tl_nd_announce(net);
@@ -155,6 +163,7 @@ void tl_net_announce(struct tl_net *net, uint64_t mono_ns)
 
 void tl_net_tick(struct tl_net *net, uint64_t mono_ns)
 {
+	tl_tcp_settle(net);
 	net->now_ns = mono_ns;
 	tl_arp_tick(net);
 	tl_frag_tick(net);

@@ -100,6 +100,7 @@ struct tl_udp {
 	struct tl_net *net;
 	uint32_t group_be, source_be;
 	uint16_t port_be; // 0: slot free
+	bool alone;	  // no other port is bound to the same number of the same group, and no frame has a tag
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram);
 	void *ctx;
 };
@@ -134,8 +135,9 @@ struct tl_net {
 	struct tl_net_stats stats;
 	struct tl_net_cfg cfg;
 	char name[32];
-	uint64_t now_ns; // set at the top of input() and tick(), and by open/connect calls' callers through those
-	uint64_t rng;	 // xorshift state
+	uint32_t broadcast_be; // of our prefix; UINT32_MAX: it has none
+	uint64_t now_ns;       // set at the top of input() and tick(), and by open/connect calls' callers through those
+	uint64_t rng;	       // xorshift state
 	uint16_t ip_id;
 	uint32_t arp_generation;    // changes when a cached MAC may have become wrong: for TCP's header templates
 	struct tl_arp_table *arp;   // neighbours of both families
@@ -143,6 +145,10 @@ struct tl_net {
 	struct tl_mcast *mcast;
 	struct tl_ip6_host *ip6; // NULL: no IPv6
 	struct tl_tcp_table *tcp;
+	uint32_t n_notes;	// of TCP segments that were sent with work left to do
+	struct rte_mbuf *spare; // taken from the pool beforehand, for the next of them; or NULL
+	uint32_t n_udp;		// no port is bound from this slot on
+	bool tcp_pending;	// a connection has something left to do at the end of the burst
 	struct tl_udp udp[TL_UDP_MAX];
 };
 
@@ -152,9 +158,7 @@ uint64_t tl_net_random(struct tl_net *net);
 // Limited or directed broadcast, which we neither send nor take; a /31 and a /32 have none (RFC 3021).
 static inline bool tl_ip_is_broadcast(const struct tl_net *net, uint32_t ip_be)
 {
-	uint32_t host_bits_be = ~net->cfg.mask_be;
-
-	return ip_be == UINT32_MAX || (tl_be32(host_bits_be) > 1 && ip_be == (net->cfg.ip_be | host_bits_be));
+	return ip_be == UINT32_MAX || ip_be == net->broadcast_be;
 }
 
 static inline bool tl_ip_on_link(const struct tl_net *net, uint32_t ip_be)
@@ -279,11 +283,51 @@ void tl_igmp_send(void *ctx, uint32_t dst_be, const uint8_t *igmp, uint16_t len)
 void tl_icmp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt);
 bool tl_udp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt); // false: no such port
 
+static inline bool tl_udp_takes(const struct tl_udp *udp, uint32_t group_be, const struct tl_pkt *pkt)
+{
+	return udp->port_be == pkt->dst_port_be && udp->group_be == group_be &&
+	       (udp->source_be == 0 || udp->source_be == pkt->src_be);
+}
+
+static inline void tl_udp_hand_over(const struct tl_udp *udp, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	const struct tl_udp_datagram datagram = {
+		.payload = frame + pkt->payload_off,
+		.len = pkt->payload_len,
+		.src_port_be = pkt->src_port_be,
+		.src_ip_be = pkt->src_be,
+		.dst_ip_be = pkt->dst_be,
+	};
+
+	udp->fn(udp->ctx, &datagram);
+}
+
+// HOT. The one port that takes a datagram to a group. NULL: there is none, or more than one may.
+static inline const struct tl_udp *tl_udp_find_alone(const struct tl_net *net, const struct tl_pkt *pkt)
+{
+	const struct tl_udp *udp = net->udp;
+
+	for (uint32_t left = net->n_udp; left > 0; left--, udp++) {
+		if (udp->alone && tl_udp_takes(udp, pkt->dst_be, pkt))
+			return udp;
+	}
+	return NULL;
+}
+
 // ---- tcp
 int tl_tcp_init(struct tl_net *net);
 void tl_tcp_fini(struct tl_net *net);
 // HOT. m is borrowed; a segment that came too early is kept by a reference. The checksum has been verified.
 void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt);
+// HOT. Do that work. Before anything else looks at a connection, and before now_ns moves.
+void tl_tcp_settle_notes(struct tl_net *net);
+
+static inline void tl_tcp_settle(struct tl_net *net)
+{
+	if (TL_UNLIKELY(net->n_notes != 0))
+		tl_tcp_settle_notes(net);
+}
+
 // HOT. After the last frame of a burst, before tl_net_input() returns: sends the ACKs that no data carried.
 void tl_tcp_burst_done(struct tl_net *net);
 void tl_tcp_tick(struct tl_net *net);

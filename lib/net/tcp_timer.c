@@ -247,6 +247,7 @@ static void wake(struct tl_tcp *c)
 		else
 			retransmit_expired(c);
 	}
+	tl_tcp_ready_look(c);
 	hang_up(c); // nothing is due once it has ended
 }
 

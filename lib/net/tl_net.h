@@ -40,6 +40,12 @@ struct tl_net_cfg {
 	bool reassemble;	    // UDP datagrams that come as IPv4 fragments, 16 at once; else these are counted
 	int socket_id;
 	uint64_t seed; // for ISNs, IP ids, local ports and IGMP delays: random in service, fixed in a simulation
+	// Where several instances share an address, one per lcore: the others leave announcing, answering for and
+	// defending it to the first, and each connects only from ports whose answers come to it. may_connect NULL: from
+	// any.
+	bool is_follower;
+	bool (*may_connect)(void *ctx, uint32_t peer_be, uint16_t peer_port_be, uint16_t port_be);
+	void *may_connect_ctx;
 };
 
 int tl_net_create(const struct tl_net_cfg *cfg, struct tl_net **out, struct tl_err *err);
@@ -53,6 +59,9 @@ void tl_net_announce(struct tl_net *net, uint64_t mono_ns);
 
 // HOT. Handle every frame of a parsed burst; the mbufs stay the caller's. Answers are pushed to tx, not flushed.
 void tl_net_input(struct tl_net *net, struct tl_burst *burst);
+
+// HOT. After the flush of what tl_net_input() pushed: what could wait until the frames had left.
+void tl_net_sent(struct tl_net *net);
 
 // Timers: ARP, IGMP and TCP. Call at least every millisecond; answers are pushed to tx, not flushed.
 void tl_net_tick(struct tl_net *net, uint64_t mono_ns);

@@ -202,6 +202,45 @@ static inline uint32_t tl_be32(uint32_t host)
 	return __builtin_bswap32(host);
 }
 
+// HOT. One's-complement sum of 64 bits: with the carry brought round.
+static inline uint64_t tl_cksum_add64(uint64_t sum, uint64_t word)
+{
+	sum += word;
+	return sum + (sum < word);
+}
+
+// HOT. The sum of len bytes added to sum, for a few: tl_cksum_add() is faster for many.
+static inline uint64_t tl_cksum_add_few(uint64_t sum, const uint8_t *data, uint32_t len)
+{
+	uint32_t at = 0;
+	uint64_t word = 0;
+
+	for (; at + 8 <= len; at += 8) {
+		memcpy(&word, data + at, 8);
+		sum = tl_cksum_add64(sum, word);
+	}
+	if (at == len)
+		return sum;
+	word = 0; // padded with zeros
+	for (uint32_t i = 0; at + i < len; i++)
+		word |= (uint64_t)data[at + i] << 8 * i;
+	return tl_cksum_add64(sum, word);
+}
+
+// HOT. Such a sum folded and complemented, as tl_cksum_finish(). The two halves of a word, added to those of the word
+// turned round, leave their sum in the upper one, carry and all.
+static inline uint16_t tl_cksum_fold32(uint32_t sum)
+{
+	sum += sum << 16 | sum >> 16;
+	return (uint16_t) ~(sum >> 16);
+}
+
+static inline uint16_t tl_cksum_fold(uint64_t sum)
+{
+	sum += sum << 32 | sum >> 32;
+	return tl_cksum_fold32((uint32_t)(sum >> 32));
+}
+
 static inline bool tl_ipv4_is_mcast(uint32_t ip_be)
 {
 	return (tl_be32(ip_be) >> 28) == 0xe;

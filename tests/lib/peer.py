@@ -157,14 +157,15 @@ def multicast_rounds(address, group, port, tcp_port, rounds, size):
     return {"rounds": int(rounds), "same": same}
 
 
-def blast(interface, count, dst_mac):
-    """Raw frames of 60 bytes as fast as they go, of an EtherType nobody answers (RFC 5342: local experimental)."""
+def blast(interface, count, dst_mac, size=60):
+    """Raw frames as fast as they go, of an EtherType nobody answers (RFC 5342: local experimental)."""
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as s:
         s.bind((interface, 0))
         source = s.getsockname()[4]
         head = bytes.fromhex(dst_mac.replace(":", "")) + source + b"\x88\xb5"
+        tail = bytes(int(size) - len(head) - 8)
         for i in range(int(count)):
-            s.send(head + i.to_bytes(8, "big") + bytes(38))
+            s.send(head + i.to_bytes(8, "big") + tail)
     return {"sent": int(count)}
 
 
@@ -190,6 +191,25 @@ def flood(interface, count, rate):
     return {"sent": sent, "seconds": round(time.monotonic() - begin, 3)}
 
 
+def tagged(interface, count):
+    """Raw frames with VLAN tags: 802.1Q, 802.1ad, and one in the other, priorities and all."""
+    tags = ["8100a005", "88a86007", "88a8e0078100a005"]
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as s:
+        s.bind((interface, 0))
+        for i in range(int(count)):
+            tag = bytes.fromhex(tags[i % len(tags)])
+            s.send(b"\xff" * 6 + b"\x02\0\0\0\0\x01" + tag + b"\x88\xb5" + i.to_bytes(8, "big") + os.urandom(40 + i))
+    return {"sent": int(count)}
+
+
+def datagrams(host, port, *sizes):
+    """A datagram of each size, which nobody need answer."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        for size in map(int, sizes):
+            s.sendto(os.urandom(size), (host, int(port)))
+    return {"sent": len(sizes)}
+
+
 def read_all(address, port):
     """Accepts one connection and reads it to its end."""
     with socket.create_server((address, int(port)), family=family_of(address)) as server:
@@ -201,6 +221,18 @@ def read_all(address, port):
             while data := conn.recv(65536):
                 received += len(data)
     return {"received": received}
+
+
+def accept_many(address, port, count):
+    """Accepts connections one after the other, and closes each at once."""
+    with socket.create_server((address, int(port))) as server:
+        server.settimeout(60)
+        ports = []
+        for _ in range(int(count)):
+            conn, source = server.accept()
+            ports.append(source[1])
+            conn.close()
+    return {"accepted": len(ports), "ports": ports}
 
 
 def checksum(data):
@@ -233,7 +265,8 @@ def mld_query(interface, version):
 
 
 PEERS = [igmp_query, mld_query, echo_bytes, never_read, open_close, open_together, udp_sizes, multicast, multicast6,
-         multicast_rounds, blast, flood, read_all]
+         multicast_rounds, blast, flood, tagged,
+         datagrams, read_all, accept_many]
 
 if __name__ == "__main__":
     peer = {f.__name__: f for f in PEERS}[sys.argv[1]]

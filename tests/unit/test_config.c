@@ -362,10 +362,30 @@ static void triggers_that_mean_nothing_are_refused(void)
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
+static void one_lcore_owns_a_group(void)
+{
+#define TWO_QUEUES(second)                                                                                             \
+	"{'ports': [{'name': 'a', 'device': 'x', 'rx_queues': 2" IP "}], 'echo': ["                                    \
+	"{'name': 'e', 'port': 'a', " MCAST("239.1.1.1", "1") ", " SEND ", 'queue': 1}, {'port': 'a', " second "}]}"
+	static const struct refusal refusals[] = {
+		{TWO_QUEUES(MCAST("239.1.1.1", "2") ", " SEND ", 'queue': 0"),
+			"1: $.echo[1].queue: the echo 'e' receives the same group on queue 1: one lcore owns a group"},
+		{TWO_QUEUES("'udp_listen': 1, 'queue': 2"),
+			"1: $.echo[1].queue: the port 'a' has 2 RX queues, counted from 0"},
+		{TWO_QUEUES("'udp_listen': 1, 'queue': 'any'"),
+			"1: $.echo[1].queue: 'any' is not 'auto' or the number of an RX queue"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
+	tl_config_free(load(TWO_QUEUES(MCAST("239.1.1.1", "2") ", " SEND ", 'queue': 1")));
+	tl_config_free(load(TWO_QUEUES(MCAST("239.1.1.2", "1") ", " SEND ", 'queue': 0")));
+	tl_config_free(load(TWO_QUEUES(MCAST("239.1.1.1", "2") ", " SEND ", 'queue': 'auto'")));
+}
+
 static void the_keys_of_an_echo_tell_its_mode(void)
 {
 	struct tl_config *config = load(ECHO("{'port': 'a', " MCAST(
-		"239.1.2.3", "30001") ", " SEND ", 'send_buffer_bytes': 4096, 'on_full': 'reset'},"
+		"239.1.2.3", "30001") ", " SEND ", 'queue': 0, 'send_buffer_bytes': 4096, 'on_full': 'reset'},"
 				      "{'name': 't', 'port': 'a', 'tcp_listen': 7, 'max_connections': 1},"
 				      "{'port': 'a', 'udp_listen': 65535}"));
 	const struct tl_config_echo *mcast = &config->echoes[0], *tcp = &config->echoes[1], *udp = &config->echoes[2];
@@ -375,6 +395,7 @@ static void the_keys_of_an_echo_tell_its_mode(void)
 	CU_ASSERT_STRING_EQUAL(mcast->name, "echo0");
 	CU_ASSERT_EQUAL(mcast->group_be, htonl(0xef010203));
 	CU_ASSERT_EQUAL(mcast->source_be, 0);
+	CU_ASSERT_EQUAL(mcast->queue, 0);
 	CU_ASSERT_EQUAL(mcast->udp_port_be, htons(30001));
 	CU_ASSERT_EQUAL(mcast->connect_ip_be, htonl(0xc0000209));
 	CU_ASSERT_EQUAL(mcast->connect_port_be, htons(5000));
@@ -386,6 +407,7 @@ static void the_keys_of_an_echo_tell_its_mode(void)
 	CU_ASSERT_EQUAL(tcp->send_buffer_bytes, 65536);
 	CU_ASSERT_EQUAL(tcp->on_full, TL_WINDOW_FULL_DROP);
 	CU_ASSERT_EQUAL(tcp->max_connections, 1);
+	CU_ASSERT_EQUAL(tcp->queue, TL_CONFIG_QUEUE_AUTO);
 	CU_ASSERT_EQUAL(udp->mode, TL_ECHO_UDP);
 	CU_ASSERT_STRING_EQUAL(udp->name, "echo2");
 	CU_ASSERT_EQUAL(udp->listen_port_be, htons(65535));
@@ -433,6 +455,8 @@ static void ipv6_that_cannot_be_is_refused(void)
 		{PORT6 ", 'gateway6': '2001:db8::1'}]}",
 			"1: $.ports[0].gateway6: '2001:db8::1' is not another address than 'ip6'"},
 		{PORT6 ", 'mtu': 1279}]}", "1: $.ports[0].mtu: IPv6 needs 1280 at least; raise it, or leave out 'ip6'"},
+		{PORT6 ", 'rx_queues': 2}]}",
+			"1: $.ports[0].rx_queues: IPv6 needs one queue; set 1, or leave out 'ip6'"},
 		{ECHO6(MCAST("ff01::5", "7") ", " SEND6("[fe80::9]:5")),
 			"2: $.echo[0].receive.group: 'ff01::5' is not a multicast group, 224.0.0.0 to "
 			"239.255.255.255, or one of IPv6, such as ff05::1234"},
@@ -743,6 +767,8 @@ static void an_echo_without_exactly_one_mode_is_refused(void)
 			"2: $.echo[0].max_connections: applies only to an echo that uses 'tcp_listen'"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'on_full': 'drop'}"),
 			"2: $.echo[0].on_full: applies only to an echo that uses TCP"},
+		{ECHO("{'port': 'a', 'udp_listen': 1, 'queue': 1}"),
+			"2: $.echo[0].queue: the port 'a' has 1 RX queues, counted from 0"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
@@ -1064,6 +1090,7 @@ int main(void)
 		{"an order or form that means nothing is refused", an_order_or_form_that_means_nothing_is_refused},
 		{"a recording can wait for triggers", a_recording_waits_for_triggers},
 		{"what means nothing with triggers, or without, is refused", triggers_that_mean_nothing_are_refused},
+		{"one lcore owns a group", one_lcore_owns_a_group},
 		{"the keys of an echo tell its mode", the_keys_of_an_echo_tell_its_mode},
 		{"IPv6 addresses stand where IPv4 addresses do", ipv6_stands_where_ipv4_does},
 		{"an IPv6 address that cannot be is refused", ipv6_that_cannot_be_is_refused},
