@@ -182,7 +182,7 @@ void tl_tcp_unreachable(
 
 static bool goes_by(const struct tl_net *net, const struct tl_tcp *c, uint32_t next_hop_be)
 {
-	uint32_t peer_be = tl_tcp_key_peer_ip(c->key);
+	uint32_t peer_be = c->key.peer_be;
 
 	return (tl_ip_on_link(net, peer_be) ? peer_be : net->cfg.gateway_be) == next_hop_be;
 }
@@ -214,8 +214,8 @@ void tl_tcp_set_ctx(struct tl_tcp *c, void *ctx)
 
 void tl_tcp_peer(const struct tl_tcp *c, uint32_t *ip_be, uint16_t *port_be)
 {
-	*ip_be = tl_tcp_key_peer_ip(c->key);
-	*port_be = tl_tcp_key_peer_port(c->key);
+	*ip_be = c->key.peer_be;
+	*port_be = c->key.peer_port_be;
 }
 
 const char *tl_tcp_state_name(const struct tl_tcp *c)

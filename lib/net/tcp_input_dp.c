@@ -135,13 +135,13 @@ static void take_call(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	take_syn(c, seg);
 }
 
-static uint64_t seg_key(const struct tl_tcp_seg *seg)
+static struct tl_tcp_key seg_key(const struct tl_tcp_seg *seg)
 {
 	return tl_tcp_key(seg->src_be, seg->hdr->src_port_be, seg->hdr->dst_port_be);
 }
 
 // A connection of the listener; NULL: no room.
-static struct tl_tcp *take_listened(struct tl_tcp_listener *listener, uint64_t key)
+static struct tl_tcp *take_listened(struct tl_tcp_listener *listener, struct tl_tcp_key key)
 {
 	struct tl_tcp *c = NULL;
 

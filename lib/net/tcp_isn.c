@@ -55,10 +55,20 @@ uint64_t tl_tcp_hash(const struct tl_tcp_table *table, uint64_t word)
 	return siphash(table->secret, word);
 }
 
+uint64_t tl_tcp_hash_key(const struct tl_tcp_table *table, struct tl_tcp_key key)
+{
+	uint64_t words[TL_TCP_KEY_WORDS], hash = 0;
+
+	tl_tcp_key_words(key, words);
+	for (unsigned i = 0; i < TL_TCP_KEY_WORDS; i++)
+		hash = tl_tcp_hash(table, hash ^ words[i]);
+	return hash;
+}
+
 // Our own address is constant for a net, and so part of the key.
-uint32_t tl_tcp_isn(struct tl_net *net, uint64_t key)
+uint32_t tl_tcp_isn(struct tl_net *net, struct tl_tcp_key key)
 {
 	if (net->tcp->isn_fixed)
 		return net->tcp->isn_next;
-	return (uint32_t)(tl_tcp_hash(net->tcp, key) + net->now_ns / ISN_CLOCK_NS);
+	return (uint32_t)(tl_tcp_hash_key(net->tcp, key) + net->now_ns / ISN_CLOCK_NS);
 }

@@ -126,7 +126,7 @@ static void tcp_fill(struct tl_tcp *c, struct tl_tcp_hdr *tcp, const struct tl_t
 		ring_get(c, out->seq, payload, out->len);
 
 	uint16_t len = header_len + out->len;
-	uint32_t sum = tl_cksum_pseudo(c->net->cfg.ip_be, tl_tcp_key_peer_ip(c->key), TL_IPPROTO_TCP, len);
+	uint32_t sum = tl_cksum_pseudo(c->net->cfg.ip_be, c->key.peer_be, TL_IPPROTO_TCP, len);
 	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, len));
 }
 
@@ -152,12 +152,12 @@ static struct tl_tcp_hdr *headers_copy(struct tl_tcp *c, struct rte_mbuf *m, uin
 
 static struct tl_tcp_hdr *headers_build(struct tl_tcp *c, struct rte_mbuf *m, uint16_t payload_len)
 {
-	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)tl_ip_build(
-		c->net, m, TL_IPPROTO_TCP, tl_tcp_key_peer_ip(c->key), TL_TCP_LEN + payload_len);
+	struct tl_tcp_hdr *tcp =
+		(struct tl_tcp_hdr *)tl_ip_build(c->net, m, TL_IPPROTO_TCP, c->key.peer_be, TL_TCP_LEN + payload_len);
 
 	*tcp = (struct tl_tcp_hdr){
-		.src_port_be = tl_tcp_key_own_port(c->key),
-		.dst_port_be = tl_tcp_key_peer_port(c->key),
+		.src_port_be = c->key.own_port_be,
+		.dst_port_be = c->key.peer_port_be,
 	};
 	return tcp;
 }
@@ -167,7 +167,7 @@ static void output_and_learn(struct tl_tcp *c, struct rte_mbuf *m)
 {
 	struct tl_net *net = c->net;
 	struct tl_ether_hdr *ether = (struct tl_ether_hdr *)c->header;
-	uint32_t peer_be = tl_tcp_key_peer_ip(c->key);
+	uint32_t peer_be = c->key.peer_be;
 
 	memcpy(c->header, rte_pktmbuf_mtod(m, uint8_t *), TL_TCP_HEADERS);
 	if (tl_ip_next_hop_mac(net, peer_be, ether->dst))

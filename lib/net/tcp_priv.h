@@ -16,6 +16,7 @@
 #include <sys/queue.h>
 
 #include "net_priv.h"
+#include "tcp_key.h"
 
 #define TL_TCP_LISTENERS 16
 #define TL_TCP_OOO_MAX 64    // segments held per connection: a window of 64 KiB, and some to spare
@@ -152,7 +153,7 @@ struct tl_tcp_listener {
 
 struct tl_tcp {
 	// Touched for each segment sent or received.
-	uint64_t key; // peer address, peer port, own port
+	struct tl_tcp_key key;
 	struct tl_tcp *hash_next;
 	struct tl_net *net;
 	uint32_t snd_una, snd_nxt, snd_max, snd_end;
@@ -246,7 +247,7 @@ struct tl_tcp_table {
 	struct tl_tcp **bucket;
 	uint32_t bucket_mask;
 	uint32_t depth; // of entries into TCP: the dead are buried when it is 0
-	uint64_t hash_seed;
+	uint64_t hash_seed[TL_TCP_KEY_SEEDS];
 	uint64_t tick; // the wheel has turned up to here
 	struct tl_tcp_queue pending;
 	uint32_t ooo_held, ooo_max; // mbufs held in all ooo queues
@@ -320,39 +321,16 @@ static inline bool tl_tcp_fin_acked(const struct tl_tcp *c)
 
 // ---- tcp_table.c: slots, demultiplexing
 
-static inline uint64_t tl_tcp_key(uint32_t peer_be, uint16_t peer_port_be, uint16_t own_port_be)
+static inline struct tl_tcp **tl_tcp_bucket(const struct tl_tcp_table *table, struct tl_tcp_key key)
 {
-	return (uint64_t)peer_be << 32 | (uint32_t)peer_port_be << 16 | own_port_be;
+	return &table->bucket[tl_tcp_key_hash(table->hash_seed, key) & table->bucket_mask];
 }
 
-static inline uint32_t tl_tcp_key_peer_ip(uint64_t key)
-{
-	return (uint32_t)(key >> 32);
-}
-
-static inline uint16_t tl_tcp_key_peer_port(uint64_t key)
-{
-	return (uint16_t)(key >> 16);
-}
-
-static inline uint16_t tl_tcp_key_own_port(uint64_t key)
-{
-	return (uint16_t)key;
-}
-
-static inline struct tl_tcp **tl_tcp_bucket(const struct tl_tcp_table *table, uint64_t key)
-{
-	uint64_t h = (key ^ table->hash_seed) * UINT64_C(0x9e3779b97f4a7c15);
-
-	h = (h ^ (h >> 32)) * (table->hash_seed | 1);
-	return &table->bucket[(h >> 32) & table->bucket_mask];
-}
-
-static inline struct tl_tcp *tl_tcp_find(const struct tl_tcp_table *table, uint64_t key)
+static inline struct tl_tcp *tl_tcp_find(const struct tl_tcp_table *table, struct tl_tcp_key key)
 {
 	struct tl_tcp *c = *tl_tcp_bucket(table, key);
 
-	while (c != NULL && c->key != key)
+	while (c != NULL && !tl_tcp_key_equal(c->key, key))
 		c = c->hash_next;
 	return c;
 }
@@ -374,8 +352,8 @@ static inline void tl_tcp_leave(struct tl_tcp_table *table)
 
 // A connection with key and options, findable, in state CLOSED; the oldest in TIME-WAIT gives way. NULL: all are in
 // use.
-struct tl_tcp *tl_tcp_take(
-	struct tl_net *net, uint64_t key, const struct tl_tcp_ops *ops, void *ctx, const struct tl_tcp_opts *opts);
+struct tl_tcp *tl_tcp_take(struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_ops *ops, void *ctx,
+	const struct tl_tcp_opts *opts);
 
 // Counts c as half open, or no more.
 void tl_tcp_half_open(struct tl_tcp *c);
@@ -383,7 +361,7 @@ void tl_tcp_half_open_end(struct tl_tcp *c);
 // The listener's oldest half-open connection gives way. False: it has none.
 bool tl_tcp_half_open_evict(struct tl_tcp_listener *listener);
 // A connection that is in no list and answers one SYN.
-struct tl_tcp *tl_tcp_nobody(struct tl_net *net, uint64_t key, const struct tl_tcp_opts *opts);
+struct tl_tcp *tl_tcp_nobody(struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_opts *opts);
 
 // What we send begins at iss.
 void tl_tcp_start_sequence(struct tl_tcp *c, uint32_t iss);
@@ -403,15 +381,17 @@ uint16_t tl_tcp_local_port(struct tl_net *net, uint32_t peer_be, uint16_t peer_p
 
 // A keyed hash of word.
 uint64_t tl_tcp_hash(const struct tl_tcp_table *table, uint64_t word);
+// And of a connection's key.
+uint64_t tl_tcp_hash_key(const struct tl_tcp_table *table, struct tl_tcp_key key);
 
-uint32_t tl_tcp_isn(struct tl_net *net, uint64_t key);
+uint32_t tl_tcp_isn(struct tl_net *net, struct tl_tcp_key key);
 
 // ---- tcp_cookie.c
 
 // Answer the SYN that c, which is nobody, has taken.
 void tl_tcp_cookie_send(struct tl_net *net, struct tl_tcp *c, uint32_t peer_isn);
 // Whether seg acknowledges a cookie of ours.
-bool tl_tcp_cookie_check(const struct tl_net *net, uint64_t key, const struct tl_tcp_seg *seg);
+bool tl_tcp_cookie_check(const struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_seg *seg);
 // c is as it would be in SYN-RECEIVED, had we remembered.
 void tl_tcp_cookie_open(struct tl_tcp *c, const struct tl_tcp_seg *seg);
 
@@ -465,7 +445,7 @@ struct tl_tcp_stamp_option {
 } __attribute__((packed));
 
 // Same for the same addresses and ports, so that a peer's TIME-WAIT knows old from new (section 7.1).
-uint32_t tl_tcp_stamp_offset(const struct tl_net *net, uint64_t key);
+uint32_t tl_tcp_stamp_offset(const struct tl_net *net, struct tl_tcp_key key);
 
 // HOT. Our clock now (TSval).
 static inline uint32_t tl_tcp_stamp_now(const struct tl_tcp *c)

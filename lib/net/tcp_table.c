@@ -75,7 +75,8 @@ int tl_tcp_init(struct tl_net *net)
 	}
 	table->nobody->ring = table->rings; // it sends nothing from there
 	table->bucket_mask = buckets - 1;
-	table->hash_seed = tl_net_random(net);
+	for (unsigned i = 0; i < TL_TCP_KEY_SEEDS; i++)
+		table->hash_seed[i] = tl_net_random(net);
 	table->secret[0] = tl_net_random(net);
 	table->secret[1] = tl_net_random(net);
 	table->ooo_max = net->cfg.pool->size / OOO_POOL_SHARE;
@@ -204,8 +205,8 @@ static void reset_slot(struct tl_tcp *c)
 		c->deadline_ns[i] = TL_TCP_TIMER_OFF;
 }
 
-struct tl_tcp *tl_tcp_take(
-	struct tl_net *net, uint64_t key, const struct tl_tcp_ops *ops, void *ctx, const struct tl_tcp_opts *opts)
+struct tl_tcp *tl_tcp_take(struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_ops *ops, void *ctx,
+	const struct tl_tcp_opts *opts)
 {
 	struct tl_tcp *c = take_slot(net);
 	if (c == NULL)
@@ -224,7 +225,7 @@ struct tl_tcp *tl_tcp_take(
 	return c;
 }
 
-struct tl_tcp *tl_tcp_nobody(struct tl_net *net, uint64_t key, const struct tl_tcp_opts *opts)
+struct tl_tcp *tl_tcp_nobody(struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_opts *opts)
 {
 	struct tl_tcp *c = net->tcp->nobody;
 
