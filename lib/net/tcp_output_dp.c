@@ -35,7 +35,7 @@ static uint32_t ring_room(const struct tl_tcp *c)
 
 uint32_t tl_tcp_room(const struct tl_tcp *c)
 {
-	return tl_tcp_may_send(c) ? ring_room(c) : 0;
+	return tl_tcp_may_send(c) && tl_tcp_has_flight(c) ? ring_room(c) : 0;
 }
 
 uint32_t tl_tcp_unsent_bytes(const struct tl_tcp *c)
@@ -122,7 +122,7 @@ static void tcp_fill(struct tl_tcp *c, struct tl_tcp_hdr *tcp, const struct tl_t
 	tcp->cksum_be = 0;
 	if (out->data != NULL)
 		memcpy(payload, out->data, out->len);
-	else
+	else if (out->len > 0)
 		ring_get(c, out->seq, payload, out->len);
 
 	uint16_t len = header_len + out->len;
@@ -261,8 +261,10 @@ static bool send_next(struct tl_tcp *c, const uint8_t *data, uint32_t len, bool 
 
 	if (len > 0 && out.seq + len == c->snd_end)
 		out.flags |= TL_TCP_PSH;
-	if (fin)
+	if (fin) {
 		out.flags |= TL_TCP_FIN;
+		(void)tl_tcp_flight_take(c); // it can do without
+	}
 	if (TL_UNLIKELY(!tl_tcp_transmit(c, &out))) {
 		tl_tcp_pend(c);
 		return false;
@@ -327,7 +329,9 @@ int tl_tcp_send(struct tl_tcp *c, const void *data, uint32_t len)
 {
 	if (TL_UNLIKELY(!tl_tcp_may_send(c)))
 		return -ENOTCONN;
-	if (TL_UNLIKELY(len > ring_room(c)))
+	if (TL_UNLIKELY(len == 0))
+		return 0;
+	if (TL_UNLIKELY(len > ring_room(c) || !tl_tcp_flight_take(c)))
 		return -ENOBUFS;
 	if (c->snd_una == c->snd_max && c->net->now_ns - c->last_tx_ns > c->rto_ns)
 		tl_tcp_cc_idle(c);

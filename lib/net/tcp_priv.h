@@ -151,6 +151,9 @@ struct tl_tcp_listener {
 	uint16_t port_be;	   // 0: slot free
 };
 
+LIST_HEAD(tl_tcp_slot, tl_tcp);
+TAILQ_HEAD(tl_tcp_queue, tl_tcp);
+
 struct tl_tcp {
 	// Touched for each segment sent or received.
 	struct tl_tcp_key key;
@@ -169,7 +172,7 @@ struct tl_tcp {
 	uint32_t stamp_recent; // TS.Recent: the peer's timestamp, which we echo
 	uint32_t recent_at;    // our clock when it came
 
-	uint8_t *ring;
+	uint8_t *ring; // of what is not acknowledged; lent while there is such a thing, else NULL
 	uint32_t ring_mask;
 	uint32_t send_limit;	// opts.send_buffer_bytes
 	uint32_t recv_window;	// opts.recv_window_bytes
@@ -211,9 +214,9 @@ struct tl_tcp {
 	uint16_t claimed_mss; // what ICMP says would fit the path, not believed yet; 0: nothing
 	bool mss_proven;      // a segment of mss bytes was acknowledged
 	uint32_t ssthresh, recover, cwnd_acked;
-	struct tl_tcp_range sacked[TL_TCP_SACKED_MAX]; // what the peer holds beyond snd_una, by sequence number
-	struct tl_tcp_sent sent[TL_TCP_SENT_MAX];      // a ring
-	uint64_t again_ns;			       // nothing that is sent now was before
+	struct tl_tcp_range *sacked; // what the peer holds beyond snd_una, by sequence number; lent with ring
+	struct tl_tcp_sent *sent;    // a ring; lent with ring
+	uint64_t again_ns;	     // nothing that is sent now was before
 	struct tl_tcp_rack rack;
 	uint64_t srtt_ns, rttvar_ns, rto_ns; // srtt_ns 0: no sample yet
 	uint64_t pto_ns;		     // patience with the tail of a flight
@@ -234,14 +237,17 @@ struct tl_tcp {
 	struct tl_tcp_listener *listener;
 	LIST_ENTRY(tl_tcp) wheel;
 	TAILQ_ENTRY(tl_tcp) pending_link;
-	TAILQ_ENTRY(tl_tcp) link; // in the table's idle, half-open, dead or TIME-WAIT list
-	bool half_open;		  // counted, and in the table's list, for its SYN-ACK is not acknowledged
+	TAILQ_ENTRY(tl_tcp) link;     // in the table's idle, half-open, calling, dead or TIME-WAIT list
+	struct tl_tcp_queue *opening; // the list of the table that it is in while our SYN is not acknowledged, or NULL
 	uint32_t ooo_arrivals;
-	struct tl_tcp_held ooo[TL_TCP_OOO_MAX]; // by sequence number
+	struct tl_tcp_held *ooo; // by sequence number; lent while some are held, else NULL
 } TL_CACHE_ALIGNED;
 
-LIST_HEAD(tl_tcp_slot, tl_tcp);
-TAILQ_HEAD(tl_tcp_queue, tl_tcp);
+// Blocks of one size to lend, the one last given back first.
+struct tl_tcp_pool {
+	void *memory;
+	void *free; // begins with the address of the next
+};
 
 struct tl_tcp_table {
 	struct tl_tcp **bucket;
@@ -253,8 +259,9 @@ struct tl_tcp_table {
 	uint32_t ooo_held, ooo_max; // mbufs held in all ooo queues
 	struct tl_tcp_listener listener[TL_TCP_LISTENERS];
 	struct tl_tcp *conns;
-	uint8_t *rings;
-	struct tl_tcp_queue idle, half_open, dead, time_wait;
+	struct tl_tcp_pool flights; // ring, sent and sacked of a connection
+	struct tl_tcp_pool held;    // ooo of a connection
+	struct tl_tcp_queue idle, half_open, calling, dead, time_wait;
 	uint32_t n_half_open, half_open_max;
 	uint64_t cookies_ns;	// when the last SYN cookie was sent
 	struct tl_tcp *nobody;	// stands for a connection that is not remembered
@@ -355,9 +362,11 @@ static inline void tl_tcp_leave(struct tl_tcp_table *table)
 struct tl_tcp *tl_tcp_take(struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_ops *ops, void *ctx,
 	const struct tl_tcp_opts *opts);
 
-// Counts c as half open, or no more.
+// c is opened by a listener, and half open; or by us.
 void tl_tcp_half_open(struct tl_tcp *c);
-void tl_tcp_half_open_end(struct tl_tcp *c);
+void tl_tcp_calling(struct tl_tcp *c);
+// It is neither any more.
+void tl_tcp_opening_end(struct tl_tcp *c);
 // The listener's oldest half-open connection gives way. False: it has none.
 bool tl_tcp_half_open_evict(struct tl_tcp_listener *listener);
 // A connection that is in no list and answers one SYN.
@@ -376,6 +385,59 @@ struct tl_tcp_listener *tl_tcp_find_listener(struct tl_tcp_table *table, uint16_
 
 // A free local port for the peer, network order; 0: none.
 uint16_t tl_tcp_local_port(struct tl_net *net, uint32_t peer_be, uint16_t peer_port_be);
+
+// ---- tcp_lend.c: memory that a connection has only while it needs it
+
+int tl_tcp_lend_init(struct tl_net *net, uint32_t slots);
+void tl_tcp_lend_fini(struct tl_tcp_table *table);
+
+static inline void *tl_tcp_pool_get(struct tl_tcp_pool *pool)
+{
+	void *block = pool->free;
+
+	if (TL_LIKELY(block != NULL))
+		pool->free = *(void **)block;
+	return block;
+}
+
+static inline void tl_tcp_pool_put(struct tl_tcp_pool *pool, void *block)
+{
+	*(void **)block = pool->free;
+	pool->free = block;
+}
+
+// HOT. Ring, sent and sacked for c. False: all are lent.
+static inline bool tl_tcp_flight_take(struct tl_tcp *c)
+{
+	if (c->ring != NULL)
+		return true;
+	uint8_t *block = tl_tcp_pool_get(&c->net->tcp->flights);
+	if (TL_UNLIKELY(block == NULL))
+		return false;
+	c->sent = (struct tl_tcp_sent *)block;
+	c->sacked = (struct tl_tcp_range *)(c->sent + TL_TCP_SENT_MAX);
+	c->ring = (uint8_t *)(c->sacked + TL_TCP_SACKED_MAX);
+	return true;
+}
+
+// HOT. Nothing is in the ring, nor in flight.
+static inline void tl_tcp_flight_give(struct tl_tcp *c)
+{
+	if (c->ring == NULL)
+		return;
+	tl_tcp_pool_put(&c->net->tcp->flights, c->sent);
+	c->ring = NULL;
+	c->sent = NULL;
+	c->sacked = NULL;
+	c->n_sent = 0;
+	c->n_sacked = 0;
+}
+
+// HOT. Whether tl_tcp_flight_take() would do.
+static inline bool tl_tcp_has_flight(const struct tl_tcp *c)
+{
+	return c->ring != NULL || c->net->tcp->flights.free != NULL;
+}
 
 // ---- tcp_isn.c
 
@@ -555,6 +617,8 @@ void tl_tcp_sent_again(struct tl_tcp *c, uint32_t from, uint32_t to);
 // HOT. Bytes from..to-1 are sent now; before snd_max moves.
 static inline void tl_tcp_sent_note(struct tl_tcp *c, uint32_t from, uint32_t to)
 {
+	if (TL_UNLIKELY(c->ring == NULL)) // our FIN, while all is lent: the RTO alone watches it
+		return;
 	struct tl_tcp_sent *last = &c->sent[(c->sent_first + c->n_sent - 1u) & (TL_TCP_SENT_MAX - 1)];
 	uint64_t now_ns = tl_max_u64(c->net->now_ns, c->again_ns);
 

@@ -16,6 +16,8 @@
 #define DEFAULT_USER_TIMEOUT_MS 60000
 #define DEFAULT_RTO_MIN_US 200000
 
+#define CHAIN_MAX 16
+
 #define HALF_OPEN_MAX 1024 // handshakes at once; of few connections at most half are
 
 #define OOO_POOL_SHARE 4 // at most this part of the mbufs waits for gaps to be filled
@@ -40,7 +42,7 @@ static void free_table(struct tl_tcp_table *table)
 {
 	rte_free(table->bucket);
 	rte_free(table->conns);
-	rte_free(table->rings);
+	tl_tcp_lend_fini(table);
 	rte_free(table->nobody);
 	rte_free(table);
 }
@@ -52,7 +54,6 @@ static void init_slots(struct tl_net *net, uint32_t slots)
 	for (uint32_t i = 0; i < slots; i++) {
 		struct tl_tcp *c = &table->conns[i];
 		c->net = net;
-		c->ring = table->rings + (size_t)i * net->cfg.send_buffer_bytes;
 		TAILQ_INSERT_TAIL(&table->idle, c, link);
 	}
 }
@@ -67,26 +68,27 @@ int tl_tcp_init(struct tl_net *net)
 
 	table->bucket = zalloc(net, buckets * sizeof(table->bucket[0]));
 	table->conns = zalloc(net, slots * sizeof(table->conns[0]));
-	table->rings = zalloc(net, (size_t)slots * net->cfg.send_buffer_bytes);
 	table->nobody = zalloc(net, sizeof(*table->nobody));
-	if (table->bucket == NULL || table->conns == NULL || table->rings == NULL || table->nobody == NULL) {
+	table->ooo_max = net->cfg.pool->size / OOO_POOL_SHARE;
+	net->tcp = table;
+	if (table->bucket == NULL || table->conns == NULL || table->nobody == NULL ||
+		tl_tcp_lend_init(net, slots) != 0) {
 		free_table(table);
+		net->tcp = NULL;
 		return -ENOMEM;
 	}
-	table->nobody->ring = table->rings; // it sends nothing from there
 	table->bucket_mask = buckets - 1;
 	for (unsigned i = 0; i < TL_TCP_KEY_SEEDS; i++)
 		table->hash_seed[i] = tl_net_random(net);
 	table->secret[0] = tl_net_random(net);
 	table->secret[1] = tl_net_random(net);
-	table->ooo_max = net->cfg.pool->size / OOO_POOL_SHARE;
 	TAILQ_INIT(&table->pending);
 	table->half_open_max = tl_min_u32((net->cfg.max_conns + 1) / 2, HALF_OPEN_MAX);
 	TAILQ_INIT(&table->idle);
 	TAILQ_INIT(&table->half_open);
+	TAILQ_INIT(&table->calling);
 	TAILQ_INIT(&table->dead);
 	TAILQ_INIT(&table->time_wait);
-	net->tcp = table;
 	init_slots(net, slots);
 	return 0;
 }
@@ -116,6 +118,17 @@ static void unlink_key(struct tl_tcp_table *table, struct tl_tcp *c)
 	while (*link != c)
 		link = &(*link)->hash_next;
 	*link = c->hash_next;
+}
+
+// With twice as many chains as connections, and a hash that nobody can aim, this does not happen; so a segment's search
+// is bounded, whatever comes.
+static bool chain_is_full(const struct tl_tcp_table *table, struct tl_tcp_key key)
+{
+	unsigned n = 0;
+
+	for (const struct tl_tcp *c = *tl_tcp_bucket(table, key); c != NULL; c = c->hash_next)
+		n++;
+	return n >= CHAIN_MAX;
 }
 
 struct tl_tcp_listener *tl_tcp_find_listener(struct tl_tcp_table *table, uint16_t port_be)
@@ -191,7 +204,6 @@ static void reset_slot(struct tl_tcp *c)
 {
 	*c = (struct tl_tcp){
 		.net = c->net,
-		.ring = c->ring,
 		.ring_mask = c->net->cfg.send_buffer_bytes - 1,
 		.arp_generation = c->net->arp_generation - 1,
 		.mss = c->net->cfg.mtu - TL_IPV4_LEN - TL_TCP_LEN,
@@ -208,7 +220,7 @@ static void reset_slot(struct tl_tcp *c)
 struct tl_tcp *tl_tcp_take(struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_ops *ops, void *ctx,
 	const struct tl_tcp_opts *opts)
 {
-	struct tl_tcp *c = take_slot(net);
+	struct tl_tcp *c = chain_is_full(net->tcp, key) ? NULL : take_slot(net);
 	if (c == NULL)
 		return NULL;
 	uint32_t timeout_ms = opts->connect_timeout_ms != 0 ? opts->connect_timeout_ms : DEFAULT_CONNECT_TIMEOUT_MS;
@@ -240,23 +252,31 @@ void tl_tcp_half_open(struct tl_tcp *c)
 {
 	struct tl_tcp_table *table = c->net->tcp;
 
-	TAILQ_INSERT_TAIL(&table->half_open, c, link);
+	c->opening = &table->half_open;
+	TAILQ_INSERT_TAIL(c->opening, c, link);
 	table->n_half_open++;
 	c->listener->half_open++;
-	c->half_open = true;
 }
 
-void tl_tcp_half_open_end(struct tl_tcp *c)
+void tl_tcp_calling(struct tl_tcp *c)
+{
+	c->opening = &c->net->tcp->calling;
+	TAILQ_INSERT_TAIL(c->opening, c, link);
+}
+
+void tl_tcp_opening_end(struct tl_tcp *c)
 {
 	struct tl_tcp_table *table = c->net->tcp;
 
-	if (!c->half_open)
+	if (c->opening == NULL)
 		return;
-	TAILQ_REMOVE(&table->half_open, c, link);
-	table->n_half_open--;
-	if (c->listener != NULL)
-		c->listener->half_open--;
-	c->half_open = false;
+	TAILQ_REMOVE(c->opening, c, link);
+	if (c->opening == &table->half_open) {
+		table->n_half_open--;
+		if (c->listener != NULL)
+			c->listener->half_open--;
+	}
+	c->opening = NULL;
 }
 
 bool tl_tcp_half_open_evict(struct tl_tcp_listener *listener)
@@ -290,7 +310,8 @@ static void forget_work(struct tl_tcp *c)
 {
 	tl_tcp_timers_stop(c);
 	tl_tcp_ooo_purge(c);
-	tl_tcp_half_open_end(c);
+	tl_tcp_flight_give(c);
+	tl_tcp_opening_end(c);
 	if (c->listener != NULL)
 		c->listener->conns--;
 	c->listener = NULL;

@@ -130,10 +130,9 @@ static void time_out(struct tl_tcp *c)
 // is right now is due.
 static uint64_t expiry_ns(const struct tl_tcp *c, bool probe)
 {
-	uint64_t rto_at_ns = c->sent[c->sent_first].at_ns + tl_tcp_rto_ns(c);
-
 	if (c->n_sent == 0 || !c->sack)
 		return 0;
+	uint64_t rto_at_ns = c->sent[c->sent_first].at_ns + tl_tcp_rto_ns(c);
 	if (!probe || c->snd_nxt - c->snd_una <= c->mss) // the ACK of a lone segment may be delayed
 		return rto_at_ns;
 	return tl_min_u64(c->last_tx_ns + c->pto_ns, rto_at_ns);

@@ -18,6 +18,8 @@
 struct tl_err;
 struct tl_net;
 
+#define TL_NET_CONNS_MAX (UINT32_C(1) << 21)
+
 struct tl_net_cfg {
 	const char *name;	  // borrowed for the call; for messages and memory zones
 	struct tl_txq *tx;	  // borrowed for life; the same lcore's
@@ -26,8 +28,9 @@ struct tl_net_cfg {
 	uint32_t ip_be, mask_be;
 	uint32_t gateway_be;	    // 0: none, only the prefix is reachable
 	uint16_t mtu;		    // IP packet, bytes; 576..9600
-	uint32_t max_conns;	    // TCP connections at once, TIME-WAIT included; 1..65536
+	uint32_t max_conns;	    // TCP connections at once, TIME-WAIT included; 1..TL_NET_CONNS_MAX
 	uint32_t send_buffer_bytes; // room per TCP connection, a power of two, 4 KiB..16 MiB
+	uint32_t send_buffers;	    // connections that have data unacknowledged at once; 0: all may
 	int socket_id;
 	uint64_t seed; // for ISNs, IP ids, local ports and IGMP delays: random in service, fixed in a simulation
 };
