@@ -37,8 +37,10 @@
 #define TL_TCP_TIME_WAIT_NS (60 * TL_NS_PER_S)	     // 2 MSL of 30 s
 #define TL_TCP_CHALLENGE_GAP_NS (100 * TL_NS_PER_MS) // per connection (RFC 5961, section 7)
 
-#define TL_TCP_WHEEL_SHIFT 18 // one slot is 262 µs
-#define TL_TCP_WHEEL_SLOTS 4096
+#define TL_TCP_TICK_SHIFT 18   // a tick of the wheel is 262 µs
+#define TL_TCP_ROUND_SHIFT 12  // a round 4096 ticks, 1.07 s
+#define TL_TCP_NEAR_SLOTS 8192 // a tick each: two rounds
+#define TL_TCP_FAR_SLOTS 1024  // a round each
 
 enum tl_tcp_state {
 	TL_TCPS_CLOSED,
@@ -202,7 +204,8 @@ struct tl_tcp {
 	uint64_t last_rx_ns, last_tx_ns;
 
 	uint64_t deadline_ns[TL_TCP_TIMERS];
-	uint64_t due_ns; // for which the connection hangs on the wheel; may be early, never late
+	uint64_t due_ns;	// for which the connection hangs on the wheel; may be early, never late
+	struct tl_tcp_far *far; // the slot that it hangs in, if that is a round's
 	uint32_t snd_wl1, snd_wl2, max_snd_wnd;
 	uint32_t arp_generation;	// of header
 	uint8_t header[TL_TCP_HEADERS]; // Ethernet, IP and TCP, all but what changes
@@ -249,12 +252,25 @@ struct tl_tcp_pool {
 	void *free; // begins with the address of the next
 };
 
+// Connections due within a round.
+struct tl_tcp_far {
+	struct tl_tcp_slot slot;
+	uint32_t n;
+};
+
+struct tl_tcp_wheel {
+	uint64_t tick;	 // it has turned up to here
+	uint32_t quota;	 // to bring near with each tick of this round
+	uint64_t visits; // connections touched so far: all that turning costs
+	struct tl_tcp_slot near[TL_TCP_NEAR_SLOTS];
+	struct tl_tcp_far far[TL_TCP_FAR_SLOTS];
+};
+
 struct tl_tcp_table {
 	struct tl_tcp **bucket;
 	uint32_t bucket_mask;
 	uint32_t depth; // of entries into TCP: the dead are buried when it is 0
 	uint64_t hash_seed[TL_TCP_KEY_SEEDS];
-	uint64_t tick; // the wheel has turned up to here
 	struct tl_tcp_queue pending;
 	uint32_t ooo_held, ooo_max; // mbufs held in all ooo queues
 	struct tl_tcp_listener listener[TL_TCP_LISTENERS];
@@ -271,7 +287,7 @@ struct tl_tcp_table {
 	bool isn_fixed; // for tests: ISNs are isn_next
 	uint32_t isn_next;
 	bool closing; // tl_tcp_fini() runs
-	struct tl_tcp_slot wheel[TL_TCP_WHEEL_SLOTS];
+	struct tl_tcp_wheel wheel;
 };
 
 // ---- sequence arithmetic (RFC 9293, section 3.4)
@@ -532,11 +548,18 @@ bool tl_tcp_stamp_aged(const struct tl_tcp *c);
 // Take the round trip that the TSecr of an ACK tells, if it can be.
 void tl_tcp_stamp_sample(struct tl_tcp *c, const struct tl_tcp_seg *seg);
 
-// ---- tcp_timer.c
+// ---- tcp_wheel.c
 
 // Hang c on the wheel for due_ns.
 void tl_tcp_timer_move(struct tl_tcp *c, uint64_t due_ns);
+// For its earliest deadline.
+void tl_tcp_hang_up(struct tl_tcp *c);
 void tl_tcp_timers_stop(struct tl_tcp *c);
+
+// ---- tcp_timer.c
+
+// Do what is due, and hang c up for what is next.
+void tl_tcp_wake(struct tl_tcp *c);
 void tl_tcp_keepalive_start(struct tl_tcp *c);
 void tl_tcp_rtt_sample(struct tl_tcp *c, uint64_t rtt_ns);
 uint64_t tl_tcp_rto_ns(const struct tl_tcp *c); // backed off
