@@ -350,7 +350,8 @@ static void restart_timers(struct tl_tcp *c, bool retransmit_anew)
 	} else {
 		c->persisting = false;
 		tl_tcp_timer_stop(c, TL_TCP_GIVE_UP);
-		tl_tcp_flight_give(c);
+		if (!c->own_buffer)
+			tl_tcp_flight_give(c);
 	}
 }
 
@@ -709,15 +710,18 @@ void tl_tcp_burst_done(struct tl_net *net)
 {
 	struct tl_tcp_table *table = net->tcp;
 	struct tl_tcp_queue now = TAILQ_HEAD_INITIALIZER(now);
+	bool out_of_mbufs = false;
 	struct tl_tcp *c;
 
 	TAILQ_CONCAT(&now, &table->pending, pending_link);
-	while ((c = TAILQ_FIRST(&now)) != NULL) { // without an mbuf it pends anew, for the next tick
+	while ((c = TAILQ_FIRST(&now)) != NULL && !out_of_mbufs) {
 		TAILQ_REMOVE(&now, c, pending_link);
 		c->pending = false;
 		if (c->state >= TL_TCPS_ESTABLISHED && tl_tcp_unsent(c))
 			tl_tcp_output(c);
 		if (c->ack_now || c->rcv_nxt != c->rcv_acked || tl_tcp_window_reopened(c))
 			tl_tcp_send_ack(c);
+		out_of_mbufs = c->pending; // anew, and so the others: for the next tick
 	}
+	TAILQ_CONCAT(&table->pending, &now, pending_link);
 }

@@ -181,6 +181,7 @@ struct tl_tcp {
 	uint32_t limited_bytes; // in flight and yet not in the network: cwnd allows as many more (RFC 3042, 6675)
 	uint8_t snd_scale, rcv_scale;
 	bool follows_room;  // opts.window_follows_room
+	bool own_buffer;    // opts.own_buffer
 	bool fin_queued;    // the application closed
 	bool persisting;    // the peer's window is shut and we probe it
 	bool pending;	    // on the table's list of those with something left to send

@@ -175,6 +175,7 @@ static void take_opts(struct tl_tcp *c, const struct tl_tcp_opts *opts)
 						     : cfg->send_buffer_bytes;
 	c->recv_window = tl_min_u32(window, TL_TCP_MAX_WINDOW);
 	c->follows_room = opts->window_follows_room;
+	c->own_buffer = opts->own_buffer;
 	c->rcv_scale = scale_for(c->recv_window);
 	c->rto_min_ns = rto_us * TL_NS_PER_US;
 	c->user_timeout_ns = user_ms * TL_NS_PER_MS;
@@ -220,7 +221,8 @@ static void reset_slot(struct tl_tcp *c)
 struct tl_tcp *tl_tcp_take(struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_ops *ops, void *ctx,
 	const struct tl_tcp_opts *opts)
 {
-	struct tl_tcp *c = chain_is_full(net->tcp, key) ? NULL : take_slot(net);
+	bool full = chain_is_full(net->tcp, key) || (opts->own_buffer && net->tcp->flights.free == NULL);
+	struct tl_tcp *c = full ? NULL : take_slot(net);
 	if (c == NULL)
 		return NULL;
 	uint32_t timeout_ms = opts->connect_timeout_ms != 0 ? opts->connect_timeout_ms : DEFAULT_CONNECT_TIMEOUT_MS;
@@ -230,6 +232,8 @@ struct tl_tcp *tl_tcp_take(struct tl_net *net, struct tl_tcp_key key, const stru
 	c->key = key;
 	c->ops = ops;
 	c->ctx = ctx;
+	if (c->own_buffer)
+		(void)tl_tcp_flight_take(c);
 	tl_tcp_timer_set(c, TL_TCP_GIVE_UP, timeout_ms * TL_NS_PER_MS);
 	c->hash_next = *tl_tcp_bucket(net->tcp, key);
 	*tl_tcp_bucket(net->tcp, key) = c;

@@ -167,6 +167,30 @@ static void buffers_are_lent(void)
 	crowd_stop(&crowd);
 }
 
+static void one_may_keep_its_own(void)
+{
+	static const struct tl_tcp_opts opts = {.own_buffer = true};
+	struct crowd crowd;
+
+	crowd_start(&crowd, 4097, pool(), &opts);
+	for (uint32_t i = 0; i < 4096; i++)
+		crowd_open(&crowd, i);
+	CU_ASSERT_EQUAL(lent(crowd.net->tcp), 4096);
+	crowd.peers[4096].flags = 0;
+	crowd_open(&crowd, 4096); // no connection without
+	CU_ASSERT_EQUAL(crowd.opened, 4096);
+	for (uint32_t i = 0; i < 2; i++) {
+		crowd_give(&crowd, 0, TL_TCP_ACK, 10);
+		CU_ASSERT_EQUAL(crowd.peers[0].len, 10);
+		crowd_give(&crowd, 0, TL_TCP_ACK, 0);
+		CU_ASSERT_EQUAL(lent(crowd.net->tcp), 4096);
+	}
+	crowd_give(&crowd, 0, TL_TCP_ACK | TL_TCP_FIN, 0);
+	crowd_give(&crowd, 0, TL_TCP_ACK, 0);
+	CU_ASSERT_EQUAL(lent(crowd.net->tcp), 4095);
+	crowd_stop(&crowd);
+}
+
 // ---- the wheel
 
 static void idle_costs_nothing(void)
@@ -251,6 +275,7 @@ static void late_ticks_lose_nothing(void)
 static const struct tl_test tests[] = {
 	{"a million connections are open at once, each echoes a byte and closes, in bounded memory", a_million},
 	{"a send buffer is lent while data is unacknowledged, and data that finds none comes again", buffers_are_lent},
+	{"a connection may keep a send buffer of its own, and does not open without", one_may_keep_its_own},
 	{"connections without a deadline cost the timers nothing", idle_costs_nothing},
 	{"the wheel's work is even: what is due, and what will soon be", work_is_even},
 	{"a deadline is met wherever it hangs on the wheel", deadlines_are_met},
