@@ -74,10 +74,9 @@ static bool is_pcapng(const struct tl_config_capture *capture)
 	return capture->format == TL_CONFIG_PCAPNG && capture->compress == TL_CONFIG_COMPRESS_NONE;
 }
 
-// What the lcores seal can be held for triggers, known again by a ring, and indexed; what is made of it can not.
+// What the lcores seal can be held for triggers, and indexed; what is made of it can not.
 static int check_form(struct tl_config_reader *r, const struct tl_config_capture *capture, const json_t *value)
 {
-	const char *limit = limit_key(capture);
 	bool sorted = capture->order == TL_CONFIG_ORDER_TIME, packed = capture->compress == TL_CONFIG_COMPRESS_ZSTD;
 
 	int rc = check_idle_key(r, value, "order_window_ms", sorted, "\"order\": \"time\"");
@@ -95,10 +94,6 @@ static int check_form(struct tl_config_reader *r, const struct tl_config_capture
 		tl_config_enter(r, "mode");
 		return tl_config_refuse(
 			r, "a recording that waits for triggers is pcapng, not compressed, in the order of arrival");
-	}
-	if (limit != NULL && !is_pcapng(capture)) {
-		tl_config_enter(r, limit);
-		return tl_config_refuse(r, "only files of pcapng, not compressed, are known again and may be dropped");
 	}
 	if (json_object_get(value, "index") != NULL && capture->index && !is_pcapng(capture)) {
 		tl_config_enter(r, "index");

@@ -11,6 +11,7 @@
 // close ISBs. HEAD and PAD have local-use block types, which tshark, capinfos and tcpdump skip in silence; Custom
 // Blocks they list.
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -81,8 +82,12 @@ struct tl_pcapng_epb {
 };
 
 // These return the bytes written, or 0 if size is too small. The header is that of a classic pcap file of Ethernet
-// frames with nanoseconds; snaplen 0 = unlimited.
+// frames with nanoseconds; snaplen 0 = unlimited. Its second reserved field, which readers ignore
+// (draft-ietf-opsawg-pcap, section 4), says that the file is ours: a ring and recover know it by that.
+#define TL_PCAP_HEADER_BYTES 24u
+#define TL_PCAP_RECORD_BYTES 16u // before each frame: seconds, nanoseconds, captured, on the wire
 uint32_t tl_pcap_put_header(void *buf, uint32_t size, uint32_t snaplen);
+bool tl_pcap_is_ours(const void *buf, uint32_t size);
 uint32_t tl_pcapng_put_shb(void *buf, uint32_t size, const struct tl_pcapng_shb *shb);
 uint32_t tl_pcapng_put_idb(void *buf, uint32_t size, const struct tl_pcapng_idb *idb);
 uint32_t tl_pcapng_put_isb(void *buf, uint32_t size, const struct tl_pcapng_isb *isb);

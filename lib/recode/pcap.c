@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-// draft-ietf-opsawg-pcap, section 5: seconds, nanoseconds, captured, on the wire
-#define PCAP_RECORD_BYTES 16
 #define EPB_DATA 28
 
 uint32_t tl_recode_pcap(const struct tl_slab *slab, uint8_t *out)
@@ -20,9 +18,9 @@ uint32_t tl_recode_pcap(const struct tl_slab *slab, uint8_t *out)
 		uint64_t ts_ns = (uint64_t)words[3] << 32 | words[4];
 		uint32_t head[4] = {
 			(uint32_t)(ts_ns / TL_NS_PER_S), (uint32_t)(ts_ns % TL_NS_PER_S), words[5], words[6]};
-		memcpy(to, head, PCAP_RECORD_BYTES);
-		memcpy(to + PCAP_RECORD_BYTES, epb + EPB_DATA, words[5]);
-		to += PCAP_RECORD_BYTES + words[5];
+		memcpy(to, head, TL_PCAP_RECORD_BYTES);
+		memcpy(to + TL_PCAP_RECORD_BYTES, epb + EPB_DATA, words[5]);
+		to += TL_PCAP_RECORD_BYTES + words[5];
 		at += words[1];
 	}
 	return (uint32_t)(to - out);

@@ -11,7 +11,6 @@
 #define APPLICATION "tapline"
 #define SECTION_BYTES_MAX 65536u
 #define BYTE_ORDER_SWAPPED 0x4D3C2B1Au
-#define NOT_OURS "the file stays as it is"
 
 const uint8_t *recover_view(struct scan *scan, uint64_t offset, uint32_t len, uint32_t *out_len, int *out_rc)
 {
@@ -56,6 +55,11 @@ static bool is_zstd(uint32_t magic)
 	return magic == 0xFD2FB528u || (magic & ~0xFu) == 0x184D2A50u;
 }
 
+bool recover_is_application(const char *text, uint32_t len)
+{
+	return len >= strlen(APPLICATION) && memcmp(text, APPLICATION, strlen(APPLICATION)) == 0;
+}
+
 // Leaves it open where the beginning does not tell: then slabs have to.
 static int check_owner(struct scan *scan)
 {
@@ -66,14 +70,15 @@ static int check_owner(struct scan *scan)
 	const uint8_t *head = recover_view(scan, 0, SECTION_BYTES_MAX, &len, &rc);
 	if (head == NULL)
 		return rc;
+	scan->pcap = tl_pcap_is_ours(head, len);
+	if (scan->pcap)
+		return 0;
 	if (len >= 4 && is_classic_pcap(first_word(head)))
 		return tl_fail(scan->err, -EMEDIUMTYPE, "is a pcap file, not a recording of tapline: " NOT_OURS);
-	if (len >= 4 && is_zstd(first_word(head)))
-		return tl_fail(scan->err, -EMEDIUMTYPE,
-			"is compressed, and recover knows no compressed recordings: " NOT_OURS);
+	if (len >= 4 && (is_zstd(first_word(head)) || recover_has_packed_slab(head, len)))
+		return recover_check_packed(scan);
 	rc = tl_pcapng_get_application(head, len, &application, &text_len);
-	scan->owned = rc == 0 && text_len >= strlen(APPLICATION) &&
-		      memcmp(application, APPLICATION, strlen(APPLICATION)) == 0;
+	scan->owned = rc == 0 && recover_is_application(application, text_len);
 	bool swapped = len >= 12 && first_word(head) == TL_PCAPNG_SHB && first_word(head + 8) == BYTE_ORDER_SWAPPED;
 	if (!scan->owned && (rc != -EINVAL || swapped))
 		return tl_fail(scan->err, -EMEDIUMTYPE, "was written by another program than tapline: " NOT_OURS);
@@ -107,11 +112,11 @@ static int find_next(struct scan *scan, uint64_t from, uint64_t *out_at, uint64_
 	for (; at < scan->io->size_bytes; at += TL_PCAPNG_ALIGN) {
 		if (scan->io->next_data != NULL)
 			at = scan->io->next_data(scan->io->ctx, at) / TL_PCAPNG_ALIGN * TL_PCAPNG_ALIGN;
-		n = recover_take_slab(scan, at, true);
+		n = scan->form->take_slab(scan, at, true);
 		if (n > 0)
 			*out_bytes = (uint64_t)n;
 		else if (n == 0 && scan->records_end != 0)
-			n = recover_see_statistics(scan, at);
+			n = scan->form->see_statistics(scan, at);
 		if (n != 0)
 			break;
 	}
@@ -148,9 +153,9 @@ static int scan_blocks(struct scan *scan, uint64_t *out_end)
 	bool last = false;
 
 	while (at < size) {
-		int64_t n = at == 0 ? 0 : recover_take_slab(scan, at, false);
+		int64_t n = at == 0 ? 0 : scan->form->take_slab(scan, at, false);
 		if (n == 0 && (at != 0 || scan->owned))
-			n = recover_take_block(scan, at);
+			n = scan->form->take_block(scan, at);
 		int rc = n < 0 ? (int)n : n == 0 ? pass_damage(scan, &at, &last) : 0;
 		if (rc != 0)
 			return rc;
@@ -210,19 +215,41 @@ static int conclude(struct scan *scan, uint64_t end)
 	return 0;
 }
 
-static int run(struct scan *scan)
+static int conclude_pcap(struct scan *scan, uint64_t end)
 {
-	uint64_t end;
+	scan->report->cut_bytes = scan->report->size_bytes - end;
+	scan->report->end_bytes = end;
+	scan->report->changed = scan->report->cut_bytes != 0;
+	return 0;
+}
 
+static int begin(struct scan *scan)
+{
 	scan->window = malloc(tl_max_u64(tl_min_u64(WINDOW_BYTES, scan->io->size_bytes), 1));
 	scan->interface = calloc(INTERFACES_MAX, sizeof(*scan->interface));
 	if (scan->window == NULL || scan->interface == NULL)
 		return tl_fail(scan->err, -ENOMEM, "no memory");
-	int rc = check_owner(scan);
+	return check_owner(scan);
+}
+
+static void end_scan(struct scan *scan)
+{
+	recover_close_packed(scan);
+	free(scan->window);
+	free(scan->interface);
+	free(scan->gaps);
+	free(scan->made);
+}
+
+static int run(struct scan *scan)
+{
+	uint64_t end;
+
+	int rc = begin(scan);
 	if (rc == 0)
-		rc = scan_blocks(scan, &end);
+		rc = scan->pcap ? recover_scan_pcap(scan, &end) : scan_blocks(scan, &end);
 	if (rc == 0)
-		rc = conclude(scan, end);
+		rc = scan->pcap ? conclude_pcap(scan, end) : conclude(scan, end);
 	if (rc == 0 && scan->report->changed && !scan->opts->dry_run)
 		rc = recover_mend(scan);
 	return rc;
@@ -231,16 +258,28 @@ static int run(struct scan *scan)
 int tl_recover(const struct tl_recover_io *io, const struct tl_recover_opts *opts, struct tl_recover_report *report,
 	struct tl_err *err)
 {
-	struct scan scan = {.io = io, .opts = opts, .report = report, .err = err};
+	struct scan scan = {.io = io, .opts = opts, .report = report, .err = err, .form = &recover_plain_form};
 
 	*report = (struct tl_recover_report){.size_bytes = io->size_bytes};
 	tl_fail(err, 0, "given up");
 	int rc = run(&scan);
 	if (rc == -ENOMEM)
 		tl_fail(err, rc, "no memory");
-	free(scan.window);
-	free(scan.interface);
-	free(scan.gaps);
-	free(scan.made);
+	end_scan(&scan);
 	return rc;
+}
+
+bool recover_is_owned(const struct tl_recover_io *io)
+{
+	struct tl_recover_report report = {.size_bytes = io->size_bytes};
+	struct tl_err err;
+	struct scan scan = {.io = io,
+		.opts = &(struct tl_recover_opts){0},
+		.report = &report,
+		.err = &err,
+		.form = &recover_plain_form};
+
+	bool owned = begin(&scan) == 0 && (scan.owned || scan.pcap);
+	end_scan(&scan);
+	return owned;
 }

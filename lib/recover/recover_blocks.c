@@ -8,7 +8,6 @@
 #define IDB_BYTES_MIN 20u
 #define ISB_BYTES_MIN 24u
 #define EPB_BYTES_MIN 32u
-#define FRAME_BYTES_MAX 262144u // as libpcap
 #define NAME_RESOLUTION 4u
 #define LOCAL_USE 0x80000000u
 
@@ -20,8 +19,7 @@ static uint32_t word_at(const uint8_t *p)
 	return word;
 }
 
-// The bytes of the block at p, or 0: its two lengths do not agree, or it does not end within left.
-static uint32_t block_bytes(const uint8_t *p, uint64_t left)
+uint32_t recover_block_bytes(const uint8_t *p, uint64_t left)
 {
 	if (left < TL_PCAPNG_PAD_MIN)
 		return 0;
@@ -59,7 +57,7 @@ static bool is_whole_slab(const struct scan *scan, const uint8_t *slab, const st
 
 	for (; at < head->used_bytes; at += total) {
 		const uint8_t *block = slab + at;
-		total = block_bytes(block, head->used_bytes - at);
+		total = recover_block_bytes(block, head->used_bytes - at);
 		if (total == 0 || word_at(block) == TL_PCAPNG_SHB || word_at(block) == TL_PCAPNG_HEAD)
 			return false;
 		if (word_at(block) != TL_PCAPNG_EPB)
@@ -70,7 +68,7 @@ static bool is_whole_slab(const struct scan *scan, const uint8_t *slab, const st
 	}
 	uint32_t pad = tl_pcapng_pad_bytes(at, TL_PCAPNG_ALIGN);
 	return records == head->records &&
-	       (pad == 0 || (word_at(slab + at) == TL_PCAPNG_PAD && block_bytes(slab + at, pad) == pad));
+	       (pad == 0 || (word_at(slab + at) == TL_PCAPNG_PAD && recover_block_bytes(slab + at, pad) == pad));
 }
 
 static int count_slab(struct scan *scan, const uint8_t *slab, const struct tl_pcapng_head *head)
@@ -90,12 +88,24 @@ static int count_slab(struct scan *scan, const uint8_t *slab, const struct tl_pc
 
 // What a recorded frame holds may look like a slab, or be one: of a recording that went over the network. In the midst
 // of damage only what this run has not written elsewhere in this file is taken for a slab.
-static bool is_doubtful(const struct scan *scan, const struct tl_pcapng_head *head)
+bool recover_is_doubtful(const struct scan *scan, const struct tl_pcapng_head *head)
 {
 	return (scan->run_known && head->run_id != scan->run_id) || recover_was_seen(scan->report, head);
 }
 
-int64_t recover_take_slab(struct scan *scan, uint64_t offset, bool in_doubt)
+int recover_take_content(
+	struct scan *scan, const uint8_t *slab, uint64_t len, const struct tl_pcapng_head *head, uint64_t end)
+{
+	if (len != (uint64_t)head->used_bytes + tl_pcapng_pad_bytes(head->used_bytes, TL_PCAPNG_ALIGN) ||
+		!is_whole_slab(scan, slab, head))
+		return 0;
+	scan->records_end = end;
+	scan->trail_at = 0;
+	int rc = count_slab(scan, slab, head);
+	return rc != 0 ? rc : 1;
+}
+
+static int64_t take_slab(struct scan *scan, uint64_t offset, bool in_doubt)
 {
 	struct tl_pcapng_head head;
 	uint32_t len;
@@ -106,19 +116,16 @@ int64_t recover_take_slab(struct scan *scan, uint64_t offset, bool in_doubt)
 	const uint8_t *p = recover_view(scan, offset, TL_PCAPNG_HEAD_BYTES, &len, &rc);
 	if (p == NULL)
 		return rc;
-	if (tl_pcapng_get_head(p, len, &head) != 0 || (in_doubt && is_doubtful(scan, &head)))
+	if (tl_pcapng_get_head(p, len, &head) != 0 || (in_doubt && recover_is_doubtful(scan, &head)))
 		return 0;
 	uint64_t sealed = (uint64_t)head.used_bytes + tl_pcapng_pad_bytes(head.used_bytes, TL_PCAPNG_ALIGN);
 	if (sealed <= SLAB_BYTES_MAX + TL_PCAPNG_ALIGN) {
 		p = recover_view(scan, offset, (uint32_t)sealed, &len, &rc);
 		if (p == NULL)
 			return rc;
-		if (len == sealed && is_whole_slab(scan, p, &head)) {
-			scan->records_end = offset + sealed;
-			scan->trail_at = 0;
-			rc = count_slab(scan, p, &head);
-			return rc != 0 ? rc : (int64_t)sealed;
-		}
+		rc = recover_take_content(scan, p, len, &head, offset + sealed);
+		if (rc != 0)
+			return rc < 0 ? rc : (int64_t)sealed;
 	}
 	scan->report->slabs_torn++;
 	return 0;
@@ -158,7 +165,7 @@ static bool take_interface(struct scan *scan, const uint8_t *block, uint32_t tot
 	return true;
 }
 
-static bool is_statistics(const struct scan *scan, const uint8_t *block, uint32_t total)
+bool recover_is_statistics(const struct scan *scan, const uint8_t *block, uint32_t total)
 {
 	return word_at(block) == TL_PCAPNG_ISB && total >= ISB_BYTES_MIN && word_at(block + 8) < scan->limit;
 }
@@ -170,8 +177,8 @@ static void take_statistics(struct scan *scan, uint32_t number, uint64_t offset)
 	scan->used = number >= scan->used ? number + 1 : scan->used;
 }
 
-// A block that stands by itself, by its type. Records do where a pipe was recorded to: that has no slabs.
-static bool take_by_type(struct scan *scan, const uint8_t *block, uint32_t total, uint64_t offset)
+// By its type. Records stand by themselves where a pipe was recorded to: that has no slabs.
+bool recover_take_by_type(struct scan *scan, const uint8_t *block, uint32_t total, uint64_t offset)
 {
 	uint32_t type = word_at(block);
 
@@ -183,7 +190,7 @@ static bool take_by_type(struct scan *scan, const uint8_t *block, uint32_t total
 	case TL_PCAPNG_IDB:
 		return take_interface(scan, block, total);
 	case TL_PCAPNG_ISB:
-		if (!is_statistics(scan, block, total))
+		if (!recover_is_statistics(scan, block, total))
 			return false;
 		take_statistics(scan, word_at(block + 8), offset);
 		return true;
@@ -214,22 +221,22 @@ static int64_t view_block(struct scan *scan, uint64_t offset, const uint8_t **ou
 		return 0;
 	block = recover_view(scan, offset, total, &len, &rc);
 	*out = block;
-	return block == NULL ? rc : (int64_t)block_bytes(block, len);
+	return block == NULL ? rc : (int64_t)recover_block_bytes(block, len);
 }
 
-int64_t recover_take_block(struct scan *scan, uint64_t offset)
+static int64_t take_block(struct scan *scan, uint64_t offset)
 {
 	const uint8_t *block;
 	int64_t total = view_block(scan, offset, &block);
 
-	if (total <= 0 || !take_by_type(scan, block, (uint32_t)total, offset))
+	if (total <= 0 || !recover_take_by_type(scan, block, (uint32_t)total, offset))
 		return total < 0 ? total : 0;
 	if (word_at(block) != TL_PCAPNG_ISB && word_at(block) != TL_PCAPNG_PAD)
 		scan->trail_at = 0;
 	return total;
 }
 
-int64_t recover_see_statistics(struct scan *scan, uint64_t offset)
+static int64_t see_statistics(struct scan *scan, uint64_t offset)
 {
 	uint64_t at = offset;
 	bool any = false;
@@ -237,7 +244,7 @@ int64_t recover_see_statistics(struct scan *scan, uint64_t offset)
 	int64_t total;
 
 	while ((total = view_block(scan, at, &block)) > 0) {
-		if (is_statistics(scan, block, (uint32_t)total))
+		if (recover_is_statistics(scan, block, (uint32_t)total))
 			any = true;
 		else if (word_at(block) != TL_PCAPNG_PAD)
 			return 0;
@@ -247,3 +254,9 @@ int64_t recover_see_statistics(struct scan *scan, uint64_t offset)
 	}
 	return total;
 }
+
+const struct form recover_plain_form = {
+	.take_slab = take_slab,
+	.take_block = take_block,
+	.see_statistics = see_statistics,
+};

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <tl_files.h>
+#include <tl_zslab.h>
 
 #define LOCK_TRIES 10
 #define LOCK_PAUSE_NS (50 * TL_NS_PER_MS)
@@ -94,12 +95,45 @@ int tl_recover_fd(int fd, const struct tl_recover_opts *opts, struct tl_recover_
 	return rc;
 }
 
+bool tl_recover_is_ours(int fd)
+{
+	static const uint64_t looks[] = {
+		TL_PCAPNG_ALIGN, BLOCKS_BYTES_MAX}; // rarely is the beginning longer than a page
+	struct tl_recover_io io = {.ctx = &fd, .read = read_all};
+	struct stat status;
+
+	if (fstat(fd, &status) != 0)
+		return false;
+	for (size_t i = 0; i < TL_ARRAY_LEN(looks); i++) {
+		io.size_bytes = tl_min_u64((uint64_t)status.st_size, looks[i]);
+		if (recover_is_owned(&io))
+			return true;
+	}
+	return false;
+}
+
+// What opens a file in another form than pcapng.
+static uint64_t other_opening_bytes(int fd)
+{
+	uint8_t *head = malloc(BLOCKS_BYTES_MAX);
+	struct tl_zslab_unit unit;
+	uint64_t bytes = 0;
+
+	ssize_t n = head != NULL ? pread(fd, head, BLOCKS_BYTES_MAX, 0) : 0;
+	if (n > 0 && tl_pcap_is_ours(head, (uint32_t)n))
+		bytes = TL_PCAP_HEADER_BYTES;
+	else if (n > 0 && tl_zslab_look(head, (uint64_t)n, &unit) == 0 && !unit.slab && unit.content_bytes != 0)
+		bytes = unit.unit_bytes;
+	free(head);
+	return bytes;
+}
+
 static uint64_t opening_bytes(int fd)
 {
 	struct {
 		uint32_t type, bytes;
 	} block;
-	uint64_t at = 0;
+	uint64_t at = other_opening_bytes(fd);
 
 	while (pread(fd, &block, sizeof(block), (off_t)at) == (ssize_t)sizeof(block)) {
 		bool opens = block.type == TL_PCAPNG_SHB || block.type == TL_PCAPNG_IDB || block.type == TL_PCAPNG_PAD;

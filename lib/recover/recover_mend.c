@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tl_zslab.h>
+
 #define MADE_BYTES_MAX 65536u
+#define MADE_ROOM (2 * MADE_BYTES_MAX) // with padding, or packed and no smaller
 
 static int write_at(struct scan *scan, const void *data, uint32_t len, uint64_t offset)
 {
@@ -59,26 +62,44 @@ static uint32_t make_up(const struct scan *scan, uint8_t *buf, uint32_t size)
 	return len == 0 ? 0 : used;
 }
 
+// Fills what is to be written at an offset up to a boundary, or packs it. Returns its bytes, or -errno.
+static int64_t finish_blocks(const struct scan *scan, uint8_t *buf, uint32_t len, uint64_t offset)
+{
+	if (!scan->form->packed) {
+		uint32_t pad = tl_pcapng_pad_bytes(offset + len, TL_PCAPNG_ALIGN);
+		if (pad != 0)
+			tl_pcapng_put_pad(buf + len, pad);
+		return len + pad;
+	}
+	uint8_t *blocks = malloc(len);
+	if (blocks == NULL)
+		return -ENOMEM;
+	memcpy(blocks, buf, len);
+	int64_t bytes = recover_pack(blocks, len, buf, MADE_ROOM);
+	free(blocks);
+	return bytes;
+}
+
 int recover_plan_prologue(struct scan *scan)
 {
 	struct gap *gap = &scan->gaps[0];
 
 	if (!scan->header_lost && scan->lost_to == scan->lost_from)
 		return 0;
-	scan->made = malloc(MADE_BYTES_MAX + 2 * TL_PCAPNG_ALIGN);
+	scan->made = malloc(MADE_ROOM);
 	if (scan->made == NULL)
 		return -ENOMEM;
 	uint32_t len = make_up(scan, scan->made, MADE_BYTES_MAX);
-	uint32_t pad = tl_pcapng_pad_bytes(gap->from + len, TL_PCAPNG_ALIGN);
+	int64_t bytes = len != 0 ? finish_blocks(scan, scan->made, len, gap->from) : 0;
+	if (bytes < 0)
+		return (int)bytes;
 	// A header that is lost has its one page: so it is found out again to be lost until it is written.
-	if (len == 0 || gap->from + len + pad > (scan->header_lost ? TL_PCAPNG_ALIGN : gap->to))
+	if (bytes == 0 || gap->from + (uint64_t)bytes > (scan->header_lost ? TL_PCAPNG_ALIGN : gap->to))
 		return tl_fail(scan->err, -ENOMSG,
 			"the description of its interfaces is lost, and there is no room for another before the first "
 			"slab: the file stays as it is");
-	if (pad != 0)
-		tl_pcapng_put_pad(scan->made + len, pad);
 	scan->made_at = gap->from;
-	scan->made_bytes = len + pad;
+	scan->made_bytes = (uint32_t)bytes;
 	gap->from += scan->made_bytes;
 	scan->report->rebuilt_section = scan->header_lost;
 	scan->report->rebuilt_interfaces = scan->lost_to - scan->lost_from;
@@ -108,6 +129,9 @@ static int cover(struct scan *scan, const struct gap *gap)
 		next = tl_min_u64(gap->to, at / TL_PCAPNG_ALIGN * TL_PCAPNG_ALIGN + PAD_BYTES_MAX);
 		uint32_t len = (uint32_t)(next - at);
 		uint32_t head[2] = {TL_PCAPNG_PAD, len};
+		if (scan->form->packed)
+			tl_zslab_put_pad(head, len);
+		// The length stands at the end, too, but in the packed form, where those bytes are of no use.
 		rc = write_over(scan, at, head, &len, sizeof(len), next - sizeof(len));
 	}
 	return rc;
@@ -158,17 +182,15 @@ static int append_statistics(struct scan *scan)
 
 	if (report->statistics == 0)
 		return 0;
-	uint8_t *buf = malloc(MADE_BYTES_MAX + 2 * TL_PCAPNG_ALIGN);
+	uint8_t *buf = malloc(MADE_ROOM);
 	if (buf == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < report->interfaces; i++)
 		if (lacks_statistics(scan, i))
 			used += put_statistics(scan, i, buf + used, MADE_BYTES_MAX - used);
-	uint32_t pad = tl_pcapng_pad_bytes(report->end_bytes + used, TL_PCAPNG_ALIGN);
-	if (pad != 0)
-		tl_pcapng_put_pad(buf + used, pad);
-	int rc = write_at(scan, buf, used + pad, report->end_bytes);
-	report->end_bytes += used + pad;
+	int64_t bytes = finish_blocks(scan, buf, used, report->end_bytes);
+	int rc = bytes < 0 ? (int)bytes : write_at(scan, buf, (uint32_t)bytes, report->end_bytes);
+	report->end_bytes += bytes < 0 ? 0 : (uint64_t)bytes;
 	free(buf);
 	return rc;
 }

@@ -5,6 +5,8 @@
 //
 //   recover.c         goes through a file: what is whole, what is damaged, what follows from it
 //   recover_blocks.c  whether a block, or a slab, is whole
+//   recover_packed.c  the same of a compressed recording
+//   recover_pcap.c    goes through one in classic pcap
 //   recover_mend.c    writes what the scan decided
 //   recover_seen.c    which slabs of which ring were found
 //   recover_file.c    regular files: lock, read, write, name
@@ -18,9 +20,13 @@
 #include <tl_recover.h>
 
 #define WINDOW_BYTES (8u << 20)
-#define SLAB_BYTES_MAX (4u << 20) // as tl_slab.h
-#define INTERFACES_MAX 256u	  // a recording has at most two per queue
-#define PAD_BYTES_MAX (1u << 20)  // libpcap refuses a block of more than 16 MiB
+#define SLAB_BYTES_MAX (4u << 20)			     // as tl_slab.h
+#define INTERFACES_MAX 256u				     // a recording has at most two per queue
+#define PAD_BYTES_MAX (1u << 20)			     // libpcap refuses a block of more than 16 MiB
+#define FRAME_BYTES_MAX 262144u				     // as libpcap
+#define CONTENT_BYTES_MAX (SLAB_BYTES_MAX + TL_PCAPNG_ALIGN) // of a compressed slab
+#define BLOCKS_BYTES_MAX (1u << 18)			     // more than those that open or close a file have
+#define NOT_OURS "the file stays as it is"
 
 // Bytes without a whole slab: [from, to).
 struct gap {
@@ -34,11 +40,33 @@ struct interface {
 	uint64_t statistics_at; // its last ISB; 0: none
 };
 
+struct scan;
+
+// How a recording's slabs and other blocks lie in its file. Each function returns the bytes of what begins at the
+// offset, 0 where that is not whole, or -errno.
+struct form {
+	// A slab, which is counted. In doubt it has to belong to the run, and not to have been seen.
+	int64_t (*take_slab)(struct scan *scan, uint64_t offset, bool in_doubt);
+	// Any other block that a recording may have, or several.
+	int64_t (*take_block)(struct scan *scan, uint64_t offset);
+	// Statistics and their padding, up to a boundary of 4 KiB.
+	int64_t (*see_statistics)(struct scan *scan, uint64_t offset);
+	bool packed;
+};
+
+extern const struct form recover_plain_form;  // pcapng
+extern const struct form recover_packed_form; // the same, compressed
+
 struct scan {
 	const struct tl_recover_io *io;
 	const struct tl_recover_opts *opts;
 	struct tl_recover_report *report;
 	struct tl_err *err;
+
+	const struct form *form;
+	bool pcap;			    // classic: it has none
+	struct tl_zslab_unpacker *unpacker; // of the packed form
+	uint8_t *content;		    // a unit of it, unpacked
 
 	uint8_t *window; // [window_at, window_at + window_bytes) of the file
 	uint64_t window_at;
@@ -72,16 +100,35 @@ struct scan {
 // The bytes at offset, as many as there are and at most len. NULL with *out_rc: they cannot be had.
 const uint8_t *recover_view(struct scan *scan, uint64_t offset, uint32_t len, uint32_t *out_len, int *out_rc);
 
-// recover_blocks.c: each returns the bytes of what begins at the offset, 0 where that is not whole, or -errno.
-// A slab, which is counted. In doubt it has to belong to the run, and not to have been seen.
-int64_t recover_take_slab(struct scan *scan, uint64_t offset, bool in_doubt);
-// Any other block that a recording may have.
-int64_t recover_take_block(struct scan *scan, uint64_t offset);
-// Statistics and their padding, up to a boundary of 4 KiB.
-int64_t recover_see_statistics(struct scan *scan, uint64_t offset);
+// Whether what is there says so.
+bool recover_is_owned(const struct tl_recover_io *io);
+bool recover_is_application(const char *text, uint32_t len);
 
+// recover_blocks.c
+// The bytes of the block at p, or 0: its two lengths do not agree, or it does not end within left.
+uint32_t recover_block_bytes(const uint8_t *p, uint64_t left);
+bool recover_is_doubtful(const struct scan *scan, const struct tl_pcapng_head *head);
+// Counts a slab that ends at an offset, if all of its blocks are whole: 1, else 0, or -errno.
+int recover_take_content(
+	struct scan *scan, const uint8_t *slab, uint64_t len, const struct tl_pcapng_head *head, uint64_t end);
+// A block that stands by itself. False: a recording has none such there.
+bool recover_take_by_type(struct scan *scan, const uint8_t *block, uint32_t total, uint64_t offset);
+bool recover_is_statistics(const struct scan *scan, const uint8_t *block, uint32_t total);
 // Settles which interfaces of the first section have to be made up: it ends here.
 void recover_settle_lost(struct scan *scan);
+
+// recover_packed.c
+// Whether the first slab is where it is behind what opens a file.
+bool recover_has_packed_slab(const uint8_t *head, uint32_t len);
+// Whether it is ours; left open where all but its slabs is lost. Returns 0, or -EMEDIUMTYPE with a sentence.
+int recover_check_packed(struct scan *scan);
+void recover_close_packed(struct scan *scan);
+// Returns the bytes of the unit, -ENOBUFS or -ENOMEM.
+int64_t recover_pack(const uint8_t *blocks, uint32_t len, uint8_t *out, uint32_t size);
+
+// recover_pcap.c
+// Returns 0 with *out_end behind the last whole record.
+int recover_scan_pcap(struct scan *scan, uint64_t *out_end);
 
 // recover_seen.c
 bool recover_was_seen(const struct tl_recover_report *report, const struct tl_pcapng_head *head);

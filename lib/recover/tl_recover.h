@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// recover: makes a recording that was left behind by a crash a valid pcapng file, in place. What is no whole slab is
-// covered by PAD blocks, of which only the two ends are written: no data is moved, and no record that is whole is
-// touched. What is behind the last whole slab is cut off, and statistics are appended where they are missing.
+// recover: makes a recording that was left behind by a crash a valid file, in place. What is no whole slab is covered
+// by PAD blocks, of which only the two ends are written: no data is moved, and no record that is whole is touched. What
+// is behind the last whole slab is cut off, and statistics are appended where they are missing. In a compressed
+// recording (tl_zslab.h) skippable frames cover. One in classic pcap is cut behind the last record before the first
+// that is not whole.
 //
 // A recovery may be killed, or its power may go, at any moment: the next one gives the same file. A file that needs
 // nothing is not written to, and neither is one that is not ours.
@@ -88,6 +90,9 @@ int tl_recover_open(const char *path, bool dry_run, struct tl_err *err);
 
 // tl_recover() of an open file. Its time of modification stays.
 int tl_recover_fd(int fd, const struct tl_recover_opts *opts, struct tl_recover_report *report, struct tl_err *err);
+
+// Whether an open file says in its beginning that it is a recording of tapline's, of whatever form.
+bool tl_recover_is_ours(int fd);
 
 // Whether nothing was recorded in an open file: it is zeros, or has what opens a recording (*out_opened) and zeros
 // behind that.

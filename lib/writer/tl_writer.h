@@ -71,9 +71,8 @@ struct tl_writer_cfg {
 	struct tl_slab_ring *const *rings; // borrowed for the writer's life
 	uint32_t n_rings;
 	uint32_t n_origins; // rings that the slabs' origins name; 0: slabs have none
-	// What the slabs hold is no pcapng: a file gets no PAD, and is not known again after a restart.
-	bool opaque;
-	bool unaligned; // nor of lengths that O_DIRECT could write
+	bool opaque;	    // what the slabs hold is no pcapng: a file gets no PAD
+	bool unaligned;	    // nor is it of lengths that O_DIRECT could write, or in pieces that can be told apart
 	// Asked on the writer thread once it is to stop: whether the rings get no more slabs. NULL: they get none then.
 	bool (*drained)(void *ctx);
 	bool index; // a sidecar beside each file that says what its slabs hold (tl_index.h)

@@ -12,9 +12,11 @@
 
 #define STOP_PATIENCE_S 3
 
+// What nothing but its order tells apart after a crash is written in order.
 static void choose_backend(struct tl_writer *writer)
 {
-	if (writer->cfg.io == TL_WRITER_IO_URING && (writer->file == NULL || !writer->file->stream)) {
+	if (writer->cfg.io == TL_WRITER_IO_URING && !writer->cfg.unaligned &&
+		(writer->file == NULL || !writer->file->stream)) {
 		int rc = tl_writer_uring_init(writer);
 		if (rc == 0)
 			return;

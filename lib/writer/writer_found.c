@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What earlier runs left on the disk: which files are ours, and all of a recording's.
 //
-// A file is ours when it is a regular file, its section header names this program, and nobody is writing it.
+// A file is ours when it is a regular file, its beginning names this program, and nobody is writing it.
 
 #include "writer_priv.h"
 
@@ -15,20 +15,6 @@
 
 #include <tl_recover.h>
 
-#define APPLICATION "tapline"
-#define SECTION_BYTES 4096 // more than a section header of ours has
-
-static bool is_written_by_us(int fd)
-{
-	uint8_t head[SECTION_BYTES];
-	const char *application;
-	uint32_t len;
-	ssize_t n = read(fd, head, sizeof(head));
-
-	return n > 0 && tl_pcapng_get_application(head, (uint32_t)n, &application, &len) == 0 &&
-	       len >= strlen(APPLICATION) && memcmp(application, APPLICATION, strlen(APPLICATION)) == 0;
-}
-
 // A regular file that nobody is writing, or -1.
 static int open_unused(const char *path, struct stat *status)
 {
@@ -41,22 +27,13 @@ static int open_unused(const char *path, struct stat *status)
 	return -1;
 }
 
-bool tl_writer_is_unused(const char *path, struct stat *status)
-{
-	int fd = open_unused(path, status);
-
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
 bool tl_writer_is_ours(const char *path, struct stat *status)
 {
 	int fd = open_unused(path, status);
 
 	if (fd < 0)
 		return false;
-	bool ours = is_written_by_us(fd);
+	bool ours = tl_recover_is_ours(fd);
 	close(fd);
 	return ours;
 }
@@ -69,7 +46,7 @@ bool tl_writer_is_blank(const char *path)
 	if (fd < 0)
 		return false;
 	bool opened;
-	bool blank = tl_recover_is_blank(fd, &opened) && (!opened || is_written_by_us(fd));
+	bool blank = tl_recover_is_blank(fd, &opened) && (!opened || tl_recover_is_ours(fd));
 	close(fd);
 	return blank;
 }

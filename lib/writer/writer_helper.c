@@ -14,7 +14,6 @@
 #define TIDY_NS TL_NS_PER_S		  // how often the limits are looked at while nothing happens
 #define LEFT_PAUSE_NS (40 * TL_NS_PER_MS) // per 8 MiB read of a file of an earlier run
 #define LEFT_AT_END_BYTES (256u << 20)
-#define PATIENCE_NS (50 * TL_NS_PER_MS) // what the default buffer holds at 10 Gbit/s
 
 static struct timespec from_now(uint64_t ns)
 {
@@ -216,10 +215,10 @@ static void *helper_main(void *arg)
 
 // ---- for the writer thread
 
-struct tl_writer_file *tl_writer_helper_next(struct tl_writer *writer, bool patient)
+struct tl_writer_file *tl_writer_helper_next(struct tl_writer *writer, uint64_t patience_ns)
 {
 	struct tl_writer_helper *helper = &writer->helper;
-	struct timespec deadline = from_now(PATIENCE_NS);
+	struct timespec deadline = from_now(patience_ns);
 	int rc = 0;
 
 	pthread_mutex_lock(&helper->lock);
@@ -230,7 +229,7 @@ struct tl_writer_file *tl_writer_helper_next(struct tl_writer *writer, bool pati
 	if (helper->ahead == NULL) {
 		helper->wished = true;
 		pthread_cond_signal(&helper->wake);
-		while (patient && rc == 0 && helper->wished)
+		while (patience_ns != 0 && rc == 0 && helper->wished)
 			rc = pthread_cond_timedwait(&helper->answer, &helper->lock, &deadline);
 	}
 	struct tl_writer_file *file = helper->ahead;

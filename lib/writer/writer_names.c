@@ -77,8 +77,7 @@ static void clear_way(struct tl_writer *writer)
 
 	if (left.at != NULL && tl_writer_is_blank(left.at)) {
 		unlink(left.at);
-	} else if (left.at != NULL && (tl_writer_is_ours(left.at, &status) ||
-					      (writer->cfg.opaque && tl_writer_is_unused(left.at, &status)))) {
+	} else if (left.at != NULL && tl_writer_is_ours(left.at, &status)) {
 		left.began = status.st_mtim.tv_sec;
 		tl_writer_give_name(writer, &left);
 	}

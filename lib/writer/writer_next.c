@@ -17,13 +17,14 @@ void tl_writer_leave_file(struct tl_writer *writer)
 		tl_writer_helper_finish(writer, file);
 }
 
-bool tl_writer_go_on(struct tl_writer *writer, bool patient)
+bool tl_writer_go_on(struct tl_writer *writer, uint64_t patience_ns)
 {
 	struct tl_writer_file *last = writer->file;
-	struct tl_writer_file *next = tl_writer_helper_next(writer, patient && !last->overdue);
+	bool known_late = last->overdue && patience_ns <= TL_WRITER_PATIENCE_NS;
+	struct tl_writer_file *next = tl_writer_helper_next(writer, known_late ? 0 : patience_ns);
 
 	if (next == NULL) {
-		last->overdue |= patient;
+		last->overdue |= patience_ns != 0;
 		return false;
 	}
 	tl_writer_leave_file(writer);
@@ -34,7 +35,7 @@ bool tl_writer_go_on(struct tl_writer *writer, bool patient)
 
 bool tl_writer_leave_removed(struct tl_writer *writer)
 {
-	bool left = tl_writer_go_on(writer, true);
+	bool left = tl_writer_go_on(writer, TL_WRITER_STUCK_PATIENCE_NS);
 
 	atomic_store_explicit(&writer->rotate_asked, !left, memory_order_relaxed);
 	if (left)
@@ -65,6 +66,6 @@ void tl_writer_rotate_if_due(struct tl_writer *writer)
 	}
 	if (!atomic_load_explicit(&writer->rotate_asked, memory_order_relaxed))
 		return;
-	if (writer->file == NULL || writer->file->stream || tl_writer_go_on(writer, false))
+	if (writer->file == NULL || writer->file->stream || tl_writer_go_on(writer, 0))
 		atomic_store_explicit(&writer->rotate_asked, false, memory_order_relaxed);
 }

@@ -287,12 +287,17 @@ static inline bool tl_writer_saves_files(const struct tl_writer *writer)
 // writer_thread.c
 void *tl_writer_main(void *writer);
 
+// How long the writer waits for the next file: what the default buffer holds at 10 Gbit/s; and where the file that it
+// has takes nothing more, so that nothing is lost by waiting.
+#define TL_WRITER_PATIENCE_NS (50 * TL_NS_PER_MS)
+#define TL_WRITER_STUCK_PATIENCE_NS (10 * TL_NS_PER_S)
+
 // writer_next.c, on the writer thread
 // The file gets no more slabs: the helper completes it as soon as none is in flight.
 void tl_writer_leave_file(struct tl_writer *writer);
-// Goes on in the next file; patient: waits for it a little, once. False: there is none yet, and the recording goes on
-// in this one.
-bool tl_writer_go_on(struct tl_writer *writer, bool patient);
+// Goes on in the next file, for which it waits that long, for the shorter time only once. False: there is none yet, and
+// the recording goes on in this one.
+bool tl_writer_go_on(struct tl_writer *writer, uint64_t patience_ns);
 // Goes on in the next file because somebody removed this one, which keeps nothing. False: there is none yet; it is
 // tried until there is, also while nothing comes.
 bool tl_writer_leave_removed(struct tl_writer *writer);
@@ -326,9 +331,9 @@ int tl_writer_hold_init(struct tl_writer *writer);
 void tl_writer_hold_fini(struct tl_writer *writer);
 
 // writer_helper.c, on the writer thread
-// The next file, which is the writer's from now on; NULL: it is not ready, but has been ordered. With patience, waits
-// for it a little.
-struct tl_writer_file *tl_writer_helper_next(struct tl_writer *writer, bool patient);
+// The next file, which is the writer's from now on; NULL: it is not ready within that time, but has been
+// ordered.
+struct tl_writer_file *tl_writer_helper_next(struct tl_writer *writer, uint64_t patience_ns);
 // Hands over a file that nothing is in flight for.
 void tl_writer_helper_finish(struct tl_writer *writer, struct tl_writer_file *file);
 // Files of this time, complete now or soon, are to be saved.
@@ -397,8 +402,6 @@ void tl_writer_ring_fini(struct tl_writer_ring *ring);
 // writer_found.c
 // Whether this is a recording of this program that nobody is writing.
 bool tl_writer_is_ours(const char *path, struct stat *status);
-// Whether it is a regular file that nobody is writing.
-bool tl_writer_is_unused(const char *path, struct stat *status);
 // Whether it is a file in which nobody has recorded anything, nor is about to.
 bool tl_writer_is_blank(const char *path);
 // Adds the files of earlier runs, oldest first.

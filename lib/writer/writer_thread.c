@@ -149,7 +149,7 @@ static struct tl_writer_file *file_after(struct tl_writer *writer, const struct 
 	for (uint32_t i = 0; i < writer->flight_count; i++)
 		if (in_flight(writer, i)->file != file)
 			return in_flight(writer, i)->file;
-	return writer->file != file || tl_writer_go_on(writer, true) ? writer->file : NULL;
+	return writer->file != file || tl_writer_go_on(writer, TL_WRITER_STUCK_PATIENCE_NS) ? writer->file : NULL;
 }
 
 // A file that may not grow (ulimit -f, or the largest that the file system has) gives what is in flight for it to the
@@ -271,7 +271,7 @@ static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, str
 		write.len_bytes = slab->used_bytes - slab->head_bytes;
 	}
 	if (is_full(writer, &write))
-		tl_writer_go_on(writer, true);
+		tl_writer_go_on(writer, TL_WRITER_PATIENCE_NS);
 	if (!ready(writer)) {
 		drop(writer, &write);
 		return;

@@ -54,13 +54,19 @@ uint32_t tl_zslab_bound(uint32_t content_bytes)
 static uint32_t put_padding(uint8_t *out, uint32_t used_bytes)
 {
 	uint32_t len = pad_bytes(used_bytes);
-	uint32_t head[2] = {ZSLAB_MAGIC_PAD, len - ZSLAB_SKIP_BYTES};
 
 	if (len == 0)
 		return 0;
 	memset(out + used_bytes, 0, len);
-	memcpy(out + used_bytes, head, sizeof(head));
+	tl_zslab_put_pad(out + used_bytes, len);
 	return len;
+}
+
+void tl_zslab_put_pad(void *out, uint32_t unit_bytes)
+{
+	uint32_t head[2] = {ZSLAB_MAGIC_PAD, unit_bytes - ZSLAB_SKIP_BYTES};
+
+	memcpy(out, head, sizeof(head));
 }
 
 // The frame at out + at, then padding. Returns the bytes of the unit and sets *out_frame_bytes, or -ENOBUFS.

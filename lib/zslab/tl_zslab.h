@@ -6,6 +6,7 @@
 //
 //   blocks  [zstd frame: blocks][skippable frame: padding]                               opens and closes a file
 //   slab    [skippable frame: HEAD][zstd frame: the sealed slab][skippable frame: padding]
+//   nothing [skippable frame: padding]                                                   where recovery covered damage
 //
 // All zstd frames say how long their content is, and have a checksum. What comes out of them, one after another, is the
 // recording as it would be without compression, byte for byte. A file begins with a unit of blocks, so with the magic
@@ -26,7 +27,7 @@ struct tl_zslab_unpacker; // opaque
 
 // What stands at the beginning of some bytes.
 struct tl_zslab_unit {
-	bool slab;		    // else blocks
+	bool slab;		    // else blocks, or nothing: content_bytes is 0
 	struct tl_pcapng_head head; // of a slab
 	uint32_t frame_at;	    // the zstd frame: where, how long, and how long its content is
 	uint32_t frame_bytes;
@@ -50,13 +51,18 @@ int64_t tl_zslab_pack(
 int64_t tl_zslab_pack_blocks(
 	struct tl_zslab_packer *packer, const void *blocks, uint32_t bytes, void *out, uint32_t size);
 
+// The beginning of a unit of nothing, unit_bytes long: the rest of it may be anything. unit_bytes is a multiple of
+// 4096.
+#define TL_ZSLAB_PAD_BYTES 8u
+void tl_zslab_put_pad(void *out, uint32_t unit_bytes);
+
 // Only the HEAD at the beginning of a slab's unit, of which the first TL_ZSLAB_HEAD_BYTES are enough: to find slabs on
 // boundaries of 4096 bytes, and from one to the next. Returns 0 with all but content_bytes set, or -EINVAL.
 #define TL_ZSLAB_HEAD_BYTES 88u
 int tl_zslab_get_head(const void *buf, uint64_t size, struct tl_zslab_unit *out);
 
 // Returns 0, or -EINVAL: no unit begins here, or none that is whole within size. Only padding may be missing at the
-// end: unit_bytes is then what is there.
+// end: unit_bytes is then what is there, but for a unit of nothing, which is looked at no further.
 int tl_zslab_look(const void *buf, uint64_t size, struct tl_zslab_unit *out);
 
 // NULL without memory.

@@ -70,6 +70,21 @@ static uint32_t padding_at(const uint8_t *buf, uint64_t size)
 	return (uint32_t)tl_min_u64(ZSLAB_SKIP_BYTES + (uint64_t)head[1], size);
 }
 
+// Nothing but padding, of whole pages.
+static bool is_nothing(const uint8_t *buf, uint64_t size, struct tl_zslab_unit *out)
+{
+	uint32_t head[2];
+
+	if (size < sizeof(head))
+		return false;
+	memcpy(head, buf, sizeof(head));
+	uint64_t bytes = ZSLAB_SKIP_BYTES + (uint64_t)head[1];
+	if (head[0] != ZSLAB_MAGIC_PAD || bytes % TL_PCAPNG_ALIGN != 0 || bytes > UNIT_BYTES_MAX)
+		return false;
+	out->unit_bytes = (uint32_t)bytes;
+	return true;
+}
+
 static int look_at_frame(const uint8_t *frame, uint64_t size, struct tl_zslab_unit *out)
 {
 	uint32_t magic;
@@ -94,6 +109,8 @@ int tl_zslab_look(const void *buf, uint64_t size, struct tl_zslab_unit *out)
 	struct tl_zslab_unit head;
 
 	*out = (struct tl_zslab_unit){0};
+	if (is_nothing(buf, size, out))
+		return 0;
 	if (tl_zslab_get_head(buf, size, &head) == 0)
 		*out = head;
 	int rc = look_at_frame(bytes + out->frame_at, size - out->frame_at, out);

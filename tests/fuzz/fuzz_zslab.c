@@ -37,7 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(unpacker != NULL);
 	(void)tl_zslab_get_head(data, size, &unit);
 	while (at < size && tl_zslab_look(data + at, size - at, &unit) == 0) {
-		require(unit.unit_bytes > 0 && unit.unit_bytes <= size - at);
+		bool nothing = unit.frame_bytes == 0;
+		require(unit.unit_bytes > 0 && (unit.unit_bytes <= size - at || nothing));
 		require(unit.frame_at <= unit.unit_bytes && unit.frame_bytes <= unit.unit_bytes - unit.frame_at);
 		unpack(unpacker, data + at, &unit);
 		at += unit.unit_bytes;

@@ -275,7 +275,6 @@ static void captures_read_their_order_and_form(void)
 
 static void an_order_or_form_that_means_nothing_is_refused(void)
 {
-#define NO_RING "only files of pcapng, not compressed, are known again and may be dropped"
 #define NO_INDEX "only pcapng, not compressed, is indexed while it is recorded"
 #define NO_TRIGGER "a recording that waits for triggers is pcapng, not compressed, in the order of arrival"
 	static const struct refusal refusals[] = {
@@ -301,14 +300,6 @@ static void an_order_or_form_that_means_nothing_is_refused(void)
 		{CAPTURE(", 'mode': 'trigger', 'order': 'time'"), "2: $.capture[0].mode: " NO_TRIGGER},
 		{CAPTURE(", 'mode': 'trigger', 'format': 'pcap-ns'"), "2: $.capture[0].mode: " NO_TRIGGER},
 		{CAPTURE(", 'mode': 'trigger', 'compress': 'zstd'"), "2: $.capture[0].mode: " NO_TRIGGER},
-		{CAPTURE(", 'compress': 'zstd', 'rotate_seconds': 1, 'keep_files': 2"),
-			"2: $.capture[0].keep_files: " NO_RING},
-		{CAPTURE(", 'format': 'pcap-ns', 'rotate_seconds': 1, 'keep_bytes': '8M'"),
-			"2: $.capture[0].keep_bytes: " NO_RING},
-		{CAPTURE(", 'compress': 'zstd', 'rotate_seconds': 1, 'min_free_bytes': 1"),
-			"2: $.capture[0].min_free_bytes: " NO_RING},
-		{CAPTURE(", 'compress': 'zstd', 'rotate_seconds': 1, 'on_full': 'recycle'"),
-			"2: $.capture[0].on_full: " NO_RING},
 		{CAPTURE(", 'compress': 'zstd', 'index': true"), "2: $.capture[0].index: " NO_INDEX},
 		{CAPTURE(", 'format': 'pcap-ns', 'rotate_seconds': 1, 'index': true"),
 			"2: $.capture[0].index: " NO_INDEX},

@@ -434,7 +434,7 @@ static void refuses_what_is_not_ours(void)
 	expect_refused(zeros, sizeof(zeros), -ENOMSG, "holds no recording");
 	expect_refused(classic, sizeof(classic), -EMEDIUMTYPE, "pcap file");
 	memcpy(classic, (uint32_t[]){0x184D2A54u}, 4);
-	expect_refused(classic, sizeof(classic), -EMEDIUMTYPE, "is compressed");
+	expect_refused(classic, sizeof(classic), -EMEDIUMTYPE, "was compressed");
 	expect_refused("hello, world\n", 13, -ENOMSG, "holds no recording");
 	free(file);
 }

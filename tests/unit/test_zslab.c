@@ -184,6 +184,22 @@ static void a_unit_that_is_cut_is_none(void)
 	tear_down(&b);
 }
 
+static void nothing_is_a_unit_too(void)
+{
+	struct bench b = set_up();
+	struct tl_zslab_unit unit;
+
+	memset(b.unit, 0xee, b.bound); // what was there before
+	tl_zslab_put_pad(b.unit, 3 * TL_PCAPNG_ALIGN);
+	CU_ASSERT_EQUAL(tl_zslab_look(b.unit, TL_ZSLAB_PAD_BYTES, &unit), 0);
+	CU_ASSERT_FALSE(unit.slab);
+	CU_ASSERT_EQUAL(unit.content_bytes, 0);
+	CU_ASSERT_EQUAL(unit.unit_bytes, 3 * TL_PCAPNG_ALIGN);
+	tl_zslab_put_pad(b.unit, 3 * TL_PCAPNG_ALIGN - 4); // which ends on no boundary
+	CU_ASSERT_EQUAL(tl_zslab_look(b.unit, b.bound, &unit), -EINVAL);
+	tear_down(&b);
+}
+
 static void damage_is_seen(void)
 {
 	struct bench b = set_up();
@@ -211,6 +227,7 @@ int main(void)
 		{"blocks begin with the magic of zstd", blocks_begin_with_the_magic_of_zstd},
 		{"too little room is refused", too_little_room_is_refused},
 		{"a unit that is cut is none", a_unit_that_is_cut_is_none},
+		{"nothing is a unit, too", nothing_is_a_unit_too},
 		{"damage is seen", damage_is_seen},
 	};
 
