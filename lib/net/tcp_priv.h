@@ -41,6 +41,7 @@
 #define TL_TCP_ROUND_SHIFT 12  // a round 4096 ticks, 1.07 s
 #define TL_TCP_NEAR_SLOTS 8192 // a tick each: two rounds
 #define TL_TCP_FAR_SLOTS 1024  // a round each
+#define TL_TCP_ARM_TICKS 16    // a deadline farther than these, 4.2 ms, need not be hung up at once
 
 enum tl_tcp_state {
 	TL_TCPS_CLOSED,
@@ -205,8 +206,8 @@ struct tl_tcp {
 	uint64_t last_rx_ns, last_tx_ns;
 
 	uint64_t deadline_ns[TL_TCP_TIMERS];
-	uint64_t due_ns;	// for which the connection hangs on the wheel; may be early, never late
-	struct tl_tcp_far *far; // the slot that it hangs in, if that is a round's
+	uint64_t due_ns;  // the wheel need not hear of a deadline from here on
+	uint64_t hung_ns; // for which the connection hangs on the wheel: may be early, never late
 	uint32_t snd_wl1, snd_wl2, max_snd_wnd;
 	uint32_t arp_generation;	// of header
 	uint8_t header[TL_TCP_HEADERS]; // Ethernet, IP and TCP, all but what changes
@@ -240,6 +241,9 @@ struct tl_tcp {
 	uint64_t rto_min_ns, keepalive_idle_ns;
 	struct tl_tcp_listener *listener;
 	LIST_ENTRY(tl_tcp) wheel;
+	struct tl_tcp_far *far; // the slot that it hangs in, if that is a round's
+	struct tl_tcp *armed_next;
+	bool armed; // the wheel will look soon whether a deadline is left
 	TAILQ_ENTRY(tl_tcp) pending_link;
 	TAILQ_ENTRY(tl_tcp) link;     // in the table's idle, half-open, calling, dead or TIME-WAIT list
 	struct tl_tcp_queue *opening; // the list of the table that it is in while our SYN is not acknowledged, or NULL
@@ -260,9 +264,10 @@ struct tl_tcp_far {
 };
 
 struct tl_tcp_wheel {
-	uint64_t tick;	 // it has turned up to here
-	uint32_t quota;	 // to bring near with each tick of this round
-	uint64_t visits; // connections touched so far: all that turning costs
+	uint64_t tick;				// it has turned up to here
+	uint32_t quota;				// to bring near with each tick of this round
+	uint64_t visits;			// connections touched so far: all that turning costs
+	struct tl_tcp *armed[TL_TCP_ARM_TICKS]; // to look at with a tick
 	struct tl_tcp_slot near[TL_TCP_NEAR_SLOTS];
 	struct tl_tcp_far far[TL_TCP_FAR_SLOTS];
 };
@@ -551,9 +556,9 @@ void tl_tcp_stamp_sample(struct tl_tcp *c, const struct tl_tcp_seg *seg);
 
 // ---- tcp_wheel.c
 
-// Hang c on the wheel for due_ns.
-void tl_tcp_timer_move(struct tl_tcp *c, uint64_t due_ns);
-// For its earliest deadline.
+// A deadline of c, before due_ns.
+void tl_tcp_timer_arm(struct tl_tcp *c, uint64_t deadline_ns);
+// Hang c on the wheel for its earliest deadline.
 void tl_tcp_hang_up(struct tl_tcp *c);
 void tl_tcp_timers_stop(struct tl_tcp *c);
 
@@ -574,14 +579,14 @@ static inline uint64_t tl_tcp_patience_ns(const struct tl_tcp *c)
 	return c->pto_ns;
 }
 
-// HOT. Mostly a store: the wheel is touched only when c must wake earlier than it would.
+// HOT. Mostly a store: the wheel hears of it only when c must wake earlier than it would.
 static inline void tl_tcp_timer_set(struct tl_tcp *c, enum tl_tcp_timer timer, uint64_t after_ns)
 {
 	uint64_t deadline_ns = c->net->now_ns + after_ns;
 
 	c->deadline_ns[timer] = deadline_ns;
 	if (TL_UNLIKELY(deadline_ns < c->due_ns))
-		tl_tcp_timer_move(c, deadline_ns);
+		tl_tcp_timer_arm(c, deadline_ns);
 }
 
 static inline void tl_tcp_timer_stop(struct tl_tcp *c, enum tl_tcp_timer timer)

@@ -212,6 +212,9 @@ static void reset_slot(struct tl_tcp *c)
 		.pto_ns = TL_TCP_RTO_INITIAL_NS,
 		.rack.min_rtt_ns = UINT64_MAX,
 		.due_ns = TL_TCP_TIMER_OFF,
+		.hung_ns = TL_TCP_TIMER_OFF,
+		.armed_next = c->armed_next, // in that list the slot stays
+		.armed = c->armed,
 		.last_rx_ns = c->net->now_ns,
 	};
 	for (unsigned i = 0; i < TL_TCP_TIMERS; i++)

@@ -3,7 +3,9 @@
 // on how many there are.
 //
 // A deadline that moves later only changes a field: the connection wakes at the old time, finds nothing due, and is
-// hung up anew. So the data path, which restarts the retransmission timer with each ACK, hardly ever touches the wheel.
+// hung up anew. One that moves nearer, but not to the next 4 ms, is looked at after these: mostly its ACK has come by
+// then. So the data path hardly ever touches the wheel, be it one connection that sends all the time or each of a
+// million now and then.
 //
 // There are slots for each tick of this round (1.07 s) and the next, and one for each round after these. While a round
 // passes, what hangs in the slot of the next is brought near, evenly, some with each tick: so no tick has to move all
@@ -11,6 +13,7 @@
 
 #include "tcp_priv.h"
 
+#define ARM_NS ((uint64_t)TL_TCP_ARM_TICKS << TL_TCP_TICK_SHIFT)
 #define ROUND_TICKS (UINT64_C(1) << TL_TCP_ROUND_SHIFT)
 
 static uint64_t round_of(uint64_t tick)
@@ -32,13 +35,14 @@ static struct tl_tcp_far *far_slot(struct tl_tcp_wheel *wheel, uint64_t round)
 
 static void unhang(struct tl_tcp *c)
 {
-	if (c->due_ns == TL_TCP_TIMER_OFF)
-		return;
-	LIST_REMOVE(c, wheel);
+	if (c->hung_ns != TL_TCP_TIMER_OFF) {
+		LIST_REMOVE(c, wheel);
+		if (c->far != NULL)
+			c->far->n--;
+		c->far = NULL;
+	}
+	c->hung_ns = TL_TCP_TIMER_OFF;
 	c->due_ns = TL_TCP_TIMER_OFF;
-	if (c->far != NULL)
-		c->far->n--;
-	c->far = NULL;
 }
 
 static void hang_near(struct tl_tcp *c, struct tl_tcp_wheel *wheel, uint64_t tick)
@@ -53,7 +57,7 @@ static void hang_far(struct tl_tcp *c, struct tl_tcp_wheel *wheel, uint64_t roun
 	LIST_INSERT_HEAD(&c->far->slot, c, wheel);
 }
 
-void tl_tcp_timer_move(struct tl_tcp *c, uint64_t due_ns)
+static void hang(struct tl_tcp *c, uint64_t due_ns)
 {
 	struct tl_tcp_wheel *wheel = &c->net->tcp->wheel;
 	uint64_t from_ns = tl_max_u64(due_ns, c->net->now_ns);
@@ -65,6 +69,7 @@ void tl_tcp_timer_move(struct tl_tcp *c, uint64_t due_ns)
 		ahead = TL_TCP_FAR_SLOTS - 1;
 		due_ns = (round_of(wheel->tick) + ahead) << (TL_TCP_ROUND_SHIFT + TL_TCP_TICK_SHIFT);
 	}
+	c->hung_ns = due_ns;
 	c->due_ns = due_ns;
 	if (ahead <= 1)
 		hang_near(c, wheel, tick);
@@ -78,12 +83,28 @@ void tl_tcp_hang_up(struct tl_tcp *c)
 
 	for (unsigned i = 0; i < TL_TCP_TIMERS; i++)
 		earliest_ns = tl_min_u64(earliest_ns, c->deadline_ns[i]);
-	if (earliest_ns == c->due_ns)
-		return;
-	if (earliest_ns == TL_TCP_TIMER_OFF)
-		unhang(c);
+	if (earliest_ns < c->hung_ns)
+		hang(c, earliest_ns);
 	else
-		tl_tcp_timer_move(c, earliest_ns);
+		c->due_ns = c->hung_ns;
+}
+
+void tl_tcp_timer_arm(struct tl_tcp *c, uint64_t deadline_ns)
+{
+	struct tl_tcp_wheel *wheel = &c->net->tcp->wheel;
+	uint64_t looked_at_ns = c->net->now_ns + ARM_NS;
+
+	if (deadline_ns < looked_at_ns) {
+		hang(c, deadline_ns);
+		return;
+	}
+	c->due_ns = looked_at_ns;
+	if (c->armed)
+		return;
+	struct tl_tcp **list = &wheel->armed[(wheel->tick - 1) & (TL_TCP_ARM_TICKS - 1)];
+	c->armed = true;
+	c->armed_next = *list;
+	*list = c;
 }
 
 void tl_tcp_timers_stop(struct tl_tcp *c)
@@ -94,6 +115,19 @@ void tl_tcp_timers_stop(struct tl_tcp *c)
 }
 
 // ---- turning
+
+static void look_at_armed(struct tl_tcp_wheel *wheel, uint64_t tick)
+{
+	struct tl_tcp **list = &wheel->armed[tick & (TL_TCP_ARM_TICKS - 1)];
+	struct tl_tcp *c;
+
+	while ((c = *list) != NULL) {
+		wheel->visits++;
+		*list = c->armed_next;
+		c->armed = false;
+		tl_tcp_hang_up(c);
+	}
+}
 
 static void bring_near(struct tl_tcp_wheel *wheel)
 {
@@ -131,6 +165,7 @@ static void turn(struct tl_tcp_table *table, uint64_t tick)
 	wheel->tick = tick;
 	if ((tick & (ROUND_TICKS - 1)) == 0)
 		wheel->quota = (far_slot(wheel, round_of(tick) + 1)->n + ROUND_TICKS - 1) >> TL_TCP_ROUND_SHIFT;
+	look_at_armed(wheel, tick);
 	bring_near(wheel);
 	wake_slot(table, near_slot(wheel, tick));
 }
@@ -144,6 +179,8 @@ static void jump(struct tl_tcp_table *table, uint64_t tick)
 
 	wheel->tick = tick;
 	wheel->quota = 0;
+	for (unsigned i = 0; i < TL_TCP_ARM_TICKS; i++)
+		look_at_armed(wheel, i);
 	for (unsigned i = 0; i < TL_TCP_NEAR_SLOTS; i++)
 		wake_slot(table, &wheel->near[i]);
 	for (; round <= last; round++)

@@ -24,7 +24,6 @@
 #define CROWD_FIRST_HOST 16
 #define CROWD_ISN 1000u
 #define CROWD_PAYLOAD_MAX 1460
-#define CROWD_FRAME_NS 1000
 #define CROWD_IP(host) tl_be32(0xc0000200u | (host)) // 192.0.2.0/24
 
 struct crowd_peer {
@@ -44,6 +43,7 @@ struct crowd {
 	uint32_t n;
 	uint32_t opened, closed;
 	uint64_t now_ns;
+	uint64_t frame_ns; // between two frames
 	uint64_t echoed_bytes;
 	uint64_t strays; // segments to nobody
 };
@@ -111,12 +111,14 @@ static inline void crowd_collect(struct tl_txq *q)
 // The burst's only frame is the next of peer i, of len bytes of payload.
 static inline void crowd_write(struct crowd *crowd, uint32_t i, uint8_t flags, uint16_t len)
 {
+	static const uint8_t mss_1460[] = {2, 4, 1460 >> 8, 1460 & 0xff};
 	struct crowd_peer *peer = &crowd->peers[i];
 	struct rte_mbuf *m = crowd->burst.pkts[0];
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
 	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
 	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(ip + 1);
-	uint16_t l4_len = TL_TCP_LEN + len;
+	uint16_t options_len = (flags & TL_TCP_SYN) != 0 ? sizeof(mss_1460) : 0;
+	uint16_t l4_len = TL_TCP_LEN + options_len + len;
 
 	*ip = (struct tl_ipv4_hdr){.version_ihl = 0x45,
 		.total_len_be = tl_be16(TL_IPV4_LEN + l4_len),
@@ -129,16 +131,17 @@ static inline void crowd_write(struct crowd *crowd, uint32_t i, uint8_t flags, u
 		.dst_port_be = tl_be16(7),
 		.seq_be = tl_be32(peer->next),
 		.ack_be = tl_be32((flags & TL_TCP_ACK) != 0 ? peer->seen : 0),
-		.data_off = TL_TCP_LEN << 2,
+		.data_off = (uint8_t)((TL_TCP_LEN + options_len) << 2),
 		.flags = flags,
 		.window_be = tl_be16(65535)};
+	memcpy(tcp + 1, mss_1460, options_len); // the payload is whatever lies there
 	uint32_t sum = tl_cksum_pseudo(ip->src_be, ip->dst_be, TL_IPPROTO_TCP, l4_len);
 	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, l4_len));
 	m->data_len = TL_ETHER_LEN + TL_IPV4_LEN + l4_len;
 	m->pkt_len = m->data_len;
 	tl_wire_parse(frame, m->data_len, &crowd->burst.pkt[0]);
 	peer->next += len + ((flags & (TL_TCP_SYN | TL_TCP_FIN)) != 0);
-	crowd->now_ns += CROWD_FRAME_NS;
+	crowd->now_ns += crowd->frame_ns;
 	crowd->burst.mono_ns = crowd->now_ns;
 }
 
@@ -207,6 +210,7 @@ static inline void crowd_start(
 		.seed = 11};
 
 	*crowd = (struct crowd){.n = n, .now_ns = 1000 * TL_NS_PER_S, .peers = calloc(n, sizeof(crowd->peers[0]))};
+	crowd->frame_ns = TL_NS_PER_US;
 	crowd->tx.flush_fn = crowd_collect;
 	crowd->tx.backend = crowd;
 	crowd->burst.n = 1;
