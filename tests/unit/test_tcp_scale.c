@@ -121,6 +121,22 @@ static void a_million(void)
 	crowd_stop(&crowd);
 }
 
+// With these secrets all keys share a chain: the worst that can be.
+static void chains_are_bounded(void)
+{
+	struct crowd crowd;
+
+	crowd_start(&crowd, 64, pool(), NULL);
+	memset(crowd.net->tcp->hash_seed, 0, sizeof(crowd.net->tcp->hash_seed));
+	crowd.net->tcp->bucket_mask = 0;
+	for (uint32_t i = 0; i < 20; i++)
+		crowd_open(&crowd, i);
+	CU_ASSERT_EQUAL(crowd.opened, CHAIN_MAX);
+	CU_ASSERT_EQUAL(tl_count_read(&crowd.net->stats.tcp_backlog_drops), 20 - CHAIN_MAX);
+	CU_ASSERT_EQUAL(longest_chain(crowd.net->tcp), CHAIN_MAX);
+	crowd_stop(&crowd);
+}
+
 // ---- buffers are lent
 
 static unsigned lent(const struct tl_tcp_table *table)
@@ -274,6 +290,7 @@ static void late_ticks_lose_nothing(void)
 
 static const struct tl_test tests[] = {
 	{"a million connections are open at once, each echoes a byte and closes, in bounded memory", a_million},
+	{"a chain of the table takes 16 connections and no more", chains_are_bounded},
 	{"a send buffer is lent while data is unacknowledged, and data that finds none comes again", buffers_are_lent},
 	{"a connection may keep a send buffer of its own, and does not open without", one_may_keep_its_own},
 	{"connections without a deadline cost the timers nothing", idle_costs_nothing},
