@@ -31,6 +31,14 @@ static int start_eal(struct tl_appliance *a, struct tl_err *err)
 	return a->clock != NULL ? 0 : tl_fail(err, -ENODEV, "this CPU's time stamp counter does not run");
 }
 
+static bool wants_sent(const struct tl_config *config, uint32_t port)
+{
+	for (uint32_t i = 0; i < config->n_captures; i++)
+		if (config->captures[i].port == port && config->captures[i].direction != TL_CONFIG_RX)
+			return true;
+	return false;
+}
+
 static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 {
 	const struct tl_config_port *cfg = &a->config->ports[port];
@@ -38,10 +46,11 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 	return (struct tl_port_cfg){.name = cfg->name,
 		.spec = a->plan.specs[port],
 		.rx_queues = (uint16_t)cfg->rx_queues,
-		.tx_queues = a->plan.has_echo[port] ? 1 : 0,
+		.tx_queues = (uint16_t)(a->plan.has_echo[port] ? cfg->rx_queues : 0),
 		.mtu = (uint16_t)cfg->mtu,
 		.promisc = cfg->promisc,
 		.take = cfg->take,
+		.rx_only = !wants_sent(a->config, port),
 		.clock = a->clock,
 		.socket_id = SOCKET_ID_ANY};
 }
@@ -89,34 +98,52 @@ static struct tl_echo_cfg echo_cfg(const struct tl_config_echo *e)
 		.send_buffers = e->send_buffers};
 }
 
-// The host of one port: every echo that is configured on it.
-static int make_host(struct tl_appliance *a, uint32_t port, struct tl_err *err)
+// The host of one lcore: the echoes that it owns. One without any answers for what arrives there and is nobody's.
+static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, struct tl_err *err)
 {
 	const struct tl_config_port *cfg = &a->config->ports[port];
 	struct tl_echo_cfg echoes[TL_CONFIG_ECHOES_MAX];
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < a->config->n_echoes; i++) {
-		if (a->config->echoes[i].port != port)
+		if (a->config->echoes[i].port != port || a->plan.echo_queues[i] != queue)
 			continue;
 		a->echo_index[i] = n;
 		echoes[n++] = echo_cfg(&a->config->echoes[i]);
 	}
 	struct tl_echo_host_cfg host = {.net = {.name = cfg->name,
-						.tx = tl_port_txq(a->ports[port], 0),
+						.tx = tl_port_txq(a->ports[port], queue),
 						.pool = tl_port_pool(a->ports[port]),
 						.ip_be = cfg->ip_be,
 						.mask_be = cfg->mask_be,
 						.gateway_be = cfg->gateway_be,
+						.vlan = (uint16_t)cfg->vlan,
 						.mtu = (uint16_t)cfg->mtu,
+						.reassemble = cfg->ip_fragments == TL_CONFIG_FRAGMENTS_REASSEMBLE,
 						.socket_id = tl_port_config(a->ports[port])->socket_id,
-						.seed = rte_rand()},
+						.seed = rte_rand(),
+						.is_follower = queue != 0},
 		.echoes = echoes,
 		.n_echoes = n,
 		.port = a->ports[port],
-		.clock = a->clock};
+		.clock = a->clock,
+		.steer = a->steers[port] != NULL ? tl_steer_side(a->steers[port], queue) : NULL};
 	memcpy(host.net.mac, tl_port_mac(a->ports[port]), sizeof(host.net.mac));
-	return tl_echo_host_create(&host, &a->hosts[port], err);
+	return tl_echo_host_create(&host, &a->hosts[a->plan.first[port] + queue], err);
+}
+
+// Every lcore of a port with an echo has a host.
+static int make_port_hosts(struct tl_appliance *a, uint32_t port, struct tl_err *err)
+{
+	const struct tl_config_port *cfg = &a->config->ports[port];
+	const struct tl_steer_cfg steer = {.ip_be = cfg->ip_be,
+		.queues = (uint16_t)cfg->rx_queues,
+		.socket_id = tl_port_config(a->ports[port])->socket_id};
+	int rc = cfg->rx_queues > 1 ? tl_steer_create(&steer, &a->steers[port], err) : 0;
+
+	for (uint16_t q = 0; q < cfg->rx_queues && rc == 0; q++)
+		rc = make_host(a, port, q, err);
+	return rc;
 }
 
 static int make_hosts(struct tl_appliance *a, struct tl_err *err)
@@ -125,7 +152,7 @@ static int make_hosts(struct tl_appliance *a, struct tl_err *err)
 
 	for (uint32_t i = 0; i < a->config->n_ports && rc == 0; i++)
 		if (a->plan.has_echo[i])
-			rc = make_host(a, i, err);
+			rc = make_port_hosts(a, i, err);
 	return rc;
 }
 
@@ -157,10 +184,13 @@ static int join_alarm(struct tl_appliance *a, uint32_t capture, struct tl_err *e
 {
 	const struct tl_config_capture *cfg = &a->config->captures[capture];
 
-	if (cfg->trigger.echo_latency_us == 0)
-		return 0;
-	return tl_echo_host_alarm(a->hosts[cfg->port], cfg->trigger.echo_latency_us * TL_NS_PER_US,
-		tl_capture_trigger_slot(a->captures[capture], TL_TRIGGER_ECHO_LATENCY), err);
+	_Atomic(uint64_t) *slot = tl_capture_trigger_slot(a->captures[capture], TL_TRIGGER_ECHO_LATENCY);
+	uint64_t above_ns = cfg->trigger.echo_latency_us * TL_NS_PER_US;
+	int rc = 0;
+
+	for (uint32_t q = 0; q < a->config->ports[cfg->port].rx_queues && rc == 0 && above_ns != 0; q++)
+		rc = tl_echo_host_alarm(a->hosts[a->plan.first[cfg->port] + q], above_ns, slot, err);
+	return rc;
 }
 
 static enum tl_recode_form form_of(const struct tl_config_capture *cfg)
@@ -224,17 +254,17 @@ static int make_captures(struct tl_appliance *a, struct tl_err *err)
 static int make_lcore(struct tl_appliance *a, uint32_t port, uint16_t queue, struct tl_err *err)
 {
 	struct tl_service services[TL_CONFIG_CAPTURES_MAX + 1];
+	uint32_t entry = a->plan.first[port] + queue;
 	uint32_t n = 0;
 
-	if (a->hosts[port] != NULL)
-		tl_echo_host_service(a->hosts[port], &services[n++]);
+	if (a->hosts[entry] != NULL)
+		tl_echo_host_service(a->hosts[entry], &services[n++]);
 	for (uint32_t i = 0; i < a->config->n_captures; i++)
 		if (a->config->captures[i].port == port)
 			tl_capture_service(a->captures[i], queue, &services[n++]);
-	uint32_t entry = a->plan.first[port] + queue;
 	struct tl_lcore_cfg cfg = {.lcore_id = entry + 1,
 		.rxq = tl_port_rxq(a->ports[port], queue),
-		.txq = queue == 0 && a->plan.has_echo[port] ? tl_port_txq(a->ports[port], 0) : NULL,
+		.txq = a->plan.has_echo[port] ? tl_port_txq(a->ports[port], queue) : NULL,
 		.clock = a->clock,
 		.services = services,
 		.n_services = n,
@@ -265,7 +295,9 @@ static void list_metrics(struct tl_appliance *a)
 		.start_ns = tl_clock_mono_ns(a->clock, rte_rdtsc())};
 	for (uint32_t i = 0; i < m->n_ports; i++) {
 		m->ports[i] = a->ports[i];
-		m->hosts[i] = a->hosts[i];
+		m->steers[i] = a->steers[i];
+		for (uint32_t q = 0; q < a->config->ports[i].rx_queues; q++)
+			m->hosts[i][q] = a->hosts[a->plan.first[i] + q];
 	}
 	for (uint32_t i = 0; i < m->n_captures; i++) {
 		m->captures[i] = a->captures[i];
@@ -273,8 +305,11 @@ static void list_metrics(struct tl_appliance *a)
 	}
 	for (uint32_t i = 0; i < m->n_echoes; i++) {
 		const struct tl_config_echo *e = &a->config->echoes[i];
-		m->echoes[i] = (struct tl_metrics_echo){
-			.name = e->name, .mode = modes[e->mode], .host = a->hosts[e->port], .index = a->echo_index[i]};
+		m->echoes[i] = (struct tl_metrics_echo){.name = e->name,
+			.mode = modes[e->mode],
+			.queue = a->plan.echo_queues[i],
+			.host = a->hosts[a->plan.first[e->port] + a->plan.echo_queues[i]],
+			.index = a->echo_index[i]};
 	}
 }
 
@@ -319,10 +354,12 @@ void tl_appliance_destroy(struct tl_appliance *a)
 	tl_ctl_close(a->ctl);
 	for (uint32_t i = 0; i < a->plan.n_lcores; i++)
 		tl_lcore_destroy(a->lcores[i]);
+	for (uint32_t i = 0; i < a->plan.n_lcores; i++)
+		tl_echo_host_destroy(a->hosts[i]);
 	for (uint32_t i = 0; i < a->config->n_captures; i++)
 		tl_capture_destroy(a->captures[i]);
 	for (uint32_t i = 0; i < a->config->n_ports; i++) {
-		tl_echo_host_destroy(a->hosts[i]);
+		tl_steer_destroy(a->steers[i]);
 		tl_port_close(a->ports[i]);
 	}
 	tl_clock_destroy(a->clock);

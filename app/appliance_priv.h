@@ -33,8 +33,9 @@ struct tl_appliance {
 	struct tl_eal *eal;
 	struct tl_clock *clock;
 	struct tl_port *ports[TL_CONFIG_PORTS_MAX];
-	struct tl_echo_host *hosts[TL_CONFIG_PORTS_MAX]; // NULL: no echo on this port
-	uint32_t echo_index[TL_CONFIG_ECHOES_MAX];	 // of a configured echo within its port's host
+	struct tl_steer *steers[TL_CONFIG_PORTS_MAX];	// NULL: one lcore has all of this port's echoes
+	struct tl_echo_host *hosts[TL_PLAN_LCORES_MAX]; // by lcore; NULL: no echo on this lcore's port
+	uint32_t echo_index[TL_CONFIG_ECHOES_MAX];	// of a configured echo within its host
 	struct tl_capture *captures[TL_CONFIG_CAPTURES_MAX];
 	struct tl_lcore *lcores[TL_PLAN_LCORES_MAX];
 	uint32_t n_running; // the first so many lcores have been started

@@ -23,6 +23,16 @@ static uint64_t now_ns(const struct tl_appliance *a)
 	return tl_clock_mono_ns(a->clock, rte_rdtsc());
 }
 
+// The port runs: how it spreads frames is known now, if its driver tells.
+static int start_hosts(struct tl_appliance *a, uint32_t port, struct tl_err *err)
+{
+	struct tl_port_rss rss;
+
+	if (a->steers[port] != NULL && tl_port_rss(a->ports[port], &rss))
+		tl_steer_set_rss(a->steers[port], &rss);
+	return tl_echo_hosts_start(&a->hosts[a->plan.first[port]], a->config->ports[port].rx_queues, err);
+}
+
 static int start(struct tl_appliance *a, struct tl_err *err)
 {
 	int rc = 0;
@@ -31,8 +41,8 @@ static int start(struct tl_appliance *a, struct tl_err *err)
 		rc = tl_capture_start(a->captures[i], err);
 	for (uint32_t i = 0; i < a->config->n_ports && rc == 0; i++) {
 		rc = tl_port_start(a->ports[i], err);
-		if (rc == 0 && a->hosts[i] != NULL)
-			rc = tl_echo_host_start(a->hosts[i], err);
+		if (rc == 0 && a->plan.has_echo[i])
+			rc = start_hosts(a, i, err);
 		if (rc == 0 && a->opts.probe)
 			tl_port_print_probe(a->ports[i]);
 	}
@@ -177,17 +187,37 @@ static void close_services(struct tl_appliance *a)
 			CLOSE_NS / TL_NS_PER_S);
 }
 
+// False where frames go on coming.
+static bool quiesce(const struct tl_appliance *a, uint32_t port)
+{
+	if (!tl_port_quiesce(a->ports[port]))
+		return false;
+	if (a->n_running == a->plan.n_lcores)
+		tl_port_settle(a->ports[port], SETTLE_MS);
+	return true;
+}
+
+// The recordings end here: what has come until now is in them, and what comes later, from ports that cannot be
+// quiesced, is not.
+static void expire(const struct tl_appliance *a)
+{
+	for (uint32_t p = 0; p < a->config->n_ports; p++)
+		(void)quiesce(a, p);
+	for (uint32_t i = 0; i < a->config->n_captures; i++)
+		tl_capture_expire(a->captures[i]);
+}
+
 // Every lcore returns, having received what was queued.
 static void drain(struct tl_appliance *a)
 {
 	for (uint32_t p = 0; p < a->config->n_ports; p++) {
-		bool quiesced = tl_port_quiesce(a->ports[p]);
-		enum tl_lcore_phase phase = quiesced ? TL_LCORE_DRAIN : TL_LCORE_STOP;
-		if (quiesced && a->n_running == a->plan.n_lcores)
-			tl_port_settle(a->ports[p], SETTLE_MS);
+		enum tl_lcore_phase phase = quiesce(a, p) ? TL_LCORE_DRAIN : TL_LCORE_STOP;
 		for (uint32_t q = 0; q < a->config->ports[p].rx_queues && a->plan.first[p] + q < a->n_running; q++)
 			tl_lcore_request(a->lcores[a->plan.first[p] + q], phase);
 	}
+	for (uint32_t i = a->n_running; i < a->plan.n_lcores; i++)
+		if (a->hosts[i] != NULL)
+			tl_echo_host_forgo(a->hosts[i]);
 	for (uint32_t i = 0; i < a->n_running; i++)
 		tl_lcore_wait(a->lcores[i]);
 }
@@ -199,8 +229,7 @@ static int end(struct tl_appliance *a, struct tl_err *err)
 	int result = 0;
 
 	if (a->opts.expire)
-		for (uint32_t i = 0; i < a->config->n_captures; i++)
-			tl_capture_expire(a->captures[i]);
+		expire(a);
 	close_services(a);
 	drain(a);
 	tl_metrics_snapshot(&a->metrics, false, &a->snapshot);

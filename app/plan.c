@@ -30,18 +30,35 @@ static int plan_ports(const struct tl_config *config, struct tl_plan *plan, stru
 	return 0;
 }
 
-// One lcore owns an echo: its port has one queue.
-static int plan_echoes(const struct tl_config *config, struct tl_plan *plan, struct tl_err *err)
+static bool same_group(const struct tl_config_echo *a, const struct tl_config_echo *b)
 {
+	return a->port == b->port && a->group_be != 0 && a->group_be == b->group_be;
+}
+
+// One lcore owns a group: an echo goes where it is told, else where another of its group is, else where the turn is.
+static uint32_t plan_queue(const struct tl_config *config, const struct tl_plan *plan, uint32_t index, uint32_t *turn)
+{
+	const struct tl_config_echo *echo = &config->echoes[index];
+	uint32_t queue = echo->queue;
+
+	for (uint32_t i = 0; i < config->n_echoes && queue == TL_CONFIG_QUEUE_AUTO; i++)
+		if (same_group(echo, &config->echoes[i]))
+			queue = config->echoes[i].queue;
+	for (uint32_t i = 0; i < index && queue == TL_CONFIG_QUEUE_AUTO; i++)
+		if (same_group(echo, &config->echoes[i]))
+			queue = plan->echo_queues[i];
+	return queue != TL_CONFIG_QUEUE_AUTO ? queue : (*turn)++ % config->ports[echo->port].rx_queues;
+}
+
+static void plan_echoes(const struct tl_config *config, struct tl_plan *plan)
+{
+	uint32_t turns[TL_CONFIG_PORTS_MAX] = {0};
+
 	for (uint32_t i = 0; i < config->n_echoes; i++) {
 		uint32_t port = config->echoes[i].port;
+		plan->echo_queues[i] = (uint16_t)plan_queue(config, plan, i, &turns[port]);
 		plan->has_echo[port] = true;
-		if (config->ports[port].rx_queues != 1)
-			return tl_fail(err, -EINVAL,
-				"%s: $.ports[%u].rx_queues: a port with an echo has 1 queue, not %u: one lcore owns its connections",
-				config->file, port, config->ports[port].rx_queues);
 	}
-	return 0;
 }
 
 static int check_filters(const struct tl_config *config, struct tl_err *err)
@@ -140,15 +157,15 @@ int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_
 	*out = (struct tl_plan){0};
 	int rc = plan_ports(config, out, err);
 	if (rc == 0)
-		rc = plan_echoes(config, out, err);
-	if (rc == 0)
 		rc = check_filters(config, err);
 	if (rc == 0)
 		rc = check_triggers(config, err);
 	if (rc == 0)
 		rc = check_paths(config, err);
-	if (rc == 0)
+	if (rc == 0) {
+		plan_echoes(config, out);
 		plan_cpus(config, out);
+	}
 	return rc;
 }
 

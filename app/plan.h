@@ -18,7 +18,8 @@ struct tl_plan {
 	struct tl_port_spec specs[TL_CONFIG_PORTS_MAX];
 	bool adaptive[TL_CONFIG_PORTS_MAX];
 	bool has_echo[TL_CONFIG_PORTS_MAX];
-	const char *pci[TL_CONFIG_PORTS_MAX]; // borrowed from specs
+	uint16_t echo_queues[TL_CONFIG_ECHOES_MAX]; // whose lcore owns each echo
+	const char *pci[TL_CONFIG_PORTS_MAX];	    // borrowed from specs
 	uint32_t n_pci;
 	// RX queues of all ports in order: queue q of port p is entry first[p] + q, and runs on CPU cpus[entry] as
 	// DPDK's lcore entry + 1.

@@ -10,9 +10,12 @@
 
 #include <tl_zslab.h>
 
+// Of frames that we send, ourselves; of those that the host sends, the kernel, as of those received.
 static enum tl_ts_source source_of(const struct tl_capture *c, uint16_t queue, enum tl_dir dir)
 {
-	return dir == TL_DIR_RX ? tl_port_rxq(c->cfg.port, queue)->source : TL_TS_TSC;
+	bool sends = tl_port_config(c->cfg.port)->tx_queues != 0;
+
+	return dir == TL_DIR_TX && sends ? TL_TS_TSC : tl_port_rxq(c->cfg.port, queue)->source;
 }
 
 // One interface per queue and timestamp source: a record then needs no option to say where its time comes from.
@@ -56,6 +59,9 @@ static uint32_t put_interface(const struct tl_capture *c, uint16_t queue, enum t
 		snprintf(description + used, sizeof(description) - (size_t)used,
 			" (software, when the poll returned), clock within %llu ns at start",
 			(unsigned long long)tl_clock_bound_ns(c->cfg.clock));
+	else if (source == TL_TS_KERNEL)
+		snprintf(description + used, sizeof(description) - (size_t)used,
+			" (software, when the kernel took the frame from its driver or was about to give it one)");
 	return tl_pcapng_put_idb(buf, size,
 		&(struct tl_pcapng_idb){.name = tl_port_config(c->cfg.port)->spec.text,
 			.description = description,

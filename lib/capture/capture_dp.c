@@ -61,13 +61,10 @@ static bool encode(
 	return true;
 }
 
-static enum tl_dir direction(const struct tl_tap *tap, const struct rte_mbuf *m, enum tl_dir burst_dir)
+// A kernel interface shows what its host sends among what it receives.
+static enum tl_dir direction(const struct tl_burst *b, uint16_t i, enum tl_dir burst_dir)
 {
-	const struct tl_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct tl_ether_hdr *);
-
-	if (!tap->split_by_mac || m->data_len < TL_ETHER_LEN)
-		return burst_dir;
-	return memcmp(eth->src, tap->own_mac, TL_ETHER_ADDR_LEN) == 0 ? TL_DIR_TX : burst_dir;
+	return TL_UNLIKELY((b->sent >> i & 1) != 0) ? TL_DIR_TX : burst_dir;
 }
 
 // Whether frame i is among the first bytes of its flow. ids is NULL where there is no cut-off.
@@ -112,7 +109,7 @@ static void tap_burst(struct tl_tap *tap, const struct tl_burst *b, const struct
 	for (uint16_t i = 0; i < b->n; i++) {
 		if (i + PREFETCH_AHEAD < b->n)
 			rte_prefetch0(rte_pktmbuf_mtod(b->pkts[i + PREFETCH_AHEAD], void *));
-		enum tl_dir dir = direction(tap, b->pkts[i], burst_dir);
+		enum tl_dir dir = direction(b, i, burst_dir);
 		if (!tap->dir[dir])
 			continue;
 		if (TL_UNLIKELY(state != TL_CAPTURE_RECORDING)) {
@@ -173,8 +170,7 @@ static void watch(const struct tl_tap *tap, const struct tl_burst *b, enum tl_di
 {
 	for (uint16_t i = 0; i < b->n; i++) {
 		const struct rte_mbuf *m = b->pkts[i];
-		if (!tap->dir[direction(tap, m, burst_dir)] ||
-			!tl_filter_match(tap->trigger_filter, m, b->wire_bytes[i]))
+		if (!tap->dir[direction(b, i, burst_dir)] || !tl_filter_match(tap->trigger_filter, m, b->wire_bytes[i]))
 			continue;
 		leave_trigger(tap, TL_TRIGGER_FILTER, b->mono_ns);
 		return;

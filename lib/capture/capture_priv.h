@@ -24,8 +24,6 @@ struct tl_tap {
 	const struct tl_filter *trigger_filter;
 	uint32_t snaplen; // UINT32_MAX: no limit
 	bool dir[TL_DIRS];
-	bool split_by_mac; // a kernel interface shows its own host's frames too: those from own_mac were sent
-	uint8_t own_mac[TL_ETHER_ADDR_LEN];
 	uint32_t interface_id[TL_DIRS];
 	uint32_t flags[TL_DIRS]; // epb_flags of a record; 0: none, as the interface tells its direction
 	uint64_t dropped;	 // since the last record

@@ -197,6 +197,29 @@ static int check_echo_input(struct tl_config_reader *r, const struct tl_config *
 	return 0;
 }
 
+// One lcore owns a group.
+static int check_echo_queue(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
+{
+	const struct tl_config_echo *echo = &config->echoes[index];
+	const struct tl_config_port *port = &config->ports[echo->port];
+
+	if (echo->queue == TL_CONFIG_QUEUE_AUTO)
+		return 0;
+	point_at(r, "echo", index, "queue");
+	if (echo->queue >= port->rx_queues)
+		return tl_config_refuse(
+			r, "the port \"%s\" has %u RX queues, counted from 0", port->name, port->rx_queues);
+	for (uint32_t i = 0; i < index; i++) {
+		const struct tl_config_echo *other = &config->echoes[i];
+		if (other->port == echo->port && echo->group_be != 0 && other->group_be == echo->group_be &&
+			other->queue != TL_CONFIG_QUEUE_AUTO && other->queue != echo->queue)
+			return tl_config_refuse(r,
+				"the echo \"%s\" receives the same group on queue %u: one lcore owns a group",
+				other->name, other->queue);
+	}
+	return 0;
+}
+
 static int check_echo(struct tl_config_reader *r, struct tl_config *config, uint32_t index)
 {
 	int rc = name_echo(r, config, index);
@@ -208,6 +231,8 @@ static int check_echo(struct tl_config_reader *r, struct tl_config *config, uint
 		rc = check_echo_peer(r, config, index);
 	if (rc == 0)
 		rc = check_echo_input(r, config, index);
+	if (rc == 0)
+		rc = check_echo_queue(r, config, index);
 	return rc;
 }
 

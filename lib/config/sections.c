@@ -69,6 +69,15 @@ static int read_gateway(struct tl_config_reader *r, const struct tl_config_key *
 	return 0;
 }
 
+static int read_vlan(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	const struct tl_config_port *port = section; // "ip" stands before "vlan" in the table
+
+	if (port->ip_be == 0)
+		return tl_config_refuse(r, "a port without \"ip\" records every VLAN and answers none");
+	return tl_config_number(r, key, value, section);
+}
+
 // "auto", or one lcore for each RX queue ("rx_queues" stands before "lcores" in the table).
 static int read_lcores(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
@@ -91,6 +100,20 @@ static int read_lcores(struct tl_config_reader *r, const struct tl_config_key *k
 		tl_config_leave(r);
 		port->lcores[i] = (uint32_t)lcore;
 	}
+	return rc;
+}
+
+static int read_queue(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_echo *echo = section;
+	uint64_t queue = TL_CONFIG_QUEUE_AUTO;
+	int rc = 0;
+
+	if (!json_is_string(value))
+		rc = tl_config_integer(r, key, value, &queue);
+	else if (strcmp(json_string_value(value), "auto") != 0)
+		rc = tl_config_not(r, value, "\"auto\" or the number of an RX queue");
+	echo->queue = (uint32_t)queue;
 	return rc;
 }
 
@@ -199,6 +222,8 @@ static int check_echo(struct tl_config_reader *r, const struct tl_config_key *ke
 
 static const char *const idles[] = {
 	[TL_IDLE_AUTO] = "auto", [TL_IDLE_POLL] = "poll", [TL_IDLE_ADAPTIVE] = "adaptive", NULL};
+static const char *const fragments[] = {
+	[TL_CONFIG_FRAGMENTS_REASSEMBLE] = "reassemble", [TL_CONFIG_FRAGMENTS_COUNT] = "count", NULL};
 static const char *const directions[] = {[TL_CONFIG_BOTH] = "both", [TL_CONFIG_RX] = "rx", [TL_CONFIG_TX] = "tx", NULL};
 static const char *const modes[] = {
 	[TL_CONFIG_MODE_CONTINUOUS] = "continuous", [TL_CONFIG_MODE_TRIGGER] = "trigger", NULL};
@@ -226,7 +251,10 @@ static const struct tl_config_key port_keys[] = {
 	{"lcores", read_lcores, FIELD(tl_config_port, lcores), .max = TL_CONFIG_LCORE_MAX, .fallback = "\"auto\""},
 	{"ip", read_ip, FIELD(tl_config_port, ip_be)},
 	{"gateway", read_gateway, FIELD(tl_config_port, gateway_be)},
+	{"vlan", read_vlan, FIELD(tl_config_port, vlan), .min = 1, .max = 4094},
 	{"mtu", tl_config_number, FIELD(tl_config_port, mtu), .min = 576, .max = 9600, .fallback = "1500"},
+	{"ip_fragments", tl_config_choice, FIELD(tl_config_port, ip_fragments), .choices = fragments,
+		.fallback = "\"reassemble\""},
 	{"promisc", tl_config_bool, FIELD(tl_config_port, promisc), .fallback = "true"},
 	{"take", tl_config_bool, FIELD(tl_config_port, take), .fallback = "false"},
 	{"idle", tl_config_choice, FIELD(tl_config_port, idle), .choices = idles, .fallback = "\"auto\""},
@@ -311,6 +339,7 @@ static const struct tl_config_table send_table = {KEYS(send_keys), .bytes = size
 static const struct tl_config_key echo_keys[] = {
 	{"name", tl_config_name, FIELD(tl_config_echo, name), .max = TL_CONFIG_NAME_MAX - 1},
 	{"port", tl_config_text, FIELD(tl_config_echo, port_name), .max = 4095, .required = true},
+	{"queue", read_queue, FIELD(tl_config_echo, queue), .max = TL_CONFIG_QUEUES_MAX - 1, .fallback = "\"auto\""},
 	{"receive", tl_config_object, .table = &receive_table},
 	{"send", tl_config_object, .table = &send_table},
 	{"tcp_listen", read_l4_port, FIELD(tl_config_echo, listen_port_be), .min = 1, .max = UINT16_MAX},

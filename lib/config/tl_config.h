@@ -22,8 +22,10 @@ struct json_t;
 #define TL_CONFIG_CAPTURES_MAX 16
 #define TL_CONFIG_ECHOES_MAX 16
 #define TL_CONFIG_LCORE_AUTO UINT32_MAX
+#define TL_CONFIG_QUEUE_AUTO UINT32_MAX
 
 enum tl_idle { TL_IDLE_AUTO, TL_IDLE_POLL, TL_IDLE_ADAPTIVE };
+enum tl_config_fragments { TL_CONFIG_FRAGMENTS_REASSEMBLE, TL_CONFIG_FRAGMENTS_COUNT };
 enum tl_config_direction { TL_CONFIG_BOTH, TL_CONFIG_RX, TL_CONFIG_TX };
 enum tl_config_store { TL_CONFIG_STORE_MEMORY, TL_CONFIG_STORE_FILES };
 enum tl_config_mode { TL_CONFIG_MODE_CONTINUOUS, TL_CONFIG_MODE_TRIGGER };
@@ -50,7 +52,9 @@ struct tl_config_port {
 					       // main lcore; default "auto": TL_CONFIG_LCORE_AUTO each
 	uint32_t ip_be, mask_be;	       // "ip" as "192.0.2.1/24"; 0 when absent: a capture-only port
 	uint32_t gateway_be;		       // "gateway", inside the prefix; 0 when absent
+	uint32_t vlan;			       // "vlan", 1..4094; 0 when absent: untagged
 	uint32_t mtu;			       // "mtu", 576..9600, default 1500
+	enum tl_config_fragments ip_fragments; // "ip_fragments": "reassemble" (default), "count"
 	bool promisc;			       // "promisc", default true
 	bool take;			       // "take", default false: allow AF_XDP on the interface of the login
 	enum tl_idle idle;		       // "idle": "auto" (default), "poll", "adaptive"
@@ -102,6 +106,8 @@ struct tl_config_echo {
 	char *name;	 // "name", default "echo<index>", unique
 	char *port_name; // "port", required
 	uint32_t port;	 // index into ports[]; that port must have an ip
+	uint32_t
+		queue; // "queue", below the port's rx_queues: whose lcore owns it; default "auto": TL_CONFIG_QUEUE_AUTO
 	enum tl_config_echo_mode mode;
 	// mode MCAST_TO_TCP: "receive": {"group", "udp_port", "source"?}, "send": {"tcp_connect": "A:P"}
 	uint32_t group_be;

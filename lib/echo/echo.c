@@ -21,6 +21,10 @@ static struct tl_net_cfg net_cfg_for(const struct tl_echo_host_cfg *cfg)
 {
 	struct tl_net_cfg net = cfg->net;
 
+	if (cfg->steer != NULL) {
+		net.may_connect = tl_steer_may_connect;
+		net.may_connect_ctx = cfg->steer;
+	}
 	net.max_conns = SPARE_CONNS;
 	net.send_buffers = 0;
 	net.send_buffer_bytes = 4096;
@@ -47,6 +51,23 @@ static void init_echo(struct tl_echo_host *host, struct tl_echo *echo, const str
 	tl_hist_init(&echo->tx_call);
 }
 
+// What comes for the echoes is this lcore's, wherever it arrives.
+static int own_all(struct tl_echo_host *host, struct tl_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < host->n_echoes && host->steer != NULL && rc == 0; i++) {
+		const struct tl_echo_cfg *cfg = &host->echoes[i].cfg;
+		if (cfg->kind == TL_ECHO_KIND_TCP)
+			tl_steer_own_tcp(host->steer, cfg->listen_port_be);
+		else if (cfg->kind == TL_ECHO_KIND_UDP)
+			tl_steer_own_udp(host->steer, cfg->listen_port_be);
+		else
+			rc = tl_steer_own_group(host->steer, cfg->group_be);
+	}
+	return rc == 0 ? 0 : tl_fail(err, rc, "one port's echoes receive too many groups");
+}
+
 int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host **out, struct tl_err *err)
 {
 	if (cfg->n_echoes > TL_ECHOES_MAX)
@@ -57,12 +78,15 @@ int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host 
 	host->tx = cfg->net.tx;
 	host->port = cfg->port;
 	host->clock = cfg->clock;
+	host->steer = cfg->steer;
 	host->n_echoes = cfg->n_echoes;
 	host->alarm_ns = UINT64_MAX;
 	for (uint32_t i = 0; i < cfg->n_echoes; i++)
 		init_echo(host, &host->echoes[i], &cfg->echoes[i]);
 	struct tl_net_cfg net = net_cfg_for(cfg);
-	int rc = tl_net_create(&net, &host->net, err);
+	int rc = own_all(host, err);
+	if (rc == 0)
+		rc = tl_net_create(&net, &host->net, err);
 	if (rc != 0) {
 		rte_free(host);
 		return rc;
@@ -71,20 +95,55 @@ int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host 
 	return 0;
 }
 
-int tl_echo_host_start(struct tl_echo_host *host, struct tl_err *err)
+static int open_echoes(struct tl_echo_host *host, struct tl_err *err)
 {
-	uint32_t groups[TL_PORT_GROUPS_MAX];
 	int rc = 0;
 
-	tl_net_announce(host->net, tl_clock_mono_ns(host->clock, rte_rdtsc()));
 	for (uint32_t i = 0; i < host->n_echoes && rc == 0; i++)
 		rc = tl_echo_open(&host->echoes[i], err);
-	if (rc != 0)
-		return rc;
-	unsigned n = tl_net_groups(host->net, groups, TL_ARRAY_LEN(groups));
-	if (n != 0 && tl_port_set_groups(host->port, groups, n) != 0)
+	return rc;
+}
+
+static bool is_among(const uint32_t *groups, uint32_t n, uint32_t group_be)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (groups[i] == group_be)
+			return true;
+	return false;
+}
+
+// The port's filter is one for all its hosts.
+static int receive_groups(struct tl_echo_host *const *hosts, uint32_t n_hosts, struct tl_err *err)
+{
+	uint32_t groups[TL_PORT_GROUPS_MAX], joined[TL_PORT_GROUPS_MAX];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < n_hosts; i++) {
+		uint32_t n_joined = tl_net_groups(hosts[i]->net, joined, TL_ARRAY_LEN(joined));
+		for (uint32_t g = 0; g < n_joined; g++)
+			if (!is_among(groups, n, joined[g]) && n < TL_ARRAY_LEN(groups))
+				groups[n++] = joined[g];
+	}
+	if (n != 0 && tl_port_set_groups(hosts[0]->port, groups, n) != 0)
 		return tl_fail(err, -ENOTSUP, "the port can receive no multicast: neither by filter nor promiscuous");
 	return 0;
+}
+
+int tl_echo_hosts_start(struct tl_echo_host *const *hosts, uint32_t n, struct tl_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < n && rc == 0; i++) {
+		tl_net_announce(hosts[i]->net, tl_clock_mono_ns(hosts[i]->clock, rte_rdtsc()));
+		rc = open_echoes(hosts[i], err);
+	}
+	return rc == 0 ? receive_groups(hosts, n, err) : rc;
+}
+
+void tl_echo_host_forgo(struct tl_echo_host *host)
+{
+	if (host->steer != NULL)
+		tl_steer_end(host->steer);
 }
 
 int tl_echo_host_alarm(struct tl_echo_host *host, uint64_t above_ns, _Atomic(uint64_t) *at_ns, struct tl_err *err)
@@ -114,6 +173,10 @@ void tl_echo_host_service(struct tl_echo_host *host, struct tl_service *out)
 		.tick = tl_echo_tick,
 		.close = tl_echo_close,
 		.closed = tl_echo_closed};
+	if (host->steer != NULL) {
+		out->poll = tl_echo_poll;
+		out->finish = tl_echo_finish;
+	}
 }
 
 void tl_echo_sample(const struct tl_echo_host *host, uint32_t index, struct tl_echo_stats *out)

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rte_pause.h>
+
 #include <tl_units.h>
 
 #define BACKOFF_MIN_NS (100 * TL_NS_PER_MS)
@@ -169,4 +171,21 @@ void tl_echo_close(void *ctx)
 bool tl_echo_closed(void *ctx)
 {
 	return tl_tcp_in_use(((struct tl_echo_host *)ctx)->net, NULL) == 0;
+}
+
+// This lcore receives no more. The others may still be handing over: they are waited for, so that nothing is left
+// lying.
+void tl_echo_finish(void *ctx)
+{
+	struct tl_echo_host *host = ctx;
+	uint64_t mono_ns = tl_clock_mono_ns(host->clock, rte_rdtsc());
+	bool last;
+
+	tl_steer_end(host->steer);
+	do {
+		last = tl_steer_all_ended(host->steer); // asked first: what came before is taken after
+		while (tl_echo_poll(host, mono_ns) != 0)
+			tl_txq_record_sent(host->tx);
+		rte_pause();
+	} while (!last);
 }

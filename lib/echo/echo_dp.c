@@ -19,18 +19,12 @@ static void count_echoed(struct tl_echo *echo, uint32_t len, bool held_back)
 	echo->pending_msgs += !held_back;
 }
 
-void tl_echo_mcast_datagram(void *ctx, const struct tl_udp_datagram *d)
+// A datagram that did not leave at once.
+static __attribute__((noinline)) void count_not_sent(struct tl_echo *echo, uint32_t len, int rc)
 {
-	struct tl_echo *echo = ctx;
-
-	count_received(echo, d->len);
-	if (TL_UNLIKELY(echo->conn == NULL)) {
-		tl_count(&echo->stats.drop_no_conn_msgs, 1);
-		return;
-	}
-	int rc = tl_tcp_send(echo->conn, d->payload, d->len);
-	if (TL_LIKELY(rc == 0)) {
-		count_echoed(echo, d->len, tl_tcp_unsent_bytes(echo->conn) != 0);
+	count_received(echo, len);
+	if (rc == TL_TCP_HELD_BACK) {
+		count_echoed(echo, len, true);
 	} else if (rc == -ENOTCONN) {
 		tl_count(&echo->stats.drop_no_conn_msgs, 1);
 	} else {
@@ -38,6 +32,21 @@ void tl_echo_mcast_datagram(void *ctx, const struct tl_udp_datagram *d)
 		if (echo->cfg.on_full == TL_ECHO_FULL_RESET)
 			tl_tcp_abort(echo->conn);
 	}
+}
+
+// What leaves is counted afterwards.
+void tl_echo_mcast_datagram(void *ctx, const struct tl_udp_datagram *d)
+{
+	struct tl_echo *echo = ctx;
+	uint32_t len = d->len;
+	int rc = TL_LIKELY(echo->conn != NULL) ? tl_tcp_send_held(echo->conn, d->payload, len) : -ENOTCONN;
+
+	if (TL_UNLIKELY(rc != TL_TCP_SENT)) {
+		count_not_sent(echo, len, rc);
+		return;
+	}
+	echo->pending_msgs++;
+	echo->pending_bytes += len;
 }
 
 void tl_echo_udp_datagram(void *ctx, const struct tl_udp_datagram *d)
@@ -69,7 +78,9 @@ void tl_echo_tcp_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t
 
 void tl_echo_rx(void *ctx, struct tl_burst *burst)
 {
-	tl_net_input(((struct tl_echo_host *)ctx)->net, burst);
+	struct tl_echo_host *host = ctx;
+
+	tl_net_input(host->net, host->steer == NULL ? burst : tl_steer_split(host->steer, burst));
 }
 
 static void raise_alarms(const struct tl_echo_host *host, uint64_t stay_ns, uint64_t mono_ns)
@@ -77,6 +88,15 @@ static void raise_alarms(const struct tl_echo_host *host, uint64_t stay_ns, uint
 	for (uint32_t i = 0; i < host->n_alarms; i++)
 		if (stay_ns > host->alarms[i].above_ns)
 			atomic_store_explicit(host->alarms[i].at_ns, mono_ns, memory_order_relaxed);
+}
+
+static void count_sent(struct tl_echo *echo)
+{
+	tl_count(&echo->stats.received_msgs, echo->pending_msgs);
+	tl_count(&echo->stats.received_bytes, echo->pending_bytes);
+	tl_count(&echo->stats.echoed_msgs, echo->pending_msgs);
+	tl_count(&echo->stats.echoed_bytes, echo->pending_bytes);
+	echo->pending_bytes = 0;
 }
 
 // Messages that left with the flush just made. One that a closed window keeps in the send buffer has no residence time.
@@ -89,6 +109,8 @@ void tl_echo_after_tx(void *ctx, struct tl_burst *burst)
 		struct tl_echo *echo = &host->echoes[i];
 		if (echo->pending_msgs == 0)
 			continue;
+		if (echo->cfg.kind == TL_ECHO_KIND_MCAST_TO_TCP)
+			count_sent(echo);
 		if (TL_LIKELY(sent)) {
 			uint64_t stay_ns = tl_clock_span_ns(host->clock, host->tx->begin_tsc - burst->tsc);
 			uint64_t call_ns = tl_clock_span_ns(host->clock, host->tx->end_tsc - host->tx->begin_tsc);
@@ -99,4 +121,19 @@ void tl_echo_after_tx(void *ctx, struct tl_burst *burst)
 		}
 		echo->pending_msgs = 0;
 	}
+	tl_net_sent(host->net);
+}
+
+uint16_t tl_echo_poll(void *ctx, uint64_t mono_ns)
+{
+	struct tl_echo_host *host = ctx;
+	struct tl_burst *handed = tl_steer_take(host->steer, mono_ns);
+
+	if (handed == NULL)
+		return 0;
+	tl_net_input(host->net, handed);
+	tl_txq_flush(host->tx);
+	tl_echo_after_tx(host, handed);
+	rte_pktmbuf_free_bulk(handed->pkts, handed->n);
+	return handed->n;
 }

@@ -28,7 +28,8 @@ struct tl_echo {
 	_Atomic(int) state; // enum tl_echo_state; the lcore writes, main reads
 	uint64_t retry_at_ns;
 	uint64_t backoff_ns;
-	uint64_t pending_msgs; // echoed in this burst, residence not yet recorded
+	uint64_t pending_msgs;	// echoed in this burst, residence not yet recorded
+	uint64_t pending_bytes; // MCAST_TO_TCP: of those, which are not yet counted
 	struct tl_echo_stats stats;
 	struct tl_hist residence;
 	struct tl_hist tx_call;
@@ -47,6 +48,7 @@ struct tl_echo_host {
 	struct tl_txq *tx;
 	struct tl_port *port;
 	const struct tl_clock *clock;
+	struct tl_steer_side *steer; // NULL: the port's only host
 	uint32_t n_echoes;
 	uint64_t alarm_ns; // the lowest of all alarms; UINT64_MAX: there is none
 	struct tl_echo_alarm alarms[TL_ECHO_ALARMS_MAX];
@@ -59,6 +61,7 @@ struct tl_echo_host {
 // echo_dp.c: the lcore's roles and the callbacks of the stack.
 void tl_echo_rx(void *host, struct tl_burst *burst);
 void tl_echo_after_tx(void *host, struct tl_burst *burst);
+uint16_t tl_echo_poll(void *host, uint64_t mono_ns); // what other lcores handed over
 void tl_echo_mcast_datagram(void *echo, const struct tl_udp_datagram *datagram);
 void tl_echo_udp_datagram(void *echo, const struct tl_udp_datagram *datagram);
 void tl_echo_tcp_data(void *echo, struct tl_tcp *c, const uint8_t *data, uint32_t len);
@@ -68,3 +71,4 @@ int tl_echo_open(struct tl_echo *echo, struct tl_err *err);
 void tl_echo_tick(void *host, uint64_t mono_ns);
 void tl_echo_close(void *host);
 bool tl_echo_closed(void *host);
+void tl_echo_finish(void *host);

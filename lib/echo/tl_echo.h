@@ -2,7 +2,8 @@
 #pragma once
 
 // echo: the messages that come in and go out again: UDP multicast to a TCP connection, TCP echo (RFC 862) and UDP echo.
-// A host is what one lcore runs: one network stack and the echoes that live on its address.
+// A host is what one lcore runs: one network stack and the echoes that live on its address. The hosts of a port with
+// several lcores share its address; what one receives for another goes there by steer.
 //
 // Threads: create, destroy and sample on main; the service functions run on the lcore that owns the host.
 // Memory:  create/destroy; payloads are copied once, from the received mbuf into the mbuf that is sent.
@@ -14,6 +15,7 @@
 #include <tl_hist.h>
 #include <tl_lcore.h>
 #include <tl_net.h>
+#include <tl_steer.h>
 
 struct tl_err;
 struct tl_echo_host;
@@ -57,12 +59,17 @@ struct tl_echo_host_cfg {
 	uint32_t n_echoes;
 	struct tl_port *port; // for the multicast filter
 	const struct tl_clock *clock;
+	struct tl_steer_side *steer; // NULL: the port's only host
 };
 
 int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host **out, struct tl_err *err);
 
-// Opens the echoes' ports and groups and announces the address. After tl_port_start(), before the lcore runs.
-int tl_echo_host_start(struct tl_echo_host *host, struct tl_err *err);
+// Opens the echoes' ports and groups on all hosts of one port, and announces its address. After tl_port_start(), before
+// the lcores run.
+int tl_echo_hosts_start(struct tl_echo_host *const *hosts, uint32_t n, struct tl_err *err);
+
+// Instead of being run: the port's other hosts must not wait for this one's last frames.
+void tl_echo_host_forgo(struct tl_echo_host *host);
 
 // From now on *at_ns is set to the time, mono_ns, when a message's residence was longer than above_ns. Before the lcore
 // runs. Returns 0, or -E2BIG with a sentence.

@@ -13,6 +13,7 @@
 #include <tl_err.h>
 
 #define IDLE_SLEEP_US 1000
+#define IDLE_SLEEP_POLLING_US 100 // what a service polls for wakes nobody
 
 static void handle_sent(void *lcore, struct tl_burst *sent)
 {
@@ -38,6 +39,7 @@ int tl_lcore_create(const struct tl_lcore_cfg *cfg, struct tl_lcore **out, struc
 	for (uint32_t i = 0; i < cfg->n_services; i++) {
 		l->services[i] = cfg->services[i];
 		l->parse |= cfg->services[i].parse;
+		l->polls |= cfg->services[i].poll != NULL;
 		records_sent |= cfg->services[i].sent != NULL;
 	}
 	if (cfg->txq != NULL && records_sent) {
@@ -79,15 +81,7 @@ void tl_lcore_destroy(struct tl_lcore *l)
 
 void tl_lcore_idle(struct tl_lcore *l)
 {
-	tl_rxq_wait(l->cfg.rxq, IDLE_SLEEP_US);
+	tl_rxq_wait(l->cfg.rxq, l->polls ? IDLE_SLEEP_POLLING_US : IDLE_SLEEP_US);
 	// One poll after the sleep, then sleep again unless a frame came.
 	l->idle_loops = l->idle_loops > 1 ? l->idle_loops - 1 : 0;
-	l->awake_pkts = 0;
-}
-
-void tl_lcore_nap(struct tl_lcore *l)
-{
-	tl_rxq_nap(l->cfg.rxq);
-	l->idle_loops = 0;
-	l->awake_pkts = 0;
 }

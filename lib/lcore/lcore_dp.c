@@ -7,17 +7,19 @@
 
 #define TICK_NS (100 * TL_NS_PER_US)
 #define IDLE_LOOPS 512	    // empty polls before an adaptive lcore sleeps: some tens of microseconds
-#define NAP_PKTS 16	    // that came since the last sleep make a nap worth while: about 60 000 a second
 #define DRAIN_EMPTY_POLLS 3 // in a row, after the port was quiesced
 #define STOP_BURSTS 64	    // of a port that cannot be quiesced: more than a ring of descriptors holds
 
 static void parse_burst(struct tl_burst *b)
 {
-	for (uint16_t i = 0; i < b->n; i++) {
-		if (i + 1 < b->n)
-			__builtin_prefetch(rte_pktmbuf_mtod(b->pkts[i + 1], void *));
-		tl_wire_parse(rte_pktmbuf_mtod(b->pkts[i], uint8_t *), b->pkts[i]->data_len, &b->pkt[i]);
+	struct rte_mbuf *const *m = b->pkts, *const *last = m + b->n - 1;
+	struct tl_pkt *pkt = b->pkt;
+
+	for (; m < last; m++, pkt++) {
+		__builtin_prefetch(rte_pktmbuf_mtod(m[1], void *));
+		tl_wire_parse(rte_pktmbuf_mtod(*m, uint8_t *), (*m)->data_len, pkt);
 	}
+	tl_wire_parse(rte_pktmbuf_mtod(*m, uint8_t *), (*m)->data_len, pkt);
 }
 
 // Services in order; each one's frames leave before the next one begins.
@@ -51,6 +53,16 @@ static void tick(struct tl_lcore *l, uint64_t mono_ns)
 		tl_txq_flush(l->cfg.txq);
 }
 
+static uint16_t poll_services(struct tl_lcore *l)
+{
+	uint16_t n = 0;
+
+	for (uint32_t i = 0; i < l->cfg.n_services; i++)
+		if (l->services[i].poll != NULL)
+			n += l->services[i].poll(l->services[i].ctx, l->burst.mono_ns);
+	return n;
+}
+
 // One turn: a burst if there is one, timers if they are due, and sent frames to the recording last.
 static uint16_t turn(struct tl_lcore *l)
 {
@@ -58,6 +70,8 @@ static uint16_t turn(struct tl_lcore *l)
 
 	if (n != 0)
 		handle_burst(l);
+	if (l->polls)
+		n += poll_services(l);
 	if (l->burst.mono_ns >= l->next_tick_ns)
 		tick(l, l->burst.mono_ns);
 	if (l->cfg.txq != NULL)
@@ -91,13 +105,11 @@ static void drain(struct tl_lcore *l, bool quiesced)
 			l->services[i].finish(l->services[i].ctx);
 }
 
-// After an empty poll of an adaptive lcore. With many frames coming it rarely sees a hundred of them in a row, and
-// would spend most of its time, and the sender's, in looking: so one that may be late naps instead.
+// After an empty poll of an adaptive lcore. Looking again and again for frames that come many at a time would only
+// cost CPU time.
 static void rest(struct tl_lcore *l)
 {
-	if (l->awake_pkts >= NAP_PKTS && l->cfg.rxq->nap_us != 0)
-		tl_lcore_nap(l);
-	else if (l->idle_loops > IDLE_LOOPS)
+	if (l->cfg.rxq->gathers || l->idle_loops > IDLE_LOOPS)
 		tl_lcore_idle(l);
 }
 
@@ -112,7 +124,6 @@ int tl_lcore_loop(void *lcore)
 			close_services(l);
 		uint16_t n = turn(l);
 		l->idle_loops = n == 0 ? l->idle_loops + 1 : 0;
-		l->awake_pkts += n;
 		if (l->cfg.adaptive && n == 0)
 			rest(l);
 	}

@@ -9,9 +9,9 @@ struct tl_lcore {
 	struct tl_lcore_cfg cfg;
 	struct tl_service services[TL_LCORE_SERVICES_MAX];
 	bool parse;	     // a service needs burst->pkt
+	bool polls;	     // a service has a poll()
 	bool closing;	     // services were told to close
 	uint32_t idle_loops; // empty polls in a row
-	uint32_t awake_pkts; // frames since the last sleep
 	uint64_t next_tick_ns;
 	struct tl_burst burst;
 	_Atomic(int) phase; // enum tl_lcore_phase; written by main
@@ -23,6 +23,3 @@ int tl_lcore_loop(void *lcore);
 
 // COLD. Sleep until a frame comes or the next tick is due.
 void tl_lcore_idle(struct tl_lcore *lcore);
-
-// COLD. Sleep for a moment, to find many frames at once afterwards.
-void tl_lcore_nap(struct tl_lcore *lcore);

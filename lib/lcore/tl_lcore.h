@@ -30,6 +30,8 @@ struct tl_service {
 	void (*after_tx)(void *ctx, struct tl_burst *burst);
 	// HOT. Frames that were sent; only called when a service of this lcore sets it.
 	void (*sent)(void *ctx, struct tl_burst *burst);
+	// HOT. Once per turn: handles and sends what came by another way than the queue; returns how many frames.
+	uint16_t (*poll)(void *ctx, uint64_t mono_ns);
 	// About every 100 us, and between bursts under load: timers.
 	void (*tick)(void *ctx, uint64_t mono_ns);
 	// Begin to end in order (TL_LCORE_CLOSE); closed() says when that is done.

@@ -42,6 +42,37 @@ static void read_port(struct tl_port *port, struct tl_report_port *out)
 	out->mbufs_in_use = tl_port_mbufs_in_use(port);
 }
 
+// What was handed over is read last: parts before their whole.
+static void read_steer(struct tl_steer *steer, struct tl_report_port *out)
+{
+	struct tl_steer_stats stats[TL_REPORT_QUEUES];
+
+	for (uint32_t q = 0; q < out->n_queues; q++) {
+		tl_steer_sample(tl_steer_side(steer, (uint16_t)q), &stats[q]);
+		out->handoff.handoff_taken_pkts += stats[q].handoff_taken_pkts;
+	}
+	for (uint32_t q = 0; q < out->n_queues; q++) {
+		tl_steer_sample(tl_steer_side(steer, (uint16_t)q), &stats[q]);
+		out->handoff.drop_handoff_pkts += stats[q].drop_handoff_pkts;
+		out->handoff.handoff_pkts += stats[q].handoff_pkts;
+		out->queues[q].handoff_pkts = stats[q].handoff_pkts;
+	}
+}
+
+// The stacks of a port as one.
+static uint32_t read_net(const struct tl_echo_host *const *hosts, uint32_t n_hosts, struct tl_counter *out)
+{
+	struct tl_counter more[TL_REPORT_COUNTERS];
+	uint32_t n = 0;
+
+	for (uint32_t q = 0; q < n_hosts && hosts[q] != NULL; q++) {
+		n = tl_net_counters(tl_echo_net(hosts[q]), q == 0 ? out : more, TL_REPORT_COUNTERS);
+		for (uint32_t i = 0; i < n && q != 0; i++)
+			out[i].value += more[i].value;
+	}
+	return n;
+}
+
 static struct tl_report_flow flow_row(const struct tl_capture_flow *f)
 {
 	return (struct tl_report_flow){.offered_pkts = f->offered_pkts,
@@ -101,6 +132,7 @@ static void read_echo(const struct tl_metrics_echo *echo, struct tl_hist *scratc
 	tl_echo_sample(echo->host, echo->index, &s);
 	snprintf(out->name, sizeof(out->name), "%s", echo->name);
 	out->mode = echo->mode;
+	out->queue = echo->queue;
 	out->state = tl_echo_state(echo->host, echo->index);
 	out->received_msgs = s.received_msgs;
 	out->received_bytes = s.received_bytes;
@@ -136,8 +168,9 @@ void tl_metrics_snapshot(const struct tl_metrics *m, bool final, struct tl_snaps
 		read_echo(&m->echoes[i], scratch, &out->echoes[i]);
 	for (uint32_t i = 0; i < m->n_ports; i++) {
 		read_port(m->ports[i], &out->ports[i]);
-		if (m->hosts[i] != NULL)
-			out->n_net[i] = tl_net_counters(tl_echo_net(m->hosts[i]), out->net[i], TL_REPORT_COUNTERS);
+		if (m->steers[i] != NULL)
+			read_steer(m->steers[i], &out->ports[i]);
+		out->n_net[i] = read_net(m->hosts[i], out->ports[i].n_queues, out->net[i]);
 	}
 	free(scratch);
 }

@@ -14,6 +14,7 @@
 struct tl_metrics_echo {
 	const char *name;
 	const char *mode; // static
+	uint32_t queue;
 	const struct tl_echo_host *host;
 	uint32_t index; // within the host
 };
@@ -23,7 +24,8 @@ struct tl_metrics {
 	const struct tl_clock *clock;
 	uint32_t n_ports, n_captures, n_echoes;
 	struct tl_port *ports[TL_REPORT_PORTS];
-	const struct tl_echo_host *hosts[TL_REPORT_PORTS]; // by port; NULL: none
+	struct tl_steer *steers[TL_REPORT_PORTS];			     // NULL: none
+	const struct tl_echo_host *hosts[TL_REPORT_PORTS][TL_REPORT_QUEUES]; // by port and queue; NULL: none
 	struct tl_capture *captures[TL_REPORT_CAPTURES];
 	const char *capture_ports[TL_REPORT_CAPTURES]; // names
 	struct tl_metrics_echo echoes[TL_REPORT_ECHOES];

@@ -74,7 +74,7 @@ static bool send_arp(
 	arp->target_ip_be = target_ip_be;
 	m->data_len = TL_ETHER_MIN_FRAME;
 	m->pkt_len = TL_ETHER_MIN_FRAME;
-	tl_txq_push(net->cfg.tx, m);
+	tl_net_push(net, m);
 	return true;
 }
 
@@ -168,7 +168,7 @@ static void confirm(struct tl_net *net, struct tl_arp_entry *e, const uint8_t *m
 		struct rte_mbuf *m = e->held;
 		e->held = NULL;
 		memcpy(rte_pktmbuf_mtod(m, struct tl_ether_hdr *)->dst, mac, TL_ETHER_ADDR_LEN);
-		tl_txq_push(net->cfg.tx, m);
+		tl_net_push(net, m);
 	}
 }
 
@@ -204,6 +204,8 @@ void tl_arp_hold(struct tl_net *net, uint32_t next_hop_be, struct rte_mbuf *m)
 // RFC 5227, section 2.4 (c): keep the address, and say so at most every ten seconds.
 static void defend(struct tl_net *net)
 {
+	if (net->cfg.is_follower)
+		return;
 	tl_count(&net->stats.arp_conflicts_pkts, 1);
 	if (net->now_ns < net->arp->defend_ns)
 		return;
@@ -232,9 +234,9 @@ static void learn(struct tl_net *net, const struct tl_arp_hdr *arp, bool asks_fo
 		confirm(net, e, arp->sender_mac);
 }
 
-void tl_arp_input(struct tl_net *net, const uint8_t *frame)
+void tl_arp_input(struct tl_net *net, const uint8_t *packet)
 {
-	const struct tl_arp_hdr *arp = (const struct tl_arp_hdr *)(frame + TL_ETHER_LEN);
+	const struct tl_arp_hdr *arp = (const struct tl_arp_hdr *)packet;
 
 	if ((arp->sender_mac[0] & 1) != 0 || memcmp(arp->sender_mac, net->cfg.mac, sizeof(arp->sender_mac)) == 0)
 		return; // nobody's, or our own coming back
@@ -244,7 +246,8 @@ void tl_arp_input(struct tl_net *net, const uint8_t *frame)
 	}
 	bool asks_for_us = arp->op_be == tl_be16(ARP_REQUEST) && arp->target_ip_be == net->cfg.ip_be;
 	learn(net, arp, asks_for_us);
-	if (asks_for_us && send_arp(net, ARP_REPLY, arp->sender_mac, arp->sender_mac, arp->sender_ip_be))
+	if (asks_for_us && !net->cfg.is_follower &&
+		send_arp(net, ARP_REPLY, arp->sender_mac, arp->sender_mac, arp->sender_ip_be))
 		tl_count(&net->stats.arp_replies_tx, 1);
 }
 
@@ -264,6 +267,8 @@ static void announce_once(struct tl_net *net)
 
 void tl_arp_announce(struct tl_net *net)
 {
+	if (net->cfg.is_follower)
+		return;
 	net->arp->announce_left = ARP_ANNOUNCE_NUM;
 	announce_once(net);
 }

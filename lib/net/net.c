@@ -41,9 +41,14 @@ static bool is_host_mac(const uint8_t mac[TL_ETHER_ADDR_LEN])
 	return (mac[0] & 1) == 0 && memcmp(mac, none, sizeof(none)) != 0;
 }
 
+static uint32_t broadcast_be(uint32_t ip_be, uint32_t mask_be)
+{
+	return tl_be32(~mask_be) > 1 ? ip_be | ~mask_be : UINT32_MAX;
+}
+
 static bool is_host_ip(uint32_t ip_be, uint32_t mask_be)
 {
-	const struct tl_net at = {.cfg = {.ip_be = ip_be, .mask_be = mask_be}};
+	const struct tl_net at = {.broadcast_be = broadcast_be(ip_be, mask_be)};
 
 	return ip_be != 0 && !tl_ipv4_is_mcast(ip_be) && !tl_ip_is_broadcast(&at, ip_be);
 }
@@ -59,6 +64,7 @@ static int check_cfg(const struct tl_net_cfg *cfg, struct tl_err *err)
 		{is_prefix_mask(cfg->mask_be), "the netmask must be a prefix of 1 to 32 bits"},
 		{is_host_ip(cfg->ip_be, cfg->mask_be), "the IP address must be a host's"},
 		{cfg->gateway_be != cfg->ip_be, "the gateway must be another host"},
+		{cfg->vlan <= 4094, "the VLAN must be 1 to 4094, or 0 for none"},
 		{cfg->mtu >= 576 && cfg->mtu <= 9600, "the MTU must be 576 to 9600"},
 		{rte_pktmbuf_data_room_size(cfg->pool) >= need_bytes, "the mbufs must hold a frame of the MTU"},
 		{cfg->max_conns >= 1 && cfg->max_conns <= TL_NET_CONNS_MAX, "max_conns must be 1 to 2097152"},
@@ -85,6 +91,8 @@ static int init_parts(struct tl_net *net)
 	int rc = tl_arp_init(net);
 
 	if (rc == 0)
+		rc = tl_frag_init(net);
+	if (rc == 0)
 		rc = tl_mcast_create(&mcast, &net->mcast);
 	if (rc == 0)
 		rc = tl_tcp_init(net);
@@ -103,6 +111,7 @@ int tl_net_create(const struct tl_net_cfg *cfg, struct tl_net **out, struct tl_e
 	net->cfg = *cfg;
 	snprintf(net->name, sizeof(net->name), "%s", cfg->name);
 	net->cfg.name = net->name;
+	net->broadcast_be = broadcast_be(cfg->ip_be, cfg->mask_be);
 	net->rng = cfg->seed != 0 ? cfg->seed : 1;
 	net->ip_id = (uint16_t)tl_net_random(net);
 	rc = init_parts(net);
@@ -123,20 +132,25 @@ void tl_net_destroy(struct tl_net *net)
 	if (net->tcp != NULL)
 		tl_tcp_fini(net);
 	tl_mcast_destroy(net->mcast);
+	tl_frag_fini(net);
 	tl_arp_fini(net);
+	rte_pktmbuf_free(net->spare);
 	rte_free(net);
 }
 
 void tl_net_announce(struct tl_net *net, uint64_t mono_ns)
 {
+	tl_tcp_settle(net);
 	net->now_ns = mono_ns;
 	tl_arp_announce(net);
 }
 
 void tl_net_tick(struct tl_net *net, uint64_t mono_ns)
 {
+	tl_tcp_settle(net);
 	net->now_ns = mono_ns;
 	tl_arp_tick(net);
+	tl_frag_tick(net);
 	if (mono_ns >= tl_mcast_next_deadline(net->mcast))
 		tl_mcast_tick(net->mcast, mono_ns);
 	tl_tcp_tick(net);

@@ -10,6 +10,8 @@
 
 #include "net_priv.h"
 
+#define FEW_BYTES 64 // of which a checksum is best made in place
+
 // The MAC filter: ours, broadcast, or an IPv4 group (RFC 1112, section 6.4), whose address is looked at later.
 static bool is_our_mac(const struct tl_net *net, const uint8_t *dst)
 {
@@ -37,14 +39,17 @@ static bool is_our_ip(const struct tl_net *net, const uint8_t *frame, const stru
 	return tl_ipv4_is_mcast(pkt->dst_be) && is_our_group(net, pkt);
 }
 
-// RFC 1122, section 3.2.1.3. A snooping switch may query from 0.0.0.0 (RFC 4541, section 2.1.1).
-static bool is_host_source(const struct tl_net *net, const struct tl_pkt *pkt)
+static inline bool is_host(const struct tl_net *net, uint32_t ip_be)
 {
-	uint8_t class_a = (uint8_t)pkt->src_be;
+	uint8_t class_a = (uint8_t)ip_be;
 
-	if (class_a == 0)
-		return pkt->kind == TL_PKT_IGMP && pkt->src_be == 0;
-	return class_a < 224 && class_a != 127 && !tl_ip_is_broadcast(net, pkt->src_be);
+	return (uint8_t)(class_a - 1) < 223 && class_a != 127 && ip_be != net->broadcast_be;
+}
+
+// RFC 1122, section 3.2.1.3. A snooping switch may query from 0.0.0.0 (RFC 4541, section 2.1.1).
+static inline bool is_host_source(const struct tl_net *net, const struct tl_pkt *pkt)
+{
+	return is_host(net, pkt->src_be) || (pkt->kind == TL_PKT_IGMP && pkt->src_be == 0);
 }
 
 // A NIC's word counts for UDP and TCP only: some report "good" for what they did not look at.
@@ -64,11 +69,32 @@ static uint64_t *refuse_ip(struct tl_net *net, const struct rte_mbuf *m, const u
 
 	if (!is_our_ip(net, frame, pkt) || pkt->src_be == net->cfg.ip_be)
 		return &stats->drop_not_ours_pkts;
-	if (pkt->kind == TL_PKT_FRAG)
-		return &stats->drop_fragment_pkts;
 	if (!is_host_source(net, pkt))
 		return &stats->drop_malformed_pkts;
+	if (pkt->kind == TL_PKT_FRAG)
+		return NULL; // no checksum of its own
 	return is_cksum_ok(m, frame, pkt) ? NULL : &stats->drop_cksum_pkts;
+}
+
+// A port has one VLAN, or none; the tag stands in the frame, or the device took it off and says what it was. VLAN 0
+// says nothing but a priority (IEEE 802.1Q), and is none of ours. The counter of the reason to drop; NULL: none.
+static uint64_t *refuse_vlan(
+	struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	bool stripped = (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0;
+	bool inside = pkt->l2_len > TL_ETHER_LEN;
+	uint16_t tci = stripped ? m->vlan_tci : pkt->vlan_tci;
+	const struct tl_ether_hdr *ether = (const struct tl_ether_hdr *)frame;
+
+	if (pkt->l2_len == 0) // it ends within a tag
+		return &net->stats.drop_malformed_pkts;
+	if (!stripped && !inside)
+		return net->cfg.vlan == 0 ? NULL : &net->stats.drop_untagged_pkts;
+	if (stripped == inside || pkt->l2_len > TL_ETHER_LEN + TL_VLAN_LEN || (tci & TL_VLAN_ID) != net->cfg.vlan)
+		return &net->stats.drop_vlan_pkts;
+	if (net->cfg.vlan == 0 || (inside && ether->type_be != tl_be16(TL_ETHERTYPE_VLAN)))
+		return &net->stats.drop_vlan_pkts;
+	return NULL;
 }
 
 static uint64_t *refuse(struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
@@ -81,8 +107,12 @@ static uint64_t *refuse(struct tl_net *net, const struct rte_mbuf *m, const uint
 		return &stats->drop_malformed_pkts;
 	if (!is_our_mac(net, frame))
 		return &stats->drop_not_ours_pkts;
-	if (TL_UNLIKELY(pkt->l2_len > TL_ETHER_LEN))
-		return &stats->drop_vlan_pkts;
+	if (TL_UNLIKELY(net->cfg.vlan != 0 || pkt->l2_len != TL_ETHER_LEN ||
+			(m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0)) {
+		uint64_t *dropped = refuse_vlan(net, m, frame, pkt);
+		if (dropped != NULL)
+			return dropped;
+	}
 	switch (pkt->kind) {
 	case TL_PKT_ARP:
 		return NULL;
@@ -111,11 +141,14 @@ static void handle(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame,
 		break;
 	case TL_PKT_ARP:
 		tl_count(&stats->rx_arp_pkts, 1);
-		tl_arp_input(net, frame);
+		tl_arp_input(net, frame + pkt->l3_off);
 		break;
 	case TL_PKT_ICMP:
 		tl_count(&stats->rx_icmp_pkts, 1);
 		tl_icmp_input(net, frame, pkt);
+		break;
+	case TL_PKT_FRAG: // counts by itself
+		tl_frag_input(net, frame + pkt->l3_off);
 		break;
 	default: // refuse() left only this
 		tl_count(&stats->rx_igmp_pkts, 1);
@@ -123,19 +156,64 @@ static void handle(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame,
 	}
 }
 
+static inline bool is_group_mac(const uint8_t *frame)
+{
+	uint32_t head;
+
+	memcpy(&head, frame, sizeof(head));
+	return (head & 0xffffff) == 0x5e0001; // 01:00:5e, as it stands in memory
+}
+
+// Of an untagged datagram.
+static inline bool is_udp_cksum_ok(const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	uint32_t udp_len = TL_UDP_LEN + pkt->payload_len;
+	uint64_t sum = (uint64_t)pkt->src_be + pkt->dst_be + tl_be16(TL_IPPROTO_UDP) + tl_be16((uint16_t)udp_len);
+
+	if (udp_len > FEW_BYTES || (m->ol_flags & (RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_VLAN_STRIPPED)) != 0)
+		return (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) == 0 && is_cksum_ok(m, frame, pkt);
+	return tl_cksum_fold(tl_cksum_add_few(sum, frame + pkt->l4_off, udp_len)) == 0;
+}
+
+// The short way of what comes most and must be fast: a datagram to a group that one of our ports is bound to, which it
+// is only while the group is joined. False: nothing was done, and the long way finds out why.
+static inline bool take_group_datagram(
+	struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	if (pkt->kind != TL_PKT_UDP || pkt->l2_len != TL_ETHER_LEN || m->nb_segs != 1 || !is_group_mac(frame))
+		return false;
+	const struct tl_udp *udp = tl_udp_find_alone(net, pkt);
+	if (udp == NULL || pkt->src_be == net->cfg.ip_be || !is_host(net, pkt->src_be) ||
+		!is_udp_cksum_ok(m, frame, pkt))
+		return false;
+	tl_count(&net->stats.rx_udp_pkts, 1);
+	tl_udp_hand_over(udp, frame, pkt);
+	return true;
+}
+
+static inline void take_frame(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	uint64_t *dropped = refuse(net, m, frame, pkt);
+
+	if (dropped != NULL)
+		tl_count(dropped, 1);
+	else
+		handle(net, m, frame, pkt);
+}
+
 void tl_net_input(struct tl_net *net, struct tl_burst *burst)
 {
+	tl_tcp_settle(net);
 	net->now_ns = burst->mono_ns;
 	tl_count(&net->stats.in_pkts, burst->n);
-	for (uint16_t i = 0; i < burst->n; i++) {
+	const struct tl_pkt *pkt = burst->pkt;
+	for (uint16_t i = 0; i < burst->n; i++, pkt++) {
 		struct rte_mbuf *m = burst->pkts[i];
 		const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
-		uint64_t *dropped = refuse(net, m, frame, &burst->pkt[i]);
 
-		if (dropped != NULL)
-			tl_count(dropped, 1);
-		else
-			handle(net, m, frame, &burst->pkt[i]);
+		if (!take_group_datagram(net, m, frame, pkt))
+			take_frame(net, m, frame, pkt);
 	}
-	tl_tcp_burst_done(net);
+	if (net->tcp_pending)
+		tl_tcp_burst_done(net);
 }

@@ -12,6 +12,7 @@
 
 struct tl_mcast;
 struct tl_arp_table;
+struct tl_frag_table;
 struct tl_tcp_table;
 
 #define TL_UDP_MAX 16
@@ -29,11 +30,22 @@ struct tl_tcp_table;
 	X(drop_not_ours_pkts) /* other MAC or IP address, or a group or source we did not join */                      \
 	X(drop_malformed_pkts)                                                                                         \
 	X(drop_cksum_pkts)                                                                                             \
-	X(drop_fragment_pkts)                                                                                          \
+	X(rx_frag_pkts)	       /* taken in for a datagram */                                                           \
+	X(drop_fragment_pkts)  /* not of UDP, or only counted */                                                       \
 	X(drop_segmented_pkts) /* mbuf chain: larger than the port's buffers */                                        \
-	X(drop_vlan_pkts)      /* tagged: the port has no VLAN */                                                      \
+	X(drop_vlan_pkts)      /* tagged, and not as the port is */                                                    \
+	X(drop_untagged_pkts)  /* the port has a VLAN */                                                               \
 	X(drop_udp_no_port_pkts)                                                                                       \
-	X(nombuf) /* a frame we wanted to send found no mbuf */                                                        \
+	X(drop_frag_duplicate_pkts)                                                                                    \
+	X(drop_frag_overlap_pkts) /* contradicts what came, or of a datagram that has been refused for that */         \
+	X(frag_datagrams)	  /* begun: reassembled, refused, evicted, expired, or not complete yet */             \
+	X(frag_reassembled)	  /* complete: for a port of ours but for the next two */                              \
+	X(frag_bad_udp)		  /* wrong checksum or length */                                                       \
+	X(frag_no_port)                                                                                                \
+	X(frag_refused) /* their fragments overlap */                                                                  \
+	X(frag_evicted) /* gave way to newer ones */                                                                   \
+	X(frag_expired) /* not complete in time */                                                                     \
+	X(nombuf)	/* a frame we wanted to send found no mbuf */                                                  \
 	X(arp_requests_tx)                                                                                             \
 	X(arp_replies_tx)                                                                                              \
 	X(arp_unresolved_pkts) /* waited for an ARP reply that did not come, or gave way to a newer one */             \
@@ -49,6 +61,8 @@ struct tl_tcp_table;
 	X(tcp_retransmits)                                                                                             \
 	X(tcp_timeouts) /* RTO expiries */                                                                             \
 	X(tcp_tail_probes_tx)                                                                                          \
+	X(tcp_sacks_rx)	 /* ACKs that named something new beyond a hole */                                             \
+	X(tcp_sacks_tx)	 /* segments that named what is held beyond a hole, or came twice */                           \
 	X(tcp_dsacks_rx) /* what we sent twice needlessly */                                                           \
 	X(tcp_dsacks_tx) /* what came twice */                                                                         \
 	X(tcp_dup_acks_rx)                                                                                             \
@@ -78,6 +92,7 @@ struct tl_udp {
 	struct tl_net *net;
 	uint32_t group_be, source_be;
 	uint16_t port_be; // 0: slot free
+	bool alone;	  // no other port is bound to the same number of the same group, and no frame has a tag
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram);
 	void *ctx;
 };
@@ -86,13 +101,19 @@ struct tl_net {
 	struct tl_net_stats stats;
 	struct tl_net_cfg cfg;
 	char name[32];
-	uint64_t now_ns; // set at the top of input() and tick(), and by open/connect calls' callers through those
-	uint64_t rng;	 // xorshift state
+	uint32_t broadcast_be; // of our prefix; UINT32_MAX: it has none
+	uint64_t now_ns;       // set at the top of input() and tick(), and by open/connect calls' callers through those
+	uint64_t rng;	       // xorshift state
 	uint16_t ip_id;
 	uint32_t arp_generation; // changes when a cached MAC may have become wrong: for TCP's header templates
 	struct tl_arp_table *arp;
+	struct tl_frag_table *frag; // NULL: fragments are only counted
 	struct tl_mcast *mcast;
 	struct tl_tcp_table *tcp;
+	uint32_t n_notes;	// of TCP segments that were sent with work left to do
+	struct rte_mbuf *spare; // taken from the pool beforehand, for the next of them; or NULL
+	uint32_t n_udp;		// no port is bound from this slot on
+	bool tcp_pending;	// a connection has something left to do at the end of the burst
 	struct tl_udp udp[TL_UDP_MAX];
 };
 
@@ -102,9 +123,7 @@ uint64_t tl_net_random(struct tl_net *net);
 // Limited or directed broadcast, which we neither send nor take; a /31 and a /32 have none (RFC 3021).
 static inline bool tl_ip_is_broadcast(const struct tl_net *net, uint32_t ip_be)
 {
-	uint32_t host_bits_be = ~net->cfg.mask_be;
-
-	return ip_be == UINT32_MAX || (tl_be32(host_bits_be) > 1 && ip_be == (net->cfg.ip_be | host_bits_be));
+	return ip_be == UINT32_MAX || ip_be == net->broadcast_be;
 }
 
 static inline bool tl_ip_on_link(const struct tl_net *net, uint32_t ip_be)
@@ -116,6 +135,18 @@ static inline bool tl_ip_on_link(const struct tl_net *net, uint32_t ip_be)
 
 // HOT. An empty mbuf, or NULL (counted).
 struct rte_mbuf *tl_net_alloc(struct tl_net *net);
+
+// HOT. Puts the port's tag into a frame that has none.
+void tl_vlan_tag(const struct tl_net *net, struct rte_mbuf *m);
+
+// HOT. The way out of every frame, whole but for the tag; owns m.
+static inline void tl_net_push(struct tl_net *net, struct rte_mbuf *m)
+{
+	if (net->cfg.vlan != 0)
+		tl_vlan_tag(net, m);
+	tl_txq_push(net->cfg.tx, m);
+}
+#pragma GCC poison tl_txq_push // past the tag
 
 // HOT. Writes Ethernet (destination left blank) and IPv4 headers for l4_len bytes of proto to dst at the start of m,
 // sets pkt_len/data_len for everything, finishes the IP checksum, and returns where the L4 header goes. Frames shorter
@@ -136,13 +167,21 @@ bool tl_ip_reachable(const struct tl_net *net, uint32_t dst_be);
 // ---- arp
 int tl_arp_init(struct tl_net *net);
 void tl_arp_fini(struct tl_net *net);
-void tl_arp_input(struct tl_net *net, const uint8_t *frame);
+void tl_arp_input(struct tl_net *net, const uint8_t *packet); // from its ARP header on
 void tl_arp_tick(struct tl_net *net);
 void tl_arp_announce(struct tl_net *net);
 // HOT. Whether next_hop_be is resolved; its MAC.
 bool tl_arp_lookup(struct tl_net *net, uint32_t next_hop_be, uint8_t mac[TL_ETHER_ADDR_LEN]);
 // Hold m (owned) for next_hop_be and ask for it.
 void tl_arp_hold(struct tl_net *net, uint32_t next_hop_be, struct rte_mbuf *m);
+
+// ---- frag
+int tl_frag_init(struct tl_net *net);
+void tl_frag_fini(struct tl_net *net);
+// A fragment to us, from its IPv4 header on. It ends in exactly one rx_ or drop_ counter; the datagram that it
+// completes is handed to its UDP port.
+void tl_frag_input(struct tl_net *net, const uint8_t *packet);
+void tl_frag_tick(struct tl_net *net);
 
 // ---- igmp: puts the headers in front of a message of mcast and pushes it; a tl_mcast_send_fn, ctx is the net
 void tl_igmp_send(void *ctx, uint32_t dst_be, const uint8_t *igmp, uint16_t len);
@@ -151,11 +190,51 @@ void tl_igmp_send(void *ctx, uint32_t dst_be, const uint8_t *igmp, uint16_t len)
 void tl_icmp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt);
 bool tl_udp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt); // false: no such port
 
+static inline bool tl_udp_takes(const struct tl_udp *udp, uint32_t group_be, const struct tl_pkt *pkt)
+{
+	return udp->port_be == pkt->dst_port_be && udp->group_be == group_be &&
+	       (udp->source_be == 0 || udp->source_be == pkt->src_be);
+}
+
+static inline void tl_udp_hand_over(const struct tl_udp *udp, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	const struct tl_udp_datagram datagram = {
+		.payload = frame + pkt->payload_off,
+		.len = pkt->payload_len,
+		.src_port_be = pkt->src_port_be,
+		.src_ip_be = pkt->src_be,
+		.dst_ip_be = pkt->dst_be,
+	};
+
+	udp->fn(udp->ctx, &datagram);
+}
+
+// HOT. The one port that takes a datagram to a group. NULL: there is none, or more than one may.
+static inline const struct tl_udp *tl_udp_find_alone(const struct tl_net *net, const struct tl_pkt *pkt)
+{
+	const struct tl_udp *udp = net->udp;
+
+	for (uint32_t left = net->n_udp; left > 0; left--, udp++) {
+		if (udp->alone && tl_udp_takes(udp, pkt->dst_be, pkt))
+			return udp;
+	}
+	return NULL;
+}
+
 // ---- tcp
 int tl_tcp_init(struct tl_net *net);
 void tl_tcp_fini(struct tl_net *net);
 // HOT. m is borrowed; a segment that came too early is kept by a reference. The checksum has been verified.
 void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt);
+// HOT. Do that work. Before anything else looks at a connection, and before now_ns moves.
+void tl_tcp_settle_notes(struct tl_net *net);
+
+static inline void tl_tcp_settle(struct tl_net *net)
+{
+	if (TL_UNLIKELY(net->n_notes != 0))
+		tl_tcp_settle_notes(net);
+}
+
 // HOT. After the last frame of a burst, before tl_net_input() returns: sends the ACKs that no data carried.
 void tl_tcp_burst_done(struct tl_net *net);
 void tl_tcp_tick(struct tl_net *net);

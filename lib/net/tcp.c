@@ -20,6 +20,7 @@ int tl_tcp_connect(struct tl_net *net, uint32_t dst_ip_be, uint16_t dst_port_be,
 	if (port_be == 0)
 		return -EADDRNOTAVAIL;
 
+	tl_tcp_settle(net);
 	tl_tcp_enter(net->tcp);
 	struct tl_tcp *c = tl_tcp_take(
 		net, tl_tcp_key(dst_ip_be, dst_port_be, port_be), ops, ctx, opts != NULL ? opts : &DEFAULT_OPTS);
@@ -81,6 +82,7 @@ void tl_tcp_unlisten(struct tl_tcp_listener *listener)
 	struct tl_net *net = listener->net;
 	struct tl_tcp_table *table = net->tcp;
 
+	tl_tcp_settle(net);
 	tl_tcp_enter(table);
 	for (uint32_t i = 0; i < net->cfg.max_conns + TL_TCP_SPARE; i++) {
 		if (table->conns[i].listener == listener)
@@ -101,6 +103,7 @@ static void close_stream(struct tl_tcp *c, enum tl_tcp_state next)
 {
 	c->fin_queued = true;
 	c->state = next;
+	c->ready.bytes = 0;
 	tl_tcp_output(c);
 }
 
@@ -108,6 +111,7 @@ void tl_tcp_close(struct tl_tcp *c)
 {
 	struct tl_tcp_table *table = c->net->tcp;
 
+	tl_tcp_settle(c->net);
 	tl_tcp_enter(table);
 	switch (c->state) {
 	case TL_TCPS_SYN_SENT:
@@ -134,6 +138,7 @@ void tl_tcp_abort(struct tl_tcp *c)
 
 	if (!tl_tcp_alive(c))
 		return;
+	tl_tcp_settle(c->net);
 	tl_tcp_enter(table);
 	if (c->state != TL_TCPS_SYN_SENT) // RFC 9293, section 3.10.5
 		tl_tcp_send_rst(c);
@@ -148,6 +153,7 @@ void tl_tcp_close_all(struct tl_net *net, bool at_once)
 
 	for (uint32_t i = 0; i < slots; i++)
 		table->conns[i].doomed = tl_tcp_alive(&table->conns[i]);
+	tl_tcp_settle(net);
 	tl_tcp_enter(table);
 	for (uint32_t i = 0; i < slots; i++) { // a second pass, for closed() may open others
 		struct tl_tcp *c = &table->conns[i];
@@ -169,6 +175,7 @@ void tl_tcp_unreachable(
 	struct tl_tcp_table *table = net->tcp;
 	struct tl_tcp *c = tl_tcp_find(table, tl_tcp_key(dst_be, dst_port_be, src_port_be));
 
+	tl_tcp_settle(net);
 	if (c == NULL || tl_seq_lt(seq, c->snd_una) || !tl_seq_lt(seq, c->snd_max)) // RFC 5927, section 4.1
 		return;
 	c->soft_error = true;
@@ -215,6 +222,7 @@ void tl_tcp_arp_failed(struct tl_net *net, uint32_t next_hop_be)
 {
 	struct tl_tcp_table *table = net->tcp;
 
+	tl_tcp_settle(net);
 	tl_tcp_enter(table);
 	doom(&table->half_open, next_hop_be);
 	doom(&table->calling, next_hop_be);

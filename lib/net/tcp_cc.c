@@ -14,7 +14,7 @@ static uint32_t flight(const struct tl_tcp *c)
 }
 
 // RFC 6928, section 2.
-static uint32_t initial_window(const struct tl_tcp *c)
+uint32_t tl_tcp_cc_initial_window(const struct tl_tcp *c)
 {
 	uint32_t most = 2u * c->mss > 14600 ? 2u * c->mss : 14600;
 
@@ -23,7 +23,7 @@ static uint32_t initial_window(const struct tl_tcp *c)
 
 void tl_tcp_cc_start(struct tl_tcp *c)
 {
-	c->cwnd = c->syn_lost ? c->mss : initial_window(c); // RFC 5681, section 3.1
+	c->cwnd = c->syn_lost ? c->mss : tl_tcp_cc_initial_window(c); // RFC 5681, section 3.1
 	c->ssthresh = NO_SSTHRESH;
 }
 
@@ -198,7 +198,7 @@ void tl_tcp_cc_timeout(struct tl_tcp *c)
 
 void tl_tcp_cc_resend(struct tl_tcp *c)
 {
-	c->cwnd = tl_min_u32(c->cwnd, initial_window(c));
+	c->cwnd = tl_min_u32(c->cwnd, tl_tcp_cc_initial_window(c));
 	forget_flight(c);
 	c->snd_nxt = c->snd_una;
 }
@@ -206,5 +206,5 @@ void tl_tcp_cc_resend(struct tl_tcp *c)
 // RFC 5681, section 4.1: after a pause the ACKs that would clock a large window out are gone.
 void tl_tcp_cc_idle(struct tl_tcp *c)
 {
-	c->cwnd = tl_min_u32(c->cwnd, initial_window(c));
+	c->cwnd = tl_min_u32(c->cwnd, tl_tcp_cc_initial_window(c));
 }

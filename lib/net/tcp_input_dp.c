@@ -53,6 +53,7 @@ static bool establish(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	take_window(c, seg);
 	tl_tcp_cc_start(c);
 	tl_tcp_keepalive_start(c);
+	tl_tcp_ready_options(c);
 	c->state = c->fin_queued ? TL_TCPS_FIN_WAIT_1 : TL_TCPS_ESTABLISHED;
 	c->reported = true;
 	tl_count(&c->net->stats.tcp_established, 1);
@@ -519,8 +520,10 @@ static void input_fin(struct tl_tcp *c)
 static void take_text(struct tl_tcp *c, const uint8_t *payload, uint16_t len, bool fin)
 {
 	c->rcv_nxt += len;
-	if (len > 0 && c->ops->data != NULL)
+	if (len > 0 && c->ops->data != NULL) {
+		tl_tcp_ready_look(c); // for an answer
 		c->ops->data(c->ctx, c, payload, len);
+	}
 	if (fin && tl_tcp_may_receive(c))
 		input_fin(c);
 }
@@ -683,12 +686,14 @@ static void input_known(struct tl_tcp *c, struct tl_tcp_seg *seg)
 	seg->window = (uint32_t)tl_be16(seg->hdr->window_be) << shift;
 	c->last_rx_ns = c->net->now_ns;
 	c->keepalives = 0;
+	c->ready.bytes = 0;
 	if (TL_UNLIKELY(c->state == TL_TCPS_SYN_SENT))
 		input_syn_sent(c, seg);
 	else if (TL_UNLIKELY(c->state == TL_TCPS_TIME_WAIT))
 		input_time_wait(c, seg);
 	else
 		input_synchronized(c, seg);
+	tl_tcp_ready_look(c);
 }
 
 void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
@@ -697,6 +702,7 @@ void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, 
 	struct tl_tcp *c = tl_tcp_find(table, tl_tcp_key(pkt->src_be, pkt->src_port_be, pkt->dst_port_be));
 	struct tl_tcp_seg seg;
 
+	tl_tcp_settle(net);
 	seg_read(&seg, m, frame, pkt);
 	tl_tcp_enter(table);
 	if (TL_UNLIKELY(c == NULL))
@@ -713,6 +719,8 @@ void tl_tcp_burst_done(struct tl_net *net)
 	bool out_of_mbufs = false;
 	struct tl_tcp *c;
 
+	tl_tcp_settle(net);
+	net->tcp_pending = false;
 	TAILQ_CONCAT(&now, &table->pending, pending_link);
 	while ((c = TAILQ_FIRST(&now)) != NULL && !out_of_mbufs) {
 		TAILQ_REMOVE(&now, c, pending_link);
@@ -722,6 +730,8 @@ void tl_tcp_burst_done(struct tl_net *net)
 		if (c->ack_now || c->rcv_nxt != c->rcv_acked || tl_tcp_window_reopened(c))
 			tl_tcp_send_ack(c);
 		out_of_mbufs = c->pending; // anew, and so the others: for the next tick
+		tl_tcp_ready_look(c);
 	}
 	TAILQ_CONCAT(&table->pending, &now, pending_link);
+	net->tcp_pending = !TAILQ_EMPTY(&table->pending);
 }

@@ -10,7 +10,7 @@
 
 // ---- the send ring
 
-static void ring_put(struct tl_tcp *c, uint32_t seq, const uint8_t *data, uint32_t len)
+void tl_tcp_ring_put(struct tl_tcp *c, uint32_t seq, const uint8_t *data, uint32_t len)
 {
 	uint32_t at = seq & c->ring_mask;
 	uint32_t first = tl_min_u32(len, c->ring_mask + 1 - at);
@@ -61,10 +61,10 @@ static uint32_t window_step(const struct tl_tcp *c)
 	return tl_min_u32(c->mss, window_largest(c) / 2);
 }
 
-// The field of the header, and the edge it promises. Rounding to the scale goes up where that promises nothing we
+// Rounding to the scale goes up where that promises nothing we
 // cannot keep. Else it goes down, and the peer sees the edge retreat by less than one unit, as RFC 7323 section 2.4
 // foresees; what it already sent up to the old edge is taken all the same, because rcv_adv stays.
-static uint16_t advertise(struct tl_tcp *c, uint8_t shift)
+struct tl_tcp_offer tl_tcp_offer(const struct tl_tcp *c, uint8_t shift)
 {
 	uint32_t held = c->rcv_adv - c->rcv_nxt;
 	uint32_t wanted = window_wanted(c);
@@ -75,9 +75,16 @@ static uint16_t advertise(struct tl_tcp *c, uint8_t shift)
 		field++;
 	if (field > UINT16_MAX)
 		field = UINT16_MAX;
-	if (tl_seq_lt(c->rcv_adv, c->rcv_nxt + (field << shift)))
-		c->rcv_adv = c->rcv_nxt + (field << shift);
-	return (uint16_t)field;
+	uint32_t adv = c->rcv_nxt + (field << shift);
+	return (struct tl_tcp_offer){tl_seq_lt(c->rcv_adv, adv) ? adv : c->rcv_adv, (uint16_t)field};
+}
+
+static uint16_t advertise(struct tl_tcp *c, uint8_t shift)
+{
+	struct tl_tcp_offer offer = tl_tcp_offer(c, shift);
+
+	c->rcv_adv = offer.adv;
+	return offer.field;
 }
 
 bool tl_tcp_window_reopened(const struct tl_tcp *c)
@@ -137,7 +144,7 @@ static struct tl_tcp_hdr *headers_copy(struct tl_tcp *c, struct rte_mbuf *m, uin
 	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
 	uint16_t len = TL_TCP_HEADERS + payload_len;
 
-	memcpy(frame, c->header, TL_TCP_HEADERS);
+	memcpy(frame, c->ready.frame, TL_TCP_HEADERS);
 	ip->total_len_be = tl_be16(len - TL_ETHER_LEN);
 	ip->id_be = tl_be16(c->net->ip_id++);
 	tl_wire_ipv4_finish(ip);
@@ -166,12 +173,13 @@ static struct tl_tcp_hdr *headers_build(struct tl_tcp *c, struct rte_mbuf *m, ui
 static void output_and_learn(struct tl_tcp *c, struct rte_mbuf *m)
 {
 	struct tl_net *net = c->net;
-	struct tl_ether_hdr *ether = (struct tl_ether_hdr *)c->header;
+	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
 	uint32_t peer_be = c->key.peer_be;
 
-	memcpy(c->header, rte_pktmbuf_mtod(m, uint8_t *), TL_TCP_HEADERS);
-	if (tl_ip_next_hop_mac(net, peer_be, ether->dst))
+	if (tl_ip_next_hop_mac(net, peer_be, ((struct tl_ether_hdr *)frame)->dst)) {
+		tl_tcp_ready_learn(c, frame);
 		c->arp_generation = net->arp_generation;
+	}
 	tl_ip_output(net, m, peer_be);
 }
 
@@ -192,7 +200,7 @@ static bool transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
 	}
 	tl_count(&net->stats.tcp_segments_tx, 1);
 	if (TL_LIKELY(known))
-		tl_txq_push(net->cfg.tx, m);
+		tl_net_push(net, m);
 	else
 		output_and_learn(c, m);
 	return true;
@@ -226,8 +234,7 @@ bool tl_tcp_transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
 
 // ---- the stream
 
-// Bytes that both windows allow beyond snd_nxt.
-static uint32_t usable(const struct tl_tcp *c)
+uint32_t tl_tcp_usable(const struct tl_tcp *c)
 {
 	uint32_t window = tl_min_u32(c->snd_wnd, c->cwnd + c->limited_bytes);
 	uint32_t flight = c->snd_nxt - c->snd_una;
@@ -235,7 +242,7 @@ static uint32_t usable(const struct tl_tcp *c)
 	return window > flight ? window - flight : 0;
 }
 
-static void account_sent(struct tl_tcp *c, uint32_t seq)
+void tl_tcp_account_sent(struct tl_tcp *c, uint32_t seq)
 {
 	if (TL_UNLIKELY(seq != c->snd_max))
 		tl_count(&c->net->stats.tcp_retransmits, 1);
@@ -270,7 +277,7 @@ static bool send_next(struct tl_tcp *c, const uint8_t *data, uint32_t len, bool 
 		return false;
 	}
 	c->snd_nxt += len + fin;
-	account_sent(c, out.seq);
+	tl_tcp_account_sent(c, out.seq);
 	return true;
 }
 
@@ -300,7 +307,7 @@ void tl_tcp_output(struct tl_tcp *c)
 {
 	while (has_next(c)) {
 		uint32_t queued = c->snd_end - c->snd_nxt;
-		uint32_t allowed = usable(c);
+		uint32_t allowed = tl_tcp_usable(c);
 		uint32_t len = tl_min_u32(tl_min_u32(queued, allowed), c->mss);
 		bool fin = c->fin_queued && len == queued && allowed > len;
 
@@ -318,15 +325,16 @@ static void send_directly(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
 	while (len > 0) {
 		uint32_t n = tl_min_u32(len, c->mss);
-		if (n > usable(c) || !send_next(c, data, n, false))
+		if (n > tl_tcp_usable(c) || !send_next(c, data, n, false))
 			return;
 		data += n;
 		len -= n;
 	}
 }
 
-int tl_tcp_send(struct tl_tcp *c, const void *data, uint32_t len)
+int tl_tcp_send_slowly(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
+	tl_tcp_settle(c->net);
 	if (TL_UNLIKELY(!tl_tcp_may_send(c)))
 		return -ENOTCONN;
 	if (TL_UNLIKELY(len == 0))
@@ -341,10 +349,19 @@ int tl_tcp_send(struct tl_tcp *c, const void *data, uint32_t len)
 	c->snd_end += len; // before the first segment: the window we advertise may depend on the room left
 	if (TL_LIKELY(nothing_waits))
 		send_directly(c, data, len);
-	ring_put(c, seq, data, len);
+	tl_tcp_ring_put(c, seq, data, len);
 	if (TL_UNLIKELY(tl_tcp_unsent(c)))
 		tl_tcp_output(c);
+	tl_tcp_ready_look(c);
 	return 0;
+}
+
+int tl_tcp_send(struct tl_tcp *c, const void *data, uint32_t len)
+{
+	int rc = tl_tcp_send_held(c, data, len);
+
+	tl_tcp_settle(c->net);
+	return rc < 0 ? rc : 0;
 }
 
 // ---- the other segments
@@ -413,7 +430,7 @@ uint32_t tl_tcp_retransmit(struct tl_tcp *c, uint32_t seq, uint32_t most)
 void tl_tcp_probe_window(struct tl_tcp *c)
 {
 	uint32_t queued = tl_tcp_queued(c);
-	uint32_t fits = tl_min_u32(tl_min_u32(queued, usable(c)), c->mss);
+	uint32_t fits = tl_min_u32(tl_min_u32(queued, tl_tcp_usable(c)), c->mss);
 
 	if (fits > 0) {
 		send_next(c, NULL, fits, false);

@@ -49,6 +49,7 @@ void tl_tcp_too_big(struct tl_net *net, uint32_t dst_be, uint16_t src_port_be, u
 {
 	struct tl_tcp *c = tl_tcp_find(net->tcp, tl_tcp_key(dst_be, dst_port_be, src_port_be));
 
+	tl_tcp_settle(net);
 	if (c == NULL || c->state < TL_TCPS_ESTABLISHED || c->state == TL_TCPS_TIME_WAIT)
 		return;
 	if (tl_seq_lt(seq, c->snd_una) || !tl_seq_lt(seq, c->snd_max)) // RFC 5927, section 4.1
@@ -58,4 +59,5 @@ void tl_tcp_too_big(struct tl_net *net, uint32_t dst_be, uint16_t src_port_be, u
 	if (mtu >= was_bytes) // it would have fit
 		return;
 	take_claim(c, mss_for(c, mtu < PATH_MTU_MIN ? PATH_MTU_MIN : mtu));
+	tl_tcp_ready_look(c);
 }

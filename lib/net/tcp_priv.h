@@ -144,6 +144,33 @@ struct tl_tcp_held {
 	bool fin;
 };
 
+// A frame of the connection with all that is the same in each, and zeros behind. The offsets are those of its headers,
+// so that nothing else need know what they are.
+#define TL_TCP_READY_BYTES 96 // a tagged frame, IPv6 and TCP with timestamps are 90
+struct tl_tcp_ready {
+	uint64_t l3_sum,
+		l4_sum;	 // of what is the same, for the checksums; the latter with the pseudo header's addresses
+	uint32_t bytes;	 // as much may leave as one segment, without another look; 0: nothing
+	uint32_t room;	 // as much together
+	uint32_t adv;	 // the right edge that the window promises
+	uint16_t window; // the field, unless the window follows the room
+	uint8_t l3_off, l4_off, payload_off;
+	uint8_t frame[TL_TCP_READY_BYTES];
+};
+
+// The window field of a header, and the right edge it promises.
+struct tl_tcp_offer {
+	uint32_t adv;
+	uint16_t field;
+};
+
+// Sent by the ready header; the rest of the work is not done.
+struct tl_tcp_note {
+	struct tl_tcp *c;
+	const uint8_t *data; // not in the send ring yet
+	uint32_t seq, len;
+};
+
 struct tl_tcp_listener {
 	struct tl_net *net;
 	const struct tl_tcp_ops *ops;
@@ -162,6 +189,7 @@ struct tl_tcp {
 	struct tl_tcp_key key;
 	struct tl_tcp *hash_next;
 	struct tl_net *net;
+	uint32_t arp_generation; // of ready.frame
 	uint32_t snd_una, snd_nxt, snd_max, snd_end;
 	uint32_t snd_wnd, cwnd;
 	uint32_t rcv_nxt;
@@ -209,8 +237,7 @@ struct tl_tcp {
 	uint64_t due_ns;  // the wheel need not hear of a deadline from here on
 	uint64_t hung_ns; // for which the connection hangs on the wheel: may be early, never late
 	uint32_t snd_wl1, snd_wl2, max_snd_wnd;
-	uint32_t arp_generation;	// of header
-	uint8_t header[TL_TCP_HEADERS]; // Ethernet, IP and TCP, all but what changes
+	struct tl_tcp_ready ready;
 
 	// Once per round trip, or on loss.
 	bool partial_acked;
@@ -285,9 +312,10 @@ struct tl_tcp_table {
 	struct tl_tcp_pool held;    // ooo of a connection
 	struct tl_tcp_queue idle, half_open, calling, dead, time_wait;
 	uint32_t n_half_open, half_open_max;
-	uint64_t cookies_ns;	// when the last SYN cookie was sent
-	struct tl_tcp *nobody;	// stands for a connection that is not remembered
-	uint32_t live, waiting; // connections in use; in TIME-WAIT
+	uint64_t cookies_ns;		   // when the last SYN cookie was sent
+	struct tl_tcp *nobody;		   // stands for a connection that is not remembered
+	uint32_t live, waiting;		   // connections in use; in TIME-WAIT
+	struct tl_tcp_note note[TL_BURST]; // net->n_notes of them
 	uint64_t secret[2];
 	uint64_t ports_drawn;
 	bool isn_fixed; // for tests: ISNs are isn_next
@@ -479,7 +507,31 @@ bool tl_tcp_cookie_check(const struct tl_net *net, struct tl_tcp_key key, const 
 // c is as it would be in SYN-RECEIVED, had we remembered.
 void tl_tcp_cookie_open(struct tl_tcp *c, const struct tl_tcp_seg *seg);
 
+// ---- tcp_ready_dp.c
+
+// The frame is the connection's, up to the TCP header: all others will be like it.
+void tl_tcp_ready_learn(struct tl_tcp *c, const uint8_t *frame);
+// HOT. Whether the next segment may leave by the ready header. After all that changes c.
+void tl_tcp_ready_look(struct tl_tcp *c);
+// The connection is established: what options its segments have is known.
+void tl_tcp_ready_options(struct tl_tcp *c);
+
 // ---- tcp_output_dp.c
+
+// HOT. The long way of tl_tcp_send_held().
+int tl_tcp_send_slowly(struct tl_tcp *c, const uint8_t *data, uint32_t len);
+
+// HOT. What the next header shall advertise.
+struct tl_tcp_offer tl_tcp_offer(const struct tl_tcp *c, uint8_t shift);
+
+// HOT. Bytes from seq to snd_nxt were sent: timers, and what is in flight.
+void tl_tcp_account_sent(struct tl_tcp *c, uint32_t seq);
+
+// HOT. Copy into the send ring.
+void tl_tcp_ring_put(struct tl_tcp *c, uint32_t seq, const uint8_t *data, uint32_t len);
+
+// HOT. Bytes that both windows allow beyond snd_nxt.
+uint32_t tl_tcp_usable(const struct tl_tcp *c);
 
 // HOT. One segment with the present ACK and window. False: no mbuf.
 bool tl_tcp_transmit(struct tl_tcp *c, const struct tl_tcp_out *out);
@@ -513,6 +565,7 @@ static inline void tl_tcp_pend(struct tl_tcp *c)
 	if (c->pending)
 		return;
 	c->pending = true;
+	c->net->tcp_pending = true;
 	TAILQ_INSERT_TAIL(&c->net->tcp->pending, c, pending_link);
 }
 
@@ -602,6 +655,7 @@ static inline bool tl_tcp_timer_is_set(const struct tl_tcp *c, enum tl_tcp_timer
 // ---- tcp_cc.c: RFC 5681, 6582, and 6675 for what RACK finds
 
 void tl_tcp_cc_start(struct tl_tcp *c);
+uint32_t tl_tcp_cc_initial_window(const struct tl_tcp *c);
 // snd_una advanced by acked bytes. Whether the retransmission timer starts anew.
 bool tl_tcp_cc_acked(struct tl_tcp *c, uint32_t acked);
 void tl_tcp_cc_dup_ack(struct tl_tcp *c); // without SACK

@@ -100,6 +100,7 @@ void tl_tcp_fini(struct tl_net *net)
 	if (table == NULL)
 		return;
 	table->closing = true;
+	net->n_notes = 0; // of what is not there any more
 	tl_tcp_enter(table);
 	for (uint32_t i = 0; i < net->cfg.max_conns + TL_TCP_SPARE; i++) {
 		if (table->conns[i].state != TL_TCPS_CLOSED)
@@ -140,6 +141,13 @@ struct tl_tcp_listener *tl_tcp_find_listener(struct tl_tcp_table *table, uint16_
 	return NULL;
 }
 
+static bool may_connect(const struct tl_net *net, uint32_t peer_be, uint16_t peer_port_be, uint16_t port_be)
+{
+	const struct tl_net_cfg *cfg = &net->cfg;
+
+	return cfg->may_connect == NULL || cfg->may_connect(cfg->may_connect_ctx, peer_be, peer_port_be, port_be);
+}
+
 // RFC 6056, section 3.3.1: a random start, then the next that is free.
 uint16_t tl_tcp_local_port(struct tl_net *net, uint32_t peer_be, uint16_t peer_port_be)
 {
@@ -147,7 +155,8 @@ uint16_t tl_tcp_local_port(struct tl_net *net, uint32_t peer_be, uint16_t peer_p
 
 	for (uint32_t i = 0; i < EPHEMERAL_COUNT; i++) {
 		uint16_t port_be = tl_be16((uint16_t)(EPHEMERAL_FIRST + (start + i) % EPHEMERAL_COUNT));
-		if (tl_tcp_find(net->tcp, tl_tcp_key(peer_be, peer_port_be, port_be)) == NULL)
+		if (tl_tcp_find(net->tcp, tl_tcp_key(peer_be, peer_port_be, port_be)) == NULL &&
+			may_connect(net, peer_be, peer_port_be, port_be))
 			return port_be;
 	}
 	return 0;
@@ -344,6 +353,7 @@ void tl_tcp_end(struct tl_tcp *c, enum tl_tcp_reason reason)
 	c->pending = false;
 	unlink_key(table, c);
 	c->state = TL_TCPS_CLOSED;
+	c->ready.bytes = 0;
 	if (waited) {
 		TAILQ_REMOVE(&table->time_wait, c, link);
 		table->waiting--;
@@ -361,6 +371,7 @@ void tl_tcp_enter_time_wait(struct tl_tcp *c)
 
 	forget_work(c);
 	c->state = TL_TCPS_TIME_WAIT;
+	c->ready.bytes = 0;
 	tl_tcp_timer_set(c, TL_TCP_GIVE_UP, TL_TCP_TIME_WAIT_NS);
 	TAILQ_INSERT_TAIL(&table->time_wait, c, link);
 	table->live--;

@@ -200,5 +200,6 @@ void tl_tcp_wake(struct tl_tcp *c)
 		else
 			retransmit_expired(c);
 	}
+	tl_tcp_ready_look(c);
 	tl_tcp_hang_up(c); // nothing is due once it has ended
 }

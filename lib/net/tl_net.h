@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// net: a host on the wire: Ethernet, ARP (RFC 826, 5227), IPv4 (RFC 791, 1122; no fragments), ICMP echo (RFC 792), IGMP
+// net: a host on the wire: Ethernet, ARP (RFC 826, 5227), IPv4 (RFC 791, 1122; of fragments only UDP's are
+// put together), ICMP echo (RFC 792), IGMP
 // (through mcast), UDP (RFC 768) and TCP (tl_tcp.h). One instance per lcore, nothing shared, nothing global.
 //
 // Threads: create/destroy on main; everything else on the owning lcore. tl_net_counters() on any thread.
@@ -27,12 +28,20 @@ struct tl_net_cfg {
 	uint8_t mac[TL_ETHER_ADDR_LEN];
 	uint32_t ip_be, mask_be;
 	uint32_t gateway_be;	    // 0: none, only the prefix is reachable
+	uint16_t vlan;		    // of every frame (IEEE 802.1Q), 1..4094; 0: untagged
 	uint16_t mtu;		    // IP packet, bytes; 576..9600
 	uint32_t max_conns;	    // TCP connections at once, TIME-WAIT included; 1..TL_NET_CONNS_MAX
 	uint32_t send_buffer_bytes; // room per TCP connection, a power of two, 4 KiB..16 MiB
 	uint32_t send_buffers;	    // connections that have data unacknowledged at once; 0: all may
+	bool reassemble;	    // UDP datagrams that come as IPv4 fragments, 16 at once; else these are counted
 	int socket_id;
 	uint64_t seed; // for ISNs, IP ids, local ports and IGMP delays: random in service, fixed in a simulation
+	// Where several instances share an address, one per lcore: the others leave announcing, answering for and
+	// defending it to the first, and each connects only from ports whose answers come to it. may_connect NULL: from
+	// any.
+	bool is_follower;
+	bool (*may_connect)(void *ctx, uint32_t peer_be, uint16_t peer_port_be, uint16_t port_be);
+	void *may_connect_ctx;
 };
 
 int tl_net_create(const struct tl_net_cfg *cfg, struct tl_net **out, struct tl_err *err);
@@ -45,6 +54,9 @@ void tl_net_announce(struct tl_net *net, uint64_t mono_ns);
 
 // HOT. Handle every frame of a parsed burst; the mbufs stay the caller's. Answers are pushed to tx, not flushed.
 void tl_net_input(struct tl_net *net, struct tl_burst *burst);
+
+// HOT. After the flush of what tl_net_input() pushed: what could wait until the frames had left.
+void tl_net_sent(struct tl_net *net);
 
 // Timers: ARP, IGMP and TCP. Call at least every millisecond; answers are pushed to tx, not flushed.
 void tl_net_tick(struct tl_net *net, uint64_t mono_ns);

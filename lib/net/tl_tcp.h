@@ -71,6 +71,11 @@ void tl_tcp_unlisten(struct tl_tcp_listener *listener);
 // us).
 int tl_tcp_send(struct tl_tcp *c, const void *data, uint32_t len);
 
+// HOT. The same for data that stays where it is until tl_net_sent(), and need not be copied before that. Returns 0 if
+// it left, or TL_TCP_HELD_BACK if the windows hold back some of it.
+enum { TL_TCP_SENT, TL_TCP_HELD_BACK };
+int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len);
+
 // HOT. Bytes that tl_tcp_send() would take now.
 uint32_t tl_tcp_room(const struct tl_tcp *c);
 

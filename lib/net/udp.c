@@ -17,6 +17,26 @@ static struct tl_udp *find_slot(struct tl_net *net, uint32_t group_be, uint32_t 
 	return NULL;
 }
 
+static bool is_alone(const struct tl_net *net, const struct tl_udp *udp)
+{
+	unsigned same = 0;
+
+	for (unsigned i = 0; i < TL_UDP_MAX; i++)
+		same += net->udp[i].port_be == udp->port_be && net->udp[i].group_be == udp->group_be;
+	return same == 1 && udp->port_be != 0 && udp->group_be != 0 && net->cfg.vlan == 0;
+}
+
+// A port came or went.
+static void look_anew(struct tl_net *net)
+{
+	net->n_udp = 0;
+	for (unsigned i = 0; i < TL_UDP_MAX; i++) {
+		net->udp[i].alone = is_alone(net, &net->udp[i]);
+		if (net->udp[i].port_be != 0)
+			net->n_udp = i + 1;
+	}
+}
+
 int tl_udp_open(struct tl_net *net, uint32_t group_be, uint32_t source_be, uint16_t port_be,
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram), void *ctx, struct tl_udp **out)
 {
@@ -41,6 +61,7 @@ int tl_udp_open(struct tl_net *net, uint32_t group_be, uint32_t source_be, uint1
 		.ctx = ctx,
 	};
 	*out = udp;
+	look_anew(net);
 	return 0;
 }
 
@@ -51,4 +72,5 @@ void tl_udp_close(struct tl_udp *udp)
 	if (udp->group_be != 0)
 		(void)tl_mcast_leave(net->mcast, udp->group_be, udp->source_be, net->now_ns);
 	*udp = (struct tl_udp){.port_be = 0};
+	look_anew(net);
 }

@@ -8,32 +8,18 @@
 
 #include "net_priv.h"
 
-static bool takes(const struct tl_udp *udp, uint32_t group_be, const struct tl_pkt *pkt)
-{
-	return udp->port_be == pkt->dst_port_be && udp->group_be == group_be &&
-	       (udp->source_be == 0 || udp->source_be == pkt->src_be);
-}
-
 bool tl_udp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
 {
-	const struct tl_udp_datagram datagram = {
-		.payload = frame + pkt->payload_off,
-		.len = pkt->payload_len,
-		.src_port_be = pkt->src_port_be,
-		.src_ip_be = pkt->src_be,
-		.dst_ip_be = pkt->dst_be,
-	};
 	uint32_t group_be = pkt->dst_be == net->cfg.ip_be ? 0 : pkt->dst_be;
 	bool known = false;
 
 	if (pkt->dst_port_be == 0)
 		return false; // marks a free slot
-	for (unsigned i = 0; i < TL_UDP_MAX; i++) {
-		struct tl_udp *udp = &net->udp[i];
-		if (takes(udp, group_be, pkt)) {
-			known = true;
-			udp->fn(udp->ctx, &datagram);
-		}
+	for (unsigned i = 0; i < net->n_udp; i++) {
+		if (!tl_udp_takes(&net->udp[i], group_be, pkt))
+			continue;
+		known = true;
+		tl_udp_hand_over(&net->udp[i], frame, pkt);
 	}
 	return known;
 }

@@ -17,13 +17,9 @@
 #include <tl_log.h>
 
 #define RING_DESCRIPTORS 1024
-// AF_PACKET's rings, per queue and direction. A recording must outlast a core that stalls: 64 MiB are 32 768 short
-// frames, 25 ms at 1.3 million per second, which is what a veth carries.
+// AF_PACKET's rings, per queue and direction.
 #define KERNEL_RING_BYTES (16u << 20)
-#define KERNEL_RING_BYTES_RECORDING (64u << 20)
 #define KERNEL_BLOCK_BYTES (64u << 10)
-// Of a queue with that larger ring, which holds 25 times as much.
-#define RECORDING_NAP_US 250
 #define LINK_TRIES 400 // a copper link is negotiated for 1 to 3 s after the start
 #define LINK_PAUSE_US 10000
 
@@ -42,13 +38,12 @@ static void virtual_device(struct tl_port *port, char *args, size_t size)
 {
 	const struct tl_port_cfg *cfg = &port->cfg;
 	uint32_t frame_bytes = tl_kernel_frame_bytes(cfg);
-	uint32_t ring_bytes = cfg->tx_queues == 0 ? KERNEL_RING_BYTES_RECORDING : KERNEL_RING_BYTES;
 
 	if (cfg->spec.kind == TL_PORT_KERNEL) {
 		snprintf(port->dev_name, sizeof(port->dev_name), "net_af_packet_%s", port->name);
 		snprintf(args, size, "iface=%s,qpairs=%u,blocksz=%u,framesz=%u,framecnt=%u", cfg->spec.arg,
 			RTE_MAX(cfg->rx_queues, cfg->tx_queues), KERNEL_BLOCK_BYTES, frame_bytes,
-			ring_bytes / frame_bytes);
+			KERNEL_RING_BYTES / frame_bytes);
 	} else if (cfg->spec.kind == TL_PORT_XDP) {
 		snprintf(port->dev_name, sizeof(port->dev_name), "net_af_xdp_%s", port->name);
 		snprintf(args, size, "iface=%s,queue_count=%u", cfg->spec.arg, cfg->rx_queues);
@@ -115,8 +110,9 @@ static int configure_device(struct tl_port *port, const struct rte_eth_dev_info 
 		RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;
 
 	if (rx > info->max_rx_queues || tx > info->max_tx_queues)
-		return tl_fail(err, -EINVAL, "port %s: %s has %u receive queues, %u were asked for", port->name,
-			device_text(port), info->max_rx_queues, rx);
+		return tl_fail(err, -EINVAL,
+			"port %s: %s has %u receive and %u send queues, not %u and %u: lower rx_queues", port->name,
+			device_text(port), info->max_rx_queues, info->max_tx_queues, rx, tx);
 	// What the stack can use, and nothing that changes a frame (VLAN_STRIP, LRO): a recording shows the wire.
 	conf.rxmode.offloads = info->rx_offload_capa & checksums;
 	if (rx > 1 && info->flow_type_rss_offloads != 0) {
@@ -171,7 +167,6 @@ static void fill_queues(struct tl_port *port)
 			.port_id = port->port_id,
 			.queue_id = i,
 			.source = TL_TS_TSC,
-			.nap_us = kernel && port->cfg.tx_queues == 0 ? RECORDING_NAP_US : 0,
 			.wait_fd = i < port->sockets.n ? port->sockets.fd[i] : -1,
 			.clock = port->cfg.clock,
 			.port = port};
@@ -354,6 +349,8 @@ uint64_t tl_port_speed_bps(const struct tl_port *port)
 {
 	struct rte_eth_link link;
 
+	if (port->ops == &tl_port_packet_ops)
+		return port->speed_bps;
 	if (port->ops != &tl_port_eth_ops || rte_eth_link_get_nowait(port->port_id, &link) != 0)
 		return 0;
 	if (link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN)
@@ -367,11 +364,6 @@ void tl_rxq_wait(struct tl_rxq *q, uint32_t timeout_us)
 	struct pollfd fd = {.fd = q->wait_fd, .events = POLLIN};
 
 	(void)ppoll(&fd, q->wait_fd >= 0 ? 1 : 0, &timeout, NULL);
-}
-
-void tl_rxq_nap(const struct tl_rxq *q)
-{
-	nanosleep(&(struct timespec){.tv_nsec = (long)q->nap_us * 1000}, NULL);
 }
 
 const struct tl_port_ops tl_port_eth_ops = {

@@ -38,12 +38,22 @@ static uint32_t whole_bytes(const struct rte_mbuf *m)
 	return bytes > m->pkt_len ? bytes : m->pkt_len;
 }
 
+// DPDK's driver does not say which frames the host itself sent: those from the interface's own address.
+static bool is_own(const struct tl_rxq *q, const struct rte_mbuf *m)
+{
+	const struct tl_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct tl_ether_hdr *);
+
+	return m->data_len >= TL_ETHER_LEN && memcmp(eth->src, q->port->mac, TL_ETHER_ADDR_LEN) == 0;
+}
+
 uint16_t tl_kernel_burst(struct tl_rxq *q, struct tl_burst *b)
 {
 	uint16_t n = tl_eth_burst(q, b);
 
+	b->sent = 0;
 	for (uint16_t i = 0; i < n; i++) {
 		b->wire_bytes[i] = whole_bytes(b->pkts[i]);
+		b->sent |= (uint64_t)is_own(q, b->pkts[i]) << i;
 		if (TL_UNLIKELY(b->wire_bytes[i] > q->frame_max || b->wire_bytes[i] > b->pkts[i]->pkt_len))
 			tl_count(&q->stats.altered_pkts, 1);
 	}

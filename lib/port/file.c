@@ -40,6 +40,17 @@ static bool file_quiesce(struct tl_port *port)
 	return true;
 }
 
+static bool file_ended(const struct tl_port *port, struct tl_err *err)
+{
+	int ended = atomic_load_explicit(&port->file.ended, memory_order_acquire);
+	struct tl_pcap_frame frame;
+
+	// The lcore leaves the reader alone from now on, so main may ask it again for its reason.
+	if (ended == 2 && err != NULL)
+		(void)tl_pcap_next(port->file.reader, &frame, err);
+	return ended != 0;
+}
+
 static void file_sample(struct tl_port *port, struct tl_port_stats *out)
 {
 	*out = (struct tl_port_stats){
@@ -61,6 +72,7 @@ const struct tl_port_ops tl_port_file_ops = {
 	.open = file_open,
 	.start = file_start,
 	.quiesce = file_quiesce,
+	.ended = file_ended,
 	.sample = file_sample,
 	.set_groups = file_set_groups,
 	.close = file_close,

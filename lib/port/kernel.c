@@ -11,6 +11,7 @@
 #include <linux/if_packet.h>
 #include <linux/if_xdp.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,22 @@ uint32_t tl_kernel_frame_bytes(const struct tl_port_cfg *cfg)
 	while (size < FRAME_BYTES_MAX && size < frame + PACKET_RING_HEAD_BYTES)
 		size *= 2;
 	return size;
+}
+
+int tl_kernel_mac(const struct tl_port_cfg *cfg, uint8_t mac[TL_ETHER_ADDR_LEN], struct tl_err *err)
+{
+	struct ifreq ifr;
+	int rc = interface_ioctl(cfg->spec.arg, SIOCGIFHWADDR, &ifr);
+
+	if (rc != 0)
+		return tl_fail(err, rc, "port %s: interface %s does not tell its address (%s)", cfg->name,
+			cfg->spec.arg, strerror(-rc));
+	if (ifr.ifr_hwaddr.sa_family != ARPHRD_ETHER && ifr.ifr_hwaddr.sa_family != ARPHRD_LOOPBACK)
+		return tl_fail(err, -ENOTSUP,
+			"port %s: interface %s carries no Ethernet frames (link type %u), and others are not recorded",
+			cfg->name, cfg->spec.arg, ifr.ifr_hwaddr.sa_family);
+	memcpy(mac, ifr.ifr_hwaddr.sa_data, TL_ETHER_ADDR_LEN);
+	return 0;
 }
 
 bool tl_kernel_is_promisc(const char *iface)
@@ -199,14 +216,30 @@ void tl_kernel_admit_packet(const struct tl_kernel_sockets *sockets)
 		(void)setsockopt(sockets->fd[i], SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof(unused));
 }
 
-bool tl_kernel_quiesce_packet(const struct tl_kernel_sockets *sockets)
+bool tl_kernel_refuse_packets(int fd)
 {
 	// "ret 0": a frame the socket's filter refuses is neither queued nor counted.
 	struct sock_filter refuse_all = {.code = BPF_RET | BPF_K, .k = 0};
 	struct sock_fprog program = {.len = 1, .filter = &refuse_all};
 
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) == 0;
+}
+
+// Returns when no CPU is still in the middle of a frame that it let in by the filter of before: closing a packet socket
+// waits for that (synchronize_net() in the kernel's packet_release()).
+static void wait_for_frames_on_their_way(void)
+{
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0)
+		close(fd);
+}
+
+bool tl_kernel_quiesce_packet(const struct tl_kernel_sockets *sockets)
+{
 	for (unsigned i = 0; i < sockets->n; i++)
-		if (setsockopt(sockets->fd[i], SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) != 0)
+		if (!tl_kernel_refuse_packets(sockets->fd[i]))
 			return false;
+	wait_for_frames_on_their_way();
 	return sockets->n != 0;
 }

@@ -9,12 +9,14 @@
 #include <rte_lcore.h>
 
 #define POOL_CACHE 256
-#define HELD_MBUFS 4096 // what services keep: frames waiting for ARP, TCP's out-of-order queues, sent frames to record
+// What the services of an lcore keep: frames waiting for ARP, TCP's out-of-order queues, sent frames to record, frames
+// on their way to another lcore.
+#define HELD_MBUFS 4096
 
 int tl_port_make_pool(struct tl_port *port, uint32_t room_bytes, uint32_t descriptors, struct tl_err *err)
 {
 	uint32_t queues = port->cfg.rx_queues;
-	uint32_t held = port->cfg.tx_queues != 0 ? HELD_MBUFS : 0;
+	uint32_t held = port->cfg.tx_queues * HELD_MBUFS;
 	uint32_t n = queues * (2 * descriptors + 4 * TL_BURST + 2 * POOL_CACHE) + held;
 	uint32_t room = room_bytes + RTE_PKTMBUF_HEADROOM;
 	char name[RTE_MEMPOOL_NAMESIZE];

@@ -18,6 +18,13 @@ int tl_port_check(const struct tl_port_cfg *cfg, struct tl_err *err)
 	return kernel ? tl_kernel_check(cfg, err) : 0;
 }
 
+static const struct tl_port_ops *ops_of(const struct tl_port_cfg *cfg)
+{
+	if (cfg->spec.kind == TL_PORT_FILE)
+		return &tl_port_file_ops;
+	return cfg->spec.kind == TL_PORT_KERNEL && cfg->tx_queues == 0 ? &tl_port_packet_ops : &tl_port_eth_ops;
+}
+
 int tl_port_open(const struct tl_port_cfg *cfg, struct tl_port **out, struct tl_err *err)
 {
 	if (cfg->rx_queues == 0 || cfg->rx_queues > TL_PORT_QUEUES_MAX || cfg->tx_queues > TL_PORT_QUEUES_MAX)
@@ -28,7 +35,7 @@ int tl_port_open(const struct tl_port_cfg *cfg, struct tl_port **out, struct tl_
 	port->cfg = *cfg;
 	snprintf(port->name, sizeof(port->name), "%s", cfg->name);
 	port->cfg.name = port->name;
-	port->ops = cfg->spec.kind == TL_PORT_FILE ? &tl_port_file_ops : &tl_port_eth_ops;
+	port->ops = ops_of(cfg);
 	int rc = port->ops->open(port, err);
 	if (rc != 0) {
 		tl_port_close(port);
@@ -96,13 +103,7 @@ int tl_port_set_groups(struct tl_port *port, const uint32_t *groups_be, uint32_t
 
 bool tl_port_ended(const struct tl_port *port, struct tl_err *err)
 {
-	int ended = atomic_load_explicit(&port->file.ended, memory_order_acquire);
-	struct tl_pcap_frame frame;
-
-	// The lcore leaves the reader alone from now on, so main may ask it again for its reason.
-	if (ended == 2 && err != NULL)
-		(void)tl_pcap_next(port->file.reader, &frame, err);
-	return ended != 0;
+	return port->ops->ended != NULL && port->ops->ended(port, err);
 }
 
 struct tl_rxq *tl_port_rxq(struct tl_port *port, uint16_t queue)
@@ -132,5 +133,5 @@ struct rte_mempool *tl_port_pool(const struct tl_port *port)
 
 uint32_t tl_port_mbufs_in_use(const struct tl_port *port)
 {
-	return rte_mempool_in_use_count(port->pool);
+	return port->pool != NULL ? rte_mempool_in_use_count(port->pool) : 0;
 }

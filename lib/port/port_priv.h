@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// What the files of port share: the port itself and its two backends, a DPDK device and a capture file.
+// What the files of port share: the port itself and its backends: a DPDK device, a kernel interface's socket of our
+// own, a capture file.
 
 #include <stdatomic.h>
 
@@ -13,12 +14,14 @@ struct tl_port_ops {
 	int (*open)(struct tl_port *port, struct tl_err *err);
 	int (*start)(struct tl_port *port, struct tl_err *err);
 	bool (*quiesce)(struct tl_port *port);
+	bool (*ended)(const struct tl_port *port, struct tl_err *err); // NULL: never
 	void (*sample)(struct tl_port *port, struct tl_port_stats *out);
 	int (*set_groups)(struct tl_port *port, const uint32_t *groups_be, uint32_t n);
 	void (*close)(struct tl_port *port);
 };
 
 extern const struct tl_port_ops tl_port_eth_ops;
+extern const struct tl_port_ops tl_port_packet_ops;
 extern const struct tl_port_ops tl_port_file_ops;
 
 // The sockets that a kernel-backed driver opened, and what the kernel counted on them.
@@ -29,6 +32,27 @@ struct tl_kernel_sockets {
 	uint64_t dropped[TL_PORT_QUEUES_MAX]; // by each
 					      // Both are summed up: reading AF_PACKET's counters clears them.
 };
+
+// Longer frames are cut at a block's size; GSO's 64 KiB are far from that.
+#define TL_PACKET_BLOCK_BYTES (256u << 10)
+#define TL_PACKET_SEGMENTS_MAX 5 // mbufs for the longest frame
+#define TL_PACKET_VIEWS (TL_BURST + TL_PACKET_SEGMENTS_MAX - 1)
+#define TL_PACKET_TAG_BYTES 4 // of VLAN, which the kernel leaves room for before each frame
+
+// A queue of a kernel interface that is only received from. The kernel fills blocks of frames; a burst is mbufs that
+// show frames of one block where they lie. They are always the same ones, never from a pool: the port keeps a reference
+// to each. A block goes back when all its frames have been handed out and freed.
+struct tl_packet_queue {
+	uint8_t *ring;
+	uint8_t *next;	    // the next frame to hand out
+	uint32_t blocks;    // a power of two
+	uint32_t block;	    // the one that is read, or waited for
+	uint32_t left_pkts; // of it
+	bool has_block;	    // it is ours
+	bool has_chains;    // in the last burst
+	uint16_t lent;	    // views in the last burst
+	struct rte_mbuf views[TL_PACKET_VIEWS];
+} TL_CACHE_ALIGNED;
 
 struct tl_port_file {
 	struct tl_pcap_reader *reader;
@@ -45,7 +69,8 @@ struct tl_port {
 	struct rte_mempool *pool;
 	uint8_t mac[TL_ETHER_ADDR_LEN];
 	uint16_t port_id;
-	char dev_name[64]; // of a virtual device that we created, else empty
+	uint64_t speed_bps; // of an interface of our own; 0: unknown
+	char dev_name[64];  // of a virtual device that we created, else empty
 	bool started;
 	bool promisc_set;   // by us: undone at close
 	char multicast[24]; // how groups are received, for the probe table
@@ -71,9 +96,13 @@ void tl_port_queue_drops(const struct tl_port *port, struct tl_port_stats *out);
 // HOT: the backends' burst and flush functions.
 uint16_t tl_eth_burst(struct tl_rxq *q, struct tl_burst *b);
 uint16_t tl_kernel_burst(struct tl_rxq *q, struct tl_burst *b);
+uint16_t tl_packet_burst(struct tl_rxq *q, struct tl_burst *b);
 void tl_eth_flush(struct tl_txq *q);
 uint16_t tl_file_burst(struct tl_rxq *q, struct tl_burst *b);
 void tl_file_flush(struct tl_txq *q);
+
+// packet.c
+void tl_packet_init(struct tl_packet_queue *p, void *ring, uint32_t blocks);
 
 // kernel.c
 // The frame size of AF_PACKET's ring that holds every frame of the interface whole, up to 32 KiB: longer ones (the
@@ -90,7 +119,11 @@ void tl_kernel_list_sockets(int domain, struct tl_kernel_sockets *out);
 void tl_kernel_new_sockets(struct tl_kernel_sockets *after, const struct tl_kernel_sockets *before);
 void tl_kernel_sample_packet(struct tl_kernel_sockets *sockets);
 void tl_kernel_sample_xdp(struct tl_kernel_sockets *sockets);
-// False if a socket refused.
+// From now on, until admit_packet: a frame is neither queued nor counted. False, with errno, if the socket refused.
+bool tl_kernel_refuse_packets(int fd);
+// The same for all, and none is on its way any more when it returns. False if a socket refused.
 bool tl_kernel_quiesce_packet(const struct tl_kernel_sockets *sockets);
 void tl_kernel_admit_packet(const struct tl_kernel_sockets *sockets); // undoes it
+// The interface's address. -ENOTSUP: it carries no Ethernet.
+int tl_kernel_mac(const struct tl_port_cfg *cfg, uint8_t mac[TL_ETHER_ADDR_LEN], struct tl_err *err);
 bool tl_kernel_is_promisc(const char *iface);

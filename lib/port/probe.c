@@ -52,15 +52,28 @@ static void print_eth(const struct tl_port *port)
 	fprintf(stderr, "    rte_flow        %s\n", yes_no(has_flow(port->port_id)));
 }
 
+static void print_packet(const struct tl_port *port)
+{
+	char mac[TL_ETHER_TEXT];
+
+	fprintf(stderr, "    driver          AF_PACKET, TPACKET_V3\n");
+	fprintf(stderr, "    MAC             %s\n", tl_format_ether(port->mac, mac));
+	if (port->speed_bps != 0)
+		fprintf(stderr, "    link            %" PRIu64 " Mbit/s\n", port->speed_bps / 1000000);
+	fprintf(stderr, "    queues          %u receive\n", port->cfg.rx_queues);
+}
+
 void tl_port_print_probe(const struct tl_port *port)
 {
 	fprintf(stderr, "port %s (%s)\n", port->name, port->cfg.spec.text);
 	if (port->ops == &tl_port_eth_ops)
 		print_eth(port);
+	if (port->ops == &tl_port_packet_ops)
+		print_packet(port);
 	fprintf(stderr, "    stamps from     %s\n", tl_ts_source_name(port->rxq[0].source));
 	fprintf(stderr, "    drop counters   %s\n",
 		port->ops == &tl_port_file_ops		? "none needed: a file loses nothing"
-		: port->cfg.spec.kind == TL_PORT_KERNEL ? "the kernel's, from the driver's socket"
+		: port->cfg.spec.kind == TL_PORT_KERNEL ? "the kernel's, from its socket"
 		: port->cfg.spec.kind == TL_PORT_XDP	? "the kernel's, of this socket; frames seen are not counted"
 							: "the driver's");
 }

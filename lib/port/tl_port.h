@@ -28,6 +28,7 @@ struct tl_port;
 struct tl_burst {
 	uint16_t n;
 	uint16_t queue;
+	uint64_t sent;	  // bit i: the host sent frame i itself, on a kernel interface that shows both directions
 	uint64_t tsc;	  // when rx_burst (or tx_burst) returned
 	uint64_t mono_ns; // the same, for timers
 	struct rte_mbuf *pkts[TL_BURST];
@@ -59,7 +60,8 @@ struct tl_port_cfg {
 	uint16_t tx_queues; // one per lcore that sends; 0 for capture only
 	uint16_t mtu;
 	bool promisc;
-	bool take; // allow AF_XDP on the interface of the default route or the login
+	bool take;    // allow AF_XDP on the interface of the default route or the login
+	bool rx_only; // nobody wants the frames that the host itself sends on a kernel interface
 	const struct tl_clock *clock;
 	int socket_id; // SOCKET_ID_ANY: the device's own
 };
@@ -76,8 +78,8 @@ struct tl_rxq {
 	uint16_t port_id, queue_id;
 	uint32_t frame_max; // longest frame that the wire can carry; where the kernel may hand over longer ones, else 0
 	enum tl_ts_source source;
-	int wait_fd;	 // to sleep on until frames arrive; -1: none
-	uint32_t nap_us; // how long an adaptive lcore that only records may leave many frames waiting; 0: not at all
+	int wait_fd;  // to sleep on until frames arrive; -1: none
+	bool gathers; // frames come many at a time, with their times: an adaptive lcore sleeps as soon as there is none
 	const struct tl_clock *clock;
 	struct tl_port *port;
 	void *backend;
@@ -119,8 +121,9 @@ static inline void tl_txq_flush(struct tl_txq *q)
 // HOT. Hand the sent frames to the recording and release them; called after the latency-critical work.
 void tl_txq_record_sent(struct tl_txq *q);
 
-// A kernel interface may hand over frames that were never on the wire: fragments put together, segments not yet cut,
-// cut at the ring's frame size. The lcore counts them in altered_pkts: recorded, but not as they were.
+// A kernel interface may hand over frames that were never on the wire: segments not yet cut or already put together,
+// with an echo also fragments put together, or frames cut at the ring's frame size. They are counted in altered_pkts:
+// recorded, but not as they were.
 
 // The port's own account. hw_seen comes from the kernel's socket, the MAC or the file reader; where no such source
 // exists verified is false and hw_seen repeats rx_pkts plus the drops.
@@ -163,7 +166,8 @@ uint64_t tl_port_expected_bps(const struct tl_port_spec *spec);
 struct rte_mempool *tl_port_pool(const struct tl_port *port);
 uint32_t tl_port_mbufs_in_use(const struct tl_port *port);
 
-// True once a port that can end (a file) has given its last frame, or its reader failed; err (may be NULL) says why.
+// True once a port has given its last frame: a file at its end, or an interface that is gone. Where that is a failure,
+// err (may be NULL) says why.
 bool tl_port_ended(const struct tl_port *port, struct tl_err *err);
 
 void tl_port_sample(struct tl_port *port, struct tl_port_stats *out);
@@ -173,12 +177,25 @@ void tl_port_sample(struct tl_port *port, struct tl_port_stats *out);
 #define TL_PORT_GROUPS_MAX 128
 int tl_port_set_groups(struct tl_port *port, const uint32_t *groups_be, uint32_t n);
 
+// How a port's RSS spreads TCP over IPv4: the key of the Toeplitz hash and the table from the hash to a queue.
+#define TL_PORT_RSS_KEY_MAX 64
+#define TL_PORT_RETA_MAX 512
+struct tl_port_rss {
+	uint8_t key[TL_PORT_RSS_KEY_MAX];
+	uint16_t reta_size; // a power of two
+	uint16_t reta[TL_PORT_RETA_MAX];
+};
+
+// After tl_port_start(). False where the driver does not tell, or spreads by something else.
+bool tl_port_rss(const struct tl_port *port, struct tl_port_rss *out);
+
+// The queue that a received segment lands on.
+uint16_t tl_rss_queue(
+	const struct tl_port_rss *rss, uint32_t src_be, uint32_t dst_be, uint16_t src_port_be, uint16_t dst_port_be);
+
 // What the port can do, as a table of text on stderr.
 void tl_port_print_probe(const struct tl_port *port);
 
 // COLD. Sleep until a frame may be there or timeout_us passed. An lcore with idle "adaptive" calls it after empty
 // polls.
 void tl_rxq_wait(struct tl_rxq *q, uint32_t timeout_us);
-
-// COLD. Sleeps nap_us, whatever arrives.
-void tl_rxq_nap(const struct tl_rxq *q);

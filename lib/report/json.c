@@ -47,6 +47,7 @@ static json_t *port_queues_json(const struct tl_report_port *port)
 		put(row, "queue", number(q));
 		put(row, "rx_pkts", number(queue->rx_pkts));
 		put(row, "rx_bytes", number(queue->rx_bytes));
+		put(row, "handoff_pkts", number(queue->handoff_pkts));
 		put(row, "drop_nic_pkts", port->drops_by_queue ? number(queue->drop_nic_pkts) : json_null());
 		json_array_append_new(queues, row);
 	}
@@ -60,6 +61,7 @@ static json_t *port_json(const struct tl_report_port *port, bool final)
 	put(object, "name", string(port->name));
 	put(object, "device", string(port->device));
 	put_counters(object, &tl_report_port_table, port);
+	put_counters(object, &tl_report_handoff_table, &port->handoff);
 	put(object, "unaccounted_pkts", json_integer(tl_report_unaccounted(&tl_report_port_table, port)));
 	put(object, "queues", port_queues_json(port));
 	put(object, "verified", json_boolean(port->verified));
@@ -171,6 +173,7 @@ static json_t *echo_json(const struct tl_report_echo *echo, bool final)
 
 	put(object, "name", string(echo->name));
 	put(object, "mode", string(echo->mode));
+	put(object, "queue", number(echo->queue));
 	put(object, "state", string(echo->state));
 	put_counters(object, &tl_report_echo_table, echo);
 	put(object, "unaccounted_msgs", json_integer(tl_report_unaccounted(&tl_report_echo_table, echo)));

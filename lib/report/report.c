@@ -22,6 +22,13 @@ static const struct tl_report_counter port_counters[] = {
 };
 const struct tl_report_table tl_report_port_table = {port_counters, TL_ARRAY_LEN(port_counters)};
 
+static const struct tl_report_counter handoff_counters[] = {
+	{COUNTER(tl_report_handoff, handoff_pkts, WHOLE)},
+	{COUNTER(tl_report_handoff, handoff_taken_pkts, PART)},
+	{COUNTER(tl_report_handoff, drop_handoff_pkts, PART)},
+};
+const struct tl_report_table tl_report_handoff_table = {handoff_counters, TL_ARRAY_LEN(handoff_counters)};
+
 static const struct tl_report_counter flow_counters[] = {
 	{COUNTER(tl_report_flow, offered_pkts, WHOLE)},
 	{COUNTER(tl_report_flow, written_pkts, PART)},
@@ -106,12 +113,14 @@ struct tl_report_flow tl_report_total(const struct tl_report_capture *capture)
 	return total;
 }
 
-// What a port has seen and not yet handed out waits in its queues, so while running it may be ahead, never behind.
+// What a port has seen and not yet handed out waits in its queues or between its lcores, so while running it may be
+// ahead, never behind.
 bool tl_report_port_ok(const struct tl_report_port *port, bool final)
 {
 	int64_t waiting = tl_report_unaccounted(&tl_report_port_table, port);
+	int64_t handed = tl_report_unaccounted(&tl_report_handoff_table, &port->handoff);
 
-	return waiting == 0 || (!final && waiting > 0);
+	return (waiting == 0 && handed == 0) || (!final && waiting >= 0 && handed >= 0);
 }
 
 // Adds to *open what the directions lack. False: something is accounted for twice.
@@ -163,7 +172,8 @@ bool tl_report_lossless(const struct tl_snapshot *snap)
 	uint64_t lost = 0;
 
 	for (uint32_t i = 0; i < snap->n_ports; i++)
-		lost |= tl_report_drops(&tl_report_port_table, &snap->ports[i]);
+		lost |= tl_report_drops(&tl_report_port_table, &snap->ports[i]) |
+			tl_report_drops(&tl_report_handoff_table, &snap->ports[i].handoff);
 	for (uint32_t i = 0; i < snap->n_captures; i++) {
 		for (int dir = 0; dir < TL_DIRS; dir++)
 			lost |= tl_report_drops(&tl_report_flow_table, &snap->captures[i].flow[dir]);

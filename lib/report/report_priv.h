@@ -23,10 +23,11 @@ struct tl_report_table {
 	size_t n;
 };
 
-extern const struct tl_report_table tl_report_port_table; // rows: struct tl_report_port
-extern const struct tl_report_table tl_report_flow_table; // rows: struct tl_report_flow
-extern const struct tl_report_table tl_report_echo_table; // rows: struct tl_report_echo
-extern const struct tl_report_table tl_report_hist_table; // rows: struct tl_hist_summary, the mean left out
+extern const struct tl_report_table tl_report_port_table;    // rows: struct tl_report_port
+extern const struct tl_report_table tl_report_handoff_table; // rows: struct tl_report_handoff
+extern const struct tl_report_table tl_report_flow_table;    // rows: struct tl_report_flow
+extern const struct tl_report_table tl_report_echo_table;    // rows: struct tl_report_echo
+extern const struct tl_report_table tl_report_hist_table;    // rows: struct tl_hist_summary, the mean left out
 
 uint64_t tl_report_value(const struct tl_report_counter *counter, const void *row);
 

@@ -94,6 +94,23 @@ static void print_port_verdict(FILE *out, const struct tl_report_port *port, boo
 		fprintf(out, "  ok: every frame that the hardware saw is accounted for\n");
 }
 
+static void print_handoff(FILE *out, const struct tl_report_handoff *handoff, bool final)
+{
+	const void *const rows[MAX_COLUMNS] = {handoff};
+	int64_t unaccounted = tl_report_unaccounted(&tl_report_handoff_table, handoff);
+	char n[GROUPED];
+
+	if (handoff->handoff_pkts == 0)
+		return;
+	print_counters(out, &tl_report_handoff_table, rows, 1);
+	if (unaccounted < 0 || (unaccounted > 0 && final))
+		fprintf(out, "  BROKEN: %s frames were %s between lcores\n", grouped(magnitude(unaccounted), n),
+			unaccounted > 0 ? "lost unseen" : "taken twice");
+	if (handoff->drop_handoff_pkts != 0)
+		fprintf(out, "  LOST: %s frames that came to another lcore than their echo's, which did not keep up\n",
+			grouped(handoff->drop_handoff_pkts, n));
+}
+
 static void print_port_queues(FILE *out, const struct tl_report_port *port)
 {
 	char pkts[GROUPED], bytes[GROUPED], drops[GROUPED];
@@ -118,13 +135,14 @@ static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 	print_counters(out, &tl_report_port_table, rows, 1);
 	print_port_queues(out, port);
 	print_port_verdict(out, port, final);
+	print_handoff(out, &port->handoff, final);
 	if (lost != 0)
 		fprintf(out, "  LOST: %s of %s frames that arrived, %s\n", grouped(lost, n),
 			grouped(port->hw_seen_pkts, of), percent(lost, port->hw_seen_pkts, share));
 	if (port->altered_pkts != 0)
 		fprintf(out,
-			"  ALTERED: %s frames are not as they were on the wire: the kernel put fragments together, or had not\n"
-			"  cut segments yet (turn off its offloads; see docs/ports.md)\n",
+			"  ALTERED: %s frames are not as they were on the wire: the kernel put segments or fragments\n"
+			"  together, or had not cut them yet (turn off its offloads; see docs/ports.md)\n",
 			grouped(port->altered_pkts, n));
 	if (port->drop_tx_pkts != 0)
 		fprintf(out, "  LOST: %s frames that the port refused to send\n", grouped(port->drop_tx_pkts, n));

@@ -20,13 +20,21 @@
 #define TL_REPORT_PORTS 16
 #define TL_REPORT_CAPTURES 16
 #define TL_REPORT_ECHOES 16
-#define TL_REPORT_COUNTERS 64
+#define TL_REPORT_COUNTERS 128
 #define TL_REPORT_QUEUES 16
 
 // One receive queue of a port. Its drops are part of the port's.
 struct tl_report_port_queue {
 	uint64_t rx_pkts, rx_bytes;
 	uint64_t drop_nic_pkts; // where the port's drops_by_queue
+	uint64_t handoff_pkts;	// received here for another queue's lcore
+};
+
+// What the lcores of a port with echoes handed to each other: handoff = handoff_taken + drop_handoff.
+struct tl_report_handoff {
+	uint64_t handoff_pkts; // received by another lcore than the one that owns the echo
+	uint64_t handoff_taken_pkts;
+	uint64_t drop_handoff_pkts; // the owner did not keep up
 };
 
 // Port row: hw_seen = rx + drop_nic + drop_nombuf + drop_error.
@@ -46,6 +54,7 @@ struct tl_report_port {
 	uint64_t mbufs_in_use; // of the port's pool: back at its start once all is over, or something leaks
 	bool verified;	       // hw_seen has a source independent of rx_pkts
 	bool drops_by_queue;   // it is known of which queue drop_nic_pkts are
+	struct tl_report_handoff handoff;
 	uint32_t n_queues;
 	struct tl_report_port_queue queues[TL_REPORT_QUEUES];
 };
@@ -95,6 +104,7 @@ struct tl_report_echo {
 	char name[TL_REPORT_NAME];
 	const char *mode;  // "mcast_to_tcp", "tcp", "udp"
 	const char *state; // "connected", "connecting", "listening", ...
+	uint32_t queue;	   // the RX queue of its port whose lcore owns it
 	uint64_t received_msgs, received_bytes;
 	uint64_t echoed_msgs, echoed_bytes;
 	uint64_t drop_no_conn_msgs, drop_full_msgs, drop_tx_msgs;

@@ -90,12 +90,13 @@ static const char *total(const json_t *row, const char *keys, char cell[CELL])
 
 static void print_port(FILE *out, const struct pair *pair)
 {
-	static const char drops[] = "drop_nic_pkts drop_nombuf_pkts drop_error_pkts";
-	char name[CELL], c[6][CELL];
+	static const char drops[] = "drop_nic_pkts drop_nombuf_pkts drop_error_pkts drop_handoff_pkts";
+	char name[CELL], c[7][CELL];
 
-	fprintf(out, "%-14s %9s %9s %9s %9s %9s %9s\n", name_of(pair->now, "name", name),
+	fprintf(out, "%-14s %9s %9s %9s %9s %9s %9s %9s\n", name_of(pair->now, "name", name),
 		rate(pair, "rx_pkts", 1, c[0]), rate(pair, "rx_bytes", 8, c[1]), rate(pair, "tx_pkts", 1, c[2]),
-		rate(pair, "tx_bytes", 8, c[3]), rate(pair, drops, 1, c[4]), total(pair->now, drops, c[5]));
+		rate(pair, "tx_bytes", 8, c[3]), rate(pair, "handoff_pkts", 1, c[4]), rate(pair, drops, 1, c[5]),
+		total(pair->now, drops, c[6]));
 }
 
 // How full the fullest queue's ring is, in percent; anything in it is at least 1.
@@ -166,7 +167,8 @@ void tl_top_print(FILE *out, const json_t *before, const json_t *now)
 		const char *key, *title;
 		void (*print)(FILE *out, const struct pair *pair);
 	} sections[] = {
-		{"ports", "port                rx/s    rxbit/s      tx/s    txbit/s     drop/s     drops", print_port},
+		{"ports", "port                rx/s    rxbit/s      tx/s    txbit/s handoff/s     drop/s     drops",
+			print_port},
 		{"captures",
 			"recording      written/s    bytes/s      ring  dropring/s dropdisk/s    drops     files   disk free",
 			print_capture},

@@ -26,20 +26,6 @@ static inline uint64_t load16(const uint8_t *p)
 	return word;
 }
 
-// The two 32-bit halves of a word: sums of them cannot overflow 64 bits below 2^32 words.
-static inline uint64_t halves(uint64_t word)
-{
-	return (word & UINT32_MAX) + (word >> 32);
-}
-
-// A sum of 64 bits as one of 17 bits at most.
-static inline uint32_t fold64(uint64_t sum)
-{
-	sum = halves(sum);
-	sum = (sum & 0xffff) + ((sum >> 16) & 0xffff) + (sum >> 32);
-	return (uint32_t)((sum & 0xffff) + (sum >> 16));
-}
-
 // 32 bytes a turn into four sums: no addition waits for the one before it.
 static uint64_t sum_blocks(const uint8_t *p, size_t blocks)
 {
@@ -47,36 +33,39 @@ static uint64_t sum_blocks(const uint8_t *p, size_t blocks)
 
 	for (; blocks != 0; blocks--, p += 32) {
 		for (unsigned i = 0; i < TL_ARRAY_LEN(sum); i++)
-			sum[i] += halves(load64(p + 8 * i));
+			sum[i] = tl_cksum_add64(sum[i], load64(p + 8 * i));
 	}
-	return halves(sum[0]) + halves(sum[1]) + halves(sum[2]) + halves(sum[3]);
+	return tl_cksum_add64(tl_cksum_add64(sum[0], sum[1]), tl_cksum_add64(sum[2], sum[3]));
+}
+
+static inline uint64_t sum_bytes(uint64_t sum, const uint8_t *p, size_t len)
+{
+	if (len >= 64) {
+		sum = tl_cksum_add64(sum, sum_blocks(p, len / 32));
+		p += len & ~(size_t)31;
+		len &= 31;
+	}
+	for (; len >= 8; len -= 8, p += 8)
+		sum = tl_cksum_add64(sum, load64(p));
+	if (len == 0)
+		return sum;
+	uint64_t rest = 0;
+	if (len & 4) {
+		rest = load32(p);
+		p += 4;
+	}
+	if (len & 2) {
+		rest += load16(p);
+		p += 2;
+	}
+	if (len & 1)
+		rest += *p; // padded with a zero byte behind it: the low half in little-endian memory order
+	return tl_cksum_add64(sum, rest);
 }
 
 uint32_t tl_cksum_add(uint32_t sum, const void *data, size_t len)
 {
-	const uint8_t *p = data;
-	uint64_t wide = sum + sum_blocks(p, len / 32);
-
-	p += len & ~(size_t)31;
-	if (len & 16) {
-		wide += halves(load64(p)) + halves(load64(p + 8));
-		p += 16;
-	}
-	if (len & 8) {
-		wide += halves(load64(p));
-		p += 8;
-	}
-	if (len & 4) {
-		wide += load32(p);
-		p += 4;
-	}
-	if (len & 2) {
-		wide += load16(p);
-		p += 2;
-	}
-	if (len & 1)
-		wide += *p; // padded with a zero byte behind it: the low half in little-endian memory order
-	return fold64(wide);
+	return (uint16_t)~tl_cksum_fold(sum_bytes(sum, data, len));
 }
 
 uint16_t tl_cksum_finish(uint32_t sum)
@@ -89,7 +78,7 @@ uint16_t tl_cksum_finish(uint32_t sum)
 uint32_t tl_cksum_pseudo(uint32_t src_be, uint32_t dst_be, uint8_t proto, uint16_t l4_len)
 {
 	uint64_t sum = (uint64_t)src_be + dst_be + tl_be16(proto) + tl_be16(l4_len);
-	return fold64(sum);
+	return (uint16_t)~tl_cksum_fold(sum);
 }
 
 static uint16_t udp_cksum_be(const uint8_t *udp)
@@ -101,22 +90,16 @@ bool tl_wire_l4_cksum_ok(const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	const uint8_t *l4 = frame + pkt->l4_off;
 	uint16_t l4_len = (uint16_t)(pkt->payload_off - pkt->l4_off + pkt->payload_len);
-	uint32_t sum = 0;
+	uint64_t sum = 0;
 
-	switch (pkt->kind) {
-	case TL_PKT_UDP:
-		if (udp_cksum_be(l4) == 0)
+	if (TL_LIKELY(pkt->kind == TL_PKT_UDP || pkt->kind == TL_PKT_TCP)) {
+		bool udp = pkt->kind == TL_PKT_UDP;
+		if (udp && udp_cksum_be(l4) == 0)
 			return true;
-		sum = tl_cksum_pseudo(pkt->src_be, pkt->dst_be, TL_IPPROTO_UDP, l4_len);
-		break;
-	case TL_PKT_TCP:
-		sum = tl_cksum_pseudo(pkt->src_be, pkt->dst_be, TL_IPPROTO_TCP, l4_len);
-		break;
-	case TL_PKT_ICMP:
-	case TL_PKT_IGMP:
-		break;
-	default:
+		sum = (uint64_t)pkt->src_be + pkt->dst_be + tl_be16(udp ? TL_IPPROTO_UDP : TL_IPPROTO_TCP) +
+		      tl_be16(l4_len);
+	} else if (pkt->kind != TL_PKT_ICMP && pkt->kind != TL_PKT_IGMP) {
 		return false;
 	}
-	return tl_cksum_finish(tl_cksum_add(sum, l4, l4_len)) == 0;
+	return tl_cksum_fold(sum_bytes(sum, l4, l4_len)) == 0;
 }

@@ -3,7 +3,6 @@
 
 #include <tl_wire.h>
 
-#define VLAN_TAG_LEN 4
 #define VLAN_TAGS_MAX 2
 #define IPV4_MORE_FRAGMENTS 0x2000
 #define IPV4_FRAG_OFFSET 0x1fff
@@ -97,9 +96,19 @@ static inline bool ipv4_cksum_ok(const uint8_t *ip, uint32_t hdr_len)
 		memcpy(&word, ip + i, sizeof(word));
 		sum += word;
 	}
-	sum = (sum & UINT32_MAX) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return tl_cksum_finish((uint32_t)sum) == 0;
+	return tl_cksum_fold(sum) == 0;
+}
+
+// The same of a header without options.
+static inline bool ipv4_plain_cksum_ok(const struct tl_ipv4_hdr *ip)
+{
+	uint64_t first, second;
+	uint32_t third;
+
+	memcpy(&first, ip, sizeof(first));
+	memcpy(&second, (const uint8_t *)ip + 8, sizeof(second));
+	memcpy(&third, (const uint8_t *)ip + 16, sizeof(third));
+	return tl_cksum_fold(tl_cksum_add64(tl_cksum_add64(first, second), third)) == 0;
 }
 
 static enum tl_pkt_kind parse_ipv4(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
@@ -149,19 +158,19 @@ static bool skip_vlan_tags(const uint8_t *frame, uint32_t len, struct tl_pkt *ou
 	uint32_t off = TL_ETHER_LEN;
 
 	for (unsigned tag = 0; tag < VLAN_TAGS_MAX && is_vlan(*type); tag++) {
-		if (len - off < VLAN_TAG_LEN)
+		if (len - off < TL_VLAN_LEN)
 			return false;
 		if (tag == 0)
 			out->vlan_tci = read_be16(frame + off);
 		*type = read_be16(frame + off + 2);
-		off += VLAN_TAG_LEN;
+		off += TL_VLAN_LEN;
 	}
 	out->l2_len = (uint8_t)off;
 	out->l3_off = (uint16_t)off;
 	return true;
 }
 
-void tl_wire_parse(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
+static __attribute__((noinline)) void parse_any(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
 {
 	*out = (struct tl_pkt){.kind = TL_PKT_BAD};
 	if (len < TL_ETHER_LEN)
@@ -175,4 +184,44 @@ void tl_wire_parse(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
 		out->kind = parse_arp(frame, len, out);
 	else
 		out->kind = TL_PKT_OTHER;
+}
+
+// No tag, no IP option, not a fragment: what nearly every frame is.
+static inline bool is_plain_ipv4(const uint8_t *frame, uint32_t len)
+{
+	const struct tl_ipv4_hdr *ip = (const void *)(frame + TL_ETHER_LEN);
+
+	return len >= TL_ETHER_LEN + TL_IPV4_LEN + TL_UDP_LEN &&
+	       ((const struct tl_ether_hdr *)frame)->type_be == tl_be16(TL_ETHERTYPE_IPV4) && ip->version_ihl == 0x45 &&
+	       (ip->frag_be & tl_be16(IPV4_MORE_FRAGMENTS | IPV4_FRAG_OFFSET)) == 0;
+}
+
+// As parse_any() would, with all offsets known.
+static inline void parse_plain_ipv4(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
+{
+	const struct tl_ipv4_hdr *ip = (const void *)(frame + TL_ETHER_LEN);
+	uint16_t total_len = tl_be16(ip->total_len_be);
+	struct l4_span l4 = {.data = (const uint8_t *)(ip + 1),
+		.off = TL_ETHER_LEN + TL_IPV4_LEN,
+		.len = (uint16_t)(total_len - TL_IPV4_LEN)};
+
+	*out = (struct tl_pkt){.kind = TL_PKT_BAD, .l2_len = TL_ETHER_LEN, .l3_off = TL_ETHER_LEN};
+	if (TL_UNLIKELY(total_len < TL_IPV4_LEN || total_len > len - TL_ETHER_LEN))
+		return;
+	if (TL_UNLIKELY(!ipv4_plain_cksum_ok(ip))) {
+		out->kind = TL_PKT_BAD_CKSUM;
+		return;
+	}
+	out->src_be = ip->src_be;
+	out->dst_be = ip->dst_be;
+	out->l4_off = l4.off;
+	out->kind = TL_LIKELY(ip->proto == TL_IPPROTO_UDP) ? parse_udp(l4, out) : parse_l4(ip->proto, l4, out);
+}
+
+void tl_wire_parse(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
+{
+	if (TL_LIKELY(is_plain_ipv4(frame, len)))
+		parse_plain_ipv4(frame, len, out);
+	else
+		parse_any(frame, len, out);
 }

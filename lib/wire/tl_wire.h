@@ -14,6 +14,7 @@
 
 #define TL_ETHER_LEN 14
 #define TL_ETHER_ADDR_LEN 6
+#define TL_VLAN_LEN 4	      // IEEE 802.1Q
 #define TL_ETHER_MIN_FRAME 60 // without the FCS
 #define TL_ARP_LEN 28
 #define TL_IPV4_LEN 20
@@ -26,6 +27,8 @@
 #define TL_ETHERTYPE_ARP 0x0806
 #define TL_ETHERTYPE_VLAN 0x8100
 #define TL_ETHERTYPE_QINQ 0x88a8
+
+#define TL_VLAN_ID 0x0fff // of a tag; the rest is priority and drop eligibility
 
 #define TL_IPPROTO_ICMP 1
 #define TL_IPPROTO_IGMP 2
@@ -110,7 +113,7 @@ enum tl_pkt_kind {
 	TL_PKT_IGMP,
 	TL_PKT_UDP,
 	TL_PKT_TCP,
-	TL_PKT_FRAG,	  // an IPv4 fragment: not reassembled
+	TL_PKT_FRAG,	  // an IPv4 fragment
 	TL_PKT_BAD,	  // shorter than its headers say, or wrong version or header length
 	TL_PKT_BAD_CKSUM, // IPv4 header checksum wrong
 };
@@ -161,6 +164,45 @@ static inline uint16_t tl_be16(uint16_t host)
 static inline uint32_t tl_be32(uint32_t host)
 {
 	return __builtin_bswap32(host);
+}
+
+// HOT. One's-complement sum of 64 bits: with the carry brought round.
+static inline uint64_t tl_cksum_add64(uint64_t sum, uint64_t word)
+{
+	sum += word;
+	return sum + (sum < word);
+}
+
+// HOT. The sum of len bytes added to sum, for a few: tl_cksum_add() is faster for many.
+static inline uint64_t tl_cksum_add_few(uint64_t sum, const uint8_t *data, uint32_t len)
+{
+	uint32_t at = 0;
+	uint64_t word = 0;
+
+	for (; at + 8 <= len; at += 8) {
+		memcpy(&word, data + at, 8);
+		sum = tl_cksum_add64(sum, word);
+	}
+	if (at == len)
+		return sum;
+	word = 0; // padded with zeros
+	for (uint32_t i = 0; at + i < len; i++)
+		word |= (uint64_t)data[at + i] << 8 * i;
+	return tl_cksum_add64(sum, word);
+}
+
+// HOT. Such a sum folded and complemented, as tl_cksum_finish(). The two halves of a word, added to those of the word
+// turned round, leave their sum in the upper one, carry and all.
+static inline uint16_t tl_cksum_fold32(uint32_t sum)
+{
+	sum += sum << 16 | sum >> 16;
+	return (uint16_t) ~(sum >> 16);
+}
+
+static inline uint16_t tl_cksum_fold(uint64_t sum)
+{
+	sum += sum << 32 | sum >> 32;
+	return tl_cksum_fold32((uint32_t)(sum >> 32));
 }
 
 static inline bool tl_ipv4_is_mcast(uint32_t ip_be)

@@ -4,7 +4,7 @@
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
-frames=50000
+frames=50000 frame_bytes=1514 # more than the 64 MiB of the port's ring
 
 arrived() {
 	in_app cat "/sys/class/net/$APP_IF/statistics/rx_packets"
@@ -13,7 +13,7 @@ arrived() {
 # The appliance is stopped, not slow: how much of the burst its socket keeps does not matter to the sum.
 overrun() {
 	kill -STOP "$app_pid"
-	in_peer "$PEER_PY" blast "$PEER_IF" "$frames" "$(in_app cat "/sys/class/net/$APP_IF/address")" >/dev/null
+	in_peer "$PEER_PY" blast "$PEER_IF" "$frames" "$(in_app cat "/sys/class/net/$APP_IF/address")" "$frame_bytes" >/dev/null
 	kill -CONT "$app_pid"
 }
 

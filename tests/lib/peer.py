@@ -24,7 +24,7 @@ def connect(host, port, timeout=10):
 def echo_bytes(host, port, total):
     """Sends `total` random bytes and reads them back at the same time."""
     total = int(total)
-    block = os.urandom(1 << 20)
+    block = memoryview(os.urandom(1 << 20))
     sent, received = 0, 0
     out_hash, in_hash = hashlib.sha256(), hashlib.sha256()
     with connect(host, port) as s:
@@ -122,14 +122,36 @@ def multicast(source, group, port, count, size):
     return {"sent": int(count)}
 
 
-def blast(interface, count, dst_mac):
-    """Raw frames of 60 bytes as fast as they go, of an EtherType nobody answers (RFC 5342: local experimental)."""
+def multicast_rounds(address, group, port, tcp_port, rounds, size):
+    """Accepts the connection of an echo, then sends it rounds of eight datagrams, the next when all have come back."""
+    size, same = int(size), 0
+    with socket.create_server((address, int(tcp_port))) as server, \
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        udp.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(address))
+        server.settimeout(20)
+        conn, _ = server.accept()
+        with conn:
+            conn.settimeout(20)
+            for _ in range(int(rounds)):
+                sent = [os.urandom(size) for _ in range(8)]
+                for payload in sent:
+                    udp.sendto(payload, (group, int(port)))
+                back = b""
+                while len(back) < 8 * size and (data := conn.recv(8 * size - len(back))):
+                    back += data
+                same += sorted(sent) == sorted(back[i:i + size] for i in range(0, len(back), size))
+    return {"rounds": int(rounds), "same": same}
+
+
+def blast(interface, count, dst_mac, size=60):
+    """Raw frames as fast as they go, of an EtherType nobody answers (RFC 5342: local experimental)."""
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as s:
         s.bind((interface, 0))
         source = s.getsockname()[4]
         head = bytes.fromhex(dst_mac.replace(":", "")) + source + b"\x88\xb5"
+        tail = bytes(int(size) - len(head) - 8)
         for i in range(int(count)):
-            s.send(head + i.to_bytes(8, "big") + bytes(38))
+            s.send(head + i.to_bytes(8, "big") + tail)
     return {"sent": int(count)}
 
 
@@ -155,6 +177,25 @@ def flood(interface, count, rate):
     return {"sent": sent, "seconds": round(time.monotonic() - begin, 3)}
 
 
+def tagged(interface, count):
+    """Raw frames with VLAN tags: 802.1Q, 802.1ad, and one in the other, priorities and all."""
+    tags = ["8100a005", "88a86007", "88a8e0078100a005"]
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as s:
+        s.bind((interface, 0))
+        for i in range(int(count)):
+            tag = bytes.fromhex(tags[i % len(tags)])
+            s.send(b"\xff" * 6 + b"\x02\0\0\0\0\x01" + tag + b"\x88\xb5" + i.to_bytes(8, "big") + os.urandom(40 + i))
+    return {"sent": int(count)}
+
+
+def datagrams(host, port, *sizes):
+    """A datagram of each size, which nobody need answer."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        for size in map(int, sizes):
+            s.sendto(os.urandom(size), (host, int(port)))
+    return {"sent": len(sizes)}
+
+
 def read_all(address, port):
     """Accepts one connection and reads it to its end."""
     with socket.create_server((address, int(port))) as server:
@@ -166,6 +207,18 @@ def read_all(address, port):
             while data := conn.recv(65536):
                 received += len(data)
     return {"received": received}
+
+
+def accept_many(address, port, count):
+    """Accepts connections one after the other, and closes each at once."""
+    with socket.create_server((address, int(port))) as server:
+        server.settimeout(60)
+        ports = []
+        for _ in range(int(count)):
+            conn, source = server.accept()
+            ports.append(source[1])
+            conn.close()
+    return {"accepted": len(ports), "ports": ports}
 
 
 def checksum(data):
@@ -186,7 +239,8 @@ def igmp_query(address, version):
     return {"version": int(version)}
 
 
-PEERS = [igmp_query, echo_bytes, never_read, open_close, open_together, udp_sizes, multicast, blast, flood, read_all]
+PEERS = [igmp_query, echo_bytes, never_read, open_close, open_together, udp_sizes, multicast, multicast_rounds, blast, flood, tagged,
+         datagrams, read_all, accept_many]
 
 if __name__ == "__main__":
     peer = {f.__name__: f for f in PEERS}[sys.argv[1]]

@@ -101,7 +101,9 @@ static void the_smallest_file_gets_every_default(void)
 	CU_ASSERT_EQUAL(port->ip_be, 0);
 	CU_ASSERT_EQUAL(port->mask_be, 0);
 	CU_ASSERT_EQUAL(port->gateway_be, 0);
+	CU_ASSERT_EQUAL(port->vlan, 0);
 	CU_ASSERT_EQUAL(port->mtu, 1500);
+	CU_ASSERT_EQUAL(port->ip_fragments, TL_CONFIG_FRAGMENTS_REASSEMBLE);
 	CU_ASSERT_TRUE(port->promisc);
 	CU_ASSERT_FALSE(port->take);
 	CU_ASSERT_EQUAL(port->idle, TL_IDLE_AUTO);
@@ -114,7 +116,8 @@ static void every_key_of_a_port_is_read(void)
 	struct tl_config *config = load(
 		"{'eal': {'huge': false, 'memory_mb': 64, 'main_lcore': 9}, 'control': {'socket': '/run/t.sock'},"
 		"'ports': [{'name': 'in-1_A', 'device': '0000:3b:00.0', 'rx_queues': 2, 'lcores': [3, 0], 'take': true,"
-		"'ip': '10.1.2.3/8', 'gateway': '10.255.255.254', 'mtu': 9600, 'promisc': false, 'idle': 'adaptive'}]}");
+		"'ip': '10.1.2.3/8', 'gateway': '10.255.255.254', 'mtu': 9600, 'promisc': false, 'idle': 'adaptive',"
+		"'ip_fragments': 'count', 'vlan': 4094}]}");
 	const struct tl_config_port *port = &config->ports[0];
 
 	CU_ASSERT_FALSE(config->eal.huge);
@@ -130,7 +133,9 @@ static void every_key_of_a_port_is_read(void)
 	CU_ASSERT_EQUAL(port->ip_be, htonl(0x0a010203));
 	CU_ASSERT_EQUAL(port->mask_be, htonl(0xff000000));
 	CU_ASSERT_EQUAL(port->gateway_be, htonl(0x0afffffe));
+	CU_ASSERT_EQUAL(port->vlan, 4094);
 	CU_ASSERT_EQUAL(port->mtu, 9600);
+	CU_ASSERT_EQUAL(port->ip_fragments, TL_CONFIG_FRAGMENTS_COUNT);
 	CU_ASSERT_FALSE(port->promisc);
 	CU_ASSERT_TRUE(port->take);
 	CU_ASSERT_EQUAL(port->idle, TL_IDLE_ADAPTIVE);
@@ -357,10 +362,30 @@ static void triggers_that_mean_nothing_are_refused(void)
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
+static void one_lcore_owns_a_group(void)
+{
+#define TWO_QUEUES(second)                                                                                             \
+	"{'ports': [{'name': 'a', 'device': 'x', 'rx_queues': 2" IP "}], 'echo': ["                                    \
+	"{'name': 'e', 'port': 'a', " MCAST("239.1.1.1", "1") ", " SEND ", 'queue': 1}, {'port': 'a', " second "}]}"
+	static const struct refusal refusals[] = {
+		{TWO_QUEUES(MCAST("239.1.1.1", "2") ", " SEND ", 'queue': 0"),
+			"1: $.echo[1].queue: the echo 'e' receives the same group on queue 1: one lcore owns a group"},
+		{TWO_QUEUES("'udp_listen': 1, 'queue': 2"),
+			"1: $.echo[1].queue: the port 'a' has 2 RX queues, counted from 0"},
+		{TWO_QUEUES("'udp_listen': 1, 'queue': 'any'"),
+			"1: $.echo[1].queue: 'any' is not 'auto' or the number of an RX queue"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
+	tl_config_free(load(TWO_QUEUES(MCAST("239.1.1.1", "2") ", " SEND ", 'queue': 1")));
+	tl_config_free(load(TWO_QUEUES(MCAST("239.1.1.2", "1") ", " SEND ", 'queue': 0")));
+	tl_config_free(load(TWO_QUEUES(MCAST("239.1.1.1", "2") ", " SEND ", 'queue': 'auto'")));
+}
+
 static void the_keys_of_an_echo_tell_its_mode(void)
 {
 	struct tl_config *config = load(ECHO("{'port': 'a', " MCAST(
-		"239.1.2.3", "30001") ", " SEND ", 'send_buffer_bytes': 4096, 'on_full': 'reset'},"
+		"239.1.2.3", "30001") ", " SEND ", 'queue': 0, 'send_buffer_bytes': 4096, 'on_full': 'reset'},"
 				      "{'name': 't', 'port': 'a', 'tcp_listen': 7, 'max_connections': 1},"
 				      "{'port': 'a', 'udp_listen': 65535}"));
 	const struct tl_config_echo *mcast = &config->echoes[0], *tcp = &config->echoes[1], *udp = &config->echoes[2];
@@ -370,6 +395,7 @@ static void the_keys_of_an_echo_tell_its_mode(void)
 	CU_ASSERT_STRING_EQUAL(mcast->name, "echo0");
 	CU_ASSERT_EQUAL(mcast->group_be, htonl(0xef010203));
 	CU_ASSERT_EQUAL(mcast->source_be, 0);
+	CU_ASSERT_EQUAL(mcast->queue, 0);
 	CU_ASSERT_EQUAL(mcast->udp_port_be, htons(30001));
 	CU_ASSERT_EQUAL(mcast->connect_ip_be, htonl(0xc0000209));
 	CU_ASSERT_EQUAL(mcast->connect_port_be, htons(5000));
@@ -382,6 +408,7 @@ static void the_keys_of_an_echo_tell_its_mode(void)
 	CU_ASSERT_EQUAL(tcp->on_full, TL_WINDOW_FULL_DROP);
 	CU_ASSERT_EQUAL(tcp->max_connections, 1);
 	CU_ASSERT_EQUAL(tcp->send_buffers, 4096);
+	CU_ASSERT_EQUAL(tcp->queue, TL_CONFIG_QUEUE_AUTO);
 	CU_ASSERT_EQUAL(udp->mode, TL_ECHO_UDP);
 	CU_ASSERT_STRING_EQUAL(udp->name, "echo2");
 	CU_ASSERT_EQUAL(udp->listen_port_be, htons(65535));
@@ -457,6 +484,11 @@ static void a_value_of_the_wrong_type_is_refused(void)
 		{PORT(", 'promisc': 1"), "1: $.ports[0].promisc: 1 is not true or false"},
 		{PORT(", 'mtu': '1500'"), "1: $.ports[0].mtu: '1500' is not a whole number from 576 to 9600"},
 		{PORT(", 'mtu': 1500.0"), "1: $.ports[0].mtu: 1500.0 is not a whole number from 576 to 9600"},
+		{PORT(", 'ip': '10.0.0.1/8', 'vlan': 4095"),
+			"1: $.ports[0].vlan: 4095 is not a whole number from 1 to 4094"},
+		{PORT(", 'vlan': 5"), "1: $.ports[0].vlan: a port without 'ip' records every VLAN and answers none"},
+		{PORT(", 'ip_fragments': 'drop'"),
+			"1: $.ports[0].ip_fragments: 'drop' is not one of 'reassemble', 'count'"},
 		{PORT(", 'idle': 'busy'"), "1: $.ports[0].idle: 'busy' is not one of 'auto', 'poll', 'adaptive'"},
 		{PORT(", 'idle': 0"), "1: $.ports[0].idle: 0 is not one of 'auto', 'poll', 'adaptive'"},
 		{CAPTURE(", 'filter': null"), "2: $.capture[0].filter: null is not a text"},
@@ -674,6 +706,8 @@ static void an_echo_without_exactly_one_mode_is_refused(void)
 			"2: $.echo[0].send_buffers: applies only to an echo that uses 'tcp_listen'"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'on_full': 'drop'}"),
 			"2: $.echo[0].on_full: applies only to an echo that uses TCP"},
+		{ECHO("{'port': 'a', 'udp_listen': 1, 'queue': 1}"),
+			"2: $.echo[0].queue: the port 'a' has 1 RX queues, counted from 0"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
@@ -995,6 +1029,7 @@ int main(void)
 		{"an order or form that means nothing is refused", an_order_or_form_that_means_nothing_is_refused},
 		{"a recording can wait for triggers", a_recording_waits_for_triggers},
 		{"what means nothing with triggers, or without, is refused", triggers_that_mean_nothing_are_refused},
+		{"one lcore owns a group", one_lcore_owns_a_group},
 		{"the keys of an echo tell its mode", the_keys_of_an_echo_tell_its_mode},
 		{"what looks like a clash but is none is accepted", what_looks_like_a_clash_but_is_none_is_accepted},
 		{"a command line is refused by the name of its option",

@@ -193,7 +193,7 @@ static void set_up(const struct tl_echo_cfg *echo, bool peer_listens)
 		.clock = test_clock};
 	CU_ASSERT_EQUAL_FATAL(tl_net_create(&peer_cfg, &bed.peer, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(tl_echo_host_create(&cfg, &bed.host, &err), 0);
-	CU_ASSERT_EQUAL_FATAL(tl_echo_host_start(bed.host, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_echo_hosts_start(&bed.host, 1, &err), 0);
 	tl_echo_host_service(bed.host, &bed.service);
 	CU_ASSERT_EQUAL_FATAL(tl_udp_open(bed.peer, 0, 0, PORT(4000), peer_datagram, NULL, &bed.peer_udp), 0);
 	if (peer_listens)

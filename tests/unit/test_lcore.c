@@ -116,6 +116,29 @@ static void a_drain_receives_all_that_is_queued(void)
 	tl_port_close(port);
 }
 
+static uint16_t poll_count(void *ctx, uint64_t mono_ns)
+{
+	struct count *c = ctx;
+
+	CU_ASSERT(mono_ns != 0);
+	return c->sent < 5 ? (uint16_t)(c->sent++ % 2) : 0; // nothing, one, nothing, one, nothing
+}
+
+static void a_drain_goes_on_while_a_service_finds_something_by_polling(void)
+{
+	struct tl_port *port = tl_test_port("vdev:net_ring_l6", 1, test_clock);
+	struct count c = {0};
+	struct tl_service service = {.ctx = &c, .rx = first_rx, .poll = poll_count, .finish = finish};
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
+	struct tl_lcore *lcore = make_lcore(port, &service, 1);
+	tl_lcore_request(lcore, TL_LCORE_DRAIN);
+	tl_lcore_loop(lcore);
+	CU_ASSERT_EQUAL(c.sent, 5);
+	tl_lcore_destroy(lcore);
+	tl_port_close(port);
+}
+
 // A null device has a frame whenever it is asked: a drain until it is empty would never end.
 static void a_stop_ends_though_frames_never_do(void)
 {
@@ -156,8 +179,6 @@ static void services_run_in_order_and_each_one_sends_before_the_next(void)
 	tl_port_close(port);
 }
 
-#define NAP_US 20000
-
 // A queue that gives one burst, and then nothing; its lcore is told to end when it has been asked a few times.
 struct scripted {
 	struct tl_port *port;
@@ -181,18 +202,18 @@ static uint16_t scripted_burst(struct tl_rxq *q, struct tl_burst *b)
 	return b->n;
 }
 
-static void many_frames_gather_while_an_adaptive_lcore_naps(void)
+static void an_adaptive_lcore_sleeps_at_once_where_frames_gather(void)
 {
 	struct scripted s = {.port = tl_test_port("vdev:net_ring_l5", 1, test_clock)};
-	struct tl_rxq queue = {.burst = scripted_burst, .backend = &s, .nap_us = NAP_US, .wait_fd = -1};
+	struct tl_rxq queue = {.burst = scripted_burst, .backend = &s, .gathers = true, .wait_fd = -1};
 	struct tl_lcore_cfg cfg = {.rxq = &queue, .clock = test_clock, .adaptive = true};
 	struct tl_err err;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(s.port);
 	CU_ASSERT_EQUAL_FATAL(tl_lcore_create(&cfg, &s.lcore, &err), 0);
 	tl_lcore_loop(s.lcore);
-	// The first poll gave frames, the second none. Sleeps are never shorter than asked for.
-	CU_ASSERT(s.asked_ns[2] - s.asked_ns[1] >= NAP_US * TL_NS_PER_US * 99 / 100);
+	// The first poll gave frames, the second none. Sleeps, of 1 ms, are never shorter than asked for.
+	CU_ASSERT(s.asked_ns[2] - s.asked_ns[1] >= TL_NS_PER_MS * 99 / 100);
 	tl_lcore_destroy(s.lcore);
 	tl_port_close(s.port);
 }
@@ -214,8 +235,11 @@ static void too_many_services_are_refused(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"many frames gather while an adaptive lcore naps", many_frames_gather_while_an_adaptive_lcore_naps},
+		{"an adaptive lcore sleeps at once where frames gather",
+			an_adaptive_lcore_sleeps_at_once_where_frames_gather},
 		{"a drain receives all that is queued", a_drain_receives_all_that_is_queued},
+		{"a drain goes on while a service finds something by polling",
+			a_drain_goes_on_while_a_service_finds_something_by_polling},
 		{"a stop ends though frames never do", a_stop_ends_though_frames_never_do},
 		{"services run in order, and each one sends before the next",
 			services_run_in_order_and_each_one_sends_before_the_next},

@@ -277,6 +277,33 @@ static void defends_address(void)
 }
 
 // 256 neighbours on 192.0.3.0/24 that have asked for us.
+// Of several stacks with one address the first speaks for it.
+static void a_follower_learns_and_keeps_silent(void)
+{
+	struct host *h = start();
+	struct frame request = arp_frame(BROADCAST, 1, PEER_MAC, PEER, NO_MAC, US),
+		     conflict = arp_frame(BROADCAST, 1, OTHER_MAC, US, NO_MAC, GATEWAY);
+	struct heard heard = {0};
+
+	tl_net_destroy(h->net);
+	struct tl_net_cfg cfg = usual_cfg(h);
+	struct tl_err err;
+	cfg.is_follower = true;
+	CU_ASSERT_EQUAL_FATAL(tl_net_create(&cfg, &h->net, &err), 0);
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+	tl_net_announce(h->net, h->now_ns);
+	pass(h, 3 * SECOND);
+	give(h, &request);
+	give(h, &conflict);
+	CU_ASSERT_EQUAL(h->n_sent, 0);
+	CU_ASSERT_EQUAL(counter(h, "arp_conflicts_pkts"), 0);
+	CU_ASSERT_EQUAL(say(udp, PEER, "hi"), 0);
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+	CU_ASSERT(is_udp(&h->sent[0], PEER_MAC, PEER, "hi"));
+	stop(h);
+}
+
 static void fill_table(struct host *h)
 {
 	uint8_t mac[6] = {2, 0, 0, 1, 0, 0};
@@ -436,6 +463,7 @@ int main(void)
 		{"a neighbour's new MAC is used at once and changes the generation", follows_new_mac},
 		{"the address is announced twice, two seconds apart", announces_twice},
 		{"another host with our address is answered once in ten seconds", defends_address},
+		{"a follower learns and keeps silent", a_follower_learns_and_keeps_silent},
 		{"an announcement is not forgotten over other timers", announces_despite_other_timers},
 		{"a stranger pushes nobody out of a full table", strangers_push_nobody_out},
 		{"in a full table the least used neighbour gives way", least_used_makes_room},

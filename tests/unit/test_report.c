@@ -125,10 +125,11 @@ static void each_counter_of_an_identity_can_break_it(void)
 	struct tl_report_flow *rx = &snap->captures[0].flow[TL_DIR_RX], *tx = &snap->captures[0].flow[TL_DIR_TX];
 	struct tl_report_echo *echo = &snap->echoes[0];
 	uint64_t *const counters[] = {&port->hw_seen_pkts, &port->rx_pkts, &port->drop_nic_pkts,
-		&port->drop_nombuf_pkts, &port->drop_error_pkts, &rx->offered_pkts, &rx->written_pkts,
-		&rx->filtered_pkts, &rx->expired_pkts, &rx->cut_pkts, &rx->drop_ring_pkts, &rx->drop_disk_pkts,
-		&tx->offered_pkts, &tx->written_pkts, &tx->drop_disk_pkts, &echo->received_msgs, &echo->echoed_msgs,
-		&echo->drop_no_conn_msgs, &echo->drop_full_msgs, &echo->drop_tx_msgs};
+		&port->drop_nombuf_pkts, &port->drop_error_pkts, &port->handoff.handoff_pkts,
+		&port->handoff.handoff_taken_pkts, &port->handoff.drop_handoff_pkts, &rx->offered_pkts,
+		&rx->written_pkts, &rx->filtered_pkts, &rx->expired_pkts, &rx->cut_pkts, &rx->drop_ring_pkts,
+		&rx->drop_disk_pkts, &tx->offered_pkts, &tx->written_pkts, &tx->drop_disk_pkts, &echo->received_msgs,
+		&echo->echoed_msgs, &echo->drop_no_conn_msgs, &echo->drop_full_msgs, &echo->drop_tx_msgs};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(counters); i++) {
 		++*counters[i];
@@ -271,8 +272,8 @@ static void every_drop_of_a_port_or_a_recording_is_a_loss(void)
 	struct tl_report_port *port = &snap->ports[0];
 	struct tl_report_flow *rx = &snap->captures[0].flow[TL_DIR_RX], *tx = &snap->captures[0].flow[TL_DIR_TX];
 	uint64_t *const drops[] = {&port->drop_nic_pkts, &port->drop_nombuf_pkts, &port->drop_error_pkts,
-		&port->drop_tx_pkts, &rx->drop_ring_pkts, &rx->drop_disk_pkts, &tx->drop_ring_pkts,
-		&tx->drop_disk_pkts};
+		&port->drop_tx_pkts, &port->handoff.drop_handoff_pkts, &rx->drop_ring_pkts, &rx->drop_disk_pkts,
+		&tx->drop_ring_pkts, &tx->drop_disk_pkts};
 
 	CU_ASSERT_TRUE(tl_report_lossless(snap));
 	for (size_t i = 0; i < TL_ARRAY_LEN(drops); i++) {
@@ -340,6 +341,28 @@ static void a_broken_port_says_which_side_is_ahead(void)
 	expect_line(snap, "ledger: BROKEN; FRAMES WERE LOST");
 	snap->ports[0].hw_seen_pkts -= 1201;
 	expect_line(snap, "  BROKEN: 1 frames more are accounted for than the hardware saw");
+	free(snap);
+}
+
+static void what_lcores_handed_over_is_printed_where_there_was_some(void)
+{
+	struct tl_snapshot *snap = lossless_snapshot();
+	char *text = text_of(tl_report_ledger_text, snap);
+
+	CU_ASSERT_PTR_NULL(strstr(text, "handoff"));
+	free(text);
+	snap->ports[0].handoff = (struct tl_report_handoff){12000, 11990, 10};
+	expect_line(snap, "    handoff_pkts                    12,000");
+	expect_line(snap, "  = handoff_taken_pkts              11,990");
+	expect_line(snap, "  + drop_handoff_pkts                   10");
+	expect_line(snap, "  LOST: 10 frames that came to another lcore than their echo's, which did not keep up");
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
+	snap->ports[0].handoff.handoff_taken_pkts--;
+	expect_line(snap, "  BROKEN: 1 frames were lost unseen between lcores");
+	snap->final = false; // one is under way
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
+	snap->ports[0].handoff.handoff_taken_pkts += 2;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
 	free(snap);
 }
 
@@ -604,6 +627,8 @@ int main(void)
 		{"a share of nothing or of almost nothing is still said",
 			a_share_of_nothing_or_of_almost_nothing_is_still_said},
 		{"a broken port says which side is ahead", a_broken_port_says_which_side_is_ahead},
+		{"what lcores handed over is printed where there was some",
+			what_lcores_handed_over_is_printed_where_there_was_some},
 		{"an unverified port is not called ok", an_unverified_port_is_not_called_ok},
 		{"an empty snapshot prints no rows", an_empty_snapshot_prints_no_rows},
 		{"the echo table shows both stages", the_echo_table_shows_both_stages},

@@ -52,6 +52,27 @@ static void syn_again_is_answered_again(void)
 	CU_ASSERT_EQUAL(app.opened + app.closed, 0);
 }
 
+static bool only_a_round_port(void *ctx, uint32_t peer_be, uint16_t peer_port_be, uint16_t port_be)
+{
+	*(uint32_t *)ctx = peer_be;
+	return tl_be16(port_be) % 100 == 0;
+}
+
+static void connects_from_an_allowed_port(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+	uint32_t asked_for = 0;
+
+	h->net->cfg.may_connect = only_a_round_port;
+	h->net->cfg.may_connect_ctx = &asked_for;
+	call(h, &app, NULL);
+	CU_ASSERT_EQUAL(tl_be16(h->our_port) % 100, 0);
+	CU_ASSERT_EQUAL(asked_for, PEER);
+	tl_tcp_abort(app.c);
+	stop(h);
+}
+
 static void active_open(void)
 {
 	struct host *h = start();
@@ -1987,6 +2008,7 @@ static const struct tl_test tests[] = {
 	{"a passive open answers SYN with SYN-ACK and opens on the ACK", passive_open},
 	{"a SYN that comes again is answered again, and forgotten in the end", syn_again_is_answered_again},
 	{"an active open sends SYN and opens on SYN-ACK", active_open},
+	{"a connection is made only from a port that is allowed", connects_from_an_allowed_port},
 	{"data sent from within opened() carries the handshake's ACK", first_data_carries_the_ack},
 	{"two hosts that call each other at once open one connection", both_call_at_once},
 	{"the MSS is the smaller of the peer's and the link's, 536 if the peer is silent", mss_is_the_smaller},

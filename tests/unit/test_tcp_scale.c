@@ -19,7 +19,7 @@
 #define MANY 1000000u
 #endif
 
-#define IDLE_BYTES_MAX 640 // docs/tcp.md says so
+#define IDLE_BYTES_MAX 768 // docs/tcp.md says so
 #define CHAIN_MAX 16
 #define TICK_NS (UINT64_C(1) << TL_TCP_TICK_SHIFT)
 #define SECOND TL_NS_PER_S

@@ -64,7 +64,7 @@ static void expect(const char *before, const char *now, const char *words)
 #define PORT(uptime, rx, bytes, drops)                                                                                 \
 	"{'uptime_ns': " uptime ", 'ledger_ok': true, 'lossless': false, 'ports': [{'name': 'lan', 'rx_pkts': " rx     \
 	", 'rx_bytes': " bytes ", 'tx_pkts': 7, 'tx_bytes': 420, 'drop_nic_pkts': " drops                              \
-	", 'drop_nombuf_pkts': 0, 'drop_error_pkts': 0}]}"
+	", 'drop_nombuf_pkts': 0, 'drop_error_pkts': 0, 'handoff_pkts': " rx ", 'drop_handoff_pkts': 0}]}"
 
 static void rates_are_per_second_of_the_appliance(void)
 {
@@ -72,17 +72,17 @@ static void rates_are_per_second_of_the_appliance(void)
 		   *now = PORT("3000000000", "31000", "1860000", "9");
 
 	expect(before, now, "tapline up 3 s ledger ok FRAMES WERE LOST");
-	expect(before, now, "lan 15.0k 7.20M 0 0 2 9");
+	expect(before, now, "lan 15.0k 7.20M 0 0 15.0k 2 9");
 }
 
 static void another_run_of_the_appliance_has_no_rates_yet(void)
 {
 	const char *old = PORT("9000000000", "9000000", "1", "5");
 
-	expect(NULL, old, "lan - - - - - 5");
-	expect(old, PORT("1000000000", "10", "600", "0"), "lan - - - - - 0");
+	expect(NULL, old, "lan - - - - - - 5");
+	expect(old, PORT("1000000000", "10", "600", "0"), "lan - - - - - - 0");
 	// It ran for longer already, but counts less.
-	expect(old, PORT("9500000000", "10", "601", "0"), "lan - 9.60k 0 0 - 0");
+	expect(old, PORT("9500000000", "10", "601", "0"), "lan - 9.60k 0 0 - - 0");
 }
 
 #define CAPTURE(uptime, written, bytes, ring, disk, used, space)                                                       \
@@ -119,7 +119,7 @@ static void an_echo_shows_its_residence(void)
 
 static void an_answer_that_lacks_things_shows_dashes(void)
 {
-	expect("{}", "{'uptime_ns': 1000000000, 'ports': [{}, 3, null]}", "- - - - - - -");
+	expect("{}", "{'uptime_ns': 1000000000, 'ports': [{}, 3, null]}", "- - - - - - - -");
 	expect("[]", "{'uptime_ns': 'x', 'captures': [{'slabs': -1, 'queues': 'no', 'files': {}}]}",
 		"- - - - - - - 0 -");
 	expect("{}", "{'echoes': [{'name': 5, 'residence_ns': []}]}", "- - - - - - - -");
@@ -131,7 +131,7 @@ static void a_name_cannot_command_the_terminal(void)
 	char *page = page_of(NULL, "{'ports': [{'name': '\\u001b[2Jx\\u009b'}]}");
 
 	CU_ASSERT_PTR_NULL(strchr(page, '\033'));
-	CU_ASSERT_TRUE(has_words(page, "?[2Jx?? - - - - - -"));
+	CU_ASSERT_TRUE(has_words(page, "?[2Jx?? - - - - - - -"));
 	free(page);
 }
 

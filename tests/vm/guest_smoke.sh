@@ -86,6 +86,36 @@ echo_all() {
 	cp echo.pcapng /out/
 }
 
+# Each lcore connects ten times to a port of its own: the local ports are chosen by the NIC's RSS.
+echo_on_queues() {
+	local feed
+	cat >config.json <<-END
+		{"ports": [{"name": "lan", "device": "$NIC", "ip": "$NIC_IP/24", "rx_queues": 2}],
+		"eal": {"memory_mb": 256},
+		"echo": [
+			{"port": "lan", "queue": 0, "receive": {"group": "239.1.1.1", "udp_port": 5001},
+				"send": {"tcp_connect": "$PEER_IP:6000"}},
+			{"port": "lan", "queue": 1, "receive": {"group": "239.1.1.2", "udp_port": 5001},
+				"send": {"tcp_connect": "$PEER_IP:6001"}},
+			{"port": "lan", "queue": 1, "tcp_listen": 7}],
+		"capture": [{"port": "lan", "path": "steer.pcapng", "buffer_bytes": "16M"}],
+		"control": {"socket": "control.sock"}}
+	END
+	for feed in 0 1; do
+		"$ROOT/tests/lib/peer.py" accept_many "$PEER_IP" "600$feed" 10 >"/out/accept$feed.json" &
+		peer_pid[feed]=$!
+	done
+	"$TAPLINE" run config.json --json >/out/steer.json 2>/out/steer.log &
+	tapline_pid=$!
+	for feed in 0 1; do
+		wait "${peer_pid[feed]}" || true
+	done
+	"$ROOT/tests/lib/peer.py" echo_bytes "$NIC_IP" 7 100000 >/out/steer_tcp.json || true
+	kill -s TERM "$tapline_pid"
+	ended steer
+	cp steer.pcapng /out/
+}
+
 cd "$(mktemp -d)"
 ulimit -l unlimited
 echo 256 >/proc/sys/vm/nr_hugepages
@@ -94,3 +124,4 @@ peer_begin
 all_frames
 two_queues
 echo_all
+echo_on_queues

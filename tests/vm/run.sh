@@ -112,6 +112,28 @@ judge_echo() {
 		"20 0x00000001 20 0x00000002"
 }
 
+# arrive_at TCP_PORT: the interfaces of the recording, one per queue, at which segments from this port arrived.
+arrive_at() {
+	tshark -r out/steer.pcapng -Y "tcp.srcport == $1" -T fields -e frame.interface_name -e frame.interface_id 2>/dev/null |
+		sort -u | wc -l
+}
+
+first_interface() {
+	tshark -r out/steer.pcapng -Y "tcp.srcport == $1" -T fields -e frame.interface_id 2>/dev/null | head -n 1
+}
+
+judge_steering() {
+	check_json "the first lcore connects ten times" out/accept0.json '.accepted == 10'
+	check_json "and the second" out/accept1.json '.accepted == 10'
+	check_equal "all that the first one's peer answers arrives on one queue" "$(arrive_at 6000)" 1
+	check_equal "and all that the second one's answers" "$(arrive_at 6001)" 1
+	check "on another" test "$(first_interface 6000)" != "$(first_interface 6001)"
+	check_json "a TCP echo on the second lcore is reached" out/steer_tcp.json '.same and .fin'
+	check_json "what arrived on the other queue was handed over" out/steer.json '.ledger_ok and .lossless and
+		.port.handoff_pkts > 0 and .port.handoff_pkts == .port.handoff_taken_pkts'
+	check_equal "it ends with status 0" "$(cat out/steer.status)" 0
+}
+
 # Two igb, wired to each other; slots 5 and 8, because their virtual functions take the slots beside.
 smoke() {
 	"$func_root/tests/lib/make_pcap.py" out/in.pcap 2000
@@ -123,6 +145,7 @@ smoke() {
 	judge_frames
 	judge_queues
 	judge_echo
+	judge_steering
 }
 
 # ---- a loss of power

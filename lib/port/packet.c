@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The port behind a kernel interface that nothing is sent on: AF_PACKET sockets of our own, each with a ring which the
+// kernel fills block by block (TPACKET_V3).
+
+#include "port_priv.h"
+
+#include <errno.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <linux/net_tstamp.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rte_malloc.h>
+
+#include <tl_log.h>
+
+// A recording must outlast a core that stalls: 64 MiB are 440 000 short frames, a third of a second at 1.3 million per
+// second, which is what a veth carries.
+#define RING_BLOCKS 256u
+#define RING_BYTES ((size_t)RING_BLOCKS * TL_PACKET_BLOCK_BYTES)
+#define RETIRE_MS 4 // a block with frames is handed over after this, full or not, and after twice this at the latest
+#define FRAME_BYTES 2048 // the kernel asks for it, and means nothing by it in a ring of blocks
+#ifndef PACKET_FANOUT_FLAG_IGNORE_OUTGOING
+#define PACKET_FANOUT_FLAG_IGNORE_OUTGOING 0x4000
+#endif
+
+struct option {
+	const char *what;
+	int level, name;
+	const void *value;
+	socklen_t len;
+};
+
+static int set_options(const struct tl_port *port, int fd, const struct option *options, unsigned n, struct tl_err *err)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (setsockopt(fd, options[i].level, options[i].name, options[i].value, options[i].len) != 0)
+			return tl_fail(err, -errno, "port %s: AF_PACKET on %s: %s: %s", port->name, port->cfg.spec.arg,
+				options[i].what, strerror(errno));
+	return 0;
+}
+
+// The ring, and stamps that the kernel takes when a frame reaches it: without SO_TIMESTAMPNS it takes them when it
+// copies the frame, each socket its own.
+static int make_ring(struct tl_port *port, int fd, struct tl_packet_queue *p, struct tl_err *err)
+{
+	const int version = TPACKET_V3, on = 1, room = TL_PACKET_TAG_BYTES, stamps = SOF_TIMESTAMPING_SOFTWARE;
+	const struct tpacket_req3 request = {.tp_block_size = TL_PACKET_BLOCK_BYTES,
+		.tp_block_nr = RING_BLOCKS,
+		.tp_frame_size = FRAME_BYTES,
+		.tp_frame_nr = (unsigned)(RING_BYTES / FRAME_BYTES),
+		.tp_retire_blk_tov = RETIRE_MS};
+	const struct option options[] = {
+		{"TPACKET_V3", SOL_PACKET, PACKET_VERSION, &version, sizeof(version)},
+		{"room for VLAN tags", SOL_PACKET, PACKET_RESERVE, &room, sizeof(room)},
+		{"time stamps", SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)},
+		{"time stamps in the ring", SOL_PACKET, PACKET_TIMESTAMP, &stamps, sizeof(stamps)},
+		{"a ring of 64 MiB", SOL_PACKET, PACKET_RX_RING, &request, sizeof(request)},
+	};
+	int rc = set_options(port, fd, options, TL_ARRAY_LEN(options), err);
+
+	if (rc != 0)
+		return rc;
+	void *ring = mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (ring == MAP_FAILED)
+		return tl_fail(err, -errno, "port %s: cannot map the ring of %s: %s", port->name, port->cfg.spec.arg,
+			strerror(errno));
+	tl_packet_init(p, ring, RING_BLOCKS);
+	return 0;
+}
+
+// Until the start a filter lets nothing in, so that no frame is counted which nobody takes.
+static int bind_socket(struct tl_port *port, int fd, struct tl_err *err)
+{
+	int ifindex = (int)if_nametoindex(port->cfg.spec.arg);
+	const struct sockaddr_ll address = {
+		.sll_family = AF_PACKET, .sll_protocol = tl_be16(ETH_P_ALL), .sll_ifindex = ifindex};
+	const struct packet_mreq promisc = {.mr_ifindex = ifindex, .mr_type = PACKET_MR_PROMISC};
+	const struct option option = {"promiscuous mode", SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promisc, sizeof(promisc)};
+	const int on = 1;
+
+	// Older kernels than 4.20 do not know it, and hand out what nobody wants.
+	if (port->cfg.rx_only)
+		(void)setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on));
+	if (!tl_kernel_refuse_packets(fd) || bind(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
+		return tl_fail(err, -errno, "port %s: cannot listen on %s: %s", port->name, port->cfg.spec.arg,
+			strerror(errno));
+	return port->cfg.promisc ? set_options(port, fd, &option, 1, err) : 0;
+}
+
+// Several queues: the kernel spreads flows over the sockets. Never with PACKET_FANOUT_FLAG_DEFRAG, which puts fragments
+// together. The first socket is given a number that no group has.
+static int join_group(struct tl_port *port, int fd, uint16_t queue, struct tl_err *err)
+{
+	int type = PACKET_FANOUT_HASH | (port->cfg.rx_only ? PACKET_FANOUT_FLAG_IGNORE_OUTGOING : 0);
+	int group = 0;
+	socklen_t len = sizeof(group);
+
+	if (port->cfg.rx_queues == 1)
+		return 0;
+	if (queue == 0)
+		type |= PACKET_FANOUT_FLAG_UNIQUEID;
+	else if (getsockopt(port->sockets.fd[0], SOL_PACKET, PACKET_FANOUT, &group, &len) != 0)
+		return tl_fail(err, -errno, "port %s: no PACKET_FANOUT group", port->name);
+	group = (group & UINT16_MAX) | type << 16;
+	const struct option option = {"several queues", SOL_PACKET, PACKET_FANOUT, &group, sizeof(group)};
+	return set_options(port, fd, &option, 1, err);
+}
+
+static int open_queue(struct tl_port *port, uint16_t queue, struct tl_err *err)
+{
+	struct tl_packet_queue *p =
+		rte_zmalloc_socket("tl_packet_queue", sizeof(*p), TL_CACHE_LINE, port->cfg.socket_id);
+
+	if (p == NULL)
+		return tl_fail(err, -ENOMEM, "port %s: out of memory", port->name);
+	port->rxq[queue] = (struct tl_rxq){.burst = tl_packet_burst,
+		.frame_max = tl_kernel_frame_max(port->cfg.spec.arg),
+		.queue_id = queue,
+		.source = TL_TS_KERNEL,
+		.gathers = true,
+		.clock = port->cfg.clock,
+		.port = port,
+		.backend = p};
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return tl_fail(err, -errno, "port %s: no AF_PACKET socket (%s): are you root (CAP_NET_RAW)?",
+			port->name, strerror(errno));
+	port->rxq[queue].wait_fd = port->sockets.fd[port->sockets.n++] = fd;
+	int rc = make_ring(port, fd, p, err);
+	if (rc == 0)
+		rc = bind_socket(port, fd, err);
+	return rc == 0 ? join_group(port, fd, queue, err) : rc;
+}
+
+static int packet_open(struct tl_port *port, struct tl_err *err)
+{
+	int rc = tl_port_check(&port->cfg, err);
+
+	if (rc == 0)
+		rc = tl_kernel_mac(&port->cfg, port->mac, err);
+	for (uint16_t q = 0; q < port->cfg.rx_queues && rc == 0; q++)
+		rc = open_queue(port, q, err);
+	port->speed_bps = tl_port_expected_bps(&port->cfg.spec);
+	return rc;
+}
+
+static int packet_start(struct tl_port *port, struct tl_err *err)
+{
+	tl_kernel_admit_packet(&port->sockets);
+	return 0;
+}
+
+static bool packet_quiesce(struct tl_port *port)
+{
+	return tl_kernel_quiesce_packet(&port->sockets);
+}
+
+// A socket whose interface was removed is bound to none.
+static bool is_gone(const struct tl_port *port)
+{
+	struct sockaddr_ll address;
+	socklen_t len = sizeof(address);
+
+	return getsockname(port->sockets.fd[0], (struct sockaddr *)&address, &len) == 0 && address.sll_ifindex < 0;
+}
+
+static bool packet_ended(const struct tl_port *port, struct tl_err *err)
+{
+	if (!is_gone(port))
+		return false;
+	if (err != NULL)
+		tl_fail(err, -ENODEV,
+			"port %s: interface %s is gone: it was removed, or moved to another network namespace; what came "
+			"until then is recorded",
+			port->name, port->cfg.spec.arg);
+	return true;
+}
+
+// An interface that goes down leaves an error on the socket, and poll() does not sleep until somebody has read it.
+static void look_for_errors(const struct tl_port *port)
+{
+	bool down = false;
+
+	for (unsigned i = 0; i < port->sockets.n; i++) {
+		int error = 0;
+		socklen_t len = sizeof(error);
+		down |= getsockopt(port->sockets.fd[i], SOL_SOCKET, SO_ERROR, &error, &len) == 0 && error == ENETDOWN;
+	}
+	if (down && !is_gone(port))
+		tl_warn("port %s: interface %s is down: frames will come when it is up again (`ip link set %s up`)",
+			port->name, port->cfg.spec.arg, port->cfg.spec.arg);
+}
+
+static void packet_sample(struct tl_port *port, struct tl_port_stats *out)
+{
+	look_for_errors(port);
+	tl_kernel_sample_packet(&port->sockets);
+	*out = (struct tl_port_stats){.hw_seen_pkts = port->sockets.seen, .verified = true};
+	tl_port_socket_drops(port, out);
+}
+
+// Groups are for echoes.
+static int packet_set_groups(struct tl_port *port, const uint32_t *groups_be, uint32_t n)
+{
+	return -ENOTSUP;
+}
+
+static void packet_close(struct tl_port *port)
+{
+	for (uint16_t q = 0; q < port->cfg.rx_queues; q++) {
+		struct tl_packet_queue *p = port->rxq[q].backend;
+		if (p != NULL && p->ring != NULL)
+			munmap(p->ring, RING_BYTES);
+		rte_free(p);
+	}
+	for (unsigned i = 0; i < port->sockets.n; i++)
+		close(port->sockets.fd[i]);
+}
+
+void tl_packet_init(struct tl_packet_queue *p, void *ring, uint32_t blocks)
+{
+	p->ring = ring;
+	p->blocks = blocks;
+	for (unsigned i = 0; i < TL_PACKET_VIEWS; i++) {
+		p->views[i] = (struct rte_mbuf){.buf_len = UINT16_MAX, .nb_segs = 1, .port = RTE_MBUF_PORT_INVALID};
+		rte_mbuf_refcnt_set(&p->views[i], 1);
+	}
+}
+
+const struct tl_port_ops tl_port_packet_ops = {
+	.open = packet_open,
+	.start = packet_start,
+	.quiesce = packet_quiesce,
+	.ended = packet_ended,
+	.sample = packet_sample,
+	.set_groups = packet_set_groups,
+	.close = packet_close,
+};

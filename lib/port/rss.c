@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a NIC spreads connections over its queues, so that one can be chosen that comes to a certain queue.
+
+#include "port_priv.h"
+
+#include <rte_ethdev.h>
+#include <rte_thash.h>
+
+#define TUPLE_WORDS 3 // addresses and ports of TCP over IPv4
+
+_Static_assert(TL_PORT_RETA_MAX % RTE_ETH_RETA_GROUP_SIZE == 0, "the table is read in whole groups");
+
+static bool read_reta(uint16_t port_id, uint16_t size, uint16_t *reta)
+{
+	struct rte_eth_rss_reta_entry64 groups[TL_PORT_RETA_MAX / RTE_ETH_RETA_GROUP_SIZE];
+
+	if (size == 0 || size > TL_PORT_RETA_MAX || (size & (size - 1)) != 0)
+		return false;
+	for (size_t i = 0; i < TL_ARRAY_LEN(groups); i++)
+		groups[i].mask = UINT64_MAX;
+	if (rte_eth_dev_rss_reta_query(port_id, groups, size) != 0)
+		return false;
+	for (uint16_t i = 0; i < size; i++)
+		reta[i] = groups[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE];
+	return true;
+}
+
+bool tl_port_rss(const struct tl_port *port, struct tl_port_rss *out)
+{
+	struct rte_eth_rss_conf conf = {.rss_key = out->key, .rss_key_len = sizeof(out->key)};
+	struct rte_eth_dev_info info;
+
+	*out = (struct tl_port_rss){0};
+	if (port->ops != &tl_port_eth_ops || rte_eth_dev_info_get(port->port_id, &info) != 0)
+		return false;
+	if (info.hash_key_size > sizeof(out->key) || rte_eth_dev_rss_hash_conf_get(port->port_id, &conf) != 0)
+		return false;
+	if ((conf.rss_hf & RTE_ETH_RSS_NONFRAG_IPV4_TCP) == 0 ||
+		(conf.rss_hf & (RTE_ETH_RSS_L3_SRC_ONLY | RTE_ETH_RSS_L3_DST_ONLY | RTE_ETH_RSS_L4_SRC_ONLY |
+				       RTE_ETH_RSS_L4_DST_ONLY)) != 0)
+		return false;
+	out->reta_size = info.reta_size;
+	return read_reta(port->port_id, info.reta_size, out->reta);
+}
+
+uint16_t tl_rss_queue(
+	const struct tl_port_rss *rss, uint32_t src_be, uint32_t dst_be, uint16_t src_port_be, uint16_t dst_port_be)
+{
+	uint32_t tuple[TUPLE_WORDS] = {
+		tl_be32(src_be), tl_be32(dst_be), (uint32_t)tl_be16(src_port_be) << 16 | tl_be16(dst_port_be)};
+
+	return rss->reta[rte_softrss(tuple, TUPLE_WORDS, rss->key) & (rss->reta_size - 1u)];
+}

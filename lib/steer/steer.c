@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes the table of owners and the rings, and says from which ports an lcore may connect.
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_malloc.h>
+
+#include <tl_err.h>
+
+#include "steer_priv.h"
+
+#define DYNAMIC_FIRST 49152 // RFC 6335, section 6
+
+static void join_sides(struct tl_steer *steer)
+{
+	for (uint16_t q = 0; q < steer->queues; q++) {
+		struct tl_steer_side *side = &steer->sides[q];
+		side->steer = steer;
+		side->queue = q;
+		for (uint16_t other = 0; other < steer->queues; other++) {
+			if (other == q)
+				continue;
+			side->to[other] = &steer->rings[q * steer->queues + other];
+			side->from[other] = &steer->rings[other * steer->queues + q];
+		}
+	}
+}
+
+int tl_steer_create(const struct tl_steer_cfg *cfg, struct tl_steer **out, struct tl_err *err)
+{
+	size_t rings = (size_t)cfg->queues * cfg->queues;
+
+	if (cfg->queues < 2 || cfg->queues > TL_PORT_QUEUES_MAX)
+		return tl_fail(err, -EINVAL, "frames are steered between 2 to %u lcores, not %u", TL_PORT_QUEUES_MAX,
+			cfg->queues);
+	size_t bytes = sizeof(struct tl_steer) + rings * sizeof(struct tl_steer_ring);
+	struct tl_steer *steer = rte_zmalloc_socket("tl_steer", bytes, TL_CACHE_LINE, cfg->socket_id);
+	if (steer == NULL)
+		return tl_fail(err, -ENOMEM,
+			"no memory for the rings between %u lcores (%zu bytes): raise eal.memory_mb", cfg->queues,
+			bytes);
+	steer->ip_be = cfg->ip_be;
+	steer->queues = cfg->queues;
+	memset(steer->tcp, TL_STEER_HERE, sizeof(steer->tcp));
+	memset(steer->udp, TL_STEER_HERE, sizeof(steer->udp));
+	for (uint32_t port = DYNAMIC_FIRST; port <= UINT16_MAX; port++)
+		steer->tcp[tl_be16((uint16_t)port)] = (uint8_t)(port % cfg->queues);
+	join_sides(steer);
+	*out = steer;
+	return 0;
+}
+
+void tl_steer_destroy(struct tl_steer *steer)
+{
+	if (steer == NULL)
+		return;
+	// What is still under way when the lcores did not run to their end.
+	for (uint16_t q = 0; q < steer->queues; q++) {
+		const struct tl_burst *burst;
+		while ((burst = tl_steer_take(&steer->sides[q], 0)) != NULL)
+			rte_pktmbuf_free_bulk((struct rte_mbuf **)burst->pkts, burst->n);
+	}
+	rte_free(steer);
+}
+
+struct tl_steer_side *tl_steer_side(struct tl_steer *steer, uint16_t queue)
+{
+	return &steer->sides[queue];
+}
+
+void tl_steer_own_tcp(struct tl_steer_side *side, uint16_t port_be)
+{
+	side->steer->tcp[port_be] = (uint8_t)side->queue;
+}
+
+void tl_steer_own_udp(struct tl_steer_side *side, uint16_t port_be)
+{
+	side->steer->udp[port_be] = (uint8_t)side->queue;
+}
+
+int tl_steer_own_group(struct tl_steer_side *side, uint32_t group_be)
+{
+	struct tl_steer *steer = side->steer;
+	struct tl_steer_group *slot = &steer->groups[tl_steer_group_slot(steer, group_be)];
+
+	if (slot->group_be == 0 && steer->n_groups == TL_STEER_GROUPS_MAX)
+		return -ENOSPC;
+	steer->n_groups += slot->group_be == 0;
+	*slot = (struct tl_steer_group){.group_be = group_be, .owner = (uint8_t)side->queue};
+	return 0;
+}
+
+static bool comes_to(const struct tl_port_rss *rss, uint16_t queue)
+{
+	for (uint16_t i = 0; i < rss->reta_size; i++)
+		if (rss->reta[i] == queue)
+			return true;
+	return false;
+}
+
+void tl_steer_set_rss(struct tl_steer *steer, const struct tl_port_rss *rss)
+{
+	steer->rss = *rss;
+	for (uint16_t q = 0; q < steer->queues; q++)
+		steer->sides[q].knows_rss = comes_to(rss, q);
+}
+
+bool tl_steer_may_connect(void *ctx, uint32_t peer_be, uint16_t peer_port_be, uint16_t port_be)
+{
+	const struct tl_steer_side *side = ctx;
+	const struct tl_steer *steer = side->steer;
+
+	if (steer->tcp[port_be] != side->queue)
+		return false;
+	return !side->knows_rss ||
+	       tl_rss_queue(&steer->rss, peer_be, steer->ip_be, peer_port_be, port_be) == side->queue;
+}
+
+void tl_steer_end(struct tl_steer_side *side)
+{
+	for (uint16_t q = 0; q < side->steer->queues; q++)
+		if (side->to[q] != NULL)
+			__atomic_store_n(&side->to[q]->ended, true, __ATOMIC_RELEASE);
+}
+
+bool tl_steer_all_ended(const struct tl_steer_side *side)
+{
+	for (uint16_t q = 0; q < side->steer->queues; q++)
+		if (side->from[q] != NULL && !__atomic_load_n(&side->from[q]->ended, __ATOMIC_ACQUIRE))
+			return false;
+	return true;
+}
+
+void tl_steer_sample(const struct tl_steer_side *side, struct tl_steer_stats *out)
+{
+	out->handoff_taken_pkts = tl_count_read(&side->stats.handoff_taken_pkts);
+	out->drop_handoff_pkts = tl_count_read(&side->stats.drop_handoff_pkts);
+	out->handoff_pkts = tl_count_read(&side->stats.handoff_pkts);
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whose a frame is, and its way through a ring to whom it belongs.
+
+#include <string.h>
+
+#include "steer_priv.h"
+
+#define ICMP_UNREACHABLE 3
+#define ICMP_TIME_EXCEEDED 11
+#define ICMP_PARAMETER 12
+
+// The start of a packet that we sent is quoted behind the ICMP header (RFC 792): its source port is one of ours.
+static uint8_t quoted_owner(const struct tl_steer *steer, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	const uint8_t type = frame[pkt->l4_off];
+	const uint8_t *quote = frame + pkt->payload_off;
+	struct tl_ipv4_hdr ip;
+	uint16_t port_be;
+
+	if ((type != ICMP_UNREACHABLE && type != ICMP_TIME_EXCEEDED && type != ICMP_PARAMETER) ||
+		pkt->payload_len < sizeof(ip))
+		return TL_STEER_HERE;
+	memcpy(&ip, quote, sizeof(ip));
+	uint16_t ip_len = (ip.version_ihl & 0x0f) * 4;
+	if (ip.proto != TL_IPPROTO_TCP || pkt->payload_len < ip_len + sizeof(port_be))
+		return TL_STEER_HERE;
+	memcpy(&port_be, quote + ip_len, sizeof(port_be));
+	return steer->tcp[port_be];
+}
+
+static uint8_t group_owner(const struct tl_steer *steer, uint32_t group_be)
+{
+	const struct tl_steer_group *group = &steer->groups[tl_steer_group_slot(steer, group_be)];
+
+	return group->group_be != 0 ? group->owner : TL_STEER_HERE;
+}
+
+static uint8_t owner_of(const struct tl_steer *steer, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	bool to_us = pkt->dst_be == steer->ip_be;
+
+	switch (pkt->kind) {
+	case TL_PKT_TCP:
+		return to_us ? steer->tcp[pkt->dst_port_be] : TL_STEER_HERE;
+	case TL_PKT_UDP:
+		return to_us ? steer->udp[pkt->dst_port_be] : group_owner(steer, pkt->dst_be);
+	case TL_PKT_ICMP:
+		return to_us ? quoted_owner(steer, frame, pkt) : TL_STEER_HERE;
+	case TL_PKT_FRAG: // only the first fragment has ports
+		return to_us ? TL_STEER_EVERY : group_owner(steer, pkt->dst_be);
+	case TL_PKT_ARP:
+	case TL_PKT_IGMP:
+		return TL_STEER_EVERY;
+	default:
+		return TL_STEER_HERE;
+	}
+}
+
+static void hand_over(struct tl_steer_side *side, struct tl_steer_ring *ring, struct rte_mbuf *m, uint64_t tsc)
+{
+	tl_count(&side->stats.handoff_pkts, 1);
+	if (TL_UNLIKELY(ring->filled - ring->taken_seen == TL_STEER_RING)) {
+		ring->taken_seen = __atomic_load_n(&ring->taken, __ATOMIC_ACQUIRE);
+		if (ring->filled - ring->taken_seen == TL_STEER_RING) {
+			tl_count(&side->stats.drop_handoff_pkts, 1);
+			return;
+		}
+	}
+	rte_pktmbuf_refcnt_update(m, 1);
+	ring->frames[ring->filled++ % TL_STEER_RING] = (struct tl_steer_frame){.m = m, .tsc = tsc};
+}
+
+static void hand_to_all(struct tl_steer_side *side, struct rte_mbuf *m, uint64_t tsc)
+{
+	for (uint16_t q = 0; q < side->steer->queues; q++)
+		if (side->to[q] != NULL)
+			hand_over(side, side->to[q], m, tsc);
+}
+
+static void publish(struct tl_steer_side *side)
+{
+	for (uint16_t q = 0; q < side->steer->queues; q++) {
+		struct tl_steer_ring *ring = side->to[q];
+		if (ring != NULL && ring->put != ring->filled)
+			__atomic_store_n(&ring->put, ring->filled, __ATOMIC_RELEASE);
+	}
+}
+
+// The frames of b that are not away.
+static struct tl_burst *rest_of(struct tl_steer_side *side, const struct tl_burst *b, uint64_t away)
+{
+	struct tl_burst *own = &side->own;
+
+	own->n = 0;
+	own->queue = b->queue;
+	own->tsc = b->tsc;
+	own->mono_ns = b->mono_ns;
+	for (uint16_t i = 0; i < b->n; i++) {
+		if ((away >> i & 1) != 0)
+			continue;
+		own->pkts[own->n] = b->pkts[i];
+		own->pkt[own->n++] = b->pkt[i];
+	}
+	return own;
+}
+
+struct tl_burst *tl_steer_split(struct tl_steer_side *side, struct tl_burst *b)
+{
+	uint64_t away = 0; // a bit per frame
+
+	_Static_assert(TL_BURST <= 64, "one bit per frame");
+	for (uint16_t i = 0; i < b->n; i++) {
+		const uint8_t *frame = rte_pktmbuf_mtod(b->pkts[i], const uint8_t *);
+		uint8_t owner = owner_of(side->steer, frame, &b->pkt[i]);
+		if (TL_LIKELY(owner == side->queue || owner == TL_STEER_HERE))
+			continue;
+		if (owner == TL_STEER_EVERY) {
+			hand_to_all(side, b->pkts[i], b->tsc);
+		} else {
+			hand_over(side, side->to[owner], b->pkts[i], b->tsc);
+			away |= UINT64_C(1) << i;
+		}
+	}
+	publish(side);
+	return away == 0 ? b : rest_of(side, b, away);
+}
+
+// Moves frames from the ring to the end of the burst.
+static void take_from(struct tl_steer_ring *ring, struct tl_burst *b)
+{
+	uint32_t taken = ring->taken;
+	uint32_t n = __atomic_load_n(&ring->put, __ATOMIC_ACQUIRE) - taken;
+
+	if (n > (uint32_t)(TL_BURST - b->n))
+		n = TL_BURST - b->n;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct tl_steer_frame *f = &ring->frames[(taken + i) % TL_STEER_RING];
+		b->tsc = b->n == 0 || f->tsc < b->tsc ? f->tsc : b->tsc;
+		b->pkts[b->n++] = f->m;
+	}
+	if (n != 0)
+		__atomic_store_n(&ring->taken, taken + n, __ATOMIC_RELEASE);
+}
+
+struct tl_burst *tl_steer_take(struct tl_steer_side *side, uint64_t mono_ns)
+{
+	struct tl_burst *b = &side->handed;
+
+	b->n = 0;
+	side->first = side->first + 1 < side->steer->queues ? side->first + 1 : 0; // each in its turn
+	for (uint16_t q = side->first; q < side->steer->queues; q++)
+		if (side->from[q] != NULL)
+			take_from(side->from[q], b);
+	for (uint16_t q = 0; q < side->first; q++)
+		if (side->from[q] != NULL)
+			take_from(side->from[q], b);
+	if (b->n == 0)
+		return NULL;
+	b->queue = side->queue;
+	b->mono_ns = mono_ns;
+	for (uint16_t i = 0; i < b->n; i++)
+		tl_wire_parse(rte_pktmbuf_mtod(b->pkts[i], uint8_t *), b->pkts[i]->data_len, &b->pkt[i]);
+	tl_count(&side->stats.handoff_taken_pkts, b->n);
+	return b;
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// The table of owners, the rings between the lcores of a port, and each lcore's side of them.
+
+#include <tl_steer.h>
+
+#define TL_STEER_HERE 0xff  // an owner: whoever received the frame
+#define TL_STEER_EVERY 0xfe // everybody has a copy
+
+#define TL_STEER_GROUP_BITS 6
+#define TL_STEER_GROUP_SLOTS (1u << TL_STEER_GROUP_BITS)
+#define TL_STEER_GROUPS_MAX (TL_STEER_GROUP_SLOTS * 3 / 4) // so that a search ends soon
+
+#define TL_STEER_RING 2048 // frames on their way from one lcore to another: 32 bursts
+
+struct tl_steer_frame {
+	struct rte_mbuf *m;
+	uint64_t tsc; // when it was received
+};
+
+// One lcore puts, one takes. filled runs ahead of put within a burst, so that a burst is published at once.
+struct tl_steer_ring {
+	uint32_t filled TL_CACHE_ALIGNED; // the producer's
+	uint32_t taken_seen;		  // its last look at taken
+	uint32_t put TL_CACHE_ALIGNED;	  // both see these two
+	bool ended;
+	uint32_t taken TL_CACHE_ALIGNED;
+	struct tl_steer_frame frames[TL_STEER_RING] TL_CACHE_ALIGNED;
+};
+
+struct tl_steer_group {
+	uint32_t group_be; // 0: slot free
+	uint8_t owner;
+};
+
+struct tl_steer_side {
+	struct tl_steer *steer;
+	uint16_t queue;
+	uint16_t first;				      // whose frames are taken first
+	bool knows_rss;				      // and some values of the hash come to this queue
+	struct tl_steer_ring *to[TL_PORT_QUEUES_MAX]; // NULL: this side itself
+	struct tl_steer_ring *from[TL_PORT_QUEUES_MAX];
+	struct tl_steer_stats stats;
+	struct tl_burst own, handed;
+} TL_CACHE_ALIGNED;
+
+struct tl_steer {
+	uint32_t ip_be;
+	uint16_t queues;
+	uint32_t n_groups;
+	struct tl_port_rss rss;
+	struct tl_steer_group groups[TL_STEER_GROUP_SLOTS];
+	uint8_t tcp[UINT16_MAX + 1], udp[UINT16_MAX + 1]; // owners, by port_be
+	struct tl_steer_side sides[TL_PORT_QUEUES_MAX];
+	struct tl_steer_ring rings[]; // from * queues + to
+};
+
+// The slot that has the group, or the free one where it would be.
+static inline uint32_t tl_steer_group_slot(const struct tl_steer *steer, uint32_t group_be)
+{
+	uint32_t slot = (group_be * 0x9e3779b1u) >> (32 - TL_STEER_GROUP_BITS); // Fibonacci hashing
+
+	while (steer->groups[slot].group_be != group_be && steer->groups[slot].group_be != 0)
+		slot = (slot + 1) % TL_STEER_GROUP_SLOTS;
+	return slot;
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the way of a 16-byte message through the RX lcore costs, from the return of rx_burst to the call of tx_burst: a
+// null echo, which swaps addresses and sends back, and multicast to TCP. Both on a ring, recorded in both directions,
+// with the loop of the product. Prints a line "NAME MESSAGES NANOSECONDS" each, the latter the median, for
+// echo_path.sh, which also runs it in callgrind and counts there what is between window_begin() and window_end().
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include <tl_capture.h>
+#include <tl_echo.h>
+#include <tl_err.h>
+#include <tl_hist.h>
+#include <tl_lcore.h>
+#include <tl_tcp.h>
+#include <tl_test_eal.h>
+#include <tl_test_port.h>
+#include <tl_wire.h>
+
+#include "lcore_priv.h"
+
+#define IP(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+#define OUR_IP IP(192, 0, 2, 1)
+#define PEER_IP IP(192, 0, 2, 2)
+#define GROUP IP(239, 1, 1, 1)
+#define UDP_PORT 5001
+#define TCP_PORT 5002
+#define PAYLOAD_BYTES 16
+#define WARM_UP 64 // messages, for the caches and for slow start
+#define UNTIL_NS (20 * TL_NS_PER_S)
+
+// The wire and who is on it: what our port sends comes to the peer, a second stack, and what that sends to our port.
+struct bench {
+	struct tl_clock *clock;
+	struct tl_port *port;
+	struct tl_capture *capture;
+	struct tl_echo_host *host;
+	struct tl_lcore *lcore;
+	struct tl_txq *txq;
+	struct tl_net *peer;
+	struct tl_txq peer_txq;
+	struct tl_tcp_listener *listener;
+	struct rte_mbuf *arrived[TL_BURST]; // at the peer
+	uint16_t n_arrived;
+	eth_rx_burst_t ring_rx;
+	eth_tx_burst_t ring_tx;
+	void *rx_queue, *tx_queue;
+	uint32_t messages, sent, taken; // to send; sent; seen again by the peer
+	bool ready;			// the peer has a connection, or needs none
+	bool in_window;
+	uint64_t arrived_tsc;
+	uint64_t ends_ns;
+	struct tl_hist stay;
+};
+
+static struct bench bench; // what stands in for the driver gets no context
+
+static _Noreturn void die(const char *text)
+{
+	fprintf(stderr, "bench_echo_path: %s\n", text);
+	exit(1);
+}
+
+// callgrind writes out what it has counted, and begins at 0.
+static __attribute__((noinline)) void window_begin(void)
+{
+	__asm__ volatile("");
+}
+
+static __attribute__((noinline)) void window_end(void)
+{
+	__asm__ volatile("");
+}
+
+// ---- the peer
+
+static void peer_opened(void *ctx, struct tl_tcp *c)
+{
+	bench.ready = true;
+}
+
+static void peer_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	bench.taken += len / PAYLOAD_BYTES;
+}
+
+static void peer_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason reason)
+{
+}
+
+static void to_our_port(struct tl_txq *q)
+{
+	if (bench.ring_tx(bench.tx_queue, q->pkts, q->n) != q->n)
+		die("the ring is full");
+	q->n = 0;
+}
+
+static void send_message(void)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(tl_port_pool(bench.port));
+	uint16_t udp_len = TL_UDP_LEN + PAYLOAD_BYTES;
+	struct tl_ipv4_hdr ip = {.version_ihl = 0x45,
+		.total_len_be = tl_be16(TL_IPV4_LEN + udp_len),
+		.ttl = 1,
+		.proto = TL_IPPROTO_UDP,
+		.src_be = PEER_IP,
+		.dst_be = GROUP};
+	struct tl_udp_hdr udp = {tl_be16(UDP_PORT), tl_be16(UDP_PORT), tl_be16(udp_len), 0};
+
+	if (m == NULL)
+		die("no mbuf");
+	uint8_t *frame = (uint8_t *)rte_pktmbuf_append(m, TL_ETHER_MIN_FRAME);
+	struct tl_ether_hdr *ether = (struct tl_ether_hdr *)frame;
+	memset(frame, 0, TL_ETHER_MIN_FRAME);
+	tl_wire_mcast_mac(GROUP, ether->dst);
+	ether->src[0] = 2;
+	ether->src[5] = 2;
+	ether->type_be = tl_be16(TL_ETHERTYPE_IPV4);
+	tl_wire_ipv4_finish(&ip);
+	memcpy(frame + TL_ETHER_LEN, &ip, sizeof(ip));
+	memcpy(frame + TL_ETHER_LEN + TL_IPV4_LEN + TL_UDP_LEN, &bench.sent, sizeof(bench.sent));
+	uint8_t *l4 = frame + TL_ETHER_LEN + TL_IPV4_LEN;
+	memcpy(l4, &udp, sizeof(udp));
+	uint32_t sum = tl_cksum_pseudo(ip.src_be, ip.dst_be, TL_IPPROTO_UDP, udp_len);
+	udp.cksum_be = tl_cksum_finish(tl_cksum_add(sum, l4, udp_len));
+	memcpy(l4, &udp, sizeof(udp));
+	tl_txq_push(&bench.peer_txq, m);
+	tl_txq_flush(&bench.peer_txq);
+	bench.sent++;
+}
+
+static void peer_turn(uint64_t mono_ns)
+{
+	static struct tl_burst burst;
+
+	burst.n = bench.n_arrived;
+	burst.mono_ns = mono_ns;
+	bench.n_arrived = 0;
+	for (uint16_t i = 0; i < burst.n; i++) {
+		burst.pkts[i] = bench.arrived[i];
+		tl_wire_parse(rte_pktmbuf_mtod(burst.pkts[i], uint8_t *), burst.pkts[i]->data_len, &burst.pkt[i]);
+		bench.taken += bench.host == NULL && burst.pkt[i].kind == TL_PKT_UDP;
+	}
+	tl_net_input(bench.peer, &burst);
+	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+	tl_net_tick(bench.peer, mono_ns);
+	tl_txq_flush(&bench.peer_txq);
+}
+
+// ---- in the driver's place
+
+static uint16_t rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t max)
+{
+	uint64_t mono_ns = tl_clock_mono_ns(bench.clock, rte_rdtsc());
+	uint32_t before = bench.sent;
+
+	if (mono_ns > bench.ends_ns)
+		die("messages got lost");
+	peer_turn(mono_ns);
+	uint16_t n = bench.ring_rx(queue, pkts, max);
+	if (n == 0 && bench.ready && bench.taken == bench.sent) { // all is quiet: the next
+		if (bench.sent == bench.messages)
+			tl_lcore_request(bench.lcore, TL_LCORE_STOP);
+		else
+			send_message();
+		n = bench.ring_rx(queue, pkts, max);
+	}
+	bench.in_window = bench.sent != before;
+	if (bench.in_window) {
+		bench.arrived_tsc = rte_rdtsc();
+		window_begin();
+	}
+	return n;
+}
+
+static uint16_t tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	if (bench.in_window) {
+		window_end();
+		if (bench.sent > WARM_UP)
+			tl_hist_record(&bench.stay, tl_clock_span_ns(bench.clock, rte_rdtsc() - bench.arrived_tsc));
+		bench.in_window = false;
+	}
+	uint16_t sent = bench.ring_tx(queue, pkts, n); // a ring leads back to its own port: on from there to the peer
+	bench.n_arrived += bench.ring_rx(bench.rx_queue, bench.arrived + bench.n_arrived, TL_BURST - bench.n_arrived);
+	return sent;
+}
+
+static void take_drivers_place(void)
+{
+	struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[bench.txq->port_id];
+
+	bench.ring_rx = ops->rx_pkt_burst;
+	bench.ring_tx = ops->tx_pkt_burst;
+	bench.rx_queue = ops->rxq.data[0];
+	bench.tx_queue = ops->txq.data[0];
+	ops->rx_pkt_burst = rx_burst;
+	ops->tx_pkt_burst = tx_burst;
+}
+
+// ---- what is measured
+
+static void swap_bytes(uint8_t *a, uint8_t *b, size_t len)
+{
+	uint8_t kept[TL_ETHER_ADDR_LEN];
+
+	memcpy(kept, a, len);
+	memcpy(a, b, len);
+	memcpy(b, kept, len);
+}
+
+// The least that an echo can do.
+static void null_echo(void *ctx, struct tl_burst *burst)
+{
+	for (uint16_t i = 0; i < burst->n; i++) {
+		struct rte_mbuf *m = burst->pkts[i];
+		struct tl_ether_hdr *ether = rte_pktmbuf_mtod(m, struct tl_ether_hdr *);
+		struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(ether + 1);
+		struct tl_udp_hdr *udp = (struct tl_udp_hdr *)(ip + 1);
+		swap_bytes(ether->dst, ether->src, sizeof(ether->dst));
+		swap_bytes((uint8_t *)&ip->src_be, (uint8_t *)&ip->dst_be, sizeof(ip->src_be));
+		swap_bytes((uint8_t *)&udp->src_port_be, (uint8_t *)&udp->dst_port_be, sizeof(udp->src_port_be));
+		rte_mbuf_refcnt_update(m, 1); // the loop frees the burst
+		tl_txq_push(bench.txq, m);
+	}
+}
+
+static struct tl_net_cfg net_cfg(const char *name, struct tl_txq *txq, uint8_t host)
+{
+	return (struct tl_net_cfg){.name = name,
+		.tx = txq,
+		.pool = tl_port_pool(bench.port),
+		.mac = {2, 0, 0, 0, 0, host},
+		.ip_be = IP(192, 0, 2, host),
+		.mask_be = IP(255, 255, 255, 0),
+		.mtu = 1500,
+		.max_conns = 4,
+		.send_buffer_bytes = 65536,
+		.seed = host};
+}
+
+static void make_echo(struct tl_service *out)
+{
+	struct tl_err err = {{0}};
+	struct tl_echo_cfg echo = {.name = "mcast-to-tcp",
+		.kind = TL_ECHO_KIND_MCAST_TO_TCP,
+		.group_be = GROUP,
+		.udp_port_be = tl_be16(UDP_PORT),
+		.connect_ip_be = PEER_IP,
+		.connect_port_be = tl_be16(TCP_PORT),
+		.send_buffer_bytes = 65536};
+	struct tl_echo_host_cfg cfg = {.net = net_cfg("ours", bench.txq, 1),
+		.echoes = &echo,
+		.n_echoes = 1,
+		.port = bench.port,
+		.clock = bench.clock};
+
+	if (tl_echo_host_create(&cfg, &bench.host, &err) != 0 || tl_echo_host_start(bench.host, &err) != 0)
+		die(err.text);
+	tl_echo_host_service(bench.host, out);
+}
+
+static void make_peer(void)
+{
+	static const struct tl_tcp_ops ops = {.opened = peer_opened, .data = peer_data, .closed = peer_closed};
+	struct tl_net_cfg cfg = net_cfg("peer", &bench.peer_txq, 2);
+	struct tl_err err = {{0}};
+
+	bench.peer_txq = (struct tl_txq){.flush_fn = to_our_port};
+	if (tl_net_create(&cfg, &bench.peer, &err) != 0 ||
+		tl_tcp_listen(bench.peer, tl_be16(TCP_PORT), 2, &ops, NULL, NULL, &bench.listener) != 0)
+		die(err.text);
+}
+
+static void make_recording(const char *path)
+{
+	struct tl_err err = {{0}};
+	struct tl_capture_cfg cfg = {.name = "bench",
+		.path = path,
+		.dir = {[TL_DIR_RX] = true, [TL_DIR_TX] = true},
+		.buffer_bytes = 8 << 20,
+		.io = TL_WRITER_IO_PWRITE,
+		.port = bench.port,
+		.clock = bench.clock};
+
+	if (tl_capture_create(&cfg, &bench.capture, &err) != 0 || tl_capture_start(bench.capture, &err) != 0)
+		die(err.text);
+}
+
+static void end_recording(void)
+{
+	struct tl_capture_stats stats;
+	struct tl_err err = {{0}};
+	uint32_t n;
+
+	if (tl_capture_stop(bench.capture, &err) != 0)
+		die(err.text);
+	tl_capture_sample(bench.capture, &stats);
+	for (int dir = 0; dir < TL_DIRS; dir++)
+		if (stats.flow[dir].written_pkts < bench.messages)
+			die("the recording is not complete");
+	const char *const *files = tl_capture_files(bench.capture, &n);
+	for (uint32_t i = 0; i < n; i++)
+		unlink(files[i]);
+	tl_capture_destroy(bench.capture);
+}
+
+// The whole life of an RX lcore, in this thread.
+static void measure(const char *name, struct tl_service service, const char *path)
+{
+	struct tl_service services[2] = {service};
+	struct tl_lcore_cfg cfg = {.rxq = tl_port_rxq(bench.port, 0),
+		.txq = bench.txq,
+		.clock = bench.clock,
+		.services = services,
+		.n_services = 2};
+	struct tl_err err = {{0}};
+
+	make_peer();
+	make_recording(path);
+	tl_capture_service(bench.capture, 0, &services[1]);
+	if (tl_lcore_create(&cfg, &bench.lcore, &err) != 0)
+		die(err.text);
+	bench.sent = 0;
+	bench.taken = 0;
+	bench.ready = bench.host == NULL;
+	bench.ends_ns = tl_clock_mono_ns(bench.clock, rte_rdtsc()) + UNTIL_NS;
+	tl_hist_init(&bench.stay);
+	tl_lcore_loop(bench.lcore);
+	tl_lcore_destroy(bench.lcore);
+	end_recording();
+	tl_net_destroy(bench.peer);
+	printf("%s %" PRIu32 " %" PRIu64 "\n", name, bench.messages, tl_hist_permille(&bench.stay, 500));
+}
+
+int main(int argc, char **argv)
+{
+	char dir[] = "/tmp/tapline-bench-XXXXXX";
+	char path[64];
+	struct tl_service service = {.rx = null_echo};
+
+	bench.messages = WARM_UP + (argc > 1 ? (uint32_t)atoi(argv[1]) : 10000);
+	if (mkdtemp(dir) == NULL)
+		die("no directory under /tmp");
+	snprintf(path, sizeof(path), "%s/%%s.pcapng", dir);
+	tl_test_eal_start();
+	bench.clock = tl_clock_create();
+	bench.port = tl_test_port("vdev:net_ring_echo", 1, bench.clock);
+	if (bench.clock == NULL || bench.port == NULL)
+		die("no port");
+	bench.txq = tl_port_txq(bench.port, 0);
+	take_drivers_place();
+	measure("null-echo", service, path);
+	make_echo(&service);
+	measure("mcast-to-tcp", service, path);
+	tl_echo_host_destroy(bench.host);
+	rmdir(dir);
+	return 0;
+}

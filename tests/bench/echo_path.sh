@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What the way of a 16-byte message through the RX lcore costs, from the return of rx_burst to the call of tx_burst, while all
+# is recorded: in instructions, as callgrind counts them, and from a run without callgrind, in nanoseconds.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+bench=${TL_BUILD:-$root/build}/tests/bench/bench_echo_path
+messages=16 # that callgrind sees, behind those that warm up
+
+usage() {
+	cat <<-END
+		usage: tests/bench/echo_path.sh [--json]
+		Prints one JSON object. Scenarios: null-echo: swap addresses and send back; mcast-to-tcp: UDP multicast in, TCP out.
+		Instructions are the median over $messages messages, nanoseconds over 10000. above_null is the difference.
+	END
+}
+
+die() {
+	echo "echo_path.sh: $*" >&2
+	exit 1
+}
+
+# counted: the median of each scenario's last messages. callgrind writes a file where a window begins, for what was before, and
+# where it ends.
+counted() {
+	local part
+	for ((part = 2; ; part += 2)); do
+		[[ -e $dir/out.$part-01 ]] || break
+		sed -n 's/^totals: //p' "$dir/out.$part-01"
+	done >"$dir/windows"
+	local each=$(($(wc -l <"$dir/windows") / 2))
+	sed -n "$((each - messages + 1)),${each}p" "$dir/windows" | sort -n | sed -n "$((messages / 2))p"
+	tail -n "$messages" "$dir/windows" | sort -n | sed -n "$((messages / 2))p"
+}
+
+case ${1:---json} in
+--json) ;;
+--help)
+	usage
+	exit
+	;;
+*)
+	usage >&2
+	exit 2
+	;;
+esac
+[[ -x $bench ]] || die "there is no $bench; build first"
+command -v valgrind >/dev/null || die "valgrind is not installed (apt-get install valgrind)"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+"$bench" >"$dir/native" 2>"$dir/err" || die "the run without callgrind failed: $(<"$dir/err")"
+# Debug information of clang is beyond older valgrinds; names are enough.
+strip --strip-debug -o "$dir/bench_echo_path" "$bench"
+valgrind --tool=callgrind --separate-threads=yes --callgrind-out-file="$dir/out" '--dump-before=window_begin*' \
+	'--dump-before=window_end*' "$dir/bench_echo_path" "$messages" >"$dir/names" 2>"$dir/err" || die "callgrind failed: $(<"$dir/err")"
+counted >"$dir/instructions"
+(($(wc -l <"$dir/instructions") == $(wc -l <"$dir/native"))) || die "callgrind counted other scenarios than there are"
+paste -d' ' "$dir/native" "$dir/instructions" |
+	jq -nR --arg cpu "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" --arg kernel "$(uname -r)" --argjson cpus "$(nproc)" '
+		[inputs | split(" ") | {name: .[0], instructions: .[3] | tonumber, ns: .[2] | tonumber}] |
+		{host: {$cpu, $cpus, $kernel}, payload_bytes: 16, scenarios: .,
+		 above_null: {instructions: (.[1].instructions - .[0].instructions), ns: (.[1].ns - .[0].ns)}}'

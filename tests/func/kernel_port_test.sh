@@ -1,0 +1,269 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Recording a kernel interface through our own AF_PACKET socket, beside tcpdump, which must show the same: every frame, its
+# bytes, its length on the wire and the kernel's time stamp, to the nanosecond.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+tcpdump_pid=''
+
+# record IF OPTION...: in the background; its results are in run.json and run.log when record_end returns.
+record() {
+	rm -f run.log
+	ip netns exec "$APP_NS" "$TAPLINE" capture -i "$1" -w ours.pcapng --json "${@:2}" >run.json 2>run.log </dev/null &
+	app_pid=$!
+	wait_for 30 is_recording || true
+	grep -qs " s  received" run.log || func_die "the recording did not begin: $(<run.log)"
+}
+
+is_recording() {
+	grep -qs " s  received" run.log || is_gone "$app_pid"
+}
+
+# compare_begin IF OPTION...: records with both.
+compare_begin() {
+	rm -f tcpdump.log
+	record "$@"
+	ip netns exec "$APP_NS" tcpdump -Z root -n -i "$1" -B 65536 -U --time-stamp-precision=nano \
+		-w theirs.pcap 2>tcpdump.log </dev/null &
+	tcpdump_pid=$!
+	wait_for 20 grep -qs "^tcpdump: listening" tcpdump.log || func_die "tcpdump does not listen: $(<tcpdump.log)"
+}
+
+# How many frames tcpdump has taken: then ours has them, or will.
+tcpdump_has() {
+	(($(tshark -r theirs.pcap -Y "$2" 2>/dev/null | wc -l) >= $1))
+}
+
+# compare_end COUNT FILTER: when tcpdump has so many frames of this kind, the last ones that were sent.
+compare_end() {
+	wait_for 30 tcpdump_has "$1" "$2" || not_ok "tcpdump sees $1 frames of $2" "$(<tcpdump.log)"
+	stop_process "$tcpdump_pid" INT || true
+	app_stop INT
+}
+
+# fields FILE [FIELD]: lengths and a checksum of each frame, and the field. Sorted, as frames of two CPUs may stand in either
+# order.
+fields() {
+	tshark -r "$1" -o frame.generate_md5_hash:TRUE -T fields ${2:+-e "$2"} -e frame.len -e frame.cap_len -e frame.md5_hash \
+		2>/dev/null | sort
+}
+
+# same [FIELD]: whether both have the same frames.
+same() {
+	diff <(fields ours.pcapng "$@") <(fields theirs.pcap "$@") | head -n 10
+	return "${PIPESTATUS[0]}"
+}
+
+count() {
+	tshark -r ours.pcapng -Y "$1" 2>/dev/null | wc -l
+}
+
+ping_app() {
+	in_peer ping -q -W 2 "$@" "$APP_IP" >/dev/null
+}
+
+first_cpu() {
+	taskset -cp $$ | sed 's/.*: //; s/[,-].*//'
+}
+
+# ---- what the wire has
+
+frames_are_those_that_tcpdump_sees() {
+	compare_begin "$APP_IF"
+	in_peer taskset -c "$(first_cpu)" ping -q -W 2 -c 200 -i 0.002 "$APP_IP" >/dev/null
+	ping_app -c 3 -i 0.01 -s 4000
+	in_peer "$PEER_PY" tagged "$PEER_IF" 300 >/dev/null
+	compare_end 300 'eth.type == 0x88b5 || vlan.etype == 0x88b5 || ieee8021ad'
+	check_equal "SIGINT ends a recording of an interface with status 0" "$APP_STATUS" 0
+	check "bytes, lengths and time stamps of each frame are those that tcpdump has" same frame.time_epoch
+	check_json "the ledger holds by the kernel's count, and nothing is lost" run.json '.ledger_ok and .lossless and .port.verified'
+	check_equal "fragments stay fragments, three of each request and reply" "$(count 'ip.flags.mf == 1 || ip.frag_offset > 0')" 18
+	check_json "so no frame was altered" run.json '.port.altered_pkts == 0'
+	check_equal "an 802.1Q tag is where it was, with its priority" "$(count 'eth.type == 0x8100 && vlan.id == 5 && vlan.priority == 5')" 100
+	check_equal "an 802.1ad tag too" "$(count 'eth.type == 0x88a8 && ieee8021ad.id == 7')" 200
+	check_equal "and one in the other" "$(count 'ieee8021ad.id == 7 && vlan.id == 5')" 100
+	check_equal "what the host sent is outbound" "$(count 'ip.src == 10.99.0.1 && frame.packet_flags_direction != 2')" 0
+	check_equal "what it received is inbound" "$(count 'ip.src == 10.99.0.2 && frame.packet_flags_direction != 1')" 0
+	check_equal "every reply to 200 pings among it" "$(count 'icmp.type == 0 && frame.packet_flags_direction == 2 && ip.len == 84')" 200
+	check_equal "what one CPU sent is in the order of its times" \
+		"$(tshark -r ours.pcapng -Y 'icmp.type == 8 && ip.len == 84' -T fields -e frame.time_epoch 2>/dev/null | sort -nc && echo yes)" yes
+	check "the file names the kernel as their source" grep -aq 'received and sent, timestamps: kernel' ours.pcapng
+}
+
+jumbo_frames() {
+	in_peer ip link set "$PEER_IF" mtu 9000
+	in_app ip link set "$APP_IF" mtu 9000
+	compare_begin "$APP_IF"
+	ping_app -c 20 -i 0.005 -s 8900
+	compare_end 40 icmp
+	check "jumbo frames are recorded as tcpdump has them" same frame.time_epoch
+	check_json "and are nothing unusual where the MTU allows them" run.json '.ledger_ok and .port.altered_pkts == 0'
+	in_app ip link set "$APP_IF" mtu 1500
+	in_peer ip link set "$PEER_IF" mtu 1500
+}
+
+# Segments of TCP that the kernel has not cut yet. It does not stamp what TCP sent to another namespace: each socket then
+# has a time of its own.
+long_segments() {
+	in_peer ethtool -K "$PEER_IF" tx on sg on tso on gso on >/dev/null
+	ip netns exec "$APP_NS" "$PEER_PY" read_all "$APP_IP" 7000 >/dev/null &
+	wait_for 10 app_listens || func_die "the reader does not listen"
+	compare_begin "$APP_IF"
+	head -c 4000000 /dev/zero | in_peer timeout 20 nc -N "$APP_IP" 7000 || true
+	compare_end 2 'tcp.flags.fin == 1'
+	check "segments that the kernel has not cut are recorded whole, as tcpdump has them" same
+	check_equal "many times longer than the MTU" "$(($(count 'frame.len > 15000') > 0))" 1
+	check_json "and counted, as they were not on the wire like this" run.json '.ledger_ok and .lossless and .port.altered_pkts > 0'
+	check_json "only those" run.json ".port.altered_pkts == $(count 'frame.len > 1522')"
+	in_peer ethtool -K "$PEER_IF" tx off tso off gso off >/dev/null
+}
+
+app_listens() {
+	[[ -n $(in_app ss -Hltn 'sport = :7000') ]]
+}
+
+# The loopback's MTU makes frames that an mbuf cannot say the length of. Its frames are sent and received; tcpdump leaves
+# out the former.
+loopback() {
+	compare_begin lo --direction rx
+	in_app "$PEER_PY" datagrams 127.0.0.1 7001 65507 1 65500 40000 9 >/dev/null
+	compare_end 5 'udp && !icmp'
+	check "frames of more than 65535 bytes are recorded as tcpdump has them" same frame.time_epoch
+	check_equal "whole" "$(count 'frame.len == 65549 && frame.cap_len == 65549')" 1
+	check_equal "with a snaplen cut, and their length kept" "$(
+		"$TAPLINE" capture -i pcap:ours.pcapng -w cut.pcapng --snaplen 60 >/dev/null 2>&1 || true
+		tshark -r cut.pcapng -Y 'frame.len == 65549 && frame.cap_len == 60' 2>/dev/null | wc -l
+	)" 1
+}
+
+# ---- what is asked for
+
+one_direction() {
+	local queues
+	for queues in 1 2; do
+		record "$APP_IF" --direction rx --queues "$queues"
+		ping_app -c 100 -i 0.002
+		app_stop INT
+		check_equal "with direction rx and $queues queues there is what was received" "$(count 'icmp.type == 8')" 100
+		check_equal "and nothing that was sent" "$(count 'ip.src == 10.99.0.1')" 0
+		check_json "which the kernel did not even hand over" run.json \
+			'.ledger_ok and .lossless and .port.rx_pkts < 150 and .port.rx_pkts == .captures[0].offered_pkts'
+	done
+	record "$APP_IF" --direction tx
+	ping_app -c 100 -i 0.002
+	app_stop INT
+	check_equal "with direction tx there is what was sent" "$(count 'icmp.type == 0')" 100
+	check_equal "and nothing that was received" "$(count 'ip.src == 10.99.0.2')" 0
+}
+
+promiscuity() {
+	in_app ip -d link show "$APP_IF" | grep -o 'promiscuity [0-9]*'
+}
+
+promiscuous() {
+	record "$APP_IF"
+	check_equal "the interface is promiscuous while it is recorded" "$(promiscuity)" 'promiscuity 1'
+	app_stop INT
+	check_equal "and no longer" "$(promiscuity)" 'promiscuity 0'
+	record "$APP_IF" --no-promisc
+	check_equal "with --no-promisc it never is" "$(promiscuity)" 'promiscuity 0'
+	app_stop INT
+}
+
+# Where there is an echo DPDK's driver receives, and knows less.
+beside_an_echo() {
+	app_config echo.json '"echo": [{"port": "lan", "udp_listen": 7}]' '"capture": [{"port": "lan", "path": "ours.pcapng"}]'
+	app_start echo.json
+	in_app "$PEER_PY" blast "$APP_IF" 30 ff:ff:ff:ff:ff:ff >/dev/null
+	in_peer "$PEER_PY" blast "$PEER_IF" 20 ff:ff:ff:ff:ff:ff >/dev/null
+	ping_app -c 3 -i 0.01
+	wait_for 20 status_is '.captures[0] | .tx.written_pkts >= 33 and .rx.written_pkts >= 23' || true
+	app_stop TERM
+	check_json "beside an echo the ledger holds, too" run.json '.ledger_ok and .lossless'
+	check_equal "what the host sends is outbound there as well" "$(count 'eth.type == 0x88b5 && frame.packet_flags_direction == 2')" 30
+	check_equal "what it receives is inbound" "$(count 'eth.type == 0x88b5 && frame.packet_flags_direction == 1')" 20
+	check_equal "and the stack's answers are outbound" "$(count 'icmp.type == 0 && frame.packet_flags_direction == 2')" 3
+	check "stamps are our own" grep -aq 'received, timestamps: tsc\|received and sent, timestamps: tsc' ours.pcapng
+}
+
+# ---- loss
+
+# All of them fit the ring, whoever has the CPU meanwhile.
+burst() {
+	record "$APP_IF" --buffer 256M ether proto 0x88b5
+	in_peer "$PEER_PY" flood "$PEER_IF" 300000 1000000000 >/dev/null
+	app_stop INT
+	check_json "of a burst of 300000 frames nothing is lost" run.json '.ledger_ok and .lossless and .captures[0].written_pkts == 300000'
+	check_equal "they are in the file" "$(capinfos -TMrc ours.pcapng | cut -f 2)" 300000
+}
+
+# Whatever the moment at which the account begins and ends.
+under_traffic() {
+	local i failed=0
+	ip netns exec "$PEER_NS" "$PEER_PY" flood "$PEER_IF" 100000000 50000 >/dev/null 2>&1 &
+	peer_pid=$!
+	for i in 1 2 3 4 5; do
+		ip netns exec "$APP_NS" timeout 60 "$TAPLINE" capture -i "$APP_IF" -w ours.pcapng --json --duration 0.1 --queues $((i % 2 + 1)) \
+			>run.json 2>run.log </dev/null || failed=1
+		jq -e '.ledger_ok and .lossless and .port.rx_pkts > 0 and .captures[0].written_pkts == .port.hw_seen_pkts' run.json >/dev/null || failed=1
+		((failed == 0)) || break
+	done
+	stop_process "$peer_pid" || true
+	check_equal "the account is exact under traffic, and what the kernel saw until the end is in the file" "$failed" 0
+}
+
+# ---- the interface goes
+
+down_and_up() {
+	record "$APP_IF" icmp
+	ping_app -c 10 -i 0.002
+	in_app ip link set "$APP_IF" down
+	check "an interface that goes down is told" wait_for 20 grep -q "interface $APP_IF is down: frames will come when it is up again" run.log
+	in_app ip link set "$APP_IF" up
+	wait_for 20 ping_app -c 1 || true
+	ping_app -c 10 -i 0.002
+	app_stop INT
+	check_equal "the recording goes on with it: status 0" "$APP_STATUS" 0
+	check_json "and the ledger holds" run.json '.ledger_ok and .lossless'
+	check_equal "what came before and after is there" "$(($(count 'icmp.type == 8') >= 20))" 1
+}
+
+no_ethernet() {
+	if ! in_app ip tuntap add dev tun7 mode tun 2>/dev/null; then
+		skip "an interface without Ethernet" "no tun device"
+		return
+	fi
+	in_app ip link set tun7 up
+	check_equal "an interface that carries no Ethernet frames is refused" \
+		"$(in_app timeout 20 "$TAPLINE" capture -i tun7 -w tun.pcapng >/dev/null 2>tun.log && echo 0 || echo $?)" 2
+	check "with the reason" grep -q 'interface tun7 carries no Ethernet frames' tun.log
+}
+
+removed() {
+	record "$APP_IF" icmp
+	ping_app -c 50 -i 0.002
+	in_app ip link delete "$APP_IF"
+	check "a recording ends when its interface is removed" wait_for 30 is_gone "$app_pid"
+	app_stop INT
+	check_equal "with status 1" "$APP_STATUS" 1
+	check "and says why" grep -q "interface $APP_IF is gone" run.log
+	check_json "what came until then is accounted for" run.json '.ledger_ok and .lossless'
+	check_equal "and in the file" "$(count 'icmp.type == 8')" 50
+}
+
+func_begin
+net_begin
+beside_an_echo
+ip -netns "$APP_NS" address add "$APP_IP/24" dev "$APP_IF"
+frames_are_those_that_tcpdump_sees
+jumbo_frames
+long_segments
+loopback
+one_direction
+promiscuous
+burst
+under_traffic
+down_and_up
+no_ethernet
+removed

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of the steering between the lcores of a port: whose a frame is, and that none is lost or torn on its way.
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <tl_steer.h>
+#include <tl_test_host.h>
+
+#include "steer_priv.h"
+
+#define QUEUES 3
+
+struct bed {
+	struct tl_steer *steer;
+	unsigned in_use; // mbufs before
+};
+
+static struct bed start_steer(void)
+{
+	struct tl_steer_cfg cfg = {.ip_be = US, .queues = QUEUES, .socket_id = SOCKET_ID_ANY};
+	struct bed bed = {.in_use = rte_mempool_in_use_count(rte_mempool_lookup(POOL))};
+	struct tl_err err;
+
+	CU_ASSERT_EQUAL_FATAL(tl_steer_create(&cfg, &bed.steer, &err), 0);
+	tl_steer_own_tcp(tl_steer_side(bed.steer, 1), PORT(7));
+	tl_steer_own_udp(tl_steer_side(bed.steer, 2), PORT(7));
+	CU_ASSERT_EQUAL(tl_steer_own_group(tl_steer_side(bed.steer, 1), GROUP), 0);
+	return bed;
+}
+
+static void stop_steer(const struct bed *bed)
+{
+	tl_steer_destroy(bed->steer);
+	CU_ASSERT_EQUAL(rte_mempool_in_use_count(rte_mempool_lookup(POOL)), bed->in_use);
+}
+
+static uint16_t take_all(struct tl_steer *steer, uint16_t queue)
+{
+	const struct tl_burst *b;
+	uint16_t n = 0;
+
+	while ((b = tl_steer_take(tl_steer_side(steer, queue), 1)) != NULL) {
+		rte_pktmbuf_free_bulk((struct rte_mbuf **)b->pkts, b->n);
+		n += b->n;
+	}
+	return n;
+}
+
+// Who has the frame after queue has received it: a digit per lcore, 1 if it has, lcore 0 first.
+static int has_it(struct tl_steer *steer, uint16_t queue, const struct frame *f)
+{
+	struct tl_burst burst = {.n = 1, .pkts = {wrap(f)}};
+	int who = 0;
+
+	tl_wire_parse(rte_pktmbuf_mtod(burst.pkts[0], uint8_t *), f->len, &burst.pkt[0]);
+	uint16_t here = tl_steer_split(tl_steer_side(steer, queue), &burst)->n;
+	rte_pktmbuf_free(burst.pkts[0]);
+	for (uint16_t q = 0; q < QUEUES; q++)
+		who = who * 10 + take_all(steer, q) + (q == queue ? here : 0);
+	return who;
+}
+
+static void a_port_or_group_has_one_owner_wherever_its_frames_arrive(void)
+{
+	struct bed bed = start_steer();
+	struct frame tcp = tcp_frame(7, 0x02, ""), udp = udp_frame(PEER, US, 7, "u"),
+		     mcast = udp_frame(PEER, GROUP, 5001, "m");
+
+	for (uint16_t q = 0; q < QUEUES; q++) {
+		CU_ASSERT_EQUAL(has_it(bed.steer, q, &tcp), 10);
+		CU_ASSERT_EQUAL(has_it(bed.steer, q, &udp), 1);
+		CU_ASSERT_EQUAL(has_it(bed.steer, q, &mcast), 10);
+	}
+	stop_steer(&bed);
+}
+
+static void what_is_nobodys_stays_where_it_arrived(void)
+{
+	struct bed bed = start_steer();
+	struct frame foreign = tcp_frame(7, 0x02, "");
+	const struct frame frames[] = {tcp_frame(8, 0x02, ""), udp_frame(PEER, US, 8, "u"),
+		udp_frame(PEER, IP(239, 1, 2, 4), 7, "m"), udp_frame(PEER, FAR_AWAY, 7, "u"), ping(US, 10),
+		{.len = 60, .bytes = {[12] = 0x88, [13] = 0xb5}}};
+
+	memcpy(foreign.bytes + 30, &(uint32_t){FAR_AWAY}, 4);
+	fix_cksums(&foreign);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &foreign), 100);
+	for (size_t i = 0; i < TL_ARRAY_LEN(frames); i++) {
+		CU_ASSERT_EQUAL(has_it(bed.steer, 0, &frames[i]), 100);
+		CU_ASSERT_EQUAL(has_it(bed.steer, 2, &frames[i]), 1);
+	}
+	stop_steer(&bed);
+}
+
+static void arp_and_igmp_go_to_everybody(void)
+{
+	struct bed bed = start_steer();
+	struct frame arp = arp_reply(PEER_MAC, PEER), igmp = igmp_query(PEER, IP(224, 0, 0, 1), 0);
+
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &arp), 111);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 2, &igmp), 111);
+	stop_steer(&bed);
+}
+
+static void fragments_go_to_the_groups_owner_or_to_everybody(void)
+{
+	struct bed bed = start_steer();
+	struct frame to_us = udp_frame(PEER, US, 7, "u"), to_group = udp_frame(PEER, GROUP, 7, "m"),
+		     to_other = udp_frame(PEER, FAR_AWAY, 7, "o");
+	struct frame *const frames[] = {&to_us, &to_group, &to_other};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(frames); i++) {
+		put16(frames[i]->bytes + 14 + 6, 0x2000); // more follow
+		fix_cksums(frames[i]);
+	}
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &to_us), 111);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &to_group), 10);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &to_other), 100);
+	stop_steer(&bed);
+}
+
+// Destination unreachable, quoting a segment of ours from this port; quoted is how much of it.
+static struct frame unreachable(uint8_t type, uint16_t port, uint16_t quoted)
+{
+	uint8_t l4[8 + 28] = {type, 3, [8] = 0x45, [8 + 9] = 6};
+
+	memcpy(l4 + 8 + 12, &(uint32_t){US}, 4);
+	memcpy(l4 + 8 + 16, &(uint32_t){PEER}, 4);
+	put16(l4 + 8 + 20, port);
+	return ip_frame(1, PEER, US, l4, 8 + quoted);
+}
+
+static void an_icmp_error_goes_to_the_owner_of_the_packet_it_quotes(void)
+{
+	struct bed bed = start_steer();
+	struct frame error = unreachable(3, 7, 28), expired = unreachable(11, 7, 28), cut = unreachable(3, 7, 21),
+		     none = unreachable(3, 7, 0), reply = unreachable(0, 7, 28), options = unreachable(3, 7, 28);
+
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &error), 10);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &expired), 10);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &cut), 100);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &none), 100);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &reply), 100);
+	options.bytes[34 + 8] = 0x4f; // the ports would stand behind the frame's end
+	fix_cksums(&options);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &options), 100);
+	stop_steer(&bed);
+}
+
+static void the_rest_of_a_burst_stays_in_order(void)
+{
+	struct bed bed = start_steer();
+	struct tl_burst burst = {.n = 9, .queue = 0, .tsc = 77, .mono_ns = 78};
+	struct frame f[3] = {tcp_frame(7, 0x10, "1"), tcp_frame(8, 0x10, "0"), arp_reply(PEER_MAC, PEER)};
+
+	for (uint16_t i = 0; i < burst.n; i++) {
+		burst.pkts[i] = wrap(&f[i % 3]);
+		tl_wire_parse(rte_pktmbuf_mtod(burst.pkts[i], uint8_t *), f[i % 3].len, &burst.pkt[i]);
+	}
+	const struct tl_burst *own = tl_steer_split(tl_steer_side(bed.steer, 0), &burst);
+	CU_ASSERT_EQUAL_FATAL(own->n, 6);
+	CU_ASSERT(own->tsc == 77 && own->mono_ns == 78);
+	for (uint16_t i = 0; i < 6; i++) {
+		CU_ASSERT_PTR_EQUAL(own->pkts[i], burst.pkts[i / 2 * 3 + i % 2 + 1]);
+		CU_ASSERT_EQUAL(own->pkt[i].kind, i % 2 == 0 ? TL_PKT_TCP : TL_PKT_ARP);
+	}
+	struct tl_burst *handed = tl_steer_take(tl_steer_side(bed.steer, 1), 99);
+	CU_ASSERT_EQUAL_FATAL(handed->n, 6);
+	CU_ASSERT(handed->tsc == 77 && handed->mono_ns == 99 && handed->queue == 1);
+	for (uint16_t i = 0; i < 6; i++) {
+		CU_ASSERT_PTR_EQUAL(handed->pkts[i], burst.pkts[i / 2 * 3 + i % 2 * 2]);
+		CU_ASSERT_EQUAL(handed->pkt[i].kind, i % 2 == 0 ? TL_PKT_TCP : TL_PKT_ARP);
+	}
+	rte_pktmbuf_free_bulk(handed->pkts, handed->n);
+	CU_ASSERT_EQUAL(take_all(bed.steer, 2), 3);
+	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+	stop_steer(&bed);
+}
+
+static void give_tcp(struct tl_steer *steer, uint16_t from, unsigned times)
+{
+	struct frame f = tcp_frame(7, 0x10, "x");
+	struct tl_burst burst = {.n = 1, .pkts = {wrap(&f)}};
+
+	tl_wire_parse(rte_pktmbuf_mtod(burst.pkts[0], uint8_t *), f.len, &burst.pkt[0]);
+	for (unsigned i = 0; i < times; i++)
+		CU_ASSERT_EQUAL(tl_steer_split(tl_steer_side(steer, from), &burst)->n, 0);
+	rte_pktmbuf_free(burst.pkts[0]);
+}
+
+static void a_full_ring_drops_and_counts_and_hinders_no_other(void)
+{
+	struct bed bed = start_steer();
+	struct tl_steer_stats from, to;
+
+	give_tcp(bed.steer, 0, TL_STEER_RING + 10);
+	give_tcp(bed.steer, 2, 5);
+	tl_steer_sample(tl_steer_side(bed.steer, 0), &from);
+	CU_ASSERT_EQUAL(from.handoff_pkts, TL_STEER_RING + 10);
+	CU_ASSERT_EQUAL(from.drop_handoff_pkts, 10);
+	CU_ASSERT_EQUAL(take_all(bed.steer, 1), TL_STEER_RING + 5);
+	give_tcp(bed.steer, 0, 3);
+	CU_ASSERT_EQUAL(take_all(bed.steer, 1), 3);
+	tl_steer_sample(tl_steer_side(bed.steer, 0), &from);
+	tl_steer_sample(tl_steer_side(bed.steer, 1), &to);
+	CU_ASSERT_EQUAL(from.handoff_pkts, TL_STEER_RING + 13);
+	CU_ASSERT_EQUAL(from.drop_handoff_pkts, 10);
+	CU_ASSERT_EQUAL(to.handoff_taken_pkts, TL_STEER_RING + 8);
+	stop_steer(&bed);
+}
+
+static void what_lies_in_a_ring_at_the_end_is_freed(void)
+{
+	struct bed bed = start_steer();
+
+	give_tcp(bed.steer, 0, 100);
+	stop_steer(&bed);
+}
+
+static void the_ports_of_active_opens_are_shared_out(void)
+{
+	struct bed bed = start_steer();
+	unsigned owners, shares[QUEUES] = {0};
+
+	for (uint32_t port = 49152; port <= 65535; port++) {
+		owners = 0;
+		for (uint16_t q = 0; q < QUEUES; q++) {
+			bool may = tl_steer_may_connect(
+				tl_steer_side(bed.steer, q), PEER, PORT(5000), tl_be16((uint16_t)port));
+			owners += may;
+			shares[q] += may;
+		}
+		CU_ASSERT_EQUAL(owners, 1);
+	}
+	for (uint16_t q = 0; q < QUEUES; q++)
+		CU_ASSERT(shares[q] >= 16384 / QUEUES);
+	stop_steer(&bed);
+}
+
+// Queue 2 is not in the table: nothing that is hashed comes to it, so it connects from what it owns.
+static void with_rss_known_the_answers_arrive_where_they_belong(void)
+{
+	struct bed bed = start_steer();
+	struct tl_port_rss rss = {.reta_size = 128};
+	unsigned mine[QUEUES] = {0}, all[QUEUES] = {0};
+
+	for (size_t i = 0; i < sizeof(rss.key); i++)
+		rss.key[i] = (uint8_t)(i * 37 + 11);
+	for (uint16_t i = 0; i < rss.reta_size; i++)
+		rss.reta[i] = i % 2;
+	tl_steer_set_rss(bed.steer, &rss);
+	for (uint32_t port = 49152; port <= 65535; port++) {
+		uint16_t port_be = tl_be16((uint16_t)port);
+		for (uint16_t q = 0; q < QUEUES; q++) {
+			if (!tl_steer_may_connect(tl_steer_side(bed.steer, q), PEER, PORT(5000), port_be))
+				continue;
+			all[q]++;
+			mine[q] += tl_rss_queue(&rss, PEER, US, PORT(5000), port_be) == q;
+		}
+	}
+	CU_ASSERT(mine[0] == all[0] && mine[1] == all[1]);
+	CU_ASSERT(all[0] > 1000 && all[1] > 1000 && all[2] >= 16384 / QUEUES);
+	stop_steer(&bed);
+}
+
+static void groups_fill_the_table_and_no_more(void)
+{
+	struct bed bed = start_steer();
+	struct tl_steer_side *side = tl_steer_side(bed.steer, 2);
+	struct frame last = udp_frame(PEER, IP(239, 9, 0, 46), 5001, "m");
+
+	for (unsigned i = 0; i < TL_STEER_GROUPS_MAX - 1; i++)
+		CU_ASSERT_EQUAL(tl_steer_own_group(side, IP(239, 9, 0, i)), 0);
+	CU_ASSERT_EQUAL(tl_steer_own_group(side, IP(239, 9, 0, 200)), -ENOSPC);
+	CU_ASSERT_EQUAL(tl_steer_own_group(side, IP(239, 9, 0, 0)), 0);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &last), 1);
+	stop_steer(&bed);
+}
+
+// ---- all at once
+
+#define ROUNDS 4000
+#define ROUND_FRAMES 30 // of ten to each lcore
+
+struct racer {
+	pthread_t thread;
+	struct tl_steer *steer;
+	uint16_t queue;
+	struct tl_burst burst;
+	uint64_t kept, taken, broken;
+};
+
+static void take_race(struct racer *r)
+{
+	struct tl_burst *b = tl_steer_take(tl_steer_side(r->steer, r->queue), 1);
+
+	for (uint16_t i = 0; b != NULL && i < b->n; i++)
+		r->broken += b->pkt[i].dst_port_be != PORT(100 + r->queue) || b->pkt[i].payload_len != 4;
+	r->taken += b != NULL ? b->n : 0;
+	if (b != NULL)
+		rte_pktmbuf_free_bulk(b->pkts, b->n);
+}
+
+static void *run_race(void *arg)
+{
+	struct racer *r = arg;
+	struct tl_steer_side *side = tl_steer_side(r->steer, r->queue);
+	bool last;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		r->burst.tsc = i;
+		r->kept += tl_steer_split(side, &r->burst)->n;
+		take_race(r);
+	}
+	tl_steer_end(side);
+	do {
+		last = tl_steer_all_ended(side);
+		for (uint64_t before = r->taken + 1; before != r->taken;) {
+			before = r->taken;
+			take_race(r);
+		}
+		sched_yield();
+	} while (!last);
+	return NULL;
+}
+
+static void three_lcores_hand_over_at_full_speed_and_lose_nothing_uncounted(void)
+{
+	struct bed bed = start_steer();
+	struct racer racers[QUEUES] = {{0}};
+	uint64_t handed = 0, taken = 0, dropped = 0;
+
+	for (uint16_t q = 0; q < QUEUES; q++)
+		tl_steer_own_tcp(tl_steer_side(bed.steer, q), PORT(100 + q));
+	for (uint16_t q = 0; q < QUEUES; q++) {
+		struct racer *r = &racers[q];
+		r->steer = bed.steer;
+		r->queue = q;
+		r->burst.n = ROUND_FRAMES;
+		for (uint16_t i = 0; i < ROUND_FRAMES; i++) {
+			struct frame f = tcp_frame(100 + i % QUEUES, 0x10, "race");
+			r->burst.pkts[i] = wrap(&f);
+			tl_wire_parse(rte_pktmbuf_mtod(r->burst.pkts[i], uint8_t *), f.len, &r->burst.pkt[i]);
+		}
+	}
+	for (uint16_t q = 0; q < QUEUES; q++)
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&racers[q].thread, NULL, run_race, &racers[q]), 0);
+	for (uint16_t q = 0; q < QUEUES; q++) {
+		struct tl_steer_stats stats;
+		pthread_join(racers[q].thread, NULL);
+		tl_steer_sample(tl_steer_side(bed.steer, q), &stats);
+		CU_ASSERT_EQUAL(racers[q].broken, 0);
+		CU_ASSERT_EQUAL(racers[q].kept, ROUNDS * ROUND_FRAMES / QUEUES);
+		CU_ASSERT_EQUAL(stats.handoff_pkts, ROUNDS * ROUND_FRAMES * (QUEUES - 1) / QUEUES);
+		CU_ASSERT_EQUAL(stats.handoff_taken_pkts, racers[q].taken);
+		handed += stats.handoff_pkts;
+		taken += stats.handoff_taken_pkts;
+		dropped += stats.drop_handoff_pkts;
+		rte_pktmbuf_free_bulk(racers[q].burst.pkts, ROUND_FRAMES);
+	}
+	CU_ASSERT_EQUAL(handed, taken + dropped);
+	CU_ASSERT(taken > 0);
+	stop_steer(&bed);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a port or group has one owner, wherever its frames arrive",
+			a_port_or_group_has_one_owner_wherever_its_frames_arrive},
+		{"what is nobody's stays where it arrived", what_is_nobodys_stays_where_it_arrived},
+		{"ARP and IGMP go to everybody", arp_and_igmp_go_to_everybody},
+		{"fragments go to the group's owner, or to everybody",
+			fragments_go_to_the_groups_owner_or_to_everybody},
+		{"an ICMP error goes to the owner of the packet it quotes",
+			an_icmp_error_goes_to_the_owner_of_the_packet_it_quotes},
+		{"the rest of a burst stays in order", the_rest_of_a_burst_stays_in_order},
+		{"a full ring drops and counts, and hinders no other",
+			a_full_ring_drops_and_counts_and_hinders_no_other},
+		{"what lies in a ring at the end is freed", what_lies_in_a_ring_at_the_end_is_freed},
+		{"the ports of active opens are shared out", the_ports_of_active_opens_are_shared_out},
+		{"with RSS known the answers arrive where they belong",
+			with_rss_known_the_answers_arrive_where_they_belong},
+		{"groups fill the table and no more", groups_fill_the_table_and_no_more},
+		{"three lcores hand over at full speed and lose nothing uncounted",
+			three_lcores_hand_over_at_full_speed_and_lose_nothing_uncounted},
+	};
+
+	return test_host_main("steer", tests, TL_ARRAY_LEN(tests));
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of the ready header: two hosts in the same state, one of which is kept from using it, send the same frames.
+
+#include <errno.h>
+
+#include "tl_test_tcp_host.h"
+
+#define FRAMES_MAX 256
+
+struct frames {
+	unsigned n;
+	uint16_t len[FRAMES_MAX];
+	uint8_t bytes[FRAMES_MAX][1600];
+};
+
+static struct frames fast_frames, slow_frames;
+
+// Keeps the frames as they are, and then does what every host does with them.
+static void keep(struct tl_txq *q, struct frames *to)
+{
+	for (uint16_t i = 0; i < q->n && to->n < FRAMES_MAX; i++) {
+		to->len[to->n] = q->pkts[i]->data_len;
+		memcpy(to->bytes[to->n++], rte_pktmbuf_mtod(q->pkts[i], uint8_t *), q->pkts[i]->data_len);
+	}
+	collect(q);
+}
+
+static void keep_fast(struct tl_txq *q)
+{
+	keep(q, &fast_frames);
+}
+
+static void keep_slow(struct tl_txq *q)
+{
+	keep(q, &slow_frames);
+}
+
+static struct host *open_host(struct app *app, void (*flush)(struct tl_txq *q), bool stamped, bool follows_room)
+{
+	struct tl_tcp_opts opts = {.window_follows_room = follows_room};
+	struct host *h = start();
+
+	h->tx.flush_fn = flush;
+	(void)hear(h, app, &opts);
+	h->stamped = stamped;
+	h->stamp = 77;
+	if (stamped)
+		give_stamped_syn(h, 0, PEERS, 0);
+	else
+		give_syn(h, 0, PEERS, 0);
+	give(h, A, PEERS + 1, OURS + 1, 0);
+	CU_ASSERT_EQUAL_FATAL(app->opened, 1);
+	return h;
+}
+
+// Whether a send of len bytes left by the ready header, if that was allowed.
+static bool send_held(struct app *app, const uint8_t *data, uint32_t len, bool allowed)
+{
+	struct tl_net *net = app->c->net;
+
+	if (!allowed)
+		app->c->ready.bytes = 0;
+	CU_ASSERT(tl_tcp_send_held(app->c, data, len) >= 0);
+	bool noted = net->n_notes != 0;
+	tl_txq_flush(net->cfg.tx);
+	tl_net_sent(net);
+	return noted;
+}
+
+static void acknowledge(struct host *h, struct app *app, uint16_t len)
+{
+	h->stamp++;
+	give(h, A, app->c->rcv_nxt, app->c->snd_max, len);
+}
+
+static bool same_frames(void)
+{
+	bool same = fast_frames.n == slow_frames.n;
+
+	for (unsigned i = 0; i < fast_frames.n && same; i++) {
+		same = fast_frames.len[i] == slow_frames.len[i] &&
+		       memcmp(fast_frames.bytes[i], slow_frames.bytes[i], fast_frames.len[i]) == 0;
+		if (!same)
+			printf("# frame %u of %u and %u bytes\n", i, fast_frames.len[i], slow_frames.len[i]);
+	}
+	return same && fast_frames.n > 0;
+}
+
+// What a connection has come to.
+struct outcome {
+	unsigned ready; // sends by the ready header
+	uint32_t cwnd, snd_max, rcv_adv;
+	uint64_t rto_ns;
+};
+
+static struct outcome send_much(void (*flush)(struct tl_txq *q), bool allowed, bool stamped, bool follows_room)
+{
+	static const uint16_t lens[] = {
+		16, 1, 2, 3, 5, 7, 8, 15, 17, 63, 64, 65, 100, 333, 1000, 1400, 1448, 4, 16, 16};
+	struct app app = {0};
+	struct host *h = open_host(&app, flush, stamped, follows_room);
+	struct outcome out = {0};
+	uint8_t data[1500];
+
+	for (unsigned i = 0; i < 3 * TL_ARRAY_LEN(lens); i++) {
+		uint16_t len = lens[i % TL_ARRAY_LEN(lens)];
+		for (unsigned k = 0; k < len; k++)
+			data[k] = (uint8_t)(i < TL_ARRAY_LEN(lens) ? 0xff : i * 31 + k);
+		out.ready += send_held(&app, data, len, allowed);
+		if (i % 3 != 0)
+			continue;
+		pass(h, (i % 7 == 0 ? 400 : 1) * MS); // 400 ms are a pause that makes cwnd the initial one
+		acknowledge(h, &app, i % 2 == 0 ? 100 : 0);
+	}
+	out.cwnd = app.c->cwnd;
+	out.snd_max = app.c->snd_max;
+	out.rcv_adv = app.c->rcv_adv;
+	out.rto_ns = app.c->rto_ns;
+	stop(h);
+	app_free(&app);
+	return out;
+}
+
+static void check_same(bool stamped, bool follows_room)
+{
+	fast_frames.n = slow_frames.n = 0;
+	struct outcome fast = send_much(keep_fast, true, stamped, follows_room);
+	struct outcome slow = send_much(keep_slow, false, stamped, follows_room);
+
+	CU_ASSERT(fast.ready > 40);
+	CU_ASSERT_EQUAL(slow.ready, 0);
+	CU_ASSERT(same_frames());
+	CU_ASSERT_EQUAL(fast.cwnd, slow.cwnd);
+	CU_ASSERT_EQUAL(fast.snd_max, slow.snd_max);
+	CU_ASSERT_EQUAL(fast.rcv_adv, slow.rcv_adv);
+	CU_ASSERT_EQUAL(fast.rto_ns, slow.rto_ns);
+}
+
+static void frames_are_the_same(void)
+{
+	check_same(false, false);
+}
+
+static void frames_are_the_same_with_stamps(void)
+{
+	check_same(true, false);
+}
+
+static void frames_are_the_same_where_the_window_follows(void)
+{
+	check_same(true, true);
+}
+
+static void a_lost_one_goes_again(void)
+{
+	struct app app = {0};
+	struct host *h = open_host(&app, collect, true, false);
+	uint8_t data[16] = "sixteen bytes...";
+
+	forget(h);
+	CU_ASSERT(send_held(&app, data, sizeof(data), true));
+	memset(data, 0, sizeof(data)); // after that it is the caller's again
+	const struct sent first = *next_sent(h);
+	pass(h, 2 * SECOND);
+	const struct sent *again = next_sent(h);
+	CU_ASSERT_EQUAL(again->seq, first.seq);
+	CU_ASSERT_EQUAL(again->len, 16);
+	CU_ASSERT_EQUAL(memcmp(again->data, "sixteen bytes...", 16), 0);
+	stop(h);
+	app_free(&app);
+}
+
+static void what_is_in_the_way_is_seen(void)
+{
+	struct app app = {0};
+	struct host *h = open_host(&app, collect, false, false);
+	const uint8_t data[16] = {0};
+
+	CU_ASSERT(send_held(&app, data, sizeof(data), true));
+	CU_ASSERT_FALSE(send_held(&app, data, 0, true)); // nothing to send
+	h->window = 8;
+	acknowledge(h, &app, 0);
+	CU_ASSERT_FALSE(send_held(&app, data, sizeof(data), true)); // a window that is too small
+	h->window = WINDOW;
+	acknowledge(h, &app, 0);
+	acknowledge(h, &app, 0);
+	CU_ASSERT(send_held(&app, data, sizeof(data), true));
+	h->net->arp_generation++;
+	CU_ASSERT_FALSE(send_held(&app, data, sizeof(data), true)); // another MAC, perhaps
+	CU_ASSERT(send_held(&app, data, sizeof(data), true));
+	tl_tcp_close(app.c);
+	CU_ASSERT_EQUAL(tl_tcp_send_held(app.c, data, sizeof(data)), -ENOTCONN);
+	stop(h);
+	app_free(&app);
+}
+
+static void notes_are_settled_before_an_ack(void)
+{
+	struct app app = {0};
+	struct host *h = open_host(&app, collect, false, false);
+	const uint8_t data[16] = {0};
+
+	CU_ASSERT_EQUAL(tl_tcp_send_held(app.c, data, sizeof(data)), TL_TCP_SENT);
+	CU_ASSERT_EQUAL(tl_tcp_send_held(app.c, data, sizeof(data)), TL_TCP_SENT);
+	CU_ASSERT_EQUAL(h->net->n_notes, 2);
+	give(h, A, PEERS + 1, OURS + 1 + 32, 0); // in the same burst
+	CU_ASSERT_EQUAL(h->net->n_notes, 0);
+	CU_ASSERT_EQUAL(app.c->snd_una, OURS + 1 + 32);
+	CU_ASSERT_EQUAL(app.c->n_sent, 0);
+	stop(h);
+	app_free(&app);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a ready header gives the frames that the long way gives", frames_are_the_same},
+		{"with timestamps, too", frames_are_the_same_with_stamps},
+		{"and where the window follows the room", frames_are_the_same_where_the_window_follows},
+		{"what left by it and was lost goes again, from our copy", a_lost_one_goes_again},
+		{"what is in the way of it is seen", what_is_in_the_way_is_seen},
+		{"its bookkeeping is done before an ACK is read", notes_are_settled_before_an_ack},
+	};
+
+	tl_test_eal_start();
+	return tl_test_main("tcp_ready", tests, TL_ARRAY_LEN(tests));
+}
