@@ -17,7 +17,8 @@ usage() {
 		  --quick         only the ordinary build: no sanitizers
 		  --only PATTERN  only suites whose name matches this shell pattern, such as 'func/*' or 'unit/tcp'
 		  --help          this
-		Suites: check/*, unit/*, fuzz/*, func/*, vm/*, asan/*, tsan/*. Logs: $logs/. As root it installs what it needs.
+		Suites: check/*, unit/*, fuzz/*, sim/*, func/*, vm/*, asan/*, tsan/*. Logs: $logs/.
+		As root it installs what it needs.
 	END
 }
 
@@ -133,6 +134,25 @@ fuzz_names() {
 	done
 }
 
+sim_worlds=(pair repair peer)
+sim_lacks=(rto fast probe)
+
+# sims PREFIX BUILD SECONDS SEEDS: the network simulator with so many seeds of a pair of stacks, and fewer of the others.
+sims() {
+	local sim=$2/tests/sim/tcp_sim
+	suite "$1pair" "$3" "$sim" pair --seeds "$4"
+	suite "$1repair" "$3" "$sim" repair --seeds $(($4 / 10))
+	suite "$1peer" "$3" "$sim" peer --seeds $(($4 / 3))
+}
+
+# Without one of its mechanisms the stack must not pass.
+lacking_sims() {
+	local sim=$1/tests/sim/tcp_sim
+	suite sim/without-rto 300 "$sim" pair --seeds 200 --without rto
+	suite sim/without-fast 300 "$sim" repair --seeds 200 --without fast
+	suite sim/without-probe 300 "$sim" pair --seeds 400 --without probe
+}
+
 # names_in PREFIX NAME...
 names_in() {
 	local prefix=$1
@@ -145,7 +165,8 @@ ordinary() {
 	mapfile -t units < <(unit_names)
 	mapfile -t fuzzers < <(fuzz_names)
 	mapfile -t tests < <(basename -s _test.sh -a tests/func/*_test.sh)
-	mapfile -t names < <(names_in unit "${units[@]}"; names_in fuzz "${fuzzers[@]}"; names_in func "${tests[@]}"; names_in vm smoke powerloss)
+	mapfile -t names < <(names_in unit "${units[@]}"; names_in fuzz "${fuzzers[@]}"; names_in func "${tests[@]}"; names_in vm smoke powerloss
+		names_in sim "${sim_worlds[@]}" "${sim_lacks[@]/#/without-}")
 	any_wanted "${checks[@]}" "${names[@]}" || return 0
 	suite check/format 120 tools/check-format.sh
 	suite check/length 60 tools/check-length.sh
@@ -159,6 +180,8 @@ ordinary() {
 	for name in "${fuzzers[@]}"; do
 		suite "fuzz/$name" 120 "build-gcc/tests/fuzz/replay_$name" "tests/fuzz/corpus/$name"
 	done
+	sims sim/ build-gcc 600 10000
+	lacking_sims build-gcc
 	for name in "${tests[@]}"; do
 		TL_BUILD=$PWD/build-gcc suite "func/$name" 600 "tests/func/${name}_test.sh"
 	done
@@ -172,7 +195,7 @@ address_and_undefined() {
 	local units fuzzers names name
 	mapfile -t units < <(unit_names)
 	mapfile -t fuzzers < <(fuzz_names)
-	mapfile -t names < <(names_in asan "${units[@]}" "${fuzzers[@]/#/fuzz-}")
+	mapfile -t names < <(names_in asan "${units[@]}" "${fuzzers[@]/#/fuzz-}" "${sim_worlds[@]/#/sim-}")
 	any_wanted "${names[@]}" || return 0
 	CC=clang build asan -Dwerror=true -Db_sanitize=address,undefined -Db_lundef=false || return 0
 	export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
@@ -182,6 +205,7 @@ address_and_undefined() {
 	for name in "${fuzzers[@]}"; do
 		suite "asan/fuzz-$name" 300 "build-asan/tests/fuzz/replay_$name" "tests/fuzz/corpus/$name"
 	done
+	sims asan/sim- build-asan 600 300
 }
 
 # The modules that two threads meet in. ThreadSanitizer needs its address layout: no randomization.

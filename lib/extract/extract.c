@@ -49,7 +49,7 @@ static int take_scanned_block(struct extract *extract, uint32_t type, const uint
 {
 	struct tl_pcapng_head head;
 
-	if (type == TL_PCAPNG_HEAD && tl_pcapng_get_head(block, size, &head) == 0) {
+	if (type == TL_PCAPNG_HEAD && tl_pcapng_get_head(block, size, &head) == 0 && head.records != 0) {
 		extract->stats->slabs_total++;
 		extract->stats->slabs_read++;
 	}

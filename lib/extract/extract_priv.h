@@ -76,6 +76,8 @@ struct extract_section {
 	bool swapped; // not our byte order
 	struct extract_interface *interface;
 	uint32_t n, capacity;
+	uint64_t file;	  // that its HEADs name; 0: none. What is between them may be of an earlier file
+	uint64_t own_end; // of what the last HEAD is for
 };
 
 struct extract_output {

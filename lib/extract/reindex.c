@@ -67,8 +67,13 @@ static int find_slab(struct reindex *reindex, struct extract_input *input, uint6
 		int64_t bytes = extract_block(&extract->section, block, got, &type);
 		if (bytes <= 0 || (uint64_t)bytes > input->file_bytes - *at)
 			return 0;
-		if (type == TL_PCAPNG_HEAD && tl_pcapng_get_head(block, (uint32_t)got, out) == 0)
+		bool is_head = type == TL_PCAPNG_HEAD && tl_pcapng_get_head(block, (uint32_t)got, out) == 0;
+		if (is_head && extract->section.file != 0 && out->file != extract->section.file)
+			return 0; // an earlier file, which this one is written over
+		if (is_head && out->records != 0)
 			return 1;
+		if (is_head)
+			extract->section.file = out->file;
 		rc = extract_input_get(input, *at, (size_t)bytes, &block, &got);
 		if (rc != 0)
 			return rc;

@@ -89,7 +89,7 @@ bool extract_slab_is_whole(const uint8_t *p, size_t size, const struct tl_pcapng
 	const struct extract_section ours = {.begun = true};
 	uint32_t records = 0, type;
 
-	if (size < head->used_bytes)
+	if (size < head->used_bytes || (head->check != 0 && head->check != tl_pcapng_check(p, head->used_bytes)))
 		return false;
 	for (uint32_t at = TL_PCAPNG_HEAD_BYTES; at < head->used_bytes;) {
 		int64_t bytes = extract_block(&ours, p + at, head->used_bytes - at, &type);
@@ -135,25 +135,36 @@ static int64_t get_block(struct extract *extract, struct extract_input *input, u
 	return got == (size_t)bytes && extract_block_closes(*out, (uint32_t)bytes) ? bytes : 0;
 }
 
-// Whether the slab that the HEAD at this offset begins can be read: one that is on its way to the disk cannot.
-static int check_slab(struct extract *extract, struct extract_input *input, uint64_t at, const uint8_t *block)
+// Whether a block is a HEAD of ours.
+static bool is_head(const struct extract_section *section, uint32_t type, const uint8_t *block, int64_t bytes,
+	struct tl_pcapng_head *out)
 {
-	struct tl_pcapng_head head;
+	return type == TL_PCAPNG_HEAD && bytes == TL_PCAPNG_HEAD_BYTES && !section->swapped &&
+	       tl_pcapng_get_head(block, TL_PCAPNG_HEAD_BYTES, out) == 0 && out->used_bytes <= EXTRACT_BLOCK_MAX;
+}
+
+// Whether the slab that the HEAD at this offset begins can be read: one that is on its way to the disk cannot.
+static int check_slab(
+	struct extract *extract, struct extract_input *input, uint64_t at, const struct tl_pcapng_head *head)
+{
+	struct extract_section *section = &extract->section;
+	uint64_t end = at + head->used_bytes;
 	const uint8_t *slab;
 	size_t got;
 
-	if (extract->section.swapped || tl_pcapng_get_head(block, TL_PCAPNG_HEAD_BYTES, &head) != 0 ||
-		head.used_bytes > EXTRACT_BLOCK_MAX)
-		return 0; // somebody else's block
-	int rc = extract_input_get(input, at, head.used_bytes, &slab, &got);
+	if (section->file == 0 && head->records == 0)
+		section->file = head->file;
+	section->own_end = end + tl_pcapng_pad_bytes(end, TL_PCAPNG_ALIGN);
+	int rc = extract_input_get(input, at, head->used_bytes, &slab, &got);
 	if (rc != 0)
 		return rc;
-	return extract_slab_is_whole(slab, got, &head) ? 0 : -ENODATA;
+	return extract_slab_is_whole(slab, got, head) ? 0 : -ENODATA;
 }
 
 int extract_walk_file(
 	struct extract *extract, struct extract_input *input, uint64_t *at, uint64_t end, extract_block_fn *fn)
 {
+	struct tl_pcapng_head head;
 	const uint8_t *block;
 	uint32_t type;
 
@@ -161,8 +172,12 @@ int extract_walk_file(
 		int64_t bytes = get_block(extract, input, *at, end, &block, &type);
 		if (bytes <= 0)
 			return (int)bytes;
-		if (type == TL_PCAPNG_HEAD && bytes == TL_PCAPNG_HEAD_BYTES) {
-			int rc = check_slab(extract, input, *at, block);
+		bool begins = is_head(&extract->section, type, block, bytes, &head);
+		if (extract->section.file != 0 && *at >= extract->section.own_end && type != TL_PCAPNG_SHB &&
+			!(begins && head.file == extract->section.file))
+			return 0; // an earlier file, which this one is written over
+		if (begins) {
+			int rc = check_slab(extract, input, *at, &head);
 			if (rc != 0)
 				return rc == -ENODATA ? 0 : rc;
 			rc = (int)get_block(extract, input, *at, end, &block, &type); // may lie elsewhere now

@@ -140,7 +140,7 @@ void tl_net_destroy(struct tl_net *net)
 
 void tl_net_announce(struct tl_net *net, uint64_t mono_ns)
 {
-	tl_tcp_settle(net);
+	tl_net_sent(net); // takes the spare mbuf
 	net->now_ns = mono_ns;
 	tl_arp_announce(net);
 }

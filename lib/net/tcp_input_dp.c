@@ -32,7 +32,6 @@ static void take_window(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
 	c->snd_wnd = seg->window;
 	c->snd_wl1 = seg->seq;
-	c->snd_wl2 = seg->ack;
 	if (c->max_snd_wnd < c->snd_wnd)
 		c->max_snd_wnd = c->snd_wnd;
 }
@@ -423,10 +422,11 @@ static void ack_advances(struct tl_tcp *c, struct tl_tcp_seg *seg)
 	restart_timers(c, anew);
 }
 
-// SND.WL1 and WL2 keep an old segment from bringing back an old window.
-static void update_window(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+// RFC 9293, section 3.10.7.4: of ACKs that say as much SND.WL1 tells the latest, and less than SND.UNA says nothing.
+// What advances SND.UNA brings its window even if it was sent again: the old one would reach beyond the promised edge.
+static void update_window(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool advances)
 {
-	if (tl_seq_lt(c->snd_wl1, seg->seq) || (c->snd_wl1 == seg->seq && tl_seq_le(c->snd_wl2, seg->ack)))
+	if (advances || (seg->ack == c->snd_una && tl_seq_le(c->snd_wl1, seg->seq)))
 		take_window(c, seg);
 	if (c->persisting) // it lives, and may keep its window shut as long as it likes (RFC 1122, section 4.2.2.17)
 		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
@@ -484,7 +484,7 @@ static bool input_ack(struct tl_tcp *c, struct tl_tcp_seg *seg)
 		if (sack_news || advances)
 			tl_tcp_cc_repair(c);
 	}
-	update_window(c, seg);
+	update_window(c, seg, advances);
 	return !tl_tcp_fin_acked(c) || fin_acked(c);
 }
 

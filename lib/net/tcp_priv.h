@@ -236,7 +236,7 @@ struct tl_tcp {
 	uint64_t deadline_ns[TL_TCP_TIMERS];
 	uint64_t due_ns;  // the wheel need not hear of a deadline from here on
 	uint64_t hung_ns; // for which the connection hangs on the wheel: may be early, never late
-	uint32_t snd_wl1, snd_wl2, max_snd_wnd;
+	uint32_t snd_wl1, max_snd_wnd;
 	struct tl_tcp_ready ready;
 
 	// Once per round trip, or on loss.

@@ -6,6 +6,7 @@
 
 #define REORDER_PERSIST 16 // recoveries (section 6.2, step 4)
 #define DUP_THRESHOLD 3
+#define AHEAD_NS 1000 // more than the record is ahead of the clock for what goes again (tl_tcp_since_ns)
 
 // ---- the record
 
@@ -82,7 +83,8 @@ static bool is_of_the_first(const struct tl_tcp *c, const struct tl_tcp_sent *ru
 
 	if (!run->again)
 		return false;
-	return tl_tcp_since_ns(c, run->at_ns) < c->rack.min_rtt_ns || (c->stamped && tl_seq_lt(seg->echo, sent_stamp));
+	return tl_tcp_since_ns(c, run->at_ns) + AHEAD_NS < c->rack.min_rtt_ns ||
+	       (c->stamped && tl_seq_lt(seg->echo, sent_stamp));
 }
 
 static void delivered(struct tl_tcp *c, const struct tl_tcp_sent *run, uint32_t to, const struct tl_tcp_seg *seg)

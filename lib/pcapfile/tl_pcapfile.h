@@ -68,7 +68,9 @@ struct tl_pcapng_head {
 	uint64_t sequence;   // of the slab within its ring
 	uint32_t ring;	     // which queue's ring
 	uint32_t used_bytes; // of the slab, HEAD included, trailing PAD not
-	uint32_t records;
+	uint32_t records;    // 0: no slab: the file's own blocks follow
+	uint64_t file;	     // random per file: what else lies in a file that is written again has another; 0: none
+	uint64_t check;	     // tl_pcapng_check() of the slab; 0: none
 };
 
 // One captured frame.
@@ -99,8 +101,15 @@ void tl_pcapng_put_pad(void *buf, uint32_t len);
 // already does, never 4 or 8.
 uint32_t tl_pcapng_pad_bytes(uint64_t used_bytes, uint32_t align);
 
+// A sum over the slab behind its HEAD, never 0: it tells a slab of which a part was not written, where what lay there
+// before looks alike.
+uint64_t tl_pcapng_check(const void *slab, uint32_t used_bytes);
+
 // Writes TL_PCAPNG_HEAD_BYTES.
 void tl_pcapng_put_head(void *buf, const struct tl_pcapng_head *head);
+
+// Into a HEAD block that stands at buf: which file it goes to, and its check.
+void tl_pcapng_sign_head(void *buf, uint64_t file, uint64_t check);
 
 // Reads a HEAD block back. Returns 0, or -EINVAL if the size bytes at buf do not begin with one of ours.
 int tl_pcapng_get_head(const void *buf, uint32_t size, struct tl_pcapng_head *out);

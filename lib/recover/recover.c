@@ -97,7 +97,7 @@ static int add_gap(struct scan *scan, uint64_t from, uint64_t to)
 		scan->gaps = gaps;
 		scan->gaps_capacity = capacity;
 	}
-	scan->gaps[scan->n_gaps++] = (struct gap){.from = from, .to = to};
+	scan->gaps[scan->n_gaps++] = (struct gap){.from = from, .to = to, .file = scan->file};
 	scan->report->padded_bytes += to - from;
 	return 0;
 }
@@ -115,7 +115,7 @@ static int find_next(struct scan *scan, uint64_t from, uint64_t *out_at, uint64_
 		n = scan->form->take_slab(scan, at, true);
 		if (n > 0)
 			*out_bytes = (uint64_t)n;
-		else if (n == 0 && scan->records_end != 0)
+		else if (n == 0 && scan->records_end != 0 && scan->file == 0)
 			n = scan->form->see_statistics(scan, at);
 		if (n != 0)
 			break;
@@ -129,14 +129,15 @@ static int pass_damage(struct scan *scan, uint64_t *at, bool *out_last)
 {
 	uint64_t from = *at, to, bytes;
 
+	bool opening = scan->records_end == 0 && !scan->file_known; // its interfaces may be what is damaged
 	scan->header_lost |= from == 0;
-	scan->prologue_torn |= scan->records_end == 0;
-	if (scan->records_end == 0) // its interfaces may be what is damaged
+	scan->prologue_torn |= opening;
+	if (opening)
 		scan->limit = INTERFACES_MAX;
 	int rc = find_next(scan, from, &to, &bytes);
 	if (rc != 0)
 		return rc;
-	if (scan->records_end == 0)
+	if (opening && scan->records_end == 0)
 		scan->limit = scan->described;
 	*out_last = to >= scan->io->size_bytes;
 	if (*out_last)

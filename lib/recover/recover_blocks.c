@@ -67,11 +67,23 @@ static bool is_whole_slab(const struct scan *scan, const uint8_t *slab, const st
 		records++;
 	}
 	uint32_t pad = tl_pcapng_pad_bytes(at, TL_PCAPNG_ALIGN);
-	return records == head->records &&
+	return records == head->records && (head->check == 0 || head->check == tl_pcapng_check(slab, at)) &&
 	       (pad == 0 || (word_at(slab + at) == TL_PCAPNG_PAD && recover_block_bytes(slab + at, pad) == pad));
 }
 
-static int count_slab(struct scan *scan, const uint8_t *slab, const struct tl_pcapng_head *head)
+bool recover_is_statistics(const struct scan *scan, const uint8_t *block, uint32_t total)
+{
+	return word_at(block) == TL_PCAPNG_ISB && total >= ISB_BYTES_MIN && word_at(block + 8) < scan->limit;
+}
+
+static void take_statistics(struct scan *scan, uint32_t number, uint64_t offset)
+{
+	scan->interface[number].statistics_at = offset;
+	scan->trail_at = scan->trail_at == 0 ? offset : scan->trail_at;
+	scan->used = number >= scan->used ? number + 1 : scan->used;
+}
+
+static int count_slab(struct scan *scan, const uint8_t *slab, const struct tl_pcapng_head *head, uint64_t end)
 {
 	uint32_t total;
 
@@ -79,7 +91,15 @@ static int count_slab(struct scan *scan, const uint8_t *slab, const struct tl_pc
 		total = word_at(slab + at + 4);
 		if (word_at(slab + at) == TL_PCAPNG_EPB)
 			count_record(scan, slab + at);
+		else if (recover_is_statistics(scan, slab + at, total))
+			take_statistics(scan, word_at(slab + at + 8), end - 1);
 	}
+	scan->trail_at = 0; // whole up to a boundary
+	scan->file = head->file;
+	scan->file_known = true;
+	if (head->records == 0)
+		return 0;
+	scan->records_end = end;
 	scan->report->slabs_kept++;
 	scan->run_id = scan->run_known ? scan->run_id : head->run_id;
 	scan->run_known = true;
@@ -90,6 +110,8 @@ static int count_slab(struct scan *scan, const uint8_t *slab, const struct tl_pc
 // of damage only what this run has not written elsewhere in this file is taken for a slab.
 bool recover_is_doubtful(const struct scan *scan, const struct tl_pcapng_head *head)
 {
+	if (head->records == 0)
+		return !scan->file_known;
 	return (scan->run_known && head->run_id != scan->run_id) || recover_was_seen(scan->report, head);
 }
 
@@ -99,9 +121,7 @@ int recover_take_content(
 	if (len != (uint64_t)head->used_bytes + tl_pcapng_pad_bytes(head->used_bytes, TL_PCAPNG_ALIGN) ||
 		!is_whole_slab(scan, slab, head))
 		return 0;
-	scan->records_end = end;
-	scan->trail_at = 0;
-	int rc = count_slab(scan, slab, head);
+	int rc = count_slab(scan, slab, head, end);
 	return rc != 0 ? rc : 1;
 }
 
@@ -116,7 +136,8 @@ static int64_t take_slab(struct scan *scan, uint64_t offset, bool in_doubt)
 	const uint8_t *p = recover_view(scan, offset, TL_PCAPNG_HEAD_BYTES, &len, &rc);
 	if (p == NULL)
 		return rc;
-	if (tl_pcapng_get_head(p, len, &head) != 0 || (in_doubt && recover_is_doubtful(scan, &head)))
+	if (tl_pcapng_get_head(p, len, &head) != 0 || (scan->file_known && head.file != scan->file) ||
+		(in_doubt && recover_is_doubtful(scan, &head)))
 		return 0;
 	uint64_t sealed = (uint64_t)head.used_bytes + tl_pcapng_pad_bytes(head.used_bytes, TL_PCAPNG_ALIGN);
 	if (sealed <= SLAB_BYTES_MAX + TL_PCAPNG_ALIGN) {
@@ -150,6 +171,8 @@ static bool take_section(struct scan *scan, const uint8_t *block, uint32_t total
 	scan->sections++;
 	scan->section_at = offset;
 	scan->described = scan->limit = scan->used = 0;
+	scan->file_known = false;
+	scan->file = 0;
 	memset(scan->interface, 0, INTERFACES_MAX * sizeof(*scan->interface));
 	return true;
 }
@@ -165,16 +188,22 @@ static bool take_interface(struct scan *scan, const uint8_t *block, uint32_t tot
 	return true;
 }
 
-bool recover_is_statistics(const struct scan *scan, const uint8_t *block, uint32_t total)
+// The HEAD behind what opens a section.
+static bool take_file(struct scan *scan, const uint8_t *block, uint32_t total)
 {
-	return word_at(block) == TL_PCAPNG_ISB && total >= ISB_BYTES_MIN && word_at(block + 8) < scan->limit;
+	struct tl_pcapng_head head;
+
+	if (scan->file_known || tl_pcapng_get_head(block, total, &head) != 0 || head.records != 0)
+		return false;
+	scan->file = head.file;
+	scan->file_known = true;
+	return true;
 }
 
-static void take_statistics(struct scan *scan, uint32_t number, uint64_t offset)
+// Whether something of another file may be here: where a write begins, which begins with a HEAD.
+static bool may_be_another_files(const struct scan *scan, uint64_t offset)
 {
-	scan->interface[number].statistics_at = offset;
-	scan->trail_at = scan->trail_at == 0 ? offset : scan->trail_at;
-	scan->used = number >= scan->used ? number + 1 : scan->used;
+	return scan->file != 0 && offset % TL_PCAPNG_ALIGN == 0;
 }
 
 // By its type. Records stand by themselves where a pipe was recorded to: that has no slabs.
@@ -184,7 +213,7 @@ bool recover_take_by_type(struct scan *scan, const uint8_t *block, uint32_t tota
 
 	if (type == TL_PCAPNG_SHB)
 		return take_section(scan, block, total, offset);
-	if (scan->sections == 0 && !scan->header_lost)
+	if ((scan->sections == 0 && !scan->header_lost) || may_be_another_files(scan, offset))
 		return false;
 	switch (type) {
 	case TL_PCAPNG_IDB:
@@ -201,7 +230,7 @@ bool recover_take_by_type(struct scan *scan, const uint8_t *block, uint32_t tota
 		scan->records_end = offset + total;
 		return true;
 	case TL_PCAPNG_HEAD:
-		return false;
+		return take_file(scan, block, total);
 	default:
 		return type == NAME_RESOLUTION || type >= LOCAL_USE;
 	}

@@ -17,7 +17,8 @@
 
 #define LOCK_TRIES 10
 #define LOCK_PAUSE_NS (50 * TL_NS_PER_MS)
-#define NUMBER_DIGITS 5 // as in the names that the writer gives
+#define BEGINNING_PAGES 16384u // more than a writer has in flight
+#define NUMBER_DIGITS 5	       // as in the names that the writer gives
 
 static int file_of(void *ctx)
 {
@@ -128,20 +129,43 @@ static uint64_t other_opening_bytes(int fd)
 	return bytes;
 }
 
-static uint64_t opening_bytes(int fd)
+// What opens a recording ends here. *out_file: what its HEAD says, 0 without one.
+static uint64_t opening_bytes(int fd, uint64_t *out_file)
 {
-	struct {
-		uint32_t type, bytes;
-	} block;
+	uint8_t bytes[TL_PCAPNG_HEAD_BYTES];
+	struct tl_pcapng_head head;
+	uint32_t block[2];
 	uint64_t at = other_opening_bytes(fd);
 
-	while (pread(fd, &block, sizeof(block), (off_t)at) == (ssize_t)sizeof(block)) {
-		bool opens = block.type == TL_PCAPNG_SHB || block.type == TL_PCAPNG_IDB || block.type == TL_PCAPNG_PAD;
-		if (!opens || block.bytes < TL_PCAPNG_PAD_MIN)
+	*out_file = 0;
+	while (pread(fd, bytes, sizeof(bytes), (off_t)at) == (ssize_t)sizeof(bytes)) {
+		memcpy(block, bytes, sizeof(block));
+		bool opens = block[0] == TL_PCAPNG_SHB || block[0] == TL_PCAPNG_IDB || block[0] == TL_PCAPNG_PAD;
+		bool names = *out_file == 0 && tl_pcapng_get_head(bytes, sizeof(bytes), &head) == 0 &&
+			     head.used_bytes == TL_PCAPNG_HEAD_BYTES;
+		if ((!opens && !names) || block[1] < TL_PCAPNG_PAD_MIN)
 			break;
-		at += block.bytes;
+		*out_file = names ? head.file : *out_file;
+		at += block[1];
 	}
 	return at;
+}
+
+// Whether anything was written to a file behind what opens it, where another file may have been before: a write begins
+// there only when all but a few before it are done.
+static bool is_begun(int fd, uint64_t at, uint64_t file)
+{
+	uint8_t bytes[TL_PCAPNG_HEAD_BYTES];
+	struct tl_pcapng_head head;
+
+	for (uint32_t page = 0; page < BEGINNING_PAGES; page++, at += TL_PCAPNG_ALIGN) {
+		at = next_data(&fd, at) / TL_PCAPNG_ALIGN * TL_PCAPNG_ALIGN;
+		if (pread(fd, bytes, sizeof(bytes), (off_t)at) != (ssize_t)sizeof(bytes))
+			return false;
+		if (tl_pcapng_get_head(bytes, sizeof(bytes), &head) == 0 && head.file == file)
+			return true;
+	}
+	return false;
 }
 
 static bool are_zeros(const uint8_t *bytes, size_t n)
@@ -154,11 +178,13 @@ static bool are_zeros(const uint8_t *bytes, size_t n)
 
 bool tl_recover_is_blank(int fd, bool *out_opened)
 {
-	uint64_t at = opening_bytes(fd);
+	uint64_t file, at = opening_bytes(fd, &file);
 	uint8_t page[TL_PCAPNG_ALIGN];
 	ssize_t n;
 
 	*out_opened = at != 0;
+	if (file != 0)
+		return !is_begun(fd, at, file);
 	while ((n = pread(fd, page, sizeof(page), (off_t)(at = next_data(&fd, at)))) > 0) {
 		if (!are_zeros(page, (size_t)n))
 			return false;

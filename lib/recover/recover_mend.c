@@ -119,6 +119,33 @@ static int put_made(struct scan *scan)
 
 // ---- gaps
 
+static int cover_with_pad(struct scan *scan, uint64_t file, uint64_t at, uint32_t len)
+{
+	uint32_t head[2] = {TL_PCAPNG_PAD, len};
+
+	if (scan->form->packed)
+		tl_zslab_put_pad(head, len);
+	// The length stands at the end, too, but in the packed form, where those bytes are of no use.
+	return write_over(scan, at, head, &len, sizeof(len), at + len - sizeof(len));
+}
+
+// With a HEAD before the PAD: so it is told from one of an earlier file in the same place.
+static int cover_with_head(struct scan *scan, uint64_t file, uint64_t at, uint32_t len)
+{
+	uint32_t pad[2] = {TL_PCAPNG_PAD, len - TL_PCAPNG_HEAD_BYTES}, head[2];
+	uint8_t blocks[TL_PCAPNG_HEAD_BYTES + sizeof(pad)];
+
+	tl_pcapng_put_head(blocks, &(struct tl_pcapng_head){.used_bytes = len, .file = file});
+	memcpy(blocks + TL_PCAPNG_HEAD_BYTES, pad, sizeof(pad));
+	memcpy(head, blocks, sizeof(head));
+	int rc = write_word(scan, 0, at + 4); // no block yet
+	if (rc == 0)
+		rc = write_word(scan, pad[1], at + len - sizeof(pad[1]));
+	return rc != 0 ? rc
+		       : write_over(scan, at, head, blocks + sizeof(head), sizeof(blocks) - sizeof(head),
+				 at + sizeof(head));
+}
+
 static int cover(struct scan *scan, const struct gap *gap)
 {
 	uint64_t at = gap->from, next;
@@ -126,13 +153,10 @@ static int cover(struct scan *scan, const struct gap *gap)
 
 	for (; at < gap->to && rc == 0; at = next) {
 		// Every piece but the first begins on a boundary, so none is too small for a block.
-		next = tl_min_u64(gap->to, at / TL_PCAPNG_ALIGN * TL_PCAPNG_ALIGN + PAD_BYTES_MAX);
-		uint32_t len = (uint32_t)(next - at);
-		uint32_t head[2] = {TL_PCAPNG_PAD, len};
-		if (scan->form->packed)
-			tl_zslab_put_pad(head, len);
-		// The length stands at the end, too, but in the packed form, where those bytes are of no use.
-		rc = write_over(scan, at, head, &len, sizeof(len), next - sizeof(len));
+		bool own = gap->file != 0 && at % TL_PCAPNG_ALIGN == 0;
+		uint64_t most = gap->file != 0 && !own ? 2 * TL_PCAPNG_ALIGN : PAD_BYTES_MAX;
+		next = tl_min_u64(gap->to, at / TL_PCAPNG_ALIGN * TL_PCAPNG_ALIGN + most);
+		rc = (own ? cover_with_head : cover_with_pad)(scan, gap->file, at, (uint32_t)(next - at));
 	}
 	return rc;
 }
@@ -178,7 +202,9 @@ static uint32_t put_statistics(const struct scan *scan, uint32_t number, uint8_t
 static int append_statistics(struct scan *scan)
 {
 	struct tl_recover_report *report = scan->report;
-	uint32_t used = 0;
+	bool has_head = scan->file != 0;
+	uint32_t begin = has_head ? tl_pcapng_pad_bytes(report->end_bytes, TL_PCAPNG_ALIGN) : 0;
+	uint32_t used = begin + (has_head ? TL_PCAPNG_HEAD_BYTES : 0);
 
 	if (report->statistics == 0)
 		return 0;
@@ -188,6 +214,11 @@ static int append_statistics(struct scan *scan)
 	for (uint32_t i = 0; i < report->interfaces; i++)
 		if (lacks_statistics(scan, i))
 			used += put_statistics(scan, i, buf + used, MADE_BYTES_MAX - used);
+	if (begin != 0)
+		tl_pcapng_put_pad(buf, begin);
+	if (has_head)
+		tl_pcapng_put_head(
+			buf + begin, &(struct tl_pcapng_head){.used_bytes = used - begin, .file = scan->file});
 	int64_t bytes = finish_blocks(scan, buf, used, report->end_bytes);
 	int rc = bytes < 0 ? (int)bytes : write_at(scan, buf, (uint32_t)bytes, report->end_bytes);
 	report->end_bytes += bytes < 0 ? 0 : (uint64_t)bytes;

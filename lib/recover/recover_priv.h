@@ -31,6 +31,7 @@
 // Bytes without a whole slab: [from, to).
 struct gap {
 	uint64_t from, to;
+	uint64_t file; // that the HEADs of its section name
 };
 
 // One interface of the section, and what the file holds of it.
@@ -45,7 +46,8 @@ struct scan;
 // How a recording's slabs and other blocks lie in its file. Each function returns the bytes of what begins at the
 // offset, 0 where that is not whole, or -errno.
 struct form {
-	// A slab, which is counted. In doubt it has to belong to the run, and not to have been seen.
+	// A slab, which is counted, or the file's own blocks behind a HEAD. In doubt it has to belong to the run, and
+	// not to have been seen. What belongs to another file is none: this one may have been written over it.
 	int64_t (*take_slab)(struct scan *scan, uint64_t offset, bool in_doubt);
 	// Any other block that a recording may have, or several.
 	int64_t (*take_block)(struct scan *scan, uint64_t offset);
@@ -90,6 +92,8 @@ struct scan {
 	uint32_t made_bytes;
 	bool run_known;
 	uint64_t run_id;
+	bool file_known; // of this section: what its HEADs, and no others, say
+	uint64_t file;	 // 0: they say nothing, as versions before did, or there are none
 
 	struct interface *interface;
 	struct gap *gaps;

@@ -94,8 +94,8 @@ int tl_recover_fd(int fd, const struct tl_recover_opts *opts, struct tl_recover_
 // Whether an open file says in its beginning that it is a recording of tapline's, of whatever form.
 bool tl_recover_is_ours(int fd);
 
-// Whether nothing was recorded in an open file: it is zeros, or has what opens a recording (*out_opened) and zeros
-// behind that.
+// Whether nothing was recorded in an open file: it is zeros, or has what opens a recording (*out_opened) and behind
+// that zeros, or what another file left there.
 bool tl_recover_is_blank(int fd, bool *out_opened);
 
 // Moves a file to name, or to the next number that is free: suffix_chars of the name stand behind a number. Its

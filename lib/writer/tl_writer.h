@@ -10,7 +10,8 @@
 // The files of a recording are PATH, its strftime conversions expanded in UTC, with _00001, _00002 … before the suffix
 // where that name is taken. One that rotates by itself never replaces a file, and writes NAME.part until it is
 // complete; any other empties PATH and writes there. A second thread opens, names, completes, closes and drops files,
-// so that none of this holds up the writing; a third, where asked for, makes the index.
+// so that none of this holds up the writing; in a full ring the next file is the oldest, written again. A third, where
+// asked for, makes the index.
 //
 // Threads: create, start, stop, destroy, files on main; rotate and stats from any thread; the callbacks run on the
 //          writer's and the helper's thread, perhaps at once.

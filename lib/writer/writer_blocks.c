@@ -14,16 +14,46 @@ uint8_t *tl_writer_blocks_buffer(void)
 	return aligned_alloc(TL_PCAPNG_ALIGN, TL_WRITER_BLOCKS_BYTES + 2 * TL_PCAPNG_ALIGN);
 }
 
-// The blocks with their PAD. Returns their length; 0 where they do not fit.
+// Whether the file has the blocks that serve alignment and recovery.
+static bool has_heads(const struct tl_writer *writer, const struct tl_writer_file *file)
+{
+	return !file->stream && !writer->cfg.opaque;
+}
+
+// Only in a file that is written again a part that was not written may look like one that was.
+static void sign(const struct tl_writer_file *file, uint8_t *slab, uint32_t used_bytes)
+{
+	tl_pcapng_sign_head(slab, file->id, file->reused ? tl_pcapng_check(slab, used_bytes) : 0);
+}
+
+// The blocks with a HEAD, which tells that they are this file's, and their PAD. What opens the file begins with its
+// section header, and the HEAD is behind it all. Returns their length; 0 where they do not fit.
 static uint32_t fill_whole(
 	const struct tl_writer *writer, const struct tl_writer_file *file, blocks_fn *fill, uint8_t *buffer)
 {
-	uint32_t len = fill(writer->cfg.ctx, buffer, TL_WRITER_BLOCKS_BYTES);
-	uint32_t pad = file->stream || writer->cfg.opaque ? 0 : tl_pcapng_pad_bytes(len, TL_PCAPNG_ALIGN);
+	bool opens = fill == writer->cfg.prologue;
+	uint32_t before = has_heads(writer, file) && !opens ? TL_PCAPNG_HEAD_BYTES : 0;
+	uint32_t len = fill(writer->cfg.ctx, buffer + before, TL_WRITER_BLOCKS_BYTES - TL_PCAPNG_HEAD_BYTES);
 
-	if (len != 0 && pad != 0)
+	if (len == 0 || !has_heads(writer, file))
+		return len;
+	struct tl_pcapng_head head = {.file = file->id, .used_bytes = TL_PCAPNG_HEAD_BYTES + (opens ? 0 : len)};
+	tl_pcapng_put_head(buffer + (opens ? len : 0), &head);
+	len += TL_PCAPNG_HEAD_BYTES;
+	if (!opens)
+		sign(file, buffer, len);
+	uint32_t pad = tl_pcapng_pad_bytes(len, TL_PCAPNG_ALIGN);
+	if (pad != 0)
 		tl_pcapng_put_pad(buffer + len, pad);
-	return len != 0 ? len + pad : 0;
+	return len + pad;
+}
+
+void tl_writer_sign(const struct tl_writer *writer, const struct tl_writer_write *write)
+{
+	struct tl_pcapng_head head;
+
+	if (has_heads(writer, write->file) && tl_pcapng_get_head(write->data, write->len_bytes, &head) == 0)
+		sign(write->file, write->data, head.used_bytes);
 }
 
 // Nothing is in flight in this file.

@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <tl_log.h>
+
+#define LEFT_OVER_BYTES (4u << 20) // of a file that is full: less than a slab, and the closing blocks
 
 struct tl_writer_file *tl_writer_file_new(struct tl_writer *writer)
 {
@@ -25,6 +28,8 @@ struct tl_writer_file *tl_writer_file_new(struct tl_writer *writer)
 		return NULL;
 	}
 	file->fd = -1;
+	while (file->id == 0) // it never fails for so few bytes (getrandom(2))
+		(void)!getrandom(&file->id, sizeof(file->id), 0);
 	file->label = writer->cfg.path;
 	file->stop = &writer->stop;
 	return file;
@@ -68,13 +73,13 @@ static int prepare_stream(struct tl_writer_file *file, mode_t mode)
 }
 
 // The lock tells other recordings, and their rings, that this file is in use; it goes with the descriptor.
-static int prepare_regular(struct tl_writer_file *file, bool direct)
+static int prepare_regular(struct tl_writer_file *file, bool direct, bool empty)
 {
 	struct stat status;
 
 	if (flock(file->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
 		return -EBUSY;
-	if (fstat(file->fd, &status) != 0 || ftruncate(file->fd, 0) != 0)
+	if (fstat(file->fd, &status) != 0 || (empty && ftruncate(file->fd, 0) != 0))
 		return -errno;
 	file->nameless = status.st_nlink == 0;
 	int flags = fcntl(file->fd, F_GETFL);
@@ -101,7 +106,7 @@ int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool dire
 	if (rc == 0 && S_ISBLK(status.st_mode))
 		rc = -ENOTBLK;
 	else if (rc == 0 && S_ISREG(status.st_mode) && !to_stdout)
-		rc = prepare_regular(file, direct);
+		rc = prepare_regular(file, direct, true);
 	else if (rc == 0)
 		rc = prepare_stream(file, status.st_mode);
 	if (rc == 0)
@@ -117,7 +122,14 @@ int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool dire
 int tl_writer_file_create(struct tl_writer_file *file, const char *path, bool direct)
 {
 	file->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
-	return file->fd < 0 ? -errno : prepare_regular(file, direct);
+	return file->fd < 0 ? -errno : prepare_regular(file, direct, true);
+}
+
+int tl_writer_file_adopt(struct tl_writer_file *file, int fd, bool direct)
+{
+	file->fd = fd;
+	file->reused = true;
+	return prepare_regular(file, direct, false);
 }
 
 bool tl_writer_file_is_removed(const struct tl_writer_file *file)
@@ -129,9 +141,14 @@ bool tl_writer_file_is_removed(const struct tl_writer_file *file)
 
 void tl_writer_file_allocate(struct tl_writer_file *file, uint64_t bytes)
 {
+	struct stat status;
+
 	if (bytes <= file->end_bytes || file->stream)
 		return;
-	if (fallocate(file->fd, 0, 0, (off_t)bytes) != 0)
+	// As full as it was it will be again: what a file has left over need not be taken, and cut off, each time.
+	if (file->reused && fstat(file->fd, &status) == 0 && (uint64_t)status.st_size + LEFT_OVER_BYTES >= bytes)
+		return;
+	if (fallocate(file->fd, 0, 0, (off_t)bytes) != 0 && !file->reused)
 		tl_writer_file_cut(file); // what there was room for
 }
 

@@ -16,9 +16,9 @@
 #include <tl_recover.h>
 
 // A regular file that nobody is writing, or -1.
-static int open_unused(const char *path, struct stat *status)
+static int open_unused(const char *path, int access, struct stat *status)
 {
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int fd = open(path, access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	if (fd >= 0 && fstat(fd, status) == 0 && S_ISREG(status->st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return fd;
@@ -27,21 +27,29 @@ static int open_unused(const char *path, struct stat *status)
 	return -1;
 }
 
+int tl_writer_open_ours(const char *path, int access, struct stat *status)
+{
+	int fd = open_unused(path, access, status);
+
+	if (fd < 0 || tl_recover_is_ours(fd))
+		return fd;
+	close(fd);
+	return -1;
+}
+
 bool tl_writer_is_ours(const char *path, struct stat *status)
 {
-	int fd = open_unused(path, status);
+	int fd = tl_writer_open_ours(path, O_RDONLY, status);
 
-	if (fd < 0)
-		return false;
-	bool ours = tl_recover_is_ours(fd);
-	close(fd);
-	return ours;
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 bool tl_writer_is_blank(const char *path)
 {
 	struct stat status;
-	int fd = open_unused(path, &status);
+	int fd = open_unused(path, O_RDONLY, &status);
 
 	if (fd < 0)
 		return false;
@@ -73,7 +81,7 @@ static int by_age(const void *a_found, const void *b_found)
 // Whether nobody is writing what an earlier run did not complete. One that it did not begin either is no loss.
 static bool is_left(const char *path, struct stat *status)
 {
-	int fd = open_unused(path, status);
+	int fd = open_unused(path, O_RDONLY, status);
 	bool opened;
 
 	if (fd < 0)

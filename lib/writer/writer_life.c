@@ -31,6 +31,9 @@ int tl_writer_open_ahead(struct tl_writer *writer, struct tl_writer_file *file)
 	do
 		rc = tl_writer_put_prologue(writer, file, writer->helper.blocks);
 	while (tl_writer_recycle_for(writer, rc));
+	// Else, without power, slabs of this file could stand behind the beginning of the last.
+	if (rc == 0 && file->reused && writer->cfg.policy.sync == TL_WRITER_SYNC_CLOSE && fdatasync(file->fd) != 0)
+		rc = -errno;
 	return rc;
 }
 

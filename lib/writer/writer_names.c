@@ -91,6 +91,9 @@ int tl_writer_open_hidden(struct tl_writer *writer, struct tl_writer_file *file)
 	if (file->at == NULL)
 		return -ENOMEM;
 	clear_way(writer);
-	return tl_writer_file_create(
+	if (tl_writer_reuse(writer, file))
+		return 0;
+	int rc = tl_writer_file_create(
 		file, file->at, !atomic_load_explicit(&writer->direct_refused, memory_order_relaxed));
+	return rc == 0 && fstat(file->fd, &writer->created) != 0 ? -errno : rc;
 }

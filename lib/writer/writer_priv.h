@@ -15,6 +15,7 @@
 //   writer_ring.c    the recording's files, and which of them have to go
 //   writer_found.c   files of earlier runs
 //   writer_remove.c  a file of the ring goes, a piece at a time
+//   writer_reuse.c   or is written again
 //   writer_left.c    recovers those that were not completed
 //   writer_pattern.c what the names of files look like
 //   writer_file.c    one output file: open, write, cut, close
@@ -62,6 +63,8 @@ struct tl_writer_file {
 	bool stream;
 	bool direct;		   // O_DIRECT is on
 	bool nameless;		   // when it was opened, by way of /proc/self/fd
+	bool reused;		   // it has slabs of an earlier file, where this one has not been written yet
+	uint64_t id;		   // in all HEADs of this file, and in no other's
 	const atomic_bool *stop;   // of the writer: a stream waits only so long once it is set
 	uint32_t chunk_bytes;	   // stream: the most that one write() takes without blocking
 	int broken;		   // stream: the -errno after which nothing more can follow
@@ -94,7 +97,7 @@ struct tl_writer_write {
 	struct tl_writer_file *file;
 	struct tl_slab_ring *ring;
 	struct tl_slab *slab; // NULL: statistics
-	const uint8_t *data;
+	uint8_t *data;
 	uint32_t len_bytes;
 	uint64_t offset_bytes;
 	int result; // TL_WRITER_PENDING, then 0 or -errno
@@ -237,6 +240,7 @@ struct tl_writer {
 	struct tl_writer_names names; // the helper's
 	struct tl_writer_ring ring;
 	bool on_disk;		     // the output is a file
+	struct stat created;	     // a file as this recording makes them; the helper's
 	_Atomic uint64_t free_bytes; // of its file system
 	atomic_bool direct_refused;  // said, and not tried again
 	atomic_bool no_room;	     // less than min_free_bytes, and no file left to drop
@@ -373,11 +377,19 @@ void tl_writer_sync_directory(const struct tl_writer_pattern *pattern);
 void tl_writer_resume_names(struct tl_writer *writer, time_t now);
 // Moves the file from where it is to a free name of its time: NAME.part in a ring, else NAME.
 int tl_writer_give_name(struct tl_writer *writer, struct tl_writer_file *file);
-// Creates the file under the hidden name.
+// Opens the file under the hidden name: a new one, or the oldest of the ring where that has to go anyway.
 int tl_writer_open_hidden(struct tl_writer *writer, struct tl_writer_file *file);
 
 // writer_remove.c: the name goes at once. Who has the file open, or another name for it, keeps all of it.
 int tl_writer_remove(const char *path);
+
+// Whether nobody else has the file open, nor another name for it.
+bool tl_writer_is_alone(int fd, const struct stat *status);
+
+// writer_reuse.c, on the helper
+// Moves the oldest file of the ring to file->at and opens it, when one more file would be over the limits. False: there
+// is none that may be written again.
+bool tl_writer_reuse(struct tl_writer *writer, struct tl_writer_file *file);
 
 // writer_ring.c
 int tl_writer_ring_add(struct tl_writer_ring *ring, struct tl_writer_entry entry); // takes over its path
@@ -389,6 +401,14 @@ void tl_writer_ring_move(struct tl_writer_ring *ring, const struct tl_writer_fil
 void tl_writer_ring_end(struct tl_writer_ring *ring, struct tl_writer_file *file, bool keep);
 // Drops the oldest complete file. False: there is none. *out_bytes may be 0: it was not ours any more.
 bool tl_writer_ring_recycle(struct tl_writer *writer, uint64_t *out_bytes);
+// The oldest complete file, which stays listed; NULL: there is none. Valid until the list changes.
+const struct tl_writer_entry *tl_writer_ring_oldest(const struct tl_writer_ring *ring);
+// The oldest complete file had so many bytes and is gone: counts that, and takes it off the list.
+void tl_writer_ring_gave_up(struct tl_writer *writer, uint64_t bytes);
+// How much each file is given when it is opened. 0: nobody knows, or more than the ring can spare.
+uint64_t tl_writer_ring_allocation(const struct tl_writer *writer);
+// Whether the limits do not allow one more file.
+bool tl_writer_ring_is_full(struct tl_writer *writer);
 // Looks how much is free for the files.
 void tl_writer_ring_measure_free(struct tl_writer *writer);
 // Gives a file that has just been opened all it may need, if ring and disk can spare it.
@@ -400,7 +420,9 @@ const char *const *tl_writer_ring_list(struct tl_writer_ring *ring, uint32_t *n)
 void tl_writer_ring_fini(struct tl_writer_ring *ring);
 
 // writer_found.c
-// Whether this is a recording of this program that nobody is writing.
+// Opens a recording of this program that nobody is writing; -1: it is none.
+int tl_writer_open_ours(const char *path, int access, struct stat *status);
+// Whether it is one.
 bool tl_writer_is_ours(const char *path, struct stat *status);
 // Whether it is a file in which nobody has recorded anything, nor is about to.
 bool tl_writer_is_blank(const char *path);
@@ -426,6 +448,8 @@ bool tl_writer_pattern_match(
 uint8_t *tl_writer_blocks_buffer(void);
 int tl_writer_put_prologue(struct tl_writer *writer, struct tl_writer_file *file, uint8_t *buffer);
 int tl_writer_put_epilogue(struct tl_writer *writer, struct tl_writer_file *file, uint8_t *buffer);
+// Writes into the HEAD of what is to be written which file it goes to.
+void tl_writer_sign(const struct tl_writer *writer, const struct tl_writer_write *write);
 // Whether statistics are to be written now: their data and length are in *write then.
 bool tl_writer_statistics_due(struct tl_writer *writer, struct tl_writer_write *write);
 
@@ -438,6 +462,8 @@ void tl_writer_file_discard(struct tl_writer *writer, struct tl_writer_file *fil
 int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool direct, struct tl_err *err);
 // Creates a regular file where there is nothing.
 int tl_writer_file_create(struct tl_writer_file *file, const char *path, bool direct);
+// Makes fd, a regular file that stays as long as it is, the file's.
+int tl_writer_file_adopt(struct tl_writer_file *file, int fd, bool direct);
 // Whether somebody removed it, or its directory, since it was opened: what is written to it is lost at its close.
 bool tl_writer_file_is_removed(const struct tl_writer_file *file);
 // Takes so much of the disk now, as the file's size, which complete() cuts: a write within a file's size needs no lock

@@ -11,9 +11,9 @@
 #define PIECE_BYTES (32 << 20)
 #define PAUSE_NS (5 * TL_NS_PER_MS)
 
-// Whether nobody has the file open, nor another name for it: a lease (fcntl(2)) is to be had only then. Somebody who
-// opens it meanwhile makes the kernel send a signal, which is SIGURG here: nobody minds that one.
-static bool is_alone(int fd, const struct stat *status)
+// A lease (fcntl(2)) is to be had only then. Somebody who opens it meanwhile makes the kernel send a signal, which is
+// SIGURG here: nobody minds that one.
+bool tl_writer_is_alone(int fd, const struct stat *status)
 {
 	if (status->st_nlink != 1 || fcntl(fd, F_SETSIG, SIGURG) != 0 || fcntl(fd, F_SETLEASE, F_WRLCK) != 0)
 		return false;
@@ -25,7 +25,7 @@ int tl_writer_remove(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat status;
-	bool alone = fd >= 0 && fstat(fd, &status) == 0 && is_alone(fd, &status);
+	bool alone = fd >= 0 && fstat(fd, &status) == 0 && tl_writer_is_alone(fd, &status);
 	int rc = unlink(path) == 0 ? 0 : -errno;
 
 	for (off_t bytes = alone && rc == 0 ? status.st_size : 0; bytes > PIECE_BYTES; bytes -= PIECE_BYTES) {

@@ -117,21 +117,31 @@ bool tl_writer_ring_last_number(
 
 // ---- limits
 
+// Only the helper changes the list, and looks for it.
+static struct tl_writer_entry *oldest_entry(const struct tl_writer_ring *ring)
+{
+	for (uint32_t i = 0; i < ring->n; i++)
+		if (ring->entries[i].file == NULL && !ring->entries[i].saved)
+			return &ring->entries[i];
+	return NULL;
+}
+
+const struct tl_writer_entry *tl_writer_ring_oldest(const struct tl_writer_ring *ring)
+{
+	return oldest_entry(ring);
+}
+
 // Takes the oldest complete file off the list. False: there is none.
 static bool take_oldest(struct tl_writer_ring *ring, struct tl_writer_entry *out)
 {
-	bool found = false;
-
 	pthread_mutex_lock(&ring->lock);
-	for (uint32_t i = 0; i < ring->n && !found; i++) {
-		if (ring->entries[i].file != NULL || ring->entries[i].saved)
-			continue;
-		*out = ring->entries[i];
-		drop(ring, &ring->entries[i]);
-		found = true;
+	struct tl_writer_entry *oldest = oldest_entry(ring);
+	if (oldest != NULL) {
+		*out = *oldest;
+		drop(ring, oldest);
 	}
 	pthread_mutex_unlock(&ring->lock);
-	return found;
+	return oldest != NULL;
 }
 
 static void count_dropped(struct tl_writer *writer, const struct tl_writer_entry *entry)
@@ -139,6 +149,32 @@ static void count_dropped(struct tl_writer *writer, const struct tl_writer_entry
 	for (uint32_t ring = 0; ring < writer->n_flows; ring++)
 		for (int dir = 0; dir < TL_DIRS; dir++)
 			tl_count(&writer->dropped_pkts[ring][dir], entry->pkts[ring][dir]);
+}
+
+// A file that the ring gave up, and that is gone now.
+static void count_given_up(struct tl_writer *writer, const struct tl_writer_entry *entry, uint64_t bytes)
+{
+	tl_index_remove(entry->path);
+	tl_count(&writer->stats.recycled_files, 1);
+	tl_count(&writer->stats.recycled_bytes, bytes);
+	if (tl_writer_saves_files(writer) && entry->pkts != NULL)
+		count_dropped(writer, entry);
+}
+
+static void free_entry(struct tl_writer_entry *entry)
+{
+	free(entry->pkts);
+	free(entry->path);
+}
+
+void tl_writer_ring_gave_up(struct tl_writer *writer, uint64_t bytes)
+{
+	struct tl_writer_entry oldest;
+
+	if (!take_oldest(&writer->ring, &oldest))
+		return;
+	count_given_up(writer, &oldest, bytes);
+	free_entry(&oldest);
 }
 
 bool tl_writer_ring_recycle(struct tl_writer *writer, uint64_t *out_bytes)
@@ -156,15 +192,10 @@ bool tl_writer_ring_recycle(struct tl_writer *writer, uint64_t *out_bytes)
 	} else if ((rc = tl_writer_remove(oldest.path)) != 0) {
 		tl_warn("%.300s: cannot remove: %s", oldest.path, strerror(-rc));
 	} else {
-		tl_index_remove(oldest.path);
 		*out_bytes = (uint64_t)status.st_size;
-		tl_count(&writer->stats.recycled_files, 1);
-		tl_count(&writer->stats.recycled_bytes, *out_bytes);
-		if (tl_writer_saves_files(writer) && oldest.pkts != NULL)
-			count_dropped(writer, &oldest);
+		count_given_up(writer, &oldest, *out_bytes);
 	}
-	free(oldest.pkts);
-	free(oldest.path);
+	free_entry(&oldest);
 	return true;
 }
 
@@ -211,12 +242,16 @@ void tl_writer_ring_measure_free(struct tl_writer *writer)
 	atomic_store_explicit(&writer->free_bytes, free_bytes(&writer->pattern), memory_order_relaxed);
 }
 
-// How much each file is given when it is opened. 0: nobody knows, or more than the ring can spare.
 static uint64_t allocation_bytes(const struct tl_writer_policy *policy)
 {
 	bool fits = policy->keep_bytes == 0 || policy->rotate_bytes <= policy->keep_bytes / ALLOCATION_SHARE;
 
 	return fits && policy->rotate_bytes <= ALLOCATION_MAX ? policy->rotate_bytes : 0;
+}
+
+uint64_t tl_writer_ring_allocation(const struct tl_writer *writer)
+{
+	return allocation_bytes(&writer->cfg.policy);
 }
 
 void tl_writer_ring_allocate(const struct tl_writer *writer, struct tl_writer_file *file)
@@ -236,15 +271,28 @@ static bool is_over(const struct tl_writer_policy *policy, const struct extent *
 	       (policy->keep_bytes != 0 && bytes > policy->keep_bytes);
 }
 
+// What has to be free: room for the rest of the file in good time, so that the writer need not wait for it.
+static uint64_t wanted_bytes(const struct tl_writer_policy *policy, const struct extent *extent)
+{
+	return tl_max_u64(policy->min_free_bytes, policy->on_full == TL_WRITER_FULL_RECYCLE ? extent->growth_bytes : 0);
+}
+
+bool tl_writer_ring_is_full(struct tl_writer *writer)
+{
+	const struct tl_writer_policy *policy = &writer->cfg.policy;
+	struct extent extent = measure(&writer->ring, policy->rotate_bytes);
+	bool counts = policy->min_free_bytes != 0 || policy->on_full == TL_WRITER_FULL_RECYCLE;
+
+	return is_over(policy, &extent) ||
+	       (counts && free_bytes(&writer->pattern) < wanted_bytes(policy, &extent) + allocation_bytes(policy));
+}
+
 void tl_writer_ring_tidy(struct tl_writer *writer)
 {
 	const struct tl_writer_policy *policy = &writer->cfg.policy;
 	struct extent extent = measure(&writer->ring, policy->rotate_bytes);
-	uint64_t wanted = policy->min_free_bytes, room = 0, freed;
+	uint64_t wanted = wanted_bytes(policy, &extent), room = 0, freed;
 
-	// Room for the rest of the file in good time, so that the writer need not wait for it.
-	if (policy->on_full == TL_WRITER_FULL_RECYCLE)
-		wanted = tl_max_u64(wanted, extent.growth_bytes);
 	if (wanted != 0)
 		room = free_bytes(&writer->pattern);
 	// Counted, not asked for again: some file systems free the space of a removed file later.
@@ -303,10 +351,8 @@ const char *const *tl_writer_ring_list(struct tl_writer_ring *ring, uint32_t *n)
 
 void tl_writer_ring_fini(struct tl_writer_ring *ring)
 {
-	for (uint32_t i = 0; i < ring->n; i++) {
-		free(ring->entries[i].pkts);
-		free(ring->entries[i].path);
-	}
+	for (uint32_t i = 0; i < ring->n; i++)
+		free_entry(&ring->entries[i]);
 	free(ring->entries);
 	free(ring->listed);
 	pthread_mutex_destroy(&ring->lock);

@@ -169,6 +169,7 @@ static bool move_on(struct tl_writer *writer, int code)
 		write->file = next;
 		next->in_flight++;
 		next->pkts += records(write->slab);
+		tl_writer_sign(writer, write);
 	}
 	full->in_flight = 0;
 	tl_writer_helper_finish(writer, full);
@@ -253,6 +254,7 @@ static void submit(struct tl_writer *writer, const struct tl_writer_write *write
 	slot->result = TL_WRITER_PENDING;
 	file->next_bytes += slot->len_bytes;
 	file->in_flight++;
+	tl_writer_sign(writer, slot);
 	writer->backend->start(writer, slot);
 }
 

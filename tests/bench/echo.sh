@@ -11,7 +11,8 @@ seconds=5 rate=1000 payload=16 rounds=3
 usage() {
 	cat <<-END
 		usage: tests/bench/echo.sh [--seconds N] [--rate N] [--payload N] [--rounds N]
-		Prints one JSON object: the host, and per scenario the median over the rounds of each percentile, ns.
+		Prints one JSON object: the host, and per scenario the median over the rounds of each percentile, ns;
+		path: what echo_path.sh says of the way through the lcore.
 	END
 }
 
@@ -73,15 +74,17 @@ one_round() {
 }
 
 report() {
+	local path
+	path=$(TL_BUILD=$(dirname "$(dirname "$TAPLINE")") "$func_root/tests/bench/echo_path.sh" | jq -c "del(.host)") || path=null
 	jq -s --arg cpu "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" --arg kernel "$(uname -r)" \
-		--argjson cpus "$(nproc)" --argjson rate "$rate" --argjson payload "$payload" --argjson rounds "$rounds" '
+		--argjson cpus "$(nproc)" --argjson path "$path" --argjson rate "$rate" --argjson payload "$payload" --argjson rounds "$rounds" '
 		def median: sort | .[length / 2 | floor];
 		def summary: {name: .[0].name, lost: (map(.lost) | add)} +
 			{rtt_ns: (["min", "p50", "p90", "p99"] as $keys | . as $runs |
 				[$keys[] as $k | {key: $k, value: ([$runs[].rtt_ns[$k]] | median)}] | from_entries)};
 		(group_by(.name) | map(summary)) as $scenarios |
 		($scenarios[] | select(.name == "kernel-socat").rtt_ns.p50) as $reference |
-		{host: {cpu: $cpu, cpus: $cpus, kernel: $kernel}, rate_pps: $rate, payload_bytes: $payload, rounds: $rounds,
+		{host: {cpu: $cpu, cpus: $cpus, kernel: $kernel}, path: $path, rate_pps: $rate, payload_bytes: $payload, rounds: $rounds,
 		 scenarios: [$scenarios[] | . + {p50_ratio_to_kernel: (.rtt_ns.p50 / $reference * 1000 | round / 1000)}]}' results
 }
 

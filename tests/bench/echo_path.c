@@ -261,7 +261,7 @@ static void make_echo(struct tl_service *out)
 		.port = bench.port,
 		.clock = bench.clock};
 
-	if (tl_echo_host_create(&cfg, &bench.host, &err) != 0 || tl_echo_host_start(bench.host, &err) != 0)
+	if (tl_echo_host_create(&cfg, &bench.host, &err) != 0 || tl_echo_hosts_start(&bench.host, 1, &err) != 0)
 		die(err.text);
 	tl_echo_host_service(bench.host, out);
 }

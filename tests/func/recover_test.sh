@@ -48,12 +48,31 @@ has_written() {
 	(($(written) + 0 > 0)) || is_gone "$app_pid"
 }
 
-# kill_at MILLISECONDS: of the recording, or, every fifth time, of the process. before is what was written by then.
+# has_recycled FILES: the ring has given up so many, so that all that is written now is over something.
+has_recycled() {
+	(($(app_status '.captures[0].recycled_files' 2>/dev/null || true) + 0 >= $1)) || is_gone "$app_pid"
+}
+
+# heads DIR: own and earlier slabs of its file .part.
+heads() {
+	find "$1" -name '*.part' -exec "$func_root/tests/lib/count_heads.py" {} +
+}
+
+# has_slabs DIR: in the file that the recording is in.
+has_slabs() {
+	[[ $(heads "$1") == [1-9]* ]] || is_gone "$app_pid"
+}
+
+# kill_at N MILLISECONDS: of the recording, or, every fifth time, of the process, or, every other time, of a ring that has
+# gone round. before is what was written by then.
 kill_at() {
 	local n=$1 ms=$2
 	before=0
 	if ((n % 5 != 0)); then
 		wait_for 20 has_written || true
+	fi
+	if ((n % 5 != 0 && n % 2 == 0)); then
+		wait_for 60 has_recycled 5 || true
 	fi
 	sleep "$(printf '0.%03d' "$ms")"
 	if ((n % 5 != 0)); then
@@ -90,6 +109,7 @@ once() {
 	local n=$1 ms=$2 status=0
 	record_start killed
 	kill_at "$n" "$ms"
+	echo "slabs of its own and of an earlier file: $(heads killed)"
 	"$TAPLINE" recover killed --json >recover.json 2>recover.log || status=$?
 	((status == 0)) || { echo "recover ended with $status" && cat recover.log recover.json && return 1; }
 	judge killed >judged.out 2>&1 || { cat judged.out && return 1; }
@@ -98,7 +118,7 @@ once() {
 }
 
 survives_kills() {
-	local n ms bad=0 parts=0
+	local n ms bad=0 parts=0 again=0
 	echo "# TL_SEED=$seed"
 	RANDOM=$seed
 	for ((n = 1; n <= kills; n++)); do
@@ -110,16 +130,17 @@ survives_kills() {
 			rm -rf "kept-$n" && mv killed "kept-$n"
 		fi
 		parts=$((parts + $(jq '.recovered' recover.json)))
+		again=$((again + $(grep -c 'earlier file: [1-9][0-9]* [1-9]' once.out || true)))
 		rm -rf killed
 	done
 	check_equal "after each of $kills kills every slab that was written is there, and nothing is torn" "$bad" 0
 	check "most kills left a file to recover" test "$parts" -ge $((kills / 2))
+	check "of some it lay over an earlier one" test "$again" -ge $((kills / 5))
 }
 
 tshark_reads_it() {
 	record_start shark
-	wait_for 20 has_written || true
-	sleep 0.1
+	wait_for 20 has_slabs shark || true
 	app_kill
 	"$TAPLINE" recover shark --json >recover.json 2>recover.log || true
 	local file
@@ -133,8 +154,8 @@ tshark_reads_it() {
 next_start_recovers() {
 	local status
 	record_start next
-	wait_for 20 has_written || true
-	sleep 0.1
+	wait_for 60 has_recycled 5 || true
+	wait_for 20 has_slabs next || true
 	app_kill
 	check "a kill leaves a file .part" compgen -G 'next/*.part'
 	wait_for 5 unlocked next/*.part
@@ -177,8 +198,7 @@ leaves_alone() {
 
 only_looks_when_dry() {
 	record_start dry
-	wait_for 20 has_written || true
-	sleep 0.05
+	wait_for 20 has_slabs dry || true
 	app_kill
 	find dry -type f -exec cksum {} + | sort >dry.before
 	"$TAPLINE" recover dry --dry-run >dry.out

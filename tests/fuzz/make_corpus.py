@@ -202,21 +202,25 @@ def padded(data, align=4096):
     return data + (block(0x80000001, bytes(gap - 12), "<") if gap else b"")
 
 
-def recording_parts():
-    """A recording of two queues, two slabs each: prologue, slabs, statistics."""
+def own_head(file, used):
+    return block(0x80000002, b"TAPSLAB1" + struct.pack("<QQIIIQQ", 0, 0, 0, used, 0, file, 0), "<") if file else b""
+
+
+def recording_parts(file=0):
+    """A recording of two queues, two slabs each: prologue, slabs, statistics. file 0: as older versions wrote it."""
     end = struct.pack("<HH", 0, 0)
     section = struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + option(4, b"tapline 0.1.0", "<") + end
     interface = struct.pack("<HHI", 1, 0, 0) + option(9, b"\x09", "<") + end
-    prologue = padded(block(0x0A0D0D0A, section, "<") + 2 * block(1, interface, "<"))
+    prologue = padded(block(0x0A0D0D0A, section, "<") + 2 * block(1, interface, "<") + own_head(file, 64))
     frame = FRAMES["udp"]
     slabs = []
     for i in range(4):
         packet = struct.pack("<IIIII", i % 2, 1, i, len(frame), len(frame)) + frame + bytes(-len(frame) % 4)
         records = 2 * block(6, packet, "<")
-        head = b"TAPSLAB1" + struct.pack("<QQIII16x", 7, i // 2, i % 2, 64 + len(records), 2)
+        head = b"TAPSLAB1" + struct.pack("<QQIIIQQ", 7, i // 2, i % 2, 64 + len(records), 2, file, 0)
         slabs.append(padded(block(0x80000002, head, "<") + records))
-    statistics = padded(b"".join(block(5, struct.pack("<III", i, 1, 2) + end, "<") for i in range(2)))
-    return prologue, slabs, statistics
+    counters = b"".join(block(5, struct.pack("<III", i, 1, 2) + end, "<") for i in range(2))
+    return prologue, slabs, padded(own_head(file, 64 + len(counters)) + counters)
 
 
 def config():
@@ -279,6 +283,13 @@ def seeds():
     yield "recover/swapped", prologue + slabs[1] + page + slabs[0] + slabs[3][:-512]
     yield "recover/no_prologue", page + b"".join(slabs)
     yield "recover/torn_prologue", prologue[:70] + page[70:] + slabs[0] + slabs[1]
+    again, others, end = recording_parts(0x1234)
+    yield "recover/numbered", again + b"".join(others) + end
+    yield "recover/numbered_hole", again + others[0] + page + others[2] + end
+    yield "recover/numbered_torn", again[:300] + page[300:] + others[0] + others[1][:-512]
+    yield "recover/written_over", again + others[0] + slabs[1] + others[2] + slabs[3] + statistics
+    yield "recover/not_begun_again", again + b"".join(slabs) + statistics
+    yield "recover/numbers_differ", prologue + slabs[0] + others[1] + slabs[2] + end
     text = json.dumps(config())
     yield "config/all_keys", text.encode()
     yield "config/unknown_key", text.replace('"mtu"', '"mtv"').encode()

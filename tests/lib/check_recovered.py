@@ -43,11 +43,13 @@ def read(name):
     """The slabs of a file: sequence -> (first number, its drops, next number, records)."""
     with open(name, "rb") as file:
         data = file.read()
-    slabs, sequence, statistics, interfaces = {}, None, 0, 0
+    slabs, files, sequence, statistics, interfaces = {}, set(), None, 0, 0
     for at, kind, length in blocks(data, name):
         if kind == HEAD:
-            sequence, _, _, records = struct.unpack_from("<QIII", data, at + 24)
-            slabs[sequence] = [None, 0, None, records]
+            sequence, _, _, records, file = struct.unpack_from("<QIIIQ", data, at + 24)
+            files.add(file)
+            if records:
+                slabs[sequence] = [None, 0, None, records]
         elif kind == EPB:
             slab, number = slabs[sequence], struct.unpack_from(">I", data, at + 28 + 42)[0]
             lost = dropped(data, at, length)
@@ -59,6 +61,8 @@ def read(name):
             slab[3] -= 1
         statistics += kind == ISB
         interfaces += kind == IDB
+    if len(files) != 1:
+        sys.exit(f"{name}: has slabs of {len(files)} files")
     if statistics != interfaces or interfaces == 0:
         sys.exit(f"{name}: {statistics} statistics of {interfaces} interfaces")
     return slabs

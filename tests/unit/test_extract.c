@@ -255,6 +255,51 @@ static uint8_t *put_block(
 	return put_be32(p + data_bytes, total);
 }
 
+// Of a file that is written again: so many slabs, the numbers of whose packets go on from *number. Returns its bytes;
+// *out_at is where the last slab begins.
+static size_t make_life(uint8_t *data, uint64_t file, uint32_t slabs, uint32_t *number, size_t *out_at)
+{
+	uint32_t used = tl_pcapng_put_shb(data, 4096, &(struct tl_pcapng_shb){.application = "tapline test"});
+
+	used += tl_pcapng_put_idb(data + used, 4096 - used, &(struct tl_pcapng_idb){.name = "port0"});
+	tl_pcapng_put_head(data + used, &(struct tl_pcapng_head){.file = file, .used_bytes = TL_PCAPNG_HEAD_BYTES});
+	size_t size = pad_to_align(data, used + TL_PCAPNG_HEAD_BYTES);
+	for (uint32_t i = 0; i < slabs; i++) {
+		struct tl_pcapng_head head;
+		*out_at = size;
+		size += make_slab(data + size, i, number);
+		CU_ASSERT_EQUAL(tl_pcapng_get_head(data + *out_at, SLAB_BYTES, &head), 0);
+		tl_pcapng_sign_head(data + *out_at, file, tl_pcapng_check(data + *out_at, head.used_bytes));
+	}
+	return size;
+}
+
+static void what_was_in_the_file_before_is_not_read(void)
+{
+	uint8_t *data = calloc(SLABS + 1, SLAB_BYTES), *earlier = calloc(SLABS + 1, SLAB_BYTES);
+	uint32_t before = 0, number = 7 * 50; // records of both lives have the same lengths
+	size_t at;
+
+	CU_ASSERT_FATAL(data != NULL && earlier != NULL);
+	size_t size = make_life(earlier, 1, SLABS, &before, &at);
+	uint32_t first = number;
+	memcpy(data, earlier, size);
+	make_life(data, 2, 3, &number, &at);
+	write_file(in_path, data, size);
+	struct tl_extract_stats stats = run((struct tl_extract_cfg){0}, 0);
+	CU_ASSERT(stats.records_matched == number - first && stats.slabs_total == 3 && stats.files_incomplete == 1);
+	stats = reindex();
+	CU_ASSERT(stats.files_indexed == 0 && stats.files_incomplete == 1);
+
+	memcpy(data + at + 4096, earlier + at + 4096, size - at - 4096); // the third is on its way
+	write_file(in_path, data, size);
+	stats = run((struct tl_extract_cfg){0}, 0);
+	CU_ASSERT(stats.records_matched == (number - first) / 3 * 2 && stats.slabs_total == 2);
+	CU_ASSERT_EQUAL(stats.files_incomplete, 1);
+	free(earlier);
+	free(data);
+}
+
 static void foreign_packets_are_kept(void)
 {
 	uint8_t file[16384], frame[64], *p = file;
@@ -310,6 +355,8 @@ int main(void)
 		{"a compressed recording is read as if it were none", packed_is_read_as_plain},
 		{"an index finds slabs of plain and of compressed recordings", index_serves_both},
 		{"a recording that was cut off gives its whole slabs", cut_recording_gives_its_whole_slabs},
+		{"of a file that is written again, what was in it before is not read",
+			what_was_in_the_file_before_is_not_read},
 		{"packets of all kinds and of the other byte order are kept", foreign_packets_are_kept},
 		{"what is no capture is an error, what is empty or gone is not", what_is_no_capture_is_an_error},
 	};

@@ -14,7 +14,11 @@
 #define SLABS 8u
 #define RINGS 2u
 #define RUN_ID 77u
+#define FILE_ID UINT64_C(0x0123456789abcdef)
 #define FILE_BYTES_MAX (1u << 20)
+
+// Of the files that are made: 0 as older versions made them.
+static uint64_t file_id;
 
 // A file as a recording writes it: slabs of two rings in turn, each with a few records that carry their number.
 struct file {
@@ -34,6 +38,15 @@ static void put_padding(struct file *file)
 	file->size += pad;
 }
 
+// Of the file's own blocks.
+static void put_own_head(struct file *file, uint32_t at, uint32_t used_bytes)
+{
+	if (file_id == 0)
+		return;
+	tl_pcapng_put_head(file->bytes + at, &(struct tl_pcapng_head){.file = file_id, .used_bytes = used_bytes});
+	file->size = at + used_bytes;
+}
+
 static void put_prologue(struct file *file, const char *application)
 {
 	file->size += tl_pcapng_put_shb(
@@ -41,6 +54,7 @@ static void put_prologue(struct file *file, const char *application)
 	for (uint32_t i = 0; i < RINGS; i++)
 		file->size += tl_pcapng_put_idb(file->bytes + file->size, PAGE,
 			&(struct tl_pcapng_idb){.name = "test0", .description = "queue", .snaplen = 2000});
+	put_own_head(file, file->size, TL_PCAPNG_HEAD_BYTES);
 	put_padding(file);
 }
 
@@ -70,6 +84,7 @@ static void put_slab(struct file *file, uint32_t index, uint32_t records)
 	tl_pcapng_put_head(file->bytes + begin, &(struct tl_pcapng_head){.run_id = RUN_ID,
 							.sequence = index / RINGS,
 							.ring = index % RINGS,
+							.file = file_id,
 							.used_bytes = file->size - begin,
 							.records = records});
 	put_padding(file);
@@ -77,9 +92,13 @@ static void put_slab(struct file *file, uint32_t index, uint32_t records)
 
 static void put_statistics(struct file *file)
 {
+	uint32_t begin = file->size;
+
+	file->size += file_id != 0 ? TL_PCAPNG_HEAD_BYTES : 0;
 	for (uint32_t i = 0; i < RINGS; i++)
 		file->size += tl_pcapng_put_isb(file->bytes + file->size, PAGE,
 			&(struct tl_pcapng_isb){.interface_id = i, .if_dropped_pkts = 0});
+	put_own_head(file, begin, file->size - begin);
 	put_padding(file);
 }
 
@@ -591,7 +610,10 @@ static void recovers_what_a_pipe_delivered(void)
 	struct image image;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	uint64_t before = file_id;
+	file_id = 0;
 	put_prologue(file, "tapline test");
+	file_id = before;
 	for (uint32_t i = 0; i < 50; i++)
 		put_record(file, i % RINGS);
 	image_init(&image, file->bytes, file->size - 30);
@@ -697,5 +719,7 @@ int main(void)
 		{"gives the next name that is free", gives_the_next_name_that_is_free},
 	};
 
-	return tl_test_main("recover", tests, TL_ARRAY_LEN(tests));
+	int status = tl_test_main("recover, as older versions wrote it", tests, TL_ARRAY_LEN(tests));
+	file_id = FILE_ID;
+	return tl_test_main("recover", tests, TL_ARRAY_LEN(tests)) | status;
 }

@@ -986,7 +986,6 @@ static void probe_takes_the_last_byte(void)
 	stop(h);
 }
 
-// An old segment must not bring back an old window (SND.WL1, SND.WL2).
 static void window_update_lets_out(void)
 {
 	struct host *h = start();
@@ -1006,6 +1005,7 @@ static void window_update_lets_out(void)
 	stop(h);
 }
 
+// What is sent again has an old sequence number (SND.WL1), and an ACK that may be the latest.
 static void old_windows_are_ignored(void)
 {
 	struct host *h = start();
@@ -1020,6 +1020,16 @@ static void old_windows_are_ignored(void)
 	h->window = 60000;
 	give(h, A, PEERS + 11, OURS + 1, 0); // an older ACK
 	CU_ASSERT_EQUAL(app.c->snd_wnd, 5000);
+	h->window = 4900;
+	give(h, A, PEERS + 111, OURS + 101, 10); // beyond a gap
+	CU_ASSERT_EQUAL(app.c->snd_wnd, 4900);
+	say(&app, 100);
+	h->window = 4800;
+	give(h, A, PEERS + 11, OURS + 201, 10); // the gap is filled, with a later ACK
+	CU_ASSERT_EQUAL(app.c->snd_wnd, 4800);
+	h->window = 60000;
+	give(h, A, PEERS + 131, OURS + 101, 10); // a later sequence number, an older ACK
+	CU_ASSERT_EQUAL(app.c->snd_wnd, 4800);
 	app_free(&app);
 	stop(h);
 }

@@ -4,138 +4,60 @@
 #include <errno.h>
 
 #include "tl_test_tcp.h"
+#include "tl_test_wire.h"
 
-#define FLYING_MAX 4096
 #define CONNS 1000
 #define SEND_BUFFER 16384
 
-struct flying {
-	struct rte_mbuf *m;
-	uint64_t at_ns;
-	unsigned to;
-};
-
 struct sim {
+	struct wire wire;
 	struct tl_net *net[2];
-	struct tl_txq tx[2];
-	uint64_t now_ns, rng;
-	uint64_t delay_ns, jitter_ns;
-	unsigned lost_percent, doubled_percent;
-	unsigned n_flying, in_use;
+	unsigned in_use;
 	bool without_sack;
 	unsigned texts, lossy_from, lossy_to; // of the segments with data from side 0, every third is lost
 	unsigned lost_text;
-	struct flying flying[FLYING_MAX]; // by time
-	void (*watch)(struct sim *sim, unsigned from, const uint8_t *frame, const struct tl_pkt *pkt);
 	uint64_t watched;
 	uint32_t watched_edge[2];
 };
 
 // ---- the wire
 
-static uint64_t draw(struct sim *sim)
+static bool loses_text(struct wire *wire, unsigned from, const uint8_t *frame, const struct tl_pkt *pkt)
 {
-	sim->rng ^= sim->rng << 13;
-	sim->rng ^= sim->rng >> 7;
-	sim->rng ^= sim->rng << 17;
-	return sim->rng;
-}
+	struct sim *sim = wire->user;
 
-static void launch(struct sim *sim, const uint8_t *frame, uint16_t len, unsigned to)
-{
-	uint64_t jitter_ns = sim->jitter_ns != 0 ? draw(sim) % sim->jitter_ns : 0;
-	struct flying new = {tl_test_mbuf(test_pool(), frame, len), sim->now_ns + sim->delay_ns + jitter_ns, to};
-	unsigned i = sim->n_flying;
-
-	if (new.m == NULL || i == FLYING_MAX) {
-		fprintf(stderr, "the wire is full\n");
-		exit(1);
-	}
-	while (i > 0 && sim->flying[i - 1].at_ns > new.at_ns) {
-		sim->flying[i] = sim->flying[i - 1];
-		i--;
-	}
-	sim->flying[i] = new;
-	sim->n_flying++;
-}
-
-static bool loses_text(struct sim *sim)
-{
+	if (from != 0 || pkt->payload_len == 0)
+		return false;
 	unsigned n = sim->texts++;
 	bool lost = n >= sim->lossy_from && n < sim->lossy_to && n % 3 == 0;
-
 	sim->lost_text += lost;
 	return lost;
 }
 
-static void transmit(struct tl_txq *q)
+static void give_burst(void *ctx, struct tl_burst *burst)
 {
-	struct sim *sim = q->backend;
-	unsigned from = q == &sim->tx[1];
-
-	for (uint16_t i = 0; i < q->n; i++) {
-		const uint8_t *frame = rte_pktmbuf_mtod(q->pkts[i], const uint8_t *);
-		uint16_t len = q->pkts[i]->data_len;
-		struct tl_pkt pkt;
-		tl_wire_parse(frame, len, &pkt);
-		if (sim->watch != NULL && pkt.kind == TL_PKT_TCP)
-			sim->watch(sim, from, frame, &pkt);
-		bool lost = pkt.kind == TL_PKT_TCP && draw(sim) % 100 < sim->lost_percent;
-		lost |= from == 0 && pkt.payload_len > 0 && loses_text(sim);
-		if (!lost)
-			launch(sim, frame, len, !from);
-		if (!lost && draw(sim) % 100 < sim->doubled_percent)
-			launch(sim, frame, len, !from);
-		rte_pktmbuf_free(q->pkts[i]);
-	}
-	q->n = 0;
-}
-
-// Everything that is to arrive at one side now, in bursts as long as they can be.
-static void deliver(struct sim *sim, unsigned to)
-{
-	struct tl_burst burst = {.mono_ns = sim->now_ns};
-	unsigned kept = 0;
-
-	for (unsigned i = 0; i < sim->n_flying; i++) {
-		struct flying *f = &sim->flying[i];
-		if (f->to != to || f->at_ns > sim->now_ns || burst.n == TL_BURST) {
-			sim->flying[kept++] = *f;
-			continue;
-		}
-		tl_wire_parse(rte_pktmbuf_mtod(f->m, uint8_t *), f->m->data_len, &burst.pkt[burst.n]);
-		burst.pkts[burst.n++] = f->m;
-	}
-	sim->n_flying = kept;
-	if (burst.n == 0)
-		return;
-	tl_net_input(sim->net[to], &burst);
-	for (uint16_t i = 0; i < burst.n; i++)
-		rte_pktmbuf_free(burst.pkts[i]);
-	tl_txq_flush(&sim->tx[to]);
+	tl_net_input(ctx, burst);
 }
 
 // To the next arrival, or a millisecond on, whichever is sooner.
 static void step(struct sim *sim)
 {
-	uint64_t next_ns = sim->now_ns + MS;
+	struct wire *wire = &sim->wire;
 
-	if (sim->n_flying > 0 && sim->flying[0].at_ns < next_ns)
-		next_ns = sim->flying[0].at_ns;
-	sim->now_ns = tl_max_u64(next_ns, sim->now_ns);
+	wire->now_ns = tl_max_u64(tl_min_u64(wire->now_ns + MS, wire_next_ns(wire)), wire->now_ns);
 	for (unsigned side = 0; side < 2; side++)
-		deliver(sim, side);
+		wire_deliver(wire, side);
 	for (unsigned side = 0; side < 2; side++) {
-		tl_net_tick(sim->net[side], sim->now_ns);
-		tl_txq_flush(&sim->tx[side]);
+		tl_net_tick(sim->net[side], sim->wire.now_ns);
+		tl_txq_flush(&sim->wire.end[side].tx);
 	}
 }
 
 static void run(struct sim *sim, uint64_t for_ns)
 {
-	uint64_t end_ns = sim->now_ns + for_ns;
+	uint64_t end_ns = sim->wire.now_ns + for_ns;
 
-	while (sim->now_ns < end_ns)
+	while (sim->wire.now_ns < end_ns)
 		step(sim);
 }
 
@@ -147,27 +69,33 @@ static bool is_quiet(const struct sim *sim)
 // Until no connection is left.
 static bool run_out(struct sim *sim, uint64_t at_most_ns)
 {
-	uint64_t end_ns = sim->now_ns + at_most_ns;
+	uint64_t end_ns = sim->wire.now_ns + at_most_ns;
 
-	while (!is_quiet(sim) && sim->now_ns < end_ns)
+	while (!is_quiet(sim) && sim->wire.now_ns < end_ns)
 		step(sim);
 	return is_quiet(sim);
 }
 
 static struct sim *sim_start(uint64_t seed, uint32_t max_conns, uint32_t send_buffer_bytes)
 {
-	struct sim *sim = calloc(1, sizeof(*sim));
+	struct sim *sim = aligned_alloc(TL_CACHE_LINE, sizeof(*sim));
+
+	if (sim == NULL)
+		exit(1);
+	memset(sim, 0, sizeof(*sim));
 
 	sim->in_use = rte_mempool_in_use_count(test_pool());
-	sim->now_ns = 1000 * SECOND;
-	sim->rng = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
-	sim->delay_ns = 50 * TL_NS_PER_US;
+	wire_init(&sim->wire, test_pool(), seed, 1000 * SECOND);
+	sim->wire.user = sim;
+	sim->wire.loses = loses_text;
+	sim->wire.one_way_ns = 50 * TL_NS_PER_US;
 	for (unsigned side = 0; side < 2; side++) {
-		sim->tx[side].flush_fn = transmit;
-		sim->tx[side].backend = sim;
-		struct tl_net_cfg cfg = test_cfg(&sim->tx[side], (uint8_t)(side + 1), max_conns, send_buffer_bytes);
+		struct tl_net_cfg cfg =
+			test_cfg(&sim->wire.end[side].tx, (uint8_t)(side + 1), max_conns, send_buffer_bytes);
 		cfg.seed = seed + side;
 		sim->net[side] = test_net(&cfg);
+		sim->wire.end[side].input = give_burst;
+		sim->wire.end[side].ctx = sim->net[side];
 	}
 	run(sim, MS);
 	return sim;
@@ -176,21 +104,19 @@ static struct sim *sim_start(uint64_t seed, uint32_t max_conns, uint32_t send_bu
 static void sim_stop(struct sim *sim)
 {
 	run(sim, 10 * MS);
-	for (unsigned side = 0; side < 2; side++) {
+	for (unsigned side = 0; side < 2; side++)
 		tl_net_destroy(sim->net[side]);
-		tl_txq_flush(&sim->tx[side]);
-	}
-	for (unsigned i = 0; i < sim->n_flying; i++)
-		rte_pktmbuf_free(sim->flying[i].m);
+	wire_fini(&sim->wire);
 	CU_ASSERT_EQUAL(rte_mempool_in_use_count(test_pool()), sim->in_use);
 	free(sim);
 }
 
 static void make_lossy(struct sim *sim)
 {
-	sim->lost_percent = 5;
-	sim->doubled_percent = 2;
-	sim->jitter_ns = 2 * MS; // against a delay of 50 us: reorders much
+	sim->wire.faults.lost = 5;
+	sim->wire.faults.doubled = 2;
+	sim->wire.faults.overtaken = 100;
+	sim->wire.faults.overtake_ns = 2 * MS; // against a delay of 50 us: reorders much
 }
 
 // ---- one direction of a transfer, in an app's user pointer
@@ -213,7 +139,8 @@ static void bulk_pump(struct app *app, struct tl_tcp *c)
 	uint8_t chunk[4000]; // no more than the smallest send buffer: room for it comes some day
 
 	while (bulk->sent < bulk->total) {
-		uint32_t len = (uint32_t)tl_min_u64(1 + draw(bulk->sim) % sizeof(chunk), bulk->total - bulk->sent);
+		uint32_t len =
+			(uint32_t)tl_min_u64(1 + wire_draw(&bulk->sim->wire) % sizeof(chunk), bulk->total - bulk->sent);
 		if (len > tl_tcp_room(c))
 			return;
 		for (uint32_t i = 0; i < len; i++)
@@ -260,7 +187,7 @@ static struct tl_tcp *call(struct sim *sim, struct app *app, const struct tl_tcp
 	CU_ASSERT_EQUAL_FATAL(tl_tcp_connect(sim->net[0], IP(192, 0, 2, 2), PORT(80), &APP_OPS, app, opts, &c), 0);
 	if (sim->without_sack)
 		c->sack = false; // deaf to the other's blocks, and sends none
-	tl_txq_flush(&sim->tx[0]);
+	tl_txq_flush(&sim->wire.end[0].tx);
 	return c;
 }
 
@@ -293,7 +220,7 @@ static bool transfer(struct sim *sim, uint64_t seed, size_t up, size_t down, con
 		printf("# seed %lu: over %d, up %zu of %zu, down %zu of %zu, closed %u (%s) and %u (%s), %.1f s\n",
 			(unsigned long)seed, over, app[1].len, up, app[0].len, down, app[0].closed,
 			tl_tcp_reason_text(app[0].reason), app[1].closed, tl_tcp_reason_text(app[1].reason),
-			(double)(sim->now_ns - 1000 * SECOND) / 1e9);
+			(double)(sim->wire.now_ns - 1000 * SECOND) / 1e9);
 	hang_up(sim);
 	app_free(&app[0]);
 	app_free(&app[1]);
@@ -337,8 +264,9 @@ static void survives_silence(void)
 
 	for (uint64_t seed = 1; seed <= 8; seed++) {
 		struct sim *sim = sim_start(seed, 4, SEND_BUFFER);
-		sim->lost_percent = 30;
-		sim->jitter_ns = MS;
+		sim->wire.faults.lost = 30;
+		sim->wire.faults.overtaken = 100;
+		sim->wire.faults.overtake_ns = MS;
 		CU_ASSERT(transfer(sim, seed, 20000, 20000, &opts));
 		sim_stop(sim);
 	}
@@ -355,7 +283,7 @@ static struct cost cost_of_loss(bool with_sack)
 
 	for (uint64_t seed = 1; seed <= 10; seed++) {
 		struct sim *sim = sim_start(seed, 4, 65536);
-		sim->delay_ns = 20 * MS;
+		sim->wire.one_way_ns = 20 * MS;
 		sim->lossy_from = 60;
 		sim->lossy_to = 100;
 		sim->without_sack = !with_sack;
@@ -390,7 +318,7 @@ static void clean_wire_wastes_nothing(void)
 		CU_ASSERT_EQUAL(sim->net[side]->stats.tcp_timeouts, 0);
 		CU_ASSERT_EQUAL(sim->net[side]->stats.tcp_out_of_window_pkts, 0);
 	}
-	CU_ASSERT(sim->now_ns - 1000 * SECOND < SECOND);
+	CU_ASSERT(sim->wire.now_ns - 1000 * SECOND < SECOND);
 	sim_stop(sim);
 }
 
@@ -399,16 +327,18 @@ static void scaled_windows_fill_a_long_pipe(void)
 	const struct tl_tcp_opts opts = {.recv_window_bytes = 1 << 20};
 	struct sim *sim = sim_start(4, 2, 1 << 20);
 
-	sim->delay_ns = 50 * MS;
+	sim->wire.one_way_ns = 50 * MS;
 	CU_ASSERT(transfer(sim, 4, 4000000, 1000, &opts));
-	CU_ASSERT(sim->now_ns - 1000 * SECOND < 3 * SECOND); // 64 KiB per 100 ms would take 6 s
+	CU_ASSERT(sim->wire.now_ns - 1000 * SECOND < 3 * SECOND); // 64 KiB per 100 ms would take 6 s
 	sim_stop(sim);
 }
 
 // The right edge each side has advertised, in watched_edge.
-static void watch_edges(struct sim *sim, unsigned from, const uint8_t *frame, const struct tl_pkt *pkt)
+static void watch_edges(struct wire *wire, const struct wire_segment *segment)
 {
-	const struct tl_tcp_hdr *tcp = (const struct tl_tcp_hdr *)(frame + pkt->l4_off);
+	struct sim *sim = wire->user;
+	unsigned from = segment->from;
+	const struct tl_tcp_hdr *tcp = (const struct tl_tcp_hdr *)(segment->frame + segment->pkt->l4_off);
 	uint32_t edge = tl_be32(tcp->ack_be) + tl_be16(tcp->window_be);
 
 	if ((tcp->flags & TL_TCP_ACK) == 0 || (tcp->flags & (TL_TCP_SYN | TL_TCP_RST)) != 0)
@@ -433,7 +363,7 @@ static void echo_never_runs_out_of_room(void)
 
 		if (seed > 1)
 			make_lossy(sim);
-		sim->watch = watch_edges;
+		sim->wire.look = watch_edges;
 		ops.peer_closed = NULL; // closes itself
 		CU_ASSERT_EQUAL(tl_tcp_listen(sim->net[1], PORT(80), 4, &ops, &echo, &echo_opts, &listener), 0);
 		call(sim, &client, NULL);
@@ -546,7 +476,7 @@ static void dead_peer(uint64_t keepalive_ns, bool with_data, uint64_t within_ns)
 	run(sim, 100 * SECOND);
 	CU_ASSERT_EQUAL(client.opened, 1);
 	CU_ASSERT_EQUAL(client.closed, 0);
-	sim->lost_percent = 100;
+	sim->wire.faults.lost = 100;
 	if (with_data)
 		CU_ASSERT_EQUAL(tl_tcp_send(c, "x", 1), 0);
 	run(sim, within_ns);

@@ -97,6 +97,23 @@ static void lost_again_goes_again(void)
 	stop(h);
 }
 
+// The record of what goes again is some ns ahead of the clock, and no round trip is shorter than the wire's.
+static void shortest_round_trip_counts(void)
+{
+	struct app app = {0};
+	struct host *h = start_sacked(&app, 9);
+
+	pass(h, RTT);
+	GIVE_SACK(h, 0, {1, 4}); // of ten, 0 and 4 to 9 are lost
+	SENDS_SEGMENT(h, 0);
+	SILENT(h);
+	pass(h, RTT);
+	give(h, A, PEERS + 1, OURS + 1 + 4 * MSS, 0); // 0 arrived, and what was sent long before did not
+	SENDS_SEGMENT(h, 4);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_timeouts, 0);
+	stop(h);
+}
+
 static void echo_tells_the_first_transmission(void)
 {
 	struct host *h = start();
@@ -321,6 +338,8 @@ int main(void)
 		{"the first SACK of a connection tells of no reordering, whatever the ISN",
 			first_sack_is_no_reordering},
 		{"what was lost twice goes a third time, without a timeout", lost_again_goes_again},
+		{"what went again and arrived in the shortest round trip shows what else is lost",
+			shortest_round_trip_counts},
 		{"the echo tells that what was sent first has arrived", echo_tells_the_first_transmission},
 		{"the tail of a flight is probed after two round trips", tail_is_probed},
 		{"a probe sends new data where there is some, and comes once", probe_is_new_if_it_can_be},

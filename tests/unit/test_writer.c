@@ -56,6 +56,8 @@ struct found {
 	bool stream;	 // and no HEAD, no PAD
 	bool statistics; // ISBs before the last
 	uint32_t isbs;
+	uint64_t file;	  // in the HEADs of the last file
+	uint32_t checked; // slabs with a sum, which is right
 };
 
 static uint32_t put_prologue(void *ctx, void *buf, uint32_t size)
@@ -282,12 +284,27 @@ static bool epb_is_right(const uint8_t *block, struct found *found)
 	return true;
 }
 
-static bool head_is_right(const uint8_t *block, uint32_t size, struct found *found)
+// The file's own, which is that of all others: the first is behind what opens it.
+static bool own_head_is_right(const struct tl_pcapng_head *head, size_t at, struct found *found)
+{
+	if (at % TL_PCAPNG_ALIGN == 0)
+		return head->file == found->file;
+	found->file = head->file;
+	return head->file != 0 && at < TL_PCAPNG_ALIGN;
+}
+
+static bool head_is_right(const uint8_t *block, uint32_t size, size_t at, struct found *found)
 {
 	struct tl_pcapng_head head;
 
-	if (found->stream || tl_pcapng_get_head(block, size, &head) != 0 || head.ring >= RINGS || head.run_id != 7)
+	if (found->stream || tl_pcapng_get_head(block, size, &head) != 0)
 		return false;
+	if (head.records == 0)
+		return own_head_is_right(&head, at, found);
+	if (head.ring >= RINGS || head.run_id != 7 || head.file != found->file || at % TL_PCAPNG_ALIGN != 0 ||
+		(head.check != 0 && head.check != tl_pcapng_check(block, head.used_bytes)))
+		return false;
+	found->checked += head.check != 0;
 	bool right =
 		found->gaps ? head.sequence >= found->sequence[head.ring] : head.sequence == found->sequence[head.ring];
 	found->sequence[head.ring] = head.sequence + 1;
@@ -310,13 +327,12 @@ static bool blocks_are_right(const uint8_t *data, size_t size, struct found *fou
 			return false;
 		memcpy(&tail, data + at + len - 4, 4);
 		bool right = tail == len && (type == TL_PCAPNG_SHB) == (at == 0);
-		if (found->statistics && (type == TL_PCAPNG_HEAD || (found->stream && type == TL_PCAPNG_EPB)))
+		if (found->statistics && type == TL_PCAPNG_EPB)
 			isbs = 0;
 		if (type == TL_PCAPNG_EPB)
 			right = right && isbs == 0 && epb_is_right(data + at, found);
 		else if (type == TL_PCAPNG_HEAD)
-			right = right && isbs == 0 && at % TL_PCAPNG_ALIGN == 0 &&
-				head_is_right(data + at, (uint32_t)(size - at), found);
+			right = right && head_is_right(data + at, (uint32_t)(size - at), at, found);
 		else if (type == TL_PCAPNG_PAD)
 			right = right && !found->stream;
 		isbs += type == TL_PCAPNG_ISB;
@@ -1230,6 +1246,195 @@ static void next_run_recovers_the_last(void)
 	rig_close(&rig);
 }
 
+// What a killed run left where the next file waits: nothing was written to it yet, or nothing again.
+static void leftover_without_records_leaves_no_trace(void)
+{
+	static const uint8_t zeros[1 << 20];
+	struct rig first, rig;
+	char left[192];
+	size_t size, at = 0;
+	uint32_t block[2];
+
+	rig_open(&first, PWRITE, 0);
+	commit(&first, 1000);
+	CU_ASSERT_EQUAL(rig_stop(&first), 0);
+	snprintf(left, sizeof(left), "%s/.x.pcapng.next", first.dir);
+	uint8_t *bytes = read_file(first.path, &size);
+	end_run(&first);
+	unlink(first.path);
+	for (memcpy(block, bytes, sizeof(block)); block[0] != TL_PCAPNG_HEAD; memcpy(block, bytes + at, sizeof(block)))
+		at += block[1];
+	tl_pcapng_sign_head(bytes + at, 1, 0); // as if what opens another file had been written over it
+	for (int i = 0; i < 2; i++) {
+		FILE *file = fopen(left, "wb");
+		CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+		CU_ASSERT_EQUAL(fwrite(i == 0 ? zeros : bytes, i == 0 ? sizeof(zeros) : size, 1, file), 1);
+		fclose(file);
+		rig_again(&rig, &first);
+		rig_start(&rig, PWRITE, 1 << 20);
+		CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+		CU_ASSERT_EQUAL(count_files(&rig, ""), 2 + (uint32_t)i + 1); // with . and .., one file of each run
+		CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), (uint32_t)i + 1);
+		if (i == 0)
+			end_run(&rig);
+		else
+			rig_close(&rig);
+	}
+	free(bytes);
+}
+
+// ---- the oldest file of a full ring is written again
+
+static const struct tl_writer_policy reusing = {.rotate_bytes = 1 << 20, .keep_files = 3};
+
+static uint32_t count_checked(const struct rig *rig)
+{
+	struct found found = {.gaps = true};
+	bool closed;
+
+	CU_ASSERT(files_are_right(rig, &found, &closed));
+	return found.checked;
+}
+
+static void reuse_with(enum io io, enum tl_writer_sync sync)
+{
+	struct tl_writer_policy policy = reusing;
+	struct rig rig;
+
+	policy.sync = sync;
+	rig_dir(&rig);
+	rig_start_ring(&rig, io, policy);
+	commit(&rig, 20000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(count_checked(&rig) > 0);
+	check_ring(&rig);
+	rig_close(&rig);
+}
+
+static void full_ring_writes_its_oldest_file_again(void)
+{
+	reuse_with(URING, TL_WRITER_SYNC_NEVER);
+	reuse_with(URING, TL_WRITER_SYNC_CLOSE);
+	reuse_with(PWRITE, TL_WRITER_SYNC_NEVER);
+	reuse_with(FAULTY, TL_WRITER_SYNC_NEVER);
+}
+
+// Two runs; before the second, something is done to the oldest file of the first.
+static void run_twice(struct rig *first, struct rig *rig, void (*between)(const char *oldest))
+{
+	const char *const *files;
+	char oldest[192];
+	uint32_t n;
+
+	rig_dir(first);
+	rig_start_ring(first, PWRITE, reusing);
+	commit(first, 10000);
+	CU_ASSERT_EQUAL(rig_stop(first), 0);
+	files = tl_writer_files(first->writer, &n);
+	CU_ASSERT_EQUAL_FATAL(n, 3);
+	snprintf(oldest, sizeof(oldest), "%s", files[0]);
+	end_run(first);
+	between(oldest);
+	rig_again(rig, first);
+	rig_start_ring(rig, PWRITE, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 3});
+	commit(rig, 1700); // goes on in a second file
+	CU_ASSERT_EQUAL(rig_stop(rig), 0);
+	CU_ASSERT_EQUAL(count_files(rig, ".pcapng"), 3);
+	CU_ASSERT_NOT_EQUAL(access(oldest, F_OK), 0);
+}
+
+static void leave_it(const char *oldest)
+{
+}
+
+static void next_run_writes_the_files_of_the_last_again(void)
+{
+	struct rig first, rig;
+
+	run_twice(&first, &rig, leave_it);
+	CU_ASSERT(count_checked(&rig) > 0);
+	rig_close(&rig);
+}
+
+static struct {
+	int fd;
+	char link[200];
+	uint8_t *bytes;
+	size_t size;
+} kept;
+
+static void open_it(const char *oldest)
+{
+	kept.bytes = read_file(oldest, &kept.size);
+	kept.fd = open(oldest, O_RDONLY);
+}
+
+static void link_it(const char *oldest)
+{
+	kept.bytes = read_file(oldest, &kept.size);
+	snprintf(kept.link, sizeof(kept.link), "%s.keep", oldest);
+	CU_ASSERT_EQUAL(link(oldest, kept.link), 0);
+	kept.fd = open(kept.link, O_RDONLY);
+	close(kept.fd); // nobody has it open
+}
+
+static void publish_it(const char *oldest)
+{
+	CU_ASSERT_EQUAL(chmod(oldest, 0644), 0);
+}
+
+static void shrink_it(const char *oldest)
+{
+	struct stat status;
+
+	CU_ASSERT_EQUAL(stat(oldest, &status), 0);
+	CU_ASSERT_EQUAL(truncate(oldest, 100 << 10), 0);
+	utimensat(AT_FDCWD, oldest, (struct timespec[]){status.st_atim, status.st_mtim}, 0); // still the oldest
+}
+
+static void give_it_away(const char *oldest)
+{
+	CU_ASSERT_EQUAL(chown(oldest, 1, 1), 0);
+}
+
+static bool is_kept(int fd)
+{
+	uint8_t *bytes = malloc(kept.size + 1);
+	bool same =
+		pread(fd, bytes, kept.size + 1, 0) == (ssize_t)kept.size && memcmp(bytes, kept.bytes, kept.size) == 0;
+
+	free(bytes);
+	free(kept.bytes);
+	close(fd);
+	return same;
+}
+
+static void file_that_somebody_has_is_not_written_again(void)
+{
+	struct rig first, rig;
+
+	run_twice(&first, &rig, open_it);
+	CU_ASSERT_EQUAL(count_checked(&rig), 0);
+	CU_ASSERT(is_kept(kept.fd));
+	rig_close(&rig);
+	run_twice(&first, &rig, link_it);
+	CU_ASSERT_EQUAL(count_checked(&rig), 0);
+	CU_ASSERT(is_kept(open(kept.link, O_RDONLY)));
+	rig_close(&rig);
+}
+
+static void file_that_is_not_like_a_new_one_is_not_written_again(void)
+{
+	void (*const between[])(const char *) = {publish_it, shrink_it, give_it_away};
+	struct rig first, rig;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(between) - (geteuid() != 0); i++) {
+		run_twice(&first, &rig, between[i]);
+		CU_ASSERT_EQUAL(count_checked(&rig), 0);
+		rig_close(&rig);
+	}
+}
+
 static uint32_t put_slow_epilogue(void *ctx, void *buf, uint32_t size)
 {
 	usleep(1000000);
@@ -1308,8 +1513,9 @@ static void recycle_in(const char *dir)
 		}
 		tl_writer_rotate(rig.writer);
 		usleep(300000);
-		if (policies[i].rotate_bytes != 0) // room for the whole file that has just begun
-			CU_ASSERT(free_bytes(dir) >= policies[i].rotate_bytes - TL_PCAPNG_ALIGN);
+		if (policies[i].rotate_bytes != 0) // room for the whole file that has just begun, or it has it
+			CU_ASSERT(free_bytes(dir) + bytes_of(&rig, ".part") >=
+				  policies[i].rotate_bytes - TL_PCAPNG_ALIGN);
 		CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 		tl_writer_stats(rig.writer, &stats);
 		CU_ASSERT_EQUAL(stats.drop_disk_pkts[TL_DIR_RX] + stats.drop_disk_pkts[TL_DIR_TX], 0);
@@ -2183,81 +2389,82 @@ static void unstarted_writer_can_be_destroyed(void)
 	rig_close(&rig);
 }
 
+static const struct tl_test tests[] = {
+	{"with io_uring every record reaches the file once, in the order of its ring", uring_writes_all},
+	{"with pwrite every record reaches the file once, in the order of its ring", pwrite_writes_all},
+	{"a write that fails among others in flight is repeated and leaves no hole", failed_write_is_repeated},
+	{"a recording without packets opens and closes like any other, mode 0640", empty_recording_is_a_file},
+	{"a rotated file is whole and keeps within its size", rotated_files_are_whole},
+	{"the number of a rotated file stands before its suffix", number_stands_before_the_suffix},
+	{"names tell the time in UTC", names_tell_the_time},
+	{"a path with unknown conversions is refused", unknown_conversions_are_refused},
+	{"only names that a recording could give are taken for its own", only_names_that_it_could_give_match},
+	{"when the next file cannot be opened the recording goes on in the last", rotation_that_fails_loses_nothing},
+	{"a file of a ring is called .part until it is complete", file_is_part_until_complete},
+	{"time rotates at full periods, also a recording without packets", time_rotates_idle_recordings},
+	{"packets rotate", packets_rotate},
+	{"any file is rotated on demand", asking_rotates_any_file},
+	{"a ring keeps so many files", ring_keeps_files},
+	{"a ring keeps so many bytes", ring_keeps_bytes},
+	{"a sidecar has a row for each slab of its file", sidecar_has_every_slab},
+	{"a sidecar is right after failed writes", sidecar_survives_failed_writes},
+	{"a sidecar knows nothing of slabs that were refused", sidecar_knows_what_was_refused},
+	{"when the index is behind, rows say only where slabs are", slow_index_leaves_blank_rows},
+	{"a ring drops a sidecar with its file", ring_drops_sidecars},
+	{"a removed file is whole for who has it open, or by another name", removed_file_is_whole_for_who_has_it},
+	{"a file that rotates by size is allocated whole, and cut at its end",
+		file_is_allocated_whole_and_cut_at_its_end},
+	{"a name that is taken is passed over", taken_name_is_passed_over},
+	{"a ring knows its files again after a restart", ring_knows_its_files_again},
+	{"a ring drops nothing but its own files", ring_drops_nothing_but_its_own},
+	{"a file of the ring that was replaced stays", replaced_file_stays},
+	{"two recordings do not write one file", two_recordings_need_two_files},
+	{"what a killed run left is kept if it holds records", leftover_is_kept_if_it_holds_records},
+	{"nothing is kept of what a killed run had not begun", leftover_without_records_leaves_no_trace},
+	{"a full ring writes its oldest file again", full_ring_writes_its_oldest_file_again},
+	{"the next run writes the files of the last again", next_run_writes_the_files_of_the_last_again},
+	{"a file that somebody has is not written again", file_that_somebody_has_is_not_written_again},
+	{"a file that is not like a new one is not written again",
+		file_that_is_not_like_a_new_one_is_not_written_again},
+	{"the next run recovers what the last was killed in", next_run_recovers_the_last},
+	{"a slow close does not stall the writing", slow_close_does_not_stall},
+	{"on a full disk the oldest file is dropped and nothing is lost", full_disk_recycles},
+	{"or the recording pauses until there is room", full_disk_pauses},
+	{"without anything to drop it stops above the free space to leave", limit_of_free_space_holds},
+	{"what the disk refuses is counted exactly and leaves no trace in the file", refused_packets_are_counted},
+	{"writing goes on when the disk takes data again", writing_goes_on},
+	{"no slab is written before the prologue is", full_disk_holds_back_the_prologue},
+	{"an epilogue that cannot be written leaves no trace", failed_epilogue_leaves_no_trace},
+	{"a disk error or a quota costs what it refuses, counted, and leaves no trace in the file",
+		failing_disk_is_counted},
+	{"a disk that fails to the end does not hold stop", failing_disk_does_not_hold_stop},
+	{"without its directory a recording counts what is lost, and goes on when it is there again",
+		removed_directory_is_waited_for},
+	{"a removed directory does not hold stop", removed_directory_does_not_hold_stop},
+	{"a file that is removed is left for a new one, and nothing is lost", removed_file_is_left},
+	{"a file that never had a name is recorded to", nameless_file_is_no_removed_file},
+	{"a file that may not grow gives way to the next, and nothing is lost", largest_file_gives_way_to_the_next},
+	{"a path that cannot be recorded to is refused with its name", bad_paths_are_refused},
+	{"an old file is replaced", old_file_is_replaced},
+	{"a recording into tmpfs is whole", tmpfs_is_served},
+	{"where O_DIRECT is refused the page cache is used", no_direct_io_is_served},
+	{"O_DIRECT is given up when a write proves it unusable", unusable_direct_io_is_given_up},
+	{"without io_uring it writes with pwrite", pwrite_stands_in_for_io_uring},
+	{"a pipe gets the blocks without what serves files only", pipe_gets_plain_pcapng},
+	{"a reader of a pipe that leaves is noticed, and what it missed is counted", reader_that_leaves_is_noticed},
+	{"it is noticed although nothing is written", idle_pipe_notices_too},
+	{"a reader that may leave is no error", a_reader_that_may_leave_is_no_error},
+	{"nor is one that leaves at the end", nor_is_one_that_leaves_at_the_end},
+	{"a pipe that nobody reads does not hold stop for ever", stalled_pipe_does_not_hold_stop},
+	{"a device is written like a pipe", devices_are_streams},
+	{"a file that grows has statistics between its slabs", statistics_stand_between_slabs},
+	{"a file that does not grow gets no more of them", an_idle_file_gets_no_statistics},
+	{"null: discards what it counts", null_discards_what_it_counts},
+	{"a writer that was never started can be destroyed", unstarted_writer_can_be_destroyed},
+};
+
 int main(void)
 {
-	static const struct tl_test tests[] = {
-		{"with io_uring every record reaches the file once, in the order of its ring", uring_writes_all},
-		{"with pwrite every record reaches the file once, in the order of its ring", pwrite_writes_all},
-		{"a write that fails among others in flight is repeated and leaves no hole", failed_write_is_repeated},
-		{"a recording without packets opens and closes like any other, mode 0640", empty_recording_is_a_file},
-		{"a rotated file is whole and keeps within its size", rotated_files_are_whole},
-		{"the number of a rotated file stands before its suffix", number_stands_before_the_suffix},
-		{"names tell the time in UTC", names_tell_the_time},
-		{"a path with unknown conversions is refused", unknown_conversions_are_refused},
-		{"only names that a recording could give are taken for its own", only_names_that_it_could_give_match},
-		{"when the next file cannot be opened the recording goes on in the last",
-			rotation_that_fails_loses_nothing},
-		{"a file of a ring is called .part until it is complete", file_is_part_until_complete},
-		{"time rotates at full periods, also a recording without packets", time_rotates_idle_recordings},
-		{"packets rotate", packets_rotate},
-		{"any file is rotated on demand", asking_rotates_any_file},
-		{"a ring keeps so many files", ring_keeps_files},
-		{"a ring keeps so many bytes", ring_keeps_bytes},
-		{"a sidecar has a row for each slab of its file", sidecar_has_every_slab},
-		{"a sidecar is right after failed writes", sidecar_survives_failed_writes},
-		{"a sidecar knows nothing of slabs that were refused", sidecar_knows_what_was_refused},
-		{"when the index is behind, rows say only where slabs are", slow_index_leaves_blank_rows},
-		{"a ring drops a sidecar with its file", ring_drops_sidecars},
-		{"a removed file is whole for who has it open, or by another name",
-			removed_file_is_whole_for_who_has_it},
-		{"a file that rotates by size is allocated whole, and cut at its end",
-			file_is_allocated_whole_and_cut_at_its_end},
-		{"a name that is taken is passed over", taken_name_is_passed_over},
-		{"a ring knows its files again after a restart", ring_knows_its_files_again},
-		{"a ring drops nothing but its own files", ring_drops_nothing_but_its_own},
-		{"a file of the ring that was replaced stays", replaced_file_stays},
-		{"two recordings do not write one file", two_recordings_need_two_files},
-		{"what a killed run left is kept if it holds records", leftover_is_kept_if_it_holds_records},
-		{"the next run recovers what the last was killed in", next_run_recovers_the_last},
-		{"a slow close does not stall the writing", slow_close_does_not_stall},
-		{"on a full disk the oldest file is dropped and nothing is lost", full_disk_recycles},
-		{"or the recording pauses until there is room", full_disk_pauses},
-		{"without anything to drop it stops above the free space to leave", limit_of_free_space_holds},
-		{"what the disk refuses is counted exactly and leaves no trace in the file",
-			refused_packets_are_counted},
-		{"writing goes on when the disk takes data again", writing_goes_on},
-		{"no slab is written before the prologue is", full_disk_holds_back_the_prologue},
-		{"an epilogue that cannot be written leaves no trace", failed_epilogue_leaves_no_trace},
-		{"a disk error or a quota costs what it refuses, counted, and leaves no trace in the file",
-			failing_disk_is_counted},
-		{"a disk that fails to the end does not hold stop", failing_disk_does_not_hold_stop},
-		{"without its directory a recording counts what is lost, and goes on when it is there again",
-			removed_directory_is_waited_for},
-		{"a removed directory does not hold stop", removed_directory_does_not_hold_stop},
-		{"a file that is removed is left for a new one, and nothing is lost", removed_file_is_left},
-		{"a file that never had a name is recorded to", nameless_file_is_no_removed_file},
-		{"a file that may not grow gives way to the next, and nothing is lost",
-			largest_file_gives_way_to_the_next},
-		{"a path that cannot be recorded to is refused with its name", bad_paths_are_refused},
-		{"an old file is replaced", old_file_is_replaced},
-		{"a recording into tmpfs is whole", tmpfs_is_served},
-		{"where O_DIRECT is refused the page cache is used", no_direct_io_is_served},
-		{"O_DIRECT is given up when a write proves it unusable", unusable_direct_io_is_given_up},
-		{"without io_uring it writes with pwrite", pwrite_stands_in_for_io_uring},
-		{"a pipe gets the blocks without what serves files only", pipe_gets_plain_pcapng},
-		{"a reader of a pipe that leaves is noticed, and what it missed is counted",
-			reader_that_leaves_is_noticed},
-		{"it is noticed although nothing is written", idle_pipe_notices_too},
-		{"a reader that may leave is no error", a_reader_that_may_leave_is_no_error},
-		{"nor is one that leaves at the end", nor_is_one_that_leaves_at_the_end},
-		{"a pipe that nobody reads does not hold stop for ever", stalled_pipe_does_not_hold_stop},
-		{"a device is written like a pipe", devices_are_streams},
-		{"a file that grows has statistics between its slabs", statistics_stand_between_slabs},
-		{"a file that does not grow gets no more of them", an_idle_file_gets_no_statistics},
-		{"null: discards what it counts", null_discards_what_it_counts},
-		{"a writer that was never started can be destroyed", unstarted_writer_can_be_destroyed},
-	};
-
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	tl_test_eal_start();

@@ -135,7 +135,7 @@ wire_pps() {
 }
 
 # paced-ring-SIZES: a minute (or --ring-seconds) at the rate that must be loss-free, into a ring of files of 8 GB at most.
-# Small files: while ext4 removes a large one, writes wait for its journal.
+# Large files: once the ring is full they are written again, and the fewer of them, the less often there is one to open.
 run_paced_ring() {
 	local sizes=$2 rate wire ring_dir=$dir/tapline-bench-$$ trial_seconds=$ring_seconds ring_bytes
 	((round == 0)) || return 0
@@ -143,7 +143,7 @@ run_paced_ring() {
 	rate=$(calculate "0.9 * $(fio_bytes_per_second) / $(record_bytes "$sizes")")
 	((rate < wire)) || rate=$wire
 	mkdir "$ring_dir"
-	our_trial "$rate" "$sizes" "$ring_dir/ring.pcapng" --direction rx --rotate 64M --keep-bytes 8G
+	our_trial "$rate" "$sizes" "$ring_dir/ring.pcapng" --direction rx --rotate 512M --keep-bytes 8G
 	ring_bytes=$(du -sb "$ring_dir" | cut -f 1)
 	rm -rf "$ring_dir"
 	result "$1" "rate of the source" "$trial_pps" "$trial_bps" "$rate" "$(calculate "$rate * $(record_bytes "$sizes")")" \

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The oldest file of a full ring is written again, in place. Its space is there and has been written before, so nothing
+// is left for the file system to do that writes would have to wait for.
+
+#include "writer_priv.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <tl_files.h>
+
+// Whether nothing but its content tells it from a file that would be created instead: where it is, who may read it, and
+// about how large it is.
+static bool is_alike(const struct tl_writer *writer, const struct stat *status)
+{
+	const struct stat *created = &writer->created;
+	uint64_t bytes = (uint64_t)status->st_size, allocation = tl_writer_ring_allocation(writer);
+
+	return status->st_dev == created->st_dev && status->st_uid == created->st_uid &&
+	       status->st_gid == created->st_gid && status->st_mode == created->st_mode && bytes <= allocation &&
+	       bytes > allocation / 2;
+}
+
+// The oldest file, if it is ours and nobody else has it; else -1, and it is removed as any other.
+static int open_oldest(const struct tl_writer *writer, struct stat *status)
+{
+	const struct tl_writer_entry *oldest = tl_writer_ring_oldest(&writer->ring);
+	int fd = oldest != NULL && !oldest->left ? tl_writer_open_ours(oldest->path, O_RDWR, status) : -1;
+
+	if (fd < 0 || (is_alike(writer, status) && tl_writer_is_alone(fd, status)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+// Its old name goes before anything is written: on the disk, too, where files are forced there.
+static int move(const struct tl_writer *writer, const char *to)
+{
+	int rc = tl_rename_new(tl_writer_ring_oldest(&writer->ring)->path, to);
+
+	if (rc == 0 && writer->cfg.policy.sync == TL_WRITER_SYNC_CLOSE)
+		tl_writer_sync_directory(&writer->pattern);
+	return rc;
+}
+
+bool tl_writer_reuse(struct tl_writer *writer, struct tl_writer_file *file)
+{
+	bool direct = !atomic_load_explicit(&writer->direct_refused, memory_order_relaxed);
+	struct stat status;
+
+	// Only a HEAD tells what belongs to the file, and before an episode nothing opens it.
+	if (writer->cfg.opaque || tl_writer_holds(writer) || tl_writer_ring_allocation(writer) == 0 ||
+		!tl_writer_ring_is_full(writer))
+		return false;
+	int fd = open_oldest(writer, &status);
+	if (fd < 0)
+		return false;
+	if (move(writer, file->at) != 0) {
+		close(fd);
+		return false;
+	}
+	tl_writer_ring_gave_up(writer, (uint64_t)status.st_size);
+	// Somebody may have opened it, or given it another name, before it lost the one that was known.
+	if (fstat(fd, &status) == 0 && tl_writer_is_alone(fd, &status) && tl_writer_file_adopt(file, fd, direct) == 0)
+		return true;
+	unlink(file->at);
+	close(fd);
+	file->fd = -1;
+	file->reused = false;
+	return false;
+}

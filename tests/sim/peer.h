@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// peer: the scripted peer: a TCP of its own, which sends and acknowledges a text, and every now and then does what none
+// should. Offsets count bytes of a stream, from 0.
+//
+// Threads: main. Memory: sim_peer_create() to sim_peer_destroy().
+
+#include "sim.h"
+
+struct sim_peer {
+	struct sim *sim;
+	uint64_t rng;
+	uint16_t own_port_be, their_port_be; // 0: not known yet
+	uint32_t own_isn, their_isn;
+	bool open;  // the stack's SYN is here
+	bool heard; // and so is its ACK of ours
+	bool reset;
+	bool sack;
+	uint16_t mss; // of its own segments, even
+	// What it sends. fin_offset, the one after its last byte, is even: so are the ends of its segments.
+	uint32_t acked, next, sent; // offsets; sent: so far ever
+	uint32_t edge;		    // of the stack's window
+	uint32_t chunk_most;
+	bool urgent;
+	uint64_t resend_ns;
+	// What it has got.
+	uint8_t *has;	  // 1 for each byte
+	uint32_t got;	  // so many in a row
+	uint32_t last_at; // where the last segment began
+	uint32_t seen;	  // the stack sent up to there
+	bool fin_got;
+	bool ack_due;
+	uint64_t shut_ns; // its window is, until then
+	// Its turns.
+	uint64_t wake_ns, pause_ns;
+};
+
+// One segment: what none of these say is as it should be.
+struct sim_peer_segment {
+	uint8_t flags;
+	uint32_t offset;    // of its text
+	int64_t ack_beyond; // what it acknowledges beyond what it has
+	uint32_t window;
+	uint16_t len, urgent;
+	const uint8_t *data; // NULL: the text there
+	uint8_t n_blocks;
+	struct tl_tcp_range block[TL_TCP_SACK_BLOCKS]; // offsets
+};
+
+void sim_peer_send(struct sim_peer *peer, const struct sim_peer_segment *segment);
+void sim_peer_ack(struct sim_peer *peer);
+uint32_t sim_peer_window(const struct sim_peer *peer);
+uint32_t sim_peer_bytes(const struct sim_peer *peer);  // it has to send
+uint32_t sim_peer_to_get(const struct sim_peer *peer); // and to get
+
+// ---- tricks.c
+
+// One of those it knows.
+void sim_peer_trick(struct sim_peer *peer);
+// Whether it ends by RST.
+bool sim_peer_is_rude(const struct sim_peer *peer);

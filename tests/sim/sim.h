@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// sim: one connection over a bad wire, from a seed: two stacks, or one and a peer that follows no rules.
+//
+// Threads: main. Memory: sim_create() to sim_destroy(); the scenario is the caller's.
+// Time:    virtual: from one event to the next.
+
+#include "tl_test_wire.h"
+
+#include "tcp_priv.h"
+
+#define SIM_RUN_MAX 16384 // bytes of a stream in a row
+#define SIM_TIME_MAX_NS (24 * 3600 * TL_NS_PER_S)
+#define SIM_STEPS_MAX 1000000		  // most seeds need some 1000
+#define SIM_USER_TIMEOUT_MS (3600 * 1000) // a mechanism that does not work shows as a timeout
+
+enum sim_world {
+	SIM_PAIR,   // two stacks, every fault
+	SIM_REPAIR, // two stacks, a few losses that are to be repaired without a timeout
+	SIM_PEER,   // a stack and a peer that misbehaves
+};
+
+// What is disabled, to see that it is missed.
+enum sim_without { SIM_WITH_ALL, SIM_WITHOUT_RTO, SIM_WITHOUT_FAST, SIM_WITHOUT_PROBE };
+
+enum sim_close { SIM_CLOSE_WHEN_SENT, SIM_CLOSE_WHEN_DONE, SIM_CLOSE_WHEN_PEER_DOES };
+
+struct sim_side {
+	uint16_t mtu;
+	uint32_t send_buffer_bytes;
+	struct tl_tcp_opts opts;
+	bool isn_fixed;
+	uint32_t isn;
+	uint64_t bytes; // to send
+	uint32_t chunk_bytes;
+	unsigned pause_percent; // after that many of 100 chunks
+	uint64_t pause_ns;
+	enum sim_close close;
+};
+
+#define SIM_HOLES 3
+
+struct sim_scenario {
+	enum sim_world world;
+	uint64_t seed;
+	struct wire_faults faults;
+	uint64_t one_way_ns, gap_ns;
+	struct sim_side side[2];
+	bool echo;	     // side 1 sends back what it gets
+	uint32_t turn_bytes; // side 0 waits for the echo of so many; 0: for none
+	bool both_call;	     // simultaneous open
+	bool peer_calls;     // the scripted peer opens
+	bool without_sack, without_stamps, without_scale;
+	bool lose_updates;	  // whatever only opens the window is lost
+	uint64_t hole[SIM_HOLES]; // the first segment of side 0 that has this byte is lost; 0: none
+	unsigned naughty_percent; // how often the scripted peer misbehaves
+	unsigned tricks;	  // which it knows, a bit each
+};
+
+void sim_draw(struct sim_scenario *sc, enum sim_world world, uint64_t seed);
+void sim_describe(const struct sim_scenario *sc);
+
+struct sim;
+
+// What one side does with its connection.
+struct sim_app {
+	struct sim *sim;
+	unsigned side;
+	const struct sim_side *plan;
+	unsigned in_text, out_text; // whose text comes and goes
+	uint64_t to_send, sent, to_receive, received;
+	bool echo;
+	uint64_t wake_ns; // after a pause; UINT64_MAX: awake
+	unsigned opened, peer_closed, closed, failed_sends;
+	bool garbled;
+	enum tl_tcp_reason reason;
+	uint64_t closed_ns;
+	struct tl_tcp *c; // NULL: none, or no more
+};
+
+extern const struct tl_tcp_ops SIM_APP_OPS;
+
+// What each direction has shown on the wire.
+struct sim_watch {
+	bool has_isn, has_edge, scaled;
+	uint32_t isn;
+	uint32_t edge; // of the window that this end advertised: no byte beyond may come
+	uint8_t scale;
+	uint16_t mss; // that this end said
+	uint32_t last_ack, last_window;
+};
+
+struct sim {
+	const struct sim_scenario *sc;
+	enum sim_without without;
+	bool trace, quiet;
+	const uint8_t *text;
+	struct rte_mempool *pool;
+	unsigned mbufs_before;
+	struct wire *wire;
+	struct tl_net *net[2]; // [1] NULL: the scripted peer
+	struct sim_app app[2];
+	struct sim_peer *peer; // or NULL
+	struct sim_watch watch[2];
+	unsigned holes_made;
+	bool failed;
+};
+
+// Of all runs: what went over the wire, and what both stacks did.
+struct sim_totals {
+	uint64_t segments, lost, doubled, delayed, overtaken, damaged;
+	uint64_t retransmits, timeouts, tail_probes, window_probes, out_of_order, challenges;
+};
+
+// What every run shares.
+struct sim_run {
+	struct sim_totals totals;
+	enum sim_without without;
+	bool trace, quiet;
+	uint8_t *text;
+	struct rte_mempool *pool;
+	struct wire *wire;
+};
+
+// True: all held.
+bool sim_one(struct sim_run *run, const struct sim_scenario *sc);
+
+__attribute__((format(printf, 2, 3))) void sim_fail(struct sim *sim, const char *format, ...);
+
+// ---- text.c: what is said
+
+uint8_t *sim_text_create(void);
+// SIM_RUN_MAX bytes of a side's text from there on.
+const uint8_t *sim_text(const struct sim *sim, unsigned side, uint64_t at);
+
+// ---- app.c
+
+void sim_app_init(struct sim *sim, unsigned side);
+void sim_app_wake(struct sim_app *app); // if it is time
+
+// ---- look.c: at each segment on the wire
+
+void sim_look_init(struct sim *sim);
+
+// ---- check.c
+
+void sim_check(struct sim *sim);
+
+// ---- peer.c: the scripted peer
+
+struct sim_peer *sim_peer_create(struct sim *sim);
+void sim_peer_destroy(struct sim_peer *peer);
+uint64_t sim_peer_next_ns(const struct sim_peer *peer);
+void sim_peer_wake(struct sim_peer *peer); // if it is time
+bool sim_peer_done(const struct sim_peer *peer);
+void sim_peer_check(struct sim_peer *peer);

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the sides say: bytes that tell where in a stream they belong, made once and copied from then on.
+
+#include "sim.h"
+
+#define PERIOD 65521 // a prime: no power of two, by which a sequence number may be wrong, brings the same bytes again
+#define SIDE_OFFSET 12345
+
+uint8_t *sim_text_create(void)
+{
+	uint8_t *text = malloc(PERIOD + SIM_RUN_MAX);
+	uint64_t word = 88172645463325252u;
+
+	if (text == NULL)
+		return NULL;
+	for (unsigned i = 0; i < PERIOD + SIM_RUN_MAX; i++) {
+		word ^= word << 13;
+		word ^= word >> 7;
+		word ^= word << 17;
+		text[i] = i < PERIOD ? (uint8_t)(word >> 32) : text[i - PERIOD];
+	}
+	return text;
+}
+
+const uint8_t *sim_text(const struct sim *sim, unsigned side, uint64_t at)
+{
+	return sim->text + (at + side * SIDE_OFFSET) % PERIOD;
+}

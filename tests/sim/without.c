@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fast retransmission, which can be disabled: the linker puts these in the place of the stack's functions (--wrap).
+// The timers are disabled in sim.c.
+
+#include "sim.h"
+
+void __real_tl_tcp_cc_repair(struct tl_tcp *c);
+void __wrap_tl_tcp_cc_repair(struct tl_tcp *c);
+void __real_tl_tcp_cc_dup_ack(struct tl_tcp *c);
+void __wrap_tl_tcp_cc_dup_ack(struct tl_tcp *c);
+
+static bool is_disabled(const struct tl_tcp *c)
+{
+	const struct wire *wire = c->net->cfg.tx->backend;
+	const struct sim *sim = wire->user;
+
+	return sim->without == SIM_WITHOUT_FAST;
+}
+
+// What RACK finds lost.
+void __wrap_tl_tcp_cc_repair(struct tl_tcp *c)
+{
+	if (!is_disabled(c))
+		__real_tl_tcp_cc_repair(c);
+}
+
+// What three duplicate ACKs tell.
+void __wrap_tl_tcp_cc_dup_ack(struct tl_tcp *c)
+{
+	if (!is_disabled(c))
+		__real_tl_tcp_cc_dup_ack(c);
+}
