@@ -229,6 +229,7 @@ static const struct {
 	const char *only;
 } echo_limits[] = {
 	{"max_connections", 1u << TL_ECHO_TCP, "\"tcp_listen\""},
+	{"send_buffers", 1u << TL_ECHO_TCP, "\"tcp_listen\""},
 	{"send_buffer_bytes", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
 	{"on_full", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
 };
@@ -392,8 +393,10 @@ static const struct tl_config_key echo_keys[] = {
 	{"send_buffer_bytes", read_power_of_two, FIELD(tl_config_echo, send_buffer_bytes), .min = 4 * KIB,
 		.max = 16 * MIB, .fallback = "\"64K\""},
 	{"on_full", tl_config_choice, FIELD(tl_config_echo, on_full), .choices = on_fulls, .fallback = "\"drop\""},
-	{"max_connections", tl_config_number, FIELD(tl_config_echo, max_connections), .min = 1, .max = 65536,
+	{"max_connections", tl_config_number, FIELD(tl_config_echo, max_connections), .min = 1, .max = MIB,
 		.fallback = "1024"},
+	{"send_buffers", tl_config_number, FIELD(tl_config_echo, send_buffers), .min = 1, .max = MIB,
+		.fallback = "4096"},
 };
 static const struct tl_config_table echo_table = {
 	KEYS(echo_keys), .bytes = sizeof(struct tl_config_echo), .check = check_echo};

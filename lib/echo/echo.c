@@ -10,7 +10,13 @@
 
 #define SPARE_CONNS 16 // for connections that are still in TIME-WAIT
 
-// One stack serves all echoes: as many connections as they may have together, each with the largest send buffer.
+static uint32_t buffers_of(const struct tl_echo_cfg *echo)
+{
+	return echo->send_buffers != 0 ? (uint32_t)tl_min_u64(echo->send_buffers, echo->max_connections)
+				       : echo->max_connections;
+}
+
+// One stack serves all echoes: as many connections as they may have together, and send buffers as large as the largest.
 static struct tl_net_cfg net_cfg_for(const struct tl_echo_host_cfg *cfg)
 {
 	struct tl_net_cfg net = cfg->net;
@@ -20,15 +26,19 @@ static struct tl_net_cfg net_cfg_for(const struct tl_echo_host_cfg *cfg)
 		net.may_connect_ctx = cfg->steer;
 	}
 	net.max_conns = SPARE_CONNS;
+	net.send_buffers = 0;
 	net.send_buffer_bytes = 4096;
 	for (uint32_t i = 0; i < cfg->n_echoes; i++) {
 		const struct tl_echo_cfg *echo = &cfg->echoes[i];
-		if (echo->kind == TL_ECHO_KIND_TCP)
+		if (echo->kind == TL_ECHO_KIND_TCP) {
 			net.max_conns += echo->max_connections;
+			net.send_buffers += buffers_of(echo);
+		}
+		net.send_buffers += echo->kind == TL_ECHO_KIND_MCAST_TO_TCP;
 		if (echo->kind != TL_ECHO_KIND_UDP && echo->send_buffer_bytes > net.send_buffer_bytes)
 			net.send_buffer_bytes = echo->send_buffer_bytes;
 	}
-	net.max_conns = (uint32_t)tl_min_u64(net.max_conns, 65536);
+	net.max_conns = (uint32_t)tl_min_u64(net.max_conns, TL_NET_CONNS_MAX);
 	return net;
 }
 

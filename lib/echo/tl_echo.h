@@ -41,6 +41,7 @@ struct tl_echo_cfg {
 	uint32_t send_buffer_bytes;
 	enum tl_echo_full on_full;
 	uint32_t max_connections; // TCP
+	uint32_t send_buffers;	  // TCP: connections with data unacknowledged at once, of the port's together; 0: all
 };
 
 // Messages: received = echoed + drop_no_conn + drop_full + drop_tx. A message of a TCP echo is a run of in-order bytes
@@ -55,7 +56,7 @@ struct tl_echo_stats {
 };
 
 struct tl_echo_host_cfg {
-	struct tl_net_cfg net;		  // max_conns and send_buffer_bytes are set from the echoes
+	struct tl_net_cfg net;		  // max_conns and the send buffers are set from the echoes
 	const struct tl_echo_cfg *echoes; // copied
 	uint32_t n_echoes;
 	struct tl_port *port; // for the multicast filter

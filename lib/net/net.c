@@ -79,7 +79,7 @@ static int check_cfg(const struct tl_net_cfg *cfg, struct tl_err *err)
 		{cfg->vlan <= 4094, "the VLAN must be 1 to 4094, or 0 for none"},
 		{cfg->mtu >= 576 && cfg->mtu <= 9600, "the MTU must be 576 to 9600"},
 		{rte_pktmbuf_data_room_size(cfg->pool) >= need_bytes, "the mbufs must hold a frame of the MTU"},
-		{cfg->max_conns >= 1 && cfg->max_conns <= 65536, "max_conns must be 1 to 65536"},
+		{cfg->max_conns >= 1 && cfg->max_conns <= TL_NET_CONNS_MAX, "max_conns must be 1 to 2097152"},
 		{is_power_of_two(cfg->send_buffer_bytes) && cfg->send_buffer_bytes >= 4096 &&
 				cfg->send_buffer_bytes <= 16 << 20,
 			"the send buffer must be a power of two from 4 KiB to 16 MiB"},
@@ -132,7 +132,7 @@ int tl_net_create(const struct tl_net_cfg *cfg, struct tl_net **out, struct tl_e
 	if (rc != 0) {
 		tl_net_destroy(net);
 		return tl_fail(err, rc,
-			"net %s: %s; give DPDK more memory or lower max_conns (%u) or the send buffer (%u bytes)",
+			"net %s: %s; give DPDK more memory or lower max_conns (%u) or the send buffers (of %u bytes)",
 			cfg->name, strerror(-rc), cfg->max_conns, cfg->send_buffer_bytes);
 	}
 	*out = net;

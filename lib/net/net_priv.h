@@ -77,10 +77,11 @@ struct tl_tcp_table;
 	X(tcp_dup_acks_rx)                                                                                             \
 	X(tcp_challenge_acks_tx)                                                                                       \
 	X(tcp_out_of_window_pkts)                                                                                      \
-	X(tcp_old_timestamp_pkts) /* PAWS */                                                                           \
-	X(tcp_no_timestamp_pkts)  /* though both sides had agreed on them */                                           \
-	X(tcp_out_of_order_pkts)  /* held until the gap was filled */                                                  \
-	X(tcp_ooo_dropped_pkts)	  /* no room to hold them: the peer sends again */                                     \
+	X(tcp_old_timestamp_pkts)  /* PAWS */                                                                          \
+	X(tcp_no_timestamp_pkts)   /* though both sides had agreed on them */                                          \
+	X(tcp_out_of_order_pkts)   /* held until the gap was filled */                                                 \
+	X(tcp_ooo_dropped_pkts)	   /* no room to hold them: the peer sends again */                                    \
+	X(tcp_no_send_buffer_pkts) /* not taken, for the answer had no buffer: the peer sends again */                 \
 	X(tcp_window_probes_tx)                                                                                        \
 	X(tcp_keepalives_tx)                                                                                           \
 	X(tcp_path_mtu_drops)  /* segments made smaller to fit the path */                                             \

@@ -58,19 +58,19 @@ uint64_t tl_tcp_hash(const struct tl_tcp_table *table, uint64_t word)
 }
 
 // The number of an IPv6 address may become another's: what stays is the address.
-uint64_t tl_tcp_hash_key(const struct tl_net *net, uint64_t key)
+uint64_t tl_tcp_hash_key(const struct tl_net *net, struct tl_tcp_key key)
 {
-	uint32_t peer_be = tl_tcp_key_peer_ip(key);
 	uint64_t word[2];
 
-	if (!tl_ip_is6(peer_be))
-		return tl_tcp_hash(net->tcp, key);
-	memcpy(word, tl_ip6_of(&net->ip6->book, peer_be), sizeof(word));
-	return tl_tcp_hash(net->tcp, tl_tcp_hash(net->tcp, tl_tcp_hash(net->tcp, (uint32_t)key) ^ word[0]) ^ word[1]);
+	if (!tl_ip_is6(key.peer_be))
+		return tl_tcp_hash(net->tcp, tl_tcp_key_word(key));
+	memcpy(word, tl_ip6_of(&net->ip6->book, key.peer_be), sizeof(word));
+	uint64_t ports = tl_tcp_hash(net->tcp, tl_tcp_key_ports(key));
+	return tl_tcp_hash(net->tcp, tl_tcp_hash(net->tcp, ports ^ word[0]) ^ word[1]);
 }
 
 // Our own address is constant for a net, and so part of the key.
-uint32_t tl_tcp_isn(struct tl_net *net, uint64_t key)
+uint32_t tl_tcp_isn(struct tl_net *net, struct tl_tcp_key key)
 {
 	if (net->tcp->isn_fixed)
 		return net->tcp->isn_next;

@@ -76,7 +76,7 @@ static uint16_t own_mss(const struct tl_tcp *c)
 
 static uint16_t default_mss(const struct tl_tcp *c)
 {
-	return tl_ip_is6(tl_tcp_key_peer_ip(c->key)) ? TL_TCP_DEFAULT_MSS6 : TL_TCP_DEFAULT_MSS;
+	return tl_ip_is6(c->key.peer_be) ? TL_TCP_DEFAULT_MSS6 : TL_TCP_DEFAULT_MSS;
 }
 
 uint8_t tl_tcp_options_write(const struct tl_tcp *c, uint8_t buf[TL_TCP_OPTIONS_MAX])

@@ -26,7 +26,7 @@ static uint16_t path_mtu_min(uint32_t dst_be)
 
 static uint16_t mss_for(const struct tl_tcp *c, uint16_t mtu)
 {
-	return mtu - tl_ip_len(tl_tcp_key_peer_ip(c->key)) - TL_TCP_LEN - (c->stamped ? TL_TCP_STAMP_LEN : 0);
+	return mtu - tl_ip_len(c->key.peer_be) - TL_TCP_LEN - (c->stamped ? TL_TCP_STAMP_LEN : 0);
 }
 
 void tl_tcp_pmtu_believe(struct tl_tcp *c)

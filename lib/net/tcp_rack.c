@@ -46,6 +46,8 @@ void tl_tcp_sent_again(struct tl_tcp *c, uint32_t from, uint32_t to)
 	uint32_t begin = c->snd_una;
 	unsigned n = 0;
 
+	if (c->ring == NULL) // our FIN alone
+		return;
 	for (unsigned i = 0; i < c->n_sent && tl_seq_lt(begin, from); i++) {
 		struct tl_tcp_sent run = *sent_at(c, i);
 		run.to = seq_min(run.to, from);

@@ -38,7 +38,7 @@ void tl_tcp_ready_options(struct tl_tcp *c)
 	tcp->data_off = (uint8_t)(header_len << 2);
 	tcp->flags = TL_TCP_PSH | TL_TCP_ACK;
 	r->payload_off = r->l4_off + header_len;
-	r->l4_sum = tl_cksum_pseudo(c->net->cfg.ip_be, tl_tcp_key_peer_ip(c->key), TL_IPPROTO_TCP, 0);
+	r->l4_sum = tl_cksum_pseudo(c->net->cfg.ip_be, c->key.peer_be, TL_IPPROTO_TCP, 0);
 	r->l4_sum = tl_cksum_add((uint32_t)r->l4_sum, tcp, TL_TCP_LEN + sizeof(option->word_be)) + tl_be16(header_len);
 }
 
@@ -216,7 +216,7 @@ static __attribute__((noinline)) int send_any_ready(struct tl_tcp *c, const uint
 
 	if (net->n_notes == TL_ARRAY_LEN(net->tcp->note)) {
 		tl_tcp_settle_notes(net);
-		if (!is_ready(c, len))
+		if (!is_ready(c, len) || !tl_tcp_flight_take(c))
 			return send_slowly(c, data, len);
 	}
 	struct rte_mbuf *m = net->spare != NULL ? net->spare : rte_pktmbuf_alloc(net->cfg.pool);
@@ -238,7 +238,7 @@ int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len)
 	struct tl_net *net = c->net;
 	struct rte_mbuf *m = net->spare;
 
-	if (TL_UNLIKELY(!is_ready(c, len)))
+	if (TL_UNLIKELY(!is_ready(c, len) || !tl_tcp_flight_take(c)))
 		return send_slowly(c, data, len);
 	if (TL_UNLIKELY(
 		    m == NULL || len > FEW_BYTES || c->follows_room || net->n_notes == TL_ARRAY_LEN(net->tcp->note)))

@@ -5,7 +5,7 @@
 
 #define AGED_TICKS (UINT32_C(24 * 86400) * 954) // 24 days (section 5.5)
 
-uint32_t tl_tcp_stamp_offset(const struct tl_net *net, uint64_t key)
+uint32_t tl_tcp_stamp_offset(const struct tl_net *net, struct tl_tcp_key key)
 {
 	return (uint32_t)(tl_tcp_hash_key(net, key) >> 32); // the ISN is the other half
 }

@@ -23,6 +23,8 @@
 struct tl_err;
 struct tl_net;
 
+#define TL_NET_CONNS_MAX (UINT32_C(1) << 21)
+
 struct tl_net_cfg {
 	const char *name;	  // borrowed for the call; for messages and memory zones
 	struct tl_txq *tx;	  // borrowed for life; the same lcore's
@@ -35,8 +37,9 @@ struct tl_net_cfg {
 	struct tl_ip6 gateway6;	    // ::: none
 	uint16_t vlan;		    // of every frame (IEEE 802.1Q), 1..4094; 0: untagged
 	uint16_t mtu;		    // IP packet, bytes; 576..9600, with IPv6 at least 1280
-	uint32_t max_conns;	    // TCP connections at once, TIME-WAIT included; 1..65536
+	uint32_t max_conns;	    // TCP connections at once, TIME-WAIT included; 1..TL_NET_CONNS_MAX
 	uint32_t send_buffer_bytes; // room per TCP connection, a power of two, 4 KiB..16 MiB
+	uint32_t send_buffers;	    // connections that have data unacknowledged at once; 0: all may
 	bool reassemble;	    // UDP datagrams that come as IPv4 fragments, 16 at once; else these are counted
 	int socket_id;
 	uint64_t seed; // for ISNs, IP ids, local ports and IGMP delays: random in service, fixed in a simulation

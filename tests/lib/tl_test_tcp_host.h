@@ -375,7 +375,7 @@ static inline void call(struct host *h, struct app *app, const struct tl_tcp_opt
 {
 	CU_ASSERT_EQUAL_FATAL(tl_tcp_connect(h->net, PEER, PEER_PORT, &APP_OPS, app, opts, &app->c), 0);
 	tl_txq_flush(&h->tx);
-	h->our_port = tl_tcp_key_own_port(app->c->key);
+	h->our_port = app->c->key.own_port_be;
 }
 
 // ---- SACK

@@ -407,6 +407,7 @@ static void the_keys_of_an_echo_tell_its_mode(void)
 	CU_ASSERT_EQUAL(tcp->send_buffer_bytes, 65536);
 	CU_ASSERT_EQUAL(tcp->on_full, TL_WINDOW_FULL_DROP);
 	CU_ASSERT_EQUAL(tcp->max_connections, 1);
+	CU_ASSERT_EQUAL(tcp->send_buffers, 4096);
 	CU_ASSERT_EQUAL(tcp->queue, TL_CONFIG_QUEUE_AUTO);
 	CU_ASSERT_EQUAL(udp->mode, TL_ECHO_UDP);
 	CU_ASSERT_STRING_EQUAL(udp->name, "echo2");
@@ -765,6 +766,8 @@ static void an_echo_without_exactly_one_mode_is_refused(void)
 			"2: $.echo[0]: 'receive' and 'send' belong together; 'send' is missing"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'max_connections': 1}"),
 			"2: $.echo[0].max_connections: applies only to an echo that uses 'tcp_listen'"},
+		{ECHO("{'port': 'a', 'udp_listen': 1, 'send_buffers': 1}"),
+			"2: $.echo[0].send_buffers: applies only to an echo that uses 'tcp_listen'"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'on_full': 'drop'}"),
 			"2: $.echo[0].on_full: applies only to an echo that uses TCP"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'queue': 1}"),

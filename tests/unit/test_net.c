@@ -613,7 +613,7 @@ static void create_says_what_is_wrong(void)
 	bad[9].mtu = 9601;
 	bad[10].mtu = 2048; // over the pool's room
 	bad[11].max_conns = 0;
-	bad[12].max_conns = 65537;
+	bad[12].max_conns = TL_NET_CONNS_MAX + 1;
 	bad[13].send_buffer_bytes = 5000;
 	for (size_t i = 0; i < TL_ARRAY_LEN(bad); i++) {
 		struct tl_err err = {0};

@@ -1700,10 +1700,10 @@ static void isn_cannot_be_guessed(void)
 
 	h->net->tcp->isn_fixed = false;
 	for (unsigned i = 0; i < 3; i++)
-		isn[i] = tl_tcp_isn(h->net, i);
+		isn[i] = tl_tcp_isn(h->net, tl_tcp_key(PEER, PORT(i), OUR_PORT));
 	CU_ASSERT(isn[1] - isn[0] != isn[2] - isn[1]);
 	pass(h, SECOND);
-	CU_ASSERT_EQUAL(tl_tcp_isn(h->net, 0) - isn[0], 250000); // RFC 6528: the 4 us clock
+	CU_ASSERT_EQUAL(tl_tcp_isn(h->net, tl_tcp_key(PEER, 0, OUR_PORT)) - isn[0], 250000); // RFC 6528: the 4 us clock
 	// SipHash-2-4 of the 8 bytes 00..07 under the key 00..0f, from its paper's test vectors.
 	struct tl_tcp_table table = {.secret = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)}};
 	CU_ASSERT_EQUAL(tl_tcp_hash(&table, UINT64_C(0x0706050403020100)), UINT64_C(0x93f5f5799a932462));

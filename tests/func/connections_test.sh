@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# That a segment costs the RX lcore the same however many connections there are: counted in instructions, so that a busy
+# machine does not matter. A million take too long here: tests/bench/connections.sh has them.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+# flat SENTENCE PREFIX N: the N scenarios of that name differ by less than 5 %.
+flat() {
+	check_json "$1" result.json "[.scenarios[] | select(.name | startswith(\"$2\")) | .instructions_per_pkt] |
+		length == $3 and min > 50 and max < min * 1.05"
+}
+
+if ! command -v valgrind >/dev/null; then
+	skip "instructions per segment" "valgrind is not installed"
+	exit
+fi
+func_begin
+TL_BUILD=$(dirname "$(dirname "$TAPLINE")") "$func_root/tests/bench/connections.sh" --most 100000 --plot plot.svg \
+	>result.json 2>bench.log || true
+flat "a segment costs the same with one connection, a thousand and a hundred thousand" connections- 3
+check_json "each byte of payload costs less than half an instruction" result.json \
+	'[.scenarios[] | select(.name | startswith("payload-"))] | length == 7 and
+		(last.instructions_per_pkt - first.instructions_per_pkt) / 1459 < 0.5'
