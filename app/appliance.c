@@ -79,6 +79,9 @@ static struct tl_echo_cfg echo_cfg(const struct tl_config_echo *e)
 		.kind = kinds[e->mode],
 		.group_be = e->group_be,
 		.source_be = e->source_be,
+		.group6 = e->group6,
+		.source6 = e->source6,
+		.connect_ip6 = e->connect_ip6,
 		.udp_port_be = e->udp_port_be,
 		.connect_ip_be = e->connect_ip_be,
 		.connect_port_be = e->connect_port_be,
@@ -107,6 +110,9 @@ static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, stru
 						.ip_be = cfg->ip_be,
 						.mask_be = cfg->mask_be,
 						.gateway_be = cfg->gateway_be,
+						.ip6 = cfg->ip6,
+						.ip6_bits = cfg->ip6_bits,
+						.gateway6 = cfg->gateway6,
 						.mtu = (uint16_t)cfg->mtu,
 						.socket_id = tl_port_config(a->ports[port])->socket_id,
 						.seed = rte_rand(),
@@ -124,9 +130,11 @@ static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, stru
 static int make_port_hosts(struct tl_appliance *a, uint32_t port, struct tl_err *err)
 {
 	const struct tl_config_port *cfg = &a->config->ports[port];
-	const struct tl_steer_cfg steer = {.ip_be = cfg->ip_be,
+	struct tl_steer_cfg steer = {.ip_be = cfg->ip_be,
 		.queues = (uint16_t)cfg->rx_queues,
 		.socket_id = tl_port_config(a->ports[port])->socket_id};
+
+	memcpy(steer.mac, tl_port_mac(a->ports[port]), sizeof(steer.mac));
 	int rc = cfg->rx_queues > 1 ? tl_steer_create(&steer, &a->steers[port], err) : 0;
 
 	for (uint16_t q = 0; q < cfg->rx_queues && rc == 0; q++)

@@ -28,7 +28,8 @@
 #define TL_TCP_MAX_WINDOW (UINT32_C(65535) << 14) // RFC 7323, section 2.3
 #define TL_TCP_MAX_SCALE 14
 #define TL_TCP_DEFAULT_MSS 536 // RFC 9293, section 3.7.1
-#define TL_TCP_MIN_MSS 48      // no peer may make us cut data finer than this
+#define TL_TCP_DEFAULT_MSS6 1220
+#define TL_TCP_MIN_MSS 48 // no peer may make us cut data finer than this
 
 #define TL_TCP_RTO_INITIAL_NS TL_NS_PER_S	     // RFC 6298, section 2.1
 #define TL_TCP_RTO_SYN_LOST_NS (3 * TL_NS_PER_S)     // section 5.7
@@ -318,7 +319,7 @@ static inline bool tl_tcp_fin_acked(const struct tl_tcp *c)
 	return c->fin_queued && c->snd_una == c->snd_end + 1;
 }
 
-// ---- tcp_table.c: slots, demultiplexing
+// ---- tcp_table.c: slots, demultiplexing. A peer's address is of either family: see tl_ip6_book.h.
 
 static inline uint64_t tl_tcp_key(uint32_t peer_be, uint16_t peer_port_be, uint16_t own_port_be)
 {
@@ -355,6 +356,12 @@ static inline struct tl_tcp *tl_tcp_find(const struct tl_tcp_table *table, uint6
 	while (c != NULL && c->key != key)
 		c = c->hash_next;
 	return c;
+}
+
+// RFC 6691: what the link carries, less fixed headers, options or not.
+static inline uint16_t tl_tcp_link_mss(const struct tl_net *net, uint64_t key)
+{
+	return net->cfg.mtu - tl_ip_len(tl_tcp_key_peer_ip(key)) - TL_TCP_LEN;
 }
 
 // Every way into TCP that may end a connection is bracketed: slots are reused only after the outermost has left, so
@@ -401,8 +408,9 @@ uint16_t tl_tcp_local_port(struct tl_net *net, uint32_t peer_be, uint16_t peer_p
 
 // ---- tcp_isn.c
 
-// A keyed hash of word.
+// A keyed hash of word; of the addresses and ports of a connection.
 uint64_t tl_tcp_hash(const struct tl_tcp_table *table, uint64_t word);
+uint64_t tl_tcp_hash_key(const struct tl_net *net, uint64_t key);
 
 uint32_t tl_tcp_isn(struct tl_net *net, uint64_t key);
 

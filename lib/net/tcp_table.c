@@ -194,14 +194,15 @@ static struct tl_tcp *take_slot(struct tl_net *net)
 }
 
 // A slot as new: all is zero but what belongs to the slot.
-static void reset_slot(struct tl_tcp *c)
+static void reset_slot(struct tl_tcp *c, uint64_t key)
 {
 	*c = (struct tl_tcp){
+		.key = key,
 		.net = c->net,
 		.ring = c->ring,
 		.ring_mask = c->net->cfg.send_buffer_bytes - 1,
 		.arp_generation = c->net->arp_generation - 1,
-		.mss = c->net->cfg.mtu - TL_IPV4_LEN - TL_TCP_LEN,
+		.mss = tl_tcp_link_mss(c->net, key),
 		.rto_ns = TL_TCP_RTO_INITIAL_NS,
 		.pto_ns = TL_TCP_RTO_INITIAL_NS,
 		.rack.min_rtt_ns = UINT64_MAX,
@@ -220,14 +221,15 @@ struct tl_tcp *tl_tcp_take(
 		return NULL;
 	uint32_t timeout_ms = opts->connect_timeout_ms != 0 ? opts->connect_timeout_ms : DEFAULT_CONNECT_TIMEOUT_MS;
 
-	reset_slot(c);
+	reset_slot(c, key);
 	take_opts(c, opts);
-	c->key = key;
 	c->ops = ops;
 	c->ctx = ctx;
 	tl_tcp_timer_set(c, TL_TCP_GIVE_UP, timeout_ms * TL_NS_PER_MS);
 	c->hash_next = *tl_tcp_bucket(net->tcp, key);
 	*tl_tcp_bucket(net->tcp, key) = c;
+	if (tl_ip_is6(tl_tcp_key_peer_ip(key)))
+		tl_ip6_ref(&net->ip6->book, tl_tcp_key_peer_ip(key));
 	net->tcp->live++;
 	return c;
 }
@@ -237,9 +239,8 @@ struct tl_tcp *tl_tcp_nobody(struct tl_net *net, uint64_t key, const struct tl_t
 	struct tl_tcp *c = net->tcp->nobody;
 
 	c->net = net;
-	reset_slot(c);
+	reset_slot(c, key);
 	take_opts(c, opts);
-	c->key = key;
 	return c;
 }
 
@@ -322,6 +323,8 @@ void tl_tcp_end(struct tl_tcp *c, enum tl_tcp_reason reason)
 		TAILQ_REMOVE(&table->pending, c, pending_link);
 	c->pending = false;
 	unlink_key(table, c);
+	if (tl_ip_is6(tl_tcp_key_peer_ip(c->key)))
+		tl_ip6_unref(&c->net->ip6->book, tl_tcp_key_peer_ip(c->key));
 	c->state = TL_TCPS_CLOSED;
 	if (waited) {
 		TAILQ_REMOVE(&table->time_wait, c, link);
