@@ -250,14 +250,15 @@ static void solicited(struct tl_net *net, const struct heard *heard, uint32_t sr
 			conflict(net, own);
 		return;
 	}
+	if (!tries)
+		learn(net, heard, src_be);
+	if (net->cfg.is_follower)
+		return;
 	if (tries) {
 		tl_count(&net->stats.nd_conflicts_pkts, 1);
 		advertise(net, own);
 		return;
 	}
-	learn(net, heard, src_be);
-	if (net->cfg.is_follower)
-		return;
 	struct rte_mbuf *m =
 		make(net, NEIGHBOR_ADVERTISEMENT, FLAG_SOLICITED | FLAG_OVERRIDE, &own->ip, &heard->ip->src, &own->ip);
 	if (m != NULL)
