@@ -142,9 +142,11 @@ static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, stru
 static int make_port_hosts(struct tl_appliance *a, uint32_t port, struct tl_err *err)
 {
 	const struct tl_config_port *cfg = &a->config->ports[port];
-	const struct tl_steer_cfg steer = {.ip_be = cfg->ip_be,
+	struct tl_steer_cfg steer = {.ip_be = cfg->ip_be,
 		.queues = (uint16_t)cfg->rx_queues,
 		.socket_id = tl_port_config(a->ports[port])->socket_id};
+
+	memcpy(steer.mac, tl_port_mac(a->ports[port]), sizeof(steer.mac));
 	int rc = cfg->rx_queues > 1 ? tl_steer_create(&steer, &a->steers[port], err) : 0;
 
 	for (uint16_t q = 0; q < cfg->rx_queues && rc == 0; q++)

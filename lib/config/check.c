@@ -259,7 +259,8 @@ static int check_echo_queue(struct tl_config_reader *r, const struct tl_config *
 			r, "the port \"%s\" has %u RX queues, counted from 0", port->name, port->rx_queues);
 	for (uint32_t i = 0; i < index; i++) {
 		const struct tl_config_echo *other = &config->echoes[i];
-		if (other->port == echo->port && echo->group_be != 0 && other->group_be == echo->group_be &&
+		if (other->port == echo->port && echo->mode == TL_ECHO_MCAST_TO_TCP && other->mode == echo->mode &&
+			other->group_be == echo->group_be && tl_ip6_equal(&other->group6, &echo->group6) &&
 			other->queue != TL_CONFIG_QUEUE_AUTO && other->queue != echo->queue)
 			return tl_config_refuse(r,
 				"the echo \"%s\" receives the same group on queue %u: one lcore owns a group",

@@ -110,8 +110,8 @@ struct tl_config_echo {
 	char *name;	 // "name", default "echo<index>", unique
 	char *port_name; // "port", required
 	uint32_t port;	 // index into ports[]; that port must have an address of each family that the echo uses
-	uint32_t
-		queue; // "queue", below the port's rx_queues: whose lcore owns it; default "auto": TL_CONFIG_QUEUE_AUTO
+	// "queue", below the port's rx_queues: whose lcore owns it; default "auto": TL_CONFIG_QUEUE_AUTO
+	uint32_t queue;
 	enum tl_config_echo_mode mode;
 	// mode MCAST_TO_TCP: "receive": {"group", "udp_port", "source"?}, "send": {"tcp_connect": "A:P"}
 	uint32_t group_be;

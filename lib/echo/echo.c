@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <rte_malloc.h>
 
@@ -62,6 +63,8 @@ static int own_all(struct tl_echo_host *host, struct tl_err *err)
 			tl_steer_own_tcp(host->steer, cfg->listen_port_be);
 		else if (cfg->kind == TL_ECHO_KIND_UDP)
 			tl_steer_own_udp(host->steer, cfg->listen_port_be);
+		else if (tl_ip6_is_set(&cfg->group6))
+			rc = tl_steer_own_group6(host->steer, &cfg->group6);
 		else
 			rc = tl_steer_own_group(host->steer, cfg->group_be);
 	}
@@ -104,10 +107,10 @@ static int open_echoes(struct tl_echo_host *host, struct tl_err *err)
 	return rc;
 }
 
-static bool is_among(const uint8_t (*groups)[TL_ETHER_ADDR_LEN], uint32_t n, const uint8_t *group)
+static bool is_among(const uint8_t (*macs)[TL_ETHER_ADDR_LEN], uint32_t n, const uint8_t *mac)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (memcmp(groups[i], group, TL_ETHER_ADDR_LEN) == 0)
+		if (memcmp(macs[i], mac, TL_ETHER_ADDR_LEN) == 0)
 			return true;
 	return false;
 }
@@ -115,17 +118,17 @@ static bool is_among(const uint8_t (*groups)[TL_ETHER_ADDR_LEN], uint32_t n, con
 // The port's filter is one for all its hosts.
 static int receive_groups(struct tl_echo_host *const *hosts, uint32_t n_hosts, struct tl_err *err)
 {
-	uint8_t groups[TL_PORT_GROUPS_MAX][TL_ETHER_ADDR_LEN], joined[TL_PORT_GROUPS_MAX][TL_ETHER_ADDR_LEN];
+	uint8_t macs[TL_PORT_GROUPS_MAX][TL_ETHER_ADDR_LEN], joined[TL_PORT_GROUPS_MAX][TL_ETHER_ADDR_LEN];
+	const uint8_t(*seen)[TL_ETHER_ADDR_LEN] = (const uint8_t(*)[TL_ETHER_ADDR_LEN])macs;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < n_hosts; i++) {
 		uint32_t n_joined = tl_net_group_macs(hosts[i]->net, joined, TL_ARRAY_LEN(joined));
-		for (uint32_t g = 0; g < n_joined; g++)
-			if (!is_among((const uint8_t(*)[TL_ETHER_ADDR_LEN])groups, n, joined[g]) &&
-				n < TL_ARRAY_LEN(groups))
-				memcpy(groups[n++], joined[g], sizeof(groups[0]));
+		for (uint32_t g = 0; g < n_joined && n < TL_ARRAY_LEN(macs); g++)
+			if (!is_among(seen, n, joined[g]))
+				memcpy(macs[n++], joined[g], TL_ETHER_ADDR_LEN);
 	}
-	if (n != 0 && tl_port_set_groups(hosts[0]->port, (const uint8_t(*)[TL_ETHER_ADDR_LEN])groups, n) != 0)
+	if (n != 0 && tl_port_set_groups(hosts[0]->port, seen, n) != 0)
 		return tl_fail(err, -ENOTSUP, "the port can receive no multicast: neither by filter nor promiscuous");
 	return 0;
 }

@@ -82,16 +82,18 @@ static void push_to(struct tl_net *net, struct rte_mbuf *m, const uint8_t *mac)
 
 static void advertise(struct tl_net *net, const struct tl_ip6_own *own)
 {
+	if (net->cfg.is_follower)
+		return;
 	struct rte_mbuf *m = make(net, NEIGHBOR_ADVERTISEMENT, FLAG_OVERRIDE, &own->ip, &ALL_NODES, &own->ip);
-
 	if (m != NULL)
 		tl_ip6_push_group(net, m, &ALL_NODES);
 }
 
 static void try_address(struct tl_net *net, const struct tl_ip6_own *own)
 {
+	if (net->cfg.is_follower)
+		return;
 	struct rte_mbuf *m = make(net, NEIGHBOR_SOLICITATION, 0, &NONE, &own->solicited, &own->ip);
-
 	if (m != NULL)
 		tl_ip6_push_group(net, m, &own->solicited);
 }
@@ -118,14 +120,16 @@ static void lose(struct tl_net *net, struct tl_ip6_own *own)
 {
 	own->state = TL_IP6_DUPLICATE;
 	own->left = 0;
-	tl_count(&net->stats.nd_duplicate_addresses, 1);
+	if (!net->cfg.is_follower)
+		tl_count(&net->stats.nd_duplicate_addresses, 1);
 }
 
 // Another host has target, or will. RFC 4862, section 5.4.5: an address that is not ours yet never will be. One that
 // is, stays.
 static void conflict(struct tl_net *net, struct tl_ip6_own *own)
 {
-	tl_count(&net->stats.nd_conflicts_pkts, 1);
+	if (!net->cfg.is_follower)
+		tl_count(&net->stats.nd_conflicts_pkts, 1);
 	if (own->state == TL_IP6_TENTATIVE)
 		lose(net, own);
 }
@@ -138,7 +142,9 @@ void tl_nd_announce(struct tl_net *net)
 		struct tl_ip6_own *own = &net->ip6->own[i];
 		if (own->state == TL_IP6_NONE)
 			continue;
-		(void)tl_mcast_join(net->ip6->mld, tl_net_ip6(net, &own->solicited), 0, net->now_ns);
+		uint32_t solicited_be = tl_net_ip6(net, &own->solicited);
+		if (!net->cfg.is_follower) // who hears by the others what the first has joined
+			(void)tl_mcast_join(net->ip6->mld, solicited_be, 0, net->now_ns);
 		own->left = DAD_SOLICITATIONS;
 		own->due_ns = net->now_ns;
 	}
@@ -244,12 +250,15 @@ static void solicited(struct tl_net *net, const struct heard *heard, uint32_t sr
 			conflict(net, own);
 		return;
 	}
+	if (!tries)
+		learn(net, heard, src_be);
+	if (net->cfg.is_follower)
+		return;
 	if (tries) {
 		tl_count(&net->stats.nd_conflicts_pkts, 1);
 		advertise(net, own);
 		return;
 	}
-	learn(net, heard, src_be);
 	struct rte_mbuf *m =
 		make(net, NEIGHBOR_ADVERTISEMENT, FLAG_SOLICITED | FLAG_OVERRIDE, &own->ip, &heard->ip->src, &own->ip);
 	if (m != NULL)
