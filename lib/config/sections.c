@@ -17,6 +17,8 @@
 	.offset = offsetof(struct section, member), .width = sizeof(((struct section *)NULL)->member)
 #define KEYS(table) .keys = (table), .n_keys = TL_ARRAY_LEN(table)
 
+#define SCOPE_LINK 2 // of an IPv6 group (RFC 4291, section 2.7): what leaves a host
+
 static bool is_multicast(uint32_t ip_be)
 {
 	return ntohl(ip_be) >> 28 == 0xe; // 224.0.0.0/4
@@ -69,6 +71,35 @@ static int read_gateway(struct tl_config_reader *r, const struct tl_config_key *
 	return 0;
 }
 
+static int read_ip6(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_port *port = section;
+	const char *text = json_string_value(value);
+
+	if (text == NULL || tl_parse_ipv6_prefix(text, &port->ip6, &port->ip6_bits) != 0)
+		return tl_config_not(r, value, "an IPv6 address with a prefix, such as 2001:db8::1/64");
+	if (!tl_ip6_is_host(&port->ip6))
+		return tl_config_not(r, value, "the address of a host: it is unspecified, loopback or multicast");
+	return 0;
+}
+
+static int read_gateway6(
+	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_port *port = section; // "ip6" stands before "gateway6" in the table
+	const char *text = json_string_value(value);
+
+	if (text == NULL || tl_parse_ipv6(text, &port->gateway6) != 0 || !tl_ip6_is_host(&port->gateway6))
+		return tl_config_not(r, value, "the IPv6 address of a router, such as 2001:db8::fe or fe80::1");
+	if (!tl_ip6_is_set(&port->ip6))
+		return tl_config_refuse(r, "a port without \"ip6\" has no use for a gateway of IPv6");
+	if (!tl_ip6_is_link_local(&port->gateway6) && !tl_ip6_same_prefix(&port->gateway6, &port->ip6, port->ip6_bits))
+		return tl_config_not(r, value, "inside the prefix of \"ip6\", or link-local");
+	if (tl_ip6_equal(&port->gateway6, &port->ip6))
+		return tl_config_not(r, value, "another address than \"ip6\"");
+	return 0;
+}
+
 // "auto", or one lcore for each RX queue ("rx_queues" stands before "lcores" in the table).
 static int read_lcores(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
@@ -99,9 +130,13 @@ static int read_group(struct tl_config_reader *r, const struct tl_config_key *ke
 	struct tl_config_echo *echo = section;
 	const char *text = json_string_value(value);
 
-	if (text == NULL || tl_parse_ipv4(text, &echo->group_be) != 0 || !is_multicast(echo->group_be))
-		return tl_config_not(r, value, "a multicast group, 224.0.0.0 to 239.255.255.255");
-	return 0;
+	if (text != NULL && tl_parse_ipv4(text, &echo->group_be) == 0 && is_multicast(echo->group_be))
+		return 0;
+	if (text != NULL && tl_parse_ipv6(text, &echo->group6) == 0 && tl_ip6_is_mcast(&echo->group6) &&
+		(echo->group6.byte[1] & 0x0f) >= SCOPE_LINK)
+		return 0;
+	return tl_config_not(
+		r, value, "a multicast group, 224.0.0.0 to 239.255.255.255, or one of IPv6, such as ff05::1234");
 }
 
 static int read_source(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
@@ -109,6 +144,12 @@ static int read_source(struct tl_config_reader *r, const struct tl_config_key *k
 	struct tl_config_echo *echo = section;
 	const char *text = json_string_value(value);
 
+	if (text != NULL && tl_ip6_is_set(&echo->group6)) { // "group" stands before "source" in the table
+		if (tl_parse_ipv6(text, &echo->source6) != 0 || !tl_ip6_is_host(&echo->source6))
+			return tl_config_not(
+				r, value, "the IPv6 address of a sender, as the group is of IPv6, such as 2001:db8::7");
+		return 0;
+	}
 	if (text == NULL || tl_parse_ipv4(text, &echo->source_be) != 0 || !is_unicast(echo->source_be))
 		return tl_config_not(r, value, "the IPv4 address of a sender, such as 192.0.2.7");
 	return 0;
@@ -119,10 +160,13 @@ static int read_connect(struct tl_config_reader *r, const struct tl_config_key *
 	struct tl_config_echo *echo = section;
 	const char *text = json_string_value(value);
 
-	if (text == NULL || tl_parse_endpoint(text, &echo->connect_ip_be, &echo->connect_port_be) != 0 ||
-		!is_unicast(echo->connect_ip_be))
-		return tl_config_not(r, value, "an IPv4 address and a TCP port, such as 192.0.2.9:5000");
-	return 0;
+	if (text != NULL && tl_parse_endpoint(text, &echo->connect_ip_be, &echo->connect_port_be) == 0 &&
+		is_unicast(echo->connect_ip_be))
+		return 0;
+	if (text != NULL && tl_parse_endpoint6(text, &echo->connect_ip6, &echo->connect_port_be) == 0 &&
+		tl_ip6_is_host(&echo->connect_ip6))
+		return 0;
+	return tl_config_not(r, value, "an address and a TCP port, such as 192.0.2.9:5000 or [2001:db8::9]:5000");
 }
 
 static int read_l4_port(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
@@ -226,6 +270,8 @@ static const struct tl_config_key port_keys[] = {
 	{"lcores", read_lcores, FIELD(tl_config_port, lcores), .max = TL_CONFIG_LCORE_MAX, .fallback = "\"auto\""},
 	{"ip", read_ip, FIELD(tl_config_port, ip_be)},
 	{"gateway", read_gateway, FIELD(tl_config_port, gateway_be)},
+	{"ip6", read_ip6, FIELD(tl_config_port, ip6)},
+	{"gateway6", read_gateway6, FIELD(tl_config_port, gateway6)},
 	{"mtu", tl_config_number, FIELD(tl_config_port, mtu), .min = 576, .max = 9600, .fallback = "1500"},
 	{"promisc", tl_config_bool, FIELD(tl_config_port, promisc), .fallback = "true"},
 	{"take", tl_config_bool, FIELD(tl_config_port, take), .fallback = "false"},

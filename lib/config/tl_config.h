@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include <tl_base.h>
+#include <tl_units.h>
 
 struct tl_err;
 struct json_t;
@@ -50,6 +51,9 @@ struct tl_config_port {
 					       // main lcore; default "auto": TL_CONFIG_LCORE_AUTO each
 	uint32_t ip_be, mask_be;	       // "ip" as "192.0.2.1/24"; 0 when absent: a capture-only port
 	uint32_t gateway_be;		       // "gateway", inside the prefix; 0 when absent
+	struct tl_ip6 ip6;		       // "ip6" as "2001:db8::1/64"; :: when absent
+	uint8_t ip6_bits;		       // of its prefix
+	struct tl_ip6 gateway6;		       // "gateway6", inside the prefix or link-local; :: when absent
 	uint32_t mtu;			       // "mtu", 576..9600, default 1500
 	bool promisc;			       // "promisc", default true
 	bool take;			       // "take", default false: allow AF_XDP on the interface of the login
@@ -101,13 +105,15 @@ struct tl_config_capture {
 struct tl_config_echo {
 	char *name;	 // "name", default "echo<index>", unique
 	char *port_name; // "port", required
-	uint32_t port;	 // index into ports[]; that port must have an ip
+	uint32_t port;	 // index into ports[]; that port must have an address of each family that the echo uses
 	enum tl_config_echo_mode mode;
 	// mode MCAST_TO_TCP: "receive": {"group", "udp_port", "source"?}, "send": {"tcp_connect": "A:P"}
 	uint32_t group_be;
-	uint32_t source_be; // 0 = any source
+	uint32_t source_be;	       // 0 = any source
+	struct tl_ip6 group6, source6; // instead, when group6 is set
 	uint16_t udp_port_be;
 	uint32_t connect_ip_be;
+	struct tl_ip6 connect_ip6; // instead, when set
 	uint16_t connect_port_be;
 	// mode TCP: "tcp_listen": port; mode UDP: "udp_listen": port
 	uint16_t listen_port_be;

@@ -73,7 +73,7 @@ int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host 
 
 int tl_echo_host_start(struct tl_echo_host *host, struct tl_err *err)
 {
-	uint32_t groups[TL_PORT_GROUPS_MAX];
+	uint8_t groups[TL_PORT_GROUPS_MAX][TL_ETHER_ADDR_LEN];
 	int rc = 0;
 
 	tl_net_announce(host->net, tl_clock_mono_ns(host->clock, rte_rdtsc()));
@@ -81,8 +81,8 @@ int tl_echo_host_start(struct tl_echo_host *host, struct tl_err *err)
 		rc = tl_echo_open(&host->echoes[i], err);
 	if (rc != 0)
 		return rc;
-	unsigned n = tl_net_groups(host->net, groups, TL_ARRAY_LEN(groups));
-	if (n != 0 && tl_port_set_groups(host->port, groups, n) != 0)
+	unsigned n = tl_net_group_macs(host->net, groups, TL_ARRAY_LEN(groups));
+	if (n != 0 && tl_port_set_groups(host->port, (const uint8_t(*)[TL_ETHER_ADDR_LEN])groups, n) != 0)
 		return tl_fail(err, -ENOTSUP, "the port can receive no multicast: neither by filter nor promiscuous");
 	return 0;
 }

@@ -29,9 +29,11 @@ enum tl_echo_full {
 struct tl_echo_cfg {
 	const char *name; // borrowed for life
 	enum tl_echo_kind kind;
-	uint32_t group_be, source_be; // MCAST_TO_TCP: what to receive; source 0: any
+	uint32_t group_be, source_be;  // MCAST_TO_TCP: what to receive; source 0: any
+	struct tl_ip6 group6, source6; // instead, when group6 is set
 	uint16_t udp_port_be;
-	uint32_t connect_ip_be; // MCAST_TO_TCP: where to send
+	uint32_t connect_ip_be;	   // MCAST_TO_TCP: where to send
+	struct tl_ip6 connect_ip6; // instead, when set
 	uint16_t connect_port_be;
 	uint16_t listen_port_be; // TCP, UDP
 	uint32_t send_buffer_bytes;

@@ -10,6 +10,68 @@
 #define ROBUSTNESS_MAX 7		      // the QRV field has three bits
 #define QUERY_INTERVAL_NS (125 * TL_NS_PER_S) // section 8.2
 
+static const struct dialect IGMP = {
+	.query = IGMP_QUERY,
+	.older_report = IGMP_V2_REPORT,
+	.leave = IGMP_V2_LEAVE,
+	.report = IGMP_V3_REPORT,
+	.address_len = 4,
+	.group_off = 4,
+	.older_len = 8,
+	.sources_off = 12,
+};
+static const struct dialect MLD = {
+	.query = MLD_QUERY,
+	.older_report = MLD_V1_REPORT,
+	.leave = MLD_V1_DONE,
+	.report = MLD_V2_REPORT,
+	.address_len = 16,
+	.group_off = 8,
+	.older_len = 24,
+	.sources_off = 28,
+};
+
+// ff02::last, for good.
+static uint32_t local_group(struct tl_ip6_book *book, uint8_t last)
+{
+	const struct tl_ip6 ip = {{0xff, 0x02, [15] = last}};
+	uint32_t number_be = tl_ip6_number(book, &ip);
+
+	tl_ip6_ref(book, number_be);
+	return number_be;
+}
+
+static void choose_dialect(struct tl_mcast *m)
+{
+	struct tl_ip6_book *book = m->cfg.book;
+
+	m->dialect = book != NULL ? &MLD : &IGMP;
+	m->all_hosts_be = book != NULL ? local_group(book, 1) : tl_be32(0xe0000001);
+	m->all_routers_be = book != NULL ? local_group(book, 2) : tl_be32(0xe0000002);
+	m->v3_routers_be = book != NULL ? local_group(book, 0x16) : tl_be32(0xe0000016);
+}
+
+uint32_t mcast_load_address(const struct tl_mcast *m, const uint8_t *p)
+{
+	struct tl_ip6 ip;
+	uint32_t ip_be;
+
+	if (m->cfg.book == NULL) {
+		memcpy(&ip_be, p, sizeof(ip_be));
+		return ip_be;
+	}
+	memcpy(&ip, p, sizeof(ip));
+	return tl_ip6_find(m->cfg.book, &ip);
+}
+
+void mcast_store_address(const struct tl_mcast *m, uint8_t *p, uint32_t ip_be)
+{
+	if (m->cfg.book == NULL)
+		memcpy(p, &ip_be, sizeof(ip_be));
+	else
+		memcpy(p, tl_ip6_of(m->cfg.book, ip_be), sizeof(struct tl_ip6));
+}
+
 int tl_mcast_create(const struct tl_mcast_cfg *cfg, struct tl_mcast **out)
 {
 	if (cfg->send == NULL || cfg->robustness > ROBUSTNESS_MAX)
@@ -28,6 +90,9 @@ int tl_mcast_create(const struct tl_mcast_cfg *cfg, struct tl_mcast **out)
 	if (m->cfg.robustness == 0)
 		m->cfg.robustness = ROBUSTNESS_DEFAULT;
 	m->robustness = m->cfg.robustness;
+	if (m->cfg.msg_max_bytes == 0 || m->cfg.msg_max_bytes > TL_MCAST_MSG_MAX)
+		m->cfg.msg_max_bytes = TL_MCAST_MSG_MAX;
+	choose_dialect(m);
 	*out = m;
 	return 0;
 }
@@ -213,7 +278,7 @@ static void plan_change(
 	bool told;
 
 	// Never reported (RFC 3376, section 5, and RFC 2236, section 6).
-	if (m->group_be[member - m->member] == IGMP_ALL_HOSTS)
+	if (m->group_be[member - m->member] == m->all_hosts_be)
 		return;
 	if (m->version == IGMP_V3)
 		told = plan_v3_change(m, member, source, before);
@@ -223,16 +288,22 @@ static void plan_change(
 		member->change_due_ns = now_ns;
 }
 
-static bool is_unicast(uint32_t ip_be)
+static bool is_unicast(const struct tl_mcast *m, uint32_t ip_be)
 {
-	return ip_be != UINT32_MAX && !tl_ipv4_is_mcast(ip_be);
+	return ip_be == 0 ||
+	       (ip_be != UINT32_MAX && !tl_ip_is_mcast(ip_be) && tl_ip_is6(ip_be) == (m->cfg.book != NULL));
+}
+
+static bool is_group(const struct tl_mcast *m, uint32_t ip_be)
+{
+	return tl_ip_is_mcast(ip_be) && tl_ip_is6(ip_be) == (m->cfg.book != NULL);
 }
 
 int tl_mcast_join(struct tl_mcast *m, uint32_t group_be, uint32_t source_be, uint64_t now_ns)
 {
 	struct source *source = NULL;
 
-	if (!tl_ipv4_is_mcast(group_be) || !is_unicast(source_be))
+	if (!is_group(m, group_be) || !is_unicast(m, source_be))
 		return -EINVAL;
 	mcast_update_version(m, now_ns);
 	struct membership *member = mcast_find(m, group_be);
@@ -282,15 +353,28 @@ int tl_mcast_leave(struct tl_mcast *m, uint32_t group_be, uint32_t source_be, ui
 	return 0;
 }
 
+void tl_mcast_tell_again(struct tl_mcast *m, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < m->count; i++) {
+		struct membership *member = &m->member[i];
+		if (!is_member(member) || m->group_be[i] == m->all_hosts_be)
+			continue;
+		forget_changes(member);
+		member->mode_left = m->robustness;
+		member->change_due_ns = now_ns;
+	}
+	mcast_settle(m);
+}
+
 unsigned tl_mcast_groups(const struct tl_mcast *m, uint32_t *out_be, unsigned max)
 {
 	unsigned n = 0;
 
 	if (n < max)
-		out_be[n] = IGMP_ALL_HOSTS;
+		out_be[n] = m->all_hosts_be;
 	n++;
 	for (uint32_t i = 0; i < m->count; i++) {
-		if (!is_member(&m->member[i]) || m->group_be[i] == IGMP_ALL_HOSTS)
+		if (!is_member(&m->member[i]) || m->group_be[i] == m->all_hosts_be)
 			continue;
 		if (n < max)
 			out_be[n] = m->group_be[i];
@@ -302,16 +386,18 @@ unsigned tl_mcast_groups(const struct tl_mcast *m, uint32_t *out_be, unsigned ma
 unsigned tl_mcast_counters(const struct tl_mcast *m, struct tl_counter *out, unsigned max)
 {
 	const struct {
-		const char *name;
+		const char *igmp, *mld;
 		const uint64_t *counter;
 	} table[] = {
-		{"igmp_reports_tx", &m->reports_tx},
-		{"igmp_leaves_tx", &m->leaves_tx},
-		{"igmp_queries_rx", &m->queries_rx},
-		{"igmp_bad_rx", &m->bad_rx},
+		{"igmp_reports_tx", "mld_reports_tx", &m->reports_tx},
+		{"igmp_leaves_tx", "mld_leaves_tx", &m->leaves_tx},
+		{"igmp_queries_rx", "mld_queries_rx", &m->queries_rx},
+		{"igmp_bad_rx", "mld_bad_rx", &m->bad_rx},
 	};
+	bool mld = m->cfg.book != NULL;
 
 	for (unsigned i = 0; i < TL_ARRAY_LEN(table) && i < max; i++)
-		out[i] = (struct tl_counter){.name = table[i].name, .value = tl_count_read(table[i].counter)};
+		out[i] = (struct tl_counter){
+			.name = mld ? table[i].mld : table[i].igmp, .value = tl_count_read(table[i].counter)};
 	return TL_ARRAY_LEN(table);
 }

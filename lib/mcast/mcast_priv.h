@@ -14,11 +14,22 @@
 #define IGMP_V3_REPORT 0x22 // RFC 3376, section 4
 
 #define IGMP_MIN_LEN 8
-#define IGMP_ALL_HOSTS tl_be32(0xe0000001)   // 224.0.0.1
-#define IGMP_ALL_ROUTERS tl_be32(0xe0000002) // 224.0.0.2: v2 leaves
-#define IGMP_V3_ROUTERS tl_be32(0xe0000016)  // 224.0.0.22: v3 reports
 
-// The version spoken (RFC 3376, section 7.2.1: host compatibility mode).
+// The same of MLD, whose versions are one less (RFC 3810, section 5, and RFC 2710, section 3).
+#define MLD_QUERY 130
+#define MLD_V1_REPORT 131
+#define MLD_V1_DONE 132
+#define MLD_V2_REPORT 143
+
+// What IGMP and MLD say differently.
+struct dialect {
+	uint8_t query, older_report, leave, report; // types; older: v2
+	uint8_t address_len;
+	uint8_t group_off, older_len; // in a query, and of a v1 or v2 message
+	uint8_t sources_off;	      // in a v3 query: behind robustness, interval and the number of sources
+};
+
+// The version spoken, as IGMP counts (RFC 3376, section 7.2.1: host compatibility mode).
 enum igmp_version {
 	IGMP_V1 = 1,
 	IGMP_V2 = 2,
@@ -60,6 +71,10 @@ struct tl_mcast {
 	uint64_t response_due_ns; // v3: answer to a general query
 	uint64_t random_state;
 	struct tl_mcast_cfg cfg;
+	const struct dialect *dialect;
+	uint32_t all_hosts_be;	 // 224.0.0.1, ff02::1
+	uint32_t all_routers_be; // 224.0.0.2, ff02::2: v2 leaves
+	uint32_t v3_routers_be;	 // 224.0.0.22, ff02::16: v3 reports
 
 	uint64_t reports_tx;
 	uint64_t leaves_tx;
@@ -71,6 +86,10 @@ static inline bool is_member(const struct membership *member)
 {
 	return member->any_refs != 0 || member->wanted_count != 0;
 }
+
+// The address that stands there, or 0 for :: and one that nobody knows. The other way.
+uint32_t mcast_load_address(const struct tl_mcast *m, const uint8_t *p);
+void mcast_store_address(const struct tl_mcast *m, uint8_t *p, uint32_t ip_be);
 
 // A random time in (0, max_ns].
 uint64_t mcast_random_ns(struct tl_mcast *m, uint64_t max_ns);

@@ -48,6 +48,15 @@ static bool is_host_ip(uint32_t ip_be, uint32_t mask_be)
 	return ip_be != 0 && !tl_ipv4_is_mcast(ip_be) && !tl_ip_is_broadcast(&at, ip_be);
 }
 
+static bool is_good_ip6(const struct tl_net_cfg *cfg)
+{
+	if (!tl_ip6_is_set(&cfg->ip6))
+		return !tl_ip6_is_set(&cfg->gateway6);
+	return tl_ip6_is_host(&cfg->ip6) && cfg->ip6_bits >= 1 && cfg->ip6_bits <= 128 && cfg->mtu >= 1280 &&
+	       !tl_ip6_equal(&cfg->ip6, &cfg->gateway6) &&
+	       (tl_ip6_is_host(&cfg->gateway6) || !tl_ip6_is_set(&cfg->gateway6));
+}
+
 static int check_cfg(const struct tl_net_cfg *cfg, struct tl_err *err)
 {
 	uint32_t need_bytes = RTE_PKTMBUF_HEADROOM + TL_ETHER_LEN + cfg->mtu;
@@ -56,9 +65,12 @@ static int check_cfg(const struct tl_net_cfg *cfg, struct tl_err *err)
 		const char *need;
 	} rules[] = {
 		{is_host_mac(cfg->mac), "the MAC must be one host's"},
-		{is_prefix_mask(cfg->mask_be), "the netmask must be a prefix of 1 to 32 bits"},
-		{is_host_ip(cfg->ip_be, cfg->mask_be), "the IP address must be a host's"},
-		{cfg->gateway_be != cfg->ip_be, "the gateway must be another host"},
+		{cfg->ip_be == 0 || is_prefix_mask(cfg->mask_be), "the netmask must be a prefix of 1 to 32 bits"},
+		{is_host_ip(cfg->ip_be, cfg->mask_be) || (cfg->ip_be == 0 && tl_ip6_is_set(&cfg->ip6)),
+			"the IP address must be a host's"},
+		{cfg->gateway_be != cfg->ip_be || cfg->ip_be == 0, "the gateway must be another host"},
+		{is_good_ip6(cfg), "the IPv6 address and gateway must be two hosts', the prefix 1 to 128 bits, the MTU "
+				   "at least 1280"},
 		{cfg->mtu >= 576 && cfg->mtu <= 9600, "the MTU must be 576 to 9600"},
 		{rte_pktmbuf_data_room_size(cfg->pool) >= need_bytes, "the mbufs must hold a frame of the MTU"},
 		{cfg->max_conns >= 1 && cfg->max_conns <= TL_NET_CONNS_MAX, "max_conns must be 1 to 2097152"},
@@ -86,6 +98,8 @@ static int init_parts(struct tl_net *net)
 
 	if (rc == 0)
 		rc = tl_mcast_create(&mcast, &net->mcast);
+	if (rc == 0)
+		rc = tl_ip6_init(net);
 	if (rc == 0)
 		rc = tl_tcp_init(net);
 	return rc;
@@ -124,6 +138,7 @@ void tl_net_destroy(struct tl_net *net)
 		tl_tcp_fini(net);
 	tl_mcast_destroy(net->mcast);
 	tl_arp_fini(net);
+	tl_ip6_fini(net);
 	rte_free(net);
 }
 
@@ -131,6 +146,7 @@ void tl_net_announce(struct tl_net *net, uint64_t mono_ns)
 {
 	net->now_ns = mono_ns;
 	tl_arp_announce(net);
+	tl_nd_announce(net);
 }
 
 void tl_net_tick(struct tl_net *net, uint64_t mono_ns)
@@ -139,6 +155,9 @@ void tl_net_tick(struct tl_net *net, uint64_t mono_ns)
 	tl_arp_tick(net);
 	if (mono_ns >= tl_mcast_next_deadline(net->mcast))
 		tl_mcast_tick(net->mcast, mono_ns);
+	if (net->ip6 != NULL && mono_ns >= tl_mcast_next_deadline(net->ip6->mld))
+		tl_mcast_tick(net->ip6->mld, mono_ns);
+	tl_nd_tick(net);
 	tl_tcp_tick(net);
 }
 
@@ -154,10 +173,24 @@ unsigned tl_net_counters(const struct tl_net *net, struct tl_counter *out, unsig
 	memcpy(out, all, n * sizeof(*out));
 	if (n < max)
 		n += (unsigned)tl_min_u64(max - n, tl_mcast_counters(net->mcast, out + n, max - n));
+	if (n < max && net->ip6 != NULL)
+		n += (unsigned)tl_min_u64(max - n, tl_mcast_counters(net->ip6->mld, out + n, max - n));
 	return n;
 }
 
-unsigned tl_net_groups(const struct tl_net *net, uint32_t *out_be, unsigned max)
+unsigned tl_net_group_macs(const struct tl_net *net, uint8_t (*out)[TL_ETHER_ADDR_LEN], unsigned max)
 {
-	return tl_mcast_groups(net->mcast, out_be, max);
+	uint32_t group_be[2 * (TL_MCAST_GROUPS + 1)];
+	unsigned n = tl_mcast_groups(net->mcast, group_be, TL_MCAST_GROUPS + 1);
+	unsigned n4 = n;
+
+	if (net->ip6 != NULL)
+		n += tl_mcast_groups(net->ip6->mld, group_be + n, TL_MCAST_GROUPS + 1);
+	for (unsigned i = 0; i < n && i < max; i++) {
+		if (i < n4)
+			tl_wire_mcast_mac(group_be[i], out[i]);
+		else
+			tl_wire_mcast_mac6(tl_ip6_of(&net->ip6->book, group_be[i]), out[i]);
+	}
+	return n;
 }

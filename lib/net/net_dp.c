@@ -10,14 +10,14 @@
 
 #include "net_priv.h"
 
-// The MAC filter: ours, broadcast, or an IPv4 group (RFC 1112, section 6.4), whose address is looked at later.
+// The MAC filter: ours, broadcast, or a group (RFC 1112, section 6.4, RFC 2464), whose address is looked at later.
 static bool is_our_mac(const struct tl_net *net, const uint8_t *dst)
 {
 	static const uint8_t broadcast[TL_ETHER_ADDR_LEN] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-	static const uint8_t group[] = {0x01, 0x00, 0x5e};
+	static const uint8_t group[] = {0x01, 0x00, 0x5e}, group6[] = {0x33, 0x33};
 
 	return memcmp(dst, net->cfg.mac, sizeof(net->cfg.mac)) == 0 || memcmp(dst, group, sizeof(group)) == 0 ||
-	       memcmp(dst, broadcast, sizeof(broadcast)) == 0;
+	       memcmp(dst, broadcast, sizeof(broadcast)) == 0 || memcmp(dst, group6, sizeof(group6)) == 0;
 }
 
 static bool is_our_group(const struct tl_net *net, const struct tl_pkt *pkt)
@@ -33,7 +33,8 @@ static bool is_our_group(const struct tl_net *net, const struct tl_pkt *pkt)
 static bool is_our_ip(const struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	if (TL_LIKELY(pkt->dst_be == net->cfg.ip_be))
-		return (frame[0] & 1) == 0; // RFC 1122, section 3.3.6: not in a link-layer broadcast
+		return (frame[0] & 1) == 0 &&
+		       pkt->dst_be != 0; // RFC 1122, section 3.3.6: not in a link-layer broadcast
 	return tl_ipv4_is_mcast(pkt->dst_be) && is_our_group(net, pkt);
 }
 
@@ -47,10 +48,9 @@ static bool is_host_source(const struct tl_net *net, const struct tl_pkt *pkt)
 	return class_a < 224 && class_a != 127 && !tl_ip_is_broadcast(net, pkt->src_be);
 }
 
-// A NIC's word counts for UDP and TCP only: some report "good" for what they did not look at.
-static bool is_cksum_ok(const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+bool tl_net_cksum_ok(const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, uint8_t kind)
 {
-	bool looked_at = pkt->kind == TL_PKT_UDP || pkt->kind == TL_PKT_TCP;
+	bool looked_at = kind == TL_PKT_UDP || kind == TL_PKT_TCP;
 
 	if (looked_at && (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_GOOD)
 		return true;
@@ -68,7 +68,7 @@ static uint64_t *refuse_ip(struct tl_net *net, const struct rte_mbuf *m, const u
 		return &stats->drop_fragment_pkts;
 	if (!is_host_source(net, pkt))
 		return &stats->drop_malformed_pkts;
-	return is_cksum_ok(m, frame, pkt) ? NULL : &stats->drop_cksum_pkts;
+	return tl_net_cksum_ok(m, frame, pkt, pkt->kind) ? NULL : &stats->drop_cksum_pkts;
 }
 
 static uint64_t *refuse(struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
@@ -86,6 +86,8 @@ static uint64_t *refuse(struct tl_net *net, const struct rte_mbuf *m, const uint
 	switch (pkt->kind) {
 	case TL_PKT_ARP:
 		return NULL;
+	case TL_PKT_IP6:
+		return tl_ip6_refuse(net, m, frame, pkt);
 	case TL_PKT_OTHER:
 		return &stats->drop_other_pkts;
 	case TL_PKT_BAD:
@@ -97,7 +99,7 @@ static uint64_t *refuse(struct tl_net *net, const struct rte_mbuf *m, const uint
 	}
 }
 
-static void handle(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+static void handle(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt)
 {
 	struct tl_net_stats *stats = &net->stats;
 
@@ -116,6 +118,9 @@ static void handle(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame,
 	case TL_PKT_ICMP:
 		tl_count(&stats->rx_icmp_pkts, 1);
 		tl_icmp_input(net, frame, pkt);
+		break;
+	case TL_PKT_IP6:
+		tl_ip6_input(net, m, frame, pkt);
 		break;
 	default: // refuse() left only this
 		tl_count(&stats->rx_igmp_pkts, 1);

@@ -12,7 +12,7 @@ static const struct tl_tcp_opts DEFAULT_OPTS;
 int tl_tcp_connect(struct tl_net *net, uint32_t dst_ip_be, uint16_t dst_port_be, const struct tl_tcp_ops *ops,
 	void *ctx, const struct tl_tcp_opts *opts, struct tl_tcp **out)
 {
-	if (ops == NULL || ops->closed == NULL || dst_port_be == 0 || tl_ipv4_is_mcast(dst_ip_be))
+	if (ops == NULL || ops->closed == NULL || dst_port_be == 0 || tl_ip_is_mcast(dst_ip_be))
 		return -EINVAL;
 	if (!tl_ip_reachable(net, dst_ip_be))
 		return -EHOSTUNREACH;
@@ -183,9 +183,7 @@ void tl_tcp_unreachable(
 
 static bool goes_by(const struct tl_net *net, const struct tl_tcp *c, uint32_t next_hop_be)
 {
-	uint32_t peer_be = c->key.peer_be;
-
-	return (tl_ip_on_link(net, peer_be) ? peer_be : net->cfg.gateway_be) == next_hop_be;
+	return tl_ip_next_hop_be(net, c->key.peer_be) == next_hop_be;
 }
 
 // Of those that open, for there may be a million of others. The doomed go to the head.

@@ -703,6 +703,8 @@ void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, 
 		c = input_unknown(net, &seg);
 	if (TL_LIKELY(c != NULL))
 		input_known(c, &seg);
+	if (TL_UNLIKELY(tl_ip_is6(seg.src_be)) && seg.made_room)
+		tl_nd_confirm(net, seg.src_be);
 	tl_tcp_leave(table);
 }
 

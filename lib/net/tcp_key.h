@@ -2,7 +2,7 @@
 #pragma once
 
 // What tells the connections of a net apart, and the only code that knows what it is made of: our own address is the
-// net's and no part of it.
+// net's and no part of it; the peer's is of either family, see tl_ip6_book.h.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,10 +39,8 @@ static inline uint32_t tl_tcp_key_hash(const uint64_t seed[TL_TCP_KEY_SEEDS], st
 	return (uint32_t)(((seed[0] + tl_tcp_key_ports(key)) * (seed[1] + key.peer_be) + seed[2]) >> 32);
 }
 
-// The whole key in words, for the hash that makes numbers nobody can guess.
-#define TL_TCP_KEY_WORDS 1
-
-static inline void tl_tcp_key_words(struct tl_tcp_key key, uint64_t words[TL_TCP_KEY_WORDS])
+// The whole key, for the hash that makes numbers nobody can guess.
+static inline uint64_t tl_tcp_key_word(struct tl_tcp_key key)
 {
-	words[0] = (uint64_t)key.peer_be << 32 | tl_tcp_key_ports(key);
+	return (uint64_t)key.peer_be << 32 | tl_tcp_key_ports(key);
 }

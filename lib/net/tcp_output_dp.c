@@ -126,7 +126,7 @@ static void tcp_fill(struct tl_tcp *c, struct tl_tcp_hdr *tcp, const struct tl_t
 		ring_get(c, out->seq, payload, out->len);
 
 	uint16_t len = header_len + out->len;
-	uint32_t sum = tl_cksum_pseudo(c->net->cfg.ip_be, c->key.peer_be, TL_IPPROTO_TCP, len);
+	uint32_t sum = tl_ip_pseudo(c->net, c->key.peer_be, TL_IPPROTO_TCP, len);
 	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, len));
 }
 
@@ -162,7 +162,7 @@ static struct tl_tcp_hdr *headers_build(struct tl_tcp *c, struct rte_mbuf *m, ui
 	return tcp;
 }
 
-// The long way down, which leaves a template behind once it knows the neighbour's MAC.
+// The long way down, which leaves a template behind once it knows the neighbour's MAC. IPv6 always goes it.
 static void output_and_learn(struct tl_tcp *c, struct rte_mbuf *m)
 {
 	struct tl_net *net = c->net;
@@ -170,7 +170,7 @@ static void output_and_learn(struct tl_tcp *c, struct rte_mbuf *m)
 	uint32_t peer_be = c->key.peer_be;
 
 	memcpy(c->header, rte_pktmbuf_mtod(m, uint8_t *), TL_TCP_HEADERS);
-	if (tl_ip_next_hop_mac(net, peer_be, ether->dst))
+	if (!tl_ip_is6(peer_be) && tl_ip_next_hop_mac(net, peer_be, ether->dst))
 		c->arp_generation = net->arp_generation;
 	tl_ip_output(net, m, peer_be);
 }
@@ -474,7 +474,7 @@ void tl_tcp_refuse(struct tl_net *net, const struct tl_tcp_seg *seg)
 		.data_off = TL_TCP_LEN << 2,
 		.flags = has_ack ? TL_TCP_RST : TL_TCP_RST | TL_TCP_ACK,
 	};
-	uint32_t sum = tl_cksum_pseudo(net->cfg.ip_be, seg->src_be, TL_IPPROTO_TCP, TL_TCP_LEN);
+	uint32_t sum = tl_ip_pseudo(net, seg->src_be, TL_IPPROTO_TCP, TL_TCP_LEN);
 	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, TL_TCP_LEN));
 	tl_count(&net->stats.tcp_resets_tx, 1);
 	tl_ip_output(net, m, seg->src_be);

@@ -29,7 +29,8 @@
 #define TL_TCP_MAX_WINDOW (UINT32_C(65535) << 14) // RFC 7323, section 2.3
 #define TL_TCP_MAX_SCALE 14
 #define TL_TCP_DEFAULT_MSS 536 // RFC 9293, section 3.7.1
-#define TL_TCP_MIN_MSS 48      // no peer may make us cut data finer than this
+#define TL_TCP_DEFAULT_MSS6 1220
+#define TL_TCP_MIN_MSS 48 // no peer may make us cut data finer than this
 
 #define TL_TCP_RTO_INITIAL_NS TL_NS_PER_S	     // RFC 6298, section 2.1
 #define TL_TCP_RTO_SYN_LOST_NS (3 * TL_NS_PER_S)     // section 5.7
@@ -348,7 +349,7 @@ static inline bool tl_tcp_fin_acked(const struct tl_tcp *c)
 	return c->fin_queued && c->snd_una == c->snd_end + 1;
 }
 
-// ---- tcp_table.c: slots, demultiplexing
+// ---- tcp_table.c: slots, demultiplexing. A peer's address is of either family: see tl_ip6_book.h.
 
 static inline struct tl_tcp **tl_tcp_bucket(const struct tl_tcp_table *table, struct tl_tcp_key key)
 {
@@ -362,6 +363,12 @@ static inline struct tl_tcp *tl_tcp_find(const struct tl_tcp_table *table, struc
 	while (c != NULL && !tl_tcp_key_equal(c->key, key))
 		c = c->hash_next;
 	return c;
+}
+
+// RFC 6691: what the link carries, less fixed headers, options or not.
+static inline uint16_t tl_tcp_link_mss(const struct tl_net *net, struct tl_tcp_key key)
+{
+	return net->cfg.mtu - tl_ip_len(key.peer_be) - TL_TCP_LEN;
 }
 
 // Every way into TCP that may end a connection is bracketed: slots are reused only after the outermost has left, so
@@ -463,10 +470,9 @@ static inline bool tl_tcp_has_flight(const struct tl_tcp *c)
 
 // ---- tcp_isn.c
 
-// A keyed hash of word.
+// A keyed hash of word; of the addresses and ports of a connection.
 uint64_t tl_tcp_hash(const struct tl_tcp_table *table, uint64_t word);
-// And of a connection's key.
-uint64_t tl_tcp_hash_key(const struct tl_tcp_table *table, struct tl_tcp_key key);
+uint64_t tl_tcp_hash_key(const struct tl_net *net, struct tl_tcp_key key);
 
 uint32_t tl_tcp_isn(struct tl_net *net, struct tl_tcp_key key);
 

@@ -201,13 +201,14 @@ static struct tl_tcp *take_slot(struct tl_net *net)
 }
 
 // A slot as new: all is zero but what belongs to the slot.
-static void reset_slot(struct tl_tcp *c)
+static void reset_slot(struct tl_tcp *c, struct tl_tcp_key key)
 {
 	*c = (struct tl_tcp){
+		.key = key,
 		.net = c->net,
 		.ring_mask = c->net->cfg.send_buffer_bytes - 1,
 		.arp_generation = c->net->arp_generation - 1,
-		.mss = c->net->cfg.mtu - TL_IPV4_LEN - TL_TCP_LEN,
+		.mss = tl_tcp_link_mss(c->net, key),
 		.rto_ns = TL_TCP_RTO_INITIAL_NS,
 		.pto_ns = TL_TCP_RTO_INITIAL_NS,
 		.rack.min_rtt_ns = UINT64_MAX,
@@ -230,9 +231,8 @@ struct tl_tcp *tl_tcp_take(struct tl_net *net, struct tl_tcp_key key, const stru
 		return NULL;
 	uint32_t timeout_ms = opts->connect_timeout_ms != 0 ? opts->connect_timeout_ms : DEFAULT_CONNECT_TIMEOUT_MS;
 
-	reset_slot(c);
+	reset_slot(c, key);
 	take_opts(c, opts);
-	c->key = key;
 	c->ops = ops;
 	c->ctx = ctx;
 	if (c->own_buffer)
@@ -240,6 +240,8 @@ struct tl_tcp *tl_tcp_take(struct tl_net *net, struct tl_tcp_key key, const stru
 	tl_tcp_timer_set(c, TL_TCP_GIVE_UP, timeout_ms * TL_NS_PER_MS);
 	c->hash_next = *tl_tcp_bucket(net->tcp, key);
 	*tl_tcp_bucket(net->tcp, key) = c;
+	if (tl_ip_is6(key.peer_be))
+		tl_ip6_ref(&net->ip6->book, key.peer_be);
 	net->tcp->live++;
 	return c;
 }
@@ -249,9 +251,8 @@ struct tl_tcp *tl_tcp_nobody(struct tl_net *net, struct tl_tcp_key key, const st
 	struct tl_tcp *c = net->tcp->nobody;
 
 	c->net = net;
-	reset_slot(c);
+	reset_slot(c, key);
 	take_opts(c, opts);
-	c->key = key;
 	return c;
 }
 
@@ -343,6 +344,8 @@ void tl_tcp_end(struct tl_tcp *c, enum tl_tcp_reason reason)
 		TAILQ_REMOVE(&table->pending, c, pending_link);
 	c->pending = false;
 	unlink_key(table, c);
+	if (tl_ip_is6(c->key.peer_be))
+		tl_ip6_unref(&c->net->ip6->book, c->key.peer_be);
 	c->state = TL_TCPS_CLOSED;
 	if (waited) {
 		TAILQ_REMOVE(&table->time_wait, c, link);

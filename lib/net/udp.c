@@ -7,6 +7,11 @@
 
 #include "net_priv.h"
 
+static struct tl_mcast *mcast_of(const struct tl_net *net, uint32_t group_be)
+{
+	return tl_ip_is6(group_be) ? net->ip6->mld : net->mcast;
+}
+
 static struct tl_udp *find_slot(struct tl_net *net, uint32_t group_be, uint32_t source_be, uint16_t port_be)
 {
 	for (unsigned i = 0; i < TL_UDP_MAX; i++) {
@@ -27,8 +32,10 @@ int tl_udp_open(struct tl_net *net, uint32_t group_be, uint32_t source_be, uint1
 	struct tl_udp *udp = find_slot(net, 0, 0, 0);
 	if (udp == NULL)
 		return -ENOSPC;
+	if (tl_ip_is6(group_be) && net->ip6 == NULL)
+		return -EINVAL;
 	if (group_be != 0) {
-		int rc = tl_mcast_join(net->mcast, group_be, source_be, net->now_ns);
+		int rc = tl_mcast_join(mcast_of(net, group_be), group_be, source_be, net->now_ns);
 		if (rc != 0)
 			return rc;
 	}
@@ -49,6 +56,6 @@ void tl_udp_close(struct tl_udp *udp)
 	struct tl_net *net = udp->net;
 
 	if (udp->group_be != 0)
-		(void)tl_mcast_leave(net->mcast, udp->group_be, udp->source_be, net->now_ns);
+		(void)tl_mcast_leave(mcast_of(net, udp->group_be), udp->group_be, udp->source_be, net->now_ns);
 	*udp = (struct tl_udp){.port_be = 0};
 }

@@ -170,8 +170,8 @@ void tl_port_sample(struct tl_port *port, struct tl_port_stats *out);
 
 // Receive the frames of these groups (at most TL_PORT_GROUPS_MAX, 0 allowed): the NIC's filter, else allmulticast, else
 // promiscuous.
-#define TL_PORT_GROUPS_MAX 128
-int tl_port_set_groups(struct tl_port *port, const uint32_t *groups_be, uint32_t n);
+#define TL_PORT_GROUPS_MAX 160
+int tl_port_set_groups(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_ADDR_LEN], uint32_t n);
 
 // What the port can do, as a table of text on stderr.
 void tl_port_print_probe(const struct tl_port *port);

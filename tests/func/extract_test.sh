@@ -180,6 +180,14 @@ vanished_file_is_skipped() {
 	check_json "it is skipped, and counted" gone.json '.files == 1 and .files_gone == 1 and .records_matched > 1000'
 }
 
+# However slow the host: no faster than it was told to.
+reads_no_faster_than_allowed() {
+	local began=${EPOCHREALTIME/./} took_us
+	timeout 60 "$TAPLINE" extract ring/r.pcapng --rate 4M --json -w slow.pcapng >slow.json 2>slow.log </dev/null || true
+	took_us=$((${EPOCHREALTIME/./} - began))
+	check_json "--rate bounds how fast it reads" slow.json ".bytes_read > 1000000 and .bytes_read * 1e6 / 4194304 <= $took_us"
+}
+
 # ---- while it is being recorded
 
 reads_a_running_recording() {
@@ -219,6 +227,7 @@ ring_removes_indexes
 merges_files
 misuse_is_refused
 vanished_file_is_skipped
+reads_no_faster_than_allowed
 leaves_half_a_slab
 net_begin
 ip -netns "$APP_NS" address add "$APP_IP/24" dev "$APP_IF"

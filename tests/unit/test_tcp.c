@@ -140,15 +140,15 @@ static void mss_is_the_smaller(void)
 	static const uint8_t cut[] = {1, 1, 1, 2};
 	static const uint8_t too_long[] = {2, 40, 5, 180};
 
-	CU_ASSERT_EQUAL(mss_after(NULL, 0, 1500), 536);
+	CU_ASSERT_EQUAL(mss_after(NULL, 0, 1500), TEST_DEFAULT_MSS);
 	CU_ASSERT_EQUAL(mss_after(mss_1460, 4, 1500), 1460);
 	CU_ASSERT_EQUAL(mss_after(mss_700, 8, 1500), 700);
 	CU_ASSERT_EQUAL(mss_after(mss_8000, 8, 1500), 1460);
-	CU_ASSERT_EQUAL(mss_after(mss_1460, 4, 1000), 960);
+	CU_ASSERT_EQUAL(mss_after(mss_1460, 4, 1400), 1360);
 	CU_ASSERT_EQUAL(mss_after(mss_1, 4, 1500), TL_TCP_MIN_MSS);
-	CU_ASSERT_EQUAL(mss_after(broken, 8, 1500), 536);
-	CU_ASSERT_EQUAL(mss_after(cut, 4, 1500), 536);
-	CU_ASSERT_EQUAL(mss_after(too_long, 4, 1500), 536);
+	CU_ASSERT_EQUAL(mss_after(broken, 8, 1500), TEST_DEFAULT_MSS);
+	CU_ASSERT_EQUAL(mss_after(cut, 4, 1500), TEST_DEFAULT_MSS);
+	CU_ASSERT_EQUAL(mss_after(too_long, 4, 1500), TEST_DEFAULT_MSS);
 }
 
 static void window_scale_needs_both(void)
@@ -1749,7 +1749,9 @@ static void new_mac_is_used(void)
 	h->net->arp_generation++; // something may have changed
 	say(&app, 10);
 	SENDS(h, A | P, OURS + 1, PEERS + 1, 10);
+#ifndef TEST_IP6 // which has no ready headers
 	CU_ASSERT_EQUAL(app.c->arp_generation, h->net->arp_generation);
+#endif
 	CU_ASSERT_EQUAL(tl_tcp_send(app.c, "x", 1), 0);
 	m = h->tx.pkts[0];
 	CU_ASSERT_EQUAL(rte_pktmbuf_mtod(m, uint8_t *)[5], 2);

@@ -78,9 +78,9 @@ static void transmit(struct tl_txq *q)
 		uint16_t len = q->pkts[i]->data_len;
 		struct tl_pkt pkt;
 		tl_wire_parse(frame, len, &pkt);
-		if (sim->watch != NULL && pkt.kind == TL_PKT_TCP)
+		if (sim->watch != NULL && is_tcp(&pkt))
 			sim->watch(sim, from, frame, &pkt);
-		bool lost = pkt.kind == TL_PKT_TCP && draw(sim) % 100 < sim->lost_percent;
+		bool lost = is_tcp(&pkt) && draw(sim) % 100 < sim->lost_percent;
 		lost |= from == 0 && pkt.payload_len > 0 && loses_text(sim);
 		if (!lost)
 			launch(sim, frame, len, !from);
@@ -159,7 +159,7 @@ static struct sim *sim_start(uint64_t seed, uint32_t max_conns, uint32_t send_bu
 	struct sim *sim = calloc(1, sizeof(*sim));
 
 	sim->in_use = rte_mempool_in_use_count(test_pool());
-	sim->now_ns = 1000 * SECOND;
+	sim->now_ns = 1000 * SECOND - TEST_DAD_NS;
 	sim->rng = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
 	sim->delay_ns = 50 * TL_NS_PER_US;
 	for (unsigned side = 0; side < 2; side++) {
@@ -168,8 +168,9 @@ static struct sim *sim_start(uint64_t seed, uint32_t max_conns, uint32_t send_bu
 		struct tl_net_cfg cfg = test_cfg(&sim->tx[side], (uint8_t)(side + 1), max_conns, send_buffer_bytes);
 		cfg.seed = seed + side;
 		sim->net[side] = test_net(&cfg);
+		tl_net_announce(sim->net[side], sim->now_ns);
 	}
-	run(sim, MS);
+	run(sim, TEST_DAD_NS + MS);
 	return sim;
 }
 
@@ -257,7 +258,8 @@ static struct tl_tcp *call(struct sim *sim, struct app *app, const struct tl_tcp
 {
 	struct tl_tcp *c = NULL;
 
-	CU_ASSERT_EQUAL_FATAL(tl_tcp_connect(sim->net[0], IP(192, 0, 2, 2), PORT(80), &APP_OPS, app, opts, &c), 0);
+	CU_ASSERT_EQUAL_FATAL(
+		tl_tcp_connect(sim->net[0], host_be(sim->net[0], 2), PORT(80), &APP_OPS, app, opts, &c), 0);
 	if (sim->without_sack)
 		c->sack = false; // deaf to the other's blocks, and sends none
 	tl_txq_flush(&sim->tx[0]);
