@@ -8,6 +8,7 @@
 
 #include <rte_malloc.h>
 
+#define SPARE_GROUPS 64
 #define SPARE_CONNS 16 // for connections that are still in TIME-WAIT
 
 static uint32_t buffers_of(const struct tl_echo_cfg *echo)
@@ -23,6 +24,7 @@ static struct tl_net_cfg net_cfg_for(const struct tl_echo_host_cfg *cfg)
 
 	net.max_conns = SPARE_CONNS;
 	net.send_buffers = 0;
+	net.groups = SPARE_GROUPS;
 	net.send_buffer_bytes = 4096;
 	for (uint32_t i = 0; i < cfg->n_echoes; i++) {
 		const struct tl_echo_cfg *echo = &cfg->echoes[i];
@@ -30,10 +32,13 @@ static struct tl_net_cfg net_cfg_for(const struct tl_echo_host_cfg *cfg)
 			net.max_conns += echo->max_connections;
 			net.send_buffers += buffers_of(echo);
 		}
+		if (echo->kind == TL_ECHO_KIND_MCAST_TO_TCP)
+			net.groups += echo->n_groups != 0 ? echo->n_groups : 1;
 		net.send_buffers += echo->kind == TL_ECHO_KIND_MCAST_TO_TCP;
 		if (echo->kind != TL_ECHO_KIND_UDP && echo->send_buffer_bytes > net.send_buffer_bytes)
 			net.send_buffer_bytes = echo->send_buffer_bytes;
 	}
+	net.groups = (uint32_t)tl_min_u64(net.groups, TL_NET_GROUPS_MAX);
 	net.max_conns = (uint32_t)tl_min_u64(net.max_conns, TL_NET_CONNS_MAX);
 	return net;
 }

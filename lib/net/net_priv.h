@@ -86,7 +86,8 @@ struct tl_net_stats {
 struct tl_udp {
 	struct tl_net *net;
 	uint32_t group_be, source_be;
-	uint16_t port_be; // 0: slot free
+	uint32_t n_groups; // from group_be on
+	uint16_t port_be;  // 0: slot free
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram);
 	void *ctx;
 };

@@ -10,7 +10,7 @@
 
 static bool takes(const struct tl_udp *udp, uint32_t group_be, const struct tl_pkt *pkt)
 {
-	return udp->port_be == pkt->dst_port_be && udp->group_be == group_be &&
+	return udp->port_be == pkt->dst_port_be && tl_be32(group_be) - tl_be32(udp->group_be) < udp->n_groups &&
 	       (udp->source_be == 0 || udp->source_be == pkt->src_be);
 }
 
