@@ -36,7 +36,11 @@ echo_of_nc() {
 	in_peer timeout 60 nc -6 -N "$APP_IP6" 7 <sent >received && cmp sent received
 }
 
-echoed_over_multicast() {
+measures() {
+	in_peer timeout 60 "$TAPLINE" client --kernel --seconds 0.5 "$@"
+}
+
+is_connected() {
 	status_is '[.echoes[] | select(.name == "orders") | .connections == 1] | all'
 }
 
@@ -49,7 +53,9 @@ tcpdump_pid=$peer_pid
 wait_for 10 grep -q 'listening on' tcpdump.log
 app_config config.json "\"echo\": [{\"port\": \"lan\", \"tcp_listen\": 7}, {\"port\": \"lan\", \"udp_listen\": 7},
 	{\"port\": \"lan\", \"name\": \"orders\", \"send\": {\"tcp_connect\": \"[$PEER_IP6]:5002\"},
-	\"receive\": {\"group\": \"$group\", \"udp_port\": 5001, \"source\": \"$PEER_IP6\"}}]"
+	\"receive\": {\"group\": \"$group\", \"udp_port\": 5001, \"source\": \"$PEER_IP6\"}},
+	{\"port\": \"lan\", \"receive\": {\"group\": \"ff05::1235\", \"udp_port\": 5003},
+	\"send\": {\"tcp_connect\": \"[$PEER_IP6]:5004\"}}]"
 app_start config.json
 
 check "it answers ping a moment after its start" wait_for 10 answers_ping6
@@ -76,6 +82,10 @@ check_json "a peer that sends and reads at once gets 50 MB back and then our FIN
 in_peer "$PEER_PY" open_together "$APP_IP6" 7 100 >together.json
 check_json "a hundred connections at once get their echoes" together.json '.same == 100'
 
+check "tapline client measures TCP" measures --tcp-connect "[$APP_IP6]:7"
+check "and UDP" measures --udp-echo "[$APP_IP6]:7"
+check "and multicast to TCP" measures --group ff05::1235 --udp-port 5003 --tcp-listen "[$PEER_IP6]:5004"
+
 report="icmpv6.type == 143 && ipv6.src == $link_local"
 check "it joins the group by MLDv2" wait_for 5 has_seen "$report && icmpv6.mldr.mar.multicast_address == $group" 1
 check_equal "its reports go to ff02::16, with hop limit 1 and Router Alert" \
@@ -86,7 +96,7 @@ check "it answers a query" wait_for 5 has_seen "$report" $((reports + 1))
 
 peer_start "$PEER_PY" read_all "$PEER_IP6" 5002 >read.json
 reader_pid=$peer_pid
-check "it connects to its peer" wait_for 20 echoed_over_multicast
+check "it connects to its peer" wait_for 20 is_connected
 ip -netns "$PEER_NS" -6 address add 2001:db8:99::3/64 dev "$PEER_IF" nodad
 in_peer "$PEER_PY" multicast6 "$PEER_IF" 2001:db8:99::3 "$group" 5001 50 16 >/dev/null
 in_peer "$PEER_PY" multicast6 "$PEER_IF" "$PEER_IP6" "$group" 5001 500 16 >/dev/null

@@ -259,7 +259,7 @@ static inline uint8_t byte_at(uint32_t seq)
 
 static inline void give(struct host *h, uint8_t flags, uint32_t seq, uint32_t ack, uint16_t len)
 {
-	uint8_t data[1500];
+	uint8_t data[1500] = {0};
 
 	const uint32_t stamps_be[] = {tl_be32(TL_TCP_STAMP_WORD), tl_be32(h->stamp), tl_be32(h->echo)};
 

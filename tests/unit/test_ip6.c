@@ -223,16 +223,20 @@ static void gives_way_to(struct frame claim)
 {
 	struct host *h = start_untried();
 	struct frame ping = ping6(PEER6, US6);
+	struct frame datagram = udp6(PEER6, US6, 5000, "x");
 	struct tl_ip6 peer = ip6(PEER6);
+	struct heard heard = {0};
 	struct tl_tcp *c;
 	int closed = -1;
 
+	(void)open_udp(h, 0, 0, 5000, &heard);
 	tl_net_announce(h->net, h->now_ns);
 	pass(h, TL_NS_PER_MS);
 	give(h, &claim);
 	pass_slowly(h, DAD_NS);
 	CU_ASSERT_EQUAL(counter(h, "nd_duplicate_addresses"), 1);
 	CU_ASSERT(!answers(h, &ping));
+	CU_ASSERT(counts_as(h, "drop_not_ours_pkts", &datagram));
 	CU_ASSERT_EQUAL(tl_tcp_connect(h->net, tl_net_ip6(h->net, &peer), PORT(7), &NOTE_CLOSED, &closed, NULL, &c),
 		-EHOSTUNREACH);
 	stop(h);
@@ -484,19 +488,69 @@ static void every_drop_has_its_counter(void)
 	stop(h);
 }
 
-static void strangers_do_not_fill_the_book(void)
+// More than the book has places for.
+static void crowd(struct host *h)
 {
-	struct host *h = start6();
-	struct heard heard = {0};
-
-	(void)open_udp(h, 0, 0, 5000, &heard);
 	for (unsigned i = 0; i < 5000; i++) {
 		char src[TL_IPV6_TEXT];
 		snprintf(src, sizeof(src), "2001:db8::1:%x", i + 1);
 		struct frame f = udp6(src, US6, 5000, "x");
 		give(h, &f);
 	}
+}
+
+static void strangers_do_not_fill_the_book(void)
+{
+	struct host *h = start6();
+	struct heard heard = {0};
+
+	(void)open_udp(h, 0, 0, 5000, &heard);
+	crowd(h);
 	CU_ASSERT_EQUAL(heard.count, 5000);
+	stop(h);
+}
+
+static struct frame tcp6_from(const char *src, uint8_t flags, uint32_t seq, uint32_t ack, const char *text)
+{
+	uint8_t l4[100] = {0x9c, 0x40, 0, 80, [12] = 0x50, flags, 0x10};
+
+	put16(l4 + 4, seq >> 16);
+	put16(l4 + 6, seq);
+	put16(l4 + 8, ack >> 16);
+	put16(l4 + 10, ack);
+	memcpy(l4 + 20, text, strlen(text));
+	return frame6(6, 64, src, US6, l4, (uint16_t)(20 + strlen(text)));
+}
+
+static void note_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	*(unsigned *)ctx += len;
+}
+
+static void ignore_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason reason)
+{
+}
+
+static void connection_keeps_its_peer(void)
+{
+	static const struct tl_tcp_ops ops = {.data = note_data, .closed = ignore_closed};
+	struct host *h = start6();
+	struct frame ask = nd(135, 0, GATEWAY6, OUR_SOLICITED, US6, PEER_MAC);
+	struct frame syn = tcp6_from("2001:db8:1::77", TL_TCP_SYN, 1000, 0, "");
+	struct tl_tcp_listener *listener;
+	unsigned got = 0;
+
+	CU_ASSERT_EQUAL_FATAL(tl_tcp_listen(h->net, PORT(80), 4, &ops, &got, NULL, &listener), 0);
+	give(h, &ask);
+	CU_ASSERT_FATAL(answers(h, &syn));
+	CU_ASSERT_FATAL(is_ip6(&h->sent[0], PEER_MAC, US6, "2001:db8:1::77", 6));
+	uint32_t iss = (uint32_t)get16(h->sent[0].bytes + 58) << 16 | get16(h->sent[0].bytes + 60);
+	struct frame ack = tcp6_from("2001:db8:1::77", TL_TCP_ACK, 1001, iss + 1, "");
+	struct frame data = tcp6_from("2001:db8:1::77", TL_TCP_ACK, 1001, iss + 1, "hello");
+	give(h, &ack);
+	crowd(h);
+	give(h, &data);
+	CU_ASSERT_EQUAL(got, 5);
 	stop(h);
 }
 
@@ -563,7 +617,12 @@ static void mld_queries_are_answered(void)
 	clear(h);
 	struct frame routed = mld(PEER6, "ff02::1", v2, sizeof(v2)), ask = mld(PEER_LOCAL, "ff02::1", v2, sizeof(v2));
 	struct frame older = mld(PEER_LOCAL, "ff02::1", v1, sizeof(v1));
+	struct frame far = ask, quiet = ask;
+	far.bytes[21] = 2;
+	quiet.bytes[56] = 1;				 // padding instead of Router Alert
 	CU_ASSERT(counts_as(h, "rx_mld_pkts", &routed)); // from no neighbour
+	CU_ASSERT(counts_as(h, "rx_mld_pkts", &far));
+	CU_ASSERT(counts_as(h, "rx_mld_pkts", &quiet));
 	pass_slowly(h, 2 * SECOND);
 	CU_ASSERT(find_sent(h, 0, 143) == NULL);
 	give(h, &ask);
@@ -608,6 +667,7 @@ int main(void)
 		{"datagrams come by port, scope, group and source", udp_comes_by_scope_and_group},
 		{"every reason to drop has its counter", every_drop_has_its_counter},
 		{"strangers do not fill the book", strangers_do_not_fill_the_book},
+		{"a connection keeps its peer in a crowd of strangers", connection_keeps_its_peer},
 		{"what was reported from no address is reported anew", reports_come_from_an_address},
 		{"joins are reported by MLDv2", joins_are_reported},
 		{"queries are answered after a while, older ones in MLDv1", mld_queries_are_answered},
