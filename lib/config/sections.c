@@ -100,6 +100,15 @@ static int read_gateway6(
 	return 0;
 }
 
+static int read_vlan(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	const struct tl_config_port *port = section; // "ip" and "ip6" stand before "vlan" in the table
+
+	if (port->ip_be == 0 && !tl_ip6_is_set(&port->ip6))
+		return tl_config_refuse(r, "a port without \"ip\" records every VLAN and answers none");
+	return tl_config_number(r, key, value, section);
+}
+
 // "auto", or one lcore for each RX queue ("rx_queues" stands before "lcores" in the table).
 static int read_lcores(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
@@ -257,6 +266,8 @@ static int check_echo(struct tl_config_reader *r, const struct tl_config_key *ke
 
 static const char *const idles[] = {
 	[TL_IDLE_AUTO] = "auto", [TL_IDLE_POLL] = "poll", [TL_IDLE_ADAPTIVE] = "adaptive", NULL};
+static const char *const fragments[] = {
+	[TL_CONFIG_FRAGMENTS_REASSEMBLE] = "reassemble", [TL_CONFIG_FRAGMENTS_COUNT] = "count", NULL};
 static const char *const directions[] = {[TL_CONFIG_BOTH] = "both", [TL_CONFIG_RX] = "rx", [TL_CONFIG_TX] = "tx", NULL};
 static const char *const modes[] = {
 	[TL_CONFIG_MODE_CONTINUOUS] = "continuous", [TL_CONFIG_MODE_TRIGGER] = "trigger", NULL};
@@ -286,7 +297,10 @@ static const struct tl_config_key port_keys[] = {
 	{"gateway", read_gateway, FIELD(tl_config_port, gateway_be)},
 	{"ip6", read_ip6, FIELD(tl_config_port, ip6)},
 	{"gateway6", read_gateway6, FIELD(tl_config_port, gateway6)},
+	{"vlan", read_vlan, FIELD(tl_config_port, vlan), .min = 1, .max = 4094},
 	{"mtu", tl_config_number, FIELD(tl_config_port, mtu), .min = 576, .max = 9600, .fallback = "1500"},
+	{"ip_fragments", tl_config_choice, FIELD(tl_config_port, ip_fragments), .choices = fragments,
+		.fallback = "\"reassemble\""},
 	{"promisc", tl_config_bool, FIELD(tl_config_port, promisc), .fallback = "true"},
 	{"take", tl_config_bool, FIELD(tl_config_port, take), .fallback = "false"},
 	{"idle", tl_config_choice, FIELD(tl_config_port, idle), .choices = idles, .fallback = "\"auto\""},

@@ -25,6 +25,7 @@ struct json_t;
 #define TL_CONFIG_LCORE_AUTO UINT32_MAX
 
 enum tl_idle { TL_IDLE_AUTO, TL_IDLE_POLL, TL_IDLE_ADAPTIVE };
+enum tl_config_fragments { TL_CONFIG_FRAGMENTS_REASSEMBLE, TL_CONFIG_FRAGMENTS_COUNT };
 enum tl_config_direction { TL_CONFIG_BOTH, TL_CONFIG_RX, TL_CONFIG_TX };
 enum tl_config_store { TL_CONFIG_STORE_MEMORY, TL_CONFIG_STORE_FILES };
 enum tl_config_mode { TL_CONFIG_MODE_CONTINUOUS, TL_CONFIG_MODE_TRIGGER };
@@ -54,7 +55,9 @@ struct tl_config_port {
 	struct tl_ip6 ip6;		       // "ip6" as "2001:db8::1/64"; :: when absent
 	uint8_t ip6_bits;		       // of its prefix
 	struct tl_ip6 gateway6;		       // "gateway6", inside the prefix or link-local; :: when absent
+	uint32_t vlan;			       // "vlan", 1..4094; 0 when absent: untagged
 	uint32_t mtu;			       // "mtu", 576..9600, default 1500
+	enum tl_config_fragments ip_fragments; // "ip_fragments": "reassemble" (default), "count"
 	bool promisc;			       // "promisc", default true
 	bool take;			       // "take", default false: allow AF_XDP on the interface of the login
 	enum tl_idle idle;		       // "idle": "auto" (default), "poll", "adaptive"

@@ -74,7 +74,7 @@ static bool send_arp(
 	arp->target_ip_be = target_ip_be;
 	m->data_len = TL_ETHER_MIN_FRAME;
 	m->pkt_len = TL_ETHER_MIN_FRAME;
-	tl_txq_push(net->cfg.tx, m);
+	tl_net_push(net, m);
 	return true;
 }
 
@@ -171,7 +171,7 @@ void tl_arp_confirm(struct tl_net *net, struct tl_arp_entry *e, const uint8_t *m
 		struct rte_mbuf *m = e->held;
 		e->held = NULL;
 		memcpy(rte_pktmbuf_mtod(m, struct tl_ether_hdr *)->dst, mac, TL_ETHER_ADDR_LEN);
-		tl_txq_push(net->cfg.tx, m);
+		tl_net_push(net, m);
 	}
 }
 
@@ -248,9 +248,9 @@ static void learn(struct tl_net *net, const struct tl_arp_hdr *arp, bool asks_fo
 		tl_arp_confirm(net, e, arp->sender_mac, ARP_FRESH_NS);
 }
 
-void tl_arp_input(struct tl_net *net, const uint8_t *frame)
+void tl_arp_input(struct tl_net *net, const uint8_t *packet)
 {
-	const struct tl_arp_hdr *arp = (const struct tl_arp_hdr *)(frame + TL_ETHER_LEN);
+	const struct tl_arp_hdr *arp = (const struct tl_arp_hdr *)packet;
 
 	if (net->cfg.ip_be == 0)
 		return;

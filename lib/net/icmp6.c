@@ -41,7 +41,7 @@ void tl_icmp6_finish(const struct tl_ipv6_hdr *ip, void *message, uint16_t len)
 void tl_ip6_push_group(struct tl_net *net, struct rte_mbuf *m, const struct tl_ip6 *group)
 {
 	tl_wire_mcast_mac6(group, rte_pktmbuf_mtod(m, struct tl_ether_hdr *)->dst);
-	tl_txq_push(net->cfg.tx, m);
+	tl_net_push(net, m);
 }
 
 // Section 4.2: from the address that was asked; for a group from the one of the asker's scope.

@@ -23,6 +23,20 @@ struct rte_mbuf *tl_net_alloc(struct tl_net *net)
 	return m;
 }
 
+// The tag goes between the addresses and the type (IEEE 802.1Q); the addresses move into the headroom.
+void tl_vlan_tag(const struct tl_net *net, struct rte_mbuf *m)
+{
+	const uint16_t tag_be[] = {tl_be16(TL_ETHERTYPE_VLAN), tl_be16(net->cfg.vlan)};
+	_Static_assert(RTE_PKTMBUF_HEADROOM >= TL_VLAN_LEN, "a frame of ours begins behind the headroom");
+
+	m->data_off -= TL_VLAN_LEN;
+	m->data_len += TL_VLAN_LEN;
+	m->pkt_len += TL_VLAN_LEN;
+	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
+	memmove(frame, frame + TL_VLAN_LEN, offsetof(struct tl_ether_hdr, type_be));
+	memcpy(frame + offsetof(struct tl_ether_hdr, type_be), tag_be, sizeof(tag_be));
+}
+
 void tl_ip_set_len(struct rte_mbuf *m, uint16_t len)
 {
 	if (len < TL_ETHER_MIN_FRAME) {
@@ -105,7 +119,7 @@ bool tl_ip_next_hop_mac(struct tl_net *net, uint32_t dst_be, uint8_t mac[TL_ETHE
 int tl_ip_output(struct tl_net *net, struct rte_mbuf *m, uint32_t dst_be)
 {
 	if (TL_LIKELY(tl_ip_next_hop_mac(net, dst_be, rte_pktmbuf_mtod(m, struct tl_ether_hdr *)->dst))) {
-		tl_txq_push(net->cfg.tx, m);
+		tl_net_push(net, m);
 		return 0;
 	}
 	uint32_t hop_be = tl_ip_next_hop_be(net, dst_be);

@@ -77,7 +77,7 @@ static struct rte_mbuf *make(struct tl_net *net, uint8_t type, uint8_t flags, co
 static void push_to(struct tl_net *net, struct rte_mbuf *m, const uint8_t *mac)
 {
 	memcpy(rte_pktmbuf_mtod(m, struct tl_ether_hdr *)->dst, mac, TL_ETHER_ADDR_LEN);
-	tl_txq_push(net->cfg.tx, m);
+	tl_net_push(net, m);
 }
 
 static void advertise(struct tl_net *net, const struct tl_ip6_own *own)

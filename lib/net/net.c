@@ -71,6 +71,7 @@ static int check_cfg(const struct tl_net_cfg *cfg, struct tl_err *err)
 		{cfg->gateway_be != cfg->ip_be || cfg->ip_be == 0, "the gateway must be another host"},
 		{is_good_ip6(cfg), "the IPv6 address and gateway must be two hosts', the prefix 1 to 128 bits, the MTU "
 				   "at least 1280"},
+		{cfg->vlan <= 4094, "the VLAN must be 1 to 4094, or 0 for none"},
 		{cfg->mtu >= 576 && cfg->mtu <= 9600, "the MTU must be 576 to 9600"},
 		{rte_pktmbuf_data_room_size(cfg->pool) >= need_bytes, "the mbufs must hold a frame of the MTU"},
 		{cfg->max_conns >= 1 && cfg->max_conns <= TL_NET_CONNS_MAX, "max_conns must be 1 to 2097152"},
@@ -98,6 +99,8 @@ static int init_parts(struct tl_net *net)
 	};
 	int rc = tl_arp_init(net);
 
+	if (rc == 0)
+		rc = tl_frag_init(net);
 	if (rc == 0)
 		rc = tl_mcast_create(&mcast, &net->mcast);
 	if (rc == 0)
@@ -139,6 +142,7 @@ void tl_net_destroy(struct tl_net *net)
 	if (net->tcp != NULL)
 		tl_tcp_fini(net);
 	tl_mcast_destroy(net->mcast);
+	tl_frag_fini(net);
 	tl_arp_fini(net);
 	tl_ip6_fini(net);
 	rte_free(net);
@@ -155,6 +159,7 @@ void tl_net_tick(struct tl_net *net, uint64_t mono_ns)
 {
 	net->now_ns = mono_ns;
 	tl_arp_tick(net);
+	tl_frag_tick(net);
 	if (mono_ns >= tl_mcast_next_deadline(net->mcast))
 		tl_mcast_tick(net->mcast, mono_ns);
 	if (net->ip6 != NULL && mono_ns >= tl_mcast_next_deadline(net->ip6->mld))

@@ -64,11 +64,32 @@ static uint64_t *refuse_ip(struct tl_net *net, const struct rte_mbuf *m, const u
 
 	if (!is_our_ip(net, frame, pkt) || pkt->src_be == net->cfg.ip_be)
 		return &stats->drop_not_ours_pkts;
-	if (pkt->kind == TL_PKT_FRAG)
-		return &stats->drop_fragment_pkts;
 	if (!is_host_source(net, pkt))
 		return &stats->drop_malformed_pkts;
+	if (pkt->kind == TL_PKT_FRAG)
+		return NULL; // no checksum of its own
 	return tl_net_cksum_ok(m, frame, pkt, pkt->kind) ? NULL : &stats->drop_cksum_pkts;
+}
+
+// A port has one VLAN, or none; the tag stands in the frame, or the device took it off and says what it was. VLAN 0
+// says nothing but a priority (IEEE 802.1Q), and is none of ours. The counter of the reason to drop; NULL: none.
+static uint64_t *refuse_vlan(
+	struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	bool stripped = (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0;
+	bool inside = pkt->l2_len > TL_ETHER_LEN;
+	uint16_t tci = stripped ? m->vlan_tci : pkt->vlan_tci;
+	const struct tl_ether_hdr *ether = (const struct tl_ether_hdr *)frame;
+
+	if (pkt->l2_len == 0) // it ends within a tag
+		return &net->stats.drop_malformed_pkts;
+	if (!stripped && !inside)
+		return net->cfg.vlan == 0 ? NULL : &net->stats.drop_untagged_pkts;
+	if (stripped == inside || pkt->l2_len > TL_ETHER_LEN + TL_VLAN_LEN || (tci & TL_VLAN_ID) != net->cfg.vlan)
+		return &net->stats.drop_vlan_pkts;
+	if (net->cfg.vlan == 0 || (inside && ether->type_be != tl_be16(TL_ETHERTYPE_VLAN)))
+		return &net->stats.drop_vlan_pkts;
+	return NULL;
 }
 
 static uint64_t *refuse(struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
@@ -81,8 +102,12 @@ static uint64_t *refuse(struct tl_net *net, const struct rte_mbuf *m, const uint
 		return &stats->drop_malformed_pkts;
 	if (!is_our_mac(net, frame))
 		return &stats->drop_not_ours_pkts;
-	if (TL_UNLIKELY(pkt->l2_len > TL_ETHER_LEN))
-		return &stats->drop_vlan_pkts;
+	if (TL_UNLIKELY(net->cfg.vlan != 0 || pkt->l2_len != TL_ETHER_LEN ||
+			(m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0)) {
+		uint64_t *dropped = refuse_vlan(net, m, frame, pkt);
+		if (dropped != NULL)
+			return dropped;
+	}
 	switch (pkt->kind) {
 	case TL_PKT_ARP:
 		return NULL;
@@ -113,7 +138,7 @@ static void handle(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame,
 		break;
 	case TL_PKT_ARP:
 		tl_count(&stats->rx_arp_pkts, 1);
-		tl_arp_input(net, frame);
+		tl_arp_input(net, frame + pkt->l3_off);
 		break;
 	case TL_PKT_ICMP:
 		tl_count(&stats->rx_icmp_pkts, 1);
@@ -121,6 +146,9 @@ static void handle(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame,
 		break;
 	case TL_PKT_IP6:
 		tl_ip6_input(net, m, frame, pkt);
+		break;
+	case TL_PKT_FRAG: // counts by itself
+		tl_frag_input(net, frame + pkt->l3_off);
 		break;
 	default: // refuse() left only this
 		tl_count(&stats->rx_igmp_pkts, 1);

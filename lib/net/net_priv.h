@@ -13,6 +13,7 @@
 
 struct tl_mcast;
 struct tl_arp_table;
+struct tl_frag_table;
 struct tl_tcp_table;
 
 #define TL_UDP_MAX 16
@@ -33,11 +34,22 @@ struct tl_tcp_table;
 	X(drop_not_ours_pkts) /* other MAC or IP address, or a group or source we did not join */                      \
 	X(drop_malformed_pkts)                                                                                         \
 	X(drop_cksum_pkts)                                                                                             \
-	X(drop_fragment_pkts)                                                                                          \
+	X(rx_frag_pkts)	       /* taken in for a datagram */                                                           \
+	X(drop_fragment_pkts)  /* not of UDP, or only counted */                                                       \
 	X(drop_segmented_pkts) /* mbuf chain: larger than the port's buffers */                                        \
-	X(drop_vlan_pkts)      /* tagged: the port has no VLAN */                                                      \
+	X(drop_vlan_pkts)      /* tagged, and not as the port is */                                                    \
+	X(drop_untagged_pkts)  /* the port has a VLAN */                                                               \
 	X(drop_udp_no_port_pkts)                                                                                       \
-	X(nombuf) /* a frame we wanted to send found no mbuf */                                                        \
+	X(drop_frag_duplicate_pkts)                                                                                    \
+	X(drop_frag_overlap_pkts) /* contradicts what came, or of a datagram that has been refused for that */         \
+	X(frag_datagrams)	  /* begun: reassembled, refused, evicted, expired, or not complete yet */             \
+	X(frag_reassembled)	  /* complete: for a port of ours but for the next two */                              \
+	X(frag_bad_udp)		  /* wrong checksum or length */                                                       \
+	X(frag_no_port)                                                                                                \
+	X(frag_refused) /* their fragments overlap */                                                                  \
+	X(frag_evicted) /* gave way to newer ones */                                                                   \
+	X(frag_expired) /* not complete in time */                                                                     \
+	X(nombuf)	/* a frame we wanted to send found no mbuf */                                                  \
 	X(arp_requests_tx)                                                                                             \
 	X(arp_replies_tx)                                                                                              \
 	X(arp_unresolved_pkts) /* waited for a neighbour that did not answer, or gave way to a newer one */            \
@@ -58,6 +70,8 @@ struct tl_tcp_table;
 	X(tcp_retransmits)                                                                                             \
 	X(tcp_timeouts) /* RTO expiries */                                                                             \
 	X(tcp_tail_probes_tx)                                                                                          \
+	X(tcp_sacks_rx)	 /* ACKs that named something new beyond a hole */                                             \
+	X(tcp_sacks_tx)	 /* segments that named what is held beyond a hole, or came twice */                           \
 	X(tcp_dsacks_rx) /* what we sent twice needlessly */                                                           \
 	X(tcp_dsacks_tx) /* what came twice */                                                                         \
 	X(tcp_dup_acks_rx)                                                                                             \
@@ -125,8 +139,9 @@ struct tl_net {
 	uint64_t now_ns; // set at the top of input() and tick(), and by open/connect calls' callers through those
 	uint64_t rng;	 // xorshift state
 	uint16_t ip_id;
-	uint32_t arp_generation;  // changes when a cached MAC may have become wrong: for TCP's header templates
-	struct tl_arp_table *arp; // neighbours of both families
+	uint32_t arp_generation;    // changes when a cached MAC may have become wrong: for TCP's header templates
+	struct tl_arp_table *arp;   // neighbours of both families
+	struct tl_frag_table *frag; // NULL: fragments are only counted
 	struct tl_mcast *mcast;
 	struct tl_ip6_host *ip6; // NULL: no IPv6
 	struct tl_tcp_table *tcp;
@@ -168,6 +183,18 @@ static inline uint32_t tl_ip_pseudo(const struct tl_net *net, uint32_t dst_be, u
 
 // HOT. An empty mbuf, or NULL (counted).
 struct rte_mbuf *tl_net_alloc(struct tl_net *net);
+
+// HOT. Puts the port's tag into a frame that has none.
+void tl_vlan_tag(const struct tl_net *net, struct rte_mbuf *m);
+
+// HOT. The way out of every frame, whole but for the tag; owns m.
+static inline void tl_net_push(struct tl_net *net, struct rte_mbuf *m)
+{
+	if (net->cfg.vlan != 0)
+		tl_vlan_tag(net, m);
+	tl_txq_push(net->cfg.tx, m);
+}
+#pragma GCC poison tl_txq_push // past the tag
 
 // HOT. Writes Ethernet (destination left blank) and IP headers for l4_len bytes of proto to dst at the start of m,
 // sets pkt_len/data_len for everything, finishes the IP checksum, and returns where the L4 header goes. Frames shorter
@@ -231,13 +258,21 @@ void tl_nd_confirm(struct tl_net *net, uint32_t dst_be);
 // ---- arp
 int tl_arp_init(struct tl_net *net);
 void tl_arp_fini(struct tl_net *net);
-void tl_arp_input(struct tl_net *net, const uint8_t *frame);
+void tl_arp_input(struct tl_net *net, const uint8_t *packet); // from its ARP header on
 void tl_arp_tick(struct tl_net *net);
 void tl_arp_announce(struct tl_net *net);
 // HOT. Whether next_hop_be is resolved; its MAC.
 bool tl_arp_lookup(struct tl_net *net, uint32_t next_hop_be, uint8_t mac[TL_ETHER_ADDR_LEN]);
 // Hold m (owned) for next_hop_be and ask for it.
 void tl_arp_hold(struct tl_net *net, uint32_t next_hop_be, struct rte_mbuf *m);
+
+// ---- frag
+int tl_frag_init(struct tl_net *net);
+void tl_frag_fini(struct tl_net *net);
+// A fragment to us, from its IPv4 header on. It ends in exactly one rx_ or drop_ counter; the datagram that it
+// completes is handed to its UDP port.
+void tl_frag_input(struct tl_net *net, const uint8_t *packet);
+void tl_frag_tick(struct tl_net *net);
 
 // ---- igmp: puts the headers in front of a message of mcast and pushes it; a tl_mcast_send_fn, ctx is the net
 void tl_igmp_send(void *ctx, uint32_t dst_be, const uint8_t *igmp, uint16_t len);

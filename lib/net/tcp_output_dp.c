@@ -192,7 +192,7 @@ static bool transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
 	}
 	tl_count(&net->stats.tcp_segments_tx, 1);
 	if (TL_LIKELY(known))
-		tl_txq_push(net->cfg.tx, m);
+		tl_net_push(net, m);
 	else
 		output_and_learn(c, m);
 	return true;

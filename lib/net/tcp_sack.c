@@ -71,6 +71,7 @@ uint8_t tl_tcp_sack_write(const struct tl_tcp *c, uint32_t room, uint8_t buf[TL_
 	}
 	if (before + n == 0)
 		return 0;
+	tl_count(&c->net->stats.tcp_sacks_tx, 1);
 	uint8_t *p = buf;
 	*p++ = OPTION_NOP;
 	*p++ = OPTION_NOP;
@@ -168,6 +169,8 @@ bool tl_tcp_sack_input(struct tl_tcp *c, struct tl_tcp_seg *seg)
 		insert_range(c, *block);
 		news = true;
 	}
+	if (news)
+		tl_count(&c->net->stats.tcp_sacks_rx, 1);
 	return news;
 }
 

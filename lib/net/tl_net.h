@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// net: a host on the wire: Ethernet, ARP (RFC 826, 5227), IPv4 (RFC 791, 1122; no fragments), ICMP echo (RFC 792), IPv6
-// (RFC 8200; no fragments), neighbour discovery (RFC 4861, 4862), ICMPv6 (RFC 4443), IGMP and MLD (through mcast), UDP
-// (RFC 768) and TCP (tl_tcp.h). One instance per lcore, nothing shared, nothing global.
+// net: a host on the wire: Ethernet, ARP (RFC 826, 5227), IPv4 (RFC 791, 1122; of fragments only UDP's are put
+// together), ICMP echo (RFC 792), IPv6 (RFC 8200; no fragments), neighbour discovery (RFC 4861, 4862), ICMPv6 (RFC
+// 4443), IGMP and MLD (through mcast), UDP (RFC 768) and TCP (tl_tcp.h). One instance per lcore, nothing shared,
+// nothing global.
 //
 // Wherever a call says ip_be, group_be or source_be, either family may stand: an IPv4 address, or the number of an IPv6
 // address from tl_net_ip6().
@@ -35,11 +36,13 @@ struct tl_net_cfg {
 	struct tl_ip6 ip6;	    // ::: no IPv6. There is a link-local address of the MAC's (RFC 4291) beside it
 	uint8_t ip6_bits;	    // of its prefix, 1..128
 	struct tl_ip6 gateway6;	    // ::: none
+	uint16_t vlan;		    // of every frame (IEEE 802.1Q), 1..4094; 0: untagged
 	uint16_t mtu;		    // IP packet, bytes; 576..9600, with IPv6 at least 1280
 	uint32_t max_conns;	    // TCP connections at once, TIME-WAIT included; 1..TL_NET_CONNS_MAX
 	uint32_t send_buffer_bytes; // room per TCP connection, a power of two, 4 KiB..16 MiB
 	uint32_t groups;	    // IPv4 multicast groups joined at once, at most TL_NET_GROUPS_MAX; 0: 64
 	uint32_t send_buffers;	    // connections that have data unacknowledged at once; 0: all may
+	bool reassemble;	    // UDP datagrams that come as IPv4 fragments, 16 at once; else these are counted
 	int socket_id;
 	uint64_t seed; // for ISNs, IP ids, local ports and IGMP delays: random in service, fixed in a simulation
 };

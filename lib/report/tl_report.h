@@ -20,7 +20,7 @@
 #define TL_REPORT_PORTS 16
 #define TL_REPORT_CAPTURES 16
 #define TL_REPORT_ECHOES 16
-#define TL_REPORT_COUNTERS 96
+#define TL_REPORT_COUNTERS 128
 #define TL_REPORT_QUEUES 16
 
 // One receive queue of a port. Its drops are part of the port's.

@@ -3,7 +3,6 @@
 
 #include "wire_priv.h"
 
-#define VLAN_TAG_LEN 4
 #define VLAN_TAGS_MAX 2
 #define IPV4_MORE_FRAGMENTS 0x2000
 #define IPV4_FRAG_OFFSET 0x1fff
@@ -142,12 +141,12 @@ static bool skip_vlan_tags(const uint8_t *frame, uint32_t len, struct tl_pkt *ou
 	uint32_t off = TL_ETHER_LEN;
 
 	for (unsigned tag = 0; tag < VLAN_TAGS_MAX && is_vlan(*type); tag++) {
-		if (len - off < VLAN_TAG_LEN)
+		if (len - off < TL_VLAN_LEN)
 			return false;
 		if (tag == 0)
 			out->vlan_tci = read_be16(frame + off);
 		*type = read_be16(frame + off + 2);
-		off += VLAN_TAG_LEN;
+		off += TL_VLAN_LEN;
 	}
 	out->l2_len = (uint8_t)off;
 	out->l3_off = (uint16_t)off;

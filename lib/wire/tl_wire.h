@@ -15,6 +15,7 @@
 
 #define TL_ETHER_LEN 14
 #define TL_ETHER_ADDR_LEN 6
+#define TL_VLAN_LEN 4	      // IEEE 802.1Q
 #define TL_ETHER_MIN_FRAME 60 // without the FCS
 #define TL_ARP_LEN 28
 #define TL_IPV4_LEN 20
@@ -29,6 +30,8 @@
 #define TL_ETHERTYPE_IPV6 0x86dd
 #define TL_ETHERTYPE_VLAN 0x8100
 #define TL_ETHERTYPE_QINQ 0x88a8
+
+#define TL_VLAN_ID 0x0fff // of a tag; the rest is priority and drop eligibility
 
 #define TL_IPPROTO_ICMP 1
 #define TL_IPPROTO_IGMP 2
@@ -132,7 +135,7 @@ enum tl_pkt_kind {
 	TL_PKT_UDP,
 	TL_PKT_TCP,
 	TL_PKT_IP6,	  // IPv6: ip6_kind tells what is in it
-	TL_PKT_FRAG,	  // a fragment: not reassembled
+	TL_PKT_FRAG,	  // a fragment
 	TL_PKT_BAD,	  // shorter than its headers say, or wrong version or header length
 	TL_PKT_BAD_CKSUM, // IPv4 header checksum wrong
 };

@@ -3,6 +3,7 @@
 // length (big-endian, cut to what is left), one byte whose low seven bits are the time since the frame before (units of
 // 16 ms) and whose high bit asks for mending what no fuzzer guesses, and the frame.
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -53,7 +54,8 @@ static void echo_datagram(void *ctx, const struct tl_udp_datagram *d)
 {
 	struct tl_udp **udp = ctx;
 
-	(void)tl_udp_send(*udp, d->src_ip_be, d->src_port_be, d->payload, d->len);
+	if (tl_udp_send(*udp, d->src_ip_be, d->src_port_be, d->payload, d->len) == -EMSGSIZE)
+		(void)tl_udp_send(*udp, d->src_ip_be, d->src_port_be, d->payload + d->len - 1, 1);
 }
 
 static void echo_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)
@@ -102,6 +104,7 @@ static struct tl_net *create(struct tl_txq *tx, struct tl_udp **unicast, struct 
 		.mtu = 1500,
 		.max_conns = 8,
 		.send_buffer_bytes = 4096,
+		.reassemble = true,
 		.socket_id = SOCKET_ID_ANY,
 		.seed = 1,
 	};

@@ -98,6 +98,7 @@ def mld_query(version2):
 SYN_OPTIONS = bytes.fromhex("020405b40402080a00000001000000000103030700000000")[:24]
 STAMP = bytes.fromhex("0101080a0000000100000000")
 ALL_SYSTEMS = bytes([224, 0, 0, 1])
+DATAGRAM = udp(5000, bytes(range(100)))
 FRAMES = {
     "arp_request": ether(arp(1), b"\xff" * 6, 0x0806),
     "arp_reply": ether(arp(2), OUR_MAC, 0x0806),
@@ -111,6 +112,10 @@ FRAMES = {
     "udp_no_port": ether(ipv4(17, udp(9, b""))),
     "fragment_first": ether(ipv4(17, udp(5000, b"payload"), flags=0x2000)),
     "fragment_last": ether(ipv4(17, b"payload", flags=0x0010)),
+    "part_first": ether(ipv4(17, DATAGRAM[:48], flags=0x2000)),
+    "part_middle": ether(ipv4(17, DATAGRAM[48:96], flags=0x2006)),
+    "part_last": ether(ipv4(17, DATAGRAM[96:], flags=0x000c)),
+    "part_overlaps": ether(ipv4(17, DATAGRAM[:64], flags=0x2004)),
     "tcp_syn": ether(ipv4(6, tcp(0x02, options=SYN_OPTIONS))),
     "tcp_syn_bare": ether(ipv4(6, tcp(0x02, options=SYN_OPTIONS[:4]))),
     "stamped_ack": ether(ipv4(6, tcp(0x10, 2, 1, options=STAMP))),
@@ -267,7 +272,7 @@ def config():
     return {
         "eal": {"huge": False, "memory_mb": 256, "main_lcore": 0},
         "ports": [{"name": "lan", "device": "eth0", "rx_queues": 2, "lcores": [1, 2], "ip": "192.0.2.1/24",
-                   "gateway": "192.0.2.254", "mtu": 1500, "promisc": True, "idle": "adaptive"},
+                   "gateway": "192.0.2.254", "mtu": 1500, "ip_fragments": "count", "promisc": True, "idle": "adaptive"},
                   {"name": "tap", "device": "0000:3b:00.0"}],
         "capture": [{"port": "tap", "path": "x.pcapng", "filter": "udp", "snaplen": 96, "direction": "rx",
                      "rotate_bytes": "64M", "buffer_bytes": 67108864, "io": "pwrite"}],
@@ -284,6 +289,8 @@ def seeds():
     yield "net/groups", row("igmp_query_v3", "igmp_query_v2", "udp_multicast", wait=100)
     yield "net/datagrams", row("arp_reply", "udp", "udp_multicast", "udp_no_port", "udp_vlan", "fragment_first",
                                "fragment_last")
+    yield "net/fragments", row("arp_reply", "part_last", "part_first", "part_first", "part_middle", "part_first",
+                               "part_overlaps", "part_middle", wait=100)
     yield "net/connection", row("arp_reply", "tcp_syn_bare", "tcp_ack", "tcp_data", "tcp_fin", "tcp_rst")
     yield "net/stamped", row("arp_reply", "tcp_syn", "stamped_ack", "stamped_data", "stamped_data", "stamped_early",
                              "stamped_sack", "tcp_rst")

@@ -14,9 +14,11 @@ PEER_PY=$func_root/tests/lib/peer.py
 APP_NS=tl-$$-app APP_IF=app0 APP_IP=10.99.0.1 APP_IP6=2001:db8:99::1
 PEER_NS=tl-$$-peer PEER_IF=peer0 PEER_IP=10.99.0.2 PEER_IP6=2001:db8:99::2
 APP_PORT_KEYS="\"ip\": \"$APP_IP/24\"" # of the port that app_config makes
+RELAY=${TL_BUILD:-$func_root/build}/tests/relay
+RELAY_NS=tl-$$-relay RELAY_APP_IF=toapp0 RELAY_PEER_IF=topeer0
 func_name=$(basename "$0" _test.sh)
 func_failed=0
-app_pid='' peer_pid=''
+app_pid='' peer_pid='' relay_pid=''
 APP_STATUS=''
 
 # ---- results
@@ -94,7 +96,7 @@ func_end() {
 		kill -s CONT "$pid"
 		stop_process "$pid" TERM 5 2>/dev/null
 	done
-	netns_delete "$APP_NS" "$PEER_NS"
+	netns_delete "$APP_NS" "$PEER_NS" "$RELAY_NS"
 	cd / && rm -rf "$DIR"
 	((status == 0)) && status=$func_failed
 	exit "$status"
@@ -120,6 +122,30 @@ net_ip6() {
 	in_peer sysctl -qe -w "net.ipv6.conf.$PEER_IF.accept_dad=0" "net.ipv6.conf.$PEER_IF.accept_ra=0" \
 		"net.ipv6.conf.$PEER_IF.disable_ipv6=0"
 	ip -netns "$PEER_NS" -6 address add "$PEER_IP6/64" dev "$PEER_IF" nodad
+}
+
+# net_begin_relayed [OPTION...]: the same with a bad wire between; the options say how bad (tests/lib/relay.c).
+net_begin_relayed() {
+	local ns
+	for ns in "$APP_NS" "$PEER_NS" "$RELAY_NS"; do
+		netns_create "$ns"
+	done
+	netns_join "$APP_NS" "$APP_IF" "$RELAY_NS" "$RELAY_APP_IF"
+	netns_join "$PEER_NS" "$PEER_IF" "$RELAY_NS" "$RELAY_PEER_IF"
+	netns_address "$PEER_NS" "$PEER_IF" "$PEER_IP/24"
+	relay_start "$@"
+}
+
+relay_start() {
+	rm -f relay.log
+	ip netns exec "$RELAY_NS" "$RELAY" "$@" "$RELAY_APP_IF" "$RELAY_PEER_IF" >relay.json 2>relay.log </dev/null &
+	relay_pid=$!
+	wait_for 10 grep -qs 'relay: up' relay.log || func_die "the relay did not start"
+}
+
+# relay_stop: what it did is in relay.json.
+relay_stop() {
+	stop_process "$relay_pid" TERM 10
 }
 
 in_app() {

@@ -28,7 +28,7 @@ def family_of(address):
 def echo_bytes(host, port, total):
     """Sends `total` random bytes and reads them back at the same time."""
     total = int(total)
-    block = os.urandom(1 << 20)
+    block = memoryview(os.urandom(1 << 20))
     sent, received = 0, 0
     out_hash, in_hash = hashlib.sha256(), hashlib.sha256()
     with connect(host, port) as s:
@@ -136,6 +136,27 @@ def multicast6(interface, source, group, port, count, size):
     return {"sent": int(count)}
 
 
+def multicast_rounds(address, group, port, tcp_port, rounds, size):
+    """Accepts the connection of an echo, then sends it rounds of eight datagrams, the next when all have come back."""
+    size, same = int(size), 0
+    with socket.create_server((address, int(tcp_port))) as server, \
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        udp.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(address))
+        server.settimeout(20)
+        conn, _ = server.accept()
+        with conn:
+            conn.settimeout(20)
+            for _ in range(int(rounds)):
+                sent = [os.urandom(size) for _ in range(8)]
+                for payload in sent:
+                    udp.sendto(payload, (group, int(port)))
+                back = b""
+                while len(back) < 8 * size and (data := conn.recv(8 * size - len(back))):
+                    back += data
+                same += sorted(sent) == sorted(back[i:i + size] for i in range(0, len(back), size))
+    return {"rounds": int(rounds), "same": same}
+
+
 def blast(interface, count, dst_mac):
     """Raw frames of 60 bytes as fast as they go, of an EtherType nobody answers (RFC 5342: local experimental)."""
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as s:
@@ -212,7 +233,7 @@ def mld_query(interface, version):
 
 
 PEERS = [igmp_query, mld_query, echo_bytes, never_read, open_close, open_together, udp_sizes, multicast, multicast6,
-         blast, flood, read_all]
+         multicast_rounds, blast, flood, read_all]
 
 if __name__ == "__main__":
     peer = {f.__name__: f for f in PEERS}[sys.argv[1]]

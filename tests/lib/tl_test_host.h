@@ -103,24 +103,31 @@ static inline struct tl_net_cfg usual_cfg(struct host *h)
 	return cfg;
 }
 
-static inline struct host *start_with(uint16_t mtu, uint32_t gateway_be)
+// Begins the life of a host that is all zero; cfg is its usual_cfg(), changed at will.
+static inline struct host *start_cfg(struct host *h, const struct tl_net_cfg *cfg)
 {
-	struct host *h = calloc(1, sizeof(*h));
-	struct tl_net_cfg cfg = usual_cfg(h);
 	struct tl_err err = {0};
 
 	h->tx.flush_fn = collect;
 	h->tx.backend = h;
 	h->now_ns = 1000 * SECOND;
-	h->in_use = rte_mempool_in_use_count(cfg.pool);
-	cfg.mtu = mtu;
-	cfg.gateway_be = gateway_be;
-	if (tl_net_create(&cfg, &h->net, &err) != 0) {
+	h->in_use = rte_mempool_in_use_count(cfg->pool);
+	if (tl_net_create(cfg, &h->net, &err) != 0) {
 		fprintf(stderr, "%s\n", err.text);
 		exit(1);
 	}
 	tl_net_tick(h->net, h->now_ns);
 	return h;
+}
+
+static inline struct host *start_with(uint16_t mtu, uint32_t gateway_be)
+{
+	struct host *h = calloc(1, sizeof(*h));
+	struct tl_net_cfg cfg = usual_cfg(h);
+
+	cfg.mtu = mtu;
+	cfg.gateway_be = gateway_be;
+	return start_cfg(h, &cfg);
 }
 
 static inline struct host *start(void)
@@ -152,7 +159,7 @@ static inline void clear(struct host *h)
 
 static inline uint64_t counter(const struct host *h, const char *name)
 {
-	struct tl_counter all[80];
+	struct tl_counter all[128];
 	unsigned n = tl_net_counters(h->net, all, TL_ARRAY_LEN(all));
 
 	for (unsigned i = 0; i < n; i++) {
@@ -166,7 +173,7 @@ static inline uint64_t counter(const struct host *h, const char *name)
 // Whether in_pkts is the sum of the rx_ and drop_ counters.
 static inline bool partition_holds(const struct host *h)
 {
-	struct tl_counter all[80];
+	struct tl_counter all[128];
 	unsigned n = tl_net_counters(h->net, all, TL_ARRAY_LEN(all));
 	uint64_t sum = 0;
 

@@ -101,7 +101,9 @@ static void the_smallest_file_gets_every_default(void)
 	CU_ASSERT_EQUAL(port->ip_be, 0);
 	CU_ASSERT_EQUAL(port->mask_be, 0);
 	CU_ASSERT_EQUAL(port->gateway_be, 0);
+	CU_ASSERT_EQUAL(port->vlan, 0);
 	CU_ASSERT_EQUAL(port->mtu, 1500);
+	CU_ASSERT_EQUAL(port->ip_fragments, TL_CONFIG_FRAGMENTS_REASSEMBLE);
 	CU_ASSERT_TRUE(port->promisc);
 	CU_ASSERT_FALSE(port->take);
 	CU_ASSERT_EQUAL(port->idle, TL_IDLE_AUTO);
@@ -114,7 +116,8 @@ static void every_key_of_a_port_is_read(void)
 	struct tl_config *config = load(
 		"{'eal': {'huge': false, 'memory_mb': 64, 'main_lcore': 9}, 'control': {'socket': '/run/t.sock'},"
 		"'ports': [{'name': 'in-1_A', 'device': '0000:3b:00.0', 'rx_queues': 2, 'lcores': [3, 0], 'take': true,"
-		"'ip': '10.1.2.3/8', 'gateway': '10.255.255.254', 'mtu': 9600, 'promisc': false, 'idle': 'adaptive'}]}");
+		"'ip': '10.1.2.3/8', 'gateway': '10.255.255.254', 'mtu': 9600, 'promisc': false, 'idle': 'adaptive',"
+		"'ip_fragments': 'count', 'vlan': 4094}]}");
 	const struct tl_config_port *port = &config->ports[0];
 
 	CU_ASSERT_FALSE(config->eal.huge);
@@ -130,7 +133,9 @@ static void every_key_of_a_port_is_read(void)
 	CU_ASSERT_EQUAL(port->ip_be, htonl(0x0a010203));
 	CU_ASSERT_EQUAL(port->mask_be, htonl(0xff000000));
 	CU_ASSERT_EQUAL(port->gateway_be, htonl(0x0afffffe));
+	CU_ASSERT_EQUAL(port->vlan, 4094);
 	CU_ASSERT_EQUAL(port->mtu, 9600);
+	CU_ASSERT_EQUAL(port->ip_fragments, TL_CONFIG_FRAGMENTS_COUNT);
 	CU_ASSERT_FALSE(port->promisc);
 	CU_ASSERT_TRUE(port->take);
 	CU_ASSERT_EQUAL(port->idle, TL_IDLE_ADAPTIVE);
@@ -520,6 +525,11 @@ static void a_value_of_the_wrong_type_is_refused(void)
 		{PORT(", 'promisc': 1"), "1: $.ports[0].promisc: 1 is not true or false"},
 		{PORT(", 'mtu': '1500'"), "1: $.ports[0].mtu: '1500' is not a whole number from 576 to 9600"},
 		{PORT(", 'mtu': 1500.0"), "1: $.ports[0].mtu: 1500.0 is not a whole number from 576 to 9600"},
+		{PORT(", 'ip': '10.0.0.1/8', 'vlan': 4095"),
+			"1: $.ports[0].vlan: 4095 is not a whole number from 1 to 4094"},
+		{PORT(", 'vlan': 5"), "1: $.ports[0].vlan: a port without 'ip' records every VLAN and answers none"},
+		{PORT(", 'ip_fragments': 'drop'"),
+			"1: $.ports[0].ip_fragments: 'drop' is not one of 'reassemble', 'count'"},
 		{PORT(", 'idle': 'busy'"), "1: $.ports[0].idle: 'busy' is not one of 'auto', 'poll', 'adaptive'"},
 		{PORT(", 'idle': 0"), "1: $.ports[0].idle: 0 is not one of 'auto', 'poll', 'adaptive'"},
 		{CAPTURE(", 'filter': null"), "2: $.capture[0].filter: null is not a text"},

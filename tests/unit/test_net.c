@@ -433,6 +433,8 @@ static void every_drop_has_its_counter(void)
 	runt.len = 13;
 	cut.len = 30;
 	stub.len = 3;
+	struct frame stub_of_tag = tagged(good);
+	stub_of_tag.len = 17;
 	memcpy(ipv6.bytes + 12, "\x86\xdd", 2); // to a host that has none
 	memcpy(ipv6_group.bytes, "\x33\x33", 2);
 	memcpy(ipv6_group.bytes + 12, "\x86\xdd", 2);
@@ -465,6 +467,7 @@ static void every_drop_has_its_counter(void)
 		{"drop_cksum_pkts", spoil(igmp_query(PEER, IP(224, 0, 0, 1), 0), 40, 1)},
 		{"drop_fragment_pkts", fragment},
 		{"drop_vlan_pkts", tagged(good)},
+		{"drop_malformed_pkts", stub_of_tag},
 		{"drop_udp_no_port_pkts", udp_frame(PEER, US, 5001, "x")},
 		{"drop_udp_no_port_pkts", udp_frame(PEER, US, 0, "x")},
 		{"rx_tcp_pkts", tcp_frame(80, 2, "")},

@@ -8,6 +8,11 @@
 netns_pair() {
 	netns_create "$1"
 	netns_create "$3"
+	netns_join "$@"
+}
+
+# netns_join NS_A IF_A NS_B IF_B: the same between namespaces that are there.
+netns_join() {
 	ip -netns "$1" link add "$2" type veth peer name "$4" netns "$3"
 	netns_link_up "$1" "$2"
 	netns_link_up "$3" "$4"

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# 1 GB to the TCP echo and 1 GB back on one connection, the kernel as its peer, over a wire that loses, doubles and
+# reorders frames.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+TOTAL=1000000000
+FRAMES=$((TOTAL / 1500)) # each way, at least
+
+# way_is_bad INTERFACE SENTENCE: whether at least half of the frames that should have been were lost, doubled, reordered.
+way_is_bad() {
+	check_json "$2" relay.json ".from_$1 | .received > $FRAMES and .lost > $FRAMES * 0.005 and
+		.doubled > $FRAMES * 0.0005 and .reordered > $FRAMES * 0.005 and
+		.received + .doubled == .foreign + .lost + .sent + .refused + .held"
+}
+
+func_begin
+net_begin_relayed --seed 42 --lose 10000 --double 1000 --late 10000 --late-us 1000
+app_config config.json '"echo": [{"port": "lan", "tcp_listen": 7, "max_connections": 16, "send_buffer_bytes": "256K"}]'
+app_start config.json
+app_status >begin.json
+
+in_peer timeout -k 5 400 "$PEER_PY" echo_bytes "$APP_IP" 7 "$TOTAL" >echo.json || true
+check_json "1 GB goes there and comes back, byte for byte, and then our FIN" echo.json \
+	".received == $TOTAL and .same and .fin"
+check "no connection is left" wait_for 10 status_is '.echo.connections == 0'
+check "no mbuf is left: as many are in use as at the start" wait_for 10 \
+	status_is ".ports[0].mbufs_in_use <= $(jq '.ports[0].mbufs_in_use' begin.json)"
+in_peer nstat -asjz >kernel.json
+app_stop TERM
+relay_stop
+
+way_is_bad "$RELAY_APP_IF" "the wire lost, doubled and reordered frames of ours"
+way_is_bad "$RELAY_PEER_IF" "the wire lost, doubled and reordered frames of the kernel's"
+check_json "we sent again what was lost, and the kernel said by SACK and D-SACK what was not" run.json \
+	'.net[0] | .tcp_retransmits > 1000 and .tcp_sacks_rx > 1000 and .tcp_dsacks_rx > 100'
+check_json "the kernel sent again what was lost, and we said by SACK and D-SACK what was not" run.json \
+	'.net[0] | .tcp_out_of_order_pkts > 1000 and .tcp_sacks_tx > 1000 and .tcp_dsacks_tx > 100'
+check_json "the kernel recovered by our SACK blocks, and heard of its doubles" kernel.json \
+	'.kernel | .TcpRetransSegs > 1000 and .TcpExtTCPSackRecovery > 100 and .TcpExtTCPDSACKRecv > 100'
+check_json "a timeout was the exception: one in ten retransmissions at most" run.json \
+	'.net[0] | .tcp_timeouts * 10 <= .tcp_retransmits'
+check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0
+check_json "the ledger holds" run.json '.ledger_ok'
