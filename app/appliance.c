@@ -87,6 +87,7 @@ static struct tl_echo_cfg echo_cfg(const struct tl_config_echo *e)
 	return (struct tl_echo_cfg){.name = e->name,
 		.kind = kinds[e->mode],
 		.group_be = e->group_be,
+		.n_groups = e->n_groups,
 		.source_be = e->source_be,
 		.group6 = e->group6,
 		.source6 = e->source6,

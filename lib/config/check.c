@@ -3,6 +3,7 @@
 
 #include "config_priv.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -218,14 +219,20 @@ static int check_echo_peer(struct tl_config_reader *r, const struct tl_config *c
 	return 0;
 }
 
+static bool share_a_group(const struct tl_config_echo *a, const struct tl_config_echo *b)
+{
+	uint32_t first = ntohl(a->group_be), other = ntohl(b->group_be);
+
+	return tl_ip6_equal(&a->group6, &b->group6) && (other - first < a->n_groups || first - other < b->n_groups);
+}
+
 // Whether both would be handed the same message.
 static bool hear_the_same(const struct tl_config_echo *a, const struct tl_config_echo *b)
 {
 	if (a->port != b->port || a->mode != b->mode)
 		return false;
 	if (a->mode == TL_ECHO_MCAST_TO_TCP)
-		return a->group_be == b->group_be && tl_ip6_equal(&a->group6, &b->group6) &&
-		       a->udp_port_be == b->udp_port_be;
+		return share_a_group(a, b) && a->udp_port_be == b->udp_port_be;
 	return a->listen_port_be == b->listen_port_be;
 }
 

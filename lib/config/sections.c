@@ -162,6 +162,20 @@ static int read_group(struct tl_config_reader *r, const struct tl_config_key *ke
 		r, value, "a multicast group, 224.0.0.0 to 239.255.255.255, or one of IPv6, such as ff05::1234");
 }
 
+static int read_groups(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_echo *echo = section; // "group" stands before "groups" in the table
+	uint64_t n = 0;
+	int rc = tl_config_integer(r, key, value, &n);
+
+	if (rc == 0 && n > 1 && tl_ip6_is_set(&echo->group6))
+		return tl_config_refuse(r, "groups that follow each other are of IPv4");
+	if (rc == 0 && !is_multicast(htonl(ntohl(echo->group_be) + (uint32_t)n - 1)) && n > 1)
+		return tl_config_refuse(r, "there are not so many groups up to 239.255.255.255");
+	echo->n_groups = (uint32_t)n;
+	return rc;
+}
+
 static int read_source(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
 	struct tl_config_echo *echo = section;
@@ -371,6 +385,7 @@ static const struct tl_config_table capture_table = {
 
 static const struct tl_config_key receive_keys[] = {
 	{"group", read_group, FIELD(tl_config_echo, group_be), .required = true},
+	{"groups", read_groups, FIELD(tl_config_echo, n_groups), .min = 1, .max = 16000, .fallback = "1"},
 	{"udp_port", read_l4_port, FIELD(tl_config_echo, udp_port_be), .min = 1, .max = UINT16_MAX, .required = true},
 	{"source", read_source, FIELD(tl_config_echo, source_be)},
 };

@@ -115,6 +115,7 @@ struct tl_config_echo {
 	enum tl_config_echo_mode mode;
 	// mode MCAST_TO_TCP: "receive": {"group", "udp_port", "source"?}, "send": {"tcp_connect": "A:P"}
 	uint32_t group_be;
+	uint32_t n_groups;	       // "groups" from group_be on, 1..16000, default 1; IPv4
 	uint32_t source_be;	       // 0 = any source
 	struct tl_ip6 group6, source6; // instead, when group6 is set
 	uint16_t udp_port_be;

@@ -152,8 +152,8 @@ int tl_echo_open(struct tl_echo *echo, struct tl_err *err)
 	echo->backoff_ns = BACKOFF_MIN_NS;
 	number_addresses(net, &echo->cfg);
 	if (cfg->kind == TL_ECHO_KIND_MCAST_TO_TCP) {
-		rc = tl_udp_open(
-			net, cfg->group_be, cfg->source_be, cfg->udp_port_be, tl_echo_mcast_datagram, echo, &echo->udp);
+		rc = tl_udp_open_groups(net, cfg->group_be, cfg->n_groups != 0 ? cfg->n_groups : 1, cfg->source_be,
+			cfg->udp_port_be, tl_echo_mcast_datagram, echo, &echo->udp);
 	} else if (cfg->kind == TL_ECHO_KIND_UDP) {
 		rc = tl_udp_open(net, 0, 0, cfg->listen_port_be, tl_echo_udp_datagram, echo, &echo->udp);
 		set_state(echo, TL_ECHO_LISTENING);

@@ -33,6 +33,7 @@ struct tl_echo_cfg {
 	enum tl_echo_kind kind;
 	uint32_t group_be, source_be;  // MCAST_TO_TCP: what to receive; source 0: any
 	struct tl_ip6 group6, source6; // instead, when group6 is set
+	uint32_t n_groups;	       // from group_be on; 0: one
 	uint16_t udp_port_be;
 	uint32_t connect_ip_be;	   // MCAST_TO_TCP: where to send
 	struct tl_ip6 connect_ip6; // instead, when set

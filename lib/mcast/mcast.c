@@ -72,9 +72,23 @@ void mcast_store_address(const struct tl_mcast *m, uint8_t *p, uint32_t ip_be)
 		memcpy(p, tl_ip6_of(m->cfg.book, ip_be), sizeof(struct tl_ip6));
 }
 
+static int make_table(struct tl_mcast *m)
+{
+	uint32_t groups = m->cfg.groups, buckets = 16;
+
+	while (buckets < 2 * groups)
+		buckets *= 2;
+	m->bucket_mask = buckets - 1;
+	m->group_be = calloc(groups, sizeof(m->group_be[0]));
+	m->member = calloc(groups, sizeof(m->member[0]));
+	m->next = calloc(groups, sizeof(m->next[0]));
+	m->bucket = calloc(buckets, sizeof(m->bucket[0]));
+	return m->group_be != NULL && m->member != NULL && m->next != NULL && m->bucket != NULL ? 0 : -ENOMEM;
+}
+
 int tl_mcast_create(const struct tl_mcast_cfg *cfg, struct tl_mcast **out)
 {
-	if (cfg->send == NULL || cfg->robustness > ROBUSTNESS_MAX)
+	if (cfg->send == NULL || cfg->robustness > ROBUSTNESS_MAX || cfg->groups > TL_MCAST_GROUPS_MAX)
 		return -EINVAL;
 	struct tl_mcast *m = aligned_alloc(_Alignof(struct tl_mcast), sizeof(*m));
 	if (m == NULL)
@@ -92,6 +106,12 @@ int tl_mcast_create(const struct tl_mcast_cfg *cfg, struct tl_mcast **out)
 	m->robustness = m->cfg.robustness;
 	if (m->cfg.msg_max_bytes == 0 || m->cfg.msg_max_bytes > TL_MCAST_MSG_MAX)
 		m->cfg.msg_max_bytes = TL_MCAST_MSG_MAX;
+	if (m->cfg.groups == 0)
+		m->cfg.groups = TL_MCAST_GROUPS;
+	if (make_table(m) != 0) {
+		tl_mcast_destroy(m);
+		return -ENOMEM;
+	}
 	choose_dialect(m);
 	*out = m;
 	return 0;
@@ -99,6 +119,12 @@ int tl_mcast_create(const struct tl_mcast_cfg *cfg, struct tl_mcast **out)
 
 void tl_mcast_destroy(struct tl_mcast *m)
 {
+	if (m == NULL)
+		return;
+	free(m->group_be);
+	free(m->member);
+	free(m->next);
+	free(m->bucket);
 	free(m);
 }
 
@@ -114,11 +140,41 @@ uint64_t mcast_random_ns(struct tl_mcast *m, uint64_t max_ns)
 
 struct membership *mcast_find(struct tl_mcast *m, uint32_t group_be)
 {
-	for (uint32_t i = 0; i < m->count; i++) {
-		if (m->group_be[i] == group_be)
-			return &m->member[i];
+	uint32_t place = mcast_place(m, group_be);
+
+	return place != 0 ? &m->member[place - 1] : NULL;
+}
+
+static void link_entry(struct tl_mcast *m, uint32_t i, uint32_t group_be)
+{
+	uint16_t *bucket = mcast_bucket(m, group_be);
+
+	m->group_be[i] = group_be;
+	m->next[i] = *bucket;
+	*bucket = (uint16_t)(i + 1);
+}
+
+static void unlink_entry(struct tl_mcast *m, uint32_t i)
+{
+	uint16_t *link = mcast_bucket(m, m->group_be[i]);
+
+	while (*link != i + 1)
+		link = &m->next[*link - 1];
+	*link = m->next[i];
+}
+
+// The last takes its place.
+static void remove_entry(struct tl_mcast *m, uint32_t i)
+{
+	uint32_t last = m->count - 1;
+
+	unlink_entry(m, i);
+	if (last != i) {
+		unlink_entry(m, last);
+		m->member[i] = m->member[last];
+		link_entry(m, i, m->group_be[last]);
 	}
-	return NULL;
+	m->count--;
 }
 
 // A free entry, else one that was left: rather its last leave untold, which the querier finds out by asking, than a
@@ -127,14 +183,16 @@ static struct membership *new_entry(struct tl_mcast *m, uint32_t group_be)
 {
 	uint32_t i = 0;
 
-	if (m->count < TL_MCAST_GROUPS)
+	if (m->count < m->cfg.groups) {
 		i = m->count++;
-	else
-		while (i < TL_MCAST_GROUPS && is_member(&m->member[i]))
+	} else {
+		while (i < m->count && is_member(&m->member[i]))
 			i++;
-	if (i == TL_MCAST_GROUPS)
-		return NULL;
-	m->group_be[i] = group_be;
+		if (i == m->count)
+			return NULL;
+		unlink_entry(m, i);
+	}
+	link_entry(m, i, group_be);
 	m->member[i] = (struct membership){.change_due_ns = TL_MCAST_NEVER, .response_due_ns = TL_MCAST_NEVER};
 	return &m->member[i];
 }
@@ -188,8 +246,7 @@ void mcast_settle(struct tl_mcast *m)
 		struct membership *member = &m->member[i];
 		forget_told_sources(member);
 		if (!is_member(member) && member->change_due_ns == TL_MCAST_NEVER) {
-			*member = m->member[--m->count];
-			m->group_be[i] = m->group_be[m->count];
+			remove_entry(m, i);
 			continue;
 		}
 		deadline_ns = tl_min_u64(deadline_ns, member->change_due_ns);
@@ -324,7 +381,7 @@ int tl_mcast_join(struct tl_mcast *m, uint32_t group_be, uint32_t source_be, uin
 			member->wanted_count++;
 	}
 	plan_change(m, member, source, before, now_ns);
-	mcast_settle(m);
+	m->deadline_ns = tl_min_u64(m->deadline_ns, member->change_due_ns); // nothing else, for there may be many
 	return 0;
 }
 
@@ -349,7 +406,9 @@ int tl_mcast_leave(struct tl_mcast *m, uint32_t group_be, uint32_t source_be, ui
 			member->wanted_count--;
 	}
 	plan_change(m, member, source, before, now_ns);
-	mcast_settle(m);
+	if (member->change_due_ns == TL_MCAST_NEVER) // it may be over
+		mcast_settle(m);
+	m->deadline_ns = tl_min_u64(m->deadline_ns, member->change_due_ns);
 	return 0;
 }
 

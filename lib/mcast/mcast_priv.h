@@ -60,8 +60,12 @@ struct membership {
 struct tl_mcast {
 	uint64_t deadline_ns; // the earliest of all the due times below
 	uint32_t count;
-	uint32_t group_be[TL_MCAST_GROUPS]; // apart from the rest: the hot scan reads nothing else
-	struct membership member[TL_MCAST_GROUPS];
+	uint32_t bucket_mask;
+	uint32_t *group_be; // apart from the rest: the hot search reads nothing else
+	uint16_t *bucket;   // the first entry of a chain, plus one; 0: none
+	uint16_t *next;	    // the one that follows, plus one
+	struct membership *member;
+	uint64_t repeat_ns; // of all changes that are told together, so that they are repeated together
 
 	uint8_t robustness;   // as the last v3 querier says (RFC 3376, section 4.1.6)
 	uint8_t version;      // enum igmp_version
@@ -93,6 +97,21 @@ void mcast_store_address(const struct tl_mcast *m, uint8_t *p, uint32_t ip_be);
 
 // A random time in (0, max_ns].
 uint64_t mcast_random_ns(struct tl_mcast *m, uint64_t max_ns);
+
+static inline uint16_t *mcast_bucket(const struct tl_mcast *m, uint32_t group_be)
+{
+	return &m->bucket[(tl_be32(group_be) * UINT32_C(0x9e3779b1)) >> 16 & m->bucket_mask];
+}
+
+// HOT. The place of a group, left ones included, plus one; 0: there is none.
+static inline uint32_t mcast_place(const struct tl_mcast *m, uint32_t group_be)
+{
+	uint32_t place = *mcast_bucket(m, group_be);
+
+	while (place != 0 && m->group_be[place - 1] != group_be)
+		place = m->next[place - 1];
+	return place;
+}
 
 // The entry of a group, left ones included, or NULL.
 struct membership *mcast_find(struct tl_mcast *m, uint32_t group_be);

@@ -135,13 +135,12 @@ static void count_down(uint8_t *left, bool *more)
 // One transmission of the change has been made; plan the next, if one is left (RFC 3376, section 5.1).
 static void plan_repetition(struct tl_mcast *m, struct membership *member, uint64_t now_ns)
 {
-	uint64_t repeat_ns = m->version == IGMP_V3 ? V3_REPEAT_NS : OLDER_REPEAT_NS;
 	bool more = false;
 
 	count_down(&member->mode_left, &more);
 	for (unsigned i = 0; i < member->source_count; i++)
 		count_down(&member->source[i].change_left, &more);
-	member->change_due_ns = more ? now_ns + mcast_random_ns(m, repeat_ns) : TL_MCAST_NEVER;
+	member->change_due_ns = more ? now_ns + m->repeat_ns : TL_MCAST_NEVER;
 }
 
 static void add_change(struct tl_mcast *m, struct report *report, uint32_t i)
@@ -242,6 +241,7 @@ void tl_mcast_tick(struct tl_mcast *m, uint64_t now_ns)
 	if (now_ns < m->deadline_ns)
 		return;
 	mcast_update_version(m, now_ns);
+	m->repeat_ns = mcast_random_ns(m, m->version == IGMP_V3 ? V3_REPEAT_NS : OLDER_REPEAT_NS);
 	if (m->version == IGMP_V3)
 		send_v3(m, now_ns);
 	else

@@ -12,15 +12,16 @@
 // join() may be called before the port is started, and joins made together share one report.
 //
 // Threads: the thread that owns the interface (main before the lcore starts, the lcore after); counters from any
-// thread. Memory:  create() allocates everything, about 20 KiB; nothing else allocates, blocks, logs or makes a system
-// call.
+// thread. Memory:  create() allocates everything, 300 bytes per group; nothing else allocates, blocks, logs or makes a
+// system call.
 
 #include <stdbool.h>
 
 #include <tl_base.h>
 #include <tl_ip6_book.h>
 
-#define TL_MCAST_GROUPS 64    // joined at the same time, per instance
+#define TL_MCAST_GROUPS 64 // joined at the same time, unless cfg.groups says otherwise
+#define TL_MCAST_GROUPS_MAX 16384
 #define TL_MCAST_SOURCES 16   // per group
 #define TL_MCAST_MSG_MAX 1400 // the longest message handed to send()
 #define TL_MCAST_NEVER UINT64_MAX
@@ -40,6 +41,7 @@ struct tl_mcast_cfg {
 	uint32_t ip_be;		  // own address: messages that come from it are ignored; 0 if there is none
 	struct tl_ip6_book *book; // borrowed until destroy(): speak MLD; NULL: IGMP
 	uint16_t msg_max_bytes;	  // of a message, at most and 0: TL_MCAST_MSG_MAX
+	uint32_t groups;	  // joined at the same time, at most TL_MCAST_GROUPS_MAX; 0: TL_MCAST_GROUPS
 	uint64_t seed;		  // of the random delays; any value, equal seeds give equal delays
 	uint8_t robustness; // transmissions of each state change, until a querier says otherwise; 0 means 2, at most 7
 };
@@ -76,7 +78,7 @@ uint64_t tl_mcast_next_deadline(const struct tl_mcast *m);
 bool tl_mcast_accepts(const struct tl_mcast *m, uint32_t group_be, uint32_t source_be);
 
 // The groups the NIC has to let in: 224.0.0.1 or ff02::1 (queries come to it), then those joined. Writes at most max,
-// returns how many there are, at most TL_MCAST_GROUPS + 1. Changes only by join() and leave().
+// returns how many there are, at most one more than cfg.groups. Changes only by join() and leave().
 unsigned tl_mcast_groups(const struct tl_mcast *m, uint32_t *out_be, unsigned max);
 
 // Counters: igmp_reports_tx (messages; a v3 leave is a report), igmp_leaves_tx (v2), igmp_queries_rx, igmp_bad_rx; or

@@ -80,6 +80,7 @@ static int check_cfg(const struct tl_net_cfg *cfg, struct tl_err *err)
 		{cfg->mtu >= 576 && cfg->mtu <= 9600, "the MTU must be 576 to 9600"},
 		{rte_pktmbuf_data_room_size(cfg->pool) >= need_bytes, "the mbufs must hold a frame of the MTU"},
 		{cfg->max_conns >= 1 && cfg->max_conns <= TL_NET_CONNS_MAX, "max_conns must be 1 to 2097152"},
+		{cfg->groups <= TL_NET_GROUPS_MAX, "groups must be at most 16384"},
 		{is_power_of_two(cfg->send_buffer_bytes) && cfg->send_buffer_bytes >= 4096 &&
 				cfg->send_buffer_bytes <= 16 << 20,
 			"the send buffer must be a power of two from 4 KiB to 16 MiB"},
@@ -98,6 +99,7 @@ static int init_parts(struct tl_net *net)
 		.send = tl_igmp_send,
 		.send_ctx = net,
 		.ip_be = net->cfg.ip_be,
+		.groups = net->cfg.groups,
 		.seed = tl_net_random(net),
 	};
 	int rc = tl_arp_init(net);
@@ -194,17 +196,14 @@ unsigned tl_net_counters(const struct tl_net *net, struct tl_counter *out, unsig
 
 unsigned tl_net_group_macs(const struct tl_net *net, uint8_t (*out)[TL_ETHER_ADDR_LEN], unsigned max)
 {
-	uint32_t group_be[2 * (TL_MCAST_GROUPS + 1)];
-	unsigned n = tl_mcast_groups(net->mcast, group_be, TL_MCAST_GROUPS + 1);
-	unsigned n4 = n;
+	uint32_t group_be[TL_PORT_GROUPS_MAX];
+	unsigned n4 = tl_mcast_groups(net->mcast, group_be, TL_PORT_GROUPS_MAX), n6 = 0;
 
+	for (unsigned i = 0; i < n4 && i < max && i < TL_PORT_GROUPS_MAX; i++)
+		tl_wire_mcast_mac(group_be[i], out[i]);
 	if (net->ip6 != NULL)
-		n += tl_mcast_groups(net->ip6->mld, group_be + n, TL_MCAST_GROUPS + 1);
-	for (unsigned i = 0; i < n && i < max; i++) {
-		if (i < n4)
-			tl_wire_mcast_mac(group_be[i], out[i]);
-		else
-			tl_wire_mcast_mac6(tl_ip6_of(&net->ip6->book, group_be[i]), out[i]);
-	}
-	return n;
+		n6 = tl_mcast_groups(net->ip6->mld, group_be, TL_PORT_GROUPS_MAX);
+	for (unsigned i = 0; i < n6 && n4 + i < max; i++)
+		tl_wire_mcast_mac6(tl_ip6_of(&net->ip6->book, group_be[i]), out[n4 + i]);
+	return n4 + n6;
 }

@@ -100,8 +100,9 @@ struct tl_net_stats {
 struct tl_udp {
 	struct tl_net *net;
 	uint32_t group_be, source_be;
-	uint16_t port_be; // 0: slot free
-	bool alone;	  // no other port is bound to the same number of the same group, and no frame has a tag
+	uint32_t n_groups; // from group_be on
+	uint16_t port_be;  // 0: slot free
+	bool alone;	   // one group, no other port is bound to the same number of it, and no frame has a tag
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram);
 	void *ctx;
 };
@@ -286,7 +287,14 @@ bool tl_udp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt 
 
 static inline bool tl_udp_takes(const struct tl_udp *udp, uint32_t group_be, const struct tl_pkt *pkt)
 {
-	return udp->port_be == pkt->dst_port_be && udp->group_be == group_be &&
+	return udp->port_be == pkt->dst_port_be && tl_be32(group_be) - tl_be32(udp->group_be) < udp->n_groups &&
+	       (udp->source_be == 0 || udp->source_be == pkt->src_be);
+}
+
+// The same for a port that is alone.
+static inline bool tl_udp_takes_group(const struct tl_udp *udp, const struct tl_pkt *pkt)
+{
+	return udp->port_be == pkt->dst_port_be && udp->group_be == pkt->dst_be &&
 	       (udp->source_be == 0 || udp->source_be == pkt->src_be);
 }
 
@@ -309,7 +317,7 @@ static inline const struct tl_udp *tl_udp_find_alone(const struct tl_net *net, c
 	const struct tl_udp *udp = net->udp;
 
 	for (uint32_t left = net->n_udp; left > 0; left--, udp++) {
-		if (udp->alone && tl_udp_takes(udp, pkt->dst_be, pkt))
+		if (udp->alone && tl_udp_takes_group(udp, pkt))
 			return udp;
 	}
 	return NULL;

@@ -23,6 +23,7 @@
 struct tl_err;
 struct tl_net;
 
+#define TL_NET_GROUPS_MAX 16384
 #define TL_NET_CONNS_MAX (UINT32_C(1) << 21)
 
 struct tl_net_cfg {
@@ -39,6 +40,7 @@ struct tl_net_cfg {
 	uint16_t mtu;		    // IP packet, bytes; 576..9600, with IPv6 at least 1280
 	uint32_t max_conns;	    // TCP connections at once, TIME-WAIT included; 1..TL_NET_CONNS_MAX
 	uint32_t send_buffer_bytes; // room per TCP connection, a power of two, 4 KiB..16 MiB
+	uint32_t groups;	    // IPv4 multicast groups joined at once, at most TL_NET_GROUPS_MAX; 0: 64
 	uint32_t send_buffers;	    // connections that have data unacknowledged at once; 0: all may
 	bool reassemble;	    // UDP datagrams that come as IPv4 fragments, 16 at once; else these are counted
 	int socket_id;
@@ -92,11 +94,15 @@ struct tl_udp_datagram {
 };
 
 // Bind. group_be 0: unicast to our address; else the group is joined (source_be 0: from any source). fn runs on the
-// lcore from within tl_net_input(). Returns 0, -EADDRINUSE, -ENOSPC (16 ports, 64 groups), -EINVAL.
+// lcore from within tl_net_input(). Returns 0, -EADDRINUSE, -ENOSPC (16 ports, cfg.groups), -EINVAL.
 int tl_udp_open(struct tl_net *net, uint32_t group_be, uint32_t source_be, uint16_t port_be,
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram), void *ctx, struct tl_udp **out);
 
-// Leaves the group. udp is invalid afterwards.
+// The same for n groups that follow each other from first_group_be on, of IPv4 if n > 1.
+int tl_udp_open_groups(struct tl_net *net, uint32_t first_group_be, uint32_t n, uint32_t source_be, uint16_t port_be,
+	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram), void *ctx, struct tl_udp **out);
+
+// Leaves the groups. udp is invalid afterwards.
 void tl_udp_close(struct tl_udp *udp);
 
 // HOT. One datagram from the bound port, copied. Returns 0, -EMSGSIZE (over mtu - 28, IPv6: - 48), -ENOBUFS, or

@@ -313,13 +313,12 @@ static int eth_set_groups(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_A
 {
 	struct rte_ether_addr list[TL_PORT_GROUPS_MAX];
 	const char *how = "MAC filter";
-	int rc;
+	int rc = -ENOSPC;
 
-	if (n > TL_ARRAY_LEN(list))
-		return -EINVAL;
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n && i < TL_ARRAY_LEN(list); i++)
 		memcpy(list[i].addr_bytes, macs[i], sizeof(list[i].addr_bytes));
-	rc = rte_eth_dev_set_mc_addr_list(port->port_id, list, n);
+	if (n <= TL_ARRAY_LEN(list))
+		rc = rte_eth_dev_set_mc_addr_list(port->port_id, list, n);
 	if (rc != 0) {
 		how = "all multicast";
 		rc = rte_eth_allmulticast_enable(port->port_id);

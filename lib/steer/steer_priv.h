@@ -10,7 +10,7 @@
 #define TL_STEER_HERE 0xff  // an owner: whoever received the frame
 #define TL_STEER_EVERY 0xfe // everybody has a copy
 
-#define TL_STEER_GROUP_BITS 6
+#define TL_STEER_GROUP_BITS 15
 #define TL_STEER_GROUP_SLOTS (1u << TL_STEER_GROUP_BITS)
 #define TL_STEER_GROUPS_MAX (TL_STEER_GROUP_SLOTS * 3 / 4) // so that a search ends soon
 

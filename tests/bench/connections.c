@@ -103,6 +103,41 @@ static void measure_echo(struct rte_mempool *pool, const char *what, uint32_t co
 	free(b);
 }
 
+static void take_datagram(void *ctx, const struct tl_udp_datagram *datagram)
+{
+	++*(uint32_t *)ctx;
+}
+
+static void measure_groups(struct rte_mempool *pool, uint32_t groups)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+	struct tl_udp *udp = NULL;
+	uint32_t taken = 0;
+
+	if (b == NULL)
+		die("no memory");
+	crowd_start(&b->crowd, 1, pool, NULL);
+	if (tl_udp_open_groups(b->crowd.net, CROWD_GROUP(0), groups, 0, tl_be16(30001), take_datagram, &taken, &udp))
+		die("cannot join all groups");
+	for (uint32_t i = 0; i < 30; i++) { // until all is told
+		b->crowd.now_ns += 100 * TL_NS_PER_MS;
+		crowd_tick(&b->crowd);
+	}
+	end_of_scenario();
+	for (uint32_t i = 0; i < MESSAGES; i++) {
+		crowd_write_datagram(&b->crowd, (uint32_t)((uint64_t)i * STRIDE % groups));
+		uint64_t begin = rte_rdtsc();
+		take(b);
+		b->cycles += rte_rdtsc() - begin;
+	}
+	end_of_scenario();
+	if (taken != MESSAGES)
+		die("a datagram was not taken");
+	print(b, "groups", groups, MESSAGES);
+	crowd_stop(&b->crowd);
+	free(b);
+}
+
 int main(int argc, char **argv)
 {
 	static const uint32_t conns[] = {1, 1000, 100000, 1000000};
@@ -118,5 +153,7 @@ int main(int argc, char **argv)
 		measure_echo(pool, "connections", conns[i], 16, conns[i]);
 	for (size_t i = 0; i < TL_ARRAY_LEN(lens); i++)
 		measure_echo(pool, "payload", 1, lens[i], lens[i]);
+	for (uint32_t groups = 1; groups <= 10000; groups *= 100)
+		measure_groups(pool, groups);
 	return 0;
 }

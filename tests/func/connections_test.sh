@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# That a segment costs the RX lcore the same however many connections there are: counted in instructions, so that a busy
+# That a segment costs the RX lcore the same however many connections there are, and a datagram however many groups: counted in instructions, so that a busy
 # machine does not matter. A million take too long here: tests/bench/connections.sh has them.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
@@ -19,6 +19,7 @@ func_begin
 TL_BUILD=$(dirname "$(dirname "$TAPLINE")") "$func_root/tests/bench/connections.sh" --most 100000 --plot plot.svg \
 	>result.json 2>bench.log || true
 flat "a segment costs the same with one connection, a thousand and a hundred thousand" connections- 3
+flat "a datagram costs the same with one group, a hundred and ten thousand" groups- 3
 check_json "each byte of payload costs less than half an instruction" result.json \
 	'[.scenarios[] | select(.name | startswith("payload-"))] | length == 7 and
 		(last.instructions_per_pkt - first.instructions_per_pkt) / 1459 < 0.5'

@@ -25,6 +25,7 @@
 #define CROWD_ISN 1000u
 #define CROWD_PAYLOAD_MAX 1460
 #define CROWD_IP(host) tl_be32(0xc0000200u | (host)) // 192.0.2.0/24
+#define CROWD_GROUP(i) tl_be32(0xef010000u + (i))    // from 239.1.0.0 on
 
 struct crowd_peer {
 	uint32_t next; // its own next sequence number
@@ -145,6 +146,31 @@ static inline void crowd_write(struct crowd *crowd, uint32_t i, uint8_t flags, u
 	crowd->burst.mono_ns = crowd->now_ns;
 }
 
+// The same with a datagram of 16 bytes from the first peer's host to the group with that number.
+static inline void crowd_write_datagram(struct crowd *crowd, uint32_t group)
+{
+	struct rte_mbuf *m = crowd->burst.pkts[0];
+	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
+	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
+	struct tl_udp_hdr *udp = (struct tl_udp_hdr *)(ip + 1);
+	uint16_t len = TL_UDP_LEN + 16;
+
+	*ip = (struct tl_ipv4_hdr){.version_ihl = 0x45,
+		.total_len_be = tl_be16(TL_IPV4_LEN + len),
+		.ttl = 1,
+		.proto = TL_IPPROTO_UDP,
+		.src_be = CROWD_IP(CROWD_FIRST_HOST),
+		.dst_be = CROWD_GROUP(group)};
+	tl_wire_ipv4_finish(ip);
+	tl_wire_mcast_mac(ip->dst_be, frame);
+	*udp = (struct tl_udp_hdr){.src_port_be = tl_be16(7), .dst_port_be = tl_be16(30001), .len_be = tl_be16(len)};
+	m->data_len = TL_ETHER_LEN + TL_IPV4_LEN + len;
+	m->pkt_len = m->data_len;
+	tl_wire_parse(frame, m->data_len, &crowd->burst.pkt[0]);
+	crowd->now_ns += crowd->frame_ns;
+	crowd->burst.mono_ns = crowd->now_ns;
+}
+
 static inline void crowd_give(struct crowd *crowd, uint32_t i, uint8_t flags, uint16_t len)
 {
 	crowd_write(crowd, i, flags, len);
@@ -206,6 +232,7 @@ static inline void crowd_start(
 		.max_conns = n,
 		.send_buffer_bytes = 4096,
 		.send_buffers = 4096,
+		.groups = 10001,
 		.socket_id = SOCKET_ID_ANY,
 		.seed = 11};
 

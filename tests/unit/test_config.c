@@ -394,6 +394,7 @@ static void the_keys_of_an_echo_tell_its_mode(void)
 	CU_ASSERT_EQUAL(mcast->mode, TL_ECHO_MCAST_TO_TCP);
 	CU_ASSERT_STRING_EQUAL(mcast->name, "echo0");
 	CU_ASSERT_EQUAL(mcast->group_be, htonl(0xef010203));
+	CU_ASSERT_EQUAL(mcast->n_groups, 1);
 	CU_ASSERT_EQUAL(mcast->source_be, 0);
 	CU_ASSERT_EQUAL(mcast->queue, 0);
 	CU_ASSERT_EQUAL(mcast->udp_port_be, htons(30001));
@@ -799,6 +800,13 @@ static void two_echoes_that_hear_the_same_are_refused(void)
 		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", " SEND "},\n{'port': 'a', " MCAST(
 			 "239.1.1.1", "1") ", " SEND "}"),
 			"3: $.echo[1].receive: the echo 'echo0' listens to this on the port 'a' already"},
+		{ECHO("{'port': 'a', 'receive': {'group': '239.1.0.0', 'groups': 257, 'udp_port': 7}, " SEND "},\n"
+		      "{'port': 'a', " MCAST("239.1.1.0", "7") ", " SEND "}"),
+			"3: $.echo[1].receive: the echo 'echo0' listens to this on the port 'a' already"},
+		{ECHO("{'port': 'a', 'receive': {'group': '239.255.255.0', 'groups': 257, 'udp_port': 7}, " SEND "}"),
+			"2: $.echo[0].receive.groups: there are not so many groups up to 239.255.255.255"},
+		{ECHO("{'port': 'a', 'receive': {'group': 'ff05::1', 'groups': 2, 'udp_port': 7}, " SEND "}"),
+			"2: $.echo[0].receive.groups: groups that follow each other are of IPv4"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'name': 'echo1'},\n{'port': 'a', 'udp_listen': 2}"),
 			"3: $.echo[1].name: $.echo[0] is called 'echo1' already"},
 	};

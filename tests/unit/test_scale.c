@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A million connections in one table, what an idle one costs, and what the timers cost that all of them have.
+// Ten thousand groups; a million connections in one table, what an idle one costs, and what the timers cost that all of
+// them have.
+
+#include <errno.h>
 
 #define TL_TEST_EAL_MB "1200"
 
@@ -288,7 +291,57 @@ static void late_ticks_lose_nothing(void)
 	}
 }
 
+// ---- groups
+
+struct heard {
+	uint32_t n, last_be;
+};
+
+static void hear(void *ctx, const struct tl_udp_datagram *datagram)
+{
+	struct heard *heard = ctx;
+
+	heard->n++;
+	heard->last_be = datagram->dst_ip_be;
+}
+
+static void many_groups(void)
+{
+	struct tl_udp *first = NULL, *rest = NULL, *more = NULL;
+	struct heard one = {0}, others = {0};
+	struct crowd crowd;
+
+	crowd_start(&crowd, 1, pool(), NULL);
+	CU_ASSERT_EQUAL(tl_udp_open(crowd.net, CROWD_GROUP(0), 0, tl_be16(30001), hear, &one, &first), 0);
+	CU_ASSERT_EQUAL(
+		tl_udp_open_groups(crowd.net, CROWD_GROUP(1), 9999, 0, tl_be16(30001), hear, &others, &rest), 0);
+	CU_ASSERT_EQUAL(
+		tl_udp_open_groups(crowd.net, CROWD_GROUP(20000), 2, 0, tl_be16(30001), hear, &one, &more), -ENOSPC);
+	CU_ASSERT_EQUAL(tl_net_group_macs(crowd.net, NULL, 0), 10001); // and 224.0.0.1; none is left of those two
+	for (uint32_t i = 0; i < 10000; i++) {
+		crowd_write_datagram(&crowd, i);
+		tl_net_input(crowd.net, &crowd.burst);
+		CU_ASSERT_FATAL((i == 0 ? one.last_be : others.last_be) == CROWD_GROUP(i));
+	}
+	CU_ASSERT_EQUAL(one.n, 1);
+	CU_ASSERT_EQUAL(others.n, 9999);
+	crowd_write_datagram(&crowd, 10000);
+	tl_net_input(crowd.net, &crowd.burst);
+	CU_ASSERT_EQUAL(tl_count_read(&crowd.net->stats.drop_not_ours_pkts), 1);
+	tl_udp_close(rest);
+	pass(&crowd, 3 * SECOND); // all is told
+	CU_ASSERT_EQUAL(tl_net_group_macs(crowd.net, NULL, 0), 2);
+	crowd_write_datagram(&crowd, 9999);
+	tl_net_input(crowd.net, &crowd.burst);
+	crowd_write_datagram(&crowd, 0);
+	tl_net_input(crowd.net, &crowd.burst);
+	CU_ASSERT_EQUAL(one.n, 2);
+	CU_ASSERT_EQUAL(others.n, 9999);
+	crowd_stop(&crowd);
+}
+
 static const struct tl_test tests[] = {
+	{"ten thousand groups of one port are received, and none beside them", many_groups},
 	{"a million connections are open at once, each echoes a byte and closes, in bounded memory", a_million},
 	{"a chain of the table takes 16 connections and no more", chains_are_bounded},
 	{"a send buffer is lent while data is unacknowledged, and data that finds none comes again", buffers_are_lent},
@@ -302,5 +355,5 @@ static const struct tl_test tests[] = {
 int main(void)
 {
 	tl_test_eal_start();
-	return tl_test_main("tcp_scale", tests, TL_ARRAY_LEN(tests));
+	return tl_test_main("scale", tests, TL_ARRAY_LEN(tests));
 }
