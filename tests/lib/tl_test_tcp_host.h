@@ -45,6 +45,12 @@ struct host {
 
 // ---- the host
 
+// Since the start, but for the one that the stack keeps for its next frame.
+static inline unsigned mbufs_taken(const struct host *h)
+{
+	return rte_mempool_in_use_count(test_pool()) - h->in_use - (h->net->spare != NULL);
+}
+
 static inline bool goes_to_peer(const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	struct tl_ip6 peer = host_ip6(2);

@@ -326,13 +326,14 @@ static void groups_fill_the_table_and_no_more(void)
 {
 	struct bed bed = start_steer();
 	struct tl_steer_side *side = tl_steer_side(bed.steer, 2);
-	struct frame last = udp_frame(PEER, IP(239, 9, 0, 46), 5001, "m");
+	unsigned last = TL_STEER_GROUPS_MAX - 2; // one group the bed has
+	struct frame frame = udp_frame(PEER, IP(239, 9, last >> 8, last & 255), 5001, "m");
 
-	for (unsigned i = 0; i < TL_STEER_GROUPS_MAX - 1; i++)
-		CU_ASSERT_EQUAL(tl_steer_own_group(side, IP(239, 9, 0, i)), 0);
-	CU_ASSERT_EQUAL(tl_steer_own_group(side, IP(239, 9, 0, 200)), -ENOSPC);
+	for (unsigned i = 0; i <= last; i++)
+		CU_ASSERT_EQUAL(tl_steer_own_group(side, IP(239, 9, i >> 8, i & 255)), 0);
+	CU_ASSERT_EQUAL(tl_steer_own_group(side, IP(239, 200, 0, 0)), -ENOSPC);
 	CU_ASSERT_EQUAL(tl_steer_own_group(side, IP(239, 9, 0, 0)), 0);
-	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &last), 1);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &frame), 1);
 	stop_steer(&bed);
 }
 
