@@ -59,7 +59,7 @@ static bool send_held(struct app *app, const uint8_t *data, uint32_t len, bool a
 	struct tl_net *net = app->c->net;
 
 	if (!allowed)
-		app->c->ready.bytes = 0;
+		tl_tcp_ready_stop(app->c);
 	CU_ASSERT(tl_tcp_send_held(app->c, data, len) >= 0);
 	bool noted = net->n_notes != 0;
 	tl_txq_flush(net->cfg.tx);
