@@ -246,6 +246,7 @@ static const struct {
 	{"send_buffers", 1u << TL_ECHO_TCP, "\"tcp_listen\""},
 	{"send_buffer_bytes", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
 	{"on_full", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
+	{"congestion", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
 };
 
 static int check_echo(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
@@ -293,6 +294,8 @@ static const char *const compressions[] = {
 	[TL_CONFIG_COMPRESS_NONE] = "none", [TL_CONFIG_COMPRESS_ZSTD] = "zstd", NULL};
 static const char *const fsyncs[] = {[TL_CONFIG_FSYNC_NEVER] = "never", [TL_CONFIG_FSYNC_CLOSE] = "close", NULL};
 static const char *const on_fulls[] = {[TL_WINDOW_FULL_DROP] = "drop", [TL_WINDOW_FULL_RESET] = "reset", NULL};
+static const char *const congestions[] = {
+	[TL_CONFIG_CONGESTION_NEWRENO] = "newreno", [TL_CONFIG_CONGESTION_NONE] = "none", NULL};
 
 static const struct tl_config_key eal_keys[] = {
 	{"huge", tl_config_bool, FIELD(tl_config_eal, huge), .fallback = "true"},
@@ -408,6 +411,8 @@ static const struct tl_config_key echo_keys[] = {
 	{"send_buffer_bytes", read_power_of_two, FIELD(tl_config_echo, send_buffer_bytes), .min = 4 * KIB,
 		.max = 16 * MIB, .fallback = "\"64K\""},
 	{"on_full", tl_config_choice, FIELD(tl_config_echo, on_full), .choices = on_fulls, .fallback = "\"drop\""},
+	{"congestion", tl_config_choice, FIELD(tl_config_echo, congestion), .choices = congestions,
+		.fallback = "\"newreno\""},
 	{"max_connections", tl_config_number, FIELD(tl_config_echo, max_connections), .min = 1, .max = MIB,
 		.fallback = "1024"},
 	{"send_buffers", tl_config_number, FIELD(tl_config_echo, send_buffers), .min = 1, .max = MIB,

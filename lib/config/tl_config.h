@@ -38,6 +38,7 @@ enum tl_config_compress { TL_CONFIG_COMPRESS_NONE, TL_CONFIG_COMPRESS_ZSTD };
 enum tl_config_fsync { TL_CONFIG_FSYNC_NEVER, TL_CONFIG_FSYNC_CLOSE };
 enum tl_config_echo_mode { TL_ECHO_MCAST_TO_TCP, TL_ECHO_TCP, TL_ECHO_UDP };
 enum tl_config_window_full { TL_WINDOW_FULL_DROP, TL_WINDOW_FULL_RESET };
+enum tl_config_congestion { TL_CONFIG_CONGESTION_NEWRENO, TL_CONFIG_CONGESTION_NONE };
 
 struct tl_config_eal {
 	bool huge;	     // "huge", default true
@@ -125,9 +126,10 @@ struct tl_config_echo {
 	// mode TCP: "tcp_listen": port; mode UDP: "udp_listen": port
 	uint16_t listen_port_be;
 	uint32_t send_buffer_bytes; // "send_buffer_bytes", 4 KiB .. 16 MiB, a power of two, default 64 KiB (TCP modes)
-	enum tl_config_window_full on_full; // "on_full": "drop" (default), "reset" (TCP modes)
-	uint32_t max_connections;	    // "max_connections", 1..1048576, default 1024 (mode TCP)
-	uint32_t send_buffers;		    // "send_buffers", 1..1048576, default 4096 (mode TCP)
+	enum tl_config_window_full on_full;   // "on_full": "drop" (default), "reset" (TCP modes)
+	enum tl_config_congestion congestion; // "congestion": "newreno" (default), "none" (TCP modes)
+	uint32_t max_connections;	      // "max_connections", 1..1048576, default 1024 (mode TCP)
+	uint32_t send_buffers;		      // "send_buffers", 1..1048576, default 4096 (mode TCP)
 };
 
 struct tl_config_control {

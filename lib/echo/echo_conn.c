@@ -74,6 +74,7 @@ static struct tl_tcp_opts tcp_opts(const struct tl_echo *echo)
 	return (struct tl_tcp_opts){.send_buffer_bytes = echo->cfg.send_buffer_bytes,
 		.window_follows_room = echo->cfg.kind == TL_ECHO_KIND_TCP,
 		.own_buffer = echo->cfg.kind == TL_ECHO_KIND_MCAST_TO_TCP,
+		.without_cwnd = echo->cfg.without_cwnd,
 		.keepalive_idle_ns = KEEPALIVE_NS,
 		.user_timeout_ms = 20000,
 		.connect_timeout_ms = 3000};

@@ -27,6 +27,7 @@
 
 #define TL_TCP_HEADERS (TL_ETHER_LEN + TL_IPV4_LEN + TL_TCP_LEN)
 #define TL_TCP_MAX_WINDOW (UINT32_C(65535) << 14) // RFC 7323, section 2.3
+#define TL_TCP_NO_CWND (UINT32_C(1) << 30)	  // beyond every window
 #define TL_TCP_MAX_SCALE 14
 #define TL_TCP_DEFAULT_MSS 536 // RFC 9293, section 3.7.1
 #define TL_TCP_DEFAULT_MSS6 1220
@@ -212,6 +213,7 @@ struct tl_tcp {
 	uint8_t snd_scale, rcv_scale;
 	bool follows_room;  // opts.window_follows_room
 	bool own_buffer;    // opts.own_buffer
+	bool without_cwnd;  // opts.without_cwnd
 	bool fin_queued;    // the application closed
 	bool persisting;    // the peer's window is shut and we probe it
 	bool pending;	    // on the table's list of those with something left to send
@@ -668,7 +670,6 @@ static inline bool tl_tcp_timer_is_set(const struct tl_tcp *c, enum tl_tcp_timer
 // ---- tcp_cc.c: RFC 5681, 6582, and 6675 for what RACK finds
 
 void tl_tcp_cc_start(struct tl_tcp *c);
-uint32_t tl_tcp_cc_initial_window(const struct tl_tcp *c);
 // snd_una advanced by acked bytes. Whether the retransmission timer starts anew.
 bool tl_tcp_cc_acked(struct tl_tcp *c, uint32_t acked);
 void tl_tcp_cc_dup_ack(struct tl_tcp *c); // without SACK
@@ -679,6 +680,8 @@ void tl_tcp_cc_probe_repaired(struct tl_tcp *c);
 void tl_tcp_cc_timeout(struct tl_tcp *c);
 // What is in flight did not fit the path: all of it goes again from snd_una, though it is no sign of congestion.
 void tl_tcp_cc_resend(struct tl_tcp *c);
+// RFC 5681, section 4.1: after a pause the ACKs that would clock a large window out are gone.
+uint32_t tl_tcp_cc_after_pause(const struct tl_tcp *c); // what cwnd will be
 void tl_tcp_cc_idle(struct tl_tcp *c);
 
 // ---- tcp_pmtu.c

@@ -64,12 +64,12 @@ static bool is_plain(const struct tl_tcp *c)
 	       !c->fin_queued && !c->persisting && c->ooo_count == 0 && !c->dsack_due;
 }
 
-// After a pause the congestion window is the initial one again, which the note takes care of.
+// After a pause the congestion window is another, which the note takes care of.
 static uint32_t window_left(const struct tl_tcp *c)
 {
 	uint32_t usable = tl_tcp_usable(c);
 
-	return c->snd_una != c->snd_max ? usable : tl_min_u32(usable, tl_tcp_cc_initial_window(c));
+	return c->snd_una != c->snd_max ? usable : tl_min_u32(usable, tl_tcp_cc_after_pause(c));
 }
 
 // What all segments up to the next look have: ACK, window, and the timestamp that is echoed.

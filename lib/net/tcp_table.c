@@ -185,6 +185,7 @@ static void take_opts(struct tl_tcp *c, const struct tl_tcp_opts *opts)
 	c->recv_window = tl_min_u32(window, TL_TCP_MAX_WINDOW);
 	c->follows_room = opts->window_follows_room;
 	c->own_buffer = opts->own_buffer;
+	c->without_cwnd = opts->without_cwnd;
 	c->rcv_scale = scale_for(c->recv_window);
 	c->rto_min_ns = rto_us * TL_NS_PER_US;
 	c->user_timeout_ns = user_ms * TL_NS_PER_MS;

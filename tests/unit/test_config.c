@@ -384,10 +384,10 @@ static void one_lcore_owns_a_group(void)
 
 static void the_keys_of_an_echo_tell_its_mode(void)
 {
-	struct tl_config *config = load(ECHO("{'port': 'a', " MCAST(
-		"239.1.2.3", "30001") ", " SEND ", 'queue': 0, 'send_buffer_bytes': 4096, 'on_full': 'reset'},"
-				      "{'name': 't', 'port': 'a', 'tcp_listen': 7, 'max_connections': 1},"
-				      "{'port': 'a', 'udp_listen': 65535}"));
+	struct tl_config *config = load(ECHO("{'port': 'a', " MCAST("239.1.2.3",
+		"30001") ", " SEND ", 'queue': 0, 'send_buffer_bytes': 4096, 'on_full': 'reset', 'congestion': 'none'},"
+			 "{'name': 't', 'port': 'a', 'tcp_listen': 7, 'max_connections': 1},"
+			 "{'port': 'a', 'udp_listen': 65535}"));
 	const struct tl_config_echo *mcast = &config->echoes[0], *tcp = &config->echoes[1], *udp = &config->echoes[2];
 
 	CU_ASSERT_EQUAL(config->n_echoes, 3);
@@ -402,11 +402,13 @@ static void the_keys_of_an_echo_tell_its_mode(void)
 	CU_ASSERT_EQUAL(mcast->connect_port_be, htons(5000));
 	CU_ASSERT_EQUAL(mcast->send_buffer_bytes, 4096);
 	CU_ASSERT_EQUAL(mcast->on_full, TL_WINDOW_FULL_RESET);
+	CU_ASSERT_EQUAL(mcast->congestion, TL_CONFIG_CONGESTION_NONE);
 	CU_ASSERT_EQUAL(tcp->mode, TL_ECHO_TCP);
 	CU_ASSERT_STRING_EQUAL(tcp->name, "t");
 	CU_ASSERT_EQUAL(tcp->listen_port_be, htons(7));
 	CU_ASSERT_EQUAL(tcp->send_buffer_bytes, 65536);
 	CU_ASSERT_EQUAL(tcp->on_full, TL_WINDOW_FULL_DROP);
+	CU_ASSERT_EQUAL(tcp->congestion, TL_CONFIG_CONGESTION_NEWRENO);
 	CU_ASSERT_EQUAL(tcp->max_connections, 1);
 	CU_ASSERT_EQUAL(tcp->send_buffers, 4096);
 	CU_ASSERT_EQUAL(tcp->queue, TL_CONFIG_QUEUE_AUTO);
@@ -771,6 +773,10 @@ static void an_echo_without_exactly_one_mode_is_refused(void)
 			"2: $.echo[0].send_buffers: applies only to an echo that uses 'tcp_listen'"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'on_full': 'drop'}"),
 			"2: $.echo[0].on_full: applies only to an echo that uses TCP"},
+		{ECHO("{'port': 'a', 'udp_listen': 1, 'congestion': 'none'}"),
+			"2: $.echo[0].congestion: applies only to an echo that uses TCP"},
+		{ECHO("{'port': 'a', 'tcp_listen': 1, 'congestion': 'cubic'}"),
+			"2: $.echo[0].congestion: 'cubic' is not one of 'newreno', 'none'"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'queue': 1}"),
 			"2: $.echo[0].queue: the port 'a' has 1 RX queues, counted from 0"},
 	};
