@@ -177,7 +177,8 @@ static inline bool is_udp_cksum_ok(const struct rte_mbuf *m, const uint8_t *fram
 
 	if (udp_len > FEW_BYTES || (m->ol_flags & (RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_VLAN_STRIPPED)) != 0)
 		return (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) == 0 && tl_net_cksum_ok(m, frame, pkt, pkt->kind);
-	return tl_cksum_fold(tl_cksum_add_few(sum, frame + pkt->l4_off, udp_len)) == 0;
+	return TL_LIKELY(tl_cksum_fold(tl_cksum_add_few(sum, frame + pkt->l4_off, udp_len)) == 0) ||
+	       tl_net_cksum_ok(m, frame, pkt, pkt->kind); // it may have none
 }
 
 // Who sent may be the sender of a datagram to a group, and the port takes what comes from there.

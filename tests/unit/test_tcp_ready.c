@@ -219,6 +219,11 @@ static void what_is_in_the_way_is_seen(void)
 
 	CU_ASSERT(send_held(&app, data, sizeof(data), true));
 	CU_ASSERT_FALSE(send_held(&app, data, 0, true)); // nothing to send
+	h->window = 40;
+	acknowledge(h, &app, 0);
+	CU_ASSERT(send_held(&app, data, sizeof(data), true));
+	CU_ASSERT(send_held(&app, data, sizeof(data), true));
+	CU_ASSERT_FALSE(send_held(&app, data, sizeof(data), true)); // 8 are left
 	h->window = 8;
 	acknowledge(h, &app, 0);
 	CU_ASSERT_FALSE(send_held(&app, data, sizeof(data), true)); // a window that is too small

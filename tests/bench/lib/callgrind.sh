@@ -29,7 +29,7 @@ scenarios() {
 	"$program" "$@" >"$dir/native" 2>"$dir/err" || die "the run without callgrind failed: $(<"$dir/err")"
 	# Debug information of clang is beyond older valgrinds; names are enough. gcc may put a suffix behind a name.
 	strip --strip-debug -o "$dir/program" "$program"
-	valgrind --tool=callgrind --callgrind-out-file="$dir/out" "--toggle-collect=$function*" \
+	valgrind --tool=callgrind --callgrind-out-file="$dir/out" "--toggle-collect=$function" "--toggle-collect=$function.*" \
 		'--dump-before=end_of_scenario*' "$dir/program" "$@" >"$dir/names" 2>"$dir/err" ||
 		die "callgrind failed: $(<"$dir/err")"
 	counted "$dir" >"$dir/instructions"
