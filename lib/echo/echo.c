@@ -205,6 +205,7 @@ void tl_echo_host_service(struct tl_echo_host *host, struct tl_service *out)
 		.close = tl_echo_close,
 		.closed = tl_echo_closed};
 	if (host->steer != NULL) {
+		out->rx = tl_echo_steered_rx;
 		out->poll = tl_echo_poll;
 		out->finish = tl_echo_finish;
 	}

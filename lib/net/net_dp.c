@@ -180,6 +180,17 @@ static inline bool is_udp_cksum_ok(const struct rte_mbuf *m, const uint8_t *fram
 	return tl_cksum_fold(tl_cksum_add_few(sum, frame + pkt->l4_off, udp_len)) == 0;
 }
 
+// Who sent may be the sender of a datagram to a group, and the port takes what comes from there.
+static inline bool takes_source(const struct tl_net *net, struct tl_udp *udp, uint32_t src_be)
+{
+	if (TL_LIKELY(src_be == udp->known_src_be))
+		return true;
+	if (src_be == net->cfg.ip_be || !is_host(net, src_be) || (udp->source_be != 0 && udp->source_be != src_be))
+		return false;
+	udp->known_src_be = src_be;
+	return true;
+}
+
 // The short way of what comes most and must be fast: a datagram to a group that one of our ports is bound to, which it
 // is only while the group is joined. False: nothing was done, and the long way finds out why.
 static inline bool take_group_datagram(
@@ -187,16 +198,16 @@ static inline bool take_group_datagram(
 {
 	if (pkt->kind != TL_PKT_UDP || pkt->l2_len != TL_ETHER_LEN || m->nb_segs != 1 || !is_group_mac(frame))
 		return false;
-	const struct tl_udp *udp = tl_udp_find_alone(net, pkt);
-	if (udp == NULL || pkt->src_be == net->cfg.ip_be || !is_host(net, pkt->src_be) ||
-		!is_udp_cksum_ok(m, frame, pkt))
+	struct tl_udp *udp = tl_udp_find_alone(net, pkt);
+	if (udp == NULL || !takes_source(net, udp, pkt->src_be) || !is_udp_cksum_ok(m, frame, pkt))
 		return false;
 	tl_count(&net->stats.rx_udp_pkts, 1);
 	tl_udp_hand_over(udp, frame, pkt);
 	return true;
 }
 
-static inline void take_frame(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt)
+static __attribute__((noinline)) void take_frame(
+	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt)
 {
 	uint64_t *dropped = refuse(net, m, frame, pkt);
 
@@ -208,15 +219,16 @@ static inline void take_frame(struct tl_net *net, struct rte_mbuf *m, const uint
 
 void tl_net_input(struct tl_net *net, struct tl_burst *burst)
 {
+	struct rte_mbuf *const *m = burst->pkts, *const *end = m + burst->n;
+	struct tl_pkt *pkt = burst->pkt;
+
 	net->now_ns = burst->mono_ns;
 	tl_count(&net->stats.in_pkts, burst->n);
-	struct tl_pkt *pkt = burst->pkt;
-	for (uint16_t i = 0; i < burst->n; i++, pkt++) {
-		struct rte_mbuf *m = burst->pkts[i];
-		const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
+	for (; m < end; m++, pkt++) {
+		const uint8_t *frame = rte_pktmbuf_mtod(*m, const uint8_t *);
 
-		if (!take_group_datagram(net, m, frame, pkt))
-			take_frame(net, m, frame, pkt);
+		if (!take_group_datagram(net, *m, frame, pkt))
+			take_frame(net, *m, frame, pkt);
 	}
 	if (net->tcp_pending)
 		tl_tcp_burst_done(net);

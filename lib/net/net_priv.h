@@ -102,9 +102,10 @@ struct tl_udp {
 	uint32_t group_be, source_be;
 	uint32_t n_groups; // from group_be on
 	uint16_t port_be;  // 0: slot free
-	bool alone;	   // one group, no other port is bound to the same number of it, and no frame has a tag
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram);
 	void *ctx;
+	struct tl_udp *next_alone;
+	uint64_t known_src_be; // who sent last, of those that may; UINT64_MAX: nobody
 };
 
 enum tl_ip6_state {
@@ -150,6 +151,7 @@ struct tl_net {
 	uint32_t n_notes;	// of TCP segments that were sent with work left to do
 	struct rte_mbuf *spare; // taken from the pool beforehand, for the next of them; or NULL
 	uint32_t n_udp;		// no port is bound from this slot on
+	struct tl_udp *alone;	// ports of one group, to the same number of which no other is bound; no frame has a tag
 	bool tcp_pending;	// a connection has something left to do at the end of the burst
 	struct tl_udp udp[TL_UDP_MAX];
 };
@@ -291,13 +293,6 @@ static inline bool tl_udp_takes(const struct tl_udp *udp, uint32_t group_be, con
 	       (udp->source_be == 0 || udp->source_be == pkt->src_be);
 }
 
-// The same for a port that is alone.
-static inline bool tl_udp_takes_group(const struct tl_udp *udp, const struct tl_pkt *pkt)
-{
-	return udp->port_be == pkt->dst_port_be && udp->group_be == pkt->dst_be &&
-	       (udp->source_be == 0 || udp->source_be == pkt->src_be);
-}
-
 static inline void tl_udp_hand_over(const struct tl_udp *udp, const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	const struct tl_udp_datagram datagram = {
@@ -311,16 +306,14 @@ static inline void tl_udp_hand_over(const struct tl_udp *udp, const uint8_t *fra
 	udp->fn(udp->ctx, &datagram);
 }
 
-// HOT. The one port that takes a datagram to a group. NULL: there is none, or more than one may.
-static inline const struct tl_udp *tl_udp_find_alone(const struct tl_net *net, const struct tl_pkt *pkt)
+// HOT. The one port for a datagram to a group, whoever sent it. NULL: there is none, or more than one may take it.
+static inline struct tl_udp *tl_udp_find_alone(const struct tl_net *net, const struct tl_pkt *pkt)
 {
-	const struct tl_udp *udp = net->udp;
+	struct tl_udp *udp = net->alone;
 
-	for (uint32_t left = net->n_udp; left > 0; left--, udp++) {
-		if (udp->alone && tl_udp_takes_group(udp, pkt))
-			return udp;
-	}
-	return NULL;
+	while (udp != NULL && (udp->port_be != pkt->dst_port_be || udp->group_be != pkt->dst_be))
+		udp = udp->next_alone;
+	return udp;
 }
 
 // ---- tcp

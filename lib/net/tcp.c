@@ -103,7 +103,7 @@ static void close_stream(struct tl_tcp *c, enum tl_tcp_state next)
 {
 	c->fin_queued = true;
 	c->state = next;
-	c->ready.bytes = 0;
+	tl_tcp_ready_stop(c);
 	tl_tcp_output(c);
 }
 

@@ -686,7 +686,7 @@ static void input_known(struct tl_tcp *c, struct tl_tcp_seg *seg)
 	seg->window = (uint32_t)tl_be16(seg->hdr->window_be) << shift;
 	c->last_rx_ns = c->net->now_ns;
 	c->keepalives = 0;
-	c->ready.bytes = 0;
+	tl_tcp_ready_stop(c);
 	if (TL_UNLIKELY(c->state == TL_TCPS_SYN_SENT))
 		input_syn_sent(c, seg);
 	else if (TL_UNLIKELY(c->state == TL_TCPS_TIME_WAIT))

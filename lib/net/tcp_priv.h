@@ -146,17 +146,17 @@ struct tl_tcp_held {
 	bool fin;
 };
 
-// A frame of the connection with all that is the same in each, and zeros behind. The offsets are those of its headers,
-// so that nothing else need know what they are.
-#define TL_TCP_READY_BYTES 96 // a tagged frame, IPv6 and TCP with timestamps are 90
+// An untagged IPv4 frame of the connection with all that is the same in each until the next look, and zeros behind.
+#define TL_TCP_READY_BYTES 80 // headers with timestamps, in whole vectors
 struct tl_tcp_ready {
-	uint64_t l3_sum,
-		l4_sum;	 // of what is the same, for the checksums; the latter with the pseudo header's addresses
-	uint32_t bytes;	 // as much may leave as one segment, without another look; 0: nothing
-	uint32_t room;	 // as much together
-	uint32_t adv;	 // the right edge that the window promises
-	uint16_t window; // the field, unless the window follows the room
-	uint8_t l3_off, l4_off, payload_off;
+	uint64_t l4_sum; // of the TCP header and the pseudo header's addresses, for the checksum
+	uint32_t l3_sum; // of the IP header
+	uint32_t bytes;	 // as much may leave as one segment; 0: nothing
+	uint32_t few; // the same if the window does not follow the room, and no more than is best copied word by word
+	uint32_t snd_edge;  // without another look no segment may end beyond
+	uint32_t adv;	    // the right edge that the window promises
+	uint32_t fixed_sum; // l4_sum but for the fields that each look sets
+	uint8_t payload_off;
 	uint8_t frame[TL_TCP_READY_BYTES];
 };
 
@@ -523,6 +523,13 @@ void tl_tcp_ready_learn(struct tl_tcp *c, const uint8_t *frame);
 void tl_tcp_ready_look(struct tl_tcp *c);
 // The connection is established: what options its segments have is known.
 void tl_tcp_ready_options(struct tl_tcp *c);
+
+// HOT. Not before the next look.
+static inline void tl_tcp_ready_stop(struct tl_tcp *c)
+{
+	c->ready.bytes = 0;
+	c->ready.few = 0;
+}
 
 // ---- tcp_output_dp.c
 

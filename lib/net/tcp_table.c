@@ -357,7 +357,7 @@ void tl_tcp_end(struct tl_tcp *c, enum tl_tcp_reason reason)
 	if (tl_ip_is6(c->key.peer_be))
 		tl_ip6_unref(&c->net->ip6->book, c->key.peer_be);
 	c->state = TL_TCPS_CLOSED;
-	c->ready.bytes = 0;
+	tl_tcp_ready_stop(c);
 	if (waited) {
 		TAILQ_REMOVE(&table->time_wait, c, link);
 		table->waiting--;
@@ -375,7 +375,7 @@ void tl_tcp_enter_time_wait(struct tl_tcp *c)
 
 	forget_work(c);
 	c->state = TL_TCPS_TIME_WAIT;
-	c->ready.bytes = 0;
+	tl_tcp_ready_stop(c);
 	tl_tcp_timer_set(c, TL_TCP_GIVE_UP, TL_TCP_TIME_WAIT_NS);
 	TAILQ_INSERT_TAIL(&table->time_wait, c, link);
 	table->live--;

@@ -40,9 +40,14 @@ static bool is_alone(const struct tl_net *net, const struct tl_udp *udp)
 static void look_anew(struct tl_net *net)
 {
 	net->n_udp = 0;
+	net->alone = NULL;
 	for (unsigned i = 0; i < TL_UDP_MAX; i++) {
-		net->udp[i].alone = is_alone(net, &net->udp[i]);
-		if (net->udp[i].port_be != 0)
+		struct tl_udp *udp = &net->udp[i];
+		if (is_alone(net, udp)) {
+			udp->next_alone = net->alone;
+			net->alone = udp;
+		}
+		if (udp->port_be != 0)
 			net->n_udp = i + 1;
 	}
 }
@@ -101,6 +106,7 @@ int tl_udp_open_groups(struct tl_net *net, uint32_t group_be, uint32_t n, uint32
 		.port_be = port_be,
 		.fn = fn,
 		.ctx = ctx,
+		.known_src_be = UINT64_MAX,
 	};
 	*out = udp;
 	look_anew(net);

@@ -212,18 +212,18 @@ static inline uint64_t tl_cksum_add64(uint64_t sum, uint64_t word)
 // HOT. The sum of len bytes added to sum, for a few: tl_cksum_add() is faster for many.
 static inline uint64_t tl_cksum_add_few(uint64_t sum, const uint8_t *data, uint32_t len)
 {
-	uint32_t at = 0;
-	uint64_t word = 0;
+	const uint8_t *end = data + (len & ~UINT32_C(7));
+	uint64_t word;
 
-	for (; at + 8 <= len; at += 8) {
-		memcpy(&word, data + at, 8);
+	for (; data < end; data += 8) {
+		memcpy(&word, data, 8);
 		sum = tl_cksum_add64(sum, word);
 	}
-	if (at == len)
+	if ((len & 7) == 0)
 		return sum;
 	word = 0; // padded with zeros
-	for (uint32_t i = 0; at + i < len; i++)
-		word |= (uint64_t)data[at + i] << 8 * i;
+	for (uint32_t i = 0; i < (len & 7); i++)
+		word |= (uint64_t)data[i] << 8 * i;
 	return tl_cksum_add64(sum, word);
 }
 

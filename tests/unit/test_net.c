@@ -196,6 +196,25 @@ static void delivers_group_from_its_source(void)
 	stop(h);
 }
 
+static void only_hosts_send_to_a_group(void)
+{
+	static const uint32_t others[] = {0, US, IP(127, 0, 0, 1), GROUP, IP(192, 0, 2, 255), UINT32_MAX};
+	struct host *h = start();
+	struct heard heard = {0};
+	struct frame wanted = udp_frame(PEER, GROUP, 5000, "feed");
+
+	(void)open_udp(h, GROUP, 0, 5000, &heard);
+	for (unsigned round = 1; round < 3; round++) {
+		for (unsigned i = 0; i < TL_ARRAY_LEN(others); i++) {
+			struct frame other = udp_frame(others[i], GROUP, 5000, "feed");
+			CU_ASSERT_FALSE(counts_as(h, "rx_udp_pkts", &other));
+		}
+		CU_ASSERT(counts_as(h, "rx_udp_pkts", &wanted));
+		CU_ASSERT_EQUAL(heard.count, round);
+	}
+	stop(h);
+}
+
 static void every_port_keeps_its_own_source(void)
 {
 	struct host *h = start();
@@ -670,6 +689,7 @@ int main(void)
 			unreachable_ends_handshake},
 		{"a unicast datagram reaches its port", delivers_unicast},
 		{"a group's datagram is delivered from its source only", delivers_group_from_its_source},
+		{"only hosts send to a group, whoever sent before", only_hosts_send_to_a_group},
 		{"ports on one group keep their own sources", every_port_keeps_its_own_source},
 		{"a port may be closed from its own callback", closing_ends_delivery},
 		{"a sent datagram has the right bytes", sends_exact_bytes},
