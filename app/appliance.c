@@ -87,14 +87,20 @@ static struct tl_echo_cfg echo_cfg(const struct tl_config_echo *e)
 	return (struct tl_echo_cfg){.name = e->name,
 		.kind = kinds[e->mode],
 		.group_be = e->group_be,
+		.n_groups = e->n_groups,
 		.source_be = e->source_be,
+		.group6 = e->group6,
+		.source6 = e->source6,
+		.connect_ip6 = e->connect_ip6,
 		.udp_port_be = e->udp_port_be,
 		.connect_ip_be = e->connect_ip_be,
 		.connect_port_be = e->connect_port_be,
 		.listen_port_be = e->listen_port_be,
 		.send_buffer_bytes = e->send_buffer_bytes,
 		.on_full = e->on_full == TL_WINDOW_FULL_RESET ? TL_ECHO_FULL_RESET : TL_ECHO_FULL_DROP,
-		.max_connections = e->max_connections};
+		.without_cwnd = e->congestion == TL_CONFIG_CONGESTION_NONE,
+		.max_connections = e->max_connections,
+		.send_buffers = e->send_buffers};
 }
 
 // The host of one lcore: the echoes that it owns. One without any answers for what arrives there and is nobody's.
@@ -116,6 +122,9 @@ static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, stru
 						.ip_be = cfg->ip_be,
 						.mask_be = cfg->mask_be,
 						.gateway_be = cfg->gateway_be,
+						.ip6 = cfg->ip6,
+						.ip6_bits = cfg->ip6_bits,
+						.gateway6 = cfg->gateway6,
 						.vlan = (uint16_t)cfg->vlan,
 						.mtu = (uint16_t)cfg->mtu,
 						.reassemble = cfg->ip_fragments == TL_CONFIG_FRAGMENTS_REASSEMBLE,
@@ -135,9 +144,11 @@ static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, stru
 static int make_port_hosts(struct tl_appliance *a, uint32_t port, struct tl_err *err)
 {
 	const struct tl_config_port *cfg = &a->config->ports[port];
-	const struct tl_steer_cfg steer = {.ip_be = cfg->ip_be,
+	struct tl_steer_cfg steer = {.ip_be = cfg->ip_be,
 		.queues = (uint16_t)cfg->rx_queues,
 		.socket_id = tl_port_config(a->ports[port])->socket_id};
+
+	memcpy(steer.mac, tl_port_mac(a->ports[port]), sizeof(steer.mac));
 	int rc = cfg->rx_queues > 1 ? tl_steer_create(&steer, &a->steers[port], err) : 0;
 
 	for (uint16_t q = 0; q < cfg->rx_queues && rc == 0; q++)

@@ -213,7 +213,7 @@ threads() {
 	local names=(slab recode writer writer_hold steer) name
 	any_wanted "${names[@]/#/tsan/}" || return 0
 	build tsan -Dwerror=true -Db_sanitize=thread -Db_lundef=false || return 0
-	export TSAN_OPTIONS=halt_on_error=1
+	export TSAN_OPTIONS=halt_on_error=1:suppressions=$PWD/tests/unit/tsan.supp
 	for name in "${names[@]}"; do
 		suite "tsan/$name" 300 setarch -R "build-tsan/tests/unit/test_$name"
 	done

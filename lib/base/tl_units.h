@@ -6,12 +6,20 @@
 // Threads: any. Memory: the caller's.
 
 #include <stdbool.h>
+#include <string.h>
 
 #include <tl_base.h>
 
 #define TL_IPV4_TEXT 16	 // "255.255.255.255" and its NUL
+#define TL_IPV6_TEXT 46	 // INET6_ADDRSTRLEN
 #define TL_ETHER_TEXT 18 // "aa:bb:cc:dd:ee:ff" and its NUL
 #define TL_ENDPOINT_TEXT 22
+#define TL_ENDPOINT6_TEXT 54
+
+// An IPv6 address, as it stands in a packet. All zero (::) where there is none.
+struct tl_ip6 {
+	uint8_t byte[16];
+};
 
 // A whole decimal number in [min, max], nothing before or after it. Returns 0, -EINVAL (no number), -ERANGE.
 int tl_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out);
@@ -37,7 +45,42 @@ int tl_parse_ipv4_prefix(const char *text, uint32_t *out_ip_be, uint32_t *out_ma
 // "192.0.2.1:5000", port 1..65535, both network byte order. Returns 0 or -EINVAL.
 int tl_parse_endpoint(const char *text, uint32_t *out_ip_be, uint16_t *out_port_be);
 
-// The text forms, into a buffer of at least TL_IPV4_TEXT, TL_ETHER_TEXT and TL_ENDPOINT_TEXT bytes; each returns buf.
+// "2001:db8::1"; "2001:db8::1/64", prefix 1..128; "[2001:db8::1]:5000", port 1..65535 in network byte order. Return 0
+// or -EINVAL.
+int tl_parse_ipv6(const char *text, struct tl_ip6 *out);
+int tl_parse_ipv6_prefix(const char *text, struct tl_ip6 *out, uint8_t *out_bits);
+int tl_parse_endpoint6(const char *text, struct tl_ip6 *out, uint16_t *out_port_be);
+
+static inline bool tl_ip6_equal(const struct tl_ip6 *a, const struct tl_ip6 *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+static inline bool tl_ip6_is_set(const struct tl_ip6 *ip)
+{
+	return !tl_ip6_equal(ip, &(struct tl_ip6){0});
+}
+
+static inline bool tl_ip6_is_mcast(const struct tl_ip6 *ip)
+{
+	return ip->byte[0] == 0xff;
+}
+
+static inline bool tl_ip6_is_link_local(const struct tl_ip6 *ip) // fe80::/10
+{
+	return ip->byte[0] == 0xfe && (ip->byte[1] & 0xc0) == 0x80;
+}
+
+// A host's: not ::, ::1 or a group.
+bool tl_ip6_is_host(const struct tl_ip6 *ip);
+
+// Whether the first bits are the same.
+bool tl_ip6_same_prefix(const struct tl_ip6 *a, const struct tl_ip6 *b, uint8_t bits);
+
+// The text forms, into a buffer of at least TL_IPV4_TEXT, TL_ETHER_TEXT, TL_ENDPOINT_TEXT bytes and so on; each returns
+// buf.
+char *tl_format_ipv6(const struct tl_ip6 *ip, char *buf);
+char *tl_format_endpoint6(const struct tl_ip6 *ip, uint16_t port_be, char *buf);
 char *tl_format_ipv4(uint32_t ip_be, char *buf);
 char *tl_format_ether(const uint8_t mac[6], char *buf);
 char *tl_format_endpoint(uint32_t ip_be, uint16_t port_be, char *buf);

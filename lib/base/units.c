@@ -158,6 +158,77 @@ int tl_parse_endpoint(const char *text, uint32_t *out_ip_be, uint16_t *out_port_
 	return ret;
 }
 
+int tl_parse_ipv6(const char *text, struct tl_ip6 *out)
+{
+	return inet_pton(AF_INET6, text, out) == 1 ? 0 : -EINVAL;
+}
+
+// The address in text[0..len), and a number behind it.
+static int parse_ipv6_and_number(
+	const char *text, size_t len, const char *number, uint64_t max, struct tl_ip6 *out, uint64_t *out_number)
+{
+	char address[TL_IPV6_TEXT];
+
+	if (len >= sizeof(address) || tl_parse_u64(number, 1, max, out_number) != 0)
+		return -EINVAL;
+	memcpy(address, text, len);
+	address[len] = '\0';
+	return tl_parse_ipv6(address, out);
+}
+
+int tl_parse_ipv6_prefix(const char *text, struct tl_ip6 *out, uint8_t *out_bits)
+{
+	const char *slash = strchr(text, '/');
+	uint64_t bits;
+
+	if (slash == NULL || parse_ipv6_and_number(text, (size_t)(slash - text), slash + 1, 128, out, &bits) != 0)
+		return -EINVAL;
+	*out_bits = (uint8_t)bits;
+	return 0;
+}
+
+int tl_parse_endpoint6(const char *text, struct tl_ip6 *out, uint16_t *out_port_be)
+{
+	const char *end = strstr(text, "]:");
+	uint64_t port;
+
+	if (*text != '[' || end == NULL ||
+		parse_ipv6_and_number(text + 1, (size_t)(end - text - 1), end + 2, UINT16_MAX, out, &port) != 0)
+		return -EINVAL;
+	*out_port_be = htons((uint16_t)port);
+	return 0;
+}
+
+bool tl_ip6_is_host(const struct tl_ip6 *ip)
+{
+	static const struct tl_ip6 loopback = {{[15] = 1}};
+
+	return tl_ip6_is_set(ip) && !tl_ip6_equal(ip, &loopback) && !tl_ip6_is_mcast(ip);
+}
+
+bool tl_ip6_same_prefix(const struct tl_ip6 *a, const struct tl_ip6 *b, uint8_t bits)
+{
+	uint8_t bytes = bits / 8, left = bits % 8;
+
+	if (memcmp(a, b, bytes) != 0)
+		return false;
+	return left == 0 || ((a->byte[bytes] ^ b->byte[bytes]) >> (8 - left)) == 0;
+}
+
+char *tl_format_ipv6(const struct tl_ip6 *ip, char *buf)
+{
+	inet_ntop(AF_INET6, ip, buf, TL_IPV6_TEXT);
+	return buf;
+}
+
+char *tl_format_endpoint6(const struct tl_ip6 *ip, uint16_t port_be, char *buf)
+{
+	char address[TL_IPV6_TEXT];
+
+	snprintf(buf, TL_ENDPOINT6_TEXT, "[%s]:%u", tl_format_ipv6(ip, address), ntohs(port_be));
+	return buf;
+}
+
 char *tl_format_ipv4(uint32_t ip_be, char *buf)
 {
 	uint8_t part[4];

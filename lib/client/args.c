@@ -14,12 +14,13 @@
 
 #define MIN_PAYLOAD_BYTES 8
 #define MAX_UDP_PAYLOAD_BYTES 1472
+#define MAX_UDP6_PAYLOAD_BYTES 1452
 #define MAX_TCP_PAYLOAD_BYTES 65536
 
 // The values as they were given, before they are judged together. A port of 0 is one not given.
 struct given {
 	bool kernel, json, help;
-	uint32_t group_be, source_be;
+	struct tl_client_endpoint group, source; // addresses only
 	struct tl_client_endpoint tcp_listen, tcp_connect, udp_echo;
 	uint64_t udp_port, ttl, rate_pps, payload_bytes, spin_us;
 	uint64_t duration_ns, connect_timeout_ns, linger_ns;
@@ -40,7 +41,7 @@ struct option_row {
 static const struct option_row rows[] = {
 	{"kernel", NULL, FLAG, offsetof(struct given, kernel), 0, 0, NULL,
 		"use sockets of the kernel; required, there is no other transport"},
-	{"group", "GROUP", GROUP, offsetof(struct given, group_be), 0, 0, NULL,
+	{"group", "GROUP", GROUP, offsetof(struct given, group), 0, 0, NULL,
 		"send to this multicast group and read the echoes from TCP"},
 	{"udp-port", "PORT", NUMBER, offsetof(struct given, udp_port), 1, 65535, NULL, "UDP port of the group"},
 	{"tcp-listen", "IP:PORT", ENDPOINT, offsetof(struct given, tcp_listen), 0, 0, NULL,
@@ -48,15 +49,16 @@ static const struct option_row rows[] = {
 	{"tcp-connect", "IP:PORT", ENDPOINT, offsetof(struct given, tcp_connect), 0, 0, NULL,
 		"measure a TCP echo instead: connect, send and read back"},
 	{"udp-echo", "IP:PORT", ENDPOINT, offsetof(struct given, udp_echo), 0, 0, NULL, "measure a UDP echo instead"},
-	{"source", "IP", ADDRESS, offsetof(struct given, source_be), 0, 0, NULL,
+	{"source", "IP", ADDRESS, offsetof(struct given, source), 0, 0, NULL,
 		"send from this address, and multicast from its interface (default: the address of --tcp-listen; "
 		"without that the kernel chooses)"},
-	{"ttl", "N", NUMBER, offsetof(struct given, ttl), 1, 255, "1", "time to live of the multicast"},
+	{"ttl", "N", NUMBER, offsetof(struct given, ttl), 1, 255, "1",
+		"time to live of the multicast, over IPv6 its hop limit"},
 	{"rate", "N", NUMBER, offsetof(struct given, rate_pps), 1, 10000000, "1000", "messages per second"},
 	{"seconds", "S", SECONDS, offsetof(struct given, duration_ns), TL_NS_PER_MS, 1000000 * TL_NS_PER_S, "5",
 		"how long to send; with --rate at most 1000000000 messages"},
 	{"payload", "BYTES", NUMBER, offsetof(struct given, payload_bytes), MIN_PAYLOAD_BYTES, MAX_TCP_PAYLOAD_BYTES,
-		"16", "size of a message; at most 1472 over UDP"},
+		"16", "size of a message; at most 1472 over UDP, 1452 over IPv6"},
 	{"connect-timeout", "S", SECONDS, offsetof(struct given, connect_timeout_ns), 100 * TL_NS_PER_MS,
 		3600 * TL_NS_PER_S, "10", "how long to wait for the TCP connection"},
 	{"linger", "S", SECONDS, offsetof(struct given, linger_ns), 0, 3600 * TL_NS_PER_S, "1",
@@ -72,12 +74,35 @@ static double seconds_of(uint64_t ns)
 	return (double)ns / (double)TL_NS_PER_S;
 }
 
-static int parse_group(const char *text, uint32_t *out_be)
+static bool is_given(const struct tl_client_endpoint *at)
 {
-	int ret = tl_parse_ipv4(text, out_be);
+	return at->ip_be != 0 || tl_ip6_is_set(&at->ip6);
+}
+
+static int parse_address(const char *text, struct tl_client_endpoint *out)
+{
+	*out = (struct tl_client_endpoint){0};
+	return tl_parse_ipv4(text, &out->ip_be) == 0 ? 0 : tl_parse_ipv6(text, &out->ip6);
+}
+
+static int parse_group(const char *text, struct tl_client_endpoint *out)
+{
+	int ret = parse_address(text, out);
 	if (ret != 0)
 		return ret;
-	return (*(const uint8_t *)out_be & 0xf0) == 0xe0 ? 0 : -EINVAL; // 224.0.0.0/4, RFC 5771
+	if (tl_ip6_is_mcast(&out->ip6))
+		return 0;
+	return (*(const uint8_t *)&out->ip_be & 0xf0) == 0xe0 ? 0 : -EINVAL; // 224.0.0.0/4, RFC 5771
+}
+
+static int parse_endpoint(const char *text, struct tl_client_endpoint *out)
+{
+	*out = (struct tl_client_endpoint){0};
+	if (*text == '[') {
+		int ret = tl_parse_endpoint6(text, &out->ip6, &out->port_be);
+		return ret == 0 && !tl_ip6_is_set(&out->ip6) ? -EINVAL : ret; // :: tells no interface, and no family
+	}
+	return tl_parse_endpoint(text, &out->ip_be, &out->port_be);
 }
 
 static int parse_seconds(const char *text, uint64_t min_ns, uint64_t max_ns, uint64_t *out_ns)
@@ -102,11 +127,11 @@ static int parse_value(const struct option_row *row, const char *text, struct gi
 	case SECONDS:
 		return parse_seconds(text, row->min, row->max, field);
 	case ADDRESS:
-		return tl_parse_ipv4(text, field);
+		return parse_address(text, endpoint);
 	case GROUP:
-		return parse_group(text, field);
+		return parse_group(text, endpoint);
 	case ENDPOINT:
-		return tl_parse_endpoint(text, &endpoint->ip_be, &endpoint->port_be);
+		return parse_endpoint(text, endpoint);
 	}
 	return -EINVAL;
 }
@@ -124,20 +149,21 @@ static void describe_range(const struct option_row *row, char *buf, size_t size)
 		snprintf(buf, size, "seconds from %.10g to %.10g", seconds_of(row->min), seconds_of(row->max));
 		break;
 	case ADDRESS:
-		snprintf(buf, size, "an IPv4 address such as 192.0.2.1");
+		snprintf(buf, size, "an address such as 192.0.2.1 or 2001:db8::1");
 		break;
 	case GROUP:
-		snprintf(buf, size, "a multicast address from 224.0.0.0 to 239.255.255.255");
+		snprintf(buf, size, "a multicast address from 224.0.0.0 to 239.255.255.255, or of IPv6");
 		break;
 	case ENDPOINT:
-		snprintf(buf, size, "an IPv4 address and a port from 1 to 65535, such as 192.0.2.1:5000");
+		snprintf(buf, size,
+			"an address and a port from 1 to 65535, such as 192.0.2.1:5000 or [2001:db8::1]:5000");
 		break;
 	}
 }
 
 static int set_value(const struct option_row *row, const char *text, struct given *given, struct tl_err *err)
 {
-	char range[96];
+	char range[128];
 
 	if (parse_value(row, text, given) == 0)
 		return 0;
@@ -182,35 +208,53 @@ static int read_options(int argc, char **argv, struct given *given, struct tl_er
 	return 0;
 }
 
+static bool other_family(const struct tl_client_endpoint *a, const struct tl_client_endpoint *b)
+{
+	return is_given(a) && is_given(b) && tl_ip6_is_set(&a->ip6) != tl_ip6_is_set(&b->ip6);
+}
+
+static int check_families(const struct given *given, const struct tl_client_cfg *cfg, struct tl_err *err)
+{
+	if (other_family(&cfg->source, &cfg->peer) || other_family(&given->group, &cfg->peer) ||
+		other_family(&given->group, &cfg->source))
+		return tl_fail(err, -EINVAL, "give addresses of one family: IPv4, or IPv6");
+	return 0;
+}
+
 static int choose_mode(const struct given *given, struct tl_client_cfg *cfg, struct tl_err *err)
 {
-	bool multicast = given->group_be != 0 || given->tcp_listen.port_be != 0 || given->udp_port != 0;
+	bool multicast = is_given(&given->group) || given->tcp_listen.port_be != 0 || given->udp_port != 0;
 	bool tcp = given->tcp_connect.port_be != 0;
 	bool udp = given->udp_echo.port_be != 0;
 
 	if (multicast + tcp + udp != 1)
 		return tl_fail(err, -EINVAL,
 			"give exactly one of --group (with --udp-port and --tcp-listen), --tcp-connect and --udp-echo");
-	if (multicast && (given->group_be == 0 || given->tcp_listen.port_be == 0 || given->udp_port == 0))
+	if (multicast && (!is_given(&given->group) || given->tcp_listen.port_be == 0 || given->udp_port == 0))
 		return tl_fail(
 			err, -EINVAL, "--group, --udp-port (from 1 to 65535) and --tcp-listen are given together");
-	if (multicast && given->tcp_listen.ip_be == 0 && given->source_be == 0)
+	if (multicast && !is_given(&given->tcp_listen) && !is_given(&given->source))
 		return tl_fail(err, -EINVAL,
 			"--tcp-listen 0.0.0.0 leaves open which interface sends the multicast; give the address of "
 			"that interface with --source, such as 192.0.2.1");
 	cfg->mode = multicast ? TL_CLIENT_MULTICAST : tcp ? TL_CLIENT_TCP : TL_CLIENT_UDP;
 	cfg->peer = multicast ? given->tcp_listen : tcp ? given->tcp_connect : given->udp_echo;
-	cfg->source_ip_be = multicast && given->source_be == 0 ? given->tcp_listen.ip_be : given->source_be;
-	return 0;
+	cfg->source = given->source;
+	if (multicast && !is_given(&given->source))
+		cfg->source =
+			(struct tl_client_endpoint){.ip_be = given->tcp_listen.ip_be, .ip6 = given->tcp_listen.ip6};
+	return check_families(given, cfg, err);
 }
 
 static int check_sizes(const struct tl_client_cfg *cfg, struct tl_err *err)
 {
 	uint64_t planned = tl_client_planned(cfg);
 
-	if (cfg->mode != TL_CLIENT_TCP && cfg->payload_bytes > MAX_UDP_PAYLOAD_BYTES)
+	int udp_max = tl_ip6_is_set(&cfg->peer.ip6) ? MAX_UDP6_PAYLOAD_BYTES : MAX_UDP_PAYLOAD_BYTES;
+
+	if (cfg->mode != TL_CLIENT_TCP && cfg->payload_bytes > (uint64_t)udp_max)
 		return tl_fail(err, -EINVAL, "--payload %" PRIu64 ": give a whole number from %d to %d over UDP",
-			cfg->payload_bytes, MIN_PAYLOAD_BYTES, MAX_UDP_PAYLOAD_BYTES);
+			cfg->payload_bytes, MIN_PAYLOAD_BYTES, udp_max);
 	if (planned == 0 || planned > TL_CLIENT_MAX_MESSAGES)
 		return tl_fail(err, -EINVAL,
 			"--rate %" PRIu64 " for --seconds %.10g is %" PRIu64
@@ -245,7 +289,7 @@ int tl_client_parse_args(int argc, char **argv, struct tl_client_args *args, str
 		return ret;
 	if (cfg->mode == TL_CLIENT_MULTICAST)
 		cfg->group = (struct tl_client_endpoint){
-			.ip_be = given.group_be, .port_be = htons((uint16_t)given.udp_port)};
+			given.group.ip_be, htons((uint16_t)given.udp_port), given.group.ip6};
 	return check_sizes(cfg, err);
 }
 

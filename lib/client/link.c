@@ -4,6 +4,8 @@
 #include "link_priv.h"
 
 #include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -25,21 +27,41 @@ uint64_t tl_client_now_ns(void)
 	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-static struct sockaddr_in socket_address(uint32_t ip_be, uint16_t port_be)
+static socklen_t socket_address(struct tl_client_endpoint at, struct sockaddr_storage *out)
 {
-	return (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = ip_be, .sin_port = port_be};
+	const struct sockaddr_in ip4 = {.sin_family = AF_INET, .sin_addr.s_addr = at.ip_be, .sin_port = at.port_be};
+	struct sockaddr_in6 ip6 = {.sin6_family = AF_INET6, .sin6_port = at.port_be};
+
+	memcpy(&ip6.sin6_addr, &at.ip6, sizeof(ip6.sin6_addr));
+	if (tl_ip6_is_set(&at.ip6))
+		memcpy(out, &ip6, sizeof(ip6));
+	else
+		memcpy(out, &ip4, sizeof(ip4));
+	return tl_ip6_is_set(&at.ip6) ? sizeof(ip6) : sizeof(ip4);
 }
 
-static int bind_to(int fd, uint32_t ip_be, uint16_t port_be)
+static int bind_to(int fd, struct tl_client_endpoint at)
 {
-	struct sockaddr_in address = socket_address(ip_be, port_be);
-	return bind(fd, (struct sockaddr *)&address, sizeof(address));
+	struct sockaddr_storage address;
+	socklen_t len = socket_address(at, &address);
+
+	return bind(fd, (struct sockaddr *)&address, len);
 }
 
 static int connect_to(int fd, struct tl_client_endpoint to)
 {
-	struct sockaddr_in address = socket_address(to.ip_be, to.port_be);
-	return connect(fd, (struct sockaddr *)&address, sizeof(address));
+	struct sockaddr_storage address;
+	socklen_t len = socket_address(to, &address);
+
+	return connect(fd, (struct sockaddr *)&address, len);
+}
+
+// Where what is sent comes from; nowhere in particular: the kernel chooses.
+static int bind_source(int fd, const struct tl_client_cfg *cfg)
+{
+	if (cfg->source.ip_be == 0 && !tl_ip6_is_set(&cfg->source.ip6))
+		return 0;
+	return bind_to(fd, cfg->source);
 }
 
 static int set_option(int fd, int level, int name, int value)
@@ -47,9 +69,9 @@ static int set_option(int fd, int level, int name, int value)
 	return setsockopt(fd, level, name, &value, sizeof(value));
 }
 
-static int open_socket(int type)
+static int open_socket(const struct tl_client_cfg *cfg, int type)
 {
-	return socket(AF_INET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	return socket(tl_ip6_is_set(&cfg->peer.ip6) ? AF_INET6 : AF_INET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
 static void close_fd(int *fd)
@@ -59,10 +81,39 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
+// The interface that has the address; 0: none.
+static unsigned interface_of(const struct tl_ip6 *ip)
+{
+	struct ifaddrs *all = NULL;
+	unsigned index = 0;
+
+	if (getifaddrs(&all) != 0)
+		return 0;
+	for (const struct ifaddrs *a = all; a != NULL && index == 0; a = a->ifa_next) {
+		const struct sockaddr_in6 *address = (const struct sockaddr_in6 *)(const void *)a->ifa_addr;
+		if (address != NULL && address->sin6_family == AF_INET6 &&
+			memcmp(&address->sin6_addr, ip, sizeof(*ip)) == 0)
+			index = if_nametoindex(a->ifa_name);
+	}
+	freeifaddrs(all);
+	return index;
+}
+
+static int choose_multicast_interface6(int fd, const struct tl_client_cfg *cfg)
+{
+	if (set_option(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, (int)interface_of(&cfg->source.ip6)) != 0)
+		return -1;
+	if (set_option(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, (int)cfg->ttl) != 0)
+		return -1;
+	return set_option(fd, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, 0);
+}
+
 static int choose_multicast_interface(int fd, const struct tl_client_cfg *cfg)
 {
-	struct in_addr interface = {.s_addr = cfg->source_ip_be};
+	struct in_addr interface = {.s_addr = cfg->source.ip_be};
 
+	if (tl_ip6_is_set(&cfg->source.ip6))
+		return choose_multicast_interface6(fd, cfg);
 	if (setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &interface, sizeof(interface)) != 0)
 		return -1;
 	if (set_option(fd, IPPROTO_IP, IP_MULTICAST_TTL, (int)cfg->ttl) != 0)
@@ -70,20 +121,30 @@ static int choose_multicast_interface(int fd, const struct tl_client_cfg *cfg)
 	return set_option(fd, IPPROTO_IP, IP_MULTICAST_LOOP, 0);
 }
 
+char *tl_client_endpoint_text(struct tl_client_endpoint at, char buf[TL_ENDPOINT6_TEXT])
+{
+	if (tl_ip6_is_set(&at.ip6))
+		return tl_format_endpoint6(&at.ip6, at.port_be, buf);
+	return tl_format_endpoint(at.ip_be, at.port_be, buf);
+}
+
 static int open_udp(struct tl_client_link *link, struct tl_client_endpoint to, struct tl_err *err)
 {
 	const struct tl_client_cfg *cfg = link->cfg;
-	char source[TL_IPV4_TEXT], target[TL_ENDPOINT_TEXT];
+	char source[TL_IPV6_TEXT], target[TL_ENDPOINT6_TEXT];
 
-	tl_format_ipv4(cfg->source_ip_be, source);
-	tl_format_endpoint(to.ip_be, to.port_be, target);
+	if (tl_ip6_is_set(&cfg->source.ip6))
+		tl_format_ipv6(&cfg->source.ip6, source);
+	else
+		tl_format_ipv4(cfg->source.ip_be, source);
+	tl_client_endpoint_text(to, target);
 
-	link->udp_fd = open_socket(SOCK_DGRAM);
+	link->udp_fd = open_socket(cfg, SOCK_DGRAM);
 	if (link->udp_fd < 0)
 		return tl_fail(err, -errno, "cannot open a UDP socket: %s", strerror(errno));
 	// A larger buffer spares losses of our own making; the kernel may grant less.
 	set_option(link->udp_fd, SOL_SOCKET, SO_RCVBUF, UDP_RCVBUF_BYTES);
-	if (bind_to(link->udp_fd, cfg->source_ip_be, 0) != 0)
+	if (bind_source(link->udp_fd, cfg) != 0)
 		return tl_fail(err, -errno, "cannot send from %s: %s; it must be an address of this host", source,
 			strerror(errno));
 	if (cfg->mode == TL_CLIENT_MULTICAST && choose_multicast_interface(link->udp_fd, cfg) != 0)
@@ -98,14 +159,14 @@ static int open_udp(struct tl_client_link *link, struct tl_client_endpoint to, s
 static int open_listener(struct tl_client_link *link, struct tl_err *err)
 {
 	struct tl_client_endpoint at = link->cfg->peer;
-	char text[TL_ENDPOINT_TEXT];
+	char text[TL_ENDPOINT6_TEXT];
 
-	tl_format_endpoint(at.ip_be, at.port_be, text);
-	link->listen_fd = open_socket(SOCK_STREAM);
+	tl_client_endpoint_text(at, text);
+	link->listen_fd = open_socket(link->cfg, SOCK_STREAM);
 	if (link->listen_fd < 0)
 		return tl_fail(err, -errno, "cannot open a TCP socket: %s", strerror(errno));
 	set_option(link->listen_fd, SOL_SOCKET, SO_REUSEADDR, 1);
-	if (bind_to(link->listen_fd, at.ip_be, at.port_be) != 0 || listen(link->listen_fd, 1) != 0)
+	if (bind_to(link->listen_fd, at) != 0 || listen(link->listen_fd, 1) != 0)
 		return tl_fail(err, -errno,
 			"cannot listen on %s: %s; it must be an address of this host and a port nobody listens on",
 			text, strerror(errno));
@@ -182,8 +243,8 @@ static void attempt_failed(struct tl_client_link *link, int error)
 
 static void start_connect(struct tl_client_link *link)
 {
-	link->conn_fd = open_socket(SOCK_STREAM);
-	if (link->conn_fd < 0 || bind_to(link->conn_fd, link->cfg->source_ip_be, 0) != 0)
+	link->conn_fd = open_socket(link->cfg, SOCK_STREAM);
+	if (link->conn_fd < 0 || bind_source(link->conn_fd, link->cfg) != 0)
 		attempt_failed(link, errno);
 	else if (connect_to(link->conn_fd, link->cfg->peer) == 0)
 		established(link);

@@ -33,3 +33,6 @@ void tl_client_link_lost(struct tl_client_link *link);
 void tl_client_link_poll(struct tl_client_link *link, uint64_t timeout_ns, bool want_write);
 
 uint64_t tl_client_now_ns(void); // CLOCK_MONOTONIC
+
+// How a user writes it; returns buf.
+char *tl_client_endpoint_text(struct tl_client_endpoint at, char buf[TL_ENDPOINT6_TEXT]);

@@ -270,11 +270,11 @@ static void exchange(struct run *run)
 
 static int no_connection(const struct run *run, struct tl_err *err)
 {
-	char peer[TL_ENDPOINT_TEXT], waited[32];
+	char peer[TL_ENDPOINT6_TEXT], waited[32];
 
 	if (run->interrupted)
 		return tl_fail(err, -EINTR, "interrupted before there was a connection");
-	tl_format_endpoint(run->cfg->peer.ip_be, run->cfg->peer.port_be, peer);
+	tl_client_endpoint_text(run->cfg->peer, peer);
 	tl_format_ns(run->cfg->connect_timeout_ns, waited, sizeof(waited));
 	if (run->cfg->mode == TL_CLIENT_MULTICAST)
 		return tl_fail(err, -ETIMEDOUT,

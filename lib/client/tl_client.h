@@ -33,6 +33,7 @@
 
 #include <tl_err.h>
 #include <tl_hist.h>
+#include <tl_units.h>
 
 #define TL_CLIENT_MAX_MESSAGES UINT64_C(1000000000)
 
@@ -45,14 +46,16 @@ enum tl_client_mode {
 struct tl_client_endpoint {
 	uint32_t ip_be;
 	uint16_t port_be;
+	struct tl_ip6 ip6; // instead, when set
 };
 
 struct tl_client_cfg {
 	enum tl_client_mode mode;
 	struct tl_client_endpoint group; // MULTICAST only: where the messages go
 	struct tl_client_endpoint peer;	 // MULTICAST: where to listen; else the echo server
-	uint32_t source_ip_be; // of what is sent, and so the interface of the multicast; 0: the kernel chooses
-	uint64_t ttl;	       // MULTICAST only
+	struct tl_client_endpoint
+		source; // of what is sent, and so the interface of the multicast; 0: the kernel chooses
+	uint64_t ttl;	// MULTICAST only; over IPv6 the hop limit
 	uint64_t rate_pps;
 	uint64_t duration_ns;
 	uint64_t payload_bytes; // at least 8; at most what a datagram holds, 64 KiB over TCP

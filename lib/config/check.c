@@ -3,12 +3,15 @@
 
 #include "config_priv.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <tl_err.h>
 #include <tl_units.h>
+
+#define IP6_MTU_MIN 1280u // RFC 8200, section 5
 
 // Stand at $.section[index].key for the refusal to come.
 static void point_at(struct tl_config_reader *r, const char *section, uint32_t index, const char *key)
@@ -31,6 +34,19 @@ static const char *bare_device(const struct tl_config_port *port)
 	return strncmp(port->device, "xdp:", 4) == 0 ? port->device + 4 : port->device;
 }
 
+static int check_ip6(struct tl_config_reader *r, const struct tl_config_port *port, uint32_t index)
+{
+	if (!tl_ip6_is_set(&port->ip6))
+		return 0;
+	point_at(r, "ports", index, "rx_queues");
+	if (port->rx_queues > 1)
+		return tl_config_refuse(r, "IPv6 needs one queue; set 1, or leave out \"ip6\"");
+	if (port->mtu >= IP6_MTU_MIN)
+		return 0;
+	point_at(r, "ports", index, "mtu");
+	return tl_config_refuse(r, "IPv6 needs %u at least; raise it, or leave out \"ip6\"", IP6_MTU_MIN);
+}
+
 static int check_port(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
 {
 	const struct tl_config_port *port = &config->ports[index];
@@ -47,7 +63,7 @@ static int check_port(struct tl_config_reader *r, const struct tl_config *config
 				r, "the port \"%s\" has the device \"%s\" already", other->name, other->device);
 		}
 	}
-	return 0;
+	return check_ip6(r, port, index);
 }
 
 static int check_lcores(struct tl_config_reader *r, const struct tl_config *config)
@@ -147,8 +163,32 @@ static int check_echo_port(struct tl_config_reader *r, struct tl_config *config,
 	const struct tl_config_port *port = &config->ports[echo->port];
 	if (file_of(port) != NULL)
 		return tl_config_refuse(r, "the port \"%s\" is a file: it cannot send", port->name);
-	if (port->ip_be == 0)
+	if (port->ip_be == 0 && !tl_ip6_is_set(&port->ip6))
 		return tl_config_refuse(r, "the port \"%s\" has no \"ip\" to echo from", port->name);
+	return 0;
+}
+
+// What an address of the echo needs: that the port speaks its family. The refusal comes at the path at hand.
+static int check_family(struct tl_config_reader *r, const struct tl_config_port *port, bool is_ip6)
+{
+	if (is_ip6 && !tl_ip6_is_set(&port->ip6))
+		return tl_config_refuse(r, "is of IPv6, but the port \"%s\" has no \"ip6\"", port->name);
+	if (!is_ip6 && port->ip_be == 0)
+		return tl_config_refuse(r, "is of IPv4, but the port \"%s\" has no \"ip\"", port->name);
+	return 0;
+}
+
+static int check_peer6(struct tl_config_reader *r, const struct tl_config_port *port, const struct tl_ip6 *connect_ip6)
+{
+	char peer[TL_IPV6_TEXT];
+
+	tl_format_ipv6(connect_ip6, peer);
+	if (tl_ip6_equal(connect_ip6, &port->ip6))
+		return tl_config_refuse(r, "%s is the port's own address", peer);
+	if (!tl_ip6_is_link_local(connect_ip6) && !tl_ip6_same_prefix(connect_ip6, &port->ip6, port->ip6_bits) &&
+		!tl_ip6_is_set(&port->gateway6))
+		return tl_config_refuse(
+			r, "%s is outside the IPv6 prefix of the port \"%s\", which has no gateway6", peer, port->name);
 	return 0;
 }
 
@@ -160,8 +200,16 @@ static int check_echo_peer(struct tl_config_reader *r, const struct tl_config *c
 
 	if (echo->mode != TL_ECHO_MCAST_TO_TCP)
 		return 0;
+	point_at(r, "echo", index, "receive");
+	tl_config_enter(r, "group");
+	int rc = check_family(r, port, tl_ip6_is_set(&echo->group6));
+	if (rc != 0)
+		return rc;
 	point_at(r, "echo", index, "send");
 	tl_config_enter(r, "tcp_connect");
+	rc = check_family(r, port, tl_ip6_is_set(&echo->connect_ip6));
+	if (rc != 0 || tl_ip6_is_set(&echo->connect_ip6))
+		return rc != 0 ? rc : check_peer6(r, port, &echo->connect_ip6);
 	tl_format_ipv4(echo->connect_ip_be, peer);
 	if (echo->connect_ip_be == port->ip_be)
 		return tl_config_refuse(r, "%s is the port's own address", peer);
@@ -171,13 +219,20 @@ static int check_echo_peer(struct tl_config_reader *r, const struct tl_config *c
 	return 0;
 }
 
+static bool share_a_group(const struct tl_config_echo *a, const struct tl_config_echo *b)
+{
+	uint32_t first = ntohl(a->group_be), other = ntohl(b->group_be);
+
+	return tl_ip6_equal(&a->group6, &b->group6) && (other - first < a->n_groups || first - other < b->n_groups);
+}
+
 // Whether both would be handed the same message.
 static bool hear_the_same(const struct tl_config_echo *a, const struct tl_config_echo *b)
 {
 	if (a->port != b->port || a->mode != b->mode)
 		return false;
 	if (a->mode == TL_ECHO_MCAST_TO_TCP)
-		return a->group_be == b->group_be && a->udp_port_be == b->udp_port_be;
+		return share_a_group(a, b) && a->udp_port_be == b->udp_port_be;
 	return a->listen_port_be == b->listen_port_be;
 }
 
@@ -211,7 +266,8 @@ static int check_echo_queue(struct tl_config_reader *r, const struct tl_config *
 			r, "the port \"%s\" has %u RX queues, counted from 0", port->name, port->rx_queues);
 	for (uint32_t i = 0; i < index; i++) {
 		const struct tl_config_echo *other = &config->echoes[i];
-		if (other->port == echo->port && echo->group_be != 0 && other->group_be == echo->group_be &&
+		if (other->port == echo->port && echo->mode == TL_ECHO_MCAST_TO_TCP && other->mode == echo->mode &&
+			other->group_be == echo->group_be && tl_ip6_equal(&other->group6, &echo->group6) &&
 			other->queue != TL_CONFIG_QUEUE_AUTO && other->queue != echo->queue)
 			return tl_config_refuse(r,
 				"the echo \"%s\" receives the same group on queue %u: one lcore owns a group",

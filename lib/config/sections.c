@@ -17,6 +17,8 @@
 	.offset = offsetof(struct section, member), .width = sizeof(((struct section *)NULL)->member)
 #define KEYS(table) .keys = (table), .n_keys = TL_ARRAY_LEN(table)
 
+#define SCOPE_LINK 2 // of an IPv6 group (RFC 4291, section 2.7): what leaves a host
+
 static bool is_multicast(uint32_t ip_be)
 {
 	return ntohl(ip_be) >> 28 == 0xe; // 224.0.0.0/4
@@ -69,11 +71,40 @@ static int read_gateway(struct tl_config_reader *r, const struct tl_config_key *
 	return 0;
 }
 
+static int read_ip6(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_port *port = section;
+	const char *text = json_string_value(value);
+
+	if (text == NULL || tl_parse_ipv6_prefix(text, &port->ip6, &port->ip6_bits) != 0)
+		return tl_config_not(r, value, "an IPv6 address with a prefix, such as 2001:db8::1/64");
+	if (!tl_ip6_is_host(&port->ip6))
+		return tl_config_not(r, value, "the address of a host: it is unspecified, loopback or multicast");
+	return 0;
+}
+
+static int read_gateway6(
+	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_port *port = section; // "ip6" stands before "gateway6" in the table
+	const char *text = json_string_value(value);
+
+	if (text == NULL || tl_parse_ipv6(text, &port->gateway6) != 0 || !tl_ip6_is_host(&port->gateway6))
+		return tl_config_not(r, value, "the IPv6 address of a router, such as 2001:db8::fe or fe80::1");
+	if (!tl_ip6_is_set(&port->ip6))
+		return tl_config_refuse(r, "a port without \"ip6\" has no use for a gateway of IPv6");
+	if (!tl_ip6_is_link_local(&port->gateway6) && !tl_ip6_same_prefix(&port->gateway6, &port->ip6, port->ip6_bits))
+		return tl_config_not(r, value, "inside the prefix of \"ip6\", or link-local");
+	if (tl_ip6_equal(&port->gateway6, &port->ip6))
+		return tl_config_not(r, value, "another address than \"ip6\"");
+	return 0;
+}
+
 static int read_vlan(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
-	const struct tl_config_port *port = section; // "ip" stands before "vlan" in the table
+	const struct tl_config_port *port = section; // "ip" and "ip6" stand before "vlan" in the table
 
-	if (port->ip_be == 0)
+	if (port->ip_be == 0 && !tl_ip6_is_set(&port->ip6))
 		return tl_config_refuse(r, "a port without \"ip\" records every VLAN and answers none");
 	return tl_config_number(r, key, value, section);
 }
@@ -122,9 +153,27 @@ static int read_group(struct tl_config_reader *r, const struct tl_config_key *ke
 	struct tl_config_echo *echo = section;
 	const char *text = json_string_value(value);
 
-	if (text == NULL || tl_parse_ipv4(text, &echo->group_be) != 0 || !is_multicast(echo->group_be))
-		return tl_config_not(r, value, "a multicast group, 224.0.0.0 to 239.255.255.255");
-	return 0;
+	if (text != NULL && tl_parse_ipv4(text, &echo->group_be) == 0 && is_multicast(echo->group_be))
+		return 0;
+	if (text != NULL && tl_parse_ipv6(text, &echo->group6) == 0 && tl_ip6_is_mcast(&echo->group6) &&
+		(echo->group6.byte[1] & 0x0f) >= SCOPE_LINK)
+		return 0;
+	return tl_config_not(
+		r, value, "a multicast group, 224.0.0.0 to 239.255.255.255, or one of IPv6, such as ff05::1234");
+}
+
+static int read_groups(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_echo *echo = section; // "group" stands before "groups" in the table
+	uint64_t n = 0;
+	int rc = tl_config_integer(r, key, value, &n);
+
+	if (rc == 0 && n > 1 && tl_ip6_is_set(&echo->group6))
+		return tl_config_refuse(r, "groups that follow each other are of IPv4");
+	if (rc == 0 && !is_multicast(htonl(ntohl(echo->group_be) + (uint32_t)n - 1)) && n > 1)
+		return tl_config_refuse(r, "there are not so many groups up to 239.255.255.255");
+	echo->n_groups = (uint32_t)n;
+	return rc;
 }
 
 static int read_source(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
@@ -132,6 +181,12 @@ static int read_source(struct tl_config_reader *r, const struct tl_config_key *k
 	struct tl_config_echo *echo = section;
 	const char *text = json_string_value(value);
 
+	if (text != NULL && tl_ip6_is_set(&echo->group6)) { // "group" stands before "source" in the table
+		if (tl_parse_ipv6(text, &echo->source6) != 0 || !tl_ip6_is_host(&echo->source6))
+			return tl_config_not(
+				r, value, "the IPv6 address of a sender, as the group is of IPv6, such as 2001:db8::7");
+		return 0;
+	}
 	if (text == NULL || tl_parse_ipv4(text, &echo->source_be) != 0 || !is_unicast(echo->source_be))
 		return tl_config_not(r, value, "the IPv4 address of a sender, such as 192.0.2.7");
 	return 0;
@@ -142,10 +197,13 @@ static int read_connect(struct tl_config_reader *r, const struct tl_config_key *
 	struct tl_config_echo *echo = section;
 	const char *text = json_string_value(value);
 
-	if (text == NULL || tl_parse_endpoint(text, &echo->connect_ip_be, &echo->connect_port_be) != 0 ||
-		!is_unicast(echo->connect_ip_be))
-		return tl_config_not(r, value, "an IPv4 address and a TCP port, such as 192.0.2.9:5000");
-	return 0;
+	if (text != NULL && tl_parse_endpoint(text, &echo->connect_ip_be, &echo->connect_port_be) == 0 &&
+		is_unicast(echo->connect_ip_be))
+		return 0;
+	if (text != NULL && tl_parse_endpoint6(text, &echo->connect_ip6, &echo->connect_port_be) == 0 &&
+		tl_ip6_is_host(&echo->connect_ip6))
+		return 0;
+	return tl_config_not(r, value, "an address and a TCP port, such as 192.0.2.9:5000 or [2001:db8::9]:5000");
 }
 
 static int read_l4_port(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
@@ -185,8 +243,10 @@ static const struct {
 	const char *only;
 } echo_limits[] = {
 	{"max_connections", 1u << TL_ECHO_TCP, "\"tcp_listen\""},
+	{"send_buffers", 1u << TL_ECHO_TCP, "\"tcp_listen\""},
 	{"send_buffer_bytes", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
 	{"on_full", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
+	{"congestion", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
 };
 
 static int check_echo(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
@@ -234,6 +294,8 @@ static const char *const compressions[] = {
 	[TL_CONFIG_COMPRESS_NONE] = "none", [TL_CONFIG_COMPRESS_ZSTD] = "zstd", NULL};
 static const char *const fsyncs[] = {[TL_CONFIG_FSYNC_NEVER] = "never", [TL_CONFIG_FSYNC_CLOSE] = "close", NULL};
 static const char *const on_fulls[] = {[TL_WINDOW_FULL_DROP] = "drop", [TL_WINDOW_FULL_RESET] = "reset", NULL};
+static const char *const congestions[] = {
+	[TL_CONFIG_CONGESTION_NEWRENO] = "newreno", [TL_CONFIG_CONGESTION_NONE] = "none", NULL};
 
 static const struct tl_config_key eal_keys[] = {
 	{"huge", tl_config_bool, FIELD(tl_config_eal, huge), .fallback = "true"},
@@ -250,6 +312,8 @@ static const struct tl_config_key port_keys[] = {
 	{"lcores", read_lcores, FIELD(tl_config_port, lcores), .max = TL_CONFIG_LCORE_MAX, .fallback = "\"auto\""},
 	{"ip", read_ip, FIELD(tl_config_port, ip_be)},
 	{"gateway", read_gateway, FIELD(tl_config_port, gateway_be)},
+	{"ip6", read_ip6, FIELD(tl_config_port, ip6)},
+	{"gateway6", read_gateway6, FIELD(tl_config_port, gateway6)},
 	{"vlan", read_vlan, FIELD(tl_config_port, vlan), .min = 1, .max = 4094},
 	{"mtu", tl_config_number, FIELD(tl_config_port, mtu), .min = 576, .max = 9600, .fallback = "1500"},
 	{"ip_fragments", tl_config_choice, FIELD(tl_config_port, ip_fragments), .choices = fragments,
@@ -324,6 +388,7 @@ static const struct tl_config_table capture_table = {
 
 static const struct tl_config_key receive_keys[] = {
 	{"group", read_group, FIELD(tl_config_echo, group_be), .required = true},
+	{"groups", read_groups, FIELD(tl_config_echo, n_groups), .min = 1, .max = 16000, .fallback = "1"},
 	{"udp_port", read_l4_port, FIELD(tl_config_echo, udp_port_be), .min = 1, .max = UINT16_MAX, .required = true},
 	{"source", read_source, FIELD(tl_config_echo, source_be)},
 };
@@ -346,8 +411,12 @@ static const struct tl_config_key echo_keys[] = {
 	{"send_buffer_bytes", read_power_of_two, FIELD(tl_config_echo, send_buffer_bytes), .min = 4 * KIB,
 		.max = 16 * MIB, .fallback = "\"64K\""},
 	{"on_full", tl_config_choice, FIELD(tl_config_echo, on_full), .choices = on_fulls, .fallback = "\"drop\""},
-	{"max_connections", tl_config_number, FIELD(tl_config_echo, max_connections), .min = 1, .max = 65536,
+	{"congestion", tl_config_choice, FIELD(tl_config_echo, congestion), .choices = congestions,
+		.fallback = "\"newreno\""},
+	{"max_connections", tl_config_number, FIELD(tl_config_echo, max_connections), .min = 1, .max = MIB,
 		.fallback = "1024"},
+	{"send_buffers", tl_config_number, FIELD(tl_config_echo, send_buffers), .min = 1, .max = MIB,
+		.fallback = "4096"},
 };
 static const struct tl_config_table echo_table = {
 	KEYS(echo_keys), .bytes = sizeof(struct tl_config_echo), .check = check_echo};

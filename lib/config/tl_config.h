@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include <tl_base.h>
+#include <tl_units.h>
 
 struct tl_err;
 struct json_t;
@@ -37,6 +38,7 @@ enum tl_config_compress { TL_CONFIG_COMPRESS_NONE, TL_CONFIG_COMPRESS_ZSTD };
 enum tl_config_fsync { TL_CONFIG_FSYNC_NEVER, TL_CONFIG_FSYNC_CLOSE };
 enum tl_config_echo_mode { TL_ECHO_MCAST_TO_TCP, TL_ECHO_TCP, TL_ECHO_UDP };
 enum tl_config_window_full { TL_WINDOW_FULL_DROP, TL_WINDOW_FULL_RESET };
+enum tl_config_congestion { TL_CONFIG_CONGESTION_NEWRENO, TL_CONFIG_CONGESTION_NONE };
 
 struct tl_config_eal {
 	bool huge;	     // "huge", default true
@@ -52,6 +54,9 @@ struct tl_config_port {
 					       // main lcore; default "auto": TL_CONFIG_LCORE_AUTO each
 	uint32_t ip_be, mask_be;	       // "ip" as "192.0.2.1/24"; 0 when absent: a capture-only port
 	uint32_t gateway_be;		       // "gateway", inside the prefix; 0 when absent
+	struct tl_ip6 ip6;		       // "ip6" as "2001:db8::1/64"; :: when absent
+	uint8_t ip6_bits;		       // of its prefix
+	struct tl_ip6 gateway6;		       // "gateway6", inside the prefix or link-local; :: when absent
 	uint32_t vlan;			       // "vlan", 1..4094; 0 when absent: untagged
 	uint32_t mtu;			       // "mtu", 576..9600, default 1500
 	enum tl_config_fragments ip_fragments; // "ip_fragments": "reassemble" (default), "count"
@@ -105,21 +110,26 @@ struct tl_config_capture {
 struct tl_config_echo {
 	char *name;	 // "name", default "echo<index>", unique
 	char *port_name; // "port", required
-	uint32_t port;	 // index into ports[]; that port must have an ip
-	uint32_t
-		queue; // "queue", below the port's rx_queues: whose lcore owns it; default "auto": TL_CONFIG_QUEUE_AUTO
+	uint32_t port;	 // index into ports[]; that port must have an address of each family that the echo uses
+	// "queue", below the port's rx_queues: whose lcore owns it; default "auto": TL_CONFIG_QUEUE_AUTO
+	uint32_t queue;
 	enum tl_config_echo_mode mode;
 	// mode MCAST_TO_TCP: "receive": {"group", "udp_port", "source"?}, "send": {"tcp_connect": "A:P"}
 	uint32_t group_be;
-	uint32_t source_be; // 0 = any source
+	uint32_t n_groups;	       // "groups" from group_be on, 1..16000, default 1; IPv4
+	uint32_t source_be;	       // 0 = any source
+	struct tl_ip6 group6, source6; // instead, when group6 is set
 	uint16_t udp_port_be;
 	uint32_t connect_ip_be;
+	struct tl_ip6 connect_ip6; // instead, when set
 	uint16_t connect_port_be;
 	// mode TCP: "tcp_listen": port; mode UDP: "udp_listen": port
 	uint16_t listen_port_be;
 	uint32_t send_buffer_bytes; // "send_buffer_bytes", 4 KiB .. 16 MiB, a power of two, default 64 KiB (TCP modes)
-	enum tl_config_window_full on_full; // "on_full": "drop" (default), "reset" (TCP modes)
-	uint32_t max_connections;	    // "max_connections", 1..65536, default 1024 (mode TCP)
+	enum tl_config_window_full on_full;   // "on_full": "drop" (default), "reset" (TCP modes)
+	enum tl_config_congestion congestion; // "congestion": "newreno" (default), "none" (TCP modes)
+	uint32_t max_connections;	      // "max_connections", 1..1048576, default 1024 (mode TCP)
+	uint32_t send_buffers;		      // "send_buffers", 1..1048576, default 4096 (mode TCP)
 };
 
 struct tl_config_control {

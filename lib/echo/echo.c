@@ -5,12 +5,20 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <rte_malloc.h>
 
+#define SPARE_GROUPS 64
 #define SPARE_CONNS 16 // for connections that are still in TIME-WAIT
 
-// One stack serves all echoes: as many connections as they may have together, each with the largest send buffer.
+static uint32_t buffers_of(const struct tl_echo_cfg *echo)
+{
+	return echo->send_buffers != 0 ? (uint32_t)tl_min_u64(echo->send_buffers, echo->max_connections)
+				       : echo->max_connections;
+}
+
+// One stack serves all echoes: as many connections as they may have together, and send buffers as large as the largest.
 static struct tl_net_cfg net_cfg_for(const struct tl_echo_host_cfg *cfg)
 {
 	struct tl_net_cfg net = cfg->net;
@@ -20,15 +28,23 @@ static struct tl_net_cfg net_cfg_for(const struct tl_echo_host_cfg *cfg)
 		net.may_connect_ctx = cfg->steer;
 	}
 	net.max_conns = SPARE_CONNS;
+	net.send_buffers = 0;
+	net.groups = SPARE_GROUPS;
 	net.send_buffer_bytes = 4096;
 	for (uint32_t i = 0; i < cfg->n_echoes; i++) {
 		const struct tl_echo_cfg *echo = &cfg->echoes[i];
-		if (echo->kind == TL_ECHO_KIND_TCP)
+		if (echo->kind == TL_ECHO_KIND_TCP) {
 			net.max_conns += echo->max_connections;
+			net.send_buffers += buffers_of(echo);
+		}
+		if (echo->kind == TL_ECHO_KIND_MCAST_TO_TCP)
+			net.groups += echo->n_groups != 0 ? echo->n_groups : 1;
+		net.send_buffers += echo->kind == TL_ECHO_KIND_MCAST_TO_TCP;
 		if (echo->kind != TL_ECHO_KIND_UDP && echo->send_buffer_bytes > net.send_buffer_bytes)
 			net.send_buffer_bytes = echo->send_buffer_bytes;
 	}
-	net.max_conns = (uint32_t)tl_min_u64(net.max_conns, 65536);
+	net.groups = (uint32_t)tl_min_u64(net.groups, TL_NET_GROUPS_MAX);
+	net.max_conns = (uint32_t)tl_min_u64(net.max_conns, TL_NET_CONNS_MAX);
 	return net;
 }
 
@@ -39,6 +55,15 @@ static void init_echo(struct tl_echo_host *host, struct tl_echo *echo, const str
 	snprintf(echo->name, sizeof(echo->name), "%s", cfg->name);
 	tl_hist_init(&echo->residence);
 	tl_hist_init(&echo->tx_call);
+}
+
+static int own_groups(struct tl_steer_side *steer, const struct tl_echo_cfg *cfg)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < tl_max_u64(cfg->n_groups, 1) && rc == 0; i++)
+		rc = tl_steer_own_group(steer, tl_be32(tl_be32(cfg->group_be) + i));
+	return rc;
 }
 
 // What comes for the echoes is this lcore's, wherever it arrives.
@@ -52,8 +77,10 @@ static int own_all(struct tl_echo_host *host, struct tl_err *err)
 			tl_steer_own_tcp(host->steer, cfg->listen_port_be);
 		else if (cfg->kind == TL_ECHO_KIND_UDP)
 			tl_steer_own_udp(host->steer, cfg->listen_port_be);
+		else if (tl_ip6_is_set(&cfg->group6))
+			rc = tl_steer_own_group6(host->steer, &cfg->group6);
 		else
-			rc = tl_steer_own_group(host->steer, cfg->group_be);
+			rc = own_groups(host->steer, cfg);
 	}
 	return rc == 0 ? 0 : tl_fail(err, rc, "one port's echoes receive too many groups");
 }
@@ -94,27 +121,41 @@ static int open_echoes(struct tl_echo_host *host, struct tl_err *err)
 	return rc;
 }
 
-static bool is_among(const uint32_t *groups, uint32_t n, uint32_t group_be)
+static bool is_among(const uint8_t (*macs)[TL_ETHER_ADDR_LEN], uint32_t n, const uint8_t *mac)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (groups[i] == group_be)
+		if (memcmp(macs[i], mac, TL_ETHER_ADDR_LEN) == 0)
 			return true;
 	return false;
+}
+
+// Adds those of one host. More than a port's filter can have are TL_PORT_GROUPS_MAX + 1.
+static uint32_t add_groups(const struct tl_echo_host *host, uint8_t (*macs)[TL_ETHER_ADDR_LEN], uint32_t n)
+{
+	uint8_t joined[TL_PORT_GROUPS_MAX][TL_ETHER_ADDR_LEN];
+	uint32_t n_joined = tl_net_group_macs(host->net, joined, TL_PORT_GROUPS_MAX);
+
+	if (n_joined > TL_PORT_GROUPS_MAX)
+		return TL_PORT_GROUPS_MAX + 1;
+	for (uint32_t g = 0; g < n_joined; g++) {
+		if (is_among((const uint8_t(*)[TL_ETHER_ADDR_LEN])macs, n, joined[g]))
+			continue;
+		if (n == TL_PORT_GROUPS_MAX)
+			return n + 1;
+		memcpy(macs[n++], joined[g], TL_ETHER_ADDR_LEN);
+	}
+	return n;
 }
 
 // The port's filter is one for all its hosts.
 static int receive_groups(struct tl_echo_host *const *hosts, uint32_t n_hosts, struct tl_err *err)
 {
-	uint32_t groups[TL_PORT_GROUPS_MAX], joined[TL_PORT_GROUPS_MAX];
+	uint8_t macs[TL_PORT_GROUPS_MAX][TL_ETHER_ADDR_LEN];
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < n_hosts; i++) {
-		uint32_t n_joined = tl_net_groups(hosts[i]->net, joined, TL_ARRAY_LEN(joined));
-		for (uint32_t g = 0; g < n_joined; g++)
-			if (!is_among(groups, n, joined[g]) && n < TL_ARRAY_LEN(groups))
-				groups[n++] = joined[g];
-	}
-	if (n != 0 && tl_port_set_groups(hosts[0]->port, groups, n) != 0)
+	for (uint32_t i = 0; i < n_hosts && n <= TL_PORT_GROUPS_MAX; i++)
+		n = add_groups(hosts[i], macs, n);
+	if (n != 0 && tl_port_set_groups(hosts[0]->port, (const uint8_t(*)[TL_ETHER_ADDR_LEN])macs, n) != 0)
 		return tl_fail(err, -ENOTSUP, "the port can receive no multicast: neither by filter nor promiscuous");
 	return 0;
 }
@@ -164,6 +205,7 @@ void tl_echo_host_service(struct tl_echo_host *host, struct tl_service *out)
 		.close = tl_echo_close,
 		.closed = tl_echo_closed};
 	if (host->steer != NULL) {
+		out->rx = tl_echo_steered_rx;
 		out->poll = tl_echo_poll;
 		out->finish = tl_echo_finish;
 	}

@@ -73,6 +73,8 @@ static struct tl_tcp_opts tcp_opts(const struct tl_echo *echo)
 {
 	return (struct tl_tcp_opts){.send_buffer_bytes = echo->cfg.send_buffer_bytes,
 		.window_follows_room = echo->cfg.kind == TL_ECHO_KIND_TCP,
+		.own_buffer = echo->cfg.kind == TL_ECHO_KIND_MCAST_TO_TCP,
+		.without_cwnd = echo->cfg.without_cwnd,
 		.keepalive_idle_ns = KEEPALIVE_NS,
 		.user_timeout_ms = 20000,
 		.connect_timeout_ms = 3000};
@@ -128,6 +130,19 @@ void tl_echo_tick(void *ctx, uint64_t mono_ns)
 			keep_connected(&host->echoes[i], mono_ns);
 }
 
+// How the stack calls the address: that of IPv6, if there is one.
+static uint32_t number_of(struct tl_net *net, const struct tl_ip6 *ip6, uint32_t ip_be)
+{
+	return tl_ip6_is_set(ip6) ? tl_net_ip6(net, ip6) : ip_be;
+}
+
+static void number_addresses(struct tl_net *net, struct tl_echo_cfg *cfg)
+{
+	cfg->group_be = number_of(net, &cfg->group6, cfg->group_be);
+	cfg->source_be = number_of(net, &cfg->source6, cfg->source_be);
+	cfg->connect_ip_be = number_of(net, &cfg->connect_ip6, cfg->connect_ip_be);
+}
+
 int tl_echo_open(struct tl_echo *echo, struct tl_err *err)
 {
 	struct tl_net *net = echo->host->net;
@@ -136,9 +151,10 @@ int tl_echo_open(struct tl_echo *echo, struct tl_err *err)
 	int rc;
 
 	echo->backoff_ns = BACKOFF_MIN_NS;
+	number_addresses(net, &echo->cfg);
 	if (cfg->kind == TL_ECHO_KIND_MCAST_TO_TCP) {
-		rc = tl_udp_open(
-			net, cfg->group_be, cfg->source_be, cfg->udp_port_be, tl_echo_mcast_datagram, echo, &echo->udp);
+		rc = tl_udp_open_groups(net, cfg->group_be, cfg->n_groups != 0 ? cfg->n_groups : 1, cfg->source_be,
+			cfg->udp_port_be, tl_echo_mcast_datagram, echo, &echo->udp);
 	} else if (cfg->kind == TL_ECHO_KIND_UDP) {
 		rc = tl_udp_open(net, 0, 0, cfg->listen_port_be, tl_echo_udp_datagram, echo, &echo->udp);
 		set_state(echo, TL_ECHO_LISTENING);

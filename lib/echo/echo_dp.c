@@ -78,11 +78,17 @@ void tl_echo_tcp_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t
 
 void tl_echo_rx(void *ctx, struct tl_burst *burst)
 {
-	struct tl_echo_host *host = ctx;
+	const struct tl_echo_host *host = ctx;
 
-	if (TL_UNLIKELY(host->steer != NULL))
-		burst = tl_steer_split(host->steer, burst);
 	tl_net_input(host->net, burst);
+}
+
+// The same where several lcores share the frames.
+void tl_echo_steered_rx(void *ctx, struct tl_burst *burst)
+{
+	const struct tl_echo_host *host = ctx;
+
+	tl_net_input(host->net, tl_steer_split(host->steer, burst));
 }
 
 static void raise_alarms(const struct tl_echo_host *host, uint64_t stay_ns, uint64_t mono_ns)

@@ -60,6 +60,7 @@ struct tl_echo_host {
 
 // echo_dp.c: the lcore's roles and the callbacks of the stack.
 void tl_echo_rx(void *host, struct tl_burst *burst);
+void tl_echo_steered_rx(void *host, struct tl_burst *burst);
 void tl_echo_after_tx(void *host, struct tl_burst *burst);
 uint16_t tl_echo_poll(void *host, uint64_t mono_ns); // what other lcores handed over
 void tl_echo_mcast_datagram(void *echo, const struct tl_udp_datagram *datagram);

@@ -31,14 +31,19 @@ enum tl_echo_full {
 struct tl_echo_cfg {
 	const char *name; // borrowed for life
 	enum tl_echo_kind kind;
-	uint32_t group_be, source_be; // MCAST_TO_TCP: what to receive; source 0: any
+	uint32_t group_be, source_be;  // MCAST_TO_TCP: what to receive; source 0: any
+	struct tl_ip6 group6, source6; // instead, when group6 is set
+	uint32_t n_groups;	       // from group_be on; 0: one
 	uint16_t udp_port_be;
-	uint32_t connect_ip_be; // MCAST_TO_TCP: where to send
+	uint32_t connect_ip_be;	   // MCAST_TO_TCP: where to send
+	struct tl_ip6 connect_ip6; // instead, when set
 	uint16_t connect_port_be;
 	uint16_t listen_port_be; // TCP, UDP
 	uint32_t send_buffer_bytes;
 	enum tl_echo_full on_full;
+	bool without_cwnd;	  // MCAST_TO_TCP, TCP: only the peer's window bounds what is in flight
 	uint32_t max_connections; // TCP
+	uint32_t send_buffers;	  // TCP: connections with data unacknowledged at once, of the port's together; 0: all
 };
 
 // Messages: received = echoed + drop_no_conn + drop_full + drop_tx. A message of a TCP echo is a run of in-order bytes
@@ -53,7 +58,7 @@ struct tl_echo_stats {
 };
 
 struct tl_echo_host_cfg {
-	struct tl_net_cfg net;		  // max_conns and send_buffer_bytes are set from the echoes
+	struct tl_net_cfg net;		  // max_conns and the send buffers are set from the echoes
 	const struct tl_echo_cfg *echoes; // copied
 	uint32_t n_echoes;
 	struct tl_port *port; // for the multicast filter

@@ -10,9 +10,85 @@
 #define ROBUSTNESS_MAX 7		      // the QRV field has three bits
 #define QUERY_INTERVAL_NS (125 * TL_NS_PER_S) // section 8.2
 
+static const struct dialect IGMP = {
+	.query = IGMP_QUERY,
+	.older_report = IGMP_V2_REPORT,
+	.leave = IGMP_V2_LEAVE,
+	.report = IGMP_V3_REPORT,
+	.address_len = 4,
+	.group_off = 4,
+	.older_len = 8,
+	.sources_off = 12,
+};
+static const struct dialect MLD = {
+	.query = MLD_QUERY,
+	.older_report = MLD_V1_REPORT,
+	.leave = MLD_V1_DONE,
+	.report = MLD_V2_REPORT,
+	.address_len = 16,
+	.group_off = 8,
+	.older_len = 24,
+	.sources_off = 28,
+};
+
+// ff02::last, for good.
+static uint32_t local_group(struct tl_ip6_book *book, uint8_t last)
+{
+	const struct tl_ip6 ip = {{0xff, 0x02, [15] = last}};
+	uint32_t number_be = tl_ip6_number(book, &ip);
+
+	tl_ip6_ref(book, number_be);
+	return number_be;
+}
+
+static void choose_dialect(struct tl_mcast *m)
+{
+	struct tl_ip6_book *book = m->cfg.book;
+
+	m->dialect = book != NULL ? &MLD : &IGMP;
+	m->all_hosts_be = book != NULL ? local_group(book, 1) : tl_be32(0xe0000001);
+	m->all_routers_be = book != NULL ? local_group(book, 2) : tl_be32(0xe0000002);
+	m->v3_routers_be = book != NULL ? local_group(book, 0x16) : tl_be32(0xe0000016);
+}
+
+uint32_t mcast_load_address(const struct tl_mcast *m, const uint8_t *p)
+{
+	struct tl_ip6 ip;
+	uint32_t ip_be;
+
+	if (m->cfg.book == NULL) {
+		memcpy(&ip_be, p, sizeof(ip_be));
+		return ip_be;
+	}
+	memcpy(&ip, p, sizeof(ip));
+	return tl_ip6_find(m->cfg.book, &ip);
+}
+
+void mcast_store_address(const struct tl_mcast *m, uint8_t *p, uint32_t ip_be)
+{
+	if (m->cfg.book == NULL)
+		memcpy(p, &ip_be, sizeof(ip_be));
+	else
+		memcpy(p, tl_ip6_of(m->cfg.book, ip_be), sizeof(struct tl_ip6));
+}
+
+static int make_table(struct tl_mcast *m)
+{
+	uint32_t groups = m->cfg.groups, buckets = 16;
+
+	while (buckets < 2 * groups)
+		buckets *= 2;
+	m->bucket_mask = buckets - 1;
+	m->group_be = calloc(groups, sizeof(m->group_be[0]));
+	m->member = calloc(groups, sizeof(m->member[0]));
+	m->next = calloc(groups, sizeof(m->next[0]));
+	m->bucket = calloc(buckets, sizeof(m->bucket[0]));
+	return m->group_be != NULL && m->member != NULL && m->next != NULL && m->bucket != NULL ? 0 : -ENOMEM;
+}
+
 int tl_mcast_create(const struct tl_mcast_cfg *cfg, struct tl_mcast **out)
 {
-	if (cfg->send == NULL || cfg->robustness > ROBUSTNESS_MAX)
+	if (cfg->send == NULL || cfg->robustness > ROBUSTNESS_MAX || cfg->groups > TL_MCAST_GROUPS_MAX)
 		return -EINVAL;
 	struct tl_mcast *m = aligned_alloc(_Alignof(struct tl_mcast), sizeof(*m));
 	if (m == NULL)
@@ -28,12 +104,27 @@ int tl_mcast_create(const struct tl_mcast_cfg *cfg, struct tl_mcast **out)
 	if (m->cfg.robustness == 0)
 		m->cfg.robustness = ROBUSTNESS_DEFAULT;
 	m->robustness = m->cfg.robustness;
+	if (m->cfg.msg_max_bytes == 0 || m->cfg.msg_max_bytes > TL_MCAST_MSG_MAX)
+		m->cfg.msg_max_bytes = TL_MCAST_MSG_MAX;
+	if (m->cfg.groups == 0)
+		m->cfg.groups = TL_MCAST_GROUPS;
+	if (make_table(m) != 0) {
+		tl_mcast_destroy(m);
+		return -ENOMEM;
+	}
+	choose_dialect(m);
 	*out = m;
 	return 0;
 }
 
 void tl_mcast_destroy(struct tl_mcast *m)
 {
+	if (m == NULL)
+		return;
+	free(m->group_be);
+	free(m->member);
+	free(m->next);
+	free(m->bucket);
 	free(m);
 }
 
@@ -49,11 +140,41 @@ uint64_t mcast_random_ns(struct tl_mcast *m, uint64_t max_ns)
 
 struct membership *mcast_find(struct tl_mcast *m, uint32_t group_be)
 {
-	for (uint32_t i = 0; i < m->count; i++) {
-		if (m->group_be[i] == group_be)
-			return &m->member[i];
+	uint32_t place = mcast_place(m, group_be);
+
+	return place != 0 ? &m->member[place - 1] : NULL;
+}
+
+static void link_entry(struct tl_mcast *m, uint32_t i, uint32_t group_be)
+{
+	uint16_t *bucket = mcast_bucket(m, group_be);
+
+	m->group_be[i] = group_be;
+	m->next[i] = *bucket;
+	*bucket = (uint16_t)(i + 1);
+}
+
+static void unlink_entry(struct tl_mcast *m, uint32_t i)
+{
+	uint16_t *link = mcast_bucket(m, m->group_be[i]);
+
+	while (*link != i + 1)
+		link = &m->next[*link - 1];
+	*link = m->next[i];
+}
+
+// The last takes its place.
+static void remove_entry(struct tl_mcast *m, uint32_t i)
+{
+	uint32_t last = m->count - 1;
+
+	unlink_entry(m, i);
+	if (last != i) {
+		unlink_entry(m, last);
+		m->member[i] = m->member[last];
+		link_entry(m, i, m->group_be[last]);
 	}
-	return NULL;
+	m->count--;
 }
 
 // A free entry, else one that was left: rather its last leave untold, which the querier finds out by asking, than a
@@ -62,14 +183,16 @@ static struct membership *new_entry(struct tl_mcast *m, uint32_t group_be)
 {
 	uint32_t i = 0;
 
-	if (m->count < TL_MCAST_GROUPS)
+	if (m->count < m->cfg.groups) {
 		i = m->count++;
-	else
-		while (i < TL_MCAST_GROUPS && is_member(&m->member[i]))
+	} else {
+		while (i < m->count && is_member(&m->member[i]))
 			i++;
-	if (i == TL_MCAST_GROUPS)
-		return NULL;
-	m->group_be[i] = group_be;
+		if (i == m->count)
+			return NULL;
+		unlink_entry(m, i);
+	}
+	link_entry(m, i, group_be);
 	m->member[i] = (struct membership){.change_due_ns = TL_MCAST_NEVER, .response_due_ns = TL_MCAST_NEVER};
 	return &m->member[i];
 }
@@ -123,8 +246,7 @@ void mcast_settle(struct tl_mcast *m)
 		struct membership *member = &m->member[i];
 		forget_told_sources(member);
 		if (!is_member(member) && member->change_due_ns == TL_MCAST_NEVER) {
-			*member = m->member[--m->count];
-			m->group_be[i] = m->group_be[m->count];
+			remove_entry(m, i);
 			continue;
 		}
 		deadline_ns = tl_min_u64(deadline_ns, member->change_due_ns);
@@ -213,7 +335,7 @@ static void plan_change(
 	bool told;
 
 	// Never reported (RFC 3376, section 5, and RFC 2236, section 6).
-	if (m->group_be[member - m->member] == IGMP_ALL_HOSTS)
+	if (m->group_be[member - m->member] == m->all_hosts_be)
 		return;
 	if (m->version == IGMP_V3)
 		told = plan_v3_change(m, member, source, before);
@@ -223,16 +345,22 @@ static void plan_change(
 		member->change_due_ns = now_ns;
 }
 
-static bool is_unicast(uint32_t ip_be)
+static bool is_unicast(const struct tl_mcast *m, uint32_t ip_be)
 {
-	return ip_be != UINT32_MAX && !tl_ipv4_is_mcast(ip_be);
+	return ip_be == 0 ||
+	       (ip_be != UINT32_MAX && !tl_ip_is_mcast(ip_be) && tl_ip_is6(ip_be) == (m->cfg.book != NULL));
+}
+
+static bool is_group(const struct tl_mcast *m, uint32_t ip_be)
+{
+	return tl_ip_is_mcast(ip_be) && tl_ip_is6(ip_be) == (m->cfg.book != NULL);
 }
 
 int tl_mcast_join(struct tl_mcast *m, uint32_t group_be, uint32_t source_be, uint64_t now_ns)
 {
 	struct source *source = NULL;
 
-	if (!tl_ipv4_is_mcast(group_be) || !is_unicast(source_be))
+	if (!is_group(m, group_be) || !is_unicast(m, source_be))
 		return -EINVAL;
 	mcast_update_version(m, now_ns);
 	struct membership *member = mcast_find(m, group_be);
@@ -253,7 +381,7 @@ int tl_mcast_join(struct tl_mcast *m, uint32_t group_be, uint32_t source_be, uin
 			member->wanted_count++;
 	}
 	plan_change(m, member, source, before, now_ns);
-	mcast_settle(m);
+	m->deadline_ns = tl_min_u64(m->deadline_ns, member->change_due_ns); // nothing else, for there may be many
 	return 0;
 }
 
@@ -278,8 +406,23 @@ int tl_mcast_leave(struct tl_mcast *m, uint32_t group_be, uint32_t source_be, ui
 			member->wanted_count--;
 	}
 	plan_change(m, member, source, before, now_ns);
-	mcast_settle(m);
+	if (member->change_due_ns == TL_MCAST_NEVER) // it may be over
+		mcast_settle(m);
+	m->deadline_ns = tl_min_u64(m->deadline_ns, member->change_due_ns);
 	return 0;
+}
+
+void tl_mcast_tell_again(struct tl_mcast *m, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < m->count; i++) {
+		struct membership *member = &m->member[i];
+		if (!is_member(member) || m->group_be[i] == m->all_hosts_be)
+			continue;
+		forget_changes(member);
+		member->mode_left = m->robustness;
+		member->change_due_ns = now_ns;
+	}
+	mcast_settle(m);
 }
 
 unsigned tl_mcast_groups(const struct tl_mcast *m, uint32_t *out_be, unsigned max)
@@ -287,10 +430,10 @@ unsigned tl_mcast_groups(const struct tl_mcast *m, uint32_t *out_be, unsigned ma
 	unsigned n = 0;
 
 	if (n < max)
-		out_be[n] = IGMP_ALL_HOSTS;
+		out_be[n] = m->all_hosts_be;
 	n++;
 	for (uint32_t i = 0; i < m->count; i++) {
-		if (!is_member(&m->member[i]) || m->group_be[i] == IGMP_ALL_HOSTS)
+		if (!is_member(&m->member[i]) || m->group_be[i] == m->all_hosts_be)
 			continue;
 		if (n < max)
 			out_be[n] = m->group_be[i];
@@ -302,16 +445,18 @@ unsigned tl_mcast_groups(const struct tl_mcast *m, uint32_t *out_be, unsigned ma
 unsigned tl_mcast_counters(const struct tl_mcast *m, struct tl_counter *out, unsigned max)
 {
 	const struct {
-		const char *name;
+		const char *igmp, *mld;
 		const uint64_t *counter;
 	} table[] = {
-		{"igmp_reports_tx", &m->reports_tx},
-		{"igmp_leaves_tx", &m->leaves_tx},
-		{"igmp_queries_rx", &m->queries_rx},
-		{"igmp_bad_rx", &m->bad_rx},
+		{"igmp_reports_tx", "mld_reports_tx", &m->reports_tx},
+		{"igmp_leaves_tx", "mld_leaves_tx", &m->leaves_tx},
+		{"igmp_queries_rx", "mld_queries_rx", &m->queries_rx},
+		{"igmp_bad_rx", "mld_bad_rx", &m->bad_rx},
 	};
+	bool mld = m->cfg.book != NULL;
 
 	for (unsigned i = 0; i < TL_ARRAY_LEN(table) && i < max; i++)
-		out[i] = (struct tl_counter){.name = table[i].name, .value = tl_count_read(table[i].counter)};
+		out[i] = (struct tl_counter){
+			.name = mld ? table[i].mld : table[i].igmp, .value = tl_count_read(table[i].counter)};
 	return TL_ARRAY_LEN(table);
 }

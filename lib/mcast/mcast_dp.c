@@ -19,9 +19,9 @@ static bool wants_source(const struct membership *member, uint32_t source_be)
 
 bool tl_mcast_accepts(const struct tl_mcast *m, uint32_t group_be, uint32_t source_be)
 {
-	for (uint32_t i = 0; i < m->count; i++) {
-		if (m->group_be[i] == group_be)
-			return m->member[i].any_refs != 0 || wants_source(&m->member[i], source_be);
-	}
-	return false;
+	uint32_t place = mcast_place(m, group_be);
+	if (place == 0)
+		return false;
+	const struct membership *member = &m->member[place - 1];
+	return member->any_refs != 0 || wants_source(member, source_be);
 }

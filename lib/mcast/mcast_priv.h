@@ -14,11 +14,22 @@
 #define IGMP_V3_REPORT 0x22 // RFC 3376, section 4
 
 #define IGMP_MIN_LEN 8
-#define IGMP_ALL_HOSTS tl_be32(0xe0000001)   // 224.0.0.1
-#define IGMP_ALL_ROUTERS tl_be32(0xe0000002) // 224.0.0.2: v2 leaves
-#define IGMP_V3_ROUTERS tl_be32(0xe0000016)  // 224.0.0.22: v3 reports
 
-// The version spoken (RFC 3376, section 7.2.1: host compatibility mode).
+// The same of MLD, whose versions are one less (RFC 3810, section 5, and RFC 2710, section 3).
+#define MLD_QUERY 130
+#define MLD_V1_REPORT 131
+#define MLD_V1_DONE 132
+#define MLD_V2_REPORT 143
+
+// What IGMP and MLD say differently.
+struct dialect {
+	uint8_t query, older_report, leave, report; // types; older: v2
+	uint8_t address_len;
+	uint8_t group_off, older_len; // in a query, and of a v1 or v2 message
+	uint8_t sources_off;	      // in a v3 query: behind robustness, interval and the number of sources
+};
+
+// The version spoken, as IGMP counts (RFC 3376, section 7.2.1: host compatibility mode).
 enum igmp_version {
 	IGMP_V1 = 1,
 	IGMP_V2 = 2,
@@ -49,8 +60,12 @@ struct membership {
 struct tl_mcast {
 	uint64_t deadline_ns; // the earliest of all the due times below
 	uint32_t count;
-	uint32_t group_be[TL_MCAST_GROUPS]; // apart from the rest: the hot scan reads nothing else
-	struct membership member[TL_MCAST_GROUPS];
+	uint32_t bucket_mask;
+	uint32_t *group_be; // apart from the rest: the hot search reads nothing else
+	uint16_t *bucket;   // the first entry of a chain, plus one; 0: none
+	uint16_t *next;	    // the one that follows, plus one
+	struct membership *member;
+	uint64_t repeat_ns; // of all changes that are told together, so that they are repeated together
 
 	uint8_t robustness;   // as the last v3 querier says (RFC 3376, section 4.1.6)
 	uint8_t version;      // enum igmp_version
@@ -60,6 +75,10 @@ struct tl_mcast {
 	uint64_t response_due_ns; // v3: answer to a general query
 	uint64_t random_state;
 	struct tl_mcast_cfg cfg;
+	const struct dialect *dialect;
+	uint32_t all_hosts_be;	 // 224.0.0.1, ff02::1
+	uint32_t all_routers_be; // 224.0.0.2, ff02::2: v2 leaves
+	uint32_t v3_routers_be;	 // 224.0.0.22, ff02::16: v3 reports
 
 	uint64_t reports_tx;
 	uint64_t leaves_tx;
@@ -72,8 +91,27 @@ static inline bool is_member(const struct membership *member)
 	return member->any_refs != 0 || member->wanted_count != 0;
 }
 
+// The address that stands there, or 0 for :: and one that nobody knows. The other way.
+uint32_t mcast_load_address(const struct tl_mcast *m, const uint8_t *p);
+void mcast_store_address(const struct tl_mcast *m, uint8_t *p, uint32_t ip_be);
+
 // A random time in (0, max_ns].
 uint64_t mcast_random_ns(struct tl_mcast *m, uint64_t max_ns);
+
+static inline uint16_t *mcast_bucket(const struct tl_mcast *m, uint32_t group_be)
+{
+	return &m->bucket[(tl_be32(group_be) * UINT32_C(0x9e3779b1)) >> 16 & m->bucket_mask];
+}
+
+// HOT. The place of a group, left ones included, plus one; 0: there is none.
+static inline uint32_t mcast_place(const struct tl_mcast *m, uint32_t group_be)
+{
+	uint32_t place = *mcast_bucket(m, group_be);
+
+	while (place != 0 && m->group_be[place - 1] != group_be)
+		place = m->next[place - 1];
+	return place;
+}
 
 // The entry of a group, left ones included, or NULL.
 struct membership *mcast_find(struct tl_mcast *m, uint32_t group_be);

@@ -3,14 +3,14 @@
 
 #include "mcast_priv.h"
 
-#define V3_QUERY_LEN 12
 #define V1_MAX_RESPONSE_NS (10 * TL_NS_PER_S) // RFC 3376, section 7.2.1
 #define TENTH_NS (100 * TL_NS_PER_MS)
 
 // A query of any version (RFC 3376, section 4.1).
 struct query {
 	enum igmp_version version;
-	uint32_t group_be; // 0: general
+	bool general;
+	uint32_t group_be; // 0: general, or a group that nobody knows
 	uint64_t max_response_ns;
 	uint8_t robustness;   // v3; 0: the default
 	uint64_t interval_ns; // v3; 0: unchanged
@@ -18,11 +18,9 @@ struct query {
 	const uint8_t *sources;
 };
 
-static uint32_t load_be32(const uint8_t *p)
+static uint16_t read_be16(const uint8_t *p)
 {
-	uint32_t word_be;
-	memcpy(&word_be, p, sizeof(word_be));
-	return word_be;
+	return (uint16_t)(p[0] << 8 | p[1]);
 }
 
 // Max Resp Code and QQIC: linear below 128, then a 4-bit mantissa and a 3-bit exponent (sections 4.1.1 and 4.1.7).
@@ -33,31 +31,42 @@ static uint64_t code_value(uint8_t code)
 	return (uint64_t)((code & 0x0f) | 0x10) << (((code >> 4) & 0x07) + 3);
 }
 
-static bool parse_v3(const uint8_t *igmp, uint16_t len, struct query *query)
+// RFC 3810, section 5.1.3: linear below 32768, then a 12-bit mantissa and a 3-bit exponent.
+static uint64_t mld_code_value(uint16_t code)
 {
-	uint16_t source_count = (uint16_t)(igmp[10] << 8 | igmp[11]);
+	if (code < 0x8000)
+		return code;
+	return (uint64_t)((code & 0x0fff) | 0x1000) << (((code >> 12) & 0x07) + 3);
+}
 
-	if (len < V3_QUERY_LEN + sizeof(uint32_t) * source_count)
+// What follows the group is the same in both dialects.
+static bool parse_v3(const struct tl_mcast *m, const uint8_t *igmp, uint16_t len, struct query *query)
+{
+	const uint8_t *rest = igmp + m->dialect->sources_off - 4;
+	uint16_t source_count = read_be16(rest + 2);
+
+	if (len < m->dialect->sources_off + m->dialect->address_len * source_count)
 		return false;
-	if (query->group_be == 0 && source_count != 0)
+	if (query->general && source_count != 0)
 		return false;
 	query->version = IGMP_V3;
-	query->max_response_ns = code_value(igmp[1]) * TENTH_NS;
-	query->robustness = igmp[8] & 0x07;
-	query->interval_ns = code_value(igmp[9]) * TL_NS_PER_S;
+	query->robustness = rest[0] & 0x07;
+	query->interval_ns = code_value(rest[1]) * TL_NS_PER_S;
 	query->source_count = source_count;
-	query->sources = igmp + V3_QUERY_LEN;
+	query->sources = rest + 4;
 	return true;
 }
 
 // The version is told by the length and the Max Resp Code (section 7.1). A v1 query is always general.
-static bool parse_query(const uint8_t *igmp, uint16_t len, struct query *query)
+static bool parse_igmp(const struct tl_mcast *m, const uint8_t *igmp, uint16_t len, struct query *query)
 {
-	*query = (struct query){.group_be = load_be32(igmp + 4)};
+	query->group_be = mcast_load_address(m, igmp + m->dialect->group_off);
+	query->general = query->group_be == 0;
 	if (len == IGMP_MIN_LEN && igmp[1] == 0) {
 		query->version = IGMP_V1;
 		query->max_response_ns = V1_MAX_RESPONSE_NS;
 		query->group_be = 0;
+		query->general = true;
 		return true;
 	}
 	if (query->group_be != 0 && !tl_ipv4_is_mcast(query->group_be))
@@ -67,7 +76,28 @@ static bool parse_query(const uint8_t *igmp, uint16_t len, struct query *query)
 		query->max_response_ns = igmp[1] * TENTH_NS;
 		return true;
 	}
-	return len >= V3_QUERY_LEN && parse_v3(igmp, len, query);
+	query->max_response_ns = code_value(igmp[1]) * TENTH_NS;
+	return len >= m->dialect->sources_off && parse_v3(m, igmp, len, query);
+}
+
+// RFC 3810, section 8.1: the version is told by the length.
+static bool parse_mld(const struct tl_mcast *m, const uint8_t *mld, uint16_t len, struct query *query)
+{
+	struct tl_ip6 group;
+
+	if (len < m->dialect->older_len)
+		return false;
+	memcpy(&group, mld + m->dialect->group_off, sizeof(group));
+	query->group_be = mcast_load_address(m, group.byte);
+	query->general = !tl_ip6_is_set(&group);
+	if (!query->general && !tl_ip6_is_mcast(&group))
+		return false;
+	query->version = IGMP_V2;
+	query->max_response_ns = read_be16(mld + 4) * TL_NS_PER_MS;
+	if (len == m->dialect->older_len)
+		return true;
+	query->max_response_ns = mld_code_value(read_be16(mld + 4)) * TL_NS_PER_MS;
+	return len >= m->dialect->sources_off && parse_v3(m, mld, len, query);
 }
 
 // Take over what the querier says of itself: robustness and interval (sections 4.1.6 and 4.1.7), and its age
@@ -80,9 +110,9 @@ static void learn_from(struct tl_mcast *m, const struct query *query, uint64_t n
 		m->robustness = query->robustness != 0 ? query->robustness : m->cfg.robustness;
 		if (query->interval_ns != 0)
 			m->interval_ns = query->interval_ns;
-	} else if (query->group_be == 0 && query->version == IGMP_V2) {
+	} else if (query->general && query->version == IGMP_V2) {
 		m->v2_until_ns = until_ns;
-	} else if (query->group_be == 0) {
+	} else if (query->general) {
 		m->v1_until_ns = until_ns;
 	}
 	mcast_update_version(m, now_ns);
@@ -97,15 +127,16 @@ static bool is_asked(const struct membership *member, uint32_t source_be)
 	return false;
 }
 
-// Remember which sources were asked for. Too many to remember: answer for the whole group, which tells the querier no
-// less.
-static void add_asked(struct membership *member, const struct query *query)
+// Remember which sources were asked for. Too many to remember, or wanted without being known: answer for the whole
+// group, which tells the querier no less.
+static void add_asked(const struct tl_mcast *m, struct membership *member, const struct query *query)
 {
 	for (unsigned i = 0; i < query->source_count; i++) {
-		uint32_t source_be = load_be32(query->sources + sizeof(source_be) * i);
-		if (is_asked(member, source_be))
+		uint32_t source_be = mcast_load_address(m, query->sources + m->dialect->address_len * i);
+		bool unknown = m->cfg.book != NULL && (member->any_refs != 0 || source_be == 0);
+		if (is_asked(member, source_be) || (unknown && member->any_refs == 0))
 			continue;
-		if (member->asked_count == TL_MCAST_SOURCES) {
+		if (unknown || member->asked_count == TL_MCAST_SOURCES) {
 			member->asked_count = 0;
 			return;
 		}
@@ -115,14 +146,15 @@ static void add_asked(struct membership *member, const struct query *query)
 
 // RFC 3376, section 5.2, rules 3 to 5: one answer per group, at the earlier time; about the whole group if any of the
 // queries was.
-static void answer_group(struct membership *member, const struct query *query, uint64_t due_ns)
+static void answer_group(
+	const struct tl_mcast *m, struct membership *member, const struct query *query, uint64_t due_ns)
 {
 	bool whole = member->response_due_ns != TL_MCAST_NEVER && member->asked_count == 0;
 
 	if (query->source_count == 0)
 		member->asked_count = 0;
 	else if (!whole)
-		add_asked(member, query);
+		add_asked(m, member, query);
 	member->response_due_ns = tl_min_u64(member->response_due_ns, due_ns);
 }
 
@@ -132,9 +164,22 @@ static void answer_each_group(struct tl_mcast *m, const struct query *query, uin
 	static const struct query whole_group = {.source_count = 0};
 
 	for (uint32_t i = 0; i < m->count; i++) {
-		if (is_member(&m->member[i]) && m->group_be[i] != IGMP_ALL_HOSTS)
-			answer_group(&m->member[i], &whole_group, now_ns + mcast_random_ns(m, query->max_response_ns));
+		if (is_member(&m->member[i]) && m->group_be[i] != m->all_hosts_be)
+			answer_group(
+				m, &m->member[i], &whole_group, now_ns + mcast_random_ns(m, query->max_response_ns));
 	}
+}
+
+// Of sources that nobody knows none is wanted, but by who wants all.
+static bool concerns(const struct tl_mcast *m, const struct membership *member, const struct query *query)
+{
+	if (m->cfg.book == NULL || member->any_refs != 0 || query->source_count == 0)
+		return true;
+	for (unsigned i = 0; i < query->source_count; i++) {
+		if (mcast_load_address(m, query->sources + m->dialect->address_len * i) != 0)
+			return true;
+	}
+	return false;
 }
 
 static void answer_one_group(struct tl_mcast *m, const struct query *query, uint64_t now_ns)
@@ -143,22 +188,25 @@ static void answer_one_group(struct tl_mcast *m, const struct query *query, uint
 	struct membership *member = mcast_find(m, query->group_be);
 
 	// Rule 1: an earlier answer to a general query says it all.
-	if (member == NULL || !is_member(member) || query->group_be == IGMP_ALL_HOSTS || m->response_due_ns <= due_ns)
+	if (member == NULL || !is_member(member) || query->group_be == m->all_hosts_be || m->response_due_ns <= due_ns)
 		return;
-	answer_group(member, query, due_ns);
+	if (concerns(m, member, query))
+		answer_group(m, member, query, due_ns);
 }
 
 static void query_received(struct tl_mcast *m, const uint8_t *igmp, uint16_t len, uint64_t now_ns)
 {
-	struct query query;
+	struct query query = {0};
 
-	if (!parse_query(igmp, len, &query)) {
+	bool good = m->cfg.book != NULL ? parse_mld(m, igmp, len, &query) : parse_igmp(m, igmp, len, &query);
+
+	if (!good) {
 		tl_count(&m->bad_rx, 1);
 		return;
 	}
 	tl_count(&m->queries_rx, 1);
 	learn_from(m, &query, now_ns);
-	if (query.group_be != 0)
+	if (!query.general)
 		answer_one_group(m, &query, now_ns);
 	else if (m->version != IGMP_V3)
 		answer_each_group(m, &query, now_ns);
@@ -185,14 +233,14 @@ void tl_mcast_input(struct tl_mcast *m, const uint8_t *igmp, uint16_t len, uint3
 {
 	if (src_be == m->cfg.ip_be && src_be != 0)
 		return;
-	if (len < IGMP_MIN_LEN) {
+	if (len < m->dialect->older_len) {
 		tl_count(&m->bad_rx, 1);
 		return;
 	}
 	mcast_update_version(m, now_ns);
-	if (igmp[0] == IGMP_QUERY)
+	if (igmp[0] == m->dialect->query)
 		query_received(m, igmp, len, now_ns);
-	else if (igmp[0] == IGMP_V1_REPORT || igmp[0] == IGMP_V2_REPORT)
-		report_received(m, load_be32(igmp + 4), now_ns);
+	else if (igmp[0] == IGMP_V1_REPORT || igmp[0] == m->dialect->older_report)
+		report_received(m, mcast_load_address(m, igmp + m->dialect->group_off), now_ns);
 	mcast_settle(m);
 }

@@ -3,8 +3,9 @@
 
 #include "mcast_priv.h"
 
-#define V3_REPORT_LEN 8			   // RFC 3376, section 4.2: before the first record
-#define V3_RECORD_LEN 8			   // before the first source
+#define V3_REPORT_LEN 8 // RFC 3376, section 4.2, and 3810, section 5.2: before the first record
+#define V3_RECORD_LEN(m) (4 + (m)->dialect->address_len) // before the first source
+#define OLDER_MAX_LEN 24
 #define V3_REPEAT_NS (1 * TL_NS_PER_S)	   // section 8.11: unsolicited report interval
 #define OLDER_REPEAT_NS (10 * TL_NS_PER_S) // RFC 2236, section 8.10
 
@@ -49,9 +50,9 @@ static void send_report(struct tl_mcast *m, struct report *report)
 	if (report->records == 0)
 		return;
 	memset(report->bytes, 0, V3_REPORT_LEN);
-	report->bytes[0] = IGMP_V3_REPORT;
+	report->bytes[0] = m->dialect->report;
 	store_be16(report->bytes + 6, report->records);
-	send_message(m, IGMP_V3_ROUTERS, report->bytes, report->len);
+	send_message(m, m->v3_routers_be, report->bytes, report->len);
 	tl_count(&m->reports_tx, 1);
 	report->len = V3_REPORT_LEN;
 	report->records = 0;
@@ -60,17 +61,19 @@ static void send_report(struct tl_mcast *m, struct report *report)
 static void add_record(struct tl_mcast *m, struct report *report, enum record_type type, uint32_t group_be,
 	const struct source_list *sources)
 {
-	uint16_t sources_len = (uint16_t)(sources->count * sizeof(sources->ip_be[0]));
+	uint8_t address_len = m->dialect->address_len;
+	uint16_t len = (uint16_t)(V3_RECORD_LEN(m) + sources->count * address_len);
 
-	if (report->len + V3_RECORD_LEN + sources_len > TL_MCAST_MSG_MAX)
+	if (report->len + len > m->cfg.msg_max_bytes)
 		send_report(m, report);
 	uint8_t *record = report->bytes + report->len;
 	record[0] = (uint8_t)type;
 	record[1] = 0; // no auxiliary data
 	store_be16(record + 2, (uint16_t)sources->count);
-	memcpy(record + 4, &group_be, sizeof(group_be));
-	memcpy(record + V3_RECORD_LEN, sources->ip_be, sources_len);
-	report->len += V3_RECORD_LEN + sources_len;
+	mcast_store_address(m, record + 4, group_be);
+	for (unsigned i = 0; i < sources->count; i++)
+		mcast_store_address(m, record + V3_RECORD_LEN(m) + i * address_len, sources->ip_be[i]);
+	report->len += len;
 	report->records++;
 }
 
@@ -132,13 +135,12 @@ static void count_down(uint8_t *left, bool *more)
 // One transmission of the change has been made; plan the next, if one is left (RFC 3376, section 5.1).
 static void plan_repetition(struct tl_mcast *m, struct membership *member, uint64_t now_ns)
 {
-	uint64_t repeat_ns = m->version == IGMP_V3 ? V3_REPEAT_NS : OLDER_REPEAT_NS;
 	bool more = false;
 
 	count_down(&member->mode_left, &more);
 	for (unsigned i = 0; i < member->source_count; i++)
 		count_down(&member->source[i].change_left, &more);
-	member->change_due_ns = more ? now_ns + mcast_random_ns(m, repeat_ns) : TL_MCAST_NEVER;
+	member->change_due_ns = more ? now_ns + m->repeat_ns : TL_MCAST_NEVER;
 }
 
 static void add_change(struct tl_mcast *m, struct report *report, uint32_t i)
@@ -177,7 +179,7 @@ static void send_v3(struct tl_mcast *m, uint64_t now_ns)
 
 	for (uint32_t i = 0; i < m->count; i++) {
 		struct membership *member = &m->member[i];
-		if (general && is_member(member) && m->group_be[i] != IGMP_ALL_HOSTS)
+		if (general && is_member(member) && m->group_be[i] != m->all_hosts_be)
 			add_state(m, &report, i, IS_EX, IS_IN);
 		else if (member->response_due_ns <= now_ns)
 			add_answer(m, &report, i);
@@ -189,22 +191,23 @@ static void send_v3(struct tl_mcast *m, uint64_t now_ns)
 	send_report(m, &report);
 }
 
-// A v1 or v2 message: eight bytes (RFC 2236, section 2).
+// A v1 or v2 message (RFC 2236, section 2), of MLD v1 (RFC 2710, section 3).
 static void send_older(struct tl_mcast *m, uint8_t type, uint32_t dst_be, uint32_t group_be)
 {
-	uint8_t igmp[IGMP_MIN_LEN] = {type};
+	uint8_t message[OLDER_MAX_LEN] = {type};
 
-	memcpy(igmp + 4, &group_be, sizeof(group_be));
-	send_message(m, dst_be, igmp, sizeof(igmp));
+	mcast_store_address(m, message + m->dialect->group_off, group_be);
+	send_message(m, dst_be, message, m->dialect->older_len);
 }
 
 static void tell_older(struct tl_mcast *m, uint32_t i)
 {
 	if (is_member(&m->member[i])) {
-		send_older(m, m->version == IGMP_V2 ? IGMP_V2_REPORT : IGMP_V1_REPORT, m->group_be[i], m->group_be[i]);
+		send_older(m, m->version == IGMP_V2 ? m->dialect->older_report : IGMP_V1_REPORT, m->group_be[i],
+			m->group_be[i]);
 		tl_count(&m->reports_tx, 1);
 	} else if (m->version == IGMP_V2) {
-		send_older(m, IGMP_V2_LEAVE, IGMP_ALL_ROUTERS, m->group_be[i]);
+		send_older(m, m->dialect->leave, m->all_routers_be, m->group_be[i]);
 		tl_count(&m->leaves_tx, 1);
 	}
 }
@@ -238,6 +241,7 @@ void tl_mcast_tick(struct tl_mcast *m, uint64_t now_ns)
 	if (now_ns < m->deadline_ns)
 		return;
 	mcast_update_version(m, now_ns);
+	m->repeat_ns = mcast_random_ns(m, m->version == IGMP_V3 ? V3_REPEAT_NS : OLDER_REPEAT_NS);
 	if (m->version == IGMP_V3)
 		send_v3(m, now_ns);
 	else

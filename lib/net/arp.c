@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ARP (RFC 826): asks, answers, remembers, and defends our address (RFC 5227).
+// ARP (RFC 826): asks, answers, remembers, and defends our address (RFC 5227). The memory is that of IPv6, too.
 
 #include <errno.h>
 #include <string.h>
@@ -123,6 +123,8 @@ static void remove_entry(struct tl_net *net, struct tl_arp_entry *e)
 	if (e->state == TL_ARP_RESOLVED)
 		net->arp_generation++;
 	drop_held(net, e);
+	if (tl_ip_is6(e->ip_be))
+		tl_ip6_unref(&net->ip6->book, e->ip_be);
 	*e = (struct tl_arp_entry){.state = TL_ARP_FREE};
 }
 
@@ -147,23 +149,24 @@ static struct tl_arp_entry *evict_least_used(struct tl_net *net)
 	return oldest;
 }
 
-static void insert(struct tl_arp_table *table, struct tl_arp_entry *e, uint32_t ip_be)
+static void insert(struct tl_net *net, struct tl_arp_entry *e, uint32_t ip_be)
 {
-	struct tl_arp_entry **bucket = tl_arp_bucket(table, ip_be);
+	struct tl_arp_entry **bucket = tl_arp_bucket(net->arp, ip_be);
 
+	if (tl_ip_is6(ip_be))
+		tl_ip6_ref(&net->ip6->book, ip_be);
 	*e = (struct tl_arp_entry){.next = *bucket, .ip_be = ip_be, .state = TL_ARP_PENDING};
 	*bucket = e;
 }
 
-// The neighbour spoke: its MAC is good for another while, and what waited for it may go.
-static void confirm(struct tl_net *net, struct tl_arp_entry *e, const uint8_t *mac)
+void tl_arp_confirm(struct tl_net *net, struct tl_arp_entry *e, const uint8_t *mac, uint64_t fresh_ns)
 {
 	if (e->state == TL_ARP_RESOLVED && memcmp(e->mac, mac, sizeof(e->mac)) != 0)
 		net->arp_generation++;
 	memcpy(e->mac, mac, sizeof(e->mac));
 	e->state = TL_ARP_RESOLVED;
 	e->asked = 0;
-	set_deadline(net, e, ARP_FRESH_NS);
+	set_deadline(net, e, fresh_ns);
 	if (e->held != NULL) {
 		struct rte_mbuf *m = e->held;
 		e->held = NULL;
@@ -172,14 +175,30 @@ static void confirm(struct tl_net *net, struct tl_arp_entry *e, const uint8_t *m
 	}
 }
 
+struct tl_arp_entry *tl_arp_learn(struct tl_net *net, uint32_t ip_be)
+{
+	struct tl_arp_entry *e = tl_arp_find(net->arp, ip_be);
+
+	if (e == NULL) {
+		e = free_entry(net->arp);
+		if (e != NULL)
+			insert(net, e, ip_be);
+	}
+	return e;
+}
+
 static void ask(struct tl_net *net, struct tl_arp_entry *e)
 {
+	const uint8_t *mac = e->state == TL_ARP_RESOLVED ? e->mac : NULL;
+
 	e->asked++;
 	set_deadline(net, e, ARP_ASK_INTERVAL_NS);
-	if (e->state == TL_ARP_PENDING)
-		send_request(net, ETHER_BROADCAST, e->ip_be);
-	else if (e->wanted)
-		send_request(net, e->mac, e->ip_be);
+	if (mac != NULL && !e->wanted)
+		return;
+	if (tl_ip_is6(e->ip_be))
+		tl_nd_solicit(net, e->ip_be, mac);
+	else
+		send_request(net, mac != NULL ? mac : ETHER_BROADCAST, e->ip_be);
 }
 
 void tl_arp_hold(struct tl_net *net, uint32_t next_hop_be, struct rte_mbuf *m)
@@ -190,7 +209,7 @@ void tl_arp_hold(struct tl_net *net, uint32_t next_hop_be, struct rte_mbuf *m)
 		e = free_entry(net->arp);
 		if (e == NULL)
 			e = evict_least_used(net);
-		insert(net->arp, e, next_hop_be);
+		insert(net, e, next_hop_be);
 		e->wanted = true;
 		ask(net, e);
 	}
@@ -225,19 +244,18 @@ static void learn(struct tl_net *net, const struct tl_arp_hdr *arp, bool asks_fo
 {
 	struct tl_arp_entry *e = tl_arp_find(net->arp, arp->sender_ip_be);
 
-	if (e == NULL && asks_for_us && is_neighbour(net, arp->sender_ip_be)) {
-		e = free_entry(net->arp);
-		if (e != NULL)
-			insert(net->arp, e, arp->sender_ip_be);
-	}
+	if (e == NULL && asks_for_us && is_neighbour(net, arp->sender_ip_be))
+		e = tl_arp_learn(net, arp->sender_ip_be);
 	if (e != NULL)
-		confirm(net, e, arp->sender_mac);
+		tl_arp_confirm(net, e, arp->sender_mac, ARP_FRESH_NS);
 }
 
 void tl_arp_input(struct tl_net *net, const uint8_t *packet)
 {
 	const struct tl_arp_hdr *arp = (const struct tl_arp_hdr *)packet;
 
+	if (net->cfg.ip_be == 0)
+		return;
 	if ((arp->sender_mac[0] & 1) != 0 || memcmp(arp->sender_mac, net->cfg.mac, sizeof(arp->sender_mac)) == 0)
 		return; // nobody's, or our own coming back
 	if (arp->sender_ip_be == net->cfg.ip_be) {
@@ -267,7 +285,7 @@ static void announce_once(struct tl_net *net)
 
 void tl_arp_announce(struct tl_net *net)
 {
-	if (net->cfg.is_follower)
+	if (net->cfg.is_follower || net->cfg.ip_be == 0)
 		return;
 	net->arp->announce_left = ARP_ANNOUNCE_NUM;
 	announce_once(net);

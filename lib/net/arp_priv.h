@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// The neighbour table: what the lookup reads and the ARP protocol writes.
+// The neighbour table of both families: what the lookup reads, and ARP and neighbour discovery write.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +30,8 @@ struct tl_arp_entry {
 	struct rte_mbuf *held; // the latest frame that waits for the MAC
 };
 
+struct tl_net;
+
 struct tl_arp_table {
 	struct tl_arp_entry *bucket[TL_ARP_BUCKETS];
 	uint64_t next_deadline_ns; // nothing to do before
@@ -52,3 +54,10 @@ static inline struct tl_arp_entry *tl_arp_find(struct tl_arp_table *table, uint3
 		e = e->next;
 	return e;
 }
+
+// ---- for neighbour discovery
+
+// The entry of a neighbour, made if there is a free one; NULL: there is none.
+struct tl_arp_entry *tl_arp_learn(struct tl_net *net, uint32_t ip_be);
+// The neighbour is there: mac is good for fresh_ns, and what waited for it goes.
+void tl_arp_confirm(struct tl_net *net, struct tl_arp_entry *e, const uint8_t *mac, uint64_t fresh_ns);

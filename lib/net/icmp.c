@@ -54,6 +54,8 @@ static void take_error(struct tl_net *net, const struct tl_icmp_hdr *icmp, const
 		return;
 	if (ip.proto != TL_IPPROTO_TCP || ip.src_be != net->cfg.ip_be || (ip.frag_be & tl_be16(IP_OFFSET_MASK)) != 0)
 		return;
+	if (tl_ip_is6(ip.dst_be)) // not an address, but what stands for one of IPv6
+		return;
 	memcpy(&tcp, quote + ip_len, QUOTED_L4_LEN);
 	if (code == ICMP_TOO_BIG)
 		tl_tcp_too_big(net, ip.dst_be, tcp.src_port_be, tcp.dst_port_be, tl_be32(tcp.seq_be),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// IPv4 on the way down: headers, next hop, and the push to the queue.
+// IP on the way down: headers, next hop, and the push to the queue. Headers of IPv6 are in ip6_dp.c.
 
 #include <errno.h>
 #include <string.h>
@@ -37,8 +37,34 @@ void tl_vlan_tag(const struct tl_net *net, struct rte_mbuf *m)
 	memcpy(frame + offsetof(struct tl_ether_hdr, type_be), tag_be, sizeof(tag_be));
 }
 
+void tl_ip_set_len(struct rte_mbuf *m, uint16_t len)
+{
+	if (len < TL_ETHER_MIN_FRAME) {
+		memset(rte_pktmbuf_mtod(m, uint8_t *) + len, 0, TL_ETHER_MIN_FRAME - len);
+		len = TL_ETHER_MIN_FRAME;
+	}
+	m->data_len = len;
+	m->pkt_len = len;
+}
+
+static uint8_t *build_ip6(struct tl_net *net, struct rte_mbuf *m, uint8_t proto, uint32_t dst_be, uint16_t l4_len)
+{
+	const struct tl_ip6_packet packet = {
+		.src = &tl_ip6_source(net, dst_be)->ip,
+		.dst = tl_ip6_of(&net->ip6->book, dst_be),
+		.next = proto,
+		.hop_limit = tl_ip_is_mcast(dst_be) ? TTL_GROUP : TTL_HOST,
+		.len = l4_len,
+	};
+
+	return tl_ip6_build(net, m, &packet);
+}
+
 uint8_t *tl_ip_build(struct tl_net *net, struct rte_mbuf *m, uint8_t proto, uint32_t dst_be, uint16_t l4_len)
 {
+	if (TL_UNLIKELY(tl_ip_is6(dst_be)))
+		return build_ip6(net, m, proto, dst_be, l4_len);
+
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
 	struct tl_ether_hdr *ether = (struct tl_ether_hdr *)frame;
 	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
@@ -57,18 +83,16 @@ uint8_t *tl_ip_build(struct tl_net *net, struct rte_mbuf *m, uint8_t proto, uint
 		.dst_be = dst_be,
 	};
 	tl_wire_ipv4_finish(ip);
-	if (len < TL_ETHER_MIN_FRAME) {
-		memset(frame + len, 0, TL_ETHER_MIN_FRAME - len);
-		len = TL_ETHER_MIN_FRAME;
-	}
-	m->data_len = len;
-	m->pkt_len = len;
+	tl_ip_set_len(m, len);
 	return (uint8_t *)(ip + 1);
 }
 
-// The on-link host that takes a frame for the host dst_be; 0: there is none.
-static uint32_t next_hop_be(const struct tl_net *net, uint32_t dst_be)
+uint32_t tl_ip_next_hop_be(const struct tl_net *net, uint32_t dst_be)
 {
+	if (TL_UNLIKELY(tl_ip_is6(dst_be)))
+		return tl_ip6_next_hop_be(net, dst_be);
+	if (TL_UNLIKELY(net->cfg.ip_be == 0))
+		return 0;
 	if (TL_UNLIKELY(dst_be == 0 || dst_be == net->cfg.ip_be || tl_ip_is_broadcast(net, dst_be)))
 		return 0;
 	return tl_ip_on_link(net, dst_be) ? dst_be : net->cfg.gateway_be;
@@ -76,16 +100,19 @@ static uint32_t next_hop_be(const struct tl_net *net, uint32_t dst_be)
 
 bool tl_ip_reachable(const struct tl_net *net, uint32_t dst_be)
 {
-	return tl_ipv4_is_mcast(dst_be) || next_hop_be(net, dst_be) != 0;
+	return tl_ip_is_mcast(dst_be) || tl_ip_next_hop_be(net, dst_be) != 0;
 }
 
 bool tl_ip_next_hop_mac(struct tl_net *net, uint32_t dst_be, uint8_t mac[TL_ETHER_ADDR_LEN])
 {
-	if (tl_ipv4_is_mcast(dst_be)) {
-		tl_wire_mcast_mac(dst_be, mac);
+	if (tl_ip_is_mcast(dst_be)) {
+		if (tl_ip_is6(dst_be))
+			tl_wire_mcast_mac6(tl_ip6_of(&net->ip6->book, dst_be), mac);
+		else
+			tl_wire_mcast_mac(dst_be, mac);
 		return true;
 	}
-	uint32_t hop_be = next_hop_be(net, dst_be);
+	uint32_t hop_be = tl_ip_next_hop_be(net, dst_be);
 	return hop_be != 0 && tl_arp_lookup(net, hop_be, mac);
 }
 
@@ -95,7 +122,7 @@ int tl_ip_output(struct tl_net *net, struct rte_mbuf *m, uint32_t dst_be)
 		tl_net_push(net, m);
 		return 0;
 	}
-	uint32_t hop_be = next_hop_be(net, dst_be);
+	uint32_t hop_be = tl_ip_next_hop_be(net, dst_be);
 	if (hop_be == 0) {
 		rte_pktmbuf_free(m);
 		return -EHOSTUNREACH;

@@ -53,6 +53,15 @@ static bool is_host_ip(uint32_t ip_be, uint32_t mask_be)
 	return ip_be != 0 && !tl_ipv4_is_mcast(ip_be) && !tl_ip_is_broadcast(&at, ip_be);
 }
 
+static bool is_good_ip6(const struct tl_net_cfg *cfg)
+{
+	if (!tl_ip6_is_set(&cfg->ip6))
+		return !tl_ip6_is_set(&cfg->gateway6);
+	return tl_ip6_is_host(&cfg->ip6) && cfg->ip6_bits >= 1 && cfg->ip6_bits <= 128 && cfg->mtu >= 1280 &&
+	       !tl_ip6_equal(&cfg->ip6, &cfg->gateway6) &&
+	       (tl_ip6_is_host(&cfg->gateway6) || !tl_ip6_is_set(&cfg->gateway6));
+}
+
 static int check_cfg(const struct tl_net_cfg *cfg, struct tl_err *err)
 {
 	uint32_t need_bytes = RTE_PKTMBUF_HEADROOM + TL_ETHER_LEN + cfg->mtu;
@@ -61,13 +70,17 @@ static int check_cfg(const struct tl_net_cfg *cfg, struct tl_err *err)
 		const char *need;
 	} rules[] = {
 		{is_host_mac(cfg->mac), "the MAC must be one host's"},
-		{is_prefix_mask(cfg->mask_be), "the netmask must be a prefix of 1 to 32 bits"},
-		{is_host_ip(cfg->ip_be, cfg->mask_be), "the IP address must be a host's"},
-		{cfg->gateway_be != cfg->ip_be, "the gateway must be another host"},
+		{cfg->ip_be == 0 || is_prefix_mask(cfg->mask_be), "the netmask must be a prefix of 1 to 32 bits"},
+		{is_host_ip(cfg->ip_be, cfg->mask_be) || (cfg->ip_be == 0 && tl_ip6_is_set(&cfg->ip6)),
+			"the IP address must be a host's"},
+		{cfg->gateway_be != cfg->ip_be || cfg->ip_be == 0, "the gateway must be another host"},
+		{is_good_ip6(cfg), "the IPv6 address and gateway must be two hosts', the prefix 1 to 128 bits, the MTU "
+				   "at least 1280"},
 		{cfg->vlan <= 4094, "the VLAN must be 1 to 4094, or 0 for none"},
 		{cfg->mtu >= 576 && cfg->mtu <= 9600, "the MTU must be 576 to 9600"},
 		{rte_pktmbuf_data_room_size(cfg->pool) >= need_bytes, "the mbufs must hold a frame of the MTU"},
-		{cfg->max_conns >= 1 && cfg->max_conns <= 65536, "max_conns must be 1 to 65536"},
+		{cfg->max_conns >= 1 && cfg->max_conns <= TL_NET_CONNS_MAX, "max_conns must be 1 to 2097152"},
+		{cfg->groups <= TL_NET_GROUPS_MAX, "groups must be at most 16384"},
 		{is_power_of_two(cfg->send_buffer_bytes) && cfg->send_buffer_bytes >= 4096 &&
 				cfg->send_buffer_bytes <= 16 << 20,
 			"the send buffer must be a power of two from 4 KiB to 16 MiB"},
@@ -86,6 +99,7 @@ static int init_parts(struct tl_net *net)
 		.send = tl_igmp_send,
 		.send_ctx = net,
 		.ip_be = net->cfg.ip_be,
+		.groups = net->cfg.groups,
 		.seed = tl_net_random(net),
 	};
 	int rc = tl_arp_init(net);
@@ -94,6 +108,8 @@ static int init_parts(struct tl_net *net)
 		rc = tl_frag_init(net);
 	if (rc == 0)
 		rc = tl_mcast_create(&mcast, &net->mcast);
+	if (rc == 0)
+		rc = tl_ip6_init(net);
 	if (rc == 0)
 		rc = tl_tcp_init(net);
 	return rc;
@@ -118,7 +134,7 @@ int tl_net_create(const struct tl_net_cfg *cfg, struct tl_net **out, struct tl_e
 	if (rc != 0) {
 		tl_net_destroy(net);
 		return tl_fail(err, rc,
-			"net %s: %s; give DPDK more memory or lower max_conns (%u) or the send buffer (%u bytes)",
+			"net %s: %s; give DPDK more memory or lower max_conns (%u) or the send buffers (of %u bytes)",
 			cfg->name, strerror(-rc), cfg->max_conns, cfg->send_buffer_bytes);
 	}
 	*out = net;
@@ -134,6 +150,7 @@ void tl_net_destroy(struct tl_net *net)
 	tl_mcast_destroy(net->mcast);
 	tl_frag_fini(net);
 	tl_arp_fini(net);
+	tl_ip6_fini(net);
 	rte_pktmbuf_free(net->spare);
 	rte_free(net);
 }
@@ -143,6 +160,7 @@ void tl_net_announce(struct tl_net *net, uint64_t mono_ns)
 	tl_net_sent(net); // takes the spare mbuf
 	net->now_ns = mono_ns;
 	tl_arp_announce(net);
+	tl_nd_announce(net);
 }
 
 void tl_net_tick(struct tl_net *net, uint64_t mono_ns)
@@ -153,6 +171,9 @@ void tl_net_tick(struct tl_net *net, uint64_t mono_ns)
 	tl_frag_tick(net);
 	if (mono_ns >= tl_mcast_next_deadline(net->mcast))
 		tl_mcast_tick(net->mcast, mono_ns);
+	if (net->ip6 != NULL && mono_ns >= tl_mcast_next_deadline(net->ip6->mld))
+		tl_mcast_tick(net->ip6->mld, mono_ns);
+	tl_nd_tick(net);
 	tl_tcp_tick(net);
 }
 
@@ -168,10 +189,21 @@ unsigned tl_net_counters(const struct tl_net *net, struct tl_counter *out, unsig
 	memcpy(out, all, n * sizeof(*out));
 	if (n < max)
 		n += (unsigned)tl_min_u64(max - n, tl_mcast_counters(net->mcast, out + n, max - n));
+	if (n < max && net->ip6 != NULL)
+		n += (unsigned)tl_min_u64(max - n, tl_mcast_counters(net->ip6->mld, out + n, max - n));
 	return n;
 }
 
-unsigned tl_net_groups(const struct tl_net *net, uint32_t *out_be, unsigned max)
+unsigned tl_net_group_macs(const struct tl_net *net, uint8_t (*out)[TL_ETHER_ADDR_LEN], unsigned max)
 {
-	return tl_mcast_groups(net->mcast, out_be, max);
+	uint32_t group_be[TL_PORT_GROUPS_MAX];
+	unsigned n4 = tl_mcast_groups(net->mcast, group_be, TL_PORT_GROUPS_MAX), n6 = 0;
+
+	for (unsigned i = 0; i < n4 && i < max && i < TL_PORT_GROUPS_MAX; i++)
+		tl_wire_mcast_mac(group_be[i], out[i]);
+	if (net->ip6 != NULL)
+		n6 = tl_mcast_groups(net->ip6->mld, group_be, TL_PORT_GROUPS_MAX);
+	for (unsigned i = 0; i < n6 && n4 + i < max; i++)
+		tl_wire_mcast_mac6(tl_ip6_of(&net->ip6->book, group_be[i]), out[n4 + i]);
+	return n4 + n6;
 }

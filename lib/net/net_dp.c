@@ -12,14 +12,14 @@
 
 #define FEW_BYTES 64 // of which a checksum is best made in place
 
-// The MAC filter: ours, broadcast, or an IPv4 group (RFC 1112, section 6.4), whose address is looked at later.
+// The MAC filter: ours, broadcast, or a group (RFC 1112, section 6.4, RFC 2464), whose address is looked at later.
 static bool is_our_mac(const struct tl_net *net, const uint8_t *dst)
 {
 	static const uint8_t broadcast[TL_ETHER_ADDR_LEN] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-	static const uint8_t group[] = {0x01, 0x00, 0x5e};
+	static const uint8_t group[] = {0x01, 0x00, 0x5e}, group6[] = {0x33, 0x33};
 
 	return memcmp(dst, net->cfg.mac, sizeof(net->cfg.mac)) == 0 || memcmp(dst, group, sizeof(group)) == 0 ||
-	       memcmp(dst, broadcast, sizeof(broadcast)) == 0;
+	       memcmp(dst, broadcast, sizeof(broadcast)) == 0 || memcmp(dst, group6, sizeof(group6)) == 0;
 }
 
 static bool is_our_group(const struct tl_net *net, const struct tl_pkt *pkt)
@@ -35,7 +35,8 @@ static bool is_our_group(const struct tl_net *net, const struct tl_pkt *pkt)
 static bool is_our_ip(const struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	if (TL_LIKELY(pkt->dst_be == net->cfg.ip_be))
-		return (frame[0] & 1) == 0; // RFC 1122, section 3.3.6: not in a link-layer broadcast
+		return (frame[0] & 1) == 0 &&
+		       pkt->dst_be != 0; // RFC 1122, section 3.3.6: not in a link-layer broadcast
 	return tl_ipv4_is_mcast(pkt->dst_be) && is_our_group(net, pkt);
 }
 
@@ -52,10 +53,9 @@ static inline bool is_host_source(const struct tl_net *net, const struct tl_pkt 
 	return is_host(net, pkt->src_be) || (pkt->kind == TL_PKT_IGMP && pkt->src_be == 0);
 }
 
-// A NIC's word counts for UDP and TCP only: some report "good" for what they did not look at.
-static bool is_cksum_ok(const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+bool tl_net_cksum_ok(const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, uint8_t kind)
 {
-	bool looked_at = pkt->kind == TL_PKT_UDP || pkt->kind == TL_PKT_TCP;
+	bool looked_at = kind == TL_PKT_UDP || kind == TL_PKT_TCP;
 
 	if (looked_at && (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_GOOD)
 		return true;
@@ -73,7 +73,7 @@ static uint64_t *refuse_ip(struct tl_net *net, const struct rte_mbuf *m, const u
 		return &stats->drop_malformed_pkts;
 	if (pkt->kind == TL_PKT_FRAG)
 		return NULL; // no checksum of its own
-	return is_cksum_ok(m, frame, pkt) ? NULL : &stats->drop_cksum_pkts;
+	return tl_net_cksum_ok(m, frame, pkt, pkt->kind) ? NULL : &stats->drop_cksum_pkts;
 }
 
 // A port has one VLAN, or none; the tag stands in the frame, or the device took it off and says what it was. VLAN 0
@@ -116,6 +116,8 @@ static uint64_t *refuse(struct tl_net *net, const struct rte_mbuf *m, const uint
 	switch (pkt->kind) {
 	case TL_PKT_ARP:
 		return NULL;
+	case TL_PKT_IP6:
+		return tl_ip6_refuse(net, m, frame, pkt);
 	case TL_PKT_OTHER:
 		return &stats->drop_other_pkts;
 	case TL_PKT_BAD:
@@ -127,7 +129,7 @@ static uint64_t *refuse(struct tl_net *net, const struct rte_mbuf *m, const uint
 	}
 }
 
-static void handle(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+static void handle(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt)
 {
 	struct tl_net_stats *stats = &net->stats;
 
@@ -146,6 +148,9 @@ static void handle(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame,
 	case TL_PKT_ICMP:
 		tl_count(&stats->rx_icmp_pkts, 1);
 		tl_icmp_input(net, frame, pkt);
+		break;
+	case TL_PKT_IP6:
+		tl_ip6_input(net, m, frame, pkt);
 		break;
 	case TL_PKT_FRAG: // counts by itself
 		tl_frag_input(net, frame + pkt->l3_off);
@@ -171,27 +176,39 @@ static inline bool is_udp_cksum_ok(const struct rte_mbuf *m, const uint8_t *fram
 	uint64_t sum = (uint64_t)pkt->src_be + pkt->dst_be + tl_be16(TL_IPPROTO_UDP) + tl_be16((uint16_t)udp_len);
 
 	if (udp_len > FEW_BYTES || (m->ol_flags & (RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_VLAN_STRIPPED)) != 0)
-		return (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) == 0 && is_cksum_ok(m, frame, pkt);
-	return tl_cksum_fold(tl_cksum_add_few(sum, frame + pkt->l4_off, udp_len)) == 0;
+		return (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) == 0 && tl_net_cksum_ok(m, frame, pkt, pkt->kind);
+	return TL_LIKELY(tl_cksum_fold(tl_cksum_add_few(sum, frame + pkt->l4_off, udp_len)) == 0) ||
+	       tl_net_cksum_ok(m, frame, pkt, pkt->kind); // it may have none
+}
+
+// Who sent may be the sender of a datagram to a group, and the port takes what comes from there.
+static inline bool takes_source(const struct tl_net *net, struct tl_udp *udp, uint32_t src_be)
+{
+	if (TL_LIKELY(src_be == udp->known_src_be))
+		return true;
+	if (src_be == net->cfg.ip_be || !is_host(net, src_be) || (udp->source_be != 0 && udp->source_be != src_be))
+		return false;
+	udp->known_src_be = src_be;
+	return true;
 }
 
 // The short way of what comes most and must be fast: a datagram to a group that one of our ports is bound to, which it
 // is only while the group is joined. False: nothing was done, and the long way finds out why.
 static inline bool take_group_datagram(
-	struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+	struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt)
 {
 	if (pkt->kind != TL_PKT_UDP || pkt->l2_len != TL_ETHER_LEN || m->nb_segs != 1 || !is_group_mac(frame))
 		return false;
-	const struct tl_udp *udp = tl_udp_find_alone(net, pkt);
-	if (udp == NULL || pkt->src_be == net->cfg.ip_be || !is_host(net, pkt->src_be) ||
-		!is_udp_cksum_ok(m, frame, pkt))
+	struct tl_udp *udp = tl_udp_find_alone(net, pkt);
+	if (udp == NULL || !takes_source(net, udp, pkt->src_be) || !is_udp_cksum_ok(m, frame, pkt))
 		return false;
 	tl_count(&net->stats.rx_udp_pkts, 1);
 	tl_udp_hand_over(udp, frame, pkt);
 	return true;
 }
 
-static inline void take_frame(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+static __attribute__((noinline)) void take_frame(
+	struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt)
 {
 	uint64_t *dropped = refuse(net, m, frame, pkt);
 
@@ -203,15 +220,16 @@ static inline void take_frame(struct tl_net *net, struct rte_mbuf *m, const uint
 
 void tl_net_input(struct tl_net *net, struct tl_burst *burst)
 {
+	struct rte_mbuf *const *m = burst->pkts, *const *end = m + burst->n;
+	struct tl_pkt *pkt = burst->pkt;
+
 	net->now_ns = burst->mono_ns;
 	tl_count(&net->stats.in_pkts, burst->n);
-	const struct tl_pkt *pkt = burst->pkt;
-	for (uint16_t i = 0; i < burst->n; i++, pkt++) {
-		struct rte_mbuf *m = burst->pkts[i];
-		const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
+	for (; m < end; m++, pkt++) {
+		const uint8_t *frame = rte_pktmbuf_mtod(*m, const uint8_t *);
 
-		if (!take_group_datagram(net, m, frame, pkt))
-			take_frame(net, m, frame, pkt);
+		if (!take_group_datagram(net, *m, frame, pkt))
+			take_frame(net, *m, frame, pkt);
 	}
 	if (net->tcp_pending)
 		tl_tcp_burst_done(net);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <tl_ip6_book.h>
 #include <tl_net.h>
 #include <tl_tcp.h>
 #include <tl_wire.h>
@@ -26,6 +27,9 @@ struct tl_tcp_table;
 	X(rx_igmp_pkts)                                                                                                \
 	X(rx_udp_pkts)                                                                                                 \
 	X(rx_tcp_pkts)                                                                                                 \
+	X(rx_icmp6_pkts)                                                                                               \
+	X(rx_nd_pkts) /* neighbour discovery */                                                                        \
+	X(rx_mld_pkts)                                                                                                 \
 	X(drop_other_pkts)    /* not for a protocol we speak */                                                        \
 	X(drop_not_ours_pkts) /* other MAC or IP address, or a group or source we did not join */                      \
 	X(drop_malformed_pkts)                                                                                         \
@@ -48,9 +52,14 @@ struct tl_tcp_table;
 	X(nombuf)	/* a frame we wanted to send found no mbuf */                                                  \
 	X(arp_requests_tx)                                                                                             \
 	X(arp_replies_tx)                                                                                              \
-	X(arp_unresolved_pkts) /* waited for an ARP reply that did not come, or gave way to a newer one */             \
+	X(arp_unresolved_pkts) /* waited for a neighbour that did not answer, or gave way to a newer one */            \
 	X(arp_conflicts_pkts)  /* another host claims our address */                                                   \
 	X(icmp_replies_tx)                                                                                             \
+	X(icmp6_replies_tx)                                                                                            \
+	X(nd_solicitations_tx)                                                                                         \
+	X(nd_advertisements_tx)                                                                                        \
+	X(nd_conflicts_pkts)	  /* another host claims an address of ours */                                         \
+	X(nd_duplicate_addresses) /* that we gave up for this */                                                       \
 	X(tcp_active_opens)                                                                                            \
 	X(tcp_passive_opens)                                                                                           \
 	X(tcp_established)                                                                                             \
@@ -68,10 +77,11 @@ struct tl_tcp_table;
 	X(tcp_dup_acks_rx)                                                                                             \
 	X(tcp_challenge_acks_tx)                                                                                       \
 	X(tcp_out_of_window_pkts)                                                                                      \
-	X(tcp_old_timestamp_pkts) /* PAWS */                                                                           \
-	X(tcp_no_timestamp_pkts)  /* though both sides had agreed on them */                                           \
-	X(tcp_out_of_order_pkts)  /* held until the gap was filled */                                                  \
-	X(tcp_ooo_dropped_pkts)	  /* no room to hold them: the peer sends again */                                     \
+	X(tcp_old_timestamp_pkts)  /* PAWS */                                                                          \
+	X(tcp_no_timestamp_pkts)   /* though both sides had agreed on them */                                          \
+	X(tcp_out_of_order_pkts)   /* held until the gap was filled */                                                 \
+	X(tcp_ooo_dropped_pkts)	   /* no room to hold them: the peer sends again */                                    \
+	X(tcp_no_send_buffer_pkts) /* not taken, for the answer had no buffer: the peer sends again */                 \
 	X(tcp_window_probes_tx)                                                                                        \
 	X(tcp_keepalives_tx)                                                                                           \
 	X(tcp_path_mtu_drops)  /* segments made smaller to fit the path */                                             \
@@ -90,10 +100,38 @@ struct tl_net_stats {
 struct tl_udp {
 	struct tl_net *net;
 	uint32_t group_be, source_be;
-	uint16_t port_be; // 0: slot free
-	bool alone;	  // no other port is bound to the same number of the same group, and no frame has a tag
+	uint32_t n_groups; // from group_be on
+	uint16_t port_be;  // 0: slot free
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram);
 	void *ctx;
+	struct tl_udp *next_alone;
+	uint64_t known_src_be; // who sent last, of those that may; UINT64_MAX: nobody
+};
+
+enum tl_ip6_state {
+	TL_IP6_NONE,
+	TL_IP6_TENTATIVE, // another host may have it
+	TL_IP6_VALID,
+	TL_IP6_DUPLICATE, // another host has it
+};
+
+// An IPv6 address of ours.
+struct tl_ip6_own {
+	struct tl_ip6 ip, solicited; // and the group of those who look for it (RFC 4291, section 2.7.1)
+	uint8_t state;		     // enum tl_ip6_state
+	uint8_t left;		     // solicitations, then advertisements, still to be sent
+	uint64_t due_ns;
+};
+
+struct tl_ip6_host {
+	struct tl_ip6_book book;
+	struct tl_mcast *mld;
+	struct tl_ip6_own own[2]; // as configured; link-local, unless the first is
+	uint8_t prefix_bits;
+	uint32_t gateway_be; // its number
+	uint32_t all_nodes_be;
+	uint32_t n_kept;      // numbers given out for good
+	uint64_t deadline_ns; // nothing to do for own[] before
 };
 
 struct tl_net {
@@ -104,14 +142,16 @@ struct tl_net {
 	uint64_t now_ns;       // set at the top of input() and tick(), and by open/connect calls' callers through those
 	uint64_t rng;	       // xorshift state
 	uint16_t ip_id;
-	uint32_t arp_generation; // changes when a cached MAC may have become wrong: for TCP's header templates
-	struct tl_arp_table *arp;
+	uint32_t arp_generation;    // changes when a cached MAC may have become wrong: for TCP's header templates
+	struct tl_arp_table *arp;   // neighbours of both families
 	struct tl_frag_table *frag; // NULL: fragments are only counted
 	struct tl_mcast *mcast;
+	struct tl_ip6_host *ip6; // NULL: no IPv6
 	struct tl_tcp_table *tcp;
 	uint32_t n_notes;	// of TCP segments that were sent with work left to do
 	struct rte_mbuf *spare; // taken from the pool beforehand, for the next of them; or NULL
 	uint32_t n_udp;		// no port is bound from this slot on
+	struct tl_udp *alone;	// ports of one group, to the same number of which no other is bound; no frame has a tag
 	bool tcp_pending;	// a connection has something left to do at the end of the burst
 	struct tl_udp udp[TL_UDP_MAX];
 };
@@ -130,7 +170,22 @@ static inline bool tl_ip_on_link(const struct tl_net *net, uint32_t ip_be)
 	return ((ip_be ^ net->cfg.ip_be) & net->cfg.mask_be) == 0;
 }
 
-// ---- ip: down to the wire
+// ---- ip: down to the wire. What follows takes addresses of both families.
+
+// HOT. Of the header that goes before what is sent to ip_be.
+static inline uint16_t tl_ip_len(uint32_t ip_be)
+{
+	return TL_UNLIKELY(tl_ip_is6(ip_be)) ? TL_IPV6_LEN : TL_IPV4_LEN;
+}
+
+// HOT. The pseudo-header of what we send to dst_be.
+uint32_t tl_ip6_pseudo(const struct tl_net *net, uint32_t dst_be, uint8_t proto, uint16_t l4_len);
+static inline uint32_t tl_ip_pseudo(const struct tl_net *net, uint32_t dst_be, uint8_t proto, uint16_t l4_len)
+{
+	if (TL_UNLIKELY(tl_ip_is6(dst_be)))
+		return tl_ip6_pseudo(net, dst_be, proto, l4_len);
+	return tl_cksum_pseudo(net->cfg.ip_be, dst_be, proto, l4_len);
+}
 
 // HOT. An empty mbuf, or NULL (counted).
 struct rte_mbuf *tl_net_alloc(struct tl_net *net);
@@ -147,7 +202,7 @@ static inline void tl_net_push(struct tl_net *net, struct rte_mbuf *m)
 }
 #pragma GCC poison tl_txq_push // past the tag
 
-// HOT. Writes Ethernet (destination left blank) and IPv4 headers for l4_len bytes of proto to dst at the start of m,
+// HOT. Writes Ethernet (destination left blank) and IP headers for l4_len bytes of proto to dst at the start of m,
 // sets pkt_len/data_len for everything, finishes the IP checksum, and returns where the L4 header goes. Frames shorter
 // than 60 bytes are padded with zeros.
 uint8_t *tl_ip_build(struct tl_net *net, struct rte_mbuf *m, uint8_t proto, uint32_t dst_be, uint16_t l4_len);
@@ -162,6 +217,49 @@ bool tl_ip_next_hop_mac(struct tl_net *net, uint32_t dst_be, uint8_t mac[TL_ETHE
 // False: no host but us is there (own address, broadcast), or it is off the prefix and there is no gateway. A multicast
 // group is always reachable.
 bool tl_ip_reachable(const struct tl_net *net, uint32_t dst_be);
+
+// HOT. The on-link host that takes a frame for the host dst_be; 0: there is none.
+uint32_t tl_ip_next_hop_be(const struct tl_net *net, uint32_t dst_be);
+
+// HOT. Gives m its length, at least what Ethernet demands.
+void tl_ip_set_len(struct rte_mbuf *m, uint16_t len);
+
+// HOT. Whether the L4 checksum is right. A NIC's word counts for UDP and TCP only: some report "good" for what they did
+// not look at.
+bool tl_net_cksum_ok(const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, uint8_t kind);
+
+// ---- ip6
+int tl_ip6_init(struct tl_net *net);
+void tl_ip6_fini(struct tl_net *net);
+// HOT. The counter of the reason to drop a TL_PKT_IP6; NULL: none. Then what becomes of it.
+uint64_t *tl_ip6_refuse(struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt);
+void tl_ip6_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt);
+// HOT. Which of ours speaks to dst_be; never NULL.
+const struct tl_ip6_own *tl_ip6_source(const struct tl_net *net, uint32_t dst_be);
+struct tl_ip6_own *tl_ip6_find_own(struct tl_net *net, const struct tl_ip6 *ip);
+uint32_t tl_ip6_next_hop_be(const struct tl_net *net, uint32_t dst_be);
+// HOT. As tl_ip_build().
+struct tl_ip6_packet {
+	const struct tl_ip6 *src, *dst;
+	uint8_t next, hop_limit;
+	uint16_t len; // behind the header
+};
+uint8_t *tl_ip6_build(struct tl_net *net, struct rte_mbuf *m, const struct tl_ip6_packet *packet);
+// The checksum of an ICMPv6 message whose IPv6 header stands at ip.
+void tl_icmp6_finish(const struct tl_ipv6_hdr *ip, void *icmp, uint16_t len);
+// To a group.
+void tl_ip6_push_group(struct tl_net *net, struct rte_mbuf *m, const struct tl_ip6 *group);
+void tl_icmp6_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt);
+void tl_mld_send(void *ctx, uint32_t dst_be, const uint8_t *mld, uint16_t len); // a tl_mcast_send_fn
+
+// ---- nd: neighbour discovery
+void tl_nd_announce(struct tl_net *net);
+void tl_nd_tick(struct tl_net *net);
+void tl_nd_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt);
+// Ask for the neighbour: mac, where it was, or NULL.
+void tl_nd_solicit(struct tl_net *net, uint32_t target_be, const uint8_t *mac);
+// Data that was sent to dst_be arrived, so its next hop is there (RFC 4861, section 7.3.1).
+void tl_nd_confirm(struct tl_net *net, uint32_t dst_be);
 
 // ---- arp
 int tl_arp_init(struct tl_net *net);
@@ -191,7 +289,7 @@ bool tl_udp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt 
 
 static inline bool tl_udp_takes(const struct tl_udp *udp, uint32_t group_be, const struct tl_pkt *pkt)
 {
-	return udp->port_be == pkt->dst_port_be && udp->group_be == group_be &&
+	return udp->port_be == pkt->dst_port_be && tl_be32(group_be) - tl_be32(udp->group_be) < udp->n_groups &&
 	       (udp->source_be == 0 || udp->source_be == pkt->src_be);
 }
 
@@ -208,16 +306,14 @@ static inline void tl_udp_hand_over(const struct tl_udp *udp, const uint8_t *fra
 	udp->fn(udp->ctx, &datagram);
 }
 
-// HOT. The one port that takes a datagram to a group. NULL: there is none, or more than one may.
-static inline const struct tl_udp *tl_udp_find_alone(const struct tl_net *net, const struct tl_pkt *pkt)
+// HOT. The one port for a datagram to a group, whoever sent it. NULL: there is none, or more than one may take it.
+static inline struct tl_udp *tl_udp_find_alone(const struct tl_net *net, const struct tl_pkt *pkt)
 {
-	const struct tl_udp *udp = net->udp;
+	struct tl_udp *udp = net->alone;
 
-	for (uint32_t left = net->n_udp; left > 0; left--, udp++) {
-		if (udp->alone && tl_udp_takes(udp, pkt->dst_be, pkt))
-			return udp;
-	}
-	return NULL;
+	while (udp != NULL && (udp->port_be != pkt->dst_port_be || udp->group_be != pkt->dst_be))
+		udp = udp->next_alone;
+	return udp;
 }
 
 // ---- tcp

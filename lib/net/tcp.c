@@ -12,7 +12,7 @@ static const struct tl_tcp_opts DEFAULT_OPTS;
 int tl_tcp_connect(struct tl_net *net, uint32_t dst_ip_be, uint16_t dst_port_be, const struct tl_tcp_ops *ops,
 	void *ctx, const struct tl_tcp_opts *opts, struct tl_tcp **out)
 {
-	if (ops == NULL || ops->closed == NULL || dst_port_be == 0 || tl_ipv4_is_mcast(dst_ip_be))
+	if (ops == NULL || ops->closed == NULL || dst_port_be == 0 || tl_ip_is_mcast(dst_ip_be))
 		return -EINVAL;
 	if (!tl_ip_reachable(net, dst_ip_be))
 		return -EHOSTUNREACH;
@@ -31,6 +31,7 @@ int tl_tcp_connect(struct tl_net *net, uint32_t dst_ip_be, uint16_t dst_port_be,
 		c->stamped = true;
 		c->stamp_offset = tl_tcp_stamp_offset(net, c->key);
 		c->state = TL_TCPS_SYN_SENT;
+		tl_tcp_calling(c);
 		tl_tcp_start_sequence(c, tl_tcp_isn(net, c->key));
 		tl_count(&net->stats.tcp_active_opens, 1);
 		tl_tcp_send_syn(c);
@@ -68,7 +69,7 @@ int tl_tcp_listen(struct tl_net *net, uint16_t port_be, uint32_t max_conns, cons
 // A handshake that nobody waits for any more is refused (RFC 9293, section 3.10.4).
 static void orphan(struct tl_tcp *c)
 {
-	tl_tcp_half_open_end(c);
+	tl_tcp_opening_end(c);
 	c->listener = NULL;
 	if (c->state != TL_TCPS_SYN_RECEIVED)
 		return;
@@ -102,7 +103,7 @@ static void close_stream(struct tl_tcp *c, enum tl_tcp_state next)
 {
 	c->fin_queued = true;
 	c->state = next;
-	c->ready.bytes = 0;
+	tl_tcp_ready_stop(c);
 	tl_tcp_output(c);
 }
 
@@ -189,27 +190,42 @@ void tl_tcp_unreachable(
 
 static bool goes_by(const struct tl_net *net, const struct tl_tcp *c, uint32_t next_hop_be)
 {
-	uint32_t peer_be = tl_tcp_key_peer_ip(c->key);
+	return tl_ip_next_hop_be(net, c->key.peer_be) == next_hop_be;
+}
 
-	return (tl_ip_on_link(net, peer_be) ? peer_be : net->cfg.gateway_be) == next_hop_be;
+// Of those that open, for there may be a million of others. The doomed go to the head.
+static void doom(struct tl_tcp_queue *queue, uint32_t next_hop_be)
+{
+	struct tl_tcp *c, *next;
+
+	for (c = TAILQ_FIRST(queue); c != NULL; c = next) {
+		next = TAILQ_NEXT(c, link);
+		c->doomed = goes_by(c->net, c, next_hop_be);
+		if (!c->doomed)
+			continue;
+		TAILQ_REMOVE(queue, c, link);
+		TAILQ_INSERT_HEAD(queue, c, link);
+	}
+}
+
+static void end_doomed(struct tl_tcp_queue *queue)
+{
+	struct tl_tcp *c;
+
+	while ((c = TAILQ_FIRST(queue)) != NULL && c->doomed)
+		tl_tcp_end(c, TL_TCP_UNREACHABLE);
 }
 
 void tl_tcp_arp_failed(struct tl_net *net, uint32_t next_hop_be)
 {
 	struct tl_tcp_table *table = net->tcp;
 
-	uint32_t slots = net->cfg.max_conns + TL_TCP_SPARE;
-
-	for (uint32_t i = 0; i < slots; i++) {
-		struct tl_tcp *c = &table->conns[i];
-		c->doomed = is_opening(c) && goes_by(net, c, next_hop_be);
-	}
 	tl_tcp_settle(net);
 	tl_tcp_enter(table);
-	for (uint32_t i = 0; i < slots; i++) { // a second pass, for closed() may open others on the same way
-		if (table->conns[i].doomed && is_opening(&table->conns[i]))
-			tl_tcp_end(&table->conns[i], TL_TCP_UNREACHABLE);
-	}
+	doom(&table->half_open, next_hop_be);
+	doom(&table->calling, next_hop_be);
+	end_doomed(&table->half_open); // a second pass, for closed() may open others on the same way
+	end_doomed(&table->calling);
 	tl_tcp_leave(table);
 }
 
@@ -222,8 +238,8 @@ void tl_tcp_set_ctx(struct tl_tcp *c, void *ctx)
 
 void tl_tcp_peer(const struct tl_tcp *c, uint32_t *ip_be, uint16_t *port_be)
 {
-	*ip_be = tl_tcp_key_peer_ip(c->key);
-	*port_be = tl_tcp_key_peer_port(c->key);
+	*ip_be = c->key.peer_be;
+	*port_be = c->key.peer_port_be;
 }
 
 const char *tl_tcp_state_name(const struct tl_tcp *c)

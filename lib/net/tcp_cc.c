@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Congestion control: slow start and avoidance (RFC 5681), limited transmit (RFC 3042), NewReno (RFC 6582),
-// recovery of what RACK finds lost (RFC 8985, 6675).
+// recovery of what RACK finds lost (RFC 8985, 6675). Or, without cwnd, none of it but what paces a repair.
 
 #include "tcp_priv.h"
 
 #define INITIAL_SEGMENTS 10 // RFC 6928
 #define DUP_ACK_THRESHOLD 3
 #define NO_SSTHRESH (UINT32_C(1) << 30)
+#define BURST_SEGMENTS 2 // without cwnd, of what is lost: a repair goes no faster than slow start
 
 static uint32_t flight(const struct tl_tcp *c)
 {
@@ -14,7 +15,7 @@ static uint32_t flight(const struct tl_tcp *c)
 }
 
 // RFC 6928, section 2.
-uint32_t tl_tcp_cc_initial_window(const struct tl_tcp *c)
+static uint32_t initial_window(const struct tl_tcp *c)
 {
 	uint32_t most = 2u * c->mss > 14600 ? 2u * c->mss : 14600;
 
@@ -23,8 +24,16 @@ uint32_t tl_tcp_cc_initial_window(const struct tl_tcp *c)
 
 void tl_tcp_cc_start(struct tl_tcp *c)
 {
-	c->cwnd = c->syn_lost ? c->mss : tl_tcp_cc_initial_window(c); // RFC 5681, section 3.1
+	if (c->without_cwnd)
+		c->cwnd = TL_TCP_NO_CWND;
+	else
+		c->cwnd = c->syn_lost ? c->mss : initial_window(c); // RFC 5681, section 3.1
 	c->ssthresh = NO_SSTHRESH;
+}
+
+static bool is_unbounded(const struct tl_tcp *c)
+{
+	return c->cwnd == TL_TCP_NO_CWND;
 }
 
 static void halve_ssthresh(struct tl_tcp *c, uint32_t outstanding)
@@ -52,16 +61,20 @@ static void leave_recovery(struct tl_tcp *c)
 {
 	uint32_t left = flight(c) > c->mss ? flight(c) : c->mss;
 
-	c->cwnd = tl_min_u32(c->ssthresh, left + c->mss); // RFC 6582, section 3.2, step 3: no burst
+	if (!is_unbounded(c))
+		c->cwnd = tl_min_u32(c->ssthresh, left + c->mss); // RFC 6582, section 3.2, step 3: no burst
 	c->cwnd_acked = 0;
 	c->in_recovery = false;
 	c->wary = !c->sack;
 	tl_tcp_rack_recovered(c);
 }
 
-// Whether cwnd has room for another segment in the network. The peer's window was open for what is sent again.
-static bool pipe_has_room(const struct tl_tcp *c)
+// Whether cwnd has room for another segment in the network, n having gone again at once. The peer's window was open
+// for what is sent again.
+static bool pipe_has_room(const struct tl_tcp *c, unsigned n)
 {
+	if (is_unbounded(c))
+		return n < BURST_SEGMENTS;
 	return c->cwnd + c->limited_bytes >= flight(c) + c->mss;
 }
 
@@ -70,19 +83,27 @@ static void fill_holes(struct tl_tcp *c, bool at_least_one)
 {
 	struct tl_tcp_lost lost;
 
-	for (;;) {
+	for (unsigned n = 0;; n++) {
 		tl_tcp_rack_look(c, &lost);
 		c->limited_bytes = tl_tcp_sacked_bytes(c) + lost.bytes;
-		if (lost.bytes == 0 || !(at_least_one || pipe_has_room(c)))
+		if (lost.bytes == 0 || !((at_least_one && n == 0) || pipe_has_room(c, n)))
 			break;
 		if (tl_tcp_retransmit(c, lost.first.from, lost.first.to - lost.first.from) == 0)
 			break;
-		at_least_one = false;
 	}
 	if (lost.wait_ns > 0)
 		tl_tcp_timer_set(c, TL_TCP_REORDER, lost.wait_ns);
 	else
 		tl_tcp_timer_stop(c, TL_TCP_REORDER);
+}
+
+static void deflate(struct tl_tcp *c, uint32_t acked)
+{
+	c->cwnd = c->cwnd > acked ? c->cwnd - acked : 0;
+	if (acked >= c->mss)
+		c->cwnd += c->mss;
+	if (c->cwnd < c->mss)
+		c->cwnd = c->mss;
 }
 
 // RFC 6582, section 3.2, step 3: the next hole is known at once.
@@ -91,11 +112,8 @@ static bool partial_ack(struct tl_tcp *c, uint32_t acked)
 	bool first = !c->partial_acked;
 
 	c->partial_acked = true;
-	c->cwnd = c->cwnd > acked ? c->cwnd - acked : 0;
-	if (acked >= c->mss)
-		c->cwnd += c->mss;
-	if (c->cwnd < c->mss)
-		c->cwnd = c->mss;
+	if (!is_unbounded(c))
+		deflate(c, acked);
 	tl_tcp_retransmit(c, c->snd_una, c->mss);
 	return first;
 }
@@ -104,6 +122,8 @@ static bool partial_ack(struct tl_tcp *c, uint32_t acked)
 // what went twice brings back look like a loss.
 static void look_up(struct tl_tcp *c)
 {
+	if (c->without_cwnd && tl_seq_le(c->recover, c->snd_una))
+		c->cwnd = TL_TCP_NO_CWND; // all went again
 	if (c->sack ? tl_seq_lt(c->snd_una, c->recover) : tl_seq_le(c->snd_una, c->recover))
 		return;
 	c->wary = false;
@@ -134,13 +154,12 @@ static void enter_recovery(struct tl_tcp *c)
 	c->in_recovery = true;
 	c->partial_acked = false;
 	c->probing = false;
-	if (c->sack) {
-		c->cwnd = c->ssthresh;
+	if (!is_unbounded(c))
+		c->cwnd = c->ssthresh + (c->sack ? 0 : DUP_ACK_THRESHOLD * c->mss);
+	if (c->sack)
 		fill_holes(c, true);
-	} else {
-		c->cwnd = c->ssthresh + DUP_ACK_THRESHOLD * c->mss;
+	else
 		tl_tcp_retransmit(c, c->snd_una, c->mss);
-	}
 }
 
 void tl_tcp_cc_repair(struct tl_tcp *c)
@@ -156,6 +175,8 @@ void tl_tcp_cc_repair(struct tl_tcp *c)
 
 void tl_tcp_cc_probe_repaired(struct tl_tcp *c)
 {
+	if (is_unbounded(c))
+		return;
 	halve_ssthresh(c, tl_min_u32(flight(c), c->cwnd));
 	c->cwnd = c->ssthresh;
 }
@@ -163,7 +184,8 @@ void tl_tcp_cc_probe_repaired(struct tl_tcp *c)
 void tl_tcp_cc_dup_ack(struct tl_tcp *c)
 {
 	if (c->in_recovery) {
-		c->cwnd += c->mss; // a segment has left the network
+		if (!is_unbounded(c))
+			c->cwnd += c->mss; // a segment has left the network
 		return;
 	}
 	if (c->dup_acks == DUP_ACK_THRESHOLD)
@@ -198,13 +220,17 @@ void tl_tcp_cc_timeout(struct tl_tcp *c)
 
 void tl_tcp_cc_resend(struct tl_tcp *c)
 {
-	c->cwnd = tl_min_u32(c->cwnd, tl_tcp_cc_initial_window(c));
+	c->cwnd = tl_min_u32(c->cwnd, initial_window(c));
 	forget_flight(c);
 	c->snd_nxt = c->snd_una;
 }
 
-// RFC 5681, section 4.1: after a pause the ACKs that would clock a large window out are gone.
+uint32_t tl_tcp_cc_after_pause(const struct tl_tcp *c)
+{
+	return is_unbounded(c) ? c->cwnd : tl_min_u32(c->cwnd, initial_window(c));
+}
+
 void tl_tcp_cc_idle(struct tl_tcp *c)
 {
-	c->cwnd = tl_min_u32(c->cwnd, tl_tcp_cc_initial_window(c));
+	c->cwnd = tl_tcp_cc_after_pause(c);
 }

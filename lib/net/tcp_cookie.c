@@ -14,7 +14,7 @@
 #define STAMP_SACK 0x10
 #define SCALE_NONE 15
 
-static const uint16_t MSS[8] = {TL_TCP_MIN_MSS, TL_TCP_DEFAULT_MSS, 1200, 1380, 1440, 1452, 1460, 8960};
+static const uint16_t MSS[8] = {TL_TCP_MIN_MSS, TL_TCP_DEFAULT_MSS, TL_TCP_DEFAULT_MSS6, 1380, 1440, 1452, 1460, 8960};
 
 static uint32_t period_now(const struct tl_net *net)
 {
@@ -22,10 +22,11 @@ static uint32_t period_now(const struct tl_net *net)
 }
 
 // The hash of a hash: the ISN of other connections tells nothing about it.
-static uint32_t cookie_for(const struct tl_net *net, uint64_t key, uint32_t peer_isn, uint32_t period, unsigned mss)
+static uint32_t cookie_for(
+	const struct tl_net *net, struct tl_tcp_key key, uint32_t peer_isn, uint32_t period, unsigned mss)
 {
 	uint64_t word = (uint64_t)peer_isn << 32 | (period << 3 & 0x7ffffff8) | mss;
-	uint32_t hash = (uint32_t)tl_tcp_hash(net->tcp, tl_tcp_hash(net->tcp, key) ^ word);
+	uint32_t hash = (uint32_t)tl_tcp_hash(net->tcp, tl_tcp_hash_key(net, key) ^ word);
 
 	return (period & 31) << 27 | mss << 24 | (hash & HASH_MASK);
 }
@@ -77,7 +78,7 @@ void tl_tcp_cookie_send(struct tl_net *net, struct tl_tcp *c, uint32_t peer_isn)
 
 // ---- back
 
-bool tl_tcp_cookie_check(const struct tl_net *net, uint64_t key, const struct tl_tcp_seg *seg)
+bool tl_tcp_cookie_check(const struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_seg *seg)
 {
 	uint32_t cookie = seg->ack - 1, period = period_now(net);
 	uint32_t age = (period - (cookie >> 27)) & 31;

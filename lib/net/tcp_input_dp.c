@@ -47,7 +47,7 @@ static bool establish(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 		c->rto_ns = tl_max_u64(TL_TCP_RTO_SYN_LOST_NS, c->rto_min_ns);
 	else if (c->syn_ns != 0)
 		tl_tcp_rtt_sample(c, c->net->now_ns - c->syn_ns);
-	tl_tcp_half_open_end(c);
+	tl_tcp_opening_end(c);
 	c->soft_error = false;
 	take_window(c, seg);
 	tl_tcp_cc_start(c);
@@ -135,13 +135,13 @@ static void take_call(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	take_syn(c, seg);
 }
 
-static uint64_t seg_key(const struct tl_tcp_seg *seg)
+static struct tl_tcp_key seg_key(const struct tl_tcp_seg *seg)
 {
 	return tl_tcp_key(seg->src_be, seg->hdr->src_port_be, seg->hdr->dst_port_be);
 }
 
 // A connection of the listener; NULL: no room.
-static struct tl_tcp *take_listened(struct tl_tcp_listener *listener, uint64_t key)
+static struct tl_tcp *take_listened(struct tl_tcp_listener *listener, struct tl_tcp_key key)
 {
 	struct tl_tcp *c = NULL;
 
@@ -350,16 +350,17 @@ static void restart_timers(struct tl_tcp *c, bool retransmit_anew)
 	} else {
 		c->persisting = false;
 		tl_tcp_timer_stop(c, TL_TCP_GIVE_UP);
+		if (!c->own_buffer)
+			tl_tcp_flight_give(c);
 	}
 }
 
 // Each ACK of something new is a sample. What was sent twice only counts if the echo tells which it was (Karn).
 static void sample_rtt(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
-	const struct tl_tcp_sent *first = &c->sent[c->sent_first];
-
 	if (TL_UNLIKELY(c->n_sent == 0))
 		return;
+	const struct tl_tcp_sent *first = &c->sent[c->sent_first];
 	if (TL_LIKELY(!first->again))
 		tl_tcp_rtt_sample(c, tl_tcp_since_ns(c, first->at_ns));
 	else if (c->stamped)
@@ -546,6 +547,12 @@ static void fill_gap(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool fin)
 	take_held(c);
 }
 
+// The application answers all that it takes, and there is nowhere to keep an answer: as if it had not come.
+static bool cannot_answer(const struct tl_tcp *c)
+{
+	return c->follows_room && !tl_tcp_has_flight(c) && tl_tcp_may_send(c);
+}
+
 static void input_text(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	bool fin = (seg->flags & TL_TCP_FIN) != 0;
@@ -555,6 +562,10 @@ static void input_text(struct tl_tcp *c, struct tl_tcp_seg *seg)
 	if (TL_UNLIKELY(seg->seq != c->rcv_nxt)) {
 		c->ack_now = true; // a duplicate ACK: the peer shall know of the gap
 		tl_tcp_ooo_hold(c, seg);
+		return;
+	}
+	if (TL_UNLIKELY(seg->len > 0 && cannot_answer(c))) {
+		tl_count(&c->net->stats.tcp_no_send_buffer_pkts, 1);
 		return;
 	}
 	if (TL_UNLIKELY(c->ooo_count > 0))
@@ -675,7 +686,7 @@ static void input_known(struct tl_tcp *c, struct tl_tcp_seg *seg)
 	seg->window = (uint32_t)tl_be16(seg->hdr->window_be) << shift;
 	c->last_rx_ns = c->net->now_ns;
 	c->keepalives = 0;
-	c->ready.bytes = 0;
+	tl_tcp_ready_stop(c);
 	if (TL_UNLIKELY(c->state == TL_TCPS_SYN_SENT))
 		input_syn_sent(c, seg);
 	else if (TL_UNLIKELY(c->state == TL_TCPS_TIME_WAIT))
@@ -698,6 +709,8 @@ void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, 
 		c = input_unknown(net, &seg);
 	if (TL_LIKELY(c != NULL))
 		input_known(c, &seg);
+	if (TL_UNLIKELY(tl_ip_is6(seg.src_be)) && seg.made_room)
+		tl_nd_confirm(net, seg.src_be);
 	tl_tcp_leave(table);
 }
 
@@ -705,18 +718,22 @@ void tl_tcp_burst_done(struct tl_net *net)
 {
 	struct tl_tcp_table *table = net->tcp;
 	struct tl_tcp_queue now = TAILQ_HEAD_INITIALIZER(now);
+	bool out_of_mbufs = false;
 	struct tl_tcp *c;
 
 	tl_tcp_settle(net);
 	net->tcp_pending = false;
 	TAILQ_CONCAT(&now, &table->pending, pending_link);
-	while ((c = TAILQ_FIRST(&now)) != NULL) { // without an mbuf it pends anew, for the next tick
+	while ((c = TAILQ_FIRST(&now)) != NULL && !out_of_mbufs) {
 		TAILQ_REMOVE(&now, c, pending_link);
 		c->pending = false;
 		if (c->state >= TL_TCPS_ESTABLISHED && tl_tcp_unsent(c))
 			tl_tcp_output(c);
 		if (c->ack_now || c->rcv_nxt != c->rcv_acked || tl_tcp_window_reopened(c))
 			tl_tcp_send_ack(c);
+		out_of_mbufs = c->pending; // anew, and so the others: for the next tick
 		tl_tcp_ready_look(c);
 	}
+	TAILQ_CONCAT(&table->pending, &now, pending_link);
+	net->tcp_pending = !TAILQ_EMPTY(&table->pending);
 }

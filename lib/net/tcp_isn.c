@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Numbers nobody can guess: initial sequence numbers (RFC 6528), and what local ports are chosen by.
 
+#include <string.h>
+
 #include "tcp_priv.h"
 
 #define ISN_CLOCK_NS 4000
@@ -55,10 +57,22 @@ uint64_t tl_tcp_hash(const struct tl_tcp_table *table, uint64_t word)
 	return siphash(table->secret, word);
 }
 
+// The number of an IPv6 address may become another's: what stays is the address.
+uint64_t tl_tcp_hash_key(const struct tl_net *net, struct tl_tcp_key key)
+{
+	uint64_t word[2];
+
+	if (!tl_ip_is6(key.peer_be))
+		return tl_tcp_hash(net->tcp, tl_tcp_key_word(key));
+	memcpy(word, tl_ip6_of(&net->ip6->book, key.peer_be), sizeof(word));
+	uint64_t ports = tl_tcp_hash(net->tcp, tl_tcp_key_ports(key));
+	return tl_tcp_hash(net->tcp, tl_tcp_hash(net->tcp, ports ^ word[0]) ^ word[1]);
+}
+
 // Our own address is constant for a net, and so part of the key.
-uint32_t tl_tcp_isn(struct tl_net *net, uint64_t key)
+uint32_t tl_tcp_isn(struct tl_net *net, struct tl_tcp_key key)
 {
 	if (net->tcp->isn_fixed)
 		return net->tcp->isn_next;
-	return (uint32_t)(tl_tcp_hash(net->tcp, key) + net->now_ns / ISN_CLOCK_NS);
+	return (uint32_t)(tl_tcp_hash_key(net, key) + net->now_ns / ISN_CLOCK_NS);
 }

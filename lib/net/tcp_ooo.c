@@ -20,12 +20,22 @@ static void drop_at(struct tl_tcp *c, unsigned i)
 	remove_at(c, i);
 }
 
+static void give_back_if_empty(struct tl_tcp *c)
+{
+	if (c->ooo == NULL || c->ooo_count > 0)
+		return;
+	tl_tcp_pool_put(&c->net->tcp->held, c->ooo);
+	c->ooo = NULL;
+}
+
 // Make room for a segment at seq: the farthest one gives way to a nearer.
 static bool make_room(struct tl_tcp *c, uint32_t seq)
 {
 	struct tl_tcp_table *table = c->net->tcp;
 
-	if (c->ooo_count < TL_TCP_OOO_MAX && table->ooo_held < table->ooo_max)
+	if (c->ooo == NULL)
+		c->ooo = tl_tcp_pool_get(&table->held);
+	if (c->ooo != NULL && c->ooo_count < TL_TCP_OOO_MAX && table->ooo_held < table->ooo_max)
 		return true;
 	tl_count(&c->net->stats.tcp_ooo_dropped_pkts, 1);
 	if (c->ooo_count == 0 || !tl_seq_lt(seq, c->ooo[c->ooo_count - 1].seq))
@@ -53,8 +63,10 @@ void tl_tcp_ooo_hold(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 		tl_tcp_dsack(c, new.seq, new.seq + new.len);
 		return;
 	}
-	if (!make_room(c, new.seq))
+	if (!make_room(c, new.seq)) {
+		give_back_if_empty(c);
 		return;
+	}
 	while (i < c->ooo_count &&
 		tl_seq_le(tl_tcp_held_end(&c->ooo[i]), tl_tcp_held_end(&new))) // it has all of that and more
 		drop_at(c, i);
@@ -79,8 +91,10 @@ bool tl_tcp_ooo_next(struct tl_tcp *c, struct tl_tcp_held *out)
 		out->seq += known;
 		out->len -= known;
 		remove_at(c, 0);
+		give_back_if_empty(c);
 		return true;
 	}
+	give_back_if_empty(c);
 	return false;
 }
 
@@ -88,4 +102,5 @@ void tl_tcp_ooo_purge(struct tl_tcp *c)
 {
 	while (c->ooo_count > 0)
 		drop_at(c, c->ooo_count - 1u);
+	give_back_if_empty(c);
 }

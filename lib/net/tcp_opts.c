@@ -69,10 +69,14 @@ void tl_tcp_options_parse(const struct tl_tcp_hdr *hdr, struct tl_tcp_options *o
 	}
 }
 
-// RFC 6691: what the link carries, less fixed headers, options or not.
 static uint16_t own_mss(const struct tl_tcp *c)
 {
-	return c->net->cfg.mtu - TL_IPV4_LEN - TL_TCP_LEN;
+	return tl_tcp_link_mss(c->net, c->key);
+}
+
+static uint16_t default_mss(const struct tl_tcp *c)
+{
+	return tl_ip_is6(c->key.peer_be) ? TL_TCP_DEFAULT_MSS6 : TL_TCP_DEFAULT_MSS;
 }
 
 uint8_t tl_tcp_options_write(const struct tl_tcp *c, uint8_t buf[TL_TCP_OPTIONS_MAX])
@@ -103,7 +107,7 @@ void tl_tcp_options_apply(struct tl_tcp *c, const struct tl_tcp_hdr *peer_syn)
 	struct tl_tcp_options options;
 
 	tl_tcp_options_parse(peer_syn, &options);
-	uint16_t mss = options.mss != 0 ? options.mss : TL_TCP_DEFAULT_MSS;
+	uint16_t mss = options.mss != 0 ? options.mss : default_mss(c);
 	if (mss < TL_TCP_MIN_MSS)
 		mss = TL_TCP_MIN_MSS;
 	c->mss = mss < own_mss(c) ? mss : own_mss(c);

@@ -35,7 +35,7 @@ static uint32_t ring_room(const struct tl_tcp *c)
 
 uint32_t tl_tcp_room(const struct tl_tcp *c)
 {
-	return tl_tcp_may_send(c) ? ring_room(c) : 0;
+	return tl_tcp_may_send(c) && tl_tcp_has_flight(c) ? ring_room(c) : 0;
 }
 
 uint32_t tl_tcp_unsent_bytes(const struct tl_tcp *c)
@@ -129,11 +129,11 @@ static void tcp_fill(struct tl_tcp *c, struct tl_tcp_hdr *tcp, const struct tl_t
 	tcp->cksum_be = 0;
 	if (out->data != NULL)
 		memcpy(payload, out->data, out->len);
-	else
+	else if (out->len > 0)
 		ring_get(c, out->seq, payload, out->len);
 
 	uint16_t len = header_len + out->len;
-	uint32_t sum = tl_cksum_pseudo(c->net->cfg.ip_be, tl_tcp_key_peer_ip(c->key), TL_IPPROTO_TCP, len);
+	uint32_t sum = tl_ip_pseudo(c->net, c->key.peer_be, TL_IPPROTO_TCP, len);
 	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, len));
 }
 
@@ -159,24 +159,24 @@ static struct tl_tcp_hdr *headers_copy(struct tl_tcp *c, struct rte_mbuf *m, uin
 
 static struct tl_tcp_hdr *headers_build(struct tl_tcp *c, struct rte_mbuf *m, uint16_t payload_len)
 {
-	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)tl_ip_build(
-		c->net, m, TL_IPPROTO_TCP, tl_tcp_key_peer_ip(c->key), TL_TCP_LEN + payload_len);
+	struct tl_tcp_hdr *tcp =
+		(struct tl_tcp_hdr *)tl_ip_build(c->net, m, TL_IPPROTO_TCP, c->key.peer_be, TL_TCP_LEN + payload_len);
 
 	*tcp = (struct tl_tcp_hdr){
-		.src_port_be = tl_tcp_key_own_port(c->key),
-		.dst_port_be = tl_tcp_key_peer_port(c->key),
+		.src_port_be = c->key.own_port_be,
+		.dst_port_be = c->key.peer_port_be,
 	};
 	return tcp;
 }
 
-// The long way down, which leaves a template behind once it knows the neighbour's MAC.
+// The long way down, which leaves a template behind once it knows the neighbour's MAC. IPv6 always goes it.
 static void output_and_learn(struct tl_tcp *c, struct rte_mbuf *m)
 {
 	struct tl_net *net = c->net;
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
-	uint32_t peer_be = tl_tcp_key_peer_ip(c->key);
+	uint32_t peer_be = c->key.peer_be;
 
-	if (tl_ip_next_hop_mac(net, peer_be, ((struct tl_ether_hdr *)frame)->dst)) {
+	if (!tl_ip_is6(peer_be) && tl_ip_next_hop_mac(net, peer_be, ((struct tl_ether_hdr *)frame)->dst)) {
 		tl_tcp_ready_learn(c, frame);
 		c->arp_generation = net->arp_generation;
 	}
@@ -268,8 +268,10 @@ static bool send_next(struct tl_tcp *c, const uint8_t *data, uint32_t len, bool 
 
 	if (len > 0 && out.seq + len == c->snd_end)
 		out.flags |= TL_TCP_PSH;
-	if (fin)
+	if (fin) {
 		out.flags |= TL_TCP_FIN;
+		(void)tl_tcp_flight_take(c); // it can do without
+	}
 	if (TL_UNLIKELY(!tl_tcp_transmit(c, &out))) {
 		tl_tcp_pend(c);
 		return false;
@@ -335,7 +337,9 @@ int tl_tcp_send_slowly(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 	tl_tcp_settle(c->net);
 	if (TL_UNLIKELY(!tl_tcp_may_send(c)))
 		return -ENOTCONN;
-	if (TL_UNLIKELY(len > ring_room(c)))
+	if (TL_UNLIKELY(len == 0))
+		return 0;
+	if (TL_UNLIKELY(len > ring_room(c) || !tl_tcp_flight_take(c)))
 		return -ENOBUFS;
 	if (c->snd_una == c->snd_max && c->net->now_ns - c->last_tx_ns > c->rto_ns)
 		tl_tcp_cc_idle(c);
@@ -487,7 +491,7 @@ void tl_tcp_refuse(struct tl_net *net, const struct tl_tcp_seg *seg)
 		.data_off = TL_TCP_LEN << 2,
 		.flags = has_ack ? TL_TCP_RST : TL_TCP_RST | TL_TCP_ACK,
 	};
-	uint32_t sum = tl_cksum_pseudo(net->cfg.ip_be, seg->src_be, TL_IPPROTO_TCP, TL_TCP_LEN);
+	uint32_t sum = tl_ip_pseudo(net, seg->src_be, TL_IPPROTO_TCP, TL_TCP_LEN);
 	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, TL_TCP_LEN));
 	tl_count(&net->stats.tcp_resets_tx, 1);
 	tl_ip_output(net, m, seg->src_be);

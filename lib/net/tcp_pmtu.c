@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The path's MTU (RFC 1191), as routers tell it: believed only as far as RFC 5927 says, for anybody may send ICMP.
+// The path's MTU (RFC 1191, 8201), as routers tell it: believed only as far as RFC 5927 says, for anybody may send
+// ICMP.
 
 #include "tcp_priv.h"
 
-#define PATH_MTU_MIN 296 // the least of RFC 1191's table that leaves room for data worth sending
+#define PATH_MTU_MIN 296   // the least of RFC 1191's table that leaves room for data worth sending
+#define PATH_MTU_MIN6 1280 // RFC 8200, section 5
 
 // RFC 1191, section 7: what old routers, who do not tell, are likely to mean.
 static uint16_t plateau_below(uint16_t bytes)
@@ -17,9 +19,14 @@ static uint16_t plateau_below(uint16_t bytes)
 	return PATH_MTU_MIN;
 }
 
+static uint16_t path_mtu_min(uint32_t dst_be)
+{
+	return tl_ip_is6(dst_be) ? PATH_MTU_MIN6 : PATH_MTU_MIN;
+}
+
 static uint16_t mss_for(const struct tl_tcp *c, uint16_t mtu)
 {
-	return mtu - TL_IPV4_LEN - TL_TCP_LEN - (c->stamped ? TL_TCP_STAMP_LEN : 0);
+	return mtu - tl_ip_len(c->key.peer_be) - TL_TCP_LEN - (c->stamped ? TL_TCP_STAMP_LEN : 0);
 }
 
 void tl_tcp_pmtu_believe(struct tl_tcp *c)
@@ -58,6 +65,6 @@ void tl_tcp_too_big(struct tl_net *net, uint32_t dst_be, uint16_t src_port_be, u
 		mtu = plateau_below(was_bytes);
 	if (mtu >= was_bytes) // it would have fit
 		return;
-	take_claim(c, mss_for(c, mtu < PATH_MTU_MIN ? PATH_MTU_MIN : mtu));
+	take_claim(c, mss_for(c, mtu < path_mtu_min(dst_be) ? path_mtu_min(dst_be) : mtu));
 	tl_tcp_ready_look(c);
 }

@@ -16,6 +16,7 @@
 #include <sys/queue.h>
 
 #include "net_priv.h"
+#include "tcp_key.h"
 
 #define TL_TCP_LISTENERS 16
 #define TL_TCP_OOO_MAX 64    // segments held per connection: a window of 64 KiB, and some to spare
@@ -26,9 +27,11 @@
 
 #define TL_TCP_HEADERS (TL_ETHER_LEN + TL_IPV4_LEN + TL_TCP_LEN)
 #define TL_TCP_MAX_WINDOW (UINT32_C(65535) << 14) // RFC 7323, section 2.3
+#define TL_TCP_NO_CWND (UINT32_C(1) << 30)	  // beyond every window
 #define TL_TCP_MAX_SCALE 14
 #define TL_TCP_DEFAULT_MSS 536 // RFC 9293, section 3.7.1
-#define TL_TCP_MIN_MSS 48      // no peer may make us cut data finer than this
+#define TL_TCP_DEFAULT_MSS6 1220
+#define TL_TCP_MIN_MSS 48 // no peer may make us cut data finer than this
 
 #define TL_TCP_RTO_INITIAL_NS TL_NS_PER_S	     // RFC 6298, section 2.1
 #define TL_TCP_RTO_SYN_LOST_NS (3 * TL_NS_PER_S)     // section 5.7
@@ -36,8 +39,11 @@
 #define TL_TCP_TIME_WAIT_NS (60 * TL_NS_PER_S)	     // 2 MSL of 30 s
 #define TL_TCP_CHALLENGE_GAP_NS (100 * TL_NS_PER_MS) // per connection (RFC 5961, section 7)
 
-#define TL_TCP_WHEEL_SHIFT 18 // one slot is 262 µs
-#define TL_TCP_WHEEL_SLOTS 4096
+#define TL_TCP_TICK_SHIFT 18   // a tick of the wheel is 262 µs
+#define TL_TCP_ROUND_SHIFT 12  // a round 4096 ticks, 1.07 s
+#define TL_TCP_NEAR_SLOTS 8192 // a tick each: two rounds
+#define TL_TCP_FAR_SLOTS 1024  // a round each
+#define TL_TCP_ARM_TICKS 16    // a deadline farther than these, 4.2 ms, need not be hung up at once
 
 enum tl_tcp_state {
 	TL_TCPS_CLOSED,
@@ -140,17 +146,17 @@ struct tl_tcp_held {
 	bool fin;
 };
 
-// A frame of the connection with all that is the same in each, and zeros behind. The offsets are those of its headers,
-// so that nothing else need know what they are.
-#define TL_TCP_READY_BYTES 96 // a tagged frame, IPv6 and TCP with timestamps are 90
+// An untagged IPv4 frame of the connection with all that is the same in each until the next look, and zeros behind.
+#define TL_TCP_READY_BYTES 80 // headers with timestamps, in whole vectors
 struct tl_tcp_ready {
-	uint64_t l3_sum,
-		l4_sum;	 // of what is the same, for the checksums; the latter with the pseudo header's addresses
-	uint32_t bytes;	 // as much may leave as one segment, without another look; 0: nothing
-	uint32_t room;	 // as much together
-	uint32_t adv;	 // the right edge that the window promises
-	uint16_t window; // the field, unless the window follows the room
-	uint8_t l3_off, l4_off, payload_off;
+	uint64_t l4_sum; // of the TCP header and the pseudo header's addresses, for the checksum
+	uint32_t l3_sum; // of the IP header
+	uint32_t bytes;	 // as much may leave as one segment; 0: nothing
+	uint32_t few; // the same if the window does not follow the room, and no more than is best copied word by word
+	uint32_t snd_edge;  // without another look no segment may end beyond
+	uint32_t adv;	    // the right edge that the window promises
+	uint32_t fixed_sum; // l4_sum but for the fields that each look sets
+	uint8_t payload_off;
 	uint8_t frame[TL_TCP_READY_BYTES];
 };
 
@@ -177,9 +183,12 @@ struct tl_tcp_listener {
 	uint16_t port_be;	   // 0: slot free
 };
 
+LIST_HEAD(tl_tcp_slot, tl_tcp);
+TAILQ_HEAD(tl_tcp_queue, tl_tcp);
+
 struct tl_tcp {
 	// Touched for each segment sent or received.
-	uint64_t key; // peer address, peer port, own port
+	struct tl_tcp_key key;
 	struct tl_tcp *hash_next;
 	struct tl_net *net;
 	uint32_t arp_generation; // of ready.frame
@@ -196,13 +205,15 @@ struct tl_tcp {
 	uint32_t stamp_recent; // TS.Recent: the peer's timestamp, which we echo
 	uint32_t recent_at;    // our clock when it came
 
-	uint8_t *ring;
+	uint8_t *ring; // of what is not acknowledged; lent while there is such a thing, else NULL
 	uint32_t ring_mask;
 	uint32_t send_limit;	// opts.send_buffer_bytes
 	uint32_t recv_window;	// opts.recv_window_bytes
 	uint32_t limited_bytes; // in flight and yet not in the network: cwnd allows as many more (RFC 3042, 6675)
 	uint8_t snd_scale, rcv_scale;
 	bool follows_room;  // opts.window_follows_room
+	bool own_buffer;    // opts.own_buffer
+	bool without_cwnd;  // opts.without_cwnd
 	bool fin_queued;    // the application closed
 	bool persisting;    // the peer's window is shut and we probe it
 	bool pending;	    // on the table's list of those with something left to send
@@ -226,7 +237,8 @@ struct tl_tcp {
 	uint64_t last_rx_ns, last_tx_ns;
 
 	uint64_t deadline_ns[TL_TCP_TIMERS];
-	uint64_t due_ns; // for which the connection hangs on the wheel; may be early, never late
+	uint64_t due_ns;  // the wheel need not hear of a deadline from here on
+	uint64_t hung_ns; // for which the connection hangs on the wheel: may be early, never late
 	uint32_t snd_wl1, max_snd_wnd;
 	struct tl_tcp_ready ready;
 
@@ -237,9 +249,9 @@ struct tl_tcp {
 	uint16_t claimed_mss; // what ICMP says would fit the path, not believed yet; 0: nothing
 	bool mss_proven;      // a segment of mss bytes was acknowledged
 	uint32_t ssthresh, recover, cwnd_acked;
-	struct tl_tcp_range sacked[TL_TCP_SACKED_MAX]; // what the peer holds beyond snd_una, by sequence number
-	struct tl_tcp_sent sent[TL_TCP_SENT_MAX];      // a ring
-	uint64_t again_ns;			       // nothing that is sent now was before
+	struct tl_tcp_range *sacked; // what the peer holds beyond snd_una, by sequence number; lent with ring
+	struct tl_tcp_sent *sent;    // a ring; lent with ring
+	uint64_t again_ns;	     // nothing that is sent now was before
 	struct tl_tcp_rack rack;
 	uint64_t srtt_ns, rttvar_ns, rto_ns; // srtt_ns 0: no sample yet
 	uint64_t pto_ns;		     // patience with the tail of a flight
@@ -259,28 +271,49 @@ struct tl_tcp {
 	uint64_t rto_min_ns, keepalive_idle_ns;
 	struct tl_tcp_listener *listener;
 	LIST_ENTRY(tl_tcp) wheel;
+	struct tl_tcp_far *far; // the slot that it hangs in, if that is a round's
+	struct tl_tcp *armed_next;
+	bool armed; // the wheel will look soon whether a deadline is left
 	TAILQ_ENTRY(tl_tcp) pending_link;
-	TAILQ_ENTRY(tl_tcp) link; // in the table's idle, half-open, dead or TIME-WAIT list
-	bool half_open;		  // counted, and in the table's list, for its SYN-ACK is not acknowledged
+	TAILQ_ENTRY(tl_tcp) link;     // in the table's idle, half-open, calling, dead or TIME-WAIT list
+	struct tl_tcp_queue *opening; // the list of the table that it is in while our SYN is not acknowledged, or NULL
 	uint32_t ooo_arrivals;
-	struct tl_tcp_held ooo[TL_TCP_OOO_MAX]; // by sequence number
+	struct tl_tcp_held *ooo; // by sequence number; lent while some are held, else NULL
 } TL_CACHE_ALIGNED;
 
-LIST_HEAD(tl_tcp_slot, tl_tcp);
-TAILQ_HEAD(tl_tcp_queue, tl_tcp);
+// Blocks of one size to lend, the one last given back first.
+struct tl_tcp_pool {
+	void *memory;
+	void *free; // begins with the address of the next
+};
+
+// Connections due within a round.
+struct tl_tcp_far {
+	struct tl_tcp_slot slot;
+	uint32_t n;
+};
+
+struct tl_tcp_wheel {
+	uint64_t tick;				// it has turned up to here
+	uint32_t quota;				// to bring near with each tick of this round
+	uint64_t visits;			// connections touched so far: all that turning costs
+	struct tl_tcp *armed[TL_TCP_ARM_TICKS]; // to look at with a tick
+	struct tl_tcp_slot near[TL_TCP_NEAR_SLOTS];
+	struct tl_tcp_far far[TL_TCP_FAR_SLOTS];
+};
 
 struct tl_tcp_table {
 	struct tl_tcp **bucket;
 	uint32_t bucket_mask;
 	uint32_t depth; // of entries into TCP: the dead are buried when it is 0
-	uint64_t hash_seed;
-	uint64_t tick; // the wheel has turned up to here
+	uint64_t hash_seed[TL_TCP_KEY_SEEDS];
 	struct tl_tcp_queue pending;
 	uint32_t ooo_held, ooo_max; // mbufs held in all ooo queues
 	struct tl_tcp_listener listener[TL_TCP_LISTENERS];
 	struct tl_tcp *conns;
-	uint8_t *rings;
-	struct tl_tcp_queue idle, half_open, dead, time_wait;
+	struct tl_tcp_pool flights; // ring, sent and sacked of a connection
+	struct tl_tcp_pool held;    // ooo of a connection
+	struct tl_tcp_queue idle, half_open, calling, dead, time_wait;
 	uint32_t n_half_open, half_open_max;
 	uint64_t cookies_ns;		   // when the last SYN cookie was sent
 	struct tl_tcp *nobody;		   // stands for a connection that is not remembered
@@ -291,7 +324,7 @@ struct tl_tcp_table {
 	bool isn_fixed; // for tests: ISNs are isn_next
 	uint32_t isn_next;
 	bool closing; // tl_tcp_fini() runs
-	struct tl_tcp_slot wheel[TL_TCP_WHEEL_SLOTS];
+	struct tl_tcp_wheel wheel;
 };
 
 // ---- sequence arithmetic (RFC 9293, section 3.4)
@@ -346,43 +379,26 @@ static inline bool tl_tcp_fin_acked(const struct tl_tcp *c)
 	return c->fin_queued && c->snd_una == c->snd_end + 1;
 }
 
-// ---- tcp_table.c: slots, demultiplexing
+// ---- tcp_table.c: slots, demultiplexing. A peer's address is of either family: see tl_ip6_book.h.
 
-static inline uint64_t tl_tcp_key(uint32_t peer_be, uint16_t peer_port_be, uint16_t own_port_be)
+static inline struct tl_tcp **tl_tcp_bucket(const struct tl_tcp_table *table, struct tl_tcp_key key)
 {
-	return (uint64_t)peer_be << 32 | (uint32_t)peer_port_be << 16 | own_port_be;
+	return &table->bucket[tl_tcp_key_hash(table->hash_seed, key) & table->bucket_mask];
 }
 
-static inline uint32_t tl_tcp_key_peer_ip(uint64_t key)
-{
-	return (uint32_t)(key >> 32);
-}
-
-static inline uint16_t tl_tcp_key_peer_port(uint64_t key)
-{
-	return (uint16_t)(key >> 16);
-}
-
-static inline uint16_t tl_tcp_key_own_port(uint64_t key)
-{
-	return (uint16_t)key;
-}
-
-static inline struct tl_tcp **tl_tcp_bucket(const struct tl_tcp_table *table, uint64_t key)
-{
-	uint64_t h = (key ^ table->hash_seed) * UINT64_C(0x9e3779b97f4a7c15);
-
-	h = (h ^ (h >> 32)) * (table->hash_seed | 1);
-	return &table->bucket[(h >> 32) & table->bucket_mask];
-}
-
-static inline struct tl_tcp *tl_tcp_find(const struct tl_tcp_table *table, uint64_t key)
+static inline struct tl_tcp *tl_tcp_find(const struct tl_tcp_table *table, struct tl_tcp_key key)
 {
 	struct tl_tcp *c = *tl_tcp_bucket(table, key);
 
-	while (c != NULL && c->key != key)
+	while (c != NULL && !tl_tcp_key_equal(c->key, key))
 		c = c->hash_next;
 	return c;
+}
+
+// RFC 6691: what the link carries, less fixed headers, options or not.
+static inline uint16_t tl_tcp_link_mss(const struct tl_net *net, struct tl_tcp_key key)
+{
+	return net->cfg.mtu - tl_ip_len(key.peer_be) - TL_TCP_LEN;
 }
 
 // Every way into TCP that may end a connection is bracketed: slots are reused only after the outermost has left, so
@@ -402,16 +418,18 @@ static inline void tl_tcp_leave(struct tl_tcp_table *table)
 
 // A connection with key and options, findable, in state CLOSED; the oldest in TIME-WAIT gives way. NULL: all are in
 // use.
-struct tl_tcp *tl_tcp_take(
-	struct tl_net *net, uint64_t key, const struct tl_tcp_ops *ops, void *ctx, const struct tl_tcp_opts *opts);
+struct tl_tcp *tl_tcp_take(struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_ops *ops, void *ctx,
+	const struct tl_tcp_opts *opts);
 
-// Counts c as half open, or no more.
+// c is opened by a listener, and half open; or by us.
 void tl_tcp_half_open(struct tl_tcp *c);
-void tl_tcp_half_open_end(struct tl_tcp *c);
+void tl_tcp_calling(struct tl_tcp *c);
+// It is neither any more.
+void tl_tcp_opening_end(struct tl_tcp *c);
 // The listener's oldest half-open connection gives way. False: it has none.
 bool tl_tcp_half_open_evict(struct tl_tcp_listener *listener);
 // A connection that is in no list and answers one SYN.
-struct tl_tcp *tl_tcp_nobody(struct tl_net *net, uint64_t key, const struct tl_tcp_opts *opts);
+struct tl_tcp *tl_tcp_nobody(struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_opts *opts);
 
 // What we send begins at iss.
 void tl_tcp_start_sequence(struct tl_tcp *c, uint32_t iss);
@@ -427,19 +445,73 @@ struct tl_tcp_listener *tl_tcp_find_listener(struct tl_tcp_table *table, uint16_
 // A free local port for the peer, network order; 0: none.
 uint16_t tl_tcp_local_port(struct tl_net *net, uint32_t peer_be, uint16_t peer_port_be);
 
+// ---- tcp_lend.c: memory that a connection has only while it needs it
+
+int tl_tcp_lend_init(struct tl_net *net, uint32_t slots);
+void tl_tcp_lend_fini(struct tl_tcp_table *table);
+
+static inline void *tl_tcp_pool_get(struct tl_tcp_pool *pool)
+{
+	void *block = pool->free;
+
+	if (TL_LIKELY(block != NULL))
+		pool->free = *(void **)block;
+	return block;
+}
+
+static inline void tl_tcp_pool_put(struct tl_tcp_pool *pool, void *block)
+{
+	*(void **)block = pool->free;
+	pool->free = block;
+}
+
+// HOT. Ring, sent and sacked for c. False: all are lent.
+static inline bool tl_tcp_flight_take(struct tl_tcp *c)
+{
+	if (c->ring != NULL)
+		return true;
+	uint8_t *block = tl_tcp_pool_get(&c->net->tcp->flights);
+	if (TL_UNLIKELY(block == NULL))
+		return false;
+	c->sent = (struct tl_tcp_sent *)block;
+	c->sacked = (struct tl_tcp_range *)(c->sent + TL_TCP_SENT_MAX);
+	c->ring = (uint8_t *)(c->sacked + TL_TCP_SACKED_MAX);
+	return true;
+}
+
+// HOT. Nothing is in the ring, nor in flight.
+static inline void tl_tcp_flight_give(struct tl_tcp *c)
+{
+	if (c->ring == NULL)
+		return;
+	tl_tcp_pool_put(&c->net->tcp->flights, c->sent);
+	c->ring = NULL;
+	c->sent = NULL;
+	c->sacked = NULL;
+	c->n_sent = 0;
+	c->n_sacked = 0;
+}
+
+// HOT. Whether tl_tcp_flight_take() would do.
+static inline bool tl_tcp_has_flight(const struct tl_tcp *c)
+{
+	return c->ring != NULL || c->net->tcp->flights.free != NULL;
+}
+
 // ---- tcp_isn.c
 
-// A keyed hash of word.
+// A keyed hash of word; of the addresses and ports of a connection.
 uint64_t tl_tcp_hash(const struct tl_tcp_table *table, uint64_t word);
+uint64_t tl_tcp_hash_key(const struct tl_net *net, struct tl_tcp_key key);
 
-uint32_t tl_tcp_isn(struct tl_net *net, uint64_t key);
+uint32_t tl_tcp_isn(struct tl_net *net, struct tl_tcp_key key);
 
 // ---- tcp_cookie.c
 
 // Answer the SYN that c, which is nobody, has taken.
 void tl_tcp_cookie_send(struct tl_net *net, struct tl_tcp *c, uint32_t peer_isn);
 // Whether seg acknowledges a cookie of ours.
-bool tl_tcp_cookie_check(const struct tl_net *net, uint64_t key, const struct tl_tcp_seg *seg);
+bool tl_tcp_cookie_check(const struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_seg *seg);
 // c is as it would be in SYN-RECEIVED, had we remembered.
 void tl_tcp_cookie_open(struct tl_tcp *c, const struct tl_tcp_seg *seg);
 
@@ -451,6 +523,13 @@ void tl_tcp_ready_learn(struct tl_tcp *c, const uint8_t *frame);
 void tl_tcp_ready_look(struct tl_tcp *c);
 // The connection is established: what options its segments have is known.
 void tl_tcp_ready_options(struct tl_tcp *c);
+
+// HOT. Not before the next look.
+static inline void tl_tcp_ready_stop(struct tl_tcp *c)
+{
+	c->ready.bytes = 0;
+	c->ready.few = 0;
+}
 
 // ---- tcp_output_dp.c
 
@@ -518,7 +597,7 @@ struct tl_tcp_stamp_option {
 } __attribute__((packed));
 
 // Same for the same addresses and ports, so that a peer's TIME-WAIT knows old from new (section 7.1).
-uint32_t tl_tcp_stamp_offset(const struct tl_net *net, uint64_t key);
+uint32_t tl_tcp_stamp_offset(const struct tl_net *net, struct tl_tcp_key key);
 
 // HOT. Our clock now (TSval).
 static inline uint32_t tl_tcp_stamp_now(const struct tl_tcp *c)
@@ -543,11 +622,18 @@ bool tl_tcp_stamp_aged(const struct tl_tcp *c);
 // Take the round trip that the TSecr of an ACK tells, if it can be.
 void tl_tcp_stamp_sample(struct tl_tcp *c, const struct tl_tcp_seg *seg);
 
+// ---- tcp_wheel.c
+
+// A deadline of c, before due_ns.
+void tl_tcp_timer_arm(struct tl_tcp *c, uint64_t deadline_ns);
+// Hang c on the wheel for its earliest deadline.
+void tl_tcp_hang_up(struct tl_tcp *c);
+void tl_tcp_timers_stop(struct tl_tcp *c);
+
 // ---- tcp_timer.c
 
-// Hang c on the wheel for due_ns.
-void tl_tcp_timer_move(struct tl_tcp *c, uint64_t due_ns);
-void tl_tcp_timers_stop(struct tl_tcp *c);
+// Do what is due, and hang c up for what is next.
+void tl_tcp_wake(struct tl_tcp *c);
 void tl_tcp_keepalive_start(struct tl_tcp *c);
 void tl_tcp_rtt_sample(struct tl_tcp *c, uint64_t rtt_ns);
 uint64_t tl_tcp_rto_ns(const struct tl_tcp *c); // backed off
@@ -561,14 +647,14 @@ static inline uint64_t tl_tcp_patience_ns(const struct tl_tcp *c)
 	return c->pto_ns;
 }
 
-// HOT. Mostly a store: the wheel is touched only when c must wake earlier than it would.
+// HOT. Mostly a store: the wheel hears of it only when c must wake earlier than it would.
 static inline void tl_tcp_timer_set(struct tl_tcp *c, enum tl_tcp_timer timer, uint64_t after_ns)
 {
 	uint64_t deadline_ns = c->net->now_ns + after_ns;
 
 	c->deadline_ns[timer] = deadline_ns;
 	if (TL_UNLIKELY(deadline_ns < c->due_ns))
-		tl_tcp_timer_move(c, deadline_ns);
+		tl_tcp_timer_arm(c, deadline_ns);
 }
 
 static inline void tl_tcp_timer_stop(struct tl_tcp *c, enum tl_tcp_timer timer)
@@ -584,7 +670,6 @@ static inline bool tl_tcp_timer_is_set(const struct tl_tcp *c, enum tl_tcp_timer
 // ---- tcp_cc.c: RFC 5681, 6582, and 6675 for what RACK finds
 
 void tl_tcp_cc_start(struct tl_tcp *c);
-uint32_t tl_tcp_cc_initial_window(const struct tl_tcp *c);
 // snd_una advanced by acked bytes. Whether the retransmission timer starts anew.
 bool tl_tcp_cc_acked(struct tl_tcp *c, uint32_t acked);
 void tl_tcp_cc_dup_ack(struct tl_tcp *c); // without SACK
@@ -595,6 +680,8 @@ void tl_tcp_cc_probe_repaired(struct tl_tcp *c);
 void tl_tcp_cc_timeout(struct tl_tcp *c);
 // What is in flight did not fit the path: all of it goes again from snd_una, though it is no sign of congestion.
 void tl_tcp_cc_resend(struct tl_tcp *c);
+// RFC 5681, section 4.1: after a pause the ACKs that would clock a large window out are gone.
+uint32_t tl_tcp_cc_after_pause(const struct tl_tcp *c); // what cwnd will be
 void tl_tcp_cc_idle(struct tl_tcp *c);
 
 // ---- tcp_pmtu.c
@@ -629,6 +716,8 @@ void tl_tcp_sent_again(struct tl_tcp *c, uint32_t from, uint32_t to);
 // HOT. Bytes from..to-1 are sent now; before snd_max moves.
 static inline void tl_tcp_sent_note(struct tl_tcp *c, uint32_t from, uint32_t to)
 {
+	if (TL_UNLIKELY(c->ring == NULL)) // our FIN, while all is lent: the RTO alone watches it
+		return;
 	struct tl_tcp_sent *last = &c->sent[(c->sent_first + c->n_sent - 1u) & (TL_TCP_SENT_MAX - 1)];
 	uint64_t now_ns = tl_max_u64(c->net->now_ns, c->again_ns);
 

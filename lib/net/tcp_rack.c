@@ -2,6 +2,8 @@
 // What is lost, told by time (RFC 8985, RACK): a record of when each byte in flight was sent, and the rule that what
 // was sent well before something that has arrived, and has not, never will.
 
+#include <string.h>
+
 #include "tcp_priv.h"
 
 #define REORDER_PERSIST 16 // recoveries (section 6.2, step 4)
@@ -31,12 +33,25 @@ static unsigned append(struct tl_tcp_sent *list, unsigned n, uint32_t begin, str
 	return n + 1;
 }
 
-// Too many runs: the last two become one, with the later time.
-static unsigned join_last(struct tl_tcp_sent *list, unsigned n)
+static uint64_t gap_ns(const struct tl_tcp_sent *list, unsigned i)
 {
-	list[n - 2].at_ns = tl_max_u64(list[n - 2].at_ns, list[n - 1].at_ns);
-	list[n - 2].to = list[n - 1].to;
-	list[n - 2].again = true;
+	uint64_t a_ns = list[i].at_ns, b_ns = list[i + 1].at_ns;
+
+	return a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns;
+}
+
+// Too many runs: the two neighbours closest in time become one, with the later time.
+static unsigned join_nearest(struct tl_tcp_sent *list, unsigned n)
+{
+	unsigned at = 0;
+
+	for (unsigned i = 1; i + 1 < n; i++) {
+		if (gap_ns(list, i) < gap_ns(list, at))
+			at = i;
+	}
+	list[at + 1].at_ns = tl_max_u64(list[at].at_ns, list[at + 1].at_ns);
+	list[at + 1].again = true;
+	memmove(&list[at], &list[at + 1], (n - at - 1) * sizeof(list[0]));
 	return n - 1;
 }
 
@@ -46,6 +61,8 @@ void tl_tcp_sent_again(struct tl_tcp *c, uint32_t from, uint32_t to)
 	uint32_t begin = c->snd_una;
 	unsigned n = 0;
 
+	if (c->ring == NULL) // our FIN alone
+		return;
 	for (unsigned i = 0; i < c->n_sent && tl_seq_lt(begin, from); i++) {
 		struct tl_tcp_sent run = *sent_at(c, i);
 		run.to = seq_min(run.to, from);
@@ -58,8 +75,8 @@ void tl_tcp_sent_again(struct tl_tcp *c, uint32_t from, uint32_t to)
 	n = append(list, n, from, (struct tl_tcp_sent){.at_ns = at_ns, .to = to, .again = true});
 	for (unsigned i = 0; i < c->n_sent; i++)
 		n = append(list, n, to, *sent_at(c, i));
-	while (n > TL_TCP_SENT_MAX)
-		n = join_last(list, n);
+	while (n >= TL_TCP_SENT_MAX) // one is left for what is new: it must not make what is old look new
+		n = join_nearest(list, n);
 	c->sent_first = 0;
 	c->n_sent = (uint8_t)n;
 	for (unsigned i = 0; i < n; i++)

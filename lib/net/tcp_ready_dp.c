@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The short way out: a segment of new data made from the connection's ready header, when a look after the last one, or
-// at the last that came in, found nothing in the way. What need not be done before the frame leaves is noted and done
-// afterwards.
+// The short way out: a segment of new data made from the connection's ready header, when a look at the last that came
+// in, or after one that went the long way, found nothing in the way. What need not be done before the frame leaves is
+// noted and done afterwards.
 
 #include <string.h>
 
@@ -10,15 +10,26 @@
 #include "tcp_priv.h"
 
 #define FEW_BYTES 64 // are copied and summed word by word, more in blocks
+#define L4_OFF (TL_ETHER_LEN + TL_IPV4_LEN)
+
+static struct tl_tcp_hdr *tcp_of(struct tl_tcp_ready *r)
+{
+	return (struct tl_tcp_hdr *)(r->frame + L4_OFF);
+}
+
+static struct tl_tcp_stamp_option *stamp_of(struct tl_tcp_ready *r)
+{
+	return (struct tl_tcp_stamp_option *)(r->frame + TL_TCP_HEADERS);
+}
 
 void tl_tcp_ready_learn(struct tl_tcp *c, const uint8_t *frame)
 {
 	struct tl_tcp_ready *r = &c->ready;
 
-	*r = (struct tl_tcp_ready){.l3_off = TL_ETHER_LEN, .l4_off = TL_ETHER_LEN + TL_IPV4_LEN};
+	*r = (struct tl_tcp_ready){0};
 	memcpy(r->frame, frame, TL_TCP_HEADERS);
-	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(r->frame + r->l3_off);
-	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(r->frame + r->l4_off);
+	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(r->frame + TL_ETHER_LEN);
+	struct tl_tcp_hdr *tcp = tcp_of(r);
 	ip->total_len_be = 0;
 	ip->id_be = 0;
 	ip->cksum_be = 0;
@@ -30,16 +41,18 @@ void tl_tcp_ready_learn(struct tl_tcp *c, const uint8_t *frame)
 void tl_tcp_ready_options(struct tl_tcp *c)
 {
 	struct tl_tcp_ready *r = &c->ready;
-	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(r->frame + r->l4_off);
-	struct tl_tcp_stamp_option *option = (struct tl_tcp_stamp_option *)(tcp + 1);
+	struct tl_tcp_hdr *tcp = tcp_of(r);
+	uint32_t word_be = c->stamped ? tl_be32(TL_TCP_STAMP_WORD) : 0;
 	uint8_t header_len = TL_TCP_LEN + (c->stamped ? TL_TCP_STAMP_LEN : 0);
 
-	option->word_be = c->stamped ? tl_be32(TL_TCP_STAMP_WORD) : 0;
-	tcp->data_off = (uint8_t)(header_len << 2);
-	tcp->flags = TL_TCP_PSH | TL_TCP_ACK;
-	r->payload_off = r->l4_off + header_len;
-	r->l4_sum = tl_cksum_pseudo(c->net->cfg.ip_be, tl_tcp_key_peer_ip(c->key), TL_IPPROTO_TCP, 0);
-	r->l4_sum = tl_cksum_add((uint32_t)r->l4_sum, tcp, TL_TCP_LEN + sizeof(option->word_be)) + tl_be16(header_len);
+	*stamp_of(r) = (struct tl_tcp_stamp_option){.word_be = word_be};
+	*tcp = (struct tl_tcp_hdr){.src_port_be = tcp->src_port_be,
+		.dst_port_be = tcp->dst_port_be,
+		.data_off = (uint8_t)(header_len << 2),
+		.flags = TL_TCP_PSH | TL_TCP_ACK};
+	r->payload_off = L4_OFF + header_len;
+	r->fixed_sum = tl_cksum_pseudo(c->net->cfg.ip_be, c->key.peer_be, TL_IPPROTO_TCP, 0);
+	r->fixed_sum = tl_cksum_add(r->fixed_sum, tcp, TL_TCP_LEN + sizeof(word_be)) + tl_be16(header_len);
 }
 
 // ---- the look
@@ -51,23 +64,42 @@ static bool is_plain(const struct tl_tcp *c)
 	       !c->fin_queued && !c->persisting && c->ooo_count == 0 && !c->dsack_due;
 }
 
-// After a pause the congestion window is the initial one again, which the note takes care of.
+// After a pause the congestion window is another, which the note takes care of.
 static uint32_t window_left(const struct tl_tcp *c)
 {
 	uint32_t usable = tl_tcp_usable(c);
 
-	return c->snd_una != c->snd_max ? usable : tl_min_u32(usable, tl_tcp_cc_initial_window(c));
+	return c->snd_una != c->snd_max ? usable : tl_min_u32(usable, tl_tcp_cc_after_pause(c));
+}
+
+// What all segments up to the next look have: ACK, window, and the timestamp that is echoed.
+static inline __attribute__((always_inline)) void set_fields(struct tl_tcp *c)
+{
+	struct tl_tcp_ready *r = &c->ready;
+	struct tl_tcp_hdr *tcp = tcp_of(r);
+	struct tl_tcp_offer offer = tl_tcp_offer(c, c->rcv_scale);
+	uint32_t ack_be = tl_be32(c->rcv_nxt), echo_be = c->stamped ? tl_be32(c->stamp_recent) : 0;
+	uint16_t window_be = tl_be16(offer.field);
+
+	r->adv = offer.adv;
+	tcp->ack_be = ack_be;
+	tcp->window_be = window_be;
+	stamp_of(r)->echo_be = echo_be;
+	r->l4_sum = (uint64_t)r->fixed_sum + ack_be + window_be + echo_be;
 }
 
 void tl_tcp_ready_look(struct tl_tcp *c)
 {
 	struct tl_tcp_ready *r = &c->ready;
-	struct tl_tcp_offer offer = tl_tcp_offer(c, c->rcv_scale);
+	uint32_t room = is_plain(c) ? tl_min_u32(window_left(c), c->send_limit - tl_tcp_queued(c)) : 0;
 
-	r->adv = offer.adv;
-	r->window = offer.field;
-	r->room = is_plain(c) ? tl_min_u32(window_left(c), c->send_limit - tl_tcp_queued(c)) : 0;
-	r->bytes = tl_min_u32(r->room, c->mss);
+	tl_tcp_ready_stop(c);
+	if (room == 0)
+		return;
+	r->bytes = tl_min_u32(room, c->mss);
+	r->few = c->follows_room ? 0 : tl_min_u32(r->bytes, FEW_BYTES);
+	r->snd_edge = c->snd_nxt + room;
+	set_fields(c);
 }
 
 // ---- the segment
@@ -75,29 +107,19 @@ void tl_tcp_ready_look(struct tl_tcp *c)
 // Copies, and returns the sum of what was copied.
 static inline uint64_t copy_and_sum(uint8_t *to, const uint8_t *from, uint32_t len)
 {
+	size_t words = len & ~UINT32_C(7), at = 0;
 	uint64_t sum = 0;
-	uint32_t at = 0;
 
-	for (uint64_t word; at + 8 <= len; at += 8) {
+	for (uint64_t word; at < words; at += 8) {
 		memcpy(&word, from + at, 8);
 		memcpy(to + at, &word, 8);
 		sum = tl_cksum_add64(sum, word);
 	}
-	if (at == len)
+	if (words == len)
 		return sum;
-	for (uint32_t i = at; i < len; i++)
-		to[i] = from[i];
-	return tl_cksum_add_few(sum, from + at, len - at);
-}
-
-// Timestamps differ with each tick. Returns their sum.
-static inline uint64_t fill_stamp(const struct tl_tcp *c, struct tl_tcp_hdr *tcp)
-{
-	struct tl_tcp_stamp_option *option = (struct tl_tcp_stamp_option *)(tcp + 1);
-
-	option->stamp_be = tl_be32(tl_tcp_stamp_now(c));
-	option->echo_be = tl_be32(c->stamp_recent);
-	return (uint64_t)option->stamp_be + option->echo_be;
+	for (; at < len; at++)
+		to[at] = from[at];
+	return tl_cksum_add_few(sum, from + words, len - (uint32_t)words);
 }
 
 // Sets what differs from segment to segment and adds it to the sum of what does not (RFC 1624, section 3, the fields'
@@ -106,36 +128,35 @@ static inline __attribute__((always_inline)) void fill(
 	struct tl_tcp *c, struct rte_mbuf *m, const uint8_t *data, uint32_t len, bool few)
 {
 	const struct tl_tcp_ready *r = &c->ready;
-	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
-	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + r->l3_off);
-	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(frame + r->l4_off);
-	uint32_t frame_len = r->payload_off + len;
-	uint32_t seq_be = tl_be32(c->snd_nxt), ack_be = tl_be32(c->rcv_nxt);
+	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *), *payload = frame + r->payload_off;
+	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
+	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(ip + 1);
+	uint32_t frame_len = r->payload_off + len, seq_be = tl_be32(c->snd_nxt);
+	uint64_t sum = r->l4_sum + seq_be + tl_be16((uint16_t)len);
+	uint32_t l3_sum = r->l3_sum;
 
 	memcpy(frame, r->frame, sizeof(r->frame));
-	uint64_t sum;
-	if (few) {
-		sum = copy_and_sum(frame + r->payload_off, data, len);
-	} else {
-		memcpy(frame + r->payload_off, data, len);
-		sum = tl_cksum_add(0, data, len);
+	if (c->stamped) {
+		uint32_t stamp_be = tl_be32(tl_tcp_stamp_now(c));
+		((struct tl_tcp_stamp_option *)(tcp + 1))->stamp_be = stamp_be;
+		sum += stamp_be;
 	}
-	if (c->stamped)
-		sum = tl_cksum_add64(sum, fill_stamp(c, tcp));
-	uint16_t win_be = tl_be16(r->window);
 	tcp->seq_be = seq_be;
-	tcp->ack_be = ack_be;
-	tcp->window_be = win_be;
-	sum = tl_cksum_add64(sum, r->l4_sum + seq_be + ack_be + win_be + tl_be16((uint16_t)len));
-	tcp->cksum_be = tl_cksum_fold(sum);
-
-	uint16_t len_be = tl_be16((uint16_t)(frame_len - r->l3_off)), id_be = tl_be16(c->net->ip_id++);
+	uint16_t len_be = tl_be16((uint16_t)(frame_len - TL_ETHER_LEN)), id_be = tl_be16(c->net->ip_id++);
 	ip->total_len_be = len_be;
 	ip->id_be = id_be;
-	ip->cksum_be = tl_cksum_fold32((uint32_t)r->l3_sum + len_be + id_be);
+	ip->cksum_be = tl_cksum_fold32(l3_sum + len_be + id_be);
 	frame_len = frame_len < TL_ETHER_MIN_FRAME ? TL_ETHER_MIN_FRAME : frame_len;
 	m->data_len = (uint16_t)frame_len;
 	m->pkt_len = frame_len;
+
+	if (few) {
+		sum = tl_cksum_add64(sum, copy_and_sum(payload, data, len));
+	} else {
+		memcpy(payload, data, len);
+		sum = tl_cksum_add64(sum, tl_cksum_add(0, data, len));
+	}
+	tcp->cksum_be = tl_cksum_fold(sum);
 }
 
 // ---- notes
@@ -143,16 +164,22 @@ static inline __attribute__((always_inline)) void fill(
 static void settle(const struct tl_tcp_note *note)
 {
 	struct tl_tcp *c = note->c;
+	struct tl_tcp_ready *r = &c->ready;
 
 	tl_count(&c->net->stats.tcp_segments_tx, 1);
+	c->rcv_adv = r->adv;
+	c->rcv_acked = c->rcv_nxt;
+	c->ack_now = false;
 	tl_tcp_ring_put(c, note->seq, note->data, note->len);
 	if (note->seq == c->snd_una && c->net->now_ns - c->last_tx_ns > c->rto_ns)
 		tl_tcp_cc_idle(c);
 	c->snd_nxt = note->seq + note->len;
 	tl_tcp_account_sent(c, note->seq);
+	r->few = tl_min_u32(r->few, r->snd_edge - c->snd_nxt);
 }
 
 // Each note is of a segment of its own: its place in the sequence is gone back to, and left at the end of the last.
+// What the last look said still holds: there is only less room, by what was sent.
 void tl_tcp_settle_notes(struct tl_net *net)
 {
 	const struct tl_tcp_note *note = net->tcp->note;
@@ -161,8 +188,6 @@ void tl_tcp_settle_notes(struct tl_net *net)
 	net->n_notes = 0;
 	for (uint32_t i = 0; i < n; i++)
 		settle(&note[i]);
-	for (uint32_t i = 0; i < n; i++)
-		tl_tcp_ready_look(note[i].c);
 }
 
 void tl_net_sent(struct tl_net *net)
@@ -172,13 +197,10 @@ void tl_net_sent(struct tl_net *net)
 		net->spare = rte_pktmbuf_alloc(net->cfg.pool);
 }
 
-// Whether a segment may leave by the ready header, in one compare: a length of 0 becomes a huge one, and so does any if
-// the header is of another time.
-static inline bool is_ready(const struct tl_tcp *c, uint32_t len)
+// Whether as much may leave by the ready header: a length of 0 becomes a huge one. The header may be of another time.
+static inline bool is_ready(const struct tl_tcp *c, uint32_t len, uint32_t most)
 {
-	uint64_t other_time = c->arp_generation ^ c->net->arp_generation;
-
-	return TL_LIKELY((other_time << 32 | (uint32_t)(len - 1)) < c->ready.bytes);
+	return TL_LIKELY(len - 1 < most && c->arp_generation == c->net->arp_generation);
 }
 
 static __attribute__((noinline)) int send_slowly(struct tl_tcp *c, const uint8_t *data, uint32_t len)
@@ -190,60 +212,53 @@ static __attribute__((noinline)) int send_slowly(struct tl_tcp *c, const uint8_t
 
 // What could call something comes last, so that nothing need be kept for after it.
 static inline __attribute__((always_inline)) void send_ready(
-	struct tl_tcp *c, struct rte_mbuf *m, const uint8_t *data, uint32_t len, bool few)
+	struct tl_tcp *c, struct rte_mbuf *m, struct tl_tcp_note note, bool few)
 {
 	struct tl_net *net = c->net;
-	struct tl_tcp_ready *r = &c->ready;
-	uint32_t end = c->snd_nxt + len;
 
-	net->tcp->note[net->n_notes++] = (struct tl_tcp_note){.c = c, .data = data, .seq = c->snd_nxt, .len = len};
-	fill(c, m, data, len, few);
-	c->snd_nxt = end;
-	c->snd_end = end;
-	c->rcv_adv = r->adv;
-	c->rcv_acked = c->rcv_nxt;
-	c->ack_now = false;
-	r->room -= len;
-	if (TL_UNLIKELY(r->room < r->bytes))
-		r->bytes = r->room;
+	fill(c, m, note.data, note.len, few);
+	c->snd_nxt = note.seq + note.len;
+	c->snd_end = c->snd_nxt;
 	tl_net_push(net, m);
 }
 
-// The notes are full, the data is long, the window follows the room, or no mbuf is at hand.
+// More than the first segment of a burst, or than a few bytes; the window follows the room; or no mbuf is at hand.
 static __attribute__((noinline)) int send_any_ready(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
 	struct tl_net *net = c->net;
 
-	if (net->n_notes == TL_ARRAY_LEN(net->tcp->note)) {
+	if (net->n_notes == TL_ARRAY_LEN(net->tcp->note))
 		tl_tcp_settle_notes(net);
-		if (!is_ready(c, len))
-			return send_slowly(c, data, len);
-	}
+	if (!is_ready(c, len, tl_min_u32(c->ready.bytes, c->ready.snd_edge - c->snd_nxt)) || !tl_tcp_flight_take(c))
+		return send_slowly(c, data, len);
 	struct rte_mbuf *m = net->spare != NULL ? net->spare : rte_pktmbuf_alloc(net->cfg.pool);
 	net->spare = NULL;
 	if (m == NULL)
 		return send_slowly(c, data, len); // which counts it
 	if (c->follows_room) {			  // of which there will be less
 		c->snd_end += len;
-		struct tl_tcp_offer offer = tl_tcp_offer(c, c->rcv_scale);
-		c->ready.adv = offer.adv;
-		c->ready.window = offer.field;
+		set_fields(c);
+		c->rcv_adv = c->ready.adv; // and no later one may promise less
 	}
-	send_ready(c, m, data, len, false);
+	struct tl_tcp_note note = {.c = c, .data = data, .seq = c->snd_nxt, .len = len};
+	net->tcp->note[net->n_notes++] = note;
+	send_ready(c, m, note, false);
 	return TL_TCP_SENT;
 }
 
+// The first segment since all was settled, which is when a spare mbuf is there, finds no notes, and what the last look
+// said is still true.
 int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len)
 {
 	struct tl_net *net = c->net;
 	struct rte_mbuf *m = net->spare;
 
-	if (TL_UNLIKELY(!is_ready(c, len)))
-		return send_slowly(c, data, len);
-	if (TL_UNLIKELY(
-		    m == NULL || len > FEW_BYTES || c->follows_room || net->n_notes == TL_ARRAY_LEN(net->tcp->note)))
+	if (TL_UNLIKELY(!is_ready(c, len, c->ready.few) || c->ring == NULL || m == NULL))
 		return send_any_ready(c, data, len);
+	struct tl_tcp_note note = {.c = c, .data = data, .seq = c->snd_nxt, .len = len};
 	net->spare = NULL;
-	send_ready(c, m, data, len, true);
+	net->tcp->note[0] = note;
+	net->n_notes = 1;
+	send_ready(c, m, note, true);
 	return TL_TCP_SENT;
 }

@@ -161,7 +161,7 @@ bool tl_tcp_sack_input(struct tl_tcp *c, struct tl_tcp_seg *seg)
 	}
 	for (unsigned i = 0; i < options.n_blocks; i++) {
 		const struct tl_tcp_range *block = &options.block[i];
-		bool valid = tl_seq_lt(una, block->from) && tl_seq_lt(block->from, block->to) &&
+		bool valid = c->ring != NULL && tl_seq_lt(una, block->from) && tl_seq_lt(block->from, block->to) &&
 			     tl_seq_le(block->to, c->snd_max);
 		if (!valid || is_known(c, block)) // below una: old, or tells of what came twice
 			continue;

@@ -5,9 +5,9 @@
 
 #define AGED_TICKS (UINT32_C(24 * 86400) * 954) // 24 days (section 5.5)
 
-uint32_t tl_tcp_stamp_offset(const struct tl_net *net, uint64_t key)
+uint32_t tl_tcp_stamp_offset(const struct tl_net *net, struct tl_tcp_key key)
 {
-	return (uint32_t)(tl_tcp_hash(net->tcp, key) >> 32); // the ISN is the other half
+	return (uint32_t)(tl_tcp_hash_key(net, key) >> 32); // the ISN is the other half
 }
 
 void tl_tcp_stamp_find(struct tl_tcp_seg *seg)

@@ -16,6 +16,8 @@
 #define DEFAULT_USER_TIMEOUT_MS 60000
 #define DEFAULT_RTO_MIN_US 200000
 
+#define CHAIN_MAX 16
+
 #define HALF_OPEN_MAX 1024 // handshakes at once; of few connections at most half are
 
 #define OOO_POOL_SHARE 4 // at most this part of the mbufs waits for gaps to be filled
@@ -40,7 +42,7 @@ static void free_table(struct tl_tcp_table *table)
 {
 	rte_free(table->bucket);
 	rte_free(table->conns);
-	rte_free(table->rings);
+	tl_tcp_lend_fini(table);
 	rte_free(table->nobody);
 	rte_free(table);
 }
@@ -52,7 +54,6 @@ static void init_slots(struct tl_net *net, uint32_t slots)
 	for (uint32_t i = 0; i < slots; i++) {
 		struct tl_tcp *c = &table->conns[i];
 		c->net = net;
-		c->ring = table->rings + (size_t)i * net->cfg.send_buffer_bytes;
 		TAILQ_INSERT_TAIL(&table->idle, c, link);
 	}
 }
@@ -67,25 +68,27 @@ int tl_tcp_init(struct tl_net *net)
 
 	table->bucket = zalloc(net, buckets * sizeof(table->bucket[0]));
 	table->conns = zalloc(net, slots * sizeof(table->conns[0]));
-	table->rings = zalloc(net, (size_t)slots * net->cfg.send_buffer_bytes);
 	table->nobody = zalloc(net, sizeof(*table->nobody));
-	if (table->bucket == NULL || table->conns == NULL || table->rings == NULL || table->nobody == NULL) {
+	table->ooo_max = net->cfg.pool->size / OOO_POOL_SHARE;
+	net->tcp = table;
+	if (table->bucket == NULL || table->conns == NULL || table->nobody == NULL ||
+		tl_tcp_lend_init(net, slots) != 0) {
 		free_table(table);
+		net->tcp = NULL;
 		return -ENOMEM;
 	}
-	table->nobody->ring = table->rings; // it sends nothing from there
 	table->bucket_mask = buckets - 1;
-	table->hash_seed = tl_net_random(net);
+	for (unsigned i = 0; i < TL_TCP_KEY_SEEDS; i++)
+		table->hash_seed[i] = tl_net_random(net);
 	table->secret[0] = tl_net_random(net);
 	table->secret[1] = tl_net_random(net);
-	table->ooo_max = net->cfg.pool->size / OOO_POOL_SHARE;
 	TAILQ_INIT(&table->pending);
 	table->half_open_max = tl_min_u32((net->cfg.max_conns + 1) / 2, HALF_OPEN_MAX);
 	TAILQ_INIT(&table->idle);
 	TAILQ_INIT(&table->half_open);
+	TAILQ_INIT(&table->calling);
 	TAILQ_INIT(&table->dead);
 	TAILQ_INIT(&table->time_wait);
-	net->tcp = table;
 	init_slots(net, slots);
 	return 0;
 }
@@ -116,6 +119,17 @@ static void unlink_key(struct tl_tcp_table *table, struct tl_tcp *c)
 	while (*link != c)
 		link = &(*link)->hash_next;
 	*link = c->hash_next;
+}
+
+// With twice as many chains as connections, and a hash that nobody can aim, this does not happen; so a segment's search
+// is bounded, whatever comes.
+static bool chain_is_full(const struct tl_tcp_table *table, struct tl_tcp_key key)
+{
+	unsigned n = 0;
+
+	for (const struct tl_tcp *c = *tl_tcp_bucket(table, key); c != NULL; c = c->hash_next)
+		n++;
+	return n >= CHAIN_MAX;
 }
 
 struct tl_tcp_listener *tl_tcp_find_listener(struct tl_tcp_table *table, uint16_t port_be)
@@ -170,6 +184,8 @@ static void take_opts(struct tl_tcp *c, const struct tl_tcp_opts *opts)
 						     : cfg->send_buffer_bytes;
 	c->recv_window = tl_min_u32(window, TL_TCP_MAX_WINDOW);
 	c->follows_room = opts->window_follows_room;
+	c->own_buffer = opts->own_buffer;
+	c->without_cwnd = opts->without_cwnd;
 	c->rcv_scale = scale_for(c->recv_window);
 	c->rto_min_ns = rto_us * TL_NS_PER_US;
 	c->user_timeout_ns = user_ms * TL_NS_PER_MS;
@@ -195,52 +211,58 @@ static struct tl_tcp *take_slot(struct tl_net *net)
 }
 
 // A slot as new: all is zero but what belongs to the slot.
-static void reset_slot(struct tl_tcp *c)
+static void reset_slot(struct tl_tcp *c, struct tl_tcp_key key)
 {
 	*c = (struct tl_tcp){
+		.key = key,
 		.net = c->net,
-		.ring = c->ring,
 		.ring_mask = c->net->cfg.send_buffer_bytes - 1,
 		.arp_generation = c->net->arp_generation - 1,
-		.mss = c->net->cfg.mtu - TL_IPV4_LEN - TL_TCP_LEN,
+		.mss = tl_tcp_link_mss(c->net, key),
 		.rto_ns = TL_TCP_RTO_INITIAL_NS,
 		.pto_ns = TL_TCP_RTO_INITIAL_NS,
 		.rack.min_rtt_ns = UINT64_MAX,
 		.due_ns = TL_TCP_TIMER_OFF,
+		.hung_ns = TL_TCP_TIMER_OFF,
+		.armed_next = c->armed_next, // in that list the slot stays
+		.armed = c->armed,
 		.last_rx_ns = c->net->now_ns,
 	};
 	for (unsigned i = 0; i < TL_TCP_TIMERS; i++)
 		c->deadline_ns[i] = TL_TCP_TIMER_OFF;
 }
 
-struct tl_tcp *tl_tcp_take(
-	struct tl_net *net, uint64_t key, const struct tl_tcp_ops *ops, void *ctx, const struct tl_tcp_opts *opts)
+struct tl_tcp *tl_tcp_take(struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_ops *ops, void *ctx,
+	const struct tl_tcp_opts *opts)
 {
-	struct tl_tcp *c = take_slot(net);
+	bool full = chain_is_full(net->tcp, key) || (opts->own_buffer && net->tcp->flights.free == NULL);
+	struct tl_tcp *c = full ? NULL : take_slot(net);
 	if (c == NULL)
 		return NULL;
 	uint32_t timeout_ms = opts->connect_timeout_ms != 0 ? opts->connect_timeout_ms : DEFAULT_CONNECT_TIMEOUT_MS;
 
-	reset_slot(c);
+	reset_slot(c, key);
 	take_opts(c, opts);
-	c->key = key;
 	c->ops = ops;
 	c->ctx = ctx;
+	if (c->own_buffer)
+		(void)tl_tcp_flight_take(c);
 	tl_tcp_timer_set(c, TL_TCP_GIVE_UP, timeout_ms * TL_NS_PER_MS);
 	c->hash_next = *tl_tcp_bucket(net->tcp, key);
 	*tl_tcp_bucket(net->tcp, key) = c;
+	if (tl_ip_is6(key.peer_be))
+		tl_ip6_ref(&net->ip6->book, key.peer_be);
 	net->tcp->live++;
 	return c;
 }
 
-struct tl_tcp *tl_tcp_nobody(struct tl_net *net, uint64_t key, const struct tl_tcp_opts *opts)
+struct tl_tcp *tl_tcp_nobody(struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_opts *opts)
 {
 	struct tl_tcp *c = net->tcp->nobody;
 
 	c->net = net;
-	reset_slot(c);
+	reset_slot(c, key);
 	take_opts(c, opts);
-	c->key = key;
 	return c;
 }
 
@@ -248,23 +270,31 @@ void tl_tcp_half_open(struct tl_tcp *c)
 {
 	struct tl_tcp_table *table = c->net->tcp;
 
-	TAILQ_INSERT_TAIL(&table->half_open, c, link);
+	c->opening = &table->half_open;
+	TAILQ_INSERT_TAIL(c->opening, c, link);
 	table->n_half_open++;
 	c->listener->half_open++;
-	c->half_open = true;
 }
 
-void tl_tcp_half_open_end(struct tl_tcp *c)
+void tl_tcp_calling(struct tl_tcp *c)
+{
+	c->opening = &c->net->tcp->calling;
+	TAILQ_INSERT_TAIL(c->opening, c, link);
+}
+
+void tl_tcp_opening_end(struct tl_tcp *c)
 {
 	struct tl_tcp_table *table = c->net->tcp;
 
-	if (!c->half_open)
+	if (c->opening == NULL)
 		return;
-	TAILQ_REMOVE(&table->half_open, c, link);
-	table->n_half_open--;
-	if (c->listener != NULL)
-		c->listener->half_open--;
-	c->half_open = false;
+	TAILQ_REMOVE(c->opening, c, link);
+	if (c->opening == &table->half_open) {
+		table->n_half_open--;
+		if (c->listener != NULL)
+			c->listener->half_open--;
+	}
+	c->opening = NULL;
 }
 
 bool tl_tcp_half_open_evict(struct tl_tcp_listener *listener)
@@ -298,7 +328,8 @@ static void forget_work(struct tl_tcp *c)
 {
 	tl_tcp_timers_stop(c);
 	tl_tcp_ooo_purge(c);
-	tl_tcp_half_open_end(c);
+	tl_tcp_flight_give(c);
+	tl_tcp_opening_end(c);
 	if (c->listener != NULL)
 		c->listener->conns--;
 	c->listener = NULL;
@@ -323,8 +354,10 @@ void tl_tcp_end(struct tl_tcp *c, enum tl_tcp_reason reason)
 		TAILQ_REMOVE(&table->pending, c, pending_link);
 	c->pending = false;
 	unlink_key(table, c);
+	if (tl_ip_is6(c->key.peer_be))
+		tl_ip6_unref(&c->net->ip6->book, c->key.peer_be);
 	c->state = TL_TCPS_CLOSED;
-	c->ready.bytes = 0;
+	tl_tcp_ready_stop(c);
 	if (waited) {
 		TAILQ_REMOVE(&table->time_wait, c, link);
 		table->waiting--;
@@ -342,7 +375,7 @@ void tl_tcp_enter_time_wait(struct tl_tcp *c)
 
 	forget_work(c);
 	c->state = TL_TCPS_TIME_WAIT;
-	c->ready.bytes = 0;
+	tl_tcp_ready_stop(c);
 	tl_tcp_timer_set(c, TL_TCP_GIVE_UP, TL_TCP_TIME_WAIT_NS);
 	TAILQ_INSERT_TAIL(&table->time_wait, c, link);
 	table->live--;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Timers: a wheel that each connection hangs on once, for its earliest deadline, and what happens when one passes.
-//
-// A deadline that moves later only changes a field: the connection wakes at the old time, finds nothing due, and is
-// hung up anew. So the data path, which restarts the retransmission timer with each ACK, hardly ever touches the wheel.
+// Timers: what happens when a deadline of a connection passes.
 
 #include "tcp_priv.h"
 
@@ -11,48 +8,6 @@
 #define KEEPALIVE_PROBES 5
 #define KEEPALIVE_INTERVAL_MAX_NS (15 * TL_NS_PER_S)
 #define FIN_WAIT_2_IDLE_NS (60 * TL_NS_PER_S)
-
-// ---- the wheel
-
-static void unhang(struct tl_tcp *c)
-{
-	if (c->due_ns == TL_TCP_TIMER_OFF)
-		return;
-	LIST_REMOVE(c, wheel);
-	c->due_ns = TL_TCP_TIMER_OFF;
-}
-
-void tl_tcp_timer_move(struct tl_tcp *c, uint64_t due_ns)
-{
-	struct tl_tcp_table *table = c->net->tcp;
-	uint64_t from_ns = tl_max_u64(due_ns, c->net->now_ns);
-	uint64_t tick = (from_ns >> TL_TCP_WHEEL_SHIFT) + 1; // the first tick that is not too early
-
-	unhang(c);
-	c->due_ns = due_ns;
-	LIST_INSERT_HEAD(&table->wheel[tick & (TL_TCP_WHEEL_SLOTS - 1)], c, wheel);
-}
-
-static void hang_up(struct tl_tcp *c)
-{
-	uint64_t earliest_ns = TL_TCP_TIMER_OFF;
-
-	for (unsigned i = 0; i < TL_TCP_TIMERS; i++)
-		earliest_ns = tl_min_u64(earliest_ns, c->deadline_ns[i]);
-	if (earliest_ns == c->due_ns)
-		return;
-	if (earliest_ns == TL_TCP_TIMER_OFF)
-		unhang(c);
-	else
-		tl_tcp_timer_move(c, earliest_ns);
-}
-
-void tl_tcp_timers_stop(struct tl_tcp *c)
-{
-	for (unsigned i = 0; i < TL_TCP_TIMERS; i++)
-		c->deadline_ns[i] = TL_TCP_TIMER_OFF;
-	unhang(c);
-}
 
 // ---- retransmission (RFC 6298)
 
@@ -96,7 +51,7 @@ void tl_tcp_rtt_sample(struct tl_tcp *c, uint64_t rtt_ns)
 		c->srtt_ns = weighed(c->srtt_ns, rtt_ns, 3 + shift, 1);
 	}
 	c->rack.min_rtt_ns = tl_min_u64(c->rack.min_rtt_ns, rtt_ns);
-	uint64_t margin_ns = tl_max_u64(4 * c->rttvar_ns, UINT64_C(1) << TL_TCP_WHEEL_SHIFT);
+	uint64_t margin_ns = tl_max_u64(4 * c->rttvar_ns, UINT64_C(1) << TL_TCP_TICK_SHIFT);
 	c->rto_ns = tl_min_u64(tl_max_u64(c->srtt_ns + margin_ns, c->rto_min_ns), TL_TCP_RTO_MAX_NS);
 	c->pto_ns = c->sack ? tl_min_u64(tl_max_u64(2 * c->srtt_ns, PROBE_MIN_NS), c->rto_ns) : c->rto_ns;
 	c->backoff = 0;
@@ -130,10 +85,9 @@ static void time_out(struct tl_tcp *c)
 // is right now is due.
 static uint64_t expiry_ns(const struct tl_tcp *c, bool probe)
 {
-	uint64_t rto_at_ns = c->sent[c->sent_first].at_ns + tl_tcp_rto_ns(c);
-
 	if (c->n_sent == 0 || !c->sack)
 		return 0;
+	uint64_t rto_at_ns = c->sent[c->sent_first].at_ns + tl_tcp_rto_ns(c);
 	if (!probe || c->snd_nxt - c->snd_una <= c->mss) // the ACK of a lone segment may be delayed
 		return rto_at_ns;
 	return tl_min_u64(c->last_tx_ns + c->pto_ns, rto_at_ns);
@@ -222,7 +176,7 @@ static void keepalive_expired(struct tl_tcp *c)
 	}
 }
 
-// ---- the tick
+// ---- the wheel woke it
 
 static bool take_expired(struct tl_tcp *c, enum tl_tcp_timer timer)
 {
@@ -232,9 +186,8 @@ static bool take_expired(struct tl_tcp *c, enum tl_tcp_timer timer)
 	return true;
 }
 
-static void wake(struct tl_tcp *c)
+void tl_tcp_wake(struct tl_tcp *c)
 {
-	c->due_ns = TL_TCP_TIMER_OFF;
 	if (take_expired(c, TL_TCP_GIVE_UP))
 		give_up(c);
 	if (take_expired(c, TL_TCP_KEEPALIVE))
@@ -248,37 +201,5 @@ static void wake(struct tl_tcp *c)
 			retransmit_expired(c);
 	}
 	tl_tcp_ready_look(c);
-	hang_up(c); // nothing is due once it has ended
-}
-
-static void turn_slot(struct tl_tcp_table *table, struct tl_tcp_slot *slot)
-{
-	struct tl_tcp_slot due = *slot;
-	struct tl_tcp *c;
-
-	LIST_INIT(slot);
-	if (due.lh_first != NULL)
-		due.lh_first->wheel.le_prev = &due.lh_first;
-	while ((c = LIST_FIRST(&due)) != NULL) { // a callback may end others of the list, and so take them out
-		LIST_REMOVE(c, wheel);
-		tl_tcp_enter(table);
-		wake(c);
-		tl_tcp_leave(table);
-	}
-}
-
-void tl_tcp_tick(struct tl_net *net)
-{
-	struct tl_tcp_table *table = net->tcp;
-	uint64_t now = net->now_ns >> TL_TCP_WHEEL_SHIFT;
-
-	tl_tcp_burst_done(net);
-	if (now <= table->tick)
-		return;
-	uint64_t from = table->tick + 1;
-	if (now - table->tick > TL_TCP_WHEEL_SLOTS)
-		from = now - TL_TCP_WHEEL_SLOTS + 1;
-	table->tick = now;
-	for (uint64_t tick = from; tick <= now; tick++)
-		turn_slot(table, &table->wheel[tick & (TL_TCP_WHEEL_SLOTS - 1)]);
+	tl_tcp_hang_up(c); // nothing is due once it has ended
 }

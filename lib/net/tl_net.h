@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// net: a host on the wire: Ethernet, ARP (RFC 826, 5227), IPv4 (RFC 791, 1122; of fragments only UDP's are
-// put together), ICMP echo (RFC 792), IGMP
-// (through mcast), UDP (RFC 768) and TCP (tl_tcp.h). One instance per lcore, nothing shared, nothing global.
+// net: a host on the wire: Ethernet, ARP (RFC 826, 5227), IPv4 (RFC 791, 1122; of fragments only UDP's are put
+// together), ICMP echo (RFC 792), IPv6 (RFC 8200; no fragments), neighbour discovery (RFC 4861, 4862), ICMPv6 (RFC
+// 4443), IGMP and MLD (through mcast), UDP (RFC 768) and TCP (tl_tcp.h). One instance per lcore, nothing shared,
+// nothing global.
+//
+// Wherever a call says ip_be, group_be or source_be, either family may stand: an IPv4 address, or the number of an IPv6
+// address from tl_net_ip6().
 //
 // Threads: create/destroy on main; everything else on the owning lcore. tl_net_counters() on any thread.
 // Memory:  everything is allocated in create(); frames come from the pool given there. Received mbufs are borrowed.
@@ -19,17 +23,25 @@
 struct tl_err;
 struct tl_net;
 
+#define TL_NET_GROUPS_MAX 16384
+#define TL_NET_CONNS_MAX (UINT32_C(1) << 21)
+
 struct tl_net_cfg {
 	const char *name;	  // borrowed for the call; for messages and memory zones
 	struct tl_txq *tx;	  // borrowed for life; the same lcore's
 	struct rte_mempool *pool; // borrowed for life; data room >= mtu + 14
 	uint8_t mac[TL_ETHER_ADDR_LEN];
-	uint32_t ip_be, mask_be;
+	uint32_t ip_be, mask_be;    // 0: no IPv4
 	uint32_t gateway_be;	    // 0: none, only the prefix is reachable
+	struct tl_ip6 ip6;	    // ::: no IPv6. There is a link-local address of the MAC's (RFC 4291) beside it
+	uint8_t ip6_bits;	    // of its prefix, 1..128
+	struct tl_ip6 gateway6;	    // ::: none
 	uint16_t vlan;		    // of every frame (IEEE 802.1Q), 1..4094; 0: untagged
-	uint16_t mtu;		    // IP packet, bytes; 576..9600
-	uint32_t max_conns;	    // TCP connections at once, TIME-WAIT included; 1..65536
+	uint16_t mtu;		    // IP packet, bytes; 576..9600, with IPv6 at least 1280
+	uint32_t max_conns;	    // TCP connections at once, TIME-WAIT included; 1..TL_NET_CONNS_MAX
 	uint32_t send_buffer_bytes; // room per TCP connection, a power of two, 4 KiB..16 MiB
+	uint32_t groups;	    // IPv4 multicast groups joined at once, at most TL_NET_GROUPS_MAX; 0: 64
+	uint32_t send_buffers;	    // connections that have data unacknowledged at once; 0: all may
 	bool reassemble;	    // UDP datagrams that come as IPv4 fragments, 16 at once; else these are counted
 	int socket_id;
 	uint64_t seed; // for ISNs, IP ids, local ports and IGMP delays: random in service, fixed in a simulation
@@ -46,7 +58,8 @@ int tl_net_create(const struct tl_net_cfg *cfg, struct tl_net **out, struct tl_e
 // Aborts what is open without a word on the wire, drops queued frames, frees.
 void tl_net_destroy(struct tl_net *net);
 
-// Announce the address: gratuitous ARP (RFC 5227 section 3), sent with the next flush.
+// Announce the addresses: gratuitous ARP (RFC 5227 section 3), sent with the next flush; IPv6 addresses become usable a
+// second later if no other host has them (RFC 4862, section 5.4).
 void tl_net_announce(struct tl_net *net, uint64_t mono_ns);
 
 // HOT. Handle every frame of a parsed burst; the mbufs stay the caller's. Answers are pushed to tx, not flushed.
@@ -62,6 +75,12 @@ void tl_net_tick(struct tl_net *net, uint64_t mono_ns);
 // one of the counters whose names begin with "rx_" (handled) or "drop_" (not), and they sum up to in_pkts.
 unsigned tl_net_counters(const struct tl_net *net, struct tl_counter *out, unsigned max);
 
+// The number that stands for an IPv6 address, host or group, as long as net lives; 0: no IPv6, or too many (1024).
+uint32_t tl_net_ip6(struct tl_net *net, const struct tl_ip6 *ip);
+
+// Whether a number heard from net stands for an IPv6 address; then *out is that.
+bool tl_net_ip6_of(const struct tl_net *net, uint32_t ip_be, struct tl_ip6 *out);
+
 // ---- UDP
 
 struct tl_udp; // one bound port
@@ -75,16 +94,20 @@ struct tl_udp_datagram {
 };
 
 // Bind. group_be 0: unicast to our address; else the group is joined (source_be 0: from any source). fn runs on the
-// lcore from within tl_net_input(). Returns 0, -EADDRINUSE, -ENOSPC (16 ports, 64 groups), -EINVAL.
+// lcore from within tl_net_input(). Returns 0, -EADDRINUSE, -ENOSPC (16 ports, cfg.groups), -EINVAL.
 int tl_udp_open(struct tl_net *net, uint32_t group_be, uint32_t source_be, uint16_t port_be,
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram), void *ctx, struct tl_udp **out);
 
-// Leaves the group. udp is invalid afterwards.
+// The same for n groups that follow each other from first_group_be on, of IPv4 if n > 1.
+int tl_udp_open_groups(struct tl_net *net, uint32_t first_group_be, uint32_t n, uint32_t source_be, uint16_t port_be,
+	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram), void *ctx, struct tl_udp **out);
+
+// Leaves the groups. udp is invalid afterwards.
 void tl_udp_close(struct tl_udp *udp);
 
-// HOT. One datagram from the bound port, copied. Returns 0, -EMSGSIZE (over mtu - 28), -ENOBUFS, or -EHOSTUNREACH (off
-// the prefix and no gateway). An unresolved next hop keeps the last datagram until the ARP reply.
+// HOT. One datagram from the bound port, copied. Returns 0, -EMSGSIZE (over mtu - 28, IPv6: - 48), -ENOBUFS, or
+// -EHOSTUNREACH (off the prefix and no gateway). An unresolved next hop keeps the last datagram until the ARP reply.
 int tl_udp_send(struct tl_udp *udp, uint32_t dst_ip_be, uint16_t dst_port_be, const void *payload, uint16_t len);
 
-// The groups joined now, for the port's filter; returns how many.
-unsigned tl_net_groups(const struct tl_net *net, uint32_t *out_be, unsigned max);
+// The MAC addresses of the groups joined now, for the port's filter; returns how many.
+unsigned tl_net_group_macs(const struct tl_net *net, uint8_t (*out)[TL_ETHER_ADDR_LEN], unsigned max);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// tcp: TCP for a few to some thousand connections at low latency (RFC 9293 and those listed in
+// tcp: TCP for one to a million connections at low latency (RFC 9293 and those listed in
 // docs/tcp.md). Nagle is off. In-order data goes to the application at once, so there is no
 // receive buffer but the short queue of segments that came too early.
 //
 // Threads: the lcore that owns the net, and only it; callbacks run there from within tl_net_input() or tl_net_tick().
-// Memory:  connections and their send buffers are preallocated in tl_net_create(); a struct tl_tcp * is valid until its
+// Memory:  connections and the send buffers that they borrow are preallocated in tl_net_create(); a struct tl_tcp * is
+// valid until its
 //          closed() callback returns. Segments are pushed to the net's tl_txq, and leave with its flush.
 
 #include <stdbool.h>
@@ -45,6 +46,9 @@ struct tl_tcp_opts {
 	uint32_t send_buffer_bytes; // room in the send buffer, at most the net's; 0: the net's
 	uint32_t recv_window_bytes; // most that is ever advertised; 0: 64 KiB
 	bool window_follows_room; // advertise no more than the send buffer has room for: an echo that never has to drop
+	bool own_buffer;   // keeps a send buffer from first to last; others borrow one while data is unacknowledged
+	bool without_cwnd; // nothing but the peer's window bounds what is in flight, a timeout's repair apart: for a
+			   // LAN
 	uint64_t keepalive_idle_ns;  // probe a silent connection after this (RFC 1122 section 4.2.3.6); 0: never
 	uint32_t rto_min_us;	     // floor of the RTO; 0: 200 000
 	uint32_t connect_timeout_ms; // for the handshake; 0: 10 000
@@ -65,7 +69,8 @@ int tl_tcp_listen(struct tl_net *net, uint16_t port_be, uint32_t max_conns, cons
 void tl_tcp_unlisten(struct tl_tcp_listener *listener);
 
 // HOT. Send len bytes: all or nothing. What the windows allow is on its way in tx at return, the rest follows as ACKs
-// come. Returns 0, -ENOBUFS (less room than len), -ENOTCONN (not established, or closed by us).
+// come. Returns 0, -ENOBUFS (less room than len, or all buffers are lent), -ENOTCONN (not established, or closed by
+// us).
 int tl_tcp_send(struct tl_tcp *c, const void *data, uint32_t len);
 
 // HOT. The same for data that stays where it is until tl_net_sent(), and need not be copied before that. Returns 0 if

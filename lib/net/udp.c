@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UDP ports: bind and unbind, with the group that belongs to a port.
+// UDP ports: bind and unbind, with the groups that belong to a port.
 
 #include <errno.h>
 
 #include <tl_mcast.h>
 
 #include "net_priv.h"
+
+static struct tl_mcast *mcast_of(const struct tl_net *net, uint32_t group_be)
+{
+	return tl_ip_is6(group_be) ? net->ip6->mld : net->mcast;
+}
 
 static struct tl_udp *find_slot(struct tl_net *net, uint32_t group_be, uint32_t source_be, uint16_t port_be)
 {
@@ -17,48 +22,91 @@ static struct tl_udp *find_slot(struct tl_net *net, uint32_t group_be, uint32_t 
 	return NULL;
 }
 
+static bool has_group(const struct tl_udp *udp, uint32_t group_be)
+{
+	return tl_be32(group_be) - tl_be32(udp->group_be) < udp->n_groups;
+}
+
 static bool is_alone(const struct tl_net *net, const struct tl_udp *udp)
 {
 	unsigned same = 0;
 
 	for (unsigned i = 0; i < TL_UDP_MAX; i++)
-		same += net->udp[i].port_be == udp->port_be && net->udp[i].group_be == udp->group_be;
-	return same == 1 && udp->port_be != 0 && udp->group_be != 0 && net->cfg.vlan == 0;
+		same += net->udp[i].port_be == udp->port_be && has_group(&net->udp[i], udp->group_be);
+	return same == 1 && udp->port_be != 0 && udp->group_be != 0 && udp->n_groups == 1 && net->cfg.vlan == 0;
 }
 
 // A port came or went.
 static void look_anew(struct tl_net *net)
 {
 	net->n_udp = 0;
+	net->alone = NULL;
 	for (unsigned i = 0; i < TL_UDP_MAX; i++) {
-		net->udp[i].alone = is_alone(net, &net->udp[i]);
-		if (net->udp[i].port_be != 0)
+		struct tl_udp *udp = &net->udp[i];
+		if (is_alone(net, udp)) {
+			udp->next_alone = net->alone;
+			net->alone = udp;
+		}
+		if (udp->port_be != 0)
 			net->n_udp = i + 1;
 	}
+}
+
+static uint32_t group_at(uint32_t first_be, uint32_t i)
+{
+	return tl_be32(tl_be32(first_be) + i);
+}
+
+static void leave(struct tl_net *net, uint32_t first_be, uint32_t n, uint32_t source_be)
+{
+	for (uint32_t i = 0; i < n; i++)
+		(void)tl_mcast_leave(mcast_of(net, first_be), group_at(first_be, i), source_be, net->now_ns);
+}
+
+static int join(struct tl_net *net, uint32_t first_be, uint32_t n, uint32_t source_be)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		int rc = tl_mcast_join(mcast_of(net, first_be), group_at(first_be, i), source_be, net->now_ns);
+		if (rc != 0) {
+			leave(net, first_be, i, source_be);
+			return rc;
+		}
+	}
+	return 0;
 }
 
 int tl_udp_open(struct tl_net *net, uint32_t group_be, uint32_t source_be, uint16_t port_be,
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram), void *ctx, struct tl_udp **out)
 {
+	return tl_udp_open_groups(net, group_be, 1, source_be, port_be, fn, ctx, out);
+}
+
+int tl_udp_open_groups(struct tl_net *net, uint32_t group_be, uint32_t n, uint32_t source_be, uint16_t port_be,
+	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram), void *ctx, struct tl_udp **out)
+{
 	if (port_be == 0 || fn == NULL || (group_be == 0 && source_be != 0))
+		return -EINVAL;
+	if (n == 0 || (n > 1 && !tl_ipv4_is_mcast(group_be)))
 		return -EINVAL;
 	if (find_slot(net, group_be, source_be, port_be) != NULL)
 		return -EADDRINUSE;
 	struct tl_udp *udp = find_slot(net, 0, 0, 0);
 	if (udp == NULL)
 		return -ENOSPC;
-	if (group_be != 0) {
-		int rc = tl_mcast_join(net->mcast, group_be, source_be, net->now_ns);
-		if (rc != 0)
-			return rc;
-	}
+	if (tl_ip_is6(group_be) && net->ip6 == NULL)
+		return -EINVAL;
+	int rc = group_be != 0 ? join(net, group_be, n, source_be) : 0;
+	if (rc != 0)
+		return rc;
 	*udp = (struct tl_udp){
 		.net = net,
 		.group_be = group_be,
+		.n_groups = n,
 		.source_be = source_be,
 		.port_be = port_be,
 		.fn = fn,
 		.ctx = ctx,
+		.known_src_be = UINT64_MAX,
 	};
 	*out = udp;
 	look_anew(net);
@@ -70,7 +118,7 @@ void tl_udp_close(struct tl_udp *udp)
 	struct tl_net *net = udp->net;
 
 	if (udp->group_be != 0)
-		(void)tl_mcast_leave(net->mcast, udp->group_be, udp->source_be, net->now_ns);
+		leave(net, udp->group_be, udp->n_groups, udp->source_be);
 	*udp = (struct tl_udp){.port_be = 0};
 	look_anew(net);
 }

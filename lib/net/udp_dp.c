@@ -10,7 +10,7 @@
 
 bool tl_udp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
 {
-	uint32_t group_be = pkt->dst_be == net->cfg.ip_be ? 0 : pkt->dst_be;
+	uint32_t group_be = tl_ip_is_mcast(pkt->dst_be) ? pkt->dst_be : 0;
 	bool known = false;
 
 	if (pkt->dst_port_be == 0)
@@ -29,7 +29,7 @@ int tl_udp_send(struct tl_udp *udp, uint32_t dst_ip_be, uint16_t dst_port_be, co
 	struct tl_net *net = udp->net;
 	uint16_t udp_len = TL_UDP_LEN + len;
 
-	if (len > net->cfg.mtu - TL_IPV4_LEN - TL_UDP_LEN)
+	if (len > net->cfg.mtu - tl_ip_len(dst_ip_be) - TL_UDP_LEN)
 		return -EMSGSIZE;
 	struct rte_mbuf *m = tl_net_alloc(net);
 	if (m == NULL)
@@ -42,7 +42,7 @@ int tl_udp_send(struct tl_udp *udp, uint32_t dst_ip_be, uint16_t dst_port_be, co
 		.len_be = tl_be16(udp_len),
 	};
 	memcpy(hdr + 1, payload, len);
-	uint32_t sum = tl_cksum_pseudo(net->cfg.ip_be, dst_ip_be, TL_IPPROTO_UDP, udp_len);
+	uint32_t sum = tl_ip_pseudo(net, dst_ip_be, TL_IPPROTO_UDP, udp_len);
 	uint16_t cksum = tl_cksum_finish(tl_cksum_add(sum, hdr, udp_len));
 	hdr->cksum_be = cksum != 0 ? cksum : 0xffff; // 0 would mean none
 	return tl_ip_output(net, m, dst_ip_be);

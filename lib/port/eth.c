@@ -309,17 +309,16 @@ static void eth_sample(struct tl_port *port, struct tl_port_stats *out)
 	out->hw_seen_pkts = sum_rx_pkts(port) + out->drop_nic_pkts + out->drop_error_pkts + out->drop_nombuf_pkts;
 }
 
-static int eth_set_groups(struct tl_port *port, const uint32_t *groups_be, uint32_t n)
+static int eth_set_groups(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_ADDR_LEN], uint32_t n)
 {
-	struct rte_ether_addr macs[TL_PORT_GROUPS_MAX];
+	struct rte_ether_addr list[TL_PORT_GROUPS_MAX];
 	const char *how = "MAC filter";
-	int rc;
+	int rc = -ENOSPC;
 
-	if (n > TL_ARRAY_LEN(macs))
-		return -EINVAL;
-	for (uint32_t i = 0; i < n; i++)
-		tl_wire_mcast_mac(groups_be[i], macs[i].addr_bytes);
-	rc = rte_eth_dev_set_mc_addr_list(port->port_id, macs, n);
+	for (uint32_t i = 0; i < n && i < TL_ARRAY_LEN(list); i++)
+		memcpy(list[i].addr_bytes, macs[i], sizeof(list[i].addr_bytes));
+	if (n <= TL_ARRAY_LEN(list))
+		rc = rte_eth_dev_set_mc_addr_list(port->port_id, list, n);
 	if (rc != 0) {
 		how = "all multicast";
 		rc = rte_eth_allmulticast_enable(port->port_id);

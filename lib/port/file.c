@@ -57,7 +57,7 @@ static void file_sample(struct tl_port *port, struct tl_port_stats *out)
 		.hw_seen_pkts = tl_count_read(&port->file.seen_pkts), .verified = true, .drops_by_queue = true};
 }
 
-static int file_set_groups(struct tl_port *port, const uint32_t *groups_be, uint32_t n)
+static int file_set_groups(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_ADDR_LEN], uint32_t n)
 {
 	return 0;
 }

@@ -206,7 +206,7 @@ static void packet_sample(struct tl_port *port, struct tl_port_stats *out)
 }
 
 // Groups are for echoes.
-static int packet_set_groups(struct tl_port *port, const uint32_t *groups_be, uint32_t n)
+static int packet_set_groups(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_ADDR_LEN], uint32_t n)
 {
 	return -ENOTSUP;
 }

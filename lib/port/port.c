@@ -96,9 +96,9 @@ void tl_port_sample(struct tl_port *port, struct tl_port_stats *out)
 	port->ops->sample(port, out);
 }
 
-int tl_port_set_groups(struct tl_port *port, const uint32_t *groups_be, uint32_t n)
+int tl_port_set_groups(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_ADDR_LEN], uint32_t n)
 {
-	return port->ops->set_groups(port, groups_be, n);
+	return port->ops->set_groups(port, macs, n);
 }
 
 bool tl_port_ended(const struct tl_port *port, struct tl_err *err)

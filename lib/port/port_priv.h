@@ -16,7 +16,7 @@ struct tl_port_ops {
 	bool (*quiesce)(struct tl_port *port);
 	bool (*ended)(const struct tl_port *port, struct tl_err *err); // NULL: never
 	void (*sample)(struct tl_port *port, struct tl_port_stats *out);
-	int (*set_groups)(struct tl_port *port, const uint32_t *groups_be, uint32_t n);
+	int (*set_groups)(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_ADDR_LEN], uint32_t n);
 	void (*close)(struct tl_port *port);
 };
 

@@ -172,10 +172,10 @@ bool tl_port_ended(const struct tl_port *port, struct tl_err *err);
 
 void tl_port_sample(struct tl_port *port, struct tl_port_stats *out);
 
-// Receive the frames of these groups (at most TL_PORT_GROUPS_MAX, 0 allowed): the NIC's filter, else allmulticast, else
-// promiscuous.
-#define TL_PORT_GROUPS_MAX 128
-int tl_port_set_groups(struct tl_port *port, const uint32_t *groups_be, uint32_t n);
+// Receive the frames of these groups (0 allowed): the NIC's filter, if they are at most TL_PORT_GROUPS_MAX, else
+// allmulticast, else promiscuous.
+#define TL_PORT_GROUPS_MAX 160
+int tl_port_set_groups(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_ADDR_LEN], uint32_t n);
 
 // How a port's RSS spreads TCP over IPv4: the key of the Toeplitz hash and the table from the hash to a queue.
 #define TL_PORT_RSS_KEY_MAX 64

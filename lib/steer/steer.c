@@ -7,6 +7,7 @@
 #include <rte_malloc.h>
 
 #include <tl_err.h>
+#include <tl_ip6_book.h>
 
 #include "steer_priv.h"
 
@@ -41,6 +42,7 @@ int tl_steer_create(const struct tl_steer_cfg *cfg, struct tl_steer **out, struc
 			"no memory for the rings between %u lcores (%zu bytes): raise eal.memory_mb", cfg->queues,
 			bytes);
 	steer->ip_be = cfg->ip_be;
+	memcpy(steer->mac, cfg->mac, sizeof(steer->mac));
 	steer->queues = cfg->queues;
 	memset(steer->tcp, TL_STEER_HERE, sizeof(steer->tcp));
 	memset(steer->udp, TL_STEER_HERE, sizeof(steer->udp));
@@ -79,16 +81,24 @@ void tl_steer_own_udp(struct tl_steer_side *side, uint16_t port_be)
 	side->steer->udp[port_be] = (uint8_t)side->queue;
 }
 
-int tl_steer_own_group(struct tl_steer_side *side, uint32_t group_be)
+int tl_steer_own_group6(struct tl_steer_side *side, const struct tl_ip6 *group)
 {
 	struct tl_steer *steer = side->steer;
-	struct tl_steer_group *slot = &steer->groups[tl_steer_group_slot(steer, group_be)];
+	struct tl_steer_group *slot = &steer->groups[tl_steer_group_slot(steer, group)];
+	bool is_new = !tl_ip6_is_set(&slot->group);
 
-	if (slot->group_be == 0 && steer->n_groups == TL_STEER_GROUPS_MAX)
+	if (is_new && steer->n_groups == TL_STEER_GROUPS_MAX)
 		return -ENOSPC;
-	steer->n_groups += slot->group_be == 0;
-	*slot = (struct tl_steer_group){.group_be = group_be, .owner = (uint8_t)side->queue};
+	steer->n_groups += is_new;
+	*slot = (struct tl_steer_group){.group = *group, .owner = (uint8_t)side->queue};
 	return 0;
+}
+
+int tl_steer_own_group(struct tl_steer_side *side, uint32_t group_be)
+{
+	struct tl_ip6 group = tl_steer_mapped(group_be);
+
+	return tl_steer_own_group6(side, &group);
 }
 
 static bool comes_to(const struct tl_port_rss *rss, uint16_t queue)
@@ -113,7 +123,7 @@ bool tl_steer_may_connect(void *ctx, uint32_t peer_be, uint16_t peer_port_be, ui
 
 	if (steer->tcp[port_be] != side->queue)
 		return false;
-	return !side->knows_rss ||
+	return !side->knows_rss || tl_ip_is6(peer_be) ||
 	       tl_rss_queue(&steer->rss, peer_be, steer->ip_be, peer_port_be, port_be) == side->queue;
 }
 

@@ -8,31 +8,85 @@
 #define ICMP_UNREACHABLE 3
 #define ICMP_TIME_EXCEEDED 11
 #define ICMP_PARAMETER 12
+#define ICMP6_INFORMATIONAL 128 // errors are below
+#define ICMP6_ECHO_REQUEST 128
+#define ICMP6_ECHO_REPLY 129
 
-// The start of a packet that we sent is quoted behind the ICMP header (RFC 792): its source port is one of ours.
-static uint8_t quoted_owner(const struct tl_steer *steer, const uint8_t *frame, const struct tl_pkt *pkt)
+// The start of a packet that we sent is quoted behind the ICMP header (RFC 792, RFC 4443): its source port is ours.
+static uint8_t quoted_owner(const struct tl_steer *steer, const uint8_t *port, const uint8_t *end)
+{
+	uint16_t port_be;
+
+	if (port + sizeof(port_be) > end)
+		return TL_STEER_HERE;
+	memcpy(&port_be, port, sizeof(port_be));
+	return steer->tcp[port_be];
+}
+
+static uint8_t icmp_owner(const struct tl_steer *steer, const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	const uint8_t type = frame[pkt->l4_off];
 	const uint8_t *quote = frame + pkt->payload_off;
 	struct tl_ipv4_hdr ip;
-	uint16_t port_be;
 
 	if ((type != ICMP_UNREACHABLE && type != ICMP_TIME_EXCEEDED && type != ICMP_PARAMETER) ||
 		pkt->payload_len < sizeof(ip))
 		return TL_STEER_HERE;
 	memcpy(&ip, quote, sizeof(ip));
-	uint16_t ip_len = (ip.version_ihl & 0x0f) * 4;
-	if (ip.proto != TL_IPPROTO_TCP || pkt->payload_len < ip_len + sizeof(port_be))
+	if (ip.proto != TL_IPPROTO_TCP)
 		return TL_STEER_HERE;
-	memcpy(&port_be, quote + ip_len, sizeof(port_be));
-	return steer->tcp[port_be];
+	return quoted_owner(steer, quote + (ip.version_ihl & 0x0f) * 4, quote + pkt->payload_len);
 }
 
-static uint8_t group_owner(const struct tl_steer *steer, uint32_t group_be)
+static uint8_t icmp6_owner(const struct tl_steer *steer, const uint8_t *frame, const struct tl_pkt *pkt)
 {
-	const struct tl_steer_group *group = &steer->groups[tl_steer_group_slot(steer, group_be)];
+	const uint8_t type = frame[pkt->l4_off];
+	const uint8_t *quote = frame + pkt->payload_off;
+	struct tl_ipv6_hdr ip;
 
-	return group->group_be != 0 ? group->owner : TL_STEER_HERE;
+	if (type == ICMP6_ECHO_REQUEST || type == ICMP6_ECHO_REPLY)
+		return TL_STEER_HERE;
+	if (type >= ICMP6_INFORMATIONAL) // neighbour discovery, multicast listeners
+		return TL_STEER_EVERY;
+	if (pkt->payload_len < sizeof(ip))
+		return TL_STEER_HERE;
+	memcpy(&ip, quote, sizeof(ip));
+	if (ip.next != TL_IPPROTO_TCP)
+		return TL_STEER_HERE;
+	return quoted_owner(steer, quote + sizeof(ip), quote + pkt->payload_len);
+}
+
+static uint8_t group_owner(const struct tl_steer *steer, const struct tl_ip6 *group)
+{
+	const struct tl_steer_group *found = &steer->groups[tl_steer_group_slot(steer, group)];
+
+	return tl_ip6_is_set(&found->group) ? found->owner : TL_STEER_HERE;
+}
+
+static uint8_t group4_owner(const struct tl_steer *steer, uint32_t group_be)
+{
+	struct tl_ip6 group = tl_steer_mapped(group_be);
+
+	return tl_ipv4_is_mcast(group_be) ? group_owner(steer, &group) : TL_STEER_HERE;
+}
+
+// A port has two addresses of IPv6 or more, and one MAC.
+static uint8_t ip6_owner(const struct tl_steer *steer, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	bool to_us = memcmp(frame, steer->mac, sizeof(steer->mac)) == 0;
+
+	switch (pkt->ip6_kind) {
+	case TL_PKT_TCP:
+		return to_us ? steer->tcp[pkt->dst_port_be] : TL_STEER_HERE;
+	case TL_PKT_UDP:
+		return to_us ? steer->udp[pkt->dst_port_be] : group_owner(steer, &tl_wire_ip6(frame, pkt)->dst);
+	case TL_PKT_ICMP:
+		return icmp6_owner(steer, frame, pkt);
+	case TL_PKT_FRAG:
+		return to_us ? TL_STEER_EVERY : group_owner(steer, &tl_wire_ip6(frame, pkt)->dst);
+	default:
+		return TL_STEER_HERE;
+	}
 }
 
 static uint8_t owner_of(const struct tl_steer *steer, const uint8_t *frame, const struct tl_pkt *pkt)
@@ -43,11 +97,13 @@ static uint8_t owner_of(const struct tl_steer *steer, const uint8_t *frame, cons
 	case TL_PKT_TCP:
 		return to_us ? steer->tcp[pkt->dst_port_be] : TL_STEER_HERE;
 	case TL_PKT_UDP:
-		return to_us ? steer->udp[pkt->dst_port_be] : group_owner(steer, pkt->dst_be);
+		return to_us ? steer->udp[pkt->dst_port_be] : group4_owner(steer, pkt->dst_be);
 	case TL_PKT_ICMP:
-		return to_us ? quoted_owner(steer, frame, pkt) : TL_STEER_HERE;
+		return to_us ? icmp_owner(steer, frame, pkt) : TL_STEER_HERE;
+	case TL_PKT_IP6:
+		return ip6_owner(steer, frame, pkt);
 	case TL_PKT_FRAG: // only the first fragment has ports
-		return to_us ? TL_STEER_EVERY : group_owner(steer, pkt->dst_be);
+		return to_us ? TL_STEER_EVERY : group4_owner(steer, pkt->dst_be);
 	case TL_PKT_ARP:
 	case TL_PKT_IGMP:
 		return TL_STEER_EVERY;

@@ -3,12 +3,14 @@
 
 // The table of owners, the rings between the lcores of a port, and each lcore's side of them.
 
+#include <string.h>
+
 #include <tl_steer.h>
 
 #define TL_STEER_HERE 0xff  // an owner: whoever received the frame
 #define TL_STEER_EVERY 0xfe // everybody has a copy
 
-#define TL_STEER_GROUP_BITS 6
+#define TL_STEER_GROUP_BITS 15
 #define TL_STEER_GROUP_SLOTS (1u << TL_STEER_GROUP_BITS)
 #define TL_STEER_GROUPS_MAX (TL_STEER_GROUP_SLOTS * 3 / 4) // so that a search ends soon
 
@@ -30,7 +32,7 @@ struct tl_steer_ring {
 };
 
 struct tl_steer_group {
-	uint32_t group_be; // 0: slot free
+	struct tl_ip6 group; // ::: slot free
 	uint8_t owner;
 };
 
@@ -47,6 +49,7 @@ struct tl_steer_side {
 
 struct tl_steer {
 	uint32_t ip_be;
+	uint8_t mac[TL_ETHER_ADDR_LEN];
 	uint16_t queues;
 	uint32_t n_groups;
 	struct tl_port_rss rss;
@@ -56,12 +59,23 @@ struct tl_steer {
 	struct tl_steer_ring rings[]; // from * queues + to
 };
 
-// The slot that has the group, or the free one where it would be.
-static inline uint32_t tl_steer_group_slot(const struct tl_steer *steer, uint32_t group_be)
+// An IPv4 group among those of IPv6 (RFC 4291, section 2.5.5.2).
+static inline struct tl_ip6 tl_steer_mapped(uint32_t group_be)
 {
-	uint32_t slot = (group_be * 0x9e3779b1u) >> (32 - TL_STEER_GROUP_BITS); // Fibonacci hashing
+	struct tl_ip6 group = {{[10] = 0xff, [11] = 0xff}};
 
-	while (steer->groups[slot].group_be != group_be && steer->groups[slot].group_be != 0)
+	memcpy(group.byte + 12, &group_be, sizeof(group_be));
+	return group;
+}
+
+// The slot that has the group, or the free one where it would be.
+static inline uint32_t tl_steer_group_slot(const struct tl_steer *steer, const struct tl_ip6 *group)
+{
+	uint32_t tail;
+
+	memcpy(&tail, group->byte + 12, sizeof(tail));
+	uint32_t slot = (tail * 0x9e3779b1u) >> (32 - TL_STEER_GROUP_BITS); // Fibonacci hashing
+	while (!tl_ip6_equal(&steer->groups[slot].group, group) && tl_ip6_is_set(&steer->groups[slot].group))
 		slot = (slot + 1) % TL_STEER_GROUP_SLOTS;
 	return slot;
 }

@@ -9,7 +9,8 @@
 //   TCP and UDP to our address    the destination port's owner
 //   UDP and fragments to a group  the group's owner
 //   an ICMP error                 the owner of the packet it quotes
-//   ARP, IGMP, fragments to us    everybody: each has a copy
+//   ARP, IGMP, fragments to us,   everybody: each has a copy
+//   neighbour discovery, MLD
 //   the rest                      the lcore that received it
 //
 // Threads: create, the owners, end of an lcore that never ran, destroy and sample on main; from the first frame on the
@@ -26,7 +27,8 @@ struct tl_steer;      // of a port
 struct tl_steer_side; // of one of its lcores
 
 struct tl_steer_cfg {
-	uint32_t ip_be;	 // the port's own
+	uint32_t ip_be; // the port's own
+	uint8_t mac[TL_ETHER_ADDR_LEN];
 	uint16_t queues; // 2..TL_PORT_QUEUES_MAX, an lcore each
 	int socket_id;
 };
@@ -46,6 +48,7 @@ struct tl_steer_side *tl_steer_side(struct tl_steer *steer, uint16_t queue);
 void tl_steer_own_tcp(struct tl_steer_side *side, uint16_t port_be);
 void tl_steer_own_udp(struct tl_steer_side *side, uint16_t port_be);
 int tl_steer_own_group(struct tl_steer_side *side, uint32_t group_be);
+int tl_steer_own_group6(struct tl_steer_side *side, const struct tl_ip6 *group);
 
 // The port spreads frames so, which is known when it has been started. Without this it cannot be computed.
 void tl_steer_set_rss(struct tl_steer *steer, const struct tl_port_rss *rss);

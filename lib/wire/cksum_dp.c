@@ -81,9 +81,31 @@ uint32_t tl_cksum_pseudo(uint32_t src_be, uint32_t dst_be, uint8_t proto, uint16
 	return (uint16_t)~tl_cksum_fold(sum);
 }
 
+uint32_t tl_cksum_pseudo6(const struct tl_ip6 *src, const struct tl_ip6 *dst, uint8_t proto, uint32_t l4_len)
+{
+	const uint32_t tail_be[] = {tl_be32(l4_len), tl_be32(proto)};
+
+	return tl_cksum_add(
+		tl_cksum_add(tl_cksum_add(0, src, sizeof(*src)), dst, sizeof(*dst)), tail_be, sizeof(tail_be));
+}
+
 static uint16_t udp_cksum_be(const uint8_t *udp)
 {
 	return (uint16_t)load16(udp + offsetof(struct tl_udp_hdr, cksum_be));
+}
+
+// ICMPv6 has a pseudo-header, too, and UDP must have a checksum (RFC 8200, section 8.1).
+static bool ip6_cksum_ok(const uint8_t *frame, const struct tl_pkt *pkt, const uint8_t *l4, uint16_t l4_len)
+{
+	static const uint8_t protos[] = {
+		[TL_PKT_ICMP] = TL_IPPROTO_ICMP6, [TL_PKT_UDP] = TL_IPPROTO_UDP, [TL_PKT_TCP] = TL_IPPROTO_TCP};
+	const struct tl_ipv6_hdr *ip = tl_wire_ip6(frame, pkt);
+	uint8_t proto = pkt->ip6_kind < TL_ARRAY_LEN(protos) ? protos[pkt->ip6_kind] : 0;
+
+	if (proto == 0 || (proto == TL_IPPROTO_UDP && udp_cksum_be(l4) == 0))
+		return false;
+	uint32_t sum = tl_cksum_pseudo6(&ip->src, &ip->dst, proto, l4_len);
+	return tl_cksum_finish(tl_cksum_add(sum, l4, l4_len)) == 0;
 }
 
 bool tl_wire_l4_cksum_ok(const uint8_t *frame, const struct tl_pkt *pkt)
@@ -98,6 +120,8 @@ bool tl_wire_l4_cksum_ok(const uint8_t *frame, const struct tl_pkt *pkt)
 			return true;
 		sum = (uint64_t)pkt->src_be + pkt->dst_be + tl_be16(udp ? TL_IPPROTO_UDP : TL_IPPROTO_TCP) +
 		      tl_be16(l4_len);
+	} else if (pkt->kind == TL_PKT_IP6) {
+		return ip6_cksum_ok(frame, pkt, l4, l4_len);
 	} else if (pkt->kind != TL_PKT_ICMP && pkt->kind != TL_PKT_IGMP) {
 		return false;
 	}

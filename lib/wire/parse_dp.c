@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The one parse of a frame: every length is checked before the byte behind it is read.
 
-#include <tl_wire.h>
+#include "wire_priv.h"
 
 #define VLAN_TAGS_MAX 2
 #define IPV4_MORE_FRAGMENTS 0x2000
 #define IPV4_FRAG_OFFSET 0x1fff
-
-// The IPv4 payload, as the header gives it.
-struct l4_span {
-	const uint8_t *data;
-	uint16_t off; // from the first byte of the frame
-	uint16_t len;
-};
 
 static inline uint16_t read_be16(const uint8_t *p)
 {
 	return (uint16_t)(p[0] << 8 | p[1]);
 }
 
-static enum tl_pkt_kind parse_udp(struct l4_span l4, struct tl_pkt *out)
+enum tl_pkt_kind tl_wire_parse_udp(struct l4_span l4, struct tl_pkt *out)
 {
 	const struct tl_udp_hdr *udp = (const void *)l4.data;
 
@@ -35,7 +28,7 @@ static enum tl_pkt_kind parse_udp(struct l4_span l4, struct tl_pkt *out)
 	return TL_PKT_UDP;
 }
 
-static enum tl_pkt_kind parse_tcp(struct l4_span l4, struct tl_pkt *out)
+enum tl_pkt_kind tl_wire_parse_tcp(struct l4_span l4, struct tl_pkt *out)
 {
 	const struct tl_tcp_hdr *tcp = (const void *)l4.data;
 
@@ -52,7 +45,7 @@ static enum tl_pkt_kind parse_tcp(struct l4_span l4, struct tl_pkt *out)
 	return TL_PKT_TCP;
 }
 
-static enum tl_pkt_kind parse_icmp(struct l4_span l4, struct tl_pkt *out)
+enum tl_pkt_kind tl_wire_parse_icmp(struct l4_span l4, struct tl_pkt *out)
 {
 	if (l4.len < TL_ICMP_LEN)
 		return TL_PKT_BAD;
@@ -74,11 +67,11 @@ static enum tl_pkt_kind parse_l4(uint8_t proto, struct l4_span l4, struct tl_pkt
 {
 	switch (proto) {
 	case TL_IPPROTO_UDP:
-		return parse_udp(l4, out);
+		return tl_wire_parse_udp(l4, out);
 	case TL_IPPROTO_TCP:
-		return parse_tcp(l4, out);
+		return tl_wire_parse_tcp(l4, out);
 	case TL_IPPROTO_ICMP:
-		return parse_icmp(l4, out);
+		return tl_wire_parse_icmp(l4, out);
 	case TL_IPPROTO_IGMP:
 		return parse_igmp(l4, out);
 	default:
@@ -182,6 +175,8 @@ static __attribute__((noinline)) void parse_any(const uint8_t *frame, uint32_t l
 		out->kind = parse_ipv4(frame, len, out);
 	else if (type == TL_ETHERTYPE_ARP)
 		out->kind = parse_arp(frame, len, out);
+	else if (type == TL_ETHERTYPE_IPV6)
+		out->kind = tl_wire_parse_ipv6(frame, len, out);
 	else
 		out->kind = TL_PKT_OTHER;
 }
@@ -215,7 +210,7 @@ static inline void parse_plain_ipv4(const uint8_t *frame, uint32_t len, struct t
 	out->src_be = ip->src_be;
 	out->dst_be = ip->dst_be;
 	out->l4_off = l4.off;
-	out->kind = TL_LIKELY(ip->proto == TL_IPPROTO_UDP) ? parse_udp(l4, out) : parse_l4(ip->proto, l4, out);
+	out->kind = TL_LIKELY(ip->proto == TL_IPPROTO_UDP) ? tl_wire_parse_udp(l4, out) : parse_l4(ip->proto, l4, out);
 }
 
 void tl_wire_parse(const uint8_t *frame, uint32_t len, struct tl_pkt *out)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <tl_base.h>
+#include <tl_units.h>
 
 #define TL_ETHER_LEN 14
 #define TL_ETHER_ADDR_LEN 6
@@ -18,6 +19,7 @@
 #define TL_ETHER_MIN_FRAME 60 // without the FCS
 #define TL_ARP_LEN 28
 #define TL_IPV4_LEN 20
+#define TL_IPV6_LEN 40
 #define TL_UDP_LEN 8
 #define TL_TCP_LEN 20
 #define TL_ICMP_LEN 8
@@ -25,6 +27,7 @@
 
 #define TL_ETHERTYPE_IPV4 0x0800
 #define TL_ETHERTYPE_ARP 0x0806
+#define TL_ETHERTYPE_IPV6 0x86dd
 #define TL_ETHERTYPE_VLAN 0x8100
 #define TL_ETHERTYPE_QINQ 0x88a8
 
@@ -34,6 +37,14 @@
 #define TL_IPPROTO_IGMP 2
 #define TL_IPPROTO_TCP 6
 #define TL_IPPROTO_UDP 17
+#define TL_IPPROTO_ICMP6 58
+
+// IPv6 extension headers (RFC 8200, section 4).
+#define TL_IP6_HOP_BY_HOP 0
+#define TL_IP6_ROUTING 43
+#define TL_IP6_FRAGMENT 44
+#define TL_IP6_NO_NEXT 59
+#define TL_IP6_DEST_OPTIONS 60
 
 #define TL_TCP_FIN 0x01
 #define TL_TCP_SYN 0x02
@@ -76,6 +87,16 @@ struct tl_ipv4_hdr {
 	uint32_t dst_be;
 } __attribute__((packed));
 
+// IPv6 (RFC 8200, section 3).
+struct tl_ipv6_hdr {
+	uint32_t version_be; // 4 bits, traffic class, flow label
+	uint16_t payload_len_be;
+	uint8_t next;
+	uint8_t hop_limit;
+	struct tl_ip6 src;
+	struct tl_ip6 dst;
+} __attribute__((packed));
+
 // UDP (RFC 768).
 struct tl_udp_hdr {
 	uint16_t src_port_be;
@@ -107,13 +128,14 @@ struct tl_icmp_hdr {
 
 // What a frame is. Everything from TL_PKT_BAD on is malformed and must be counted, not processed.
 enum tl_pkt_kind {
-	TL_PKT_OTHER, // not IPv4, not ARP, or an IPv4 protocol we do not speak
+	TL_PKT_OTHER, // not IP, not ARP, or a protocol we do not speak
 	TL_PKT_ARP,
 	TL_PKT_ICMP,
 	TL_PKT_IGMP,
 	TL_PKT_UDP,
 	TL_PKT_TCP,
-	TL_PKT_FRAG,	  // an IPv4 fragment
+	TL_PKT_IP6,	  // IPv6: ip6_kind tells what is in it
+	TL_PKT_FRAG,	  // a fragment
 	TL_PKT_BAD,	  // shorter than its headers say, or wrong version or header length
 	TL_PKT_BAD_CKSUM, // IPv4 header checksum wrong
 };
@@ -129,9 +151,11 @@ struct tl_pkt {
 	uint16_t vlan_tci;    // of the outermost tag, host order; 0 if untagged
 	uint16_t src_port_be; // UDP, TCP
 	uint16_t dst_port_be;
-	uint32_t src_be; // IPv4 source and destination; ARP: sender and target
+	uint32_t src_be; // IPv4 source and destination; ARP: sender and target. IPv6: 0, see tl_wire_ip6()
 	uint32_t dst_be;
 	uint8_t tcp_flags;
+	uint8_t ip6_kind; // of TL_PKT_IP6: OTHER, ICMP (ICMPv6), UDP, TCP, FRAG or BAD; with offsets as of IPv4
+	bool ip6_alert;	  // a hop-by-hop header has Router Alert (RFC 2711)
 };
 
 // HOT. Parse the frame of len contiguous bytes. The IPv4 header checksum is verified; the L4 checksum is not.
@@ -150,11 +174,23 @@ uint16_t tl_cksum_finish(uint32_t sum);
 // HOT. The pseudo-header sum of RFC 9293 section 3.1 / RFC 768; l4_len is host order.
 uint32_t tl_cksum_pseudo(uint32_t src_be, uint32_t dst_be, uint8_t proto, uint16_t l4_len);
 
+// HOT. The same of RFC 8200, section 8.1.
+uint32_t tl_cksum_pseudo6(const struct tl_ip6 *src, const struct tl_ip6 *dst, uint8_t proto, uint32_t l4_len);
+
+// HOT. The header of a parsed TL_PKT_IP6 frame.
+static inline const struct tl_ipv6_hdr *tl_wire_ip6(const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	return (const struct tl_ipv6_hdr *)(frame + pkt->l3_off);
+}
+
 // Fill cksum_be of an IPv4 header (20 bytes, no options).
 void tl_wire_ipv4_finish(struct tl_ipv4_hdr *ip);
 
 // Multicast MAC of an IPv4 group (RFC 1112, section 6.4).
 void tl_wire_mcast_mac(uint32_t group_be, uint8_t mac[TL_ETHER_ADDR_LEN]);
+
+// Multicast MAC of an IPv6 group (RFC 2464, section 7).
+void tl_wire_mcast_mac6(const struct tl_ip6 *group, uint8_t mac[TL_ETHER_ADDR_LEN]);
 
 static inline uint16_t tl_be16(uint16_t host)
 {
@@ -176,18 +212,18 @@ static inline uint64_t tl_cksum_add64(uint64_t sum, uint64_t word)
 // HOT. The sum of len bytes added to sum, for a few: tl_cksum_add() is faster for many.
 static inline uint64_t tl_cksum_add_few(uint64_t sum, const uint8_t *data, uint32_t len)
 {
-	uint32_t at = 0;
-	uint64_t word = 0;
+	const uint8_t *end = data + (len & ~UINT32_C(7));
+	uint64_t word;
 
-	for (; at + 8 <= len; at += 8) {
-		memcpy(&word, data + at, 8);
+	for (; data < end; data += 8) {
+		memcpy(&word, data, 8);
 		sum = tl_cksum_add64(sum, word);
 	}
-	if (at == len)
+	if ((len & 7) == 0)
 		return sum;
 	word = 0; // padded with zeros
-	for (uint32_t i = 0; at + i < len; i++)
-		word |= (uint64_t)data[at + i] << 8 * i;
+	for (uint32_t i = 0; i < (len & 7); i++)
+		word |= (uint64_t)data[i] << 8 * i;
 	return tl_cksum_add64(sum, word);
 }
 
@@ -213,4 +249,5 @@ static inline bool tl_ipv4_is_mcast(uint32_t ip_be)
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "tl_be16/32 assume a little-endian host");
 _Static_assert(sizeof(struct tl_arp_hdr) == TL_ARP_LEN, "RFC 826");
 _Static_assert(sizeof(struct tl_ipv4_hdr) == TL_IPV4_LEN, "RFC 791");
+_Static_assert(sizeof(struct tl_ipv6_hdr) == TL_IPV6_LEN, "RFC 8200");
 _Static_assert(sizeof(struct tl_tcp_hdr) == TL_TCP_LEN, "RFC 9293");

@@ -20,3 +20,10 @@ void tl_wire_mcast_mac(uint32_t group_be, uint8_t mac[TL_ETHER_ADDR_LEN])
 	mac[4] = (uint8_t)(group >> 8);
 	mac[5] = (uint8_t)group;
 }
+
+void tl_wire_mcast_mac6(const struct tl_ip6 *group, uint8_t mac[TL_ETHER_ADDR_LEN])
+{
+	mac[0] = 0x33;
+	mac[1] = 0x33;
+	memcpy(mac + 2, group->byte + 12, 4);
+}

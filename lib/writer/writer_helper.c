@@ -202,10 +202,13 @@ static void *helper_main(void *arg)
 
 	pthread_mutex_lock(&helper->lock);
 	for (;;) {
+		bool stop = helper->stop; // before the work: what was handed over until then is done below
 		if (work(writer) || step_left(writer))
 			continue;
-		if (helper->stop)
+		if (stop)
 			break;
+		if (helper->stop) // while the lock was let go of
+			continue;
 		struct timespec deadline = from_now(TICK_NS);
 		pthread_cond_timedwait(&helper->wake, &helper->lock, &deadline);
 	}

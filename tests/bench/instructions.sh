@@ -5,6 +5,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 bench=${TL_BUILD:-$root/build}/tests/bench/bench_record
+source "$root/tests/bench/lib/callgrind.sh"
 
 usage() {
 	cat <<-END
@@ -13,21 +14,6 @@ usage() {
 		cutoff-table-full: where each frame forgets a flow to begin another; files-N: the N-th file; age-*: of a long
 		recording. Instructions are exact; nanoseconds are those of one short run.
 	END
-}
-
-die() {
-	echo "instructions.sh: $*" >&2
-	exit 1
-}
-
-# counted: the instructions of each scenario. callgrind writes a file where one begins, for what was before, and where it
-# ends.
-counted() {
-	local part
-	for ((part = 2; ; part += 2)); do
-		[[ -e $dir/out.$part ]] || break
-		sed -n 's/^summary: //p' "$dir/out.$part"
-	done
 }
 
 case ${1:---json} in
@@ -41,21 +27,4 @@ case ${1:---json} in
 	exit 2
 	;;
 esac
-[[ -x $bench ]] || die "there is no $bench; build first"
-command -v valgrind >/dev/null || die "valgrind is not installed (apt-get install valgrind)"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-"$bench" >"$dir/native" 2>"$dir/err" || die "the run without callgrind failed: $(<"$dir/err")"
-# Debug information of clang is beyond older valgrinds; names are enough. gcc may put a suffix behind a name.
-strip --strip-debug -o "$dir/bench_record" "$bench"
-valgrind --tool=callgrind --callgrind-out-file="$dir/out" '--toggle-collect=record_burst*' \
-	'--dump-before=end_of_scenario*' "$dir/bench_record" >"$dir/names" 2>"$dir/err" || die "callgrind failed: $(<"$dir/err")"
-counted >"$dir/instructions"
-(($(wc -l <"$dir/instructions") == $(wc -l <"$dir/native"))) || die "callgrind counted other scenarios than there are"
-paste -d' ' "$dir/native" "$dir/instructions" |
-	jq -nR --arg cpu "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" --arg kernel "$(uname -r)" --argjson cpus "$(nproc)" '
-		def per($pkts): . * 10 / $pkts | round / 10;
-		[inputs | split(" ") | {name: .[0], pkts: .[1] | tonumber, ns: .[2] | tonumber, instructions: .[3] | tonumber} |
-			{name, instructions_per_pkt: (.pkts as $pkts | .instructions | per($pkts)),
-			ns_per_pkt: (.pkts as $pkts | .ns | per($pkts))}] |
-		{host: {$cpu, $cpus, $kernel}, scenarios: .}'
+scenarios "$bench" record_burst

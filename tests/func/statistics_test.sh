@@ -13,16 +13,17 @@ complaints() {
 	} 2>&1 | grep -v -e '^Running as user' -e '^reading from file' || true
 }
 
-# isbs FILE: "offset received delivered" of each statistics block.
+# isbs FILE: "offset received delivered" of each statistics block; of its HEAD, where it has one.
 isbs() {
 	python3 - "$1" <<'P'
 import struct, sys
 data = open(sys.argv[1], 'rb').read()
-at = 0
+at = begin = 0
 while at + 12 <= len(data):
     kind, length = struct.unpack_from('<II', data, at)
     if length < 12:
         break
+    begin = begin if begin + 64 == at else at
     if kind == 5:
         options, opt = {}, at + 20
         while opt < at + length - 4:
@@ -31,7 +32,8 @@ while at + 12 <= len(data):
                 break
             options[code] = struct.unpack_from('<Q', data, opt + 4)[0]
             opt += 4 + (size + 3) // 4 * 4
-        print(at, options[4], options[8])
+        print(begin, options[4], options[8])
+    begin = at if kind == 0x80000002 else 0
     at += length
 P
 }

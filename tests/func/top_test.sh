@@ -24,7 +24,8 @@ answer() {
 	cat <<J
 {"uptime_ns": $1000000000, "ledger_ok": true, "lossless": true,
  "ports": [{"name": "lan", "rx_pkts": $2, "rx_bytes": 0, "tx_pkts": 0, "tx_bytes": 0,
-   "drop_nic_pkts": 0, "drop_nombuf_pkts": 0, "drop_error_pkts": 0}]}
+   "drop_nic_pkts": 0, "drop_nombuf_pkts": 0, "drop_error_pkts": 0,
+   "handoff_pkts": 0, "drop_handoff_pkts": 0}]}
 J
 }
 
@@ -62,13 +63,13 @@ answer 5 405 >answers/8
 top --socket fake.sock --interval 0.1 -n 7 >top.txt || true
 check_equal "rates are by the appliance's clock; a restart and silence have none" \
 	"$(words top.txt | grep -e '^lan' -e waiting | sed 's/ on fake.sock.*; waiting/; waiting/')" \
-	"lan 15.0k 0 0 0 0 0
-lan - - - - - 0
-lan 100 0 0 0 0 0
+	"lan 15.0k 0 0 0 0 0 0
+lan - - - - - - 0
+lan 100 0 0 0 0 0 0
 what answers; waiting
 what answers; waiting
-lan - - - - - 0
-lan 100 0 0 0 0 0"
+lan - - - - - - 0
+lan 100 0 0 0 0 0 0"
 check_equal "pages are plain where there is no terminal" "$(grep -c $'\033' top.txt || true)" 0
 rm -f count
 check_equal "one page is one" "$(top --socket fake.sock --interval 0.1 --once | grep -c '^tapline')" 1

@@ -36,7 +36,7 @@ static void note_iss(struct tl_txq *q, struct rte_mbuf *m)
 	struct tl_pkt pkt;
 
 	tl_wire_parse(frame, m->data_len, &pkt);
-	if (pkt.kind == TL_PKT_TCP && (pkt.tcp_flags & TL_TCP_SYN) != 0)
+	if ((pkt.tcp_flags & TL_TCP_SYN) != 0)
 		*(uint32_t *)q->backend = tl_be32(((const struct tl_tcp_hdr *)(frame + pkt.l4_off))->seq_be);
 }
 
@@ -86,8 +86,9 @@ static void check_partition(const struct tl_net *net)
 	require(sum == all[0].value);
 }
 
-static struct tl_net *create(struct tl_txq *tx, struct tl_udp **unicast, struct tl_udp **group)
+static struct tl_net *create(struct tl_txq *tx, struct tl_udp **unicast, struct tl_udp **group, struct tl_udp **group6)
 {
+	static const struct tl_ip6 ff05_1234 = {{0xff, 0x05, [14] = 0x12, 0x34}};
 	static const struct tl_tcp_ops ops = {.data = echo_data, .closed = ignore_closed};
 	const struct tl_net_cfg cfg = {
 		.name = "fuzz",
@@ -97,6 +98,9 @@ static struct tl_net *create(struct tl_txq *tx, struct tl_udp **unicast, struct 
 		.ip_be = ADDR(192, 0, 2, 1),
 		.mask_be = ADDR(255, 255, 255, 0),
 		.gateway_be = ADDR(192, 0, 2, 254),
+		.ip6 = {{0x20, 0x01, 0x0d, 0xb8, [15] = 1}},
+		.ip6_bits = 64,
+		.gateway6 = {{0x20, 0x01, 0x0d, 0xb8, [15] = 0xfe}},
 		.mtu = 1500,
 		.max_conns = 8,
 		.send_buffer_bytes = 4096,
@@ -112,21 +116,36 @@ static struct tl_net *create(struct tl_txq *tx, struct tl_udp **unicast, struct 
 	require(tl_tcp_listen(net, tl_be16(80), 4, &ops, NULL, NULL, &listener) == 0);
 	require(tl_udp_open(net, 0, 0, tl_be16(5000), echo_datagram, unicast, unicast) == 0);
 	require(tl_udp_open(net, ADDR(239, 1, 2, 3), 0, tl_be16(5000), echo_datagram, group, group) == 0);
+	require(tl_udp_open(net, tl_net_ip6(net, &ff05_1234), 0, tl_be16(5000), echo_datagram, group6, group6) == 0);
 	return net;
 }
 
-static void mend_l4(uint8_t *l4, const struct tl_pkt *pkt, uint32_t iss)
+static void mend_l4(uint8_t *frame, const struct tl_pkt *pkt, uint32_t iss)
 {
-	struct tl_icmp_hdr *icmp = (struct tl_icmp_hdr *)l4;
-	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)l4;
+	bool is6 = pkt->kind == TL_PKT_IP6;
+	uint8_t kind = is6 ? pkt->ip6_kind : pkt->kind;
+	struct tl_icmp_hdr *icmp = (struct tl_icmp_hdr *)(frame + pkt->l4_off);
+	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(frame + pkt->l4_off);
+	uint16_t len = pkt->payload_off - pkt->l4_off + pkt->payload_len;
 
-	if (pkt->kind == TL_PKT_TCP)
+	if (kind == TL_PKT_TCP)
 		tcp->ack_be = tl_be32(tl_be32(tcp->ack_be) + iss);
-	if (pkt->kind == TL_PKT_ICMP || pkt->kind == TL_PKT_IGMP) {
+	if (kind == TL_PKT_ICMP || kind == TL_PKT_IGMP) {
+		const struct tl_ipv6_hdr *ip = tl_wire_ip6(frame, pkt);
+		uint32_t sum = is6 ? tl_cksum_pseudo6(&ip->src, &ip->dst, TL_IPPROTO_ICMP6, len) : 0;
 		icmp->cksum_be = 0;
-		icmp->cksum_be =
-			tl_cksum_finish(tl_cksum_add(0, icmp, pkt->payload_off - pkt->l4_off + pkt->payload_len));
+		icmp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, icmp, len));
 	}
+}
+
+static void mend_ip(uint8_t *frame, uint16_t len)
+{
+	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
+
+	if (len < TL_ETHER_LEN + TL_IPV4_LEN || len < TL_ETHER_LEN + (ip->version_ihl & 0x0f) * 4)
+		return;
+	ip->cksum_be = 0;
+	ip->cksum_be = tl_cksum_finish(tl_cksum_add(0, ip, (ip->version_ihl & 0x0f) * 4));
 }
 
 // Makes the IP, ICMP and IGMP checksums right, lets the NIC vouch for those of UDP and TCP, and counts a TCP
@@ -134,15 +153,13 @@ static void mend_l4(uint8_t *l4, const struct tl_pkt *pkt, uint32_t iss)
 static void mend(struct rte_mbuf *m, uint32_t iss)
 {
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
-	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
 	struct tl_pkt pkt;
 
-	if (m->data_len < TL_ETHER_LEN + TL_IPV4_LEN || m->data_len < TL_ETHER_LEN + (ip->version_ihl & 0x0f) * 4)
-		return;
-	ip->cksum_be = 0;
-	ip->cksum_be = tl_cksum_finish(tl_cksum_add(0, ip, (ip->version_ihl & 0x0f) * 4));
 	tl_wire_parse(frame, m->data_len, &pkt);
-	mend_l4(frame + pkt.l4_off, &pkt, iss);
+	if (pkt.kind != TL_PKT_IP6)
+		mend_ip(frame, m->data_len);
+	tl_wire_parse(frame, m->data_len, &pkt);
+	mend_l4(frame, &pkt, iss);
 	m->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 }
 
@@ -167,10 +184,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint32_t iss = 0;
 	struct tl_txq tx = {.flush_fn = discard, .backend = &iss};
-	struct tl_udp *unicast, *group;
-	struct tl_net *net = create(&tx, &unicast, &group);
+	struct tl_udp *unicast, *group, *group6;
+	struct tl_net *net = create(&tx, &unicast, &group, &group6);
 	uint64_t mono_ns = TL_NS_PER_S;
 
+	tl_net_announce(net, mono_ns);
+	tl_net_tick(net, mono_ns);
+	mono_ns += 2 * TL_NS_PER_S; // the addresses are ours
+	tl_net_tick(net, mono_ns);
+	tl_txq_flush(&tx);
 	while (size >= PREFIX_LEN) {
 		size_t len = tl_min_u64((size_t)data[0] << 8 | data[1], tl_min_u64(size - PREFIX_LEN, FRAME_MAX));
 		struct rte_mbuf *m = tl_test_mbuf(rte_mempool_lookup(POOL), data + PREFIX_LEN, (uint16_t)len);

@@ -15,8 +15,9 @@ static void require(bool holds)
 
 static bool has_payload(const struct tl_pkt *pkt)
 {
-	return pkt->kind == TL_PKT_ICMP || pkt->kind == TL_PKT_IGMP || pkt->kind == TL_PKT_UDP ||
-	       pkt->kind == TL_PKT_TCP;
+	uint8_t kind = pkt->kind == TL_PKT_IP6 ? pkt->ip6_kind : pkt->kind;
+
+	return kind == TL_PKT_ICMP || kind == TL_PKT_IGMP || kind == TL_PKT_UDP || kind == TL_PKT_TCP;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

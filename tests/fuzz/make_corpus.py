@@ -62,6 +62,39 @@ def arp(operation, target=US):
     return struct.pack(">HHBBH", 1, 0x0800, 6, 4, operation) + PEER_MAC + PEER + bytes(6) + target
 
 
+US6, PEER6 = bytes.fromhex("20010db8" + "00" * 11 + "01"), bytes.fromhex("20010db8" + "00" * 11 + "09")
+PEER_LOCAL = bytes.fromhex("fe80" + "00" * 13 + "09")
+ALL_NODES, GROUP6 = bytes.fromhex("ff02" + "00" * 13 + "01"), bytes.fromhex("ff05" + "00" * 12 + "1234")
+ALERT = bytes.fromhex("3a00050200000100")
+
+
+def ipv6(proto, payload, dst=US6, src=PEER6, hops=64):
+    mac = b"\x33\x33" + dst[12:] if dst[0] == 0xFF else OUR_MAC
+    return ether(struct.pack(">IHBB", 6 << 28, len(payload), proto, hops) + src + dst + payload, mac, 0x86DD)
+
+
+def l4v6(proto, body, at, dst=US6, src=PEER6):
+    return body[:at] + checksum(src + dst + struct.pack(">II", len(body), proto) + body) + body[at + 2:]
+
+
+def tcp6(flags, seq=1, ack=0, payload=b"", options=b""):
+    head = struct.pack(">HHIIBBHHH", 4000, 80, seq, ack, 0x50 + (len(options) << 2), flags, 8192, 0, 0)
+    return l4v6(6, head + options + payload, 16)
+
+
+def udp6(dst=US6):
+    return l4v6(17, struct.pack(">HHHH", 4000, 5000, 15, 0) + b"payload", 6, dst)
+
+
+def icmp6(kind, rest, dst=US6, src=PEER6):
+    return l4v6(58, struct.pack(">BBH", kind, 0, 0) + rest, 2, dst, src)
+
+
+def mld_query(version2):
+    rest = struct.pack(">HH", 1000, 0) + bytes(16) + (bytes([2, 125, 0, 0]) if version2 else b"")
+    return ipv6(0, ALERT + icmp6(130, rest, ALL_NODES, PEER_LOCAL), ALL_NODES, PEER_LOCAL, 1)
+
+
 SYN_OPTIONS = bytes.fromhex("020405b40402080a00000001000000000103030700000000")[:24]
 STAMP = bytes.fromhex("0101080a0000000100000000")
 ALL_SYSTEMS = bytes([224, 0, 0, 1])
@@ -94,6 +127,22 @@ FRAMES = {
     "tcp_fin": ether(ipv4(6, tcp(0x11, 7, 1))),
     "tcp_rst": ether(ipv4(6, tcp(0x04, 2, 0))),
     "ip_options": ether(ipv4(17, udp(5000, b"x"), options=b"\x01\x01\x01\x00")),
+    "nd_solicitation": ipv6(58, icmp6(135, bytes(4) + US6 + b"\1\1" + PEER_MAC), hops=255),
+    "nd_advertisement": ipv6(58, icmp6(136, b"\x60\0\0\0" + PEER6 + b"\2\1" + PEER_MAC), hops=255),
+    "icmp6_echo": ipv6(58, icmp6(128, b"\0\1\0\1abcdefgh")),
+    "icmp6_too_big": ipv6(58, icmp6(2, struct.pack(">I", 1300) + struct.pack(">IHBB", 6 << 28, 1440, 6, 64) + US6 + PEER6 +
+                                    struct.pack(">HHI", 80, 4000, 1))),
+    "mld_query_v1": mld_query(False),
+    "mld_query_v2": mld_query(True),
+    "udp6": ipv6(17, udp6()),
+    "udp6_multicast": ipv6(17, udp6(GROUP6), GROUP6),
+    "udp6_options": ipv6(60, b"\x11\0\1\4\0\0\0\0" + udp6()),
+    "udp6_routed": ipv6(43, b"\x11\0\4\0\0\0\0\0" + udp6()),
+    "fragment6": ipv6(44, b"\x11\0\0\1\0\0\0\1" + udp6()),
+    "tcp6_syn": ipv6(6, tcp6(0x02, options=SYN_OPTIONS[:4])),
+    "tcp6_ack": ipv6(6, tcp6(0x10, 2, 1)),
+    "tcp6_data": ipv6(6, tcp6(0x18, 2, 1, b"hello")),
+    "tcp6_fin": ipv6(6, tcp6(0x11, 7, 1)),
     "ipv6": ether(bytes.fromhex("6000000000003b40") + bytes(32), OUR_MAC, 0x86DD),
 }
 
@@ -250,6 +299,10 @@ def seeds():
     yield "net/stamped", row("arp_reply", "tcp_syn", "stamped_ack", "stamped_data", "stamped_data", "stamped_early",
                              "stamped_sack", "tcp_rst")
     yield "net/many_syns", row("arp_reply", *["tcp_syn"] * 12, wait=127)
+    yield "net/ipv6_resolve", row("nd_solicitation", "nd_advertisement", "icmp6_echo", "icmp6_too_big")
+    yield "net/ipv6_groups", row("mld_query_v2", "mld_query_v1", "udp6_multicast", wait=100)
+    yield "net/ipv6_datagrams", row("nd_solicitation", "udp6", "udp6_options", "udp6_routed", "fragment6")
+    yield "net/ipv6_connection", row("nd_solicitation", "tcp6_syn", "tcp6_ack", "tcp6_data", "icmp6_too_big", "tcp6_fin")
     yield "net/wrong_checksums", row("udp", "tcp_syn", "icmp_echo", fix=False)
     yield "pcapfile/ns_little", pcap(0xA1B23C4D, "<")
     yield "pcapfile/us_big", pcap(0xA1B2C3D4, ">")

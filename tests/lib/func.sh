@@ -11,8 +11,9 @@ source "$func_root/tools/lib/netns.sh"
 
 TAPLINE=${TL_BUILD:-$func_root/build}/app/tapline
 PEER_PY=$func_root/tests/lib/peer.py
-APP_NS=tl-$$-app APP_IF=app0 APP_IP=10.99.0.1
-PEER_NS=tl-$$-peer PEER_IF=peer0 PEER_IP=10.99.0.2
+APP_NS=tl-$$-app APP_IF=app0 APP_IP=10.99.0.1 APP_IP6=2001:db8:99::1
+PEER_NS=tl-$$-peer PEER_IF=peer0 PEER_IP=10.99.0.2 PEER_IP6=2001:db8:99::2
+APP_PORT_KEYS="\"ip\": \"$APP_IP/24\"" # of the port that app_config makes
 RELAY=${TL_BUILD:-$func_root/build}/tests/relay
 RELAY_NS=tl-$$-relay RELAY_APP_IF=toapp0 RELAY_PEER_IF=topeer0
 func_name=$(basename "$0" _test.sh)
@@ -116,6 +117,13 @@ net_begin() {
 	netns_address "$PEER_NS" "$PEER_IF" "$PEER_IP/24"
 }
 
+# net_ip6: the kernel's end gets an address of IPv6, too; ours gets none.
+net_ip6() {
+	in_peer sysctl -qe -w "net.ipv6.conf.$PEER_IF.accept_dad=0" "net.ipv6.conf.$PEER_IF.accept_ra=0" \
+		"net.ipv6.conf.$PEER_IF.disable_ipv6=0"
+	ip -netns "$PEER_NS" -6 address add "$PEER_IP6/64" dev "$PEER_IF" nodad
+}
+
 # net_begin_relayed [OPTION...]: the same with a bad wire between; the options say how bad (tests/lib/relay.c).
 net_begin_relayed() {
 	local ns
@@ -162,7 +170,7 @@ app_config() {
 	shift
 	{
 		echo '{"eal": {"huge": false, "memory_mb": 256},'
-		echo "\"ports\": [{\"name\": \"lan\", \"device\": \"$APP_IF\", \"ip\": \"$APP_IP/24\"}]"
+		echo "\"ports\": [{\"name\": \"lan\", \"device\": \"$APP_IF\", $APP_PORT_KEYS}]"
 		for section in "$@"; do
 			echo ", $section"
 		done

@@ -21,6 +21,10 @@ def connect(host, port, timeout=10):
     return socket.create_connection((host, int(port)), timeout=timeout)
 
 
+def family_of(address):
+    return socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
 def echo_bytes(host, port, total):
     """Sends `total` random bytes and reads them back at the same time."""
     total = int(total)
@@ -98,14 +102,14 @@ def open_together(host, port, count):
 def udp_sizes(host, port, *sizes):
     """One datagram of each size; the echo must be equal, of the same size, from the same address."""
     wrong = []
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+    with socket.socket(family_of(host), socket.SOCK_DGRAM) as s:
         s.settimeout(2)
         for size in map(int, sizes):
             payload = os.urandom(size)
             s.sendto(payload, (host, int(port)))
             try:
                 data, source = s.recvfrom(65536)
-                if data != payload or source != (host, int(port)):
+                if data != payload or source[:2] != (host, int(port)):
                     wrong.append(size)
             except TimeoutError:
                 wrong.append(size)
@@ -118,6 +122,16 @@ def multicast(source, group, port, count, size):
         s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(source))
         for i in range(int(count)):
             s.sendto(b"%08d" % i + bytes(int(size) - 8), (group, int(port)))
+            time.sleep(0.001)
+    return {"sent": int(count)}
+
+
+def multicast6(interface, source, group, port, count, size):
+    """The same over IPv6."""
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as s:
+        s.bind((source, 0))
+        for i in range(int(count)):
+            s.sendto(b"%08d" % i + bytes(int(size) - 8), (group, int(port), 0, socket.if_nametoindex(interface)))
             time.sleep(0.001)
     return {"sent": int(count)}
 
@@ -198,7 +212,7 @@ def datagrams(host, port, *sizes):
 
 def read_all(address, port):
     """Accepts one connection and reads it to its end."""
-    with socket.create_server((address, int(port))) as server:
+    with socket.create_server((address, int(port)), family=family_of(address)) as server:
         server.settimeout(20)
         conn, _ = server.accept()
         with conn:
@@ -239,7 +253,19 @@ def igmp_query(address, version):
     return {"version": int(version)}
 
 
-PEERS = [igmp_query, echo_bytes, never_read, open_close, open_together, udp_sizes, multicast, multicast_rounds, blast, flood, tagged,
+def mld_query(interface, version):
+    """Sends a general query, maximum response time 0.5 s, as a querier of MLD version 1 or 2."""
+    tail = bytes(16) + (b"\x02\x7d\x00\x00" if version == "2" else b"")
+    alert = b"\x00\x00\x05\x02\x00\x00\x01\x00"  # hop-by-hop: Router Alert for MLD, PadN
+    with socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6) as s:
+        s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 1)
+        s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_HOPOPTS, alert)
+        s.sendto(b"\x82\x00\x00\x00\x01\xf4\x00\x00" + tail, ("ff02::1", 0, 0, socket.if_nametoindex(interface)))
+    return {"version": int(version)}
+
+
+PEERS = [igmp_query, mld_query, echo_bytes, never_read, open_close, open_together, udp_sizes, multicast, multicast6,
+         multicast_rounds, blast, flood, tagged,
          datagrams, read_all, accept_many]
 
 if __name__ == "__main__":

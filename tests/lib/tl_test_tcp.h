@@ -32,6 +32,45 @@
 #define IP(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 #define PORT(n) ((uint16_t)((n) >> 8 | ((n)&0xff) << 8))
 
+// With TEST_IP6 the same tests speak IPv6. The link is larger by as much as the header is, so that a segment holds the
+// same.
+#ifdef TEST_IP6
+#define TEST_MTU(mtu) ((mtu) + TL_IPV6_LEN - TL_IPV4_LEN)
+#define TEST_DEFAULT_MSS TL_TCP_DEFAULT_MSS6
+#else
+#define TEST_MTU(mtu) (mtu)
+#define TEST_DEFAULT_MSS TL_TCP_DEFAULT_MSS
+#endif
+#define TEST_DAD_NS (1200 * MS) // after which a host may use its address
+
+// Host n of 192.0.2.0/24, and of 2001:db8::/64.
+static inline uint32_t host_ip(uint8_t n)
+{
+	return IP(192, 0, 2, n);
+}
+
+static inline struct tl_ip6 host_ip6(uint8_t n)
+{
+	return (struct tl_ip6){{0x20, 0x01, 0x0d, 0xb8, [15] = n}};
+}
+
+// How net calls host n.
+static inline uint32_t host_be(struct tl_net *net, uint8_t n)
+{
+#ifdef TEST_IP6
+	struct tl_ip6 ip = host_ip6(n);
+
+	return tl_net_ip6(net, &ip);
+#else
+	return host_ip(n);
+#endif
+}
+
+static inline bool is_tcp(const struct tl_pkt *pkt)
+{
+	return pkt->kind == TL_PKT_TCP || (pkt->kind == TL_PKT_IP6 && pkt->ip6_kind == TL_PKT_TCP);
+}
+
 // ---- an application
 
 struct app {
@@ -136,7 +175,6 @@ static inline struct rte_mempool *test_pool(void)
 	return pool;
 }
 
-// Host n of 192.0.2.0/24.
 static inline struct tl_net_cfg test_cfg(struct tl_txq *tx, uint8_t n, uint32_t max_conns, uint32_t send_buffer_bytes)
 {
 	return (struct tl_net_cfg){
@@ -146,7 +184,11 @@ static inline struct tl_net_cfg test_cfg(struct tl_txq *tx, uint8_t n, uint32_t 
 		.mac = {2, 0, 0, 0, 0, n},
 		.ip_be = IP(192, 0, 2, n),
 		.mask_be = IP(255, 255, 255, 0),
-		.mtu = 1500,
+#ifdef TEST_IP6
+		.ip6 = host_ip6(n),
+		.ip6_bits = 64,
+#endif
+		.mtu = TEST_MTU(1500),
 		.max_conns = max_conns,
 		.send_buffer_bytes = send_buffer_bytes,
 		.socket_id = SOCKET_ID_ANY,

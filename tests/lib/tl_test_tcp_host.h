@@ -7,7 +7,7 @@
 
 #include "tl_test_tcp.h"
 
-#define PEER IP(192, 0, 2, 2)
+#define PEER test_peer_be
 #define PEER_PORT PORT(40000)
 #define OUR_PORT PORT(80)
 #define OURS 5000u  // our ISN: our first byte is OURS + 1
@@ -15,6 +15,8 @@
 #define MSS 1460u
 #define WINDOW 65535u
 #define SENT_MAX 400
+
+static uint32_t test_peer_be; // how the host that was started last calls host 2
 
 enum { F = TL_TCP_FIN, S = TL_TCP_SYN, R = TL_TCP_RST, P = TL_TCP_PSH, A = TL_TCP_ACK };
 
@@ -43,6 +45,21 @@ struct host {
 
 // ---- the host
 
+// Since the start, but for the one that the stack keeps for its next frame.
+static inline unsigned mbufs_taken(const struct host *h)
+{
+	return rte_mempool_in_use_count(test_pool()) - h->in_use - (h->net->spare != NULL);
+}
+
+static inline bool goes_to_peer(const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	struct tl_ip6 peer = host_ip6(2);
+
+	if (pkt->kind == TL_PKT_IP6)
+		return tl_ip6_equal(&tl_wire_ip6(frame, pkt)->dst, &peer);
+	return pkt->dst_be == host_ip(2);
+}
+
 static inline void collect(struct tl_txq *q)
 {
 	struct host *h = q->backend;
@@ -52,12 +69,12 @@ static inline void collect(struct tl_txq *q)
 		struct tl_pkt pkt;
 		tl_wire_parse(frame, q->pkts[i]->data_len, &pkt);
 		CU_ASSERT(q->pkts[i]->data_len >= TL_ETHER_MIN_FRAME);
-		h->n_arp += pkt.kind == TL_PKT_ARP;
-		if (pkt.kind == TL_PKT_TCP && h->n_sent < SENT_MAX) {
+		h->n_arp += pkt.kind == TL_PKT_ARP || (pkt.kind == TL_PKT_IP6 && pkt.ip6_kind == TL_PKT_ICMP);
+		if (is_tcp(&pkt) && h->n_sent < SENT_MAX) {
 			const struct tl_tcp_hdr *tcp = (const struct tl_tcp_hdr *)(frame + pkt.l4_off);
 			struct sent *s = &h->sent[h->n_sent++];
 			CU_ASSERT(tl_wire_l4_cksum_ok(frame, &pkt));
-			CU_ASSERT_EQUAL(pkt.dst_be, PEER);
+			CU_ASSERT(goes_to_peer(frame, &pkt));
 			*s = (struct sent){h->now_ns, tl_be32(tcp->seq_be), tl_be32(tcp->ack_be),
 				tl_be16(tcp->window_be), tcp->src_port_be, tcp->dst_port_be, pkt.payload_len,
 				tcp->flags, {0}, {0}, (uint8_t)((tcp->data_off >> 4) * 4 - TL_TCP_LEN), {0}};
@@ -79,6 +96,32 @@ static inline void give_raw(struct host *h, const uint8_t *frame, uint16_t len)
 	tl_txq_flush(&h->tx);
 }
 
+#ifdef TEST_IP6
+// Asks for us, so that it is known, and answers whatever was asked of it.
+static inline void introduce_peer(struct host *h)
+{
+	static const struct {
+		uint8_t type, flags, target, option;
+	} messages[] = {{135, 0, 1, 1}, {136, 0x60, 2, 2}};
+
+	for (unsigned i = 0; i < 2; i++) {
+		uint8_t frame[TL_ETHER_LEN + TL_IPV6_LEN + 32] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x86, 0xdd};
+		struct tl_ipv6_hdr *ip = (struct tl_ipv6_hdr *)(frame + TL_ETHER_LEN);
+		struct tl_ip6 target = host_ip6(messages[i].target);
+		uint8_t *nd = (uint8_t *)(ip + 1);
+		*ip = (struct tl_ipv6_hdr){tl_be32(6u << 28), tl_be16(32), 58, 255, host_ip6(2), host_ip6(1)};
+		nd[0] = messages[i].type;
+		nd[4] = messages[i].flags;
+		memcpy(nd + 8, &target, sizeof(target));
+		nd[24] = messages[i].option;
+		nd[25] = 1;
+		memcpy(nd + 26, frame + TL_ETHER_ADDR_LEN, TL_ETHER_ADDR_LEN);
+		uint16_t cksum_be = tl_cksum_finish(tl_cksum_add(tl_cksum_pseudo6(&ip->src, &ip->dst, 58, 32), nd, 32));
+		memcpy(nd + 2, &cksum_be, sizeof(cksum_be));
+		give_raw(h, frame, sizeof(frame));
+	}
+}
+#else
 static inline void introduce_peer(struct host *h)
 {
 	uint8_t frame[TL_ETHER_MIN_FRAME] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 6};
@@ -96,6 +139,7 @@ static inline void introduce_peer(struct host *h)
 	memcpy(frame + TL_ETHER_LEN, &arp, sizeof(arp));
 	give_raw(h, frame, sizeof(frame));
 }
+#endif
 
 // The peer answers ARP, once it is there.
 static inline void pass(struct host *h, uint64_t ns)
@@ -117,17 +161,20 @@ static inline struct host *start_with(uint32_t max_conns, uint32_t send_buffer_b
 	struct host *h = calloc(1, sizeof(*h));
 
 	h->in_use = rte_mempool_in_use_count(test_pool());
-	h->now_ns = 1000 * SECOND;
+	h->now_ns = 1000 * SECOND - TEST_DAD_NS;
 	h->tx.flush_fn = collect;
 	h->tx.backend = h;
 	h->our_port = OUR_PORT;
 	h->peer_port = PEER_PORT;
 	h->window = WINDOW;
 	struct tl_net_cfg cfg = test_cfg(&h->tx, 1, max_conns, send_buffer_bytes);
-	cfg.mtu = mtu;
+	cfg.mtu = TEST_MTU(mtu);
 	h->net = test_net(&cfg);
 	fix_isn(h->net, OURS);
-	pass(h, MS);
+	test_peer_be = host_be(h->net, 2);
+	tl_net_announce(h->net, h->now_ns);
+	pass(h, TEST_DAD_NS + MS);
+	h->n_arp = 0;
 	h->introduced = introduced;
 	if (introduced)
 		introduce_peer(h);
@@ -149,23 +196,41 @@ static inline void stop(struct host *h)
 
 // ---- segments of the peer
 
-static inline struct rte_mbuf *segment(const struct host *h, uint8_t flags, uint32_t seq, uint32_t ack,
-	const uint8_t *options, uint8_t options_len, const void *data, uint16_t len)
+// EtherType and IP header of a segment from the peer to us. Returns the header's length, sets the pseudo-header's sum.
+static inline uint16_t peer_ip(uint8_t *frame, uint16_t l4_len, uint32_t *sum)
 {
-	uint8_t frame[1600] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0};
-	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
-	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(ip + 1);
-	uint16_t l4_len = TL_TCP_LEN + options_len + len;
+#ifdef TEST_IP6
+	struct tl_ipv6_hdr *ip = (struct tl_ipv6_hdr *)(frame + TL_ETHER_LEN);
 
+	memcpy(frame + 12, "\x86\xdd", 2);
+	*ip = (struct tl_ipv6_hdr){tl_be32(6u << 28), tl_be16(l4_len), TL_IPPROTO_TCP, 64, host_ip6(2), host_ip6(1)};
+	*sum = tl_cksum_pseudo6(&ip->src, &ip->dst, TL_IPPROTO_TCP, l4_len);
+#else
+	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
+
+	memcpy(frame + 12, "\x08\x00", 2);
 	*ip = (struct tl_ipv4_hdr){
 		.version_ihl = 0x45,
 		.total_len_be = tl_be16(TL_IPV4_LEN + l4_len),
 		.ttl = 64,
 		.proto = TL_IPPROTO_TCP,
-		.src_be = PEER,
-		.dst_be = IP(192, 0, 2, 1),
+		.src_be = host_ip(2),
+		.dst_be = host_ip(1),
 	};
 	tl_wire_ipv4_finish(ip);
+	*sum = tl_cksum_pseudo(ip->src_be, ip->dst_be, TL_IPPROTO_TCP, l4_len);
+#endif
+	return sizeof(*ip);
+}
+
+static inline struct rte_mbuf *segment(const struct host *h, uint8_t flags, uint32_t seq, uint32_t ack,
+	const uint8_t *options, uint8_t options_len, const void *data, uint16_t len)
+{
+	uint8_t frame[1600] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2};
+	uint16_t l4_len = TL_TCP_LEN + options_len + len;
+	uint32_t sum;
+	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(frame + TL_ETHER_LEN + peer_ip(frame, l4_len, &sum));
+
 	*tcp = (struct tl_tcp_hdr){
 		.src_port_be = h->peer_port,
 		.dst_port_be = h->our_port,
@@ -178,9 +243,8 @@ static inline struct rte_mbuf *segment(const struct host *h, uint8_t flags, uint
 	if (options_len > 0)
 		memcpy(tcp + 1, options, options_len);
 	memcpy((uint8_t *)(tcp + 1) + options_len, data, len);
-	tcp->cksum_be = tl_cksum_finish(
-		tl_cksum_add(tl_cksum_pseudo(ip->src_be, ip->dst_be, TL_IPPROTO_TCP, l4_len), tcp, l4_len));
-	return tl_test_mbuf(test_pool(), frame, TL_ETHER_LEN + TL_IPV4_LEN + l4_len);
+	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, l4_len));
+	return tl_test_mbuf(test_pool(), frame, (uint16_t)((uint8_t *)tcp - frame + l4_len));
 }
 
 static inline void give_options(struct host *h, uint8_t flags, uint32_t seq, uint32_t ack, const uint8_t *options,
@@ -201,7 +265,7 @@ static inline uint8_t byte_at(uint32_t seq)
 
 static inline void give(struct host *h, uint8_t flags, uint32_t seq, uint32_t ack, uint16_t len)
 {
-	uint8_t data[1500];
+	uint8_t data[1500] = {0};
 
 	const uint32_t stamps_be[] = {tl_be32(TL_TCP_STAMP_WORD), tl_be32(h->stamp), tl_be32(h->echo)};
 
@@ -317,7 +381,7 @@ static inline void call(struct host *h, struct app *app, const struct tl_tcp_opt
 {
 	CU_ASSERT_EQUAL_FATAL(tl_tcp_connect(h->net, PEER, PEER_PORT, &APP_OPS, app, opts, &app->c), 0);
 	tl_txq_flush(&h->tx);
-	h->our_port = tl_tcp_key_own_port(app->c->key);
+	h->our_port = app->c->key.own_port_be;
 }
 
 // ---- SACK

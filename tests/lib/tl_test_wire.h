@@ -81,6 +81,11 @@ struct wire {
 	struct tl_burst burst;
 };
 
+static inline bool wire_is_tcp(const struct tl_pkt *pkt)
+{
+	return pkt->kind == TL_PKT_TCP || (pkt->kind == TL_PKT_IP6 && pkt->ip6_kind == TL_PKT_TCP);
+}
+
 // Marsaglia's xorshift64.
 static inline uint64_t wire_draw(struct wire *wire)
 {
@@ -131,8 +136,9 @@ static inline void wire_insert(struct wire *wire, struct wire_flying new)
 // Any change of one 16-bit word but from 0 to 0xffff, or back, shows in a ones' complement sum.
 static inline void wire_damage(struct wire *wire, uint8_t *frame, const struct tl_pkt *pkt)
 {
-	unsigned words = (pkt->payload_off + pkt->payload_len - pkt->l3_off) / 2u;
-	uint8_t *word = frame + pkt->l3_off + 2 * (wire_draw(wire) % words);
+	unsigned from = pkt->kind == TL_PKT_IP6 ? pkt->l4_off : pkt->l3_off; // IPv6's header has no sum of its own
+	unsigned words = (pkt->payload_off + pkt->payload_len - from) / 2u;
+	uint8_t *word = frame + from + 2 * (wire_draw(wire) % words);
 	unsigned change = 1 + (unsigned)(wire_draw(wire) % 0xfffe);
 
 	word[0] ^= (uint8_t)(change >> 8);
@@ -164,7 +170,7 @@ static inline uint64_t wire_travel(struct wire *wire, unsigned from, bool is_tcp
 static inline void wire_launch(struct wire *wire, unsigned from, const struct rte_mbuf *m, const struct tl_pkt *pkt)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
-	bool is_tcp = pkt->kind == TL_PKT_TCP;
+	bool is_tcp = wire_is_tcp(pkt);
 	struct wire_segment segment = {.from = from, .frame = frame, .pkt = pkt};
 	struct wire_end *end = &wire->end[from];
 
@@ -196,13 +202,13 @@ static inline void wire_send(struct wire *wire, unsigned from, struct rte_mbuf *
 	struct tl_pkt pkt;
 
 	tl_wire_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, &pkt);
-	if (pkt.kind == TL_PKT_TCP) {
+	if (wire_is_tcp(&pkt)) {
 		wire->end[from].sent++;
 		if (wire->alter != NULL)
 			wire->alter(wire, rte_pktmbuf_mtod(m, uint8_t *), &pkt);
 	}
 	wire_launch(wire, from, m, &pkt);
-	if (pkt.kind == TL_PKT_TCP && wire_chance(wire, wire->faults.doubled)) {
+	if (wire_is_tcp(&pkt) && wire_chance(wire, wire->faults.doubled)) {
 		wire->end[from].doubled++;
 		wire_launch(wire, from, m, &pkt);
 	}

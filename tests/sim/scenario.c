@@ -87,6 +87,7 @@ static void draw_side(struct sim_scenario *sc, unsigned side, uint64_t *rng)
 		.opts.rto_min_us = draw_rto_min_us(rng),
 		.opts.connect_timeout_ms = SIM_USER_TIMEOUT_MS,
 		.opts.user_timeout_ms = SIM_USER_TIMEOUT_MS,
+		.opts.without_cwnd = one_in(rng, 3),
 		.opts.keepalive_idle_ns = SIM_USER_TIMEOUT_MS * TL_NS_PER_MS, // or FIN-WAIT-2 probes, and may give up
 		.isn_fixed = one_in(rng, 2),
 		.isn = 0 - (uint32_t)between(rng, 0, 2 * BYTES_MIN), // it wraps on the way
@@ -213,9 +214,10 @@ void sim_describe(const struct sim_scenario *sc)
 					    : "both talk");
 	for (unsigned i = 0; i < 2; i++) {
 		const struct sim_side *side = &sc->side[i];
-		printf("#   side %u: MTU %u, send buffer %u, window %u%s, RTO from %u us, sends %lu, closes %s\n", i,
+		printf("#   side %u: MTU %u, send buffer %u, window %u%s, RTO from %u us, sends %lu%s, closes %s\n", i,
 			side->mtu, side->send_buffer_bytes, side->opts.recv_window_bytes,
 			side->opts.window_follows_room ? " by its room" : "", side->opts.rto_min_us,
-			(unsigned long)side->bytes, CLOSES[side->close]);
+			(unsigned long)side->bytes, side->opts.without_cwnd ? " without cwnd" : "",
+			CLOSES[side->close]);
 	}
 }

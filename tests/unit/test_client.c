@@ -220,7 +220,7 @@ static void options_have_defaults(void)
 	CU_ASSERT_EQUAL(args.cfg.mode, TL_CLIENT_TCP);
 	CU_ASSERT_EQUAL(args.cfg.peer.ip_be, inet_addr("192.0.2.1"));
 	CU_ASSERT_EQUAL(args.cfg.peer.port_be, htons(5000));
-	CU_ASSERT_EQUAL(args.cfg.source_ip_be, 0);
+	CU_ASSERT_EQUAL(args.cfg.source.ip_be, 0);
 	CU_ASSERT_EQUAL(args.cfg.rate_pps, 1000);
 	CU_ASSERT_EQUAL(args.cfg.duration_ns, 5 * TL_NS_PER_S);
 	CU_ASSERT_EQUAL(args.cfg.payload_bytes, 16);
@@ -243,7 +243,7 @@ static void multicast_leaves_by_the_interface_that_listens(void)
 	CU_ASSERT_EQUAL(args.cfg.group.ip_be, inet_addr("239.1.1.1"));
 	CU_ASSERT_EQUAL(args.cfg.group.port_be, htons(5000));
 	CU_ASSERT_EQUAL(args.cfg.peer.port_be, htons(6000));
-	CU_ASSERT_EQUAL(args.cfg.source_ip_be, inet_addr("192.0.2.9"));
+	CU_ASSERT_EQUAL(args.cfg.source.ip_be, inet_addr("192.0.2.9"));
 	CU_ASSERT_EQUAL(args.cfg.ttl, 3);
 	CU_ASSERT_TRUE(args.json);
 	CU_ASSERT_EQUAL(tl_client_planned(&args.cfg), 25);
@@ -264,8 +264,11 @@ static void wrong_use_names_the_option_and_what_it_accepts(void)
 		{"--kernel --group 192.0.2.1", "--group 192.0.2.1: give a multicast address from 224.0.0.0"},
 		{"--kernel --group 240.0.0.1", "--group 240.0.0.1"},
 		{"--kernel --udp-port 0", "--udp-port 0: give a whole number from 1 to 65535"},
-		{"--kernel --udp-echo 192.0.2.1", "--udp-echo 192.0.2.1: give an IPv4 address and a port"},
-		{"--kernel --source x", "--source x: give an IPv4 address"},
+		{"--kernel --udp-echo 192.0.2.1", "--udp-echo 192.0.2.1: give an address and a port"},
+		{"--kernel --source x", "--source x: give an address"},
+		{"--kernel --tcp-connect [::]:7", "--tcp-connect [::]:7: give an address and a port"},
+		{"--kernel --tcp-connect [::1]:7 --source 127.0.0.1", "give addresses of one family"},
+		{"--kernel --udp-echo [::1]:7 --payload 1453", "--payload 1453: give a whole number from 8 to 1452"},
 		{"--kernel --rate 0", "--rate 0: give a whole number from 1 to 10000000"},
 		{"--kernel --rate 1e3", "--rate 1e3: give a whole number"},
 		{"--kernel --seconds 0", "--seconds 0: give seconds from 0.001 to 1000000"},

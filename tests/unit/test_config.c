@@ -384,16 +384,17 @@ static void one_lcore_owns_a_group(void)
 
 static void the_keys_of_an_echo_tell_its_mode(void)
 {
-	struct tl_config *config = load(ECHO("{'port': 'a', " MCAST(
-		"239.1.2.3", "30001") ", " SEND ", 'queue': 0, 'send_buffer_bytes': 4096, 'on_full': 'reset'},"
-				      "{'name': 't', 'port': 'a', 'tcp_listen': 7, 'max_connections': 1},"
-				      "{'port': 'a', 'udp_listen': 65535}"));
+	struct tl_config *config = load(ECHO("{'port': 'a', " MCAST("239.1.2.3",
+		"30001") ", " SEND ", 'queue': 0, 'send_buffer_bytes': 4096, 'on_full': 'reset', 'congestion': 'none'},"
+			 "{'name': 't', 'port': 'a', 'tcp_listen': 7, 'max_connections': 1},"
+			 "{'port': 'a', 'udp_listen': 65535}"));
 	const struct tl_config_echo *mcast = &config->echoes[0], *tcp = &config->echoes[1], *udp = &config->echoes[2];
 
 	CU_ASSERT_EQUAL(config->n_echoes, 3);
 	CU_ASSERT_EQUAL(mcast->mode, TL_ECHO_MCAST_TO_TCP);
 	CU_ASSERT_STRING_EQUAL(mcast->name, "echo0");
 	CU_ASSERT_EQUAL(mcast->group_be, htonl(0xef010203));
+	CU_ASSERT_EQUAL(mcast->n_groups, 1);
 	CU_ASSERT_EQUAL(mcast->source_be, 0);
 	CU_ASSERT_EQUAL(mcast->queue, 0);
 	CU_ASSERT_EQUAL(mcast->udp_port_be, htons(30001));
@@ -401,18 +402,85 @@ static void the_keys_of_an_echo_tell_its_mode(void)
 	CU_ASSERT_EQUAL(mcast->connect_port_be, htons(5000));
 	CU_ASSERT_EQUAL(mcast->send_buffer_bytes, 4096);
 	CU_ASSERT_EQUAL(mcast->on_full, TL_WINDOW_FULL_RESET);
+	CU_ASSERT_EQUAL(mcast->congestion, TL_CONFIG_CONGESTION_NONE);
 	CU_ASSERT_EQUAL(tcp->mode, TL_ECHO_TCP);
 	CU_ASSERT_STRING_EQUAL(tcp->name, "t");
 	CU_ASSERT_EQUAL(tcp->listen_port_be, htons(7));
 	CU_ASSERT_EQUAL(tcp->send_buffer_bytes, 65536);
 	CU_ASSERT_EQUAL(tcp->on_full, TL_WINDOW_FULL_DROP);
+	CU_ASSERT_EQUAL(tcp->congestion, TL_CONFIG_CONGESTION_NEWRENO);
 	CU_ASSERT_EQUAL(tcp->max_connections, 1);
+	CU_ASSERT_EQUAL(tcp->send_buffers, 4096);
 	CU_ASSERT_EQUAL(tcp->queue, TL_CONFIG_QUEUE_AUTO);
 	CU_ASSERT_EQUAL(udp->mode, TL_ECHO_UDP);
 	CU_ASSERT_STRING_EQUAL(udp->name, "echo2");
 	CU_ASSERT_EQUAL(udp->listen_port_be, htons(65535));
 	CU_ASSERT_EQUAL(udp->max_connections, 1024);
 	tl_config_free(config);
+}
+
+#define PORT6 "{'ports': [{'name': 'a', 'device': 'eth0', 'ip6': '2001:db8::1/64'"
+#define ECHO6(entry) PORT6 "}],\n'echo': [{'port': 'a', " entry "}]}"
+#define SEND6(peer) "'send': {'tcp_connect': '" peer "'}"
+
+static void ipv6_stands_where_ipv4_does(void)
+{
+	struct tl_config *config =
+		load(PORT6 ", 'gateway6': 'fe80::1'}], 'echo': [{'port': 'a', 'receive': {'group': 'ff05::1234', "
+			   "'udp_port': 7, 'source': '2001:db8::7'}, " SEND6(
+				   "[2001:db9::9]:5000") "}, {'port': 'a', "
+							 "'tcp_listen': 7}, {'port': 'a', 'udp_listen': 7}]}");
+	const struct tl_config_echo *echo = &config->echoes[0];
+	char text[TL_IPV6_TEXT];
+
+	CU_ASSERT_EQUAL(config->ports[0].ip_be, 0);
+	CU_ASSERT_STRING_EQUAL(tl_format_ipv6(&config->ports[0].ip6, text), "2001:db8::1");
+	CU_ASSERT_EQUAL(config->ports[0].ip6_bits, 64);
+	CU_ASSERT_STRING_EQUAL(tl_format_ipv6(&config->ports[0].gateway6, text), "fe80::1");
+	CU_ASSERT_STRING_EQUAL(tl_format_ipv6(&echo->group6, text), "ff05::1234");
+	CU_ASSERT_STRING_EQUAL(tl_format_ipv6(&echo->source6, text), "2001:db8::7");
+	CU_ASSERT_STRING_EQUAL(tl_format_ipv6(&echo->connect_ip6, text), "2001:db9::9");
+	CU_ASSERT_EQUAL(echo->connect_port_be, htons(5000));
+	tl_config_free(config);
+	tl_config_free(load(ECHO6(MCAST("ff02::5", "7") ", " SEND6("[fe80::9]:5"))));
+}
+
+static void ipv6_that_cannot_be_is_refused(void)
+{
+	static const struct refusal refusals[] = {
+		{PORT(", 'ip6': '2001:db8::1'"), "1: $.ports[0].ip6: '2001:db8::1' is not an IPv6 address with a "
+						 "prefix, such as 2001:db8::1/64"},
+		{PORT(", 'ip6': 'ff02::1/64'"), "1: $.ports[0].ip6: 'ff02::1/64' is not the address of a host: it is "
+						"unspecified, loopback or multicast"},
+		{PORT(", 'gateway6': 'fe80::1'"),
+			"1: $.ports[0].gateway6: a port without 'ip6' has no use for a gateway of IPv6"},
+		{PORT6 ", 'gateway6': '2001:db9::1'}]}",
+			"1: $.ports[0].gateway6: '2001:db9::1' is not inside the prefix of 'ip6', or link-local"},
+		{PORT6 ", 'gateway6': '2001:db8::1'}]}",
+			"1: $.ports[0].gateway6: '2001:db8::1' is not another address than 'ip6'"},
+		{PORT6 ", 'mtu': 1279}]}", "1: $.ports[0].mtu: IPv6 needs 1280 at least; raise it, or leave out 'ip6'"},
+		{PORT6 ", 'rx_queues': 2}]}",
+			"1: $.ports[0].rx_queues: IPv6 needs one queue; set 1, or leave out 'ip6'"},
+		{ECHO6(MCAST("ff01::5", "7") ", " SEND6("[fe80::9]:5")),
+			"2: $.echo[0].receive.group: 'ff01::5' is not a multicast group, 224.0.0.0 to "
+			"239.255.255.255, or one of IPv6, such as ff05::1234"},
+		{ECHO6("'receive': {'group': 'ff05::5', 'udp_port': 7, 'source': '192.0.2.7'}, " SEND6("[fe80::9]:5")),
+			"2: $.echo[0].receive.source: '192.0.2.7' is not the IPv6 address of a sender, as the group is "
+			"of IPv6, such as 2001:db8::7"},
+		{ECHO6(MCAST("239.1.1.1", "7") ", " SEND6("[fe80::9]:5")),
+			"2: $.echo[0].receive.group: is of IPv4, but the port 'a' has no 'ip'"},
+		{ECHO6(MCAST("ff05::5", "7") ", " SEND),
+			"2: $.echo[0].send.tcp_connect: is of IPv4, but the port 'a' has no 'ip'"},
+		{ECHO("{'port': 'a', " MCAST("ff05::5", "7") ", " SEND "}"),
+			"2: $.echo[0].receive.group: is of IPv6, but the port 'a' has no 'ip6'"},
+		{ECHO6(MCAST("ff05::5", "7") ", " SEND6("[2001:db8::1]:5")),
+			"2: $.echo[0].send.tcp_connect: 2001:db8::1 is the port's own address"},
+		{ECHO6(MCAST("ff05::5", "7") ", " SEND6("[2001:db9::1]:5")),
+			"2: $.echo[0].send.tcp_connect: 2001:db9::1 is outside the IPv6 prefix of the port 'a', which "
+			"has no gateway6"},
+	};
+
+	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
 static void what_looks_like_a_clash_but_is_none_is_accepted(void)
@@ -559,19 +627,19 @@ static void a_bad_address_is_refused(void)
 			"1: $.ports[0].gateway: a port without 'ip' has no use for a gateway"},
 		{ECHO("{'port': 'a', " MCAST("192.0.2.3", "1") ", " SEND "}"),
 			"2: $.echo[0].receive.group: '192.0.2.3' is not a multicast group, 224.0.0.0 to "
-			"239.255.255.255"},
+			"239.255.255.255, or one of IPv6, such as ff05::1234"},
 		{ECHO("{'port': 'a', " MCAST("240.0.0.1", "1") ", " SEND "}"),
 			"2: $.echo[0].receive.group: '240.0.0.1' is not a multicast group, 224.0.0.0 to "
-			"239.255.255.255"},
+			"239.255.255.255, or one of IPv6, such as ff05::1234"},
 		{ECHO("{'port': 'a', 'receive': {'group': '239.1.1.1', 'udp_port': 1, 'source': '239.1.1.1'}}"),
 			"2: $.echo[0].receive.source: '239.1.1.1' is not the IPv4 address of a sender, such as "
 			"192.0.2.7"},
 		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", 'send': {'tcp_connect': '192.0.2.9'}}"),
-			"2: $.echo[0].send.tcp_connect: '192.0.2.9' is not an IPv4 address and a TCP port, such as "
-			"192.0.2.9:5000"},
+			"2: $.echo[0].send.tcp_connect: '192.0.2.9' is not an address and a TCP port, such as "
+			"192.0.2.9:5000 or [2001:db8::9]:5000"},
 		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", 'send': {'tcp_connect': '239.0.0.1:5'}}"),
-			"2: $.echo[0].send.tcp_connect: '239.0.0.1:5' is not an IPv4 address and a TCP port, such as "
-			"192.0.2.9:5000"},
+			"2: $.echo[0].send.tcp_connect: '239.0.0.1:5' is not an address and a TCP port, such as "
+			"192.0.2.9:5000 or [2001:db8::9]:5000"},
 		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", 'send': {'tcp_connect': '192.0.2.1:5'}}"),
 			"2: $.echo[0].send.tcp_connect: 192.0.2.1 is the port's own address"},
 		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", 'send': {'tcp_connect': '10.0.0.1:5'}}"),
@@ -701,8 +769,14 @@ static void an_echo_without_exactly_one_mode_is_refused(void)
 			"2: $.echo[0]: 'receive' and 'send' belong together; 'send' is missing"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'max_connections': 1}"),
 			"2: $.echo[0].max_connections: applies only to an echo that uses 'tcp_listen'"},
+		{ECHO("{'port': 'a', 'udp_listen': 1, 'send_buffers': 1}"),
+			"2: $.echo[0].send_buffers: applies only to an echo that uses 'tcp_listen'"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'on_full': 'drop'}"),
 			"2: $.echo[0].on_full: applies only to an echo that uses TCP"},
+		{ECHO("{'port': 'a', 'udp_listen': 1, 'congestion': 'none'}"),
+			"2: $.echo[0].congestion: applies only to an echo that uses TCP"},
+		{ECHO("{'port': 'a', 'tcp_listen': 1, 'congestion': 'cubic'}"),
+			"2: $.echo[0].congestion: 'cubic' is not one of 'newreno', 'none'"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'queue': 1}"),
 			"2: $.echo[0].queue: the port 'a' has 1 RX queues, counted from 0"},
 	};
@@ -732,6 +806,13 @@ static void two_echoes_that_hear_the_same_are_refused(void)
 		{ECHO("{'port': 'a', " MCAST("239.1.1.1", "1") ", " SEND "},\n{'port': 'a', " MCAST(
 			 "239.1.1.1", "1") ", " SEND "}"),
 			"3: $.echo[1].receive: the echo 'echo0' listens to this on the port 'a' already"},
+		{ECHO("{'port': 'a', 'receive': {'group': '239.1.0.0', 'groups': 257, 'udp_port': 7}, " SEND "},\n"
+		      "{'port': 'a', " MCAST("239.1.1.0", "7") ", " SEND "}"),
+			"3: $.echo[1].receive: the echo 'echo0' listens to this on the port 'a' already"},
+		{ECHO("{'port': 'a', 'receive': {'group': '239.255.255.0', 'groups': 257, 'udp_port': 7}, " SEND "}"),
+			"2: $.echo[0].receive.groups: there are not so many groups up to 239.255.255.255"},
+		{ECHO("{'port': 'a', 'receive': {'group': 'ff05::1', 'groups': 2, 'udp_port': 7}, " SEND "}"),
+			"2: $.echo[0].receive.groups: groups that follow each other are of IPv4"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'name': 'echo1'},\n{'port': 'a', 'udp_listen': 2}"),
 			"3: $.echo[1].name: $.echo[0] is called 'echo1' already"},
 	};
@@ -1028,6 +1109,8 @@ int main(void)
 		{"what means nothing with triggers, or without, is refused", triggers_that_mean_nothing_are_refused},
 		{"one lcore owns a group", one_lcore_owns_a_group},
 		{"the keys of an echo tell its mode", the_keys_of_an_echo_tell_its_mode},
+		{"IPv6 addresses stand where IPv4 addresses do", ipv6_stands_where_ipv4_does},
+		{"an IPv6 address that cannot be is refused", ipv6_that_cannot_be_is_refused},
 		{"what looks like a clash but is none is accepted", what_looks_like_a_clash_but_is_none_is_accepted},
 		{"a command line is refused by the name of its option",
 			a_command_line_is_refused_by_the_name_of_its_option},

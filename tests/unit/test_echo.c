@@ -323,6 +323,24 @@ static void a_full_send_buffer_drops_whole_messages_and_counts_them(void)
 	tear_down();
 }
 
+// While nothing is acknowledged: ten segments of 1460 bytes, or all.
+static void without_cwnd_a_burst_of_messages_leaves_at_once(void)
+{
+	struct tl_echo_cfg cfg = mcast_echo;
+	uint8_t message[1000] = {0};
+
+	cfg.send_buffer_bytes = 65536;
+	for (int without = 0; without < 2; without++) {
+		cfg.without_cwnd = without;
+		set_up(&cfg, true);
+		bed.peer_deaf = true;
+		for (int i = 0; i < 30; i++)
+			multicast(message, sizeof(message));
+		CU_ASSERT_EQUAL(bed.peers.n, without ? 30 : 14);
+		tear_down();
+	}
+}
+
 static void with_on_full_reset_a_peer_that_does_not_read_is_reset_and_called_again(void)
 {
 	struct tl_echo_cfg cfg = mcast_echo;
@@ -430,6 +448,8 @@ int main(void)
 			a_full_send_buffer_drops_whole_messages_and_counts_them},
 		{"with on_full reset a peer that does not read is reset and called again",
 			with_on_full_reset_a_peer_that_does_not_read_is_reset_and_called_again},
+		{"without cwnd a burst of messages leaves at once, with it ten segments",
+			without_cwnd_a_burst_of_messages_leaves_at_once},
 		{"the wait between attempts doubles", the_wait_between_attempts_doubles},
 		{"the connection comes back when the peer does", the_connection_comes_back_when_the_peer_does},
 		{"a TCP echo returns every byte", a_tcp_echo_returns_every_byte},

@@ -196,6 +196,25 @@ static void delivers_group_from_its_source(void)
 	stop(h);
 }
 
+static void only_hosts_send_to_a_group(void)
+{
+	static const uint32_t others[] = {0, US, IP(127, 0, 0, 1), GROUP, IP(192, 0, 2, 255), UINT32_MAX};
+	struct host *h = start();
+	struct heard heard = {0};
+	struct frame wanted = udp_frame(PEER, GROUP, 5000, "feed");
+
+	(void)open_udp(h, GROUP, 0, 5000, &heard);
+	for (unsigned round = 1; round < 3; round++) {
+		for (unsigned i = 0; i < TL_ARRAY_LEN(others); i++) {
+			struct frame other = udp_frame(others[i], GROUP, 5000, "feed");
+			CU_ASSERT_FALSE(counts_as(h, "rx_udp_pkts", &other));
+		}
+		CU_ASSERT(counts_as(h, "rx_udp_pkts", &wanted));
+		CU_ASSERT_EQUAL(heard.count, round);
+	}
+	stop(h);
+}
+
 static void every_port_keeps_its_own_source(void)
 {
 	struct host *h = start();
@@ -343,7 +362,7 @@ static void join_is_reported(void)
 	static const uint8_t all_v3_routers[] = {0x01, 0x00, 0x5e, 0x00, 0x00, 0x16};
 	struct host *h = start();
 	struct heard heard = {0};
-	uint32_t groups[8];
+	uint8_t macs[8][6];
 
 	(void)open_udp(h, GROUP, 0, 5000, &heard);
 	for (unsigned ms = 0; ms < 3000; ms++)
@@ -360,9 +379,9 @@ static void join_is_reported(void)
 		CU_ASSERT_EQUAL(f->bytes[46], 4); // CHANGE_TO_EXCLUDE_MODE
 		CU_ASSERT_EQUAL(memcmp(f->bytes + 50, &(uint32_t){GROUP}, 4), 0);
 	}
-	CU_ASSERT_EQUAL(tl_net_groups(h->net, groups, 8), 2);
-	CU_ASSERT_EQUAL(groups[0], IP(224, 0, 0, 1));
-	CU_ASSERT_EQUAL(groups[1], GROUP);
+	CU_ASSERT_EQUAL(tl_net_group_macs(h->net, macs, 8), 2);
+	CU_ASSERT_EQUAL(memcmp(macs[0], "\x01\x00\x5e\x00\x00\x01", 6), 0);
+	CU_ASSERT_EQUAL(memcmp(macs[1], "\x01\x00\x5e\x01\x02\x03", 6), 0);
 	CU_ASSERT_EQUAL(counter(h, "igmp_reports_tx"), 2);
 	stop(h);
 }
@@ -435,7 +454,7 @@ static void every_drop_has_its_counter(void)
 	stub.len = 3;
 	struct frame stub_of_tag = tagged(good);
 	stub_of_tag.len = 17;
-	memcpy(ipv6.bytes + 12, "\x86\xdd", 2);
+	memcpy(ipv6.bytes + 12, "\x86\xdd", 2); // to a host that has none
 	memcpy(ipv6_group.bytes, "\x33\x33", 2);
 	memcpy(ipv6_group.bytes + 12, "\x86\xdd", 2);
 	const struct {
@@ -449,7 +468,7 @@ static void every_drop_has_its_counter(void)
 		{"drop_not_ours_pkts", spoil(good, 0, 0x01)},		     // some multicast MAC
 		{"drop_not_ours_pkts", udp_frame(PEER, GATEWAY, 5000, "x")}, // IP
 		{"drop_not_ours_pkts", from(good, US)},
-		{"drop_not_ours_pkts", ipv6_group},
+		{"drop_other_pkts", ipv6_group},
 		{"drop_not_ours_pkts", tcp_group},
 		{"drop_malformed_pkts", runt},
 		{"drop_malformed_pkts", spoil(runt, 5, 0x40)},
@@ -613,7 +632,7 @@ static void create_says_what_is_wrong(void)
 	bad[9].mtu = 9601;
 	bad[10].mtu = 2048; // over the pool's room
 	bad[11].max_conns = 0;
-	bad[12].max_conns = 65537;
+	bad[12].max_conns = TL_NET_CONNS_MAX + 1;
 	bad[13].send_buffer_bytes = 5000;
 	for (size_t i = 0; i < TL_ARRAY_LEN(bad); i++) {
 		struct tl_err err = {0};
@@ -670,6 +689,7 @@ int main(void)
 			unreachable_ends_handshake},
 		{"a unicast datagram reaches its port", delivers_unicast},
 		{"a group's datagram is delivered from its source only", delivers_group_from_its_source},
+		{"only hosts send to a group, whoever sent before", only_hosts_send_to_a_group},
 		{"ports on one group keep their own sources", every_port_keeps_its_own_source},
 		{"a port may be closed from its own callback", closing_ends_delivery},
 		{"a sent datagram has the right bytes", sends_exact_bytes},

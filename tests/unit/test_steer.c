@@ -22,6 +22,7 @@ static struct bed start_steer(void)
 	struct bed bed = {.in_use = rte_mempool_in_use_count(rte_mempool_lookup(POOL))};
 	struct tl_err err;
 
+	memcpy(cfg.mac, OUR_MAC, sizeof(cfg.mac));
 	CU_ASSERT_EQUAL_FATAL(tl_steer_create(&cfg, &bed.steer, &err), 0);
 	tl_steer_own_tcp(tl_steer_side(bed.steer, 1), PORT(7));
 	tl_steer_own_udp(tl_steer_side(bed.steer, 2), PORT(7));
@@ -148,6 +149,63 @@ static void an_icmp_error_goes_to_the_owner_of_the_packet_it_quotes(void)
 	stop_steer(&bed);
 }
 
+static const struct tl_ip6 GROUP6 = {{0xff, 0x05, [14] = 0x12, [15] = 0x34}};
+static const struct tl_ip6 OTHER6 = {{0xff, 0x05, [13] = 1, [14] = 0x12, [15] = 0x34}}; // ends as that one does
+static const struct tl_ip6 HOST6 = {{0x20, 0x01, 0x0d, 0xb8, [15] = 1}};
+
+static struct frame ip6_frame(const uint8_t *mac, const struct tl_ip6 *dst, uint8_t next, const void *l4, uint16_t len)
+{
+	struct frame f = {.len = 54 + len};
+
+	memcpy(f.bytes, mac, 6);
+	memcpy(f.bytes + 6, PEER_MAC, 6);
+	memcpy(f.bytes + 12, "\x86\xdd\x60", 3);
+	put16(f.bytes + 18, len);
+	f.bytes[20] = next;
+	f.bytes[21] = 255;
+	f.bytes[22] = 0xfe;
+	f.bytes[23] = 0x80;
+	memcpy(f.bytes + 38, dst, sizeof(*dst));
+	memcpy(f.bytes + 54, l4, len);
+	return f;
+}
+
+static struct frame icmp6_frame(uint8_t type, uint16_t quoted_port)
+{
+	uint8_t l4[8 + 40 + 8] = {type, [8] = 0x60, [8 + 6] = 6};
+
+	put16(l4 + 48, quoted_port);
+	return ip6_frame(OUR_MAC, &HOST6, 58, l4, sizeof(l4));
+}
+
+static void ipv6_is_steered_as_ipv4_is(void)
+{
+	static const uint8_t group_mac[] = {0x33, 0x33, 0, 0, 0x12, 0x34};
+	const uint8_t tcp[20] = {0x13, 0x88, 0, 7, [12] = 0x50, [13] = 2}, udp[8] = {0x13, 0x88, 0, 7, 0, 8};
+	struct bed bed = start_steer();
+	struct frame to_tcp = ip6_frame(OUR_MAC, &HOST6, 6, tcp, sizeof(tcp)),
+		     to_udp = ip6_frame(OUR_MAC, &HOST6, 17, udp, sizeof(udp)),
+		     to_other = ip6_frame(OTHER_MAC, &HOST6, 6, tcp, sizeof(tcp)),
+		     to_group = ip6_frame(group_mac, &GROUP6, 17, udp, sizeof(udp)),
+		     to_none = ip6_frame(group_mac, &OTHER6, 17, udp, sizeof(udp));
+	struct frame solicitation = icmp6_frame(135, 0), query = icmp6_frame(130, 0), asked = icmp6_frame(128, 7),
+		     unreached = icmp6_frame(1, 7), too_big = icmp6_frame(2, 7), nobodys = icmp6_frame(1, 8);
+
+	CU_ASSERT_EQUAL(tl_steer_own_group6(tl_steer_side(bed.steer, 2), &GROUP6), 0);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &to_tcp), 10);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &to_udp), 1);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &to_other), 100);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &to_group), 1);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &to_none), 100);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &solicitation), 111);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &query), 111);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &asked), 100);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &unreached), 10);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &too_big), 10);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &nobodys), 100);
+	stop_steer(&bed);
+}
+
 static void the_rest_of_a_burst_stays_in_order(void)
 {
 	struct bed bed = start_steer();
@@ -268,13 +326,14 @@ static void groups_fill_the_table_and_no_more(void)
 {
 	struct bed bed = start_steer();
 	struct tl_steer_side *side = tl_steer_side(bed.steer, 2);
-	struct frame last = udp_frame(PEER, IP(239, 9, 0, 46), 5001, "m");
+	unsigned last = TL_STEER_GROUPS_MAX - 2; // one group the bed has
+	struct frame frame = udp_frame(PEER, IP(239, 9, last >> 8, last & 255), 5001, "m");
 
-	for (unsigned i = 0; i < TL_STEER_GROUPS_MAX - 1; i++)
-		CU_ASSERT_EQUAL(tl_steer_own_group(side, IP(239, 9, 0, i)), 0);
-	CU_ASSERT_EQUAL(tl_steer_own_group(side, IP(239, 9, 0, 200)), -ENOSPC);
+	for (unsigned i = 0; i <= last; i++)
+		CU_ASSERT_EQUAL(tl_steer_own_group(side, IP(239, 9, i >> 8, i & 255)), 0);
+	CU_ASSERT_EQUAL(tl_steer_own_group(side, IP(239, 200, 0, 0)), -ENOSPC);
 	CU_ASSERT_EQUAL(tl_steer_own_group(side, IP(239, 9, 0, 0)), 0);
-	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &last), 1);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &frame), 1);
 	stop_steer(&bed);
 }
 
@@ -375,6 +434,7 @@ int main(void)
 			fragments_go_to_the_groups_owner_or_to_everybody},
 		{"an ICMP error goes to the owner of the packet it quotes",
 			an_icmp_error_goes_to_the_owner_of_the_packet_it_quotes},
+		{"IPv6 is steered as IPv4 is", ipv6_is_steered_as_ipv4_is},
 		{"the rest of a burst stays in order", the_rest_of_a_burst_stays_in_order},
 		{"a full ring drops and counts, and hinders no other",
 			a_full_ring_drops_and_counts_and_hinders_no_other},

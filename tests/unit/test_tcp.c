@@ -161,15 +161,15 @@ static void mss_is_the_smaller(void)
 	static const uint8_t cut[] = {1, 1, 1, 2};
 	static const uint8_t too_long[] = {2, 40, 5, 180};
 
-	CU_ASSERT_EQUAL(mss_after(NULL, 0, 1500), 536);
+	CU_ASSERT_EQUAL(mss_after(NULL, 0, 1500), TEST_DEFAULT_MSS);
 	CU_ASSERT_EQUAL(mss_after(mss_1460, 4, 1500), 1460);
 	CU_ASSERT_EQUAL(mss_after(mss_700, 8, 1500), 700);
 	CU_ASSERT_EQUAL(mss_after(mss_8000, 8, 1500), 1460);
-	CU_ASSERT_EQUAL(mss_after(mss_1460, 4, 1000), 960);
+	CU_ASSERT_EQUAL(mss_after(mss_1460, 4, 1400), 1360);
 	CU_ASSERT_EQUAL(mss_after(mss_1, 4, 1500), TL_TCP_MIN_MSS);
-	CU_ASSERT_EQUAL(mss_after(broken, 8, 1500), 536);
-	CU_ASSERT_EQUAL(mss_after(cut, 4, 1500), 536);
-	CU_ASSERT_EQUAL(mss_after(too_long, 4, 1500), 536);
+	CU_ASSERT_EQUAL(mss_after(broken, 8, 1500), TEST_DEFAULT_MSS);
+	CU_ASSERT_EQUAL(mss_after(cut, 4, 1500), TEST_DEFAULT_MSS);
+	CU_ASSERT_EQUAL(mss_after(too_long, 4, 1500), TEST_DEFAULT_MSS);
 }
 
 static void window_scale_needs_both(void)
@@ -775,10 +775,10 @@ static void waiting_room_is_bounded(void)
 	CU_ASSERT_EQUAL(h->net->stats.tcp_ooo_dropped_pkts, 8);
 	give(h, A, PEERS + 1 + 80 * 20, OURS + 1, 10);
 	CU_ASSERT_EQUAL(app.c->ooo[63].seq, PEERS + 1 + 64 * 20);
-	CU_ASSERT_EQUAL(rte_mempool_in_use_count(test_pool()), h->in_use + TL_TCP_OOO_MAX);
+	CU_ASSERT_EQUAL(mbufs_taken(h), TL_TCP_OOO_MAX);
 	tl_tcp_abort(app.c);
 	tl_txq_flush(&h->tx);
-	CU_ASSERT_EQUAL(rte_mempool_in_use_count(test_pool()), h->in_use);
+	CU_ASSERT_EQUAL(mbufs_taken(h), 0);
 	stop(h);
 }
 
@@ -1700,10 +1700,10 @@ static void isn_cannot_be_guessed(void)
 
 	h->net->tcp->isn_fixed = false;
 	for (unsigned i = 0; i < 3; i++)
-		isn[i] = tl_tcp_isn(h->net, i);
+		isn[i] = tl_tcp_isn(h->net, tl_tcp_key(PEER, PORT(i), OUR_PORT));
 	CU_ASSERT(isn[1] - isn[0] != isn[2] - isn[1]);
 	pass(h, SECOND);
-	CU_ASSERT_EQUAL(tl_tcp_isn(h->net, 0) - isn[0], 250000); // RFC 6528: the 4 us clock
+	CU_ASSERT_EQUAL(tl_tcp_isn(h->net, tl_tcp_key(PEER, 0, OUR_PORT)) - isn[0], 250000); // RFC 6528: the 4 us clock
 	// SipHash-2-4 of the 8 bytes 00..07 under the key 00..0f, from its paper's test vectors.
 	struct tl_tcp_table table = {.secret = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)}};
 	CU_ASSERT_EQUAL(tl_tcp_hash(&table, UINT64_C(0x0706050403020100)), UINT64_C(0x93f5f5799a932462));
@@ -1780,7 +1780,9 @@ static void new_mac_is_used(void)
 	h->net->arp_generation++; // something may have changed
 	say(&app, 10);
 	SENDS(h, A | P, OURS + 1, PEERS + 1, 10);
+#ifndef TEST_IP6 // which has no ready headers
 	CU_ASSERT_EQUAL(app.c->arp_generation, h->net->arp_generation);
+#endif
 	CU_ASSERT_EQUAL(tl_tcp_send(app.c, "x", 1), 0);
 	m = h->tx.pkts[0];
 	CU_ASSERT_EQUAL(rte_pktmbuf_mtod(m, uint8_t *)[5], 2);
@@ -1831,7 +1833,7 @@ static void abort_within_callbacks(void)
 		tl_tcp_unlisten(listener);
 		app_free(apps[i]);
 	}
-	CU_ASSERT_EQUAL(rte_mempool_in_use_count(test_pool()), h->in_use);
+	CU_ASSERT_EQUAL(mbufs_taken(h), 0);
 	stop(h);
 }
 
@@ -1998,6 +2000,9 @@ static void waits_for_mbufs(void)
 	accept_peer(h, &app);
 	struct rte_mbuf *in = segment(h, A, PEERS + 1, OURS + 1, NULL, 0, "abc", 3);
 	unsigned n = take_all(taken);
+	rte_pktmbuf_free(h->net->spare);
+	h->net->spare = NULL;
+	n += take_all(taken + n);
 	give_frame(h->net, in, h->now_ns);
 	CU_ASSERT_EQUAL(tl_tcp_send(app.c, "hello", 5), 0);
 	pass(h, 5 * MS);

@@ -85,7 +85,7 @@ static struct sim *sim_start(uint64_t seed, uint32_t max_conns, uint32_t send_bu
 	memset(sim, 0, sizeof(*sim));
 
 	sim->in_use = rte_mempool_in_use_count(test_pool());
-	wire_init(&sim->wire, test_pool(), seed, 1000 * SECOND);
+	wire_init(&sim->wire, test_pool(), seed, 1000 * SECOND - TEST_DAD_NS);
 	sim->wire.user = sim;
 	sim->wire.loses = loses_text;
 	sim->wire.one_way_ns = 50 * TL_NS_PER_US;
@@ -96,8 +96,9 @@ static struct sim *sim_start(uint64_t seed, uint32_t max_conns, uint32_t send_bu
 		sim->net[side] = test_net(&cfg);
 		sim->wire.end[side].input = give_burst;
 		sim->wire.end[side].ctx = sim->net[side];
+		tl_net_announce(sim->net[side], sim->wire.now_ns);
 	}
-	run(sim, MS);
+	run(sim, TEST_DAD_NS + MS);
 	return sim;
 }
 
@@ -184,7 +185,8 @@ static struct tl_tcp *call(struct sim *sim, struct app *app, const struct tl_tcp
 {
 	struct tl_tcp *c = NULL;
 
-	CU_ASSERT_EQUAL_FATAL(tl_tcp_connect(sim->net[0], IP(192, 0, 2, 2), PORT(80), &APP_OPS, app, opts, &c), 0);
+	CU_ASSERT_EQUAL_FATAL(
+		tl_tcp_connect(sim->net[0], host_be(sim->net[0], 2), PORT(80), &APP_OPS, app, opts, &c), 0);
 	if (sim->without_sack)
 		c->sack = false; // deaf to the other's blocks, and sends none
 	tl_txq_flush(&sim->wire.end[0].tx);

@@ -59,7 +59,7 @@ static bool send_held(struct app *app, const uint8_t *data, uint32_t len, bool a
 	struct tl_net *net = app->c->net;
 
 	if (!allowed)
-		app->c->ready.bytes = 0;
+		tl_tcp_ready_stop(app->c);
 	CU_ASSERT(tl_tcp_send_held(app->c, data, len) >= 0);
 	bool noted = net->n_notes != 0;
 	tl_txq_flush(net->cfg.tx);
@@ -151,6 +151,47 @@ static void frames_are_the_same_where_the_window_follows(void)
 	check_same(true, true);
 }
 
+// The window may open by much; then messages leave with nothing settled between them.
+static uint32_t send_a_burst(void (*flush)(struct tl_txq *q), bool allowed, bool follows_room, uint16_t window)
+{
+	static const uint16_t lens[] = {16, 1000, 16, 65, 0, 1};
+	static const uint8_t data[1000] = "what goes out at once";
+	struct app app = {0};
+	struct host *h = open_host(&app, flush, false, follows_room);
+
+	h->window = window;
+	acknowledge(h, &app, 0);
+	app.c->rcv_adv -= 8000;
+	tl_tcp_ready_look(app.c);
+	for (unsigned i = 0; i < TL_ARRAY_LEN(lens); i++) {
+		if (!allowed)
+			tl_tcp_ready_stop(app.c);
+		CU_ASSERT(tl_tcp_send_held(app.c, data, lens[i]) >= 0);
+	}
+	tl_txq_flush(h->net->cfg.tx);
+	tl_net_sent(h->net);
+	uint32_t rcv_adv = app.c->rcv_adv;
+	stop(h);
+	app_free(&app);
+	return rcv_adv;
+}
+
+static void a_burst_is_the_same(void)
+{
+	static const struct {
+		bool follows_room;
+		uint16_t window;
+	} cases[] = {{false, WINDOW}, {true, WINDOW}, {false, 1050}}; // the latter holds some back
+
+	for (unsigned i = 0; i < TL_ARRAY_LEN(cases); i++) {
+		fast_frames.n = slow_frames.n = 0;
+		uint32_t fast = send_a_burst(keep_fast, true, cases[i].follows_room, cases[i].window);
+		uint32_t slow = send_a_burst(keep_slow, false, cases[i].follows_room, cases[i].window);
+		CU_ASSERT_EQUAL(fast, slow);
+		CU_ASSERT(same_frames());
+	}
+}
+
 static void a_lost_one_goes_again(void)
 {
 	struct app app = {0};
@@ -178,6 +219,11 @@ static void what_is_in_the_way_is_seen(void)
 
 	CU_ASSERT(send_held(&app, data, sizeof(data), true));
 	CU_ASSERT_FALSE(send_held(&app, data, 0, true)); // nothing to send
+	h->window = 40;
+	acknowledge(h, &app, 0);
+	CU_ASSERT(send_held(&app, data, sizeof(data), true));
+	CU_ASSERT(send_held(&app, data, sizeof(data), true));
+	CU_ASSERT_FALSE(send_held(&app, data, sizeof(data), true)); // 8 are left
 	h->window = 8;
 	acknowledge(h, &app, 0);
 	CU_ASSERT_FALSE(send_held(&app, data, sizeof(data), true)); // a window that is too small
@@ -217,6 +263,7 @@ int main(void)
 		{"a ready header gives the frames that the long way gives", frames_are_the_same},
 		{"with timestamps, too", frames_are_the_same_with_stamps},
 		{"and where the window follows the room", frames_are_the_same_where_the_window_follows},
+		{"and so do several with nothing settled between them", a_burst_is_the_same},
 		{"what left by it and was lost goes again, from our copy", a_lost_one_goes_again},
 		{"what is in the way of it is seen", what_is_in_the_way_is_seen},
 		{"its bookkeeping is done before an ACK is read", notes_are_settled_before_an_ack},

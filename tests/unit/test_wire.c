@@ -378,7 +378,7 @@ static void tcp_offset_rules(void)
 
 static void foreign_protocols_are_other(void)
 {
-	static const uint16_t types[] = {0x86dd, 0x88cc, 0x0026, 0x8847};
+	static const uint16_t types[] = {0x88cc, 0x0026, 0x8847};
 	struct frame f;
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(types); i++) {

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ICMPv6 (RFC 4443): answers echo requests, tells TCP what could not be delivered, and hands neighbour discovery and
+// multicast listener discovery (RFC 3810) to those who know it. We send no errors.
+
+#include <string.h>
+
+#include <rte_mbuf.h>
+
+#include <tl_mcast.h>
+#include <tl_port.h>
+
+#include "net_priv.h"
+
+#define UNREACHABLE 1
+#define TOO_BIG 2
+#define TIME_EXCEEDED 3
+#define PARAMETER 4
+#define ECHO_REQUEST 128
+#define ECHO_REPLY 129
+#define MLD_QUERY 130 // to 132
+#define MLD_DONE 132
+#define ND_ROUTER_SOLICITATION 133 // to 137
+#define ND_REDIRECT 137
+#define MLD_V2_REPORT 143
+
+#define HOP_LIMIT 64
+#define QUOTED_L4_LEN 8 // ports and sequence number
+
+// What TCP calls the codes after ICMP's.
+enum { NET_UNREACHABLE = 0, PROTOCOL_UNREACHABLE = 2, PORT_UNREACHABLE = 3 };
+
+void tl_icmp6_finish(const struct tl_ipv6_hdr *ip, void *message, uint16_t len)
+{
+	struct tl_icmp_hdr *icmp = message;
+
+	icmp->cksum_be = 0;
+	uint32_t sum = tl_cksum_pseudo6(&ip->src, &ip->dst, TL_IPPROTO_ICMP6, len);
+	icmp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, icmp, len));
+}
+
+void tl_ip6_push_group(struct tl_net *net, struct rte_mbuf *m, const struct tl_ip6 *group)
+{
+	tl_wire_mcast_mac6(group, rte_pktmbuf_mtod(m, struct tl_ether_hdr *)->dst);
+	tl_net_push(net, m);
+}
+
+// Section 4.2: from the address that was asked; for a group from the one of the asker's scope.
+static void answer_echo(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	const struct tl_ipv6_hdr *asked = tl_wire_ip6(frame, pkt);
+	const struct tl_ip6_own *own = tl_ip6_find_own(net, &asked->dst);
+	uint16_t len = TL_ICMP_LEN + pkt->payload_len;
+
+	if (own == NULL && pkt->dst_be == net->ip6->all_nodes_be)
+		own = tl_ip6_source(net, pkt->src_be);
+	if (own == NULL || own->state != TL_IP6_VALID || TL_IPV6_LEN + len > net->cfg.mtu)
+		return;
+	struct rte_mbuf *m = tl_net_alloc(net);
+	if (m == NULL)
+		return;
+	const struct tl_ip6_packet packet = {&own->ip, &asked->src, TL_IPPROTO_ICMP6, HOP_LIMIT, len};
+	uint8_t *icmp = tl_ip6_build(net, m, &packet);
+
+	memcpy(icmp, frame + pkt->l4_off, len);
+	icmp[0] = ECHO_REPLY;
+	tl_icmp6_finish((const struct tl_ipv6_hdr *)(icmp - TL_IPV6_LEN), icmp, len);
+	if (tl_ip_output(net, m, pkt->src_be) == 0)
+		tl_count(&net->stats.icmp6_replies_tx, 1);
+}
+
+// Which errors are as hard as ICMP's (RFC 1122, section 4.2.3.9).
+static uint8_t code_for_tcp(const struct tl_icmp_hdr *icmp)
+{
+	if (icmp->type == UNREACHABLE && icmp->code == 4)
+		return PORT_UNREACHABLE;
+	if (icmp->type == PARAMETER && icmp->code == 1)
+		return PROTOCOL_UNREACHABLE;
+	return NET_UNREACHABLE;
+}
+
+// The start of a packet of ours is quoted behind the header. What we send has no extension headers.
+static void take_error(struct tl_net *net, const struct tl_icmp_hdr *icmp, const uint8_t *quote, uint16_t len)
+{
+	struct tl_ipv6_hdr ip;
+	struct tl_tcp_hdr tcp;
+
+	if (len < sizeof(ip) + QUOTED_L4_LEN)
+		return;
+	memcpy(&ip, quote, sizeof(ip));
+	memcpy(&tcp, quote + sizeof(ip), QUOTED_L4_LEN);
+	uint32_t dst_be = tl_ip6_find(&net->ip6->book, &ip.dst);
+	if (ip.next != TL_IPPROTO_TCP || dst_be == 0 || !tl_ip6_equal(&ip.src, &tl_ip6_source(net, dst_be)->ip))
+		return;
+	uint32_t mtu = tl_be32(icmp->rest_be);
+	if (icmp->type != TOO_BIG)
+		tl_tcp_unreachable(
+			net, code_for_tcp(icmp), dst_be, tcp.src_port_be, tcp.dst_port_be, tl_be32(tcp.seq_be));
+	else if (mtu != 0 && mtu < net->cfg.mtu)
+		tl_tcp_too_big(net, dst_be, tcp.src_port_be, tcp.dst_port_be, tl_be32(tcp.seq_be), (uint16_t)mtu,
+			sizeof(ip) + tl_be16(ip.payload_len_be));
+}
+
+// RFC 3810, sections 5.1.14 and 6.2; and section 5.2.13: who has no address yet may report, but not ask.
+static bool is_good_mld(const struct tl_ipv6_hdr *ip, const struct tl_pkt *pkt, uint8_t type)
+{
+	if (ip->hop_limit != 1 || !pkt->ip6_alert)
+		return false;
+	return tl_ip6_is_link_local(&ip->src) || (type != MLD_QUERY && !tl_ip6_is_set(&ip->src));
+}
+
+static bool is_own_frame(const struct tl_net *net, const uint8_t *frame)
+{
+	return memcmp(((const struct tl_ether_hdr *)frame)->src, net->cfg.mac, TL_ETHER_ADDR_LEN) == 0;
+}
+
+void tl_icmp6_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	const struct tl_icmp_hdr *icmp = (const struct tl_icmp_hdr *)(frame + pkt->l4_off);
+	bool own = is_own_frame(net, frame); // coming back
+
+	if (icmp->type >= ND_ROUTER_SOLICITATION && icmp->type <= ND_REDIRECT) {
+		tl_count(&net->stats.rx_nd_pkts, 1);
+		if (!own)
+			tl_nd_input(net, frame, pkt);
+		return;
+	}
+	if ((icmp->type >= MLD_QUERY && icmp->type <= MLD_DONE) || icmp->type == MLD_V2_REPORT) {
+		tl_count(&net->stats.rx_mld_pkts, 1);
+		if (!own && is_good_mld(tl_wire_ip6(frame, pkt), pkt, icmp->type))
+			tl_mcast_input(net->ip6->mld, frame + pkt->l4_off, TL_ICMP_LEN + pkt->payload_len, pkt->src_be,
+				net->now_ns);
+		return;
+	}
+	tl_count(&net->stats.rx_icmp6_pkts, 1);
+	if (own || tl_ip6_find_own(net, &tl_wire_ip6(frame, pkt)->src) != NULL ||
+		!tl_ip6_is_set(&tl_wire_ip6(frame, pkt)->src))
+		return;
+	if (icmp->type == ECHO_REQUEST)
+		answer_echo(net, frame, pkt);
+	else if (icmp->type >= UNREACHABLE && icmp->type <= PARAMETER && !tl_ip_is_mcast(pkt->dst_be))
+		take_error(net, icmp, frame + pkt->payload_off, pkt->payload_len);
+}
+
+// ---- multicast listener discovery, out
+
+void tl_mld_send(void *ctx, uint32_t dst_be, const uint8_t *mld, uint16_t len)
+{
+	// Hop-by-hop: next header, length, Router Alert for MLD (RFC 2711), PadN.
+	static const uint8_t ALERT[] = {TL_IPPROTO_ICMP6, 0, 5, 2, 0, 0, 1, 0};
+	static const struct tl_ip6 none;
+	struct tl_net *net = ctx;
+	const struct tl_ip6 *dst = tl_ip6_of(&net->ip6->book, dst_be);
+	const struct tl_ip6_own *own = &net->ip6->own[net->ip6->own[1].state != TL_IP6_NONE]; // the link-local one
+	struct rte_mbuf *m = tl_net_alloc(net);
+
+	if (m == NULL)
+		return;
+	const struct tl_ip6_packet packet = {
+		.src = own->state == TL_IP6_VALID ? &own->ip : &none, // RFC 3810, section 5.2.13
+		.dst = dst,
+		.next = TL_IP6_HOP_BY_HOP,
+		.hop_limit = 1,
+		.len = sizeof(ALERT) + len,
+	};
+	uint8_t *alert = tl_ip6_build(net, m, &packet);
+
+	memcpy(alert, ALERT, sizeof(ALERT));
+	memcpy(alert + sizeof(ALERT), mld, len);
+	tl_icmp6_finish((const struct tl_ipv6_hdr *)(alert - TL_IPV6_LEN), alert + sizeof(ALERT), len);
+	tl_ip6_push_group(net, m, dst);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory that connections borrow: what they keep of data in flight, and of data that came too early. A connection
+// that is idle has none of it.
+
+#include <errno.h>
+
+#include <rte_malloc.h>
+
+#include "tcp_priv.h"
+
+#define HELD_ARRAYS_MAX 1024 // connections that may wait for a gap to be filled
+
+static int fill(struct tl_tcp_pool *pool, const struct tl_net *net, uint32_t blocks, size_t block_bytes)
+{
+	uint8_t *memory = rte_malloc_socket("tl_tcp_lend", blocks * block_bytes, TL_CACHE_LINE, net->cfg.socket_id);
+	if (memory == NULL)
+		return -ENOMEM;
+
+	pool->memory = memory;
+	for (uint32_t i = blocks; i > 0; i--)
+		tl_tcp_pool_put(pool, memory + (i - 1) * block_bytes);
+	return 0;
+}
+
+int tl_tcp_lend_init(struct tl_net *net, uint32_t slots)
+{
+	struct tl_tcp_table *table = net->tcp;
+	size_t flight_bytes = TL_TCP_SENT_MAX * sizeof(struct tl_tcp_sent) +
+			      TL_TCP_SACKED_MAX * sizeof(struct tl_tcp_range) + net->cfg.send_buffer_bytes;
+	uint32_t flights = net->cfg.send_buffers != 0 ? tl_min_u32(net->cfg.send_buffers, slots) : slots;
+	uint32_t held = tl_min_u32(slots, tl_min_u32(table->ooo_max + 1, HELD_ARRAYS_MAX));
+	int rc = fill(&table->flights, net, flights, flight_bytes);
+
+	if (rc == 0)
+		rc = fill(&table->held, net, held, TL_TCP_OOO_MAX * sizeof(struct tl_tcp_held));
+	return rc;
+}
+
+void tl_tcp_lend_fini(struct tl_tcp_table *table)
+{
+	rte_free(table->flights.memory);
+	rte_free(table->held.memory);
+}

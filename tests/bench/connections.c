@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What it costs the RX lcore to take a segment or a datagram, by what might make it dearer: the number of connections,
+// of multicast groups, the length of the payload. Prints a line "NAME FRAMES NANOSECONDS" per scenario, for
+// connections.sh, which also runs it in callgrind and counts there what happens in take() between two calls of
+// end_of_scenario().
+
+#include <inttypes.h>
+
+#define TL_TEST_EAL_MB "1200"
+
+#include <rte_cycles.h>
+
+#include "tl_test_crowd.h"
+#include "tl_test_eal.h"
+
+#define MESSAGES 40000
+#define FRAME_NS (10 * TL_NS_PER_US) // so slowly that the timers of the first run out
+#define TICK_NS (100 * TL_NS_PER_US)
+#define STRIDE 7919 // prime: neighbours in time are none in memory
+
+struct bench {
+	struct crowd crowd;
+	uint64_t next_tick_ns;
+	uint64_t cycles; // in take()
+};
+
+static _Noreturn void die(const char *text)
+{
+	fprintf(stderr, "bench_connections: %s\n", text);
+	exit(1);
+}
+
+// What an RX lcore does for the stack with a burst of one frame.
+static __attribute__((noinline)) void take(struct bench *b)
+{
+	tl_net_input(b->crowd.net, &b->crowd.burst);
+	if (b->crowd.now_ns >= b->next_tick_ns) {
+		b->next_tick_ns = b->crowd.now_ns + TICK_NS;
+		tl_net_tick(b->crowd.net, b->crowd.now_ns);
+	}
+}
+
+// callgrind writes out what it has counted, and begins at 0.
+static __attribute__((noinline)) void end_of_scenario(void)
+{
+	__asm__ volatile("");
+}
+
+static void give(struct bench *b, uint32_t peer, uint16_t len)
+{
+	crowd_write(&b->crowd, peer, TL_TCP_ACK | (len > 0 ? TL_TCP_PSH : 0), len);
+	uint64_t begin = rte_rdtsc();
+	take(b);
+	b->cycles += rte_rdtsc() - begin;
+	tl_txq_flush(&b->crowd.tx);
+}
+
+// A message, its echo, and the ACK of that, from one peer after the other.
+static void send_messages(struct bench *b, uint16_t len)
+{
+	uint32_t peer = 0;
+
+	for (uint32_t i = 0; i < MESSAGES; i++) {
+		b->crowd.peers[peer].len = 0;
+		give(b, peer, len);
+		if (b->crowd.peers[peer].len != len || b->crowd.peers[peer].wrong)
+			die("a message was not echoed");
+		give(b, peer, 0);
+		peer = (peer + STRIDE) % b->crowd.n;
+	}
+}
+
+static void print(const struct bench *b, const char *what, uint32_t n, uint32_t frames)
+{
+	double ns = (double)b->cycles * 1e9 / (double)rte_get_tsc_hz();
+
+	printf("%s-%" PRIu32 " %" PRIu32 " %.0f\n", what, n, frames, ns);
+	fflush(stdout);
+}
+
+static void measure_echo(struct rte_mempool *pool, const char *what, uint32_t conns, uint16_t len, uint32_t n)
+{
+	static const struct tl_tcp_opts opts = {// as those of an echo
+		.window_follows_room = true,
+		.keepalive_idle_ns = 30 * TL_NS_PER_S,
+		.user_timeout_ms = 20000};
+	struct bench *b = calloc(1, sizeof(*b));
+
+	if (b == NULL)
+		die("no memory");
+	crowd_start(&b->crowd, conns, pool, &opts);
+	for (uint32_t i = 0; i < conns; i++)
+		crowd_open(&b->crowd, i);
+	if (b->crowd.opened != conns)
+		die("not all connections opened");
+	crowd_tick(&b->crowd);
+	b->crowd.frame_ns = FRAME_NS;
+	end_of_scenario();
+	send_messages(b, len);
+	end_of_scenario();
+	print(b, what, n, 2 * MESSAGES);
+	crowd_stop(&b->crowd);
+	free(b);
+}
+
+static void take_datagram(void *ctx, const struct tl_udp_datagram *datagram)
+{
+	++*(uint32_t *)ctx;
+}
+
+static void measure_groups(struct rte_mempool *pool, uint32_t groups)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+	struct tl_udp *udp = NULL;
+	uint32_t taken = 0;
+
+	if (b == NULL)
+		die("no memory");
+	crowd_start(&b->crowd, 1, pool, NULL);
+	if (tl_udp_open_groups(b->crowd.net, CROWD_GROUP(0), groups, 0, tl_be16(30001), take_datagram, &taken, &udp))
+		die("cannot join all groups");
+	for (uint32_t i = 0; i < 30; i++) { // until all is told
+		b->crowd.now_ns += 100 * TL_NS_PER_MS;
+		crowd_tick(&b->crowd);
+	}
+	end_of_scenario();
+	for (uint32_t i = 0; i < MESSAGES; i++) {
+		crowd_write_datagram(&b->crowd, (uint32_t)((uint64_t)i * STRIDE % groups));
+		uint64_t begin = rte_rdtsc();
+		take(b);
+		b->cycles += rte_rdtsc() - begin;
+	}
+	end_of_scenario();
+	if (taken != MESSAGES)
+		die("a datagram was not taken");
+	print(b, "groups", groups, MESSAGES);
+	crowd_stop(&b->crowd);
+	free(b);
+}
+
+int main(int argc, char **argv)
+{
+	static const uint32_t conns[] = {1, 1000, 100000, 1000000};
+	static const uint16_t lens[] = {1, 16, 64, 256, 512, 1024, 1460};
+	uint32_t most = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1000000;
+
+	tl_test_eal_start();
+	struct rte_mempool *pool =
+		rte_pktmbuf_pool_create("bench", 4095, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	if (pool == NULL)
+		die("no mbuf pool");
+	for (size_t i = 0; i < TL_ARRAY_LEN(conns) && conns[i] <= most; i++)
+		measure_echo(pool, "connections", conns[i], 16, conns[i]);
+	for (size_t i = 0; i < TL_ARRAY_LEN(lens); i++)
+		measure_echo(pool, "payload", 1, lens[i], lens[i]);
+	for (uint32_t groups = 1; groups <= 10000; groups *= 100)
+		measure_groups(pool, groups);
+	return 0;
+}

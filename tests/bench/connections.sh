@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What a segment or a datagram costs the RX lcore, in instructions, as callgrind counts them, and in nanoseconds: by the
+# number of connections, of multicast groups, and the length of the payload.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+bench=${TL_BUILD:-$root/build}/tests/bench/bench_connections
+source "$root/tests/bench/lib/callgrind.sh"
+
+usage() {
+	cat <<-END
+		usage: tests/bench/connections.sh [--most N] [--plot FILE]
+		Prints one JSON object. Scenarios: connections-N: messages of 16 bytes to N connections in turn, each echoed and
+		the echo acknowledged; payload-N: of N bytes, to one; groups-N: multicast datagrams to N groups in turn.
+		--most N     of connections; 1000000 if left out, which takes some minutes
+		--plot FILE  draws cost against number into FILE, as SVG
+		Instructions are exact; nanoseconds are those of one short run.
+	END
+}
+
+most=1000000
+plot=
+while (($# > 0)); do
+	case $1 in
+	--most | --plot)
+		(($# > 1)) || die "$1 wants a value"
+		[[ $1 == --most ]] && most=$2 || plot=$2
+		shift
+		;;
+	--help)
+		usage
+		exit
+		;;
+	*)
+		usage >&2
+		exit 2
+		;;
+	esac
+	shift
+done
+[[ $most =~ ^[0-9]+$ ]] || die "--most wants a number"
+result=$(scenarios "$bench" take "$most")
+[[ -z $plot ]] || python3 "$root/tests/bench/plot.py" "$plot" <<<"$result"
+echo "$result"

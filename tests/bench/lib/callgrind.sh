@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced. Instructions and nanoseconds of the scenarios of a program, which prints a line "NAME PKTS NANOSECONDS" for each
+# and calls end_of_scenario() before and after: what it costs is what happens in between in one function.
+
+die() {
+	echo "$(basename "$0"): $*" >&2
+	exit 1
+}
+
+# counted DIR: the instructions of each scenario. callgrind writes a file where one begins, for what was before, and where
+# it ends.
+counted() {
+	local part
+	for ((part = 2; ; part += 2)); do
+		[[ -e $1/out.$part ]] || break
+		sed -n 's/^summary: //p' "$1/out.$part"
+	done
+}
+
+# scenarios PROGRAM FUNCTION [ARGUMENT...]: one JSON object with the host's facts.
+scenarios() {
+	local program=$1 function=$2 dir
+	shift 2
+	[[ -x $program ]] || die "there is no $program; build first"
+	command -v valgrind >/dev/null || die "valgrind is not installed (apt-get install valgrind)"
+	dir=$(mktemp -d)
+	# shellcheck disable=SC2064 # the directory of now
+	trap "rm -rf '$dir'" EXIT
+	"$program" "$@" >"$dir/native" 2>"$dir/err" || die "the run without callgrind failed: $(<"$dir/err")"
+	# Debug information of clang is beyond older valgrinds; names are enough. gcc may put a suffix behind a name.
+	strip --strip-debug -o "$dir/program" "$program"
+	valgrind --tool=callgrind --callgrind-out-file="$dir/out" "--toggle-collect=$function" "--toggle-collect=$function.*" \
+		'--dump-before=end_of_scenario*' "$dir/program" "$@" >"$dir/names" 2>"$dir/err" ||
+		die "callgrind failed: $(<"$dir/err")"
+	counted "$dir" >"$dir/instructions"
+	(($(wc -l <"$dir/instructions") == $(wc -l <"$dir/native"))) || die "callgrind counted other scenarios than there are"
+	paste -d' ' "$dir/native" "$dir/instructions" |
+		jq -nR --arg cpu "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" --arg kernel "$(uname -r)" --argjson cpus "$(nproc)" '
+			def per($pkts): . * 10 / $pkts | round / 10;
+			[inputs | split(" ") | {name: .[0], pkts: .[1] | tonumber, ns: .[2] | tonumber, instructions: .[3] | tonumber} |
+				{name, instructions_per_pkt: (.pkts as $pkts | .instructions | per($pkts)),
+				ns_per_pkt: (.pkts as $pkts | .ns | per($pkts))}] |
+			{host: {$cpu, $cpus, $kernel}, scenarios: .}'
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Draws scenarios named KIND-NUMBER, from standard input, as SVG: for each kind cost against number, logarithmic.
+
+usage: plot.py FILE <RESULT"""
+import json
+import math
+import sys
+
+WIDTH, HEIGHT, MARGIN = 640, 240, 60
+COSTS = [("instructions_per_pkt", "instructions", "#1f77b4"), ("ns_per_pkt", "ns", "#d62728")]
+
+
+def read_kinds(scenarios):
+    kinds = {}
+    for scenario in scenarios:
+        kind, _, number = scenario["name"].rpartition("-")
+        kinds.setdefault(kind, []).append((int(number), scenario))
+    return kinds
+
+
+def x_of(number, points):
+    last = max(math.log10(points[-1][0]), 1)
+    return MARGIN + math.log10(number) / last * (WIDTH - 2 * MARGIN)
+
+
+def y_of(cost, most, top):
+    return top + HEIGHT - MARGIN - cost / most * (HEIGHT - 1.5 * MARGIN)
+
+
+def text(x, y, words, anchor="middle", colour="black"):
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}">{words}</text>'
+
+
+def draw_kind(kind, points, top):
+    base = top + HEIGHT - MARGIN
+    out = [f'<path d="M{MARGIN} {top + MARGIN / 2} V{base} H{WIDTH - MARGIN}" fill="none" stroke="black"/>',
+           text(WIDTH / 2, base + 36, kind)]
+    out += [text(x_of(number, points), base + 16, number) for number, _ in points]
+    most = max(scenario[field] for _, scenario in points for field, _, _ in COSTS)
+    for place, (field, name, colour) in enumerate(COSTS):
+        spots = [(x_of(n, points), y_of(s[field], most, top)) for n, s in points]
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
+        out.append(f'<polyline points="{line}" fill="none" stroke="{colour}"/>')
+        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in spots]
+        out += [text(x, y - 6, f"{s[field]:.0f}", colour=colour) for (x, y), (_, s) in zip(spots, points)]
+        out.append(text(WIDTH - MARGIN, top + 16 + 14 * place, f"{name} per frame", "end", colour))
+    return out
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    kinds = read_kinds(json.load(sys.stdin)["scenarios"])
+    height = HEIGHT * len(kinds)
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="11">',
+           f'<rect width="{WIDTH}" height="{height}" fill="white"/>']
+    for place, (kind, points) in enumerate(kinds.items()):
+        out += draw_kind(kind, sorted(points, key=lambda point: point[0]), HEIGHT * place)
+    with open(sys.argv[1], "w", encoding="utf-8") as file:
+        file.write("\n".join(out + ["</svg>", ""]))
+
+
+main()

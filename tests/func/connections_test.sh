@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# That a segment costs the RX lcore the same however many connections there are, and a datagram however many groups: counted in instructions, so that a busy
+# machine does not matter. A million take too long here: tests/bench/connections.sh has them.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+# costs SENTENCE PREFIX CONDITION: of the list of the scenarios of that name.
+costs() {
+	check_json "$1" result.json "[.scenarios[] | select(.name | startswith(\"$2\")) | .instructions_per_pkt] |
+		length == 3 and min > 50 and ($3)"
+}
+
+if ! command -v valgrind >/dev/null; then
+	skip "instructions per segment" "valgrind is not installed"
+	exit
+fi
+func_begin
+TL_BUILD=$(dirname "$(dirname "$TAPLINE")") "$func_root/tests/bench/connections.sh" --most 100000 --plot plot.svg \
+	>result.json 2>bench.log || true
+costs "a segment costs the same with one connection, a thousand and a hundred thousand" connections- 'max < min * 1.05'
+costs "a datagram costs the same with a hundred groups and with ten thousand, and less with one" groups- \
+	'.[0] < .[1] and .[2] < .[1] * 1.05'
+check_json "each byte of payload costs less than one and a half instructions" result.json \
+	'[.scenarios[] | select(.name | startswith("payload-"))] | length == 7 and
+		(last.instructions_per_pkt - first.instructions_per_pkt) / 1459 < 1.5'

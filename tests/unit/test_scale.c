@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ten thousand groups; a million connections in one table, what an idle one costs, and what the timers cost that all of
+// them have.
+
+#include <errno.h>
+
+#define TL_TEST_EAL_MB "1200"
+
+#include "tl_test_crowd.h"
+
+#include "tl_test.h"
+#include "tl_test_eal.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MANY 50000u
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define MANY 50000u
+#endif
+#endif
+#ifndef MANY
+#define MANY 1000000u
+#endif
+
+#define IDLE_BYTES_MAX 768 // docs/tcp.md says so
+#define CHAIN_MAX 16
+#define TICK_NS (UINT64_C(1) << TL_TCP_TICK_SHIFT)
+#define SECOND TL_NS_PER_S
+
+static struct rte_mempool *pool(void)
+{
+	struct rte_mempool *mbufs = rte_mempool_lookup("crowd");
+
+	if (mbufs == NULL)
+		mbufs = rte_pktmbuf_pool_create("crowd", 4095, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mbufs);
+	return mbufs;
+}
+
+static size_t heap_bytes(void)
+{
+	struct rte_malloc_socket_stats stats = {0};
+
+	rte_malloc_get_socket_stats(0, &stats);
+	return stats.heap_allocsz_bytes;
+}
+
+// Time passes, a tick of the wheel at a time; the most connections that one of them touched.
+static uint64_t pass(struct crowd *crowd, uint64_t ns)
+{
+	uint64_t end_ns = crowd->now_ns + ns, most = 0;
+
+	while (crowd->now_ns < end_ns) {
+		uint64_t before = crowd->net->tcp->wheel.visits;
+		crowd->now_ns += TICK_NS;
+		crowd_tick(crowd);
+		most = tl_max_u64(most, crowd->net->tcp->wheel.visits - before);
+	}
+	return most;
+}
+
+static uint32_t count_wrong(const struct crowd *crowd, uint8_t flags, uint16_t len)
+{
+	uint32_t wrong = 0;
+
+	for (uint32_t i = 0; i < crowd->n; i++) {
+		const struct crowd_peer *peer = &crowd->peers[i];
+		wrong += peer->wrong || peer->flags != flags || peer->len != len;
+	}
+	return wrong;
+}
+
+static uint32_t longest_chain(const struct tl_tcp_table *table)
+{
+	uint32_t longest = 0;
+
+	for (uint32_t i = 0; i <= table->bucket_mask; i++) {
+		uint32_t n = 0;
+		for (const struct tl_tcp *c = table->bucket[i]; c != NULL; c = c->hash_next)
+			n++;
+		longest = longest > n ? longest : n;
+	}
+	return longest;
+}
+
+static void a_million(void)
+{
+	static const struct tl_tcp_opts opts = {.window_follows_room = true};
+	struct crowd crowd;
+	struct rte_mempool *mbufs = pool();
+	size_t empty_bytes = heap_bytes();
+
+	crowd_start(&crowd, MANY, mbufs, &opts);
+	size_t full_bytes = heap_bytes();
+	for (uint32_t i = 0; i < MANY; i++)
+		crowd_open(&crowd, i);
+	CU_ASSERT_EQUAL(crowd.opened, MANY);
+	CU_ASSERT_EQUAL(tl_tcp_in_use(crowd.net, NULL), MANY);
+	CU_ASSERT(longest_chain(crowd.net->tcp) < CHAIN_MAX);
+
+	for (uint32_t i = 0; i < MANY; i++) { // the echo, and its ACK
+		crowd_give(&crowd, i, TL_TCP_ACK | TL_TCP_PSH, 1);
+		if (i % 1024 == 1023)
+			crowd_tick(&crowd);
+		CU_ASSERT_FATAL(crowd.peers[i].len == 1);
+		crowd_give(&crowd, i, TL_TCP_ACK, 0);
+	}
+	CU_ASSERT_EQUAL(crowd.echoed_bytes, MANY);
+	CU_ASSERT_EQUAL(count_wrong(&crowd, TL_TCP_ACK | TL_TCP_PSH, 1), 0);
+
+	for (uint32_t i = 0; i < MANY; i++) {
+		crowd_give(&crowd, i, TL_TCP_ACK | TL_TCP_FIN, 0);
+		crowd_give(&crowd, i, TL_TCP_ACK, 0);
+	}
+	CU_ASSERT_EQUAL(crowd.closed, MANY);
+	CU_ASSERT_EQUAL(tl_tcp_in_use(crowd.net, NULL), 0);
+	CU_ASSERT_EQUAL(crowd.strays, 0);
+	CU_ASSERT_EQUAL(heap_bytes(), full_bytes); // nothing is allocated but at set-up
+	size_t lent_bytes = 4096 * (4096 + 768) + 1024 * TL_TCP_OOO_MAX * sizeof(struct tl_tcp_held);
+	size_t fixed_bytes = 1 << 20; // ARP, groups, the wheel: the same for one connection
+	CU_ASSERT(full_bytes - empty_bytes < (size_t)MANY * IDLE_BYTES_MAX + lent_bytes + fixed_bytes);
+	if (MANY == 1000000u)
+		printf("# %.1f bytes per idle connection\n", (double)(full_bytes - empty_bytes - lent_bytes) / MANY);
+	crowd_stop(&crowd);
+}
+
+// With these secrets all keys share a chain: the worst that can be.
+static void chains_are_bounded(void)
+{
+	struct crowd crowd;
+
+	crowd_start(&crowd, 64, pool(), NULL);
+	memset(crowd.net->tcp->hash_seed, 0, sizeof(crowd.net->tcp->hash_seed));
+	crowd.net->tcp->bucket_mask = 0;
+	for (uint32_t i = 0; i < 20; i++)
+		crowd_open(&crowd, i);
+	CU_ASSERT_EQUAL(crowd.opened, CHAIN_MAX);
+	CU_ASSERT_EQUAL(tl_count_read(&crowd.net->stats.tcp_backlog_drops), 20 - CHAIN_MAX);
+	CU_ASSERT_EQUAL(longest_chain(crowd.net->tcp), CHAIN_MAX);
+	crowd_stop(&crowd);
+}
+
+// ---- buffers are lent
+
+static unsigned lent(const struct tl_tcp_table *table)
+{
+	unsigned idle = 0;
+
+	for (const void *block = table->flights.free; block != NULL; block = *(void *const *)block)
+		idle++;
+	return 4096 - idle;
+}
+
+static void buffers_are_lent(void)
+{
+	static const struct tl_tcp_opts opts = {.window_follows_room = true};
+	struct crowd crowd;
+
+	crowd_start(&crowd, 4098, pool(), &opts);
+	for (uint32_t i = 0; i < crowd.n; i++)
+		crowd_open(&crowd, i);
+	CU_ASSERT_EQUAL(lent(crowd.net->tcp), 0);
+	for (uint32_t i = 0; i < 4096; i++)
+		crowd_give(&crowd, i, TL_TCP_ACK, 10);
+	CU_ASSERT_EQUAL(lent(crowd.net->tcp), 4096);
+	CU_ASSERT_EQUAL(count_wrong(&crowd, TL_TCP_ACK | TL_TCP_PSH, 10), 2);
+
+	crowd_give(&crowd, 4096, TL_TCP_ACK, 10); // not taken, as if lost
+	CU_ASSERT_EQUAL(crowd.echoed_bytes, 40960);
+	CU_ASSERT_EQUAL(crowd.peers[4096].len, 0);
+	CU_ASSERT_EQUAL(tl_count_read(&crowd.net->stats.tcp_no_send_buffer_pkts), 1);
+	crowd_give(&crowd, 4097, TL_TCP_ACK | TL_TCP_FIN, 0); // a FIN needs none
+	CU_ASSERT_EQUAL(crowd.peers[4097].flags, TL_TCP_ACK | TL_TCP_FIN);
+	crowd_give(&crowd, 4097, TL_TCP_ACK, 0);
+	CU_ASSERT_EQUAL(crowd.closed, 1);
+
+	crowd_give(&crowd, 0, TL_TCP_ACK, 0); // all is acknowledged
+	CU_ASSERT_EQUAL(lent(crowd.net->tcp), 4095);
+	crowd.peers[4096].next -= 10;
+	crowd_give(&crowd, 4096, TL_TCP_ACK, 10); // once more
+	CU_ASSERT_EQUAL(crowd.echoed_bytes, 40970);
+	CU_ASSERT_EQUAL(crowd.peers[4096].len, 10);
+	CU_ASSERT_EQUAL(lent(crowd.net->tcp), 4096);
+	tl_tcp_close_all(crowd.net, true);
+	CU_ASSERT_EQUAL(lent(crowd.net->tcp), 0);
+	crowd_stop(&crowd);
+}
+
+static void one_may_keep_its_own(void)
+{
+	static const struct tl_tcp_opts opts = {.own_buffer = true};
+	struct crowd crowd;
+
+	crowd_start(&crowd, 4097, pool(), &opts);
+	for (uint32_t i = 0; i < 4096; i++)
+		crowd_open(&crowd, i);
+	CU_ASSERT_EQUAL(lent(crowd.net->tcp), 4096);
+	crowd.peers[4096].flags = 0;
+	crowd_open(&crowd, 4096); // no connection without
+	CU_ASSERT_EQUAL(crowd.opened, 4096);
+	for (uint32_t i = 0; i < 2; i++) {
+		crowd_give(&crowd, 0, TL_TCP_ACK, 10);
+		CU_ASSERT_EQUAL(crowd.peers[0].len, 10);
+		crowd_give(&crowd, 0, TL_TCP_ACK, 0);
+		CU_ASSERT_EQUAL(lent(crowd.net->tcp), 4096);
+	}
+	crowd_give(&crowd, 0, TL_TCP_ACK | TL_TCP_FIN, 0);
+	crowd_give(&crowd, 0, TL_TCP_ACK, 0);
+	CU_ASSERT_EQUAL(lent(crowd.net->tcp), 4095);
+	crowd_stop(&crowd);
+}
+
+// ---- the wheel
+
+static void idle_costs_nothing(void)
+{
+	struct crowd crowd;
+
+	crowd_start(&crowd, 20000, pool(), NULL);
+	for (uint32_t i = 0; i < crowd.n; i++)
+		crowd_open(&crowd, i);
+	pass(&crowd, 15 * SECOND); // once each: the handshake's patience
+	uint64_t before = crowd.net->tcp->wheel.visits;
+	CU_ASSERT(before <= 3 * crowd.n);
+	CU_ASSERT_EQUAL(pass(&crowd, 60 * SECOND), 0);
+	CU_ASSERT_EQUAL(crowd.net->tcp->wheel.visits, before);
+	crowd_stop(&crowd);
+}
+
+// Opened one per tick, and with a deadline each, they are looked at one per tick, when they are due, and once before.
+static void work_is_even(void)
+{
+	static const struct tl_tcp_opts opts = {.keepalive_idle_ns = 30 * SECOND};
+	struct crowd crowd;
+
+	crowd_start(&crowd, 60000, pool(), &opts);
+	for (uint32_t i = 0; i < crowd.n; i++) {
+		crowd_open(&crowd, i);
+		pass(&crowd, TICK_NS);
+	}
+	pass(&crowd, 16 * SECOND);
+	uint64_t before = crowd.net->tcp->wheel.visits;
+	uint64_t probes = tl_count_read(&crowd.net->stats.tcp_keepalives_tx);
+	uint64_t most = pass(&crowd, 10 * SECOND);
+	probes = tl_count_read(&crowd.net->stats.tcp_keepalives_tx) - probes;
+	CU_ASSERT(probes > 10000);
+	CU_ASSERT(crowd.net->tcp->wheel.visits - before <= 3 * probes);
+	CU_ASSERT(most <= 8);
+	crowd_stop(&crowd);
+}
+
+// A deadline at any distance is met within a tick or two, never before its time.
+static void deadlines_are_met(void)
+{
+	static const uint64_t idle_ms[] = {
+		1, 500, 1073, 1074, 2146, 2147, 2148, 3000, 59000, 1097000, 1100000, 4000000};
+
+	for (unsigned i = 0; i < TL_ARRAY_LEN(idle_ms); i++) {
+		struct tl_tcp_opts opts = {.keepalive_idle_ns = idle_ms[i] * TL_NS_PER_MS};
+		struct crowd crowd;
+		crowd_start(&crowd, 1, pool(), &opts);
+		crowd_open(&crowd, 0);
+		uint64_t due_ns = crowd.now_ns + opts.keepalive_idle_ns;
+		while (crowd.now_ns + TICK_NS < due_ns && crowd.net->stats.tcp_keepalives_tx == 0)
+			pass(&crowd, TICK_NS);
+		CU_ASSERT_EQUAL(crowd.net->stats.tcp_keepalives_tx, 0);
+		pass(&crowd, 3 * TICK_NS);
+		CU_ASSERT_EQUAL(crowd.net->stats.tcp_keepalives_tx, 1);
+		crowd_stop(&crowd);
+	}
+}
+
+// Nobody turned the wheel for a while: what is due is done, what is not stays for its time.
+static void late_ticks_lose_nothing(void)
+{
+	static const uint64_t away_s[] = {1, 2, 5, 29, 31, 500, 5000};
+
+	for (unsigned i = 0; i < TL_ARRAY_LEN(away_s); i++) {
+		struct tl_tcp_opts opts = {.keepalive_idle_ns = 30 * SECOND};
+		struct crowd crowd;
+		crowd_start(&crowd, 100, pool(), &opts);
+		for (uint32_t peer = 0; peer < crowd.n; peer++)
+			crowd_open(&crowd, peer);
+		crowd.now_ns += away_s[i] * SECOND;
+		crowd_tick(&crowd);
+		CU_ASSERT_EQUAL(crowd.net->stats.tcp_keepalives_tx, away_s[i] > 30 ? crowd.n : 0);
+		if (away_s[i] < 30)
+			pass(&crowd, (30 - away_s[i]) * SECOND + 3 * TICK_NS);
+		CU_ASSERT_EQUAL(crowd.net->stats.tcp_keepalives_tx, crowd.n);
+		crowd_stop(&crowd);
+	}
+}
+
+// ---- groups
+
+struct heard {
+	uint32_t n, last_be;
+};
+
+static void hear(void *ctx, const struct tl_udp_datagram *datagram)
+{
+	struct heard *heard = ctx;
+
+	heard->n++;
+	heard->last_be = datagram->dst_ip_be;
+}
+
+static void many_groups(void)
+{
+	struct tl_udp *first = NULL, *rest = NULL, *more = NULL;
+	struct heard one = {0}, others = {0};
+	struct crowd crowd;
+
+	crowd_start(&crowd, 1, pool(), NULL);
+	CU_ASSERT_EQUAL(tl_udp_open(crowd.net, CROWD_GROUP(0), 0, tl_be16(30001), hear, &one, &first), 0);
+	CU_ASSERT_EQUAL(
+		tl_udp_open_groups(crowd.net, CROWD_GROUP(1), 9999, 0, tl_be16(30001), hear, &others, &rest), 0);
+	CU_ASSERT_EQUAL(
+		tl_udp_open_groups(crowd.net, CROWD_GROUP(20000), 2, 0, tl_be16(30001), hear, &one, &more), -ENOSPC);
+	CU_ASSERT_EQUAL(tl_net_group_macs(crowd.net, NULL, 0), 10001); // and 224.0.0.1; none is left of those two
+	for (uint32_t i = 0; i < 10000; i++) {
+		crowd_write_datagram(&crowd, i);
+		tl_net_input(crowd.net, &crowd.burst);
+		CU_ASSERT_FATAL((i == 0 ? one.last_be : others.last_be) == CROWD_GROUP(i));
+	}
+	CU_ASSERT_EQUAL(one.n, 1);
+	CU_ASSERT_EQUAL(others.n, 9999);
+	crowd_write_datagram(&crowd, 10000);
+	tl_net_input(crowd.net, &crowd.burst);
+	CU_ASSERT_EQUAL(tl_count_read(&crowd.net->stats.drop_not_ours_pkts), 1);
+	tl_udp_close(rest);
+	pass(&crowd, 3 * SECOND); // all is told
+	CU_ASSERT_EQUAL(tl_net_group_macs(crowd.net, NULL, 0), 2);
+	crowd_write_datagram(&crowd, 9999);
+	tl_net_input(crowd.net, &crowd.burst);
+	crowd_write_datagram(&crowd, 0);
+	tl_net_input(crowd.net, &crowd.burst);
+	CU_ASSERT_EQUAL(one.n, 2);
+	CU_ASSERT_EQUAL(others.n, 9999);
+	crowd_stop(&crowd);
+}
+
+static const struct tl_test tests[] = {
+	{"ten thousand groups of one port are received, and none beside them", many_groups},
+	{"a million connections are open at once, each echoes a byte and closes, in bounded memory", a_million},
+	{"a chain of the table takes 16 connections and no more", chains_are_bounded},
+	{"a send buffer is lent while data is unacknowledged, and data that finds none comes again", buffers_are_lent},
+	{"a connection may keep a send buffer of its own, and does not open without", one_may_keep_its_own},
+	{"connections without a deadline cost the timers nothing", idle_costs_nothing},
+	{"the wheel's work is even: what is due, and what will soon be", work_is_even},
+	{"a deadline is met wherever it hangs on the wheel", deadlines_are_met},
+	{"a wheel that nobody turned for a while loses nothing", late_ticks_lose_nothing},
+};
+
+int main(void)
+{
+	tl_test_eal_start();
+	return tl_test_main("scale", tests, TL_ARRAY_LEN(tests));
+}

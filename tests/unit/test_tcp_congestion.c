@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What bounds the bytes in flight: a congestion window, or with without_cwnd nothing but the peer's window.
+
+#include "tl_test_tcp_host.h"
+
+#define FULL 44u // segments that the peer's window takes
+
+static const struct tl_tcp_opts WITHOUT = {.without_cwnd = true};
+
+static struct host *start_without(struct app *app)
+{
+	struct host *h = start();
+
+	accept_with(h, app, &WITHOUT);
+	return h;
+}
+
+// In flight, with SACK.
+static struct host *start_sacked_without(struct app *app, uint32_t segments)
+{
+	static const uint8_t options[] = {2, 4, 1460 >> 8, 1460 & 0xff, 1, 1, 4, 2};
+	struct host *h = start_with(8, 131072, 1500, true);
+
+	(void)hear(h, app, &WITHOUT);
+	give_options(h, S, PEERS, 0, options, sizeof(options), "", 0);
+	pass(h, RTT);
+	give(h, A, PEERS + 1, OURS + 1, 0);
+	forget(h);
+	app->c->snd_wnd = segments * MSS; // may be more than fits an unscaled field
+	for (uint32_t i = 0; i < segments; i++)
+		say(app, MSS);
+	CU_ASSERT_EQUAL(h->n_sent, segments);
+	forget(h);
+	pass(h, RTT);
+	return h;
+}
+
+static void only_the_window_bounds(void)
+{
+	for (int without = 0; without < 2; without++) {
+		struct host *h = start();
+		struct app app = {0};
+		accept_with(h, &app, without ? &WITHOUT : NULL);
+		say(&app, FULL * MSS);
+		CU_ASSERT_EQUAL(h->n_sent, without ? FULL : 10);
+		stop(h);
+	}
+}
+
+static void the_window_does_bound(void)
+{
+	struct app app = {0};
+	struct host *h = start_without(&app);
+
+	h->window = 20 * MSS;
+	give(h, A, PEERS + 1, OURS + 1, 0);
+	say(&app, 30 * MSS);
+	CU_ASSERT_EQUAL(h->n_sent, 20);
+	forget(h);
+	give(h, A, PEERS + 1, OURS + 1 + 3 * MSS, 0);
+	CU_ASSERT_EQUAL(h->n_sent, 3);
+	stop(h);
+}
+
+static void neither_grows_nor_shrinks(void)
+{
+	struct app app = {0};
+	struct host *h = start_without(&app);
+
+	for (uint32_t i = 0; i < 20; i++) {
+		say(&app, MSS);
+		give(h, A, PEERS + 1, OURS + 1 + (i + 1) * MSS, 0);
+	}
+	CU_ASSERT_EQUAL(app.c->cwnd, TL_TCP_NO_CWND);
+	pass(h, 300 * MS); // more than an RTO
+	forget(h);
+	for (uint32_t i = 0; i < FULL; i++)
+		say(&app, MSS);
+	CU_ASSERT_EQUAL(h->n_sent, FULL);
+	CU_ASSERT_EQUAL(app.c->cwnd, TL_TCP_NO_CWND);
+	stop(h);
+}
+
+static void lost_syn_does_not_matter(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	call(h, &app, &WITHOUT);
+	pass(h, 1500 * MS);
+	give_syn(h, A, PEERS, OURS + 1);
+	forget(h);
+	say(&app, FULL * MSS);
+	CU_ASSERT_EQUAL(h->n_sent, FULL);
+	stop(h);
+}
+
+// The first half of a flight is lost.
+static void each_ack_lets_two_go_again(void)
+{
+	struct app app = {0};
+	struct host *h = start_sacked_without(&app, 40);
+
+	GIVE_SACK(h, 0, {20, 21});
+	GIVE_SACK(h, 0, {20, 22});
+	SILENT(h); // perhaps they are late
+	for (uint32_t i = 0; i < 10; i++) {
+		GIVE_SACK(h, 0, {20, 23 + i});
+		SENDS_SEGMENT(h, 2 * i);
+		SENDS_SEGMENT(h, 2 * i + 1);
+		SILENT(h);
+	}
+	GIVE_SACK(h, 0, {20, 40});
+	SILENT(h);
+	CU_ASSERT_EQUAL(app.c->cwnd, TL_TCP_NO_CWND);
+	say(&app, 4 * MSS); // what is new does not wait
+	CU_ASSERT_EQUAL(h->n_sent - h->n_seen, 4);
+	give(h, A, PEERS + 1, OURS + 1 + 44 * MSS, 0);
+	CU_ASSERT_FALSE(app.c->in_recovery);
+	CU_ASSERT_EQUAL(app.c->cwnd, TL_TCP_NO_CWND);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_retransmits, 20);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_timeouts, 0);
+	forget(h);
+	say(&app, FULL * MSS);
+	CU_ASSERT_EQUAL(h->n_sent, FULL);
+	stop(h);
+}
+
+// More moments of sending again than the record has room for.
+static void many_repairs_leave_what_is_lost_lost(void)
+{
+	struct app app = {0};
+	struct host *h = start_sacked_without(&app, 80);
+
+	GIVE_SACK(h, 0, {50, 51});
+	GIVE_SACK(h, 0, {50, 52});
+	for (uint32_t i = 0; i < TL_TCP_SENT_MAX / 2 + 4; i++)
+		GIVE_SACK(h, 0, {50, 53 + i});
+	CU_ASSERT_EQUAL(h->n_sent, TL_TCP_SENT_MAX + 8);
+	forget(h);
+	pass(h, RTT);
+	give(h, A, PEERS + 1, OURS + 1 + (TL_TCP_SENT_MAX + 8) * MSS, 0);
+	SENDS_SEGMENT(h, TL_TCP_SENT_MAX + 8);
+	SENDS_SEGMENT(h, TL_TCP_SENT_MAX + 9);
+	SILENT(h);
+	stop(h);
+}
+
+static void a_probe_that_repairs_changes_nothing(void)
+{
+	struct app app = {0};
+	struct host *h = start_sacked_without(&app, 40);
+
+	give(h, A, PEERS + 1, OURS + 1 + 39 * MSS, 0); // the last one is lost
+	pass(h, 200 * MS);
+	SENDS(h, A | P, OURS + 1 + 39 * MSS, PEERS + 1, MSS);
+	SILENT(h);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_tail_probes_tx, 1);
+	say(&app, MSS);
+	give(h, A, PEERS + 1, OURS + 1 + 41 * MSS, 0);
+	CU_ASSERT_FALSE(app.c->probing);
+	CU_ASSERT_EQUAL(app.c->cwnd, TL_TCP_NO_CWND);
+	stop(h);
+}
+
+static void newreno_fills_one_hole_at_a_time(void)
+{
+	struct app app = {0};
+	struct host *h = start_without(&app);
+
+	say(&app, 40 * MSS);
+	forget(h);
+	for (unsigned i = 0; i < 10; i++)
+		give(h, A, PEERS + 1, OURS + 1, 0);
+	SENDS_SEGMENT(h, 0);
+	SILENT(h);
+	give(h, A, PEERS + 1, OURS + 1 + 5 * MSS, 0);
+	SENDS_SEGMENT(h, 5);
+	SILENT(h);
+	CU_ASSERT_EQUAL(app.c->cwnd, TL_TCP_NO_CWND);
+	give(h, A, PEERS + 1, OURS + 1 + 40 * MSS, 0);
+	CU_ASSERT_FALSE(app.c->in_recovery);
+	CU_ASSERT_EQUAL(app.c->cwnd, TL_TCP_NO_CWND);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_timeouts, 0);
+	stop(h);
+}
+
+static void a_timeout_is_repaired_by_slow_start(void)
+{
+	struct app app = {0};
+	struct host *h = start_without(&app);
+
+	say(&app, 40 * MSS);
+	forget(h);
+	pass(h, 205 * MS);
+	SENDS_SEGMENT(h, 0);
+	SILENT(h);
+	for (uint32_t i = 0; i < 7; i++) {
+		give(h, A, PEERS + 1, OURS + 1 + (i + 1) * MSS, 0);
+		SENDS_SEGMENT(h, 2 * i + 1);
+		SENDS_SEGMENT(h, 2 * i + 2);
+		SILENT(h);
+	}
+	CU_ASSERT(app.c->cwnd < FULL * MSS);
+	give(h, A, PEERS + 1, OURS + 1 + 40 * MSS, 0); // it had all the rest
+	CU_ASSERT_EQUAL(app.c->cwnd, TL_TCP_NO_CWND);
+	forget(h);
+	say(&app, FULL * MSS);
+	CU_ASSERT_EQUAL(h->n_sent, FULL);
+	stop(h);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"without cwnd a window's worth leaves at once, with it ten segments", only_the_window_bounds},
+		{"without cwnd the peer's window bounds what is in flight", the_window_does_bound},
+		{"without cwnd neither ACKs nor a pause change what may be in flight", neither_grows_nor_shrinks},
+		{"without cwnd a SYN that was lost does not make the first flight smaller", lost_syn_does_not_matter},
+		{"without cwnd each ACK lets two lost segments go again, and what is new does not wait",
+			each_ack_lets_two_go_again},
+		{"a repair of more segments than the record has room for forgets none",
+			many_repairs_leave_what_is_lost_lost},
+		{"without cwnd a probe that repaired a loss changes nothing", a_probe_that_repairs_changes_nothing},
+		{"without cwnd and SACK one hole is filled at a time", newreno_fills_one_hole_at_a_time},
+		{"without cwnd a timeout is repaired by slow start, and then the window alone bounds again",
+			a_timeout_is_repaired_by_slow_start},
+	};
+
+	tl_test_eal_start();
+	return tl_test_main("tcp_congestion", tests, TL_ARRAY_LEN(tests));
+}
