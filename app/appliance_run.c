@@ -198,13 +198,16 @@ static bool quiesce(const struct tl_appliance *a, uint32_t port)
 }
 
 // The recordings end here: what has come until now is in them, and what comes later, from ports that cannot be
-// quiesced, is not.
+// quiesced, is not. From the others nothing comes later, and a lcore may still have the last burst in its hands.
 static void expire(const struct tl_appliance *a)
 {
+	bool quiet[TL_CONFIG_PORTS_MAX];
+
 	for (uint32_t p = 0; p < a->config->n_ports; p++)
-		(void)quiesce(a, p);
+		quiet[p] = quiesce(a, p);
 	for (uint32_t i = 0; i < a->config->n_captures; i++)
-		tl_capture_expire(a->captures[i]);
+		if (!quiet[a->config->captures[i].port])
+			tl_capture_expire(a->captures[i]);
 }
 
 // Every lcore returns, having received what was queued.

@@ -206,13 +206,23 @@ static bool may_be_another_files(const struct scan *scan, uint64_t offset)
 	return scan->file != 0 && offset % TL_PCAPNG_ALIGN == 0;
 }
 
+static bool is_by_us(const uint8_t *section, uint32_t total)
+{
+	const char *application;
+	uint32_t len;
+
+	return tl_pcapng_get_application(section, total, &application, &len) == 0 &&
+	       recover_is_application(application, len);
+}
+
 // By its type. Records stand by themselves where a pipe was recorded to: that has no slabs.
 bool recover_take_by_type(struct scan *scan, const uint8_t *block, uint32_t total, uint64_t offset)
 {
 	uint32_t type = word_at(block);
 
 	if (type == TL_PCAPNG_SHB)
-		return take_section(scan, block, total, offset);
+		return (!may_be_another_files(scan, offset) || is_by_us(block, total)) &&
+		       take_section(scan, block, total, offset);
 	if ((scan->sections == 0 && !scan->header_lost) || may_be_another_files(scan, offset))
 		return false;
 	switch (type) {

@@ -35,8 +35,9 @@ static int read_all(void *ctx, void *buf, uint32_t len_bytes, uint64_t offset_by
 			return n < 0 ? -errno : -EIO;
 		done += (uint32_t)n;
 	}
-	// It is read once: what a recording that runs beside needs stays in the page cache.
-	(void)posix_fadvise(file_of(ctx), 0, (off_t)offset_bytes, POSIX_FADV_DONTNEED);
+	// It is read once: what a recording that runs beside needs stays in the page cache. A length of 0 would be all.
+	if (offset_bytes != 0)
+		(void)posix_fadvise(file_of(ctx), 0, (off_t)offset_bytes, POSIX_FADV_DONTNEED);
 	return 0;
 }
 

@@ -9,7 +9,9 @@
 // Zeros are what a file system shows of what was never written.
 static bool is_whole_header(const uint32_t header[4])
 {
-	return header[1] <= NANOSECONDS_MAX && header[2] <= header[3] && header[2] <= FRAME_BYTES_MAX && header[0] != 0;
+	bool zeros = (header[0] | header[1] | header[2] | header[3]) == 0;
+
+	return header[1] <= NANOSECONDS_MAX && header[2] <= header[3] && header[2] <= FRAME_BYTES_MAX && !zeros;
 }
 
 // The bytes of the record at the offset; 0: it is not whole.

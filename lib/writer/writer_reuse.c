@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <tl_files.h>
+#include <tl_index.h>
 
 // Whether nothing but its content tells it from a file that would be created instead: where it is, who may read it, and
 // about how large it is.
@@ -36,8 +37,10 @@ static int open_oldest(const struct tl_writer *writer, struct stat *status)
 // Its old name goes before anything is written: on the disk, too, where files are forced there.
 static int move(const struct tl_writer *writer, const char *to)
 {
-	int rc = tl_rename_new(tl_writer_ring_oldest(&writer->ring)->path, to);
+	const char *from = tl_writer_ring_oldest(&writer->ring)->path;
 
+	tl_index_remove(from);
+	int rc = tl_rename_new(from, to);
 	if (rc == 0 && writer->cfg.policy.sync == TL_WRITER_SYNC_CLOSE)
 		tl_writer_sync_directory(&writer->pattern);
 	return rc;

@@ -258,7 +258,8 @@ void tl_writer_ring_allocate(const struct tl_writer *writer, struct tl_writer_fi
 {
 	uint64_t bytes = allocation_bytes(&writer->cfg.policy);
 
-	if (bytes != 0 && free_bytes(&writer->pattern) / ALLOCATION_SHARE >= bytes)
+	// Where nothing in a file tells what was written of it, its size has to.
+	if (bytes != 0 && !writer->cfg.unaligned && free_bytes(&writer->pattern) / ALLOCATION_SHARE >= bytes)
 		tl_writer_file_allocate(file, bytes);
 }
 
