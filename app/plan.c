@@ -33,7 +33,7 @@ static int plan_ports(const struct tl_config *config, struct tl_plan *plan, stru
 static bool same_group(const struct tl_config_echo *a, const struct tl_config_echo *b)
 {
 	return a->port == b->port && a->mode == TL_ECHO_MCAST_TO_TCP && b->mode == a->mode &&
-	       a->group_be == b->group_be && tl_ip6_equal(&a->group6, &b->group6);
+	       tl_config_share_a_group(a, b);
 }
 
 // One lcore owns a group: an echo goes where it is told, else where another of its group is, else where the turn is.

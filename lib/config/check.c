@@ -219,7 +219,7 @@ static int check_echo_peer(struct tl_config_reader *r, const struct tl_config *c
 	return 0;
 }
 
-static bool share_a_group(const struct tl_config_echo *a, const struct tl_config_echo *b)
+bool tl_config_share_a_group(const struct tl_config_echo *a, const struct tl_config_echo *b)
 {
 	uint32_t first = ntohl(a->group_be), other = ntohl(b->group_be);
 
@@ -232,7 +232,7 @@ static bool hear_the_same(const struct tl_config_echo *a, const struct tl_config
 	if (a->port != b->port || a->mode != b->mode)
 		return false;
 	if (a->mode == TL_ECHO_MCAST_TO_TCP)
-		return share_a_group(a, b) && a->udp_port_be == b->udp_port_be;
+		return tl_config_share_a_group(a, b) && a->udp_port_be == b->udp_port_be;
 	return a->listen_port_be == b->listen_port_be;
 }
 
@@ -267,8 +267,8 @@ static int check_echo_queue(struct tl_config_reader *r, const struct tl_config *
 	for (uint32_t i = 0; i < index; i++) {
 		const struct tl_config_echo *other = &config->echoes[i];
 		if (other->port == echo->port && echo->mode == TL_ECHO_MCAST_TO_TCP && other->mode == echo->mode &&
-			other->group_be == echo->group_be && tl_ip6_equal(&other->group6, &echo->group6) &&
-			other->queue != TL_CONFIG_QUEUE_AUTO && other->queue != echo->queue)
+			tl_config_share_a_group(other, echo) && other->queue != TL_CONFIG_QUEUE_AUTO &&
+			other->queue != echo->queue)
 			return tl_config_refuse(r,
 				"the echo \"%s\" receives the same group on queue %u: one lcore owns a group",
 				other->name, other->queue);

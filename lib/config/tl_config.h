@@ -165,3 +165,6 @@ int tl_config_load_options(const struct json_t *root, const struct tl_config_opt
 	struct tl_config **out, struct tl_err *err);
 
 void tl_config_free(struct tl_config *config);
+
+// Whether two echoes that receive multicast have a group in common.
+bool tl_config_share_a_group(const struct tl_config_echo *a, const struct tl_config_echo *b);

@@ -82,6 +82,9 @@ static int own_all(struct tl_echo_host *host, struct tl_err *err)
 		else
 			rc = own_groups(host->steer, cfg);
 	}
+	if (rc == -EEXIST)
+		return tl_fail(err, rc,
+			"an echo's groups reach into those of echoes on different queues: give them one \"queue\"");
 	return rc == 0 ? 0 : tl_fail(err, rc, "one port's echoes receive too many groups");
 }
 

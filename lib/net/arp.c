@@ -257,7 +257,9 @@ void tl_arp_input(struct tl_net *net, const uint8_t *packet)
 	if (net->cfg.ip_be == 0)
 		return;
 	if ((arp->sender_mac[0] & 1) != 0 || memcmp(arp->sender_mac, net->cfg.mac, sizeof(arp->sender_mac)) == 0)
-		return; // nobody's, or our own coming back
+		return;			  // nobody's, or our own coming back
+	if (tl_ip_is6(arp->sender_ip_be)) // not an address, but what stands for one of IPv6
+		return;
 	if (arp->sender_ip_be == net->cfg.ip_be) {
 		defend(net);
 		return;

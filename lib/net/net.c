@@ -99,6 +99,7 @@ static int init_parts(struct tl_net *net)
 		.send = tl_igmp_send,
 		.send_ctx = net,
 		.ip_be = net->cfg.ip_be,
+		.msg_max_bytes = net->cfg.mtu - TL_IGMP_IP_LEN,
 		.groups = net->cfg.groups,
 		.seed = tl_net_random(net),
 	};

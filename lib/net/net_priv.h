@@ -281,6 +281,7 @@ void tl_frag_input(struct tl_net *net, const uint8_t *packet);
 void tl_frag_tick(struct tl_net *net);
 
 // ---- igmp: puts the headers in front of a message of mcast and pushes it; a tl_mcast_send_fn, ctx is the net
+#define TL_IGMP_IP_LEN (TL_IPV4_LEN + 4u) // with the Router Alert option
 void tl_igmp_send(void *ctx, uint32_t dst_be, const uint8_t *igmp, uint16_t len);
 
 // ---- icmp, udp

@@ -85,8 +85,10 @@ static void time_out(struct tl_tcp *c)
 // is right now is due.
 static uint64_t expiry_ns(const struct tl_tcp *c, bool probe)
 {
-	if (c->n_sent == 0 || !c->sack)
+	if (!c->sack)
 		return 0;
+	if (c->n_sent == 0) // our FIN, sent while all buffers were lent
+		return c->last_tx_ns + tl_tcp_rto_ns(c);
 	uint64_t rto_at_ns = c->sent[c->sent_first].at_ns + tl_tcp_rto_ns(c);
 	if (!probe || c->snd_nxt - c->snd_una <= c->mss) // the ACK of a lone segment may be delayed
 		return rto_at_ns;

@@ -33,7 +33,8 @@ static bool is_alone(const struct tl_net *net, const struct tl_udp *udp)
 
 	for (unsigned i = 0; i < TL_UDP_MAX; i++)
 		same += net->udp[i].port_be == udp->port_be && has_group(&net->udp[i], udp->group_be);
-	return same == 1 && udp->port_be != 0 && udp->group_be != 0 && udp->n_groups == 1 && net->cfg.vlan == 0;
+	return same == 1 && udp->port_be != 0 && tl_ipv4_is_mcast(udp->group_be) && udp->n_groups == 1 &&
+	       net->cfg.vlan == 0;
 }
 
 // A port came or went.

@@ -89,6 +89,8 @@ int tl_steer_own_group6(struct tl_steer_side *side, const struct tl_ip6 *group)
 
 	if (is_new && steer->n_groups == TL_STEER_GROUPS_MAX)
 		return -ENOSPC;
+	if (!is_new && slot->owner != side->queue)
+		return -EEXIST;
 	steer->n_groups += is_new;
 	*slot = (struct tl_steer_group){.group = *group, .owner = (uint8_t)side->queue};
 	return 0;

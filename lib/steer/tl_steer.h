@@ -44,7 +44,7 @@ void tl_steer_destroy(struct tl_steer *steer);
 struct tl_steer_side *tl_steer_side(struct tl_steer *steer, uint16_t queue);
 
 // From now on what comes for this TCP or UDP port, or group, belongs to this side. The ports that active opens use (RFC
-// 6335, section 6) are shared out from the start. Returns 0, or -ENOSPC: 48 groups.
+// 6335, section 6) are shared out from the start. Returns 0, -ENOSPC: 24576 groups, or -EEXIST: another side's.
 void tl_steer_own_tcp(struct tl_steer_side *side, uint16_t port_be);
 void tl_steer_own_udp(struct tl_steer_side *side, uint16_t port_be);
 int tl_steer_own_group(struct tl_steer_side *side, uint32_t group_be);

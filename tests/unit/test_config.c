@@ -370,6 +370,8 @@ static void one_lcore_owns_a_group(void)
 	static const struct refusal refusals[] = {
 		{TWO_QUEUES(MCAST("239.1.1.1", "2") ", " SEND ", 'queue': 0"),
 			"1: $.echo[1].queue: the echo 'e' receives the same group on queue 1: one lcore owns a group"},
+		{TWO_QUEUES("'receive': {'group': '239.1.1.0', 'groups': 5, 'udp_port': 2}, " SEND ", 'queue': 0"),
+			"1: $.echo[1].queue: the echo 'e' receives the same group on queue 1: one lcore owns a group"},
 		{TWO_QUEUES("'udp_listen': 1, 'queue': 2"),
 			"1: $.echo[1].queue: the port 'a' has 2 RX queues, counted from 0"},
 		{TWO_QUEUES("'udp_listen': 1, 'queue': 'any'"),
