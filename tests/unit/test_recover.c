@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include <tl_test.h>
-#include <tl_test_recover.h>
+#include <tl_test_recover_expect.h>
 
 #define PAGE TL_PCAPNG_ALIGN
 #define SLABS 8u
@@ -197,20 +197,6 @@ static void expect_without(const struct file *file, uint32_t size, uint32_t lost
 	recover(&image, report, records);
 	CU_ASSERT_EQUAL(report->slabs_kept, SLABS - (uint32_t)__builtin_popcount(lost));
 	CU_ASSERT_EQUAL(count_statistics(&image), RINGS);
-	free(image.bytes);
-}
-
-static void expect_refused(const void *bytes, uint32_t size, int code, const char *why)
-{
-	struct image image;
-	struct tl_recover_report report;
-	struct tl_err err;
-
-	image_init(&image, bytes, size);
-	CU_ASSERT_EQUAL(image_recover(&image, &report, &err), code);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, why));
-	CU_ASSERT_EQUAL(image.steps, 0);
-	tl_recover_report_fini(&report);
 	free(image.bytes);
 }
 
@@ -533,31 +519,10 @@ static struct file *make_damaged(uint32_t *out_size)
 
 static void gives_the_same_file_when_it_was_killed_after_any_step(void)
 {
-	uint32_t size, steps;
+	uint32_t size;
 	struct file *file = make_damaged(&size);
-	struct tl_recover_report report;
-	struct image whole;
-	struct tl_err err;
 
-	image_init(&whole, file->bytes, size);
-	CU_ASSERT_EQUAL(image_recover(&whole, &report, &err), 0);
-	steps = whole.steps;
-	CU_ASSERT_TRUE(steps > 6);
-	tl_recover_report_fini(&report);
-	for (uint32_t i = 0; i < 2 * steps; i++) {
-		struct image image;
-		image_init(&image, file->bytes, size);
-		image.killed = i / 2 + 1;
-		image.tears = i % 2 == 1;
-		CU_ASSERT_EQUAL(image_recover(&image, &report, &err), -EIO);
-		tl_recover_report_fini(&report);
-		image.killed = 0;
-		CU_ASSERT_EQUAL(image_recover(&image, &report, &err), 0);
-		CU_ASSERT_TRUE(image_same(&image, &whole));
-		tl_recover_report_fini(&report);
-		free(image.bytes);
-	}
-	free(whole.bytes);
+	CU_ASSERT_TRUE(expect_same_when_killed(file->bytes, size) > 6);
 	free(file);
 }
 

@@ -4,7 +4,7 @@
 #include <zstd.h>
 
 #include <tl_test.h>
-#include <tl_test_recover.h>
+#include <tl_test_recover_expect.h>
 #include <tl_zslab.h>
 
 #define PAGE TL_PCAPNG_ALIGN
@@ -209,20 +209,6 @@ static void expect_without(const struct file *file, uint32_t size, uint32_t lost
 	free(image.bytes);
 }
 
-static void expect_refused(const void *bytes, uint32_t size, int code, const char *why)
-{
-	struct image image;
-	struct tl_recover_report report;
-	struct tl_err err;
-
-	image_init(&image, bytes, size);
-	CU_ASSERT_EQUAL(image_recover(&image, &report, &err), code);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, why));
-	CU_ASSERT_EQUAL(image.steps, 0);
-	tl_recover_report_fini(&report);
-	free(image.bytes);
-}
-
 // ---- compressed
 
 static void leaves_a_healthy_file_alone(void)
@@ -313,33 +299,11 @@ static void makes_up_a_lost_header(void)
 static void gives_the_same_file_when_it_was_killed_after_any_step(void)
 {
 	struct file *file = make();
-	struct tl_recover_report report;
-	struct image whole;
-	struct tl_err err;
 
 	memset(file->bytes, 0, PAGE);
 	memset(file->bytes + file->slab_at[2], 0, file->slab_at[3] - file->slab_at[2]);
 	memset(file->bytes + file->slab_at[5] + 100, 0xee, 1000);
-	uint32_t size = file->slab_at[SLABS] - 700;
-	image_init(&whole, file->bytes, size);
-	CU_ASSERT_EQUAL(image_recover(&whole, &report, &err), 0);
-	uint32_t steps = whole.steps;
-	CU_ASSERT_TRUE(steps > 6);
-	tl_recover_report_fini(&report);
-	for (uint32_t i = 0; i < 2 * steps; i++) {
-		struct image image;
-		image_init(&image, file->bytes, size);
-		image.killed = i / 2 + 1;
-		image.tears = i % 2 == 1;
-		CU_ASSERT_EQUAL(image_recover(&image, &report, &err), -EIO);
-		tl_recover_report_fini(&report);
-		image.killed = 0;
-		CU_ASSERT_EQUAL(image_recover(&image, &report, &err), 0);
-		CU_ASSERT_TRUE(image_same(&image, &whole));
-		tl_recover_report_fini(&report);
-		free(image.bytes);
-	}
-	free(whole.bytes);
+	CU_ASSERT_TRUE(expect_same_when_killed(file->bytes, file->slab_at[SLABS] - 700) > 6);
 	free(file);
 }
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <tl_test.h>
-#include <tl_test_recover.h>
+#include <tl_test_recover_expect.h>
 
 #define PAGE TL_PCAPNG_ALIGN
 #define SLABS_MAX 24u
@@ -406,33 +406,13 @@ static void takes_no_earlier_recovery_for_its_own(void)
 static void gives_the_same_file_when_it_was_killed_after_any_step(void)
 {
 	struct life *earlier = make(1, even), *life = make(2, other);
-	uint32_t size = life->end[5];
-	struct tl_recover_report report;
-	struct image whole;
-	struct tl_err err;
+	struct image damaged;
 
-	image_over(&whole, earlier, life, size);
-	put_back(&whole, earlier, life->at[1], life->end[2]);
-	put_back(&whole, earlier, life->at[4] + 512, life->end[4]);
-	CU_ASSERT_EQUAL(image_recover(&whole, &report, &err), 0);
-	uint32_t steps = whole.steps;
-	tl_recover_report_fini(&report);
-	for (uint32_t i = 0; i < 2 * steps; i++) {
-		struct image image;
-		image_over(&image, earlier, life, size);
-		put_back(&image, earlier, life->at[1], life->end[2]);
-		put_back(&image, earlier, life->at[4] + 512, life->end[4]);
-		image.killed = i / 2 + 1;
-		image.tears = i % 2 == 1;
-		CU_ASSERT_EQUAL(image_recover(&image, &report, &err), -EIO);
-		tl_recover_report_fini(&report);
-		image.killed = 0;
-		CU_ASSERT_EQUAL(image_recover(&image, &report, &err), 0);
-		CU_ASSERT_TRUE(image_same(&image, &whole));
-		tl_recover_report_fini(&report);
-		free(image.bytes);
-	}
-	free(whole.bytes);
+	image_over(&damaged, earlier, life, life->end[5]);
+	put_back(&damaged, earlier, life->at[1], life->end[2]);
+	put_back(&damaged, earlier, life->at[4] + 512, life->end[4]);
+	(void)expect_same_when_killed(damaged.bytes, damaged.size);
+	free(damaged.bytes);
 	free(life);
 	free(earlier);
 }

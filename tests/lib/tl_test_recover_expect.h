@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// What the tests of recovery expect of an image, whatever its form.
+
+#include "tl_test.h"
+#include "tl_test_recover.h"
+
+static inline void expect_refused(const void *bytes, uint32_t size, int code, const char *why)
+{
+	struct image image;
+	struct tl_recover_report report;
+	struct tl_err err;
+
+	image_init(&image, bytes, size);
+	CU_ASSERT_EQUAL(image_recover(&image, &report, &err), code);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, why));
+	CU_ASSERT_EQUAL(image.steps, 0);
+	tl_recover_report_fini(&report);
+	free(image.bytes);
+}
+
+// A recovery that is killed after any step, or tears it, and the next one end in the file that one alone makes of these
+// bytes. Returns its steps.
+static inline uint32_t expect_same_when_killed(const void *bytes, uint64_t size)
+{
+	struct tl_recover_report report;
+	struct image whole, image;
+	struct tl_err err;
+
+	image_init(&whole, bytes, size);
+	CU_ASSERT_EQUAL(image_recover(&whole, &report, &err), 0);
+	uint32_t steps = whole.steps;
+	tl_recover_report_fini(&report);
+	for (uint32_t i = 0; i < 2 * steps; i++) {
+		image_init(&image, bytes, size);
+		image.killed = i / 2 + 1;
+		image.tears = i % 2 == 1;
+		CU_ASSERT_EQUAL(image_recover(&image, &report, &err), -EIO);
+		tl_recover_report_fini(&report);
+		image.killed = 0;
+		CU_ASSERT_EQUAL(image_recover(&image, &report, &err), 0);
+		CU_ASSERT_TRUE(image_same(&image, &whole));
+		tl_recover_report_fini(&report);
+		free(image.bytes);
+	}
+	free(whole.bytes);
+	return steps;
+}
