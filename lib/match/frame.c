@@ -53,14 +53,16 @@ static void read_tcp(const uint8_t *data, const struct tl_pkt *pkt, struct match
 	}
 }
 
-bool match_read_frame(struct tl_match *match, const struct tl_match_frame *frame, struct match_payload *out)
+enum match_use match_read_frame(struct tl_match *match, const struct tl_match_frame *frame, struct match_payload *out)
 {
 	const uint8_t *data;
 	struct tl_pkt pkt;
 	enum tl_pkt_kind kind = parse(match, frame, &data, &pkt);
 
+	if (kind == TL_PKT_BAD && frame->cap_bytes < frame->wire_bytes)
+		return MATCH_CUT;
 	if (kind != TL_PKT_UDP && kind != TL_PKT_TCP)
-		return false;
+		return MATCH_IGNORED;
 	*out = (struct match_payload){.data = data + pkt.payload_off,
 		.len = pkt.payload_len,
 		.have = pkt.payload_len,
@@ -70,5 +72,5 @@ bool match_read_frame(struct tl_match *match, const struct tl_match_frame *frame
 		out->have = frame->cap_bytes > pkt.payload_off ? frame->cap_bytes - pkt.payload_off : 0;
 	if (kind == TL_PKT_TCP)
 		read_tcp(data, &pkt, out);
-	return true;
+	return MATCH_USED;
 }

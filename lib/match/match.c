@@ -63,6 +63,14 @@ static uint32_t needed_bytes(const struct tl_match *match, const struct match_pa
 	return payload->len;
 }
 
+static enum match_use read_payload(
+	struct tl_match *match, const struct tl_match_frame *frame, uint32_t offset, struct match_payload *out)
+{
+	enum match_use use = match_read_frame(match, frame, out);
+
+	return use == MATCH_USED && out->have < needed_bytes(match, out, offset) ? MATCH_CUT : use;
+}
+
 int tl_match_trigger(struct tl_match *match, const struct tl_match_frame *frame)
 {
 	struct tl_match_stats *stats = &match->stats;
@@ -78,14 +86,11 @@ int tl_match_trigger(struct tl_match *match, const struct tl_match_frame *frame)
 		stats->trigger_unstamped++;
 		return 0;
 	}
-	if (!match_read_frame(match, frame, &payload)) {
-		stats->trigger_ignored++;
+	enum match_use use = read_payload(match, frame, match->cfg.trigger_offset, &payload);
+	stats->trigger_ignored += use == MATCH_IGNORED;
+	stats->trigger_cut += use == MATCH_CUT;
+	if (use != MATCH_USED)
 		return 0;
-	}
-	if (payload.have < needed_bytes(match, &payload, match->cfg.trigger_offset)) {
-		stats->trigger_cut++;
-		return 0;
-	}
 	stats->trigger_empty += payload.len == 0;
 	payload.key.is_trigger = true;
 	if (payload.is_tcp)
@@ -106,14 +111,11 @@ int tl_match_reply(struct tl_match *match, const struct tl_match_frame *frame)
 	int rc = go_on(match, frame->ts_ns);
 	if (rc != 0)
 		return rc;
-	if (!match_read_frame(match, frame, &payload)) {
-		stats->ignored++;
+	enum match_use use = read_payload(match, frame, match->cfg.reply_offset, &payload);
+	stats->ignored += use == MATCH_IGNORED;
+	stats->cut += use == MATCH_CUT;
+	if (use != MATCH_USED)
 		return 0;
-	}
-	if (payload.have < needed_bytes(match, &payload, match->cfg.reply_offset)) {
-		stats->cut++;
-		return 0;
-	}
 	return payload.is_tcp ? match_stream_take(match, &payload) : match_datagram(match, &payload);
 }
 

@@ -131,8 +131,13 @@ static inline uint64_t match_extend(uint64_t sum, uint8_t byte)
 	return sum * MATCH_BASE + byte + 1;
 }
 
-// frame.c. False: it is none that can be used.
-bool match_read_frame(struct tl_match *match, const struct tl_match_frame *frame, struct match_payload *out);
+// frame.c
+enum match_use {
+	MATCH_USED,
+	MATCH_IGNORED, // neither UDP nor TCP, or malformed
+	MATCH_CUT,     // the capture has not even its headers
+};
+enum match_use match_read_frame(struct tl_match *match, const struct tl_match_frame *frame, struct match_payload *out);
 
 // trigger.c
 int match_trigger_add(struct tl_match *match, const struct match_payload *payload);
