@@ -55,7 +55,7 @@ struct tl_echo_host {
 	uint32_t n_alarms;
 	bool closing;
 	uint64_t reset_at_ns; // while closing; 0: set by the next tick
-	struct tl_echo echoes[TL_ECHOES_MAX];
+	struct tl_echo echoes[]; // n_echoes; each with 450 KiB of histograms
 };
 
 // echo_dp.c: the lcore's roles and the callbacks of the stack.
