@@ -13,7 +13,7 @@
 
 static void print_columns(FILE *out, const char *title)
 {
-	fprintf(out, "%-24s %10s %11s %11s %11s %11s %11s %11s %11s\n", title, "samples", "min", "p50", "p90", "p99",
+	fprintf(out, "%-32s %10s %11s %11s %11s %11s %11s %11s %11s\n", title, "samples", "min", "p50", "p90", "p99",
 		"p99.9", "max", "mean");
 }
 
@@ -23,7 +23,7 @@ static void print_summary(FILE *out, const char *name, const struct tl_hist_summ
 		s->min_ns, s->p50_ns, s->p90_ns, s->p99_ns, s->p999_ns, s->max_ns, (uint64_t)(s->mean_ns + 0.5)};
 	char text[NS_TEXT];
 
-	fprintf(out, "%-24s %10" PRIu64, name, s->count);
+	fprintf(out, "%-32s %10" PRIu64, name, s->count);
 	for (size_t i = 0; i < TL_ARRAY_LEN(values_ns); i++)
 		fprintf(out, " %11s", s->count == 0 ? "-" : tl_format_ns(values_ns[i], text, sizeof(text)));
 	fputc('\n', out);
@@ -36,7 +36,7 @@ static void print_hist(FILE *out, const char *name, const struct tl_hist *hist)
 	tl_hist_summarize(hist, &summary);
 	print_summary(out, name, &summary);
 	if (hist->overflow != 0)
-		fprintf(out, "%-24s %10" PRIu64 " of them above %" PRIu64 " s\n", "", hist->overflow,
+		fprintf(out, "%-32s %10" PRIu64 " of them above %" PRIu64 " s\n", "", hist->overflow,
 			TL_HIST_MAX_NS / TL_NS_PER_S);
 }
 
@@ -44,20 +44,20 @@ static void print_source(FILE *out, const char *of, const struct tl_latency_sour
 {
 	char text[NS_TEXT];
 
-	fprintf(out, "%-24s %s, within %s\n", of, source->name, tl_format_ns(source->bound_ns, text, sizeof(text)));
+	fprintf(out, "%-32s %s, within %s\n", of, source->name, tl_format_ns(source->bound_ns, text, sizeof(text)));
 }
 
 static void print_head(FILE *out, const struct tl_latency *report)
 {
 	if (report->name[0] != '\0')
 		fprintf(out, "%s\n", report->name);
-	fprintf(out, "%-24s %s\n", "method", report->method);
+	fprintf(out, "%-32s %s\n", "method", report->method);
 	print_source(out, "stamps of triggers", &report->trigger);
 	print_source(out, "stamps of replies", &report->reply);
 	for (size_t i = 0; i < tl_latency_n_counters; i++) {
 		uint64_t value = tl_latency_counter_read(report, i);
 		if (value != 0 || i == 0)
-			fprintf(out, "%-24s %" PRIu64 "\n", tl_latency_counters[i].label, value);
+			fprintf(out, "%-32s %" PRIu64 "\n", tl_latency_counters[i].label, value);
 	}
 }
 
@@ -109,7 +109,7 @@ static void print_costs(FILE *out, const struct tl_latency *report)
 		"\ndifference to %s, ns, at p50, p99, p99.9, each with the interval that holds it with 95 %% confidence\n",
 		report->costs[0].name);
 	for (size_t i = 1; i < report->n_costs; i++) {
-		fprintf(out, "%-24s", report->costs[i].name);
+		fprintf(out, "%-32s", report->costs[i].name);
 		print_interval(out, &report->costs[i].p50);
 		print_interval(out, &report->costs[i].p99);
 		print_interval(out, &report->costs[i].p999);
