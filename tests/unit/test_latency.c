@@ -135,7 +135,7 @@ static void json_has_what_the_report_has(void)
 	CU_ASSERT_EQUAL(number(latency, "count"), 998);
 	CU_ASSERT_EQUAL(number(latency, "min"), 504);
 	CU_ASSERT_EQUAL(number(latency, "max"), 500 + 999 * 999);
-	CU_ASSERT_EQUAL(number(latency, "p50"), tl_hist_permille(&report->latency, 500));
+	CU_ASSERT_EQUAL(number(latency, "p50"), 500 + 500 * 500); // exact: all samples are there
 	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(json, "source")), "nic-rx to kernel");
 	CU_ASSERT(json_is_false(json_object_get(json, "valid")));
 	json_t *fit = json_object_get(json, "payload_fit");
@@ -148,16 +148,16 @@ static void json_has_what_the_report_has(void)
 static void json_comes_back(void)
 {
 	struct tl_latency *report = full_report(), *again = NULL;
-	json_t *json = tl_latency_json(report), *json_again;
+	json_t *json, *json_again;
 	struct tl_err err = {0};
 
+	report->n_samples = 0; // do not come back, and with them the percentiles would be exact
+	json = tl_latency_json(report);
 	CU_ASSERT_EQUAL_FATAL(tl_latency_from_json(json, &again, &err), 0);
 	CU_ASSERT_EQUAL(memcmp(&report->latency, &again->latency, sizeof(report->latency)), 0);
 	CU_ASSERT_EQUAL(again->stages[1]->hist.overflow, 1);
 	CU_ASSERT_EQUAL(again->outliers[0].steal_ns, UINT64_MAX);
 	json_again = tl_latency_json(again);
-	json_object_del(json, "series"); // of samples[], which do not come back
-	json_object_del(json_again, "series");
 	CU_ASSERT(json_equal(json, json_again));
 	json_decref(json);
 	json_decref(json_again);
