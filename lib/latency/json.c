@@ -302,7 +302,7 @@ int tl_latency_json_print(const json_t *json, FILE *out)
 
 	json_object_foreach ((json_t *)(uintptr_t)json, key, value) {
 		fprintf(out, "%s  \"%s\": ", before, key);
-		rc |= json_dumpf(value, out, JSON_ENCODE_ANY);
+		rc |= json_dumpf(value, out, JSON_ENCODE_ANY | TL_LATENCY_DIGITS);
 		before = ",\n";
 	}
 	fputs("\n}\n", out);
