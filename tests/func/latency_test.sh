@@ -117,6 +117,26 @@ other_files() {
 		'somebody was here,trigger 1'
 }
 
+# What an echo recorded of itself: each method gives the same pairs.
+own_echo() {
+	local method
+	net_begin
+	app_config config.json '"echo": [{"port": "lan", "receive": {"group": "239.1.1.1", "udp_port": 5001},
+		"send": {"tcp_connect": "10.99.0.2:5002"}}], "capture": [{"port": "lan", "path": "echo.pcapng"}]'
+	app_start config.json
+	in_peer timeout 60 "$TAPLINE" client --kernel --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5002" \
+		--rate 1000 --seconds 0.5 --payload 64 --connect-timeout 30 --json >client.json 2>client.log
+	app_stop INT
+	for method in payload sequence:0:8 position; do
+		latency echo echo.pcapng --trigger 'udp dst port 5001' --reply 'tcp dst port 5002' --match "$method" --csv "$method.csv"
+		check_json "by $method each message of an echo has its reply in the echo's recording" echo.json \
+			".matched == $(jq .received client.json) and .unmatched_triggers == 0 and .unmatched_replies == 0 and
+			.reply_first == 0 and .method == \"software\" and .source == \"tsc\" and .trigger_bound_ns > 0 and .valid"
+	done
+	check "and they are the same" cmp payload.csv sequence:0:8.csv
+	check "by each method" cmp payload.csv position.csv
+}
+
 misuse_is_refused() {
 	refused "a missing file" 'none.pcap: No such file' none.pcap "${FILTERS[@]}"
 	refused "a file that is no capture" 'neither pcap nor pcapng' pair.csv "${FILTERS[@]}"
@@ -141,6 +161,7 @@ known_latencies
 what_goes_wrong_shows
 links_open_in_wireshark
 other_files
+own_echo
 misuse_is_refused
 check "200 random exchanges are matched as by a slow, simple matcher" \
 	timeout 120 python3 -B "$LIB/exchange.py" "$TAPLINE" exchanges 1 200
