@@ -172,6 +172,7 @@ static void broken_json_is_refused(void)
 		"[]",
 		"{\"latency_ns\": {\"count\": 0}}",
 		"{\"latency_ns\": {\"count\": 1}, \"histogram\": []}",
+		"{\"latency_ns\": {\"count\": 2, \"min\": 5, \"max\": 5}, \"histogram\": [[5, 1]]}",
 		"{\"latency_ns\": {\"count\": -1}, \"histogram\": []}",
 		"{\"latency_ns\": {\"count\": \"1\"}, \"histogram\": [[5, 1]]}",
 		"{\"latency_ns\": {\"count\": 1, \"min\": 6, \"max\": 5}, \"histogram\": [[5, 1]]}",
