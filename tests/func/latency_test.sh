@@ -95,6 +95,9 @@ links_open_in_wireshark() {
 	latency above both.pcapng "${FILTERS[@]}" -w above.pcapng --above 1995ns
 	check_equal "--above leaves comments to the outliers" "$(ids above.pcapng | grep -c '^[0-9]*.*latency 199[6-9] ns$')" 8
 	check_equal "and to no other" "$(ids above.pcapng | wc -l)" 8
+	latency without both.pcapng "${FILTERS[@]}" -w without.pcapng --window 1500ns
+	check_equal "a trigger without a reply has no id" \
+		"$(tshark -r without.pcapng -Y 'udp.port == 5001 && !frame.packet_id' 2>/dev/null | wc -l)" 499
 	timeout 60 "$TAPLINE" latency both.pcapng "${FILTERS[@]}" --json -w - 2>piped.json | tshark -r - -T fields -e frame.packet_id \
 		2>/dev/null >piped
 	check_equal "the copy goes through a pipe" "$(grep -c . piped)" 2000
