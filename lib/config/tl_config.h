@@ -26,6 +26,13 @@ struct json_t;
 #define TL_CONFIG_QUEUE_AUTO UINT32_MAX
 
 enum tl_idle { TL_IDLE_AUTO, TL_IDLE_POLL, TL_IDLE_ADAPTIVE };
+enum tl_config_timestamps {
+	TL_CONFIG_TIMESTAMPS_AUTO,
+	TL_CONFIG_TIMESTAMPS_TSC,
+	TL_CONFIG_TIMESTAMPS_NIC_RX,
+	TL_CONFIG_TIMESTAMPS_KERNEL,
+	TL_CONFIG_TIMESTAMPS_FILE,
+};
 enum tl_config_fragments { TL_CONFIG_FRAGMENTS_REASSEMBLE, TL_CONFIG_FRAGMENTS_COUNT };
 enum tl_config_direction { TL_CONFIG_BOTH, TL_CONFIG_RX, TL_CONFIG_TX };
 enum tl_config_store { TL_CONFIG_STORE_MEMORY, TL_CONFIG_STORE_FILES };
@@ -64,6 +71,7 @@ struct tl_config_port {
 	enum tl_config_fragments ip_fragments; // "ip_fragments": "reassemble" (default), "count"
 	bool promisc;			       // "promisc", default true
 	bool take;			       // "take", default false: allow AF_XDP on the interface of the login
+	enum tl_config_timestamps timestamps;  // "timestamps": "auto" (default), "tsc", "nic-rx", "kernel", "file"
 	enum tl_idle idle;		       // "idle": "auto" (default), "poll", "adaptive"
 };
 
