@@ -136,6 +136,13 @@ static bool signal_ends(struct tl_appliance *a, int signal_fd)
 	return read(signal_fd, &info, sizeof(info)) == sizeof(info) && tl_appliance_signal(a, (int)info.ssi_signo);
 }
 
+static void look_at_outliers(struct tl_appliance *a)
+{
+	for (uint32_t i = 0; i < a->config->n_echoes; i++)
+		if (a->outliers[i] != NULL)
+			tl_outliers_look(a->outliers[i]);
+}
+
 // Until a signal, the duration, or the end of the input.
 static void watch(struct tl_appliance *a, int signal_fd)
 {
@@ -147,6 +154,7 @@ static void watch(struct tl_appliance *a, int signal_fd)
 	for (;;) {
 		(void)poll(fds, 2, WATCH_MS);
 		uint64_t now = now_ns(a);
+		look_at_outliers(a);
 		if ((fds[0].revents & POLLIN) != 0 && signal_ends(a, signal_fd))
 			return;
 		if ((fds[1].revents & POLLIN) != 0)

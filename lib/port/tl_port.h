@@ -28,9 +28,10 @@ struct tl_port;
 struct tl_burst {
 	uint16_t n;
 	uint16_t queue;
-	uint64_t sent;	  // bit i: the host sent frame i itself, on a kernel interface that shows both directions
-	uint64_t tsc;	  // when rx_burst (or tx_burst) returned
-	uint64_t mono_ns; // the same, for timers
+	uint64_t sent;	   // bit i: the host sent frame i itself, on a kernel interface that shows both directions
+	uint64_t tsc;	   // when rx_burst (or tx_burst) returned
+	uint64_t last_tsc; // when the lcore's poll before it returned; 0: there was none on this lcore
+	uint64_t mono_ns;  // the same, for timers
 	struct rte_mbuf *pkts[TL_BURST];
 	uint64_t ts_ns[TL_BURST];      // since 1970, from the queue's timestamp source
 	uint32_t wire_bytes[TL_BURST]; // length on the wire without FCS, even where the frame arrived cut

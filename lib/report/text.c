@@ -125,6 +125,18 @@ static void print_port_queues(FILE *out, const struct tl_report_port *port)
 	}
 }
 
+static void print_poll_gaps(FILE *out, const struct tl_report_port *port)
+{
+	char label[16] = "poll gap";
+
+	for (uint32_t q = 0; q < port->n_queues; q++) {
+		if (port->n_queues > 1)
+			snprintf(label, sizeof(label), "gap q%" PRIu32, q);
+		if (port->queues[q].poll_gap.count != 0)
+			tl_report_hist_text(out, label, &port->queues[q].poll_gap);
+	}
+}
+
 static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 {
 	const void *const rows[MAX_COLUMNS] = {port};
@@ -134,6 +146,7 @@ static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 	fprintf(out, "port %s (%s)\n", port->name, port->device);
 	print_counters(out, &tl_report_port_table, rows, 1);
 	print_port_queues(out, port);
+	print_poll_gaps(out, port);
 	print_port_verdict(out, port, final);
 	print_handoff(out, &port->handoff, final);
 	if (lost != 0)
@@ -305,6 +318,7 @@ void tl_report_echo_text(FILE *out, const struct tl_snapshot *snap)
 				grouped(echo->received_msgs, of), percent(lost, echo->received_msgs, share));
 		tl_report_hist_text(out, "residence", &echo->residence);
 		tl_report_hist_text(out, "tx call", &echo->tx_call);
+		tl_report_stages_text(out, &echo->stages);
 		fputc('\n', out);
 	}
 }
