@@ -39,8 +39,8 @@ static json_t *burst_json(const struct tl_tail_burst *burst)
 		burst->queue);
 }
 
-// The frames of the burst in their order; own: which of them were for the echo.
-static void put_frames(json_t *object, const struct tl_tail_outlier *seen)
+// The frames of the burst in their order, and which of them were for the echo.
+static void put_frames(json_t *object, json_t *burst, const struct tl_tail_outlier *seen)
 {
 	json_t *bytes = json_array(), *own = json_array();
 
@@ -49,7 +49,7 @@ static void put_frames(json_t *object, const struct tl_tail_outlier *seen)
 		if ((seen->own >> i & 1) != 0)
 			json_array_append_new(own, json_integer(i));
 	}
-	put(object, "frame_bytes", bytes);
+	put(burst, "frame_bytes", bytes);
 	put(object, "own_frames", own);
 }
 
@@ -78,7 +78,7 @@ static json_t *outlier_json(const struct tl_report_outlier *outlier)
 		if (seen->stage_ns[i] != TL_TAIL_UNKNOWN)
 			put(stages, tl_stage_name(i), known(seen->stage_ns[i]));
 	put(object, "stages_ns", stages);
-	put_frames(burst, seen);
+	put_frames(object, burst, seen);
 	put(object, "burst", burst);
 	put(object, "before", burst_json(&seen->before));
 	put(object, "after", burst_json(&seen->after));
