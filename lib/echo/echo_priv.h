@@ -78,8 +78,8 @@ struct tl_echo_host {
 	bool stamped;	// frames carry the time when they were on the wire
 	struct tl_echo_staged staged;
 	struct tl_stamp_cost stamp_cost;
-	uint64_t reset_at_ns; // while closing; 0: set by the next tick
-	struct tl_echo echoes[TL_ECHOES_MAX];
+	uint64_t reset_at_ns;	 // while closing; 0: set by the next tick
+	struct tl_echo echoes[]; // n_echoes; each with 450 KiB of histograms
 };
 
 // echo_dp.c: the lcore's roles and the callbacks of the stack.

@@ -135,14 +135,16 @@ static uint64_t count_above(const struct tl_hist *hist, uint64_t value_ns)
 	return n;
 }
 
-static void read_stages(const struct tl_metrics_echo *echo, struct tl_hist *scratch, struct tl_report_echo *out)
+static void read_stages(struct tl_metrics_echo *echo, struct tl_hist *scratch, struct tl_report_echo *out)
 {
-	struct tl_report_stages *stages = &out->stages;
+	struct tl_report_stages *stages = &echo->stages;
 	const struct tl_stamp_cost *cost = tl_echo_stamp_cost(echo->host);
 
-	stages->on = tl_echo_has_stage(echo->host, echo->index, TL_STAGE_PARSE);
-	if (!stages->on)
+	if (!tl_echo_has_stage(echo->host, echo->index, TL_STAGE_PARSE))
 		return;
+	*stages = (struct tl_report_stages){
+		.rdtsc_ns = cost->rdtsc_ns, .stamp_ns = cost->stamp_ns, .outlier_ns = echo->outlier_ns};
+	out->stages = stages;
 	for (int i = 0; i < TL_STAGES; i++) {
 		stages->has[i] = tl_echo_has_stage(echo->host, echo->index, i);
 		if (!stages->has[i])
@@ -154,14 +156,11 @@ static void read_stages(const struct tl_metrics_echo *echo, struct tl_hist *scra
 	tl_echo_poll_gap(echo->host, echo->index, scratch);
 	tl_hist_summarize(scratch, &stages->poll_gap);
 	stages->gap_above_p50_msgs = count_above(scratch, out->residence.p50_ns);
-	stages->rdtsc_ns = cost->rdtsc_ns;
-	stages->stamp_ns = cost->stamp_ns;
-	stages->outlier_ns = echo->outlier_ns;
 	if (echo->outliers != NULL)
 		tl_outliers_list(echo->outliers, stages);
 }
 
-static void read_echo(const struct tl_metrics_echo *echo, struct tl_hist *scratch, struct tl_report_echo *out)
+static void read_echo(struct tl_metrics_echo *echo, struct tl_hist *scratch, struct tl_report_echo *out)
 {
 	struct tl_echo_stats s;
 
@@ -200,7 +199,7 @@ static void read_gaps(const struct tl_lcore *const *lcores, struct tl_hist *scra
 	}
 }
 
-void tl_metrics_snapshot(const struct tl_metrics *m, bool final, struct tl_snapshot *out)
+void tl_metrics_snapshot(struct tl_metrics *m, bool final, struct tl_snapshot *out)
 {
 	struct tl_hist *scratch = malloc(sizeof(*scratch)); // without it the snapshot lacks only the distributions
 

@@ -20,7 +20,8 @@ struct tl_metrics_echo {
 	const struct tl_echo_host *host;
 	uint32_t index; // within the host
 	uint64_t outlier_ns;
-	struct tl_outliers *outliers; // NULL: none are kept
+	struct tl_outliers *outliers;	// NULL: none are kept
+	struct tl_report_stages stages; // of the last snapshot, which borrows them
 };
 
 struct tl_metrics {
@@ -37,4 +38,4 @@ struct tl_metrics {
 };
 
 // final: the lcores have returned and the recordings are closed, so that every identity must hold.
-void tl_metrics_snapshot(const struct tl_metrics *metrics, bool final, struct tl_snapshot *out);
+void tl_metrics_snapshot(struct tl_metrics *metrics, bool final, struct tl_snapshot *out);

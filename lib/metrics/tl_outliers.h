@@ -10,7 +10,7 @@
 
 #include <tl_echo.h>
 #include <tl_lcore.h>
-#include <tl_report.h>
+#include <tl_report_stages.h>
 
 struct tl_outliers;
 

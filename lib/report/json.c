@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include <tl_report_stages.h>
+
 static void put(json_t *object, const char *key, json_t *value)
 {
 	json_object_set_new(object, key, value);
@@ -191,7 +193,7 @@ static json_t *echo_json(const struct tl_report_echo *echo, bool final)
 	put(object, "unaccounted_msgs", json_integer(tl_report_unaccounted(&tl_report_echo_table, echo)));
 	put(object, "residence_ns", stage_json(&echo->residence));
 	put(object, "tx_call_ns", stage_json(&echo->tx_call));
-	tl_report_put_stages(object, &echo->stages);
+	tl_report_put_stages(object, echo->stages);
 	put(object, "ledger_ok", json_boolean(tl_report_echo_ok(echo, final)));
 	return object;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <tl_report_stages.h>
 #include <tl_units.h>
 
 #define CELL 32
@@ -102,7 +103,7 @@ void tl_report_put_stages(json_t *echo, const struct tl_report_stages *stages)
 {
 	json_t *all = json_object();
 
-	if (!stages->on) {
+	if (stages == NULL) {
 		json_decref(all);
 		return;
 	}
@@ -190,7 +191,7 @@ static void print_outliers(FILE *out, const struct tl_report_stages *stages)
 
 void tl_report_stages_text(FILE *out, const struct tl_report_stages *stages)
 {
-	if (!stages->on)
+	if (stages == NULL)
 		return;
 	for (int i = 0; i < TL_STAGES; i++)
 		if (stages->has[i] && i != TL_STAGE_TX_CALL) // which is there without stages, too

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <tl_report_stages.h>
 #include <tl_units.h>
 
 #define GROUPED 32 // "18,446,744,073,709,551,615" and its NUL
@@ -318,7 +319,7 @@ void tl_report_echo_text(FILE *out, const struct tl_snapshot *snap)
 				grouped(echo->received_msgs, of), percent(lost, echo->received_msgs, share));
 		tl_report_hist_text(out, "residence", &echo->residence);
 		tl_report_hist_text(out, "tx call", &echo->tx_call);
-		tl_report_stages_text(out, &echo->stages);
+		tl_report_stages_text(out, echo->stages);
 		fputc('\n', out);
 	}
 }

@@ -14,9 +14,9 @@
 
 #include <tl_base.h>
 #include <tl_hist.h>
-#include <tl_noise.h>
 #include <tl_pcapfile.h>
-#include <tl_tail.h>
+
+struct tl_report_stages;
 
 #define TL_REPORT_NAME 64
 #define TL_REPORT_PORTS 16
@@ -103,28 +103,6 @@ struct tl_report_capture {
 	const char *filter_engine; // borrowed: what runs the filter, or NULL without one
 };
 
-// A message that stayed too long, and what the kernel counted from the look before it was noticed until then.
-struct tl_report_outlier {
-	struct tl_tail_outlier seen;
-	uint64_t noise_ns; // how long that was; 0: not known
-	struct tl_noise noise;
-};
-
-// Of an echo that takes stamps on the way.
-struct tl_report_stages {
-	bool on;
-	bool has[TL_STAGES];
-	struct tl_hist_summary stage[TL_STAGES];
-	uint64_t unstamped_pkts;	      // of TL_STAGE_WIRE, where the port stamps
-	struct tl_hist_summary poll_gap;      // before the poll that brought the message
-	uint64_t gap_above_p50_msgs;	      // of those, longer than the median residence
-	double rdtsc_ns, stamp_ns;	      // what a stamp costs on this host: alone, and as it is taken
-	uint64_t outlier_ns;		      // 0: none are kept
-	uint64_t outliers;		      // ever; the list has the last of them
-	const struct tl_report_outlier *list; // borrowed, the oldest first
-	uint32_t n_list;
-};
-
 // Messages of an echo: received = echoed + drop_no_conn + drop_full + drop_tx.
 struct tl_report_echo {
 	char name[TL_REPORT_NAME];
@@ -137,7 +115,7 @@ struct tl_report_echo {
 	uint64_t connects, disconnects, connections; // connections: open now
 	struct tl_hist_summary residence;	     // rx_burst return to just before tx_burst
 	struct tl_hist_summary tx_call;		     // the tx_burst call
-	struct tl_report_stages stages;
+	const struct tl_report_stages *stages; // borrowed; NULL: it takes no stamps on the way (tl_report_stages.h)
 };
 
 // Everything at one moment.
@@ -164,10 +142,6 @@ bool tl_report_lossless(const struct tl_snapshot *snap);
 
 // {"min":…,"p50":…,"p90":…,"p99":…,"p999":…,"max":…,"mean":…}, all null when count is 0.
 json_t *tl_report_hist_json(const struct tl_hist_summary *summary);
-
-// The objects "stages_ns" and what belongs to it, put into an echo's; nothing without stages.
-void tl_report_put_stages(json_t *echo, const struct tl_report_stages *stages);
-void tl_report_stages_text(FILE *out, const struct tl_report_stages *stages);
 
 // The object of `run --json` and `status --json`: uptime_ns, final, ports[], captures[], echoes[], net[], ledger_ok,
 // lossless; with one port also "port", the same object as ports[0], and with one echo also "echo". A capture has its
