@@ -13,6 +13,8 @@
 
 #include <tl_log.h>
 
+#include "latency_files.h"
+
 #define WATCH_MS 20		   // how often main looks for the end of the input
 #define CLOSE_NS (2 * TL_NS_PER_S) // how long connections may take to close in order
 #define SAMPLE_NS TL_NS_PER_S
@@ -266,7 +268,8 @@ int tl_appliance_run(struct tl_appliance *a, struct tl_snapshot *out, struct tl_
 	if (signal_fd < 0)
 		return tl_fail(err, -errno, "cannot listen for signals");
 	int rc = start(a, err);
-	if (rc == 0)
+	bool started = rc == 0;
+	if (started)
 		watch(a, signal_fd);
 	struct tl_err end_err;
 	int end_rc = end(a, &end_err);
@@ -274,5 +277,7 @@ int tl_appliance_run(struct tl_appliance *a, struct tl_snapshot *out, struct tl_
 		rc = tl_fail(err, end_rc, "%s", end_err.text);
 	close(signal_fd);
 	tl_metrics_snapshot(&a->metrics, true, out);
-	return rc;
+	if (started && a->opts.latency_dir != NULL)
+		end_rc = tl_latency_files_write(a->opts.latency_dir, &a->metrics, out, rc == 0 ? err : &end_err);
+	return rc != 0 ? rc : end_rc;
 }

@@ -24,10 +24,10 @@ func_begin
 net_begin
 app_config config.json '"echo": [
 	{"name": "feed", "port": "lan", "receive": {"group": "239.1.1.1", "udp_port": 5001},
-		"send": {"tcp_connect": "10.99.0.2:5002"}, "stages": true},
+		"send": {"tcp_connect": "10.99.0.2:5002"}, "samples": 4096},
 	{"name": "udp", "port": "lan", "udp_listen": 7, "outliers": {"above_us": 1, "keep": 4}},
 	{"name": "none", "port": "lan", "udp_listen": 9}]'
-app_start config.json
+app_start config.json --latency reports
 check "a feed is echoed with stamps on the way, message by message" feed
 check_equal "so is a datagram" "$(echo 'a line' | in_peer socat -t 2 - "UDP:$APP_IP:7")" 'a line'
 check_equal "and one of an echo without stages" "$(echo 'a line' | in_peer socat -t 2 - "UDP:$APP_IP:9")" 'a line'
@@ -70,3 +70,16 @@ check_json "one of them of all those that had waited" run.json 'any(.echoes[1].o
 check_json "and what the kernel counted meanwhile" run.json '.echoes[1].outliers | all(.noise |
 	.over_ns > 0 and .interrupts >= 0 and .involuntary_switches >= 0)'
 check "the table at the end has them, too" grep -Eq '^  outliers: [0-9]+ bursts above 1.000 us' run.log
+
+check_json "a latency report of the echo has the same times" reports/feed.json '(.latency_ns.mean | floor) ==
+	'"$(jq '.echoes[0].residence_ns.mean | floor' run.json)"' and .method == "software" and .source == "tsc" and .matched == 300'
+check_json "and its stages" reports/feed.json '[.stages[].name] == ["poll_to_parsed", "parsed_to_ready", "ready_to_tx", "tx_call"]'
+check_equal "with \"samples\" each message has a line" "$(wc -l <reports/feed.csv)" 301
+check_json "with outliers it has those" reports/udp.json '.matched == 51 and (.outliers | length) > 0'
+check "the page and the percentiles are there" test -s reports/feed.html -a -s reports/feed.hgrm
+touch file
+app_config alone.json
+check_equal "a configuration without an echo has no latency" \
+	"$("$TAPLINE" run alone.json --latency reports 2>&1; echo $?)" \
+	"$(printf '%s\n%s' 'tapline: error: --latency: there is no echo in: alone.json (see `tapline run --help`)' 2)"
+check "a file is no directory" grep -q 'is no directory' <<<"$("$TAPLINE" run config.json --latency file 2>&1)"
