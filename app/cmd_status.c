@@ -47,7 +47,8 @@ static void print_stages(const json_t *echo)
 
 	json_object_foreach (json_object_get(echo, "stages_ns"), name, times) {
 		snprintf(key, sizeof(key), "%s_ns", name);
-		print_times(key, times);
+		if (json_object_get(echo, key) == NULL) // the send call is there without stages, too
+			print_times(key, times);
 	}
 	if (last != NULL)
 		printf("    %-24s %20" JSON_INTEGER_FORMAT "\n", "last_outlier_residence_ns",

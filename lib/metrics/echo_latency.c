@@ -44,16 +44,13 @@ static void add_outlier(struct tl_latency *report, const struct tl_report_outlie
 		.poll_gap_ns = seen->burst.poll_gap_ns,
 		.interrupts = outlier->noise_ns != 0 ? outlier->noise.interrupts : UINT64_MAX,
 		.steal_ns = outlier->noise_ns != 0 ? outlier->noise.steal_ns : UINT64_MAX};
-	size_t used = 0;
-
-	used = (size_t)snprintf(out.note, sizeof(out.note),
-		"%" PRIu64 " messages in a burst of %u frames, %" PRIu32
-		" bytes; %u frames in the burst before, %u after",
+	uint64_t lost = outlier->noise_ns != 0 ? outlier->noise.involuntary_switches : TL_NOISE_UNKNOWN;
+	int used = snprintf(out.note, sizeof(out.note),
+		"messages %" PRIu64 ", frames %u, bytes %" PRIu32 "; frames in the burst before %u, after %u",
 		seen->msgs, seen->burst.frames, seen->burst.bytes, seen->before.frames, seen->after.frames);
-	if (outlier->noise_ns != 0 && outlier->noise.involuntary_switches != TL_NOISE_UNKNOWN &&
-		used < sizeof(out.note))
-		snprintf(out.note + used, sizeof(out.note) - used, "; the thread lost its CPU %" PRIu64 " times",
-			outlier->noise.involuntary_switches);
+
+	if (lost != TL_NOISE_UNKNOWN && used > 0 && (size_t)used < sizeof(out.note))
+		snprintf(out.note + used, sizeof(out.note) - (size_t)used, "; CPU lost %" PRIu64 " times", lost);
 	tl_latency_add_outlier(report, &out);
 }
 
