@@ -89,6 +89,11 @@ void tl_lcore_note_gap(struct tl_lcore *l, uint64_t tsc)
 		tl_hist_record(&l->gaps, tl_clock_span_ns(l->cfg.clock, tsc));
 }
 
+uint64_t tl_lcore_beats(const struct tl_lcore *lcore)
+{
+	return tl_count_read(&lcore->beats);
+}
+
 bool tl_lcore_closed(const struct tl_lcore *l)
 {
 	return atomic_load_explicit(&l->closed, memory_order_acquire);

@@ -14,6 +14,7 @@ struct tl_lcore {
 	bool closing;	     // services were told to close
 	uint32_t idle_loops; // empty polls in a row
 	uint64_t next_tick_ns;
+	uint64_t beats; // ticks so far
 	struct tl_burst burst;
 	uint64_t gap_tsc;   // a longer time between two polls is recorded
 	_Atomic(int) phase; // enum tl_lcore_phase; written by main

@@ -71,6 +71,9 @@ void tl_lcore_gaps(const struct tl_lcore *lcore, struct tl_hist *out);
 // The kernel's number of the thread that runs the loop; 0 before it runs.
 int tl_lcore_tid(const struct tl_lcore *lcore);
 
+// How many times its timers ran: an lcore whose number stands still is stuck.
+uint64_t tl_lcore_beats(const struct tl_lcore *lcore);
+
 // Whether every service has closed (after TL_LCORE_CLOSE).
 bool tl_lcore_closed(const struct tl_lcore *lcore);
 
