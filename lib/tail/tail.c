@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TRIES 1000 // of a place that is being written: its writer may have lost its CPU
 #define WORDS (sizeof(struct tl_tail_outlier) / sizeof(uint64_t))
 
 struct place {
@@ -103,21 +104,25 @@ uint64_t tl_tail_count(const struct tl_tail *tail)
 	return __atomic_load_n(&tail->count, __ATOMIC_ACQUIRE);
 }
 
+static bool read_place(const struct place *place, struct tl_tail_outlier *out)
+{
+	uint64_t word[WORDS];
+	uint64_t before = __atomic_load_n(&place->sequence, __ATOMIC_ACQUIRE);
+
+	for (size_t i = 0; i < WORDS; i++)
+		word[i] = __atomic_load_n(&place->word[i], __ATOMIC_ACQUIRE);
+	memcpy(out, word, sizeof(*out));
+	return (before & 1) == 0 && before == __atomic_load_n(&place->sequence, __ATOMIC_ACQUIRE);
+}
+
 bool tl_tail_read(const struct tl_tail *tail, uint64_t number, struct tl_tail_outlier *out)
 {
-	const struct place *place = &tail->places[number % tail->keep];
-	uint64_t word[WORDS], before, after;
-
 	if (number >= tl_tail_count(tail))
 		return false;
-	do {
-		before = __atomic_load_n(&place->sequence, __ATOMIC_ACQUIRE);
-		for (size_t i = 0; i < WORDS; i++)
-			word[i] = __atomic_load_n(&place->word[i], __ATOMIC_ACQUIRE);
-		after = __atomic_load_n(&place->sequence, __ATOMIC_ACQUIRE);
-	} while (before != after || (before & 1) != 0);
-	memcpy(out, word, sizeof(*out));
-	return out->number == number;
+	for (int i = 0; i < TRIES; i++)
+		if (read_place(&tail->places[number % tail->keep], out))
+			return out->number == number;
+	return false;
 }
 
 // ---- samples

@@ -65,7 +65,7 @@ uint32_t tl_tail_keep(const struct tl_tail *tail);
 // How many were ever put. All but the last tl_tail_keep() are overwritten.
 uint64_t tl_tail_count(const struct tl_tail *tail);
 
-// False: that number is overwritten, or not there yet.
+// False: that number is overwritten, or not there yet, or just being written.
 bool tl_tail_read(const struct tl_tail *tail, uint64_t number, struct tl_tail_outlier *out);
 
 // ---- samples

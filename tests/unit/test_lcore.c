@@ -233,7 +233,7 @@ static uint16_t timed_burst(struct tl_rxq *q, struct tl_burst *b)
 {
 	struct timed *t = q->backend;
 
-	b->tsc = 1000 + t->polls + (t->polls >= 2 ? LONG_TSC : 0);
+	b->tsc = 4 * LONG_TSC + t->polls + (t->polls >= 2 ? LONG_TSC : 0);
 	b->mono_ns = 1;
 	b->n = t->polls == 2;
 	if (b->n != 0)
