@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests of what is kept of late messages, and of the kernel's counters read beside them.
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +104,36 @@ static void what_is_read_while_it_is_written_is_never_torn(void)
 	sigaction(SIGALRM, &before, NULL);
 	CU_ASSERT_EQUAL(torn, 0);
 	tl_tail_destroy(interrupted);
+}
+
+static atomic_bool read_enough;
+
+static void *write_on(void *tail)
+{
+	for (uint64_t i = 0; !atomic_load(&read_enough); i++)
+		write_one(tail, i);
+	return NULL;
+}
+
+static void another_thread_may_read_at_any_time(void)
+{
+	struct tl_tail *tail = tl_tail_create(64);
+	struct tl_tail_outlier o;
+	unsigned wrong = 0;
+	pthread_t writer;
+
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&writer, NULL, write_on, tail), 0);
+	for (unsigned whole = 0; whole < 500;) {
+		uint64_t n = tl_tail_count(tail);
+		if (n == 0 || !tl_tail_read(tail, n - 1, &o))
+			continue;
+		whole++;
+		wrong += o.number != n - 1 || o.msgs != n - 1;
+	}
+	atomic_store(&read_enough, true);
+	pthread_join(writer, NULL);
+	CU_ASSERT_EQUAL(wrong, 0);
+	tl_tail_destroy(tail);
 }
 
 static void the_last_samples_are_kept_the_oldest_first(void)
@@ -210,6 +242,7 @@ int main(void)
 		{"the oldest outliers are overwritten, and counted", the_oldest_outliers_are_overwritten_and_counted},
 		{"the burst after joins the last outlier", the_burst_after_joins_the_last_outlier},
 		{"what is read while it is written is never torn", what_is_read_while_it_is_written_is_never_torn},
+		{"another thread may read at any time", another_thread_may_read_at_any_time},
 		{"the last samples are kept, the oldest first", the_last_samples_are_kept_the_oldest_first},
 		{"noise is of one CPU and of one thread", noise_is_of_one_cpu_and_one_thread},
 		{"what the kernel does not tell is unknown", what_the_kernel_does_not_tell_is_unknown},
