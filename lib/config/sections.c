@@ -410,6 +410,13 @@ static const struct tl_config_key send_keys[] = {
 };
 static const struct tl_config_table send_table = {KEYS(send_keys), .bytes = sizeof(struct tl_config_echo)};
 
+static const struct tl_config_key outliers_keys[] = {
+	{"above_us", tl_config_number, FIELD(tl_config_outliers, above_us), .min = 1, .max = 60000000,
+		.required = true},
+	{"keep", tl_config_number, FIELD(tl_config_outliers, keep), .min = 1, .max = 1024, .fallback = "32"},
+};
+static const struct tl_config_table outliers_table = {KEYS(outliers_keys), .bytes = sizeof(struct tl_config_outliers)};
+
 // "receive" and "send" have no struct of their own: they fill the echo's.
 static const struct tl_config_key echo_keys[] = {
 	{"name", tl_config_name, FIELD(tl_config_echo, name), .max = TL_CONFIG_NAME_MAX - 1},
@@ -428,6 +435,10 @@ static const struct tl_config_key echo_keys[] = {
 		.fallback = "1024"},
 	{"send_buffers", tl_config_number, FIELD(tl_config_echo, send_buffers), .min = 1, .max = MIB,
 		.fallback = "4096"},
+	{"stages", tl_config_bool, FIELD(tl_config_echo, stages), .fallback = "false"},
+	{"outliers", tl_config_object, FIELD(tl_config_echo, outliers), .table = &outliers_table},
+	{"samples", tl_config_number, FIELD(tl_config_echo, samples), .min = 1, .max = 16 * MIB, .or_zero = true,
+		.fallback = "0"},
 };
 static const struct tl_config_table echo_table = {
 	KEYS(echo_keys), .bytes = sizeof(struct tl_config_echo), .check = check_echo};

@@ -117,6 +117,12 @@ struct tl_config_capture {
 	uint64_t count;			  // not a key: set by `tapline capture --count`; 0 = no limit
 };
 
+// "outliers" of an echo: the messages that stay too long are kept with what was around them.
+struct tl_config_outliers {
+	uint64_t above_us; // "above_us", 1..60000000, required
+	uint32_t keep;	   // "keep", 1..1024, default 32
+};
+
 struct tl_config_echo {
 	char *name;	 // "name", default "echo<index>", unique
 	char *port_name; // "port", required
@@ -140,6 +146,9 @@ struct tl_config_echo {
 	enum tl_config_congestion congestion; // "congestion": "newreno" (default), "none" (TCP modes)
 	uint32_t max_connections;	      // "max_connections", 1..1048576, default 1024 (mode TCP)
 	uint32_t send_buffers;		      // "send_buffers", 1..1048576, default 4096 (mode TCP)
+	bool stages;			      // "stages", default false; "outliers" and "samples" mean it, too
+	struct tl_config_outliers outliers;   // "outliers"; above_us 0 when absent
+	uint32_t samples;		      // "samples", 0 (none, default) or 1 .. 16777216
 };
 
 struct tl_config_control {

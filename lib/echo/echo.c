@@ -101,14 +101,18 @@ int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host 
 	host->clock = cfg->clock;
 	host->steer = cfg->steer;
 	host->n_echoes = cfg->n_echoes;
+	host->stamped = cfg->stamped;
 	host->alarm_ns = UINT64_MAX;
 	for (uint32_t i = 0; i < cfg->n_echoes; i++)
 		init_echo(host, &host->echoes[i], &cfg->echoes[i]);
 	struct tl_net_cfg net = net_cfg_for(cfg);
 	int rc = own_all(host, err);
 	if (rc == 0)
+		rc = tl_echo_stages_init(host, cfg->net.socket_id, err);
+	if (rc == 0)
 		rc = tl_net_create(&net, &host->net, err);
 	if (rc != 0) {
+		tl_echo_stages_fini(host);
 		rte_free(host);
 		return rc;
 	}
@@ -196,6 +200,7 @@ void tl_echo_host_destroy(struct tl_echo_host *host)
 	if (host == NULL)
 		return;
 	tl_net_destroy(host->net);
+	tl_echo_stages_fini(host);
 	rte_free(host);
 }
 
@@ -210,8 +215,12 @@ void tl_echo_host_service(struct tl_echo_host *host, struct tl_service *out)
 		.closed = tl_echo_closed};
 	if (host->steer != NULL) {
 		out->rx = tl_echo_steered_rx;
-		out->poll = tl_echo_poll;
+		out->poll = host->is_staged ? tl_echo_staged_poll : tl_echo_poll;
 		out->finish = tl_echo_finish;
+	}
+	if (host->is_staged) {
+		out->rx = tl_echo_staged_rx;
+		out->after_tx = tl_echo_staged_after_tx;
 	}
 }
 

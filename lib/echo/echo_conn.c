@@ -199,7 +199,7 @@ void tl_echo_finish(void *ctx)
 	tl_steer_end(host->steer);
 	do {
 		last = tl_steer_all_ended(host->steer); // asked first: what came before is taken after
-		while (tl_echo_poll(host, mono_ns) != 0)
+		while ((host->is_staged ? tl_echo_staged_poll : tl_echo_poll)(host, mono_ns) != 0)
 			tl_txq_record_sent(host->tx);
 		rte_pause();
 	} while (!last);

@@ -33,6 +33,7 @@ struct tl_burst {
 	uint64_t unstamped; // bit i: frame i has no stamp of the queue's source; its time is that of the poll
 	uint64_t sent;	    // bit i: the host sent frame i itself, on a kernel interface that shows both directions
 	uint64_t tsc;	    // when rx_burst (or tx_burst) returned
+	uint64_t last_tsc;  // when the lcore's poll before it returned; 0: there was none on this lcore
 	uint64_t mono_ns;   // the same, for timers
 	struct rte_mbuf *pkts[TL_BURST];
 	uint64_t ts_ns[TL_BURST];      // since 1970, from the queue's timestamp source

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the way of a 16-byte message through the RX lcore costs, from the return of rx_burst to the call of tx_burst: a
-// null echo, which swaps addresses and sends back, and multicast to TCP. Both on a ring, recorded in both directions,
-// with the loop of the product. Prints a line "NAME MESSAGES NANOSECONDS" each, the latter the median, for
-// echo_path.sh, which also runs it in callgrind and counts there what is between window_begin() and window_end().
+// null echo, which swaps addresses and sends back, multicast to TCP, and the same with its stages. All on a ring,
+// recorded in both directions, with the loop of the product. Prints a line "NAME MESSAGES NANOSECONDS" each, the latter
+// the median, for echo_path.sh, which also runs it in callgrind and counts there what is between window_begin() and
+// window_end(); and "stamp RDTSC STAMP", the nanoseconds of either, on stderr.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -245,7 +246,7 @@ static struct tl_net_cfg net_cfg(const char *name, struct tl_txq *txq, uint8_t h
 		.seed = host};
 }
 
-static void make_echo(struct tl_service *out)
+static void make_echo(bool stages, struct tl_service *out)
 {
 	struct tl_err err = {{0}};
 	struct tl_echo_cfg echo = {.name = "mcast-to-tcp",
@@ -254,7 +255,8 @@ static void make_echo(struct tl_service *out)
 		.udp_port_be = tl_be16(UDP_PORT),
 		.connect_ip_be = PEER_IP,
 		.connect_port_be = tl_be16(TCP_PORT),
-		.send_buffer_bytes = 65536};
+		.send_buffer_bytes = 65536,
+		.stages = stages};
 	struct tl_echo_host_cfg cfg = {.net = net_cfg("ours", bench.txq, 1),
 		.echoes = &echo,
 		.n_echoes = 1,
@@ -357,8 +359,13 @@ int main(int argc, char **argv)
 	bench.txq = tl_port_txq(bench.port, 0);
 	take_drivers_place();
 	measure("null-echo", service, path);
-	make_echo(&service);
+	make_echo(false, &service);
 	measure("mcast-to-tcp", service, path);
+	tl_echo_host_destroy(bench.host);
+	make_echo(true, &service);
+	measure("mcast-to-tcp-stages", service, path);
+	const struct tl_stamp_cost *cost = tl_echo_stamp_cost(bench.host);
+	fprintf(stderr, "stamp %.2f %.2f\n", cost->rdtsc_ns, cost->stamp_ns);
 	tl_echo_host_destroy(bench.host);
 	rmdir(dir);
 	return 0;

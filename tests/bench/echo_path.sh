@@ -10,8 +10,10 @@ messages=16 # that callgrind sees, behind those that warm up
 usage() {
 	cat <<-END
 		usage: tests/bench/echo_path.sh [--json]
-		Prints one JSON object. Scenarios: null-echo: swap addresses and send back; mcast-to-tcp: UDP multicast in, TCP out.
-		Instructions are the median over $messages messages, nanoseconds over 10000. above_null is the difference.
+		Prints one JSON object. Scenarios: null-echo: swap addresses and send back; mcast-to-tcp: UDP multicast in, TCP out;
+		mcast-to-tcp-stages: the same with "stages". Instructions are the median over $messages messages, nanoseconds over
+		10000. above_null is the difference of the first two, stages that of the other two and their ratio, with what one
+		stamp costs, and a bare rdtsc.
 	END
 }
 
@@ -20,7 +22,7 @@ die() {
 	exit 1
 }
 
-# counted: the median of each scenario's last messages. callgrind writes a file where a window begins, for what was before, and
+# counted SCENARIOS: the median of each one's last messages. callgrind writes a file where a window begins, for what was before, and
 # where it ends.
 counted() {
 	local part
@@ -28,9 +30,10 @@ counted() {
 		[[ -e $dir/out.$part-01 ]] || break
 		sed -n 's/^totals: //p' "$dir/out.$part-01"
 	done >"$dir/windows"
-	local each=$(($(wc -l <"$dir/windows") / 2))
-	sed -n "$((each - messages + 1)),${each}p" "$dir/windows" | sort -n | sed -n "$((messages / 2))p"
-	tail -n "$messages" "$dir/windows" | sort -n | sed -n "$((messages / 2))p"
+	local each=$(($(wc -l <"$dir/windows") / $1)) last
+	for ((last = each; last <= each * $1; last += each)); do
+		sed -n "$((last - messages + 1)),${last}p" "$dir/windows" | sort -n | sed -n "$((messages / 2))p"
+	done
 }
 
 case ${1:---json} in
@@ -49,14 +52,18 @@ command -v valgrind >/dev/null || die "valgrind is not installed (apt-get instal
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 "$bench" >"$dir/native" 2>"$dir/err" || die "the run without callgrind failed: $(<"$dir/err")"
+read -r _ rdtsc_ns stamp_ns < <(grep '^stamp ' "$dir/err") || die "no cost of a stamp was told: $(<"$dir/err")"
 # Debug information of clang is beyond older valgrinds; names are enough.
 strip --strip-debug -o "$dir/bench_echo_path" "$bench"
 valgrind --tool=callgrind --separate-threads=yes --callgrind-out-file="$dir/out" '--dump-before=window_begin*' \
 	'--dump-before=window_end*' "$dir/bench_echo_path" "$messages" >"$dir/names" 2>"$dir/err" || die "callgrind failed: $(<"$dir/err")"
-counted >"$dir/instructions"
+counted "$(wc -l <"$dir/native")" >"$dir/instructions"
 (($(wc -l <"$dir/instructions") == $(wc -l <"$dir/native"))) || die "callgrind counted other scenarios than there are"
 paste -d' ' "$dir/native" "$dir/instructions" |
-	jq -nR --arg cpu "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" --arg kernel "$(uname -r)" --argjson cpus "$(nproc)" '
+	jq -nR --arg cpu "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" --arg kernel "$(uname -r)" --argjson cpus "$(nproc)" \
+		--argjson rdtsc_ns "$rdtsc_ns" --argjson stamp_cost_ns "$stamp_ns" '
 		[inputs | split(" ") | {name: .[0], instructions: .[3] | tonumber, ns: .[2] | tonumber}] |
 		{host: {$cpu, $cpus, $kernel}, payload_bytes: 16, scenarios: .,
-		 above_null: {instructions: (.[1].instructions - .[0].instructions), ns: (.[1].ns - .[0].ns)}}'
+		 above_null: {instructions: (.[1].instructions - .[0].instructions), ns: (.[1].ns - .[0].ns)},
+		 stages: {instructions: (.[2].instructions - .[1].instructions), ns: (.[2].ns - .[1].ns),
+			ratio: (.[2].ns / .[1].ns * 1000 | round / 1000), $rdtsc_ns, $stamp_cost_ns}}'
