@@ -461,8 +461,6 @@ static void ipv6_that_cannot_be_is_refused(void)
 		{PORT6 ", 'gateway6': '2001:db8::1'}]}",
 			"1: $.ports[0].gateway6: '2001:db8::1' is not another address than 'ip6'"},
 		{PORT6 ", 'mtu': 1279}]}", "1: $.ports[0].mtu: IPv6 needs 1280 at least; raise it, or leave out 'ip6'"},
-		{PORT6 ", 'rx_queues': 2}]}",
-			"1: $.ports[0].rx_queues: IPv6 needs one queue; set 1, or leave out 'ip6'"},
 		{ECHO6(MCAST("ff01::5", "7") ", " SEND6("[fe80::9]:5")),
 			"2: $.echo[0].receive.group: 'ff01::5' is not a multicast group, 224.0.0.0 to "
 			"239.255.255.255, or one of IPv6, such as ff05::1234"},
