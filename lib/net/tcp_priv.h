@@ -312,6 +312,7 @@ struct tl_tcp_table {
 	struct tl_tcp_listener listener[TL_TCP_LISTENERS];
 	struct tl_tcp *conns;
 	struct tl_tcp_pool flights; // ring, sent and sacked of a connection
+	struct tl_tcp_pool owned;   // the same for those that keep one
 	struct tl_tcp_pool held;    // ooo of a connection
 	struct tl_tcp_queue idle, half_open, calling, dead, time_wait;
 	uint32_t n_half_open, half_open_max;
@@ -465,12 +466,17 @@ static inline void tl_tcp_pool_put(struct tl_tcp_pool *pool, void *block)
 	pool->free = block;
 }
 
+static inline struct tl_tcp_pool *tl_tcp_flights_of(const struct tl_tcp *c)
+{
+	return c->own_buffer ? &c->net->tcp->owned : &c->net->tcp->flights;
+}
+
 // HOT. Ring, sent and sacked for c. False: all are lent.
 static inline bool tl_tcp_flight_take(struct tl_tcp *c)
 {
 	if (c->ring != NULL)
 		return true;
-	uint8_t *block = tl_tcp_pool_get(&c->net->tcp->flights);
+	uint8_t *block = tl_tcp_pool_get(tl_tcp_flights_of(c));
 	if (TL_UNLIKELY(block == NULL))
 		return false;
 	c->sent = (struct tl_tcp_sent *)block;
@@ -484,7 +490,7 @@ static inline void tl_tcp_flight_give(struct tl_tcp *c)
 {
 	if (c->ring == NULL)
 		return;
-	tl_tcp_pool_put(&c->net->tcp->flights, c->sent);
+	tl_tcp_pool_put(tl_tcp_flights_of(c), c->sent);
 	c->ring = NULL;
 	c->sent = NULL;
 	c->sacked = NULL;
@@ -495,7 +501,7 @@ static inline void tl_tcp_flight_give(struct tl_tcp *c)
 // HOT. Whether tl_tcp_flight_take() would do.
 static inline bool tl_tcp_has_flight(const struct tl_tcp *c)
 {
-	return c->ring != NULL || c->net->tcp->flights.free != NULL;
+	return c->ring != NULL || tl_tcp_flights_of(c)->free != NULL;
 }
 
 // ---- tcp_isn.c

@@ -46,7 +46,8 @@ struct tl_tcp_opts {
 	uint32_t send_buffer_bytes; // room in the send buffer, at most the net's; 0: the net's
 	uint32_t recv_window_bytes; // most that is ever advertised; 0: 64 KiB
 	bool window_follows_room; // advertise no more than the send buffer has room for: an echo that never has to drop
-	bool own_buffer;   // keeps a send buffer from first to last; others borrow one while data is unacknowledged
+	bool own_buffer; // keeps one of own_buffers from first to last; others borrow one of send_buffers while data is
+			 // unacknowledged
 	bool without_cwnd; // nothing but the peer's window bounds what is in flight, a timeout's repair apart: for a
 			   // LAN
 	uint64_t keepalive_idle_ns;  // probe a silent connection after this (RFC 1122 section 4.2.3.6); 0: never
