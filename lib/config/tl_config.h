@@ -27,6 +27,7 @@ struct json_t;
 
 enum tl_idle { TL_IDLE_AUTO, TL_IDLE_POLL, TL_IDLE_ADAPTIVE };
 enum tl_config_fragments { TL_CONFIG_FRAGMENTS_REASSEMBLE, TL_CONFIG_FRAGMENTS_COUNT };
+enum tl_config_checksums { TL_CONFIG_CHECKSUMS_AUTO, TL_CONFIG_CHECKSUMS_SOFTWARE };
 enum tl_config_direction { TL_CONFIG_BOTH, TL_CONFIG_RX, TL_CONFIG_TX };
 enum tl_config_store { TL_CONFIG_STORE_MEMORY, TL_CONFIG_STORE_FILES };
 enum tl_config_mode { TL_CONFIG_MODE_CONTINUOUS, TL_CONFIG_MODE_TRIGGER };
@@ -62,6 +63,7 @@ struct tl_config_port {
 	uint32_t ttl;			       // "ttl", 1..255, default 64
 	uint32_t dscp;			       // "dscp", 0..63, default 0
 	enum tl_config_fragments ip_fragments; // "ip_fragments": "reassemble" (default), "count"
+	enum tl_config_checksums tx_checksums; // "tx_checksums": "auto" (default), "software"
 	bool promisc;			       // "promisc", default true
 	bool take;			       // "take", default false: allow AF_XDP on the interface of the login
 	enum tl_idle idle;		       // "idle": "auto" (default), "poll", "adaptive"

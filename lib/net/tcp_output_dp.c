@@ -116,7 +116,7 @@ static uint8_t *options_fill(const struct tl_tcp *c, const struct tl_tcp_out *ou
 	return p + out->options_len;
 }
 
-static void tcp_fill(struct tl_tcp *c, struct tl_tcp_hdr *tcp, const struct tl_tcp_out *out)
+static void tcp_fill(struct tl_tcp *c, struct rte_mbuf *m, struct tl_tcp_hdr *tcp, const struct tl_tcp_out *out)
 {
 	uint8_t *payload = options_fill(c, out, tcp);
 	uint16_t header_len = (uint16_t)(payload - (uint8_t *)tcp);
@@ -132,9 +132,7 @@ static void tcp_fill(struct tl_tcp *c, struct tl_tcp_hdr *tcp, const struct tl_t
 	else if (out->len > 0)
 		ring_get(c, out->seq, payload, out->len);
 
-	uint16_t len = header_len + out->len;
-	uint32_t sum = tl_ip_pseudo(c->net, c->key.peer_be, TL_IPPROTO_TCP, len);
-	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, len));
+	tcp->cksum_be = tl_ip_cksum(c->net, m, c->key.peer_be, TL_IPPROTO_TCP, tcp, header_len + out->len);
 }
 
 // The neighbour is known: its MAC and the rest of the headers stand in the template.
@@ -193,7 +191,7 @@ static bool transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
 	bool known = c->arp_generation == net->arp_generation;
 	uint16_t len = stamp_len(c) + out->options_len + out->len;
 	struct tl_tcp_hdr *tcp = TL_LIKELY(known) ? headers_copy(c, m, len) : headers_build(c, m, len);
-	tcp_fill(c, tcp, out);
+	tcp_fill(c, m, tcp, out);
 	if ((out->flags & TL_TCP_ACK) != 0) {
 		c->rcv_acked = c->rcv_nxt;
 		c->ack_now = false;
@@ -491,8 +489,7 @@ void tl_tcp_refuse(struct tl_net *net, const struct tl_tcp_seg *seg)
 		.data_off = TL_TCP_LEN << 2,
 		.flags = has_ack ? TL_TCP_RST : TL_TCP_RST | TL_TCP_ACK,
 	};
-	uint32_t sum = tl_ip_pseudo(net, seg->src_be, TL_IPPROTO_TCP, TL_TCP_LEN);
-	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, TL_TCP_LEN));
+	tcp->cksum_be = tl_ip_cksum(net, m, seg->src_be, TL_IPPROTO_TCP, tcp, TL_TCP_LEN);
 	tl_count(&net->stats.tcp_resets_tx, 1);
 	tl_ip_output(net, m, seg->src_be);
 }

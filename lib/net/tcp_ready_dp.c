@@ -122,6 +122,18 @@ static inline uint64_t copy_and_sum(uint8_t *to, const uint8_t *from, uint32_t l
 	return tl_cksum_add_few(sum, from + words, len - (uint32_t)words);
 }
 
+// Returns the segment's checksum, sum being that of the rest.
+static uint16_t copy_much(
+	const struct tl_tcp *c, struct rte_mbuf *m, uint8_t *to, const uint8_t *from, uint32_t len, uint64_t sum)
+{
+	uint32_t l4_len = c->ready.payload_off - L4_OFF + len;
+
+	memcpy(to, from, len);
+	if (tl_ip_asks_cksum(c->net, l4_len))
+		return tl_ip_ask_cksum(c->net, m, c->key.peer_be, TL_IPPROTO_TCP, (uint16_t)l4_len);
+	return tl_cksum_fold(tl_cksum_add64(sum, tl_cksum_add(0, from, len)));
+}
+
 // Sets what differs from segment to segment and adds it to the sum of what does not (RFC 1624, section 3, the fields'
 // old values being 0). The header's zeros pad a short frame.
 static inline __attribute__((always_inline)) void fill(
@@ -150,13 +162,10 @@ static inline __attribute__((always_inline)) void fill(
 	m->data_len = (uint16_t)frame_len;
 	m->pkt_len = frame_len;
 
-	if (few) {
-		sum = tl_cksum_add64(sum, copy_and_sum(payload, data, len));
-	} else {
-		memcpy(payload, data, len);
-		sum = tl_cksum_add64(sum, tl_cksum_add(0, data, len));
-	}
-	tcp->cksum_be = tl_cksum_fold(sum);
+	if (few)
+		tcp->cksum_be = tl_cksum_fold(tl_cksum_add64(sum, copy_and_sum(payload, data, len)));
+	else
+		tcp->cksum_be = copy_much(c, m, payload, data, len, sum);
 }
 
 // ---- notes

@@ -105,6 +105,7 @@ static void the_smallest_file_gets_every_default(void)
 	CU_ASSERT_EQUAL(port->mtu, 1500);
 	CU_ASSERT_EQUAL(port->ttl, 64);
 	CU_ASSERT_EQUAL(port->dscp, 0);
+	CU_ASSERT_EQUAL(port->tx_checksums, TL_CONFIG_CHECKSUMS_AUTO);
 	CU_ASSERT_EQUAL(port->ip_fragments, TL_CONFIG_FRAGMENTS_REASSEMBLE);
 	CU_ASSERT_TRUE(port->promisc);
 	CU_ASSERT_FALSE(port->take);
@@ -119,7 +120,7 @@ static void every_key_of_a_port_is_read(void)
 		"{'eal': {'huge': false, 'memory_mb': 64, 'main_lcore': 9}, 'control': {'socket': '/run/t.sock'},"
 		"'ports': [{'name': 'in-1_A', 'device': '0000:3b:00.0', 'rx_queues': 2, 'lcores': [3, 0], 'take': true,"
 		"'ip': '10.1.2.3/8', 'gateway': '10.255.255.254', 'mtu': 9600, 'promisc': false, 'idle': 'adaptive',"
-		"'ip_fragments': 'count', 'vlan': 4094, 'ttl': 255, 'dscp': 63}]}");
+		"'ip_fragments': 'count', 'vlan': 4094, 'ttl': 255, 'dscp': 63, 'tx_checksums': 'software'}]}");
 	const struct tl_config_port *port = &config->ports[0];
 
 	CU_ASSERT_FALSE(config->eal.huge);
@@ -139,6 +140,7 @@ static void every_key_of_a_port_is_read(void)
 	CU_ASSERT_EQUAL(port->mtu, 9600);
 	CU_ASSERT_EQUAL(port->ttl, 255);
 	CU_ASSERT_EQUAL(port->dscp, 63);
+	CU_ASSERT_EQUAL(port->tx_checksums, TL_CONFIG_CHECKSUMS_SOFTWARE);
 	CU_ASSERT_EQUAL(port->ip_fragments, TL_CONFIG_FRAGMENTS_COUNT);
 	CU_ASSERT_FALSE(port->promisc);
 	CU_ASSERT_TRUE(port->take);
