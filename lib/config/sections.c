@@ -246,6 +246,7 @@ static const struct {
 	{"send_buffers", 1u << TL_ECHO_TCP, "\"tcp_listen\""},
 	{"send_buffer_bytes", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
 	{"on_full", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
+	{"warm", 1u << TL_ECHO_MCAST_TO_TCP, "\"receive\""},
 	{"congestion", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
 };
 
@@ -419,6 +420,7 @@ static const struct tl_config_key echo_keys[] = {
 	{"on_full", tl_config_choice, FIELD(tl_config_echo, on_full), .choices = on_fulls, .fallback = "\"drop\""},
 	{"congestion", tl_config_choice, FIELD(tl_config_echo, congestion), .choices = congestions,
 		.fallback = "\"newreno\""},
+	{"warm", tl_config_bool, FIELD(tl_config_echo, warm), .fallback = "true"},
 	{"max_connections", tl_config_number, FIELD(tl_config_echo, max_connections), .min = 1, .max = MIB,
 		.fallback = "1024"},
 	{"send_buffers", tl_config_number, FIELD(tl_config_echo, send_buffers), .min = 1, .max = MIB,

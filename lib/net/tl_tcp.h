@@ -79,6 +79,11 @@ int tl_tcp_send(struct tl_tcp *c, const void *data, uint32_t len);
 enum { TL_TCP_SENT, TL_TCP_HELD_BACK };
 int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len);
 
+// HOT. A send for practice, between bursts: does what tl_tcp_send_held() would do by a ready header, up to the call
+// that sends, and takes it back, so that code and data are in the cache when a message comes. Nothing leaves, nothing
+// has changed. False: nothing was done, for such a send would go the long way, or frames wait in tx.
+bool tl_tcp_warm(struct tl_tcp *c, const void *data, uint32_t len);
+
 // HOT. Bytes that tl_tcp_send() would take now.
 uint32_t tl_tcp_room(const struct tl_tcp *c);
 

@@ -115,11 +115,12 @@ bool recover_is_doubtful(const struct scan *scan, const struct tl_pcapng_head *h
 	return (scan->run_known && head->run_id != scan->run_id) || recover_was_seen(scan->report, head);
 }
 
-// Behind a slab that failed the writer writes the others again, each in the place of the one before: until it is written
-// over, the last is there twice.
+// Behind a slab that failed the writer writes the others again, each in the place of the one before: until it is
+// written over, the last is there twice.
 bool recover_is_repeated(const struct scan *scan, const struct tl_pcapng_head *head)
 {
-	bool is_slab = scan->form->packed || scan->file != 0; // else, as older versions made it, it may be blocks by itself
+	bool is_slab =
+		scan->form->packed || scan->file != 0; // else, as older versions made it, it may be blocks by itself
 
 	return is_slab && head->records != 0 && recover_was_seen(scan->report, head);
 }

@@ -393,7 +393,8 @@ static void one_lcore_owns_a_group(void)
 static void the_keys_of_an_echo_tell_its_mode(void)
 {
 	struct tl_config *config = load(ECHO("{'port': 'a', " MCAST("239.1.2.3",
-		"30001") ", " SEND ", 'queue': 0, 'send_buffer_bytes': 4096, 'on_full': 'reset', 'congestion': 'none'},"
+		"30001") ", " SEND
+			 ", 'queue': 0, 'send_buffer_bytes': 4096, 'on_full': 'reset', 'congestion': 'none', 'warm': false},"
 			 "{'name': 't', 'port': 'a', 'tcp_listen': 7, 'max_connections': 1},"
 			 "{'port': 'a', 'udp_listen': 65535}"));
 	const struct tl_config_echo *mcast = &config->echoes[0], *tcp = &config->echoes[1], *udp = &config->echoes[2];
@@ -411,6 +412,7 @@ static void the_keys_of_an_echo_tell_its_mode(void)
 	CU_ASSERT_EQUAL(mcast->send_buffer_bytes, 4096);
 	CU_ASSERT_EQUAL(mcast->on_full, TL_WINDOW_FULL_RESET);
 	CU_ASSERT_EQUAL(mcast->congestion, TL_CONFIG_CONGESTION_NONE);
+	CU_ASSERT_FALSE(mcast->warm);
 	CU_ASSERT_EQUAL(tcp->mode, TL_ECHO_TCP);
 	CU_ASSERT_STRING_EQUAL(tcp->name, "t");
 	CU_ASSERT_EQUAL(tcp->listen_port_be, htons(7));
@@ -783,6 +785,8 @@ static void an_echo_without_exactly_one_mode_is_refused(void)
 			"2: $.echo[0].on_full: applies only to an echo that uses TCP"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'congestion': 'none'}"),
 			"2: $.echo[0].congestion: applies only to an echo that uses TCP"},
+		{ECHO("{'port': 'a', 'tcp_listen': 1, 'warm': true}"),
+			"2: $.echo[0].warm: applies only to an echo that uses 'receive'"},
 		{ECHO("{'port': 'a', 'tcp_listen': 1, 'congestion': 'cubic'}"),
 			"2: $.echo[0].congestion: 'cubic' is not one of 'newreno', 'none'"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'queue': 1}"),

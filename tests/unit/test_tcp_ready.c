@@ -288,6 +288,47 @@ static void notes_are_settled_before_an_ack(void)
 	app_free(&app);
 }
 
+static bool same_state(const struct tl_tcp *a, const struct tl_tcp *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+static void practice_changes_nothing(void)
+{
+	struct app app = {0};
+	struct host *h = open_host(&app, collect, true, false);
+	const uint8_t data[16] = {0};
+	struct tl_net *net = h->net;
+
+	CU_ASSERT(send_held(&app, data, sizeof(data), true));
+	forget(h);
+	const struct rte_mbuf *spare = net->spare;
+	struct tl_tcp before = *app.c;
+	struct tl_net net_before = *net;
+	CU_ASSERT(tl_tcp_warm(app.c, "never to be sent", 16));
+	CU_ASSERT(same_state(app.c, &before));
+	CU_ASSERT_EQUAL(memcmp(net, &net_before, sizeof(*net)), 0);
+	CU_ASSERT_EQUAL(h->tx.n, 0);
+	CU_ASSERT_EQUAL(spare->pkt_len, 0);
+	CU_ASSERT_EQUAL(spare->data_off, RTE_PKTMBUF_HEADROOM);
+	CU_ASSERT(send_held(&app, data, sizeof(data), true));
+	CU_ASSERT(sends(h, A | P, before.snd_nxt, before.rcv_nxt, 16));
+
+	CU_ASSERT_EQUAL(tl_tcp_send_held(app.c, data, sizeof(data)), TL_TCP_SENT); // waits in tx
+	before = *app.c;
+	CU_ASSERT_FALSE(tl_tcp_warm(app.c, data, sizeof(data)));
+	CU_ASSERT(same_state(app.c, &before));
+	tl_txq_flush(&h->tx);
+	tl_net_sent(net);
+	h->window = 8;
+	acknowledge(h, &app, 0);
+	before = *app.c;
+	CU_ASSERT_FALSE(tl_tcp_warm(app.c, data, sizeof(data))); // a window that is too small
+	CU_ASSERT(same_state(app.c, &before));
+	stop(h);
+	app_free(&app);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -298,6 +339,7 @@ int main(void)
 		{"and so do several with nothing settled between them", a_burst_is_the_same},
 		{"what left by it and was lost goes again, from our copy", a_lost_one_goes_again},
 		{"what is in the way of it is seen", what_is_in_the_way_is_seen},
+		{"a send for practice changes nothing", practice_changes_nothing},
 		{"its bookkeeping is done before an ACK is read", notes_are_settled_before_an_ack},
 	};
 

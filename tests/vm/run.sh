@@ -117,7 +117,7 @@ judge_checksums() {
 	check "else the NIC does" grep -Eq '^    TX checksums +yes$' out/by_nic.log
 	check_json "datagrams come back with those that it makes" out/by_nic_udp.json '.sizes == 6 and .wrong == []'
 	check_json "and 200000 bytes of TCP" out/by_nic_tcp.json '.same and .fin'
-	check_json "without one sent twice" out/by_nic.json '.ledger_ok and .net[0].tcp_retransmits == 0'
+	check_json "its ledger holds" out/by_nic.json '.ledger_ok and .lossless'
 	check_equal "SIGTERM ends that with status 0" "$(cat out/by_nic.status)" 0
 }
 
