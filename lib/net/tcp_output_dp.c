@@ -139,20 +139,25 @@ static void tcp_fill(struct tl_tcp *c, struct rte_mbuf *m, struct tl_tcp_hdr *tc
 static struct tl_tcp_hdr *headers_copy(struct tl_tcp *c, struct rte_mbuf *m, uint16_t payload_len)
 {
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
-	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
-	uint16_t len = TL_TCP_HEADERS + payload_len;
+	uint8_t l4_off = c->ready.l4_off;
+	uint16_t len = l4_off + TL_TCP_LEN + payload_len;
 
-	memcpy(frame, c->ready.frame, TL_TCP_HEADERS);
-	ip->total_len_be = tl_be16(len - TL_ETHER_LEN);
-	ip->id_be = tl_be16(c->net->ip_id++);
-	tl_wire_ipv4_finish(ip);
+	memcpy(frame, c->ready.frame, sizeof(c->ready.frame));
+	if (TL_UNLIKELY(tl_ip_is6(c->key.peer_be))) {
+		((struct tl_ipv6_hdr *)(frame + TL_ETHER_LEN))->payload_len_be = tl_be16(len - l4_off);
+	} else {
+		struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
+		ip->total_len_be = tl_be16(len - TL_ETHER_LEN);
+		ip->id_be = tl_be16(c->net->ip_id++);
+		tl_wire_ipv4_finish(ip);
+	}
 	if (len < TL_ETHER_MIN_FRAME) {
 		memset(frame + len, 0, TL_ETHER_MIN_FRAME - len);
 		len = TL_ETHER_MIN_FRAME;
 	}
 	m->data_len = len;
 	m->pkt_len = len;
-	return (struct tl_tcp_hdr *)(ip + 1);
+	return (struct tl_tcp_hdr *)(frame + l4_off);
 }
 
 static struct tl_tcp_hdr *headers_build(struct tl_tcp *c, struct rte_mbuf *m, uint16_t payload_len)
@@ -167,14 +172,14 @@ static struct tl_tcp_hdr *headers_build(struct tl_tcp *c, struct rte_mbuf *m, ui
 	return tcp;
 }
 
-// The long way down, which leaves a template behind once it knows the neighbour's MAC. IPv6 always goes it.
+// The long way down, which leaves a template behind once it knows the neighbour's MAC.
 static void output_and_learn(struct tl_tcp *c, struct rte_mbuf *m)
 {
 	struct tl_net *net = c->net;
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
 	uint32_t peer_be = c->key.peer_be;
 
-	if (!tl_ip_is6(peer_be) && tl_ip_next_hop_mac(net, peer_be, ((struct tl_ether_hdr *)frame)->dst)) {
+	if (tl_ip_next_hop_mac(net, peer_be, ((struct tl_ether_hdr *)frame)->dst)) {
 		tl_tcp_ready_learn(c, frame);
 		c->arp_generation = net->arp_generation;
 	}
