@@ -277,7 +277,7 @@ struct tl_tcp {
 	TAILQ_ENTRY(tl_tcp) pending_link;
 	TAILQ_ENTRY(tl_tcp) link;     // in the table's idle, half-open, calling, dead or TIME-WAIT list
 	struct tl_tcp_queue *opening; // the list of the table that it is in while our SYN is not acknowledged, or NULL
-	struct tl_tcp_held *ooo; // by sequence number; lent while some are held, else NULL
+	struct tl_tcp_held *ooo;      // by sequence number; lent while some are held, else NULL
 } TL_CACHE_ALIGNED;
 
 // Blocks of one size to lend, the one last given back first.
