@@ -52,6 +52,7 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 		.take = cfg->take,
 		.rx_only = !wants_sent(a->config, port),
 		.timestamps = a->plan.timestamps[port],
+		.tx_checksums = cfg->tx_checksums == TL_CONFIG_CHECKSUMS_AUTO && !wants_sent(a->config, port),
 		.clock = a->clock,
 		.socket_id = SOCKET_ID_ANY};
 }
@@ -99,6 +100,7 @@ static struct tl_echo_cfg echo_cfg(const struct tl_config_echo *e)
 		.listen_port_be = e->listen_port_be,
 		.send_buffer_bytes = e->send_buffer_bytes,
 		.on_full = e->on_full == TL_WINDOW_FULL_RESET ? TL_ECHO_FULL_RESET : TL_ECHO_FULL_DROP,
+		.warm = e->warm,
 		.without_cwnd = e->congestion == TL_CONFIG_CONGESTION_NONE,
 		.max_connections = e->max_connections,
 		.send_buffers = e->send_buffers,

@@ -246,6 +246,7 @@ static const struct {
 	{"send_buffers", 1u << TL_ECHO_TCP, "\"tcp_listen\""},
 	{"send_buffer_bytes", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
 	{"on_full", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
+	{"warm", 1u << TL_ECHO_MCAST_TO_TCP, "\"receive\""},
 	{"congestion", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
 };
 
@@ -311,6 +312,8 @@ static const struct tl_config_key eal_keys[] = {
 };
 static const struct tl_config_table eal_table = {KEYS(eal_keys), .bytes = sizeof(struct tl_config_eal)};
 
+static const char *const tx_checksums[] = {
+	[TL_CONFIG_CHECKSUMS_AUTO] = "auto", [TL_CONFIG_CHECKSUMS_SOFTWARE] = "software", NULL};
 static const struct tl_config_key port_keys[] = {
 	{"name", tl_config_name, FIELD(tl_config_port, name), .max = TL_CONFIG_NAME_MAX - 1, .required = true},
 	{"device", tl_config_text, FIELD(tl_config_port, device), .max = 239, .required = true},
@@ -327,6 +330,8 @@ static const struct tl_config_key port_keys[] = {
 	{"dscp", tl_config_number, FIELD(tl_config_port, dscp), .max = 63, .fallback = "0"},
 	{"ip_fragments", tl_config_choice, FIELD(tl_config_port, ip_fragments), .choices = fragments,
 		.fallback = "\"reassemble\""},
+	{"tx_checksums", tl_config_choice, FIELD(tl_config_port, tx_checksums), .choices = tx_checksums,
+		.fallback = "\"auto\""},
 	{"promisc", tl_config_bool, FIELD(tl_config_port, promisc), .fallback = "true"},
 	{"take", tl_config_bool, FIELD(tl_config_port, take), .fallback = "false"},
 	{"timestamps", tl_config_choice, FIELD(tl_config_port, timestamps), .choices = timestamps,
@@ -431,6 +436,7 @@ static const struct tl_config_key echo_keys[] = {
 	{"on_full", tl_config_choice, FIELD(tl_config_echo, on_full), .choices = on_fulls, .fallback = "\"drop\""},
 	{"congestion", tl_config_choice, FIELD(tl_config_echo, congestion), .choices = congestions,
 		.fallback = "\"newreno\""},
+	{"warm", tl_config_bool, FIELD(tl_config_echo, warm), .fallback = "true"},
 	{"max_connections", tl_config_number, FIELD(tl_config_echo, max_connections), .min = 1, .max = MIB,
 		.fallback = "1024"},
 	{"send_buffers", tl_config_number, FIELD(tl_config_echo, send_buffers), .min = 1, .max = MIB,

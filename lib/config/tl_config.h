@@ -34,6 +34,7 @@ enum tl_config_timestamps {
 	TL_CONFIG_TIMESTAMPS_FILE,
 };
 enum tl_config_fragments { TL_CONFIG_FRAGMENTS_REASSEMBLE, TL_CONFIG_FRAGMENTS_COUNT };
+enum tl_config_checksums { TL_CONFIG_CHECKSUMS_AUTO, TL_CONFIG_CHECKSUMS_SOFTWARE };
 enum tl_config_direction { TL_CONFIG_BOTH, TL_CONFIG_RX, TL_CONFIG_TX };
 enum tl_config_store { TL_CONFIG_STORE_MEMORY, TL_CONFIG_STORE_FILES };
 enum tl_config_mode { TL_CONFIG_MODE_CONTINUOUS, TL_CONFIG_MODE_TRIGGER };
@@ -69,6 +70,7 @@ struct tl_config_port {
 	uint32_t ttl;			       // "ttl", 1..255, default 64
 	uint32_t dscp;			       // "dscp", 0..63, default 0
 	enum tl_config_fragments ip_fragments; // "ip_fragments": "reassemble" (default), "count"
+	enum tl_config_checksums tx_checksums; // "tx_checksums": "auto" (default), "software"
 	bool promisc;			       // "promisc", default true
 	bool take;			       // "take", default false: allow AF_XDP on the interface of the login
 	enum tl_config_timestamps timestamps;  // "timestamps": "auto" (default), "tsc", "nic-rx", "kernel", "file"
@@ -143,6 +145,7 @@ struct tl_config_echo {
 	uint16_t listen_port_be;
 	uint32_t send_buffer_bytes; // "send_buffer_bytes", 4 KiB .. 16 MiB, a power of two, default 64 KiB (TCP modes)
 	enum tl_config_window_full on_full;   // "on_full": "drop" (default), "reset" (TCP modes)
+	bool warm;			      // "warm", default true (mode MCAST_TO_TCP)
 	enum tl_config_congestion congestion; // "congestion": "newreno" (default), "none" (TCP modes)
 	uint32_t max_connections;	      // "max_connections", 1..1048576, default 1024 (mode TCP)
 	uint32_t send_buffers;		      // "send_buffers", 1..1048576, default 4096 (mode TCP)

@@ -39,10 +39,11 @@ static struct tl_net_cfg net_cfg_for(const struct tl_echo_host_cfg *cfg)
 		}
 		if (echo->kind == TL_ECHO_KIND_MCAST_TO_TCP)
 			net.groups += echo->n_groups != 0 ? echo->n_groups : 1;
-		net.send_buffers += echo->kind == TL_ECHO_KIND_MCAST_TO_TCP;
+		net.own_buffers += echo->kind == TL_ECHO_KIND_MCAST_TO_TCP;
 		if (echo->kind != TL_ECHO_KIND_UDP && echo->send_buffer_bytes > net.send_buffer_bytes)
 			net.send_buffer_bytes = echo->send_buffer_bytes;
 	}
+	net.send_buffers = (uint32_t)tl_max_u64(net.send_buffers, 1); // 0 would mean one for each connection
 	net.groups = (uint32_t)tl_min_u64(net.groups, TL_NET_GROUPS_MAX);
 	net.max_conns = (uint32_t)tl_min_u64(net.max_conns, TL_NET_CONNS_MAX);
 	return net;

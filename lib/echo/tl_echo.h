@@ -42,6 +42,7 @@ struct tl_echo_cfg {
 	uint16_t listen_port_be; // TCP, UDP
 	uint32_t send_buffer_bytes;
 	enum tl_echo_full on_full;
+	bool warm;		  // MCAST_TO_TCP: a send for practice with each tick
 	bool without_cwnd;	  // MCAST_TO_TCP, TCP: only the peer's window bounds what is in flight
 	uint32_t max_connections; // TCP
 	uint32_t send_buffers;	  // TCP: connections with data unacknowledged at once, of the port's together; 0: all

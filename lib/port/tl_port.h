@@ -82,6 +82,8 @@ struct tl_port_cfg {
 	bool rx_only;		       // nobody wants the frames that the host itself sends on a kernel interface
 	enum tl_ts_source timestamps;  // of received frames
 	const struct tl_port_nic *nic; // NULL: the device itself; a test's own
+	bool tx_checksums; // the device makes those of TCP and UDP, if it can: what is recorded of them is not what
+			   // leaves
 	const struct tl_clock *clock;
 	int socket_id; // SOCKET_ID_ANY: the device's own
 };
@@ -114,6 +116,7 @@ struct tl_txq {
 	struct rte_mbuf *pkts[TL_BURST];
 	uint16_t n;
 	uint16_t port_id, queue_id;
+	bool checksums;			    // the device makes those of TCP and UDP in frames that ask for it
 	void (*flush_fn)(struct tl_txq *q); // sends pkts[0..n), sets n = 0; tests put their own here
 	// The last flush that sent something: when the tx_burst call began and returned.
 	uint64_t begin_tsc, end_tsc;

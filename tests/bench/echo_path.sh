@@ -9,11 +9,13 @@ messages=16 # that callgrind sees, behind those that warm up
 
 usage() {
 	cat <<-END
-		usage: tests/bench/echo_path.sh [--json]
+		usage: tests/bench/echo_path.sh [--json | --cold]
 		Prints one JSON object. Scenarios: null-echo: swap addresses and send back; mcast-to-tcp: UDP multicast in, TCP out;
 		mcast-to-tcp-stages: the same with "stages". Instructions are the median over $messages messages, nanoseconds over
 		10000. above_null is the difference of the first two, stages that of the other two and their ratio, with what one
 		stamp costs, and a bare rdtsc.
+		--cold: nanoseconds alone, over 500 messages, before each of which the caches are emptied and some ticks pass; without and
+		with sends for practice between messages (echo[].warm).
 	END
 }
 
@@ -36,8 +38,18 @@ counted() {
 	done
 }
 
+cold() {
+	[[ -x $bench ]] || die "there is no $bench; build first"
+	"$bench" 500 cold | jq -nR '[inputs | split(" ") | {name: .[0], messages: .[1] | tonumber, ns: .[2] | tonumber}] |
+		{payload_bytes: 16, scenarios: ., ratio: (.[1].ns * 100 / .[0].ns | round / 100)}'
+}
+
 case ${1:---json} in
 --json) ;;
+--cold)
+	cold
+	exit
+	;;
 --help)
 	usage
 	exit

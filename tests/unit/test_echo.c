@@ -182,7 +182,7 @@ static struct tl_net_cfg net_cfg(struct tl_txq *tx, uint8_t host, uint32_t ip_be
 		.seed = host};
 }
 
-static void set_up(const struct tl_echo_cfg *echo, bool peer_listens)
+static void set_up_all(const struct tl_echo_cfg *echoes, uint32_t n, bool peer_listens)
 {
 	struct tl_err err = {{0}};
 
@@ -192,8 +192,8 @@ static void set_up(const struct tl_echo_cfg *echo, bool peer_listens)
 	join_ends();
 	struct tl_net_cfg peer_cfg = net_cfg(&bed.peers.tx, 2, PEER_IP);
 	struct tl_echo_host_cfg cfg = {.net = net_cfg(&bed.ours.tx, 1, OUR_IP),
-		.echoes = echo,
-		.n_echoes = 1,
+		.echoes = echoes,
+		.n_echoes = n,
 		.port = port,
 		.clock = test_clock,
 		.stamped = stamped};
@@ -205,6 +205,11 @@ static void set_up(const struct tl_echo_cfg *echo, bool peer_listens)
 	if (peer_listens)
 		CU_ASSERT_EQUAL_FATAL(tl_tcp_listen(bed.peer, PORT(5002), 8, &peer_ops, NULL, NULL, &bed.listener), 0);
 	run_ms(20);
+}
+
+static void set_up(const struct tl_echo_cfg *echo, bool peer_listens)
+{
+	set_up_all(echo, 1, peer_listens);
 }
 
 // Closes in order; nothing may be left.
@@ -393,6 +398,41 @@ static void the_connection_comes_back_when_the_peer_does(void)
 	CU_ASSERT_EQUAL(bed.accepted, 2);
 	multicast("kept", 4);
 	CU_ASSERT_EQUAL(stats().echoed_msgs, 1);
+	tear_down();
+}
+
+// Two connections of the TCP echo have something unacknowledged while the other echo's is gone; there is one buffer to
+// borrow.
+static void an_echos_own_send_buffer_is_lent_to_nobody(void)
+{
+	const struct tl_echo_cfg tcp = {.name = "t",
+		.kind = TL_ECHO_KIND_TCP,
+		.listen_port_be = PORT(7),
+		.send_buffer_bytes = 4096,
+		.max_connections = 4,
+		.send_buffers = 1};
+	const struct tl_echo_cfg echoes[] = {mcast_echo, tcp};
+	struct tl_tcp *borrower[2];
+
+	set_up_all(echoes, 2, true);
+	struct tl_tcp *feed = bed.peer_conn;
+	for (int i = 0; i < 2; i++)
+		CU_ASSERT_EQUAL_FATAL(
+			tl_tcp_connect(bed.peer, OUR_IP, PORT(7), &peer_ops, NULL, NULL, &borrower[i]), 0);
+	run_ms(5);
+	tl_tcp_abort(feed);
+	tl_txq_flush(&bed.peers.tx);
+	settle();
+	CU_ASSERT_STRING_EQUAL(tl_echo_state(bed.host, 0), "waiting");
+	bed.peer_deaf = true;
+	for (int i = 0; i < 2; i++)
+		CU_ASSERT_EQUAL(tl_tcp_send(borrower[i], "x", 1), 0);
+	run_ms(150);
+	CU_ASSERT_STRING_EQUAL(tl_echo_state(bed.host, 0), "connecting");
+	bed.peer_deaf = false;
+	run_ms(2000);
+	CU_ASSERT_EQUAL(bed.received, 2);
+	CU_ASSERT_STRING_EQUAL(tl_echo_state(bed.host, 0), "connected");
 	tear_down();
 }
 
@@ -608,6 +648,8 @@ int main(void)
 			without_cwnd_a_burst_of_messages_leaves_at_once},
 		{"the wait between attempts doubles", the_wait_between_attempts_doubles},
 		{"the connection comes back when the peer does", the_connection_comes_back_when_the_peer_does},
+		{"an echo's own send buffer is lent to nobody, not even while it waits",
+			an_echos_own_send_buffer_is_lent_to_nobody},
 		{"a TCP echo returns every byte", a_tcp_echo_returns_every_byte},
 		{"a UDP echo returns the datagram to its sender", a_udp_echo_returns_the_datagram_to_its_sender},
 		{"the stages of a message add up to its residence", the_stages_of_a_message_add_up_to_its_residence},
