@@ -27,7 +27,9 @@ static void print_line(FILE *out, size_t bucket, double level, uint64_t seen)
 static double next_level(double level)
 {
 	double halvings = floor(log2(100 / (100 - level))) + 1;
-	return level + 100 / (TICKS_PER_HALF * exp2(halvings));
+	double next = level + 100 / (TICKS_PER_HALF * exp2(halvings));
+
+	return next > level ? next : 100; // a double has no number between
 }
 
 // The last bucket has one line for the level that it reached, however many it passed, and one for 100 %. With more

@@ -397,8 +397,8 @@ def seeds():
     text = json.dumps(latency())
     yield "latency/all_keys", text.encode()
     yield "latency/counts_differ", text.replace('"count": 3', '"count": 4').encode()
-    yield "latency/huge_counts", text.replace("[700, 2]", "[700, 4611686018427387904]").replace(
-        '"count": 3', '"count": 4611686018427387905').encode()
+    yield "latency/huge_counts", text.replace("[500, 1]", "[500, 4611686018427387904]").replace(
+        '"count": 3', '"count": 4611686018427387906').encode()
     yield "latency/wrong_types", text.replace("500", '"500"').replace("null", "[]").encode()
     yield "latency/negative", text.replace("500", "-500").encode()
     yield "latency/no_samples", b'{"latency_ns": {"count": 0, "min": null}, "histogram": []}'
