@@ -16,6 +16,7 @@ static const struct {
 } commands[] = {
 	{"run", tl_cmd_run, "run the appliance that a configuration describes"},
 	{"capture", tl_cmd_capture, "record a port to a pcapng file"},
+	{"doctor", tl_cmd_doctor, "is this host fit, and how to mend it"},
 	{"client", tl_cmd_client, "measure an echo from outside"},
 	{"extract", tl_cmd_extract, "copy packets out of recordings"},
 	{"recover", tl_cmd_recover, "make what a crash left of recordings valid files"},
