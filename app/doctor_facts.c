@@ -24,11 +24,14 @@ static void want_cpus(const struct tl_config *config, struct tl_facts *facts)
 			CPU_SET(cpu, &allowed);
 	tl_plan_cpus(config, &allowed, plan);
 	tl_cpus_add(&facts->wanted.lcores, config->eal.main_lcore);
-	for (uint32_t i = 0; i < plan->n_lcores; i++) {
-		tl_cpus_add(&facts->wanted.lcores, plan->cpus[i]);
-		if (plan->cpus[i] != config->eal.main_lcore)
-			tl_cpus_add(&facts->wanted.workers, plan->cpus[i]);
-	}
+	for (uint32_t p = 0; p < config->n_ports; p++)
+		for (uint32_t q = 0; q < config->ports[p].rx_queues; q++) {
+			uint32_t cpu = plan->cpus[plan->first[p] + q];
+			tl_cpus_add(&facts->wanted.lcores, cpu);
+			tl_cpus_add(&facts->wanted.port_lcores[p], cpu);
+			if (cpu != config->eal.main_lcore)
+				tl_cpus_add(&facts->wanted.workers, cpu);
+		}
 	free(plan);
 }
 

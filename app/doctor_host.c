@@ -57,6 +57,14 @@ static struct tl_fact_num has_pmd(const struct tl_tree *tree, const char *dir, c
 	return tl_fact_is(tl_tree_exists(tree, "%s/librte_%s.so.%s", dir, pmd, abi + 1));
 }
 
+// No library tells. A distribution's are not built so.
+static struct tl_fact_num is_for_ieee1588(const char *driver_dir)
+{
+	if (tl_eal_built_ieee1588())
+		return tl_fact_is(1);
+	return strncmp(driver_dir, "/usr/lib/", 9) == 0 ? tl_fact_is(0) : (struct tl_fact_num){0};
+}
+
 void tl_gather_dpdk(const struct tl_tree *tree, struct tl_facts *facts)
 {
 	struct tl_fact_text *dir = &facts->dpdk.driver_dir;
@@ -64,9 +72,9 @@ void tl_gather_dpdk(const struct tl_tree *tree, struct tl_facts *facts)
 
 	facts->dpdk.built = tl_fact_says(tl_eal_version_built(built, sizeof(built)));
 	facts->dpdk.running = tl_fact_says(tl_eal_version_running());
-	facts->dpdk.ieee1588 = tl_fact_is(tl_eal_built_ieee1588());
 	facts->dpdk.rdma_core = read_rdma_core(tree);
 	dir->known = tl_eal_driver_dir(dir->text, sizeof(dir->text)) == 0 && tl_tree_exists(tree, "%s", dir->text);
+	facts->dpdk.ieee1588 = is_for_ieee1588(dir->text);
 	for (uint32_t i = 0; i < facts->n_ports && dir->known; i++)
 		facts->ports[i].pmd_present = has_pmd(tree, dir->text, &facts->ports[i]);
 }

@@ -127,7 +127,7 @@ static struct tl_fact_text read_firmware(const struct tl_tree *tree, const char 
 
 static void read_card(const struct tl_tree *tree, const char *address, bool noiommu, struct tl_fact_port *port)
 {
-	port->on_pci = tl_fact_is(1);
+	snprintf(port->address, sizeof(port->address), "%.15s", address);
 	port->vendor = tl_tree_hex(tree, CARD "/vendor", address);
 	port->device = tl_tree_hex(tree, CARD "/device", address);
 	port->node = tl_tree_num(tree, CARD "/numa_node", address);
@@ -185,15 +185,6 @@ static bool has_echo(const struct tl_config *config, uint32_t port)
 	return false;
 }
 
-// The workers of a port, as want_cpus() has them: named ones only, for the others go where there is room.
-static void take_lcores(const struct tl_config_port *from, struct tl_fact_port *port)
-{
-	port->lcores.known = true;
-	for (uint32_t q = 0; q < from->rx_queues; q++)
-		if (from->lcores[q] != TL_CONFIG_LCORE_AUTO)
-			tl_cpus_add(&port->lcores, from->lcores[q]);
-}
-
 static void add_configured(
 	const struct tl_tree *tree, const struct tl_config *config, uint32_t index, struct tl_facts *facts)
 {
@@ -208,12 +199,14 @@ static void add_configured(
 	*port = (struct tl_fact_port){.configured = true, .pci = spec.kind == TL_PORT_PCI, .wanted_mtu = from->mtu};
 	snprintf(port->name, sizeof(port->name), "%.63s", spec.arg);
 	port->sends = has_echo(config, index);
-	take_lcores(from, port);
+	port->lcores = facts->wanted.port_lcores[index];
 	if (port->pci) {
 		snprintf(address, sizeof(address), "%.15s", spec.arg);
 	} else {
 		struct tl_fact_text device = tl_tree_link(tree, "/sys/class/net/%s/device", port->name);
 		port->interface = tl_fact_says(port->name);
+		if (tl_tree_exists(tree, "/sys/class/net"))
+			port->present = tl_fact_is(tl_tree_exists(tree, "/sys/class/net/%s", port->name));
 		if (is_address(device.text))
 			snprintf(address, sizeof(address), "%.15s", device.text);
 	}

@@ -109,12 +109,15 @@ static bool firmware_is_young(const char *text)
 
 static void judge_firmware_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
 {
-	if (!port->firmware.known)
-		tl_found(f, TL_VERDICT_UNKNOWN, "%s: the driver does not tell", port->name);
-	else if (tl_port_is_bifurcated(port) && !firmware_is_young(port->firmware.text))
-		tl_found(f, TL_VERDICT_WARN, "%s: %s", port->name, port->firmware.text);
+	const char *firmware = port->firmware.known ? port->firmware.text : "not told";
+
+	if (!port->vendor.known || (tl_port_is_bifurcated(port) && !port->firmware.known))
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: %s", port->name, firmware);
+	else if (!tl_port_is_bifurcated(port))
+		tl_found(f, TL_VERDICT_OK, "%s: %s, and DPDK asks for none", port->name, firmware);
 	else
-		tl_found(f, TL_VERDICT_OK, "%s: %s", port->name, port->firmware.text);
+		tl_found(f, firmware_is_young(firmware) ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s: %s", port->name,
+			firmware);
 }
 
 static void judge_firmware(const struct tl_facts *facts, struct tl_finding *f)

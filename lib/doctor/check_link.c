@@ -29,7 +29,9 @@ static void judge_carrier_of(const struct tl_fact_port *port, struct tl_finding 
 {
 	const char *name = port->interface.text;
 
-	if (!port->carrier.known)
+	if (port->present.known && !port->present.value)
+		tl_found(f, TL_VERDICT_FAIL, "%s: no such interface", name);
+	else if (!port->carrier.known)
 		tl_found(f, TL_VERDICT_UNKNOWN, "%s: is down", name);
 	else if (port->carrier.value == 0)
 		tl_found(f, TL_VERDICT_WARN, "%s: no carrier", name);
@@ -96,7 +98,8 @@ static void judge_fec(const struct tl_facts *facts, struct tl_finding *f)
 }
 
 static const struct tl_check checks[] = {
-	{"link.carrier", TL_CAN_WARN, "Without a carrier nothing arrives, and nothing says so but silence.",
+	{"link.carrier", TL_CAN_WARN | TL_CAN_FAIL,
+		"Without a carrier nothing arrives, and nothing says so but silence.",
 		"Look after cable, transceiver and the switch's port; ip link set INTERFACE up.", NULL, NULL,
 		judge_carrier},
 	{"link.mtu", TL_CAN_WARN | TL_CAN_FAIL,

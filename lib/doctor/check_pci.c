@@ -274,13 +274,13 @@ static const struct tl_check checks[] = {
 		NULL, judge_speed},
 	{"pci.read_request", TL_CAN_WARN, "Small read requests make a card wait more often for the frames it sends.",
 		"setpci -s ADDRESS CAP_EXP+8.w: bits 14 to 12 to 2 (512 bytes) or 5 (4096 bytes).",
-		"for dev in {pci}; do\n"
+		"printf '%s\\n' {pci} | while read -r dev; do\n"
 		"\tsetpci -s \"$dev\" CAP_EXP+8.w=2000:7000 || echo \"$dev: no setpci, or no such card\" >&2\n"
 		"done",
 		NULL, judge_read_request},
 	{"pci.aspm", TL_CAN_WARN, "A link that sleeps takes microseconds to wake, for the first frame after a pause.",
 		"pcie_aspm.policy=performance on the kernel command line, or setpci -s ADDRESS CAP_EXP+10.w=0:3.",
-		"for dev in {pci}; do\n"
+		"printf '%s\\n' {pci} | while read -r dev; do\n"
 		"\tsetpci -s \"$dev\" CAP_EXP+10.w=0000:0003 || echo \"$dev: no setpci, or no such card\" >&2\n"
 		"done",
 		"pcie_aspm.policy=performance", judge_aspm},

@@ -42,15 +42,15 @@ void tl_doctor_judge(const struct tl_facts *facts, struct tl_doctor_report *out)
 
 // ---- texts
 
-static void put_pci(const struct tl_facts *facts, char *buf, size_t size)
+static void put_addresses(const struct tl_facts *facts, char *buf, size_t size)
 {
 	size_t used = 0;
 
-	snprintf(buf, size, "0000:00:00.0");
-	for (uint32_t i = 0; i < facts->n_ports && used + 64 < size; i++)
-		if (facts->ports[i].pci && !tl_port_is_bifurcated(&facts->ports[i]))
+	snprintf(buf, size, "ADDRESS");
+	for (uint32_t i = 0; i < facts->n_ports && used + sizeof(facts->ports[i].address) < size; i++)
+		if (facts->ports[i].address[0] != '\0')
 			used += (size_t)snprintf(
-				buf + used, size - used, "%s%s", used > 0 ? " " : "", facts->ports[i].name);
+				buf + used, size - used, "%s%s", used > 0 ? " " : "", facts->ports[i].address);
 }
 
 static bool is_word(const char *word, size_t chars, const char *name)
@@ -82,7 +82,7 @@ static void put_value(const char *word, size_t chars, const struct tl_facts *fac
 	else if (is_word(word, chars, "memory_mb"))
 		snprintf(buf, size, "%" PRIu64, tl_max_u64(memory_mb, facts->wanted.used_mb));
 	else if (is_word(word, chars, "pci"))
-		put_pci(facts, buf, size);
+		put_addresses(facts, buf, size);
 }
 
 char *tl_doctor_fill(const char *text, const struct tl_facts *facts, char *buf, size_t size)

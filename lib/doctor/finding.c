@@ -76,7 +76,7 @@ void tl_found_ports(const struct tl_facts *facts, struct tl_finding *finding,
 
 	for (uint32_t i = 0; i < facts->n_ports; i++) {
 		const struct tl_fact_port *port = &facts->ports[i];
-		if (!port->pci && !(port->on_pci.known && port->on_pci.value))
+		if (port->address[0] == '\0')
 			continue;
 		on_pci++;
 		judge(facts, port, finding);

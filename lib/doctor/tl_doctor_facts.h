@@ -39,6 +39,7 @@ struct tl_fact_wanted {
 	uint64_t used_mb;	     // what buffers, packets and connections will take of it
 	struct tl_fact_cpus lcores;  // the main lcore's CPU and the workers
 	struct tl_fact_cpus workers; // the CPUs that poll; without a configuration the isolated ones, if there are any
+	struct tl_fact_cpus port_lcores[TL_FACT_PORTS_MAX]; // of each port of the configuration
 };
 
 struct tl_fact_node {
@@ -76,13 +77,14 @@ struct tl_fact_cpu {
 };
 
 struct tl_fact_port {
-	char name[64];	 // PCI address or interface
-	bool configured; // it stands in the configuration
-	bool pci;	 // DPDK drives it through its PCI address
-	bool sends;	 // it has an echo
+	char name[64];	  // PCI address or interface
+	char address[16]; // on PCI; "": it is not there
+	bool configured;  // it stands in the configuration
+	bool pci;	  // DPDK drives it through its PCI address
+	bool sends;	  // it has an echo
 	uint64_t wanted_mtu;
 	struct tl_fact_cpus lcores;
-	struct tl_fact_num present, on_pci, vendor, device, node;
+	struct tl_fact_num present, vendor, device, node;
 	struct tl_fact_text driver; // "": none
 	struct tl_fact_num group, vfio_access;
 	struct tl_fact_text group_others;		   // devices of the group that no vfio driver has; "": none

@@ -53,7 +53,7 @@ survives() {
 # ---- single faults: the check, its verdict, the file that is written, what with
 
 CPU=sys/devices/system/cpu
-IXGBE=sys/bus/pci/devices/0000:3b:00.0
+ICE=sys/bus/pci/devices/0000:3b:00.0
 MLX5=sys/bus/pci/devices/0000:5e:00.0
 faults() {
 	cat <<-END
@@ -72,7 +72,6 @@ faults() {
 		cpu.quota warn sys/fs/cgroup/system.slice/tapline.service/cpu.max 50000 100000
 		cpu.isolated warn $CPU/isolated 2,6-7
 		cpu.nohz_full warn $CPU/nohz_full 2
-		cpu.rcu_nocbs warn proc/cmdline root=/dev/sda1
 		cpu.irqs warn proc/irq/40/effective_affinity_list 3
 		cpu.irqs warn proc/irq/41/smp_affinity_list 0-7
 		cpu.irqbalance warn proc/9/comm irqbalance
@@ -88,10 +87,10 @@ faults() {
 		cpu.thermal warn sys/class/thermal/thermal_zone0/temp 97000
 		pci.lockdown warn sys/kernel/security/lockdown none [integrity] confidentiality
 		pci.link_width warn $MLX5/current_link_width 4
-		pci.link_speed warn $IXGBE/current_link_speed 2.5 GT/s PCIe
-		pci.aer warn $IXGBE/aer_dev_correctable TOTAL_ERR_COR 3
-		pci.aer fail $IXGBE/aer_dev_fatal TOTAL_ERR_FATAL 1
-		pci.numa warn $IXGBE/numa_node 1
+		pci.link_speed warn $ICE/current_link_speed 2.5 GT/s PCIe
+		pci.aer warn $ICE/aer_dev_correctable TOTAL_ERR_COR 3
+		pci.aer fail $ICE/aer_dev_fatal TOTAL_ERR_FATAL 1
+		pci.numa warn $ICE/numa_node 1
 		link.carrier warn $MLX5/net/ens1/carrier 0
 		link.mtu warn $MLX5/net/ens1/mtu 1400
 		time.clocksource warn sys/devices/system/clocksource/clocksource0/current_clocksource hpet
@@ -109,6 +108,22 @@ try_fault() {
 	doctor_of --json >fault.json || true
 	check_equal "$id says $verdict, and no other check changes: ${*: -2:1}" \
 		"$(diff good.txt <(verdicts <fault.json) | grep '^>' || true)" "> $id $verdict"
+}
+
+# try_pair LINE LINE COMMAND...: the same where two checks, in this order, have to change.
+try_pair() {
+	local first=$1 second=$2
+	shift 2
+	make_host
+	"$@"
+	doctor_of --json >fault.json || true
+	check_equal "$first and $second, when it is so" \
+		"$(diff good.txt <(verdicts <fault.json) | sed -n 's/^> //p')" "$first"$'\n'"$second"
+}
+
+without_nohz() {
+	put proc/cmdline root=/dev/sda1
+	put $CPU/nohz_full "(null)"
 }
 
 # put PATH WORD...
@@ -130,16 +145,16 @@ try_files() {
 	done < <(faults)
 }
 
-# set_config OFFSET BYTES: of the ixgbe's configuration space.
+# set_config OFFSET BYTES: of the E810's configuration space.
 set_config() {
-	printf '%b' "$2" | dd of="host/$IXGBE/config" bs=1 seek="$1" conv=notrunc status=none
+	printf '%b' "$2" | dd of="host/$ICE/config" bs=1 seek="$1" conv=notrunc status=none
 }
 
 count_smis() {
 	printf '\xff\xff\xff\x00' | dd of=host/dev/cpu/0/msr bs=1 seek=52 conv=notrunc status=none # MSR 0x34
 }
 
-# Gives the ixgbe another driver.
+# Gives the E810 another driver.
 bind_to() {
 	ln -sfn "../../../bus/pci/drivers/$1" "host/sys/devices/pci0000:3a/0000:3b:00.0/driver"
 }
@@ -161,6 +176,12 @@ add_task() {
 	printf 'Name:\tcron\nPPid:\t1\nCpus_allowed_list:\t0-7\n' >host/proc/950/task/951/status
 }
 
+limit_v1() {
+	printf '4:memory:/old.slice\n0::/system.slice/tapline.service\n' >host/proc/self/cgroup
+	put sys/fs/cgroup/memory/memory.limit_in_bytes 1048576
+	put sys/fs/cgroup/memory/old.slice/memory.limit_in_bytes 9223372036854771712
+}
+
 # Faults that are more than a line in a file; each on a host of its own.
 try_others() {
 	local fault
@@ -169,6 +190,7 @@ try_others() {
 		# shellcheck disable=SC2086 # words
 		try_fault $fault
 	done <<-END
+		memory.cgroup fail limit_v1
 		cpu.flags fail without_flag sse4_2
 		cpu.stray_tasks warn add_task
 		cpu.smi warn count_smis
@@ -176,13 +198,31 @@ try_others() {
 		pci.vfio_module fail mv host/sys/bus/pci/drivers/vfio-pci host/sys/bus/pci/drivers/vfio
 		pci.vfio_access fail rm host/dev/vfio/40
 		pci.iommu_group fail add_neighbour
-		pci.read_request warn set_config 88 \\\\x00\\\\x10
-		pci.aspm warn set_config 96 \\\\x02
+		pci.read_request warn set_config 88 \\x00\\x10
+		pci.aspm warn set_config 96 \\x02
 		time.tsc fail without_flag nonstop_tsc
-		storage.directory fail mv host/data host/elsewhere
-		dpdk.pmds fail rm host$driver_dir/librte_net_ixgbe.so.${driver_dir##*-}
+		dpdk.pmds fail rm host$driver_dir/librte_net_ice.so.${driver_dir##*-}
 		dpdk.rdma_core fail rm host/usr/lib/x86_64-linux-gnu/libibverbs.so.1.14.44.0
 	END
+}
+
+try_pairs() {
+	try_pair "cpu.nohz_full warn" "cpu.rcu_nocbs warn" without_nohz
+	try_pair "storage.directory fail" "storage.o_direct unknown" mv host/data host/elsewhere
+	make_host
+	try_fault memory.ksm unknown lead_outside
+	[[ $driver_dir != /usr/lib/* ]] || try_fault dpdk.ieee1588 warn put_ixgbe
+}
+
+# What an absolute link means is below the root, too.
+lead_outside() {
+	echo 1 >run
+	ln -sf "$DIR/run" host/sys/kernel/mm/ksm/run
+}
+
+put_ixgbe() {
+	make_host
+	put $ICE/device 0x10fb
 }
 
 # ---- nonsense
@@ -308,7 +348,7 @@ try_script() {
 	check_equal "what it mends is mended" "$(diff good.txt <(verdicts <report.json) | sed -n 's/^> //p' | sort)" \
 		"$(printf '%s\n' 'cpu.irqbalance warn' 'cpu.isolated warn' 'cpu.smt warn' 'memory.hugepages fail' 'pci.aspm warn')"
 	check_equal "hugepages are asked for as many as are needed" "$(<host/proc/sys/vm/nr_hugepages)" 528
-	check "tools are called for the rest" grep -q '^setpci -s 0000:3b:00.0 CAP_EXP+10.w' called
+	check "tools are called for the rest" grep -q '^setpci -s 0000:5e:00.0 CAP_EXP+10.w' called
 	files_of_host >before
 	check "it runs again" run_script
 	check_equal "and then changes nothing" "$(files_of_host)" "$(<before)"
@@ -341,12 +381,14 @@ J
 cat >live.json <<J
 {"eal": {"huge": false}, "ports": [{"name": "a", "device": "lo"}], "capture": [{"port": "a", "path": "$DIR/a.pcapng"}]}
 J
+echo '{"ports": [{"name": "a", "device": "nope0"}]}' >gone.json
 
 [[ $driver_dir == */pmds-* ]] || func_die "DPDK's drivers are not where they could be told from: $driver_dir"
 make_host
 doctor_of --json >good.json
 verdicts <good.json >good.txt
-check_equal "of a good host all is ok but what files cannot tell" "$(grep -v ' ok$' good.txt)" \
+# Whether O_DIRECT is taken depends on where this runs.
+check_equal "of a good host all is ok but what files cannot tell" "$(grep -v ' ok$\|^storage.o_direct' good.txt)" \
 	"$(printf '%s unknown\n' link.pause link.fec time.synchronized storage.free storage.rate)"
 check "the report is complete" is_report good.json 0
 check_equal "the text has a line for each check" "$(doctor_of | grep -c '^  \(ok\|warn\|fail\|unknown\) ')" \
@@ -362,6 +404,7 @@ check_equal "and no file is left" "$(ls host/data)" ""
 
 try_files
 try_others
+try_pairs
 
 mkdir empty
 "$TAPLINE" doctor --root empty --json >empty.json
@@ -376,6 +419,9 @@ try_nonsense
 try_script
 try_live
 
+"$TAPLINE" doctor -c gone.json --json >report.json || true
+check_json "an interface that is not there fails" report.json \
+	'.checks[] | select(.id == "link.carrier") | .verdict == "fail" and (.read | test("nope0"))'
 check_equal "an unknown option is a wrong call" "$(status_of "$TAPLINE" doctor --nope)" 2
 check_equal "so is a word" "$(status_of "$TAPLINE" doctor doctor.json)" 2
 check_equal "so are both outputs at once" "$(status_of "$TAPLINE" doctor --json --fix-script)" 2

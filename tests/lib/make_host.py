@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes the sysfs and procfs of a host that is fit for Tapline: make_host.py DIR DRIVER_DIR
 
-8 CPUs on 2 nodes, of which 2 and 3 poll and 6 and 7 are their siblings; an ixgbe card on vfio-pci, an mlx5 card, a disk.
+8 CPUs on 2 nodes, of which 2 and 3 poll and 6 and 7 are their siblings; an E810 card on vfio-pci, an mlx5 card, a disk.
 DRIVER_DIR is where DPDK keeps its drivers, /…/pmds-23.0.
 """
 
@@ -10,7 +10,7 @@ import os
 import struct
 import sys
 
-IXGBE, MLX5 = "0000:3b:00.0", "0000:5e:00.0"
+ICE, MLX5 = "0000:3b:00.0", "0000:5e:00.0"
 CARD_DIR = "sys/devices/pci0000:3a/"
 CPU_DIR = "sys/devices/system/cpu/"
 
@@ -63,7 +63,7 @@ def put_card(address, vendor, device, driver, group):
 
 
 def put_cards():
-    put_card(IXGBE, "0x8086", "0x10fb", "vfio-pci", 40)
+    put_card(ICE, "0x8086", "0x1593", "vfio-pci", 40)
     put_card(MLX5, "0x15b3", "0x1017", "mlx5_core", 41)
     put(CARD_DIR + MLX5 + "/infiniband/mlx5_0/fw_ver", "16.35.2000")
     put(CARD_DIR + MLX5 + "/net/ens1/mtu", "1500")
@@ -141,7 +141,7 @@ def put_kernel():
 
 def put_libraries():
     abi = driver_dir.rsplit("-", 1)[1]
-    for pmd in ("net_ixgbe", "net_mlx5"):
+    for pmd in ("net_ice", "net_ixgbe", "net_mlx5"):
         put(f"{driver_dir}/librte_{pmd}.so.{abi}", "")
     put("usr/lib/x86_64-linux-gnu/libibverbs.so.1.14.44.0", "")
 

@@ -91,7 +91,6 @@ static struct tl_fact_port good_port(const char *name, int64_t vendor, int64_t d
 		.wanted_mtu = 1500,
 		.lcores = tl_cpus_parse_list("2"),
 		.present = num(1),
-		.on_pci = num(1),
 		.vendor = num(vendor),
 		.device = num(device),
 		.node = num(0),
@@ -113,6 +112,7 @@ static struct tl_fact_port good_port(const char *name, int64_t vendor, int64_t d
 		.pmd_present = num(1)};
 
 	snprintf(port.name, sizeof(port.name), "%s", name);
+	snprintf(port.address, sizeof(port.address), "%s", name);
 	return port;
 }
 
@@ -320,6 +320,7 @@ static const struct sick sicks[] = {
 	{"pci.numa", UNKNOWN, {NUM(ports[0].node, -1)}},
 	{"pci.numa", OK, {NUM(ports[0].node, -1), U64(n_nodes, 1)}},
 	{"link.carrier", WARN, {NUM(ports[1].carrier, 0)}},
+	{"link.carrier", FAIL, {NUM(ports[1].present, 0)}, 1},
 	{"link.carrier", UNKNOWN, {GONE(ports[1].carrier)}},
 	{"link.mtu", FAIL, {U64(ports[1].wanted_mtu, 9000)}},
 	{"link.mtu", WARN, {U64(ports[1].wanted_mtu, 9000), BOOL(ports[1].sends, false)}},
@@ -520,7 +521,7 @@ static void facts_are_put_into_texts(void)
 
 	CU_ASSERT_STRING_EQUAL(tl_doctor_fill("a {workers} b {others} {pages} ${x} {}", &facts, buf, sizeof(buf)),
 		"a 2-3 b 0-1,4-7 528 ${x} {}");
-	CU_ASSERT_STRING_EQUAL(tl_doctor_fill("{pci}", &facts, buf, sizeof(buf)), "0000:3b:00.0");
+	CU_ASSERT_STRING_EQUAL(tl_doctor_fill("{pci}", &facts, buf, sizeof(buf)), "0000:3b:00.0 0000:5e:00.0");
 	CU_ASSERT_STRING_EQUAL(tl_doctor_fill("{pci}", &facts, small, sizeof(small)), "0000:3b:0");
 	facts.wanted.workers.known = false;
 	CU_ASSERT_STRING_EQUAL(tl_doctor_fill("{workers}", &facts, buf, sizeof(buf)), "CPUS");
