@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A report as text: one line for each check, the fix below where there is something to fix.
+// A report as text: one line for each check, reason and fix below where there is something to fix.
 
 #include "doctor_priv.h"
 
@@ -34,7 +34,8 @@ void tl_doctor_print(const struct tl_doctor_report *report, const struct tl_fact
 			colours ? "\033[0m" : "", NAME_COLUMNS, check->id + group_chars(check) + 1,
 			report->findings[i].read);
 		if (verdict >= TL_VERDICT_WARN)
-			fprintf(out, "           fix: %s\n", tl_doctor_fill(check->fix, facts, fix, sizeof(fix)));
+			fprintf(out, "           why: %s\n           fix: %s\n", check->why,
+				tl_doctor_fill(check->fix, facts, fix, sizeof(fix)));
 	}
 	fprintf(out, "\n%u ok, %u warn, %u fail, %u unknown\n", report->counts[TL_VERDICT_OK],
 		report->counts[TL_VERDICT_WARN], report->counts[TL_VERDICT_FAIL], report->counts[TL_VERDICT_UNKNOWN]);

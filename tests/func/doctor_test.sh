@@ -394,8 +394,10 @@ check "the report is complete" is_report good.json 0
 check_equal "the text has a line for each check" "$(doctor_of | grep -c '^  \(ok\|warn\|fail\|unknown\) ')" \
 	"$(wc -l <good.txt)"
 check_equal "and no colours in a file" "$(doctor_of | grep -c $'\033')" 0
-check_equal "a wrong thing shows its fix" "$(put proc/sys/kernel/numa_balancing 1; doctor_of | grep -A1 '  warn ' | tail -n 1)" \
-	"           fix: sysctl -w kernel.numa_balancing=0"
+put proc/sys/kernel/numa_balancing 1
+check_equal "a wrong thing shows its reason and its fix" "$(doctor_of | grep -A2 '  numa_balancing ' | tr -s ' ')" \
+	" warn numa_balancing 1"$'\n'" why: $(jq -r '.checks[] | select(.id == "memory.numa_balancing").why' good.json)
+ fix: sysctl -w kernel.numa_balancing=0"
 make_host
 doctor_of --json --measure-disk >report.json
 check "a disk is measured when that is asked for" \
