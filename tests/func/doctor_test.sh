@@ -283,7 +283,7 @@ try_nonsense() {
 	local kind
 	make_host
 	cut_ends
-	doctor_of --json >report.json
+	doctor_of --json >report.json || true
 	check_equal "files without an end of line say the same" "$(verdicts <report.json)" "$(<good.txt)"
 	for kind in random huge largest negative directory pipe loop empty; do
 		make_host
@@ -385,7 +385,7 @@ echo '{"ports": [{"name": "a", "device": "nope0"}]}' >gone.json
 
 [[ $driver_dir == */pmds-* ]] || func_die "DPDK's drivers are not where they could be told from: $driver_dir"
 make_host
-doctor_of --json >good.json
+doctor_of --json >good.json || true
 verdicts <good.json >good.txt
 # Whether O_DIRECT is taken depends on where this runs.
 check_equal "of a good host all is ok but what files cannot tell" "$(grep -v ' ok$\|^storage.o_direct' good.txt)" \
