@@ -146,8 +146,9 @@ static const struct tl_check checks[] = {
 	{"memory.hugepages", TL_CAN_WARN | TL_CAN_FAIL,
 		"DPDK takes its memory in hugepages: with small ones each packet costs TLB misses, and the start fails when "
 		"too few are free.",
-		"Reserve them: echo {pages} > /proc/sys/vm/nr_hugepages, or hugepages={pages} on the kernel command line.",
-		"set_at_least /proc/sys/vm/nr_hugepages {pages}", "hugepages={pages}", judge_hugepages},
+		"Reserve them: echo {pages} > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages, or hugepagesz=2M hugepages={pages} on the kernel command line.",
+		"set_at_least /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages {pages}",
+		"hugepagesz=2M hugepages={pages}", judge_hugepages},
 	{"memory.hugepages_node", TL_CAN_WARN,
 		"A card writes packets to memory of the node that its lcores run on; memory of another node costs latency and "
 		"bandwidth.",

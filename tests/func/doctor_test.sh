@@ -53,11 +53,12 @@ survives() {
 # ---- single faults: the check, its verdict, the file that is written, what with
 
 CPU=sys/devices/system/cpu
+HUGE=sys/kernel/mm/hugepages/hugepages-2048kB
 ICE=sys/bus/pci/devices/0000:3b:00.0
 MLX5=sys/bus/pci/devices/0000:5e:00.0
 faults() {
 	cat <<-END
-		memory.hugepages fail sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages 400
+		memory.hugepages fail $HUGE/free_hugepages 400
 		memory.hugepages_node warn sys/devices/system/node/node0/hugepages/hugepages-2048kB/free_hugepages 100
 		memory.hugetlbfs warn proc/self/mounts proc /proc proc rw 0 0
 		memory.stale_files warn dev/hugepages/rtemap_0 x
@@ -318,8 +319,8 @@ files_of_host() {
 }
 
 break_much() {
-	put proc/sys/vm/nr_hugepages 100
-	put sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages 100
+	put $HUGE/nr_hugepages 100
+	put $HUGE/free_hugepages 100
 	put proc/sys/kernel/numa_balancing 1
 	put sys/kernel/mm/ksm/run 1
 	put dev/hugepages/rtemap_1 x
@@ -347,7 +348,7 @@ try_script() {
 	doctor_of --json >report.json || true
 	check_equal "what it mends is mended" "$(diff good.txt <(verdicts <report.json) | sed -n 's/^> //p' | sort)" \
 		"$(printf '%s\n' 'cpu.irqbalance warn' 'cpu.isolated warn' 'cpu.smt warn' 'memory.hugepages fail' 'pci.aspm warn')"
-	check_equal "hugepages are asked for as many as are needed" "$(<host/proc/sys/vm/nr_hugepages)" 528
+	check_equal "hugepages are asked for as many as are needed" "$(<host/$HUGE/nr_hugepages)" 528
 	check "tools are called for the rest" grep -q '^setpci -s 0000:5e:00.0 CAP_EXP+10.w' called
 	files_of_host >before
 	check "it runs again" run_script

@@ -84,7 +84,6 @@ def put_memory():
     }.items():
         put(directory + "/hugepages-2048kB/nr_hugepages", str(pages))
         put(directory + "/hugepages-2048kB/free_hugepages", str(pages))
-    put("proc/sys/vm/nr_hugepages", "2048")
     put("sys/devices/system/node/node0/cpulist", "0-3")
     put("sys/devices/system/node/node1/cpulist", "4-7")
     put("proc/self/mounts", "/dev/sda1 / ext4 rw 0 0\nhugetlbfs /dev/hugepages hugetlbfs rw,pagesize=2M 0 0")
