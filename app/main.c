@@ -16,6 +16,7 @@ static const struct {
 } commands[] = {
 	{"run", tl_cmd_run, "run the appliance that a configuration describes"},
 	{"capture", tl_cmd_capture, "record a port to a pcapng file"},
+	{"doctor", tl_cmd_doctor, "is this host fit, and how to mend it"},
 	{"client", tl_cmd_client, "measure an echo from outside"},
 	{"latency", tl_cmd_latency, "tell latencies out of captures"},
 	{"extract", tl_cmd_extract, "copy packets out of recordings"},
