@@ -226,6 +226,10 @@ static void options_have_defaults(void)
 	CU_ASSERT_EQUAL(args.cfg.payload_bytes, 16);
 	CU_ASSERT_EQUAL(args.cfg.connect_timeout_ns, 10 * TL_NS_PER_S);
 	CU_ASSERT_EQUAL(args.cfg.linger_ns, TL_NS_PER_S);
+	CU_ASSERT_EQUAL(args.cfg.cold, 1);
+	CU_ASSERT_EQUAL(args.cfg.timestamps, TL_CLIENT_STAMPS_AUTO);
+	CU_ASSERT_EQUAL(args.sweep.axis, TL_CLIENT_AXIS_NONE);
+	CU_ASSERT_EQUAL(args.sweep.n, 1);
 	CU_ASSERT_FALSE(args.json);
 	CU_ASSERT_EQUAL(tl_client_planned(&args.cfg), 5000);
 }
@@ -277,6 +281,15 @@ static void wrong_use_names_the_option_and_what_it_accepts(void)
 		{"--kernel --udp-echo 192.0.2.1:7 --payload 1473", "from 8 to 1472 over UDP"},
 		{"--kernel --udp-echo 192.0.2.1:7 --rate 1 --seconds 0.5", "is 0 messages"},
 		{"--kernel --udp-echo 192.0.2.1:7 --rate 1000000 --seconds 1001", "from 1 to 1000000000"},
+		{"--kernel --payload 64,16",
+			"--payload 64,16: give a whole number from 8 to 65536, up to 64 of them rising"},
+		{"--kernel --payload 16:8:3", "FROM:TO:COUNT"},
+		{"--kernel --udp-echo 192.0.2.1:7 --payload 16,1473",
+			"--payload 1473: give a whole number from 8 to 1472"},
+		{"--kernel --udp-echo 192.0.2.1:7 --payload 16,32 --rate 1,2", "not to both"},
+		{"--kernel --timestamps tsc", "--timestamps tsc: give auto, user, kernel or nic"},
+		{"--kernel --cold 65", "--cold 65: give a whole number from 0 to 64"},
+		{"--kernel --udp-echo 192.0.2.1:7 --rate 1000000 --seconds 21 --csv f", "20000000"},
 		{"--kernel --rate", "--rate needs a value"},
 		{"--kernel --json=yes", "--json=yes"},
 		{"--kernel --speed 3", "--speed is no option"},
@@ -320,9 +333,11 @@ static void help_names_every_default(void)
 	fclose(out);
 	join_lines(text);
 	static const char *const needed[] = {"--kernel", "--group GROUP", "--udp-port PORT", "--tcp-listen IP:PORT",
-		"--tcp-connect IP:PORT", "--udp-echo IP:PORT", "--source IP", "--ttl N", "--rate N", "(default 1000)",
-		"--seconds S", "(default 5)", "--payload BYTES", "(default 16)", "--connect-timeout S", "(default 10)",
-		"--linger S", "--spin US", "(default 100)", "--json", "--help", "first_rtt_ns"};
+		"--tcp-connect IP:PORT", "--udp-echo IP:PORT", "--source IP", "--ttl N", "--rate N[,N...]",
+		"(default 1000)", "--seconds S", "(default 5)", "--payload BYTES[,...]", "(default 16)",
+		"--connect-timeout S", "(default 10)", "--linger S", "--spin US", "(default 100)",
+		"--timestamps SOURCE", "(default auto)", "--cold N", "(default 1)", "--null FILE", "--require-valid",
+		"--csv FILE", "--hgrm FILE", "--html FILE", "--json", "--help", "first_rtt_ns"};
 	for (size_t i = 0; i < TL_ARRAY_LEN(needed); i++)
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, needed[i]));
 	free(text);
@@ -356,9 +371,10 @@ static void judgement_follows_from_the_counts(void)
 
 static void json_has_exactly_the_documented_keys(void)
 {
-	static const char *const keys[] = {"sent", "received", "lost", "duplicated", "corrupt", "reordered",
-		"send_errors", "reconnects", "first_rtt_ns", "rtt_ns", "sender_late_ns", "rate_pps", "payload_bytes",
-		"clock", "timestamps"};
+	static const char *const keys[] = {"mode", "sent", "received", "lost", "duplicated", "corrupt", "reordered",
+		"send_errors", "reconnects", "first_rtt_ns", "rtt_ns", "rtt_ns_ci95", "wire_rtt_ns", "wire_rtt_ns_ci95",
+		"best", "net_of_null_ns", "stamps", "cold", "sender_late_ns", "poll_gap_ns", "stolen_ns",
+		"clock_step_ns", "rate_pps", "asked_pps", "payload_bytes", "clock", "timestamps", "valid", "invalid"};
 	static const char *const parts[] = {"min", "p50", "p90", "p99", "p999", "max", "mean"};
 	const struct tl_client_result result = {.sent = 2, .lost = 1, .received = 1, .first_rtt_ns = 9};
 	json_t *json = tl_client_result_json(&result);
@@ -448,6 +464,8 @@ static struct tl_client_cfg loopback_cfg(enum tl_client_mode mode, struct tl_cli
 		.connect_timeout_ns = 2 * TL_NS_PER_S,
 		.linger_ns = TL_NS_PER_S,
 		.spin_ns = 100 * TL_NS_PER_US,
+		.cold = 1,
+		.timestamps = TL_CLIENT_STAMPS_KERNEL,
 		.seed = SEED,
 	};
 }
