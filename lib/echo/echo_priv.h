@@ -54,7 +54,7 @@ struct tl_echo_host {
 	struct tl_echo_alarm alarms[TL_ECHO_ALARMS_MAX];
 	uint32_t n_alarms;
 	bool closing;
-	uint64_t reset_at_ns; // while closing; 0: set by the next tick
+	uint64_t reset_at_ns;	 // while closing; 0: set by the next tick
 	struct tl_echo echoes[]; // n_echoes; each with 450 KiB of histograms
 };
 

@@ -144,3 +144,26 @@ void tl_latency_add_cost(struct tl_latency *report, const struct tl_latency_cost
 void tl_latency_add_outlier(struct tl_latency *report, const struct tl_latency_outlier *outlier); // keeps the worst
 void tl_latency_add_fact(struct tl_latency *report, const char *name, const char *fmt, ...) TL_PRINTF(3, 4);
 void tl_latency_add_invalid(struct tl_latency *report, const char *fmt, ...) TL_PRINTF(2, 3);
+
+// The object of --json, which is also what the HTML page shows; a new one. Beside the summary it has the histogram, as
+// [largest value of a bucket, samples in it], and a series over time of up to 2000 points: [ns since start_ns, least,
+// most, samples, packet of the most]; the samples themselves are only in the CSV.
+json_t *tl_latency_json(const struct tl_latency *report);
+int tl_latency_json_print(const json_t *json, FILE *out); // 0 or -EIO
+
+// A report out of such an object, or a file of it: all but samples[]. Returns 0 and *out (the caller's), or -EINVAL,
+// -ENOMEM and the sentence.
+int tl_latency_from_json(const json_t *json, struct tl_latency **out, struct tl_err *err);
+int tl_latency_load(const char *path, struct tl_latency **out, struct tl_err *err);
+
+// The other forms. All return 0 or -EIO.
+int tl_latency_text(const struct tl_latency *report, FILE *out);
+int tl_latency_csv(const struct tl_latency *report, FILE *out); // packet_id,time_ns,latency_ns of every sample kept
+int tl_latency_hgrm(const struct tl_hist *hist, FILE *out);	// percentiles in HdrHistogram's format, in ns
+int tl_latency_html(const json_t *json, FILE *out);		// one page that needs nothing else
+
+// Writes the files whose path is not NULL, mode 0640. Returns 0, or -errno and the sentence naming the file.
+struct tl_latency_files {
+	const char *csv, *hgrm, *html;
+};
+int tl_latency_save(const struct tl_latency *report, const struct tl_latency_files *files, struct tl_err *err);
