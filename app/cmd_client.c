@@ -79,7 +79,7 @@ static json_t *to_json(const struct tl_client_args *args, const struct measured 
 static int show_json(const struct tl_client_args *args, const struct measured *m)
 {
 	json_t *json = to_json(args, m);
-	int ret = json == NULL ? -ENOMEM : json_dumpf(json, stdout, JSON_INDENT(2)) == 0 ? 0 : -EIO;
+	int ret = json == NULL ? -ENOMEM : json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0 ? 0 : -EIO;
 
 	json_decref(json);
 	fputc('\n', stdout);
@@ -135,6 +135,19 @@ static int run_all(struct tl_client_args *args, struct measured *m, struct tl_er
 	return ret;
 }
 
+static bool wants_report(const struct tl_client_args *args)
+{
+	return args->files.csv != NULL || args->files.hgrm != NULL || args->files.html != NULL;
+}
+
+static int save_report(const struct tl_client_args *args, const struct measured *m, struct tl_err *err)
+{
+	if (m->report == NULL || m->count == 0)
+		return 0;
+	tl_client_report_fill(m->report, &args->sweep, m->results, m->count);
+	return tl_latency_save(m->report, &args->files, err);
+}
+
 static int measure(struct tl_client_args *args, struct measured *m)
 {
 	struct tl_err err;
@@ -150,6 +163,10 @@ static int measure(struct tl_client_args *args, struct measured *m)
 	if (ret != 0)
 		tl_error("cannot write the results to stdout: %s", strerror(-ret));
 	int status = judge(args, m);
+	if (save_report(args, m, &err) != 0) {
+		tl_error("%s", err.text);
+		status = TL_EXIT_FAILED;
+	}
 	return ret == 0 ? status : TL_EXIT_FAILED;
 }
 
@@ -157,6 +174,11 @@ static int measure(struct tl_client_args *args, struct measured *m)
 static int prepare(struct tl_client_args *args, struct measured *m, struct tl_err *err)
 {
 	args->cfg.timestamps = tl_client_resolve(args->cfg.timestamps);
+	m->report = wants_report(args) ? tl_latency_create() : NULL;
+	if (m->report != NULL && args->files.csv == NULL && args->files.html == NULL)
+		m->report->samples_max = 0; // percentiles need no samples
+	if (wants_report(args) && m->report == NULL)
+		return tl_fail(err, -ENOMEM, "not enough memory");
 	if (args->null_path == NULL)
 		return 0;
 	int ret = tl_client_null_load(args->null_path, &m->null, err);
@@ -177,19 +199,16 @@ int tl_cmd_client(int argc, char **argv)
 		return 0;
 	}
 	struct measured *m = calloc(1, sizeof(*m));
-	int status = TL_EXIT_FAILED;
 	if (m == NULL) {
 		tl_error("not enough memory");
-	} else if (prepare(&args, m, &err) != 0) {
+		return TL_EXIT_FAILED;
+	}
+	int ret = prepare(&args, m, &err);
+	if (ret != 0)
 		tl_error("%s", err.text);
-		status = TL_EXIT_USAGE;
-	} else {
-		status = measure(&args, m);
-	}
-	if (m != NULL) {
-		tl_latency_destroy(m->report);
-		json_decref(m->null);
-	}
+	int status = ret == 0 ? measure(&args, m) : ret == -ENOMEM ? TL_EXIT_FAILED : TL_EXIT_USAGE;
+	tl_latency_destroy(m->report);
+	json_decref(m->null);
 	free(m);
 	return status;
 }

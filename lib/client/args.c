@@ -96,7 +96,7 @@ static int check_samples(const struct tl_client_args *args, struct tl_err *err)
 		const struct tl_client_cfg one = tl_client_point(&args->cfg, &args->sweep, i);
 		samples += tl_client_planned(&one);
 	}
-	if ((args->csv_path != NULL || args->html_path != NULL) && samples > TL_CLIENT_MAX_SAMPLES)
+	if ((args->files.csv != NULL || args->files.html != NULL) && samples > TL_CLIENT_MAX_SAMPLES)
 		return tl_fail(err, -EINVAL,
 			"--csv and --html keep every sample in memory, and %" PRIu64
 			" are too many: give --rate and --seconds a product up to %" PRIu64,
@@ -118,9 +118,7 @@ static struct tl_client_args args_of(const struct tl_client_given *given)
 				.timestamps = given->timestamps,
 			},
 		.null_path = given->null_path,
-		.csv_path = given->csv_path,
-		.hgrm_path = given->hgrm_path,
-		.html_path = given->html_path,
+		.files = given->files,
 		.require_valid = given->require_valid,
 		.json = given->json,
 		.help = given->help,

@@ -17,7 +17,8 @@ struct tl_client_given {
 	struct tl_client_endpoint tcp_listen, tcp_connect, udp_echo;
 	struct tl_client_sweep rate_pps, payload_bytes; // n values; no axis
 	enum tl_client_timestamps timestamps;
-	const char *null_path, *csv_path, *hgrm_path, *html_path;
+	const char *null_path;
+	struct tl_latency_files files;
 	uint64_t udp_port, ttl, spin_us, cold;
 	uint64_t duration_ns, connect_timeout_ns, linger_ns;
 };

@@ -16,6 +16,7 @@
 #define HEAD_START_NS (10 * TL_NS_PER_MS) // from the connection to the first message
 #define LONGEST_SLEEP_NS (100 * TL_NS_PER_MS)
 #define SPIN_POLL_NS TL_NS_PER_MS // while spinning, how often to look for connections
+#define DEPARTURES_WAITING 64 // stamps take room from what is received
 #define STAMP_SLOTS UINT64_C(65536)
 
 uint64_t tl_client_now_ns(void)
@@ -67,7 +68,7 @@ static bool is_finished(struct tl_client_session *s, uint64_t now)
 	if (!tl_client_all_sent(s) && now < s->give_up_ns)
 		return false;
 	uint64_t quiet_since_ns = tl_max_u64(s->last_send_ns, s->start_ns);
-	bool complete = s->account.received == s->account.sent && !tl_client_stamps_expected(&s->stamps);
+	bool complete = s->account.received == s->account.sent && tl_client_stamps_waiting(&s->stamps) == 0;
 	return complete || now >= quiet_since_ns + s->cfg->linger_ns;
 }
 
@@ -112,7 +113,7 @@ static void exchange(struct tl_client_session *s)
 	for (uint64_t now = tl_client_now_ns(); !is_finished(s, now); now = tl_client_now_ns()) {
 		bool busy = tl_client_send_due(s, now);
 		busy |= tl_client_receive(s);
-		if (!busy)
+		if (!busy || tl_client_stamps_waiting(&s->stamps) > DEPARTURES_WAITING)
 			tl_client_take_departures(s);
 		report_progress(s, now,
 			(struct tl_client_progress){

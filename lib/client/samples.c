@@ -37,7 +37,7 @@ void tl_client_take_departures(struct tl_client_session *s)
 	struct tl_client_departure departure;
 	struct tl_client_pair pair;
 
-	while (s->link->ops->departed(s->link, tl_client_stamps_expected(&s->stamps), &departure))
+	while (s->link->ops->departed(s->link, tl_client_stamps_waiting(&s->stamps) > 0, &departure))
 		if (departure.stamp_ns != 0 &&
 			tl_client_stamps_departure(&s->stamps, departure.id, departure.stamp_ns, &pair))
 			take_pair(s, &pair);

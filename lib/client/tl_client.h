@@ -222,7 +222,7 @@ struct tl_client_args {
 	struct tl_client_cfg cfg; // of the first run; complete but for the seed
 	struct tl_client_sweep sweep;
 	const char *null_path; // these are of argv, NULL where not given
-	const char *csv_path, *hgrm_path, *html_path;
+	struct tl_latency_files files;
 	bool require_valid;
 	bool json;
 	bool help; // was asked for; nothing else was checked

@@ -63,13 +63,13 @@ void tl_client_stamps_begin(struct tl_client_stamps *stamps, uint64_t seq);
 // The socket took n more, bytes or a datagram, of message seq; whole: that was its last.
 void tl_client_stamps_sent(struct tl_client_stamps *stamps, uint64_t seq, uint64_t n, bool whole);
 
-// Whether stamps of departures have yet to come.
-static inline bool tl_client_stamps_expected(const struct tl_client_stamps *stamps)
+// How many stamps of departures have yet to come.
+static inline uint64_t tl_client_stamps_waiting(const struct tl_client_stamps *stamps)
 {
-	return stamps->departed < stamps->expected;
+	return stamps->expected - stamps->departed;
 }
 
-// A stamp has come; stamp_ns 0: none, after all. Each returns whether it made *pair complete.
+// A stamp has come; of an arrival 0: there was none. Each returns whether it made *pair complete.
 bool tl_client_stamps_departure(
 	struct tl_client_stamps *stamps, uint32_t id, uint64_t stamp_ns, struct tl_client_pair *pair);
 bool tl_client_stamps_arrival(struct tl_client_stamps *stamps, uint64_t seq, uint64_t stamp_ns, bool shared,
