@@ -79,7 +79,9 @@ static json_t *to_json(const struct tl_client_args *args, const struct measured 
 static int show_json(const struct tl_client_args *args, const struct measured *m)
 {
 	json_t *json = to_json(args, m);
-	int ret = json == NULL ? -ENOMEM : json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0 ? 0 : -EIO;
+	int ret = json == NULL								    ? -ENOMEM
+		  : json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0 ? 0
+											    : -EIO;
 
 	json_decref(json);
 	fputc('\n', stdout);

@@ -16,7 +16,7 @@
 #define HEAD_START_NS (10 * TL_NS_PER_MS) // from the connection to the first message
 #define LONGEST_SLEEP_NS (100 * TL_NS_PER_MS)
 #define SPIN_POLL_NS TL_NS_PER_MS // while spinning, how often to look for connections
-#define DEPARTURES_WAITING 64 // stamps take room from what is received
+#define DEPARTURES_WAITING 64	  // stamps take room from what is received
 #define STAMP_SLOTS UINT64_C(65536)
 
 uint64_t tl_client_now_ns(void)
