@@ -37,7 +37,10 @@ static void describe(const struct tl_client_progress *progress, char *text, size
 	double elapsed_s = (double)progress->elapsed_ns / (double)TL_NS_PER_S;
 	double total_s = (double)progress->total_ns / (double)TL_NS_PER_S;
 
-	if (progress->phase == TL_CLIENT_CONNECTING)
+	if (progress->phase == TL_CLIENT_BEGINNING)
+		snprintf(text, size, "%" PRIu64 " bytes, %" PRIu64 " messages per second", progress->payload_bytes,
+			progress->rate_pps);
+	else if (progress->phase == TL_CLIENT_CONNECTING)
 		snprintf(text, size, "waiting for the connection, %.0f of %.10g s", elapsed_s, total_s);
 	else if (progress->phase == TL_CLIENT_SENDING)
 		snprintf(text, size, "%.0f of %.10g s, sent %" PRIu64 ", received %" PRIu64, elapsed_s, total_s,

@@ -15,8 +15,9 @@
 
 #define HEAD_START_NS (10 * TL_NS_PER_MS) // from the connection to the first message
 #define LONGEST_SLEEP_NS (100 * TL_NS_PER_MS)
-#define SPIN_POLL_NS TL_NS_PER_MS // while spinning, how often to look for connections
-#define DEPARTURES_WAITING 64	  // stamps take room from what is received
+#define SPIN_POLL_NS TL_NS_PER_MS	     // while spinning, how often to look for connections
+#define DEPARTURES_WAITING 64		     // stamps take room from what is received
+#define STAMP_LINGER_NS (100 * TL_NS_PER_MS) // a NIC tells when something left within milliseconds
 #define STAMP_SLOTS UINT64_C(65536)
 
 uint64_t tl_client_now_ns(void)
@@ -68,8 +69,8 @@ static bool is_finished(struct tl_client_session *s, uint64_t now)
 	if (!tl_client_all_sent(s) && now < s->give_up_ns)
 		return false;
 	uint64_t quiet_since_ns = tl_max_u64(s->last_send_ns, s->start_ns);
-	bool complete = s->account.received == s->account.sent && tl_client_stamps_waiting(&s->stamps) == 0;
-	return complete || now >= quiet_since_ns + s->cfg->linger_ns;
+	bool stamped = tl_client_stamps_waiting(&s->stamps) == 0 || now >= quiet_since_ns + STAMP_LINGER_NS;
+	return (s->account.received == s->account.sent && stamped) || now >= quiet_since_ns + s->cfg->linger_ns;
 }
 
 // How long the loop may sleep, at most LONGEST_SLEEP_NS. 0: stay awake, a send or an echo is near.
@@ -83,7 +84,7 @@ static uint64_t idle_ns(const struct tl_client_session *s, uint64_t now, bool bl
 	if (s->account.received < s->account.sent && now < s->last_send_ns + spin_ns)
 		return 0;
 	if (tl_client_all_sent(s))
-		until_ns = tl_min_u64(until_ns, s->last_send_ns + s->cfg->linger_ns);
+		until_ns = tl_min_u64(until_ns, s->last_send_ns + tl_min_u64(s->cfg->linger_ns, STAMP_LINGER_NS));
 	else if (now < s->give_up_ns)
 		until_ns = tl_min_u64(until_ns, tl_client_due_ns(s, s->next) - spin_ns);
 	return until_ns > now ? until_ns - now : 0;

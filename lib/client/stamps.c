@@ -37,7 +37,7 @@ static struct tl_client_stamp_slot *find(const struct tl_client_stamps *stamps, 
 // An echo that is still alone stays so. A message without an echo is lost, and counted as that elsewhere.
 static void retire(struct tl_client_stamps *stamps, struct tl_client_stamp_slot *slot)
 {
-	if (slot->used && slot->rx_ns != 0)
+	if (slot->used && !slot->done && slot->rx_ns != 0)
 		stamps->counts.tx_missing++;
 	slot->used = false;
 }
@@ -58,7 +58,7 @@ static bool complete(struct tl_client_stamps *stamps, struct tl_client_stamp_slo
 {
 	if (slot->tx_ns == 0 || slot->rx_ns == 0)
 		return false;
-	slot->used = false;
+	slot->done = true;
 	if (slot->rx_ns < slot->tx_ns) {
 		stamps->counts.reply_first++;
 		return false;

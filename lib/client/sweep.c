@@ -15,6 +15,18 @@ struct tl_client_cfg tl_client_point(const struct tl_client_cfg *cfg, const stru
 	return one;
 }
 
+static void tell(const struct tl_client_hooks *hooks, const struct tl_client_cfg *cfg)
+{
+	if (hooks->progress != NULL && hooks->points > 0)
+		hooks->progress(hooks->ctx, &(struct tl_client_progress){
+						    .phase = TL_CLIENT_BEGINNING,
+						    .point = hooks->point,
+						    .points = hooks->points,
+						    .payload_bytes = cfg->payload_bytes,
+						    .rate_pps = cfg->rate_pps,
+					    });
+}
+
 int tl_client_sweep_run(const struct tl_client_cfg *cfg, const struct tl_client_sweep *sweep,
 	const struct tl_client_hooks *hooks, struct tl_client_result *results, size_t *done, struct tl_err *err)
 {
@@ -25,6 +37,7 @@ int tl_client_sweep_run(const struct tl_client_cfg *cfg, const struct tl_client_
 	for (*done = 0; *done < sweep->n; ++*done) {
 		const struct tl_client_cfg one = tl_client_point(cfg, sweep, *done);
 		its_hooks.point = sweeps ? (uint32_t)*done + 1 : 0;
+		tell(&its_hooks, &one);
 		int ret = tl_client_run(&one, &its_hooks, &results[*done], err);
 		if (ret != 0)
 			return sweeps ? tl_fail_at(err, ret, "point %zu of %zu", *done + 1, sweep->n) : ret;

@@ -82,10 +82,11 @@ struct tl_client_cfg {
 	uint64_t seed; // of the payloads; a new one per run tells late echoes of an earlier run apart
 };
 
-enum tl_client_phase { TL_CLIENT_CONNECTING, TL_CLIENT_SENDING, TL_CLIENT_LINGERING };
+enum tl_client_phase { TL_CLIENT_BEGINNING, TL_CLIENT_CONNECTING, TL_CLIENT_SENDING, TL_CLIENT_LINGERING };
 
 struct tl_client_progress {
-	uint32_t point, points; // of a sweep, from 1; else 0
+	uint32_t point, points;		  // of a sweep, from 1; else 0
+	uint64_t payload_bytes, rate_pps; // in BEGINNING, which only sweeps have
 	enum tl_client_phase phase;
 	uint64_t elapsed_ns; // in connecting, or since the first message was due
 	uint64_t total_ns;   // the connect timeout, or the duration

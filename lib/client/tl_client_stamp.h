@@ -32,8 +32,8 @@ struct tl_client_stamp_slot {
 	uint64_t seq;
 	uint64_t tx_ns, rx_ns; // 0: not yet
 	uint64_t rtt_ns;
-	uint32_t cold; // as arrival() was given it
-	bool used;
+	uint32_t cold;	 // as arrival() was given it
+	bool used, done; // done: both came, or will not be waited for
 };
 
 struct tl_client_pair {

@@ -493,6 +493,12 @@ static struct tl_client_result run_against_tcp(struct echo_server server, uint64
 	return result;
 }
 
+static uint64_t stamps_accounted(const struct tl_client_result *result)
+{
+	const struct tl_client_stamp_counts *stamps = &result->stamps;
+	return stamps->paired + stamps->reply_first + stamps->tx_missing + stamps->rx_missing + stamps->rx_shared;
+}
+
 static void tcp_run_receives_all_it_sent(void)
 {
 	struct tl_client_result result = run_against_tcp((struct echo_server){0}, 24, 1000);
@@ -501,6 +507,10 @@ static void tcp_run_receives_all_it_sent(void)
 	CU_ASSERT_EQUAL(result.received, 200);
 	CU_ASSERT_EQUAL(result.duplicated + result.corrupt + result.reordered + result.send_errors, 0);
 	CU_ASSERT_EQUAL(result.rtt.count, 199);
+	CU_ASSERT_EQUAL(result.cold_count, 1);
+	CU_ASSERT_TRUE(result.stamps.paired > 0);
+	CU_ASSERT_EQUAL(stamps_accounted(&result), 200);
+	CU_ASSERT_EQUAL(result.wire_over_rtt, 0);
 	CU_ASSERT_EQUAL(result.sender_late.count, 200);
 	CU_ASSERT_TRUE(result.first_rtt_ns > 0);
 	CU_ASSERT_TRUE(result.rtt.min_ns > 0 && result.rtt.max_ns < 2 * TL_NS_PER_S);
@@ -526,6 +536,12 @@ static void broken_connection_is_made_again(void)
 	CU_ASSERT_EQUAL(result.corrupt, 0);
 	CU_ASSERT_TRUE(result.send_errors + result.lost > 0);
 	CU_ASSERT_EQUAL(result.sent + result.send_errors, 200);
+	CU_ASSERT_EQUAL(result.cold_count, 2); // of each connection the first
+	CU_ASSERT_EQUAL(result.cold[0].connection, 0);
+	CU_ASSERT_EQUAL(result.cold[1].connection, 1);
+	CU_ASSERT_EQUAL(result.rtt.count, result.received - 2);
+	CU_ASSERT_EQUAL(stamps_accounted(&result), result.received);
+	CU_ASSERT_TRUE(result.stamps.paired > 2);
 	CU_ASSERT_TRUE(result.balanced);
 }
 
@@ -579,6 +595,8 @@ static void udp_run_counts_lost_cut_and_doubled_echoes(void)
 	CU_ASSERT_EQUAL(result.lost, 2);
 	CU_ASSERT_EQUAL(result.corrupt, 1);
 	CU_ASSERT_EQUAL(result.duplicated, 1);
+	CU_ASSERT_EQUAL(stamps_accounted(&result), 198);
+	CU_ASSERT_TRUE(result.stamps.paired > 0);
 	CU_ASSERT_TRUE(result.balanced);
 }
 
