@@ -142,7 +142,8 @@ static int run_all(struct tl_client_args *args, struct measured *m, struct tl_er
 
 static bool wants_report(const struct tl_client_args *args)
 {
-	return args->files.csv != NULL || args->files.hgrm != NULL || args->files.html != NULL;
+	return args->files.csv != NULL || args->files.hgrm != NULL || args->files.html != NULL ||
+	       args->files.json != NULL;
 }
 
 static int save_report(const struct tl_client_args *args, const struct measured *m, struct tl_err *err)
@@ -181,7 +182,7 @@ static int prepare(struct tl_client_args *args, struct measured *m, struct tl_er
 	args->cfg.timestamps = tl_client_resolve(args->cfg.timestamps);
 	m->report = wants_report(args) ? tl_latency_create() : NULL;
 	if (m->report != NULL && args->files.csv == NULL && args->files.html == NULL)
-		m->report->samples_max = 0; // percentiles need no samples
+		m->report->samples_max = 0; // the others need no samples
 	if (wants_report(args) && m->report == NULL)
 		return tl_fail(err, -ENOMEM, "not enough memory");
 	if (args->null_path == NULL)

@@ -67,6 +67,8 @@ static const struct option_row rows[] = {
 	{"hgrm", "FILE", TEXT, offsetof(struct tl_client_given, files.hgrm), 0, 0, NULL,
 		"write the percentiles, as HdrHistogram does"},
 	{"html", "FILE", TEXT, offsetof(struct tl_client_given, files.html), 0, 0, NULL, "write a page with plots"},
+	{"report", "FILE", TEXT, offsetof(struct tl_client_given, files.json), 0, 0, NULL,
+		"write the report of latencies, for `tapline latency --compare`"},
 	{"json", NULL, FLAG, offsetof(struct tl_client_given, json), 0, 0, NULL,
 		"print the results as one JSON object"},
 	{"help", NULL, FLAG, offsetof(struct tl_client_given, help), 0, 0, NULL, "print this"},

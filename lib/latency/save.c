@@ -50,6 +50,15 @@ static int write_html(const struct tl_latency *report, FILE *out)
 	return rc;
 }
 
+static int write_json(const struct tl_latency *report, FILE *out)
+{
+	json_t *json = tl_latency_json(report);
+	int rc = json != NULL ? tl_latency_json_print(json, out) : -ENOMEM;
+
+	json_decref(json);
+	return rc;
+}
+
 static int save(const struct tl_latency *report, const char *path, int (*write)(const struct tl_latency *, FILE *),
 	struct tl_err *err)
 {
@@ -78,5 +87,7 @@ int tl_latency_save(const struct tl_latency *report, const struct tl_latency_fil
 		rc = save(report, files->hgrm, write_hgrm, err);
 	if (rc == 0 && files->html != NULL)
 		rc = save(report, files->html, write_html, err);
+	if (rc == 0 && files->json != NULL)
+		rc = save(report, files->json, write_json, err);
 	return rc;
 }

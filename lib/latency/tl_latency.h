@@ -168,6 +168,6 @@ int tl_latency_html(const json_t *json, FILE *out);		// one page that needs noth
 
 // Writes the files whose path is not NULL, mode 0640. Returns 0, or -errno and the sentence naming the file.
 struct tl_latency_files {
-	const char *csv, *hgrm, *html;
+	const char *csv, *hgrm, *html, *json;
 };
 int tl_latency_save(const struct tl_latency *report, const struct tl_latency_files *files, struct tl_err *err);

@@ -337,7 +337,7 @@ static void help_names_every_default(void)
 		"(default 1000)", "--seconds S", "(default 5)", "--payload BYTES[,...]", "(default 16)",
 		"--connect-timeout S", "(default 10)", "--linger S", "--spin US", "(default 100)",
 		"--timestamps SOURCE", "(default auto)", "--cold N", "(default 1)", "--null FILE", "--require-valid",
-		"--csv FILE", "--hgrm FILE", "--html FILE", "--json", "--help", "first_rtt_ns"};
+		"--csv FILE", "--hgrm FILE", "--html FILE", "--report FILE", "--json", "--help", "first_rtt_ns"};
 	for (size_t i = 0; i < TL_ARRAY_LEN(needed); i++)
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, needed[i]));
 	free(text);
