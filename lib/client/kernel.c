@@ -180,8 +180,6 @@ static void kernel_lost(struct tl_client_link *link)
 static void established(struct kernel_link *k)
 {
 	tl_client_set_option(k->conn_fd, IPPROTO_TCP, TCP_NODELAY, 1);
-	if (stamps(k))
-		tl_client_set_option(k->conn_fd, IPPROTO_TCP, TCP_INQ, 1);
 	enable_stamps(k, k->conn_fd, k->link.cfg->mode == TL_CLIENT_TCP, true);
 	k->connecting = false;
 	k->link.connections++;

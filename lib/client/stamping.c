@@ -28,6 +28,8 @@ int tl_client_stamping_enable(int fd, enum tl_client_timestamps source, bool sen
 			 (nic ? SOF_TIMESTAMPING_TX_HARDWARE : SOF_TIMESTAMPING_TX_SOFTWARE);
 	if (receives)
 		flags |= nic ? SOF_TIMESTAMPING_RX_HARDWARE : SOF_TIMESTAMPING_RX_SOFTWARE;
+	if (receives) // what else waits in the stream; sockets that are none refuse it
+		tl_client_set_option(fd, IPPROTO_TCP, TCP_INQ, 1);
 	return tl_client_set_option(fd, SOL_SOCKET, SO_TIMESTAMPING, flags) == 0 ? 0 : -errno;
 }
 

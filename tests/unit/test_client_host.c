@@ -85,6 +85,31 @@ static void datagrams_are_numbered_and_stamped_both_ways(void)
 	close(fd);
 }
 
+static void stamp_of_a_stream_is_shared_while_more_is_waiting(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(address);
+	struct tl_client_arrival arrival;
+	char data[24] = "three messages in one";
+	int listener = socket(AF_INET, SOCK_STREAM, 0), from = socket(AF_INET, SOCK_STREAM, 0);
+
+	CU_ASSERT_EQUAL_FATAL(bind(listener, (struct sockaddr *)&address, len), 0);
+	CU_ASSERT_EQUAL_FATAL(listen(listener, 1), 0);
+	CU_ASSERT_EQUAL_FATAL(getsockname(listener, (struct sockaddr *)&address, &len), 0);
+	CU_ASSERT_EQUAL_FATAL(connect(from, (struct sockaddr *)&address, len), 0);
+	int to = accept(listener, NULL, NULL);
+	CU_ASSERT_EQUAL(tl_client_stamping_enable(to, TL_CLIENT_STAMPS_KERNEL, false, true), 0);
+	CU_ASSERT_EQUAL(send(from, data, sizeof(data), 0), sizeof(data));
+	await(to, POLLIN);
+	for (int i = 0; i < 3; i++) {
+		CU_ASSERT_EQUAL(tl_client_stamping_receive(to, data, 8, &arrival), 8);
+		CU_ASSERT_EQUAL(arrival.shared, i < 2);
+	}
+	close(to);
+	close(from);
+	close(listener);
+}
+
 // ---- the host
 
 static void stolen_time_is_read_per_cpu(void)
@@ -142,6 +167,8 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"a NIC that stamps everything is taken, no other", nic_that_stamps_everything_is_taken},
 		{"datagrams are numbered and stamped both ways", datagrams_are_numbered_and_stamped_both_ways},
+		{"the stamp of a stream is shared while more is waiting",
+			stamp_of_a_stream_is_shared_while_more_is_waiting},
 		{"stolen time is read per CPU", stolen_time_is_read_per_cpu},
 		{"a change of the clocks' distance is a step", change_of_the_clocks_distance_is_a_step},
 		{"the spread is that of the sample", spread_is_that_of_the_sample},
