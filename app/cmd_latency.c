@@ -23,7 +23,7 @@
 
 static const char help[] =
 	"usage: tapline latency FILE [FILE2] --trigger FILTER --reply FILTER [options]\n"
-	"       tapline latency --compare A.json B.json [--threshold T] [--json]\n"
+	"       tapline latency --compare A B [--threshold T] [--json]\n"
 	"\n"
 	"Finds the reply to each trigger in pcap and pcapng files, and tells how long it took. FILE holds both, or the\n"
 	"triggers, and FILE2 the replies. Filters are in tcpdump's syntax.\n"

@@ -16,10 +16,10 @@
 #define SEED UINT64_C(20031973) // any: what counts is that the same reports give the same verdict
 
 static const char help[] =
-	"usage: tapline latency --compare A.json B.json [--threshold T] [--json]\n"
+	"usage: tapline latency --compare A B [--threshold T] [--json]\n"
 	"\n"
-	"Says whether the latencies of B are larger than those of A, at p50, p90, p99 and p99.9. A and B are what --json\n"
-	"printed. Exit status 0: B is not shown to be slower; 1: it is; 2: that cannot be said.\n"
+	"Says whether the latencies of B are larger than those of A, at p50, p90, p99 and p99.9. A and B are\n"
+	"reports: what --json printed, or pages of --html. Exit status 0: B is not shown to be slower; 1: it is; 2: that cannot be said.\n"
 	"\n"
 	"      --threshold T  what is no matter: 50, 50ns, 1.5us, 2ms, or 5% of A (default 0)\n"
 	"      --json         the comparison as one JSON object\n"
@@ -63,7 +63,7 @@ static int parse(int argc, char **argv, struct call *call)
 		call->json |= c == 'j';
 	}
 	if (argc - optind != 2)
-		return usage("--compare takes two files that --json printed");
+		return usage("--compare takes two reports, JSON or HTML");
 	call->a = argv[optind];
 	call->b = argv[optind + 1];
 	return -1;

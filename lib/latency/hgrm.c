@@ -30,7 +30,8 @@ static double next_level(double level)
 	return level + 100 / (TICKS_PER_HALF * exp2(halvings));
 }
 
-// The last bucket has one line for the level that it reached, however many it passed, and one for 100 %.
+// The last bucket has one line for the level that it reached, however many it passed, and one for 100 %. With more
+// samples than a double has digits others reach 100 %, too.
 static void print_levels(const struct tl_hist *hist, FILE *out)
 {
 	uint64_t seen = 0;
@@ -41,7 +42,7 @@ static void print_levels(const struct tl_hist *hist, FILE *out)
 			continue;
 		seen += hist->bucket[i];
 		double reached = 100 * (double)seen / (double)hist->count;
-		for (; reached >= level && seen < hist->count; level = next_level(level))
+		for (; reached >= level && level < 100 && seen < hist->count; level = next_level(level))
 			print_line(out, i, level, seen);
 		if (seen == hist->count) {
 			print_line(out, i, level, seen);

@@ -212,37 +212,6 @@ static json_t *outliers_json(const struct tl_latency *report)
 	return outliers;
 }
 
-#define SERIES_POINTS 2000
-
-// What a plot over time shows of up to SERIES_POINTS runs of samples that follow each other: when the largest of them
-// was, the smallest, the largest, how many they are, and the largest's packet.
-static json_t *series_json(const struct tl_latency *report)
-{
-	uint64_t start_ns = report->n_samples != 0 ? UINT64_MAX : 0;
-	size_t points = tl_min_u64(report->n_samples, SERIES_POINTS);
-	json_t *series = json_object(), *rows = json_array();
-
-	for (size_t i = 0; i < report->n_samples; i++)
-		start_ns = tl_min_u64(start_ns, report->samples[i].time_ns);
-	for (size_t p = 0; p < points; p++) {
-		size_t first = report->n_samples * p / points, end = report->n_samples * (p + 1) / points;
-		const struct tl_latency_sample *most = &report->samples[first];
-		uint64_t least_ns = most->latency_ns;
-		for (size_t i = first + 1; i < end; i++) {
-			if (report->samples[i].latency_ns > most->latency_ns)
-				most = &report->samples[i];
-			least_ns = tl_min_u64(least_ns, report->samples[i].latency_ns);
-		}
-		json_array_append_new(rows,
-			json_pack("[I,I,I,I,I]", (json_int_t)(most->time_ns - start_ns), (json_int_t)least_ns,
-				(json_int_t)most->latency_ns, (json_int_t)(end - first), (json_int_t)most->packet_id));
-	}
-	put(series, "start_ns", number(start_ns));
-	put(series, "samples", number(report->n_samples));
-	put(series, "points", rows);
-	return series;
-}
-
 static void put_sources(json_t *object, const struct tl_latency *report)
 {
 	bool one = strcmp(report->trigger.name, report->reply.name) == 0;
@@ -288,7 +257,7 @@ json_t *tl_latency_json(const struct tl_latency *report)
 	put(object, "payload_fit", fit_json(report));
 	put(object, "costs", costs_json(report));
 	put(object, "outliers", outliers_json(report));
-	put(object, "series", series_json(report));
+	put(object, "series", tl_latency_series_json(report));
 	put(object, "histogram", buckets_json(&report->latency));
 	return object;
 }

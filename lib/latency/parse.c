@@ -241,17 +241,3 @@ int tl_latency_from_json(const json_t *json, struct tl_latency **out, struct tl_
 	*out = report;
 	return 0;
 }
-
-int tl_latency_load(const char *path, struct tl_latency **out, struct tl_err *err)
-{
-	json_error_t at;
-	json_t *json = json_load_file(path, JSON_REJECT_DUPLICATES, &at);
-
-	if (json == NULL && at.line <= 0)
-		return tl_fail(err, -EINVAL, "%s", at.text); // names the file
-	if (json == NULL)
-		return tl_fail(err, -EINVAL, "%s: line %d: %s", path, at.line, at.text);
-	int rc = tl_latency_from_json(json, out, err);
-	json_decref(json);
-	return rc == 0 ? 0 : tl_fail_at(err, rc, "%s", path);
-}

@@ -36,6 +36,15 @@ int tl_latency_html(const json_t *json, FILE *out)
 	return ferror(out) == 0 ? 0 : -EIO;
 }
 
+static int write_json(const struct tl_latency *report, FILE *out)
+{
+	json_t *json = tl_latency_json(report);
+	int rc = json != NULL ? tl_latency_json_print(json, out) : -ENOMEM;
+
+	json_decref(json);
+	return rc;
+}
+
 static int write_hgrm(const struct tl_latency *report, FILE *out)
 {
 	return tl_latency_hgrm(&report->latency, out);
@@ -45,15 +54,6 @@ static int write_html(const struct tl_latency *report, FILE *out)
 {
 	json_t *json = tl_latency_json(report);
 	int rc = json != NULL ? tl_latency_html(json, out) : -ENOMEM;
-
-	json_decref(json);
-	return rc;
-}
-
-static int write_json(const struct tl_latency *report, FILE *out)
-{
-	json_t *json = tl_latency_json(report);
-	int rc = json != NULL ? tl_latency_json_print(json, out) : -ENOMEM;
 
 	json_decref(json);
 	return rc;
@@ -81,13 +81,13 @@ int tl_latency_save(const struct tl_latency *report, const struct tl_latency_fil
 {
 	int rc = 0;
 
-	if (files->csv != NULL)
+	if (files->json != NULL)
+		rc = save(report, files->json, write_json, err);
+	if (rc == 0 && files->csv != NULL)
 		rc = save(report, files->csv, tl_latency_csv, err);
 	if (rc == 0 && files->hgrm != NULL)
 		rc = save(report, files->hgrm, write_hgrm, err);
 	if (rc == 0 && files->html != NULL)
 		rc = save(report, files->html, write_html, err);
-	if (rc == 0 && files->json != NULL)
-		rc = save(report, files->json, write_json, err);
 	return rc;
 }

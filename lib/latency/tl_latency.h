@@ -155,8 +155,8 @@ bool tl_latency_summarize(const struct tl_latency *report, struct tl_hist_summar
 json_t *tl_latency_json(const struct tl_latency *report);
 int tl_latency_json_print(const json_t *json, FILE *out); // 0 or -EIO
 
-// A report out of such an object, or a file of it: all but samples[]. Returns 0 and *out (the caller's), or -EINVAL,
-// -ENOMEM and the sentence.
+// A report out of such an object, or of a file that holds it, JSON or page: all but samples[]. Returns 0 and *out (the
+// caller's), or -EINVAL, -ENOMEM and the sentence.
 int tl_latency_from_json(const json_t *json, struct tl_latency **out, struct tl_err *err);
 int tl_latency_load(const char *path, struct tl_latency **out, struct tl_err *err);
 
@@ -168,6 +168,6 @@ int tl_latency_html(const json_t *json, FILE *out);		// one page that needs noth
 
 // Writes the files whose path is not NULL, mode 0640. Returns 0, or -errno and the sentence naming the file.
 struct tl_latency_files {
-	const char *csv, *hgrm, *html, *json;
+	const char *json, *csv, *hgrm, *html;
 };
 int tl_latency_save(const struct tl_latency *report, const struct tl_latency_files *files, struct tl_err *err);

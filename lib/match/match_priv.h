@@ -6,7 +6,8 @@
 //   match.c    one frame after the other; time goes on
 //   frame.c    what a frame carries
 //   stream.c   TCP streams, put together by sequence number
-//   trigger.c  the triggers within the window, and the index that finds them by their bytes
+//   trigger.c  the triggers within some windows, in their order, and which of them a reply answers
+//   index.c    finds them by their bytes
 //   message.c  replies out of bytes: by payload, sequence or position
 //
 // Threads: one. Memory: all of struct tl_match; triggers and streams are freed when some windows have passed.
@@ -17,6 +18,8 @@
 #include <tl_wire.h>
 
 #define MATCH_BASE UINT64_C(0x9e3779b97f4a7c15) // of the polynomial that stands for a piece of bytes, modulo 2^64
+#define MATCH_BEGINNING 4u			// bytes
+#define MATCH_BEGINNINGS (1u << 14)
 #define MATCH_FRAME_MAX (65536u + 64u)
 
 // Triggers of the same bytes, in their order.
@@ -52,6 +55,8 @@ struct match_index {
 	uint64_t buckets, groups;    // a power of two
 	struct match_length *length; // the longest first
 	uint32_t lengths, lengths_room;
+	uint32_t short_keys; // shorter than a beginning
+	uint32_t beginning[MATCH_BEGINNINGS];
 };
 
 // The segment that a byte came with: all up to end.
@@ -131,6 +136,20 @@ static inline uint64_t match_extend(uint64_t sum, uint8_t byte)
 	return sum * MATCH_BASE + byte + 1;
 }
 
+static inline uint32_t match_beginning(const uint8_t *bytes)
+{
+	uint32_t word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return word * UINT32_C(0x9e3779b1) >> 18;
+}
+
+// Whether a key can stand here at all.
+static inline bool match_may_begin(const struct match_index *index, const uint8_t *bytes, uint32_t len)
+{
+	return index->short_keys != 0 || (len >= MATCH_BEGINNING && index->beginning[match_beginning(bytes)] != 0);
+}
+
 // frame.c
 enum match_use {
 	MATCH_USED,
@@ -142,13 +161,18 @@ enum match_use match_read_frame(struct tl_match *match, const struct tl_match_fr
 // trigger.c
 int match_trigger_add(struct tl_match *match, const struct match_payload *payload);
 void match_triggers_retire(struct tl_match *match, uint64_t until_ns);
-void match_index_free(struct match_index *index);
-struct match_group *match_find(const struct match_index *index, uint64_t hash, const uint8_t *key, uint32_t len);
 // The trigger of the group that a reply at this time answers, for the first time or, with *out_again, once more; or
 // NULL.
 struct match_trigger *match_choose(
 	const struct tl_match *match, const struct match_group *group, uint64_t reply_ns, bool *out_again);
 int match_link(struct tl_match *match, struct match_trigger *trigger, uint64_t reply_ns, uint64_t reply_frame);
+
+// index.c
+// The trigger becomes one of a group. Returns 0 or -ENOMEM.
+int match_index_add(struct match_index *index, struct match_trigger *trigger, uint64_t hash);
+void match_index_remove(struct match_index *index, struct match_trigger *trigger); // the first of its group
+struct match_group *match_find(const struct match_index *index, uint64_t hash, const uint8_t *key, uint32_t len);
+void match_index_free(struct match_index *index);
 
 // stream.c
 int match_stream_take(struct tl_match *match, const struct match_payload *payload);

@@ -123,6 +123,8 @@ static bool take_payload(struct tl_match *match, struct match_text *text, int *o
 {
 	const struct match_index *index = &match->index;
 
+	if (!match_may_begin(index, text->data + text->at, text->len - text->at))
+		return false;
 	for (uint32_t i = 0; i < index->lengths; i++) {
 		const struct match_length *length = &index->length[i];
 		if (length->len > text->len - text->at)

@@ -55,16 +55,19 @@ struct tl_match_stats {
 	uint64_t triggers;
 	uint64_t matched, negative; // of the matched, those whose reply is stamped before its trigger
 	uint64_t unmatched_triggers;
-	uint64_t unmatched_replies;	// datagrams and pieces of segments in which no trigger was found
-	uint64_t unmatched_reply_bytes; // of them
-	uint64_t duplicates;	 // replies to a trigger that had one, and segments of replies that brought nothing new
-	uint64_t trigger_copies; // left out as cfg.unique says
-	uint64_t trigger_repeated; // TCP segments of triggers that brought nothing new
+	uint64_t
+		unmatched_replies; // stretches of bytes, each of one datagram or segment, in which no trigger was found
+	uint64_t unmatched_reply_bytes;
+	uint64_t duplicates; // replies to a trigger that had one, and segments of replies that brought nothing new
+
+	uint64_t trigger_copies;   // left out as cfg.unique says
+	uint64_t trigger_repeated; // TCP segments that brought nothing new
 	uint64_t trigger_empty;	   // without payload
-	uint64_t ignored;	   // neither UDP nor TCP, fragments, malformed
-	uint64_t trigger_ignored;  // of them
-	uint64_t cut, trigger_cut; // too few bytes in the capture to see what is asked for
-	uint64_t unstamped, trigger_unstamped;
+	// Frames of triggers and of replies that could not be used:
+	uint64_t trigger_ignored, ignored;     // neither UDP nor TCP, fragments, malformed, too short for the number
+	uint64_t trigger_cut, cut;	       // too few bytes in the capture to see what is asked for
+	uint64_t trigger_unstamped, unstamped; // without a time
+
 	uint64_t lost_bytes;	// of the streams of replies: never seen
 	uint64_t other_streams; // TL_MATCH_POSITION: beside the first one; their replies are unmatched
 };

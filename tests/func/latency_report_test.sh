@@ -82,6 +82,8 @@ comparisons() {
 	check_equal "20 ns more of 950 end with status 1" "$(compare a.json slower.json)" 1
 	check_json "and the interval of p50 holds them" compare.json '.verdict == "slower" and (.quantiles[0] |
 		.quantile == "p50" and .low_ns > 10 and .low_ns <= 20 and .high_ns >= 20 and .high_ns < 30)'
+	report many seed=3 shift_ns=20 page="$PAGE" >slower.html
+	check_equal "a page is a report, too" "$(compare a.json slower.html)" 1
 	check_equal "20 ns less are no reason to refuse" "$(compare slower.json a.json)" 0
 	check_json "and are called faster" compare.json '.verdict == "faster"'
 	check_equal "a threshold of 40 ns lets them pass" "$(compare a.json slower.json --threshold 40ns)" 0

@@ -95,6 +95,9 @@ links_open_in_wireshark() {
 	latency above both.pcapng "${FILTERS[@]}" -w above.pcapng --above 1995ns
 	check_equal "--above leaves comments to the outliers" "$(ids above.pcapng | grep -c '^[0-9]*.*latency 199[6-9] ns$')" 8
 	check_equal "and to no other" "$(ids above.pcapng | wc -l)" 8
+	latency without both.pcapng "${FILTERS[@]}" -w without.pcapng --window 1500ns
+	check_equal "a trigger without a reply has no id" \
+		"$(tshark -r without.pcapng -Y 'udp.port == 5001 && !frame.packet_id' 2>/dev/null | wc -l)" 499
 	timeout 60 "$TAPLINE" latency both.pcapng "${FILTERS[@]}" --json -w - 2>piped.json | tshark -r - -T fields -e frame.packet_id \
 		2>/dev/null >piped
 	check_equal "the copy goes through a pipe" "$(grep -c . piped)" 2000
@@ -115,6 +118,26 @@ other_files() {
 	check_equal "comments that were there stay" \
 		"$(tshark -r again.pcapng -Y 'frame.number == 2' -T fields -e frame.comment 2>/dev/null | cut -d, -f1,2)" \
 		'somebody was here,trigger 1'
+}
+
+# What an echo recorded of itself: each method gives the same pairs.
+own_echo() {
+	local method
+	net_begin
+	app_config config.json '"echo": [{"port": "lan", "receive": {"group": "239.1.1.1", "udp_port": 5001},
+		"send": {"tcp_connect": "10.99.0.2:5002"}}], "capture": [{"port": "lan", "path": "echo.pcapng"}]'
+	app_start config.json
+	in_peer timeout 60 "$TAPLINE" client --kernel --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5002" \
+		--rate 1000 --seconds 0.5 --payload 64 --connect-timeout 30 --json >client.json 2>client.log
+	app_stop INT
+	for method in payload sequence:0:8 position; do
+		latency echo echo.pcapng --trigger 'udp dst port 5001' --reply 'tcp dst port 5002' --match "$method" --csv "$method.csv"
+		check_json "by $method each message of an echo has its reply in the echo's recording" echo.json \
+			".matched == $(jq .received client.json) and .unmatched_triggers == 0 and .unmatched_replies == 0 and
+			.reply_first == 0 and .method == \"software\" and .source == \"tsc\" and .trigger_bound_ns > 0 and .valid"
+	done
+	check "and they are the same" cmp payload.csv sequence:0:8.csv
+	check "by each method" cmp payload.csv position.csv
 }
 
 misuse_is_refused() {
@@ -141,6 +164,7 @@ known_latencies
 what_goes_wrong_shows
 links_open_in_wireshark
 other_files
+own_echo
 misuse_is_refused
 check "200 random exchanges are matched as by a slow, simple matcher" \
 	timeout 120 python3 -B "$LIB/exchange.py" "$TAPLINE" exchanges 1 200

@@ -305,6 +305,24 @@ def config():
     }
 
 
+def latency():
+    summary = {"min": 500, "p50": 500, "p90": 700, "p99": 700, "p999": 700, "max": 700, "mean": 600.5, "count": 3, "sum": 1900,
+               "overflow": 0}
+    interval = {"diff": 1.5, "low": -1.0, "high": 3.0}
+    return {
+        "name": "</script>", "method": "rx-tx", "trigger_source": "nic-rx", "trigger_bound_ns": 8, "reply_source": "nic-tx",
+        "reply_bound_ns": 9, "matched": 4, "unmatched_triggers": 1, "reply_first": 1, "latency_ns": summary, "cold_ns": [5000],
+        "invalid": ["the sender was late"], "facts": {"kernel": "6.1"},
+        "stages": [{"name": "parsed", "latency_ns": summary, "histogram": [[500, 1], [700, 2]]}],
+        "sweep": [{"payload_bytes": 16, "latency_ns": summary}, {"payload_bytes": 32, "latency_ns": summary},
+                  {"rate_pps": 1000, "latency_ns": summary}],
+        "costs": [{"name": "ours", "latency_ns": summary, "p50_ns": interval, "p99_ns": interval, "p999_ns": interval}],
+        "outliers": [{"time_ns": 1795235116123456789, "latency_ns": 700, "packet_id": 2, "poll_gap_ns": 500, "interrupts": 1,
+                      "steal_ns": None, "note": "late"}],
+        "histogram": [[500, 1], [700, 2]],
+    }
+
+
 def seeds():
     yield from (("wire/" + name, frame) for name, frame in FRAMES.items())
     yield "net/resolve", row("arp_request", "arp_reply", "icmp_echo", "icmp_unreachable")
@@ -376,6 +394,14 @@ def seeds():
     yield "config/deep", b"[" * 3000
     yield "config/not_utf8", text.encode().replace(b"eth0", b"\xff\xfe\x00")
     yield "config/empty", b""
+    text = json.dumps(latency())
+    yield "latency/all_keys", text.encode()
+    yield "latency/counts_differ", text.replace('"count": 3', '"count": 4').encode()
+    yield "latency/huge_counts", text.replace("[700, 2]", "[700, 4611686018427387904]").replace(
+        '"count": 3', '"count": 4611686018427387905').encode()
+    yield "latency/wrong_types", text.replace("500", '"500"').replace("null", "[]").encode()
+    yield "latency/negative", text.replace("500", "-500").encode()
+    yield "latency/no_samples", b'{"latency_ns": {"count": 0, "min": null}, "histogram": []}'
 
 
 for name, data in seeds():

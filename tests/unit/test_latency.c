@@ -358,6 +358,24 @@ static void percentiles_are_in_hdr_format(void)
 	free(hist);
 }
 
+static void percentiles_of_2_to_the_60_samples_end(void)
+{
+	struct tl_hist *hist = malloc(sizeof(*hist));
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	tl_hist_init(hist);
+	tl_hist_record_n(hist, 1, UINT64_C(1) << 60);
+	tl_hist_record(hist, 2);
+	CU_ASSERT_EQUAL(tl_latency_hgrm(hist, out), 0);
+	fclose(out);
+	CU_ASSERT(size < 30000);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "       2.000 1.000000000000 1152921504606846977\n"));
+	free(text);
+	free(hist);
+}
+
 static void text_has_every_part(void)
 {
 	static const char *const parts[] = {"two-port", "nic-rx, within 8 ns", "kernel, within 1.000 us",
@@ -403,6 +421,8 @@ int main(void)
 		{"the page refers to nothing outside of it", the_page_asks_for_nothing},
 		{"the CSV has every sample to the nanosecond", csv_has_every_sample},
 		{"percentiles are printed as HdrHistogram does", percentiles_are_in_hdr_format},
+		{"percentiles of more samples than a double has digits come to an end",
+			percentiles_of_2_to_the_60_samples_end},
 		{"the text has every part of a full report", text_has_every_part},
 		{"a file that cannot be written is named", a_file_that_cannot_be_written_is_named},
 	};
