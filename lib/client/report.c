@@ -52,6 +52,16 @@ static void add_facts(struct tl_latency *report, const struct tl_client_result *
 		tl_latency_add_fact(report, "slope", "%.3f ns per byte, r2 %.4f", fit->slope, fit->r2);
 }
 
+// What one reading of the kernel's clock may be off by. A NIC does not say: a unit of its stamps.
+static uint64_t stamp_bound_ns(const struct tl_client_result *results, size_t n)
+{
+	uint64_t bound_ns = 1;
+
+	for (size_t i = 0; i < n && results[i].timestamps != TL_CLIENT_STAMPS_NIC; i++)
+		bound_ns = tl_max_u64(bound_ns, results[i].clock_bound_ns);
+	return bound_ns;
+}
+
 void tl_client_report_fill(struct tl_latency *report, const struct tl_client_sweep *sweep,
 	const struct tl_client_result *results, size_t n)
 {
@@ -61,7 +71,9 @@ void tl_client_report_fill(struct tl_latency *report, const struct tl_client_swe
 	snprintf(report->name, sizeof(report->name), "tapline client, %s%s", tl_client_best_name(results),
 		n > 1 ? ", all points of the sweep together" : "");
 	snprintf(report->method, sizeof(report->method), "software");
-	tl_latency_set_sources(report, tl_client_tx_source(timestamps), 0, tl_client_rx_source(timestamps), 0);
+	uint64_t bound_ns = stamp_bound_ns(results, n);
+	tl_latency_set_sources(
+		report, tl_client_tx_source(timestamps), bound_ns, tl_client_rx_source(timestamps), bound_ns);
 	add_facts(report, results, &fit);
 	for (size_t i = 0; i < n; i++) {
 		add_counts(report, &results[i]);

@@ -252,6 +252,7 @@ int tl_client_run(const struct tl_client_cfg *cfg, const struct tl_client_hooks 
 		tl_client_fill_result(s, result);
 		result->stolen_ns = tl_client_host_end(&s->host);
 		result->clock_step_ns = s->host.step_ns;
+		result->clock_bound_ns = s->host.bound_ns;
 		tl_client_verdict(result);
 	}
 	release(s);

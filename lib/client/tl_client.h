@@ -143,10 +143,11 @@ struct tl_client_result {
 	uint64_t wire_over_rtt; // pairs whose stamps are further apart than what user space saw around them
 	uint64_t cold_count;
 	struct tl_client_cold cold[TL_CLIENT_COLD_LISTED]; // the first of them
-	double rate_pps;       // achieved: between the first and the last send; 0 with fewer than two
-	uint64_t elapsed_ns;   // from the first message that was due to the end
-	uint64_t stolen_ns;    // by the hypervisor, from the CPUs that the client ran on
-	int64_t clock_step_ns; // by which CLOCK_REALTIME was set; 0: it was not
+	double rate_pps;	 // achieved: between the first and the last send; 0 with fewer than two
+	uint64_t elapsed_ns;	 // from the first message that was due to the end
+	uint64_t stolen_ns;	 // by the hypervisor, from the CPUs that the client ran on
+	int64_t clock_step_ns;	 // by which CLOCK_REALTIME was set; 0: it was not
+	uint64_t clock_bound_ns; // what a reading of it may be off by
 	struct tl_client_net net;
 	uint32_t n_invalid;
 	char invalid[TL_CLIENT_REASONS][TL_LATENCY_TEXT]; // why it must not be believed; none: it is valid

@@ -420,11 +420,13 @@ static void report_of_a_run_balances(void)
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(report);
 	result.lost = 5;
+	result.clock_bound_ns = 25;
 	result.cold_count = 2;
 	result.cold[0].wire_rtt_ns = 9; // the other has no stamps
 	tl_latency_add(report, &(struct tl_latency_sample){.latency_ns = 7});
 	tl_client_report_fill(report, &sweep, &result, 1);
 	CU_ASSERT_STRING_EQUAL(report->trigger.name, "kernel");
+	CU_ASSERT_EQUAL(report->trigger.bound_ns, 25);
 	CU_ASSERT_EQUAL(report->unmatched_triggers, 5);
 	CU_ASSERT_EQUAL(report->unstamped, 10);
 	CU_ASSERT_EQUAL(report->cold_count, 1);
