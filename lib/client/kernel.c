@@ -133,9 +133,9 @@ static ssize_t kernel_send(struct tl_client_link *link, const void *data, size_t
 	if (fd < 0)
 		return -ENOTCONN;
 	ssize_t n = send(fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL | flags);
-	if (n >= 0 || errno == EAGAIN || errno == EINTR)
-		return n >= 0 ? n : -EAGAIN;
-	int ret = -errno;
+	if (n >= 0)
+		return n;
+	int ret = errno == EINTR ? -EAGAIN : -errno;
 	// Whether a refused datagram took a number depends on the kernel's age: without stamps none is wrong.
 	if (fd == k->udp_fd && k->stamps_departures) {
 		tl_client_stamping_enable(fd, link->cfg->timestamps, false, link->cfg->mode == TL_CLIENT_UDP);

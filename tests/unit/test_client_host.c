@@ -110,6 +110,32 @@ static void stamp_of_a_stream_is_shared_while_more_is_waiting(void)
 	close(listener);
 }
 
+static void datagrams_after_a_refused_one_go_without_stamps(void)
+{
+	struct sockaddr_in address;
+	struct tl_client_departure departure;
+	struct tl_client_link *link;
+	ssize_t sent = 0;
+
+	close(loopback_socket(&address)); // nobody is there
+	const struct tl_client_cfg cfg = {.mode = TL_CLIENT_UDP,
+		.peer = {.ip_be = address.sin_addr.s_addr, .port_be = address.sin_port},
+		.timestamps = TL_CLIENT_STAMPS_KERNEL};
+	CU_ASSERT_EQUAL_FATAL(tl_client_kernel.open(&cfg, &link, NULL), 0);
+	for (int i = 0; i < 1000 && sent != -ECONNREFUSED; i++) {
+		sent = link->ops->send(link, "message", 8); // the refusal of one comes with a later one
+		usleep(1000);
+	}
+	CU_ASSERT_EQUAL(sent, -ECONNREFUSED);
+	CU_ASSERT_TRUE(link->ops->departed(link, true, &departure));
+	CU_ASSERT_EQUAL(departure.id, 0);
+	while (link->ops->departed(link, true, &departure))
+		;
+	CU_ASSERT_EQUAL(link->ops->send(link, "message", 8), 8);
+	CU_ASSERT_FALSE(link->ops->departed(link, true, &departure));
+	link->ops->close(link);
+}
+
 // ---- the host
 
 static void stolen_time_is_read_per_cpu(void)
@@ -169,6 +195,7 @@ int main(void)
 		{"datagrams are numbered and stamped both ways", datagrams_are_numbered_and_stamped_both_ways},
 		{"the stamp of a stream is shared while more is waiting",
 			stamp_of_a_stream_is_shared_while_more_is_waiting},
+		{"datagrams after a refused one go without stamps", datagrams_after_a_refused_one_go_without_stamps},
 		{"stolen time is read per CPU", stolen_time_is_read_per_cpu},
 		{"a change of the clocks' distance is a step", change_of_the_clocks_distance_is_a_step},
 		{"the spread is that of the sample", spread_is_that_of_the_sample},
