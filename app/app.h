@@ -14,6 +14,7 @@ int tl_cmd_run(int argc, char **argv);
 int tl_cmd_capture(int argc, char **argv);
 int tl_cmd_client(int argc, char **argv);
 int tl_cmd_extract(int argc, char **argv);
+int tl_cmd_latency(int argc, char **argv);
 int tl_cmd_recover(int argc, char **argv);
 int tl_cmd_status(int argc, char **argv);
 int tl_cmd_control(int argc, char **argv);

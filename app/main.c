@@ -17,6 +17,7 @@ static const struct {
 	{"run", tl_cmd_run, "run the appliance that a configuration describes"},
 	{"capture", tl_cmd_capture, "record a port to a pcapng file"},
 	{"client", tl_cmd_client, "measure an echo from outside"},
+	{"latency", tl_cmd_latency, "tell latencies out of captures"},
 	{"extract", tl_cmd_extract, "copy packets out of recordings"},
 	{"recover", tl_cmd_recover, "make what a crash left of recordings valid files"},
 	{"bind", tl_cmd_bind, "give NICs to DPDK"},

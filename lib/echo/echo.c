@@ -92,7 +92,8 @@ int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host 
 {
 	if (cfg->n_echoes > TL_ECHOES_MAX)
 		return tl_fail(err, -E2BIG, "at most %u echoes on one port", TL_ECHOES_MAX);
-	struct tl_echo_host *host = rte_zmalloc_socket("tl_echo", sizeof(*host), TL_CACHE_LINE, cfg->net.socket_id);
+	size_t bytes = sizeof(struct tl_echo_host) + cfg->n_echoes * sizeof(struct tl_echo);
+	struct tl_echo_host *host = rte_zmalloc_socket("tl_echo", bytes, TL_CACHE_LINE, cfg->net.socket_id);
 	if (host == NULL)
 		return tl_fail(err, -ENOMEM, "no memory for the echoes");
 	host->tx = cfg->net.tx;

@@ -54,8 +54,8 @@ struct tl_echo_host {
 	struct tl_echo_alarm alarms[TL_ECHO_ALARMS_MAX];
 	uint32_t n_alarms;
 	bool closing;
-	uint64_t reset_at_ns; // while closing; 0: set by the next tick
-	struct tl_echo echoes[TL_ECHOES_MAX];
+	uint64_t reset_at_ns;	 // while closing; 0: set by the next tick
+	struct tl_echo echoes[]; // n_echoes; each with 450 KiB of histograms
 };
 
 // echo_dp.c: the lcore's roles and the callbacks of the stack.
