@@ -14,6 +14,7 @@
 #include <tl_units.h>
 
 #include "app.h"
+#include "latency_compare.h"
 #include "latency_run.h"
 
 #define NUMBER_BYTES_MAX 64
@@ -22,6 +23,7 @@
 
 static const char help[] =
 	"usage: tapline latency FILE [FILE2] --trigger FILTER --reply FILTER [options]\n"
+	"       tapline latency --compare A.json B.json [--threshold T] [--json]\n"
 	"\n"
 	"Finds the reply to each trigger in pcap and pcapng files, and tells how long it took. FILE holds both, or the\n"
 	"triggers, and FILE2 the replies. Filters are in tcpdump's syntax.\n"
@@ -267,8 +269,10 @@ static int run_and_report(const struct options *o, struct tl_latency *report)
 int tl_cmd_latency(int argc, char **argv)
 {
 	struct options o = {.cfg = {.match = {.window_ns = TL_NS_PER_S}}};
-	int status = parse(argc, argv, &o);
 
+	if (tl_latency_is_compare(argc, argv))
+		return tl_latency_compare_command(argc, argv);
+	int status = parse(argc, argv, &o);
 	if (status >= 0)
 		return status;
 	struct tl_latency *report = tl_latency_create();

@@ -82,6 +82,19 @@ static json_t *hist_summary_json(const struct tl_hist *hist)
 	return object;
 }
 
+// The report's own, exact where that can be.
+static json_t *latency_json(const struct tl_latency *report)
+{
+	struct tl_hist_summary summary;
+	bool exact = tl_latency_summarize(report, &summary);
+	json_t *object = summary_json(&summary);
+
+	put(object, "sum", number(report->latency.sum_ns));
+	put(object, "overflow", number(report->latency.overflow));
+	put(object, "exact", json_boolean(exact));
+	return object;
+}
+
 // Buckets that hold something: [largest value in it, how many].
 static json_t *buckets_json(const struct tl_hist *hist)
 {
@@ -265,7 +278,7 @@ json_t *tl_latency_json(const struct tl_latency *report)
 	put_sources(object, report);
 	for (size_t i = 0; i < tl_latency_n_counters; i++)
 		put(object, tl_latency_counters[i].key, number(tl_latency_counter_read(report, i)));
-	put(object, "latency_ns", hist_summary_json(&report->latency));
+	put(object, "latency_ns", latency_json(report));
 	for (size_t i = 0; i < report->cold_count; i++)
 		json_array_append_new(cold, number(report->cold_ns[i]));
 	put(object, "cold_ns", cold);
@@ -289,7 +302,7 @@ int tl_latency_json_print(const json_t *json, FILE *out)
 
 	json_object_foreach ((json_t *)(uintptr_t)json, key, value) {
 		fprintf(out, "%s  \"%s\": ", before, key);
-		rc |= json_dumpf(value, out, JSON_ENCODE_ANY);
+		rc |= json_dumpf(value, out, JSON_ENCODE_ANY | TL_LATENCY_DIGITS);
 		before = ",\n";
 	}
 	fputs("\n}\n", out);

@@ -14,6 +14,9 @@ struct tl_latency_counter {
 extern const struct tl_latency_counter tl_latency_counters[];
 extern const size_t tl_latency_n_counters;
 
+// Of reals, in the printed JSON as in the page.
+#define TL_LATENCY_DIGITS JSON_REAL_PRECISION(12)
+
 // "payload_bytes", "rate_pps"
 extern const char *const tl_latency_axis_keys[];
 

@@ -248,7 +248,7 @@ int tl_latency_load(const char *path, struct tl_latency **out, struct tl_err *er
 	json_t *json = json_load_file(path, JSON_REJECT_DUPLICATES, &at);
 
 	if (json == NULL && at.line <= 0)
-		return tl_fail(err, -EINVAL, "%s: %s", path, at.text);
+		return tl_fail(err, -EINVAL, "%s", at.text); // names the file
 	if (json == NULL)
 		return tl_fail(err, -EINVAL, "%s: line %d: %s", path, at.line, at.text);
 	int rc = tl_latency_from_json(json, out, err);

@@ -30,7 +30,7 @@ int tl_latency_html(const json_t *json, FILE *out)
 	size_t before = (size_t)(place - page);
 
 	fwrite(page, 1, before, out);
-	if (json_dump_callback(json, write_escaped, out, JSON_COMPACT) != 0)
+	if (json_dump_callback(json, write_escaped, out, JSON_COMPACT | TL_LATENCY_DIGITS) != 0)
 		return -EIO;
 	fwrite(place + strlen(mark), 1, tl_latency_page_bytes - before - strlen(mark), out);
 	return ferror(out) == 0 ? 0 : -EIO;

@@ -29,15 +29,30 @@ static void print_summary(FILE *out, const char *name, const struct tl_hist_summ
 	fputc('\n', out);
 }
 
+static void print_overflow(FILE *out, const struct tl_hist *hist)
+{
+	if (hist->overflow != 0)
+		fprintf(out, "%-32s %10" PRIu64 " of them above %" PRIu64 " s\n", "", hist->overflow,
+			TL_HIST_MAX_NS / TL_NS_PER_S);
+}
+
 static void print_hist(FILE *out, const char *name, const struct tl_hist *hist)
 {
 	struct tl_hist_summary summary;
 
 	tl_hist_summarize(hist, &summary);
 	print_summary(out, name, &summary);
-	if (hist->overflow != 0)
-		fprintf(out, "%-32s %10" PRIu64 " of them above %" PRIu64 " s\n", "", hist->overflow,
-			TL_HIST_MAX_NS / TL_NS_PER_S);
+	print_overflow(out, hist);
+}
+
+// The report's own, exact where that can be.
+static void print_latency(FILE *out, const struct tl_latency *report)
+{
+	struct tl_hist_summary summary;
+
+	tl_latency_summarize(report, &summary);
+	print_summary(out, "latency", &summary);
+	print_overflow(out, &report->latency);
 }
 
 static void print_source(FILE *out, const char *of, const struct tl_latency_source *source)
@@ -143,7 +158,7 @@ int tl_latency_text(const struct tl_latency *report, FILE *out)
 	print_head(out, report);
 	fputc('\n', out);
 	print_columns(out, "");
-	print_hist(out, "latency", &report->latency);
+	print_latency(out, report);
 	for (size_t i = 0; i < report->n_stages; i++)
 		print_hist(out, report->stages[i]->name, &report->stages[i]->hist);
 	print_cold(out, report);

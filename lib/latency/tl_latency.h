@@ -145,6 +145,10 @@ void tl_latency_add_outlier(struct tl_latency *report, const struct tl_latency_o
 void tl_latency_add_fact(struct tl_latency *report, const char *name, const char *fmt, ...) TL_PRINTF(3, 4);
 void tl_latency_add_invalid(struct tl_latency *report, const char *fmt, ...) TL_PRINTF(2, 3);
 
+// The summary that every form of the report shows. True: its percentiles are exact, by nearest rank, as all samples
+// were kept; false: they are of the histogram.
+bool tl_latency_summarize(const struct tl_latency *report, struct tl_hist_summary *out);
+
 // The object of --json, which is also what the HTML page shows; a new one. Beside the summary it has the histogram, as
 // [largest value of a bucket, samples in it], and a series over time of up to 2000 points: [ns since start_ns, least,
 // most, samples, packet of the most]; the samples themselves are only in the CSV.

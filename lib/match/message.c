@@ -177,15 +177,22 @@ static const struct match_group *find_number(const struct tl_match *match, const
 	return match_find(&match->index, hash, number, match->cfg.number_bytes);
 }
 
-// How long the reply at the front is: as configured, as its trigger, or what is left of its segment.
-static uint32_t reply_bytes(
-	const struct tl_match *match, const struct match_text *text, const struct match_group *group)
+// How long the reply at the front is: as configured, or as its trigger; 0: unknown, no trigger has its number.
+static uint32_t reply_bytes(const struct tl_match *match, const struct match_group *group)
 {
-	uint32_t len = match->cfg.reply_bytes;
+	if (match->cfg.reply_bytes != 0)
+		return match->cfg.reply_bytes;
+	return group == NULL ? 0 : group->open != NULL ? group->open->len : group->first->len;
+}
 
-	if (len == 0 && group != NULL)
-		len = group->open != NULL ? group->open->len : group->first->len;
-	return len != 0 ? len : text->mark[text->mark_at].end - text->at;
+// Whole replies are passed over where their length is known, else a byte.
+static void pass_unknown(struct tl_match *match, struct match_text *text)
+{
+	uint32_t left = text->len - text->at, len = match->cfg.reply_bytes;
+
+	if (len != 0)
+		text->skipping = false;
+	pass_unmatched(match, text, len == 0 ? 1 : len < left ? len : left);
 }
 
 static int decide_numbers(struct tl_match *match, struct match_text *text, uint64_t now_ns)
@@ -197,20 +204,16 @@ static int decide_numbers(struct tl_match *match, struct match_text *text, uint6
 		uint32_t left = text->len - text->at;
 		bool old = text->mark[text->mark_at].ts_ns + match->cfg.window_ns < now_ns, again;
 		const struct match_group *group = left >= need ? find_number(match, text->data + text->at) : NULL;
-		uint32_t len = left >= need ? reply_bytes(match, text, group) : need;
-		if (len > left && !old)
+		uint32_t len = reply_bytes(match, group);
+		if ((left < need || left < len) && !old)
 			break;
 		struct match_trigger *trigger = NULL;
 		if (group != NULL && len <= left)
 			trigger = match_choose(match, group, mark_of(text, text->at + len - 1)->ts_ns, &again);
-		if (trigger != NULL) {
+		if (trigger != NULL)
 			rc = take(match, text, len, trigger, again);
-		} else {
-			text->skipping = false;
-			uint32_t segment = text->mark[text->mark_at].end - text->at;
-			pass_unmatched(match, text, len <= left ? len : segment);
-			text->skipping = false;
-		}
+		else
+			pass_unknown(match, text);
 	}
 	return rc;
 }
