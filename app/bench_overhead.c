@@ -25,9 +25,7 @@ static const struct variant {
 	const char *tool, *is_ready;   // or by another program, and what it says when it records
 } variants[] = {
 	{"no recording", .records = false},
-	{"no recording, stages", .stages = true},
 	{"tapline", .records = true},
-	{"tapline, stages", .records = true, .stages = true},
 	{"tapline, index", .records = true, .indexes = true},
 	{"tcpdump", .tool = "tcpdump", .is_ready = "listening on"},
 	{"dumpcap", .tool = "dumpcap", .is_ready = "Capturing on"},
@@ -59,11 +57,11 @@ static json_t *configuration(const struct bench *bench, const struct variant *va
 	snprintf(path, sizeof(path), "%s/tapline.pcapng", dir);
 	snprintf(socket, sizeof(socket), "%s/control.sock", dir);
 	json_t *config =
-		json_pack("{s:{s:b, s:i}, s:[{s:s, s:s, s:s, s:s}], s:[{s:s, s:{s:s, s:i}, s:{s:s}, s:b}], s:{s:s}}",
-			"eal", "huge", 0, "memory_mb", 256, "ports", "name", "lan", "device", TL_BENCH_APP_IF, "ip",
+		json_pack("{s:{s:b, s:i}, s:[{s:s, s:s, s:s, s:s}], s:[{s:s, s:{s:s, s:i}, s:{s:s}}], s:{s:s}}", "eal",
+			"huge", 0, "memory_mb", 256, "ports", "name", "lan", "device", TL_BENCH_APP_IF, "ip",
 			TL_BENCH_APP_IP "/24", "idle", sysconf(_SC_NPROCESSORS_ONLN) > 1 ? "poll" : "adaptive", "echo",
 			"port", "lan", "receive", "group", "239.1.1.1", "udp_port", 5001, "send", "tcp_connect",
-			TL_BENCH_PEER_IP ":6000", "stages", variant->stages, "control", "socket", socket);
+			TL_BENCH_PEER_IP ":6000", "control", "socket", socket);
 	if (config != NULL && variant->records)
 		json_object_set_new(config, "capture",
 			json_pack("[{s:s, s:s, s:s, s:b}]", "port", "lan", "path", path, "buffer_bytes", "16M", "index",
@@ -234,34 +232,6 @@ static double quantile_of(const struct tl_hist_summary *times, enum quantile qua
 	return (double)(quantile == P50 ? times->p50_ns : quantile == P99 ? times->p99_ns : times->p999_ns);
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double left = *(const double *)a, right = *(const double *)b;
-
-	return (left > right) - (left < right);
-}
-
-static double median(const double *sorted, unsigned n)
-{
-	return n % 2 != 0 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-}
-
-// The rank whose value bounds the median of n from below with 97.5 % confidence, counted from 0: fewer than so many of
-// n fair coins show heads in at most 2.5 % of cases. It needs no assumption about how the differences are spread.
-static unsigned lower_rank(unsigned n)
-{
-	double chance = 1, sum = 0;
-	unsigned rank = 0;
-
-	for (unsigned i = 0; i < n; i++)
-		chance /= 2;
-	for (sum = chance; sum <= 0.025; sum += chance) {
-		rank++;
-		chance = chance * (n - rank + 1) / rank;
-	}
-	return rank - 1;
-}
-
 // The differences are within rounds: what the host did to a whole round is in both sides.
 static struct tl_latency_interval compare(
 	const struct runs *runs, const struct runs *base, unsigned rounds, enum quantile quantile)
@@ -270,20 +240,16 @@ static struct tl_latency_interval compare(
 
 	for (unsigned i = 0; i < rounds; i++)
 		diff[i] = quantile_of(&runs->of[i], quantile) - quantile_of(&base->of[i], quantile);
-	qsort(diff, rounds, sizeof(diff[0]), by_size);
-	unsigned low = lower_rank(rounds);
-	return (struct tl_latency_interval){
-		.diff_ns = median(diff, rounds), .low_ns = diff[low], .high_ns = diff[rounds - 1 - low]};
+	return tl_latency_median(diff, rounds);
 }
 
 static uint64_t middle(const struct runs *runs, unsigned rounds, uint64_t (*value)(const struct tl_hist_summary *))
 {
-	double sorted[TL_BENCH_ROUNDS_MAX];
+	double values[TL_BENCH_ROUNDS_MAX];
 
 	for (unsigned i = 0; i < rounds; i++)
-		sorted[i] = (double)value(&runs->of[i]);
-	qsort(sorted, rounds, sizeof(sorted[0]), by_size);
-	return (uint64_t)median(sorted, rounds);
+		values[i] = (double)value(&runs->of[i]);
+	return (uint64_t)tl_latency_median(values, rounds).diff_ns;
 }
 
 static uint64_t p50_of(const struct tl_hist_summary *times)
