@@ -157,8 +157,10 @@ int tl_latency_text(const struct tl_latency *report, FILE *out)
 
 	print_head(out, report);
 	fputc('\n', out);
-	print_columns(out, "");
-	print_latency(out, report);
+	if (report->matched != 0 || report->n_costs == 0) { // a table of costs may be all there is
+		print_columns(out, "");
+		print_latency(out, report);
+	}
 	for (size_t i = 0; i < report->n_stages; i++)
 		print_hist(out, report->stages[i]->name, &report->stages[i]->hist);
 	print_cold(out, report);

@@ -149,6 +149,11 @@ void tl_latency_add_invalid(struct tl_latency *report, const char *fmt, ...) TL_
 // were kept; false: they are of the histogram.
 bool tl_latency_summarize(const struct tl_latency *report, struct tl_hist_summary *out);
 
+// The median of n >= 1 values, which it sorts, and the interval that holds the median of what they were drawn from with
+// 95 % confidence, whatever that is: order statistics and the binomial distribution. Fewer than 6 values bound nothing:
+// the interval then is from the least to the greatest.
+struct tl_latency_interval tl_latency_median(double *values, size_t n);
+
 // The object of --json, which is also what the HTML page shows; a new one. Beside the summary it has the histogram, as
 // [largest value of a bucket, samples in it], and a series over time of up to 2000 points: [ns since start_ns, least,
 // most, samples, packet of the most]; the samples themselves are only in the CSV.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The latency report: how it is filled, and that its forms say the same.
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -407,12 +408,48 @@ static void a_file_that_cannot_be_written_is_named(void)
 	tl_latency_destroy(report);
 }
 
+// Exponential, whose median is ln 2: far from symmetric.
+static double draw(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return -log(((double)(*state >> 11) + 0.5) * 0x1p-53);
+}
+
+static void the_interval_holds_the_median(void)
+{
+	static const struct {
+		size_t n, low;
+	} ranks[] = {{5, 0}, {6, 0}, {8, 0}, {9, 1}, {12, 2}, {100, 39}}; // tables of the sign test
+	double values[100];
+	uint64_t state = 1;
+	unsigned held = 0;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(ranks); i++) {
+		size_t n = ranks[i].n;
+		for (size_t k = 0; k < n; k++)
+			values[k] = (double)(n - 1 - k);
+		struct tl_latency_interval interval = tl_latency_median(values, n);
+		CU_ASSERT_EQUAL(interval.diff_ns, (double)(n - 1) / 2);
+		CU_ASSERT_EQUAL(interval.low_ns, (double)ranks[i].low);
+		CU_ASSERT_EQUAL(interval.high_ns, (double)(n - 1 - ranks[i].low));
+	}
+	for (unsigned i = 0; i < 10000; i++) {
+		for (unsigned k = 0; k < 9; k++)
+			values[k] = draw(&state);
+		struct tl_latency_interval interval = tl_latency_median(values, 9);
+		held += interval.low_ns <= log(2) && log(2) <= interval.high_ns;
+	}
+	CU_ASSERT(held >= 9500 && held <= 9700); // 96.1 % of nine
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"every matched pair is cold, in the histogram, or has its reply first", every_pair_has_one_place},
 		{"of more samples than wanted the others are in the histogram only", samples_stop_where_told},
 		{"lists that are full keep the worst, or make the result invalid", full_lists_say_so},
+		{"the interval of a median holds it 95 times of 100, however values are spread",
+			the_interval_holds_the_median},
 		{"the JSON has the counts, the percentiles and the fit", json_has_what_the_report_has},
 		{"a report comes back out of its JSON, but for the samples", json_comes_back},
 		{"JSON that contradicts itself is refused with a sentence", broken_json_is_refused},
