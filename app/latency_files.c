@@ -4,7 +4,6 @@
 #include "latency_files.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,21 +27,6 @@ int tl_latency_files_prepare(const char *dir, struct tl_err *err)
 	return 0;
 }
 
-static int write_json(const struct tl_latency *report, const char *path, struct tl_err *err)
-{
-	json_t *json = tl_latency_json(report);
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0640);
-	FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
-	int rc = out == NULL ? -errno : json == NULL ? -ENOMEM : tl_latency_json_print(json, out);
-
-	if (out == NULL && fd >= 0)
-		close(fd);
-	if (out != NULL && fclose(out) != 0 && rc == 0)
-		rc = -errno;
-	json_decref(json);
-	return rc == 0 ? 0 : tl_fail(err, rc, "%s: cannot be written: %s", path, strerror(-rc));
-}
-
 static int write_echo(
 	const char *dir, const struct tl_metrics_echo *echo, const struct tl_report_echo *row, struct tl_err *err)
 {
@@ -55,12 +39,10 @@ static int write_echo(
 	snprintf(csv, sizeof(csv), "%s/%s.csv", dir, echo->name);
 	snprintf(hgrm, sizeof(hgrm), "%s/%s.hgrm", dir, echo->name);
 	snprintf(html, sizeof(html), "%s/%s.html", dir, echo->name);
-	int rc = write_json(report, json, err);
-	if (rc == 0)
-		rc = tl_latency_save(report,
-			&(struct tl_latency_files){
-				.csv = report->n_samples != 0 ? csv : NULL, .hgrm = hgrm, .html = html},
-			err);
+	int rc = tl_latency_save(report,
+		&(struct tl_latency_files){
+			.json = json, .csv = report->n_samples != 0 ? csv : NULL, .hgrm = hgrm, .html = html},
+		err);
 	tl_latency_destroy(report);
 	return rc;
 }

@@ -43,13 +43,14 @@ static void add_point(struct tl_latency *report, enum tl_client_axis axis, const
 					     });
 }
 
-static void add_facts(struct tl_latency *report, const struct tl_client_result *result, const struct tl_client_fit *fit)
+// What a sweep changes is in its points.
+static void add_facts(struct tl_latency *report, enum tl_client_axis axis, const struct tl_client_result *result)
 {
 	tl_latency_add_fact(report, "mode", "%s", tl_client_mode_name(result->mode));
-	tl_latency_add_fact(report, "payload_bytes", "%" PRIu64, result->payload_bytes);
-	tl_latency_add_fact(report, "asked_pps", "%" PRIu64, result->asked_pps);
-	if (fit->known)
-		tl_latency_add_fact(report, "slope", "%.3f ns per byte, r2 %.4f", fit->slope, fit->r2);
+	if (axis != TL_CLIENT_AXIS_PAYLOAD)
+		tl_latency_add_fact(report, "payload_bytes", "%" PRIu64, result->payload_bytes);
+	if (axis != TL_CLIENT_AXIS_RATE)
+		tl_latency_add_fact(report, "asked_pps", "%" PRIu64, result->asked_pps);
 }
 
 // What one reading of the kernel's clock may be off by. A NIC does not say: a unit of its stamps.
@@ -65,8 +66,8 @@ static uint64_t stamp_bound_ns(const struct tl_client_result *results, size_t n)
 void tl_client_report_fill(struct tl_latency *report, const struct tl_client_sweep *sweep,
 	const struct tl_client_result *results, size_t n)
 {
-	const struct tl_client_fit fit = tl_client_slope(sweep, results, n);
 	enum tl_client_timestamps timestamps = results->timestamps;
+	char text[TL_CLIENT_REASON];
 
 	snprintf(report->name, sizeof(report->name), "tapline client, %s%s", tl_client_best_name(results),
 		n > 1 ? ", all points of the sweep together" : "");
@@ -74,12 +75,12 @@ void tl_client_report_fill(struct tl_latency *report, const struct tl_client_swe
 	uint64_t bound_ns = stamp_bound_ns(results, n);
 	tl_latency_set_sources(
 		report, tl_client_tx_source(timestamps), bound_ns, tl_client_rx_source(timestamps), bound_ns);
-	add_facts(report, results, &fit);
+	add_facts(report, sweep->axis, results);
 	for (size_t i = 0; i < n; i++) {
 		add_counts(report, &results[i]);
 		add_cold(report, &results[i]);
 		add_point(report, sweep->axis, &results[i]);
 		for (uint32_t k = 0; k < results[i].n_invalid; k++)
-			tl_latency_add_invalid(report, "%s", results[i].invalid[k]);
+			tl_latency_add_invalid(report, "%s", tl_client_reason(sweep, &results[i], k, text));
 	}
 }

@@ -8,7 +8,7 @@
 
 #include <tl_units.h>
 
-struct tl_client_fit tl_client_slope(
+struct tl_latency_fit tl_client_slope(
 	const struct tl_client_sweep *sweep, const struct tl_client_result *results, size_t count)
 {
 	double x[TL_CLIENT_POINTS], y[TL_CLIENT_POINTS];
@@ -20,10 +20,10 @@ struct tl_client_fit tl_client_slope(
 		x[n] = (double)results[i].payload_bytes;
 		y[n++] = (double)tl_client_best(&results[i])->p50_ns;
 	}
-	return tl_client_fit(x, y, n);
+	return tl_latency_fit(x, y, n);
 }
 
-static json_t *slope_json(const struct tl_client_fit *fit, const char *of)
+static json_t *slope_json(const struct tl_latency_fit *fit, const char *of)
 {
 	if (!fit->known)
 		return json_null();
@@ -41,20 +41,28 @@ static uint64_t value_at(const struct tl_client_sweep *sweep, const struct tl_cl
 	return sweep->axis == TL_CLIENT_AXIS_PAYLOAD ? result->payload_bytes : result->asked_pps;
 }
 
+const char *tl_client_reason(const struct tl_client_sweep *sweep, const struct tl_client_result *result, uint32_t k,
+	char text[TL_CLIENT_REASON])
+{
+	if (sweep->axis == TL_CLIENT_AXIS_NONE)
+		snprintf(text, TL_CLIENT_REASON, "%s", result->invalid[k]);
+	else
+		snprintf(text, TL_CLIENT_REASON, "%s %" PRIu64 ": %s", axis_name(sweep), value_at(sweep, result),
+			result->invalid[k]);
+	return text;
+}
+
 json_t *tl_client_sweep_json(const struct tl_client_sweep *sweep, const struct tl_client_result *results, size_t count)
 {
-	const struct tl_client_fit fit = tl_client_slope(sweep, results, count);
+	const struct tl_latency_fit fit = tl_client_slope(sweep, results, count);
 	json_t *points = json_array(), *invalid = json_array();
-	char text[TL_LATENCY_TEXT + 64];
+	char text[TL_CLIENT_REASON];
 	uint64_t sent = 0, received = 0, lost = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		json_array_append_new(points, tl_client_result_json(&results[i]));
-		for (uint32_t k = 0; k < results[i].n_invalid; k++) {
-			snprintf(text, sizeof(text), "%s %" PRIu64 ": %s", axis_name(sweep),
-				value_at(sweep, &results[i]), results[i].invalid[k]);
-			json_array_append_new(invalid, json_string(text));
-		}
+		for (uint32_t k = 0; k < results[i].n_invalid; k++)
+			json_array_append_new(invalid, json_string(tl_client_reason(sweep, &results[i], k, text)));
 		sent += results[i].sent;
 		received += results[i].received;
 		lost += results[i].lost;
@@ -80,7 +88,8 @@ static void print_point(const struct tl_client_sweep *sweep, const struct tl_cli
 void tl_client_sweep_print(
 	const struct tl_client_sweep *sweep, const struct tl_client_result *results, size_t count, FILE *out)
 {
-	const struct tl_client_fit fit = tl_client_slope(sweep, results, count);
+	const struct tl_latency_fit fit = tl_client_slope(sweep, results, count);
+	char text[TL_CLIENT_REASON];
 
 	fprintf(out, "%13s %10s %6s %11s %11s %11s %11s %11s %11s\n", axis_name(sweep), "received", "lost", "min",
 		"p50", "p90", "p99", "p99.9", "max");
@@ -93,8 +102,7 @@ void tl_client_sweep_print(
 	fprintf(out, "%s\n", fit.known ? ")" : "");
 	for (size_t i = 0; i < count; i++)
 		for (uint32_t k = 0; k < results[i].n_invalid; k++)
-			fprintf(out, "INVALID: %s %" PRIu64 ": %s\n", axis_name(sweep), value_at(sweep, &results[i]),
-				results[i].invalid[k]);
+			fprintf(out, "INVALID: %s\n", tl_client_reason(sweep, &results[i], k, text));
 	fprintf(out, "\nTimes are %s; stamps of departures: %s, of arrivals: %s.\n", tl_client_best_name(results),
 		tl_client_tx_source(results->timestamps), tl_client_rx_source(results->timestamps));
 }

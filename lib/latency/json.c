@@ -63,20 +63,12 @@ static json_t *string(const char *text)
 	return json_stringn(shown, n);
 }
 
-static json_t *summary_json(const struct tl_hist_summary *summary)
-{
-	json_t *object = tl_report_hist_json(summary);
-
-	put(object, "count", number(summary->count));
-	return object;
-}
-
 static json_t *hist_summary_json(const struct tl_hist *hist)
 {
 	struct tl_hist_summary summary;
 
 	tl_hist_summarize(hist, &summary);
-	json_t *object = summary_json(&summary);
+	json_t *object = tl_report_hist_json(&summary);
 	put(object, "sum", number(hist->sum_ns));
 	put(object, "overflow", number(hist->overflow));
 	return object;
@@ -87,7 +79,7 @@ static json_t *latency_json(const struct tl_latency *report)
 {
 	struct tl_hist_summary summary;
 	bool exact = tl_latency_summarize(report, &summary);
-	json_t *object = summary_json(&summary);
+	json_t *object = tl_report_hist_json(&summary);
 
 	put(object, "sum", number(report->latency.sum_ns));
 	put(object, "overflow", number(report->latency.overflow));
@@ -132,42 +124,20 @@ static json_t *points_json(const struct tl_latency *report)
 	for (size_t i = 0; i < report->n_points; i++) {
 		json_t *point = json_object();
 		put(point, tl_latency_axis_keys[report->points[i].axis], number(report->points[i].at));
-		put(point, "latency_ns", summary_json(&report->points[i].latency));
+		put(point, "latency_ns", tl_report_hist_json(&report->points[i].latency));
 		json_array_append_new(points, point);
 	}
 	return points;
 }
 
-bool tl_latency_payload_fit(const struct tl_latency *report, double *at_0_ns, double *ns_per_byte)
-{
-	double n = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
-
-	for (size_t i = 0; i < report->n_points; i++) {
-		const struct tl_latency_point *point = &report->points[i];
-		if (point->axis != TL_LATENCY_PAYLOAD_BYTES || point->latency.count == 0)
-			continue;
-		double x = (double)point->at, y = (double)point->latency.p50_ns;
-		n += 1;
-		sum_x += x;
-		sum_y += y;
-		sum_xx += x * x;
-		sum_xy += x * y;
-	}
-	double spread = n * sum_xx - sum_x * sum_x;
-	if (n < 2 || spread <= 0)
-		return false;
-	*ns_per_byte = (n * sum_xy - sum_x * sum_y) / spread;
-	*at_0_ns = (sum_y - *ns_per_byte * sum_x) / n;
-	return true;
-}
-
 static json_t *fit_json(const struct tl_latency *report)
 {
-	double at_0_ns, ns_per_byte;
+	const struct tl_latency_fit fit = tl_latency_payload_fit(report);
 
-	if (!tl_latency_payload_fit(report, &at_0_ns, &ns_per_byte))
+	if (!fit.known)
 		return json_null();
-	return json_pack("{s:f, s:f}", "p50_at_0_bytes_ns", at_0_ns, "ns_per_byte", ns_per_byte);
+	return json_pack("{s:f, s:f, s:o, s:f}", "p50_at_0_bytes_ns", fit.base, "ns_per_byte", fit.slope,
+		"ns_per_byte_se", fit.slope_se < 0 ? json_null() : json_real(fit.slope_se), "r2", fit.r2);
 }
 
 static json_t *interval_json(const struct tl_latency_interval *interval)
@@ -184,7 +154,7 @@ static json_t *costs_json(const struct tl_latency *report)
 		const struct tl_latency_cost *cost = &report->costs[i];
 		json_t *row = json_object();
 		put(row, "name", string(cost->name));
-		put(row, "latency_ns", summary_json(&cost->latency));
+		put(row, "latency_ns", tl_report_hist_json(&cost->latency));
 		put(row, "p50_ns", interval_json(&cost->p50));
 		put(row, "p99_ns", interval_json(&cost->p99));
 		put(row, "p999_ns", interval_json(&cost->p999));

@@ -23,9 +23,6 @@ extern const char *const tl_latency_axis_keys[];
 uint64_t *tl_latency_counter_at(struct tl_latency *report, size_t index);
 uint64_t tl_latency_counter_read(const struct tl_latency *report, size_t index);
 
-// The line through the points of a sweep over the payload, by least squares of their p50. False: fewer than two.
-bool tl_latency_payload_fit(const struct tl_latency *report, double *at_0_ns, double *ns_per_byte);
-
 // What stands before the JSON in the page.
 #define TL_LATENCY_TAG "<script id=\"report\" type=\"application/json\">"
 

@@ -27,7 +27,7 @@ static void read_text(const json_t *object, const char *key, char *out, size_t s
 	snprintf(out, size, "%s", text != NULL ? text : "");
 }
 
-static int read_summary(const json_t *object, struct tl_hist_summary *out, struct tl_err *err)
+int tl_latency_summary_from_json(const json_t *object, struct tl_hist_summary *out, struct tl_err *err)
 {
 	const struct {
 		const char *key;
@@ -104,7 +104,7 @@ static int read_point(struct tl_latency *report, const json_t *row, struct tl_er
 		point.axis = TL_LATENCY_RATE_PPS;
 	int rc = read_count(row, tl_latency_axis_keys[point.axis], 0, &point.at, err);
 	if (rc == 0)
-		rc = read_summary(json_object_get(row, "latency_ns"), &point.latency, err);
+		rc = tl_latency_summary_from_json(json_object_get(row, "latency_ns"), &point.latency, err);
 	if (rc == 0)
 		tl_latency_add_point(report, &point);
 	return rc;
@@ -130,7 +130,7 @@ static int read_cost(struct tl_latency *report, const json_t *row, struct tl_err
 	};
 
 	read_text(row, "name", cost.name, sizeof(cost.name));
-	int rc = read_summary(json_object_get(row, "latency_ns"), &cost.latency, err);
+	int rc = tl_latency_summary_from_json(json_object_get(row, "latency_ns"), &cost.latency, err);
 	if (rc == 0)
 		tl_latency_add_cost(report, &cost);
 	return rc;

@@ -153,7 +153,7 @@ static void print_outliers(FILE *out, const struct tl_latency *report)
 
 int tl_latency_text(const struct tl_latency *report, FILE *out)
 {
-	double at_0_ns, ns_per_byte;
+	const struct tl_latency_fit fit = tl_latency_payload_fit(report);
 
 	print_head(out, report);
 	fputc('\n', out);
@@ -165,8 +165,8 @@ int tl_latency_text(const struct tl_latency *report, FILE *out)
 		print_hist(out, report->stages[i]->name, &report->stages[i]->hist);
 	print_cold(out, report);
 	print_points(out, report, TL_LATENCY_PAYLOAD_BYTES, "payload", "bytes");
-	if (tl_latency_payload_fit(report, &at_0_ns, &ns_per_byte))
-		fprintf(out, "p50 grows by %.3f ns per byte, from %.1f ns\n", ns_per_byte, at_0_ns);
+	if (fit.known)
+		fprintf(out, "p50 grows by %.3f ns per byte, from %.1f ns (r2 %.4f)\n", fit.slope, fit.base, fit.r2);
 	print_points(out, report, TL_LATENCY_RATE_PPS, "rate", "pps");
 	print_costs(out, report);
 	print_outliers(out, report);

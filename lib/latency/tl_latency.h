@@ -154,6 +154,18 @@ bool tl_latency_summarize(const struct tl_latency *report, struct tl_hist_summar
 // the interval then is from the least to the greatest.
 struct tl_latency_interval tl_latency_median(double *values, size_t n);
 
+// y = base + slope * x by least squares.
+struct tl_latency_fit {
+	bool known; // there were two points at least, at different x
+	double slope, base;
+	double slope_se; // standard error of the slope; negative with two points, which have none
+	double r2;	 // the share of y's variance that the line explains; 1 where y has none
+};
+struct tl_latency_fit tl_latency_fit(const double *x, const double *y, size_t n);
+
+// That through the p50 of a sweep over the payload.
+struct tl_latency_fit tl_latency_payload_fit(const struct tl_latency *report);
+
 // The object of --json, which is also what the HTML page shows; a new one. Beside the summary it has the histogram, as
 // [largest value of a bucket, samples in it], and a series over time of up to 2000 points: [ns since start_ns, least,
 // most, samples, packet of the most]; the samples themselves are only in the CSV.
@@ -164,6 +176,9 @@ int tl_latency_json_print(const json_t *json, FILE *out); // 0 or -EIO
 // caller's), or -EINVAL, -ENOMEM and the sentence.
 int tl_latency_from_json(const json_t *json, struct tl_latency **out, struct tl_err *err);
 int tl_latency_load(const char *path, struct tl_latency **out, struct tl_err *err);
+
+// What tl_report_hist_json() wrote; null and absent are 0. Returns 0, or -EINVAL and the sentence.
+int tl_latency_summary_from_json(const json_t *json, struct tl_hist_summary *out, struct tl_err *err);
 
 // The other forms. All return 0 or -EIO.
 int tl_latency_text(const struct tl_latency *report, FILE *out);

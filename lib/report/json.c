@@ -45,7 +45,6 @@ static json_t *poll_gap_json(const struct tl_report_port_queue *queue)
 	if (queue->poll_gap_above_ns == 0)
 		return json_null();
 	json_t *object = tl_report_hist_json(&queue->poll_gap);
-	put(object, "count", number(queue->poll_gap.count));
 	put(object, "above", number(queue->poll_gap_above_ns));
 	return object;
 }
@@ -205,6 +204,7 @@ json_t *tl_report_hist_json(const struct tl_hist_summary *summary)
 		put(object, table->counters[i].name, measured ? number(value) : json_null());
 	}
 	put(object, "mean", measured ? json_real(summary->mean_ns) : json_null());
+	put(object, "count", number(summary->count));
 	return object;
 }
 
@@ -213,7 +213,6 @@ static json_t *stage_json(const struct tl_hist_summary *summary)
 {
 	json_t *object = tl_report_hist_json(summary);
 
-	put(object, "count", number(summary->count));
 	put(object, "source", string("tsc"));
 	return object;
 }

@@ -155,7 +155,7 @@ bool tl_report_ledger_ok(const struct tl_snapshot *snap);
 // Whether nothing at all was lost: every drop counter of ports and captures is 0.
 bool tl_report_lossless(const struct tl_snapshot *snap);
 
-// {"min":…,"p50":…,"p90":…,"p99":…,"p999":…,"max":…,"mean":…}, all null when count is 0.
+// {"min":…,"p50":…,"p90":…,"p99":…,"p999":…,"max":…,"mean":…,"count":…}, all the others null when count is 0.
 json_t *tl_report_hist_json(const struct tl_hist_summary *summary);
 
 // The object of `run --json` and `status --json`: uptime_ns, clock, final, ports[], captures[], echoes[], net[],

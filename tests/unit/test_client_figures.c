@@ -194,42 +194,6 @@ static void sweep_is_a_list_or_a_range(void)
 		CU_ASSERT_NOT_EQUAL(tl_client_sweep_parse(wrong[i], 8, 2000, &sweep), 0);
 }
 
-static bool is_near(double a, double b)
-{
-	return fabs(a - b) < 1e-6;
-}
-
-static void line_through_points_is_that_of_least_squares(void)
-{
-	const double x[] = {16, 64, 256, 1024, 1472}, exact[] = {5024, 5096, 5384, 6536, 7208};
-	struct tl_client_fit fit = tl_client_fit(x, exact, 5);
-
-	CU_ASSERT_TRUE(fit.known);
-	CU_ASSERT_TRUE(is_near(fit.slope, 1.5));
-	CU_ASSERT_TRUE(is_near(fit.base, 5000));
-	CU_ASSERT_TRUE(is_near(fit.r2, 1));
-	CU_ASSERT_TRUE(fabs(fit.slope_se) < 1e-6);
-
-	// By hand: means 2.5 and 3.25; sums of squares 5, 12.75 and 7.5; the rest is 1.5.
-	const double few[] = {1, 2, 3, 4}, rough[] = {1, 3, 3, 6};
-	fit = tl_client_fit(few, rough, 4);
-	CU_ASSERT_TRUE(is_near(fit.slope, 1.5));
-	CU_ASSERT_TRUE(is_near(fit.base, -0.5));
-	CU_ASSERT_TRUE(is_near(fit.r2, 1 - 1.5 / 12.75));
-	CU_ASSERT_TRUE(is_near(fit.slope_se, sqrt(1.5 / 2 / 5)));
-}
-
-static void line_needs_two_points(void)
-{
-	const double x[] = {16, 16, 32}, y[] = {1, 2, 3};
-
-	CU_ASSERT_FALSE(tl_client_fit(x, y, 0).known);
-	CU_ASSERT_FALSE(tl_client_fit(x, y, 1).known);
-	CU_ASSERT_FALSE(tl_client_fit(x, y, 2).known); // one above the other
-	CU_ASSERT_TRUE(tl_client_fit(x + 1, y + 1, 2).known);
-	CU_ASSERT_TRUE(tl_client_fit(x + 1, y + 1, 2).slope_se < 0);
-}
-
 // ---- verdicts
 
 static struct tl_client_result believable(void)
@@ -323,6 +287,11 @@ static struct tl_client_cfg cfg_like(const struct tl_client_result *result)
 		.timestamps = result->timestamps};
 }
 
+static bool is_near(double a, double b)
+{
+	return fabs(a - b) < 1e-6;
+}
+
 static void null_echo_is_taken_off_with_both_uncertainties(void)
 {
 	struct tl_client_result cable = believable(), result = believable();
@@ -409,6 +378,12 @@ static void json_of_a_sweep_has_its_points_and_the_slope(void)
 	CU_ASSERT_TRUE(json_is_false(json_object_get(json, "valid")));
 	CU_ASSERT_PTR_NOT_NULL(
 		strstr(json_string_value(json_array_get(json_object_get(json, "invalid"), 0)), "payload_bytes 200: "));
+	struct tl_latency *report = tl_latency_create();
+	CU_ASSERT_PTR_NOT_NULL_FATAL(report);
+	tl_client_report_fill(report, &sweep, results, 3);
+	CU_ASSERT_STRING_EQUAL(
+		report->invalid[0], json_string_value(json_array_get(json_object_get(json, "invalid"), 0)));
+	tl_latency_destroy(report);
 	json_decref(json);
 }
 
@@ -446,8 +421,6 @@ int main(void)
 		{"a stamp that comes too late for the ring is missing",
 			stamp_that_comes_too_late_for_the_ring_is_missing},
 		{"a sweep is a list or a range", sweep_is_a_list_or_a_range},
-		{"the line through points is that of least squares", line_through_points_is_that_of_least_squares},
-		{"a line needs two points", line_needs_two_points},
 		{"a result is valid as long as nothing is over its limit",
 			result_is_valid_as_long_as_nothing_is_over_its_limit},
 		{"each fault makes a result invalid by its name", each_fault_makes_a_result_invalid_by_its_name},

@@ -142,6 +142,7 @@ static void json_has_what_the_report_has(void)
 	json_t *fit = json_object_get(json, "payload_fit");
 	CU_ASSERT_DOUBLE_EQUAL(json_number_value(json_object_get(fit, "ns_per_byte")), 1.5, 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(json_number_value(json_object_get(fit, "p50_at_0_bytes_ns")), 900, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(json_number_value(json_object_get(fit, "r2")), 1, 1e-9);
 	json_decref(json);
 	tl_latency_destroy(report);
 }
@@ -442,6 +443,42 @@ static void the_interval_holds_the_median(void)
 	CU_ASSERT(held >= 9500 && held <= 9700); // 96.1 % of nine
 }
 
+static bool is_near(double a, double b)
+{
+	return fabs(a - b) < 1e-6;
+}
+
+static void line_through_points_is_that_of_least_squares(void)
+{
+	const double x[] = {16, 64, 256, 1024, 1472}, exact[] = {5024, 5096, 5384, 6536, 7208};
+	struct tl_latency_fit fit = tl_latency_fit(x, exact, 5);
+
+	CU_ASSERT_TRUE(fit.known);
+	CU_ASSERT_TRUE(is_near(fit.slope, 1.5));
+	CU_ASSERT_TRUE(is_near(fit.base, 5000));
+	CU_ASSERT_TRUE(is_near(fit.r2, 1));
+	CU_ASSERT_TRUE(fabs(fit.slope_se) < 1e-6);
+
+	// By hand: means 2.5 and 3.25; sums of squares 5, 12.75 and 7.5; the rest is 1.5.
+	const double few[] = {1, 2, 3, 4}, rough[] = {1, 3, 3, 6};
+	fit = tl_latency_fit(few, rough, 4);
+	CU_ASSERT_TRUE(is_near(fit.slope, 1.5));
+	CU_ASSERT_TRUE(is_near(fit.base, -0.5));
+	CU_ASSERT_TRUE(is_near(fit.r2, 1 - 1.5 / 12.75));
+	CU_ASSERT_TRUE(is_near(fit.slope_se, sqrt(1.5 / 2 / 5)));
+}
+
+static void line_needs_two_points(void)
+{
+	const double x[] = {16, 16, 32}, y[] = {1, 2, 3};
+
+	CU_ASSERT_FALSE(tl_latency_fit(x, y, 0).known);
+	CU_ASSERT_FALSE(tl_latency_fit(x, y, 1).known);
+	CU_ASSERT_FALSE(tl_latency_fit(x, y, 2).known); // one above the other
+	CU_ASSERT_TRUE(tl_latency_fit(x + 1, y + 1, 2).known);
+	CU_ASSERT_TRUE(tl_latency_fit(x + 1, y + 1, 2).slope_se < 0);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -450,6 +487,8 @@ int main(void)
 		{"lists that are full keep the worst, or make the result invalid", full_lists_say_so},
 		{"the interval of a median holds it 95 times of 100, however values are spread",
 			the_interval_holds_the_median},
+		{"the line through points is that of least squares", line_through_points_is_that_of_least_squares},
+		{"a line needs two points", line_needs_two_points},
 		{"the JSON has the counts, the percentiles and the fit", json_has_what_the_report_has},
 		{"a report comes back out of its JSON, but for the samples", json_comes_back},
 		{"JSON that contradicts itself is refused with a sentence", broken_json_is_refused},

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The values of a sweep, and the line through its results.
+// The values of a sweep, as they are written.
 
 #include <tl_client_sweep.h>
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,32 +56,4 @@ int tl_client_sweep_parse(const char *text, uint64_t min, uint64_t max, struct t
 			return ret;
 	}
 	return 0;
-}
-
-struct tl_client_fit tl_client_fit(const double *x, const double *y, size_t n)
-{
-	double x_mean = 0, y_mean = 0, xx = 0, xy = 0, yy = 0, rest = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		x_mean += x[i] / (double)n;
-		y_mean += y[i] / (double)n;
-	}
-	for (size_t i = 0; i < n; i++) {
-		xx += (x[i] - x_mean) * (x[i] - x_mean);
-		xy += (x[i] - x_mean) * (y[i] - y_mean);
-		yy += (y[i] - y_mean) * (y[i] - y_mean);
-	}
-	if (n < 2 || xx <= 0)
-		return (struct tl_client_fit){0};
-
-	struct tl_client_fit fit = {.known = true, .slope = xy / xx, .slope_se = -1};
-	fit.base = y_mean - fit.slope * x_mean;
-	for (size_t i = 0; i < n; i++) {
-		double off = y[i] - fit.base - fit.slope * x[i];
-		rest += off * off;
-	}
-	fit.r2 = yy > 0 ? 1 - rest / yy : 1;
-	if (n > 2)
-		fit.slope_se = sqrt(rest / (double)(n - 2) / xx);
-	return fit;
 }
