@@ -363,6 +363,7 @@ static void list_metrics(struct tl_appliance *a)
 			.queue = a->plan.echo_queues[i],
 			.host = a->hosts[a->plan.first[e->port] + a->plan.echo_queues[i]],
 			.index = a->echo_index[i],
+			.port = a->ports[e->port],
 			.outlier_ns = e->outliers.above_us * TL_NS_PER_US,
 			.outliers = a->outliers[i]};
 	}

@@ -22,7 +22,7 @@ enum tl_echo_state {
 struct tl_echo_stages {
 	struct tl_hist hist[TL_STAGES];
 	struct tl_hist poll_gap; // before the burst that brought the message
-	uint64_t unstamped_pkts;
+	uint64_t unstamped_pkts, after_poll_pkts;
 	uint64_t outlier_ns; // UINT64_MAX: none is
 	struct tl_tail *tail;
 	struct tl_tail_samples *samples;

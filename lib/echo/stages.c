@@ -174,6 +174,11 @@ uint64_t tl_echo_unstamped_pkts(const struct tl_echo_host *host, uint32_t index)
 	return tl_count_read(&host->echoes[index].stages->unstamped_pkts);
 }
 
+uint64_t tl_echo_after_poll_pkts(const struct tl_echo_host *host, uint32_t index)
+{
+	return tl_count_read(&host->echoes[index].stages->after_poll_pkts);
+}
+
 const struct tl_tail *tl_echo_tail(const struct tl_echo_host *host, uint32_t index)
 {
 	const struct tl_echo_stages *stages = host->echoes[index].stages;

@@ -21,12 +21,19 @@ void tl_echo_staged_rx(void *ctx, struct tl_burst *burst)
 
 // ---- which frames were an echo's
 
+static bool is_group6(const struct tl_echo_cfg *cfg, const struct tl_ipv6_hdr *ip)
+{
+	return tl_ip6_equal(&ip->dst, &cfg->group6) &&
+	       (!tl_ip6_is_set(&cfg->source6) || tl_ip6_equal(&ip->src, &cfg->source6));
+}
+
 static bool is_group(const struct tl_echo_cfg *cfg, const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	if (tl_ip6_is_set(&cfg->group6))
-		return pkt->kind == TL_PKT_IP6 && tl_ip6_equal(&tl_wire_ip6(frame, pkt)->dst, &cfg->group6);
+		return pkt->kind == TL_PKT_IP6 && is_group6(cfg, tl_wire_ip6(frame, pkt));
 	uint32_t n_groups = cfg->n_groups != 0 ? cfg->n_groups : 1;
-	return pkt->kind == TL_PKT_UDP && tl_be32(pkt->dst_be) - tl_be32(cfg->group_be) < n_groups;
+	return pkt->kind == TL_PKT_UDP && tl_be32(pkt->dst_be) - tl_be32(cfg->group_be) < n_groups &&
+	       (cfg->source_be == 0 || pkt->src_be == cfg->source_be);
 }
 
 static bool is_for(const struct tl_echo_cfg *cfg, const uint8_t *frame, const struct tl_pkt *pkt)
@@ -65,13 +72,17 @@ static uint64_t record_wire(struct tl_echo *echo, const struct tl_burst *burst, 
 
 	for (; own != 0; own &= own - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(own);
-		uint64_t at_ns = handed || (burst->unstamped >> i & 1) != 0 ? 0 : burst->ts_ns[i];
-		if (at_ns == 0 || at_ns > poll_ns) {
+		if (handed || (burst->unstamped >> i & 1) != 0) {
 			tl_count(&stages->unstamped_pkts, 1);
 			continue;
 		}
-		tl_hist_record(&stages->hist[TL_STAGE_WIRE], poll_ns - at_ns);
-		longest = longest == TL_TAIL_UNKNOWN ? poll_ns - at_ns : tl_max_u64(longest, poll_ns - at_ns);
+		if (TL_UNLIKELY(burst->ts_ns[i] > poll_ns)) {
+			tl_count(&stages->after_poll_pkts, 1);
+			continue;
+		}
+		uint64_t wire_ns = poll_ns - burst->ts_ns[i];
+		tl_hist_record(&stages->hist[TL_STAGE_WIRE], wire_ns);
+		longest = longest == TL_TAIL_UNKNOWN ? wire_ns : tl_max_u64(longest, wire_ns);
 	}
 	return longest;
 }

@@ -106,7 +106,11 @@ const struct tl_stamp_cost *tl_echo_stamp_cost(const struct tl_echo_host *host);
 // once per frame with bytes for the echo.
 bool tl_echo_has_stage(const struct tl_echo_host *host, uint32_t echo, enum tl_stage stage);
 void tl_echo_stage(const struct tl_echo_host *host, uint32_t echo, enum tl_stage stage, struct tl_hist *out);
+
+// Frames with bytes for the echo that are not in WIRE: they came without a stamp of the port's source, or it is later
+// than the poll that brought them, a fault of clocks.
 uint64_t tl_echo_unstamped_pkts(const struct tl_echo_host *host, uint32_t echo);
+uint64_t tl_echo_after_poll_pkts(const struct tl_echo_host *host, uint32_t echo);
 
 // The time between the poll that brought a message and the one before, once per message.
 void tl_echo_poll_gap(const struct tl_echo_host *host, uint32_t echo, struct tl_hist *out);

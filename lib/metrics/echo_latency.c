@@ -54,6 +54,27 @@ static void add_outlier(struct tl_latency *report, const struct tl_report_outlie
 	tl_latency_add_outlier(report, &out);
 }
 
+// Where the first stage begins is not the source of the others.
+static void add_wire(
+	struct tl_latency *report, const struct tl_metrics_echo *echo, const struct tl_report_stages *stages)
+{
+	struct tl_port_stamps stamps;
+
+	if (!stages->has[TL_STAGE_WIRE])
+		return;
+	tl_port_stamps(echo->port, &stamps);
+	tl_latency_add_fact(report, "wire_source", "%s", tl_ts_source_name(stamps.source));
+	if (stamps.has_bound)
+		tl_latency_add_fact(report, "wire_bound_ns", "%" PRIu64, stamps.bound_ns);
+	report->unstamped = stages->unstamped_pkts;
+	if (stages->after_poll_pkts != 0)
+		tl_latency_add_invalid(report,
+			"%" PRIu64 " of %" PRIu64 " frames are stamped later than the poll that brought them: %s is "
+			"without them",
+			stages->after_poll_pkts, stages->after_poll_pkts + stages->stage[TL_STAGE_WIRE].count,
+			tl_stage_name(TL_STAGE_WIRE));
+}
+
 static void judge(struct tl_latency *report, const struct tl_report_stages *stages)
 {
 	if (stages->gap_above_p50_msgs * 100 > stages->poll_gap.count * GAPS_MAX_PERCENT)
@@ -86,7 +107,7 @@ struct tl_latency *tl_echo_latency(const struct tl_metrics_echo *echo, const str
 		return report;
 	tl_latency_add_fact(report, "stamp_cost_ns", "%.1f", stages->stamp_ns);
 	tl_latency_add_fact(report, "rdtsc_ns", "%.1f", stages->rdtsc_ns);
-	report->unstamped = stages->unstamped_pkts;
+	add_wire(report, echo, stages);
 	for (uint32_t i = 0; i < stages->n_list; i++)
 		add_outlier(report, &stages->list[i]);
 	judge(report, stages);

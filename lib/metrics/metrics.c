@@ -172,6 +172,7 @@ static void read_stages(struct tl_metrics_echo *echo, struct tl_hist *scratch, s
 		tl_hist_summarize(scratch, &stages->stage[i]);
 	}
 	stages->unstamped_pkts = tl_echo_unstamped_pkts(echo->host, echo->index);
+	stages->after_poll_pkts = tl_echo_after_poll_pkts(echo->host, echo->index);
 	tl_echo_poll_gap(echo->host, echo->index, scratch);
 	tl_hist_summarize(scratch, &stages->poll_gap);
 	stages->gap_above_p50_msgs = count_above(scratch, out->residence.p50_ns);

@@ -19,6 +19,7 @@ struct tl_metrics_echo {
 	uint32_t queue;
 	const struct tl_echo_host *host;
 	uint32_t index; // within the host
+	const struct tl_port *port;
 	uint64_t outlier_ns;
 	struct tl_outliers *outliers;	// NULL: none are kept
 	struct tl_report_stages stages; // of the last snapshot, which borrows them

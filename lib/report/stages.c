@@ -23,14 +23,6 @@ static json_t *known(uint64_t value)
 	return value == TL_TAIL_UNKNOWN ? json_null() : json_integer((json_int_t)tl_min_u64(value, INT64_MAX));
 }
 
-static json_t *hist_json(const struct tl_hist_summary *summary)
-{
-	json_t *object = tl_report_hist_json(summary);
-
-	put(object, "count", known(summary->count));
-	return object;
-}
-
 static json_t *burst_json(const struct tl_tail_burst *burst)
 {
 	if (burst->frames == 0)
@@ -109,11 +101,13 @@ void tl_report_put_stages(json_t *echo, const struct tl_report_stages *stages)
 	}
 	for (int i = 0; i < TL_STAGES; i++)
 		if (stages->has[i])
-			put(all, tl_stage_name(i), hist_json(&stages->stage[i]));
+			put(all, tl_stage_name(i), tl_report_hist_json(&stages->stage[i]));
 	put(echo, "stages_ns", all);
-	if (stages->has[TL_STAGE_WIRE])
+	if (stages->has[TL_STAGE_WIRE]) {
 		put(echo, "unstamped_pkts", known(stages->unstamped_pkts));
-	put(echo, "poll_gap_ns", hist_json(&stages->poll_gap));
+		put(echo, "after_poll_pkts", known(stages->after_poll_pkts));
+	}
+	put(echo, "poll_gap_ns", tl_report_hist_json(&stages->poll_gap));
 	put(echo, "poll_gap_above_p50_msgs", known(stages->gap_above_p50_msgs));
 	put(echo, "rdtsc_ns", json_real(stages->rdtsc_ns));
 	put(echo, "stamp_cost_ns", json_real(stages->stamp_ns));
@@ -196,6 +190,11 @@ void tl_report_stages_text(FILE *out, const struct tl_report_stages *stages)
 	for (int i = 0; i < TL_STAGES; i++)
 		if (stages->has[i] && i != TL_STAGE_TX_CALL) // which is there without stages, too
 			tl_report_hist_text(out, labels[i], &stages->stage[i]);
+	if (stages->unstamped_pkts + stages->after_poll_pkts != 0)
+		fprintf(out,
+			"  not in \"from wire\": %" PRIu64 " frames without a stamp, %" PRIu64
+			" stamped later than the poll\n",
+			stages->unstamped_pkts, stages->after_poll_pkts);
 	tl_report_hist_text(out, "poll gap", &stages->poll_gap);
 	fprintf(out, "  stamps: two per burst on the way, %.1f ns each; rdtsc alone takes %.1f ns here\n",
 		stages->stamp_ns, stages->rdtsc_ns);

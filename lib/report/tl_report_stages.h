@@ -27,7 +27,8 @@ struct tl_report_outlier {
 struct tl_report_stages {
 	bool has[TL_STAGES];
 	struct tl_hist_summary stage[TL_STAGES];
-	uint64_t unstamped_pkts;	      // of TL_STAGE_WIRE, where the port stamps
+	uint64_t unstamped_pkts;	      // not in TL_STAGE_WIRE, where the port stamps: without a stamp
+	uint64_t after_poll_pkts;	      // nor these: their stamp is later than the poll
 	struct tl_hist_summary poll_gap;      // before the poll that brought the message
 	uint64_t gap_above_p50_msgs;	      // of those, longer than the median residence
 	double rdtsc_ns, stamp_ns;	      // what a stamp costs on this host: alone, and as it is taken

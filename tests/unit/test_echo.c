@@ -82,8 +82,12 @@ static void take_burst(struct end *end, struct tl_burst *b)
 	b->tsc = rte_rdtsc();
 	b->last_tsc = gap_tsc != 0 ? b->tsc - gap_tsc : 0;
 	b->mono_ns = bed.now_ns;
-	for (uint16_t i = 0; i < b->n; i++) // 1 us before the poll, 2 us, and so on; the third has none
-		b->ts_ns[i] = i == 2 ? 0 : tl_clock_wall_ns(test_clock, b->tsc) - (i + 1) * TL_NS_PER_US;
+	// 1 us before the poll, and 2 us; the third has none, as a port says it; the fourth is of a clock that is
+	// ahead.
+	static const int64_t before_ns[] = {TL_NS_PER_US, 2 * TL_NS_PER_US, 0, -(int64_t)TL_NS_PER_US};
+	for (uint16_t i = 0; i < b->n; i++)
+		b->ts_ns[i] = tl_clock_wall_ns(test_clock, b->tsc) - (uint64_t)before_ns[i % TL_ARRAY_LEN(before_ns)];
+	b->unstamped = stamped ? UINT64_C(1) << 2 : 0;
 	for (uint16_t i = 0; i < b->n; i++)
 		tl_wire_parse(rte_pktmbuf_mtod(b->pkts[i], uint8_t *), b->pkts[i]->data_len, &b->pkt[i]);
 }
@@ -614,7 +618,7 @@ static void poll_gaps_and_samples_are_of_each_message(void)
 	gap_tsc = 0;
 }
 
-// By its own stamp each; of four frames one has no stamp, and one is not the echo's.
+// By its own stamp each; of five frames one has no stamp, one's is of the future, and one is not the echo's.
 static void where_the_port_stamps_the_first_stage_begins_on_the_wire(void)
 {
 	struct tl_tail_outlier o;
@@ -622,12 +626,36 @@ static void where_the_port_stamps_the_first_stage_begins_on_the_wire(void)
 	stamped = true;
 	set_up(&late_udp_echo, false);
 	datagrams(1, 0);
-	datagrams(3, 1);
+	datagrams(4, 1);
 	CU_ASSERT_EQUAL(stage_of(TL_STAGE_WIRE).count, 3);
 	CU_ASSERT_EQUAL(stage_of(TL_STAGE_WIRE).sum_ns, 4 * TL_NS_PER_US);
 	CU_ASSERT_EQUAL(tl_echo_unstamped_pkts(bed.host, 0), 1);
+	CU_ASSERT_EQUAL(tl_echo_after_poll_pkts(bed.host, 0), 1);
 	CU_ASSERT(tl_tail_read(tl_echo_tail(bed.host, 0), 1, &o));
 	CU_ASSERT_EQUAL(o.stage_ns[TL_STAGE_WIRE], 2 * TL_NS_PER_US);
+	tear_down();
+	stamped = false;
+}
+
+// Of two frames of one burst the second is from elsewhere.
+static void a_frame_of_another_source_is_not_the_echos(void)
+{
+	struct tl_echo_cfg cfg = mcast_echo;
+
+	stamped = true;
+	cfg.source_be = PEER_IP;
+	cfg.stages = true;
+	set_up(&cfg, true);
+	for (int i = 0; i < 2; i++)
+		CU_ASSERT_EQUAL(tl_udp_send(bed.peer_udp, GROUP, PORT(5001), "message", 7), 0);
+	tl_txq_flush(&bed.peers.tx);
+	CU_ASSERT_EQUAL_FATAL(bed.ours.n, 2);
+	struct tl_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(bed.ours.inbox[1], struct tl_ipv4_hdr *, TL_ETHER_LEN);
+	ip->src_be ^= IP(0, 0, 0, 1);
+	tl_wire_ipv4_finish(ip);
+	settle();
+	CU_ASSERT_EQUAL(stats().echoed_msgs, 1);
+	CU_ASSERT_EQUAL(stage_of(TL_STAGE_WIRE).count, 1);
 	tear_down();
 	stamped = false;
 }
@@ -660,6 +688,7 @@ int main(void)
 		{"poll gaps and samples are of each message", poll_gaps_and_samples_are_of_each_message},
 		{"where the port stamps, the first stage begins on the wire",
 			where_the_port_stamps_the_first_stage_begins_on_the_wire},
+		{"a frame of another source is not the echo's", a_frame_of_another_source_is_not_the_echos},
 	};
 
 	tl_test_eal_start();
