@@ -47,6 +47,9 @@ struct bench {
 	struct tl_bench_rig rig;
 	struct runs runs[VIEWS][VARIANTS];
 	uint64_t lost; // echoes, in all runs
+	unsigned runs_done;
+	unsigned invalid_runs; // by the client's own verdict
+	char reason[TL_LATENCY_TEXT];
 };
 
 // ---- one run
@@ -147,23 +150,23 @@ static int run_client(struct bench *bench, struct tl_err *err)
 	return rc;
 }
 
-static int take_times(const json_t *times, struct tl_hist_summary *out, struct tl_err *err)
+static int take_times(const json_t *run, const char *key, struct tl_hist_summary *out, struct tl_err *err)
 {
-	json_int_t p50, p90, p99, p999, min, max;
-	double mean;
+	int rc = tl_latency_summary_from_json(json_object_get(run, key), out, err);
 
-	if (times == NULL ||
-		json_unpack((json_t *)(uintptr_t)times, "{s:I, s:I, s:I, s:I, s:I, s:I, s:F}", "p50", &p50, "p90", &p90,
-			"p99", &p99, "p999", &p999, "min", &min, "max", &max, "mean", &mean) != 0)
-		return tl_fail(err, -EIO, "a run measured nothing");
-	*out = (struct tl_hist_summary){.min_ns = (uint64_t)min,
-		.p50_ns = (uint64_t)p50,
-		.p90_ns = (uint64_t)p90,
-		.p99_ns = (uint64_t)p99,
-		.p999_ns = (uint64_t)p999,
-		.max_ns = (uint64_t)max,
-		.mean_ns = mean};
-	return 0;
+	return rc != 0 || out->count != 0 ? rc : tl_fail(err, -EIO, "a run measured nothing");
+}
+
+// What the client itself says of its times. The appliance's are its own.
+static void take_verdict(struct bench *bench, const json_t *client)
+{
+	const char *reason = json_string_value(json_array_get(json_object_get(client, "invalid"), 0));
+
+	bench->runs_done++;
+	if (reason == NULL)
+		return;
+	if (bench->invalid_runs++ == 0)
+		snprintf(bench->reason, sizeof(bench->reason), "%s", reason);
 }
 
 static int take_results(struct bench *bench, unsigned variant, unsigned round, struct tl_err *err)
@@ -173,15 +176,13 @@ static int take_results(struct bench *bench, unsigned variant, unsigned round, s
 	int rc = client == NULL ? -EIO : 0;
 
 	if (rc == 0)
-		rc = take_times(json_object_get(json_object_get(run, "echo"), "residence_ns"),
-			&bench->runs[RESIDENCE][variant].of[round], err);
+		rc = take_times(
+			json_object_get(run, "echo"), "residence_ns", &bench->runs[RESIDENCE][variant].of[round], err);
 	if (rc == 0)
-		rc = take_times(json_object_get(client, "rtt_ns"), &bench->runs[ROUND_TRIP][variant].of[round], err);
+		rc = take_times(client, "rtt_ns", &bench->runs[ROUND_TRIP][variant].of[round], err);
 	if (rc == 0) {
-		uint64_t received = (uint64_t)json_integer_value(json_object_get(client, "received"));
-		bench->runs[RESIDENCE][variant].of[round].count = received;
-		bench->runs[ROUND_TRIP][variant].of[round].count = received;
 		bench->lost += (uint64_t)json_integer_value(json_object_get(client, "lost"));
+		take_verdict(bench, client);
 	}
 	json_decref(client);
 	json_decref(run);
@@ -318,6 +319,9 @@ static void fill(const struct bench *bench, enum view view, struct tl_latency *r
 	}
 	if (bench->lost != 0)
 		tl_latency_add_invalid(report, "%llu echoes were lost", (unsigned long long)bench->lost);
+	if (view == ROUND_TRIP && bench->invalid_runs != 0)
+		tl_latency_add_invalid(report, "in %u of %u runs the client calls its times invalid, first: %s",
+			bench->invalid_runs, bench->runs_done, bench->reason);
 }
 
 int tl_bench_overhead(const struct tl_bench_overhead_cfg *cfg, struct tl_latency *residence,
@@ -333,8 +337,8 @@ int tl_bench_overhead(const struct tl_bench_overhead_cfg *cfg, struct tl_latency
 		rc = run_rounds(bench, err);
 	tl_bench_rig_end(&bench->rig);
 	if (rc == 0) {
-		tl_latency_set_sources(residence, "tsc", 0, "tsc", 0);
-		tl_latency_set_sources(round_trip, "user", 0, "user", 0);
+		tl_latency_set_sources(residence, "tsc", 1, "tsc", 1);
+		tl_latency_set_sources(round_trip, "user", 1, "user", 1);
 		fill(bench, RESIDENCE, residence);
 		fill(bench, ROUND_TRIP, round_trip);
 	}

@@ -138,12 +138,16 @@ static int bench(const struct options *o, struct tl_latency *residence, struct t
 	const struct tl_latency_files files = {.html = o->html};
 	struct tl_err err;
 
-	if (tl_bench_overhead(&o->cfg, residence, round_trip, &err) != 0 ||
-		tl_latency_save(residence, &files, &err) != 0) {
+	if (tl_bench_overhead(&o->cfg, residence, round_trip, &err) != 0) {
 		tl_error("%s", err.text);
 		return TL_EXIT_FAILED;
 	}
-	return print(o, residence, round_trip) == 0 ? TL_EXIT_OK : TL_EXIT_FAILED;
+	int rc = print(o, residence, round_trip); // first: what took minutes is not lost with a file
+	if (tl_latency_save(residence, &files, &err) != 0) {
+		tl_error("%s", err.text);
+		return TL_EXIT_FAILED;
+	}
+	return rc == 0 ? TL_EXIT_OK : TL_EXIT_FAILED;
 }
 
 int tl_cmd_bench(int argc, char **argv)
