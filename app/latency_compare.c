@@ -4,6 +4,7 @@
 #include "latency_compare.h"
 
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -83,6 +84,14 @@ static int show(const struct call *call, const struct tl_latency_comparison *com
 	return fflush(stdout) == 0 ? 0 : tl_fail(err, -1, "cannot print the comparison");
 }
 
+// What was lost may have been what was slow.
+static void warn_of_unmatched(const struct tl_latency *a, const struct tl_latency *b)
+{
+	if (b->unmatched_triggers > a->unmatched_triggers)
+		tl_warn("%" PRIu64 " triggers of B have no reply, of A %" PRIu64 ": they are in no percentile",
+			b->unmatched_triggers, a->unmatched_triggers);
+}
+
 // Returns the exit status, and the sentence for status 2.
 static int compare(const struct call *call, const struct tl_latency *a, const struct tl_latency *b, struct tl_err *err)
 {
@@ -94,6 +103,7 @@ static int compare(const struct call *call, const struct tl_latency *a, const st
 		tl_fail(err, -1, "not enough memory");
 		return TL_EXIT_USAGE;
 	}
+	warn_of_unmatched(a, b);
 	if (show(call, &comparison, err) != 0)
 		return TL_EXIT_USAGE;
 	if (comparison.verdict == TL_LATENCY_TOO_FEW) {

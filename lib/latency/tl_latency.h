@@ -40,7 +40,8 @@ struct tl_latency_sample {
 		packet_id; // links trigger and reply in a recording (epb_packetid); without one, a number of the sample
 };
 
-// Where a stamp comes from: "nic-rx", "nic-ptp", "nic-tx", "kernel", "file" or "tsc".
+// Where a stamp comes from: "nic-rx", "nic-ptp", "nic-tx", "kernel", "file", "tsc"; "user": a client's own clock; or
+// "mixed".
 struct tl_latency_source {
 	char name[16];
 	uint64_t bound_ns; // the stamp's error is at most this

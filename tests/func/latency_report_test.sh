@@ -87,6 +87,9 @@ comparisons() {
 	check_equal "a page is a report, too" "$(compare a.json slower.html)" 1
 	check_equal "20 ns less are no reason to refuse" "$(compare slower.json a.json)" 0
 	check_json "and are called faster" compare.json '.verdict == "faster"'
+	jq '.unmatched_triggers = 7' same.json >lost.json
+	check_equal "triggers without a reply are no latency" "$(compare a.json lost.json)" 0
+	check "but are told" grep -q '7 triggers of B have no reply, of A 0' compare.log
 	check_equal "a threshold of 40 ns lets them pass" "$(compare a.json slower.json --threshold 40ns)" 0
 	check_equal "a threshold of 1 % does not" "$(compare a.json slower.json --threshold 1%)" 1
 	check_equal "15 samples are too few for any quantile" "$(compare a.json few.json)" 2
