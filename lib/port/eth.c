@@ -115,6 +115,12 @@ static int configure_device(struct tl_port *port, const struct rte_eth_dev_info 
 			device_text(port), info->max_rx_queues, info->max_tx_queues, rx, tx);
 	// What the stack can use, and nothing that changes a frame (VLAN_STRIP, LRO): a recording shows the wire.
 	conf.rxmode.offloads = info->rx_offload_capa & checksums;
+	// ice stamps only where the first is on. igb, ixgbe and i40e need none of the two, but without an offload they
+	// send by a short path that ignores what a frame asks for.
+	if (port->cfg.ptp) {
+		conf.rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP;
+		conf.txmode.offloads |= info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM;
+	}
 	if (rx > 1 && info->flow_type_rss_offloads != 0) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 		conf.rx_adv_conf.rss_conf.rss_hf =

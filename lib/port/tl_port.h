@@ -61,6 +61,7 @@ struct tl_port_cfg {
 	uint16_t mtu;
 	bool promisc;
 	bool take;    // allow AF_XDP on the interface of the default route or the login
+	bool ptp;     // stamped PTP frames are wanted: of the driver's paths the ones that can
 	bool rx_only; // nobody wants the frames that the host itself sends on a kernel interface
 	const struct tl_clock *clock;
 	int socket_id; // SOCKET_ID_ANY: the device's own
