@@ -10,6 +10,7 @@ root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 declare -A suites=([22.11]=bookworm [24.11]=trixie [25.11]=forky)
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
+# common/iavf is of i40e and ice.
 drivers=bus/auxiliary,bus/pci,bus/vdev,common/iavf,common/mlx5,mempool/ring
 drivers+=,net/af_packet,net/af_xdp,net/memif,net/mlx5,net/null,net/pcap,net/ring,net/tap,net/virtio,net/vmxnet3
 drivers+=,net/e1000,net/i40e,net/ice,net/ixgbe
@@ -19,16 +20,17 @@ idle_libs=acl,bbdev,bitratestats,cfgfile,compressdev,distributor,dmadev,efd,even
 idle_libs+=,ip_frag,ipsec,jobstats,kni,latencystats,lpm,member,metrics,node,pipeline,port,power,rawdev,regexdev,reorder
 idle_libs+=,rib,sched,stack,table,vhost
 
-version=22.11 prefix='' jobs=$(nproc)
+version=22.11 prefix='' jobs=$(nproc) without=''
 
 usage() {
 	cat <<-END
-		usage: tools/build-dpdk.sh [--version 22.11|24.11|25.11] [--prefix DIR] [--jobs N]
+		usage: tools/build-dpdk.sh [--version 22.11|24.11|25.11] [--prefix DIR] [--without DRIVER,...] [--jobs N]
 		  --version V   which long-term release, from Debian 12, 13 or 14 (22.11)
-		  --prefix DIR  where to install it (build-dpdk/V in this tree)
+		  --prefix DIR  where to install it (/opt/tapline/dpdk-V)
+		  --without L   leave these drivers out; net/mlx5 takes as long as all others together
 		  --jobs N      so many compilers at once ($jobs)
 		  --help        this
-		Then: meson setup -Ddpdk_prefix=DIR build. Does nothing when DIR holds that release already.
+		Then: meson setup -Ddpdk_prefix=DIR build. Does nothing when DIR holds just that already.
 		As root it installs what it needs.
 	END
 }
@@ -45,7 +47,7 @@ say() {
 parse_options() {
 	while (($#)); do
 		case $1 in
-		--version | --prefix | --jobs)
+		--version | --prefix | --without | --jobs)
 			(($# >= 2)) || { usage >&2 && exit 2; }
 			declare -g "${1#--}=$2"
 			shift
@@ -62,7 +64,27 @@ parse_options() {
 		shift
 	done
 	[[ -n ${suites[$version]:-} && $jobs =~ ^[1-9][0-9]*$ ]] || { usage >&2 && exit 2; }
-	prefix=$(realpath -m "${prefix:-$root/build-dpdk/$version}")
+	prefix=$(realpath -m "${prefix:-/opt/tapline/dpdk-$version}")
+	work=$prefix.work
+	note=$prefix/share/tapline-dpdk # what has been installed there
+	recipe="DPDK $version for Tapline, without ${without:-nothing}"
+}
+
+# DPDK loads no driver from below a directory that anybody may write to, and the build would be for nothing.
+check_prefix() {
+	local dir=$prefix
+	until [[ $dir == / ]]; do
+		dir=$(dirname "$dir")
+		[[ ! -e $dir || -z $(find "$dir" -maxdepth 0 -perm -o=w) ]] ||
+			die "DPDK loads no drivers from below $dir, which anybody may write to: take another --prefix"
+	done
+	[[ ! -e $prefix || -z $(ls -A "$prefix") ]] || die "$prefix holds something else: remove it, or take another --prefix"
+	mkdir -p "$(dirname "$prefix")" || die "take another --prefix"
+}
+
+# enabled: the list for Meson.
+enabled() {
+	tr , '\n' <<<"$drivers" | grep -vxF "$(tr , '\n' <<<"${without:-none}")" | paste -sd ,
 }
 
 # private_apt COMMAND...: apt with one list of sources, of our own: the system's stay as they are.
@@ -108,30 +130,26 @@ every() {
 }
 
 # The generic CPU: the result runs under an emulator and under valgrind. Drivers choose their wider code when they start.
+# Each library finds the others by its own path: a driver is loaded later, and would find the system's.
 build() {
 	say "configuring"
 	meson setup "$work/build" "$work/source" --prefix="$prefix" --libdir=lib -Dplatform=generic \
-		-Dc_args=-DRTE_LIBRTE_IEEE1588 -Dtests=false '-Ddisable_apps=*' -Denable_docs=false \
-		"-Denable_drivers=$drivers" "$(libs_option)" >>"$work/log" 2>&1 || fail "meson refused"
+		-Dc_args=-DRTE_LIBRTE_IEEE1588 "-Dc_link_args=-Wl,-rpath,$prefix/lib" -Dtests=false '-Ddisable_apps=*' -Denable_docs=false \
+		"-Denable_drivers=$(enabled)" "$(libs_option)" >>"$work/log" 2>&1 || fail "meson refused"
 	nice ninja -C "$work/build" -j "$jobs" | tee -a "$work/log" | every 50 || fail "the build failed"
 	meson install -C "$work/build" --no-rebuild >>"$work/log" 2>&1 || fail "$prefix cannot be written"
+	mkdir -p "$prefix/share"
+	echo "$recipe" >"$note"
 	say "installed: $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --modversion libdpdk) in $prefix"
 }
 
-is_built() {
-	[[ $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --modversion libdpdk 2>/dev/null) == "$version".* &&
-		$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --variable=prefix libdpdk) == "$prefix" ]]
-}
-
 parse_options "$@"
-if is_built; then
+if [[ $(cat "$note" 2>/dev/null) == "$recipe" ]]; then
 	say "$prefix holds it already"
 	exit 0
 fi
-[[ ! -e $prefix || -z $(ls -A "$prefix") ]] || die "$prefix is not empty, and holds no DPDK $version: remove it"
+check_prefix
 "$root/tools/install-deps.sh" dpdk
-mkdir -p "$(dirname "$prefix")"
-work=$prefix.work
 rm -rf "$work"
 fetch
 build
