@@ -17,4 +17,6 @@ int tl_cmd_extract(int argc, char **argv);
 int tl_cmd_recover(int argc, char **argv);
 int tl_cmd_status(int argc, char **argv);
 int tl_cmd_control(int argc, char **argv);
+int tl_cmd_bind(int argc, char **argv);
+int tl_cmd_unbind(int argc, char **argv);
 int tl_cmd_top(int argc, char **argv);

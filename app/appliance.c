@@ -143,6 +143,8 @@ static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, stru
 						.gateway6 = cfg->gateway6,
 						.vlan = (uint16_t)cfg->vlan,
 						.mtu = (uint16_t)cfg->mtu,
+						.ttl = (uint8_t)cfg->ttl,
+						.dscp = (uint8_t)cfg->dscp,
 						.reassemble = cfg->ip_fragments == TL_CONFIG_FRAGMENTS_REASSEMBLE,
 						.socket_id = tl_port_config(a->ports[port])->socket_id,
 						.seed = rte_rand(),

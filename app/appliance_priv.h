@@ -27,6 +27,13 @@ bool tl_appliance_signal(struct tl_appliance *appliance, int number);
 // The answer to a line from the control socket (tl_ctl_answer_fn).
 char *tl_appliance_answer(void *appliance, const char *command);
 
+// What the service manager wants to hear, and what it was told last.
+struct tl_watchdog {
+	uint64_t every_ns; // 0: nothing
+	uint64_t next_ns;
+	uint64_t beats[TL_PLAN_LCORES_MAX];
+};
+
 struct tl_appliance {
 	const struct tl_config *config;
 	struct tl_appliance_opts opts;
@@ -42,6 +49,7 @@ struct tl_appliance {
 	struct tl_lcore *lcores[TL_PLAN_LCORES_MAX];
 	uint32_t n_running; // the first so many lcores have been started
 	struct tl_ctl *ctl;
+	struct tl_watchdog watchdog;
 	struct tl_metrics metrics;
 	struct tl_snapshot snapshot;		     // the latest
 	uint64_t drops_seen[TL_CONFIG_CAPTURES_MAX]; // of the recording and its port, at the last look

@@ -13,10 +13,13 @@
 
 #include <tl_log.h>
 
+#include "notify.h"
+
 #define WATCH_MS 20		   // how often main looks for the end of the input
 #define CLOSE_NS (2 * TL_NS_PER_S) // how long connections may take to close in order
 #define SAMPLE_NS TL_NS_PER_S
-#define SETTLE_MS 1000 // how long frames may be on their way through a busy kernel
+#define WATCHDOG_SHARE 4 // as often as that within its time the service manager hears from us
+#define SETTLE_MS 1000	 // how long frames may be on their way through a busy kernel
 
 static uint64_t now_ns(const struct tl_appliance *a)
 {
@@ -127,10 +130,29 @@ static void sample(struct tl_appliance *a)
 		}
 	for (uint32_t i = 0; i < s->n_echoes; i++)
 		echoed += s->echoes[i].echoed_msgs;
+	tl_notify("STATUS=received %" PRIu64 ", sent %" PRIu64 ", echoed %" PRIu64 ", recorded %" PRIu64
+		  ", dropped %" PRIu64,
+		rx, tx, echoed, written, dropped);
 	if (a->opts.progress)
 		tl_info("%4" PRIu64 " s  received %" PRIu64 "  sent %" PRIu64 "  echoed %" PRIu64 "  recorded %" PRIu64
 			"  dropped %" PRIu64,
 			s->uptime_ns / TL_NS_PER_S, rx, tx, echoed, written, dropped);
+}
+
+// Says that all is well where every lcore has made a round since it was said last, and nothing where one is stuck.
+static void feed_watchdog(struct tl_appliance *a, uint64_t now)
+{
+	struct tl_watchdog *dog = &a->watchdog;
+
+	if (dog->every_ns == 0 || now < dog->next_ns)
+		return;
+	for (uint32_t i = 0; i < a->n_running; i++)
+		if (tl_lcore_beats(a->lcores[i]) == dog->beats[i])
+			return;
+	for (uint32_t i = 0; i < a->n_running; i++)
+		dog->beats[i] = tl_lcore_beats(a->lcores[i]);
+	dog->next_ns = now + dog->every_ns;
+	tl_notify("WATCHDOG=1");
 }
 
 // Whether the signal that has come is one that ends the appliance.
@@ -167,6 +189,7 @@ static void watch(struct tl_appliance *a, int signal_fd)
 			sample(a);
 			next_sample_ns += SAMPLE_NS;
 		}
+		feed_watchdog(a, now);
 	}
 }
 
@@ -269,8 +292,12 @@ int tl_appliance_run(struct tl_appliance *a, struct tl_snapshot *out, struct tl_
 	if (signal_fd < 0)
 		return tl_fail(err, -errno, "cannot listen for signals");
 	int rc = start(a, err);
-	if (rc == 0)
+	if (rc == 0) {
+		a->watchdog.every_ns = tl_notify_watchdog_ns() / WATCHDOG_SHARE;
+		tl_notify("READY=1");
 		watch(a, signal_fd);
+	}
+	tl_notify("STOPPING=1");
 	struct tl_err end_err;
 	int end_rc = end(a, &end_err);
 	if (rc == 0 && end_rc != 0)

@@ -19,6 +19,8 @@ static const struct {
 	{"client", tl_cmd_client, "measure an echo from outside"},
 	{"extract", tl_cmd_extract, "copy packets out of recordings"},
 	{"recover", tl_cmd_recover, "make what a crash left of recordings valid files"},
+	{"bind", tl_cmd_bind, "give NICs to DPDK"},
+	{"unbind", tl_cmd_unbind, "give NICs back to the kernel"},
 	{"status", tl_cmd_status, "ask a running appliance for its counters"},
 	{"top", tl_cmd_top, "watch what a running appliance does per second"},
 	{"control", tl_cmd_control, "trigger, pause, resume or rotate the recordings of a running appliance"},

@@ -325,6 +325,8 @@ static const struct tl_config_key port_keys[] = {
 	{"gateway6", read_gateway6, FIELD(tl_config_port, gateway6)},
 	{"vlan", read_vlan, FIELD(tl_config_port, vlan), .min = 1, .max = 4094},
 	{"mtu", tl_config_number, FIELD(tl_config_port, mtu), .min = 576, .max = 9600, .fallback = "1500"},
+	{"ttl", tl_config_number, FIELD(tl_config_port, ttl), .min = 1, .max = 255, .fallback = "64"},
+	{"dscp", tl_config_number, FIELD(tl_config_port, dscp), .max = 63, .fallback = "0"},
 	{"ip_fragments", tl_config_choice, FIELD(tl_config_port, ip_fragments), .choices = fragments,
 		.fallback = "\"reassemble\""},
 	{"ptp_probes_per_s", read_probes, FIELD(tl_config_port, ptp_probes_per_s), .max = TL_CONFIG_PROBES_MAX},

@@ -60,6 +60,8 @@ struct tl_config_port {
 	struct tl_ip6 gateway6;		       // "gateway6", inside the prefix or link-local; :: when absent
 	uint32_t vlan;			       // "vlan", 1..4094; 0 when absent: untagged
 	uint32_t mtu;			       // "mtu", 576..9600, default 1500
+	uint32_t ttl;			       // "ttl", 1..255, default 64
+	uint32_t dscp;			       // "dscp", 0..63, default 0
 	enum tl_config_fragments ip_fragments; // "ip_fragments": "reassemble" (default), "count"
 	bool ptp;			       // "ptp_probes_per_s" is there: the NIC stamps PTP frames
 	uint32_t ptp_probes_per_s;	       // "ptp_probes_per_s", 0..40; not 0 only on a port with an echo

@@ -62,6 +62,11 @@ void tl_lcore_request(struct tl_lcore *l, enum tl_lcore_phase phase)
 	atomic_store_explicit(&l->phase, phase, memory_order_release);
 }
 
+uint64_t tl_lcore_beats(const struct tl_lcore *lcore)
+{
+	return tl_count_read(&lcore->beats);
+}
+
 bool tl_lcore_closed(const struct tl_lcore *l)
 {
 	return atomic_load_explicit(&l->closed, memory_order_acquire);

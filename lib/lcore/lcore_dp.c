@@ -46,6 +46,7 @@ static void handle_burst(struct tl_lcore *l)
 static void tick(struct tl_lcore *l, uint64_t mono_ns)
 {
 	l->next_tick_ns = mono_ns + TICK_NS;
+	tl_count(&l->beats, 1);
 	for (uint32_t i = 0; i < l->cfg.n_services; i++)
 		if (l->services[i].tick != NULL)
 			l->services[i].tick(l->services[i].ctx, mono_ns);

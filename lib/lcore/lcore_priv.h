@@ -13,6 +13,7 @@ struct tl_lcore {
 	bool closing;	     // services were told to close
 	uint32_t idle_loops; // empty polls in a row
 	uint64_t next_tick_ns;
+	uint64_t beats; // ticks so far
 	struct tl_burst burst;
 	_Atomic(int) phase; // enum tl_lcore_phase; written by main
 	atomic_bool closed; // written by the lcore

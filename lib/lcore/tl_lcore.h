@@ -63,6 +63,9 @@ int tl_lcore_create(const struct tl_lcore_cfg *cfg, struct tl_lcore **out, struc
 int tl_lcore_start(struct tl_lcore *lcore, struct tl_err *err);
 void tl_lcore_request(struct tl_lcore *lcore, enum tl_lcore_phase phase);
 
+// How many times its timers ran: an lcore whose number stands still is stuck.
+uint64_t tl_lcore_beats(const struct tl_lcore *lcore);
+
 // Whether every service has closed (after TL_LCORE_CLOSE).
 bool tl_lcore_closed(const struct tl_lcore *lcore);
 

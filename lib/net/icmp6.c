@@ -23,7 +23,6 @@
 #define ND_REDIRECT 137
 #define MLD_V2_REPORT 143
 
-#define HOP_LIMIT 64
 #define QUOTED_L4_LEN 8 // ports and sequence number
 
 // What TCP calls the codes after ICMP's.
@@ -58,7 +57,7 @@ static void answer_echo(struct tl_net *net, const uint8_t *frame, const struct t
 	struct rte_mbuf *m = tl_net_alloc(net);
 	if (m == NULL)
 		return;
-	const struct tl_ip6_packet packet = {&own->ip, &asked->src, TL_IPPROTO_ICMP6, HOP_LIMIT, len};
+	const struct tl_ip6_packet packet = {&own->ip, &asked->src, TL_IPPROTO_ICMP6, net->cfg.ttl, len, net->cfg.dscp};
 	uint8_t *icmp = tl_ip6_build(net, m, &packet);
 
 	memcpy(icmp, frame + pkt->l4_off, len);

@@ -124,7 +124,7 @@ uint8_t *tl_ip6_build(struct tl_net *net, struct rte_mbuf *m, const struct tl_ip
 	memcpy(ether->src, net->cfg.mac, sizeof(ether->src));
 	ether->type_be = tl_be16(TL_ETHERTYPE_IPV6);
 	*ip = (struct tl_ipv6_hdr){
-		.version_be = tl_be32(VERSION_6),
+		.version_be = tl_be32(VERSION_6 | (uint32_t)packet->dscp << (TL_IPV6_CLASS_SHIFT + TL_DSCP_SHIFT)),
 		.payload_len_be = tl_be16(packet->len),
 		.next = packet->next,
 		.hop_limit = packet->hop_limit,

@@ -11,7 +11,6 @@
 #include "net_priv.h"
 
 #define IP_DONT_FRAGMENT 0x4000
-#define TTL_HOST 64
 #define TTL_GROUP 1 // RFC 1112, section 6.1
 
 struct rte_mbuf *tl_net_alloc(struct tl_net *net)
@@ -47,13 +46,19 @@ void tl_ip_set_len(struct rte_mbuf *m, uint16_t len)
 	m->pkt_len = len;
 }
 
+static uint8_t ttl_to(const struct tl_net *net, uint32_t dst_be)
+{
+	return tl_ip_is_mcast(dst_be) ? TTL_GROUP : net->cfg.ttl;
+}
+
 static uint8_t *build_ip6(struct tl_net *net, struct rte_mbuf *m, uint8_t proto, uint32_t dst_be, uint16_t l4_len)
 {
 	const struct tl_ip6_packet packet = {
 		.src = &tl_ip6_source(net, dst_be)->ip,
 		.dst = tl_ip6_of(&net->ip6->book, dst_be),
 		.next = proto,
-		.hop_limit = tl_ip_is_mcast(dst_be) ? TTL_GROUP : TTL_HOST,
+		.hop_limit = ttl_to(net, dst_be),
+		.dscp = net->cfg.dscp,
 		.len = l4_len,
 	};
 
@@ -74,10 +79,11 @@ uint8_t *tl_ip_build(struct tl_net *net, struct rte_mbuf *m, uint8_t proto, uint
 	ether->type_be = tl_be16(TL_ETHERTYPE_IPV4);
 	*ip = (struct tl_ipv4_hdr){
 		.version_ihl = 0x45,
+		.tos = (uint8_t)(net->cfg.dscp << TL_DSCP_SHIFT),
 		.total_len_be = tl_be16(TL_IPV4_LEN + l4_len),
 		.id_be = tl_be16(net->ip_id++),
 		.frag_be = tl_be16(IP_DONT_FRAGMENT),
-		.ttl = tl_ipv4_is_mcast(dst_be) ? TTL_GROUP : TTL_HOST,
+		.ttl = ttl_to(net, dst_be),
 		.proto = proto,
 		.src_be = net->cfg.ip_be,
 		.dst_be = dst_be,

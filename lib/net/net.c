@@ -13,6 +13,8 @@
 
 #include "net_priv.h"
 
+#define TTL_DEFAULT 64 // RFC 1700
+
 uint64_t tl_net_random(struct tl_net *net)
 {
 	// Marsaglia's xorshift64; the state is never 0.
@@ -76,6 +78,7 @@ static int check_cfg(const struct tl_net_cfg *cfg, struct tl_err *err)
 		{cfg->gateway_be != cfg->ip_be || cfg->ip_be == 0, "the gateway must be another host"},
 		{is_good_ip6(cfg), "the IPv6 address and gateway must be two hosts', the prefix 1 to 128 bits, the MTU "
 				   "at least 1280"},
+		{cfg->dscp < 64, "the DSCP must be 0 to 63"},
 		{cfg->vlan <= 4094, "the VLAN must be 1 to 4094, or 0 for none"},
 		{cfg->mtu >= 576 && cfg->mtu <= 9600, "the MTU must be 576 to 9600"},
 		{rte_pktmbuf_data_room_size(cfg->pool) >= need_bytes, "the mbufs must hold a frame of the MTU"},
@@ -126,6 +129,8 @@ int tl_net_create(const struct tl_net_cfg *cfg, struct tl_net **out, struct tl_e
 	if (net == NULL)
 		return tl_fail(err, -ENOMEM, "net %s: no memory on NUMA node %d", cfg->name, cfg->socket_id);
 	net->cfg = *cfg;
+	if (cfg->ttl == 0)
+		net->cfg.ttl = TTL_DEFAULT;
 	snprintf(net->name, sizeof(net->name), "%s", cfg->name);
 	net->cfg.name = net->name;
 	net->broadcast_be = broadcast_be(cfg->ip_be, cfg->mask_be);

@@ -243,6 +243,7 @@ struct tl_ip6_packet {
 	const struct tl_ip6 *src, *dst;
 	uint8_t next, hop_limit;
 	uint16_t len; // behind the header
+	uint8_t dscp;
 };
 uint8_t *tl_ip6_build(struct tl_net *net, struct rte_mbuf *m, const struct tl_ip6_packet *packet);
 // The checksum of an ICMPv6 message whose IPv6 header stands at ip.

@@ -38,6 +38,8 @@ struct tl_net_cfg {
 	struct tl_ip6 gateway6;	    // ::: none
 	uint16_t vlan;		    // of every frame (IEEE 802.1Q), 1..4094; 0: untagged
 	uint16_t mtu;		    // IP packet, bytes; 576..9600, with IPv6 at least 1280
+	uint8_t ttl;		    // of unicast, IPv6: hop limit; 0: 64 (RFC 1700)
+	uint8_t dscp;		    // of all that is not IGMP, ND or MLD, 0..63 (RFC 2474)
 	uint32_t max_conns;	    // TCP connections at once, TIME-WAIT included; 1..TL_NET_CONNS_MAX
 	uint32_t send_buffer_bytes; // room per TCP connection, a power of two, 4 KiB..16 MiB
 	uint32_t groups;	    // IPv4 multicast groups joined at once, at most TL_NET_GROUPS_MAX; 0: 64

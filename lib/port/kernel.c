@@ -6,7 +6,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <ifaddrs.h>
 #include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <linux/if_xdp.h>
@@ -19,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <tl_units.h>
+#include <tl_iface.h>
 
 #define FRAME_BYTES_MIN 2048u
 #define FRAME_BYTES_MAX 32768u
@@ -84,45 +83,6 @@ bool tl_kernel_is_promisc(const char *iface)
 	return interface_ioctl(iface, SIOCGIFFLAGS, &ifr) == 0 && (ifr.ifr_flags & IFF_PROMISC) != 0;
 }
 
-// The interface of the default route, from /proc/net/route.
-static bool has_default_route(const char *iface)
-{
-	FILE *routes = fopen("/proc/net/route", "re");
-	char line[256], name[64];
-	unsigned long destination, mask;
-	bool found = false;
-
-	if (routes == NULL)
-		return false;
-	while (fgets(line, sizeof(line), routes) != NULL)
-		if (sscanf(line, "%63s %lx %*s %*s %*s %*s %*s %lx", name, &destination, &mask) == 3)
-			found |= destination == 0 && mask == 0 && strcmp(name, iface) == 0;
-	fclose(routes);
-	return found;
-}
-
-// Whether the login this process was started from comes in over the interface: SSH_CONNECTION's third word is our
-// address.
-static bool carries_login(const char *iface)
-{
-	const char *connection = getenv("SSH_CONNECTION");
-	char local[64];
-	uint32_t local_be;
-	struct ifaddrs *list;
-	bool found = false;
-
-	if (connection == NULL || sscanf(connection, "%*s %*s %63s", local) != 1 ||
-		tl_parse_ipv4(local, &local_be) != 0)
-		return false;
-	if (getifaddrs(&list) != 0)
-		return false;
-	for (const struct ifaddrs *a = list; a != NULL; a = a->ifa_next)
-		if (a->ifa_addr != NULL && a->ifa_addr->sa_family == AF_INET && strcmp(a->ifa_name, iface) == 0)
-			found |= memcmp(&a->ifa_addr->sa_data[2], &local_be, sizeof(local_be)) == 0;
-	freeifaddrs(list);
-	return found;
-}
-
 int tl_kernel_check(const struct tl_port_cfg *cfg, struct tl_err *err)
 {
 	const char *iface = cfg->spec.arg;
@@ -139,7 +99,8 @@ int tl_kernel_check(const struct tl_port_cfg *cfg, struct tl_err *err)
 		return tl_fail(err, -EINVAL,
 			"port %s: mtu %u is more than the %d of interface %s: `ip link set %s mtu %u`", cfg->name,
 			cfg->mtu, ifr.ifr_mtu, iface, iface, cfg->mtu);
-	if (cfg->spec.kind == TL_PORT_XDP && !cfg->take && (has_default_route(iface) || carries_login(iface)))
+	if (cfg->spec.kind == TL_PORT_XDP && !cfg->take &&
+		(tl_iface_has_default_route("", iface) || tl_iface_carries_login(iface)))
 		return tl_fail(err, -EPERM,
 			"port %s: xdp:%s would take the interface of the default route or of your login away from the kernel: "
 			"use %s without xdp:, or allow it with \"take\": true (--take)",

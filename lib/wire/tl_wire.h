@@ -97,6 +97,9 @@ struct tl_ipv6_hdr {
 	struct tl_ip6 dst;
 } __attribute__((packed));
 
+#define TL_IPV6_CLASS_SHIFT 20 // the traffic class in version_be
+#define TL_DSCP_SHIFT 2	       // the code point in the type of service or the traffic class (RFC 2474)
+
 // UDP (RFC 768).
 struct tl_udp_hdr {
 	uint16_t src_port_be;

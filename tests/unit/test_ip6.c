@@ -25,6 +25,8 @@ static struct tl_ip6 ip6(const char *text)
 #define FAR6 "2001:db8:1::7"
 #define GROUP6 "ff05::1234"
 #define OUR_SOLICITED "ff02::1:ff00:1"
+#define HOP_LIMIT 7
+#define DSCP 46
 
 // ---- the host
 
@@ -41,6 +43,8 @@ static struct host *start_untried(void)
 	cfg.ip6 = ip6(US6);
 	cfg.ip6_bits = 64;
 	cfg.gateway6 = ip6(GATEWAY6);
+	cfg.ttl = HOP_LIMIT;
+	cfg.dscp = DSCP;
 	if (tl_net_create(&cfg, &h->net, &err) != 0) {
 		fprintf(stderr, "%s\n", err.text);
 		exit(1);
@@ -381,6 +385,8 @@ static void pings_are_answered(void)
 		CU_ASSERT_FATAL(answers(h, &ping));
 		CU_ASSERT(is_ip6(&h->sent[0], PEER_MAC, cases[i][2], cases[i][0], 58));
 		CU_ASSERT_EQUAL(h->sent[0].bytes[54], 129);
+		CU_ASSERT_EQUAL(get16(h->sent[0].bytes + 14), 0x6000 | DSCP << 6);
+		CU_ASSERT_EQUAL(h->sent[0].bytes[21], HOP_LIMIT);
 		CU_ASSERT_EQUAL(memcmp(h->sent[0].bytes + 58, ping.bytes + 58, 9), 0);
 	}
 	CU_ASSERT_EQUAL(counter(h, "icmp6_replies_tx"), 4);
@@ -663,7 +669,8 @@ int main(void)
 			unknown_neighbour_is_asked_for},
 		{"only Override changes a known MAC", only_override_changes_a_mac},
 		{"far hosts go by the gateway", far_hosts_go_by_the_gateway},
-		{"pings are answered from the address of their scope", pings_are_answered},
+		{"pings are answered from the address of their scope, with the port's hop limit and DSCP",
+			pings_are_answered},
 		{"datagrams come by port, scope, group and source", udp_comes_by_scope_and_group},
 		{"every reason to drop has its counter", every_drop_has_its_counter},
 		{"strangers do not fill the book", strangers_do_not_fill_the_book},

@@ -276,6 +276,34 @@ static void sends_exact_bytes(void)
 	stop(h);
 }
 
+static void sends_with_the_ports_ttl_and_dscp(void)
+{
+	struct host *h = calloc(1, sizeof(*h));
+	struct tl_net_cfg cfg = usual_cfg(h);
+	struct heard heard = {0};
+	struct tl_tcp *c = NULL;
+	int reason = 0;
+
+	cfg.ttl = 7;
+	cfg.dscp = 46;
+	start_cfg(h, &cfg);
+	introduce(h, PEER_MAC, PEER);
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+	CU_ASSERT_EQUAL(say(udp, PEER, "abc"), 0);
+	CU_ASSERT_EQUAL(say(udp, GROUP, "abc"), 0);
+	CU_ASSERT_EQUAL(tl_tcp_connect(h->net, PEER, PORT(80), &NOTE_CLOSED, &reason, NULL, &c), 0);
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 3);
+	for (unsigned i = 0; i < 3; i++) {
+		struct frame f = h->sent[i];
+		fix_cksums(&f);
+		CU_ASSERT_EQUAL(f.bytes[15], 46 << 2);
+		CU_ASSERT_EQUAL(f.bytes[22], i == 1 ? 1 : 7); // a group's stays 1
+		CU_ASSERT_EQUAL(memcmp(f.bytes, h->sent[i].bytes, f.len), 0);
+	}
+	stop(h);
+}
+
 static void checksum_zero_is_sent_as_ones(void)
 {
 	struct host *h = start();
@@ -693,6 +721,7 @@ int main(void)
 		{"ports on one group keep their own sources", every_port_keeps_its_own_source},
 		{"a port may be closed from its own callback", closing_ends_delivery},
 		{"a sent datagram has the right bytes", sends_exact_bytes},
+		{"datagrams and segments have the TTL and DSCP of the port", sends_with_the_ports_ttl_and_dscp},
 		{"a UDP checksum of zero is sent as all ones", checksum_zero_is_sent_as_ones},
 		{"a datagram to a group has the group's MAC and TTL 1", sends_to_group},
 		{"send refuses what is too long, unreachable or without an mbuf", refuses_to_send},

@@ -916,6 +916,30 @@ static void window_follows_room(void)
 	stop(h);
 }
 
+// RFC 9293, section 3.10.7.4: valid ACKs, URGs and RSTs count when the window is zero.
+static void rst_and_urg_count_while_our_window_is_shut(void)
+{
+	const struct tl_tcp_opts opts = {.window_follows_room = true, .send_buffer_bytes = 1000};
+	struct host *h = start();
+	struct app app = {.on_data = app_echo};
+
+	accept_with(h, &app, &opts);
+	h->window = 0; // the echo cannot leave
+	give(h, A, PEERS + 1, OURS + 1, 1000);
+	uint32_t edge = app.c->rcv_adv;
+	CU_ASSERT_EQUAL(app.c->rcv_nxt, edge);
+	CU_ASSERT_EQUAL(app.c->snd_max, OURS + 1);
+	h->window = WINDOW;
+	give(h, A | TL_TCP_URG, edge, OURS + 1, 0);
+	CU_ASSERT_EQUAL(app.c->snd_max - OURS, edge - PEERS); // the echo left
+	give(h, R, edge, 0, 700);			      // with data, which means nothing
+	CU_ASSERT_EQUAL(app.closed, 1);
+	CU_ASSERT_EQUAL(app.reason, TL_TCP_RESET);
+	CU_ASSERT_EQUAL(app.len, edge - PEERS - 1);
+	app_free(&app);
+	stop(h);
+}
+
 static void fin_needs_no_window(void)
 {
 	const struct tl_tcp_opts opts = {.window_follows_room = true, .send_buffer_bytes = 1000};
@@ -2061,6 +2085,8 @@ static const struct tl_test tests[] = {
 	{"a timeout forgets what the peer held; what it names again is not sent again", timeout_forgets_sacks},
 	{"a shut window is probed until it opens", zero_window_is_probed},
 	{"a peer that never reads is kept as long as it answers", peer_that_never_reads},
+	{"RST, with data or without, and URG are heard while our window is shut",
+		rst_and_urg_count_while_our_window_is_shut},
 	{"FIN gets through a shut window", fin_goes_through_a_shut_window},
 	{"no silly segments are sent", no_silly_segments},
 	{"the window follows the room, and its edge never moves left", window_follows_room},

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tapline bind, tapline unbind: give NICs to DPDK and back to the kernel.
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <tl_err.h>
+#include <tl_log.h>
+#include <tl_pci.h>
+
+#include "app.h"
+
+#define DEVICES_MAX 32
+#define LIST_FORMAT "%-13s %-10s %-16s %-7s %-5s %s\n"
+
+static const char bind_help[] =
+	"usage: tapline bind PCI... [--persist] [--no-iommu] [--dry-run]\n"
+	"       tapline bind --list\n"
+	"\n"
+	"Gives NICs to DPDK: takes them from the kernel's driver and has vfio-pci take them. PCI is an address such as\n"
+	"0000:3b:00.0. All are looked at before the first is touched. Refused are the interface of the default route or of\n"
+	"your login, also below a bond, bridge or VLAN; a NIC whose IOMMU group the kernel would keep a part of; and\n"
+	"Mellanox NICs, which DPDK uses where they are. What cannot be done is undone. `tapline unbind` gives them back.\n"
+	"\n"
+	"      --list      the NICs of this host, and who has them\n"
+	"      --persist   at every boot, too (a udev rule)\n"
+	"      --no-iommu  where there is no IOMMU: the NIC, and whoever controls it, may write to all memory\n"
+	"      --dry-run   print what would be done, and do nothing\n"
+	"      --root DIR  look at and write to the /sys, /proc, /run and /etc below DIR\n"
+	"  -h, --help      this text\n";
+
+static const char unbind_help[] =
+	"usage: tapline unbind PCI... [--dry-run]\n"
+	"\n"
+	"Gives NICs back to the driver that they had before `tapline bind`, and forgets what bind --persist said.\n"
+	"\n"
+	"      --dry-run   print what would be done, and do nothing\n"
+	"      --root DIR  look at and write to the /sys, /proc, /run and /etc below DIR\n"
+	"  -h, --help      this text\n";
+
+struct options {
+	const char *root;
+	bool list, persist, without_iommu, dry_run, help;
+};
+
+enum { LIST = 'l', PERSIST = 'p', NO_IOMMU = 'n', DRY_RUN = 'd', ROOT = 'r', HELP = 'h' };
+
+static const struct option bind_options[] = {{"list", no_argument, NULL, LIST}, {"persist", no_argument, NULL, PERSIST},
+	{"no-iommu", no_argument, NULL, NO_IOMMU}, {"dry-run", no_argument, NULL, DRY_RUN},
+	{"root", required_argument, NULL, ROOT}, {"help", no_argument, NULL, HELP}, {0}};
+
+static const struct option unbind_options[] = {{"dry-run", no_argument, NULL, DRY_RUN},
+	{"root", required_argument, NULL, ROOT}, {"help", no_argument, NULL, HELP}, {0}};
+
+static bool parse(int argc, char **argv, const struct option *table, struct options *options)
+{
+	int c;
+
+	*options = (struct options){.root = ""};
+	while ((c = getopt_long(argc, argv, "h", table, NULL)) != -1) {
+		switch (c) {
+		case LIST:
+			options->list = true;
+			break;
+		case PERSIST:
+			options->persist = true;
+			break;
+		case NO_IOMMU:
+			options->without_iommu = true;
+			break;
+		case DRY_RUN:
+			options->dry_run = true;
+			break;
+		case ROOT:
+			options->root = optarg;
+			break;
+		case HELP:
+			options->help = true;
+			break;
+		default:
+			return false;
+		}
+	}
+	int words = argc - optind;
+	if (options->help || (options->list && words == 0))
+		return true;
+	if (options->list || words < 1 || words > DEVICES_MAX) {
+		tl_error("%s (see `tapline %s --help`)",
+			options->list ? "--list takes no address"
+			: words == 0  ? "which NIC? give its PCI address"
+				      : "at most 32 NICs at a time",
+			argv[0]);
+		return false;
+	}
+	return true;
+}
+
+// Says why, and gives back what the program ends with.
+static int end_with(int status, const struct tl_err *err)
+{
+	tl_error("%s", err->text);
+	return status;
+}
+
+// ---- list
+
+static int print_nic(void *ctx, const struct tl_pci_device *d)
+{
+	char id[16], group[16] = "-", node[16] = "-", netdevs[160] = "";
+
+	snprintf(id, sizeof(id), "%04x:%04x", d->vendor, d->device);
+	if (d->iommu_group >= 0)
+		snprintf(group, sizeof(group), "%d", d->iommu_group);
+	if (d->numa_node >= 0)
+		snprintf(node, sizeof(node), "%d", d->numa_node);
+	for (unsigned i = 0; i < d->n_netdevs; i++)
+		snprintf(netdevs + strlen(netdevs), sizeof(netdevs) - strlen(netdevs), "%s%s", i != 0 ? "," : "",
+			d->netdevs[i]);
+	printf(LIST_FORMAT, d->address, id, d->driver[0] != '\0' ? d->driver : "-", group, node, netdevs);
+	++*(unsigned *)ctx;
+	return 0;
+}
+
+static int list(const char *root)
+{
+	unsigned found = 0;
+
+	printf(LIST_FORMAT, "ADDRESS", "ID", "DRIVER", "IOMMU", "NUMA", "INTERFACE");
+	if (tl_pci_each_nic(root, print_nic, &found) < 0 || found == 0)
+		tl_info("there is no PCI network device here");
+	return TL_EXIT_OK;
+}
+
+// ---- doing it
+
+static void print_plan(const struct tl_pci_plan *plan)
+{
+	printf("# %s: %s", plan->device.address, plan->device.driver[0] != '\0' ? plan->device.driver : "no driver");
+	printf(plan->n_steps != 0 ? " -> %s\n" : ": nothing to do\n", plan->want != NULL ? plan->want : "its driver");
+	for (unsigned i = 0; i < plan->n_steps; i++) {
+		const struct tl_pci_step *step = &plan->steps[i];
+		printf("echo %s > %s  # %s\n", step->text[0] == '\n' ? "" : step->text, step->path, step->why);
+	}
+}
+
+// Loads vfio-pci where it is not. With a root of a test's, there is nothing to load.
+static int load_driver(const char *root, struct tl_err *err)
+{
+	char path[PATH_MAX];
+	char *const command[] = {(char *)"modprobe", (char *)TL_PCI_DRIVER, NULL};
+	pid_t pid;
+	int status = -1;
+
+	snprintf(path, sizeof(path), "%s/sys/bus/pci/drivers/" TL_PCI_DRIVER, root);
+	if (access(path, F_OK) == 0)
+		return 0;
+	if (*root == '\0' && posix_spawnp(&pid, command[0], NULL, NULL, command, environ) == 0)
+		(void)waitpid(pid, &status, 0);
+	if (status == 0 && access(path, F_OK) == 0)
+		return 0;
+	return tl_fail(err, -ENOENT,
+		"the kernel has no driver " TL_PCI_DRIVER ": `modprobe " TL_PCI_DRIVER
+		"` must work; the module comes with the kernel's package");
+}
+
+static void say_done(const struct tl_pci_plan *plan)
+{
+	const struct tl_pci_device *d = &plan->device;
+
+	printf("%s: %s -> %s", d->address, d->driver[0] != '\0' ? d->driver : "no driver",
+		plan->want != NULL ? plan->want : "the kernel's choice");
+	for (unsigned i = 0; i < d->n_netdevs; i++)
+		printf(", interface %s is gone", d->netdevs[i]);
+	printf("\n");
+}
+
+static int persist(const struct options *options, const char *address, struct tl_err *err)
+{
+	char self[PATH_MAX], command[PATH_MAX + 64];
+	ssize_t chars = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (chars <= 0)
+		return tl_fail(err, -errno, "cannot read /proc/self/exe (%s)", strerror(errno));
+	self[chars] = '\0';
+	snprintf(command, sizeof(command), "%s bind %.*s%s", self, TL_PCI_ADDRESS_CHARS - 1, address,
+		options->without_iommu ? " --no-iommu" : "");
+	return tl_pci_persist(options->root, address, command, err);
+}
+
+static int bind_one(const struct options *options, const struct tl_pci_plan *plan, struct tl_err *err)
+{
+	const char *address = plan->device.address;
+	int rc = plan->n_steps != 0 ? tl_pci_remember(options->root, &plan->device, err) : 0;
+
+	if (rc == 0 && plan->n_steps != 0 && (rc = tl_pci_execute(options->root, plan, err)) != 0)
+		tl_pci_forget(options->root, address);
+	if (rc == 0 && options->persist)
+		rc = persist(options, address, err);
+	if (rc != 0)
+		return rc;
+	if (plan->n_steps != 0)
+		say_done(plan);
+	else
+		printf("%s: is with " TL_PCI_DRIVER " already\n", address);
+	return 0;
+}
+
+static int bind_all(const struct options *options, char *const *addresses, unsigned n)
+{
+	const struct tl_pci_wish wish = {options->root, addresses, n, options->without_iommu};
+	struct tl_pci_plan plans[DEVICES_MAX];
+	struct tl_err err;
+	int rc = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		if (tl_pci_plan_bind(&wish, i, &plans[i], &err) != 0)
+			return end_with(TL_EXIT_USAGE, &err);
+	if (options->without_iommu)
+		tl_warn("without an IOMMU a NIC can write to all memory of this host");
+	for (unsigned i = 0; i < n && options->dry_run; i++)
+		print_plan(&plans[i]);
+	if (options->dry_run)
+		return TL_EXIT_OK;
+	rc = load_driver(options->root, &err);
+	for (unsigned i = 0; i < n && rc == 0; i++)
+		rc = bind_one(options, &plans[i], &err);
+	return rc != 0 ? end_with(TL_EXIT_FAILED, &err) : TL_EXIT_OK;
+}
+
+static int plan_back(const struct options *options, const char *address, struct tl_pci_plan *plan,
+	char former[TL_PCI_NAME_CHARS], struct tl_err *err)
+{
+	char full[TL_PCI_ADDRESS_CHARS];
+
+	former[0] = '\0';
+	if (tl_pci_parse_address(address, full, err) == 0)
+		(void)tl_pci_recall(options->root, full, former);
+	return tl_pci_plan_unbind(options->root, address, former, plan, err);
+}
+
+static int unbind_all(const struct options *options, char *const *addresses, unsigned n)
+{
+	struct tl_pci_plan plans[DEVICES_MAX];
+	char former[DEVICES_MAX][TL_PCI_NAME_CHARS];
+	struct tl_err err;
+
+	for (unsigned i = 0; i < n; i++)
+		if (plan_back(options, addresses[i], &plans[i], former[i], &err) != 0)
+			return end_with(TL_EXIT_USAGE, &err);
+	for (unsigned i = 0; i < n && options->dry_run; i++)
+		print_plan(&plans[i]);
+	for (unsigned i = 0; i < n && !options->dry_run; i++) {
+		if (tl_pci_execute(options->root, &plans[i], &err) != 0)
+			return end_with(TL_EXIT_FAILED, &err);
+		(void)tl_pci_unpersist(options->root, plans[i].device.address);
+		tl_pci_forget(options->root, plans[i].device.address);
+		say_done(&plans[i]);
+	}
+	return TL_EXIT_OK;
+}
+
+// ---- the commands
+
+int tl_cmd_bind(int argc, char **argv)
+{
+	struct options options;
+
+	if (!parse(argc, argv, bind_options, &options))
+		return TL_EXIT_USAGE;
+	if (options.help)
+		return fputs(bind_help, stdout) < 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
+	if (options.list)
+		return list(options.root);
+	return bind_all(&options, argv + optind, (unsigned)(argc - optind));
+}
+
+int tl_cmd_unbind(int argc, char **argv)
+{
+	struct options options;
+
+	if (!parse(argc, argv, unbind_options, &options))
+		return TL_EXIT_USAGE;
+	if (options.help)
+		return fputs(unbind_help, stdout) < 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
+	return unbind_all(&options, argv + optind, (unsigned)(argc - optind));
+}

@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# tapline bind and unbind on made-up hosts: a tree of files where /sys, /proc, /run and /etc would be. What the kernel
+# makes of it shows tests/vm.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+NIC=0000:3b:00.0 TWIN=0000:3b:00.1
+
+# device ADDRESS DRIVER GROUP [CLASS [VENDOR]]: DRIVER and GROUP may be "-".
+device() {
+	local dir=root/sys/bus/pci/devices/$1
+	mkdir -p "$dir"
+	echo "${5:-0x8086}" >"$dir/vendor"
+	echo 0x10fb >"$dir/device"
+	echo "${4:-0x020000}" >"$dir/class"
+	echo 0 >"$dir/numa_node"
+	echo "(null)" >"$dir/driver_override"
+	[[ $2 == - ]] || driver "$1" "$2"
+	[[ $3 == - ]] || ln -s "../../../../kernel/iommu_groups/$3" "$dir/iommu_group"
+}
+
+# driver ADDRESS DRIVER: has the device.
+driver() {
+	mkdir -p "root/sys/bus/pci/drivers/$2"
+	: >"root/sys/bus/pci/drivers/$2/unbind"
+	ln -sfn "../../drivers/$2" "root/sys/bus/pci/devices/$1/driver"
+}
+
+# interface ADDRESS NAME
+interface() {
+	mkdir -p "root/sys/bus/pci/devices/$1/net/$2" "root/sys/class/net/$2"
+}
+
+# host: a server with a NIC of two ports, each in a group of its own, and vfio-pci.
+host() {
+	rm -rf root
+	mkdir -p root/sys/bus/pci/drivers/vfio-pci root/proc/net root/sys/module/vfio/parameters
+	: >root/sys/bus/pci/drivers_probe
+	echo N >root/sys/module/vfio/parameters/enable_unsafe_noiommu_mode
+	device "$NIC" ixgbe 7
+	device "$TWIN" ixgbe 8
+	interface "$NIC" ten0
+	interface "$TWIN" ten1
+	printf 'Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\neth0\t00000000\t0102A8C0\t0003\t0\t0\t0\t00000000\n' \
+		>root/proc/net/route
+}
+
+# says SENTENCE STATUS TEXT COMMAND...: the exit status, and a text in what it prints.
+says() {
+	local sentence=$1 want=$2 text=$3 status=0 before
+	shift 3
+	before=$(find root -type f -exec cksum {} + | sort)
+	"$TAPLINE" "$@" --root root >out.txt 2>&1 </dev/null || status=$?
+	if [[ $status == "$want" ]] && grep -qF -- "$text" out.txt &&
+		{ [[ $want != 2 ]] || [[ $before == "$(find root -type f -exec cksum {} + | sort)" ]]; }; then
+		ok "$sentence"
+	else
+		not_ok "$sentence" "status $status, or something changed: $(<out.txt)"
+	fi
+}
+
+refusals() {
+	host
+	says "a NIC that does not exist is named" 2 "there is no PCI device 0000:99:00.0" bind 99:00.0
+	says "what is no address is said to be none" 2 '"eth0" is no PCI address' bind eth0
+	says "no address is a wrong call" 2 "which NIC?" bind
+	device 0000:00:00.0 - - 0x060000
+	says "what is no network device is refused" 2 "is no network device" bind 00:00.0
+	device 0000:5e:00.0 mlx5_core 9 0x020000 0x15b3
+	says "a Mellanox NIC stays with its driver" 2 "mlx5_core. Leave it there" bind 5e:00.0
+
+	sed -i 's/^eth0/ten0/' root/proc/net/route
+	says "the interface of the default route is refused" 2 "ten0, which carries the default route" bind "$NIC"
+	says "of two NICs neither is touched when one is refused" 2 "default route" bind "$TWIN" "$NIC"
+	sed -i 's/^ten0/bond0/' root/proc/net/route
+	mkdir -p root/sys/class/net/ten0/upper_vlan5 root/sys/class/net/vlan5/upper_bond0
+	says "so is one below the bond that carries it" 2 "carries the default route" bind "$NIC"
+	host
+	printf '%032d 00 %032d 00 %032d 00000400 00000001 00000000 00000003     ten0\n' 0 0 0 >root/proc/net/ipv6_route
+	says "a default route of IPv6 is one" 2 "carries the default route" bind "$NIC"
+	host
+	mv root/sys/bus/pci/devices/$NIC/net/ten0 root/sys/bus/pci/devices/$NIC/net/lo
+	export SSH_CONNECTION="127.0.0.1 50000 127.0.0.1 22"
+	says "the interface of the login is refused" 2 "lo, which carries your login" bind "$NIC"
+	unset SSH_CONNECTION
+
+	host
+	ln -sfn ../../../../kernel/iommu_groups/7 root/sys/bus/pci/devices/$TWIN/iommu_group
+	says "a group that the kernel would keep a part of is refused" 2 "shares IOMMU group 7 with $TWIN" bind "$NIC"
+	says "a group that goes as a whole is not" 0 "$TWIN: ixgbe -> vfio-pci" bind --dry-run "$NIC" "$TWIN"
+	rm root/sys/bus/pci/devices/$NIC/iommu_group
+	says "without an IOMMU it is refused" 2 "is behind no IOMMU" bind "$NIC"
+	says "unless that is asked for, and then with a warning" 0 "can write to all memory" bind --no-iommu --dry-run "$NIC"
+}
+
+plans() {
+	host
+	"$TAPLINE" bind --dry-run --root root "$NIC" >plan.txt
+	grep -v '^#' plan.txt | sed 's/  #.*//' >steps.txt
+	check_equal "a dry run prints the writes in their order" "$(<steps.txt)" \
+		"echo vfio-pci > root/sys/bus/pci/devices/$NIC/driver_override
+echo $NIC > root/sys/bus/pci/devices/$NIC/driver/unbind
+echo $NIC > root/sys/bus/pci/drivers_probe"
+	check "and does none of them" grep -q null "root/sys/bus/pci/devices/$NIC/driver_override"
+	"$TAPLINE" bind --list --root root >list.txt
+	check "the list has each NIC with its driver, group, node and interface" \
+		grep -Eq "^$NIC +8086:10fb +ixgbe +7 +0 +ten0" list.txt
+}
+
+# These files take writes, but no driver moves: that is a kernel that refuses.
+faults() {
+	host
+	says "a kernel that does not give the NIC to vfio-pci is an error" 1 "gave $NIC to ixgbe, not to vfio-pci" bind "$NIC"
+	check_equal "and what was done is undone" "$(head -n 1 root/sys/bus/pci/devices/$NIC/driver_override)" ""
+	check "and nothing is remembered" test ! -e "root/run/tapline/bind/$NIC"
+	rm -r root/sys/bus/pci/drivers/vfio-pci
+	says "a kernel without vfio-pci is an error that names modprobe" 1 "modprobe vfio-pci" bind "$NIC"
+}
+
+memory() {
+	local rule=root/etc/udev/rules.d/70-tapline-$NIC.rules
+	host
+	driver "$NIC" vfio-pci
+	says "a NIC that vfio-pci has stays as it is" 0 "is with vfio-pci already" bind --persist "3b:00.0"
+	check "a persistent one gets a udev rule that binds it" \
+		grep -q "KERNEL==\"$NIC\", RUN+=\"/.*/tapline bind $NIC\"" "$rule"
+	mkdir -p root/run/tapline/bind
+	echo ixgbe >"root/run/tapline/bind/$NIC"
+	says "unbind wants the driver that it had" 0 "$NIC: vfio-pci -> ixgbe" unbind --dry-run "$NIC"
+	says "unbind says when the kernel gives it to another" 1 "not to ixgbe" unbind "$NIC"
+	rm "root/run/tapline/bind/$NIC"
+	says "of one whose driver is forgotten the kernel chooses" 0 "the kernel's choice" unbind "$NIC"
+	check "unbind takes the rule away" test ! -e "$rule"
+	says "what the kernel has is not given back" 2 "is not with vfio-pci but with ixgbe" unbind "$TWIN"
+}
+
+func_begin
+refusals
+plans
+faults
+memory
