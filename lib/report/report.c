@@ -129,17 +129,24 @@ struct tl_report_flow tl_report_total(const struct tl_report_capture *capture)
 	return total;
 }
 
+// One probe and one received frame may be in flight while running.
+bool tl_report_ptp_ok(const struct tl_report_ptp *ptp, bool final)
+{
+	int64_t probes = tl_report_unaccounted(&tl_report_probe_table, &ptp->probes);
+	int64_t received = tl_report_unaccounted(&tl_report_ptp_table, &ptp->received);
+
+	return (probes == 0 && received == 0) || (!final && probes >= 0 && received >= 0);
+}
+
 // What a port has seen and not yet handed out waits in its queues or between its lcores, so while running it may be
 // ahead, never behind.
 bool tl_report_port_ok(const struct tl_report_port *port, bool final)
 {
 	int64_t waiting = tl_report_unaccounted(&tl_report_port_table, port);
 	int64_t handed = tl_report_unaccounted(&tl_report_handoff_table, &port->handoff);
-	int64_t probes = tl_report_unaccounted(&tl_report_probe_table, &port->ptp.probes);
-	int64_t received = tl_report_unaccounted(&tl_report_ptp_table, &port->ptp.received);
 
-	return (waiting == 0 && handed == 0 && probes == 0 && received == 0) ||
-	       (!final && waiting >= 0 && handed >= 0 && probes >= 0 && received >= 0);
+	return ((waiting == 0 && handed == 0) || (!final && waiting >= 0 && handed >= 0)) &&
+	       tl_report_ptp_ok(&port->ptp, final);
 }
 
 // Adds to *open what the directions lack. False: something is accounted for twice.

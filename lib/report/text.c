@@ -125,7 +125,7 @@ static void print_port_queues(FILE *out, const struct tl_report_port *port)
 	}
 }
 
-static void print_ptp(FILE *out, const struct tl_report_ptp *ptp)
+static void print_ptp(FILE *out, const struct tl_report_ptp *ptp, bool final)
 {
 	const void *const probes[MAX_COLUMNS] = {&ptp->probes};
 	const void *const received[MAX_COLUMNS] = {&ptp->received};
@@ -135,11 +135,13 @@ static void print_ptp(FILE *out, const struct tl_report_ptp *ptp)
 		return;
 	print_counters(out, &tl_report_probe_table, probes, 1);
 	print_counters(out, &tl_report_ptp_table, received, 1);
+	if (!tl_report_ptp_ok(ptp, final))
+		fprintf(out, "  BROKEN: PTP frames that nobody accounts for, or that were accounted for twice\n");
 	tl_report_hist_text(out, "tx to wire", &ptp->tx_to_wire);
 	tl_report_hist_text(out, "wire to rx", &ptp->wire_to_poll);
 	fprintf(out, "  stamps of the NIC, within %s ns\n", grouped(ptp->bound_ns, bound));
 	if (!ptp->stamps_sent)
-		fprintf(out, "  UNSTAMPED: the NIC stamps nothing that it sends (see docs/time.md)\n");
+		fprintf(out, "  UNSTAMPED: the NIC stamps nothing that it sends (see docs/ptp.md)\n");
 }
 
 static void print_port(FILE *out, const struct tl_report_port *port, bool final)
@@ -153,7 +155,7 @@ static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 	print_port_queues(out, port);
 	print_port_verdict(out, port, final);
 	print_handoff(out, &port->handoff, final);
-	print_ptp(out, &port->ptp);
+	print_ptp(out, &port->ptp, final);
 	if (lost != 0)
 		fprintf(out, "  LOST: %s of %s frames that arrived, %s\n", grouped(lost, n),
 			grouped(port->hw_seen_pkts, of), percent(lost, port->hw_seen_pkts, share));
