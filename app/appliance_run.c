@@ -105,16 +105,18 @@ static void look_for_drops(struct tl_appliance *a)
 	}
 }
 
-// Once a second: steer the clock, read the counters that must not overflow, tell the user.
+// Once a second: steer the clocks, read the counters that must not overflow, tell the user.
 static void sample(struct tl_appliance *a)
 {
 	uint64_t rx = 0, tx = 0, written = 0, dropped = 0, echoed = 0;
 	struct tl_snapshot *s = &a->snapshot;
 
 	tl_clock_discipline(a->clock);
-	for (uint32_t i = 0; i < a->config->n_ports; i++)
+	for (uint32_t i = 0; i < a->config->n_ports; i++) {
+		tl_port_discipline(a->ports[i]);
 		if (a->syncs[i] != NULL)
 			tl_timesync_sample(a->syncs[i]);
+	}
 	tl_metrics_snapshot(&a->metrics, false, s);
 	tell_port_drops(a);
 	look_for_drops(a);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#define GAP_NS 50e6	  // closer samples replace each other: their distance says nothing of a rate
+#define GAP_NS 50e6	  // of closer samples the distance says nothing of a rate
 #define READING_NS 50.0	  // no bracket is believed to be narrower
 #define STEADY_PPB 1000.0 // an oscillator may change its rate by this from one sample to the next
 #define GIVE_UP 8	  // samples set aside in a row, even if no two of them agree
@@ -99,14 +99,10 @@ static bool set_aside(struct tl_clock_fit *fit, const struct tl_clock_sample *sa
 	return fit->agreeing >= gate->confirm || fit->aside >= GIVE_UP;
 }
 
-// The newest sample is replaced by a narrower one that came right after it.
 static void append(struct tl_clock_fit *fit, const struct tl_clock_sample *sample)
 {
-	if (between(newest(fit)->ns, sample->ns) < GAP_NS) {
-		if (fit->n > 1 && sample->half_ns <= newest(fit)->half_ns)
-			fit->samples[fit->n - 1] = *sample;
+	if (between(newest(fit)->ns, sample->ns) < GAP_NS)
 		return;
-	}
 	if (fit->n == TL_CLOCK_WINDOW)
 		memmove(&fit->samples[0], &fit->samples[1], --fit->n * sizeof(fit->samples[0]));
 	fit->samples[fit->n++] = *sample;

@@ -44,7 +44,7 @@ struct tl_clock_track_stats {
 	uint64_t failed_reads; // of the counter, by its own account
 	uint64_t steps;	       // times the counter jumped, or changed its rate at once, and the line was begun anew
 	uint64_t bound_ns;     // now
-	double rate_hz;
+	double rate_hz;	       // against CLOCK_REALTIME
 	enum tl_clock_scale scale;
 	int64_t offset_ns; // counter minus the time of its scale
 };

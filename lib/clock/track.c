@@ -66,7 +66,8 @@ static int read_bracket(struct tl_clock_track_state *s, struct tl_clock_sample *
 	return 0;
 }
 
-// The counter goes on where the line expects it, give or take half its period. A reading is that of up to one tick ago.
+// The counter goes on where the line expects it, give or take half its period. A reading, and later a stamp,
+// is that of up to one tick ago: on average of half a tick, which cancels out.
 static void unwrap(const struct tl_clock_track *track, struct tl_clock_sample *sample)
 {
 	const struct tl_clock_fit *fit = &track->state->fit;
@@ -90,7 +91,12 @@ static enum tl_clock_verdict add(struct tl_clock_track *track, const struct tl_c
 	return verdict;
 }
 
-// From ticks to monotonic time by the fit, from there to wall time by the clock: together one line.
+// From ticks to monotonic time by the fit, from there to wall time by the clock.
+static uint64_t mult_of(const struct tl_clock_track_state *s, uint64_t wall_mult)
+{
+	return (uint64_t)((unsigned __int128)tl_clock_fit_mult(&s->fit) * wall_mult / s->cfg.clock->mono.mult);
+}
+
 static void lay_line(struct tl_clock_track *track, bool first)
 {
 	struct tl_clock_track_state *s = track->state;
@@ -100,7 +106,7 @@ static void lay_line(struct tl_clock_track *track, bool first)
 	uint64_t ticks = tl_clock_fit_ticks(&s->fit, mono_ns);
 	uint64_t rounded_ns = tl_clock_fit_ns(&s->fit, ticks) - mono_ns;
 	uint64_t truth_ns = tl_clock_apply(&wall, s->last_tsc) + rounded_ns;
-	uint64_t mult = (uint64_t)((unsigned __int128)tl_clock_fit_mult(&s->fit) * wall.mult / clock->mono.mult);
+	uint64_t mult = mult_of(s, wall.mult);
 	struct tl_clock_line line = {.base_ticks = ticks, .base_ns = truth_ns, .mult = mult};
 
 	s->error_ns = 0;
@@ -219,8 +225,7 @@ uint64_t tl_clock_track_bound_ns(const struct tl_clock_track *track)
 	double fit_ns = tl_clock_fit_bound_ns(&s->fit, tl_clock_mono_ns(s->cfg.clock, tsc));
 	double wall_ns = (double)s->wall_bound_ns + (double)age_ns * s->cfg.clock->fit->drift_ppb / 1e9;
 
-	return (uint64_t)ceil(fit_ns + s->fit.ns_per_tick + wall_ns) +
-	       tl_clock_left_ns(s->error_ns, age_ns, s->over_ns);
+	return (uint64_t)ceil(fit_ns + wall_ns) + tl_clock_left_ns(s->error_ns, age_ns, s->over_ns);
 }
 
 int tl_clock_tai_offset_s(void)
@@ -267,6 +272,6 @@ void tl_clock_track_stats(const struct tl_clock_track *track, struct tl_clock_tr
 		.failed_reads = s->failed_reads,
 		.steps = s->steps,
 		.bound_ns = tl_clock_track_bound_ns(track),
-		.rate_hz = 1e9 / s->fit.ns_per_tick};
+		.rate_hz = ldexp(1e9, TL_CLOCK_SHIFT) / (double)mult_of(s, tl_clock_fit_mult(s->cfg.clock->fit))};
 	tell_scale(track, out);
 }

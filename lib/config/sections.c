@@ -306,6 +306,13 @@ static const char *const on_fulls[] = {[TL_WINDOW_FULL_DROP] = "drop", [TL_WINDO
 static const char *const congestions[] = {
 	[TL_CONFIG_CONGESTION_NEWRENO] = "newreno", [TL_CONFIG_CONGESTION_NONE] = "none", NULL};
 
+static const char *const timestamps[] = {[TL_CONFIG_TIMESTAMPS_AUTO] = "auto",
+	[TL_CONFIG_TIMESTAMPS_TSC] = "tsc",
+	[TL_CONFIG_TIMESTAMPS_NIC_RX] = "nic-rx",
+	[TL_CONFIG_TIMESTAMPS_KERNEL] = "kernel",
+	[TL_CONFIG_TIMESTAMPS_FILE] = "file",
+	NULL};
+
 static const struct tl_config_key eal_keys[] = {
 	{"huge", tl_config_bool, FIELD(tl_config_eal, huge), .fallback = "true"},
 	{"memory_mb", tl_config_number, FIELD(tl_config_eal, memory_mb), .min = 64, .max = 65536, .fallback = "512"},
@@ -332,6 +339,8 @@ static const struct tl_config_key port_keys[] = {
 	{"ptp_probes_per_s", read_probes, FIELD(tl_config_port, ptp_probes_per_s), .max = TL_CONFIG_PROBES_MAX},
 	{"promisc", tl_config_bool, FIELD(tl_config_port, promisc), .fallback = "true"},
 	{"take", tl_config_bool, FIELD(tl_config_port, take), .fallback = "false"},
+	{"timestamps", tl_config_choice, FIELD(tl_config_port, timestamps), .choices = timestamps,
+		.fallback = "\"auto\""},
 	{"idle", tl_config_choice, FIELD(tl_config_port, idle), .choices = idles, .fallback = "\"auto\""},
 };
 static const struct tl_config_table port_table = {KEYS(port_keys), .bytes = sizeof(struct tl_config_port)};

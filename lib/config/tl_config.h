@@ -27,6 +27,13 @@ struct json_t;
 #define TL_CONFIG_QUEUE_AUTO UINT32_MAX
 
 enum tl_idle { TL_IDLE_AUTO, TL_IDLE_POLL, TL_IDLE_ADAPTIVE };
+enum tl_config_timestamps {
+	TL_CONFIG_TIMESTAMPS_AUTO,
+	TL_CONFIG_TIMESTAMPS_TSC,
+	TL_CONFIG_TIMESTAMPS_NIC_RX,
+	TL_CONFIG_TIMESTAMPS_KERNEL,
+	TL_CONFIG_TIMESTAMPS_FILE,
+};
 enum tl_config_fragments { TL_CONFIG_FRAGMENTS_REASSEMBLE, TL_CONFIG_FRAGMENTS_COUNT };
 enum tl_config_direction { TL_CONFIG_BOTH, TL_CONFIG_RX, TL_CONFIG_TX };
 enum tl_config_store { TL_CONFIG_STORE_MEMORY, TL_CONFIG_STORE_FILES };
@@ -67,6 +74,7 @@ struct tl_config_port {
 	uint32_t ptp_probes_per_s;	       // "ptp_probes_per_s", 0..40; not 0 only on a port with an echo
 	bool promisc;			       // "promisc", default true
 	bool take;			       // "take", default false: allow AF_XDP on the interface of the login
+	enum tl_config_timestamps timestamps;  // "timestamps": "auto" (default), "tsc", "nic-rx", "kernel", "file"
 	enum tl_idle idle;		       // "idle": "auto" (default), "poll", "adaptive"
 };
 

@@ -7,6 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void read_stamps(const struct tl_port *port, struct tl_report_stamps *out)
+{
+	struct tl_port_stamps stamps;
+
+	tl_port_stamps(port, &stamps);
+	*out = (struct tl_report_stamps){
+		.source = tl_ts_source_name(stamps.source), .bounded = stamps.has_bound, .bound_ns = stamps.bound_ns};
+	if (!stamps.has_nic_clock)
+		return;
+	out->nic_clock = tl_clock_scale_name(stamps.nic_clock.scale);
+	out->nic_offset_ns = stamps.nic_clock.offset_ns;
+	out->nic_rate_hz = stamps.nic_clock.rate_hz;
+	out->nic_steps = stamps.nic_clock.steps;
+	out->nic_set_aside = stamps.nic_clock.set_aside;
+	out->nic_failed_reads = stamps.nic_clock.failed_reads;
+}
+
 static void read_port(struct tl_port *port, struct tl_report_port *out)
 {
 	const struct tl_port_cfg *cfg = tl_port_config(port);
@@ -23,6 +40,7 @@ static void read_port(struct tl_port *port, struct tl_report_port *out)
 		out->rx_pkts += row->rx_pkts;
 		out->rx_bytes += row->rx_bytes;
 		out->altered_pkts += tl_count_read(&rx->altered_pkts);
+		out->unstamped_pkts += tl_count_read(&rx->unstamped_pkts);
 	}
 	for (uint16_t q = 0; q < cfg->tx_queues; q++) {
 		const struct tl_txq *tx = tl_port_txq(port, q);
@@ -30,6 +48,7 @@ static void read_port(struct tl_port *port, struct tl_report_port *out)
 		out->tx_bytes += tl_count_read(&tx->tx_bytes);
 		out->drop_tx_pkts += tl_count_read(&tx->drop_tx_pkts);
 	}
+	read_stamps(port, &out->stamps);
 	tl_port_sample(port, &stats);
 	out->hw_seen_pkts = stats.hw_seen_pkts;
 	out->drop_nic_pkts = stats.drop_nic_pkts;
@@ -180,6 +199,8 @@ void tl_metrics_snapshot(const struct tl_metrics *m, bool final, struct tl_snaps
 	memset(out, 0, sizeof(*out));
 	out->final = final;
 	out->uptime_ns = tl_clock_mono_ns(m->clock, rte_rdtsc()) - m->start_ns;
+	out->tai_offset_s = tl_clock_tai_offset_s();
+	out->wall_steps = m->clock->steps;
 	out->n_ports = m->n_ports;
 	out->n_captures = m->n_captures;
 	out->n_echoes = m->n_echoes;

@@ -78,6 +78,42 @@ static json_t *ptp_json(const struct tl_report_ptp *ptp)
 	return object;
 }
 
+// Null where the NIC's own clock is not used.
+static json_t *nic_clock_json(const struct tl_report_stamps *stamps)
+{
+	if (stamps->nic_clock == NULL)
+		return json_null();
+	json_t *object = json_object();
+	put(object, "timescale", string(stamps->nic_clock));
+	put(object, "offset_ns", json_integer(stamps->nic_offset_ns));
+	put(object, "rate_hz", json_real(stamps->nic_rate_hz));
+	put(object, "steps", number(stamps->nic_steps));
+	put(object, "set_aside", number(stamps->nic_set_aside));
+	put(object, "failed_reads", number(stamps->nic_failed_reads));
+	return object;
+}
+
+static json_t *stamps_json(const struct tl_report_stamps *stamps)
+{
+	json_t *object = json_object();
+
+	put(object, "source", string(stamps->source));
+	put(object, "bound_ns", stamps->bounded ? number(stamps->bound_ns) : json_null());
+	put(object, "nic_clock", nic_clock_json(stamps));
+	return object;
+}
+
+// Every time is CLOCK_REALTIME's, that is UTC.
+static json_t *clock_json(const struct tl_snapshot *snap)
+{
+	json_t *object = json_object();
+
+	put(object, "timescale", string("REALTIME"));
+	put(object, "tai_offset_s", snap->tai_offset_s != 0 ? json_integer(snap->tai_offset_s) : json_null());
+	put(object, "steps", number(snap->wall_steps));
+	return object;
+}
+
 static json_t *port_json(const struct tl_report_port *port, bool final)
 {
 	json_t *object = json_object();
@@ -87,6 +123,7 @@ static json_t *port_json(const struct tl_report_port *port, bool final)
 	put_counters(object, &tl_report_port_table, port);
 	put_counters(object, &tl_report_handoff_table, &port->handoff);
 	put(object, "unaccounted_pkts", json_integer(tl_report_unaccounted(&tl_report_port_table, port)));
+	put(object, "timestamps", stamps_json(&port->stamps));
 	put(object, "queues", port_queues_json(port));
 	put(object, "ptp", ptp_json(&port->ptp));
 	put(object, "verified", json_boolean(port->verified));
@@ -231,6 +268,7 @@ json_t *tl_report_json(const struct tl_snapshot *snap)
 	for (uint32_t i = 0; i < snap->n_echoes; i++)
 		json_array_append_new(echoes, echo_json(&snap->echoes[i], snap->final));
 	put(object, "uptime_ns", number(snap->uptime_ns));
+	put(object, "clock", clock_json(snap));
 	put(object, "final", json_boolean(snap->final));
 	put_list(object, "ports", "port", ports);
 	put(object, "captures", captures);

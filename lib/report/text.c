@@ -144,6 +144,21 @@ static void print_ptp(FILE *out, const struct tl_report_ptp *ptp, bool final)
 		fprintf(out, "  UNSTAMPED: the NIC stamps nothing that it sends (see docs/ptp.md)\n");
 }
 
+static void print_stamps(FILE *out, const struct tl_report_port *port)
+{
+	const struct tl_report_stamps *stamps = &port->stamps;
+	char n[GROUPED];
+
+	if (stamps->source == NULL)
+		return;
+	fprintf(out, "  timestamps: %s", stamps->source);
+	if (stamps->bounded)
+		fprintf(out, ", within %s ns of CLOCK_REALTIME", grouped(stamps->bound_ns, n));
+	if (port->unstamped_pkts != 0)
+		fprintf(out, "; %s frames had none, and have the poll's", grouped(port->unstamped_pkts, n));
+	fputc('\n', out);
+}
+
 static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 {
 	const void *const rows[MAX_COLUMNS] = {port};
@@ -152,6 +167,7 @@ static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 
 	fprintf(out, "port %s (%s)\n", port->name, port->device);
 	print_counters(out, &tl_report_port_table, rows, 1);
+	print_stamps(out, port);
 	print_port_queues(out, port);
 	print_port_verdict(out, port, final);
 	print_handoff(out, &port->handoff, final);
