@@ -31,6 +31,7 @@ usage() {
 		  --jobs N      so many compilers at once ($jobs)
 		  --help        this
 		Then: meson setup -Ddpdk_prefix=DIR build. Does nothing when DIR holds just that already.
+		Status 3: Debian's archive does not give the source.
 		As root it installs what it needs.
 	END
 }
@@ -98,14 +99,22 @@ fetch() {
 	mkdir -p "$work"/{lists,cache}/partial
 	echo "deb-src [signed-by=$keyring] http://deb.debian.org/debian $suite main" >"$work/sources.list"
 	say "reading Debian's list of sources ($suite)"
-	private_apt apt-get -qq update >"$work/log" 2>&1 || fail "the list of sources cannot be read"
+	private_apt apt-get -qq update >"$work/log" 2>&1 || fetch_failed "the list of sources cannot be read"
 	full=$(private_apt apt-cache showsrc --only-source dpdk 2>>"$work/log" | sed -n "s/^Version: \(.*\)/\1/p" |
-		grep "^$version\." | sort -V | tail -n 1) || die "Debian $suite has no DPDK $version"
+		grep "^$version\." | sort -V | tail -n 1) || fetch_failed "Debian $suite has no DPDK $version"
 	say "downloading and verifying dpdk $full"
 	(cd "$work" && private_apt apt-get -qq source --download-only "dpdk=$full") >>"$work/log" 2>&1 ||
-		fail "the source of dpdk $full cannot be downloaded"
+		fetch_failed "the source of dpdk $full cannot be downloaded"
 	(cd "$work" && dpkg-source --no-overwrite-dir -x dpdk_*.dsc source) >>"$work/log" 2>&1 ||
 		fail "the source of dpdk $full cannot be unpacked"
+}
+
+# What cannot be had here is a reason to skip for a test: status 3.
+fetch_failed() {
+	tail -n 15 "$work/log" >&2
+	say "$*"
+	rm -rf "$work"
+	exit 3
 }
 
 fail() {

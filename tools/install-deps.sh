@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs from Debian's packages what is needed and not there: `run` to build and run, `test` for the tests as well, `vm`
-# for the tests with an emulated NIC, `bench` for what tests/bench/capture.sh compares with, `dpdk` for tools/build-dpdk.sh.
+# for the tests with an emulated NIC, `bench` for what tests/bench/capture.sh compares with, `dpdk` for tools/build-dpdk.sh,
+# `debian` for tools/test-debian.sh.
 # Asks the network for nothing when everything is there.
 set -euo pipefail
 
@@ -25,7 +26,7 @@ dpdk_packages=(
 qemu_oldest=8 # the first with an igb
 
 usage() {
-	echo "usage: tools/install-deps.sh run|test|vm|bench|dpdk"
+	echo "usage: tools/install-deps.sh run|test|vm|bench|dpdk|debian"
 }
 
 is_installed() {
@@ -122,6 +123,9 @@ bench)
 	;;
 dpdk)
 	install_missing "${dpdk_packages[@]}"
+	;;
+debian)
+	install_missing debootstrap
 	;;
 -h | --help)
 	usage
