@@ -194,9 +194,12 @@ ordinary() {
 # With a DPDK of our own, which the NIC's stamps need; it is built once on a machine, and skipped where its source is not to
 # be had.
 stamps_of_ptp() {
-	local prefix=/opt/tapline/dpdk-22.11-test log=$logs/build-dpdk.log begin=$SECONDS status=0
+	local prefix=/opt/tapline/dpdk-22.11 log=$logs/build-dpdk.log begin=$SECONDS status=0
 	wanted vm/timesync || return 0
-	tools/build-dpdk.sh --prefix "$prefix" --without net/mlx5,common/mlx5 >"$log" 2>&1 </dev/null || status=$?
+	if [[ ! -e $prefix/share/tapline-dpdk ]]; then
+		prefix+=-test
+		tools/build-dpdk.sh --prefix "$prefix" --without net/mlx5,common/mlx5 >"$log" 2>&1 </dev/null || status=$?
+	fi
 	printf '%-24s %4d s\n' build-dpdk $((SECONDS - begin))
 	if ((status == 0)); then
 		build ptp -Dwerror=true -Dtests=false "-Ddpdk_prefix=$prefix" || return 0
