@@ -13,6 +13,7 @@
 
 #include <tl_log.h>
 
+#include "family.h"
 #include "notify.h"
 
 #define WATCH_MS 20		   // how often main looks for the end of the input
@@ -48,8 +49,10 @@ static int start(struct tl_appliance *a, struct tl_err *err)
 			rc = tl_timesync_start(a->syncs[i], err);
 		if (rc == 0 && a->plan.has_echo[i])
 			rc = start_hosts(a, i, err);
-		if (rc == 0 && a->opts.probe)
+		if (rc == 0 && a->opts.probe) {
 			tl_port_print_probe(a->ports[i]);
+			tl_print_family(a->ports[i]);
+		}
 	}
 	while (rc == 0 && a->n_running < a->plan.n_lcores) {
 		rc = tl_lcore_start(a->lcores[a->n_running], err);

@@ -19,6 +19,7 @@
 #include <rte_mbuf.h>
 
 struct tl_err;
+struct tl_family_facts;
 struct tl_port;
 
 #define TL_BURST 64
@@ -231,6 +232,9 @@ void tl_port_discipline(struct tl_port *port);
 
 // What the port can do, as a table of text on stderr.
 void tl_port_print_probe(const struct tl_port *port);
+
+// What a PCI device says of itself. False for other ports.
+bool tl_port_family_facts(const struct tl_port *port, struct tl_family_facts *out);
 
 // COLD. Sleep until a frame may be there or timeout_us passed. An lcore with idle "adaptive" calls it after empty
 // polls.

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The files of drivers-config: units that systemd understands, and hugepages on made-up NUMA nodes.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+config=$func_root/drivers-config
+script=$config/hugepages/tapline-hugepages
+
+# units: as installed, with programs where the units expect them.
+units() {
+	local unit
+	for unit in tapline@.service tapline-hugepages.service; do
+		if ! command -v systemd-analyze >/dev/null; then
+			skip "systemd understands $unit" "there is no systemd-analyze"
+			continue
+		fi
+		sed "s|@BINDIR@/tapline|/bin/true|; s|@LIBEXECDIR@/tapline/tapline-hugepages|/bin/true|; s|@DATADIR@|/usr/share|" \
+			"$config/systemd/$unit.in" >"$unit"
+		check_equal "systemd understands $unit" "$(systemd-analyze verify --man=no "./$unit" 2>&1 | grep -F "${unit%.service}" || true)" ""
+	done
+}
+
+# node N SIZE_KB PAGES
+node() {
+	local dir=root/sys/devices/system/node/node$1/hugepages/hugepages-$2kB
+	mkdir -p "$dir"
+	echo "$3" >"$dir/nr_hugepages"
+}
+
+pages() {
+	cat "root/sys/devices/system/node/node$1/hugepages/hugepages-$2kB/nr_hugepages"
+}
+
+# take LINE...: the script's exit status is in status, what it says in out.txt.
+take() {
+	printf '%s\n' "$@" >hugepages.conf
+	status=0
+	ROOT=root "$script" hugepages.conf >out.txt 2>&1 || status=$?
+}
+
+hugepages() {
+	local status
+	node 0 2048 0
+	node 1 2048 700
+	node 1 1048576 0
+	take "# a comment" "" "0 2M 512" "1 2M 600" "1 1G 4"
+	check_equal "each node gets its pages, and keeps what it has" "$status $(pages 0 2048) $(pages 1 2048) $(pages 1 1048576)" \
+		"0 512 700 4"
+	take "7 2M 1"
+	check "a node that is not there is named, with the line" grep -q "line 1: node 7" out.txt
+	check_equal "and the script fails" "$status" 1
+	take "0 4K 1"
+	check "a size that is none is named" grep -q "size 4K" out.txt
+	take "0 2M" "0 2M 5 6" "zero 2M 5"
+	check_equal "lines of another form are refused" "$(grep -c 'not NODE SIZE COUNT' out.txt)" 3
+	ln -sf /dev/null root/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages
+	take "0 2M 9"
+	check_equal "a kernel that gives fewer makes it fail" "$status" 1
+}
+
+func_begin
+units
+hugepages
+check "the configuration that comes along is one" test "$(grep -cv '^#' "$config/hugepages/hugepages.conf")" = 1
