@@ -41,11 +41,6 @@ static bool wants_sent(const struct tl_config *config, uint32_t port)
 
 static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 {
-	static const enum tl_ts_source sources[] = {[TL_CONFIG_TIMESTAMPS_AUTO] = TL_TS_AUTO,
-		[TL_CONFIG_TIMESTAMPS_TSC] = TL_TS_TSC,
-		[TL_CONFIG_TIMESTAMPS_NIC_RX] = TL_TS_NIC_RX,
-		[TL_CONFIG_TIMESTAMPS_KERNEL] = TL_TS_KERNEL,
-		[TL_CONFIG_TIMESTAMPS_FILE] = TL_TS_FILE};
 	const struct tl_config_port *cfg = &a->config->ports[port];
 
 	return (struct tl_port_cfg){.name = cfg->name,
@@ -57,7 +52,7 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 		.ptp = cfg->ptp,
 		.take = cfg->take,
 		.rx_only = !wants_sent(a->config, port),
-		.timestamps = sources[cfg->timestamps],
+		.timestamps = a->plan.timestamps[port],
 		.clock = a->clock,
 		.socket_id = SOCKET_ID_ANY};
 }

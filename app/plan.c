@@ -62,6 +62,28 @@ static void plan_echoes(const struct tl_config *config, struct tl_plan *plan)
 	}
 }
 
+// Whether each kind of port can have the source that is wanted; only the device knows more.
+static int plan_timestamps(const struct tl_config *config, struct tl_plan *plan, struct tl_err *err)
+{
+	static const enum tl_ts_source sources[] = {[TL_CONFIG_TIMESTAMPS_AUTO] = TL_TS_AUTO,
+		[TL_CONFIG_TIMESTAMPS_TSC] = TL_TS_TSC,
+		[TL_CONFIG_TIMESTAMPS_NIC_RX] = TL_TS_NIC_RX,
+		[TL_CONFIG_TIMESTAMPS_KERNEL] = TL_TS_KERNEL,
+		[TL_CONFIG_TIMESTAMPS_FILE] = TL_TS_FILE};
+
+	for (uint32_t i = 0; i < config->n_ports; i++) {
+		plan->timestamps[i] = sources[config->ports[i].timestamps];
+		int rc = tl_port_check_stamps(&(struct tl_port_cfg){.name = config->ports[i].name,
+						      .spec = plan->specs[i],
+						      .tx_queues = plan->has_echo[i] ? 1 : 0,
+						      .timestamps = plan->timestamps[i]},
+			err);
+		if (rc != 0)
+			return tl_fail_at(err, rc, "%s: $.ports[%u].timestamps", config->file, i);
+	}
+	return 0;
+}
+
 static int check_filters(const struct tl_config *config, struct tl_err *err)
 {
 	for (uint32_t i = 0; i < config->n_captures; i++) {
@@ -165,8 +187,10 @@ int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_
 		rc = check_paths(config, err);
 	if (rc == 0) {
 		plan_echoes(config, out);
-		plan_cpus(config, out);
+		rc = plan_timestamps(config, out, err);
 	}
+	if (rc == 0)
+		plan_cpus(config, out);
 	return rc;
 }
 

@@ -267,8 +267,10 @@ static int eth_start(struct tl_port *port, struct tl_err *err)
 	if (rc != 0)
 		return tl_fail(err, rc, "port %s: %s did not start (%s)", port->name, device_text(port), strerror(-rc));
 	rc = tl_port_start_stamps(port, err);
-	if (rc != 0)
+	if (rc != 0) {
+		(void)rte_eth_dev_stop(port->port_id);
 		return rc;
+	}
 	if (port->cfg.promisc && set_promisc(port) != 0)
 		tl_warn("port %s: %s has no promiscuous mode: only frames for its own address are seen", port->name,
 			device_text(port));

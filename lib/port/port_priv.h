@@ -96,10 +96,8 @@ struct tl_port {
 // pool.c: descriptors is how many mbufs the driver may hold per queue and direction; room_bytes what one must hold.
 int tl_port_make_pool(struct tl_port *port, uint32_t room_bytes, uint32_t descriptors, struct tl_err *err);
 
-// stamps.c: whether a kind of port can have the stamps that are wanted: what is known before the device is.
-int tl_port_check_stamps(const struct tl_port_cfg *cfg, struct tl_err *err);
-// Chooses the source, for a device that offers to stamp or not, before it is configured. Where mbufs are to carry the
-// stamps, their place in them is known then.
+// stamps.c. Chooses the source, for a device that offers to stamp or not, before it is configured. Where mbufs are to
+// carry the stamps, their place in them is known then.
 int tl_port_choose_stamps(struct tl_port *port, bool offered, struct tl_err *err);
 // Makes a clock readable that was not before the start.
 int tl_port_start_stamps(struct tl_port *port, struct tl_err *err);

@@ -532,6 +532,50 @@ static void a_step_that_could_not_be_confirmed_widens_the_bound(void)
 	end(&w);
 }
 
+// ---- the wall clock itself, against a kernel whose time is exact
+
+static double wall_error_ns(struct world *w)
+{
+	uint64_t tsc = read_tsc(w);
+
+	return fabs((double)(int64_t)(tl_clock_wall_ns(&w->clock, tsc) - true_wall_ns(w)));
+}
+
+static unsigned live_by_wall(struct world *w, unsigned seconds, double slew_ppm)
+{
+	unsigned wrong = 0;
+
+	for (unsigned i = 0; i < seconds; i++) {
+		for (int k = 0; k < 10; k++) {
+			pass(w, SECOND / 10);
+			w->slewed_ns += slew_ppm * 100;
+			double off_ns = wall_error_ns(w);
+			wrong += off_ns > (double)tl_clock_bound_at_ns(&w->clock, read_tsc(w)) + 1;
+		}
+		discipline(w);
+	}
+	return wrong;
+}
+
+static void wall_time_learns_the_rate_of_the_kernels(void)
+{
+	struct world w = {.tick_ns = 1, .rng = 19};
+
+	begin(&w);
+	CU_ASSERT_EQUAL(live_by_wall(&w, 30, 0), 0);
+	CU_ASSERT(wall_error_ns(&w) < 20);
+	live_by_wall(&w, 2, 300); // somebody slews it: not known before the next comparison
+	CU_ASSERT_EQUAL(live_by_wall(&w, 10, 300), 0);
+	CU_ASSERT(wall_error_ns(&w) < 20);
+	CU_ASSERT_EQUAL(w.clock.steps, 0);
+	w.slewed_ns -= 3e9; // and sets it
+	discipline(&w);
+	CU_ASSERT_EQUAL(w.clock.steps, 1);
+	CU_ASSERT_EQUAL(live_by_wall(&w, 10, 300), 0);
+	CU_ASSERT(wall_error_ns(&w) < 20);
+	free(w.clock.fit);
+}
+
 // ---- readers on another thread
 
 struct readers {
@@ -595,6 +639,7 @@ int main(void)
 		{"noise of the readings is averaged out", noise_of_the_readings_is_averaged_out},
 		{"a step that could not be confirmed widens the bound",
 			a_step_that_could_not_be_confirmed_widens_the_bound},
+		{"wall time learns the rate of the kernel's", wall_time_learns_the_rate_of_the_kernels},
 		{"a reader never sees half of a line", a_reader_never_sees_half_of_a_line},
 	};
 

@@ -516,6 +516,45 @@ static void the_json_of_a_port_has_every_counter(void)
 	free(snap);
 }
 
+static void a_ports_timestamps_have_their_source_and_their_bound(void)
+{
+	struct tl_snapshot *snap = snapshot();
+
+	snap->tai_offset_s = 37;
+	snap->ports[0].unstamped_pkts = 4321;
+	snap->ports[0].stamps = (struct tl_report_stamps){.source = "nic-rx",
+		.bounded = true,
+		.bound_ns = 1234,
+		.nic_clock = "TAI",
+		.nic_offset_ns = -12,
+		.nic_steps = 2,
+		.nic_set_aside = 3};
+	char *text = text_of(tl_report_ledger_text, snap);
+	CU_ASSERT_TRUE(has_line(text,
+		"  timestamps: nic-rx, within 1,234 ns of CLOCK_REALTIME; 4,321 frames had none, and have the poll's"));
+	free(text);
+	json_t *json = tl_report_json(snap), *port = json_object_get(json, "port");
+	const json_t *stamps = json_object_get(port, "timestamps"), *nic = json_object_get(stamps, "nic_clock");
+	CU_ASSERT_EQUAL(integer_at(port, "unstamped_pkts"), 4321);
+	CU_ASSERT_STRING_EQUAL(string_at(stamps, "source"), "nic-rx");
+	CU_ASSERT_EQUAL(integer_at(stamps, "bound_ns"), 1234);
+	CU_ASSERT_STRING_EQUAL(string_at(nic, "timescale"), "TAI");
+	CU_ASSERT_EQUAL(integer_at(nic, "offset_ns"), -12);
+	CU_ASSERT_EQUAL(integer_at(nic, "steps"), 2);
+	CU_ASSERT_EQUAL(integer_at(nic, "set_aside"), 3);
+	CU_ASSERT_EQUAL(integer_at(json_object_get(json, "clock"), "tai_offset_s"), 37);
+	json_decref(json);
+	snap->tai_offset_s = 0;
+	snap->ports[0].stamps = (struct tl_report_stamps){.source = "kernel"};
+	json = tl_report_json(snap);
+	stamps = json_object_get(json_object_get(json, "port"), "timestamps");
+	CU_ASSERT_TRUE(json_is_null(json_object_get(stamps, "bound_ns")));
+	CU_ASSERT_TRUE(json_is_null(json_object_get(stamps, "nic_clock")));
+	CU_ASSERT_TRUE(json_is_null(json_object_get(json_object_get(json, "clock"), "tai_offset_s")));
+	json_decref(json);
+	free(snap);
+}
+
 static void the_json_of_a_recording_has_totals_and_directions(void)
 {
 	struct tl_snapshot *snap = snapshot();
@@ -672,6 +711,8 @@ int main(void)
 		{"an empty snapshot prints no rows", an_empty_snapshot_prints_no_rows},
 		{"the echo table shows both stages", the_echo_table_shows_both_stages},
 		{"the JSON of a port has every counter", the_json_of_a_port_has_every_counter},
+		{"a port's timestamps have their source and their bound",
+			a_ports_timestamps_have_their_source_and_their_bound},
 		{"the JSON of a recording has totals and directions",
 			the_json_of_a_recording_has_totals_and_directions},
 		{"the JSON of an echo has its latencies with their source",
