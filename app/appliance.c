@@ -53,6 +53,7 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 		.take = cfg->take,
 		.rx_only = !wants_sent(a->config, port),
 		.timestamps = a->plan.timestamps[port],
+		.tx_checksums = cfg->tx_checksums == TL_CONFIG_CHECKSUMS_AUTO && !wants_sent(a->config, port),
 		.clock = a->clock,
 		.socket_id = SOCKET_ID_ANY};
 }
@@ -115,9 +116,20 @@ static struct tl_echo_cfg echo_cfg(const struct tl_config_echo *e)
 		.listen_port_be = e->listen_port_be,
 		.send_buffer_bytes = e->send_buffer_bytes,
 		.on_full = e->on_full == TL_WINDOW_FULL_RESET ? TL_ECHO_FULL_RESET : TL_ECHO_FULL_DROP,
+		.warm = e->warm,
 		.without_cwnd = e->congestion == TL_CONFIG_CONGESTION_NONE,
 		.max_connections = e->max_connections,
-		.send_buffers = e->send_buffers};
+		.send_buffers = e->send_buffers,
+		.stages = e->stages || e->outliers.above_us != 0 || e->samples != 0,
+		.outlier_ns = e->outliers.above_us * TL_NS_PER_US,
+		.outliers = e->outliers.keep,
+		.samples = e->samples};
+}
+
+// A file's stamps are of another time.
+static bool stamps_the_wire(enum tl_ts_source source)
+{
+	return source == TL_TS_NIC_RX || source == TL_TS_KERNEL;
 }
 
 // The host of one lcore: the echoes that it owns. One without any answers for what arrives there and is nobody's.
@@ -154,7 +166,8 @@ static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, stru
 		.n_echoes = n,
 		.port = a->ports[port],
 		.clock = a->clock,
-		.steer = a->steers[port] != NULL ? tl_steer_side(a->steers[port], queue) : NULL};
+		.steer = a->steers[port] != NULL ? tl_steer_side(a->steers[port], queue) : NULL,
+		.stamped = stamps_the_wire(tl_port_rxq(a->ports[port], queue)->source)};
 	memcpy(host.net.mac, tl_port_mac(a->ports[port]), sizeof(host.net.mac));
 	return tl_echo_host_create(&host, &a->hosts[a->plan.first[port] + queue], err);
 }
@@ -313,6 +326,31 @@ static int make_lcores(struct tl_appliance *a, struct tl_err *err)
 	return rc;
 }
 
+// Outliers are kept on both sides: the lcore writes them down, main adds what the kernel tells.
+static int watch_outliers(struct tl_appliance *a, uint32_t index, struct tl_err *err)
+{
+	const struct tl_config_echo *e = &a->config->echoes[index];
+	uint32_t entry = a->plan.first[e->port] + a->plan.echo_queues[index];
+	struct tl_outliers_cfg cfg = {.tail = tl_echo_tail(a->hosts[entry], a->echo_index[index]),
+		.lcore = a->lcores[entry],
+		.clock = a->clock,
+		.cpu = a->plan.cpus[entry]};
+
+	if (cfg.tail == NULL)
+		return 0;
+	a->outliers[index] = tl_outliers_create(&cfg);
+	return a->outliers[index] != NULL ? 0 : tl_fail(err, -ENOMEM, "no memory for the outliers of %s", e->name);
+}
+
+static int watch_all_outliers(struct tl_appliance *a, struct tl_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < a->config->n_echoes && rc == 0; i++)
+		rc = watch_outliers(a, i, err);
+	return rc;
+}
+
 static void list_metrics(struct tl_appliance *a)
 {
 	static const char *const modes[] = {
@@ -328,8 +366,10 @@ static void list_metrics(struct tl_appliance *a)
 		m->ports[i] = a->ports[i];
 		m->steers[i] = a->steers[i];
 		m->syncs[i] = a->syncs[i];
-		for (uint32_t q = 0; q < a->config->ports[i].rx_queues; q++)
+		for (uint32_t q = 0; q < a->config->ports[i].rx_queues; q++) {
 			m->hosts[i][q] = a->hosts[a->plan.first[i] + q];
+			m->lcores[i][q] = a->lcores[a->plan.first[i] + q];
+		}
 	}
 	for (uint32_t i = 0; i < m->n_captures; i++) {
 		m->captures[i] = a->captures[i];
@@ -341,7 +381,9 @@ static void list_metrics(struct tl_appliance *a)
 			.mode = modes[e->mode],
 			.queue = a->plan.echo_queues[i],
 			.host = a->hosts[a->plan.first[e->port] + a->plan.echo_queues[i]],
-			.index = a->echo_index[i]};
+			.index = a->echo_index[i],
+			.outlier_ns = e->outliers.above_us * TL_NS_PER_US,
+			.outliers = a->outliers[i]};
 	}
 }
 
@@ -372,6 +414,8 @@ int tl_appliance_create(const struct tl_config *config, const struct tl_applianc
 		rc = make_captures(a, err);
 	if (rc == 0)
 		rc = make_lcores(a, err);
+	if (rc == 0)
+		rc = watch_all_outliers(a, err);
 	if (rc != 0) {
 		tl_appliance_destroy(a);
 		return rc;
@@ -386,6 +430,8 @@ void tl_appliance_destroy(struct tl_appliance *a)
 	if (a == NULL)
 		return;
 	tl_ctl_close(a->ctl);
+	for (uint32_t i = 0; i < a->config->n_echoes; i++)
+		tl_outliers_destroy(a->outliers[i]);
 	for (uint32_t i = 0; i < a->plan.n_lcores; i++)
 		tl_lcore_destroy(a->lcores[i]);
 	for (uint32_t i = 0; i < a->plan.n_lcores; i++)

@@ -47,7 +47,8 @@ struct tl_appliance {
 	struct tl_capture *captures[TL_CONFIG_CAPTURES_MAX];
 	struct tl_timesync *syncs[TL_CONFIG_PORTS_MAX]; // NULL: the port's NIC stamps no PTP frames
 	struct tl_lcore *lcores[TL_PLAN_LCORES_MAX];
-	uint32_t n_running; // the first so many lcores have been started
+	uint32_t n_running;				    // the first so many lcores have been started
+	struct tl_outliers *outliers[TL_CONFIG_ECHOES_MAX]; // NULL: of this echo none are kept
 	struct tl_ctl *ctl;
 	struct tl_watchdog watchdog;
 	struct tl_metrics metrics;

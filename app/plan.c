@@ -148,20 +148,17 @@ static uint32_t next_cpu(const struct tl_config *config, const cpu_set_t *allowe
 	return config->eal.main_lcore;
 }
 
-static void plan_cpus(const struct tl_config *config, struct tl_plan *plan)
+bool tl_plan_cpus(const struct tl_config *config, const cpu_set_t *allowed, struct tl_plan *plan)
 {
 	uint32_t last = UINT32_MAX; // + 1 is CPU 0
-	cpu_set_t allowed;
 	bool shared = false;
 
-	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
-		CPU_ZERO(&allowed);
 	for (uint32_t p = 0; p < config->n_ports; p++) {
 		plan->first[p] = plan->n_lcores;
 		for (uint32_t q = 0; q < config->ports[p].rx_queues; q++) {
 			uint32_t cpu = config->ports[p].lcores[q];
 			if (cpu == TL_CONFIG_LCORE_AUTO)
-				cpu = next_cpu(config, &allowed, &last);
+				cpu = next_cpu(config, allowed, &last);
 			if (cpu == config->eal.main_lcore) {
 				shared = true;
 				plan->adaptive[p] = true; // polling would starve the control thread
@@ -169,7 +166,16 @@ static void plan_cpus(const struct tl_config *config, struct tl_plan *plan)
 			plan->cpus[plan->n_lcores++] = cpu;
 		}
 	}
-	if (shared)
+	return shared;
+}
+
+static void plan_cpus(const struct tl_config *config, struct tl_plan *plan)
+{
+	cpu_set_t allowed;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+		CPU_ZERO(&allowed);
+	if (tl_plan_cpus(config, &allowed, plan))
 		tl_warn("there are fewer CPUs than receive queues: some share CPU %u with the control thread, and will lose "
 			"frames under load",
 			config->eal.main_lcore);

@@ -165,7 +165,42 @@ static void read_capture(struct tl_capture *capture, const char *port, struct tl
 	out->filter_engine = tl_capture_filter_engine(capture);
 }
 
-static void read_echo(const struct tl_metrics_echo *echo, struct tl_hist *scratch, struct tl_report_echo *out)
+// Messages whose poll gap was longer, by whole buckets: those that may have been shorter do not count.
+static uint64_t count_above(const struct tl_hist *hist, uint64_t value_ns)
+{
+	uint64_t n = 0;
+
+	for (size_t i = tl_hist_index(value_ns) + 1; i < TL_HIST_BUCKETS; i++)
+		n += hist->bucket[i];
+	return n;
+}
+
+static void read_stages(struct tl_metrics_echo *echo, struct tl_hist *scratch, struct tl_report_echo *out)
+{
+	struct tl_report_stages *stages = &echo->stages;
+	const struct tl_stamp_cost *cost = tl_echo_stamp_cost(echo->host);
+
+	if (!tl_echo_has_stage(echo->host, echo->index, TL_STAGE_PARSE))
+		return;
+	*stages = (struct tl_report_stages){
+		.rdtsc_ns = cost->rdtsc_ns, .stamp_ns = cost->stamp_ns, .outlier_ns = echo->outlier_ns};
+	out->stages = stages;
+	for (int i = 0; i < TL_STAGES; i++) {
+		stages->has[i] = tl_echo_has_stage(echo->host, echo->index, i);
+		if (!stages->has[i])
+			continue;
+		tl_echo_stage(echo->host, echo->index, i, scratch);
+		tl_hist_summarize(scratch, &stages->stage[i]);
+	}
+	stages->unstamped_pkts = tl_echo_unstamped_pkts(echo->host, echo->index);
+	tl_echo_poll_gap(echo->host, echo->index, scratch);
+	tl_hist_summarize(scratch, &stages->poll_gap);
+	stages->gap_above_p50_msgs = count_above(scratch, out->residence.p50_ns);
+	if (echo->outliers != NULL)
+		tl_outliers_list(echo->outliers, stages);
+}
+
+static void read_echo(struct tl_metrics_echo *echo, struct tl_hist *scratch, struct tl_report_echo *out)
 {
 	struct tl_echo_stats s;
 
@@ -190,9 +225,21 @@ static void read_echo(const struct tl_metrics_echo *echo, struct tl_hist *scratc
 	tl_hist_summarize(scratch, &out->residence);
 	tl_echo_tx_call(echo->host, echo->index, scratch);
 	tl_hist_summarize(scratch, &out->tx_call);
+	read_stages(echo, scratch, out);
 }
 
-void tl_metrics_snapshot(const struct tl_metrics *m, bool final, struct tl_snapshot *out)
+static void read_gaps(const struct tl_lcore *const *lcores, struct tl_hist *scratch, struct tl_report_port *out)
+{
+	for (uint32_t q = 0; q < out->n_queues && scratch != NULL; q++) {
+		if (lcores[q] == NULL)
+			continue;
+		tl_lcore_gaps(lcores[q], scratch);
+		tl_hist_summarize(scratch, &out->queues[q].poll_gap);
+		out->queues[q].poll_gap_above_ns = TL_LCORE_GAP_NS;
+	}
+}
+
+void tl_metrics_snapshot(struct tl_metrics *m, bool final, struct tl_snapshot *out)
 {
 	struct tl_hist *scratch = malloc(sizeof(*scratch)); // without it the snapshot lacks only the distributions
 
@@ -210,6 +257,7 @@ void tl_metrics_snapshot(const struct tl_metrics *m, bool final, struct tl_snaps
 		read_echo(&m->echoes[i], scratch, &out->echoes[i]);
 	for (uint32_t i = 0; i < m->n_ports; i++) {
 		read_port(m->ports[i], &out->ports[i]);
+		read_gaps(m->lcores[i], scratch, &out->ports[i]);
 		if (m->steers[i] != NULL)
 			read_steer(m->steers[i], &out->ports[i]);
 		if (m->syncs[i] != NULL)

@@ -108,6 +108,7 @@ static int configure_device(struct tl_port *port, const struct rte_eth_dev_info 
 	struct rte_eth_conf conf = {.rxmode = {.mtu = port->cfg.mtu}};
 	const uint64_t checksums =
 		RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;
+	const uint64_t tx_checksums = RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM;
 
 	if (rx > info->max_rx_queues || tx > info->max_tx_queues)
 		return tl_fail(err, -EINVAL,
@@ -117,6 +118,8 @@ static int configure_device(struct tl_port *port, const struct rte_eth_dev_info 
 	conf.rxmode.offloads = info->rx_offload_capa & checksums;
 	if (port->stamping.flag != 0 || port->cfg.ptp) // ice stamps PTP frames, too, only where this is on
 		conf.rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP;
+	port->tx_checksums = port->cfg.tx_checksums && (info->tx_offload_capa & tx_checksums) == tx_checksums;
+	conf.txmode.offloads = port->tx_checksums ? tx_checksums : 0;
 	if (port->cfg.ptp) // without an offload ixgbe and i40e send by a short path, which ignores what a frame asks
 			   // for
 		conf.txmode.offloads |= info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM;
@@ -179,6 +182,7 @@ static void fill_queues(struct tl_port *port)
 	for (uint16_t i = 0; i < port->cfg.tx_queues; i++)
 		port->txq[i] = (struct tl_txq){.port_id = port->port_id,
 			.queue_id = i,
+			.checksums = port->tx_checksums,
 			.flush_fn = tl_eth_flush,
 			.sent = &port->sent[i],
 			.clock = port->cfg.clock};

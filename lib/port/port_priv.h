@@ -82,6 +82,7 @@ struct tl_port {
 	char dev_name[64];  // of a virtual device that we created, else empty
 	bool started;
 	bool promisc_set;   // by us: undone at close
+	bool tx_checksums;  // the device makes those of TCP and UDP
 	char multicast[24]; // how groups are received, for the probe table
 	struct tl_kernel_sockets sockets;
 	struct tl_port_stamping stamping;

@@ -11,6 +11,13 @@
 
 #include <tl_units.h>
 
+static const char *tx_checksums(const struct tl_port *port, const struct rte_eth_dev_info *info)
+{
+	if ((info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_TCP_CKSUM) == 0)
+		return "no";
+	return port->tx_checksums ? "yes" : "yes, not used";
+}
+
 static const char *yes_no(bool yes)
 {
 	return yes ? "yes" : "no";
@@ -46,7 +53,7 @@ static void print_eth(const struct tl_port *port)
 		info.max_rx_queues, port->cfg.tx_queues, info.max_tx_queues);
 	fprintf(stderr, "    RSS             %s\n", yes_no(info.flow_type_rss_offloads != 0));
 	fprintf(stderr, "    RX checksums    %s\n", yes_no(info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_TCP_CKSUM));
-	fprintf(stderr, "    TX checksums    %s\n", yes_no(info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_TCP_CKSUM));
+	fprintf(stderr, "    TX checksums    %s\n", tx_checksums(port, &info));
 	fprintf(stderr, "    RX timestamps   %s\n", yes_no(info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP));
 	fprintf(stderr, "    multicast       %s\n", port->multicast);
 	fprintf(stderr, "    rte_flow        %s\n", yes_no(has_flow(port->port_id)));

@@ -33,6 +33,7 @@ struct tl_burst {
 	uint64_t unstamped; // bit i: frame i has no stamp of the queue's source; its time is that of the poll
 	uint64_t sent;	    // bit i: the host sent frame i itself, on a kernel interface that shows both directions
 	uint64_t tsc;	    // when rx_burst (or tx_burst) returned
+	uint64_t last_tsc;  // when the lcore's poll before it returned; 0: there was none on this lcore
 	uint64_t mono_ns;   // the same, for timers
 	struct rte_mbuf *pkts[TL_BURST];
 	uint64_t ts_ns[TL_BURST];      // since 1970, from the queue's timestamp source
@@ -82,6 +83,8 @@ struct tl_port_cfg {
 	bool rx_only;		       // nobody wants the frames that the host itself sends on a kernel interface
 	enum tl_ts_source timestamps;  // of received frames
 	const struct tl_port_nic *nic; // NULL: the device itself; a test's own
+	bool tx_checksums; // the device makes those of TCP and UDP, if it can: what is recorded of them is not what
+			   // leaves
 	const struct tl_clock *clock;
 	int socket_id; // SOCKET_ID_ANY: the device's own
 };
@@ -114,6 +117,7 @@ struct tl_txq {
 	struct rte_mbuf *pkts[TL_BURST];
 	uint16_t n;
 	uint16_t port_id, queue_id;
+	bool checksums;			    // the device makes those of TCP and UDP in frames that ask for it
 	void (*flush_fn)(struct tl_txq *q); // sends pkts[0..n), sets n = 0; tests put their own here
 	// The last flush that sent something: when the tx_burst call began and returned.
 	uint64_t begin_tsc, end_tsc;

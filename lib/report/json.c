@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include <tl_report_stages.h>
+
 static void put(json_t *object, const char *key, json_t *value)
 {
 	json_object_set_new(object, key, value);
@@ -37,6 +39,17 @@ static void put_counters(json_t *object, const struct tl_report_table *table, co
 		put(object, table->counters[i].name, number(tl_report_value(&table->counters[i], row)));
 }
 
+// Of its lcore: null where that is not watched.
+static json_t *poll_gap_json(const struct tl_report_port_queue *queue)
+{
+	if (queue->poll_gap_above_ns == 0)
+		return json_null();
+	json_t *object = tl_report_hist_json(&queue->poll_gap);
+	put(object, "count", number(queue->poll_gap.count));
+	put(object, "above", number(queue->poll_gap_above_ns));
+	return object;
+}
+
 static json_t *port_queues_json(const struct tl_report_port *port)
 {
 	json_t *queues = json_array();
@@ -49,6 +62,7 @@ static json_t *port_queues_json(const struct tl_report_port *port)
 		put(row, "rx_bytes", number(queue->rx_bytes));
 		put(row, "handoff_pkts", number(queue->handoff_pkts));
 		put(row, "drop_nic_pkts", port->drops_by_queue ? number(queue->drop_nic_pkts) : json_null());
+		put(row, "poll_gap_ns", poll_gap_json(queue));
 		json_array_append_new(queues, row);
 	}
 	return queues;
@@ -231,6 +245,7 @@ static json_t *echo_json(const struct tl_report_echo *echo, bool final)
 	put(object, "unaccounted_msgs", json_integer(tl_report_unaccounted(&tl_report_echo_table, echo)));
 	put(object, "residence_ns", stage_json(&echo->residence, "tsc"));
 	put(object, "tx_call_ns", stage_json(&echo->tx_call, "tsc"));
+	tl_report_put_stages(object, echo->stages);
 	put(object, "ledger_ok", json_boolean(tl_report_echo_ok(echo, final)));
 	return object;
 }

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <tl_report_stages.h>
 #include <tl_units.h>
 
 #define GROUPED 32 // "18,446,744,073,709,551,615" and its NUL
@@ -159,6 +160,18 @@ static void print_stamps(FILE *out, const struct tl_report_port *port)
 	fputc('\n', out);
 }
 
+static void print_poll_gaps(FILE *out, const struct tl_report_port *port)
+{
+	char label[16] = "poll gap";
+
+	for (uint32_t q = 0; q < port->n_queues; q++) {
+		if (port->n_queues > 1)
+			snprintf(label, sizeof(label), "gap q%" PRIu32, q);
+		if (port->queues[q].poll_gap.count != 0)
+			tl_report_hist_text(out, label, &port->queues[q].poll_gap);
+	}
+}
+
 static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 {
 	const void *const rows[MAX_COLUMNS] = {port};
@@ -169,6 +182,7 @@ static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 	print_counters(out, &tl_report_port_table, rows, 1);
 	print_stamps(out, port);
 	print_port_queues(out, port);
+	print_poll_gaps(out, port);
 	print_port_verdict(out, port, final);
 	print_handoff(out, &port->handoff, final);
 	print_ptp(out, &port->ptp, final);
@@ -341,6 +355,7 @@ void tl_report_echo_text(FILE *out, const struct tl_snapshot *snap)
 				grouped(echo->received_msgs, of), percent(lost, echo->received_msgs, share));
 		tl_report_hist_text(out, "residence", &echo->residence);
 		tl_report_hist_text(out, "tx call", &echo->tx_call);
+		tl_report_stages_text(out, echo->stages);
 		fputc('\n', out);
 	}
 }

@@ -16,6 +16,8 @@
 #include <tl_hist.h>
 #include <tl_pcapfile.h>
 
+struct tl_report_stages;
+
 #define TL_REPORT_NAME 64
 #define TL_REPORT_PORTS 16
 #define TL_REPORT_CAPTURES 16
@@ -26,8 +28,10 @@
 // One receive queue of a port. Its drops are part of the port's.
 struct tl_report_port_queue {
 	uint64_t rx_pkts, rx_bytes;
-	uint64_t drop_nic_pkts; // where the port's drops_by_queue
-	uint64_t handoff_pkts;	// received here for another queue's lcore
+	uint64_t drop_nic_pkts;		 // where the port's drops_by_queue
+	uint64_t handoff_pkts;		 // received here for another queue's lcore
+	struct tl_hist_summary poll_gap; // of its lcore: times between two polls over poll_gap_above_ns
+	uint64_t poll_gap_above_ns;	 // 0: not known
 };
 
 // What the lcores of a port with echoes handed to each other: handoff = handoff_taken + drop_handoff.
@@ -150,6 +154,7 @@ struct tl_report_echo {
 	uint64_t connects, disconnects, connections; // connections: open now
 	struct tl_hist_summary residence;	     // rx_burst return to just before tx_burst
 	struct tl_hist_summary tx_call;		     // the tx_burst call
+	const struct tl_report_stages *stages; // borrowed; NULL: it takes no stamps on the way (tl_report_stages.h)
 };
 
 // Everything at one moment.
