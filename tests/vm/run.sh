@@ -15,7 +15,7 @@ vm_dir=$func_root/tests/vm
 source "$vm_dir/image.sh"
 func_name=vm
 image=$func_root/build-vm
-guest_limit=150 # seconds; 50 are usual
+guest_limit=240 # seconds; 50 are usual
 
 # Two igb, wired to each other; slots 5 and 8, because their virtual functions take the slots beside.
 nics=(-netdev "hubport,id=n0,hubid=0" -device "igb,netdev=n0,addr=5,mac=02:00:00:00:00:05"
