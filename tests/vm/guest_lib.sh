@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154
 # What the guests with two NICs share: one is Tapline's, the other the kernel's, which plays the peer. Sourced; TAPLINE and
 # ROOT are in the environment.
 
 source "$ROOT/tools/lib/process.sh"
 
 NIC=0000:00:05.0 PEER=0000:00:08.0
-# shellcheck disable=SC2034
 NIC_IP=10.99.0.1 PEER_IP=10.99.0.2
 
 # bind_vfio BDF
@@ -63,7 +62,7 @@ memory_begin() {
 
 # two_nics_begin: in a directory of its own, with hugepages.
 two_nics_begin() {
-	cd "$(mktemp -d)"
+	cd "$(mktemp -d)" || return
 	memory_begin
 	bind_vfio "$NIC"
 	peer_begin

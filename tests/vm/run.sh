@@ -17,9 +17,11 @@ func_name=vm
 image=$func_root/build-vm
 guest_limit=240 # seconds; 50 are usual
 
-# Two igb, wired to each other; slots 5 and 8, because their virtual functions take the slots beside.
+# For the scenarios. Two igb, wired to each other; slots 5 and 8, because their virtual functions take the slots beside.
+# shellcheck disable=SC2034
 nics=(-netdev "hubport,id=n0,hubid=0" -device "igb,netdev=n0,addr=5,mac=02:00:00:00:00:05"
 	-netdev "hubport,id=n1,hubid=0" -device "igb,netdev=n1,addr=8,mac=02:00:00:00:00:08")
+# shellcheck disable=SC2034
 monitor=(-chardev "socket,id=monitor,path=monitor.sock,server=on,wait=off" -mon "chardev=monitor,mode=readline")
 
 # vm_prepare: what is not to be had is a reason to skip; what is, must work.
@@ -76,6 +78,7 @@ vm_end() {
 	check_equal "the guest runs its script to the end" "qemu $status, script $(cat out/status 2>&1)" "qemu 0, script 0"
 }
 
+# shellcheck source=/dev/null
 source "$vm_dir/scenario_$scenario.sh"
 func_begin
 vm_prepare

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # The scenario cards: an echo on other cards than igb, as the host judges it. Sourced by run.sh.
 
 # judge_card NAME DRIVER

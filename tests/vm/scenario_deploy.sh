@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # The scenario deploy: a NIC from the kernel's driver to its unplugging, as the host judges it. Sourced by run.sh.
 
 # verdict WHEN CHECK: of the doctor.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154,SC2164,SC2103,SC2002
 # The scenario powerloss: a recording when the power goes, and what recover makes of it. Sourced by run.sh.
 
 disk=(-drive "file=disk.img,format=raw,if=virtio,cache=writethrough")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # The scenario smoke: Tapline on a PCI NIC, the kernel on another, as the host judges it. Sourced by run.sh.
 
 # frames FILE: lengths and bytes of each.
