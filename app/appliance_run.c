@@ -81,6 +81,17 @@ static bool all_ports_ended(const struct tl_appliance *a)
 	return true;
 }
 
+// An echo whose port is gone has nothing left to do.
+static bool an_echo_has_lost_its_port(const struct tl_appliance *a)
+{
+	struct tl_err err = {{0}};
+
+	for (uint32_t i = 0; i < a->config->n_ports; i++)
+		if (a->plan.has_echo[i] && tl_port_ended(a->ports[i], &err) && err.text[0] != '\0')
+			return true;
+	return false;
+}
+
 static uint64_t port_drops(const struct tl_report_port *port)
 {
 	return port->drop_nic_pkts + port->drop_nombuf_pkts + port->drop_error_pkts;
@@ -118,6 +129,7 @@ static void sample(struct tl_appliance *a)
 	tl_clock_discipline(a->clock);
 	for (uint32_t i = 0; i < a->config->n_ports; i++) {
 		tl_port_discipline(a->ports[i]);
+		tl_port_watch(a->ports[i]);
 		if (a->syncs[i] != NULL)
 			tl_timesync_sample(a->syncs[i]);
 	}
@@ -195,6 +207,8 @@ static void watch(struct tl_appliance *a, int signal_fd)
 		if (a->opts.duration_ns != 0 && now - begin_ns >= a->opts.duration_ns)
 			return;
 		if (a->opts.end_with_input && (all_ports_ended(a) || all_captures_finished(a)))
+			return;
+		if (an_echo_has_lost_its_port(a))
 			return;
 		for (uint32_t i = 0; i < a->config->n_ports; i++)
 			if (a->syncs[i] != NULL)

@@ -165,7 +165,7 @@ ordinary() {
 	mapfile -t units < <(unit_names)
 	mapfile -t fuzzers < <(fuzz_names)
 	mapfile -t tests < <(basename -s _test.sh -a tests/func/*_test.sh)
-	mapfile -t names < <(names_in unit "${units[@]}"; names_in fuzz "${fuzzers[@]}"; names_in func "${tests[@]}"; names_in vm smoke powerloss timesync
+	mapfile -t names < <(names_in unit "${units[@]}"; names_in fuzz "${fuzzers[@]}"; names_in func "${tests[@]}"; names_in vm smoke deploy cards powerloss timesync
 		names_in sim "${sim_worlds[@]}" "${sim_lacks[@]/#/without-}")
 	any_wanted "${checks[@]}" "${names[@]}" || return 0
 	suite check/format 120 tools/check-format.sh
@@ -185,7 +185,7 @@ ordinary() {
 	for name in "${tests[@]}"; do
 		TL_BUILD=$PWD/build-gcc suite "func/$name" 600 "tests/func/${name}_test.sh"
 	done
-	for name in smoke powerloss; do
+	for name in smoke deploy cards powerloss; do
 		TL_BUILD=$PWD/build-gcc suite "vm/$name" 400 tests/vm/run.sh "$name"
 	done
 	stamps_of_ptp

@@ -28,6 +28,7 @@ static void read_port(struct tl_port *port, struct tl_report_port *out)
 {
 	const struct tl_port_cfg *cfg = tl_port_config(port);
 	struct tl_port_stats stats;
+	struct tl_port_link link;
 
 	snprintf(out->name, sizeof(out->name), "%s", cfg->name);
 	snprintf(out->device, sizeof(out->device), "%.*s", (int)sizeof(out->device) - 1, cfg->spec.text);
@@ -49,6 +50,8 @@ static void read_port(struct tl_port *port, struct tl_report_port *out)
 		out->drop_tx_pkts += tl_count_read(&tx->drop_tx_pkts);
 	}
 	read_stamps(port, &out->stamps);
+	tl_port_link(port, &link);
+	out->link = (struct tl_report_link){.known = link.known, .up = link.up, .downs = link.downs};
 	tl_port_sample(port, &stats);
 	out->hw_seen_pkts = stats.hw_seen_pkts;
 	out->drop_nic_pkts = stats.drop_nic_pkts;

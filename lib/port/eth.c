@@ -17,74 +17,12 @@
 #include <tl_log.h>
 
 #define RING_DESCRIPTORS 1024
-// AF_PACKET's rings, per queue and direction.
-#define KERNEL_RING_BYTES (16u << 20)
-#define KERNEL_BLOCK_BYTES (64u << 10)
 #define LINK_TRIES 400 // a copper link is negotiated for 1 to 3 s after the start
 #define LINK_PAUSE_US 10000
 
 static const char *device_text(const struct tl_port *port)
 {
 	return port->cfg.spec.text;
-}
-
-static bool is_kernel_backed(const struct tl_port *port)
-{
-	return port->cfg.spec.kind == TL_PORT_KERNEL || port->cfg.spec.kind == TL_PORT_XDP;
-}
-
-// The name and arguments of the virtual device to create.
-static void virtual_device(struct tl_port *port, char *args, size_t size)
-{
-	const struct tl_port_cfg *cfg = &port->cfg;
-	uint32_t frame_bytes = tl_kernel_frame_bytes(cfg);
-
-	if (cfg->spec.kind == TL_PORT_KERNEL) {
-		snprintf(port->dev_name, sizeof(port->dev_name), "net_af_packet_%s", port->name);
-		snprintf(args, size, "iface=%s,qpairs=%u,blocksz=%u,framesz=%u,framecnt=%u", cfg->spec.arg,
-			RTE_MAX(cfg->rx_queues, cfg->tx_queues), KERNEL_BLOCK_BYTES, frame_bytes,
-			KERNEL_RING_BYTES / frame_bytes);
-	} else if (cfg->spec.kind == TL_PORT_XDP) {
-		snprintf(port->dev_name, sizeof(port->dev_name), "net_af_xdp_%s", port->name);
-		snprintf(args, size, "iface=%s,queue_count=%u", cfg->spec.arg, cfg->rx_queues);
-	} else { // "net_ring0,arg=…": the driver's name, then its arguments
-		size_t name_len = strcspn(cfg->spec.arg, ",");
-		snprintf(port->dev_name, sizeof(port->dev_name), "%.*s", (int)name_len, cfg->spec.arg);
-		snprintf(args, size, "%s", cfg->spec.arg[name_len] == ',' ? cfg->spec.arg + name_len + 1 : "");
-	}
-}
-
-static int probe_virtual(struct tl_port *port, struct tl_err *err)
-{
-	char args[320];
-
-	virtual_device(port, args, sizeof(args));
-	int rc = rte_eal_hotplug_add("vdev", port->dev_name, args);
-	if (rc != 0) {
-		char name[sizeof(port->dev_name)];
-		snprintf(name, sizeof(name), "%s", port->dev_name);
-		port->dev_name[0] = '\0';
-		return tl_fail(err, rc, "port %s: DPDK could not create %s with \"%s\" (%s)%s", port->name, name, args,
-			strerror(-rc), is_kernel_backed(port) ? ": are you root (CAP_NET_RAW, CAP_NET_ADMIN)?" : "");
-	}
-	rc = rte_eth_dev_get_port_by_name(port->dev_name, &port->port_id);
-	return rc == 0 ? 0 : tl_fail(err, rc, "port %s: %s is no network device", port->name, port->dev_name);
-}
-
-static int probe(struct tl_port *port, struct tl_err *err)
-{
-	int rc = tl_port_check(&port->cfg, err);
-
-	if (rc != 0)
-		return rc;
-	if (port->cfg.spec.kind != TL_PORT_PCI)
-		return probe_virtual(port, err);
-	if (rte_eth_dev_get_port_by_name(port->cfg.spec.arg, &port->port_id) != 0)
-		return tl_fail(err, -ENODEV,
-			"port %s: no DPDK driver took %s: is it there (`lspci -s %s`), and bound to vfio-pci "
-			"(`dpdk-devbind.py --status`; mlx5 stays on its kernel driver)?",
-			port->name, port->cfg.spec.arg, port->cfg.spec.arg);
-	return 0;
 }
 
 static int ask_device(struct tl_port *port, struct rte_eth_dev_info *info, struct tl_err *err)
@@ -128,7 +66,7 @@ static int configure_device(struct tl_port *port, const struct rte_eth_dev_info 
 		conf.rx_adv_conf.rss_conf.rss_hf =
 			info->flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
 	}
-	if (is_kernel_backed(port))
+	if (tl_port_is_kernels(port))
 		conf.rxmode.mtu = 0; // the interface's own MTU stays as it is
 	int rc = rte_eth_dev_configure(port->port_id, rx, tx, &conf);
 	if (rc != 0)
@@ -143,7 +81,7 @@ static int set_up_queues(struct tl_port *port, const struct rte_eth_dev_info *in
 	uint16_t tx = RTE_MAX(port->cfg.tx_queues, (uint16_t)1);
 	struct rte_eth_rxconf rx_conf = info->default_rxconf;
 	int rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->port_id, &rx_desc, &tx_desc);
-	uint32_t room = is_kernel_backed(port) ? tl_kernel_frame_bytes(&port->cfg) : port->cfg.mtu + 64u;
+	uint32_t room = tl_port_is_kernels(port) ? tl_kernel_frame_bytes(&port->cfg) : port->cfg.mtu + 64u;
 
 	// AF_PACKET's rings hold frames of their own, no mbufs.
 	uint32_t descriptors = port->cfg.spec.kind == TL_PORT_KERNEL ? TL_BURST : RTE_MAX(rx_desc, tx_desc);
@@ -196,7 +134,7 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 
 	port->port_id = RTE_MAX_ETHPORTS;
 	tl_kernel_list_sockets(domain, &before);
-	int rc = probe(port, err);
+	int rc = tl_port_attach(port, err);
 	if (rc == 0)
 		rc = ask_device(port, &info, err);
 	if (rc == 0 && port->cfg.socket_id == SOCKET_ID_ANY)
@@ -209,7 +147,7 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 		rc = set_up_queues(port, &info, err);
 	if (rc != 0)
 		return rc;
-	if (is_kernel_backed(port)) {
+	if (tl_port_is_kernels(port)) {
 		tl_kernel_list_sockets(domain, &port->sockets);
 		tl_kernel_new_sockets(&port->sockets, &before);
 	}
@@ -223,8 +161,8 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 // Returns 0 when the port is promiscuous now; remembers whether that was our doing.
 static int set_promisc(struct tl_port *port)
 {
-	bool was_on = is_kernel_backed(port) ? tl_kernel_is_promisc(port->cfg.spec.arg)
-					     : rte_eth_promiscuous_get(port->port_id) == 1;
+	bool was_on = tl_port_is_kernels(port) ? tl_kernel_is_promisc(port->cfg.spec.arg)
+					       : rte_eth_promiscuous_get(port->port_id) == 1;
 
 	if (was_on)
 		return 0;

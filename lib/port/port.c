@@ -51,6 +51,8 @@ int tl_port_start(struct tl_port *port, struct tl_err *err)
 	int rc = port->ops->start(port, err);
 
 	port->started = rc == 0;
+	if (rc == 0)
+		tl_port_begin_watch(port);
 	return rc;
 }
 
@@ -87,6 +89,7 @@ void tl_port_close(struct tl_port *port)
 {
 	if (port == NULL)
 		return;
+	tl_port_end_watch(port);
 	port->ops->close(port);
 	tl_port_end_stamps(port);
 	rte_mempool_free(port->pool);
@@ -105,7 +108,7 @@ int tl_port_set_groups(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_ADDR
 
 bool tl_port_ended(const struct tl_port *port, struct tl_err *err)
 {
-	return port->ops->ended != NULL && port->ops->ended(port, err);
+	return tl_port_removed(port, err) || (port->ops->ended != NULL && port->ops->ended(port, err));
 }
 
 struct tl_rxq *tl_port_rxq(struct tl_port *port, uint16_t queue)

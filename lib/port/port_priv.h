@@ -71,6 +71,14 @@ struct tl_port_stamping {
 	struct tl_clock_track *track; // of that clock; NULL: not yet, or the kernel's stamps
 };
 
+// What befalls a port while it runs.
+struct tl_port_fate {
+	atomic_bool removed; // written by threads of DPDK's
+	bool told;	     // the user has been
+	const char *device;  // DPDK's name of it, which events come by; NULL: none come
+	struct tl_port_link link;
+};
+
 struct tl_port {
 	const struct tl_port_ops *ops;
 	struct tl_port_cfg cfg;
@@ -89,10 +97,19 @@ struct tl_port {
 	bool counts_queues; // the driver has a counter of each receive queue's drops: its identifier among the xstats
 	uint64_t queue_counters[TL_PORT_QUEUES_MAX];
 	struct tl_port_file file;
+	struct tl_port_fate fate;
 	struct tl_rxq rxq[TL_PORT_QUEUES_MAX];
 	struct tl_txq txq[TL_PORT_QUEUES_MAX];
 	struct tl_burst sent[TL_PORT_QUEUES_MAX];
 };
+
+static inline bool tl_port_is_kernels(const struct tl_port *port)
+{
+	return port->cfg.spec.kind == TL_PORT_KERNEL || port->cfg.spec.kind == TL_PORT_XDP;
+}
+
+// attach.c: port_id is the device's then.
+int tl_port_attach(struct tl_port *port, struct tl_err *err);
 
 // pool.c: descriptors is how many mbufs the driver may hold per queue and direction; room_bytes what one must hold.
 int tl_port_make_pool(struct tl_port *port, uint32_t room_bytes, uint32_t descriptors, struct tl_err *err);
@@ -105,6 +122,12 @@ int tl_port_start_stamps(struct tl_port *port, struct tl_err *err);
 void tl_port_end_stamps(struct tl_port *port);
 // Tells a queue of a device what its source is.
 void tl_port_stamp_queue(const struct tl_port *port, struct tl_rxq *q);
+
+// watch.c: from the start to the close.
+void tl_port_begin_watch(struct tl_port *port);
+void tl_port_end_watch(struct tl_port *port);
+// Whether the device was taken away; err (may be NULL) says so.
+bool tl_port_removed(const struct tl_port *port, struct tl_err *err);
 
 // drops.c: of which queue the drops are that out has of the port.
 void tl_port_socket_drops(const struct tl_port *port, struct tl_port_stats *out);
@@ -150,3 +173,5 @@ void tl_kernel_admit_packet(const struct tl_kernel_sockets *sockets); // undoes 
 // The interface's address. -ENOTSUP: it carries no Ethernet.
 int tl_kernel_mac(const struct tl_port_cfg *cfg, uint8_t mac[TL_ETHER_ADDR_LEN], struct tl_err *err);
 bool tl_kernel_is_promisc(const char *iface);
+// False where it cannot be told.
+bool tl_kernel_link(const char *iface, bool *up);

@@ -197,11 +197,22 @@ uint64_t tl_port_expected_bps(const struct tl_port_spec *spec);
 struct rte_mempool *tl_port_pool(const struct tl_port *port);
 uint32_t tl_port_mbufs_in_use(const struct tl_port *port);
 
-// True once a port has given its last frame: a file at its end, or an interface that is gone. Where that is a failure,
-// err (may be NULL) says why.
+// True once a port has given its last frame: a file at its end, an interface that is gone, or a NIC that was taken
+// away. Where that is a failure, err (may be NULL) says why.
 bool tl_port_ended(const struct tl_port *port, struct tl_err *err);
 
 void tl_port_sample(struct tl_port *port, struct tl_port_stats *out);
+
+// Looks whether the link has gone or come, and says so; about once a second. A device that is taken away is noticed
+// between two looks: see tl_port_ended().
+void tl_port_watch(struct tl_port *port);
+
+// The link, at the last look.
+struct tl_port_link {
+	bool known, up;
+	uint64_t downs; // times it was found to have gone
+};
+void tl_port_link(const struct tl_port *port, struct tl_port_link *out);
 
 // Receive the frames of these groups (0 allowed): the NIC's filter, if they are at most TL_PORT_GROUPS_MAX, else
 // allmulticast, else promiscuous.

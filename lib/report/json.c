@@ -135,6 +135,8 @@ static json_t *port_json(const struct tl_report_port *port, bool final)
 	put_counters(object, &tl_report_port_table, port);
 	put_counters(object, &tl_report_handoff_table, &port->handoff);
 	put(object, "unaccounted_pkts", json_integer(tl_report_unaccounted(&tl_report_port_table, port)));
+	put(object, "link", port->link.known ? string(port->link.up ? "up" : "down") : json_null());
+	put(object, "link_downs", number(port->link.downs));
 	put(object, "timestamps", stamps_json(&port->stamps));
 	put(object, "queues", port_queues_json(port));
 	put(object, "ptp", ptp_json(&port->ptp));

@@ -160,6 +160,15 @@ static void print_stamps(FILE *out, const struct tl_report_port *port)
 	fputc('\n', out);
 }
 
+static void print_link(FILE *out, const struct tl_report_link *link)
+{
+	char n[GROUPED];
+
+	if (link->known && (!link->up || link->downs != 0))
+		fprintf(out, "  link: %s; went down %s time%s\n", link->up ? "up" : "DOWN", grouped(link->downs, n),
+			link->downs == 1 ? "" : "s");
+}
+
 static void print_poll_gaps(FILE *out, const struct tl_report_port *port)
 {
 	char label[16] = "poll gap";
@@ -181,6 +190,7 @@ static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 	fprintf(out, "port %s (%s)\n", port->name, port->device);
 	print_counters(out, &tl_report_port_table, rows, 1);
 	print_stamps(out, port);
+	print_link(out, &port->link);
 	print_port_queues(out, port);
 	print_poll_gaps(out, port);
 	print_port_verdict(out, port, final);

@@ -77,6 +77,12 @@ struct tl_report_stamps {
 	uint64_t nic_steps, nic_set_aside, nic_failed_reads; // of the comparisons with it
 };
 
+// What carries frames to a port.
+struct tl_report_link {
+	bool known, up;
+	uint64_t downs; // times it was found to have gone
+};
+
 // Port row: hw_seen = rx + drop_nic + drop_nombuf + drop_error.
 struct tl_report_port {
 	char name[TL_REPORT_NAME];
@@ -96,6 +102,7 @@ struct tl_report_port {
 	bool verified;		 // hw_seen has a source independent of rx_pkts
 	bool drops_by_queue;	 // it is known of which queue drop_nic_pkts are
 	struct tl_report_stamps stamps;
+	struct tl_report_link link;
 	struct tl_report_handoff handoff;
 	struct tl_report_ptp ptp;
 	uint32_t n_queues;

@@ -219,6 +219,10 @@ under_traffic() {
 down_and_up() {
 	record "$APP_IF" icmp
 	ping_app -c 10 -i 0.002
+	in_peer ip link set "$PEER_IF" down
+	check "a link that the other side takes away is told" wait_for 20 grep -q "$APP_IF has no link any more" run.log
+	in_peer ip link set "$PEER_IF" up
+	check "and that it is back" wait_for 20 grep -q "$APP_IF has a link" run.log
 	in_app ip link set "$APP_IF" down
 	check "an interface that goes down is told" wait_for 20 grep -q "interface $APP_IF is down: frames will come when it is up again" run.log
 	in_app ip link set "$APP_IF" up
@@ -226,7 +230,8 @@ down_and_up() {
 	ping_app -c 10 -i 0.002
 	app_stop INT
 	check_equal "the recording goes on with it: status 0" "$APP_STATUS" 0
-	check_json "and the ledger holds" run.json '.ledger_ok and .lossless'
+	check_json "the ledger holds, and the report counts how often the link went" run.json '.ledger_ok and .lossless and
+		.port.link_downs >= 1'
 	check_equal "what came before and after is there" "$(($(count 'icmp.type == 8') >= 20))" 1
 }
 

@@ -556,6 +556,31 @@ static void a_ports_timestamps_have_their_source_and_their_bound(void)
 	free(snap);
 }
 
+static void a_ports_link_is_up_down_or_not_known(void)
+{
+	struct tl_snapshot *snap = snapshot();
+	json_t *json = tl_report_json(snap);
+
+	CU_ASSERT_TRUE(json_is_null(json_object_get(json_object_get(json, "port"), "link")));
+	json_decref(json);
+	snap->ports[0].link = (struct tl_report_link){.known = true, .downs = 3};
+	json = tl_report_json(snap);
+	CU_ASSERT_STRING_EQUAL(string_at(json_object_get(json, "port"), "link"), "down");
+	CU_ASSERT_EQUAL(integer_at(json_object_get(json, "port"), "link_downs"), 3);
+	json_decref(json);
+	char *text = text_of(tl_report_ledger_text, snap);
+	CU_ASSERT_TRUE(has_line(text, "  link: DOWN; went down 3 times"));
+	free(text);
+	snap->ports[0].link = (struct tl_report_link){.known = true, .up = true};
+	json = tl_report_json(snap);
+	CU_ASSERT_STRING_EQUAL(string_at(json_object_get(json, "port"), "link"), "up");
+	json_decref(json);
+	text = text_of(tl_report_ledger_text, snap);
+	CU_ASSERT_PTR_NULL(strstr(text, "link:"));
+	free(text);
+	free(snap);
+}
+
 static void the_json_of_a_recording_has_totals_and_directions(void)
 {
 	struct tl_snapshot *snap = snapshot();
@@ -783,6 +808,7 @@ int main(void)
 		{"the JSON of a port has every counter", the_json_of_a_port_has_every_counter},
 		{"a port's timestamps have their source and their bound",
 			a_ports_timestamps_have_their_source_and_their_bound},
+		{"a port's link is up, down, or not known", a_ports_link_is_up_down_or_not_known},
 		{"the JSON of a recording has totals and directions",
 			the_json_of_a_recording_has_totals_and_directions},
 		{"the JSON of an echo has its latencies with their source",

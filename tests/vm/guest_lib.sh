@@ -1,22 +1,41 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154
 # What the guests with two NICs share: one is Tapline's, the other the kernel's, which plays the peer. Sourced; TAPLINE and
 # ROOT are in the environment.
 
 source "$ROOT/tools/lib/process.sh"
 
 NIC=0000:00:05.0 PEER=0000:00:08.0
-# shellcheck disable=SC2034
 NIC_IP=10.99.0.1 PEER_IP=10.99.0.2
 
 # bind_vfio BDF
 bind_vfio() {
 	local device=/sys/bus/pci/devices/$1
-	echo vfio-pci >"$device/driver_override"
-	[[ ! -e $device/driver ]] || echo "$1" >"$device/driver/unbind"
-	echo "$1" >/sys/bus/pci/drivers_probe
+	"$TAPLINE" bind "$1" >&2
 	basename "$(readlink "$device/driver")" >/out/driver
 	basename "$(readlink "$device/iommu_group")" >/out/iommu_group
+}
+
+# try NAME COMMAND...: what it says and how it ends.
+try() {
+	local name=$1 status=0
+	shift
+	"$@" >"/out/$name.log" 2>&1 || status=$?
+	echo "$status" >"/out/$name.status"
+}
+
+# monitor COMMAND...: of QEMU, which run.sh passes on; returns when that has been done.
+wishes=0
+monitor() {
+	wishes=$((wishes + 1))
+	echo "$*" >/out/wish.new
+	mv /out/wish.new "/out/wish.$wishes"
+	wait_for 20 test ! -e "/out/wish.$wishes"
+}
+
+# status_has FILTER: whether jq's filter is true of the running Tapline.
+status_has() {
+	"$TAPLINE" status --socket control.sock --json 2>/dev/null | jq -e "$1" >/dev/null
 }
 
 # peer_begin: the kernel's NIC. One send queue: several send flows in an order of their own.
@@ -35,11 +54,16 @@ ended() {
 	echo "$status" >"/out/$1.status"
 }
 
-# two_nics_begin: in a directory of its own, with hugepages.
-two_nics_begin() {
-	cd "$(mktemp -d)"
+# memory_begin: hugepages, and the right to hold them.
+memory_begin() {
 	ulimit -l unlimited
 	echo 256 >/proc/sys/vm/nr_hugepages
+}
+
+# two_nics_begin: in a directory of its own, with hugepages.
+two_nics_begin() {
+	cd "$(mktemp -d)" || return
+	memory_begin
 	bind_vfio "$NIC"
 	peer_begin
 }

@@ -99,9 +99,31 @@ echo_on_queues() {
 	cp steer.pcapng /out/
 }
 
+# Market data of two groups to two lcores. The NIC filters: it is not promiscuous, and what goes to a third group stays outside.
+echo_groups() {
+	local feed
+	jq '.ports[0].promisc = false | del(.echo[2]) | .capture[0].path = "groups.pcapng"' config.json >groups.json
+	for feed in 0 1; do
+		"$ROOT/tests/lib/peer.py" multicast_rounds "$PEER_IP" "239.1.1.$((feed + 1))" 5001 "600$feed" 10 100 \
+			>"/out/groups$feed.json" &
+		peer_pid[feed]=$!
+	done
+	"$TAPLINE" run groups.json --json >/out/groups.json 2>/out/groups.log &
+	tapline_pid=$!
+	for feed in 0 1; do
+		wait "${peer_pid[feed]}" || true
+	done
+	"$ROOT/tests/lib/peer.py" multicast "$PEER_IP" 239.200.3.7 5001 20 64 >/out/groups_other.json
+	ping -c 1 -W 5 "$NIC_IP" >/out/groups_ping.log || true
+	kill -s TERM "$tapline_pid"
+	ended groups
+	cp groups.pcapng /out/
+}
+
 two_nics_begin
 all_frames
 two_queues
 echo_all
 echo_by_nic
 echo_on_queues
+echo_groups

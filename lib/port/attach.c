@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finds or makes the DPDK device of a port.
+
+#include "port_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_dev.h>
+#include <rte_ethdev.h>
+
+// AF_PACKET's rings, per queue and direction.
+#define KERNEL_RING_BYTES (16u << 20)
+#define KERNEL_BLOCK_BYTES (64u << 10)
+
+// The name and arguments of the virtual device to create.
+static void virtual_device(struct tl_port *port, char *args, size_t size)
+{
+	const struct tl_port_cfg *cfg = &port->cfg;
+	uint32_t frame_bytes = tl_kernel_frame_bytes(cfg);
+
+	if (cfg->spec.kind == TL_PORT_KERNEL) {
+		snprintf(port->dev_name, sizeof(port->dev_name), "net_af_packet_%s", port->name);
+		snprintf(args, size, "iface=%s,qpairs=%u,blocksz=%u,framesz=%u,framecnt=%u", cfg->spec.arg,
+			RTE_MAX(cfg->rx_queues, cfg->tx_queues), KERNEL_BLOCK_BYTES, frame_bytes,
+			KERNEL_RING_BYTES / frame_bytes);
+	} else if (cfg->spec.kind == TL_PORT_XDP) {
+		snprintf(port->dev_name, sizeof(port->dev_name), "net_af_xdp_%s", port->name);
+		snprintf(args, size, "iface=%s,queue_count=%u", cfg->spec.arg, cfg->rx_queues);
+	} else { // "net_ring0,arg=…": the driver's name, then its arguments
+		size_t name_len = strcspn(cfg->spec.arg, ",");
+		snprintf(port->dev_name, sizeof(port->dev_name), "%.*s", (int)name_len, cfg->spec.arg);
+		snprintf(args, size, "%s", cfg->spec.arg[name_len] == ',' ? cfg->spec.arg + name_len + 1 : "");
+	}
+}
+
+static int probe_virtual(struct tl_port *port, struct tl_err *err)
+{
+	char args[320];
+
+	virtual_device(port, args, sizeof(args));
+	int rc = rte_eal_hotplug_add("vdev", port->dev_name, args);
+	if (rc != 0) {
+		char name[sizeof(port->dev_name)];
+		snprintf(name, sizeof(name), "%s", port->dev_name);
+		port->dev_name[0] = '\0';
+		return tl_fail(err, rc, "port %s: DPDK could not create %s with \"%s\" (%s)%s", port->name, name, args,
+			strerror(-rc), tl_port_is_kernels(port) ? ": are you root (CAP_NET_RAW, CAP_NET_ADMIN)?" : "");
+	}
+	rc = rte_eth_dev_get_port_by_name(port->dev_name, &port->port_id);
+	return rc == 0 ? 0 : tl_fail(err, rc, "port %s: %s is no network device", port->name, port->dev_name);
+}
+
+// Where nothing took the device. A user who is not root may not be let in by vfio.
+static int refuse_pci(const struct tl_port *port, struct tl_err *err)
+{
+	const char *address = port->cfg.spec.arg;
+	char link[320], group[256], file[320];
+
+	snprintf(link, sizeof(link), "/sys/bus/pci/devices/%s/iommu_group", address);
+	ssize_t chars = readlink(link, group, sizeof(group) - 1);
+	if (chars > 0) {
+		group[chars] = '\0';
+		snprintf(file, sizeof(file), "/dev/vfio%s", strrchr(group, '/'));
+		if (access(file, R_OK | W_OK) != 0 && errno == EACCES)
+			return tl_fail(err, -EACCES,
+				"port %s: this user may not open %s, through which %s is used: be in its group (see "
+				"drivers-config/udev/60-tapline-vfio.rules)",
+				port->name, file, address);
+	}
+	return tl_fail(err, -ENODEV,
+		"port %s: no DPDK driver took %s: is it there (`lspci -s %s`), and bound to vfio-pci "
+		"(`tapline bind --list`; mlx5 stays on its kernel driver)?",
+		port->name, address, address);
+}
+
+int tl_port_attach(struct tl_port *port, struct tl_err *err)
+{
+	int rc = tl_port_check(&port->cfg, err);
+
+	if (rc != 0)
+		return rc;
+	if (port->cfg.spec.kind != TL_PORT_PCI)
+		return probe_virtual(port, err);
+	return rte_eth_dev_get_port_by_name(port->cfg.spec.arg, &port->port_id) == 0 ? 0 : refuse_pci(port, err);
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of what befalls a port while it runs, over DPDK's ring device: a link that goes, a device that is taken away.
+
+#define ALLOW_EXPERIMENTAL_API // rte_dev_event_callback_process()
+
+#include <string.h>
+
+#include <rte_dev.h>
+#include <rte_ethdev.h>
+
+#include <tl_clock.h>
+#include <tl_err.h>
+#include <tl_port.h>
+#include <tl_test.h>
+#include <tl_test_eal.h>
+#include <tl_test_port.h>
+
+static struct tl_clock *test_clock;
+
+static struct tl_port *ring(const char *text)
+{
+	struct tl_port *port = tl_test_port(text, 1, test_clock);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
+	return port;
+}
+
+static struct tl_port_link link_at_a_look(struct tl_port *port)
+{
+	struct tl_port_link link;
+
+	tl_port_watch(port);
+	tl_port_link(port, &link);
+	return link;
+}
+
+static void a_link_that_goes_and_comes_is_noticed_and_its_going_counted(void)
+{
+	struct tl_port *port = ring("vdev:net_ring_link");
+	uint16_t port_id = tl_port_rxq(port, 0)->port_id;
+
+	struct tl_port_link link = link_at_a_look(port);
+	CU_ASSERT(link.known && link.up);
+	CU_ASSERT_EQUAL(link.downs, 0);
+	for (uint64_t i = 1; i <= 2; i++) {
+		CU_ASSERT_EQUAL(rte_eth_dev_set_link_down(port_id), 0);
+		link = link_at_a_look(port);
+		CU_ASSERT(link.known && !link.up);
+		CU_ASSERT_EQUAL(link.downs, i);
+		CU_ASSERT_EQUAL(link_at_a_look(port).downs, i);
+		CU_ASSERT_EQUAL(rte_eth_dev_set_link_up(port_id), 0);
+		link = link_at_a_look(port);
+		CU_ASSERT(link.up);
+		CU_ASSERT_EQUAL(link.downs, i);
+	}
+	CU_ASSERT(!tl_port_ended(port, NULL));
+	tl_port_close(port);
+}
+
+static void a_device_that_is_taken_away_ends_its_port_with_a_sentence(void)
+{
+	struct tl_port *port = ring("vdev:net_ring_gone"), *other = ring("vdev:net_ring_stays");
+	struct tl_err err = {{0}};
+
+	CU_ASSERT(!tl_port_ended(port, &err));
+	CU_ASSERT_STRING_EQUAL(err.text, "");
+	rte_dev_event_callback_process("net_ring_gone", RTE_DEV_EVENT_ADD);
+	CU_ASSERT(!tl_port_ended(port, NULL));
+	rte_dev_event_callback_process("net_ring_gone", RTE_DEV_EVENT_REMOVE);
+	CU_ASSERT(tl_port_ended(port, NULL));
+	CU_ASSERT(tl_port_ended(port, &err));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "net_ring_gone was taken away"));
+	CU_ASSERT(!link_at_a_look(port).up);
+	CU_ASSERT(!tl_port_ended(other, NULL));
+	tl_port_close(other);
+	tl_port_close(port);
+}
+
+// The callbacks go with the port: else the next one, which lies where it lay, would hear.
+static void of_a_closed_port_nothing_is_heard(void)
+{
+	tl_port_close(ring("vdev:net_ring_closed"));
+	struct tl_port *heir = ring("vdev:net_ring_heir");
+	rte_dev_event_callback_process("net_ring_closed", RTE_DEV_EVENT_REMOVE);
+	CU_ASSERT(!tl_port_ended(heir, NULL));
+	tl_port_close(heir);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a link that goes and comes is noticed, and its going counted",
+			a_link_that_goes_and_comes_is_noticed_and_its_going_counted},
+		{"a device that is taken away ends its port, with a sentence",
+			a_device_that_is_taken_away_ends_its_port_with_a_sentence},
+		{"of a closed port nothing is heard", of_a_closed_port_nothing_is_heard},
+	};
+
+	tl_test_eal_start();
+	test_clock = tl_clock_create();
+	return tl_test_main("watch", tests, TL_ARRAY_LEN(tests));
+}
