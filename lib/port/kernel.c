@@ -83,6 +83,13 @@ bool tl_kernel_is_promisc(const char *iface)
 	return interface_ioctl(iface, SIOCGIFFLAGS, &ifr) == 0 && (ifr.ifr_flags & IFF_PROMISC) != 0;
 }
 
+bool tl_kernel_has_link(const char *iface)
+{
+	struct ifreq ifr;
+
+	return interface_ioctl(iface, SIOCGIFFLAGS, &ifr) == 0 && (ifr.ifr_flags & IFF_RUNNING) != 0;
+}
+
 int tl_kernel_check(const struct tl_port_cfg *cfg, struct tl_err *err)
 {
 	const char *iface = cfg->spec.arg;

@@ -150,3 +150,4 @@ void tl_kernel_admit_packet(const struct tl_kernel_sockets *sockets); // undoes 
 // The interface's address. -ENOTSUP: it carries no Ethernet.
 int tl_kernel_mac(const struct tl_port_cfg *cfg, uint8_t mac[TL_ETHER_ADDR_LEN], struct tl_err *err);
 bool tl_kernel_is_promisc(const char *iface);
+bool tl_kernel_has_link(const char *iface); // it is up, and so is the other side

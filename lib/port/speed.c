@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The line rate of a port that is not open, as the kernel knows it.
+// Of a port's link: the rate, as the kernel knows it before the port is open, and whether it is there.
 
 #include <glob.h>
 #include <stdio.h>
 
-#include <tl_port.h>
+#include <rte_ethdev.h>
+
+#include "port_priv.h"
 
 // In Mbit/s; -1, or an error of the read, where there is no link.
 static uint64_t read_speed(const char *path)
@@ -38,4 +40,15 @@ uint64_t tl_port_expected_bps(const struct tl_port_spec *spec)
 		bps = tl_max_u64(bps, read_speed(found.gl_pathv[i]));
 	globfree(&found);
 	return bps;
+}
+
+bool tl_port_has_link(const struct tl_port *port)
+{
+	struct rte_eth_link link;
+
+	if (port->cfg.spec.kind == TL_PORT_KERNEL || port->cfg.spec.kind == TL_PORT_XDP)
+		return tl_kernel_has_link(port->cfg.spec.arg);
+	if (port->ops != &tl_port_eth_ops || rte_eth_link_get_nowait(port->port_id, &link) != 0)
+		return true;
+	return link.link_status == RTE_ETH_LINK_UP;
 }

@@ -345,6 +345,8 @@ static void help_names_every_default(void)
 
 // ---- results
 
+static const struct tl_client_sources sources = {.transport = "kernel", .departures = "kernel", .arrivals = "kernel"};
+
 static void judgement_follows_from_the_counts(void)
 {
 	const struct tl_client_result good = {.planned = 5, .sent = 5, .received = 5, .balanced = true};
@@ -374,9 +376,11 @@ static void json_has_exactly_the_documented_keys(void)
 	static const char *const keys[] = {"mode", "sent", "received", "lost", "duplicated", "corrupt", "reordered",
 		"send_errors", "reconnects", "first_rtt_ns", "rtt_ns", "rtt_ns_ci95", "wire_rtt_ns", "wire_rtt_ns_ci95",
 		"best", "net_of_null_ns", "stamps", "cold", "sender_late_ns", "poll_gap_ns", "stolen_ns",
-		"clock_step_ns", "rate_pps", "asked_pps", "payload_bytes", "clock", "timestamps", "valid", "invalid"};
+		"clock_step_ns", "rate_pps", "asked_pps", "payload_bytes", "clock", "timestamps", "transport", "valid",
+		"invalid"};
 	static const char *const parts[] = {"min", "p50", "p90", "p99", "p999", "max", "mean"};
-	const struct tl_client_result result = {.sent = 2, .lost = 1, .received = 1, .first_rtt_ns = 9};
+	const struct tl_client_result result = {
+		.sources = sources, .sent = 2, .lost = 1, .received = 1, .first_rtt_ns = 9};
 	json_t *json = tl_client_result_json(&result);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(json);
@@ -393,7 +397,7 @@ static void json_has_exactly_the_documented_keys(void)
 
 static void first_rtt_is_null_when_nothing_came_back(void)
 {
-	const struct tl_client_result result = {.sent = 2, .lost = 2};
+	const struct tl_client_result result = {.sources = sources, .sent = 2, .lost = 2};
 	json_t *json = tl_client_result_json(&result);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(json);
