@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include <rte_cycles.h>
 #include <rte_random.h>
 
 #include <tl_dclient.h>
@@ -18,6 +19,8 @@
 #include "plan.h"
 
 #define MEMORY_MB 256
+#define LINK_TRIES 100
+#define LINK_PAUSE_US 10000
 
 struct tl_app_client_port {
 	struct tl_eal *eal;
@@ -83,6 +86,17 @@ static int start_eal(struct tl_app_client_port *p, const struct tl_client_port *
 	return p->clock != NULL ? 0 : tl_fail(err, -ENODEV, "this CPU's time stamp counter does not run");
 }
 
+// A virtual device has its link when the other side has answered.
+static bool wait_for_link(const struct tl_port *port)
+{
+	for (int i = 0; i < LINK_TRIES; i++) {
+		if (tl_port_has_link(port))
+			return true;
+		rte_delay_us_sleep(LINK_PAUSE_US);
+	}
+	return false;
+}
+
 static int start_port(struct tl_app_client_port *p, struct tl_port_cfg *cfg, struct tl_err *err)
 {
 	cfg->clock = p->clock;
@@ -91,7 +105,7 @@ static int start_port(struct tl_app_client_port *p, struct tl_port_cfg *cfg, str
 		rc = tl_port_start(p->port, err);
 	if (rc != 0)
 		return rc;
-	if (!tl_port_has_link(p->port))
+	if (!wait_for_link(p->port))
 		return tl_fail(err, -ENETDOWN, "--port %s has no link: is the cable in, and the other side up?",
 			cfg->spec.text);
 	return 0;

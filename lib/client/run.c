@@ -203,6 +203,7 @@ static int connect_and_exchange(struct tl_client_session *s, struct tl_err *err)
 	ret = await_connection(s, err);
 	if (ret == 0)
 		exchange(s);
+	s->sources = s->link->sources; // bounds grow
 	s->link->ops->close(s->link);
 	return ret;
 }

@@ -50,6 +50,15 @@ static void stamp_stream(struct tl_dclient_link *link, uint64_t stamp_ns)
 	}
 }
 
+// A frame left while the send call lasted, or after it: all of the longest call may be wrong about a departure.
+static void bound_departures(struct tl_dclient *host)
+{
+	struct tl_client_sources *sources = &host->link->link.sources;
+	uint64_t call_ns = tl_clock_span_ns(host->cfg.clock, host->tx->end_tsc - host->tx->begin_tsc);
+
+	sources->departure_bound_ns = tl_max_u64(sources->departure_bound_ns, call_ns);
+}
+
 void tl_dclient_flush(struct tl_dclient *host)
 {
 	const struct tl_txq *tx = host->tx;
@@ -63,6 +72,8 @@ void tl_dclient_flush(struct tl_dclient *host)
 		       tx->drop_tx_pkts == host->dropped_pkts;
 	host->flushed_pkts = tx->tx_pkts + tx->drop_tx_pkts;
 	host->dropped_pkts = tx->drop_tx_pkts;
+	if (link != NULL && waiting != 0)
+		bound_departures(host);
 	if (link != NULL && link->conn != NULL && link->link.cfg->mode == TL_CLIENT_TCP && link->up)
 		stamp_stream(link, is_sure ? tl_clock_wall_ns(host->cfg.clock, tx->end_tsc) : 0);
 }
