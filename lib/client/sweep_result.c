@@ -104,5 +104,5 @@ void tl_client_sweep_print(
 		for (uint32_t k = 0; k < results[i].n_invalid; k++)
 			fprintf(out, "INVALID: %s\n", tl_client_reason(sweep, &results[i], k, text));
 	fprintf(out, "\nTimes are %s; stamps of departures: %s, of arrivals: %s.\n", tl_client_best_name(results),
-		tl_client_tx_source(results->timestamps), tl_client_rx_source(results->timestamps));
+		results->sources.departures, results->sources.arrivals);
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The line rate of a port that is not open, as the kernel knows it.
+// Of a port's link: the rate, as the kernel knows it before the port is open, and whether it is there.
 
 #include <glob.h>
 #include <stdio.h>
 
-#include <tl_port.h>
+#include <rte_ethdev.h>
+
+#include "port_priv.h"
 
 // In Mbit/s; -1, or an error of the read, where there is no link.
 static uint64_t read_speed(const char *path)
