@@ -11,8 +11,8 @@ run_packages=(
 )
 test_packages=(
 	"${run_packages[@]}"
-	binutils clang clang-format e2fsprogs iputils-arping iputils-ping libcunit1-dev netcat-openbsd python3 socat tcpdump tshark
-	valgrind zstd
+	binutils clang clang-format debhelper debootstrap dpkg-dev e2fsprogs groff-base iputils-arping iputils-ping libcunit1-dev
+	netcat-openbsd python3 socat tcpdump tshark valgrind zstd
 )
 vm_packages=(e2fsprogs kmod xz-utils)
 bench_packages=(
