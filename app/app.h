@@ -12,11 +12,14 @@
 
 int tl_cmd_run(int argc, char **argv);
 int tl_cmd_capture(int argc, char **argv);
+int tl_cmd_doctor(int argc, char **argv);
 int tl_cmd_client(int argc, char **argv);
 int tl_cmd_extract(int argc, char **argv);
+int tl_cmd_latency(int argc, char **argv);
 int tl_cmd_recover(int argc, char **argv);
 int tl_cmd_status(int argc, char **argv);
 int tl_cmd_control(int argc, char **argv);
+int tl_cmd_bench(int argc, char **argv);
 int tl_cmd_bind(int argc, char **argv);
 int tl_cmd_unbind(int argc, char **argv);
 int tl_cmd_top(int argc, char **argv);

@@ -51,6 +51,8 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 		.promisc = cfg->promisc,
 		.take = cfg->take,
 		.rx_only = !wants_sent(a->config, port),
+		.timestamps = a->plan.timestamps[port],
+		.tx_checksums = cfg->tx_checksums == TL_CONFIG_CHECKSUMS_AUTO && !wants_sent(a->config, port),
 		.clock = a->clock,
 		.socket_id = SOCKET_ID_ANY};
 }
@@ -98,9 +100,20 @@ static struct tl_echo_cfg echo_cfg(const struct tl_config_echo *e)
 		.listen_port_be = e->listen_port_be,
 		.send_buffer_bytes = e->send_buffer_bytes,
 		.on_full = e->on_full == TL_WINDOW_FULL_RESET ? TL_ECHO_FULL_RESET : TL_ECHO_FULL_DROP,
+		.warm = e->warm,
 		.without_cwnd = e->congestion == TL_CONFIG_CONGESTION_NONE,
 		.max_connections = e->max_connections,
-		.send_buffers = e->send_buffers};
+		.send_buffers = e->send_buffers,
+		.stages = e->stages || e->outliers.above_us != 0 || e->samples != 0,
+		.outlier_ns = e->outliers.above_us * TL_NS_PER_US,
+		.outliers = e->outliers.keep,
+		.samples = e->samples};
+}
+
+// A file's stamps are of another time.
+static bool stamps_the_wire(enum tl_ts_source source)
+{
+	return source == TL_TS_NIC_RX || source == TL_TS_KERNEL;
 }
 
 // The host of one lcore: the echoes that it owns. One without any answers for what arrives there and is nobody's.
@@ -137,7 +150,8 @@ static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, stru
 		.n_echoes = n,
 		.port = a->ports[port],
 		.clock = a->clock,
-		.steer = a->steers[port] != NULL ? tl_steer_side(a->steers[port], queue) : NULL};
+		.steer = a->steers[port] != NULL ? tl_steer_side(a->steers[port], queue) : NULL,
+		.stamped = stamps_the_wire(tl_port_rxq(a->ports[port], queue)->source)};
 	memcpy(host.net.mac, tl_port_mac(a->ports[port]), sizeof(host.net.mac));
 	return tl_echo_host_create(&host, &a->hosts[a->plan.first[port] + queue], err);
 }
@@ -294,6 +308,31 @@ static int make_lcores(struct tl_appliance *a, struct tl_err *err)
 	return rc;
 }
 
+// Outliers are kept on both sides: the lcore writes them down, main adds what the kernel tells.
+static int watch_outliers(struct tl_appliance *a, uint32_t index, struct tl_err *err)
+{
+	const struct tl_config_echo *e = &a->config->echoes[index];
+	uint32_t entry = a->plan.first[e->port] + a->plan.echo_queues[index];
+	struct tl_outliers_cfg cfg = {.tail = tl_echo_tail(a->hosts[entry], a->echo_index[index]),
+		.lcore = a->lcores[entry],
+		.clock = a->clock,
+		.cpu = a->plan.cpus[entry]};
+
+	if (cfg.tail == NULL)
+		return 0;
+	a->outliers[index] = tl_outliers_create(&cfg);
+	return a->outliers[index] != NULL ? 0 : tl_fail(err, -ENOMEM, "no memory for the outliers of %s", e->name);
+}
+
+static int watch_all_outliers(struct tl_appliance *a, struct tl_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < a->config->n_echoes && rc == 0; i++)
+		rc = watch_outliers(a, i, err);
+	return rc;
+}
+
 static void list_metrics(struct tl_appliance *a)
 {
 	static const char *const modes[] = {
@@ -308,8 +347,10 @@ static void list_metrics(struct tl_appliance *a)
 	for (uint32_t i = 0; i < m->n_ports; i++) {
 		m->ports[i] = a->ports[i];
 		m->steers[i] = a->steers[i];
-		for (uint32_t q = 0; q < a->config->ports[i].rx_queues; q++)
+		for (uint32_t q = 0; q < a->config->ports[i].rx_queues; q++) {
 			m->hosts[i][q] = a->hosts[a->plan.first[i] + q];
+			m->lcores[i][q] = a->lcores[a->plan.first[i] + q];
+		}
 	}
 	for (uint32_t i = 0; i < m->n_captures; i++) {
 		m->captures[i] = a->captures[i];
@@ -321,7 +362,9 @@ static void list_metrics(struct tl_appliance *a)
 			.mode = modes[e->mode],
 			.queue = a->plan.echo_queues[i],
 			.host = a->hosts[a->plan.first[e->port] + a->plan.echo_queues[i]],
-			.index = a->echo_index[i]};
+			.index = a->echo_index[i],
+			.outlier_ns = e->outliers.above_us * TL_NS_PER_US,
+			.outliers = a->outliers[i]};
 	}
 }
 
@@ -350,6 +393,8 @@ int tl_appliance_create(const struct tl_config *config, const struct tl_applianc
 		rc = make_captures(a, err);
 	if (rc == 0)
 		rc = make_lcores(a, err);
+	if (rc == 0)
+		rc = watch_all_outliers(a, err);
 	if (rc != 0) {
 		tl_appliance_destroy(a);
 		return rc;
@@ -364,6 +409,8 @@ void tl_appliance_destroy(struct tl_appliance *a)
 	if (a == NULL)
 		return;
 	tl_ctl_close(a->ctl);
+	for (uint32_t i = 0; i < a->config->n_echoes; i++)
+		tl_outliers_destroy(a->outliers[i]);
 	for (uint32_t i = 0; i < a->plan.n_lcores; i++)
 		tl_lcore_destroy(a->lcores[i]);
 	for (uint32_t i = 0; i < a->plan.n_lcores; i++)

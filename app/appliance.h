@@ -16,12 +16,13 @@ struct tl_err;
 struct tl_appliance;
 
 struct tl_appliance_opts {
-	uint64_t duration_ns;  // 0: until a signal
-	bool expire;	       // frames received after the duration are not recorded (counted expired_pkts)
-	bool end_with_input;   // end when every port is a file that has been read, or every recording has its frames
-	bool progress;	       // what runs the filters, and a line per second, on stderr
-	bool reader_may_leave; // that the reader of a pipe goes away ends the recording and is no error
-	bool probe;	       // print what each port can do
+	uint64_t duration_ns;	 // 0: until a signal
+	bool expire;		 // frames received after the duration are not recorded (counted expired_pkts)
+	bool end_with_input;	 // end when every port is a file that has been read, or every recording has its frames
+	bool progress;		 // what runs the filters, and a line per second, on stderr
+	bool reader_may_leave;	 // that the reader of a pipe goes away ends the recording and is no error
+	bool probe;		 // print what each port can do
+	const char *latency_dir; // where a latency report of each echo is written at the end; NULL: none is
 };
 
 // Builds everything, starts nothing: no frame is received, but the first files of the recordings exist. Returns 0, or

@@ -45,7 +45,8 @@ struct tl_appliance {
 	uint32_t echo_index[TL_CONFIG_ECHOES_MAX];	// of a configured echo within its host
 	struct tl_capture *captures[TL_CONFIG_CAPTURES_MAX];
 	struct tl_lcore *lcores[TL_PLAN_LCORES_MAX];
-	uint32_t n_running; // the first so many lcores have been started
+	uint32_t n_running;				    // the first so many lcores have been started
+	struct tl_outliers *outliers[TL_CONFIG_ECHOES_MAX]; // NULL: of this echo none are kept
 	struct tl_ctl *ctl;
 	struct tl_watchdog watchdog;
 	struct tl_metrics metrics;

@@ -14,6 +14,7 @@
 #include <tl_log.h>
 
 #include "family.h"
+#include "latency_files.h"
 #include "notify.h"
 
 #define WATCH_MS 20		   // how often main looks for the end of the input
@@ -106,13 +107,15 @@ static void look_for_drops(struct tl_appliance *a)
 	}
 }
 
-// Once a second: steer the clock, read the counters that must not overflow, tell the user.
+// Once a second: steer the clocks, read the counters that must not overflow, tell the user.
 static void sample(struct tl_appliance *a)
 {
 	uint64_t rx = 0, tx = 0, written = 0, dropped = 0, echoed = 0;
 	struct tl_snapshot *s = &a->snapshot;
 
 	tl_clock_discipline(a->clock);
+	for (uint32_t i = 0; i < a->config->n_ports; i++)
+		tl_port_discipline(a->ports[i]);
 	tl_metrics_snapshot(&a->metrics, false, s);
 	tell_port_drops(a);
 	look_for_drops(a);
@@ -161,6 +164,13 @@ static bool signal_ends(struct tl_appliance *a, int signal_fd)
 	return read(signal_fd, &info, sizeof(info)) == sizeof(info) && tl_appliance_signal(a, (int)info.ssi_signo);
 }
 
+static void look_at_outliers(struct tl_appliance *a)
+{
+	for (uint32_t i = 0; i < a->config->n_echoes; i++)
+		if (a->outliers[i] != NULL)
+			tl_outliers_look(a->outliers[i]);
+}
+
 // Until a signal, the duration, or the end of the input.
 static void watch(struct tl_appliance *a, int signal_fd)
 {
@@ -172,6 +182,7 @@ static void watch(struct tl_appliance *a, int signal_fd)
 	for (;;) {
 		(void)poll(fds, 2, WATCH_MS);
 		uint64_t now = now_ns(a);
+		look_at_outliers(a);
 		if ((fds[0].revents & POLLIN) != 0 && signal_ends(a, signal_fd))
 			return;
 		if ((fds[1].revents & POLLIN) != 0)
@@ -284,7 +295,8 @@ int tl_appliance_run(struct tl_appliance *a, struct tl_snapshot *out, struct tl_
 	if (signal_fd < 0)
 		return tl_fail(err, -errno, "cannot listen for signals");
 	int rc = start(a, err);
-	if (rc == 0) {
+	bool started = rc == 0;
+	if (started) {
 		a->watchdog.every_ns = tl_notify_watchdog_ns() / WATCHDOG_SHARE;
 		tl_notify("READY=1");
 		watch(a, signal_fd);
@@ -296,5 +308,7 @@ int tl_appliance_run(struct tl_appliance *a, struct tl_snapshot *out, struct tl_
 		rc = tl_fail(err, end_rc, "%s", end_err.text);
 	close(signal_fd);
 	tl_metrics_snapshot(&a->metrics, true, out);
-	return rc;
+	if (started && a->opts.latency_dir != NULL)
+		end_rc = tl_latency_files_write(a->opts.latency_dir, &a->metrics, out, rc == 0 ? err : &end_err);
+	return rc != 0 ? rc : end_rc;
 }

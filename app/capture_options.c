@@ -90,6 +90,8 @@ static const struct row rows[] = {
 		.help = "receive queues, one CPU each (default 1)"},
 	{"snaplen", 0, "N", CAPTURE_KEY = "snaplen", .kind = AS_NUMBER,
 		.help = "record at most N bytes of each frame (14..262144)"},
+	{"timestamps", 0, "SOURCE", PORT_KEY = "timestamps",
+		.help = "auto (default), tsc, nic-rx, kernel or file: where the times of frames come from"},
 	{"take", PORT_KEY = "take", .is = "true",
 		.help = "allow xdp: on the interface of the default route or of the login"},
 	{"help", 'h', .help = "this text"},

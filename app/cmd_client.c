@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -36,7 +37,10 @@ static void describe(const struct tl_client_progress *progress, char *text, size
 	double elapsed_s = (double)progress->elapsed_ns / (double)TL_NS_PER_S;
 	double total_s = (double)progress->total_ns / (double)TL_NS_PER_S;
 
-	if (progress->phase == TL_CLIENT_CONNECTING)
+	if (progress->phase == TL_CLIENT_BEGINNING)
+		snprintf(text, size, "%" PRIu64 " bytes, %" PRIu64 " messages per second", progress->payload_bytes,
+			progress->rate_pps);
+	else if (progress->phase == TL_CLIENT_CONNECTING)
 		snprintf(text, size, "waiting for the connection, %.0f of %.10g s", elapsed_s, total_s);
 	else if (progress->phase == TL_CLIENT_SENDING)
 		snprintf(text, size, "%.0f of %.10g s, sent %" PRIu64 ", received %" PRIu64, elapsed_s, total_s,
@@ -49,53 +53,142 @@ static void describe(const struct tl_client_progress *progress, char *text, size
 static void show_progress(void *ctx, const struct tl_client_progress *progress)
 {
 	const bool *tty = ctx;
-	char text[128];
+	char text[128], point[48] = "";
 
 	describe(progress, text, sizeof(text));
+	if (progress->points > 0)
+		snprintf(point, sizeof(point), "point %u of %u: ", progress->point, progress->points);
 	if (*tty)
-		fprintf(stderr, "\r\033[K%s", text);
+		fprintf(stderr, "\r\033[K%s%s", point, text);
 	else
-		tl_info("%s", text);
+		tl_info("%s%s", point, text);
 }
 
-static int show_result(const struct tl_client_result *result, bool as_json)
+// All runs of the call: one, or those of a sweep.
+struct measured {
+	struct tl_client_result results[TL_CLIENT_POINTS];
+	size_t count;
+	struct tl_latency *report; // NULL without a file that wants it
+	json_t *null;		   // NULL without --null
+};
+
+static json_t *to_json(const struct tl_client_args *args, const struct measured *m)
 {
-	if (!as_json) {
-		tl_client_result_print(result, stdout);
-		return fflush(stdout) == 0 ? 0 : -errno;
-	}
-	json_t *json = tl_client_result_json(result);
-	int ret = json == NULL ? -ENOMEM : json_dumpf(json, stdout, JSON_INDENT(2)) == 0 ? 0 : -EIO;
+	if (args->sweep.axis == TL_CLIENT_AXIS_NONE)
+		return tl_client_result_json(&m->results[0]);
+	return tl_client_sweep_json(&args->sweep, m->results, m->count);
+}
+
+static int show_json(const struct tl_client_args *args, const struct measured *m)
+{
+	json_t *json = to_json(args, m);
+	int ret = json == NULL								    ? -ENOMEM
+		  : json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0 ? 0
+											    : -EIO;
+
 	json_decref(json);
 	fputc('\n', stdout);
+	return ret;
+}
+
+static int show(const struct tl_client_args *args, const struct measured *m)
+{
+	int ret = 0;
+
+	if (args->json)
+		ret = show_json(args, m);
+	else if (args->sweep.axis == TL_CLIENT_AXIS_NONE)
+		tl_client_result_print(&m->results[0], stdout);
+	else
+		tl_client_sweep_print(&args->sweep, m->results, m->count, stdout);
 	return ret == 0 && fflush(stdout) != 0 ? -errno : ret;
 }
 
-static int measure(struct tl_client_args *args)
+// Each run is judged, each failure told.
+static int judge(const struct tl_client_args *args, const struct measured *m)
 {
-	struct tl_client_result result;
+	int status = TL_EXIT_OK;
 	struct tl_err err;
+
+	for (size_t i = 0; i < m->count; i++) {
+		if (tl_client_judge(&m->results[i], &err) != 0) {
+			tl_error("%s", err.text);
+			status = TL_EXIT_FAILED;
+		}
+		if (!args->require_valid)
+			continue;
+		for (uint32_t k = 0; k < m->results[i].n_invalid; k++)
+			tl_error("the result is invalid: %s", m->results[i].invalid[k]);
+		if (m->results[i].n_invalid > 0)
+			status = TL_EXIT_FAILED;
+	}
+	return status;
+}
+
+static int run_all(struct tl_client_args *args, struct measured *m, struct tl_err *err)
+{
 	bool tty = isatty(STDERR_FILENO) == 1;
-	const struct tl_client_hooks hooks = {.stop = &stop, .progress = show_progress, .ctx = &tty};
+	const struct tl_client_hooks hooks = {
+		.stop = &stop, .progress = show_progress, .ctx = &tty, .report = m->report};
 
 	if (getrandom(&args->cfg.seed, sizeof(args->cfg.seed), 0) < 0)
 		args->cfg.seed = (uint64_t)getpid();
 	catch_signals();
-	int ret = tl_client_run(&args->cfg, &hooks, &result, &err);
+	int ret = tl_client_sweep_run(&args->cfg, &args->sweep, &hooks, m->results, &m->count, err);
 	if (tty)
 		fputs("\r\033[K", stderr);
+	return ret;
+}
+
+static bool wants_report(const struct tl_client_args *args)
+{
+	return args->files.csv != NULL || args->files.hgrm != NULL || args->files.html != NULL ||
+	       args->files.json != NULL;
+}
+
+static int save_report(const struct tl_client_args *args, const struct measured *m, struct tl_err *err)
+{
+	if (m->report == NULL || m->count == 0)
+		return 0;
+	tl_client_report_fill(m->report, &args->sweep, m->results, m->count);
+	return tl_latency_save(m->report, &args->files, err);
+}
+
+static int measure(struct tl_client_args *args, struct measured *m)
+{
+	struct tl_err err;
+	int ret = run_all(args, m, &err);
+
 	if (ret != 0) {
 		tl_error("%s", err.text);
-		return TL_EXIT_FAILED;
+		return ret == -EOPNOTSUPP ? TL_EXIT_USAGE : TL_EXIT_FAILED;
 	}
-	ret = show_result(&result, args->json);
+	for (size_t i = 0; i < m->count && m->null != NULL; i++)
+		tl_client_null_subtract(m->null, &m->results[i]);
+	ret = show(args, m);
 	if (ret != 0)
 		tl_error("cannot write the results to stdout: %s", strerror(-ret));
-	if (tl_client_judge(&result, &err) != 0) {
+	int status = judge(args, m);
+	if (save_report(args, m, &err) != 0) {
 		tl_error("%s", err.text);
-		return TL_EXIT_FAILED;
+		status = TL_EXIT_FAILED;
 	}
-	return ret == 0 ? TL_EXIT_OK : TL_EXIT_FAILED;
+	return ret == 0 ? status : TL_EXIT_FAILED;
+}
+
+// What must be there before anything is sent.
+static int prepare(struct tl_client_args *args, struct measured *m, struct tl_err *err)
+{
+	args->cfg.timestamps = tl_client_resolve(args->cfg.timestamps);
+	m->report = wants_report(args) ? tl_latency_create() : NULL;
+	if (m->report != NULL && args->files.csv == NULL && args->files.html == NULL)
+		m->report->samples_max = 0; // the others need no samples
+	if (wants_report(args) && m->report == NULL)
+		return tl_fail(err, -ENOMEM, "not enough memory");
+	if (args->null_path == NULL)
+		return 0;
+	int ret = tl_client_null_load(args->null_path, &m->null, err);
+	return ret != 0 ? ret : tl_client_null_check(m->null, &args->cfg, &args->sweep, err);
 }
 
 int tl_cmd_client(int argc, char **argv)
@@ -111,5 +204,17 @@ int tl_cmd_client(int argc, char **argv)
 		tl_client_print_help(stdout);
 		return 0;
 	}
-	return measure(&args);
+	struct measured *m = calloc(1, sizeof(*m));
+	if (m == NULL) {
+		tl_error("not enough memory");
+		return TL_EXIT_FAILED;
+	}
+	int ret = prepare(&args, m, &err);
+	if (ret != 0)
+		tl_error("%s", err.text);
+	int status = ret == 0 ? measure(&args, m) : ret == -ENOMEM ? TL_EXIT_FAILED : TL_EXIT_USAGE;
+	tl_latency_destroy(m->report);
+	json_decref(m->null);
+	free(m);
+	return status;
 }

@@ -15,9 +15,10 @@
 #include "appliance.h"
 #include "check.h"
 #include "finish.h"
+#include "latency_files.h"
 
 static const char help[] =
-	"usage: tapline run CONFIG.json [--json] [--duration S] [--fail-on-loss]\n"
+	"usage: tapline run CONFIG.json [--json] [--duration S] [--fail-on-loss] [--latency DIR]\n"
 	"       tapline run --check CONFIG.json [--json]\n"
 	"\n"
 	"Runs the echoes and recordings of CONFIG.json until SIGINT or SIGTERM, then drains, closes the files and prints\n"
@@ -27,13 +28,14 @@ static const char help[] =
 	"                      at line rate when the disk stalls\n"
 	"      --duration S    end after S seconds (a decimal fraction is allowed)\n"
 	"      --fail-on-loss  exit 1 if a frame was lost, even though it was counted\n"
+	"      --latency DIR   write a latency report of each echo there: NAME.json, .html, .hgrm and, with \"samples\", .csv\n"
 	"      --json          the results as one JSON object on stdout; tables go to stderr\n"
 	"  -h, --help          this text\n";
 
 struct options {
 	bool check, json, fail_on_loss;
 	uint64_t duration_ns;
-	const char *config;
+	const char *config, *latency_dir;
 };
 
 static int usage(const char *what, const char *value)
@@ -47,7 +49,8 @@ static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option table[] = {{"check", no_argument, NULL, 'c'},
 		{"duration", required_argument, NULL, 'd'}, {"fail-on-loss", no_argument, NULL, 'f'},
-		{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+		{"latency", required_argument, NULL, 'l'}, {"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'}, {0}};
 	int c;
 
 	while ((c = getopt_long(argc, argv, "h", table, NULL)) != -1) {
@@ -61,6 +64,9 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case 'f':
 			o->fail_on_loss = true;
+			break;
+		case 'l':
+			o->latency_dir = optarg;
 			break;
 		case 'j':
 			o->json = true;
@@ -101,14 +107,19 @@ int tl_cmd_run(int argc, char **argv)
 		tl_error("%s", err.text);
 		return TL_EXIT_USAGE;
 	}
-	if (o.check)
+	if (o.latency_dir != NULL && config->n_echoes == 0)
+		status = usage("--latency: there is no echo in", o.config);
+	else if (!o.check && o.latency_dir != NULL && tl_latency_files_prepare(o.latency_dir, &err) != 0)
+		status = usage(err.text, NULL);
+	else if (o.check)
 		status = tl_check(config, o.json);
 	else
 		status = tl_run_and_report(config,
 			&(struct tl_appliance_opts){.duration_ns = o.duration_ns,
 				.end_with_input = config->n_echoes == 0,
 				.progress = true,
-				.probe = true},
+				.probe = true,
+				.latency_dir = o.latency_dir},
 			&(struct tl_finish_opts){
 				.json = o.json, .to_stderr = writes_to_stdout(config), .fail_on_loss = o.fail_on_loss});
 	tl_config_free(config);

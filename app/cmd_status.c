@@ -24,7 +24,38 @@ static const char help[] =
 	"      --json         the appliance's answer as it is\n"
 	"  -h, --help         this text\n";
 
-// One row of an object: every number and word in it, nested objects left out.
+// "residence_ns  703  p99 2303  max 21184": the median and the end of a distribution.
+static void print_times(const char *name, const json_t *times)
+{
+	const json_t *p50 = json_object_get(times, "p50");
+
+	if (json_is_integer(p50))
+		printf("    %-24s %20" JSON_INTEGER_FORMAT "  p99 %" JSON_INTEGER_FORMAT "  max %" JSON_INTEGER_FORMAT
+		       "\n",
+			name, json_integer_value(p50), json_integer_value(json_object_get(times, "p99")),
+			json_integer_value(json_object_get(times, "max")));
+}
+
+// Of an echo with stages: their times, and the last message that stayed too long.
+static void print_stages(const json_t *echo)
+{
+	const json_t *outliers = json_object_get(echo, "outliers");
+	const json_t *last = json_array_get(outliers, json_array_size(outliers) - 1);
+	const char *name;
+	json_t *times;
+	char key[48];
+
+	json_object_foreach (json_object_get(echo, "stages_ns"), name, times) {
+		snprintf(key, sizeof(key), "%s_ns", name);
+		if (json_object_get(echo, key) == NULL) // the send call is there without stages, too
+			print_times(key, times);
+	}
+	if (last != NULL)
+		printf("    %-24s %20" JSON_INTEGER_FORMAT "\n", "last_outlier_residence_ns",
+			json_integer_value(json_object_get(last, "residence_ns")));
+}
+
+// One row of an object: every number and word in it; of what is nested only distributions.
 static void print_object(const char *kind, json_t *object)
 {
 	const char *key;
@@ -38,7 +69,10 @@ static void print_object(const char *kind, json_t *object)
 			printf("    %-24s %20s\n", key, json_string_value(value));
 		else if (json_is_boolean(value))
 			printf("    %-24s %20s\n", key, json_is_true(value) ? "yes" : "no");
+		else if (json_is_object(value))
+			print_times(key, value);
 	}
+	print_stages(object);
 }
 
 static void print_status(json_t *status)

@@ -16,9 +16,12 @@ static const struct {
 } commands[] = {
 	{"run", tl_cmd_run, "run the appliance that a configuration describes"},
 	{"capture", tl_cmd_capture, "record a port to a pcapng file"},
+	{"doctor", tl_cmd_doctor, "is this host fit, and how to mend it"},
 	{"client", tl_cmd_client, "measure an echo from outside"},
+	{"latency", tl_cmd_latency, "tell latencies out of captures"},
 	{"extract", tl_cmd_extract, "copy packets out of recordings"},
 	{"recover", tl_cmd_recover, "make what a crash left of recordings valid files"},
+	{"bench", tl_cmd_bench, "measure what a recording costs on this host"},
 	{"bind", tl_cmd_bind, "give NICs to DPDK"},
 	{"unbind", tl_cmd_unbind, "give NICs back to the kernel"},
 	{"status", tl_cmd_status, "ask a running appliance for its counters"},

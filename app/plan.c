@@ -62,6 +62,28 @@ static void plan_echoes(const struct tl_config *config, struct tl_plan *plan)
 	}
 }
 
+// Whether each kind of port can have the source that is wanted; only the device knows more.
+static int plan_timestamps(const struct tl_config *config, struct tl_plan *plan, struct tl_err *err)
+{
+	static const enum tl_ts_source sources[] = {[TL_CONFIG_TIMESTAMPS_AUTO] = TL_TS_AUTO,
+		[TL_CONFIG_TIMESTAMPS_TSC] = TL_TS_TSC,
+		[TL_CONFIG_TIMESTAMPS_NIC_RX] = TL_TS_NIC_RX,
+		[TL_CONFIG_TIMESTAMPS_KERNEL] = TL_TS_KERNEL,
+		[TL_CONFIG_TIMESTAMPS_FILE] = TL_TS_FILE};
+
+	for (uint32_t i = 0; i < config->n_ports; i++) {
+		plan->timestamps[i] = sources[config->ports[i].timestamps];
+		int rc = tl_port_check_stamps(&(struct tl_port_cfg){.name = config->ports[i].name,
+						      .spec = plan->specs[i],
+						      .tx_queues = plan->has_echo[i] ? 1 : 0,
+						      .timestamps = plan->timestamps[i]},
+			err);
+		if (rc != 0)
+			return tl_fail_at(err, rc, "%s: $.ports[%u].timestamps", config->file, i);
+	}
+	return 0;
+}
+
 static int check_filters(const struct tl_config *config, struct tl_err *err)
 {
 	for (uint32_t i = 0; i < config->n_captures; i++) {
@@ -126,20 +148,17 @@ static uint32_t next_cpu(const struct tl_config *config, const cpu_set_t *allowe
 	return config->eal.main_lcore;
 }
 
-static void plan_cpus(const struct tl_config *config, struct tl_plan *plan)
+bool tl_plan_cpus(const struct tl_config *config, const cpu_set_t *allowed, struct tl_plan *plan)
 {
 	uint32_t last = UINT32_MAX; // + 1 is CPU 0
-	cpu_set_t allowed;
 	bool shared = false;
 
-	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
-		CPU_ZERO(&allowed);
 	for (uint32_t p = 0; p < config->n_ports; p++) {
 		plan->first[p] = plan->n_lcores;
 		for (uint32_t q = 0; q < config->ports[p].rx_queues; q++) {
 			uint32_t cpu = config->ports[p].lcores[q];
 			if (cpu == TL_CONFIG_LCORE_AUTO)
-				cpu = next_cpu(config, &allowed, &last);
+				cpu = next_cpu(config, allowed, &last);
 			if (cpu == config->eal.main_lcore) {
 				shared = true;
 				plan->adaptive[p] = true; // polling would starve the control thread
@@ -147,7 +166,16 @@ static void plan_cpus(const struct tl_config *config, struct tl_plan *plan)
 			plan->cpus[plan->n_lcores++] = cpu;
 		}
 	}
-	if (shared)
+	return shared;
+}
+
+static void plan_cpus(const struct tl_config *config, struct tl_plan *plan)
+{
+	cpu_set_t allowed;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+		CPU_ZERO(&allowed);
+	if (tl_plan_cpus(config, &allowed, plan))
 		tl_warn("there are fewer CPUs than receive queues: some share CPU %u with the control thread, and will lose "
 			"frames under load",
 			config->eal.main_lcore);
@@ -165,8 +193,10 @@ int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_
 		rc = check_paths(config, err);
 	if (rc == 0) {
 		plan_echoes(config, out);
-		plan_cpus(config, out);
+		rc = plan_timestamps(config, out, err);
 	}
+	if (rc == 0)
+		plan_cpus(config, out);
 	return rc;
 }
 

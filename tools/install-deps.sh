@@ -12,7 +12,7 @@ run_packages=(
 test_packages=(
 	"${run_packages[@]}"
 	binutils clang clang-format debhelper debootstrap dpkg-dev e2fsprogs groff-base iputils-arping iputils-ping libcunit1-dev
-	netcat-openbsd python3 socat tcpdump tshark valgrind zstd
+	netcat-openbsd nodejs python3 shellcheck socat tcpdump tshark valgrind zstd
 )
 vm_packages=(e2fsprogs kmod xz-utils)
 bench_packages=(

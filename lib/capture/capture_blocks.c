@@ -10,58 +10,90 @@
 
 #include <tl_zslab.h>
 
-// Of frames that we send, ourselves; of those that the host sends, the kernel, as of those received.
-static enum tl_ts_source source_of(const struct tl_capture *c, uint16_t queue, enum tl_dir dir)
+static bool sends(const struct tl_capture *c)
 {
-	bool sends = tl_port_config(c->cfg.port)->tx_queues != 0;
-
-	return dir == TL_DIR_TX && sends ? TL_TS_TSC : tl_port_rxq(c->cfg.port, queue)->source;
+	return tl_port_config(c->cfg.port)->tx_queues != 0;
 }
 
-// One interface per queue and timestamp source: a record then needs no option to say where its time comes from.
+// Whether the bursts of the port's queue are recorded: on a kernel interface they have what the host sends, too.
+static bool takes(const struct tl_capture *c, const struct tl_tap *tap)
+{
+	return tap->dir[TL_DIR_RX] || tl_port_config(c->cfg.port)->spec.kind == TL_PORT_KERNEL;
+}
+
+static enum tl_ts_source source_of(const struct tl_capture *c, uint16_t queue)
+{
+	return takes(c, &c->taps[queue]) ? tl_port_rxq(c->cfg.port, queue)->source : TL_TS_TSC;
+}
+
+// Frames that lack the stamp which the others of the queue have.
+static bool may_lack_stamps(const struct tl_capture *c, uint16_t queue)
+{
+	return takes(c, &c->taps[queue]) && tl_port_rxq(c->cfg.port, queue)->stamp_flag != 0;
+}
+
+// One interface per queue and timestamp source: a record then needs no option to say where its time comes from. Those
+// that we send, and those that lack a stamp, have the TSC's.
 void tl_capture_number_interfaces(struct tl_capture *c)
 {
 	uint32_t next = 0;
 
 	for (uint16_t q = 0; q < c->n_queues; q++) {
 		struct tl_tap *tap = &c->taps[q];
-		bool two = tap->dir[TL_DIR_RX] && tap->dir[TL_DIR_TX] &&
-			   source_of(c, q, TL_DIR_TX) != source_of(c, q, TL_DIR_RX);
-		tap->interface_id[TL_DIR_RX] = next++;
-		tap->interface_id[TL_DIR_TX] = two ? next++ : tap->interface_id[TL_DIR_RX];
+		bool has_tsc = may_lack_stamps(c, q) || (tap->dir[TL_DIR_TX] && sends(c));
+		tap->interface_id = tap->tsc_interface_id = next++;
+		if (source_of(c, q) != TL_TS_TSC && has_tsc)
+			tap->tsc_interface_id = next++;
 	}
 }
 
 static bool is_shared(const struct tl_tap *tap)
 {
-	return tap->interface_id[TL_DIR_TX] == tap->interface_id[TL_DIR_RX];
+	return tap->tsc_interface_id == tap->interface_id;
 }
 
-// Which frames an interface is for.
-static const char *frames_of(const struct tl_tap *tap, enum tl_dir dir)
-{
-	if (tap->dir[TL_DIR_RX] && tap->dir[TL_DIR_TX] && is_shared(tap))
-		return "received and sent";
-	return tap->dir[TL_DIR_TX] && (dir == TL_DIR_TX || !tap->dir[TL_DIR_RX]) ? "sent" : "received";
-}
-
-static uint32_t put_interface(const struct tl_capture *c, uint16_t queue, enum tl_dir dir, void *buf, uint32_t size)
+// Which frames an interface is for: the queue's own, or the second.
+static const char *frames_of(const struct tl_capture *c, uint16_t queue, bool second)
 {
 	const struct tl_tap *tap = &c->taps[queue];
-	enum tl_ts_source source = source_of(c, queue, tap->dir[TL_DIR_RX] ? dir : TL_DIR_TX);
-	char description[192], cutoff[48] = "";
+	bool tx = tap->dir[TL_DIR_TX];
+
+	if (second && may_lack_stamps(c, queue))
+		return tx && sends(c) ? "sent, or received without a stamp" : "without a stamp";
+	if (second)
+		return "sent";
+	tx = tx && (is_shared(tap) || tl_port_config(c->cfg.port)->spec.kind == TL_PORT_KERNEL);
+	return tap->dir[TL_DIR_RX] && tx ? "received and sent" : tx ? "sent" : "received";
+}
+
+// What there is to say of a source; an empty text for none.
+static void describe(const struct tl_capture *c, enum tl_ts_source source, char *text, size_t size)
+{
+	struct tl_port_stamps stamps;
+
+	text[0] = '\0';
+	tl_port_stamps(c->cfg.port, &stamps);
+	if (source == TL_TS_TSC)
+		snprintf(text, size, " (software, when the poll returned), clock within %llu ns at start",
+			(unsigned long long)tl_clock_bound_ns(c->cfg.clock));
+	else if (source == TL_TS_KERNEL)
+		snprintf(text, size,
+			" (software, when the kernel took the frame from its driver or was about to give it one)");
+	else if (source == TL_TS_NIC_RX && stamps.has_bound)
+		snprintf(text, size, " (hardware, when the NIC received the frame), clock within %llu ns at start",
+			(unsigned long long)stamps.bound_ns);
+}
+
+static uint32_t put_interface(const struct tl_capture *c, uint16_t queue, bool second, void *buf, uint32_t size)
+{
+	enum tl_ts_source source = second ? TL_TS_TSC : source_of(c, queue);
+	char description[256], details[112], cutoff[48] = "";
 
 	if (c->cfg.cutoff_bytes != 0)
 		snprintf(cutoff, sizeof(cutoff), ", first %u bytes of each flow", c->cfg.cutoff_bytes);
-	int used = snprintf(description, sizeof(description), "queue %u, %s%s, timestamps: %s", queue,
-		frames_of(tap, dir), cutoff, tl_ts_source_name(source));
-	if (source == TL_TS_TSC)
-		snprintf(description + used, sizeof(description) - (size_t)used,
-			" (software, when the poll returned), clock within %llu ns at start",
-			(unsigned long long)tl_clock_bound_ns(c->cfg.clock));
-	else if (source == TL_TS_KERNEL)
-		snprintf(description + used, sizeof(description) - (size_t)used,
-			" (software, when the kernel took the frame from its driver or was about to give it one)");
+	describe(c, source, details, sizeof(details));
+	snprintf(description, sizeof(description), "queue %u, %s%s, timestamps: %s%s", queue,
+		frames_of(c, queue, second), cutoff, tl_ts_source_name(source), details);
 	return tl_pcapng_put_idb(buf, size,
 		&(struct tl_pcapng_idb){.name = tl_port_config(c->cfg.port)->spec.text,
 			.description = description,
@@ -85,10 +117,8 @@ uint32_t tl_capture_prologue(void *capture, void *buf, uint32_t size)
 			.application = "tapline " TL_VERSION,
 			.comment = waits_in_memory ? c->trigger.comment : NULL});
 	for (uint16_t q = 0; q < c->n_queues && used != 0; q++) {
-		for (int dir = 0; dir < TL_DIRS && used != 0; dir++) {
-			if (dir == TL_DIR_TX && is_shared(&c->taps[q]))
-				continue;
-			uint32_t len = put_interface(c, q, (enum tl_dir)dir, (uint8_t *)buf + used, size - used);
+		for (int second = 0; second < (is_shared(&c->taps[q]) ? 1 : 2) && used != 0; second++) {
+			uint32_t len = put_interface(c, q, second, (uint8_t *)buf + used, size - used);
 			used = len == 0 ? 0 : used + len;
 		}
 	}
@@ -112,6 +142,27 @@ static void add_flow(const struct tl_capture *c, uint16_t queue, enum tl_dir dir
 	isb->delivered_pkts += accepted - dropped - left_out - unsaved;
 }
 
+// Where we send and the sent frames have an interface of their own, their counters stand there. Frames that lack a
+// stamp are counted with those that have one.
+static uint32_t put_statistics(
+	const struct tl_capture *c, uint16_t queue, bool second, uint64_t now_ns, void *buf, uint32_t size)
+{
+	const struct tl_tap *tap = &c->taps[queue];
+	bool apart = !is_shared(tap) && sends(c);
+	uint32_t id = second ? tap->tsc_interface_id : tap->interface_id;
+	struct tl_pcapng_isb isb = {.interface_id = id,
+		.ts_ns = now_ns,
+		.start_ns = c->start_ns,
+		.end_ns = now_ns,
+		.if_dropped_pkts = id == 0 ? tl_count_read(&c->port_drops) : UINT64_MAX};
+
+	if (!second)
+		add_flow(c, queue, TL_DIR_RX, &isb);
+	if (second == apart)
+		add_flow(c, queue, TL_DIR_TX, &isb);
+	return tl_pcapng_put_isb(buf, size, &isb);
+}
+
 uint32_t tl_capture_epilogue(void *capture, void *buf, uint32_t size)
 {
 	const struct tl_capture *c = capture;
@@ -119,18 +170,9 @@ uint32_t tl_capture_epilogue(void *capture, void *buf, uint32_t size)
 	uint32_t used = 0;
 
 	for (uint16_t q = 0; q < c->n_queues; q++) {
-		const struct tl_tap *tap = &c->taps[q];
-		for (int dir = 0; dir < (is_shared(tap) ? 1 : TL_DIRS); dir++) {
-			struct tl_pcapng_isb isb = {.interface_id = tap->interface_id[dir],
-				.ts_ns = now_ns,
-				.start_ns = c->start_ns,
-				.end_ns = now_ns,
-				.if_dropped_pkts =
-					tap->interface_id[dir] == 0 ? tl_count_read(&c->port_drops) : UINT64_MAX};
-			add_flow(c, q, (enum tl_dir)dir, &isb);
-			if (is_shared(tap))
-				add_flow(c, q, TL_DIR_TX, &isb);
-			uint32_t len = tl_pcapng_put_isb((uint8_t *)buf + used, size - used, &isb);
+		bool apart = !is_shared(&c->taps[q]) && sends(c);
+		for (int second = 0; second < (apart ? 2 : 1); second++) {
+			uint32_t len = put_statistics(c, q, second, now_ns, (uint8_t *)buf + used, size - used);
 			if (len == 0)
 				return 0;
 			used += len;

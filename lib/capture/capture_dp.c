@@ -45,7 +45,6 @@ static bool encode(
 {
 	epb->cap_bytes = m->pkt_len < tap->snaplen ? m->pkt_len : tap->snaplen;
 	epb->dropped = tap->dropped;
-	epb->interface_id = tap->interface_id[dir];
 	epb->flags = tap->flags[dir];
 	uint32_t len = tl_pcapng_epb_bytes(epb->cap_bytes, epb->flags, epb->dropped);
 	void *room = tl_slab_reserve(tap->ring, len, mono_ns);
@@ -75,10 +74,10 @@ static bool within_cutoff(const struct tl_tap *tap, const struct tl_flow_id *ids
 
 // What becomes of frame i of the burst, counted in flow.
 static void take(struct tl_tap *tap, const struct tl_burst *b, uint16_t i, const struct tl_flow_id *ids,
-	enum tl_dir dir, struct tl_tap_flow *flow)
+	enum tl_dir dir, uint32_t interface_id, struct tl_tap_flow *flow)
 {
 	const struct rte_mbuf *m = b->pkts[i];
-	struct tl_pcapng_epb epb = {.wire_bytes = b->wire_bytes[i], .ts_ns = b->ts_ns[i]};
+	struct tl_pcapng_epb epb = {.interface_id = interface_id, .wire_bytes = b->wire_bytes[i], .ts_ns = b->ts_ns[i]};
 
 	flow->offered_pkts++;
 	if (tap->filter != NULL && !tl_filter_match(tap->filter, m, b->wire_bytes[i])) {
@@ -101,9 +100,12 @@ static void count_flow(struct tl_tap_flow *to, const struct tl_tap_flow *burst)
 	tl_count(&to->drop_ring_pkts, burst->drop_ring_pkts);
 }
 
-static void tap_burst(struct tl_tap *tap, const struct tl_burst *b, const struct tl_flow_id *ids, enum tl_dir burst_dir)
+// Bit i of unstamped: frame i lacks the stamp that the others have.
+static void tap_burst(struct tl_tap *tap, const struct tl_burst *b, const struct tl_flow_id *ids, enum tl_dir burst_dir,
+	uint64_t unstamped)
 {
 	int state = atomic_load_explicit(&tap->capture->state, memory_order_relaxed);
+	uint32_t interface_id = burst_dir == TL_DIR_RX ? tap->interface_id : tap->tsc_interface_id;
 	struct tl_tap_flow flow[TL_DIRS] = {{0}};
 
 	for (uint16_t i = 0; i < b->n; i++) {
@@ -118,17 +120,30 @@ static void tap_burst(struct tl_tap *tap, const struct tl_burst *b, const struct
 			flow[dir].expired_pkts += state == TL_CAPTURE_EXPIRED;
 			continue;
 		}
-		take(tap, b, i, ids, dir, &flow[dir]);
+		take(tap, b, i, ids, dir, (unstamped >> i & 1) != 0 ? tap->tsc_interface_id : interface_id, &flow[dir]);
 	}
 	for (int dir = 0; dir < TL_DIRS; dir++)
 		if (flow[dir].offered_pkts != 0)
 			count_flow(&tap->flow[dir], &flow[dir]);
 }
 
-// Flattened: all of it in one function, in which nothing of a cut-off is left.
-__attribute__((flatten)) static void record(struct tl_tap *tap, const struct tl_burst *b, enum tl_dir dir)
+__attribute__((noinline)) static void record_unstamped(struct tl_tap *tap, const struct tl_burst *b, enum tl_dir dir)
 {
-	tap_burst(tap, b, NULL, dir);
+	tap_burst(tap, b, NULL, dir, b->unstamped);
+}
+
+// Flattened: all of it in one function, in which nothing of a cut-off or of lacking stamps is left.
+__attribute__((flatten)) static void record_stamped(struct tl_tap *tap, const struct tl_burst *b, enum tl_dir dir)
+{
+	tap_burst(tap, b, NULL, dir, 0);
+}
+
+static void record(struct tl_tap *tap, const struct tl_burst *b, enum tl_dir dir)
+{
+	if (TL_UNLIKELY(b->unstamped != 0))
+		record_unstamped(tap, b, dir);
+	else
+		record_stamped(tap, b, dir);
 }
 
 // First the flows of all frames, so that their places in the table are on their way from memory together.
@@ -142,7 +157,7 @@ static void record_within_cutoff(struct tl_tap *tap, const struct tl_burst *b, e
 		const struct rte_mbuf *m = b->pkts[i];
 		tl_flow_identify(tap->flows, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, &ids[i]);
 	}
-	tap_burst(tap, b, ids, dir);
+	tap_burst(tap, b, ids, dir, b->unstamped);
 }
 
 void tl_tap_rx(void *tap, struct tl_burst *burst)

@@ -24,10 +24,11 @@ struct tl_tap {
 	const struct tl_filter *trigger_filter;
 	uint32_t snaplen; // UINT32_MAX: no limit
 	bool dir[TL_DIRS];
-	uint32_t interface_id[TL_DIRS];
-	uint32_t flags[TL_DIRS]; // epb_flags of a record; 0: none, as the interface tells its direction
-	uint64_t dropped;	 // since the last record
-	uint64_t max_age_ns;	 // of a slab that is not full
+	uint32_t interface_id;	   // of what the port hands out
+	uint32_t tsc_interface_id; // of what it hands out without a stamp of its source, and of what we send
+	uint32_t flags[TL_DIRS];   // epb_flags of a record; 0: none, as the interface tells its direction
+	uint64_t dropped;	   // since the last record
+	uint64_t max_age_ns;	   // of a slab that is not full
 	struct tl_tap_flow flow[TL_DIRS];
 } TL_CACHE_ALIGNED;
 

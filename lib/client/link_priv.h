@@ -1,36 +1,61 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// The client's sockets, all non-blocking: a UDP socket, a stream connection, or both, and the coming and going of the
-// connection.
+// A link carries messages out and echoes back, and says when. What is behind it, a transport, is a table of functions;
+// the kernel's sockets are one.
+
+#include <sys/types.h>
 
 #include <tl_client.h>
 
+struct tl_client_ops;
+
+// What every transport keeps for who uses it.
 struct tl_client_link {
+	const struct tl_client_ops *ops;
 	const struct tl_client_cfg *cfg;
-	int udp_fd;    // -1 in TCP mode
-	int listen_fd; // -1 but in MULTICAST mode
-	int conn_fd;   // -1 when there is no connection
-	bool connecting;
 	uint64_t connections; // established so far
-	uint64_t retry_at_ns; // when to try to connect again
 	int last_error;	      // why the last attempt failed, 0 when nothing has
 };
 
-// Opens what can be opened without the peer. Returns 0 or -errno and the sentence.
-int tl_client_link_open(struct tl_client_link *link, const struct tl_client_cfg *cfg, struct tl_err *err);
-void tl_client_link_close(struct tl_client_link *link);
+// When what was read arrived, where cfg->timestamps asks for that.
+struct tl_client_arrival {
+	uint64_t stamp_ns; // of the part that came last; 0: there is none
+	bool shared;	   // more is waiting behind it, which the stamp may belong to
+};
 
-// The sockets messages leave by and echoes arrive at; -1 without a connection.
-int tl_client_link_send_fd(const struct tl_client_link *link);
-int tl_client_link_recv_fd(const struct tl_client_link *link);
+// When something sent left: what, by its number on the socket. A datagram's is how many were sent before it; in a
+// stream it is the last byte's distance from the connection's begin. Both wrap.
+struct tl_client_departure {
+	uint32_t id;
+	uint64_t stamp_ns;
+};
 
-// The connection has ended; poll() gets the next one.
-void tl_client_link_lost(struct tl_client_link *link);
+struct tl_client_ops {
+	// Opens what can be opened without the peer. Returns 0 and *out, which the caller closes, or -errno and the
+	// sentence; -EOPNOTSUPP: the interface cannot stamp as cfg->timestamps asks.
+	int (*open)(const struct tl_client_cfg *cfg, struct tl_client_link **out, struct tl_err *err);
+	void (*close)(struct tl_client_link *link);
 
-// Waits until there is something to read, room to write (when want_write), or timeout_ns have passed; accepts and makes
-// connections.
-void tl_client_link_poll(struct tl_client_link *link, uint64_t timeout_ns, bool want_write);
+	// Whether echoes can arrive: without a connection they cannot.
+	bool (*is_up)(const struct tl_client_link *link);
+
+	// Return bytes, or -errno: -EAGAIN: not now. A stream that has ended gives 0 to receive().
+	ssize_t (*send)(struct tl_client_link *link, const void *data, size_t len);
+	ssize_t (*receive)(struct tl_client_link *link, void *data, size_t room, struct tl_client_arrival *arrival);
+
+	// The next stamp of something sent. expected: some are known to be missing yet. Returns whether there was one.
+	bool (*departed)(struct tl_client_link *link, bool expected, struct tl_client_departure *departure);
+
+	// The connection has ended; poll() gets the next one.
+	void (*lost)(struct tl_client_link *link);
+
+	// Waits until there is something to read, room to write (when want_write), or timeout_ns have passed; accepts
+	// and makes connections.
+	void (*poll)(struct tl_client_link *link, uint64_t timeout_ns, bool want_write);
+};
+
+extern const struct tl_client_ops tl_client_kernel;
 
 uint64_t tl_client_now_ns(void); // CLOCK_MONOTONIC
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Judges the result of a run and shows it, as JSON or as a table.
+// Judges the result of a run and makes it JSON.
 
 #include <tl_client.h>
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 
-#include <tl_units.h>
+#include <tl_report.h>
 
 int tl_client_judge(const struct tl_client_result *result, struct tl_err *err)
 {
@@ -25,81 +26,125 @@ int tl_client_judge(const struct tl_client_result *result, struct tl_err *err)
 	return 0;
 }
 
-// Null where there is no value: 0 would claim one.
-static json_t *summary_json(const struct tl_hist_summary *s)
+static json_t *rounded(double value)
 {
-	if (s->count == 0)
-		return json_pack(
-			"{s:n, s:n, s:n, s:n, s:n, s:n, s:n}", "min", "p50", "p90", "p99", "p999", "max", "mean");
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "min", (json_int_t)s->min_ns, "p50",
-		(json_int_t)s->p50_ns, "p90", (json_int_t)s->p90_ns, "p99", (json_int_t)s->p99_ns, "p999",
-		(json_int_t)s->p999_ns, "max", (json_int_t)s->max_ns, "mean", (json_int_t)(s->mean_ns + 0.5));
+	return json_integer(llround(value));
+}
+
+// Null where there is no value: 0 would claim one.
+static json_t *number_or_null(uint64_t value, bool is_there)
+{
+	return is_there ? json_integer((json_int_t)value) : json_null();
+}
+
+static json_t *spread_json(const struct tl_client_spread *spread, uint64_t count)
+{
+	if (count < 2)
+		return json_pack("{s:n, s:n}", "p50", "mean");
+	return json_pack("{s:I, s:o}", "p50", (json_int_t)spread->p50_ns, "mean", rounded(ceil(spread->mean_ns)));
+}
+
+static json_t *stamps_json(const struct tl_client_result *result)
+{
+	const struct tl_client_stamp_counts *counts = &result->stamps;
+
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", //
+		"departures", tl_client_tx_source(result->timestamps),	       //
+		"arrivals", tl_client_rx_source(result->timestamps),	       //
+		"paired", (json_int_t)counts->paired,			       //
+		"reply_first", (json_int_t)counts->reply_first,		       //
+		"tx_missing", (json_int_t)counts->tx_missing,		       //
+		"rx_missing", (json_int_t)counts->rx_missing,		       //
+		"rx_shared", (json_int_t)counts->rx_shared,		       //
+		"tx_repeated", (json_int_t)counts->tx_repeated,		       //
+		"tx_strays", (json_int_t)counts->tx_strays,		       //
+		"wire_over_rtt", (json_int_t)result->wire_over_rtt);
+}
+
+static json_t *cold_json(const struct tl_client_result *result)
+{
+	json_t *list = json_array();
+
+	for (uint64_t i = 0; i < tl_min_u64(result->cold_count, TL_CLIENT_COLD_LISTED); i++) {
+		const struct tl_client_cold *cold = &result->cold[i];
+		json_array_append_new(list, json_pack("{s:I, s:I, s:o}", "connection", (json_int_t)cold->connection,
+						    "rtt_ns", (json_int_t)cold->rtt_ns, "wire_rtt_ns",
+						    number_or_null(cold->wire_rtt_ns, cold->wire_rtt_ns != 0)));
+	}
+	return list;
+}
+
+static json_t *net_json(const struct tl_client_net *net)
+{
+	if (!net->given)
+		return json_null();
+	return json_pack("{s:s, s:o, s:o, s:o, s:o}",				    //
+		"what", "difference of medians and of means, with 95 % confidence", //
+		"p50", rounded(net->p50_ns),					    //
+		"p50_ci95", rounded(ceil(net->p50_ci95_ns)),			    //
+		"mean", rounded(net->mean_ns),					    //
+		"mean_ci95", rounded(ceil(net->mean_ci95_ns)));
+}
+
+static json_t *invalid_json(const struct tl_client_result *result)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < result->n_invalid; i++)
+		json_array_append_new(list, json_string(result->invalid[i]));
+	return list;
+}
+
+// Returns 0, or -1 without memory.
+static int add_times(json_t *json, const struct tl_client_result *result)
+{
+	const struct {
+		const char *key;
+		json_t *value;
+	} times[] = {
+		{"first_rtt_ns", number_or_null(result->first_rtt_ns, result->received > 0)},
+		{"rtt_ns", tl_report_hist_json(&result->rtt)},
+		{"rtt_ns_ci95", spread_json(&result->rtt_spread, result->rtt.count)},
+		{"wire_rtt_ns", tl_report_hist_json(&result->wire_rtt)},
+		{"wire_rtt_ns_ci95", spread_json(&result->wire_spread, result->wire_rtt.count)},
+		{"best", json_string(tl_client_best_name(result))},
+		{"net_of_null_ns", net_json(&result->net)},
+		{"stamps", stamps_json(result)},
+		{"cold", cold_json(result)},
+		{"sender_late_ns", tl_report_hist_json(&result->sender_late)},
+		{"poll_gap_ns", tl_report_hist_json(&result->poll_gap)},
+		{"stolen_ns", json_integer((json_int_t)result->stolen_ns)},
+		{"clock_step_ns", json_integer(result->clock_step_ns)},
+		{"valid", json_boolean(result->n_invalid == 0)},
+		{"invalid", invalid_json(result)},
+	};
+	int ret = 0;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(times); i++)
+		ret |= json_object_set_new(json, times[i].key, times[i].value);
+	return ret;
 }
 
 json_t *tl_client_result_json(const struct tl_client_result *result)
 {
-	json_t *first_rtt = result->received > 0 ? json_integer((json_int_t)result->first_rtt_ns) : json_null();
+	json_t *json = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:s, s:s}", //
+		"mode", tl_client_mode_name(result->mode),						   //
+		"sent", (json_int_t)result->sent,							   //
+		"received", (json_int_t)result->received,						   //
+		"lost", (json_int_t)result->lost,							   //
+		"duplicated", (json_int_t)result->duplicated,						   //
+		"corrupt", (json_int_t)result->corrupt,							   //
+		"reordered", (json_int_t)result->reordered,						   //
+		"send_errors", (json_int_t)result->send_errors,						   //
+		"reconnects", (json_int_t)result->reconnects,						   //
+		"rate_pps", result->rate_pps,								   //
+		"asked_pps", (json_int_t)result->asked_pps,						   //
+		"payload_bytes", (json_int_t)result->payload_bytes,					   //
+		"clock", "CLOCK_MONOTONIC",								   //
+		"timestamps", tl_client_timestamps_name(result->timestamps));
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:f, s:I, s:s, s:s}", //
-		"sent", (json_int_t)result->sent,							//
-		"received", (json_int_t)result->received,						//
-		"lost", (json_int_t)result->lost,							//
-		"duplicated", (json_int_t)result->duplicated,						//
-		"corrupt", (json_int_t)result->corrupt,							//
-		"reordered", (json_int_t)result->reordered,						//
-		"send_errors", (json_int_t)result->send_errors,						//
-		"reconnects", (json_int_t)result->reconnects,						//
-		"first_rtt_ns", first_rtt,								//
-		"rtt_ns", summary_json(&result->rtt),							//
-		"sender_late_ns", summary_json(&result->sender_late),					//
-		"rate_pps", result->rate_pps,								//
-		"payload_bytes", (json_int_t)result->payload_bytes,					//
-		"clock", "CLOCK_MONOTONIC",								//
-		"timestamps", "software, user space");
-}
-
-static void print_summary(const char *name, const struct tl_hist_summary *s, FILE *out)
-{
-	const uint64_t values_ns[] = {
-		s->min_ns, s->p50_ns, s->p90_ns, s->p99_ns, s->p999_ns, s->max_ns, (uint64_t)(s->mean_ns + 0.5)};
-	char text[32];
-
-	fprintf(out, "%-12s", name);
-	for (size_t i = 0; i < TL_ARRAY_LEN(values_ns); i++)
-		fprintf(out, " %11s", s->count == 0 ? "-" : tl_format_ns(values_ns[i], text, sizeof(text)));
-	fputc('\n', out);
-}
-
-static void print_counts(const struct tl_client_result *result, FILE *out)
-{
-	const struct tl_counter counts[] = {
-		{"sent", result->sent},
-		{"received", result->received},
-		{"lost", result->lost},
-		{"duplicated", result->duplicated},
-		{"corrupt", result->corrupt},
-		{"reordered", result->reordered},
-		{"send errors", result->send_errors},
-		{"reconnects", result->reconnects},
-	};
-
-	for (size_t i = 0; i < TL_ARRAY_LEN(counts); i++)
-		fprintf(out, "%-12s %11" PRIu64 "\n", counts[i].name, counts[i].value);
-}
-
-void tl_client_result_print(const struct tl_client_result *result, FILE *out)
-{
-	char first[32] = "-";
-
-	if (result->received > 0)
-		tl_format_ns(result->first_rtt_ns, first, sizeof(first));
-	print_counts(result, out);
-	fprintf(out, "%-12s %11.1f messages of %" PRIu64 " bytes per second\n\n", "rate", result->rate_pps,
-		result->payload_bytes);
-	fprintf(out, "%-12s %11s %11s %11s %11s %11s %11s %11s\n", "", "min", "p50", "p90", "p99", "p99.9", "max",
-		"mean");
-	print_summary("rtt", &result->rtt, out);
-	print_summary("sender late", &result->sender_late, out);
-	fprintf(out, "%-12s %11s (not in rtt)\n\n", "first rtt", first);
-	fprintf(out, "Times count from when a message was due; CLOCK_MONOTONIC, read in user space.\n");
+	if (json != NULL && add_times(json, result) == 0)
+		return json;
+	json_decref(json);
+	return NULL;
 }

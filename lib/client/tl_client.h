@@ -4,6 +4,9 @@
 // client: measures an echo from outside, with ordinary kernel sockets. It sends numbered messages at a fixed rate,
 // reads them back and reports how long they took and what became of them.
 //
+// Two times of each message: rtt, from when it was due to when user space had read its echo, by CLOCK_MONOTONIC; and,
+// where something stamps packets, wire_rtt, from the stamp of its departure to that of its echo's arrival.
+//
 // Open loop: message i is due at start + i / rate, and its round-trip time counts from that moment, whenever it was
 // really sent. A client that falls behind therefore shows longer times, never fewer of them (no coordinated omission);
 // sender_late says how far behind it was.
@@ -32,15 +35,27 @@
 #include <jansson.h>
 
 #include <tl_err.h>
+#include <tl_client_stamp.h>
+#include <tl_client_sweep.h>
 #include <tl_hist.h>
+#include <tl_latency.h>
 #include <tl_units.h>
 
 #define TL_CLIENT_MAX_MESSAGES UINT64_C(1000000000)
+#define TL_CLIENT_MAX_SAMPLES UINT64_C(20000000) // of a report that keeps each
 
 enum tl_client_mode {
 	TL_CLIENT_MULTICAST, // multicast UDP out, TCP back: the peer connects to us
 	TL_CLIENT_TCP,	     // TCP out and back: we connect to the peer
 	TL_CLIENT_UDP,	     // UDP out and back
+};
+
+// Who stamps departures and arrivals. None stands in for another: what has no stamp is counted.
+enum tl_client_timestamps {
+	TL_CLIENT_STAMPS_AUTO,	 // the kernel where it can, else nobody; tl_client_resolve() says which
+	TL_CLIENT_STAMPS_USER,	 // nobody: there is only what user space sees
+	TL_CLIENT_STAMPS_KERNEL, // the kernel, when it gives a packet to the driver and takes one from it
+	TL_CLIENT_STAMPS_NIC,	 // the NIC
 };
 
 struct tl_client_endpoint {
@@ -62,12 +77,16 @@ struct tl_client_cfg {
 	uint64_t connect_timeout_ns;
 	uint64_t linger_ns; // how long to wait for echoes after the last send
 	uint64_t spin_ns;   // poll without sleeping this long before and after each send
-	uint64_t seed;	    // of the payloads; a new one per run tells late echoes of an earlier run apart
+	uint64_t cold;	    // so many echoes after each connect are kept apart
+	enum tl_client_timestamps timestamps;
+	uint64_t seed; // of the payloads; a new one per run tells late echoes of an earlier run apart
 };
 
-enum tl_client_phase { TL_CLIENT_CONNECTING, TL_CLIENT_SENDING, TL_CLIENT_LINGERING };
+enum tl_client_phase { TL_CLIENT_BEGINNING, TL_CLIENT_CONNECTING, TL_CLIENT_SENDING, TL_CLIENT_LINGERING };
 
 struct tl_client_progress {
+	uint32_t point, points;		  // of a sweep, from 1; else 0
+	uint64_t payload_bytes, rate_pps; // in BEGINNING, which only sweeps have
 	enum tl_client_phase phase;
 	uint64_t elapsed_ns; // in connecting, or since the first message was due
 	uint64_t total_ns;   // the connect timeout, or the duration
@@ -79,29 +98,98 @@ struct tl_client_hooks {
 	const atomic_bool *stop;						// may be NULL
 	void (*progress)(void *ctx, const struct tl_client_progress *progress); // once a second; may be NULL
 	void *ctx;
+	struct tl_latency *report; // gets every sample of the result's best time; may be NULL
+	uint32_t point, points;	   // for progress()
+};
+
+#define TL_CLIENT_COLD_LISTED 64
+#define TL_CLIENT_REASONS 8
+
+// How well the middle of a distribution is known: half of the interval that holds it with 95 % confidence, were samples
+// independent of each other. Zero with fewer than two.
+struct tl_client_spread {
+	uint64_t p50_ns;
+	double mean_ns;
+};
+
+// An echo that found cold caches.
+struct tl_client_cold {
+	uint64_t connection; // from 0
+	uint64_t rtt_ns;
+	uint64_t wire_rtt_ns; // 0: no stamps
+};
+
+// What is left when the time of the same without the echo is taken off: differences of medians and of means.
+struct tl_client_net {
+	bool given;
+	double p50_ns, p50_ci95_ns;
+	double mean_ns, mean_ci95_ns;
 };
 
 struct tl_client_result {
-	uint64_t planned;
+	enum tl_client_mode mode;
+	enum tl_client_timestamps timestamps; // never AUTO
+	uint64_t planned, asked_pps, payload_bytes;
 	uint64_t sent, send_errors;
 	uint64_t received, lost, duplicated, corrupt, reordered;
 	uint64_t reconnects;	    // connections after the first
-	uint64_t first_rtt_ns;	    // of the first echo that came back; not in rtt. Valid when received > 0
-	struct tl_hist_summary rtt; // from when the message was due to when user space had read its echo
+	uint64_t first_rtt_ns;	    // of the first echo that came back. Valid when received > 0
+	struct tl_hist_summary rtt; // from when the message was due to when user space had read its echo; without cold
+	struct tl_hist_summary wire_rtt; // from stamp to stamp; without cold
+	struct tl_client_spread rtt_spread, wire_spread;
 	struct tl_hist_summary sender_late;
-	double rate_pps; // achieved: between the first and the last send; 0 with fewer than two
-	uint64_t payload_bytes;
-	bool interrupted; // *stop was seen
-	bool balanced;	  // both identities hold
+	struct tl_hist_summary poll_gap; // before each echo of rtt, how long nobody had looked
+	struct tl_client_stamp_counts stamps;
+	uint64_t wire_over_rtt; // pairs whose stamps are further apart than what user space saw around them
+	uint64_t cold_count;
+	struct tl_client_cold cold[TL_CLIENT_COLD_LISTED]; // the first of them
+	double rate_pps;	 // achieved: between the first and the last send; 0 with fewer than two
+	uint64_t elapsed_ns;	 // from the first message that was due to the end
+	uint64_t stolen_ns;	 // by the hypervisor, from the CPUs that the client ran on
+	int64_t clock_step_ns;	 // by which CLOCK_REALTIME was set; 0: it was not
+	uint64_t clock_bound_ns; // what a reading of it may be off by
+	struct tl_client_net net;
+	uint32_t n_invalid;
+	char invalid[TL_CLIENT_REASONS][TL_LATENCY_TEXT]; // why it must not be believed; none: it is valid
+	bool interrupted;				  // *stop was seen
+	bool balanced;					  // both identities hold
 };
+
+// The best time there is of the run, and its JSON key: wire_rtt with stamps, else rtt.
+const struct tl_hist_summary *tl_client_best(const struct tl_client_result *result);
+const struct tl_client_spread *tl_client_best_spread(const struct tl_client_result *result);
+const char *tl_client_best_name(const struct tl_client_result *result);
+
+// "user", "kernel" or "nic"; of the stamps of departures and of arrivals "user", "kernel", "nic-tx" and "nic-rx".
+const char *tl_client_timestamps_name(enum tl_client_timestamps timestamps);
+const char *tl_client_tx_source(enum tl_client_timestamps timestamps);
+const char *tl_client_rx_source(enum tl_client_timestamps timestamps);
+
+// "multicast", "tcp" or "udp".
+const char *tl_client_mode_name(enum tl_client_mode mode);
+
+// What AUTO is on this host.
+enum tl_client_timestamps tl_client_resolve(enum tl_client_timestamps timestamps);
 
 // The messages a run of this configuration sends.
 uint64_t tl_client_planned(const struct tl_client_cfg *cfg);
 
 // Connects, sends, reads back. Returns 0 and fills *result (also when interrupted), or -errno and the sentence: no
-// socket, no connection in time (-ETIMEDOUT), interrupted before there was one (-EINTR), no memory.
+// socket, no connection in time (-ETIMEDOUT), interrupted before there was one (-EINTR), no memory, an interface that
+// cannot stamp (-EOPNOTSUPP).
 int tl_client_run(const struct tl_client_cfg *cfg, const struct tl_client_hooks *hooks, struct tl_client_result *result,
 	struct tl_err *err);
+
+// Run i of the sweep: cfg with its value.
+struct tl_client_cfg tl_client_point(const struct tl_client_cfg *cfg, const struct tl_client_sweep *sweep, size_t i);
+
+// One run per value of the sweep, results[sweep->n]; *done is how many are filled. Returns like run(), also when
+// interrupted.
+int tl_client_sweep_run(const struct tl_client_cfg *cfg, const struct tl_client_sweep *sweep,
+	const struct tl_client_hooks *hooks, struct tl_client_result *results, size_t *done, struct tl_err *err);
+
+// Writes why the figures of *result, taken as they are, must not be believed into its invalid[].
+void tl_client_verdict(struct tl_client_result *result);
 
 // 0 when every message that was to be sent was echoed intact, else -EIO and a sentence saying what is missing. An
 // interrupted run was to send what it sent.
@@ -111,9 +199,33 @@ int tl_client_judge(const struct tl_client_result *result, struct tl_err *err);
 json_t *tl_client_result_json(const struct tl_client_result *result);
 void tl_client_result_print(const struct tl_client_result *result, FILE *out);
 
+// The same of a sweep: points[] has the result of each run, slope the line through the medians of a payload sweep.
+json_t *tl_client_sweep_json(const struct tl_client_sweep *sweep, const struct tl_client_result *results, size_t count);
+void tl_client_sweep_print(
+	const struct tl_client_sweep *sweep, const struct tl_client_result *results, size_t count, FILE *out);
+
+// The JSON of an earlier run against a null echo: the same path, without what is to be measured.
+//
+// load() reads it; the caller owns *out. Returns 0, or -errno and the sentence.
+int tl_client_null_load(const char *path, json_t **out, struct tl_err *err);
+// Whether it has a run of the same mode, payload, rate and stamps for each of the sweep; cfg's stamps are resolved.
+// Returns 0, or -EINVAL and the sentence.
+int tl_client_null_check(
+	const json_t *null, const struct tl_client_cfg *cfg, const struct tl_client_sweep *sweep, struct tl_err *err);
+// Takes the time of that run off: fills result->net, and invalid[] when it was invalid.
+void tl_client_null_subtract(const json_t *null, struct tl_client_result *result);
+
+// What the result has to say in the report of latencies that got its samples.
+void tl_client_report_fill(struct tl_latency *report, const struct tl_client_sweep *sweep,
+	const struct tl_client_result *results, size_t n);
+
 // The command line of `tapline client`.
 struct tl_client_args {
-	struct tl_client_cfg cfg; // complete but for the seed
+	struct tl_client_cfg cfg; // of the first run; complete but for the seed
+	struct tl_client_sweep sweep;
+	const char *null_path; // these are of argv, NULL where not given
+	struct tl_latency_files files;
+	bool require_valid;
 	bool json;
 	bool help; // was asked for; nothing else was checked
 };

@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calibrates the TSC against the kernel's clocks and keeps wall time on CLOCK_REALTIME.
 
-#include <tl_clock.h>
+#include "clock_priv.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
-#define CALIBRATE_NS (100 * TL_NS_PER_MS)
+#define CALIBRATE_NS (120 * TL_NS_PER_MS)
 #define BRACKETS 16
-#define STEP_NS TL_NS_PER_MS	 // a larger error is a step of CLOCK_REALTIME, not drift
-#define MAX_SLEW_PPM 500	 // of the correction of an error; the kernel's own limit for adjtime
-#define SLEW_OVER_NS TL_NS_PER_S // an error is to be gone after this
-#define DRIFT_PPB 1000		 // added to the bound for the time since the last comparison: 1 us per second
 
-// A clock reading between two TSC readings.
-struct bracket {
-	uint64_t tsc; // middle
-	uint64_t half_tsc;
-	uint64_t ns;
-};
+// CLOCK_REALTIME is read exactly, so what does not fit means that somebody changed its rate or set it.
+static const struct tl_clock_gate WALL_GATE = {.outlier_ns = TL_NS_PER_US, .drift_ppb = 1000, .confirm = 1};
 
 static uint64_t read_clock(clockid_t id)
 {
@@ -28,109 +22,122 @@ static uint64_t read_clock(clockid_t id)
 	return (uint64_t)ts.tv_sec * TL_NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-// The narrowest of several brackets: an interrupt between the readings only widens one.
-static struct bracket read_bracket(clockid_t id)
+// The narrowest of several brackets: an interrupt between the readings only widens one. Its half is in ticks yet.
+static struct tl_clock_sample read_bracket(clockid_t id)
 {
-	struct bracket best = {.half_tsc = UINT64_MAX};
+	struct tl_clock_sample best = {.half_ns = UINT64_MAX};
 
 	for (int i = 0; i < BRACKETS; i++) {
 		uint64_t before = rte_rdtsc_precise();
 		uint64_t ns = read_clock(id);
-		uint64_t half = (rte_rdtsc_precise() - before) / 2;
-		if (half < best.half_tsc)
-			best = (struct bracket){.tsc = before + half, .half_tsc = half, .ns = ns};
+		uint64_t half_ticks = (rte_rdtsc_precise() - before) / 2;
+		if (half_ticks < best.half_ns)
+			best = (struct tl_clock_sample){.ticks = before + half_ticks, .ns = ns, .half_ns = half_ticks};
 	}
 	return best;
 }
 
-static uint64_t mult_of(uint64_t ns, uint64_t tsc)
+static struct tl_clock_sample read_wall(const struct tl_clock *clock)
 {
-	return (uint64_t)(((unsigned __int128)ns << TL_CLOCK_SHIFT) / tsc);
+	struct tl_clock_sample sample = read_bracket(CLOCK_REALTIME);
+
+	sample.half_ns = tl_clock_span_ns(clock, sample.half_ns);
+	return sample;
 }
 
-static void calibrate(struct tl_clock *clock)
+static void wait_until(uint64_t raw_ns)
 {
-	struct bracket first = read_bracket(CLOCK_MONOTONIC_RAW);
-	struct bracket last;
+	while (read_clock(CLOCK_MONOTONIC_RAW) < raw_ns)
+		;
+}
 
-	do
-		last = read_bracket(CLOCK_MONOTONIC_RAW);
-	while (last.ns - first.ns < CALIBRATE_NS);
-	clock->mono = (struct tl_clock_line){
-		.base_tsc = first.tsc, .base_ns = first.ns, .mult = mult_of(last.ns - first.ns, last.tsc - first.tsc)};
+static double ns_per_tick(const struct tl_clock_line *line)
+{
+	return ldexp((double)line->mult, -TL_CLOCK_SHIFT);
+}
+
+// The rate of monotonic time, and the first samples of wall time. -ENODEV: the TSC stands.
+static int calibrate(struct tl_clock *clock)
+{
+	struct tl_clock_sample wall[3];
+	struct tl_clock_sample first = read_bracket(CLOCK_MONOTONIC_RAW);
+
+	for (uint64_t i = 0; i < TL_ARRAY_LEN(wall); i++) {
+		wait_until(first.ns + CALIBRATE_NS * i / (TL_ARRAY_LEN(wall) - 1));
+		wall[i] = read_bracket(CLOCK_REALTIME);
+	}
+	struct tl_clock_sample last = read_bracket(CLOCK_MONOTONIC_RAW);
+	uint64_t span_ns = last.ns - first.ns;
+	if (last.ticks <= first.ticks)
+		return -ENODEV;
+	clock->mono = (struct tl_clock_line){.base_ticks = first.ticks,
+		.base_ns = first.ns,
+		.mult = (uint64_t)(((unsigned __int128)span_ns << TL_CLOCK_SHIFT) / (last.ticks - first.ticks))};
+	for (size_t i = 0; i < TL_ARRAY_LEN(wall); i++)
+		wall[i].half_ns = tl_clock_span_ns(clock, wall[i].half_ns);
+	tl_clock_begin(clock, &wall[0]);
+	for (size_t i = 1; i < TL_ARRAY_LEN(wall); i++)
+		tl_clock_compare(clock, &wall[i]);
+	return 0;
+}
+
+void tl_clock_begin(struct tl_clock *clock, const struct tl_clock_sample *sample)
+{
+	tl_clock_fit_begin(clock->fit, sample, ns_per_tick(&clock->mono), TL_CLOCK_UNKNOWN_PPB);
+	tl_clock_swap_store(&clock->wall,
+		(struct tl_clock_line){.base_ticks = sample->ticks, .base_ns = sample->ns, .mult = clock->mono.mult});
+}
+
+void tl_clock_compare(struct tl_clock *clock, const struct tl_clock_sample *sample)
+{
+	struct tl_clock_fit *fit = clock->fit;
+	const struct tl_clock_line *old = &clock->wall.line;
+	uint64_t passed_ns = tl_clock_span_ns(clock, sample->ticks - old->base_ticks);
+
+	tl_clock_fit_add(fit, sample, &WALL_GATE);
+	uint64_t truth_ns = tl_clock_fit_ns(fit, sample->ticks);
+	clock->error_ns = (int64_t)(truth_ns - tl_clock_apply(old, sample->ticks));
+	clock->over_ns = tl_max_u64(passed_ns, TL_CLOCK_BEND_NS);
+	clock->steps += tl_clock_is_step(clock->error_ns);
+	tl_clock_swap_store(&clock->wall,
+		tl_clock_bend(old, sample->ticks, tl_clock_fit_mult(fit), clock->error_ns, clock->over_ns));
 }
 
 struct tl_clock *tl_clock_create(void)
 {
 	struct tl_clock *clock = calloc(1, sizeof(*clock));
 
-	if (clock == NULL)
-		return NULL;
-	calibrate(clock);
-	if (clock->mono.mult == 0) {
-		free(clock);
-		return NULL;
-	}
-	struct bracket wall = read_bracket(CLOCK_REALTIME);
-	clock->wall = (struct tl_clock_line){.base_tsc = wall.tsc, .base_ns = wall.ns, .mult = clock->mono.mult};
-	clock->bound_ns = tl_clock_span_ns(clock, wall.half_tsc);
-	return clock;
+	if (clock != NULL)
+		clock->fit = calloc(1, sizeof(*clock->fit));
+	if (clock != NULL && clock->fit != NULL && calibrate(clock) == 0)
+		return clock;
+	tl_clock_destroy(clock);
+	return NULL;
 }
 
 void tl_clock_destroy(struct tl_clock *clock)
 {
+	if (clock != NULL)
+		free(clock->fit);
 	free(clock);
-}
-
-static void set_wall(struct tl_clock *clock, struct tl_clock_line line)
-{
-	uint32_t sequence = clock->sequence;
-
-	// Each release keeps the odd number in front of the field that it announces.
-	__atomic_store_n(&clock->sequence, sequence + 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&clock->wall.base_tsc, line.base_tsc, __ATOMIC_RELEASE);
-	__atomic_store_n(&clock->wall.base_ns, line.base_ns, __ATOMIC_RELEASE);
-	__atomic_store_n(&clock->wall.mult, line.mult, __ATOMIC_RELEASE);
-	__atomic_store_n(&clock->sequence, sequence + 2, __ATOMIC_RELEASE);
-}
-
-// The rate for the next period: the TSC's own, bent so that the error is gone after SLEW_OVER_NS.
-static uint64_t steered_mult(uint64_t rate, int64_t error_ns)
-{
-	int64_t limit = (int64_t)(rate / 1000000 * MAX_SLEW_PPM);
-	int64_t bend = (int64_t)((__int128)rate * error_ns / (int64_t)SLEW_OVER_NS);
-
-	if (bend > limit)
-		bend = limit;
-	if (bend < -limit)
-		bend = -limit;
-	return (uint64_t)((int64_t)rate + bend);
 }
 
 void tl_clock_discipline(struct tl_clock *clock)
 {
-	struct bracket now = read_bracket(CLOCK_REALTIME);
-	uint64_t believed = tl_clock_apply(&clock->wall, now.tsc);
-	int64_t error_ns = (int64_t)(now.ns - believed);
-	uint64_t span_tsc = now.tsc - clock->wall.base_tsc;
-	struct tl_clock_line line = {.base_tsc = now.tsc, .base_ns = believed, .mult = clock->wall.mult};
+	struct tl_clock_sample sample = read_wall(clock);
 
-	if (error_ns > (int64_t)STEP_NS || error_ns < -(int64_t)STEP_NS) {
-		line.base_ns = now.ns;
-		line.mult = clock->mono.mult;
-		clock->steps++;
-		error_ns = 0;
-	} else if (span_tsc > 0 && clock->mono.mult != 0) {
-		line.mult = steered_mult(clock->mono.mult, error_ns);
-	}
-	set_wall(clock, line);
-	uint64_t magnitude = (uint64_t)(error_ns < 0 ? -error_ns : error_ns);
-	clock->bound_ns = magnitude + tl_clock_span_ns(clock, now.half_tsc);
+	tl_clock_compare(clock, &sample);
+}
+
+uint64_t tl_clock_bound_at_ns(const struct tl_clock *clock, uint64_t tsc)
+{
+	uint64_t age_ns = tl_clock_span_ns(clock, tsc - clock->wall.line.base_ticks);
+	double fit_ns = tl_clock_fit_bound_ns(clock->fit, tl_clock_apply(&clock->wall.line, tsc));
+
+	return (uint64_t)llrint(fit_ns) + tl_clock_left_ns(clock->error_ns, age_ns, clock->over_ns);
 }
 
 uint64_t tl_clock_bound_ns(const struct tl_clock *clock)
 {
-	uint64_t age_ns = tl_clock_span_ns(clock, rte_rdtsc() - clock->wall.base_tsc);
-
-	return clock->bound_ns + age_ns / (TL_NS_PER_S / DRIFT_PPB);
+	return tl_clock_bound_at_ns(clock, rte_rdtsc());
 }

@@ -13,36 +13,64 @@
 
 #include <rte_cycles.h>
 
-// One straight line from TSC to ns: ns = base_ns + ((tsc - base_tsc) * mult >> TL_CLOCK_SHIFT), signed difference.
+// One straight line from a counter, the TSC or a device's, to ns:
+// ns = base_ns + ((ticks - base_ticks) * mult >> TL_CLOCK_SHIFT), signed difference.
 struct tl_clock_line {
-	uint64_t base_tsc;
+	uint64_t base_ticks;
 	uint64_t base_ns;
 	uint64_t mult;
 };
 
 #define TL_CLOCK_SHIFT 32
 
-struct tl_clock {
-	struct tl_clock_line mono; // constant after create
-	uint32_t sequence;	   // seqlock of wall: odd while main, its one writer, changes it
-	struct tl_clock_line wall;
-	uint64_t bound_ns; // of wall against CLOCK_REALTIME at the last discipline
-	uint64_t steps;	   // times CLOCK_REALTIME jumped and wall was set anew instead of slewed
+// A line that one thread replaces while others read it (a seqlock).
+struct tl_clock_swap {
+	uint32_t sequence; // odd while the line changes
+	struct tl_clock_line line;
 };
 
-// Calibrates for about 100 ms. Returns NULL when the TSC is not usable (out of memory, no progress).
+struct tl_clock {
+	struct tl_clock_line mono; // constant after create
+	struct tl_clock_swap wall; // replaced by main
+	struct tl_clock_fit *fit;  // main's: the last comparisons with CLOCK_REALTIME
+	int64_t error_ns;	   // of wall, at the last one: it bends away over over_ns
+	uint64_t over_ns;
+	uint64_t steps; // times CLOCK_REALTIME jumped and wall was set anew instead of slewed
+};
+
+// Calibrates for about 120 ms. Returns NULL when the TSC is not usable (out of memory, no progress).
 struct tl_clock *tl_clock_create(void);
 void tl_clock_destroy(struct tl_clock *clock);
 
 // Compare with CLOCK_REALTIME and steer; call about once a second from main.
 void tl_clock_discipline(struct tl_clock *clock);
 
-// The bound of a wall reading now, ns: bracket of the last comparison and drift since.
+// The bound of a wall reading now, ns: brackets of the last comparisons, what is left to bend away, and drift since.
 uint64_t tl_clock_bound_ns(const struct tl_clock *clock);
 
-static inline uint64_t tl_clock_apply(const struct tl_clock_line *line, uint64_t tsc)
+// The same at a time of the TSC.
+uint64_t tl_clock_bound_at_ns(const struct tl_clock *clock, uint64_t tsc);
+
+static inline uint64_t tl_clock_apply(const struct tl_clock_line *line, uint64_t ticks)
 {
-	return line->base_ns + (uint64_t)(((__int128)(int64_t)(tsc - line->base_tsc) * line->mult) >> TL_CLOCK_SHIFT);
+	return line->base_ns +
+	       (uint64_t)(((__int128)(int64_t)(ticks - line->base_ticks) * line->mult) >> TL_CLOCK_SHIFT);
+}
+
+// HOT. The line as it stands.
+static inline struct tl_clock_line tl_clock_swap_load(const struct tl_clock_swap *swap)
+{
+	struct tl_clock_line line;
+	uint32_t before, after;
+
+	do {
+		before = __atomic_load_n(&swap->sequence, __ATOMIC_ACQUIRE);
+		line.base_ticks = __atomic_load_n(&swap->line.base_ticks, __ATOMIC_ACQUIRE);
+		line.base_ns = __atomic_load_n(&swap->line.base_ns, __ATOMIC_ACQUIRE);
+		line.mult = __atomic_load_n(&swap->line.mult, __ATOMIC_ACQUIRE);
+		after = __atomic_load_n(&swap->sequence, __ATOMIC_ACQUIRE);
+	} while (TL_UNLIKELY(before != after || (before & 1) != 0));
+	return line;
 }
 
 // HOT. Nanoseconds since an arbitrary start, never going back.
@@ -60,15 +88,7 @@ static inline uint64_t tl_clock_span_ns(const struct tl_clock *clock, uint64_t t
 // HOT. Nanoseconds since 1970, source tsc.
 static inline uint64_t tl_clock_wall_ns(const struct tl_clock *clock, uint64_t tsc)
 {
-	struct tl_clock_line line;
-	uint32_t before, after;
+	struct tl_clock_line line = tl_clock_swap_load(&clock->wall);
 
-	do {
-		before = __atomic_load_n(&clock->sequence, __ATOMIC_ACQUIRE);
-		line.base_tsc = __atomic_load_n(&clock->wall.base_tsc, __ATOMIC_ACQUIRE);
-		line.base_ns = __atomic_load_n(&clock->wall.base_ns, __ATOMIC_ACQUIRE);
-		line.mult = __atomic_load_n(&clock->wall.mult, __ATOMIC_ACQUIRE);
-		after = __atomic_load_n(&clock->sequence, __ATOMIC_ACQUIRE);
-	} while (TL_UNLIKELY(before != after || (before & 1) != 0));
 	return tl_clock_apply(&line, tsc);
 }

@@ -36,12 +36,7 @@ static const char *bare_device(const struct tl_config_port *port)
 
 static int check_ip6(struct tl_config_reader *r, const struct tl_config_port *port, uint32_t index)
 {
-	if (!tl_ip6_is_set(&port->ip6))
-		return 0;
-	point_at(r, "ports", index, "rx_queues");
-	if (port->rx_queues > 1)
-		return tl_config_refuse(r, "IPv6 needs one queue; set 1, or leave out \"ip6\"");
-	if (port->mtu >= IP6_MTU_MIN)
+	if (!tl_ip6_is_set(&port->ip6) || port->mtu >= IP6_MTU_MIN)
 		return 0;
 	point_at(r, "ports", index, "mtu");
 	return tl_config_refuse(r, "IPv6 needs %u at least; raise it, or leave out \"ip6\"", IP6_MTU_MIN);

@@ -246,6 +246,7 @@ static const struct {
 	{"send_buffers", 1u << TL_ECHO_TCP, "\"tcp_listen\""},
 	{"send_buffer_bytes", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
 	{"on_full", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
+	{"warm", 1u << TL_ECHO_MCAST_TO_TCP, "\"receive\""},
 	{"congestion", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
 };
 
@@ -297,6 +298,13 @@ static const char *const on_fulls[] = {[TL_WINDOW_FULL_DROP] = "drop", [TL_WINDO
 static const char *const congestions[] = {
 	[TL_CONFIG_CONGESTION_NEWRENO] = "newreno", [TL_CONFIG_CONGESTION_NONE] = "none", NULL};
 
+static const char *const timestamps[] = {[TL_CONFIG_TIMESTAMPS_AUTO] = "auto",
+	[TL_CONFIG_TIMESTAMPS_TSC] = "tsc",
+	[TL_CONFIG_TIMESTAMPS_NIC_RX] = "nic-rx",
+	[TL_CONFIG_TIMESTAMPS_KERNEL] = "kernel",
+	[TL_CONFIG_TIMESTAMPS_FILE] = "file",
+	NULL};
+
 static const struct tl_config_key eal_keys[] = {
 	{"huge", tl_config_bool, FIELD(tl_config_eal, huge), .fallback = "true"},
 	{"memory_mb", tl_config_number, FIELD(tl_config_eal, memory_mb), .min = 64, .max = 65536, .fallback = "512"},
@@ -304,6 +312,8 @@ static const struct tl_config_key eal_keys[] = {
 };
 static const struct tl_config_table eal_table = {KEYS(eal_keys), .bytes = sizeof(struct tl_config_eal)};
 
+static const char *const tx_checksums[] = {
+	[TL_CONFIG_CHECKSUMS_AUTO] = "auto", [TL_CONFIG_CHECKSUMS_SOFTWARE] = "software", NULL};
 static const struct tl_config_key port_keys[] = {
 	{"name", tl_config_name, FIELD(tl_config_port, name), .max = TL_CONFIG_NAME_MAX - 1, .required = true},
 	{"device", tl_config_text, FIELD(tl_config_port, device), .max = 239, .required = true},
@@ -320,8 +330,12 @@ static const struct tl_config_key port_keys[] = {
 	{"dscp", tl_config_number, FIELD(tl_config_port, dscp), .max = 63, .fallback = "0"},
 	{"ip_fragments", tl_config_choice, FIELD(tl_config_port, ip_fragments), .choices = fragments,
 		.fallback = "\"reassemble\""},
+	{"tx_checksums", tl_config_choice, FIELD(tl_config_port, tx_checksums), .choices = tx_checksums,
+		.fallback = "\"auto\""},
 	{"promisc", tl_config_bool, FIELD(tl_config_port, promisc), .fallback = "true"},
 	{"take", tl_config_bool, FIELD(tl_config_port, take), .fallback = "false"},
+	{"timestamps", tl_config_choice, FIELD(tl_config_port, timestamps), .choices = timestamps,
+		.fallback = "\"auto\""},
 	{"idle", tl_config_choice, FIELD(tl_config_port, idle), .choices = idles, .fallback = "\"auto\""},
 };
 static const struct tl_config_table port_table = {KEYS(port_keys), .bytes = sizeof(struct tl_config_port)};
@@ -401,6 +415,13 @@ static const struct tl_config_key send_keys[] = {
 };
 static const struct tl_config_table send_table = {KEYS(send_keys), .bytes = sizeof(struct tl_config_echo)};
 
+static const struct tl_config_key outliers_keys[] = {
+	{"above_us", tl_config_number, FIELD(tl_config_outliers, above_us), .min = 1, .max = 60000000,
+		.required = true},
+	{"keep", tl_config_number, FIELD(tl_config_outliers, keep), .min = 1, .max = 1024, .fallback = "32"},
+};
+static const struct tl_config_table outliers_table = {KEYS(outliers_keys), .bytes = sizeof(struct tl_config_outliers)};
+
 // "receive" and "send" have no struct of their own: they fill the echo's.
 static const struct tl_config_key echo_keys[] = {
 	{"name", tl_config_name, FIELD(tl_config_echo, name), .max = TL_CONFIG_NAME_MAX - 1},
@@ -415,10 +436,15 @@ static const struct tl_config_key echo_keys[] = {
 	{"on_full", tl_config_choice, FIELD(tl_config_echo, on_full), .choices = on_fulls, .fallback = "\"drop\""},
 	{"congestion", tl_config_choice, FIELD(tl_config_echo, congestion), .choices = congestions,
 		.fallback = "\"newreno\""},
+	{"warm", tl_config_bool, FIELD(tl_config_echo, warm), .fallback = "true"},
 	{"max_connections", tl_config_number, FIELD(tl_config_echo, max_connections), .min = 1, .max = MIB,
 		.fallback = "1024"},
 	{"send_buffers", tl_config_number, FIELD(tl_config_echo, send_buffers), .min = 1, .max = MIB,
 		.fallback = "4096"},
+	{"stages", tl_config_bool, FIELD(tl_config_echo, stages), .fallback = "false"},
+	{"outliers", tl_config_object, FIELD(tl_config_echo, outliers), .table = &outliers_table},
+	{"samples", tl_config_number, FIELD(tl_config_echo, samples), .min = 1, .max = 16 * MIB, .or_zero = true,
+		.fallback = "0"},
 };
 static const struct tl_config_table echo_table = {
 	KEYS(echo_keys), .bytes = sizeof(struct tl_config_echo), .check = check_echo};

@@ -26,7 +26,15 @@ struct json_t;
 #define TL_CONFIG_QUEUE_AUTO UINT32_MAX
 
 enum tl_idle { TL_IDLE_AUTO, TL_IDLE_POLL, TL_IDLE_ADAPTIVE };
+enum tl_config_timestamps {
+	TL_CONFIG_TIMESTAMPS_AUTO,
+	TL_CONFIG_TIMESTAMPS_TSC,
+	TL_CONFIG_TIMESTAMPS_NIC_RX,
+	TL_CONFIG_TIMESTAMPS_KERNEL,
+	TL_CONFIG_TIMESTAMPS_FILE,
+};
 enum tl_config_fragments { TL_CONFIG_FRAGMENTS_REASSEMBLE, TL_CONFIG_FRAGMENTS_COUNT };
+enum tl_config_checksums { TL_CONFIG_CHECKSUMS_AUTO, TL_CONFIG_CHECKSUMS_SOFTWARE };
 enum tl_config_direction { TL_CONFIG_BOTH, TL_CONFIG_RX, TL_CONFIG_TX };
 enum tl_config_store { TL_CONFIG_STORE_MEMORY, TL_CONFIG_STORE_FILES };
 enum tl_config_mode { TL_CONFIG_MODE_CONTINUOUS, TL_CONFIG_MODE_TRIGGER };
@@ -62,8 +70,10 @@ struct tl_config_port {
 	uint32_t ttl;			       // "ttl", 1..255, default 64
 	uint32_t dscp;			       // "dscp", 0..63, default 0
 	enum tl_config_fragments ip_fragments; // "ip_fragments": "reassemble" (default), "count"
+	enum tl_config_checksums tx_checksums; // "tx_checksums": "auto" (default), "software"
 	bool promisc;			       // "promisc", default true
 	bool take;			       // "take", default false: allow AF_XDP on the interface of the login
+	enum tl_config_timestamps timestamps;  // "timestamps": "auto" (default), "tsc", "nic-rx", "kernel", "file"
 	enum tl_idle idle;		       // "idle": "auto" (default), "poll", "adaptive"
 };
 
@@ -109,6 +119,12 @@ struct tl_config_capture {
 	uint64_t count;			  // not a key: set by `tapline capture --count`; 0 = no limit
 };
 
+// "outliers" of an echo: the messages that stay too long are kept with what was around them.
+struct tl_config_outliers {
+	uint64_t above_us; // "above_us", 1..60000000, required
+	uint32_t keep;	   // "keep", 1..1024, default 32
+};
+
 struct tl_config_echo {
 	char *name;	 // "name", default "echo<index>", unique
 	char *port_name; // "port", required
@@ -129,9 +145,13 @@ struct tl_config_echo {
 	uint16_t listen_port_be;
 	uint32_t send_buffer_bytes; // "send_buffer_bytes", 4 KiB .. 16 MiB, a power of two, default 64 KiB (TCP modes)
 	enum tl_config_window_full on_full;   // "on_full": "drop" (default), "reset" (TCP modes)
+	bool warm;			      // "warm", default true (mode MCAST_TO_TCP)
 	enum tl_config_congestion congestion; // "congestion": "newreno" (default), "none" (TCP modes)
 	uint32_t max_connections;	      // "max_connections", 1..1048576, default 1024 (mode TCP)
 	uint32_t send_buffers;		      // "send_buffers", 1..1048576, default 4096 (mode TCP)
+	bool stages;			      // "stages", default false; "outliers" and "samples" mean it, too
+	struct tl_config_outliers outliers;   // "outliers"; above_us 0 when absent
+	uint32_t samples;		      // "samples", 0 (none, default) or 1 .. 16777216
 };
 
 struct tl_config_control {

@@ -39,10 +39,11 @@ static struct tl_net_cfg net_cfg_for(const struct tl_echo_host_cfg *cfg)
 		}
 		if (echo->kind == TL_ECHO_KIND_MCAST_TO_TCP)
 			net.groups += echo->n_groups != 0 ? echo->n_groups : 1;
-		net.send_buffers += echo->kind == TL_ECHO_KIND_MCAST_TO_TCP;
+		net.own_buffers += echo->kind == TL_ECHO_KIND_MCAST_TO_TCP;
 		if (echo->kind != TL_ECHO_KIND_UDP && echo->send_buffer_bytes > net.send_buffer_bytes)
 			net.send_buffer_bytes = echo->send_buffer_bytes;
 	}
+	net.send_buffers = (uint32_t)tl_max_u64(net.send_buffers, 1); // 0 would mean one for each connection
 	net.groups = (uint32_t)tl_min_u64(net.groups, TL_NET_GROUPS_MAX);
 	net.max_conns = (uint32_t)tl_min_u64(net.max_conns, TL_NET_CONNS_MAX);
 	return net;
@@ -92,7 +93,8 @@ int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host 
 {
 	if (cfg->n_echoes > TL_ECHOES_MAX)
 		return tl_fail(err, -E2BIG, "at most %u echoes on one port", TL_ECHOES_MAX);
-	struct tl_echo_host *host = rte_zmalloc_socket("tl_echo", sizeof(*host), TL_CACHE_LINE, cfg->net.socket_id);
+	size_t bytes = sizeof(struct tl_echo_host) + cfg->n_echoes * sizeof(struct tl_echo);
+	struct tl_echo_host *host = rte_zmalloc_socket("tl_echo", bytes, TL_CACHE_LINE, cfg->net.socket_id);
 	if (host == NULL)
 		return tl_fail(err, -ENOMEM, "no memory for the echoes");
 	host->tx = cfg->net.tx;
@@ -100,14 +102,18 @@ int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host 
 	host->clock = cfg->clock;
 	host->steer = cfg->steer;
 	host->n_echoes = cfg->n_echoes;
+	host->stamped = cfg->stamped;
 	host->alarm_ns = UINT64_MAX;
 	for (uint32_t i = 0; i < cfg->n_echoes; i++)
 		init_echo(host, &host->echoes[i], &cfg->echoes[i]);
 	struct tl_net_cfg net = net_cfg_for(cfg);
 	int rc = own_all(host, err);
 	if (rc == 0)
+		rc = tl_echo_stages_init(host, cfg->net.socket_id, err);
+	if (rc == 0)
 		rc = tl_net_create(&net, &host->net, err);
 	if (rc != 0) {
+		tl_echo_stages_fini(host);
 		rte_free(host);
 		return rc;
 	}
@@ -195,6 +201,7 @@ void tl_echo_host_destroy(struct tl_echo_host *host)
 	if (host == NULL)
 		return;
 	tl_net_destroy(host->net);
+	tl_echo_stages_fini(host);
 	rte_free(host);
 }
 
@@ -209,8 +216,12 @@ void tl_echo_host_service(struct tl_echo_host *host, struct tl_service *out)
 		.closed = tl_echo_closed};
 	if (host->steer != NULL) {
 		out->rx = tl_echo_steered_rx;
-		out->poll = tl_echo_poll;
+		out->poll = host->is_staged ? tl_echo_staged_poll : tl_echo_poll;
 		out->finish = tl_echo_finish;
+	}
+	if (host->is_staged) {
+		out->rx = tl_echo_staged_rx;
+		out->after_tx = tl_echo_staged_after_tx;
 	}
 }
 

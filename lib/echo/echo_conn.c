@@ -14,6 +14,7 @@
 #define BACKOFF_MAX_NS (5 * TL_NS_PER_S)
 #define CLOSE_PATIENCE_NS TL_NS_PER_S // for peers to close their side when the appliance ends
 #define KEEPALIVE_NS (30 * TL_NS_PER_S)
+#define WARM_BYTES 16
 
 static void set_state(struct tl_echo *echo, enum tl_echo_state state)
 {
@@ -118,6 +119,15 @@ static void end_closing(struct tl_echo_host *host, uint64_t mono_ns)
 		tl_tcp_close_all(host->net, true);
 }
 
+// While no message comes other code and data take the place of what one needs.
+static void keep_warm(struct tl_echo *echo)
+{
+	static const uint8_t message[WARM_BYTES];
+
+	if (echo->cfg.warm && echo->conn != NULL)
+		(void)tl_tcp_warm(echo->conn, message, sizeof(message));
+}
+
 void tl_echo_tick(void *ctx, uint64_t mono_ns)
 {
 	struct tl_echo_host *host = ctx;
@@ -125,9 +135,13 @@ void tl_echo_tick(void *ctx, uint64_t mono_ns)
 	tl_net_tick(host->net, mono_ns);
 	if (host->closing)
 		end_closing(host, mono_ns);
-	for (uint32_t i = 0; i < host->n_echoes && !host->closing; i++)
-		if (host->echoes[i].cfg.kind == TL_ECHO_KIND_MCAST_TO_TCP)
-			keep_connected(&host->echoes[i], mono_ns);
+	for (uint32_t i = 0; i < host->n_echoes && !host->closing; i++) {
+		struct tl_echo *echo = &host->echoes[i];
+		if (echo->cfg.kind != TL_ECHO_KIND_MCAST_TO_TCP)
+			continue;
+		keep_connected(echo, mono_ns);
+		keep_warm(echo);
+	}
 }
 
 // How the stack calls the address: that of IPv6, if there is one.
@@ -199,7 +213,7 @@ void tl_echo_finish(void *ctx)
 	tl_steer_end(host->steer);
 	do {
 		last = tl_steer_all_ended(host->steer); // asked first: what came before is taken after
-		while (tl_echo_poll(host, mono_ns) != 0)
+		while ((host->is_staged ? tl_echo_staged_poll : tl_echo_poll)(host, mono_ns) != 0)
 			tl_txq_record_sent(host->tx);
 		rte_pause();
 	} while (!last);

@@ -18,6 +18,17 @@ enum tl_echo_state {
 	TL_ECHO_CLOSED
 };
 
+// Of an echo that takes stamps on the way.
+struct tl_echo_stages {
+	struct tl_hist hist[TL_STAGES];
+	struct tl_hist poll_gap; // before the burst that brought the message
+	uint64_t unstamped_pkts;
+	uint64_t outlier_ns; // UINT64_MAX: none is
+	struct tl_tail *tail;
+	struct tl_tail_samples *samples;
+	bool open; // the last outlier does not know the burst after it
+};
+
 struct tl_echo {
 	struct tl_echo_cfg cfg;
 	char name[32];
@@ -33,6 +44,7 @@ struct tl_echo {
 	struct tl_echo_stats stats;
 	struct tl_hist residence;
 	struct tl_hist tx_call;
+	struct tl_echo_stages *stages; // NULL: none
 };
 
 #define TL_ECHO_ALARMS_MAX 16
@@ -41,6 +53,14 @@ struct tl_echo {
 struct tl_echo_alarm {
 	uint64_t above_ns;
 	_Atomic(uint64_t) *at_ns;
+};
+
+// The stamps of the burst at hand, and the burst before it.
+struct tl_echo_staged {
+	uint64_t parsed_tsc, ready_tsc;
+	struct tl_tail_burst last;
+	bool keeps_tail; // an echo wants to know of its outliers
+	bool open;	 // and one waits for the burst after
 };
 
 struct tl_echo_host {
@@ -54,8 +74,12 @@ struct tl_echo_host {
 	struct tl_echo_alarm alarms[TL_ECHO_ALARMS_MAX];
 	uint32_t n_alarms;
 	bool closing;
-	uint64_t reset_at_ns; // while closing; 0: set by the next tick
-	struct tl_echo echoes[TL_ECHOES_MAX];
+	bool is_staged; // an echo has stages
+	bool stamped;	// frames carry the time when they were on the wire
+	struct tl_echo_staged staged;
+	struct tl_stamp_cost stamp_cost;
+	uint64_t reset_at_ns;	 // while closing; 0: set by the next tick
+	struct tl_echo echoes[]; // n_echoes; each with 450 KiB of histograms
 };
 
 // echo_dp.c: the lcore's roles and the callbacks of the stack.
@@ -73,3 +97,32 @@ void tl_echo_tick(void *host, uint64_t mono_ns);
 void tl_echo_close(void *host);
 bool tl_echo_closed(void *host);
 void tl_echo_finish(void *host);
+
+// stages_dp.c: the same roles with stamps on the way.
+void tl_echo_staged_rx(void *host, struct tl_burst *burst);
+void tl_echo_staged_after_tx(void *host, struct tl_burst *burst);
+uint16_t tl_echo_staged_poll(void *host, uint64_t mono_ns);
+uint64_t tl_echo_own_frames(const struct tl_echo *echo, const struct tl_burst *burst); // a bit per frame
+
+// stages.c
+int tl_echo_stages_init(struct tl_echo_host *host, int socket_id, struct tl_err *err);
+void tl_echo_stages_fini(struct tl_echo_host *host); // also after a failed init
+
+// COLD. A message of this burst stayed too long; the burst after one that did; the last burst of all.
+void tl_echo_note_outlier(
+	struct tl_echo *echo, const struct tl_burst *burst, const uint64_t stage_ns[TL_STAGES], uint64_t stay_ns);
+void tl_echo_complete_outliers(struct tl_echo_host *host, const struct tl_burst *burst);
+void tl_echo_remember(struct tl_echo_host *host, const struct tl_burst *burst);
+
+// A stamp as it is taken on the way.
+static inline void tl_echo_stamp(uint64_t *at_tsc)
+{
+	*at_tsc = rte_rdtsc();
+}
+
+static inline uint64_t tl_echo_poll_gap_ns(const struct tl_echo_host *host, const struct tl_burst *burst)
+{
+	if (TL_UNLIKELY(burst->last_tsc == 0))
+		return TL_TAIL_UNKNOWN;
+	return tl_clock_span_ns(host->clock, burst->tsc - burst->last_tsc);
+}

@@ -16,6 +16,7 @@
 #include <tl_lcore.h>
 #include <tl_net.h>
 #include <tl_steer.h>
+#include <tl_tail.h>
 
 struct tl_err;
 struct tl_echo_host;
@@ -41,9 +42,14 @@ struct tl_echo_cfg {
 	uint16_t listen_port_be; // TCP, UDP
 	uint32_t send_buffer_bytes;
 	enum tl_echo_full on_full;
+	bool warm;		  // MCAST_TO_TCP: a send for practice with each tick
 	bool without_cwnd;	  // MCAST_TO_TCP, TCP: only the peer's window bounds what is in flight
 	uint32_t max_connections; // TCP
 	uint32_t send_buffers;	  // TCP: connections with data unacknowledged at once, of the port's together; 0: all
+	bool stages;		  // take stamps on the way; what follows needs them
+	uint64_t outlier_ns;	  // a message that stayed longer is kept with what was around it; 0: none
+	uint32_t outliers;	  // so many of them
+	uint32_t samples;	  // the last so many bursts' residence; 0: none
 };
 
 // Messages: received = echoed + drop_no_conn + drop_full + drop_tx. A message of a TCP echo is a run of in-order bytes
@@ -64,6 +70,7 @@ struct tl_echo_host_cfg {
 	struct tl_port *port; // for the multicast filter
 	const struct tl_clock *clock;
 	struct tl_steer_side *steer; // NULL: the port's only host
+	bool stamped; // the port's ts_ns say when a frame was on the wire, by the NIC's clock or the kernel's
 };
 
 int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host **out, struct tl_err *err);
@@ -86,4 +93,25 @@ void tl_echo_sample(const struct tl_echo_host *host, uint32_t echo, struct tl_ec
 const char *tl_echo_state(const struct tl_echo_host *host, uint32_t echo); // "connected", "connecting", "listening", …
 void tl_echo_residence(const struct tl_echo_host *host, uint32_t echo, struct tl_hist *out); // ns, source tsc
 void tl_echo_tx_call(const struct tl_echo_host *host, uint32_t echo, struct tl_hist *out);   // ns, source tsc
+
+// ---- stages, of an echo that has them: ns, source tsc but for the wire's end
+
+// What a stamp costs here, measured at create(): rdtsc alone, and as it is taken on the way.
+struct tl_stamp_cost {
+	double rdtsc_ns, stamp_ns;
+};
+const struct tl_stamp_cost *tl_echo_stamp_cost(const struct tl_echo_host *host); // NULL: no echo has stages
+
+// Recorded like the residence, of which PARSE, STACK and QUEUE are the parts. WIRE, where the port stamps, is recorded
+// once per frame with bytes for the echo.
+bool tl_echo_has_stage(const struct tl_echo_host *host, uint32_t echo, enum tl_stage stage);
+void tl_echo_stage(const struct tl_echo_host *host, uint32_t echo, enum tl_stage stage, struct tl_hist *out);
+uint64_t tl_echo_unstamped_pkts(const struct tl_echo_host *host, uint32_t echo);
+
+// The time between the poll that brought a message and the one before, once per message.
+void tl_echo_poll_gap(const struct tl_echo_host *host, uint32_t echo, struct tl_hist *out);
+
+const struct tl_tail *tl_echo_tail(const struct tl_echo_host *host, uint32_t echo);	       // NULL: none
+const struct tl_tail_samples *tl_echo_samples(const struct tl_echo_host *host, uint32_t echo); // NULL: none
+
 const struct tl_net *tl_echo_net(const struct tl_echo_host *host);

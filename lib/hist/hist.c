@@ -11,10 +11,12 @@ void tl_hist_init(struct tl_hist *hist)
 	hist->min_ns = UINT64_MAX;
 }
 
-// The buckets are read first and counted: whatever is recorded meanwhile, count is their sum, as percentiles need it.
+// The buckets are counted: whatever is recorded meanwhile, count is their sum, as percentiles need it. overflow is a
+// part of it, and so read before.
 void tl_hist_copy(struct tl_hist *to, const struct tl_hist *from)
 {
 	to->count = 0;
+	to->overflow = tl_count_read(&from->overflow);
 	for (size_t i = 0; i < TL_HIST_BUCKETS; i++) {
 		to->bucket[i] = tl_count_read(&from->bucket[i]);
 		to->count += to->bucket[i];
@@ -28,36 +30,47 @@ void tl_hist_merge(struct tl_hist *to, const struct tl_hist *from)
 {
 	to->count += from->count;
 	to->sum_ns += from->sum_ns;
+	to->overflow += from->overflow;
 	to->min_ns = tl_min_u64(to->min_ns, from->min_ns);
 	to->max_ns = tl_max_u64(to->max_ns, from->max_ns);
 	for (size_t i = 0; i < TL_HIST_BUCKETS; i++)
 		to->bucket[i] += from->bucket[i];
 }
 
-// The largest value of a bucket: the inverse of tl_hist_index().
-static uint64_t upper_edge(size_t index)
+// The inverse of tl_hist_index(). The first value of the bucket after the last is TL_HIST_MAX_NS + 1.
+uint64_t tl_hist_lower_ns(size_t index)
 {
 	if (index < (UINT64_C(2) << TL_HIST_SUB_BITS))
 		return index;
 	unsigned shift = (unsigned)(index >> TL_HIST_SUB_BITS) - 1;
-	uint64_t leading = index - ((size_t)shift << TL_HIST_SUB_BITS);
-	return ((leading + 1) << shift) - 1; // of the last bucket: 2^64 wraps to 0, less 1 is UINT64_MAX
+	return (uint64_t)(index - ((size_t)shift << TL_HIST_SUB_BITS)) << shift;
+}
+
+uint64_t tl_hist_upper_ns(size_t index)
+{
+	return tl_hist_lower_ns(index + 1) - 1;
+}
+
+uint64_t tl_hist_at_rank(const struct tl_hist *hist, uint64_t rank)
+{
+	uint64_t seen = 0;
+
+	if (hist->count == 0)
+		return 0;
+	if (rank > hist->count - hist->overflow)
+		return hist->max_ns;
+	for (size_t i = 0; i < TL_HIST_BUCKETS; i++) {
+		seen += hist->bucket[i];
+		if (seen >= rank)
+			return tl_min_u64(tl_max_u64(tl_hist_upper_ns(i), hist->min_ns), hist->max_ns);
+	}
+	return hist->max_ns;
 }
 
 uint64_t tl_hist_permille(const struct tl_hist *hist, unsigned permille)
 {
 	// ceil(count * permille / 1000) without overflow; 0 is the rank before the first value: min.
-	uint64_t rank = hist->count / 1000 * permille + (hist->count % 1000 * permille + 999) / 1000;
-	uint64_t seen = 0;
-
-	if (hist->count == 0)
-		return 0;
-	for (size_t i = 0; i < TL_HIST_BUCKETS; i++) {
-		seen += hist->bucket[i];
-		if (seen >= rank)
-			return tl_min_u64(tl_max_u64(upper_edge(i), hist->min_ns), hist->max_ns);
-	}
-	return hist->max_ns;
+	return tl_hist_at_rank(hist, hist->count / 1000 * permille + (hist->count % 1000 * permille + 999) / 1000);
 }
 
 void tl_hist_summarize(const struct tl_hist *hist, struct tl_hist_summary *out)

@@ -1,24 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// hist: a log-linear histogram of nanoseconds (the layout of HdrHistogram): exact below 128, then 64 buckets per power
-// of two, so a value is known to within 1/64 (1.6 %); min, max and sum are exact.
+// hist: a log-linear histogram of nanoseconds, in HdrHistogram's layout for 3 significant digits: exact below 2048,
+// then 1024 buckets per power of two, so a value is known to within 1/1024 (0.1 %), up to 137 s. Larger ones are
+// counted in the last bucket and in overflow. min, max and sum are exact whatever the value.
+//
+// A value costs one counter of its bucket. What that touches in the cache is as wide as the values are spread: 500 to
+// 600 ns lie in 13 lines of 64 bytes, 300 to 800 ns in 63, and all of 10 to 20 us in 128.
 //
 // Threads: one writer; tl_hist_copy() may be called from another thread and gives a snapshot that may be a few values
-// old but is never torn within one counter. Memory: the caller's, 30 KiB; no allocation.
+// old but is never torn within one counter. Memory: the caller's, 224 KiB, touched whole by init(); no allocation.
 
 #include <stdint.h>
 
 #include <tl_base.h>
 
-#define TL_HIST_SUB_BITS 6
-#define TL_HIST_BUCKETS ((64 - TL_HIST_SUB_BITS + 1) << TL_HIST_SUB_BITS)
+#define TL_HIST_SUB_BITS 10
+#define TL_HIST_MAX_BITS 37
+#define TL_HIST_MAX_NS ((UINT64_C(1) << TL_HIST_MAX_BITS) - 1) // the largest value with a bucket of its own kind
+#define TL_HIST_BUCKETS ((TL_HIST_MAX_BITS - TL_HIST_SUB_BITS + 1) << TL_HIST_SUB_BITS)
 
 struct tl_hist {
 	uint64_t count;
 	uint64_t sum_ns;
 	uint64_t min_ns; // UINT64_MAX while empty
 	uint64_t max_ns;
+	uint64_t overflow; // of count: above TL_HIST_MAX_NS
 	uint64_t bucket[TL_HIST_BUCKETS];
 };
 
@@ -42,17 +49,26 @@ void tl_hist_copy(struct tl_hist *to, const struct tl_hist *from);
 // to += from; both owned by the caller.
 void tl_hist_merge(struct tl_hist *to, const struct tl_hist *from);
 
-// The upper edge of the bucket that holds the per-mille-th value (permille 0..1000; 0 is min), clamped to [min, max]; 0
-// if empty.
+// The value at a rank in the sorted order, 1 to count: the upper edge of its bucket, clamped to [min, max]. Rank 0 is
+// min; 0 if empty.
+uint64_t tl_hist_at_rank(const struct tl_hist *hist, uint64_t rank);
+
+// The same by nearest rank: the per-mille-th value (permille 0..1000; 0 is min).
 uint64_t tl_hist_permille(const struct tl_hist *hist, unsigned permille);
 
 void tl_hist_summarize(const struct tl_hist *hist, struct tl_hist_summary *out);
+
+// The smallest and the largest value of a bucket.
+uint64_t tl_hist_lower_ns(size_t index);
+uint64_t tl_hist_upper_ns(size_t index);
 
 // Index of the bucket for a value: the value itself below 2^(SUB_BITS+1), then 2^SUB_BITS buckets per octave.
 static inline unsigned tl_hist_index(uint64_t value_ns)
 {
 	if (value_ns < (UINT64_C(2) << TL_HIST_SUB_BITS))
 		return (unsigned)value_ns;
+	if (TL_UNLIKELY(value_ns > TL_HIST_MAX_NS))
+		return TL_HIST_BUCKETS - 1;
 	unsigned shift = 63u - (unsigned)__builtin_clzll(value_ns) - TL_HIST_SUB_BITS;
 	return (shift << TL_HIST_SUB_BITS) + (unsigned)(value_ns >> shift);
 }
@@ -67,6 +83,8 @@ static inline void tl_hist_record_n(struct tl_hist *hist, uint64_t value_ns, uin
 		__atomic_store_n(&hist->min_ns, value_ns, __ATOMIC_RELAXED);
 	if (value_ns > hist->max_ns)
 		__atomic_store_n(&hist->max_ns, value_ns, __ATOMIC_RELAXED);
+	if (TL_UNLIKELY(value_ns > TL_HIST_MAX_NS))
+		tl_count(&hist->overflow, n);
 	tl_count(&hist->bucket[tl_hist_index(value_ns)], n);
 }
 

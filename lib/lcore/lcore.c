@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_launch.h>
 #include <rte_lcore.h>
@@ -46,13 +47,23 @@ int tl_lcore_create(const struct tl_lcore_cfg *cfg, struct tl_lcore **out, struc
 		cfg->txq->on_sent = handle_sent;
 		cfg->txq->on_sent_ctx = l;
 	}
+	tl_hist_init(&l->gaps);
+	l->gap_tsc = (TL_LCORE_GAP_NS << 32) / tl_clock_span_ns(cfg->clock, UINT64_C(1) << 32);
 	*out = l;
 	return 0;
 }
 
+static int run(void *lcore)
+{
+	struct tl_lcore *l = lcore;
+
+	atomic_store_explicit(&l->tid, gettid(), memory_order_relaxed);
+	return tl_lcore_loop(l);
+}
+
 int tl_lcore_start(struct tl_lcore *l, struct tl_err *err)
 {
-	int rc = rte_eal_remote_launch(tl_lcore_loop, l, l->cfg.lcore_id);
+	int rc = rte_eal_remote_launch(run, l, l->cfg.lcore_id);
 
 	return rc == 0 ? 0 : tl_fail(err, rc, "lcore %u did not start (%s)", l->cfg.lcore_id, strerror(-rc));
 }
@@ -60,6 +71,22 @@ int tl_lcore_start(struct tl_lcore *l, struct tl_err *err)
 void tl_lcore_request(struct tl_lcore *l, enum tl_lcore_phase phase)
 {
 	atomic_store_explicit(&l->phase, phase, memory_order_release);
+}
+
+void tl_lcore_gaps(const struct tl_lcore *l, struct tl_hist *out)
+{
+	tl_hist_copy(out, &l->gaps);
+}
+
+int tl_lcore_tid(const struct tl_lcore *l)
+{
+	return atomic_load_explicit(&l->tid, memory_order_relaxed);
+}
+
+void tl_lcore_note_gap(struct tl_lcore *l, uint64_t tsc)
+{
+	if (l->burst.last_tsc != 0) // else it is the first
+		tl_hist_record(&l->gaps, tl_clock_span_ns(l->cfg.clock, tsc));
 }
 
 uint64_t tl_lcore_beats(const struct tl_lcore *lcore)

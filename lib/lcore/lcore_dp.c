@@ -64,6 +64,16 @@ static uint16_t poll_services(struct tl_lcore *l)
 	return n;
 }
 
+// At the end of a turn, which is when nothing waits for it.
+static void watch_gap(struct tl_lcore *l)
+{
+	uint64_t gap_tsc = l->burst.tsc - l->burst.last_tsc;
+
+	if (TL_UNLIKELY(gap_tsc > l->gap_tsc))
+		tl_lcore_note_gap(l, gap_tsc);
+	l->burst.last_tsc = l->burst.tsc;
+}
+
 // One turn: a burst if there is one, timers if they are due, and sent frames to the recording last.
 static uint16_t turn(struct tl_lcore *l)
 {
@@ -77,6 +87,7 @@ static uint16_t turn(struct tl_lcore *l)
 		tick(l, l->burst.mono_ns);
 	if (l->cfg.txq != NULL)
 		tl_txq_record_sent(l->cfg.txq);
+	watch_gap(l);
 	return n;
 }
 

@@ -3,6 +3,7 @@
 
 // What the loop and its set-up share.
 
+#include <tl_hist.h>
 #include <tl_lcore.h>
 
 struct tl_lcore {
@@ -15,12 +16,18 @@ struct tl_lcore {
 	uint64_t next_tick_ns;
 	uint64_t beats; // ticks so far
 	struct tl_burst burst;
+	uint64_t gap_tsc;   // a longer time between two polls is recorded
 	_Atomic(int) phase; // enum tl_lcore_phase; written by main
 	atomic_bool closed; // written by the lcore
+	_Atomic(int) tid;
+	struct tl_hist gaps; // those times
 } TL_CACHE_ALIGNED;
 
 // The loop; returns when it has drained.
 int tl_lcore_loop(void *lcore);
+
+// COLD. A time between two polls that was long.
+void tl_lcore_note_gap(struct tl_lcore *lcore, uint64_t tsc);
 
 // COLD. Sleep until a frame comes or the next tick is due.
 void tl_lcore_idle(struct tl_lcore *lcore);

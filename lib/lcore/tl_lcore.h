@@ -18,6 +18,7 @@
 #define TL_LCORE_SERVICES_MAX 17 // an echo host and 16 recordings
 
 struct tl_err;
+struct tl_hist;
 struct tl_lcore;
 
 // A role on an lcore. Any function may be NULL. Services stand in order of urgency: the echo before the recording.
@@ -62,6 +63,13 @@ struct tl_lcore_cfg {
 int tl_lcore_create(const struct tl_lcore_cfg *cfg, struct tl_lcore **out, struct tl_err *err);
 int tl_lcore_start(struct tl_lcore *lcore, struct tl_err *err);
 void tl_lcore_request(struct tl_lcore *lcore, enum tl_lcore_phase phase);
+
+// The times between two polls that were longer than this: whatever the lcore did meanwhile, or whoever had its CPU.
+#define TL_LCORE_GAP_NS (10 * TL_NS_PER_US)
+void tl_lcore_gaps(const struct tl_lcore *lcore, struct tl_hist *out);
+
+// The kernel's number of the thread that runs the loop; 0 before it runs.
+int tl_lcore_tid(const struct tl_lcore *lcore);
 
 // How many times its timers ran: an lcore whose number stands still is stuck.
 uint64_t tl_lcore_beats(const struct tl_lcore *lcore);

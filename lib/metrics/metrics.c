@@ -7,6 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void read_stamps(const struct tl_port *port, struct tl_report_stamps *out)
+{
+	struct tl_port_stamps stamps;
+
+	tl_port_stamps(port, &stamps);
+	*out = (struct tl_report_stamps){
+		.source = tl_ts_source_name(stamps.source), .bounded = stamps.has_bound, .bound_ns = stamps.bound_ns};
+	if (!stamps.has_nic_clock)
+		return;
+	out->nic_clock = tl_clock_scale_name(stamps.nic_clock.scale);
+	out->nic_offset_ns = stamps.nic_clock.offset_ns;
+	out->nic_rate_hz = stamps.nic_clock.rate_hz;
+	out->nic_steps = stamps.nic_clock.steps;
+	out->nic_set_aside = stamps.nic_clock.set_aside;
+	out->nic_failed_reads = stamps.nic_clock.failed_reads;
+}
+
 static void read_port(struct tl_port *port, struct tl_report_port *out)
 {
 	const struct tl_port_cfg *cfg = tl_port_config(port);
@@ -23,6 +40,7 @@ static void read_port(struct tl_port *port, struct tl_report_port *out)
 		out->rx_pkts += row->rx_pkts;
 		out->rx_bytes += row->rx_bytes;
 		out->altered_pkts += tl_count_read(&rx->altered_pkts);
+		out->unstamped_pkts += tl_count_read(&rx->unstamped_pkts);
 	}
 	for (uint16_t q = 0; q < cfg->tx_queues; q++) {
 		const struct tl_txq *tx = tl_port_txq(port, q);
@@ -30,6 +48,7 @@ static void read_port(struct tl_port *port, struct tl_report_port *out)
 		out->tx_bytes += tl_count_read(&tx->tx_bytes);
 		out->drop_tx_pkts += tl_count_read(&tx->drop_tx_pkts);
 	}
+	read_stamps(port, &out->stamps);
 	tl_port_sample(port, &stats);
 	out->hw_seen_pkts = stats.hw_seen_pkts;
 	out->drop_nic_pkts = stats.drop_nic_pkts;
@@ -125,7 +144,42 @@ static void read_capture(struct tl_capture *capture, const char *port, struct tl
 	out->filter_engine = tl_capture_filter_engine(capture);
 }
 
-static void read_echo(const struct tl_metrics_echo *echo, struct tl_hist *scratch, struct tl_report_echo *out)
+// Messages whose poll gap was longer, by whole buckets: those that may have been shorter do not count.
+static uint64_t count_above(const struct tl_hist *hist, uint64_t value_ns)
+{
+	uint64_t n = 0;
+
+	for (size_t i = tl_hist_index(value_ns) + 1; i < TL_HIST_BUCKETS; i++)
+		n += hist->bucket[i];
+	return n;
+}
+
+static void read_stages(struct tl_metrics_echo *echo, struct tl_hist *scratch, struct tl_report_echo *out)
+{
+	struct tl_report_stages *stages = &echo->stages;
+	const struct tl_stamp_cost *cost = tl_echo_stamp_cost(echo->host);
+
+	if (!tl_echo_has_stage(echo->host, echo->index, TL_STAGE_PARSE))
+		return;
+	*stages = (struct tl_report_stages){
+		.rdtsc_ns = cost->rdtsc_ns, .stamp_ns = cost->stamp_ns, .outlier_ns = echo->outlier_ns};
+	out->stages = stages;
+	for (int i = 0; i < TL_STAGES; i++) {
+		stages->has[i] = tl_echo_has_stage(echo->host, echo->index, i);
+		if (!stages->has[i])
+			continue;
+		tl_echo_stage(echo->host, echo->index, i, scratch);
+		tl_hist_summarize(scratch, &stages->stage[i]);
+	}
+	stages->unstamped_pkts = tl_echo_unstamped_pkts(echo->host, echo->index);
+	tl_echo_poll_gap(echo->host, echo->index, scratch);
+	tl_hist_summarize(scratch, &stages->poll_gap);
+	stages->gap_above_p50_msgs = count_above(scratch, out->residence.p50_ns);
+	if (echo->outliers != NULL)
+		tl_outliers_list(echo->outliers, stages);
+}
+
+static void read_echo(struct tl_metrics_echo *echo, struct tl_hist *scratch, struct tl_report_echo *out)
 {
 	struct tl_echo_stats s;
 
@@ -150,15 +204,29 @@ static void read_echo(const struct tl_metrics_echo *echo, struct tl_hist *scratc
 	tl_hist_summarize(scratch, &out->residence);
 	tl_echo_tx_call(echo->host, echo->index, scratch);
 	tl_hist_summarize(scratch, &out->tx_call);
+	read_stages(echo, scratch, out);
 }
 
-void tl_metrics_snapshot(const struct tl_metrics *m, bool final, struct tl_snapshot *out)
+static void read_gaps(const struct tl_lcore *const *lcores, struct tl_hist *scratch, struct tl_report_port *out)
+{
+	for (uint32_t q = 0; q < out->n_queues && scratch != NULL; q++) {
+		if (lcores[q] == NULL)
+			continue;
+		tl_lcore_gaps(lcores[q], scratch);
+		tl_hist_summarize(scratch, &out->queues[q].poll_gap);
+		out->queues[q].poll_gap_above_ns = TL_LCORE_GAP_NS;
+	}
+}
+
+void tl_metrics_snapshot(struct tl_metrics *m, bool final, struct tl_snapshot *out)
 {
 	struct tl_hist *scratch = malloc(sizeof(*scratch)); // without it the snapshot lacks only the distributions
 
 	memset(out, 0, sizeof(*out));
 	out->final = final;
 	out->uptime_ns = tl_clock_mono_ns(m->clock, rte_rdtsc()) - m->start_ns;
+	out->tai_offset_s = tl_clock_tai_offset_s();
+	out->wall_steps = m->clock->steps;
 	out->n_ports = m->n_ports;
 	out->n_captures = m->n_captures;
 	out->n_echoes = m->n_echoes;
@@ -168,6 +236,7 @@ void tl_metrics_snapshot(const struct tl_metrics *m, bool final, struct tl_snaps
 		read_echo(&m->echoes[i], scratch, &out->echoes[i]);
 	for (uint32_t i = 0; i < m->n_ports; i++) {
 		read_port(m->ports[i], &out->ports[i]);
+		read_gaps(m->lcores[i], scratch, &out->ports[i]);
 		if (m->steers[i] != NULL)
 			read_steer(m->steers[i], &out->ports[i]);
 		out->n_net[i] = read_net(m->hosts[i], out->ports[i].n_queues, out->net[i]);

@@ -8,6 +8,8 @@
 #include <tl_base.h>
 #include <tl_capture.h>
 #include <tl_echo.h>
+#include <tl_lcore.h>
+#include <tl_outliers.h>
 #include <tl_port.h>
 #include <tl_report.h>
 
@@ -17,6 +19,9 @@ struct tl_metrics_echo {
 	uint32_t queue;
 	const struct tl_echo_host *host;
 	uint32_t index; // within the host
+	uint64_t outlier_ns;
+	struct tl_outliers *outliers;	// NULL: none are kept
+	struct tl_report_stages stages; // of the last snapshot, which borrows them
 };
 
 struct tl_metrics {
@@ -26,10 +31,11 @@ struct tl_metrics {
 	struct tl_port *ports[TL_REPORT_PORTS];
 	struct tl_steer *steers[TL_REPORT_PORTS];			     // NULL: none
 	const struct tl_echo_host *hosts[TL_REPORT_PORTS][TL_REPORT_QUEUES]; // by port and queue; NULL: none
+	const struct tl_lcore *lcores[TL_REPORT_PORTS][TL_REPORT_QUEUES];
 	struct tl_capture *captures[TL_REPORT_CAPTURES];
 	const char *capture_ports[TL_REPORT_CAPTURES]; // names
 	struct tl_metrics_echo echoes[TL_REPORT_ECHOES];
 };
 
 // final: the lcores have returned and the recordings are closed, so that every identity must hold.
-void tl_metrics_snapshot(const struct tl_metrics *metrics, bool final, struct tl_snapshot *out);
+void tl_metrics_snapshot(struct tl_metrics *metrics, bool final, struct tl_snapshot *out);

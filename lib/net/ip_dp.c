@@ -28,6 +28,7 @@ void tl_vlan_tag(const struct tl_net *net, struct rte_mbuf *m)
 	const uint16_t tag_be[] = {tl_be16(TL_ETHERTYPE_VLAN), tl_be16(net->cfg.vlan)};
 	_Static_assert(RTE_PKTMBUF_HEADROOM >= TL_VLAN_LEN, "a frame of ours begins behind the headroom");
 
+	m->l2_len += TL_VLAN_LEN; // which is looked at only if the device makes the checksum
 	m->data_off -= TL_VLAN_LEN;
 	m->data_len += TL_VLAN_LEN;
 	m->pkt_len += TL_VLAN_LEN;
@@ -44,6 +45,25 @@ void tl_ip_set_len(struct rte_mbuf *m, uint16_t len)
 	}
 	m->data_len = len;
 	m->pkt_len = len;
+}
+
+// As drivers want it: the sum of the pseudo-header, not complemented (rte_mbuf_core.h, RTE_MBUF_F_TX_TCP_CKSUM). The
+// IPv4 header's checksum stays ours: of 20 bytes, and mostly known.
+uint16_t tl_ip_ask_cksum(const struct tl_net *net, struct rte_mbuf *m, uint32_t dst_be, uint8_t proto, uint16_t len)
+{
+	m->ol_flags |= tl_ip_is6(dst_be) ? RTE_MBUF_F_TX_IPV6 : RTE_MBUF_F_TX_IPV4;
+	m->ol_flags |= proto == TL_IPPROTO_TCP ? RTE_MBUF_F_TX_TCP_CKSUM : RTE_MBUF_F_TX_UDP_CKSUM;
+	m->l2_len = TL_ETHER_LEN;
+	m->l3_len = tl_ip_len(dst_be);
+	return (uint16_t)~tl_cksum_finish(tl_ip_pseudo(net, dst_be, proto, len));
+}
+
+uint16_t tl_ip_cksum(
+	const struct tl_net *net, struct rte_mbuf *m, uint32_t dst_be, uint8_t proto, const void *l4, uint16_t len)
+{
+	if (tl_ip_asks_cksum(net, len))
+		return tl_ip_ask_cksum(net, m, dst_be, proto, len);
+	return tl_cksum_finish(tl_cksum_add(tl_ip_pseudo(net, dst_be, proto, len), l4, len));
 }
 
 static uint8_t ttl_to(const struct tl_net *net, uint32_t dst_be)

@@ -187,6 +187,17 @@ static inline uint32_t tl_ip_pseudo(const struct tl_net *net, uint32_t dst_be, u
 	return tl_cksum_pseudo(net->cfg.ip_be, dst_be, proto, l4_len);
 }
 
+// HOT. The checksum of len bytes of TCP or UDP to dst_be that stand behind the headers of m, their own field being 0;
+// or what the device wants there, if it is to make it. What is short is summed sooner than that is said.
+#define TL_IP_SUM_BYTES 128
+uint16_t tl_ip_cksum(
+	const struct tl_net *net, struct rte_mbuf *m, uint32_t dst_be, uint8_t proto, const void *l4, uint16_t len);
+uint16_t tl_ip_ask_cksum(const struct tl_net *net, struct rte_mbuf *m, uint32_t dst_be, uint8_t proto, uint16_t len);
+static inline bool tl_ip_asks_cksum(const struct tl_net *net, uint32_t len)
+{
+	return TL_UNLIKELY(len > TL_IP_SUM_BYTES && net->cfg.tx->checksums);
+}
+
 // HOT. An empty mbuf, or NULL (counted).
 struct rte_mbuf *tl_net_alloc(struct tl_net *net);
 

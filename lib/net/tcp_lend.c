@@ -31,6 +31,8 @@ int tl_tcp_lend_init(struct tl_net *net, uint32_t slots)
 	uint32_t held = tl_min_u32(slots, tl_min_u32(table->ooo_max + 1, HELD_ARRAYS_MAX));
 	int rc = fill(&table->flights, net, flights, flight_bytes);
 
+	if (rc == 0 && net->cfg.own_buffers != 0)
+		rc = fill(&table->owned, net, net->cfg.own_buffers, flight_bytes);
 	if (rc == 0)
 		rc = fill(&table->held, net, held, TL_TCP_OOO_MAX * sizeof(struct tl_tcp_held));
 	return rc;
@@ -39,5 +41,6 @@ int tl_tcp_lend_init(struct tl_net *net, uint32_t slots)
 void tl_tcp_lend_fini(struct tl_tcp_table *table)
 {
 	rte_free(table->flights.memory);
+	rte_free(table->owned.memory);
 	rte_free(table->held.memory);
 }

@@ -116,7 +116,7 @@ static uint8_t *options_fill(const struct tl_tcp *c, const struct tl_tcp_out *ou
 	return p + out->options_len;
 }
 
-static void tcp_fill(struct tl_tcp *c, struct tl_tcp_hdr *tcp, const struct tl_tcp_out *out)
+static void tcp_fill(struct tl_tcp *c, struct rte_mbuf *m, struct tl_tcp_hdr *tcp, const struct tl_tcp_out *out)
 {
 	uint8_t *payload = options_fill(c, out, tcp);
 	uint16_t header_len = (uint16_t)(payload - (uint8_t *)tcp);
@@ -132,29 +132,32 @@ static void tcp_fill(struct tl_tcp *c, struct tl_tcp_hdr *tcp, const struct tl_t
 	else if (out->len > 0)
 		ring_get(c, out->seq, payload, out->len);
 
-	uint16_t len = header_len + out->len;
-	uint32_t sum = tl_ip_pseudo(c->net, c->key.peer_be, TL_IPPROTO_TCP, len);
-	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, len));
+	tcp->cksum_be = tl_ip_cksum(c->net, m, c->key.peer_be, TL_IPPROTO_TCP, tcp, header_len + out->len);
 }
 
 // The neighbour is known: its MAC and the rest of the headers stand in the template.
 static struct tl_tcp_hdr *headers_copy(struct tl_tcp *c, struct rte_mbuf *m, uint16_t payload_len)
 {
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
-	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
-	uint16_t len = TL_TCP_HEADERS + payload_len;
+	uint8_t l4_off = c->ready.l4_off;
+	uint16_t len = l4_off + TL_TCP_LEN + payload_len;
 
-	memcpy(frame, c->ready.frame, TL_TCP_HEADERS);
-	ip->total_len_be = tl_be16(len - TL_ETHER_LEN);
-	ip->id_be = tl_be16(c->net->ip_id++);
-	tl_wire_ipv4_finish(ip);
+	memcpy(frame, c->ready.frame, sizeof(c->ready.frame));
+	if (TL_UNLIKELY(tl_ip_is6(c->key.peer_be))) {
+		((struct tl_ipv6_hdr *)(frame + TL_ETHER_LEN))->payload_len_be = tl_be16(len - l4_off);
+	} else {
+		struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
+		ip->total_len_be = tl_be16(len - TL_ETHER_LEN);
+		ip->id_be = tl_be16(c->net->ip_id++);
+		tl_wire_ipv4_finish(ip);
+	}
 	if (len < TL_ETHER_MIN_FRAME) {
 		memset(frame + len, 0, TL_ETHER_MIN_FRAME - len);
 		len = TL_ETHER_MIN_FRAME;
 	}
 	m->data_len = len;
 	m->pkt_len = len;
-	return (struct tl_tcp_hdr *)(ip + 1);
+	return (struct tl_tcp_hdr *)(frame + l4_off);
 }
 
 static struct tl_tcp_hdr *headers_build(struct tl_tcp *c, struct rte_mbuf *m, uint16_t payload_len)
@@ -169,14 +172,14 @@ static struct tl_tcp_hdr *headers_build(struct tl_tcp *c, struct rte_mbuf *m, ui
 	return tcp;
 }
 
-// The long way down, which leaves a template behind once it knows the neighbour's MAC. IPv6 always goes it.
+// The long way down, which leaves a template behind once it knows the neighbour's MAC.
 static void output_and_learn(struct tl_tcp *c, struct rte_mbuf *m)
 {
 	struct tl_net *net = c->net;
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
 	uint32_t peer_be = c->key.peer_be;
 
-	if (!tl_ip_is6(peer_be) && tl_ip_next_hop_mac(net, peer_be, ((struct tl_ether_hdr *)frame)->dst)) {
+	if (tl_ip_next_hop_mac(net, peer_be, ((struct tl_ether_hdr *)frame)->dst)) {
 		tl_tcp_ready_learn(c, frame);
 		c->arp_generation = net->arp_generation;
 	}
@@ -193,7 +196,7 @@ static bool transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
 	bool known = c->arp_generation == net->arp_generation;
 	uint16_t len = stamp_len(c) + out->options_len + out->len;
 	struct tl_tcp_hdr *tcp = TL_LIKELY(known) ? headers_copy(c, m, len) : headers_build(c, m, len);
-	tcp_fill(c, tcp, out);
+	tcp_fill(c, m, tcp, out);
 	if ((out->flags & TL_TCP_ACK) != 0) {
 		c->rcv_acked = c->rcv_nxt;
 		c->ack_now = false;
@@ -491,8 +494,7 @@ void tl_tcp_refuse(struct tl_net *net, const struct tl_tcp_seg *seg)
 		.data_off = TL_TCP_LEN << 2,
 		.flags = has_ack ? TL_TCP_RST : TL_TCP_RST | TL_TCP_ACK,
 	};
-	uint32_t sum = tl_ip_pseudo(net, seg->src_be, TL_IPPROTO_TCP, TL_TCP_LEN);
-	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, TL_TCP_LEN));
+	tcp->cksum_be = tl_ip_cksum(net, m, seg->src_be, TL_IPPROTO_TCP, tcp, TL_TCP_LEN);
 	tl_count(&net->stats.tcp_resets_tx, 1);
 	tl_ip_output(net, m, seg->src_be);
 }

@@ -25,7 +25,6 @@
 #define TL_TCP_SENT_MAX 32   // runs remembered of what is in flight; a power of two
 #define TL_TCP_SPARE 4	     // slots for connections opened from within the callback that ends another
 
-#define TL_TCP_HEADERS (TL_ETHER_LEN + TL_IPV4_LEN + TL_TCP_LEN)
 #define TL_TCP_MAX_WINDOW (UINT32_C(65535) << 14) // RFC 7323, section 2.3
 #define TL_TCP_NO_CWND (UINT32_C(1) << 30)	  // beyond every window
 #define TL_TCP_MAX_SCALE 14
@@ -146,17 +145,17 @@ struct tl_tcp_held {
 	bool fin;
 };
 
-// An untagged IPv4 frame of the connection with all that is the same in each until the next look, and zeros behind.
-#define TL_TCP_READY_BYTES 80 // headers with timestamps, in whole vectors
+// An untagged frame of the connection with all that is the same in each until the next look, and zeros behind.
+#define TL_TCP_READY_BYTES 96 // headers with timestamps, in whole vectors
 struct tl_tcp_ready {
 	uint64_t l4_sum; // of the TCP header and the pseudo header's addresses, for the checksum
-	uint32_t l3_sum; // of the IP header
+	uint32_t l3_sum; // of the IPv4 header
 	uint32_t bytes;	 // as much may leave as one segment; 0: nothing
 	uint32_t few; // the same if the window does not follow the room, and no more than is best copied word by word
 	uint32_t snd_edge;  // without another look no segment may end beyond
 	uint32_t adv;	    // the right edge that the window promises
 	uint32_t fixed_sum; // l4_sum but for the fields that each look sets
-	uint8_t payload_off;
+	uint8_t l4_off, payload_off;
 	uint8_t frame[TL_TCP_READY_BYTES];
 };
 
@@ -265,6 +264,7 @@ struct tl_tcp {
 	bool offer_scale; // window scale goes into our SYN
 	bool sack;	  // SACK-permitted goes into our SYN; once the peer's is here: both permit it
 	uint32_t iss;
+	uint32_t ooo_arrivals;
 	uint64_t syn_ns;	   // when it was sent
 	struct tl_tcp_range dsack; // what came twice
 	uint64_t challenge_ns;	   // no challenge ACK before
@@ -277,8 +277,7 @@ struct tl_tcp {
 	TAILQ_ENTRY(tl_tcp) pending_link;
 	TAILQ_ENTRY(tl_tcp) link;     // in the table's idle, half-open, calling, dead or TIME-WAIT list
 	struct tl_tcp_queue *opening; // the list of the table that it is in while our SYN is not acknowledged, or NULL
-	uint32_t ooo_arrivals;
-	struct tl_tcp_held *ooo; // by sequence number; lent while some are held, else NULL
+	struct tl_tcp_held *ooo;      // by sequence number; lent while some are held, else NULL
 } TL_CACHE_ALIGNED;
 
 // Blocks of one size to lend, the one last given back first.
@@ -312,6 +311,7 @@ struct tl_tcp_table {
 	struct tl_tcp_listener listener[TL_TCP_LISTENERS];
 	struct tl_tcp *conns;
 	struct tl_tcp_pool flights; // ring, sent and sacked of a connection
+	struct tl_tcp_pool owned;   // the same for those that keep one
 	struct tl_tcp_pool held;    // ooo of a connection
 	struct tl_tcp_queue idle, half_open, calling, dead, time_wait;
 	uint32_t n_half_open, half_open_max;
@@ -465,12 +465,17 @@ static inline void tl_tcp_pool_put(struct tl_tcp_pool *pool, void *block)
 	pool->free = block;
 }
 
+static inline struct tl_tcp_pool *tl_tcp_flights_of(const struct tl_tcp *c)
+{
+	return c->own_buffer ? &c->net->tcp->owned : &c->net->tcp->flights;
+}
+
 // HOT. Ring, sent and sacked for c. False: all are lent.
 static inline bool tl_tcp_flight_take(struct tl_tcp *c)
 {
 	if (c->ring != NULL)
 		return true;
-	uint8_t *block = tl_tcp_pool_get(&c->net->tcp->flights);
+	uint8_t *block = tl_tcp_pool_get(tl_tcp_flights_of(c));
 	if (TL_UNLIKELY(block == NULL))
 		return false;
 	c->sent = (struct tl_tcp_sent *)block;
@@ -484,7 +489,7 @@ static inline void tl_tcp_flight_give(struct tl_tcp *c)
 {
 	if (c->ring == NULL)
 		return;
-	tl_tcp_pool_put(&c->net->tcp->flights, c->sent);
+	tl_tcp_pool_put(tl_tcp_flights_of(c), c->sent);
 	c->ring = NULL;
 	c->sent = NULL;
 	c->sacked = NULL;
@@ -495,7 +500,7 @@ static inline void tl_tcp_flight_give(struct tl_tcp *c)
 // HOT. Whether tl_tcp_flight_take() would do.
 static inline bool tl_tcp_has_flight(const struct tl_tcp *c)
 {
-	return c->ring != NULL || c->net->tcp->flights.free != NULL;
+	return c->ring != NULL || tl_tcp_flights_of(c)->free != NULL;
 }
 
 // ---- tcp_isn.c

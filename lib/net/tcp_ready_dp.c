@@ -10,37 +10,44 @@
 #include "tcp_priv.h"
 
 #define FEW_BYTES 64 // are copied and summed word by word, more in blocks
-#define L4_OFF (TL_ETHER_LEN + TL_IPV4_LEN)
 
 static struct tl_tcp_hdr *tcp_of(struct tl_tcp_ready *r)
 {
-	return (struct tl_tcp_hdr *)(r->frame + L4_OFF);
+	return (struct tl_tcp_hdr *)(r->frame + r->l4_off);
 }
 
 static struct tl_tcp_stamp_option *stamp_of(struct tl_tcp_ready *r)
 {
-	return (struct tl_tcp_stamp_option *)(r->frame + TL_TCP_HEADERS);
+	return (struct tl_tcp_stamp_option *)(tcp_of(r) + 1);
+}
+
+// What differs from frame to frame is 0.
+static void learn_ip4(struct tl_tcp_ready *r, struct tl_ipv4_hdr *ip)
+{
+	ip->total_len_be = 0;
+	ip->id_be = 0;
+	ip->cksum_be = 0;
+	r->l3_sum = tl_cksum_add(0, ip, TL_IPV4_LEN);
 }
 
 void tl_tcp_ready_learn(struct tl_tcp *c, const uint8_t *frame)
 {
 	struct tl_tcp_ready *r = &c->ready;
+	bool is_ip6 = tl_ip_is6(c->key.peer_be);
 
-	*r = (struct tl_tcp_ready){0};
-	memcpy(r->frame, frame, TL_TCP_HEADERS);
-	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(r->frame + TL_ETHER_LEN);
-	struct tl_tcp_hdr *tcp = tcp_of(r);
-	ip->total_len_be = 0;
-	ip->id_be = 0;
-	ip->cksum_be = 0;
-	*tcp = (struct tl_tcp_hdr){.src_port_be = tcp->src_port_be, .dst_port_be = tcp->dst_port_be};
-	r->l3_sum = tl_cksum_add(0, ip, TL_IPV4_LEN);
+	*r = (struct tl_tcp_ready){.l4_off = TL_ETHER_LEN + tl_ip_len(c->key.peer_be)};
+	memcpy(r->frame, frame, r->l4_off + TL_TCP_LEN);
+	if (is_ip6)
+		((struct tl_ipv6_hdr *)(r->frame + TL_ETHER_LEN))->payload_len_be = 0;
+	else
+		learn_ip4(r, (struct tl_ipv4_hdr *)(r->frame + TL_ETHER_LEN));
 	tl_tcp_ready_options(c);
 }
 
 void tl_tcp_ready_options(struct tl_tcp *c)
 {
 	struct tl_tcp_ready *r = &c->ready;
+	r->l4_off = TL_ETHER_LEN + tl_ip_len(c->key.peer_be);
 	struct tl_tcp_hdr *tcp = tcp_of(r);
 	uint32_t word_be = c->stamped ? tl_be32(TL_TCP_STAMP_WORD) : 0;
 	uint8_t header_len = TL_TCP_LEN + (c->stamped ? TL_TCP_STAMP_LEN : 0);
@@ -50,8 +57,8 @@ void tl_tcp_ready_options(struct tl_tcp *c)
 		.dst_port_be = tcp->dst_port_be,
 		.data_off = (uint8_t)(header_len << 2),
 		.flags = TL_TCP_PSH | TL_TCP_ACK};
-	r->payload_off = L4_OFF + header_len;
-	r->fixed_sum = tl_cksum_pseudo(c->net->cfg.ip_be, c->key.peer_be, TL_IPPROTO_TCP, 0);
+	r->payload_off = r->l4_off + header_len;
+	r->fixed_sum = tl_ip_pseudo(c->net, c->key.peer_be, TL_IPPROTO_TCP, 0);
 	r->fixed_sum = tl_cksum_add(r->fixed_sum, tcp, TL_TCP_LEN + sizeof(word_be)) + tl_be16(header_len);
 }
 
@@ -122,6 +129,27 @@ static inline uint64_t copy_and_sum(uint8_t *to, const uint8_t *from, uint32_t l
 	return tl_cksum_add_few(sum, from + words, len - (uint32_t)words);
 }
 
+// Returns the segment's checksum, sum being that of the rest.
+static uint16_t copy_much(
+	const struct tl_tcp *c, struct rte_mbuf *m, uint8_t *to, const uint8_t *from, uint32_t len, uint64_t sum)
+{
+	uint32_t l4_len = c->ready.payload_off - c->ready.l4_off + len;
+
+	memcpy(to, from, len);
+	if (tl_ip_asks_cksum(c->net, l4_len))
+		return tl_ip_ask_cksum(c->net, m, c->key.peer_be, TL_IPPROTO_TCP, (uint16_t)l4_len);
+	return tl_cksum_fold(tl_cksum_add64(sum, tl_cksum_add(0, from, len)));
+}
+
+static inline void fill_ip4(const struct tl_tcp *c, struct tl_ipv4_hdr *ip, uint16_t len)
+{
+	uint16_t len_be = tl_be16(len), id_be = tl_be16(c->net->ip_id++);
+
+	ip->total_len_be = len_be;
+	ip->id_be = id_be;
+	ip->cksum_be = tl_cksum_fold32(c->ready.l3_sum + len_be + id_be);
+}
+
 // Sets what differs from segment to segment and adds it to the sum of what does not (RFC 1624, section 3, the fields'
 // old values being 0). The header's zeros pad a short frame.
 static inline __attribute__((always_inline)) void fill(
@@ -129,11 +157,10 @@ static inline __attribute__((always_inline)) void fill(
 {
 	const struct tl_tcp_ready *r = &c->ready;
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *), *payload = frame + r->payload_off;
-	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
-	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(ip + 1);
+	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(frame + r->l4_off);
+	void *ip = frame + TL_ETHER_LEN;
 	uint32_t frame_len = r->payload_off + len, seq_be = tl_be32(c->snd_nxt);
 	uint64_t sum = r->l4_sum + seq_be + tl_be16((uint16_t)len);
-	uint32_t l3_sum = r->l3_sum;
 
 	memcpy(frame, r->frame, sizeof(r->frame));
 	if (c->stamped) {
@@ -142,21 +169,18 @@ static inline __attribute__((always_inline)) void fill(
 		sum += stamp_be;
 	}
 	tcp->seq_be = seq_be;
-	uint16_t len_be = tl_be16((uint16_t)(frame_len - TL_ETHER_LEN)), id_be = tl_be16(c->net->ip_id++);
-	ip->total_len_be = len_be;
-	ip->id_be = id_be;
-	ip->cksum_be = tl_cksum_fold32(l3_sum + len_be + id_be);
+	if (TL_LIKELY(r->l4_off == TL_ETHER_LEN + TL_IPV4_LEN))
+		fill_ip4(c, ip, (uint16_t)(frame_len - TL_ETHER_LEN));
+	else
+		((struct tl_ipv6_hdr *)ip)->payload_len_be = tl_be16((uint16_t)(frame_len - r->l4_off));
 	frame_len = frame_len < TL_ETHER_MIN_FRAME ? TL_ETHER_MIN_FRAME : frame_len;
 	m->data_len = (uint16_t)frame_len;
 	m->pkt_len = frame_len;
 
-	if (few) {
-		sum = tl_cksum_add64(sum, copy_and_sum(payload, data, len));
-	} else {
-		memcpy(payload, data, len);
-		sum = tl_cksum_add64(sum, tl_cksum_add(0, data, len));
-	}
-	tcp->cksum_be = tl_cksum_fold(sum);
+	if (few)
+		tcp->cksum_be = tl_cksum_fold(tl_cksum_add64(sum, copy_and_sum(payload, data, len)));
+	else
+		tcp->cksum_be = copy_much(c, m, payload, data, len, sum);
 }
 
 // ---- notes

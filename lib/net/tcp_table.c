@@ -235,7 +235,7 @@ static void reset_slot(struct tl_tcp *c, struct tl_tcp_key key)
 struct tl_tcp *tl_tcp_take(struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_ops *ops, void *ctx,
 	const struct tl_tcp_opts *opts)
 {
-	bool full = chain_is_full(net->tcp, key) || (opts->own_buffer && net->tcp->flights.free == NULL);
+	bool full = chain_is_full(net->tcp, key) || (opts->own_buffer && net->tcp->owned.free == NULL);
 	struct tl_tcp *c = full ? NULL : take_slot(net);
 	if (c == NULL)
 		return NULL;

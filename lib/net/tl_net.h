@@ -44,6 +44,7 @@ struct tl_net_cfg {
 	uint32_t send_buffer_bytes; // room per TCP connection, a power of two, 4 KiB..16 MiB
 	uint32_t groups;	    // IPv4 multicast groups joined at once, at most TL_NET_GROUPS_MAX; 0: 64
 	uint32_t send_buffers;	    // connections that have data unacknowledged at once; 0: all may
+	uint32_t own_buffers;	    // beside those, of connections that keep one of their own (tl_tcp_opts)
 	bool reassemble;	    // UDP datagrams that come as IPv4 fragments, 16 at once; else these are counted
 	int socket_id;
 	uint64_t seed; // for ISNs, IP ids, local ports and IGMP delays: random in service, fixed in a simulation

@@ -46,7 +46,8 @@ struct tl_tcp_opts {
 	uint32_t send_buffer_bytes; // room in the send buffer, at most the net's; 0: the net's
 	uint32_t recv_window_bytes; // most that is ever advertised; 0: 64 KiB
 	bool window_follows_room; // advertise no more than the send buffer has room for: an echo that never has to drop
-	bool own_buffer;   // keeps a send buffer from first to last; others borrow one while data is unacknowledged
+	bool own_buffer; // keeps one of own_buffers from first to last; others borrow one of send_buffers while data is
+			 // unacknowledged
 	bool without_cwnd; // nothing but the peer's window bounds what is in flight, a timeout's repair apart: for a
 			   // LAN
 	uint64_t keepalive_idle_ns;  // probe a silent connection after this (RFC 1122 section 4.2.3.6); 0: never
@@ -77,6 +78,11 @@ int tl_tcp_send(struct tl_tcp *c, const void *data, uint32_t len);
 // it left, or TL_TCP_HELD_BACK if the windows hold back some of it.
 enum { TL_TCP_SENT, TL_TCP_HELD_BACK };
 int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len);
+
+// HOT. A send for practice, between bursts: does what tl_tcp_send_held() would do by a ready header, up to the call
+// that sends, and takes it back, so that code and data are in the cache when a message comes. Nothing leaves, nothing
+// has changed. False: nothing was done, for such a send would go the long way, or frames wait in tx.
+bool tl_tcp_warm(struct tl_tcp *c, const void *data, uint32_t len);
 
 // HOT. Bytes that tl_tcp_send() would take now.
 uint32_t tl_tcp_room(const struct tl_tcp *c);

@@ -42,8 +42,7 @@ int tl_udp_send(struct tl_udp *udp, uint32_t dst_ip_be, uint16_t dst_port_be, co
 		.len_be = tl_be16(udp_len),
 	};
 	memcpy(hdr + 1, payload, len);
-	uint32_t sum = tl_ip_pseudo(net, dst_ip_be, TL_IPPROTO_UDP, udp_len);
-	uint16_t cksum = tl_cksum_finish(tl_cksum_add(sum, hdr, udp_len));
+	uint16_t cksum = tl_ip_cksum(net, m, dst_ip_be, TL_IPPROTO_UDP, hdr, udp_len);
 	hdr->cksum_be = cksum != 0 ? cksum : 0xffff; // 0 would mean none
 	return tl_ip_output(net, m, dst_ip_be);
 }

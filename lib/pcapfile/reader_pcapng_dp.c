@@ -40,6 +40,7 @@ static int begin_section(struct tl_pcap_reader *reader)
 	uint16_t major = reader_u16(reader, at + 12);
 	if (major != 1)
 		return reader_broken(reader, at + 12, "a section of another pcapng version than 1", major);
+	reader->sections++;
 	reader->interfaces = 0;
 	return 0;
 }
@@ -75,6 +76,7 @@ static void set_resolution(struct reader_interface *interface, uint8_t tsresol)
 {
 	uint8_t exponent = tsresol & (TSRESOL_BINARY - 1);
 
+	interface->tsresol = tsresol;
 	interface->shift = 0;
 	interface->drop_digits = 0;
 	if (tsresol & TSRESOL_BINARY) {
@@ -121,6 +123,7 @@ static int add_interface(struct tl_pcap_reader *reader, const struct block *bloc
 	if (linktype != TL_PCAPNG_LINKTYPE_ETHERNET)
 		return reader_broken(reader, block->at + 8, "a link type other than Ethernet (1)", linktype);
 	struct reader_interface *interface = &reader->interface[reader->interfaces];
+	interface->at = block->at;
 	interface->snaplen = reader_u32(reader, block->at + 12);
 	interface->offset_s = 0;
 	set_resolution(interface, TSRESOL_DEFAULT);

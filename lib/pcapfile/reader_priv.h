@@ -20,7 +20,9 @@
 struct reader_interface {
 	uint64_t multiply;
 	int64_t offset_s;
+	size_t at;	  // of its block
 	uint32_t snaplen; // 0 = unlimited
+	uint8_t tsresol;
 	uint8_t shift;
 	uint8_t drop_digits;
 };
@@ -42,6 +44,7 @@ struct tl_pcap_reader {
 
 	uint32_t ns_per_unit; // pcap: of the fraction field
 
+	uint32_t sections;   // pcapng: begun so far
 	uint32_t interfaces; // pcapng: described so far in this section
 	struct reader_interface interface[READER_INTERFACES];
 

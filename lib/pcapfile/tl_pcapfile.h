@@ -193,4 +193,26 @@ int tl_pcap_open_memory(
 // by the end of the file included); after 0 or an error it keeps giving the same answer. err may be NULL.
 int tl_pcap_next(struct tl_pcap_reader *reader, struct tl_pcap_frame *out, struct tl_err *err);
 
+// What else the file says of the frame that tl_pcap_next() gave last. Text is borrowed from the mapping, in the file's
+// byte order and not terminated; NULL where there is none.
+struct tl_pcap_more {
+	uint32_t section;	// 0: there are none
+	uint32_t interface_id;	// of the section
+	const uint8_t *options; // of the frame
+	uint32_t options_bytes;
+	bool swapped;			// the byte order is not ours
+	const char *name, *description; // of the interface
+	uint32_t name_bytes, description_bytes;
+	uint8_t tsresol; // of the interface's stamps, as if_tsresol says it: 10^-n s, or above 128 2^-(n - 128) s
+	bool has_stamp;
+};
+void tl_pcap_get_more(const struct tl_pcap_reader *reader, struct tl_pcap_more *out);
+
+// One option after the other: 1 with *out filled, 0 at the end. *at is 0 at first.
+struct tl_pcap_option {
+	uint16_t code, len;
+	const uint8_t *value;
+};
+int tl_pcap_next_option(const uint8_t *options, uint32_t bytes, bool swapped, uint32_t *at, struct tl_pcap_option *out);
+
 void tl_pcap_close(struct tl_pcap_reader *reader);

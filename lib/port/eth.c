@@ -108,6 +108,7 @@ static int configure_device(struct tl_port *port, const struct rte_eth_dev_info 
 	struct rte_eth_conf conf = {.rxmode = {.mtu = port->cfg.mtu}};
 	const uint64_t checksums =
 		RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;
+	const uint64_t tx_checksums = RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM;
 
 	if (rx > info->max_rx_queues || tx > info->max_tx_queues)
 		return tl_fail(err, -EINVAL,
@@ -115,6 +116,10 @@ static int configure_device(struct tl_port *port, const struct rte_eth_dev_info 
 			device_text(port), info->max_rx_queues, info->max_tx_queues, rx, tx);
 	// What the stack can use, and nothing that changes a frame (VLAN_STRIP, LRO): a recording shows the wire.
 	conf.rxmode.offloads = info->rx_offload_capa & checksums;
+	if (port->stamping.flag != 0)
+		conf.rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP;
+	port->tx_checksums = port->cfg.tx_checksums && (info->tx_offload_capa & tx_checksums) == tx_checksums;
+	conf.txmode.offloads = port->tx_checksums ? tx_checksums : 0;
 	if (rx > 1 && info->flow_type_rss_offloads != 0) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 		conf.rx_adv_conf.rss_conf.rss_hf =
@@ -161,18 +166,20 @@ static void fill_queues(struct tl_port *port)
 {
 	bool kernel = port->cfg.spec.kind == TL_PORT_KERNEL;
 
-	for (uint16_t i = 0; i < port->cfg.rx_queues; i++)
+	for (uint16_t i = 0; i < port->cfg.rx_queues; i++) {
 		port->rxq[i] = (struct tl_rxq){.burst = kernel ? tl_kernel_burst : tl_eth_burst,
 			.frame_max = kernel ? tl_kernel_frame_max(port->cfg.spec.arg) : 0,
 			.port_id = port->port_id,
 			.queue_id = i,
-			.source = TL_TS_TSC,
 			.wait_fd = i < port->sockets.n ? port->sockets.fd[i] : -1,
 			.clock = port->cfg.clock,
 			.port = port};
+		tl_port_stamp_queue(port, &port->rxq[i]);
+	}
 	for (uint16_t i = 0; i < port->cfg.tx_queues; i++)
 		port->txq[i] = (struct tl_txq){.port_id = port->port_id,
 			.queue_id = i,
+			.checksums = port->tx_checksums,
 			.flush_fn = tl_eth_flush,
 			.sent = &port->sent[i],
 			.clock = port->cfg.clock};
@@ -191,6 +198,8 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 		rc = ask_device(port, &info, err);
 	if (rc == 0 && port->cfg.socket_id == SOCKET_ID_ANY)
 		port->cfg.socket_id = rte_eth_dev_socket_id(port->port_id);
+	if (rc == 0)
+		rc = tl_port_choose_stamps(port, (info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP) != 0, err);
 	if (rc == 0)
 		rc = configure_device(port, &info, err);
 	if (rc == 0)
@@ -258,6 +267,11 @@ static int eth_start(struct tl_port *port, struct tl_err *err)
 
 	if (rc != 0)
 		return tl_fail(err, rc, "port %s: %s did not start (%s)", port->name, device_text(port), strerror(-rc));
+	rc = tl_port_start_stamps(port, err);
+	if (rc != 0) {
+		(void)rte_eth_dev_stop(port->port_id);
+		return rc;
+	}
 	if (port->cfg.promisc && set_promisc(port) != 0)
 		tl_warn("port %s: %s has no promiscuous mode: only frames for its own address are seen", port->name,
 			device_text(port));

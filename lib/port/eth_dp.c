@@ -4,6 +4,7 @@
 #include "port_priv.h"
 
 #include <rte_ethdev.h>
+#include <rte_mbuf_dyn.h>
 
 uint16_t tl_eth_burst(struct tl_rxq *q, struct tl_burst *b)
 {
@@ -58,6 +59,41 @@ uint16_t tl_kernel_burst(struct tl_rxq *q, struct tl_burst *b)
 			tl_count(&q->stats.altered_pkts, 1);
 	}
 	return n;
+}
+
+// The stamps that the frames carry, in the place of the poll's.
+static uint16_t take_stamps(struct tl_rxq *q, struct tl_burst *b)
+{
+	struct tl_clock_stamps stamps;
+	uint64_t unstamped = 0;
+
+	if (b->n == 0)
+		return 0;
+	tl_clock_track_load(q->track, &stamps);
+	for (uint16_t i = 0; i < b->n; i++) {
+		const struct rte_mbuf *m = b->pkts[i];
+		if (TL_LIKELY((m->ol_flags & q->stamp_flag) != 0))
+			b->ts_ns[i] = tl_clock_stamps_ns(
+				&stamps, *RTE_MBUF_DYNFIELD(m, q->stamp_offset, const rte_mbuf_timestamp_t *));
+		else
+			unstamped |= UINT64_C(1) << i;
+	}
+	b->unstamped = unstamped;
+	if (TL_UNLIKELY(unstamped != 0))
+		tl_count(&q->stats.unstamped_pkts, (uint64_t)__builtin_popcountll(unstamped));
+	return b->n;
+}
+
+uint16_t tl_eth_stamped_burst(struct tl_rxq *q, struct tl_burst *b)
+{
+	tl_eth_burst(q, b);
+	return take_stamps(q, b);
+}
+
+uint16_t tl_kernel_stamped_burst(struct tl_rxq *q, struct tl_burst *b)
+{
+	tl_kernel_burst(q, b);
+	return take_stamps(q, b);
 }
 
 // A reference to each frame for the recording, taken before the driver may free it.

@@ -14,8 +14,9 @@
 int tl_port_check(const struct tl_port_cfg *cfg, struct tl_err *err)
 {
 	bool kernel = cfg->spec.kind == TL_PORT_KERNEL || cfg->spec.kind == TL_PORT_XDP;
+	int rc = tl_port_check_stamps(cfg, err);
 
-	return kernel ? tl_kernel_check(cfg, err) : 0;
+	return rc == 0 && kernel ? tl_kernel_check(cfg, err) : rc;
 }
 
 static const struct tl_port_ops *ops_of(const struct tl_port_cfg *cfg)
@@ -87,6 +88,7 @@ void tl_port_close(struct tl_port *port)
 	if (port == NULL)
 		return;
 	port->ops->close(port);
+	tl_port_end_stamps(port);
 	rte_mempool_free(port->pool);
 	rte_free(port);
 }

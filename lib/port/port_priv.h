@@ -62,6 +62,15 @@ struct tl_port_file {
 	atomic_int ended;   // 0: no; 1: end of file; 2: broken file
 };
 
+// Stamps that received mbufs carry.
+struct tl_port_stamping {
+	enum tl_ts_source source; // TL_TS_TSC: they carry none
+	int offset;		  // in the mbuf
+	uint64_t flag;
+	bool reads_phc;		      // the clock is a PHC of nanoseconds, else one of unknown ticks
+	struct tl_clock_track *track; // of that clock; NULL: not yet, or the kernel's stamps
+};
+
 struct tl_port {
 	const struct tl_port_ops *ops;
 	struct tl_port_cfg cfg;
@@ -73,8 +82,10 @@ struct tl_port {
 	char dev_name[64];  // of a virtual device that we created, else empty
 	bool started;
 	bool promisc_set;   // by us: undone at close
+	bool tx_checksums;  // the device makes those of TCP and UDP
 	char multicast[24]; // how groups are received, for the probe table
 	struct tl_kernel_sockets sockets;
+	struct tl_port_stamping stamping;
 	bool counts_queues; // the driver has a counter of each receive queue's drops: its identifier among the xstats
 	uint64_t queue_counters[TL_PORT_QUEUES_MAX];
 	struct tl_port_file file;
@@ -86,6 +97,15 @@ struct tl_port {
 // pool.c: descriptors is how many mbufs the driver may hold per queue and direction; room_bytes what one must hold.
 int tl_port_make_pool(struct tl_port *port, uint32_t room_bytes, uint32_t descriptors, struct tl_err *err);
 
+// stamps.c. Chooses the source, for a device that offers to stamp or not, before it is configured. Where mbufs are to
+// carry the stamps, their place in them is known then.
+int tl_port_choose_stamps(struct tl_port *port, bool offered, struct tl_err *err);
+// Makes a clock readable that was not before the start.
+int tl_port_start_stamps(struct tl_port *port, struct tl_err *err);
+void tl_port_end_stamps(struct tl_port *port);
+// Tells a queue of a device what its source is.
+void tl_port_stamp_queue(const struct tl_port *port, struct tl_rxq *q);
+
 // drops.c: of which queue the drops are that out has of the port.
 void tl_port_socket_drops(const struct tl_port *port, struct tl_port_stats *out);
 void tl_port_find_queue_counters(struct tl_port *port);
@@ -96,6 +116,9 @@ void tl_port_queue_drops(const struct tl_port *port, struct tl_port_stats *out);
 // HOT: the backends' burst and flush functions.
 uint16_t tl_eth_burst(struct tl_rxq *q, struct tl_burst *b);
 uint16_t tl_kernel_burst(struct tl_rxq *q, struct tl_burst *b);
+// The same where the mbufs carry stamps.
+uint16_t tl_eth_stamped_burst(struct tl_rxq *q, struct tl_burst *b);
+uint16_t tl_kernel_stamped_burst(struct tl_rxq *q, struct tl_burst *b);
 uint16_t tl_packet_burst(struct tl_rxq *q, struct tl_burst *b);
 void tl_eth_flush(struct tl_txq *q);
 uint16_t tl_file_burst(struct tl_rxq *q, struct tl_burst *b);

@@ -11,6 +11,13 @@
 
 #include <tl_units.h>
 
+static const char *tx_checksums(const struct tl_port *port, const struct rte_eth_dev_info *info)
+{
+	if ((info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_TCP_CKSUM) == 0)
+		return "no";
+	return port->tx_checksums ? "yes" : "yes, not used";
+}
+
 static const char *yes_no(bool yes)
 {
 	return yes ? "yes" : "no";
@@ -46,7 +53,7 @@ static void print_eth(const struct tl_port *port)
 		info.max_rx_queues, port->cfg.tx_queues, info.max_tx_queues);
 	fprintf(stderr, "    RSS             %s\n", yes_no(info.flow_type_rss_offloads != 0));
 	fprintf(stderr, "    RX checksums    %s\n", yes_no(info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_TCP_CKSUM));
-	fprintf(stderr, "    TX checksums    %s\n", yes_no(info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_TCP_CKSUM));
+	fprintf(stderr, "    TX checksums    %s\n", tx_checksums(port, &info));
 	fprintf(stderr, "    RX timestamps   %s\n", yes_no(info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP));
 	fprintf(stderr, "    multicast       %s\n", port->multicast);
 	fprintf(stderr, "    rte_flow        %s\n", yes_no(has_flow(port->port_id)));
@@ -63,6 +70,24 @@ static void print_packet(const struct tl_port *port)
 	fprintf(stderr, "    queues          %u receive\n", port->cfg.rx_queues);
 }
 
+static void print_stamps(const struct tl_port *port)
+{
+	struct tl_port_stamps stamps;
+
+	tl_port_stamps(port, &stamps);
+	fprintf(stderr, "    stamps from     %s", tl_ts_source_name(stamps.source));
+	if (stamps.has_bound)
+		fprintf(stderr, ", within %" PRIu64 " ns of CLOCK_REALTIME", stamps.bound_ns);
+	fprintf(stderr, "\n");
+	if (!stamps.has_nic_clock)
+		return;
+	fprintf(stderr, "    NIC's clock     %.0f Hz", stamps.nic_clock.rate_hz);
+	if (stamps.nic_clock.scale != TL_CLOCK_TICKS)
+		fprintf(stderr, ", shows %s, %" PRId64 " ns off", tl_clock_scale_name(stamps.nic_clock.scale),
+			stamps.nic_clock.offset_ns);
+	fprintf(stderr, "\n");
+}
+
 void tl_port_print_probe(const struct tl_port *port)
 {
 	fprintf(stderr, "port %s (%s)\n", port->name, port->cfg.spec.text);
@@ -70,7 +95,7 @@ void tl_port_print_probe(const struct tl_port *port)
 		print_eth(port);
 	if (port->ops == &tl_port_packet_ops)
 		print_packet(port);
-	fprintf(stderr, "    stamps from     %s\n", tl_ts_source_name(port->rxq[0].source));
+	print_stamps(port);
 	fprintf(stderr, "    drop counters   %s\n",
 		port->ops == &tl_port_file_ops		? "none needed: a file loses nothing"
 		: port->cfg.spec.kind == TL_PORT_KERNEL ? "the kernel's, from its socket"

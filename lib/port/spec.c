@@ -62,10 +62,3 @@ int tl_port_spec_parse(const char *text, struct tl_port_spec *out, struct tl_err
 	snprintf(out->arg, sizeof(out->arg), "%s", arg);
 	return 0;
 }
-
-const char *tl_ts_source_name(enum tl_ts_source source)
-{
-	static const char *const names[] = {"tsc", "nic", "kernel", "file"};
-
-	return names[source];
-}

@@ -13,6 +13,7 @@
 
 #include <tl_base.h>
 #include <tl_clock.h>
+#include <tl_clock_track.h>
 #include <tl_wire.h>
 
 #include <rte_mbuf.h>
@@ -29,18 +30,28 @@ struct tl_port;
 struct tl_burst {
 	uint16_t n;
 	uint16_t queue;
-	uint64_t sent;	  // bit i: the host sent frame i itself, on a kernel interface that shows both directions
-	uint64_t tsc;	  // when rx_burst (or tx_burst) returned
-	uint64_t mono_ns; // the same, for timers
+	uint64_t unstamped; // bit i: frame i has no stamp of the queue's source; its time is that of the poll
+	uint64_t sent;	    // bit i: the host sent frame i itself, on a kernel interface that shows both directions
+	uint64_t tsc;	    // when rx_burst (or tx_burst) returned
+	uint64_t last_tsc;  // when the lcore's poll before it returned; 0: there was none on this lcore
+	uint64_t mono_ns;   // the same, for timers
 	struct rte_mbuf *pkts[TL_BURST];
 	uint64_t ts_ns[TL_BURST];      // since 1970, from the queue's timestamp source
 	uint32_t wire_bytes[TL_BURST]; // length on the wire without FCS, even where the frame arrived cut
 	struct tl_pkt pkt[TL_BURST];   // parsed; valid only where the lcore parses
 };
 
-// Where a timestamp comes from.
-enum tl_ts_source { TL_TS_TSC, TL_TS_NIC, TL_TS_KERNEL, TL_TS_FILE };
-const char *tl_ts_source_name(enum tl_ts_source source); // "tsc", "nic", "kernel", "file"
+// Where a timestamp comes from. None stands in for another: what lacks its stamp is marked and counted.
+enum tl_ts_source {
+	TL_TS_AUTO, // no source but a wish: the best that a port has
+	TL_TS_TSC,
+	TL_TS_NIC_RX,  // taken by the NIC, of each frame
+	TL_TS_NIC_PTP, // taken by the NIC, of PTP frames only
+	TL_TS_NIC_TX,  // taken by the NIC, of a frame it sent
+	TL_TS_KERNEL,
+	TL_TS_FILE,
+};
+const char *tl_ts_source_name(enum tl_ts_source source); // "tsc", "nic-rx", "nic-ptp", "nic-tx", "kernel", "file"
 
 enum tl_port_kind { TL_PORT_PCI, TL_PORT_KERNEL, TL_PORT_XDP, TL_PORT_FILE, TL_PORT_VDEV };
 
@@ -54,6 +65,12 @@ struct tl_port_spec {
 // Parses the PORT grammar (see docs/ports.md). Checks form only. Returns 0 or -EINVAL.
 int tl_port_spec_parse(const char *text, struct tl_port_spec *out, struct tl_err *err);
 
+// What a NIC has to have for stamps of its own.
+struct tl_port_nic {
+	bool stamps; // it puts them into mbufs
+	int (*read_clock)(uint16_t port_id, uint64_t *ticks);
+};
+
 struct tl_port_cfg {
 	const char *name; // borrowed
 	struct tl_port_spec spec;
@@ -61,8 +78,12 @@ struct tl_port_cfg {
 	uint16_t tx_queues; // one per lcore that sends; 0 for capture only
 	uint16_t mtu;
 	bool promisc;
-	bool take;    // allow AF_XDP on the interface of the default route or the login
-	bool rx_only; // nobody wants the frames that the host itself sends on a kernel interface
+	bool take;		       // allow AF_XDP on the interface of the default route or the login
+	bool rx_only;		       // nobody wants the frames that the host itself sends on a kernel interface
+	enum tl_ts_source timestamps;  // of received frames
+	const struct tl_port_nic *nic; // NULL: the device itself; a test's own
+	bool tx_checksums; // the device makes those of TCP and UDP, if it can: what is recorded of them is not what
+			   // leaves
 	const struct tl_clock *clock;
 	int socket_id; // SOCKET_ID_ANY: the device's own
 };
@@ -70,7 +91,8 @@ struct tl_port_cfg {
 // Written by its lcore only.
 struct tl_rxq_stats {
 	uint64_t rx_pkts, rx_bytes;
-	uint64_t altered_pkts; // not as they were on the wire: see tl_port_stats
+	uint64_t altered_pkts;	 // not as they were on the wire: see tl_port_stats
+	uint64_t unstamped_pkts; // without a stamp of the queue's source
 };
 
 struct tl_rxq {
@@ -79,7 +101,10 @@ struct tl_rxq {
 	uint16_t port_id, queue_id;
 	uint32_t frame_max; // longest frame that the wire can carry; where the kernel may hand over longer ones, else 0
 	enum tl_ts_source source;
-	int wait_fd;  // to sleep on until frames arrive; -1: none
+	int stamp_offset;		    // of the stamp in an mbuf that has the flag
+	uint64_t stamp_flag;		    // 0: this queue's stamps are not in mbufs
+	const struct tl_clock_track *track; // what such a stamp means
+	int wait_fd;			    // to sleep on until frames arrive; -1: none
 	bool gathers; // frames come many at a time, with their times: an adaptive lcore sleeps as soon as there is none
 	const struct tl_clock *clock;
 	struct tl_port *port;
@@ -91,6 +116,7 @@ struct tl_txq {
 	struct rte_mbuf *pkts[TL_BURST];
 	uint16_t n;
 	uint16_t port_id, queue_id;
+	bool checksums;			    // the device makes those of TCP and UDP in frames that ask for it
 	void (*flush_fn)(struct tl_txq *q); // sends pkts[0..n), sets n = 0; tests put their own here
 	// The last flush that sent something: when the tx_burst call began and returned.
 	uint64_t begin_tsc, end_tsc;
@@ -134,6 +160,9 @@ struct tl_port_stats {
 	bool drops_by_queue; // the kernel or the driver tells of each queue, and what it tells adds up to drop_nic_pkts
 	uint64_t queue_drop_nic_pkts[TL_PORT_QUEUES_MAX];
 };
+
+// Whether a port of this kind can have the timestamps that are wanted. Returns 0, or -EINVAL with those that it has.
+int tl_port_check_stamps(const struct tl_port_cfg *cfg, struct tl_err *err);
 
 // What can be known of a port before EAL is started: whether the interface exists, is up and may be taken. Returns 0,
 // or -errno with a sentence.
@@ -193,6 +222,19 @@ bool tl_port_rss(const struct tl_port *port, struct tl_port_rss *out);
 // The queue that a received segment lands on.
 uint16_t tl_rss_queue(
 	const struct tl_port_rss *rss, uint32_t src_be, uint32_t dst_be, uint16_t src_port_be, uint16_t dst_port_be);
+
+// What is known of the stamps of received frames.
+struct tl_port_stamps {
+	enum tl_ts_source source;
+	bool has_bound; // false: nothing can bound them
+	uint64_t bound_ns;
+	bool has_nic_clock;
+	struct tl_clock_track_stats nic_clock;
+};
+void tl_port_stamps(const struct tl_port *port, struct tl_port_stamps *out);
+
+// Compares the NIC's clock, where its stamps are used; about once a second, after tl_clock_discipline().
+void tl_port_discipline(struct tl_port *port);
 
 // What the port can do, as a table of text on stderr.
 void tl_port_print_probe(const struct tl_port *port);

@@ -115,6 +115,16 @@ bool recover_is_doubtful(const struct scan *scan, const struct tl_pcapng_head *h
 	return (scan->run_known && head->run_id != scan->run_id) || recover_was_seen(scan->report, head);
 }
 
+// Behind a slab that failed the writer writes the others again, each in the place of the one before: until it is
+// written over, the last is there twice.
+bool recover_is_repeated(const struct scan *scan, const struct tl_pcapng_head *head)
+{
+	bool is_slab =
+		scan->form->packed || scan->file != 0; // else, as older versions made it, it may be blocks by itself
+
+	return is_slab && head->records != 0 && recover_was_seen(scan->report, head);
+}
+
 int recover_take_content(
 	struct scan *scan, const uint8_t *slab, uint64_t len, const struct tl_pcapng_head *head, uint64_t end)
 {
@@ -137,7 +147,7 @@ static int64_t take_slab(struct scan *scan, uint64_t offset, bool in_doubt)
 	if (p == NULL)
 		return rc;
 	if (tl_pcapng_get_head(p, len, &head) != 0 || (scan->file_known && head.file != scan->file) ||
-		(in_doubt && recover_is_doubtful(scan, &head)))
+		(in_doubt && recover_is_doubtful(scan, &head)) || recover_is_repeated(scan, &head))
 		return 0;
 	uint64_t sealed = (uint64_t)head.used_bytes + tl_pcapng_pad_bytes(head.used_bytes, TL_PCAPNG_ALIGN);
 	if (sealed <= SLAB_BYTES_MAX + TL_PCAPNG_ALIGN) {

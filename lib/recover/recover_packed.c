@@ -58,7 +58,8 @@ static int64_t take_slab(struct scan *scan, uint64_t offset, bool in_doubt)
 	const uint8_t *p = recover_view(scan, offset, TL_ZSLAB_HEAD_BYTES, &len, &rc);
 	if (p == NULL)
 		return rc;
-	if (tl_zslab_get_head(p, len, &unit) != 0 || (in_doubt && recover_is_doubtful(scan, &unit.head)))
+	if (tl_zslab_get_head(p, len, &unit) != 0 || (in_doubt && recover_is_doubtful(scan, &unit.head)) ||
+		recover_is_repeated(scan, &unit.head))
 		return 0;
 	int64_t bytes = unit.unit_bytes <= WINDOW_BYTES ? unpack(scan, offset, unit.unit_bytes, &unit) : 0;
 	if (bytes > 0)

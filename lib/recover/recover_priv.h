@@ -112,6 +112,7 @@ bool recover_is_application(const char *text, uint32_t len);
 // The bytes of the block at p, or 0: its two lengths do not agree, or it does not end within left.
 uint32_t recover_block_bytes(const uint8_t *p, uint64_t left);
 bool recover_is_doubtful(const struct scan *scan, const struct tl_pcapng_head *head);
+bool recover_is_repeated(const struct scan *scan, const struct tl_pcapng_head *head);
 // Counts a slab that ends at an offset, if all of its blocks are whole: 1, else 0, or -errno.
 int recover_take_content(
 	struct scan *scan, const uint8_t *slab, uint64_t len, const struct tl_pcapng_head *head, uint64_t end);

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include <tl_report_stages.h>
+
 static void put(json_t *object, const char *key, json_t *value)
 {
 	json_object_set_new(object, key, value);
@@ -37,6 +39,17 @@ static void put_counters(json_t *object, const struct tl_report_table *table, co
 		put(object, table->counters[i].name, number(tl_report_value(&table->counters[i], row)));
 }
 
+// Of its lcore: null where that is not watched.
+static json_t *poll_gap_json(const struct tl_report_port_queue *queue)
+{
+	if (queue->poll_gap_above_ns == 0)
+		return json_null();
+	json_t *object = tl_report_hist_json(&queue->poll_gap);
+	put(object, "count", number(queue->poll_gap.count));
+	put(object, "above", number(queue->poll_gap_above_ns));
+	return object;
+}
+
 static json_t *port_queues_json(const struct tl_report_port *port)
 {
 	json_t *queues = json_array();
@@ -49,9 +62,46 @@ static json_t *port_queues_json(const struct tl_report_port *port)
 		put(row, "rx_bytes", number(queue->rx_bytes));
 		put(row, "handoff_pkts", number(queue->handoff_pkts));
 		put(row, "drop_nic_pkts", port->drops_by_queue ? number(queue->drop_nic_pkts) : json_null());
+		put(row, "poll_gap_ns", poll_gap_json(queue));
 		json_array_append_new(queues, row);
 	}
 	return queues;
+}
+
+// Null where the NIC's own clock is not used.
+static json_t *nic_clock_json(const struct tl_report_stamps *stamps)
+{
+	if (stamps->nic_clock == NULL)
+		return json_null();
+	json_t *object = json_object();
+	put(object, "timescale", string(stamps->nic_clock));
+	put(object, "offset_ns", json_integer(stamps->nic_offset_ns));
+	put(object, "rate_hz", json_real(stamps->nic_rate_hz));
+	put(object, "steps", number(stamps->nic_steps));
+	put(object, "set_aside", number(stamps->nic_set_aside));
+	put(object, "failed_reads", number(stamps->nic_failed_reads));
+	return object;
+}
+
+static json_t *stamps_json(const struct tl_report_stamps *stamps)
+{
+	json_t *object = json_object();
+
+	put(object, "source", string(stamps->source));
+	put(object, "bound_ns", stamps->bounded ? number(stamps->bound_ns) : json_null());
+	put(object, "nic_clock", nic_clock_json(stamps));
+	return object;
+}
+
+// Every time is CLOCK_REALTIME's, that is UTC.
+static json_t *clock_json(const struct tl_snapshot *snap)
+{
+	json_t *object = json_object();
+
+	put(object, "timescale", string("REALTIME"));
+	put(object, "tai_offset_s", snap->tai_offset_s != 0 ? json_integer(snap->tai_offset_s) : json_null());
+	put(object, "steps", number(snap->wall_steps));
+	return object;
 }
 
 static json_t *port_json(const struct tl_report_port *port, bool final)
@@ -63,6 +113,7 @@ static json_t *port_json(const struct tl_report_port *port, bool final)
 	put_counters(object, &tl_report_port_table, port);
 	put_counters(object, &tl_report_handoff_table, &port->handoff);
 	put(object, "unaccounted_pkts", json_integer(tl_report_unaccounted(&tl_report_port_table, port)));
+	put(object, "timestamps", stamps_json(&port->stamps));
 	put(object, "queues", port_queues_json(port));
 	put(object, "verified", json_boolean(port->verified));
 	put(object, "ledger_ok", json_boolean(tl_report_port_ok(port, final)));
@@ -179,6 +230,7 @@ static json_t *echo_json(const struct tl_report_echo *echo, bool final)
 	put(object, "unaccounted_msgs", json_integer(tl_report_unaccounted(&tl_report_echo_table, echo)));
 	put(object, "residence_ns", stage_json(&echo->residence));
 	put(object, "tx_call_ns", stage_json(&echo->tx_call));
+	tl_report_put_stages(object, echo->stages);
 	put(object, "ledger_ok", json_boolean(tl_report_echo_ok(echo, final)));
 	return object;
 }
@@ -216,6 +268,7 @@ json_t *tl_report_json(const struct tl_snapshot *snap)
 	for (uint32_t i = 0; i < snap->n_echoes; i++)
 		json_array_append_new(echoes, echo_json(&snap->echoes[i], snap->final));
 	put(object, "uptime_ns", number(snap->uptime_ns));
+	put(object, "clock", clock_json(snap));
 	put(object, "final", json_boolean(snap->final));
 	put_list(object, "ports", "port", ports);
 	put(object, "captures", captures);

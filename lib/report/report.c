@@ -18,6 +18,7 @@ static const struct tl_report_counter port_counters[] = {
 	{COUNTER(tl_report_port, tx_bytes, ASIDE)},
 	{COUNTER(tl_report_port, drop_tx_pkts, ASIDE)},
 	{COUNTER(tl_report_port, altered_pkts, ASIDE)},
+	{COUNTER(tl_report_port, unstamped_pkts, ASIDE)},
 	{COUNTER(tl_report_port, mbufs_in_use, ASIDE)},
 };
 const struct tl_report_table tl_report_port_table = {port_counters, TL_ARRAY_LEN(port_counters)};

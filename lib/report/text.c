@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <tl_report_stages.h>
 #include <tl_units.h>
 
 #define GROUPED 32 // "18,446,744,073,709,551,615" and its NUL
@@ -125,6 +126,33 @@ static void print_port_queues(FILE *out, const struct tl_report_port *port)
 	}
 }
 
+static void print_stamps(FILE *out, const struct tl_report_port *port)
+{
+	const struct tl_report_stamps *stamps = &port->stamps;
+	char n[GROUPED];
+
+	if (stamps->source == NULL)
+		return;
+	fprintf(out, "  timestamps: %s", stamps->source);
+	if (stamps->bounded)
+		fprintf(out, ", within %s ns of CLOCK_REALTIME", grouped(stamps->bound_ns, n));
+	if (port->unstamped_pkts != 0)
+		fprintf(out, "; %s frames had none, and have the poll's", grouped(port->unstamped_pkts, n));
+	fputc('\n', out);
+}
+
+static void print_poll_gaps(FILE *out, const struct tl_report_port *port)
+{
+	char label[16] = "poll gap";
+
+	for (uint32_t q = 0; q < port->n_queues; q++) {
+		if (port->n_queues > 1)
+			snprintf(label, sizeof(label), "gap q%" PRIu32, q);
+		if (port->queues[q].poll_gap.count != 0)
+			tl_report_hist_text(out, label, &port->queues[q].poll_gap);
+	}
+}
+
 static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 {
 	const void *const rows[MAX_COLUMNS] = {port};
@@ -133,7 +161,9 @@ static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 
 	fprintf(out, "port %s (%s)\n", port->name, port->device);
 	print_counters(out, &tl_report_port_table, rows, 1);
+	print_stamps(out, port);
 	print_port_queues(out, port);
+	print_poll_gaps(out, port);
 	print_port_verdict(out, port, final);
 	print_handoff(out, &port->handoff, final);
 	if (lost != 0)
@@ -305,6 +335,7 @@ void tl_report_echo_text(FILE *out, const struct tl_snapshot *snap)
 				grouped(echo->received_msgs, of), percent(lost, echo->received_msgs, share));
 		tl_report_hist_text(out, "residence", &echo->residence);
 		tl_report_hist_text(out, "tx call", &echo->tx_call);
+		tl_report_stages_text(out, echo->stages);
 		fputc('\n', out);
 	}
 }

@@ -16,6 +16,8 @@
 #include <tl_hist.h>
 #include <tl_pcapfile.h>
 
+struct tl_report_stages;
+
 #define TL_REPORT_NAME 64
 #define TL_REPORT_PORTS 16
 #define TL_REPORT_CAPTURES 16
@@ -26,8 +28,10 @@
 // One receive queue of a port. Its drops are part of the port's.
 struct tl_report_port_queue {
 	uint64_t rx_pkts, rx_bytes;
-	uint64_t drop_nic_pkts; // where the port's drops_by_queue
-	uint64_t handoff_pkts;	// received here for another queue's lcore
+	uint64_t drop_nic_pkts;		 // where the port's drops_by_queue
+	uint64_t handoff_pkts;		 // received here for another queue's lcore
+	struct tl_hist_summary poll_gap; // of its lcore: times between two polls over poll_gap_above_ns
+	uint64_t poll_gap_above_ns;	 // 0: not known
 };
 
 // What the lcores of a port with echoes handed to each other: handoff = handoff_taken + drop_handoff.
@@ -35,6 +39,17 @@ struct tl_report_handoff {
 	uint64_t handoff_pkts; // received by another lcore than the one that owns the echo
 	uint64_t handoff_taken_pkts;
 	uint64_t drop_handoff_pkts; // the owner did not keep up
+};
+
+// Where the times of a port's received frames come from.
+struct tl_report_stamps {
+	const char *source;    // static; NULL: not known
+	bool bounded;	       // false: nothing can bound them
+	uint64_t bound_ns;     // against CLOCK_REALTIME, now
+	const char *nic_clock; // static: what the NIC's clock shows, "ticks", "REALTIME" or "TAI"; NULL: it is not used
+	int64_t nic_offset_ns; // of it from the time that it shows
+	double nic_rate_hz;
+	uint64_t nic_steps, nic_set_aside, nic_failed_reads; // of the comparisons with it
 };
 
 // Port row: hw_seen = rx + drop_nic + drop_nombuf + drop_error.
@@ -49,11 +64,13 @@ struct tl_report_port {
 	uint64_t drop_error_pkts;
 	uint64_t tx_pkts;
 	uint64_t tx_bytes;
-	uint64_t drop_tx_pkts; // handed to tx_burst and refused
-	uint64_t altered_pkts; // received, but not as they were on the wire: put together or cut by the kernel
-	uint64_t mbufs_in_use; // of the port's pool: back at its start once all is over, or something leaks
-	bool verified;	       // hw_seen has a source independent of rx_pkts
-	bool drops_by_queue;   // it is known of which queue drop_nic_pkts are
+	uint64_t drop_tx_pkts;	 // handed to tx_burst and refused
+	uint64_t altered_pkts;	 // received, but not as they were on the wire: put together or cut by the kernel
+	uint64_t unstamped_pkts; // received without a stamp of the port's source: their time is the TSC's
+	uint64_t mbufs_in_use;	 // of the port's pool: back at its start once all is over, or something leaks
+	bool verified;		 // hw_seen has a source independent of rx_pkts
+	bool drops_by_queue;	 // it is known of which queue drop_nic_pkts are
+	struct tl_report_stamps stamps;
 	struct tl_report_handoff handoff;
 	uint32_t n_queues;
 	struct tl_report_port_queue queues[TL_REPORT_QUEUES];
@@ -111,6 +128,7 @@ struct tl_report_echo {
 	uint64_t connects, disconnects, connections; // connections: open now
 	struct tl_hist_summary residence;	     // rx_burst return to just before tx_burst
 	struct tl_hist_summary tx_call;		     // the tx_burst call
+	const struct tl_report_stages *stages; // borrowed; NULL: it takes no stamps on the way (tl_report_stages.h)
 };
 
 // Everything at one moment.
@@ -124,7 +142,9 @@ struct tl_snapshot {
 	// port.
 	struct tl_counter net[TL_REPORT_PORTS][TL_REPORT_COUNTERS];
 	uint32_t n_net[TL_REPORT_PORTS];
-	bool final; // after the drain: identities must hold with nothing in flight
+	int tai_offset_s;    // TAI - CLOCK_REALTIME; 0: nobody told the kernel
+	uint64_t wall_steps; // times CLOCK_REALTIME was set while we ran
+	bool final;	     // after the drain: identities must hold with nothing in flight
 };
 
 // Whether every identity of the ledger holds. While running (final false) a port or an echo may be short of what still
@@ -138,11 +158,11 @@ bool tl_report_lossless(const struct tl_snapshot *snap);
 // {"min":…,"p50":…,"p90":…,"p99":…,"p999":…,"max":…,"mean":…}, all null when count is 0.
 json_t *tl_report_hist_json(const struct tl_hist_summary *summary);
 
-// The object of `run --json` and `status --json`: uptime_ns, final, ports[], captures[], echoes[], net[], ledger_ok,
-// lossless; with one port also "port", the same object as ports[0], and with one echo also "echo". A capture has its
-// totals at the top, the same keys per direction in "rx" and "tx", and "rx" and "tx" per receive queue in queues[]. An
-// echo carries residence_ns and tx_call_ns, each with "source":"tsc" and "count". unaccounted_pkts is what an identity
-// lacks: negative when counted twice.
+// The object of `run --json` and `status --json`: uptime_ns, clock, final, ports[], captures[], echoes[], net[],
+// ledger_ok, lossless; with one port also "port", the same object as ports[0], and with one echo also "echo". A capture
+// has its totals at the top, the same keys per direction in "rx" and "tx", and "rx" and "tx" per receive queue in
+// queues[]. An echo carries residence_ns and tx_call_ns, each with "source":"tsc" and "count". unaccounted_pkts is what
+// an identity lacks: negative when counted twice.
 json_t *tl_report_json(const struct tl_snapshot *snap);
 
 // The loss ledger as a table a human reads, and the echo table.

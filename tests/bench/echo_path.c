@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the way of a 16-byte message through the RX lcore costs, from the return of rx_burst to the call of tx_burst: a
-// null echo, which swaps addresses and sends back, and multicast to TCP. Both on a ring, recorded in both directions,
-// with the loop of the product. Prints a line "NAME MESSAGES NANOSECONDS" each, the latter the median, for
-// echo_path.sh, which also runs it in callgrind and counts there what is between window_begin() and window_end().
+// null echo, which swaps addresses and sends back, multicast to TCP, and the same with its stages. All on a ring,
+// recorded in both directions, with the loop of the product. Prints a line "NAME MESSAGES NANOSECONDS" each, the latter
+// the median, for echo_path.sh, which also runs it in callgrind and counts there what is between window_begin() and
+// window_end(); and "stamp RDTSC STAMP", the nanoseconds of either, on stderr.
+// With the argument "cold" the caches are emptied before each message, and the lcore then has time for some ticks:
+// multicast to TCP without sends for practice, and with them.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,7 +36,9 @@
 #define TCP_PORT 5002
 #define PAYLOAD_BYTES 16
 #define WARM_UP 64 // messages, for the caches and for slow start
-#define UNTIL_NS (20 * TL_NS_PER_S)
+#define UNTIL_NS (60 * TL_NS_PER_S)
+#define TICKS_NS (500 * TL_NS_PER_US) // some of them
+#define CACHES_BYTES (64u << 20)
 
 // The wire and who is on it: what our port sends comes to the peer, a second stack, and what that sends to our port.
 struct bench {
@@ -55,6 +60,9 @@ struct bench {
 	bool ready;			// the peer has a connection, or needs none
 	bool in_window;
 	uint64_t arrived_tsc;
+	uint8_t *caches; // what fills them; NULL: they stay as they are
+	bool emptied;
+	uint64_t next_ns; // when the next message may come
 	uint64_t ends_ns;
 	struct tl_hist stay;
 };
@@ -153,6 +161,31 @@ static void peer_turn(uint64_t mono_ns)
 	tl_txq_flush(&bench.peer_txq);
 }
 
+// ---- cold
+
+extern const char __executable_start[], etext[];
+
+// Takes this program's code out of all caches, and fills those of the processor's core with other data.
+static void empty_caches(void)
+{
+	for (const char *line = __executable_start; line < etext; line += TL_CACHE_LINE)
+		__builtin_ia32_clflush(line);
+	for (uint32_t at = 0; at < CACHES_BYTES; at += TL_CACHE_LINE)
+		bench.caches[at]++;
+}
+
+static bool may_come(uint64_t mono_ns)
+{
+	if (bench.caches == NULL)
+		return true;
+	if (!bench.emptied) {
+		empty_caches();
+		bench.next_ns = tl_clock_mono_ns(bench.clock, rte_rdtsc()) + TICKS_NS;
+	}
+	bench.emptied = mono_ns < bench.next_ns;
+	return !bench.emptied;
+}
+
 // ---- in the driver's place
 
 static uint16_t rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t max)
@@ -167,7 +200,7 @@ static uint16_t rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t max)
 	if (n == 0 && bench.ready && bench.taken == bench.sent) { // all is quiet: the next
 		if (bench.sent == bench.messages)
 			tl_lcore_request(bench.lcore, TL_LCORE_STOP);
-		else
+		else if (may_come(mono_ns))
 			send_message();
 		n = bench.ring_rx(queue, pkts, max);
 	}
@@ -245,7 +278,7 @@ static struct tl_net_cfg net_cfg(const char *name, struct tl_txq *txq, uint8_t h
 		.seed = host};
 }
 
-static void make_echo(struct tl_service *out)
+static void make_echo(struct tl_service *out, bool warm, bool stages)
 {
 	struct tl_err err = {{0}};
 	struct tl_echo_cfg echo = {.name = "mcast-to-tcp",
@@ -254,7 +287,9 @@ static void make_echo(struct tl_service *out)
 		.udp_port_be = tl_be16(UDP_PORT),
 		.connect_ip_be = PEER_IP,
 		.connect_port_be = tl_be16(TCP_PORT),
-		.send_buffer_bytes = 65536};
+		.send_buffer_bytes = 65536,
+		.warm = warm,
+		.stages = stages};
 	struct tl_echo_host_cfg cfg = {.net = net_cfg("ours", bench.txq, 1),
 		.echoes = &echo,
 		.n_echoes = 1,
@@ -339,11 +374,29 @@ static void measure(const char *name, struct tl_service service, const char *pat
 	printf("%s %" PRIu32 " %" PRIu64 "\n", name, bench.messages, tl_hist_permille(&bench.stay, 500));
 }
 
+static void print_stamp_cost(void)
+{
+	const struct tl_stamp_cost *cost = tl_echo_stamp_cost(bench.host);
+
+	fprintf(stderr, "stamp %.2f %.2f\n", cost->rdtsc_ns, cost->stamp_ns);
+}
+
+static void measure_echo(const char *name, bool warm, bool stages, const char *path)
+{
+	struct tl_service service;
+
+	make_echo(&service, warm, stages);
+	measure(name, service, path);
+	if (stages)
+		print_stamp_cost();
+	tl_echo_host_destroy(bench.host);
+}
+
 int main(int argc, char **argv)
 {
 	char dir[] = "/tmp/tapline-bench-XXXXXX";
 	char path[64];
-	struct tl_service service = {.rx = null_echo};
+	bool cold = argc > 2 && strcmp(argv[2], "cold") == 0;
 
 	bench.messages = WARM_UP + (argc > 1 ? (uint32_t)atoi(argv[1]) : 10000);
 	if (mkdtemp(dir) == NULL)
@@ -356,10 +409,18 @@ int main(int argc, char **argv)
 		die("no port");
 	bench.txq = tl_port_txq(bench.port, 0);
 	take_drivers_place();
-	measure("null-echo", service, path);
-	make_echo(&service);
-	measure("mcast-to-tcp", service, path);
-	tl_echo_host_destroy(bench.host);
+	if (cold) {
+		bench.caches = calloc(1, CACHES_BYTES);
+		if (bench.caches == NULL)
+			die("no memory");
+		measure_echo("cold", false, false, path);
+		measure_echo("cold-warmed", true, false, path);
+		free(bench.caches);
+	} else {
+		measure("null-echo", (struct tl_service){.rx = null_echo}, path);
+		measure_echo("mcast-to-tcp", true, false, path);
+		measure_echo("mcast-to-tcp-stages", true, true, path);
+	}
 	rmdir(dir);
 	return 0;
 }

@@ -9,9 +9,13 @@ messages=16 # that callgrind sees, behind those that warm up
 
 usage() {
 	cat <<-END
-		usage: tests/bench/echo_path.sh [--json]
-		Prints one JSON object. Scenarios: null-echo: swap addresses and send back; mcast-to-tcp: UDP multicast in, TCP out.
-		Instructions are the median over $messages messages, nanoseconds over 10000. above_null is the difference.
+		usage: tests/bench/echo_path.sh [--json | --cold]
+		Prints one JSON object. Scenarios: null-echo: swap addresses and send back; mcast-to-tcp: UDP multicast in, TCP out;
+		mcast-to-tcp-stages: the same with "stages". Instructions are the median over $messages messages, nanoseconds over
+		10000. above_null is the difference of the first two, stages that of the other two and their ratio, with what one
+		stamp costs, and a bare rdtsc.
+		--cold: nanoseconds alone, over 500 messages, before each of which the caches are emptied and some ticks pass; without and
+		with sends for practice between messages (echo[].warm).
 	END
 }
 
@@ -20,7 +24,7 @@ die() {
 	exit 1
 }
 
-# counted: the median of each scenario's last messages. callgrind writes a file where a window begins, for what was before, and
+# counted SCENARIOS: the median of each one's last messages. callgrind writes a file where a window begins, for what was before, and
 # where it ends.
 counted() {
 	local part
@@ -28,13 +32,24 @@ counted() {
 		[[ -e $dir/out.$part-01 ]] || break
 		sed -n 's/^totals: //p' "$dir/out.$part-01"
 	done >"$dir/windows"
-	local each=$(($(wc -l <"$dir/windows") / 2))
-	sed -n "$((each - messages + 1)),${each}p" "$dir/windows" | sort -n | sed -n "$((messages / 2))p"
-	tail -n "$messages" "$dir/windows" | sort -n | sed -n "$((messages / 2))p"
+	local each=$(($(wc -l <"$dir/windows") / $1)) last
+	for ((last = each; last <= each * $1; last += each)); do
+		sed -n "$((last - messages + 1)),${last}p" "$dir/windows" | sort -n | sed -n "$((messages / 2))p"
+	done
+}
+
+cold() {
+	[[ -x $bench ]] || die "there is no $bench; build first"
+	"$bench" 500 cold | jq -nR '[inputs | split(" ") | {name: .[0], messages: .[1] | tonumber, ns: .[2] | tonumber}] |
+		{payload_bytes: 16, scenarios: ., ratio: (.[1].ns * 100 / .[0].ns | round / 100)}'
 }
 
 case ${1:---json} in
 --json) ;;
+--cold)
+	cold
+	exit
+	;;
 --help)
 	usage
 	exit
@@ -49,14 +64,18 @@ command -v valgrind >/dev/null || die "valgrind is not installed (apt-get instal
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 "$bench" >"$dir/native" 2>"$dir/err" || die "the run without callgrind failed: $(<"$dir/err")"
+read -r _ rdtsc_ns stamp_ns < <(grep '^stamp ' "$dir/err") || die "no cost of a stamp was told: $(<"$dir/err")"
 # Debug information of clang is beyond older valgrinds; names are enough.
 strip --strip-debug -o "$dir/bench_echo_path" "$bench"
 valgrind --tool=callgrind --separate-threads=yes --callgrind-out-file="$dir/out" '--dump-before=window_begin*' \
 	'--dump-before=window_end*' "$dir/bench_echo_path" "$messages" >"$dir/names" 2>"$dir/err" || die "callgrind failed: $(<"$dir/err")"
-counted >"$dir/instructions"
+counted "$(wc -l <"$dir/native")" >"$dir/instructions"
 (($(wc -l <"$dir/instructions") == $(wc -l <"$dir/native"))) || die "callgrind counted other scenarios than there are"
 paste -d' ' "$dir/native" "$dir/instructions" |
-	jq -nR --arg cpu "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" --arg kernel "$(uname -r)" --argjson cpus "$(nproc)" '
+	jq -nR --arg cpu "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" --arg kernel "$(uname -r)" --argjson cpus "$(nproc)" \
+		--argjson rdtsc_ns "$rdtsc_ns" --argjson stamp_cost_ns "$stamp_ns" '
 		[inputs | split(" ") | {name: .[0], instructions: .[3] | tonumber, ns: .[2] | tonumber}] |
 		{host: {$cpu, $cpus, $kernel}, payload_bytes: 16, scenarios: .,
-		 above_null: {instructions: (.[1].instructions - .[0].instructions), ns: (.[1].ns - .[0].ns)}}'
+		 above_null: {instructions: (.[1].instructions - .[0].instructions), ns: (.[1].ns - .[0].ns)},
+		 stages: {instructions: (.[2].instructions - .[1].instructions), ns: (.[2].ns - .[1].ns),
+			ratio: (.[2].ns / .[1].ns * 1000 | round / 1000), $rdtsc_ns, $stamp_cost_ns}}'

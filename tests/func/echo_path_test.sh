@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# That the way of a message from multicast to TCP stays short: counted in instructions, so that a busy machine does not matter.
+# That the way of a message from multicast to TCP stays short, with stamps and without: counted in instructions, so that a busy machine does not matter.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -12,4 +12,8 @@ func_begin
 TL_BUILD=$(dirname "$(dirname "$TAPLINE")") "$func_root/tests/bench/echo_path.sh" >result.json 2>bench.log || true
 check_json "16 bytes from multicast to TCP take at most 400 instructions more than a null echo, while all is recorded" result.json \
 	'.above_null.instructions > 50 and .above_null.instructions <= 400'
-check_json "and the nanoseconds of both are told" result.json '[.scenarios[].ns] | length == 2 and min > 0'
+check_json "and the nanoseconds are told" result.json '[.scenarios[].ns] | length == 3 and min > 0'
+check_json "the stamps of the stages take at most 40 instructions on that way" result.json \
+	'.stages.instructions > 3 and .stages.instructions <= 40'
+check_json "a stamp costs hardly more than rdtsc alone" result.json \
+	'.stages | .rdtsc_ns > 0 and 2 * .stamp_cost_ns <= 2.4 * .rdtsc_ns + 5'

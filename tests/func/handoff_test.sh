@@ -57,7 +57,7 @@ app_config one.json '"echo": [
 	{"name": "next", "port": "lan", "udp_listen": 9},
 	{"name": "same", "port": "lan", "receive": {"group": "239.1.1.2", "udp_port": 5009},
 		"send": {"tcp_connect": "10.99.0.2:5009"}}]' '"capture": [{"port": "lan", "path": "all.pcapng"}]'
-jq '.ports[0].rx_queues = 2 | .eal.memory_mb = 512' one.json >config.json
+jq '.ports[0].rx_queues = 2 | .echo[].stages = true | .eal.memory_mb = 512' one.json >config.json
 app_start config.json
 app_status >begin.json
 check_json "an echo lives where it is told, else the next one in turn, but with its group" begin.json \

@@ -36,8 +36,10 @@ echo_of_nc() {
 	in_peer timeout 60 nc -6 -N "$APP_IP6" 7 <sent >received && cmp sent received
 }
 
+# With every message echoed, and stamps of both ways.
 measures() {
-	in_peer timeout 60 "$TAPLINE" client --kernel --seconds 0.5 "$@"
+	in_peer timeout 60 "$TAPLINE" client --kernel --seconds 0.5 --json "$@" >measured.json || return
+	jq -e '.stamps.paired > 0' measured.json
 }
 
 is_connected() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Feeds any bytes to the capture file reader and the HEAD decoder: every frame lies within them, and the end is final.
+// Feeds any bytes to the capture file reader and the HEAD decoder: every frame and what is said of it lies within them,
+// and the end is final.
 
 #include <stdlib.h>
 
@@ -14,6 +15,20 @@ static void require(int truth)
 		abort();
 }
 
+static void look_at_more(const struct tl_pcap_reader *reader, const uint8_t *data, size_t size)
+{
+	struct tl_pcap_option option;
+	struct tl_pcap_more more;
+	uint32_t at = 0;
+
+	tl_pcap_get_more(reader, &more);
+	while (tl_pcap_next_option(more.options, more.options_bytes, more.swapped, &at, &option) == 1)
+		require(option.value >= data && option.len <= (size_t)(data + size - option.value));
+	require(more.name == NULL || more.name_bytes <= (size_t)((const char *)data + size - more.name));
+	require(more.description == NULL ||
+		more.description_bytes <= (size_t)((const char *)data + size - more.description));
+}
+
 static void walk(struct tl_pcap_reader *reader, const uint8_t *data, size_t size)
 {
 	struct tl_pcap_frame frame;
@@ -24,6 +39,7 @@ static void walk(struct tl_pcap_reader *reader, const uint8_t *data, size_t size
 		require(frame.data >= data && frame.data <= data + size);
 		require(frame.cap_bytes <= (size_t)(data + size - frame.data));
 		require(frame.cap_bytes <= frame.wire_bytes);
+		look_at_more(reader, data, size);
 	}
 	require(tl_pcap_next(reader, &frame, NULL) == rc);
 }

@@ -272,6 +272,24 @@ def recording_parts(file=0):
     return prologue, slabs, padded(own_head(file, 64 + len(counters)) + counters)
 
 
+def matched(how, *frames, offsets=0):
+    """Frames for the matcher: each with bits that say how it comes, and so many microseconds after the last."""
+    return bytes([how, offsets]) + b"".join(
+        struct.pack("<HH", len(frame) | bits << 8, later) + frame for bits, later, frame in frames)
+
+
+def exchange(segment):
+    """Three datagrams and a stream of replies: split, merged, repeated, overlapping, out of order, across a wrap."""
+    trigger, reply, cut, back = 16, 0, 8, 32
+    ask = [(trigger, 10, ether(ipv4(17, udp(5001, text)))) for text in (b"aaaa", b"bbbbbb", b"aaaa", b"a")]
+    start = (1 << 32) - 7
+    parts = [(0, b"aaaab"), (9, b"bbaaaa"), (4, b"bbbbb"), (4, b"bbbbbb"), (30, b"a"), (22, b"aaaa")]
+    said = [(reply, 5, segment(0x10, start + at & 0xFFFFFFFF, 0, text)) for at, text in parts]
+    late = (reply, 60000, segment(0x10, 600, 0, b"bbbbbb"))
+    return [(reply, 1, segment(2, start - 1)), *ask, *said, (reply | back, 10, said[0][2]), (trigger | cut, 1, ask[0][2]),
+            (trigger, 9, segment(0x10, 5, 0, b"bbbb")), late, ask[1], (reply, 9, ask[1][2]), (trigger | 64, 1, ask[0][2])]
+
+
 def config():
     return {
         "eal": {"huge": False, "memory_mb": 256, "main_lcore": 0},
@@ -284,6 +302,24 @@ def config():
                   "send": {"tcp_connect": "192.0.2.2:5002"}, "send_buffer_bytes": "64K", "on_full": "reset"},
                  {"port": "lan", "tcp_listen": 7, "max_connections": 10}, {"port": "lan", "udp_listen": 7}],
         "control": {"socket": "/run/tapline.sock"},
+    }
+
+
+def latency():
+    summary = {"min": 500, "p50": 500, "p90": 700, "p99": 700, "p999": 700, "max": 700, "mean": 600.5, "count": 3, "sum": 1900,
+               "overflow": 0}
+    interval = {"diff": 1.5, "low": -1.0, "high": 3.0}
+    return {
+        "name": "</script>", "method": "rx-tx", "trigger_source": "nic-rx", "trigger_bound_ns": 8, "reply_source": "nic-tx",
+        "reply_bound_ns": 9, "matched": 4, "unmatched_triggers": 1, "reply_first": 1, "latency_ns": summary, "cold_ns": [5000],
+        "invalid": ["the sender was late"], "facts": {"kernel": "6.1"},
+        "stages": [{"name": "parsed", "latency_ns": summary, "histogram": [[500, 1], [700, 2]]}],
+        "sweep": [{"payload_bytes": 16, "latency_ns": summary}, {"payload_bytes": 32, "latency_ns": summary},
+                  {"rate_pps": 1000, "latency_ns": summary}],
+        "costs": [{"name": "ours", "latency_ns": summary, "p50_ns": interval, "p99_ns": interval, "p999_ns": interval}],
+        "outliers": [{"time_ns": 1795235116123456789, "latency_ns": 700, "packet_id": 2, "poll_gap_ns": 500, "interrupts": 1,
+                      "steal_ns": None, "note": "late"}],
+        "histogram": [[500, 1], [700, 2]],
     }
 
 
@@ -304,6 +340,12 @@ def seeds():
     yield "net/ipv6_datagrams", row("nd_solicitation", "udp6", "udp6_options", "udp6_routed", "fragment6")
     yield "net/ipv6_connection", row("nd_solicitation", "tcp6_syn", "tcp6_ack", "tcp6_data", "icmp6_too_big", "tcp6_fin")
     yield "net/wrong_checksums", row("udp", "tcp_syn", "icmp_echo", fix=False)
+    over4, over6 = (exchange(lambda *what: ether(ipv4(6, tcp(*what)))), exchange(tcp6))
+    yield "match/payload", matched(0, *over4)
+    yield "match/payload_unique6", matched(0, *over6, offsets=128)
+    yield "match/sequence", matched(1, *over4, offsets=5)
+    yield "match/sequence_lengths", matched(130, *over4, offsets=1)
+    yield "match/position", matched(2, *over4)
     yield "pcapfile/ns_little", pcap(0xA1B23C4D, "<")
     yield "pcapfile/us_big", pcap(0xA1B2C3D4, ">")
     yield "pcapfile/ng_little_ns", pcapng("<", 9)
@@ -352,6 +394,14 @@ def seeds():
     yield "config/deep", b"[" * 3000
     yield "config/not_utf8", text.encode().replace(b"eth0", b"\xff\xfe\x00")
     yield "config/empty", b""
+    text = json.dumps(latency())
+    yield "latency/all_keys", text.encode()
+    yield "latency/counts_differ", text.replace('"count": 3', '"count": 4').encode()
+    yield "latency/huge_counts", text.replace("[500, 1]", "[500, 4611686018427387904]").replace(
+        '"count": 3', '"count": 4611686018427387906').encode()
+    yield "latency/wrong_types", text.replace("500", '"500"').replace("null", "[]").encode()
+    yield "latency/negative", text.replace("500", "-500").encode()
+    yield "latency/no_samples", b'{"latency_ns": {"count": 0, "min": null}, "histogram": []}'
 
 
 for name, data in seeds():

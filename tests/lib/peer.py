@@ -264,9 +264,28 @@ def mld_query(interface, version):
     return {"version": int(version)}
 
 
+def echo_datagrams(address, port):
+    """Sends every datagram back, until killed."""
+    with socket.socket(family_of(address), socket.SOCK_DGRAM) as s:
+        s.bind((address, int(port)))
+        while True:
+            s.sendto(*s.recvfrom(65536))
+
+
+def echo_streams(address, port):
+    """Accepts connections one after the other and sends back what comes, until killed."""
+    with socket.create_server((address, int(port)), family=family_of(address)) as server:
+        while True:
+            conn, _ = server.accept()
+            conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with conn:
+                while data := conn.recv(65536):
+                    conn.sendall(data)
+
+
 PEERS = [igmp_query, mld_query, echo_bytes, never_read, open_close, open_together, udp_sizes, multicast, multicast6,
          multicast_rounds, blast, flood, tagged,
-         datagrams, read_all, accept_many]
+         datagrams, read_all, accept_many, echo_datagrams, echo_streams]
 
 if __name__ == "__main__":
     peer = {f.__name__: f for f in PEERS}[sys.argv[1]]

@@ -232,6 +232,7 @@ static inline void crowd_start(
 		.max_conns = n,
 		.send_buffer_bytes = 4096,
 		.send_buffers = 4096,
+		.own_buffers = opts != NULL && opts->own_buffer ? 4096 : 0,
 		.groups = 10001,
 		.socket_id = SOCKET_ID_ANY,
 		.seed = 11};

@@ -226,6 +226,10 @@ static void options_have_defaults(void)
 	CU_ASSERT_EQUAL(args.cfg.payload_bytes, 16);
 	CU_ASSERT_EQUAL(args.cfg.connect_timeout_ns, 10 * TL_NS_PER_S);
 	CU_ASSERT_EQUAL(args.cfg.linger_ns, TL_NS_PER_S);
+	CU_ASSERT_EQUAL(args.cfg.cold, 1);
+	CU_ASSERT_EQUAL(args.cfg.timestamps, TL_CLIENT_STAMPS_AUTO);
+	CU_ASSERT_EQUAL(args.sweep.axis, TL_CLIENT_AXIS_NONE);
+	CU_ASSERT_EQUAL(args.sweep.n, 1);
 	CU_ASSERT_FALSE(args.json);
 	CU_ASSERT_EQUAL(tl_client_planned(&args.cfg), 5000);
 }
@@ -277,6 +281,15 @@ static void wrong_use_names_the_option_and_what_it_accepts(void)
 		{"--kernel --udp-echo 192.0.2.1:7 --payload 1473", "from 8 to 1472 over UDP"},
 		{"--kernel --udp-echo 192.0.2.1:7 --rate 1 --seconds 0.5", "is 0 messages"},
 		{"--kernel --udp-echo 192.0.2.1:7 --rate 1000000 --seconds 1001", "from 1 to 1000000000"},
+		{"--kernel --payload 64,16",
+			"--payload 64,16: give a whole number from 8 to 65536, up to 64 of them rising"},
+		{"--kernel --payload 16:8:3", "FROM:TO:COUNT"},
+		{"--kernel --udp-echo 192.0.2.1:7 --payload 16,1473",
+			"--payload 1473: give a whole number from 8 to 1472"},
+		{"--kernel --udp-echo 192.0.2.1:7 --payload 16,32 --rate 1,2", "not to both"},
+		{"--kernel --timestamps tsc", "--timestamps tsc: give auto, user, kernel or nic"},
+		{"--kernel --cold 65", "--cold 65: give a whole number from 0 to 64"},
+		{"--kernel --udp-echo 192.0.2.1:7 --rate 1000000 --seconds 21 --csv f", "20000000"},
 		{"--kernel --rate", "--rate needs a value"},
 		{"--kernel --json=yes", "--json=yes"},
 		{"--kernel --speed 3", "--speed is no option"},
@@ -320,9 +333,11 @@ static void help_names_every_default(void)
 	fclose(out);
 	join_lines(text);
 	static const char *const needed[] = {"--kernel", "--group GROUP", "--udp-port PORT", "--tcp-listen IP:PORT",
-		"--tcp-connect IP:PORT", "--udp-echo IP:PORT", "--source IP", "--ttl N", "--rate N", "(default 1000)",
-		"--seconds S", "(default 5)", "--payload BYTES", "(default 16)", "--connect-timeout S", "(default 10)",
-		"--linger S", "--spin US", "(default 100)", "--json", "--help", "first_rtt_ns"};
+		"--tcp-connect IP:PORT", "--udp-echo IP:PORT", "--source IP", "--ttl N", "--rate N[,N...]",
+		"(default 1000)", "--seconds S", "(default 5)", "--payload BYTES[,...]", "(default 16)",
+		"--connect-timeout S", "(default 10)", "--linger S", "--spin US", "(default 100)",
+		"--timestamps SOURCE", "(default auto)", "--cold N", "(default 1)", "--null FILE", "--require-valid",
+		"--csv FILE", "--hgrm FILE", "--html FILE", "--report FILE", "--json", "--help", "first_rtt_ns"};
 	for (size_t i = 0; i < TL_ARRAY_LEN(needed); i++)
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, needed[i]));
 	free(text);
@@ -356,9 +371,10 @@ static void judgement_follows_from_the_counts(void)
 
 static void json_has_exactly_the_documented_keys(void)
 {
-	static const char *const keys[] = {"sent", "received", "lost", "duplicated", "corrupt", "reordered",
-		"send_errors", "reconnects", "first_rtt_ns", "rtt_ns", "sender_late_ns", "rate_pps", "payload_bytes",
-		"clock", "timestamps"};
+	static const char *const keys[] = {"mode", "sent", "received", "lost", "duplicated", "corrupt", "reordered",
+		"send_errors", "reconnects", "first_rtt_ns", "rtt_ns", "rtt_ns_ci95", "wire_rtt_ns", "wire_rtt_ns_ci95",
+		"best", "net_of_null_ns", "stamps", "cold", "sender_late_ns", "poll_gap_ns", "stolen_ns",
+		"clock_step_ns", "rate_pps", "asked_pps", "payload_bytes", "clock", "timestamps", "valid", "invalid"};
 	static const char *const parts[] = {"min", "p50", "p90", "p99", "p999", "max", "mean"};
 	const struct tl_client_result result = {.sent = 2, .lost = 1, .received = 1, .first_rtt_ns = 9};
 	json_t *json = tl_client_result_json(&result);
@@ -448,6 +464,8 @@ static struct tl_client_cfg loopback_cfg(enum tl_client_mode mode, struct tl_cli
 		.connect_timeout_ns = 2 * TL_NS_PER_S,
 		.linger_ns = TL_NS_PER_S,
 		.spin_ns = 100 * TL_NS_PER_US,
+		.cold = 1,
+		.timestamps = TL_CLIENT_STAMPS_KERNEL,
 		.seed = SEED,
 	};
 }
@@ -475,6 +493,12 @@ static struct tl_client_result run_against_tcp(struct echo_server server, uint64
 	return result;
 }
 
+static uint64_t stamps_accounted(const struct tl_client_result *result)
+{
+	const struct tl_client_stamp_counts *stamps = &result->stamps;
+	return stamps->paired + stamps->reply_first + stamps->tx_missing + stamps->rx_missing + stamps->rx_shared;
+}
+
 static void tcp_run_receives_all_it_sent(void)
 {
 	struct tl_client_result result = run_against_tcp((struct echo_server){0}, 24, 1000);
@@ -483,6 +507,11 @@ static void tcp_run_receives_all_it_sent(void)
 	CU_ASSERT_EQUAL(result.received, 200);
 	CU_ASSERT_EQUAL(result.duplicated + result.corrupt + result.reordered + result.send_errors, 0);
 	CU_ASSERT_EQUAL(result.rtt.count, 199);
+	CU_ASSERT_EQUAL(result.cold_count, 1);
+	CU_ASSERT_TRUE(result.stamps.paired > 0);
+	CU_ASSERT_EQUAL(result.stamps.tx_missing, 0);
+	CU_ASSERT_EQUAL(stamps_accounted(&result), 200);
+	CU_ASSERT_EQUAL(result.wire_over_rtt, 0);
 	CU_ASSERT_EQUAL(result.sender_late.count, 200);
 	CU_ASSERT_TRUE(result.first_rtt_ns > 0);
 	CU_ASSERT_TRUE(result.rtt.min_ns > 0 && result.rtt.max_ns < 2 * TL_NS_PER_S);
@@ -499,6 +528,16 @@ static void large_messages_pass_a_full_socket_whole(void)
 	CU_ASSERT_EQUAL(tl_client_judge(&result, NULL), 0);
 }
 
+static void echoes_that_come_together_share_no_stamp(void)
+{
+	struct tl_client_result result = run_against_tcp((struct echo_server){.slow = true}, 24, 1000);
+
+	CU_ASSERT_EQUAL(result.received, 200);
+	CU_ASSERT_TRUE(result.stamps.rx_shared > 0); // the server begins with all that has come by then
+	CU_ASSERT_EQUAL(stamps_accounted(&result), 200);
+	CU_ASSERT_EQUAL(result.wire_over_rtt, 0);
+}
+
 static void broken_connection_is_made_again(void)
 {
 	struct tl_client_result result = run_against_tcp((struct echo_server){.hang_up_after = 24 * 5 + 3}, 24, 250);
@@ -508,6 +547,13 @@ static void broken_connection_is_made_again(void)
 	CU_ASSERT_EQUAL(result.corrupt, 0);
 	CU_ASSERT_TRUE(result.send_errors + result.lost > 0);
 	CU_ASSERT_EQUAL(result.sent + result.send_errors, 200);
+	CU_ASSERT_EQUAL(result.cold_count, 2); // of each connection the first
+	CU_ASSERT_EQUAL(result.cold[0].connection, 0);
+	CU_ASSERT_EQUAL(result.cold[1].connection, 1);
+	CU_ASSERT_EQUAL(result.rtt.count, result.received - 2);
+	CU_ASSERT_EQUAL(stamps_accounted(&result), result.received);
+	CU_ASSERT_EQUAL(result.stamps.reply_first, 0); // the second has numbers of its own
+	CU_ASSERT_TRUE(result.stamps.tx_missing < result.received / 2);
 	CU_ASSERT_TRUE(result.balanced);
 }
 
@@ -561,7 +607,53 @@ static void udp_run_counts_lost_cut_and_doubled_echoes(void)
 	CU_ASSERT_EQUAL(result.lost, 2);
 	CU_ASSERT_EQUAL(result.corrupt, 1);
 	CU_ASSERT_EQUAL(result.duplicated, 1);
+	CU_ASSERT_EQUAL(stamps_accounted(&result), 198);
+	CU_ASSERT_TRUE(result.stamps.paired > 0);
 	CU_ASSERT_TRUE(result.balanced);
+}
+
+// Answers each datagram after 20 ms.
+static void *lazy_echo(void *arg)
+{
+	struct echo_server *server = arg;
+	struct sockaddr_in from;
+	char buf[64];
+	ssize_t n;
+
+	for (socklen_t len = sizeof(from);
+		(n = recvfrom(server->fd, buf, sizeof(buf), 0, (struct sockaddr *)&from, &len)) > 0;) {
+		usleep(20000);
+		sendto(server->fd, buf, (size_t)n, 0, (struct sockaddr *)&from, len);
+	}
+	return NULL;
+}
+
+// Progress is told while message 20 is on its way.
+static void sleep_a_while(void *ctx, const struct tl_client_progress *progress)
+{
+	usleep(300000);
+}
+
+static void time_in_which_nobody_looks_is_a_poll_gap(void)
+{
+	struct echo_server server = {0};
+	struct tl_client_result result = {0};
+	const struct tl_client_hooks hooks = {.progress = sleep_a_while};
+
+	echo_server_open(&server, SOCK_DGRAM);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&server.thread, NULL, lazy_echo, &server), 0);
+	struct tl_client_cfg cfg = loopback_cfg(TL_CLIENT_UDP, server.at);
+	cfg.rate_pps = 20;
+	cfg.duration_ns = 1100 * TL_NS_PER_MS;
+	CU_ASSERT_EQUAL(tl_client_run(&cfg, &hooks, &result, NULL), 0);
+	const struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_addr.s_addr = server.at.ip_be, .sin_port = server.at.port_be};
+	sendto(server.fd, "", 0, 0, (const struct sockaddr *)&to, sizeof(to)); // ends the thread
+	pthread_join(server.thread, NULL);
+	close(server.fd);
+	CU_ASSERT_TRUE(result.poll_gap.max_ns > 200 * TL_NS_PER_MS);
+	CU_ASSERT_TRUE(result.sender_late.max_ns > 200 * TL_NS_PER_MS); // of message 21
+	CU_ASSERT_TRUE(result.n_invalid > 0);
 }
 
 static void missing_connection_ends_the_run_in_time(void)
@@ -609,9 +701,11 @@ int main(void)
 		{"the first RTT is null when nothing came back", first_rtt_is_null_when_nothing_came_back},
 		{"a TCP run receives all it sent", tcp_run_receives_all_it_sent},
 		{"large messages pass a full socket whole", large_messages_pass_a_full_socket_whole},
+		{"echoes that come together share no stamp", echoes_that_come_together_share_no_stamp},
 		{"a broken connection is made again", broken_connection_is_made_again},
 		{"a changed byte is one corrupt echo", changed_byte_is_one_corrupt_echo},
 		{"a UDP run counts lost, cut and doubled echoes", udp_run_counts_lost_cut_and_doubled_echoes},
+		{"time in which nobody looks is a poll gap", time_in_which_nobody_looks_is_a_poll_gap},
 		{"a missing connection ends the run in time", missing_connection_ends_the_run_in_time},
 		{"the stop flag ends the wait for a connection", stop_flag_ends_the_wait_for_a_connection},
 	};

@@ -105,6 +105,7 @@ static void the_smallest_file_gets_every_default(void)
 	CU_ASSERT_EQUAL(port->mtu, 1500);
 	CU_ASSERT_EQUAL(port->ttl, 64);
 	CU_ASSERT_EQUAL(port->dscp, 0);
+	CU_ASSERT_EQUAL(port->tx_checksums, TL_CONFIG_CHECKSUMS_AUTO);
 	CU_ASSERT_EQUAL(port->ip_fragments, TL_CONFIG_FRAGMENTS_REASSEMBLE);
 	CU_ASSERT_TRUE(port->promisc);
 	CU_ASSERT_FALSE(port->take);
@@ -119,7 +120,7 @@ static void every_key_of_a_port_is_read(void)
 		"{'eal': {'huge': false, 'memory_mb': 64, 'main_lcore': 9}, 'control': {'socket': '/run/t.sock'},"
 		"'ports': [{'name': 'in-1_A', 'device': '0000:3b:00.0', 'rx_queues': 2, 'lcores': [3, 0], 'take': true,"
 		"'ip': '10.1.2.3/8', 'gateway': '10.255.255.254', 'mtu': 9600, 'promisc': false, 'idle': 'adaptive',"
-		"'ip_fragments': 'count', 'vlan': 4094, 'ttl': 255, 'dscp': 63}]}");
+		"'ip_fragments': 'count', 'vlan': 4094, 'ttl': 255, 'dscp': 63, 'tx_checksums': 'software'}]}");
 	const struct tl_config_port *port = &config->ports[0];
 
 	CU_ASSERT_FALSE(config->eal.huge);
@@ -139,6 +140,7 @@ static void every_key_of_a_port_is_read(void)
 	CU_ASSERT_EQUAL(port->mtu, 9600);
 	CU_ASSERT_EQUAL(port->ttl, 255);
 	CU_ASSERT_EQUAL(port->dscp, 63);
+	CU_ASSERT_EQUAL(port->tx_checksums, TL_CONFIG_CHECKSUMS_SOFTWARE);
 	CU_ASSERT_EQUAL(port->ip_fragments, TL_CONFIG_FRAGMENTS_COUNT);
 	CU_ASSERT_FALSE(port->promisc);
 	CU_ASSERT_TRUE(port->take);
@@ -391,7 +393,8 @@ static void one_lcore_owns_a_group(void)
 static void the_keys_of_an_echo_tell_its_mode(void)
 {
 	struct tl_config *config = load(ECHO("{'port': 'a', " MCAST("239.1.2.3",
-		"30001") ", " SEND ", 'queue': 0, 'send_buffer_bytes': 4096, 'on_full': 'reset', 'congestion': 'none'},"
+		"30001") ", " SEND
+			 ", 'queue': 0, 'send_buffer_bytes': 4096, 'on_full': 'reset', 'congestion': 'none', 'warm': false},"
 			 "{'name': 't', 'port': 'a', 'tcp_listen': 7, 'max_connections': 1},"
 			 "{'port': 'a', 'udp_listen': 65535}"));
 	const struct tl_config_echo *mcast = &config->echoes[0], *tcp = &config->echoes[1], *udp = &config->echoes[2];
@@ -409,6 +412,7 @@ static void the_keys_of_an_echo_tell_its_mode(void)
 	CU_ASSERT_EQUAL(mcast->send_buffer_bytes, 4096);
 	CU_ASSERT_EQUAL(mcast->on_full, TL_WINDOW_FULL_RESET);
 	CU_ASSERT_EQUAL(mcast->congestion, TL_CONFIG_CONGESTION_NONE);
+	CU_ASSERT_FALSE(mcast->warm);
 	CU_ASSERT_EQUAL(tcp->mode, TL_ECHO_TCP);
 	CU_ASSERT_STRING_EQUAL(tcp->name, "t");
 	CU_ASSERT_EQUAL(tcp->listen_port_be, htons(7));
@@ -465,8 +469,6 @@ static void ipv6_that_cannot_be_is_refused(void)
 		{PORT6 ", 'gateway6': '2001:db8::1'}]}",
 			"1: $.ports[0].gateway6: '2001:db8::1' is not another address than 'ip6'"},
 		{PORT6 ", 'mtu': 1279}]}", "1: $.ports[0].mtu: IPv6 needs 1280 at least; raise it, or leave out 'ip6'"},
-		{PORT6 ", 'rx_queues': 2}]}",
-			"1: $.ports[0].rx_queues: IPv6 needs one queue; set 1, or leave out 'ip6'"},
 		{ECHO6(MCAST("ff01::5", "7") ", " SEND6("[fe80::9]:5")),
 			"2: $.echo[0].receive.group: 'ff01::5' is not a multicast group, 224.0.0.0 to "
 			"239.255.255.255, or one of IPv6, such as ff05::1234"},
@@ -783,6 +785,8 @@ static void an_echo_without_exactly_one_mode_is_refused(void)
 			"2: $.echo[0].on_full: applies only to an echo that uses TCP"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'congestion': 'none'}"),
 			"2: $.echo[0].congestion: applies only to an echo that uses TCP"},
+		{ECHO("{'port': 'a', 'tcp_listen': 1, 'warm': true}"),
+			"2: $.echo[0].warm: applies only to an echo that uses 'receive'"},
 		{ECHO("{'port': 'a', 'tcp_listen': 1, 'congestion': 'cubic'}"),
 			"2: $.echo[0].congestion: 'cubic' is not one of 'newreno', 'none'"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'queue': 1}"),

@@ -53,7 +53,9 @@ struct bed {
 static struct tl_clock *test_clock;
 static struct tl_port *port;
 static struct rte_mempool *pool;
-static struct bed bed; // large: not for the stack
+static struct bed bed;	 // large: not for the stack
+static bool stamped;	 // our port's frames say when they were on the wire
+static uint64_t gap_tsc; // since our last poll; 0: there was none
 
 static void flush_to_other(struct tl_txq *q)
 {
@@ -78,7 +80,10 @@ static void take_burst(struct end *end, struct tl_burst *b)
 	end->n -= b->n;
 	memmove(end->inbox, end->inbox + b->n, end->n * sizeof(end->inbox[0]));
 	b->tsc = rte_rdtsc();
+	b->last_tsc = gap_tsc != 0 ? b->tsc - gap_tsc : 0;
 	b->mono_ns = bed.now_ns;
+	for (uint16_t i = 0; i < b->n; i++) // 1 us before the poll, 2 us, and so on; the third has none
+		b->ts_ns[i] = i == 2 ? 0 : tl_clock_wall_ns(test_clock, b->tsc) - (i + 1) * TL_NS_PER_US;
 	for (uint16_t i = 0; i < b->n; i++)
 		tl_wire_parse(rte_pktmbuf_mtod(b->pkts[i], uint8_t *), b->pkts[i]->data_len, &b->pkt[i]);
 }
@@ -177,7 +182,7 @@ static struct tl_net_cfg net_cfg(struct tl_txq *tx, uint8_t host, uint32_t ip_be
 		.seed = host};
 }
 
-static void set_up(const struct tl_echo_cfg *echo, bool peer_listens)
+static void set_up_all(const struct tl_echo_cfg *echoes, uint32_t n, bool peer_listens)
 {
 	struct tl_err err = {{0}};
 
@@ -187,10 +192,11 @@ static void set_up(const struct tl_echo_cfg *echo, bool peer_listens)
 	join_ends();
 	struct tl_net_cfg peer_cfg = net_cfg(&bed.peers.tx, 2, PEER_IP);
 	struct tl_echo_host_cfg cfg = {.net = net_cfg(&bed.ours.tx, 1, OUR_IP),
-		.echoes = echo,
-		.n_echoes = 1,
+		.echoes = echoes,
+		.n_echoes = n,
 		.port = port,
-		.clock = test_clock};
+		.clock = test_clock,
+		.stamped = stamped};
 	CU_ASSERT_EQUAL_FATAL(tl_net_create(&peer_cfg, &bed.peer, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(tl_echo_host_create(&cfg, &bed.host, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(tl_echo_hosts_start(&bed.host, 1, &err), 0);
@@ -199,6 +205,11 @@ static void set_up(const struct tl_echo_cfg *echo, bool peer_listens)
 	if (peer_listens)
 		CU_ASSERT_EQUAL_FATAL(tl_tcp_listen(bed.peer, PORT(5002), 8, &peer_ops, NULL, NULL, &bed.listener), 0);
 	run_ms(20);
+}
+
+static void set_up(const struct tl_echo_cfg *echo, bool peer_listens)
+{
+	set_up_all(echo, 1, peer_listens);
 }
 
 // Closes in order; nothing may be left.
@@ -390,6 +401,41 @@ static void the_connection_comes_back_when_the_peer_does(void)
 	tear_down();
 }
 
+// Two connections of the TCP echo have something unacknowledged while the other echo's is gone; there is one buffer to
+// borrow.
+static void an_echos_own_send_buffer_is_lent_to_nobody(void)
+{
+	const struct tl_echo_cfg tcp = {.name = "t",
+		.kind = TL_ECHO_KIND_TCP,
+		.listen_port_be = PORT(7),
+		.send_buffer_bytes = 4096,
+		.max_connections = 4,
+		.send_buffers = 1};
+	const struct tl_echo_cfg echoes[] = {mcast_echo, tcp};
+	struct tl_tcp *borrower[2];
+
+	set_up_all(echoes, 2, true);
+	struct tl_tcp *feed = bed.peer_conn;
+	for (int i = 0; i < 2; i++)
+		CU_ASSERT_EQUAL_FATAL(
+			tl_tcp_connect(bed.peer, OUR_IP, PORT(7), &peer_ops, NULL, NULL, &borrower[i]), 0);
+	run_ms(5);
+	tl_tcp_abort(feed);
+	tl_txq_flush(&bed.peers.tx);
+	settle();
+	CU_ASSERT_STRING_EQUAL(tl_echo_state(bed.host, 0), "waiting");
+	bed.peer_deaf = true;
+	for (int i = 0; i < 2; i++)
+		CU_ASSERT_EQUAL(tl_tcp_send(borrower[i], "x", 1), 0);
+	run_ms(150);
+	CU_ASSERT_STRING_EQUAL(tl_echo_state(bed.host, 0), "connecting");
+	bed.peer_deaf = false;
+	run_ms(2000);
+	CU_ASSERT_EQUAL(bed.received, 2);
+	CU_ASSERT_STRING_EQUAL(tl_echo_state(bed.host, 0), "connected");
+	tear_down();
+}
+
 static void a_tcp_echo_returns_every_byte(void)
 {
 	static const struct tl_echo_cfg cfg = {.name = "t",
@@ -436,6 +482,156 @@ static void a_udp_echo_returns_the_datagram_to_its_sender(void)
 	tear_down();
 }
 
+// ---- stages
+
+static struct tl_hist stage_of(enum tl_stage stage)
+{
+	struct tl_hist hist;
+
+	tl_echo_stage(bed.host, 0, stage, &hist);
+	return hist;
+}
+
+static void expect_stages_to_add_up(uint64_t msgs)
+{
+	struct tl_hist residence, tx_call;
+	uint64_t sum_ns = 0;
+
+	tl_echo_residence(bed.host, 0, &residence);
+	tl_echo_tx_call(bed.host, 0, &tx_call);
+	CU_ASSERT_EQUAL(residence.count, msgs);
+	for (int i = TL_STAGE_PARSE; i < TL_STAGES; i++)
+		CU_ASSERT_EQUAL(stage_of(i).count, msgs);
+	for (int i = TL_STAGE_PARSE; i <= TL_STAGE_QUEUE; i++)
+		sum_ns += stage_of(i).sum_ns;
+	CU_ASSERT_EQUAL(sum_ns, residence.sum_ns);
+	CU_ASSERT_EQUAL(stage_of(TL_STAGE_TX_CALL).sum_ns, tx_call.sum_ns);
+}
+
+static void the_stages_of_a_message_add_up_to_its_residence(void)
+{
+	struct tl_echo_cfg cfg = mcast_echo;
+
+	cfg.stages = true;
+	set_up(&cfg, true);
+	for (int i = 0; i < 100; i++)
+		multicast("message", 7);
+	expect_stages_to_add_up(100);
+	CU_ASSERT(stage_of(TL_STAGE_STACK).min_ns > 0);
+	CU_ASSERT_FALSE(tl_echo_has_stage(bed.host, 0, TL_STAGE_WIRE));
+	CU_ASSERT(tl_echo_stamp_cost(bed.host)->stamp_ns > 0);
+	tear_down();
+}
+
+static void without_stages_nothing_is_stamped(void)
+{
+	set_up(&mcast_echo, true);
+	multicast("message", 7);
+	CU_ASSERT_FALSE(tl_echo_has_stage(bed.host, 0, TL_STAGE_PARSE));
+	CU_ASSERT_PTR_NULL(tl_echo_stamp_cost(bed.host));
+	CU_ASSERT_PTR_NULL(tl_echo_tail(bed.host, 0));
+	CU_ASSERT_PTR_NULL(tl_echo_samples(bed.host, 0));
+	tear_down();
+}
+
+static const struct tl_echo_cfg late_udp_echo = {.name = "u",
+	.kind = TL_ECHO_KIND_UDP,
+	.listen_port_be = PORT(7),
+	.stages = true,
+	.outlier_ns = 1,
+	.outliers = 8,
+	.samples = 2};
+
+// One burst: so many datagrams to the echo, then so many to another port.
+static void datagrams(unsigned ours, unsigned others)
+{
+	for (unsigned i = 0; i < ours + others; i++)
+		CU_ASSERT_EQUAL(tl_udp_send(bed.peer_udp, OUR_IP, i < ours ? PORT(7) : PORT(9), "datagram", 8), 0);
+	tl_txq_flush(&bed.peers.tx);
+	settle();
+}
+
+// The queue was full before the stack was done: nothing is behind the send call.
+static void a_full_queue_leaves_no_stage_after_its_send_call(void)
+{
+	set_up(&late_udp_echo, false);
+	datagrams(1, 0); // each end learns where the other is
+	uint64_t before_ns = stage_of(TL_STAGE_QUEUE).sum_ns;
+	datagrams(TL_BURST, 0);
+	expect_stages_to_add_up(1 + TL_BURST);
+	CU_ASSERT_EQUAL(stage_of(TL_STAGE_QUEUE).sum_ns, before_ns);
+	tear_down();
+}
+
+static void a_late_message_is_kept_with_its_burst_and_the_ones_beside(void)
+{
+	struct tl_tail_outlier o;
+
+	gap_tsc = 1000000;
+	set_up(&late_udp_echo, false);
+	datagrams(1, 0);
+	datagrams(2, 1);
+	datagrams(1, 3);
+	const struct tl_tail *tail = tl_echo_tail(bed.host, 0);
+	CU_ASSERT_EQUAL(tl_tail_count(tail), 3);
+	CU_ASSERT(tl_tail_read(tail, 1, &o));
+	CU_ASSERT_EQUAL(o.msgs, 2);
+	CU_ASSERT_EQUAL(o.own, 3);
+	CU_ASSERT_EQUAL(o.burst.frames, 3);
+	CU_ASSERT_EQUAL(o.burst.bytes, (uint32_t)o.frame_bytes[0] + o.frame_bytes[1] + o.frame_bytes[2]);
+	CU_ASSERT_EQUAL(o.burst.poll_gap_ns, tl_clock_span_ns(test_clock, gap_tsc));
+	CU_ASSERT_EQUAL(o.before.frames, 1);
+	CU_ASSERT_EQUAL(o.after.frames, 4);
+	CU_ASSERT_EQUAL(
+		o.residence_ns, o.stage_ns[TL_STAGE_PARSE] + o.stage_ns[TL_STAGE_STACK] + o.stage_ns[TL_STAGE_QUEUE]);
+	CU_ASSERT_EQUAL(o.stage_ns[TL_STAGE_WIRE], TL_TAIL_UNKNOWN);
+	CU_ASSERT(tl_tail_read(tail, 2, &o));
+	CU_ASSERT_EQUAL(o.after.frames, 0); // not yet
+	tear_down();
+	gap_tsc = 0;
+}
+
+static void poll_gaps_and_samples_are_of_each_message(void)
+{
+	struct tl_hist gaps;
+
+	set_up(&late_udp_echo, false);
+	datagrams(1, 0);
+	tl_echo_poll_gap(bed.host, 0, &gaps);
+	CU_ASSERT_EQUAL(gaps.count, 0); // the first poll of all
+	gap_tsc = 1000000;
+	datagrams(2, 1);
+	datagrams(3, 0);
+	tl_echo_poll_gap(bed.host, 0, &gaps);
+	CU_ASSERT_EQUAL(gaps.count, 5);
+	CU_ASSERT_EQUAL(gaps.sum_ns, 5 * tl_clock_span_ns(test_clock, gap_tsc));
+	const struct tl_tail_samples *samples = tl_echo_samples(bed.host, 0);
+	CU_ASSERT_EQUAL(tl_tail_samples_count(samples), 3);
+	CU_ASSERT_EQUAL(tl_tail_samples_kept(samples), 2);
+	CU_ASSERT_EQUAL(tl_tail_samples_at(samples, 0)->msgs, 2);
+	CU_ASSERT_EQUAL(tl_tail_samples_at(samples, 1)->msgs, 3);
+	tear_down();
+	gap_tsc = 0;
+}
+
+// By its own stamp each; of four frames one has no stamp, and one is not the echo's.
+static void where_the_port_stamps_the_first_stage_begins_on_the_wire(void)
+{
+	struct tl_tail_outlier o;
+
+	stamped = true;
+	set_up(&late_udp_echo, false);
+	datagrams(1, 0);
+	datagrams(3, 1);
+	CU_ASSERT_EQUAL(stage_of(TL_STAGE_WIRE).count, 3);
+	CU_ASSERT_EQUAL(stage_of(TL_STAGE_WIRE).sum_ns, 4 * TL_NS_PER_US);
+	CU_ASSERT_EQUAL(tl_echo_unstamped_pkts(bed.host, 0), 1);
+	CU_ASSERT(tl_tail_read(tl_echo_tail(bed.host, 0), 1, &o));
+	CU_ASSERT_EQUAL(o.stage_ns[TL_STAGE_WIRE], 2 * TL_NS_PER_US);
+	tear_down();
+	stamped = false;
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -452,8 +648,18 @@ int main(void)
 			without_cwnd_a_burst_of_messages_leaves_at_once},
 		{"the wait between attempts doubles", the_wait_between_attempts_doubles},
 		{"the connection comes back when the peer does", the_connection_comes_back_when_the_peer_does},
+		{"an echo's own send buffer is lent to nobody, not even while it waits",
+			an_echos_own_send_buffer_is_lent_to_nobody},
 		{"a TCP echo returns every byte", a_tcp_echo_returns_every_byte},
 		{"a UDP echo returns the datagram to its sender", a_udp_echo_returns_the_datagram_to_its_sender},
+		{"the stages of a message add up to its residence", the_stages_of_a_message_add_up_to_its_residence},
+		{"without stages nothing is stamped", without_stages_nothing_is_stamped},
+		{"a full queue leaves no stage after its send call", a_full_queue_leaves_no_stage_after_its_send_call},
+		{"a late message is kept with its burst and the ones beside",
+			a_late_message_is_kept_with_its_burst_and_the_ones_beside},
+		{"poll gaps and samples are of each message", poll_gaps_and_samples_are_of_each_message},
+		{"where the port stamps, the first stage begins on the wire",
+			where_the_port_stamps_the_first_stage_begins_on_the_wire},
 	};
 
 	tl_test_eal_start();

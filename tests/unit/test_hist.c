@@ -31,28 +31,35 @@ static struct tl_hist *new_hist(void)
 	return hist;
 }
 
+#define EXACT (UINT64_C(2) << TL_HIST_SUB_BITS) // below it every value has a bucket
+
 static void small_values_are_exact(void)
 {
-	for (uint64_t v = 0; v < 128; v++)
+	CU_ASSERT_EQUAL(EXACT, 2048);
+	for (uint64_t v = 0; v < EXACT; v++)
 		CU_ASSERT_EQUAL(tl_hist_index(v), v);
+}
+
+static void check_bucket(unsigned index, uint64_t first, uint64_t last)
+{
+	CU_ASSERT_EQUAL(tl_hist_index(first), index);
+	CU_ASSERT_EQUAL(tl_hist_index(last), index);
+	CU_ASSERT_EQUAL(tl_hist_index(first - 1), index - 1);
+	CU_ASSERT_EQUAL(tl_hist_lower_ns(index), first);
+	CU_ASSERT_EQUAL(tl_hist_upper_ns(index), last);
+	CU_ASSERT((last - first) * 1000 < first); // 3 significant digits
 }
 
 static void index_has_no_gap(void)
 {
 	// Within an octave every bucket is 2^shift wide: look at both sides of each edge.
-	unsigned expected = 127;
-	for (unsigned shift = 1; shift <= 63 - TL_HIST_SUB_BITS; shift++) {
-		for (uint64_t lead = 64; lead < 128; lead++) {
-			uint64_t first = lead << shift;
-			uint64_t last = first + ((UINT64_C(1) << shift) - 1);
-			expected++;
-			CU_ASSERT_EQUAL(tl_hist_index(first), expected);
-			CU_ASSERT_EQUAL(tl_hist_index(last), expected);
-			CU_ASSERT_EQUAL(tl_hist_index(first - 1), expected - 1);
-		}
-	}
-	CU_ASSERT_EQUAL(expected, TL_HIST_BUCKETS - 1);
-	CU_ASSERT_EQUAL(tl_hist_index(UINT64_MAX), TL_HIST_BUCKETS - 1);
+	unsigned index = EXACT - 1;
+	for (unsigned shift = 1; (EXACT << shift) - 1 <= TL_HIST_MAX_NS; shift++)
+		for (uint64_t lead = EXACT / 2; lead < EXACT; lead++)
+			check_bucket(++index, lead << shift, (lead << shift) + ((UINT64_C(1) << shift) - 1));
+	CU_ASSERT_EQUAL(index, TL_HIST_BUCKETS - 1);
+	CU_ASSERT_EQUAL(tl_hist_index(TL_HIST_MAX_NS), TL_HIST_BUCKETS - 1);
+	CU_ASSERT(TL_HIST_MAX_NS >= 100 * TL_NS_PER_S);
 }
 
 static void index_never_falls(void)
@@ -92,51 +99,110 @@ static void one_value_is_every_percentile(void)
 	free(hist);
 }
 
-static void the_largest_value_counts(void)
+static void too_large_values_are_counted(void)
 {
-	struct tl_hist *hist = new_hist();
+	struct tl_hist *hist = new_hist(), *merged = new_hist(), *copy = new_hist();
 
 	tl_hist_record(hist, 0);
+	tl_hist_record(hist, TL_HIST_MAX_NS);
+	CU_ASSERT_EQUAL(hist->overflow, 0);
+	tl_hist_record(hist, TL_HIST_MAX_NS + 1);
 	tl_hist_record(hist, UINT64_MAX);
-	CU_ASSERT_EQUAL(tl_hist_permille(hist, 500), 0);
+	CU_ASSERT_EQUAL(hist->overflow, 2);
+	CU_ASSERT_EQUAL(hist->bucket[TL_HIST_BUCKETS - 1], 3);
+	CU_ASSERT_EQUAL(tl_hist_permille(hist, 250), 0);
+	CU_ASSERT_EQUAL(tl_hist_permille(hist, 500), TL_HIST_MAX_NS);
 	CU_ASSERT_EQUAL(tl_hist_permille(hist, 501), UINT64_MAX);
-	CU_ASSERT_EQUAL(hist->bucket[TL_HIST_BUCKETS - 1], 1);
+	tl_hist_merge(merged, hist);
+	tl_hist_merge(merged, hist);
+	CU_ASSERT_EQUAL(merged->overflow, 4);
+	tl_hist_copy(copy, hist);
+	CU_ASSERT_EQUAL(copy->overflow, 2);
 	free(hist);
+	free(merged);
+	free(copy);
 }
 
+// Nearest rank on the sorted values: the histogram's answer lies in the same bucket, and is exact at both ends.
 static void check_percentiles(const struct tl_hist *hist, const uint64_t *sorted, size_t n)
 {
-	CU_ASSERT_EQUAL(tl_hist_permille(hist, 0), sorted[0]);
+	size_t wrong = 0;
+
 	for (unsigned permille = 1; permille <= 1000; permille++) {
 		uint64_t exact = sorted[(n * permille + 999) / 1000 - 1];
 		uint64_t got = tl_hist_permille(hist, permille);
-		CU_ASSERT(got >= exact);
-		CU_ASSERT(got - exact <= exact / 64);
-		if (exact < 128)
-			CU_ASSERT_EQUAL(got, exact);
+		wrong += got < exact || tl_hist_index(got) != tl_hist_index(exact) || (exact < EXACT && got != exact);
 	}
+	CU_ASSERT_EQUAL(wrong, 0);
+	CU_ASSERT_EQUAL(tl_hist_permille(hist, 0), sorted[0]);
 	CU_ASSERT_EQUAL(tl_hist_permille(hist, 1000), sorted[n - 1]);
+	CU_ASSERT_EQUAL(
+		tl_hist_at_rank(hist, 1), tl_min_u64(tl_hist_upper_ns(tl_hist_index(sorted[0])), sorted[n - 1]));
+}
+
+static uint64_t all_equal(uint64_t *seed)
+{
+	return 123456789;
+}
+
+static uint64_t narrow(uint64_t *seed) // a NIC's: around 1 us, some 100 ns wide
+{
+	uint64_t sum = 0;
+	for (int i = 0; i < 8; i++)
+		sum += next_random(seed) % 50;
+	return 800 + sum;
+}
+
+static uint64_t two_humps(uint64_t *seed)
+{
+	return next_random(seed) % 100 == 0 ? 900000 + next_random(seed) % 100000 : 2000 + next_random(seed) % 100;
+}
+
+static uint64_t any_octave(uint64_t *seed)
+{
+	return (next_random(seed) & TL_HIST_MAX_NS) >> next_random(seed) % TL_HIST_MAX_BITS;
+}
+
+static uint64_t long_tail(uint64_t *seed) // one over a uniform: no mean
+{
+	return TL_HIST_MAX_NS / (1 + next_random(seed) % 1000000);
+}
+
+static uint64_t on_edges(uint64_t *seed) // powers of two, and one less and more
+{
+	return (UINT64_C(1) << (1 + next_random(seed) % (TL_HIST_MAX_BITS - 1))) + next_random(seed) % 3 - 1;
+}
+
+static void check_distribution(uint64_t (*draw)(uint64_t *seed), uint64_t seed, uint64_t *values, size_t n)
+{
+	struct tl_hist *hist = new_hist();
+	uint64_t sum_ns = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		values[i] = draw(&seed);
+		sum_ns += values[i];
+		tl_hist_record(hist, values[i]);
+	}
+	qsort(values, n, sizeof(*values), by_value);
+	CU_ASSERT_EQUAL(hist->count, n);
+	CU_ASSERT_EQUAL(hist->overflow, 0);
+	CU_ASSERT_EQUAL(hist->sum_ns, sum_ns);
+	CU_ASSERT_EQUAL(hist->min_ns, values[0]);
+	CU_ASSERT_EQUAL(hist->max_ns, values[n - 1]);
+	check_percentiles(hist, values, n);
+	free(hist);
 }
 
 static void percentiles_match_sorted(void)
 {
-	static const unsigned spread[] = {1, 8, 20, 63}; // bits of magnitude the values spread over
+	static uint64_t (*const draws[])(uint64_t *) = {all_equal, narrow, two_humps, any_octave, long_tail, on_edges};
+	static const size_t sizes[] = {1, 2, 9, 1000, 1001, VALUES - 7};
 	uint64_t *values = malloc(VALUES * sizeof(*values));
-	uint64_t seed = 2;
 
-	for (size_t s = 0; s < TL_ARRAY_LEN(spread); s++) {
-		struct tl_hist *hist = new_hist();
-		size_t n = VALUES - 7 * s; // not a multiple of 1000
-		for (size_t i = 0; i < n; i++) {
-			values[i] = next_random(&seed) >> (63 - next_random(&seed) % (spread[s] + 1));
-			tl_hist_record(hist, values[i]);
-		}
-		qsort(values, n, sizeof(*values), by_value);
-		CU_ASSERT_EQUAL(hist->min_ns, values[0]);
-		CU_ASSERT_EQUAL(hist->max_ns, values[n - 1]);
-		check_percentiles(hist, values, n);
-		free(hist);
-	}
+	for (size_t d = 0; d < TL_ARRAY_LEN(draws); d++)
+		for (size_t s = 0; s < TL_ARRAY_LEN(sizes); s++)
+			for (uint64_t seed = 1; seed <= 3; seed++)
+				check_distribution(draws[d], seed, values, sizes[s]);
 	free(values);
 }
 
@@ -227,13 +293,16 @@ static void huge_counts_do_not_overflow(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"values below 128 have a bucket each", small_values_are_exact},
-		{"the buckets follow each other without a gap up to 2^64 - 1", index_has_no_gap},
+		{"values below 2048 have a bucket each", small_values_are_exact},
+		{"the buckets follow each other without a gap up to 137 s, each less than a thousandth wide",
+			index_has_no_gap},
 		{"a larger value never has a smaller bucket", index_never_falls},
 		{"an empty histogram is all zero", empty_is_all_zero},
 		{"a single value is every percentile, exactly", one_value_is_every_percentile},
-		{"0 and 2^64 - 1 are values like any other", the_largest_value_counts},
-		{"percentiles match a sorted array within 1/64", percentiles_match_sorted},
+		{"values above the last bucket are counted as overflow, and their maximum is exact",
+			too_large_values_are_counted},
+		{"percentiles of every distribution lie in the bucket that nearest rank on sorted values gives",
+			percentiles_match_sorted},
 		{"the summary of 1 to 100 is what one expects", summary_of_known_values},
 		{"recording n at once is recording n times", record_n_is_n_records},
 		{"merging is recording both", merge_is_recording_both},

@@ -218,6 +218,58 @@ static void an_adaptive_lcore_sleeps_at_once_where_frames_gather(void)
 	tl_port_close(s.port);
 }
 
+// A queue whose polls return at times of its own, and what its service saw of them.
+struct timed {
+	struct tl_lcore *lcore;
+	struct rte_mempool *pool;
+	unsigned polls;
+	uint64_t gap_seen_tsc;
+};
+
+#define LONG_TSC (UINT64_C(1) << 32)
+
+// Each poll is a tick after the last, but for the third, which brings a frame.
+static uint16_t timed_burst(struct tl_rxq *q, struct tl_burst *b)
+{
+	struct timed *t = q->backend;
+
+	b->tsc = 4 * LONG_TSC + t->polls + (t->polls >= 2 ? LONG_TSC : 0);
+	b->mono_ns = 1;
+	b->n = t->polls == 2;
+	if (b->n != 0)
+		CU_ASSERT_EQUAL_FATAL(rte_pktmbuf_alloc_bulk(t->pool, b->pkts, 1), 0);
+	if (++t->polls == 6)
+		tl_lcore_request(t->lcore, TL_LCORE_DRAIN);
+	return b->n;
+}
+
+static void see_gap(void *ctx, struct tl_burst *b)
+{
+	struct timed *t = ctx;
+
+	t->gap_seen_tsc = b->tsc - b->last_tsc;
+}
+
+static void a_long_time_between_two_polls_is_recorded_and_seen_by_the_burst_after_it(void)
+{
+	struct tl_port *port = tl_test_port("vdev:net_ring_l7", 1, test_clock);
+	struct timed t = {.pool = tl_port_pool(port)};
+	struct tl_rxq queue = {.burst = timed_burst, .backend = &t, .wait_fd = -1};
+	struct tl_service service = {.ctx = &t, .rx = see_gap};
+	struct tl_lcore_cfg cfg = {.rxq = &queue, .clock = test_clock, .services = &service, .n_services = 1};
+	struct tl_hist gaps;
+	struct tl_err err;
+
+	CU_ASSERT_EQUAL_FATAL(tl_lcore_create(&cfg, &t.lcore, &err), 0);
+	tl_lcore_loop(t.lcore);
+	tl_lcore_gaps(t.lcore, &gaps);
+	CU_ASSERT_EQUAL(gaps.count, 1); // the first poll is after none
+	CU_ASSERT_EQUAL(gaps.sum_ns, tl_clock_span_ns(test_clock, LONG_TSC + 1));
+	CU_ASSERT_EQUAL(t.gap_seen_tsc, LONG_TSC + 1);
+	tl_lcore_destroy(t.lcore);
+	tl_port_close(port);
+}
+
 static void too_many_services_are_refused(void)
 {
 	struct tl_port *port = tl_test_port("vdev:net_ring_l4", 1, test_clock);
@@ -243,6 +295,8 @@ int main(void)
 		{"a stop ends though frames never do", a_stop_ends_though_frames_never_do},
 		{"services run in order, and each one sends before the next",
 			services_run_in_order_and_each_one_sends_before_the_next},
+		{"a long time between two polls is recorded, and seen by the burst after it",
+			a_long_time_between_two_polls_is_recorded_and_seen_by_the_burst_after_it},
 		{"too many services are refused", too_many_services_are_refused},
 	};
 

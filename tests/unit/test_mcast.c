@@ -742,6 +742,26 @@ static void v2_querier_hears_v2(void)
 	free_rig(rig);
 }
 
+static void v2_answers_leave_in_batches(void)
+{
+	const unsigned groups = 60;
+	struct rig *rig = new_rig(1);
+	unsigned moments = 1;
+
+	for (unsigned i = 0; i < groups; i++)
+		join(rig, GROUP(i + 1), 0);
+	settle(rig);
+	v2_query(rig, 10, 0);
+	uint64_t asked_ns = rig->now_ns;
+	run_for(rig, 30 * S);
+	CU_ASSERT_EQUAL_FATAL(rig->sent_count, groups);
+	CU_ASSERT(rig->sent[0].at_ns > asked_ns && rig->sent[groups - 1].at_ns <= asked_ns + S);
+	for (unsigned i = 1; i < groups; i++)
+		moments += rig->sent[i].at_ns != rig->sent[i - 1].at_ns;
+	CU_ASSERT(moments > 5 && moments <= 10);
+	free_rig(rig);
+}
+
 static void v2_join_and_leave(void)
 {
 	struct rig *rig = new_rig(1);
@@ -1134,6 +1154,7 @@ int main(void)
 		{"the querier sets the robustness", querier_sets_robustness},
 		{"equal seeds give equal delays", delays_follow_the_seed},
 		{"a v2 querier is answered in v2, each group at its own time", v2_querier_hears_v2},
+		{"under v2 the answers for many groups leave in batches, ten in a second", v2_answers_leave_in_batches},
 		{"under v2 a join is reported and a leave told to all routers", v2_join_and_leave},
 		{"under v2 another member's report makes ours needless", v2_reports_are_suppressed},
 		{"a v1 querier is answered in v1 and told of no leave", v1_querier_hears_v1},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A host in a VLAN (IEEE 802.1Q): what it sends is tagged, and it hears nothing but its VLAN.
 
+#include <tl_test_nic.h>
+
 #include "tl_test_host.h"
 
 #define VID 5
@@ -241,6 +243,50 @@ static void tags_taken_off(void)
 	stop(untagged);
 }
 
+static unsigned nic_sums;
+
+static void collect_from_nic(struct tl_txq *q)
+{
+	nic_sums += nic_sum_all(q);
+	collect(q);
+}
+
+static void a_device_makes_checksums(void)
+{
+	static const uint16_t lens[] = {200, 201, 1400, 120};
+	const struct tl_ip6 group = {{0xff, 5, [15] = 9}};
+	uint8_t payload[1400];
+	struct host *h = calloc(1, sizeof(*h));
+	struct tl_net_cfg cfg = usual_cfg(h);
+	struct heard heard = {0};
+
+	cfg.vlan = VID;
+	cfg.ip6 = (struct tl_ip6){{0x20, 0x01, 0x0d, 0xb8, [15] = 1}};
+	cfg.ip6_bits = 64;
+	start_cfg(h, &cfg);
+	meet(h);
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+	h->tx.flush_fn = collect_from_nic;
+	h->tx.checksums = true;
+	memset(payload, 0xa5, sizeof(payload));
+	nic_sums = 0;
+	for (unsigned i = 0; i < TL_ARRAY_LEN(lens); i++) {
+		CU_ASSERT_EQUAL(tl_udp_send(udp, PEER, PORT(5001), payload, lens[i]), 0);
+		CU_ASSERT_EQUAL(tl_udp_send(udp, tl_net_ip6(h->net, &group), PORT(5001), payload, lens[i]), 0);
+	}
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL(nic_sums, 6); // the last two are short
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 8);
+	for (unsigned i = 0; i < h->n_sent; i++) {
+		struct tl_pkt pkt;
+		tl_wire_parse(h->sent[i].bytes, h->sent[i].len, &pkt);
+		CU_ASSERT_EQUAL(pkt.kind, i % 2 == 0 ? TL_PKT_UDP : TL_PKT_IP6);
+		CU_ASSERT_EQUAL(pkt.payload_len, lens[i / 2]);
+		CU_ASSERT(tl_wire_l4_cksum_ok(h->sent[i].bytes, &pkt));
+	}
+	stop(h);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -251,6 +297,7 @@ int main(void)
 		{"TCP is tagged, and its MSS is that of the MTU", tcp_is_tagged},
 		{"fragments may be tagged", fragments_too},
 		{"untagged frames, other VLANs and second tags are not answered", only_its_own_vlan},
+		{"a device that makes checksums is told of the tag, and of either family", a_device_makes_checksums},
 		{"a tag that the device took off counts like one in the frame", tags_taken_off},
 	};
 

@@ -980,6 +980,41 @@ static void more_interfaces_than_we_hold_are_refused(void)
 	free(bytes);
 }
 
+static void what_else_a_file_says_of_a_frame_is_told(void)
+{
+	struct tl_pcapng_idb idb = {.name = "eth7", .description = "queue 0, timestamps: nic-rx"};
+	struct tl_pcapng_epb epb = {
+		.cap_bytes = 5, .wire_bytes = 5, .flags = TL_PCAPNG_OUTBOUND, .ts_ns = 1, .dropped = 3};
+	_Alignas(4) uint8_t file[512];
+	struct tl_pcap_reader *reader;
+	struct tl_pcap_option option;
+	struct tl_pcap_frame frame;
+	struct tl_pcap_more more;
+	uint32_t at = 0, len = tl_pcapng_put_shb(file, sizeof(file), &(struct tl_pcapng_shb){0});
+
+	len += tl_pcapng_put_idb(file + len, sizeof(file) - len, &(struct tl_pcapng_idb){0});
+	len += tl_pcapng_put_idb(file + len, sizeof(file) - len, &idb);
+	epb.interface_id = 1;
+	memcpy(tl_pcapng_put_epb(file + len, &epb), "frame", 5);
+	len += tl_pcapng_epb_bytes(5, epb.flags, epb.dropped);
+	CU_ASSERT_EQUAL_FATAL(tl_pcap_open_memory(file, len, "x", &reader, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_pcap_next(reader, &frame, NULL), 1);
+	tl_pcap_get_more(reader, &more);
+	CU_ASSERT(more.has_stamp);
+	CU_ASSERT_EQUAL(more.section, 1);
+	CU_ASSERT_EQUAL(more.interface_id, 1);
+	CU_ASSERT_EQUAL(more.tsresol, 9);
+	CU_ASSERT(more.name_bytes == 4 && memcmp(more.name, "eth7", 4) == 0);
+	CU_ASSERT(more.description_bytes == strlen(idb.description) &&
+		  memcmp(more.description, idb.description, more.description_bytes) == 0);
+	CU_ASSERT_EQUAL(tl_pcap_next_option(more.options, more.options_bytes, more.swapped, &at, &option), 1);
+	CU_ASSERT(option.code == 2 && option.len == 4 && option.value[0] == TL_PCAPNG_OUTBOUND);
+	CU_ASSERT_EQUAL(tl_pcap_next_option(more.options, more.options_bytes, more.swapped, &at, &option), 1);
+	CU_ASSERT(option.code == 4 && option.len == 8 && option.value[0] == 3);
+	CU_ASSERT_EQUAL(tl_pcap_next_option(more.options, more.options_bytes, more.swapped, &at, &option), 0);
+	tl_pcap_close(reader);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -1021,6 +1056,7 @@ int main(void)
 		{"a wire length below the captured one is raised to it",
 			a_wire_length_below_the_captured_one_is_raised_to_it},
 		{"more interfaces than a reader holds are refused", more_interfaces_than_we_hold_are_refused},
+		{"a frame's options and its interface's texts are told", what_else_a_file_says_of_a_frame_is_told},
 	};
 
 	return tl_test_main("pcapfile", tests, TL_ARRAY_LEN(tests));

@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include <tl_report.h>
+#include <tl_report_stages.h>
 #include <tl_test.h>
 
 static const char *const paths[] = {"a.pcapng", "b.pcapng"};
@@ -479,6 +480,45 @@ static void the_json_of_a_port_has_every_counter(void)
 	free(snap);
 }
 
+static void a_ports_timestamps_have_their_source_and_their_bound(void)
+{
+	struct tl_snapshot *snap = snapshot();
+
+	snap->tai_offset_s = 37;
+	snap->ports[0].unstamped_pkts = 4321;
+	snap->ports[0].stamps = (struct tl_report_stamps){.source = "nic-rx",
+		.bounded = true,
+		.bound_ns = 1234,
+		.nic_clock = "TAI",
+		.nic_offset_ns = -12,
+		.nic_steps = 2,
+		.nic_set_aside = 3};
+	char *text = text_of(tl_report_ledger_text, snap);
+	CU_ASSERT_TRUE(has_line(text,
+		"  timestamps: nic-rx, within 1,234 ns of CLOCK_REALTIME; 4,321 frames had none, and have the poll's"));
+	free(text);
+	json_t *json = tl_report_json(snap), *port = json_object_get(json, "port");
+	const json_t *stamps = json_object_get(port, "timestamps"), *nic = json_object_get(stamps, "nic_clock");
+	CU_ASSERT_EQUAL(integer_at(port, "unstamped_pkts"), 4321);
+	CU_ASSERT_STRING_EQUAL(string_at(stamps, "source"), "nic-rx");
+	CU_ASSERT_EQUAL(integer_at(stamps, "bound_ns"), 1234);
+	CU_ASSERT_STRING_EQUAL(string_at(nic, "timescale"), "TAI");
+	CU_ASSERT_EQUAL(integer_at(nic, "offset_ns"), -12);
+	CU_ASSERT_EQUAL(integer_at(nic, "steps"), 2);
+	CU_ASSERT_EQUAL(integer_at(nic, "set_aside"), 3);
+	CU_ASSERT_EQUAL(integer_at(json_object_get(json, "clock"), "tai_offset_s"), 37);
+	json_decref(json);
+	snap->tai_offset_s = 0;
+	snap->ports[0].stamps = (struct tl_report_stamps){.source = "kernel"};
+	json = tl_report_json(snap);
+	stamps = json_object_get(json_object_get(json, "port"), "timestamps");
+	CU_ASSERT_TRUE(json_is_null(json_object_get(stamps, "bound_ns")));
+	CU_ASSERT_TRUE(json_is_null(json_object_get(stamps, "nic_clock")));
+	CU_ASSERT_TRUE(json_is_null(json_object_get(json_object_get(json, "clock"), "tai_offset_s")));
+	json_decref(json);
+	free(snap);
+}
+
 static void the_json_of_a_recording_has_totals_and_directions(void)
 {
 	struct tl_snapshot *snap = snapshot();
@@ -607,6 +647,75 @@ static void a_path_that_is_not_utf8_still_has_a_name_in_the_json(void)
 	free(snap);
 }
 
+static const struct tl_report_outlier late = {.seen = {.number = 6,
+						      .msgs = 2,
+						      .residence_ns = 60000,
+						      .stage_ns = {TL_TAIL_UNKNOWN, 100, 59000, 900, 5000},
+						      .burst = {.time_ns = 3723 * TL_NS_PER_S + 5,
+							      .poll_gap_ns = TL_TAIL_UNKNOWN,
+							      .bytes = 181,
+							      .frames = 3,
+							      .queue = 1},
+						      .before = {.frames = 4},
+						      .own = 5,
+						      .frame_bytes = {60, 61, 60}},
+	.noise_ns = 20000000,
+	.noise = {.interrupts = 7, .steal_ns = TL_NOISE_UNKNOWN, .involuntary_switches = 1, .wait_ns = 50000}};
+
+static const struct tl_report_stages stages = {.has = {false, true, true, true, true},
+	.stage = {[TL_STAGE_STACK] = {.count = 90, .min_ns = 10, .p50_ns = 20, .max_ns = 30, .mean_ns = 21}},
+	.rdtsc_ns = 15.7,
+	.stamp_ns = 15.8,
+	.outlier_ns = 50000,
+	.outliers = 7,
+	.list = &late,
+	.n_list = 1};
+
+static void what_is_known_of_a_late_message_is_a_row_and_what_is_not_a_dash(void)
+{
+	struct tl_snapshot *snap = snapshot();
+
+	snap->echoes[0].stages = &stages;
+	char *text = text_of(tl_report_echo_text, snap);
+	CU_ASSERT_TRUE(has_line(text, "  to parsed   no samples"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n  to ready    min      10 ns  p50      20 ns"));
+	CU_ASSERT_PTR_NULL(strstr(text, "from wire"));
+	CU_ASSERT_TRUE(
+		has_line(text, "  stamps: two per burst on the way, 15.8 ns each; rdtsc alone takes 15.7 ns here"));
+	CU_ASSERT_TRUE(has_line(text, "  outliers: 7 bursts above 50.000 us, the last 1:"));
+	CU_ASSERT_TRUE(has_line(text,
+		"  01:02:03.000000005  60.000 us     100 ns  59.000 us     900 ns          -     2      4      3      0"
+		"      7        1  50.000 us          -"));
+	free(text);
+	free(snap);
+}
+
+static void the_json_of_a_late_message_has_all_that_is_known_of_it(void)
+{
+	struct tl_snapshot *snap = snapshot();
+	json_t *expected =
+		json_loads("{\"number\": 6, \"time_ns\": 3723000000005, \"residence_ns\": 60000, \"msgs\": 2,"
+			   "\"poll_gap_ns\": null, \"stages_ns\": {\"poll_to_parsed\": 100,"
+			   "\"parsed_to_ready\": 59000, \"ready_to_tx\": 900, \"tx_call\": 5000},"
+			   "\"own_frames\": [0, 2], \"burst\": {\"time_ns\": 3723000000005,"
+			   "\"poll_gap_ns\": null, \"frames\": 3, \"bytes\": 181, \"queue\": 1,"
+			   "\"frame_bytes\": [60, 61, 60]}, \"before\": {\"time_ns\": 0, \"poll_gap_ns\": 0,"
+			   "\"frames\": 4, \"bytes\": 0, \"queue\": 0}, \"after\": null, \"noise\":"
+			   "{\"over_ns\": 20000000, \"interrupts\": 7, \"steal_ns\": null,"
+			   "\"involuntary_switches\": 1, \"wait_ns\": 50000}}",
+			0, NULL);
+
+	snap->echoes[0].stages = &stages;
+	json_t *json = tl_report_json(snap), *echo = json_object_get(json, "echo");
+	CU_ASSERT(json_equal(json_array_get(json_object_get(echo, "outliers"), 0), expected));
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(echo, "outlier_bursts")), 7);
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(echo, "outliers_overwritten")), 6);
+	CU_ASSERT_EQUAL(json_object_size(json_object_get(echo, "stages_ns")), 4);
+	json_decref(json);
+	json_decref(expected);
+	free(snap);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -633,6 +742,8 @@ int main(void)
 		{"an empty snapshot prints no rows", an_empty_snapshot_prints_no_rows},
 		{"the echo table shows both stages", the_echo_table_shows_both_stages},
 		{"the JSON of a port has every counter", the_json_of_a_port_has_every_counter},
+		{"a port's timestamps have their source and their bound",
+			a_ports_timestamps_have_their_source_and_their_bound},
 		{"the JSON of a recording has totals and directions",
 			the_json_of_a_recording_has_totals_and_directions},
 		{"the JSON of an echo has its latencies with their source",
@@ -643,6 +754,10 @@ int main(void)
 		{"a broken ledger says in JSON by how much", a_broken_ledger_says_in_json_by_how_much},
 		{"a path that is not UTF-8 still has a name in the JSON",
 			a_path_that_is_not_utf8_still_has_a_name_in_the_json},
+		{"what is known of a late message is a row, and what is not a dash",
+			what_is_known_of_a_late_message_is_a_row_and_what_is_not_a_dash},
+		{"the JSON of a late message has all that is known of it",
+			the_json_of_a_late_message_has_all_that_is_known_of_it},
 	};
 
 	return tl_test_main("report", tests, TL_ARRAY_LEN(tests));

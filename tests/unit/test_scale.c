@@ -142,11 +142,12 @@ static void chains_are_bounded(void)
 
 // ---- buffers are lent
 
-static unsigned lent(const struct tl_tcp_table *table)
+// Of 4096.
+static unsigned lent(const struct tl_tcp_pool *pool)
 {
 	unsigned idle = 0;
 
-	for (const void *block = table->flights.free; block != NULL; block = *(void *const *)block)
+	for (const void *block = pool->free; block != NULL; block = *(void *const *)block)
 		idle++;
 	return 4096 - idle;
 }
@@ -159,10 +160,10 @@ static void buffers_are_lent(void)
 	crowd_start(&crowd, 4098, pool(), &opts);
 	for (uint32_t i = 0; i < crowd.n; i++)
 		crowd_open(&crowd, i);
-	CU_ASSERT_EQUAL(lent(crowd.net->tcp), 0);
+	CU_ASSERT_EQUAL(lent(&crowd.net->tcp->flights), 0);
 	for (uint32_t i = 0; i < 4096; i++)
 		crowd_give(&crowd, i, TL_TCP_ACK, 10);
-	CU_ASSERT_EQUAL(lent(crowd.net->tcp), 4096);
+	CU_ASSERT_EQUAL(lent(&crowd.net->tcp->flights), 4096);
 	CU_ASSERT_EQUAL(count_wrong(&crowd, TL_TCP_ACK | TL_TCP_PSH, 10), 2);
 
 	crowd_give(&crowd, 4096, TL_TCP_ACK, 10); // not taken, as if lost
@@ -175,14 +176,14 @@ static void buffers_are_lent(void)
 	CU_ASSERT_EQUAL(crowd.closed, 1);
 
 	crowd_give(&crowd, 0, TL_TCP_ACK, 0); // all is acknowledged
-	CU_ASSERT_EQUAL(lent(crowd.net->tcp), 4095);
+	CU_ASSERT_EQUAL(lent(&crowd.net->tcp->flights), 4095);
 	crowd.peers[4096].next -= 10;
 	crowd_give(&crowd, 4096, TL_TCP_ACK, 10); // once more
 	CU_ASSERT_EQUAL(crowd.echoed_bytes, 40970);
 	CU_ASSERT_EQUAL(crowd.peers[4096].len, 10);
-	CU_ASSERT_EQUAL(lent(crowd.net->tcp), 4096);
+	CU_ASSERT_EQUAL(lent(&crowd.net->tcp->flights), 4096);
 	tl_tcp_close_all(crowd.net, true);
-	CU_ASSERT_EQUAL(lent(crowd.net->tcp), 0);
+	CU_ASSERT_EQUAL(lent(&crowd.net->tcp->flights), 0);
 	crowd_stop(&crowd);
 }
 
@@ -194,7 +195,7 @@ static void one_may_keep_its_own(void)
 	crowd_start(&crowd, 4097, pool(), &opts);
 	for (uint32_t i = 0; i < 4096; i++)
 		crowd_open(&crowd, i);
-	CU_ASSERT_EQUAL(lent(crowd.net->tcp), 4096);
+	CU_ASSERT_EQUAL(lent(&crowd.net->tcp->owned), 4096);
 	crowd.peers[4096].flags = 0;
 	crowd_open(&crowd, 4096); // no connection without
 	CU_ASSERT_EQUAL(crowd.opened, 4096);
@@ -202,11 +203,12 @@ static void one_may_keep_its_own(void)
 		crowd_give(&crowd, 0, TL_TCP_ACK, 10);
 		CU_ASSERT_EQUAL(crowd.peers[0].len, 10);
 		crowd_give(&crowd, 0, TL_TCP_ACK, 0);
-		CU_ASSERT_EQUAL(lent(crowd.net->tcp), 4096);
+		CU_ASSERT_EQUAL(lent(&crowd.net->tcp->owned), 4096);
 	}
 	crowd_give(&crowd, 0, TL_TCP_ACK | TL_TCP_FIN, 0);
 	crowd_give(&crowd, 0, TL_TCP_ACK, 0);
-	CU_ASSERT_EQUAL(lent(crowd.net->tcp), 4095);
+	CU_ASSERT_EQUAL(lent(&crowd.net->tcp->owned), 4095);
+	CU_ASSERT_EQUAL(lent(&crowd.net->tcp->flights), 0);
 	crowd_stop(&crowd);
 }
 

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include <tl_test_nic.h>
+
 #include "tl_test_tcp_host.h"
 
 #define FRAMES_MAX 256
@@ -14,6 +16,7 @@ struct frames {
 };
 
 static struct frames fast_frames, slow_frames;
+static unsigned nic_sums; // that the device made
 
 // Keeps the frames as they are, and then does what every host does with them.
 static void keep(struct tl_txq *q, struct frames *to)
@@ -35,12 +38,25 @@ static void keep_slow(struct tl_txq *q)
 	keep(q, &slow_frames);
 }
 
+static void keep_fast_by_nic(struct tl_txq *q)
+{
+	nic_sums += nic_sum_all(q);
+	keep(q, &fast_frames);
+}
+
+static void keep_slow_by_nic(struct tl_txq *q)
+{
+	nic_sums += nic_sum_all(q);
+	keep(q, &slow_frames);
+}
+
 static struct host *open_host(struct app *app, void (*flush)(struct tl_txq *q), bool stamped, bool follows_room)
 {
 	struct tl_tcp_opts opts = {.window_follows_room = follows_room};
 	struct host *h = start();
 
 	h->tx.flush_fn = flush;
+	h->tx.checksums = flush == keep_fast_by_nic || flush == keep_slow_by_nic;
 	(void)hear(h, app, &opts);
 	h->stamped = stamped;
 	h->stamp = 77;
@@ -151,6 +167,21 @@ static void frames_are_the_same_where_the_window_follows(void)
 	check_same(true, true);
 }
 
+static void frames_are_the_same_with_a_nics_checksums(void)
+{
+	fast_frames.n = slow_frames.n = nic_sums = 0;
+	send_much(keep_fast_by_nic, true, true, false);
+	CU_ASSERT(nic_sums > 10);
+	send_much(keep_slow, false, true, false);
+	CU_ASSERT(same_frames());
+
+	fast_frames.n = slow_frames.n = nic_sums = 0;
+	send_much(keep_fast, true, false, false);
+	send_much(keep_slow_by_nic, false, false, false);
+	CU_ASSERT(nic_sums > 10);
+	CU_ASSERT(same_frames());
+}
+
 // The window may open by much; then messages leave with nothing settled between them.
 static uint32_t send_a_burst(void (*flush)(struct tl_txq *q), bool allowed, bool follows_room, uint16_t window)
 {
@@ -257,15 +288,58 @@ static void notes_are_settled_before_an_ack(void)
 	app_free(&app);
 }
 
+static bool same_state(const struct tl_tcp *a, const struct tl_tcp *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+static void practice_changes_nothing(void)
+{
+	struct app app = {0};
+	struct host *h = open_host(&app, collect, true, false);
+	const uint8_t data[16] = {0};
+	struct tl_net *net = h->net;
+
+	CU_ASSERT(send_held(&app, data, sizeof(data), true));
+	forget(h);
+	const struct rte_mbuf *spare = net->spare;
+	struct tl_tcp before = *app.c;
+	struct tl_net net_before = *net;
+	CU_ASSERT(tl_tcp_warm(app.c, "never to be sent", 16));
+	CU_ASSERT(same_state(app.c, &before));
+	CU_ASSERT_EQUAL(memcmp(net, &net_before, sizeof(*net)), 0);
+	CU_ASSERT_EQUAL(h->tx.n, 0);
+	CU_ASSERT_EQUAL(spare->pkt_len, 0);
+	CU_ASSERT_EQUAL(spare->data_off, RTE_PKTMBUF_HEADROOM);
+	CU_ASSERT(send_held(&app, data, sizeof(data), true));
+	CU_ASSERT(sends(h, A | P, before.snd_nxt, before.rcv_nxt, 16));
+
+	CU_ASSERT_EQUAL(tl_tcp_send_held(app.c, data, sizeof(data)), TL_TCP_SENT); // waits in tx
+	before = *app.c;
+	CU_ASSERT_FALSE(tl_tcp_warm(app.c, data, sizeof(data)));
+	CU_ASSERT(same_state(app.c, &before));
+	tl_txq_flush(&h->tx);
+	tl_net_sent(net);
+	h->window = 8;
+	acknowledge(h, &app, 0);
+	before = *app.c;
+	CU_ASSERT_FALSE(tl_tcp_warm(app.c, data, sizeof(data))); // a window that is too small
+	CU_ASSERT(same_state(app.c, &before));
+	stop(h);
+	app_free(&app);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"a ready header gives the frames that the long way gives", frames_are_the_same},
 		{"with timestamps, too", frames_are_the_same_with_stamps},
 		{"and where the window follows the room", frames_are_the_same_where_the_window_follows},
+		{"where the device makes checksums the same frames leave", frames_are_the_same_with_a_nics_checksums},
 		{"and so do several with nothing settled between them", a_burst_is_the_same},
 		{"what left by it and was lost goes again, from our copy", a_lost_one_goes_again},
 		{"what is in the way of it is seen", what_is_in_the_way_is_seen},
+		{"a send for practice changes nothing", practice_changes_nothing},
 		{"its bookkeeping is done before an ACK is read", notes_are_settled_before_an_ack},
 	};
 

@@ -112,6 +112,15 @@ judge_echo() {
 		"20 0x00000001 20 0x00000002"
 }
 
+judge_checksums() {
+	check "while what is sent is recorded the processor makes the checksums" has_row 'TX checksums' 'yes, not used'
+	check "else the NIC does" grep -Eq '^    TX checksums +yes$' out/by_nic.log
+	check_json "datagrams come back with those that it makes" out/by_nic_udp.json '.sizes == 6 and .wrong == []'
+	check_json "and 200000 bytes of TCP" out/by_nic_tcp.json '.same and .fin'
+	check_json "its ledger holds" out/by_nic.json '.ledger_ok and .lossless'
+	check_equal "SIGTERM ends that with status 0" "$(cat out/by_nic.status)" 0
+}
+
 # arrive_at TCP_PORT: the interfaces of the recording, one per queue, at which segments from this port arrived.
 arrive_at() {
 	tshark -r out/steer.pcapng -Y "tcp.srcport == $1" -T fields -e frame.interface_name -e frame.interface_id 2>/dev/null |
@@ -145,6 +154,7 @@ smoke() {
 	judge_frames
 	judge_queues
 	judge_echo
+	judge_checksums
 	judge_steering
 }
 

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tapline bench: measures this host.
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tl_err.h>
+#include <tl_log.h>
+#include <tl_units.h>
+
+#include "app.h"
+#include "bench_overhead.h"
+
+static const char help[] =
+	"usage: tapline bench overhead [options]\n"
+	"\n"
+	"What does a recording cost an echo? Runs the appliance between two network namespaces of its own, multicast in and\n"
+	"TCP out, again and again: without a recording, with one, with an index, with the stamps of the stages, and with\n"
+	"tcpdump or dumpcap on the same interface where they are installed. Shows the time that a message stays in the\n"
+	"appliance and the round trip that a client sees, and the differences to the echo alone with 95 % confidence.\n"
+	"Needs root, iproute2 and ethtool. The host should do nothing else meanwhile.\n"
+	"\n"
+	"      --rounds N     how often each, 6 to 100 (default 9)\n"
+	"      --seconds S    of each run, 0.1 to 3600 (default 1)\n"
+	"      --rate N       messages per second, 1 to 1000000 (default 10000)\n"
+	"      --payload N    bytes of a message, 8 to 1472 (default 16)\n"
+	"      --json         the results as one JSON object: residence, round_trip\n"
+	"      --html FILE    the residence times as a page\n"
+	"  -h, --help         this text\n";
+
+static atomic_bool stop;
+
+static void ask_to_stop(int signal_number)
+{
+	atomic_store_explicit(&stop, true, memory_order_relaxed);
+}
+
+struct options {
+	struct tl_bench_overhead_cfg cfg;
+	const char *html;
+	bool json;
+};
+
+static int usage(const char *what)
+{
+	tl_error("%s (see `tapline bench --help`)", what);
+	return TL_EXIT_USAGE;
+}
+
+static bool whole_number(const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	return errno == 0 && end != text && *end == '\0' && text[0] != '-' && *out >= min && *out <= max;
+}
+
+static bool seconds(const char *text, double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	return end != text && *end == '\0' && *out >= 0.1 && *out <= 3600;
+}
+
+// NULL, or what is wrong.
+static const char *set(struct options *o, int option, const char *text)
+{
+	uint64_t rounds;
+
+	switch (option) {
+	case 'n':
+		if (!whole_number(text, TL_BENCH_ROUNDS_MIN, TL_BENCH_ROUNDS_MAX, &rounds))
+			return "--rounds is a whole number from 6 to 100: fewer rounds bound no difference";
+		o->cfg.rounds = (unsigned)rounds;
+		return NULL;
+	case 's':
+		return seconds(text, &o->cfg.seconds) ? NULL : "--seconds is a number from 0.1 to 3600";
+	case 'r':
+		return whole_number(text, 1, 1000000, &o->cfg.rate_pps) ? NULL
+									: "--rate is a whole number from 1 to 1000000";
+	case 'p':
+		return whole_number(text, 8, 1472, &o->cfg.payload_bytes)
+			       ? NULL
+			       : "--payload is a whole number from 8 to 1472";
+	case 'f':
+		o->html = text;
+		return NULL;
+	default:
+		o->json = true;
+		return NULL;
+	}
+}
+
+// Returns -1 to go on, or what the program ends with.
+static int parse(int argc, char **argv, struct options *o)
+{
+	static const struct option table[] = {{"rounds", required_argument, NULL, 'n'},
+		{"seconds", required_argument, NULL, 's'}, {"rate", required_argument, NULL, 'r'},
+		{"payload", required_argument, NULL, 'p'}, {"html", required_argument, NULL, 'f'},
+		{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+	const char *wrong = NULL;
+	int c;
+
+	while (wrong == NULL && (c = getopt_long(argc, argv, "h", table, NULL)) != -1) {
+		if (c == 'h')
+			return fputs(help, stdout) < 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
+		if (c == '?')
+			return TL_EXIT_USAGE;
+		wrong = set(o, c, optarg);
+	}
+	if (wrong == NULL && (argc - optind != 1 || strcmp(argv[optind], "overhead") != 0))
+		wrong = "which benchmark? there is one: overhead";
+	return wrong != NULL ? usage(wrong) : -1;
+}
+
+static int print(const struct options *o, const struct tl_latency *residence, const struct tl_latency *round_trip)
+{
+	if (o->json) {
+		json_t *json = json_pack("{s:o, s:o}", "residence", tl_latency_json(residence), "round_trip",
+			tl_latency_json(round_trip));
+		int rc = json != NULL ? tl_latency_json_print(json, stdout) : -ENOMEM;
+		json_decref(json);
+		return rc;
+	}
+	int rc = tl_latency_text(residence, stdout);
+	fputc('\n', stdout);
+	return rc != 0 ? rc : tl_latency_text(round_trip, stdout);
+}
+
+static int bench(const struct options *o, struct tl_latency *residence, struct tl_latency *round_trip)
+{
+	const struct tl_latency_files files = {.html = o->html};
+	struct tl_err err;
+
+	if (tl_bench_overhead(&o->cfg, residence, round_trip, &err) != 0 ||
+		tl_latency_save(residence, &files, &err) != 0) {
+		tl_error("%s", err.text);
+		return TL_EXIT_FAILED;
+	}
+	return print(o, residence, round_trip) == 0 ? TL_EXIT_OK : TL_EXIT_FAILED;
+}
+
+int tl_cmd_bench(int argc, char **argv)
+{
+	const struct sigaction action = {.sa_handler = ask_to_stop};
+	struct options o = {.cfg = {.rounds = 9, .seconds = 1, .rate_pps = 10000, .payload_bytes = 16, .stop = &stop}};
+	int status = parse(argc, argv, &o);
+
+	if (status >= 0)
+		return status;
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	struct tl_latency *residence = tl_latency_create(), *round_trip = tl_latency_create();
+	if (residence == NULL || round_trip == NULL) {
+		tl_error("not enough memory");
+		status = TL_EXIT_FAILED;
+	} else {
+		status = bench(&o, residence, round_trip);
+	}
+	tl_latency_destroy(residence);
+	tl_latency_destroy(round_trip);
+	return status;
+}

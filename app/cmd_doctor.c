@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tapline doctor: says whether this host is fit for Tapline, why not, and what helps.
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include <tl_config.h>
+#include <tl_doctor.h>
+#include <tl_err.h>
+#include <tl_log.h>
+
+#include "app.h"
+#include "doctor_facts.h"
+
+static const char help[] =
+	"usage: tapline doctor [-c CONFIG] [--json | --fix-script] [--root DIR] [--measure-disk]\n"
+	"\n"
+	"Looks at this host and says of each thing that matters to Tapline whether it is ok, why it matters and what helps.\n"
+	"It changes nothing and needs no root; what it may not read is \"unknown\".\n"
+	"\n"
+	"  -c, --config CONFIG  check what this configuration needs; without, the checks are general\n"
+	"      --json           the results as one JSON object\n"
+	"      --fix-script     a shell script that mends what can be mended without a reboot, to be read before it is run\n"
+	"      --root DIR       read sysfs, procfs and files below DIR: another host's, copied\n"
+	"      --measure-disk   write to the disks of the recordings, up to 2 s each, to see how fast they are\n"
+	"  -h, --help           this text\n"
+	"\n"
+	"Exit status: 0 no check failed, 1 one did, 2 the call or the configuration was wrong.\n";
+
+struct options {
+	const char *config, *root;
+	bool json, script, measure;
+};
+
+// Returns an exit status, or -1 to go on.
+static int parse(int argc, char **argv, struct options *o)
+{
+	static const struct option table[] = {{"config", required_argument, NULL, 'c'},
+		{"json", no_argument, NULL, 'j'}, {"fix-script", no_argument, NULL, 'f'},
+		{"root", required_argument, NULL, 'r'}, {"measure-disk", no_argument, NULL, 'm'},
+		{"help", no_argument, NULL, 'h'}, {0}};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "c:h", table, NULL)) != -1) {
+		if (c == 'c')
+			o->config = optarg;
+		else if (c == 'j')
+			o->json = true;
+		else if (c == 'f')
+			o->script = true;
+		else if (c == 'r')
+			o->root = optarg;
+		else if (c == 'm')
+			o->measure = true;
+		else if (c == 'h')
+			return fputs(help, stdout) < 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
+		else
+			return TL_EXIT_USAGE;
+	}
+	if (optind < argc || (o->json && o->script) || (o->measure && o->config == NULL)) {
+		tl_error("%s (see `tapline doctor --help`)",
+			optind < argc	       ? "doctor takes options only; a configuration follows -c"
+			: o->json && o->script ? "--json or --fix-script, not both"
+					       : "--measure-disk needs -c CONFIG, which names the recordings");
+		return TL_EXIT_USAGE;
+	}
+	return -1;
+}
+
+static void print(const struct options *o, const struct tl_doctor_report *report, const struct tl_facts *facts)
+{
+	if (o->json) {
+		json_t *json = tl_doctor_json(report, facts);
+		json_dumpf(json, stdout, JSON_INDENT(2));
+		putchar('\n');
+		json_decref(json);
+	} else if (o->script) {
+		tl_doctor_print_script(report, facts, stdout);
+	} else {
+		tl_doctor_print(report, facts, isatty(STDOUT_FILENO), stdout);
+	}
+}
+
+static int examine(const struct options *o, const struct tl_tree *tree, const struct tl_config *config)
+{
+	struct tl_doctor_report *report = malloc(sizeof(*report));
+	struct tl_facts *facts = malloc(sizeof(*facts));
+	int status = TL_EXIT_FAILED;
+
+	if (report != NULL && facts != NULL) {
+		tl_doctor_gather(tree, config, o->measure, facts);
+		tl_doctor_judge(facts, report);
+		print(o, report, facts);
+		if (fflush(stdout) == 0 && report->counts[TL_VERDICT_FAIL] == 0)
+			status = TL_EXIT_OK;
+	}
+	free(facts);
+	free(report);
+	return status;
+}
+
+int tl_cmd_doctor(int argc, char **argv)
+{
+	struct options o = {.root = "/"};
+	struct tl_config *config = NULL;
+	struct tl_tree tree;
+	struct tl_err err;
+	int status = parse(argc, argv, &o);
+
+	if (status >= 0)
+		return status;
+	if (o.config != NULL && tl_config_load(o.config, &config, &err) != 0) {
+		tl_error("%s", err.text);
+		return TL_EXIT_USAGE;
+	}
+	int rc = tl_tree_open(o.root, &tree);
+	if (rc == 0) {
+		status = examine(&o, &tree, config);
+		tl_tree_close(&tree);
+	} else {
+		tl_error("--root %s: %s", o.root, strerror(-rc));
+		status = TL_EXIT_USAGE;
+	}
+	tl_config_free(config);
+	return status;
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tapline latency: latencies out of capture files.
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tl_err.h>
+#include <tl_latency.h>
+#include <tl_log.h>
+#include <tl_units.h>
+
+#include "app.h"
+#include "latency_compare.h"
+#include "latency_run.h"
+
+#define NUMBER_BYTES_MAX 64
+#define OFFSET_MAX 65535
+#define REPLY_BYTES_MAX (1u << 20)
+
+static const char help[] =
+	"usage: tapline latency FILE [FILE2] --trigger FILTER --reply FILTER [options]\n"
+	"       tapline latency --compare A B [--threshold T] [--json]\n"
+	"\n"
+	"Finds the reply to each trigger in pcap and pcapng files, and tells how long it took. FILE holds both, or the\n"
+	"triggers, and FILE2 the replies. Filters are in tcpdump's syntax.\n"
+	"\n"
+	"      --trigger FILTER  the frames that ask: UDP datagrams or TCP segments\n"
+	"      --reply FILTER    the frames that answer: UDP datagrams or TCP streams\n"
+	"      --match HOW       payload (default): the trigger's payload stands in the reply\n"
+	"                        sequence:OFFSET[,OFFSET]:LEN: a number of LEN bytes stands in both, so far behind\n"
+	"                        their beginnings (the second OFFSET is the reply's)\n"
+	"                        position: the stream of replies is the triggers' payloads, one after the other\n"
+	"      --reply-bytes N   with sequence, in TCP: each reply is so long (default: as long as its trigger)\n"
+	"      --window TIME     how far a trigger and its reply can be apart (default 1s); also 500ms, 20us, 900ns\n"
+	"      --unique          a payload that comes again within the window is a copy, not another trigger\n"
+	"      --name TEXT       of the experiment, for the report\n"
+	"      --json            the results as one JSON object\n"
+	"      --csv FILE        every pair: packet_id,time_ns,latency_ns\n"
+	"      --html FILE       the report as a page that opens in any browser\n"
+	"      --hgrm FILE       percentiles, in HdrHistogram's format\n"
+	"  -w, --write LINKED    a pcapng copy in which the frames of a pair have the same packet id, and a comment; - is\n"
+	"                        stdout, and results go to stderr then\n"
+	"      --above TIME      with -w: comments only for pairs that are further apart\n"
+	"  -h, --help            this text\n";
+
+struct options {
+	struct tl_latency_cfg cfg;
+	struct tl_latency_files files;
+	const char *name;
+	bool json;
+};
+
+static int usage(const char *what, const char *value)
+{
+	tl_error("%s%s%s (see `tapline latency --help`)", what, value != NULL ? ": " : "", value != NULL ? value : "");
+	return TL_EXIT_USAGE;
+}
+
+// ---- options
+
+// "1s", "500ms", "20us", "900ns"; without a unit seconds. Returns 0 or -EINVAL.
+static int parse_time(const char *text, uint64_t *out_ns)
+{
+	static const struct {
+		const char *name;
+		uint64_t of_second;
+	} units[] = {{"ns", 1000000000}, {"us", 1000000}, {"ms", 1000}, {"s", 1}, {"", 1}};
+	char number[32];
+	size_t chars = strlen(text);
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(units); i++) {
+		size_t unit_chars = strlen(units[i].name);
+		if (chars < unit_chars || chars - unit_chars >= sizeof(number) ||
+			strcmp(text + chars - unit_chars, units[i].name) != 0)
+			continue;
+		snprintf(number, sizeof(number), "%.*s", (int)(chars - unit_chars), text);
+		if (tl_parse_seconds(number, out_ns) != 0)
+			return -EINVAL;
+		*out_ns /= units[i].of_second;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+// "OFFSET[,OFFSET]:LEN"
+static bool parse_sequence(const char *text, struct tl_match_cfg *cfg)
+{
+	char part[3][16] = {0};
+	uint64_t trigger, reply, bytes;
+	int n = sscanf(text, "%15[0-9],%15[0-9]", part[0], part[1]);
+	const char *colon = strchr(text, ':');
+
+	if (n < 1 || colon == NULL || (size_t)(colon - text) != strlen(part[0]) + (n == 2 ? 1 + strlen(part[1]) : 0))
+		return false;
+	if (tl_parse_u64(part[0], 0, OFFSET_MAX, &trigger) != 0 ||
+		tl_parse_u64(part[n - 1], 0, OFFSET_MAX, &reply) != 0 ||
+		tl_parse_u64(colon + 1, 1, NUMBER_BYTES_MAX, &bytes) != 0)
+		return false;
+	cfg->method = TL_MATCH_SEQUENCE;
+	cfg->trigger_offset = (uint32_t)trigger;
+	cfg->reply_offset = (uint32_t)reply;
+	cfg->number_bytes = (uint32_t)bytes;
+	return true;
+}
+
+static const char *set_match(struct tl_match_cfg *cfg, const char *value)
+{
+	static const char sequence[] = "sequence:";
+
+	if (strcmp(value, "payload") == 0)
+		cfg->method = TL_MATCH_PAYLOAD;
+	else if (strcmp(value, "position") == 0)
+		cfg->method = TL_MATCH_POSITION;
+	else if (strncmp(value, sequence, strlen(sequence)) != 0 || !parse_sequence(value + strlen(sequence), cfg))
+		return "--match takes payload, position, sequence:OFFSET:LEN or sequence:OFFSET,OFFSET:LEN";
+	return NULL;
+}
+
+static const char *set_reply_bytes(struct tl_match_cfg *cfg, const char *value)
+{
+	uint64_t bytes;
+
+	if (tl_parse_u64(value, 1, REPLY_BYTES_MAX, &bytes) != 0)
+		return "--reply-bytes takes a number from 1 to 1048576";
+	cfg->reply_bytes = (uint32_t)bytes;
+	return NULL;
+}
+
+// Returns NULL, or what is wrong.
+static const char *set(struct options *o, int c, const char *value)
+{
+	static const char no_time[] = "no time such as 1s, 500ms, 20us or 900ns";
+	const char **texts[] = {['t'] = &o->cfg.trigger,
+		['r'] = &o->cfg.reply,
+		['n'] = &o->name,
+		['c'] = &o->files.csv,
+		['H'] = &o->files.html,
+		['g'] = &o->files.hgrm,
+		['w'] = &o->cfg.linked};
+
+	switch (c) {
+	case 'm':
+		return set_match(&o->cfg.match, value);
+	case 'b':
+		return set_reply_bytes(&o->cfg.match, value);
+	case 'W':
+		return parse_time(value, &o->cfg.match.window_ns) == 0 && o->cfg.match.window_ns != 0 ? NULL : no_time;
+	case 'a':
+		return parse_time(value, &o->cfg.above_ns) == 0 ? NULL : no_time;
+	case 'u':
+		o->cfg.match.unique = true;
+		return NULL;
+	case 'j':
+		o->json = true;
+		return NULL;
+	default:
+		*texts[c] = value;
+		return NULL;
+	}
+}
+
+// What the options say together. Returns NULL, or what is wrong.
+static const char *check(const struct options *o)
+{
+	const struct tl_match_cfg *match = &o->cfg.match;
+
+	if (o->cfg.trigger == NULL || o->cfg.reply == NULL)
+		return "which frames? give --trigger FILTER and --reply FILTER";
+	if (match->reply_bytes != 0 && match->method != TL_MATCH_SEQUENCE)
+		return "--reply-bytes is for --match sequence";
+	if (match->reply_bytes != 0 && match->reply_bytes < match->reply_offset + match->number_bytes)
+		return "--reply-bytes is less than where the number ends";
+	if (match->unique && match->method == TL_MATCH_POSITION)
+		return "--unique is for --match payload and sequence";
+	if (o->cfg.above_ns != 0 && o->cfg.linked == NULL)
+		return "--above is for -w";
+	return NULL;
+}
+
+// Returns -1 to go on, else an exit status.
+static int parse(int argc, char **argv, struct options *o)
+{
+	static const struct option table[] = {{"trigger", required_argument, NULL, 't'},
+		{"reply", required_argument, NULL, 'r'}, {"match", required_argument, NULL, 'm'},
+		{"reply-bytes", required_argument, NULL, 'b'}, {"window", required_argument, NULL, 'W'},
+		{"unique", no_argument, NULL, 'u'}, {"name", required_argument, NULL, 'n'},
+		{"json", no_argument, NULL, 'j'}, {"csv", required_argument, NULL, 'c'},
+		{"html", required_argument, NULL, 'H'}, {"hgrm", required_argument, NULL, 'g'},
+		{"write", required_argument, NULL, 'w'}, {"above", required_argument, NULL, 'a'},
+		{"help", no_argument, NULL, 'h'}, {0}};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "w:h", table, NULL)) != -1) {
+		if (c == 'h')
+			return fputs(help, stdout) < 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
+		if (c == '?') // getopt has said what is wrong
+			return TL_EXIT_USAGE;
+		const char *wrong = set(o, c, optarg);
+		if (wrong != NULL)
+			return usage(wrong, optarg);
+	}
+	if (optind == argc)
+		return usage("which file? name one that holds both, or one of triggers and one of replies", NULL);
+	if (argc - optind > TL_LATENCY_INPUTS)
+		return usage("two files at most", argv[optind + TL_LATENCY_INPUTS]);
+	while (optind < argc)
+		o->cfg.file[o->cfg.files++] = argv[optind++];
+	const char *wrong = check(o);
+	return wrong != NULL ? usage(wrong, NULL) : -1;
+}
+
+// ---- results
+
+static int print(const struct options *o, const struct tl_latency *report, struct tl_err *err)
+{
+	bool to_stderr = o->cfg.linked != NULL && strcmp(o->cfg.linked, "-") == 0;
+	FILE *out = to_stderr ? stderr : stdout;
+	int rc = 0;
+
+	if (o->json) {
+		json_t *json = tl_latency_json(report);
+		rc = json != NULL ? tl_latency_json_print(json, out) : -ENOMEM;
+		json_decref(json);
+	} else {
+		rc = tl_latency_text(report, out);
+	}
+	return rc != 0 ? tl_fail(err, rc, "cannot print the results: %s", strerror(-rc)) : 0;
+}
+
+// Returns 0 or -errno with the sentence.
+static int work(const struct options *o, struct tl_latency_run *run, struct tl_err *err)
+{
+	int rc = tl_latency_run(run, err);
+
+	if (rc == 0 && o->cfg.linked != NULL)
+		rc = tl_latency_write_linked(run, err);
+	if (rc == 0)
+		rc = tl_latency_save(run->report, &o->files, err);
+	if (rc == 0)
+		rc = print(o, run->report, err);
+	return rc;
+}
+
+static int run_and_report(const struct options *o, struct tl_latency *report)
+{
+	struct tl_latency_run run;
+	struct tl_err err;
+	int status = TL_EXIT_OK;
+
+	snprintf(report->name, sizeof(report->name), "%s", o->name != NULL ? o->name : o->cfg.file[0]);
+	if (tl_latency_run_init(&run, &o->cfg, report, &err) != 0) {
+		tl_error("%s", err.text);
+		status = TL_EXIT_USAGE;
+	} else if (work(o, &run, &err) != 0) {
+		tl_error("%s", err.text);
+		status = TL_EXIT_FAILED;
+	} else if (report->matched == 0) {
+		tl_error("no reply was matched: do the filters mean what they should?");
+		status = TL_EXIT_FAILED;
+	}
+	tl_latency_run_fini(&run);
+	return status;
+}
+
+int tl_cmd_latency(int argc, char **argv)
+{
+	struct options o = {.cfg = {.match = {.window_ns = TL_NS_PER_S}}};
+
+	if (tl_latency_is_compare(argc, argv))
+		return tl_latency_compare_command(argc, argv);
+	int status = parse(argc, argv, &o);
+	if (status >= 0)
+		return status;
+	struct tl_latency *report = tl_latency_create();
+	if (report == NULL) {
+		tl_error("no memory for the report");
+		return TL_EXIT_FAILED;
+	}
+	status = run_and_report(&o, report);
+	tl_latency_destroy(report);
+	return status;
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Limits of the cgroup that this process is in, of version 1 and 2.
+
+#include "doctor_facts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CGROUPS "/sys/fs/cgroup"
+#define V1_NO_LIMIT (INT64_MAX >> 1) // a number of pages that is as large as can be
+
+// Where the process stands: "/system.slice/x.service". of is "" for version 2, else a controller of version 1.
+static bool find_cgroup(const char *text, const char *of, char *path, size_t size)
+{
+	for (const char *line = text; line != NULL && *line != '\0'; line = strchr(line, '\n')) {
+		char controllers[128] = "", where[TL_TREE_PATH_MAX] = "";
+		line += *line == '\n';
+		if (sscanf(line, "%*u:%127[^:\n]:%511[^\n]", controllers, where) != 2 &&
+			sscanf(line, "%*u::%511[^\n]", where) != 1)
+			continue;
+		if (strcmp(controllers, of) != 0 || where[0] != '/')
+			continue;
+		snprintf(path, size, "%s", where);
+		return true;
+	}
+	return false;
+}
+
+// Calls look for the cgroup and those above it: /sys/fs/cgroup[/controller]/path.
+static void climb(const struct tl_tree *tree, const char *controller, char *path,
+	void (*look)(const struct tl_tree *tree, const char *dir, void *ctx), void *ctx)
+{
+	char dir[TL_TREE_PATH_MAX * 2];
+
+	for (;;) {
+		snprintf(dir, sizeof(dir), CGROUPS "%s%s%s", controller[0] != '\0' ? "/" : "", controller, path);
+		look(tree, dir, ctx);
+		char *slash = strrchr(path, '/');
+		if (slash == NULL)
+			return;
+		*slash = '\0';
+	}
+}
+
+struct limit {
+	const char *file;
+	int64_t least;
+};
+
+static void look_limit(const struct tl_tree *tree, const char *dir, void *ctx)
+{
+	struct limit *limit = ctx;
+	struct tl_fact_num value = tl_tree_num(tree, "%s/%s", dir, limit->file);
+
+	if (value.known && value.value >= 0 && value.value < V1_NO_LIMIT && value.value < limit->least)
+		limit->least = value.value;
+}
+
+struct tl_fact_num tl_cgroup_limit(
+	const struct tl_tree *tree, const char *controller, const char *v2_file, const char *v1_file)
+{
+	char *text = tl_tree_text(tree, "/proc/self/cgroup");
+	struct limit limit = {.least = TL_FACT_NO_LIMIT};
+	char path[TL_TREE_PATH_MAX];
+	bool known = false;
+
+	if (text == NULL)
+		return (struct tl_fact_num){0};
+	if (find_cgroup(text, "", path, sizeof(path))) {
+		known = true;
+		limit.file = v2_file;
+		climb(tree, "", path, look_limit, &limit);
+	}
+	if (find_cgroup(text, controller, path, sizeof(path))) {
+		known = true;
+		limit.file = v1_file;
+		climb(tree, controller, path, look_limit, &limit);
+	}
+	free(text);
+	return known ? tl_fact_is(limit.least) : (struct tl_fact_num){0};
+}
+
+static void look_quota(const struct tl_tree *tree, const char *dir, void *ctx)
+{
+	struct tl_fact_text v2 = tl_tree_line(tree, "%s/cpu.max", dir);
+	struct tl_fact_num quota_us = tl_tree_num(tree, "%s/cpu.cfs_quota_us", dir);
+	struct tl_fact_num period_us = tl_tree_num(tree, "%s/cpu.cfs_period_us", dir);
+	long long quota = quota_us.value, period = period_us.value;
+	int64_t *least = ctx;
+
+	if (v2.known && sscanf(v2.text, "%lld %lld", &quota, &period) != 2)
+		return; // "max 100000"
+	if (quota > 0 && period > 0 && quota < TL_FACT_NO_LIMIT / 100 && quota * 100 / period < *least)
+		*least = quota * 100 / period;
+}
+
+struct tl_fact_num tl_cgroup_quota(const struct tl_tree *tree)
+{
+	char *text = tl_tree_text(tree, "/proc/self/cgroup");
+	int64_t least = TL_FACT_NO_LIMIT;
+	char path[TL_TREE_PATH_MAX];
+	bool known = false;
+
+	if (text == NULL)
+		return (struct tl_fact_num){0};
+	if (find_cgroup(text, "", path, sizeof(path))) {
+		known = true;
+		climb(tree, "", path, look_quota, &least);
+	}
+	if (find_cgroup(text, "cpu,cpuacct", path, sizeof(path))) {
+		known = true;
+		climb(tree, "cpu,cpuacct", path, look_quota, &least);
+	}
+	free(text);
+	return known ? tl_fact_is(least) : (struct tl_fact_num){0};
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Facts of CPUs: which there are, and what holds for the workers.
+
+#include "doctor_facts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tl_eal_about.h>
+
+#define CPU_DIR "/sys/devices/system/cpu"
+#define IDLE_STATES_MAX 16
+
+// Whether a list of words with blanks between has this one.
+static bool has_word(const char *list, const char *word)
+{
+	size_t chars = strlen(word);
+
+	for (const char *at = list; (at = strstr(at, word)) != NULL; at += chars) {
+		bool begins = at == list || at[-1] == ' ';
+		if (begins && (at[chars] == ' ' || at[chars] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+static void read_flags(const struct tl_tree *tree, struct tl_facts *facts)
+{
+	char *text = tl_tree_text(tree, "/proc/cpuinfo");
+	const char *const *flags = tl_eal_cpu_flags();
+	char line[8192], missing[TL_FACT_TEXT] = "";
+	size_t used = 0;
+
+	if (text != NULL && tl_line_after(text, "flags\t\t:", line, sizeof(line))) {
+		for (size_t i = 0; flags[i] != NULL; i++)
+			if (!has_word(line, flags[i]) && used + 16 < sizeof(missing))
+				used += (size_t)snprintf(
+					missing + used, sizeof(missing) - used, "%s%s", used > 0 ? " " : "", flags[i]);
+		facts->cpu.missing_flags = tl_fact_says(missing);
+		facts->time.constant_tsc = tl_fact_is(has_word(line, "constant_tsc"));
+		facts->time.nonstop_tsc = tl_fact_is(has_word(line, "nonstop_tsc"));
+	}
+	free(text);
+}
+
+// The value of a word KEY=VALUE of the kernel's command line.
+static bool find_option(const char *cmdline, const char *key, char *buf, size_t size)
+{
+	size_t chars = strlen(key);
+
+	for (const char *at = cmdline; (at = strstr(at, key)) != NULL; at += chars) {
+		if ((at != cmdline && at[-1] != ' ') || at[chars] != '=')
+			continue;
+		snprintf(buf, size, "%.*s", (int)strcspn(at + chars + 1, " \n"), at + chars + 1);
+		return true;
+	}
+	return false;
+}
+
+// What nohz_full has, rcu_nocbs has too.
+static struct tl_fact_cpus read_rcu_nocbs(const struct tl_tree *tree, const struct tl_facts *facts)
+{
+	char *cmdline = tl_tree_text(tree, "/proc/cmdline");
+	struct tl_fact_cpus cpus = {0};
+	char list[1024];
+
+	if (cmdline == NULL)
+		return cpus;
+	if (!find_option(cmdline, "rcu_nocbs", list, sizeof(list)))
+		cpus = (struct tl_fact_cpus){.known = true};
+	else
+		cpus = strcmp(list, "all") == 0 ? facts->cpu.online : tl_cpus_parse_list(list);
+	for (size_t i = 0; i < TL_FACT_CPUS_MAX / 64 && cpus.known && facts->cpu.nohz_full.known; i++)
+		cpus.bits[i] |= facts->cpu.nohz_full.bits[i];
+	free(cmdline);
+	return cpus;
+}
+
+static struct tl_fact_cpus read_allowed(const struct tl_tree *tree)
+{
+	char *text = tl_tree_text(tree, "/proc/self/status");
+	struct tl_fact_cpus cpus = {0};
+	char list[4096];
+
+	if (text != NULL && tl_line_after(text, "Cpus_allowed_list:", list, sizeof(list)))
+		cpus = tl_cpus_parse_list(list);
+	free(text);
+	return cpus;
+}
+
+void tl_gather_cpus(const struct tl_tree *tree, struct tl_facts *facts)
+{
+	struct tl_fact_cpu *cpu = &facts->cpu;
+	struct tl_fact_text mask = tl_tree_line(tree, "/sys/devices/virtual/workqueue/cpumask");
+
+	cpu->online = tl_tree_cpus(tree, CPU_DIR "/online");
+	cpu->allowed = read_allowed(tree);
+	cpu->isolated = tl_tree_cpus(tree, CPU_DIR "/isolated");
+	cpu->nohz_full = tl_tree_cpus(tree, CPU_DIR "/nohz_full");
+	cpu->rcu_nocbs = read_rcu_nocbs(tree, facts);
+	cpu->watched = tl_tree_cpus(tree, "/proc/sys/kernel/watchdog_cpumask");
+	if (mask.known)
+		cpu->workqueues = tl_cpus_parse_mask(mask.text);
+	cpu->quota_percent = tl_cgroup_quota(tree);
+	read_flags(tree, facts);
+}
+
+// ---- each worker
+
+// "performance", or the governor that is not.
+static void look_governor(const struct tl_tree *tree, uint32_t cpu, struct tl_fact_text *first)
+{
+	struct tl_fact_text governor = tl_tree_line(tree, CPU_DIR "/cpu%u/cpufreq/scaling_governor", cpu);
+
+	if (governor.known && (!first->known || strcmp(first->text, "performance") == 0))
+		*first = governor;
+}
+
+static void look_idle(const struct tl_tree *tree, uint32_t cpu, struct tl_fact_num *deepest_us)
+{
+	for (unsigned state = 0; state < IDLE_STATES_MAX; state++) {
+		struct tl_fact_num us = tl_tree_num(tree, CPU_DIR "/cpu%u/cpuidle/state%u/latency", cpu, state);
+		struct tl_fact_num off = tl_tree_num(tree, CPU_DIR "/cpu%u/cpuidle/state%u/disable", cpu, state);
+		if (!us.known)
+			continue;
+		deepest_us->known = true;
+		if (!(off.known && off.value) && us.value > deepest_us->value)
+			deepest_us->value = us.value;
+	}
+}
+
+static void look_siblings(const struct tl_tree *tree, uint32_t cpu, struct tl_fact_cpus *all)
+{
+	struct tl_fact_cpus these = tl_tree_cpus(tree, CPU_DIR "/cpu%u/topology/thread_siblings_list", cpu);
+
+	if (!these.known)
+		return;
+	all->known = true;
+	for (uint32_t other = 0; other < TL_FACT_CPUS_MAX; other++)
+		if (other != cpu && tl_cpus_has(&these, other))
+			tl_cpus_add(all, other);
+}
+
+void tl_gather_workers(const struct tl_tree *tree, struct tl_facts *facts)
+{
+	const struct tl_fact_cpus *cpus = facts->wanted.workers.known ? &facts->wanted.workers : &facts->cpu.online;
+	struct tl_fact_text idle_driver = tl_tree_line(tree, CPU_DIR "/cpuidle/current_driver");
+
+	if (idle_driver.known && strcmp(idle_driver.text, "none") == 0)
+		facts->cpu.idle_exit_us = tl_fact_is(0);
+	for (uint32_t cpu = 0; cpu < TL_FACT_CPUS_MAX; cpu++) {
+		if (!tl_cpus_has(cpus, cpu))
+			continue;
+		look_governor(tree, cpu, &facts->cpu.governor);
+		look_idle(tree, cpu, &facts->cpu.idle_exit_us);
+		look_siblings(tree, cpu, &facts->cpu.siblings);
+	}
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// latency_files: the directory of `run --latency`: for each echo NAME.json, NAME.html, NAME.hgrm and, with "samples",
+// NAME.csv.
+
+#include <tl_metrics.h>
+#include <tl_report.h>
+
+struct tl_err;
+
+// Makes the directory, if it is not there. Returns 0 or -errno and a sentence.
+int tl_latency_files_prepare(const char *dir, struct tl_err *err);
+
+// After the end: the snapshot is the last of these metrics.
+int tl_latency_files_write(
+	const char *dir, const struct tl_metrics *metrics, const struct tl_snapshot *snapshot, struct tl_err *err);

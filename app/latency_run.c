@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads triggers and replies side by side, the triggers a window ahead, and pairs them. One file that holds both is
+// read twice at once, so that nothing has to be kept.
+
+#include "latency_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <tl_filter.h>
+#include <tl_log.h>
+#include <tl_pcapfile.h>
+
+#include "latency_source.h"
+
+// The frames of a file that a filter lets through.
+struct side {
+	struct tl_pcap_reader *reader;
+	struct tl_filter *filter;
+	const char *path;
+	bool has;		     // frame is the next one
+	struct tl_match_frame frame; // its number counts from 1
+	uint64_t read;
+	struct tl_latency_origin origin;
+	bool broken;
+};
+
+static int open_side(struct side *side, const char *path, const char *filter, struct tl_err *err)
+{
+	side->path = path;
+	int rc = tl_filter_create_plain(filter, &side->filter, err);
+
+	return rc != 0 ? rc : tl_pcap_open(path, &side->reader, err);
+}
+
+static void close_side(struct side *side)
+{
+	tl_pcap_close(side->reader);
+	tl_filter_destroy(side->filter);
+}
+
+// A file that ends in the middle is used up to there.
+static void go_on(struct side *side)
+{
+	struct tl_pcap_frame frame;
+	struct tl_err err;
+	int rc;
+
+	side->has = false;
+	while ((rc = tl_pcap_next(side->reader, &frame, &err)) == 1) {
+		side->read++;
+		if (!tl_filter_match_bytes(side->filter, frame.data, frame.cap_bytes, frame.wire_bytes))
+			continue;
+		side->frame = (struct tl_match_frame){.data = frame.data,
+			.cap_bytes = frame.cap_bytes,
+			.wire_bytes = frame.wire_bytes,
+			.ts_ns = frame.ts_ns,
+			.frame = side->read};
+		side->has = true;
+		tl_latency_origin_see(&side->origin, side->reader);
+		return;
+	}
+	if (rc != 0 && !side->broken)
+		tl_warn("%s; used up to there", err.text);
+	side->broken = rc != 0;
+}
+
+static int match_all(struct side *trigger, struct side *reply, struct tl_match *match, uint64_t window_ns)
+{
+	int rc = 0;
+
+	go_on(trigger);
+	for (go_on(reply); reply->has && rc == 0; go_on(reply)) {
+		while (rc == 0 && trigger->has &&
+			trigger->frame.ts_ns <= tl_latency_later(reply->frame.ts_ns, window_ns)) {
+			rc = tl_match_trigger(match, &trigger->frame);
+			go_on(trigger);
+		}
+		if (rc == 0)
+			rc = tl_match_reply(match, &reply->frame);
+	}
+	for (; trigger->has && rc == 0; go_on(trigger))
+		rc = tl_match_trigger(match, &trigger->frame);
+	return rc != 0 ? rc : tl_match_finish(match);
+}
+
+// ---- links
+
+static int add_note(struct tl_latency_notes *notes, const struct tl_latency_note *note)
+{
+	if (notes->n == notes->room) {
+		size_t room = notes->room != 0 ? 2 * notes->room : 4096;
+		struct tl_latency_note *more = reallocarray(notes->note, room, sizeof(*more));
+		if (more == NULL)
+			return -ENOMEM;
+		notes->note = more;
+		notes->room = room;
+	}
+	notes->note[notes->n++] = *note;
+	return 0;
+}
+
+static int take_link(void *ctx, const struct tl_match_link *link)
+{
+	struct tl_latency_run *run = ctx;
+	int64_t latency_ns = (int64_t)(link->reply_ns - link->trigger_ns);
+	struct tl_latency_note note = {.frame = link->trigger_frame, .number = link->number, .latency_ns = latency_ns};
+
+	if (latency_ns < run->earliest_ns)
+		run->earliest_ns = latency_ns;
+	int rc = tl_latency_add_pair(run->report, link->trigger_ns, link->reply_ns, link->number);
+	if (rc != 0 || run->fd < 0)
+		return rc;
+	rc = add_note(&run->notes[0], &note);
+	note.frame = link->reply_frame;
+	note.is_reply = true;
+	return rc != 0 ? rc : add_note(&run->notes[run->cfg->files - 1], &note);
+}
+
+// ---- the report
+
+static void add_counters(struct tl_latency *report, const struct tl_match_stats *stats)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {{"frames_of_triggers", stats->trigger_frames}, {"frames_of_replies", stats->reply_frames},
+		{"triggers", stats->triggers}, {"trigger_copies", stats->trigger_copies},
+		{"triggers_repeated", stats->trigger_repeated}, {"triggers_empty", stats->trigger_empty},
+		{"unmatched_reply_bytes", stats->unmatched_reply_bytes}, {"lost_reply_bytes", stats->lost_bytes},
+		{"frames_ignored", stats->trigger_ignored + stats->ignored},
+		{"frames_cut", stats->trigger_cut + stats->cut}, {"other_streams", stats->other_streams}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(rows); i++)
+		tl_latency_add_fact(report, rows[i].name, "%" PRIu64, rows[i].value);
+}
+
+static void judge(struct tl_latency_run *run, const struct tl_match_stats *stats)
+{
+	struct tl_latency *report = run->report;
+
+	if (stats->matched == 0)
+		tl_latency_add_invalid(report, "no reply was matched: see whether the filters mean what they should");
+	if (stats->negative != 0)
+		tl_latency_add_invalid(report,
+			"%" PRIu64 " of %" PRIu64 " replies are stamped before their triggers, by up to %" PRIu64
+			" ns: the clocks do not agree",
+			stats->negative, stats->matched, (uint64_t)-run->earliest_ns);
+	if (stats->trigger_cut + stats->cut != 0)
+		tl_latency_add_invalid(report,
+			"%" PRIu64 " frames are cut short in the capture: their payload cannot be compared",
+			stats->trigger_cut + stats->cut);
+	if (stats->other_streams != 0)
+		tl_latency_add_invalid(report,
+			"%" PRIu64 " streams of replies beside the first: by position there can be one; narrow --reply",
+			stats->other_streams);
+}
+
+static void fill(struct tl_latency_run *run, const struct tl_match_stats *stats, const struct side sides[2])
+{
+	struct tl_latency *report = run->report;
+	const struct tl_latency_cfg *cfg = run->cfg;
+
+	report->unmatched_triggers = stats->unmatched_triggers;
+	report->unmatched_replies = stats->unmatched_replies;
+	report->duplicates = stats->duplicates;
+	report->unstamped = stats->trigger_unstamped + stats->unstamped;
+	tl_latency_origins(&sides[0].origin, &sides[1].origin, report);
+	tl_latency_add_fact(report, "file", "%s", cfg->file[0]);
+	if (cfg->files == 2)
+		tl_latency_add_fact(report, "file_of_replies", "%s", cfg->file[1]);
+	tl_latency_add_fact(report, "clocks", "%s", cfg->files == 2 ? "of two files, taken for one" : "of one file");
+	tl_latency_add_fact(report, "trigger", "%s", cfg->trigger);
+	tl_latency_add_fact(report, "reply", "%s", cfg->reply);
+	tl_latency_add_fact(report, "window_ns", "%" PRIu64, cfg->match.window_ns);
+	tl_latency_add_fact(report, "earliest_ns", "%" PRId64, run->earliest_ns);
+	tl_latency_add_fact(report, "incomplete_file", "%s", sides[0].broken || sides[1].broken ? "yes" : "no");
+	add_counters(report, stats);
+	judge(run, stats);
+}
+
+// ---- a run
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static int open_linked(struct tl_latency_run *run, const struct stat *inputs, struct tl_err *err)
+{
+	const char *path = run->cfg->linked;
+	bool to_stdout = strcmp(path, "-") == 0;
+	struct stat status;
+
+	run->fd = to_stdout ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
+			    : open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0640);
+	if (run->fd < 0 || fstat(run->fd, &status) != 0)
+		return tl_fail(err, -EINVAL, "%.300s: cannot write: %s", path, strerror(errno));
+	for (unsigned i = 0; i < run->cfg->files; i++)
+		if (is_same(&status, &inputs[i]))
+			return tl_fail(err, -EINVAL, "%.300s: is one of the files to read; name another", path);
+	if (!to_stdout && S_ISREG(status.st_mode) && ftruncate(run->fd, 0) != 0)
+		return tl_fail(err, -EINVAL, "%.300s: cannot empty it: %s", path, strerror(errno));
+	return 0;
+}
+
+int tl_latency_run_init(
+	struct tl_latency_run *run, const struct tl_latency_cfg *cfg, struct tl_latency *report, struct tl_err *err)
+{
+	struct stat status[TL_LATENCY_INPUTS];
+
+	*run = (struct tl_latency_run){.cfg = cfg, .report = report, .fd = -1};
+	int rc = tl_filter_check(cfg->trigger, err);
+	if (rc != 0)
+		return tl_fail_at(err, rc, "--trigger");
+	rc = tl_filter_check(cfg->reply, err);
+	if (rc != 0)
+		return tl_fail_at(err, rc, "--reply");
+	for (unsigned i = 0; i < cfg->files; i++) {
+		struct tl_pcap_reader *reader;
+		if (stat(cfg->file[i], &status[i]) != 0)
+			return tl_fail(err, -EINVAL, "%.300s: %s", cfg->file[i], strerror(errno));
+		rc = tl_pcap_open(cfg->file[i], &reader, err);
+		if (rc != 0)
+			return -EINVAL;
+		tl_pcap_close(reader);
+	}
+	if (cfg->files == 2 && is_same(&status[0], &status[1]))
+		return tl_fail(err, -EINVAL, "%.200s and %.200s are the same file: one that holds both is named once",
+			cfg->file[0], cfg->file[1]);
+	return cfg->linked != NULL ? open_linked(run, status, err) : 0;
+}
+
+int tl_latency_run(struct tl_latency_run *run, struct tl_err *err)
+{
+	const struct tl_latency_cfg *cfg = run->cfg;
+	struct tl_match_cfg match_cfg = cfg->match;
+	struct side sides[2] = {0};
+	struct tl_match *match = NULL;
+
+	match_cfg.linked = take_link;
+	match_cfg.ctx = run;
+	int rc = open_side(&sides[0], cfg->file[0], cfg->trigger, err);
+	if (rc == 0)
+		rc = open_side(&sides[1], cfg->file[cfg->files - 1], cfg->reply, err);
+	if (rc == 0) {
+		rc = tl_match_create(&match_cfg, &match);
+		if (rc == 0)
+			rc = match_all(&sides[0], &sides[1], match, match_cfg.window_ns);
+		if (rc == 0)
+			fill(run, tl_match_get_stats(match), sides);
+		else
+			tl_fail(err, rc, "cannot match: %s", strerror(-rc));
+	}
+	tl_match_destroy(match);
+	close_side(&sides[0]);
+	close_side(&sides[1]);
+	return rc;
+}
+
+void tl_latency_run_fini(struct tl_latency_run *run)
+{
+	for (unsigned i = 0; i < TL_LATENCY_INPUTS; i++)
+		free(run->notes[i].note);
+	if (run->fd >= 0)
+		close(run->fd);
+}

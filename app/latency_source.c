@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where stamps come from: our recordings say it in each interface's description (lib/capture/capture_blocks.c); what
+// another tool wrote is "file", and the unit it counts in.
+
+#include "latency_source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EPB_FLAGS 2
+#define DIRECTION 3u
+#define TSRESOL_BINARY 0x80u
+
+static const char *const known[] = {"nic-rx", "nic-ptp", "nic-tx", "kernel", "file", "tsc"};
+
+// "..., timestamps: tsc (software, ...), clock within 57 ns at start"
+static void read_description(const char *text, const char **out_source, uint64_t *out_bound_ns)
+{
+	static const char mark[] = "timestamps: ", within[] = "within ";
+	const char *at = strstr(text, mark);
+
+	*out_source = "file";
+	if (at == NULL)
+		return;
+	at += strlen(mark);
+	size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz-");
+	for (size_t i = 0; i < TL_ARRAY_LEN(known); i++)
+		if (strlen(known[i]) == len && strncmp(at, known[i], len) == 0)
+			*out_source = known[i];
+	at = strstr(at, within);
+	if (at != NULL)
+		*out_bound_ns = strtoull(at + strlen(within), NULL, 10);
+}
+
+// Nanoseconds of a unit, rounded up.
+static uint64_t unit_ns(uint8_t tsresol)
+{
+	uint8_t exponent = tsresol & (TSRESOL_BINARY - 1);
+	uint64_t ns = TL_NS_PER_S;
+
+	for (; exponent != 0 && ns > 1; exponent--)
+		ns = tsresol & TSRESOL_BINARY ? (ns + 1) / 2 : (ns + 9) / 10;
+	return ns;
+}
+
+static bool is_sent(const struct tl_pcap_more *more)
+{
+	struct tl_pcap_option option;
+	uint32_t at = 0, flags;
+
+	while (tl_pcap_next_option(more->options, more->options_bytes, more->swapped, &at, &option) == 1)
+		if (option.code == EPB_FLAGS && option.len == sizeof(flags)) {
+			memcpy(&flags, option.value, sizeof(flags));
+			flags = more->swapped ? __builtin_bswap32(flags) : flags;
+			return (flags & DIRECTION) == TL_PCAPNG_OUTBOUND;
+		}
+	return false;
+}
+
+void tl_latency_origin_see(struct tl_latency_origin *origin, const struct tl_pcap_reader *reader)
+{
+	struct tl_pcap_more more;
+	char description[256];
+	const char *source;
+	uint64_t bound_ns = 0;
+
+	tl_pcap_get_more(reader, &more);
+	origin->sent |= is_sent(&more);
+	if (origin->seen && origin->section == more.section && origin->interface_id == more.interface_id)
+		return;
+	snprintf(description, sizeof(description), "%.*s", (int)more.description_bytes,
+		more.description != NULL ? more.description : "");
+	read_description(description, &source, &bound_ns);
+	if (!origin->seen || unit_ns(more.tsresol) > unit_ns(origin->tsresol))
+		origin->tsresol = more.tsresol;
+	if (origin->source[0] != '\0' && strcmp(origin->source, source) != 0)
+		source = "mixed";
+	snprintf(origin->source, sizeof(origin->source), "%s", source);
+	origin->bound_ns = tl_max_u64(origin->bound_ns, bound_ns);
+	origin->section = more.section;
+	origin->interface_id = more.interface_id;
+	origin->seen = true;
+}
+
+static bool is(const struct tl_latency_origin *origin, const char *source)
+{
+	return strcmp(origin->source, source) == 0;
+}
+
+// Two receive stamps are the method of two ports, whoever took them. What the host itself stamped as it sent, or in
+// software, is another.
+static const char *method_of(const struct tl_latency_origin *trigger, const struct tl_latency_origin *reply)
+{
+	const struct tl_latency_origin *both[] = {trigger, reply};
+	bool software = false, probe = false, sent = false;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(both); i++) {
+		software |= is(both[i], "tsc") || is(both[i], "kernel") || is(both[i], "mixed");
+		probe |= is(both[i], "nic-ptp");
+		sent |= both[i]->sent || is(both[i], "nic-tx");
+	}
+	return software ? "software" : probe ? "probe" : sent ? "rx-tx" : "two-port";
+}
+
+static const char *unit_text(uint8_t tsresol, char buf[32])
+{
+	switch (tsresol) {
+	case 3:
+		return "ms";
+	case 6:
+		return "us";
+	case 9:
+		return "ns";
+	default:
+		snprintf(buf, 32, "%s^-%u s", tsresol & TSRESOL_BINARY ? "2" : "10", tsresol & (TSRESOL_BINARY - 1));
+		return buf;
+	}
+}
+
+static void add_unit(struct tl_latency *report, const char *name, const struct tl_latency_origin *origin)
+{
+	char buf[32];
+
+	if (origin->seen)
+		tl_latency_add_fact(report, name, "%s", unit_text(origin->tsresol, buf));
+}
+
+// A stamp is at most a unit too early, whatever else its clock does.
+static uint64_t bound_ns(const struct tl_latency_origin *origin)
+{
+	return origin->seen ? tl_max_u64(origin->bound_ns, unit_ns(origin->tsresol)) : 0;
+}
+
+void tl_latency_origins(
+	const struct tl_latency_origin *trigger, const struct tl_latency_origin *reply, struct tl_latency *report)
+{
+	tl_latency_set_sources(report, trigger->seen ? trigger->source : "file", bound_ns(trigger),
+		reply->seen ? reply->source : "file", bound_ns(reply));
+	snprintf(report->method, sizeof(report->method), "%s", method_of(trigger, reply));
+	add_unit(report, "unit_of_triggers", trigger);
+	add_unit(report, "unit_of_replies", reply);
+}

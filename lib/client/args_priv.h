@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// The command line as it was given, before it is judged.
+
+#include <tl_client.h>
+
+#define MIN_PAYLOAD_BYTES 8
+#define MAX_UDP_PAYLOAD_BYTES 1472
+#define MAX_UDP6_PAYLOAD_BYTES 1452
+#define MAX_TCP_PAYLOAD_BYTES 65536
+
+// The values as they were given, before they are judged together. A port of 0 is one not given.
+struct tl_client_given {
+	bool kernel, json, help, require_valid;
+	struct tl_client_endpoint group, source; // addresses only
+	struct tl_client_endpoint tcp_listen, tcp_connect, udp_echo;
+	struct tl_client_sweep rate_pps, payload_bytes; // n values; no axis
+	enum tl_client_timestamps timestamps;
+	const char *null_path;
+	struct tl_latency_files files;
+	uint64_t udp_port, ttl, spin_us, cold;
+	uint64_t duration_ns, connect_timeout_ns, linger_ns;
+};
+
+bool tl_client_endpoint_given(const struct tl_client_endpoint *at);
+
+double tl_client_seconds_of(uint64_t ns);
+
+// Fills given from the defaults and then from argv. Returns 0, or -EINVAL and the sentence.
+int tl_client_read_options(int argc, char **argv, struct tl_client_given *given, struct tl_err *err);

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// What the files of the kernel's transport share: opening sockets, and stamps of the kernel and of its interfaces.
+
+#include <linux/ethtool.h>
+#include <linux/net_tstamp.h>
+#include <net/if.h>
+
+#include "link_priv.h"
+
+// ---- sockets.c
+
+int tl_client_bind(int fd, struct tl_client_endpoint at);
+int tl_client_connect(int fd, struct tl_client_endpoint to);
+int tl_client_set_option(int fd, int level, int name, int value);
+int tl_client_socket(const struct tl_client_cfg *cfg, int type); // of the family of the run
+void tl_client_close_fd(int *fd);
+
+// Where what is sent comes from; nowhere in particular: the kernel chooses. Returns 0, or -1 and errno.
+int tl_client_bind_source(int fd, const struct tl_client_cfg *cfg);
+
+// These set *out also when they fail. Return 0, or -errno and the sentence.
+int tl_client_open_udp(const struct tl_client_cfg *cfg, struct tl_client_endpoint to, int *out, struct tl_err *err);
+int tl_client_open_listener(const struct tl_client_cfg *cfg, int *out, struct tl_err *err);
+
+// The interface that has the address; 0: none.
+unsigned tl_client_interface_of(const struct tl_client_endpoint *at);
+
+// ---- stamping.c
+
+// Asks for stamps of what the socket sends, or receives, or both. Returns 0 or -errno.
+int tl_client_stamping_enable(int fd, enum tl_client_timestamps source, bool sends, bool receives);
+
+// recv() that brings the stamp of what it read last.
+ssize_t tl_client_stamping_receive(int fd, void *data, size_t room, struct tl_client_arrival *arrival);
+
+// The next stamp of something sent, off the error queue.
+bool tl_client_stamping_departed(int fd, struct tl_client_departure *departure);
+
+// ---- nic.c
+
+// An interface whose NIC stamps all frames, and what it did before.
+struct tl_client_nic {
+	char name[IFNAMSIZ];
+	struct hwtstamp_config before;
+	bool changed;
+};
+
+// Makes the interface of the run's packets stamp. Returns 0, or -errno and the sentence: -EOPNOTSUPP where it cannot.
+int tl_client_nic_begin(struct tl_client_nic *nic, const struct tl_client_cfg *cfg, struct tl_err *err);
+void tl_client_nic_end(struct tl_client_nic *nic);
+
+// Whether what the driver says of itself is enough.
+int tl_client_nic_judge(const struct ethtool_ts_info *info, const char *name, struct tl_err *err);

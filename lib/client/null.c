@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Takes the time of a run against a null echo off, where both were measured in the same way.
+
+#include <tl_client.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+int tl_client_null_load(const char *path, json_t **out, struct tl_err *err)
+{
+	json_error_t error;
+
+	*out = json_load_file(path, 0, &error);
+	if (*out != NULL)
+		return 0;
+	return tl_fail(err, -EINVAL, "--null %s: %s (line %d); give the output of `tapline client --json`", path,
+		error.text, error.line);
+}
+
+static bool text_is(const json_t *run, const char *key, const char *text)
+{
+	const char *has = json_string_value(json_object_get(run, key));
+	return has != NULL && strcmp(has, text) == 0;
+}
+
+static bool number_is(const json_t *run, const char *key, uint64_t number)
+{
+	const json_t *has = json_object_get(run, key);
+	return json_is_integer(has) && (uint64_t)json_integer_value(has) == number;
+}
+
+static bool is_same(const json_t *run, enum tl_client_mode mode, uint64_t payload_bytes, uint64_t rate_pps,
+	enum tl_client_timestamps timestamps)
+{
+	return text_is(run, "mode", tl_client_mode_name(mode)) && number_is(run, "payload_bytes", payload_bytes) &&
+	       number_is(run, "asked_pps", rate_pps) &&
+	       text_is(run, "timestamps", tl_client_timestamps_name(timestamps));
+}
+
+// The run of the file that is alike: itself, or one of a sweep's.
+static const json_t *find(const json_t *null, enum tl_client_mode mode, uint64_t payload_bytes, uint64_t rate_pps,
+	enum tl_client_timestamps timestamps)
+{
+	const json_t *points = json_object_get(null, "points");
+
+	if (is_same(null, mode, payload_bytes, rate_pps, timestamps))
+		return null;
+	for (size_t i = 0; i < json_array_size(points); i++)
+		if (is_same(json_array_get(points, i), mode, payload_bytes, rate_pps, timestamps))
+			return json_array_get(points, i);
+	return NULL;
+}
+
+static const json_t *best_of(const json_t *run, const char *suffix)
+{
+	char key[64];
+	const char *name = json_string_value(json_object_get(run, "best"));
+
+	snprintf(key, sizeof(key), "%s%s", name != NULL ? name : "", suffix);
+	return json_object_get(run, key);
+}
+
+static int check_one(const json_t *null, const struct tl_client_cfg *cfg, struct tl_err *err)
+{
+	const json_t *run = find(null, cfg->mode, cfg->payload_bytes, cfg->rate_pps, cfg->timestamps);
+
+	if (run == NULL)
+		return tl_fail(err, -EINVAL,
+			"--null: the file has no run over %s with --payload %" PRIu64 " --rate %" PRIu64
+			" --timestamps %s; measure the null echo like that",
+			tl_client_mode_name(cfg->mode), cfg->payload_bytes, cfg->rate_pps,
+			tl_client_timestamps_name(cfg->timestamps));
+	if (!json_is_number(json_object_get(best_of(run, ""), "p50")) ||
+		!json_is_number(json_object_get(best_of(run, "_ci95"), "p50")))
+		return tl_fail(err, -EINVAL, "--null: the file has no times for --payload %" PRIu64 " --rate %" PRIu64,
+			cfg->payload_bytes, cfg->rate_pps);
+	return 0;
+}
+
+int tl_client_null_check(
+	const json_t *null, const struct tl_client_cfg *cfg, const struct tl_client_sweep *sweep, struct tl_err *err)
+{
+	for (size_t i = 0; i < sweep->n; i++) {
+		struct tl_client_cfg one = tl_client_point(cfg, sweep, i);
+		int ret = check_one(null, &one, err);
+		if (ret != 0)
+			return ret;
+	}
+	return 0;
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+	return json_number_value(json_object_get(object, key));
+}
+
+void tl_client_null_subtract(const json_t *null, struct tl_client_result *result)
+{
+	const json_t *run = find(null, result->mode, result->payload_bytes, result->asked_pps, result->timestamps);
+	const struct tl_hist_summary *best = tl_client_best(result);
+	const struct tl_client_spread *spread = tl_client_best_spread(result);
+	const json_t *times = best_of(run, ""), *ci95 = best_of(run, "_ci95");
+
+	if (run == NULL || best->count == 0)
+		return;
+	// Errors of independent runs add up by their squares.
+	result->net = (struct tl_client_net){
+		.given = true,
+		.p50_ns = (double)best->p50_ns - number_of(times, "p50"),
+		.p50_ci95_ns = hypot((double)spread->p50_ns, number_of(ci95, "p50")),
+		.mean_ns = best->mean_ns - number_of(times, "mean"),
+		.mean_ci95_ns = hypot(spread->mean_ns, number_of(ci95, "mean")),
+	};
+	if (!json_is_true(json_object_get(run, "valid")) && result->n_invalid < TL_CLIENT_REASONS)
+		snprintf(result->invalid[result->n_invalid++], TL_LATENCY_TEXT,
+			"the null echo's result that was taken off is not valid");
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a client has to say in the report of latencies.
+
+#include "sweep_priv.h"
+
+#include <inttypes.h>
+
+static void add_counts(struct tl_latency *report, const struct tl_client_result *result)
+{
+	const struct tl_client_stamp_counts *stamps = &result->stamps;
+
+	report->unmatched_triggers += result->lost;
+	report->unmatched_replies += result->corrupt;
+	report->duplicates += result->duplicated;
+	report->unstamped += stamps->tx_missing + stamps->rx_missing + stamps->rx_shared;
+	report->reply_first += stamps->reply_first;
+	report->matched += stamps->reply_first;
+}
+
+// Those that are listed, and of those the ones with a time.
+static void add_cold(struct tl_latency *report, const struct tl_client_result *result)
+{
+	bool wire = result->timestamps != TL_CLIENT_STAMPS_USER;
+
+	for (uint64_t i = 0; i < tl_min_u64(result->cold_count, TL_CLIENT_COLD_LISTED); i++) {
+		uint64_t cold_ns = wire ? result->cold[i].wire_rtt_ns : result->cold[i].rtt_ns;
+		if (cold_ns == 0 || report->cold_count == TL_LATENCY_COLD)
+			continue;
+		report->cold_ns[report->cold_count++] = cold_ns;
+		report->matched++;
+	}
+}
+
+static void add_point(struct tl_latency *report, enum tl_client_axis axis, const struct tl_client_result *result)
+{
+	bool payload = axis == TL_CLIENT_AXIS_PAYLOAD;
+
+	if (axis != TL_CLIENT_AXIS_NONE)
+		tl_latency_add_point(report, &(struct tl_latency_point){
+						     .axis = payload ? TL_LATENCY_PAYLOAD_BYTES : TL_LATENCY_RATE_PPS,
+						     .at = payload ? result->payload_bytes : result->asked_pps,
+						     .latency = *tl_client_best(result),
+					     });
+}
+
+static void add_facts(struct tl_latency *report, const struct tl_client_result *result, const struct tl_client_fit *fit)
+{
+	tl_latency_add_fact(report, "mode", "%s", tl_client_mode_name(result->mode));
+	tl_latency_add_fact(report, "payload_bytes", "%" PRIu64, result->payload_bytes);
+	tl_latency_add_fact(report, "asked_pps", "%" PRIu64, result->asked_pps);
+	if (fit->known)
+		tl_latency_add_fact(report, "slope", "%.3f ns per byte, r2 %.4f", fit->slope, fit->r2);
+}
+
+// What one reading of the kernel's clock may be off by. A NIC does not say: a unit of its stamps.
+static uint64_t stamp_bound_ns(const struct tl_client_result *results, size_t n)
+{
+	uint64_t bound_ns = 1;
+
+	for (size_t i = 0; i < n && results[i].timestamps != TL_CLIENT_STAMPS_NIC; i++)
+		bound_ns = tl_max_u64(bound_ns, results[i].clock_bound_ns);
+	return bound_ns;
+}
+
+void tl_client_report_fill(struct tl_latency *report, const struct tl_client_sweep *sweep,
+	const struct tl_client_result *results, size_t n)
+{
+	const struct tl_client_fit fit = tl_client_slope(sweep, results, n);
+	enum tl_client_timestamps timestamps = results->timestamps;
+
+	snprintf(report->name, sizeof(report->name), "tapline client, %s%s", tl_client_best_name(results),
+		n > 1 ? ", all points of the sweep together" : "");
+	snprintf(report->method, sizeof(report->method), "software");
+	uint64_t bound_ns = stamp_bound_ns(results, n);
+	tl_latency_set_sources(
+		report, tl_client_tx_source(timestamps), bound_ns, tl_client_rx_source(timestamps), bound_ns);
+	add_facts(report, results, &fit);
+	for (size_t i = 0; i < n; i++) {
+		add_counts(report, &results[i]);
+		add_cold(report, &results[i]);
+		add_point(report, sweep->axis, &results[i]);
+		for (uint32_t k = 0; k < results[i].n_invalid; k++)
+			tl_latency_add_invalid(report, "%s", results[i].invalid[k]);
+	}
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Takes the times of each message down, and sums them up at the end.
+
+#include "session_priv.h"
+
+static int64_t real_ns(const struct tl_client_session *s, uint64_t monotonic_ns)
+{
+	return (int64_t)monotonic_ns + s->host.offset_ns;
+}
+
+// The report gets the best time there is. Out of memory it keeps fewer samples, and shows that itself.
+static void report_sample(struct tl_client_session *s, uint64_t seq, uint64_t time_ns, uint64_t latency_ns)
+{
+	if (s->hooks->report != NULL)
+		tl_latency_add(s->hooks->report,
+			&(struct tl_latency_sample){.time_ns = time_ns, .latency_ns = latency_ns, .packet_id = seq});
+}
+
+static void take_pair(struct tl_client_session *s, const struct tl_client_pair *pair)
+{
+	uint64_t wire_rtt_ns = pair->rx_ns - pair->tx_ns;
+	bool kernel = s->cfg->timestamps == TL_CLIENT_STAMPS_KERNEL;
+
+	s->wire_over_rtt += wire_rtt_ns > pair->rtt_ns;
+	if (pair->cold != 0) {
+		if (pair->cold <= TL_CLIENT_COLD_LISTED)
+			s->cold[pair->cold - 1].wire_rtt_ns = wire_rtt_ns;
+		return;
+	}
+	tl_client_quantity_add(&s->wire, wire_rtt_ns);
+	report_sample(
+		s, pair->seq, kernel ? pair->tx_ns : (uint64_t)real_ns(s, tl_client_due_ns(s, pair->seq)), wire_rtt_ns);
+}
+
+void tl_client_take_departures(struct tl_client_session *s)
+{
+	struct tl_client_departure departure;
+	struct tl_client_pair pair;
+
+	while (s->link->ops->departed(s->link, tl_client_stamps_waiting(&s->stamps) > 0, &departure))
+		if (departure.stamp_ns != 0 &&
+			tl_client_stamps_departure(&s->stamps, departure.id, departure.stamp_ns, &pair))
+			take_pair(s, &pair);
+}
+
+// Returns the echo's number among the cold ones, from 1; 0: it is none.
+static uint32_t take_cold(struct tl_client_session *s, uint64_t rtt_ns)
+{
+	if (s->cold_left == 0)
+		return 0;
+	s->cold_left--;
+	s->cold_count++;
+	if (s->cold_count <= TL_CLIENT_COLD_LISTED)
+		s->cold[s->cold_count - 1] = (struct tl_client_cold){
+			.connection = s->link->connections > 0 ? s->link->connections - 1 : 0, .rtt_ns = rtt_ns};
+	return (uint32_t)s->cold_count;
+}
+
+// How long nobody had looked for the echo when it was read: since the last look that found nothing, or since its own
+// message was sent.
+static uint64_t gap_ns(const struct tl_client_session *s, uint64_t seq, uint64_t now)
+{
+	uint64_t since_ns = s->look_ns;
+
+	if (seq + 1 == s->next)
+		since_ns = tl_max_u64(since_ns, s->sent_ns);
+	return now - tl_min_u64(since_ns, now);
+}
+
+void tl_client_take_sample(
+	struct tl_client_session *s, uint64_t seq, const struct tl_client_arrival *arrival, uint64_t now)
+{
+	uint64_t rtt_ns = now - tl_client_due_ns(s, seq);
+	uint32_t cold = take_cold(s, rtt_ns);
+	struct tl_client_pair pair;
+
+	if (s->account.received == 1)
+		s->first_rtt_ns = rtt_ns;
+	if (cold == 0) {
+		tl_client_quantity_add(&s->rtt, rtt_ns);
+		tl_hist_record(&s->gap, gap_ns(s, seq, now));
+	}
+	if (s->cfg->timestamps == TL_CLIENT_STAMPS_USER) {
+		if (cold == 0)
+			report_sample(s, seq, (uint64_t)real_ns(s, tl_client_due_ns(s, seq)), rtt_ns);
+		return;
+	}
+	if (tl_client_stamps_arrival(&s->stamps, seq, arrival->stamp_ns, arrival->shared, rtt_ns, cold, &pair))
+		take_pair(s, &pair);
+}
+
+static double achieved_rate_pps(const struct tl_client_session *s)
+{
+	uint64_t span_ns = s->last_send_ns - s->first_send_ns;
+	return span_ns == 0 ? 0 : (double)(s->account.sent - 1) * (double)TL_NS_PER_S / (double)span_ns;
+}
+
+static void fill_times(const struct tl_client_session *s, struct tl_client_result *result)
+{
+	result->first_rtt_ns = s->first_rtt_ns;
+	result->wire_over_rtt = s->wire_over_rtt;
+	result->stamps = s->stamps.counts;
+	result->cold_count = s->cold_count;
+	for (size_t i = 0; i < TL_CLIENT_COLD_LISTED; i++)
+		result->cold[i] = s->cold[i];
+	result->rtt_spread = tl_client_quantity_spread(&s->rtt);
+	result->wire_spread = tl_client_quantity_spread(&s->wire);
+	tl_hist_summarize(&s->rtt.hist, &result->rtt);
+	tl_hist_summarize(&s->wire.hist, &result->wire_rtt);
+	tl_hist_summarize(&s->late, &result->sender_late);
+	tl_hist_summarize(&s->gap, &result->poll_gap);
+}
+
+void tl_client_fill_result(const struct tl_client_session *s, struct tl_client_result *result)
+{
+	const struct tl_client_account *account = &s->account;
+
+	*result = (struct tl_client_result){
+		.mode = s->cfg->mode,
+		.timestamps = s->cfg->timestamps,
+		.planned = account->planned,
+		.asked_pps = s->cfg->rate_pps,
+		.payload_bytes = s->cfg->payload_bytes,
+		.sent = account->sent,
+		.send_errors = s->send_errors,
+		.received = account->received,
+		.lost = tl_client_account_lost(account),
+		.duplicated = account->duplicated,
+		.corrupt = account->corrupt,
+		.reordered = account->reordered,
+		.reconnects = s->connections_framed > 0 ? s->connections_framed - 1 : 0,
+		.rate_pps = achieved_rate_pps(s),
+		.elapsed_ns = s->end_ns - s->start_ns,
+		.interrupted = s->interrupted,
+		.balanced = tl_client_account_balanced(account, s->echoes_read),
+	};
+	fill_times(s, result);
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// client sweep: one measurement after another, each with another payload or rate, and the line through the results.
+// Pure.
+//
+// Threads: any. Memory: the caller's.
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tl_base.h>
+
+#define TL_CLIENT_POINTS 64
+
+enum tl_client_axis { TL_CLIENT_AXIS_NONE, TL_CLIENT_AXIS_PAYLOAD, TL_CLIENT_AXIS_RATE };
+
+// Values to measure at; of the axis NONE there is one run, as configured, and n is 1.
+struct tl_client_sweep {
+	enum tl_client_axis axis;
+	size_t n;
+	uint64_t at[TL_CLIENT_POINTS];
+};
+
+// "64", "16,64,256", or "16:1472:5": so many values at equal distances. Each is in [min, max] and above the one before
+// it. Fills n and at. Returns 0, -EINVAL, -ERANGE.
+int tl_client_sweep_parse(const char *text, uint64_t min, uint64_t max, struct tl_client_sweep *sweep);
+
+// y = base + slope * x by least squares.
+struct tl_client_fit {
+	bool known; // there were two points at least, at different x
+	double slope, base;
+	double slope_se; // standard error of the slope; negative with two points, which have none
+	double r2;	 // the share of y's variance that the line explains; 1 where y has none
+};
+
+struct tl_client_fit tl_client_fit(const double *x, const double *y, size_t n);

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Says why a result must not be believed. One rule for all that goes wrong now and then: in more than one of a hundred.
+
+#include <tl_client.h>
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <tl_units.h>
+
+#define RARE 100 // one in so many is what a result may suffer
+
+static void add(struct tl_client_result *result, const char *fmt, ...) TL_PRINTF(2, 3);
+
+static void add(struct tl_client_result *result, const char *fmt, ...)
+{
+	va_list args;
+
+	if (result->n_invalid == TL_CLIENT_REASONS)
+		return;
+	va_start(args, fmt);
+	vsnprintf(result->invalid[result->n_invalid++], TL_LATENCY_TEXT, fmt, args);
+	va_end(args);
+}
+
+static bool too_many(uint64_t part, uint64_t whole)
+{
+	return part > whole / RARE;
+}
+
+static void judge_times(struct tl_client_result *result)
+{
+	char this_ns[32], that_ns[32];
+
+	if (result->rtt.count == 0) {
+		add(result, "no echo was measured");
+		return;
+	}
+	if (result->sender_late.p99_ns > result->rtt.p50_ns)
+		add(result,
+			"the sender was late: by more than %s in 1 of 100 messages, against a median of %s; lower --rate, "
+			"or give the client a CPU of its own",
+			tl_format_ns(result->sender_late.p99_ns, this_ns, sizeof(this_ns)),
+			tl_format_ns(result->rtt.p50_ns, that_ns, sizeof(that_ns)));
+	if (result->poll_gap.p99_ns > result->rtt.p50_ns)
+		add(result,
+			"nobody looked for echoes: for more than %s before 1 of 100 of them, against a median of %s; give "
+			"the client a CPU of its own",
+			tl_format_ns(result->poll_gap.p99_ns, this_ns, sizeof(this_ns)),
+			tl_format_ns(result->rtt.p50_ns, that_ns, sizeof(that_ns)));
+}
+
+static void judge_stamps(struct tl_client_result *result)
+{
+	const struct tl_client_stamp_counts *stamps = &result->stamps;
+	uint64_t missing = stamps->tx_missing + stamps->rx_missing + stamps->rx_shared;
+
+	if (result->timestamps == TL_CLIENT_STAMPS_USER)
+		return;
+	if (too_many(missing, result->received))
+		add(result,
+			"stamps are missing: of %" PRIu64 " echoes %" PRIu64 " had none of their message, %" PRIu64
+			" none of their own, %" PRIu64 " one that may be that of a later echo",
+			result->received, stamps->tx_missing, stamps->rx_missing, stamps->rx_shared);
+	if (result->wire_over_rtt > 0 || stamps->reply_first > 0)
+		add(result,
+			"clocks contradict each other: %" PRIu64 " echoes arrived before their message left, %" PRIu64
+			" took longer between the stamps than in user space around them",
+			stamps->reply_first, result->wire_over_rtt);
+}
+
+static void judge_host(struct tl_client_result *result)
+{
+	char this_ns[32], that_ns[32];
+
+	if (too_many(result->stolen_ns, result->elapsed_ns))
+		add(result, "the hypervisor took %s of %s from the client's CPUs (steal of /proc/stat)",
+			tl_format_ns(result->stolen_ns, this_ns, sizeof(this_ns)),
+			tl_format_ns(result->elapsed_ns, that_ns, sizeof(that_ns)));
+	if (result->clock_step_ns != 0)
+		add(result, "the clock was set %s %s while the run lasted",
+			result->clock_step_ns > 0 ? "forward by" : "back by",
+			tl_format_ns((uint64_t)llabs(result->clock_step_ns), this_ns, sizeof(this_ns)));
+}
+
+void tl_client_verdict(struct tl_client_result *result)
+{
+	judge_times(result);
+	judge_stamps(result);
+	judge_host(result);
+}

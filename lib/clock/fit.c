@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lays a line through the last comparisons of a counter with a clock, and says how far it may be off.
+
+#include "clock_priv.h"
+
+#include <math.h>
+#include <string.h>
+
+#define GAP_NS 50e6	  // of closer samples the distance says nothing of a rate
+#define READING_NS 50.0	  // no bracket is believed to be narrower
+#define STEADY_PPB 1000.0 // an oscillator may change its rate by this from one sample to the next
+#define GIVE_UP 8	  // samples set aside in a row, even if no two of them agree
+#define TRUSTED 3	  // samples whose rate is believed
+
+static const struct tl_clock_sample *newest(const struct tl_clock_fit *fit)
+{
+	return &fit->samples[fit->n - 1];
+}
+
+static double between(uint64_t from, uint64_t to)
+{
+	return (double)(int64_t)(to - from);
+}
+
+void tl_clock_fit_begin(
+	struct tl_clock_fit *fit, const struct tl_clock_sample *sample, double ns_per_tick, double drift_ppb)
+{
+	*fit = (struct tl_clock_fit){.samples = {*sample},
+		.n = 1,
+		.ns_per_tick = ns_per_tick,
+		.drift_ppb = drift_ppb,
+		.spread_ns = (double)sample->half_ns};
+}
+
+// The line at these ticks, after the newest sample.
+static double since_ns(const struct tl_clock_fit *fit, uint64_t ticks)
+{
+	return between(newest(fit)->ticks, ticks) * fit->ns_per_tick + fit->offset_ns;
+}
+
+uint64_t tl_clock_fit_ns(const struct tl_clock_fit *fit, uint64_t ticks)
+{
+	return newest(fit)->ns + (uint64_t)llrint(since_ns(fit, ticks));
+}
+
+uint64_t tl_clock_fit_mult(const struct tl_clock_fit *fit)
+{
+	return (uint64_t)llrint(ldexp(fit->ns_per_tick, TL_CLOCK_SHIFT));
+}
+
+uint64_t tl_clock_fit_ticks(const struct tl_clock_fit *fit, uint64_t ns)
+{
+	double ahead_ns = between(newest(fit)->ns, ns) - fit->offset_ns;
+
+	return newest(fit)->ticks + (uint64_t)llrint(ahead_ns / fit->ns_per_tick);
+}
+
+double tl_clock_fit_bound_ns(const struct tl_clock_fit *fit, uint64_t ns)
+{
+	double age_ns = fmax(between(newest(fit)->ns, ns), 0);
+
+	return fit->spread_ns + age_ns * fit->drift_ppb / 1e9 + (fit->aside != 0 ? fabs(fit->aside_ns) : 0);
+}
+
+// How far a sample is from the line that the earlier ones make.
+static double deviation_ns(const struct tl_clock_fit *fit, const struct tl_clock_sample *sample)
+{
+	return between(newest(fit)->ns, sample->ns) - since_ns(fit, sample->ticks);
+}
+
+static bool is_outlier(
+	const struct tl_clock_fit *fit, const struct tl_clock_sample *sample, const struct tl_clock_gate *gate)
+{
+	double age_ns = between(newest(fit)->ns, sample->ns);
+	double ppb = fit->n < TRUSTED ? fmax(gate->drift_ppb, 2 * fit->drift_ppb) : gate->drift_ppb;
+
+	return fabs(deviation_ns(fit, sample)) > (double)(gate->outlier_ns + sample->half_ns) + age_ns * ppb / 1e9;
+}
+
+// Whether one clock can have given both: they may be off, but equally.
+static bool agree(const struct tl_clock_fit *fit, const struct tl_clock_sample *a, const struct tl_clock_sample *b,
+	uint64_t outlier_ns)
+{
+	double span_ns = between(a->ns, b->ns);
+	double apart_ns = span_ns - between(a->ticks, b->ticks) * fit->ns_per_tick;
+
+	return fabs(apart_ns) <= (double)(outlier_ns + a->half_ns + b->half_ns) + span_ns * TL_CLOCK_UNKNOWN_PPB / 1e9;
+}
+
+// Returns whether this makes it a step.
+static bool set_aside(struct tl_clock_fit *fit, const struct tl_clock_sample *sample, const struct tl_clock_gate *gate)
+{
+	bool agrees = fit->aside != 0 && agree(fit, &fit->last_aside, sample, gate->outlier_ns);
+
+	fit->agreeing = agrees ? fit->agreeing + 1 : 1;
+	fit->aside++;
+	fit->aside_ns = deviation_ns(fit, sample);
+	fit->last_aside = *sample;
+	return fit->agreeing >= gate->confirm || fit->aside >= GIVE_UP;
+}
+
+static void append(struct tl_clock_fit *fit, const struct tl_clock_sample *sample)
+{
+	if (between(newest(fit)->ns, sample->ns) < GAP_NS)
+		return;
+	if (fit->n == TL_CLOCK_WINDOW)
+		memmove(&fit->samples[0], &fit->samples[1], --fit->n * sizeof(fit->samples[0]));
+	fit->samples[fit->n++] = *sample;
+}
+
+// Weighted least squares, relative to the newest sample and the rate so far, so that the numbers stay small.
+struct sums {
+	double weight, x, y, xx, xy;
+};
+
+static void relate(const struct tl_clock_fit *fit, uint32_t i, double *x, double *y)
+{
+	*x = between(newest(fit)->ticks, fit->samples[i].ticks);
+	*y = between(newest(fit)->ns, fit->samples[i].ns) - *x * fit->ns_per_tick;
+}
+
+static struct sums sum_up(const struct tl_clock_fit *fit)
+{
+	struct sums sums = {0};
+	double mean_x = 0, mean_y = 0, x, y;
+
+	for (uint32_t i = 0; i < fit->n; i++) {
+		double sigma = (double)fit->samples[i].half_ns + READING_NS, weight = 1 / (sigma * sigma);
+		relate(fit, i, &x, &y);
+		sums.weight += weight;
+		// Weighted means and sums about them, one sample after the other.
+		double dx = x - mean_x, dy = y - mean_y;
+		mean_x += dx * weight / sums.weight;
+		mean_y += dy * weight / sums.weight;
+		sums.xx += weight * dx * (x - mean_x);
+		sums.xy += weight * dx * (y - mean_y);
+	}
+	sums.x = mean_x;
+	sums.y = mean_y;
+	return sums;
+}
+
+// Sets how far the line may be off: at each sample by half its bracket and what it deviates, later by drift; the sample
+// that says least counts. The rate may be off by what its samples allow, and change as fast as it was seen to.
+static void judge(struct tl_clock_fit *fit, double rate_ppb)
+{
+	double off_ns[TL_CLOCK_WINDOW], x, y, wander_ppb = 0;
+
+	for (uint32_t i = 0; i < fit->n; i++) {
+		relate(fit, i, &x, &y);
+		off_ns[i] = y - fit->offset_ns;
+		if (i == 0)
+			continue;
+		double gap_ns = between(fit->samples[i - 1].ns, fit->samples[i].ns);
+		wander_ppb = fmax(wander_ppb, fabs(off_ns[i] - off_ns[i - 1]) / gap_ns * 1e9);
+	}
+	fit->drift_ppb = STEADY_PPB + rate_ppb + wander_ppb;
+	fit->spread_ns = INFINITY;
+	for (uint32_t i = 0; i < fit->n; i++) {
+		double age_ns = between(fit->samples[i].ns, newest(fit)->ns);
+		double here_ns = (double)fit->samples[i].half_ns + fabs(off_ns[i]) + age_ns * fit->drift_ppb / 1e9;
+		fit->spread_ns = fmin(fit->spread_ns, here_ns);
+	}
+}
+
+static void solve(struct tl_clock_fit *fit)
+{
+	struct sums sums = sum_up(fit);
+	double change = sums.xy / sums.xx;
+	double change_ppb = fabs(change) / fit->ns_per_tick * 1e9;
+	double rate_ppb = 2 / sqrt(sums.xx) / fit->ns_per_tick * 1e9;
+
+	fit->ns_per_tick += change;
+	fit->offset_ns = sums.y - change * sums.x;
+	if (fit->n < TRUSTED) { // whether the rate changed or a sample is off, only the next one will tell
+		double span_ns = between(fit->samples[0].ns, newest(fit)->ns);
+		judge(fit, fmax(TL_CLOCK_UNKNOWN_PPB, 2 * change_ppb));
+		fit->spread_ns = (double)newest(fit)->half_ns + span_ns * change_ppb / 1e9;
+		return;
+	}
+	judge(fit, rate_ppb);
+}
+
+enum tl_clock_verdict tl_clock_fit_add(
+	struct tl_clock_fit *fit, const struct tl_clock_sample *sample, const struct tl_clock_gate *gate)
+{
+	if (is_outlier(fit, sample, gate)) {
+		if (!set_aside(fit, sample, gate))
+			return TL_CLOCK_SET_ASIDE;
+		tl_clock_fit_begin(fit, sample, fit->ns_per_tick, TL_CLOCK_UNKNOWN_PPB);
+		return TL_CLOCK_STEPPED;
+	}
+	fit->aside = 0;
+	append(fit, sample);
+	if (fit->n > 1)
+		solve(fit);
+	return TL_CLOCK_KEPT;
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks of DPDK and of what its drivers stand on.
+
+#include "doctor_priv.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define RDMA_CORE_LEAST 16 // DPDK's guide of mlx5, "Prerequisites"
+#define FIRMWARE_BYTES 24
+
+static void judge_version(const struct tl_facts *facts, struct tl_finding *f)
+{
+	const struct tl_fact_text *built = &facts->dpdk.built, *running = &facts->dpdk.running;
+
+	if (built->known && running->known)
+		tl_found(f, strcmp(built->text, running->text) == 0 ? TL_VERDICT_OK : TL_VERDICT_WARN,
+			"built with %s, runs with %s", built->text, running->text);
+}
+
+static void judge_pmd_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
+{
+	const char *pmd = tl_doctor_pmd(port->vendor.known ? port->vendor.value : -1, port->device.value);
+
+	if (pmd == NULL)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: a card that is not known here", port->name);
+	else if (!port->pmd_present.known)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: %s", port->name, pmd);
+	else
+		tl_found(f,
+			port->pmd_present.value ? TL_VERDICT_OK
+			: port->configured	? TL_VERDICT_FAIL
+						: TL_VERDICT_WARN,
+			"%s: %s is %sthere", port->name, pmd, port->pmd_present.value ? "" : "not ");
+}
+
+static void judge_pmds(const struct tl_facts *facts, struct tl_finding *f)
+{
+	if (facts->dpdk.driver_dir.known)
+		tl_found(f, TL_VERDICT_OK, "%s", facts->dpdk.driver_dir.text);
+	tl_found_ports(facts, f, judge_pmd_of);
+}
+
+static void judge_ieee1588_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
+{
+	static const char *const need_it[] = {"net_ixgbe", "net_e1000", "net_i40e"};
+	const char *pmd = tl_doctor_pmd(port->vendor.known ? port->vendor.value : -1, port->device.value);
+	bool needs = false;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(need_it); i++)
+		needs |= pmd != NULL && strcmp(pmd, need_it[i]) == 0;
+	if (pmd == NULL)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: a card that is not known here", port->name);
+	else if (!needs)
+		tl_found(f, TL_VERDICT_OK, "%s: %s does without", port->name, pmd);
+	else if (!facts->dpdk.ieee1588.known)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: whether DPDK was built so is not known", port->name);
+	else
+		tl_found(f, facts->dpdk.ieee1588.value ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s: DPDK was %sbuilt for it",
+			port->name, facts->dpdk.ieee1588.value ? "" : "not ");
+}
+
+static void judge_ieee1588(const struct tl_facts *facts, struct tl_finding *f)
+{
+	tl_found_ports(facts, f, judge_ieee1588_of);
+}
+
+static void judge_rdma_core_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
+{
+	const struct tl_fact_num *version = &facts->dpdk.rdma_core;
+
+	if (!port->vendor.known)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: could not be read", port->name);
+	else if (!tl_port_is_bifurcated(port))
+		tl_found(f, TL_VERDICT_OK, "%s: does without", port->name);
+	else if (!version->known)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: libraries could not be looked for", port->name);
+	else if (version->value == 0)
+		tl_found(f, port->configured ? TL_VERDICT_FAIL : TL_VERDICT_WARN, "%s: there is no libibverbs",
+			port->name);
+	else
+		tl_found(f, version->value >= RDMA_CORE_LEAST ? TL_VERDICT_OK : TL_VERDICT_WARN,
+			"%s: rdma-core %" PRIi64, port->name, version->value);
+}
+
+static void judge_rdma_core(const struct tl_facts *facts, struct tl_finding *f)
+{
+	tl_found_ports(facts, f, judge_rdma_core_of);
+}
+
+// The oldest firmware that DPDK's guide of mlx5 names, by the family, which is the first number.
+static const struct {
+	unsigned family, minor, patch;
+} oldest_firmware[] = {{12, 21, 1000}, {14, 21, 1000}, {16, 21, 1000}, {20, 27, 90}, {22, 27, 90}};
+
+// "22.31.1014 (MT_0000000359)". True where the family is not listed or the text is something else.
+static bool firmware_is_young(const char *text)
+{
+	unsigned family, minor, patch;
+
+	if (sscanf(text, "%u.%u.%u", &family, &minor, &patch) != 3)
+		return true;
+	for (size_t i = 0; i < TL_ARRAY_LEN(oldest_firmware); i++)
+		if (oldest_firmware[i].family == family)
+			return minor != oldest_firmware[i].minor ? minor > oldest_firmware[i].minor
+								 : patch >= oldest_firmware[i].patch;
+	return true;
+}
+
+static void judge_firmware_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
+{
+	const char *firmware = port->firmware.known ? port->firmware.text : "not told";
+
+	if (!port->vendor.known || (tl_port_is_bifurcated(port) && !port->firmware.known))
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: %s", port->name, firmware);
+	else if (!tl_port_is_bifurcated(port))
+		tl_found(f, TL_VERDICT_OK, "%s: %s, and DPDK asks for none", port->name, firmware);
+	else
+		tl_found(f, firmware_is_young(firmware) ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s: %s", port->name,
+			firmware);
+}
+
+static void judge_firmware(const struct tl_facts *facts, struct tl_finding *f)
+{
+	tl_found_ports(facts, f, judge_firmware_of);
+}
+
+static const struct tl_check checks[] = {
+	{"dpdk.version", TL_CAN_WARN,
+		"Inline code of the DPDK that Tapline was built with goes with that release's libraries.",
+		"Build Tapline again, with the DPDK that is installed.", NULL, NULL, judge_version},
+	{"dpdk.pmds", TL_CAN_WARN | TL_CAN_FAIL, "Without its driver DPDK does not see a card.",
+		"Install DPDK's drivers: apt-get install dpdk, or build DPDK with the driver.", NULL, NULL, judge_pmds},
+	{"dpdk.ieee1588", TL_CAN_WARN,
+		"ixgbe, igb and i40e stamp PTP frames only, sent ones only in a DPDK built with RTE_LIBRTE_IEEE1588.",
+		"Build DPDK with -Dc_args=-DRTE_LIBRTE_IEEE1588, where sent frames are to have stamps.", NULL, NULL,
+		judge_ieee1588},
+	{"dpdk.rdma_core", TL_CAN_WARN | TL_CAN_FAIL, "DPDK drives Mellanox cards through libibverbs and libmlx5.",
+		"apt-get install libibverbs1 ibverbs-providers", NULL, NULL, judge_rdma_core},
+	{"dpdk.firmware", TL_CAN_WARN, "Older firmware of Mellanox cards lacks what DPDK's driver asks for.",
+		"Update it with mlxup, or flint of mstflint.", NULL, NULL, judge_firmware},
+};
+
+const struct tl_check_group tl_doctor_dpdk = {checks, TL_ARRAY_LEN(checks)};

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks of the wire, as far as a kernel driver shows it.
+
+#include "doctor_priv.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define FEC_FROM_MBPS 25000
+
+// Calls judge for each port that has an interface of the kernel.
+static void each_interface(const struct tl_facts *facts, struct tl_finding *f,
+	void (*judge)(const struct tl_fact_port *port, struct tl_finding *f))
+{
+	uint32_t looked = 0;
+
+	for (uint32_t i = 0; i < facts->n_ports; i++) {
+		const struct tl_fact_port *port = &facts->ports[i];
+		if (!port->interface.known || port->interface.text[0] == '\0')
+			continue;
+		looked++;
+		judge(port, f);
+	}
+	if (looked == 0)
+		tl_found(f, TL_VERDICT_UNKNOWN, "no port has an interface of the kernel: DPDK tells at the start");
+}
+
+static void judge_carrier_of(const struct tl_fact_port *port, struct tl_finding *f)
+{
+	const char *name = port->interface.text;
+
+	if (port->present.known && !port->present.value)
+		tl_found(f, TL_VERDICT_FAIL, "%s: no such interface", name);
+	else if (!port->carrier.known)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: is down", name);
+	else if (port->carrier.value == 0)
+		tl_found(f, TL_VERDICT_WARN, "%s: no carrier", name);
+	else if (port->speed_mbps.known && port->speed_mbps.value > 0)
+		tl_found(f, TL_VERDICT_OK, "%s: %" PRIi64 " Mbit/s", name, port->speed_mbps.value);
+	else
+		tl_found(f, TL_VERDICT_OK, "%s: has a carrier", name);
+}
+
+static void judge_carrier(const struct tl_facts *facts, struct tl_finding *f)
+{
+	each_interface(facts, f, judge_carrier_of);
+}
+
+static void judge_mtu_of(const struct tl_fact_port *port, struct tl_finding *f)
+{
+	uint64_t wanted = port->configured ? port->wanted_mtu : 0;
+
+	if (!port->mtu.known)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: could not be read", port->interface.text);
+	else if (port->mtu.value >= (int64_t)wanted)
+		tl_found(f, TL_VERDICT_OK, "%s: %" PRIi64, port->interface.text, port->mtu.value);
+	else // a port that only records goes on, and is short of long frames
+		tl_found(f, port->sends ? TL_VERDICT_FAIL : TL_VERDICT_WARN,
+			"%s: %" PRIi64 ", the configuration says %" PRIu64, port->interface.text, port->mtu.value,
+			wanted);
+}
+
+static void judge_mtu(const struct tl_facts *facts, struct tl_finding *f)
+{
+	each_interface(facts, f, judge_mtu_of);
+}
+
+static void judge_pause_of(const struct tl_fact_port *port, struct tl_finding *f)
+{
+	static const char *const ways[] = {"off", "received", "sent", "received and sent"};
+
+	if (!port->pause.known)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: the driver does not tell", port->interface.text);
+	else
+		tl_found(f, port->pause.value == 0 ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s: %s", port->interface.text,
+			ways[port->pause.value & 3]);
+}
+
+static void judge_pause(const struct tl_facts *facts, struct tl_finding *f)
+{
+	each_interface(facts, f, judge_pause_of);
+}
+
+static void judge_fec_of(const struct tl_fact_port *port, struct tl_finding *f)
+{
+	bool wanted = port->speed_mbps.known && port->speed_mbps.value >= FEC_FROM_MBPS;
+
+	if (!port->fec.known)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: the driver does not tell", port->interface.text);
+	else
+		tl_found(f, port->fec.value || !wanted ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s: %s",
+			port->interface.text, port->fec.value ? "on" : "off");
+}
+
+static void judge_fec(const struct tl_facts *facts, struct tl_finding *f)
+{
+	each_interface(facts, f, judge_fec_of);
+}
+
+static const struct tl_check checks[] = {
+	{"link.carrier", TL_CAN_WARN | TL_CAN_FAIL,
+		"Without a carrier nothing arrives, and nothing says so but silence.",
+		"Look after cable, transceiver and the switch's port; ip link set INTERFACE up.", NULL, NULL,
+		judge_carrier},
+	{"link.mtu", TL_CAN_WARN | TL_CAN_FAIL,
+		"Longer frames than the interface takes are dropped; an echo refuses to start.",
+		"ip link set INTERFACE mtu N, or set ports[].mtu to what it is.", NULL, NULL, judge_mtu},
+	{"link.pause", TL_CAN_WARN,
+		"A switch or peer that sends pause frames stops our sending; ours stop theirs and hide loss.",
+		"ethtool -A INTERFACE rx off tx off", NULL, NULL, judge_pause},
+	{"link.fec", TL_CAN_WARN,
+		"From 25 Gbit/s on a link without error correction loses frames; both ends must agree.",
+		"ethtool --set-fec INTERFACE encoding auto, as the switch has it.", NULL, NULL, judge_fec},
+};
+
+const struct tl_check_group tl_doctor_link = {checks, TL_ARRAY_LEN(checks)};

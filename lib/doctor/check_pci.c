@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks of network cards on PCI: the driver that has them, the IOMMU, the slot.
+
+#include "doctor_priv.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define READ_REQUEST_LEAST 512
+#define ASPM_BITS 3
+
+static bool has_driver(const struct tl_fact_port *port, const char *name)
+{
+	return port->driver.known && strcmp(port->driver.text, name) == 0;
+}
+
+static bool uses_vfio(const struct tl_fact_port *port)
+{
+	return has_driver(port, "vfio-pci");
+}
+
+static bool fits_dpdk(const struct tl_fact_port *port)
+{
+	return tl_port_is_bifurcated(port) ? has_driver(port, "mlx5_core") || has_driver(port, "mlx4_core")
+					   : uses_vfio(port);
+}
+
+static bool fits_badly(const struct tl_fact_port *port)
+{
+	return has_driver(port, "uio_pci_generic") || has_driver(port, "igb_uio");
+}
+
+static void judge_driver_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
+{
+	const char *name = port->driver.text[0] != '\0' ? port->driver.text : "no driver";
+
+	if (port->present.known && !port->present.value)
+		tl_found(f, TL_VERDICT_FAIL, "%s: no such device", port->name);
+	else if (!port->driver.known)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: could not be read", port->name);
+	else if (fits_badly(port))
+		tl_found(f, TL_VERDICT_WARN, "%s: %s", port->name, name);
+	else if (fits_dpdk(port) || !port->configured || !port->pci)
+		tl_found(f, TL_VERDICT_OK, "%s: %s", port->name, name);
+	else
+		tl_found(f, TL_VERDICT_FAIL, "%s: %s", port->name, name);
+}
+
+static void judge_driver(const struct tl_facts *facts, struct tl_finding *f)
+{
+	tl_found_ports(facts, f, judge_driver_of);
+}
+
+// For what only cards on vfio need: fail where one is configured, warn where there is no configuration.
+static bool wants_vfio(const struct tl_facts *facts, enum tl_verdict *bad, struct tl_finding *f)
+{
+	*bad = facts->wanted.configured ? TL_VERDICT_FAIL : TL_VERDICT_WARN;
+	for (uint32_t i = 0; i < facts->n_ports; i++)
+		if (tl_port_needs_vfio(&facts->ports[i]))
+			return true;
+	if (facts->wanted.configured)
+		tl_found(f, TL_VERDICT_OK, "no port of the configuration needs it");
+	return !facts->wanted.configured;
+}
+
+static void judge_vfio_module(const struct tl_facts *facts, struct tl_finding *f)
+{
+	const struct tl_fact_num *loaded = &facts->bus.vfio_module;
+	enum tl_verdict bad;
+
+	if (loaded->known && wants_vfio(facts, &bad, f))
+		tl_found(f, loaded->value ? TL_VERDICT_OK : bad,
+			loaded->value ? "vfio-pci is there" : "vfio-pci is not loaded");
+}
+
+static void judge_vfio_access_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
+{
+	if (!uses_vfio(port))
+		tl_found(f, port->driver.known ? TL_VERDICT_OK : TL_VERDICT_UNKNOWN, "%s: not on vfio", port->name);
+	else if (!port->vfio_access.known)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: could not be read", port->name);
+	else
+		tl_found(f, port->vfio_access.value ? TL_VERDICT_OK : TL_VERDICT_FAIL,
+			"%s: group %" PRIi64 " may %sbe opened", port->name, port->group.value,
+			port->vfio_access.value ? "" : "not ");
+}
+
+static void judge_vfio_access(const struct tl_facts *facts, struct tl_finding *f)
+{
+	tl_found_ports(facts, f, judge_vfio_access_of);
+}
+
+static void judge_iommu(const struct tl_facts *facts, struct tl_finding *f)
+{
+	const struct tl_fact_num *groups = &facts->bus.iommu_groups, *unsafe = &facts->bus.noiommu;
+	enum tl_verdict bad;
+
+	if (!groups->known || !wants_vfio(facts, &bad, f))
+		return;
+	if (groups->value > 0)
+		tl_found(f, TL_VERDICT_OK, "%" PRIi64 " groups", groups->value);
+	else if (unsafe->known && unsafe->value)
+		tl_found(f, TL_VERDICT_WARN, "no IOMMU, and vfio is allowed to do without");
+	else
+		tl_found(f, bad, "no IOMMU group");
+}
+
+static void judge_iommu_group_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
+{
+	if (tl_port_is_bifurcated(port))
+		tl_found(f, TL_VERDICT_OK, "%s: stays with the kernel's driver", port->name);
+	else if (!port->group.known || !port->group_others.known)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: no group", port->name);
+	else if (port->group_others.text[0] == '\0')
+		tl_found(f, TL_VERDICT_OK, "%s: group %" PRIi64, port->name, port->group.value);
+	else
+		tl_found(f, uses_vfio(port) && port->configured ? TL_VERDICT_FAIL : TL_VERDICT_WARN,
+			"%s: group %" PRIi64 ", with %s", port->name, port->group.value, port->group_others.text);
+}
+
+static void judge_iommu_group(const struct tl_facts *facts, struct tl_finding *f)
+{
+	tl_found_ports(facts, f, judge_iommu_group_of);
+}
+
+static void judge_lockdown(const struct tl_facts *facts, struct tl_finding *f)
+{
+	const struct tl_fact_text *lockdown = &facts->bus.lockdown;
+
+	if (lockdown->known)
+		tl_found(
+			f, strcmp(lockdown->text, "none") == 0 ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s", lockdown->text);
+}
+
+static void judge_width_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
+{
+	if (!port->width.known || !port->max_width.known || port->max_width.value == 0)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: the device does not tell", port->name);
+	else
+		tl_found(f, port->width.value >= port->max_width.value ? TL_VERDICT_OK : TL_VERDICT_WARN,
+			"%s: x%" PRIi64 " of x%" PRIi64, port->name, port->width.value, port->max_width.value);
+}
+
+static void judge_width(const struct tl_facts *facts, struct tl_finding *f)
+{
+	tl_found_ports(facts, f, judge_width_of);
+}
+
+static void judge_speed_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
+{
+	if (!port->mts.known || !port->max_mts.known)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: the device does not tell", port->name);
+	else
+		tl_found(f, port->mts.value >= port->max_mts.value ? TL_VERDICT_OK : TL_VERDICT_WARN,
+			"%s: %g of %g GT/s", port->name, (double)port->mts.value / 1000,
+			(double)port->max_mts.value / 1000);
+}
+
+static void judge_speed(const struct tl_facts *facts, struct tl_finding *f)
+{
+	tl_found_ports(facts, f, judge_speed_of);
+}
+
+static void judge_read_request_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
+{
+	const struct tl_fact_num *bytes = &port->read_request_bytes;
+
+	if (!bytes->known)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: no PCIe capability could be read (as root?)", port->name);
+	else
+		tl_found(f, bytes->value >= READ_REQUEST_LEAST ? TL_VERDICT_OK : TL_VERDICT_WARN,
+			"%s: %" PRIi64 " bytes", port->name, bytes->value);
+}
+
+static void judge_read_request(const struct tl_facts *facts, struct tl_finding *f)
+{
+	tl_found_ports(facts, f, judge_read_request_of);
+}
+
+static void judge_aspm_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
+{
+	static const char *const states[] = {"off", "L0s", "L1", "L0s and L1"};
+
+	if (!port->aspm.known)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: no PCIe capability could be read (as root?)", port->name);
+	else
+		tl_found(f, port->aspm.value == 0 ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s: %s", port->name,
+			states[port->aspm.value & ASPM_BITS]);
+}
+
+static void judge_aspm(const struct tl_facts *facts, struct tl_finding *f)
+{
+	tl_found_ports(facts, f, judge_aspm_of);
+}
+
+static void judge_aer_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
+{
+	if (!port->aer_correctable.known || !port->aer_nonfatal.known || !port->aer_fatal.known) {
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: counts no errors", port->name);
+		return;
+	}
+	bool bad = port->aer_fatal.value > 0 || port->aer_nonfatal.value > 0;
+	tl_found(f,
+		bad				  ? TL_VERDICT_FAIL
+		: port->aer_correctable.value > 0 ? TL_VERDICT_WARN
+						  : TL_VERDICT_OK,
+		"%s: %" PRIi64 " correctable, %" PRIi64 " nonfatal, %" PRIi64 " fatal", port->name,
+		port->aer_correctable.value, port->aer_nonfatal.value, port->aer_fatal.value);
+}
+
+static void judge_aer(const struct tl_facts *facts, struct tl_finding *f)
+{
+	tl_found_ports(facts, f, judge_aer_of);
+}
+
+static const struct tl_fact_node *node_of(const struct tl_facts *facts, int64_t id)
+{
+	for (uint32_t i = 0; i < facts->n_nodes; i++)
+		if (facts->nodes[i].id == id)
+			return &facts->nodes[i];
+	return NULL;
+}
+
+static void judge_numa_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
+{
+	const struct tl_fact_node *node = port->node.known ? node_of(facts, port->node.value) : NULL;
+	char text[128];
+
+	if (port->node.known && port->node.value < 0)
+		tl_found(f, facts->n_nodes == 1 ? TL_VERDICT_OK : TL_VERDICT_UNKNOWN, "%s: no node", port->name);
+	else if (node == NULL)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: could not be read", port->name);
+	else {
+		struct tl_fact_cpus far = tl_cpus_minus(&port->lcores, &node->cpus);
+		bool near = tl_cpus_is_empty(&far);
+		tl_found(f, near ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s: node %u%s%s", port->name, node->id,
+			near ? "" : ", but not CPUs ", near ? "" : tl_cpus_format(&far, text, sizeof(text)));
+	}
+}
+
+static void judge_numa(const struct tl_facts *facts, struct tl_finding *f)
+{
+	tl_found_ports(facts, f, judge_numa_of);
+}
+
+static const struct tl_check checks[] = {
+	{"pci.driver", TL_CAN_WARN | TL_CAN_FAIL,
+		"DPDK drives a card through vfio-pci; Mellanox cards stay with mlx5_core. uio drivers give no protection and no "
+		"interrupts per queue.",
+		"tapline bind ADDRESS gives a card to vfio-pci; a Mellanox card goes back with tapline unbind ADDRESS.",
+		NULL, NULL, judge_driver},
+	{"pci.vfio_module", TL_CAN_WARN | TL_CAN_FAIL, "Without the module vfio-pci no card can be given to a program.",
+		"modprobe vfio-pci, and a line vfio-pci in /etc/modules-load.d/vfio.conf.",
+		"modprobe vfio-pci || echo \"there is no module vfio-pci\" >&2", NULL, judge_vfio_module},
+	{"pci.vfio_access", TL_CAN_FAIL, "The process opens /dev/vfio/vfio and the file of the card's group.",
+		"Give the group of the user that runs Tapline both files: a udev rule SUBSYSTEM==\"vfio\", GROUP=\"vfio\", "
+		"MODE=\"0660\".",
+		NULL, NULL, judge_vfio_access},
+	{"pci.iommu", TL_CAN_WARN | TL_CAN_FAIL,
+		"vfio gives cards to programs behind an IOMMU; without, any card may write anywhere.",
+		"Switch VT-d or AMD-Vi on in the firmware's setup, and intel_iommu=on iommu=pt on the kernel command line.",
+		NULL, "intel_iommu=on iommu=pt", judge_iommu},
+	{"pci.iommu_group", TL_CAN_WARN | TL_CAN_FAIL,
+		"vfio hands out whole groups: a device of the group that another driver has keeps it shut.",
+		"Bind the other devices of the group to vfio-pci too, or put the card into another slot.", NULL, NULL,
+		judge_iommu_group},
+	{"pci.lockdown", TL_CAN_WARN, "A locked kernel refuses uio drivers, vfio without an IOMMU, and reading MSRs.",
+		"Use vfio-pci with an IOMMU, or switch Secure Boot off.", NULL, NULL, judge_lockdown},
+	{"pci.link_width", TL_CAN_WARN, "With fewer lanes than it has a card cannot carry its line rate to memory.",
+		"Put the card into a slot with as many lanes wired; clean its contacts.", NULL, NULL, judge_width},
+	{"pci.link_speed", TL_CAN_WARN, "A slot of an older generation halves what a lane carries.",
+		"Use a slot of the card's generation; set the slot's speed to auto in the firmware's setup.", NULL,
+		NULL, judge_speed},
+	{"pci.read_request", TL_CAN_WARN, "Small read requests make a card wait more often for the frames it sends.",
+		"setpci -s ADDRESS CAP_EXP+8.w: bits 14 to 12 to 2 (512 bytes) or 5 (4096 bytes).",
+		"printf '%s\\n' {pci} | while read -r dev; do\n"
+		"\tsetpci -s \"$dev\" CAP_EXP+8.w=2000:7000 || echo \"$dev: no setpci, or no such card\" >&2\n"
+		"done",
+		NULL, judge_read_request},
+	{"pci.aspm", TL_CAN_WARN, "A link that sleeps takes microseconds to wake, for the first frame after a pause.",
+		"pcie_aspm.policy=performance on the kernel command line, or setpci -s ADDRESS CAP_EXP+10.w=0:3.",
+		"printf '%s\\n' {pci} | while read -r dev; do\n"
+		"\tsetpci -s \"$dev\" CAP_EXP+10.w=0000:0003 || echo \"$dev: no setpci, or no such card\" >&2\n"
+		"done",
+		"pcie_aspm.policy=performance", judge_aspm},
+	{"pci.aer", TL_CAN_WARN | TL_CAN_FAIL,
+		"Errors on the link are sent again, which costs time; those that cannot be mended stop the card.",
+		"Reseat the card, try another slot, update its firmware.", NULL, NULL, judge_aer},
+	{"pci.numa", TL_CAN_WARN,
+		"A worker on another node than the card reads each frame over the link between sockets.",
+		"Set ports[].lcores to CPUs of the card's node (/sys/bus/pci/devices/ADDRESS/local_cpulist).", NULL,
+		NULL, judge_numa},
+};
+
+const struct tl_check_group tl_doctor_pci = {checks, TL_ARRAY_LEN(checks)};

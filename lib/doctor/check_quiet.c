@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks of what stops a CPU unseen: watchdogs, workqueues, firmware, heat, a hypervisor.
+
+#include "doctor_priv.h"
+
+#include <inttypes.h>
+
+#define STEAL_PPM_MOST 1000
+#define SMIS_PER_HOUR_MOST 60
+#define HOT_MC 90000
+
+static void judge_nmi_watchdog(const struct tl_facts *facts, struct tl_finding *f)
+{
+	tl_found_off(f, &facts->cpu.nmi_watchdog);
+}
+
+static void judge_watchdog(const struct tl_facts *facts, struct tl_finding *f)
+{
+	const struct tl_fact_num *on = &facts->cpu.watchdog;
+	struct tl_fact_cpus both = tl_cpus_both(&facts->cpu.watched, &facts->wanted.workers);
+
+	if (!on->known)
+		return;
+	if (on->value == 0)
+		tl_found(f, TL_VERDICT_OK, "off");
+	else if (both.known && tl_cpus_is_empty(&both))
+		tl_found(f, TL_VERDICT_OK, "on, but not on workers");
+	else
+		tl_found(f, TL_VERDICT_WARN, "on");
+}
+
+static void judge_workqueues(const struct tl_facts *facts, struct tl_finding *f)
+{
+	char text[128];
+
+	if (!facts->cpu.workqueues.known || !tl_found_workers(facts, f))
+		return;
+	struct tl_fact_cpus both = tl_cpus_both(&facts->cpu.workqueues, &facts->wanted.workers);
+	tl_found(f, tl_cpus_is_empty(&both) ? TL_VERDICT_OK : TL_VERDICT_WARN, "on CPUs %s",
+		tl_cpus_format(&facts->cpu.workqueues, text, sizeof(text)));
+}
+
+static void judge_steal(const struct tl_facts *facts, struct tl_finding *f)
+{
+	const struct tl_fact_num *ppm = &facts->cpu.steal_ppm;
+
+	if (ppm->known)
+		tl_found(f, ppm->value <= STEAL_PPM_MOST ? TL_VERDICT_OK : TL_VERDICT_WARN,
+			"%" PRIi64 " ppm since boot", ppm->value);
+}
+
+static void judge_thermal(const struct tl_facts *facts, struct tl_finding *f)
+{
+	const struct tl_fact_num *throttled = &facts->cpu.throttled, *hottest = &facts->cpu.hottest_mc;
+
+	if (throttled->known)
+		tl_found(f, throttled->value == 0 ? TL_VERDICT_OK : TL_VERDICT_WARN,
+			"throttled %" PRIi64 " times since boot", throttled->value);
+	if (hottest->known)
+		tl_found(f, hottest->value < HOT_MC ? TL_VERDICT_OK : TL_VERDICT_WARN, "%" PRIi64 " degrees Celsius",
+			hottest->value / 1000);
+}
+
+static void judge_smi(const struct tl_facts *facts, struct tl_finding *f)
+{
+	const struct tl_fact_num *smis = &facts->cpu.smis_per_hour;
+
+	if (smis->known)
+		tl_found(f, smis->value <= SMIS_PER_HOUR_MOST ? TL_VERDICT_OK : TL_VERDICT_WARN,
+			"%" PRIi64 " per hour since boot", smis->value);
+	else
+		tl_found(f, TL_VERDICT_UNKNOWN, "MSR_SMI_COUNT could not be read (/dev/cpu/0/msr: module msr, root)");
+}
+
+static const struct tl_check checks[] = {
+	{"cpu.nmi_watchdog", TL_CAN_WARN,
+		"It interrupts each CPU, cannot be held off, and takes a performance counter.",
+		"sysctl -w kernel.nmi_watchdog=0", "set_to /proc/sys/kernel/nmi_watchdog 0", "nmi_watchdog=0",
+		judge_nmi_watchdog},
+	{"cpu.watchdog", TL_CAN_WARN, "The soft lockup detector wakes a kernel thread on each CPU it watches.",
+		"sysctl -w kernel.watchdog=0, or leave the workers out of kernel.watchdog_cpumask.",
+		"set_to /proc/sys/kernel/watchdog 0", "nosoftlockup", judge_watchdog},
+	{"cpu.workqueues", TL_CAN_WARN, "Unbound kernel work may run on every CPU of this mask.",
+		"Take the workers out of the mask in /sys/devices/virtual/workqueue/cpumask; isolcpus=domain does it too.",
+		NULL, NULL, judge_workqueues},
+	{"cpu.steal", TL_CAN_WARN, "Steal is time in which the hypervisor ran something else while a CPU was wanted.",
+		"Pin the virtual CPUs to cores of their own on the host, or use bare metal.", NULL, NULL, judge_steal},
+	{"cpu.thermal", TL_CAN_WARN, "A CPU that is too hot slows down without a word.",
+		"Look after fans, air flow and power limits.", NULL, NULL, judge_thermal},
+	{"cpu.smi", TL_CAN_WARN,
+		"A system management interrupt stops all CPUs for up to hundreds of microseconds, and the kernel does not see it.",
+		"Switch off power and USB legacy features in the firmware's setup (the vendor's low latency profile).",
+		NULL, NULL, judge_smi},
+};
+
+const struct tl_check_group tl_doctor_quiet = {checks, TL_ARRAY_LEN(checks)};

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks of the directories that recordings go to.
+
+#include "doctor_priv.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <tl_units.h>
+
+#define LEAST_FREE_BYTES (UINT64_C(1) << 30)
+#define LEAST_SECONDS 60
+
+static void each_disk(const struct tl_facts *facts, struct tl_finding *f,
+	void (*judge)(const struct tl_fact_disk *disk, struct tl_finding *f))
+{
+	for (uint32_t i = 0; i < facts->n_disks; i++)
+		judge(&facts->disks[i], f);
+	if (facts->n_disks == 0 && facts->wanted.configured)
+		tl_found(f, TL_VERDICT_OK, "nothing is recorded to files");
+	else if (facts->n_disks == 0)
+		tl_found(f, TL_VERDICT_UNKNOWN, "no configuration");
+}
+
+static void judge_directory_of(const struct tl_fact_disk *disk, struct tl_finding *f)
+{
+	if (!disk->exists.known)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: could not be read", disk->path);
+	else if (!disk->exists.value)
+		tl_found(f, TL_VERDICT_FAIL, "%s: is not there", disk->path);
+	else
+		tl_found(f, disk->writable.value ? TL_VERDICT_OK : TL_VERDICT_FAIL, "%s: may %sbe written to",
+			disk->path, disk->writable.value ? "" : "not ");
+}
+
+static void judge_directory(const struct tl_facts *facts, struct tl_finding *f)
+{
+	each_disk(facts, f, judge_directory_of);
+}
+
+static void judge_filesystem_of(const struct tl_fact_disk *disk, struct tl_finding *f)
+{
+	static const char *const good[] = {"ext4", "xfs"};
+	bool fits = false;
+
+	if (!disk->filesystem.known) {
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: could not be read", disk->path);
+		return;
+	}
+	for (size_t i = 0; i < TL_ARRAY_LEN(good); i++)
+		fits |= strcmp(disk->filesystem.text, good[i]) == 0;
+	tl_found(f, fits ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s: %s", disk->path, disk->filesystem.text);
+}
+
+static void judge_filesystem(const struct tl_facts *facts, struct tl_finding *f)
+{
+	each_disk(facts, f, judge_filesystem_of);
+}
+
+static void judge_o_direct_of(const struct tl_fact_disk *disk, struct tl_finding *f)
+{
+	if (!disk->o_direct.known)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: could not be tried", disk->path);
+	else
+		tl_found(f, disk->o_direct.value ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s: %s", disk->path,
+			disk->o_direct.value ? "taken" : "refused");
+}
+
+static void judge_o_direct(const struct tl_facts *facts, struct tl_finding *f)
+{
+	each_disk(facts, f, judge_o_direct_of);
+}
+
+static void judge_free_of(const struct tl_fact_disk *disk, struct tl_finding *f)
+{
+	char free_text[32], want_text[32];
+
+	if (!disk->free_bytes.known) {
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: only a mounted file system tells", disk->path);
+		return;
+	}
+	uint64_t free_bytes = (uint64_t)disk->free_bytes.value;
+	uint64_t least = tl_max_u64(disk->min_free_bytes, LEAST_FREE_BYTES);
+	uint64_t want = least + tl_max_u64(disk->keep_bytes, LEAST_SECONDS * disk->line_bytes_per_s);
+	tl_found(f,
+		free_bytes < least  ? TL_VERDICT_FAIL
+		: free_bytes < want ? TL_VERDICT_WARN
+				    : TL_VERDICT_OK,
+		"%s: %s free of %s wanted", disk->path, tl_format_bytes(free_bytes, free_text, sizeof(free_text)),
+		tl_format_bytes(want, want_text, sizeof(want_text)));
+}
+
+static void judge_free(const struct tl_facts *facts, struct tl_finding *f)
+{
+	each_disk(facts, f, judge_free_of);
+}
+
+static void judge_rate_of(const struct tl_fact_disk *disk, struct tl_finding *f)
+{
+	const struct tl_fact_num *rate = &disk->measured_bytes_per_s;
+
+	if (!rate->known)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: not measured (--measure-disk)", disk->path);
+	else if (disk->line_bytes_per_s == 0)
+		tl_found(f, TL_VERDICT_OK, "%s: %" PRIi64 " MB/s; the line rate is not known", disk->path,
+			rate->value / 1000000);
+	else
+		tl_found(f, (uint64_t)rate->value >= disk->line_bytes_per_s ? TL_VERDICT_OK : TL_VERDICT_WARN,
+			"%s: %" PRIi64 " MB/s of a line rate of %" PRIu64, disk->path, rate->value / 1000000,
+			disk->line_bytes_per_s / 1000000);
+}
+
+static void judge_rate(const struct tl_facts *facts, struct tl_finding *f)
+{
+	each_disk(facts, f, judge_rate_of);
+}
+
+static const struct tl_check checks[] = {
+	{"storage.directory", TL_CAN_FAIL, "A recording that cannot make its file keeps the program from starting.",
+		"Make the directory, and give it to the user that runs Tapline.", NULL, NULL, judge_directory},
+	{"storage.filesystem", TL_CAN_WARN,
+		"ext4 and xfs take direct writes at full rate and allocate ahead; tmpfs, zfs, nfs and overlays do not.",
+		"Record to ext4 or xfs on a disk of its own.", NULL, NULL, judge_filesystem},
+	{"storage.o_direct", TL_CAN_WARN,
+		"Without O_DIRECT writes go through the page cache, which stalls for seconds when it is full.",
+		"Record to a file system that takes O_DIRECT, such as ext4 or xfs.", NULL, NULL, judge_o_direct},
+	{"storage.free", TL_CAN_WARN | TL_CAN_FAIL,
+		"A full disk ends the recording: wanted is room for its ring of files, or a minute at line rate.",
+		"Make room, or set keep_bytes or keep_files.", NULL, NULL, judge_free},
+	{"storage.rate", TL_CAN_WARN,
+		"A disk slower than the line fills the buffers when the line is full; then frames are dropped.",
+		"Use a faster disk, filters, snaplen or compression.", NULL, NULL, judge_rate},
+};
+
+const struct tl_check_group tl_doctor_storage = {checks, TL_ARRAY_LEN(checks)};

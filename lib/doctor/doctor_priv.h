@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// Between the groups of checks.
+
+#include <tl_doctor.h>
+
+#define TL_FILL_BYTES 2048
+
+struct tl_check_group {
+	const struct tl_check *checks;
+	size_t n;
+};
+
+extern const struct tl_check_group tl_doctor_memory, tl_doctor_cpu, tl_doctor_quiet, tl_doctor_pci, tl_doctor_link,
+	tl_doctor_time, tl_doctor_storage, tl_doctor_dpdk;
+
+// Adds what was read of one thing; the most urgent verdict of all things is the finding's.
+void tl_found(struct tl_finding *finding, enum tl_verdict verdict, const char *fmt, ...) TL_PRINTF(3, 4);
+
+// For a setting that should be 0.
+void tl_found_off(struct tl_finding *finding, const struct tl_fact_num *setting);
+
+// Whether the CPUs that poll are known; else the finding says so.
+bool tl_found_workers(const struct tl_facts *facts, struct tl_finding *finding);
+
+// Warns when not all workers are in the set.
+void tl_found_workers_in(const struct tl_facts *facts, struct tl_finding *finding, const struct tl_fact_cpus *set);
+
+// Calls judge for each port on PCI, or says that there is none.
+void tl_found_ports(const struct tl_facts *facts, struct tl_finding *finding,
+	void (*judge)(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *finding));
+
+// mlx4 and mlx5: DPDK drives them beside the kernel's driver.
+bool tl_port_is_bifurcated(const struct tl_fact_port *port);
+
+// Whether vfio is what it needs, as far as is known.
+bool tl_port_needs_vfio(const struct tl_fact_port *port);

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the judges have in common: how a finding is put together.
+
+#include "doctor_priv.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define CPUS_TEXT 128
+#define VENDOR_MELLANOX 0x15b3
+
+// Whatever a path or a file held: one line of ASCII.
+static void make_printable(char *text)
+{
+	for (; *text != '\0'; text++)
+		if (*text < ' ' || *text > '~')
+			*text = '?';
+}
+
+void tl_found(struct tl_finding *finding, enum tl_verdict verdict, const char *fmt, ...)
+{
+	size_t used = strlen(finding->read), room = sizeof(finding->read) - used;
+	va_list args;
+
+	if (used == 0 || verdict > finding->verdict)
+		finding->verdict = verdict;
+	if (used > 0) {
+		snprintf(finding->read + used, room, "; ");
+		used = strlen(finding->read);
+		room = sizeof(finding->read) - used;
+	}
+	va_start(args, fmt);
+	int wanted = vsnprintf(finding->read + used, room, fmt, args);
+	va_end(args);
+	if (wanted >= (int)room)
+		memcpy(finding->read + sizeof(finding->read) - 4, "...", 4);
+	make_printable(finding->read + used);
+}
+
+void tl_found_off(struct tl_finding *finding, const struct tl_fact_num *setting)
+{
+	if (setting->known)
+		tl_found(finding, setting->value == 0 ? TL_VERDICT_OK : TL_VERDICT_WARN, "%" PRIi64, setting->value);
+}
+
+bool tl_found_workers(const struct tl_facts *facts, struct tl_finding *finding)
+{
+	if (facts->wanted.workers.known)
+		return true;
+	tl_found(finding, TL_VERDICT_UNKNOWN,
+		facts->wanted.configured ? "no CPU is known to be left for workers"
+					 : "which CPUs poll is not known: no configuration, and none is isolated");
+	return false;
+}
+
+void tl_found_workers_in(const struct tl_facts *facts, struct tl_finding *finding, const struct tl_fact_cpus *set)
+{
+	char set_text[CPUS_TEXT], out_text[CPUS_TEXT];
+
+	if (!set->known || !tl_found_workers(facts, finding))
+		return;
+	struct tl_fact_cpus out = tl_cpus_minus(&facts->wanted.workers, set);
+	tl_cpus_format(set, set_text, sizeof(set_text));
+	if (tl_cpus_is_empty(&out))
+		tl_found(finding, TL_VERDICT_OK, "CPUs %s", set_text);
+	else
+		tl_found(finding, TL_VERDICT_WARN, "CPUs %s, without %s", set_text,
+			tl_cpus_format(&out, out_text, sizeof(out_text)));
+}
+
+void tl_found_ports(const struct tl_facts *facts, struct tl_finding *finding,
+	void (*judge)(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *finding))
+{
+	uint32_t on_pci = 0;
+
+	for (uint32_t i = 0; i < facts->n_ports; i++) {
+		const struct tl_fact_port *port = &facts->ports[i];
+		if (port->address[0] == '\0')
+			continue;
+		on_pci++;
+		judge(facts, port, finding);
+	}
+	if (on_pci == 0 && facts->wanted.configured)
+		tl_found(finding, TL_VERDICT_OK, "no port of the configuration is on PCI");
+	else if (on_pci == 0)
+		tl_found(finding, TL_VERDICT_UNKNOWN, "no network card was found on PCI");
+}
+
+bool tl_port_is_bifurcated(const struct tl_fact_port *port)
+{
+	return port->vendor.known && port->vendor.value == VENDOR_MELLANOX;
+}
+
+bool tl_port_needs_vfio(const struct tl_fact_port *port)
+{
+	return port->pci && port->configured && port->vendor.known && !tl_port_is_bifurcated(port);
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// doctor: judges whether a host is fit to run Tapline, from facts that somebody else has gathered. What is not known is
+// judged "unknown", never guessed.
+//
+// Threads: any. Memory: the caller's.
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include <tl_base.h>
+#include <tl_doctor_facts.h>
+
+struct json_t;
+
+// In order of urgency.
+enum tl_verdict { TL_VERDICT_OK, TL_VERDICT_UNKNOWN, TL_VERDICT_WARN, TL_VERDICT_FAIL };
+#define TL_VERDICTS 4
+#define TL_CAN_WARN (1u << TL_VERDICT_WARN)
+#define TL_CAN_FAIL (1u << TL_VERDICT_FAIL)
+
+#define TL_DOCTOR_CHECKS_MAX 96
+
+struct tl_finding {
+	enum tl_verdict verdict;
+	char read[512]; // what the verdict rests on
+};
+
+// In the texts {workers}, {others}, {pages}, {pci} and {memory_mb} stand for what the facts say.
+struct tl_check {
+	const char *id; // "group.name", unique
+	unsigned can;	// TL_CAN_*: what it may say beside ok and unknown
+	const char *why;
+	const char *fix;
+	const char *script;  // shell that mends it until the next boot; NULL: none
+	const char *cmdline; // words for the kernel's command line; NULL: none
+	void (*judge)(const struct tl_facts *facts, struct tl_finding *finding);
+};
+
+struct tl_doctor_report {
+	size_t n;
+	const struct tl_check *checks[TL_DOCTOR_CHECKS_MAX];
+	struct tl_finding findings[TL_DOCTOR_CHECKS_MAX];
+	unsigned counts[TL_VERDICTS];
+};
+
+// All checks, those of a group one after another.
+void tl_doctor_judge(const struct tl_facts *facts, struct tl_doctor_report *out);
+
+const char *tl_verdict_name(enum tl_verdict verdict);
+
+// The driver of DPDK for a device ("net_ixgbe"), or NULL where it is not known here.
+const char *tl_doctor_pmd(int64_t vendor, int64_t device);
+
+// The text of a check with the facts put in. Returns buf.
+char *tl_doctor_fill(const char *text, const struct tl_facts *facts, char *buf, size_t size);
+
+// {"checks": [{"id", "verdict", "read", "why", "fix"}], "ok", "warn", "fail", "unknown"}, or NULL (no memory).
+struct json_t *tl_doctor_json(const struct tl_doctor_report *report, const struct tl_facts *facts);
+
+void tl_doctor_print(const struct tl_doctor_report *report, const struct tl_facts *facts, bool colours, FILE *out);
+
+// A shell script that mends what is warned of or failed, as far as that goes without a reboot.
+void tl_doctor_print_script(const struct tl_doctor_report *report, const struct tl_facts *facts, FILE *out);

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A report as JSON.
+
+#include "latency_priv.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <tl_report.h>
+
+const struct tl_latency_counter tl_latency_counters[] = {
+	{"matched", "matched", offsetof(struct tl_latency, matched)},
+	{"unmatched_triggers", "unmatched triggers", offsetof(struct tl_latency, unmatched_triggers)},
+	{"unmatched_replies", "unmatched replies", offsetof(struct tl_latency, unmatched_replies)},
+	{"duplicates", "duplicates", offsetof(struct tl_latency, duplicates)},
+	{"unstamped", "without a stamp", offsetof(struct tl_latency, unstamped)},
+	{"reply_first", "reply before trigger", offsetof(struct tl_latency, reply_first)},
+	{"subtracted_ns", "subtracted, ns", offsetof(struct tl_latency, subtracted_ns)},
+};
+const size_t tl_latency_n_counters = TL_ARRAY_LEN(tl_latency_counters);
+
+const char *const tl_latency_axis_keys[] = {
+	[TL_LATENCY_PAYLOAD_BYTES] = "payload_bytes",
+	[TL_LATENCY_RATE_PPS] = "rate_pps",
+};
+
+uint64_t *tl_latency_counter_at(struct tl_latency *report, size_t index)
+{
+	return (uint64_t *)((char *)report + tl_latency_counters[index].offset);
+}
+
+uint64_t tl_latency_counter_read(const struct tl_latency *report, size_t index)
+{
+	return *(const uint64_t *)((const char *)report + tl_latency_counters[index].offset);
+}
+
+static void put(json_t *object, const char *key, json_t *value)
+{
+	json_object_set_new(object, key, value);
+}
+
+// JSON's integers are signed in most readers.
+static json_t *number(uint64_t value)
+{
+	return json_integer((json_int_t)tl_min_u64(value, INT64_MAX));
+}
+
+static json_t *number_or_null(uint64_t value)
+{
+	return value == UINT64_MAX ? json_null() : number(value);
+}
+
+// Names and notes may come from files: any bytes. JSON is UTF-8.
+static json_t *string(const char *text)
+{
+	json_t *exact = json_string(text);
+	if (exact != NULL)
+		return exact;
+	char shown[TL_LATENCY_TEXT];
+	size_t n = tl_min_u64(strlen(text), sizeof(shown));
+	for (size_t i = 0; i < n; i++)
+		shown[i] = (unsigned char)text[i] < 0x80 ? text[i] : '?';
+	return json_stringn(shown, n);
+}
+
+static json_t *summary_json(const struct tl_hist_summary *summary)
+{
+	json_t *object = tl_report_hist_json(summary);
+
+	put(object, "count", number(summary->count));
+	return object;
+}
+
+static json_t *hist_summary_json(const struct tl_hist *hist)
+{
+	struct tl_hist_summary summary;
+
+	tl_hist_summarize(hist, &summary);
+	json_t *object = summary_json(&summary);
+	put(object, "sum", number(hist->sum_ns));
+	put(object, "overflow", number(hist->overflow));
+	return object;
+}
+
+// The report's own, exact where that can be.
+static json_t *latency_json(const struct tl_latency *report)
+{
+	struct tl_hist_summary summary;
+	bool exact = tl_latency_summarize(report, &summary);
+	json_t *object = summary_json(&summary);
+
+	put(object, "sum", number(report->latency.sum_ns));
+	put(object, "overflow", number(report->latency.overflow));
+	put(object, "exact", json_boolean(exact));
+	return object;
+}
+
+// Buckets that hold something: [largest value in it, how many].
+static json_t *buckets_json(const struct tl_hist *hist)
+{
+	json_t *buckets = json_array();
+
+	for (size_t i = 0; i < TL_HIST_BUCKETS; i++) {
+		if (hist->bucket[i] == 0)
+			continue;
+		json_t *pair = json_array();
+		json_array_append_new(pair, number(tl_hist_upper_ns(i)));
+		json_array_append_new(pair, number(hist->bucket[i]));
+		json_array_append_new(buckets, pair);
+	}
+	return buckets;
+}
+
+static json_t *stages_json(const struct tl_latency *report)
+{
+	json_t *stages = json_array();
+
+	for (size_t i = 0; i < report->n_stages; i++) {
+		json_t *stage = json_object();
+		put(stage, "name", string(report->stages[i]->name));
+		put(stage, "latency_ns", hist_summary_json(&report->stages[i]->hist));
+		put(stage, "histogram", buckets_json(&report->stages[i]->hist));
+		json_array_append_new(stages, stage);
+	}
+	return stages;
+}
+
+static json_t *points_json(const struct tl_latency *report)
+{
+	json_t *points = json_array();
+
+	for (size_t i = 0; i < report->n_points; i++) {
+		json_t *point = json_object();
+		put(point, tl_latency_axis_keys[report->points[i].axis], number(report->points[i].at));
+		put(point, "latency_ns", summary_json(&report->points[i].latency));
+		json_array_append_new(points, point);
+	}
+	return points;
+}
+
+bool tl_latency_payload_fit(const struct tl_latency *report, double *at_0_ns, double *ns_per_byte)
+{
+	double n = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
+
+	for (size_t i = 0; i < report->n_points; i++) {
+		const struct tl_latency_point *point = &report->points[i];
+		if (point->axis != TL_LATENCY_PAYLOAD_BYTES || point->latency.count == 0)
+			continue;
+		double x = (double)point->at, y = (double)point->latency.p50_ns;
+		n += 1;
+		sum_x += x;
+		sum_y += y;
+		sum_xx += x * x;
+		sum_xy += x * y;
+	}
+	double spread = n * sum_xx - sum_x * sum_x;
+	if (n < 2 || spread <= 0)
+		return false;
+	*ns_per_byte = (n * sum_xy - sum_x * sum_y) / spread;
+	*at_0_ns = (sum_y - *ns_per_byte * sum_x) / n;
+	return true;
+}
+
+static json_t *fit_json(const struct tl_latency *report)
+{
+	double at_0_ns, ns_per_byte;
+
+	if (!tl_latency_payload_fit(report, &at_0_ns, &ns_per_byte))
+		return json_null();
+	return json_pack("{s:f, s:f}", "p50_at_0_bytes_ns", at_0_ns, "ns_per_byte", ns_per_byte);
+}
+
+static json_t *interval_json(const struct tl_latency_interval *interval)
+{
+	return json_pack(
+		"{s:f, s:f, s:f}", "diff", interval->diff_ns, "low", interval->low_ns, "high", interval->high_ns);
+}
+
+static json_t *costs_json(const struct tl_latency *report)
+{
+	json_t *costs = json_array();
+
+	for (size_t i = 0; i < report->n_costs; i++) {
+		const struct tl_latency_cost *cost = &report->costs[i];
+		json_t *row = json_object();
+		put(row, "name", string(cost->name));
+		put(row, "latency_ns", summary_json(&cost->latency));
+		put(row, "p50_ns", interval_json(&cost->p50));
+		put(row, "p99_ns", interval_json(&cost->p99));
+		put(row, "p999_ns", interval_json(&cost->p999));
+		json_array_append_new(costs, row);
+	}
+	return costs;
+}
+
+static json_t *outliers_json(const struct tl_latency *report)
+{
+	json_t *outliers = json_array();
+
+	for (size_t i = 0; i < report->n_outliers; i++) {
+		const struct tl_latency_outlier *outlier = &report->outliers[i];
+		json_t *row = json_object();
+		put(row, "time_ns", number(outlier->sample.time_ns));
+		put(row, "latency_ns", number(outlier->sample.latency_ns));
+		put(row, "packet_id", number(outlier->sample.packet_id));
+		put(row, "poll_gap_ns", number_or_null(outlier->poll_gap_ns));
+		put(row, "interrupts", number_or_null(outlier->interrupts));
+		put(row, "steal_ns", number_or_null(outlier->steal_ns));
+		put(row, "note", string(outlier->note));
+		json_array_append_new(outliers, row);
+	}
+	return outliers;
+}
+
+static void put_sources(json_t *object, const struct tl_latency *report)
+{
+	bool one = strcmp(report->trigger.name, report->reply.name) == 0;
+
+	put(object, "method", string(report->method));
+	put(object, "source",
+		one ? string(report->trigger.name)
+		    : json_sprintf("%s to %s", report->trigger.name, report->reply.name));
+	put(object, "trigger_source", string(report->trigger.name));
+	put(object, "trigger_bound_ns", number(report->trigger.bound_ns));
+	put(object, "reply_source", string(report->reply.name));
+	put(object, "reply_bound_ns", number(report->reply.bound_ns));
+}
+
+static void put_texts(json_t *object, const struct tl_latency *report)
+{
+	json_t *invalid = json_array(), *facts = json_object();
+
+	for (size_t i = 0; i < report->n_invalid; i++)
+		json_array_append_new(invalid, string(report->invalid[i]));
+	for (size_t i = 0; i < report->n_facts; i++)
+		put(facts, report->facts[i].name, string(report->facts[i].value));
+	put(object, "valid", json_boolean(report->n_invalid == 0));
+	put(object, "invalid", invalid);
+	put(object, "facts", facts);
+}
+
+json_t *tl_latency_json(const struct tl_latency *report)
+{
+	json_t *object = json_object(), *cold = json_array();
+
+	put(object, "name", string(report->name));
+	put_sources(object, report);
+	for (size_t i = 0; i < tl_latency_n_counters; i++)
+		put(object, tl_latency_counters[i].key, number(tl_latency_counter_read(report, i)));
+	put(object, "latency_ns", latency_json(report));
+	for (size_t i = 0; i < report->cold_count; i++)
+		json_array_append_new(cold, number(report->cold_ns[i]));
+	put(object, "cold_ns", cold);
+	put_texts(object, report);
+	put(object, "stages", stages_json(report));
+	put(object, "sweep", points_json(report));
+	put(object, "payload_fit", fit_json(report));
+	put(object, "costs", costs_json(report));
+	put(object, "outliers", outliers_json(report));
+	put(object, "series", tl_latency_series_json(report));
+	put(object, "histogram", buckets_json(&report->latency));
+	return object;
+}
+
+// A line per member: long lists stay on one.
+int tl_latency_json_print(const json_t *json, FILE *out)
+{
+	const char *before = "{\n", *key;
+	json_t *value;
+	int rc = 0;
+
+	json_object_foreach ((json_t *)(uintptr_t)json, key, value) {
+		fprintf(out, "%s  \"%s\": ", before, key);
+		rc |= json_dumpf(value, out, JSON_ENCODE_ANY | TL_LATENCY_DIGITS);
+		before = ",\n";
+	}
+	fputs("\n}\n", out);
+	return rc == 0 && ferror(out) == 0 ? 0 : -EIO;
+}

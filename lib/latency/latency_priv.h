@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// latency, inside: what writing and reading a report share.
+
+#include <tl_latency.h>
+
+// A counter of struct tl_latency, as it is called in the JSON and in the table of the text.
+struct tl_latency_counter {
+	const char *key, *label;
+	size_t offset;
+};
+
+extern const struct tl_latency_counter tl_latency_counters[];
+extern const size_t tl_latency_n_counters;
+
+// Of reals, in the printed JSON as in the page.
+#define TL_LATENCY_DIGITS JSON_REAL_PRECISION(12)
+
+// "payload_bytes", "rate_pps"
+extern const char *const tl_latency_axis_keys[];
+
+uint64_t *tl_latency_counter_at(struct tl_latency *report, size_t index);
+uint64_t tl_latency_counter_read(const struct tl_latency *report, size_t index);
+
+// The line through the points of a sweep over the payload, by least squares of their p50. False: fewer than two.
+bool tl_latency_payload_fit(const struct tl_latency *report, double *at_0_ns, double *ns_per_byte);
+
+// What stands before the JSON in the page.
+#define TL_LATENCY_TAG "<script id=\"report\" type=\"application/json\">"
+
+// What a plot over time shows of up to 2000 runs of samples that follow each other: when the largest of them was, the
+// smallest, the largest, how many they are, and the largest's packet.
+json_t *tl_latency_series_json(const struct tl_latency *report);
+
+// latency.html, made an array by embed.py.
+extern const unsigned char tl_latency_page[];
+extern const size_t tl_latency_page_bytes;

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A report as tables that a human reads, and its samples as CSV.
+
+#include "latency_priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include <tl_units.h>
+
+#define NS_TEXT 32
+
+static void print_columns(FILE *out, const char *title)
+{
+	fprintf(out, "%-32s %10s %11s %11s %11s %11s %11s %11s %11s\n", title, "samples", "min", "p50", "p90", "p99",
+		"p99.9", "max", "mean");
+}
+
+static void print_summary(FILE *out, const char *name, const struct tl_hist_summary *s)
+{
+	const uint64_t values_ns[] = {
+		s->min_ns, s->p50_ns, s->p90_ns, s->p99_ns, s->p999_ns, s->max_ns, (uint64_t)(s->mean_ns + 0.5)};
+	char text[NS_TEXT];
+
+	fprintf(out, "%-32s %10" PRIu64, name, s->count);
+	for (size_t i = 0; i < TL_ARRAY_LEN(values_ns); i++)
+		fprintf(out, " %11s", s->count == 0 ? "-" : tl_format_ns(values_ns[i], text, sizeof(text)));
+	fputc('\n', out);
+}
+
+static void print_overflow(FILE *out, const struct tl_hist *hist)
+{
+	if (hist->overflow != 0)
+		fprintf(out, "%-32s %10" PRIu64 " of them above %" PRIu64 " s\n", "", hist->overflow,
+			TL_HIST_MAX_NS / TL_NS_PER_S);
+}
+
+static void print_hist(FILE *out, const char *name, const struct tl_hist *hist)
+{
+	struct tl_hist_summary summary;
+
+	tl_hist_summarize(hist, &summary);
+	print_summary(out, name, &summary);
+	print_overflow(out, hist);
+}
+
+// The report's own, exact where that can be.
+static void print_latency(FILE *out, const struct tl_latency *report)
+{
+	struct tl_hist_summary summary;
+
+	tl_latency_summarize(report, &summary);
+	print_summary(out, "latency", &summary);
+	print_overflow(out, &report->latency);
+}
+
+static void print_source(FILE *out, const char *of, const struct tl_latency_source *source)
+{
+	char text[NS_TEXT];
+
+	fprintf(out, "%-32s %s, within %s\n", of, source->name, tl_format_ns(source->bound_ns, text, sizeof(text)));
+}
+
+static void print_head(FILE *out, const struct tl_latency *report)
+{
+	if (report->name[0] != '\0')
+		fprintf(out, "%s\n", report->name);
+	fprintf(out, "%-32s %s\n", "method", report->method);
+	print_source(out, "stamps of triggers", &report->trigger);
+	print_source(out, "stamps of replies", &report->reply);
+	for (size_t i = 0; i < tl_latency_n_counters; i++) {
+		uint64_t value = tl_latency_counter_read(report, i);
+		if (value != 0 || i == 0)
+			fprintf(out, "%-32s %" PRIu64 "\n", tl_latency_counters[i].label, value);
+	}
+}
+
+static void print_cold(FILE *out, const struct tl_latency *report)
+{
+	char text[NS_TEXT];
+
+	if (report->cold_count == 0)
+		return;
+	fprintf(out, "first %" PRIu64 ", not in these:", report->cold_count);
+	for (size_t i = 0; i < report->cold_count; i++)
+		fprintf(out, " %s%s", tl_format_ns(report->cold_ns[i], text, sizeof(text)),
+			i + 1 < report->cold_count ? "," : "\n");
+}
+
+static void print_points(
+	FILE *out, const struct tl_latency *report, enum tl_latency_axis axis, const char *title, const char *unit)
+{
+	bool any = false;
+	char at[TL_LATENCY_NAME];
+
+	for (size_t i = 0; i < report->n_points; i++) {
+		if (report->points[i].axis != axis)
+			continue;
+		if (!any) {
+			fputc('\n', out);
+			print_columns(out, title);
+		}
+		any = true;
+		snprintf(at, sizeof(at), "%" PRIu64 " %s", report->points[i].at, unit);
+		print_summary(out, at, &report->points[i].latency);
+	}
+}
+
+static void print_interval(FILE *out, const struct tl_latency_interval *interval)
+{
+	fprintf(out, "  %+9.1f [%+.1f, %+.1f]", interval->diff_ns, interval->low_ns, interval->high_ns);
+}
+
+static void print_costs(FILE *out, const struct tl_latency *report)
+{
+	if (report->n_costs == 0)
+		return;
+	fputc('\n', out);
+	print_columns(out, "cost of recording");
+	for (size_t i = 0; i < report->n_costs; i++)
+		print_summary(out, report->costs[i].name, &report->costs[i].latency);
+	fprintf(out,
+		"\ndifference to %s, ns, at p50, p99, p99.9, each with the interval that holds it with 95 %% confidence\n",
+		report->costs[0].name);
+	for (size_t i = 1; i < report->n_costs; i++) {
+		fprintf(out, "%-32s", report->costs[i].name);
+		print_interval(out, &report->costs[i].p50);
+		print_interval(out, &report->costs[i].p99);
+		print_interval(out, &report->costs[i].p999);
+		fputc('\n', out);
+	}
+}
+
+static void print_outliers(FILE *out, const struct tl_latency *report)
+{
+	char text[NS_TEXT];
+
+	for (size_t i = 0; i < report->n_outliers; i++) {
+		const struct tl_latency_outlier *outlier = &report->outliers[i];
+		fprintf(out, "%soutlier %11s  packet %" PRIu64 " at %" PRIu64 ".%09" PRIu64, i == 0 ? "\n" : "",
+			tl_format_ns(outlier->sample.latency_ns, text, sizeof(text)), outlier->sample.packet_id,
+			outlier->sample.time_ns / TL_NS_PER_S, outlier->sample.time_ns % TL_NS_PER_S);
+		if (outlier->poll_gap_ns != UINT64_MAX)
+			fprintf(out, "  poll gap %s", tl_format_ns(outlier->poll_gap_ns, text, sizeof(text)));
+		if (outlier->interrupts != UINT64_MAX)
+			fprintf(out, "  interrupts %" PRIu64, outlier->interrupts);
+		if (outlier->steal_ns != UINT64_MAX)
+			fprintf(out, "  steal %s", tl_format_ns(outlier->steal_ns, text, sizeof(text)));
+		fprintf(out, "%s%s\n", outlier->note[0] != '\0' ? "  " : "", outlier->note);
+	}
+}
+
+int tl_latency_text(const struct tl_latency *report, FILE *out)
+{
+	double at_0_ns, ns_per_byte;
+
+	print_head(out, report);
+	fputc('\n', out);
+	if (report->matched != 0 || report->n_costs == 0) { // a table of costs may be all there is
+		print_columns(out, "");
+		print_latency(out, report);
+	}
+	for (size_t i = 0; i < report->n_stages; i++)
+		print_hist(out, report->stages[i]->name, &report->stages[i]->hist);
+	print_cold(out, report);
+	print_points(out, report, TL_LATENCY_PAYLOAD_BYTES, "payload", "bytes");
+	if (tl_latency_payload_fit(report, &at_0_ns, &ns_per_byte))
+		fprintf(out, "p50 grows by %.3f ns per byte, from %.1f ns\n", ns_per_byte, at_0_ns);
+	print_points(out, report, TL_LATENCY_RATE_PPS, "rate", "pps");
+	print_costs(out, report);
+	print_outliers(out, report);
+	for (size_t i = 0; i < report->n_invalid; i++)
+		fprintf(out, "%sINVALID: %s\n", i == 0 ? "\n" : "", report->invalid[i]);
+	return ferror(out) == 0 ? 0 : -EIO;
+}
+
+int tl_latency_csv(const struct tl_latency *report, FILE *out)
+{
+	fputs("packet_id,time_ns,latency_ns\n", out);
+	for (size_t i = 0; i < report->n_samples; i++)
+		fprintf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", report->samples[i].packet_id,
+			report->samples[i].time_ns, report->samples[i].latency_ns);
+	return ferror(out) == 0 ? 0 : -EIO;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The index of the triggers by their bytes: those of the same bytes are a group. Which lengths there are, and with what
+// they begin, is counted, so that a place in a stream where none can stand is passed at once.
+
+#include "match_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define BUCKETS_FIRST 1024u
+
+static uint64_t power_of(uint32_t exponent)
+{
+	uint64_t power = 1, square = MATCH_BASE;
+
+	for (; exponent != 0; exponent >>= 1, square *= square)
+		if (exponent & 1)
+			power *= square;
+	return power;
+}
+
+static struct match_group **bucket_of(const struct match_index *index, uint64_t hash, uint32_t len)
+{
+	uint64_t mixed = (hash ^ len) * UINT64_C(0xd6e8feb86659fd93);
+
+	return &index->bucket[(mixed ^ mixed >> 32) & (index->buckets - 1)];
+}
+
+// ---- lengths of keys
+
+// Where this length stands, or has to.
+static uint32_t place_of(const struct match_index *index, uint32_t len)
+{
+	uint32_t low = 0, high = index->lengths;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (index->length[middle].len > len)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int add_length(struct match_index *index, uint32_t len)
+{
+	uint32_t at = place_of(index, len);
+
+	if (at < index->lengths && index->length[at].len == len) {
+		index->length[at].triggers++;
+		return 0;
+	}
+	if (index->lengths == index->lengths_room) {
+		uint32_t room = index->lengths_room != 0 ? 2 * index->lengths_room : 16;
+		struct match_length *more = reallocarray(index->length, room, sizeof(*more));
+		if (more == NULL)
+			return -ENOMEM;
+		index->length = more;
+		index->lengths_room = room;
+	}
+	memmove(&index->length[at + 1], &index->length[at], (index->lengths - at) * sizeof(*index->length));
+	index->length[at] = (struct match_length){.len = len, .power = power_of(len), .triggers = 1};
+	index->lengths++;
+	return 0;
+}
+
+static void remove_length(struct match_index *index, uint32_t len)
+{
+	uint32_t at = place_of(index, len);
+
+	if (--index->length[at].triggers != 0)
+		return;
+	index->lengths--;
+	memmove(&index->length[at], &index->length[at + 1], (index->lengths - at) * sizeof(*index->length));
+}
+
+// ---- groups
+
+struct match_group *match_find(const struct match_index *index, uint64_t hash, const uint8_t *key, uint32_t len)
+{
+	if (index->groups == 0)
+		return NULL;
+	struct match_group *group = *bucket_of(index, hash, len);
+	while (group != NULL && !(group->hash == hash && group->len == len && memcmp(group->first->key, key, len) == 0))
+		group = group->next;
+	return group;
+}
+
+static int grow(struct match_index *index)
+{
+	struct match_index larger = *index;
+
+	larger.buckets = index->buckets != 0 ? 2 * index->buckets : BUCKETS_FIRST;
+	larger.bucket = calloc(larger.buckets, sizeof(struct match_group *));
+	if (larger.bucket == NULL)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < index->buckets; i++) {
+		struct match_group *group = index->bucket[i], *next;
+		for (; group != NULL; group = next) {
+			struct match_group **bucket = bucket_of(&larger, group->hash, group->len);
+			next = group->next;
+			group->next = *bucket;
+			*bucket = group;
+		}
+	}
+	free(index->bucket);
+	*index = larger;
+	return 0;
+}
+
+static int join_group(struct match_index *index, struct match_trigger *trigger, uint64_t hash)
+{
+	struct match_group *group = match_find(index, hash, trigger->key, trigger->key_len);
+	int rc = 0;
+
+	if (group == NULL) {
+		if (index->groups == index->buckets)
+			rc = grow(index);
+		group = rc == 0 ? calloc(1, sizeof(*group)) : NULL;
+		if (group == NULL)
+			return -ENOMEM;
+		group->hash = hash;
+		group->len = trigger->key_len;
+		group->first = trigger;
+		struct match_group **bucket = bucket_of(index, hash, group->len);
+		group->next = *bucket;
+		*bucket = group;
+		index->groups++;
+	} else {
+		group->last->next_same = trigger;
+	}
+	group->last = trigger;
+	if (group->open == NULL)
+		group->open = trigger;
+	trigger->group = group;
+	return 0;
+}
+
+// The first of a group goes.
+static void leave_group(struct match_index *index, struct match_trigger *trigger)
+{
+	struct match_group *group = trigger->group;
+
+	if (group->open == trigger)
+		group->open = trigger->next_same;
+	group->first = trigger->next_same;
+	if (group->first != NULL)
+		return;
+	struct match_group **link = bucket_of(index, group->hash, group->len);
+	while (*link != group)
+		link = &(*link)->next;
+	*link = group->next;
+	index->groups--;
+	free(group);
+}
+
+// ---- both
+
+// How many keys begin so; those that are too short for a beginning are counted as such.
+static uint32_t *beginning_of(struct match_index *index, const struct match_trigger *trigger)
+{
+	return trigger->key_len < MATCH_BEGINNING ? &index->short_keys
+						  : &index->beginning[match_beginning(trigger->key)];
+}
+
+int match_index_add(struct match_index *index, struct match_trigger *trigger, uint64_t hash)
+{
+	int rc = add_length(index, trigger->key_len);
+
+	if (rc != 0)
+		return rc;
+	rc = join_group(index, trigger, hash);
+	if (rc != 0)
+		remove_length(index, trigger->key_len);
+	else
+		++*beginning_of(index, trigger);
+	return rc;
+}
+
+void match_index_remove(struct match_index *index, struct match_trigger *trigger)
+{
+	--*beginning_of(index, trigger);
+	remove_length(index, trigger->key_len);
+	leave_group(index, trigger);
+}
+
+void match_index_free(struct match_index *index)
+{
+	free(index->bucket);
+	free(index->length);
+}

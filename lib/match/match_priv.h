@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// match_priv: what the files of this module share.
+//
+//   match.c    one frame after the other; time goes on
+//   frame.c    what a frame carries
+//   stream.c   TCP streams, put together by sequence number
+//   trigger.c  the triggers within some windows, in their order, and which of them a reply answers
+//   index.c    finds them by their bytes
+//   message.c  replies out of bytes: by payload, sequence or position
+//
+// Threads: one. Memory: all of struct tl_match; triggers and streams are freed when some windows have passed.
+
+#include <stddef.h>
+
+#include <tl_match.h>
+#include <tl_wire.h>
+
+#define MATCH_BASE UINT64_C(0x9e3779b97f4a7c15) // of the polynomial that stands for a piece of bytes, modulo 2^64
+#define MATCH_BEGINNING 4u			// bytes
+#define MATCH_BEGINNINGS (1u << 14)
+#define MATCH_FRAME_MAX (65536u + 64u)
+
+// Triggers of the same bytes, in their order.
+struct match_group {
+	struct match_group *next; // in the bucket
+	struct match_trigger *first, *last;
+	struct match_trigger *open; // none before it waits for a reply
+	uint64_t hash;
+	uint32_t len;
+};
+
+struct match_trigger {
+	struct match_trigger *next;	 // in the order they came
+	struct match_trigger *next_same; // in the group
+	struct match_group *group;	 // NULL: TL_MATCH_POSITION
+	uint64_t ts_ns, frame;
+	uint64_t begin; // TL_MATCH_POSITION: of its bytes in the stream
+	uint32_t len;	// of the payload
+	uint32_t key_len;
+	bool answered;
+	uint8_t key[]; // what is looked for
+};
+
+// How long keys are that can be found now.
+struct match_length {
+	uint32_t len;
+	uint64_t power; // MATCH_BASE to the len-th
+	uint64_t triggers;
+};
+
+struct match_index {
+	struct match_group **bucket;
+	uint64_t buckets, groups;    // a power of two
+	struct match_length *length; // the longest first
+	uint32_t lengths, lengths_room;
+	uint32_t short_keys; // shorter than a beginning
+	uint32_t beginning[MATCH_BEGINNINGS];
+};
+
+// The segment that a byte came with: all up to end.
+struct match_mark {
+	uint32_t end;
+	uint64_t ts_ns, frame;
+};
+
+// Bytes of replies that are not decided yet.
+struct match_text {
+	uint8_t *data;
+	uint64_t *sum; // [i]: the polynomial of the first i bytes; one more than bytes
+	uint32_t at, len, room;
+	struct match_mark *mark;
+	uint32_t mark_at, marks, marks_room; // mark_at: that of the byte at
+	bool skipping;			     // the byte before was no trigger's, and came with the same segment
+};
+
+// A piece of a stream that came before those in front of it.
+struct match_piece {
+	struct match_piece *next;
+	uint64_t at, ts_ns, frame;
+	uint32_t len;
+	uint8_t data[];
+};
+
+struct match_stream_key {
+	struct tl_ip6 src, dst; // IPv4: in the first four bytes
+	uint16_t src_port_be, dst_port_be;
+	uint8_t is_ip6;
+	uint8_t is_trigger;
+	uint16_t vlan_id;
+};
+
+struct match_stream {
+	struct match_stream *next; // in the bucket
+	struct match_stream_key key;
+	bool begun;
+	uint32_t first_seq; // of the connection
+	uint32_t base_seq;  // of byte 0
+	uint64_t expected;  // the first byte not seen
+	uint64_t last_ns;
+	struct match_piece *held; // by place, without overlap
+	uint64_t held_bytes;
+	struct match_text text;
+};
+
+struct tl_match {
+	struct tl_match_cfg cfg;
+	struct tl_match_stats stats;
+	uint64_t now_ns;  // no reply that is still to come is much older
+	uint64_t tick_ns; // when streams are looked after next
+	struct match_trigger *first, *last;
+	struct match_index index;
+	struct match_stream **bucket; // of streams
+	uint64_t buckets, streams;
+	struct match_text datagram; // of the UDP reply at hand
+
+	struct match_stream *only;     // TL_MATCH_POSITION: the stream of replies
+	struct match_trigger *awaited; // the first whose last byte has not come
+	uint64_t begin;		       // of the next trigger's bytes
+	uint8_t scratch[MATCH_FRAME_MAX];
+};
+
+// What a frame carries.
+struct match_payload {
+	const uint8_t *data;
+	uint32_t len, have; // bytes; those captured
+	uint64_t ts_ns, frame;
+	bool is_tcp, syn;
+	uint32_t seq;		     // of the first byte of data
+	struct match_stream_key key; // of TCP
+};
+
+static inline uint64_t match_extend(uint64_t sum, uint8_t byte)
+{
+	return sum * MATCH_BASE + byte + 1;
+}
+
+static inline uint32_t match_beginning(const uint8_t *bytes)
+{
+	uint32_t word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return word * UINT32_C(0x9e3779b1) >> 18;
+}
+
+// Whether a key can stand here at all.
+static inline bool match_may_begin(const struct match_index *index, const uint8_t *bytes, uint32_t len)
+{
+	return index->short_keys != 0 || (len >= MATCH_BEGINNING && index->beginning[match_beginning(bytes)] != 0);
+}
+
+// frame.c
+enum match_use {
+	MATCH_USED,
+	MATCH_IGNORED, // neither UDP nor TCP, or malformed
+	MATCH_CUT,     // the capture has not even its headers
+};
+enum match_use match_read_frame(struct tl_match *match, const struct tl_match_frame *frame, struct match_payload *out);
+
+// trigger.c
+int match_trigger_add(struct tl_match *match, const struct match_payload *payload);
+void match_triggers_retire(struct tl_match *match, uint64_t until_ns);
+// The trigger of the group that a reply at this time answers, for the first time or, with *out_again, once more; or
+// NULL.
+struct match_trigger *match_choose(
+	const struct tl_match *match, const struct match_group *group, uint64_t reply_ns, bool *out_again);
+int match_link(struct tl_match *match, struct match_trigger *trigger, uint64_t reply_ns, uint64_t reply_frame);
+
+// index.c
+// The trigger becomes one of a group. Returns 0 or -ENOMEM.
+int match_index_add(struct match_index *index, struct match_trigger *trigger, uint64_t hash);
+void match_index_remove(struct match_index *index, struct match_trigger *trigger); // the first of its group
+struct match_group *match_find(const struct match_index *index, uint64_t hash, const uint8_t *key, uint32_t len);
+void match_index_free(struct match_index *index);
+
+// stream.c
+int match_stream_take(struct tl_match *match, const struct match_payload *payload);
+int match_streams_settle(struct tl_match *match, uint64_t now_ns);
+void match_streams_free(struct tl_match *match);
+
+// message.c
+int match_text_put(struct match_text *text, const uint8_t *data, uint32_t len, uint64_t ts_ns, uint64_t frame);
+void match_text_free(struct match_text *text);
+// Decides what can be decided: up to now_ns, bytes that are older than the window get no more company.
+int match_text_decide(struct tl_match *match, struct match_text *text, uint64_t now_ns);
+int match_datagram(struct tl_match *match, const struct match_payload *payload);
+// TL_MATCH_POSITION: the bytes of the stream from this place on.
+int match_position(struct tl_match *match, uint64_t at, uint32_t len, uint64_t ts_ns, uint64_t frame);

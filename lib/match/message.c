@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Replies out of bytes. The bytes are read from left to right: at each place the longest payload of a trigger that
+// stands there is taken, and a byte at which none stands is passed over. So a place is decided when the longest payload
+// there is would fit, or nothing more can come in time.
+
+#include "match_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void match_text_free(struct match_text *text)
+{
+	free(text->data);
+	free(text->sum);
+	free(text->mark);
+	*text = (struct match_text){0};
+}
+
+// ---- what is waiting
+
+// What is decided goes.
+static void compact(struct match_text *text)
+{
+	if (text->at == 0)
+		return;
+	text->len -= text->at;
+	text->marks -= text->mark_at;
+	memmove(text->data, text->data + text->at, text->len);
+	memmove(text->sum, text->sum + text->at, (text->len + 1) * sizeof(*text->sum));
+	memmove(text->mark, text->mark + text->mark_at, text->marks * sizeof(*text->mark));
+	for (uint32_t i = 0; i < text->marks; i++)
+		text->mark[i].end -= text->at;
+	text->at = 0;
+	text->mark_at = 0;
+}
+
+static int make_room(struct match_text *text, uint32_t len)
+{
+	if (text->at > text->room / 2 || text->at == text->len)
+		compact(text);
+	if (text->len + len > text->room || text->data == NULL) {
+		uint32_t room = text->len + len + 2048;
+		uint8_t *data = realloc(text->data, room);
+		text->data = data != NULL ? data : text->data;
+		uint64_t *sum = reallocarray(text->sum, room + 1, sizeof(*sum));
+		text->sum = sum != NULL ? sum : text->sum;
+		if (data == NULL || sum == NULL)
+			return -ENOMEM;
+		text->sum[0] = text->room == 0 ? 0 : text->sum[0];
+		text->room = room;
+	}
+	if (text->marks == text->marks_room) {
+		uint32_t room = text->marks_room != 0 ? 2 * text->marks_room : 4;
+		struct match_mark *mark = reallocarray(text->mark, room, sizeof(*mark));
+		if (mark == NULL)
+			return -ENOMEM;
+		text->mark = mark;
+		text->marks_room = room;
+	}
+	return 0;
+}
+
+int match_text_put(struct match_text *text, const uint8_t *data, uint32_t len, uint64_t ts_ns, uint64_t frame)
+{
+	int rc = len != 0 ? make_room(text, len) : 0;
+
+	if (rc != 0 || len == 0)
+		return rc;
+	memcpy(text->data + text->len, data, len);
+	for (uint32_t i = 0; i < len; i++)
+		text->sum[text->len + i + 1] = match_extend(text->sum[text->len + i], data[i]);
+	text->len += len;
+	text->mark[text->marks++] = (struct match_mark){.end = text->len, .ts_ns = ts_ns, .frame = frame};
+	return 0;
+}
+
+// The segment that a byte from at on came with.
+static const struct match_mark *mark_of(const struct match_text *text, uint32_t byte)
+{
+	const struct match_mark *mark = &text->mark[text->mark_at];
+
+	while (mark->end <= byte)
+		mark++;
+	return mark;
+}
+
+static void pass(struct match_text *text, uint32_t len)
+{
+	text->at += len;
+	while (text->mark_at < text->marks && text->mark[text->mark_at].end <= text->at) {
+		text->mark_at++;
+		text->skipping = false;
+	}
+}
+
+// Bytes that are no trigger's; those that came with one segment are one reply.
+static void pass_unmatched(struct tl_match *match, struct match_text *text, uint32_t len)
+{
+	match->stats.unmatched_reply_bytes += len;
+	match->stats.unmatched_replies += !text->skipping;
+	text->skipping = true;
+	pass(text, len);
+}
+
+// The bytes at the front answer this trigger, or do so again.
+static int take(
+	struct tl_match *match, struct match_text *text, uint32_t len, struct match_trigger *trigger, bool again)
+{
+	const struct match_mark *mark = mark_of(text, text->at + len - 1);
+	uint64_t ts_ns = mark->ts_ns, frame = mark->frame;
+
+	text->skipping = false;
+	pass(text, len);
+	if (again)
+		match->stats.duplicates++;
+	return again ? 0 : match_link(match, trigger, ts_ns, frame);
+}
+
+// ---- by payload
+
+// Whether one stands at the front; *out_rc is then what came of it.
+static bool take_payload(struct tl_match *match, struct match_text *text, int *out_rc)
+{
+	const struct match_index *index = &match->index;
+
+	if (!match_may_begin(index, text->data + text->at, text->len - text->at))
+		return false;
+	for (uint32_t i = 0; i < index->lengths; i++) {
+		const struct match_length *length = &index->length[i];
+		if (length->len > text->len - text->at)
+			continue;
+		uint64_t hash = text->sum[text->at + length->len] - text->sum[text->at] * length->power;
+		const struct match_group *group = match_find(index, hash, text->data + text->at, length->len);
+		if (group == NULL)
+			continue;
+		bool again;
+		uint64_t ts_ns = mark_of(text, text->at + length->len - 1)->ts_ns;
+		struct match_trigger *trigger = match_choose(match, group, ts_ns, &again);
+		if (trigger == NULL)
+			continue;
+		*out_rc = take(match, text, length->len, trigger, again);
+		return true;
+	}
+	return false;
+}
+
+static int decide_payloads(struct tl_match *match, struct match_text *text, uint64_t now_ns)
+{
+	int rc = 0;
+
+	while (rc == 0 && text->at < text->len) {
+		uint32_t longest = match->index.lengths != 0 ? match->index.length[0].len : 1;
+		bool old = text->mark[text->mark_at].ts_ns + match->cfg.window_ns < now_ns;
+		if (text->len - text->at < longest && !old)
+			break;
+		if (!take_payload(match, text, &rc))
+			pass_unmatched(match, text, 1);
+	}
+	return rc;
+}
+
+// ---- by number
+
+static uint64_t number_of(const struct tl_match *match, const uint8_t *message, const uint8_t **out)
+{
+	uint64_t sum = 0;
+
+	*out = message + match->cfg.reply_offset;
+	for (uint32_t i = 0; i < match->cfg.number_bytes; i++)
+		sum = match_extend(sum, (*out)[i]);
+	return sum;
+}
+
+static const struct match_group *find_number(const struct tl_match *match, const uint8_t *message)
+{
+	const uint8_t *number;
+	uint64_t hash = number_of(match, message, &number);
+
+	return match_find(&match->index, hash, number, match->cfg.number_bytes);
+}
+
+// How long the reply at the front is: as configured, or as its trigger; 0: unknown, no trigger has its number.
+static uint32_t reply_bytes(const struct tl_match *match, const struct match_group *group)
+{
+	if (match->cfg.reply_bytes != 0)
+		return match->cfg.reply_bytes;
+	return group == NULL ? 0 : group->open != NULL ? group->open->len : group->first->len;
+}
+
+// Whole replies are passed over where their length is known, else a byte.
+static void pass_unknown(struct tl_match *match, struct match_text *text)
+{
+	uint32_t left = text->len - text->at, len = match->cfg.reply_bytes;
+
+	if (len != 0)
+		text->skipping = false;
+	pass_unmatched(match, text, len == 0 ? 1 : len < left ? len : left);
+}
+
+static int decide_numbers(struct tl_match *match, struct match_text *text, uint64_t now_ns)
+{
+	uint32_t need = match->cfg.reply_offset + match->cfg.number_bytes;
+	int rc = 0;
+
+	while (rc == 0 && text->at < text->len) {
+		uint32_t left = text->len - text->at;
+		bool old = text->mark[text->mark_at].ts_ns + match->cfg.window_ns < now_ns, again;
+		const struct match_group *group = left >= need ? find_number(match, text->data + text->at) : NULL;
+		uint32_t len = reply_bytes(match, group);
+		if ((left < need || left < len) && !old)
+			break;
+		struct match_trigger *trigger = NULL;
+		if (group != NULL && len <= left)
+			trigger = match_choose(match, group, mark_of(text, text->at + len - 1)->ts_ns, &again);
+		if (trigger != NULL)
+			rc = take(match, text, len, trigger, again);
+		else
+			pass_unknown(match, text);
+	}
+	return rc;
+}
+
+int match_text_decide(struct tl_match *match, struct match_text *text, uint64_t now_ns)
+{
+	int rc = match->cfg.method == TL_MATCH_SEQUENCE ? decide_numbers(match, text, now_ns)
+							: decide_payloads(match, text, now_ns);
+
+	if (text->at == text->len)
+		compact(text);
+	return rc;
+}
+
+// ---- datagrams
+
+static int match_number(struct tl_match *match, const struct match_payload *payload)
+{
+	bool has_one = payload->len >= (uint64_t)match->cfg.reply_offset + match->cfg.number_bytes, again = false;
+	const struct match_group *group = has_one ? find_number(match, payload->data) : NULL;
+	struct match_trigger *trigger = group != NULL ? match_choose(match, group, payload->ts_ns, &again) : NULL;
+
+	if (trigger == NULL) {
+		match->stats.unmatched_replies++;
+		match->stats.unmatched_reply_bytes += payload->len;
+	}
+	match->stats.duplicates += again;
+	return trigger == NULL || again ? 0 : match_link(match, trigger, payload->ts_ns, payload->frame);
+}
+
+int match_datagram(struct tl_match *match, const struct match_payload *payload)
+{
+	if (match->cfg.method == TL_MATCH_SEQUENCE)
+		return match_number(match, payload);
+	if (match->cfg.method == TL_MATCH_POSITION || payload->len == 0) { // datagrams promise no order
+		match->stats.unmatched_replies++;
+		match->stats.unmatched_reply_bytes += payload->len;
+		return 0;
+	}
+	int rc = match_text_put(&match->datagram, payload->data, payload->len, payload->ts_ns, payload->frame);
+	return rc != 0 ? rc : match_text_decide(match, &match->datagram, UINT64_MAX);
+}
+
+// ---- by position
+
+int match_position(struct tl_match *match, uint64_t at, uint32_t len, uint64_t ts_ns, uint64_t frame)
+{
+	uint64_t end = at + len, window_ns = match->cfg.window_ns;
+	bool unmatched = match->awaited == NULL || at < match->awaited->begin;
+	int rc = 0;
+
+	while (rc == 0 && match->awaited != NULL && match->awaited->begin + match->awaited->len <= end) {
+		struct match_trigger *trigger = match->awaited;
+		uint64_t apart_ns = trigger->ts_ns > ts_ns ? trigger->ts_ns - ts_ns : ts_ns - trigger->ts_ns;
+		match->awaited = trigger->next;
+		if (trigger->begin + trigger->len <= at) // its last byte was lost
+			continue;
+		if (apart_ns <= window_ns)
+			rc = match_link(match, trigger, ts_ns, frame);
+		else
+			unmatched = true;
+	}
+	unmatched |= end > match->begin;
+	match->stats.unmatched_replies += unmatched;
+	match->stats.unmatched_reply_bytes += unmatched ? len : 0;
+	return rc;
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The triggers within some windows, in their order, and which of them a reply answers.
+
+#include "match_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static uint64_t sum_of(const uint8_t *data, uint32_t len)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < len; i++)
+		sum = match_extend(sum, data[i]);
+	return sum;
+}
+
+// ---- triggers
+
+// Whether there was one of the same bytes within the window.
+static bool is_copy(const struct tl_match *match, uint64_t hash, const struct match_trigger *trigger)
+{
+	if (!match->cfg.unique)
+		return false;
+	const struct match_group *group = match_find(&match->index, hash, trigger->key, trigger->key_len);
+	return group != NULL && group->last->ts_ns + match->cfg.window_ns >= trigger->ts_ns;
+}
+
+// What is looked for in the replies: len bytes at the offset of the payload.
+static struct match_trigger *make(const struct match_payload *payload, uint32_t offset, uint32_t len)
+{
+	struct match_trigger *trigger = malloc(sizeof(*trigger) + len);
+
+	if (trigger == NULL)
+		return NULL;
+	*trigger = (struct match_trigger){
+		.ts_ns = payload->ts_ns, .frame = payload->frame, .len = payload->len, .key_len = len};
+	memcpy(trigger->key, payload->data + offset, len);
+	return trigger;
+}
+
+int match_trigger_add(struct tl_match *match, const struct match_payload *payload)
+{
+	bool by_number = match->cfg.method == TL_MATCH_SEQUENCE, by_place = match->cfg.method == TL_MATCH_POSITION;
+	uint32_t offset = by_number ? match->cfg.trigger_offset : 0;
+	uint32_t key_len = by_place ? 0 : by_number ? match->cfg.number_bytes : payload->len;
+
+	if (payload->len < (uint64_t)offset + key_len) {
+		match->stats.trigger_ignored++;
+		return 0;
+	}
+	struct match_trigger *trigger = make(payload, offset, key_len);
+	if (trigger == NULL)
+		return -ENOMEM;
+	uint64_t hash = sum_of(trigger->key, key_len);
+	bool copy = !by_place && is_copy(match, hash, trigger);
+	int rc = copy || by_place ? 0 : match_index_add(&match->index, trigger, hash);
+	match->stats.trigger_copies += copy;
+	if (rc != 0 || copy) {
+		free(trigger);
+		return rc;
+	}
+	trigger->begin = match->begin;
+	match->begin += payload->len;
+	match->stats.triggers++;
+	if (match->first == NULL)
+		match->first = trigger;
+	else
+		match->last->next = trigger;
+	match->last = trigger;
+	if (match->awaited == NULL)
+		match->awaited = trigger;
+	return 0;
+}
+
+void match_triggers_retire(struct tl_match *match, uint64_t until_ns)
+{
+	while (match->first != NULL && match->first->ts_ns <= until_ns) {
+		struct match_trigger *trigger = match->first;
+		match->stats.unmatched_triggers += !trigger->answered;
+		if (trigger->group != NULL)
+			match_index_remove(&match->index, trigger);
+		if (match->awaited == trigger)
+			match->awaited = trigger->next;
+		match->first = trigger->next;
+		free(trigger);
+	}
+}
+
+// ---- links
+
+static bool is_in_sight(const struct tl_match *match, const struct match_trigger *trigger, uint64_t reply_ns)
+{
+	uint64_t apart_ns = trigger->ts_ns > reply_ns ? trigger->ts_ns - reply_ns : reply_ns - trigger->ts_ns;
+
+	return apart_ns <= match->cfg.window_ns;
+}
+
+// The first in sight that has a reply.
+static struct match_trigger *find_answered(
+	const struct tl_match *match, const struct match_group *group, uint64_t reply_ns)
+{
+	struct match_trigger *trigger = group->first;
+
+	while (trigger != NULL && !(trigger->answered && is_in_sight(match, trigger, reply_ns)))
+		trigger = trigger->next_same;
+	return trigger;
+}
+
+// The oldest that waits. Else one that has a reply gets it again. A reply stamped before its trigger is believed only
+// where no other trigger can be meant: after one lost trigger each reply would get the next one's.
+struct match_trigger *match_choose(
+	const struct tl_match *match, const struct match_group *group, uint64_t reply_ns, bool *out_again)
+{
+	struct match_trigger *later = NULL;
+	unsigned n_later = 0;
+
+	for (struct match_trigger *trigger = group->open; trigger != NULL && n_later < 2;
+		trigger = trigger->next_same) {
+		if (trigger->answered || !is_in_sight(match, trigger, reply_ns))
+			continue;
+		if (trigger->ts_ns <= reply_ns) {
+			*out_again = false;
+			return trigger;
+		}
+		later = trigger;
+		n_later++;
+	}
+	struct match_trigger *answered = find_answered(match, group, reply_ns);
+	*out_again = answered != NULL;
+	return answered != NULL ? answered : n_later == 1 ? later : NULL;
+}
+
+int match_link(struct tl_match *match, struct match_trigger *trigger, uint64_t reply_ns, uint64_t reply_frame)
+{
+	struct match_group *group = trigger->group;
+	struct tl_match_link link = {.number = ++match->stats.matched,
+		.trigger_frame = trigger->frame,
+		.reply_frame = reply_frame,
+		.trigger_ns = trigger->ts_ns,
+		.reply_ns = reply_ns};
+
+	match->stats.negative += reply_ns < trigger->ts_ns;
+	trigger->answered = true;
+	while (group != NULL && group->open != NULL && group->open->answered)
+		group->open = group->open->next_same;
+	return match->cfg.linked(match->cfg.ctx, &link);
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What few ask for: a frame's options, and what its interface is called. It is looked up when it is asked for, so that
+// walking a file costs nothing for it.
+
+#include "reader_priv.h"
+
+#define BLOCK_SIMPLE_PACKET 3u
+#define EPB_OPTIONS_AT 28u // and the data, padded
+#define EPB_CAP_AT 20u
+#define IDB_OPTIONS_AT 16u
+#define IF_NAME 2u
+#define IF_DESCRIPTION 3u
+#define TSRESOL_US 6u
+#define TSRESOL_NS 9u
+
+int tl_pcap_next_option(const uint8_t *options, uint32_t bytes, bool swapped, uint32_t *at, struct tl_pcap_option *out)
+{
+	if (options == NULL || bytes - *at < 4)
+		return 0;
+	memcpy(&out->code, options + *at, 2);
+	memcpy(&out->len, options + *at + 2, 2);
+	if (swapped) {
+		out->code = __builtin_bswap16(out->code);
+		out->len = __builtin_bswap16(out->len);
+	}
+	uint32_t padded = (uint32_t)tl_align_up(out->len, 4);
+	if (out->code == 0 || padded > bytes - *at - 4)
+		return 0;
+	out->value = options + *at + 4;
+	*at += 4 + padded;
+	return 1;
+}
+
+static void describe_interface(const struct tl_pcap_reader *reader, struct tl_pcap_more *out)
+{
+	const struct reader_interface *interface = &reader->interface[out->interface_id];
+	const uint8_t *options = reader->data + interface->at + IDB_OPTIONS_AT;
+	uint32_t bytes = reader_u32(reader, interface->at + 4) - IDB_OPTIONS_AT - 4, at = 0;
+	struct tl_pcap_option option;
+
+	out->tsresol = interface->tsresol;
+	while (tl_pcap_next_option(options, bytes, reader->swapped, &at, &option) == 1) {
+		if (option.code == IF_NAME) {
+			out->name = (const char *)option.value;
+			out->name_bytes = option.len;
+		} else if (option.code == IF_DESCRIPTION) {
+			out->description = (const char *)option.value;
+			out->description_bytes = option.len;
+		}
+	}
+}
+
+void tl_pcap_get_more(const struct tl_pcap_reader *reader, struct tl_pcap_more *out)
+{
+	*out = (struct tl_pcap_more){.swapped = reader->swapped, .has_stamp = true};
+	if (reader->next != tl_pcapng_next) {
+		out->tsresol = reader->ns_per_unit == 1 ? TSRESOL_NS : TSRESOL_US;
+		return;
+	}
+	out->section = reader->sections;
+	uint32_t total = reader_u32(reader, reader->offset - 4); // the frame's block ends here
+	size_t at = reader->offset - total;
+	uint32_t type = reader_u32(reader, at);
+	if (type == BLOCK_SIMPLE_PACKET) {
+		out->has_stamp = false;
+	} else {
+		uint32_t data = (uint32_t)tl_align_up(reader_u32(reader, at + EPB_CAP_AT), 4);
+		out->interface_id = type == TL_PCAPNG_EPB ? reader_u32(reader, at + 8) : reader_u16(reader, at + 8);
+		out->options = reader->data + at + EPB_OPTIONS_AT + data;
+		out->options_bytes = total - EPB_OPTIONS_AT - data - 4;
+	}
+	describe_interface(reader, out);
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where a port's timestamps come from: which source it can have, and the clock of a NIC that stamps frames itself.
+
+#define ALLOW_EXPERIMENTAL_API // rte_eth_read_clock, since 19.08
+
+#include "port_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf_dyn.h>
+
+#define BIT(source) (1u << (source))
+
+const char *tl_ts_source_name(enum tl_ts_source source)
+{
+	static const char *const names[] = {[TL_TS_AUTO] = "auto",
+		[TL_TS_TSC] = "tsc",
+		[TL_TS_NIC_RX] = "nic-rx",
+		[TL_TS_NIC_PTP] = "nic-ptp",
+		[TL_TS_NIC_TX] = "nic-tx",
+		[TL_TS_KERNEL] = "kernel",
+		[TL_TS_FILE] = "file"};
+
+	return names[source];
+}
+
+// ---- the choice
+
+// The sources that a kind of port can have, as far as is known without its device.
+static unsigned sources_of(const struct tl_port_cfg *cfg)
+{
+	switch (cfg->spec.kind) {
+	case TL_PORT_FILE:
+		return BIT(TL_TS_FILE);
+	case TL_PORT_KERNEL:
+		return cfg->tx_queues == 0 ? BIT(TL_TS_KERNEL) : BIT(TL_TS_TSC) | BIT(TL_TS_KERNEL);
+	case TL_PORT_XDP:
+		return BIT(TL_TS_TSC);
+	case TL_PORT_PCI:
+	case TL_PORT_VDEV:
+		return BIT(TL_TS_TSC) | BIT(TL_TS_NIC_RX);
+	}
+	return 0;
+}
+
+static int refuse(const struct tl_port_cfg *cfg, unsigned sources, struct tl_err *err)
+{
+	char list[64] = "";
+
+	for (unsigned s = TL_TS_TSC; s <= TL_TS_FILE; s++)
+		if ((sources & BIT(s)) != 0)
+			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s\"%s\"",
+				list[0] != '\0' ? ", " : "", tl_ts_source_name(s));
+	return tl_fail(err, -EINVAL,
+		"port %s: %s has no timestamps \"%s\": give one of those that it has, %s, or \"auto\"", cfg->name,
+		cfg->spec.text, tl_ts_source_name(cfg->timestamps), list);
+}
+
+int tl_port_check_stamps(const struct tl_port_cfg *cfg, struct tl_err *err)
+{
+	unsigned sources = sources_of(cfg);
+
+	return cfg->timestamps == TL_TS_AUTO || (sources & BIT(cfg->timestamps)) != 0 ? 0 : refuse(cfg, sources, err);
+}
+
+// ---- the NIC's clock
+
+static int read_clock(void *ctx, uint64_t *ticks)
+{
+	const struct tl_port *port = ctx;
+	struct timespec phc;
+
+	if (port->cfg.nic != NULL)
+		return port->cfg.nic->read_clock(port->port_id, ticks);
+	if (!port->stamping.reads_phc)
+		return rte_eth_read_clock(port->port_id, ticks);
+	int rc = rte_eth_timesync_read_time(port->port_id, &phc);
+	*ticks = (uint64_t)phc.tv_sec * TL_NS_PER_S + (uint64_t)phc.tv_nsec;
+	return rc;
+}
+
+// The clock that the driver names as that of its stamps, else its PHC.
+static int follow_clock(struct tl_port *port)
+{
+	struct tl_clock_track_cfg cfg = {.read = read_clock, .ctx = port, .clock = port->cfg.clock, .bits = 64};
+	int rc = tl_clock_track_create(&cfg, &port->stamping.track);
+
+	if (rc != -ENOTSUP || port->cfg.nic != NULL)
+		return rc;
+	port->stamping.reads_phc = true;
+	cfg.hz = TL_NS_PER_S;
+	return tl_clock_track_create(&cfg, &port->stamping.track);
+}
+
+static int register_field(struct tl_port *port, struct tl_err *err)
+{
+	struct tl_port_stamping *s = &port->stamping;
+
+	if (rte_mbuf_dyn_rx_timestamp_register(&s->offset, &s->flag) == 0)
+		return 0;
+	return tl_fail(err, -rte_errno, "port %s: no room in DPDK's mbufs for timestamps (%s)", port->name,
+		strerror(rte_errno));
+}
+
+// A NIC whose clock nobody can read stamps in vain. One that reads it only once it is started is used where that is
+// asked for: by then it is too late to choose another.
+int tl_port_choose_stamps(struct tl_port *port, bool offered, struct tl_err *err)
+{
+	enum tl_ts_source best = port->cfg.spec.kind == TL_PORT_KERNEL ? TL_TS_KERNEL : TL_TS_NIC_RX;
+	enum tl_ts_source wanted = port->cfg.timestamps;
+
+	port->stamping.source = TL_TS_TSC;
+	if (port->cfg.nic != NULL)
+		offered = port->cfg.nic->stamps;
+	if (!offered || (sources_of(&port->cfg) & BIT(best)) == 0)
+		return wanted == TL_TS_AUTO || wanted == TL_TS_TSC ? 0 : refuse(&port->cfg, BIT(TL_TS_TSC), err);
+	if (wanted == TL_TS_TSC)
+		return 0;
+	if (best == TL_TS_NIC_RX && follow_clock(port) != 0 && wanted == TL_TS_AUTO)
+		return 0;
+	port->stamping.source = best;
+	return register_field(port, err);
+}
+
+int tl_port_start_stamps(struct tl_port *port, struct tl_err *err)
+{
+	if (port->stamping.source != TL_TS_NIC_RX)
+		return 0;
+	int rc = port->stamping.track == NULL ? follow_clock(port) : 0;
+	if (rc != 0)
+		return tl_fail(err, rc,
+			"port %s: %s stamps frames, but its clock cannot be read (%s): set timestamps to \"tsc\"",
+			port->name, port->cfg.spec.text, strerror(-rc));
+	for (uint16_t i = 0; i < port->cfg.rx_queues; i++)
+		port->rxq[i].track = port->stamping.track;
+	return 0;
+}
+
+void tl_port_end_stamps(struct tl_port *port)
+{
+	tl_clock_track_destroy(port->stamping.track);
+	port->stamping.track = NULL;
+}
+
+void tl_port_stamp_queue(const struct tl_port *port, struct tl_rxq *q)
+{
+	// The kernel's stamps are nanoseconds since 1970 already.
+	static const struct tl_clock_track as_it_is = {
+		.wall.line.mult = UINT64_C(1) << TL_CLOCK_SHIFT, .mask = UINT64_MAX};
+	const struct tl_port_stamping *s = &port->stamping;
+
+	q->source = s->source;
+	if (s->flag == 0)
+		return;
+	q->burst = s->source == TL_TS_KERNEL ? tl_kernel_stamped_burst : tl_eth_stamped_burst;
+	q->stamp_offset = s->offset;
+	q->stamp_flag = s->flag;
+	q->track = s->source == TL_TS_KERNEL ? &as_it_is : s->track;
+}
+
+void tl_port_discipline(struct tl_port *port)
+{
+	// Where the clock cannot be read the bound grows, and the report shows it.
+	if (port->stamping.track != NULL)
+		(void)tl_clock_track_sample(port->stamping.track);
+}
+
+void tl_port_stamps(const struct tl_port *port, struct tl_port_stamps *out)
+{
+	*out = (struct tl_port_stamps){.source = port->rxq[0].source};
+	if (port->stamping.track != NULL) {
+		out->has_nic_clock = out->has_bound = true;
+		tl_clock_track_stats(port->stamping.track, &out->nic_clock);
+		out->bound_ns = out->nic_clock.bound_ns;
+	} else if (out->source == TL_TS_TSC) {
+		out->has_bound = true;
+		out->bound_ns = tl_clock_bound_ns(port->cfg.clock);
+	}
+}

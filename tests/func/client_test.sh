@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The client's stamps, with tcpdump as their judge; its sweeps, verdicts and files. Its peers are our appliance over a
+# veth, and echoes of the kernel over the loopback interface.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+COMPARE=$func_root/tests/lib/compare_stamps.py
+# Of a run: each echo is accounted for, no stamps contradict user space, and some were had.
+STAMPED='.timestamps == "kernel" and .received == .sent and .received > 0
+	and (.stamps | .departures == "kernel" and .arrivals == "kernel" and .paired > 0 and .tx_strays == 0)
+	and .received == (.stamps | .paired + .reply_first + .tx_missing + .rx_missing + .rx_shared)
+	and .stamps.reply_first == 0 and .stamps.wire_over_rtt == 0
+	and .wire_rtt_ns.max <= ([.rtt_ns.max, .cold[].rtt_ns] | max)
+	and .valid == (.invalid == [])'
+
+# client FILE OPTION...: its JSON goes to FILE, its messages to client.log, its status to CLIENT_STATUS.
+client() {
+	local file=$1
+	shift
+	CLIENT_STATUS=0
+	in_peer timeout 60 "$TAPLINE" client --kernel --seconds 0.2 --json "$@" >"$file" 2>>client.log || CLIENT_STATUS=$?
+}
+
+# refused SENTENCE MESSAGE OPTION...: with status 2, and without a result.
+refused() {
+	local sentence=$1 message=$2
+	shift 2
+	: >client.log
+	client refused.json "$@"
+	if ((CLIENT_STATUS == 2)) && [[ ! -s refused.json ]] && grep -qF -- "$message" client.log; then
+		ok "$sentence"
+	else
+		not_ok "$sentence" "status $CLIENT_STATUS" "$(cat refused.json client.log)"
+	fi
+}
+
+# judge_stamps PROTOCOL OPTION...: a run with every sample in samples.csv, seen by tcpdump, too.
+judge_stamps() {
+	local protocol=$1 tcpdump_pid
+	shift
+	rm -f seen.pcap
+	ip netns exec "$PEER_NS" tcpdump -U --immediate-mode --time-stamp-precision=nano -n -i "$PEER_IF" -w seen.pcap "$protocol" \
+		2>tcpdump.log &
+	tcpdump_pid=$!
+	wait_for 10 grep -q 'listening on' tcpdump.log || func_die "tcpdump did not start"
+	client "$protocol.json" --cold 0 --csv samples.csv "$@"
+	wait_for 10 saw_messages "$protocol" "$(jq .received "$protocol.json")" || true
+	stop_process "$tcpdump_pid" INT 2>/dev/null || true
+	"$COMPARE" samples.csv fields "$PEER_IP" >compared.json
+}
+
+# saw_messages PROTOCOL COUNT: whether so many came back; writes what was seen to fields.
+saw_messages() {
+	# shellcheck disable=SC2094 # -e names a field, not a file
+	tshark -r seen.pcap -Y "$1.payload" -T fields -e frame.time_epoch -e ip.src -e "$1.payload" >fields 2>/dev/null
+	(($(grep -cF "$APP_IP" fields) >= $2))
+}
+
+# A result that is called invalid is no basis of a comparison, and here it often is.
+same_report() {
+	jq '.valid = true | .invalid = []' report.json >valid.json
+	"$TAPLINE" latency --compare valid.json valid.json
+}
+
+has_datagrams() { [[ -n $(in_peer ss -Hlun 'sport = :9') ]]; }
+
+lines_of() { tail -n +2 "$1" | wc -l; }
+
+func_begin
+net_begin
+app_config config.json '"echo": [{"port": "lan", "udp_listen": 7}, {"port": "lan", "tcp_listen": 7},
+	{"port": "lan", "receive": {"group": "239.1.1.1", "udp_port": 5001}, "send": {"tcp_connect": "'"$PEER_IP"':5002"}}]'
+app_start config.json
+
+judge_stamps udp --udp-echo "$APP_IP:7"
+check_json "over UDP each echo has its stamps or is counted" udp.json "$STAMPED"
+check_json "tcpdump has the same stamp of every echo, and the message between" compared.json \
+	'.judged >= 100 and .same_arrival == .judged and .between == .judged'
+check_equal "every pair is a sample in the file" "$(lines_of samples.csv)" "$(jq .stamps.paired udp.json)"
+judge_stamps tcp --tcp-connect "$APP_IP:7" --rate 200 --seconds 0.5
+check_json "over TCP each echo has its stamps or is counted" tcp.json "$STAMPED"
+check_json "tcpdump has the same stamp of every echo of TCP, too" compared.json \
+	'.judged >= 10 and .same_arrival == .judged and .between == .judged'
+
+client multicast.json --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5002" --cold 3 --html page.html --hgrm h.hgrm --report report.json
+check_json "from multicast to TCP each echo has its stamps or is counted" multicast.json "$STAMPED and .mode == \"multicast\""
+check_json "the first echoes stand apart" multicast.json '.cold | length == 3 and all(.connection == 0 and .rtt_ns > 0)'
+check "the page and the percentiles are written" grep -q '<html' page.html
+check "percentiles are those of HdrHistogram" grep -qi percentile h.hgrm
+check_json "the report has the pairs of the run" report.json '.method == "software" and .trigger_source == "kernel"
+	and .latency_ns.count + (.cold_ns | length) == '"$(jq .stamps.paired multicast.json)"
+check "and compares equal with itself" same_report
+
+client sweep.json --udp-echo "$APP_IP:7" --payload 16:1472:3
+check_json "a payload sweep has a run per size and a line through them" sweep.json \
+	'([.points[].payload_bytes] == [16, 744, 1472]) and all(.points[]; '"$STAMPED"') and .slope.of == "wire_rtt_ns"
+	 and .slope.r2 >= 0 and .slope.r2 <= 1 and .slope.ns_per_byte_se != null'
+check "its progress tells the point" grep -q 'point [123] of 3' client.log
+client rates.json --tcp-connect "$APP_IP:7" --rate 100,500
+check_json "a rate sweep has a run per rate" rates.json '([.points[].asked_pps] == [100, 500]) and .slope == null'
+
+client user.json --udp-echo "$APP_IP:7" --timestamps user
+check_json "without stamps nothing stands in for them" user.json \
+	'.best == "rtt_ns" and .wire_rtt_ns.p50 == null and .stamps.paired == 0 and .stamps.departures == "user"'
+refused "a NIC that cannot stamp is refused" "ethtool -T $PEER_IF" --udp-echo "$APP_IP:7" --timestamps nic
+
+peer_start "$PEER_PY" echo_datagrams 127.0.0.1 9
+peer_start "$PEER_PY" echo_streams 127.0.0.1 9
+wait_for 10 listens 9 || func_die "the echo of the kernel did not start"
+wait_for 10 has_datagrams || func_die "the echo of datagrams did not start"
+client null.json --udp-echo 127.0.0.1:9
+check_json "over the loopback interface each echo has its stamps or is counted" null.json "$STAMPED"
+client net.json --udp-echo "$APP_IP:7" --null null.json
+check_json "a null echo is taken off" net.json \
+	'.net_of_null_ns.p50 == .wire_rtt_ns.p50 - '"$(jq .wire_rtt_ns.p50 null.json)"' and .net_of_null_ns.p50_ci95 >= .wire_rtt_ns_ci95.p50'
+refused "a null echo of another rate is refused" "has no run over udp" --udp-echo "$APP_IP:7" --null null.json --rate 999
+
+flood=(--tcp-connect 127.0.0.1:9 --seconds 0.001 --rate 10000000 --linger 10) # echoes come many in a segment
+client flood.json "${flood[@]}"
+check_json "what is not to be believed is called invalid" flood.json \
+	'.received == .sent and .valid == false and any(.invalid[]; test("^stamps are missing"))'
+check_equal "which changes no exit status" "$CLIENT_STATUS" 0
+client flood.json "${flood[@]}" --require-valid
+check_equal "but with --require-valid" "$CLIENT_STATUS" 1
+
+app_stop TERM
+check_json "the ledger of the appliance holds" run.json '.ledger_ok'

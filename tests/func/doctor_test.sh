@@ -1,0 +1,433 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# doctor: on hosts that are made up of files, good ones, ones with a single fault, and ones that are nonsense.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+# doctor_of OPTION...: of the made-up host, with the configuration.
+doctor_of() {
+	timeout 60 "$TAPLINE" doctor --root host -c doctor.json "$@"
+}
+
+# verdicts: lines "id verdict" out of JSON.
+verdicts() {
+	jq -r '.checks[] | "\(.id) \(.verdict)"'
+}
+
+make_host() {
+	rm -rf host
+	mkdir host
+	"$func_root/tests/lib/make_host.py" host "$driver_dir"
+}
+
+# Where DPDK keeps its drivers, by what doctor says that it read.
+find_drivers() {
+	"$TAPLINE" doctor --json | jq -r '.checks[] | select(.id == "dpdk.pmds").read | split(";")[0]'
+}
+
+# status_of COMMAND...
+status_of() {
+	local status=0
+	"$@" >/dev/null 2>&1 </dev/null || status=$?
+	echo "$status"
+}
+
+# is_report FILE STATUS: whether doctor ended as its report says, and the report is complete.
+is_report() {
+	[[ $2 == 0 || $2 == 1 ]] && jq -e --argjson status "$2" '
+		(.checks | length) >= 40 and (.checks | length) == .ok + .warn + .fail + .unknown and
+		(.fail > 0) == ($status == 1) and
+		all(.checks[]; keys == ["fix", "id", "read", "verdict", "why"] and
+			(.verdict | IN("ok", "warn", "fail", "unknown"))) and
+		([.checks[].id] | unique | length) == (.checks | length)' "$1" >/dev/null
+}
+
+# survives SENTENCE COMMAND...: it prints a whole report.
+survives() {
+	local sentence=$1 status=0
+	shift
+	"$@" >report.json 2>report.err </dev/null || status=$?
+	check "$sentence" is_report report.json "$status"
+}
+
+# ---- single faults: the check, its verdict, the file that is written, what with
+
+CPU=sys/devices/system/cpu
+HUGE=sys/kernel/mm/hugepages/hugepages-2048kB
+ICE=sys/bus/pci/devices/0000:3b:00.0
+MLX5=sys/bus/pci/devices/0000:5e:00.0
+faults() {
+	cat <<-END
+		memory.hugepages fail $HUGE/free_hugepages 400
+		memory.hugepages_node warn sys/devices/system/node/node0/hugepages/hugepages-2048kB/free_hugepages 100
+		memory.hugetlbfs warn proc/self/mounts proc /proc proc rw 0 0
+		memory.stale_files warn dev/hugepages/rtemap_0 x
+		memory.memlock fail proc/self/limits Max locked memory 8388608 8388608 bytes
+		memory.cgroup fail sys/fs/cgroup/system.slice/memory.max 1048576
+		memory.cgroup_hugetlb fail sys/fs/cgroup/system.slice/hugetlb.2MB.max 2097152
+		memory.numa_balancing warn proc/sys/kernel/numa_balancing 1
+		memory.ksm warn sys/kernel/mm/ksm/run 1
+		memory.thp warn sys/kernel/mm/transparent_hugepage/enabled [always] madvise never
+		cpu.online fail $CPU/online 0-2,4-7
+		cpu.cpuset fail proc/self/status Cpus_allowed_list: 0-2
+		cpu.quota warn sys/fs/cgroup/system.slice/tapline.service/cpu.max 50000 100000
+		cpu.isolated warn $CPU/isolated 2,6-7
+		cpu.nohz_full warn $CPU/nohz_full 2
+		cpu.irqs warn proc/irq/40/effective_affinity_list 3
+		cpu.irqs warn proc/irq/41/smp_affinity_list 0-7
+		cpu.irqbalance warn proc/9/comm irqbalance
+		cpu.governor warn $CPU/cpu3/cpufreq/scaling_governor powersave
+		cpu.idle_states warn $CPU/cpu2/cpuidle/state1/disable 0
+		cpu.smt warn $CPU/cpu2/topology/thread_siblings_list 1-2
+		cpu.rt_throttling warn proc/sys/kernel/sched_rt_runtime_us 950000
+		cpu.nmi_watchdog warn proc/sys/kernel/nmi_watchdog 1
+		cpu.watchdog warn proc/sys/kernel/watchdog 1
+		cpu.workqueues warn sys/devices/virtual/workqueue/cpumask ff
+		cpu.steal warn proc/stat cpu 1000 0 100 9000 0 0 0 500 0 0
+		cpu.thermal warn $CPU/cpu5/thermal_throttle/core_throttle_count 7
+		cpu.thermal warn sys/class/thermal/thermal_zone0/temp 97000
+		pci.lockdown warn sys/kernel/security/lockdown none [integrity] confidentiality
+		pci.link_width warn $MLX5/current_link_width 4
+		pci.link_speed warn $ICE/current_link_speed 2.5 GT/s PCIe
+		pci.aer warn $ICE/aer_dev_correctable TOTAL_ERR_COR 3
+		pci.aer fail $ICE/aer_dev_fatal TOTAL_ERR_FATAL 1
+		pci.numa warn $ICE/numa_node 1
+		link.carrier warn $MLX5/net/ens1/carrier 0
+		link.mtu warn $MLX5/net/ens1/mtu 1400
+		time.clocksource warn sys/devices/system/clocksource/clocksource0/current_clocksource hpet
+		time.daemon warn proc/800/comm cron
+		storage.filesystem warn proc/self/mountinfo 20 1 0:1 / / rw - tmpfs none rw
+		dpdk.firmware warn $MLX5/infiniband/mlx5_0/fw_ver 16.20.1000
+	END
+}
+
+# try_fault ID VERDICT COMMAND...: the command breaks the host in one thing, which the check of that id tells.
+try_fault() {
+	local id=$1 verdict=$2
+	shift 2
+	"$@"
+	doctor_of --json >fault.json || true
+	check_equal "$id says $verdict, and no other check changes: ${*: -2:1}" \
+		"$(diff good.txt <(verdicts <fault.json) | grep '^>' || true)" "> $id $verdict"
+}
+
+# try_pair LINE LINE COMMAND...: the same where two checks, in this order, have to change.
+try_pair() {
+	local first=$1 second=$2
+	shift 2
+	make_host
+	"$@"
+	doctor_of --json >fault.json || true
+	check_equal "$first and $second, when it is so" \
+		"$(diff good.txt <(verdicts <fault.json) | sed -n 's/^> //p')" "$first"$'\n'"$second"
+}
+
+without_nohz() {
+	put proc/cmdline root=/dev/sda1
+	put $CPU/nohz_full "(null)"
+}
+
+# put PATH WORD...
+put() {
+	local path=host/$1
+	shift
+	mkdir -p "$(dirname "$path")"
+	echo "$*" >"$path"
+}
+
+try_files() {
+	local id verdict path content
+	while read -r id verdict path content; do
+		local had=false
+		[[ ! -e host/$path ]] || { cp host/"$path" saved && had=true; }
+		try_fault "$id" "$verdict" put "$path" "$content"
+		rm host/"$path"
+		! "$had" || cp saved host/"$path"
+	done < <(faults)
+}
+
+# set_config OFFSET BYTES: of the E810's configuration space.
+set_config() {
+	printf '%b' "$2" | dd of="host/$ICE/config" bs=1 seek="$1" conv=notrunc status=none
+}
+
+count_smis() {
+	printf '\xff\xff\xff\x00' | dd of=host/dev/cpu/0/msr bs=1 seek=52 conv=notrunc status=none # MSR 0x34
+}
+
+# Gives the E810 another driver.
+bind_to() {
+	ln -sfn "../../../bus/pci/drivers/$1" "host/sys/devices/pci0000:3a/0000:3b:00.0/driver"
+}
+
+without_flag() {
+	sed -i "s/ $1//" host/proc/cpuinfo
+}
+
+# Another function of the card, which the kernel's driver keeps.
+add_neighbour() {
+	mkdir -p "host/sys/devices/pci0000:3a/0000:3b:00.1" host/sys/bus/pci/drivers/ixgbe
+	ln -s ../../../bus/pci/drivers/ixgbe "host/sys/devices/pci0000:3a/0000:3b:00.1/driver"
+	ln -s ../../../devices/pci0000:3a/0000:3b:00.1 host/sys/bus/pci/devices/0000:3b:00.1
+	ln -s ../../../../devices/pci0000:3a/0000:3b:00.1 host/sys/kernel/iommu_groups/40/devices/0000:3b:00.1
+}
+
+add_task() {
+	mkdir -p host/proc/950/task/951
+	printf 'Name:\tcron\nPPid:\t1\nCpus_allowed_list:\t0-7\n' >host/proc/950/task/951/status
+}
+
+limit_v1() {
+	printf '4:memory:/old.slice\n0::/system.slice/tapline.service\n' >host/proc/self/cgroup
+	put sys/fs/cgroup/memory/memory.limit_in_bytes 1048576
+	put sys/fs/cgroup/memory/old.slice/memory.limit_in_bytes 9223372036854771712
+}
+
+# Faults that are more than a line in a file; each on a host of its own.
+try_others() {
+	local fault
+	while read -r fault; do
+		make_host
+		# shellcheck disable=SC2086 # words
+		try_fault $fault
+	done <<-END
+		memory.cgroup fail limit_v1
+		cpu.flags fail without_flag sse4_2
+		cpu.stray_tasks warn add_task
+		cpu.smi warn count_smis
+		pci.driver fail rm host/sys/devices/pci0000:3a/0000:5e:00.0/driver
+		pci.vfio_module fail mv host/sys/bus/pci/drivers/vfio-pci host/sys/bus/pci/drivers/vfio
+		pci.vfio_access fail rm host/dev/vfio/40
+		pci.iommu_group fail add_neighbour
+		pci.read_request warn set_config 88 \\x00\\x10
+		pci.aspm warn set_config 96 \\x02
+		time.tsc fail without_flag nonstop_tsc
+		dpdk.pmds fail rm host$driver_dir/librte_net_ice.so.${driver_dir##*-}
+		dpdk.rdma_core fail rm host/usr/lib/x86_64-linux-gnu/libibverbs.so.1.14.44.0
+	END
+}
+
+try_pairs() {
+	try_pair "cpu.nohz_full warn" "cpu.rcu_nocbs warn" without_nohz
+	try_pair "storage.directory fail" "storage.o_direct unknown" mv host/data host/elsewhere
+	make_host
+	try_fault memory.ksm unknown lead_outside
+	[[ $driver_dir != /usr/lib/* ]] || try_fault dpdk.ieee1588 warn put_ixgbe
+}
+
+# What an absolute link means is below the root, too.
+lead_outside() {
+	echo 1 >run
+	ln -sf "$DIR/run" host/sys/kernel/mm/ksm/run
+}
+
+put_ixgbe() {
+	make_host
+	put $ICE/device 0x10fb
+}
+
+# ---- nonsense
+
+# each_file COMMAND...: with the name of each file of the host.
+each_file() {
+	local file
+	while IFS= read -r -d '' file; do
+		"$@" "$file"
+	done < <(find host -type f -print0)
+}
+
+cut_end() {
+	truncate -s -1 "$1" 2>/dev/null || true
+}
+
+# A copied configuration space or MSR has no end of line.
+cut_ends() {
+	local file
+	while IFS= read -r -d '' file; do
+		cut_end "$file"
+	done < <(find host -type f -size +0 ! -name config ! -name msr -print0)
+}
+
+make_random() {
+	head -c $((RANDOM % 6000)) /dev/urandom >"$1"
+}
+
+make_huge() {
+	echo 99999999999999999999999999999999999999 >"$1"
+}
+
+make_largest() {
+	echo 9223372036854775807 >"$1"
+}
+
+make_negative() {
+	echo -9223372036854775808 >"$1"
+}
+
+make_directory() {
+	rm "$1" && mkdir "$1"
+}
+
+make_pipe() {
+	rm "$1" && mkfifo "$1"
+}
+
+make_loop() {
+	ln -sf "$(basename "$1")" "$1"
+}
+
+make_empty() {
+	: >"$1"
+}
+
+try_nonsense() {
+	local kind
+	make_host
+	cut_ends
+	doctor_of --json >report.json || true
+	check_equal "files without an end of line say the same" "$(verdicts <report.json)" "$(<good.txt)"
+	for kind in random huge largest negative directory pipe loop empty; do
+		make_host
+		each_file "make_$kind"
+		survives "a report comes of a host whose files are all $kind" doctor_of --json
+		check_equal "and its script is a script" "$(doctor_of --fix-script | shellcheck -)" ""
+	done
+	head -c 3000000 /dev/zero | tr '\0' 1 >long
+	make_host
+	each_file cp long
+	survives "and of one whose files are all 3 MB long" doctor_of --json
+}
+
+# ---- the script, on a made-up host: what it would call is only noted
+
+make_tools() {
+	local tool
+	mkdir -p tools
+	for tool in modprobe systemctl setpci mountpoint mount; do
+		printf '#!/bin/sh\necho "%s $*" >>called\n' "$tool" >"tools/$tool"
+	done
+	chmod +x tools/*
+}
+
+run_script() {
+	sed "s#\(/proc\|/sys\|/dev\)/\(sys\|irq\|devices\|kernel\|hugepages\)#$DIR/host&#g" fix.sh >fix-here.sh
+	PATH=$PWD/tools:$PATH sh fix-here.sh
+}
+
+files_of_host() {
+	find host -type f -exec sha256sum {} + | sort
+}
+
+break_much() {
+	put $HUGE/nr_hugepages 100
+	put $HUGE/free_hugepages 100
+	put proc/sys/kernel/numa_balancing 1
+	put sys/kernel/mm/ksm/run 1
+	put dev/hugepages/rtemap_1 x
+	put $CPU/cpu3/cpufreq/scaling_governor powersave
+	put $CPU/cpu2/cpuidle/state1/disable 0
+	put proc/irq/40/effective_affinity_list 3
+	put proc/sys/kernel/nmi_watchdog 1
+	put $CPU/isolated ""
+	put proc/9/comm irqbalance
+	set_config 96 '\x02'
+}
+
+try_script() {
+	make_host
+	doctor_of --fix-script >fix.sh
+	check_equal "of a good host the script does nothing" "$(grep -cv '^#\|^$\|^set -eu$' fix.sh)" 0
+	break_much
+	doctor_of --fix-script >fix.sh || true
+	check "shellcheck has nothing to say of the script" shellcheck fix.sh
+	check_equal "it reboots nothing" "$(grep -v '^#' fix.sh | grep -c reboot)" 0
+	check "what must be on the kernel's command line is shown" grep -q '^#   isolcpus=managed_irq,domain,2-3$' fix.sh
+	make_tools
+	check "it runs" run_script
+	put proc/irq/40/effective_affinity_list "$(<host/proc/irq/40/smp_affinity_list)"
+	doctor_of --json >report.json || true
+	check_equal "what it mends is mended" "$(diff good.txt <(verdicts <report.json) | sed -n 's/^> //p' | sort)" \
+		"$(printf '%s\n' 'cpu.irqbalance warn' 'cpu.isolated warn' 'cpu.smt warn' 'memory.hugepages fail' 'pci.aspm warn')"
+	check_equal "hugepages are asked for as many as are needed" "$(<host/$HUGE/nr_hugepages)" 528
+	check "tools are called for the rest" grep -q '^setpci -s 0000:5e:00.0 CAP_EXP+10.w' called
+	files_of_host >before
+	check "it runs again" run_script
+	check_equal "and then changes nothing" "$(files_of_host)" "$(<before)"
+}
+
+# ---- this machine
+
+try_live() {
+	survives "a report comes of this machine" timeout 60 "$TAPLINE" doctor --json
+	check_equal "the script for it is a script" "$("$TAPLINE" doctor --fix-script | shellcheck -)" ""
+	survives "and with a configuration" timeout 60 "$TAPLINE" doctor -c live.json --json
+	check "the disk is not written to unless that is asked for" \
+		jq -e '.checks[] | select(.id == "storage.rate") | .verdict == "unknown"' report.json
+	cp "$TAPLINE" tapline
+	chmod 755 "$DIR"
+	survives "nobody gets a report of this machine, too" \
+		setpriv --reuid 65534 --regid 65534 --clear-groups ./tapline doctor --json
+	chmod 700 host/sys host/dev
+	survives "and of a host that nobody may read" \
+		setpriv --reuid 65534 --regid 65534 --clear-groups ./tapline doctor --root host -c doctor.json --json
+}
+
+func_begin
+driver_dir=$(find_drivers)
+cat >doctor.json <<J
+{"eal": {"memory_mb": 1024},
+ "ports": [{"name": "a", "device": "0000:3b:00.0", "lcores": [2]}, {"name": "b", "device": "0000:5e:00.0", "lcores": [3]}],
+ "capture": [{"port": "a", "path": "/data/%Y/a.pcapng", "rotate_bytes": "1G"}]}
+J
+cat >live.json <<J
+{"eal": {"huge": false}, "ports": [{"name": "a", "device": "lo"}], "capture": [{"port": "a", "path": "$DIR/a.pcapng"}]}
+J
+echo '{"ports": [{"name": "a", "device": "nope0"}]}' >gone.json
+
+[[ $driver_dir == */pmds-* ]] || func_die "DPDK's drivers are not where they could be told from: $driver_dir"
+make_host
+doctor_of --json >good.json || true
+verdicts <good.json >good.txt
+# Whether O_DIRECT is taken depends on where this runs.
+check_equal "of a good host all is ok but what files cannot tell" "$(grep -v ' ok$\|^storage.o_direct' good.txt)" \
+	"$(printf '%s unknown\n' link.pause link.fec time.synchronized storage.free storage.rate)"
+check "the report is complete" is_report good.json 0
+check_equal "the text has a line for each check" "$(doctor_of | grep -c '^  \(ok\|warn\|fail\|unknown\) ')" \
+	"$(wc -l <good.txt)"
+check_equal "and no colours in a file" "$(doctor_of | grep -c $'\033')" 0
+put proc/sys/kernel/numa_balancing 1
+check_equal "a wrong thing shows its reason and its fix" "$(doctor_of | grep -A2 '  numa_balancing ' | tr -s ' ')" \
+	" warn numa_balancing 1"$'\n'" why: $(jq -r '.checks[] | select(.id == "memory.numa_balancing").why' good.json)
+ fix: sysctl -w kernel.numa_balancing=0"
+make_host
+doctor_of --json --measure-disk >report.json
+check "a disk is measured when that is asked for" \
+	jq -e '.checks[] | select(.id == "storage.rate") | .read | test("^/data: [0-9]+ MB/s")' report.json
+check_equal "and no file is left" "$(ls host/data)" ""
+
+try_files
+try_others
+try_pairs
+
+mkdir empty
+"$TAPLINE" doctor --root empty --json >empty.json
+check_equal "of an empty host nothing is known but DPDK's version" \
+	"$(verdicts <empty.json | grep -v ' unknown$')" "dpdk.version ok"
+survives "with a configuration it is no different to doctor" "$TAPLINE" doctor --root empty -c doctor.json --json
+check_equal "the page of doctor has each check, its reason and its fix" \
+	"$(jq -r '.checks[] | "| `\(.id)` | \(.why) | \(.fix) |"' empty.json)" \
+	"$(grep '^| `[a-z]*\.' "$func_root/docs/doctor.md")"
+
+try_nonsense
+try_script
+try_live
+
+"$TAPLINE" doctor -c gone.json --json >report.json || true
+check_json "an interface that is not there fails" report.json \
+	'.checks[] | select(.id == "link.carrier") | .verdict == "fail" and (.read | test("nope0"))'
+check_equal "an unknown option is a wrong call" "$(status_of "$TAPLINE" doctor --nope)" 2
+check_equal "so is a word" "$(status_of "$TAPLINE" doctor doctor.json)" 2
+check_equal "so are both outputs at once" "$(status_of "$TAPLINE" doctor --json --fix-script)" 2
+check_equal "so is measuring no disk" "$(status_of "$TAPLINE" doctor --measure-disk)" 2
+check_equal "so is a root that is not there" "$(status_of "$TAPLINE" doctor --root nowhere)" 2
+check_equal "so is a configuration that is not there" "$(status_of "$TAPLINE" doctor -c nowhere.json)" 2

@@ -1,0 +1,170 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# `tapline latency` on captures whose latencies are known to the nanosecond, on random ones against a slow, simple matcher,
+# and with tshark as the judge of the copy that it writes.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+LIB=$(dirname "$PEER_PY")
+FILTERS=(--trigger 'udp dst port 5001' --reply 'tcp src port 5002')
+
+# latency NAME ARG...: results in NAME.json, messages in NAME.log.
+latency() {
+	local name=$1
+	shift
+	timeout 60 "$TAPLINE" latency --json "$@" >"$name.json" 2>"$name.log" </dev/null
+}
+
+status_of() {
+	local status=0
+	"$@" >/dev/null 2>last.log </dev/null || status=$?
+	echo "$status"
+}
+
+# refused SENTENCE MESSAGE ARG...
+refused() {
+	local sentence=$1 message=$2
+	shift 2
+	check_equal "$sentence: status 2" "$(status_of timeout 60 "$TAPLINE" latency "$@")" 2
+	check "$sentence: it is said why" grep -q -e "$message" last.log
+}
+
+# is_known SENTENCE FILE METHOD: each of the 1000 pairs is 1000 to 1999 ns apart.
+is_known() {
+	check_json "$1" "$2" '.matched == 1000 and .unmatched_triggers == 0 and .unmatched_replies == 0 and .duplicates == 0
+		and .method == "two-port" and .source == "file" and .valid and .latency_ns.exact
+		and (.latency_ns | [.min, .p50, .p90, .p99, .p999, .max, .mean]) == [1000, 1499, 1899, 1989, 1998, 1999, 1499.5]'
+}
+
+known_latencies() {
+	latency pair triggers.pcap replies.pcap "${FILTERS[@]}" --csv pair.csv --html pair.html --hgrm pair.hgrm
+	is_known "a pair of files gives every percentile to the nanosecond" pair.json
+	latency both both.pcapng "${FILTERS[@]}"
+	is_known "so does one file that holds both" both.json
+	latency sequence both.pcapng "${FILTERS[@]}" --match sequence:0:8
+	is_known "so does a number in both" sequence.json
+	latency position both.pcapng "${FILTERS[@]}" --match position
+	is_known "so does the position in the stream" position.json
+	latency cut cut.pcap "${FILTERS[@]}" --match position
+	is_known "and it needs no payload" cut.json
+	check_equal "the CSV has every pair once" \
+		"$(tail -n +2 pair.csv | cut -d, -f3 | sort -n | sha256sum)" "$(seq 1000 1999 | sha256sum)"
+	check_equal "and when its trigger was" "$(sed -n 2p pair.csv | cut -d, -f1,2)" 1,1700000000000010007
+	check "the page is one" grep -q '</html>' pair.html
+	check "the percentile file is one" grep -q '^#\[Mean' pair.hgrm
+	latency us us.pcap "${FILTERS[@]}"
+	check_json "a file of microseconds says that it is one" us.json \
+		'.matched == 1000 and .facts.unit_of_triggers == "us" and .trigger_bound_ns == 1000 and
+		([.latency_ns.min, .latency_ns.p50, .latency_ns.max] - [1000, 2000]) == []'
+}
+
+what_goes_wrong_shows() {
+	latency late triggers.pcap late.pcap "${FILTERS[@]}"
+	check_json "replies before their triggers are counted and make the result invalid" late.json \
+		'.matched == 1000 and .reply_first == 1000 and .latency_ns.count == 0 and (.invalid[0] | contains("499999000 ns"))'
+	latency payload cut.pcap "${FILTERS[@]}" || true
+	check_json "so do frames cut short, where payloads are compared" payload.json \
+		'.matched == 0 and .facts.frames_cut == "2000" and (.valid | not)'
+	latency narrow both.pcapng "${FILTERS[@]}" --window 1500ns
+	check_json "a window leaves out what is further apart" narrow.json \
+		'.matched == 501 and .unmatched_triggers == 499 and .unmatched_replies == 499 and .latency_ns.max == 1500'
+	head -c 60000 triggers.pcap >torn.pcap
+	latency torn torn.pcap replies.pcap "${FILTERS[@]}"
+	check_json "a file that ends in the middle is used up to there" torn.json '.matched > 500 and .facts.incomplete_file == "yes"'
+	check "and that is said" grep -q 'used up to there' torn.log
+	check_equal "no match at all is a failure" \
+		"$(status_of "$TAPLINE" latency both.pcapng --trigger 'udp port 1' --reply 'tcp port 5002')" 1
+}
+
+# ids FILE: of each frame its packet id and comment, as tshark sees them.
+ids() {
+	tshark -r "$1" -Y frame.comment -T fields -e frame.packet_id -e frame.comment 2>/dev/null
+}
+
+links_open_in_wireshark() {
+	latency linked triggers.pcap replies.pcap "${FILTERS[@]}" -w linked.pcapng
+	check_equal "every frame of a pair is marked" "$(ids linked.pcapng | wc -l)" 2000
+	check_equal "a trigger and its reply have the same id, and the latency between them" \
+		"$(tshark -r linked.pcapng -Y 'frame.packet_id == 7' -T fields -e frame.time_epoch -e frame.comment 2>/dev/null)" \
+		"$(awk -F, '$1 == 7 {
+			printf "%s.%s\ttrigger 7, latency %d ns\n", substr($2, 1, 10), substr($2, 11), $3
+			printf "%s.%09d\treply to trigger 7, latency %d ns", substr($2, 1, 10), substr($2, 11) + $3, $3 }' pair.csv)"
+	check_equal "the frames are those of both files, in the order of time" \
+		"$(tshark -r linked.pcapng -T fields -e frame.time_epoch -e frame.len -e udp.srcport -e tcp.seq_raw 2>/dev/null | sha256sum)" \
+		"$(tshark -r both.pcapng -T fields -e frame.time_epoch -e frame.len -e udp.srcport -e tcp.seq_raw 2>/dev/null | sha256sum)"
+	latency above both.pcapng "${FILTERS[@]}" -w above.pcapng --above 1995ns
+	check_equal "--above leaves comments to the outliers" "$(ids above.pcapng | grep -c '^[0-9]*.*latency 199[6-9] ns$')" 8
+	check_equal "and to no other" "$(ids above.pcapng | wc -l)" 8
+	latency without both.pcapng "${FILTERS[@]}" -w without.pcapng --window 1500ns
+	check_equal "a trigger without a reply has no id" \
+		"$(tshark -r without.pcapng -Y 'udp.port == 5001 && !frame.packet_id' 2>/dev/null | wc -l)" 499
+	timeout 60 "$TAPLINE" latency both.pcapng "${FILTERS[@]}" --json -w - 2>piped.json | tshark -r - -T fields -e frame.packet_id \
+		2>/dev/null >piped
+	check_equal "the copy goes through a pipe" "$(grep -c . piped)" 2000
+	is_known "and the results to standard error" piped.json
+}
+
+# A recording of ours keeps its interface's description, a merged file its frames' comments.
+other_files() {
+	timeout 60 "$TAPLINE" capture -i pcap:both.pcapng -w ours.pcapng >/dev/null 2>capture.log </dev/null
+	latency ours ours.pcapng "${FILTERS[@]}" -w marked.pcapng
+	is_known "stamps of a file reappear in our recording and in the report" ours.json
+	check "the copy says where its stamps come from" grep -q 'timestamps: file' <(capinfos marked.pcapng)
+	sed 's/timestamps: file/timestamps: tsc /' ours.pcapng >tsc.pcapng
+	latency tsc tsc.pcapng "${FILTERS[@]}"
+	check_json "stamps of software are called so" tsc.json '.method == "software" and .source == "tsc" and .matched == 1000'
+	editcap -a '2:somebody was here' both.pcapng commented.pcapng 2>/dev/null
+	latency commented commented.pcapng "${FILTERS[@]}" -w again.pcapng
+	check_equal "comments that were there stay" \
+		"$(tshark -r again.pcapng -Y 'frame.number == 2' -T fields -e frame.comment 2>/dev/null | cut -d, -f1,2)" \
+		'somebody was here,trigger 1'
+}
+
+# What an echo recorded of itself: each method gives the same pairs.
+own_echo() {
+	local method
+	net_begin
+	app_config config.json '"echo": [{"port": "lan", "receive": {"group": "239.1.1.1", "udp_port": 5001},
+		"send": {"tcp_connect": "10.99.0.2:5002"}}], "capture": [{"port": "lan", "path": "echo.pcapng"}]'
+	app_start config.json
+	in_peer timeout 60 "$TAPLINE" client --kernel --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5002" \
+		--rate 1000 --seconds 0.5 --payload 64 --connect-timeout 30 --json >client.json 2>client.log
+	app_stop INT
+	for method in payload sequence:0:8 position; do
+		latency echo echo.pcapng --trigger 'udp dst port 5001' --reply 'tcp dst port 5002' --match "$method" --csv "$method.csv"
+		check_json "by $method each message of an echo has its reply in the echo's recording" echo.json \
+			".matched == $(jq .received client.json) and .unmatched_triggers == 0 and .unmatched_replies == 0 and
+			.reply_first == 0 and .method == \"software\" and .source == \"tsc\" and .trigger_bound_ns > 0 and .valid"
+	done
+	check "and they are the same" cmp payload.csv sequence:0:8.csv
+	check "by each method" cmp payload.csv position.csv
+}
+
+misuse_is_refused() {
+	refused "a missing file" 'none.pcap: No such file' none.pcap "${FILTERS[@]}"
+	refused "a file that is no capture" 'neither pcap nor pcapng' pair.csv "${FILTERS[@]}"
+	refused "the same file twice" 'the same file' both.pcapng ./both.pcapng "${FILTERS[@]}"
+	refused "three files" 'two files at most' both.pcapng us.pcap cut.pcap "${FILTERS[@]}"
+	refused "no file" 'which file' "${FILTERS[@]}"
+	refused "no filter" 'which frames' both.pcapng --trigger udp
+	refused "a bad filter" "^tapline: error: --reply: filter 'tcp pork 1'.*at character 5: 'pork 1'" \
+		both.pcapng --trigger udp --reply 'tcp pork 1'
+	refused "a bad number" 'sequence:OFFSET:LEN' both.pcapng "${FILTERS[@]}" --match sequence:4
+	refused "a bad window" 'no time such as' both.pcapng "${FILTERS[@]}" --window 5m
+	refused "a copy over the original" 'one of the files to read' both.pcapng "${FILTERS[@]}" -w both.pcapng
+	refused "a threshold of no copy" 'above is for -w' both.pcapng "${FILTERS[@]}" --above 1us
+	check "and the original is not touched" cmp both.pcapng before.pcapng
+}
+
+func_begin
+"$LIB/make_pairs.py"
+cp both.pcapng before.pcapng
+mkdir exchanges
+known_latencies
+what_goes_wrong_shows
+links_open_in_wireshark
+other_files
+own_echo
+misuse_is_refused
+check "200 random exchanges are matched as by a slow, simple matcher" \
+	timeout 120 python3 -B "$LIB/exchange.py" "$TAPLINE" exchanges 1 200

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Where timestamps come from: a file's reappear to the unit whatever its form and resolution, every source is named in file and
+# report, and one that a port cannot have is misuse.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+capture() {
+	timeout 60 "$TAPLINE" capture "$@" 2>capture.log </dev/null
+}
+
+# times FILE: one a line, to the nanosecond.
+times() {
+	tshark -r "$1" -T fields -e frame.time_epoch 2>/dev/null
+}
+
+# keeps SENTENCE FILE TIMES: the times of a recording of FILE are those in TIMES.
+keeps() {
+	capture -i "pcap:$2" -w out.pcapng --json >run.json || true
+	times out.pcapng >out.times
+	check "$1" cmp "$3" out.times
+}
+
+# refused SENTENCE TEXT COMMAND...: exit 2, with this text.
+refused() {
+	local sentence=$1 text=$2 status=0
+	shift 2
+	timeout 60 "$@" >out.txt 2>err.txt </dev/null || status=$?
+	check_equal "$sentence" "$status $(grep -cF -- "$text" err.txt)" "2 1"
+}
+
+files() {
+	"$(dirname "$PEER_PY")/make_pcap.py" ns.pcap 500
+	editcap -F pcap ns.pcap us.pcap
+	editcap -F pcapng ns.pcap ns.pcapng
+	editcap -F pcapng us.pcap us.pcapng
+	times ns.pcap >ns.times
+	times us.pcap >us.times
+	check_equal "the inputs are 500 frames, some of which a microsecond cannot tell" \
+		"$(wc -l <ns.times) $(cmp -s ns.times us.times || echo differ)" "500 differ"
+	keeps "of a pcap file with nanoseconds every time reappears" ns.pcap ns.times
+	keeps "of one with microseconds, too" us.pcap us.times
+	keeps "of a pcapng file in nanoseconds, too" ns.pcapng ns.times
+	keeps "of one in microseconds, too" us.pcapng us.times
+	check_json "the report names the file as their source" run.json '(.port.timestamps == {source: "file", bound_ns: null,
+		nic_clock: null}) and .port.unstamped_pkts == 0 and .clock.timescale == "REALTIME"'
+	check "and the recording does" grep -aq 'timestamps: file' out.pcapng
+	check "the source may be asked for by its name" capture -i pcap:ns.pcap -w named.pcapng --timestamps file
+	refused "a file has no others" 'pcap:ns.pcap has no timestamps "nic-rx"' "$TAPLINE" capture -i pcap:ns.pcap -w no.pcapng --timestamps nic-rx
+	check "and nothing was begun" test ! -e no.pcapng
+}
+
+interfaces() {
+	net_begin
+	app_config lan.json '"echo": [{"port": "lan", "udp_listen": 7}]' '"capture": [{"port": "lan", "path": "lan.pcapng"}]'
+	jq '.ports[0].timestamps = "tsc"' lan.json >tsc.json
+	app_start tsc.json
+	app_stop TERM
+	check_json "a port with an echo has the poll's time, with a bound" run.json \
+		'.port.timestamps | .source == "tsc" and .bound_ns > 0 and .nic_clock == null'
+	check "which is printed at the start" grep -q 'stamps from     tsc, within [0-9]* ns of CLOCK_REALTIME' run.log
+	jq '.ports[0].timestamps = "nic-rx"' lan.json >nic.json
+	refused "a kernel interface has no stamps of its NIC" "nic.json: \$.ports[0].timestamps: port lan: $APP_IF has no timestamps \"nic-rx\"" \
+		ip netns exec "$APP_NS" "$TAPLINE" run nic.json
+	refused "--check knows that as well" '$.ports[0].timestamps' "$TAPLINE" run --check nic.json
+	jq 'del(.echo) | .ports[0].timestamps = "kernel"' lan.json >kernel.json
+	app_start kernel.json
+	app_stop TERM
+	check_json "without an echo it has the kernel's" run.json '.port.timestamps == {source: "kernel", bound_ns: null, nic_clock: null}'
+	jq '.ports[0].timestamps = "nic-rx" | .ports[0].device = "vdev:net_null0" | del(.echo)' lan.json >null.json
+	refused "a device that offers no stamps is known once it is open" 'vdev:net_null0 has no timestamps "nic-rx": give one of those that it has, "tsc"' \
+		"$TAPLINE" run null.json
+}
+
+func_begin
+files
+interfaces

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fuzzes the reader of latency reports: any JSON is a report or is refused with a sentence, and what was read can be
+// written in every form, and read again.
+
+#include <stdlib.h>
+
+#include <tl_latency.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+// Numbers of any size come back as long as JSON's integers hold them.
+static void write_and_read(const struct tl_latency *report)
+{
+	struct tl_latency *again = NULL;
+	struct tl_err err = {""};
+	json_t *json = tl_latency_json(report);
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (out == NULL || json == NULL)
+		abort();
+	if (tl_latency_text(report, out) != 0 || tl_latency_hgrm(&report->latency, out) != 0 ||
+		tl_latency_html(json, out) != 0 || tl_latency_json_print(json, out) != 0)
+		abort();
+	if (tl_latency_from_json(json, &again, &err) != 0 || again->latency.count != report->latency.count ||
+		again->n_invalid != report->n_invalid)
+		abort();
+	tl_latency_destroy(again);
+	json_decref(json);
+	fclose(out);
+	free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct tl_latency *report = NULL;
+	struct tl_err err = {""};
+	json_t *json = json_loadb((const char *)data, size, 0, NULL);
+
+	if (json == NULL)
+		return 0;
+	int rc = tl_latency_from_json(json, &report, &err);
+	if ((rc == 0) != (report != NULL) || (rc != 0 && err.text[0] == '\0'))
+		abort();
+	if (report != NULL)
+		write_and_read(report);
+	tl_latency_destroy(report);
+	json_decref(json);
+	return 0;
+}

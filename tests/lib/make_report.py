@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""make_report.py KIND [KEY=VALUE...]: a latency report as JSON to stdout, as any producer may fill it. KIND is none, one, many (20,000
+samples around a microsecond, some up to a millisecond) or full (many, with every part that there is). KEYs: seed, shift_ns, samples,
+method. With page=TEMPLATE it is put into the page."""
+
+import json
+import random
+import sys
+
+
+def upper(value):
+    width = 1 if value < 2048 else 1 << (value.bit_length() - 11)
+    return value // width * width + width - 1
+
+
+def summary(samples):
+    samples = sorted(samples)
+    if not samples:
+        return dict.fromkeys(("min", "p50", "p90", "p99", "p999", "max", "mean")) | {"count": 0, "sum": 0, "overflow": 0}
+    at = {key: samples[-(-len(samples) * permille // 1000) - 1]
+          for key, permille in (("p50", 500), ("p90", 900), ("p99", 990), ("p999", 999))}
+    return at | {"min": samples[0], "max": samples[-1], "mean": sum(samples) / len(samples), "sum": sum(samples),
+                 "count": len(samples), "overflow": 0}
+
+
+def histogram(samples):
+    counts = {}
+    for sample in samples:
+        counts[upper(sample)] = counts.get(upper(sample), 0) + 1
+    return [[value, counts[value]] for value in sorted(counts)]
+
+
+def report(samples, method):
+    return {
+        "name": "made </script> & \"quoted\"", "method": method, "source": "nic-rx", "trigger_source": "nic-rx", "trigger_bound_ns": 8,
+        "reply_source": "nic-rx", "reply_bound_ns": 8, "matched": len(samples), "unmatched_triggers": 0, "unmatched_replies": 0,
+        "duplicates": 0, "unstamped": 0, "reply_first": 0, "subtracted_ns": 0, "latency_ns": summary(samples), "cold_ns": [],
+        "valid": True, "invalid": [], "facts": {}, "stages": [], "sweep": [], "payload_fit": None, "costs": [], "outliers": [],
+        "series": {"start_ns": 1795235116123456789, "samples": len(samples),
+                   "points": [[i * 1000, sample, sample, 1, i] for i, sample in enumerate(samples[:2000])]},
+        "histogram": histogram(samples),
+    }
+
+
+def add_every_part(made, rng):
+    made |= {"valid": False, "invalid": ["the sender was late"], "facts": {"kernel": "6.1", "cmdline": "<b>isolcpus=1</b>"},
+             "cold_ns": [5100, 1700], "subtracted_ns": 305, "payload_fit": {"p50_at_0_bytes_ns": 900.5, "ns_per_byte": 1.5}}
+    for name in ("wire to poll", "poll to parsed", "parsed to tx_burst"):
+        stage = [rng.randrange(20, 400) for _ in range(1000)]
+        made["stages"].append({"name": name, "latency_ns": summary(stage), "histogram": histogram(stage)})
+    for i in range(6):
+        made["sweep"].append({"payload_bytes": 16 << i, "latency_ns": summary([900 + (24 << i), 2000])})
+        made["sweep"].append({"rate_pps": 1000 * 8 ** i, "latency_ns": summary([900, 1000 + 300 * i])})
+    for i, name in enumerate(("no recording", "ours", "tcpdump")):
+        interval = {"diff": 20.5 * i, "low": 20.5 * i - 3, "high": 20.5 * i + 3}
+        made["costs"].append({"name": name, "latency_ns": summary([900 + 20 * i]), "p50_ns": interval, "p99_ns": interval,
+                              "p999_ns": interval})
+    made["outliers"] = [{"time_ns": 1795235116123456789, "latency_ns": 900000, "packet_id": 7, "poll_gap_ns": 800000,
+                         "interrupts": 1, "steal_ns": None, "note": "</script>"}]
+
+
+def main(kind, **options):
+    rng = random.Random(int(options.get("seed", 1)))
+    n = {"none": 0, "one": 1}.get(kind, int(options.get("samples", 20000)))
+    samples = [900 + rng.randrange(100) + int(options.get("shift_ns", 0)) for _ in range(n)]
+    samples = [int(sample / rng.uniform(0.001, 1)) if rng.randrange(50) == 0 else sample for sample in samples]
+    made = report(samples, options.get("method", "two-port"))
+    if kind == "full":
+        add_every_part(made, rng)
+    text = json.dumps(made)
+    if "page" in options:
+        with open(options["page"], encoding="utf-8") as file:
+            text = file.read().replace("@REPORT@", text.replace("<", "\\u003c"))
+    print(text)
+
+
+main(sys.argv[1], **dict(option.split("=", 1) for option in sys.argv[2:]))

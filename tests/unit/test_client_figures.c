@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The client's judgement of its own figures: stamps brought together, sweeps, verdicts, what a null echo takes off.
+
+#include "tl_test.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tl_client.h>
+
+// ---- stamps
+
+static struct tl_client_stamps stamps_of(uint64_t unit, uint64_t slots)
+{
+	struct tl_client_stamps stamps;
+
+	CU_ASSERT_EQUAL_FATAL(tl_client_stamps_init(&stamps, unit, slots), 0);
+	return stamps;
+}
+
+static void send_messages(struct tl_client_stamps *stamps, uint64_t first, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++)
+		tl_client_stamps_sent(stamps, first + i, stamps->unit, true);
+}
+
+// An echo of seq that came at time_ns, warm and alone.
+static bool echo_at(struct tl_client_stamps *stamps, uint64_t seq, uint64_t time_ns, struct tl_client_pair *pair)
+{
+	return tl_client_stamps_arrival(stamps, seq, time_ns, false, 1000, 0, pair);
+}
+
+static void check_counts(const struct tl_client_stamps *stamps, struct tl_client_stamp_counts expected)
+{
+	CU_ASSERT_EQUAL(stamps->counts.paired, expected.paired);
+	CU_ASSERT_EQUAL(stamps->counts.reply_first, expected.reply_first);
+	CU_ASSERT_EQUAL(stamps->counts.tx_missing, expected.tx_missing);
+	CU_ASSERT_EQUAL(stamps->counts.rx_missing, expected.rx_missing);
+	CU_ASSERT_EQUAL(stamps->counts.rx_shared, expected.rx_shared);
+	CU_ASSERT_EQUAL(stamps->counts.tx_repeated, expected.tx_repeated);
+	CU_ASSERT_EQUAL(stamps->counts.tx_strays, expected.tx_strays);
+}
+
+static void stamps_meet_in_whatever_order_they_come(void)
+{
+	struct tl_client_stamps stamps = stamps_of(1, 8);
+	struct tl_client_pair pair;
+
+	send_messages(&stamps, 0, 3);
+	CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, 2, 120, &pair));
+	CU_ASSERT_FALSE(echo_at(&stamps, 0, 150, &pair));
+	CU_ASSERT_TRUE(echo_at(&stamps, 2, 180, &pair));
+	CU_ASSERT_EQUAL(pair.seq, 2);
+	CU_ASSERT_EQUAL(pair.rx_ns - pair.tx_ns, 60);
+	CU_ASSERT_TRUE(tl_client_stamps_departure(&stamps, 0, 100, &pair));
+	CU_ASSERT_EQUAL(pair.seq, 0);
+	CU_ASSERT_EQUAL(pair.rx_ns - pair.tx_ns, 50);
+	CU_ASSERT_EQUAL(pair.rtt_ns, 1000);
+	CU_ASSERT_EQUAL(tl_client_stamps_waiting(&stamps), 1);
+	CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, 1, 110, &pair));
+	CU_ASSERT_EQUAL(tl_client_stamps_waiting(&stamps), 0);
+	CU_ASSERT_TRUE(echo_at(&stamps, 1, 111, &pair));
+	tl_client_stamps_finish(&stamps);
+	check_counts(&stamps, (struct tl_client_stamp_counts){.paired = 3});
+	tl_client_stamps_fini(&stamps);
+}
+
+static void each_missing_stamp_is_counted_as_what_it_is(void)
+{
+	struct tl_client_stamps stamps = stamps_of(1, 8);
+	struct tl_client_pair pair;
+
+	send_messages(&stamps, 0, 6);
+	for (uint32_t id = 1; id < 6; id++)
+		tl_client_stamps_departure(&stamps, id, 100 + id, &pair);
+	CU_ASSERT_FALSE(echo_at(&stamps, 0, 200, &pair)); // its message has none
+	CU_ASSERT_FALSE(echo_at(&stamps, 1, 0, &pair));
+	CU_ASSERT_FALSE(tl_client_stamps_arrival(&stamps, 2, 200, true, 1000, 0, &pair));
+	CU_ASSERT_FALSE(echo_at(&stamps, 3, 102, &pair)); // before it left
+	CU_ASSERT_TRUE(echo_at(&stamps, 4, 200, &pair));  // 5 is lost
+	tl_client_stamps_finish(&stamps);
+	check_counts(&stamps, (struct tl_client_stamp_counts){
+				      .paired = 1, .reply_first = 1, .tx_missing = 1, .rx_missing = 1, .rx_shared = 1});
+	tl_client_stamps_fini(&stamps);
+}
+
+static void numbers_of_a_stream_wrap_after_4_gib(void)
+{
+	struct tl_client_stamps stamps = stamps_of(65536, 16);
+	const uint64_t wrap = UINT64_C(65536); // messages of 64 KiB
+	struct tl_client_pair pair;
+
+	for (uint64_t seq = 0; seq < wrap + 4; seq++)
+		tl_client_stamps_sent(&stamps, seq, 65536, true);
+	for (uint64_t seq = wrap + 3; seq > wrap - 3; seq--) {
+		CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, (uint32_t)((seq + 1) * 65536 - 1), seq, &pair));
+		CU_ASSERT_TRUE(echo_at(&stamps, seq, seq + 7, &pair));
+		CU_ASSERT_EQUAL(pair.seq, seq);
+	}
+	CU_ASSERT_EQUAL(stamps.counts.paired, 6);
+	CU_ASSERT_EQUAL(stamps.counts.tx_strays, 0);
+	tl_client_stamps_fini(&stamps);
+}
+
+static void numbers_of_datagrams_wrap(void)
+{
+	struct tl_client_stamps stamps = stamps_of(1, 8);
+	struct tl_client_pair pair;
+
+	tl_client_stamps_sent(&stamps, 0, UINT64_C(0xffffffff), true); // as if so many had gone before
+	stamps.base_seq = 0 - UINT64_C(0xffffffff) + 1;
+	send_messages(&stamps, 1, 3);
+	CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, 1, 50, &pair)); // 0xffffffff, 0, 1
+	CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, UINT32_MAX, 40, &pair));
+	CU_ASSERT_TRUE(echo_at(&stamps, 3, 60, &pair));
+	CU_ASSERT_TRUE(echo_at(&stamps, 1, 61, &pair));
+	CU_ASSERT_EQUAL(pair.tx_ns, 40);
+	tl_client_stamps_fini(&stamps);
+}
+
+static void message_leaves_with_its_last_byte(void)
+{
+	struct tl_client_stamps stamps = stamps_of(100, 8);
+	struct tl_client_pair pair;
+
+	tl_client_stamps_sent(&stamps, 0, 60, false);
+	CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, 59, 10, &pair));
+	tl_client_stamps_sent(&stamps, 0, 40, true);
+	CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, 99, 20, &pair));
+	CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, 99, 30, &pair)); // again: a retransmission
+	CU_ASSERT_TRUE(echo_at(&stamps, 0, 50, &pair));
+	CU_ASSERT_EQUAL(pair.tx_ns, 20);
+	CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, 99, 60, &pair)); // and once more
+	check_counts(&stamps, (struct tl_client_stamp_counts){.paired = 1, .tx_repeated = 2});
+	tl_client_stamps_fini(&stamps);
+}
+
+static void numbers_begin_anew_with_a_connection(void)
+{
+	struct tl_client_stamps stamps = stamps_of(10, 8);
+	struct tl_client_pair pair;
+
+	send_messages(&stamps, 0, 2);
+	tl_client_stamps_begin(&stamps, 5);
+	CU_ASSERT_EQUAL(tl_client_stamps_waiting(&stamps), 0);
+	CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, 9, 10, &pair)); // nothing has left yet
+	CU_ASSERT_EQUAL(stamps.counts.tx_strays, 1);
+	send_messages(&stamps, 5, 1);
+	CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, 9, 20, &pair));
+	CU_ASSERT_TRUE(echo_at(&stamps, 5, 30, &pair));
+	CU_ASSERT_EQUAL(pair.rx_ns - pair.tx_ns, 10);
+	tl_client_stamps_fini(&stamps);
+}
+
+static void stamp_that_comes_too_late_for_the_ring_is_missing(void)
+{
+	struct tl_client_stamps stamps = stamps_of(1, 4);
+	struct tl_client_pair pair;
+
+	send_messages(&stamps, 0, 1);
+	CU_ASSERT_FALSE(echo_at(&stamps, 0, 20, &pair));
+	send_messages(&stamps, 1, 4);
+	CU_ASSERT_FALSE(tl_client_stamps_departure(&stamps, 0, 10, &pair));
+	CU_ASSERT_FALSE(echo_at(&stamps, 0, 20, &pair));
+	tl_client_stamps_finish(&stamps);
+	check_counts(&stamps, (struct tl_client_stamp_counts){.tx_missing = 2, .tx_strays = 1});
+	tl_client_stamps_fini(&stamps);
+}
+
+// ---- sweeps
+
+static void sweep_is_a_list_or_a_range(void)
+{
+	struct tl_client_sweep sweep;
+
+	CU_ASSERT_EQUAL(tl_client_sweep_parse("64", 8, 2000, &sweep), 0);
+	CU_ASSERT_EQUAL(sweep.n, 1);
+	CU_ASSERT_EQUAL(tl_client_sweep_parse("16,64,1024", 8, 2000, &sweep), 0);
+	CU_ASSERT_EQUAL(sweep.n, 3);
+	CU_ASSERT_EQUAL(sweep.at[2], 1024);
+	CU_ASSERT_EQUAL(tl_client_sweep_parse("16:1472:5", 8, 2000, &sweep), 0);
+	CU_ASSERT_EQUAL(sweep.n, 5);
+	CU_ASSERT_EQUAL(sweep.at[0], 16);
+	CU_ASSERT_EQUAL(sweep.at[1], 380);
+	CU_ASSERT_EQUAL(sweep.at[4], 1472);
+	CU_ASSERT_EQUAL(tl_client_sweep_parse("8:71:64", 8, 2000, &sweep), 0);
+	CU_ASSERT_EQUAL(sweep.n, 64);
+
+	static const char *const wrong[] = {"", ",", "16,", "16,16", "32,16", "7", "2001", "16:32", "16:32:1",
+		"16:32:65", "32:16:2", "16:32:2:2", "16:17:3", "16,32:64:2", "1e3"};
+	for (size_t i = 0; i < TL_ARRAY_LEN(wrong); i++)
+		CU_ASSERT_NOT_EQUAL(tl_client_sweep_parse(wrong[i], 8, 2000, &sweep), 0);
+}
+
+static bool is_near(double a, double b)
+{
+	return fabs(a - b) < 1e-6;
+}
+
+static void line_through_points_is_that_of_least_squares(void)
+{
+	const double x[] = {16, 64, 256, 1024, 1472}, exact[] = {5024, 5096, 5384, 6536, 7208};
+	struct tl_client_fit fit = tl_client_fit(x, exact, 5);
+
+	CU_ASSERT_TRUE(fit.known);
+	CU_ASSERT_TRUE(is_near(fit.slope, 1.5));
+	CU_ASSERT_TRUE(is_near(fit.base, 5000));
+	CU_ASSERT_TRUE(is_near(fit.r2, 1));
+	CU_ASSERT_TRUE(fabs(fit.slope_se) < 1e-6);
+
+	// By hand: means 2.5 and 3.25; sums of squares 5, 12.75 and 7.5; the rest is 1.5.
+	const double few[] = {1, 2, 3, 4}, rough[] = {1, 3, 3, 6};
+	fit = tl_client_fit(few, rough, 4);
+	CU_ASSERT_TRUE(is_near(fit.slope, 1.5));
+	CU_ASSERT_TRUE(is_near(fit.base, -0.5));
+	CU_ASSERT_TRUE(is_near(fit.r2, 1 - 1.5 / 12.75));
+	CU_ASSERT_TRUE(is_near(fit.slope_se, sqrt(1.5 / 2 / 5)));
+}
+
+static void line_needs_two_points(void)
+{
+	const double x[] = {16, 16, 32}, y[] = {1, 2, 3};
+
+	CU_ASSERT_FALSE(tl_client_fit(x, y, 0).known);
+	CU_ASSERT_FALSE(tl_client_fit(x, y, 1).known);
+	CU_ASSERT_FALSE(tl_client_fit(x, y, 2).known); // one above the other
+	CU_ASSERT_TRUE(tl_client_fit(x + 1, y + 1, 2).known);
+	CU_ASSERT_TRUE(tl_client_fit(x + 1, y + 1, 2).slope_se < 0);
+}
+
+// ---- verdicts
+
+static struct tl_client_result believable(void)
+{
+	return (struct tl_client_result){
+		.timestamps = TL_CLIENT_STAMPS_KERNEL,
+		.mode = TL_CLIENT_UDP,
+		.payload_bytes = 16,
+		.asked_pps = 1000,
+		.received = 1000,
+		.elapsed_ns = TL_NS_PER_S,
+		.rtt = {.count = 999, .p50_ns = 20000, .mean_ns = 21000},
+		.wire_rtt = {.count = 995, .p50_ns = 15000, .mean_ns = 16000},
+		.rtt_spread = {.p50_ns = 400, .mean_ns = 300},
+		.wire_spread = {.p50_ns = 40, .mean_ns = 30},
+		.sender_late = {.count = 1000, .p99_ns = 20000},
+		.poll_gap = {.count = 999, .p99_ns = 20000},
+		.stamps = {.paired = 990, .tx_missing = 3, .rx_missing = 3, .rx_shared = 4},
+		.stolen_ns = TL_NS_PER_S / 100,
+	};
+}
+
+// The verdict has this one reason, which says so.
+static void check_invalid(struct tl_client_result result, const char *says)
+{
+	tl_client_verdict(&result);
+	CU_ASSERT_EQUAL(result.n_invalid, 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(result.invalid[0], says));
+}
+
+static void result_is_valid_as_long_as_nothing_is_over_its_limit(void)
+{
+	struct tl_client_result result = believable();
+
+	tl_client_verdict(&result);
+	CU_ASSERT_EQUAL(result.n_invalid, 0);
+}
+
+static void each_fault_makes_a_result_invalid_by_its_name(void)
+{
+	struct tl_client_result result = believable();
+
+	result.sender_late.p99_ns++;
+	check_invalid(result, "the sender was late");
+	result = believable();
+	result.poll_gap.p99_ns++;
+	check_invalid(result, "nobody looked");
+	result = believable();
+	result.stamps.tx_missing++;
+	check_invalid(
+		result, "stamps are missing: of 1000 echoes 4 had none of their message, 3 none of their own, 4 one");
+	result.timestamps = TL_CLIENT_STAMPS_USER; // nobody asked for them
+	tl_client_verdict(&result);
+	CU_ASSERT_EQUAL(result.n_invalid, 0);
+	result = believable();
+	result.wire_over_rtt = 1;
+	check_invalid(result, "clocks contradict each other");
+	result = believable();
+	result.stamps.reply_first = 1;
+	check_invalid(result, "clocks contradict each other");
+	result = believable();
+	result.stolen_ns++;
+	check_invalid(result, "the hypervisor took 10.000 ms");
+	result = believable();
+	result.clock_step_ns = -1500;
+	check_invalid(result, "set back by 1.500 us");
+	check_invalid((struct tl_client_result){0}, "no echo was measured");
+}
+
+static void faults_add_up(void)
+{
+	struct tl_client_result result = believable();
+
+	result.sender_late.p99_ns = result.poll_gap.p99_ns = 30000;
+	result.clock_step_ns = 5;
+	tl_client_verdict(&result);
+	CU_ASSERT_EQUAL(result.n_invalid, 3);
+	json_t *json = tl_client_result_json(&result);
+	CU_ASSERT_TRUE(json_is_false(json_object_get(json, "valid")));
+	CU_ASSERT_EQUAL(json_array_size(json_object_get(json, "invalid")), 3);
+	json_decref(json);
+}
+
+// ---- null echoes
+
+static struct tl_client_cfg cfg_like(const struct tl_client_result *result)
+{
+	return (struct tl_client_cfg){.mode = result->mode,
+		.payload_bytes = result->payload_bytes,
+		.rate_pps = result->asked_pps,
+		.timestamps = result->timestamps};
+}
+
+static void null_echo_is_taken_off_with_both_uncertainties(void)
+{
+	struct tl_client_result cable = believable(), result = believable();
+
+	cable.wire_rtt = (struct tl_hist_summary){.count = 500, .p50_ns = 5000, .mean_ns = 5500};
+	cable.wire_spread = (struct tl_client_spread){.p50_ns = 30, .mean_ns = 40};
+	json_t *null = tl_client_result_json(&cable);
+	tl_client_null_subtract(null, &result);
+	CU_ASSERT_TRUE(result.net.given);
+	CU_ASSERT_TRUE(is_near(result.net.p50_ns, 10000));
+	CU_ASSERT_TRUE(is_near(result.net.p50_ci95_ns, 50));
+	CU_ASSERT_TRUE(is_near(result.net.mean_ns, 10500));
+	CU_ASSERT_TRUE(is_near(result.net.mean_ci95_ns, 50));
+	CU_ASSERT_EQUAL(result.n_invalid, 0);
+	json_decref(null);
+
+	cable.n_invalid = 1;
+	null = tl_client_result_json(&cable);
+	tl_client_null_subtract(null, &result);
+	CU_ASSERT_EQUAL(result.n_invalid, 1);
+	json_decref(null);
+}
+
+static void null_echo_measured_otherwise_is_refused(void)
+{
+	struct tl_client_result cable = believable();
+	struct tl_client_sweep sweep = {.n = 1};
+	const struct tl_client_cfg cfg = cfg_like(&cable);
+	struct tl_err err;
+	json_t *null = tl_client_result_json(&cable);
+
+	CU_ASSERT_EQUAL(tl_client_null_check(null, &cfg, &sweep, &err), 0);
+	for (int i = 0; i < 4; i++) {
+		struct tl_client_cfg other = cfg;
+		other.mode = i == 0 ? TL_CLIENT_TCP : cfg.mode;
+		other.payload_bytes += i == 1;
+		other.rate_pps += i == 2;
+		other.timestamps = i == 3 ? TL_CLIENT_STAMPS_USER : cfg.timestamps;
+		CU_ASSERT_EQUAL(tl_client_null_check(null, &other, &sweep, &err), -EINVAL);
+	}
+	json_decref(null);
+	cable.wire_rtt.count = 0;
+	null = tl_client_result_json(&cable);
+	CU_ASSERT_EQUAL(tl_client_null_check(null, &cfg, &sweep, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "no times"));
+	json_decref(null);
+}
+
+static void null_echo_of_a_sweep_serves_each_point(void)
+{
+	struct tl_client_result cables[2] = {believable(), believable()}, result = believable();
+	struct tl_client_sweep sweep = {.axis = TL_CLIENT_AXIS_PAYLOAD, .n = 2, .at = {16, 64}};
+
+	cables[1].payload_bytes = result.payload_bytes = 64;
+	cables[1].wire_rtt.p50_ns = 6000;
+	json_t *null = tl_client_sweep_json(&sweep, cables, 2);
+	const struct tl_client_cfg cfg = cfg_like(&cables[0]);
+	CU_ASSERT_EQUAL(tl_client_null_check(null, &cfg, &sweep, NULL), 0);
+	tl_client_null_subtract(null, &result);
+	CU_ASSERT_TRUE(is_near(result.net.p50_ns, 9000));
+	sweep.at[1] = 128;
+	CU_ASSERT_EQUAL(tl_client_null_check(null, &cfg, &sweep, NULL), -EINVAL);
+	json_decref(null);
+}
+
+// ---- reports
+
+static void json_of_a_sweep_has_its_points_and_the_slope(void)
+{
+	struct tl_client_result results[3] = {believable(), believable(), believable()};
+	const struct tl_client_sweep sweep = {.axis = TL_CLIENT_AXIS_PAYLOAD, .n = 3, .at = {100, 200, 300}};
+
+	for (size_t i = 0; i < 3; i++) {
+		results[i].payload_bytes = sweep.at[i];
+		results[i].wire_rtt.p50_ns = 1000 + 2 * sweep.at[i];
+	}
+	results[1].clock_step_ns = 1;
+	tl_client_verdict(&results[1]);
+	json_t *json = tl_client_sweep_json(&sweep, results, 3), *slope = json_object_get(json, "slope");
+	CU_ASSERT_EQUAL(json_array_size(json_object_get(json, "points")), 3);
+	CU_ASSERT_TRUE(is_near(json_number_value(json_object_get(slope, "ns_per_byte")), 2));
+	CU_ASSERT_TRUE(is_near(json_number_value(json_object_get(slope, "at_0_bytes_ns")), 1000));
+	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(slope, "of")), "wire_rtt_ns");
+	CU_ASSERT_TRUE(json_is_false(json_object_get(json, "valid")));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(json_string_value(json_array_get(json_object_get(json, "invalid"), 0)), "payload_bytes 200: "));
+	json_decref(json);
+}
+
+static void report_of_a_run_balances(void)
+{
+	struct tl_client_result result = believable();
+	const struct tl_client_sweep sweep = {.n = 1};
+	struct tl_latency *report = tl_latency_create();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(report);
+	result.lost = 5;
+	result.clock_bound_ns = 25;
+	result.cold_count = 2;
+	result.cold[0].wire_rtt_ns = 9; // the other has no stamps
+	tl_latency_add(report, &(struct tl_latency_sample){.latency_ns = 7});
+	tl_client_report_fill(report, &sweep, &result, 1);
+	CU_ASSERT_STRING_EQUAL(report->trigger.name, "kernel");
+	CU_ASSERT_EQUAL(report->trigger.bound_ns, 25);
+	CU_ASSERT_EQUAL(report->unmatched_triggers, 5);
+	CU_ASSERT_EQUAL(report->unstamped, 10);
+	CU_ASSERT_EQUAL(report->cold_count, 1);
+	CU_ASSERT_EQUAL(report->matched, report->latency.count + report->cold_count + report->reply_first);
+	tl_latency_destroy(report);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"stamps meet in whatever order they come", stamps_meet_in_whatever_order_they_come},
+		{"each missing stamp is counted as what it is", each_missing_stamp_is_counted_as_what_it_is},
+		{"numbers of a stream wrap after 4 GiB", numbers_of_a_stream_wrap_after_4_gib},
+		{"numbers of datagrams wrap", numbers_of_datagrams_wrap},
+		{"a message leaves with its last byte, the first time", message_leaves_with_its_last_byte},
+		{"numbers begin anew with a connection", numbers_begin_anew_with_a_connection},
+		{"a stamp that comes too late for the ring is missing",
+			stamp_that_comes_too_late_for_the_ring_is_missing},
+		{"a sweep is a list or a range", sweep_is_a_list_or_a_range},
+		{"the line through points is that of least squares", line_through_points_is_that_of_least_squares},
+		{"a line needs two points", line_needs_two_points},
+		{"a result is valid as long as nothing is over its limit",
+			result_is_valid_as_long_as_nothing_is_over_its_limit},
+		{"each fault makes a result invalid by its name", each_fault_makes_a_result_invalid_by_its_name},
+		{"faults add up", faults_add_up},
+		{"a null echo is taken off with both uncertainties", null_echo_is_taken_off_with_both_uncertainties},
+		{"a null echo measured otherwise is refused", null_echo_measured_otherwise_is_refused},
+		{"a null echo of a sweep serves each point", null_echo_of_a_sweep_serves_each_point},
+		{"the JSON of a sweep has its points and the slope", json_of_a_sweep_has_its_points_and_the_slope},
+		{"the report of a run balances", report_of_a_run_balances},
+	};
+
+	return tl_test_main("client_figures", tests, sizeof(tests) / sizeof(tests[0]));
+}

@@ -1,0 +1,647 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of the line from a device's counter to wall time, on simulated clocks.
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include <tl_clock_track.h>
+#include <tl_test.h>
+
+#include "clock_priv.h"
+
+#define TSC_PER_NS 2.9
+#define EPOCH_NS (UINT64_C(1700000000) * TL_NS_PER_S)
+#define SECOND 1e9
+
+// A world with one true time. Reading anything takes time.
+struct world {
+	double now_ns;	  // true time since the world began
+	double device_ns; // what the device's oscillator makes of it
+	double ppm;	  // by which it is too fast
+	double walk_ppm;  // by which ppm changes from second to second, at most
+	double limit_ppm; // how far ppm may go
+	double tick_ns;	  // nominal
+	double slewed_ns; // by which the kernel's time is ahead of the true one
+	double outliers;  // share of readings that are off by 100 us
+	uint64_t first_ticks;
+	uint64_t mask;	     // of the counter's width
+	int error;	     // of the readings
+	unsigned good_reads; // that come before it
+	bool stands;
+	uint64_t rng;
+	struct tl_clock clock;
+	struct tl_clock_track *track;
+};
+
+static double draw(struct world *w) // 0 .. 1
+{
+	w->rng = w->rng * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (double)(w->rng >> 11) / (double)(UINT64_C(1) << 53);
+}
+
+static void pass(struct world *w, double ns)
+{
+	w->now_ns += ns;
+	w->device_ns += w->stands ? 0 : ns * (1 + w->ppm / 1e6);
+}
+
+// What CLOCK_REALTIME shows.
+static uint64_t true_wall_ns(const struct world *w)
+{
+	return EPOCH_NS + (uint64_t)(w->now_ns + w->slewed_ns);
+}
+
+static uint64_t ticks_now(const struct world *w)
+{
+	return (w->first_ticks + (uint64_t)(int64_t)floor(w->device_ns / w->tick_ns)) & w->mask;
+}
+
+// Up to a microsecond, once in a while an interrupt.
+static void spend(struct world *w)
+{
+	pass(w, draw(w) < 0.02 ? 200000 * draw(w) : 100 + 900 * draw(w));
+}
+
+static uint64_t read_tsc(void *world)
+{
+	struct world *w = world;
+
+	pass(w, 10);
+	return (uint64_t)(w->now_ns * TSC_PER_NS);
+}
+
+static int read_counter(void *world, uint64_t *ticks)
+{
+	struct world *w = world;
+
+	spend(w);
+	*ticks = ticks_now(w);
+	if (draw(w) < w->outliers)
+		*ticks += (uint64_t)(int64_t)((draw(w) < 0.5 ? -1e5 : 1e5) / w->tick_ns);
+	spend(w);
+	if (w->good_reads == 0)
+		return w->error;
+	w->good_reads--;
+	return 0;
+}
+
+static struct tl_clock_sample wall_sample(struct world *w)
+{
+	uint64_t tsc = read_tsc(w);
+
+	return (struct tl_clock_sample){.ticks = tsc, .ns = true_wall_ns(w), .half_ns = 40};
+}
+
+static void discipline(struct world *w)
+{
+	struct tl_clock_sample sample = wall_sample(w);
+
+	tl_clock_compare(&w->clock, &sample);
+}
+
+static void begin(struct world *w)
+{
+	// Calibrated in 100 ms, monotonic time is off by some ppm.
+	uint64_t mult = (uint64_t)ldexp((1 + 20e-6) / TSC_PER_NS, TL_CLOCK_SHIFT);
+
+	w->mask = UINT64_MAX;
+	w->clock.mono = (struct tl_clock_line){.mult = mult};
+	w->clock.fit = calloc(1, sizeof(*w->clock.fit));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(w->clock.fit);
+	struct tl_clock_sample sample = wall_sample(w);
+	tl_clock_begin(&w->clock, &sample);
+	for (int i = 0; i < 3; i++) {
+		pass(w, SECOND);
+		discipline(w);
+	}
+}
+
+static struct tl_clock_track_cfg track_cfg(struct world *w, unsigned bits)
+{
+	return (struct tl_clock_track_cfg){.read = read_counter,
+		.ctx = w,
+		.clock = &w->clock,
+		.read_tsc = read_tsc,
+		.bits = bits,
+		.hz = (uint64_t)(1e9 / w->tick_ns)};
+}
+
+static void begin_track(struct world *w, unsigned bits)
+{
+	struct tl_clock_track_cfg cfg = track_cfg(w, bits);
+
+	begin(w);
+	w->mask >>= 64 - bits;
+	CU_ASSERT_EQUAL_FATAL(tl_clock_track_create(&cfg, &w->track), 0);
+}
+
+static void end(struct world *w)
+{
+	tl_clock_track_destroy(w->track);
+	free(w->clock.fit);
+}
+
+static struct tl_clock_track_stats stats_of(const struct world *w)
+{
+	struct tl_clock_track_stats stats;
+
+	tl_clock_track_stats(w->track, &stats);
+	return stats;
+}
+
+// A stamp is taken now: how far it is from the truth.
+static double error_ns(const struct world *w)
+{
+	return fabs((double)(int64_t)(tl_clock_track_ns(w->track, ticks_now(w)) - true_wall_ns(w)));
+}
+
+// Returns whether the stamp of now is within the published bound.
+static bool is_within(const struct world *w)
+{
+	double off_ns = error_ns(w);
+
+	if (off_ns <= (double)tl_clock_track_bound_ns(w->track))
+		return true;
+	printf("# at %.3f s: off by %.0f ns, the bound is %llu ns\n", w->now_ns / 1e9, off_ns,
+		(unsigned long long)tl_clock_track_bound_ns(w->track));
+	return false;
+}
+
+static void wander(struct world *w)
+{
+	double ppm = w->ppm + (2 * draw(w) - 1) * w->walk_ppm;
+
+	if (fabs(ppm) <= w->limit_ppm || w->walk_ppm == 0)
+		w->ppm = ppm;
+}
+
+// What main does once a second.
+static void compare(struct world *w)
+{
+	discipline(w);
+	CU_ASSERT_EQUAL(tl_clock_track_sample(w->track), 0);
+}
+
+// Some seconds with stamps all the time; returns how many were off by more than the bound.
+static unsigned live(struct world *w, unsigned seconds, double period_ns)
+{
+	unsigned wrong = 0;
+
+	for (double end_ns = w->now_ns + seconds * SECOND; w->now_ns < end_ns;) {
+		for (int i = 0; i < 7; i++) {
+			wrong += !is_within(w);
+			pass(w, period_ns * (0.8 + 0.4 * draw(w)) / 7);
+		}
+		wrong += !is_within(w);
+		wander(w);
+		compare(w);
+	}
+	return wrong;
+}
+
+// ---- tests
+
+static void a_steady_counter_is_followed(void)
+{
+	static const double rates_ppm[] = {-100, -3, 0, 0.5, 100};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(rates_ppm); i++) {
+		struct world w = {.tick_ns = 1, .ppm = rates_ppm[i], .rng = i, .first_ticks = 12345};
+		begin_track(&w, 64);
+		CU_ASSERT_EQUAL(live(&w, 100, SECOND), 0);
+		struct tl_clock_track_stats stats = stats_of(&w);
+		CU_ASSERT(error_ns(&w) < 500);
+		CU_ASSERT(stats.bound_ns < 6000);
+		CU_ASSERT(fabs(stats.rate_hz - 1e9 - 1000 * rates_ppm[i]) < 500);
+		CU_ASSERT_EQUAL(stats.steps + stats.set_aside + stats.failed_reads, 0);
+		CU_ASSERT_EQUAL(stats.scale, TL_CLOCK_TICKS);
+		end(&w);
+	}
+}
+
+static void no_stamp_is_ever_further_off_than_the_bound_says(void)
+{
+	static const double ticks_ns[] = {1, 6.4, 15000};
+
+	for (uint64_t seed = 1; seed <= 6; seed++) {
+		struct world w = {.tick_ns = ticks_ns[seed % 3],
+			.ppm = 100 * (double)(seed % 5) / 2 - 100,
+			.walk_ppm = 0.5,
+			.limit_ppm = 100,
+			.outliers = 0.03,
+			.rng = seed};
+		begin_track(&w, 64);
+		CU_ASSERT_EQUAL(live(&w, 10000, SECOND), 0);
+		struct tl_clock_track_stats stats = stats_of(&w);
+		CU_ASSERT(stats.set_aside > 50);
+		CU_ASSERT(stats.bound_ns < 200000);
+		end(&w);
+	}
+}
+
+static void readings_that_are_off_are_set_aside_and_move_nothing(void)
+{
+	struct world w = {.tick_ns = 1, .ppm = 20, .rng = 3, .outliers = 0.1};
+
+	begin_track(&w, 64);
+	live(&w, 20, SECOND);
+	for (int i = 0; i < 2000; i++) {
+		pass(&w, SECOND);
+		compare(&w);
+		CU_ASSERT(error_ns(&w) < 5000);
+	}
+	CU_ASSERT(stats_of(&w).set_aside > 100);
+	CU_ASSERT_EQUAL(stats_of(&w).steps, 0);
+	end(&w);
+}
+
+static void a_step_is_followed_at_the_next_comparison_and_counted(void)
+{
+	static const double steps_ns[] = {37e9, -37e9, 2e6, -2e6, 2e5, -2e5, 1e15};
+	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 4, .first_ticks = EPOCH_NS};
+
+	begin_track(&w, 64);
+	for (size_t i = 0; i < TL_ARRAY_LEN(steps_ns); i++) {
+		CU_ASSERT_EQUAL(live(&w, 30, SECOND), 0);
+		w.device_ns += steps_ns[i];
+		compare(&w);
+		CU_ASSERT_EQUAL(stats_of(&w).steps, i + 1);
+		CU_ASSERT_EQUAL(live(&w, 5, SECOND), 0);
+		CU_ASSERT(error_ns(&w) < 2000);
+	}
+	end(&w);
+}
+
+static void a_small_step_soon_after_another_is_no_rate(void)
+{
+	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 17};
+
+	begin_track(&w, 64);
+	live(&w, 20, SECOND);
+	w.device_ns += 37e9;
+	compare(&w);
+	pass(&w, SECOND);
+	w.device_ns += 900000;
+	compare(&w);
+	CU_ASSERT_EQUAL(live(&w, 1, SECOND), 0); // the second sample of a new line is believed, within limits
+	CU_ASSERT_EQUAL(live(&w, 5, SECOND), 0);
+	CU_ASSERT(error_ns(&w) < 5000);
+	CU_ASSERT(fabs(stats_of(&w).rate_hz - 1e9 - 10000) < 5000);
+	end(&w);
+}
+
+static void a_line_that_bends_for_too_long_has_a_bound_that_grows(void)
+{
+	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 18};
+
+	begin_track(&w, 64);
+	live(&w, 20, SECOND);
+	w.track->wall.line.base_ns += 400000;
+	compare(&w);
+	pass(&w, 20 * SECOND);
+	CU_ASSERT(error_ns(&w) > 1000000);
+	CU_ASSERT(is_within(&w));
+	end(&w);
+}
+
+static void a_rate_that_changes_at_once_is_learned_within_seconds(void)
+{
+	struct world w = {.tick_ns = 1, .ppm = 50, .rng = 5};
+
+	begin_track(&w, 64);
+	CU_ASSERT_EQUAL(live(&w, 30, SECOND), 0);
+	w.ppm = -50;
+	pass(&w, SECOND);
+	compare(&w);
+	CU_ASSERT_EQUAL(live(&w, 5, SECOND), 0);
+	CU_ASSERT(error_ns(&w) < 2000);
+	CU_ASSERT(fabs(stats_of(&w).rate_hz - 1e9 + 50000) < 5000);
+	end(&w);
+}
+
+static void a_counter_of_32_bits_wraps_unnoticed(void)
+{
+	static const double periods_ns[] = {SECOND, 3 * SECOND, 0.1 * SECOND};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(periods_ns); i++) {
+		struct world w = {.tick_ns = 1, .ppm = 70, .rng = 6 + i, .first_ticks = UINT32_MAX - 12345};
+		begin_track(&w, 32);
+		// At 3 s live() waits up to 3.6 s, too long for stamps a quarter of the period ahead of the line.
+		CU_ASSERT_EQUAL(live(&w, 300, i == 1 ? 0.85 * periods_ns[i] : periods_ns[i]), 0);
+		CU_ASSERT_EQUAL(stats_of(&w).steps, 0);
+		end(&w);
+	}
+}
+
+static void bits_above_the_counters_width_do_not_matter(void)
+{
+	struct world w = {.tick_ns = 1, .ppm = 70, .rng = 7};
+
+	begin_track(&w, 32);
+	live(&w, 20, SECOND);
+	uint64_t ns = tl_clock_track_ns(w.track, ticks_now(&w));
+	CU_ASSERT_EQUAL(tl_clock_track_ns(w.track, (uint32_t)ticks_now(&w)), ns);
+	CU_ASSERT_EQUAL(tl_clock_track_ns(w.track, ticks_now(&w) | UINT64_C(0xabcd) << 40), ns);
+	// And a stamp of half a second ago is one of half a second ago.
+	uint64_t earlier = tl_clock_track_ns(w.track, (uint32_t)(ticks_now(&w) - 500000000));
+	CU_ASSERT(fabs((double)(int64_t)(ns - earlier) - 5e8) < 1e5);
+	end(&w);
+}
+
+static void time_goes_on_where_it_was_when_the_line_changes(void)
+{
+	struct world w = {.tick_ns = 1, .ppm = -40, .walk_ppm = 0.5, .limit_ppm = 60, .rng = 8};
+	uint64_t last_ns = 0;
+
+	begin_track(&w, 64);
+	for (int i = 0; i < 3000; i++) {
+		struct tl_clock_line old = w.track->wall.line;
+		wander(&w);
+		w.device_ns += i % 100 == 50 ? 800000 : i % 100 == 99 ? -800000 : 0;
+		compare(&w);
+		double rate = (double)w.track->wall.line.mult / ldexp(1, TL_CLOCK_SHIFT);
+		CU_ASSERT(fabs(rate - 1) < 600e-6); // the limit and the counter's own
+		uint64_t ticks = ticks_now(&w), ns = tl_clock_track_ns(w.track, ticks);
+		double age_ns = (double)(ticks - w.track->wall.line.base_ticks);
+		double jump_ns = (double)(int64_t)(ns - tl_clock_apply(&old, ticks));
+		// Twice the slew: one line may bend this way, the next that way.
+		CU_ASSERT(fabs(jump_ns) <= age_ns * 1100e-6 + 2);
+		for (int k = 0; k < 50; k++) {
+			ns = tl_clock_track_ns(w.track, ticks_now(&w));
+			CU_ASSERT(ns >= last_ns);
+			last_ns = ns;
+			pass(&w, SECOND / 50);
+		}
+	}
+	CU_ASSERT(w.clock.steps == 0);
+	end(&w);
+}
+
+static void a_step_of_wall_time_is_a_step_of_the_stamps(void)
+{
+	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 9};
+
+	begin_track(&w, 64);
+	live(&w, 20, SECOND);
+	for (int i = 0; i < 2; i++) {
+		struct tl_clock_sample sample = wall_sample(&w);
+		sample.ns += TL_NS_PER_S / 2;
+		tl_clock_compare(&w.clock, &sample);
+		CU_ASSERT_EQUAL(tl_clock_track_sample(w.track), 0);
+		double off_ns = error_ns(&w);
+		CU_ASSERT(fabs(off_ns - 5e8) < 1e5);
+		pass(&w, SECOND);
+	}
+	CU_ASSERT_EQUAL(w.clock.steps, 1);
+	CU_ASSERT_EQUAL(stats_of(&w).steps, 0);
+	end(&w);
+}
+
+static void while_the_counter_cannot_be_read_the_bound_grows(void)
+{
+	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 10};
+
+	begin_track(&w, 64);
+	live(&w, 20, SECOND);
+	uint64_t before_ns = tl_clock_track_bound_ns(w.track);
+	w.error = -EIO;
+	for (int i = 0; i < 100; i++) {
+		pass(&w, SECOND);
+		w.slewed_ns += 10000; // the kernel's time is followed all the same
+		discipline(&w);
+		CU_ASSERT_EQUAL(tl_clock_track_sample(w.track), -EIO);
+		CU_ASSERT(is_within(&w));
+	}
+	CU_ASSERT(error_ns(&w) < 50000);
+	CU_ASSERT(tl_clock_track_bound_ns(w.track) > before_ns + 50000);
+	CU_ASSERT_EQUAL(stats_of(&w).failed_reads, 100);
+	w.error = 0;
+	CU_ASSERT_EQUAL(live(&w, 20, SECOND), 0);
+	CU_ASSERT_EQUAL(stats_of(&w).steps, 0);
+	end(&w);
+}
+
+static void an_unknown_rate_is_measured(void)
+{
+	struct world w = {.tick_ns = 6.4, .ppm = 30, .rng = 11, .first_ticks = 1};
+	struct tl_clock_track_cfg cfg = track_cfg(&w, 64);
+
+	begin(&w);
+	cfg.hz = 0;
+	CU_ASSERT_EQUAL_FATAL(tl_clock_track_create(&cfg, &w.track), 0);
+	CU_ASSERT_EQUAL(live(&w, 50, SECOND), 0);
+	CU_ASSERT(fabs(stats_of(&w).rate_hz - 156.25e6 * 1.00003) < 100);
+	end(&w);
+}
+
+static void a_counter_that_is_none_is_refused(void)
+{
+	struct world w = {.tick_ns = 1, .rng = 12};
+	struct tl_clock_track_cfg cfg = track_cfg(&w, 64);
+
+	begin(&w);
+	cfg.bits = 65;
+	CU_ASSERT_EQUAL(tl_clock_track_create(&cfg, &w.track), -EINVAL);
+	cfg = track_cfg(&w, 64);
+	w.error = -ENOTSUP;
+	CU_ASSERT_EQUAL(tl_clock_track_create(&cfg, &w.track), -ENOTSUP);
+	w.error = 0;
+	w.stands = true;
+	CU_ASSERT_EQUAL(tl_clock_track_create(&cfg, &w.track), -ENODEV);
+	w.stands = false;
+	cfg.hz = 990000000; // 1 % off
+	CU_ASSERT_EQUAL(tl_clock_track_create(&cfg, &w.track), -ENODEV);
+	CU_ASSERT_PTR_NULL(w.track);
+	free(w.clock.fit);
+}
+
+static void a_counter_that_shows_a_time_is_recognised(void)
+{
+	static const struct {
+		double ahead_ns;
+		enum tl_clock_scale scale;
+		double offset_ns;
+	} cases[] = {{0, TL_CLOCK_REALTIME, 0}, {2e6, TL_CLOCK_REALTIME, 2e6}, {37e9, TL_CLOCK_TAI, 0},
+		{37e9 - 5e5, TL_CLOCK_TAI, -5e5}, {1e12, TL_CLOCK_TICKS, 0}, {-37e9, TL_CLOCK_TICKS, 0}};
+	double tai_ns = tl_clock_tai_offset_s() != 0 ? tl_clock_tai_offset_s() * 1e9 : 37e9;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+		bool tai = cases[i].scale == TL_CLOCK_TAI;
+		struct world w = {.tick_ns = 1,
+			.rng = 13 + i,
+			.first_ticks = EPOCH_NS + (uint64_t)(int64_t)(cases[i].ahead_ns + (tai ? tai_ns - 37e9 : 0))};
+		begin_track(&w, 64);
+		CU_ASSERT_EQUAL(live(&w, 20, SECOND), 0);
+		CU_ASSERT_EQUAL(stats_of(&w).scale, cases[i].scale);
+		CU_ASSERT(fabs((double)stats_of(&w).offset_ns - cases[i].offset_ns) < 5000);
+		end(&w);
+	}
+}
+
+static void the_error_of_wall_time_is_part_of_the_bound(void)
+{
+	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 14};
+
+	struct tl_clock_track_cfg cfg = track_cfg(&w, 64);
+	begin(&w);
+	w.clock.wall.line.base_ns += 800000;
+	discipline(&w);
+	CU_ASSERT_EQUAL_FATAL(tl_clock_track_create(&cfg, &w.track), 0);
+	CU_ASSERT(error_ns(&w) > 500000);
+	CU_ASSERT_EQUAL(live(&w, 6, SECOND), 0);
+	CU_ASSERT(error_ns(&w) < 2000);
+	end(&w);
+}
+
+static void noise_of_the_readings_is_averaged_out(void)
+{
+	struct world w = {.tick_ns = 1000, .ppm = 10.3, .rng = 15};
+	double sum = 0;
+
+	begin_track(&w, 64);
+	live(&w, 20, SECOND);
+	for (int i = 0; i < 1000; i++) {
+		pass(&w, SECOND * (0.9 + 0.2 * draw(&w)));
+		discipline(&w);
+		tl_clock_track_sample(w.track);
+		double off_ns = (double)(int64_t)(tl_clock_track_ns(w.track, ticks_now(&w)) - true_wall_ns(&w));
+		double late_ns = w.device_ns - floor(w.device_ns / w.tick_ns) * w.tick_ns; // since the tick
+		sum += pow(off_ns + late_ns - 500, 2); // a reading is half a tick old, all in all
+	}
+	// One reading is uniform over 1 us: 289 ns. Of sixteen a line's end has half of it.
+	CU_ASSERT(sqrt(sum / 1000) < 220);
+	end(&w);
+}
+
+static void a_step_that_could_not_be_confirmed_widens_the_bound(void)
+{
+	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 16};
+
+	begin_track(&w, 64);
+	live(&w, 20, SECOND);
+	w.device_ns += 1e6;
+	w.good_reads = 16; // one comparison, and no second
+	w.error = -EIO;
+	CU_ASSERT_EQUAL(tl_clock_track_sample(w.track), -EIO);
+	CU_ASSERT_EQUAL(stats_of(&w).steps, 0);
+	CU_ASSERT(is_within(&w));
+	end(&w);
+}
+
+// ---- the wall clock itself, against a kernel whose time is exact
+
+static double wall_error_ns(struct world *w)
+{
+	uint64_t tsc = read_tsc(w);
+
+	return fabs((double)(int64_t)(tl_clock_wall_ns(&w->clock, tsc) - true_wall_ns(w)));
+}
+
+static unsigned live_by_wall(struct world *w, unsigned seconds, double slew_ppm)
+{
+	unsigned wrong = 0;
+
+	for (unsigned i = 0; i < seconds; i++) {
+		for (int k = 0; k < 10; k++) {
+			pass(w, SECOND / 10);
+			w->slewed_ns += slew_ppm * 100;
+			double off_ns = wall_error_ns(w);
+			wrong += off_ns > (double)tl_clock_bound_at_ns(&w->clock, read_tsc(w)) + 1;
+		}
+		discipline(w);
+	}
+	return wrong;
+}
+
+static void wall_time_learns_the_rate_of_the_kernels(void)
+{
+	struct world w = {.tick_ns = 1, .rng = 19};
+
+	begin(&w);
+	CU_ASSERT_EQUAL(live_by_wall(&w, 30, 0), 0);
+	CU_ASSERT(wall_error_ns(&w) < 20);
+	live_by_wall(&w, 2, 300); // somebody slews it: not known before the next comparison
+	CU_ASSERT_EQUAL(live_by_wall(&w, 10, 300), 0);
+	CU_ASSERT(wall_error_ns(&w) < 20);
+	CU_ASSERT_EQUAL(w.clock.steps, 0);
+	w.slewed_ns -= 3e9; // and sets it
+	discipline(&w);
+	CU_ASSERT_EQUAL(w.clock.steps, 1);
+	CU_ASSERT_EQUAL(live_by_wall(&w, 10, 300), 0);
+	CU_ASSERT(wall_error_ns(&w) < 20);
+	free(w.clock.fit);
+}
+
+// ---- readers on another thread
+
+struct readers {
+	struct tl_clock_swap swap;
+	atomic_bool done;
+	uint64_t torn;
+};
+
+// Every line that the writer stores has base_ns = 3 * base_ticks and mult = 5 * base_ticks. The reader gives the CPU
+// away now and then: where there is one only, the writer must be interrupted in the middle.
+static void *look(void *arg)
+{
+	struct readers *r = arg;
+
+	for (int round = 0; round < 100; round++) {
+		for (int i = 0; i < 5000; i++) {
+			struct tl_clock_line line = tl_clock_swap_load(&r->swap);
+			r->torn += line.base_ns != 3 * line.base_ticks || line.mult != 5 * line.base_ticks;
+		}
+		sched_yield();
+	}
+	atomic_store(&r->done, true);
+	return NULL;
+}
+
+static void a_reader_never_sees_half_of_a_line(void)
+{
+	static struct readers r;
+	pthread_t thread;
+
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, look, &r), 0);
+	for (uint64_t i = 1; !atomic_load_explicit(&r.done, memory_order_relaxed); i++)
+		tl_clock_swap_store(&r.swap, (struct tl_clock_line){.base_ticks = i, .base_ns = 3 * i, .mult = 5 * i});
+	pthread_join(thread, NULL);
+	CU_ASSERT_EQUAL(r.torn, 0);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a steady counter is followed", a_steady_counter_is_followed},
+		{"no stamp is ever further off than the bound says", no_stamp_is_ever_further_off_than_the_bound_says},
+		{"readings that are off are set aside and move nothing",
+			readings_that_are_off_are_set_aside_and_move_nothing},
+		{"a step is followed at the next comparison, and counted",
+			a_step_is_followed_at_the_next_comparison_and_counted},
+		{"a small step soon after another is no rate", a_small_step_soon_after_another_is_no_rate},
+		{"a line that bends for too long has a bound that grows",
+			a_line_that_bends_for_too_long_has_a_bound_that_grows},
+		{"a rate that changes at once is learned within seconds",
+			a_rate_that_changes_at_once_is_learned_within_seconds},
+		{"a counter of 32 bits wraps unnoticed", a_counter_of_32_bits_wraps_unnoticed},
+		{"bits above the counter's width do not matter", bits_above_the_counters_width_do_not_matter},
+		{"time goes on where it was when the line changes", time_goes_on_where_it_was_when_the_line_changes},
+		{"a step of wall time is a step of the stamps", a_step_of_wall_time_is_a_step_of_the_stamps},
+		{"while the counter cannot be read, the bound grows", while_the_counter_cannot_be_read_the_bound_grows},
+		{"an unknown rate is measured", an_unknown_rate_is_measured},
+		{"a counter that is none is refused", a_counter_that_is_none_is_refused},
+		{"a counter that shows a time is recognised", a_counter_that_shows_a_time_is_recognised},
+		{"the error of wall time is part of the bound", the_error_of_wall_time_is_part_of_the_bound},
+		{"noise of the readings is averaged out", noise_of_the_readings_is_averaged_out},
+		{"a step that could not be confirmed widens the bound",
+			a_step_that_could_not_be_confirmed_widens_the_bound},
+		{"wall time learns the rate of the kernel's", wall_time_learns_the_rate_of_the_kernels},
+		{"a reader never sees half of a line", a_reader_never_sees_half_of_a_line},
+	};
+
+	return tl_test_main("clock_track", tests, TL_ARRAY_LEN(tests));
+}

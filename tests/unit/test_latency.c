@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The latency report: how it is filled, and that its forms say the same.
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tl_latency.h>
+#include <tl_test.h>
+
+static struct tl_latency *new_report(void)
+{
+	struct tl_latency *report = tl_latency_create();
+
+	strcpy(report->name, "a name");
+	strcpy(report->method, "two-port");
+	tl_latency_set_sources(report, "nic-rx", 8, "kernel", 1000);
+	return report;
+}
+
+static void add(struct tl_latency *report, uint64_t time_ns, uint64_t latency_ns, uint64_t packet_id)
+{
+	CU_ASSERT_EQUAL(tl_latency_add(report, &(struct tl_latency_sample){time_ns, latency_ns, packet_id}), 0);
+}
+
+// One of everything, and text that would end a script or break a tag.
+static struct tl_latency *full_report(void)
+{
+	struct tl_latency *report = new_report();
+	struct tl_latency_point point = {.axis = TL_LATENCY_PAYLOAD_BYTES, .latency = {10, 1, 2, 3, 4, 5, 6, 2.5}};
+	struct tl_latency_cost cost = {
+		.name = "ours", .latency = {10, 1, 2, 3, 4, 5, 6, 2.5}, .p50 = {20, 10, 30}, .p999 = {-5, -6.5, -3}};
+	struct tl_latency_outlier outlier = {
+		.sample = {5000, 900, 77}, .poll_gap_ns = 800, .interrupts = 1, .steal_ns = UINT64_MAX};
+
+	strcpy(report->name, "</script><script>alert(1)</script> & <!-- \"");
+	report->cold_wanted = 2;
+	for (uint64_t i = 0; i < 1000; i++)
+		add(report, 1795235116000000000 + i * 1000, 500 + i * i, i);
+	tl_latency_add_pair(report, 20, 10, 1);
+	report->unmatched_triggers = 1;
+	report->unmatched_replies = 2;
+	report->duplicates = 3;
+	report->unstamped = 4;
+	report->subtracted_ns = 5;
+	tl_hist_record(&tl_latency_stage(report, "wire to poll")->hist, 300);
+	tl_hist_record(&tl_latency_stage(report, "parsed")->hist, TL_HIST_MAX_NS + 1);
+	for (point.at = 16; point.at <= 1024; point.at *= 4) {
+		point.latency.p50_ns = 900 + point.at * 3 / 2;
+		tl_latency_add_point(report, &point);
+	}
+	point.axis = TL_LATENCY_RATE_PPS;
+	tl_latency_add_point(report, &point);
+	tl_latency_add_cost(report, &cost);
+	strcpy(outlier.note, "</script>");
+	tl_latency_add_outlier(report, &outlier);
+	tl_latency_add_fact(report, "kernel", "%s", "6.1.0");
+	tl_latency_add_invalid(report, "steal time %d %%", 3);
+	return report;
+}
+
+static void every_pair_has_one_place(void)
+{
+	struct tl_latency *report = new_report();
+
+	report->cold_wanted = 3;
+	for (uint64_t i = 1; i <= 10; i++)
+		add(report, 1000 * i, 100 * i, i);
+	CU_ASSERT_EQUAL(tl_latency_add_pair(report, 5000, 4999, 11), 0);
+	CU_ASSERT_EQUAL(tl_latency_add_pair(report, 5000, 5000, 12), 0);
+	CU_ASSERT_EQUAL(report->matched, 12);
+	CU_ASSERT_EQUAL(report->cold_count, 3);
+	CU_ASSERT_EQUAL(report->cold_ns[2], 300);
+	CU_ASSERT_EQUAL(report->reply_first, 1);
+	CU_ASSERT_EQUAL(report->latency.count, 8);
+	CU_ASSERT_EQUAL(report->latency.min_ns, 0);
+	CU_ASSERT_EQUAL(report->latency.max_ns, 1000);
+	CU_ASSERT_EQUAL(report->n_samples, 8);
+	CU_ASSERT_EQUAL(report->samples[0].packet_id, 4);
+	tl_latency_destroy(report);
+}
+
+static void samples_stop_where_told(void)
+{
+	struct tl_latency *report = new_report();
+
+	report->samples_max = 5;
+	for (uint64_t i = 0; i < 10; i++)
+		add(report, i, i, i);
+	CU_ASSERT_EQUAL(report->n_samples, 5);
+	CU_ASSERT_EQUAL(report->latency.count, 10);
+	tl_latency_destroy(report);
+}
+
+static void full_lists_say_so(void)
+{
+	struct tl_latency *report = new_report();
+	struct tl_latency_outlier outlier = {0};
+	char name[32];
+
+	for (unsigned i = 0; i < TL_LATENCY_STAGES; i++) {
+		snprintf(name, sizeof(name), "stage %u", i);
+		CU_ASSERT_PTR_NOT_NULL(tl_latency_stage(report, name));
+	}
+	CU_ASSERT_PTR_NULL(tl_latency_stage(report, "one more"));
+	CU_ASSERT_PTR_EQUAL(tl_latency_stage(report, "stage 3"), report->stages[3]);
+	for (uint64_t i = 0; i < TL_LATENCY_OUTLIERS + 10; i++) { // the least go
+		outlier.sample.latency_ns = 1000 + i;
+		tl_latency_add_outlier(report, &outlier);
+	}
+	CU_ASSERT_EQUAL(report->n_outliers, TL_LATENCY_OUTLIERS);
+	CU_ASSERT_EQUAL(report->outliers[0].sample.latency_ns, 1010);
+	CU_ASSERT_EQUAL(report->n_invalid, 0);
+	for (int i = 0; i <= TL_LATENCY_POINTS; i++)
+		tl_latency_add_point(report, &(struct tl_latency_point){0});
+	CU_ASSERT_EQUAL(report->n_points, TL_LATENCY_POINTS);
+	CU_ASSERT_EQUAL(report->n_invalid, 1);
+	tl_latency_destroy(report);
+}
+
+static json_int_t number(const json_t *json, const char *key)
+{
+	CU_ASSERT(json_is_integer(json_object_get(json, key)));
+	return json_integer_value(json_object_get(json, key));
+}
+
+static void json_has_what_the_report_has(void)
+{
+	struct tl_latency *report = full_report();
+	json_t *json = tl_latency_json(report), *latency = json_object_get(json, "latency_ns");
+
+	CU_ASSERT_EQUAL(number(json, "matched"), 1001);
+	CU_ASSERT_EQUAL(number(json, "unmatched_triggers"), 1);
+	CU_ASSERT_EQUAL(number(json, "unmatched_replies"), 2);
+	CU_ASSERT_EQUAL(number(latency, "count"), 998);
+	CU_ASSERT_EQUAL(number(latency, "min"), 504);
+	CU_ASSERT_EQUAL(number(latency, "max"), 500 + 999 * 999);
+	CU_ASSERT_EQUAL(number(latency, "p50"), 500 + 500 * 500); // exact: all samples are there
+	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(json, "source")), "nic-rx to kernel");
+	CU_ASSERT(json_is_false(json_object_get(json, "valid")));
+	json_t *fit = json_object_get(json, "payload_fit");
+	CU_ASSERT_DOUBLE_EQUAL(json_number_value(json_object_get(fit, "ns_per_byte")), 1.5, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(json_number_value(json_object_get(fit, "p50_at_0_bytes_ns")), 900, 1e-6);
+	json_decref(json);
+	tl_latency_destroy(report);
+}
+
+static void json_comes_back(void)
+{
+	struct tl_latency *report = full_report(), *again = NULL;
+	json_t *json, *json_again;
+	struct tl_err err = {0};
+
+	report->n_samples = 0; // do not come back, and with them the percentiles would be exact
+	json = tl_latency_json(report);
+	CU_ASSERT_EQUAL_FATAL(tl_latency_from_json(json, &again, &err), 0);
+	CU_ASSERT_EQUAL(memcmp(&report->latency, &again->latency, sizeof(report->latency)), 0);
+	CU_ASSERT_EQUAL(again->stages[1]->hist.overflow, 1);
+	CU_ASSERT_EQUAL(again->outliers[0].steal_ns, UINT64_MAX);
+	json_again = tl_latency_json(again);
+	CU_ASSERT(json_equal(json, json_again));
+	json_decref(json);
+	json_decref(json_again);
+	tl_latency_destroy(report);
+	tl_latency_destroy(again);
+}
+
+static void broken_json_is_refused(void)
+{
+	static const char *const bad[] = {
+		"{}",
+		"[]",
+		"{\"latency_ns\": {\"count\": 0}}",
+		"{\"latency_ns\": {\"count\": 1}, \"histogram\": []}",
+		"{\"latency_ns\": {\"count\": 2, \"min\": 5, \"max\": 5}, \"histogram\": [[5, 1]]}",
+		"{\"latency_ns\": {\"count\": -1}, \"histogram\": []}",
+		"{\"latency_ns\": {\"count\": \"1\"}, \"histogram\": [[5, 1]]}",
+		"{\"latency_ns\": {\"count\": 1, \"min\": 6, \"max\": 5}, \"histogram\": [[5, 1]]}",
+		"{\"latency_ns\": {\"count\": 1, \"overflow\": 2}, \"histogram\": [[5, 1]]}",
+		"{\"latency_ns\": {\"count\": 1}, \"histogram\": [[5]]}",
+		"{\"latency_ns\": {\"count\": 1}, \"histogram\": [5]}",
+		"{\"latency_ns\": {\"count\": 1}, \"histogram\": [[-5, 1]]}",
+		"{\"latency_ns\": {\"count\": 1}, \"histogram\": [[5, 9223372036854775807], [6, 9223372036854775807]]}",
+		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"matched\": -1}",
+		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"stages\": [{\"latency_ns\": {\"count\": 1}}]}",
+		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"cold_ns\": [\"x\"]}",
+		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"invalid\": [1]}",
+		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"outliers\": [{\"time_ns\": 1.5}]}",
+	};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(bad); i++) {
+		struct tl_latency *out = NULL;
+		struct tl_err err = {0};
+		json_t *json = json_loads(bad[i], 0, NULL);
+		CU_ASSERT_PTR_NOT_NULL(json);
+		CU_ASSERT_EQUAL(tl_latency_from_json(json, &out, &err), -22);
+		CU_ASSERT(err.text[0] != '\0');
+		json_decref(json);
+	}
+}
+
+static void the_series_keeps_the_peaks(void)
+{
+	struct tl_latency *report = new_report();
+	size_t total = 0, peaks = 0, i;
+	json_t *point;
+
+	for (uint64_t n = 0; n < 100000; n++)
+		add(report, 7000 + n, n % 20000 == 12345 ? 1000000 + n : 500 + n % 10, n);
+	json_t *json = tl_latency_json(report), *series = json_object_get(json, "series");
+	CU_ASSERT_EQUAL(number(series, "start_ns"), 7000);
+	CU_ASSERT_EQUAL(json_array_size(json_object_get(series, "points")), 2000);
+	json_array_foreach (json_object_get(series, "points"), i, point) {
+		json_int_t at = json_integer_value(json_array_get(point, 0));
+		total += (size_t)json_integer_value(json_array_get(point, 3));
+		CU_ASSERT(json_integer_value(json_array_get(point, 1)) == 500);
+		if (json_integer_value(json_array_get(point, 2)) > 1000) {
+			peaks++;
+			CU_ASSERT_EQUAL(json_integer_value(json_array_get(point, 2)), 1000000 + at);
+			CU_ASSERT_EQUAL(json_integer_value(json_array_get(point, 4)), at);
+			CU_ASSERT_EQUAL(at % 20000, 12345);
+		}
+	}
+	CU_ASSERT_EQUAL(total, 100000);
+	CU_ASSERT_EQUAL(peaks, 5);
+	json_decref(json);
+	tl_latency_destroy(report);
+}
+
+static char *page_of(const json_t *json)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	CU_ASSERT_EQUAL(tl_latency_html(json, out), 0);
+	fclose(out);
+	return text;
+}
+
+static unsigned occurrences(const char *text, const char *part)
+{
+	unsigned n = 0;
+
+	while ((text = strstr(text, part)) != NULL) {
+		text += strlen(part);
+		n++;
+	}
+	return n;
+}
+
+// What --json prints, read again.
+static json_t *printed(const json_t *json)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	CU_ASSERT_EQUAL(tl_latency_json_print(json, out), 0);
+	fclose(out);
+	json_t *again = json_loads(text, 0, NULL);
+	CU_ASSERT_PTR_NOT_NULL(again);
+	free(text);
+	return again;
+}
+
+// The page's JSON is cut out as a browser does: from behind the tag to the first "</script".
+static void the_page_holds_the_json(void)
+{
+	static const char tag[] = "<script id=\"report\" type=\"application/json\">";
+	struct tl_latency *reports[] = {full_report(), new_report()};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(reports); i++) {
+		json_t *json = tl_latency_json(reports[i]);
+		char *page = page_of(json), *begin = strstr(page, tag);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(begin);
+		begin += strlen(tag);
+		json_t *in_page = json_loadb(begin, (size_t)(strstr(begin, "</script") - begin), 0, NULL);
+		json_t *told = printed(json);
+		CU_ASSERT(json_equal(told, in_page));
+		json_decref(told);
+		CU_ASSERT_EQUAL(occurrences(page, "<script"), 2);
+		CU_ASSERT_EQUAL(occurrences(page, "</script>"), 2);
+		CU_ASSERT_EQUAL(occurrences(page, "@REPORT@"), 0);
+		json_decref(json);
+		json_decref(in_page);
+		free(page);
+		tl_latency_destroy(reports[i]);
+	}
+}
+
+static void the_page_asks_for_nothing(void)
+{
+	static const char *const fetching[] = {
+		"src=", "href", "@import", "url(", "fetch(", "https:", "import ", "<link"};
+	struct tl_latency *report = new_report();
+	json_t *json = tl_latency_json(report);
+	char *page = page_of(json);
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(fetching); i++)
+		CU_ASSERT_EQUAL(occurrences(page, fetching[i]), 0);
+	CU_ASSERT_EQUAL(occurrences(page, "http:"), occurrences(page, "http://www.w3.org/2000/svg"));
+	free(page);
+	json_decref(json);
+	tl_latency_destroy(report);
+}
+
+static void csv_has_every_sample(void)
+{
+	struct tl_latency *report = new_report();
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	add(report, 1795235116123456789, 960, 3);
+	add(report, 1795235116123456799, 0, 4);
+	CU_ASSERT_EQUAL(tl_latency_csv(report, out), 0);
+	fclose(out);
+	CU_ASSERT_STRING_EQUAL(
+		text, "packet_id,time_ns,latency_ns\n3,1795235116123456789,960\n4,1795235116123456799,0\n");
+	free(text);
+	tl_latency_destroy(report);
+}
+
+// As HdrHistogram prints 1 to 4, down to the spaces; the unit is ours.
+static void percentiles_are_in_hdr_format(void)
+{
+	static const char expected[] = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n"
+				       "       1.000 0.000000000000          1           1.00\n"
+				       "       1.000 0.100000000000          1           1.11\n"
+				       "       1.000 0.200000000000          1           1.25\n"
+				       "       2.000 0.300000000000          2           1.43\n"
+				       "       2.000 0.400000000000          2           1.67\n"
+				       "       2.000 0.500000000000          2           2.00\n"
+				       "       3.000 0.550000000000          3           2.22\n"
+				       "       3.000 0.600000000000          3           2.50\n"
+				       "       3.000 0.650000000000          3           2.86\n"
+				       "       3.000 0.700000000000          3           3.33\n"
+				       "       3.000 0.750000000000          3           4.00\n"
+				       "       4.000 0.775000000000          4           4.44\n"
+				       "       4.000 1.000000000000          4\n"
+				       "#[Mean    =        2.500, StdDeviation   =        1.118]\n"
+				       "#[Max     =        4.000, Total count    =            4]\n"
+				       "#[Buckets =           27, SubBuckets     =         2048]\n"
+				       "#[Unit    = nanoseconds]\n";
+	struct tl_hist *hist = malloc(sizeof(*hist));
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	tl_hist_init(hist);
+	for (uint64_t value = 1; value <= 4; value++)
+		tl_hist_record(hist, value);
+	CU_ASSERT_EQUAL(tl_latency_hgrm(hist, out), 0);
+	fclose(out);
+	CU_ASSERT_STRING_EQUAL(text, expected);
+	free(text);
+	free(hist);
+}
+
+static void percentiles_of_2_to_the_60_samples_end(void)
+{
+	struct tl_hist *hist = malloc(sizeof(*hist));
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	tl_hist_init(hist);
+	tl_hist_record_n(hist, 1, UINT64_C(1) << 60);
+	tl_hist_record(hist, 2);
+	CU_ASSERT_EQUAL(tl_latency_hgrm(hist, out), 0);
+	fclose(out);
+	CU_ASSERT(size < 30000);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "       2.000 1.000000000000 1152921504606846977\n"));
+	free(text);
+	free(hist);
+}
+
+static void text_has_every_part(void)
+{
+	static const char *const parts[] = {"two-port", "nic-rx, within 8 ns", "kernel, within 1.000 us",
+		"first 2, not in these: 500 ns, 501 ns", "wire to poll", "of them above 137 s", "1.500 ns per byte",
+		"cost of recording", "outlier      900 ns  packet 77", "poll gap 800 ns", "INVALID: steal time 3 %"};
+	struct tl_latency *report = full_report();
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	CU_ASSERT_EQUAL(tl_latency_text(report, out), 0);
+	fclose(out);
+	for (size_t i = 0; i < TL_ARRAY_LEN(parts); i++)
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, parts[i]));
+	free(text);
+	tl_latency_destroy(report);
+}
+
+static void a_file_that_cannot_be_written_is_named(void)
+{
+	struct tl_latency *report = new_report();
+	struct tl_latency_files nowhere = {.html = "/nonexistent/x.html"}, full = {.csv = "/dev/full"};
+	struct tl_err err = {0};
+
+	CU_ASSERT_EQUAL(tl_latency_save(report, &nowhere, &err), -2);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/nonexistent/x.html"));
+	CU_ASSERT(tl_latency_save(report, &full, &err) < 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/dev/full"));
+	tl_latency_destroy(report);
+}
+
+// Exponential, whose median is ln 2: far from symmetric.
+static double draw(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return -log(((double)(*state >> 11) + 0.5) * 0x1p-53);
+}
+
+static void the_interval_holds_the_median(void)
+{
+	static const struct {
+		size_t n, low;
+	} ranks[] = {{5, 0}, {6, 0}, {8, 0}, {9, 1}, {12, 2}, {100, 39}}; // tables of the sign test
+	double values[100];
+	uint64_t state = 1;
+	unsigned held = 0;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(ranks); i++) {
+		size_t n = ranks[i].n;
+		for (size_t k = 0; k < n; k++)
+			values[k] = (double)(n - 1 - k);
+		struct tl_latency_interval interval = tl_latency_median(values, n);
+		CU_ASSERT_EQUAL(interval.diff_ns, (double)(n - 1) / 2);
+		CU_ASSERT_EQUAL(interval.low_ns, (double)ranks[i].low);
+		CU_ASSERT_EQUAL(interval.high_ns, (double)(n - 1 - ranks[i].low));
+	}
+	for (unsigned i = 0; i < 10000; i++) {
+		for (unsigned k = 0; k < 9; k++)
+			values[k] = draw(&state);
+		struct tl_latency_interval interval = tl_latency_median(values, 9);
+		held += interval.low_ns <= log(2) && log(2) <= interval.high_ns;
+	}
+	CU_ASSERT(held >= 9500 && held <= 9700); // 96.1 % of nine
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"every matched pair is cold, in the histogram, or has its reply first", every_pair_has_one_place},
+		{"of more samples than wanted the others are in the histogram only", samples_stop_where_told},
+		{"lists that are full keep the worst, or make the result invalid", full_lists_say_so},
+		{"the interval of a median holds it 95 times of 100, however values are spread",
+			the_interval_holds_the_median},
+		{"the JSON has the counts, the percentiles and the fit", json_has_what_the_report_has},
+		{"a report comes back out of its JSON, but for the samples", json_comes_back},
+		{"JSON that contradicts itself is refused with a sentence", broken_json_is_refused},
+		{"the series of 100,000 samples has 2,000 points and every peak", the_series_keeps_the_peaks},
+		{"the page holds the JSON that is printed, whatever stands in its strings", the_page_holds_the_json},
+		{"the page refers to nothing outside of it", the_page_asks_for_nothing},
+		{"the CSV has every sample to the nanosecond", csv_has_every_sample},
+		{"percentiles are printed as HdrHistogram does", percentiles_are_in_hdr_format},
+		{"percentiles of more samples than a double has digits come to an end",
+			percentiles_of_2_to_the_60_samples_end},
+		{"the text has every part of a full report", text_has_every_part},
+		{"a file that cannot be written is named", a_file_that_cannot_be_written_is_named},
+	};
+	return tl_test_main("latency", tests, TL_ARRAY_LEN(tests));
+}

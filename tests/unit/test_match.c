@@ -1,0 +1,629 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lib/match with frames built by hand: what is linked, at which time, and what is counted instead.
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <tl_match.h>
+#include <tl_wire.h>
+
+#include "tl_test.h"
+
+#define LINKS 64
+#define START_NS (UINT64_C(1700000000) * TL_NS_PER_S)
+#define TRIGGER_PORT 5001
+#define REPLY_PORT 5002
+
+struct scene {
+	struct tl_match *match;
+	struct tl_match_link link[LINKS];
+	unsigned links;
+	uint64_t frame; // the last one's
+	// Of the next frame:
+	bool ip6, vlan;
+	uint16_t client_port;
+	uint32_t cut_bytes; // captured; 0: all
+	bool bad_checksum;
+};
+
+static int take_link(void *ctx, const struct tl_match_link *link)
+{
+	struct scene *scene = ctx;
+
+	if (scene->links < LINKS)
+		scene->link[scene->links] = *link;
+	scene->links++;
+	return 0;
+}
+
+static struct scene *begin(const struct tl_match_cfg *with)
+{
+	struct scene *scene = calloc(1, sizeof(*scene));
+	struct tl_match_cfg cfg = *with;
+
+	cfg.linked = take_link;
+	cfg.ctx = scene;
+	cfg.window_ns = cfg.window_ns != 0 ? cfg.window_ns : TL_NS_PER_MS;
+	scene->client_port = 40000;
+	if (tl_match_create(&cfg, &scene->match) != 0)
+		abort();
+	return scene;
+}
+
+static const struct tl_match_stats *finish(struct scene *scene)
+{
+	CU_ASSERT_EQUAL(tl_match_finish(scene->match), 0);
+	const struct tl_match_stats *stats = tl_match_get_stats(scene->match);
+	CU_ASSERT_EQUAL(stats->triggers, stats->matched + stats->unmatched_triggers);
+	CU_ASSERT_EQUAL(stats->matched, scene->links);
+	return stats;
+}
+
+static void end(struct scene *scene)
+{
+	tl_match_destroy(scene->match);
+	free(scene);
+}
+
+// ---- frames
+
+static uint32_t put_ether(const struct scene *scene, uint8_t *frame)
+{
+	uint16_t type = tl_be16(scene->ip6 ? TL_ETHERTYPE_IPV6 : TL_ETHERTYPE_IPV4);
+	uint32_t len = TL_ETHER_LEN;
+
+	memset(frame, 2, TL_ETHER_LEN);
+	if (scene->vlan) {
+		uint16_t tag[] = {tl_be16(TL_ETHERTYPE_VLAN), tl_be16(7)};
+		memcpy(frame + 12, tag, sizeof(tag));
+		len += TL_VLAN_LEN;
+	}
+	memcpy(frame + len - 2, &type, 2);
+	return len;
+}
+
+static uint32_t put_ip(const struct scene *scene, uint8_t *frame, uint8_t proto, uint32_t len)
+{
+	if (scene->ip6) {
+		struct tl_ipv6_hdr *ip = (void *)frame;
+		*ip = (struct tl_ipv6_hdr){.version_be = tl_be32(6u << 28),
+			.payload_len_be = tl_be16((uint16_t)len),
+			.next = proto,
+			.hop_limit = 64,
+			.src.byte = {0x20, 1, 0xd, 0xb8, [15] = 1},
+			.dst.byte = {0x20, 1, 0xd, 0xb8, [15] = 2}};
+		return TL_IPV6_LEN;
+	}
+	struct tl_ipv4_hdr *ip = (void *)frame;
+	*ip = (struct tl_ipv4_hdr){.version_ihl = 0x45,
+		.total_len_be = tl_be16((uint16_t)(TL_IPV4_LEN + len)),
+		.ttl = 64,
+		.proto = proto,
+		.src_be = tl_be32(0xc0000201),
+		.dst_be = tl_be32(0xc0000202)};
+	tl_wire_ipv4_finish(ip);
+	if (scene->bad_checksum)
+		ip->cksum_be ^= 0x0101;
+	return TL_IPV4_LEN;
+}
+
+// Gives the frame in memory of just its size.
+static void give(struct scene *scene, bool is_trigger, uint64_t at_ns, const uint8_t *frame, uint32_t len)
+{
+	uint32_t have = scene->cut_bytes != 0 && scene->cut_bytes < len ? scene->cut_bytes : len;
+	uint8_t *exact = malloc(have);
+	struct tl_match_frame given = {.data = exact,
+		.cap_bytes = have,
+		.wire_bytes = len,
+		.ts_ns = START_NS + at_ns,
+		.frame = ++scene->frame};
+
+	memcpy(exact, frame, have);
+	CU_ASSERT_EQUAL(is_trigger ? tl_match_trigger(scene->match, &given) : tl_match_reply(scene->match, &given), 0);
+	free(exact);
+}
+
+static void udp(struct scene *scene, bool is_trigger, uint64_t at_ns, const void *payload, uint32_t len)
+{
+	uint8_t frame[2048];
+	uint32_t at = put_ether(scene, frame);
+
+	at += put_ip(scene, frame + at, TL_IPPROTO_UDP, TL_UDP_LEN + len);
+	struct tl_udp_hdr header = {.src_port_be = tl_be16(4000),
+		.dst_port_be = tl_be16(is_trigger ? TRIGGER_PORT : REPLY_PORT),
+		.len_be = tl_be16((uint16_t)(TL_UDP_LEN + len))};
+	memcpy(frame + at, &header, sizeof(header));
+	memcpy(frame + at + sizeof(header), payload, len);
+	give(scene, is_trigger, at_ns, frame, at + TL_UDP_LEN + len);
+}
+
+static void tcp_flags(struct scene *scene, bool is_trigger, uint64_t at_ns, uint32_t seq, const void *payload,
+	uint32_t len, uint8_t flags)
+{
+	uint8_t frame[2048];
+	uint32_t at = put_ether(scene, frame);
+
+	at += put_ip(scene, frame + at, TL_IPPROTO_TCP, TL_TCP_LEN + len);
+	struct tl_tcp_hdr header = {.src_port_be = tl_be16(is_trigger ? TRIGGER_PORT : REPLY_PORT),
+		.dst_port_be = tl_be16(scene->client_port),
+		.seq_be = tl_be32(seq),
+		.data_off = 5 << 4,
+		.flags = flags};
+	memcpy(frame + at, &header, sizeof(header));
+	memcpy(frame + at + sizeof(header), payload, len);
+	give(scene, is_trigger, at_ns, frame, at + TL_TCP_LEN + len);
+}
+
+static void tcp(struct scene *scene, uint64_t at_ns, uint32_t seq, const char *text)
+{
+	tcp_flags(scene, false, at_ns, seq, text, (uint32_t)strlen(text), TL_TCP_ACK);
+}
+
+static void trigger(struct scene *scene, uint64_t at_ns, const char *text)
+{
+	udp(scene, true, at_ns, text, (uint32_t)strlen(text));
+}
+
+static void udp_reply(struct scene *scene, uint64_t at_ns, const char *text)
+{
+	udp(scene, false, at_ns, text, (uint32_t)strlen(text));
+}
+
+// Whether link i is of these two times.
+static bool is_link(const struct scene *scene, unsigned i, uint64_t trigger_ns, uint64_t reply_ns)
+{
+	return i < scene->links && scene->link[i].number == i + 1 &&
+	       scene->link[i].trigger_ns == START_NS + trigger_ns && scene->link[i].reply_ns == START_NS + reply_ns;
+}
+
+static const struct tl_match_cfg by_payload = {.method = TL_MATCH_PAYLOAD};
+static const struct tl_match_cfg by_position = {.method = TL_MATCH_POSITION};
+static const struct tl_match_cfg by_number = {
+	.method = TL_MATCH_SEQUENCE, .trigger_offset = 1, .reply_offset = 1, .number_bytes = 2};
+
+// ---- by payload
+
+static void links_to_the_nanosecond(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 100, "first");
+	tcp(scene, 1334, 1, "first");
+	trigger(scene, 2000, "second");
+	udp_reply(scene, 2001, "second");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT(is_link(scene, 0, 100, 1334));
+	CU_ASSERT(is_link(scene, 1, 2000, 2001));
+	CU_ASSERT_EQUAL(scene->link[0].trigger_frame, 1);
+	CU_ASSERT_EQUAL(scene->link[0].reply_frame, 2);
+	CU_ASSERT_EQUAL(stats->unmatched_replies + stats->unmatched_triggers + stats->duplicates, 0);
+	end(scene);
+}
+
+static void finds_payloads_in_merged_and_split_segments(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 1, "aaaa");
+	trigger(scene, 2, "bbbb");
+	trigger(scene, 3, "cccccc");
+	tcp(scene, 10, 1, "aaaabbbbcc");
+	tcp(scene, 20, 11, "cc");
+	tcp(scene, 30, 13, "cc");
+	finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 3);
+	CU_ASSERT(is_link(scene, 0, 1, 10));
+	CU_ASSERT(is_link(scene, 1, 2, 10));
+	CU_ASSERT(is_link(scene, 2, 3, 30));
+	end(scene);
+}
+
+static void finds_payloads_between_other_bytes(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 1, "aaaa");
+	trigger(scene, 2, "bbbb");
+	tcp(scene, 10, 1, "<4:aaaa><4:bb");
+	tcp(scene, 20, 14, "bb>");
+	udp_reply(scene, 30, "nothing");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT(is_link(scene, 0, 1, 10));
+	CU_ASSERT(is_link(scene, 1, 2, 20));
+	CU_ASSERT_EQUAL(stats->unmatched_replies, 4); // before, between and behind; and the datagram
+	CU_ASSERT_EQUAL(stats->unmatched_reply_bytes, 3 + 4 + 1 + 7);
+	end(scene);
+}
+
+static void counts_bytes_the_first_time_they_are_seen(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 1, "aaaa");
+	trigger(scene, 2, "bbbb");
+	tcp(scene, 10, 1, "aaaa");
+	tcp(scene, 20, 1, "aaaa");   // again
+	tcp(scene, 30, 1, "aaaabb"); // again, and more
+	tcp(scene, 40, 3, "aabbbb"); // the same
+	tcp(scene, 50, 8, "b");	     // a probe of keepalive
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 2);
+	CU_ASSERT(is_link(scene, 0, 1, 10));
+	CU_ASSERT(is_link(scene, 1, 2, 40));
+	CU_ASSERT_EQUAL(stats->duplicates, 1);
+	CU_ASSERT_EQUAL(stats->unmatched_replies, 0);
+	end(scene);
+}
+
+static void puts_reordered_segments_in_order(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 1, "aaaa");
+	trigger(scene, 2, "bbbb");
+	trigger(scene, 3, "cccc");
+	tcp_flags(scene, false, 5, 0, "", 0, TL_TCP_SYN);
+	tcp(scene, 10, 9, "cccc");
+	tcp(scene, 11, 9, "cccc");
+	tcp(scene, 20, 3, "aabbbbcc"); // overlaps what is held
+	tcp(scene, 30, 1, "aa");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 3);
+	CU_ASSERT(is_link(scene, 0, 1, 20)); // its last byte came then
+	CU_ASSERT(is_link(scene, 1, 2, 20));
+	CU_ASSERT(is_link(scene, 2, 3, 10));
+	CU_ASSERT_EQUAL(stats->duplicates, 1);
+	end(scene);
+}
+
+static void follows_the_sequence_number_round(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 1, "aaaa");
+	trigger(scene, 2, "bbbb");
+	trigger(scene, 3, "cccc");
+	tcp_flags(scene, false, 5, UINT32_MAX - 5, "", 0, TL_TCP_SYN);
+	tcp(scene, 10, UINT32_MAX - 4, "aaaabb");
+	tcp(scene, 20, 3, "cccc");
+	tcp(scene, 30, 1, "bb");
+	finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 3);
+	CU_ASSERT(is_link(scene, 0, 1, 10));
+	CU_ASSERT(is_link(scene, 1, 2, 30));
+	CU_ASSERT(is_link(scene, 2, 3, 20));
+	end(scene);
+}
+
+static void goes_on_behind_a_loss(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 1, "aaaa");
+	trigger(scene, 2, "bbbb");
+	trigger(scene, 3, "cccc");
+	tcp(scene, 10, 1, "aaaa");
+	tcp(scene, 20, 9, "cccc");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 2);
+	CU_ASSERT(is_link(scene, 1, 3, 20));
+	CU_ASSERT_EQUAL(stats->unmatched_triggers, 1);
+	CU_ASSERT_EQUAL(stats->lost_bytes, 4);
+	end(scene);
+}
+
+static void links_identical_payloads_in_order(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	for (unsigned i = 0; i < 3; i++)
+		trigger(scene, 1 + i, "same");
+	tcp(scene, 10, 1, "samesame");
+	udp_reply(scene, 20, "same");
+	udp_reply(scene, 30, "same");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 3);
+	CU_ASSERT(is_link(scene, 0, 1, 10));
+	CU_ASSERT(is_link(scene, 1, 2, 10));
+	CU_ASSERT(is_link(scene, 2, 3, 20));
+	CU_ASSERT_EQUAL(stats->duplicates, 1);
+	end(scene);
+}
+
+static void takes_the_longest_payload(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 1, "ab");
+	trigger(scene, 2, "abcd");
+	tcp(scene, 10, 1, "abc");
+	tcp(scene, 20, 4, "dab");
+	finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 2);
+	CU_ASSERT(is_link(scene, 0, 2, 20));
+	CU_ASSERT(is_link(scene, 1, 1, 20));
+	end(scene);
+}
+
+static void keeps_connections_apart(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 1, "aaaa");
+	trigger(scene, 2, "bbbb");
+	tcp(scene, 10, 1, "aa");
+	scene->client_port++;
+	tcp(scene, 11, 700, "bb");
+	scene->client_port--;
+	tcp(scene, 20, 3, "aa");
+	scene->client_port++;
+	tcp(scene, 21, 702, "bb");
+	tcp_flags(scene, false, 30, 5, "", 0, TL_TCP_SYN); // the same ports again
+	trigger(scene, 31, "cccc");
+	tcp(scene, 40, 6, "cccc");
+	finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 3);
+	CU_ASSERT(is_link(scene, 0, 1, 20));
+	CU_ASSERT(is_link(scene, 1, 2, 21));
+	CU_ASSERT(is_link(scene, 2, 31, 40));
+	end(scene);
+}
+
+// ---- time
+
+static void keeps_to_the_window(void)
+{
+	struct scene *scene = begin(&by_payload);
+	uint64_t window_ns = TL_NS_PER_MS;
+
+	trigger(scene, 0, "aaaa");
+	trigger(scene, 1, "bbbb");
+	tcp(scene, window_ns, 1, "aaaa");
+	tcp(scene, window_ns + 2, 5, "bbbb");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 1);
+	CU_ASSERT(is_link(scene, 0, 0, window_ns));
+	CU_ASSERT_EQUAL(stats->unmatched_triggers, 1);
+	CU_ASSERT_EQUAL(stats->unmatched_replies, 1);
+	end(scene);
+}
+
+static void forgets_what_is_some_windows_old(void)
+{
+	struct scene *scene = begin(&by_payload);
+	const struct tl_match_stats *stats = tl_match_get_stats(scene->match);
+
+	for (uint64_t i = 0; i < 100; i++)
+		trigger(scene, i * TL_NS_PER_MS / 10, "never answered");
+	CU_ASSERT(stats->unmatched_triggers > 50);
+	CU_ASSERT(stats->unmatched_triggers < 100);
+	finish(scene);
+	CU_ASSERT_EQUAL(stats->unmatched_triggers, 100);
+	end(scene);
+}
+
+static void links_behind_a_loss_before_the_end(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	tcp(scene, 10, 1, "before");
+	trigger(scene, 20, "aaaa");
+	tcp(scene, 30, 20, "aaaa");
+	CU_ASSERT_EQUAL(scene->links, 0); // the hole may be filled
+	tcp(scene, 2 * TL_NS_PER_MS, 24, "and on");
+	CU_ASSERT_EQUAL(scene->links, 1);
+	CU_ASSERT(is_link(scene, 0, 20, 30));
+	finish(scene);
+	end(scene);
+}
+
+static void shows_replies_before_their_triggers(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 500, "aaaa");
+	trigger(scene, 600, "same");
+	trigger(scene, 700, "same");
+	tcp(scene, 100, 1, "aaaa");
+	tcp(scene, 110, 5, "same"); // of which of the two?
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 1);
+	CU_ASSERT(is_link(scene, 0, 500, 100));
+	CU_ASSERT_EQUAL(stats->negative, 1);
+	CU_ASSERT_EQUAL(stats->unmatched_replies, 1);
+	end(scene);
+}
+
+// ---- by number and by position
+
+static void links_by_number(void)
+{
+	struct scene *scene = begin(&by_number);
+
+	trigger(scene, 1, "t01...");
+	trigger(scene, 2, "t02...");
+	trigger(scene, 3, "t03...");
+	trigger(scene, 4, "t");
+	udp_reply(scene, 10, "r02 as long as it likes");
+	tcp(scene, 20, 1, "r01abcr0");
+	tcp(scene, 30, 9, "3abcr99abcr01abc");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 3);
+	CU_ASSERT(is_link(scene, 0, 2, 10));
+	CU_ASSERT(is_link(scene, 1, 1, 20));
+	CU_ASSERT(is_link(scene, 2, 3, 30));
+	CU_ASSERT_EQUAL(stats->trigger_ignored, 1);
+	CU_ASSERT_EQUAL(stats->unmatched_replies, 1); // r99, and what came with it
+	end(scene);
+}
+
+static void cuts_replies_of_a_given_length(void)
+{
+	struct tl_match_cfg cfg = by_number;
+
+	cfg.reply_offset = 0;
+	cfg.reply_bytes = 4;
+	struct scene *scene = begin(&cfg);
+	trigger(scene, 1, "t01");
+	trigger(scene, 2, "t02");
+	tcp(scene, 10, 1, "01..99..02");
+	tcp(scene, 20, 11, "..01..");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 2);
+	CU_ASSERT(is_link(scene, 0, 1, 10));
+	CU_ASSERT(is_link(scene, 1, 2, 20));
+	CU_ASSERT_EQUAL(stats->unmatched_replies, 1);
+	CU_ASSERT_EQUAL(stats->duplicates, 1);
+	end(scene);
+}
+
+static void links_by_position(void)
+{
+	struct scene *scene = begin(&by_position);
+
+	trigger(scene, 1, "aaaa");
+	trigger(scene, 2, "bbbbbb");
+	trigger(scene, 3, "cc");
+	trigger(scene, 4, "dd");
+	tcp(scene, 10, 101, "1234123");
+	tcp(scene, 20, 108, "456");
+	tcp(scene, 30, 113, "2123"); // two bytes were lost before it
+	scene->client_port++;
+	tcp(scene, 40, 1, "other");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 3);
+	CU_ASSERT(is_link(scene, 0, 1, 10));
+	CU_ASSERT(is_link(scene, 1, 2, 20));
+	CU_ASSERT(is_link(scene, 2, 4, 30));
+	CU_ASSERT_EQUAL(stats->lost_bytes, 2);
+	CU_ASSERT_EQUAL(stats->other_streams, 1);
+	CU_ASSERT_EQUAL(stats->unmatched_replies, 2); // two bytes of no trigger, and the other stream
+	end(scene);
+}
+
+// ---- frames
+
+static void reads_all_kinds_of_frames(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	for (unsigned i = 0; i < 4; i++) {
+		scene->ip6 = i & 1;
+		scene->vlan = i & 2;
+		trigger(scene, 100 * i, "aaaa");
+		tcp(scene, 100 * i + 10, 1, "aaaa");
+	}
+	scene->ip6 = scene->vlan = false;
+	scene->client_port++;
+	scene->bad_checksum = true; // the card's work, where the host captured what it sent
+	trigger(scene, 500, "bbbb");
+	tcp(scene, 510, 1, "bbbb");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 5);
+	CU_ASSERT_EQUAL(stats->ignored + stats->trigger_ignored, 0);
+	end(scene);
+}
+
+static void counts_what_it_cannot_use(void)
+{
+	static const uint8_t arp[TL_ETHER_MIN_FRAME] = {[12] = 8, 6};
+	struct scene *scene = begin(&by_payload);
+	struct tl_match_frame unstamped = {.data = arp, .cap_bytes = sizeof(arp), .wire_bytes = sizeof(arp)};
+
+	give(scene, true, 1, arp, sizeof(arp));
+	give(scene, false, 2, arp, sizeof(arp));
+	trigger(scene, 3, "");
+	scene->cut_bytes = 46;
+	trigger(scene, 4, "more than four bytes");
+	tcp(scene, 5, 1, "more than four bytes");
+	tl_match_trigger(scene->match, &unstamped);
+	tl_match_reply(scene->match, &unstamped);
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(stats->trigger_ignored, 1);
+	CU_ASSERT_EQUAL(stats->ignored, 1);
+	CU_ASSERT_EQUAL(stats->trigger_empty, 1);
+	CU_ASSERT_EQUAL(stats->trigger_cut, 1);
+	CU_ASSERT_EQUAL(stats->cut, 1);
+	CU_ASSERT_EQUAL(stats->trigger_unstamped, 1);
+	CU_ASSERT_EQUAL(stats->unstamped, 1);
+	CU_ASSERT_EQUAL(stats->trigger_frames, 4);
+	end(scene);
+}
+
+static void needs_no_payload_for_the_position(void)
+{
+	struct scene *scene = begin(&by_position);
+
+	scene->cut_bytes = 54;
+	trigger(scene, 1, "some twenty bytes...");
+	tcp(scene, 10, 1, "some twenty bytes...");
+	finish(scene);
+	CU_ASSERT(is_link(scene, 0, 1, 10));
+	end(scene);
+}
+
+static void leaves_out_copies_of_triggers(void)
+{
+	struct tl_match_cfg cfg = by_payload;
+
+	cfg.unique = true;
+	struct scene *scene = begin(&cfg);
+	trigger(scene, 1, "aaaa");
+	trigger(scene, 2, "aaaa");
+	tcp(scene, 10, 1, "aaaa");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 1);
+	CU_ASSERT_EQUAL(stats->trigger_copies, 1);
+	CU_ASSERT_EQUAL(stats->unmatched_triggers, 0);
+	end(scene);
+}
+
+static void takes_segments_for_triggers(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	tcp_flags(scene, true, 1, 1, "aaaa", 4, TL_TCP_ACK);
+	tcp_flags(scene, true, 2, 1, "aaaa", 4, TL_TCP_ACK);
+	tcp_flags(scene, true, 3, 3, "aabb", 4, TL_TCP_ACK);
+	tcp(scene, 10, 1, "aaaa");
+	tcp(scene, 20, 5, "bb");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 2);
+	CU_ASSERT(is_link(scene, 0, 1, 10));
+	CU_ASSERT(is_link(scene, 1, 3, 20));
+	CU_ASSERT_EQUAL(stats->trigger_repeated, 1);
+	end(scene);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a reply is linked to its trigger, to the nanosecond", links_to_the_nanosecond},
+		{"several payloads in a segment and one over several are found",
+			finds_payloads_in_merged_and_split_segments},
+		{"payloads are found between other bytes, which are counted", finds_payloads_between_other_bytes},
+		{"retransmitted and overlapping bytes count the first time", counts_bytes_the_first_time_they_are_seen},
+		{"segments out of order are put in order", puts_reordered_segments_in_order},
+		{"a sequence number that wraps is followed", follows_the_sequence_number_round},
+		{"what lies behind a loss is found", goes_on_behind_a_loss},
+		{"identical payloads are linked in order, one reply more is a duplicate",
+			links_identical_payloads_in_order},
+		{"of two payloads at one place the longer is taken", takes_the_longest_payload},
+		{"connections are kept apart, also of the same ports", keeps_connections_apart},
+		{"a reply counts within the window and not behind it", keeps_to_the_window},
+		{"triggers are forgotten when they are some windows old", forgets_what_is_some_windows_old},
+		{"a hole is given up after a window", links_behind_a_loss_before_the_end},
+		{"a reply stamped before its trigger shows, unless it could be another's",
+			shows_replies_before_their_triggers},
+		{"a number in both links them", links_by_number},
+		{"replies of a given length are cut out of the stream", cuts_replies_of_a_given_length},
+		{"the position in the stream links them", links_by_position},
+		{"IPv4, IPv6, VLANs and unfinished checksums are read", reads_all_kinds_of_frames},
+		{"what cannot be used is counted", counts_what_it_cannot_use},
+		{"frames cut short can be linked by position", needs_no_payload_for_the_position},
+		{"copies of triggers are left out where payloads are unique", leaves_out_copies_of_triggers},
+		{"segments can be triggers", takes_segments_for_triggers},
+	};
+
+	return tl_test_main("match", tests, TL_ARRAY_LEN(tests));
+}

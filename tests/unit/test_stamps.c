@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of the sources of timestamps: which a port can have, and the stamps that a NIC puts into mbufs, over DPDK's
+// ring device, which passes mbufs on as they are. The NIC's clock is the test's own.
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_errno.h>
+#include <rte_mbuf.h>
+#include <rte_mbuf_dyn.h>
+
+#include <tl_capture.h>
+#include <tl_clock.h>
+#include <tl_err.h>
+#include <tl_port.h>
+#include <tl_test.h>
+#include <tl_test_eal.h>
+
+#define TICK_NS 8 // of the NIC's clock
+#define FIRST_TICKS UINT64_C(987654321)
+
+static struct tl_clock *test_clock;
+static int clock_error;
+
+static uint64_t kernel_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * TL_NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t nic_ticks(void)
+{
+	return FIRST_TICKS + kernel_ns(CLOCK_MONOTONIC_RAW) / TICK_NS;
+}
+
+static int read_ticks(uint16_t port_id, uint64_t *ticks)
+{
+	*ticks = nic_ticks();
+	return clock_error;
+}
+
+static int read_tai(uint16_t port_id, uint64_t *ticks)
+{
+	*ticks = kernel_ns(CLOCK_REALTIME) + 37 * TL_NS_PER_S;
+	return 0;
+}
+
+static const struct tl_port_nic test_nic = {.stamps = true, .read_clock = read_ticks};
+
+// Opens a port; an error is the caller's.
+static int open_port(const char *text, enum tl_ts_source timestamps, const struct tl_port_nic *nic, uint16_t tx_queues,
+	struct tl_port **out, struct tl_err *err)
+{
+	struct tl_port_cfg cfg = {.name = "p",
+		.rx_queues = 1,
+		.tx_queues = tx_queues,
+		.mtu = 1500,
+		.timestamps = timestamps,
+		.nic = nic,
+		.clock = test_clock,
+		.socket_id = 0};
+
+	CU_ASSERT_EQUAL_FATAL(tl_port_spec_parse(text, &cfg.spec, err), 0);
+	return tl_port_open(&cfg, out, err);
+}
+
+// A ring device of its own: DPDK keeps the ring of one that is closed.
+static int open_ring(
+	enum tl_ts_source timestamps, const struct tl_port_nic *nic, struct tl_port **out, struct tl_err *err)
+{
+	static int number;
+	char text[32];
+
+	snprintf(text, sizeof(text), "vdev:net_ring_s%d", number++);
+	return open_port(text, timestamps, nic, 1, out, err);
+}
+
+static struct tl_port *start_port(enum tl_ts_source timestamps, const struct tl_port_nic *nic)
+{
+	struct tl_err err = {{0}};
+	struct tl_port *port;
+
+	if (open_ring(timestamps, nic, &port, &err) != 0 || tl_port_start(port, &err) != 0) {
+		printf("# %s\n", err.text);
+		CU_FAIL_FATAL("no port");
+	}
+	return port;
+}
+
+// Sends a frame as a NIC would hand it over: with these ticks, or without a stamp.
+static void send_frame(struct tl_port *port, bool stamped, uint64_t ticks)
+{
+	struct tl_txq *tx = tl_port_txq(port, 0);
+	struct rte_mbuf *m = rte_pktmbuf_alloc(tl_port_pool(port));
+	int offset = 0;
+	uint64_t flag = 0;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+	memset(rte_pktmbuf_append(m, 60), 0, 60);
+	CU_ASSERT_EQUAL_FATAL(rte_mbuf_dyn_rx_timestamp_register(&offset, &flag), 0);
+	m->ol_flags |= stamped ? flag : 0;
+	*RTE_MBUF_DYNFIELD(m, offset, rte_mbuf_timestamp_t *) = ticks;
+	tl_txq_push(tx, m);
+	tl_txq_flush(tx);
+}
+
+static uint16_t receive(struct tl_port *port, struct tl_burst *b)
+{
+	struct tl_rxq *q = tl_port_rxq(port, 0);
+
+	return q->burst(q, b);
+}
+
+// ---- tests
+
+static void every_source_has_its_name(void)
+{
+	static const char *const names[] = {"auto", "tsc", "nic-rx", "nic-ptp", "nic-tx", "kernel", "file"};
+
+	for (unsigned i = 0; i < TL_ARRAY_LEN(names); i++)
+		CU_ASSERT_STRING_EQUAL(tl_ts_source_name((enum tl_ts_source)i), names[i]);
+}
+
+static void a_source_that_a_port_cannot_have_is_refused_with_those_it_has(void)
+{
+	static const struct {
+		const char *port;
+		enum tl_ts_source wanted;
+		uint16_t tx_queues;
+		const char *says;
+	} cases[] = {
+		{"pcap:/no/such/file", TL_TS_TSC, 0, "no timestamps \"tsc\": give one of those that it has, \"file\","},
+		{"lo", TL_TS_NIC_RX, 0, "it has, \"kernel\","},
+		{"lo", TL_TS_NIC_RX, 1, "it has, \"tsc\", \"kernel\","},
+		{"xdp:lo", TL_TS_KERNEL, 0, "it has, \"tsc\","},
+		{"0000:ff:1f.7", TL_TS_KERNEL, 0, "it has, \"tsc\", \"nic-rx\","},
+		{"vdev:net_null_x", TL_TS_FILE, 0, "it has, \"tsc\", \"nic-rx\","},
+	};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+		struct tl_port_cfg cfg = {.name = "p",
+			.rx_queues = 1,
+			.tx_queues = cases[i].tx_queues,
+			.mtu = 1500,
+			.timestamps = cases[i].wanted};
+		struct tl_err err = {{0}};
+		CU_ASSERT_EQUAL_FATAL(tl_port_spec_parse(cases[i].port, &cfg.spec, &err), 0);
+		CU_ASSERT_EQUAL(tl_port_check(&cfg, &err), -EINVAL);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, cases[i].says));
+	}
+}
+
+static void a_device_that_does_not_stamp_has_the_polls_time_or_is_refused(void)
+{
+	struct tl_port *port = start_port(TL_TS_AUTO, NULL);
+	static struct tl_burst burst;
+	struct tl_port_stamps stamps;
+	struct tl_err err = {{0}};
+
+	tl_port_stamps(port, &stamps);
+	CU_ASSERT_EQUAL(stamps.source, TL_TS_TSC);
+	CU_ASSERT(stamps.has_bound && !stamps.has_nic_clock);
+	send_frame(port, true, 5); // a flag that nobody asked for
+	CU_ASSERT_EQUAL_FATAL(receive(port, &burst), 1);
+	CU_ASSERT_EQUAL(burst.ts_ns[0], tl_clock_wall_ns(test_clock, burst.tsc));
+	CU_ASSERT_EQUAL(burst.unstamped, 0);
+	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+	tl_port_close(port);
+	CU_ASSERT_EQUAL(open_ring(TL_TS_NIC_RX, NULL, &port, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(err.text, "has no timestamps \"nic-rx\": give one of those that it has, \"tsc\","));
+}
+
+static void a_nics_ticks_become_the_time_at_which_they_were_taken(void)
+{
+	struct tl_port *port = start_port(TL_TS_AUTO, &test_nic);
+	static struct tl_burst burst;
+	struct tl_port_stamps stamps;
+
+	for (unsigned i = 0; i < 20; i++) {
+		uint64_t before = kernel_ns(CLOCK_REALTIME);
+		uint64_t ticks = nic_ticks();
+		uint64_t after = kernel_ns(CLOCK_REALTIME);
+		send_frame(port, true, ticks);
+		CU_ASSERT_EQUAL_FATAL(receive(port, &burst), 1);
+		tl_port_stamps(port, &stamps);
+		CU_ASSERT(burst.ts_ns[0] + stamps.bound_ns >= before);
+		CU_ASSERT(burst.ts_ns[0] <= after + stamps.bound_ns);
+		CU_ASSERT(burst.ts_ns[0] < tl_clock_wall_ns(test_clock, burst.tsc) + stamps.bound_ns);
+		rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+		tl_clock_discipline(test_clock);
+		tl_port_discipline(port);
+	}
+	CU_ASSERT_EQUAL(stamps.source, TL_TS_NIC_RX);
+	CU_ASSERT(stamps.has_nic_clock);
+	CU_ASSERT_EQUAL(stamps.nic_clock.scale, TL_CLOCK_TICKS);
+	CU_ASSERT(stamps.nic_clock.rate_hz > 0.99e9 / TICK_NS && stamps.nic_clock.rate_hz < 1.01e9 / TICK_NS);
+	CU_ASSERT_EQUAL(tl_port_rxq(port, 0)->stats.unstamped_pkts, 0);
+	tl_port_close(port);
+}
+
+static void a_frame_without_a_stamp_is_marked_and_counted_and_has_the_polls_time(void)
+{
+	struct tl_port *port = start_port(TL_TS_NIC_RX, &test_nic);
+	static struct tl_burst burst;
+
+	for (unsigned i = 0; i < TL_BURST; i++)
+		send_frame(port, i % 3 != 0, nic_ticks());
+	CU_ASSERT_EQUAL_FATAL(receive(port, &burst), TL_BURST);
+	uint64_t poll_ns = tl_clock_wall_ns(test_clock, burst.tsc), unstamped = 0;
+	for (unsigned i = 0; i < TL_BURST; i += 3) {
+		CU_ASSERT_EQUAL(burst.ts_ns[i], poll_ns);
+		unstamped |= UINT64_C(1) << i;
+	}
+	CU_ASSERT_EQUAL(burst.unstamped, unstamped);
+	CU_ASSERT_EQUAL(tl_port_rxq(port, 0)->stats.unstamped_pkts, 22);
+	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+	send_frame(port, true, nic_ticks());
+	CU_ASSERT_EQUAL(receive(port, &burst), 1);
+	CU_ASSERT_EQUAL(burst.unstamped, 0); // it is of one burst only
+	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+	tl_port_close(port);
+}
+
+static void a_nic_whose_clock_cannot_be_read_is_not_used_or_an_error(void)
+{
+	struct tl_err err = {{0}};
+	struct tl_port *port;
+
+	clock_error = -EIO;
+	port = start_port(TL_TS_AUTO, &test_nic);
+	CU_ASSERT_EQUAL(tl_port_rxq(port, 0)->source, TL_TS_TSC);
+	tl_port_close(port);
+	CU_ASSERT_EQUAL_FATAL(open_ring(TL_TS_NIC_RX, &test_nic, &port, &err), 0);
+	CU_ASSERT_EQUAL(tl_port_start(port, &err), -EIO);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "its clock cannot be read"));
+	tl_port_close(port);
+	CU_ASSERT_EQUAL_FATAL(open_ring(TL_TS_NIC_RX, &test_nic, &port, &err), 0);
+	clock_error = 0; // once it runs it can
+	CU_ASSERT_EQUAL(tl_port_start(port, &err), 0);
+	CU_ASSERT_PTR_NOT_NULL(tl_port_rxq(port, 0)->track);
+	tl_port_close(port);
+}
+
+static void a_nic_that_shows_tai_is_recognised_and_stamped_in_utc(void)
+{
+	static const struct tl_port_nic nic = {.stamps = true, .read_clock = read_tai};
+	struct tl_port *port = start_port(TL_TS_NIC_RX, &nic);
+	static struct tl_burst burst;
+	struct tl_port_stamps stamps;
+
+	uint64_t now = kernel_ns(CLOCK_REALTIME);
+	send_frame(port, true, now + 37 * TL_NS_PER_S);
+	CU_ASSERT_EQUAL_FATAL(receive(port, &burst), 1);
+	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+	tl_port_stamps(port, &stamps);
+	int64_t off_ns = (int64_t)(burst.ts_ns[0] - now);
+	CU_ASSERT(off_ns <= (int64_t)stamps.bound_ns && off_ns >= -(int64_t)stamps.bound_ns);
+	// Unless this kernel was told of another offset.
+	CU_ASSERT(stamps.nic_clock.scale == TL_CLOCK_TAI || tl_clock_tai_offset_s() != 0);
+	tl_port_close(port);
+}
+
+// ---- in a file
+
+struct found {
+	char interfaces[4][300]; // descriptions
+	unsigned n_interfaces, n_frames;
+	uint32_t frame_interface[TL_BURST];
+	uint64_t frame_ns[TL_BURST];
+};
+
+static uint32_t word(const uint8_t *at)
+{
+	uint32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+// The description of an IDB: option 3.
+static void take_interface(struct found *found, const uint8_t *block)
+{
+	const uint8_t *option = block + 16;
+	char *to = found->interfaces[found->n_interfaces++];
+
+	for (uint32_t head = word(option); head != 0; head = word(option)) {
+		uint32_t len = head >> 16;
+		if ((head & 0xffff) == 3)
+			snprintf(to, sizeof(found->interfaces[0]), "%.*s", (int)len, (const char *)option + 4);
+		option += 4 + (len + 3) / 4 * 4;
+	}
+}
+
+static void read_blocks(const char *path, struct found *found)
+{
+	static uint8_t bytes[1 << 20];
+	FILE *f = fopen(path, "r");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	size_t size = fread(bytes, 1, sizeof(bytes), f);
+	fclose(f);
+	*found = (struct found){.n_interfaces = 0};
+	for (const uint8_t *b = bytes; b < bytes + size; b += word(b + 4)) {
+		if (word(b) == 1)
+			take_interface(found, b);
+		if (word(b) != 6)
+			continue;
+		found->frame_interface[found->n_frames] = word(b + 8);
+		found->frame_ns[found->n_frames++] = (uint64_t)word(b + 12) << 32 | word(b + 16);
+	}
+}
+
+// Records what the port has received, and what it has sent.
+static void record(struct tl_port *port, const struct tl_capture_cfg *more, struct tl_burst *received,
+	struct tl_burst *sent, struct found *found)
+{
+	struct tl_capture_cfg cfg = *more;
+	struct tl_capture *capture;
+	struct tl_service service;
+	struct tl_err err = {{0}};
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/tl_test_stamps_%d.pcapng", (int)getpid());
+	cfg.name = "cap";
+	cfg.path = path;
+	cfg.port = port;
+	cfg.clock = test_clock;
+	cfg.buffer_bytes = 4 << 20;
+	CU_ASSERT_EQUAL_FATAL(tl_capture_create(&cfg, &capture, &err), 0);
+	tl_capture_service(capture, 0, &service);
+	service.rx(service.ctx, received);
+	if (sent != NULL)
+		service.sent(service.ctx, sent);
+	service.finish(service.ctx);
+	CU_ASSERT_EQUAL(tl_capture_start(capture, &err), 0);
+	CU_ASSERT_EQUAL(tl_capture_stop(capture, &err), 0);
+	tl_capture_destroy(capture);
+	read_blocks(path, found);
+	unlink(path);
+}
+
+static void a_file_says_of_each_record_which_source_its_time_has(const struct tl_capture_cfg *cfg)
+{
+	struct tl_port *port = start_port(TL_TS_NIC_RX, &test_nic);
+	static struct tl_burst burst, sent;
+	static struct found found;
+
+	for (unsigned i = 0; i < 9; i++)
+		send_frame(port, i % 4 != 0, nic_ticks());
+	CU_ASSERT_EQUAL_FATAL(receive(port, &burst), 9);
+	sent = (struct tl_burst){.n = 1, .pkts = {burst.pkts[0]}, .ts_ns = {7}, .wire_bytes = {60}};
+	record(port, cfg, &burst, cfg->dir[TL_DIR_TX] ? &sent : NULL, &found);
+	CU_ASSERT_EQUAL(found.n_interfaces, 2);
+	CU_ASSERT_PTR_NOT_NULL(strstr(found.interfaces[0], "queue 0, received, "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(found.interfaces[0], "timestamps: nic-rx (hardware"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(found.interfaces[0], "clock within"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(
+		found.interfaces[1], cfg->dir[TL_DIR_TX] ? "sent, or received without a stamp" : "without a stamp"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(found.interfaces[1], "timestamps: tsc (software"));
+	CU_ASSERT_EQUAL_FATAL(found.n_frames, cfg->dir[TL_DIR_TX] ? 10 : 9);
+	for (unsigned i = 0; i < 9; i++) {
+		CU_ASSERT_EQUAL(found.frame_interface[i], i % 4 == 0 ? 1 : 0);
+		CU_ASSERT_EQUAL(found.frame_ns[i], burst.ts_ns[i]);
+	}
+	if (cfg->dir[TL_DIR_TX])
+		CU_ASSERT_EQUAL(found.frame_interface[9], 1);
+	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+	tl_port_close(port);
+}
+
+static void each_record_names_its_source(void)
+{
+	a_file_says_of_each_record_which_source_its_time_has(&(struct tl_capture_cfg){.dir = {[TL_DIR_RX] = true}});
+}
+
+static void each_record_names_its_source_with_a_cutoff(void)
+{
+	a_file_says_of_each_record_which_source_its_time_has(
+		&(struct tl_capture_cfg){.dir = {[TL_DIR_RX] = true}, .cutoff_bytes = 1 << 20, .cutoff_flows = 1024});
+}
+
+static void sent_frames_have_our_own_time(void)
+{
+	a_file_says_of_each_record_which_source_its_time_has(
+		&(struct tl_capture_cfg){.dir = {[TL_DIR_RX] = true, [TL_DIR_TX] = true}});
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"every source has its name", every_source_has_its_name},
+		{"a source that a port cannot have is refused with those it has",
+			a_source_that_a_port_cannot_have_is_refused_with_those_it_has},
+		{"a device that does not stamp has the poll's time, or is refused",
+			a_device_that_does_not_stamp_has_the_polls_time_or_is_refused},
+		{"a NIC's ticks become the time at which they were taken",
+			a_nics_ticks_become_the_time_at_which_they_were_taken},
+		{"a frame without a stamp is marked and counted, and has the poll's time",
+			a_frame_without_a_stamp_is_marked_and_counted_and_has_the_polls_time},
+		{"a NIC whose clock cannot be read is not used, or an error",
+			a_nic_whose_clock_cannot_be_read_is_not_used_or_an_error},
+		{"a NIC that shows TAI is recognised, and stamped in UTC",
+			a_nic_that_shows_tai_is_recognised_and_stamped_in_utc},
+		{"each record names its source", each_record_names_its_source},
+		{"each record names its source with a cut-off", each_record_names_its_source_with_a_cutoff},
+		{"sent frames have our own time", sent_frames_have_our_own_time},
+	};
+
+	tl_test_eal_start();
+	test_clock = tl_clock_create();
+	return test_clock == NULL ? 1 : tl_test_main("stamps", tests, TL_ARRAY_LEN(tests));
+}
