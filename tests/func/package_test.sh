@@ -22,7 +22,7 @@ lacks() {
 build_package() {
 	mkdir source
 	tar -C "$func_root" --exclude='./build*' --exclude=./.git --exclude=./demo-out -c . | tar -C source -x
-	(cd source && DEB_BUILD_OPTIONS="noautodbgsym parallel=$(nproc)" dpkg-buildpackage -b -us -uc)
+	(cd source && DEB_BUILD_OPTIONS="noautodbgsym terse parallel=$(nproc)" dpkg-buildpackage -b -us -uc)
 }
 
 make_root() {
@@ -30,6 +30,11 @@ make_root() {
 	mount -t tmpfs -o size=1500m,mode=755 tapline-package root
 	debootstrap --variant=minbase "$suite" root "$mirror"
 	cp /etc/resolv.conf root/etc/
+	local dir
+	for dir in /sys/devices/system/cpu /sys/devices/system/node; do # no more of /sys: no hugepages, no devices
+		mkdir -p "root$dir"
+		[[ ! -d $dir ]] || mount --bind "$dir" "root$dir"
+	done
 }
 
 in_root() {
@@ -45,8 +50,8 @@ builds() {
 	build_package >build.log 2>&1 &
 	local builder=$!
 	make_root >root.log 2>&1 || func_die "debootstrap failed"
-	check "the package builds" wait "$builder"
-	cp tapline_*_amd64.deb root/tmp/ || func_die "there is no package"
+	wait "$builder" || func_die "the package does not build"
+	check "the package builds" cp tapline_*_amd64.deb root/tmp/
 	check_equal "its version is the program's" "$(dpkg-deb -f tapline_*_amd64.deb Version)" \
 		"$("$TAPLINE" --version | sed 's/tapline //')"
 	if command -v lintian >/dev/null; then
@@ -82,7 +87,7 @@ works() {
 }
 
 left_in_root() {
-	find root -xdev \( -path root/proc -o -path root/tmp -o -path root/var/log -o -path root/var/cache \) -prune -o -name '*tapline*' -print
+	find root -xdev \( -path root/proc -o -path root/sys -o -path root/tmp -o -path root/var/log -o -path root/var/cache \) -prune -o -name '*tapline*' -print
 	in_root getent passwd tapline || true
 }
 
@@ -98,7 +103,17 @@ is_removed() {
 	check_equal "without recordings nothing of it is left" "$(left_in_root)" ""
 }
 
+# The new Debian goes before the directory that it lies in.
+end() {
+	local status=$?
+	set +e
+	umount --recursive --lazy "$DIR/root" 2>/dev/null
+	(exit "$status")
+	func_end
+}
+
 func_begin
+trap end EXIT
 reason=$(lacks)
 if [[ -n $reason ]]; then
 	skip "the Debian package builds, installs, works and goes" "$reason"
@@ -108,4 +123,3 @@ builds
 installs
 works
 is_removed
-umount root
