@@ -49,6 +49,7 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 		.tx_queues = (uint16_t)(a->plan.has_echo[port] ? cfg->rx_queues : 0),
 		.mtu = (uint16_t)cfg->mtu,
 		.promisc = cfg->promisc,
+		.ptp = cfg->ptp,
 		.take = cfg->take,
 		.rx_only = !wants_sent(a->config, port),
 		.timestamps = a->plan.timestamps[port],
@@ -76,6 +77,21 @@ static int open_ports(struct tl_appliance *a, struct tl_err *err)
 	for (uint32_t i = 0; i < a->config->n_ports && rc == 0; i++) {
 		struct tl_port_cfg cfg = port_cfg(a, i);
 		rc = tl_port_open(&cfg, &a->ports[i], err);
+	}
+	return rc;
+}
+
+static int make_syncs(struct tl_appliance *a, struct tl_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < a->config->n_ports && rc == 0; i++) {
+		const struct tl_config_port *cfg = &a->config->ports[i];
+		struct tl_timesync_cfg sync = {.name = cfg->name,
+			.port = a->ports[i],
+			.clock = a->clock,
+			.probes_per_s = cfg->ptp_probes_per_s};
+		rc = cfg->ptp ? tl_timesync_create(&sync, &a->syncs[i], err) : 0;
 	}
 	return rc;
 }
@@ -276,10 +292,10 @@ static int make_captures(struct tl_appliance *a, struct tl_err *err)
 	return rc;
 }
 
-// The roles on one RX queue, in the order of their urgency: echo, then recordings.
+// The roles on one RX queue, in the order of their urgency: echo, recordings, PTP.
 static int make_lcore(struct tl_appliance *a, uint32_t port, uint16_t queue, struct tl_err *err)
 {
-	struct tl_service services[TL_CONFIG_CAPTURES_MAX + 1];
+	struct tl_service services[TL_CONFIG_CAPTURES_MAX + 2];
 	uint32_t entry = a->plan.first[port] + queue;
 	uint32_t n = 0;
 
@@ -288,6 +304,8 @@ static int make_lcore(struct tl_appliance *a, uint32_t port, uint16_t queue, str
 	for (uint32_t i = 0; i < a->config->n_captures; i++)
 		if (a->config->captures[i].port == port)
 			tl_capture_service(a->captures[i], queue, &services[n++]);
+	if (a->syncs[port] != NULL && queue == 0)
+		tl_timesync_service(a->syncs[port], &services[n++]);
 	struct tl_lcore_cfg cfg = {.lcore_id = entry + 1,
 		.rxq = tl_port_rxq(a->ports[port], queue),
 		.txq = a->plan.has_echo[port] ? tl_port_txq(a->ports[port], queue) : NULL,
@@ -347,6 +365,7 @@ static void list_metrics(struct tl_appliance *a)
 	for (uint32_t i = 0; i < m->n_ports; i++) {
 		m->ports[i] = a->ports[i];
 		m->steers[i] = a->steers[i];
+		m->syncs[i] = a->syncs[i];
 		for (uint32_t q = 0; q < a->config->ports[i].rx_queues; q++) {
 			m->hosts[i][q] = a->hosts[a->plan.first[i] + q];
 			m->lcores[i][q] = a->lcores[a->plan.first[i] + q];
@@ -388,6 +407,8 @@ int tl_appliance_create(const struct tl_config *config, const struct tl_applianc
 	if (rc == 0)
 		rc = open_ports(a, err);
 	if (rc == 0)
+		rc = make_syncs(a, err);
+	if (rc == 0)
 		rc = make_hosts(a, err);
 	if (rc == 0)
 		rc = make_captures(a, err);
@@ -419,6 +440,7 @@ void tl_appliance_destroy(struct tl_appliance *a)
 		tl_capture_destroy(a->captures[i]);
 	for (uint32_t i = 0; i < a->config->n_ports; i++) {
 		tl_steer_destroy(a->steers[i]);
+		tl_timesync_destroy(a->syncs[i]);
 		tl_port_close(a->ports[i]);
 	}
 	tl_clock_destroy(a->clock);

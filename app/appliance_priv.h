@@ -14,6 +14,7 @@
 #include <tl_lcore.h>
 #include <tl_metrics.h>
 #include <tl_port.h>
+#include <tl_timesync.h>
 
 #include "appliance.h"
 #include "plan.h"
@@ -44,6 +45,7 @@ struct tl_appliance {
 	struct tl_echo_host *hosts[TL_PLAN_LCORES_MAX]; // by lcore; NULL: no echo on this lcore's port
 	uint32_t echo_index[TL_CONFIG_ECHOES_MAX];	// of a configured echo within its host
 	struct tl_capture *captures[TL_CONFIG_CAPTURES_MAX];
+	struct tl_timesync *syncs[TL_CONFIG_PORTS_MAX]; // NULL: the port's NIC stamps no PTP frames
 	struct tl_lcore *lcores[TL_PLAN_LCORES_MAX];
 	uint32_t n_running;				    // the first so many lcores have been started
 	struct tl_outliers *outliers[TL_CONFIG_ECHOES_MAX]; // NULL: of this echo none are kept

@@ -46,6 +46,8 @@ static int start(struct tl_appliance *a, struct tl_err *err)
 		rc = tl_capture_start(a->captures[i], err);
 	for (uint32_t i = 0; i < a->config->n_ports && rc == 0; i++) {
 		rc = tl_port_start(a->ports[i], err);
+		if (rc == 0 && a->syncs[i] != NULL)
+			rc = tl_timesync_start(a->syncs[i], err);
 		if (rc == 0 && a->plan.has_echo[i])
 			rc = start_hosts(a, i, err);
 		if (rc == 0 && a->opts.probe) {
@@ -114,8 +116,11 @@ static void sample(struct tl_appliance *a)
 	struct tl_snapshot *s = &a->snapshot;
 
 	tl_clock_discipline(a->clock);
-	for (uint32_t i = 0; i < a->config->n_ports; i++)
+	for (uint32_t i = 0; i < a->config->n_ports; i++) {
 		tl_port_discipline(a->ports[i]);
+		if (a->syncs[i] != NULL)
+			tl_timesync_sample(a->syncs[i]);
+	}
 	tl_metrics_snapshot(&a->metrics, false, s);
 	tell_port_drops(a);
 	look_for_drops(a);
@@ -191,6 +196,9 @@ static void watch(struct tl_appliance *a, int signal_fd)
 			return;
 		if (a->opts.end_with_input && (all_ports_ended(a) || all_captures_finished(a)))
 			return;
+		for (uint32_t i = 0; i < a->config->n_ports; i++)
+			if (a->syncs[i] != NULL)
+				tl_timesync_work(a->syncs[i]);
 		if (now >= next_sample_ns) {
 			sample(a);
 			next_sample_ns += SAMPLE_NS;
@@ -272,6 +280,9 @@ static int end(struct tl_appliance *a, struct tl_err *err)
 		expire(a);
 	close_services(a);
 	drain(a);
+	for (uint32_t i = 0; i < a->config->n_ports; i++)
+		if (a->syncs[i] != NULL)
+			tl_timesync_end(a->syncs[i]);
 	tl_metrics_snapshot(&a->metrics, false, &a->snapshot);
 	tell_port_drops(a);
 	for (uint32_t i = 0; i < a->config->n_captures; i++) {

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs from Debian's packages what is needed and not there: `run` to build and run, `test` for the tests as well, `vm`
-# for the tests with an emulated NIC, `bench` for what tests/bench/capture.sh compares with.
+# for the tests with an emulated NIC, `bench` for what tests/bench/capture.sh compares with, `dpdk` for tools/build-dpdk.sh,
+# `debian` for tools/test-debian.sh.
 # Asks the network for nothing when everything is there.
 set -euo pipefail
 
@@ -18,10 +19,14 @@ vm_packages=(e2fsprogs kmod xz-utils)
 bench_packages=(
 	dpdk-dev fio netsniff-ng tcpdump wireshark-common
 )
+dpdk_packages=(
+	dpkg-dev gcc libc6-dev libbpf-dev libelf-dev libibverbs-dev libnuma-dev libpcap-dev libxdp-dev meson ninja-build patch
+	pkgconf python3-pyelftools xz-utils
+)
 qemu_oldest=8 # the first with an igb
 
 usage() {
-	echo "usage: tools/install-deps.sh run|test|vm|bench"
+	echo "usage: tools/install-deps.sh run|test|vm|bench|dpdk|debian"
 }
 
 is_installed() {
@@ -115,6 +120,12 @@ vm)
 	;;
 bench)
 	install_missing "${bench_packages[@]}"
+	;;
+dpdk)
+	install_missing "${dpdk_packages[@]}"
+	;;
+debian)
+	install_missing debootstrap
 	;;
 -h | --help)
 	usage

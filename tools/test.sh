@@ -17,7 +17,7 @@ usage() {
 		  --quick         only the ordinary build: no sanitizers
 		  --only PATTERN  only suites whose name matches this shell pattern, such as 'func/*' or 'unit/tcp'
 		  --help          this
-		Suites: check/*, unit/*, fuzz/*, sim/*, func/*, vm/*, asan/*, tsan/*. Logs: $logs/.
+		Suites: check/*, unit/*, fuzz/*, sim/*, func/*, vm/*, debian/*, asan/*, tsan/*. Logs: $logs/.
 		As root it installs what it needs.
 	END
 }
@@ -165,7 +165,7 @@ ordinary() {
 	mapfile -t units < <(unit_names)
 	mapfile -t fuzzers < <(fuzz_names)
 	mapfile -t tests < <(basename -s _test.sh -a tests/func/*_test.sh)
-	mapfile -t names < <(names_in unit "${units[@]}"; names_in fuzz "${fuzzers[@]}"; names_in func "${tests[@]}"; names_in vm smoke powerloss
+	mapfile -t names < <(names_in unit "${units[@]}"; names_in fuzz "${fuzzers[@]}"; names_in func "${tests[@]}"; names_in vm smoke powerloss timesync
 		names_in sim "${sim_worlds[@]}" "${sim_lacks[@]/#/without-}")
 	any_wanted "${checks[@]}" "${names[@]}" || return 0
 	suite check/format 120 tools/check-format.sh
@@ -187,6 +187,35 @@ ordinary() {
 	done
 	for name in smoke powerloss; do
 		TL_BUILD=$PWD/build-gcc suite "vm/$name" 400 tests/vm/run.sh "$name"
+	done
+	stamps_of_ptp
+}
+
+# With a DPDK of our own, which the NIC's stamps need; it is built once on a machine, and skipped where its source is not to
+# be had.
+stamps_of_ptp() {
+	local prefix=/opt/tapline/dpdk-22.11 log=$logs/build-dpdk.log begin=$SECONDS status=0
+	wanted vm/timesync || return 0
+	if [[ ! -e $prefix/share/tapline-dpdk ]]; then
+		prefix+=-test
+		tools/build-dpdk.sh --prefix "$prefix" --without net/mlx5,common/mlx5 >"$log" 2>&1 </dev/null || status=$?
+	fi
+	printf '%-24s %4d s\n' build-dpdk $((SECONDS - begin))
+	if ((status == 0)); then
+		build ptp -Dwerror=true -Dtests=false "-Ddpdk_prefix=$prefix" || return 0
+	elif ((status != 3)); then
+		failed=$((failed + 1))
+		failures+=$'\n'"not ok - build-dpdk: ended with status $status"$'\n'$(tail -n 20 "$log" | sed 's/^/#     /')$'\n'
+		return 0
+	fi
+	TL_BUILD=$PWD/build-gcc TL_BUILD_PTP=$PWD/build-ptp suite vm/timesync 400 tests/vm/run.sh timesync
+}
+
+# Another DPDK, compiler and libc, where somebody has made the root for it.
+other_debians() {
+	local release
+	for release in 13 14; do
+		suite "debian/$release" 1800 tools/test-debian.sh --if-made "$release"
 	done
 }
 
@@ -232,6 +261,7 @@ parse_options "$@"
 tools/install-deps.sh test
 mkdir -p "$logs"
 ordinary
+$quick || other_debians
 $quick || address_and_undefined
 $quick || threads
 summary

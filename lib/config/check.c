@@ -61,6 +61,21 @@ static int check_port(struct tl_config_reader *r, const struct tl_config *config
 	return check_ip6(r, port, index);
 }
 
+// Only what has an echo sends.
+static int check_probes(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
+{
+	const struct tl_config_port *port = &config->ports[index];
+
+	for (uint32_t i = 0; i < config->n_echoes; i++)
+		if (config->echoes[i].port == index)
+			return 0;
+	if (port->ptp_probes_per_s == 0)
+		return 0;
+	point_at(r, "ports", index, "ptp_probes_per_s");
+	return tl_config_refuse(
+		r, "a port without an echo sends nothing; set 0 to stamp the PTP frames that it receives");
+}
+
 static int check_lcores(struct tl_config_reader *r, const struct tl_config *config)
 {
 	const char *user[TL_CONFIG_LCORE_MAX + 1] = {NULL};
@@ -316,5 +331,7 @@ int tl_config_check(struct tl_config_reader *r, struct tl_config *config)
 		rc = check_echo(r, config, i);
 	for (uint32_t i = 0; i < config->n_captures && rc == 0; i++)
 		rc = check_trigger(r, config, i);
+	for (uint32_t i = 0; i < config->n_ports && rc == 0; i++)
+		rc = check_probes(r, config, i);
 	return rc;
 }

@@ -109,6 +109,15 @@ static int read_vlan(struct tl_config_reader *r, const struct tl_config_key *key
 	return tl_config_number(r, key, value, section);
 }
 
+// 0 is not the same as none: received frames are stamped.
+static int read_probes(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	struct tl_config_port *port = section;
+
+	port->ptp = true;
+	return tl_config_number(r, key, value, section);
+}
+
 // "auto", or one lcore for each RX queue ("rx_queues" stands before "lcores" in the table).
 static int read_lcores(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
@@ -330,6 +339,7 @@ static const struct tl_config_key port_keys[] = {
 	{"dscp", tl_config_number, FIELD(tl_config_port, dscp), .max = 63, .fallback = "0"},
 	{"ip_fragments", tl_config_choice, FIELD(tl_config_port, ip_fragments), .choices = fragments,
 		.fallback = "\"reassemble\""},
+	{"ptp_probes_per_s", read_probes, FIELD(tl_config_port, ptp_probes_per_s), .max = TL_CONFIG_PROBES_MAX},
 	{"tx_checksums", tl_config_choice, FIELD(tl_config_port, tx_checksums), .choices = tx_checksums,
 		.fallback = "\"auto\""},
 	{"promisc", tl_config_bool, FIELD(tl_config_port, promisc), .fallback = "true"},

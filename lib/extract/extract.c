@@ -185,6 +185,7 @@ static int take_files(struct extract *extract, struct tl_err *err)
 			tl_error("%s", now.text);
 		first = first != 0 ? first : rc;
 	}
+	extract->err = NULL;
 	return first;
 }
 

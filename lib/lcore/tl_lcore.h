@@ -15,7 +15,7 @@
 #include <tl_clock.h>
 #include <tl_port.h>
 
-#define TL_LCORE_SERVICES_MAX 17 // an echo host and 16 recordings
+#define TL_LCORE_SERVICES_MAX 18 // an echo host, 16 recordings and the stamping of PTP frames
 
 struct tl_err;
 struct tl_hist;

@@ -78,6 +78,27 @@ static void read_steer(struct tl_steer *steer, struct tl_report_port *out)
 	}
 }
 
+static void read_sync(const struct tl_timesync *sync, struct tl_report_ptp *out)
+{
+	struct tl_timesync_stats s;
+
+	tl_timesync_read(sync, &s);
+	*out = (struct tl_report_ptp){.on = true,
+		.stamps_sent = !s.unstamped,
+		.bound_ns = s.bound_ns,
+		.clock_steps = s.clock_steps,
+		.probes = {.probes_sent = s.probes_sent,
+			.probes_stamped = s.probes_stamped,
+			.probes_lost = s.probes_lost,
+			.probes_refused = s.probes_refused},
+		.received = {.ptp_received_pkts = s.ptp_received,
+			.ptp_stamped_pkts = s.ptp_stamped,
+			.ptp_busy_pkts = s.ptp_busy,
+			.ptp_lost_pkts = s.ptp_lost}};
+	tl_hist_summarize(tl_timesync_tx_to_wire(sync), &out->tx_to_wire);
+	tl_hist_summarize(tl_timesync_wire_to_poll(sync), &out->wire_to_poll);
+}
+
 // The stacks of a port as one.
 static uint32_t read_net(const struct tl_echo_host *const *hosts, uint32_t n_hosts, struct tl_counter *out)
 {
@@ -239,6 +260,8 @@ void tl_metrics_snapshot(struct tl_metrics *m, bool final, struct tl_snapshot *o
 		read_gaps(m->lcores[i], scratch, &out->ports[i]);
 		if (m->steers[i] != NULL)
 			read_steer(m->steers[i], &out->ports[i]);
+		if (m->syncs[i] != NULL)
+			read_sync(m->syncs[i], &out->ports[i].ptp);
 		out->n_net[i] = read_net(m->hosts[i], out->ports[i].n_queues, out->net[i]);
 	}
 	free(scratch);

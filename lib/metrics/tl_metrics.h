@@ -12,6 +12,7 @@
 #include <tl_outliers.h>
 #include <tl_port.h>
 #include <tl_report.h>
+#include <tl_timesync.h>
 
 struct tl_metrics_echo {
 	const char *name;
@@ -30,6 +31,7 @@ struct tl_metrics {
 	uint32_t n_ports, n_captures, n_echoes;
 	struct tl_port *ports[TL_REPORT_PORTS];
 	struct tl_steer *steers[TL_REPORT_PORTS];			     // NULL: none
+	const struct tl_timesync *syncs[TL_REPORT_PORTS];		     // NULL: none
 	const struct tl_echo_host *hosts[TL_REPORT_PORTS][TL_REPORT_QUEUES]; // by port and queue; NULL: none
 	const struct tl_lcore *lcores[TL_REPORT_PORTS][TL_REPORT_QUEUES];
 	struct tl_capture *captures[TL_REPORT_CAPTURES];

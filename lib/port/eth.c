@@ -116,10 +116,13 @@ static int configure_device(struct tl_port *port, const struct rte_eth_dev_info 
 			device_text(port), info->max_rx_queues, info->max_tx_queues, rx, tx);
 	// What the stack can use, and nothing that changes a frame (VLAN_STRIP, LRO): a recording shows the wire.
 	conf.rxmode.offloads = info->rx_offload_capa & checksums;
-	if (port->stamping.flag != 0)
+	if (port->stamping.flag != 0 || port->cfg.ptp) // ice stamps PTP frames, too, only where this is on
 		conf.rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP;
 	port->tx_checksums = port->cfg.tx_checksums && (info->tx_offload_capa & tx_checksums) == tx_checksums;
 	conf.txmode.offloads = port->tx_checksums ? tx_checksums : 0;
+	if (port->cfg.ptp) // without an offload ixgbe and i40e send by a short path, which ignores what a frame asks
+			   // for
+		conf.txmode.offloads |= info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM;
 	if (rx > 1 && info->flow_type_rss_offloads != 0) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 		conf.rx_adv_conf.rss_conf.rss_hf =

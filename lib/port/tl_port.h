@@ -79,6 +79,7 @@ struct tl_port_cfg {
 	uint16_t mtu;
 	bool promisc;
 	bool take;		       // allow AF_XDP on the interface of the default route or the login
+	bool ptp;		       // stamped PTP frames are wanted: of the driver's paths the ones that can
 	bool rx_only;		       // nobody wants the frames that the host itself sends on a kernel interface
 	enum tl_ts_source timestamps;  // of received frames
 	const struct tl_port_nic *nic; // NULL: the device itself; a test's own

@@ -68,6 +68,30 @@ static json_t *port_queues_json(const struct tl_report_port *port)
 	return queues;
 }
 
+static json_t *stage_json(const struct tl_hist_summary *summary, const char *source)
+{
+	json_t *object = tl_report_hist_json(summary);
+
+	put(object, "count", number(summary->count));
+	put(object, "source", string(source));
+	return object;
+}
+
+static json_t *ptp_json(const struct tl_report_ptp *ptp)
+{
+	if (!ptp->on)
+		return json_null();
+	json_t *object = json_object();
+	put_counters(object, &tl_report_probe_table, &ptp->probes);
+	put_counters(object, &tl_report_ptp_table, &ptp->received);
+	put(object, "stamps_sent", json_boolean(ptp->stamps_sent));
+	put(object, "bound_ns", number(ptp->bound_ns));
+	put(object, "clock_steps", number(ptp->clock_steps));
+	put(object, "tx_to_wire_ns", stage_json(&ptp->tx_to_wire, "nic-tx"));
+	put(object, "wire_to_poll_ns", stage_json(&ptp->wire_to_poll, "nic-ptp"));
+	return object;
+}
+
 // Null where the NIC's own clock is not used.
 static json_t *nic_clock_json(const struct tl_report_stamps *stamps)
 {
@@ -115,6 +139,7 @@ static json_t *port_json(const struct tl_report_port *port, bool final)
 	put(object, "unaccounted_pkts", json_integer(tl_report_unaccounted(&tl_report_port_table, port)));
 	put(object, "timestamps", stamps_json(&port->stamps));
 	put(object, "queues", port_queues_json(port));
+	put(object, "ptp", ptp_json(&port->ptp));
 	put(object, "verified", json_boolean(port->verified));
 	put(object, "ledger_ok", json_boolean(tl_report_port_ok(port, final)));
 	return object;
@@ -208,16 +233,6 @@ json_t *tl_report_hist_json(const struct tl_hist_summary *summary)
 	return object;
 }
 
-// Both stages of an echo are read from the processor's own clock.
-static json_t *stage_json(const struct tl_hist_summary *summary)
-{
-	json_t *object = tl_report_hist_json(summary);
-
-	put(object, "count", number(summary->count));
-	put(object, "source", string("tsc"));
-	return object;
-}
-
 static json_t *echo_json(const struct tl_report_echo *echo, bool final)
 {
 	json_t *object = json_object();
@@ -228,8 +243,8 @@ static json_t *echo_json(const struct tl_report_echo *echo, bool final)
 	put(object, "state", string(echo->state));
 	put_counters(object, &tl_report_echo_table, echo);
 	put(object, "unaccounted_msgs", json_integer(tl_report_unaccounted(&tl_report_echo_table, echo)));
-	put(object, "residence_ns", stage_json(&echo->residence));
-	put(object, "tx_call_ns", stage_json(&echo->tx_call));
+	put(object, "residence_ns", stage_json(&echo->residence, "tsc"));
+	put(object, "tx_call_ns", stage_json(&echo->tx_call, "tsc"));
 	tl_report_put_stages(object, echo->stages);
 	put(object, "ledger_ok", json_boolean(tl_report_echo_ok(echo, final)));
 	return object;

@@ -30,6 +30,22 @@ static const struct tl_report_counter handoff_counters[] = {
 };
 const struct tl_report_table tl_report_handoff_table = {handoff_counters, TL_ARRAY_LEN(handoff_counters)};
 
+static const struct tl_report_counter probe_counters[] = {
+	{COUNTER(tl_report_probes, probes_sent, WHOLE)},
+	{COUNTER(tl_report_probes, probes_stamped, PART)},
+	{COUNTER(tl_report_probes, probes_lost, PART)},
+	{COUNTER(tl_report_probes, probes_refused, ASIDE)},
+};
+const struct tl_report_table tl_report_probe_table = {probe_counters, TL_ARRAY_LEN(probe_counters)};
+
+static const struct tl_report_counter ptp_counters[] = {
+	{COUNTER(tl_report_ptp_received, ptp_received_pkts, WHOLE)},
+	{COUNTER(tl_report_ptp_received, ptp_stamped_pkts, PART)},
+	{COUNTER(tl_report_ptp_received, ptp_busy_pkts, PART)},
+	{COUNTER(tl_report_ptp_received, ptp_lost_pkts, PART)},
+};
+const struct tl_report_table tl_report_ptp_table = {ptp_counters, TL_ARRAY_LEN(ptp_counters)};
+
 static const struct tl_report_counter flow_counters[] = {
 	{COUNTER(tl_report_flow, offered_pkts, WHOLE)},
 	{COUNTER(tl_report_flow, written_pkts, PART)},
@@ -114,6 +130,15 @@ struct tl_report_flow tl_report_total(const struct tl_report_capture *capture)
 	return total;
 }
 
+// One probe and one received frame may be in flight while running.
+bool tl_report_ptp_ok(const struct tl_report_ptp *ptp, bool final)
+{
+	int64_t probes = tl_report_unaccounted(&tl_report_probe_table, &ptp->probes);
+	int64_t received = tl_report_unaccounted(&tl_report_ptp_table, &ptp->received);
+
+	return (probes == 0 && received == 0) || (!final && probes >= 0 && received >= 0);
+}
+
 // What a port has seen and not yet handed out waits in its queues or between its lcores, so while running it may be
 // ahead, never behind.
 bool tl_report_port_ok(const struct tl_report_port *port, bool final)
@@ -121,7 +146,8 @@ bool tl_report_port_ok(const struct tl_report_port *port, bool final)
 	int64_t waiting = tl_report_unaccounted(&tl_report_port_table, port);
 	int64_t handed = tl_report_unaccounted(&tl_report_handoff_table, &port->handoff);
 
-	return (waiting == 0 && handed == 0) || (!final && waiting >= 0 && handed >= 0);
+	return ((waiting == 0 && handed == 0) || (!final && waiting >= 0 && handed >= 0)) &&
+	       tl_report_ptp_ok(&port->ptp, final);
 }
 
 // Adds to *open what the directions lack. False: something is accounted for twice.

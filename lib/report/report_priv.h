@@ -25,6 +25,8 @@ struct tl_report_table {
 
 extern const struct tl_report_table tl_report_port_table;    // rows: struct tl_report_port
 extern const struct tl_report_table tl_report_handoff_table; // rows: struct tl_report_handoff
+extern const struct tl_report_table tl_report_probe_table;   // rows: struct tl_report_probes
+extern const struct tl_report_table tl_report_ptp_table;     // rows: struct tl_report_ptp_received
 extern const struct tl_report_table tl_report_flow_table;    // rows: struct tl_report_flow
 extern const struct tl_report_table tl_report_echo_table;    // rows: struct tl_report_echo
 extern const struct tl_report_table tl_report_hist_table;    // rows: struct tl_hist_summary, the mean left out
@@ -42,5 +44,6 @@ struct tl_report_flow tl_report_total(const struct tl_report_capture *capture);
 
 // The identity of one row. Before the end (final false) a row may be short of what is still under way.
 bool tl_report_port_ok(const struct tl_report_port *port, bool final);
+bool tl_report_ptp_ok(const struct tl_report_ptp *ptp, bool final); // part of the port's
 bool tl_report_capture_ok(const struct tl_report_capture *capture, bool final);
 bool tl_report_echo_ok(const struct tl_report_echo *echo, bool final);

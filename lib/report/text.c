@@ -126,6 +126,25 @@ static void print_port_queues(FILE *out, const struct tl_report_port *port)
 	}
 }
 
+static void print_ptp(FILE *out, const struct tl_report_ptp *ptp, bool final)
+{
+	const void *const probes[MAX_COLUMNS] = {&ptp->probes};
+	const void *const received[MAX_COLUMNS] = {&ptp->received};
+	char bound[GROUPED];
+
+	if (!ptp->on)
+		return;
+	print_counters(out, &tl_report_probe_table, probes, 1);
+	print_counters(out, &tl_report_ptp_table, received, 1);
+	if (!tl_report_ptp_ok(ptp, final))
+		fprintf(out, "  BROKEN: PTP frames that nobody accounts for, or that were accounted for twice\n");
+	tl_report_hist_text(out, "tx to wire", &ptp->tx_to_wire);
+	tl_report_hist_text(out, "wire to rx", &ptp->wire_to_poll);
+	fprintf(out, "  stamps of the NIC, within %s ns\n", grouped(ptp->bound_ns, bound));
+	if (!ptp->stamps_sent)
+		fprintf(out, "  UNSTAMPED: the NIC stamps nothing that it sends (see docs/ptp.md)\n");
+}
+
 static void print_stamps(FILE *out, const struct tl_report_port *port)
 {
 	const struct tl_report_stamps *stamps = &port->stamps;
@@ -166,6 +185,7 @@ static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 	print_poll_gaps(out, port);
 	print_port_verdict(out, port, final);
 	print_handoff(out, &port->handoff, final);
+	print_ptp(out, &port->ptp, final);
 	if (lost != 0)
 		fprintf(out, "  LOST: %s of %s frames that arrived, %s\n", grouped(lost, n),
 			grouped(port->hw_seen_pkts, of), percent(lost, port->hw_seen_pkts, share));

@@ -41,6 +41,31 @@ struct tl_report_handoff {
 	uint64_t drop_handoff_pkts; // the owner did not keep up
 };
 
+// PTP frames that a port sent to learn when they left: sent = stamped + lost.
+struct tl_report_probes {
+	uint64_t probes_sent, probes_stamped;
+	uint64_t probes_lost;	 // no stamp came
+	uint64_t probes_refused; // not sent
+};
+
+// PTP frames that it received: received = stamped + busy + lost.
+struct tl_report_ptp_received {
+	uint64_t ptp_received_pkts, ptp_stamped_pkts;
+	uint64_t ptp_busy_pkts; // the NIC still held another one's stamp
+	uint64_t ptp_lost_pkts; // no stamp came
+};
+
+struct tl_report_ptp {
+	bool on;
+	bool stamps_sent; // false: it has shown that it does not
+	struct tl_report_probes probes;
+	struct tl_report_ptp_received received;
+	uint64_t bound_ns; // of the NIC's stamps against the TSC
+	uint64_t clock_steps;
+	struct tl_hist_summary tx_to_wire;   // from tx_burst
+	struct tl_hist_summary wire_to_poll; // until rx_burst returned
+};
+
 // Where the times of a port's received frames come from.
 struct tl_report_stamps {
 	const char *source;    // static; NULL: not known
@@ -72,6 +97,7 @@ struct tl_report_port {
 	bool drops_by_queue;	 // it is known of which queue drop_nic_pkts are
 	struct tl_report_stamps stamps;
 	struct tl_report_handoff handoff;
+	struct tl_report_ptp ptp;
 	uint32_t n_queues;
 	struct tl_report_port_queue queues[TL_REPORT_QUEUES];
 };

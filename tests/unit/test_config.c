@@ -102,6 +102,7 @@ static void the_smallest_file_gets_every_default(void)
 	CU_ASSERT_EQUAL(port->mask_be, 0);
 	CU_ASSERT_EQUAL(port->gateway_be, 0);
 	CU_ASSERT_EQUAL(port->vlan, 0);
+	CU_ASSERT_FALSE(port->ptp);
 	CU_ASSERT_EQUAL(port->mtu, 1500);
 	CU_ASSERT_EQUAL(port->ttl, 64);
 	CU_ASSERT_EQUAL(port->dscp, 0);
@@ -120,7 +121,7 @@ static void every_key_of_a_port_is_read(void)
 		"{'eal': {'huge': false, 'memory_mb': 64, 'main_lcore': 9}, 'control': {'socket': '/run/t.sock'},"
 		"'ports': [{'name': 'in-1_A', 'device': '0000:3b:00.0', 'rx_queues': 2, 'lcores': [3, 0], 'take': true,"
 		"'ip': '10.1.2.3/8', 'gateway': '10.255.255.254', 'mtu': 9600, 'promisc': false, 'idle': 'adaptive',"
-		"'ip_fragments': 'count', 'vlan': 4094, 'ttl': 255, 'dscp': 63, 'tx_checksums': 'software'}]}");
+		"'ip_fragments': 'count', 'vlan': 4094, 'ttl': 255, 'dscp': 63, 'ptp_probes_per_s': 0, 'tx_checksums': 'software'}]}");
 	const struct tl_config_port *port = &config->ports[0];
 
 	CU_ASSERT_FALSE(config->eal.huge);
@@ -137,6 +138,8 @@ static void every_key_of_a_port_is_read(void)
 	CU_ASSERT_EQUAL(port->mask_be, htonl(0xff000000));
 	CU_ASSERT_EQUAL(port->gateway_be, htonl(0x0afffffe));
 	CU_ASSERT_EQUAL(port->vlan, 4094);
+	CU_ASSERT_TRUE(port->ptp);
+	CU_ASSERT_EQUAL(port->ptp_probes_per_s, 0);
 	CU_ASSERT_EQUAL(port->mtu, 9600);
 	CU_ASSERT_EQUAL(port->ttl, 255);
 	CU_ASSERT_EQUAL(port->dscp, 63);
@@ -585,6 +588,11 @@ static void a_number_out_of_range_is_refused(void)
 			"1: $.eal.main_lcore: -1 is not a whole number from 0 to 1023"},
 		{PORT(", 'ttl': 0"), "1: $.ports[0].ttl: 0 is not a whole number from 1 to 255"},
 		{PORT(", 'dscp': 64"), "1: $.ports[0].dscp: 64 is not a whole number from 0 to 63"},
+		{PORT(", 'ptp_probes_per_s': 41"),
+			"1: $.ports[0].ptp_probes_per_s: 41 is not a whole number from 0 to 40"},
+		{PORT(", 'ptp_probes_per_s': 1"),
+			"1: $.ports[0].ptp_probes_per_s: a port without an echo sends nothing; set 0 to stamp the PTP "
+			"frames that it receives"},
 		{PORT(", 'mtu': 575"), "1: $.ports[0].mtu: 575 is not a whole number from 576 to 9600"},
 		{PORT(", 'mtu': 9601"), "1: $.ports[0].mtu: 9601 is not a whole number from 576 to 9600"},
 		{PORT(", 'mtu': 4294968796"), "1: $.ports[0].mtu: 4294968796 is not a whole number from 576 to 9600"},

@@ -127,10 +127,13 @@ static void each_counter_of_an_identity_can_break_it(void)
 	struct tl_report_echo *echo = &snap->echoes[0];
 	uint64_t *const counters[] = {&port->hw_seen_pkts, &port->rx_pkts, &port->drop_nic_pkts,
 		&port->drop_nombuf_pkts, &port->drop_error_pkts, &port->handoff.handoff_pkts,
-		&port->handoff.handoff_taken_pkts, &port->handoff.drop_handoff_pkts, &rx->offered_pkts,
-		&rx->written_pkts, &rx->filtered_pkts, &rx->expired_pkts, &rx->cut_pkts, &rx->drop_ring_pkts,
-		&rx->drop_disk_pkts, &tx->offered_pkts, &tx->written_pkts, &tx->drop_disk_pkts, &echo->received_msgs,
-		&echo->echoed_msgs, &echo->drop_no_conn_msgs, &echo->drop_full_msgs, &echo->drop_tx_msgs};
+		&port->handoff.handoff_taken_pkts, &port->handoff.drop_handoff_pkts, &port->ptp.probes.probes_sent,
+		&port->ptp.probes.probes_stamped, &port->ptp.probes.probes_lost, &port->ptp.received.ptp_received_pkts,
+		&port->ptp.received.ptp_stamped_pkts, &port->ptp.received.ptp_busy_pkts,
+		&port->ptp.received.ptp_lost_pkts, &rx->offered_pkts, &rx->written_pkts, &rx->filtered_pkts,
+		&rx->expired_pkts, &rx->cut_pkts, &rx->drop_ring_pkts, &rx->drop_disk_pkts, &tx->offered_pkts,
+		&tx->written_pkts, &tx->drop_disk_pkts, &echo->received_msgs, &echo->echoed_msgs,
+		&echo->drop_no_conn_msgs, &echo->drop_full_msgs, &echo->drop_tx_msgs};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(counters); i++) {
 		++*counters[i];
@@ -364,6 +367,40 @@ static void what_lcores_handed_over_is_printed_where_there_was_some(void)
 	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
 	snap->ports[0].handoff.handoff_taken_pkts += 2;
 	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	free(snap);
+}
+
+static void stamps_of_ptp_frames_are_reported_with_their_source(void)
+{
+	struct tl_snapshot *snap = lossless_snapshot();
+	struct tl_report_ptp *ptp = &snap->ports[0].ptp;
+	json_t *json = tl_report_json(snap);
+
+	CU_ASSERT_TRUE(json_is_null(json_object_get(json_object_get(json, "port"), "ptp")));
+	json_decref(json);
+	*ptp = (struct tl_report_ptp){.on = true,
+		.probes = {.probes_sent = 30, .probes_stamped = 9, .probes_lost = 21},
+		.received = {.ptp_received_pkts = 8, .ptp_stamped_pkts = 1, .ptp_busy_pkts = 7},
+		.bound_ns = 1234,
+		.tx_to_wire = {.count = 9, .min_ns = 500, .p50_ns = 600, .max_ns = 700}};
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
+	CU_ASSERT_TRUE(tl_report_lossless(snap)); // of frames, not of stamps
+	expect_line(snap, "    probes_sent                         30");
+	expect_line(snap, "  + probes_lost                         21");
+	expect_line(snap, "  stamps of the NIC, within 1,234 ns");
+	expect_line(snap, "  UNSTAMPED: the NIC stamps nothing that it sends (see docs/ptp.md)");
+	json = tl_report_json(snap);
+	json_t *row = json_object_get(json_object_get(json, "port"), "ptp");
+	json_t *way = json_object_get(row, "tx_to_wire_ns");
+	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(way, "source")), "nic-tx");
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(way, "p50")), 600);
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(row, "ptp_busy_pkts")), 7);
+	CU_ASSERT_TRUE(json_is_null(json_object_get(json_object_get(row, "wire_to_poll_ns"), "p50")));
+	json_decref(json);
+	ptp->received.ptp_busy_pkts--;
+	expect_line(snap, "  BROKEN: PTP frames that nobody accounts for, or that were accounted for twice");
+	snap->final = false;
+	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
 	free(snap);
 }
 
@@ -720,6 +757,8 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"a ledger that adds up is ok", a_ledger_that_adds_up_is_ok},
+		{"stamps of PTP frames are reported with their source",
+			stamps_of_ptp_frames_are_reported_with_their_source},
 		{"each counter of an identity can break it", each_counter_of_an_identity_can_break_it},
 		{"a gain in one direction does not hide a loss in the other",
 			a_gain_in_one_direction_does_not_hide_a_loss_in_the_other},

@@ -122,7 +122,7 @@ static void fragments_go_to_the_groups_owner_or_to_everybody(void)
 }
 
 // Destination unreachable, quoting a segment of ours from this port; quoted is how much of it.
-static struct frame unreachable(uint8_t type, uint16_t port, uint16_t quoted)
+static struct frame icmp_error(uint8_t type, uint16_t port, uint16_t quoted)
 {
 	uint8_t l4[8 + 28] = {type, 3, [8] = 0x45, [8 + 9] = 6};
 
@@ -135,8 +135,8 @@ static struct frame unreachable(uint8_t type, uint16_t port, uint16_t quoted)
 static void an_icmp_error_goes_to_the_owner_of_the_packet_it_quotes(void)
 {
 	struct bed bed = start_steer();
-	struct frame error = unreachable(3, 7, 28), expired = unreachable(11, 7, 28), cut = unreachable(3, 7, 21),
-		     none = unreachable(3, 7, 0), reply = unreachable(0, 7, 28), options = unreachable(3, 7, 28);
+	struct frame error = icmp_error(3, 7, 28), expired = icmp_error(11, 7, 28), cut = icmp_error(3, 7, 21),
+		     none = icmp_error(3, 7, 0), reply = icmp_error(0, 7, 28), options = icmp_error(3, 7, 28);
 
 	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &error), 10);
 	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &expired), 10);

@@ -3,29 +3,7 @@
 # What the guest of run.sh does: Tapline on one emulated NIC, the kernel on the other. It judges nothing: run.sh does, by
 # the files in /out. TAPLINE and ROOT are in the environment.
 set -euo pipefail
-source "$ROOT/tools/lib/process.sh"
-
-NIC=0000:00:05.0 PEER=0000:00:08.0
-NIC_IP=10.99.0.1 PEER_IP=10.99.0.2
-
-# bind_vfio BDF
-bind_vfio() {
-	local device=/sys/bus/pci/devices/$1
-	echo vfio-pci >"$device/driver_override"
-	[[ ! -e $device/driver ]] || echo "$1" >"$device/driver/unbind"
-	echo "$1" >/sys/bus/pci/drivers_probe
-	basename "$(readlink "$device/driver")" >/out/driver
-	basename "$(readlink "$device/iommu_group")" >/out/iommu_group
-}
-
-# peer_begin: the kernel's NIC. One send queue: several send flows in an order of their own.
-peer_begin() {
-	peer_if=$(ls "/sys/bus/pci/devices/$PEER/net")
-	ethtool -L "$peer_if" combined 1
-	ip link set "$peer_if" up
-	ip address add "$PEER_IP/24" dev "$peer_if"
-	wait_for 20 grep -q 1 "/sys/class/net/$peer_if/carrier"
-}
+source "$ROOT/tests/vm/guest_lib.sh"
 
 # capture NAME [OPTION...]: in the background, until it receives.
 capture() {
@@ -39,13 +17,6 @@ capture() {
 # receives LOG: whether the Tapline that writes it has got so far.
 receives() {
 	grep -q ' s  received' "$1" 2>/dev/null
-}
-
-# ended NAME: the exit status of the Tapline in the background.
-ended() {
-	local status=0
-	wait "$tapline_pid" || status=$?
-	echo "$status" >"/out/$1.status"
 }
 
 all_frames() {
@@ -128,11 +99,7 @@ echo_on_queues() {
 	cp steer.pcapng /out/
 }
 
-cd "$(mktemp -d)"
-ulimit -l unlimited
-echo 256 >/proc/sys/vm/nr_hugepages
-bind_vfio "$NIC"
-peer_begin
+two_nics_begin
 all_frames
 two_queues
 echo_all

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Tapline in a machine that QEMU emulates: see docs/vm.md. `smoke`: on a PCI NIC, behind an IOMMU, through vfio-pci.
-# `powerloss`: recording to a disk of its own when the power goes. TL_BUILD names the build directory; what the guest
-# needs is cached in build-vm/.
+# `powerloss`: recording to a disk of its own when the power goes. `timesync`: stamps of PTP frames. TL_BUILD names the
+# build directory, TL_BUILD_PTP one with the DPDK of tools/build-dpdk.sh; what the guest needs is cached in build-vm/.
 set -euo pipefail
 case "$*" in
-smoke | powerloss) scenario=$1 ;;
-*) echo "usage: tests/vm/run.sh smoke|powerloss" >&2 && exit 2 ;;
+smoke | powerloss | timesync) scenario=$1 ;;
+*) echo "usage: tests/vm/run.sh smoke|powerloss|timesync" >&2 && exit 2 ;;
 esac
 
 source "$(dirname "${BASH_SOURCE[0]}")/../lib/func.sh"
@@ -15,6 +15,14 @@ source "$vm_dir/image.sh"
 func_name=vm
 image=$func_root/build-vm
 guest_limit=150 # seconds; 50 are usual
+
+# need_ptp: TAPLINE_PTP.
+need_ptp() {
+	TAPLINE_PTP=${TL_BUILD_PTP:-$func_root/build-ptp}/app/tapline
+	[[ ! -x $TAPLINE_PTP ]] || return 0
+	skip "stamps of PTP frames" "no $TAPLINE_PTP (tools/build-dpdk.sh; meson setup -Ddpdk_prefix=... build-ptp)"
+	exit 0
+}
 
 # vm_prepare: what is not to be had is a reason to skip; what is, must work.
 vm_prepare() {
@@ -35,6 +43,7 @@ vm_boot() {
 	shift
 	cat >out/run <<-END
 		export ROOT=$(printf %q "$func_root") TAPLINE=$(printf %q "$(realpath "$TAPLINE")")
+		export TAPLINE_PTP=$(printf %q "${TAPLINE_PTP:+$(realpath "$TAPLINE_PTP")}")
 		exec timeout --kill-after=5 $guest_limit bash $(printf %q "$script") >/out/guest.log 2>&1
 	END
 	qemu-system-x86_64 -machine q35,kernel-irqchip=split -accel tcg,thread=multi -cpu max -smp 2 -m 2048 -no-reboot \
@@ -53,7 +62,7 @@ vm_end() {
 	local status=0
 	wait_for $((guest_limit + 30)) is_gone "$vm_pid" || func_die "the guest did not end"
 	wait "$vm_pid" || status=$?
-	cp out/guest.log guest.log 2>/dev/null || true
+	cp out/*.log . 2>/dev/null || true # for whoever reads of the failure
 	check_equal "the guest runs its script to the end" "qemu $status, script $(cat out/status 2>&1)" "qemu 0, script 0"
 }
 
@@ -144,11 +153,12 @@ judge_steering() {
 }
 
 # Two igb, wired to each other; slots 5 and 8, because their virtual functions take the slots beside.
+nics=(-netdev "hubport,id=n0,hubid=0" -device "igb,netdev=n0,addr=5,mac=02:00:00:00:00:05"
+	-netdev "hubport,id=n1,hubid=0" -device "igb,netdev=n1,addr=8,mac=02:00:00:00:00:08")
+
 smoke() {
 	"$func_root/tests/lib/make_pcap.py" out/in.pcap 2000
-	vm_boot "$vm_dir/guest_smoke.sh" \
-		-netdev hubport,id=n0,hubid=0 -device igb,netdev=n0,addr=5,mac=02:00:00:00:00:05 \
-		-netdev hubport,id=n1,hubid=0 -device igb,netdev=n1,addr=8,mac=02:00:00:00:00:08
+	vm_boot "$vm_dir/guest_smoke.sh" "${nics[@]}"
 	vm_end
 	judge_port
 	judge_frames
@@ -156,6 +166,46 @@ smoke() {
 	judge_echo
 	judge_checksums
 	judge_steering
+}
+
+# ---- stamps of PTP frames
+
+# sequences: of the probes that the peer saw, in their order.
+sequences() {
+	tshark -r out/probes.pcap -Y 'eth.src == 02:00:00:00:00:05' -T fields -e ptp.v2.sequenceid 2>/dev/null
+}
+
+judge_probes() {
+	local sent
+	sent=$(jq .port.ptp.probes_sent out/stamped.json)
+	check_equal "the echo with stamps ends with status 0" "$(cat out/stamped.status)" 0
+	check_json "it echoes meanwhile" out/udp.json '.sizes == 6 and .wrong == []'
+	check_json "it sends PTP probes and its ledger holds" out/stamped.json '.ledger_ok and .port.ptp.probes_sent >= 20'
+	check_equal "the peer sees each probe once, in order" "$(sequences | xargs)" "$(seq -s ' ' 0 $((${sent:-1} - 1)))"
+	check_json "each probe has a stamp of its own from the NIC" out/stamped.json '.port.ptp | .stamps_sent and
+		.probes_stamped == .probes_sent and .probes_lost == 0 and .tx_to_wire_ns.count == .probes_stamped and
+		.tx_to_wire_ns.source == "nic-tx"'
+	check_json "a stamp is of the time when its probe left" out/stamped.json '.port.ptp | .bound_ns > 0 and
+		.bound_ns < 1e8 and .tx_to_wire_ns.max < 1e8 + .bound_ns'
+	check_json "received PTP frames are seen, the first with a stamp, which the emulated NIC then keeps" out/stamped.json '
+		.port.ptp | .ptp_received_pkts == 8 and .ptp_stamped_pkts == 1 and .ptp_busy_pkts == 7 and
+		.wire_to_poll_ns.count == 1 and .wire_to_poll_ns.source == "nic-ptp"'
+}
+
+judge_silence() {
+	check_equal "Debian's DPDK ends with status 0 too" "$(cat out/unstamped.status)" 0
+	check_json "its probes leave without a stamp, and are counted as lost" out/unstamped.json '.ledger_ok and
+		(.port.ptp | (.stamps_sent | not) and .probes_sent >= 20 and .probes_stamped == 0 and
+		.probes_lost == .probes_sent and .tx_to_wire_ns.p50 == null)'
+	check "it says that this DPDK does not ask for stamps" grep -q 'built without RTE_LIBRTE_IEEE1588' out/unstamped.log
+}
+
+timesync() {
+	"$func_root/tests/lib/make_ptp.py" out/ptp.pcap 8
+	vm_boot "$vm_dir/guest_timesync.sh" "${nics[@]}"
+	vm_end
+	judge_probes
+	judge_silence
 }
 
 # ---- a loss of power
@@ -216,6 +266,7 @@ powerloss() {
 }
 
 func_begin
+[[ $scenario != timesync ]] || need_ptp
 vm_prepare
 mkdir out
 "$scenario"

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stamping of a DPDK port's driver.
+
+#include "timesync_priv.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include <rte_ethdev.h>
+
+static uint16_t port_id(void *ctx)
+{
+	return tl_port_rxq(ctx, 0)->port_id;
+}
+
+static int to_ns(int rc, const struct timespec *time, uint64_t *ns)
+{
+	*ns = (uint64_t)time->tv_sec * TL_NS_PER_S + (uint64_t)time->tv_nsec;
+	return rc;
+}
+
+static int enable(void *ctx)
+{
+	enum tl_port_kind kind = tl_port_config(ctx)->spec.kind;
+
+	if (kind != TL_PORT_PCI && kind != TL_PORT_VDEV)
+		return -ENOTSUP; // not behind a driver of DPDK, or behind one of a kernel's socket
+	return rte_eth_timesync_enable(port_id(ctx));
+}
+
+static void disable(void *ctx)
+{
+	(void)rte_eth_timesync_disable(port_id(ctx));
+}
+
+static int read_clock(void *ctx, uint64_t *ns)
+{
+	struct timespec time = {0};
+	int rc = rte_eth_timesync_read_time(port_id(ctx), &time);
+
+	return to_ns(rc, &time, ns);
+}
+
+static int read_sent(void *ctx, uint64_t *ns)
+{
+	struct timespec time = {0};
+	int rc = rte_eth_timesync_read_tx_timestamp(port_id(ctx), &time);
+
+	return to_ns(rc, &time, ns);
+}
+
+static int read_received(void *ctx, uint32_t latch, uint64_t *ns)
+{
+	struct timespec time = {0};
+	int rc = rte_eth_timesync_read_rx_timestamp(port_id(ctx), &time, latch);
+
+	return to_ns(rc, &time, ns);
+}
+
+const struct tl_timesync_ops tl_timesync_eth_ops = {
+	.enable = enable,
+	.disable = disable,
+	.read_clock = read_clock,
+	.read_sent = read_sent,
+	.read_received = read_received,
+	.bits = 64,
+};

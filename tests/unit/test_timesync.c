@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of the stamping of PTP frames, on a made-up NIC whose clock runs with the TSC and whose two registers the tests
+// fill.
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_mbuf.h>
+
+#include <tl_clock.h>
+#include <tl_err.h>
+#include <tl_lcore.h>
+#include <tl_port.h>
+#include <tl_test.h>
+#include <tl_test_eal.h>
+#include <tl_test_port.h>
+#include <tl_timesync.h>
+
+#define DELAY_NS TL_NS_PER_MS // between the host and the wire: more than any bound of the clocks
+#define PTP_FLAGS (RTE_MBUF_F_RX_IEEE1588_PTP | RTE_MBUF_F_RX_IEEE1588_TMST)
+#define SEQUENCE 44
+#define NONE UINT64_MAX
+
+struct nic {
+	uint64_t offset_ns, mask;
+	uint64_t sent, received; // the registers, NONE when empty
+	bool stamps;		 // what is sent
+	bool keeps;		 // a register that is read stays full
+	bool refuses;		 // frames to send
+	unsigned n_sent;
+	uint8_t frame[64]; // the last one sent
+	int enable_rc;
+	unsigned disabled;
+};
+
+static struct tl_clock *test_clock;
+static struct tl_port *port;
+static struct nic nic;
+
+static uint64_t nic_ns(uint64_t tsc)
+{
+	return (tl_clock_mono_ns(test_clock, tsc) + nic.offset_ns) & nic.mask;
+}
+
+static int enable(void *ctx)
+{
+	return nic.enable_rc;
+}
+
+static void disable(void *ctx)
+{
+	nic.disabled++;
+}
+
+static int read_clock(void *ctx, uint64_t *ns)
+{
+	*ns = nic_ns(rte_rdtsc_precise());
+	return 0;
+}
+
+static int take(uint64_t *latch, uint64_t *ns)
+{
+	if (*latch == NONE)
+		return -EINVAL;
+	*ns = *latch;
+	*latch = nic.keeps ? *latch : NONE;
+	return 0;
+}
+
+static int read_sent(void *ctx, uint64_t *ns)
+{
+	return take(&nic.sent, ns);
+}
+
+static int read_received(void *ctx, uint32_t latch, uint64_t *ns)
+{
+	CU_ASSERT(latch == 0 || latch == 3);
+	return take(&nic.received, ns);
+}
+
+// The queue's flush: frames reach the wire DELAY_NS after the call began.
+static void send(struct tl_txq *q)
+{
+	q->begin_tsc = rte_rdtsc();
+	for (uint16_t i = 0; i < q->n; i++) {
+		struct rte_mbuf *m = q->pkts[i];
+		CU_ASSERT_EQUAL(m->data_len, 60);
+		if (nic.refuses) {
+			q->drop_tx_pkts++;
+		} else {
+			memcpy(nic.frame, rte_pktmbuf_mtod(m, void *), 60);
+			nic.n_sent++;
+			if (nic.stamps && nic.sent == NONE && (m->ol_flags & RTE_MBUF_F_TX_IEEE1588_TMST) != 0)
+				nic.sent = (nic_ns(q->begin_tsc) + DELAY_NS) & nic.mask;
+		}
+		rte_pktmbuf_free(m);
+	}
+	q->n = 0;
+}
+
+// A NIC whose clock has so many bits and shows first_ns now.
+static struct tl_timesync *start_at(uint32_t probes_per_s, unsigned bits, uint64_t first_ns, struct tl_service *service)
+{
+	static struct tl_timesync_ops ops;
+	struct tl_timesync *sync = NULL;
+	struct tl_err err;
+
+	nic = (struct nic){.mask = UINT64_MAX >> (64 - bits), .sent = NONE, .received = NONE, .stamps = true};
+	nic.offset_ns = first_ns - nic_ns(rte_rdtsc());
+	ops = (struct tl_timesync_ops){.enable = enable,
+		.disable = disable,
+		.read_clock = read_clock,
+		.read_sent = read_sent,
+		.read_received = read_received,
+		.bits = bits};
+	struct tl_timesync_cfg cfg = {
+		.name = "lan", .port = port, .clock = test_clock, .probes_per_s = probes_per_s, .ops = &ops};
+	CU_ASSERT_EQUAL_FATAL(tl_timesync_create(&cfg, &sync, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_timesync_start(sync, &err), 0);
+	tl_timesync_service(sync, service);
+	return sync;
+}
+
+static struct tl_timesync *start(uint32_t probes_per_s, struct tl_service *service)
+{
+	return start_at(probes_per_s, 64, TL_NS_PER_S, service);
+}
+
+static struct tl_timesync_stats stats_of(const struct tl_timesync *sync)
+{
+	struct tl_timesync_stats stats;
+
+	tl_timesync_read(sync, &stats);
+	return stats;
+}
+
+// Both sides in turn until n more probes have left, or were refused.
+static void run_probes(struct tl_timesync *sync, const struct tl_service *service, unsigned n)
+{
+	struct tl_timesync_stats before = stats_of(sync), now;
+
+	do {
+		tl_timesync_work(sync);
+		service->tick(service->ctx, 0);
+		now = stats_of(sync);
+	} while (now.probes_sent + now.probes_refused < before.probes_sent + before.probes_refused + n);
+}
+
+static void work_until_judged(struct tl_timesync *sync)
+{
+	struct tl_timesync_stats s;
+
+	do {
+		tl_timesync_work(sync);
+		s = stats_of(sync);
+	} while (s.probes_stamped + s.probes_lost < s.probes_sent);
+}
+
+static bool is_about(uint64_t value_ns, uint64_t bound_ns)
+{
+	return value_ns + bound_ns >= DELAY_NS && value_ns <= DELAY_NS + bound_ns;
+}
+
+static void check_delays(const struct tl_timesync *sync, const struct tl_hist *hist, uint64_t count)
+{
+	uint64_t bound_ns = stats_of(sync).bound_ns;
+
+	CU_ASSERT_EQUAL(hist->count, count);
+	CU_ASSERT(bound_ns < DELAY_NS);
+	CU_ASSERT(is_about(hist->min_ns, bound_ns));
+	CU_ASSERT(is_about(hist->max_ns, bound_ns));
+}
+
+static void a_probe_is_a_ptp_frame_and_its_stamp_tells_the_way_to_the_wire(void)
+{
+	struct tl_service service;
+	struct tl_timesync *sync = start(40, &service);
+	static const uint8_t head[] = {0x01, 0x80, 0xc2, 0, 0, 0x0e};
+
+	run_probes(sync, &service, 3);
+	work_until_judged(sync);
+	CU_ASSERT_EQUAL(memcmp(nic.frame, head, sizeof(head)), 0);
+	CU_ASSERT_EQUAL(memcmp(nic.frame + 6, tl_port_mac(port), 6), 0);
+	CU_ASSERT_EQUAL(nic.frame[12] << 8 | nic.frame[13], 0x88f7);
+	CU_ASSERT_EQUAL(nic.frame[14], 0); // Sync
+	CU_ASSERT_EQUAL(nic.frame[SEQUENCE] << 8 | nic.frame[SEQUENCE + 1], 2);
+	CU_ASSERT_EQUAL(stats_of(sync).probes_stamped, 3);
+	CU_ASSERT_EQUAL(stats_of(sync).probes_lost, 0);
+	CU_ASSERT_FALSE(stats_of(sync).unstamped);
+	check_delays(sync, tl_timesync_tx_to_wire(sync), 3);
+	tl_timesync_end(sync);
+	CU_ASSERT_EQUAL(nic.disabled, 1);
+	tl_timesync_destroy(sync);
+}
+
+static void one_probe_is_in_flight_at_a_time(void)
+{
+	struct tl_service service;
+	struct tl_timesync *sync = start(40, &service);
+
+	nic.stamps = false;
+	run_probes(sync, &service, 1);
+	service.tick(service.ctx, 0);
+	CU_ASSERT_EQUAL(nic.n_sent, 1);
+	CU_ASSERT_EQUAL(stats_of(sync).probes_lost, 0);
+	tl_timesync_end(sync);
+	CU_ASSERT_EQUAL(stats_of(sync).probes_lost, 1); // the account is closed
+	tl_timesync_destroy(sync);
+}
+
+static void a_late_stamp_is_not_taken_for_that_of_the_next_probe(void)
+{
+	struct tl_service service;
+	struct tl_timesync *sync = start(40, &service);
+
+	nic.stamps = false;
+	run_probes(sync, &service, 1);
+	uint64_t late = nic_ns(rte_rdtsc());
+	work_until_judged(sync);
+	CU_ASSERT_EQUAL(stats_of(sync).probes_lost, 1);
+
+	nic.sent = late;
+	nic.stamps = true;
+	run_probes(sync, &service, 2); // the register may be full when the first of them leaves, not for the second
+	work_until_judged(sync);
+	uint64_t stamped = stats_of(sync).probes_stamped;
+	CU_ASSERT(stamped == 1 || stamped == 2);
+	check_delays(sync, tl_timesync_tx_to_wire(sync), stamped);
+
+	run_probes(sync, &service, 1);
+	nic.sent = late + 1; // where its own should be
+	work_until_judged(sync);
+	CU_ASSERT_EQUAL(stats_of(sync).probes_stamped, stamped);
+	CU_ASSERT_EQUAL(stats_of(sync).probes_lost, 4 - stamped);
+	check_delays(sync, tl_timesync_tx_to_wire(sync), stamped);
+	tl_timesync_destroy(sync);
+}
+
+static void a_register_that_gives_the_same_stamp_again_has_no_new_one(void)
+{
+	struct tl_service service;
+	struct tl_timesync *sync = start(40, &service);
+
+	nic.keeps = true;
+	run_probes(sync, &service, 2);
+	work_until_judged(sync);
+	CU_ASSERT_EQUAL(stats_of(sync).probes_stamped, 1);
+	CU_ASSERT_EQUAL(stats_of(sync).probes_lost, 1);
+	tl_timesync_destroy(sync);
+}
+
+static void a_probe_that_the_nic_refuses_is_counted_and_not_waited_for(void)
+{
+	struct tl_service service;
+	struct tl_timesync *sync = start(40, &service);
+
+	nic.refuses = true;
+	run_probes(sync, &service, 2);
+	CU_ASSERT_EQUAL(stats_of(sync).probes_refused, 2);
+	CU_ASSERT_EQUAL(stats_of(sync).probes_sent, 0);
+	tl_timesync_destroy(sync);
+}
+
+static void twenty_probes_without_a_stamp_mean_that_dpdk_asks_for_none(void)
+{
+	struct tl_service service;
+	struct tl_timesync *sync = start(40, &service);
+
+	nic.stamps = false;
+	run_probes(sync, &service, 20);
+	CU_ASSERT_FALSE(stats_of(sync).unstamped);
+	work_until_judged(sync);
+	CU_ASSERT_TRUE(stats_of(sync).unstamped);
+	CU_ASSERT_EQUAL(stats_of(sync).probes_lost, 20);
+	tl_timesync_destroy(sync);
+}
+
+static void a_stamp_after_the_counter_has_wrapped_is_right(void)
+{
+	uint64_t wrap_ns = UINT64_C(1) << 32;
+	struct tl_service service;
+	struct tl_timesync *sync = start_at(40, 32, wrap_ns - 200 * TL_NS_PER_MS, &service);
+
+	run_probes(sync, &service, 10); // in 225 ms or more, after 100 of comparing the clocks
+	work_until_judged(sync);
+	CU_ASSERT(nic_ns(rte_rdtsc()) < wrap_ns / 2);
+	CU_ASSERT_EQUAL(stats_of(sync).probes_stamped, 10);
+	check_delays(sync, tl_timesync_tx_to_wire(sync), 10);
+	tl_timesync_destroy(sync);
+}
+
+// One frame of a burst that the poll returned at tsc.
+static void receive(const struct tl_service *service, uint64_t flags, uint64_t tsc)
+{
+	struct tl_burst *b = calloc(1, sizeof(*b));
+	struct rte_mbuf *m = rte_pktmbuf_alloc(tl_port_pool(port));
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(b);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+	m->ol_flags = flags;
+	m->timesync = 3;
+	b->n = 1;
+	b->tsc = tsc;
+	b->pkts[0] = m;
+	service->rx(service->ctx, b);
+	rte_pktmbuf_free(m);
+	free(b);
+}
+
+static void a_received_ptp_frame_tells_the_way_from_the_wire(void)
+{
+	struct tl_service service;
+	struct tl_timesync *sync = start(0, &service);
+	uint64_t tsc = rte_rdtsc();
+
+	CU_ASSERT_PTR_NULL(service.tick);
+	nic.received = nic_ns(tsc) - DELAY_NS;
+	receive(&service, PTP_FLAGS, tsc);
+	receive(&service, RTE_MBUF_F_RX_RSS_HASH, tsc);
+	tl_timesync_work(sync);
+	CU_ASSERT_EQUAL(nic.received, NONE); // free for the next
+	CU_ASSERT_EQUAL(stats_of(sync).ptp_received, 1);
+	CU_ASSERT_EQUAL(stats_of(sync).ptp_stamped, 1);
+	check_delays(sync, tl_timesync_wire_to_poll(sync), 1);
+	tl_timesync_destroy(sync);
+}
+
+static void received_frames_without_a_stamp_of_their_own_are_counted(void)
+{
+	struct tl_service service;
+	struct tl_timesync *sync = start(0, &service);
+	uint64_t tsc = rte_rdtsc();
+
+	nic.received = nic_ns(tsc) - DELAY_NS;
+	receive(&service, PTP_FLAGS, tsc);
+	receive(&service, RTE_MBUF_F_RX_IEEE1588_PTP, tsc); // the register is full
+	receive(&service, PTP_FLAGS, tsc);		    // main has not read yet
+	CU_ASSERT_EQUAL(stats_of(sync).ptp_busy, 2);
+	tl_timesync_work(sync);
+	receive(&service, PTP_FLAGS, tsc); // and the register is empty
+	tl_timesync_work(sync);
+	CU_ASSERT_EQUAL(stats_of(sync).ptp_lost, 1);
+	nic.received = nic_ns(tsc) - 10 * TL_NS_PER_S; // another one's
+	receive(&service, PTP_FLAGS, tsc);
+	tl_timesync_work(sync);
+	CU_ASSERT_EQUAL(stats_of(sync).ptp_lost, 2);
+	CU_ASSERT_EQUAL(stats_of(sync).ptp_stamped, 1);
+	CU_ASSERT_EQUAL(stats_of(sync).ptp_received, 5);
+	check_delays(sync, tl_timesync_wire_to_poll(sync), 1);
+	tl_timesync_destroy(sync);
+}
+
+static void a_register_whose_frame_never_came_is_emptied(void)
+{
+	struct tl_service service;
+	struct tl_timesync *sync = start(0, &service);
+	uint64_t tsc = rte_rdtsc();
+
+	nic.received = nic_ns(tsc) - DELAY_NS;
+	receive(&service, PTP_FLAGS, tsc);
+	tl_timesync_work(sync);
+	nic.received = nic_ns(tsc);
+	tl_timesync_sample(sync); // a frame was taken since the last
+	CU_ASSERT_NOT_EQUAL(nic.received, NONE);
+	tl_timesync_sample(sync);
+	CU_ASSERT_EQUAL(nic.received, NONE);
+	tl_timesync_destroy(sync);
+}
+
+static void a_port_whose_driver_has_no_stamps_is_refused(void)
+{
+	struct tl_timesync_cfg cfg = {.name = "lan", .port = port, .clock = test_clock};
+	struct tl_timesync *sync = NULL;
+	struct tl_err err;
+
+	CU_ASSERT_EQUAL(tl_timesync_create(&cfg, &sync, &err), -ENOTSUP);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "port lan"));
+	CU_ASSERT_PTR_NULL(sync);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a probe is a PTP frame, and its stamp tells the way to the wire",
+			a_probe_is_a_ptp_frame_and_its_stamp_tells_the_way_to_the_wire},
+		{"one probe is in flight at a time", one_probe_is_in_flight_at_a_time},
+		{"a late stamp is not taken for that of the next probe",
+			a_late_stamp_is_not_taken_for_that_of_the_next_probe},
+		{"a register that gives the same stamp again has no new one",
+			a_register_that_gives_the_same_stamp_again_has_no_new_one},
+		{"a probe that the NIC refuses is counted and not waited for",
+			a_probe_that_the_nic_refuses_is_counted_and_not_waited_for},
+		{"twenty probes without a stamp mean that DPDK asks for none",
+			twenty_probes_without_a_stamp_mean_that_dpdk_asks_for_none},
+		{"a stamp after the counter has wrapped is right", a_stamp_after_the_counter_has_wrapped_is_right},
+		{"a received PTP frame tells the way from the wire", a_received_ptp_frame_tells_the_way_from_the_wire},
+		{"received frames without a stamp of their own are counted",
+			received_frames_without_a_stamp_of_their_own_are_counted},
+		{"a register whose frame never came is emptied", a_register_whose_frame_never_came_is_emptied},
+		{"a port whose driver has no stamps is refused", a_port_whose_driver_has_no_stamps_is_refused},
+	};
+
+	tl_test_eal_start();
+	test_clock = tl_clock_create();
+	port = tl_test_port("vdev:net_ring_sync", 1, test_clock);
+	if (test_clock == NULL || port == NULL)
+		return 1;
+	tl_port_txq(port, 0)->flush_fn = send;
+	int rc = tl_test_main("timesync", tests, sizeof(tests) / sizeof(tests[0]));
+	tl_port_close(port);
+	tl_clock_destroy(test_clock);
+	return rc;
+}

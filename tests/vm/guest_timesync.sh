@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What the guest of run.sh does with stamps of PTP frames: an echo that sends probes under load and receives others', by a
+# DPDK that stamps what it sends, then by Debian's, that does not. TAPLINE, TAPLINE_PTP and ROOT are in the environment.
+set -euo pipefail
+source "$ROOT/tests/vm/guest_lib.sh"
+
+# echo_begin NAME PROGRAM PROBES_PER_S: in the background, until it answers.
+echo_begin() {
+	cat >config.json <<-END
+		{"ports": [{"name": "lan", "device": "$NIC", "ip": "$NIC_IP/24", "ptp_probes_per_s": $3}],
+		"eal": {"memory_mb": 256},
+		"echo": [{"port": "lan", "udp_listen": 7}],
+		"control": {"socket": "control.sock"}}
+	END
+	"$2" run config.json --json >"/out/$1.json" 2>"/out/$1.log" &
+	tapline_pid=$!
+	wait_for 40 ask "$2"
+}
+
+# ask PROGRAM: what the running Tapline says, as status.json.
+ask() {
+	"$1" status --socket control.sock --json >status.json 2>/dev/null
+}
+
+# has PROGRAM FILTER: whether jq's filter is true of the running Tapline.
+has() {
+	ask "$1" && jq -e "$2" status.json >/dev/null
+}
+
+echo_end() {
+	kill -s TERM "$tapline_pid"
+	ended "$1"
+}
+
+# Twenty probes while the echo works, then eight PTP frames from the peer.
+stamped() {
+	tcpdump -i "$peer_if" -Q in -U -w /out/probes.pcap ether proto 0x88f7 2>tcpdump.log &
+	dump_pid=$!
+	wait_for 20 grep -q 'listening on' tcpdump.log
+	echo_begin stamped "$TAPLINE_PTP" 10
+	"$ROOT/tests/lib/peer.py" udp_sizes "$NIC_IP" 7 0 1 16 100 1000 1472 >/out/udp.json || true
+	wait_for 60 has "$TAPLINE_PTP" '.port.ptp.probes_sent >= 20' || true
+	"$ROOT/tests/lib/send_pcap.py" "$peer_if" /out/ptp.pcap 100 >/out/sent
+	wait_for 20 has "$TAPLINE_PTP" '.port.ptp.ptp_received_pkts >= 8' || true
+	echo_end stamped
+	kill "$dump_pid"
+	wait "$dump_pid" || true
+}
+
+unstamped() {
+	echo_begin unstamped "$TAPLINE" 40
+	wait_for 60 has "$TAPLINE" '.port.ptp.stamps_sent == false' || true
+	echo_end unstamped
+}
+
+two_nics_begin
+stamped
+unstamped
