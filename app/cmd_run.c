@@ -24,6 +24,9 @@ static const struct tl_option options[] = {
 		'c'},
 	{"duration", 0, "S", "end after S seconds (a decimal fraction is allowed)", 'd'},
 	{"fail-on-loss", 0, NULL, "exit 1 if a frame was lost, even though it was counted", 'f'},
+	{"latency", 0, "DIR",
+		"write a latency report of each echo there: NAME.json, .html, .hgrm and, with \"samples\", .csv", 'l',
+		.choices = TL_CHOICES_DIRECTORY},
 	{"json", 0, NULL, "the results as one JSON object on stdout; tables go to stderr", 'j'},
 	TL_OPTION_HELP,
 };
@@ -31,7 +34,7 @@ static const struct tl_option options[] = {
 const struct tl_command tl_run_command = {
 	.name = "run",
 	.summary = "run the appliance that a configuration describes",
-	.usage = "run CONFIG.json [--json] [--duration S] [--fail-on-loss]\n"
+	.usage = "run CONFIG.json [--json] [--duration S] [--fail-on-loss] [--latency DIR]\n"
 		 "run --check CONFIG.json [--json]",
 	.about =
 		"Runs the echoes and recordings of CONFIG.json until SIGINT or SIGTERM, then drains, closes the files and prints\n"
@@ -70,6 +73,9 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case 'f':
 			o->fail_on_loss = true;
+			break;
+		case 'l':
+			o->latency_dir = optarg;
 			break;
 		case 'j':
 			o->json = true;
