@@ -16,8 +16,8 @@
 #include "bench_overhead.h"
 
 static const struct tl_option options[] = {
-	{"rounds", 0, "N", "how often each, 6 to 100 (default 9)", 'n'},
-	{"seconds", 0, "S", "of each run, 0.1 to 3600 (default 1)", 's'},
+	{"rounds", 0, "N", "how often each is run, 6 to 100 (default 9)", 'n'},
+	{"seconds", 0, "S", "length of each run, 0.1 to 3600 (default 1)", 's'},
 	{"rate", 0, "N", "messages per second, 1 to 1000000 (default 10000)", 'r'},
 	{"payload", 0, "N", "bytes of a message, 8 to 1472 (default 16)", 'p'},
 	{"json", 0, NULL, "the results as one JSON object: residence, round_trip", 'j'},

@@ -31,7 +31,7 @@ enum { LIST = 'l', PERSIST = 'p', NO_IOMMU = 'n', DRY_RUN = 'd', ROOT = 'r' };
 
 static const struct tl_option bind_options[] = {
 	{"list", 0, NULL, "the NICs of this host, and who has them", LIST},
-	{"persist", 0, NULL, "at every boot, too (a udev rule)", PERSIST},
+	{"persist", 0, NULL, "bind at every boot, too (a udev rule)", PERSIST},
 	{"no-iommu", 0, NULL, "where there is no IOMMU: the NIC, and whoever controls it, may write to all memory",
 		NO_IOMMU},
 	COMMON_OPTIONS,

@@ -25,7 +25,7 @@ static const struct tl_option options[] = {
 	{"trigger", 0, "FILTER", "the frames that ask: UDP datagrams or TCP segments", 't'},
 	{"reply", 0, "FILTER", "the frames that answer: UDP datagrams or TCP streams", 'r'},
 	{"match", 0, "HOW",
-		"payload (default): the trigger's payload stands in the reply; sequence:OFFSET[,OFFSET]:LEN: a number of LEN "
+		"how a reply is known: payload (default): the trigger's payload stands in the reply; sequence:OFFSET[,OFFSET]:LEN: a number of LEN "
 		"bytes stands in both, so far behind their beginnings (the second OFFSET is the reply's); position: the stream of "
 		"replies is the triggers' payloads, one after the other",
 		'm', .choices = "payload position sequence:"},
@@ -33,7 +33,7 @@ static const struct tl_option options[] = {
 	{"window", 0, "TIME", "how far a trigger and its reply can be apart (default 1s); also 500ms, 20us, 900ns",
 		'W'},
 	{"unique", 0, NULL, "a payload that comes again within the window is a copy, not another trigger", 'u'},
-	{"name", 0, "TEXT", "of the experiment, for the report", 'n'},
+	{"name", 0, "TEXT", "name of the experiment, for the report", 'n'},
 	{"json", 0, NULL, "the results as one JSON object", 'j'},
 	{"csv", 0, "FILE", "every pair: packet_id,time_ns,latency_ns", 'c', .choices = TL_CHOICES_FILE},
 	{"html", 0, "FILE", "the report as a page that opens in any browser", 'H', .choices = TL_CHOICES_FILE},
