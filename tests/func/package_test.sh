@@ -5,6 +5,7 @@ set -euo pipefail
 # The new Debian lies in memory, and is gone with the test.
 ((EUID != 0)) || [[ -n ${TL_OWN_MOUNTS:-} ]] || TL_OWN_MOUNTS=1 exec unshare --mount "$0"
 source "$(dirname "$0")/../lib/func.sh"
+source "$func_root/tests/lib/installed.sh"
 
 mirror=http://deb.debian.org/debian
 suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
@@ -68,14 +69,12 @@ installs() {
 	check "the user tapline is there" in_root getent passwd tapline
 	check "the group vfio is there" in_root getent group vfio
 	check_equal "nothing is started at boot" "$(find root/etc/systemd -name '*tapline*')" ""
-	check_equal "every command has its man page" "$(commands_without_page)" ""
+	check_equal "every file of \`meson install\` is where it belongs below /usr" "$(missing_files)" ""
+	check_equal "units start what is installed" "$(missing_programs "$DIR/root" /usr)" ""
 }
 
-commands_without_page() {
-	local command
-	for command in $("$TAPLINE" --help | sed -n 's/^  \([a-z]\+\) .*/\1/p'); do
-		[[ -e root/usr/share/man/man1/tapline-$command.1.gz ]] || echo "$command"
-	done
+missing_files() {
+	LC_ALL=C comm -13 <(files_below root/usr) <(installed_files | LC_ALL=C sort)
 }
 
 works() {
