@@ -22,7 +22,7 @@ lacks() {
 
 build_package() {
 	mkdir source
-	tar -C "$func_root" --exclude='./build*' --exclude=./.git --exclude=./demo-out -c . | tar -C source -x
+	tar -C "$func_root" --exclude='./build*' --exclude='./obj-*' --exclude=./.git --exclude=./demo-out -c . | tar -C source -x
 	(cd source && DEB_BUILD_OPTIONS="noautodbgsym terse parallel=$(nproc)" dpkg-buildpackage -b -us -uc)
 }
 
