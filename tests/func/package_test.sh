@@ -32,7 +32,7 @@ make_root() {
 	debootstrap --variant=minbase "$suite" root "$mirror"
 	cp /etc/resolv.conf root/etc/
 	local dir
-	for dir in /sys/devices/system/cpu /sys/devices/system/node; do # no more of /sys: no hugepages, no devices
+	for dir in /sys/devices/system/cpu /sys/devices/system/node; do # no more of /sys: no devices
 		mkdir -p "root$dir"
 		[[ ! -d $dir ]] || mount --bind "$dir" "root$dir"
 	done
@@ -80,7 +80,14 @@ missing_files() {
 works() {
 	check_equal "the installed program says its version" "$(in_root tapline --version)" "$("$TAPLINE" --version)"
 	python3 "$func_root/tests/lib/make_numbered.py" root/tmp/in.pcap 100 60 || func_die "no input"
-	check "it records a file" in_root tapline capture -i pcap:/tmp/in.pcap -w /tmp/out.pcapng
+	cat >root/tmp/record.json <<-'END'
+		{
+			"eal": {"huge": false},
+			"ports": [{"name": "in", "device": "pcap:/tmp/in.pcap"}],
+			"capture": [{"port": "in", "path": "/tmp/out.pcapng"}]
+		}
+	END
+	check "it records a file" in_root tapline run /tmp/record.json
 	check_equal "with every frame" "$(capinfos -Mrc -T root/tmp/out.pcapng | cut -f 2)" 100
 	check "it accepts the configurations that come along" in_root tapline run --check /usr/share/doc/tapline/examples/record.json
 }

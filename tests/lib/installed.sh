@@ -41,7 +41,7 @@ files_below() {
 # missing_programs ROOT PREFIX: what the units start and is not there.
 missing_programs() {
 	local program
-	sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' "$1$2"/lib/systemd/system/*.service | while read -r program; do
+	sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' "$1$2"/lib/systemd/system/tapline*.service | while read -r program; do
 		[[ $program == "$2"/* && -x $1$program ]] || echo "$program"
 	done
 }
