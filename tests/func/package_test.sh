@@ -31,11 +31,8 @@ make_root() {
 	mount -t tmpfs -o size=1500m,mode=755 tapline-package root
 	debootstrap --variant=minbase "$suite" root "$mirror"
 	cp /etc/resolv.conf root/etc/
-	local dir
-	for dir in /sys/devices/system/cpu /sys/devices/system/node; do # no more of /sys: no devices
-		mkdir -p "root$dir"
-		[[ ! -d $dir ]] || mount --bind "$dir" "root$dir"
-	done
+	mount --bind /sys root/sys # EAL looks there for modules and CPUs
+	mount -o remount,bind,ro root/sys
 }
 
 in_root() {
