@@ -4,6 +4,8 @@
 // app: the commands of tapline. Each takes its own name as argv[0] and returns the exit status: 0 ok, 1 the work
 // failed, 2 the call was wrong.
 
+#include <tl_options.h>
+
 #define TL_EXIT_OK 0
 #define TL_EXIT_FAILED 1
 #define TL_EXIT_USAGE 2
@@ -23,3 +25,17 @@ int tl_cmd_bench(int argc, char **argv);
 int tl_cmd_bind(int argc, char **argv);
 int tl_cmd_unbind(int argc, char **argv);
 int tl_cmd_top(int argc, char **argv);
+
+// What each accepts. client's is in <tl_client.h>.
+extern const struct tl_command tl_run_command;
+extern const struct tl_command tl_capture_command;
+extern const struct tl_command tl_doctor_command;
+extern const struct tl_command tl_extract_command;
+extern const struct tl_command tl_latency_command;
+extern const struct tl_command tl_recover_command;
+extern const struct tl_command tl_status_command;
+extern const struct tl_command tl_control_command;
+extern const struct tl_command tl_bench_command;
+extern const struct tl_command tl_bind_command;
+extern const struct tl_command tl_unbind_command;
+extern const struct tl_command tl_top_command;

@@ -2,7 +2,6 @@
 // tapline bench: measures this host.
 
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,27 +9,35 @@
 
 #include <tl_err.h>
 #include <tl_log.h>
+#include <tl_options.h>
 #include <tl_units.h>
 
 #include "app.h"
 #include "bench_overhead.h"
 
-static const char help[] =
-	"usage: tapline bench overhead [options]\n"
-	"\n"
-	"What does a recording cost an echo? Runs the appliance between two network namespaces of its own, multicast in and\n"
-	"TCP out, again and again: without a recording, with one, with an index, with the stamps of the stages, and with\n"
-	"tcpdump or dumpcap on the same interface where they are installed. Shows the time that a message stays in the\n"
-	"appliance and the round trip that a client sees, and the differences to the echo alone with 95 % confidence.\n"
-	"Needs root, iproute2 and ethtool. The host should do nothing else meanwhile.\n"
-	"\n"
-	"      --rounds N     how often each, 6 to 100 (default 9)\n"
-	"      --seconds S    of each run, 0.1 to 3600 (default 1)\n"
-	"      --rate N       messages per second, 1 to 1000000 (default 10000)\n"
-	"      --payload N    bytes of a message, 8 to 1472 (default 16)\n"
-	"      --json         the results as one JSON object: residence, round_trip\n"
-	"      --html FILE    the residence times as a page\n"
-	"  -h, --help         this text\n";
+static const struct tl_option options[] = {
+	{"rounds", 0, "N", "how often each is run, 6 to 100 (default 9)", 'n'},
+	{"seconds", 0, "S", "length of each run, 0.1 to 3600 (default 1)", 's'},
+	{"rate", 0, "N", "messages per second, 1 to 1000000 (default 10000)", 'r'},
+	{"payload", 0, "N", "bytes of a message, 8 to 1472 (default 16)", 'p'},
+	{"json", 0, NULL, "the results as one JSON object: residence, round_trip", 'j'},
+	{"html", 0, "FILE", "the residence times as a page", 'f', .choices = TL_CHOICES_FILE},
+	TL_OPTION_HELP,
+};
+
+const struct tl_command tl_bench_command = {
+	.name = "bench",
+	.summary = "measure what a recording costs on this host",
+	.usage = "bench overhead [options]",
+	.about =
+		"What does a recording cost an echo? Runs the appliance between two network namespaces of its own, multicast in and\n"
+		"TCP out, again and again: without a recording, with one, with an index, with the stamps of the stages, and with\n"
+		"tcpdump or dumpcap on the same interface where they are installed. Shows the time that a message stays in the\n"
+		"appliance and the round trip that a client sees, and the differences to the echo alone with 95 % confidence.\n"
+		"Needs root, iproute2 and ethtool. The host should do nothing else meanwhile.",
+	.words = "overhead",
+	TL_OPTIONS(options),
+};
 
 static atomic_bool stop;
 
@@ -100,20 +107,15 @@ static const char *set(struct options *o, int option, const char *text)
 // Returns -1 to go on, or what the program ends with.
 static int parse(int argc, char **argv, struct options *o)
 {
-	static const struct option table[] = {{"rounds", required_argument, NULL, 'n'},
-		{"seconds", required_argument, NULL, 's'}, {"rate", required_argument, NULL, 'r'},
-		{"payload", required_argument, NULL, 'p'}, {"html", required_argument, NULL, 'f'},
-		{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+	struct tl_options_reader reader;
+	const struct tl_option *option;
 	const char *wrong = NULL;
-	int c;
 
-	while (wrong == NULL && (c = getopt_long(argc, argv, "h", table, NULL)) != -1) {
-		if (c == 'h')
-			return fputs(help, stdout) < 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
-		if (c == '?')
-			return TL_EXIT_USAGE;
-		wrong = set(o, c, optarg);
-	}
+	tl_options_begin(&reader, &tl_bench_command, argc, argv);
+	while (wrong == NULL && (option = tl_options_next(&reader)) != NULL)
+		wrong = set(o, option->id, optarg);
+	if (reader.status >= 0)
+		return reader.status;
 	if (wrong == NULL && (argc - optind != 1 || strcmp(argv[optind], "overhead") != 0))
 		wrong = "which benchmark? there is one: overhead";
 	return wrong != NULL ? usage(wrong) : -1;

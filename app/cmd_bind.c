@@ -2,7 +2,6 @@
 // tapline bind, tapline unbind: give NICs to DPDK and back to the kernel.
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <spawn.h>
 #include <stdbool.h>
@@ -14,6 +13,7 @@
 
 #include <tl_err.h>
 #include <tl_log.h>
+#include <tl_options.h>
 #include <tl_pci.h>
 
 #include "app.h"
@@ -21,86 +21,85 @@
 #define DEVICES_MAX 32
 #define LIST_FORMAT "%-13s %-10s %-16s %-7s %-5s %s\n"
 
-static const char bind_help[] =
-	"usage: tapline bind PCI... [--persist] [--no-iommu] [--dry-run]\n"
-	"       tapline bind --list\n"
-	"\n"
-	"Gives NICs to DPDK: takes them from the kernel's driver and has vfio-pci take them. PCI is an address such as\n"
-	"0000:3b:00.0. All are looked at before the first is touched. Refused are the interface of the default route or of\n"
-	"your login, also below a bond, bridge or VLAN; a NIC whose IOMMU group the kernel would keep a part of; and\n"
-	"Mellanox NICs, which DPDK uses where they are. What cannot be done is undone. `tapline unbind` gives them back.\n"
-	"\n"
-	"      --list      the NICs of this host, and who has them\n"
-	"      --persist   at every boot, too (a udev rule)\n"
-	"      --no-iommu  where there is no IOMMU: the NIC, and whoever controls it, may write to all memory\n"
-	"      --dry-run   print what would be done, and do nothing\n"
-	"      --root DIR  look at and write to the /sys, /proc, /run and /etc below DIR\n"
-	"  -h, --help      this text\n";
+enum { LIST = 'l', PERSIST = 'p', NO_IOMMU = 'n', DRY_RUN = 'd', ROOT = 'r' };
 
-static const char unbind_help[] =
-	"usage: tapline unbind PCI... [--dry-run]\n"
-	"\n"
-	"Gives NICs back to the driver that they had before `tapline bind`, and forgets what bind --persist said.\n"
-	"\n"
-	"      --dry-run   print what would be done, and do nothing\n"
-	"      --root DIR  look at and write to the /sys, /proc, /run and /etc below DIR\n"
-	"  -h, --help      this text\n";
+#define COMMON_OPTIONS                                                                                                 \
+	{"dry-run", 0, NULL, "print what would be done, and do nothing", DRY_RUN},                                     \
+		{"root", 0, "DIR", "look at and write to the /sys, /proc, /run and /etc below DIR", ROOT,              \
+			.choices = TL_CHOICES_DIRECTORY},                                                              \
+		TL_OPTION_HELP
+
+static const struct tl_option bind_options[] = {
+	{"list", 0, NULL, "the NICs of this host, and who has them", LIST},
+	{"persist", 0, NULL, "bind at every boot, too (a udev rule)", PERSIST},
+	{"no-iommu", 0, NULL, "where there is no IOMMU: the NIC, and whoever controls it, may write to all memory",
+		NO_IOMMU},
+	COMMON_OPTIONS,
+};
+
+static const struct tl_option unbind_options[] = {
+	COMMON_OPTIONS,
+};
+
+const struct tl_command tl_bind_command = {
+	.name = "bind",
+	.summary = "give NICs to DPDK",
+	.usage = "bind PCI... [--persist] [--no-iommu] [--dry-run]\n"
+		 "bind --list",
+	.about =
+		"Gives NICs to DPDK: takes them from the kernel's driver and has vfio-pci take them. PCI is an address such as\n"
+		"0000:3b:00.0. All are looked at before the first is touched. Refused are the interface of the default route or of\n"
+		"your login, also below a bond, bridge or VLAN; a NIC whose IOMMU group the kernel would keep a part of; and\n"
+		"Mellanox NICs, which DPDK uses where they are. What cannot be done is undone. `tapline unbind` gives them back.",
+	.words = TL_CHOICES_PCI,
+	TL_OPTIONS(bind_options),
+};
+
+const struct tl_command tl_unbind_command = {
+	.name = "unbind",
+	.summary = "give NICs back to the kernel",
+	.usage = "unbind PCI... [--dry-run]",
+	.about =
+		"Gives NICs back to the driver that they had before `tapline bind`, and forgets what bind --persist said.",
+	.words = TL_CHOICES_PCI,
+	TL_OPTIONS(unbind_options),
+};
 
 struct options {
 	const char *root;
-	bool list, persist, without_iommu, dry_run, help;
+	bool list, persist, without_iommu, dry_run;
 };
 
-enum { LIST = 'l', PERSIST = 'p', NO_IOMMU = 'n', DRY_RUN = 'd', ROOT = 'r', HELP = 'h' };
-
-static const struct option bind_options[] = {{"list", no_argument, NULL, LIST}, {"persist", no_argument, NULL, PERSIST},
-	{"no-iommu", no_argument, NULL, NO_IOMMU}, {"dry-run", no_argument, NULL, DRY_RUN},
-	{"root", required_argument, NULL, ROOT}, {"help", no_argument, NULL, HELP}, {0}};
-
-static const struct option unbind_options[] = {{"dry-run", no_argument, NULL, DRY_RUN},
-	{"root", required_argument, NULL, ROOT}, {"help", no_argument, NULL, HELP}, {0}};
-
-static bool parse(int argc, char **argv, const struct option *table, struct options *options)
+// Returns -1 to go on, else an exit status.
+static int parse(int argc, char **argv, const struct tl_command *command, struct options *options)
 {
-	int c;
+	struct tl_options_reader reader;
+	const struct tl_option *option;
 
 	*options = (struct options){.root = ""};
-	while ((c = getopt_long(argc, argv, "h", table, NULL)) != -1) {
-		switch (c) {
-		case LIST:
-			options->list = true;
-			break;
-		case PERSIST:
-			options->persist = true;
-			break;
-		case NO_IOMMU:
-			options->without_iommu = true;
-			break;
-		case DRY_RUN:
-			options->dry_run = true;
-			break;
-		case ROOT:
+	tl_options_begin(&reader, command, argc, argv);
+	while ((option = tl_options_next(&reader)) != NULL) {
+		options->list |= option->id == LIST;
+		options->persist |= option->id == PERSIST;
+		options->without_iommu |= option->id == NO_IOMMU;
+		options->dry_run |= option->id == DRY_RUN;
+		if (option->id == ROOT)
 			options->root = optarg;
-			break;
-		case HELP:
-			options->help = true;
-			break;
-		default:
-			return false;
-		}
 	}
+	if (reader.status >= 0)
+		return reader.status;
 	int words = argc - optind;
-	if (options->help || (options->list && words == 0))
-		return true;
+	if (options->list && words == 0)
+		return -1;
 	if (options->list || words < 1 || words > DEVICES_MAX) {
 		tl_error("%s (see `tapline %s --help`)",
 			options->list ? "--list takes no address"
 			: words == 0  ? "which NIC? give its PCI address"
 				      : "at most 32 NICs at a time",
 			argv[0]);
-		return false;
+		return TL_EXIT_USAGE;
 	}
-	return true;
+	return -1;
 }
 
 // Says why, and gives back what the program ends with.
@@ -272,11 +271,10 @@ static int unbind_all(const struct options *options, char *const *addresses, uns
 int tl_cmd_bind(int argc, char **argv)
 {
 	struct options options;
+	int status = parse(argc, argv, &tl_bind_command, &options);
 
-	if (!parse(argc, argv, bind_options, &options))
-		return TL_EXIT_USAGE;
-	if (options.help)
-		return fputs(bind_help, stdout) < 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
+	if (status >= 0)
+		return status;
 	if (options.list)
 		return list(options.root);
 	return bind_all(&options, argv + optind, (unsigned)(argc - optind));
@@ -285,10 +283,9 @@ int tl_cmd_bind(int argc, char **argv)
 int tl_cmd_unbind(int argc, char **argv)
 {
 	struct options options;
+	int status = parse(argc, argv, &tl_unbind_command, &options);
 
-	if (!parse(argc, argv, unbind_options, &options))
-		return TL_EXIT_USAGE;
-	if (options.help)
-		return fputs(unbind_help, stdout) < 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
+	if (status >= 0)
+		return status;
 	return unbind_all(&options, argv + optind, (unsigned)(argc - optind));
 }

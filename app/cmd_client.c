@@ -216,8 +216,7 @@ int tl_cmd_client(int argc, char **argv)
 		return TL_EXIT_USAGE;
 	}
 	if (args.help) {
-		tl_client_print_help(stdout);
-		return 0;
+		return tl_options_print_help(&tl_client_command, stdout) == 0 ? TL_EXIT_OK : TL_EXIT_FAILED;
 	}
 	struct measured *m = calloc(1, sizeof(*m));
 	if (m == NULL) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tapline control: tells a running appliance what to do with its recordings.
 
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,24 +10,32 @@
 #include <tl_ctl.h>
 #include <tl_err.h>
 #include <tl_log.h>
+#include <tl_options.h>
 
 #include "app.h"
 
 #define COMMAND_CHARS 4200 // a verb and a path
 
-static const char help[] =
-	"usage: tapline control VERB [RECORDING] [--socket PATH]\n"
-	"\n"
-	"Tells the appliance that listens on PATH, the control.socket of its configuration, what to do with a recording, or\n"
-	"with all of them. RECORDING is its path as in the configuration, or its place there, counted from 0.\n"
-	"\n"
-	"  trigger            save what it holds, and what follows (only \"mode\": \"trigger\")\n"
-	"  pause              count frames, and record none\n"
-	"  resume             go on recording\n"
-	"  rotate             begin a new file\n"
-	"\n"
-	"      --socket PATH  default " TL_DEFAULT_SOCKET "\n"
-	"  -h, --help         this text\n";
+static const struct tl_option options[] = {
+	{"socket", 0, "PATH", "where it listens (default " TL_DEFAULT_SOCKET ")", 's', .choices = TL_CHOICES_FILE},
+	TL_OPTION_HELP,
+};
+
+const struct tl_command tl_control_command = {
+	.name = "control",
+	.summary = "trigger, pause, resume or rotate the recordings of a running appliance",
+	.usage = "control VERB [RECORDING] [--socket PATH]",
+	.about =
+		"Tells the appliance that listens on PATH, the control.socket of its configuration, what to do with a recording, or\n"
+		"with all of them. RECORDING is its path as in the configuration, or its place there, counted from 0.\n"
+		"\n"
+		"  trigger  save what it holds, and what follows (only \"mode\": \"trigger\")\n"
+		"  pause    count frames, and record none\n"
+		"  resume   go on recording\n"
+		"  rotate   begin a new file",
+	.words = "trigger pause resume rotate",
+	TL_OPTIONS(options),
+};
 
 static int usage(const char *what)
 {
@@ -51,22 +58,17 @@ static int judge(const char *text)
 
 int tl_cmd_control(int argc, char **argv)
 {
-	static const struct option table[] = {
-		{"socket", required_argument, NULL, 's'}, {"help", no_argument, NULL, 'h'}, {0}};
+	struct tl_options_reader reader;
 	const char *path = TL_DEFAULT_SOCKET;
 	char command[COMMAND_CHARS];
 	struct tl_err err;
 	char *answer;
-	int c;
 
-	while ((c = getopt_long(argc, argv, "h", table, NULL)) != -1) {
-		if (c == 's')
-			path = optarg;
-		else if (c == 'h')
-			return fputs(help, stdout) < 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
-		else
-			return TL_EXIT_USAGE;
-	}
+	tl_options_begin(&reader, &tl_control_command, argc, argv);
+	while (tl_options_next(&reader) != NULL)
+		path = optarg;
+	if (reader.status >= 0)
+		return reader.status;
 	int words = argc - optind;
 	if (words < 1 || words > 2)
 		return usage(words < 1 ? "what to do? give a verb" : "one recording at a time, or all");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tapline doctor: says whether this host is fit for Tapline, why not, and what helps.
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,24 +12,35 @@
 #include <tl_doctor.h>
 #include <tl_err.h>
 #include <tl_log.h>
+#include <tl_options.h>
 
 #include "app.h"
 #include "doctor_facts.h"
 
-static const char help[] =
-	"usage: tapline doctor [-c CONFIG] [--json | --fix-script] [--root DIR] [--measure-disk]\n"
-	"\n"
-	"Looks at this host and says of each thing that matters to Tapline whether it is ok, why it matters and what helps.\n"
-	"It changes nothing and needs no root; what it may not read is \"unknown\".\n"
-	"\n"
-	"  -c, --config CONFIG  check what this configuration needs; without, the checks are general\n"
-	"      --json           the results as one JSON object\n"
-	"      --fix-script     a shell script that mends what can be mended without a reboot, to be read before it is run\n"
-	"      --root DIR       read sysfs, procfs and files below DIR: another host's, copied\n"
-	"      --measure-disk   write to the disks of the recordings, up to 2 s each, to see how fast they are\n"
-	"  -h, --help           this text\n"
-	"\n"
-	"Exit status: 0 no check failed, 1 one did, 2 the call or the configuration was wrong.\n";
+static const struct tl_option options[] = {
+	{"config", 'c', "CONFIG", "check what this configuration needs; without, the checks are general", 'c',
+		.choices = TL_CHOICES_FILE},
+	{"json", 0, NULL, "the results as one JSON object", 'j'},
+	{"fix-script", 0, NULL,
+		"a shell script that mends what can be mended without a reboot, to be read before it is run", 'f'},
+	{"root", 0, "DIR", "read sysfs, procfs and files below DIR: another host's, copied", 'r',
+		.choices = TL_CHOICES_DIRECTORY},
+	{"measure-disk", 0, NULL, "write to the disks of the recordings, up to 2 s each, to see how fast they are",
+		'm'},
+	TL_OPTION_HELP,
+};
+
+const struct tl_command tl_doctor_command = {
+	.name = "doctor",
+	.summary = "is this host fit, and how to mend it",
+	.usage = "doctor [-c CONFIG] [--json | --fix-script] [--root DIR] [--measure-disk]",
+	.about =
+		"Looks at this host and says of each thing that matters to Tapline whether it is ok, why it matters and what helps.\n"
+		"It changes nothing and needs no root; what it may not read is \"unknown\".",
+	.after = "Exit status: 0 no check failed, 1 one did, 2 the call or the configuration was wrong.",
+	.words = "",
+	TL_OPTIONS(options),
+};
 
 struct options {
 	const char *config, *root;
@@ -40,28 +50,21 @@ struct options {
 // Returns an exit status, or -1 to go on.
 static int parse(int argc, char **argv, struct options *o)
 {
-	static const struct option table[] = {{"config", required_argument, NULL, 'c'},
-		{"json", no_argument, NULL, 'j'}, {"fix-script", no_argument, NULL, 'f'},
-		{"root", required_argument, NULL, 'r'}, {"measure-disk", no_argument, NULL, 'm'},
-		{"help", no_argument, NULL, 'h'}, {0}};
-	int c;
+	struct tl_options_reader reader;
+	const struct tl_option *option;
 
-	while ((c = getopt_long(argc, argv, "c:h", table, NULL)) != -1) {
-		if (c == 'c')
+	tl_options_begin(&reader, &tl_doctor_command, argc, argv);
+	while ((option = tl_options_next(&reader)) != NULL) {
+		o->json |= option->id == 'j';
+		o->script |= option->id == 'f';
+		o->measure |= option->id == 'm';
+		if (option->id == 'c')
 			o->config = optarg;
-		else if (c == 'j')
-			o->json = true;
-		else if (c == 'f')
-			o->script = true;
-		else if (c == 'r')
+		else if (option->id == 'r')
 			o->root = optarg;
-		else if (c == 'm')
-			o->measure = true;
-		else if (c == 'h')
-			return fputs(help, stdout) < 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
-		else
-			return TL_EXIT_USAGE;
 	}
+	if (reader.status >= 0)
+		return reader.status;
 	if (optind < argc || (o->json && o->script) || (o->measure && o->config == NULL)) {
 		tl_error("%s (see `tapline doctor --help`)",
 			optind < argc	       ? "doctor takes options only; a configuration follows -c"

@@ -2,7 +2,6 @@
 // tapline extract: copies what is asked for out of recordings.
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include <tl_err.h>
 #include <tl_extract.h>
 #include <tl_log.h>
+#include <tl_options.h>
 #include <tl_units.h>
 
 #include "app.h"
@@ -26,26 +26,33 @@
 #define IOPRIO_WHO_PROCESS 1 // linux/ioprio.h is not everywhere
 #define IOPRIO_IDLE (3 << 13)
 
-static const char help[] =
-	"usage: tapline extract DIR|FILE... [options] [FILTER] -w OUT\n"
-	"       tapline extract DIR|FILE... --reindex\n"
-	"\n"
-	"Copies the packets that match all of what is given from recordings, or other pcapng and pcap files, to OUT,\n"
-	"pcapng. FILTER, in tcpdump's syntax, begins with the first word that names no file. A recording with an index\n"
-	"(FILE.tlx) is read only where that says there may be a match.\n"
-	"\n"
-	"  -w, --write OUT    where to; - is stdout, and results go to stderr then\n"
-	"      --from T       not before T\n"
-	"      --to T         before T\n"
-	"      --host A       from or to this IPv4 or IPv6 address; again: or this one\n"
-	"      --port P       from or to this TCP, UDP or SCTP port; again: or this one\n"
-	"      --rate SIZE    read so many bytes a second at most (default " DEFAULT_RATE "); 0: no limit\n"
-	"      --no-index     read everything\n"
-	"      --reindex      write the index of each recording anew, and extract nothing\n"
-	"      --json         the results as one JSON object\n"
-	"  -h, --help         this text\n"
-	"\n"
-	"T: 2026-11-21T04:25:16.123456789Z (always UTC; the end may be left out), @SECONDS since 1970, or -60s, so long ago.\n";
+static const struct tl_option options[] = {
+	{"write", 'w', "OUT", "where to; - is stdout, and results go to stderr then", 'w', .choices = TL_CHOICES_FILE},
+	{"from", 0, "T", "not before T", 'f'},
+	{"to", 0, "T", "before T", 't'},
+	{"host", 0, "A", "from or to this IPv4 or IPv6 address; again: or this one", 'H'},
+	{"port", 0, "P", "from or to this TCP, UDP or SCTP port; again: or this one", 'p'},
+	{"rate", 0, "SIZE", "read so many bytes a second at most (default " DEFAULT_RATE "); 0: no limit", 'r'},
+	{"no-index", 0, NULL, "read everything", 'n'},
+	{"reindex", 0, NULL, "write the index of each recording anew, and extract nothing", 'R'},
+	{"json", 0, NULL, "the results as one JSON object", 'j'},
+	TL_OPTION_HELP,
+};
+
+const struct tl_command tl_extract_command = {
+	.name = "extract",
+	.summary = "copy packets out of recordings",
+	.usage = "extract DIR|FILE... [options] [FILTER] -w OUT\n"
+		 "extract DIR|FILE... --reindex",
+	.about =
+		"Copies the packets that match all of what is given from recordings, or other pcapng and pcap files, to OUT,\n"
+		"pcapng. FILTER, in tcpdump's syntax, begins with the first word that names no file. A recording with an index\n"
+		"(FILE.tlx) is read only where that says there may be a match.",
+	.after =
+		"T: 2026-11-21T04:25:16.123456789Z (always UTC; the end may be left out), @SECONDS since 1970, or -60s, so long ago.",
+	.words = TL_CHOICES_FILE,
+	TL_OPTIONS(options),
+};
 
 struct options {
 	struct tl_extract_cfg cfg;
@@ -145,23 +152,17 @@ static const char *check(const struct options *o)
 // Returns -1 to go on, else an exit status.
 static int parse(int argc, char **argv, struct options *o)
 {
-	static const struct option table[] = {{"write", required_argument, NULL, 'w'},
-		{"from", required_argument, NULL, 'f'}, {"to", required_argument, NULL, 't'},
-		{"host", required_argument, NULL, 'H'}, {"port", required_argument, NULL, 'p'},
-		{"rate", required_argument, NULL, 'r'}, {"no-index", no_argument, NULL, 'n'},
-		{"reindex", no_argument, NULL, 'R'}, {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'},
-		{0}};
-	int c;
+	struct tl_options_reader reader;
+	const struct tl_option *option;
 
-	while ((c = getopt_long(argc, argv, "w:h", table, NULL)) != -1) {
-		if (c == 'h')
-			return fputs(help, stdout) < 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
-		if (c == '?') // getopt has said what is wrong
-			return TL_EXIT_USAGE;
-		const char *wrong = set(o, c, optarg);
+	tl_options_begin(&reader, &tl_extract_command, argc, argv);
+	while ((option = tl_options_next(&reader)) != NULL) {
+		const char *wrong = set(o, option->id, optarg);
 		if (wrong != NULL)
 			return usage(wrong, optarg);
 	}
+	if (reader.status >= 0)
+		return reader.status;
 	const char *wrong = set_words(o, argc - optind, argv + optind);
 	if (wrong == NULL)
 		wrong = check(o);

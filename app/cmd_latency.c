@@ -2,7 +2,6 @@
 // tapline latency: latencies out of capture files.
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <tl_err.h>
 #include <tl_latency.h>
 #include <tl_log.h>
+#include <tl_options.h>
 #include <tl_units.h>
 
 #include "app.h"
@@ -21,31 +21,45 @@
 #define OFFSET_MAX 65535
 #define REPLY_BYTES_MAX (1u << 20)
 
-static const char help[] =
-	"usage: tapline latency FILE [FILE2] --trigger FILTER --reply FILTER [options]\n"
-	"       tapline latency --compare A B [--threshold T] [--json]\n"
-	"\n"
-	"Finds the reply to each trigger in pcap and pcapng files, and tells how long it took. FILE holds both, or the\n"
-	"triggers, and FILE2 the replies. Filters are in tcpdump's syntax.\n"
-	"\n"
-	"      --trigger FILTER  the frames that ask: UDP datagrams or TCP segments\n"
-	"      --reply FILTER    the frames that answer: UDP datagrams or TCP streams\n"
-	"      --match HOW       payload (default): the trigger's payload stands in the reply\n"
-	"                        sequence:OFFSET[,OFFSET]:LEN: a number of LEN bytes stands in both, so far behind\n"
-	"                        their beginnings (the second OFFSET is the reply's)\n"
-	"                        position: the stream of replies is the triggers' payloads, one after the other\n"
-	"      --reply-bytes N   with sequence, in TCP: each reply is so long (default: as long as its trigger)\n"
-	"      --window TIME     how far a trigger and its reply can be apart (default 1s); also 500ms, 20us, 900ns\n"
-	"      --unique          a payload that comes again within the window is a copy, not another trigger\n"
-	"      --name TEXT       of the experiment, for the report\n"
-	"      --json            the results as one JSON object\n"
-	"      --csv FILE        every pair: packet_id,time_ns,latency_ns\n"
-	"      --html FILE       the report as a page that opens in any browser\n"
-	"      --hgrm FILE       percentiles, in HdrHistogram's format\n"
-	"  -w, --write LINKED    a pcapng copy in which the frames of a pair have the same packet id, and a comment; - is\n"
-	"                        stdout, and results go to stderr then\n"
-	"      --above TIME      with -w: comments only for pairs that are further apart\n"
-	"  -h, --help            this text\n";
+static const struct tl_option options[] = {
+	{"trigger", 0, "FILTER", "the frames that ask: UDP datagrams or TCP segments", 't'},
+	{"reply", 0, "FILTER", "the frames that answer: UDP datagrams or TCP streams", 'r'},
+	{"match", 0, "HOW",
+		"how a reply is known: payload (default): the trigger's payload stands in the reply; sequence:OFFSET[,OFFSET]:LEN: a number of LEN "
+		"bytes stands in both, so far behind their beginnings (the second OFFSET is the reply's); position: the stream of "
+		"replies is the triggers' payloads, one after the other",
+		'm', .choices = "payload position sequence:"},
+	{"reply-bytes", 0, "N", "with sequence, in TCP: each reply is so long (default: as long as its trigger)", 'b'},
+	{"window", 0, "TIME", "how far a trigger and its reply can be apart (default 1s); also 500ms, 20us, 900ns",
+		'W'},
+	{"unique", 0, NULL, "a payload that comes again within the window is a copy, not another trigger", 'u'},
+	{"name", 0, "TEXT", "name of the experiment, for the report", 'n'},
+	{"json", 0, NULL, "the results as one JSON object", 'j'},
+	{"csv", 0, "FILE", "every pair: packet_id,time_ns,latency_ns", 'c', .choices = TL_CHOICES_FILE},
+	{"html", 0, "FILE", "the report as a page that opens in any browser", 'H', .choices = TL_CHOICES_FILE},
+	{"hgrm", 0, "FILE", "percentiles, in HdrHistogram's format", 'g', .choices = TL_CHOICES_FILE},
+	{"write", 'w', "LINKED",
+		"a pcapng copy in which the frames of a pair have the same packet id, and a comment; - is stdout, and "
+		"results go to stderr then",
+		'w', .choices = TL_CHOICES_FILE},
+	{"above", 0, "TIME", "with -w: comments only for pairs that are further apart", 'a'},
+	TL_OPTION_HELP,
+	{.help = "Of two reports, what --json printed or pages of --html: are the latencies of B larger than those of A?"},
+	TL_LATENCY_COMPARE_OPTION,
+	TL_LATENCY_THRESHOLD_OPTION,
+};
+
+const struct tl_command tl_latency_command = {
+	.name = "latency",
+	.summary = "tell latencies out of captures",
+	.usage = "latency FILE [FILE2] --trigger FILTER --reply FILTER [options]\n"
+		 "latency --compare A B [--threshold T] [--json]",
+	.about =
+		"Finds the reply to each trigger in pcap and pcapng files, and tells how long it took. FILE holds both, or the\n"
+		"triggers, and FILE2 the replies. Filters are in tcpdump's syntax.",
+	.words = TL_CHOICES_FILE,
+	TL_OPTIONS(options),
+};
 
 struct options {
 	struct tl_latency_cfg cfg;
@@ -154,6 +168,9 @@ static const char *set(struct options *o, int c, const char *value)
 	case 'u':
 		o->cfg.match.unique = true;
 		return NULL;
+	case TL_LATENCY_COMPARE_ID: // cut short, so that nobody saw it
+	case TL_LATENCY_THRESHOLD_ID:
+		return "write --compare, in full, to compare two reports";
 	case 'j':
 		o->json = true;
 		return NULL;
@@ -184,25 +201,17 @@ static const char *check(const struct options *o)
 // Returns -1 to go on, else an exit status.
 static int parse(int argc, char **argv, struct options *o)
 {
-	static const struct option table[] = {{"trigger", required_argument, NULL, 't'},
-		{"reply", required_argument, NULL, 'r'}, {"match", required_argument, NULL, 'm'},
-		{"reply-bytes", required_argument, NULL, 'b'}, {"window", required_argument, NULL, 'W'},
-		{"unique", no_argument, NULL, 'u'}, {"name", required_argument, NULL, 'n'},
-		{"json", no_argument, NULL, 'j'}, {"csv", required_argument, NULL, 'c'},
-		{"html", required_argument, NULL, 'H'}, {"hgrm", required_argument, NULL, 'g'},
-		{"write", required_argument, NULL, 'w'}, {"above", required_argument, NULL, 'a'},
-		{"help", no_argument, NULL, 'h'}, {0}};
-	int c;
+	struct tl_options_reader reader;
+	const struct tl_option *option;
 
-	while ((c = getopt_long(argc, argv, "w:h", table, NULL)) != -1) {
-		if (c == 'h')
-			return fputs(help, stdout) < 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
-		if (c == '?') // getopt has said what is wrong
-			return TL_EXIT_USAGE;
-		const char *wrong = set(o, c, optarg);
+	tl_options_begin(&reader, &tl_latency_command, argc, argv);
+	while ((option = tl_options_next(&reader)) != NULL) {
+		const char *wrong = set(o, option->id, optarg);
 		if (wrong != NULL)
 			return usage(wrong, optarg);
 	}
+	if (reader.status >= 0)
+		return reader.status;
 	if (optind == argc)
 		return usage("which file? name one that holds both, or one of triggers and one of replies", NULL);
 	if (argc - optind > TL_LATENCY_INPUTS)

@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 
 #include <tl_err.h>
 #include <tl_log.h>
+#include <tl_options.h>
 #include <tl_units.h>
 #include <tl_writer.h>
 
@@ -21,16 +21,23 @@
 
 #define HIDDEN_SUFFIX ".next"
 
-static const char help[] =
-	"usage: tapline recover PATH... [--dry-run] [--json]\n"
-	"\n"
-	"Makes recordings that a crash left behind valid pcapng files, in place. PATH is a file, or a directory: then all\n"
-	"files in it that a recording left there, NAME.part and the hidden .NAME.next. When it is complete, NAME.part\n"
-	"becomes NAME, or the next number that is free. Files that somebody is writing are left alone.\n"
-	"\n"
-	"      --dry-run  only say what would be done\n"
-	"      --json     the results as one JSON object\n"
-	"  -h, --help     this text\n";
+static const struct tl_option options[] = {
+	{"dry-run", 0, NULL, "only say what would be done", 'n'},
+	{"json", 0, NULL, "the results as one JSON object", 'j'},
+	TL_OPTION_HELP,
+};
+
+const struct tl_command tl_recover_command = {
+	.name = "recover",
+	.summary = "make what a crash left of recordings valid files",
+	.usage = "recover PATH... [--dry-run] [--json]",
+	.about =
+		"Makes recordings that a crash left behind valid pcapng files, in place. PATH is a file, or a directory: then all\n"
+		"files in it that a recording left there, NAME.part and the hidden .NAME.next. When it is complete, NAME.part\n"
+		"becomes NAME, or the next number that is free. Files that somebody is writing are left alone.",
+	.words = TL_CHOICES_FILE,
+	TL_OPTIONS(options),
+};
 
 struct options {
 	bool dry_run, json;
@@ -263,21 +270,19 @@ static int print_json(struct work *work)
 
 int tl_cmd_recover(int argc, char **argv)
 {
-	static const struct option table[] = {{"dry-run", no_argument, NULL, 'n'}, {"json", no_argument, NULL, 'j'},
-		{"help", no_argument, NULL, 'h'}, {0}};
+	struct tl_options_reader reader;
+	const struct tl_option *option;
 	struct work work = {0};
-	int c;
 
-	while ((c = getopt_long(argc, argv, "h", table, NULL)) != -1) {
-		if (c == 'n')
+	tl_options_begin(&reader, &tl_recover_command, argc, argv);
+	while ((option = tl_options_next(&reader)) != NULL) {
+		if (option->id == 'n')
 			work.options.dry_run = true;
-		else if (c == 'j')
-			work.options.json = true;
-		else if (c == 'h')
-			return fputs(help, stdout) < 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
 		else
-			return TL_EXIT_USAGE;
+			work.options.json = true;
 	}
+	if (reader.status >= 0)
+		return reader.status;
 	if (optind == argc) {
 		tl_error("which file or directory? (see `tapline recover --help`)");
 		return TL_EXIT_USAGE;

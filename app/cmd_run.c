@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tapline run: the appliance that a configuration describes.
 
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include <tl_config.h>
 #include <tl_err.h>
 #include <tl_log.h>
+#include <tl_options.h>
 #include <tl_units.h>
 
 #include "app.h"
@@ -17,20 +17,31 @@
 #include "finish.h"
 #include "latency_files.h"
 
-static const char help[] =
-	"usage: tapline run CONFIG.json [--json] [--duration S] [--fail-on-loss] [--latency DIR]\n"
-	"       tapline run --check CONFIG.json [--json]\n"
-	"\n"
-	"Runs the echoes and recordings of CONFIG.json until SIGINT or SIGTERM, then drains, closes the files and prints\n"
-	"the latency table and the loss ledger.\n"
-	"\n"
-	"      --check         only say whether the configuration is right, and how long each recording's buffer lasts\n"
-	"                      at line rate when the disk stalls\n"
-	"      --duration S    end after S seconds (a decimal fraction is allowed)\n"
-	"      --fail-on-loss  exit 1 if a frame was lost, even though it was counted\n"
-	"      --latency DIR   write a latency report of each echo there: NAME.json, .html, .hgrm and, with \"samples\", .csv\n"
-	"      --json          the results as one JSON object on stdout; tables go to stderr\n"
-	"  -h, --help          this text\n";
+static const struct tl_option options[] = {
+	{"check", 0, NULL,
+		"only say whether the configuration is right, and how long each recording's buffer lasts at line rate when "
+		"the disk stalls",
+		'c'},
+	{"duration", 0, "S", "end after S seconds (a decimal fraction is allowed)", 'd'},
+	{"fail-on-loss", 0, NULL, "exit 1 if a frame was lost, even though it was counted", 'f'},
+	{"latency", 0, "DIR",
+		"write a latency report of each echo there: NAME.json, .html, .hgrm and, with \"samples\", .csv", 'l',
+		.choices = TL_CHOICES_DIRECTORY},
+	{"json", 0, NULL, "the results as one JSON object on stdout; tables go to stderr", 'j'},
+	TL_OPTION_HELP,
+};
+
+const struct tl_command tl_run_command = {
+	.name = "run",
+	.summary = "run the appliance that a configuration describes",
+	.usage = "run CONFIG.json [--json] [--duration S] [--fail-on-loss] [--latency DIR]\n"
+		 "run --check CONFIG.json [--json]",
+	.about =
+		"Runs the echoes and recordings of CONFIG.json until SIGINT or SIGTERM, then drains, closes the files and prints\n"
+		"the latency table and the loss ledger.",
+	.words = TL_CHOICES_FILE,
+	TL_OPTIONS(options),
+};
 
 struct options {
 	bool check, json, fail_on_loss;
@@ -47,14 +58,12 @@ static int usage(const char *what, const char *value)
 // Returns -1 to go on, else an exit status.
 static int parse(int argc, char **argv, struct options *o)
 {
-	static const struct option table[] = {{"check", no_argument, NULL, 'c'},
-		{"duration", required_argument, NULL, 'd'}, {"fail-on-loss", no_argument, NULL, 'f'},
-		{"latency", required_argument, NULL, 'l'}, {"json", no_argument, NULL, 'j'},
-		{"help", no_argument, NULL, 'h'}, {0}};
-	int c;
+	struct tl_options_reader reader;
+	const struct tl_option *option;
 
-	while ((c = getopt_long(argc, argv, "h", table, NULL)) != -1) {
-		switch (c) {
+	tl_options_begin(&reader, &tl_run_command, argc, argv);
+	while ((option = tl_options_next(&reader)) != NULL) {
+		switch (option->id) {
 		case 'c':
 			o->check = true;
 			break;
@@ -71,13 +80,10 @@ static int parse(int argc, char **argv, struct options *o)
 		case 'j':
 			o->json = true;
 			break;
-		case 'h':
-			fputs(help, stdout);
-			return TL_EXIT_OK;
-		default: // getopt has said what is wrong
-			return TL_EXIT_USAGE;
 		}
 	}
+	if (reader.status >= 0)
+		return reader.status;
 	if (optind + 1 != argc)
 		return usage(
 			optind == argc ? "which configuration? give its file" : "one configuration at a time", NULL);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tapline status: asks a running appliance for its counters.
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,17 +11,24 @@
 #include <tl_ctl.h>
 #include <tl_err.h>
 #include <tl_log.h>
+#include <tl_options.h>
 
 #include "app.h"
 
-static const char help[] =
-	"usage: tapline status [--socket PATH] [--json]\n"
-	"\n"
-	"Prints the counters of the appliance that listens on PATH, the control.socket of its configuration.\n"
-	"\n"
-	"      --socket PATH  default " TL_DEFAULT_SOCKET "\n"
-	"      --json         the appliance's answer as it is\n"
-	"  -h, --help         this text\n";
+static const struct tl_option options[] = {
+	{"socket", 0, "PATH", "where it listens (default " TL_DEFAULT_SOCKET ")", 's', .choices = TL_CHOICES_FILE},
+	{"json", 0, NULL, "the appliance's answer as it is", 'j'},
+	TL_OPTION_HELP,
+};
+
+const struct tl_command tl_status_command = {
+	.name = "status",
+	.summary = "ask a running appliance for its counters",
+	.usage = "status [--socket PATH] [--json]",
+	.about = "Prints the counters of the appliance that listens on PATH, the control.socket of its configuration.",
+	.words = "",
+	TL_OPTIONS(options),
+};
 
 // "residence_ns  703  p99 2303  max 21184": the median and the end of a distribution.
 static void print_times(const char *name, const json_t *times)
@@ -109,24 +115,22 @@ static int show(const char *answer, bool as_json)
 
 int tl_cmd_status(int argc, char **argv)
 {
-	static const struct option table[] = {{"socket", required_argument, NULL, 's'},
-		{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+	struct tl_options_reader reader;
+	const struct tl_option *option;
 	const char *path = TL_DEFAULT_SOCKET;
 	bool as_json = false;
 	char *answer;
 	struct tl_err err;
-	int c;
 
-	while ((c = getopt_long(argc, argv, "h", table, NULL)) != -1) {
-		if (c == 's')
+	tl_options_begin(&reader, &tl_status_command, argc, argv);
+	while ((option = tl_options_next(&reader)) != NULL) {
+		if (option->id == 's')
 			path = optarg;
-		else if (c == 'j')
-			as_json = true;
-		else if (c == 'h')
-			return fputs(help, stdout) < 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
 		else
-			return TL_EXIT_USAGE;
+			as_json = true;
 	}
+	if (reader.status >= 0)
+		return reader.status;
 	if (optind != argc) {
 		tl_error("%s: unexpected (see `tapline status --help`)", argv[optind]);
 		return TL_EXIT_USAGE;

@@ -2,7 +2,6 @@
 // tapline top: the rates of a running appliance, in place.
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,24 +13,30 @@
 #include <tl_ctl.h>
 #include <tl_err.h>
 #include <tl_log.h>
+#include <tl_options.h>
 #include <tl_top.h>
 #include <tl_units.h>
 
 #include "app.h"
 
-#define DEFAULT_SOCKET "/run/tapline.sock"
+static const struct tl_option options[] = {
+	{"socket", 0, "PATH", "where it listens (default " TL_DEFAULT_SOCKET ")", 's', .choices = TL_CHOICES_FILE},
+	{"interval", 0, "S", "seconds between two looks, 0.1 to 3600 (default 1)", 'i'},
+	{"once", 0, NULL, "one page, over one interval", 'o'},
+	{"count", 'n', "N", "end after N pages", 'n'},
+	TL_OPTION_HELP,
+};
 
-static const char help[] =
-	"usage: tapline top [--socket PATH] [--interval S] [--once | -n N]\n"
-	"\n"
-	"Shows what the appliance that listens on PATH does per second, until it is interrupted: on a terminal in place,\n"
-	"else page after page.\n"
-	"\n"
-	"      --socket PATH  its control.socket; default " DEFAULT_SOCKET "\n"
-	"      --interval S   seconds between two looks (0.1 or more; default 1)\n"
-	"      --once         one page, over one interval\n"
-	"  -n, --count N      N pages\n"
-	"  -h, --help         this text\n";
+const struct tl_command tl_top_command = {
+	.name = "top",
+	.summary = "watch what a running appliance does per second",
+	.usage = "top [--socket PATH] [--interval S] [--once | -n N]",
+	.about =
+		"Shows what the appliance that listens on PATH, the control.socket of its configuration, does per second, until it\n"
+		"is interrupted: on a terminal in place, else page after page.",
+	.words = "",
+	TL_OPTIONS(options),
+};
 
 struct options {
 	const char *socket;
@@ -48,26 +53,24 @@ static int usage(const char *what, const char *value)
 // Returns -1 to go on, else an exit status.
 static int parse(int argc, char **argv, struct options *o)
 {
-	static const struct option table[] = {{"socket", required_argument, NULL, 's'},
-		{"interval", required_argument, NULL, 'i'}, {"once", no_argument, NULL, 'o'},
-		{"count", required_argument, NULL, 'n'}, {"help", no_argument, NULL, 'h'}, {0}};
-	int c;
+	struct tl_options_reader reader;
+	const struct tl_option *option;
 
-	while ((c = getopt_long(argc, argv, "hn:", table, NULL)) != -1) {
-		if (c == 's')
+	tl_options_begin(&reader, &tl_top_command, argc, argv);
+	while ((option = tl_options_next(&reader)) != NULL) {
+		if (option->id == 's')
 			o->socket = optarg;
-		else if (c == 'o')
+		else if (option->id == 'o')
 			o->pages = 1;
-		else if (c == 'h')
-			return fputs(help, stdout) < 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
-		else if (c == '?')
-			return TL_EXIT_USAGE;
-		else if (c == 'n' && tl_parse_u64(optarg, 1, UINT32_MAX, &o->pages) != 0)
+		else if (option->id == 'n' && tl_parse_u64(optarg, 1, UINT32_MAX, &o->pages) != 0)
 			return usage("-n takes a whole number from 1", optarg);
-		else if (c == 'i' && (tl_parse_seconds(optarg, &o->interval_ns) != 0 ||
-					     o->interval_ns < TL_NS_PER_S / 10 || o->interval_ns > 3600 * TL_NS_PER_S))
+		else if (option->id == 'i' &&
+			 (tl_parse_seconds(optarg, &o->interval_ns) != 0 || o->interval_ns < TL_NS_PER_S / 10 ||
+				 o->interval_ns > 3600 * TL_NS_PER_S))
 			return usage("--interval takes a number of seconds from 0.1 to 3600", optarg);
 	}
+	if (reader.status >= 0)
+		return reader.status;
 	return optind == argc ? -1 : usage("unexpected", argv[optind]);
 }
 
@@ -152,7 +155,7 @@ static int watch(const struct options *o)
 
 int tl_cmd_top(int argc, char **argv)
 {
-	struct options o = {.socket = DEFAULT_SOCKET, .interval_ns = TL_NS_PER_S};
+	struct options o = {.socket = TL_DEFAULT_SOCKET, .interval_ns = TL_NS_PER_S};
 	int status = parse(argc, argv, &o);
 
 	return status >= 0 ? status : watch(&o);

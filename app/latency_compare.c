@@ -3,7 +3,6 @@
 
 #include "latency_compare.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,20 +10,27 @@
 #include <tl_err.h>
 #include <tl_latency_compare.h>
 #include <tl_log.h>
+#include <tl_options.h>
 
 #include "app.h"
 
 #define SEED UINT64_C(20031973) // any: what counts is that the same reports give the same verdict
 
-static const char help[] =
-	"usage: tapline latency --compare A B [--threshold T] [--json]\n"
-	"\n"
-	"Says whether the latencies of B are larger than those of A, at p50, p90, p99 and p99.9. A and B are\n"
-	"reports: what --json printed, or pages of --html. Exit status 0: B is not shown to be slower; 1: it is; 2: that cannot be said.\n"
-	"\n"
-	"      --threshold T  what is no matter: 50, 50ns, 1.5us, 2ms, or 5% of A (default 0)\n"
-	"      --json         the comparison as one JSON object\n"
-	"  -h, --help         this text\n";
+static const struct tl_option options[] = {
+	TL_LATENCY_COMPARE_OPTION,
+	TL_LATENCY_THRESHOLD_OPTION,
+	{"json", 0, NULL, "the comparison as one JSON object", 'j'},
+	TL_OPTION_HELP,
+};
+
+static const struct tl_command compare_command = {
+	.name = "latency",
+	.usage = "latency --compare A B [--threshold T] [--json]",
+	.about =
+		"Says whether the latencies of B are larger than those of A, at p50, p90, p99 and p99.9. A and B are reports: what\n"
+		"--json printed, or pages of --html. Exit status 0: B is not shown to be slower; 1: it is; 2: that cannot be said.",
+	TL_OPTIONS(options),
+};
 
 struct call {
 	const char *a, *b;
@@ -49,20 +55,17 @@ static int usage(const char *what)
 // Returns -1 to go on, else an exit status.
 static int parse(int argc, char **argv, struct call *call)
 {
-	static const struct option table[] = {{"compare", no_argument, NULL, 'c'},
-		{"threshold", required_argument, NULL, 't'}, {"json", no_argument, NULL, 'j'},
-		{"help", no_argument, NULL, 'h'}, {0}};
-	int c;
+	struct tl_options_reader reader;
+	const struct tl_option *option;
 
-	while ((c = getopt_long(argc, argv, "h", table, NULL)) != -1) {
-		if (c == 'h')
-			return fputs(help, stdout) < 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
-		if (c == '?') // getopt has said what is wrong
-			return TL_EXIT_USAGE;
-		if (c == 't' && tl_latency_parse_threshold(optarg, &call->threshold) != 0)
+	tl_options_begin(&reader, &compare_command, argc, argv);
+	while ((option = tl_options_next(&reader)) != NULL) {
+		if (option->id == TL_LATENCY_THRESHOLD_ID && tl_latency_parse_threshold(optarg, &call->threshold) != 0)
 			return usage("--threshold takes a number of ns, or one with ns, us, ms or %");
-		call->json |= c == 'j';
+		call->json |= option->id == 'j';
 	}
+	if (reader.status >= 0)
+		return reader.status;
 	if (argc - optind != 2)
 		return usage("--compare takes two reports, JSON or HTML");
 	call->a = argv[optind];

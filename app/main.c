@@ -5,37 +5,49 @@
 #include <string.h>
 
 #include <tl_base.h>
+#include <tl_client.h>
 
 #include "app.h"
+#include "dump.h"
 #include "extcap.h"
 
 static const struct {
-	const char *name;
+	const struct tl_command *command;
 	int (*run)(int argc, char **argv);
-	const char *summary;
 } commands[] = {
-	{"run", tl_cmd_run, "run the appliance that a configuration describes"},
-	{"capture", tl_cmd_capture, "record a port to a pcapng file"},
-	{"doctor", tl_cmd_doctor, "is this host fit, and how to mend it"},
-	{"client", tl_cmd_client, "measure an echo from outside"},
-	{"latency", tl_cmd_latency, "tell latencies out of captures"},
-	{"extract", tl_cmd_extract, "copy packets out of recordings"},
-	{"recover", tl_cmd_recover, "make what a crash left of recordings valid files"},
-	{"bench", tl_cmd_bench, "measure what a recording costs on this host"},
-	{"bind", tl_cmd_bind, "give NICs to DPDK"},
-	{"unbind", tl_cmd_unbind, "give NICs back to the kernel"},
-	{"status", tl_cmd_status, "ask a running appliance for its counters"},
-	{"top", tl_cmd_top, "watch what a running appliance does per second"},
-	{"control", tl_cmd_control, "trigger, pause, resume or rotate the recordings of a running appliance"},
+	{&tl_run_command, tl_cmd_run},
+	{&tl_capture_command, tl_cmd_capture},
+	{&tl_doctor_command, tl_cmd_doctor},
+	{&tl_client_command, tl_cmd_client},
+	{&tl_latency_command, tl_cmd_latency},
+	{&tl_extract_command, tl_cmd_extract},
+	{&tl_recover_command, tl_cmd_recover},
+	{&tl_bench_command, tl_cmd_bench},
+	{&tl_bind_command, tl_cmd_bind},
+	{&tl_unbind_command, tl_cmd_unbind},
+	{&tl_status_command, tl_cmd_status},
+	{&tl_top_command, tl_cmd_top},
+	{&tl_control_command, tl_cmd_control},
 };
 
 static void print_usage(FILE *out)
 {
 	fprintf(out, "usage: tapline COMMAND [options]\n\n");
 	for (size_t i = 0; i < TL_ARRAY_LEN(commands); i++)
-		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+		fprintf(out, "  %-10s %s\n", commands[i].command->name, commands[i].command->summary);
 	fprintf(out, "\n`tapline COMMAND --help` explains a command; `tapline --version` prints the version.\n"
 		     "Exit status: 0 ok, 1 the work failed, 2 the call or the configuration was wrong.\n");
+}
+
+static int dump_options(void)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(commands); i++)
+		json_array_append_new(list, tl_dump_command(commands[i].command));
+	int rc = json_dumpf(list, stdout, JSON_INDENT(1));
+	json_decref(list);
+	return rc == 0 && fflush(stdout) == 0 ? TL_EXIT_OK : TL_EXIT_FAILED;
 }
 
 int main(int argc, char **argv)
@@ -52,10 +64,12 @@ int main(int argc, char **argv)
 		printf("tapline %s\n", TL_VERSION);
 		return TL_EXIT_OK;
 	}
+	if (strcmp(argv[1], "--dump-options") == 0) // for docs/generate.py
+		return dump_options();
 	if (tl_extcap_is_meant(argv[1]))
 		return tl_extcap(argc, argv);
 	for (size_t i = 0; i < TL_ARRAY_LEN(commands); i++)
-		if (strcmp(argv[1], commands[i].name) == 0)
+		if (strcmp(argv[1], commands[i].command->name) == 0)
 			return commands[i].run(argc - 1, argv + 1);
 	fprintf(stderr, "tapline: error: there is no command \"%s\"\n\n", argv[1]);
 	print_usage(stderr);

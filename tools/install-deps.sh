@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs from Debian's packages what is needed and not there: `run` to build and run, `test` for the tests as well, `vm`
 # for the tests with an emulated NIC, `bench` for what tests/bench/capture.sh compares with, `dpdk` for tools/build-dpdk.sh,
-# `debian` for tools/test-debian.sh.
+# `debian` for tools/test-debian.sh, `package` to build the Debian package.
 # Asks the network for nothing when everything is there.
 set -euo pipefail
 
@@ -10,10 +10,11 @@ run_packages=(
 	gcc libc6-dev meson ninja-build pkgconf libdpdk-dev libpcap-dev libjansson-dev liburing-dev libzstd-dev
 	ethtool iproute2 jq procps
 )
+package_packages=("${run_packages[@]}" debhelper dpkg-dev)
 test_packages=(
 	"${run_packages[@]}"
-	binutils clang clang-format e2fsprogs iputils-arping iputils-ping libcunit1-dev netcat-openbsd nodejs python3 shellcheck socat tcpdump tshark
-	valgrind zstd
+	binutils clang clang-format debhelper debootstrap dpkg-dev e2fsprogs groff-base iputils-arping iputils-ping libcunit1-dev
+	netcat-openbsd nodejs python3 shellcheck socat tcpdump tshark valgrind zstd
 )
 vm_packages=(e2fsprogs kmod xz-utils)
 bench_packages=(
@@ -26,7 +27,7 @@ dpdk_packages=(
 qemu_oldest=8 # the first with an igb
 
 usage() {
-	echo "usage: tools/install-deps.sh run|test|vm|bench|dpdk|debian"
+	echo "usage: tools/install-deps.sh run|test|vm|bench|dpdk|debian|package"
 }
 
 is_installed() {
@@ -123,6 +124,9 @@ bench)
 	;;
 dpdk)
 	install_missing "${dpdk_packages[@]}"
+	;;
+package)
+	install_missing "${package_packages[@]}"
 	;;
 debian)
 	install_missing debootstrap

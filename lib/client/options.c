@@ -4,88 +4,90 @@
 #include "args_priv.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
 
+#include <tl_options.h>
 #include <tl_units.h>
 
 enum kind { FLAG, NUMBER, SECONDS, ADDRESS, GROUP, ENDPOINT, LIST, STAMPS, TEXT, PREFIX };
 
-struct option_row {
-	const char *name;
-	const char *value; // what stands for it in the help
+// What an option's value may be, and where it goes.
+struct rule {
 	enum kind kind;
 	size_t offset; // of its field in struct tl_client_given
 	uint64_t min, max;
 	const char *fallback; // parsed like a given one; NULL: none
-	const char *help;
 };
 
-static const struct option_row rows[] = {
-	{"kernel", NULL, FLAG, offsetof(struct tl_client_given, kernel), 0, 0, NULL,
-		"use sockets of the kernel; this, or --port, is required"},
-	{"port", "PORT", TEXT, offsetof(struct tl_client_given, port.device), 0, 0, NULL,
+#define FIELD(name) offsetof(struct tl_client_given, name)
+#define RULE(...)                                                                                                      \
+	.meaning = &(const struct rule)                                                                                \
+	{                                                                                                              \
+		__VA_ARGS__                                                                                            \
+	}
+
+static const struct tl_option options[] = {
+	{"kernel", 0, NULL, "use sockets of the kernel; this, or --port, is required", RULE(FLAG, FIELD(kernel))},
+	{"port", 0, "PORT",
 		"poll this port with Tapline's own stack instead: a kernel interface (eth0), xdp:INTERFACE, a PCI "
-		"address (0000:3b:00.0) or vdev:DEVARGS; IPv4 only"},
-	{"ip", "IP/BITS", PREFIX, offsetof(struct tl_client_given, port), 0, 0, NULL,
-		"our address on the port, one that no other host has, and its prefix"},
-	{"gateway", "IP", ADDRESS, offsetof(struct tl_client_given, gateway), 0, 0, NULL,
-		"of the port: the way to what is not in the prefix"},
-	{"vlan", "ID", NUMBER, offsetof(struct tl_client_given, port.vlan), 1, 4094, NULL,
-		"of the port: tag every frame (IEEE 802.1Q)"},
-	{"lcore", "CPU", NUMBER, offsetof(struct tl_client_given, port.lcore), 0, 1023, NULL,
-		"poll the port on this CPU (default: wherever the kernel puts the thread)"},
-	{"take", NULL, FLAG, offsetof(struct tl_client_given, port.take), 0, 0, NULL,
-		"allow xdp: on the interface of the default route or of the login"},
-	{"group", "GROUP", GROUP, offsetof(struct tl_client_given, group), 0, 0, NULL,
-		"send to this multicast group and read the echoes from TCP"},
-	{"udp-port", "PORT", NUMBER, offsetof(struct tl_client_given, udp_port), 1, 65535, NULL,
-		"UDP port of the group"},
-	{"tcp-listen", "IP:PORT", ENDPOINT, offsetof(struct tl_client_given, tcp_listen), 0, 0, NULL,
-		"where the appliance connects to, to send the echoes"},
-	{"tcp-connect", "IP:PORT", ENDPOINT, offsetof(struct tl_client_given, tcp_connect), 0, 0, NULL,
-		"measure a TCP echo instead: connect, send and read back"},
-	{"udp-echo", "IP:PORT", ENDPOINT, offsetof(struct tl_client_given, udp_echo), 0, 0, NULL,
-		"measure a UDP echo instead"},
-	{"source", "IP", ADDRESS, offsetof(struct tl_client_given, source), 0, 0, NULL,
+		"address (0000:3b:00.0) or vdev:DEVARGS; IPv4 only",
+		RULE(TEXT, FIELD(port.device))},
+	{"ip", 0, "IP/BITS", "our address on the port, one that no other host has, and its prefix",
+		RULE(PREFIX, FIELD(port))},
+	{"gateway", 0, "IP", "of the port: the way to what is not in the prefix", RULE(ADDRESS, FIELD(gateway))},
+	{"vlan", 0, "ID", "of the port: tag every frame (IEEE 802.1Q)", RULE(NUMBER, FIELD(port.vlan), 1, 4094)},
+	{"lcore", 0, "CPU", "poll the port on this CPU (default: wherever the kernel puts the thread)",
+		RULE(NUMBER, FIELD(port.lcore), 0, 1023)},
+	{"take", 0, NULL, "allow xdp: on the interface of the default route or of the login",
+		RULE(FLAG, FIELD(port.take))},
+	{"group", 0, "GROUP", "send to this multicast group and read the echoes from TCP", RULE(GROUP, FIELD(group))},
+	{"udp-port", 0, "PORT", "UDP port of the group", RULE(NUMBER, FIELD(udp_port), 1, 65535)},
+	{"tcp-listen", 0, "IP:PORT", "where the appliance connects to, to send the echoes",
+		RULE(ENDPOINT, FIELD(tcp_listen))},
+	{"tcp-connect", 0, "IP:PORT", "measure a TCP echo instead: connect, send and read back",
+		RULE(ENDPOINT, FIELD(tcp_connect))},
+	{"udp-echo", 0, "IP:PORT", "measure a UDP echo instead", RULE(ENDPOINT, FIELD(udp_echo))},
+	{"source", 0, "IP",
 		"send from this address, and multicast from its interface (default: the address of --tcp-listen; "
-		"without that the kernel chooses)"},
-	{"ttl", "N", NUMBER, offsetof(struct tl_client_given, ttl), 1, 255, "1",
-		"time to live of the multicast, over IPv6 its hop limit"},
-	{"rate", "N[,N...]", LIST, offsetof(struct tl_client_given, rate_pps), 1, 10000000, "1000",
-		"messages per second; several: a run at each"},
-	{"seconds", "S", SECONDS, offsetof(struct tl_client_given, duration_ns), TL_NS_PER_MS, 1000000 * TL_NS_PER_S,
-		"5", "how long to send; with --rate at most 1000000000 messages"},
-	{"payload", "BYTES[,...]", LIST, offsetof(struct tl_client_given, payload_bytes), MIN_PAYLOAD_BYTES,
-		MAX_TCP_PAYLOAD_BYTES, "16",
+		"without that the kernel chooses)",
+		RULE(ADDRESS, FIELD(source))},
+	{"ttl", 0, "N", "time to live of the multicast, over IPv6 its hop limit",
+		RULE(NUMBER, FIELD(ttl), 1, 255, "1")},
+	{"rate", 0, "N[,N...]", "messages per second; several: a run at each",
+		RULE(LIST, FIELD(rate_pps), 1, 10000000, "1000")},
+	{"seconds", 0, "S", "how long to send; with --rate at most 1000000000 messages",
+		RULE(SECONDS, FIELD(duration_ns), TL_NS_PER_MS, 1000000 * TL_NS_PER_S, "5")},
+	{"payload", 0, "BYTES[,...]",
 		"size of a message; at most 1472 over UDP, 1452 over IPv6; several, or FROM:TO:COUNT: a run of each, and "
-		"what a byte takes"},
-	{"connect-timeout", "S", SECONDS, offsetof(struct tl_client_given, connect_timeout_ns), 100 * TL_NS_PER_MS,
-		3600 * TL_NS_PER_S, "10", "how long to wait for the TCP connection"},
-	{"linger", "S", SECONDS, offsetof(struct tl_client_given, linger_ns), 0, 3600 * TL_NS_PER_S, "1",
-		"how long to wait for missing echoes after the last send"},
-	{"spin", "US", NUMBER, offsetof(struct tl_client_given, spin_us), 0, 1000000, "100",
-		"poll without sleeping for so many microseconds before and after each send: steadier times, more CPU"},
-	{"timestamps", "SOURCE", STAMPS, offsetof(struct tl_client_given, timestamps), 0, 0, "auto",
+		"what a byte takes",
+		RULE(LIST, FIELD(payload_bytes), MIN_PAYLOAD_BYTES, MAX_TCP_PAYLOAD_BYTES, "16")},
+	{"connect-timeout", 0, "S", "how long to wait for the TCP connection",
+		RULE(SECONDS, FIELD(connect_timeout_ns), 100 * TL_NS_PER_MS, 3600 * TL_NS_PER_S, "10")},
+	{"linger", 0, "S", "how long to wait for missing echoes after the last send",
+		RULE(SECONDS, FIELD(linger_ns), 0, 3600 * TL_NS_PER_S, "1")},
+	{"spin", 0, "US",
+		"poll without sleeping for so many microseconds before and after each send: steadier times, more CPU",
+		RULE(NUMBER, FIELD(spin_us), 0, 1000000, "100")},
+	{"timestamps", 0, "SOURCE",
 		"who stamps packets, for wire_rtt_ns: nobody, the kernel, or the NIC; with --port those that arrive, also "
-		"tsc; auto is the kernel where it can, with --port the port's best"},
-	{"cold", "N", NUMBER, offsetof(struct tl_client_given, cold), 0, TL_CLIENT_COLD_LISTED, "1",
-		"the first so many echoes after each connect are shown apart, and in no percentile"},
-	{"null", "FILE", TEXT, offsetof(struct tl_client_given, null_path), 0, 0, NULL,
-		"take off the time of a null echo: what --json gave for the same path without what is to be measured"},
-	{"require-valid", NULL, FLAG, offsetof(struct tl_client_given, require_valid), 0, 0, NULL,
-		"exit with 1 when the result is called invalid"},
-	{"csv", "FILE", TEXT, offsetof(struct tl_client_given, files.csv), 0, 0, NULL, "write every sample"},
-	{"hgrm", "FILE", TEXT, offsetof(struct tl_client_given, files.hgrm), 0, 0, NULL,
-		"write the percentiles, as HdrHistogram does"},
-	{"html", "FILE", TEXT, offsetof(struct tl_client_given, files.html), 0, 0, NULL, "write a page with plots"},
-	{"report", "FILE", TEXT, offsetof(struct tl_client_given, files.json), 0, 0, NULL,
-		"write the report of latencies, for `tapline latency --compare`"},
-	{"json", NULL, FLAG, offsetof(struct tl_client_given, json), 0, 0, NULL,
-		"print the results as one JSON object"},
-	{"help", NULL, FLAG, offsetof(struct tl_client_given, help), 0, 0, NULL, "print this"},
+		"tsc; auto is the kernel where it can, with --port the port's best",
+		.choices = "auto user kernel nic tsc", RULE(STAMPS, FIELD(timestamps), 0, 0, "auto")},
+	{"cold", 0, "N", "the first so many echoes after each connect are shown apart, and in no percentile",
+		RULE(NUMBER, FIELD(cold), 0, TL_CLIENT_COLD_LISTED, "1")},
+	{"null", 0, "FILE",
+		"take off the time of a null echo: what --json gave for the same path without what is to be measured",
+		.choices = TL_CHOICES_FILE, RULE(TEXT, FIELD(null_path))},
+	{"require-valid", 0, NULL, "exit with 1 when the result is called invalid", RULE(FLAG, FIELD(require_valid))},
+	{"csv", 0, "FILE", "write every sample", .choices = TL_CHOICES_FILE, RULE(TEXT, FIELD(files.csv))},
+	{"hgrm", 0, "FILE", "write the percentiles, as HdrHistogram does", .choices = TL_CHOICES_FILE,
+		RULE(TEXT, FIELD(files.hgrm))},
+	{"html", 0, "FILE", "write a page with plots", .choices = TL_CHOICES_FILE, RULE(TEXT, FIELD(files.html))},
+	{"report", 0, "FILE", "write the report of latencies, for `tapline latency --compare`",
+		.choices = TL_CHOICES_FILE, RULE(TEXT, FIELD(files.json))},
+	{"json", 0, NULL, "print the results as one JSON object", RULE(FLAG, FIELD(json))},
+	TL_OPTION_HELP,
 };
 
 double tl_client_seconds_of(uint64_t ns)
@@ -140,19 +142,19 @@ static int parse_stamps(const char *text, enum tl_client_timestamps *out)
 	return -EINVAL;
 }
 
-static int parse_value(const struct option_row *row, const char *text, struct tl_client_given *given)
+static int parse_value(const struct rule *rule, const char *text, struct tl_client_given *given)
 {
-	void *field = (char *)given + row->offset;
+	void *field = (char *)given + rule->offset;
 	struct tl_client_endpoint *endpoint = field;
 
-	switch (row->kind) {
+	switch (rule->kind) {
 	case FLAG:
 		*(bool *)field = true;
 		return 0;
 	case NUMBER:
-		return tl_parse_u64(text, row->min, row->max, field);
+		return tl_parse_u64(text, rule->min, rule->max, field);
 	case SECONDS:
-		return parse_seconds(text, row->min, row->max, field);
+		return parse_seconds(text, rule->min, rule->max, field);
 	case ADDRESS:
 		return parse_address(text, endpoint);
 	case GROUP:
@@ -160,7 +162,7 @@ static int parse_value(const struct option_row *row, const char *text, struct tl
 	case ENDPOINT:
 		return parse_endpoint(text, endpoint);
 	case LIST:
-		return tl_client_sweep_parse(text, row->min, row->max, field);
+		return tl_client_sweep_parse(text, rule->min, rule->max, field);
 	case STAMPS:
 		return parse_stamps(text, field);
 	case TEXT:
@@ -172,18 +174,18 @@ static int parse_value(const struct option_row *row, const char *text, struct tl
 	return -EINVAL;
 }
 
-static void describe_range(const struct option_row *row, char *buf, size_t size)
+static void describe_range(const struct rule *rule, char *buf, size_t size)
 {
-	switch (row->kind) {
+	switch (rule->kind) {
 	case FLAG:
 		snprintf(buf, size, "no value");
 		break;
 	case NUMBER:
-		snprintf(buf, size, "a whole number from %" PRIu64 " to %" PRIu64, row->min, row->max);
+		snprintf(buf, size, "a whole number from %" PRIu64 " to %" PRIu64, rule->min, rule->max);
 		break;
 	case SECONDS:
-		snprintf(buf, size, "seconds from %.10g to %.10g", tl_client_seconds_of(row->min),
-			tl_client_seconds_of(row->max));
+		snprintf(buf, size, "seconds from %.10g to %.10g", tl_client_seconds_of(rule->min),
+			tl_client_seconds_of(rule->max));
 		break;
 	case ADDRESS:
 		snprintf(buf, size, "an address such as 192.0.2.1 or 2001:db8::1");
@@ -199,7 +201,7 @@ static void describe_range(const struct option_row *row, char *buf, size_t size)
 		snprintf(buf, size,
 			"a whole number from %" PRIu64 " to %" PRIu64
 			", up to %d of them rising and with commas between, or FROM:TO:COUNT",
-			row->min, row->max, TL_CLIENT_POINTS);
+			rule->min, rule->max, TL_CLIENT_POINTS);
 		break;
 	case STAMPS:
 		snprintf(buf, size, "auto, user, kernel, nic or tsc");
@@ -213,98 +215,95 @@ static void describe_range(const struct option_row *row, char *buf, size_t size)
 	}
 }
 
-static int set_value(const struct option_row *row, const char *text, struct tl_client_given *given, struct tl_err *err)
+static void describe(const struct tl_option *option, char *text, size_t size)
+{
+	const struct rule *rule = option->meaning;
+	char range[96] = "";
+
+	if (rule == NULL) // help
+		return;
+	if (rule->kind == NUMBER || rule->kind == SECONDS || rule->kind == STAMPS)
+		describe_range(rule, range, sizeof(range));
+	if (rule->kind == LIST)
+		snprintf(range, sizeof(range), "from %" PRIu64 " to %" PRIu64, rule->min, rule->max);
+	snprintf(text, size, "%s%s%s%s%s", range[0] != '\0' ? "; " : "", range,
+		rule->fallback != NULL ? " (default " : "", rule->fallback != NULL ? rule->fallback : "",
+		rule->fallback != NULL ? ")" : "");
+}
+
+const struct tl_command tl_client_command = {
+	.name = "client",
+	.summary = "measure an echo from outside",
+	.usage = "client TRANSPORT --group GROUP --udp-port PORT --tcp-listen IP:PORT [options]\n"
+		 "client TRANSPORT --tcp-connect IP:PORT [options]\n"
+		 "client TRANSPORT --udp-echo IP:PORT [options]",
+	.about =
+		"TRANSPORT: --kernel, or --port PORT --ip IP/BITS\n"
+		"\n"
+		"Sends numbered messages at a fixed rate, reads their echoes, and reports round-trip times and losses.\n"
+		"Times count from when a message was due (no coordinated omission). The first echoes find cold caches: they\n"
+		"are reported apart, as first_rtt_ns and cold[], and are not in rtt_ns. wire_rtt_ns is from the stamp of a\n"
+		"packet's departure to that of its echo's arrival. How late sends were is in sender_late_ns.\n"
+		"Exits with 0 when every message was echoed intact, 1 when not or without a connection, 2 on wrong usage.\n"
+		"A result that must not be believed is called invalid, with the reason.",
+	.words = "",
+	TL_OPTIONS(options),
+	.until_word = true,
+	.describe = describe,
+};
+
+static int set_value(
+	const struct tl_option *option, const char *text, struct tl_client_given *given, struct tl_err *err)
 {
 	char range[128];
 
-	if (parse_value(row, text, given) == 0)
+	if (parse_value(option->meaning, text, given) == 0)
 		return 0;
-	describe_range(row, range, sizeof(range));
-	return tl_fail(err, -EINVAL, "--%s %s: give %s", row->name, text, range);
+	describe_range(option->meaning, range, sizeof(range));
+	return tl_fail(err, -EINVAL, "--%s %s: give %s", option->name, text, range);
 }
 
-static int bad_option(int opt, char **argv, struct tl_err *err)
+static int bad_option(const struct tl_options_reader *reader, struct tl_err *err)
 {
-	const char *word = argv[optind - 1];
+	const char *word = reader->argv[optind - 1];
 
-	if (opt == ':')
+	if (reader->missing_value)
 		return tl_fail(err, -EINVAL, "%s needs a value; `tapline client --help` describes it", word);
 	return tl_fail(
 		err, -EINVAL, "%s is no option of client, or is not used like this; see `tapline client --help`", word);
 }
 
+static int set_defaults(struct tl_client_given *given, struct tl_err *err)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(options) && ret == 0; i++) {
+		const struct rule *rule = options[i].meaning;
+		if (rule != NULL && rule->fallback != NULL)
+			ret = set_value(&options[i], rule->fallback, given, err);
+	}
+	return ret;
+}
+
 int tl_client_read_options(int argc, char **argv, struct tl_client_given *given, struct tl_err *err)
 {
-	struct option options[TL_ARRAY_LEN(rows) + 1] = {0};
-	int index = 0, opt;
+	struct tl_options_reader reader;
+	const struct tl_option *option;
+	int ret = set_defaults(given, err);
 
-	for (size_t i = 0; i < TL_ARRAY_LEN(rows); i++) {
-		options[i].name = rows[i].name;
-		options[i].has_arg = rows[i].kind == FLAG ? no_argument : required_argument;
-		int ret = rows[i].fallback != NULL ? set_value(&rows[i], rows[i].fallback, given, err) : 0;
-		if (ret != 0)
-			return ret;
+	tl_options_begin_quiet(&reader, &tl_client_command, argc, argv);
+	while (ret == 0 && (option = tl_options_next(&reader)) != NULL) {
+		if (option->meaning != NULL)
+			ret = set_value(option, optarg, given, err);
+		else
+			given->help = true;
 	}
-
-	optind = 0; // glibc: begin anew
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "+:", options, &index)) != -1) {
-		int ret = opt == 0 ? set_value(&rows[index], optarg, given, err) : bad_option(opt, argv, err);
-		if (ret != 0)
-			return ret;
-	}
+	if (ret != 0)
+		return ret;
+	if (reader.status >= 0)
+		return bad_option(&reader, err);
 	if (optind < argc)
 		return tl_fail(
 			err, -EINVAL, "%s: client takes options only; see `tapline client --help`", argv[optind]);
 	return 0;
-}
-
-// Text whose first column is column, broken between words before column 100.
-static void print_wrapped(const char *text, size_t column, FILE *out)
-{
-	const size_t width = 100 - column;
-
-	while (strlen(text) > width) {
-		size_t len = width;
-		while (len > 1 && text[len] != ' ')
-			len--;
-		fprintf(out, "%.*s\n%*s", (int)len, text, (int)column, "");
-		text += len + 1;
-	}
-	fprintf(out, "%s\n", text);
-}
-
-static void print_option(const struct option_row *row, FILE *out)
-{
-	char left[40], right[384], range[96] = "", fallback[32] = "";
-
-	if (row->kind == NUMBER || row->kind == SECONDS || row->kind == STAMPS)
-		describe_range(row, range, sizeof(range));
-	if (row->kind == LIST)
-		snprintf(range, sizeof(range), "from %" PRIu64 " to %" PRIu64, row->min, row->max);
-	if (row->fallback != NULL)
-		snprintf(fallback, sizeof(fallback), " (default %s)", row->fallback);
-	snprintf(left, sizeof(left), "--%s %s", row->name, row->value != NULL ? row->value : "");
-	snprintf(right, sizeof(right), "%s%s%s%s", row->help, range[0] != '\0' ? "; " : "", range, fallback);
-	fprintf(out, "  %-24s ", left);
-	print_wrapped(right, 27, out);
-}
-
-void tl_client_print_help(FILE *out)
-{
-	fputs("usage: tapline client TRANSPORT --group GROUP --udp-port PORT --tcp-listen IP:PORT [options]\n"
-	      "       tapline client TRANSPORT --tcp-connect IP:PORT [options]\n"
-	      "       tapline client TRANSPORT --udp-echo IP:PORT [options]\n"
-	      "TRANSPORT: --kernel, or --port PORT --ip IP/BITS\n"
-	      "\n"
-	      "Sends numbered messages at a fixed rate, reads their echoes, and reports round-trip times and losses.\n"
-	      "Times count from when a message was due (no coordinated omission). The first echoes find cold caches: they\n"
-	      "are reported apart, as first_rtt_ns and cold[], and are not in rtt_ns. wire_rtt_ns is from the stamp of a\n"
-	      "packet's departure to that of its echo's arrival. How late sends were is in sender_late_ns.\n"
-	      "Exits with 0 when every message was echoed intact, 1 when not or without a connection, 2 on wrong usage.\n"
-	      "A result that must not be believed is called invalid, with the reason.\n"
-	      "\n",
-		out);
-	for (size_t i = 0; i < TL_ARRAY_LEN(rows); i++)
-		print_option(&rows[i], out);
 }

@@ -39,6 +39,7 @@
 #include <tl_client_sweep.h>
 #include <tl_hist.h>
 #include <tl_latency.h>
+#include <tl_options.h>
 #include <tl_units.h>
 
 #define TL_CLIENT_MAX_MESSAGES UINT64_C(1000000000)
@@ -255,4 +256,6 @@ struct tl_client_args {
 
 // argv[0] is the command's name. Returns 0, or -EINVAL and a sentence naming the option and what it accepts.
 int tl_client_parse_args(int argc, char **argv, struct tl_client_args *args, struct tl_err *err);
-void tl_client_print_help(FILE *out);
+
+// What a client accepts, with its help.
+extern const struct tl_command tl_client_command;

@@ -367,7 +367,7 @@ static void help_names_every_default(void)
 	CU_ASSERT_TRUE(args.help);
 
 	FILE *out = open_memstream(&text, &len);
-	tl_client_print_help(out);
+	tl_options_print_help(&tl_client_command, out);
 	fclose(out);
 	join_lines(text);
 	static const char *const needed[] = {"--kernel", "--port PORT", "--ip IP/BITS", "--gateway IP", "--vlan ID",

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A table of options to getopt_long().
+
+#include <tl_options.h>
+
+#include <string.h>
+
+#define LONG_ONLY 256 // what getopt_long() returns for the first row; the second is one more
+
+static void begin(struct tl_options_reader *reader, const struct tl_command *command, int argc, char **argv, bool quiet)
+{
+	struct option *longs = reader->longs;
+	char *letters = reader->letters;
+
+	*reader = (struct tl_options_reader){
+		.command = command, .argc = argc, .argv = argv, .quiet = quiet, .status = -1};
+	if (command->until_word)
+		*letters++ = '+';
+	if (quiet)
+		*letters++ = ':';
+	for (size_t i = 0; i < command->n_options; i++) {
+		const struct tl_option *option = &command->options[i];
+		if (option->name == NULL)
+			continue;
+		*longs++ = (struct option){.name = option->name,
+			.has_arg = option->value != NULL ? required_argument : no_argument,
+			.val = (int)i + LONG_ONLY};
+		if (option->letter != 0)
+			*letters++ = option->letter;
+		if (option->letter != 0 && option->value != NULL)
+			*letters++ = ':';
+	}
+	optind = 0; // glibc: begin anew
+	opterr = !quiet;
+}
+
+void tl_options_begin(struct tl_options_reader *reader, const struct tl_command *command, int argc, char **argv)
+{
+	begin(reader, command, argc, argv, false);
+}
+
+void tl_options_begin_quiet(struct tl_options_reader *reader, const struct tl_command *command, int argc, char **argv)
+{
+	begin(reader, command, argc, argv, true);
+}
+
+static const struct tl_option *option_of(const struct tl_command *command, int c)
+{
+	for (size_t i = 0; i < command->n_options; i++)
+		if (c == (int)i + LONG_ONLY || (c != 0 && c == command->options[i].letter))
+			return &command->options[i];
+	return NULL;
+}
+
+const struct tl_option *tl_options_next(struct tl_options_reader *reader)
+{
+	int c = getopt_long(reader->argc, reader->argv, reader->letters, reader->longs, NULL);
+
+	if (c == -1)
+		return NULL;
+	const struct tl_option *option = option_of(reader->command, c);
+	if (option == NULL) { // getopt has said what is wrong
+		reader->status = 2;
+		reader->missing_value = c == ':';
+	} else if (!reader->quiet && strcmp(option->name, "help") == 0) {
+		reader->status = tl_options_print_help(reader->command, stdout) == 0 ? 0 : 1;
+		option = NULL;
+	}
+	return option;
+}

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# `meson install`: every file is where it belongs, and nothing else is.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+source "$func_root/tests/lib/installed.sh"
+
+build=$(dirname "$(dirname "$TAPLINE")")
+
+func_begin
+prefix=$(meson introspect --buildoptions "$build" | jq -r '.[] | select(.name == "prefix").value')
+DESTDIR=$DIR/root meson install --quiet --no-rebuild -C "$build" >install.log 2>&1 || func_die "meson install failed"
+check_equal "every file is where it belongs, and no other" "$(files_below "root$prefix")" "$(installed_files | LC_ALL=C sort)"
+check_equal "nothing is outside of the prefix" "$(find root -type f -not -path "root$prefix/*")" ""
+check_equal "units start what is installed" "$(missing_programs "$DIR/root" "$prefix")" ""
+check "the installed program runs" "root$prefix/bin/tapline" --version
+check "it is no one else's to write" test "$(stat -c %a "root$prefix/bin/tapline")" = 755
+check_equal "bash finds the completion" "$(bash -c "source root$prefix/share/bash-completion/completions/tapline; complete -p tapline")" \
+	"complete -o filenames -F _tapline tapline"
+for file in "$func_root"/docs/examples/*.json; do
+	check "the example $(basename "$file") is a right configuration" "$TAPLINE" run --check "root$prefix/share/doc/tapline/examples/$(basename "$file")"
+done

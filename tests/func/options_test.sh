@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What a command accepts is what its help, its man page and the shells' completions say.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+docs=$(dirname "$(dirname "$TAPLINE")")/docs
+
+# options_of COMMAND: by the table.
+options_of() {
+	jq -r --arg name "$1" '.[] | select(.name == $name).options[].name | values' table.json | sort
+}
+
+in_help() {
+	"$TAPLINE" "$1" --help | sed -n 's/^  \(-[a-z],\|   \) --\([a-z-]\+\).*/\2/p' | sort
+}
+
+in_page() {
+	sed -n '/^\.SH OPTIONS/,/^\.SH EXIT/p' "$docs/tapline-$1.1" | sed 's/\\-/-/g' | sed -n '/^\.TP$/{n;s/.*--\([a-z-]\+\)\\fR.*/\1/p}' | sort
+}
+
+# complete_words WORD...: what is offered for the last one.
+complete_words() (
+	# shellcheck source=/dev/null # it is generated
+	source "$docs/tapline"
+	COMP_WORDS=(tapline "$@")
+	COMP_CWORD=$#
+	_tapline
+	printf '%s\n' "${COMPREPLY[@]}"
+)
+
+in_completion() {
+	complete_words "$1" -- | sed 's/^--//' | sort
+}
+
+# mentioned_but_gone: options that pages speak of in passing, and no command has.
+mentioned_but_gone() {
+	local page
+	for page in "$docs"/tapline-*.1 "$func_root/docs/man/tapline.1"; do
+		sed '/^\.nf/,/^\.fi/d; s/\\-/-/g' "$page" | grep -oP '(?<![\w-])--[a-z][a-z-]*[a-z]' | sort -u | sed 's/^--//' |
+			grep -vxFf <(jq -r '.[].options[].name | values' table.json; echo version; echo rotate-) | sed "s|^|$(basename "$page"): --|" || true
+	done
+}
+
+commands_in() {
+	case $1 in
+	help) "$TAPLINE" --help | sed -n 's/^  \([a-z]\+\) .*/\1/p' ;;
+	page) sed -n 's/^\.BR \([a-z]\+\) ", see ".*/\1/p' "$func_root/docs/man/tapline.1" ;;
+	completion) complete_words '' | grep -v '^-' ;;
+	esac | sort -u
+}
+
+func_begin
+[[ -e $docs/tapline ]] || func_die "there is no $docs/tapline; build everything first"
+"$TAPLINE" --dump-options >table.json || func_die "no table"
+commands=$(jq -r '.[].name' table.json | sort)
+for place in help page completion; do
+	check_equal "every command is in the $place, and no other" "$(commands_in "$place")" "$commands"
+done
+for command in $commands; do
+	want=$(options_of "$command")
+	check_equal "$command: every option is in the help, and no other" "$(in_help "$command")" "$want"
+	check_equal "$command: every option is in the man page, and no other" "$(in_page "$command")" "$want"
+	check_equal "$command: every option is completed, and no other" "$(in_completion "$command")" "$want"
+done
+check_equal "pages speak of no option that is not there" "$(mentioned_but_gone)" ""
+check_equal "groff has no complaint about the pages" "$(groff -man -ww -z -Tutf8 "$docs"/tapline-*.1 2>&1)" ""
+check_equal "a command is completed" "$(complete_words cap)" capture
+check_equal "values are" "$(complete_words capture --direction '')" $'rx\ntx\nboth'
+touch 'a file.json'
+check_equal "files are, with spaces in them" "$(complete_words run 'a f')" "a file.json"
+check_equal "a number is not" "$(complete_words capture --count '')" ""
+if command -v zsh >/dev/null; then
+	check "zsh reads its completion" zsh -n "$docs/_tapline"
+else
+	skip "zsh reads its completion" "there is no zsh"
+fi

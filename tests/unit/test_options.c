@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A table of options: what is accepted, and how it is explained.
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <tl_options.h>
+#include <tl_test.h>
+
+static const struct tl_option rows[] = {
+	{"write", 'w', "FILE", "where to", 'w'},
+	{"quiet", 0, NULL, "say nothing", 'q'},
+	{.help = "Of numbers:"},
+	{"count", 'n', "N",
+		"how many of those that are there, however long it takes until the last of them has been seen by anybody "
+		"at all",
+		'n'},
+	TL_OPTION_HELP,
+};
+
+static void describe(const struct tl_option *option, char *text, size_t size)
+{
+	if (option->id == 'n')
+		snprintf(text, size, " (default 7)");
+}
+
+static const struct tl_command command = {
+	.name = "copy",
+	.summary = "copy things",
+	.usage = "copy THING... -w FILE\ncopy --quiet",
+	.about = "Copies things.",
+	.after = "That is all.",
+	TL_OPTIONS(rows),
+	.describe = describe,
+};
+
+// Reads "copy WORDS" and leaves what was understood in seen: ids, each with its value.
+static int read_words(bool quiet, bool until_word, char *words, char *seen, struct tl_options_reader *reader)
+{
+	static char name[] = "copy";
+	struct tl_command copy = command;
+	const struct tl_option *option;
+	char *argv[16] = {name}, *rest;
+	int argc = 1;
+
+	copy.until_word = until_word;
+	for (char *word = strtok_r(words, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest))
+		argv[argc++] = word;
+	*seen = '\0';
+	if (quiet)
+		tl_options_begin_quiet(reader, &copy, argc, argv);
+	else
+		tl_options_begin(reader, &copy, argc, argv);
+	while ((option = tl_options_next(reader)) != NULL)
+		sprintf(seen + strlen(seen), "%c%s ", option->id != 0 ? option->id : '?', optarg != NULL ? optarg : "");
+	return argc - optind;
+}
+
+static void options_and_values_are_read_in_order(void)
+{
+	struct tl_options_reader reader;
+	char words[] = "-w a thing --quiet --count=3 -nb", seen[64];
+
+	CU_ASSERT_EQUAL(read_words(false, false, words, seen, &reader), 1);
+	CU_ASSERT_STRING_EQUAL(seen, "wa q n3 nb ");
+	CU_ASSERT_EQUAL(reader.status, -1);
+}
+
+static void a_word_ends_them_where_the_command_says_so(void)
+{
+	struct tl_options_reader reader;
+	char words[] = "-w a thing --quiet", seen[64];
+
+	CU_ASSERT_EQUAL(read_words(false, true, words, seen, &reader), 2);
+	CU_ASSERT_STRING_EQUAL(seen, "wa ");
+}
+
+static void what_is_wrong_ends_with_status_2(void)
+{
+	struct tl_options_reader reader;
+	char unknown[] = "--loud", valueless[] = "--count", value[] = "--quiet=x", seen[64];
+
+	read_words(true, false, unknown, seen, &reader);
+	CU_ASSERT_EQUAL(reader.status, 2);
+	CU_ASSERT_FALSE(reader.missing_value);
+	read_words(true, false, valueless, seen, &reader);
+	CU_ASSERT_EQUAL(reader.status, 2);
+	CU_ASSERT_TRUE(reader.missing_value);
+	read_words(true, false, value, seen, &reader);
+	CU_ASSERT_EQUAL(reader.status, 2);
+}
+
+static void who_is_quiet_gets_help_like_any_option(void)
+{
+	struct tl_options_reader reader;
+	char words[] = "--help", seen[64];
+
+	read_words(true, false, words, seen, &reader);
+	CU_ASSERT_STRING_EQUAL(seen, "? ");
+	CU_ASSERT_EQUAL(reader.status, -1);
+}
+
+static void help_has_all_of_the_table(void)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	CU_ASSERT_EQUAL(tl_options_print_help(&command, out), 0);
+	fclose(out);
+	CU_ASSERT_STRING_EQUAL(text,
+		"usage: tapline copy THING... -w FILE\n"
+		"       tapline copy --quiet\n"
+		"\n"
+		"Copies things.\n"
+		"\n"
+		"  -w, --write FILE  where to\n"
+		"      --quiet       say nothing\n"
+		"\n"
+		"Of numbers:\n"
+		"\n"
+		"  -n, --count N     how many of those that are there, however long it takes until the last of them has been seen\n"
+		"                    by anybody at all (default 7)\n"
+		"  -h, --help        this text\n"
+		"\n"
+		"That is all.\n");
+	free(text);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"options and values are read in order", options_and_values_are_read_in_order},
+		{"a word ends them where the command says so", a_word_ends_them_where_the_command_says_so},
+		{"what is wrong ends with status 2", what_is_wrong_ends_with_status_2},
+		{"who is quiet gets help like any option", who_is_quiet_gets_help_like_any_option},
+		{"help has all of the table", help_has_all_of_the_table},
+	};
+
+	return tl_test_main("options", tests, sizeof(tests) / sizeof(tests[0]));
+}
