@@ -23,6 +23,7 @@
 #define STOP_MS 30000
 #define PEER_IF "peer0"
 #define WORDS_MAX 32
+#define TMPDIR_MAX 42
 
 // ---- processes
 
@@ -234,7 +235,10 @@ int tl_bench_rig_begin(struct tl_bench_rig *rig, const atomic_bool *stop, struct
 		return tl_fail(err, -ENOENT, "ip and ethtool are needed: install iproute2 and ethtool");
 	if (readlink("/proc/self/exe", rig->self, sizeof(rig->self) - 1) < 0)
 		return tl_fail(err, -errno, "cannot read /proc/self/exe (%s)", strerror(errno));
-	snprintf(rig->dir, sizeof(rig->dir), "%.32s/tapline-bench-XXXXXX", tmp != NULL ? tmp : "/tmp");
+	if (tmp != NULL && strlen(tmp) > TMPDIR_MAX) // a socket's path is short
+		return tl_fail(
+			err, -ENAMETOOLONG, "TMPDIR %s is longer than %d characters: name another", tmp, TMPDIR_MAX);
+	snprintf(rig->dir, sizeof(rig->dir), "%s/tapline-bench-XXXXXX", tmp != NULL ? tmp : "/tmp");
 	if (mkdtemp(rig->dir) == NULL) {
 		int rc = tl_fail(err, -errno, "cannot make %s (%s)", rig->dir, strerror(errno));
 		rig->dir[0] = '\0';

@@ -28,6 +28,15 @@ wrong_calls() {
 	refuses "a rate that is no number is refused" "--rate" overhead --rate fast
 }
 
+# A directory that was cut short would be another one.
+long_tmp() {
+	local long=$TMPDIR/a-directory-whose-name-is-longer-than-42-characters
+	mkdir "$long"
+	check_equal "a TMPDIR too long for a socket is refused" \
+		"$(TMPDIR=$long "$TAPLINE" bench overhead 2>&1)" "tapline: error: TMPDIR $long is longer than 42 characters: name another"
+	rmdir "$long"
+}
+
 measures() {
 	local status=0 bench_pid
 	"$TAPLINE" bench overhead --rounds 6 --seconds 0.1 --rate 500 --json --html page.html >bench.json 2>bench.log &
@@ -65,5 +74,6 @@ func_begin
 mkdir tmp
 export TMPDIR=$DIR/tmp
 wrong_calls
+long_tmp
 measures
 interrupted
