@@ -12,7 +12,7 @@ static const struct tl_option rows[] = {
 	{"quiet", 0, NULL, "say nothing", 'q'},
 	{.help = "Of numbers:"},
 	{"count", 'n', "N",
-		"how many of those that are there, however long it takes until the last of them has been seen by anybody "
+		"how many of those there, however long it takes until the last of them has been seen by anybody "
 		"at all",
 		'n'},
 	TL_OPTION_HELP,
@@ -119,8 +119,8 @@ static void help_has_all_of_the_table(void)
 		"\n"
 		"Of numbers:\n"
 		"\n"
-		"  -n, --count N     how many of those that are there, however long it takes until the last of them has been seen\n"
-		"                    by anybody at all (default 7)\n"
+		"  -n, --count N     how many of those there, however long it takes until the last of them has been seen by\n"
+		"                    anybody at all (default 7)\n"
 		"  -h, --help        this text\n"
 		"\n"
 		"That is all.\n");
