@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline client: measures an echo from outside, with sockets of the kernel.
+// tapline client: measures an echo from outside, with sockets of the kernel or over a port of its own.
 
 #include "app.h"
+#include "client_port.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -68,8 +69,9 @@ static void show_progress(void *ctx, const struct tl_client_progress *progress)
 struct measured {
 	struct tl_client_result results[TL_CLIENT_POINTS];
 	size_t count;
-	struct tl_latency *report; // NULL without a file that wants it
-	json_t *null;		   // NULL without --null
+	struct tl_latency *report;	 // NULL without a file that wants it
+	json_t *null;			 // NULL without --null
+	struct tl_app_client_port *port; // NULL with --kernel
 };
 
 static json_t *to_json(const struct tl_client_args *args, const struct measured *m)
@@ -82,9 +84,12 @@ static json_t *to_json(const struct tl_client_args *args, const struct measured 
 static int show_json(const struct tl_client_args *args, const struct measured *m)
 {
 	json_t *json = to_json(args, m);
-	int ret = json == NULL								    ? -ENOMEM
-		  : json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0 ? 0
-											    : -EIO;
+	int ret = json == NULL ? -ENOMEM : 0;
+
+	if (ret == 0 && m->port != NULL && tl_app_client_port_json(m->port, json) != 0)
+		ret = -ENOMEM;
+	if (ret == 0 && json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0)
+		ret = -EIO;
 
 	json_decref(json);
 	fputc('\n', stdout);
@@ -101,6 +106,8 @@ static int show(const struct tl_client_args *args, const struct measured *m)
 		tl_client_result_print(&m->results[0], stdout);
 	else
 		tl_client_sweep_print(&args->sweep, m->results, m->count, stdout);
+	if (!args->json && m->port != NULL)
+		tl_app_client_port_print(m->port, stdout);
 	return ret == 0 && fflush(stdout) != 0 ? -errno : ret;
 }
 
@@ -163,12 +170,17 @@ static int measure(struct tl_client_args *args, struct measured *m)
 		tl_error("%s", err.text);
 		return ret == -EOPNOTSUPP ? TL_EXIT_USAGE : TL_EXIT_FAILED;
 	}
+	bool ledger_ok = m->port == NULL || tl_app_client_port_end(m->port);
 	for (size_t i = 0; i < m->count && m->null != NULL; i++)
 		tl_client_null_subtract(m->null, &m->results[i]);
 	ret = show(args, m);
 	if (ret != 0)
 		tl_error("cannot write the results to stdout: %s", strerror(-ret));
 	int status = judge(args, m);
+	if (!ledger_ok) {
+		tl_error("the port's ledger does not add up: this is a defect, report it");
+		status = TL_EXIT_FAILED;
+	}
 	if (save_report(args, m, &err) != 0) {
 		tl_error("%s", err.text);
 		status = TL_EXIT_FAILED;
@@ -179,16 +191,19 @@ static int measure(struct tl_client_args *args, struct measured *m)
 // What must be there before anything is sent.
 static int prepare(struct tl_client_args *args, struct measured *m, struct tl_err *err)
 {
-	args->cfg.timestamps = tl_client_resolve(args->cfg.timestamps);
 	m->report = wants_report(args) ? tl_latency_create() : NULL;
 	if (m->report != NULL && args->files.csv == NULL && args->files.html == NULL)
 		m->report->samples_max = 0; // the others need no samples
 	if (wants_report(args) && m->report == NULL)
 		return tl_fail(err, -ENOMEM, "not enough memory");
-	if (args->null_path == NULL)
-		return 0;
-	int ret = tl_client_null_load(args->null_path, &m->null, err);
-	return ret != 0 ? ret : tl_client_null_check(m->null, &args->cfg, &args->sweep, err);
+	int ret = args->null_path != NULL ? tl_client_null_load(args->null_path, &m->null, err) : 0;
+	if (ret == 0 && args->port.device != NULL)
+		ret = tl_app_client_port_open(&args->port, &args->cfg, &m->port, err);
+	else if (ret == 0)
+		args->cfg.timestamps = tl_client_resolve(args->cfg.timestamps);
+	if (ret != 0 || m->null == NULL)
+		return ret;
+	return tl_client_null_check(m->null, &args->cfg, &args->sweep, err);
 }
 
 int tl_cmd_client(int argc, char **argv)
@@ -212,7 +227,9 @@ int tl_cmd_client(int argc, char **argv)
 	int ret = prepare(&args, m, &err);
 	if (ret != 0)
 		tl_error("%s", err.text);
-	int status = ret == 0 ? measure(&args, m) : ret == -ENOMEM ? TL_EXIT_FAILED : TL_EXIT_USAGE;
+	bool failed = ret == -ENOMEM || ret == -ENETDOWN; // the rest is a wrong call
+	int status = ret == 0 ? measure(&args, m) : failed ? TL_EXIT_FAILED : TL_EXIT_USAGE;
+	tl_app_client_port_close(m->port);
 	tl_latency_destroy(m->report);
 	json_decref(m->null);
 	free(m);

@@ -37,12 +37,15 @@ static int choose_mode(const struct tl_client_given *given, struct tl_client_cfg
 		(!tl_client_endpoint_given(&given->group) || given->tcp_listen.port_be == 0 || given->udp_port == 0))
 		return tl_fail(
 			err, -EINVAL, "--group, --udp-port (from 1 to 65535) and --tcp-listen are given together");
-	if (multicast && !tl_client_endpoint_given(&given->tcp_listen) && !tl_client_endpoint_given(&given->source))
+	if (multicast && given->kernel && !tl_client_endpoint_given(&given->tcp_listen) &&
+		!tl_client_endpoint_given(&given->source))
 		return tl_fail(err, -EINVAL,
 			"--tcp-listen 0.0.0.0 leaves open which interface sends the multicast; give the address of "
 			"that interface with --source, such as 192.0.2.1");
 	cfg->mode = multicast ? TL_CLIENT_MULTICAST : tcp ? TL_CLIENT_TCP : TL_CLIENT_UDP;
 	cfg->peer = multicast ? given->tcp_listen : tcp ? given->tcp_connect : given->udp_echo;
+	if (multicast && !tl_client_endpoint_given(&given->tcp_listen))
+		cfg->peer.ip_be = given->port.ip_be; // without a port 0: any
 	cfg->source = given->source;
 	if (multicast && !tl_client_endpoint_given(&given->source))
 		cfg->source =
@@ -117,6 +120,7 @@ static struct tl_client_args args_of(const struct tl_client_given *given)
 				.cold = given->cold,
 				.timestamps = given->timestamps,
 			},
+		.port = given->port,
 		.null_path = given->null_path,
 		.files = given->files,
 		.require_valid = given->require_valid,
@@ -127,17 +131,21 @@ static struct tl_client_args args_of(const struct tl_client_given *given)
 
 int tl_client_parse_args(int argc, char **argv, struct tl_client_args *args, struct tl_err *err)
 {
-	struct tl_client_given given = {0};
+	struct tl_client_given given = {.port.lcore = TL_CLIENT_ANY_LCORE};
 	int ret = tl_client_read_options(argc, argv, &given, err);
 
+	given.port.gateway_be = given.gateway.ip_be;
 	*args = args_of(&given);
 	if (ret != 0 || given.help)
 		return given.help ? 0 : ret;
-	if (!given.kernel)
-		return tl_fail(err, -EINVAL, "give --kernel: sockets of the kernel are the only transport of client");
+	if (given.kernel == (given.port.device != NULL))
+		return tl_fail(err, -EINVAL,
+			"give one of --kernel (sockets of the kernel) and --port PORT (a port, and our own stack)");
 
 	struct tl_client_cfg *cfg = &args->cfg;
 	ret = choose_mode(&given, cfg, err);
+	if (ret == 0)
+		ret = tl_client_check_port(&given, cfg, err);
 	if (ret != 0)
 		return ret;
 	if (cfg->mode == TL_CLIENT_MULTICAST)

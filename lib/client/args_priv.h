@@ -13,7 +13,8 @@
 // The values as they were given, before they are judged together. A port of 0 is one not given.
 struct tl_client_given {
 	bool kernel, json, help, require_valid;
-	struct tl_client_endpoint group, source; // addresses only
+	struct tl_client_endpoint group, source, gateway; // addresses only
+	struct tl_client_port port;
 	struct tl_client_endpoint tcp_listen, tcp_connect, udp_echo;
 	struct tl_client_sweep rate_pps, payload_bytes; // n values; no axis
 	enum tl_client_timestamps timestamps;
@@ -26,6 +27,9 @@ struct tl_client_given {
 bool tl_client_endpoint_given(const struct tl_client_endpoint *at);
 
 double tl_client_seconds_of(uint64_t ns);
+
+// Judges what is of the port alone, once the rest is right. Returns 0, or -EINVAL and the sentence.
+int tl_client_check_port(const struct tl_client_given *given, const struct tl_client_cfg *cfg, struct tl_err *err);
 
 // Fills given from the defaults and then from argv. Returns 0, or -EINVAL and the sentence.
 int tl_client_read_options(int argc, char **argv, struct tl_client_given *given, struct tl_err *err);

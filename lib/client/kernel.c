@@ -9,6 +9,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -100,6 +101,22 @@ static int open_sockets(struct kernel_link *k, struct tl_err *err)
 	return ret == 0 ? 0 : tl_fail(err, ret, "the kernel stamps no packets of UDP; use --timestamps user");
 }
 
+static struct tl_client_sources sources_of(enum tl_client_timestamps timestamps)
+{
+	bool nic = timestamps == TL_CLIENT_STAMPS_NIC;
+	const char *name = tl_client_timestamps_name(timestamps);
+
+	return (struct tl_client_sources){
+		.transport = tl_client_kernel.name,
+		.departures = nic ? "nic-tx" : name,
+		.arrivals = nic ? "nic-rx" : name,
+		// A NIC does not say: a unit of its stamps.
+		.departure_bound_ns = nic,
+		.arrival_bound_ns = nic,
+		.realtime = !nic,
+	};
+}
+
 static int kernel_open(const struct tl_client_cfg *cfg, struct tl_client_link **out, struct tl_err *err)
 {
 	struct kernel_link *k = malloc(sizeof(*k));
@@ -107,7 +124,10 @@ static int kernel_open(const struct tl_client_cfg *cfg, struct tl_client_link **
 	if (k == NULL)
 		return tl_fail(err, -ENOMEM, "not enough memory");
 	*k = (struct kernel_link){
-		.link = {.ops = &tl_client_kernel, .cfg = cfg}, .udp_fd = -1, .listen_fd = -1, .conn_fd = -1};
+		.link = {.ops = &tl_client_kernel, .cfg = cfg, .sources = sources_of(cfg->timestamps)},
+		.udp_fd = -1,
+		.listen_fd = -1,
+		.conn_fd = -1};
 	int ret = open_sockets(k, err);
 	if (ret == 0)
 		*out = &k->link;
@@ -187,7 +207,7 @@ static void established(struct kernel_link *k)
 
 static void attempt_failed(struct kernel_link *k, int error)
 {
-	k->link.last_error = error;
+	k->link.why = strerrordesc_np(error);
 	kernel_lost(&k->link);
 }
 
@@ -265,6 +285,7 @@ static void kernel_poll(struct tl_client_link *link, uint64_t timeout_ns, bool w
 }
 
 const struct tl_client_ops tl_client_kernel = {
+	.name = "kernel",
 	.open = kernel_open,
 	.close = kernel_close,
 	.is_up = kernel_is_up,

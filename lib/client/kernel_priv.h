@@ -7,7 +7,7 @@
 #include <linux/net_tstamp.h>
 #include <net/if.h>
 
-#include "link_priv.h"
+#include <tl_client_link.h>
 
 // ---- sockets.c
 

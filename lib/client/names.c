@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What modes and sources of stamps are called, and which source this host has.
+// What modes and sources of stamps are called, and which transport and source a run has.
 
 #include <tl_client.h>
 
@@ -14,30 +14,20 @@ const char *tl_client_mode_name(enum tl_client_mode mode)
 	return names[mode];
 }
 
-struct source_names {
-	const char *name, *tx, *rx;
-};
-
-static const struct source_names sources[] = {
-	[TL_CLIENT_STAMPS_AUTO] = {"auto", "auto", "auto"},
-	[TL_CLIENT_STAMPS_USER] = {"user", "user", "user"},
-	[TL_CLIENT_STAMPS_KERNEL] = {"kernel", "kernel", "kernel"},
-	[TL_CLIENT_STAMPS_NIC] = {"nic", "nic-tx", "nic-rx"},
-};
-
 const char *tl_client_timestamps_name(enum tl_client_timestamps timestamps)
 {
-	return sources[timestamps].name;
+	static const char *const names[] = {[TL_CLIENT_STAMPS_AUTO] = "auto",
+		[TL_CLIENT_STAMPS_USER] = "user",
+		[TL_CLIENT_STAMPS_KERNEL] = "kernel",
+		[TL_CLIENT_STAMPS_NIC] = "nic",
+		[TL_CLIENT_STAMPS_TSC] = "tsc"};
+
+	return names[timestamps];
 }
 
-const char *tl_client_tx_source(enum tl_client_timestamps timestamps)
+const struct tl_client_ops *tl_client_transport(const struct tl_client_cfg *cfg)
 {
-	return sources[timestamps].tx;
-}
-
-const char *tl_client_rx_source(enum tl_client_timestamps timestamps)
-{
-	return sources[timestamps].rx;
+	return cfg->transport != NULL ? cfg->transport : &tl_client_kernel;
 }
 
 enum tl_client_timestamps tl_client_resolve(enum tl_client_timestamps timestamps)

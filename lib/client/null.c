@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Takes the time of a run against a null echo off, where both were measured in the same way.
 
-#include <tl_client.h>
+#include <tl_client_link.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,7 +22,7 @@ int tl_client_null_load(const char *path, json_t **out, struct tl_err *err)
 static bool text_is(const json_t *run, const char *key, const char *text)
 {
 	const char *has = json_string_value(json_object_get(run, key));
-	return has != NULL && strcmp(has, text) == 0;
+	return has != NULL && text != NULL && strcmp(has, text) == 0;
 }
 
 static bool number_is(const json_t *run, const char *key, uint64_t number)
@@ -31,24 +31,32 @@ static bool number_is(const json_t *run, const char *key, uint64_t number)
 	return json_is_integer(has) && (uint64_t)json_integer_value(has) == number;
 }
 
-static bool is_same(const json_t *run, enum tl_client_mode mode, uint64_t payload_bytes, uint64_t rate_pps,
-	enum tl_client_timestamps timestamps)
+// What two runs must have in common to be of one path, measured in one way.
+struct likeness {
+	const char *transport;
+	enum tl_client_mode mode;
+	uint64_t payload_bytes, rate_pps;
+	enum tl_client_timestamps timestamps;
+};
+
+static bool is_like(const json_t *run, const struct likeness *wanted)
 {
-	return text_is(run, "mode", tl_client_mode_name(mode)) && number_is(run, "payload_bytes", payload_bytes) &&
-	       number_is(run, "asked_pps", rate_pps) &&
-	       text_is(run, "timestamps", tl_client_timestamps_name(timestamps));
+	return text_is(run, "transport", wanted->transport) &&
+	       text_is(run, "mode", tl_client_mode_name(wanted->mode)) &&
+	       number_is(run, "payload_bytes", wanted->payload_bytes) &&
+	       number_is(run, "asked_pps", wanted->rate_pps) &&
+	       text_is(run, "timestamps", tl_client_timestamps_name(wanted->timestamps));
 }
 
 // The run of the file that is alike: itself, or one of a sweep's.
-static const json_t *find(const json_t *null, enum tl_client_mode mode, uint64_t payload_bytes, uint64_t rate_pps,
-	enum tl_client_timestamps timestamps)
+static const json_t *find(const json_t *null, const struct likeness *wanted)
 {
 	const json_t *points = json_object_get(null, "points");
 
-	if (is_same(null, mode, payload_bytes, rate_pps, timestamps))
+	if (is_like(null, wanted))
 		return null;
 	for (size_t i = 0; i < json_array_size(points); i++)
-		if (is_same(json_array_get(points, i), mode, payload_bytes, rate_pps, timestamps))
+		if (is_like(json_array_get(points, i), wanted))
 			return json_array_get(points, i);
 	return NULL;
 }
@@ -64,13 +72,20 @@ static const json_t *best_of(const json_t *run, const char *suffix)
 
 static int check_one(const json_t *null, const struct tl_client_cfg *cfg, struct tl_err *err)
 {
-	const json_t *run = find(null, cfg->mode, cfg->payload_bytes, cfg->rate_pps, cfg->timestamps);
+	const struct likeness wanted = {
+		.transport = tl_client_transport(cfg)->name,
+		.mode = cfg->mode,
+		.payload_bytes = cfg->payload_bytes,
+		.rate_pps = cfg->rate_pps,
+		.timestamps = cfg->timestamps,
+	};
+	const json_t *run = find(null, &wanted);
 
 	if (run == NULL)
 		return tl_fail(err, -EINVAL,
-			"--null: the file has no run over %s with --payload %" PRIu64 " --rate %" PRIu64
+			"--null: the file has no run over %s with --%s --payload %" PRIu64 " --rate %" PRIu64
 			" --timestamps %s; measure the null echo like that",
-			tl_client_mode_name(cfg->mode), cfg->payload_bytes, cfg->rate_pps,
+			tl_client_mode_name(cfg->mode), wanted.transport, cfg->payload_bytes, cfg->rate_pps,
 			tl_client_timestamps_name(cfg->timestamps));
 	if (!json_is_number(json_object_get(best_of(run, ""), "p50")) ||
 		!json_is_number(json_object_get(best_of(run, "_ci95"), "p50")))
@@ -98,7 +113,14 @@ static double number_of(const json_t *object, const char *key)
 
 void tl_client_null_subtract(const json_t *null, struct tl_client_result *result)
 {
-	const json_t *run = find(null, result->mode, result->payload_bytes, result->asked_pps, result->timestamps);
+	const struct likeness wanted = {
+		.transport = result->sources.transport,
+		.mode = result->mode,
+		.payload_bytes = result->payload_bytes,
+		.rate_pps = result->asked_pps,
+		.timestamps = result->timestamps,
+	};
+	const json_t *run = find(null, &wanted);
 	const struct tl_hist_summary *best = tl_client_best(result);
 	const struct tl_client_spread *spread = tl_client_best_spread(result);
 	const json_t *times = best_of(run, ""), *ci95 = best_of(run, "_ci95");

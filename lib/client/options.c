@@ -11,7 +11,7 @@
 
 #include <tl_units.h>
 
-enum kind { FLAG, NUMBER, SECONDS, ADDRESS, GROUP, ENDPOINT, LIST, STAMPS, TEXT };
+enum kind { FLAG, NUMBER, SECONDS, ADDRESS, GROUP, ENDPOINT, LIST, STAMPS, TEXT, PREFIX };
 
 struct option_row {
 	const char *name;
@@ -25,7 +25,20 @@ struct option_row {
 
 static const struct option_row rows[] = {
 	{"kernel", NULL, FLAG, offsetof(struct tl_client_given, kernel), 0, 0, NULL,
-		"use sockets of the kernel; required, there is no other transport"},
+		"use sockets of the kernel; this, or --port, is required"},
+	{"port", "PORT", TEXT, offsetof(struct tl_client_given, port.device), 0, 0, NULL,
+		"poll this port with Tapline's own stack instead: a kernel interface (eth0), xdp:INTERFACE, a PCI "
+		"address (0000:3b:00.0) or vdev:DEVARGS; IPv4 only"},
+	{"ip", "IP/BITS", PREFIX, offsetof(struct tl_client_given, port), 0, 0, NULL,
+		"our address on the port, one that no other host has, and its prefix"},
+	{"gateway", "IP", ADDRESS, offsetof(struct tl_client_given, gateway), 0, 0, NULL,
+		"of the port: the way to what is not in the prefix"},
+	{"vlan", "ID", NUMBER, offsetof(struct tl_client_given, port.vlan), 1, 4094, NULL,
+		"of the port: tag every frame (IEEE 802.1Q)"},
+	{"lcore", "CPU", NUMBER, offsetof(struct tl_client_given, port.lcore), 0, 1023, NULL,
+		"poll the port on this CPU (default: wherever the kernel puts the thread)"},
+	{"take", NULL, FLAG, offsetof(struct tl_client_given, port.take), 0, 0, NULL,
+		"allow xdp: on the interface of the default route or of the login"},
 	{"group", "GROUP", GROUP, offsetof(struct tl_client_given, group), 0, 0, NULL,
 		"send to this multicast group and read the echoes from TCP"},
 	{"udp-port", "PORT", NUMBER, offsetof(struct tl_client_given, udp_port), 1, 65535, NULL,
@@ -56,7 +69,8 @@ static const struct option_row rows[] = {
 	{"spin", "US", NUMBER, offsetof(struct tl_client_given, spin_us), 0, 1000000, "100",
 		"poll without sleeping for so many microseconds before and after each send: steadier times, more CPU"},
 	{"timestamps", "SOURCE", STAMPS, offsetof(struct tl_client_given, timestamps), 0, 0, "auto",
-		"who stamps packets, for wire_rtt_ns: nobody, the kernel, or the NIC; auto is the kernel where it can"},
+		"who stamps packets, for wire_rtt_ns: nobody, the kernel, or the NIC; with --port those that arrive, also "
+		"tsc; auto is the kernel where it can, with --port the port's best"},
 	{"cold", "N", NUMBER, offsetof(struct tl_client_given, cold), 0, TL_CLIENT_COLD_LISTED, "1",
 		"the first so many echoes after each connect are shown apart, and in no percentile"},
 	{"null", "FILE", TEXT, offsetof(struct tl_client_given, null_path), 0, 0, NULL,
@@ -120,7 +134,7 @@ static int parse_seconds(const char *text, uint64_t min_ns, uint64_t max_ns, uin
 
 static int parse_stamps(const char *text, enum tl_client_timestamps *out)
 {
-	for (*out = TL_CLIENT_STAMPS_AUTO; *out <= TL_CLIENT_STAMPS_NIC; ++*out)
+	for (*out = TL_CLIENT_STAMPS_AUTO; *out <= TL_CLIENT_STAMPS_TSC; ++*out)
 		if (strcmp(text, tl_client_timestamps_name(*out)) == 0)
 			return 0;
 	return -EINVAL;
@@ -152,6 +166,8 @@ static int parse_value(const struct option_row *row, const char *text, struct tl
 	case TEXT:
 		*(const char **)field = text;
 		return *text != '\0' ? 0 : -EINVAL;
+	case PREFIX:
+		return tl_parse_ipv4_prefix(text, &given->port.ip_be, &given->port.mask_be);
 	}
 	return -EINVAL;
 }
@@ -186,10 +202,13 @@ static void describe_range(const struct option_row *row, char *buf, size_t size)
 			row->min, row->max, TL_CLIENT_POINTS);
 		break;
 	case STAMPS:
-		snprintf(buf, size, "auto, user, kernel or nic");
+		snprintf(buf, size, "auto, user, kernel, nic or tsc");
 		break;
 	case TEXT:
-		snprintf(buf, size, "the name of a file");
+		snprintf(buf, size, "a name");
+		break;
+	case PREFIX:
+		snprintf(buf, size, "an IPv4 address and its prefix, such as 192.0.2.1/24");
 		break;
 	}
 }
@@ -273,9 +292,10 @@ static void print_option(const struct option_row *row, FILE *out)
 
 void tl_client_print_help(FILE *out)
 {
-	fputs("usage: tapline client --kernel --group GROUP --udp-port PORT --tcp-listen IP:PORT [options]\n"
-	      "       tapline client --kernel --tcp-connect IP:PORT [options]\n"
-	      "       tapline client --kernel --udp-echo IP:PORT [options]\n"
+	fputs("usage: tapline client TRANSPORT --group GROUP --udp-port PORT --tcp-listen IP:PORT [options]\n"
+	      "       tapline client TRANSPORT --tcp-connect IP:PORT [options]\n"
+	      "       tapline client TRANSPORT --udp-echo IP:PORT [options]\n"
+	      "TRANSPORT: --kernel, or --port PORT --ip IP/BITS\n"
 	      "\n"
 	      "Sends numbered messages at a fixed rate, reads their echoes, and reports round-trip times and losses.\n"
 	      "Times count from when a message was due (no coordinated omission). The first echoes find cold caches: they\n"

@@ -45,6 +45,7 @@ static void add_point(struct tl_latency *report, enum tl_client_axis axis, const
 
 static void add_facts(struct tl_latency *report, const struct tl_client_result *result, const struct tl_client_fit *fit)
 {
+	tl_latency_add_fact(report, "transport", "%s", result->sources.transport);
 	tl_latency_add_fact(report, "mode", "%s", tl_client_mode_name(result->mode));
 	tl_latency_add_fact(report, "payload_bytes", "%" PRIu64, result->payload_bytes);
 	tl_latency_add_fact(report, "asked_pps", "%" PRIu64, result->asked_pps);
@@ -52,28 +53,31 @@ static void add_facts(struct tl_latency *report, const struct tl_client_result *
 		tl_latency_add_fact(report, "slope", "%.3f ns per byte, r2 %.4f", fit->slope, fit->r2);
 }
 
-// What one reading of the kernel's clock may be off by. A NIC does not say: a unit of its stamps.
-static uint64_t stamp_bound_ns(const struct tl_client_result *results, size_t n)
+// The largest bound of all runs.
+static void set_sources(struct tl_latency *report, const struct tl_client_result *results, size_t n)
 {
-	uint64_t bound_ns = 1;
+	const struct tl_client_sources *sources = &results->sources;
+	uint64_t departure_ns = 1, arrival_ns = 1;
 
-	for (size_t i = 0; i < n && results[i].timestamps != TL_CLIENT_STAMPS_NIC; i++)
-		bound_ns = tl_max_u64(bound_ns, results[i].clock_bound_ns);
-	return bound_ns;
+	for (size_t i = 0; i < n; i++) {
+		const struct tl_client_sources *of = &results[i].sources;
+		uint64_t clock_ns = results[i].clock_bound_ns;
+		departure_ns =
+			tl_max_u64(departure_ns, of->departure_bound_ns != 0 ? of->departure_bound_ns : clock_ns);
+		arrival_ns = tl_max_u64(arrival_ns, of->arrival_bound_ns != 0 ? of->arrival_bound_ns : clock_ns);
+	}
+	tl_latency_set_sources(report, sources->departures, departure_ns, sources->arrivals, arrival_ns);
 }
 
 void tl_client_report_fill(struct tl_latency *report, const struct tl_client_sweep *sweep,
 	const struct tl_client_result *results, size_t n)
 {
 	const struct tl_client_fit fit = tl_client_slope(sweep, results, n);
-	enum tl_client_timestamps timestamps = results->timestamps;
 
 	snprintf(report->name, sizeof(report->name), "tapline client, %s%s", tl_client_best_name(results),
 		n > 1 ? ", all points of the sweep together" : "");
 	snprintf(report->method, sizeof(report->method), "software");
-	uint64_t bound_ns = stamp_bound_ns(results, n);
-	tl_latency_set_sources(
-		report, tl_client_tx_source(timestamps), bound_ns, tl_client_rx_source(timestamps), bound_ns);
+	set_sources(report, results, n);
 	add_facts(report, results, &fit);
 	for (size_t i = 0; i < n; i++) {
 		add_counts(report, &results[i]);

@@ -49,8 +49,8 @@ static json_t *stamps_json(const struct tl_client_result *result)
 	const struct tl_client_stamp_counts *counts = &result->stamps;
 
 	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", //
-		"departures", tl_client_tx_source(result->timestamps),	       //
-		"arrivals", tl_client_rx_source(result->timestamps),	       //
+		"departures", result->sources.departures,		       //
+		"arrivals", result->sources.arrivals,			       //
 		"paired", (json_int_t)counts->paired,			       //
 		"reply_first", (json_int_t)counts->reply_first,		       //
 		"tx_missing", (json_int_t)counts->tx_missing,		       //
@@ -127,20 +127,20 @@ static int add_times(json_t *json, const struct tl_client_result *result)
 
 json_t *tl_client_result_json(const struct tl_client_result *result)
 {
-	json_t *json = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:s, s:s}", //
-		"mode", tl_client_mode_name(result->mode),						   //
-		"sent", (json_int_t)result->sent,							   //
-		"received", (json_int_t)result->received,						   //
-		"lost", (json_int_t)result->lost,							   //
-		"duplicated", (json_int_t)result->duplicated,						   //
-		"corrupt", (json_int_t)result->corrupt,							   //
-		"reordered", (json_int_t)result->reordered,						   //
-		"send_errors", (json_int_t)result->send_errors,						   //
-		"reconnects", (json_int_t)result->reconnects,						   //
-		"rate_pps", result->rate_pps,								   //
-		"asked_pps", (json_int_t)result->asked_pps,						   //
-		"payload_bytes", (json_int_t)result->payload_bytes,					   //
-		"clock", "CLOCK_MONOTONIC",								   //
+	json_t *json = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:s, s:s, s:s}", //
+		"mode", tl_client_mode_name(result->mode),							//
+		"sent", (json_int_t)result->sent,								//
+		"received", (json_int_t)result->received,							//
+		"lost", (json_int_t)result->lost,								//
+		"duplicated", (json_int_t)result->duplicated,							//
+		"corrupt", (json_int_t)result->corrupt,								//
+		"reordered", (json_int_t)result->reordered,							//
+		"send_errors", (json_int_t)result->send_errors,							//
+		"reconnects", (json_int_t)result->reconnects,							//
+		"rate_pps", result->rate_pps,									//
+		"asked_pps", (json_int_t)result->asked_pps,							//
+		"payload_bytes", (json_int_t)result->payload_bytes,						//
+		"transport", result->sources.transport, "clock", "CLOCK_MONOTONIC",				//
 		"timestamps", tl_client_timestamps_name(result->timestamps));
 
 	if (json != NULL && add_times(json, result) == 0)

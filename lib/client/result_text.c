@@ -61,8 +61,8 @@ static void print_stamps(const struct tl_client_result *result, FILE *out)
 	fprintf(out,
 		"wire rtt is from stamp to stamp: departures by %s, arrivals by %s; %" PRIu64 " pairs; missing %" PRIu64
 		" of departures,\n%" PRIu64 " of arrivals, %" PRIu64 " shared with a later echo.\n",
-		tl_client_tx_source(result->timestamps), tl_client_rx_source(result->timestamps), stamps->paired,
-		stamps->tx_missing, stamps->rx_missing, stamps->rx_shared);
+		result->sources.departures, result->sources.arrivals, stamps->paired, stamps->tx_missing,
+		stamps->rx_missing, stamps->rx_shared);
 }
 
 static void print_net(const struct tl_client_net *net, FILE *out)

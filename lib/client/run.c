@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -138,15 +137,21 @@ static int no_connection(const struct tl_client_session *s, struct tl_err *err)
 		return tl_fail(err, -EINTR, "interrupted before there was a connection");
 	tl_client_endpoint_text(s->cfg->peer, peer);
 	tl_format_ns(s->cfg->connect_timeout_ns, waited, sizeof(waited));
+	const char *why = s->link->why != NULL ? s->link->why : "no answer";
 	if (s->cfg->mode == TL_CLIENT_MULTICAST)
 		return tl_fail(err, -ETIMEDOUT,
 			"nobody connected to %s within %s; check that the appliance runs, that its send.tcp_connect is "
 			"%s, and that this address can be reached from it (cable, subnet, VLAN, firewall)",
 			peer, waited, peer);
+	if (s->cfg->mode == TL_CLIENT_UDP)
+		return tl_fail(err, -ETIMEDOUT,
+			"no way to %s within %s (%s); check that the appliance runs, that its address is this one, and "
+			"that it can be reached from here (cable, subnet, VLAN)",
+			peer, waited, why);
 	return tl_fail(err, -ETIMEDOUT,
 		"no connection to %s within %s (%s); check that the appliance runs, that its tcp_listen is %s, and "
 		"that it can be reached from here (cable, subnet, VLAN, firewall)",
-		peer, waited, s->link->last_error != 0 ? strerror(s->link->last_error) : "no answer", peer);
+		peer, waited, why, peer);
 }
 
 static int await_connection(struct tl_client_session *s, struct tl_err *err)
@@ -191,12 +196,14 @@ static int allocate(struct tl_client_session *s, struct tl_err *err)
 
 static int connect_and_exchange(struct tl_client_session *s, struct tl_err *err)
 {
-	int ret = tl_client_kernel.open(s->cfg, &s->link, err);
+	int ret = tl_client_transport(s->cfg)->open(s->cfg, &s->link, err);
 	if (ret != 0)
 		return ret;
+	s->sources = s->link->sources;
 	ret = await_connection(s, err);
 	if (ret == 0)
 		exchange(s);
+	s->sources = s->link->sources; // bounds grow
 	s->link->ops->close(s->link);
 	return ret;
 }
@@ -237,7 +244,8 @@ int tl_client_run(const struct tl_client_cfg *cfg, const struct tl_client_hooks 
 {
 	struct tl_client_cfg resolved = *cfg;
 
-	resolved.timestamps = tl_client_resolve(cfg->timestamps);
+	if (cfg->transport == NULL)
+		resolved.timestamps = tl_client_resolve(cfg->timestamps);
 	struct tl_client_session *s = create(&resolved, hooks);
 	if (s == NULL)
 		return tl_fail(err, -ENOMEM, "not enough memory");

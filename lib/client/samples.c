@@ -3,6 +3,8 @@
 
 #include "session_priv.h"
 
+#define CLOCKS_DIFFER_BY 1000 // one part in so many: clocks are slewed by half of that
+
 static int64_t real_ns(const struct tl_client_session *s, uint64_t monotonic_ns)
 {
 	return (int64_t)monotonic_ns + s->host.offset_ns;
@@ -19,17 +21,16 @@ static void report_sample(struct tl_client_session *s, uint64_t seq, uint64_t ti
 static void take_pair(struct tl_client_session *s, const struct tl_client_pair *pair)
 {
 	uint64_t wire_rtt_ns = pair->rx_ns - pair->tx_ns;
-	bool kernel = s->cfg->timestamps == TL_CLIENT_STAMPS_KERNEL;
+	uint64_t due_ns = (uint64_t)real_ns(s, tl_client_due_ns(s, pair->seq));
 
-	s->wire_over_rtt += wire_rtt_ns > pair->rtt_ns;
+	s->wire_over_rtt += wire_rtt_ns > pair->rtt_ns + pair->rtt_ns / CLOCKS_DIFFER_BY + s->sources.arrival_bound_ns;
 	if (pair->cold != 0) {
 		if (pair->cold <= TL_CLIENT_COLD_LISTED)
 			s->cold[pair->cold - 1].wire_rtt_ns = wire_rtt_ns;
 		return;
 	}
 	tl_client_quantity_add(&s->wire, wire_rtt_ns);
-	report_sample(
-		s, pair->seq, kernel ? pair->tx_ns : (uint64_t)real_ns(s, tl_client_due_ns(s, pair->seq)), wire_rtt_ns);
+	report_sample(s, pair->seq, s->sources.realtime ? pair->tx_ns : due_ns, wire_rtt_ns);
 }
 
 void tl_client_take_departures(struct tl_client_session *s)
@@ -118,6 +119,7 @@ void tl_client_fill_result(const struct tl_client_session *s, struct tl_client_r
 	*result = (struct tl_client_result){
 		.mode = s->cfg->mode,
 		.timestamps = s->cfg->timestamps,
+		.sources = s->sources,
 		.planned = account->planned,
 		.asked_pps = s->cfg->rate_pps,
 		.payload_bytes = s->cfg->payload_bytes,

@@ -3,7 +3,7 @@
 
 // A run while it lasts: what its files share.
 
-#include "link_priv.h"
+#include <tl_client_link.h>
 
 #include <sched.h>
 
@@ -48,20 +48,21 @@ struct tl_client_session {
 	const struct tl_client_cfg *cfg;
 	const struct tl_client_hooks *hooks;
 	struct tl_client_link *link;
+	struct tl_client_sources sources; // the link's, which they outlive
 	struct tl_client_account account;
 	struct tl_client_framer framer;
 	struct tl_client_stamps stamps;
 	struct tl_client_host host;
 
 	uint8_t *out;	 // message next, ready to go
-	size_t out_left; // bytes of it not yet with the kernel
+	size_t out_left; // bytes of it not yet with the transport
 	uint64_t next;
 	uint8_t *in;
 
 	uint64_t start_ns, first_send_ns, last_send_ns;
 	uint64_t sent_ns; // when the last send() returned
 	uint64_t end_ns;
-	uint64_t look_ns;    // when the socket was last seen to have nothing
+	uint64_t look_ns;    // when the link was last seen to have nothing
 	uint64_t give_up_ns; // when a sender that lags this far behind stops
 	uint64_t tick_ns;    // of the next progress report
 	uint64_t poll_ns;    // of the next look at connections
@@ -86,7 +87,7 @@ uint64_t tl_client_due_ns(const struct tl_client_session *s, uint64_t seq);
 bool tl_client_all_sent(const struct tl_client_session *s);
 bool tl_client_is_due(const struct tl_client_session *s, uint64_t now);
 
-// Sends the message that is due, or what is left of it. Returns whether the kernel took something.
+// Sends the message that is due, or what is left of it. Returns whether the transport took something.
 bool tl_client_send_due(struct tl_client_session *s, uint64_t now);
 
 // Reads once. Returns whether something happened.

@@ -96,5 +96,5 @@ void tl_client_sweep_print(
 			fprintf(out, "INVALID: %s %" PRIu64 ": %s\n", axis_name(sweep), value_at(sweep, &results[i]),
 				results[i].invalid[k]);
 	fprintf(out, "\nTimes are %s; stamps of departures: %s, of arrivals: %s.\n", tl_client_best_name(results),
-		tl_client_tx_source(results->timestamps), tl_client_rx_source(results->timestamps));
+		results->sources.departures, results->sources.arrivals);
 }

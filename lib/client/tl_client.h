@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// client: measures an echo from outside, with ordinary kernel sockets. It sends numbered messages at a fixed rate,
-// reads them back and reports how long they took and what became of them.
+// client: measures an echo from outside, over a transport: ordinary kernel sockets, or another (tl_client_link.h). It
+// sends numbered messages at a fixed rate, reads them back and reports how long they took and what became of them.
 //
 // Two times of each message: rtt, from when it was due to when user space had read its echo, by CLOCK_MONOTONIC; and,
 // where something stamps packets, wire_rtt, from the stamp of its departure to that of its echo's arrival.
@@ -56,6 +56,15 @@ enum tl_client_timestamps {
 	TL_CLIENT_STAMPS_USER,	 // nobody: there is only what user space sees
 	TL_CLIENT_STAMPS_KERNEL, // the kernel, when it gives a packet to the driver and takes one from it
 	TL_CLIENT_STAMPS_NIC,	 // the NIC
+	TL_CLIENT_STAMPS_TSC,	 // the processor's counter, when the driver's calls return: not of kernel sockets
+};
+
+// Who carries messages, and who stamps them there.
+struct tl_client_sources {
+	const char *transport;			       // "kernel", "port"; static, as are the next two
+	const char *departures, *arrivals;	       // "user" (nobody), "kernel", "tsc", "nic-tx", "nic-rx"
+	uint64_t departure_bound_ns, arrival_bound_ns; // 0: what a reading of CLOCK_REALTIME may be off by
+	bool realtime;				       // stamps are of CLOCK_REALTIME
 };
 
 struct tl_client_endpoint {
@@ -64,7 +73,11 @@ struct tl_client_endpoint {
 	struct tl_ip6 ip6; // instead, when set
 };
 
+struct tl_client_ops;
+
 struct tl_client_cfg {
+	const struct tl_client_ops *transport; // NULL: sockets of the kernel
+	void *transport_ctx;		       // what its open() needs; borrowed
 	enum tl_client_mode mode;
 	struct tl_client_endpoint group; // MULTICAST only: where the messages go
 	struct tl_client_endpoint peer;	 // MULTICAST: where to listen; else the echo server
@@ -129,6 +142,7 @@ struct tl_client_net {
 struct tl_client_result {
 	enum tl_client_mode mode;
 	enum tl_client_timestamps timestamps; // never AUTO
+	struct tl_client_sources sources;
 	uint64_t planned, asked_pps, payload_bytes;
 	uint64_t sent, send_errors;
 	uint64_t received, lost, duplicated, corrupt, reordered;
@@ -160,15 +174,13 @@ const struct tl_hist_summary *tl_client_best(const struct tl_client_result *resu
 const struct tl_client_spread *tl_client_best_spread(const struct tl_client_result *result);
 const char *tl_client_best_name(const struct tl_client_result *result);
 
-// "user", "kernel" or "nic"; of the stamps of departures and of arrivals "user", "kernel", "nic-tx" and "nic-rx".
+// "user", "kernel", "nic" or "tsc".
 const char *tl_client_timestamps_name(enum tl_client_timestamps timestamps);
-const char *tl_client_tx_source(enum tl_client_timestamps timestamps);
-const char *tl_client_rx_source(enum tl_client_timestamps timestamps);
 
 // "multicast", "tcp" or "udp".
 const char *tl_client_mode_name(enum tl_client_mode mode);
 
-// What AUTO is on this host.
+// What AUTO is on this host over sockets of the kernel.
 enum tl_client_timestamps tl_client_resolve(enum tl_client_timestamps timestamps);
 
 // The messages a run of this configuration sends.
@@ -219,10 +231,21 @@ void tl_client_null_subtract(const json_t *null, struct tl_client_result *result
 void tl_client_report_fill(struct tl_latency *report, const struct tl_client_sweep *sweep,
 	const struct tl_client_result *results, size_t n);
 
+// The host that a run over a port is on the wire.
+struct tl_client_port {
+	const char *device; // of argv; NULL: there is none, the run is over sockets of the kernel
+	uint32_t ip_be, mask_be, gateway_be;
+	uint64_t vlan;	// 0: untagged
+	uint64_t lcore; // the CPU to poll on; TL_CLIENT_ANY_LCORE: wherever the kernel puts the thread
+	bool take;
+};
+#define TL_CLIENT_ANY_LCORE UINT64_MAX
+
 // The command line of `tapline client`.
 struct tl_client_args {
 	struct tl_client_cfg cfg; // of the first run; complete but for the seed
 	struct tl_client_sweep sweep;
+	struct tl_client_port port;
 	const char *null_path; // these are of argv, NULL where not given
 	struct tl_latency_files files;
 	bool require_valid;

@@ -201,18 +201,35 @@ static void ask(struct tl_net *net, struct tl_arp_entry *e)
 		send_request(net, mac != NULL ? mac : ETHER_BROADCAST, e->ip_be);
 }
 
-void tl_arp_hold(struct tl_net *net, uint32_t next_hop_be, struct rte_mbuf *m)
+// The entry of next_hop_be; one that was not there is asked for.
+static struct tl_arp_entry *want(struct tl_net *net, uint32_t next_hop_be)
 {
 	struct tl_arp_entry *e = tl_arp_find(net->arp, next_hop_be);
 
-	if (e == NULL) {
-		e = free_entry(net->arp);
-		if (e == NULL)
-			e = evict_least_used(net);
-		insert(net, e, next_hop_be);
-		e->wanted = true;
-		ask(net, e);
-	}
+	if (e != NULL)
+		return e;
+	e = free_entry(net->arp);
+	if (e == NULL)
+		e = evict_least_used(net);
+	insert(net, e, next_hop_be);
+	e->wanted = true;
+	ask(net, e);
+	return e;
+}
+
+int tl_net_resolve(struct tl_net *net, uint32_t dst_ip_be)
+{
+	uint32_t next_hop_be = tl_ip_next_hop_be(net, dst_ip_be);
+
+	if (next_hop_be == 0)
+		return -EHOSTUNREACH;
+	return want(net, next_hop_be)->state == TL_ARP_RESOLVED ? 0 : -EAGAIN;
+}
+
+void tl_arp_hold(struct tl_net *net, uint32_t next_hop_be, struct rte_mbuf *m)
+{
+	struct tl_arp_entry *e = want(net, next_hop_be);
+
 	drop_held(net, e);
 	e->held = m;
 	e->used_ns = net->now_ns;

@@ -74,6 +74,10 @@ void tl_net_sent(struct tl_net *net);
 // Timers: ARP, IGMP and TCP. Call at least every millisecond; answers are pushed to tx, not flushed.
 void tl_net_tick(struct tl_net *net, uint64_t mono_ns);
 
+// Whether a host can be sent to at once. Returns 0; -EAGAIN: its MAC, or that of the way to it, has been asked for, by
+// what the next flush sends; -EHOSTUNREACH: off the prefix and no gateway.
+int tl_net_resolve(struct tl_net *net, uint32_t dst_ip_be);
+
 // Name and value of each counter; returns how many (at most max). Each frame given to tl_net_input() ends in exactly
 // one of the counters whose names begin with "rx_" (handled) or "drop_" (not), and they sum up to in_pkts.
 unsigned tl_net_counters(const struct tl_net *net, struct tl_counter *out, unsigned max);

@@ -191,6 +191,9 @@ const struct tl_port_cfg *tl_port_config(const struct tl_port *port);
 const uint8_t *tl_port_mac(const struct tl_port *port);
 uint64_t tl_port_speed_bps(const struct tl_port *port); // 0 = unknown
 
+// Whether what is sent can leave now: the cable is in, the other side is up. True where nobody knows.
+bool tl_port_has_link(const struct tl_port *port);
+
 // The line rate of a port that is not open: what the kernel says of its interface. 0: unknown.
 uint64_t tl_port_expected_bps(const struct tl_port_spec *spec);
 

@@ -63,6 +63,13 @@ static bool read_link(const struct tl_port *port, bool *up)
 	return true;
 }
 
+bool tl_port_has_link(const struct tl_port *port)
+{
+	bool up;
+
+	return !read_link(port, &up) || up;
+}
+
 static void tell_link(const struct tl_port *port)
 {
 	if (port->fate.link.up)

@@ -253,6 +253,28 @@ static void multicast_leaves_by_the_interface_that_listens(void)
 	CU_ASSERT_EQUAL(tl_client_planned(&args.cfg), 25);
 }
 
+static void port_listens_on_its_own_address(void)
+{
+	struct tl_client_args args;
+	struct tl_err err;
+
+	CU_ASSERT_EQUAL_FATAL(parse("--kernel --tcp-connect 192.0.2.1:5000", &args, &err), 0);
+	CU_ASSERT_PTR_NULL(args.port.device);
+	CU_ASSERT_EQUAL_FATAL(
+		parse("--port 0000:3b:00.0 --ip 192.0.2.9/24 --gateway 192.0.2.254 --vlan 7 --group 239.1.1.1 "
+		      "--udp-port 5000 --tcp-listen 0.0.0.0:6000 --timestamps tsc",
+			&args, &err),
+		0);
+	CU_ASSERT_STRING_EQUAL(args.port.device, "0000:3b:00.0");
+	CU_ASSERT_EQUAL(args.port.ip_be, inet_addr("192.0.2.9"));
+	CU_ASSERT_EQUAL(args.port.mask_be, inet_addr("255.255.255.0"));
+	CU_ASSERT_EQUAL(args.port.gateway_be, inet_addr("192.0.2.254"));
+	CU_ASSERT_EQUAL(args.port.vlan, 7);
+	CU_ASSERT_EQUAL(args.port.lcore, TL_CLIENT_ANY_LCORE);
+	CU_ASSERT_EQUAL(args.cfg.peer.ip_be, inet_addr("192.0.2.9"));
+	CU_ASSERT_EQUAL(args.cfg.timestamps, TL_CLIENT_STAMPS_TSC);
+}
+
 static void wrong_use_names_the_option_and_what_it_accepts(void)
 {
 	static const struct {
@@ -287,7 +309,23 @@ static void wrong_use_names_the_option_and_what_it_accepts(void)
 		{"--kernel --udp-echo 192.0.2.1:7 --payload 16,1473",
 			"--payload 1473: give a whole number from 8 to 1472"},
 		{"--kernel --udp-echo 192.0.2.1:7 --payload 16,32 --rate 1,2", "not to both"},
-		{"--kernel --timestamps tsc", "--timestamps tsc: give auto, user, kernel or nic"},
+		{"--kernel --timestamps hw", "--timestamps hw: give auto, user, kernel, nic or tsc"},
+		{"--kernel --udp-echo 192.0.2.1:7 --timestamps tsc", "--timestamps tsc belongs to --port"},
+		{"--kernel --port p0 --ip 192.0.2.9/24 --udp-echo 192.0.2.1:7", "give one of --kernel"},
+		{"--kernel --vlan 5 --udp-echo 192.0.2.1:7", "belong to --port"},
+		{"--port p0 --udp-echo 192.0.2.1:7", "give --ip, such as"},
+		{"--port p0 --ip 192.0.2.9 --udp-echo 192.0.2.1:7",
+			"--ip 192.0.2.9: give an IPv4 address and its prefix"},
+		{"--port p0 --ip 192.0.2.9/24 --udp-echo 198.51.100.1:7", "is not in the prefix of --ip"},
+		{"--port p0 --ip 192.0.2.9/24 --udp-echo 192.0.2.9:7", "is our own address"},
+		{"--port p0 --ip 192.0.2.9/24 --udp-echo 192.0.2.1:7 --gateway 198.51.100.1",
+			"--gateway: give another"},
+		{"--port p0 --ip 192.0.2.9/24 --udp-echo 192.0.2.1:7 --source 192.0.2.9",
+			"--source belongs to --kernel"},
+		{"--port p0 --ip 192.0.2.9/24 --udp-echo 192.0.2.1:7 --ttl 2", "--ttl belongs to --kernel"},
+		{"--port p0 --ip 192.0.2.9/24 --udp-echo [2001:db8::1]:7", "IPv4 only"},
+		{"--port p0 --ip 192.0.2.9/24 --group 239.1.1.1 --udp-port 5000 --tcp-listen 192.0.2.1:6000",
+			"a port listens on its --ip, 192.0.2.9"},
 		{"--kernel --cold 65", "--cold 65: give a whole number from 0 to 64"},
 		{"--kernel --udp-echo 192.0.2.1:7 --rate 1000000 --seconds 21 --csv f", "20000000"},
 		{"--kernel --rate", "--rate needs a value"},
@@ -332,7 +370,8 @@ static void help_names_every_default(void)
 	tl_client_print_help(out);
 	fclose(out);
 	join_lines(text);
-	static const char *const needed[] = {"--kernel", "--group GROUP", "--udp-port PORT", "--tcp-listen IP:PORT",
+	static const char *const needed[] = {"--kernel", "--port PORT", "--ip IP/BITS", "--gateway IP", "--vlan ID",
+		"--lcore CPU", "--take", "--group GROUP", "--udp-port PORT", "--tcp-listen IP:PORT",
 		"--tcp-connect IP:PORT", "--udp-echo IP:PORT", "--source IP", "--ttl N", "--rate N[,N...]",
 		"(default 1000)", "--seconds S", "(default 5)", "--payload BYTES[,...]", "(default 16)",
 		"--connect-timeout S", "(default 10)", "--linger S", "--spin US", "(default 100)",
@@ -344,6 +383,8 @@ static void help_names_every_default(void)
 }
 
 // ---- results
+
+static const struct tl_client_sources sources = {.transport = "kernel", .departures = "kernel", .arrivals = "kernel"};
 
 static void judgement_follows_from_the_counts(void)
 {
@@ -374,9 +415,11 @@ static void json_has_exactly_the_documented_keys(void)
 	static const char *const keys[] = {"mode", "sent", "received", "lost", "duplicated", "corrupt", "reordered",
 		"send_errors", "reconnects", "first_rtt_ns", "rtt_ns", "rtt_ns_ci95", "wire_rtt_ns", "wire_rtt_ns_ci95",
 		"best", "net_of_null_ns", "stamps", "cold", "sender_late_ns", "poll_gap_ns", "stolen_ns",
-		"clock_step_ns", "rate_pps", "asked_pps", "payload_bytes", "clock", "timestamps", "valid", "invalid"};
+		"clock_step_ns", "rate_pps", "asked_pps", "payload_bytes", "clock", "timestamps", "transport", "valid",
+		"invalid"};
 	static const char *const parts[] = {"min", "p50", "p90", "p99", "p999", "max", "mean"};
-	const struct tl_client_result result = {.sent = 2, .lost = 1, .received = 1, .first_rtt_ns = 9};
+	const struct tl_client_result result = {
+		.sources = sources, .sent = 2, .lost = 1, .received = 1, .first_rtt_ns = 9};
 	json_t *json = tl_client_result_json(&result);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(json);
@@ -393,7 +436,7 @@ static void json_has_exactly_the_documented_keys(void)
 
 static void first_rtt_is_null_when_nothing_came_back(void)
 {
-	const struct tl_client_result result = {.sent = 2, .lost = 2};
+	const struct tl_client_result result = {.sources = sources, .sent = 2, .lost = 2};
 	json_t *json = tl_client_result_json(&result);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(json);
@@ -694,6 +737,7 @@ int main(void)
 		{"a count that disagrees with the bits is noticed", count_that_disagrees_with_the_bits_is_noticed},
 		{"options have defaults", options_have_defaults},
 		{"multicast leaves by the interface that listens", multicast_leaves_by_the_interface_that_listens},
+		{"a port listens on its own address", port_listens_on_its_own_address},
 		{"wrong use names the option and what it accepts", wrong_use_names_the_option_and_what_it_accepts},
 		{"the help names every option and default", help_names_every_default},
 		{"the judgement follows from the counts", judgement_follows_from_the_counts},

@@ -236,6 +236,7 @@ static struct tl_client_result believable(void)
 {
 	return (struct tl_client_result){
 		.timestamps = TL_CLIENT_STAMPS_KERNEL,
+		.sources = {.transport = "kernel", .departures = "kernel", .arrivals = "kernel"},
 		.mode = TL_CLIENT_UDP,
 		.payload_bytes = 16,
 		.asked_pps = 1000,

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// A link carries messages out and echoes back, and says when. What is behind it, a transport, is a table of functions;
-// the kernel's sockets are one.
+// client link: carries messages out and echoes back, and says when. What is behind it, a transport, is a table of
+// functions: the kernel's sockets are one (tl_client_kernel), a port of our own another (dclient).
+//
+// Threads: that of tl_client_run(). Memory: open() allocates, close() frees; cfg is borrowed for the link's life.
 
 #include <sys/types.h>
 
 #include <tl_client.h>
 
-struct tl_client_ops;
-
 // What every transport keeps for who uses it.
 struct tl_client_link {
 	const struct tl_client_ops *ops;
 	const struct tl_client_cfg *cfg;
+	struct tl_client_sources sources;
 	uint64_t connections; // established so far
-	int last_error;	      // why the last attempt failed, 0 when nothing has
+	const char *why;      // the last attempt failed, static; NULL: nothing has
 };
 
 // When what was read arrived, where cfg->timestamps asks for that.
@@ -32,12 +33,14 @@ struct tl_client_departure {
 };
 
 struct tl_client_ops {
+	const char *name;
+
 	// Opens what can be opened without the peer. Returns 0 and *out, which the caller closes, or -errno and the
 	// sentence; -EOPNOTSUPP: the interface cannot stamp as cfg->timestamps asks.
 	int (*open)(const struct tl_client_cfg *cfg, struct tl_client_link **out, struct tl_err *err);
 	void (*close)(struct tl_client_link *link);
 
-	// Whether echoes can arrive: without a connection they cannot.
+	// Whether messages can leave and echoes arrive: without a connection they cannot.
 	bool (*is_up)(const struct tl_client_link *link);
 
 	// Return bytes, or -errno: -EAGAIN: not now. A stream that has ended gives 0 to receive().
@@ -55,7 +58,9 @@ struct tl_client_ops {
 	void (*poll)(struct tl_client_link *link, uint64_t timeout_ns, bool want_write);
 };
 
-extern const struct tl_client_ops tl_client_kernel;
+extern const struct tl_client_ops tl_client_kernel; // what a run without cfg->transport uses
+
+const struct tl_client_ops *tl_client_transport(const struct tl_client_cfg *cfg);
 
 uint64_t tl_client_now_ns(void); // CLOCK_MONOTONIC
 

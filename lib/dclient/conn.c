@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The coming and going of a link's connection, and what the stack tells of it.
+
+#include "dclient_priv.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <tl_units.h>
+
+#define RETRY_NS (50 * TL_NS_PER_MS)
+
+// ---- what the stack tells
+
+static bool is_current(const struct tl_dclient *host, const struct tl_tcp *c)
+{
+	return host->link != NULL && host->link->conn == c;
+}
+
+// What was not read of the stream before is gone with it, as is what was not sent.
+static void begin_stream(struct tl_dclient_link *l, struct tl_tcp *c)
+{
+	l->conn = c;
+	l->up = l->ended = l->broken = false;
+	tl_dclient_empty(&l->inbox);
+	if (l->link.cfg->mode != TL_CLIENT_TCP)
+		return; // messages are no part of it
+	l->taken = l->left = 0;
+	l->departure_first = l->departure_end;
+}
+
+// A peer that connects again while the old connection stands has forgotten the old one.
+static void on_opened(void *ctx, struct tl_tcp *c)
+{
+	const struct tl_dclient *host = ctx;
+	struct tl_dclient_link *l = host->link;
+
+	if (l == NULL)
+		return;
+	if (l->listener != NULL) {
+		struct tl_tcp *old = l->conn;
+		begin_stream(l, c);
+		if (old != NULL)
+			tl_tcp_abort(old);
+	}
+	l->up = true;
+	l->link.connections++;
+}
+
+static void on_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	struct tl_dclient *host = ctx;
+
+	// A stream with a hole in it is none any more; the inbox is large enough for this not to be.
+	if (is_current(host, c) && !tl_dclient_hand_over(host, data, len))
+		host->link->broken = true;
+}
+
+static void on_peer_closed(void *ctx, struct tl_tcp *c)
+{
+	const struct tl_dclient *host = ctx;
+
+	if (is_current(host, c))
+		host->link->ended = true;
+	else
+		tl_tcp_close(c);
+}
+
+static void on_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason reason)
+{
+	struct tl_dclient *host = ctx;
+	struct tl_dclient_link *l = host->link;
+
+	if (!is_current(host, c))
+		return;
+	l->link.why = reason == TL_TCP_UNREACHABLE ? "nobody answers ARP for it, or it is said to be unreachable"
+						   : tl_tcp_reason_text(reason);
+	l->broken |= l->up && !l->ended;
+	l->conn = NULL;
+	if (!l->up)
+		l->retry_at_ns = tl_client_now_ns() + RETRY_NS;
+}
+
+const struct tl_tcp_ops tl_dclient_stream_ops = {
+	.opened = on_opened, .data = on_data, .peer_closed = on_peer_closed, .closed = on_closed};
+
+// ---- what the client wants
+
+void tl_dclient_lost(struct tl_dclient_link *l)
+{
+	struct tl_tcp *c = l->conn;
+
+	begin_stream(l, NULL);
+	l->retry_at_ns = tl_client_now_ns() + RETRY_NS;
+	if (c != NULL)
+		tl_tcp_close(c);
+	tl_dclient_flush(l->host);
+}
+
+static void try_connect(struct tl_dclient_link *l)
+{
+	const struct tl_tcp_opts opts = {.recv_window_bytes = TL_DCLIENT_WINDOW_BYTES, .connect_timeout_ms = 3000};
+	struct tl_tcp *c = NULL;
+	int rc = tl_tcp_connect(l->host->net, l->to_be, l->to_port_be, &tl_dclient_stream_ops, l->host, &opts, &c);
+
+	begin_stream(l, rc == 0 ? c : NULL);
+	if (rc != 0) {
+		l->link.why = strerrordesc_np(-rc);
+		l->retry_at_ns = tl_client_now_ns() + RETRY_NS;
+	}
+	tl_dclient_flush(l->host);
+}
+
+static void find_way(struct tl_dclient_link *l)
+{
+	l->up = tl_net_resolve(l->host->net, l->to_be) == 0;
+	l->link.why = "nobody answers ARP for it, or for the gateway";
+	tl_dclient_flush(l->host);
+}
+
+void tl_dclient_get_up(struct tl_dclient_link *l)
+{
+	enum tl_client_mode mode = l->link.cfg->mode;
+
+	if (mode == TL_CLIENT_UDP)
+		find_way(l);
+	else if (mode == TL_CLIENT_TCP && l->conn == NULL && !l->broken && !l->ended &&
+		 tl_client_now_ns() >= l->retry_at_ns)
+		try_connect(l);
+}

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The client over a port of its own, our stack on both ends of a veth: what the kernel's client shows it shows, too, and the
+# port's account besides.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+# Of a run: each echo is accounted for, each of its stamps has a name, and no frame is.
+STAMPED='.transport == "port" and .received == .sent and .received > 0 and .lost == 0
+	and (.stamps | .departures == "tsc" and (.arrivals == "tsc" or .arrivals == "kernel") and .paired > 0 and .tx_strays == 0)
+	and .received == (.stamps | .paired + .reply_first + .tx_missing + .rx_missing + .rx_shared)
+	and .stamps.wire_over_rtt == 0 and .valid == (.invalid == [])'
+LEDGER='.ledger_ok and .port.verified and .port.unaccounted_pkts == 0 and .port.drop_tx_pkts == 0 and .net[0].in_pkts == .port.rx_pkts'
+
+# client FILE OPTION...: its JSON goes to FILE, its messages to client.log, its status to CLIENT_STATUS.
+client() {
+	local file=$1
+	shift
+	CLIENT_STATUS=0
+	in_peer timeout 60 "$TAPLINE" client --port "$PEER_IF" --ip "$PEER_IP/24" --seconds 0.2 --json "$@" \
+		>"$file" 2>>client.log || CLIENT_STATUS=$?
+}
+
+# fails SENTENCE STATUS MESSAGE OPTION...: without a result.
+fails() {
+	local sentence=$1 status=$2 message=$3
+	shift 3
+	: >client.log
+	client refused.json "$@"
+	if ((CLIENT_STATUS == status)) && [[ ! -s refused.json ]] && grep -qF -- "$message" client.log; then
+		ok "$sentence"
+	else
+		not_ok "$sentence" "status $CLIENT_STATUS" "$(cat refused.json client.log)"
+	fi
+}
+
+func_begin
+net_begin
+ip -netns "$PEER_NS" address flush dev "$PEER_IF" # the kernel there has no part in it
+app_config config.json '"echo": [{"port": "lan", "udp_listen": 7}, {"port": "lan", "tcp_listen": 7},
+	{"port": "lan", "receive": {"group": "239.1.1.1", "udp_port": 5001}, "send": {"tcp_connect": "'"$PEER_IP"':5002"}}]'
+app_start config.json
+
+client multicast.json --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5002" --cold 3 --csv samples.csv --report report.json
+check_json "from multicast to TCP each echo has its stamps or is counted" multicast.json "$STAMPED and .mode == \"multicast\""
+check_json "every frame of the port is accounted for" multicast.json "$LEDGER"
+check_json "the first echoes stand apart" multicast.json '.cold | length == 3 and all(.connection == 0 and .rtt_ns > 0)'
+check_equal "every pair that is not cold is a sample" "$(($(wc -l <samples.csv) - 1))" \
+	"$(jq '.stamps.paired - ([.cold[] | select(.wire_rtt_ns != null)] | length)' multicast.json)"
+check_json "the report names both sources" report.json '.trigger_source == "tsc" and (.reply_source == "tsc" or .reply_source == "kernel") and .trigger_bound_ns > 0'
+
+client tcp.json --tcp-connect "$APP_IP:7" --payload 16,2000,65536
+check_json "over TCP, segments and messages of many of them, too" tcp.json \
+	"all(.points[]; $STAMPED) and (.points | length) == 3 and .slope.of == \"wire_rtt_ns\" and ($LEDGER)"
+client udp.json --udp-echo "$APP_IP:7" --payload 16:1472:3
+check_json "a payload sweep over UDP has a run per size" udp.json \
+	"([.points[].payload_bytes] == [16, 744, 1472]) and all(.points[]; $STAMPED) and ($LEDGER)"
+
+client user.json --udp-echo "$APP_IP:7" --timestamps user
+check_json "without stamps nothing stands in for them" user.json \
+	'.best == "rtt_ns" and .received == .sent and .wire_rtt_ns.p50 == null and .stamps.paired == 0 and .stamps.departures == "user"'
+client net.json --udp-echo "$APP_IP:7" --timestamps user --null user.json
+check_json "a null echo over the same transport is taken off" net.json \
+	'.net_of_null_ns.p50 == .rtt_ns.p50 - '"$(jq .rtt_ns.p50 user.json)"
+jq '.transport = "kernel"' user.json >kernel.json
+fails "one over sockets of the kernel is refused" 2 "has no run over udp with --port" --udp-echo "$APP_IP:7" --timestamps user \
+	--null kernel.json
+
+fails "an address that nobody has is told" 1 "nobody answers ARP" --udp-echo 10.99.0.77:7 --connect-timeout 0.3
+fails "so is a TCP port that nobody listens on" 1 "connection refused" --tcp-connect "$APP_IP:9" --connect-timeout 2
+fails "and a connection that nobody makes" 1 "nobody connected to" --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5999" \
+	--connect-timeout 0.3
+fails "an address out of the prefix is a wrong call" 2 "is not in the prefix of --ip" --udp-echo 192.0.2.1:7
+fails "as is a port that does not exist" 2 "there is no interface" --udp-echo "$APP_IP:7" --port none0
+fails "and a source of stamps that it has not" 2 "has no timestamps" --udp-echo "$APP_IP:7" --timestamps nic
+
+app_stop TERM
+check_json "the ledger of the appliance holds" run.json '.ledger_ok'
+ip -netns "$APP_NS" link set "$APP_IF" down
+fails "a port without a link is told before anything is sent" 1 "no link" --udp-echo "$APP_IP:7"
