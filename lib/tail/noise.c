@@ -27,7 +27,8 @@ static int column_of(const char *head, unsigned cpu)
 // "  24:   17   3   IR-PCI-MSI ...": the number in that column. Lines of the whole machine have only the first.
 static uint64_t number_in(const char *line, int column)
 {
-	char *at = strchr(line, ':'), *end;
+	const char *at = strchr(line, ':');
+	char *end;
 	uint64_t value = 0;
 
 	for (int i = 0; at != NULL && i <= column; i++) {
