@@ -12,8 +12,8 @@
 // sender_late says how far behind it was.
 //
 // What is counted:
-//   sent         messages handed whole to the kernel
-//   send_errors  messages the kernel refused, or that a broken connection cut short
+//   sent         messages handed whole to the transport
+//   send_errors  messages the transport refused, or that a broken connection cut short
 //   received     messages sent whose echo came back intact
 //   lost         messages sent whose echo did not come back intact
 //   duplicated   intact echoes of a message already received

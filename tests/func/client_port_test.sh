@@ -78,3 +78,12 @@ app_stop TERM
 check_json "the ledger of the appliance holds" run.json '.ledger_ok'
 ip -netns "$APP_NS" link set "$APP_IF" down
 fails "a port without a link is told before anything is sent" 1 "no link" --udp-echo "$APP_IP:7"
+
+netns_delete "$APP_NS" "$PEER_NS"
+net_begin_relayed --lose 20000 --late 20000 --late-us 3000 --seed 7
+ip -netns "$PEER_NS" address flush dev "$PEER_IF"
+app_start config.json
+client lossy.json --tcp-connect "$APP_IP:7" --payload 3000 --linger 20
+check_json "over a wire that loses and delays, echoes that had to wait are not stamped by what came later" lossy.json \
+	"$STAMPED and .stamps.rx_shared > 0 and ($LEDGER) and .net[0].tcp_retransmits > 0"
+app_stop TERM

@@ -445,6 +445,23 @@ static void far_hosts_go_through_gateway(void)
 	stop(h);
 }
 
+static void resolves_without_a_frame_that_waits(void)
+{
+	struct host *h = start();
+	struct frame reply = arp_reply(PEER_MAC, PEER);
+
+	CU_ASSERT_EQUAL(tl_net_resolve(h->net, PEER), -EAGAIN);
+	CU_ASSERT_EQUAL(tl_net_resolve(h->net, PEER), -EAGAIN);
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1); // asked once
+	CU_ASSERT(is_request(&h->sent[0], BROADCAST, PEER));
+	give(h, &reply);
+	CU_ASSERT_EQUAL(tl_net_resolve(h->net, PEER), 0);
+	CU_ASSERT_EQUAL(h->n_sent, 1);
+	CU_ASSERT_EQUAL(tl_net_resolve(h->net, US), -EHOSTUNREACH);
+	stop(h);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -471,6 +488,7 @@ int main(void)
 		{"the time that counts is that of the burst", a_burst_tells_the_time},
 		{"frames waiting for more neighbours than the table holds are counted and freed", many_wait_at_once},
 		{"hosts off the prefix are reached through the gateway", far_hosts_go_through_gateway},
+		{"a neighbour can be asked for before anything is sent to it", resolves_without_a_frame_that_waits},
 	};
 
 	return test_host_main("net_arp", tests, TL_ARRAY_LEN(tests));
