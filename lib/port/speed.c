@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Of a port's link: the rate, as the kernel knows it before the port is open, and whether it is there.
+// The line rate of a port that is not open, as the kernel knows it.
 
 #include <glob.h>
 #include <stdio.h>
 
-#include <rte_ethdev.h>
-
-#include "port_priv.h"
+#include <tl_port.h>
 
 // In Mbit/s; -1, or an error of the read, where there is no link.
 static uint64_t read_speed(const char *path)

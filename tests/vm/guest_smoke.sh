@@ -120,6 +120,21 @@ echo_groups() {
 	cp groups.pcapng /out/
 }
 
+# The client on the other NIC, by vfio-pci too: nothing of the kernel's is in between.
+client_on_port() {
+	jq 'del(.echo[1]) | .capture[0].path = "pair.pcapng"' groups.json >pair.json
+	"$TAPLINE" bind "$PEER" >&2
+	"$TAPLINE" run pair.json --json >/out/pair.json 2>/out/pair.log &
+	tapline_pid=$!
+	wait_for 40 "$TAPLINE" status --socket control.sock >/out/status.log 2>&1
+	timeout 100 "$TAPLINE" client --port "$PEER" --ip "$PEER_IP/24" --group 239.1.1.1 --udp-port 5001 \
+		--tcp-listen "$PEER_IP:6000" --rate 100 --seconds 1 --connect-timeout 40 --linger 10 --json \
+		>/out/client.json 2>/out/client.log || true
+	kill -s TERM "$tapline_pid"
+	ended pair
+	cp pair.pcapng /out/
+}
+
 two_nics_begin
 all_frames
 two_queues
@@ -127,3 +142,4 @@ echo_all
 echo_by_nic
 echo_on_queues
 echo_groups
+client_on_port

@@ -5,6 +5,7 @@
 # judge_card NAME DRIVER
 judge_card() {
 	check "$1: the table of the port names its driver" grep -Eq "^    driver +$2\$" "out/$1.log"
+	check "what is known of its family is true of it" grep -qx " *as documented" "out/$1.log"
 	check_json "market data comes back over TCP" "out/$1.groups.json" '.same == 10'
 	check_json "UDP comes back unchanged" "out/$1.udp.json" '.sizes == 6 and .wrong == []'
 	check_json "and 100000 bytes of TCP" "out/$1.tcp.json" '.same and .fin'

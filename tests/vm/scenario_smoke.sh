@@ -109,6 +109,16 @@ judge_groups() {
 	check_equal "it ends with status 0" "$(cat out/groups.status)" 0
 }
 
+judge_client() {
+	check_json "the client on the other NIC, through vfio-pci, gets every message back" out/client.json '.sent == 100 and
+		.received == .sent and .lost == 0 and .ledger_ok and .transport == "port"'
+	check_json "each was echoed once" out/pair.json '.ledger_ok and .lossless and .echo.received_msgs == 100 and
+		.echo.echoed_msgs == 100'
+	check_equal "what was received and sent is in the file" "$(capinfos -Trc out/pair.pcapng | cut -f 2)" \
+		"$(jq '.port.rx_pkts + .port.tx_pkts' out/pair.json)"
+	check_equal "the appliance ends with status 0" "$(cat out/pair.status)" 0
+}
+
 smoke() {
 	"$func_root/tests/lib/make_pcap.py" out/in.pcap 2000
 	vm_boot "$vm_dir/guest_smoke.sh" "${nics[@]}"
@@ -120,4 +130,5 @@ smoke() {
 	judge_checksums
 	judge_steering
 	judge_groups
+	judge_client
 }
