@@ -118,6 +118,8 @@ static struct tl_echo_cfg echo_cfg(const struct tl_config_echo *e)
 		.on_full = e->on_full == TL_WINDOW_FULL_RESET ? TL_ECHO_FULL_RESET : TL_ECHO_FULL_DROP,
 		.warm = e->warm,
 		.without_cwnd = e->congestion == TL_CONFIG_CONGESTION_NONE,
+		.user_timeout_ms = e->user_timeout_seconds * 1000,
+		.user_timeout_option = e->user_timeout_option,
 		.max_connections = e->max_connections,
 		.send_buffers = e->send_buffers,
 		.stages = e->stages || e->outliers.above_us != 0 || e->samples != 0,

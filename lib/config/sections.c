@@ -256,6 +256,8 @@ static const struct {
 	{"send_buffer_bytes", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
 	{"on_full", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
 	{"warm", 1u << TL_ECHO_MCAST_TO_TCP, "\"receive\""},
+	{"user_timeout_seconds", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
+	{"user_timeout_option", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
 	{"congestion", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
 };
 
@@ -447,6 +449,9 @@ static const struct tl_config_key echo_keys[] = {
 	{"congestion", tl_config_choice, FIELD(tl_config_echo, congestion), .choices = congestions,
 		.fallback = "\"newreno\""},
 	{"warm", tl_config_bool, FIELD(tl_config_echo, warm), .fallback = "true"},
+	{"user_timeout_seconds", tl_config_number, FIELD(tl_config_echo, user_timeout_seconds), .min = 1, .max = 3600,
+		.fallback = "20"},
+	{"user_timeout_option", tl_config_bool, FIELD(tl_config_echo, user_timeout_option), .fallback = "false"},
 	{"max_connections", tl_config_number, FIELD(tl_config_echo, max_connections), .min = 1, .max = MIB,
 		.fallback = "1024"},
 	{"send_buffers", tl_config_number, FIELD(tl_config_echo, send_buffers), .min = 1, .max = MIB,

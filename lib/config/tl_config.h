@@ -149,6 +149,8 @@ struct tl_config_echo {
 	uint32_t send_buffer_bytes; // "send_buffer_bytes", 4 KiB .. 16 MiB, a power of two, default 64 KiB (TCP modes)
 	enum tl_config_window_full on_full;   // "on_full": "drop" (default), "reset" (TCP modes)
 	bool warm;			      // "warm", default true (mode MCAST_TO_TCP)
+	uint32_t user_timeout_seconds;	      // "user_timeout_seconds", 1..3600, default 20 (TCP modes)
+	bool user_timeout_option;	      // "user_timeout_option", default false (TCP modes)
 	enum tl_config_congestion congestion; // "congestion": "newreno" (default), "none" (TCP modes)
 	uint32_t max_connections;	      // "max_connections", 1..1048576, default 1024 (mode TCP)
 	uint32_t send_buffers;		      // "send_buffers", 1..1048576, default 4096 (mode TCP)

@@ -14,6 +14,7 @@
 #define BACKOFF_MAX_NS (5 * TL_NS_PER_S)
 #define CLOSE_PATIENCE_NS TL_NS_PER_S // for peers to close their side when the appliance ends
 #define KEEPALIVE_NS (30 * TL_NS_PER_S)
+#define USER_TIMEOUT_MS 20000
 #define WARM_BYTES 16
 
 static void set_state(struct tl_echo *echo, enum tl_echo_state state)
@@ -77,7 +78,8 @@ static struct tl_tcp_opts tcp_opts(const struct tl_echo *echo)
 		.own_buffer = echo->cfg.kind == TL_ECHO_KIND_MCAST_TO_TCP,
 		.without_cwnd = echo->cfg.without_cwnd,
 		.keepalive_idle_ns = KEEPALIVE_NS,
-		.user_timeout_ms = 20000,
+		.user_timeout_ms = echo->cfg.user_timeout_ms != 0 ? echo->cfg.user_timeout_ms : USER_TIMEOUT_MS,
+		.user_timeout_option = echo->cfg.user_timeout_option,
 		.connect_timeout_ms = 3000};
 }
 

@@ -44,6 +44,8 @@ struct tl_echo_cfg {
 	enum tl_echo_full on_full;
 	bool warm;		  // MCAST_TO_TCP: a send for practice with each tick
 	bool without_cwnd;	  // MCAST_TO_TCP, TCP: only the peer's window bounds what is in flight
+	uint32_t user_timeout_ms; // TCP, MCAST_TO_TCP: RFC 5482; 0: 20 000
+	bool user_timeout_option; // tell the peer, and be as patient as it asks
 	uint32_t max_connections; // TCP
 	uint32_t send_buffers;	  // TCP: connections with data unacknowledged at once, of the port's together; 0: all
 	bool stages;		  // take stamps on the way; what follows needs them

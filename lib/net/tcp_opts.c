@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TCP options: maximum segment size (RFC 9293 section 3.7.1, RFC 6691), window scale and timestamps (RFC 7323),
-// SACK (RFC 2018).
+// SACK (RFC 2018), user timeout (RFC 5482).
 
 #include "tcp_priv.h"
 
@@ -11,11 +11,19 @@
 #define OPTION_SACK_PERMITTED 4
 #define OPTION_SACK 5
 #define OPTION_STAMP 8
+#define OPTION_USER_TIMEOUT 28
 
 #define OPTION_MSS_LEN 4
 #define OPTION_SCALE_LEN 3
 #define OPTION_SACK_PERMITTED_LEN 2
 #define OPTION_STAMP_LEN 10
+#define OPTION_USER_TIMEOUT_LEN 4
+
+#define USER_TIMEOUT_MINUTES 0x8000 // the unit is a minute, not a second
+#define USER_TIMEOUT_MAX 0x7fff
+// What a peer may ask for: RFC 5482, section 3.1, and 1122, section 4.2.3.5.
+#define USER_TIMEOUT_LEAST_S 100
+#define USER_TIMEOUT_MOST_S 3600
 
 static uint32_t read_u32(const uint8_t *p)
 {
@@ -46,6 +54,10 @@ static void take_option(const uint8_t *option, uint8_t len, struct tl_tcp_option
 	}
 	if (option[0] == OPTION_SACK)
 		take_blocks(option, len, out);
+	if (option[0] == OPTION_USER_TIMEOUT && len == OPTION_USER_TIMEOUT_LEN) {
+		uint16_t value = (uint16_t)(option[2] << 8 | option[3]);
+		out->user_timeout_s = (value & USER_TIMEOUT_MAX) * ((value & USER_TIMEOUT_MINUTES) != 0 ? 60u : 1u);
+	}
 }
 
 void tl_tcp_options_parse(const struct tl_tcp_hdr *hdr, struct tl_tcp_options *out)
@@ -79,6 +91,15 @@ static uint16_t default_mss(const struct tl_tcp *c)
 	return tl_ip_is6(c->key.peer_be) ? TL_TCP_DEFAULT_MSS6 : TL_TCP_DEFAULT_MSS;
 }
 
+// In seconds where that fits, else in minutes; a part of one counts as a whole.
+static uint16_t own_user_timeout(const struct tl_tcp *c)
+{
+	uint64_t seconds = (c->user_timeout_ns + TL_NS_PER_S - 1) / TL_NS_PER_S;
+	uint64_t minutes = tl_min_u64((seconds + 59) / 60, USER_TIMEOUT_MAX);
+
+	return (uint16_t)(seconds <= USER_TIMEOUT_MAX ? seconds : USER_TIMEOUT_MINUTES | minutes);
+}
+
 uint8_t tl_tcp_options_write(const struct tl_tcp *c, uint8_t buf[TL_TCP_OPTIONS_MAX])
 {
 	uint8_t n = 0;
@@ -99,7 +120,21 @@ uint8_t tl_tcp_options_write(const struct tl_tcp *c, uint8_t buf[TL_TCP_OPTIONS_
 		buf[n++] = OPTION_SCALE_LEN;
 		buf[n++] = c->rcv_scale;
 	}
+	if (c->tells_patience) {
+		buf[n++] = OPTION_USER_TIMEOUT;
+		buf[n++] = OPTION_USER_TIMEOUT_LEN;
+		buf[n++] = (uint8_t)(own_user_timeout(c) >> 8);
+		buf[n++] = (uint8_t)own_user_timeout(c);
+	}
 	return n;
+}
+
+// The longer of both, within limits (RFC 5482, section 3.1).
+static void be_as_patient(struct tl_tcp *c, uint32_t peer_s)
+{
+	uint64_t peer_ns = tl_max_u64(peer_s, USER_TIMEOUT_LEAST_S) * TL_NS_PER_S;
+
+	c->user_timeout_ns = tl_min_u64(tl_max_u64(c->user_timeout_ns, peer_ns), USER_TIMEOUT_MOST_S * TL_NS_PER_S);
 }
 
 void tl_tcp_options_apply(struct tl_tcp *c, const struct tl_tcp_hdr *peer_syn)
@@ -118,6 +153,8 @@ void tl_tcp_options_apply(struct tl_tcp *c, const struct tl_tcp_hdr *peer_syn)
 		c->mss -= TL_TCP_STAMP_LEN; // RFC 6691: the segments get smaller, not the MSS
 		tl_tcp_stamp_take(c, options.stamp);
 	}
+	if (c->tells_patience && options.user_timeout_s != 0)
+		be_as_patient(c, options.user_timeout_s);
 	if (!options.has_scale) { // RFC 7323, section 2.2: only if both offer it
 		c->offer_scale = false;
 		c->rcv_scale = 0;

@@ -130,7 +130,8 @@ struct tl_tcp_options {
 	uint8_t scale;
 	bool sack_permitted;
 	bool has_stamp;
-	uint32_t stamp, echo; // TSval and TSecr
+	uint32_t stamp, echo;	 // TSval and TSecr
+	uint32_t user_timeout_s; // 0: absent
 	uint8_t n_blocks;
 	struct tl_tcp_range block[TL_TCP_SACK_BLOCKS]; // of SACK
 };
@@ -257,12 +258,13 @@ struct tl_tcp {
 	uint64_t user_timeout_ns;
 
 	// Seldom.
-	bool reported;	  // the application knows it and must hear closed()
-	bool syn_lost;	  // the SYN was sent more than once
-	bool soft_error;  // ICMP says unreachable, perhaps not for good
-	bool doomed;	  // chosen to end by the loop that runs
-	bool offer_scale; // window scale goes into our SYN
-	bool sack;	  // SACK-permitted goes into our SYN; once the peer's is here: both permit it
+	bool reported;	     // the application knows it and must hear closed()
+	bool syn_lost;	     // the SYN was sent more than once
+	bool tells_patience; // opts.user_timeout_option
+	bool soft_error;     // ICMP says unreachable, perhaps not for good
+	bool doomed;	     // chosen to end by the loop that runs
+	bool offer_scale;    // window scale goes into our SYN
+	bool sack;	     // SACK-permitted goes into our SYN; once the peer's is here: both permit it
 	uint32_t iss;
 	uint32_t ooo_arrivals;
 	uint64_t syn_ns;	   // when it was sent

@@ -189,6 +189,7 @@ static void take_opts(struct tl_tcp *c, const struct tl_tcp_opts *opts)
 	c->rcv_scale = scale_for(c->recv_window);
 	c->rto_min_ns = rto_us * TL_NS_PER_US;
 	c->user_timeout_ns = user_ms * TL_NS_PER_MS;
+	c->tells_patience = opts->user_timeout_option;
 	c->keepalive_idle_ns = opts->keepalive_idle_ns;
 }
 

@@ -54,6 +54,7 @@ struct tl_tcp_opts {
 	uint32_t rto_min_us;	     // floor of the RTO; 0: 200 000
 	uint32_t connect_timeout_ms; // for the handshake; 0: 10 000
 	uint32_t user_timeout_ms;    // RFC 5482: give up when data stays unacknowledged this long; 0: 60 000
+	bool user_timeout_option;    // tell the peer so in the SYN, and be as patient as the peer asks in its own
 };
 
 // Active open. Returns 0 and *out (state SYN-SENT), -ENOSPC (no connection free), -EADDRNOTAVAIL (no local port),

@@ -397,7 +397,8 @@ static void the_keys_of_an_echo_tell_its_mode(void)
 {
 	struct tl_config *config = load(ECHO("{'port': 'a', " MCAST("239.1.2.3",
 		"30001") ", " SEND
-			 ", 'queue': 0, 'send_buffer_bytes': 4096, 'on_full': 'reset', 'congestion': 'none', 'warm': false},"
+			 ", 'queue': 0, 'send_buffer_bytes': 4096, 'on_full': 'reset', 'congestion': 'none', 'warm': false,"
+			 "'user_timeout_seconds': 3600, 'user_timeout_option': true},"
 			 "{'name': 't', 'port': 'a', 'tcp_listen': 7, 'max_connections': 1},"
 			 "{'port': 'a', 'udp_listen': 65535}"));
 	const struct tl_config_echo *mcast = &config->echoes[0], *tcp = &config->echoes[1], *udp = &config->echoes[2];
@@ -415,6 +416,8 @@ static void the_keys_of_an_echo_tell_its_mode(void)
 	CU_ASSERT_EQUAL(mcast->send_buffer_bytes, 4096);
 	CU_ASSERT_EQUAL(mcast->on_full, TL_WINDOW_FULL_RESET);
 	CU_ASSERT_EQUAL(mcast->congestion, TL_CONFIG_CONGESTION_NONE);
+	CU_ASSERT_EQUAL(mcast->user_timeout_seconds, 3600);
+	CU_ASSERT(mcast->user_timeout_option);
 	CU_ASSERT_FALSE(mcast->warm);
 	CU_ASSERT_EQUAL(tcp->mode, TL_ECHO_TCP);
 	CU_ASSERT_STRING_EQUAL(tcp->name, "t");
@@ -422,6 +425,8 @@ static void the_keys_of_an_echo_tell_its_mode(void)
 	CU_ASSERT_EQUAL(tcp->send_buffer_bytes, 65536);
 	CU_ASSERT_EQUAL(tcp->on_full, TL_WINDOW_FULL_DROP);
 	CU_ASSERT_EQUAL(tcp->congestion, TL_CONFIG_CONGESTION_NEWRENO);
+	CU_ASSERT_EQUAL(tcp->user_timeout_seconds, 20);
+	CU_ASSERT(!tcp->user_timeout_option);
 	CU_ASSERT_EQUAL(tcp->max_connections, 1);
 	CU_ASSERT_EQUAL(tcp->send_buffers, 4096);
 	CU_ASSERT_EQUAL(tcp->queue, TL_CONFIG_QUEUE_AUTO);
@@ -795,6 +800,10 @@ static void an_echo_without_exactly_one_mode_is_refused(void)
 			"2: $.echo[0].congestion: applies only to an echo that uses TCP"},
 		{ECHO("{'port': 'a', 'tcp_listen': 1, 'warm': true}"),
 			"2: $.echo[0].warm: applies only to an echo that uses 'receive'"},
+		{ECHO("{'port': 'a', 'udp_listen': 1, 'user_timeout_seconds': 5}"),
+			"2: $.echo[0].user_timeout_seconds: applies only to an echo that uses TCP"},
+		{ECHO("{'port': 'a', 'tcp_listen': 1, 'user_timeout_seconds': 0}"),
+			"2: $.echo[0].user_timeout_seconds: 0 is not a whole number from 1 to 3600"},
 		{ECHO("{'port': 'a', 'tcp_listen': 1, 'congestion': 'cubic'}"),
 			"2: $.echo[0].congestion: 'cubic' is not one of 'newreno', 'none'"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'queue': 1}"),

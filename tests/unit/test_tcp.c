@@ -507,6 +507,48 @@ static void backoff_doubles(void)
 	stop(h);
 }
 
+// RFC 5482, section 3.1: min(U_LIMIT, max(ADV_UTO, REMOTE_UTO, L_LIMIT)).
+static void user_timeout_option(void)
+{
+	static const struct {
+		uint16_t said; // by the peer; 0: nothing
+		uint32_t own_ms;
+		bool enabled;
+		uint16_t told; // by us, the patience agreed upon; 0: nothing
+		uint32_t patience_ms;
+	} cases[] = {
+		{0, 20000, true, 20, 20000},
+		{0, 20001, true, 21, 20001},
+		{200, 20000, true, 200, 200000},
+		{200, 20000, false, 0, 20000},
+		{30, 20000, true, 100, 100000},
+		{200, 300000, true, 300, 300000},
+		{0x8000 | 5, 20000, true, 300, 300000},
+		{0x8000 | 100, 20000, true, 3600, 3600000},
+		{0x8000, 20000, true, 20, 20000}, // nothing, in minutes
+		{0, 40000000, true, 0x8000 | 667, 40000000},
+	};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+		const struct tl_tcp_opts opts = {
+			.user_timeout_ms = cases[i].own_ms, .user_timeout_option = cases[i].enabled};
+		const uint8_t options[] = {2, 4, 5, 0xb4, 28, 4, (uint8_t)(cases[i].said >> 8), (uint8_t)cases[i].said};
+		struct host *h = start();
+		struct app app = {0};
+		(void)hear(h, &app, &opts);
+		give_options(h, S, PEERS, 0, options, cases[i].said != 0 ? 8 : 4, "", 0);
+		const struct sent *s = next_sent(h);
+		CU_ASSERT_EQUAL(s->options_len, cases[i].told != 0 ? 8 : 4);
+		CU_ASSERT(
+			cases[i].told == 0 || (s->option_bytes[4] == 28 && s->option_bytes[5] == 4 &&
+						      (s->option_bytes[6] << 8 | s->option_bytes[7]) == cases[i].told));
+		give(h, A, PEERS + 1, OURS + 1, 0);
+		CU_ASSERT_EQUAL_FATAL(app.opened, 1);
+		CU_ASSERT_EQUAL(app.c->user_timeout_ns, cases[i].patience_ms * MS);
+		stop(h);
+	}
+}
+
 // Karn: the ACK of what was sent twice says nothing about the round trip, so the backoff stays until one of new data.
 static void backoff_ends_with_a_sample(void)
 {
@@ -2066,6 +2108,7 @@ static const struct tl_test tests[] = {
 	{"every second full segment is acknowledged", every_second_full_segment_is_acked},
 	{"urgent data is delivered in line", urgent_data_comes_in_line},
 	{"each retransmission waits twice as long, until the user timeout", backoff_doubles},
+	{"the user timeout option is sent where wanted, and the longer patience of both counts", user_timeout_option},
 	{"the backoff ends with a round trip of new data", backoff_ends_with_a_sample},
 	{"the RTO follows the round trip time", rto_follows_the_round_trip},
 	{"a lost SYN makes the first window one segment and the RTO 3 s", lost_syn_makes_careful},
