@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes the latency report of each echo.
+// Writes the latency report of each echo, and of each port that sends probes.
 
 #include "latency_files.h"
 
@@ -11,6 +11,7 @@
 
 #include <tl_echo_latency.h>
 #include <tl_err.h>
+#include <tl_probe_latency.h>
 
 #define PATH 4096
 
@@ -27,18 +28,18 @@ int tl_latency_files_prepare(const char *dir, struct tl_err *err)
 	return 0;
 }
 
-static int write_echo(
-	const char *dir, const struct tl_metrics_echo *echo, const struct tl_report_echo *row, struct tl_err *err)
+// Takes the report over.
+static int write_report(
+	const char *dir, const char *name, const char *suffix, struct tl_latency *report, struct tl_err *err)
 {
-	struct tl_latency *report = tl_echo_latency(echo, row);
 	char json[PATH], csv[PATH], hgrm[PATH], html[PATH];
 
 	if (report == NULL)
-		return tl_fail(err, -ENOMEM, "no memory for the latency report of the echo %s", echo->name);
-	snprintf(json, sizeof(json), "%s/%s.json", dir, echo->name);
-	snprintf(csv, sizeof(csv), "%s/%s.csv", dir, echo->name);
-	snprintf(hgrm, sizeof(hgrm), "%s/%s.hgrm", dir, echo->name);
-	snprintf(html, sizeof(html), "%s/%s.html", dir, echo->name);
+		return tl_fail(err, -ENOMEM, "no memory for the latency report of %s", name);
+	snprintf(json, sizeof(json), "%s/%s%s.json", dir, name, suffix);
+	snprintf(csv, sizeof(csv), "%s/%s%s.csv", dir, name, suffix);
+	snprintf(hgrm, sizeof(hgrm), "%s/%s%s.hgrm", dir, name, suffix);
+	snprintf(html, sizeof(html), "%s/%s%s.html", dir, name, suffix);
 	int rc = tl_latency_save(report,
 		&(struct tl_latency_files){
 			.json = json, .csv = report->n_samples != 0 ? csv : NULL, .hgrm = hgrm, .html = html},
@@ -53,6 +54,11 @@ int tl_latency_files_write(
 	int rc = 0;
 
 	for (uint32_t i = 0; i < metrics->n_echoes && rc == 0; i++)
-		rc = write_echo(dir, &metrics->echoes[i], &snapshot->echoes[i], err);
+		rc = write_report(dir, metrics->echoes[i].name, "",
+			tl_echo_latency(&metrics->echoes[i], &snapshot->echoes[i]), err);
+	for (uint32_t i = 0; i < metrics->n_ports && rc == 0; i++)
+		if (metrics->syncs[i] != NULL)
+			rc = write_report(dir, snapshot->ports[i].name, "-probes",
+				tl_probe_latency(metrics->syncs[i], snapshot->ports[i].name), err);
 	return rc;
 }

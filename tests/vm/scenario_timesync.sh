@@ -32,6 +32,15 @@ judge_probes() {
 		.wire_to_poll_ns.count == 1 and .wire_to_poll_ns.source == "nic-ptp"'
 }
 
+# The same of the probes' report, whose fields are those of every latency report.
+judge_report() {
+	check_json "the report of the probes has method probe and the sources of its stamps" out/stamped.latency/lan-probes.json '
+		.method == "probe" and .trigger_source == "tsc" and .reply_source == "nic-tx" and .valid'
+	check_equal "it has the probes' times" "$(jq .latency_ns.p50 out/stamped.latency/lan-probes.json)" \
+		"$(jq .port.ptp.tx_to_wire_ns.p50 out/stamped.json)"
+	check_json "without stamps it is invalid" out/unstamped.latency/lan-probes.json '.matched == 0 and (.valid | not)'
+}
+
 judge_silence() {
 	check_equal "Debian's DPDK ends with status 0 too" "$(cat out/unstamped.status)" 0
 	check_json "its probes leave without a stamp, and are counted as lost" out/unstamped.json '.ledger_ok and
@@ -47,4 +56,5 @@ timesync() {
 	vm_end
 	judge_probes
 	judge_silence
+	judge_report
 }

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// probe_latency: what a port's PTP probes measured, as the report that all who measure latency make.
+//
+// Threads: main, after tl_timesync_end(). Memory: the report is the caller's (tl_latency_destroy).
+
+#include <tl_latency.h>
+#include <tl_timesync.h>
+
+// Method "probe": from the call of tx_burst, by the time stamp counter, to the wire, by the NIC. The way from the wire
+// to the poll, of received PTP frames, stands beside it as a stage. NULL: no memory.
+struct tl_latency *tl_probe_latency(const struct tl_timesync *sync, const char *port);
