@@ -140,6 +140,10 @@ static int bench(const struct options *o, struct tl_latency *residence, struct t
 	const struct tl_latency_files files = {.html = o->html};
 	struct tl_err err;
 
+	if (tl_latency_files_check(&files, &err) != 0) {
+		tl_error("%s", err.text);
+		return TL_EXIT_USAGE;
+	}
 	if (tl_bench_overhead(&o->cfg, residence, round_trip, &err) != 0) {
 		tl_error("%s", err.text);
 		return TL_EXIT_FAILED;

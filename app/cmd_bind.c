@@ -99,6 +99,10 @@ static int parse(int argc, char **argv, const struct tl_command *command, struct
 			argv[0]);
 		return TL_EXIT_USAGE;
 	}
+	if (geteuid() != 0 && !options->dry_run && *options->root == '\0') {
+		tl_error("%s needs root (with --dry-run it does not)", argv[0]);
+		return TL_EXIT_USAGE;
+	}
 	return -1;
 }
 

@@ -196,7 +196,9 @@ static int prepare(struct tl_client_args *args, struct measured *m, struct tl_er
 		m->report->samples_max = 0; // the others need no samples
 	if (wants_report(args) && m->report == NULL)
 		return tl_fail(err, -ENOMEM, "not enough memory");
-	int ret = args->null_path != NULL ? tl_client_null_load(args->null_path, &m->null, err) : 0;
+	int ret = tl_latency_files_check(&args->files, err);
+	if (ret == 0 && args->null_path != NULL)
+		ret = tl_client_null_load(args->null_path, &m->null, err);
 	if (ret == 0 && args->port.device != NULL)
 		ret = tl_app_client_port_open(&args->port, &args->cfg, &m->port, err);
 	else if (ret == 0)

@@ -63,7 +63,6 @@ const struct tl_command tl_latency_command = {
 
 struct options {
 	struct tl_latency_cfg cfg;
-	struct tl_latency_files files;
 	const char *name;
 	bool json;
 };
@@ -151,9 +150,9 @@ static const char *set(struct options *o, int c, const char *value)
 	const char **texts[] = {['t'] = &o->cfg.trigger,
 		['r'] = &o->cfg.reply,
 		['n'] = &o->name,
-		['c'] = &o->files.csv,
-		['H'] = &o->files.html,
-		['g'] = &o->files.hgrm,
+		['c'] = &o->cfg.saved.csv,
+		['H'] = &o->cfg.saved.html,
+		['g'] = &o->cfg.saved.hgrm,
 		['w'] = &o->cfg.linked};
 
 	switch (c) {
@@ -248,9 +247,9 @@ static int work(const struct options *o, struct tl_latency_run *run, struct tl_e
 	if (rc == 0 && o->cfg.linked != NULL)
 		rc = tl_latency_write_linked(run, err);
 	if (rc == 0)
-		rc = tl_latency_save(run->report, &o->files, err);
+		rc = print(o, run->report, err); // first: what took long is not lost with a file
 	if (rc == 0)
-		rc = print(o, run->report, err);
+		rc = tl_latency_save(run->report, &o->cfg.saved, err);
 	return rc;
 }
 

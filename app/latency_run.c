@@ -191,6 +191,27 @@ static bool is_same(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+static int spare_inputs(const struct tl_latency_cfg *cfg, const char *path, const struct stat *file,
+	const struct stat *inputs, struct tl_err *err)
+{
+	for (unsigned i = 0; i < cfg->files; i++)
+		if (is_same(file, &inputs[i]))
+			return tl_fail(err, -EINVAL, "%.300s: is one of the files to read; name another", path);
+	return 0;
+}
+
+static int check_saved(const struct tl_latency_cfg *cfg, const struct stat *inputs, struct tl_err *err)
+{
+	const char *const paths[] = {cfg->saved.json, cfg->saved.csv, cfg->saved.hgrm, cfg->saved.html};
+	struct stat file;
+	int rc = 0;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(paths) && rc == 0; i++)
+		if (paths[i] != NULL && stat(paths[i], &file) == 0)
+			rc = spare_inputs(cfg, paths[i], &file, inputs, err);
+	return rc;
+}
+
 static int open_linked(struct tl_latency_run *run, const struct stat *inputs, struct tl_err *err)
 {
 	const char *path = run->cfg->linked;
@@ -201,9 +222,9 @@ static int open_linked(struct tl_latency_run *run, const struct stat *inputs, st
 			    : open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0640);
 	if (run->fd < 0 || fstat(run->fd, &status) != 0)
 		return tl_fail(err, -EINVAL, "%.300s: cannot write: %s", path, strerror(errno));
-	for (unsigned i = 0; i < run->cfg->files; i++)
-		if (is_same(&status, &inputs[i]))
-			return tl_fail(err, -EINVAL, "%.300s: is one of the files to read; name another", path);
+	int rc = spare_inputs(run->cfg, path, &status, inputs, err);
+	if (rc != 0)
+		return rc;
 	if (!to_stdout && S_ISREG(status.st_mode) && ftruncate(run->fd, 0) != 0)
 		return tl_fail(err, -EINVAL, "%.300s: cannot empty it: %s", path, strerror(errno));
 	return 0;
@@ -233,7 +254,8 @@ int tl_latency_run_init(
 	if (cfg->files == 2 && is_same(&status[0], &status[1]))
 		return tl_fail(err, -EINVAL, "%.200s and %.200s are the same file: one that holds both is named once",
 			cfg->file[0], cfg->file[1]);
-	return cfg->linked != NULL ? open_linked(run, status, err) : 0;
+	rc = check_saved(cfg, status, err);
+	return rc == 0 && cfg->linked != NULL ? open_linked(run, status, err) : rc;
 }
 
 int tl_latency_run(struct tl_latency_run *run, struct tl_err *err)

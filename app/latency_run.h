@@ -21,8 +21,9 @@ struct tl_latency_cfg {
 	unsigned files;			     // 1: both in one
 	const char *trigger, *reply;	     // filters
 	struct tl_match_cfg match;
-	const char *linked; // the copy to write, "-" is standard output; NULL: none
-	uint64_t above_ns;  // in it only pairs this far apart have comments
+	const char *linked;	       // the copy to write, "-" is standard output; NULL: none
+	uint64_t above_ns;	       // in it only pairs this far apart have comments
+	struct tl_latency_files saved; // what the caller writes afterwards
 };
 
 // One frame's part in a pair.
@@ -46,7 +47,8 @@ struct tl_latency_run {
 	int64_t earliest_ns;				  // the least latency, where it is below 0
 };
 
-// Whether the call can work at all: the files are there and differ, the filters are filters, the copy is no input.
+// Whether the call can work at all: the files are there and differ, the filters are filters, and nothing that is to be
+// written is an input.
 // Opens the copy. Returns 0, -EINVAL or another -errno, with the sentence.
 int tl_latency_run_init(
 	struct tl_latency_run *run, const struct tl_latency_cfg *cfg, struct tl_latency *report, struct tl_err *err);

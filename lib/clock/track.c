@@ -24,8 +24,8 @@ struct tl_clock_track_state {
 	struct tl_clock_track_cfg cfg;
 	struct tl_clock_fit fit; // from ticks, unwrapped, to monotonic time
 	struct tl_clock_sample last;
-	uint64_t last_raw; // of it, as read
-	uint64_t last_tsc;
+	uint64_t last_raw, raw_tsc; // of it, as read, and when
+	uint64_t last_tsc;	    // when it was read, or could not be
 	uint64_t samples, set_aside, failed_reads, steps;
 	// Of the line in use, since it was laid.
 	uint64_t laid_tsc;
@@ -59,6 +59,7 @@ static int read_bracket(struct tl_clock_track_state *s, struct tl_clock_sample *
 		raw = ticks;
 	}
 	s->last_raw = raw;
+	s->raw_tsc = tsc;
 	s->last_tsc = tsc;
 	*out = (struct tl_clock_sample){.ticks = s->last_raw,
 		.ns = tl_clock_mono_ns(s->cfg.clock, tsc),
@@ -247,7 +248,7 @@ const char *tl_clock_scale_name(enum tl_clock_scale scale)
 static void tell_scale(const struct tl_clock_track *track, struct tl_clock_track_stats *out)
 {
 	const struct tl_clock_track_state *s = track->state;
-	uint64_t wall_ns = tl_clock_wall_ns(s->cfg.clock, s->last_tsc);
+	uint64_t wall_ns = tl_clock_wall_ns(s->cfg.clock, s->raw_tsc);
 	int tai_s = tl_clock_tai_offset_s();
 	int64_t tai_ns = (tai_s != 0 ? tai_s : TAI_NOW_S) * (int64_t)TL_NS_PER_S;
 	int64_t ahead_ns = (int64_t)(s->last_raw - wall_ns);

@@ -83,9 +83,9 @@ static inline void tl_hist_record_n(struct tl_hist *hist, uint64_t value_ns, uin
 		__atomic_store_n(&hist->min_ns, value_ns, __ATOMIC_RELAXED);
 	if (value_ns > hist->max_ns)
 		__atomic_store_n(&hist->max_ns, value_ns, __ATOMIC_RELAXED);
-	if (TL_UNLIKELY(value_ns > TL_HIST_MAX_NS))
-		tl_count(&hist->overflow, n);
 	tl_count(&hist->bucket[tl_hist_index(value_ns)], n);
+	if (TL_UNLIKELY(value_ns > TL_HIST_MAX_NS)) // last, as it is read first: never more than are in the buckets
+		tl_count(&hist->overflow, n);
 }
 
 static inline void tl_hist_record(struct tl_hist *hist, uint64_t value_ns)

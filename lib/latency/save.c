@@ -5,7 +5,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // Inside of <script> nothing but '<' could end the JSON, or open what ends elsewhere; JSON has it in strings only.
@@ -75,6 +78,32 @@ static int save(const struct tl_latency *report, const char *path, int (*write)(
 	if (fclose(out) != 0 && rc == 0)
 		rc = -errno;
 	return rc == 0 ? 0 : tl_fail(err, rc, "%s: cannot be written: %s", path, strerror(-rc));
+}
+
+static int check_path(const char *path, struct tl_err *err)
+{
+	char dir[PATH_MAX];
+	struct stat status;
+	int rc = 0;
+
+	if (stat(path, &status) == 0) {
+		rc = S_ISDIR(status.st_mode) ? -EISDIR : access(path, W_OK) != 0 ? -errno : 0;
+	} else {
+		snprintf(dir, sizeof(dir), "%s", path);
+		rc = access(dirname(dir), W_OK | X_OK) != 0 ? -errno : 0;
+	}
+	return rc == 0 ? 0 : tl_fail(err, rc, "%s: cannot be written: %s", path, strerror(-rc));
+}
+
+int tl_latency_files_check(const struct tl_latency_files *files, struct tl_err *err)
+{
+	const char *const paths[] = {files->json, files->csv, files->hgrm, files->html};
+	int rc = 0;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(paths) && rc == 0; i++)
+		if (paths[i] != NULL)
+			rc = check_path(paths[i], err);
+	return rc;
 }
 
 int tl_latency_save(const struct tl_latency *report, const struct tl_latency_files *files, struct tl_err *err)

@@ -192,3 +192,5 @@ struct tl_latency_files {
 	const char *json, *csv, *hgrm, *html;
 };
 int tl_latency_save(const struct tl_latency *report, const struct tl_latency_files *files, struct tl_err *err);
+// Whether they can be written, as far as can be seen without making one: to ask before work that takes long.
+int tl_latency_files_check(const struct tl_latency_files *files, struct tl_err *err);

@@ -62,6 +62,8 @@ const struct tl_option *tl_options_next(struct tl_options_reader *reader)
 	if (option == NULL) { // getopt has said what is wrong
 		reader->status = 2;
 		reader->missing_value = c == ':';
+		if (!reader->quiet)
+			fprintf(stderr, "see `tapline %s --help`\n", reader->command->name);
 	} else if (!reader->quiet && strcmp(option->name, "help") == 0) {
 		reader->status = tl_options_print_help(reader->command, stdout) == 0 ? 0 : 1;
 		option = NULL;

@@ -71,6 +71,7 @@ struct group {
 	struct tl_err *err;
 };
 
+// In this call, or at boot in one of its own: udev binds one device after the other.
 static bool goes_along(const struct tl_pci_wish *wish, const char *address)
 {
 	char other[TL_PCI_ADDRESS_CHARS];
@@ -78,7 +79,7 @@ static bool goes_along(const struct tl_pci_wish *wish, const char *address)
 	for (unsigned i = 0; i < wish->n; i++)
 		if (tl_pci_parse_address(wish->addresses[i], other, NULL) == 0 && strcmp(other, address) == 0)
 			return true;
-	return false;
+	return pci_is_persistent(wish->root, address);
 }
 
 // A bridge may stay: it passes on what the group's devices do.

@@ -93,6 +93,14 @@ int tl_pci_persist(const char *root, const char *address, const char *command, s
 	return write_file(path, rule, err);
 }
 
+bool pci_is_persistent(const char *root, const char *address)
+{
+	char path[PATH_MAX];
+
+	rule_path(path, sizeof(path), root, address);
+	return access(path, F_OK) == 0;
+}
+
 bool tl_pci_unpersist(const char *root, const char *address)
 {
 	char path[PATH_MAX];

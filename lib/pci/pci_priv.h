@@ -16,3 +16,6 @@ bool pci_is_nic(const struct tl_pci_device *device);
 
 // As tl_pci_each_nic(), of all devices.
 int pci_each(const char *root, int (*each)(void *ctx, const struct tl_pci_device *device), void *ctx);
+
+// Whether a rule of ours binds it at boot.
+bool pci_is_persistent(const char *root, const char *address);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_dev.h>
@@ -97,9 +98,11 @@ static int set_up_queues(struct tl_port *port, const struct rte_eth_dev_info *in
 		rc = rte_eth_rx_queue_setup(port->port_id, i, rx_desc, SOCKET_ID_ANY, &rx_conf, port->pool);
 	for (uint16_t i = 0; i < tx && rc == 0; i++)
 		rc = rte_eth_tx_queue_setup(port->port_id, i, tx_desc, SOCKET_ID_ANY, NULL);
+	const char *hint =
+		tl_port_is_kernels(port) && geteuid() != 0 ? ": are you root (CAP_NET_RAW, CAP_NET_ADMIN)?" : "";
 	if (rc != 0)
-		return tl_fail(
-			err, rc, "port %s: %s refused its queues (%s)", port->name, device_text(port), strerror(-rc));
+		return tl_fail(err, rc, "port %s: %s refused its queues (%s)%s", port->name, device_text(port),
+			strerror(-rc), hint);
 	return 0;
 }
 
@@ -238,12 +241,26 @@ static uint64_t sum_rx_pkts(const struct tl_port *port)
 	return sum;
 }
 
+// The counters of a device that is gone read as all ones: what it said last holds, as where it does not answer.
+static void sample_driver(struct tl_port *port, struct tl_port_stats *out)
+{
+	struct rte_eth_stats stats;
+
+	if (tl_port_removed(port, NULL) || rte_eth_stats_get(port->port_id, &stats) != 0) {
+		*out = port->sampled;
+		return;
+	}
+	out->drop_nic_pkts = stats.imissed;
+	out->drop_error_pkts = stats.ierrors;
+	out->drop_nombuf_pkts = stats.rx_nombuf;
+	tl_port_queue_drops(port, out);
+	port->sampled = *out;
+}
+
 // Drivers of kernel sockets count no drops, or (25.03 on) count them by reading the socket, which would clear what we
 // read: so the socket is asked, and never the driver.
 static void eth_sample(struct tl_port *port, struct tl_port_stats *out)
 {
-	struct rte_eth_stats stats;
-
 	*out = (struct tl_port_stats){0};
 	if (port->cfg.spec.kind == TL_PORT_KERNEL) {
 		tl_kernel_sample_packet(&port->sockets);
@@ -255,11 +272,8 @@ static void eth_sample(struct tl_port *port, struct tl_port_stats *out)
 	if (port->cfg.spec.kind == TL_PORT_XDP) {
 		tl_kernel_sample_xdp(&port->sockets);
 		tl_port_socket_drops(port, out);
-	} else if (rte_eth_stats_get(port->port_id, &stats) == 0) {
-		out->drop_nic_pkts = stats.imissed;
-		out->drop_error_pkts = stats.ierrors;
-		out->drop_nombuf_pkts = stats.rx_nombuf;
-		tl_port_queue_drops(port, out);
+	} else {
+		sample_driver(port, out);
 	}
 	out->hw_seen_pkts = sum_rx_pkts(port) + out->drop_nic_pkts + out->drop_error_pkts + out->drop_nombuf_pkts;
 }

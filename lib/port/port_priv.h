@@ -96,6 +96,7 @@ struct tl_port {
 	struct tl_port_stamping stamping;
 	bool counts_queues; // the driver has a counter of each receive queue's drops: its identifier among the xstats
 	uint64_t queue_counters[TL_PORT_QUEUES_MAX];
+	struct tl_port_stats sampled; // the last that a driver said of drops
 	struct tl_port_file file;
 	struct tl_port_fate fate;
 	struct tl_rxq rxq[TL_PORT_QUEUES_MAX];

@@ -131,6 +131,7 @@ int tl_port_start_stamps(struct tl_port *port, struct tl_err *err)
 {
 	if (port->stamping.source != TL_TS_NIC_RX)
 		return 0;
+	tl_port_discipline(port); // the start may have set a clock anew that was read before
 	int rc = port->stamping.track == NULL ? follow_clock(port) : 0;
 	if (rc != 0)
 		return tl_fail(err, rc,

@@ -34,6 +34,7 @@ struct tl_timesync {
 	char name[32];
 	struct tl_clock_track *track;
 	uint64_t wanted_tsc;			 // when the last probe was asked for
+	uint32_t last_latch;			 // of the last received frame that was read
 	uint64_t taken_before;			 // received frames taken, at the last sample
 	uint64_t last_sent_ns, last_received_ns; // stamps: a register that gives the same one again has no new one
 	struct tl_timesync_stats stats;

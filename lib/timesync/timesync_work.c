@@ -107,6 +107,7 @@ static void read_taken(struct tl_timesync *sync)
 	struct tl_timesync_stats *stats = &sync->stats;
 	uint64_t stamp_ns;
 
+	sync->last_latch = sync->latch;
 	if (sync->cfg.ops->read_received(sync->cfg.ops_ctx, sync->latch, &stamp_ns) != 0 ||
 		stamp_ns == sync->last_received_ns) {
 		stats->ptp_lost++;
@@ -142,8 +143,10 @@ void tl_timesync_work(struct tl_timesync *sync)
 static void free_latch(struct tl_timesync *sync)
 {
 	uint64_t stamp_ns, taken = sync->stats.ptp_stamped + sync->stats.ptp_lost;
+	bool is_silent = taken == sync->taken_before &&
+			 atomic_load_explicit(&sync->taken_state, memory_order_acquire) == TL_TIMESYNC_WANTED;
 
-	if (taken == sync->taken_before && sync->cfg.ops->read_received(sync->cfg.ops_ctx, sync->latch, &stamp_ns) == 0)
+	if (is_silent && sync->cfg.ops->read_received(sync->cfg.ops_ctx, sync->last_latch, &stamp_ns) == 0)
 		sync->last_received_ns = stamp_ns;
 	sync->taken_before = taken;
 }

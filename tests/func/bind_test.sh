@@ -65,6 +65,8 @@ refusals() {
 	says "a NIC that does not exist is named" 2 "there is no PCI device 0000:99:00.0" bind 99:00.0
 	says "what is no address is said to be none" 2 '"eth0" is no PCI address' bind eth0
 	says "no address is a wrong call" 2 "which NIC?" bind
+	check_equal "who is not root is told so" "$(unshare --user "$TAPLINE" bind "$NIC" 2>&1)" \
+		"tapline: error: bind needs root (with --dry-run it does not)"
 	device 0000:00:00.0 - - 0x060000
 	says "what is no network device is refused" 2 "is no network device" bind 00:00.0
 	device 0000:5e:00.0 mlx5_core 9 0x020000 0x15b3
@@ -89,6 +91,9 @@ refusals() {
 	ln -sfn ../../../../kernel/iommu_groups/7 root/sys/bus/pci/devices/$TWIN/iommu_group
 	says "a group that the kernel would keep a part of is refused" 2 "shares IOMMU group 7 with $TWIN" bind "$NIC"
 	says "a group that goes as a whole is not" 0 "$TWIN: ixgbe -> vfio-pci" bind --dry-run "$NIC" "$TWIN"
+	mkdir -p root/etc/udev/rules.d && touch "root/etc/udev/rules.d/70-tapline-$TWIN.rules"
+	says "nor is one of which the rest is bound at boot" 0 "$NIC: ixgbe -> vfio-pci" bind --dry-run "$NIC"
+	rm "root/etc/udev/rules.d/70-tapline-$TWIN.rules"
 	rm root/sys/bus/pci/devices/$NIC/iommu_group
 	says "without an IOMMU it is refused" 2 "is behind no IOMMU" bind "$NIC"
 	says "unless that is asked for, and then with a warning" 0 "can write to all memory" bind --no-iommu --dry-run "$NIC"

@@ -152,6 +152,8 @@ misuse_is_refused() {
 	refused "a bad number" 'sequence:OFFSET:LEN' both.pcapng "${FILTERS[@]}" --match sequence:4
 	refused "a bad window" 'no time such as' both.pcapng "${FILTERS[@]}" --window 5m
 	refused "a copy over the original" 'one of the files to read' both.pcapng "${FILTERS[@]}" -w both.pcapng
+	refused "samples over the original" 'one of the files to read' both.pcapng "${FILTERS[@]}" --csv ./both.pcapng
+	refused "a page over the replies" 'one of the files to read' triggers.pcap replies.pcap "${FILTERS[@]}" --html replies.pcap
 	refused "a threshold of no copy" 'above is for -w' both.pcapng "${FILTERS[@]}" --above 1us
 	check "and the original is not touched" cmp both.pcapng before.pcapng
 }

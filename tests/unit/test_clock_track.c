@@ -482,6 +482,21 @@ static void a_counter_that_shows_a_time_is_recognised(void)
 	}
 }
 
+static void a_counter_that_cannot_be_read_any_more_shows_the_time_it_did(void)
+{
+	struct world w = {.tick_ns = 1, .rng = 20, .first_ticks = EPOCH_NS};
+
+	begin_track(&w, 64);
+	CU_ASSERT_EQUAL(live(&w, 20, SECOND), 0);
+	w.error = -EIO;
+	pass(&w, 3 * SECOND);
+	discipline(&w);
+	CU_ASSERT_EQUAL(tl_clock_track_sample(w.track), -EIO);
+	CU_ASSERT_EQUAL(stats_of(&w).scale, TL_CLOCK_REALTIME);
+	CU_ASSERT(fabs((double)stats_of(&w).offset_ns) < 50000);
+	end(&w);
+}
+
 static void the_error_of_wall_time_is_part_of_the_bound(void)
 {
 	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 14};
@@ -635,6 +650,8 @@ int main(void)
 		{"an unknown rate is measured", an_unknown_rate_is_measured},
 		{"a counter that is none is refused", a_counter_that_is_none_is_refused},
 		{"a counter that shows a time is recognised", a_counter_that_shows_a_time_is_recognised},
+		{"a counter that cannot be read any more shows the time it did",
+			a_counter_that_cannot_be_read_any_more_shows_the_time_it_did},
 		{"the error of wall time is part of the bound", the_error_of_wall_time_is_part_of_the_bound},
 		{"noise of the readings is averaged out", noise_of_the_readings_is_averaged_out},
 		{"a step that could not be confirmed widens the bound",

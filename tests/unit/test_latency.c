@@ -404,6 +404,12 @@ static void a_file_that_cannot_be_written_is_named(void)
 
 	CU_ASSERT_EQUAL(tl_latency_save(report, &nowhere, &err), -2);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/nonexistent/x.html"));
+	err.text[0] = '\0';
+	CU_ASSERT_EQUAL(tl_latency_files_check(&nowhere, &err), -2);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/nonexistent/x.html"));
+	CU_ASSERT_EQUAL(
+		tl_latency_files_check(&(struct tl_latency_files){.csv = "new.csv", .hgrm = "/dev/null"}, &err), 0);
+	CU_ASSERT_NOT_EQUAL(access("new.csv", F_OK), 0);
 	CU_ASSERT(tl_latency_save(report, &full, &err) < 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/dev/full"));
 	tl_latency_destroy(report);

@@ -24,6 +24,7 @@
 
 static struct tl_clock *test_clock;
 static int clock_error;
+static uint64_t reset_ticks; // by which the clock was set anew
 
 static uint64_t kernel_ns(clockid_t id)
 {
@@ -35,7 +36,7 @@ static uint64_t kernel_ns(clockid_t id)
 
 static uint64_t nic_ticks(void)
 {
-	return FIRST_TICKS + kernel_ns(CLOCK_MONOTONIC_RAW) / TICK_NS;
+	return FIRST_TICKS + reset_ticks + kernel_ns(CLOCK_MONOTONIC_RAW) / TICK_NS;
 }
 
 static int read_ticks(uint16_t port_id, uint64_t *ticks)
@@ -247,6 +248,29 @@ static void a_nic_whose_clock_cannot_be_read_is_not_used_or_an_error(void)
 	tl_port_close(port);
 }
 
+static void a_nic_whose_clock_the_start_sets_anew_is_right_from_the_first_frame_on(void)
+{
+	static struct tl_burst burst;
+	struct tl_port_stamps stamps;
+	struct tl_err err = {{0}};
+	struct tl_port *port;
+
+	CU_ASSERT_EQUAL_FATAL(open_ring(TL_TS_NIC_RX, &test_nic, &port, &err), 0);
+	reset_ticks = 10 * TL_NS_PER_S / TICK_NS;
+	CU_ASSERT_EQUAL_FATAL(tl_port_start(port, &err), 0);
+	uint64_t before = kernel_ns(CLOCK_REALTIME);
+	send_frame(port, true, nic_ticks());
+	uint64_t after = kernel_ns(CLOCK_REALTIME);
+	CU_ASSERT_EQUAL_FATAL(receive(port, &burst), 1);
+	tl_port_stamps(port, &stamps);
+	CU_ASSERT(burst.ts_ns[0] + stamps.bound_ns >= before);
+	CU_ASSERT(burst.ts_ns[0] <= after + stamps.bound_ns);
+	CU_ASSERT_EQUAL(stamps.nic_clock.steps, 1);
+	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+	tl_port_close(port);
+	reset_ticks = 0;
+}
+
 static void a_nic_that_shows_tai_is_recognised_and_stamped_in_utc(void)
 {
 	static const struct tl_port_nic nic = {.stamps = true, .read_clock = read_tai};
@@ -405,6 +429,8 @@ int main(void)
 			a_frame_without_a_stamp_is_marked_and_counted_and_has_the_polls_time},
 		{"a NIC whose clock cannot be read is not used, or an error",
 			a_nic_whose_clock_cannot_be_read_is_not_used_or_an_error},
+		{"a NIC whose clock the start sets anew is right from the first frame on",
+			a_nic_whose_clock_the_start_sets_anew_is_right_from_the_first_frame_on},
 		{"a NIC that shows TAI is recognised, and stamped in UTC",
 			a_nic_that_shows_tai_is_recognised_and_stamped_in_utc},
 		{"each record names its source", each_record_names_its_source},

@@ -369,6 +369,22 @@ static void a_register_whose_frame_never_came_is_emptied(void)
 	tl_timesync_destroy(sync);
 }
 
+static void a_frame_that_was_just_taken_keeps_its_stamp(void)
+{
+	struct tl_service service;
+	struct tl_timesync *sync = start(0, &service);
+	uint64_t tsc = rte_rdtsc();
+
+	tl_timesync_sample(sync);
+	nic.received = nic_ns(tsc) - DELAY_NS;
+	receive(&service, PTP_FLAGS, tsc);
+	tl_timesync_sample(sync); // before main has looked
+	tl_timesync_work(sync);
+	CU_ASSERT_EQUAL(stats_of(sync).ptp_lost, 0);
+	CU_ASSERT_EQUAL(stats_of(sync).ptp_stamped, 1);
+	tl_timesync_destroy(sync);
+}
+
 static void a_port_whose_driver_has_no_stamps_is_refused(void)
 {
 	struct tl_timesync_cfg cfg = {.name = "lan", .port = port, .clock = test_clock};
@@ -399,6 +415,7 @@ int main(void)
 		{"received frames without a stamp of their own are counted",
 			received_frames_without_a_stamp_of_their_own_are_counted},
 		{"a register whose frame never came is emptied", a_register_whose_frame_never_came_is_emptied},
+		{"a frame that was just taken keeps its stamp", a_frame_that_was_just_taken_keeps_its_stamp},
 		{"a port whose driver has no stamps is refused", a_port_whose_driver_has_no_stamps_is_refused},
 	};
 
