@@ -186,7 +186,7 @@ ordinary() {
 		TL_BUILD=$PWD/build-gcc suite "func/$name" 600 "tests/func/${name}_test.sh"
 	done
 	for name in smoke deploy cards powerloss; do
-		TL_BUILD=$PWD/build-gcc suite "vm/$name" 400 tests/vm/run.sh "$name"
+		TL_BUILD=$PWD/build-gcc suite "vm/$name" 600 tests/vm/run.sh "$name"
 	done
 	stamps_of_ptp
 }
@@ -208,7 +208,7 @@ stamps_of_ptp() {
 		failures+=$'\n'"not ok - build-dpdk: ended with status $status"$'\n'$(tail -n 20 "$log" | sed 's/^/#     /')$'\n'
 		return 0
 	fi
-	TL_BUILD=$PWD/build-gcc TL_BUILD_PTP=$PWD/build-ptp suite vm/timesync 400 tests/vm/run.sh timesync
+	TL_BUILD=$PWD/build-gcc TL_BUILD_PTP=$PWD/build-ptp suite vm/timesync 600 tests/vm/run.sh timesync
 }
 
 # Another DPDK, compiler and libc, where somebody has made the root for it.

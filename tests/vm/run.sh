@@ -16,6 +16,7 @@ source "$vm_dir/image.sh"
 func_name=vm
 image=$func_root/build-vm
 guest_limit=240 # seconds; 50 are usual
+boot_limit=60   # 8 are usual
 
 # For the scenarios. Two igb, wired to each other; slots 5 and 8, because their virtual functions take the slots beside.
 # shellcheck disable=SC2034
@@ -37,16 +38,34 @@ vm_prepare() {
 	image_make "$image" >image.log 2>&1 || func_die "no initramfs"
 }
 
-# vm_boot SCRIPT [QEMU OPTION...]: boots, to run it in the guest with ./out as /out; vm_pid is QEMU's process.
+# vm_boot SCRIPT [QEMU OPTION...]: boots, to run it in the guest with ./out as /out; vm_pid is QEMU's process. A guest whose
+# kernel hangs before it gets there, as under an emulation that lost a timer now and then, is booted again.
 vm_boot() {
-	local script=$1
+	local script=$1 attempt
 	shift
 	cat >out/run <<-END
+		: >/out/begun
 		export ROOT=$(printf %q "$func_root") TAPLINE=$(printf %q "$(realpath "$TAPLINE")")
 		export TAPLINE_DRIVERS_CONFIG=$(printf %q "$func_root/drivers-config")
 		export TAPLINE_PTP=$(printf %q "${TAPLINE_PTP:+$(realpath "$TAPLINE_PTP")}")
 		exec timeout --kill-after=5 $guest_limit bash $(printf %q "$script") >/out/guest.log 2>&1
 	END
+	rm -f out/begun
+	for attempt in 1 2 3; do
+		vm_start "$@"
+		wait_for "$boot_limit" vm_has_begun && return
+		echo "# the guest did not begin within $boot_limit s: attempt $attempt"
+		kill -s KILL "$vm_pid"
+		{ wait "$vm_pid" || true; } 2>/dev/null
+	done
+	func_die "the guest does not boot"
+}
+
+vm_has_begun() {
+	[[ -e out/begun ]] || is_gone "$vm_pid"
+}
+
+vm_start() {
 	qemu-system-x86_64 -machine q35,kernel-irqchip=split -accel tcg,thread=multi -cpu max -smp 2 -m 2048 -no-reboot \
 		-nodefaults -display none -monitor none -serial file:console.log \
 		-kernel "$image/vmlinuz" -initrd "$image/initramfs.gz" \
