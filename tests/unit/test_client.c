@@ -198,10 +198,11 @@ static void count_that_disagrees_with_the_bits_is_noticed(void)
 
 #define MAX_WORDS 24
 
-// Parses "client" and the words of line.
+// Parses "client" and the words of line. What is parsed points to them, as into a program's argv, until the next call.
 static int parse(const char *line, struct tl_client_args *args, struct tl_err *err)
 {
-	char copy[512], *argv[MAX_WORDS + 1] = {0}, *rest = copy;
+	static char copy[512];
+	char *argv[MAX_WORDS + 1] = {0}, *rest = copy;
 	int argc = 0;
 
 	snprintf(copy, sizeof(copy), "client %s", line);
