@@ -8,7 +8,7 @@ lib=$func_root/tests/lib
 
 # listen_at SOCKET: in the appliance's namespace, as abstract names are of one; heard.log has what the manager is told from now on.
 listen_at() {
-	in_app "$lib/notify_listen.py" "$1" >heard.log 2>&1 &
+	ip netns exec "$APP_NS" "$lib/notify_listen.py" "$1" >heard.log 2>&1 &
 	wait_for 10 grep -q listening heard.log || func_die "the manager does not listen"
 	export NOTIFY_SOCKET=$1
 }
