@@ -36,7 +36,7 @@ static const struct variant {
 #define VARIANTS TL_ARRAY_LEN(variants)
 
 enum view { RESIDENCE, ROUND_TRIP, VIEWS };
-enum quantile { P50, P99, P999, QUANTILES };
+enum quantile { P50, P90, P99, P999 };
 
 struct runs {
 	struct tl_hist_summary of[TL_BENCH_ROUNDS_MAX];
@@ -232,7 +232,10 @@ static int run_rounds(struct bench *bench, struct tl_err *err)
 
 static double quantile_of(const struct tl_hist_summary *times, enum quantile quantile)
 {
-	return (double)(quantile == P50 ? times->p50_ns : quantile == P99 ? times->p99_ns : times->p999_ns);
+	const uint64_t values[] = {
+		[P50] = times->p50_ns, [P90] = times->p90_ns, [P99] = times->p99_ns, [P999] = times->p999_ns};
+
+	return (double)values[quantile];
 }
 
 // The differences are within rounds: what the host did to a whole round is in both sides.
@@ -246,43 +249,23 @@ static struct tl_latency_interval compare(
 	return tl_latency_median(diff, rounds);
 }
 
-static uint64_t middle(const struct runs *runs, unsigned rounds, uint64_t (*value)(const struct tl_hist_summary *))
+static uint64_t middle(const struct runs *runs, unsigned rounds, enum quantile quantile)
 {
 	double values[TL_BENCH_ROUNDS_MAX];
 
 	for (unsigned i = 0; i < rounds; i++)
-		values[i] = (double)value(&runs->of[i]);
+		values[i] = quantile_of(&runs->of[i], quantile);
 	return (uint64_t)tl_latency_median(values, rounds).diff_ns;
-}
-
-static uint64_t p50_of(const struct tl_hist_summary *times)
-{
-	return times->p50_ns;
-}
-
-static uint64_t p90_of(const struct tl_hist_summary *times)
-{
-	return times->p90_ns;
-}
-
-static uint64_t p99_of(const struct tl_hist_summary *times)
-{
-	return times->p99_ns;
-}
-
-static uint64_t p999_of(const struct tl_hist_summary *times)
-{
-	return times->p999_ns;
 }
 
 // The medians of the rounds' percentiles; least, most and mean of all.
 static struct tl_hist_summary summarize(const struct runs *runs, unsigned rounds)
 {
 	struct tl_hist_summary all = {.min_ns = UINT64_MAX,
-		.p50_ns = middle(runs, rounds, p50_of),
-		.p90_ns = middle(runs, rounds, p90_of),
-		.p99_ns = middle(runs, rounds, p99_of),
-		.p999_ns = middle(runs, rounds, p999_of)};
+		.p50_ns = middle(runs, rounds, P50),
+		.p90_ns = middle(runs, rounds, P90),
+		.p99_ns = middle(runs, rounds, P99),
+		.p999_ns = middle(runs, rounds, P999)};
 
 	for (unsigned i = 0; i < rounds; i++) {
 		all.count += runs->of[i].count;

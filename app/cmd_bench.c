@@ -58,15 +58,6 @@ static int usage(const char *what)
 	return TL_EXIT_USAGE;
 }
 
-static bool whole_number(const char *text, uint64_t min, uint64_t max, uint64_t *out)
-{
-	char *end;
-
-	errno = 0;
-	*out = strtoull(text, &end, 10);
-	return errno == 0 && end != text && *end == '\0' && text[0] != '-' && *out >= min && *out <= max;
-}
-
 static bool seconds(const char *text, double *out)
 {
 	char *end;
@@ -82,17 +73,18 @@ static const char *set(struct options *o, int option, const char *text)
 
 	switch (option) {
 	case 'n':
-		if (!whole_number(text, TL_BENCH_ROUNDS_MIN, TL_BENCH_ROUNDS_MAX, &rounds))
+		if (tl_parse_u64(text, TL_BENCH_ROUNDS_MIN, TL_BENCH_ROUNDS_MAX, &rounds) != 0)
 			return "--rounds is a whole number from 6 to 100: fewer rounds bound no difference";
 		o->cfg.rounds = (unsigned)rounds;
 		return NULL;
 	case 's':
 		return seconds(text, &o->cfg.seconds) ? NULL : "--seconds is a number from 0.1 to 3600";
 	case 'r':
-		return whole_number(text, 1, 1000000, &o->cfg.rate_pps) ? NULL
-									: "--rate is a whole number from 1 to 1000000";
+		return tl_parse_u64(text, 1, 1000000, &o->cfg.rate_pps) == 0
+			       ? NULL
+			       : "--rate is a whole number from 1 to 1000000";
 	case 'p':
-		return whole_number(text, 8, 1472, &o->cfg.payload_bytes)
+		return tl_parse_u64(text, 8, 1472, &o->cfg.payload_bytes) == 0
 			       ? NULL
 			       : "--payload is a whole number from 8 to 1472";
 	case 'f':
