@@ -16,12 +16,13 @@
 //   RX_BACK_NS       stamps of received frames are set back by this: they had been on the wire that long
 //   TX_AHEAD_NS      stamps of sent frames are set ahead by this: the wire comes that much later
 //   SKIP             every so many-th received frame has no stamp
+//   MISS             every so many-th frame that is to leave at a time is late for it
 //   LOG              a file for what was done, written at exit if a port was started
 //
 // The log counts in lines "NAME VALUE": rx_stamped, rx_skipped, tx_stamped, tx_busy (the latch was full), tx_read,
-// at_sent, at_past (its time was over). Then come the first stamps, "KIND STAMP_NS REALTIME_NS WIDTH_NS", of kind rx,
-// tx or at (sent at that time): CLOCK_REALTIME showed REALTIME_NS, give or take WIDTH_NS, when the NIC's clock showed
-// STAMP_NS.
+// at_sent, at_past (the time was over: mlx5's tx_pp_timestamp_past_errors, too). Then come the first stamps, "KIND
+// STAMP_NS REALTIME_NS WIDTH_NS", of kind rx, tx or at (when it was to leave): CLOCK_REALTIME showed REALTIME_NS, give
+// or take WIDTH_NS, when the NIC's clock showed STAMP_NS.
 //
 // As a NIC does, it stamps only where the offload is configured, and sends at a time only frames of a program that
 // registered the field before the port was started. A frame that has to wait holds up its queue.
@@ -37,6 +38,8 @@
 #include <time.h>
 
 #include <rte_mbuf_dyn.h>
+
+#define PAST_ERRORS UINT64_MAX // the counter's identifier
 
 // What is behind this library.
 #define REAL(function) ((typeof(&(function)))dlsym(RTLD_NEXT, #function))
@@ -117,6 +120,24 @@ int rte_eth_read_clock(uint16_t port_id, uint64_t *clock)
 	return nic.has_read_clock ? 0 : -ENOTSUP;
 }
 
+// ---- counters
+
+int rte_eth_xstats_get_id_by_name(uint16_t port_id, const char *name, uint64_t *id)
+{
+	if (!nic.has_send_at || strcmp(name, "tx_pp_timestamp_past_errors") != 0)
+		return REAL(rte_eth_xstats_get_id_by_name)(port_id, name, id);
+	*id = PAST_ERRORS;
+	return 0;
+}
+
+int rte_eth_xstats_get_by_id(uint16_t port_id, const uint64_t *ids, uint64_t *values, unsigned int n)
+{
+	if (n != 1 || ids[0] != PAST_ERRORS)
+		return REAL(rte_eth_xstats_get_by_id)(port_id, ids, values, n);
+	values[0] = nic.at_past;
+	return 1;
+}
+
 // ---- timesync
 
 // ice stamps PTP frames, too, by its offload.
@@ -192,6 +213,7 @@ __attribute__((constructor)) static void begin(void)
 	nic.rx_back_ns = number("STAMPING_NIC_RX_BACK_NS", 0);
 	nic.tx_ahead_ns = number("STAMPING_NIC_TX_AHEAD_NS", 0);
 	nic.skip = number("STAMPING_NIC_SKIP", 0);
+	nic.miss = number("STAMPING_NIC_MISS", 0);
 }
 
 __attribute__((destructor)) static void end(void)

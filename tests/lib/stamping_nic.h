@@ -31,11 +31,11 @@ struct nic_port {
 
 struct nic {
 	bool has_timesync, has_read_clock, has_send_at;
-	int64_t ppb, offset_ns, rx_back_ns, tx_ahead_ns, skip;
+	int64_t ppb, offset_ns, rx_back_ns, tx_ahead_ns, skip, miss;
 	int field; // of mbufs, with the flags of stamps and of times to send at
 	uint64_t rx_flag, at_flag;
 	struct nic_port ports[RTE_MAX_ETHPORTS];
-	atomic_uint_fast64_t received, rx_stamped, rx_skipped, tx_stamped, tx_busy, tx_read, at_sent, at_past;
+	atomic_uint_fast64_t received, rx_stamped, rx_skipped, tx_stamped, tx_busy, tx_read, at_asked, at_sent, at_past;
 	atomic_uint logged;
 	struct nic_stamp stamps[NIC_STAMPS_LOGGED];
 };

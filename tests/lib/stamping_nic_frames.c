@@ -27,17 +27,24 @@ int64_t nic_clock_ns(void)
 	return nic.offset_ns + raw_ns + (int64_t)((__int128)raw_ns * nic.ppb / NIC_NS_PER_S);
 }
 
-// What the clock shows now, set ahead by so much; the log is told what CLOCK_REALTIME shows then.
-static int64_t take_stamp(const char *kind, int64_t ahead_ns)
+// The log is told what CLOCK_REALTIME shows when the clock shows this.
+static void note(const char *kind, int64_t nic_ns)
 {
 	int64_t before_ns = kernel_ns(CLOCK_REALTIME);
-	int64_t nic_ns = nic_clock_ns() + ahead_ns;
+	int64_t ahead_ns = nic_ns - nic_clock_ns();
 	int64_t width_ns = kernel_ns(CLOCK_REALTIME) - before_ns;
 	unsigned i = atomic_fetch_add(&nic.logged, 1);
 
 	if (i < NIC_STAMPS_LOGGED)
 		nic.stamps[i] = (struct nic_stamp){kind, nic_ns, before_ns + ahead_ns + width_ns / 2, width_ns / 2 + 1};
-	return nic_ns;
+}
+
+static int64_t take_stamp(const char *kind, int64_t ahead_ns)
+{
+	int64_t ns = nic_clock_ns() + ahead_ns;
+
+	note(kind, ns);
+	return ns;
 }
 
 // ---- frames
@@ -80,13 +87,15 @@ uint16_t nic_on_receive(
 
 static void wait_for(int64_t at_ns)
 {
-	if (nic_clock_ns() > at_ns) {
+	uint64_t number = atomic_fetch_add(&nic.at_asked, 1) + 1;
+
+	note("at", at_ns);
+	if (nic_clock_ns() > at_ns || (nic.miss > 0 && number % (uint64_t)nic.miss == 0)) {
 		atomic_fetch_add(&nic.at_past, 1);
 		return;
 	}
 	while (nic_clock_ns() < at_ns)
 		;
-	take_stamp("at", 0);
 	atomic_fetch_add(&nic.at_sent, 1);
 }
 
