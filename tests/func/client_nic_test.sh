@@ -75,7 +75,6 @@ others() {
 	without ": vdev:net_af_packet0,iface=$PEER_IF does not send at a time" --udp-echo "$APP_IP:7"
 	nic=(STAMPING_NIC=mlx5)
 	without ": what TCP sends has no time to leave at" --tcp-connect "$APP_IP:7"
-	without ", as --lead 0 says" --udp-echo "$APP_IP:7" --lead 0
 }
 
 func_begin
