@@ -67,8 +67,9 @@ struct tl_port_stamping {
 	enum tl_ts_source source; // TL_TS_TSC: they carry none
 	int offset;		  // in the mbuf
 	uint64_t flag;
+	uint32_t unit_ns;	      // of a file's times; 0: unknown
 	bool reads_phc;		      // the clock is a PHC of nanoseconds, else one of unknown ticks
-	struct tl_clock_track *track; // of that clock; NULL: not yet, or the kernel's stamps
+	struct tl_clock_track *track; // of that clock; NULL: not yet, or there is none
 };
 
 // What befalls a port while it runs.

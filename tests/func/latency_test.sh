@@ -106,6 +106,7 @@ links_open_in_wireshark() {
 
 # A recording of ours keeps its interface's description, a merged file its frames' comments.
 other_files() {
+	local port frames
 	timeout 60 "$TAPLINE" capture -i pcap:both.pcapng -w ours.pcapng >/dev/null 2>capture.log </dev/null
 	latency ours ours.pcapng "${FILTERS[@]}" -w marked.pcapng
 	is_known "stamps of a file reappear in our recording and in the report" ours.json
@@ -113,6 +114,14 @@ other_files() {
 	sed 's/timestamps: file/timestamps: tsc /' ours.pcapng >tsc.pcapng
 	latency tsc tsc.pcapng "${FILTERS[@]}"
 	check_json "stamps of software are called so" tsc.json '.method == "software" and .source == "tsc" and .matched == 1000'
+	frames=$(tshark -r us.pcap 2>/dev/null | wc -l)
+	for port in "pcap:us.pcap" "vdev:net_pcap0,rx_pcap=$DIR/us.pcap"; do
+		timeout 60 "$TAPLINE" capture -i "$port" --count "$frames" -w ours.pcapng >/dev/null 2>capture.log </dev/null
+		latency ours ours.pcapng "${FILTERS[@]}"
+		check_json "our recording of ${port%%[:=]*} still says that its stamps were a file's, in microseconds" ours.json \
+			".source == \"file\" and .facts.unit_of_triggers == \"us\" and .facts.unit_of_replies == \"us\" and
+			.trigger_bound_ns == 1000 and .reply_bound_ns == 1000 and .latency_ns == $(jq .latency_ns us.json)"
+	done
 	editcap -a '2:somebody was here' both.pcapng commented.pcapng 2>/dev/null
 	latency commented commented.pcapng "${FILTERS[@]}" -w again.pcapng
 	check_equal "comments that were there stay" \
