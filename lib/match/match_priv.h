@@ -70,6 +70,7 @@ struct match_text {
 	uint8_t *data;
 	uint64_t *sum; // [i]: the polynomial of the first i bytes; one more than bytes
 	uint32_t at, len, room;
+	uint32_t rest; // TL_MATCH_SEQUENCE, replies of a given length: bytes up to where the next one begins
 	struct match_mark *mark;
 	uint32_t mark_at, marks, marks_room; // mark_at: that of the byte at
 	bool skipping;			     // the byte before was no trigger's, and came with the same segment
@@ -97,6 +98,7 @@ struct match_stream {
 	bool begun;
 	uint32_t first_seq; // of the connection
 	uint32_t base_seq;  // of byte 0
+	uint64_t begin;	    // where its first reply begins
 	uint64_t expected;  // the first byte not seen
 	uint64_t last_ns;
 	struct match_piece *held; // by place, without overlap

@@ -97,18 +97,16 @@ void match_streams_free(struct tl_match *match)
 
 // ---- bytes in order
 
-// Bytes that come next: a trigger, or replies.
-static int deliver(struct tl_match *match, struct match_stream *stream, const struct match_payload *bytes)
+// Bytes that come next: a trigger, or of replies, which are decided when all that is there has been put.
+static int put_next(struct tl_match *match, struct match_stream *stream, const struct match_payload *bytes)
 {
 	uint64_t at = stream->expected;
 
 	stream->expected += bytes->len;
 	if (stream->key.is_trigger)
 		return match_trigger_add(match, bytes);
-	if (match->cfg.method != TL_MATCH_POSITION) {
-		int rc = match_text_put(&stream->text, bytes->data, bytes->len, bytes->ts_ns, bytes->frame);
-		return rc != 0 ? rc : match_text_decide(match, &stream->text, match->now_ns);
-	}
+	if (match->cfg.method != TL_MATCH_POSITION)
+		return match_text_put(&stream->text, bytes->data, bytes->len, bytes->ts_ns, bytes->frame);
 	if (match->only == NULL)
 		match->only = stream;
 	if (match->only == stream)
@@ -119,7 +117,14 @@ static int deliver(struct tl_match *match, struct match_stream *stream, const st
 	return 0;
 }
 
-// What was held and is next.
+static int deliver(struct tl_match *match, struct match_stream *stream, const struct match_payload *bytes)
+{
+	int rc = put_next(match, stream, bytes);
+
+	return rc != 0 ? rc : match_text_decide(match, &stream->text, match->now_ns);
+}
+
+// What was held and is next. It may be old already, and is decided as a whole: a reply may be split over its pieces.
 static int deliver_held(struct tl_match *match, struct match_stream *stream)
 {
 	struct match_piece *piece;
@@ -132,12 +137,21 @@ static int deliver_held(struct tl_match *match, struct match_stream *stream)
 			.frame = piece->frame};
 		stream->held = piece->next;
 		stream->held_bytes -= piece->len;
-		int rc = deliver(match, stream, &bytes);
+		int rc = put_next(match, stream, &bytes);
 		free(piece);
 		if (rc != 0)
 			return rc;
 	}
-	return 0;
+	return match_text_decide(match, &stream->text, match->now_ns);
+}
+
+// After a hole the next reply of a given length begins where it would have without the hole.
+static void find_reply(const struct tl_match *match, struct match_stream *stream)
+{
+	uint32_t len = match->cfg.reply_bytes;
+
+	if (len != 0)
+		stream->text.rest = (uint32_t)((len - (stream->expected - stream->begin) % len) % len);
 }
 
 // The bytes of the hole in front will not come.
@@ -148,6 +162,7 @@ static int give_up_hole(struct tl_match *match, struct match_stream *stream)
 	if (!stream->key.is_trigger)
 		match->stats.lost_bytes += stream->held->at - stream->expected;
 	stream->expected = stream->held->at;
+	find_reply(match, stream);
 	return rc != 0 ? rc : deliver_held(match, stream);
 }
 
@@ -210,6 +225,8 @@ static int restart(struct tl_match *match, struct match_stream *stream, uint32_t
 	int rc = stream->begun ? settle(match, stream) : 0;
 
 	stream->begun = true;
+	stream->begin = stream->expected;
+	stream->text.rest = 0;
 	stream->first_seq = seq;
 	stream->base_seq = seq - (uint32_t)stream->expected;
 	return rc;

@@ -417,6 +417,22 @@ static void links_behind_a_loss_before_the_end(void)
 	end(scene);
 }
 
+// Both halves are older than a window when the hole in front of them is given up.
+static void links_what_is_split_behind_a_loss(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	tcp(scene, 10, 1, "before");
+	trigger(scene, 20, "aaaabbbb");
+	tcp(scene, 30, 20, "aaaa");
+	tcp(scene, 40, 24, "bbbb");
+	tcp(scene, 2 * TL_NS_PER_MS, 28, "and on");
+	CU_ASSERT_EQUAL(scene->links, 1);
+	CU_ASSERT(is_link(scene, 0, 20, 40));
+	finish(scene);
+	end(scene);
+}
+
 static void shows_replies_before_their_triggers(void)
 {
 	struct scene *scene = begin(&by_payload);
@@ -474,6 +490,29 @@ static void cuts_replies_of_a_given_length(void)
 	CU_ASSERT(is_link(scene, 1, 2, 20));
 	CU_ASSERT_EQUAL(stats->unmatched_replies, 1);
 	CU_ASSERT_EQUAL(stats->duplicates, 1);
+	end(scene);
+}
+
+static void finds_replies_of_a_given_length_behind_a_loss(void)
+{
+	struct tl_match_cfg cfg = by_number;
+
+	cfg.reply_offset = 0;
+	cfg.reply_bytes = 4;
+	struct scene *scene = begin(&cfg);
+	trigger(scene, 1, "t01");
+	trigger(scene, 2, "t02");
+	trigger(scene, 3, "t03");
+	tcp(scene, 10, 1, "01..02"); // the 2 bytes behind are lost, and the first of the next reply
+	tcp(scene, 20, 10, "9..");
+	tcp(scene, 30, 13, "03..");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 2);
+	CU_ASSERT(is_link(scene, 0, 1, 10));
+	CU_ASSERT(is_link(scene, 1, 3, 30));
+	CU_ASSERT_EQUAL(stats->unmatched_replies, 2);
+	CU_ASSERT_EQUAL(stats->unmatched_reply_bytes, 5);
+	CU_ASSERT_EQUAL(stats->lost_bytes, 3);
 	end(scene);
 }
 
@@ -613,10 +652,12 @@ int main(void)
 		{"a reply counts within the window and not behind it", keeps_to_the_window},
 		{"triggers are forgotten when they are some windows old", forgets_what_is_some_windows_old},
 		{"a hole is given up after a window", links_behind_a_loss_before_the_end},
+		{"a reply that is split behind a hole is linked then", links_what_is_split_behind_a_loss},
 		{"a reply stamped before its trigger shows, unless it could be another's",
 			shows_replies_before_their_triggers},
 		{"a number in both links them", links_by_number},
 		{"replies of a given length are cut out of the stream", cuts_replies_of_a_given_length},
+		{"and their beginning is found again behind a hole", finds_replies_of_a_given_length_behind_a_loss},
 		{"the position in the stream links them", links_by_position},
 		{"IPv4, IPv6, VLANs and unfinished checksums are read", reads_all_kinds_of_frames},
 		{"what cannot be used is counted", counts_what_it_cannot_use},
