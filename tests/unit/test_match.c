@@ -276,6 +276,31 @@ static void puts_reordered_segments_in_order(void)
 	end(scene);
 }
 
+// No SYN was captured: what is first need not be in front.
+static void begins_inside_a_connection(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 1, "aaaa");
+	trigger(scene, 2, "bbbb");
+	trigger(scene, 3, "cccc");
+	trigger(scene, 4, "dddd");
+	tcp(scene, 10, 109, "cccc");
+	tcp(scene, 20, 105, "bbbb");
+	tcp(scene, 30, 101, "aaaabbbb");
+	tcp(scene, 40, 101, "aaaabbbbcccc");
+	tcp(scene, 50, 113, "dddd");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 4);
+	CU_ASSERT(is_link(scene, 0, 3, 10));
+	CU_ASSERT(is_link(scene, 1, 2, 20));
+	CU_ASSERT(is_link(scene, 2, 1, 30));
+	CU_ASSERT(is_link(scene, 3, 4, 50));
+	CU_ASSERT_EQUAL(stats->duplicates, 1);
+	CU_ASSERT_EQUAL(stats->unmatched_replies, 0);
+	end(scene);
+}
+
 static void follows_the_sequence_number_round(void)
 {
 	struct scene *scene = begin(&by_payload);
@@ -634,6 +659,28 @@ static void takes_segments_for_triggers(void)
 	end(scene);
 }
 
+// Segment 5 to 8 is lost for good.
+static void takes_triggers_behind_a_loss_at_once(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	tcp_flags(scene, true, 1, 1, "aaaa", 4, TL_TCP_ACK);
+	tcp_flags(scene, true, 2, 9, "cccc", 4, TL_TCP_ACK);
+	tcp_flags(scene, true, 3, 9, "cccc", 4, TL_TCP_ACK);
+	tcp(scene, 10, 1, "aaaacccc");
+	tcp_flags(scene, true, 20, 13, "dddd", 4, TL_TCP_ACK);
+	tcp(scene, 30, 9, "dddd");
+	tcp_flags(scene, true, 2 * TL_NS_PER_MS, 17, "eeee", 4, TL_TCP_ACK);
+	tcp(scene, 3 * TL_NS_PER_MS, 13, "eeee");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 4);
+	CU_ASSERT(is_link(scene, 1, 2, 10));
+	CU_ASSERT(is_link(scene, 2, 20, 30));
+	CU_ASSERT_EQUAL(stats->triggers, 4);
+	CU_ASSERT_EQUAL(stats->trigger_repeated, 1);
+	end(scene);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -643,6 +690,7 @@ int main(void)
 		{"payloads are found between other bytes, which are counted", finds_payloads_between_other_bytes},
 		{"retransmitted and overlapping bytes count the first time", counts_bytes_the_first_time_they_are_seen},
 		{"segments out of order are put in order", puts_reordered_segments_in_order},
+		{"a capture may begin inside a connection, out of order", begins_inside_a_connection},
 		{"a sequence number that wraps is followed", follows_the_sequence_number_round},
 		{"what lies behind a loss is found", goes_on_behind_a_loss},
 		{"identical payloads are linked in order, one reply more is a duplicate",
@@ -664,6 +712,7 @@ int main(void)
 		{"frames cut short can be linked by position", needs_no_payload_for_the_position},
 		{"copies of triggers are left out where payloads are unique", leaves_out_copies_of_triggers},
 		{"segments can be triggers", takes_segments_for_triggers},
+		{"and those behind a lost one are, at once", takes_triggers_behind_a_loss_at_once},
 	};
 
 	return tl_test_main("match", tests, TL_ARRAY_LEN(tests));
