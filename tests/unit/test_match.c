@@ -562,6 +562,8 @@ static void links_by_position(void)
 	CU_ASSERT_EQUAL(stats->lost_bytes, 2);
 	CU_ASSERT_EQUAL(stats->other_streams, 1);
 	CU_ASSERT_EQUAL(stats->unmatched_replies, 2); // two bytes of no trigger, and the other stream
+	CU_ASSERT_EQUAL(stats->trigger_bytes, 14);
+	CU_ASSERT_EQUAL(stats->reply_bytes, 16);
 	end(scene);
 }
 
