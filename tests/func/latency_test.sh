@@ -65,6 +65,10 @@ what_goes_wrong_shows() {
 	latency payload cut.pcap "${FILTERS[@]}" || true
 	check_json "so do frames cut short, where payloads are compared" payload.json \
 		'.matched == 0 and .facts.frames_cut == "2000" and (.valid | not)'
+	editcap both.pcapng missing.pcapng 2 2>/dev/null
+	latency missing missing.pcapng "${FILTERS[@]}" --match position
+	check_json "by position nothing may be missing" missing.json \
+		'(.valid | not) and any(.invalid[]; test("the triggers are [0-9]+ bytes, the replies [0-9]+: by position"))'
 	latency narrow both.pcapng "${FILTERS[@]}" --window 1500ns
 	check_json "a window leaves out what is further apart" narrow.json \
 		'.matched == 501 and .unmatched_triggers == 499 and .unmatched_replies == 499 and .latency_ns.max == 1500'
