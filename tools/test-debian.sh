@@ -72,11 +72,12 @@ inside() {
 		exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C "$@"' - "$root" "$PWD" "$@"
 }
 
-# What a root lacks of its packages, as after a change of the list.
+# What a root lacks of its packages, as when it is new. For how long a list of packages is valid debootstrap does not ask
+# either: a mirror of Debian 14, which is no release yet, may stand still.
 install_missing='
 	dpkg-query -W -f "\${db:Status-Status}\n" "$@" 2>&1 | grep -qvx installed || exit 0
 	export DEBIAN_FRONTEND=noninteractive
-	apt-get -qq update && apt-get -qq -y install --no-install-recommends "$@"'
+	apt-get -qq -o Acquire::Check-Valid-Until=false update && apt-get -qq -y install --no-install-recommends "$@"'
 
 # shellcheck disable=SC2016
 build='
@@ -106,8 +107,8 @@ if [[ ! -d $root ]] && $if_made; then
 fi
 [[ -d $root ]] || make_root
 if ! inside sh -c "$install_missing" sh "${packages[@]}" >&2; then
-	echo "skip - Debian $release: its root lacks packages that cannot be installed now"
-	exit 0
+	echo "skip - Debian $release: functional tests: its root lacks packages that cannot be installed now"
+	func_suites=''
 fi
 # shellcheck disable=SC2086
 inside sh -c "$build$test" sh $func_suites | sed -u "s/^\(ok\|not ok\|skip\) - /\1 - Debian $release: /"
