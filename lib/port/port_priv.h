@@ -167,6 +167,8 @@ void tl_kernel_list_sockets(int domain, struct tl_kernel_sockets *out);
 void tl_kernel_new_sockets(struct tl_kernel_sockets *after, const struct tl_kernel_sockets *before);
 void tl_kernel_sample_packet(struct tl_kernel_sockets *sockets);
 void tl_kernel_sample_xdp(struct tl_kernel_sockets *sockets);
+// Has the kernel stamp frames when they reach it, once for all sockets, and not when it copies them to each.
+void tl_kernel_stamp_early(const struct tl_kernel_sockets *sockets);
 // From now on, until admit_packet: a frame is neither queued nor counted. False, with errno, if the socket refused.
 bool tl_kernel_refuse_packets(int fd);
 // The same for all, and none is on its way any more when it returns. False if a socket refused.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Where timestamps come from: a file's reappear to the unit whatever its form and resolution, every source is named in file and
-# report, and one that a port cannot have is misuse.
+# report, a kernel interface has those that tcpdump shows, with an echo, too, and one that a port cannot have is misuse.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -104,7 +104,56 @@ interfaces() {
 		"$TAPLINE" run null.json
 }
 
+# dpdk_version: of the DPDK that it runs with, such as 22.11.11.
+dpdk_version() {
+	"$TAPLINE" doctor --json 2>/dev/null | jq -r '.checks[] | select(.id == "dpdk.version").read' | sed -n 's/.*runs with DPDK \([0-9.]*\).*/\1/p'
+}
+
+# is_before VERSION VERSION
+is_before() {
+	[[ $1 != "$2" && $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) == "$1" ]]
+}
+
+# asked FILE: the datagrams to the echo and their times, to the microsecond.
+asked() {
+	tshark -r "$1" -Y 'udp.dstport == 7' -T fields -e frame.time_epoch -e udp.payload 2>/dev/null | sed 's/\(\.[0-9]\{6\}\)[0-9]*/\1/' | sort
+}
+
+have_asked() {
+	(($(asked theirs.pcap | wc -l) == 200))
+}
+
+# Where DPDK's driver receives: from 24.11 on it hands the kernel's stamps on. tcpdump shows microseconds, for if it showed
+# nanoseconds it would have the kernel stamp early, which is our port's to ask for.
+beside_an_echo() {
+	local version tcpdump_pid
+	version=$(dpdk_version || true)
+	check "doctor says which DPDK this is" test -n "$version"
+	jq '.ports[0].timestamps = "kernel"' lan.json >kernel.json
+	if is_before "$version" 24.11; then
+		refused "beside an echo DPDK $version has no stamps of the kernel" \
+			"$APP_IF has no timestamps \"kernel\": give one of those that it has, \"tsc\"" ip netns exec "$APP_NS" "$TAPLINE" run kernel.json
+		return
+	fi
+	app_start kernel.json
+	app_stop TERM
+	check_json "beside an echo DPDK $version has the kernel's, where they are asked for" run.json '.port.timestamps.source == "kernel"'
+	app_start lan.json
+	ip netns exec "$APP_NS" tcpdump -Z root -n -i "$APP_IF" -B 4096 -U -w theirs.pcap udp 2>tcpdump.log </dev/null &
+	tcpdump_pid=$!
+	wait_for 20 grep -qs "^tcpdump: listening" tcpdump.log || func_die "tcpdump does not listen: $(<tcpdump.log)"
+	in_peer "$PEER_PY" udp_sizes "$APP_IP" 7 $(seq 201 400) >sizes.json
+	wait_for 20 have_asked || not_ok "tcpdump sees 200 datagrams" "$(<tcpdump.log)"
+	stop_process "$tcpdump_pid" INT || true
+	app_stop TERM
+	check_json "and where they are not; no frame lacks one" run.json '.ledger_ok and .lossless and .port.unstamped_pkts == 0
+		and .port.timestamps == {source: "kernel", bound_ns: null, nic_clock: null} and .echo.echoed_msgs == 200'
+	check_equal "each of 200 datagrams has the stamp that tcpdump has of it" "$(asked lan.pcapng)" "$(asked theirs.pcap)"
+	check "what the echo sent stands apart, with its own time" grep -aq 'queue 0, sent[^:]*timestamps: tsc' lan.pcapng
+}
+
 func_begin
 files
 files_of_the_driver
 interfaces
+beside_an_echo
