@@ -74,6 +74,13 @@ what_goes_wrong_shows() {
 	check "and that is said" grep -q 'used up to there' torn.log
 	check_equal "no match at all is a failure" \
 		"$(status_of "$TAPLINE" latency both.pcapng --trigger 'udp port 1' --reply 'tcp port 5002')" 1
+	check "it is said that the filter of triggers let nothing through" \
+		grep -q 'error: no reply was matched: --trigger lets 0 of 2001 frames through, --reply 1001 of 2001; .*VLAN' last.log
+	check_equal "so it is of replies" "$(status_of "$TAPLINE" latency triggers.pcap replies.pcap "${FILTERS[@]:0:3}" udp)" 1
+	check "and which of the two that was" grep -q -e '--trigger lets 1000 of 1000 .* --reply 0 of 1001;' last.log
+	check_equal "and where both have frames" \
+		"$(status_of "$TAPLINE" latency both.pcapng "${FILTERS[@]}" --window 1ns)" 1
+	check "other reasons are named" grep -q -e '--trigger lets 1000 of 2001 .* --reply 1001 of 2001; see --match and --window' last.log
 }
 
 # ids FILE: of each frame its packet id and comment, as tshark sees them.
