@@ -272,6 +272,8 @@ int tl_latency_run_init(
 		return tl_fail(err, -EINVAL, "%.200s and %.200s are the same file: one that holds both is named once",
 			cfg->file[0], cfg->file[1]);
 	rc = check_saved(cfg, status, err);
+	if (rc == 0)
+		rc = tl_latency_files_check(&cfg->saved, err);
 	return rc == 0 && cfg->linked != NULL ? open_linked(run, status, err) : rc;
 }
 

@@ -149,7 +149,7 @@ own_echo() {
 
 misuse_is_refused() {
 	refused "a missing file" 'none.pcap: No such file' none.pcap "${FILTERS[@]}"
-	refused "a file that is no capture" 'neither pcap nor pcapng' pair.csv "${FILTERS[@]}"
+	refused "a file that is no capture" 'error: pair.csv, byte 0: neither pcap nor pcapng (.*); bytes in it: [0-9]*$' pair.csv "${FILTERS[@]}"
 	refused "the same file twice" 'the same file' both.pcapng ./both.pcapng "${FILTERS[@]}"
 	refused "three files" 'two files at most' both.pcapng us.pcap cut.pcap "${FILTERS[@]}"
 	refused "no file" 'which file' "${FILTERS[@]}"
@@ -161,6 +161,8 @@ misuse_is_refused() {
 	refused "a copy over the original" 'one of the files to read' both.pcapng "${FILTERS[@]}" -w both.pcapng
 	refused "samples over the original" 'one of the files to read' both.pcapng "${FILTERS[@]}" --csv ./both.pcapng
 	refused "a page over the replies" 'one of the files to read' triggers.pcap replies.pcap "${FILTERS[@]}" --html replies.pcap
+	refused "samples into a directory that is not there" 'none/samples.csv: cannot be written' both.pcapng "${FILTERS[@]}" \
+		--csv none/samples.csv
 	refused "a threshold of no copy" 'above is for -w' both.pcapng "${FILTERS[@]}" --above 1us
 	check "and the original is not touched" cmp both.pcapng before.pcapng
 }
