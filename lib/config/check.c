@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <tl_err.h>
+#include <tl_files.h>
 #include <tl_units.h>
 
 #define IP6_MTU_MIN 1280u // RFC 8200, section 5
@@ -133,7 +134,7 @@ static int check_capture_path(struct tl_config_reader *r, const struct tl_config
 	}
 	for (uint32_t i = 0; i < config->n_ports; i++) {
 		const char *input = file_of(&config->ports[i]);
-		if (input != NULL && strcmp(path, input) == 0)
+		if (input != NULL && (strcmp(path, input) == 0 || tl_is_same_file(path, input)))
 			return tl_config_refuse(r, "the port \"%s\" reads this file", config->ports[i].name);
 	}
 	return 0;
