@@ -35,6 +35,17 @@ static const char *bare_device(const struct tl_config_port *port)
 	return strncmp(port->device, "xdp:", 4) == 0 ? port->device + 4 : port->device;
 }
 
+// Of a virtual device the name tells, whatever its arguments; PCI addresses may be written in capitals.
+static bool is_same_device(const struct tl_config_port *a, const struct tl_config_port *b)
+{
+	const char *one = bare_device(a), *other = bare_device(b);
+	size_t chars = strcspn(one, ",");
+	bool is_interface = strchr(one, ':') == NULL;
+
+	return strcspn(other, ",") == chars &&
+	       (is_interface ? strncmp(one, other, chars) : strncasecmp(one, other, chars)) == 0;
+}
+
 static int check_ip6(struct tl_config_reader *r, const struct tl_config_port *port, uint32_t index)
 {
 	if (!tl_ip6_is_set(&port->ip6) || port->mtu >= IP6_MTU_MIN)
@@ -53,7 +64,7 @@ static int check_port(struct tl_config_reader *r, const struct tl_config *config
 			point_at(r, "ports", index, "name");
 			return tl_config_refuse(r, "$.ports[%u] is called \"%s\" already", i, port->name);
 		}
-		if (file_of(port) == NULL && strcmp(bare_device(port), bare_device(other)) == 0) {
+		if (file_of(port) == NULL && is_same_device(port, other)) {
 			point_at(r, "ports", index, "device");
 			return tl_config_refuse(
 				r, "the port \"%s\" has the device \"%s\" already", other->name, other->device);
