@@ -161,6 +161,8 @@ uint32_t tl_kernel_frame_max(const char *iface);
 // Whether the interface exists, is up and, where the port sends, has at least this MTU; for AF_XDP also that taking it
 // does not cut the login off.
 int tl_kernel_check(const struct tl_port_cfg *cfg, struct tl_err *err);
+// Whether the file is one of frames.
+int tl_file_check(const struct tl_port_cfg *cfg, struct tl_err *err);
 // Sockets of the domain (AF_PACKET, AF_XDP) that this process holds now, oldest first.
 void tl_kernel_list_sockets(int domain, struct tl_kernel_sockets *out);
 // Leaves in after only what is not in before.

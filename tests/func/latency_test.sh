@@ -78,6 +78,13 @@ what_goes_wrong_shows() {
 	check "and that is said" grep -q 'used up to there' torn.log
 	check_equal "no match at all is a failure" \
 		"$(status_of "$TAPLINE" latency both.pcapng --trigger 'udp port 1' --reply 'tcp port 5002')" 1
+	check "it is said that the filter of triggers let nothing through" \
+		grep -q 'error: no reply was matched: --trigger lets 0 of 2001 frames through, --reply 1001 of 2001; .*VLAN' last.log
+	check_equal "so it is of replies" "$(status_of "$TAPLINE" latency triggers.pcap replies.pcap "${FILTERS[@]:0:3}" udp)" 1
+	check "and which of the two that was" grep -q -e '--trigger lets 1000 of 1000 .* --reply 0 of 1001;' last.log
+	check_equal "and where both have frames" \
+		"$(status_of "$TAPLINE" latency both.pcapng "${FILTERS[@]}" --window 1ns)" 1
+	check "other reasons are named" grep -q -e '--trigger lets 1000 of 2001 .* --reply 1001 of 2001; see --match and --window' last.log
 }
 
 # ids FILE: of each frame its packet id and comment, as tshark sees them.
@@ -155,7 +162,7 @@ own_echo() {
 
 misuse_is_refused() {
 	refused "a missing file" 'none.pcap: No such file' none.pcap "${FILTERS[@]}"
-	refused "a file that is no capture" 'neither pcap nor pcapng' pair.csv "${FILTERS[@]}"
+	refused "a file that is no capture" 'error: pair.csv, byte 0: neither pcap nor pcapng (.*); bytes in it: [0-9]*$' pair.csv "${FILTERS[@]}"
 	refused "the same file twice" 'the same file' both.pcapng ./both.pcapng "${FILTERS[@]}"
 	refused "three files" 'two files at most' both.pcapng us.pcap cut.pcap "${FILTERS[@]}"
 	refused "no file" 'which file' "${FILTERS[@]}"
@@ -167,6 +174,8 @@ misuse_is_refused() {
 	refused "a copy over the original" 'one of the files to read' both.pcapng "${FILTERS[@]}" -w both.pcapng
 	refused "samples over the original" 'one of the files to read' both.pcapng "${FILTERS[@]}" --csv ./both.pcapng
 	refused "a page over the replies" 'one of the files to read' triggers.pcap replies.pcap "${FILTERS[@]}" --html replies.pcap
+	refused "samples into a directory that is not there" 'none/samples.csv: cannot be written' both.pcapng "${FILTERS[@]}" \
+		--csv none/samples.csv
 	refused "a threshold of no copy" 'above is for -w' both.pcapng "${FILTERS[@]}" --above 1us
 	check "and the original is not touched" cmp both.pcapng before.pcapng
 }
