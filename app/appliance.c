@@ -90,7 +90,8 @@ static int make_syncs(struct tl_appliance *a, struct tl_err *err)
 		struct tl_timesync_cfg sync = {.name = cfg->name,
 			.port = a->ports[i],
 			.clock = a->clock,
-			.probes_per_s = cfg->ptp_probes_per_s};
+			.probes_per_s = cfg->ptp_probes_per_s,
+			.replies_per_s = cfg->reply_stamps_per_s};
 		rc = cfg->ptp ? tl_timesync_create(&sync, &a->syncs[i], err) : 0;
 	}
 	return rc;
@@ -169,7 +170,8 @@ static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, stru
 		.port = a->ports[port],
 		.clock = a->clock,
 		.steer = a->steers[port] != NULL ? tl_steer_side(a->steers[port], queue) : NULL,
-		.stamped = stamps_the_wire(tl_port_rxq(a->ports[port], queue)->source)};
+		.stamped = stamps_the_wire(tl_port_rxq(a->ports[port], queue)->source),
+		.tx_stamp = a->syncs[port] != NULL ? tl_timesync_tx_stamp(a->syncs[port]) : NULL};
 	memcpy(host.net.mac, tl_port_mac(a->ports[port]), sizeof(host.net.mac));
 	return tl_echo_host_create(&host, &a->hosts[a->plan.first[port] + queue], err);
 }

@@ -26,7 +26,7 @@ static const struct tl_option options[] = {
 	{"fail-on-loss", 0, NULL, "exit 1 if a frame was lost, even though it was counted", 'f'},
 	{"latency", 0, "DIR",
 		"write a latency report of each echo there: NAME.json, .html, .hgrm and, with \"samples\", .csv; and of "
-		"the PTP probes of a port: PORT-probes.json and so on",
+		"what the NIC stamped of what it sent: PORT-probes.json, PORT-replies.json",
 		'l', .choices = TL_CHOICES_DIRECTORY},
 	{"json", 0, NULL, "the results as one JSON object on stdout; tables go to stderr", 'j'},
 	TL_OPTION_HELP,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes the latency report of each echo, and of each port that sends probes.
+// Writes the latency report of each echo, and of each port whose NIC stamps what it sends.
 
 #include "latency_files.h"
 
@@ -48,6 +48,16 @@ static int write_report(
 	return rc;
 }
 
+static int write_port(const char *dir, const struct tl_timesync *sync, const char *name, struct tl_err *err)
+{
+	struct tl_timesync_replies replies;
+	int rc = write_report(dir, name, "-probes", tl_probe_latency(sync, name), err);
+
+	if (rc == 0 && tl_timesync_replies(sync, &replies))
+		rc = write_report(dir, name, "-replies", tl_reply_latency(sync, name), err);
+	return rc;
+}
+
 int tl_latency_files_write(
 	const char *dir, const struct tl_metrics *metrics, const struct tl_snapshot *snapshot, struct tl_err *err)
 {
@@ -58,7 +68,6 @@ int tl_latency_files_write(
 			tl_echo_latency(&metrics->echoes[i], &snapshot->echoes[i]), err);
 	for (uint32_t i = 0; i < metrics->n_ports && rc == 0; i++)
 		if (metrics->syncs[i] != NULL)
-			rc = write_report(dir, snapshot->ports[i].name, "-probes",
-				tl_probe_latency(metrics->syncs[i], snapshot->ports[i].name), err);
+			rc = write_port(dir, metrics->syncs[i], snapshot->ports[i].name, err);
 	return rc;
 }

@@ -239,7 +239,7 @@ address_and_undefined() {
 
 # The modules that two threads meet in. ThreadSanitizer needs its address layout: no randomization.
 threads() {
-	local names=(tail slab recode writer writer_hold steer clock_track) name
+	local names=(tail slab recode writer writer_hold steer clock_track timesync) name
 	any_wanted "${names[@]/#/tsan/}" || return 0
 	build tsan -Dwerror=true -Db_sanitize=thread -Db_lundef=false || return 0
 	export TSAN_OPTIONS=halt_on_error=1:suppressions=$PWD/tests/unit/tsan.supp

@@ -65,13 +65,19 @@ static int check_port(struct tl_config_reader *r, const struct tl_config *config
 static int check_probes(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
 {
 	const struct tl_config_port *port = &config->ports[index];
+	uint32_t per_s = port->ptp_probes_per_s + port->reply_stamps_per_s;
+	bool has_echo = false;
 
 	for (uint32_t i = 0; i < config->n_echoes; i++)
-		if (config->echoes[i].port == index)
-			return 0;
-	if (port->ptp_probes_per_s == 0)
+		has_echo |= config->echoes[i].port == index;
+	if (per_s == 0 || (has_echo && per_s <= TL_CONFIG_PROBES_MAX))
 		return 0;
-	point_at(r, "ports", index, "ptp_probes_per_s");
+	point_at(r, "ports", index, port->reply_stamps_per_s != 0 ? "reply_stamps_per_s" : "ptp_probes_per_s");
+	if (has_echo)
+		return tl_config_refuse(r,
+			"with ptp_probes_per_s it makes %u: the NIC stamps one frame at a time, %u a second "
+			"in all",
+			per_s, TL_CONFIG_PROBES_MAX);
 	return tl_config_refuse(
 		r, "a port without an echo sends nothing; set 0 to stamp the PTP frames that it receives");
 }

@@ -342,6 +342,7 @@ static const struct tl_config_key port_keys[] = {
 	{"ip_fragments", tl_config_choice, FIELD(tl_config_port, ip_fragments), .choices = fragments,
 		.fallback = "\"reassemble\""},
 	{"ptp_probes_per_s", read_probes, FIELD(tl_config_port, ptp_probes_per_s), .max = TL_CONFIG_PROBES_MAX},
+	{"reply_stamps_per_s", read_probes, FIELD(tl_config_port, reply_stamps_per_s), .max = TL_CONFIG_PROBES_MAX},
 	{"tx_checksums", tl_config_choice, FIELD(tl_config_port, tx_checksums), .choices = tx_checksums,
 		.fallback = "\"auto\""},
 	{"promisc", tl_config_bool, FIELD(tl_config_port, promisc), .fallback = "true"},

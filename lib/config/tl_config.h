@@ -19,7 +19,7 @@ struct json_t;
 
 #define TL_CONFIG_NAME_MAX 32
 #define TL_CONFIG_PORTS_MAX 16
-#define TL_CONFIG_PROBES_MAX 40 // a second
+#define TL_CONFIG_PROBES_MAX 40 // a second, as stamped replies
 #define TL_CONFIG_QUEUES_MAX 16
 #define TL_CONFIG_CAPTURES_MAX 16
 #define TL_CONFIG_ECHOES_MAX 16
@@ -71,8 +71,9 @@ struct tl_config_port {
 	uint32_t ttl;			       // "ttl", 1..255, default 64
 	uint32_t dscp;			       // "dscp", 0..63, default 0
 	enum tl_config_fragments ip_fragments; // "ip_fragments": "reassemble" (default), "count"
-	bool ptp;			       // "ptp_probes_per_s" is there: the NIC stamps PTP frames
+	bool ptp;			       // "ptp_probes_per_s" or "reply_stamps_per_s" is there: the NIC stamps
 	uint32_t ptp_probes_per_s;	       // "ptp_probes_per_s", 0..40; not 0 only on a port with an echo
+	uint32_t reply_stamps_per_s;	       // "reply_stamps_per_s", the same; both together at most 40
 	enum tl_config_checksums tx_checksums; // "tx_checksums": "auto" (default), "software"
 	bool promisc;			       // "promisc", default true
 	bool take;			       // "take", default false: allow AF_XDP on the interface of the login

@@ -103,6 +103,7 @@ int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host 
 	host->steer = cfg->steer;
 	host->n_echoes = cfg->n_echoes;
 	host->stamped = cfg->stamped;
+	host->tx_stamp = cfg->tx_stamp;
 	host->alarm_ns = UINT64_MAX;
 	for (uint32_t i = 0; i < cfg->n_echoes; i++)
 		init_echo(host, &host->echoes[i], &cfg->echoes[i]);

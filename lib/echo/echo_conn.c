@@ -70,6 +70,10 @@ static const struct tl_tcp_ops connect_ops = {
 	.opened = on_opened, .data = ignore_data, .peer_closed = on_peer_closed, .closed = on_connected_closed};
 static const struct tl_tcp_ops accept_ops = {
 	.opened = on_opened, .data = tl_echo_tcp_data, .peer_closed = on_peer_closed, .closed = on_accepted_closed};
+static const struct tl_tcp_ops marking_accept_ops = {.opened = on_opened,
+	.data = tl_echo_marking_tcp_data,
+	.peer_closed = on_peer_closed,
+	.closed = on_accepted_closed};
 
 static struct tl_tcp_opts tcp_opts(const struct tl_echo *echo)
 {
@@ -164,19 +168,22 @@ int tl_echo_open(struct tl_echo *echo, struct tl_err *err)
 	struct tl_net *net = echo->host->net;
 	const struct tl_echo_cfg *cfg = &echo->cfg;
 	struct tl_tcp_opts opts = tcp_opts(echo);
+	bool marks = echo->host->tx_stamp != NULL;
 	int rc;
 
 	echo->backoff_ns = BACKOFF_MIN_NS;
 	number_addresses(net, &echo->cfg);
 	if (cfg->kind == TL_ECHO_KIND_MCAST_TO_TCP) {
 		rc = tl_udp_open_groups(net, cfg->group_be, cfg->n_groups != 0 ? cfg->n_groups : 1, cfg->source_be,
-			cfg->udp_port_be, tl_echo_mcast_datagram, echo, &echo->udp);
+			cfg->udp_port_be, marks ? tl_echo_marking_mcast_datagram : tl_echo_mcast_datagram, echo,
+			&echo->udp);
 	} else if (cfg->kind == TL_ECHO_KIND_UDP) {
-		rc = tl_udp_open(net, 0, 0, cfg->listen_port_be, tl_echo_udp_datagram, echo, &echo->udp);
+		rc = tl_udp_open(net, 0, 0, cfg->listen_port_be,
+			marks ? tl_echo_marking_udp_datagram : tl_echo_udp_datagram, echo, &echo->udp);
 		set_state(echo, TL_ECHO_LISTENING);
 	} else {
-		rc = tl_tcp_listen(
-			net, cfg->listen_port_be, cfg->max_connections, &accept_ops, echo, &opts, &echo->listener);
+		rc = tl_tcp_listen(net, cfg->listen_port_be, cfg->max_connections,
+			marks ? &marking_accept_ops : &accept_ops, echo, &opts, &echo->listener);
 		set_state(echo, TL_ECHO_LISTENING);
 	}
 	return rc == 0 ? 0 : tl_fail(err, rc, "echo %s: cannot open its port (%s)", echo->name, strerror(-rc));

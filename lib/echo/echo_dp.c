@@ -113,6 +113,8 @@ void tl_echo_after_tx(void *ctx, struct tl_burst *burst)
 	struct tl_echo_host *host = ctx;
 	bool sent = host->tx->begin_tsc >= burst->tsc;
 
+	if (TL_UNLIKELY(host->marked.open))
+		tl_echo_tell_marked(host, burst);
 	for (uint32_t i = 0; i < host->n_echoes; i++) {
 		struct tl_echo *echo = &host->echoes[i];
 		if (echo->pending_msgs == 0)

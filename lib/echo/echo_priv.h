@@ -6,6 +6,7 @@
 #include <tl_echo.h>
 #include <tl_err.h>
 #include <tl_tcp.h>
+#include <tl_tx_stamp.h>
 
 #define TL_ECHOES_MAX 16
 
@@ -63,6 +64,13 @@ struct tl_echo_staged {
 	bool open;	 // and one waits for the burst after
 };
 
+// A reply that the NIC is to stamp, from when it was marked until the send call has returned.
+struct tl_echo_marked {
+	const uint8_t *payload;		  // of its trigger
+	uint64_t sent_pkts, dropped_pkts; // of the queue, when it was marked
+	bool open;
+};
+
 struct tl_echo_host {
 	struct tl_net *net;
 	struct tl_txq *tx;
@@ -77,6 +85,8 @@ struct tl_echo_host {
 	bool is_staged; // an echo has stages
 	bool stamped;	// frames carry the time when they were on the wire
 	struct tl_echo_staged staged;
+	struct tl_tx_stamp *tx_stamp; // NULL: no reply is marked
+	struct tl_echo_marked marked;
 	struct tl_stamp_cost stamp_cost;
 	uint64_t reset_at_ns;	 // while closing; 0: set by the next tick
 	struct tl_echo echoes[]; // n_echoes; each with 450 KiB of histograms
@@ -90,6 +100,12 @@ uint16_t tl_echo_poll(void *host, uint64_t mono_ns); // what other lcores handed
 void tl_echo_mcast_datagram(void *echo, const struct tl_udp_datagram *datagram);
 void tl_echo_udp_datagram(void *echo, const struct tl_udp_datagram *datagram);
 void tl_echo_tcp_data(void *echo, struct tl_tcp *c, const uint8_t *data, uint32_t len);
+
+// mark_dp.c: the same callbacks, which mark a reply when one is wanted; and what is known of it after the send call.
+void tl_echo_marking_mcast_datagram(void *echo, const struct tl_udp_datagram *datagram);
+void tl_echo_marking_udp_datagram(void *echo, const struct tl_udp_datagram *datagram);
+void tl_echo_marking_tcp_data(void *echo, struct tl_tcp *c, const uint8_t *data, uint32_t len);
+void tl_echo_tell_marked(struct tl_echo_host *host, const struct tl_burst *burst);
 
 // echo_conn.c: connections come and go.
 int tl_echo_open(struct tl_echo *echo, struct tl_err *err);

@@ -17,6 +17,7 @@
 #include <tl_net.h>
 #include <tl_steer.h>
 #include <tl_tail.h>
+#include <tl_tx_stamp.h>
 
 struct tl_err;
 struct tl_echo_host;
@@ -73,6 +74,7 @@ struct tl_echo_host_cfg {
 	const struct tl_clock *clock;
 	struct tl_steer_side *steer; // NULL: the port's only host
 	bool stamped; // the port's ts_ns say when a frame was on the wire, by the NIC's clock or the kernel's
+	struct tl_tx_stamp *tx_stamp; // borrowed for life: replies that the NIC stamps; NULL: none
 };
 
 int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host **out, struct tl_err *err);

@@ -84,6 +84,7 @@ static void read_steer(struct tl_steer *steer, struct tl_report_port *out)
 static void read_sync(const struct tl_timesync *sync, struct tl_report_ptp *out)
 {
 	struct tl_timesync_stats s;
+	struct tl_timesync_replies replies;
 
 	tl_timesync_read(sync, &s);
 	*out = (struct tl_report_ptp){.on = true,
@@ -100,6 +101,15 @@ static void read_sync(const struct tl_timesync *sync, struct tl_report_ptp *out)
 			.ptp_lost_pkts = s.ptp_lost}};
 	tl_hist_summarize(tl_timesync_tx_to_wire(sync), &out->tx_to_wire);
 	tl_hist_summarize(tl_timesync_wire_to_poll(sync), &out->wire_to_poll);
+	if (!tl_timesync_replies(sync, &replies))
+		return;
+	out->trigger_source = tl_ts_source_name(replies.trigger_source);
+	out->replies = (struct tl_report_replies){.replies_marked = s.replies_marked,
+		.replies_timed = s.replies_timed,
+		.replies_untimed = s.replies_untimed,
+		.replies_lost = s.replies_lost};
+	tl_hist_summarize(replies.latency, &out->reply);
+	tl_hist_summarize(replies.tx_to_wire, &out->reply_tx_to_wire);
 }
 
 // The stacks of a port as one.

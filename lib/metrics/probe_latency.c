@@ -1,18 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fills a latency report with what the probes of a port measured.
+// Fills latency reports with what the probes and the replies of a port measured.
 
 #include <tl_probe_latency.h>
 
+#include <errno.h>
 #include <stdio.h>
+
+#include <tl_tail.h>
 
 static int add_stage(struct tl_latency *report, const char *name, const struct tl_hist *hist)
 {
 	struct tl_latency_stage *stage = tl_latency_stage(report, name);
 
 	if (stage == NULL)
-		return -1;
+		return -ENOMEM;
 	tl_hist_copy(&stage->hist, hist);
 	return 0;
+}
+
+static void note_silence(struct tl_latency *report, const struct tl_timesync_stats *stats)
+{
+	if (stats->unstamped)
+		tl_latency_add_invalid(
+			report, "nothing that was sent was ever stamped: this DPDK does not ask for it (docs/ptp.md)");
 }
 
 struct tl_latency *tl_probe_latency(const struct tl_timesync *sync, const char *port)
@@ -38,8 +48,56 @@ struct tl_latency *tl_probe_latency(const struct tl_timesync *sync, const char *
 	report->unstamped = stats.ptp_busy + stats.ptp_lost;
 	tl_latency_add_fact(report, "time", "from the call of tx_burst to the wire, of a probe now and then");
 	tl_latency_add_fact(report, "wire_to_poll", "of received PTP frames, source nic-ptp");
-	if (stats.unstamped)
-		tl_latency_add_invalid(
-			report, "no probe was ever stamped: this DPDK does not ask for it (docs/ptp.md)");
+	note_silence(report, &stats);
+	return report;
+}
+
+// ---- replies
+
+static int add_parts(struct tl_latency *report, const struct tl_timesync_replies *replies)
+{
+	int rc = replies->wire_to_poll != NULL ? add_stage(report, "wire_to_poll", replies->wire_to_poll) : 0;
+
+	if (rc == 0)
+		rc = add_stage(report, "poll_to_tx", replies->poll_to_tx);
+	if (rc == 0)
+		rc = add_stage(report, "tx_to_wire", replies->tx_to_wire);
+	for (uint32_t i = 0; i < tl_tail_samples_kept(replies->samples) && rc == 0; i++) {
+		const struct tl_tail_sample *s = tl_tail_samples_at(replies->samples, i);
+		rc = tl_latency_add(report, &(struct tl_latency_sample){s->time_ns, s->residence_ns, i});
+	}
+	return rc;
+}
+
+struct tl_latency *tl_reply_latency(const struct tl_timesync *sync, const char *port)
+{
+	struct tl_latency *report = tl_latency_create();
+	struct tl_timesync_replies replies;
+	struct tl_timesync_stats stats;
+
+	if (report == NULL)
+		return NULL;
+	tl_timesync_read(sync, &stats);
+	if (!tl_timesync_replies(sync, &replies) || add_parts(report, &replies) != 0) {
+		tl_latency_destroy(report);
+		return NULL;
+	}
+	bool has_rx = replies.trigger_source == TL_TS_NIC_RX;
+	snprintf(report->name, sizeof(report->name), "%s: stamped replies", port);
+	snprintf(report->method, sizeof(report->method), "%s", has_rx ? "rx-tx" : "software");
+	tl_latency_set_sources(report, tl_ts_source_name(replies.trigger_source), replies.trigger_bound_ns, "nic-tx",
+		replies.reply_bound_ns);
+	tl_hist_copy(&report->latency, replies.latency);
+	report->matched = report->latency.count;
+	report->unmatched_triggers = stats.replies_lost;
+	report->unstamped = stats.replies_untimed;
+	tl_latency_add_fact(report, "time",
+		has_rx ? "from the trigger on the wire to its reply on the wire, of a reply now and then"
+		       : "from the poll that brought the trigger to its reply on the wire, of a reply now and then");
+	if (has_rx)
+		tl_latency_add_fact(report, "clocks", "%s",
+			replies.one_clock ? "one stamps both: the difference is exact"
+					  : "two, compared by way of the TSC");
+	note_silence(report, &stats);
 	return report;
 }

@@ -4,7 +4,6 @@
 #include "port_priv.h"
 
 #include <rte_ethdev.h>
-#include <rte_mbuf_dyn.h>
 
 uint16_t tl_eth_burst(struct tl_rxq *q, struct tl_burst *b)
 {
@@ -71,10 +70,9 @@ static uint16_t take_stamps(struct tl_rxq *q, struct tl_burst *b)
 		return 0;
 	tl_clock_track_load(q->track, &stamps);
 	for (uint16_t i = 0; i < b->n; i++) {
-		const struct rte_mbuf *m = b->pkts[i];
-		if (TL_LIKELY((m->ol_flags & q->stamp_flag) != 0))
-			b->ts_ns[i] = tl_clock_stamps_ns(
-				&stamps, *RTE_MBUF_DYNFIELD(m, q->stamp_offset, const rte_mbuf_timestamp_t *));
+		uint64_t ticks;
+		if (TL_LIKELY(tl_rxq_ticks(q, b->pkts[i], &ticks)))
+			b->ts_ns[i] = tl_clock_stamps_ns(&stamps, ticks);
 		else
 			unstamped |= UINT64_C(1) << i;
 	}

@@ -178,6 +178,7 @@ void tl_port_stamps(const struct tl_port *port, struct tl_port_stamps *out)
 		out->has_nic_clock = out->has_bound = true;
 		tl_clock_track_stats(port->stamping.track, &out->nic_clock);
 		out->bound_ns = out->nic_clock.bound_ns;
+		out->by_phc = port->cfg.nic != NULL ? port->cfg.nic->by_phc : port->stamping.reads_phc;
 	} else if (out->source == TL_TS_TSC) {
 		out->has_bound = true;
 		out->bound_ns = tl_clock_bound_ns(port->cfg.clock);

@@ -17,6 +17,7 @@
 #include <tl_wire.h>
 
 #include <rte_mbuf.h>
+#include <rte_mbuf_dyn.h>
 
 struct tl_err;
 struct tl_family_facts;
@@ -68,6 +69,7 @@ int tl_port_spec_parse(const char *text, struct tl_port_spec *out, struct tl_err
 // What a NIC has to have for stamps of its own.
 struct tl_port_nic {
 	bool stamps; // it puts them into mbufs
+	bool by_phc; // by the clock that stamps what it sends, too
 	int (*read_clock)(uint16_t port_id, uint64_t *ticks);
 };
 
@@ -144,6 +146,15 @@ static inline void tl_txq_flush(struct tl_txq *q)
 {
 	if (q->n != 0)
 		q->flush_fn(q);
+}
+
+// HOT. The stamp that the NIC put into a received frame, by its own clock. False: it has none.
+static inline bool tl_rxq_ticks(const struct tl_rxq *q, const struct rte_mbuf *m, uint64_t *ticks)
+{
+	if ((m->ol_flags & q->stamp_flag) == 0)
+		return false;
+	*ticks = *RTE_MBUF_DYNFIELD(m, q->stamp_offset, const rte_mbuf_timestamp_t *);
+	return true;
 }
 
 // HOT. Hand the sent frames to the recording and release them; called after the latency-critical work.
@@ -245,6 +256,7 @@ struct tl_port_stamps {
 	uint64_t bound_ns;
 	bool has_nic_clock;
 	struct tl_clock_track_stats nic_clock;
+	bool by_phc; // the NIC's clock is the one that stamps what is sent, too
 };
 void tl_port_stamps(const struct tl_port *port, struct tl_port_stamps *out);
 

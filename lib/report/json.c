@@ -75,6 +75,19 @@ static json_t *stage_json(const struct tl_hist_summary *summary, const char *sou
 	return object;
 }
 
+// Null where no reply is stamped.
+static json_t *replies_json(const struct tl_report_ptp *ptp)
+{
+	if (ptp->trigger_source == NULL)
+		return json_null();
+	json_t *object = json_object();
+	put_counters(object, &tl_report_reply_table, &ptp->replies);
+	put(object, "trigger_source", string(ptp->trigger_source));
+	put(object, "latency_ns", stage_json(&ptp->reply, "nic-tx"));
+	put(object, "tx_to_wire_ns", stage_json(&ptp->reply_tx_to_wire, "nic-tx"));
+	return object;
+}
+
 static json_t *ptp_json(const struct tl_report_ptp *ptp)
 {
 	if (!ptp->on)
@@ -87,6 +100,7 @@ static json_t *ptp_json(const struct tl_report_ptp *ptp)
 	put(object, "clock_steps", number(ptp->clock_steps));
 	put(object, "tx_to_wire_ns", stage_json(&ptp->tx_to_wire, "nic-tx"));
 	put(object, "wire_to_poll_ns", stage_json(&ptp->wire_to_poll, "nic-ptp"));
+	put(object, "replies", replies_json(ptp));
 	return object;
 }
 

@@ -46,6 +46,14 @@ static const struct tl_report_counter ptp_counters[] = {
 };
 const struct tl_report_table tl_report_ptp_table = {ptp_counters, TL_ARRAY_LEN(ptp_counters)};
 
+static const struct tl_report_counter reply_counters[] = {
+	{COUNTER(tl_report_replies, replies_marked, WHOLE)},
+	{COUNTER(tl_report_replies, replies_timed, PART)},
+	{COUNTER(tl_report_replies, replies_untimed, PART)},
+	{COUNTER(tl_report_replies, replies_lost, PART)},
+};
+const struct tl_report_table tl_report_reply_table = {reply_counters, TL_ARRAY_LEN(reply_counters)};
+
 static const struct tl_report_counter flow_counters[] = {
 	{COUNTER(tl_report_flow, offered_pkts, WHOLE)},
 	{COUNTER(tl_report_flow, written_pkts, PART)},
@@ -135,8 +143,9 @@ bool tl_report_ptp_ok(const struct tl_report_ptp *ptp, bool final)
 {
 	int64_t probes = tl_report_unaccounted(&tl_report_probe_table, &ptp->probes);
 	int64_t received = tl_report_unaccounted(&tl_report_ptp_table, &ptp->received);
+	int64_t replies = tl_report_unaccounted(&tl_report_reply_table, &ptp->replies);
 
-	return (probes == 0 && received == 0) || (!final && probes >= 0 && received >= 0);
+	return replies == 0 && ((probes == 0 && received == 0) || (!final && probes >= 0 && received >= 0));
 }
 
 // What a port has seen and not yet handed out waits in its queues or between its lcores, so while running it may be

@@ -27,6 +27,7 @@ extern const struct tl_report_table tl_report_port_table;    // rows: struct tl_
 extern const struct tl_report_table tl_report_handoff_table; // rows: struct tl_report_handoff
 extern const struct tl_report_table tl_report_probe_table;   // rows: struct tl_report_probes
 extern const struct tl_report_table tl_report_ptp_table;     // rows: struct tl_report_ptp_received
+extern const struct tl_report_table tl_report_reply_table;   // rows: struct tl_report_replies
 extern const struct tl_report_table tl_report_flow_table;    // rows: struct tl_report_flow
 extern const struct tl_report_table tl_report_echo_table;    // rows: struct tl_report_echo
 extern const struct tl_report_table tl_report_hist_table;    // rows: struct tl_hist_summary, the mean left out

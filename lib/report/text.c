@@ -126,6 +126,18 @@ static void print_port_queues(FILE *out, const struct tl_report_port *port)
 	}
 }
 
+static void print_replies(FILE *out, const struct tl_report_ptp *ptp)
+{
+	const void *const rows[MAX_COLUMNS] = {&ptp->replies};
+
+	if (ptp->trigger_source == NULL)
+		return;
+	print_counters(out, &tl_report_reply_table, rows, 1);
+	tl_report_hist_text(out, "replies", &ptp->reply);
+	tl_report_hist_text(out, "tx to wire", &ptp->reply_tx_to_wire);
+	fprintf(out, "  from stamps of triggers, %s, to stamps of replies, nic-tx\n", ptp->trigger_source);
+}
+
 static void print_ptp(FILE *out, const struct tl_report_ptp *ptp, bool final)
 {
 	const void *const probes[MAX_COLUMNS] = {&ptp->probes};
@@ -140,6 +152,7 @@ static void print_ptp(FILE *out, const struct tl_report_ptp *ptp, bool final)
 		fprintf(out, "  BROKEN: PTP frames that nobody accounts for, or that were accounted for twice\n");
 	tl_report_hist_text(out, "tx to wire", &ptp->tx_to_wire);
 	tl_report_hist_text(out, "wire to rx", &ptp->wire_to_poll);
+	print_replies(out, ptp);
 	fprintf(out, "  stamps of the NIC, within %s ns\n", grouped(ptp->bound_ns, bound));
 	if (!ptp->stamps_sent)
 		fprintf(out, "  UNSTAMPED: the NIC stamps nothing that it sends (see docs/ptp.md)\n");

@@ -55,6 +55,13 @@ struct tl_report_ptp_received {
 	uint64_t ptp_lost_pkts; // no stamp came
 };
 
+// Replies that the NIC was to stamp: marked = timed + untimed + lost.
+struct tl_report_replies {
+	uint64_t replies_marked, replies_timed;
+	uint64_t replies_untimed; // their triggers have no stamp
+	uint64_t replies_lost;	  // no stamp came
+};
+
 struct tl_report_ptp {
 	bool on;
 	bool stamps_sent; // false: it has shown that it does not
@@ -64,6 +71,10 @@ struct tl_report_ptp {
 	uint64_t clock_steps;
 	struct tl_hist_summary tx_to_wire;   // from tx_burst
 	struct tl_hist_summary wire_to_poll; // until rx_burst returned
+	const char *trigger_source;	     // static: of replies' triggers; NULL: no reply is stamped
+	struct tl_report_replies replies;
+	struct tl_hist_summary reply;		 // from the trigger's stamp to the reply's
+	struct tl_hist_summary reply_tx_to_wire; // of that, from tx_burst on
 };
 
 // Where the times of a port's received frames come from.

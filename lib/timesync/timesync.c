@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_cycles.h>
-
 #include <tl_err.h>
 #include <tl_lcore.h>
 
@@ -43,7 +41,7 @@ static int enable(struct tl_timesync *sync, struct tl_err *err)
 
 	if (rc == -ENOTSUP)
 		return tl_fail(err, rc,
-			"port %s: its driver stamps no PTP frames (igb, ixgbe, i40e and ice do): remove \"ptp_probes_per_s\"",
+			"port %s: its driver stamps no PTP frames (igb, ixgbe, i40e and ice do): remove \"ptp_probes_per_s\" and \"reply_stamps_per_s\"",
 			sync->name);
 	return rc == 0 ? 0
 		       : tl_fail(err, rc, "port %s: PTP stamping cannot be switched on (%s)", sync->name,
@@ -69,9 +67,10 @@ int tl_timesync_create(const struct tl_timesync_cfg *cfg, struct tl_timesync **o
 	tl_hist_init(&sync->tx_to_wire);
 	tl_hist_init(&sync->wire_to_poll);
 	atomic_store(&sync->taken_state, TL_TIMESYNC_WANTED);
-	int rc = enable(sync, err);
+	int rc = tl_timesync_replies_create(sync);
+	rc = rc == 0 ? enable(sync, err) : tl_fail(err, -ENOMEM, "out of memory");
 	if (rc != 0) {
-		free(sync);
+		tl_timesync_destroy(sync);
 		return rc;
 	}
 	*out = sync;
@@ -94,7 +93,7 @@ int tl_timesync_start(struct tl_timesync *sync, struct tl_err *err)
 	if (rc != 0)
 		return tl_fail(err, rc, "port %s: the NIC's clock does not run, or not at its rate (%s)", sync->name,
 			strerror(-rc));
-	sync->wanted_tsc = rte_rdtsc();
+	tl_timesync_replies_start(sync);
 	return 0;
 }
 
@@ -109,6 +108,7 @@ void tl_timesync_destroy(struct tl_timesync *sync)
 	if (sync == NULL)
 		return;
 	tl_clock_track_destroy(sync->track);
+	tl_timesync_replies_destroy(sync);
 	free(sync);
 }
 

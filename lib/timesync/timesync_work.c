@@ -8,71 +8,102 @@
 #include <tl_log.h>
 
 #define PATIENCE_NS (100 * TL_NS_PER_MS) // a stamp comes within microseconds, or not at all
-#define SPAN_MAX_NS TL_NS_PER_S		 // between the wire and the call of a frame
-#define TELL_AFTER 20			 // probes without a single stamp
+#define TELL_AFTER 20			 // frames without a single stamp
 
-// Whether a stamp can be that of a frame, by how long it is after the frame's call: not where the register still held
-// the stamp of another one. A span may be negative within the bound of the clocks.
-static bool is_plausible(const struct tl_timesync *sync, int64_t span_ns)
-{
-	return span_ns >= -(int64_t)tl_clock_track_bound_ns(sync->track) && span_ns <= (int64_t)SPAN_MAX_NS;
-}
-
-static int64_t wire_ns(const struct tl_timesync *sync, uint64_t stamp_ns)
+int64_t tl_timesync_wire_ns(const struct tl_timesync *sync, uint64_t stamp_ns)
 {
 	return (int64_t)tl_clock_track_ns(sync->track, stamp_ns);
 }
 
-static int64_t host_ns(const struct tl_timesync *sync, uint64_t tsc)
+int64_t tl_timesync_host_ns(const struct tl_timesync *sync, uint64_t tsc)
 {
 	return (int64_t)tl_clock_wall_ns(sync->cfg.clock, tsc);
 }
 
-static void record(struct tl_hist *hist, int64_t span_ns)
+void tl_timesync_record(struct tl_hist *hist, int64_t span_ns)
 {
 	tl_hist_record(hist, span_ns > 0 ? (uint64_t)span_ns : 0);
 }
 
-// Once: how a DPDK without RTE_LIBRTE_IEEE1588 shows. Its drivers send the probe and do not ask for its stamp.
+// ---- what was sent
+
+// Once: how a DPDK without RTE_LIBRTE_IEEE1588 shows. Its drivers send a frame and do not ask for its stamp.
 static void judge_silence(struct tl_timesync *sync)
 {
-	if (sync->stats.unstamped || sync->stats.probes_stamped != 0 || sync->stats.probes_lost < TELL_AFTER)
+	if (sync->heard || sync->stats.unstamped || ++sync->silent < TELL_AFTER)
 		return;
 	sync->stats.unstamped = true;
-	tl_warn("port %s: the NIC stamped none of %u PTP probes: this DPDK was built without RTE_LIBRTE_IEEE1588, as Debian's "
-		"is (make one with tools/build-dpdk.sh, and Tapline with -Ddpdk_prefix)",
+	tl_warn("port %s: the NIC stamped none of %u frames that it was to stamp: this DPDK was built without "
+		"RTE_LIBRTE_IEEE1588, as Debian's is (make one with tools/build-dpdk.sh, and Tapline with -Ddpdk_prefix)",
 		sync->name, TELL_AFTER);
+}
+
+enum tl_timesync_look tl_timesync_look(struct tl_timesync *sync, uint64_t begin_tsc, bool last_look, uint64_t *stamp_ns)
+{
+	bool late = tl_clock_span_ns(sync->cfg.clock, rte_rdtsc() - begin_tsc) > PATIENCE_NS;
+
+	if (sync->cfg.ops->read_sent(sync->cfg.ops_ctx, stamp_ns) != 0 || *stamp_ns == sync->last_sent_ns) {
+		if (!late && !last_look)
+			return TL_TIMESYNC_WAITS;
+		judge_silence(sync);
+		return TL_TIMESYNC_LOST;
+	}
+	sync->last_sent_ns = *stamp_ns;
+	int64_t span_ns = tl_timesync_wire_ns(sync, *stamp_ns) - tl_timesync_host_ns(sync, begin_tsc);
+	if (!tl_timesync_is_plausible(span_ns, tl_clock_track_bound_ns(sync->track)))
+		return TL_TIMESYNC_LOST;
+	sync->heard = true;
+	return TL_TIMESYNC_STAMPED;
 }
 
 // Whether the probe that was sent is done with: its stamp has come, or will not come any more.
 static bool read_probe(struct tl_timesync *sync, bool last_look)
 {
-	struct tl_timesync_stats *stats = &sync->stats;
-	bool late = tl_clock_span_ns(sync->cfg.clock, rte_rdtsc() - sync->probe_tsc) > PATIENCE_NS;
 	uint64_t stamp_ns;
+	enum tl_timesync_look look = tl_timesync_look(sync, sync->probe_tsc, last_look, &stamp_ns);
 
-	if (sync->cfg.ops->read_sent(sync->cfg.ops_ctx, &stamp_ns) != 0 || stamp_ns == sync->last_sent_ns) {
-		stats->probes_lost += late || last_look;
-		return late || last_look;
-	}
-	int64_t span_ns = wire_ns(sync, stamp_ns) - host_ns(sync, sync->probe_tsc);
-	sync->last_sent_ns = stamp_ns;
-	if (!is_plausible(sync, span_ns)) {
-		stats->probes_lost++;
-		return true;
-	}
-	record(&sync->tx_to_wire, span_ns);
-	stats->probes_stamped++;
+	if (look == TL_TIMESYNC_WAITS)
+		return false;
+	sync->stats.probes_stamped += look == TL_TIMESYNC_STAMPED;
+	sync->stats.probes_lost += look == TL_TIMESYNC_LOST;
+	if (look == TL_TIMESYNC_STAMPED)
+		tl_timesync_record(&sync->tx_to_wire,
+			tl_timesync_wire_ns(sync, stamp_ns) - tl_timesync_host_ns(sync, sync->probe_tsc));
 	return true;
 }
 
-static bool is_due(const struct tl_timesync *sync, uint64_t now_tsc)
+// Whether no frame is in flight that the NIC was to stamp. A reply that is only wanted is none.
+static bool is_free(struct tl_timesync *sync, bool last_look)
 {
-	return sync->cfg.probes_per_s != 0 &&
-	       tl_clock_span_ns(sync->cfg.clock, now_tsc - sync->wanted_tsc) >= TL_NS_PER_S / sync->cfg.probes_per_s;
+	struct tl_timesync_reply *r = sync->reply;
+	int probe = atomic_load_explicit(&sync->probe_state, memory_order_acquire);
+
+	if (probe == TL_TIMESYNC_WANTED || (probe == TL_TIMESYNC_DONE && !read_probe(sync, last_look)))
+		return false;
+	atomic_store_explicit(&sync->probe_state, TL_TIMESYNC_IDLE, memory_order_release);
+	if (r == NULL)
+		return true;
+	if (tl_tx_stamp_told(&r->stamp)) {
+		if (!tl_timesync_read_reply(sync, last_look))
+			return false;
+		tl_tx_stamp_clear(&r->stamp);
+	}
+	return tl_tx_stamp_withdraw(&r->stamp);
 }
 
-// A probe that was given up may have left its stamp since.
+// Whether the next of per_s a second is due: on the average so many, however seldom main looks.
+static bool is_due(struct tl_timesync *sync, uint32_t per_s, uint64_t *next_ns)
+{
+	uint64_t now_ns = tl_clock_mono_ns(sync->cfg.clock, rte_rdtsc());
+
+	if (per_s == 0 || now_ns < *next_ns)
+		return false;
+	uint64_t period_ns = TL_NS_PER_S / per_s;
+	*next_ns = tl_max_u64(*next_ns + period_ns, now_ns - tl_min_u64(now_ns, period_ns));
+	return true;
+}
+
+// A frame that was given up may have left its stamp since.
 static void clear_sent(struct tl_timesync *sync)
 {
 	uint64_t stamp_ns;
@@ -81,26 +112,23 @@ static void clear_sent(struct tl_timesync *sync)
 		sync->last_sent_ns = stamp_ns;
 }
 
-static void work_on_probe(struct tl_timesync *sync, bool last_look)
+static void work_on_sent(struct tl_timesync *sync)
 {
-	int state = atomic_load_explicit(&sync->probe_state, memory_order_acquire);
-	uint64_t now_tsc = rte_rdtsc();
+	struct tl_timesync_reply *r = sync->reply;
 
-	if (state == TL_TIMESYNC_WANTED)
+	if (!is_free(sync, false))
 		return;
-	if (state == TL_TIMESYNC_DONE) {
-		if (!read_probe(sync, last_look))
-			return;
-		judge_silence(sync);
+	clear_sent(sync);
+	if (is_due(sync, sync->cfg.probes_per_s, &sync->next_probe_ns)) {
+		atomic_store_explicit(&sync->probe_state, TL_TIMESYNC_WANTED, memory_order_release);
+	} else if (r != NULL) {
+		r->due |= is_due(sync, sync->cfg.replies_per_s, &r->next_ns);
+		if (r->due)
+			tl_tx_stamp_offer(&r->stamp);
 	}
-	state = TL_TIMESYNC_IDLE;
-	if (is_due(sync, now_tsc) && !last_look) {
-		clear_sent(sync);
-		sync->wanted_tsc = now_tsc;
-		state = TL_TIMESYNC_WANTED;
-	}
-	atomic_store_explicit(&sync->probe_state, state, memory_order_release);
 }
+
+// ---- what was received
 
 static void read_taken(struct tl_timesync *sync)
 {
@@ -113,13 +141,13 @@ static void read_taken(struct tl_timesync *sync)
 		stats->ptp_lost++;
 		return;
 	}
-	int64_t span_ns = host_ns(sync, sync->taken_tsc) - wire_ns(sync, stamp_ns);
+	int64_t span_ns = tl_timesync_host_ns(sync, sync->taken_tsc) - tl_timesync_wire_ns(sync, stamp_ns);
 	sync->last_received_ns = stamp_ns;
-	if (!is_plausible(sync, span_ns)) {
+	if (!tl_timesync_is_plausible(span_ns, tl_clock_track_bound_ns(sync->track))) {
 		stats->ptp_lost++;
 		return;
 	}
-	record(&sync->wire_to_poll, span_ns);
+	tl_timesync_record(&sync->wire_to_poll, span_ns);
 	stats->ptp_stamped++;
 }
 
@@ -134,7 +162,7 @@ static void work_on_received(struct tl_timesync *sync)
 
 void tl_timesync_work(struct tl_timesync *sync)
 {
-	work_on_probe(sync, false);
+	work_on_sent(sync);
 	work_on_received(sync);
 }
 
@@ -161,7 +189,7 @@ void tl_timesync_end(struct tl_timesync *sync)
 {
 	if (sync->track == NULL)
 		return; // never started
-	work_on_probe(sync, true);
+	(void)is_free(sync, true);
 	work_on_received(sync);
 	sync->cfg.ops->disable(sync->cfg.ops_ctx);
 }

@@ -4,12 +4,13 @@
 // timesync: time stamps of the wire from NICs that stamp only PTP frames (IEEE 1588), one at a time, in a register that
 // holds the stamp until it is read: ixgbe, igb, i40e. A probe is such a frame, sent now and then by the lcore, behind
 // whatever it sends: the stamp tells how long a frame takes from tx_burst to the wire (source nic-tx). A received PTP
-// frame tells how long one takes from the wire until the poll has it (source nic-ptp).
+// frame tells how long one takes from the wire until the poll has it (source nic-ptp). A reply of an echo is any frame:
+// its stamp, and that of its trigger where the NIC stamps what it receives (nic-rx), are the latency from wire to wire.
 //
 //   create → tl_port_start → start → the lcore runs with the service; work() every few ms, sample() every second
 //   → the lcore has returned → end → read → destroy
 //
-// Threads: the service's functions on the port's first lcore, everything else on main.
+// Threads: the service's functions on the port's first lcore, those of the tx_stamp on all, everything else on main.
 // Memory:  create/destroy; a probe is an mbuf of the port's pool.
 
 #include <stdbool.h>
@@ -17,13 +18,13 @@
 
 #include <tl_clock.h>
 #include <tl_hist.h>
+#include <tl_port.h>
+#include <tl_tx_stamp.h>
 
 struct tl_err;
-struct tl_port;
 struct tl_service;
+struct tl_tail_samples;
 struct tl_timesync; // opaque
-
-#define TL_TIMESYNC_PROBES_PER_S_MAX 40 // one is in flight at a time, and main looks every 20 ms
 
 // What a NIC can do. Each returns 0 or -errno; the stamps are of its own clock.
 struct tl_timesync_ops {
@@ -39,7 +40,8 @@ struct tl_timesync_cfg {
 	const char *name;     // of the port, for messages; borrowed
 	struct tl_port *port; // borrowed until destroy
 	const struct tl_clock *clock;
-	uint32_t probes_per_s;		   // 0: no probes, received frames only
+	uint32_t probes_per_s;		   // 0: no probes
+	uint32_t replies_per_s;		   // 0: no replies
 	const struct tl_timesync_ops *ops; // NULL: those of the port's driver
 	void *ops_ctx;
 };
@@ -53,7 +55,11 @@ int tl_timesync_start(struct tl_timesync *sync, struct tl_err *err);
 // For the lcore of queue 0, where NICs put what is not IP.
 void tl_timesync_service(struct tl_timesync *sync, struct tl_service *out);
 
-// Reads the stamp that has come, and asks the lcore for the next probe when it is due.
+// For the port's echoes, before the lcores run: which replies are to be stamped. NULL: none.
+struct tl_tx_stamp *tl_timesync_tx_stamp(struct tl_timesync *sync);
+
+// Reads the stamps that have come, and asks the lcores for the next probe or reply when it is due: every 20 ms or so.
+// One frame is in flight at a time.
 void tl_timesync_work(struct tl_timesync *sync);
 
 // Compares the NIC's clock with the TSC: about once a second, after tl_clock_discipline().
@@ -63,20 +69,37 @@ void tl_timesync_sample(struct tl_timesync *sync);
 void tl_timesync_end(struct tl_timesync *sync);
 void tl_timesync_destroy(struct tl_timesync *sync);
 
-// Sent = stamped + lost, and received = stamped + busy + lost, but for one of each that is in flight.
+// Sent = stamped + lost, received = stamped + busy + lost, and marked = timed + untimed + lost, but for one of each
+// that is in flight.
 struct tl_timesync_stats {
 	uint64_t probes_sent, probes_stamped;
 	uint64_t probes_lost;	 // sent, and no stamp of them came in time
 	uint64_t probes_refused; // by the NIC, or for want of an mbuf: not sent
 	uint64_t ptp_received, ptp_stamped;
-	uint64_t ptp_busy; // the register still held the stamp of one before: not stamped
-	uint64_t ptp_lost; // stamped, says the NIC, and there was no such stamp
-	uint64_t bound_ns; // of a stamp against the TSC, now
+	uint64_t ptp_busy;	  // the register still held the stamp of one before: not stamped
+	uint64_t ptp_lost;	  // stamped, says the NIC, and there was no such stamp
+	uint64_t replies_marked;  // for the NIC to stamp
+	uint64_t replies_timed;	  // with a latency
+	uint64_t replies_untimed; // stamped, and the trigger was not
+	uint64_t replies_lost;	  // no stamp of them came in time, or they did not leave as foreseen
+	uint64_t bound_ns;	  // of a stamp against the TSC, now
 	uint64_t clock_steps;
-	bool unstamped; // many probes were sent and none was ever stamped: this DPDK does not ask for it
+	bool unstamped; // many frames were sent and none was ever stamped: this DPDK does not ask for it
 };
 void tl_timesync_read(const struct tl_timesync *sync, struct tl_timesync_stats *out);
 
 // From the tx_burst call's beginning to the wire; from the wire until rx_burst returned. Written by main.
 const struct tl_hist *tl_timesync_tx_to_wire(const struct tl_timesync *sync);
 const struct tl_hist *tl_timesync_wire_to_poll(const struct tl_timesync *sync);
+
+// Of replies: from their trigger to them, and the parts of that. The histograms are written by main.
+struct tl_timesync_replies {
+	enum tl_ts_source trigger_source; // TL_TS_NIC_RX: on the wire, TL_TS_TSC: when the poll returned
+	uint64_t trigger_bound_ns, reply_bound_ns;
+	bool one_clock; // stamped both, so that no other clock is in the latency
+	const struct tl_hist *latency;
+	const struct tl_hist *wire_to_poll; // NULL: triggers have no stamp of the wire
+	const struct tl_hist *poll_to_tx, *tx_to_wire;
+	const struct tl_tail_samples *samples; // the last of them; residence_ns is the latency
+};
+bool tl_timesync_replies(const struct tl_timesync *sync, struct tl_timesync_replies *out); // false: none are stamped

@@ -121,7 +121,7 @@ static void every_key_of_a_port_is_read(void)
 		"{'eal': {'huge': false, 'memory_mb': 64, 'main_lcore': 9}, 'control': {'socket': '/run/t.sock'},"
 		"'ports': [{'name': 'in-1_A', 'device': '0000:3b:00.0', 'rx_queues': 2, 'lcores': [3, 0], 'take': true,"
 		"'ip': '10.1.2.3/8', 'gateway': '10.255.255.254', 'mtu': 9600, 'promisc': false, 'idle': 'adaptive',"
-		"'ip_fragments': 'count', 'vlan': 4094, 'ttl': 255, 'dscp': 63, 'ptp_probes_per_s': 0, 'tx_checksums': 'software'}]}");
+		"'ip_fragments': 'count', 'vlan': 4094, 'ttl': 255, 'dscp': 63, 'ptp_probes_per_s': 0, 'reply_stamps_per_s': 0, 'tx_checksums': 'software'}]}");
 	const struct tl_config_port *port = &config->ports[0];
 
 	CU_ASSERT_FALSE(config->eal.huge);
@@ -140,6 +140,7 @@ static void every_key_of_a_port_is_read(void)
 	CU_ASSERT_EQUAL(port->vlan, 4094);
 	CU_ASSERT_TRUE(port->ptp);
 	CU_ASSERT_EQUAL(port->ptp_probes_per_s, 0);
+	CU_ASSERT_EQUAL(port->reply_stamps_per_s, 0);
 	CU_ASSERT_EQUAL(port->mtu, 9600);
 	CU_ASSERT_EQUAL(port->ttl, 255);
 	CU_ASSERT_EQUAL(port->dscp, 63);
@@ -598,6 +599,14 @@ static void a_number_out_of_range_is_refused(void)
 		{PORT(", 'ptp_probes_per_s': 1"),
 			"1: $.ports[0].ptp_probes_per_s: a port without an echo sends nothing; set 0 to stamp the PTP "
 			"frames that it receives"},
+		{PORT(", 'reply_stamps_per_s': 1"),
+			"1: $.ports[0].reply_stamps_per_s: a port without an echo sends nothing; set 0 to stamp the PTP "
+			"frames that it receives"},
+		{"{'ports': [{'name': 'a', 'device': 'eth0'" IP
+		 ", 'ptp_probes_per_s': 30, 'reply_stamps_per_s': 11}],\n"
+		 "'echo': [{'port': 'a', 'udp_listen': 7}]}",
+			"1: $.ports[0].reply_stamps_per_s: with ptp_probes_per_s it makes 41: the NIC stamps one frame at a "
+			"time, 40 a second in all"},
 		{PORT(", 'mtu': 575"), "1: $.ports[0].mtu: 575 is not a whole number from 576 to 9600"},
 		{PORT(", 'mtu': 9601"), "1: $.ports[0].mtu: 9601 is not a whole number from 576 to 9600"},
 		{PORT(", 'mtu': 4294968796"), "1: $.ports[0].mtu: 4294968796 is not a whole number from 576 to 9600"},

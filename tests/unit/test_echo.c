@@ -43,6 +43,8 @@ struct bed {
 	uint64_t now_ns;
 	unsigned mbufs;
 	bool peer_deaf;	   // frames to the peer wait
+	bool refuses;	   // what we send
+	unsigned marked;   // frames of ours that the NIC was to stamp
 	unsigned accepted; // connections the peer accepted
 	unsigned syns;	   // SYNs that arrived at the peer
 	uint64_t syn_at_ns[16];
@@ -53,9 +55,10 @@ struct bed {
 static struct tl_clock *test_clock;
 static struct tl_port *port;
 static struct rte_mempool *pool;
-static struct bed bed;	 // large: not for the stack
-static bool stamped;	 // our port's frames say when they were on the wire
-static uint64_t gap_tsc; // since our last poll; 0: there was none
+static struct bed bed;		     // large: not for the stack
+static bool stamped;		     // our port's frames say when they were on the wire
+static struct tl_tx_stamp *tx_stamp; // NULL: no reply is to be stamped
+static uint64_t gap_tsc;	     // since our last poll; 0: there was none
 
 static void flush_to_other(struct tl_txq *q)
 {
@@ -63,10 +66,14 @@ static void flush_to_other(struct tl_txq *q)
 
 	q->begin_tsc = rte_rdtsc();
 	for (uint16_t i = 0; i < q->n; i++) {
-		if (end->other->n < INBOX_MAX)
+		bool refused = bed.refuses && end == &bed.ours;
+		if (end->other->n < INBOX_MAX && !refused)
 			end->other->inbox[end->other->n++] = q->pkts[i];
 		else
 			rte_pktmbuf_free(q->pkts[i]);
+		bed.marked += (q->pkts[i]->ol_flags & RTE_MBUF_F_TX_IEEE1588_TMST) != 0;
+		q->drop_tx_pkts += refused;
+		q->tx_pkts += !refused;
 	}
 	q->end_tsc = rte_rdtsc();
 	q->n = 0;
@@ -200,7 +207,8 @@ static void set_up_all(const struct tl_echo_cfg *echoes, uint32_t n, bool peer_l
 		.n_echoes = n,
 		.port = port,
 		.clock = test_clock,
-		.stamped = stamped};
+		.stamped = stamped,
+		.tx_stamp = tx_stamp};
 	CU_ASSERT_EQUAL_FATAL(tl_net_create(&peer_cfg, &bed.peer, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(tl_echo_host_create(&cfg, &bed.host, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(tl_echo_hosts_start(&bed.host, 1, &err), 0);
@@ -660,6 +668,145 @@ static void a_frame_of_another_source_is_not_the_echos(void)
 	stamped = false;
 }
 
+// ---- replies that the NIC is to stamp
+
+static const struct tl_echo_cfg tcp_echo = {.name = "t",
+	.kind = TL_ECHO_KIND_TCP,
+	.listen_port_be = PORT(7),
+	.send_buffer_bytes = 8192,
+	.max_connections = 4};
+
+static struct tl_tx_stamp stamp;
+
+static void set_up_marking(const struct tl_echo_cfg *echo)
+{
+	stamp = (struct tl_tx_stamp){0};
+	tx_stamp = &stamp;
+	set_up(echo, true);
+}
+
+static void tear_down_marking(void)
+{
+	tear_down();
+	tx_stamp = NULL;
+}
+
+static void expect_told(bool left)
+{
+	CU_ASSERT_EQUAL(bed.marked, 1);
+	CU_ASSERT_TRUE(tl_tx_stamp_told(&stamp));
+	CU_ASSERT_EQUAL(stamp.facts.left, left);
+	CU_ASSERT(stamp.facts.poll_tsc != 0 && stamp.facts.poll_tsc <= stamp.facts.begin_tsc);
+}
+
+static void one_reply_is_marked_for_each_offer_and_told_of(void)
+{
+	set_up_marking(&mcast_echo);
+	multicast("message", 7);
+	CU_ASSERT_EQUAL(bed.marked, 0); // nobody asked
+	tl_tx_stamp_offer(&stamp);
+	uint64_t before_tsc = rte_rdtsc();
+	multicast("message", 7);
+	multicast("message", 7);
+	expect_told(true);
+	CU_ASSERT(stamp.facts.poll_tsc >= before_tsc);
+	CU_ASSERT_FALSE(stamp.facts.stamped); // this port stamps nothing
+	CU_ASSERT_FALSE(tl_tx_stamp_withdraw(&stamp));
+	tl_tx_stamp_clear(&stamp);
+	CU_ASSERT_TRUE(tl_tx_stamp_withdraw(&stamp));
+	CU_ASSERT_EQUAL(stats().echoed_msgs, 3);
+	tear_down_marking();
+}
+
+static void a_reply_by_tcp_is_marked_a_bare_ack_is_not(void)
+{
+	struct tl_tcp *c;
+
+	set_up_marking(&tcp_echo);
+	tl_tx_stamp_offer(&stamp);
+	CU_ASSERT_EQUAL_FATAL(tl_tcp_connect(bed.peer, OUR_IP, PORT(7), &peer_ops, NULL, NULL, &c), 0);
+	run_ms(5);
+	CU_ASSERT_EQUAL(bed.marked, 0); // a SYN-ACK has no data
+	CU_ASSERT_EQUAL(tl_tcp_send(c, "hello", 5), 0);
+	tl_txq_flush(&bed.peers.tx);
+	settle();
+	CU_ASSERT_EQUAL(bed.received, 5);
+	expect_told(true);
+	tear_down_marking();
+}
+
+static void a_question_for_the_next_hop_is_not_marked(void)
+{
+	static const struct tl_echo_cfg cfg = {.name = "u", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(7)};
+
+	set_up_marking(&cfg);
+	datagrams(1, 0); // each end learns where the other is
+	tl_tx_stamp_offer(&stamp);
+	CU_ASSERT_EQUAL(tl_udp_send(bed.peer_udp, OUR_IP, PORT(7), "datagram", 8), 0);
+	tl_txq_flush(&bed.peers.tx);
+	struct tl_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(bed.ours.inbox[0], struct tl_ipv4_hdr *, TL_ETHER_LEN);
+	ip->src_be = IP(192, 0, 2, 77); // whom nobody knows: the reply waits for an answer to our ARP request
+	tl_wire_ipv4_finish(ip);
+	((struct tl_udp_hdr *)(ip + 1))->cksum_be = 0;
+	settle();
+	CU_ASSERT_EQUAL(stats().echoed_msgs, 2);
+	CU_ASSERT_EQUAL(bed.marked, 0);
+	datagrams(1, 0);
+	expect_told(true);
+	tear_down_marking();
+}
+
+static void a_message_that_waits_for_the_window_is_not_marked(void)
+{
+	static const uint8_t message[1000];
+	struct tl_echo_cfg cfg = mcast_echo;
+
+	cfg.send_buffer_bytes = 65536;
+	set_up_marking(&cfg);
+	bed.peer_deaf = true;
+	for (int i = 0; i < 30; i++) // more than the congestion window
+		multicast(message, sizeof(message));
+	tl_tx_stamp_offer(&stamp);
+	multicast(message, sizeof(message));
+	CU_ASSERT_EQUAL(stats().echoed_msgs, 31);
+	CU_ASSERT_EQUAL(bed.marked, 0);
+	CU_ASSERT_TRUE(tl_tx_stamp_withdraw(&stamp));
+	tear_down_marking();
+}
+
+// Something that waits in our queue.
+static void push_another(void)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+	memset(rte_pktmbuf_append(m, 60), 0, 60);
+	tl_txq_push(&bed.ours.tx, m);
+}
+
+static void when_a_marked_reply_left_is_not_known_of_one_that_was_refused_or_left_early(void)
+{
+	static const struct tl_echo_cfg cfg = {.name = "u", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(7)};
+
+	set_up_marking(&cfg);
+	datagrams(1, 0);
+	bed.refuses = true;
+	tl_tx_stamp_offer(&stamp);
+	datagrams(1, 0);
+	expect_told(false);
+	bed.refuses = false;
+	bed.marked = 0;
+	tl_tx_stamp_offer(&stamp);
+	datagrams(TL_BURST, 0); // a full queue leaves at once, and all of the burst's replies with it
+	expect_told(true);
+	bed.marked = 0;
+	tl_tx_stamp_offer(&stamp);
+	push_another(); // before them: the last of them leaves by a second call
+	datagrams(TL_BURST, 0);
+	expect_told(false);
+	tear_down_marking();
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -689,6 +836,13 @@ int main(void)
 		{"where the port stamps, the first stage begins on the wire",
 			where_the_port_stamps_the_first_stage_begins_on_the_wire},
 		{"a frame of another source is not the echo's", a_frame_of_another_source_is_not_the_echos},
+		{"one reply is marked for each offer, and told of", one_reply_is_marked_for_each_offer_and_told_of},
+		{"a reply by TCP is marked, a bare ACK is not", a_reply_by_tcp_is_marked_a_bare_ack_is_not},
+		{"a question for the next hop is not marked", a_question_for_the_next_hop_is_not_marked},
+		{"a message that waits for the window is not marked",
+			a_message_that_waits_for_the_window_is_not_marked},
+		{"when a marked reply left is not known of one that was refused or left early",
+			when_a_marked_reply_left_is_not_known_of_one_that_was_refused_or_left_early},
 	};
 
 	tl_test_eal_start();

@@ -382,11 +382,16 @@ static void stamps_of_ptp_frames_are_reported_with_their_source(void)
 		.probes = {.probes_sent = 30, .probes_stamped = 9, .probes_lost = 21},
 		.received = {.ptp_received_pkts = 8, .ptp_stamped_pkts = 1, .ptp_busy_pkts = 7},
 		.bound_ns = 1234,
-		.tx_to_wire = {.count = 9, .min_ns = 500, .p50_ns = 600, .max_ns = 700}};
+		.tx_to_wire = {.count = 9, .min_ns = 500, .p50_ns = 600, .max_ns = 700},
+		.trigger_source = "nic-rx",
+		.replies = {.replies_marked = 5, .replies_timed = 3, .replies_untimed = 1, .replies_lost = 1},
+		.reply = {.count = 3, .min_ns = 900, .p50_ns = 950, .max_ns = 990}};
 	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
 	CU_ASSERT_TRUE(tl_report_lossless(snap)); // of frames, not of stamps
 	expect_line(snap, "    probes_sent                         30");
 	expect_line(snap, "  + probes_lost                         21");
+	expect_line(snap, "    replies_marked                       5");
+	expect_line(snap, "  from stamps of triggers, nic-rx, to stamps of replies, nic-tx");
 	expect_line(snap, "  stamps of the NIC, within 1,234 ns");
 	expect_line(snap, "  UNSTAMPED: the NIC stamps nothing that it sends (see docs/ptp.md)");
 	json = tl_report_json(snap);
@@ -396,7 +401,13 @@ static void stamps_of_ptp_frames_are_reported_with_their_source(void)
 	CU_ASSERT_EQUAL(json_integer_value(json_object_get(way, "p50")), 600);
 	CU_ASSERT_EQUAL(json_integer_value(json_object_get(row, "ptp_busy_pkts")), 7);
 	CU_ASSERT_TRUE(json_is_null(json_object_get(json_object_get(row, "wire_to_poll_ns"), "p50")));
+	json_t *replies = json_object_get(row, "replies");
+	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(replies, "trigger_source")), "nic-rx");
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(json_object_get(replies, "latency_ns"), "p50")), 950);
 	json_decref(json);
+	ptp->replies.replies_lost--;
+	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
+	ptp->replies.replies_lost++;
 	ptp->received.ptp_busy_pkts--;
 	expect_line(snap, "  BROKEN: PTP frames that nobody accounts for, or that were accounted for twice");
 	snap->final = false;

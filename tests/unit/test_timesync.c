@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the stamping of PTP frames, on a made-up NIC whose clock runs with the TSC and whose two registers the tests
-// fill.
+// Tests of the stamping of PTP frames and replies, on a made-up NIC whose clock runs with the TSC and whose two
+// registers the tests fill.
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,12 +16,14 @@
 #include <tl_err.h>
 #include <tl_lcore.h>
 #include <tl_port.h>
+#include <tl_tail.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
 #include <tl_test_port.h>
 #include <tl_timesync.h>
 
-#define DELAY_NS TL_NS_PER_MS // between the host and the wire: more than any bound of the clocks
+#define DELAY_NS                                                                                                       \
+	(100 * TL_NS_PER_MS) // between the host and the wire: more than any bound of the clocks, on a busy host too
 #define PTP_FLAGS (RTE_MBUF_F_RX_IEEE1588_PTP | RTE_MBUF_F_RX_IEEE1588_TMST)
 #define SEQUENCE 44
 #define NONE UINT64_MAX
@@ -100,27 +105,36 @@ static void send(struct tl_txq *q)
 	q->n = 0;
 }
 
-// A NIC whose clock has so many bits and shows first_ns now.
-static struct tl_timesync *start_at(uint32_t probes_per_s, unsigned bits, uint64_t first_ns, struct tl_service *service)
+// A NIC whose clock has so many bits and shows first_ns now; 0: monotonic time.
+static struct tl_timesync *start_cfg(
+	struct tl_timesync_cfg *cfg, unsigned bits, uint64_t first_ns, struct tl_service *service)
 {
 	static struct tl_timesync_ops ops;
 	struct tl_timesync *sync = NULL;
 	struct tl_err err;
 
 	nic = (struct nic){.mask = UINT64_MAX >> (64 - bits), .sent = NONE, .received = NONE, .stamps = true};
-	nic.offset_ns = first_ns - nic_ns(rte_rdtsc());
+	nic.offset_ns = first_ns != 0 ? first_ns - tl_clock_mono_ns(test_clock, rte_rdtsc()) : 0;
 	ops = (struct tl_timesync_ops){.enable = enable,
 		.disable = disable,
 		.read_clock = read_clock,
 		.read_sent = read_sent,
 		.read_received = read_received,
 		.bits = bits};
-	struct tl_timesync_cfg cfg = {
-		.name = "lan", .port = port, .clock = test_clock, .probes_per_s = probes_per_s, .ops = &ops};
-	CU_ASSERT_EQUAL_FATAL(tl_timesync_create(&cfg, &sync, &err), 0);
+	cfg->name = "lan";
+	cfg->clock = test_clock;
+	cfg->ops = &ops;
+	CU_ASSERT_EQUAL_FATAL(tl_timesync_create(cfg, &sync, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(tl_timesync_start(sync, &err), 0);
 	tl_timesync_service(sync, service);
 	return sync;
+}
+
+static struct tl_timesync *start_at(uint32_t probes_per_s, unsigned bits, uint64_t first_ns, struct tl_service *service)
+{
+	struct tl_timesync_cfg cfg = {.port = port, .probes_per_s = probes_per_s};
+
+	return start_cfg(&cfg, bits, first_ns, service);
 }
 
 static struct tl_timesync *start(uint32_t probes_per_s, struct tl_service *service)
@@ -385,6 +399,258 @@ static void a_frame_that_was_just_taken_keeps_its_stamp(void)
 	tl_timesync_destroy(sync);
 }
 
+// ---- replies
+
+#define RX_TICK_NS 4 // of a clock of its own for what is received
+
+static uint64_t rx_ticks(uint64_t tsc)
+{
+	return 987654321 + tl_clock_mono_ns(test_clock, tsc) / RX_TICK_NS;
+}
+
+static int read_rx_ticks(uint16_t port_id, uint64_t *ticks)
+{
+	*ticks = rx_ticks(rte_rdtsc_precise());
+	return 0;
+}
+
+static int read_rx_phc(uint16_t port_id, uint64_t *ticks)
+{
+	*ticks = nic_ns(rte_rdtsc_precise());
+	return 0;
+}
+
+static const struct tl_port_nic ticking = {.stamps = true, .read_clock = read_rx_ticks};
+static const struct tl_port_nic by_phc = {.stamps = true, .by_phc = true, .read_clock = read_rx_phc};
+
+// A port whose NIC stamps what it receives; NULL: one that does not.
+static struct tl_port *open_port(const struct tl_port_nic *stamps)
+{
+	static int number;
+	struct tl_port *opened;
+	struct tl_err err;
+	char text[32];
+	struct tl_port_cfg cfg = {
+		.name = "lan", .rx_queues = 1, .tx_queues = 1, .mtu = 1500, .nic = stamps, .clock = test_clock};
+
+	nic = (struct nic){.mask = UINT64_MAX}; // whose clock the port looks at
+	snprintf(text, sizeof(text), "vdev:net_ring_r%d", number++);
+	CU_ASSERT_EQUAL_FATAL(tl_port_spec_parse(text, &cfg.spec, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_port_open(&cfg, &opened, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_port_start(opened, &err), 0);
+	return opened;
+}
+
+static struct tl_timesync *start_replies(struct tl_port *on, uint32_t probes_per_s, struct tl_service *service)
+{
+	struct tl_timesync_cfg cfg = {.port = on, .replies_per_s = 40, .probes_per_s = probes_per_s};
+
+	return start_cfg(&cfg, 64, 0, service);
+}
+
+// A trigger came, and its reply left with a stamp. Returns when the poll brought the trigger.
+static uint64_t answer(struct tl_timesync *sync, struct tl_tx_stamp_facts facts, uint64_t stamp_ns)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(tl_port_pool(port));
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+	while (!tl_tx_stamp_take(tl_timesync_tx_stamp(sync), m))
+		tl_timesync_work(sync);
+	CU_ASSERT((m->ol_flags & RTE_MBUF_F_TX_IEEE1588_TMST) != 0);
+	rte_pktmbuf_free(m);
+	tl_timesync_work(sync); // which waits
+	nic.sent = stamp_ns;
+	tl_tx_stamp_tell(tl_timesync_tx_stamp(sync), &facts);
+	tl_timesync_work(sync);
+	return facts.poll_tsc;
+}
+
+static struct tl_tx_stamp_facts facts_now(void)
+{
+	uint64_t tsc = rte_rdtsc();
+
+	return (struct tl_tx_stamp_facts){.left = true, .poll_tsc = tsc, .begin_tsc = tsc};
+}
+
+static struct tl_timesync_replies replies_of(const struct tl_timesync *sync)
+{
+	struct tl_timesync_stats s = stats_of(sync);
+	struct tl_timesync_replies replies;
+
+	CU_ASSERT_TRUE_FATAL(tl_timesync_replies(sync, &replies));
+	CU_ASSERT_EQUAL(s.replies_marked, s.replies_timed + s.replies_untimed + s.replies_lost);
+	CU_ASSERT_EQUAL(replies.latency->count, s.replies_timed);
+	CU_ASSERT_EQUAL(tl_tail_samples_count(replies.samples), s.replies_timed);
+	return replies;
+}
+
+static void a_stamped_reply_tells_the_way_from_the_poll_to_the_wire(void)
+{
+	struct tl_service service;
+	struct tl_port *on = open_port(NULL);
+	struct tl_timesync *sync = start_replies(on, 0, &service);
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct tl_tx_stamp_facts facts = facts_now();
+		answer(sync, facts, nic_ns(facts.begin_tsc) + DELAY_NS);
+	}
+	struct tl_timesync_replies replies = replies_of(sync);
+	CU_ASSERT_EQUAL(replies.trigger_source, TL_TS_TSC);
+	CU_ASSERT_PTR_NULL(replies.wire_to_poll);
+	check_delays(sync, replies.latency, 3);
+	check_delays(sync, replies.tx_to_wire, 3);
+	tl_timesync_destroy(sync);
+	tl_port_close(on);
+}
+
+static void stamps_of_two_clocks_are_compared_within_their_bounds(void)
+{
+	struct tl_service service;
+	struct tl_port *on = open_port(&ticking);
+	struct tl_timesync *sync = start_replies(on, 0, &service);
+	struct tl_tx_stamp_facts facts = facts_now();
+
+	facts.stamped = true;
+	facts.rx_ticks = rx_ticks(facts.poll_tsc) - DELAY_NS / 2 / RX_TICK_NS;
+	answer(sync, facts, nic_ns(facts.begin_tsc) + DELAY_NS / 2);
+	struct tl_timesync_replies replies = replies_of(sync);
+	CU_ASSERT_EQUAL(replies.trigger_source, TL_TS_NIC_RX);
+	CU_ASSERT_FALSE(replies.one_clock);
+	CU_ASSERT_EQUAL(replies.latency->count, 1);
+	CU_ASSERT(is_about(replies.latency->max_ns, replies.trigger_bound_ns + replies.reply_bound_ns));
+	CU_ASSERT_EQUAL(replies.wire_to_poll->count, 1);
+	tl_timesync_destroy(sync);
+	tl_port_close(on);
+}
+
+static void of_stamps_of_one_clock_the_difference_is_exact(void)
+{
+	struct tl_service service;
+	struct tl_port *on = open_port(&by_phc);
+	struct tl_timesync *sync = start_replies(on, 0, &service);
+	struct tl_tx_stamp_facts facts = facts_now();
+
+	facts.stamped = true;
+	facts.rx_ticks = nic_ns(facts.poll_tsc) - 1000;
+	answer(sync, facts, facts.rx_ticks + DELAY_NS + 12345);
+	struct tl_timesync_replies replies = replies_of(sync);
+	CU_ASSERT_TRUE(replies.one_clock);
+	CU_ASSERT_EQUAL(replies.latency->count, 1);
+	CU_ASSERT_EQUAL(replies.latency->max_ns, DELAY_NS + 12345);
+	CU_ASSERT_EQUAL(replies.trigger_bound_ns + replies.reply_bound_ns, 2);
+	facts.rx_ticks -= 10 * TL_NS_PER_S; // another frame's
+	answer(sync, facts, nic_ns(rte_rdtsc()));
+	CU_ASSERT_EQUAL(stats_of(sync).replies_untimed, 1);
+	CU_ASSERT_EQUAL(replies_of(sync).latency->count, 1);
+	tl_timesync_destroy(sync);
+	tl_port_close(on);
+}
+
+static void stamps_that_are_not_of_one_clock_as_the_driver_says_make_no_latency(void)
+{
+	static const struct tl_port_nic wrong = {.stamps = true, .by_phc = true, .read_clock = read_rx_ticks};
+	struct tl_service service;
+	struct tl_port *on = open_port(&wrong);
+	struct tl_timesync *sync = start_replies(on, 0, &service);
+	struct tl_tx_stamp_facts facts = facts_now();
+
+	facts.stamped = true;
+	facts.rx_ticks = rx_ticks(facts.poll_tsc);
+	answer(sync, facts, nic_ns(rte_rdtsc()));
+	CU_ASSERT_EQUAL(stats_of(sync).replies_untimed, 1);
+	CU_ASSERT_EQUAL(replies_of(sync).latency->count, 0);
+	tl_timesync_destroy(sync);
+	tl_port_close(on);
+}
+
+static void a_reply_without_both_stamps_has_no_latency_and_is_counted(void)
+{
+	struct tl_service service;
+	struct tl_port *on = open_port(&ticking);
+	struct tl_timesync *sync = start_replies(on, 0, &service);
+	struct tl_tx_stamp_facts facts = facts_now();
+
+	answer(sync, facts, nic_ns(facts.begin_tsc) + DELAY_NS); // the trigger has none
+	CU_ASSERT_EQUAL(stats_of(sync).replies_untimed, 1);
+	CU_ASSERT_EQUAL(replies_of(sync).tx_to_wire->count, 1);
+	facts = facts_now();
+	facts.left = false;
+	answer(sync, facts, NONE);
+	CU_ASSERT_EQUAL(stats_of(sync).replies_lost, 1);
+	answer(sync, facts_now(), NONE);
+	CU_ASSERT_EQUAL(stats_of(sync).replies_marked, 2); // in flight
+	tl_timesync_end(sync);
+	CU_ASSERT_EQUAL(stats_of(sync).replies_lost, 2);
+	CU_ASSERT_EQUAL(replies_of(sync).latency->count, 0);
+	tl_timesync_destroy(sync);
+	tl_port_close(on);
+}
+
+static void a_reply_that_nobody_sends_does_not_hold_up_the_probes(void)
+{
+	struct tl_service service;
+	struct tl_port *on = open_port(NULL);
+	struct tl_timesync *sync = start_replies(on, 20, &service);
+
+	run_probes(sync, &service, 3);
+	work_until_judged(sync);
+	CU_ASSERT_EQUAL(stats_of(sync).probes_stamped, 3);
+	CU_ASSERT_EQUAL(stats_of(sync).replies_marked, 0);
+	struct tl_tx_stamp_facts facts = facts_now();
+	while (!tl_tx_stamp_wanted(tl_timesync_tx_stamp(sync)))
+		tl_timesync_work(sync);
+	nic.sent = NONE;
+	answer(sync, facts, nic_ns(facts.begin_tsc) + DELAY_NS);
+	check_delays(sync, replies_of(sync).latency, 1);
+	tl_timesync_destroy(sync);
+	tl_port_close(on);
+}
+
+// Two lcores that send all the time, and tell of what they marked.
+struct sender {
+	struct tl_timesync *sync;
+	_Atomic(bool) *ended;
+	pthread_t thread;
+	uint64_t told;
+};
+
+static void *send_all_the_time(void *arg)
+{
+	struct sender *sender = arg;
+	struct tl_tx_stamp *tx_stamp = tl_timesync_tx_stamp(sender->sync);
+	struct rte_mbuf frame = {.ol_flags = 0};
+
+	while (!atomic_load(sender->ended)) {
+		if (!tl_tx_stamp_wanted(tx_stamp) || !tl_tx_stamp_take(tx_stamp, &frame))
+			continue;
+		sender->told++;
+		tl_tx_stamp_tell(tx_stamp, &(struct tl_tx_stamp_facts){.poll_tsc = 1}); // it did not leave
+	}
+	return NULL;
+}
+
+static void each_offer_is_taken_by_one_of_two_lcores(void)
+{
+	struct tl_service service;
+	struct tl_port *on = open_port(NULL);
+	struct tl_timesync *sync = start_replies(on, 0, &service);
+	_Atomic(bool) ended = false;
+	struct sender senders[2] = {{.sync = sync, .ended = &ended}, {.sync = sync, .ended = &ended}};
+
+	for (unsigned i = 0; i < 2; i++)
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&senders[i].thread, NULL, send_all_the_time, &senders[i]), 0);
+	while (stats_of(sync).replies_marked < 20)
+		tl_timesync_work(sync);
+	atomic_store(&ended, true);
+	for (unsigned i = 0; i < 2; i++)
+		pthread_join(senders[i].thread, NULL);
+	tl_timesync_end(sync);
+	CU_ASSERT_EQUAL(stats_of(sync).replies_marked, senders[0].told + senders[1].told);
+	CU_ASSERT_EQUAL(stats_of(sync).replies_lost, stats_of(sync).replies_marked);
+	tl_timesync_destroy(sync);
+	tl_port_close(on);
+}
+
 static void a_port_whose_driver_has_no_stamps_is_refused(void)
 {
 	struct tl_timesync_cfg cfg = {.name = "lan", .port = port, .clock = test_clock};
@@ -416,6 +682,18 @@ int main(void)
 			received_frames_without_a_stamp_of_their_own_are_counted},
 		{"a register whose frame never came is emptied", a_register_whose_frame_never_came_is_emptied},
 		{"a frame that was just taken keeps its stamp", a_frame_that_was_just_taken_keeps_its_stamp},
+		{"a stamped reply tells the way from the poll to the wire",
+			a_stamped_reply_tells_the_way_from_the_poll_to_the_wire},
+		{"stamps of two clocks are compared within their bounds",
+			stamps_of_two_clocks_are_compared_within_their_bounds},
+		{"of stamps of one clock the difference is exact", of_stamps_of_one_clock_the_difference_is_exact},
+		{"stamps that are not of one clock, as the driver says, make no latency",
+			stamps_that_are_not_of_one_clock_as_the_driver_says_make_no_latency},
+		{"a reply without both stamps has no latency, and is counted",
+			a_reply_without_both_stamps_has_no_latency_and_is_counted},
+		{"a reply that nobody sends does not hold up the probes",
+			a_reply_that_nobody_sends_does_not_hold_up_the_probes},
+		{"each offer is taken by one of two lcores", each_offer_is_taken_by_one_of_two_lcores},
 		{"a port whose driver has no stamps is refused", a_port_whose_driver_has_no_stamps_is_refused},
 	};
 

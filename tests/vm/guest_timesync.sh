@@ -5,10 +5,10 @@
 set -euo pipefail
 source "$ROOT/tests/vm/guest_lib.sh"
 
-# echo_begin NAME PROGRAM PROBES_PER_S: in the background, until it answers.
+# echo_begin NAME PROGRAM PROBES_PER_S REPLIES_PER_S: in the background, until it answers.
 echo_begin() {
 	cat >config.json <<-END
-		{"ports": [{"name": "lan", "device": "$NIC", "ip": "$NIC_IP/24", "ptp_probes_per_s": $3}],
+		{"ports": [{"name": "lan", "device": "$NIC", "ip": "$NIC_IP/24", "ptp_probes_per_s": $3, "reply_stamps_per_s": $4}],
 		"eal": {"memory_mb": 256},
 		"echo": [{"port": "lan", "udp_listen": 7}],
 		"control": {"socket": "control.sock"}}
@@ -33,13 +33,20 @@ echo_end() {
 	ended "$1"
 }
 
-# Twenty probes while the echo works, then eight PTP frames from the peer.
+# Messages until ten of their replies had a stamp to come.
+replies_are_marked() {
+	"$ROOT/tests/lib/peer.py" udp_sizes "$NIC_IP" 7 16 16 16 16 >udp.json || true
+	has "$TAPLINE_PTP" '.port.ptp.replies.replies_marked >= 10'
+}
+
+# Twenty probes and ten replies while the echo works, then eight PTP frames from the peer.
 stamped() {
 	tcpdump -i "$peer_if" -Q in -U -w /out/probes.pcap ether proto 0x88f7 2>tcpdump.log &
 	dump_pid=$!
 	wait_for 20 grep -q 'listening on' tcpdump.log
-	echo_begin stamped "$TAPLINE_PTP" 10
+	echo_begin stamped "$TAPLINE_PTP" 10 20
 	"$ROOT/tests/lib/peer.py" udp_sizes "$NIC_IP" 7 0 1 16 100 1000 1472 >/out/udp.json || true
+	wait_for 60 replies_are_marked || true
 	wait_for 60 has "$TAPLINE_PTP" '.port.ptp.probes_sent >= 20' || true
 	"$ROOT/tests/lib/send_pcap.py" "$peer_if" /out/ptp.pcap 100 >/out/sent
 	wait_for 20 has "$TAPLINE_PTP" '.port.ptp.ptp_received_pkts >= 8' || true
@@ -49,7 +56,7 @@ stamped() {
 }
 
 unstamped() {
-	echo_begin unstamped "$TAPLINE" 40
+	echo_begin unstamped "$TAPLINE" 40 0
 	wait_for 60 has "$TAPLINE" '.port.ptp.stamps_sent == false' || true
 	echo_end unstamped
 }

@@ -32,6 +32,20 @@ judge_probes() {
 		.wire_to_poll_ns.count == 1 and .wire_to_poll_ns.source == "nic-ptp"'
 }
 
+# The emulated NIC stamps no received frame but PTP: the way begins with the poll.
+judge_replies() {
+	check_json "replies have stamps of their own from the NIC, and every marked one is accounted for" out/stamped.json '
+		.port.ptp.replies | .replies_marked >= 10 and .replies_timed >= .replies_marked - 1 and
+		.replies_untimed == 0 and .trigger_source == "tsc" and .latency_ns.count == .replies_timed and
+		.tx_to_wire_ns.count == .replies_timed and .latency_ns.min > 0 and .latency_ns.source == "nic-tx"'
+	check_json "the report of the replies has them and their parts" out/stamped.latency/lan-replies.json '
+		.method == "software" and .trigger_source == "tsc" and .reply_source == "nic-tx" and .matched >= 9 and
+		([.stages[].name] == ["poll_to_tx", "tx_to_wire"])'
+	check_equal "every sample is in the CSV" "$(grep -c '^[0-9]' out/stamped.latency/lan-replies.csv)" \
+		"$(jq .port.ptp.replies.replies_timed out/stamped.json)"
+	check_json "without reply_stamps_per_s no reply is marked" out/unstamped.json '.port.ptp.replies == null'
+}
+
 # The same of the probes' report, whose fields are those of every latency report.
 judge_report() {
 	check_json "the report of the probes has method probe and the sources of its stamps" out/stamped.latency/lan-probes.json '
@@ -55,6 +69,7 @@ timesync() {
 	vm_boot "$vm_dir/guest_timesync.sh" "${nics[@]}"
 	vm_end
 	judge_probes
+	judge_replies
 	judge_silence
 	judge_report
 }

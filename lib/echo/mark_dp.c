@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The callbacks of echoes on a port whose NIC stamps replies: when one is wanted, the next that leaves at once is
+// marked, and after the send call told of.
+
+#include "echo_priv.h"
+
+#include <rte_mbuf.h>
+
+#include <tl_port.h>
+
+// Not a question for the next hop, nor a reset.
+static bool has_data(const struct rte_mbuf *m)
+{
+	struct tl_pkt pkt;
+
+	tl_wire_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, &pkt);
+	uint8_t kind = pkt.kind == TL_PKT_IP6 ? pkt.ip6_kind : pkt.kind;
+	return (kind == TL_PKT_UDP || kind == TL_PKT_TCP) && pkt.payload_len != 0;
+}
+
+// A single frame that left for the message, and on a connection nothing that waits to follow it: the frame carries the
+// message's last byte. COLD but for its first line.
+static void mark(struct tl_echo_host *host, const uint8_t *payload, uint16_t before, const struct tl_tcp *c)
+{
+	struct tl_txq *tx = host->tx;
+
+	if (TL_LIKELY(!tl_tx_stamp_wanted(host->tx_stamp)))
+		return;
+	if (tx->n != before + 1 || !has_data(tx->pkts[before]) || (c != NULL && tl_tcp_unsent_bytes(c) != 0) ||
+		!tl_tx_stamp_take(host->tx_stamp, tx->pkts[before]))
+		return;
+	host->marked = (struct tl_echo_marked){
+		.payload = payload, .sent_pkts = tx->tx_pkts, .dropped_pkts = tx->drop_tx_pkts, .open = true};
+}
+
+void tl_echo_marking_mcast_datagram(void *ctx, const struct tl_udp_datagram *d)
+{
+	struct tl_echo *echo = ctx;
+	uint16_t before = echo->host->tx->n;
+
+	tl_echo_mcast_datagram(echo, d);
+	if (TL_LIKELY(echo->conn != NULL))
+		mark(echo->host, d->payload, before, echo->conn);
+}
+
+void tl_echo_marking_udp_datagram(void *ctx, const struct tl_udp_datagram *d)
+{
+	struct tl_echo *echo = ctx;
+	uint16_t before = echo->host->tx->n;
+
+	tl_echo_udp_datagram(echo, d);
+	mark(echo->host, d->payload, before, NULL);
+}
+
+void tl_echo_marking_tcp_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	struct tl_echo *echo = ctx;
+	uint16_t before = echo->host->tx->n;
+
+	tl_echo_tcp_data(echo, c, data, len);
+	mark(echo->host, data, before, c);
+}
+
+// The frame of the burst in which the payload stands; NULL: what was put together from several, or waited in the stack.
+static const struct rte_mbuf *frame_of(const struct tl_burst *burst, const uint8_t *payload)
+{
+	for (uint16_t i = 0; i < burst->n; i++) {
+		const uint8_t *data = rte_pktmbuf_mtod(burst->pkts[i], const uint8_t *);
+		if (payload >= data && payload < data + burst->pkts[i]->data_len)
+			return burst->pkts[i];
+	}
+	return NULL;
+}
+
+// Whether it left with the one flush after it was marked. A full queue is flushed before: then there were two.
+static bool has_left(const struct tl_echo_host *host, const struct tl_burst *burst)
+{
+	const struct tl_txq *tx = host->tx;
+
+	return tx->tx_pkts - host->marked.sent_pkts <= TL_BURST && tx->drop_tx_pkts == host->marked.dropped_pkts &&
+	       tx->begin_tsc >= burst->tsc;
+}
+
+void tl_echo_tell_marked(struct tl_echo_host *host, const struct tl_burst *burst)
+{
+	const struct rte_mbuf *m = frame_of(burst, host->marked.payload);
+	struct tl_tx_stamp_facts facts = {
+		.left = m != NULL && has_left(host, burst), .poll_tsc = burst->tsc, .begin_tsc = host->tx->begin_tsc};
+
+	if (m != NULL)
+		facts.stamped = tl_rxq_ticks(tl_port_rxq(host->port, 0), m, &facts.rx_ticks);
+	host->marked.open = false;
+	tl_tx_stamp_tell(host->tx_stamp, &facts);
+}

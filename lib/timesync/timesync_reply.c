@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Main's side of replies whose leaving the NIC stamps: a latency from the wire to the wire of each.
+
+#include "timesync_priv.h"
+
+#include <stdlib.h>
+
+#define SAMPLES_KEPT 65536 // the last so many: half an hour of as many as there may be
+
+int tl_timesync_replies_create(struct tl_timesync *sync)
+{
+	struct tl_timesync_reply *r;
+
+	if (sync->cfg.replies_per_s == 0)
+		return 0;
+	r = sync->reply = calloc(1, sizeof(*r));
+	if (r == NULL)
+		return -1;
+	tl_hist_init(&r->latency);
+	tl_hist_init(&r->wire_to_poll);
+	tl_hist_init(&r->poll_to_tx);
+	tl_hist_init(&r->tx_to_wire);
+	r->samples = tl_tail_samples_create(SAMPLES_KEPT);
+	return r->samples != NULL ? 0 : -1;
+}
+
+void tl_timesync_replies_destroy(struct tl_timesync *sync)
+{
+	if (sync->reply == NULL)
+		return;
+	tl_tail_samples_destroy(sync->reply->samples);
+	free(sync->reply);
+}
+
+// The port has been started: what it stamps of received frames is known.
+void tl_timesync_replies_start(struct tl_timesync *sync)
+{
+	struct tl_timesync_reply *r = sync->reply;
+	struct tl_port_stamps stamps;
+
+	if (r == NULL)
+		return;
+	tl_port_stamps(sync->cfg.port, &stamps);
+	r->has_rx = stamps.source == TL_TS_NIC_RX;
+	r->one_clock = r->has_rx && stamps.by_phc;
+	r->rx_track = tl_port_rxq(sync->cfg.port, 0)->track;
+}
+
+static void keep(struct tl_timesync_reply *r, uint64_t time_ns, uint64_t latency_ns)
+{
+	struct tl_tail_sample sample = {
+		.time_ns = time_ns, .residence_ns = latency_ns, .poll_gap_ns = TL_TAIL_UNKNOWN, .msgs = 1};
+
+	tl_hist_record(&r->latency, latency_ns);
+	tl_tail_samples_add(r->samples, &sample);
+}
+
+// From the trigger's stamp to the reply's. Of one clock the difference is exact; that both are of one is checked by the
+// time that each of them is. False: they cannot be those of this pair.
+static bool pair(struct tl_timesync *sync, const struct tl_tx_stamp_facts *facts, uint64_t stamp_ns)
+{
+	struct tl_timesync_reply *r = sync->reply;
+	int64_t rx_ns = (int64_t)tl_clock_track_ns(r->rx_track, facts->rx_ticks);
+	int64_t poll_ns = tl_timesync_host_ns(sync, facts->poll_tsc);
+	int64_t latency_ns = tl_timesync_wire_ns(sync, stamp_ns) - rx_ns;
+	int64_t bound_ns = (int64_t)(tl_clock_track_bound_ns(r->rx_track) + tl_clock_track_bound_ns(sync->track));
+
+	if (r->one_clock) {
+		int64_t exact_ns = (int64_t)(stamp_ns - facts->rx_ticks);
+		if (llabs(exact_ns - latency_ns) > bound_ns)
+			return false;
+		latency_ns = exact_ns;
+	}
+	if (latency_ns < -bound_ns || !tl_timesync_is_plausible(poll_ns - rx_ns, (uint64_t)bound_ns))
+		return false;
+	tl_timesync_record(&r->wire_to_poll, poll_ns - rx_ns);
+	keep(r, (uint64_t)rx_ns, (uint64_t)(latency_ns > 0 ? latency_ns : 0));
+	return true;
+}
+
+static void account(struct tl_timesync *sync, const struct tl_tx_stamp_facts *facts, uint64_t stamp_ns)
+{
+	struct tl_timesync_reply *r = sync->reply;
+	int64_t wire_ns = tl_timesync_wire_ns(sync, stamp_ns);
+	int64_t span_ns = wire_ns - tl_timesync_host_ns(sync, facts->poll_tsc);
+
+	tl_timesync_record(&r->tx_to_wire, wire_ns - tl_timesync_host_ns(sync, facts->begin_tsc));
+	tl_hist_record(&r->poll_to_tx, tl_clock_span_ns(sync->cfg.clock, facts->begin_tsc - facts->poll_tsc));
+	if (!r->has_rx) {
+		keep(r, tl_clock_wall_ns(sync->cfg.clock, facts->poll_tsc), (uint64_t)(span_ns > 0 ? span_ns : 0));
+		sync->stats.replies_timed++;
+	} else if (facts->stamped && pair(sync, facts, stamp_ns)) {
+		sync->stats.replies_timed++;
+	} else {
+		sync->stats.replies_untimed++;
+	}
+}
+
+bool tl_timesync_read_reply(struct tl_timesync *sync, bool last_look)
+{
+	const struct tl_tx_stamp_facts *facts = &sync->reply->stamp.facts;
+	uint64_t stamp_ns;
+	enum tl_timesync_look look =
+		facts->left ? tl_timesync_look(sync, facts->begin_tsc, last_look, &stamp_ns) : TL_TIMESYNC_LOST;
+
+	if (look == TL_TIMESYNC_WAITS)
+		return false;
+	sync->stats.replies_marked++;
+	sync->reply->due = false;
+	if (look == TL_TIMESYNC_STAMPED)
+		account(sync, facts, stamp_ns);
+	else
+		sync->stats.replies_lost++;
+	return true;
+}
+
+struct tl_tx_stamp *tl_timesync_tx_stamp(struct tl_timesync *sync)
+{
+	return sync->reply != NULL ? &sync->reply->stamp : NULL;
+}
+
+bool tl_timesync_replies(const struct tl_timesync *sync, struct tl_timesync_replies *out)
+{
+	const struct tl_timesync_reply *r = sync->reply;
+	uint64_t tx_bound_ns = sync->track != NULL ? tl_clock_track_bound_ns(sync->track) : 0;
+
+	if (r == NULL)
+		return false;
+	*out = (struct tl_timesync_replies){.latency = &r->latency,
+		.wire_to_poll = r->has_rx ? &r->wire_to_poll : NULL,
+		.poll_to_tx = &r->poll_to_tx,
+		.tx_to_wire = &r->tx_to_wire,
+		.samples = r->samples,
+		.trigger_source = r->has_rx ? TL_TS_NIC_RX : TL_TS_TSC,
+		.one_clock = r->one_clock,
+		.trigger_bound_ns = r->has_rx && !r->one_clock ? tl_clock_track_bound_ns(r->rx_track) : 1,
+		.reply_bound_ns = r->one_clock ? 1 : tx_bound_ns};
+	return true;
+}
