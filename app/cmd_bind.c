@@ -50,7 +50,7 @@ const struct tl_command tl_bind_command = {
 		"Gives NICs to DPDK: takes them from the kernel's driver and has vfio-pci take them. PCI is an address such as\n"
 		"0000:3b:00.0. All are looked at before the first is touched. Refused are the interface of the default route or of\n"
 		"your login, also below a bond, bridge or VLAN; a NIC whose IOMMU group the kernel would keep a part of; and\n"
-		"Mellanox NICs, which DPDK uses where they are. What cannot be done is undone. `tapline unbind` gives them back.",
+		"Mellanox NICs, which DPDK uses where they are. All are bound, or none. `tapline unbind` gives them back.",
 	.words = TL_CHOICES_PCI,
 	TL_OPTIONS(bind_options),
 };
@@ -69,6 +69,14 @@ struct options {
 	const char *root;
 	bool list, persist, without_iommu, dry_run;
 };
+
+static bool has_host(const char *root)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/sys", root);
+	return access(path, F_OK) == 0;
+}
 
 // Returns -1 to go on, else an exit status.
 static int parse(int argc, char **argv, const struct tl_command *command, struct options *options)
@@ -89,6 +97,11 @@ static int parse(int argc, char **argv, const struct tl_command *command, struct
 	if (reader.status >= 0)
 		return reader.status;
 	int words = argc - optind;
+	if (!has_host(options->root)) {
+		tl_error("--root: there is no directory %s/sys: give one that has the sys, proc, run and etc of a host",
+			options->root);
+		return TL_EXIT_USAGE;
+	}
 	if (options->list && words == 0)
 		return -1;
 	if (options->list || words < 1 || words > DEVICES_MAX) {
@@ -185,6 +198,14 @@ static void say_done(const struct tl_pci_plan *plan)
 	printf("\n");
 }
 
+static void say_bound(const struct tl_pci_plan *plan)
+{
+	if (plan->n_steps != 0)
+		say_done(plan);
+	else
+		printf("%s: is with " TL_PCI_DRIVER " already\n", plan->device.address);
+}
+
 static int persist(const struct options *options, const char *address, struct tl_err *err)
 {
 	char self[PATH_MAX], command[PATH_MAX + 64];
@@ -200,20 +221,51 @@ static int persist(const struct options *options, const char *address, struct tl
 
 static int bind_one(const struct options *options, const struct tl_pci_plan *plan, struct tl_err *err)
 {
-	const char *address = plan->device.address;
-	int rc = plan->n_steps != 0 ? tl_pci_remember(options->root, &plan->device, err) : 0;
+	if (plan->n_steps == 0)
+		return 0;
+	int rc = tl_pci_remember(options->root, &plan->device, err);
+	if (rc == 0 && (rc = tl_pci_execute(options->root, plan, err)) != 0)
+		tl_pci_forget(options->root, plan->device.address);
+	return rc;
+}
 
-	if (rc == 0 && plan->n_steps != 0 && (rc = tl_pci_execute(options->root, plan, err)) != 0)
-		tl_pci_forget(options->root, address);
-	if (rc == 0 && options->persist)
-		rc = persist(options, address, err);
-	if (rc != 0)
-		return rc;
-	if (plan->n_steps != 0)
-		say_done(plan);
-	else
-		printf("%s: is with " TL_PCI_DRIVER " already\n", address);
-	return 0;
+// What is not given back stays remembered, for unbind.
+static void unbind_again(const struct options *options, const struct tl_pci_plan *plan)
+{
+	const struct tl_pci_device *d = &plan->device;
+	struct tl_err err;
+
+	if (plan->n_steps == 0)
+		return;
+	if (tl_pci_undo(options->root, plan, &err) != 0) {
+		tl_error("%s", err.text);
+		return;
+	}
+	tl_pci_forget(options->root, d->address);
+	tl_error("%s is with %s again: the NICs of a call are all bound, or none", d->address,
+		d->driver[0] != '\0' ? d->driver : "no driver");
+}
+
+// All or none. Returns an exit status.
+static int bind_plans(const struct options *options, const struct tl_pci_plan *plans, unsigned n)
+{
+	unsigned bound = 0, persistent = 0;
+	struct tl_err err;
+	int rc = load_driver(options->root, &err);
+
+	for (; bound < n && rc == 0; bound += rc == 0)
+		rc = bind_one(options, &plans[bound], &err);
+	for (; options->persist && persistent < n && rc == 0; persistent += rc == 0)
+		rc = persist(options, plans[persistent].device.address, &err);
+	if (rc == 0)
+		return TL_EXIT_OK;
+	tl_error("%s", err.text);
+	while (persistent-- > 0) // a NIC that was bound before may have had its rule
+		if (plans[persistent].n_steps != 0)
+			(void)tl_pci_unpersist(options->root, plans[persistent].device.address);
+	while (bound-- > 0)
+		unbind_again(options, &plans[bound]);
+	return TL_EXIT_FAILED;
 }
 
 static int bind_all(const struct options *options, char *const *addresses, unsigned n)
@@ -221,7 +273,6 @@ static int bind_all(const struct options *options, char *const *addresses, unsig
 	const struct tl_pci_wish wish = {options->root, addresses, n, options->without_iommu};
 	struct tl_pci_plan plans[DEVICES_MAX];
 	struct tl_err err;
-	int rc = 0;
 
 	for (unsigned i = 0; i < n; i++)
 		if (tl_pci_plan_bind(&wish, i, &plans[i], &err) != 0)
@@ -232,10 +283,10 @@ static int bind_all(const struct options *options, char *const *addresses, unsig
 		print_plan(&plans[i]);
 	if (options->dry_run)
 		return TL_EXIT_OK;
-	rc = load_driver(options->root, &err);
-	for (unsigned i = 0; i < n && rc == 0; i++)
-		rc = bind_one(options, &plans[i], &err);
-	return rc != 0 ? end_with(TL_EXIT_FAILED, &err) : TL_EXIT_OK;
+	int status = bind_plans(options, plans, n);
+	for (unsigned i = 0; i < n && status == TL_EXIT_OK; i++)
+		say_bound(&plans[i]);
+	return status;
 }
 
 static int plan_back(const struct options *options, const char *address, struct tl_pci_plan *plan,
@@ -260,6 +311,8 @@ static int unbind_all(const struct options *options, char *const *addresses, uns
 			return end_with(TL_EXIT_USAGE, &err);
 	for (unsigned i = 0; i < n && options->dry_run; i++)
 		print_plan(&plans[i]);
+	if (options->dry_run && tl_pci_began_noiommu(options->root))
+		printf("# the last NIC without an IOMMU switches vfio's no-IOMMU mode off\n");
 	for (unsigned i = 0; i < n && !options->dry_run; i++) {
 		if (tl_pci_execute(options->root, &plans[i], &err) != 0)
 			return end_with(TL_EXIT_FAILED, &err);
@@ -267,6 +320,8 @@ static int unbind_all(const struct options *options, char *const *addresses, uns
 		tl_pci_forget(options->root, plans[i].device.address);
 		say_done(&plans[i]);
 	}
+	if (!options->dry_run && tl_pci_end_noiommu(options->root, &err) != 0)
+		tl_warn("%s", err.text);
 	return TL_EXIT_OK;
 }
 

@@ -140,12 +140,29 @@ static void add_counters(struct tl_latency *report, const struct tl_match_stats 
 		tl_latency_add_fact(report, rows[i].name, "%" PRIu64, rows[i].value);
 }
 
-static void judge(struct tl_latency_run *run, const struct tl_match_stats *stats)
+static const char *hint_of(uint64_t triggers, uint64_t replies)
+{
+	if (triggers != 0 && replies != 0)
+		return "see --match and --window";
+	return "filters are tcpdump's, and frames with a VLAN tag want \"vlan and ...\"";
+}
+
+// Which filter is the wrong one shows in how many frames it lets through.
+static void judge_silence(struct tl_latency *report, const struct tl_match_stats *stats, const struct side sides[2])
+{
+	tl_latency_add_invalid(report,
+		"no reply was matched: --trigger lets %" PRIu64 " of %" PRIu64 " frames through, --reply %" PRIu64
+		" of %" PRIu64 "; %s",
+		stats->trigger_frames, sides[0].read, stats->reply_frames, sides[1].read,
+		hint_of(stats->trigger_frames, stats->reply_frames));
+}
+
+static void judge(struct tl_latency_run *run, const struct tl_match_stats *stats, const struct side sides[2])
 {
 	struct tl_latency *report = run->report;
 
 	if (stats->matched == 0)
-		tl_latency_add_invalid(report, "no reply was matched: see whether the filters mean what they should");
+		judge_silence(report, stats, sides);
 	if (stats->negative != 0)
 		tl_latency_add_invalid(report,
 			"%" PRIu64 " of %" PRIu64 " replies are stamped before their triggers, by up to %" PRIu64
@@ -157,8 +174,15 @@ static void judge(struct tl_latency_run *run, const struct tl_match_stats *stats
 			stats->trigger_cut + stats->cut);
 	if (stats->other_streams != 0)
 		tl_latency_add_invalid(report,
-			"%" PRIu64 " streams of replies beside the first: by position there can be one; narrow --reply",
+			"%" PRIu64
+			" streams of replies beside the first, or in front of where it was seen to begin: by position there "
+			"can be one; narrow --reply",
 			stats->other_streams);
+	if (run->cfg->match.method == TL_MATCH_POSITION && stats->trigger_bytes != stats->reply_bytes)
+		tl_latency_add_invalid(report,
+			"the triggers are %" PRIu64 " bytes, the replies %" PRIu64
+			": by position all behind what is missing are linked wrongly",
+			stats->trigger_bytes, stats->reply_bytes);
 }
 
 static void fill(struct tl_latency_run *run, const struct tl_match_stats *stats, const struct side sides[2])
@@ -181,7 +205,7 @@ static void fill(struct tl_latency_run *run, const struct tl_match_stats *stats,
 	tl_latency_add_fact(report, "earliest_ns", "%" PRId64, run->earliest_ns);
 	tl_latency_add_fact(report, "incomplete_file", "%s", sides[0].broken || sides[1].broken ? "yes" : "no");
 	add_counters(report, stats);
-	judge(run, stats);
+	judge(run, stats, sides);
 }
 
 // ---- a run
@@ -255,6 +279,8 @@ int tl_latency_run_init(
 		return tl_fail(err, -EINVAL, "%.200s and %.200s are the same file: one that holds both is named once",
 			cfg->file[0], cfg->file[1]);
 	rc = check_saved(cfg, status, err);
+	if (rc == 0)
+		rc = tl_latency_files_check(&cfg->saved, err);
 	return rc == 0 && cfg->linked != NULL ? open_linked(run, status, err) : rc;
 }
 

@@ -25,6 +25,11 @@ static int plan_ports(const struct tl_config *config, struct tl_plan *plan, stru
 		if (spec->kind == TL_PORT_PCI)
 			plan->pci[plan->n_pci++] = spec->arg;
 		bool software = spec->kind == TL_PORT_KERNEL || spec->kind == TL_PORT_XDP || spec->kind == TL_PORT_FILE;
+		if (port->ptp && software)
+			return tl_fail(err, -ENOTSUP,
+				"%s: $.ports[%u].ptp_probes_per_s: a NIC that DPDK drives stamps PTP frames, %s does not: "
+				"give a PCI address as \"device\", or remove the key",
+				config->file, i, port->device);
 		plan->adaptive[i] = port->idle == TL_IDLE_ADAPTIVE || (port->idle == TL_IDLE_AUTO && software);
 	}
 	return 0;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Renames without replacing.
+// Renames without replacing; knows a file by another name.
 
 #include <tl_files.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int tl_rename_new(const char *from, const char *to)
@@ -17,4 +18,12 @@ int tl_rename_new(const char *from, const char *to)
 	if (faccessat(AT_FDCWD, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0) // this file system cannot do both in one step
 		return -EEXIST;
 	return rename(from, to) == 0 ? 0 : -errno;
+}
+
+bool tl_is_same_file(const char *a, const char *b)
+{
+	struct stat one, other;
+
+	return stat(a, &one) == 0 && stat(b, &other) == 0 && S_ISREG(one.st_mode) && one.st_dev == other.st_dev &&
+	       one.st_ino == other.st_ino;
 }

@@ -5,5 +5,10 @@
 //
 // Threads: any. Memory: none.
 
+#include <stdbool.h>
+
 // Renames where nothing is in the way: -EEXIST where the name is taken. Returns 0 or -errno.
 int tl_rename_new(const char *from, const char *to);
+
+// Whether both are names of one regular file that is there, however they are spelled.
+bool tl_is_same_file(const char *a, const char *b);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 int tl_client_null_load(const char *path, json_t **out, struct tl_err *err)
 {
@@ -15,8 +16,10 @@ int tl_client_null_load(const char *path, json_t **out, struct tl_err *err)
 	*out = json_load_file(path, 0, &error);
 	if (*out != NULL)
 		return 0;
-	return tl_fail(err, -EINVAL, "--null %s: %s (line %d); give the output of `tapline client --json`", path,
-		error.text, error.line);
+	if (access(path, R_OK) != 0)
+		return tl_fail(err, -EINVAL, "--null %s: %s", path, strerror(errno));
+	return tl_fail(err, -EINVAL, "--null %s: line %d: %s; give the output of `tapline client --json`", path,
+		error.line, error.text);
 }
 
 static bool text_is(const json_t *run, const char *key, const char *text)

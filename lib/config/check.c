@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <tl_err.h>
+#include <tl_files.h>
 #include <tl_units.h>
 
 #define IP6_MTU_MIN 1280u // RFC 8200, section 5
@@ -34,6 +35,17 @@ static const char *bare_device(const struct tl_config_port *port)
 	return strncmp(port->device, "xdp:", 4) == 0 ? port->device + 4 : port->device;
 }
 
+// Of a virtual device the name tells, whatever its arguments; PCI addresses may be written in capitals.
+static bool is_same_device(const struct tl_config_port *a, const struct tl_config_port *b)
+{
+	const char *one = bare_device(a), *other = bare_device(b);
+	size_t chars = strcspn(one, ",");
+	bool is_interface = strchr(one, ':') == NULL;
+
+	return strcspn(other, ",") == chars &&
+	       (is_interface ? strncmp(one, other, chars) : strncasecmp(one, other, chars)) == 0;
+}
+
 static int check_ip6(struct tl_config_reader *r, const struct tl_config_port *port, uint32_t index)
 {
 	if (!tl_ip6_is_set(&port->ip6) || port->mtu >= IP6_MTU_MIN)
@@ -52,7 +64,7 @@ static int check_port(struct tl_config_reader *r, const struct tl_config *config
 			point_at(r, "ports", index, "name");
 			return tl_config_refuse(r, "$.ports[%u] is called \"%s\" already", i, port->name);
 		}
-		if (file_of(port) == NULL && strcmp(bare_device(port), bare_device(other)) == 0) {
+		if (file_of(port) == NULL && is_same_device(port, other)) {
 			point_at(r, "ports", index, "device");
 			return tl_config_refuse(
 				r, "the port \"%s\" has the device \"%s\" already", other->name, other->device);
@@ -139,7 +151,7 @@ static int check_capture_path(struct tl_config_reader *r, const struct tl_config
 	}
 	for (uint32_t i = 0; i < config->n_ports; i++) {
 		const char *input = file_of(&config->ports[i]);
-		if (input != NULL && strcmp(path, input) == 0)
+		if (input != NULL && (strcmp(path, input) == 0 || tl_is_same_file(path, input)))
 			return tl_config_refuse(r, "the port \"%s\" reads this file", config->ports[i].name);
 	}
 	return 0;

@@ -4,6 +4,7 @@
 #include "ctl_priv.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,17 @@ static int remove_stale(const struct sockaddr_un *address, struct tl_err *err)
 	return 0;
 }
 
+static int check_directory(const char *path, struct tl_err *err)
+{
+	char dir[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	if (access(dirname(dir), W_OK | X_OK) == 0)
+		return 0;
+	return tl_fail(
+		err, -errno, "control socket %s: no socket can be made in its directory: %s", path, strerror(errno));
+}
+
 static int listen_on(const struct sockaddr_un *address)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -68,7 +80,9 @@ int tl_ctl_check(const char *path, struct tl_err *err)
 	struct sockaddr_un address;
 	int rc = tl_ctl_address(path, &address, err);
 
-	return rc != 0 ? rc : remove_stale(&address, err);
+	if (rc == 0)
+		rc = remove_stale(&address, err);
+	return rc == 0 ? check_directory(path, err) : rc;
 }
 
 int tl_ctl_open(const char *path, tl_ctl_answer_fn *answer, void *ctx, struct tl_ctl **out, struct tl_err *err)

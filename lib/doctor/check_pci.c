@@ -247,7 +247,8 @@ static const struct tl_check checks[] = {
 	{"pci.driver", TL_CAN_WARN | TL_CAN_FAIL,
 		"DPDK drives a card through vfio-pci; Mellanox cards stay with mlx5_core. uio drivers give no protection and no "
 		"interrupts per queue.",
-		"tapline bind ADDRESS gives a card to vfio-pci; a Mellanox card goes back with tapline unbind ADDRESS.",
+		"Another driver has it: tapline bind ADDRESS; a Mellanox card goes back with tapline unbind ADDRESS. No such "
+		"device: correct the address in the configuration; tapline bind --list shows those that there are.",
 		NULL, NULL, judge_driver},
 	{"pci.vfio_module", TL_CAN_WARN | TL_CAN_FAIL, "Without the module vfio-pci no card can be given to a program.",
 		"modprobe vfio-pci, and a line vfio-pci in /etc/modules-load.d/vfio.conf.",

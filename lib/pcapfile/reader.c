@@ -31,8 +31,8 @@ static int begin(struct tl_pcap_reader *reader)
 	reader->swapped = magic == __builtin_bswap32(MAGIC_PCAP_US) || magic == __builtin_bswap32(MAGIC_PCAP_NS);
 	magic = reader_u32(reader, 0);
 	if (magic != MAGIC_PCAP_US && magic != MAGIC_PCAP_NS)
-		return reader_broken(reader, 0,
-			"neither pcap nor pcapng (unpack a compressed file first), a file of bytes", reader->size);
+		return reader_broken(reader, 0, "neither pcap nor pcapng (unpack a compressed file first); bytes in it",
+			reader->size);
 	reader->ns_per_unit = magic == MAGIC_PCAP_NS ? 1 : 1000;
 	reader->next = tl_pcap_classic_next;
 	return tl_pcap_classic_begin(reader);

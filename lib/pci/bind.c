@@ -19,7 +19,6 @@
 #define MELLANOX 0x15b3
 #define UPPER "upper_" // links in /sys/class/net/IFACE to the bond, bridge or VLAN above it
 #define UPPERS_MAX 8   // of a bond of a VLAN of a bridge …
-#define NO_IOMMU "/sys/module/vfio/parameters/enable_unsafe_noiommu_mode"
 
 // ---- what must stay
 
@@ -130,14 +129,19 @@ static void add_override(struct tl_pci_plan *plan, const char *root, const char 
 	add(plan, path, driver, why);
 }
 
-// Takes it away from its driver, and has the kernel look for another.
-static void add_move(struct tl_pci_plan *plan, const char *root)
+static void add_leave(struct tl_pci_plan *plan, const char *root)
 {
 	char path[PATH_MAX];
 
 	pci_path(path, sizeof(path), root, plan->device.address, "driver/unbind");
 	if (plan->device.driver[0] != '\0')
 		add(plan, path, plan->device.address, "take it from its driver");
+}
+
+static void add_probe(struct tl_pci_plan *plan, const char *root)
+{
+	char path[PATH_MAX];
+
 	snprintf(path, sizeof(path), "%s" PCI_BUS "/drivers_probe", root);
 	add(plan, path, plan->device.address, "find its driver");
 }
@@ -145,7 +149,6 @@ static void add_move(struct tl_pci_plan *plan, const char *root)
 int tl_pci_plan_bind(const struct tl_pci_wish *wish, unsigned i, struct tl_pci_plan *out, struct tl_err *err)
 {
 	const char *root = wish->root;
-	char path[PATH_MAX];
 
 	*out = (struct tl_pci_plan){.want = TL_PCI_DRIVER};
 	int rc = tl_pci_read(root, wish->addresses[i], &out->device, err);
@@ -156,11 +159,12 @@ int tl_pci_plan_bind(const struct tl_pci_wish *wish, unsigned i, struct tl_pci_p
 		rc = check_iommu(wish, &out->device, err);
 	if (rc != 0)
 		return rc;
-	snprintf(path, sizeof(path), "%s" NO_IOMMU, root);
-	if (out->device.iommu_group < 0)
-		add(out, path, "Y", "let " TL_PCI_DRIVER " have devices without an IOMMU");
+	out->begins_noiommu = out->device.iommu_group < 0 && !pci_noiommu_is_on(root);
+	if (out->begins_noiommu)
+		pci_noiommu_step(root, "Y", &out->steps[out->n_steps++]);
 	add_override(out, root, TL_PCI_DRIVER, "only " TL_PCI_DRIVER " may have it");
-	add_move(out, root);
+	add_leave(out, root);
+	add_probe(out, root);
 	return 0;
 }
 
@@ -176,13 +180,14 @@ int tl_pci_plan_unbind(
 		return tl_fail(err, -ENOTSUP, "%s is not with " TL_PCI_DRIVER " but with %s: nothing to give back",
 			out->device.address, out->device.driver);
 	add_override(out, root, "\n", "any driver may have it");
-	add_move(out, root);
+	add_leave(out, root);
+	add_probe(out, root);
 	return 0;
 }
 
 // ---- execution
 
-static int write_step(const struct tl_pci_step *step, struct tl_err *err)
+int pci_write_step(const struct tl_pci_step *step, struct tl_err *err)
 {
 	int fd = open(step->path, O_WRONLY | O_CLOEXEC);
 	int rc = 0;
@@ -198,32 +203,53 @@ static int write_step(const struct tl_pci_step *step, struct tl_err *err)
 	return rc;
 }
 
-static void undo(const char *root, const struct tl_pci_plan *plan)
+static const char *driver_name(const struct tl_pci_device *device)
+{
+	return device->driver[0] != '\0' ? device->driver : "no driver";
+}
+
+static bool is_as_before(const struct tl_pci_plan *plan, const struct tl_pci_device *now)
+{
+	return strcmp(now->driver, plan->device.driver) == 0;
+}
+
+// Goes on where a step fails: whether it has its driver again is what counts.
+int tl_pci_undo(const char *root, const struct tl_pci_plan *plan, struct tl_err *err)
 {
 	struct tl_pci_plan back = {0};
+	int rc = tl_pci_read(root, plan->device.address, &back.device, err);
 
-	if (tl_pci_read(root, plan->device.address, &back.device, NULL) != 0)
-		return;
+	if (rc != 0)
+		return rc;
 	add_override(&back, root, plan->device.override[0] != '\0' ? plan->device.override : "\n", "");
-	if (strcmp(back.device.driver, plan->device.driver) != 0)
-		add_move(&back, root);
+	if (!is_as_before(plan, &back.device)) {
+		add_leave(&back, root);
+		if (plan->device.driver[0] != '\0')
+			add_probe(&back, root);
+	}
 	for (unsigned i = 0; i < back.n_steps; i++)
-		(void)write_step(&back.steps[i], NULL);
+		(void)pci_write_step(&back.steps[i], NULL);
+	rc = tl_pci_read(root, plan->device.address, &back.device, err);
+	if (rc == 0 && !is_as_before(plan, &back.device))
+		rc = tl_fail(err, -ENXIO, "%s is with %s now and could not be given back to %s; `dmesg` may say why",
+			plan->device.address, driver_name(&back.device), driver_name(&plan->device));
+	(void)tl_pci_end_noiommu(root, NULL);
+	return rc;
 }
 
 int tl_pci_execute(const char *root, const struct tl_pci_plan *plan, struct tl_err *err)
 {
 	struct tl_pci_device now;
-	int rc = 0;
+	int rc = plan->begins_noiommu ? pci_noiommu_remember(root, err) : 0;
 
 	for (unsigned i = 0; i < plan->n_steps && rc == 0; i++)
-		rc = write_step(&plan->steps[i], err);
+		rc = pci_write_step(&plan->steps[i], err);
 	if (rc == 0)
 		rc = tl_pci_read(root, plan->device.address, &now, err);
 	if (rc == 0 && plan->want != NULL && strcmp(now.driver, plan->want) != 0)
 		rc = tl_fail(err, -ENXIO, "the kernel gave %s to %s, not to %s; `dmesg` may say why",
-			plan->device.address, now.driver[0] != '\0' ? now.driver : "no driver", plan->want);
+			plan->device.address, driver_name(&now), plan->want);
 	if (rc != 0 && plan->n_steps != 0)
-		undo(root, plan);
+		(void)tl_pci_undo(root, plan, NULL);
 	return rc;
 }

@@ -15,9 +15,9 @@
 #define MEMORY "/run/tapline/bind"
 #define RULES "/etc/udev/rules.d"
 
-static void memory_path(char *path, size_t size, const char *root, const char *address)
+static void memory_path(char *path, size_t size, const char *root, const char *name)
 {
-	snprintf(path, size, "%s" MEMORY "/%s", root, address);
+	snprintf(path, size, "%s" MEMORY "/%s", root, name);
 }
 
 static void rule_path(char *path, size_t size, const char *root, const char *address)
@@ -49,27 +49,34 @@ static int write_file(const char *path, const char *text, struct tl_err *err)
 	return 0;
 }
 
-int tl_pci_remember(const char *root, const struct tl_pci_device *device, struct tl_err *err)
-{
-	char path[PATH_MAX], text[TL_PCI_NAME_CHARS + 1];
-
-	memory_path(path, sizeof(path), root, device->address);
-	snprintf(text, sizeof(text), "%s\n", device->driver);
-	return write_file(path, text, err);
-}
-
-bool tl_pci_recall(const char *root, const char *address, char driver[TL_PCI_NAME_CHARS])
+int pci_remember(const char *root, const char *name, const char *text, struct tl_err *err)
 {
 	char path[PATH_MAX];
 
-	memory_path(path, sizeof(path), root, address);
+	memory_path(path, sizeof(path), root, name);
+	return write_file(path, text, err);
+}
+
+int tl_pci_remember(const char *root, const struct tl_pci_device *device, struct tl_err *err)
+{
+	char text[TL_PCI_NAME_CHARS + 1];
+
+	snprintf(text, sizeof(text), "%s\n", device->driver);
+	return pci_remember(root, device->address, text, err);
+}
+
+bool tl_pci_recall(const char *root, const char *name, char line[TL_PCI_NAME_CHARS])
+{
+	char path[PATH_MAX];
+
+	memory_path(path, sizeof(path), root, name);
 	FILE *file = fopen(path, "re");
 	if (file == NULL)
 		return false;
-	bool got = fgets(driver, TL_PCI_NAME_CHARS, file) != NULL;
+	bool got = fgets(line, TL_PCI_NAME_CHARS, file) != NULL;
 	fclose(file);
 	if (got)
-		driver[strcspn(driver, "\n")] = '\0';
+		line[strcspn(line, "\n")] = '\0';
 	return got;
 }
 

@@ -19,3 +19,17 @@ int pci_each(const char *root, int (*each)(void *ctx, const struct tl_pci_device
 
 // Whether a rule of ours binds it at boot.
 bool pci_is_persistent(const char *root, const char *address);
+
+// A line of text under a name, in /run/tapline/bind: tl_pci_recall() and tl_pci_forget() take the same name.
+int pci_remember(const char *root, const char *name, const char *text, struct tl_err *err);
+
+// Returns 0, or -errno and a sentence.
+int pci_write_step(const struct tl_pci_step *step, struct tl_err *err);
+
+// ---- vfio's no-IOMMU mode
+
+// What sets it to text: "Y" or "N".
+void pci_noiommu_step(const char *root, const char *text, struct tl_pci_step *out);
+bool pci_noiommu_is_on(const char *root);
+// That it was off: for tl_pci_end_noiommu().
+int pci_noiommu_remember(const char *root, struct tl_err *err);

@@ -50,6 +50,7 @@ struct tl_pci_step {
 struct tl_pci_plan {
 	struct tl_pci_device device; // as it was
 	const char *want;	     // the driver that should have it afterwards; NULL: whichever takes it
+	bool begins_noiommu;	     // switches vfio's no-IOMMU mode on, which was off
 	unsigned n_steps;	     // 0: it is as it should be
 	struct tl_pci_step steps[TL_PCI_STEPS_MAX];
 };
@@ -75,6 +76,15 @@ int tl_pci_plan_unbind(
 // Takes the steps in order and looks whether the driver has it. If not, undoes what it did. Returns 0, or -errno and
 // the sentence.
 int tl_pci_execute(const char *root, const struct tl_pci_plan *plan, struct tl_err *err);
+
+// Gives the device back as it was before an executed plan. Returns 0, or -errno and a sentence.
+int tl_pci_undo(const char *root, const struct tl_pci_plan *plan, struct tl_err *err);
+
+// Whether a plan has switched vfio's no-IOMMU mode on, and nobody has switched it off since.
+bool tl_pci_began_noiommu(const char *root);
+// If so, and where no device needs it any more: off. Returns 0, or -EBUSY where one does, or another -errno, with a
+// sentence. tl_pci_undo() has done it.
+int tl_pci_end_noiommu(const char *root, struct tl_err *err);
 
 // ---- what is remembered of a device that was bound
 

@@ -46,6 +46,11 @@ static int probe_virtual(struct tl_port *port, struct tl_err *err)
 		char name[sizeof(port->dev_name)];
 		snprintf(name, sizeof(name), "%s", port->dev_name);
 		port->dev_name[0] = '\0';
+		if (rc == -EFAULT) // EAL's word for a name that no driver knows
+			return tl_fail(err, rc,
+				"port %s: no driver of this DPDK makes %s: a name begins with that of its driver, such as "
+				"net_null0, net_ring0 or net_pcap0",
+				port->name, name);
 		return tl_fail(err, rc, "port %s: DPDK could not create %s with \"%s\" (%s)%s", port->name, name, args,
 			strerror(-rc), tl_port_is_kernels(port) ? ": are you root (CAP_NET_RAW, CAP_NET_ADMIN)?" : "");
 	}

@@ -7,15 +7,32 @@
 
 #define FILE_ROOM_BYTES 2048 // longer frames take a chain
 
+static int open_reader(const struct tl_port_cfg *cfg, struct tl_pcap_reader **out, struct tl_err *err)
+{
+	int rc = tl_pcap_open(cfg->spec.arg, out, err);
+
+	return rc == 0 ? 0 : tl_fail_at(err, rc, "port %s", cfg->name);
+}
+
+int tl_file_check(const struct tl_port_cfg *cfg, struct tl_err *err)
+{
+	struct tl_pcap_reader *reader = NULL;
+	int rc = open_reader(cfg, &reader, err);
+
+	tl_pcap_close(reader);
+	return rc;
+}
+
 static int file_open(struct tl_port *port, struct tl_err *err)
 {
 	struct tl_rxq *q = &port->rxq[0];
 
 	if (port->cfg.rx_queues != 1)
 		return tl_fail(err, -EINVAL, "port %s: a file has one queue, not %u", port->name, port->cfg.rx_queues);
-	int rc = tl_pcap_open(port->cfg.spec.arg, &port->file.reader, err);
+	int rc = open_reader(&port->cfg, &port->file.reader, err);
 	if (rc != 0)
 		return rc;
+	port->stamping.unit_ns = tl_pcap_unit_ns(port->file.reader);
 	*q = (struct tl_rxq){.burst = tl_file_burst,
 		.source = TL_TS_FILE,
 		.wait_fd = -1,

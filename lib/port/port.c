@@ -16,6 +16,8 @@ int tl_port_check(const struct tl_port_cfg *cfg, struct tl_err *err)
 	bool kernel = cfg->spec.kind == TL_PORT_KERNEL || cfg->spec.kind == TL_PORT_XDP;
 	int rc = tl_port_check_stamps(cfg, err);
 
+	if (rc == 0 && cfg->spec.kind == TL_PORT_FILE)
+		rc = tl_file_check(cfg, err);
 	return rc == 0 && kernel ? tl_kernel_check(cfg, err) : rc;
 }
 

@@ -67,8 +67,9 @@ struct tl_port_stamping {
 	enum tl_ts_source source; // TL_TS_TSC: they carry none
 	int offset;		  // in the mbuf
 	uint64_t flag;
+	uint32_t unit_ns;	      // of a file's times; 0: unknown
 	bool reads_phc;		      // the clock is a PHC of nanoseconds, else one of unknown ticks
-	struct tl_clock_track *track; // of that clock; NULL: not yet, or the kernel's stamps
+	struct tl_clock_track *track; // of that clock; NULL: not yet, or there is none
 };
 
 // What befalls a port while it runs.
@@ -160,6 +161,8 @@ uint32_t tl_kernel_frame_max(const char *iface);
 // Whether the interface exists, is up and, where the port sends, has at least this MTU; for AF_XDP also that taking it
 // does not cut the login off.
 int tl_kernel_check(const struct tl_port_cfg *cfg, struct tl_err *err);
+// Whether the file is one of frames.
+int tl_file_check(const struct tl_port_cfg *cfg, struct tl_err *err);
 // Sockets of the domain (AF_PACKET, AF_XDP) that this process holds now, oldest first.
 void tl_kernel_list_sockets(int domain, struct tl_kernel_sockets *out);
 // Leaves in after only what is not in before.

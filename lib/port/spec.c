@@ -3,6 +3,7 @@
 
 #include "port_priv.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -60,5 +61,7 @@ int tl_port_spec_parse(const char *text, struct tl_port_spec *out, struct tl_err
 		return refuse(text, err);
 	snprintf(out->text, sizeof(out->text), "%s", text);
 	snprintf(out->arg, sizeof(out->arg), "%s", arg);
+	for (char *c = out->arg; out->kind == TL_PORT_PCI && *c != '\0'; c++)
+		*c = (char)tolower((unsigned char)*c); // as the kernel and DPDK name it
 	return 0;
 }

@@ -176,8 +176,8 @@ struct tl_port_stats {
 // Whether a port of this kind can have the timestamps that are wanted. Returns 0, or -EINVAL with those that it has.
 int tl_port_check_stamps(const struct tl_port_cfg *cfg, struct tl_err *err);
 
-// What can be known of a port before EAL is started: whether the interface exists, is up and may be taken. Returns 0,
-// or -errno with a sentence.
+// What can be known of a port before EAL is started: whether the interface exists, is up and may be taken, or the file
+// is one of frames. Returns 0, or -errno with a sentence.
 int tl_port_check(const struct tl_port_cfg *cfg, struct tl_err *err);
 
 // Opens and configures; no frame is received before start. Returns 0 or -errno with a sentence.
@@ -254,6 +254,7 @@ struct tl_port_stamps {
 	enum tl_ts_source source;
 	bool has_bound; // false: nothing can bound them
 	uint64_t bound_ns;
+	uint32_t unit_ns; // in which a file counts; 0: unknown, or not a file
 	bool has_nic_clock;
 	struct tl_clock_track_stats nic_clock;
 	bool by_phc; // the NIC's clock is the one that stamps what is sent, too

@@ -84,7 +84,7 @@ void tl_port_watch(struct tl_port *port)
 {
 	struct tl_port_fate *fate = &port->fate;
 	struct tl_err err;
-	bool up = false;
+	bool up;
 
 	if (tl_port_removed(port, &err)) {
 		if (!fate->told)
@@ -94,7 +94,7 @@ void tl_port_watch(struct tl_port *port)
 		return;
 	}
 	fate->link.known = read_link(port, &up);
-	if (up == fate->link.up)
+	if (!fate->link.known || up == fate->link.up)
 		return;
 	fate->link.up = up;
 	fate->link.downs += !up;

@@ -39,10 +39,9 @@ static int fail_memory(const struct tl_slab_cfg *cfg, struct tl_err *err)
 	char size[32];
 
 	return tl_fail(err, -ENOMEM,
-		"slab ring %s: no %s (%u slabs of %u bytes) in one piece on NUMA node %d: fewer or smaller slabs, or more "
-		"hugepages",
-		cfg->name, tl_format_bytes((uint64_t)cfg->slabs * cfg->slab_bytes, size, sizeof(size)), cfg->slabs,
-		cfg->slab_bytes, cfg->socket_id);
+		"slab ring %s: DPDK has no %s in one piece on NUMA node %d: take a smaller \"buffer_bytes\", or give it more "
+		"memory (\"eal.memory_mb\", hugepages)",
+		cfg->name, tl_format_bytes((uint64_t)cfg->slabs * cfg->slab_bytes, size, sizeof(size)), cfg->socket_id);
 }
 
 // One memzone for all slabs, each page touched now, so that the lcore never waits for one.

@@ -24,7 +24,24 @@ device() {
 driver() {
 	mkdir -p "root/sys/bus/pci/drivers/$2"
 	: >"root/sys/bus/pci/drivers/$2/unbind"
+	has_driver "$@"
+}
+
+has_driver() {
 	ln -sfn "../../drivers/$2" "root/sys/bus/pci/devices/$1/driver"
+}
+
+driver_of() {
+	basename "$(readlink "root/sys/bus/pci/devices/$1/driver")"
+}
+
+# A file takes a write at its beginning, as the kernel's do.
+set_unsafe() {
+	echo "$1" >root/sys/module/vfio/parameters/enable_unsafe_noiommu_mode
+}
+
+unsafe() {
+	head -c 1 root/sys/module/vfio/parameters/enable_unsafe_noiommu_mode
 }
 
 # interface ADDRESS NAME
@@ -109,8 +126,89 @@ echo $NIC > root/sys/bus/pci/devices/$NIC/driver/unbind
 echo $NIC > root/sys/bus/pci/drivers_probe"
 	check "and does none of them" grep -q null "root/sys/bus/pci/devices/$NIC/driver_override"
 	"$TAPLINE" bind --list --root root >list.txt
+	check_equal "a list of a host that is not there is a wrong call" \
+		"$("$TAPLINE" bind --list --root nowhere 2>&1 || echo $?)" \
+		"tapline: error: --root: there is no directory nowhere/sys: give one that has the sys, proc, run and etc of a host
+2"
 	check "the list has each NIC with its driver, group, node and interface" \
 		grep -Eq "^$NIC +8086:10fb +ixgbe +7 +0 +ten0" list.txt
+}
+
+# moves ADDRESS FROM TO: what the kernel does with a NIC that is taken from its driver and probed. The files are FIFOs:
+# what the driver link says has been changed before the next write is let in.
+moves() {
+	timeout 20 cat "root/sys/bus/pci/drivers/$2/unbind"
+	[[ $2 == "$3" ]] || has_driver "$1" "$3"
+	[[ $3 == vfio-pci ]] || rm -rf root/sys/class/vfio
+	[[ $3 != vfio-pci || -e root/sys/bus/pci/devices/$1/iommu_group ]] || mkdir -p root/sys/class/vfio/noiommu-0
+	timeout 20 cat root/sys/bus/pci/drivers_probe
+} >/dev/null
+
+# gives_back SENTENCE MESSAGE OPTION...: binds the NIC and its twin, which vfio-pci does not get.
+gives_back() {
+	local sentence=$1 message=$2 status=0
+	shift 2
+	rm root/sys/bus/pci/{drivers/ixgbe/unbind,drivers_probe}
+	mkfifo root/sys/bus/pci/{drivers/{ixgbe,vfio-pci}/unbind,drivers_probe}
+	(
+		moves "$NIC" ixgbe vfio-pci
+		moves "$TWIN" ixgbe "$TWIN_TO"
+		[[ $TWIN_TO == ixgbe ]] || moves "$TWIN" "$TWIN_TO" ixgbe
+		moves "$NIC" vfio-pci ixgbe
+	) &
+	timeout 20 "$TAPLINE" bind "$@" "$NIC" "$TWIN" --root root >out.txt 2>err.txt </dev/null || status=$?
+	check_equal "$sentence: status 1" "$status" 1
+	check_equal "$sentence: none is bound" "$(driver_of "$NIC") $(driver_of "$TWIN")" "ixgbe ixgbe"
+	check "$sentence: the reason" grep -qF -- "$message" err.txt
+	check "$sentence: what became of the first" grep -qxF \
+		"tapline: error: $NIC is with ixgbe again: the NICs of a call are all bound, or none" err.txt
+	check_equal "$sentence: nothing says that one was" "$(<out.txt)" ""
+	check_equal "$sentence: nothing is remembered" "$(find root/run root/etc -type f 2>/dev/null)" ""
+}
+
+all_or_none() {
+	local refused="the kernel gave $TWIN to ixgbe, not to vfio-pci"
+
+	host
+	TWIN_TO=ixgbe gives_back "of two NICs the second of which is not taken" "$refused"
+	host
+	rm root/sys/bus/pci/devices/{"$NIC","$TWIN"}/iommu_group
+	TWIN_TO=ixgbe gives_back "the same without an IOMMU" "$refused" --no-iommu
+	check_equal "and vfio goes back to where it was" "$(unsafe)" N
+	host
+	mkdir -p root/etc/udev
+	ln -s /proc/nowhere root/etc/udev/rules.d
+	TWIN_TO=vfio-pci gives_back "where no rule can be written for the next boot" "70-tapline-$NIC.rules" --persist
+}
+
+# The kernel's switch for all devices.
+without_iommu() {
+	host
+	rm root/sys/bus/pci/devices/$NIC/iommu_group
+	says "a NIC without an IOMMU that is not taken is an error" 1 "not to vfio-pci" bind --no-iommu "$NIC"
+	check_equal "and vfio goes back to where it was" "$(unsafe)" N
+	set_unsafe Y
+	says "where others have allowed it" 1 "not to vfio-pci" bind --no-iommu "$NIC"
+	check_equal "it stays allowed" "$(unsafe)" Y
+
+	host
+	rm root/sys/bus/pci/devices/$NIC/iommu_group
+	driver "$NIC" vfio-pci
+	set_unsafe Y
+	says "unbind of a NIC" 0 "the kernel's choice" unbind "$NIC"
+	check_equal "leaves alone what bind has not switched on" "$(unsafe)" Y
+	mkdir -p root/run/tapline/bind root/sys/class/vfio/noiommu-3
+	echo N >root/run/tapline/bind/no-iommu
+	says "a dry run tells of the switch" 0 "# the last NIC without an IOMMU switches" unbind --dry-run "$NIC"
+	says "while another needs it, it is said how it ends" 0 \
+		"echo N > root/sys/module/vfio/parameters/enable_unsafe_noiommu_mode" unbind "$NIC"
+	check_equal "and it stays" "$(unsafe)" Y
+	rm -r root/sys/class/vfio/noiommu-3
+	says "unbind of the last" 0 "the kernel's choice" unbind "$NIC"
+	check_equal "switches it off" "$(unsafe)" N
+	set_unsafe Y
+	says "and that is done once" 0 "the kernel's choice" unbind "$NIC"
+	check_equal "not again" "$(unsafe)" Y
 }
 
 # These files take writes, but no driver moves: that is a kernel that refuses.
@@ -144,4 +242,6 @@ func_begin
 refusals
 plans
 faults
+all_or_none
+without_iommu
 memory

@@ -45,6 +45,13 @@ check_equal "the file is for its owner and group only" "$(stat -c %a out.pcapng)
 check "a recording is input again" capture -i pcap:out.pcapng -w again.pcapng
 check "and stays what it was" same_frames in.pcap again.pcapng
 
+cp in.pcap before.pcap && ln -s in.pcap link.pcap
+for path in in.pcap ./in.pcap "$DIR/in.pcap" link.pcap; do
+	check_equal "a file is not recorded over while it is read: ${path#"$DIR"}" \
+		"$(capture -i pcap:in.pcap -w "$path" >/dev/null && echo 0 || echo $?)" 2
+done
+check "and stays what it is" cmp in.pcap before.pcap
+
 capture -i pcap:in.pcap -w udp.pcapng --json udp port 5001 >run.json || true
 check_equal "a filter keeps what it names" "$(count_frames udp.pcapng -Y 'udp.dstport == 5001')" 2500
 check_json "and counts the rest" run.json \
@@ -74,6 +81,18 @@ check_equal "a reader that goes early ends the recording" \
 capture -i vdev:net_null0 -w /dev/null --duration 0.5 --json >run.json || true
 check_json "a source that never runs dry ends with the duration" run.json '.ledger_ok and .port.rx_pkts > 0'
 
+# refused SENTENCE PORT MESSAGE
+refused() {
+	local status=0
+	capture -i "$2" -w x.pcapng >/dev/null || status=$?
+	check_equal "$1 is refused" "$status" 2
+	check "and that is why" grep -qF "tapline: error: port port0: $3" capture.log
+}
+head -c 4096 /dev/zero >junk.pcap
+refused "a file of something else" pcap:junk.pcap "junk.pcap, byte 0: neither pcap nor pcapng"
+check "and DPDK is not started for it" test "$(wc -l <capture.log)" -eq 1
+refused "a file that is not there" pcap:none.pcap "none.pcap: No such file"
+refused "a virtual device of no driver" vdev:net_nobody0 "no driver of this DPDK makes net_nobody0: "
 check_equal "no PORT is misuse" "$(capture -w x.pcapng && echo 0 || echo $?)" 2
 check_equal "an interface that is not there is an error" \
 	"$(capture -i nosuch0 -w x.pcapng >/dev/null && echo 0 || (($? != 0 && $? < 124)) && echo refused)" refused

@@ -114,6 +114,11 @@ check_json "over the loopback interface each echo has its stamps or is counted" 
 client net.json --udp-echo "$APP_IP:7" --null null.json
 check_json "a null echo is taken off" net.json \
 	'.net_of_null_ns.p50 == .wire_rtt_ns.p50 - '"$(jq .wire_rtt_ns.p50 null.json)"' and .net_of_null_ns.p50_ci95 >= .wire_rtt_ns_ci95.p50'
+refused "a null echo that is not there" "error: --null none.json: No such file or directory" \
+	--udp-echo "$APP_IP:7" --null none.json
+printf '{' >torn.json
+refused "a null echo that is no JSON" "error: --null torn.json: line 1: " \
+	--udp-echo "$APP_IP:7" --null torn.json
 refused "a null echo of another rate is refused" "has no run over udp" --udp-echo "$APP_IP:7" --null null.json --rate 999
 
 flood=(--tcp-connect 127.0.0.1:9 --seconds 0.001 --rate 10000000 --linger 10) # echoes come many in a segment

@@ -425,6 +425,10 @@ try_live
 "$TAPLINE" doctor -c gone.json --json >report.json || true
 check_json "an interface that is not there fails" report.json \
 	'.checks[] | select(.id == "link.carrier") | .verdict == "fail" and (.read | test("nope0"))'
+echo '{"ports": [{"name": "a", "device": "0000:7f:00.0"}]}' >gone.json
+"$TAPLINE" doctor -c gone.json --json >report.json || true
+check_json "so does a card, and the fix is where to look for its address" report.json '.checks[] | select(.id == "pci.driver") |
+	.verdict == "fail" and (.read | test("7f:00.0: no such device")) and (.fix | test("No such device: .*bind --list"))'
 check_equal "an unknown option is a wrong call" "$(status_of "$TAPLINE" doctor --nope)" 2
 check_equal "so is a word" "$(status_of "$TAPLINE" doctor doctor.json)" 2
 check_equal "so are both outputs at once" "$(status_of "$TAPLINE" doctor --json --fix-script)" 2

@@ -65,6 +65,10 @@ what_goes_wrong_shows() {
 	latency payload cut.pcap "${FILTERS[@]}" || true
 	check_json "so do frames cut short, where payloads are compared" payload.json \
 		'.matched == 0 and .facts.frames_cut == "2000" and (.valid | not)'
+	editcap both.pcapng missing.pcapng 2 2>/dev/null
+	latency missing missing.pcapng "${FILTERS[@]}" --match position
+	check_json "by position nothing may be missing" missing.json \
+		'(.valid | not) and any(.invalid[]; test("the triggers are [0-9]+ bytes, the replies [0-9]+: by position"))'
 	latency narrow both.pcapng "${FILTERS[@]}" --window 1500ns
 	check_json "a window leaves out what is further apart" narrow.json \
 		'.matched == 501 and .unmatched_triggers == 499 and .unmatched_replies == 499 and .latency_ns.max == 1500'
@@ -74,6 +78,13 @@ what_goes_wrong_shows() {
 	check "and that is said" grep -q 'used up to there' torn.log
 	check_equal "no match at all is a failure" \
 		"$(status_of "$TAPLINE" latency both.pcapng --trigger 'udp port 1' --reply 'tcp port 5002')" 1
+	check "it is said that the filter of triggers let nothing through" \
+		grep -q 'error: no reply was matched: --trigger lets 0 of 2001 frames through, --reply 1001 of 2001; .*VLAN' last.log
+	check_equal "so it is of replies" "$(status_of "$TAPLINE" latency triggers.pcap replies.pcap "${FILTERS[@]:0:3}" udp)" 1
+	check "and which of the two that was" grep -q -e '--trigger lets 1000 of 1000 .* --reply 0 of 1001;' last.log
+	check_equal "and where both have frames" \
+		"$(status_of "$TAPLINE" latency both.pcapng "${FILTERS[@]}" --window 1ns)" 1
+	check "other reasons are named" grep -q -e '--trigger lets 1000 of 2001 .* --reply 1001 of 2001; see --match and --window' last.log
 }
 
 # ids FILE: of each frame its packet id and comment, as tshark sees them.
@@ -106,6 +117,7 @@ links_open_in_wireshark() {
 
 # A recording of ours keeps its interface's description, a merged file its frames' comments.
 other_files() {
+	local port frames
 	timeout 60 "$TAPLINE" capture -i pcap:both.pcapng -w ours.pcapng >/dev/null 2>capture.log </dev/null
 	latency ours ours.pcapng "${FILTERS[@]}" -w marked.pcapng
 	is_known "stamps of a file reappear in our recording and in the report" ours.json
@@ -113,6 +125,14 @@ other_files() {
 	sed 's/timestamps: file/timestamps: tsc /' ours.pcapng >tsc.pcapng
 	latency tsc tsc.pcapng "${FILTERS[@]}"
 	check_json "stamps of software are called so" tsc.json '.method == "software" and .source == "tsc" and .matched == 1000'
+	frames=$(tshark -r us.pcap 2>/dev/null | wc -l)
+	for port in "pcap:us.pcap" "vdev:net_pcap0,rx_pcap=$DIR/us.pcap"; do
+		timeout 60 "$TAPLINE" capture -i "$port" --count "$frames" -w ours.pcapng >/dev/null 2>capture.log </dev/null
+		latency ours ours.pcapng "${FILTERS[@]}"
+		check_json "our recording of ${port%%[:=]*} still says that its stamps were a file's, in microseconds" ours.json \
+			".source == \"file\" and .facts.unit_of_triggers == \"us\" and .facts.unit_of_replies == \"us\" and
+			.trigger_bound_ns == 1000 and .reply_bound_ns == 1000 and .latency_ns == $(jq .latency_ns us.json)"
+	done
 	editcap -a '2:somebody was here' both.pcapng commented.pcapng 2>/dev/null
 	latency commented commented.pcapng "${FILTERS[@]}" -w again.pcapng
 	check_equal "comments that were there stay" \
@@ -142,7 +162,7 @@ own_echo() {
 
 misuse_is_refused() {
 	refused "a missing file" 'none.pcap: No such file' none.pcap "${FILTERS[@]}"
-	refused "a file that is no capture" 'neither pcap nor pcapng' pair.csv "${FILTERS[@]}"
+	refused "a file that is no capture" 'error: pair.csv, byte 0: neither pcap nor pcapng (.*); bytes in it: [0-9]*$' pair.csv "${FILTERS[@]}"
 	refused "the same file twice" 'the same file' both.pcapng ./both.pcapng "${FILTERS[@]}"
 	refused "three files" 'two files at most' both.pcapng us.pcap cut.pcap "${FILTERS[@]}"
 	refused "no file" 'which file' "${FILTERS[@]}"
@@ -154,6 +174,8 @@ misuse_is_refused() {
 	refused "a copy over the original" 'one of the files to read' both.pcapng "${FILTERS[@]}" -w both.pcapng
 	refused "samples over the original" 'one of the files to read' both.pcapng "${FILTERS[@]}" --csv ./both.pcapng
 	refused "a page over the replies" 'one of the files to read' triggers.pcap replies.pcap "${FILTERS[@]}" --html replies.pcap
+	refused "samples into a directory that is not there" 'none/samples.csv: cannot be written' both.pcapng "${FILTERS[@]}" \
+		--csv none/samples.csv
 	refused "a threshold of no copy" 'above is for -w' both.pcapng "${FILTERS[@]}" --above 1us
 	check "and the original is not touched" cmp both.pcapng before.pcapng
 }

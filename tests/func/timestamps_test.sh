@@ -14,6 +14,11 @@ times() {
 	tshark -r "$1" -T fields -e frame.time_epoch 2>/dev/null
 }
 
+# descriptions FILE: of the interfaces that have frames.
+descriptions() {
+	tshark -r "$1" -T fields -e frame.interface_description 2>/dev/null | sort -u
+}
+
 # keeps SENTENCE FILE TIMES: the times of a recording of FILE are those in TIMES.
 keeps() {
 	capture -i "pcap:$2" -w out.pcapng --json >run.json || true
@@ -48,6 +53,33 @@ files() {
 	check "the source may be asked for by its name" capture -i pcap:ns.pcap -w named.pcapng --timestamps file
 	refused "a file has no others" 'pcap:ns.pcap has no timestamps "nic-rx"' "$TAPLINE" capture -i pcap:ns.pcap -w no.pcapng --timestamps nic-rx
 	check "and nothing was begun" test ! -e no.pcapng
+}
+
+# The same through DPDK's driver for libpcap, whose device never ends.
+files_of_the_driver() {
+	local device=vdev:net_pcap0,rx_pcap=$DIR/us.pcap name
+	for name in us ns; do
+		capture -i "vdev:net_pcap0,rx_pcap=$DIR/$name.pcap" -w $name.out.pcapng --count 500 --json >$name.json || true
+		times $name.out.pcapng >$name.out.times
+	done
+	check "through DPDK's driver every time in microseconds reappears" cmp us.times us.out.times
+	check "and one in nanoseconds is cut to microseconds" cmp us.times ns.out.times
+	check_json "the report names the file as their source" us.json '.ledger_ok and .port.unstamped_pkts == 0 and
+		.port.timestamps == {source: "file", bound_ns: null, nic_clock: null}'
+	check_equal "and the recording does, with the unit" "$(descriptions us.out.pcapng)" \
+		"queue 0, received, timestamps: file (in units of 1000 ns)"
+	check "with a queue for each file" capture -i "$device,rx_pcap=$DIR/ns.pcap" --queues 2 -w two.pcapng --count 1000
+	check "the times of all reappear" cmp <(sort us.times us.times) <(times two.pcapng | sort)
+	capture -i "$device,infinite_rx=1" -w again.pcapng --count 1000 --json >again.json || true
+	check_json "a file that is repeated has the poll's time" again.json '.port.timestamps.source == "tsc" and
+		.port.unstamped_pkts == 0'
+	capture -i "$device" -w named.pcapng --count 500 --timestamps tsc --json >named.json || true
+	check_json "and so has one of which it is wanted" named.json '.port.timestamps | .source == "tsc" and .bound_ns > 0'
+	refused "what is repeated has no times of a file" 'infinite_rx=1 has no timestamps "file": give one of those that it has, "tsc"' \
+		"$TAPLINE" capture -i "$device,infinite_rx=1" -w no.pcapng --timestamps file
+	check "and nothing was begun" test ! -e no.pcapng
+	echo "{\"ports\": [{\"name\": \"a\", \"device\": \"$device,iface=lo\", \"timestamps\": \"file\"}]}" >iface.json
+	refused "--check knows that an interface has none either" '$.ports[0].timestamps' "$TAPLINE" run --check iface.json
 }
 
 interfaces() {
@@ -122,5 +154,6 @@ beside_an_echo() {
 
 func_begin
 files
+files_of_the_driver
 interfaces
 beside_an_echo

@@ -734,9 +734,15 @@ static void a_port_that_stands_twice_is_refused(void)
 			"2: $.ports[1].device: the port 'a' has the device 'x' already"},
 		{"{'ports': [{'name': 'a', 'device': 'eth0'},\n{'name': 'b', 'device': 'xdp:eth0'}]}",
 			"2: $.ports[1].device: the port 'a' has the device 'eth0' already"},
+		{"{'ports': [{'name': 'a', 'device': 'vdev:net_null0'},\n{'name': 'b', 'device': 'vdev:net_null0,size=64'}]}",
+			"2: $.ports[1].device: the port 'a' has the device 'vdev:net_null0' already"},
+		{"{'ports': [{'name': 'a', 'device': '0000:ab:00.0'},\n{'name': 'b', 'device': '0000:AB:00.0'}]}",
+			"2: $.ports[1].device: the port 'a' has the device '0000:ab:00.0' already"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
+	tl_config_free(load("{'ports': [{'name': 'a', 'device': 'eth0'}, {'name': 'b', 'device': 'ETH0'},"
+			    "{'name': 'c', 'device': 'vdev:net_null0'}, {'name': 'd', 'device': 'vdev:net_null01'}]}"));
 }
 
 static void an_lcore_with_two_tasks_is_refused(void)

@@ -143,6 +143,16 @@ static void a_file_that_is_no_socket_is_left_alone(void)
 	CU_ASSERT_EQUAL(unlink(path), 0);
 }
 
+static void a_place_where_no_socket_can_be_made_is_known_before(void)
+{
+	struct tl_err err;
+
+	CU_ASSERT_EQUAL(tl_ctl_check("/tmp/no-such-directory/x.sock", &err), -ENOENT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/tmp/no-such-directory/x.sock: no socket can be made"));
+	CU_ASSERT_EQUAL(tl_ctl_check("/dev/null/x.sock", &err), -ENOTDIR);
+	CU_ASSERT_EQUAL(tl_ctl_check("x.sock", NULL), 0);
+}
+
 static void asking_where_nobody_listens_says_so(void)
 {
 	struct tl_err err;
@@ -178,6 +188,8 @@ int main(void)
 		{"a second server on the same path is refused", a_second_server_on_the_same_path_is_refused},
 		{"a socket left by a dead process is replaced", a_socket_left_by_a_dead_process_is_replaced},
 		{"a file that is no socket is left alone", a_file_that_is_no_socket_is_left_alone},
+		{"a place where no socket can be made is known before",
+			a_place_where_no_socket_can_be_made_is_known_before},
 		{"asking where nobody listens says so", asking_where_nobody_listens_says_so},
 		{"a client that says nothing does not hold up the next",
 			a_client_that_says_nothing_does_not_hold_up_the_next},

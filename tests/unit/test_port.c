@@ -37,7 +37,9 @@ static void check_spec(const char *text, enum tl_port_kind kind, const char *arg
 static void every_form_of_a_port_is_understood(void)
 {
 	check_spec("0000:3b:00.0", TL_PORT_PCI, "0000:3b:00.0");
+	check_spec("0000:3B:00.0", TL_PORT_PCI, "0000:3b:00.0");
 	check_spec("eth0", TL_PORT_KERNEL, "eth0");
+	check_spec("Eth0", TL_PORT_KERNEL, "Eth0");
 	check_spec("xdp:eth0", TL_PORT_XDP, "eth0");
 	check_spec("pcap:/a/b c.pcap", TL_PORT_FILE, "/a/b c.pcap");
 	check_spec("vdev:net_null0,size=64", TL_PORT_VDEV, "net_null0,size=64");

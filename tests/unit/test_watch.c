@@ -57,6 +57,20 @@ static void a_link_that_goes_and_comes_is_noticed_and_its_going_counted(void)
 	tl_port_close(port);
 }
 
+// What does not answer has not lost its link.
+static void a_link_that_cannot_be_read_is_unknown_and_has_not_gone(void)
+{
+	struct tl_port *port = ring("vdev:net_ring_silent");
+	uint16_t port_id = tl_port_rxq(port, 0)->port_id;
+
+	CU_ASSERT_EQUAL(rte_eth_dev_stop(port_id), 0);
+	CU_ASSERT_EQUAL(rte_eth_dev_close(port_id), 0);
+	struct tl_port_link link = link_at_a_look(port);
+	CU_ASSERT(!link.known);
+	CU_ASSERT_EQUAL(link.downs, 0);
+	tl_port_close(port);
+}
+
 static void a_device_that_is_taken_away_ends_its_port_with_a_sentence(void)
 {
 	struct tl_port *port = ring("vdev:net_ring_gone"), *other = ring("vdev:net_ring_stays");
@@ -91,6 +105,8 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"a link that goes and comes is noticed, and its going counted",
 			a_link_that_goes_and_comes_is_noticed_and_its_going_counted},
+		{"a link that cannot be read is unknown, and has not gone",
+			a_link_that_cannot_be_read_is_unknown_and_has_not_gone},
 		{"a device that is taken away ends its port, with a sentence",
 			a_device_that_is_taken_away_ends_its_port_with_a_sentence},
 		{"of a closed port nothing is heard", of_a_closed_port_nothing_is_heard},
