@@ -39,3 +39,13 @@ extern const struct tl_command tl_bench_command;
 extern const struct tl_command tl_bind_command;
 extern const struct tl_command tl_unbind_command;
 extern const struct tl_command tl_top_command;
+
+// ---- command_line.c
+
+// Says what is wrong with the call, of which value (NULL: of none), and where to read more. Returns TL_EXIT_USAGE.
+int tl_misuse(const struct tl_command *command, const char *what, const char *value);
+
+// Gives each option to set(), which returns NULL or what is wrong with the value. Returns -1 to go on with the words,
+// which begin at optind, else an exit status.
+int tl_set_options(const struct tl_command *command, int argc, char **argv,
+	const char *(*set)(void *ctx, int id, const char *value), void *ctx);

@@ -9,7 +9,6 @@
 #include <jansson.h>
 
 #include <tl_err.h>
-#include <tl_log.h>
 #include <tl_options.h>
 #include <tl_units.h>
 
@@ -160,10 +159,9 @@ static const char *set_json(struct tl_capture_options *o, const char *value)
 	return NULL;
 }
 
-static int usage(const char *what)
+static int misuse(const char *what)
 {
-	tl_error("%s (see `tapline capture --help`)", what);
-	return TL_EXIT_USAGE;
+	return tl_misuse(&tl_capture_command, what, NULL);
 }
 
 // ---- from options to JSON
@@ -233,15 +231,15 @@ static int read_options(int argc, char **argv, json_t *root, struct tl_capture_o
 		if (wrong == NULL)
 			continue;
 		snprintf(what, sizeof(what), "--%s: %.100s %s", option->name, optarg, wrong);
-		return usage(what);
+		return misuse(what);
 	}
 	if (reader.status >= 0)
 		return reader.status;
 	if (json_object_get(section_of(root, "ports"), "device") == NULL)
-		return usage("which port? give -i PORT");
+		return misuse("which port? give -i PORT");
 	if (json_object_get(section_of(root, "capture"), "path") == NULL)
-		return usage("where to? give -w FILE");
-	return set_filter(root, argc, argv) ? -1 : usage("the filter is too long, or not UTF-8");
+		return misuse("where to? give -w FILE");
+	return set_filter(root, argc, argv) ? -1 : misuse("the filter is too long, or not UTF-8");
 }
 
 // ---- from JSON to the configuration
@@ -261,7 +259,7 @@ static int load(const json_t *root, struct tl_config **out)
 		names[n] = (struct tl_config_option){.key = meaning->key, .option = texts[n]};
 		n++;
 	}
-	return tl_config_load_options(root, names, n, out, &err) == 0 ? -1 : usage(err.text);
+	return tl_config_load_options(root, names, n, out, &err) == 0 ? -1 : misuse(err.text);
 }
 
 int tl_capture_options_parse(int argc, char **argv, struct tl_capture_options *out)
@@ -270,7 +268,7 @@ int tl_capture_options_parse(int argc, char **argv, struct tl_capture_options *o
 		json_loads("{\"ports\": [{\"name\": \"port0\"}], \"capture\": [{\"port\": \"port0\"}]}", 0, NULL);
 
 	*out = (struct tl_capture_options){.run = {.expire = true, .end_with_input = true, .progress = true}};
-	int status = root == NULL ? usage("out of memory") : read_options(argc, argv, root, out);
+	int status = root == NULL ? misuse("out of memory") : read_options(argc, argv, root, out);
 	if (status < 0)
 		status = load(root, &out->config);
 	json_decref(root);
@@ -278,7 +276,7 @@ int tl_capture_options_parse(int argc, char **argv, struct tl_capture_options *o
 		return status;
 	if (out->count != 0 && out->config->captures[0].mode == TL_CONFIG_MODE_TRIGGER) {
 		tl_config_free(out->config);
-		return usage("--count: which frames are recorded is up to the triggers; give --duration");
+		return misuse("--count: which frames are recorded is up to the triggers; give --duration");
 	}
 	out->config->captures[0].count = out->count;
 	out->finish.to_stderr = strcmp(out->config->captures[0].path, "-") == 0;

@@ -52,12 +52,6 @@ struct options {
 	bool json;
 };
 
-static int usage(const char *what)
-{
-	tl_error("%s (see `tapline bench --help`)", what);
-	return TL_EXIT_USAGE;
-}
-
 static bool seconds(const char *text, double *out)
 {
 	char *end;
@@ -110,7 +104,7 @@ static int parse(int argc, char **argv, struct options *o)
 		return reader.status;
 	if (wrong == NULL && (argc - optind != 1 || strcmp(argv[optind], "overhead") != 0))
 		wrong = "which benchmark? there is one: overhead";
-	return wrong != NULL ? usage(wrong) : -1;
+	return wrong != NULL ? tl_misuse(&tl_bench_command, wrong, NULL) : -1;
 }
 
 static int print(const struct options *o, const struct tl_latency *residence, const struct tl_latency *round_trip)

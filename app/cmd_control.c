@@ -37,12 +37,6 @@ const struct tl_command tl_control_command = {
 	TL_OPTIONS(options),
 };
 
-static int usage(const char *what)
-{
-	tl_error("%s (see `tapline control --help`)", what);
-	return TL_EXIT_USAGE;
-}
-
 // Whether the appliance did it; if not, says why.
 static int judge(const char *text)
 {
@@ -71,11 +65,12 @@ int tl_cmd_control(int argc, char **argv)
 		return reader.status;
 	int words = argc - optind;
 	if (words < 1 || words > 2)
-		return usage(words < 1 ? "what to do? give a verb" : "one recording at a time, or all");
+		return tl_misuse(&tl_control_command,
+			words < 1 ? "what to do? give a verb" : "one recording at a time, or all", NULL);
 	const char *recording = words == 2 ? argv[optind + 1] : "";
 	int chars = snprintf(command, sizeof(command), "%s%s%s", argv[optind], words == 2 ? " " : "", recording);
 	if (chars >= (int)sizeof(command))
-		return usage("there is no recording of such a long name");
+		return tl_misuse(&tl_control_command, "there is no recording of such a long name", NULL);
 	if (tl_ctl_ask(path, command, &answer, &err) != 0) {
 		tl_error("%s", err.text);
 		return TL_EXIT_FAILED;

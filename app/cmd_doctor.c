@@ -65,14 +65,14 @@ static int parse(int argc, char **argv, struct options *o)
 	}
 	if (reader.status >= 0)
 		return reader.status;
-	if (optind < argc || (o->json && o->script) || (o->measure && o->config == NULL)) {
-		tl_error("%s (see `tapline doctor --help`)",
-			optind < argc	       ? "doctor takes options only; a configuration follows -c"
-			: o->json && o->script ? "--json or --fix-script, not both"
-					       : "--measure-disk needs -c CONFIG, which names the recordings");
-		return TL_EXIT_USAGE;
-	}
-	return -1;
+	const char *wrong = NULL;
+	if (optind < argc)
+		wrong = "doctor takes options only; a configuration follows -c";
+	else if (o->json && o->script)
+		wrong = "--json or --fix-script, not both";
+	else if (o->measure && o->config == NULL)
+		wrong = "--measure-disk needs -c CONFIG, which names the recordings";
+	return wrong != NULL ? tl_misuse(&tl_doctor_command, wrong, NULL) : -1;
 }
 
 static void print(const struct options *o, const struct tl_doctor_report *report, const struct tl_facts *facts)

@@ -61,12 +61,6 @@ struct options {
 	uint64_t now_ns;
 };
 
-static int usage(const char *what, const char *value)
-{
-	tl_error("%s%s%s (see `tapline extract --help`)", what, value != NULL ? ": " : "", value != NULL ? value : "");
-	return TL_EXIT_USAGE;
-}
-
 // ---- options
 
 static const char *add_host(struct tl_extract_cfg *cfg, const char *value)
@@ -90,11 +84,12 @@ static const char *add_port(struct tl_extract_cfg *cfg, const char *value)
 }
 
 // Returns NULL, or what is wrong.
-static const char *set(struct options *o, int c, const char *value)
+static const char *set(void *ctx, int id, const char *value)
 {
 	static const char no_time[] = "no time such as 2026-11-21T04:25:16Z, @1795235116 or -60s";
+	struct options *o = ctx;
 
-	switch (c) {
+	switch (id) {
 	case 'w':
 		o->cfg.out = value;
 		return NULL;
@@ -109,9 +104,9 @@ static const char *set(struct options *o, int c, const char *value)
 	case 'r':
 		return tl_parse_bytes(value, &o->cfg.rate_bytes) == 0 ? NULL : "--rate takes a size";
 	default:
-		o->cfg.no_index |= c == 'n';
-		o->reindex |= c == 'R';
-		o->json |= c == 'j';
+		o->cfg.no_index |= id == 'n';
+		o->reindex |= id == 'R';
+		o->json |= id == 'j';
 		return NULL;
 	}
 }
@@ -152,21 +147,14 @@ static const char *check(const struct options *o)
 // Returns -1 to go on, else an exit status.
 static int parse(int argc, char **argv, struct options *o)
 {
-	struct tl_options_reader reader;
-	const struct tl_option *option;
+	int status = tl_set_options(&tl_extract_command, argc, argv, set, o);
 
-	tl_options_begin(&reader, &tl_extract_command, argc, argv);
-	while ((option = tl_options_next(&reader)) != NULL) {
-		const char *wrong = set(o, option->id, optarg);
-		if (wrong != NULL)
-			return usage(wrong, optarg);
-	}
-	if (reader.status >= 0)
-		return reader.status;
+	if (status >= 0)
+		return status;
 	const char *wrong = set_words(o, argc - optind, argv + optind);
 	if (wrong == NULL)
 		wrong = check(o);
-	return wrong != NULL ? usage(wrong, NULL) : -1;
+	return wrong != NULL ? tl_misuse(&tl_extract_command, wrong, NULL) : -1;
 }
 
 // ---- results

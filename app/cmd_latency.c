@@ -67,12 +67,6 @@ struct options {
 	bool json;
 };
 
-static int usage(const char *what, const char *value)
-{
-	tl_error("%s%s%s (see `tapline latency --help`)", what, value != NULL ? ": " : "", value != NULL ? value : "");
-	return TL_EXIT_USAGE;
-}
-
 // ---- options
 
 // "1s", "500ms", "20us", "900ns"; without a unit seconds. Returns 0 or -EINVAL.
@@ -144,9 +138,10 @@ static const char *set_reply_bytes(struct tl_match_cfg *cfg, const char *value)
 }
 
 // Returns NULL, or what is wrong.
-static const char *set(struct options *o, int c, const char *value)
+static const char *set(void *ctx, int id, const char *value)
 {
 	static const char no_time[] = "no time such as 1s, 500ms, 20us or 900ns";
+	struct options *o = ctx;
 	const char **texts[] = {['t'] = &o->cfg.trigger,
 		['r'] = &o->cfg.reply,
 		['n'] = &o->name,
@@ -155,7 +150,7 @@ static const char *set(struct options *o, int c, const char *value)
 		['g'] = &o->cfg.saved.hgrm,
 		['w'] = &o->cfg.linked};
 
-	switch (c) {
+	switch (id) {
 	case 'm':
 		return set_match(&o->cfg.match, value);
 	case 'b':
@@ -174,7 +169,7 @@ static const char *set(struct options *o, int c, const char *value)
 		o->json = true;
 		return NULL;
 	default:
-		*texts[c] = value;
+		*texts[id] = value;
 		return NULL;
 	}
 }
@@ -200,25 +195,20 @@ static const char *check(const struct options *o)
 // Returns -1 to go on, else an exit status.
 static int parse(int argc, char **argv, struct options *o)
 {
-	struct tl_options_reader reader;
-	const struct tl_option *option;
+	const struct tl_command *command = &tl_latency_command;
+	int status = tl_set_options(command, argc, argv, set, o);
 
-	tl_options_begin(&reader, &tl_latency_command, argc, argv);
-	while ((option = tl_options_next(&reader)) != NULL) {
-		const char *wrong = set(o, option->id, optarg);
-		if (wrong != NULL)
-			return usage(wrong, optarg);
-	}
-	if (reader.status >= 0)
-		return reader.status;
+	if (status >= 0)
+		return status;
 	if (optind == argc)
-		return usage("which file? name one that holds both, or one of triggers and one of replies", NULL);
+		return tl_misuse(
+			command, "which file? name one that holds both, or one of triggers and one of replies", NULL);
 	if (argc - optind > TL_LATENCY_INPUTS)
-		return usage("two files at most", argv[optind + TL_LATENCY_INPUTS]);
+		return tl_misuse(command, "two files at most", argv[optind + TL_LATENCY_INPUTS]);
 	while (optind < argc)
 		o->cfg.file[o->cfg.files++] = argv[optind++];
 	const char *wrong = check(o);
-	return wrong != NULL ? usage(wrong, NULL) : -1;
+	return wrong != NULL ? tl_misuse(command, wrong, NULL) : -1;
 }
 
 // ---- results

@@ -283,10 +283,8 @@ int tl_cmd_recover(int argc, char **argv)
 	}
 	if (reader.status >= 0)
 		return reader.status;
-	if (optind == argc) {
-		tl_error("which file or directory? (see `tapline recover --help`)");
-		return TL_EXIT_USAGE;
-	}
+	if (optind == argc)
+		return tl_misuse(&tl_recover_command, "which file or directory?", NULL);
 	work.files = json_array();
 	for (int i = optind; i < argc; i++)
 		recover_path(&work, argv[i]);

@@ -50,43 +50,30 @@ struct options {
 	const char *config, *latency_dir;
 };
 
-static int usage(const char *what, const char *value)
+// Returns NULL, or what is wrong.
+static const char *set(void *ctx, int id, const char *value)
 {
-	tl_error("%s%s%s (see `tapline run --help`)", what, value != NULL ? ": " : "", value != NULL ? value : "");
-	return TL_EXIT_USAGE;
+	struct options *o = ctx;
+
+	o->check |= id == 'c';
+	o->fail_on_loss |= id == 'f';
+	o->json |= id == 'j';
+	if (id == 'l')
+		o->latency_dir = value;
+	if (id == 'd' && (tl_parse_seconds(value, &o->duration_ns) != 0 || o->duration_ns == 0))
+		return "--duration takes a number of seconds greater than 0";
+	return NULL;
 }
 
 // Returns -1 to go on, else an exit status.
 static int parse(int argc, char **argv, struct options *o)
 {
-	struct tl_options_reader reader;
-	const struct tl_option *option;
+	int status = tl_set_options(&tl_run_command, argc, argv, set, o);
 
-	tl_options_begin(&reader, &tl_run_command, argc, argv);
-	while ((option = tl_options_next(&reader)) != NULL) {
-		switch (option->id) {
-		case 'c':
-			o->check = true;
-			break;
-		case 'd':
-			if (tl_parse_seconds(optarg, &o->duration_ns) != 0 || o->duration_ns == 0)
-				return usage("--duration takes a number of seconds greater than 0", optarg);
-			break;
-		case 'f':
-			o->fail_on_loss = true;
-			break;
-		case 'l':
-			o->latency_dir = optarg;
-			break;
-		case 'j':
-			o->json = true;
-			break;
-		}
-	}
-	if (reader.status >= 0)
-		return reader.status;
+	if (status >= 0)
+		return status;
 	if (optind + 1 != argc)
-		return usage(
+		return tl_misuse(&tl_run_command,
 			optind == argc ? "which configuration? give its file" : "one configuration at a time", NULL);
 	o->config = argv[optind];
 	return -1;
@@ -115,9 +102,9 @@ int tl_cmd_run(int argc, char **argv)
 		return TL_EXIT_USAGE;
 	}
 	if (o.latency_dir != NULL && config->n_echoes == 0)
-		status = usage("--latency: there is no echo in", o.config);
+		status = tl_misuse(&tl_run_command, "--latency: there is no echo in", o.config);
 	else if (!o.check && o.latency_dir != NULL && tl_latency_files_prepare(o.latency_dir, &err) != 0)
-		status = usage(err.text, NULL);
+		status = tl_misuse(&tl_run_command, err.text, NULL);
 	else if (o.check)
 		status = tl_check(config, o.json);
 	else

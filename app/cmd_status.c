@@ -131,10 +131,8 @@ int tl_cmd_status(int argc, char **argv)
 	}
 	if (reader.status >= 0)
 		return reader.status;
-	if (optind != argc) {
-		tl_error("%s: unexpected (see `tapline status --help`)", argv[optind]);
-		return TL_EXIT_USAGE;
-	}
+	if (optind != argc)
+		return tl_misuse(&tl_status_command, "unexpected", argv[optind]);
 	if (tl_ctl_ask(path, "status", &answer, &err) != 0) {
 		tl_error("%s", err.text);
 		return TL_EXIT_FAILED;

@@ -44,34 +44,31 @@ struct options {
 	uint64_t pages; // 0: no end
 };
 
-static int usage(const char *what, const char *value)
+// Returns NULL, or what is wrong.
+static const char *set(void *ctx, int id, const char *value)
 {
-	tl_error("%s: %s (see `tapline top --help`)", what, value);
-	return TL_EXIT_USAGE;
+	struct options *o = ctx;
+
+	if (id == 's')
+		o->socket = value;
+	else if (id == 'o')
+		o->pages = 1;
+	else if (id == 'n' && tl_parse_u64(value, 1, UINT32_MAX, &o->pages) != 0)
+		return "-n takes a whole number from 1";
+	else if (id == 'i' && (tl_parse_seconds(value, &o->interval_ns) != 0 || o->interval_ns < TL_NS_PER_S / 10 ||
+				      o->interval_ns > 3600 * TL_NS_PER_S))
+		return "--interval takes a number of seconds from 0.1 to 3600";
+	return NULL;
 }
 
 // Returns -1 to go on, else an exit status.
 static int parse(int argc, char **argv, struct options *o)
 {
-	struct tl_options_reader reader;
-	const struct tl_option *option;
+	int status = tl_set_options(&tl_top_command, argc, argv, set, o);
 
-	tl_options_begin(&reader, &tl_top_command, argc, argv);
-	while ((option = tl_options_next(&reader)) != NULL) {
-		if (option->id == 's')
-			o->socket = optarg;
-		else if (option->id == 'o')
-			o->pages = 1;
-		else if (option->id == 'n' && tl_parse_u64(optarg, 1, UINT32_MAX, &o->pages) != 0)
-			return usage("-n takes a whole number from 1", optarg);
-		else if (option->id == 'i' &&
-			 (tl_parse_seconds(optarg, &o->interval_ns) != 0 || o->interval_ns < TL_NS_PER_S / 10 ||
-				 o->interval_ns > 3600 * TL_NS_PER_S))
-			return usage("--interval takes a number of seconds from 0.1 to 3600", optarg);
-	}
-	if (reader.status >= 0)
-		return reader.status;
-	return optind == argc ? -1 : usage("unexpected", argv[optind]);
+	if (status >= 0)
+		return status;
+	return optind == argc ? -1 : tl_misuse(&tl_top_command, "unexpected", argv[optind]);
 }
 
 // What the appliance says now, or NULL with a sentence.

@@ -43,15 +43,35 @@ static void climb(const struct tl_tree *tree, const char *controller, char *path
 	}
 }
 
+// Of both hierarchies that the process may be in. Returns whether it is in one.
+static bool climb_both(const struct tl_tree *tree, const char *controller,
+	void (*look)(const struct tl_tree *tree, const char *dir, void *ctx), void *ctx)
+{
+	const char *const hierarchies[] = {"", controller};
+	char *text = tl_tree_text(tree, "/proc/self/cgroup");
+	char path[TL_TREE_PATH_MAX];
+	bool known = false;
+
+	for (size_t i = 0; text != NULL && i < TL_ARRAY_LEN(hierarchies); i++) {
+		if (!find_cgroup(text, hierarchies[i], path, sizeof(path)))
+			continue;
+		known = true;
+		climb(tree, hierarchies[i], path, look, ctx);
+	}
+	free(text);
+	return known;
+}
+
 struct limit {
-	const char *file;
+	const char *v2_file, *v1_file;
 	int64_t least;
 };
 
 static void look_limit(const struct tl_tree *tree, const char *dir, void *ctx)
 {
 	struct limit *limit = ctx;
-	struct tl_fact_num value = tl_tree_num(tree, "%s/%s", dir, limit->file);
+	struct tl_fact_num v2 = tl_tree_num(tree, "%s/%s", dir, limit->v2_file);
+	struct tl_fact_num value = v2.known ? v2 : tl_tree_num(tree, "%s/%s", dir, limit->v1_file);
 
 	if (value.known && value.value >= 0 && value.value < V1_NO_LIMIT && value.value < limit->least)
 		limit->least = value.value;
@@ -60,24 +80,9 @@ static void look_limit(const struct tl_tree *tree, const char *dir, void *ctx)
 struct tl_fact_num tl_cgroup_limit(
 	const struct tl_tree *tree, const char *controller, const char *v2_file, const char *v1_file)
 {
-	char *text = tl_tree_text(tree, "/proc/self/cgroup");
-	struct limit limit = {.least = TL_FACT_NO_LIMIT};
-	char path[TL_TREE_PATH_MAX];
-	bool known = false;
+	struct limit limit = {.v2_file = v2_file, .v1_file = v1_file, .least = TL_FACT_NO_LIMIT};
+	bool known = climb_both(tree, controller, look_limit, &limit);
 
-	if (text == NULL)
-		return (struct tl_fact_num){0};
-	if (find_cgroup(text, "", path, sizeof(path))) {
-		known = true;
-		limit.file = v2_file;
-		climb(tree, "", path, look_limit, &limit);
-	}
-	if (find_cgroup(text, controller, path, sizeof(path))) {
-		known = true;
-		limit.file = v1_file;
-		climb(tree, controller, path, look_limit, &limit);
-	}
-	free(text);
 	return known ? tl_fact_is(limit.least) : (struct tl_fact_num){0};
 }
 
@@ -97,21 +102,8 @@ static void look_quota(const struct tl_tree *tree, const char *dir, void *ctx)
 
 struct tl_fact_num tl_cgroup_quota(const struct tl_tree *tree)
 {
-	char *text = tl_tree_text(tree, "/proc/self/cgroup");
 	int64_t least = TL_FACT_NO_LIMIT;
-	char path[TL_TREE_PATH_MAX];
-	bool known = false;
+	bool known = climb_both(tree, "cpu,cpuacct", look_quota, &least);
 
-	if (text == NULL)
-		return (struct tl_fact_num){0};
-	if (find_cgroup(text, "", path, sizeof(path))) {
-		known = true;
-		climb(tree, "", path, look_quota, &least);
-	}
-	if (find_cgroup(text, "cpu,cpuacct", path, sizeof(path))) {
-		known = true;
-		climb(tree, "cpu,cpuacct", path, look_quota, &least);
-	}
-	free(text);
 	return known ? tl_fact_is(least) : (struct tl_fact_num){0};
 }

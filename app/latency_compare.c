@@ -24,7 +24,7 @@ static const struct tl_option options[] = {
 };
 
 static const struct tl_command compare_command = {
-	.name = "latency",
+	.name = "latency --compare",
 	.usage = "latency --compare A B [--threshold T] [--json]",
 	.about =
 		"Says whether the latencies of B are larger than those of A, at p50, p90, p99 and p99.9. A and B are reports: what\n"
@@ -46,12 +46,6 @@ bool tl_latency_is_compare(int argc, char **argv)
 	return false;
 }
 
-static int usage(const char *what)
-{
-	tl_error("%s (see `tapline latency --compare --help`)", what);
-	return TL_EXIT_USAGE;
-}
-
 // Returns -1 to go on, else an exit status.
 static int parse(int argc, char **argv, struct call *call)
 {
@@ -61,13 +55,14 @@ static int parse(int argc, char **argv, struct call *call)
 	tl_options_begin(&reader, &compare_command, argc, argv);
 	while ((option = tl_options_next(&reader)) != NULL) {
 		if (option->id == TL_LATENCY_THRESHOLD_ID && tl_latency_parse_threshold(optarg, &call->threshold) != 0)
-			return usage("--threshold takes a number of ns, or one with ns, us, ms or %");
+			return tl_misuse(&compare_command,
+				"--threshold takes a number of ns, or one with ns, us, ms or %", NULL);
 		call->json |= option->id == 'j';
 	}
 	if (reader.status >= 0)
 		return reader.status;
 	if (argc - optind != 2)
-		return usage("--compare takes two reports, JSON or HTML");
+		return tl_misuse(&compare_command, "--compare takes two reports, JSON or HTML", NULL);
 	call->a = argv[optind];
 	call->b = argv[optind + 1];
 	return -1;

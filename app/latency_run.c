@@ -174,8 +174,15 @@ static void judge(struct tl_latency_run *run, const struct tl_match_stats *stats
 			stats->trigger_cut + stats->cut);
 	if (stats->other_streams != 0)
 		tl_latency_add_invalid(report,
-			"%" PRIu64 " streams of replies beside the first: by position there can be one; narrow --reply",
+			"%" PRIu64
+			" streams of replies beside the first, or in front of where it was seen to begin: by position there "
+			"can be one; narrow --reply",
 			stats->other_streams);
+	if (run->cfg->match.method == TL_MATCH_POSITION && stats->trigger_bytes != stats->reply_bytes)
+		tl_latency_add_invalid(report,
+			"the triggers are %" PRIu64 " bytes, the replies %" PRIu64
+			": by position all behind what is missing are linked wrongly",
+			stats->trigger_bytes, stats->reply_bytes);
 }
 
 static void fill(struct tl_latency_run *run, const struct tl_match_stats *stats, const struct side sides[2])

@@ -14,23 +14,36 @@
 
 static const char *const known[] = {"nic-rx", "nic-ptp", "nic-tx", "kernel", "file", "tsc"};
 
-// "..., timestamps: tsc (software, ...), clock within 57 ns at start"
-static void read_description(const char *text, const char **out_source, uint64_t *out_bound_ns)
+// What a description says.
+struct described {
+	const char *source;
+	uint64_t bound_ns, unit_ns; // 0: nothing
+};
+
+static uint64_t number_after(const char *text, const char *words)
 {
-	static const char mark[] = "timestamps: ", within[] = "within ";
+	const char *at = strstr(text, words);
+
+	return at != NULL ? strtoull(at + strlen(words), NULL, 10) : 0;
+}
+
+// "..., timestamps: tsc (software, ...), clock within 57 ns at start"; "..., timestamps: file (in units of 1000 ns)"
+static struct described read_description(const char *text)
+{
+	static const char mark[] = "timestamps: ";
+	struct described out = {.source = "file"};
 	const char *at = strstr(text, mark);
 
-	*out_source = "file";
 	if (at == NULL)
-		return;
+		return out;
 	at += strlen(mark);
 	size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz-");
 	for (size_t i = 0; i < TL_ARRAY_LEN(known); i++)
 		if (strlen(known[i]) == len && strncmp(at, known[i], len) == 0)
-			*out_source = known[i];
-	at = strstr(at, within);
-	if (at != NULL)
-		*out_bound_ns = strtoull(at + strlen(within), NULL, 10);
+			out.source = known[i];
+	out.bound_ns = number_after(at, "within ");
+	out.unit_ns = number_after(at, "units of ");
+	return out;
 }
 
 // Nanoseconds of a unit, rounded up.
@@ -42,6 +55,16 @@ static uint64_t unit_ns(uint8_t tsresol)
 	for (; exponent != 0 && ns > 1; exponent--)
 		ns = tsresol & TSRESOL_BINARY ? (ns + 1) / 2 : (ns + 9) / 10;
 	return ns;
+}
+
+// As if_tsresol has it, of a power of ten.
+static uint8_t tsresol_of(uint64_t unit_ns)
+{
+	uint8_t tsresol = 9;
+
+	for (; unit_ns >= 10 && tsresol != 0; unit_ns /= 10)
+		tsresol--;
+	return tsresol;
 }
 
 static bool is_sent(const struct tl_pcap_more *more)
@@ -62,8 +85,6 @@ void tl_latency_origin_see(struct tl_latency_origin *origin, const struct tl_pca
 {
 	struct tl_pcap_more more;
 	char description[256];
-	const char *source;
-	uint64_t bound_ns = 0;
 
 	tl_pcap_get_more(reader, &more);
 	origin->sent |= is_sent(&more);
@@ -71,13 +92,15 @@ void tl_latency_origin_see(struct tl_latency_origin *origin, const struct tl_pca
 		return;
 	snprintf(description, sizeof(description), "%.*s", (int)more.description_bytes,
 		more.description != NULL ? more.description : "");
-	read_description(description, &source, &bound_ns);
+	struct described says = read_description(description);
+	if (says.unit_ns > unit_ns(more.tsresol)) // a recording of ours has ns of whatever there was
+		more.tsresol = tsresol_of(says.unit_ns);
 	if (!origin->seen || unit_ns(more.tsresol) > unit_ns(origin->tsresol))
 		origin->tsresol = more.tsresol;
-	if (origin->source[0] != '\0' && strcmp(origin->source, source) != 0)
-		source = "mixed";
-	snprintf(origin->source, sizeof(origin->source), "%s", source);
-	origin->bound_ns = tl_max_u64(origin->bound_ns, bound_ns);
+	if (origin->source[0] != '\0' && strcmp(origin->source, says.source) != 0)
+		says.source = "mixed";
+	snprintf(origin->source, sizeof(origin->source), "%s", says.source);
+	origin->bound_ns = tl_max_u64(origin->bound_ns, says.bound_ns);
 	origin->section = more.section;
 	origin->interface_id = more.interface_id;
 	origin->seen = true;

@@ -125,7 +125,7 @@ fail() {
 # From 23.11 on libraries are chosen by name; before that most could not be left out, though nothing here needs them.
 libs_option() {
 	if grep -q "^option('enable_libs'" "$work/source/meson_options.txt"; then
-		echo -Denable_libs=bpf,pdump,security,cryptodev,hash,gso
+		echo -Denable_libs=bpf,security,cryptodev,hash,gso
 	else
 		sed -i 's/^disabled_libs = \[\]/optional_libs += libraries\n&/' "$work/source/lib/meson.build"
 		echo "-Ddisable_libs=$idle_libs"

@@ -82,6 +82,8 @@ static void describe(const struct tl_capture *c, enum tl_ts_source source, char 
 	else if (source == TL_TS_NIC_RX && stamps.has_bound)
 		snprintf(text, size, " (hardware, when the NIC received the frame), clock within %llu ns at start",
 			(unsigned long long)stamps.bound_ns);
+	else if (source == TL_TS_FILE && stamps.unit_ns > 1) // what the IDB cannot say, whose unit is ns
+		snprintf(text, size, " (in units of %u ns)", stamps.unit_ns);
 }
 
 static uint32_t put_interface(const struct tl_capture *c, uint16_t queue, bool second, void *buf, uint32_t size)

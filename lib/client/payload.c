@@ -6,20 +6,12 @@
 #include <endian.h>
 #include <string.h>
 
-#define GOLDEN_RATIO UINT64_C(0x9e3779b97f4a7c15)
+#include <tl_random.h>
 
-// The output function of SplitMix64 (Steele, Lea, Flood 2014): every input bit reaches every output bit.
-static uint64_t mix(uint64_t x)
-{
-	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return x ^ (x >> 31);
-}
-
-// Word i of a message is mix(key + i * GOLDEN_RATIO).
+// What a message's words follow from.
 static uint64_t message_key(uint64_t seed, uint64_t seq)
 {
-	return mix(seed + mix(seq + GOLDEN_RATIO));
+	return tl_random_mix(seed + tl_random_mix(seq + TL_RANDOM_STEP));
 }
 
 void tl_client_payload_make(uint8_t *payload, size_t len, uint64_t seed, uint64_t seq)
@@ -29,7 +21,7 @@ void tl_client_payload_make(uint8_t *payload, size_t len, uint64_t seed, uint64_
 
 	memcpy(payload, &seq_be, TL_CLIENT_SEQ_BYTES);
 	for (size_t at = TL_CLIENT_SEQ_BYTES; at < len; at += sizeof(uint64_t)) {
-		uint64_t word = mix(state += GOLDEN_RATIO);
+		uint64_t word = tl_random_next(&state);
 		memcpy(payload + at, &word, tl_min_u64(sizeof(word), len - at));
 	}
 }
@@ -43,7 +35,7 @@ bool tl_client_payload_check(const uint8_t *payload, size_t len, uint64_t seed, 
 
 	uint64_t state = message_key(seed, *seq);
 	for (size_t at = TL_CLIENT_SEQ_BYTES; at < len; at += sizeof(uint64_t)) {
-		uint64_t word = mix(state += GOLDEN_RATIO);
+		uint64_t word = tl_random_next(&state);
 		if (memcmp(payload + at, &word, tl_min_u64(sizeof(word), len - at)) != 0)
 			return false;
 	}

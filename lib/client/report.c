@@ -4,6 +4,7 @@
 #include "sweep_priv.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static void add_counts(struct tl_latency *report, const struct tl_client_result *result)
 {
@@ -70,6 +71,13 @@ static void set_sources(struct tl_latency *report, const struct tl_client_result
 	tl_latency_set_sources(report, sources->departures, departure_ns, sources->arrivals, arrival_ns);
 }
 
+static const char *method_of(const struct tl_client_sources *sources)
+{
+	bool stamped = strcmp(sources->departures, "nic-tx") == 0 && strcmp(sources->arrivals, "nic-rx") == 0;
+
+	return stamped ? "rx-tx" : "software";
+}
+
 void tl_client_report_fill(struct tl_latency *report, const struct tl_client_sweep *sweep,
 	const struct tl_client_result *results, size_t n)
 {
@@ -77,7 +85,7 @@ void tl_client_report_fill(struct tl_latency *report, const struct tl_client_swe
 
 	snprintf(report->name, sizeof(report->name), "tapline client, %s%s", tl_client_best_name(results),
 		n > 1 ? ", all points of the sweep together" : "");
-	snprintf(report->method, sizeof(report->method), "software");
+	snprintf(report->method, sizeof(report->method), "%s", method_of(&results->sources));
 	set_sources(report, results, n);
 	add_facts(report, sweep->axis, results);
 	for (size_t i = 0; i < n; i++) {

@@ -9,6 +9,7 @@
 #include <rte_malloc.h>
 
 #include <tl_err.h>
+#include <tl_random.h>
 #include <tl_units.h>
 
 static int check(const struct tl_flow_cfg *cfg, struct tl_err *err)
@@ -21,16 +22,6 @@ static int check(const struct tl_flow_cfg *cfg, struct tl_err *err)
 		return tl_fail(err, -EINVAL, "a cut-off after %u bytes of a flow: use %u to %u", cfg->cutoff_bytes,
 			TL_FLOW_CUTOFF_MIN, TL_FLOW_CUTOFF_MAX);
 	return 0;
-}
-
-// The next of a sequence of well mixed words (SplitMix64).
-static uint64_t next_key(uint64_t *seed)
-{
-	uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
 }
 
 int tl_flow_create(const struct tl_flow_cfg *cfg, struct tl_flow_table **out, struct tl_err *err)
@@ -52,7 +43,7 @@ int tl_flow_create(const struct tl_flow_cfg *cfg, struct tl_flow_table **out, st
 	}
 	uint64_t seed = cfg->seed;
 	for (unsigned i = 0; i < TL_FLOW_KEYS; i++)
-		t->key[i] = next_key(&seed);
+		t->key[i] = tl_random_next(&seed);
 	t->bucket_mask = cfg->entries / TL_FLOW_WAYS - 1;
 	t->cutoff_bytes = cfg->cutoff_bytes;
 	t->idle_ticks = (int32_t)tl_min_u64(cfg->idle_ns >> TL_FLOW_TICK_SHIFT, INT32_MAX);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include <tl_pcapfile.h>
+#include <tl_random.h>
 
 #define HASHES 4
 #define FILL_OF_8 3u // eighths
@@ -36,22 +37,14 @@ struct tl_index_builder {
 
 // ---- the filter
 
-// Finalizer of splitmix64: every bit of the result depends on every bit of the key.
-static uint64_t mix(uint64_t x)
-{
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-	return x ^ x >> 31;
-}
-
 static uint64_t hash_addr(const struct tl_index_addr *addr)
 {
-	return mix(mix(addr->high + 0x9e3779b97f4a7c15u) ^ addr->low);
+	return tl_random_mix(tl_random_mix(addr->high + TL_RANDOM_STEP) ^ addr->low);
 }
 
 static uint64_t hash_port(uint16_t port)
 {
-	return mix(0x706f727400000000u | port); // "port": no address has this hash but by chance
+	return tl_random_mix(0x706f727400000000u | port); // "port": no address has this hash but by chance
 }
 
 // The place of a key's bit: double hashing (Kirsch and Mitzenmacher, 2006).

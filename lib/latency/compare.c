@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tl_random.h>
+
 #define RESAMPLES 2000
 #define TOGETHER 0.05 // how likely it is that any of the intervals misses
 #define BEYOND 10     // samples that a quantile needs beyond it
@@ -61,17 +63,9 @@ static uint64_t at_rank(const struct sorted *sorted, uint64_t rank)
 
 // ---- random numbers, the same on every machine
 
-static uint64_t next_random(uint64_t *state) // splitmix64
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
 static double uniform(uint64_t *state) // in (0, 1)
 {
-	return ((double)(next_random(state) >> 11) + 0.5) * 0x1p-53;
+	return ((double)(tl_random_next(state) >> 11) + 0.5) * 0x1p-53;
 }
 
 static double normal(uint64_t *state)

@@ -62,6 +62,12 @@ static void print_source(FILE *out, const char *of, const struct tl_latency_sour
 	fprintf(out, "%-32s %s, within %s\n", of, source->name, tl_format_ns(source->bound_ns, text, sizeof(text)));
 }
 
+// A table of costs may be all there is.
+static bool is_costs_only(const struct tl_latency *report)
+{
+	return report->matched == 0 && report->n_costs != 0;
+}
+
 static void print_head(FILE *out, const struct tl_latency *report)
 {
 	if (report->name[0] != '\0')
@@ -71,7 +77,7 @@ static void print_head(FILE *out, const struct tl_latency *report)
 	print_source(out, "stamps of replies", &report->reply);
 	for (size_t i = 0; i < tl_latency_n_counters; i++) {
 		uint64_t value = tl_latency_counter_read(report, i);
-		if (value != 0 || i == 0)
+		if (value != 0 || (i == 0 && !is_costs_only(report)))
 			fprintf(out, "%-32s %" PRIu64 "\n", tl_latency_counters[i].label, value);
 	}
 }
@@ -157,7 +163,7 @@ int tl_latency_text(const struct tl_latency *report, FILE *out)
 
 	print_head(out, report);
 	fputc('\n', out);
-	if (report->matched != 0 || report->n_costs == 0) { // a table of costs may be all there is
+	if (!is_costs_only(report)) {
 		print_columns(out, "");
 		print_latency(out, report);
 	}

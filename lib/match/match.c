@@ -123,6 +123,8 @@ int tl_match_finish(struct tl_match *match)
 {
 	int rc = match_streams_settle(match, UINT64_MAX);
 
+	match->stats.trigger_bytes = match->begin;
+	match->stats.reply_bytes = match->only != NULL ? match->only->expected : 0;
 	match_triggers_retire(match, UINT64_MAX);
 	return rc;
 }

@@ -6,6 +6,7 @@
 //   match.c    one frame after the other; time goes on
 //   frame.c    what a frame carries
 //   stream.c   TCP streams, put together by sequence number
+//   streams.c  the table of them
 //   trigger.c  the triggers within some windows, in their order, and which of them a reply answers
 //   index.c    finds them by their bytes
 //   message.c  replies out of bytes: by payload, sequence or position
@@ -70,6 +71,7 @@ struct match_text {
 	uint8_t *data;
 	uint64_t *sum; // [i]: the polynomial of the first i bytes; one more than bytes
 	uint32_t at, len, room;
+	uint32_t rest; // TL_MATCH_SEQUENCE, replies of a given length: bytes up to where the next one begins
 	struct match_mark *mark;
 	uint32_t mark_at, marks, marks_room; // mark_at: that of the byte at
 	bool skipping;			     // the byte before was no trigger's, and came with the same segment
@@ -86,7 +88,8 @@ struct match_piece {
 struct match_stream_key {
 	struct tl_ip6 src, dst; // IPv4: in the first four bytes
 	uint16_t src_port_be, dst_port_be;
-	uint8_t is_ip6;
+	uint8_t is_ip6 : 1;
+	uint8_t in_front : 7; // of what the capture showed of the connection first: bytes that came before those
 	uint8_t is_trigger;
 	uint16_t vlan_id;
 };
@@ -94,9 +97,10 @@ struct match_stream_key {
 struct match_stream {
 	struct match_stream *next; // in the bucket
 	struct match_stream_key key;
-	bool begun;
+	bool begun, from_syn;
 	uint32_t first_seq; // of the connection
 	uint32_t base_seq;  // of byte 0
+	uint64_t begin;	    // where its first reply begins
 	uint64_t expected;  // the first byte not seen
 	uint64_t last_ns;
 	struct match_piece *held; // by place, without overlap
@@ -175,7 +179,13 @@ struct match_group *match_find(const struct match_index *index, uint64_t hash, c
 void match_index_free(struct match_index *index);
 
 // stream.c
-int match_stream_take(struct tl_match *match, const struct match_payload *payload);
+int match_stream_take(struct tl_match *match, const struct match_payload *segment);
+// What waits for bytes that should have come by now is decided; UINT64_MAX: all of it.
+int match_stream_settle(struct tl_match *match, struct match_stream *stream, uint64_t now_ns);
+
+// streams.c
+// The stream of this key, a new one if there is none; NULL: no memory.
+struct match_stream *match_stream_get(struct tl_match *match, const struct match_stream_key *key);
 int match_streams_settle(struct tl_match *match, uint64_t now_ns);
 void match_streams_free(struct tl_match *match);
 

@@ -197,11 +197,22 @@ static void pass_unknown(struct tl_match *match, struct match_text *text)
 	pass_unmatched(match, text, len == 0 ? 1 : len < left ? len : left);
 }
 
+// The end of a reply whose beginning was lost.
+static void pass_rest(struct tl_match *match, struct match_text *text)
+{
+	uint32_t len = (uint32_t)tl_min_u64(text->rest, text->len - text->at);
+
+	text->rest -= len;
+	if (len != 0)
+		pass_unmatched(match, text, len);
+}
+
 static int decide_numbers(struct tl_match *match, struct match_text *text, uint64_t now_ns)
 {
 	uint32_t need = match->cfg.reply_offset + match->cfg.number_bytes;
 	int rc = 0;
 
+	pass_rest(match, text);
 	while (rc == 0 && text->at < text->len) {
 		uint32_t left = text->len - text->at;
 		bool old = text->mark[text->mark_at].ts_ns + match->cfg.window_ns < now_ns, again;

@@ -7,108 +7,22 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define BUCKETS_FIRST 256u
 #define HELD_BYTES_MAX (UINT64_C(16) << 20) // of a stream: more than a window of TCP has, mostly
 #define FAR_BYTES (INT64_C(256) << 20)	    // so far away it is another place of the stream, not a hole
-#define IDLE_NS_MIN (60 * TL_NS_PER_S)
-
-// ---- the table
-
-static struct match_stream **bucket_of(
-	struct match_stream **bucket, uint64_t buckets, const struct match_stream_key *key)
-{
-	uint64_t sum = 0, word;
-
-	_Static_assert(sizeof(*key) % sizeof(word) == 0, "it is hashed by words, and has no padding");
-	for (size_t i = 0; i < sizeof(*key); i += sizeof(word)) {
-		memcpy(&word, (const uint8_t *)key + i, sizeof(word));
-		sum = (sum ^ word) * UINT64_C(0xd6e8feb86659fd93);
-		sum ^= sum >> 32;
-	}
-	return &bucket[sum & (buckets - 1)];
-}
-
-static int grow(struct tl_match *match)
-{
-	uint64_t buckets = match->buckets != 0 ? 2 * match->buckets : BUCKETS_FIRST;
-	struct match_stream **larger = calloc(buckets, sizeof(struct match_stream *));
-
-	if (larger == NULL)
-		return -ENOMEM;
-	for (uint64_t i = 0; i < match->buckets; i++) {
-		struct match_stream *stream = match->bucket[i], *next;
-		for (; stream != NULL; stream = next) {
-			struct match_stream **bucket = bucket_of(larger, buckets, &stream->key);
-			next = stream->next;
-			stream->next = *bucket;
-			*bucket = stream;
-		}
-	}
-	free(match->bucket);
-	match->bucket = larger;
-	match->buckets = buckets;
-	return 0;
-}
-
-// The stream of this key, a new one if there is none; NULL: no memory.
-static struct match_stream *get_stream(struct tl_match *match, const struct match_stream_key *key)
-{
-	struct match_stream *stream;
-
-	if (match->streams == match->buckets && grow(match) != 0)
-		return NULL;
-	struct match_stream **bucket = bucket_of(match->bucket, match->buckets, key);
-	for (stream = *bucket; stream != NULL; stream = stream->next)
-		if (memcmp(&stream->key, key, sizeof(*key)) == 0)
-			return stream;
-	stream = calloc(1, sizeof(*stream));
-	if (stream == NULL)
-		return NULL;
-	stream->key = *key;
-	stream->next = *bucket;
-	*bucket = stream;
-	match->streams++;
-	return stream;
-}
-
-static void free_stream(struct match_stream *stream)
-{
-	struct match_piece *next;
-
-	for (struct match_piece *piece = stream->held; piece != NULL; piece = next) {
-		next = piece->next;
-		free(piece);
-	}
-	match_text_free(&stream->text);
-	free(stream);
-}
-
-void match_streams_free(struct tl_match *match)
-{
-	struct match_stream *next;
-
-	for (uint64_t i = 0; i < match->buckets; i++)
-		for (struct match_stream *stream = match->bucket[i]; stream != NULL; stream = next) {
-			next = stream->next;
-			free_stream(stream);
-		}
-	free(match->bucket);
-}
+#define FRONTS_MAX 8			    // segments in a row, each of which came in front of all before it
 
 // ---- bytes in order
 
-// Bytes that come next: a trigger, or replies.
-static int deliver(struct tl_match *match, struct match_stream *stream, const struct match_payload *bytes)
+// Bytes that come next: a trigger, or of replies, which are decided when all that is there has been put.
+static int put_next(struct tl_match *match, struct match_stream *stream, const struct match_payload *bytes)
 {
 	uint64_t at = stream->expected;
 
 	stream->expected += bytes->len;
 	if (stream->key.is_trigger)
 		return match_trigger_add(match, bytes);
-	if (match->cfg.method != TL_MATCH_POSITION) {
-		int rc = match_text_put(&stream->text, bytes->data, bytes->len, bytes->ts_ns, bytes->frame);
-		return rc != 0 ? rc : match_text_decide(match, &stream->text, match->now_ns);
-	}
+	if (match->cfg.method != TL_MATCH_POSITION)
+		return match_text_put(&stream->text, bytes->data, bytes->len, bytes->ts_ns, bytes->frame);
 	if (match->only == NULL)
 		match->only = stream;
 	if (match->only == stream)
@@ -119,7 +33,20 @@ static int deliver(struct tl_match *match, struct match_stream *stream, const st
 	return 0;
 }
 
-// What was held and is next.
+static int deliver(struct tl_match *match, struct match_stream *stream, const struct match_payload *bytes)
+{
+	int rc = put_next(match, stream, bytes);
+
+	return rc != 0 ? rc : match_text_decide(match, &stream->text, match->now_ns);
+}
+
+// Triggers wait for nothing that was lost in front of them, or their replies would find none; by position they have to.
+static bool waits(const struct tl_match *match, const struct match_stream *stream)
+{
+	return !stream->key.is_trigger || match->cfg.method == TL_MATCH_POSITION;
+}
+
+// What was held and is next. It may be old already, and is decided as a whole: a reply may be split over its pieces.
 static int deliver_held(struct tl_match *match, struct match_stream *stream)
 {
 	struct match_piece *piece;
@@ -132,12 +59,22 @@ static int deliver_held(struct tl_match *match, struct match_stream *stream)
 			.frame = piece->frame};
 		stream->held = piece->next;
 		stream->held_bytes -= piece->len;
-		int rc = deliver(match, stream, &bytes);
+		int rc = waits(match, stream) ? put_next(match, stream, &bytes) : 0;
+		stream->expected = piece->at + piece->len;
 		free(piece);
 		if (rc != 0)
 			return rc;
 	}
-	return 0;
+	return match_text_decide(match, &stream->text, match->now_ns);
+}
+
+// After a hole the next reply of a given length begins where it would have without the hole.
+static void find_reply(const struct tl_match *match, struct match_stream *stream)
+{
+	uint32_t len = match->cfg.reply_bytes;
+
+	if (len != 0)
+		stream->text.rest = (uint32_t)((len - (stream->expected - stream->begin) % len) % len);
 }
 
 // The bytes of the hole in front will not come.
@@ -148,6 +85,7 @@ static int give_up_hole(struct tl_match *match, struct match_stream *stream)
 	if (!stream->key.is_trigger)
 		match->stats.lost_bytes += stream->held->at - stream->expected;
 	stream->expected = stream->held->at;
+	find_reply(match, stream);
 	return rc != 0 ? rc : deliver_held(match, stream);
 }
 
@@ -163,24 +101,23 @@ static int settle(struct tl_match *match, struct match_stream *stream)
 
 // ---- segments
 
-static int hold(struct match_stream *stream, struct match_piece **link, uint64_t at, uint64_t end,
-	const struct match_payload *segment, uint64_t segment_at)
+static int hold(struct match_stream *stream, struct match_piece **link, uint64_t at, const struct match_payload *bytes)
 {
-	struct match_piece *piece = malloc(sizeof(*piece) + (end - at));
+	struct match_piece *piece = malloc(sizeof(*piece) + bytes->len);
 
 	if (piece == NULL)
 		return -ENOMEM;
 	*piece = (struct match_piece){
-		.next = *link, .at = at, .ts_ns = segment->ts_ns, .frame = segment->frame, .len = (uint32_t)(end - at)};
-	memcpy(piece->data, segment->data + (at - segment_at), end - at);
+		.next = *link, .at = at, .ts_ns = bytes->ts_ns, .frame = bytes->frame, .len = bytes->len};
+	memcpy(piece->data, bytes->data, bytes->len);
 	*link = piece;
-	stream->held_bytes += end - at;
+	stream->held_bytes += bytes->len;
 	return 0;
 }
 
 // Holds what of a segment is not held yet. *out_new is how much that is.
-static int hold_new(
-	struct match_stream *stream, const struct match_payload *segment, uint64_t segment_at, uint64_t *out_new)
+static int hold_new(struct tl_match *match, struct match_stream *stream, const struct match_payload *segment,
+	uint64_t segment_at, uint64_t *out_new)
 {
 	struct match_piece **link = &stream->held;
 	uint64_t at = tl_max_u64(segment_at, stream->expected), end = segment_at + segment->len;
@@ -191,7 +128,12 @@ static int hold_new(
 		struct match_piece *piece = *link;
 		uint64_t until = piece != NULL ? tl_min_u64(end, piece->at) : end;
 		if (at < until) {
-			rc = hold(stream, link, at, until, segment, segment_at);
+			struct match_payload bytes = *segment;
+			bytes.data += at - segment_at;
+			bytes.len = (uint32_t)(until - at);
+			rc = hold(stream, link, at, &bytes);
+			if (rc == 0 && !waits(match, stream))
+				rc = match_trigger_add(match, &bytes);
 			*out_new += until - at;
 			at = until;
 			link = &(*link)->next;
@@ -205,60 +147,66 @@ static int hold_new(
 }
 
 // Where the stream goes on from here, whatever was before.
-static int restart(struct tl_match *match, struct match_stream *stream, uint32_t seq)
+static int restart(struct tl_match *match, struct match_stream *stream, const struct match_payload *segment)
 {
 	int rc = stream->begun ? settle(match, stream) : 0;
 
 	stream->begun = true;
-	stream->first_seq = seq;
-	stream->base_seq = seq - (uint32_t)stream->expected;
+	stream->begin = stream->expected;
+	stream->text.rest = 0;
+	stream->from_syn = segment->syn;
+	stream->first_seq = segment->seq;
+	stream->base_seq = segment->seq - (uint32_t)stream->expected;
 	return rc;
 }
 
-static void count_repeated(struct tl_match *match, const struct match_stream *stream)
+// Sets *out_new when something of the segment was not seen before, or it need not be: a probe of keepalive repeats a
+// byte (RFC 9293, section 3.8.4).
+static int take_segment(struct tl_match *match, struct match_stream *stream, const struct match_payload *segment,
+	int64_t ahead, bool *out_new)
 {
-	if (stream->key.is_trigger)
-		match->stats.trigger_repeated++;
-	else
-		match->stats.duplicates++;
-}
-
-static int take_segment(
-	struct tl_match *match, struct match_stream *stream, const struct match_payload *segment, int64_t ahead)
-{
-	uint64_t at = stream->expected + (uint64_t)ahead, is_new;
+	uint64_t at = stream->expected + (uint64_t)ahead, new_bytes;
 	int rc = 0;
 
-	if (ahead == 0 && stream->held == NULL)
+	if (ahead == 0 && stream->held == NULL) {
+		*out_new = true;
 		return deliver(match, stream, segment);
+	}
 	if (ahead < 0 && -ahead >= segment->len) {
-		if (!(ahead == -1 &&
-			    segment->len == 1)) // a probe of keepalive repeats a byte (RFC 9293, section 3.8.4)
-			count_repeated(match, stream);
-		else if (stream->key.is_trigger)
-			match->stats.trigger_repeated++;
+		*out_new |= ahead == -1 && segment->len == 1 && !stream->key.is_trigger;
 		return 0;
 	}
 	if (ahead < 0) { // only what is new of it
 		struct match_payload rest = *segment;
 		rest.data += -ahead;
 		rest.len -= (uint32_t)-ahead;
-		return take_segment(match, stream, &rest, 0);
+		return take_segment(match, stream, &rest, 0, out_new);
 	}
-	rc = hold_new(stream, segment, at, &is_new);
+	rc = hold_new(match, stream, segment, at, &new_bytes);
 	if (rc != 0)
 		return rc;
-	if (is_new == 0)
-		count_repeated(match, stream);
+	*out_new |= new_bytes != 0;
 	rc = deliver_held(match, stream);
 	while (rc == 0 && stream->held_bytes > HELD_BYTES_MAX)
 		rc = give_up_hole(match, stream);
 	return rc;
 }
 
-int match_stream_take(struct tl_match *match, const struct match_payload *segment)
+// How many bytes lie in front of what the capture showed first. It may have begun inside a connection, and then with a
+// segment that came before those in front of it.
+static uint32_t bytes_in_front(const struct match_stream *stream, const struct match_payload *segment, int64_t ahead)
 {
-	struct match_stream *stream = get_stream(match, &segment->key);
+	int64_t front = (int64_t)(stream->begin - stream->expected) - ahead;
+
+	if (stream->from_syn || front <= 0 || stream->key.in_front == FRONTS_MAX)
+		return 0;
+	return (uint32_t)tl_min_u64((uint64_t)front, segment->len);
+}
+
+static int take_bytes(struct tl_match *match, const struct match_payload *segment, bool *out_new)
+{
+	struct match_stream *stream = match_stream_get(match, &segment->key);
+	struct match_payload front = *segment, rest = *segment;
 	int rc = 0;
 
 	if (stream == NULL)
@@ -267,17 +215,31 @@ int match_stream_take(struct tl_match *match, const struct match_payload *segmen
 	int64_t ahead = (int32_t)(segment->seq - stream->base_seq - (uint32_t)stream->expected);
 	bool starts = segment->syn && stream->first_seq != segment->seq; // else it is the SYN again
 	if (!stream->begun || starts || ahead > FAR_BYTES || ahead < -FAR_BYTES) {
-		rc = restart(match, stream, segment->seq);
+		rc = restart(match, stream, segment);
 		ahead = 0;
 	}
-	if (rc != 0 || segment->len == 0)
-		return rc;
-	return take_segment(match, stream, segment, ahead);
+	front.len = bytes_in_front(stream, segment, ahead);
+	rest.data += front.len;
+	rest.len -= front.len;
+	front.key.in_front++;
+	if (rc == 0 && front.len != 0)
+		rc = take_bytes(match, &front, out_new);
+	return rc != 0 || rest.len == 0 ? rc : take_segment(match, stream, &rest, ahead + front.len, out_new);
 }
 
-// ---- time
+int match_stream_take(struct tl_match *match, const struct match_payload *segment)
+{
+	bool is_new = segment->len == 0;
+	int rc = take_bytes(match, segment, &is_new);
 
-static int settle_old(struct tl_match *match, struct match_stream *stream, uint64_t now_ns)
+	if (rc == 0 && !is_new && segment->key.is_trigger)
+		match->stats.trigger_repeated++;
+	else if (rc == 0 && !is_new)
+		match->stats.duplicates++;
+	return rc;
+}
+
+int match_stream_settle(struct tl_match *match, struct match_stream *stream, uint64_t now_ns)
 {
 	int rc = 0;
 
@@ -286,24 +248,4 @@ static int settle_old(struct tl_match *match, struct match_stream *stream, uint6
 	while (rc == 0 && stream->held != NULL && stream->held->ts_ns + match->cfg.window_ns < now_ns)
 		rc = give_up_hole(match, stream);
 	return rc != 0 ? rc : match_text_decide(match, &stream->text, now_ns);
-}
-
-int match_streams_settle(struct tl_match *match, uint64_t now_ns)
-{
-	uint64_t idle_ns = tl_max_u64(IDLE_NS_MIN, 4 * match->cfg.window_ns);
-	int rc = 0;
-
-	for (uint64_t i = 0; i < match->buckets && rc == 0; i++)
-		for (struct match_stream **link = &match->bucket[i]; *link != NULL && rc == 0;) {
-			struct match_stream *stream = *link;
-			rc = settle_old(match, stream, now_ns);
-			if (stream != match->only && stream->last_ns + idle_ns < now_ns && rc == 0) {
-				*link = stream->next;
-				match->streams--;
-				free_stream(stream);
-			} else {
-				link = &stream->next;
-			}
-		}
-	return rc;
 }

@@ -68,8 +68,10 @@ struct tl_match_stats {
 	uint64_t trigger_cut, cut;	       // too few bytes in the capture to see what is asked for
 	uint64_t trigger_unstamped, unstamped; // without a time
 
-	uint64_t lost_bytes;	// of the streams of replies: never seen
-	uint64_t other_streams; // TL_MATCH_POSITION: beside the first one; their replies are unmatched
+	uint64_t lost_bytes;		     // of the streams of replies: never seen
+	uint64_t other_streams;		     // TL_MATCH_POSITION: beside the first one; their replies are unmatched
+	uint64_t trigger_bytes, reply_bytes; // TL_MATCH_POSITION, at the end: where they differ some are missing, and
+					     // all behind them was linked wrongly
 };
 
 struct tl_match; // opaque

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <tl_random.h>
+
 #define ROBUSTNESS_DEFAULT 2		      // RFC 3376, section 8.1
 #define ROBUSTNESS_MAX 7		      // the QRV field has three bits
 #define QUERY_INTERVAL_NS (125 * TL_NS_PER_S) // section 8.2
@@ -128,14 +130,10 @@ void tl_mcast_destroy(struct tl_mcast *m)
 	free(m);
 }
 
-// splitmix64, scaled to the range by a multiplication.
+// Scaled to the range by a multiplication.
 uint64_t mcast_random_ns(struct tl_mcast *m, uint64_t max_ns)
 {
-	uint64_t z = m->random_state += UINT64_C(0x9e3779b97f4a7c15);
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	z ^= z >> 31;
-	return (uint64_t)(((unsigned __int128)z * max_ns) >> 64) + 1;
+	return (uint64_t)(((unsigned __int128)tl_random_next(&m->random_state) * max_ns) >> 64) + 1;
 }
 
 struct membership *mcast_find(struct tl_mcast *m, uint32_t group_be)

@@ -50,6 +50,11 @@ static void describe_interface(const struct tl_pcap_reader *reader, struct tl_pc
 	}
 }
 
+uint32_t tl_pcap_unit_ns(const struct tl_pcap_reader *reader)
+{
+	return reader->next == tl_pcapng_next ? 0 : reader->ns_per_unit;
+}
+
 void tl_pcap_get_more(const struct tl_pcap_reader *reader, struct tl_pcap_more *out)
 {
 	*out = (struct tl_pcap_more){.swapped = reader->swapped, .has_stamp = true};

@@ -193,6 +193,9 @@ int tl_pcap_open_memory(
 // by the end of the file included); after 0 or an error it keeps giving the same answer. err may be NULL.
 int tl_pcap_next(struct tl_pcap_reader *reader, struct tl_pcap_frame *out, struct tl_err *err);
 
+// The unit of the file's times; 0: each of its interfaces has its own.
+uint32_t tl_pcap_unit_ns(const struct tl_pcap_reader *reader);
+
 // What else the file says of the frame that tl_pcap_next() gave last. Text is borrowed from the mapping, in the file's
 // byte order and not terminated; NULL where there is none.
 struct tl_pcap_more {

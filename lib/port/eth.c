@@ -156,6 +156,8 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 	}
 	if (port->cfg.spec.kind == TL_PORT_KERNEL)
 		tl_kernel_quiesce_packet(&port->sockets);
+	if (port->stamping.source == TL_TS_KERNEL)
+		tl_kernel_stamp_early(&port->sockets);
 	snprintf(port->multicast, sizeof(port->multicast), "none");
 	fill_queues(port);
 	return 0;

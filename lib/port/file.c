@@ -32,6 +32,7 @@ static int file_open(struct tl_port *port, struct tl_err *err)
 	int rc = open_reader(&port->cfg, &port->file.reader, err);
 	if (rc != 0)
 		return rc;
+	port->stamping.unit_ns = tl_pcap_unit_ns(port->file.reader);
 	*q = (struct tl_rxq){.burst = tl_file_burst,
 		.source = TL_TS_FILE,
 		.wait_fd = -1,

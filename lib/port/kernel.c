@@ -178,6 +178,14 @@ void tl_kernel_sample_xdp(struct tl_kernel_sockets *sockets)
 	}
 }
 
+void tl_kernel_stamp_early(const struct tl_kernel_sockets *sockets)
+{
+	const int on = 1;
+
+	for (unsigned i = 0; i < sockets->n; i++)
+		(void)setsockopt(sockets->fd[i], SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
+}
+
 void tl_kernel_admit_packet(const struct tl_kernel_sockets *sockets)
 {
 	int unused = 0;

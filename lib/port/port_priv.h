@@ -67,8 +67,9 @@ struct tl_port_stamping {
 	enum tl_ts_source source; // TL_TS_TSC: they carry none
 	int offset;		  // in the mbuf
 	uint64_t flag;
+	uint32_t unit_ns;	      // of a file's times; 0: unknown
 	bool reads_phc;		      // the clock is a PHC of nanoseconds, else one of unknown ticks
-	struct tl_clock_track *track; // of that clock; NULL: not yet, or the kernel's stamps
+	struct tl_clock_track *track; // of that clock; NULL: not yet, or there is none
 };
 
 // What befalls a port while it runs.
@@ -168,6 +169,8 @@ void tl_kernel_list_sockets(int domain, struct tl_kernel_sockets *out);
 void tl_kernel_new_sockets(struct tl_kernel_sockets *after, const struct tl_kernel_sockets *before);
 void tl_kernel_sample_packet(struct tl_kernel_sockets *sockets);
 void tl_kernel_sample_xdp(struct tl_kernel_sockets *sockets);
+// Has the kernel stamp frames when they reach it, once for all sockets, and not when it copies them to each.
+void tl_kernel_stamp_early(const struct tl_kernel_sockets *sockets);
 // From now on, until admit_packet: a frame is neither queued nor counted. False, with errno, if the socket refused.
 bool tl_kernel_refuse_packets(int fd);
 // The same for all, and none is on its way any more when it returns. False if a socket refused.

@@ -78,6 +78,8 @@ static void print_stamps(const struct tl_port *port)
 	fprintf(stderr, "    stamps from     %s", tl_ts_source_name(stamps.source));
 	if (stamps.has_bound)
 		fprintf(stderr, ", within %" PRIu64 " ns of CLOCK_REALTIME", stamps.bound_ns);
+	if (stamps.unit_ns != 0)
+		fprintf(stderr, ", in units of %" PRIu32 " ns", stamps.unit_ns);
 	fprintf(stderr, "\n");
 	if (!stamps.has_nic_clock)
 		return;

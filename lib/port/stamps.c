@@ -7,11 +7,13 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include <rte_errno.h>
 #include <rte_ethdev.h>
+#include <rte_kvargs.h>
 #include <rte_mbuf_dyn.h>
 
 #define BIT(source) (1u << (source))
@@ -31,7 +33,31 @@ const char *tl_ts_source_name(enum tl_ts_source source)
 
 // ---- the choice
 
-// The sources that a kind of port can have, as far as is known without its device.
+// DPDK's driver for libpcap, by either of its names.
+static bool is_libpcap(const char *devargs)
+{
+	return strncmp(devargs, "net_pcap", 8) == 0 || strncmp(devargs, "eth_pcap", 8) == 0;
+}
+
+// Whether that driver gives the frames of files, each once. What it repeats from memory has no stamp, and what it has
+// of an interface has no file's.
+static bool reads_files(const char *devargs)
+{
+	static const char *const others[] = {"iface", "rx_iface", "rx_iface_in"};
+	const char *args = strchr(devargs, ',');
+	struct rte_kvargs *pairs = args != NULL ? rte_kvargs_parse(args + 1, NULL) : NULL;
+
+	if (pairs == NULL) // the driver will refuse them
+		return false;
+	const char *repeat = rte_kvargs_get(pairs, "infinite_rx");
+	bool reads = rte_kvargs_count(pairs, "rx_pcap") != 0 && (repeat == NULL || atoi(repeat) <= 0);
+	for (size_t i = 0; i < TL_ARRAY_LEN(others); i++)
+		reads &= rte_kvargs_count(pairs, others[i]) == 0;
+	rte_kvargs_free(pairs);
+	return reads;
+}
+
+// The sources that a kind of port can have, as far as is known without its device: one at most beside the TSC.
 static unsigned sources_of(const struct tl_port_cfg *cfg)
 {
 	switch (cfg->spec.kind) {
@@ -41,11 +67,21 @@ static unsigned sources_of(const struct tl_port_cfg *cfg)
 		return cfg->tx_queues == 0 ? BIT(TL_TS_KERNEL) : BIT(TL_TS_TSC) | BIT(TL_TS_KERNEL);
 	case TL_PORT_XDP:
 		return BIT(TL_TS_TSC);
-	case TL_PORT_PCI:
 	case TL_PORT_VDEV:
+		if (is_libpcap(cfg->spec.arg))
+			return BIT(TL_TS_TSC) | (reads_files(cfg->spec.arg) ? BIT(TL_TS_FILE) : 0);
+		return BIT(TL_TS_TSC) | BIT(TL_TS_NIC_RX);
+	case TL_PORT_PCI:
 		return BIT(TL_TS_TSC) | BIT(TL_TS_NIC_RX);
 	}
 	return 0;
+}
+
+static enum tl_ts_source best_of(const struct tl_port_cfg *cfg)
+{
+	unsigned others = sources_of(cfg) & ~BIT(TL_TS_TSC);
+
+	return others != 0 ? (enum tl_ts_source)__builtin_ctz(others) : TL_TS_TSC;
 }
 
 static int refuse(const struct tl_port_cfg *cfg, unsigned sources, struct tl_err *err)
@@ -111,13 +147,17 @@ static int register_field(struct tl_port *port, struct tl_err *err)
 // asked for: by then it is too late to choose another.
 int tl_port_choose_stamps(struct tl_port *port, bool offered, struct tl_err *err)
 {
-	enum tl_ts_source best = port->cfg.spec.kind == TL_PORT_KERNEL ? TL_TS_KERNEL : TL_TS_NIC_RX;
+	enum tl_ts_source best = best_of(&port->cfg);
 	enum tl_ts_source wanted = port->cfg.timestamps;
 
 	port->stamping.source = TL_TS_TSC;
 	if (port->cfg.nic != NULL)
 		offered = port->cfg.nic->stamps;
-	if (!offered || (sources_of(&port->cfg) & BIT(best)) == 0)
+	if (best == TL_TS_FILE) { // up to DPDK 26.03 the driver does not offer what it does, and counts in microseconds
+		port->stamping.unit_ns = offered ? 0 : TL_NS_PER_US;
+		offered = true;
+	}
+	if (!offered || best == TL_TS_TSC)
 		return wanted == TL_TS_AUTO || wanted == TL_TS_TSC ? 0 : refuse(&port->cfg, BIT(TL_TS_TSC), err);
 	if (wanted == TL_TS_TSC)
 		return 0;
@@ -148,11 +188,20 @@ void tl_port_end_stamps(struct tl_port *port)
 	port->stamping.track = NULL;
 }
 
+// What a stamp means. The kernel's, and a file's, are times since 1970 already.
+static const struct tl_clock_track *track_of(const struct tl_port_stamping *s)
+{
+	static const struct tl_clock_track ns = {.wall.line.mult = UINT64_C(1) << TL_CLOCK_SHIFT, .mask = UINT64_MAX};
+	static const struct tl_clock_track us = {
+		.wall.line.mult = UINT64_C(1000) << TL_CLOCK_SHIFT, .mask = UINT64_MAX};
+
+	if (s->source == TL_TS_NIC_RX)
+		return s->track;
+	return s->unit_ns == TL_NS_PER_US ? &us : &ns;
+}
+
 void tl_port_stamp_queue(const struct tl_port *port, struct tl_rxq *q)
 {
-	// The kernel's stamps are nanoseconds since 1970 already.
-	static const struct tl_clock_track as_it_is = {
-		.wall.line.mult = UINT64_C(1) << TL_CLOCK_SHIFT, .mask = UINT64_MAX};
 	const struct tl_port_stamping *s = &port->stamping;
 
 	q->source = s->source;
@@ -161,7 +210,7 @@ void tl_port_stamp_queue(const struct tl_port *port, struct tl_rxq *q)
 	q->burst = s->source == TL_TS_KERNEL ? tl_kernel_stamped_burst : tl_eth_stamped_burst;
 	q->stamp_offset = s->offset;
 	q->stamp_flag = s->flag;
-	q->track = s->source == TL_TS_KERNEL ? &as_it_is : s->track;
+	q->track = track_of(s);
 }
 
 void tl_port_discipline(struct tl_port *port)
@@ -174,6 +223,8 @@ void tl_port_discipline(struct tl_port *port)
 void tl_port_stamps(const struct tl_port *port, struct tl_port_stamps *out)
 {
 	*out = (struct tl_port_stamps){.source = port->rxq[0].source};
+	if (out->source == TL_TS_FILE)
+		out->unit_ns = port->stamping.unit_ns;
 	if (port->stamping.track != NULL) {
 		out->has_nic_clock = out->has_bound = true;
 		tl_clock_track_stats(port->stamping.track, &out->nic_clock);

@@ -254,6 +254,7 @@ struct tl_port_stamps {
 	enum tl_ts_source source;
 	bool has_bound; // false: nothing can bound them
 	uint64_t bound_ns;
+	uint32_t unit_ns; // in which a file counts; 0: unknown, or not a file
 	bool has_nic_clock;
 	struct tl_clock_track_stats nic_clock;
 	bool by_phc; // the NIC's clock is the one that stamps what is sent, too

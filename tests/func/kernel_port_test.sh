@@ -184,7 +184,7 @@ beside_an_echo() {
 	check_equal "what the host sends is outbound there as well" "$(count 'eth.type == 0x88b5 && frame.packet_flags_direction == 2')" 30
 	check_equal "what it receives is inbound" "$(count 'eth.type == 0x88b5 && frame.packet_flags_direction == 1')" 20
 	check_equal "and the stack's answers are outbound" "$(count 'icmp.type == 0 && frame.packet_flags_direction == 2')" 3
-	# Since DPDK 24.11 its driver has the kernel's.
+	# Since DPDK 24.11 its driver has the kernel's: func/timestamps looks at them.
 	check "stamps are our own, or the kernel's" grep -aq 'received and sent, timestamps: \(tsc\|kernel\)' ours.pcapng
 }
 

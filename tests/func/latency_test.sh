@@ -65,6 +65,10 @@ what_goes_wrong_shows() {
 	latency payload cut.pcap "${FILTERS[@]}" || true
 	check_json "so do frames cut short, where payloads are compared" payload.json \
 		'.matched == 0 and .facts.frames_cut == "2000" and (.valid | not)'
+	editcap both.pcapng missing.pcapng 2 2>/dev/null
+	latency missing missing.pcapng "${FILTERS[@]}" --match position
+	check_json "by position nothing may be missing" missing.json \
+		'(.valid | not) and any(.invalid[]; test("the triggers are [0-9]+ bytes, the replies [0-9]+: by position"))'
 	latency narrow both.pcapng "${FILTERS[@]}" --window 1500ns
 	check_json "a window leaves out what is further apart" narrow.json \
 		'.matched == 501 and .unmatched_triggers == 499 and .unmatched_replies == 499 and .latency_ns.max == 1500'
@@ -113,6 +117,7 @@ links_open_in_wireshark() {
 
 # A recording of ours keeps its interface's description, a merged file its frames' comments.
 other_files() {
+	local port frames
 	timeout 60 "$TAPLINE" capture -i pcap:both.pcapng -w ours.pcapng >/dev/null 2>capture.log </dev/null
 	latency ours ours.pcapng "${FILTERS[@]}" -w marked.pcapng
 	is_known "stamps of a file reappear in our recording and in the report" ours.json
@@ -120,6 +125,14 @@ other_files() {
 	sed 's/timestamps: file/timestamps: tsc /' ours.pcapng >tsc.pcapng
 	latency tsc tsc.pcapng "${FILTERS[@]}"
 	check_json "stamps of software are called so" tsc.json '.method == "software" and .source == "tsc" and .matched == 1000'
+	frames=$(tshark -r us.pcap 2>/dev/null | wc -l)
+	for port in "pcap:us.pcap" "vdev:net_pcap0,rx_pcap=$DIR/us.pcap"; do
+		timeout 60 "$TAPLINE" capture -i "$port" --count "$frames" -w ours.pcapng >/dev/null 2>capture.log </dev/null
+		latency ours ours.pcapng "${FILTERS[@]}"
+		check_json "our recording of ${port%%[:=]*} still says that its stamps were a file's, in microseconds" ours.json \
+			".source == \"file\" and .facts.unit_of_triggers == \"us\" and .facts.unit_of_replies == \"us\" and
+			.trigger_bound_ns == 1000 and .reply_bound_ns == 1000 and .latency_ns == $(jq .latency_ns us.json)"
+	done
 	editcap -a '2:somebody was here' both.pcapng commented.pcapng 2>/dev/null
 	latency commented commented.pcapng "${FILTERS[@]}" -w again.pcapng
 	check_equal "comments that were there stay" \

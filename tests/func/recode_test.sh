@@ -6,6 +6,7 @@ set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 lib=$(dirname "$PEER_PY")
+packets=20000 # of in.pcap; 15 MB
 
 # capture NAME ARG...: results in NAME.json, messages in NAME.log.
 capture() {
@@ -99,7 +100,7 @@ classic_pcap() {
 	check_equal "together they are the whole, in order" "$(tail -q -c +25 many.pcap many_*.pcap | sha256sum)" \
 		"$(tail -c +25 in.pcap | sha256sum)"
 	timeout 120 "$TAPLINE" capture -i pcap:in.pcap -w - --format pcap-ns 2>stdout.log </dev/null | tcpdump -nr - 2>/dev/null >stdout.txt || true
-	check_equal "through a pipe tcpdump reads every frame" "$(wc -l <stdout.txt)" 20000
+	check_equal "through a pipe tcpdump reads every frame" "$(wc -l <stdout.txt)" "$packets"
 	capture pcap_snapped -i pcap:in.pcap -w snapped.pcap --format pcap-ns --snaplen 64 --order time || true
 	check_equal "the header says how much of each frame is there" "$(od -An -tu4 -j16 -N4 snapped.pcap | tr -d ' ')" 64
 	check_equal "and each has its length on the wire" "$(tshark -r snapped.pcap -T fields -e frame.len 2>/dev/null | sha256sum)" \
@@ -125,21 +126,20 @@ compressed() {
 	zstd -dqf out.pcapng.zst -o unpacked.pcapng
 	check_equal "what comes out are the records of the recording without compression" "$(bare_records unpacked.pcapng | sha256sum)" \
 		"$(bare_records plain.pcapng | sha256sum)"
-	check_equal "of which there are 20000" "$(records unpacked.pcapng | wc -l)" 20000
+	check_equal "all of them" "$(records unpacked.pcapng | wc -l)" "$packets"
 	check "it has one header and statistics" each_opens_and_closes_in_order out.pcapng.zst
-	check_equal "tshark reads what zstd unpacks" "$(frames unpacked.pcapng | sha256sum)" "$(frames in.pcap | sha256sum)"
+	check_equal "tshark reads what zstd unpacks" "$(frames unpacked.pcapng | sha256sum)" "$in_frames"
 	timeout 120 "$TAPLINE" extract out.pcapng.zst --rate 0 -w extracted.pcapng udp port 5001 >extract.log 2>&1 </dev/null || true
-	check_equal "tapline extract reads it" "$(records extracted.pcapng | wc -l)" 10000
+	check_equal "tapline extract reads it" "$(records extracted.pcapng | wc -l)" $((packets / 2))
 	capture zstd_rotated -i pcap:in.pcap -w many.pcapng.zst --compress zstd --rotate 4M || true
 	check_equal "rotated: there are several files" "$(($(find . -name 'many*.zst' | wc -l) > 2))" 1
 	mapfile -t files < <(jq -r '.captures[0].files[]' zstd_rotated.json)
 	check "each has its own header and statistics" each_opens_and_closes_in_order "${files[@]}"
 	check_equal "none is larger than allowed" "$(find . -name 'many*.zst' -size +$((4 << 20))c)" ""
 	check_equal "together they hold every frame, in order" \
-		"$(for file in "${files[@]}"; do zstd -dcq "$file" >one.pcapng && frames one.pcapng; done | sha256sum)" \
-		"$(frames in.pcap | sha256sum)"
+		"$(for file in "${files[@]}"; do zstd -dcq "$file" >one.pcapng && frames one.pcapng; done | sha256sum)" "$in_frames"
 	timeout 120 "$TAPLINE" capture -i pcap:in.pcap -w - --compress zstd --order time 2>stdout.log </dev/null | zstd -dcq >piped.pcapng || true
-	check_equal "through a pipe into zstd -d" "$(frames piped.pcapng | sha256sum)" "$(frames in.pcap | sha256sum)"
+	check_equal "through a pipe into zstd -d" "$(frames piped.pcapng | sha256sum)" "$in_frames"
 }
 
 # ---- what goes wrong
@@ -174,22 +174,33 @@ ring() {
 	check "$form: what another program wrote stays" cmp "in.$suffix" "$name/x_00042.$suffix"
 }
 
-# A reader that reads nothing more, and more slabs than are between it and the lcore: what cannot be delivered is counted,
-# and a signal ends it.
-stuck_reader() {
-	mkfifo stuck
-	# shellcheck disable=SC2217 # it shall not read
-	sleep 1000 <stuck &
-	local reader=$!
-	"$TAPLINE" capture -i pcap:large.pcap -w stuck "$@" --json >stuck.json 2>stuck.log </dev/null &
-	app_pid=$!
-	wait_for 30 grep -q ' s  received' stuck.log || true
-	app_stop INT
-	check_equal "$1 $2: a reader that reads nothing is given up: status 1" "$APP_STATUS" 1
-	check_json "$1 $2: what it did not take is counted" stuck.json '.ledger_ok and (.lossless | not) and
-		(.captures[0] | .drop_disk_pkts > 0 and .written_pkts + .drop_disk_pkts + .drop_ring_pkts == .offered_pkts)'
-	kill "$reader"
-	rm stuck
+# Readers that read nothing more, of recordings that never end: what cannot be delivered is counted, and a signal ends
+# each. All at once, for each waits some seconds for its reader.
+stuck_readers() {
+	local forms=('--order time' '--format pcap-ns' '--compress zstd --order time') readers=() writers=() i status
+	for i in "${!forms[@]}"; do
+		mkfifo "stuck$i"
+		# shellcheck disable=SC2217 # it shall not read
+		sleep 1000 <"stuck$i" &
+		readers+=($!)
+		# shellcheck disable=SC2086 # options
+		timeout 60 "$TAPLINE" capture -i "vdev:net_pcap0,rx_pcap=$DIR/round.pcap,infinite_rx=1" -w "stuck$i" ${forms[i]} --json \
+			>"stuck$i.json" 2>"stuck$i.log" </dev/null &
+		writers+=($!)
+	done
+	for i in "${!forms[@]}"; do
+		wait_for 30 grep -q ' s  received' "stuck$i.log" || true
+	done
+	kill -s INT "${writers[@]}" || true
+	for i in "${!forms[@]}"; do
+		status=0
+		wait "${writers[i]}" || status=$?
+		check_equal "${forms[i]}: a reader that reads nothing is given up: status 1" "$status" 1
+		check_json "${forms[i]}: what it did not take is counted" "stuck$i.json" '.ledger_ok and (.lossless | not) and
+			(.captures[0] | .drop_disk_pkts > 0 and .drop_ring_pkts > 0 and
+			.written_pkts + .drop_disk_pkts + .drop_ring_pkts + .expired_pkts == .offered_pkts)'
+	done
+	kill "${readers[@]}"
 }
 
 # In a mount namespace of its own, which takes the small disk along when it ends.
@@ -203,14 +214,15 @@ small_disk() {
 		"$file" "$TAPLINE" capture -i pcap:in.pcap "$@"
 	check_equal "$form: a full disk ends the recording with status 1" "$(cat status)" 1
 	check_json "$form: what did not fit is counted, and the ledger holds" run.json \
-		'.ledger_ok and (.captures[0] | .drop_disk_pkts > 0 and .written_pkts + .drop_disk_pkts + .drop_ring_pkts == 20000)'
+		'.ledger_ok and (.captures[0] | .drop_disk_pkts > 0 and .written_pkts + .drop_disk_pkts + .drop_ring_pkts == .offered_pkts)'
 	check_equal "$form: the file holds every frame that is counted as written" "$(frames "full.$file" | wc -l)" \
 		"$(jq '.captures[0].written_pkts' run.json)"
 }
 
 func_begin
-"$lib/make_pcap.py" in.pcap 20000
-"$lib/make_numbered.py" large.pcap 40000 1400
+"$lib/make_pcap.py" in.pcap "$packets"
+in_frames=$(frames in.pcap | sha256sum)
+"$lib/make_numbered.py" round.pcap 1000 1400
 capture plain -i pcap:in.pcap -w plain.pcapng || true
 
 two_queues_in_order
@@ -222,9 +234,7 @@ killed time pcapng --order time
 zstd -q in.pcap -o in.pcapng.zst
 ring pcap-ns pcap --format pcap-ns
 ring zstd pcapng.zst --compress zstd
-stuck_reader --order time
-stuck_reader --format pcap-ns
-stuck_reader --compress zstd --order time
+stuck_readers
 if unshare --mount true 2>/dev/null; then
 	small_disk pcap-ns out.pcap --format pcap-ns
 	small_disk time out.pcapng --order time

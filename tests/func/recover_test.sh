@@ -6,7 +6,7 @@ set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 kills=${TL_KILLS:-50}
-frames=1021 frame_bytes=1000
+frames=1021 frame_bytes=1500
 seed=${TL_SEED:-$RANDOM$RANDOM}
 slab_records=$((1048576 / (frame_bytes + 32))) # or less
 
@@ -58,9 +58,13 @@ heads() {
 	find "$1" -name '*.part' -exec "$func_root/tests/lib/count_heads.py" {} +
 }
 
-# has_slabs DIR: in the file that the recording is in.
-has_slabs() {
-	[[ $(heads "$1") == [1-9]* ]] || is_gone "$app_pid"
+# stops_with_slabs DIR: in the file that it is in. A file lasts for less time than it takes to look: so the process stands
+# still meanwhile, and stays so.
+stops_with_slabs() {
+	kill -s STOP "$app_pid" || return 0
+	[[ $(heads "$1") != [1-9]* ]] || return 0
+	kill -s CONT "$app_pid"
+	return 1
 }
 
 # kill_at N MILLISECONDS: of the recording, or, every fifth time, of the process, or, every other time, of a ring that has
@@ -140,7 +144,7 @@ survives_kills() {
 
 tshark_reads_it() {
 	record_start shark
-	wait_for 20 has_slabs shark || true
+	wait_for 20 stops_with_slabs shark || func_die "no slab in time"
 	app_kill
 	"$TAPLINE" recover shark --json >recover.json 2>recover.log || true
 	local file
@@ -155,7 +159,7 @@ next_start_recovers() {
 	local status
 	record_start next
 	wait_for 60 has_recycled 5 || true
-	wait_for 20 has_slabs next || true
+	wait_for 20 stops_with_slabs next || func_die "no slab in time"
 	app_kill
 	check "a kill leaves a file .part" compgen -G 'next/*.part'
 	wait_for 5 unlocked next/*.part
@@ -198,7 +202,7 @@ leaves_alone() {
 
 only_looks_when_dry() {
 	record_start dry
-	wait_for 20 has_slabs dry || true
+	wait_for 20 stops_with_slabs dry || func_die "no slab in time"
 	app_kill
 	find dry -type f -exec cksum {} + | sort >dry.before
 	"$TAPLINE" recover dry --dry-run >dry.out

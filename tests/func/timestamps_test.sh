@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Where timestamps come from: a file's reappear to the unit whatever its form and resolution, every source is named in file and
-# report, and one that a port cannot have is misuse.
+# report, a kernel interface has those that tcpdump shows, with an echo, too, and one that a port cannot have is misuse.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -12,6 +12,11 @@ capture() {
 # times FILE: one a line, to the nanosecond.
 times() {
 	tshark -r "$1" -T fields -e frame.time_epoch 2>/dev/null
+}
+
+# descriptions FILE: of the interfaces that have frames.
+descriptions() {
+	tshark -r "$1" -T fields -e frame.interface_description 2>/dev/null | sort -u
 }
 
 # keeps SENTENCE FILE TIMES: the times of a recording of FILE are those in TIMES.
@@ -50,6 +55,33 @@ files() {
 	check "and nothing was begun" test ! -e no.pcapng
 }
 
+# The same through DPDK's driver for libpcap, whose device never ends.
+files_of_the_driver() {
+	local device=vdev:net_pcap0,rx_pcap=$DIR/us.pcap name
+	for name in us ns; do
+		capture -i "vdev:net_pcap0,rx_pcap=$DIR/$name.pcap" -w $name.out.pcapng --count 500 --json >$name.json || true
+		times $name.out.pcapng >$name.out.times
+	done
+	check "through DPDK's driver every time in microseconds reappears" cmp us.times us.out.times
+	check "and one in nanoseconds is cut to microseconds" cmp us.times ns.out.times
+	check_json "the report names the file as their source" us.json '.ledger_ok and .port.unstamped_pkts == 0 and
+		.port.timestamps == {source: "file", bound_ns: null, nic_clock: null}'
+	check_equal "and the recording does, with the unit" "$(descriptions us.out.pcapng)" \
+		"queue 0, received, timestamps: file (in units of 1000 ns)"
+	check "with a queue for each file" capture -i "$device,rx_pcap=$DIR/ns.pcap" --queues 2 -w two.pcapng --count 1000
+	check "the times of all reappear" cmp <(sort us.times us.times) <(times two.pcapng | sort)
+	capture -i "$device,infinite_rx=1" -w again.pcapng --count 1000 --json >again.json || true
+	check_json "a file that is repeated has the poll's time" again.json '.port.timestamps.source == "tsc" and
+		.port.unstamped_pkts == 0'
+	capture -i "$device" -w named.pcapng --count 500 --timestamps tsc --json >named.json || true
+	check_json "and so has one of which it is wanted" named.json '.port.timestamps | .source == "tsc" and .bound_ns > 0'
+	refused "what is repeated has no times of a file" 'infinite_rx=1 has no timestamps "file": give one of those that it has, "tsc"' \
+		"$TAPLINE" capture -i "$device,infinite_rx=1" -w no.pcapng --timestamps file
+	check "and nothing was begun" test ! -e no.pcapng
+	echo "{\"ports\": [{\"name\": \"a\", \"device\": \"$device,iface=lo\", \"timestamps\": \"file\"}]}" >iface.json
+	refused "--check knows that an interface has none either" '$.ports[0].timestamps' "$TAPLINE" run --check iface.json
+}
+
 interfaces() {
 	net_begin
 	app_config lan.json '"echo": [{"port": "lan", "udp_listen": 7}]' '"capture": [{"port": "lan", "path": "lan.pcapng"}]'
@@ -72,6 +104,56 @@ interfaces() {
 		"$TAPLINE" run null.json
 }
 
+# dpdk_version: of the DPDK that it runs with, such as 22.11.11.
+dpdk_version() {
+	"$TAPLINE" doctor --json 2>/dev/null | jq -r '.checks[] | select(.id == "dpdk.version").read' | sed -n 's/.*runs with DPDK \([0-9.]*\).*/\1/p'
+}
+
+# is_before VERSION VERSION
+is_before() {
+	[[ $1 != "$2" && $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) == "$1" ]]
+}
+
+# asked FILE: the datagrams to the echo and their times, to the microsecond.
+asked() {
+	tshark -r "$1" -Y 'udp.dstport == 7' -T fields -e frame.time_epoch -e udp.payload 2>/dev/null | sed 's/\(\.[0-9]\{6\}\)[0-9]*/\1/' | sort
+}
+
+have_asked() {
+	(($(asked theirs.pcap | wc -l) == 200))
+}
+
+# Where DPDK's driver receives: from 24.11 on it hands the kernel's stamps on. tcpdump shows microseconds, for if it showed
+# nanoseconds it would have the kernel stamp early, which is our port's to ask for.
+beside_an_echo() {
+	local version tcpdump_pid
+	version=$(dpdk_version || true)
+	check "doctor says which DPDK this is" test -n "$version"
+	jq '.ports[0].timestamps = "kernel"' lan.json >kernel.json
+	if is_before "$version" 24.11; then
+		refused "beside an echo DPDK $version has no stamps of the kernel" \
+			"$APP_IF has no timestamps \"kernel\": give one of those that it has, \"tsc\"" ip netns exec "$APP_NS" "$TAPLINE" run kernel.json
+		return
+	fi
+	app_start kernel.json
+	app_stop TERM
+	check_json "beside an echo DPDK $version has the kernel's, where they are asked for" run.json '.port.timestamps.source == "kernel"'
+	app_start lan.json
+	ip netns exec "$APP_NS" tcpdump -Z root -n -i "$APP_IF" -B 4096 -U -w theirs.pcap udp 2>tcpdump.log </dev/null &
+	tcpdump_pid=$!
+	wait_for 20 grep -qs "^tcpdump: listening" tcpdump.log || func_die "tcpdump does not listen: $(<tcpdump.log)"
+	in_peer "$PEER_PY" udp_sizes "$APP_IP" 7 $(seq 201 400) >sizes.json
+	wait_for 20 have_asked || not_ok "tcpdump sees 200 datagrams" "$(<tcpdump.log)"
+	stop_process "$tcpdump_pid" INT || true
+	app_stop TERM
+	check_json "and where they are not; no frame lacks one" run.json '.ledger_ok and .lossless and .port.unstamped_pkts == 0
+		and .port.timestamps == {source: "kernel", bound_ns: null, nic_clock: null} and .echo.echoed_msgs == 200'
+	check_equal "each of 200 datagrams has the stamp that tcpdump has of it" "$(asked lan.pcapng)" "$(asked theirs.pcap)"
+	check "what the echo sent stands apart, with its own time" grep -aq 'queue 0, sent[^:]*timestamps: tsc' lan.pcapng
+}
+
 func_begin
 files
+files_of_the_driver
 interfaces
+beside_an_echo

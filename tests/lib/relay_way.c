@@ -5,25 +5,17 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include <tl_random.h>
+
 #include "relay.h"
 
 #define BATCH 64u
 #define TAG_BYTES 4u
 #define MILLION 1000000u
 
-// Steele and Vigna's SplitMix64.
-static uint64_t next_random(struct relay *r)
-{
-	uint64_t z = r->rng += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
 static bool happens(struct relay *r, enum knob ppm)
 {
-	return next_random(r) % MILLION < r->option[ppm];
+	return tl_random_next(&r->rng) % MILLION < r->option[ppm];
 }
 
 // ---- the frames on their way: a binary heap
@@ -125,7 +117,7 @@ static void hold(struct relay *r, struct way *way, const uint8_t *bytes, uint16_
 
 	if (happens(r, LATE)) {
 		way->late++;
-		late_us = next_random(r) % (r->option[LATE_US] + 1);
+		late_us = tl_random_next(&r->rng) % (r->option[LATE_US] + 1);
 	}
 	held->due_ns = r->now_ns + (r->option[DELAY_US] + late_us) * 1000;
 	held->number = ++way->numbers;

@@ -20,6 +20,31 @@ static inline void expect_refused(const void *bytes, uint32_t size, int code, co
 	free(image.bytes);
 }
 
+static inline uint32_t count_statistics(const uint8_t *bytes, uint64_t size)
+{
+	uint32_t n = 0, block[2];
+
+	for (uint64_t at = 0; at < size; at += block[1]) {
+		memcpy(block, bytes + at, sizeof(block));
+		CU_ASSERT_TRUE_FATAL(block[1] >= 12);
+		n += block[0] == TL_PCAPNG_ISB;
+	}
+	return n;
+}
+
+// A second recovery finds all records, and nothing to do.
+static inline void expect_whole(struct image *image, uint32_t records)
+{
+	struct tl_recover_report again;
+	struct tl_err err;
+
+	CU_ASSERT_EQUAL(image_recover(image, &again, &err), 0);
+	CU_ASSERT_FALSE(again.changed);
+	CU_ASSERT_EQUAL(image->steps, 0);
+	CU_ASSERT_EQUAL(again.records_kept, records);
+	tl_recover_report_fini(&again);
+}
+
 // A recovery that is killed after any step, or tears it, and the next one end in the file that one alone makes of these
 // bytes. Returns its steps.
 static inline uint32_t expect_same_when_killed(const void *bytes, uint64_t size)

@@ -3,6 +3,8 @@
 
 #include "sim.h"
 
+#include <tl_random.h>
+
 #define US TL_NS_PER_US
 #define MS TL_NS_PER_MS
 #define KIB 1024u
@@ -10,24 +12,14 @@
 #define NEWRENO_WINDOW (32 * KIB) // fewer segments than a receiver can hold: without SACK one hole at a time
 #define REPAIR_RTO_US (10 * 1000 * 1000)
 
-// SplitMix64 (Steele, Lea, Flood 2014): neighbouring seeds have nothing in common.
-static uint64_t draw(uint64_t *rng)
-{
-	uint64_t z = *rng += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
 static uint64_t between(uint64_t *rng, uint64_t least, uint64_t most)
 {
-	return least + draw(rng) % (most - least + 1);
+	return least + tl_random_next(rng) % (most - least + 1);
 }
 
 static bool one_in(uint64_t *rng, unsigned n)
 {
-	return draw(rng) % n == 0;
+	return tl_random_next(rng) % n == 0;
 }
 
 // Small ones as often as great ones: each doubling has its share.
@@ -176,7 +168,7 @@ static void draw_peer(struct sim_scenario *sc, uint64_t *rng)
 	sc->side[1].bytes += sc->side[1].bytes % 2;
 	sc->peer_calls = one_in(rng, 2);
 	sc->naughty_percent = (unsigned)between(rng, 1, 20);
-	sc->tricks = (unsigned)draw(rng);
+	sc->tricks = (unsigned)tl_random_next(rng);
 }
 
 void sim_draw(struct sim_scenario *sc, enum sim_world world, uint64_t seed)

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include <tl_err.h>
+#include <tl_random.h>
 #include <tl_test.h>
 #include <tl_units.h>
 
@@ -251,6 +252,17 @@ static void times_are_parsed(void)
 	tzset();
 }
 
+// As the reference implementation of SplitMix64 gives them for this seed.
+static void random_words(void)
+{
+	static const uint64_t expected[] = {UINT64_C(6457827717110365317), UINT64_C(3203168211198807973),
+		UINT64_C(9817491932198370423), UINT64_C(4593380528125082431), UINT64_C(16408922859458223821)};
+	uint64_t state = 1234567;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(expected); i++)
+		CU_ASSERT_EQUAL(tl_random_next(&state), expected[i]);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -269,6 +281,7 @@ int main(void)
 		{"the longest address texts fit their buffers", longest_texts_fit},
 		{"bytes are shown in the unit that fits", bytes_for_people},
 		{"times are shown in the unit that fits", times_for_people},
+		{"random words are those of SplitMix64, on every machine", random_words},
 	};
 	return tl_test_main("base", tests, TL_ARRAY_LEN(tests));
 }

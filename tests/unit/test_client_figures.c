@@ -204,14 +204,16 @@ static struct tl_client_result believable(void)
 		.mode = TL_CLIENT_UDP,
 		.payload_bytes = 16,
 		.asked_pps = 1000,
+		.rate_pps = 990,
+		.sent = 1000,
 		.received = 1000,
 		.elapsed_ns = TL_NS_PER_S,
 		.rtt = {.count = 999, .p50_ns = 20000, .mean_ns = 21000},
 		.wire_rtt = {.count = 995, .p50_ns = 15000, .mean_ns = 16000},
 		.rtt_spread = {.p50_ns = 400, .mean_ns = 300},
 		.wire_spread = {.p50_ns = 40, .mean_ns = 30},
-		.sender_late = {.count = 1000, .p99_ns = 20000},
-		.poll_gap = {.count = 999, .p99_ns = 20000},
+		.sender_late = {.count = 1000, .p99_ns = 15000},
+		.poll_gap = {.count = 999, .p99_ns = 15000},
 		.stamps = {.paired = 990, .tx_missing = 3, .rx_missing = 3, .rx_shared = 4},
 		.stolen_ns = TL_NS_PER_S / 100,
 	};
@@ -238,7 +240,10 @@ static void each_fault_makes_a_result_invalid_by_its_name(void)
 	struct tl_client_result result = believable();
 
 	result.sender_late.p99_ns++;
-	check_invalid(result, "the sender was late");
+	check_invalid(result, "the sender was late: by more than 15.001 us");
+	result = believable();
+	result.rate_pps = 989.9;
+	check_invalid(result, "the sender was late: it sent 989.9 messages per second of 1000");
 	result = believable();
 	result.poll_gap.p99_ns++;
 	check_invalid(result, "nobody looked");
@@ -407,6 +412,11 @@ static void report_of_a_run_balances(void)
 	CU_ASSERT_EQUAL(report->unstamped, 10);
 	CU_ASSERT_EQUAL(report->cold_count, 1);
 	CU_ASSERT_EQUAL(report->matched, report->latency.count + report->cold_count + report->reply_first);
+	CU_ASSERT_STRING_EQUAL(report->method, "software");
+	result.sources =
+		(struct tl_client_sources){.transport = "kernel", .departures = "nic-tx", .arrivals = "nic-rx"};
+	tl_client_report_fill(report, &sweep, &result, 1);
+	CU_ASSERT_STRING_EQUAL(report->method, "rx-tx");
 	tl_latency_destroy(report);
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include <tl_clock_track.h>
+#include <tl_random.h>
 #include <tl_test.h>
 
 #include "clock_priv.h"
@@ -39,8 +40,7 @@ struct world {
 
 static double draw(struct world *w) // 0 .. 1
 {
-	w->rng = w->rng * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (double)(w->rng >> 11) / (double)(UINT64_C(1) << 53);
+	return (double)(tl_random_next(&w->rng) >> 11) / (double)(UINT64_C(1) << 53);
 }
 
 static void pass(struct world *w, double ns)

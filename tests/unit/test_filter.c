@@ -14,6 +14,7 @@
 #endif
 
 #include <tl_err.h>
+#include <tl_random.h>
 
 #include "filter_priv.h"
 #include "tl_test.h"
@@ -237,11 +238,7 @@ static uint64_t random_state;
 
 static uint32_t random_below(uint32_t n)
 {
-	uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15); // splitmix64
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return (uint32_t)((z ^ (z >> 31)) >> 32) % n;
+	return (uint32_t)(tl_random_next(&random_state) >> 32) % n;
 }
 
 static bool one_in(uint32_t n)

@@ -5,18 +5,10 @@
 #include <string.h>
 
 #include <tl_hist.h>
+#include <tl_random.h>
 #include <tl_test.h>
 
 #define VALUES 20000
-
-// splitmix64: the same numbers on every run.
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
 
 static int by_value(const void *a, const void *b)
 {
@@ -68,7 +60,7 @@ static void index_never_falls(void)
 	uint64_t *values = malloc(VALUES * sizeof(*values));
 
 	for (size_t i = 0; i < VALUES; i++)
-		values[i] = next_random(&seed) >> (next_random(&seed) & 63);
+		values[i] = tl_random_next(&seed) >> (tl_random_next(&seed) & 63);
 	qsort(values, VALUES, sizeof(*values), by_value);
 	for (size_t i = 1; i < VALUES; i++)
 		CU_ASSERT(tl_hist_index(values[i]) >= tl_hist_index(values[i - 1]));
@@ -149,28 +141,29 @@ static uint64_t narrow(uint64_t *seed) // a NIC's: around 1 us, some 100 ns wide
 {
 	uint64_t sum = 0;
 	for (int i = 0; i < 8; i++)
-		sum += next_random(seed) % 50;
+		sum += tl_random_next(seed) % 50;
 	return 800 + sum;
 }
 
 static uint64_t two_humps(uint64_t *seed)
 {
-	return next_random(seed) % 100 == 0 ? 900000 + next_random(seed) % 100000 : 2000 + next_random(seed) % 100;
+	return tl_random_next(seed) % 100 == 0 ? 900000 + tl_random_next(seed) % 100000
+					       : 2000 + tl_random_next(seed) % 100;
 }
 
 static uint64_t any_octave(uint64_t *seed)
 {
-	return (next_random(seed) & TL_HIST_MAX_NS) >> next_random(seed) % TL_HIST_MAX_BITS;
+	return (tl_random_next(seed) & TL_HIST_MAX_NS) >> tl_random_next(seed) % TL_HIST_MAX_BITS;
 }
 
 static uint64_t long_tail(uint64_t *seed) // one over a uniform: no mean
 {
-	return TL_HIST_MAX_NS / (1 + next_random(seed) % 1000000);
+	return TL_HIST_MAX_NS / (1 + tl_random_next(seed) % 1000000);
 }
 
 static uint64_t on_edges(uint64_t *seed) // powers of two, and one less and more
 {
-	return (UINT64_C(1) << (1 + next_random(seed) % (TL_HIST_MAX_BITS - 1))) + next_random(seed) % 3 - 1;
+	return (UINT64_C(1) << (1 + tl_random_next(seed) % (TL_HIST_MAX_BITS - 1))) + tl_random_next(seed) % 3 - 1;
 }
 
 static void check_distribution(uint64_t (*draw)(uint64_t *seed), uint64_t seed, uint64_t *values, size_t n)
@@ -231,7 +224,7 @@ static void record_n_is_n_records(void)
 	uint64_t seed = 3;
 
 	for (unsigned i = 0; i < 200; i++) {
-		uint64_t value = next_random(&seed) >> 30, n = next_random(&seed) % 10;
+		uint64_t value = tl_random_next(&seed) >> 30, n = tl_random_next(&seed) % 10;
 		tl_hist_record_n(at_once, value, n);
 		for (uint64_t k = 0; k < n; k++)
 			tl_hist_record(one_by_one, value);
@@ -249,7 +242,7 @@ static void merge_is_recording_both(void)
 	uint64_t seed = 4;
 
 	for (unsigned i = 0; i < 2000; i++) {
-		uint64_t value = next_random(&seed) >> (next_random(&seed) & 63);
+		uint64_t value = tl_random_next(&seed) >> (tl_random_next(&seed) & 63);
 		tl_hist_record(i % 3 == 0 ? a : b, value);
 		tl_hist_record(both, value);
 	}
@@ -271,7 +264,7 @@ static void copy_is_equal(void)
 	uint64_t seed = 5;
 
 	for (unsigned i = 0; i < 1000; i++)
-		tl_hist_record(hist, next_random(&seed) >> 40);
+		tl_hist_record(hist, tl_random_next(&seed) >> 40);
 	memset(copy, 0xff, sizeof(*copy));
 	tl_hist_copy(copy, hist);
 	CU_ASSERT_EQUAL(memcmp(copy, hist, sizeof(*copy)), 0);

@@ -9,6 +9,7 @@
 
 #include <tl_index.h>
 #include <tl_pcapfile.h>
+#include <tl_random.h>
 #include <tl_test.h>
 
 #define SLAB_BYTES (1u << 20)
@@ -81,12 +82,6 @@ static struct tl_index_addr v4(uint32_t addr)
 	return (struct tl_index_addr){.low = 0xffff00000000u | addr};
 }
 
-static uint32_t next_random(uint64_t *state)
-{
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(*state >> 32);
-}
-
 // Fills a slab with packets of this many flows, and asks for every key of them.
 static uint32_t denied(struct tl_index_builder *builder, uint64_t seed, uint32_t flows, struct tl_index_row *row)
 {
@@ -98,7 +93,7 @@ static uint32_t denied(struct tl_index_builder *builder, uint64_t seed, uint32_t
 
 	for (; n < flows; n++) {
 		for (int i = 0; i < 4; i++)
-			flow[n][i] = i < 2 ? next_random(&state) : next_random(&state) >> 16;
+			flow[n][i] = (uint32_t)tl_random_next(&state) >> (i < 2 ? 0 : 16);
 		make_udp(frame, flow[n][0], flow[n][1], flow[n][2], flow[n][3]);
 		if (!slab_add(&slab, FIRST_NS + n, frame, sizeof(frame)))
 			break;
@@ -138,7 +133,7 @@ static uint32_t claimed_per_mille(const struct tl_index_row *row)
 
 	for (int i = 0; i < 100000; i++) {
 		struct tl_index_addr addr = {
-			.high = 0x20010db800000000u | next_random(&state), .low = next_random(&state)};
+			.high = 0x20010db800000000u | (uint32_t)tl_random_next(&state), .low = tl_random_next(&state)};
 		claimed += tl_index_may_have_addr(row, &addr);
 	}
 	return claimed / 100;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <tl_latency.h>
+#include <tl_random.h>
 #include <tl_test.h>
 
 static struct tl_latency *new_report(void)
@@ -418,8 +419,7 @@ static void a_file_that_cannot_be_written_is_named(void)
 // Exponential, whose median is ln 2: far from symmetric.
 static double draw(uint64_t *state)
 {
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return -log(((double)(*state >> 11) + 0.5) * 0x1p-53);
+	return -log(((double)(tl_random_next(state) >> 11) + 0.5) * 0x1p-53);
 }
 
 static void the_interval_holds_the_median(void)

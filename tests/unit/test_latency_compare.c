@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <tl_latency_compare.h>
+#include <tl_random.h>
 #include <tl_test.h>
 
 #define PAIRS 100
@@ -14,24 +15,16 @@
 
 static const struct tl_latency_threshold none = {0};
 
-static uint64_t next_random(uint64_t *state) // splitmix64
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
 static double uniform(uint64_t *state)
 {
-	return ((double)(next_random(state) >> 11) + 0.5) * 0x1p-53;
+	return ((double)(tl_random_next(state) >> 11) + 0.5) * 0x1p-53;
 }
 
 // How latencies look: a narrow body, and a tail that one in fifty belongs to.
 static uint64_t echo_like(uint64_t *state)
 {
 	double body = 900 + 40 * (uniform(state) + uniform(state) + uniform(state));
-	return (uint64_t)(next_random(state) % 50 == 0 ? body / pow(uniform(state), 0.7) : body);
+	return (uint64_t)(tl_random_next(state) % 50 == 0 ? body / pow(uniform(state), 0.7) : body);
 }
 
 static uint64_t heavy_tail(uint64_t *state)

@@ -276,6 +276,31 @@ static void puts_reordered_segments_in_order(void)
 	end(scene);
 }
 
+// No SYN was captured: what is first need not be in front.
+static void begins_inside_a_connection(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 1, "aaaa");
+	trigger(scene, 2, "bbbb");
+	trigger(scene, 3, "cccc");
+	trigger(scene, 4, "dddd");
+	tcp(scene, 10, 109, "cccc");
+	tcp(scene, 20, 105, "bbbb");
+	tcp(scene, 30, 101, "aaaabbbb");
+	tcp(scene, 40, 101, "aaaabbbbcccc");
+	tcp(scene, 50, 113, "dddd");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 4);
+	CU_ASSERT(is_link(scene, 0, 3, 10));
+	CU_ASSERT(is_link(scene, 1, 2, 20));
+	CU_ASSERT(is_link(scene, 2, 1, 30));
+	CU_ASSERT(is_link(scene, 3, 4, 50));
+	CU_ASSERT_EQUAL(stats->duplicates, 1);
+	CU_ASSERT_EQUAL(stats->unmatched_replies, 0);
+	end(scene);
+}
+
 static void follows_the_sequence_number_round(void)
 {
 	struct scene *scene = begin(&by_payload);
@@ -417,6 +442,22 @@ static void links_behind_a_loss_before_the_end(void)
 	end(scene);
 }
 
+// Both halves are older than a window when the hole in front of them is given up.
+static void links_what_is_split_behind_a_loss(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	tcp(scene, 10, 1, "before");
+	trigger(scene, 20, "aaaabbbb");
+	tcp(scene, 30, 20, "aaaa");
+	tcp(scene, 40, 24, "bbbb");
+	tcp(scene, 2 * TL_NS_PER_MS, 28, "and on");
+	CU_ASSERT_EQUAL(scene->links, 1);
+	CU_ASSERT(is_link(scene, 0, 20, 40));
+	finish(scene);
+	end(scene);
+}
+
 static void shows_replies_before_their_triggers(void)
 {
 	struct scene *scene = begin(&by_payload);
@@ -477,6 +518,29 @@ static void cuts_replies_of_a_given_length(void)
 	end(scene);
 }
 
+static void finds_replies_of_a_given_length_behind_a_loss(void)
+{
+	struct tl_match_cfg cfg = by_number;
+
+	cfg.reply_offset = 0;
+	cfg.reply_bytes = 4;
+	struct scene *scene = begin(&cfg);
+	trigger(scene, 1, "t01");
+	trigger(scene, 2, "t02");
+	trigger(scene, 3, "t03");
+	tcp(scene, 10, 1, "01..02"); // the 2 bytes behind are lost, and the first of the next reply
+	tcp(scene, 20, 10, "9..");
+	tcp(scene, 30, 13, "03..");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 2);
+	CU_ASSERT(is_link(scene, 0, 1, 10));
+	CU_ASSERT(is_link(scene, 1, 3, 30));
+	CU_ASSERT_EQUAL(stats->unmatched_replies, 2);
+	CU_ASSERT_EQUAL(stats->unmatched_reply_bytes, 5);
+	CU_ASSERT_EQUAL(stats->lost_bytes, 3);
+	end(scene);
+}
+
 static void links_by_position(void)
 {
 	struct scene *scene = begin(&by_position);
@@ -498,6 +562,8 @@ static void links_by_position(void)
 	CU_ASSERT_EQUAL(stats->lost_bytes, 2);
 	CU_ASSERT_EQUAL(stats->other_streams, 1);
 	CU_ASSERT_EQUAL(stats->unmatched_replies, 2); // two bytes of no trigger, and the other stream
+	CU_ASSERT_EQUAL(stats->trigger_bytes, 14);
+	CU_ASSERT_EQUAL(stats->reply_bytes, 16);
 	end(scene);
 }
 
@@ -595,6 +661,28 @@ static void takes_segments_for_triggers(void)
 	end(scene);
 }
 
+// Segment 5 to 8 is lost for good.
+static void takes_triggers_behind_a_loss_at_once(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	tcp_flags(scene, true, 1, 1, "aaaa", 4, TL_TCP_ACK);
+	tcp_flags(scene, true, 2, 9, "cccc", 4, TL_TCP_ACK);
+	tcp_flags(scene, true, 3, 9, "cccc", 4, TL_TCP_ACK);
+	tcp(scene, 10, 1, "aaaacccc");
+	tcp_flags(scene, true, 20, 13, "dddd", 4, TL_TCP_ACK);
+	tcp(scene, 30, 9, "dddd");
+	tcp_flags(scene, true, 2 * TL_NS_PER_MS, 17, "eeee", 4, TL_TCP_ACK);
+	tcp(scene, 3 * TL_NS_PER_MS, 13, "eeee");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 4);
+	CU_ASSERT(is_link(scene, 1, 2, 10));
+	CU_ASSERT(is_link(scene, 2, 20, 30));
+	CU_ASSERT_EQUAL(stats->triggers, 4);
+	CU_ASSERT_EQUAL(stats->trigger_repeated, 1);
+	end(scene);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -604,6 +692,7 @@ int main(void)
 		{"payloads are found between other bytes, which are counted", finds_payloads_between_other_bytes},
 		{"retransmitted and overlapping bytes count the first time", counts_bytes_the_first_time_they_are_seen},
 		{"segments out of order are put in order", puts_reordered_segments_in_order},
+		{"a capture may begin inside a connection, out of order", begins_inside_a_connection},
 		{"a sequence number that wraps is followed", follows_the_sequence_number_round},
 		{"what lies behind a loss is found", goes_on_behind_a_loss},
 		{"identical payloads are linked in order, one reply more is a duplicate",
@@ -613,16 +702,19 @@ int main(void)
 		{"a reply counts within the window and not behind it", keeps_to_the_window},
 		{"triggers are forgotten when they are some windows old", forgets_what_is_some_windows_old},
 		{"a hole is given up after a window", links_behind_a_loss_before_the_end},
+		{"a reply that is split behind a hole is linked then", links_what_is_split_behind_a_loss},
 		{"a reply stamped before its trigger shows, unless it could be another's",
 			shows_replies_before_their_triggers},
 		{"a number in both links them", links_by_number},
 		{"replies of a given length are cut out of the stream", cuts_replies_of_a_given_length},
+		{"and their beginning is found again behind a hole", finds_replies_of_a_given_length_behind_a_loss},
 		{"the position in the stream links them", links_by_position},
 		{"IPv4, IPv6, VLANs and unfinished checksums are read", reads_all_kinds_of_frames},
 		{"what cannot be used is counted", counts_what_it_cannot_use},
 		{"frames cut short can be linked by position", needs_no_payload_for_the_position},
 		{"copies of triggers are left out where payloads are unique", leaves_out_copies_of_triggers},
 		{"segments can be triggers", takes_segments_for_triggers},
+		{"and those behind a lost one are, at once", takes_triggers_behind_a_loss_at_once},
 	};
 
 	return tl_test_main("match", tests, TL_ARRAY_LEN(tests));

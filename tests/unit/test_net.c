@@ -4,6 +4,8 @@
 #include "net_priv.h"
 #include "tl_test_host.h"
 
+#include <tl_random.h>
+
 // ---- ICMP
 
 static bool is_echo_of(const struct frame *reply, const struct frame *request)
@@ -575,19 +577,13 @@ static void nic_word_on_checksums(void)
 	stop(h);
 }
 
-static uint32_t next_random(uint64_t *state)
-{
-	*state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;
-	return (uint32_t)(*state >> 33);
-}
-
 static void mutate(struct frame *f, uint64_t *rng)
 {
-	for (unsigned edits = next_random(rng) % 4; edits > 0; edits--)
-		f->bytes[next_random(rng) % 64] = (uint8_t)next_random(rng);
-	if (next_random(rng) % 8 == 0)
-		f->len = (uint16_t)(next_random(rng) % (f->len + 1));
-	if (next_random(rng) % 2 == 0)
+	for (unsigned edits = tl_random_next(rng) % 4; edits > 0; edits--)
+		f->bytes[tl_random_next(rng) % 64] = (uint8_t)tl_random_next(rng);
+	if (tl_random_next(rng) % 8 == 0)
+		f->len = (uint16_t)(tl_random_next(rng) % (f->len + 1));
+	if (tl_random_next(rng) % 2 == 0)
 		fix_cksums(f);
 }
 
@@ -617,11 +613,11 @@ static void partition_holds_over_noise(void)
 	(void)open_udp(h, GROUP, 0, 5000, &heard);
 	CU_ASSERT_EQUAL(tl_tcp_listen(h->net, PORT(80), 8, &NOTE_CLOSED, &reason, NULL, &listener), 0);
 	for (unsigned i = 0; i < 100000; i++) {
-		struct frame f = seeds[next_random(&rng) % TL_ARRAY_LEN(seeds)];
+		struct frame f = seeds[tl_random_next(&rng) % TL_ARRAY_LEN(seeds)];
 		mutate(&f, &rng);
 		give(h, &f);
 		if (i % 16 == 0)
-			pass(h, next_random(&rng) % (50 * TL_NS_PER_MS));
+			pass(h, tl_random_next(&rng) % (50 * TL_NS_PER_MS));
 		if (!partition_holds(h)) {
 			CU_FAIL("a frame went astray");
 			break;

@@ -140,6 +140,14 @@ static void a_source_that_a_port_cannot_have_is_refused_with_those_it_has(void)
 		{"lo", TL_TS_NIC_RX, 1, "it has, \"tsc\", \"kernel\","},
 		{"xdp:lo", TL_TS_KERNEL, 0, "it has, \"tsc\","},
 		{"0000:ff:1f.7", TL_TS_KERNEL, 0, "it has, \"tsc\", \"nic-rx\","},
+		{"vdev:net_pcap0,rx_pcap=f", TL_TS_NIC_RX, 0, "it has, \"tsc\", \"file\","},
+		{"vdev:eth_pcap0,tx_pcap=g,rx_pcap=f,rx_pcap=h", TL_TS_KERNEL, 0, "it has, \"tsc\", \"file\","},
+		{"vdev:net_pcap0,rx_pcap=f,infinite_rx=0", TL_TS_KERNEL, 0, "it has, \"tsc\", \"file\","},
+		{"vdev:net_pcap0,rx_pcap=f,infinite_rx=1", TL_TS_FILE, 0, "it has, \"tsc\", or"},
+		{"vdev:net_pcap0,rx_iface_in=lo,rx_pcap=f", TL_TS_FILE, 0, "it has, \"tsc\", or"},
+		{"vdev:net_pcap0,rx_iface=lo", TL_TS_NIC_RX, 0, "it has, \"tsc\", or"},
+		{"vdev:net_pcap0,iface=rx_pcap", TL_TS_FILE, 0, "it has, \"tsc\", or"},
+		{"vdev:net_pcap0", TL_TS_FILE, 0, "it has, \"tsc\", or"},
 		{"vdev:net_null_x", TL_TS_FILE, 0, "it has, \"tsc\", \"nic-rx\","},
 	};
 

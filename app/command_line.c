@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the commands do alike with their command line.
+
+#include <tl_log.h>
+
+#include "app.h"
+
+int tl_misuse(const struct tl_command *command, const char *what, const char *value)
+{
+	tl_error("%s%s%s (see `tapline %s --help`)", what, value != NULL ? ": " : "", value != NULL ? value : "",
+		command->name);
+	return TL_EXIT_USAGE;
+}
+
+int tl_set_options(const struct tl_command *command, int argc, char **argv,
+	const char *(*set)(void *ctx, int id, const char *value), void *ctx)
+{
+	struct tl_options_reader reader;
+	const struct tl_option *option;
+
+	tl_options_begin(&reader, command, argc, argv);
+	while ((option = tl_options_next(&reader)) != NULL) {
+		const char *wrong = set(ctx, option->id, optarg);
+		if (wrong != NULL)
+			return tl_misuse(command, wrong, optarg);
+	}
+	return reader.status;
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The echo client on a clock that goes as the test wants: a made-up link, and in place of the C library's
+// clock_gettime() our own. Nothing waits.
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include <tl_client_link.h>
+#include <tl_client_msg.h>
+#include <tl_test.h>
+
+#define READING_NS 100 // which a look at the clock takes
+#define ECHO_NS (20 * TL_NS_PER_MS)
+#define STALL_NS (300 * TL_NS_PER_MS)
+#define ON_THE_WAY 16
+#define PAYLOAD_BYTES 24
+
+static uint64_t now_ns = TL_NS_PER_S;
+
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+	now_ns += READING_NS;
+	*out = (struct timespec){.tv_sec = (time_t)(now_ns / TL_NS_PER_S), .tv_nsec = (long)(now_ns % TL_NS_PER_S)};
+	return 0;
+}
+
+// ---- a link whose echoes come back after ECHO_NS
+
+struct echo_link {
+	struct tl_client_link link;
+	uint64_t sent, received; // datagrams
+	uint64_t due_ns[ON_THE_WAY];
+	uint8_t data[ON_THE_WAY][PAYLOAD_BYTES];
+};
+
+static int open_link(const struct tl_client_cfg *cfg, struct tl_client_link **out, struct tl_err *err)
+{
+	struct echo_link *echo = cfg->transport_ctx;
+
+	*out = &echo->link;
+	echo->link.ops = cfg->transport;
+	echo->link.cfg = cfg;
+	echo->link.sources = (struct tl_client_sources){.transport = "test", .departures = "user", .arrivals = "user"};
+	echo->link.connections = 1;
+	return 0;
+}
+
+static void close_link(struct tl_client_link *link)
+{
+}
+
+static bool is_up(const struct tl_client_link *link)
+{
+	return true;
+}
+
+static ssize_t send_message(struct tl_client_link *link, const void *data, size_t len)
+{
+	struct echo_link *echo = (struct echo_link *)link;
+	uint64_t slot = echo->sent++ % ON_THE_WAY;
+
+	CU_ASSERT_FATAL(len == PAYLOAD_BYTES && echo->sent - echo->received <= ON_THE_WAY);
+	memcpy(echo->data[slot], data, len);
+	echo->due_ns[slot] = now_ns + ECHO_NS;
+	return (ssize_t)len;
+}
+
+static ssize_t receive_echo(struct tl_client_link *link, void *data, size_t room, struct tl_client_arrival *arrival)
+{
+	struct echo_link *echo = (struct echo_link *)link;
+	uint64_t slot = echo->received % ON_THE_WAY;
+
+	if (echo->received == echo->sent || now_ns < echo->due_ns[slot])
+		return -EAGAIN;
+	CU_ASSERT_FATAL(room >= PAYLOAD_BYTES);
+	memcpy(data, echo->data[slot], PAYLOAD_BYTES);
+	*arrival = (struct tl_client_arrival){0};
+	echo->received++;
+	return PAYLOAD_BYTES;
+}
+
+static bool no_departure(struct tl_client_link *link, bool expected, struct tl_client_departure *departure)
+{
+	return false;
+}
+
+// Sleeps until the next echo, as the kernel would.
+static void sleep_on_link(struct tl_client_link *link, uint64_t timeout_ns, bool want_write)
+{
+	const struct echo_link *echo = (const struct echo_link *)link;
+	uint64_t until_ns = now_ns + timeout_ns;
+
+	if (echo->received < echo->sent)
+		until_ns = tl_min_u64(until_ns, echo->due_ns[echo->received % ON_THE_WAY]);
+	now_ns = tl_max_u64(now_ns, until_ns);
+}
+
+static const struct tl_client_ops echo_ops = {
+	.name = "test",
+	.open = open_link,
+	.close = close_link,
+	.is_up = is_up,
+	.send = send_message,
+	.receive = receive_echo,
+	.departed = no_departure,
+	.poll = sleep_on_link,
+};
+
+// 22 messages, one every 50 ms.
+static struct tl_client_result run(const struct tl_client_hooks *hooks)
+{
+	struct echo_link echo = {0};
+	struct tl_client_result result = {0};
+	const struct tl_client_cfg cfg = {
+		.transport = &echo_ops,
+		.transport_ctx = &echo,
+		.mode = TL_CLIENT_UDP,
+		.rate_pps = 20,
+		.duration_ns = 1100 * TL_NS_PER_MS,
+		.payload_bytes = PAYLOAD_BYTES,
+		.connect_timeout_ns = TL_NS_PER_S,
+		.linger_ns = TL_NS_PER_S,
+		.spin_ns = 100 * TL_NS_PER_US,
+		.timestamps = TL_CLIENT_STAMPS_USER,
+		.seed = 42,
+	};
+
+	CU_ASSERT_EQUAL_FATAL(tl_client_run(&cfg, hooks, &result, NULL), 0);
+	CU_ASSERT_EQUAL(result.received, 22);
+	CU_ASSERT_TRUE(result.balanced);
+	return result;
+}
+
+static bool says(const struct tl_client_result *result, const char *text)
+{
+	for (uint32_t i = 0; i < result->n_invalid; i++)
+		if (strstr(result->invalid[i], text) != NULL)
+			return true;
+	return false;
+}
+
+static bool is_near(uint64_t ns, uint64_t expected_ns)
+{
+	return ns >= expected_ns && ns < expected_ns + TL_NS_PER_MS;
+}
+
+static void who_always_looks_sees_the_time_of_the_link(void)
+{
+	struct tl_client_result result = run(&(struct tl_client_hooks){0});
+
+	CU_ASSERT_TRUE(is_near(result.rtt.min_ns, ECHO_NS));
+	CU_ASSERT_TRUE(is_near(result.rtt.max_ns, ECHO_NS));
+	CU_ASSERT_TRUE(result.poll_gap.max_ns < TL_NS_PER_MS);
+	CU_ASSERT_TRUE(result.sender_late.max_ns < TL_NS_PER_MS);
+	CU_ASSERT_FALSE(says(&result, "nobody looked"));
+	CU_ASSERT_FALSE(says(&result, "the sender was late"));
+}
+
+// Progress is told while message 20 is on its way.
+static void stall(void *ctx, const struct tl_client_progress *progress)
+{
+	now_ns += STALL_NS;
+}
+
+static void time_in_which_nobody_looks_is_a_poll_gap(void)
+{
+	struct tl_client_result result = run(&(struct tl_client_hooks){.progress = stall});
+
+	CU_ASSERT_TRUE(is_near(result.poll_gap.max_ns, STALL_NS));
+	CU_ASSERT_TRUE(is_near(result.sender_late.max_ns, STALL_NS - 50 * TL_NS_PER_MS)); // of message 21
+	CU_ASSERT_TRUE(is_near(result.rtt.max_ns, STALL_NS));				  // of message 20
+	CU_ASSERT_TRUE(says(&result, "nobody looked"));
+	CU_ASSERT_TRUE(says(&result, "the sender was late"));
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"who always looks sees the time of the link", who_always_looks_sees_the_time_of_the_link},
+		{"time in which nobody looks is a poll gap", time_in_which_nobody_looks_is_a_poll_gap},
+	};
+
+	return tl_test_main("client clock", tests, TL_ARRAY_LEN(tests));
+}
