@@ -84,11 +84,16 @@ static bool has_left(const struct tl_echo_host *host, const struct tl_burst *bur
 void tl_echo_tell_marked(struct tl_echo_host *host, const struct tl_burst *burst)
 {
 	const struct rte_mbuf *m = frame_of(burst, host->marked.payload);
-	struct tl_tx_stamp_facts facts = {
-		.left = m != NULL && has_left(host, burst), .poll_tsc = burst->tsc, .begin_tsc = host->tx->begin_tsc};
+	const struct tl_rxq *q = tl_port_rxq(host->port, 0); // the others' stamps mean the same
+	struct tl_tx_stamp_facts facts = {.left = m != NULL && has_left(host, burst),
+		.poll_tsc = burst->tsc,
+		.poll_ns = tl_clock_wall_ns(host->clock, burst->tsc),
+		.begin_tsc = host->tx->begin_tsc};
 
-	if (m != NULL)
-		facts.stamped = tl_rxq_ticks(tl_port_rxq(host->port, 0), m, &facts.rx_ticks);
+	if (m != NULL && tl_rxq_ticks(q, m, &facts.rx_ticks)) {
+		facts.stamped = true;
+		facts.rx_ns = tl_clock_track_ns(q->track, facts.rx_ticks);
+	}
 	host->marked.open = false;
 	tl_tx_stamp_tell(host->tx_stamp, &facts);
 }

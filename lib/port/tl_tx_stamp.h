@@ -24,7 +24,9 @@ struct tl_tx_stamp_facts {
 	bool left;	    // it was sent, by the call that began at begin_tsc
 	bool stamped;	    // the NIC stamped the trigger
 	uint64_t rx_ticks;  // that stamp, by the NIC's clock
+	uint64_t rx_ns;	    // and since 1970, as it was known then
 	uint64_t poll_tsc;  // when the poll returned that brought the trigger
+	uint64_t poll_ns;   // the same since 1970
 	uint64_t begin_tsc; // when the send call began
 };
 

@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-#define SAMPLES_KEPT 65536 // the last so many: half an hour of as many as there may be
+#define APART_MAX_NS TL_NS_PER_MS // two clocks are apart by what they show, not by what a line bends
+#define SAMPLES_KEPT 65536	  // the last so many: half an hour of as many as there may be
 
 int tl_timesync_replies_create(struct tl_timesync *sync)
 {
@@ -60,21 +61,20 @@ static void keep(struct tl_timesync_reply *r, uint64_t time_ns, uint64_t latency
 static bool pair(struct tl_timesync *sync, const struct tl_tx_stamp_facts *facts, uint64_t stamp_ns)
 {
 	struct tl_timesync_reply *r = sync->reply;
-	int64_t rx_ns = (int64_t)tl_clock_track_ns(r->rx_track, facts->rx_ticks);
-	int64_t poll_ns = tl_timesync_host_ns(sync, facts->poll_tsc);
-	int64_t latency_ns = tl_timesync_wire_ns(sync, stamp_ns) - rx_ns;
 	int64_t bound_ns = (int64_t)(tl_clock_track_bound_ns(r->rx_track) + tl_clock_track_bound_ns(sync->track));
+	int64_t wire_to_poll_ns = (int64_t)(facts->poll_ns - facts->rx_ns);
+	int64_t latency_ns = tl_timesync_wire_ns(sync, stamp_ns) - (int64_t)facts->rx_ns;
 
 	if (r->one_clock) {
 		int64_t exact_ns = (int64_t)(stamp_ns - facts->rx_ticks);
-		if (llabs(exact_ns - latency_ns) > bound_ns)
+		if (llabs(exact_ns - latency_ns) > bound_ns + APART_MAX_NS)
 			return false;
 		latency_ns = exact_ns;
 	}
-	if (latency_ns < -bound_ns || !tl_timesync_is_plausible(poll_ns - rx_ns, (uint64_t)bound_ns))
+	if (latency_ns < -bound_ns || !tl_timesync_is_plausible(wire_to_poll_ns, (uint64_t)bound_ns))
 		return false;
-	tl_timesync_record(&r->wire_to_poll, poll_ns - rx_ns);
-	keep(r, (uint64_t)rx_ns, (uint64_t)(latency_ns > 0 ? latency_ns : 0));
+	tl_timesync_record(&r->wire_to_poll, wire_to_poll_ns);
+	keep(r, facts->rx_ns, (uint64_t)(latency_ns > 0 ? latency_ns : 0));
 	return true;
 }
 
@@ -87,7 +87,7 @@ static void account(struct tl_timesync *sync, const struct tl_tx_stamp_facts *fa
 	tl_timesync_record(&r->tx_to_wire, wire_ns - tl_timesync_host_ns(sync, facts->begin_tsc));
 	tl_hist_record(&r->poll_to_tx, tl_clock_span_ns(sync->cfg.clock, facts->begin_tsc - facts->poll_tsc));
 	if (!r->has_rx) {
-		keep(r, tl_clock_wall_ns(sync->cfg.clock, facts->poll_tsc), (uint64_t)(span_ns > 0 ? span_ns : 0));
+		keep(r, facts->poll_ns, (uint64_t)(span_ns > 0 ? span_ns : 0));
 		sync->stats.replies_timed++;
 	} else if (facts->stamped && pair(sync, facts, stamp_ns)) {
 		sync->stats.replies_timed++;

@@ -84,6 +84,39 @@ probes() {
 	check_equal "a ConnectX has no probes, and says so" "$app_status $(grep -c 'stamps no PTP frames' err.txt)" "2 1"
 }
 
+# Messages, until so many replies had a latency.
+replies_are_timed() {
+	in_peer "$PEER_PY" udp_sizes "$APP_IP" 7 16 100 1000 >udp.json || true
+	status_is ".port.ptp.replies.replies_timed >= $1"
+}
+
+replies() {
+	nic ice STAMPING_NIC_RX_BACK_NS=$BACK_NS STAMPING_NIC_TX_AHEAD_NS=$AHEAD_NS
+	app_start replies.json --latency reports
+	wait_for 60 replies_are_timed 10 || not_ok "replies come back with stamps" "$(app_status .port.ptp)"
+	app_stop TERM
+	check_json "each marked reply has a latency, both of whose stamps are the NIC's" run.json '.ledger_ok and (.port.ptp.replies
+		| .replies_timed >= 10 and .replies_timed == .replies_marked and .trigger_source == "nic-rx")'
+	check_json "the report is of method rx-tx, exact, with the three parts of the way" reports/lan-replies.json '
+		.method == "rx-tx" and .trigger_source == "nic-rx" and .reply_source == "nic-tx" and .valid and
+		.trigger_bound_ns == 1 and .reply_bound_ns == 1 and
+		[.stages[].name] == ["wire_to_poll", "poll_to_tx", "tx_to_wire"] and
+		([.stages[].latency_ns.count] | unique) == [.matched]'
+	"$func_root/tests/lib/judge_replies.py" nic.stamps reports/lan-replies.csv >judged.json
+	check_json "to the nanosecond it is the time between two of the NIC's stamps" judged.json \
+		".samples >= 10 and .exact == .samples and .sent == .samples"
+	check_json "which has in it what only the NIC knows, on both sides" reports/lan-replies.json \
+		".latency_ns.min > $BACK_NS + $AHEAD_NS and (.stages[0].latency_ns.min > $BACK_NS - 1000000) and
+		(.stages[2].latency_ns.min > $AHEAD_NS - 1000000)"
+
+	nic ice STAMPING_NIC_SKIP=2
+	app_start replies.json
+	wait_for 60 replies_are_timed 3 || not_ok "some replies come back with stamps" "$(app_status .port.ptp)"
+	app_stop TERM
+	check_json "a reply whose trigger was not stamped has none, and is counted" run.json '.ledger_ok and (.port.ptp.replies
+		| .replies_marked == .replies_timed + .replies_untimed and .latency_ns.count == .replies_timed)'
+}
+
 func_begin
 PROGRAM=$TAPLINE
 STAMPING_NIC=${TL_BUILD:-$func_root/build}/tests/libstamping_nic.so
@@ -97,5 +130,7 @@ net_begin
 app_config lan.json '"capture": [{"port": "lan", "path": "lan.pcapng"}]' '"echo": [{"port": "lan", "udp_listen": 7}]'
 jq ".ports[0] += {device: \"vdev:net_af_packet0,iface=$APP_IF\", ptp_probes_per_s: 40}" lan.json >probes.json
 jq 'del(.echo, .ports[0].ptp_probes_per_s)' probes.json >record.json
+jq 'del(.ports[0].ptp_probes_per_s, .capture) | .ports[0].reply_stamps_per_s = 40' probes.json >replies.json
 recordings
 probes
+replies

@@ -470,7 +470,8 @@ static struct tl_tx_stamp_facts facts_now(void)
 {
 	uint64_t tsc = rte_rdtsc();
 
-	return (struct tl_tx_stamp_facts){.left = true, .poll_tsc = tsc, .begin_tsc = tsc};
+	return (struct tl_tx_stamp_facts){
+		.left = true, .poll_tsc = tsc, .begin_tsc = tsc, .poll_ns = tl_clock_wall_ns(test_clock, tsc)};
 }
 
 static struct tl_timesync_replies replies_of(const struct tl_timesync *sync)
@@ -513,6 +514,7 @@ static void stamps_of_two_clocks_are_compared_within_their_bounds(void)
 
 	facts.stamped = true;
 	facts.rx_ticks = rx_ticks(facts.poll_tsc) - DELAY_NS / 2 / RX_TICK_NS;
+	facts.rx_ns = tl_clock_track_ns(tl_port_rxq(on, 0)->track, facts.rx_ticks);
 	answer(sync, facts, nic_ns(facts.begin_tsc) + DELAY_NS / 2);
 	struct tl_timesync_replies replies = replies_of(sync);
 	CU_ASSERT_EQUAL(replies.trigger_source, TL_TS_NIC_RX);
@@ -533,6 +535,7 @@ static void of_stamps_of_one_clock_the_difference_is_exact(void)
 
 	facts.stamped = true;
 	facts.rx_ticks = nic_ns(facts.poll_tsc) - 1000;
+	facts.rx_ns = facts.poll_ns - 1000;
 	answer(sync, facts, facts.rx_ticks + DELAY_NS + 12345);
 	struct tl_timesync_replies replies = replies_of(sync);
 	CU_ASSERT_TRUE(replies.one_clock);
@@ -540,6 +543,7 @@ static void of_stamps_of_one_clock_the_difference_is_exact(void)
 	CU_ASSERT_EQUAL(replies.latency->max_ns, DELAY_NS + 12345);
 	CU_ASSERT_EQUAL(replies.trigger_bound_ns + replies.reply_bound_ns, 2);
 	facts.rx_ticks -= 10 * TL_NS_PER_S; // another frame's
+	facts.rx_ns -= 10 * TL_NS_PER_S;
 	answer(sync, facts, nic_ns(rte_rdtsc()));
 	CU_ASSERT_EQUAL(stats_of(sync).replies_untimed, 1);
 	CU_ASSERT_EQUAL(replies_of(sync).latency->count, 1);
@@ -557,6 +561,7 @@ static void stamps_that_are_not_of_one_clock_as_the_driver_says_make_no_latency(
 
 	facts.stamped = true;
 	facts.rx_ticks = rx_ticks(facts.poll_tsc);
+	facts.rx_ns = facts.poll_ns;
 	answer(sync, facts, nic_ns(rte_rdtsc()));
 	CU_ASSERT_EQUAL(stats_of(sync).replies_untimed, 1);
 	CU_ASSERT_EQUAL(replies_of(sync).latency->count, 0);
