@@ -15,8 +15,8 @@ STAMPED='.received == .sent and .received > 0 and .lost == 0 and .ledger_ok and 
 client() {
 	local file=$1 status=0
 	shift
-	in_peer env LD_PRELOAD="$STAMPING_NIC" STAMPING_NIC_PPB=$PPB STAMPING_NIC_LOG=nic.stamps "${nic[@]}" timeout 60 \
-		"$TAPLINE" client --port "vdev:net_af_packet0,iface=$PEER_IF" --ip "$PEER_IP/24" --seconds 0.5 --rate 200 \
+	in_peer timeout 60 env LD_PRELOAD="$STAMPING_NIC" STAMPING_NIC_PPB=$PPB STAMPING_NIC_LOG=nic.stamps "${nic[@]}" \
+		"$TAPLINE" client --port "vdev:net_af_packet0,iface=$PEER_IF" --ip "$PEER_IP/24" --seconds 0.5 --rate 200 --linger 20 \
 		--json "$@" >"$file" 2>client.log || status=$?
 	((status == 0)) || not_ok "the client ends well" "status $status: $*" "$(cat client.log)"
 }
