@@ -12,7 +12,8 @@ app_start config.json
 in_peer "$PEER_PY" udp_sizes "$APP_IP" 7 $(seq 0 1472) >sizes.json
 check_json "datagrams of 0 to 1472 bytes come back unchanged" sizes.json '.sizes == 1473 and .wrong == []'
 
-check_equal "socat gets its line back" "$(echo 'a line' | in_peer socat -t 2 - "UDP:$APP_IP:7")" 'a line'
+# Without shut-none socat from 1.8.1 on ends with an empty datagram.
+check_equal "socat gets its line back" "$(echo 'a line' | in_peer socat -t 2 - "UDP:$APP_IP:7,shut-none")" 'a line'
 
 app_status >status.json
 check_json "each datagram was counted" status.json '.echo | .received_msgs == 1474 and .echoed_msgs == 1474'
