@@ -20,10 +20,14 @@ lacks() {
 		"$mirror/dists/$suite/Release" 2>/dev/null || echo "$mirror has no $suite, or is out of reach"
 }
 
+# At the same place each time, and with the cache that dh hides with the home directory: ccache remembers what has not
+# changed.
 build_package() {
 	mkdir source
 	tar -C "$func_root" --exclude='./build*' --exclude='./obj-*' --exclude=./.git --exclude=./demo-out -c . | tar -C source -x
-	(cd source && DEB_BUILD_OPTIONS="noautodbgsym terse parallel=$(nproc)" dpkg-buildpackage -b -us -uc)
+	mount --bind "$DIR" /mnt
+	! command -v ccache >/dev/null || export CCACHE_DIR="${CCACHE_DIR:-$(ccache --get-config cache_dir)}"
+	(cd /mnt/source && DEB_BUILD_OPTIONS="noautodbgsym terse parallel=$(nproc)" dpkg-buildpackage -b -us -uc)
 }
 
 make_root() {
