@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rte_cycles.h>
 #include <rte_random.h>
@@ -44,7 +45,8 @@ static enum tl_ts_source wanted_source(enum tl_client_timestamps timestamps)
 	return sources[timestamps];
 }
 
-// What the port turned out to have. Departures are of the TSC: only what is brought to the same clock goes with them.
+// What the port turned out to have. Departures are of the TSC, or of the clock that stamps arrivals: only what is
+// brought to the same clock goes with them.
 static enum tl_client_timestamps timestamps_of(const struct tl_port *port)
 {
 	struct tl_port_stamps stamps;
@@ -61,13 +63,27 @@ static enum tl_client_timestamps timestamps_of(const struct tl_port *port)
 	return TL_CLIENT_STAMPS_USER;
 }
 
+// Who asks for the NIC's stamps is told which of them it has.
+static void tell_departures(const struct tl_port *port, const struct tl_client_port *wanted, enum tl_client_mode mode)
+{
+	const char *device = tl_port_config(port)->spec.text;
+
+	if (mode == TL_CLIENT_TCP)
+		tl_info("departures are stamped by tsc: what TCP sends has no time to leave at");
+	else if (wanted->lead_us == 0)
+		tl_info("departures are stamped by tsc, as --lead 0 says");
+	else if (!tl_port_sends_at(port))
+		tl_info("departures are stamped by tsc: %s does not send at a time (a ConnectX-6 Dx does with PORT,tx_pp=500)",
+			device);
+}
+
 // ---- opening and closing
 
 static int start_eal(struct tl_app_client_port *p, const struct tl_client_port *wanted, const struct tl_port_spec *spec,
 	struct tl_err *err)
 {
 	bool any = wanted->lcore == TL_CLIENT_ANY_LCORE;
-	const char *pci = spec->arg;
+	const char *pci = spec->text;
 	const struct tl_eal_cfg cfg = {.huge = tl_hugepages_free_mb() >= MEMORY_MB,
 		.memory_mb = MEMORY_MB,
 		.main_lcore = any ? tl_plan_first_cpu() : (uint32_t)wanted->lcore,
@@ -111,6 +127,14 @@ static int start_port(struct tl_app_client_port *p, struct tl_port_cfg *cfg, str
 	return 0;
 }
 
+// mlx5's argument of the device says it, where the NIC needs that to send at a time (ConnectX-6 Dx).
+static uint64_t send_grain_ns(const struct tl_port_spec *spec)
+{
+	const char *grain = strstr(spec->text, ",tx_pp=");
+
+	return grain != NULL ? strtoull(grain + strlen(",tx_pp="), NULL, 10) : 0;
+}
+
 static int make_host(struct tl_app_client_port *p, const struct tl_client_port *wanted, struct tl_err *err)
 {
 	const struct tl_dclient_cfg cfg = {.port = p->port,
@@ -119,6 +143,8 @@ static int make_host(struct tl_app_client_port *p, const struct tl_client_port *
 		.mask_be = wanted->mask_be,
 		.gateway_be = wanted->gateway_be,
 		.vlan = (uint16_t)wanted->vlan,
+		.lead_ns = wanted->lead_us * TL_NS_PER_US,
+		.send_grain_ns = send_grain_ns(&tl_port_config(p->port)->spec),
 		.seed = rte_rand()};
 
 	p->metrics = (struct tl_metrics){.start_ns = tl_clock_mono_ns(p->clock, rte_rdtsc()),
@@ -147,6 +173,7 @@ int tl_app_client_port_open(const struct tl_client_port *wanted, struct tl_clien
 		.take = wanted->take,
 		.rx_only = true,
 		.timestamps = wanted_source(cfg->timestamps),
+		.send_at = wanted->lead_us != 0 && cfg->mode != TL_CLIENT_TCP,
 		.tx_checksums = true,
 		.socket_id = SOCKET_ID_ANY};
 
@@ -167,6 +194,8 @@ int tl_app_client_port_open(const struct tl_client_port *wanted, struct tl_clien
 		tl_app_client_port_close(p);
 		return rc;
 	}
+	if (cfg->timestamps == TL_CLIENT_STAMPS_NIC)
+		tell_departures(p->port, wanted, cfg->mode);
 	if (cfg->timestamps != TL_CLIENT_STAMPS_USER)
 		cfg->timestamps = timestamps_of(p->port);
 	cfg->transport = &tl_dclient_ops;

@@ -18,6 +18,7 @@
 #include <tl_base.h>
 
 #define NAMES_MAX 100000
+#define OPEN_TRIES 1000
 
 // Makes char name[] of the arguments behind fmt.
 #define FORMAT_PATH(name, fmt)                                                                                         \
@@ -44,8 +45,12 @@ int tl_tree_fd(const struct tl_tree *tree, int flags, const char *path)
 	struct open_how how = {.flags = (uint64_t)(flags | O_CLOEXEC | (flags & O_PATH ? 0 : O_NONBLOCK)),
 		.mode = (flags & O_TMPFILE) == O_TMPFILE ? 0600 : 0,
 		.resolve = RESOLVE_IN_ROOT};
-	long fd = syscall(SYS_openat2, tree->root_fd, path, &how, sizeof(how));
+	long fd;
+	int tries = OPEN_TRIES;
 
+	do // openat2(2): a rename or mount anywhere meanwhile, and the kernel cannot vouch for ".."
+		fd = syscall(SYS_openat2, tree->root_fd, path, &how, sizeof(how));
+	while (fd < 0 && errno == EAGAIN && --tries > 0);
 	if (fd < 0 && tree->live && (errno == ENOSYS || errno == EPERM)) // before Linux 5.6, and in some containers
 		fd = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0600);
 	return fd < 0 ? -errno : (int)fd;

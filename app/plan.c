@@ -23,7 +23,7 @@ static int plan_ports(const struct tl_config *config, struct tl_plan *plan, stru
 		if (rc != 0)
 			return tl_fail_at(err, rc, "%s: $.ports[%u].device", config->file, i);
 		if (spec->kind == TL_PORT_PCI)
-			plan->pci[plan->n_pci++] = spec->arg;
+			plan->pci[plan->n_pci++] = spec->text;
 		bool software = spec->kind == TL_PORT_KERNEL || spec->kind == TL_PORT_XDP || spec->kind == TL_PORT_FILE;
 		if (port->ptp && software)
 			return tl_fail(err, -ENOTSUP,

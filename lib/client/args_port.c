@@ -19,6 +19,8 @@ static int check_foreign(const struct tl_client_given *given, struct tl_err *err
 		return tl_fail(err, -EINVAL, "--ip, --gateway, --vlan, --lcore and --take belong to --port PORT");
 	if (given->port.device == NULL && given->timestamps == TL_CLIENT_STAMPS_TSC)
 		return tl_fail(err, -EINVAL, "--timestamps tsc belongs to --port; give user, kernel or nic");
+	if (given->port.device == NULL && given->port.lead_us != LEAD_US)
+		return tl_fail(err, -EINVAL, "--lead belongs to --port: sockets of the kernel send at once");
 	if (given->port.device != NULL && tl_client_endpoint_given(&given->source))
 		return tl_fail(err, -EINVAL, "--source belongs to --kernel: a port sends from its --ip");
 	if (given->port.device != NULL && given->ttl != 1)

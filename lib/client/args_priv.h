@@ -9,6 +9,9 @@
 #define MAX_UDP_PAYLOAD_BYTES 1472
 #define MAX_UDP6_PAYLOAD_BYTES 1452
 #define MAX_TCP_PAYLOAD_BYTES 65536
+#define LEAD_US 100
+#define LEAD_US_TEXT "100"
+#define MAX_LEAD_US 5000 // half of what the first message is due after the start
 
 // The values as they were given, before they are judged together. A port of 0 is one not given.
 struct tl_client_given {

@@ -114,6 +114,12 @@ static double number_of(const json_t *object, const char *key)
 	return json_number_value(json_object_get(object, key));
 }
 
+static void add_invalid(struct tl_client_result *result, const char *why)
+{
+	if (result->n_invalid < TL_CLIENT_REASONS)
+		snprintf(result->invalid[result->n_invalid++], TL_LATENCY_TEXT, "%s", why);
+}
+
 void tl_client_null_subtract(const json_t *null, struct tl_client_result *result)
 {
 	const struct likeness wanted = {
@@ -138,7 +144,9 @@ void tl_client_null_subtract(const json_t *null, struct tl_client_result *result
 		.mean_ns = best->mean_ns - number_of(times, "mean"),
 		.mean_ci95_ns = hypot(spread->mean_ns, number_of(ci95, "mean")),
 	};
-	if (!json_is_true(json_object_get(run, "valid")) && result->n_invalid < TL_CLIENT_REASONS)
-		snprintf(result->invalid[result->n_invalid++], TL_LATENCY_TEXT,
-			"the null echo's result that was taken off is not valid");
+	if (!json_is_true(json_object_get(run, "valid")))
+		add_invalid(result, "the null echo's result that was taken off is not valid");
+	// With --timestamps nic it depends on the port who stamps them.
+	if (!text_is(json_object_get(run, "stamps"), "departures", result->sources.departures))
+		add_invalid(result, "departures of the null echo that was taken off were stamped by another source");
 }

@@ -40,6 +40,10 @@ static const struct tl_option options[] = {
 	{"vlan", 0, "ID", "of the port: tag every frame (IEEE 802.1Q)", RULE(NUMBER, FIELD(port.vlan), 1, 4094)},
 	{"lcore", 0, "CPU", "poll the port on this CPU (default: wherever the kernel puts the thread)",
 		RULE(NUMBER, FIELD(port.lcore), 0, 1023)},
+	{"lead", 0, "US",
+		"with --timestamps nic or auto: give datagrams to a NIC that sends at a time so many microseconds before "
+		"they are due; 0: let them leave at once",
+		RULE(NUMBER, FIELD(port.lead_us), 0, MAX_LEAD_US, LEAD_US_TEXT)},
 	{"take", 0, NULL, "allow xdp: on the interface of the default route or of the login",
 		RULE(FLAG, FIELD(port.take))},
 	{"group", 0, "GROUP", "send to this multicast group and read the echoes from TCP", RULE(GROUP, FIELD(group))},

@@ -85,7 +85,7 @@ static uint64_t idle_ns(const struct tl_client_session *s, uint64_t now, bool bl
 	if (tl_client_all_sent(s))
 		until_ns = tl_min_u64(until_ns, s->last_send_ns + tl_min_u64(s->cfg->linger_ns, STAMP_LINGER_NS));
 	else if (now < s->give_up_ns)
-		until_ns = tl_min_u64(until_ns, tl_client_due_ns(s, s->next) - spin_ns);
+		until_ns = tl_min_u64(until_ns, tl_client_due_ns(s, s->next) - s->link->lead_ns - spin_ns);
 	return until_ns > now ? until_ns - now : 0;
 }
 
@@ -123,6 +123,8 @@ static void exchange(struct tl_client_session *s)
 			});
 		idle(s, now, busy);
 	}
+	if (s->link->ops->finish != NULL)
+		s->link->ops->finish(s->link);
 	s->end_ns = tl_max_u64(tl_client_now_ns(), s->start_ns);
 	tl_client_take_departures(s);
 	tl_client_stamps_finish(&s->stamps);

@@ -23,7 +23,8 @@ static void take_pair(struct tl_client_session *s, const struct tl_client_pair *
 	uint64_t wire_rtt_ns = pair->rx_ns - pair->tx_ns;
 	uint64_t due_ns = (uint64_t)real_ns(s, tl_client_due_ns(s, pair->seq));
 
-	s->wire_over_rtt += wire_rtt_ns > pair->rtt_ns + pair->rtt_ns / CLOCKS_DIFFER_BY + s->sources.arrival_bound_ns;
+	s->wire_over_rtt += wire_rtt_ns > pair->rtt_ns + pair->rtt_ns / CLOCKS_DIFFER_BY + s->sources.arrival_bound_ns +
+						  s->sources.realtime_bound_ns;
 	if (pair->cold != 0) {
 		if (pair->cold <= TL_CLIENT_COLD_LISTED)
 			s->cold[pair->cold - 1].wire_rtt_ns = wire_rtt_ns;
@@ -71,7 +72,7 @@ static uint64_t gap_ns(const struct tl_client_session *s, uint64_t seq, uint64_t
 void tl_client_take_sample(
 	struct tl_client_session *s, uint64_t seq, const struct tl_client_arrival *arrival, uint64_t now)
 {
-	uint64_t rtt_ns = now - tl_client_due_ns(s, seq);
+	uint64_t rtt_ns = tl_client_since_ns(tl_client_due_ns(s, seq), now);
 	uint32_t cold = take_cold(s, rtt_ns);
 	struct tl_client_pair pair;
 

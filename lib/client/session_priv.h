@@ -84,6 +84,11 @@ struct tl_client_session {
 // ---- traffic.c
 
 uint64_t tl_client_due_ns(const struct tl_client_session *s, uint64_t seq);
+// With a lead, something may come before its time: 0 then.
+static inline uint64_t tl_client_since_ns(uint64_t due_ns, uint64_t now)
+{
+	return now > due_ns ? now - due_ns : 0;
+}
 bool tl_client_all_sent(const struct tl_client_session *s);
 bool tl_client_is_due(const struct tl_client_session *s, uint64_t now);
 

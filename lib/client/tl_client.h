@@ -66,6 +66,9 @@ struct tl_client_sources {
 	const char *departures, *arrivals;	       // "user" (nobody), "kernel", "tsc", "nic-tx", "nic-rx"
 	uint64_t departure_bound_ns, arrival_bound_ns; // 0: what a reading of CLOCK_REALTIME may be off by
 	bool realtime;				       // stamps are of CLOCK_REALTIME
+	uint64_t realtime_bound_ns; // where bounds are of one clock, that of both stamps: what it may be off by. Else 0
+	uint64_t faults;   // what the NIC has counted of frames that did not, or may not have, left at their time
+	const char *fault; // the driver's counter of them, the first; NULL: none
 };
 
 struct tl_client_endpoint {
@@ -236,8 +239,9 @@ void tl_client_report_fill(struct tl_latency *report, const struct tl_client_swe
 struct tl_client_port {
 	const char *device; // of argv; NULL: there is none, the run is over sockets of the kernel
 	uint32_t ip_be, mask_be, gateway_be;
-	uint64_t vlan;	// 0: untagged
-	uint64_t lcore; // the CPU to poll on; TL_CLIENT_ANY_LCORE: wherever the kernel puts the thread
+	uint64_t vlan;	  // 0: untagged
+	uint64_t lcore;	  // the CPU to poll on; TL_CLIENT_ANY_LCORE: wherever the kernel puts the thread
+	uint64_t lead_us; // datagrams are given to a NIC that sends at a time so long before; 0: all leave at once
 	bool take;
 };
 #define TL_CLIENT_ANY_LCORE UINT64_MAX

@@ -15,6 +15,8 @@ struct tl_client_link {
 	const struct tl_client_ops *ops;
 	const struct tl_client_cfg *cfg;
 	struct tl_client_sources sources;
+	uint64_t lead_ns;     // a message is given to send() so long before it is due; 0: when it is
+	uint64_t due_ns;      // of the message that send() is given, CLOCK_MONOTONIC
 	uint64_t connections; // established so far
 	const char *why;      // the last attempt failed, static; NULL: nothing has
 };
@@ -49,6 +51,9 @@ struct tl_client_ops {
 
 	// The next stamp of something sent. expected: some are known to be missing yet. Returns whether there was one.
 	bool (*departed)(struct tl_client_link *link, bool expected, struct tl_client_departure *departure);
+
+	// Nothing is sent any more: completes the link's sources. May be NULL.
+	void (*finish)(struct tl_client_link *link);
 
 	// The connection has ended; poll() gets the next one.
 	void (*lost)(struct tl_client_link *link);

@@ -76,7 +76,7 @@ bool tl_client_all_sent(const struct tl_client_session *s)
 
 bool tl_client_is_due(const struct tl_client_session *s, uint64_t now)
 {
-	return !tl_client_all_sent(s) && now >= tl_client_due_ns(s, s->next) && now < s->give_up_ns;
+	return !tl_client_all_sent(s) && now + s->link->lead_ns >= tl_client_due_ns(s, s->next) && now < s->give_up_ns;
 }
 
 bool tl_client_send_due(struct tl_client_session *s, uint64_t now)
@@ -86,6 +86,7 @@ bool tl_client_send_due(struct tl_client_session *s, uint64_t now)
 
 	new_connection(s);
 	size_t len = s->cfg->payload_bytes;
+	s->link->due_ns = tl_client_due_ns(s, s->next);
 	ssize_t n = s->link->ops->send(s->link, s->out + len - s->out_left, s->out_left);
 	if (n == -EAGAIN)
 		return false;
@@ -94,7 +95,7 @@ bool tl_client_send_due(struct tl_client_session *s, uint64_t now)
 		return true;
 	}
 	if (!is_cut(s))
-		tl_hist_record(&s->late, now - tl_client_due_ns(s, s->next));
+		tl_hist_record(&s->late, tl_client_since_ns(s->link->due_ns, now));
 	s->out_left -= (size_t)n;
 	if (stamps(s))
 		tl_client_stamps_sent(

@@ -74,6 +74,12 @@ static void judge_stamps(struct tl_client_result *result)
 
 	if (result->timestamps == TL_CLIENT_STAMPS_USER)
 		return;
+	if (result->sources.faults > 0)
+		add(result,
+			"the NIC counts %" PRIu64
+			" errors in sending at a time (%s): stamps of departures may be wrong; give it "
+			"longer with --lead",
+			result->sources.faults, result->sources.fault);
 	if (too_many(missing, result->received))
 		add(result,
 			"stamps are missing: of %" PRIu64 " echoes %" PRIu64 " had none of their message, %" PRIu64

@@ -11,8 +11,8 @@
 //   about once a second:  tl_clock_discipline(clock); tl_clock_track_sample(track);
 //   for each stamp:       ts_ns = tl_clock_track_ns(track, ticks);
 //
-// Threads: tl_clock_track_ns(), tl_clock_track_load() and tl_clock_stamps_ns() on any thread; the rest on the one that
-//          samples, which is the one that disciplines the clock.
+// Threads: tl_clock_track_ns(), tl_clock_track_ticks(), tl_clock_track_load() and tl_clock_stamps_ns() on any thread;
+//          the rest on the one that samples, which is the one that disciplines the clock.
 // Memory:  create/destroy allocate and free; the hot calls read the track only.
 
 #include <stdbool.h>
@@ -104,3 +104,6 @@ static inline uint64_t tl_clock_track_ns(const struct tl_clock_track *track, uin
 	tl_clock_track_load(track, &stamps);
 	return tl_clock_stamps_ns(&stamps, ticks);
 }
+
+// What the counter shows at a time, since 1970; *exact_ns is the time of that very tick. It divides: not for hot code.
+uint64_t tl_clock_track_ticks(const struct tl_clock_track *track, uint64_t ns, uint64_t *exact_ns);

@@ -213,6 +213,17 @@ int tl_clock_track_sample(struct tl_clock_track *track)
 	return rc;
 }
 
+uint64_t tl_clock_track_ticks(const struct tl_clock_track *track, uint64_t ns, uint64_t *exact_ns)
+{
+	struct tl_clock_stamps stamps;
+
+	tl_clock_track_load(track, &stamps);
+	__int128 scaled = (__int128)(int64_t)(ns - stamps.line.base_ns) * (INT64_C(1) << TL_CLOCK_SHIFT);
+	uint64_t ticks = stamps.line.base_ticks + (uint64_t)(scaled / (int64_t)stamps.line.mult);
+	*exact_ns = tl_clock_apply(&stamps.line, ticks);
+	return ticks & stamps.mask;
+}
+
 static uint64_t now_tsc(const struct tl_clock_track *track)
 {
 	return read_tsc(track->state);

@@ -33,14 +33,15 @@ struct tl_dclient_link {
 	struct tl_dclient *host;
 	uint32_t to_be; // where messages go
 	uint16_t to_port_be;
-	struct tl_udp *udp;		  // NULL in TCP mode
-	struct tl_tcp_listener *listener; // NULL but in MULTICAST mode
-	struct tl_tcp *conn;		  // NULL: none
-	bool up;			  // conn is established; of UDP: the way is known
-	bool ended, broken;		  // by the peer in order, or not
-	uint64_t retry_at_ns;		  // when to connect again
-	uint64_t taken;			  // datagrams, or bytes of this connection, given to the stack
-	uint64_t left;			  // bytes of those that have been sent
+	struct tl_udp *udp;		      // NULL in TCP mode
+	struct tl_tcp_listener *listener;     // NULL but in MULTICAST mode
+	struct tl_tcp *conn;		      // NULL: none
+	bool up;			      // conn is established; of UDP: the way is known
+	bool ended, broken;		      // by the peer in order, or not
+	uint64_t retry_at_ns;		      // when to connect again
+	uint64_t faults[TL_PORT_SEND_FAULTS]; // of sending at a time, when the run began
+	uint64_t taken;			      // datagrams, or bytes of this connection, given to the stack
+	uint64_t left;			      // bytes of those that have been sent
 	uint32_t departure_first, departure_end;
 	struct tl_client_departure departures[TL_DCLIENT_DEPARTURES];
 	struct tl_dclient_inbox inbox;
@@ -74,6 +75,18 @@ bool tl_dclient_hand_over(struct tl_dclient *host, const uint8_t *data, uint32_t
 
 // HOT. Number id has left with the last flush. stamp_ns 0: nobody knows when.
 void tl_dclient_depart(struct tl_dclient_link *link, uint64_t id, uint64_t stamp_ns);
+
+// ---- schedule.c
+
+// Whether datagrams of this run leave at a time, and who stamps them then. Fills link->sources, and its lead.
+void tl_dclient_schedule_begin(struct tl_dclient_link *link);
+
+// The frame that the stack has just pushed leaves when its message is due. Returns that time, or waits for it and
+// returns 0: it is too late to tell the port.
+uint64_t tl_dclient_schedule(struct tl_dclient_link *link);
+
+// What the port says of the times that it was given.
+void tl_dclient_schedule_end(struct tl_client_link *link);
 
 // ---- conn.c
 

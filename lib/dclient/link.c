@@ -111,6 +111,7 @@ static int port_open(const struct tl_client_cfg *cfg, struct tl_client_link **ou
 	l->link = (struct tl_client_link){
 		.ops = &tl_dclient_ops, .cfg = cfg, .sources = sources_of(host, cfg->timestamps)};
 	l->host = host;
+	tl_dclient_schedule_begin(l);
 	l->to_be = to->ip_be;
 	l->to_port_be = to->port_be;
 	int rc = open_sockets(l, err);
@@ -136,14 +137,20 @@ static ssize_t send_datagram(struct tl_dclient_link *l, const void *data, size_t
 	struct tl_dclient *host = l->host;
 	uint64_t refused_pkts = host->tx->drop_tx_pkts;
 	bool has_way = l->link.cfg->mode == TL_CLIENT_MULTICAST || tl_net_resolve(host->net, l->to_be) == 0;
-	int rc = has_way ? tl_udp_send(l->udp, l->to_be, l->to_port_be, data, (uint16_t)len) : -EAGAIN;
+	bool at_a_time = l->link.lead_ns != 0;
+	uint64_t stamp_ns = 0;
 
+	int rc = has_way ? tl_udp_send(l->udp, l->to_be, l->to_port_be, data, (uint16_t)len) : -EAGAIN;
+	if (rc == 0 && at_a_time)
+		stamp_ns = tl_dclient_schedule(l);
 	tl_dclient_flush(host);
 	if (rc != 0)
 		return rc;
 	if (host->tx->drop_tx_pkts != refused_pkts)
 		return -ENOBUFS;
-	tl_dclient_depart(l, l->taken++, tl_clock_wall_ns(host->cfg.clock, host->tx->end_tsc));
+	if (!at_a_time)
+		stamp_ns = tl_clock_wall_ns(host->cfg.clock, host->tx->end_tsc);
+	tl_dclient_depart(l, l->taken++, stamp_ns);
 	return (ssize_t)len;
 }
 
@@ -244,6 +251,7 @@ const struct tl_client_ops tl_dclient_ops = {
 	.send = port_send,
 	.receive = port_receive,
 	.departed = port_departed,
+	.finish = tl_dclient_schedule_end,
 	.lost = port_lost,
 	.poll = port_poll,
 };

@@ -72,7 +72,7 @@ void tl_dclient_flush(struct tl_dclient *host)
 		       tx->drop_tx_pkts == host->dropped_pkts;
 	host->flushed_pkts = tx->tx_pkts + tx->drop_tx_pkts;
 	host->dropped_pkts = tx->drop_tx_pkts;
-	if (link != NULL && waiting != 0)
+	if (link != NULL && waiting != 0 && link->link.lead_ns == 0)
 		bound_departures(host);
 	if (link != NULL && link->conn != NULL && link->link.cfg->mode == TL_CLIENT_TCP && link->up)
 		stamp_stream(link, is_sure ? tl_clock_wall_ns(host->cfg.clock, tx->end_tsc) : 0);

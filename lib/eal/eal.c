@@ -17,7 +17,7 @@
 #include <tl_err.h>
 
 #define ARGS_MAX 64
-#define ARG_BYTES 64 // none but the lcore list is longer
+#define ARG_BYTES 256 // of a device with its arguments; none but the lcore list is longer
 
 // EAL keeps pointers into its arguments: they live as long as it does.
 struct tl_eal {

@@ -59,6 +59,8 @@ static int configure_device(struct tl_port *port, const struct rte_eth_dev_info 
 		conf.rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP;
 	port->tx_checksums = port->cfg.tx_checksums && (info->tx_offload_capa & tx_checksums) == tx_checksums;
 	conf.txmode.offloads = port->tx_checksums ? tx_checksums : 0;
+	if (port->sending.flag != 0)
+		conf.txmode.offloads |= info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP;
 	if (port->cfg.ptp) // without an offload ixgbe and i40e send by a short path, which ignores what a frame asks
 			   // for
 		conf.txmode.offloads |= info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM;
@@ -144,6 +146,8 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 		port->cfg.socket_id = rte_eth_dev_socket_id(port->port_id);
 	if (rc == 0)
 		rc = tl_port_choose_stamps(port, (info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP) != 0, err);
+	if (rc == 0)
+		tl_port_choose_send_at(port, (info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP) != 0);
 	if (rc == 0)
 		rc = configure_device(port, &info, err);
 	if (rc == 0)

@@ -72,6 +72,12 @@ struct tl_port_stamping {
 	struct tl_clock_track *track; // of that clock; NULL: not yet, or there is none
 };
 
+// Times in sent mbufs.
+struct tl_port_sending {
+	int offset;
+	uint64_t flag; // 0: the device does not send at a time, or nobody wants it
+};
+
 // What befalls a port while it runs.
 struct tl_port_fate {
 	atomic_bool removed; // written by threads of DPDK's
@@ -95,6 +101,7 @@ struct tl_port {
 	char multicast[24]; // how groups are received, for the probe table
 	struct tl_kernel_sockets sockets;
 	struct tl_port_stamping stamping;
+	struct tl_port_sending sending;
 	bool counts_queues; // the driver has a counter of each receive queue's drops: its identifier among the xstats
 	uint64_t queue_counters[TL_PORT_QUEUES_MAX];
 	struct tl_port_stats sampled; // the last that a driver said of drops
@@ -124,6 +131,9 @@ int tl_port_start_stamps(struct tl_port *port, struct tl_err *err);
 void tl_port_end_stamps(struct tl_port *port);
 // Tells a queue of a device what its source is.
 void tl_port_stamp_queue(const struct tl_port *port, struct tl_rxq *q);
+
+// send_at.c. Chooses whether frames are sent at a time, for a device that offers it or not, once stamps are chosen.
+void tl_port_choose_send_at(struct tl_port *port, bool offered);
 
 // watch.c: from the start to the close.
 void tl_port_begin_watch(struct tl_port *port);

@@ -17,11 +17,15 @@ static bool is_hex(const char *s, unsigned n)
 	return true;
 }
 
-// "0000:3b:00.0"
+#define PCI_ADDRESS_CHARS 12
+
+// "0000:3b:00.0", with DPDK's arguments of the device behind a comma, or without
 static bool is_pci_address(const char *s)
 {
-	return strlen(s) == 12 && is_hex(s, 4) && s[4] == ':' && is_hex(s + 5, 2) && s[7] == ':' && is_hex(s + 8, 2) &&
-	       s[10] == '.' && s[11] >= '0' && s[11] <= '7';
+	char behind = strlen(s) < PCI_ADDRESS_CHARS ? '?' : s[PCI_ADDRESS_CHARS];
+
+	return (behind == '\0' || behind == ',') && is_hex(s, 4) && s[4] == ':' && is_hex(s + 5, 2) && s[7] == ':' &&
+	       is_hex(s + 8, 2) && s[10] == '.' && s[11] >= '0' && s[11] <= '7';
 }
 
 static bool is_interface_name(const char *s)
@@ -61,7 +65,10 @@ int tl_port_spec_parse(const char *text, struct tl_port_spec *out, struct tl_err
 		return refuse(text, err);
 	snprintf(out->text, sizeof(out->text), "%s", text);
 	snprintf(out->arg, sizeof(out->arg), "%s", arg);
-	for (char *c = out->arg; out->kind == TL_PORT_PCI && *c != '\0'; c++)
+	if (out->kind != TL_PORT_PCI)
+		return 0;
+	out->arg[PCI_ADDRESS_CHARS] = '\0';
+	for (char *c = out->arg; *c != '\0'; c++)
 		*c = (char)tolower((unsigned char)*c); // as the kernel and DPDK name it
 	return 0;
 }

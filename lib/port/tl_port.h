@@ -60,7 +60,7 @@ enum tl_port_kind { TL_PORT_PCI, TL_PORT_KERNEL, TL_PORT_XDP, TL_PORT_FILE, TL_P
 struct tl_port_spec {
 	enum tl_port_kind kind;
 	char text[256]; // as given
-	char arg[240];	// PCI address, interface name, file name or devargs
+	char arg[240];	// PCI address (without DPDK's arguments of the device), interface name, file name or devargs
 };
 
 // Parses the PORT grammar (see docs/ports.md). Checks form only. Returns 0 or -EINVAL.
@@ -68,8 +68,9 @@ int tl_port_spec_parse(const char *text, struct tl_port_spec *out, struct tl_err
 
 // What a NIC has to have for stamps of its own.
 struct tl_port_nic {
-	bool stamps; // it puts them into mbufs
-	bool by_phc; // by the clock that stamps what it sends, too
+	bool stamps;   // it puts them into mbufs
+	bool by_phc;   // by the clock that stamps what it sends, too
+	bool sends_at; // it sends mbufs at a time
 	int (*read_clock)(uint16_t port_id, uint64_t *ticks);
 };
 
@@ -84,6 +85,7 @@ struct tl_port_cfg {
 	bool ptp;		       // stamped PTP frames are wanted: of the driver's paths the ones that can
 	bool rx_only;		       // nobody wants the frames that the host itself sends on a kernel interface
 	enum tl_ts_source timestamps;  // of received frames
+	bool send_at;		       // frames are to leave at a time, if the device can
 	const struct tl_port_nic *nic; // NULL: the device itself; a test's own
 	bool tx_checksums; // the device makes those of TCP and UDP, if it can: what is recorded of them is not what
 			   // leaves
@@ -263,6 +265,20 @@ void tl_port_stamps(const struct tl_port *port, struct tl_port_stamps *out);
 
 // Compares the NIC's clock, where its stamps are used; about once a second, after tl_clock_discipline().
 void tl_port_discipline(struct tl_port *port);
+
+// Frames that leave at a time: with cfg.send_at, where the device sends them by the clock that it stamps what it
+// receives by. Started, the port can say whether it does.
+bool tl_port_sends_at(const struct tl_port *port);
+
+// The frame, not yet pushed or not yet flushed, shall leave at this time, since 1970. Returns the time of that tick of
+// the NIC's clock. The time must not be over when the device gets the frame, nor seconds away.
+uint64_t tl_port_send_at(const struct tl_port *port, struct rte_mbuf *m, uint64_t ns);
+
+// COLD. What the driver has counted of frames that did not leave at their time, or may not have; 0 what it does not
+// count.
+#define TL_PORT_SEND_FAULTS 7
+const char *tl_port_send_fault_name(unsigned fault);
+void tl_port_send_faults(const struct tl_port *port, uint64_t counts[TL_PORT_SEND_FAULTS]);
 
 // What the port can do, as a table of text on stderr.
 void tl_port_print_probe(const struct tl_port *port);

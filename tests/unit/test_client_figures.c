@@ -267,6 +267,11 @@ static void each_fault_makes_a_result_invalid_by_its_name(void)
 	result.clock_step_ns = -1500;
 	check_invalid(result, "set back by 1.500 us");
 	check_invalid((struct tl_client_result){0}, "no echo was measured");
+
+	result = believable();
+	result.sources.faults = 3;
+	result.sources.fault = "tx_pp_timestamp_past_errors";
+	check_invalid(result, "counts 3 errors in sending at a time (tx_pp_timestamp_past_errors)");
 }
 
 static void faults_add_up(void)
@@ -318,6 +323,10 @@ static void null_echo_is_taken_off_with_both_uncertainties(void)
 	null = tl_client_result_json(&cable);
 	tl_client_null_subtract(null, &result);
 	CU_ASSERT_EQUAL(result.n_invalid, 1);
+	result.sources.departures = "nic-tx";
+	tl_client_null_subtract(null, &result);
+	CU_ASSERT_EQUAL(result.n_invalid, 3);
+	CU_ASSERT_PTR_NOT_NULL(strstr(result.invalid[2], "stamped by another source"));
 	json_decref(null);
 }
 

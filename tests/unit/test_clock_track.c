@@ -438,6 +438,29 @@ static void an_unknown_rate_is_measured(void)
 	end(&w);
 }
 
+static void a_time_is_the_reading_whose_time_it_is(void)
+{
+	static const struct {
+		double tick_ns;
+		unsigned bits;
+	} counters[] = {{1, 64}, {6.4, 64}, {1000, 64}, {1, 32}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(counters); i++) {
+		struct world w = {
+			.tick_ns = counters[i].tick_ns, .ppm = 70, .rng = 30 + i, .first_ticks = UINT32_MAX - 12345};
+		begin_track(&w, counters[i].bits);
+		CU_ASSERT_EQUAL(live(&w, 20, SECOND), 0);
+		for (int64_t ahead_ns = -200000000; ahead_ns < 500000000; ahead_ns += 999983) {
+			uint64_t ns = true_wall_ns(&w) + (uint64_t)ahead_ns, exact_ns;
+			uint64_t ticks = tl_clock_track_ticks(w.track, ns, &exact_ns);
+			CU_ASSERT_EQUAL(ticks & ~w.mask, 0);
+			CU_ASSERT_EQUAL(tl_clock_track_ns(w.track, ticks), exact_ns);
+			CU_ASSERT(fabs((double)(int64_t)(exact_ns - ns)) <= w.tick_ns + 1);
+		}
+		end(&w);
+	}
+}
+
 static void a_counter_that_is_none_is_refused(void)
 {
 	struct world w = {.tick_ns = 1, .rng = 12};
@@ -647,6 +670,7 @@ int main(void)
 		{"time goes on where it was when the line changes", time_goes_on_where_it_was_when_the_line_changes},
 		{"a step of wall time is a step of the stamps", a_step_of_wall_time_is_a_step_of_the_stamps},
 		{"while the counter cannot be read, the bound grows", while_the_counter_cannot_be_read_the_bound_grows},
+		{"a time is the reading whose time it is", a_time_is_the_reading_whose_time_it_is},
 		{"an unknown rate is measured", an_unknown_rate_is_measured},
 		{"a counter that is none is refused", a_counter_that_is_none_is_refused},
 		{"a counter that shows a time is recognised", a_counter_that_shows_a_time_is_recognised},

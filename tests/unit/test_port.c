@@ -37,6 +37,7 @@ static void check_spec(const char *text, enum tl_port_kind kind, const char *arg
 static void every_form_of_a_port_is_understood(void)
 {
 	check_spec("0000:3b:00.0", TL_PORT_PCI, "0000:3b:00.0");
+	check_spec("0000:3b:00.0,tx_pp=500", TL_PORT_PCI, "0000:3b:00.0");
 	check_spec("0000:3B:00.0", TL_PORT_PCI, "0000:3b:00.0");
 	check_spec("eth0", TL_PORT_KERNEL, "eth0");
 	check_spec("Eth0", TL_PORT_KERNEL, "Eth0");
@@ -47,8 +48,8 @@ static void every_form_of_a_port_is_understood(void)
 
 static void what_is_no_port_is_refused_with_the_forms(void)
 {
-	static const char *const wrong[] = {
-		"", "xdp:", "pcap:", "vdev:", "eth 0", "a/b", "0000:3b:00.9", "an_interface_name_too_long", "xdp:a/b"};
+	static const char *const wrong[] = {"", "xdp:", "pcap:", "vdev:", "eth 0", "a/b", "0000:3b:00.9",
+		"0000:3b:00.00", "an_interface_name_too_long", "xdp:a/b"};
 	struct tl_port_spec spec;
 	struct tl_err err;
 

@@ -298,6 +298,73 @@ static void a_nic_that_shows_tai_is_recognised_and_stamped_in_utc(void)
 	tl_port_close(port);
 }
 
+// ---- sending at a time
+
+static struct tl_port *start_sender(const struct tl_port_nic *nic, enum tl_ts_source timestamps, bool send_at)
+{
+	static int number;
+	struct tl_port_cfg cfg = {.name = "p",
+		.rx_queues = 1,
+		.tx_queues = 1,
+		.mtu = 1500,
+		.timestamps = timestamps,
+		.send_at = send_at,
+		.nic = nic,
+		.clock = test_clock,
+		.socket_id = 0};
+	struct tl_err err = {{0}};
+	struct tl_port *port;
+	char text[32];
+
+	snprintf(text, sizeof(text), "vdev:net_ring_t%d", number++);
+	CU_ASSERT_EQUAL_FATAL(tl_port_spec_parse(text, &cfg.spec, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_port_open(&cfg, &port, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_port_start(port, &err), 0);
+	return port;
+}
+
+static void a_frame_can_leave_at_a_time_of_the_nics_clock(void)
+{
+	static const struct tl_port_nic nic = {.stamps = true, .sends_at = true, .read_clock = read_ticks};
+	struct tl_port *port = start_sender(&nic, TL_TS_NIC_RX, true);
+	struct rte_mbuf *m = rte_pktmbuf_alloc(tl_port_pool(port));
+	int offset = 0;
+	uint64_t flag = 0;
+
+	CU_ASSERT_TRUE_FATAL(tl_port_sends_at(port));
+	CU_ASSERT_EQUAL_FATAL(rte_mbuf_dyn_tx_timestamp_register(&offset, &flag), 0);
+	CU_ASSERT_EQUAL(m->ol_flags & flag, 0);
+	uint64_t wanted_ns = kernel_ns(CLOCK_REALTIME) + TL_NS_PER_MS;
+	uint64_t exact_ns = tl_port_send_at(port, m, wanted_ns);
+	CU_ASSERT(exact_ns + TICK_NS >= wanted_ns && exact_ns <= wanted_ns + TICK_NS);
+	CU_ASSERT_NOT_EQUAL(m->ol_flags & flag, 0);
+	uint64_t ticks = *RTE_MBUF_DYNFIELD(m, offset, rte_mbuf_timestamp_t *);
+	CU_ASSERT_EQUAL(tl_clock_track_ns(tl_port_rxq(port, 0)->track, ticks), exact_ns);
+	rte_pktmbuf_free(m);
+	tl_port_close(port);
+}
+
+static void a_port_sends_at_a_time_where_that_is_asked_for_and_its_clock_is_that_of_stamps(void)
+{
+	static const struct tl_port_nic nic = {.stamps = true, .sends_at = true, .read_clock = read_ticks};
+	const struct {
+		const struct tl_port_nic *nic;
+		enum tl_ts_source timestamps;
+		bool send_at;
+	} cases[] = {{&nic, TL_TS_NIC_RX, false}, {&test_nic, TL_TS_NIC_RX, true}, {&nic, TL_TS_TSC, true},
+		{NULL, TL_TS_AUTO, true}};
+	uint64_t faults[TL_PORT_SEND_FAULTS];
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+		struct tl_port *port = start_sender(cases[i].nic, cases[i].timestamps, cases[i].send_at);
+		CU_ASSERT_FALSE(tl_port_sends_at(port));
+		tl_port_send_faults(port, faults);
+		for (unsigned k = 0; k < TL_PORT_SEND_FAULTS; k++)
+			CU_ASSERT_EQUAL(faults[k], 0);
+		tl_port_close(port);
+	}
+}
+
 // ---- in a file
 
 struct found {
@@ -441,6 +508,9 @@ int main(void)
 			a_nic_whose_clock_the_start_sets_anew_is_right_from_the_first_frame_on},
 		{"a NIC that shows TAI is recognised, and stamped in UTC",
 			a_nic_that_shows_tai_is_recognised_and_stamped_in_utc},
+		{"a frame can leave at a time of the NIC's clock", a_frame_can_leave_at_a_time_of_the_nics_clock},
+		{"a port sends at a time where that is asked for and its clock is that of stamps",
+			a_port_sends_at_a_time_where_that_is_asked_for_and_its_clock_is_that_of_stamps},
 		{"each record names its source", each_record_names_its_source},
 		{"each record names its source with a cut-off", each_record_names_its_source_with_a_cutoff},
 		{"sent frames have our own time", sent_frames_have_our_own_time},

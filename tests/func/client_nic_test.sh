@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The client on a port whose NIC stamps what arrives and sends at a time (tests/lib/stamping_nic.c): from wire to wire by one
+# clock, which itself tells how long that was.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+PPB=50000
+LEAD_US=4000 # so long that a busy host seldom comes too late
+nic=()	     # what the NIC is like, beside
+STAMPED='.received == .sent and .received > 0 and .lost == 0 and .ledger_ok and .timestamps == "nic" and .stamps.arrivals == "nic-rx"
+	and .received == (.stamps | .paired + .reply_first + .tx_missing + .rx_missing + .rx_shared)'
+
+# client FILE OPTION...: its JSON goes to FILE, its messages to client.log.
+client() {
+	local file=$1 status=0
+	shift
+	in_peer env LD_PRELOAD="$STAMPING_NIC" STAMPING_NIC_PPB=$PPB STAMPING_NIC_LOG=nic.stamps "${nic[@]}" timeout 60 \
+		"$TAPLINE" client --port "vdev:net_af_packet0,iface=$PEER_IF" --ip "$PEER_IP/24" --seconds 0.5 --rate 200 \
+		--json "$@" >"$file" 2>client.log || status=$?
+	((status == 0)) || not_ok "the client ends well" "status $status: $*" "$(cat client.log)"
+}
+
+# The client's samples against the NIC's log.
+judged() {
+	"$func_root/tests/lib/judge_pairs.py" nic.stamps "$PPB" "$1" samples.csv >judged.json
+}
+
+logged() {
+	sed -n "s/^$1 //p" nic.stamps
+}
+
+# How many frames the NIC was told a time for.
+told() {
+	echo $(($(logged at_sent) + $(logged at_past)))
+}
+
+at_a_time() {
+	nic=(STAMPING_NIC=mlx5)
+	client udp.json --udp-echo "$APP_IP:7" --timestamps nic --lead $LEAD_US --csv samples.csv --report report.json
+	check_json "datagrams leave at a time of the NIC, which stamps their echoes" udp.json \
+		"$STAMPED and .stamps.departures == \"nic-tx\" and .stamps.paired > 0 and .stamps.wire_over_rtt == 0"
+	check_equal "and no other frame does" "$(told)" "$(jq '.sent - .stamps.tx_missing' udp.json)"
+	judged 50
+	check_json "what lies between is what the NIC's clock says, to some ns" judged.json '.samples > 0 and .strays == 0 and .beyond == 0'
+	check_json "the report names the sources, and bounds of one clock" report.json \
+		'.trigger_source == "nic-tx" and .reply_source == "nic-rx" and .trigger_bound_ns <= 2 and .reply_bound_ns <= 2'
+	client group.json --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5002" --lead $LEAD_US
+	check_json "multicast does, too, without being asked for" group.json "$STAMPED and .stamps.departures == \"nic-tx\" and .stamps.paired > 0"
+}
+
+missed() {
+	nic=(STAMPING_NIC=mlx5 STAMPING_NIC_MISS=10)
+	client missed.json --udp-echo "$APP_IP:7" --timestamps nic --lead $LEAD_US
+	check_json "a NIC that says it missed times makes the result invalid" missed.json "$STAMPED and .valid == false
+		and any(.invalid[]; test(\"counts $(logged at_past) errors in sending at a time .tx_pp_timestamp_past_errors.\"))"
+	nic=(STAMPING_NIC=mlx5)
+	client late.json --udp-echo "$APP_IP:7" --timestamps nic --lead 1
+	check_json "what comes too late for its time leaves without one, and without a stamp" late.json "$STAMPED and .stamps.tx_missing > 0
+		and .stamps.departures == \"nic-tx\" and .stamps.paired == $(told)"
+}
+
+# without TEXT OPTION...: departures have another source, and the client says why.
+without() {
+	local text=$1
+	shift
+	client without.json --timestamps nic "$@"
+	check_json "departures are stamped by tsc$text" without.json "$STAMPED and .stamps.departures == \"tsc\" and .stamps.paired > 0"
+	check "and the client says so" grep -qF -- "departures are stamped by tsc$text" client.log
+	check_equal "and no frame is sent at a time" "$(told)" 0
+}
+
+others() {
+	nic=(STAMPING_NIC=ice)
+	without ": vdev:net_af_packet0,iface=$PEER_IF does not send at a time" --udp-echo "$APP_IP:7"
+	nic=(STAMPING_NIC=mlx5)
+	without ": what TCP sends has no time to leave at" --tcp-connect "$APP_IP:7"
+}
+
+func_begin
+STAMPING_NIC=${TL_BUILD:-$func_root/build}/tests/libstamping_nic.so
+if ! LD_PRELOAD=$STAMPING_NIC "$TAPLINE" --version >/dev/null 2>&1; then
+	skip "from wire to wire by the NIC's clock" "this build takes no preloaded library (a sanitizer's does not)"
+	exit
+fi
+net_begin
+ip -netns "$PEER_NS" address flush dev "$PEER_IF" # the kernel there has no part in it
+app_config config.json '"echo": [{"port": "lan", "udp_listen": 7}, {"port": "lan", "tcp_listen": 7},
+	{"port": "lan", "receive": {"group": "239.1.1.1", "udp_port": 5001}, "send": {"tcp_connect": "'"$PEER_IP"':5002"}}]'
+app_start config.json
+at_a_time
+missed
+others
+app_stop TERM
+check_json "the ledger of the appliance holds" run.json '.ledger_ok'

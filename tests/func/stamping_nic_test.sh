@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Stamps of a NIC from end to end: the appliance on a virtual device that tests/lib/stamping_nic.c makes stamp frames by a clock
+# of its own, which also tells what CLOCK_REALTIME was.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+FRAMES=200
+BACK_NS=5000000  # how long a frame had been on the wire when the poll took it
+AHEAD_NS=3000000 # how long after the send call began one is on the wire
+
+# nic LIKE [NAME=VALUE...]: TAPLINE is the program on such NICs from now on.
+nic() {
+	local like=$1
+	shift
+	cat >on_nic <<-END
+		#!/bin/sh
+		exec env LD_PRELOAD="$STAMPING_NIC" STAMPING_NIC=$like STAMPING_NIC_LOG=nic.stamps $* "$PROGRAM" "\$@"
+	END
+	chmod +x on_nic
+	TAPLINE=$DIR/on_nic
+}
+
+# How many of the frames the appliance has received by now; it has no others to receive.
+has_received() {
+	status_is ".port.rx_pkts == $1"
+}
+
+bound() {
+	app_status .port.timestamps.bound_ns
+}
+
+# record CONFIG: all frames; before and after them the bound is read.
+record() {
+	app_start "$1"
+	bound_ns=$(bound)
+	in_peer "$func_root/tests/lib/send_pcap.py" "$PEER_IF" frames.pcap 2000 >/dev/null
+	wait_for 30 has_received "$FRAMES" || not_ok "all frames come" "$(app_status)"
+	bound_ns=$((bound_ns + $(bound))) # it grows until the clocks are compared again, and is less from then on
+	app_stop TERM
+}
+
+# judged KIND TIMES: the times that the program made of the NIC's stamps, against the NIC's own log.
+judged() {
+	"$func_root/tests/lib/judge_stamps.py" nic.stamps "$1" "$bound_ns" "$2" >judged.json
+}
+
+logged() {
+	sed -n "s/^$1 //p" nic.stamps
+}
+
+recordings() {
+	nic ice STAMPING_NIC_RX_BACK_NS=$BACK_NS
+	record record.json
+	check_json "an E810's frames have the stamps of their NIC, and a bound" run.json '.port.unstamped_pkts == 0 and .ledger_ok
+		and (.port.timestamps | .source == "nic-rx" and .bound_ns > 0 and .nic_clock.timescale == "ticks" and .nic_clock.steps == 0)'
+	tshark -r lan.pcapng -T fields -e frame.time_epoch >frames.times 2>/dev/null
+	judged rx frames.times
+	check_json "in the recording they are CLOCK_REALTIME's, within that bound" judged.json \
+		".stamps == $FRAMES and .times == $FRAMES and .beyond == 0"
+	check "which names their source" grep -aq 'timestamps: nic-rx' lan.pcapng
+
+	nic mlx5 STAMPING_NIC_RX_BACK_NS=$BACK_NS STAMPING_NIC_SKIP=3
+	record record.json
+	check_json "as do a ConnectX's, and those without are counted" run.json \
+		".port.timestamps.source == \"nic-rx\" and .port.unstamped_pkts == $(logged rx_skipped) and .ledger_ok"
+	tshark -r lan.pcapng -Y 'frame.interface_description matches "nic-rx"' -T fields -e frame.time_epoch >frames.times 2>/dev/null
+	judged rx frames.times
+	check_json "and stand apart" judged.json ".stamps == $((FRAMES - FRAMES / 3)) and .times == .stamps and .beyond == 0"
+}
+
+probes() {
+	nic ice STAMPING_NIC_TX_AHEAD_NS=$AHEAD_NS
+	app_start probes.json
+	wait_for 30 status_is '.port.ptp.probes_stamped >= 10' || not_ok "probes come back with stamps" "$(app_status .port.ptp)"
+	app_stop TERM
+	check_equal "each stamp that the NIC was asked for was read, and none was in the way" \
+		"$(jq .port.ptp.probes_stamped run.json) 0" "$(logged tx_read) $(logged tx_busy)"
+	check_json "the NIC says that a probe takes that long to the wire, and nobody else does" run.json ".port.ptp.tx_to_wire_ns
+		| .source == \"nic-tx\" and .min >= $AHEAD_NS - 1000000 and .count >= 10"
+	nic mlx5
+	app_status=0
+	timeout 60 ip netns exec "$APP_NS" "$TAPLINE" run probes.json 2>err.txt </dev/null || app_status=$?
+	check_equal "a ConnectX has no probes, and says so" "$app_status $(grep -c 'stamps no PTP frames' err.txt)" "2 1"
+}
+
+func_begin
+PROGRAM=$TAPLINE
+STAMPING_NIC=${TL_BUILD:-$func_root/build}/tests/libstamping_nic.so
+nic ice
+if ! "$TAPLINE" --version >/dev/null 2>&1; then
+	skip "stamps of a NIC from end to end" "this build takes no preloaded library (a sanitizer's does not)"
+	exit
+fi
+net_begin
+"$(dirname "$PEER_PY")/make_pcap.py" frames.pcap "$FRAMES"
+app_config lan.json '"capture": [{"port": "lan", "path": "lan.pcapng"}]' '"echo": [{"port": "lan", "udp_listen": 7}]'
+jq ".ports[0] += {device: \"vdev:net_af_packet0,iface=$APP_IF\", ptp_probes_per_s: 40}" lan.json >probes.json
+jq 'del(.echo, .ports[0].ptp_probes_per_s)' probes.json >record.json
+recordings
+probes

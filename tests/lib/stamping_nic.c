@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes the virtual devices of a DPDK program look like NICs that stamp frames: preloaded, it stands between the
+// program and librte_ethdev.
+//
+//   LD_PRELOAD=BUILD/tests/libstamping_nic.so STAMPING_NIC=mlx5 tapline … vdev:net_af_packet0,iface=veth0 …
+//
+// The program must give the port as vdev:, since of a kernel interface it takes every stamp for the kernel's.
+//
+// STAMPING_NIC       which NICs they are like (default ice):
+//   ice              received frames have stamps, one sent frame at a time, too; the clock is read by timesync
+//   mlx5             received frames have stamps; frames are sent at a time; the clock is read by rte_eth_read_clock
+//   igc              all of both
+// STAMPING_NIC_...
+//   PPB              by how much the clock is faster than CLOCK_MONOTONIC_RAW (default 50000)
+//   OFFSET_NS        what it shows when that shows 0 (default 10^18): all processes of a host share one clock
+//   RX_BACK_NS       stamps of received frames are set back by this: they had been on the wire that long
+//   TX_AHEAD_NS      stamps of sent frames are set ahead by this: the wire comes that much later
+//   SKIP             every so many-th received frame has no stamp
+//   MISS             every so many-th frame that is to leave at a time is late for it
+//   LOG              a file for what was done, written at exit if a port was started
+//
+// The log counts in lines "NAME VALUE": rx_stamped, rx_skipped, tx_stamped, tx_busy (the latch was full), tx_read,
+// at_sent, at_past (the time was over: mlx5's tx_pp_timestamp_past_errors, too). Then come the first stamps, "KIND
+// STAMP_NS REALTIME_NS WIDTH_NS", of kind rx, tx or at (when it was to leave): CLOCK_REALTIME showed REALTIME_NS, give
+// or take WIDTH_NS, when the NIC's clock showed STAMP_NS.
+//
+// As a NIC does, it stamps only where the offload is configured, and sends at a time only frames of a program that
+// registered the field before the port was started. A frame that has to wait holds up its queue.
+
+#define ALLOW_EXPERIMENTAL_API // rte_eth_read_clock, since 19.08
+
+#include "stamping_nic.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_mbuf_dyn.h>
+
+#define PAST_ERRORS UINT64_MAX // the counter's identifier
+
+// What is behind this library.
+#define REAL(function) ((typeof(&(function)))dlsym(RTLD_NEXT, #function))
+
+struct nic nic;
+static bool was_started;
+
+static struct timespec to_timespec(int64_t ns)
+{
+	return (struct timespec){.tv_sec = ns / NIC_NS_PER_S, .tv_nsec = ns % NIC_NS_PER_S};
+}
+
+// ---- the device
+
+int rte_eth_dev_info_get(uint16_t port_id, struct rte_eth_dev_info *info)
+{
+	int rc = REAL(rte_eth_dev_info_get)(port_id, info);
+
+	info->rx_offload_capa |= RTE_ETH_RX_OFFLOAD_TIMESTAMP;
+	if (nic.has_send_at)
+		info->tx_offload_capa |= RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP;
+	return rc;
+}
+
+// The driver must not learn of what it lacks.
+int rte_eth_dev_configure(uint16_t port_id, uint16_t rx_queues, uint16_t tx_queues, const struct rte_eth_conf *wanted)
+{
+	struct nic_port *port = &nic.ports[port_id];
+	struct rte_eth_conf conf = *wanted;
+
+	port->stamps = (conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_TIMESTAMP) != 0;
+	port->sends_at = nic.has_send_at && (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP) != 0;
+	port->rx_queues = rx_queues;
+	port->tx_queues = tx_queues;
+	conf.rxmode.offloads &= ~RTE_ETH_RX_OFFLOAD_TIMESTAMP;
+	conf.txmode.offloads &= ~RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP;
+	return REAL(rte_eth_dev_configure)(port_id, rx_queues, tx_queues, &conf);
+}
+
+// As the drivers do, it looks for the field to send at a time here.
+static void find_fields(struct nic_port *port)
+{
+	int bit = rte_mbuf_dynflag_lookup(RTE_MBUF_DYNFLAG_TX_TIMESTAMP_NAME, NULL);
+
+	if (rte_mbuf_dyn_rx_timestamp_register(&nic.field, &nic.rx_flag) != 0)
+		abort();
+	nic.at_flag = bit >= 0 ? UINT64_C(1) << bit : 0;
+}
+
+int rte_eth_dev_start(uint16_t port_id)
+{
+	struct nic_port *port = &nic.ports[port_id];
+
+	find_fields(port);
+	for (uint16_t q = 0; q < port->rx_queues && port->stamps; q++)
+		port->rx[q] = rte_eth_add_rx_callback(port_id, q, nic_on_receive, port);
+	for (uint16_t q = 0; q < port->tx_queues; q++)
+		port->tx[q] = rte_eth_add_tx_callback(port_id, q, nic_on_send, port);
+	port->started = was_started = true;
+	return REAL(rte_eth_dev_start)(port_id);
+}
+
+int rte_eth_dev_stop(uint16_t port_id)
+{
+	struct nic_port *port = &nic.ports[port_id];
+
+	for (uint16_t q = 0; q < port->rx_queues && port->stamps; q++)
+		(void)rte_eth_remove_rx_callback(port_id, q, port->rx[q]);
+	for (uint16_t q = 0; q < port->tx_queues; q++)
+		(void)rte_eth_remove_tx_callback(port_id, q, port->tx[q]);
+	port->started = false;
+	return REAL(rte_eth_dev_stop)(port_id);
+}
+
+int rte_eth_read_clock(uint16_t port_id, uint64_t *clock)
+{
+	*clock = (uint64_t)nic_clock_ns();
+	return nic.has_read_clock ? 0 : -ENOTSUP;
+}
+
+// ---- counters
+
+int rte_eth_xstats_get_id_by_name(uint16_t port_id, const char *name, uint64_t *id)
+{
+	if (!nic.has_send_at || strcmp(name, "tx_pp_timestamp_past_errors") != 0)
+		return REAL(rte_eth_xstats_get_id_by_name)(port_id, name, id);
+	*id = PAST_ERRORS;
+	return 0;
+}
+
+int rte_eth_xstats_get_by_id(uint16_t port_id, const uint64_t *ids, uint64_t *values, unsigned int n)
+{
+	if (n != 1 || ids[0] != PAST_ERRORS)
+		return REAL(rte_eth_xstats_get_by_id)(port_id, ids, values, n);
+	values[0] = nic.at_past;
+	return 1;
+}
+
+// ---- timesync
+
+// ice stamps PTP frames, too, by its offload.
+int rte_eth_timesync_enable(uint16_t port_id)
+{
+	struct nic_port *port = &nic.ports[port_id];
+
+	if (!nic.has_timesync)
+		return -ENOTSUP;
+	if (port->started && !port->stamps)
+		return -EIO;
+	atomic_store(&port->sent_ns, 0);
+	atomic_store(&port->received_ns, 0);
+	port->timesync = true;
+	return 0;
+}
+
+int rte_eth_timesync_disable(uint16_t port_id)
+{
+	nic.ports[port_id].timesync = false;
+	return nic.has_timesync ? 0 : -ENOTSUP;
+}
+
+int rte_eth_timesync_read_time(uint16_t port_id, struct timespec *time)
+{
+	*time = to_timespec(nic_clock_ns());
+	return nic.has_timesync ? 0 : -ENOTSUP;
+}
+
+// Reading a register empties it.
+static int read_latch(_Atomic(int64_t) *latch, struct timespec *time)
+{
+	int64_t ns = nic.has_timesync ? atomic_exchange(latch, 0) : 0;
+
+	*time = to_timespec(ns);
+	if (!nic.has_timesync)
+		return -ENOTSUP;
+	return ns != 0 ? 0 : -EINVAL;
+}
+
+int rte_eth_timesync_read_tx_timestamp(uint16_t port_id, struct timespec *time)
+{
+	int rc = read_latch(&nic.ports[port_id].sent_ns, time);
+
+	if (rc == 0)
+		atomic_fetch_add(&nic.tx_read, 1);
+	return rc;
+}
+
+int rte_eth_timesync_read_rx_timestamp(uint16_t port_id, struct timespec *time, uint32_t flags)
+{
+	return read_latch(&nic.ports[port_id].received_ns, time);
+}
+
+// ---- begin and end
+
+static int64_t number(const char *name, int64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text != NULL ? strtoll(text, NULL, 10) : otherwise;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	const char *like = getenv("STAMPING_NIC");
+
+	nic.has_timesync = like == NULL || strcmp(like, "mlx5") != 0;
+	nic.has_read_clock = like != NULL && strcmp(like, "ice") != 0;
+	nic.has_send_at = nic.has_read_clock;
+	nic.ppb = number("STAMPING_NIC_PPB", 50000);
+	nic.offset_ns = number("STAMPING_NIC_OFFSET_NS", NIC_NS_PER_S * NIC_NS_PER_S);
+	nic.rx_back_ns = number("STAMPING_NIC_RX_BACK_NS", 0);
+	nic.tx_ahead_ns = number("STAMPING_NIC_TX_AHEAD_NS", 0);
+	nic.skip = number("STAMPING_NIC_SKIP", 0);
+	nic.miss = number("STAMPING_NIC_MISS", 0);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	const char *path = getenv("STAMPING_NIC_LOG");
+	FILE *out = path != NULL && was_started ? fopen(path, "w") : NULL;
+
+	if (out == NULL)
+		return;
+	nic_write_log(out);
+	fclose(out);
+}
