@@ -44,17 +44,6 @@ done
 ((EUID == 0)) || { echo "test-debian: a root of its own needs root" >&2 && exit 1; }
 root=$(realpath -m "${root:-/opt/tapline/debian-$release}")
 
-make_root() {
-	tools/install-deps.sh debian
-	rm -rf "$root.new"
-	mkdir -p "$(dirname "$root")"
-	echo "test-debian: making $root of Debian's packages" >&2
-	debootstrap --variant=minbase --keyring=/usr/share/keyrings/debian-archive-keyring.gpg "${names[$release]}" "$root.new" \
-		http://deb.debian.org/debian /usr/share/debootstrap/scripts/sid >&2
-	mkdir -p "$root.new/src"
-	mv "$root.new" "$root"
-}
-
 # inside COMMAND...: in the root, with this tree as /src, in namespaces that end with it. `ip netns` wants the root to be a
 # mount.
 inside() {
@@ -72,12 +61,30 @@ inside() {
 		exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C "$@"' - "$root" "$PWD" "$@"
 }
 
-# What a root lacks of its packages, as when it is new. For how long a list of packages is valid debootstrap does not ask
-# either: a mirror of Debian 14, which is no release yet, may stand still.
-install_missing='
-	dpkg-query -W -f "\${db:Status-Status}\n" "$@" 2>&1 | grep -qvx installed || exit 0
-	export DEBIAN_FRONTEND=noninteractive
-	apt-get -qq -o Acquire::Check-Valid-Until=false update && apt-get -qq -y install --no-install-recommends "$@"'
+# install_packages: what the root lacks of them, as when it is new. For how long a list of packages is valid debootstrap does not
+# ask either: a mirror of Debian 14, which is no release yet, may stand still.
+install_packages() {
+	# shellcheck disable=SC2016
+	inside sh -c '
+		dpkg-query -W -f "\${db:Status-Status}\n" "$@" 2>&1 | grep -qvx installed || exit 0
+		export DEBIAN_FRONTEND=noninteractive
+		apt-get -qq -o Acquire::Check-Valid-Until=false update && apt-get -qq -y install --no-install-recommends "$@"' \
+		sh "${packages[@]}" >&2
+}
+
+# In another place until it has all, so that one which is there is whole.
+make_root() {
+	local made=$root root=$root.new
+	tools/install-deps.sh debian
+	rm -rf "$root"
+	mkdir -p "$root"
+	echo "test-debian: making $made of Debian's packages" >&2
+	debootstrap --variant=minbase --keyring=/usr/share/keyrings/debian-archive-keyring.gpg "${names[$release]}" "$root" \
+		http://deb.debian.org/debian /usr/share/debootstrap/scripts/sid >&2
+	mkdir -p "$root/src"
+	install_packages
+	mv "$root" "$made"
+}
 
 # shellcheck disable=SC2016
 build='
@@ -106,7 +113,7 @@ if [[ ! -d $root ]] && $if_made; then
 	exit 0
 fi
 [[ -d $root ]] || make_root
-if ! inside sh -c "$install_missing" sh "${packages[@]}" >&2; then
+if ! install_packages; then
 	echo "skip - Debian $release: functional tests: its root lacks packages that cannot be installed now"
 	func_suites=''
 fi
