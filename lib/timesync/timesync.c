@@ -63,6 +63,7 @@ int tl_timesync_create(const struct tl_timesync_cfg *cfg, struct tl_timesync **o
 	if (cfg->probes_per_s != 0)
 		sync->txq = tl_port_txq(cfg->port, 0);
 	sync->pool = tl_port_pool(cfg->port);
+	sync->latches = sync->cfg.ops->latches != NULL ? sync->cfg.ops->latches(sync->cfg.ops_ctx) : 1;
 	make_frame(sync);
 	tl_hist_init(&sync->tx_to_wire);
 	tl_hist_init(&sync->wire_to_poll);

@@ -4,6 +4,7 @@
 #include "timesync_priv.h"
 
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 
 #include <rte_ethdev.h>
@@ -57,11 +58,22 @@ static int read_received(void *ctx, uint32_t latch, uint64_t *ns)
 	return to_ns(rc, &time, ns);
 }
 
+// Of i40e the number that comes with a frame is that of its register; other drivers use it for something else, or not.
+static unsigned latches(void *ctx)
+{
+	struct rte_eth_dev_info info;
+
+	if (rte_eth_dev_info_get(port_id(ctx), &info) != 0)
+		return 1;
+	return strcmp(info.driver_name, "net_i40e") == 0 ? 4 : 1;
+}
+
 const struct tl_timesync_ops tl_timesync_eth_ops = {
 	.enable = enable,
 	.disable = disable,
 	.read_clock = read_clock,
 	.read_sent = read_sent,
 	.read_received = read_received,
+	.latches = latches,
 	.bits = 64,
 };

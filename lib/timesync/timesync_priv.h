@@ -50,6 +50,7 @@ struct tl_timesync {
 	uint64_t next_probe_ns;			 // when one is due
 	bool heard;				 // a frame that was sent had its stamp
 	uint32_t silent;			 // frames that had none, before
+	unsigned latches;			 // of received frames
 	uint32_t last_latch;			 // of the last received frame that was read
 	uint64_t taken_before;			 // received frames taken, at the last sample
 	uint64_t last_sent_ns, last_received_ns; // stamps: a register that gives the same one again has no new one

@@ -166,16 +166,18 @@ void tl_timesync_work(struct tl_timesync *sync)
 	work_on_received(sync);
 }
 
-// In a second in which no frame was taken the register should be empty. If it is not, its frame was dropped on its way
-// to the lcore, and would keep the register for ever.
+// In a second in which no frame was taken the registers should be empty. If one is not, its frame was dropped on its
+// way to the lcore, and would keep the register for ever.
 static void free_latch(struct tl_timesync *sync)
 {
 	uint64_t stamp_ns, taken = sync->stats.ptp_stamped + sync->stats.ptp_lost;
 	bool is_silent = taken == sync->taken_before &&
 			 atomic_load_explicit(&sync->taken_state, memory_order_acquire) == TL_TIMESYNC_WANTED;
 
-	if (is_silent && sync->cfg.ops->read_received(sync->cfg.ops_ctx, sync->last_latch, &stamp_ns) == 0)
-		sync->last_received_ns = stamp_ns;
+	for (unsigned i = 0; is_silent && i < sync->latches; i++)
+		if (sync->cfg.ops->read_received(
+			    sync->cfg.ops_ctx, sync->latches > 1 ? i : sync->last_latch, &stamp_ns) == 0)
+			sync->last_received_ns = stamp_ns;
 	sync->taken_before = taken;
 }
 

@@ -33,7 +33,8 @@ struct tl_timesync_ops {
 	int (*read_clock)(void *ctx, uint64_t *ns);
 	int (*read_sent)(void *ctx, uint64_t *ns);		       // -EINVAL: there is none
 	int (*read_received)(void *ctx, uint32_t latch, uint64_t *ns); // the same
-	unsigned bits;						       // of the stamps
+	unsigned (*latches)(void *ctx); // registers of received frames' stamps; NULL: one
+	unsigned bits;			// of the stamps
 };
 
 struct tl_timesync_cfg {
