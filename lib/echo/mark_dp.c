@@ -19,13 +19,11 @@ static bool has_data(const struct rte_mbuf *m)
 }
 
 // A single frame that left for the message, and on a connection nothing that waits to follow it: the frame carries the
-// message's last byte. COLD but for its first line.
+// message's last byte.
 static void mark(struct tl_echo_host *host, const uint8_t *payload, uint16_t before, const struct tl_tcp *c)
 {
 	struct tl_txq *tx = host->tx;
 
-	if (TL_LIKELY(!tl_tx_stamp_wanted(host->tx_stamp)))
-		return;
 	if (tx->n != before + 1 || !has_data(tx->pkts[before]) || (c != NULL && tl_tcp_unsent_bytes(c) != 0) ||
 		!tl_tx_stamp_take(host->tx_stamp, tx->pkts[before]))
 		return;
@@ -33,33 +31,64 @@ static void mark(struct tl_echo_host *host, const uint8_t *payload, uint16_t bef
 		.payload = payload, .sent_pkts = tx->tx_pkts, .dropped_pkts = tx->drop_tx_pkts, .open = true};
 }
 
-void tl_echo_marking_mcast_datagram(void *ctx, const struct tl_udp_datagram *d)
+// ---- the callbacks, each with what it does when a reply is wanted apart: mostly none is, and that costs a look
+
+static bool is_wanted(const struct tl_echo *echo)
 {
-	struct tl_echo *echo = ctx;
+	return TL_UNLIKELY(tl_tx_stamp_wanted(echo->host->tx_stamp));
+}
+
+static __attribute__((noinline)) void mark_mcast(struct tl_echo *echo, const struct tl_udp_datagram *d)
+{
 	uint16_t before = echo->host->tx->n;
 
 	tl_echo_mcast_datagram(echo, d);
-	if (TL_LIKELY(echo->conn != NULL))
+	if (echo->conn != NULL)
 		mark(echo->host, d->payload, before, echo->conn);
 }
 
-void tl_echo_marking_udp_datagram(void *ctx, const struct tl_udp_datagram *d)
+void tl_echo_marking_mcast_datagram(void *ctx, const struct tl_udp_datagram *d)
 {
-	struct tl_echo *echo = ctx;
+	if (is_wanted(ctx))
+		mark_mcast(ctx, d);
+	else
+		tl_echo_mcast_datagram(ctx, d);
+}
+
+static __attribute__((noinline)) void mark_udp(struct tl_echo *echo, const struct tl_udp_datagram *d)
+{
 	uint16_t before = echo->host->tx->n;
 
 	tl_echo_udp_datagram(echo, d);
 	mark(echo->host, d->payload, before, NULL);
 }
 
-void tl_echo_marking_tcp_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)
+void tl_echo_marking_udp_datagram(void *ctx, const struct tl_udp_datagram *d)
 {
-	struct tl_echo *echo = ctx;
+	if (is_wanted(ctx))
+		mark_udp(ctx, d);
+	else
+		tl_echo_udp_datagram(ctx, d);
+}
+
+static __attribute__((noinline)) void mark_tcp(
+	struct tl_echo *echo, struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
 	uint16_t before = echo->host->tx->n;
 
 	tl_echo_tcp_data(echo, c, data, len);
 	mark(echo->host, data, before, c);
 }
+
+void tl_echo_marking_tcp_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	if (is_wanted(ctx))
+		mark_tcp(ctx, c, data, len);
+	else
+		tl_echo_tcp_data(ctx, c, data, len);
+}
+
+// ---- after the send call
 
 // The frame of the burst in which the payload stands; NULL: what was put together from several, or waited in the stack.
 static const struct rte_mbuf *frame_of(const struct tl_burst *burst, const uint8_t *payload)
