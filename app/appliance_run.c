@@ -52,6 +52,8 @@ static int start(struct tl_appliance *a, struct tl_err *err)
 			rc = start_hosts(a, i, err);
 		if (rc == 0 && a->opts.probe) {
 			tl_port_print_probe(a->ports[i]);
+			if (a->syncs[i] != NULL)
+				tl_timesync_print(a->syncs[i]);
 			tl_print_family(a->ports[i]);
 		}
 	}

@@ -4,6 +4,7 @@
 #include "timesync_priv.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +70,7 @@ int tl_timesync_create(const struct tl_timesync_cfg *cfg, struct tl_timesync **o
 	tl_hist_init(&sync->wire_to_poll);
 	atomic_store(&sync->taken_state, TL_TIMESYNC_WANTED);
 	int rc = tl_timesync_replies_create(sync);
-	rc = rc == 0 ? enable(sync, err) : tl_fail(err, -ENOMEM, "out of memory");
+	rc = rc == 0 ? enable(sync, err) : tl_fail(err, rc, "out of memory");
 	if (rc != 0) {
 		tl_timesync_destroy(sync);
 		return rc;
@@ -96,6 +97,19 @@ int tl_timesync_start(struct tl_timesync *sync, struct tl_err *err)
 			strerror(-rc));
 	tl_timesync_replies_start(sync);
 	return 0;
+}
+
+void tl_timesync_print(const struct tl_timesync *sync)
+{
+	const struct tl_timesync_cfg *cfg = &sync->cfg;
+
+	if (cfg->replies_per_s + cfg->probes_per_s != 0)
+		fprintf(stderr,
+			"    sent frames     tsc; at most %" PRIu32 " replies and %" PRIu32
+			" PTP probes a second: nic-tx, too\n",
+			cfg->replies_per_s, cfg->probes_per_s);
+	fprintf(stderr, "    PTP frames      nic-ptp, within %" PRIu64 " ns of the TSC\n",
+		tl_clock_track_bound_ns(sync->track));
 }
 
 void tl_timesync_service(struct tl_timesync *sync, struct tl_service *out)

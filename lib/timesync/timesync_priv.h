@@ -82,7 +82,7 @@ void tl_timesync_record(struct tl_hist *hist, int64_t span_ns);
 
 // ---- timesync_reply.c
 
-int tl_timesync_replies_create(struct tl_timesync *sync); // 0, or -1: no memory
+int tl_timesync_replies_create(struct tl_timesync *sync); // 0 or -ENOMEM
 void tl_timesync_replies_destroy(struct tl_timesync *sync);
 void tl_timesync_replies_start(struct tl_timesync *sync);
 

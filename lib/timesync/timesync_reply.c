@@ -3,6 +3,7 @@
 
 #include "timesync_priv.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #define APART_MAX_NS TL_NS_PER_MS // two clocks are apart by what they show, not by what a line bends
@@ -16,13 +17,13 @@ int tl_timesync_replies_create(struct tl_timesync *sync)
 		return 0;
 	r = sync->reply = calloc(1, sizeof(*r));
 	if (r == NULL)
-		return -1;
+		return -ENOMEM;
 	tl_hist_init(&r->latency);
 	tl_hist_init(&r->wire_to_poll);
 	tl_hist_init(&r->poll_to_tx);
 	tl_hist_init(&r->tx_to_wire);
 	r->samples = tl_tail_samples_create(SAMPLES_KEPT);
-	return r->samples != NULL ? 0 : -1;
+	return r->samples != NULL ? 0 : -ENOMEM;
 }
 
 void tl_timesync_replies_destroy(struct tl_timesync *sync)
@@ -57,12 +58,16 @@ static void keep(struct tl_timesync_reply *r, uint64_t time_ns, uint64_t latency
 }
 
 // From the trigger's stamp to the reply's. Of one clock the difference is exact; that both are of one is checked by the
-// time that each of them is. False: they cannot be those of this pair.
+// time that each of them is. Of frames that another lcore handed over the poll may be that of an older one: the trigger
+// has to be there before the send call, and only where it was before the poll this stage is known. False: they cannot
+// be those of this pair.
 static bool pair(struct tl_timesync *sync, const struct tl_tx_stamp_facts *facts, uint64_t stamp_ns)
 {
 	struct tl_timesync_reply *r = sync->reply;
 	int64_t bound_ns = (int64_t)(tl_clock_track_bound_ns(r->rx_track) + tl_clock_track_bound_ns(sync->track));
 	int64_t wire_to_poll_ns = (int64_t)(facts->poll_ns - facts->rx_ns);
+	int64_t wire_to_tx_ns =
+		wire_to_poll_ns + (int64_t)tl_clock_span_ns(sync->cfg.clock, facts->begin_tsc - facts->poll_tsc);
 	int64_t latency_ns = tl_timesync_wire_ns(sync, stamp_ns) - (int64_t)facts->rx_ns;
 
 	if (r->one_clock) {
@@ -71,9 +76,10 @@ static bool pair(struct tl_timesync *sync, const struct tl_tx_stamp_facts *facts
 			return false;
 		latency_ns = exact_ns;
 	}
-	if (latency_ns < -bound_ns || !tl_timesync_is_plausible(wire_to_poll_ns, (uint64_t)bound_ns))
+	if (latency_ns < -bound_ns || !tl_timesync_is_plausible(wire_to_tx_ns, (uint64_t)bound_ns))
 		return false;
-	tl_timesync_record(&r->wire_to_poll, wire_to_poll_ns);
+	if (wire_to_poll_ns >= -bound_ns)
+		tl_timesync_record(&r->wire_to_poll, wire_to_poll_ns);
 	keep(r, facts->rx_ns, (uint64_t)(latency_ns > 0 ? latency_ns : 0));
 	return true;
 }

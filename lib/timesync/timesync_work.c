@@ -99,7 +99,7 @@ static bool is_due(struct tl_timesync *sync, uint32_t per_s, uint64_t *next_ns)
 	if (per_s == 0 || now_ns < *next_ns)
 		return false;
 	uint64_t period_ns = TL_NS_PER_S / per_s;
-	*next_ns = tl_max_u64(*next_ns + period_ns, now_ns - tl_min_u64(now_ns, period_ns));
+	*next_ns = tl_max_u64(*next_ns + period_ns, now_ns);
 	return true;
 }
 

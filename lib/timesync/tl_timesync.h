@@ -53,6 +53,9 @@ int tl_timesync_create(const struct tl_timesync_cfg *cfg, struct tl_timesync **o
 // The port has been started. Compares its clock with the TSC for 100 ms. Returns 0 or -errno with a sentence.
 int tl_timesync_start(struct tl_timesync *sync, struct tl_err *err);
 
+// What is stamped and by whom, as lines of text on stderr.
+void tl_timesync_print(const struct tl_timesync *sync);
+
 // For the lcore of queue 0, where NICs put what is not IP.
 void tl_timesync_service(struct tl_timesync *sync, struct tl_service *out);
 
@@ -70,8 +73,8 @@ void tl_timesync_sample(struct tl_timesync *sync);
 void tl_timesync_end(struct tl_timesync *sync);
 void tl_timesync_destroy(struct tl_timesync *sync);
 
-// Sent = stamped + lost, received = stamped + busy + lost, and marked = timed + untimed + lost, but for one of each
-// that is in flight.
+// Sent = stamped + lost and received = stamped + busy + lost, but for one of each that is in flight; marked = timed +
+// untimed + lost.
 struct tl_timesync_stats {
 	uint64_t probes_sent, probes_stamped;
 	uint64_t probes_lost;	 // sent, and no stamp of them came in time
@@ -79,9 +82,9 @@ struct tl_timesync_stats {
 	uint64_t ptp_received, ptp_stamped;
 	uint64_t ptp_busy;	  // the register still held the stamp of one before: not stamped
 	uint64_t ptp_lost;	  // stamped, says the NIC, and there was no such stamp
-	uint64_t replies_marked;  // for the NIC to stamp
+	uint64_t replies_marked;  // for the NIC to stamp; counted when it is known what came of it
 	uint64_t replies_timed;	  // with a latency
-	uint64_t replies_untimed; // stamped, and the trigger was not
+	uint64_t replies_untimed; // stamped, and the trigger was not, or by a stamp that cannot be its own
 	uint64_t replies_lost;	  // no stamp of them came in time, or they did not leave as foreseen
 	uint64_t bound_ns;	  // of a stamp against the TSC, now
 	uint64_t clock_steps;
