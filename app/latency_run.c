@@ -174,9 +174,7 @@ static void judge(struct tl_latency_run *run, const struct tl_match_stats *stats
 			stats->trigger_cut + stats->cut);
 	if (stats->other_streams != 0)
 		tl_latency_add_invalid(report,
-			"%" PRIu64
-			" streams of replies beside the first, or in front of where it was seen to begin: by position there "
-			"can be one; narrow --reply",
+			"%" PRIu64 " streams of replies beside the first: by position there can be one; narrow --reply",
 			stats->other_streams);
 	if (run->cfg->match.method == TL_MATCH_POSITION && stats->trigger_bytes != stats->reply_bytes)
 		tl_latency_add_invalid(report,

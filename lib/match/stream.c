@@ -193,12 +193,15 @@ static int take_segment(struct tl_match *match, struct match_stream *stream, con
 }
 
 // How many bytes lie in front of what the capture showed first. It may have begun inside a connection, and then with a
-// segment that came before those in front of it.
-static uint32_t bytes_in_front(const struct match_stream *stream, const struct match_payload *segment, int64_t ahead)
+// segment that came before those in front of it. A single byte is a probe of keepalive; by position bytes count in the
+// order of the stream only.
+static uint32_t bytes_in_front(const struct tl_match *match, const struct match_stream *stream,
+	const struct match_payload *segment, int64_t ahead)
 {
 	int64_t front = (int64_t)(stream->begin - stream->expected) - ahead;
 
-	if (stream->from_syn || front <= 0 || stream->key.in_front == FRONTS_MAX)
+	if (stream->from_syn || front <= 0 || stream->key.in_front == FRONTS_MAX || (front == 1 && segment->len == 1) ||
+		match->cfg.method == TL_MATCH_POSITION)
 		return 0;
 	return (uint32_t)tl_min_u64((uint64_t)front, segment->len);
 }
@@ -218,7 +221,7 @@ static int take_bytes(struct tl_match *match, const struct match_payload *segmen
 		rc = restart(match, stream, segment);
 		ahead = 0;
 	}
-	front.len = bytes_in_front(stream, segment, ahead);
+	front.len = bytes_in_front(match, stream, segment, ahead);
 	rest.data += front.len;
 	rest.len -= front.len;
 	front.key.in_front++;

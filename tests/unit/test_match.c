@@ -541,6 +541,41 @@ static void finds_replies_of_a_given_length_behind_a_loss(void)
 	end(scene);
 }
 
+// The first that a capture shows of a connection may be an ACK, and then a probe of keepalive with a byte in front.
+static void takes_a_probe_of_keepalive_for_no_bytes(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	tcp_flags(scene, true, 1, 101, "", 0, TL_TCP_ACK);
+	tcp_flags(scene, true, 2, 100, "x", 1, TL_TCP_ACK);
+	tcp(scene, 3, 201, "");
+	tcp(scene, 4, 200, "x");
+	tcp_flags(scene, true, 5, 101, "aaaa", 4, TL_TCP_ACK);
+	tcp(scene, 10, 201, "aaaa");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 1);
+	CU_ASSERT_EQUAL(stats->triggers, 1);
+	CU_ASSERT_EQUAL(stats->trigger_repeated, 1);
+	CU_ASSERT_EQUAL(stats->unmatched_replies + stats->duplicates, 0);
+	end(scene);
+}
+
+// What came before the capture's first segment has no place among the bytes that are counted from there.
+static void counts_positions_from_where_the_capture_begins(void)
+{
+	struct scene *scene = begin(&by_position);
+
+	tcp_flags(scene, true, 1, 105, "bbbb", 4, TL_TCP_ACK);
+	tcp_flags(scene, true, 2, 101, "aaaa", 4, TL_TCP_ACK);
+	tcp(scene, 10, 201, "1234");
+	tcp(scene, 20, 205, "5678");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(stats->trigger_repeated, 1);
+	CU_ASSERT_EQUAL(stats->trigger_bytes, 4);
+	CU_ASSERT_EQUAL(stats->reply_bytes, 8); // which shows
+	end(scene);
+}
+
 static void links_by_position(void)
 {
 	struct scene *scene = begin(&by_position);
@@ -708,7 +743,9 @@ int main(void)
 		{"a number in both links them", links_by_number},
 		{"replies of a given length are cut out of the stream", cuts_replies_of_a_given_length},
 		{"and their beginning is found again behind a hole", finds_replies_of_a_given_length_behind_a_loss},
+		{"a probe of keepalive in front of all is no bytes", takes_a_probe_of_keepalive_for_no_bytes},
 		{"the position in the stream links them", links_by_position},
+		{"and counts from where the capture begins", counts_positions_from_where_the_capture_begins},
 		{"IPv4, IPv6, VLANs and unfinished checksums are read", reads_all_kinds_of_frames},
 		{"what cannot be used is counted", counts_what_it_cannot_use},
 		{"frames cut short can be linked by position", needs_no_payload_for_the_position},
