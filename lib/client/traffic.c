@@ -53,11 +53,12 @@ static void message_failed(struct tl_client_session *s)
 	prepare_next(s);
 }
 
+// With a lead it leaves when it is due, after now.
 static void message_sent(struct tl_client_session *s, uint64_t now)
 {
+	s->last_send_ns = tl_max_u64(now, s->link->due_ns);
 	if (s->account.sent == 0)
-		s->first_send_ns = now;
-	s->last_send_ns = now;
+		s->first_send_ns = s->last_send_ns;
 	tl_client_account_sent(&s->account, s->next);
 	s->sent_ns = tl_client_now_ns();
 	tl_client_host_ran_here(&s->host);

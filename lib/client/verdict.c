@@ -29,12 +29,21 @@ static bool too_many(uint64_t part, uint64_t whole)
 	return part > whole / RARE;
 }
 
-// A sender that falls behind further and further is in the median itself.
+// A sender that falls behind further and further is in the median itself. Messages that were refused were not late, and
+// of few the rate says nothing.
+static bool fell_behind(const struct tl_client_result *result)
+{
+	uint64_t tried = result->sent + result->send_errors;
+
+	return result->sent > RARE &&
+	       result->rate_pps * (double)tried / (double)result->sent < (double)result->asked_pps * (RARE - 1) / RARE;
+}
+
 static void judge_sender(struct tl_client_result *result, uint64_t p50_ns)
 {
 	char this_ns[32], that_ns[32];
 
-	if (result->sent > 1 && result->rate_pps < (double)result->asked_pps * (RARE - 1) / RARE)
+	if (fell_behind(result))
 		add(result,
 			"the sender was late: it sent %.1f messages per second of %" PRIu64
 			" that were asked for; lower "

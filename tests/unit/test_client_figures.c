@@ -235,6 +235,22 @@ static void result_is_valid_as_long_as_nothing_is_over_its_limit(void)
 	CU_ASSERT_EQUAL(result.n_invalid, 0);
 }
 
+static void messages_that_were_refused_or_few_say_nothing_of_a_late_sender(void)
+{
+	struct tl_client_result result = believable();
+
+	result.sent = 900;
+	result.send_errors = 100;
+	result.rate_pps = 891;
+	tl_client_verdict(&result);
+	CU_ASSERT_EQUAL(result.n_invalid, 0);
+	result = believable();
+	result.sent = 100;
+	result.rate_pps = 900;
+	tl_client_verdict(&result);
+	CU_ASSERT_EQUAL(result.n_invalid, 0);
+}
+
 static void each_fault_makes_a_result_invalid_by_its_name(void)
 {
 	struct tl_client_result result = believable();
@@ -443,6 +459,8 @@ int main(void)
 		{"a sweep is a list or a range", sweep_is_a_list_or_a_range},
 		{"a result is valid as long as nothing is over its limit",
 			result_is_valid_as_long_as_nothing_is_over_its_limit},
+		{"messages that were refused, or few, say nothing of a late sender",
+			messages_that_were_refused_or_few_say_nothing_of_a_late_sender},
 		{"each fault makes a result invalid by its name", each_fault_makes_a_result_invalid_by_its_name},
 		{"faults add up", faults_add_up},
 		{"a null echo is taken off with both uncertainties", null_echo_is_taken_off_with_both_uncertainties},
