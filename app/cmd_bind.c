@@ -255,7 +255,7 @@ static int bind_plans(const struct options *options, const struct tl_pci_plan *p
 
 	for (; bound < n && rc == 0; bound += rc == 0)
 		rc = bind_one(options, &plans[bound], &err);
-	for (; options->persist && persistent < n && rc == 0; persistent += rc == 0)
+	for (; options->persist && persistent < n && rc == 0; persistent++) // one that failed may be half written
 		rc = persist(options, plans[persistent].device.address, &err);
 	if (rc == 0)
 		return TL_EXIT_OK;

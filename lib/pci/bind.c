@@ -240,7 +240,9 @@ int tl_pci_undo(const char *root, const struct tl_pci_plan *plan, struct tl_err 
 int tl_pci_execute(const char *root, const struct tl_pci_plan *plan, struct tl_err *err)
 {
 	struct tl_pci_device now;
-	int rc = plan->begins_noiommu ? pci_noiommu_remember(root, err) : 0;
+	// Loading vfio may have switched it on, by the host's modprobe.d: then it is not ours to end.
+	bool begins_noiommu = plan->begins_noiommu && !pci_noiommu_is_on(root);
+	int rc = begins_noiommu ? pci_noiommu_remember(root, err) : 0;
 
 	for (unsigned i = 0; i < plan->n_steps && rc == 0; i++)
 		rc = pci_write_step(&plan->steps[i], err);

@@ -68,6 +68,10 @@ int tl_pci_end_noiommu(const char *root, struct tl_err *err)
 
 	if (!tl_pci_recall(root, MEMORY, was))
 		return 0;
+	if (!pci_noiommu_is_on(root)) { // somebody else has switched it off, or it never went on
+		tl_pci_forget(root, MEMORY);
+		return 0;
+	}
 	pci_noiommu_step(root, was, &step);
 	if (find_user(root, user, sizeof(user)))
 		return tl_fail(err, -EBUSY,
