@@ -27,9 +27,11 @@ static int plan_ports(const struct tl_config *config, struct tl_plan *plan, stru
 		bool software = spec->kind == TL_PORT_KERNEL || spec->kind == TL_PORT_XDP || spec->kind == TL_PORT_FILE;
 		if (port->ptp && software)
 			return tl_fail(err, -ENOTSUP,
-				"%s: $.ports[%u].ptp_probes_per_s: a NIC that DPDK drives stamps PTP frames, %s does not: "
+				"%s: $.ports[%u].%s: a NIC that DPDK drives stamps replies and PTP frames, %s does not: "
 				"give a PCI address as \"device\", or remove the key",
-				config->file, i, port->device);
+				config->file, i,
+				port->reply_stamps_per_s != 0 ? "reply_stamps_per_s" : "ptp_probes_per_s",
+				port->device);
 		plan->adaptive[i] = port->idle == TL_IDLE_ADAPTIVE || (port->idle == TL_IDLE_AUTO && software);
 	}
 	return 0;

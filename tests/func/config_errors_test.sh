@@ -78,6 +78,7 @@ bad "the main lcore used for a queue" '$.ports[0].lcores[0]' '.ports[0].lcores =
 bad "a device that no PORT looks like" '$.ports[0].device' '.ports[0].device = "not a port"'
 
 bad "PTP stamps from a kernel interface" '$.ports[0].ptp_probes_per_s' '.ports[0].ptp_probes_per_s = 1'
+bad "stamps of replies from a kernel interface" '$.ports[0].reply_stamps_per_s' '.ports[0].reply_stamps_per_s = 1'
 bad "PTP stamps from AF_XDP" '$.ports[0].ptp_probes_per_s' '.ports[0] += {ptp_probes_per_s: 0, device: "xdp:lo"}'
 bad "PTP stamps from a file" '$.ports[1].ptp_probes_per_s' \
 	'.ports += [{name: "old", device: "pcap:in.pcap", ptp_probes_per_s: 0}]'
