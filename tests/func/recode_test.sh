@@ -189,7 +189,7 @@ stuck_readers() {
 		writers+=($!)
 	done
 	for i in "${!forms[@]}"; do
-		wait_for 30 grep -q ' s  received' "stuck$i.log" || true
+		wait_for 30 grep -q 'dropped [1-9]' "stuck$i.log" || true
 	done
 	kill -s INT "${writers[@]}" || true
 	for i in "${!forms[@]}"; do

@@ -5,22 +5,21 @@ at a time. From the time at which the NIC sent a message to the stamp that it ga
 what the client says, within the bound and 500 ppm, by which the client's line may bend; that clock is faster than others by
 PPB."""
 
-import bisect
 import csv
 import json
 import sys
 
-NEAR_NS = 20000  # a departure is known by its time, which no two messages share
+NEAR_NS = 20000  # a frame is known by its time; of echoes that were polled together the one that fits
 
 
 def stamps(lines, kind):
-    """(CLOCK_REALTIME, the NIC's clock) of each."""
-    return sorted((int(words[2]), int(words[1])) for words in map(str.split, lines) if words[0] == kind)
+    """(CLOCK_REALTIME, give or take, the NIC's clock) of each."""
+    return [(int(words[2]), int(words[3]), int(words[1])) for words in map(str.split, lines) if words[0] == kind]
 
 
-def nearest(sorted_stamps, real_ns):
-    at = bisect.bisect(sorted_stamps, (real_ns, 0))
-    return min(sorted_stamps[max(at - 1, 0):at + 1], key=lambda stamp: abs(stamp[0] - real_ns))
+def near(logged, real_ns):
+    """What the NIC's clock showed of those that may be of this time."""
+    return [nic_ns for at_ns, width_ns, nic_ns in logged if abs(at_ns - real_ns) <= NEAR_NS + width_ns]
 
 
 def judge(lines, ppb, samples):
@@ -28,9 +27,11 @@ def judge(lines, ppb, samples):
     off, strays = [], 0
     for row in samples:
         time_ns, latency_ns = int(row["time_ns"]), int(row["latency_ns"])
-        left, came = nearest(departures, time_ns), nearest(arrivals, time_ns + latency_ns)
-        strays += abs(left[0] - time_ns) > NEAR_NS
-        off.append(abs(round((came[1] - left[1]) * 1e9 / (1e9 + ppb)) - latency_ns) - latency_ns // 2000)
+        came = near(arrivals, time_ns + latency_ns)
+        errors = [abs(round((to_ns - from_ns) * 1e9 / (1e9 + ppb)) - latency_ns)
+                  for from_ns in near(departures, time_ns) for to_ns in came]
+        strays += not errors
+        off += [min(errors) - latency_ns // 2000] if errors else []
     return off, strays
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Tapline in a machine that QEMU emulates: see docs/vm.md. `smoke`: on a PCI NIC, behind an IOMMU, through vfio-pci.
 # `deploy`: from the kernel's driver to the NIC's unplugging. `cards`: other cards than igb. `powerloss`: recording to a disk of
-# its own when the power goes. `timesync`: stamps of PTP frames. TL_BUILD names the build directory, TL_BUILD_PTP one with
+# its own when the power goes. `timesync`: stamps of replies and PTP frames. TL_BUILD names the build directory, TL_BUILD_PTP one with
 # the DPDK of tools/build-dpdk.sh; what the guest needs is cached in build-vm/.
 set -euo pipefail
 case "$*" in

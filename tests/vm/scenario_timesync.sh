@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154
-# The scenario timesync: stamps of PTP frames, by two builds of DPDK. Sourced by run.sh.
+# The scenario timesync: stamps of replies and PTP frames, by two builds of DPDK. Sourced by run.sh.
 
 # need_ptp: TAPLINE_PTP.
 need_ptp() {
