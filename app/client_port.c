@@ -132,7 +132,7 @@ static uint64_t send_grain_ns(const struct tl_port_spec *spec)
 {
 	const char *grain = strstr(spec->text, ",tx_pp=");
 
-	return grain != NULL ? strtoull(grain + strlen(",tx_pp="), NULL, 10) : 0;
+	return grain != NULL ? (uint64_t)llabs(strtoll(grain + strlen(",tx_pp="), NULL, 10)) : 0; // below 0: for a test
 }
 
 static int make_host(struct tl_app_client_port *p, const struct tl_client_port *wanted, struct tl_err *err)

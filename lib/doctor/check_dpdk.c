@@ -132,7 +132,7 @@ static const struct tl_check checks[] = {
 	{"dpdk.pmds", TL_CAN_WARN | TL_CAN_FAIL, "Without its driver DPDK does not see a card.",
 		"Install DPDK's drivers: apt-get install dpdk, or build DPDK with the driver.", NULL, NULL, judge_pmds},
 	{"dpdk.ieee1588", TL_CAN_WARN,
-		"ixgbe, igb and i40e stamp PTP frames only, sent ones only in a DPDK built with RTE_LIBRTE_IEEE1588.",
+		"ixgbe, igb and i40e stamp PTP frames that come, and what we send only in a DPDK built with RTE_LIBRTE_IEEE1588.",
 		"Build DPDK with -Dc_args=-DRTE_LIBRTE_IEEE1588, where sent frames are to have stamps.", NULL, NULL,
 		judge_ieee1588},
 	{"dpdk.rdma_core", TL_CAN_WARN | TL_CAN_FAIL, "DPDK drives Mellanox cards through libibverbs and libmlx5.",

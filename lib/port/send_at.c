@@ -3,8 +3,6 @@
 
 #include "port_priv.h"
 
-#include <stdio.h>
-
 #include <rte_ethdev.h>
 #include <rte_mbuf_dyn.h>
 
