@@ -72,7 +72,7 @@ static bool pair(struct tl_timesync *sync, const struct tl_tx_stamp_facts *facts
 
 	if (r->one_clock) {
 		int64_t exact_ns = (int64_t)(stamp_ns - facts->rx_ticks);
-		if (llabs(exact_ns - latency_ns) > bound_ns + APART_MAX_NS)
+		if (llabs(exact_ns - latency_ns) > bound_ns + (int64_t)APART_MAX_NS)
 			return false;
 		latency_ns = exact_ns;
 	}
