@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <tl_files.h>
 #include <tl_filter.h>
 #include <tl_log.h>
 #include <tl_pcapfile.h>
@@ -208,16 +209,11 @@ static void fill(struct tl_latency_run *run, const struct tl_match_stats *stats,
 
 // ---- a run
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 static int spare_inputs(const struct tl_latency_cfg *cfg, const char *path, const struct stat *file,
 	const struct stat *inputs, struct tl_err *err)
 {
 	for (unsigned i = 0; i < cfg->files; i++)
-		if (is_same(file, &inputs[i]))
+		if (tl_is_same_inode(file, &inputs[i]))
 			return tl_fail(err, -EINVAL, "%.300s: is one of the files to read; name another", path);
 	return 0;
 }
@@ -273,7 +269,7 @@ int tl_latency_run_init(
 			return -EINVAL;
 		tl_pcap_close(reader);
 	}
-	if (cfg->files == 2 && is_same(&status[0], &status[1]))
+	if (cfg->files == 2 && tl_is_same_inode(&status[0], &status[1]))
 		return tl_fail(err, -EINVAL, "%.200s and %.200s are the same file: one that holds both is named once",
 			cfg->file[0], cfg->file[1]);
 	rc = check_saved(cfg, status, err);

@@ -20,10 +20,14 @@ int tl_rename_new(const char *from, const char *to)
 	return rename(from, to) == 0 ? 0 : -errno;
 }
 
+bool tl_is_same_inode(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 bool tl_is_same_file(const char *a, const char *b)
 {
 	struct stat one, other;
 
-	return stat(a, &one) == 0 && stat(b, &other) == 0 && S_ISREG(one.st_mode) && one.st_dev == other.st_dev &&
-	       one.st_ino == other.st_ino;
+	return stat(a, &one) == 0 && stat(b, &other) == 0 && S_ISREG(one.st_mode) && tl_is_same_inode(&one, &other);
 }

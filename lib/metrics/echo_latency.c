@@ -7,11 +7,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "metrics_priv.h"
+
 #define STAMP_BOUND_NS 1 // of a difference of two readings of one counter
 #define GAPS_MAX_PERCENT 1
 
 // The messages of a burst stayed equally long.
-static int add_samples(struct tl_latency *report, const struct tl_tail_samples *samples)
+int metrics_add_samples(struct tl_latency *report, const struct tl_tail_samples *samples)
 {
 	uint64_t id = 0;
 
@@ -91,7 +93,8 @@ struct tl_latency *tl_echo_latency(const struct tl_metrics_echo *echo, const str
 
 	if (report == NULL)
 		return NULL;
-	if (add_samples(report, tl_echo_samples(echo->host, echo->index)) != 0 || add_stages(report, echo) != 0) {
+	if (metrics_add_samples(report, tl_echo_samples(echo->host, echo->index)) != 0 ||
+		add_stages(report, echo) != 0) {
 		tl_latency_destroy(report);
 		return NULL;
 	}

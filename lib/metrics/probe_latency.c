@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include <tl_tail.h>
+#include "metrics_priv.h"
 
 static int add_stage(struct tl_latency *report, const char *name, const struct tl_hist *hist)
 {
@@ -62,11 +62,7 @@ static int add_parts(struct tl_latency *report, const struct tl_timesync_replies
 		rc = add_stage(report, "poll_to_tx", replies->poll_to_tx);
 	if (rc == 0)
 		rc = add_stage(report, "tx_to_wire", replies->tx_to_wire);
-	for (uint32_t i = 0; i < tl_tail_samples_kept(replies->samples) && rc == 0; i++) {
-		const struct tl_tail_sample *s = tl_tail_samples_at(replies->samples, i);
-		rc = tl_latency_add(report, &(struct tl_latency_sample){s->time_ns, s->residence_ns, i});
-	}
-	return rc;
+	return rc == 0 ? metrics_add_samples(report, replies->samples) : rc;
 }
 
 struct tl_latency *tl_reply_latency(const struct tl_timesync *sync, const char *port)

@@ -48,8 +48,9 @@ void tl_timesync_replies_start(struct tl_timesync *sync)
 	r->rx_track = tl_port_rxq(sync->cfg.port, 0)->track;
 }
 
-static void keep(struct tl_timesync_reply *r, uint64_t time_ns, uint64_t latency_ns)
+static void keep(struct tl_timesync_reply *r, uint64_t time_ns, int64_t span_ns)
 {
+	uint64_t latency_ns = span_ns > 0 ? (uint64_t)span_ns : 0;
 	struct tl_tail_sample sample = {
 		.time_ns = time_ns, .residence_ns = latency_ns, .poll_gap_ns = TL_TAIL_UNKNOWN, .msgs = 1};
 
@@ -80,7 +81,7 @@ static bool pair(struct tl_timesync *sync, const struct tl_tx_stamp_facts *facts
 		return false;
 	if (wire_to_poll_ns >= -bound_ns)
 		tl_timesync_record(&r->wire_to_poll, wire_to_poll_ns);
-	keep(r, facts->rx_ns, (uint64_t)(latency_ns > 0 ? latency_ns : 0));
+	keep(r, facts->rx_ns, latency_ns);
 	return true;
 }
 
@@ -93,7 +94,7 @@ static void account(struct tl_timesync *sync, const struct tl_tx_stamp_facts *fa
 	tl_timesync_record(&r->tx_to_wire, wire_ns - tl_timesync_host_ns(sync, facts->begin_tsc));
 	tl_hist_record(&r->poll_to_tx, tl_clock_span_ns(sync->cfg.clock, facts->begin_tsc - facts->poll_tsc));
 	if (!r->has_rx) {
-		keep(r, facts->poll_ns, (uint64_t)(span_ns > 0 ? span_ns : 0));
+		keep(r, facts->poll_ns, span_ns);
 		sync->stats.replies_timed++;
 	} else if (facts->stamped && pair(sync, facts, stamp_ns)) {
 		sync->stats.replies_timed++;

@@ -118,13 +118,16 @@ static void work_on_sent(struct tl_timesync *sync)
 
 	if (!is_free(sync, false))
 		return;
-	clear_sent(sync);
 	if (is_due(sync, sync->cfg.probes_per_s, &sync->next_probe_ns)) {
+		clear_sent(sync);
 		atomic_store_explicit(&sync->probe_state, TL_TIMESYNC_WANTED, memory_order_release);
-	} else if (r != NULL) {
-		r->due |= is_due(sync, sync->cfg.replies_per_s, &r->next_ns);
-		if (r->due)
-			tl_tx_stamp_offer(&r->stamp);
+		return;
+	}
+	if (r != NULL && is_due(sync, sync->cfg.replies_per_s, &r->next_ns))
+		r->due = true;
+	if (r != NULL && r->due) {
+		clear_sent(sync);
+		tl_tx_stamp_offer(&r->stamp);
 	}
 }
 
