@@ -466,11 +466,22 @@ static struct tl_port *open_port(const struct tl_port_nic *stamps)
 	return opened;
 }
 
-static struct tl_timesync *start_replies(struct tl_port *on, uint32_t probes_per_s, struct tl_service *service)
+// On a port of its own, until end_replies().
+static struct tl_port *on;
+
+static struct tl_timesync *start_replies(
+	const struct tl_port_nic *stamps, uint32_t probes_per_s, struct tl_service *service)
 {
+	on = open_port(stamps);
 	struct tl_timesync_cfg cfg = {.port = on, .replies_per_s = 40, .probes_per_s = probes_per_s};
 
 	return start_cfg(&cfg, 64, 0, service);
+}
+
+static void end_replies(struct tl_timesync *sync)
+{
+	tl_timesync_destroy(sync);
+	tl_port_close(on);
 }
 
 // A trigger came, and its reply left with a stamp. Returns when the poll brought the trigger.
@@ -513,8 +524,7 @@ static struct tl_timesync_replies replies_of(const struct tl_timesync *sync)
 static void a_stamped_reply_tells_the_way_from_the_poll_to_the_wire(void)
 {
 	struct tl_service service;
-	struct tl_port *on = open_port(NULL);
-	struct tl_timesync *sync = start_replies(on, 0, &service);
+	struct tl_timesync *sync = start_replies(NULL, 0, &service);
 
 	for (unsigned i = 0; i < 3; i++) {
 		struct tl_tx_stamp_facts facts = facts_now();
@@ -525,15 +535,13 @@ static void a_stamped_reply_tells_the_way_from_the_poll_to_the_wire(void)
 	CU_ASSERT_PTR_NULL(replies.wire_to_poll);
 	check_delays(sync, replies.latency, 3);
 	check_delays(sync, replies.tx_to_wire, 3);
-	tl_timesync_destroy(sync);
-	tl_port_close(on);
+	end_replies(sync);
 }
 
 static void stamps_of_two_clocks_are_compared_within_their_bounds(void)
 {
 	struct tl_service service;
-	struct tl_port *on = open_port(&ticking);
-	struct tl_timesync *sync = start_replies(on, 0, &service);
+	struct tl_timesync *sync = start_replies(&ticking, 0, &service);
 	struct tl_tx_stamp_facts facts = facts_now();
 
 	facts.stamped = true;
@@ -546,15 +554,13 @@ static void stamps_of_two_clocks_are_compared_within_their_bounds(void)
 	CU_ASSERT_EQUAL(replies.latency->count, 1);
 	CU_ASSERT(is_about(replies.latency->max_ns, replies.trigger_bound_ns + replies.reply_bound_ns));
 	CU_ASSERT_EQUAL(replies.wire_to_poll->count, 1);
-	tl_timesync_destroy(sync);
-	tl_port_close(on);
+	end_replies(sync);
 }
 
 static void of_stamps_of_one_clock_the_difference_is_exact(void)
 {
 	struct tl_service service;
-	struct tl_port *on = open_port(&by_phc);
-	struct tl_timesync *sync = start_replies(on, 0, &service);
+	struct tl_timesync *sync = start_replies(&by_phc, 0, &service);
 	struct tl_tx_stamp_facts facts = facts_now();
 
 	facts.stamped = true;
@@ -571,16 +577,14 @@ static void of_stamps_of_one_clock_the_difference_is_exact(void)
 	answer(sync, facts, nic_ns(rte_rdtsc()));
 	CU_ASSERT_EQUAL(stats_of(sync).replies_untimed, 1);
 	CU_ASSERT_EQUAL(replies_of(sync).latency->count, 1);
-	tl_timesync_destroy(sync);
-	tl_port_close(on);
+	end_replies(sync);
 }
 
 // A burst of frames that another lcore handed over has the poll of the oldest.
 static void a_trigger_may_have_come_after_the_oldest_poll_of_its_burst(void)
 {
 	struct tl_service service;
-	struct tl_port *on = open_port(&by_phc);
-	struct tl_timesync *sync = start_replies(on, 0, &service);
+	struct tl_timesync *sync = start_replies(&by_phc, 0, &service);
 	struct tl_tx_stamp_facts facts = facts_now();
 
 	rte_delay_us_block(300000); // more than the clocks may be apart
@@ -594,16 +598,14 @@ static void a_trigger_may_have_come_after_the_oldest_poll_of_its_burst(void)
 	CU_ASSERT_EQUAL(replies.latency->count, 1);
 	CU_ASSERT_EQUAL(replies.latency->max_ns, DELAY_NS);
 	CU_ASSERT_EQUAL(replies.wire_to_poll->count, 0);
-	tl_timesync_destroy(sync);
-	tl_port_close(on);
+	end_replies(sync);
 }
 
 static void stamps_that_are_not_of_one_clock_as_the_driver_says_make_no_latency(void)
 {
 	static const struct tl_port_nic wrong = {.stamps = true, .by_phc = true, .read_clock = read_rx_ticks};
 	struct tl_service service;
-	struct tl_port *on = open_port(&wrong);
-	struct tl_timesync *sync = start_replies(on, 0, &service);
+	struct tl_timesync *sync = start_replies(&wrong, 0, &service);
 	struct tl_tx_stamp_facts facts = facts_now();
 
 	facts.stamped = true;
@@ -612,15 +614,13 @@ static void stamps_that_are_not_of_one_clock_as_the_driver_says_make_no_latency(
 	answer(sync, facts, nic_ns(rte_rdtsc()));
 	CU_ASSERT_EQUAL(stats_of(sync).replies_untimed, 1);
 	CU_ASSERT_EQUAL(replies_of(sync).latency->count, 0);
-	tl_timesync_destroy(sync);
-	tl_port_close(on);
+	end_replies(sync);
 }
 
 static void a_reply_without_both_stamps_has_no_latency_and_is_counted(void)
 {
 	struct tl_service service;
-	struct tl_port *on = open_port(&ticking);
-	struct tl_timesync *sync = start_replies(on, 0, &service);
+	struct tl_timesync *sync = start_replies(&ticking, 0, &service);
 	struct tl_tx_stamp_facts facts = facts_now();
 
 	answer(sync, facts, nic_ns(facts.begin_tsc) + DELAY_NS); // the trigger has none
@@ -635,15 +635,13 @@ static void a_reply_without_both_stamps_has_no_latency_and_is_counted(void)
 	CU_ASSERT_EQUAL(stats_of(sync).replies_marked, 3);
 	CU_ASSERT_EQUAL(stats_of(sync).replies_lost, 2);
 	CU_ASSERT_EQUAL(replies_of(sync).latency->count, 0);
-	tl_timesync_destroy(sync);
-	tl_port_close(on);
+	end_replies(sync);
 }
 
 static void a_reply_that_nobody_sends_does_not_hold_up_the_probes(void)
 {
 	struct tl_service service;
-	struct tl_port *on = open_port(NULL);
-	struct tl_timesync *sync = start_replies(on, 20, &service);
+	struct tl_timesync *sync = start_replies(NULL, 20, &service);
 
 	run_probes(sync, &service, 3);
 	work_until_judged(sync);
@@ -657,8 +655,7 @@ static void a_reply_that_nobody_sends_does_not_hold_up_the_probes(void)
 	nic.sent = NONE;
 	answer(sync, facts, nic_ns(facts.begin_tsc) + DELAY_NS);
 	check_delays(sync, replies_of(sync).latency, 1);
-	tl_timesync_destroy(sync);
-	tl_port_close(on);
+	end_replies(sync);
 }
 
 // Two lcores that send all the time, and tell of what they marked.
@@ -687,8 +684,7 @@ static void *send_all_the_time(void *arg)
 static void each_offer_is_taken_by_one_of_two_lcores(void)
 {
 	struct tl_service service;
-	struct tl_port *on = open_port(NULL);
-	struct tl_timesync *sync = start_replies(on, 0, &service);
+	struct tl_timesync *sync = start_replies(NULL, 0, &service);
 	_Atomic(bool) ended = false;
 	struct sender senders[2] = {{.sync = sync, .ended = &ended}, {.sync = sync, .ended = &ended}};
 
@@ -702,8 +698,7 @@ static void each_offer_is_taken_by_one_of_two_lcores(void)
 	tl_timesync_end(sync);
 	CU_ASSERT_EQUAL(stats_of(sync).replies_marked, senders[0].told + senders[1].told);
 	CU_ASSERT_EQUAL(stats_of(sync).replies_lost, stats_of(sync).replies_marked);
-	tl_timesync_destroy(sync);
-	tl_port_close(on);
+	end_replies(sync);
 }
 
 static void a_port_whose_driver_has_no_stamps_is_refused(void)
