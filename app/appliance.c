@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_random.h>
-
 #include <tl_eal.h>
 #include <tl_log.h>
 
@@ -121,6 +119,10 @@ static struct tl_echo_cfg echo_cfg(const struct tl_config_echo *e)
 		.without_cwnd = e->congestion == TL_CONFIG_CONGESTION_NONE,
 		.user_timeout_ms = e->user_timeout_seconds * 1000,
 		.user_timeout_option = e->user_timeout_option,
+		.keepalive_ns = e->keepalive_seconds * TL_NS_PER_S,
+		.rto_min_us = e->rto_min_us,
+		.reconnect_min_ns = e->reconnect_min_ms * TL_NS_PER_MS,
+		.reconnect_max_ns = e->reconnect_max_ms * TL_NS_PER_MS,
 		.max_connections = e->max_connections,
 		.send_buffers = e->send_buffers,
 		.stages = e->stages || e->outliers.above_us != 0 || e->samples != 0,
@@ -135,11 +137,32 @@ static bool stamps_the_wire(enum tl_ts_source source)
 	return source == TL_TS_NIC_RX || source == TL_TS_KERNEL;
 }
 
+static uint32_t neighbours_of(const struct tl_config_port *cfg, struct tl_net_neighbour *out)
+{
+	for (uint32_t i = 0; i < cfg->n_neighbours; i++) {
+		out[i] = (struct tl_net_neighbour){.ip_be = cfg->neighbours[i].ip_be, .ip6 = cfg->neighbours[i].ip6};
+		memcpy(out[i].mac, cfg->neighbours[i].mac, sizeof(out[i].mac));
+	}
+	return cfg->n_neighbours;
+}
+
+static uint32_t udp_ports(const struct tl_config *config, uint16_t *out_be)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < config->n_echoes; i++)
+		if (config->echoes[i].mode == TL_ECHO_UDP)
+			out_be[n++] = config->echoes[i].listen_port_be;
+	return n;
+}
+
 // The host of one lcore: the echoes that it owns. One without any answers for what arrives there and is nobody's.
 static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, struct tl_err *err)
 {
 	const struct tl_config_port *cfg = &a->config->ports[port];
 	struct tl_echo_cfg echoes[TL_CONFIG_ECHOES_MAX];
+	struct tl_net_neighbour neighbours[TL_CONFIG_NEIGHBOURS_MAX];
+	uint16_t udp_ports_be[TL_CONFIG_ECHOES_MAX];
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < a->config->n_echoes; i++) {
@@ -161,12 +184,16 @@ static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, stru
 						.mtu = (uint16_t)cfg->mtu,
 						.ttl = (uint8_t)cfg->ttl,
 						.dscp = (uint8_t)cfg->dscp,
+						.neighbour_entries = cfg->neighbour_entries,
+						.neighbours = neighbours,
+						.n_neighbours = neighbours_of(cfg, neighbours),
 						.reassemble = cfg->ip_fragments == TL_CONFIG_FRAGMENTS_REASSEMBLE,
 						.socket_id = tl_port_config(a->ports[port])->socket_id,
-						.seed = rte_rand(),
 						.is_follower = queue != 0},
 		.echoes = echoes,
 		.n_echoes = n,
+		.udp_ports_be = udp_ports_be,
+		.n_udp_ports = udp_ports(a->config, udp_ports_be),
 		.port = a->ports[port],
 		.clock = a->clock,
 		.steer = a->steers[port] != NULL ? tl_steer_side(a->steers[port], queue) : NULL,
@@ -202,6 +229,10 @@ static int make_hosts(struct tl_appliance *a, struct tl_err *err)
 	return rc;
 }
 
+static const enum tl_writer_sync syncs[] = {[TL_CONFIG_FSYNC_AUTO] = TL_WRITER_SYNC_AUTO,
+	[TL_CONFIG_FSYNC_NEVER] = TL_WRITER_SYNC_NEVER,
+	[TL_CONFIG_FSYNC_CLOSE] = TL_WRITER_SYNC_CLOSE};
+
 static struct tl_writer_policy file_policy(const struct tl_config_capture *c)
 {
 	return (struct tl_writer_policy){.rotate_bytes = c->rotate_bytes,
@@ -211,7 +242,7 @@ static struct tl_writer_policy file_policy(const struct tl_config_capture *c)
 		.keep_bytes = c->keep_bytes,
 		.min_free_bytes = c->min_free_bytes,
 		.on_full = c->on_full == TL_CONFIG_FULL_RECYCLE ? TL_WRITER_FULL_RECYCLE : TL_WRITER_FULL_PAUSE,
-		.sync = c->fsync == TL_CONFIG_FSYNC_CLOSE ? TL_WRITER_SYNC_CLOSE : TL_WRITER_SYNC_NEVER};
+		.sync = syncs[c->fsync]};
 }
 
 static struct tl_capture_trigger_cfg trigger_cfg(const struct tl_config_capture *c)
@@ -239,6 +270,15 @@ static int join_alarm(struct tl_appliance *a, uint32_t capture, struct tl_err *e
 	return rc;
 }
 
+static enum tl_digest_kind digest_of(const struct tl_config_capture *cfg)
+{
+	static const enum tl_digest_kind kinds[] = {[TL_CONFIG_DIGEST_NONE] = TL_DIGEST_NONE,
+		[TL_CONFIG_DIGEST_CRC32C] = TL_DIGEST_CRC32C,
+		[TL_CONFIG_DIGEST_SHA256] = TL_DIGEST_SHA256};
+
+	return kinds[cfg->digest];
+}
+
 static enum tl_recode_form form_of(const struct tl_config_capture *cfg)
 {
 	if (cfg->compress == TL_CONFIG_COMPRESS_ZSTD)
@@ -257,6 +297,7 @@ struct tl_capture_cfg tl_appliance_capture_cfg(const struct tl_config_capture *c
 		.policy = file_policy(cfg),
 		.trigger = trigger_cfg(cfg),
 		.index = cfg->index,
+		.digest = digest_of(cfg),
 		.buffer_bytes = cfg->buffer_bytes,
 		.io = cfg->io == TL_CONFIG_IO_PWRITE ? TL_WRITER_IO_PWRITE : TL_WRITER_IO_URING,
 		.order_window_ns = sorted ? cfg->order_window_ms * TL_NS_PER_MS : 0,
@@ -392,6 +433,18 @@ static void list_metrics(struct tl_appliance *a)
 	}
 }
 
+// Before the rest: a second appliance of the same configuration must not touch the first one's files.
+static int check_control(struct tl_appliance *a, struct tl_err *err)
+{
+	const struct tl_config_control *cfg = &a->config->control;
+	int rc = cfg->socket != NULL ? tl_ctl_check(cfg->socket, err) : 0;
+
+	a->operators = TL_CTL_NO_GROUP;
+	if (rc == 0 && cfg->operators != NULL)
+		rc = tl_ctl_find_group(cfg->operators, &a->operators, err);
+	return rc;
+}
+
 int tl_appliance_create(const struct tl_config *config, const struct tl_appliance_opts *opts, struct tl_appliance **out,
 	struct tl_err *err)
 {
@@ -401,10 +454,10 @@ int tl_appliance_create(const struct tl_config *config, const struct tl_applianc
 		return tl_fail(err, -ENOMEM, "out of memory");
 	a->config = config;
 	a->opts = *opts;
+	tl_guard_prepare();
 	int rc = tl_plan_make(config, &a->plan, err);
-	// Before the rest: a second appliance of the same configuration must not touch the first one's files.
-	if (rc == 0 && config->control.socket != NULL)
-		rc = tl_ctl_check(config->control.socket, err);
+	if (rc == 0)
+		rc = check_control(a, err);
 	if (rc == 0)
 		rc = check_ports(a, err);
 	if (rc == 0)
@@ -415,6 +468,8 @@ int tl_appliance_create(const struct tl_config *config, const struct tl_applianc
 		rc = make_syncs(a, err);
 	if (rc == 0)
 		rc = make_hosts(a, err);
+	if (rc == 0 && config->process.user != NULL) // the recordings belong to this user
+		rc = tl_guard_become(config->process.user, err);
 	if (rc == 0)
 		rc = make_captures(a, err);
 	if (rc == 0)

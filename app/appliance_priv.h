@@ -11,6 +11,7 @@
 #include <tl_ctl.h>
 #include <tl_echo.h>
 #include <tl_err.h>
+#include <tl_guard.h>
 #include <tl_lcore.h>
 #include <tl_metrics.h>
 #include <tl_port.h>
@@ -24,8 +25,16 @@
 void tl_appliance_signals(sigset_t *out);
 // Does what the signal asks for. Returns whether it ends the appliance.
 bool tl_appliance_signal(struct tl_appliance *appliance, int number);
-// The answer to a line from the control socket (tl_ctl_answer_fn).
-char *tl_appliance_answer(void *appliance, const char *command);
+// Answer a command from the control socket (tl_ctl_answer_fn).
+char *tl_appliance_answer(void *appliance, const struct tl_ctl_request *request);
+
+// guard.c
+// Restrict the process to the files and system calls of this appliance, unless switched off. Before its threads begin.
+int tl_appliance_restrict(struct tl_appliance *appliance, struct tl_err *err);
+// Give up the capabilities: the ports are open.
+int tl_appliance_drop(struct tl_appliance *appliance, struct tl_err *err);
+// Write into the snapshot what is in force.
+void tl_appliance_describe(const struct tl_appliance *appliance, struct tl_snapshot *out);
 
 // What the service manager wants to hear, and what it was told last.
 struct tl_watchdog {
@@ -49,7 +58,9 @@ struct tl_appliance {
 	struct tl_lcore *lcores[TL_PLAN_LCORES_MAX];
 	uint32_t n_running;				    // the first so many lcores have been started
 	struct tl_outliers *outliers[TL_CONFIG_ECHOES_MAX]; // NULL: of this echo none are kept
+	gid_t operators;				    // of the control socket
 	struct tl_ctl *ctl;
+	struct tl_guard_state guard;
 	struct tl_watchdog watchdog;
 	struct tl_metrics metrics;
 	struct tl_snapshot snapshot;		     // the latest

@@ -8,7 +8,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <tl_log.h>
@@ -40,7 +42,7 @@ static int start_hosts(struct tl_appliance *a, uint32_t port, struct tl_err *err
 
 static int start(struct tl_appliance *a, struct tl_err *err)
 {
-	int rc = 0;
+	int rc = tl_appliance_restrict(a, err);
 
 	for (uint32_t i = 0; i < a->config->n_captures && rc == 0; i++)
 		rc = tl_capture_start(a->captures[i], err);
@@ -62,8 +64,12 @@ static int start(struct tl_appliance *a, struct tl_err *err)
 		a->n_running += rc == 0;
 	}
 	// Last: where the socket is, the appliance is up.
-	if (rc == 0 && a->config->control.socket != NULL)
-		rc = tl_ctl_open(a->config->control.socket, tl_appliance_answer, a, &a->ctl, err);
+	struct tl_ctl_cfg ctl = {
+		.path = a->config->control.socket, .operators = a->operators, .answer = tl_appliance_answer, .ctx = a};
+	if (rc == 0)
+		rc = tl_appliance_drop(a, err);
+	if (rc == 0 && ctl.path != NULL)
+		rc = tl_ctl_open(&ctl, &a->ctl, err);
 	return rc;
 }
 
@@ -122,6 +128,13 @@ static void look_for_drops(struct tl_appliance *a)
 	}
 }
 
+// The port's link is back: switches may have forgotten where our addresses and groups are.
+static void announce_again(struct tl_appliance *a, uint32_t port)
+{
+	for (uint32_t q = 0; q < a->config->ports[port].rx_queues && a->plan.has_echo[port]; q++)
+		tl_echo_host_announce_again(a->hosts[a->plan.first[port] + q]);
+}
+
 // Once a second: steer the clocks, read the counters that must not overflow, tell the user.
 static void sample(struct tl_appliance *a)
 {
@@ -131,7 +144,8 @@ static void sample(struct tl_appliance *a)
 	tl_clock_discipline(a->clock);
 	for (uint32_t i = 0; i < a->config->n_ports; i++) {
 		tl_port_discipline(a->ports[i]);
-		tl_port_watch(a->ports[i]);
+		if (tl_port_watch(a->ports[i]))
+			announce_again(a, i);
 		if (a->syncs[i] != NULL)
 			tl_timesync_sample(a->syncs[i]);
 	}
@@ -180,7 +194,12 @@ static bool signal_ends(struct tl_appliance *a, int signal_fd)
 {
 	struct signalfd_siginfo info;
 
-	return read(signal_fd, &info, sizeof(info)) == sizeof(info) && tl_appliance_signal(a, (int)info.ssi_signo);
+	ssize_t n = read(signal_fd, &info, sizeof(info));
+	if (n < 0 && errno != EINTR && errno != EAGAIN) {
+		tl_error("cannot read which signal came, and ends: %s", strerror(errno));
+		return true;
+	}
+	return n == sizeof(info) && tl_appliance_signal(a, (int)info.ssi_signo);
 }
 
 static void look_at_outliers(struct tl_appliance *a)
@@ -188,6 +207,16 @@ static void look_at_outliers(struct tl_appliance *a)
 	for (uint32_t i = 0; i < a->config->n_echoes; i++)
 		if (a->outliers[i] != NULL)
 			tl_outliers_look(a->outliers[i]);
+}
+
+// Waits for a signal or a client. Where the kernel has no memory for that, signals are looked for after a pause.
+static void await_events(struct pollfd fds[2])
+{
+	if (poll(fds, 2, WATCH_MS) >= 0)
+		return;
+	fds[0].revents = POLLIN;
+	fds[1].revents = 0;
+	nanosleep(&(struct timespec){.tv_nsec = WATCH_MS * TL_NS_PER_MS}, NULL);
 }
 
 // Until a signal, the duration, or the end of the input.
@@ -199,7 +228,7 @@ static void watch(struct tl_appliance *a, int signal_fd)
 	uint64_t next_sample_ns = begin_ns + SAMPLE_NS;
 
 	for (;;) {
-		(void)poll(fds, 2, WATCH_MS);
+		await_events(fds);
 		uint64_t now = now_ns(a);
 		look_at_outliers(a);
 		if ((fds[0].revents & POLLIN) != 0 && signal_ends(a, signal_fd))
@@ -318,9 +347,12 @@ int tl_appliance_run(struct tl_appliance *a, struct tl_snapshot *out, struct tl_
 	sigset_t set;
 
 	tl_appliance_signals(&set);
-	int signal_fd = signalfd(-1, &set, SFD_CLOEXEC);
-	if (signal_fd < 0)
-		return tl_fail(err, -errno, "cannot listen for signals");
+	int signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signal_fd < 0) {
+		int rc = tl_fail(err, -errno, "cannot listen for signals: %s", strerror(errno));
+		tl_metrics_snapshot(&a->metrics, true, out);
+		return rc;
+	}
 	int rc = start(a, err);
 	bool started = rc == 0;
 	if (started) {
@@ -335,6 +367,7 @@ int tl_appliance_run(struct tl_appliance *a, struct tl_snapshot *out, struct tl_
 		rc = tl_fail(err, end_rc, "%s", end_err.text);
 	close(signal_fd);
 	tl_metrics_snapshot(&a->metrics, true, out);
+	tl_appliance_describe(a, out);
 	if (started && a->opts.latency_dir != NULL)
 		end_rc = tl_latency_files_write(a->opts.latency_dir, &a->metrics, out, rc == 0 ? err : &end_err);
 	return rc != 0 ? rc : end_rc;

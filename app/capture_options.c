@@ -59,8 +59,8 @@ static const struct tl_option options[] = {
 	{"duration", 0, "S", "end after S seconds", MEANS(.set = set_duration)},
 	{"fail-on-loss", 0, NULL, "exit 1 if a frame was lost, even though it was counted",
 		MEANS(.set = set_fail_on_loss)},
-	{"fsync", 0, "WHEN", "force a file to the disk: never (default), or at its close", .choices = "never close",
-		MEANS(CAPTURE_KEY = "fsync")},
+	{"fsync", 0, "WHEN", "force a file to the disk: never, close, or auto (default): close in a ring of --rotate",
+		.choices = "auto never close", MEANS(CAPTURE_KEY = "fsync")},
 	{"index", 0, NULL, "an index FILE.tlx for `tapline extract` (default with --rotate* and triggers)",
 		MEANS(CAPTURE_KEY = "index", .is = "true")},
 	{"no-index", 0, NULL, "no index", MEANS(CAPTURE_KEY = "index", .is = "false")},
@@ -79,6 +79,8 @@ static const struct tl_option options[] = {
 		MEANS(CAPTURE_KEY = "compress_level", .kind = AS_NUMBER)},
 	{"compress-threads", 0, "N", "threads that compress (default 1)",
 		MEANS(CAPTURE_KEY = "compress_threads", .kind = AS_NUMBER)},
+	{"digest", 0, "HOW", "checksums for `tapline verify`: none (default), crc32c or sha256",
+		.choices = "none crc32c sha256", MEANS(CAPTURE_KEY = "digest")},
 	{"queues", 0, "N", "receive queues, one CPU each (default 1)",
 		MEANS(PORT_KEY = "rx_queues", .kind = AS_NUMBER)},
 	{"snaplen", 0, "N", "record at most N bytes of each frame (14..262144)",
@@ -87,6 +89,7 @@ static const struct tl_option options[] = {
 		.choices = "auto tsc nic-rx kernel file", MEANS(PORT_KEY = "timestamps")},
 	{"take", 0, NULL, "allow xdp: on the interface of the default route or of the login",
 		MEANS(PORT_KEY = "take", .is = "true")},
+	{"user", 0, "NAME", "become this user once the port is open", MEANS(.section = "process", .key = "user")},
 	TL_OPTION_HELP,
 	{.help = "Several files: FILE may hold %Y %m %d %H %M %S %j %y %s %F %T, in UTC; a name that is taken gets a number.\n"
 		 "With one of the first three options nothing is overwritten, and a file is called FILE.part until it is\n"

@@ -15,6 +15,7 @@
 
 #include "app.h"
 #include "plan.h"
+#include "results.h"
 
 #define GBPS UINT64_C(1000000000)
 
@@ -59,7 +60,7 @@ static json_t *rates_json(const struct tl_config_capture *capture, const struct 
 	return list;
 }
 
-static void print_json(const struct tl_config *config, const struct tl_plan *plan)
+static int print_json(const struct tl_config *config, const struct tl_plan *plan)
 {
 	json_t *captures = json_array();
 
@@ -73,9 +74,7 @@ static void print_json(const struct tl_config *config, const struct tl_plan *pla
 	}
 	json_t *json = json_pack("{s:b, s:i, s:i, s:o}", "ok", 1, "ports", (int)config->n_ports, "echoes",
 		(int)config->n_echoes, "captures", captures);
-	json_dumpf(json, stdout, JSON_INDENT(2));
-	putchar('\n');
-	json_decref(json);
+	return tl_results_json(json, stdout);
 }
 
 // "49.0 ms of 10 Gbit/s at 60-byte frames (1.37 GB/s), 54.2 ms at 1514 (1.24 GB/s)"
@@ -128,15 +127,17 @@ int tl_check(const struct tl_config *config, bool as_json)
 		free(plan);
 		return TL_EXIT_USAGE;
 	}
+	int rc = 0;
 	if (as_json) {
-		print_json(config, plan);
+		rc = print_json(config, plan);
 	} else {
 		printf("%s: ok: %u port%s, %u recording%s, %u echo%s\n", config->file, config->n_ports,
 			plural(config->n_ports, "s"), config->n_captures, plural(config->n_captures, "s"),
 			config->n_echoes, plural(config->n_echoes, "es"));
 		for (uint32_t i = 0; i < config->n_captures; i++)
 			print_capture(config, plan, i);
+		rc = tl_results_flush(stdout);
 	}
 	free(plan);
-	return TL_EXIT_OK;
+	return rc == 0 ? TL_EXIT_OK : TL_EXIT_FAILED;
 }

@@ -208,15 +208,15 @@ static void say_bound(const struct tl_pci_plan *plan)
 
 static int persist(const struct options *options, const char *address, struct tl_err *err)
 {
-	char self[PATH_MAX], command[PATH_MAX + 64];
+	char self[PATH_MAX], arguments[64];
 	ssize_t chars = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
 	if (chars <= 0)
 		return tl_fail(err, -errno, "cannot read /proc/self/exe (%s)", strerror(errno));
 	self[chars] = '\0';
-	snprintf(command, sizeof(command), "%s bind %.*s%s", self, TL_PCI_ADDRESS_CHARS - 1, address,
+	snprintf(arguments, sizeof(arguments), "bind %.*s%s", TL_PCI_ADDRESS_CHARS - 1, address,
 		options->without_iommu ? " --no-iommu" : "");
-	return tl_pci_persist(options->root, address, command, err);
+	return tl_pci_persist(options->root, address, self, arguments, err);
 }
 
 static int bind_one(const struct options *options, const struct tl_pci_plan *plan, struct tl_err *err)

@@ -16,6 +16,7 @@
 
 #include "app.h"
 #include "doctor_facts.h"
+#include "results.h"
 
 static const struct tl_option options[] = {
 	{"config", 'c', "CONFIG", "check what this configuration needs; without, the checks are general", 'c',
@@ -75,18 +76,15 @@ static int parse(int argc, char **argv, struct options *o)
 	return wrong != NULL ? tl_misuse(&tl_doctor_command, wrong, NULL) : -1;
 }
 
-static void print(const struct options *o, const struct tl_doctor_report *report, const struct tl_facts *facts)
+static int print(const struct options *o, const struct tl_doctor_report *report, const struct tl_facts *facts)
 {
-	if (o->json) {
-		json_t *json = tl_doctor_json(report, facts);
-		json_dumpf(json, stdout, JSON_INDENT(2));
-		putchar('\n');
-		json_decref(json);
-	} else if (o->script) {
+	if (o->json)
+		return tl_results_json(tl_doctor_json(report, facts), stdout);
+	if (o->script)
 		tl_doctor_print_script(report, facts, stdout);
-	} else {
+	else
 		tl_doctor_print(report, facts, isatty(STDOUT_FILENO), stdout);
-	}
+	return tl_results_flush(stdout);
 }
 
 static int examine(const struct options *o, const struct tl_tree *tree, const struct tl_config *config)
@@ -98,8 +96,7 @@ static int examine(const struct options *o, const struct tl_tree *tree, const st
 	if (report != NULL && facts != NULL) {
 		tl_doctor_gather(tree, config, o->measure, facts);
 		tl_doctor_judge(facts, report);
-		print(o, report, facts);
-		if (fflush(stdout) == 0 && report->counts[TL_VERDICT_FAIL] == 0)
+		if (print(o, report, facts) == 0 && report->counts[TL_VERDICT_FAIL] == 0)
 			status = TL_EXIT_OK;
 	}
 	free(facts);

@@ -20,6 +20,7 @@
 #include <tl_units.h>
 
 #include "app.h"
+#include "results.h"
 
 #define DEFAULT_RATE "200M"
 #define PROGRESS_NS (2 * TL_NS_PER_S)
@@ -180,7 +181,7 @@ static void show_progress(void *ctx, const struct tl_extract_stats *stats)
 		tl_format_bytes(stats->bytes_total, total, sizeof(total)), stats->files, stats->records_matched);
 }
 
-static void print_json(FILE *out, const struct tl_extract_stats *stats)
+static int print_json(FILE *out, const struct tl_extract_stats *stats)
 {
 	const struct {
 		const char *name;
@@ -188,19 +189,18 @@ static void print_json(FILE *out, const struct tl_extract_stats *stats)
 	} rows[] = {{"files", stats->files}, {"files_indexed", stats->files_indexed},
 		{"files_unindexed", stats->files_unindexed}, {"files_gone", stats->files_gone},
 		{"files_incomplete", stats->files_incomplete}, {"slabs_total", stats->slabs_total},
-		{"slabs_read", stats->slabs_read}, {"bytes_total", stats->bytes_total},
-		{"bytes_read", stats->bytes_read}, {"records_read", stats->records_read},
-		{"records_matched", stats->records_matched}, {"written_bytes", stats->written_bytes}};
+		{"slabs_read", stats->slabs_read}, {"slabs_damaged", stats->slabs_damaged},
+		{"bytes_total", stats->bytes_total}, {"bytes_read", stats->bytes_read},
+		{"records_read", stats->records_read}, {"records_matched", stats->records_matched},
+		{"written_bytes", stats->written_bytes}};
 	json_t *json = json_object();
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(rows); i++)
 		json_object_set_new(json, rows[i].name, json_integer((json_int_t)rows[i].value));
-	json_dumpf(json, out, JSON_INDENT(2));
-	fputc('\n', out);
-	json_decref(json);
+	return tl_results_json(json, out);
 }
 
-static void print_results(const struct options *o, const struct tl_extract_stats *stats)
+static int print_results(const struct options *o, const struct tl_extract_stats *stats)
 {
 	FILE *out = o->cfg.out != NULL && strcmp(o->cfg.out, "-") == 0 ? stderr : stdout;
 	char read[32], total[32], written[32];
@@ -209,10 +209,8 @@ static void print_results(const struct options *o, const struct tl_extract_stats
 		tl_info("recordings without a good index, read whole: %" PRIu64
 			"; `tapline extract --reindex` makes one",
 			stats->files_unindexed);
-	if (o->json) {
-		print_json(out, stats);
-		return;
-	}
+	if (o->json)
+		return print_json(out, stats);
 	tl_format_bytes(stats->bytes_read, read, sizeof(read));
 	tl_format_bytes(stats->bytes_total, total, sizeof(total));
 	tl_format_bytes(stats->written_bytes, written, sizeof(written));
@@ -222,6 +220,7 @@ static void print_results(const struct options *o, const struct tl_extract_stats
 	else
 		fprintf(out, "%" PRIu64 " packets, %s, from %" PRIu64 " files; read %s of %s\n", stats->records_matched,
 			written, stats->files, read, total);
+	return tl_results_flush(out);
 }
 
 // A recording goes first, for CPU and disk.
@@ -252,6 +251,6 @@ int tl_cmd_extract(int argc, char **argv)
 		tl_error("%s", err.text);
 	if (rc == -EINVAL && stats.files == 0)
 		return TL_EXIT_USAGE;
-	print_results(&o, &stats);
-	return rc != 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
+	int printed = print_results(&o, &stats);
+	return rc != 0 || printed != 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
 }

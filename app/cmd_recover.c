@@ -18,6 +18,7 @@
 
 #include "app.h"
 #include "recover_report.h"
+#include "results.h"
 
 #define HIDDEN_SUFFIX ".next"
 
@@ -80,6 +81,16 @@ static bool is_left_behind(const char *path)
 	return is_hidden(path) || ends_with(base_of(path), TL_RECOVER_PART);
 }
 
+// Counts the characters of NAME in .NAME.next and .NAME~1.next.
+static int hidden_chars(const char *base)
+{
+	size_t chars = strlen(base) - strlen("." HIDDEN_SUFFIX), digits = 0;
+
+	while (digits < chars && base[chars - digits] >= '0' && base[chars - digits] <= '9')
+		digits++;
+	return (int)(digits != 0 && digits + 1 < chars && base[chars - digits] == '~' ? chars - digits - 1 : chars);
+}
+
 // What the file is to be called; NULL: it keeps its name.
 static char *final_name(const char *path, time_t written)
 {
@@ -88,8 +99,7 @@ static char *final_name(const char *path, time_t written)
 
 	if (!is_hidden(path))
 		return ends_with(base, TL_RECOVER_PART) ? strndup(path, strlen(path) - strlen(TL_RECOVER_PART)) : NULL;
-	int dir_chars = (int)(base - path), chars = (int)(strlen(base) - 1 - strlen(HIDDEN_SUFFIX));
-	if (asprintf(&pattern, "%.*s%.*s", dir_chars, path, chars, base + 1) < 0)
+	if (asprintf(&pattern, "%.*s%.*s", (int)(base - path), path, hidden_chars(base), base + 1) < 0)
 		return NULL;
 	char *name = tl_writer_name_at(pattern, written);
 	free(pattern);
@@ -132,7 +142,9 @@ static void add(struct work *work, const struct tl_recovered *file)
 
 static enum tl_outcome outcome_of(int code)
 {
-	return code == -EBUSY ? TL_OUTCOME_BUSY : code == -EMEDIUMTYPE ? TL_OUTCOME_FOREIGN : TL_OUTCOME_FAILED;
+	bool foreign = code == -EMEDIUMTYPE || code == -ENOMSG;
+
+	return code == -EBUSY ? TL_OUTCOME_BUSY : foreign ? TL_OUTCOME_FOREIGN : TL_OUTCOME_FAILED;
 }
 
 // Gives the file its name. Returns -errno with a sentence.
@@ -142,6 +154,8 @@ static int finish(
 	char *name = is_left_behind(file->path) ? final_name(file->path, written) : NULL;
 	int rc = 0;
 
+	if (name == NULL && is_left_behind(file->path))
+		return tl_fail(err, -ENOMEM, "is whole, but cannot be renamed: out of memory");
 	file->outcome = file->report->changed || name != NULL ? TL_OUTCOME_RECOVERED : TL_OUTCOME_WHOLE;
 	if (name != NULL && !work->options.dry_run)
 		rc = tl_recover_publish(file->path, name, suffix_chars(name), out_name);
@@ -160,12 +174,16 @@ static int remove_blank(const struct work *work, struct tl_recovered *file, stru
 	return 0;
 }
 
-// Whether a recording left it without anything in it. A file .part that was begun shows at least that.
+// Tell whether a recording left it without anything in it: hidden, or marked and no more. A file .part that was begun
+// shows at least that.
 static bool is_blank(int fd, const char *path)
 {
 	bool opened;
 
-	return is_left_behind(path) && tl_recover_is_blank(fd, &opened) && (!opened || is_hidden(path));
+	if (!tl_recover_is_ours(fd))
+		return false;
+	return is_hidden(path) ? tl_recover_is_blank(fd, &opened)
+			       : is_left_behind(path) && tl_recover_is_only_marked(fd);
 }
 
 static int recover_open(struct work *work, int fd, struct tl_recovered *file, struct tl_recover_report *report,
@@ -238,9 +256,13 @@ static void recover_directory(struct work *work, const char *dir)
 	}
 	for (int i = 0; i < n; i++) {
 		char *path = NULL;
-		if (asprintf(&path, "%s%s%s", dir, slash ? "" : "/", items[i]->d_name) >= 0)
+		if (asprintf(&path, "%s%s%s", dir, slash ? "" : "/", items[i]->d_name) >= 0) {
 			recover_file(work, path, false);
-		free(path);
+			free(path);
+		} else {
+			tl_error("%s: %s: out of memory", dir, items[i]->d_name);
+			work->failed = true;
+		}
 		free(items[i]);
 	}
 	free(items);
@@ -256,16 +278,6 @@ static void recover_path(struct work *work, const char *path)
 		recover_directory(work, path);
 	else
 		recover_file(work, path, true);
-}
-
-static int print_json(struct work *work)
-{
-	json_t *summary = tl_recovered_summary(work->files, work->counts);
-	int rc = summary == NULL ? -1 : json_dumpf(summary, stdout, JSON_INDENT(2));
-
-	putchar('\n');
-	json_decref(summary);
-	return rc;
 }
 
 int tl_cmd_recover(int argc, char **argv)
@@ -288,9 +300,9 @@ int tl_cmd_recover(int argc, char **argv)
 	work.files = json_array();
 	for (int i = optind; i < argc; i++)
 		recover_path(&work, argv[i]);
-	if (work.options.json && print_json(&work) != 0)
-		work.failed = true;
+	int rc = work.options.json ? tl_results_json(tl_recovered_summary(work.files, work.counts), stdout)
+				   : tl_results_flush(stdout);
 	if (!work.options.json)
 		json_decref(work.files);
-	return work.failed || fflush(stdout) != 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
+	return work.failed || rc != 0 ? TL_EXIT_FAILED : TL_EXIT_OK;
 }

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <tl_config.h>
@@ -28,6 +29,7 @@ static const struct tl_option options[] = {
 		"write a latency report of each echo there: NAME.json, .html, .hgrm and, with \"samples\", .csv; and of "
 		"what the NIC stamped of what it sent: PORT-probes.json, PORT-replies.json",
 		'l', .choices = TL_CHOICES_DIRECTORY},
+	{"user", 0, "NAME", "become this user once the ports are open (process.user)", 'u'},
 	{"json", 0, NULL, "the results as one JSON object on stdout; tables go to stderr", 'j'},
 	TL_OPTION_HELP,
 };
@@ -35,7 +37,7 @@ static const struct tl_option options[] = {
 const struct tl_command tl_run_command = {
 	.name = "run",
 	.summary = "run the appliance that a configuration describes",
-	.usage = "run CONFIG.json [--json] [--duration S] [--fail-on-loss] [--latency DIR]\n"
+	.usage = "run CONFIG.json [--json] [--duration S] [--fail-on-loss] [--latency DIR] [--user NAME]\n"
 		 "run --check CONFIG.json [--json]",
 	.about =
 		"Runs the echoes and recordings of CONFIG.json until SIGINT or SIGTERM, then drains, closes the files and prints\n"
@@ -47,7 +49,7 @@ const struct tl_command tl_run_command = {
 struct options {
 	bool check, json, fail_on_loss;
 	uint64_t duration_ns;
-	const char *config, *latency_dir;
+	const char *config, *latency_dir, *user;
 };
 
 // Returns NULL, or what is wrong.
@@ -58,6 +60,8 @@ static const char *set(void *ctx, int id, const char *value)
 	o->check |= id == 'c';
 	o->fail_on_loss |= id == 'f';
 	o->json |= id == 'j';
+	if (id == 'u')
+		o->user = value;
 	if (id == 'l')
 		o->latency_dir = value;
 	if (id == 'd' && (tl_parse_seconds(value, &o->duration_ns) != 0 || o->duration_ns == 0))
@@ -77,6 +81,13 @@ static int parse(int argc, char **argv, struct options *o)
 			optind == argc ? "which configuration? give its file" : "one configuration at a time", NULL);
 	o->config = argv[optind];
 	return -1;
+}
+
+// The command line's user goes before the configuration's.
+static void set_user(struct tl_config *config, const char *user)
+{
+	free(config->process.user);
+	config->process.user = strdup(user);
 }
 
 static bool writes_to_stdout(const struct tl_config *config)
@@ -101,9 +112,12 @@ int tl_cmd_run(int argc, char **argv)
 		tl_error("%s", err.text);
 		return TL_EXIT_USAGE;
 	}
+	if (o.user != NULL)
+		set_user(config, o.user);
 	if (o.latency_dir != NULL && config->n_echoes == 0)
 		status = tl_misuse(&tl_run_command, "--latency: there is no echo in", o.config);
-	else if (!o.check && o.latency_dir != NULL && tl_latency_files_prepare(o.latency_dir, &err) != 0)
+	else if (!o.check && o.latency_dir != NULL &&
+		 tl_latency_files_prepare(o.latency_dir, config->process.user, &err) != 0)
 		status = tl_misuse(&tl_run_command, err.text, NULL);
 	else if (o.check)
 		status = tl_check(config, o.json);

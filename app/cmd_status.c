@@ -12,6 +12,7 @@
 #include <tl_err.h>
 #include <tl_log.h>
 #include <tl_options.h>
+#include <tl_text.h>
 
 #include "app.h"
 
@@ -72,7 +73,7 @@ static void print_object(const char *kind, json_t *object)
 		if (json_is_integer(value))
 			printf("    %-24s %20" JSON_INTEGER_FORMAT "\n", key, json_integer_value(value));
 		else if (json_is_string(value))
-			printf("    %-24s %20s\n", key, json_string_value(value));
+			printf("    %-24s %20s\n", TL_PRINTABLE(key), TL_PRINTABLE(json_string_value(value)));
 		else if (json_is_boolean(value))
 			printf("    %-24s %20s\n", key, json_is_true(value) ? "yes" : "no");
 		else if (json_is_object(value))

@@ -88,19 +88,42 @@ static json_t *act(struct tl_appliance *a, const struct verb *verb, const char *
 static json_t *status(struct tl_appliance *a)
 {
 	tl_metrics_snapshot(&a->metrics, false, &a->snapshot);
+	tl_appliance_describe(a, &a->snapshot);
 	return tl_report_json(&a->snapshot);
 }
 
-char *tl_appliance_answer(void *appliance, const char *command)
+static const struct verb *find_verb(const char *name)
+{
+	for (size_t i = 0; i < TL_ARRAY_LEN(verbs); i++)
+		if (strcmp(verbs[i].name, name) == 0)
+			return &verbs[i];
+	return NULL;
+}
+
+// Do a verb, if its sender may, and log both.
+static json_t *operate(struct tl_appliance *a, const struct verb *verb, const struct tl_ctl_request *request)
+{
+	json_t *answer =
+		request->may_operate
+			? act(a, verb, request->name)
+			: refusal(verb->name, "needs more rights than status: be root, the appliance's user, or in the "
+					      "group of control.operators");
+
+	tl_info("control: %s by user %u, process %d: %s", verb->name, (unsigned)request->uid, (int)request->pid,
+		json_is_true(json_object_get(answer, "ok")) ? "done" : "refused");
+	return answer;
+}
+
+char *tl_appliance_answer(void *appliance, const struct tl_ctl_request *request)
 {
 	struct tl_appliance *a = appliance;
-	size_t verb_chars = strcspn(command, " ");
-	const char *name = command[verb_chars] == '\0' ? NULL : command + verb_chars + 1;
-	json_t *json = strcmp(command, "status") == 0 ? status(a) : NULL;
+	const struct verb *verb = find_verb(request->verb);
+	json_t *json = NULL;
 
-	for (size_t i = 0; i < TL_ARRAY_LEN(verbs); i++)
-		if (strlen(verbs[i].name) == verb_chars && strncmp(command, verbs[i].name, verb_chars) == 0)
-			json = act(a, &verbs[i], name);
+	if (verb != NULL)
+		json = operate(a, verb, request);
+	else if (strcmp(request->verb, "status") == 0 && request->name == NULL)
+		json = status(a);
 	if (json == NULL)
 		return NULL;
 	char *text = json_dumps(json, JSON_INDENT(2));

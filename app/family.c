@@ -15,7 +15,7 @@
 #include <tl_log.h>
 
 // Where they are: as the environment says, beside the program as installed, or in the tree that it was built in.
-static bool find_directory(char *dir, size_t size)
+bool tl_family_directory(char *dir, size_t size)
 {
 	static const char *const places[] = {"/../share/tapline/drivers-config", "/../../drivers-config"};
 	const char *told = getenv("TAPLINE_DRIVERS_CONFIG");
@@ -46,7 +46,7 @@ void tl_print_family(const struct tl_port *port)
 	char dir[PATH_MAX];
 	struct tl_err err;
 
-	if (!tl_port_family_facts(port, &facts) || !find_directory(dir, sizeof(dir)))
+	if (!tl_port_family_facts(port, &facts) || !tl_family_directory(dir, sizeof(dir)))
 		return;
 	int rc = tl_family_find(dir, facts.pmd, &family, &err);
 	if (rc == -ENOENT) {

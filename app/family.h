@@ -7,4 +7,7 @@
 
 #include <tl_port.h>
 
+// Find the directory of the capability files. False: there is none.
+bool tl_family_directory(char *dir, size_t size);
+
 void tl_print_family(const struct tl_port *port);

@@ -3,6 +3,7 @@
 
 #include "finish.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,23 +12,19 @@
 #include <tl_report.h>
 
 #include "app.h"
+#include "results.h"
 
-static void print_results(const struct tl_snapshot *snapshot, const struct tl_finish_opts *finish)
+static int print_results(const struct tl_snapshot *snapshot, const struct tl_finish_opts *finish)
 {
 	FILE *out = finish->to_stderr ? stderr : stdout;
+	int rc = finish->json ? tl_results_json(tl_report_json(snapshot), out) : 0;
 
-	if (finish->json) {
-		json_t *json = tl_report_json(snapshot);
-		json_dumpf(json, out, JSON_INDENT(2));
-		fputc('\n', out);
-		json_decref(json);
-	}
 	if (!finish->json || out == stdout) { // the tables too, for whoever looks on
 		FILE *tables = finish->json ? stderr : out;
 		tl_report_echo_text(tables, snapshot);
 		tl_report_ledger_text(tables, snapshot);
 	}
-	fflush(out);
+	return rc != 0 ? rc : tl_results_flush(out);
 }
 
 static int judge(const struct tl_snapshot *snapshot, const struct tl_finish_opts *finish)
@@ -58,8 +55,8 @@ int tl_run_and_report(
 	int rc = tl_appliance_run(appliance, snapshot, &err);
 	if (rc != 0)
 		tl_error("%s", err.text);
-	if (!finish->quiet)
-		print_results(snapshot, finish);
+	if (!finish->quiet && print_results(snapshot, finish) != 0)
+		rc = -EIO;
 	int status = judge(snapshot, finish);
 	tl_appliance_destroy(appliance);
 	free(snapshot);

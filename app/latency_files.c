@@ -4,6 +4,7 @@
 #include "latency_files.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,12 +16,17 @@
 
 #define PATH 4096
 
-int tl_latency_files_prepare(const char *dir, struct tl_err *err)
+int tl_latency_files_prepare(const char *dir, const char *user, struct tl_err *err)
 {
+	const struct passwd *owner = user != NULL ? getpwnam(user) : NULL;
 	struct stat what;
 
-	if (mkdir(dir, 0750) != 0 && errno != EEXIST)
-		return tl_fail(err, -errno, "--latency %s: cannot be made: %s", dir, strerror(errno));
+	if (mkdir(dir, 0750) != 0) {
+		if (errno != EEXIST)
+			return tl_fail(err, -errno, "--latency %s: cannot be made: %s", dir, strerror(errno));
+	} else if (owner != NULL && chown(dir, owner->pw_uid, owner->pw_gid) != 0) {
+		return tl_fail(err, -errno, "--latency %s: cannot be given to %s: %s", dir, user, strerror(errno));
+	}
 	if (stat(dir, &what) != 0 || !S_ISDIR(what.st_mode))
 		return tl_fail(err, -ENOTDIR, "--latency %s: is no directory", dir);
 	if (access(dir, W_OK | X_OK) != 0)

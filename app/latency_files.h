@@ -9,8 +9,9 @@
 
 struct tl_err;
 
-// Makes the directory, if it is not there. Returns 0 or -errno and a sentence.
-int tl_latency_files_prepare(const char *dir, struct tl_err *err);
+// Makes the directory, if it is not there, and gives it to user (NULL: to nobody else). Returns 0 or -errno and a
+// sentence.
+int tl_latency_files_prepare(const char *dir, const char *user, struct tl_err *err);
 
 // After the end: the snapshot is the last of these metrics.
 int tl_latency_files_write(

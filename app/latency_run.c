@@ -19,6 +19,8 @@
 
 #include "latency_source.h"
 
+#define AMBIGUOUS_ONE_IN 1000 // pairs, at most: as many as lie above p99.9
+
 // The frames of a file that a filter lets through.
 struct side {
 	struct tl_pcap_reader *reader;
@@ -114,7 +116,7 @@ static int take_link(void *ctx, const struct tl_match_link *link)
 
 	if (latency_ns < run->earliest_ns)
 		run->earliest_ns = latency_ns;
-	int rc = tl_latency_add_pair(run->report, link->trigger_ns, link->reply_ns, link->number);
+	int rc = tl_latency_add_pair(run->report, link->trigger_ns, link->reply_ns, link->number, link->ambiguous);
 	if (rc != 0 || run->fd < 0)
 		return rc;
 	rc = add_note(&run->notes[0], &note);
@@ -169,6 +171,11 @@ static void judge(struct tl_latency_run *run, const struct tl_match_stats *stats
 			"%" PRIu64 " of %" PRIu64 " replies are stamped before their triggers, by up to %" PRIu64
 			" ns: the clocks do not agree",
 			stats->negative, stats->matched, (uint64_t)-run->earliest_ns);
+	if (stats->ambiguous * AMBIGUOUS_ONE_IN > stats->matched)
+		tl_latency_add_invalid(report,
+			"%" PRIu64 " of %" PRIu64 " replies could answer several triggers: more than one in %d; "
+			"send payloads that differ, or compare a number (--match sequence)",
+			stats->ambiguous, stats->matched, AMBIGUOUS_ONE_IN);
 	if (stats->trigger_cut + stats->cut != 0)
 		tl_latency_add_invalid(report,
 			"%" PRIu64 " frames are cut short in the capture: their payload cannot be compared",

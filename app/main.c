@@ -22,6 +22,7 @@ static const struct {
 	{&tl_latency_command, tl_cmd_latency},
 	{&tl_extract_command, tl_cmd_extract},
 	{&tl_recover_command, tl_cmd_recover},
+	{&tl_verify_command, tl_cmd_verify},
 	{&tl_bench_command, tl_cmd_bench},
 	{&tl_bind_command, tl_cmd_bind},
 	{&tl_unbind_command, tl_cmd_unbind},

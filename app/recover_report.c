@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tl_text.h>
 #include <tl_units.h>
 
 #define RANGES_SHOWN 16
@@ -56,18 +57,19 @@ void tl_recovered_print(const struct tl_recovered *file)
 	const struct tl_recover_report *report = file->report;
 
 	if (report == NULL) {
-		printf("%s: %s\n", file->path, file->why);
+		printf("%s: %s\n", TL_PRINTABLE(file->path), TL_PRINTABLE(file->why));
 		return;
 	}
 	if (file->outcome == TL_OUTCOME_REMOVED) {
-		printf("%s: nothing was recorded in it: %s\n", file->path, file->dry_run ? "to be removed" : "removed");
+		printf("%s: nothing was recorded in it: %s\n", TL_PRINTABLE(file->path),
+			file->dry_run ? "to be removed" : "removed");
 		return;
 	}
-	printf("%s: %s", file->path,
+	printf("%s: %s", TL_PRINTABLE(file->path),
 		file->outcome == TL_OUTCOME_WHOLE ? "whole"
 		: file->dry_run			  ? "to be recovered"
 						  : "recovered");
-	printf(file->name != NULL ? ", now %s\n" : "\n", file->name);
+	printf(file->name != NULL ? ", now %s\n" : "\n", TL_PRINTABLE(file->name));
 	printf("    %" PRIu64 " records in %" PRIu64 " slabs kept\n", report->records_kept, report->slabs_kept);
 	print_damage(report);
 	for (uint32_t i = 0; i < report->n_rings; i++)

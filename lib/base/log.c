@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One line on stderr per message, written in one call so that lines of several threads do not mix.
+// Print one line on stderr per message, in one call so that lines of several threads do not mix. What a name in it
+// could do to a terminal is escaped.
 
 #include <tl_log.h>
 
 #include <stdarg.h>
 #include <stdio.h>
 
+#include <tl_text.h>
+
+#define LINE_BYTES 1024u
+
 static void print_line(const char *prefix, const char *fmt, va_list args)
 {
-	char text[1024];
+	char text[LINE_BYTES], shown[2 * LINE_BYTES];
 
 	vsnprintf(text, sizeof(text), fmt, args);
-	fprintf(stderr, "tapline: %s%s\n", prefix, text);
+	fprintf(stderr, "tapline: %s%s\n", prefix, tl_printable(text, shown, sizeof(shown)));
 }
 
 void tl_info(const char *fmt, ...)

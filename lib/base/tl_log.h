@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// log: one line on stderr, "tapline: [warning: |error: ]text". stdout belongs to results.
+// log: one line on stderr, "tapline: [warning: |error: ]text", escaped as tl_printable() does. stdout belongs to
+// results.
 //
 // Threads: any but an RX lcore in its loop (a log is a system call). Memory: none.
 

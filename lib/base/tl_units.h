@@ -47,6 +47,9 @@ int tl_parse_endpoint(const char *text, uint32_t *out_ip_be, uint16_t *out_port_
 
 // "2001:db8::1"; "2001:db8::1/64", prefix 1..128; "[2001:db8::1]:5000", port 1..65535 in network byte order. Return 0
 // or -EINVAL.
+// A MAC address: six pairs of hexadecimal digits with colons between them.
+int tl_parse_mac(const char *text, uint8_t out[6]);
+
 int tl_parse_ipv6(const char *text, struct tl_ip6 *out);
 int tl_parse_ipv6_prefix(const char *text, struct tl_ip6 *out, uint8_t *out_bits);
 int tl_parse_endpoint6(const char *text, struct tl_ip6 *out, uint16_t *out_port_be);

@@ -123,6 +123,20 @@ int tl_parse_ipv4(const char *text, uint32_t *out_be)
 	return 0;
 }
 
+int tl_parse_mac(const char *text, uint8_t out[6])
+{
+	static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+
+	for (unsigned i = 0; i < 17; i++, text++) {
+		const char *digit = *text != '\0' ? strchr(digits, *text) : NULL;
+		if (i % 3 == 2 ? *text != ':' : digit == NULL)
+			return -EINVAL;
+		if (i % 3 != 2)
+			out[i / 3] = (uint8_t)(out[i / 3] << 4 | ((digit - digits) & 15));
+	}
+	return *text == '\0' ? 0 : -EINVAL;
+}
+
 // "ADDRESS<mark>NUMBER", the number in [1, max].
 static int parse_ipv4_and_number(const char *text, char mark, uint64_t max, uint32_t *out_ip_be, uint64_t *out_number)
 {

@@ -5,9 +5,12 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <rte_malloc.h>
 #include <rte_random.h>
+
+#include <tl_secret.h>
 
 #define SLAB_BYTES (1u << 20)
 #define SLABS_MIN 4 // one being filled, the others on their way
@@ -101,8 +104,9 @@ static int make_flows(struct tl_capture *c, struct tl_err *err)
 	int rc = 0;
 
 	for (uint16_t q = 0; q < c->n_queues && rc == 0 && cfg.cutoff_bytes != 0; q++) {
-		cfg.seed = rte_rand();
-		rc = tl_flow_create(&cfg, &c->taps[q].flows, err);
+		rc = tl_secret_fill(&cfg.seed, sizeof(cfg.seed));
+		rc = rc == 0 ? tl_flow_create(&cfg, &c->taps[q].flows, err)
+			     : tl_fail(err, rc, "the kernel gives no random words: %s", strerror(-rc));
 	}
 	return rc;
 }
@@ -183,6 +187,7 @@ static int make_writer(struct tl_capture *c, struct tl_err *err)
 		.rings = c->rings,
 		.n_rings = c->n_queues,
 		.index = c->cfg.index,
+		.digest = c->cfg.digest,
 		.hold = hold_cfg(c),
 		.prologue = tl_capture_prologue,
 		.epilogue = tl_capture_epilogue,

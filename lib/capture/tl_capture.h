@@ -49,8 +49,9 @@ struct tl_capture_cfg {
 	bool dir[TL_DIRS];  // which directions
 	struct tl_writer_policy policy;
 	struct tl_capture_trigger_cfg trigger;
-	bool index;	       // see struct tl_writer_cfg
-	uint64_t buffer_bytes; // per RX queue
+	bool index;		    // see struct tl_writer_cfg
+	enum tl_digest_kind digest; // the same
+	uint64_t buffer_bytes;	    // per RX queue
 	enum tl_writer_io io;
 	uint64_t order_window_ns; // 0: in the order of arrival; else merged by time (tl_recode.h)
 	enum tl_recode_form form;

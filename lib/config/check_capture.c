@@ -99,6 +99,11 @@ static int check_form(struct tl_config_reader *r, const struct tl_config_capture
 		tl_config_enter(r, "index");
 		return tl_config_refuse(r, "only pcapng, not compressed, is indexed while it is recorded");
 	}
+	bool is_file = strcmp(capture->path, "-") != 0 && strcmp(capture->path, "null:") != 0;
+	if (capture->digest != TL_CONFIG_DIGEST_NONE && (!is_pcapng(capture) || !is_file)) {
+		tl_config_enter(r, "digest");
+		return tl_config_refuse(r, "only files of pcapng, not compressed, have digests");
+	}
 	return 0;
 }
 

@@ -93,6 +93,11 @@ int tl_config_integer(struct tl_config_reader *r, const struct tl_config_key *ke
 // Not NULL only when the value is a string that holds no control characters; else the refusal is in err.
 const char *tl_config_string(struct tl_config_reader *r, const json_t *value, const char *wanted);
 
+// neighbours.c: the keys of a port's neighbour, and the port once its keys have been read.
+tl_config_read tl_config_neighbour_ip;
+tl_config_read tl_config_mac;
+tl_config_read tl_config_check_neighbours;
+
 // check_capture.c: of an entry of "capture", all of whose keys have been read.
 tl_config_read tl_config_check_capture;
 

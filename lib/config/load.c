@@ -150,6 +150,8 @@ void tl_config_free(struct tl_config *config)
 		free(config->echoes[i].port_name);
 	}
 	free(config->control.socket);
+	free(config->control.operators);
+	free(config->process.user);
 	free(config->file);
 	free(config);
 }

@@ -258,6 +258,10 @@ static const struct {
 	{"warm", 1u << TL_ECHO_MCAST_TO_TCP, "\"receive\""},
 	{"user_timeout_seconds", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
 	{"user_timeout_option", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
+	{"keepalive_seconds", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
+	{"rto_min_us", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
+	{"reconnect_min_ms", 1u << TL_ECHO_MCAST_TO_TCP, "\"receive\""},
+	{"reconnect_max_ms", 1u << TL_ECHO_MCAST_TO_TCP, "\"receive\""},
 	{"congestion", 1u << TL_ECHO_TCP | 1u << TL_ECHO_MCAST_TO_TCP, "TCP"},
 };
 
@@ -288,6 +292,11 @@ static int check_echo(struct tl_config_reader *r, const struct tl_config_key *ke
 		tl_config_enter(r, echo_limits[i].key);
 		return tl_config_refuse(r, "applies only to an echo that uses %s", echo_limits[i].only);
 	}
+	if (echo->reconnect_min_ms > echo->reconnect_max_ms) {
+		tl_config_enter(r, "reconnect_min_ms");
+		return tl_config_refuse(r, "%u is more than reconnect_max_ms, %u: lower it, or raise that one",
+			echo->reconnect_min_ms, echo->reconnect_max_ms);
+	}
 	return 0;
 }
 
@@ -304,7 +313,12 @@ static const char *const orders[] = {[TL_CONFIG_ORDER_ARRIVAL] = "arrival", [TL_
 static const char *const formats[] = {[TL_CONFIG_PCAPNG] = "pcapng", [TL_CONFIG_PCAP_NS] = "pcap-ns", NULL};
 static const char *const compressions[] = {
 	[TL_CONFIG_COMPRESS_NONE] = "none", [TL_CONFIG_COMPRESS_ZSTD] = "zstd", NULL};
-static const char *const fsyncs[] = {[TL_CONFIG_FSYNC_NEVER] = "never", [TL_CONFIG_FSYNC_CLOSE] = "close", NULL};
+static const char *const fsyncs[] = {
+	[TL_CONFIG_FSYNC_AUTO] = "auto", [TL_CONFIG_FSYNC_NEVER] = "never", [TL_CONFIG_FSYNC_CLOSE] = "close", NULL};
+static const char *const digests[] = {[TL_CONFIG_DIGEST_NONE] = "none",
+	[TL_CONFIG_DIGEST_CRC32C] = "crc32c",
+	[TL_CONFIG_DIGEST_SHA256] = "sha256",
+	NULL};
 static const char *const on_fulls[] = {[TL_WINDOW_FULL_DROP] = "drop", [TL_WINDOW_FULL_RESET] = "reset", NULL};
 static const char *const congestions[] = {
 	[TL_CONFIG_CONGESTION_NEWRENO] = "newreno", [TL_CONFIG_CONGESTION_NONE] = "none", NULL};
@@ -325,6 +339,13 @@ static const struct tl_config_table eal_table = {KEYS(eal_keys), .bytes = sizeof
 
 static const char *const tx_checksums[] = {
 	[TL_CONFIG_CHECKSUMS_AUTO] = "auto", [TL_CONFIG_CHECKSUMS_SOFTWARE] = "software", NULL};
+static const struct tl_config_key neighbour_keys[] = {
+	{"ip", tl_config_neighbour_ip, FIELD(tl_config_neighbour, ip_be), .required = true},
+	{"mac", tl_config_mac, FIELD(tl_config_neighbour, mac), .required = true},
+};
+static const struct tl_config_table neighbour_table = {
+	KEYS(neighbour_keys), .bytes = sizeof(struct tl_config_neighbour)};
+
 static const struct tl_config_key port_keys[] = {
 	{"name", tl_config_name, FIELD(tl_config_port, name), .max = TL_CONFIG_NAME_MAX - 1, .required = true},
 	{"device", tl_config_text, FIELD(tl_config_port, device), .max = 239, .required = true},
@@ -341,6 +362,10 @@ static const struct tl_config_key port_keys[] = {
 	{"dscp", tl_config_number, FIELD(tl_config_port, dscp), .max = 63, .fallback = "0"},
 	{"ip_fragments", tl_config_choice, FIELD(tl_config_port, ip_fragments), .choices = fragments,
 		.fallback = "\"reassemble\""},
+	{"neighbour_entries", tl_config_number, FIELD(tl_config_port, neighbour_entries), .min = 128, .max = 65536,
+		.fallback = "1024"},
+	{"neighbours", tl_config_array, FIELD(tl_config_port, neighbours), .table = &neighbour_table,
+		.max = TL_CONFIG_NEIGHBOURS_MAX, .count_offset = offsetof(struct tl_config_port, n_neighbours)},
 	{"ptp_probes_per_s", read_probes, FIELD(tl_config_port, ptp_probes_per_s), .max = TL_CONFIG_PROBES_MAX},
 	{"reply_stamps_per_s", read_probes, FIELD(tl_config_port, reply_stamps_per_s), .max = TL_CONFIG_PROBES_MAX},
 	{"tx_checksums", tl_config_choice, FIELD(tl_config_port, tx_checksums), .choices = tx_checksums,
@@ -351,7 +376,8 @@ static const struct tl_config_key port_keys[] = {
 		.fallback = "\"auto\""},
 	{"idle", tl_config_choice, FIELD(tl_config_port, idle), .choices = idles, .fallback = "\"auto\""},
 };
-static const struct tl_config_table port_table = {KEYS(port_keys), .bytes = sizeof(struct tl_config_port)};
+static const struct tl_config_table port_table = {
+	KEYS(port_keys), .bytes = sizeof(struct tl_config_port), .check = tl_config_check_neighbours};
 
 static const char *const stores[] = {[TL_CONFIG_STORE_MEMORY] = "memory", [TL_CONFIG_STORE_FILES] = "files", NULL};
 
@@ -390,7 +416,7 @@ static const struct tl_config_key capture_keys[] = {
 		.fallback = "0"},
 	{"on_full", tl_config_choice, FIELD(tl_config_capture, on_full), .choices = disk_fulls,
 		.fallback = "\"pause\""},
-	{"fsync", tl_config_choice, FIELD(tl_config_capture, fsync), .choices = fsyncs, .fallback = "\"never\""},
+	{"fsync", tl_config_choice, FIELD(tl_config_capture, fsync), .choices = fsyncs, .fallback = "\"auto\""},
 	{"index", tl_config_bool, FIELD(tl_config_capture, index)},
 	{"buffer_bytes", tl_config_size, FIELD(tl_config_capture, buffer_bytes), .min = 4 * MIB, .max = 64 * GIB,
 		.fallback = "\"64M\""},
@@ -409,6 +435,7 @@ static const struct tl_config_key capture_keys[] = {
 		.fallback = "1"},
 	{"compress_threads", tl_config_number, FIELD(tl_config_capture, compress_threads), .min = 1, .max = 16,
 		.fallback = "1"},
+	{"digest", tl_config_choice, FIELD(tl_config_capture, digest), .choices = digests, .fallback = "\"none\""},
 	{"mode", tl_config_choice, FIELD(tl_config_capture, mode), .choices = modes, .fallback = "\"continuous\""},
 	{"trigger", tl_config_object, FIELD(tl_config_capture, trigger), .table = &trigger_table, .fallback = "{}"},
 };
@@ -453,6 +480,14 @@ static const struct tl_config_key echo_keys[] = {
 	{"user_timeout_seconds", tl_config_number, FIELD(tl_config_echo, user_timeout_seconds), .min = 1, .max = 3600,
 		.fallback = "20"},
 	{"user_timeout_option", tl_config_bool, FIELD(tl_config_echo, user_timeout_option), .fallback = "false"},
+	{"keepalive_seconds", tl_config_number, FIELD(tl_config_echo, keepalive_seconds), .max = 86400,
+		.fallback = "30"},
+	{"rto_min_us", tl_config_number, FIELD(tl_config_echo, rto_min_us), .min = 1000, .max = 60000000,
+		.fallback = "200000"},
+	{"reconnect_min_ms", tl_config_number, FIELD(tl_config_echo, reconnect_min_ms), .min = 1, .max = 3600000,
+		.fallback = "100"},
+	{"reconnect_max_ms", tl_config_number, FIELD(tl_config_echo, reconnect_max_ms), .min = 1, .max = 3600000,
+		.fallback = "5000"},
 	{"max_connections", tl_config_number, FIELD(tl_config_echo, max_connections), .min = 1, .max = MIB,
 		.fallback = "1024"},
 	{"send_buffers", tl_config_number, FIELD(tl_config_echo, send_buffers), .min = 1, .max = MIB,
@@ -465,11 +500,30 @@ static const struct tl_config_key echo_keys[] = {
 static const struct tl_config_table echo_table = {
 	KEYS(echo_keys), .bytes = sizeof(struct tl_config_echo), .check = check_echo};
 
+static int read_operators(
+	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	const struct tl_config_control *control = section; // "socket" stands before "operators" in the table
+
+	if (control->socket == NULL)
+		return tl_config_refuse(r, "is of no use without \"socket\"");
+	return tl_config_text(r, key, value, section);
+}
+
 // sun_path of a UNIX socket holds 107 characters and a NUL.
 static const struct tl_config_key control_keys[] = {
 	{"socket", tl_config_text, FIELD(tl_config_control, socket), .max = 107},
+	{"operators", read_operators, FIELD(tl_config_control, operators), .max = 31},
 };
 static const struct tl_config_table control_table = {KEYS(control_keys), .bytes = sizeof(struct tl_config_control)};
+
+static const char *const sandboxes[] = {[TL_CONFIG_SANDBOX_ON] = "on", [TL_CONFIG_SANDBOX_OFF] = "off", NULL};
+
+static const struct tl_config_key process_keys[] = {
+	{"user", tl_config_text, FIELD(tl_config_process, user), .max = 31},
+	{"sandbox", tl_config_choice, FIELD(tl_config_process, sandbox), .choices = sandboxes, .fallback = "\"on\""},
+};
+static const struct tl_config_table process_table = {KEYS(process_keys), .bytes = sizeof(struct tl_config_process)};
 
 static const struct tl_config_key root_keys[] = {
 	{"eal", tl_config_object, FIELD(tl_config, eal), .table = &eal_table, .fallback = "{}"},
@@ -480,5 +534,6 @@ static const struct tl_config_key root_keys[] = {
 	{"echo", tl_config_array, FIELD(tl_config, echoes), .table = &echo_table, .max = TL_CONFIG_ECHOES_MAX,
 		.count_offset = offsetof(struct tl_config, n_echoes)},
 	{"control", tl_config_object, FIELD(tl_config, control), .table = &control_table, .fallback = "{}"},
+	{"process", tl_config_object, FIELD(tl_config, process), .table = &process_table, .fallback = "{}"},
 };
 const struct tl_config_table tl_config_root = {KEYS(root_keys), .bytes = sizeof(struct tl_config)};

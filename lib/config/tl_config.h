@@ -21,6 +21,7 @@ struct json_t;
 #define TL_CONFIG_PORTS_MAX 16
 #define TL_CONFIG_PROBES_MAX 40 // a second, as stamped replies
 #define TL_CONFIG_QUEUES_MAX 16
+#define TL_CONFIG_NEIGHBOURS_MAX 64
 #define TL_CONFIG_CAPTURES_MAX 16
 #define TL_CONFIG_ECHOES_MAX 16
 #define TL_CONFIG_LCORE_AUTO UINT32_MAX
@@ -43,8 +44,9 @@ enum tl_config_io { TL_CONFIG_IO_URING, TL_CONFIG_IO_PWRITE };
 enum tl_config_disk_full { TL_CONFIG_FULL_PAUSE, TL_CONFIG_FULL_RECYCLE };
 enum tl_config_order { TL_CONFIG_ORDER_ARRIVAL, TL_CONFIG_ORDER_TIME };
 enum tl_config_format { TL_CONFIG_PCAPNG, TL_CONFIG_PCAP_NS };
+enum tl_config_digest { TL_CONFIG_DIGEST_NONE, TL_CONFIG_DIGEST_CRC32C, TL_CONFIG_DIGEST_SHA256 };
 enum tl_config_compress { TL_CONFIG_COMPRESS_NONE, TL_CONFIG_COMPRESS_ZSTD };
-enum tl_config_fsync { TL_CONFIG_FSYNC_NEVER, TL_CONFIG_FSYNC_CLOSE };
+enum tl_config_fsync { TL_CONFIG_FSYNC_AUTO, TL_CONFIG_FSYNC_NEVER, TL_CONFIG_FSYNC_CLOSE };
 enum tl_config_echo_mode { TL_ECHO_MCAST_TO_TCP, TL_ECHO_TCP, TL_ECHO_UDP };
 enum tl_config_window_full { TL_WINDOW_FULL_DROP, TL_WINDOW_FULL_RESET };
 enum tl_config_congestion { TL_CONFIG_CONGESTION_NEWRENO, TL_CONFIG_CONGESTION_NONE };
@@ -53,6 +55,13 @@ struct tl_config_eal {
 	bool huge;	     // "huge", default true
 	uint32_t memory_mb;  // "memory_mb", 64..65536, default 512: what DPDK may take in all
 	uint32_t main_lcore; // "main_lcore", 0..1023, default 0: control and statistics
+};
+
+// "neighbours" of a port: a host whose MAC is never asked for.
+struct tl_config_neighbour {
+	uint32_t ip_be;	   // "ip", on the port's link
+	struct tl_ip6 ip6; // instead, when set
+	uint8_t mac[6];	   // "mac"
 };
 
 struct tl_config_port {
@@ -71,6 +80,9 @@ struct tl_config_port {
 	uint32_t ttl;			       // "ttl", 1..255, default 64
 	uint32_t dscp;			       // "dscp", 0..63, default 0
 	enum tl_config_fragments ip_fragments; // "ip_fragments": "reassemble" (default), "count"
+	uint32_t neighbour_entries;	       // "neighbour_entries", 128..65536, default 1024
+	uint32_t n_neighbours;		       // "neighbours", at most 64, default none
+	struct tl_config_neighbour neighbours[TL_CONFIG_NEIGHBOURS_MAX];
 	bool ptp;			       // "ptp_probes_per_s" or "reply_stamps_per_s" is there: the NIC stamps
 	uint32_t ptp_probes_per_s;	       // "ptp_probes_per_s", 0..40; not 0 only on a port with an echo
 	uint32_t reply_stamps_per_s;	       // "reply_stamps_per_s", the same; both together at most 40
@@ -106,7 +118,7 @@ struct tl_config_capture {
 	uint64_t keep_bytes;	 // "keep_bytes", 0 (all, default) or 8 MiB .. 1024 TiB
 	uint64_t min_free_bytes; // "min_free_bytes", 0 (default) .. 1024 TiB
 	enum tl_config_disk_full on_full; // "on_full": "pause" (default), "recycle"
-	enum tl_config_fsync fsync;	  // "fsync": "never" (default), "close"
+	enum tl_config_fsync fsync;	  // "fsync": "auto" (default), "never", "close"
 	bool index;			  // "index", default true where there are several files
 	uint64_t buffer_bytes;	      // "buffer_bytes", 4 MiB .. 64 GiB, default 64 MiB, per RX queue; integer or "64M"
 	enum tl_config_io io;	      // "io": "io_uring" (default), "pwrite"
@@ -116,6 +128,7 @@ struct tl_config_capture {
 	enum tl_config_compress compress; // "compress": "none" (default), "zstd"
 	uint32_t compress_level;	  // "compress_level", 1..19, default 1
 	uint32_t compress_threads;	  // "compress_threads", 1..16, default 1
+	enum tl_config_digest digest;	  // "digest": "none" (default), "crc32c", "sha256"
 	uint32_t cutoff_bytes;		  // "cutoff_bytes", 0 (off, default) or 1 KiB .. 1 GiB; integer or "64K"
 	uint32_t cutoff_flows;	  // "cutoff_flows", a power of two, 1024 .. 64 Mi, default 1 Mi; integer or "1M"
 	enum tl_config_mode mode; // "mode": "continuous" (default), "trigger"
@@ -152,6 +165,10 @@ struct tl_config_echo {
 	bool warm;			      // "warm", default true (mode MCAST_TO_TCP)
 	uint32_t user_timeout_seconds;	      // "user_timeout_seconds", 1..3600, default 20 (TCP modes)
 	bool user_timeout_option;	      // "user_timeout_option", default false (TCP modes)
+	uint32_t keepalive_seconds;	      // "keepalive_seconds", 0 (never) or 1..86400, default 30 (TCP modes)
+	uint32_t rto_min_us;		      // "rto_min_us", 1000..60000000, default 200000 (TCP modes)
+	uint32_t reconnect_min_ms;	      // "reconnect_min_ms", 1..3600000, default 100 (MCAST_TO_TCP)
+	uint32_t reconnect_max_ms;	      // "reconnect_max_ms", reconnect_min_ms..3600000, default 5000 (same)
 	enum tl_config_congestion congestion; // "congestion": "newreno" (default), "none" (TCP modes)
 	uint32_t max_connections;	      // "max_connections", 1..1048576, default 1024 (mode TCP)
 	uint32_t send_buffers;		      // "send_buffers", 1..1048576, default 4096 (mode TCP)
@@ -161,7 +178,15 @@ struct tl_config_echo {
 };
 
 struct tl_config_control {
-	char *socket; // "socket", path of the UNIX socket, default NULL: none
+	char *socket;	 // "socket", path of the UNIX socket, default NULL: none
+	char *operators; // "operators", group whose members may pause, resume, rotate and trigger, default NULL: none
+};
+
+enum tl_config_sandbox { TL_CONFIG_SANDBOX_ON, TL_CONFIG_SANDBOX_OFF };
+
+struct tl_config_process {
+	char *user;			// "user", to run as once the ports are open; default NULL: that of the start
+	enum tl_config_sandbox sandbox; // "sandbox": "on" (default), "off"
 };
 
 struct tl_config {
@@ -172,6 +197,7 @@ struct tl_config {
 	struct tl_config_capture captures[TL_CONFIG_CAPTURES_MAX];
 	struct tl_config_echo echoes[TL_CONFIG_ECHOES_MAX];
 	struct tl_config_control control;
+	struct tl_config_process process;
 };
 
 // Reads and validates. Returns 0 and sets *out (caller frees), or a negative errno with one sentence in err:

@@ -4,105 +4,44 @@
 #include "ctl_priv.h"
 
 #include <errno.h>
-#include <libgen.h>
-#include <stdbool.h>
-#include <stdio.h>
+#include <grp.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#include <tl_ctl.h>
 #include <tl_err.h>
+#include <tl_files.h>
+#include <tl_units.h>
 
-#define CLIENT_TIMEOUT_MS 200
+#define CLIENT_MS 200 // from the first look at a client to its last byte
+#define GROUPS_MAX 256
 
-struct tl_ctl {
-	int fd;
-	struct sockaddr_un address;
-	tl_ctl_answer_fn *answer;
-	void *ctx;
-};
-
-// A socket file that nobody listens on is left over from a process that died: it may go.
-static int remove_stale(const struct sockaddr_un *address, struct tl_err *err)
+int tl_ctl_find_group(const char *name, gid_t *out, struct tl_err *err)
 {
-	struct stat st;
+	const struct group *group = getgrnam(name);
 
-	if (lstat(address->sun_path, &st) != 0)
-		return errno == ENOENT
-			       ? 0
-			       : tl_fail(err, -errno, "control socket %s: %s", address->sun_path, strerror(errno));
-	if (!S_ISSOCK(st.st_mode))
-		return tl_fail(err, -EEXIST, "control socket %s: a file of this name is there and is no socket",
-			address->sun_path);
-	int fd = tl_ctl_connect(address, CLIENT_TIMEOUT_MS);
-	if (fd >= 0) {
-		close(fd);
-		return tl_fail(
-			err, -EADDRINUSE, "control socket %s: another appliance is listening there", address->sun_path);
-	}
-	if (unlink(address->sun_path) != 0)
-		return tl_fail(err, -errno, "control socket %s: left by another process, and cannot be removed (%s)",
-			address->sun_path, strerror(errno));
+	if (group == NULL)
+		return tl_fail(err, -ENOENT, "control.operators: there is no group \"%s\"", name);
+	*out = group->gr_gid;
 	return 0;
 }
 
-static int check_directory(const char *path, struct tl_err *err)
+int tl_ctl_open(const struct tl_ctl_cfg *cfg, struct tl_ctl **out, struct tl_err *err)
 {
-	char dir[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
-
-	snprintf(dir, sizeof(dir), "%s", path);
-	if (access(dirname(dir), W_OK | X_OK) == 0)
-		return 0;
-	return tl_fail(
-		err, -errno, "control socket %s: no socket can be made in its directory: %s", path, strerror(errno));
-}
-
-static int listen_on(const struct sockaddr_un *address)
-{
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	mode_t old = umask(0117); // 0660 from the first moment
-
-	int rc = fd < 0 ? -errno : 0;
-	if (rc == 0 && bind(fd, (const struct sockaddr *)address, sizeof(*address)) != 0)
-		rc = -errno;
-	umask(old);
-	if (rc == 0 && listen(fd, 8) != 0)
-		rc = -errno;
-	if (rc != 0 && fd >= 0)
-		close(fd);
-	return rc == 0 ? fd : rc;
-}
-
-int tl_ctl_check(const char *path, struct tl_err *err)
-{
-	struct sockaddr_un address;
-	int rc = tl_ctl_address(path, &address, err);
-
-	if (rc == 0)
-		rc = remove_stale(&address, err);
-	return rc == 0 ? check_directory(path, err) : rc;
-}
-
-int tl_ctl_open(const char *path, tl_ctl_answer_fn *answer, void *ctx, struct tl_ctl **out, struct tl_err *err)
-{
-	struct sockaddr_un address;
-	int rc = tl_ctl_address(path, &address, err);
-
-	if (rc == 0)
-		rc = tl_ctl_check(path, err);
-	if (rc != 0)
-		return rc;
-	int fd = listen_on(&address);
-	if (fd < 0)
-		return tl_fail(err, fd, "control socket %s: %s", path, strerror(-fd));
 	struct tl_ctl *ctl = calloc(1, sizeof(*ctl));
-	if (ctl == NULL) {
-		close(fd);
-		return tl_fail(err, -ENOMEM, "control socket %s: out of memory", path);
+
+	if (ctl == NULL)
+		return tl_fail(err, -ENOMEM, "control socket %s: out of memory", cfg->path);
+	*ctl = (struct tl_ctl){.owner = geteuid(), .operators = cfg->operators, .answer = cfg->answer, .ctx = cfg->ctx};
+	int rc = tl_ctl_address(cfg->path, &ctl->address, err);
+	if (rc == 0)
+		rc = tl_ctl_listen(ctl, err);
+	if (rc != 0) {
+		free(ctl);
+		return rc;
 	}
-	*ctl = (struct tl_ctl){.fd = fd, .address = address, .answer = answer, .ctx = ctx};
 	*out = ctl;
 	return 0;
 }
@@ -112,13 +51,30 @@ int tl_ctl_fd(const struct tl_ctl *ctl)
 	return ctl->fd;
 }
 
-// One command line, cut at its newline. False: the client sent none in time.
-static bool read_command(int fd, char *line, size_t size)
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / TL_NS_PER_MS;
+}
+
+// Wait for the client. False: its time is over.
+static bool wait_for(int fd, short events, uint64_t deadline_ms)
+{
+	struct pollfd poll_fd = {.fd = fd, .events = events};
+	uint64_t now = now_ms();
+
+	return now < deadline_ms && poll(&poll_fd, 1, (int)(deadline_ms - now)) == 1;
+}
+
+// Read one command line, cut at its newline. False: the client sent none in time.
+static bool read_command(int fd, char *line, size_t size, uint64_t deadline_ms)
 {
 	size_t used = 0;
 
-	while (used + 1 < size) {
-		ssize_t n = read(fd, line + used, size - 1 - used);
+	while (used + 1 < size && wait_for(fd, POLLIN, deadline_ms)) {
+		ssize_t n = recv(fd, line + used, size - 1 - used, MSG_DONTWAIT);
 		if (n <= 0)
 			return false;
 		used += (size_t)n;
@@ -132,28 +88,64 @@ static bool read_command(int fd, char *line, size_t size)
 	return false;
 }
 
-static void send_all(int fd, const char *text)
+static void send_all(int fd, const char *text, uint64_t deadline_ms)
 {
 	size_t len = strlen(text);
 
-	while (len > 0) {
-		ssize_t n = send(fd, text, len, MSG_NOSIGNAL);
-		if (n <= 0)
+	while (len > 0 && wait_for(fd, POLLOUT, deadline_ms)) {
+		ssize_t n = send(fd, text, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno != EAGAIN)
 			return;
-		text += n;
-		len -= (size_t)n;
+		text += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
 	}
 }
 
-static void serve_one(struct tl_ctl *ctl, int fd)
+// Tell whether the client's process had this group when it connected.
+static bool is_member(int fd, gid_t primary, gid_t group)
+{
+	gid_t groups[GROUPS_MAX];
+	socklen_t size = sizeof(groups);
+
+	if (group == TL_CTL_NO_GROUP || primary == group)
+		return group != TL_CTL_NO_GROUP;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) != 0)
+		return false;
+	for (size_t i = 0; i < size / sizeof(groups[0]); i++)
+		if (groups[i] == group)
+			return true;
+	return false;
+}
+
+// Split the line and name the sender. False: the kernel does not say who it is.
+static bool make_request(const struct tl_ctl *ctl, int fd, char *line, struct tl_ctl_request *out)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+	char *space = strchr(line, ' ');
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+		return false;
+	if (space != NULL)
+		*space = '\0';
+	*out = (struct tl_ctl_request){.verb = line,
+		.name = space != NULL ? space + 1 : NULL,
+		.uid = peer.uid,
+		.pid = peer.pid,
+		.may_operate = peer.uid == 0 || peer.uid == ctl->owner || is_member(fd, peer.gid, ctl->operators)};
+	return true;
+}
+
+void tl_ctl_serve_client(const struct tl_ctl *ctl, int fd)
 {
 	char line[TL_CTL_COMMAND_MAX];
+	struct tl_ctl_request request;
+	uint64_t deadline_ms = now_ms() + CLIENT_MS;
 
-	tl_ctl_set_timeouts(fd, CLIENT_TIMEOUT_MS);
-	if (!read_command(fd, line, sizeof(line)))
+	if (!read_command(fd, line, sizeof(line), deadline_ms) || !make_request(ctl, fd, line, &request))
 		return;
-	char *answer = ctl->answer(ctl->ctx, line);
-	send_all(fd, answer != NULL ? answer : "{\"ok\": false, \"error\": \"unknown command\"}\n");
+	char *answer = ctl->answer(ctl->ctx, &request);
+	send_all(fd, answer != NULL ? answer : "{\"ok\": false, \"error\": \"unknown command\"}\n", deadline_ms);
 	free(answer);
 }
 
@@ -163,15 +155,18 @@ void tl_ctl_serve(struct tl_ctl *ctl)
 
 	if (fd < 0)
 		return;
-	serve_one(ctl, fd);
+	tl_ctl_serve_client(ctl, fd);
 	close(fd);
 }
 
 void tl_ctl_close(struct tl_ctl *ctl)
 {
+	struct stat now;
+
 	if (ctl == NULL)
 		return;
-	unlink(ctl->address.sun_path);
+	if (lstat(ctl->address.sun_path, &now) == 0 && tl_is_same_inode(&now, &ctl->file))
+		unlink(ctl->address.sun_path);
 	close(ctl->fd);
 	free(ctl);
 }

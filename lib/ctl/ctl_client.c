@@ -26,7 +26,7 @@ int tl_ctl_address(const char *path, struct sockaddr_un *out, struct tl_err *err
 	return 0;
 }
 
-void tl_ctl_set_timeouts(int fd, unsigned timeout_ms)
+static void set_timeouts(int fd, unsigned timeout_ms)
 {
 	struct timeval timeout = {.tv_sec = timeout_ms / 1000, .tv_usec = (suseconds_t)(timeout_ms % 1000) * 1000};
 
@@ -40,7 +40,7 @@ int tl_ctl_connect(const struct sockaddr_un *address, unsigned timeout_ms)
 
 	if (fd < 0)
 		return -errno;
-	tl_ctl_set_timeouts(fd, timeout_ms);
+	set_timeouts(fd, timeout_ms);
 	if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
 		return fd;
 	int rc = -errno;

@@ -1,18 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// What both ends of the control socket share.
+// Internals shared by the files of ctl.
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
+
+#include <tl_ctl.h>
 
 struct tl_err;
 
 #define TL_CTL_COMMAND_MAX 4608 // a verb and a path
+
+struct tl_ctl {
+	int fd;
+	struct sockaddr_un address;
+	struct stat file; // of the socket, to know it by
+	uid_t owner;
+	gid_t operators;
+	tl_ctl_answer_fn *answer;
+	void *ctx;
+};
 
 // Fills the address; -ENAMETOOLONG with a sentence.
 int tl_ctl_address(const char *path, struct sockaddr_un *out, struct tl_err *err);
 
 // A connected stream socket with both timeouts set, or -errno.
 int tl_ctl_connect(const struct sockaddr_un *address, unsigned timeout_ms);
-void tl_ctl_set_timeouts(int fd, unsigned timeout_ms);
+
+// ctl_listen.c: listen on ctl->address and describe the socket in ctl. Returns 0, or -errno and a sentence.
+int tl_ctl_listen(struct tl_ctl *ctl, struct tl_err *err);
+
+// Serves the client at the other end of fd.
+void tl_ctl_serve_client(const struct tl_ctl *ctl, int fd);

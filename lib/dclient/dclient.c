@@ -28,8 +28,7 @@ static struct tl_net_cfg net_cfg(const struct tl_dclient_cfg *cfg)
 		.max_conns = CONNS,
 		.send_buffers = 4,
 		.send_buffer_bytes = SEND_BUFFER_BYTES,
-		.socket_id = tl_port_config(cfg->port)->socket_id,
-		.seed = cfg->seed};
+		.socket_id = tl_port_config(cfg->port)->socket_id};
 
 	memcpy(net.mac, tl_port_mac(cfg->port), sizeof(net.mac));
 	return net;

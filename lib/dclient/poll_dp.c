@@ -66,6 +66,7 @@ void tl_dclient_flush(struct tl_dclient *host)
 	uint64_t waiting = tx->n;
 
 	tl_txq_flush(host->tx);
+	tl_txq_drop_waiting(host->tx); // at another time they would be measured wrong
 	tl_net_sent(host->net);
 	// More than was waiting: some left in an earlier call, when the queue was full.
 	bool is_sure = tx->tx_pkts + tx->drop_tx_pkts == host->flushed_pkts + waiting &&

@@ -26,6 +26,7 @@ static struct tl_net_cfg net_cfg_for(const struct tl_echo_host_cfg *cfg)
 	if (cfg->steer != NULL) {
 		net.may_connect = tl_steer_may_connect;
 		net.may_connect_ctx = cfg->steer;
+		net.pool_users = tl_steer_lcores(cfg->steer);
 	}
 	net.max_conns = SPARE_CONNS;
 	net.send_buffers = 0;
@@ -107,6 +108,7 @@ int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host 
 	host->alarm_ns = UINT64_MAX;
 	for (uint32_t i = 0; i < cfg->n_echoes; i++)
 		init_echo(host, &host->echoes[i], &cfg->echoes[i]);
+	tl_echo_note_answering(host, cfg);
 	struct tl_net_cfg net = net_cfg_for(cfg);
 	int rc = own_all(host, err);
 	if (rc == 0)
@@ -181,6 +183,11 @@ int tl_echo_hosts_start(struct tl_echo_host *const *hosts, uint32_t n, struct tl
 	return rc == 0 ? receive_groups(hosts, n, err) : rc;
 }
 
+void tl_echo_host_announce_again(struct tl_echo_host *host)
+{
+	atomic_fetch_add_explicit(&host->link_ups, 1, memory_order_relaxed);
+}
+
 void tl_echo_host_forgo(struct tl_echo_host *host)
 {
 	if (host->steer != NULL)
@@ -231,8 +238,10 @@ void tl_echo_sample(const struct tl_echo_host *host, uint32_t index, struct tl_e
 	const struct tl_echo_stats *s = &host->echoes[index].stats;
 
 	// Outcomes before what came in: a running sample never shows more outcomes than messages.
+	out->lost_unacked_msgs = tl_count_read(&s->lost_unacked_msgs); // first: these were echoed ones
 	out->echoed_msgs = tl_count_read(&s->echoed_msgs);
 	out->echoed_bytes = tl_count_read(&s->echoed_bytes);
+	out->refused_msgs = tl_count_read(&s->refused_msgs);
 	out->drop_no_conn_msgs = tl_count_read(&s->drop_no_conn_msgs);
 	out->drop_full_msgs = tl_count_read(&s->drop_full_msgs);
 	out->drop_tx_msgs = tl_count_read(&s->drop_tx_msgs);
@@ -245,7 +254,8 @@ void tl_echo_sample(const struct tl_echo_host *host, uint32_t index, struct tl_e
 
 const char *tl_echo_state(const struct tl_echo_host *host, uint32_t index)
 {
-	static const char *const names[] = {"idle", "connecting", "connected", "waiting", "listening", "closed"};
+	static const char *const names[] = {
+		"idle", "connecting", "connected", "half-closed", "closing", "waiting", "listening", "closed"};
 
 	return names[atomic_load_explicit(&host->echoes[index].state, memory_order_relaxed)];
 }

@@ -10,10 +10,8 @@
 
 #include <tl_units.h>
 
-#define BACKOFF_MIN_NS (100 * TL_NS_PER_MS)
-#define BACKOFF_MAX_NS (5 * TL_NS_PER_S)
 #define CLOSE_PATIENCE_NS TL_NS_PER_S // for peers to close their side when the appliance ends
-#define KEEPALIVE_NS (30 * TL_NS_PER_S)
+#define HALF_CLOSED_PATIENCE_NS (5 * TL_NS_PER_S)
 #define USER_TIMEOUT_MS 20000
 #define WARM_BYTES 16
 
@@ -30,23 +28,43 @@ static void on_opened(void *ctx, struct tl_tcp *c)
 	tl_count(&echo->stats.connections, 1);
 	if (c != echo->conn)
 		return; // accepted by a listener
-	echo->backoff_ns = BACKOFF_MIN_NS;
+	echo->backoff_ns = echo->cfg.reconnect_min_ns;
 	set_state(echo, TL_ECHO_CONNECTED);
+}
+
+// The peer may never have got what it has not acknowledged.
+static void count_lost(struct tl_echo *echo, const struct tl_tcp *c)
+{
+	struct tl_tcp_unacked lost = tl_tcp_unacked(c);
+
+	tl_count(&echo->stats.echoed_msgs, -(uint64_t)lost.msgs);
+	tl_count(&echo->stats.echoed_bytes, -(uint64_t)lost.bytes);
+	tl_count(&echo->stats.lost_unacked_msgs, lost.msgs);
 }
 
 static void on_accepted_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason reason)
 {
 	struct tl_echo *echo = ctx;
 
+	count_lost(echo, c);
 	tl_count(&echo->stats.disconnects, 1);
 	tl_count(&echo->stats.connections, UINT64_MAX); // one less
+}
+
+static bool is_open(const struct tl_echo *echo)
+{
+	int state = atomic_load_explicit(&echo->state, memory_order_relaxed);
+
+	return state == TL_ECHO_CONNECTED || state == TL_ECHO_HALF_CLOSED || state == TL_ECHO_CLOSING;
 }
 
 static void on_connected_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason reason)
 {
 	struct tl_echo *echo = ctx;
 
-	if (atomic_load_explicit(&echo->state, memory_order_relaxed) == TL_ECHO_CONNECTED) {
+	tl_echo_count_sent(echo);
+	count_lost(echo, c);
+	if (is_open(echo)) {
 		tl_count(&echo->stats.disconnects, 1);
 		tl_count(&echo->stats.connections, UINT64_MAX);
 	}
@@ -60,14 +78,24 @@ static void ignore_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32
 {
 }
 
-// The peer is done: so are we, once what is queued has gone out.
+// The peer of a feed will send no more, which says nothing about what it receives: messages still go to it.
+static void on_half_closed(void *ctx, struct tl_tcp *c)
+{
+	struct tl_echo *echo = ctx;
+
+	echo->acked_at_fin = tl_tcp_acked(c);
+	echo->retry_at_ns = 0;
+	set_state(echo, TL_ECHO_HALF_CLOSED);
+}
+
+// The peer of a TCP echo is done: so are we, once what is queued has gone out.
 static void on_peer_closed(void *ctx, struct tl_tcp *c)
 {
 	tl_tcp_close(c);
 }
 
 static const struct tl_tcp_ops connect_ops = {
-	.opened = on_opened, .data = ignore_data, .peer_closed = on_peer_closed, .closed = on_connected_closed};
+	.opened = on_opened, .data = ignore_data, .peer_closed = on_half_closed, .closed = on_connected_closed};
 static const struct tl_tcp_ops accept_ops = {
 	.opened = on_opened, .data = tl_echo_tcp_data, .peer_closed = on_peer_closed, .closed = on_accepted_closed};
 static const struct tl_tcp_ops marking_accept_ops = {.opened = on_opened,
@@ -81,7 +109,8 @@ static struct tl_tcp_opts tcp_opts(const struct tl_echo *echo)
 		.window_follows_room = echo->cfg.kind == TL_ECHO_KIND_TCP,
 		.own_buffer = echo->cfg.kind == TL_ECHO_KIND_MCAST_TO_TCP,
 		.without_cwnd = echo->cfg.without_cwnd,
-		.keepalive_idle_ns = KEEPALIVE_NS,
+		.keepalive_idle_ns = echo->cfg.keepalive_ns,
+		.rto_min_us = echo->cfg.rto_min_us,
 		.user_timeout_ms = echo->cfg.user_timeout_ms != 0 ? echo->cfg.user_timeout_ms : USER_TIMEOUT_MS,
 		.user_timeout_option = echo->cfg.user_timeout_option,
 		.connect_timeout_ms = 3000};
@@ -101,16 +130,33 @@ static void try_connect(struct tl_echo *echo)
 	}
 }
 
-// While waiting: fix the time of the next attempt, then make it. The wait doubles up to BACKOFF_MAX_NS.
+// A process that has ended half-closes, too, and resets only what comes later: without a message it looks like a peer
+// that still receives. What acknowledges a message sent after its FIN does receive, and is kept; what has not in time
+// is left, so that its successor is connected to before the next message.
+static void judge_half_closed(struct tl_echo *echo, uint64_t mono_ns)
+{
+	if (echo->retry_at_ns == 0) {
+		echo->retry_at_ns = mono_ns + HALF_CLOSED_PATIENCE_NS;
+	} else if (mono_ns >= echo->retry_at_ns && tl_tcp_acked(echo->conn) != echo->acked_at_fin) {
+		echo->retry_at_ns = UINT64_MAX;
+	} else if (mono_ns >= echo->retry_at_ns) {
+		set_state(echo, TL_ECHO_CLOSING);
+		tl_tcp_close(echo->conn);
+	}
+}
+
+// While waiting: fix the time of the next attempt, then make it. The wait doubles up to reconnect_max_ns.
 static void keep_connected(struct tl_echo *echo, uint64_t mono_ns)
 {
 	int state = atomic_load_explicit(&echo->state, memory_order_relaxed);
 
 	if (state == TL_ECHO_IDLE) {
 		try_connect(echo);
+	} else if (state == TL_ECHO_HALF_CLOSED) {
+		judge_half_closed(echo, mono_ns);
 	} else if (state == TL_ECHO_WAITING && echo->retry_at_ns == 0) {
 		echo->retry_at_ns = mono_ns + echo->backoff_ns;
-		echo->backoff_ns = tl_min_u64(2 * echo->backoff_ns, BACKOFF_MAX_NS);
+		echo->backoff_ns = tl_min_u64(2 * echo->backoff_ns, echo->cfg.reconnect_max_ns);
 	} else if (state == TL_ECHO_WAITING && mono_ns >= echo->retry_at_ns) {
 		try_connect(echo);
 	}
@@ -134,10 +180,21 @@ static void keep_warm(struct tl_echo *echo)
 		(void)tl_tcp_warm(echo->conn, message, sizeof(message));
 }
 
+static void announce_if_link_is_back(struct tl_echo_host *host, uint64_t mono_ns)
+{
+	uint32_t ups = atomic_load_explicit(&host->link_ups, memory_order_relaxed);
+
+	if (ups == host->announced_ups)
+		return;
+	host->announced_ups = ups;
+	tl_net_announce_again(host->net, mono_ns);
+}
+
 void tl_echo_tick(void *ctx, uint64_t mono_ns)
 {
 	struct tl_echo_host *host = ctx;
 
+	announce_if_link_is_back(host, mono_ns);
 	tl_net_tick(host->net, mono_ns);
 	if (host->closing)
 		end_closing(host, mono_ns);
@@ -171,7 +228,7 @@ int tl_echo_open(struct tl_echo *echo, struct tl_err *err)
 	bool marks = echo->host->tx_stamp != NULL;
 	int rc;
 
-	echo->backoff_ns = BACKOFF_MIN_NS;
+	echo->backoff_ns = echo->cfg.reconnect_min_ns;
 	number_addresses(net, &echo->cfg);
 	if (cfg->kind == TL_ECHO_KIND_MCAST_TO_TCP) {
 		rc = tl_udp_open_groups(net, cfg->group_be, cfg->n_groups != 0 ? cfg->n_groups : 1, cfg->source_be,
@@ -180,6 +237,8 @@ int tl_echo_open(struct tl_echo *echo, struct tl_err *err)
 	} else if (cfg->kind == TL_ECHO_KIND_UDP) {
 		rc = tl_udp_open(net, 0, 0, cfg->listen_port_be,
 			marks ? tl_echo_marking_udp_datagram : tl_echo_udp_datagram, echo, &echo->udp);
+		if (rc == 0)
+			tl_udp_watch_held(echo->udp, tl_echo_held_datagram);
 		set_state(echo, TL_ECHO_LISTENING);
 	} else {
 		rc = tl_tcp_listen(net, cfg->listen_port_be, cfg->max_connections,

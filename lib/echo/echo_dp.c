@@ -54,8 +54,24 @@ void tl_echo_udp_datagram(void *ctx, const struct tl_udp_datagram *d)
 	struct tl_echo *echo = ctx;
 
 	count_received(echo, d->len);
-	if (TL_LIKELY(tl_udp_send(echo->udp, d->src_ip_be, d->src_port_be, d->payload, d->len) == 0))
+	if (TL_UNLIKELY(tl_echo_would_loop(echo->host, d->src_port_be))) {
+		tl_count(&echo->stats.refused_msgs, 1);
+		return;
+	}
+	int rc = tl_udp_send(echo->udp, d->src_ip_be, d->src_port_be, d->payload, d->len);
+	if (TL_LIKELY(rc == 0))
 		count_echoed(echo, d->len, false);
+	else if (rc != TL_UDP_HELD)
+		tl_count(&echo->stats.drop_tx_msgs, 1);
+}
+
+// A reply that waited for its next hop has no residence time.
+void tl_echo_held_datagram(void *ctx, uint16_t len, bool left)
+{
+	struct tl_echo *echo = ctx;
+
+	if (left)
+		count_echoed(echo, len, true);
 	else
 		tl_count(&echo->stats.drop_tx_msgs, 1);
 }
@@ -98,20 +114,22 @@ static void raise_alarms(const struct tl_echo_host *host, uint64_t stay_ns, uint
 			atomic_store_explicit(host->alarms[i].at_ns, mono_ns, memory_order_relaxed);
 }
 
-static void count_sent(struct tl_echo *echo)
+void tl_echo_count_sent(struct tl_echo *echo)
 {
 	tl_count(&echo->stats.received_msgs, echo->pending_msgs);
 	tl_count(&echo->stats.received_bytes, echo->pending_bytes);
 	tl_count(&echo->stats.echoed_msgs, echo->pending_msgs);
 	tl_count(&echo->stats.echoed_bytes, echo->pending_bytes);
+	echo->pending_msgs = 0;
 	echo->pending_bytes = 0;
 }
 
-// Messages that left with the flush just made. One that a closed window keeps in the send buffer has no residence time.
+// Messages that left with the flush just made. One that a closed window keeps in the send buffer has no residence time,
+// nor have those of a burst that the port did not take whole.
 void tl_echo_after_tx(void *ctx, struct tl_burst *burst)
 {
 	struct tl_echo_host *host = ctx;
-	bool sent = host->tx->begin_tsc >= burst->tsc;
+	bool sent = host->tx->begin_tsc >= burst->tsc && host->tx->n == 0;
 
 	if (TL_UNLIKELY(host->marked.open))
 		tl_echo_tell_marked(host, burst);
@@ -119,8 +137,6 @@ void tl_echo_after_tx(void *ctx, struct tl_burst *burst)
 		struct tl_echo *echo = &host->echoes[i];
 		if (echo->pending_msgs == 0)
 			continue;
-		if (echo->cfg.kind == TL_ECHO_KIND_MCAST_TO_TCP)
-			count_sent(echo);
 		if (TL_LIKELY(sent)) {
 			uint64_t stay_ns = tl_clock_span_ns(host->clock, host->tx->begin_tsc - burst->tsc);
 			uint64_t call_ns = tl_clock_span_ns(host->clock, host->tx->end_tsc - host->tx->begin_tsc);
@@ -129,6 +145,8 @@ void tl_echo_after_tx(void *ctx, struct tl_burst *burst)
 			if (TL_UNLIKELY(stay_ns > host->alarm_ns))
 				raise_alarms(host, stay_ns, burst->mono_ns);
 		}
+		if (echo->cfg.kind == TL_ECHO_KIND_MCAST_TO_TCP)
+			tl_echo_count_sent(echo);
 		echo->pending_msgs = 0;
 	}
 	tl_net_sent(host->net);

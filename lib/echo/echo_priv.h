@@ -14,6 +14,8 @@ enum tl_echo_state {
 	TL_ECHO_IDLE,
 	TL_ECHO_CONNECTING,
 	TL_ECHO_CONNECTED,
+	TL_ECHO_HALF_CLOSED, // the peer will send no more
+	TL_ECHO_CLOSING,     // nor will we
 	TL_ECHO_WAITING,
 	TL_ECHO_LISTENING,
 	TL_ECHO_CLOSED
@@ -37,8 +39,9 @@ struct tl_echo {
 	struct tl_udp *udp;
 	struct tl_tcp *conn; // MCAST_TO_TCP: the one connection, NULL while waiting
 	struct tl_tcp_listener *listener;
-	_Atomic(int) state; // enum tl_echo_state; the lcore writes, main reads
-	uint64_t retry_at_ns;
+	_Atomic(int) state;    // enum tl_echo_state; the lcore writes, main reads
+	uint64_t retry_at_ns;  // end of the wait, or of the patience with a half-closed peer; 0: set by the next tick
+	uint32_t acked_at_fin; // tl_tcp_acked() when the peer half-closed
 	uint64_t backoff_ns;
 	uint64_t pending_msgs;	// echoed in this burst, residence not yet recorded
 	uint64_t pending_bytes; // MCAST_TO_TCP: of those, which are not yet counted
@@ -81,24 +84,38 @@ struct tl_echo_host {
 	uint64_t alarm_ns; // the lowest of all alarms; UINT64_MAX: there is none
 	struct tl_echo_alarm alarms[TL_ECHO_ALARMS_MAX];
 	uint32_t n_alarms;
+	_Atomic(uint32_t) link_ups; // main counts how often the link came back
+	uint32_t announced_ups;	    // the lcore has announced the host after so many of them
 	bool closing;
 	bool is_staged; // an echo has stages
 	bool stamped;	// frames carry the time when they were on the wire
 	struct tl_echo_staged staged;
 	struct tl_tx_stamp *tx_stamp; // NULL: no reply is marked
 	struct tl_echo_marked marked;
+	uint64_t answering[(UINT16_MAX + 1) / 64]; // a bit per UDP port, by port_be, that answers whatever comes
 	struct tl_stamp_cost stamp_cost;
 	uint64_t reset_at_ns;	 // while closing; 0: set by the next tick
 	struct tl_echo echoes[]; // n_echoes; each with 450 KiB of histograms
 };
+
+// Tell whether who sends from there would answer our answer, and so on for ever.
+static inline bool tl_echo_would_loop(const struct tl_echo_host *host, uint16_t src_port_be)
+{
+	return (host->answering[src_port_be / 64] >> (src_port_be % 64) & 1) != 0;
+}
+
+// loop.c: finds out which ports those are.
+void tl_echo_note_answering(struct tl_echo_host *host, const struct tl_echo_host_cfg *cfg);
 
 // echo_dp.c: the lcore's roles and the callbacks of the stack.
 void tl_echo_rx(void *host, struct tl_burst *burst);
 void tl_echo_steered_rx(void *host, struct tl_burst *burst);
 void tl_echo_after_tx(void *host, struct tl_burst *burst);
 uint16_t tl_echo_poll(void *host, uint64_t mono_ns); // what other lcores handed over
+void tl_echo_count_sent(struct tl_echo *echo);	     // MCAST_TO_TCP: what is pending
 void tl_echo_mcast_datagram(void *echo, const struct tl_udp_datagram *datagram);
 void tl_echo_udp_datagram(void *echo, const struct tl_udp_datagram *datagram);
+void tl_echo_held_datagram(void *echo, uint16_t len, bool left);
 void tl_echo_tcp_data(void *echo, struct tl_tcp *c, const uint8_t *data, uint32_t len);
 
 // mark_dp.c: the same callbacks, which mark a reply when one is wanted; and what is known of it after the send call.

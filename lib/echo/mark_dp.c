@@ -107,7 +107,7 @@ static bool has_left(const struct tl_echo_host *host, const struct tl_burst *bur
 	const struct tl_txq *tx = host->tx;
 
 	return tx->tx_pkts - host->marked.sent_pkts <= TL_BURST && tx->drop_tx_pkts == host->marked.dropped_pkts &&
-	       tx->begin_tsc >= burst->tsc;
+	       tx->n == 0 && tx->begin_tsc >= burst->tsc;
 }
 
 void tl_echo_tell_marked(struct tl_echo_host *host, const struct tl_burst *burst)

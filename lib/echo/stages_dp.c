@@ -135,7 +135,7 @@ static void after_tx(struct tl_echo_host *host, struct tl_burst *burst, bool han
 
 	if (TL_UNLIKELY(host->staged.open))
 		tl_echo_complete_outliers(host, burst);
-	if (TL_LIKELY(host->tx->begin_tsc >= burst->tsc)) {
+	if (TL_LIKELY(host->tx->begin_tsc >= burst->tsc && host->tx->n == 0)) {
 		cut(host, burst, stage_ns);
 		for (uint32_t i = 0; i < host->n_echoes; i++)
 			if (host->echoes[i].pending_msgs != 0 && host->echoes[i].stages != NULL)

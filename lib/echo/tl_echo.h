@@ -47,22 +47,28 @@ struct tl_echo_cfg {
 	bool without_cwnd;	  // MCAST_TO_TCP, TCP: only the peer's window bounds what is in flight
 	uint32_t user_timeout_ms; // TCP, MCAST_TO_TCP: RFC 5482; 0: 20 000
 	bool user_timeout_option; // tell the peer, and be as patient as it asks
-	uint32_t max_connections; // TCP
-	uint32_t send_buffers;	  // TCP: connections with data unacknowledged at once, of the port's together; 0: all
-	bool stages;		  // take stamps on the way; what follows needs them
-	uint64_t outlier_ns;	  // a message that stayed longer is kept with what was around it; 0: none
-	uint32_t outliers;	  // so many of them
-	uint32_t samples;	  // the last so many bursts' residence; 0: none
+	uint64_t keepalive_ns;	  // TCP, MCAST_TO_TCP: silence before the first probe; 0: no probes
+	uint32_t rto_min_us;	  // TCP, MCAST_TO_TCP: floor of the RTO; 0: 200 000
+	uint64_t reconnect_min_ns, reconnect_max_ns; // MCAST_TO_TCP: first and longest wait for the next attempt
+	uint32_t max_connections;		     // TCP
+	uint32_t send_buffers; // TCP: connections with data unacknowledged at once, of the port's together; 0: all
+	bool stages;	       // take stamps on the way; what follows needs them
+	uint64_t outlier_ns;   // a message that stayed longer is kept with what was around it; 0: none
+	uint32_t outliers;     // so many of them
+	uint32_t samples;      // the last so many bursts' residence; 0: none
 };
 
-// Messages: received = echoed + drop_no_conn + drop_full + drop_tx. A message of a TCP echo is a run of in-order bytes
-// as it arrived. echoed: handed to the stack; a TCP connection that dies later may take unacknowledged ones with it.
+// Messages: received = echoed + refused + drop_no_conn + drop_full + drop_tx + lost_unacked. A message of a TCP echo is
+// a run of in-order bytes as it arrived. echoed: handed to the stack; those that the peer has not acknowledged when the
+// connection ends become lost_unacked.
 struct tl_echo_stats {
 	uint64_t received_msgs, received_bytes;
 	uint64_t echoed_msgs, echoed_bytes;
+	uint64_t refused_msgs;	    // UDP: from a port that would answer the answer
 	uint64_t drop_no_conn_msgs; // no connection to send on
 	uint64_t drop_full_msgs;    // no room in the send buffer
 	uint64_t drop_tx_msgs;	    // no mbuf, too long for the MTU, or no route
+	uint64_t lost_unacked_msgs; // the connection ended before the peer acknowledged all of it
 	uint64_t connects, disconnects, connections;
 };
 
@@ -70,6 +76,8 @@ struct tl_echo_host_cfg {
 	struct tl_net_cfg net;		  // max_conns and the send buffers are set from the echoes
 	const struct tl_echo_cfg *echoes; // copied
 	uint32_t n_echoes;
+	const uint16_t *udp_ports_be; // all that are echoed by UDP, on whichever port; borrowed for the call
+	uint32_t n_udp_ports;
 	struct tl_port *port; // for the multicast filter
 	const struct tl_clock *clock;
 	struct tl_steer_side *steer; // NULL: the port's only host
@@ -82,6 +90,9 @@ int tl_echo_host_create(const struct tl_echo_host_cfg *cfg, struct tl_echo_host 
 // Opens the echoes' ports and groups on all hosts of one port, and announces its address. After tl_port_start(), before
 // the lcores run.
 int tl_echo_hosts_start(struct tl_echo_host *const *hosts, uint32_t n, struct tl_err *err);
+
+// The port's link was down and is up again: the lcore announces the addresses and reports the groups anew. Any thread.
+void tl_echo_host_announce_again(struct tl_echo_host *host);
 
 // Instead of being run: the port's other hosts must not wait for this one's last frames.
 void tl_echo_host_forgo(struct tl_echo_host *host);

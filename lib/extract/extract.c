@@ -28,13 +28,21 @@ static int take_record(struct extract *extract, const uint8_t *block, uint32_t s
 	return tl_fail(extract->err, rc, "%.300s: cannot write: %s", extract->output.path, strerror(-rc));
 }
 
+// Returns -EBADMSG where the file is damaged. Without memory the extraction fails: no file is at fault.
+static int judge_section(struct extract *extract, int rc)
+{
+	if (rc == 0 || rc == -EINVAL)
+		return rc == 0 ? 0 : -EBADMSG;
+	return tl_fail(extract->err, rc, "cannot keep the interfaces of a file: %s", strerror(-rc));
+}
+
 int extract_take_block(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size)
 {
 	switch (type) {
 	case TL_PCAPNG_SHB:
-		return extract_section_begin(&extract->section, block, size) != 0 ? -EBADMSG : 0;
+		return judge_section(extract, extract_section_begin(&extract->section, block, size));
 	case TL_PCAPNG_IDB:
-		return extract_section_add(&extract->section, block, size) != 0 ? -EBADMSG : 0;
+		return judge_section(extract, extract_section_add(&extract->section, block, size));
 	case TL_PCAPNG_EPB:
 	case EXTRACT_PACKET:
 	case EXTRACT_SIMPLE_PACKET:
@@ -44,8 +52,7 @@ int extract_take_block(struct extract *extract, uint32_t type, const uint8_t *bl
 	}
 }
 
-// The same from end to end, where slabs count as they come.
-static int take_scanned_block(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size)
+int extract_take_scanned(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size)
 {
 	struct tl_pcapng_head head;
 
@@ -65,10 +72,17 @@ void extract_say_incomplete(struct extract *extract, const struct extract_input 
 		input->path, at);
 }
 
+void extract_say_damaged(struct extract *extract, const struct extract_input *input, uint64_t from, uint64_t to)
+{
+	extract->stats->slabs_damaged++;
+	tl_warn("%s: the slab from byte %" PRIu64 " to %" PRIu64 " is damaged, or being written: left out", input->path,
+		from, to - 1);
+}
+
 int extract_scan(struct extract *extract, struct extract_input *input, uint64_t at)
 {
 	uint64_t slabs = extract->stats->slabs_total, from = at;
-	int rc = extract_walk_file(extract, input, &at, extract_input_end(input), take_scanned_block);
+	int rc = extract_walk_file(extract, input, &at, extract_input_end(input), extract_take_scanned);
 
 	extract->stats->files_unindexed += from == 0 && extract->stats->slabs_total != slabs;
 	if (rc == -EBADMSG || (rc == 0 && !extract_input_is_end(input, at))) {

@@ -168,8 +168,8 @@ bool extract_block_closes(const uint8_t *p, uint32_t total);
 bool extract_read_record(
 	const struct extract_section *section, const uint8_t *block, uint32_t size, struct extract_record *out);
 
-// Whether the slab at p, which begins with head, is there with every record.
-bool extract_slab_is_whole(const uint8_t *p, size_t size, const struct tl_pcapng_head *head);
+// Tell whether the slab at p, which begins with head and lies at this offset, is there with every record.
+bool extract_slab_is_whole(const uint8_t *p, size_t size, const struct tl_pcapng_head *head, uint64_t offset);
 
 // What to do with a block; not 0 ends the walk.
 typedef int extract_block_fn(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size);
@@ -183,10 +183,14 @@ int extract_walk_file(
 
 // extract.c
 int extract_take_block(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size);
+// The same where no row says what comes: slabs count as they come.
+int extract_take_scanned(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size);
 // From at to the end of the file.
 int extract_scan(struct extract *extract, struct extract_input *input, uint64_t at);
 // What follows is no block, or none that is whole.
 void extract_say_incomplete(struct extract *extract, const struct extract_input *input, uint64_t at);
+// The slab from a byte to before another is not whole, but others follow.
+void extract_say_damaged(struct extract *extract, const struct extract_input *input, uint64_t from, uint64_t to);
 
 // indexed.c. Returns 0, or an error; *out_done tells whether the sidecar was of any use.
 int extract_indexed(struct extract *extract, struct extract_input *input, bool *out_done);

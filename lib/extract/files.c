@@ -40,33 +40,45 @@ static int add(struct extract_files *files, const char *path, const struct stat 
 	return 0;
 }
 
-// Not every file of zstd is a recording: its first unit tells.
-static bool begins_packed(int fd)
+// Not every file of zstd is a recording: its first unit tells. Returns 1, 0 or -errno.
+static int begins_packed(int fd)
 {
 	size_t size = EXTRACT_PACKED_FIRST;
 	uint8_t *data = malloc(size);
 	ssize_t n = data != NULL ? pread(fd, data, size, 0) : -1;
-	bool packed = n > 0 && extract_is_packed(data, (size_t)n);
+	int rc = data == NULL ? -ENOMEM : n < 0 ? -errno : n > 0 && extract_is_packed(data, (size_t)n);
 
 	free(data);
-	return packed;
+	return rc;
 }
 
-// A regular file that begins like a capture.
-static bool is_capture(const char *path, struct stat *status)
+static int begins_as_capture(int fd, struct stat *status)
 {
 	uint32_t magic = 0;
+
+	if (fstat(fd, status) != 0)
+		return -errno;
+	if (!S_ISREG(status->st_mode))
+		return 0;
+	ssize_t n = read(fd, &magic, sizeof(magic));
+	if (n != (ssize_t)sizeof(magic))
+		return n < 0 ? -errno : 0;
+	if (magic == EXTRACT_PACKED_MAGIC)
+		return begins_packed(fd);
+	return magic == TL_PCAPNG_SHB || magic == MAGIC_PCAP_US || magic == MAGIC_PCAP_NS ||
+	       magic == __builtin_bswap32(MAGIC_PCAP_US) || magic == __builtin_bswap32(MAGIC_PCAP_NS);
+}
+
+// Tell whether it is a regular file that begins like a capture: 1, 0, or -errno where that cannot be told.
+static int is_capture(const char *path, struct stat *status)
+{
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-	if (fd < 0)
-		return false;
-	bool regular = fstat(fd, status) == 0 && S_ISREG(status->st_mode);
-	bool whole = regular && read(fd, &magic, sizeof(magic)) == (ssize_t)sizeof(magic);
-	bool packed = whole && magic == EXTRACT_PACKED_MAGIC && begins_packed(fd);
+	if (fd < 0) // gone, a link to nothing, or a socket
+		return errno == ENOENT || errno == ELOOP || errno == ENXIO ? 0 : -errno;
+	int rc = begins_as_capture(fd, status);
 	close(fd);
-	return packed || (whole && (magic == TL_PCAPNG_SHB || magic == MAGIC_PCAP_US || magic == MAGIC_PCAP_NS ||
-					   magic == __builtin_bswap32(MAGIC_PCAP_US) ||
-					   magic == __builtin_bswap32(MAGIC_PCAP_NS)));
+	return rc;
 }
 
 // x.pcapng, x_00001.pcapng … x_99999.pcapng, x_100000.pcapng
@@ -77,20 +89,24 @@ static int by_name(const void *a_file, const void *b_file)
 	return strverscmp(a->path, b->path);
 }
 
-static int add_if_capture(struct extract_files *files, const char *dir, const char *item)
+static int add_if_capture(struct extract_files *files, const char *dir, const char *item, struct tl_err *err)
 {
 	bool slash = dir[strlen(dir) - 1] == '/';
 	struct stat status;
 	char *path;
 
 	if (asprintf(&path, "%s%s%s", dir, slash ? "" : "/", item) < 0)
-		return -ENOMEM;
-	int rc = is_capture(path, &status) ? add(files, path, &status) : 0;
+		return tl_fail(err, -ENOMEM, "%.300s: %s", dir, strerror(ENOMEM));
+	int rc = is_capture(path, &status);
+	if (rc > 0)
+		rc = add(files, path, &status);
+	if (rc < 0)
+		tl_fail(err, rc, "%.300s: %s", path, strerror(-rc));
 	free(path);
 	return rc;
 }
 
-static int add_directory(struct extract_files *files, const char *path)
+static int add_directory(struct extract_files *files, const char *path, struct tl_err *err)
 {
 	DIR *dir = opendir(path);
 	uint32_t first = files->n;
@@ -98,10 +114,12 @@ static int add_directory(struct extract_files *files, const char *path)
 	int rc = 0;
 
 	if (dir == NULL)
-		return -errno;
-	while (rc == 0 && (item = readdir(dir)) != NULL)
+		return tl_fail(err, -errno, "%.300s: %s", path, strerror(errno));
+	while (errno = 0, rc == 0 && (item = readdir(dir)) != NULL)
 		if (item->d_name[0] != '.') // hidden: the next file of a recording, among others
-			rc = add_if_capture(files, path, item->d_name);
+			rc = add_if_capture(files, path, item->d_name, err);
+	if (rc == 0 && errno != 0)
+		rc = tl_fail(err, -errno, "%.300s: cannot be read to its end: %s", path, strerror(errno));
 	closedir(dir);
 	if (files->n > first)
 		qsort(files->file + first, files->n - first, sizeof(*files->file), by_name);
@@ -114,12 +132,12 @@ int extract_files_list(struct extract_files *files, const struct tl_extract_cfg 
 
 	for (uint32_t i = 0; i < cfg->n_paths; i++) {
 		const char *path = cfg->paths[i];
-		int rc = 0;
 		if (path[0] == '\0' || stat(path, &status) != 0)
 			memset(&status, 0, sizeof(status)); // gone: opening it will tell
-		rc = S_ISDIR(status.st_mode) ? add_directory(files, path) : add(files, path, &status);
+		bool is_directory = S_ISDIR(status.st_mode);
+		int rc = is_directory ? add_directory(files, path, err) : add(files, path, &status);
 		if (rc != 0)
-			return tl_fail(err, rc, "%.300s: %s", path, strerror(-rc));
+			return is_directory ? rc : tl_fail(err, rc, "%.300s: %s", path, strerror(-rc));
 	}
 	return 0;
 }

@@ -11,30 +11,46 @@
 
 #include <tl_log.h>
 
-#define SIDECAR_BYTES_MAX (UINT64_C(4) << 30)
+#define SIDECAR_BYTES_MAX (UINT64_C(1) << 30)
 #define SLAB_BYTES_MAX (64u << 20)
 
-// The whole sidecar in memory, the caller's to free, or NULL with the reason said if there is one.
-static uint8_t *load_sidecar(struct extract *extract, const char *path, size_t *out_size)
+// The most bytes that the sidecar of this recording can have: a filter grows with the packets of its slab, of which a
+// compressed page may hold many.
+static uint64_t sidecar_bytes_max(const struct extract_input *input)
 {
-	struct extract_input input;
-	const uint8_t *data;
-	uint8_t *copy = NULL;
+	uint64_t of_size =
+		input->packed == NULL ? input->file_bytes / 4 : input->file_bytes / TL_PCAPNG_ALIGN * TL_INDEX_ROW_MAX;
+
+	return tl_min_u64(TL_INDEX_HEADER_BYTES + of_size, SIDECAR_BYTES_MAX);
+}
+
+// Opens the sidecar. False: there is none.
+static bool open_sidecar(struct extract *extract, const struct extract_input *input, struct extract_input *out)
+{
 	char *name;
 
-	if (asprintf(&name, "%s" TL_INDEX_SUFFIX, path) < 0)
-		return NULL;
-	int rc = extract_input_open(&input, extract, name);
+	if (asprintf(&name, "%s" TL_INDEX_SUFFIX, input->path) < 0)
+		return false;
+	int rc = extract_input_open(out, extract, name);
 	free(name);
-	if (rc != 0)
-		return NULL;
-	if (input.file_bytes <= SIDECAR_BYTES_MAX &&
-		extract_input_get(&input, 0, input.file_bytes, &data, out_size) == 0)
-		copy = malloc(*out_size + 1);
-	if (copy != NULL && *out_size != 0)
-		memcpy(copy, data, *out_size);
-	extract_input_close(&input);
-	return copy;
+	out->path = input->path;
+	out->ahead = 0;
+	return rc == 0;
+}
+
+// Reads the sidecar, which stays in the memory of its input: first the header, then all of it if the header is that of
+// this recording. False: it has not all the rows of this recording as they were written.
+static bool load_sidecar(const struct extract_input *input, struct extract_input *sidecar, struct tl_index_reader *out)
+{
+	const uint8_t *data;
+	size_t got;
+
+	if (sidecar->file_bytes > sidecar_bytes_max(input) ||
+		extract_input_get(sidecar, 0, TL_INDEX_HEADER_BYTES, &data, &got) != 0 ||
+		tl_index_open(out, data, got) != 0 || out->header.file_bytes != input->file_bytes)
+		return false;
+	return extract_input_get(sidecar, 0, sidecar->file_bytes, &data, &got) == 0 &&
+	       tl_index_open(out, data, got) == 0 && tl_index_is_complete(out);
 }
 
 // What lies at this place of the file, unpacked where it is packed.
@@ -63,50 +79,76 @@ static int take_slab(struct extract *extract, struct extract_input *input, const
 		return rc;
 	if (got < TL_PCAPNG_HEAD_BYTES || tl_pcapng_get_head(slab, (uint32_t)got, &head) != 0 ||
 		head.run_id != reader->header.run_id || head.sequence != row->sequence || head.ring != row->ring ||
-		head.used_bytes > got || !extract_slab_is_whole(slab, got, &head))
+		head.used_bytes + tl_pcapng_pad_bytes(head.used_bytes, TL_PCAPNG_ALIGN) != got ||
+		!extract_slab_is_whole(slab, got, &head, row->offset_bytes))
 		return -ESTALE;
 	extract->stats->slabs_read++;
 	return extract_walk_memory(extract, slab, head.used_bytes, extract_take_block);
 }
 
-// Every row that may matter. *at is then where scanning has to go on.
+// Takes what no row covers, from *at up to an offset: the blocks between slabs, and any slab that has no row. Returns 0
+// with *at at the end, -ESTALE: no block follows at *at, or another error.
+static int take_between(struct extract *extract, struct extract_input *input, uint64_t *at, uint64_t to)
+{
+	uint64_t slabs = extract->stats->slabs_total, next;
+	const uint8_t *blocks;
+	size_t got;
+	int rc = 0;
+
+	if (input->packed == NULL)
+		rc = extract_walk_file(extract, input, at, to, extract_take_scanned);
+	while (rc == 0 && input->packed != NULL && *at < to) {
+		rc = extract_packed_unit(input, *at, &blocks, &got, &next);
+		if (rc == 0)
+			rc = extract_walk_memory(extract, blocks, got, extract_take_scanned);
+		if (rc == 0)
+			*at = next;
+	}
+	if (slabs != extract->stats->slabs_total)
+		tl_warn("%s" TL_INDEX_SUFFIX ": lacks rows before byte %" PRIu64
+			": these slabs were read without it; `tapline extract --reindex` makes it anew",
+			input->path, to);
+	return rc == -ENODATA || (rc == 0 && *at < to) ? -ESTALE : rc;
+}
+
+// Every slab that may matter, and all that is between slabs. *at is then where scanning has to go on.
 static int take_rows(struct extract *extract, struct extract_input *input, struct tl_index_reader *reader, uint64_t *at)
 {
 	struct tl_index_row row;
 	int rc;
 
 	while ((rc = tl_index_next(reader, &row)) == 1) {
-		int result = 0;
-		if (extract_match_row(extract->cfg, &row))
+		int result = take_between(extract, input, at, row.offset_bytes);
+		if (result == 0 && extract_match_row(extract->cfg, &row))
 			result = take_slab(extract, input, reader, &row);
-		if (result != 0) {
-			*at = row.offset_bytes;
+		if (result != 0)
 			return result;
-		}
 		extract->stats->slabs_total++;
 		*at = row.offset_bytes + row.len_bytes;
 	}
-	return rc == 0 ? 0 : -ESTALE;
+	return rc == 0 ? take_between(extract, input, at, input->file_bytes) : -ESTALE;
 }
 
-// Whether the sidecar speaks of this file: its size and the run of its first slab are the same.
-static bool is_about(
-	struct extract_input *input, const struct tl_index_reader *reader, const struct tl_index_row *first)
+// Tell whether the run of the first row's slab is the sidecar's.
+static bool is_about(struct extract_input *input, const struct tl_index_reader *reader)
 {
+	struct tl_index_reader peek = *reader;
+	struct tl_index_row first;
 	struct tl_pcapng_head head;
 	const uint8_t *data;
 	size_t got;
 
-	return reader->header.file_bytes == input->file_bytes &&
-	       get_slab(input, first->offset_bytes, input->packed != NULL ? first->len_bytes : TL_PCAPNG_HEAD_BYTES,
+	return tl_index_next(&peek, &first) == 1 &&
+	       get_slab(input, first.offset_bytes, input->packed != NULL ? first.len_bytes : TL_PCAPNG_HEAD_BYTES,
 		       &data, &got) == 0 &&
 	       tl_pcapng_get_head(data, (uint32_t)got, &head) == 0 && head.run_id == reader->header.run_id;
 }
 
-// What the sidecar says of; at is behind the blocks that open the file.
-static int take_by_rows(
-	struct extract *extract, struct extract_input *input, struct tl_index_reader *reader, uint64_t at)
+// All of the file, of slabs only what the rows do not rule out.
+static int take_by_rows(struct extract *extract, struct extract_input *input, struct tl_index_reader *reader)
 {
+	uint64_t at = 0;
+
 	extract->stats->files_indexed++;
 	int rc = take_rows(extract, input, reader, &at);
 	if (rc == -EBADMSG) {
@@ -115,8 +157,8 @@ static int take_by_rows(
 	}
 	if (rc != -ESTALE)
 		return rc;
-	tl_warn("%s" TL_INDEX_SUFFIX ": is damaged: reading the rest of the recording, from byte %" PRIu64
-		", without it; `tapline extract --reindex` makes it anew",
+	tl_warn("%s" TL_INDEX_SUFFIX ": is damaged, or the recording is: reading the rest of it, from byte %" PRIu64
+		", without an index; `tapline extract --reindex` makes it anew",
 		input->path, at);
 	input->ahead = EXTRACT_AHEAD;
 	if (input->packed == NULL)
@@ -125,51 +167,26 @@ static int take_by_rows(
 	return extract_scan(extract, input, 0);
 }
 
-// The blocks before the first slab.
-static int take_prologue(struct extract *extract, struct extract_input *input, uint64_t first)
-{
-	const uint8_t *blocks;
-	uint64_t at = 0;
-	size_t got;
-	int rc = 0;
-
-	if (input->packed == NULL)
-		return extract_walk_file(extract, input, &at, first, extract_take_block);
-	while (rc == 0 && at < first) {
-		rc = extract_packed_unit(input, at, &blocks, &got, &at);
-		if (rc == 0)
-			rc = extract_walk_memory(extract, blocks, got, extract_take_block);
-	}
-	return rc;
-}
-
 int extract_indexed(struct extract *extract, struct extract_input *input, bool *out_done)
 {
-	struct tl_index_reader reader = {0}, peek;
-	struct tl_index_row first;
-	size_t size;
+	struct tl_index_reader reader;
+	struct extract_input sidecar;
 	int rc = 0;
 
-	uint8_t *sidecar = load_sidecar(extract, input->path, &size);
-	if (sidecar == NULL)
+	if (!open_sidecar(extract, input, &sidecar))
 		return 0;
-	bool good = tl_index_open(&reader, sidecar, size) == 0;
-	peek = reader;
 	input->ahead = 0;
-	if (good && tl_index_next(&peek, &first) == 1 && is_about(input, &reader, &first)) {
-		*out_done = true;
-		rc = take_prologue(extract, input, first.offset_bytes);
-		if (rc == 0)
-			rc = take_by_rows(extract, input, &reader, first.offset_bytes);
-	} else {
+	*out_done = load_sidecar(input, &sidecar, &reader) && is_about(input, &reader);
+	if (*out_done)
+		rc = take_by_rows(extract, input, &reader);
+	else
 		tl_warn("%s" TL_INDEX_SUFFIX
-			": is damaged or of another recording: reading all of this one without it; "
-			"`tapline extract --reindex` makes it anew",
+			": is damaged, lacks rows, or is of another recording: reading all of this one "
+			"without it; `tapline extract --reindex` makes it anew",
 			input->path);
-	}
 	input->ahead = EXTRACT_AHEAD;
 	if (input->packed != NULL && !*out_done)
 		extract_packed_seek(input, 0);
-	free(sidecar);
+	extract_input_close(&sidecar);
 	return rc;
 }

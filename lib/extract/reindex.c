@@ -94,7 +94,7 @@ static int add_row(struct reindex *reindex, const uint8_t *slab, size_t size, co
 	struct tl_extract_stats *stats = reindex->extract.stats;
 	struct tl_index_row row;
 
-	if (!extract_slab_is_whole(slab, size, head))
+	if (!extract_slab_is_whole(slab, size, head, offset))
 		return -EINVAL;
 	int rc = extract_walk_memory(&reindex->extract, slab, head->used_bytes, check_block);
 	if (rc != 0)

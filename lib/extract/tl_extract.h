@@ -29,8 +29,9 @@ struct tl_extract_stats {
 	uint64_t files_incomplete; // end in the middle: being written, cut off, or damaged there
 	uint64_t slabs_total;	   // known of, in our recordings
 	uint64_t slabs_read;
-	uint64_t bytes_total; // of all files
-	uint64_t bytes_read;  // sidecars included
+	uint64_t slabs_damaged; // left out: not whole, and others follow
+	uint64_t bytes_total;	// of all files
+	uint64_t bytes_read;	// sidecars included
 	uint64_t records_read;
 	uint64_t records_matched;
 	uint64_t written_bytes;

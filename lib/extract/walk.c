@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <tl_digest.h>
+
 #define BLOCK_BYTES_MIN 12u
 #define BYTE_ORDER_MAGIC 0x1A2B3C4Du
 #define EPB_BYTES_MIN 32u
@@ -84,16 +86,17 @@ bool extract_read_record(
 	return out->type == EXTRACT_SIMPLE_PACKET ? read_simple(section, out) : read_enhanced(section, out);
 }
 
-bool extract_slab_is_whole(const uint8_t *p, size_t size, const struct tl_pcapng_head *head)
+bool extract_slab_is_whole(const uint8_t *p, size_t size, const struct tl_pcapng_head *head, uint64_t offset)
 {
 	const struct extract_section ours = {.begun = true};
 	uint32_t records = 0, type;
 
-	if (size < head->used_bytes || (head->check != 0 && head->check != tl_pcapng_check(p, head->used_bytes)))
+	if (size < head->used_bytes || !tl_digest_is_right(head, p, offset))
 		return false;
 	for (uint32_t at = TL_PCAPNG_HEAD_BYTES; at < head->used_bytes;) {
 		int64_t bytes = extract_block(&ours, p + at, head->used_bytes - at, &type);
-		if (bytes <= 0 || bytes > head->used_bytes - at || !extract_block_closes(p + at, (uint32_t)bytes))
+		if (bytes <= 0 || bytes > head->used_bytes - at || !extract_block_closes(p + at, (uint32_t)bytes) ||
+			type == TL_PCAPNG_SHB || type == TL_PCAPNG_HEAD)
 			return false;
 		records += type == TL_PCAPNG_EPB;
 		at += (uint32_t)bytes;
@@ -158,7 +161,19 @@ static int check_slab(
 	int rc = extract_input_get(input, at, head->used_bytes, &slab, &got);
 	if (rc != 0)
 		return rc;
-	return extract_slab_is_whole(slab, got, head) ? 0 : -ENODATA;
+	return extract_slab_is_whole(slab, got, head, at) ? 0 : -ENODATA;
+}
+
+// Tell whether a slab of the file follows the one that is not whole: then that is damaged, and not the end.
+static bool is_followed(struct extract_input *input, const struct extract_section *section)
+{
+	struct tl_pcapng_head head;
+	const uint8_t *block;
+	size_t got;
+
+	return section->file != 0 &&
+	       extract_input_get(input, section->own_end, TL_PCAPNG_HEAD_BYTES, &block, &got) == 0 &&
+	       tl_pcapng_get_head(block, (uint32_t)got, &head) == 0 && head.file == section->file;
 }
 
 int extract_walk_file(
@@ -178,6 +193,11 @@ int extract_walk_file(
 			return 0; // an earlier file, which this one is written over
 		if (begins) {
 			int rc = check_slab(extract, input, *at, &head);
+			if (rc == -ENODATA && is_followed(input, &extract->section)) {
+				extract_say_damaged(extract, input, *at, extract->section.own_end);
+				*at = extract->section.own_end;
+				continue;
+			}
 			if (rc != 0)
 				return rc == -ENODATA ? 0 : rc;
 			rc = (int)get_block(extract, input, *at, end, &block, &type); // may lie elsewhere now

@@ -6,14 +6,16 @@
 #include <errno.h>
 #include <string.h>
 
-#define MAGIC "TAPINDX1" // eight characters, no NUL; the last is the version
+#define MAGIC "TAPINDX2" // eight characters, no NUL; the last is the version
 
 struct header_bytes {
 	char magic[8];
 	uint64_t file_bytes;
 	uint64_t run_id;
 	uint32_t rows;
-	uint32_t reserved[7]; // 0
+	uint32_t reserved[3]; // 0
+	uint64_t rows_bytes;
+	uint64_t rows_checksum;
 	uint64_t checksum;
 };
 
@@ -46,6 +48,11 @@ static uint64_t checksum(const uint8_t *data, size_t len)
 	return sum;
 }
 
+uint64_t tl_index_checksum(const void *rows, size_t bytes)
+{
+	return checksum(rows, bytes);
+}
+
 void tl_index_put_header(void *buf, const struct tl_index_header *header)
 {
 	struct header_bytes bytes = {
@@ -53,6 +60,8 @@ void tl_index_put_header(void *buf, const struct tl_index_header *header)
 		.file_bytes = header->file_bytes,
 		.run_id = header->run_id,
 		.rows = header->rows,
+		.rows_bytes = header->rows_bytes,
+		.rows_checksum = header->rows_checksum,
 	};
 
 	bytes.checksum = checksum((const uint8_t *)&bytes, offsetof(struct header_bytes, checksum));
@@ -98,9 +107,21 @@ int tl_index_open(struct tl_index_reader *reader, const void *data, size_t size)
 		.data = data,
 		.size = size,
 		.at = sizeof(bytes),
-		.header = {.file_bytes = bytes.file_bytes, .run_id = bytes.run_id, .rows = bytes.rows},
+		.header = {.file_bytes = bytes.file_bytes,
+			.run_id = bytes.run_id,
+			.rows = bytes.rows,
+			.rows_bytes = bytes.rows_bytes,
+			.rows_checksum = bytes.rows_checksum},
 	};
 	return 0;
+}
+
+bool tl_index_is_complete(const struct tl_index_reader *reader)
+{
+	size_t bytes = reader->size - TL_INDEX_HEADER_BYTES;
+
+	return bytes == reader->header.rows_bytes && bytes % sizeof(uint64_t) == 0 &&
+	       tl_index_checksum(reader->data + TL_INDEX_HEADER_BYTES, bytes) == reader->header.rows_checksum;
 }
 
 static bool is_bloom_size(uint32_t bytes)

@@ -67,8 +67,11 @@ int tl_index_rows_write(const struct tl_index_rows *rows, const char *recording,
 
 	if (asprintf(&path, "%s" TL_INDEX_SUFFIX, recording) < 0)
 		return -ENOMEM;
-	tl_index_put_header(
-		header, &(struct tl_index_header){.file_bytes = file_bytes, .run_id = run_id, .rows = rows->n});
+	tl_index_put_header(header, &(struct tl_index_header){.file_bytes = file_bytes,
+					    .run_id = run_id,
+					    .rows = rows->n,
+					    .rows_bytes = rows->used_bytes,
+					    .rows_checksum = tl_index_checksum(rows->data, rows->used_bytes)});
 	int rc = write_sidecar(path, header, rows);
 	free(path);
 	return rc;

@@ -84,9 +84,14 @@ struct tl_index_header {
 	uint64_t file_bytes; // of the recording
 	uint64_t run_id;     // as in its HEADs
 	uint32_t rows;
+	uint64_t rows_bytes;	// of all rows
+	uint64_t rows_checksum; // tl_index_checksum() of all rows
 };
 
 void tl_index_put_header(void *buf, const struct tl_index_header *header); // TL_INDEX_HEADER_BYTES
+
+// Checksum over rows as they stand in the sidecar.
+uint64_t tl_index_checksum(const void *rows, size_t bytes);
 
 // Returns the bytes written, TL_INDEX_ROW_MAX at most.
 uint32_t tl_index_put_row(void *buf, const struct tl_index_row *row);
@@ -120,6 +125,9 @@ struct tl_index_reader {
 
 // Returns 0, or -EINVAL: no sidecar, another version, or a damaged header.
 int tl_index_open(struct tl_index_reader *reader, const void *data, size_t size);
+
+// Tell whether the rows are those that the header was written for: none is missing, added or changed.
+bool tl_index_is_complete(const struct tl_index_reader *reader);
 
 // 1 with *out filled (its bloom borrowed from data), 0 after the last row, -EINVAL where the sidecar is damaged or cut
 // off: the rows before that are good. After 0 or an error it keeps giving the same answer.

@@ -12,6 +12,7 @@ const struct tl_latency_counter tl_latency_counters[] = {
 	{"matched", "matched", offsetof(struct tl_latency, matched)},
 	{"unmatched_triggers", "unmatched triggers", offsetof(struct tl_latency, unmatched_triggers)},
 	{"unmatched_replies", "unmatched replies", offsetof(struct tl_latency, unmatched_replies)},
+	{"ambiguous", "ambiguous", offsetof(struct tl_latency, ambiguous)},
 	{"duplicates", "duplicates", offsetof(struct tl_latency, duplicates)},
 	{"unstamped", "without a stamp", offsetof(struct tl_latency, unstamped)},
 	{"reply_first", "reply before trigger", offsetof(struct tl_latency, reply_first)},

@@ -65,16 +65,19 @@ int tl_latency_add(struct tl_latency *report, const struct tl_latency_sample *sa
 	return keep_sample(report, sample);
 }
 
-int tl_latency_add_pair(struct tl_latency *report, uint64_t trigger_ns, uint64_t reply_ns, uint64_t packet_id)
+int tl_latency_add_pair(
+	struct tl_latency *report, uint64_t trigger_ns, uint64_t reply_ns, uint64_t packet_id, bool ambiguous)
 {
+	report->ambiguous += ambiguous;
 	if (reply_ns < trigger_ns) {
 		report->matched++;
 		report->reply_first++;
 		return 0;
 	}
-	return tl_latency_add(
-		report, &(struct tl_latency_sample){
-				.time_ns = trigger_ns, .latency_ns = reply_ns - trigger_ns, .packet_id = packet_id});
+	return tl_latency_add(report, &(struct tl_latency_sample){.time_ns = trigger_ns,
+					      .latency_ns = reply_ns - trigger_ns,
+					      .packet_id = packet_id,
+					      .ambiguous = ambiguous});
 }
 
 struct tl_latency_stage *tl_latency_stage(struct tl_latency *report, const char *name)

@@ -37,6 +37,8 @@ int tl_latency_summary_from_json(const json_t *object, struct tl_hist_summary *o
 	int rc = 0;
 
 	*out = (struct tl_hist_summary){.mean_ns = json_number_value(json_object_get(object, "mean"))};
+	if (out->mean_ns < 0 || out->mean_ns > (double)INT64_MAX)
+		return tl_fail(err, -EINVAL, "\"mean\" is not a number from 0 to 2^63");
 	for (size_t i = 0; i < TL_ARRAY_LEN(fields) && rc == 0; i++)
 		rc = read_count(object, fields[i].key, 0, fields[i].value, err);
 	return rc;

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <tl_text.h>
 #include <tl_units.h>
 
 #define NS_TEXT 32
@@ -23,7 +24,7 @@ static void print_summary(FILE *out, const char *name, const struct tl_hist_summ
 		s->min_ns, s->p50_ns, s->p90_ns, s->p99_ns, s->p999_ns, s->max_ns, (uint64_t)(s->mean_ns + 0.5)};
 	char text[NS_TEXT];
 
-	fprintf(out, "%-32s %10" PRIu64, name, s->count);
+	fprintf(out, "%-32s %10" PRIu64, TL_PRINTABLE(name), s->count);
 	for (size_t i = 0; i < TL_ARRAY_LEN(values_ns); i++)
 		fprintf(out, " %11s", s->count == 0 ? "-" : tl_format_ns(values_ns[i], text, sizeof(text)));
 	fputc('\n', out);
@@ -59,7 +60,8 @@ static void print_source(FILE *out, const char *of, const struct tl_latency_sour
 {
 	char text[NS_TEXT];
 
-	fprintf(out, "%-32s %s, within %s\n", of, source->name, tl_format_ns(source->bound_ns, text, sizeof(text)));
+	fprintf(out, "%-32s %s, within %s\n", of, TL_PRINTABLE(source->name),
+		tl_format_ns(source->bound_ns, text, sizeof(text)));
 }
 
 // A table of costs may be all there is.
@@ -71,8 +73,8 @@ static bool is_costs_only(const struct tl_latency *report)
 static void print_head(FILE *out, const struct tl_latency *report)
 {
 	if (report->name[0] != '\0')
-		fprintf(out, "%s\n", report->name);
-	fprintf(out, "%-32s %s\n", "method", report->method);
+		fprintf(out, "%s\n", TL_PRINTABLE(report->name));
+	fprintf(out, "%-32s %s\n", "method", TL_PRINTABLE(report->method));
 	print_source(out, "stamps of triggers", &report->trigger);
 	print_source(out, "stamps of replies", &report->reply);
 	for (size_t i = 0; i < tl_latency_n_counters; i++) {
@@ -128,9 +130,9 @@ static void print_costs(FILE *out, const struct tl_latency *report)
 		print_summary(out, report->costs[i].name, &report->costs[i].latency);
 	fprintf(out,
 		"\ndifference to %s, ns, at p50, p99, p99.9, each with the interval that holds it with 95 %% confidence\n",
-		report->costs[0].name);
+		TL_PRINTABLE(report->costs[0].name));
 	for (size_t i = 1; i < report->n_costs; i++) {
-		fprintf(out, "%-32s", report->costs[i].name);
+		fprintf(out, "%-32s", TL_PRINTABLE(report->costs[i].name));
 		print_interval(out, &report->costs[i].p50);
 		print_interval(out, &report->costs[i].p99);
 		print_interval(out, &report->costs[i].p999);
@@ -153,7 +155,7 @@ static void print_outliers(FILE *out, const struct tl_latency *report)
 			fprintf(out, "  interrupts %" PRIu64, outlier->interrupts);
 		if (outlier->steal_ns != UINT64_MAX)
 			fprintf(out, "  steal %s", tl_format_ns(outlier->steal_ns, text, sizeof(text)));
-		fprintf(out, "%s%s\n", outlier->note[0] != '\0' ? "  " : "", outlier->note);
+		fprintf(out, "%s%s\n", outlier->note[0] != '\0' ? "  " : "", TL_PRINTABLE(outlier->note));
 	}
 }
 
@@ -177,15 +179,15 @@ int tl_latency_text(const struct tl_latency *report, FILE *out)
 	print_costs(out, report);
 	print_outliers(out, report);
 	for (size_t i = 0; i < report->n_invalid; i++)
-		fprintf(out, "%sINVALID: %s\n", i == 0 ? "\n" : "", report->invalid[i]);
+		fprintf(out, "%sINVALID: %s\n", i == 0 ? "\n" : "", TL_PRINTABLE(report->invalid[i]));
 	return ferror(out) == 0 ? 0 : -EIO;
 }
 
 int tl_latency_csv(const struct tl_latency *report, FILE *out)
 {
-	fputs("packet_id,time_ns,latency_ns\n", out);
+	fputs("packet_id,time_ns,latency_ns,ambiguous\n", out);
 	for (size_t i = 0; i < report->n_samples; i++)
-		fprintf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", report->samples[i].packet_id,
-			report->samples[i].time_ns, report->samples[i].latency_ns);
+		fprintf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d\n", report->samples[i].packet_id,
+			report->samples[i].time_ns, report->samples[i].latency_ns, report->samples[i].ambiguous);
 	return ferror(out) == 0 ? 0 : -EIO;
 }

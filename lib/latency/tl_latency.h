@@ -38,6 +38,7 @@ struct tl_latency_sample {
 	uint64_t latency_ns;
 	uint64_t
 		packet_id; // links trigger and reply in a recording (epb_packetid); without one, a number of the sample
+	bool ambiguous;	   // another trigger could be meant
 };
 
 // Where a stamp comes from: "nic-rx", "nic-ptp", "nic-tx", "kernel", "file", "tsc"; "user": a client's own clock; or
@@ -96,6 +97,7 @@ struct tl_latency {
 
 	uint64_t matched;
 	uint64_t unmatched_triggers, unmatched_replies;
+	uint64_t ambiguous;   // of the matched, pairs whose reply could have answered another trigger as well
 	uint64_t duplicates;  // replies to a trigger that had its first one
 	uint64_t unstamped;   // packets that a stamp was wanted for and had none
 	uint64_t reply_first; // pairs whose reply is stamped before its trigger: a fault of clocks, in no percentile
@@ -133,7 +135,8 @@ void tl_latency_set_sources(struct tl_latency *report, const char *trigger, uint
 int tl_latency_add(struct tl_latency *report, const struct tl_latency_sample *sample);
 
 // A matched pair by its two stamps: like add(), or counted as reply_first.
-int tl_latency_add_pair(struct tl_latency *report, uint64_t trigger_ns, uint64_t reply_ns, uint64_t packet_id);
+int tl_latency_add_pair(
+	struct tl_latency *report, uint64_t trigger_ns, uint64_t reply_ns, uint64_t packet_id, bool ambiguous);
 
 // The stage of that name, made at the first call, in the order of these calls: record into ->hist. NULL: no memory, or
 // too many.
@@ -183,9 +186,10 @@ int tl_latency_summary_from_json(const json_t *json, struct tl_hist_summary *out
 
 // The other forms. All return 0 or -EIO.
 int tl_latency_text(const struct tl_latency *report, FILE *out);
-int tl_latency_csv(const struct tl_latency *report, FILE *out); // packet_id,time_ns,latency_ns of every sample kept
-int tl_latency_hgrm(const struct tl_hist *hist, FILE *out);	// percentiles in HdrHistogram's format, in ns
-int tl_latency_html(const json_t *json, FILE *out);		// one page that needs nothing else
+int tl_latency_csv(
+	const struct tl_latency *report, FILE *out); // packet_id,time_ns,latency_ns,ambiguous of every sample kept
+int tl_latency_hgrm(const struct tl_hist *hist, FILE *out); // percentiles in HdrHistogram's format, in ns
+int tl_latency_html(const json_t *json, FILE *out);	    // one page that needs nothing else
 
 // Writes the files whose path is not NULL, mode 0640. Returns 0, or -errno and the sentence naming the file.
 struct tl_latency_files {

@@ -12,6 +12,7 @@
 #include <rte_malloc.h>
 
 #include <tl_err.h>
+#include <tl_guard.h>
 
 #define IDLE_SLEEP_US 1000
 #define IDLE_SLEEP_POLLING_US 100 // what a service polls for wakes nobody
@@ -57,6 +58,7 @@ static int run(void *lcore)
 {
 	struct tl_lcore *l = lcore;
 
+	tl_guard_thread(TL_GUARD_LCORE);
 	atomic_store_explicit(&l->tid, gettid(), memory_order_relaxed);
 	return tl_lcore_loop(l);
 }

@@ -115,6 +115,12 @@ static void drain(struct tl_lcore *l, bool quiesced)
 	for (uint32_t i = 0; i < l->cfg.n_services; i++)
 		if (l->services[i].finish != NULL)
 			l->services[i].finish(l->services[i].ctx);
+	if (l->cfg.txq != NULL) {
+		for (unsigned i = 0; i < TL_TXQ_MAX / TL_BURST; i++)
+			tl_txq_flush(l->cfg.txq);
+		tl_txq_drop_waiting(l->cfg.txq);
+		tl_txq_record_sent(l->cfg.txq);
+	}
 }
 
 // After an empty poll of an adaptive lcore. Looking again and again for frames that come many at a time would only

@@ -7,7 +7,8 @@
 //   frame.c    what a frame carries
 //   stream.c   TCP streams, put together by sequence number
 //   streams.c  the table of them
-//   trigger.c  the triggers within some windows, in their order, and which of them a reply answers
+//   trigger.c  the triggers within some windows, in their order
+//   choose.c   which of those of the same bytes a reply answers
 //   index.c    finds them by their bytes
 //   message.c  replies out of bytes: by payload, sequence or position
 //
@@ -28,6 +29,9 @@ struct match_group {
 	struct match_group *next; // in the bucket
 	struct match_trigger *first, *last;
 	struct match_trigger *open; // none before it waits for a reply
+	uint64_t usual_ns;	    // decaying maximum of the latencies that were not ambiguous
+	uint64_t youngest_frame;    // of the candidates of the last ambiguous reply
+	uint32_t in_step;	    // ambiguous replies in a row that would fit the youngest candidate
 	uint64_t hash;
 	uint32_t len;
 };
@@ -41,6 +45,7 @@ struct match_trigger {
 	uint32_t len;	// of the payload
 	uint32_t key_len;
 	bool answered;
+	bool given_up; // its reply was lost: younger ones have theirs
 	uint8_t key[]; // what is looked for
 };
 
@@ -62,7 +67,7 @@ struct match_index {
 
 // The segment that a byte came with: all up to end.
 struct match_mark {
-	uint32_t end;
+	uint64_t end;
 	uint64_t ts_ns, frame;
 };
 
@@ -121,6 +126,7 @@ struct tl_match {
 
 	struct match_stream *only;     // TL_MATCH_POSITION: the stream of replies
 	struct match_trigger *awaited; // the first whose last byte has not come
+	struct match_mark latest;      // latest segment of the reply that ends at byte .end of the stream; 0: none
 	uint64_t begin;		       // of the next trigger's bytes
 	uint8_t scratch[MATCH_FRAME_MAX];
 };
@@ -165,11 +171,19 @@ enum match_use match_read_frame(struct tl_match *match, const struct tl_match_fr
 // trigger.c
 int match_trigger_add(struct tl_match *match, const struct match_payload *payload);
 void match_triggers_retire(struct tl_match *match, uint64_t until_ns);
-// The trigger of the group that a reply at this time answers, for the first time or, with *out_again, once more; or
-// NULL.
-struct match_trigger *match_choose(
-	const struct tl_match *match, const struct match_group *group, uint64_t reply_ns, bool *out_again);
-int match_link(struct tl_match *match, struct match_trigger *trigger, uint64_t reply_ns, uint64_t reply_frame);
+
+// choose.c
+struct match_answer {
+	struct match_trigger *trigger; // NULL: none
+	bool again;		       // it has a reply already
+	bool ambiguous;		       // another trigger waits, too
+};
+// Choose the trigger of the group that a reply at this time answers.
+struct match_answer match_choose(const struct tl_match *match, struct match_group *group, uint64_t reply_ns);
+// Tell whether trigger and reply are at most a window apart.
+bool match_is_in_sight(const struct tl_match *match, const struct match_trigger *trigger, uint64_t reply_ns);
+int match_link(
+	struct tl_match *match, struct match_trigger *trigger, bool ambiguous, uint64_t reply_ns, uint64_t reply_frame);
 
 // index.c
 // The trigger becomes one of a group. Returns 0 or -ENOMEM.

@@ -74,14 +74,15 @@ int match_text_put(struct match_text *text, const uint8_t *data, uint32_t len, u
 	return 0;
 }
 
-// The segment that a byte from at on came with.
-static const struct match_mark *mark_of(const struct match_text *text, uint32_t byte)
+// Find the latest of the segments that brought the first len bytes: with it they are complete.
+static const struct match_mark *completion(const struct match_text *text, uint32_t len)
 {
-	const struct match_mark *mark = &text->mark[text->mark_at];
+	const struct match_mark *mark = &text->mark[text->mark_at], *latest = mark;
 
-	while (mark->end <= byte)
-		mark++;
-	return mark;
+	while (mark->end < text->at + len)
+		if ((++mark)->ts_ns > latest->ts_ns)
+			latest = mark;
+	return latest;
 }
 
 static void pass(struct match_text *text, uint32_t len)
@@ -102,18 +103,16 @@ static void pass_unmatched(struct tl_match *match, struct match_text *text, uint
 	pass(text, len);
 }
 
-// The bytes at the front answer this trigger, or do so again.
-static int take(
-	struct tl_match *match, struct match_text *text, uint32_t len, struct match_trigger *trigger, bool again)
+// Take len bytes at the front as the answer.
+static int take(struct tl_match *match, struct match_text *text, uint32_t len, const struct match_answer *answer)
 {
-	const struct match_mark *mark = mark_of(text, text->at + len - 1);
+	const struct match_mark *mark = completion(text, len);
 	uint64_t ts_ns = mark->ts_ns, frame = mark->frame;
 
 	text->skipping = false;
 	pass(text, len);
-	if (again)
-		match->stats.duplicates++;
-	return again ? 0 : match_link(match, trigger, ts_ns, frame);
+	match->stats.duplicates += answer->again;
+	return answer->again ? 0 : match_link(match, answer->trigger, answer->ambiguous, ts_ns, frame);
 }
 
 // ---- by payload
@@ -130,15 +129,13 @@ static bool take_payload(struct tl_match *match, struct match_text *text, int *o
 		if (length->len > text->len - text->at)
 			continue;
 		uint64_t hash = text->sum[text->at + length->len] - text->sum[text->at] * length->power;
-		const struct match_group *group = match_find(index, hash, text->data + text->at, length->len);
+		struct match_group *group = match_find(index, hash, text->data + text->at, length->len);
 		if (group == NULL)
 			continue;
-		bool again;
-		uint64_t ts_ns = mark_of(text, text->at + length->len - 1)->ts_ns;
-		struct match_trigger *trigger = match_choose(match, group, ts_ns, &again);
-		if (trigger == NULL)
+		struct match_answer answer = match_choose(match, group, completion(text, length->len)->ts_ns);
+		if (answer.trigger == NULL)
 			continue;
-		*out_rc = take(match, text, length->len, trigger, again);
+		*out_rc = take(match, text, length->len, &answer);
 		return true;
 	}
 	return false;
@@ -171,7 +168,7 @@ static uint64_t number_of(const struct tl_match *match, const uint8_t *message, 
 	return sum;
 }
 
-static const struct match_group *find_number(const struct tl_match *match, const uint8_t *message)
+static struct match_group *find_number(const struct tl_match *match, const uint8_t *message)
 {
 	const uint8_t *number;
 	uint64_t hash = number_of(match, message, &number);
@@ -215,16 +212,16 @@ static int decide_numbers(struct tl_match *match, struct match_text *text, uint6
 	pass_rest(match, text);
 	while (rc == 0 && text->at < text->len) {
 		uint32_t left = text->len - text->at;
-		bool old = text->mark[text->mark_at].ts_ns + match->cfg.window_ns < now_ns, again;
-		const struct match_group *group = left >= need ? find_number(match, text->data + text->at) : NULL;
+		bool old = text->mark[text->mark_at].ts_ns + match->cfg.window_ns < now_ns;
+		struct match_group *group = left >= need ? find_number(match, text->data + text->at) : NULL;
 		uint32_t len = reply_bytes(match, group);
 		if ((left < need || left < len) && !old)
 			break;
-		struct match_trigger *trigger = NULL;
+		struct match_answer answer = {0};
 		if (group != NULL && len <= left)
-			trigger = match_choose(match, group, mark_of(text, text->at + len - 1)->ts_ns, &again);
-		if (trigger != NULL)
-			rc = take(match, text, len, trigger, again);
+			answer = match_choose(match, group, completion(text, len)->ts_ns);
+		if (answer.trigger != NULL)
+			rc = take(match, text, len, &answer);
 		else
 			pass_unknown(match, text);
 	}
@@ -245,16 +242,20 @@ int match_text_decide(struct tl_match *match, struct match_text *text, uint64_t 
 
 static int match_number(struct tl_match *match, const struct match_payload *payload)
 {
-	bool has_one = payload->len >= (uint64_t)match->cfg.reply_offset + match->cfg.number_bytes, again = false;
-	const struct match_group *group = has_one ? find_number(match, payload->data) : NULL;
-	struct match_trigger *trigger = group != NULL ? match_choose(match, group, payload->ts_ns, &again) : NULL;
+	bool has_one = payload->len >= (uint64_t)match->cfg.reply_offset + match->cfg.number_bytes;
+	struct match_group *group = has_one ? find_number(match, payload->data) : NULL;
+	struct match_answer answer = {0};
 
-	if (trigger == NULL) {
+	if (group != NULL)
+		answer = match_choose(match, group, payload->ts_ns);
+	if (answer.trigger == NULL) {
 		match->stats.unmatched_replies++;
 		match->stats.unmatched_reply_bytes += payload->len;
 	}
-	match->stats.duplicates += again;
-	return trigger == NULL || again ? 0 : match_link(match, trigger, payload->ts_ns, payload->frame);
+	match->stats.duplicates += answer.again;
+	if (answer.trigger == NULL || answer.again)
+		return 0;
+	return match_link(match, answer.trigger, answer.ambiguous, payload->ts_ns, payload->frame);
 }
 
 int match_datagram(struct tl_match *match, const struct match_payload *payload)
@@ -272,20 +273,33 @@ int match_datagram(struct tl_match *match, const struct match_payload *payload)
 
 // ---- by position
 
+// Account for a piece of the reply to the awaited trigger. Returns the latest piece of this reply.
+static const struct match_mark *add_piece(struct tl_match *match, const struct match_mark *piece)
+{
+	if (match->latest.end != match->awaited->begin + match->awaited->len || piece->ts_ns > match->latest.ts_ns)
+		match->latest = *piece;
+	match->latest.end = match->awaited->begin + match->awaited->len;
+	return &match->latest;
+}
+
 int match_position(struct tl_match *match, uint64_t at, uint32_t len, uint64_t ts_ns, uint64_t frame)
 {
-	uint64_t end = at + len, window_ns = match->cfg.window_ns;
+	const struct match_mark piece = {.ts_ns = ts_ns, .frame = frame};
+	uint64_t end = at + len;
 	bool unmatched = match->awaited == NULL || at < match->awaited->begin;
 	int rc = 0;
 
-	while (rc == 0 && match->awaited != NULL && match->awaited->begin + match->awaited->len <= end) {
+	while (rc == 0 && match->awaited != NULL && match->awaited->begin < end) {
 		struct match_trigger *trigger = match->awaited;
-		uint64_t apart_ns = trigger->ts_ns > ts_ns ? trigger->ts_ns - ts_ns : ts_ns - trigger->ts_ns;
+		uint64_t trigger_end = trigger->begin + trigger->len;
+		const struct match_mark *latest = trigger_end > at ? add_piece(match, &piece) : NULL;
+		if (trigger_end > end)
+			break;
 		match->awaited = trigger->next;
-		if (trigger->begin + trigger->len <= at) // its last byte was lost
+		if (latest == NULL) // its last byte was lost
 			continue;
-		if (apart_ns <= window_ns)
-			rc = match_link(match, trigger, ts_ns, frame);
+		if (match_is_in_sight(match, trigger, latest->ts_ns))
+			rc = match_link(match, trigger, false, latest->ts_ns, latest->frame);
 		else
 			unmatched = true;
 	}

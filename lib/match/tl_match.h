@@ -5,7 +5,8 @@
 //
 // A trigger is a UDP datagram, or what one TCP segment brings that was not seen before. Replies are read out of UDP
 // datagrams and TCP streams, which are put together by sequence number: several in a segment, or one over several
-// segments. A reply's time is that of the segment that carried its last byte, the first time it was seen.
+// segments. A reply is complete when the last of its bytes has arrived: its time is the latest of the
+// segments that brought them, each byte the first time it was seen.
 //
 // The caller gives the triggers ahead of the replies: before a reply of time T every trigger up to T + window, and none
 // later, as long as there are replies. So clocks that disagree by less than the window show as negative latencies. What
@@ -28,6 +29,7 @@ struct tl_match_link {
 	uint64_t number; // 1, 2, ... in the order they are found
 	uint64_t trigger_frame, reply_frame;
 	uint64_t trigger_ns, reply_ns;
+	bool ambiguous; // another trigger of the same bytes, or number, was waiting within the window
 };
 
 struct tl_match_cfg {
@@ -54,6 +56,7 @@ struct tl_match_stats {
 	uint64_t trigger_frames, reply_frames;
 	uint64_t triggers;
 	uint64_t matched, negative; // of the matched, those whose reply is stamped before its trigger
+	uint64_t ambiguous;	    // of the matched
 	uint64_t unmatched_triggers;
 	uint64_t
 		unmatched_replies; // stretches of bytes, each of one datagram or segment, in which no trigger was found

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The triggers within some windows, in their order, and which of them a reply answers.
+// The triggers within some windows, in their order.
 
 #include "match_priv.h"
 
@@ -14,8 +14,6 @@ static uint64_t sum_of(const uint8_t *data, uint32_t len)
 		sum = match_extend(sum, data[i]);
 	return sum;
 }
-
-// ---- triggers
 
 // Whether there was one of the same bytes within the window.
 static bool is_copy(const struct tl_match *match, uint64_t hash, const struct match_trigger *trigger)
@@ -85,64 +83,4 @@ void match_triggers_retire(struct tl_match *match, uint64_t until_ns)
 		match->first = trigger->next;
 		free(trigger);
 	}
-}
-
-// ---- links
-
-static bool is_in_sight(const struct tl_match *match, const struct match_trigger *trigger, uint64_t reply_ns)
-{
-	uint64_t apart_ns = trigger->ts_ns > reply_ns ? trigger->ts_ns - reply_ns : reply_ns - trigger->ts_ns;
-
-	return apart_ns <= match->cfg.window_ns;
-}
-
-// The first in sight that has a reply.
-static struct match_trigger *find_answered(
-	const struct tl_match *match, const struct match_group *group, uint64_t reply_ns)
-{
-	struct match_trigger *trigger = group->first;
-
-	while (trigger != NULL && !(trigger->answered && is_in_sight(match, trigger, reply_ns)))
-		trigger = trigger->next_same;
-	return trigger;
-}
-
-// The oldest that waits. Else one that has a reply gets it again. A reply stamped before its trigger is believed only
-// where no other trigger can be meant: after one lost trigger each reply would get the next one's.
-struct match_trigger *match_choose(
-	const struct tl_match *match, const struct match_group *group, uint64_t reply_ns, bool *out_again)
-{
-	struct match_trigger *later = NULL;
-	unsigned n_later = 0;
-
-	for (struct match_trigger *trigger = group->open; trigger != NULL && n_later < 2;
-		trigger = trigger->next_same) {
-		if (trigger->answered || !is_in_sight(match, trigger, reply_ns))
-			continue;
-		if (trigger->ts_ns <= reply_ns) {
-			*out_again = false;
-			return trigger;
-		}
-		later = trigger;
-		n_later++;
-	}
-	struct match_trigger *answered = find_answered(match, group, reply_ns);
-	*out_again = answered != NULL;
-	return answered != NULL ? answered : n_later == 1 ? later : NULL;
-}
-
-int match_link(struct tl_match *match, struct match_trigger *trigger, uint64_t reply_ns, uint64_t reply_frame)
-{
-	struct match_group *group = trigger->group;
-	struct tl_match_link link = {.number = ++match->stats.matched,
-		.trigger_frame = trigger->frame,
-		.reply_frame = reply_frame,
-		.trigger_ns = trigger->ts_ns,
-		.reply_ns = reply_ns};
-
-	match->stats.negative += reply_ns < trigger->ts_ns;
-	trigger->answered = true;
-	while (group != NULL && group->open != NULL && group->open->answered)
-		group->open = group->open->next_same;
-	return match->cfg.linked(match->cfg.ctx, &link);
 }

@@ -8,9 +8,8 @@
 
 #include <tl_random.h>
 
-#define ROBUSTNESS_DEFAULT 2		      // RFC 3376, section 8.1
-#define ROBUSTNESS_MAX 7		      // the QRV field has three bits
-#define QUERY_INTERVAL_NS (125 * TL_NS_PER_S) // section 8.2
+#define ROBUSTNESS_DEFAULT 2 // RFC 3376, section 8.1
+#define ROBUSTNESS_MAX 7     // the QRV field has three bits
 
 static const struct dialect IGMP = {
 	.query = IGMP_QUERY,
@@ -85,7 +84,10 @@ static int make_table(struct tl_mcast *m)
 	m->member = calloc(groups, sizeof(m->member[0]));
 	m->next = calloc(groups, sizeof(m->next[0]));
 	m->bucket = calloc(buckets, sizeof(m->bucket[0]));
-	return m->group_be != NULL && m->member != NULL && m->next != NULL && m->bucket != NULL ? 0 : -ENOMEM;
+	m->due.node = calloc(groups, sizeof(m->due.node[0]));
+	m->due.place = calloc(groups, sizeof(m->due.place[0]));
+	bool made = m->group_be != NULL && m->member != NULL && m->next != NULL && m->bucket != NULL;
+	return made && m->due.node != NULL && m->due.place != NULL ? 0 : -ENOMEM;
 }
 
 int tl_mcast_create(const struct tl_mcast_cfg *cfg, struct tl_mcast **out)
@@ -99,7 +101,7 @@ int tl_mcast_create(const struct tl_mcast_cfg *cfg, struct tl_mcast **out)
 		.deadline_ns = TL_MCAST_NEVER,
 		.response_due_ns = TL_MCAST_NEVER,
 		.version = IGMP_V3,
-		.interval_ns = QUERY_INTERVAL_NS,
+		.interval_ns = TL_MCAST_QUERY_INTERVAL_NS,
 		.random_state = cfg->seed,
 		.cfg = *cfg,
 	};
@@ -127,6 +129,8 @@ void tl_mcast_destroy(struct tl_mcast *m)
 	free(m->member);
 	free(m->next);
 	free(m->bucket);
+	free(m->due.node);
+	free(m->due.place);
 	free(m);
 }
 
@@ -134,13 +138,6 @@ void tl_mcast_destroy(struct tl_mcast *m)
 uint64_t mcast_random_ns(struct tl_mcast *m, uint64_t max_ns)
 {
 	return (uint64_t)(((unsigned __int128)tl_random_next(&m->random_state) * max_ns) >> 64) + 1;
-}
-
-struct membership *mcast_find(struct tl_mcast *m, uint32_t group_be)
-{
-	uint32_t place = mcast_place(m, group_be);
-
-	return place != 0 ? &m->member[place - 1] : NULL;
 }
 
 static void link_entry(struct tl_mcast *m, uint32_t i, uint32_t group_be)
@@ -161,18 +158,29 @@ static void unlink_entry(struct tl_mcast *m, uint32_t i)
 	*link = m->next[i];
 }
 
-// The last takes its place.
+static void note_due(struct tl_mcast *m, uint32_t i)
+{
+	const struct membership *member = &m->member[i];
+
+	tl_heap_set(&m->due, i, tl_min_u64(member->change_due_ns, member->response_due_ns));
+}
+
+// The last takes its place. A sweep goes downward: what moves into its way is visited, at worst for the second time.
 static void remove_entry(struct tl_mcast *m, uint32_t i)
 {
 	uint32_t last = m->count - 1;
 
 	unlink_entry(m, i);
+	tl_heap_set(&m->due, i, TL_HEAP_NEVER);
 	if (last != i) {
 		unlink_entry(m, last);
+		tl_heap_set(&m->due, last, TL_HEAP_NEVER);
 		m->member[i] = m->member[last];
 		link_entry(m, i, m->group_be[last]);
+		note_due(m, i);
 	}
-	m->count--;
+	m->count = last;
+	m->sweep = (uint32_t)tl_min_u64(m->sweep, last);
 }
 
 // A free entry, else one that was left: rather its last leave untold, which the querier finds out by asking, than a
@@ -191,7 +199,9 @@ static struct membership *new_entry(struct tl_mcast *m, uint32_t group_be)
 		unlink_entry(m, i);
 	}
 	link_entry(m, i, group_be);
-	m->member[i] = (struct membership){.change_due_ns = TL_MCAST_NEVER, .response_due_ns = TL_MCAST_NEVER};
+	m->member[i] = (struct membership){.version_changes = m->version_changes,
+		.change_due_ns = TL_MCAST_NEVER,
+		.response_due_ns = TL_MCAST_NEVER};
 	return &m->member[i];
 }
 
@@ -236,24 +246,6 @@ static void forget_changes(struct membership *member)
 		member->source[i].change_left = 0;
 }
 
-void mcast_settle(struct tl_mcast *m)
-{
-	uint64_t deadline_ns = m->response_due_ns;
-
-	for (uint32_t i = 0; i < m->count;) {
-		struct membership *member = &m->member[i];
-		forget_told_sources(member);
-		if (!is_member(member) && member->change_due_ns == TL_MCAST_NEVER) {
-			remove_entry(m, i);
-			continue;
-		}
-		deadline_ns = tl_min_u64(deadline_ns, member->change_due_ns);
-		deadline_ns = tl_min_u64(deadline_ns, member->response_due_ns);
-		i++;
-	}
-	m->deadline_ns = deadline_ns;
-}
-
 // RFC 3376, section 7.2.1: a change of version cancels pending answers and repetitions. News that was not sent even
 // once stays, as one statement of the whole state, which both versions can make.
 static void cancel_pending(struct membership *member, uint64_t now_ns)
@@ -268,6 +260,39 @@ static void cancel_pending(struct membership *member, uint64_t now_ns)
 	member->asked_count = 0;
 }
 
+struct membership *mcast_at(struct tl_mcast *m, uint32_t i)
+{
+	struct membership *member = &m->member[i];
+
+	if (member->version_changes != m->version_changes)
+		cancel_pending(member, m->version_ns);
+	member->version_changes = m->version_changes;
+	return member;
+}
+
+struct membership *mcast_find(struct tl_mcast *m, uint32_t group_be)
+{
+	uint32_t place = mcast_place(m, group_be);
+
+	return place != 0 ? mcast_at(m, place - 1) : NULL;
+}
+
+void mcast_reschedule(struct tl_mcast *m, struct membership *member)
+{
+	uint32_t i = (uint32_t)(member - m->member);
+
+	forget_told_sources(member);
+	if (!is_member(member) && member->change_due_ns == TL_MCAST_NEVER)
+		remove_entry(m, i);
+	else
+		note_due(m, i);
+}
+
+void mcast_settle(struct tl_mcast *m)
+{
+	m->deadline_ns = m->sweep != 0 ? 0 : tl_min_u64(m->response_due_ns, tl_heap_due(&m->due));
+}
+
 void mcast_update_version(struct tl_mcast *m, uint64_t now_ns)
 {
 	enum igmp_version version = IGMP_V3;
@@ -279,9 +304,10 @@ void mcast_update_version(struct tl_mcast *m, uint64_t now_ns)
 	if (version == m->version)
 		return;
 	m->version = version;
+	m->version_changes++;
+	m->version_ns = now_ns;
 	m->response_due_ns = TL_MCAST_NEVER;
-	for (uint32_t i = 0; i < m->count; i++)
-		cancel_pending(&m->member[i], now_ns);
+	m->sweep = 0;
 }
 
 // The state of a group, to be compared with that after a join or leave.
@@ -379,7 +405,8 @@ int tl_mcast_join(struct tl_mcast *m, uint32_t group_be, uint32_t source_be, uin
 			member->wanted_count++;
 	}
 	plan_change(m, member, source, before, now_ns);
-	m->deadline_ns = tl_min_u64(m->deadline_ns, member->change_due_ns); // nothing else, for there may be many
+	mcast_reschedule(m, member);
+	mcast_settle(m);
 	return 0;
 }
 
@@ -404,21 +431,21 @@ int tl_mcast_leave(struct tl_mcast *m, uint32_t group_be, uint32_t source_be, ui
 			member->wanted_count--;
 	}
 	plan_change(m, member, source, before, now_ns);
-	if (member->change_due_ns == TL_MCAST_NEVER) // it may be over
-		mcast_settle(m);
-	m->deadline_ns = tl_min_u64(m->deadline_ns, member->change_due_ns);
+	mcast_reschedule(m, member);
+	mcast_settle(m);
 	return 0;
 }
 
 void tl_mcast_tell_again(struct tl_mcast *m, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < m->count; i++) {
-		struct membership *member = &m->member[i];
+		struct membership *member = mcast_at(m, i);
 		if (!is_member(member) || m->group_be[i] == m->all_hosts_be)
 			continue;
 		forget_changes(member);
 		member->mode_left = m->robustness;
 		member->change_due_ns = now_ns;
+		mcast_reschedule(m, member);
 	}
 	mcast_settle(m);
 }

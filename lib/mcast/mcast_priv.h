@@ -4,6 +4,7 @@
 // mcast, private: the membership table and the timers that its three parts share: mcast.c changes memberships, query.c
 // schedules answers, report.c sends what is due.
 
+#include <tl_heap.h>
 #include <tl_mcast.h>
 #include <tl_wire.h>
 
@@ -14,6 +15,8 @@
 #define IGMP_V3_REPORT 0x22 // RFC 3376, section 4
 
 #define IGMP_MIN_LEN 8
+
+#define TL_MCAST_QUERY_INTERVAL_NS (125 * TL_NS_PER_S) // RFC 3376, section 8.2
 
 // The same of MLD, whose versions are one less (RFC 3810, section 5, and RFC 2710, section 3).
 #define MLD_QUERY 130
@@ -51,6 +54,8 @@ struct membership {
 	uint8_t source_count; // entries of source[]
 	uint8_t wanted_count; // of them with refs
 	uint8_t asked_count;  // entries of asked_be[]; 0 while an answer is pending: about the whole group
+	uint32_t version_changes; // of struct tl_mcast, as far as this entry has followed them
+	uint32_t heard_query;	  // v1, v2: general_queries when another host reported the group
 	uint64_t change_due_ns;	  // next transmission of a change, or TL_MCAST_NEVER
 	uint64_t response_due_ns; // answer to a query about this group, or TL_MCAST_NEVER
 	struct source source[TL_MCAST_SOURCES];
@@ -59,6 +64,7 @@ struct membership {
 
 struct tl_mcast {
 	uint64_t deadline_ns; // the earliest of all the due times below
+	struct tl_heap due;   // members, by the earlier of their two due times
 	uint32_t count;
 	uint32_t bucket_mask;
 	uint32_t *group_be; // apart from the rest: the hot search reads nothing else
@@ -72,7 +78,12 @@ struct tl_mcast {
 	uint64_t interval_ns; // between general queries, as the last v3 querier says (section 4.1.7)
 	uint64_t v1_until_ns; // older version querier present (section 8.12)
 	uint64_t v2_until_ns;
-	uint64_t response_due_ns; // v3: answer to a general query
+	uint32_t version_changes; // so many; a member follows them when it is looked at next
+	uint64_t version_ns;	  // time of the last
+	uint64_t response_due_ns; // next sweep: the answer to a general query, or TL_MCAST_NEVER
+	uint32_t general_queries; // received so far
+	uint64_t answer_by_ns;	  // v1, v2: end of the time in which the sweep spreads the groups' answers
+	uint32_t sweep;		  // members below this place still to be visited for a general query, a few per tick
 	uint64_t random_state;
 	struct tl_mcast_cfg cfg;
 	const struct dialect *dialect;
@@ -113,11 +124,18 @@ static inline uint32_t mcast_place(const struct tl_mcast *m, uint32_t group_be)
 	return place;
 }
 
+// The entry at a place, brought up to the version spoken.
+struct membership *mcast_at(struct tl_mcast *m, uint32_t i);
+
 // The entry of a group, left ones included, or NULL.
 struct membership *mcast_find(struct tl_mcast *m, uint32_t group_be);
 
 // Follow the querier's version at now_ns. A change of version cancels what is pending.
 void mcast_update_version(struct tl_mcast *m, uint64_t now_ns);
 
-// Forget what is left and told, then find the next deadline. The last step of every call that changed something.
+// Note the due times of an entry that has changed; forget it if it is left and that is told. The last in its place
+// takes the place of one that is forgotten.
+void mcast_reschedule(struct tl_mcast *m, struct membership *member);
+
+// Find the next deadline. The last step of every call that changed something.
 void mcast_settle(struct tl_mcast *m);

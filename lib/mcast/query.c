@@ -6,6 +6,11 @@
 #define V1_MAX_RESPONSE_NS (10 * TL_NS_PER_S) // RFC 3376, section 7.2.1
 #define TENTH_NS (100 * TL_NS_PER_MS)
 
+// RFC 3376, section 8.1: robustness "SHOULD NOT be one". Nor does a query have us speak an older version (section 8.12)
+// for longer than seven of these intervals.
+#define ROBUSTNESS_MIN 2
+#define QUERY_INTERVAL_MAX_NS (600 * TL_NS_PER_S)
+
 // A query of any version (RFC 3376, section 4.1).
 struct query {
 	enum igmp_version version;
@@ -13,7 +18,7 @@ struct query {
 	uint32_t group_be; // 0: general, or a group that nobody knows
 	uint64_t max_response_ns;
 	uint8_t robustness;   // v3; 0: the default
-	uint64_t interval_ns; // v3; 0: unchanged
+	uint64_t interval_ns; // v3; 0: the default
 	uint16_t source_count;
 	const uint8_t *sources;
 };
@@ -100,21 +105,29 @@ static bool parse_mld(const struct tl_mcast *m, const uint8_t *mld, uint16_t len
 	return len >= m->dialect->sources_off && parse_v3(m, mld, len, query);
 }
 
-// Take over what the querier says of itself: robustness and interval (sections 4.1.6 and 4.1.7), and its age
-// (section 8.12: the older version is spoken until no such general query was heard for this long).
+// Robustness and interval of the querier (sections 4.1.6 and 4.1.7), within bounds.
+static void follow_querier(struct tl_mcast *m, const struct query *query)
+{
+	uint64_t interval_ns = query->interval_ns != 0 ? query->interval_ns : TL_MCAST_QUERY_INTERVAL_NS;
+
+	m->robustness = m->cfg.robustness;
+	if (query->robustness != 0)
+		m->robustness = (uint8_t)tl_max_u64(query->robustness, ROBUSTNESS_MIN);
+	m->interval_ns = tl_min_u64(interval_ns, QUERY_INTERVAL_MAX_NS);
+}
+
+// Take over what the querier says of itself, and its age (section 8.12: the older version is spoken until no such
+// general query was heard for this long).
 static void learn_from(struct tl_mcast *m, const struct query *query, uint64_t now_ns)
 {
 	uint64_t until_ns = now_ns + m->robustness * m->interval_ns + query->max_response_ns;
 
-	if (query->version == IGMP_V3) {
-		m->robustness = query->robustness != 0 ? query->robustness : m->cfg.robustness;
-		if (query->interval_ns != 0)
-			m->interval_ns = query->interval_ns;
-	} else if (query->general && query->version == IGMP_V2) {
+	if (query->version == IGMP_V3)
+		follow_querier(m, query);
+	else if (query->general && query->version == IGMP_V2)
 		m->v2_until_ns = until_ns;
-	} else if (query->general) {
+	else if (query->general)
 		m->v1_until_ns = until_ns;
-	}
 	mcast_update_version(m, now_ns);
 }
 
@@ -158,24 +171,18 @@ static void answer_group(
 	member->response_due_ns = tl_min_u64(member->response_due_ns, due_ns);
 }
 
-// In whole tenths of a second, so that the answers for ten thousand groups leave in batches: each moment at which
-// something is due costs a look at all of them.
-static uint64_t batched_ns(struct tl_mcast *m, uint64_t max_ns)
+// Sections 5.2 (v3: one answer about all groups) and RFC 2236, section 3 (an answer per group, at random times).
+static void answer_all_groups(struct tl_mcast *m, const struct query *query, uint64_t now_ns)
 {
-	uint64_t tenths = (mcast_random_ns(m, max_ns) + TENTH_NS - 1) / TENTH_NS;
+	bool pending = m->sweep != 0 || m->response_due_ns != TL_MCAST_NEVER;
+	uint64_t by_ns = now_ns + query->max_response_ns;
+	uint64_t due_ns = m->version == IGMP_V3 ? now_ns + mcast_random_ns(m, query->max_response_ns) : now_ns;
 
-	return tl_min_u64(tenths * TENTH_NS, max_ns);
-}
-
-// RFC 2236, section 3: a delay of its own for every group.
-static void answer_each_group(struct tl_mcast *m, const struct query *query, uint64_t now_ns)
-{
-	static const struct query whole_group = {.source_count = 0};
-
-	for (uint32_t i = 0; i < m->count; i++) {
-		if (is_member(&m->member[i]) && m->group_be[i] != m->all_hosts_be)
-			answer_group(m, &m->member[i], &whole_group, now_ns + batched_ns(m, query->max_response_ns));
-	}
+	if (m->count == 0)
+		return;
+	m->general_queries++;
+	m->answer_by_ns = pending ? tl_min_u64(m->answer_by_ns, by_ns) : by_ns;
+	m->response_due_ns = tl_min_u64(m->response_due_ns, due_ns);
 }
 
 // Of sources that nobody knows none is wanted, but by who wants all.
@@ -200,26 +207,34 @@ static void answer_one_group(struct tl_mcast *m, const struct query *query, uint
 		return;
 	if (concerns(m, member, query))
 		answer_group(m, member, query, due_ns);
+	mcast_reschedule(m, member);
 }
 
-static void query_received(struct tl_mcast *m, const uint8_t *igmp, uint16_t len, uint64_t now_ns)
+// RFC 3376, section 9.1: a query of v2 or v3 has Router Alert, and a general one to a group comes to all hosts.
+static bool is_good_query(const struct tl_mcast *m, const struct tl_mcast_packet *packet, const struct query *query)
 {
+	if (query->version != IGMP_V1 && !packet->alert)
+		return false;
+	return !query->general || !tl_ip_is_mcast(packet->dst_be) || packet->dst_be == m->all_hosts_be;
+}
+
+static void query_received(struct tl_mcast *m, const struct tl_mcast_packet *packet, uint64_t now_ns)
+{
+	const uint8_t *message = packet->message;
 	struct query query = {0};
+	bool good = m->cfg.book != NULL ? parse_mld(m, message, packet->len, &query)
+					: parse_igmp(m, message, packet->len, &query);
 
-	bool good = m->cfg.book != NULL ? parse_mld(m, igmp, len, &query) : parse_igmp(m, igmp, len, &query);
-
-	if (!good) {
+	if (!good || !is_good_query(m, packet, &query)) {
 		tl_count(&m->bad_rx, 1);
 		return;
 	}
 	tl_count(&m->queries_rx, 1);
 	learn_from(m, &query, now_ns);
-	if (!query.general)
+	if (query.general)
+		answer_all_groups(m, &query, now_ns);
+	else
 		answer_one_group(m, &query, now_ns);
-	else if (m->version != IGMP_V3)
-		answer_each_group(m, &query, now_ns);
-	else if (m->count != 0)
-		m->response_due_ns = tl_min_u64(m->response_due_ns, now_ns + mcast_random_ns(m, query.max_response_ns));
 }
 
 // RFC 2236, section 3: another member has reported the group, so ours is needless. A v3 host does not hold back, nor
@@ -231,24 +246,40 @@ static void report_received(struct tl_mcast *m, uint32_t group_be, uint64_t now_
 	if (m->version == IGMP_V3 || member == NULL)
 		return;
 	member->response_due_ns = TL_MCAST_NEVER;
+	member->heard_query = m->general_queries;
 	if (member->change_due_ns > now_ns) {
 		member->mode_left = 0;
 		member->change_due_ns = TL_MCAST_NEVER;
 	}
+	mcast_reschedule(m, member);
 }
 
-void tl_mcast_input(struct tl_mcast *m, const uint8_t *igmp, uint16_t len, uint32_t src_be, uint64_t now_ns)
+// Every message has TTL 1 (RFC 3376, section 4, and 3810, section 5). Those of MLD have Router Alert and come from a
+// link-local address, reports also from hosts that have none yet (sections 5.2.13 and 6.2).
+static bool is_of_the_link(const struct tl_mcast *m, const struct tl_mcast_packet *packet)
 {
-	if (src_be == m->cfg.ip_be && src_be != 0)
+	if (packet->hop_limit != 1 || m->cfg.book == NULL)
+		return packet->hop_limit == 1;
+	if (!packet->alert || packet->src_be == 0)
+		return false;
+	return (uint8_t)packet->src_be == TL_IP6_LINK_LOCAL ||
+	       (packet->message[0] != m->dialect->query && !tl_ip6_is_set(tl_ip6_of(m->cfg.book, packet->src_be)));
+}
+
+void tl_mcast_input(struct tl_mcast *m, const struct tl_mcast_packet *packet, uint64_t now_ns)
+{
+	const uint8_t *message = packet->message;
+
+	if (packet->src_be == m->cfg.ip_be && packet->src_be != 0)
 		return;
-	if (len < m->dialect->older_len) {
+	if (packet->len < m->dialect->older_len || !is_of_the_link(m, packet)) {
 		tl_count(&m->bad_rx, 1);
 		return;
 	}
 	mcast_update_version(m, now_ns);
-	if (igmp[0] == m->dialect->query)
-		query_received(m, igmp, len, now_ns);
-	else if (igmp[0] == IGMP_V1_REPORT || igmp[0] == m->dialect->older_report)
-		report_received(m, mcast_load_address(m, igmp + m->dialect->group_off), now_ns);
+	if (message[0] == m->dialect->query)
+		query_received(m, packet, now_ns);
+	else if (message[0] == IGMP_V1_REPORT || message[0] == m->dialect->older_report)
+		report_received(m, mcast_load_address(m, message + m->dialect->group_off), now_ns);
 	mcast_settle(m);
 }

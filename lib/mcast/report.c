@@ -24,6 +24,9 @@ struct source_list {
 	uint32_t ip_be[TL_MCAST_SOURCES];
 };
 
+// Groups that a general query makes us visit per tick: one v3 report and a half, so that the lcore is soon back.
+#define SWEEP_GROUPS 256
+
 // A v3 report while records are added to it.
 struct report {
 	uint16_t len;
@@ -172,25 +175,6 @@ static void add_answer(struct tl_mcast *m, struct report *report, uint32_t i)
 		add_record(m, report, IS_IN, m->group_be[i], &asked);
 }
 
-static void send_v3(struct tl_mcast *m, uint64_t now_ns)
-{
-	struct report report = {.len = V3_REPORT_LEN};
-	bool general = m->response_due_ns <= now_ns;
-
-	for (uint32_t i = 0; i < m->count; i++) {
-		struct membership *member = &m->member[i];
-		if (general && is_member(member) && m->group_be[i] != m->all_hosts_be)
-			add_state(m, &report, i, IS_EX, IS_IN);
-		else if (member->response_due_ns <= now_ns)
-			add_answer(m, &report, i);
-		if (member->change_due_ns <= now_ns) {
-			add_change(m, &report, i);
-			plan_repetition(m, member, now_ns);
-		}
-	}
-	send_report(m, &report);
-}
-
 // A v1 or v2 message (RFC 2236, section 2), of MLD v1 (RFC 2710, section 3).
 static void send_older(struct tl_mcast *m, uint8_t type, uint32_t dst_be, uint32_t group_be)
 {
@@ -212,40 +196,70 @@ static void tell_older(struct tl_mcast *m, uint32_t i)
 	}
 }
 
-static void send_v1_v2(struct tl_mcast *m, uint64_t now_ns)
+static void forget_answer(struct membership *member)
 {
-	for (uint32_t i = 0; i < m->count; i++) {
-		struct membership *member = &m->member[i];
-		bool change = member->change_due_ns <= now_ns;
-		if (change || member->response_due_ns <= now_ns)
-			tell_older(m, i);
-		if (change)
-			plan_repetition(m, member, now_ns);
-	}
+	member->response_due_ns = TL_MCAST_NEVER;
+	member->asked_count = 0;
 }
 
-static void clear_answered(struct tl_mcast *m, uint64_t now_ns)
+// Tell of the group at a place what is due.
+static void tell_due(struct tl_mcast *m, struct report *report, uint32_t i, uint64_t now_ns)
 {
-	if (m->response_due_ns <= now_ns)
-		m->response_due_ns = TL_MCAST_NEVER;
-	for (uint32_t i = 0; i < m->count; i++) {
-		if (m->member[i].response_due_ns <= now_ns) {
-			m->member[i].response_due_ns = TL_MCAST_NEVER;
-			m->member[i].asked_count = 0;
-		}
+	struct membership *member = mcast_at(m, i);
+	bool change = member->change_due_ns <= now_ns, answer = member->response_due_ns <= now_ns;
+
+	if (m->version != IGMP_V3 && (change || answer))
+		tell_older(m, i);
+	else if (answer)
+		add_answer(m, report, i);
+	if (m->version == IGMP_V3 && change)
+		add_change(m, report, i);
+	if (change)
+		plan_repetition(m, member, now_ns);
+	if (answer)
+		forget_answer(member);
+	mcast_reschedule(m, member);
+}
+
+// Answer a general query for the group at a place: in v3 at once, before at a time of its own (RFC 2236, section 3).
+static void answer_general(struct tl_mcast *m, struct report *report, uint32_t i, uint64_t now_ns)
+{
+	struct membership *member = mcast_at(m, i);
+	uint64_t spread_ns = m->answer_by_ns > now_ns ? m->answer_by_ns - now_ns : 0;
+
+	if (!is_member(member) || m->group_be[i] == m->all_hosts_be)
+		return;
+	if (m->version == IGMP_V3) {
+		add_state(m, report, i, IS_EX, IS_IN);
+		forget_answer(member);
+	} else if (member->heard_query != m->general_queries) {
+		member->asked_count = 0;
+		member->response_due_ns = tl_min_u64(member->response_due_ns, now_ns + mcast_random_ns(m, spread_ns));
 	}
+	mcast_reschedule(m, member);
+}
+
+static void sweep(struct tl_mcast *m, struct report *report, uint64_t now_ns)
+{
+	if (m->sweep == 0 && m->response_due_ns <= now_ns) {
+		m->sweep = m->count;
+		m->response_due_ns = TL_MCAST_NEVER;
+	}
+	for (unsigned n = 0; n < SWEEP_GROUPS && m->sweep != 0; n++)
+		answer_general(m, report, --m->sweep, now_ns);
 }
 
 void tl_mcast_tick(struct tl_mcast *m, uint64_t now_ns)
 {
+	struct report report = {.len = V3_REPORT_LEN};
+
 	if (now_ns < m->deadline_ns)
 		return;
 	mcast_update_version(m, now_ns);
 	m->repeat_ns = mcast_random_ns(m, m->version == IGMP_V3 ? V3_REPEAT_NS : OLDER_REPEAT_NS);
-	if (m->version == IGMP_V3)
-		send_v3(m, now_ns);
-	else
-		send_v1_v2(m, now_ns);
-	clear_answered(m, now_ns);
+	sweep(m, &report, now_ns);
+	while (tl_heap_due(&m->due) <= now_ns)
+		tell_due(m, &report, tl_heap_first(&m->due), now_ns);
+	send_report(m, &report);
 	mcast_settle(m);
 }

@@ -63,10 +63,19 @@ int tl_mcast_leave(struct tl_mcast *m, uint32_t group_be, uint32_t source_be, ui
 // Report every group anew: what was said so far may not have counted (RFC 3590: MLD from no address).
 void tl_mcast_tell_again(struct tl_mcast *m, uint64_t now_ns);
 
-// One received IGMP message: the IP payload (struct tl_pkt: payload_off, payload_len), whatever its destination
-// address. The caller has verified its checksum (tl_wire_l4_cksum_ok). Malformed messages and unknown types are
-// counted.
-void tl_mcast_input(struct tl_mcast *m, const uint8_t *igmp, uint16_t len, uint32_t src_be, uint64_t now_ns);
+// A received IGMP or MLD message: the IP payload (struct tl_pkt: payload_off, payload_len), its checksum verified
+// (tl_wire_l4_cksum_ok), and what its IP header says.
+struct tl_mcast_packet {
+	const uint8_t *message;
+	uint16_t len;
+	uint32_t src_be, dst_be; // of MLD: numbers of the book; dst_be 0: a host
+	uint8_t hop_limit;	 // of IPv4: TTL
+	bool alert;		 // has the Router Alert option
+};
+
+// One received message. Malformed ones, those that no router or host of the link may have sent, and unknown types are
+// counted and change nothing. The work does not depend on the number of groups.
+void tl_mcast_input(struct tl_mcast *m, const struct tl_mcast_packet *packet, uint64_t now_ns);
 
 // Send what is due at now_ns. Needed only when now_ns >= tl_mcast_next_deadline(); harmless at any other time.
 void tl_mcast_tick(struct tl_mcast *m, uint64_t now_ns);

@@ -227,9 +227,11 @@ static void read_echo(struct tl_metrics_echo *echo, struct tl_hist *scratch, str
 	out->received_bytes = s.received_bytes;
 	out->echoed_msgs = s.echoed_msgs;
 	out->echoed_bytes = s.echoed_bytes;
+	out->refused_msgs = s.refused_msgs;
 	out->drop_no_conn_msgs = s.drop_no_conn_msgs;
 	out->drop_full_msgs = s.drop_full_msgs;
 	out->drop_tx_msgs = s.drop_tx_msgs;
+	out->lost_unacked_msgs = s.lost_unacked_msgs;
 	out->connects = s.connects;
 	out->disconnects = s.disconnects;
 	out->connections = s.connections;

@@ -13,7 +13,10 @@ bool tl_arp_lookup(struct tl_net *net, uint32_t next_hop_be, uint8_t mac[TL_ETHE
 	if (TL_UNLIKELY(e == NULL || e->state != TL_ARP_RESOLVED))
 		return false;
 	e->wanted = true;
-	e->used_ns = net->now_ns;
+	if (e->queue == &net->arp->resolved && TAILQ_NEXT(e, link) != NULL) { // the last used stands last
+		TAILQ_REMOVE(e->queue, e, link);
+		TAILQ_INSERT_TAIL(e->queue, e, link);
+	}
 	memcpy(mac, e->mac, TL_ETHER_ADDR_LEN);
 	return true;
 }

@@ -99,17 +99,21 @@ static void take_error(struct tl_net *net, const struct tl_icmp_hdr *icmp, const
 			sizeof(ip) + tl_be16(ip.payload_len_be));
 }
 
-// RFC 3810, sections 5.1.14 and 6.2; and section 5.2.13: who has no address yet may report, but not ask.
-static bool is_good_mld(const struct tl_ipv6_hdr *ip, const struct tl_pkt *pkt, uint8_t type)
-{
-	if (ip->hop_limit != 1 || !pkt->ip6_alert)
-		return false;
-	return tl_ip6_is_link_local(&ip->src) || (type != MLD_QUERY && !tl_ip6_is_set(&ip->src));
-}
-
 static bool is_own_frame(const struct tl_net *net, const uint8_t *frame)
 {
 	return memcmp(((const struct tl_ether_hdr *)frame)->src, net->cfg.mac, TL_ETHER_ADDR_LEN) == 0;
+}
+
+static void mld_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	const struct tl_mcast_packet packet = {.message = frame + pkt->l4_off,
+		.len = TL_ICMP_LEN + pkt->payload_len,
+		.src_be = pkt->src_be,
+		.dst_be = pkt->dst_be,
+		.hop_limit = tl_wire_ip6(frame, pkt)->hop_limit,
+		.alert = pkt->ip6_alert};
+
+	tl_mcast_input(net->ip6->mld, &packet, net->now_ns);
 }
 
 void tl_icmp6_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
@@ -125,9 +129,8 @@ void tl_icmp6_input(struct tl_net *net, const uint8_t *frame, const struct tl_pk
 	}
 	if ((icmp->type >= MLD_QUERY && icmp->type <= MLD_DONE) || icmp->type == MLD_V2_REPORT) {
 		tl_count(&net->stats.rx_mld_pkts, 1);
-		if (!own && is_good_mld(tl_wire_ip6(frame, pkt), pkt, icmp->type))
-			tl_mcast_input(net->ip6->mld, frame + pkt->l4_off, TL_ICMP_LEN + pkt->payload_len, pkt->src_be,
-				net->now_ns);
+		if (!own)
+			mld_input(net, frame, pkt);
 		return;
 	}
 	tl_count(&net->stats.rx_icmp6_pkts, 1);

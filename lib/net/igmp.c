@@ -1,14 +1,50 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// IGMP on the way down: the IP header with Router Alert that mcast's messages need (RFC 3376, section 4).
+// IGMP between mcast and the wire: the IP header with Router Alert that its messages need (RFC 3376, section 4), and
+// what the headers of received ones say.
 
 #include <string.h>
 
 #include <rte_mbuf.h>
 
+#include <tl_mcast.h>
+
 #include "net_priv.h"
 
-#define IGMP_TOS 0xc0						// Internetwork Control
+#define IGMP_TOS 0xc0 // Internetwork Control
+#define OPTION_END 0
+#define OPTION_NOP 1
+
 static const uint8_t ROUTER_ALERT[] = {0x94, 0x04, 0x00, 0x00}; // RFC 2113
+
+// The options of an IPv4 header (RFC 791, section 3.1): whether Router Alert is among them.
+static bool has_alert(const uint8_t *option, const uint8_t *end)
+{
+	while (option < end && *option != OPTION_END) {
+		if (*option == OPTION_NOP) {
+			option++;
+			continue;
+		}
+		if (end - option < 2 || option[1] < 2 || option[1] > end - option)
+			return false;
+		if (option[0] == ROUTER_ALERT[0] && option[1] == sizeof(ROUTER_ALERT))
+			return true;
+		option += option[1];
+	}
+	return false;
+}
+
+void tl_igmp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	const struct tl_ipv4_hdr *ip = (const struct tl_ipv4_hdr *)(frame + pkt->l3_off);
+	const struct tl_mcast_packet packet = {.message = frame + pkt->payload_off,
+		.len = pkt->payload_len,
+		.src_be = pkt->src_be,
+		.dst_be = pkt->dst_be,
+		.hop_limit = ip->ttl,
+		.alert = has_alert((const uint8_t *)(ip + 1), (const uint8_t *)ip + (ip->version_ihl & 0x0f) * 4)};
+
+	tl_mcast_input(net->mcast, &packet, net->now_ns);
+}
 
 void tl_igmp_send(void *ctx, uint32_t dst_be, const uint8_t *igmp, uint16_t len)
 {

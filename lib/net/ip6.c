@@ -7,7 +7,6 @@
 
 #include <tl_mcast.h>
 
-#include "arp_priv.h"
 #include "net_priv.h"
 
 #define KEPT_MAX 1024 // numbers given out for good
@@ -34,27 +33,32 @@ static struct tl_ip6_own own_address(const struct tl_ip6 *ip)
 
 static int init_book(struct tl_net *net, struct tl_ip6_host *ip6)
 {
-	uint64_t seed[2] = {tl_net_random(net), tl_net_random(net)};
-	uint32_t n = net->cfg.max_conns + TL_ARP_ENTRIES + KEPT_MAX + PASSING;
+	uint64_t seed[2];
+	uint32_t n = net->cfg.max_conns + net->cfg.neighbour_entries + KEPT_MAX + PASSING;
 	void *memory = rte_malloc_socket("tl_ip6", tl_ip6_book_bytes(n), TL_CACHE_LINE, net->cfg.socket_id);
 
 	if (memory == NULL)
 		return -ENOMEM;
+	int rc = tl_net_secret(net, seed, TL_ARRAY_LEN(seed));
+	if (rc != 0) {
+		rte_free(memory);
+		return rc;
+	}
 	tl_ip6_book_init(&ip6->book, memory, n, seed);
 	return 0;
 }
 
 static int init_mld(struct tl_net *net, struct tl_ip6_host *ip6)
 {
-	const struct tl_mcast_cfg cfg = {
+	struct tl_mcast_cfg cfg = {
 		.send = tl_mld_send,
 		.send_ctx = net,
 		.book = &ip6->book,
 		.msg_max_bytes = net->cfg.mtu - MLD_HEADERS,
-		.seed = tl_net_random(net),
 	};
+	int rc = tl_net_secret(net, &cfg.seed, 1);
 
-	return tl_mcast_create(&cfg, &ip6->mld);
+	return rc == 0 ? tl_mcast_create(&cfg, &ip6->mld) : rc;
 }
 
 int tl_ip6_init(struct tl_net *net)

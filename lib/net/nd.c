@@ -151,6 +151,20 @@ void tl_nd_announce(struct tl_net *net)
 	net->ip6->deadline_ns = net->now_ns;
 }
 
+void tl_nd_announce_again(struct tl_net *net)
+{
+	if (net->ip6 == NULL)
+		return;
+	for (unsigned i = 0; i < TL_ARRAY_LEN(net->ip6->own); i++) {
+		struct tl_ip6_own *own = &net->ip6->own[i];
+		if (own->state != TL_IP6_VALID)
+			continue;
+		own->left = ADVERTISEMENTS;
+		own->due_ns = net->now_ns;
+	}
+	net->ip6->deadline_ns = net->now_ns;
+}
+
 static void own_tick(struct tl_net *net, struct tl_ip6_own *own)
 {
 	if (own->state == TL_IP6_TENTATIVE && own->left == 0) {

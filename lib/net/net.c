@@ -10,18 +10,20 @@
 
 #include <tl_err.h>
 #include <tl_mcast.h>
+#include <tl_random.h>
+#include <tl_secret.h>
 
 #include "net_priv.h"
 
 #define TTL_DEFAULT 64 // RFC 1700
 
-uint64_t tl_net_random(struct tl_net *net)
+int tl_net_secret(struct tl_net *net, uint64_t *words, uint32_t n)
 {
-	// Marsaglia's xorshift64; the state is never 0.
-	net->rng ^= net->rng << 13;
-	net->rng ^= net->rng >> 7;
-	net->rng ^= net->rng << 17;
-	return net->rng;
+	if (net->cfg.seed == 0)
+		return tl_secret_fill(words, n * sizeof(words[0]));
+	for (uint32_t i = 0; i < n; i++)
+		words[i] = tl_random_next(&net->rng);
+	return 0;
 }
 
 static bool is_power_of_two(uint32_t n)
@@ -83,6 +85,10 @@ static int check_cfg(const struct tl_net_cfg *cfg, struct tl_err *err)
 		{cfg->vlan <= 4094, "the VLAN must be 1 to 4094, or 0 for none"},
 		{cfg->mtu >= 576 && cfg->mtu <= 9600, "the MTU must be 576 to 9600"},
 		{rte_pktmbuf_data_room_size(cfg->pool) >= need_bytes, "the mbufs must hold a frame of the MTU"},
+		{cfg->neighbour_entries >= 16 && cfg->neighbour_entries <= TL_NET_NEIGHBOURS_MAX,
+			"neighbour_entries must be 16 to 65536"},
+		{cfg->n_neighbours <= cfg->neighbour_entries / 2,
+			"at most half of the neighbour entries can be configured"},
 		{cfg->max_conns >= 1 && cfg->max_conns <= TL_NET_CONNS_MAX, "max_conns must be 1 to 2097152"},
 		{cfg->groups <= TL_NET_GROUPS_MAX, "groups must be at most 16384"},
 		{is_power_of_two(cfg->send_buffer_bytes) && cfg->send_buffer_bytes >= 4096 &&
@@ -99,29 +105,46 @@ static int check_cfg(const struct tl_net_cfg *cfg, struct tl_err *err)
 
 static int init_parts(struct tl_net *net)
 {
-	const struct tl_mcast_cfg mcast = {
+	struct tl_mcast_cfg mcast = {
 		.send = tl_igmp_send,
 		.send_ctx = net,
 		.ip_be = net->cfg.ip_be,
 		.msg_max_bytes = net->cfg.mtu - TL_IGMP_IP_LEN,
 		.groups = net->cfg.groups,
-		.seed = tl_net_random(net),
 	};
 	int rc = tl_arp_init(net);
 
 	if (rc == 0)
 		rc = tl_frag_init(net);
 	if (rc == 0)
+		rc = tl_net_secret(net, &mcast.seed, 1);
+	if (rc == 0)
 		rc = tl_mcast_create(&mcast, &net->mcast);
 	if (rc == 0)
 		rc = tl_ip6_init(net);
+	if (rc == 0)
+		rc = tl_arp_add_static(net);
 	if (rc == 0)
 		rc = tl_tcp_init(net);
 	return rc;
 }
 
-int tl_net_create(const struct tl_net_cfg *cfg, struct tl_net **out, struct tl_err *err)
+static struct tl_net_cfg with_defaults(const struct tl_net_cfg *cfg)
 {
+	struct tl_net_cfg full = *cfg;
+
+	if (cfg->ttl == 0)
+		full.ttl = TTL_DEFAULT;
+	if (cfg->neighbour_entries == 0)
+		full.neighbour_entries = TL_NET_NEIGHBOURS;
+	if (cfg->pool_users == 0)
+		full.pool_users = 1;
+	return full;
+}
+
+int tl_net_create(const struct tl_net_cfg *wanted, struct tl_net **out, struct tl_err *err)
+{
+	const struct tl_net_cfg full = with_defaults(wanted), *cfg = &full;
 	int rc = check_cfg(cfg, err);
 	if (rc != 0)
 		return rc;
@@ -130,13 +153,10 @@ int tl_net_create(const struct tl_net_cfg *cfg, struct tl_net **out, struct tl_e
 	if (net == NULL)
 		return tl_fail(err, -ENOMEM, "net %s: no memory on NUMA node %d", cfg->name, cfg->socket_id);
 	net->cfg = *cfg;
-	if (cfg->ttl == 0)
-		net->cfg.ttl = TTL_DEFAULT;
 	snprintf(net->name, sizeof(net->name), "%s", cfg->name);
 	net->cfg.name = net->name;
 	net->broadcast_be = broadcast_be(cfg->ip_be, cfg->mask_be);
-	net->rng = cfg->seed != 0 ? cfg->seed : 1;
-	net->ip_id = (uint16_t)tl_net_random(net);
+	net->rng = cfg->seed;
 	rc = init_parts(net);
 	if (rc != 0) {
 		tl_net_destroy(net);
@@ -144,6 +164,7 @@ int tl_net_create(const struct tl_net_cfg *cfg, struct tl_net **out, struct tl_e
 			"net %s: %s; give DPDK more memory or lower max_conns (%u) or the send buffers (of %u bytes)",
 			cfg->name, strerror(-rc), cfg->max_conns, cfg->send_buffer_bytes);
 	}
+	net->cfg.neighbours = NULL;
 	*out = net;
 	return 0;
 }
@@ -168,6 +189,17 @@ void tl_net_announce(struct tl_net *net, uint64_t mono_ns)
 	net->now_ns = mono_ns;
 	tl_arp_announce(net);
 	tl_nd_announce(net);
+}
+
+void tl_net_announce_again(struct tl_net *net, uint64_t mono_ns)
+{
+	tl_tcp_settle(net);
+	net->now_ns = mono_ns;
+	tl_arp_announce(net);
+	tl_nd_announce_again(net);
+	tl_mcast_tell_again(net->mcast, mono_ns);
+	if (net->ip6 != NULL)
+		tl_mcast_tell_again(net->ip6->mld, mono_ns);
 }
 
 void tl_net_tick(struct tl_net *net, uint64_t mono_ns)

@@ -157,7 +157,7 @@ static void handle(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame,
 		break;
 	default: // refuse() left only this
 		tl_count(&stats->rx_igmp_pkts, 1);
-		tl_mcast_input(net->mcast, frame + pkt->payload_off, pkt->payload_len, pkt->src_be, net->now_ns);
+		tl_igmp_input(net, frame, pkt);
 	}
 }
 

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rte_mempool.h>
+
 #include <tl_ip6_book.h>
 #include <tl_net.h>
 #include <tl_tcp.h>
@@ -50,9 +52,11 @@ struct tl_tcp_table;
 	X(frag_evicted) /* gave way to newer ones */                                                                   \
 	X(frag_expired) /* not complete in time */                                                                     \
 	X(nombuf)	/* a frame we wanted to send found no mbuf */                                                  \
+	X(tcp_tx_full)	/* segments that waited, for a burst did in the port's queue */                                \
 	X(arp_requests_tx)                                                                                             \
 	X(arp_replies_tx)                                                                                              \
 	X(arp_unresolved_pkts) /* waited for a neighbour that did not answer, or gave way to a newer one */            \
+	X(arp_table_full_pkts) /* found no place to wait for a MAC: no entry is free, or too many mbufs wait */        \
 	X(arp_conflicts_pkts)  /* another host claims our address */                                                   \
 	X(icmp_replies_tx)                                                                                             \
 	X(icmp6_replies_tx)                                                                                            \
@@ -105,7 +109,9 @@ struct tl_udp {
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram);
 	void *ctx;
 	struct tl_udp *next_alone;
-	uint64_t known_src_be; // who sent last, of those that may; UINT64_MAX: nobody
+	void (*held_fn)(void *ctx, uint16_t len, bool left); // tl_udp_watch_held(); or NULL
+	uint32_t n_held;				     // of which it has not heard
+	uint64_t known_src_be;				     // who sent last, of those that may; UINT64_MAX: nobody
 };
 
 enum tl_ip6_state {
@@ -140,8 +146,7 @@ struct tl_net {
 	char name[32];
 	uint32_t broadcast_be; // of our prefix; UINT32_MAX: it has none
 	uint64_t now_ns;       // set at the top of input() and tick(), and by open/connect calls' callers through those
-	uint64_t rng;	       // xorshift state
-	uint16_t ip_id;
+	uint64_t rng;	       // of a simulation's seed
 	uint32_t arp_generation;    // changes when a cached MAC may have become wrong: for TCP's header templates
 	struct tl_arp_table *arp;   // neighbours of both families
 	struct tl_frag_table *frag; // NULL: fragments are only counted
@@ -156,13 +161,24 @@ struct tl_net {
 	struct tl_udp udp[TL_UDP_MAX];
 };
 
-// A pseudo-random number; not for secrets.
-uint64_t tl_net_random(struct tl_net *net);
+// The mbufs that this stack may hold back for one purpose: its part of that share of the pool.
+static inline uint32_t tl_net_pool_part(const struct tl_net *net, uint32_t share)
+{
+	return net->cfg.pool->size / share / net->cfg.pool_users;
+}
+
+// Draws n secret words, from the kernel unless a simulation gave a seed. Returns 0 or -errno.
+int tl_net_secret(struct tl_net *net, uint64_t *words, uint32_t n);
 
 // Limited or directed broadcast, which we neither send nor take; a /31 and a /32 have none (RFC 3021).
 static inline bool tl_ip_is_broadcast(const struct tl_net *net, uint32_t ip_be)
 {
 	return ip_be == UINT32_MAX || ip_be == net->broadcast_be;
+}
+
+static inline bool tl_ip_is_gateway(const struct tl_net *net, uint32_t ip_be)
+{
+	return ip_be != 0 && (ip_be == net->cfg.gateway_be || (net->ip6 != NULL && ip_be == net->ip6->gateway_be));
 }
 
 static inline bool tl_ip_on_link(const struct tl_net *net, uint32_t ip_be)
@@ -266,6 +282,7 @@ void tl_mld_send(void *ctx, uint32_t dst_be, const uint8_t *mld, uint16_t len); 
 
 // ---- nd: neighbour discovery
 void tl_nd_announce(struct tl_net *net);
+void tl_nd_announce_again(struct tl_net *net); // the addresses that are ours
 void tl_nd_tick(struct tl_net *net);
 void tl_nd_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt);
 // Ask for the neighbour: mac, where it was, or NULL.
@@ -274,15 +291,23 @@ void tl_nd_solicit(struct tl_net *net, uint32_t target_be, const uint8_t *mac);
 void tl_nd_confirm(struct tl_net *net, uint32_t dst_be);
 
 // ---- arp
+void tl_arp_input(struct tl_net *net, const uint8_t *packet); // from its ARP header on
+void tl_arp_announce(struct tl_net *net);
+void tl_arp_announce_tick(struct tl_net *net);
+
+// ---- neighbour: the table of both families
 int tl_arp_init(struct tl_net *net);
 void tl_arp_fini(struct tl_net *net);
-void tl_arp_input(struct tl_net *net, const uint8_t *packet); // from its ARP header on
+int tl_arp_add_static(struct tl_net *net); // the configured ones; 0 or -ENOSPC
 void tl_arp_tick(struct tl_net *net);
-void tl_arp_announce(struct tl_net *net);
 // HOT. Whether next_hop_be is resolved; its MAC.
 bool tl_arp_lookup(struct tl_net *net, uint32_t next_hop_be, uint8_t mac[TL_ETHER_ADDR_LEN]);
 // Hold m (owned) for next_hop_be and ask for it.
 void tl_arp_hold(struct tl_net *net, uint32_t next_hop_be, struct rte_mbuf *m);
+// Keep the neighbour on the way to dst_be, as long as a connection lives; returns its address for tl_arp_unuse(), or 0:
+// there is no way, or no room.
+uint32_t tl_arp_use(struct tl_net *net, uint32_t dst_be);
+void tl_arp_unuse(struct tl_net *net, uint32_t next_hop_be);
 
 // ---- frag
 int tl_frag_init(struct tl_net *net);
@@ -292,13 +317,17 @@ void tl_frag_fini(struct tl_net *net);
 void tl_frag_input(struct tl_net *net, const uint8_t *packet);
 void tl_frag_tick(struct tl_net *net);
 
-// ---- igmp: puts the headers in front of a message of mcast and pushes it; a tl_mcast_send_fn, ctx is the net
+// ---- igmp: hands received messages to mcast with what their IP header says; puts the headers in front of a message of
+// mcast and pushes it (a tl_mcast_send_fn, ctx is the net)
+void tl_igmp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt);
 #define TL_IGMP_IP_LEN (TL_IPV4_LEN + 4u) // with the Router Alert option
 void tl_igmp_send(void *ctx, uint32_t dst_be, const uint8_t *igmp, uint16_t len);
 
 // ---- icmp, udp
 void tl_icmp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt);
 bool tl_udp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt); // false: no such port
+// A frame that waited for its next hop leaves, or never will.
+void tl_udp_held_ends(struct tl_net *net, const struct rte_mbuf *m, bool left);
 
 static inline bool tl_udp_takes(const struct tl_udp *udp, uint32_t group_be, const struct tl_pkt *pkt)
 {

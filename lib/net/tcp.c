@@ -242,6 +242,11 @@ void tl_tcp_peer(const struct tl_tcp *c, uint32_t *ip_be, uint16_t *port_be)
 	*port_be = c->key.peer_port_be;
 }
 
+uint32_t tl_tcp_acked(const struct tl_tcp *c)
+{
+	return c->snd_una - c->iss;
+}
+
 const char *tl_tcp_state_name(const struct tl_tcp *c)
 {
 	static const char *const NAMES[] = {

@@ -21,12 +21,12 @@ static uint32_t period_now(const struct tl_net *net)
 	return (uint32_t)(net->now_ns >> PERIOD_SHIFT);
 }
 
-// The hash of a hash: the ISN of other connections tells nothing about it.
 static uint32_t cookie_for(
 	const struct tl_net *net, struct tl_tcp_key key, uint32_t peer_isn, uint32_t period, unsigned mss)
 {
 	uint64_t word = (uint64_t)peer_isn << 32 | (period << 3 & 0x7ffffff8) | mss;
-	uint32_t hash = (uint32_t)tl_tcp_hash(net->tcp, tl_tcp_hash_key(net, key) ^ word);
+	const uint64_t *secret = net->tcp->secrets.cookie;
+	uint32_t hash = (uint32_t)tl_tcp_hash(secret, tl_tcp_hash_key(net, secret, key) ^ word);
 
 	return (period & 31) << 27 | mss << 24 | (hash & HASH_MASK);
 }

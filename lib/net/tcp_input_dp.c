@@ -48,6 +48,7 @@ static bool establish(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	else if (c->syn_ns != 0)
 		tl_tcp_rtt_sample(c, c->net->now_ns - c->syn_ns);
 	tl_tcp_opening_end(c);
+	tl_tcp_keep_hop(c);
 	c->soft_error = false;
 	take_window(c, seg);
 	tl_tcp_cc_start(c);
@@ -428,8 +429,8 @@ static void update_window(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool a
 {
 	if (advances || (seg->ack == c->snd_una && tl_seq_le(c->snd_wl1, seg->seq)))
 		take_window(c, seg);
-	if (c->persisting) // it lives, and may keep its window shut as long as it likes (RFC 1122, section 4.2.2.17)
-		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
+	if (c->persisting) // the peer lives, and may keep its window shut for ever (RFC 9293, section 3.8.6.1)
+		tl_tcp_timer_stop(c, TL_TCP_GIVE_UP);
 }
 
 // Our FIN has arrived. False: so is the connection's end.

@@ -36,7 +36,7 @@ static void sip_absorb(uint64_t v[4], uint64_t word)
 }
 
 // SipHash-2-4 (Aumasson, Bernstein 2012) of one 64-bit word.
-static uint64_t siphash(const uint64_t key[2], uint64_t word)
+uint64_t tl_tcp_hash(const uint64_t key[2], uint64_t word)
 {
 	uint64_t v[4] = {
 		key[0] ^ UINT64_C(0x736f6d6570736575),
@@ -52,21 +52,16 @@ static uint64_t siphash(const uint64_t key[2], uint64_t word)
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-uint64_t tl_tcp_hash(const struct tl_tcp_table *table, uint64_t word)
-{
-	return siphash(table->secret, word);
-}
-
 // The number of an IPv6 address may become another's: what stays is the address.
-uint64_t tl_tcp_hash_key(const struct tl_net *net, struct tl_tcp_key key)
+uint64_t tl_tcp_hash_key(const struct tl_net *net, const uint64_t secret[2], struct tl_tcp_key key)
 {
 	uint64_t word[2];
 
 	if (!tl_ip_is6(key.peer_be))
-		return tl_tcp_hash(net->tcp, tl_tcp_key_word(key));
+		return tl_tcp_hash(secret, tl_tcp_key_word(key));
 	memcpy(word, tl_ip6_of(&net->ip6->book, key.peer_be), sizeof(word));
-	uint64_t ports = tl_tcp_hash(net->tcp, tl_tcp_key_ports(key));
-	return tl_tcp_hash(net->tcp, tl_tcp_hash(net->tcp, ports ^ word[0]) ^ word[1]);
+	uint64_t ports = tl_tcp_hash(secret, tl_tcp_key_ports(key));
+	return tl_tcp_hash(secret, tl_tcp_hash(secret, ports ^ word[0]) ^ word[1]);
 }
 
 // Our own address is constant for a net, and so part of the key.
@@ -74,5 +69,5 @@ uint32_t tl_tcp_isn(struct tl_net *net, struct tl_tcp_key key)
 {
 	if (net->tcp->isn_fixed)
 		return net->tcp->isn_next;
-	return (uint32_t)(tl_tcp_hash_key(net, key) + net->now_ns / ISN_CLOCK_NS);
+	return (uint32_t)(tl_tcp_hash_key(net, net->tcp->secrets.isn, key) + net->now_ns / ISN_CLOCK_NS);
 }

@@ -26,7 +26,8 @@ int tl_tcp_lend_init(struct tl_net *net, uint32_t slots)
 {
 	struct tl_tcp_table *table = net->tcp;
 	size_t flight_bytes = TL_TCP_SENT_MAX * sizeof(struct tl_tcp_sent) +
-			      TL_TCP_SACKED_MAX * sizeof(struct tl_tcp_range) + net->cfg.send_buffer_bytes;
+			      TL_TCP_SACKED_MAX * sizeof(struct tl_tcp_range) + net->cfg.send_buffer_bytes +
+			      net->cfg.send_buffer_bytes / 8;
 	uint32_t flights = net->cfg.send_buffers != 0 ? tl_min_u32(net->cfg.send_buffers, slots) : slots;
 	uint32_t held = tl_min_u32(slots, tl_min_u32(table->ooo_max + 1, HELD_ARRAYS_MAX));
 	int rc = fill(&table->flights, net, flights, flight_bytes);
@@ -36,6 +37,22 @@ int tl_tcp_lend_init(struct tl_net *net, uint32_t slots)
 	if (rc == 0)
 		rc = fill(&table->held, net, held, TL_TCP_OOO_MAX * sizeof(struct tl_tcp_held));
 	return rc;
+}
+
+struct tl_tcp_unacked tl_tcp_unacked(const struct tl_tcp *c)
+{
+	if (c->ring == NULL || c->cwnd == 0) // nothing is unacknowledged; it was never established
+		return (struct tl_tcp_unacked){0};
+	struct tl_tcp_unacked out = {.bytes = tl_tcp_queued(c)};
+	uint32_t end = c->snd_una + out.bytes;
+
+	for (uint32_t at = c->snd_una; tl_seq_lt(at, end); at = (at | 63) + 1) {
+		uint64_t ends = tl_tcp_msg_ends(c)[(at & c->ring_mask) / 64] >> (at & 63);
+		if (end - at < 64)
+			ends &= (UINT64_C(1) << (end - at)) - 1;
+		out.msgs += (uint32_t)__builtin_popcountll(ends);
+	}
+	return out;
 }
 
 void tl_tcp_lend_fini(struct tl_tcp_table *table)

@@ -10,6 +10,21 @@
 
 // ---- the send ring
 
+// Only the last byte of a message has its bit set.
+static void mark_msg_end(struct tl_tcp *c, uint32_t seq, uint32_t len)
+{
+	uint64_t *ends = tl_tcp_msg_ends(c), clear = UINT64_MAX << (seq & 63);
+	uint32_t at = (seq & c->ring_mask) / 64, last = seq + len - 1;
+
+	for (uint32_t words = ((seq & 63) + len - 1) / 64; words > 0; words--) {
+		ends[at] &= ~clear;
+		clear = UINT64_MAX;
+		at = (at + 1) & c->ring_mask / 64;
+	}
+	clear &= UINT64_MAX >> (63 - (last & 63));
+	ends[at] = (ends[at] & ~clear) | UINT64_C(1) << (last & 63);
+}
+
 void tl_tcp_ring_put(struct tl_tcp *c, uint32_t seq, const uint8_t *data, uint32_t len)
 {
 	uint32_t at = seq & c->ring_mask;
@@ -17,6 +32,7 @@ void tl_tcp_ring_put(struct tl_tcp *c, uint32_t seq, const uint8_t *data, uint32
 
 	memcpy(c->ring + at, data, first);
 	memcpy(c->ring, data + first, len - first);
+	mark_msg_end(c, seq, len);
 }
 
 static void ring_get(const struct tl_tcp *c, uint32_t seq, uint8_t *to, uint32_t len)
@@ -148,7 +164,6 @@ static struct tl_tcp_hdr *headers_copy(struct tl_tcp *c, struct rte_mbuf *m, uin
 	} else {
 		struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
 		ip->total_len_be = tl_be16(len - TL_ETHER_LEN);
-		ip->id_be = tl_be16(c->net->ip_id++);
 		tl_wire_ipv4_finish(ip);
 	}
 	if (len < TL_ETHER_MIN_FRAME) {
@@ -189,6 +204,10 @@ static void output_and_learn(struct tl_tcp *c, struct rte_mbuf *m)
 static bool transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
 {
 	struct tl_net *net = c->net;
+	if (TL_UNLIKELY(!tl_txq_has_room(net->cfg.tx))) {
+		tl_count(&net->stats.tcp_tx_full, 1);
+		return false;
+	}
 	struct rte_mbuf *m = tl_net_alloc(net);
 	if (TL_UNLIKELY(m == NULL))
 		return false;
@@ -230,7 +249,7 @@ static bool transmit_with_sack(struct tl_tcp *c, const struct tl_tcp_out *out)
 
 bool tl_tcp_transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
 {
-	if (TL_UNLIKELY(c->ooo_count > 0 || c->dsack_due) && (out->flags & TL_TCP_RST) == 0)
+	if (TL_UNLIKELY(c->ooo_count > 0 || c->dsack_due) && (out->flags & (TL_TCP_RST | TL_TCP_SYN)) == 0)
 		return transmit_with_sack(c, out);
 	return transmit(c, out);
 }
@@ -250,6 +269,7 @@ void tl_tcp_account_sent(struct tl_tcp *c, uint32_t seq)
 	if (TL_UNLIKELY(seq != c->snd_max))
 		tl_count(&c->net->stats.tcp_retransmits, 1);
 	tl_tcp_sent_note(c, seq, c->snd_nxt);
+	c->snd_last = seq;
 	if (tl_seq_lt(c->snd_max, c->snd_nxt))
 		c->snd_max = c->snd_nxt;
 	if (TL_UNLIKELY(c->persisting)) { // it was not: the window took this
@@ -295,8 +315,7 @@ static void persist(struct tl_tcp *c)
 	c->persisting = true;
 	c->backoff = 0;
 	tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_rto_ns(c));
-	if (!tl_tcp_timer_is_set(c, TL_TCP_GIVE_UP))
-		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
+	tl_tcp_timer_stop(c, TL_TCP_GIVE_UP); // until a probe is sent
 }
 
 static bool has_next(struct tl_tcp *c)

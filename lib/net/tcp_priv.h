@@ -204,6 +204,7 @@ struct tl_tcp {
 	uint32_t stamp_offset; // of our timestamp clock
 	uint32_t stamp_recent; // TS.Recent: the peer's timestamp, which we echo
 	uint32_t recent_at;    // our clock when it came
+	uint32_t snd_last;     // where the latest segment of the stream begins
 
 	uint8_t *ring; // of what is not acknowledged; lent while there is such a thing, else NULL
 	uint32_t ring_mask;
@@ -275,7 +276,8 @@ struct tl_tcp {
 	LIST_ENTRY(tl_tcp) wheel;
 	struct tl_tcp_far *far; // the slot that it hangs in, if that is a round's
 	struct tl_tcp *armed_next;
-	bool armed; // the wheel will look soon whether a deadline is left
+	bool armed;	 // the wheel will look soon whether a deadline is left
+	uint32_t hop_be; // neighbour that is kept for it; 0: none
 	TAILQ_ENTRY(tl_tcp) pending_link;
 	TAILQ_ENTRY(tl_tcp) link;     // in the table's idle, half-open, calling, dead or TIME-WAIT list
 	struct tl_tcp_queue *opening; // the list of the table that it is in while our SYN is not acknowledged, or NULL
@@ -303,11 +305,17 @@ struct tl_tcp_wheel {
 	struct tl_tcp_far far[TL_TCP_FAR_SLOTS];
 };
 
+// Each is drawn by itself: none follows from another, nor from what is seen of one.
+struct tl_tcp_secrets {
+	uint64_t hash[TL_TCP_KEY_SEEDS];	       // of the table's chains
+	uint64_t isn[2], stamp[2], cookie[2], port[2]; // keys of tl_tcp_hash()
+};
+
 struct tl_tcp_table {
 	struct tl_tcp **bucket;
 	uint32_t bucket_mask;
 	uint32_t depth; // of entries into TCP: the dead are buried when it is 0
-	uint64_t hash_seed[TL_TCP_KEY_SEEDS];
+	struct tl_tcp_secrets secrets;
 	struct tl_tcp_queue pending;
 	uint32_t ooo_held, ooo_max; // mbufs held in all ooo queues
 	struct tl_tcp_listener listener[TL_TCP_LISTENERS];
@@ -321,7 +329,6 @@ struct tl_tcp_table {
 	struct tl_tcp *nobody;		   // stands for a connection that is not remembered
 	uint32_t live, waiting;		   // connections in use; in TIME-WAIT
 	struct tl_tcp_note note[TL_BURST]; // net->n_notes of them
-	uint64_t secret[2];
 	uint64_t ports_drawn;
 	bool isn_fixed; // for tests: ISNs are isn_next
 	uint32_t isn_next;
@@ -385,7 +392,7 @@ static inline bool tl_tcp_fin_acked(const struct tl_tcp *c)
 
 static inline struct tl_tcp **tl_tcp_bucket(const struct tl_tcp_table *table, struct tl_tcp_key key)
 {
-	return &table->bucket[tl_tcp_key_hash(table->hash_seed, key) & table->bucket_mask];
+	return &table->bucket[tl_tcp_key_hash(table->secrets.hash, key) & table->bucket_mask];
 }
 
 static inline struct tl_tcp *tl_tcp_find(const struct tl_tcp_table *table, struct tl_tcp_key key)
@@ -422,6 +429,10 @@ static inline void tl_tcp_leave(struct tl_tcp_table *table)
 // use.
 struct tl_tcp *tl_tcp_take(struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_ops *ops, void *ctx,
 	const struct tl_tcp_opts *opts);
+
+// Its next hop stays in the neighbour table from now on, whoever else sends: it is opened by us, or the peer has shown
+// that it is there.
+void tl_tcp_keep_hop(struct tl_tcp *c);
 
 // c is opened by a listener, and half open; or by us.
 void tl_tcp_half_open(struct tl_tcp *c);
@@ -499,6 +510,12 @@ static inline void tl_tcp_flight_give(struct tl_tcp *c)
 	c->n_sacked = 0;
 }
 
+// A bit per byte of the ring, which stands behind it: set for the last byte of each message.
+static inline uint64_t *tl_tcp_msg_ends(const struct tl_tcp *c)
+{
+	return (uint64_t *)(void *)(c->ring + c->ring_mask + 1);
+}
+
 // HOT. Whether tl_tcp_flight_take() would do.
 static inline bool tl_tcp_has_flight(const struct tl_tcp *c)
 {
@@ -508,8 +525,8 @@ static inline bool tl_tcp_has_flight(const struct tl_tcp *c)
 // ---- tcp_isn.c
 
 // A keyed hash of word; of the addresses and ports of a connection.
-uint64_t tl_tcp_hash(const struct tl_tcp_table *table, uint64_t word);
-uint64_t tl_tcp_hash_key(const struct tl_net *net, struct tl_tcp_key key);
+uint64_t tl_tcp_hash(const uint64_t secret[2], uint64_t word);
+uint64_t tl_tcp_hash_key(const struct tl_net *net, const uint64_t secret[2], struct tl_tcp_key key);
 
 uint32_t tl_tcp_isn(struct tl_net *net, struct tl_tcp_key key);
 
@@ -549,19 +566,19 @@ struct tl_tcp_offer tl_tcp_offer(const struct tl_tcp *c, uint8_t shift);
 // HOT. Bytes from seq to snd_nxt were sent: timers, and what is in flight.
 void tl_tcp_account_sent(struct tl_tcp *c, uint32_t seq);
 
-// HOT. Copy into the send ring.
+// HOT. Copy a message into the send ring.
 void tl_tcp_ring_put(struct tl_tcp *c, uint32_t seq, const uint8_t *data, uint32_t len);
 
 // HOT. Bytes that both windows allow beyond snd_nxt.
 uint32_t tl_tcp_usable(const struct tl_tcp *c);
 
-// HOT. One segment with the present ACK and window. False: no mbuf.
+// HOT. One segment with the present ACK and window. False: no mbuf, or no room in the queue.
 bool tl_tcp_transmit(struct tl_tcp *c, const struct tl_tcp_out *out);
 
 // HOT. Send what is queued and the windows allow, FIN included.
 void tl_tcp_output(struct tl_tcp *c);
 
-// HOT. A bare ACK, or one later if there is no mbuf now.
+// HOT. A bare ACK, or one later if there is no mbuf now, or no room.
 void tl_tcp_send_ack(struct tl_tcp *c);
 
 // HOT. Whether the window reopened so far that the peer must hear of it (RFC 9293, section 3.8.6.2.2).

@@ -25,7 +25,6 @@ static struct tl_tcp_stamp_option *stamp_of(struct tl_tcp_ready *r)
 static void learn_ip4(struct tl_tcp_ready *r, struct tl_ipv4_hdr *ip)
 {
 	ip->total_len_be = 0;
-	ip->id_be = 0;
 	ip->cksum_be = 0;
 	r->l3_sum = tl_cksum_add(0, ip, TL_IPV4_LEN);
 }
@@ -143,11 +142,10 @@ static uint16_t copy_much(
 
 static inline void fill_ip4(const struct tl_tcp *c, struct tl_ipv4_hdr *ip, uint16_t len)
 {
-	uint16_t len_be = tl_be16(len), id_be = tl_be16(c->net->ip_id++);
+	uint16_t len_be = tl_be16(len);
 
 	ip->total_len_be = len_be;
-	ip->id_be = id_be;
-	ip->cksum_be = tl_cksum_fold32(c->ready.l3_sum + len_be + id_be);
+	ip->cksum_be = tl_cksum_fold32(c->ready.l3_sum + len_be);
 }
 
 // Sets what differs from segment to segment and adds it to the sum of what does not (RFC 1624, section 3, the fields'
@@ -217,7 +215,7 @@ void tl_tcp_settle_notes(struct tl_net *net)
 void tl_net_sent(struct tl_net *net)
 {
 	tl_tcp_settle(net);
-	if (net->spare == NULL)
+	if (net->spare == NULL && tl_txq_has_room(net->cfg.tx))
 		net->spare = rte_pktmbuf_alloc(net->cfg.pool);
 }
 
@@ -253,7 +251,8 @@ static __attribute__((noinline)) int send_any_ready(struct tl_tcp *c, const uint
 
 	if (net->n_notes == TL_ARRAY_LEN(net->tcp->note))
 		tl_tcp_settle_notes(net);
-	if (!is_ready(c, len, tl_min_u32(c->ready.bytes, c->ready.snd_edge - c->snd_nxt)) || !tl_tcp_flight_take(c))
+	if (!is_ready(c, len, tl_min_u32(c->ready.bytes, c->ready.snd_edge - c->snd_nxt)) ||
+		!tl_txq_has_room(net->cfg.tx) || !tl_tcp_flight_take(c))
 		return send_slowly(c, data, len);
 	struct rte_mbuf *m = net->spare != NULL ? net->spare : rte_pktmbuf_alloc(net->cfg.pool);
 	net->spare = NULL;

@@ -7,7 +7,7 @@
 
 uint32_t tl_tcp_stamp_offset(const struct tl_net *net, struct tl_tcp_key key)
 {
-	return (uint32_t)(tl_tcp_hash_key(net, key) >> 32); // the ISN is the other half
+	return (uint32_t)tl_tcp_hash_key(net, net->tcp->secrets.stamp, key);
 }
 
 void tl_tcp_stamp_find(struct tl_tcp_seg *seg)

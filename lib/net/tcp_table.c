@@ -20,7 +20,7 @@
 
 #define HALF_OPEN_MAX 1024 // handshakes at once; of few connections at most half are
 
-#define OOO_POOL_SHARE 4 // at most this part of the mbufs waits for gaps to be filled
+#define OOO_POOL_SHARE 4 // at most this part of the mbufs waits for gaps to be filled, of all stacks that share them
 
 // ---- memory
 
@@ -69,7 +69,7 @@ int tl_tcp_init(struct tl_net *net)
 	table->bucket = zalloc(net, buckets * sizeof(table->bucket[0]));
 	table->conns = zalloc(net, slots * sizeof(table->conns[0]));
 	table->nobody = zalloc(net, sizeof(*table->nobody));
-	table->ooo_max = net->cfg.pool->size / OOO_POOL_SHARE;
+	table->ooo_max = tl_net_pool_part(net, OOO_POOL_SHARE);
 	net->tcp = table;
 	if (table->bucket == NULL || table->conns == NULL || table->nobody == NULL ||
 		tl_tcp_lend_init(net, slots) != 0) {
@@ -77,11 +77,13 @@ int tl_tcp_init(struct tl_net *net)
 		net->tcp = NULL;
 		return -ENOMEM;
 	}
+	int rc = tl_net_secret(net, (uint64_t *)&table->secrets, sizeof(table->secrets) / sizeof(uint64_t));
+	if (rc != 0) {
+		free_table(table);
+		net->tcp = NULL;
+		return rc;
+	}
 	table->bucket_mask = buckets - 1;
-	for (unsigned i = 0; i < TL_TCP_KEY_SEEDS; i++)
-		table->hash_seed[i] = tl_net_random(net);
-	table->secret[0] = tl_net_random(net);
-	table->secret[1] = tl_net_random(net);
 	TAILQ_INIT(&table->pending);
 	table->half_open_max = tl_min_u32((net->cfg.max_conns + 1) / 2, HALF_OPEN_MAX);
 	TAILQ_INIT(&table->idle);
@@ -151,7 +153,7 @@ static bool may_connect(const struct tl_net *net, uint32_t peer_be, uint16_t pee
 // RFC 6056, section 3.3.1: a random start, then the next that is free.
 uint16_t tl_tcp_local_port(struct tl_net *net, uint32_t peer_be, uint16_t peer_port_be)
 {
-	uint32_t start = (uint32_t)tl_tcp_hash(net->tcp, net->tcp->ports_drawn++);
+	uint32_t start = (uint32_t)tl_tcp_hash(net->tcp->secrets.port, net->tcp->ports_drawn++);
 
 	for (uint32_t i = 0; i < EPHEMERAL_COUNT; i++) {
 		uint16_t port_be = tl_be16((uint16_t)(EPHEMERAL_FIRST + (start + i) % EPHEMERAL_COUNT));
@@ -267,6 +269,12 @@ struct tl_tcp *tl_tcp_nobody(struct tl_net *net, struct tl_tcp_key key, const st
 	return c;
 }
 
+void tl_tcp_keep_hop(struct tl_tcp *c)
+{
+	if (c->hop_be == 0)
+		c->hop_be = tl_arp_use(c->net, c->key.peer_be);
+}
+
 void tl_tcp_half_open(struct tl_tcp *c)
 {
 	struct tl_tcp_table *table = c->net->tcp;
@@ -281,6 +289,7 @@ void tl_tcp_calling(struct tl_tcp *c)
 {
 	c->opening = &c->net->tcp->calling;
 	TAILQ_INSERT_TAIL(c->opening, c, link);
+	tl_tcp_keep_hop(c);
 }
 
 void tl_tcp_opening_end(struct tl_tcp *c)
@@ -329,8 +338,9 @@ static void forget_work(struct tl_tcp *c)
 {
 	tl_tcp_timers_stop(c);
 	tl_tcp_ooo_purge(c);
-	tl_tcp_flight_give(c);
 	tl_tcp_opening_end(c);
+	tl_arp_unuse(c->net, c->hop_be);
+	c->hop_be = 0;
 	if (c->listener != NULL)
 		c->listener->conns--;
 	c->listener = NULL;
@@ -368,6 +378,7 @@ void tl_tcp_end(struct tl_tcp *c, enum tl_tcp_reason reason)
 	TAILQ_INSERT_TAIL(&table->dead, c, link);
 	if (!waited)
 		tell_closed(c, reason);
+	tl_tcp_flight_give(c); // the application may have asked what is lost
 }
 
 void tl_tcp_enter_time_wait(struct tl_tcp *c)
@@ -381,6 +392,7 @@ void tl_tcp_enter_time_wait(struct tl_tcp *c)
 	TAILQ_INSERT_TAIL(&table->time_wait, c, link);
 	table->live--;
 	table->waiting++;
+	tl_tcp_flight_give(c);
 	tell_closed(c, TL_TCP_DONE);
 }
 

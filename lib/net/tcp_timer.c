@@ -5,6 +5,7 @@
 
 #define BACKOFF_MAX 16
 #define PROBE_MIN_NS (10 * TL_NS_PER_MS) // below, an ACK may just not have been sent yet
+#define PROBES_PER_USER_TIMEOUT 4
 #define KEEPALIVE_PROBES 5
 #define KEEPALIVE_INTERVAL_MAX_NS (15 * TL_NS_PER_S)
 #define FIN_WAIT_2_IDLE_NS (60 * TL_NS_PER_S)
@@ -81,6 +82,11 @@ static void time_out(struct tl_tcp *c)
 	tl_tcp_output(c); // one segment, for cwnd is one
 }
 
+static bool is_one_segment_in_flight(const struct tl_tcp *c)
+{
+	return tl_seq_le(c->snd_last, c->snd_una);
+}
+
 // With SACK the timer may have been set for a probe that is not the right thing any more, or not yet: this is when what
 // is right now is due.
 static uint64_t expiry_ns(const struct tl_tcp *c, bool probe)
@@ -90,7 +96,7 @@ static uint64_t expiry_ns(const struct tl_tcp *c, bool probe)
 	if (c->n_sent == 0) // our FIN, sent while all buffers were lent
 		return c->last_tx_ns + tl_tcp_rto_ns(c);
 	uint64_t rto_at_ns = c->sent[c->sent_first].at_ns + tl_tcp_rto_ns(c);
-	if (!probe || c->snd_nxt - c->snd_una <= c->mss) // the ACK of a lone segment may be delayed
+	if (!probe || is_one_segment_in_flight(c)) // whose ACK may be delayed
 		return rto_at_ns;
 	return tl_min_u64(c->last_tx_ns + c->pto_ns, rto_at_ns);
 }
@@ -110,13 +116,24 @@ static void retransmit_expired(struct tl_tcp *c)
 	}
 }
 
+// Several probes fit into the user timeout: the loss of one, or of its answer, ends no connection.
+static uint64_t probe_interval_ns(const struct tl_tcp *c)
+{
+	uint64_t most_ns = tl_max_u64(c->user_timeout_ns / PROBES_PER_USER_TIMEOUT, c->rto_ns);
+
+	return tl_min_u64(tl_tcp_rto_ns(c), most_ns);
+}
+
+// Probe the shut window. The user timeout counts from the first probe that the peer has not answered.
 static void persist_expired(struct tl_tcp *c)
 {
 	tl_tcp_probe_window(c);
 	if (!c->persisting) // it opened
 		return;
 	back_off(c);
-	tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_rto_ns(c));
+	tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, probe_interval_ns(c));
+	if (!tl_tcp_timer_is_set(c, TL_TCP_GIVE_UP))
+		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
 }
 
 // ---- the end of patience

@@ -20,7 +20,6 @@ bool tl_tcp_warm(struct tl_tcp *c, const void *data, uint32_t len)
 	struct tl_net *net = c->net;
 	struct rte_mbuf *m = net->spare;
 	uint32_t seq = c->snd_nxt;
-	uint16_t ip_id = net->ip_id;
 
 	if (!can_warm(c, len))
 		return false;
@@ -29,7 +28,6 @@ bool tl_tcp_warm(struct tl_tcp *c, const void *data, uint32_t len)
 	rte_pktmbuf_reset(m);
 	net->spare = m;
 	net->n_notes = 0;
-	net->ip_id = ip_id;
 	c->snd_nxt = seq;
 	c->snd_end = seq;
 	return true;

@@ -26,10 +26,21 @@ struct tl_net;
 #define TL_NET_GROUPS_MAX 16384
 #define TL_NET_CONNS_MAX (UINT32_C(1) << 21)
 
+#define TL_NET_NEIGHBOURS 1024
+#define TL_NET_NEIGHBOURS_MAX 65536
+
+// A neighbour whose MAC is configured.
+struct tl_net_neighbour {
+	uint32_t ip_be;
+	struct tl_ip6 ip6; // instead, when set
+	uint8_t mac[TL_ETHER_ADDR_LEN];
+};
+
 struct tl_net_cfg {
 	const char *name;	  // borrowed for the call; for messages and memory zones
 	struct tl_txq *tx;	  // borrowed for life; the same lcore's
 	struct rte_mempool *pool; // borrowed for life; data room >= mtu + 14
+	uint32_t pool_users;	  // stacks that share the pool: each holds back only its part of it; 0: 1
 	uint8_t mac[TL_ETHER_ADDR_LEN];
 	uint32_t ip_be, mask_be;    // 0: no IPv4
 	uint32_t gateway_be;	    // 0: none, only the prefix is reachable
@@ -45,9 +56,12 @@ struct tl_net_cfg {
 	uint32_t groups;	    // IPv4 multicast groups joined at once, at most TL_NET_GROUPS_MAX; 0: 64
 	uint32_t send_buffers;	    // connections that have data unacknowledged at once; 0: all may
 	uint32_t own_buffers;	    // beside those, of connections that keep one of their own (tl_tcp_opts)
-	bool reassemble;	    // UDP datagrams that come as IPv4 fragments, 16 at once; else these are counted
+	uint32_t neighbour_entries; // of the neighbour table, 16..TL_NET_NEIGHBOURS_MAX; 0: TL_NET_NEIGHBOURS
+	const struct tl_net_neighbour *neighbours; // borrowed for the call: known from the start, never asked for
+	uint32_t n_neighbours;			   // at most half of neighbour_entries
+	bool reassemble; // UDP datagrams that come as IPv4 fragments, 16 at once; else these are counted
 	int socket_id;
-	uint64_t seed; // for ISNs, IP ids, local ports and IGMP delays: random in service, fixed in a simulation
+	uint64_t seed; // 0 in service: each secret comes from the kernel. Else a simulation's: all follow from it
 	// Where several instances share an address, one per lcore: the others leave announcing, answering for and
 	// defending it to the first, and each connects only from ports whose answers come to it. may_connect NULL: from
 	// any.
@@ -64,6 +78,10 @@ void tl_net_destroy(struct tl_net *net);
 // Announce the addresses: gratuitous ARP (RFC 5227 section 3), sent with the next flush; IPv6 addresses become usable a
 // second later if no other host has them (RFC 4862, section 5.4).
 void tl_net_announce(struct tl_net *net, uint64_t mono_ns);
+
+// The link was down and is up again: announce the addresses and report the groups anew, for switches may have forgotten
+// them.
+void tl_net_announce_again(struct tl_net *net, uint64_t mono_ns);
 
 // HOT. Handle every frame of a parsed burst; the mbufs stay the caller's. Answers are pushed to tx, not flushed.
 void tl_net_input(struct tl_net *net, struct tl_burst *burst);
@@ -109,11 +127,17 @@ int tl_udp_open(struct tl_net *net, uint32_t group_be, uint32_t source_be, uint1
 int tl_udp_open_groups(struct tl_net *net, uint32_t first_group_be, uint32_t n, uint32_t source_be, uint16_t port_be,
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram), void *ctx, struct tl_udp **out);
 
+// From now on tl_udp_send() returns TL_UDP_HELD for a datagram that waits for its next hop, and fn hears once of each
+// whether it left: from within tl_net_input(), tl_net_tick(), tl_udp_send() or tl_udp_close().
+enum { TL_UDP_HELD = 1 };
+void tl_udp_watch_held(struct tl_udp *udp, void (*fn)(void *ctx, uint16_t len, bool left));
+
 // Leaves the groups. udp is invalid afterwards.
 void tl_udp_close(struct tl_udp *udp);
 
-// HOT. One datagram from the bound port, copied. Returns 0, -EMSGSIZE (over mtu - 28, IPv6: - 48), -ENOBUFS, or
-// -EHOSTUNREACH (off the prefix and no gateway). An unresolved next hop keeps the last datagram until the ARP reply.
+// HOT. One datagram from the bound port, copied. Returns 0, -EMSGSIZE (over mtu - 28, IPv6: - 48), -ENOBUFS (no
+// mbuf, or no room in the queue), or -EHOSTUNREACH (off the prefix and no gateway). An unresolved next hop keeps the
+// last datagram until the ARP reply.
 int tl_udp_send(struct tl_udp *udp, uint32_t dst_ip_be, uint16_t dst_port_be, const void *payload, uint16_t len);
 
 // The MAC addresses of the groups joined now, for the port's filter; returns how many.

@@ -91,6 +91,15 @@ uint32_t tl_tcp_room(const struct tl_tcp *c);
 // HOT. Bytes accepted by tl_tcp_send() that the windows have not let out yet.
 uint32_t tl_tcp_unsent_bytes(const struct tl_tcp *c);
 
+// Bytes, SYN and FIN of ours that the peer acknowledged so far, modulo 2^32.
+uint32_t tl_tcp_acked(const struct tl_tcp *c);
+
+// Messages given to tl_tcp_send() and never acknowledged whole, each once. Also in closed(), where it is lost.
+struct tl_tcp_unacked {
+	uint32_t msgs, bytes;
+};
+struct tl_tcp_unacked tl_tcp_unacked(const struct tl_tcp *c);
+
 // Close our side in order: what is queued is sent, then FIN. data() goes on until the peer closes, too; closed()
 // follows when all is over, at once if nobody has answered our SYN yet.
 void tl_tcp_close(struct tl_tcp *c);

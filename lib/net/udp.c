@@ -114,10 +114,17 @@ int tl_udp_open_groups(struct tl_net *net, uint32_t group_be, uint32_t n, uint32
 	return 0;
 }
 
+void tl_udp_watch_held(struct tl_udp *udp, void (*fn)(void *ctx, uint16_t len, bool left))
+{
+	udp->held_fn = fn;
+}
+
 void tl_udp_close(struct tl_udp *udp)
 {
 	struct tl_net *net = udp->net;
 
+	for (; udp->n_held > 0; udp->n_held--)
+		udp->held_fn(udp->ctx, 0, false);
 	if (udp->group_be != 0)
 		leave(net, udp->group_be, udp->n_groups, udp->source_be);
 	*udp = (struct tl_udp){.port_be = 0};

@@ -24,6 +24,35 @@ bool tl_udp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt 
 	return known;
 }
 
+// A frame that waits says whose it is in fields that are otherwise set by receiving: port, the place in net->udp[], and
+// hash.usr, the length of the datagram.
+static __attribute__((noinline)) int hold(struct tl_udp *udp, struct rte_mbuf *m, uint32_t dst_ip_be, uint16_t len)
+{
+	uint32_t hop_be = tl_ip_next_hop_be(udp->net, dst_ip_be);
+
+	if (hop_be == 0) {
+		rte_pktmbuf_free(m);
+		return -EHOSTUNREACH;
+	}
+	if (udp->held_fn != NULL) {
+		m->port = (uint16_t)(udp - udp->net->udp);
+		m->hash.usr = len;
+		udp->n_held++;
+	}
+	tl_arp_hold(udp->net, hop_be, m);
+	return udp->held_fn != NULL ? TL_UDP_HELD : 0;
+}
+
+void tl_udp_held_ends(struct tl_net *net, const struct rte_mbuf *m, bool left)
+{
+	struct tl_udp *udp = m->port < TL_UDP_MAX ? &net->udp[m->port] : NULL;
+
+	if (udp == NULL || udp->n_held == 0) // of nobody, or of a port that was closed
+		return;
+	udp->n_held--;
+	udp->held_fn(udp->ctx, (uint16_t)m->hash.usr, left);
+}
+
 int tl_udp_send(struct tl_udp *udp, uint32_t dst_ip_be, uint16_t dst_port_be, const void *payload, uint16_t len)
 {
 	struct tl_net *net = udp->net;
@@ -31,7 +60,7 @@ int tl_udp_send(struct tl_udp *udp, uint32_t dst_ip_be, uint16_t dst_port_be, co
 
 	if (len > net->cfg.mtu - tl_ip_len(dst_ip_be) - TL_UDP_LEN)
 		return -EMSGSIZE;
-	struct rte_mbuf *m = tl_net_alloc(net);
+	struct rte_mbuf *m = tl_txq_has_room(net->cfg.tx) ? tl_net_alloc(net) : NULL;
 	if (m == NULL)
 		return -ENOBUFS;
 	struct tl_udp_hdr *hdr = (struct tl_udp_hdr *)tl_ip_build(net, m, TL_IPPROTO_UDP, dst_ip_be, udp_len);
@@ -44,5 +73,8 @@ int tl_udp_send(struct tl_udp *udp, uint32_t dst_ip_be, uint16_t dst_port_be, co
 	memcpy(hdr + 1, payload, len);
 	uint16_t cksum = tl_ip_cksum(net, m, dst_ip_be, TL_IPPROTO_UDP, hdr, udp_len);
 	hdr->cksum_be = cksum != 0 ? cksum : 0xffff; // 0 would mean none
-	return tl_ip_output(net, m, dst_ip_be);
+	if (TL_UNLIKELY(!tl_ip_next_hop_mac(net, dst_ip_be, rte_pktmbuf_mtod(m, struct tl_ether_hdr *)->dst)))
+		return hold(udp, m, dst_ip_be, len);
+	tl_net_push(net, m);
+	return 0;
 }

@@ -7,7 +7,13 @@
 #include <stddef.h>
 
 #define CHECK_MULTIPLIER UINT64_C(0x9E3779B97F4A7C15) // odd: no bit is lost
-#define HEAD_MAGIC "TAPSLAB1"			      // eight characters, no NUL
+#define MAGIC_BYTES 8u				      // no NUL
+
+static const char magics[TL_DIGEST_KINDS][MAGIC_BYTES + 1] = {
+	[TL_DIGEST_NONE] = "TAPSLAB1",
+	[TL_DIGEST_CRC32C] = "TAPSLABC",
+	[TL_DIGEST_SHA256] = "TAPSLABS",
+};
 
 typedef uint64_t check_words __attribute__((vector_size(64)));
 
@@ -15,7 +21,7 @@ typedef uint64_t check_words __attribute__((vector_size(64)));
 struct head_block {
 	uint32_t type;
 	uint32_t total_bytes;
-	char magic[8];
+	char magic[MAGIC_BYTES];
 	uint64_t run_id;
 	uint64_t sequence;
 	uint32_t ring;
@@ -29,6 +35,7 @@ struct head_block {
 };
 
 _Static_assert(sizeof(struct head_block) == TL_PCAPNG_HEAD_BYTES, "HEAD has no holes");
+_Static_assert(offsetof(struct head_block, of.check) == TL_PCAPNG_CHECK_AT, "docs/recording.md");
 
 void tl_pcapng_put_pad(void *buf, uint32_t len)
 {
@@ -51,7 +58,6 @@ void tl_pcapng_put_head(void *buf, const struct tl_pcapng_head *head)
 	struct head_block block = {
 		.type = TL_PCAPNG_HEAD,
 		.total_bytes = sizeof(block),
-		.magic = HEAD_MAGIC,
 		.run_id = head->run_id,
 		.sequence = head->sequence,
 		.ring = head->ring,
@@ -61,15 +67,31 @@ void tl_pcapng_put_head(void *buf, const struct tl_pcapng_head *head)
 		.total_bytes_again = sizeof(block),
 	};
 
+	memcpy(block.magic, magics[head->digest], MAGIC_BYTES);
 	memcpy(buf, &block, sizeof(block));
+}
+
+// A HEAD is aligned as a block is: to 4 bytes.
+static void put_at(void *head, size_t offset, const void *bytes, size_t n)
+{
+	memcpy((uint8_t *)head + offset, bytes, n);
 }
 
 void tl_pcapng_sign_head(void *buf, uint64_t file, uint64_t check)
 {
-	struct head_block *block = buf;
+	put_at(buf, offsetof(struct head_block, of.file), &file, sizeof(file));
+	tl_pcapng_set_check(buf, check);
+}
 
-	block->of.file = file;
-	block->of.check = check;
+void tl_pcapng_set_kind(void *buf, uint64_t file, enum tl_digest_kind kind)
+{
+	put_at(buf, offsetof(struct head_block, of.file), &file, sizeof(file));
+	put_at(buf, offsetof(struct head_block, magic), magics[kind], MAGIC_BYTES);
+}
+
+void tl_pcapng_set_check(void *buf, uint64_t check)
+{
+	put_at(buf, TL_PCAPNG_CHECK_AT, &check, sizeof(check));
 }
 
 // Two sums per lane, so that the place of a word counts, too; lanes that do not wait for each other.
@@ -94,6 +116,16 @@ uint64_t tl_pcapng_check(const void *slab, uint32_t used_bytes)
 	return check != 0 ? check : 1;
 }
 
+// The kind that a magic names; TL_DIGEST_KINDS: it is none of ours.
+static enum tl_digest_kind kind_of(const char *magic)
+{
+	uint32_t kind = 0;
+
+	while (kind < TL_DIGEST_KINDS && memcmp(magic, magics[kind], MAGIC_BYTES) != 0)
+		kind++;
+	return (enum tl_digest_kind)kind;
+}
+
 int tl_pcapng_get_head(const void *buf, uint32_t size, struct tl_pcapng_head *out)
 {
 	struct head_block block;
@@ -102,7 +134,7 @@ int tl_pcapng_get_head(const void *buf, uint32_t size, struct tl_pcapng_head *ou
 		return -EINVAL;
 	memcpy(&block, buf, sizeof(block));
 	if (block.type != TL_PCAPNG_HEAD || block.total_bytes != sizeof(block) ||
-		block.total_bytes_again != sizeof(block) || memcmp(block.magic, HEAD_MAGIC, sizeof(block.magic)) != 0 ||
+		block.total_bytes_again != sizeof(block) || kind_of(block.magic) == TL_DIGEST_KINDS ||
 		block.used_bytes < sizeof(block) || block.used_bytes % 4 != 0)
 		return -EINVAL;
 	*out = (struct tl_pcapng_head){
@@ -113,6 +145,7 @@ int tl_pcapng_get_head(const void *buf, uint32_t size, struct tl_pcapng_head *ou
 		.records = block.records,
 		.file = block.of.file,
 		.check = block.of.check,
+		.digest = kind_of(block.magic),
 	};
 	return 0;
 }

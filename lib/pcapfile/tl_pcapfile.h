@@ -23,12 +23,17 @@
 #define TL_PCAPNG_ISB 0x00000005u
 #define TL_PCAPNG_PAD 0x80000001u
 #define TL_PCAPNG_HEAD 0x80000002u
-#define TL_PCAPNG_ALIGN 4096u // O_DIRECT boundary
-#define TL_PCAPNG_PAD_MIN 12u // the smallest block: type, length, length
+#define TL_PCAPNG_CHAIN 0x80000003u // digest of a file (tl_digest.h)
+#define TL_PCAPNG_ALIGN 4096u	    // O_DIRECT boundary
+#define TL_PCAPNG_PAD_MIN 12u	    // the smallest block: type, length, length
 #define TL_PCAPNG_HEAD_BYTES 64u
+#define TL_PCAPNG_CHECK_AT 52u // of the 8 bytes of a HEAD's check
 #define TL_PCAPNG_LINKTYPE_ETHERNET 1
 #define TL_PCAPNG_INBOUND 1u // bits 0-1 of epb_flags
 #define TL_PCAPNG_OUTBOUND 2u
+
+// Kind of the check in a HEAD: a sum of ours, or the beginning of a digest (tl_digest.h).
+enum tl_digest_kind { TL_DIGEST_NONE, TL_DIGEST_CRC32C, TL_DIGEST_SHA256, TL_DIGEST_KINDS };
 
 enum tl_dir { TL_DIR_RX, TL_DIR_TX, TL_DIRS };
 
@@ -70,7 +75,8 @@ struct tl_pcapng_head {
 	uint32_t used_bytes; // of the slab, HEAD included, trailing PAD not
 	uint32_t records;    // 0: no slab: the file's own blocks follow
 	uint64_t file;	     // random per file: what else lies in a file that is written again has another; 0: none
-	uint64_t check;	     // tl_pcapng_check() of the slab; 0: none
+	uint64_t check;	     // tl_pcapng_check() of the slab, 0: none; or, by its kind, of a digest
+	enum tl_digest_kind digest;
 };
 
 // One captured frame.
@@ -110,6 +116,9 @@ void tl_pcapng_put_head(void *buf, const struct tl_pcapng_head *head);
 
 // Into a HEAD block that stands at buf: which file it goes to, and its check.
 void tl_pcapng_sign_head(void *buf, uint64_t file, uint64_t check);
+// The same of a digest: its kind comes first, as the digest covers it.
+void tl_pcapng_set_kind(void *buf, uint64_t file, enum tl_digest_kind kind);
+void tl_pcapng_set_check(void *buf, uint64_t check);
 
 // Reads a HEAD block back. Returns 0, or -EINVAL if the size bytes at buf do not begin with one of ours.
 int tl_pcapng_get_head(const void *buf, uint32_t size, struct tl_pcapng_head *out);

@@ -20,7 +20,7 @@ int pci_each(const char *root, int (*each)(void *ctx, const struct tl_pci_device
 // Whether a rule of ours binds it at boot.
 bool pci_is_persistent(const char *root, const char *address);
 
-// A line of text under a name, in /run/tapline/bind: tl_pci_recall() and tl_pci_forget() take the same name.
+// A line of text under a name, in /run/tapline-bind: tl_pci_recall() and tl_pci_forget() take the same name.
 int pci_remember(const char *root, const char *name, const char *text, struct tl_err *err);
 
 // Returns 0, or -errno and a sentence.

@@ -88,12 +88,14 @@ int tl_pci_end_noiommu(const char *root, struct tl_err *err);
 
 // ---- what is remembered of a device that was bound
 
-// The driver it had ("" for none), in /run/tapline/bind, until the next boot. Return 0, or -errno and a sentence.
+// The driver it had ("" for none), in /run/tapline-bind, until the next boot. Return 0, or -errno and a sentence.
 int tl_pci_remember(const char *root, const struct tl_pci_device *device, struct tl_err *err);
 bool tl_pci_recall(const char *root, const char *address, char driver[TL_PCI_NAME_CHARS]);
 void tl_pci_forget(const char *root, const char *address);
 
-// A udev rule that runs command when the device appears: at every boot. Returns 0, or -errno and a sentence.
-int tl_pci_persist(const char *root, const char *address, const char *command, struct tl_err *err);
+// Write a udev rule that runs program, a path, with arguments when the device appears: at every boot. Returns 0, or
+// -errno and a sentence.
+int tl_pci_persist(
+	const char *root, const char *address, const char *program, const char *arguments, struct tl_err *err);
 // Whether there was one.
 bool tl_pci_unpersist(const char *root, const char *address);

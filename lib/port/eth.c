@@ -160,6 +160,8 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 	}
 	if (port->cfg.spec.kind == TL_PORT_KERNEL)
 		tl_kernel_quiesce_packet(&port->sockets);
+	if (tl_port_is_kernels(port))
+		tl_kernel_open_spare(&port->sockets);
 	if (port->stamping.source == TL_TS_KERNEL)
 		tl_kernel_stamp_early(&port->sockets);
 	snprintf(port->multicast, sizeof(port->multicast), "none");
@@ -170,10 +172,9 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 // Returns 0 when the port is promiscuous now; remembers whether that was our doing.
 static int set_promisc(struct tl_port *port)
 {
-	bool was_on = tl_port_is_kernels(port) ? tl_kernel_is_promisc(port->cfg.spec.arg)
-					       : rte_eth_promiscuous_get(port->port_id) == 1;
-
-	if (was_on)
+	if (tl_port_is_kernels(port)) // the driver would need a right that is gone at the end
+		return tl_kernel_set_promisc(&port->sockets, port->cfg.spec.arg);
+	if (rte_eth_promiscuous_get(port->port_id) == 1)
 		return 0;
 	int rc = rte_eth_promiscuous_enable(port->port_id);
 	port->promisc_set |= rc == 0;
@@ -308,6 +309,7 @@ static int eth_set_groups(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_A
 
 static void eth_close(struct tl_port *port)
 {
+	tl_kernel_close_spare(&port->sockets);
 	if (port->promisc_set)
 		(void)rte_eth_promiscuous_disable(port->port_id);
 	if (port->port_id != RTE_MAX_ETHPORTS) {

@@ -94,21 +94,21 @@ uint16_t tl_kernel_stamped_burst(struct tl_rxq *q, struct tl_burst *b)
 	return take_stamps(q, b);
 }
 
-// A reference to each frame for the recording, taken before the driver may free it.
-static void hold(struct tl_txq *q)
+// A reference to each of the first n frames for the recording, taken before the driver may free it.
+static void hold(struct tl_txq *q, uint16_t n)
 {
 	struct tl_burst *sent = q->sent;
 
-	if (sent->n + q->n > TL_BURST)
+	if (sent->n + n > TL_BURST)
 		tl_txq_record_sent(q);
-	for (uint16_t i = 0; i < q->n; i++) {
+	for (uint16_t i = 0; i < n; i++) {
 		rte_mbuf_refcnt_update(q->pkts[i], 1);
 		sent->pkts[sent->n + i] = q->pkts[i];
 	}
 }
 
-// The first n of the frames just held were sent; the others will not be.
-static void keep_accepted(struct tl_txq *q, uint16_t n)
+// The first n of the frames just held were sent.
+static void keep_accepted(struct tl_txq *q, uint16_t held, uint16_t n)
 {
 	struct tl_burst *sent = q->sent;
 	uint64_t wall_ns = tl_clock_wall_ns(q->clock, q->end_tsc);
@@ -117,33 +117,50 @@ static void keep_accepted(struct tl_txq *q, uint16_t n)
 		sent->ts_ns[i] = wall_ns;
 		sent->wire_bytes[i] = sent->pkts[i]->pkt_len;
 	}
-	if (n < q->n)
-		rte_pktmbuf_free_bulk(&sent->pkts[sent->n + n], q->n - n);
+	if (n < held)
+		rte_pktmbuf_free_bulk(&sent->pkts[sent->n + n], held - n);
 	sent->n += n;
 	sent->tsc = q->end_tsc;
 	sent->mono_ns = tl_clock_mono_ns(q->clock, q->end_tsc);
 }
 
+// The frames after the first n wait for the next flush; the last ones are dropped if they are too many. A stamp of
+// their departure is not of the moment that whoever asked for it takes it for.
+static __attribute__((noinline)) void keep_waiting(struct tl_txq *q, uint16_t n)
+{
+	uint16_t waiting = q->n - n;
+
+	if (waiting == TL_TXQ_MAX) {
+		rte_pktmbuf_free(q->pkts[--waiting]);
+		tl_count(&q->drop_tx_pkts, 1);
+	}
+	for (uint16_t i = 0; i < waiting; i++) {
+		q->pkts[i] = q->pkts[n + i];
+		q->pkts[i]->ol_flags &= ~RTE_MBUF_F_TX_IEEE1588_TMST;
+	}
+	q->n = waiting;
+}
+
 void tl_eth_flush(struct tl_txq *q)
 {
+	uint16_t offered = TL_LIKELY(q->n <= TL_BURST) ? q->n : TL_BURST;
 	uint64_t bytes = 0;
 
-	for (uint16_t i = 0; i < q->n; i++)
+	for (uint16_t i = 0; i < offered; i++)
 		bytes += q->pkts[i]->pkt_len;
 	if (q->on_sent != NULL)
-		hold(q);
+		hold(q, offered);
 	q->begin_tsc = rte_rdtsc();
-	uint16_t n = rte_eth_tx_burst(q->port_id, q->queue_id, q->pkts, q->n);
+	uint16_t n = rte_eth_tx_burst(q->port_id, q->queue_id, q->pkts, offered);
 	q->end_tsc = rte_rdtsc();
 	if (q->on_sent != NULL)
-		keep_accepted(q, n);
-	if (TL_UNLIKELY(n < q->n)) {
-		for (uint16_t i = n; i < q->n; i++)
-			bytes -= q->pkts[i]->pkt_len;
-		rte_pktmbuf_free_bulk(&q->pkts[n], q->n - n);
-		tl_count(&q->drop_tx_pkts, q->n - n);
-	}
+		keep_accepted(q, offered, n);
+	for (uint16_t i = n; TL_UNLIKELY(i < offered); i++)
+		bytes -= q->pkts[i]->pkt_len;
 	tl_count(&q->tx_pkts, n);
 	tl_count(&q->tx_bytes, bytes);
-	q->n = 0;
+	if (TL_UNLIKELY(n < q->n))
+		keep_waiting(q, n);
+	else
+		q->n = 0;
 }

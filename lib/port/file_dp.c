@@ -76,7 +76,5 @@ uint16_t tl_file_burst(struct tl_rxq *q, struct tl_burst *b)
 // A file takes no frames: what is pushed is dropped and counted.
 void tl_file_flush(struct tl_txq *q)
 {
-	rte_pktmbuf_free_bulk(q->pkts, q->n);
-	tl_count(&q->drop_tx_pkts, q->n);
-	q->n = 0;
+	tl_txq_drop_waiting(q);
 }

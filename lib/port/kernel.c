@@ -76,13 +76,6 @@ int tl_kernel_mac(const struct tl_port_cfg *cfg, uint8_t mac[TL_ETHER_ADDR_LEN],
 	return 0;
 }
 
-bool tl_kernel_is_promisc(const char *iface)
-{
-	struct ifreq ifr;
-
-	return interface_ioctl(iface, SIOCGIFFLAGS, &ifr) == 0 && (ifr.ifr_flags & IFF_PROMISC) != 0;
-}
-
 bool tl_kernel_link(const char *iface, bool *up)
 {
 	struct ifreq ifr;
@@ -203,21 +196,44 @@ bool tl_kernel_refuse_packets(int fd)
 	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) == 0;
 }
 
-// Returns when no CPU is still in the middle of a frame that it let in by the filter of before: closing a packet socket
-// waits for that (synchronize_net() in the kernel's packet_release()).
-static void wait_for_frames_on_their_way(void)
+void tl_kernel_open_spare(struct tl_kernel_sockets *sockets)
 {
 	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 
-	if (fd >= 0)
-		close(fd);
+	sockets->spare_fd = fd > 0 ? fd : 0;
 }
 
-bool tl_kernel_quiesce_packet(const struct tl_kernel_sockets *sockets)
+void tl_kernel_close_spare(struct tl_kernel_sockets *sockets)
+{
+	if (sockets->spare_fd > 0)
+		close(sockets->spare_fd);
+	sockets->spare_fd = 0;
+}
+
+int tl_kernel_set_promisc(const struct tl_kernel_sockets *sockets, const char *iface)
+{
+	struct packet_mreq promisc = {.mr_ifindex = (int)if_nametoindex(iface), .mr_type = PACKET_MR_PROMISC};
+
+	return setsockopt(sockets->spare_fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promisc, sizeof(promisc)) == 0
+		       ? 0
+		       : -errno;
+}
+
+// Wait until no CPU is in the middle of a frame that it let in by the filter of before: closing a packet socket waits
+// for that (synchronize_net() in the kernel's packet_release()). Where the spare one is gone, that has been done, or
+// the process may still open one.
+static void wait_for_frames_on_their_way(struct tl_kernel_sockets *sockets)
+{
+	if (sockets->spare_fd == 0)
+		tl_kernel_open_spare(sockets);
+	tl_kernel_close_spare(sockets);
+}
+
+bool tl_kernel_quiesce_packet(struct tl_kernel_sockets *sockets)
 {
 	for (unsigned i = 0; i < sockets->n; i++)
 		if (!tl_kernel_refuse_packets(sockets->fd[i]))
 			return false;
-	wait_for_frames_on_their_way();
+	wait_for_frames_on_their_way(sockets);
 	return sockets->n != 0;
 }

@@ -146,6 +146,8 @@ static int packet_open(struct tl_port *port, struct tl_err *err)
 		rc = tl_kernel_mac(&port->cfg, port->mac, err);
 	for (uint16_t q = 0; q < port->cfg.rx_queues && rc == 0; q++)
 		rc = open_queue(port, q, err);
+	if (rc == 0)
+		tl_kernel_open_spare(&port->sockets);
 	port->speed_bps = tl_port_expected_bps(&port->cfg.spec);
 	return rc;
 }
@@ -219,6 +221,7 @@ static void packet_close(struct tl_port *port)
 			munmap(p->ring, RING_BYTES);
 		rte_free(p);
 	}
+	tl_kernel_close_spare(&port->sockets);
 	for (unsigned i = 0; i < port->sockets.n; i++)
 		close(port->sockets.fd[i]);
 }

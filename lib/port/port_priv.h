@@ -28,6 +28,7 @@ extern const struct tl_port_ops tl_port_file_ops;
 struct tl_kernel_sockets {
 	int fd[TL_PORT_QUEUES_MAX];
 	unsigned n;
+	int spare_fd;			      // of tl_kernel_open_spare(); 0: none
 	uint64_t seen;			      // of all
 	uint64_t dropped[TL_PORT_QUEUES_MAX]; // by each
 					      // Both are summed up: reading AF_PACKET's counters clears them.
@@ -184,10 +185,15 @@ void tl_kernel_stamp_early(const struct tl_kernel_sockets *sockets);
 // From now on, until admit_packet: a frame is neither queued nor counted. False, with errno, if the socket refused.
 bool tl_kernel_refuse_packets(int fd);
 // The same for all, and none is on its way any more when it returns. False if a socket refused.
-bool tl_kernel_quiesce_packet(const struct tl_kernel_sockets *sockets);
+bool tl_kernel_quiesce_packet(struct tl_kernel_sockets *sockets);
+// Open a packet socket without frames, while the process may: for what comes later, when it may not. The first
+// tl_kernel_quiesce_packet() after this closes it, and so does tl_kernel_close_spare().
+void tl_kernel_open_spare(struct tl_kernel_sockets *sockets);
+void tl_kernel_close_spare(struct tl_kernel_sockets *sockets);
+// Make the interface promiscuous until the spare socket is closed. Returns 0 or -errno.
+int tl_kernel_set_promisc(const struct tl_kernel_sockets *sockets, const char *iface);
 void tl_kernel_admit_packet(const struct tl_kernel_sockets *sockets); // undoes it
 // The interface's address. -ENOTSUP: it carries no Ethernet.
 int tl_kernel_mac(const struct tl_port_cfg *cfg, uint8_t mac[TL_ETHER_ADDR_LEN], struct tl_err *err);
-bool tl_kernel_is_promisc(const char *iface);
 // False where it cannot be told.
 bool tl_kernel_link(const char *iface, bool *up);

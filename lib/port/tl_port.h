@@ -116,13 +116,16 @@ struct tl_rxq {
 	void *backend;
 } TL_CACHE_ALIGNED;
 
-// Frames on their way out. push() collects, flush() sends at once.
+#define TL_TXQ_MAX (2 * TL_BURST)
+
+// Frames on their way out. push() collects, flush() sends at once. What the port has no room for stays for the next
+// flush, before what comes.
 struct tl_txq {
-	struct rte_mbuf *pkts[TL_BURST];
+	struct rte_mbuf *pkts[TL_TXQ_MAX];
 	uint16_t n;
 	uint16_t port_id, queue_id;
 	bool checksums;			    // the device makes those of TCP and UDP in frames that ask for it
-	void (*flush_fn)(struct tl_txq *q); // sends pkts[0..n), sets n = 0; tests put their own here
+	void (*flush_fn)(struct tl_txq *q); // sends pkts[0..n), leaves less than TL_TXQ_MAX; tests put their own here
 	// The last flush that sent something: when the tx_burst call began and returned.
 	uint64_t begin_tsc, end_tsc;
 	uint64_t tx_pkts, tx_bytes, drop_tx_pkts;
@@ -135,12 +138,19 @@ struct tl_txq {
 	void *backend; // for a test's flush_fn
 } TL_CACHE_ALIGNED;
 
-// HOT. Takes ownership of the mbuf. Sends only when the queue is full.
+// HOT. Takes ownership of the mbuf. Sends only when there is a burst.
 static inline void tl_txq_push(struct tl_txq *q, struct rte_mbuf *m)
 {
 	q->pkts[q->n++] = m;
-	if (TL_UNLIKELY(q->n == TL_BURST))
+	if (TL_UNLIKELY(q->n >= TL_BURST))
 		q->flush_fn(q);
+}
+
+// HOT. Whether the port takes frames. If not, a burst waits already; what can wait elsewhere should, and beyond
+// TL_TXQ_MAX frames are dropped.
+static inline bool tl_txq_has_room(const struct tl_txq *q)
+{
+	return TL_LIKELY(q->n < TL_BURST);
 }
 
 // HOT. Send what was pushed.
@@ -161,6 +171,9 @@ static inline bool tl_rxq_ticks(const struct tl_rxq *q, const struct rte_mbuf *m
 
 // HOT. Hand the sent frames to the recording and release them; called after the latency-critical work.
 void tl_txq_record_sent(struct tl_txq *q);
+
+// Drops what the port had no room for, and counts it.
+void tl_txq_drop_waiting(struct tl_txq *q);
 
 // A kernel interface may hand over frames that were never on the wire: segments not yet cut or already put together,
 // with an echo also fragments put together, or frames cut at the ring's frame size. They are counted in altered_pkts:
@@ -219,9 +232,9 @@ bool tl_port_ended(const struct tl_port *port, struct tl_err *err);
 
 void tl_port_sample(struct tl_port *port, struct tl_port_stats *out);
 
-// Looks whether the link has gone or come, and says so; about once a second. A device that is taken away is noticed
-// between two looks: see tl_port_ended().
-void tl_port_watch(struct tl_port *port);
+// Looks whether the link has gone or come, and says so; about once a second. Returns whether it has come since the last
+// look. A device that is taken away is noticed between two looks: see tl_port_ended().
+bool tl_port_watch(struct tl_port *port);
 
 // The link, at the last look.
 struct tl_port_link {

@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps sent frames until the recording has seen them.
+// Keeps sent frames until the recording has seen them, and ends the waiting of those that cannot be sent.
 
 #include "port_priv.h"
+
+void tl_txq_drop_waiting(struct tl_txq *q)
+{
+	if (q->n == 0)
+		return;
+	rte_pktmbuf_free_bulk(q->pkts, q->n);
+	tl_count(&q->drop_tx_pkts, q->n);
+	q->n = 0;
+}
 
 void tl_txq_record_sent(struct tl_txq *q)
 {

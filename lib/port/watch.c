@@ -80,7 +80,7 @@ static void tell_link(const struct tl_port *port)
 			port->cfg.spec.text);
 }
 
-void tl_port_watch(struct tl_port *port)
+bool tl_port_watch(struct tl_port *port)
 {
 	struct tl_port_fate *fate = &port->fate;
 	struct tl_err err;
@@ -91,14 +91,15 @@ void tl_port_watch(struct tl_port *port)
 			tl_warn("%s", err.text);
 		fate->told = true;
 		fate->link.up = false;
-		return;
+		return false;
 	}
 	fate->link.known = read_link(port, &up);
 	if (!fate->link.known || up == fate->link.up)
-		return;
+		return false;
 	fate->link.up = up;
 	fate->link.downs += !up;
 	tell_link(port);
+	return up;
 }
 
 void tl_port_link(const struct tl_port *port, struct tl_port_link *out)

@@ -3,6 +3,8 @@
 
 #include "recode_priv.h"
 
+#include <tl_guard.h>
+
 // With the lock held. The next sealed slab of each ring in turn; NULL: none.
 static struct tl_slab *take(struct tl_convert *c, uint32_t *out_ring)
 {
@@ -22,7 +24,7 @@ static void convert(const struct tl_convert *c, uint32_t thread, const struct tl
 						  : tl_zslab_pack(c->packers[thread], from->data, from->sealed_bytes,
 							    to->data, tl_zslab_bound(from->sealed_bytes));
 
-	to->used_bytes = (uint32_t)bytes; // never negative: there is room, and what was sealed has a HEAD
+	to->used_bytes = bytes > 0 ? (uint32_t)bytes : 0; // 0: zstd has no memory; the writer drops the slab
 	to->sealed_bytes = to->used_bytes;
 	to->head_bytes = 0;
 	to->sequence = from->sequence;
@@ -78,6 +80,7 @@ static void *convert_main(void *arg)
 	unsigned idle = 0;
 	uint32_t ring;
 
+	tl_guard_thread(TL_GUARD_COMPUTE);
 	pthread_mutex_lock(&c->lock);
 	uint32_t thread = number_of(c);
 	for (;;) {

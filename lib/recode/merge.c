@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include <tl_guard.h>
+
 #define SEAL_AGE_NS (TL_NS_PER_S / 2) // of the slab being filled
 
 static uint32_t word_at(const uint8_t *block, uint32_t offset)
@@ -150,6 +152,7 @@ static void *merge_main(void *arg)
 	struct tl_merge *m = arg;
 	unsigned idle = 0;
 
+	tl_guard_thread(TL_GUARD_COMPUTE);
 	for (;;) {
 		// Read before the rings are looked at: what was sealed before stop() is found below.
 		bool stopping = atomic_load_explicit(m->stop, memory_order_acquire);

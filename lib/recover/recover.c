@@ -102,6 +102,16 @@ static int add_gap(struct scan *scan, uint64_t from, uint64_t to)
 	return 0;
 }
 
+// The boundary behind this one at which to look. Heads of a hostile file claim what other heads claim, too: beyond a
+// limit no slab is looked for within one that is not whole.
+static uint64_t next_boundary(const struct scan *scan, uint64_t at)
+{
+	uint64_t limit = VAIN_TIMES * (scan->io->size_bytes + WINDOW_BYTES);
+	uint64_t from = scan->report->vain_bytes > limit ? tl_max_u64(at + 1, scan->vain_end) : at + 1;
+
+	return tl_align_up(from, TL_PCAPNG_ALIGN);
+}
+
 // The next boundary at which something whole begins; a gap has to hold a PAD. A slab found is taken: *out_bytes.
 static int find_next(struct scan *scan, uint64_t from, uint64_t *out_at, uint64_t *out_bytes)
 {
@@ -109,7 +119,7 @@ static int find_next(struct scan *scan, uint64_t from, uint64_t *out_at, uint64_
 	int64_t n = 0;
 
 	*out_bytes = 0;
-	for (; at < scan->io->size_bytes; at += TL_PCAPNG_ALIGN) {
+	for (; at < scan->io->size_bytes; at = next_boundary(scan, at)) {
 		if (scan->io->next_data != NULL)
 			at = scan->io->next_data(scan->io->ctx, at) / TL_PCAPNG_ALIGN * TL_PCAPNG_ALIGN;
 		n = scan->form->take_slab(scan, at, true);

@@ -3,6 +3,8 @@
 
 #include "recover_priv.h"
 
+#include <tl_digest.h>
+
 #define BYTE_ORDER_MAGIC 0x1A2B3C4Du
 #define SHB_BYTES_MIN 28u
 #define IDB_BYTES_MIN 20u
@@ -51,7 +53,8 @@ static void count_record(struct scan *scan, const uint8_t *block)
 }
 
 // Walks the blocks of a slab, from its HEAD to the boundary that its PAD ends on.
-static bool is_whole_slab(const struct scan *scan, const uint8_t *slab, const struct tl_pcapng_head *head)
+static bool is_whole_slab(
+	const struct scan *scan, const uint8_t *slab, const struct tl_pcapng_head *head, uint64_t offset)
 {
 	uint32_t records = 0, at = TL_PCAPNG_HEAD_BYTES, total;
 
@@ -67,7 +70,7 @@ static bool is_whole_slab(const struct scan *scan, const uint8_t *slab, const st
 		records++;
 	}
 	uint32_t pad = tl_pcapng_pad_bytes(at, TL_PCAPNG_ALIGN);
-	return records == head->records && (head->check == 0 || head->check == tl_pcapng_check(slab, at)) &&
+	return records == head->records && tl_digest_is_right(head, slab, offset) &&
 	       (pad == 0 || (word_at(slab + at) == TL_PCAPNG_PAD && recover_block_bytes(slab + at, pad) == pad));
 }
 
@@ -125,11 +128,18 @@ bool recover_is_repeated(const struct scan *scan, const struct tl_pcapng_head *h
 	return is_slab && head->records != 0 && recover_was_seen(scan->report, head);
 }
 
+void recover_count_torn(struct scan *scan, uint64_t offset, uint64_t file_bytes, uint64_t searched_bytes)
+{
+	scan->report->slabs_torn++;
+	scan->report->vain_bytes += searched_bytes;
+	scan->vain_end = offset + file_bytes;
+}
+
 int recover_take_content(
 	struct scan *scan, const uint8_t *slab, uint64_t len, const struct tl_pcapng_head *head, uint64_t end)
 {
 	if (len != (uint64_t)head->used_bytes + tl_pcapng_pad_bytes(head->used_bytes, TL_PCAPNG_ALIGN) ||
-		!is_whole_slab(scan, slab, head))
+		!is_whole_slab(scan, slab, head, end - len))
 		return 0;
 	int rc = count_slab(scan, slab, head, end);
 	return rc != 0 ? rc : 1;
@@ -150,7 +160,8 @@ static int64_t take_slab(struct scan *scan, uint64_t offset, bool in_doubt)
 		(in_doubt && recover_is_doubtful(scan, &head)) || recover_is_repeated(scan, &head))
 		return 0;
 	uint64_t sealed = (uint64_t)head.used_bytes + tl_pcapng_pad_bytes(head.used_bytes, TL_PCAPNG_ALIGN);
-	if (sealed <= SLAB_BYTES_MAX + TL_PCAPNG_ALIGN) {
+	bool possible = sealed <= SLAB_BYTES_MAX + TL_PCAPNG_ALIGN;
+	if (possible) {
 		p = recover_view(scan, offset, (uint32_t)sealed, &len, &rc);
 		if (p == NULL)
 			return rc;
@@ -158,7 +169,7 @@ static int64_t take_slab(struct scan *scan, uint64_t offset, bool in_doubt)
 		if (rc != 0)
 			return rc < 0 ? rc : (int64_t)sealed;
 	}
-	scan->report->slabs_torn++;
+	recover_count_torn(scan, offset, possible ? sealed : 0, possible ? sealed : 0);
 	return 0;
 }
 
@@ -266,7 +277,7 @@ static int64_t view_block(struct scan *scan, uint64_t offset, const uint8_t **ou
 	if (block == NULL || len < TL_PCAPNG_PAD_MIN)
 		return rc;
 	uint32_t total = word_at(block + 4);
-	if (total > WINDOW_BYTES)
+	if (total > PAD_BYTES_MAX) // a window that begins here would be read for each
 		return 0;
 	block = recover_view(scan, offset, total, &len, &rc);
 	*out = block;
@@ -300,6 +311,8 @@ static int64_t see_statistics(struct scan *scan, uint64_t offset)
 		at += (uint64_t)total;
 		if (at % TL_PCAPNG_ALIGN == 0)
 			return any ? (int64_t)(at - offset) : 0;
+		if (at - offset > BLOCKS_BYTES_MAX)
+			return 0;
 	}
 	return total;
 }

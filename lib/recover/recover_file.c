@@ -97,7 +97,7 @@ int tl_recover_fd(int fd, const struct tl_recover_opts *opts, struct tl_recover_
 	return rc;
 }
 
-bool tl_recover_is_ours(int fd)
+int tl_recover_check_ours(int fd)
 {
 	static const uint64_t looks[] = {
 		TL_PCAPNG_ALIGN, BLOCKS_BYTES_MAX}; // rarely is the beginning longer than a page
@@ -105,13 +105,18 @@ bool tl_recover_is_ours(int fd)
 	struct stat status;
 
 	if (fstat(fd, &status) != 0)
-		return false;
+		return -errno;
 	for (size_t i = 0; i < TL_ARRAY_LEN(looks); i++) {
 		io.size_bytes = tl_min_u64((uint64_t)status.st_size, looks[i]);
 		if (recover_is_owned(&io))
-			return true;
+			return 0;
 	}
-	return false;
+	return -ENOMSG;
+}
+
+bool tl_recover_is_ours(int fd)
+{
+	return tl_recover_check_ours(fd) == 0;
 }
 
 // What opens a file in another form than pcapng.
@@ -130,26 +135,34 @@ static uint64_t other_opening_bytes(int fd)
 	return bytes;
 }
 
-// What opens a recording ends here. *out_file: what its HEAD says, 0 without one.
-static uint64_t opening_bytes(int fd, uint64_t *out_file)
+// The blocks that open a recording.
+struct opening {
+	uint64_t bytes;
+	uint64_t file;	 // as its HEAD says, 0: without one
+	bool interfaces; // there are some, or it is of a form without them
+};
+
+static struct opening find_opening(int fd)
 {
 	uint8_t bytes[TL_PCAPNG_HEAD_BYTES];
 	struct tl_pcapng_head head;
 	uint32_t block[2];
 	uint64_t at = other_opening_bytes(fd);
+	struct opening found = {.interfaces = at != 0};
 
-	*out_file = 0;
 	while (pread(fd, bytes, sizeof(bytes), (off_t)at) == (ssize_t)sizeof(bytes)) {
 		memcpy(block, bytes, sizeof(block));
 		bool opens = block[0] == TL_PCAPNG_SHB || block[0] == TL_PCAPNG_IDB || block[0] == TL_PCAPNG_PAD;
-		bool names = *out_file == 0 && tl_pcapng_get_head(bytes, sizeof(bytes), &head) == 0 &&
+		bool names = found.file == 0 && tl_pcapng_get_head(bytes, sizeof(bytes), &head) == 0 &&
 			     head.used_bytes == TL_PCAPNG_HEAD_BYTES;
 		if ((!opens && !names) || block[1] < TL_PCAPNG_PAD_MIN)
 			break;
-		*out_file = names ? head.file : *out_file;
+		found.file = names ? head.file : found.file;
+		found.interfaces = found.interfaces || block[0] == TL_PCAPNG_IDB;
 		at += block[1];
 	}
-	return at;
+	found.bytes = at;
+	return found;
 }
 
 // Whether anything was written to a file behind what opens it, where another file may have been before: a write begins
@@ -179,13 +192,14 @@ static bool are_zeros(const uint8_t *bytes, size_t n)
 
 bool tl_recover_is_blank(int fd, bool *out_opened)
 {
-	uint64_t file, at = opening_bytes(fd, &file);
+	const struct opening opening = find_opening(fd);
 	uint8_t page[TL_PCAPNG_ALIGN];
+	uint64_t at = opening.bytes;
 	ssize_t n;
 
 	*out_opened = at != 0;
-	if (file != 0)
-		return !is_begun(fd, at, file);
+	if (opening.file != 0)
+		return !is_begun(fd, at, opening.file);
 	while ((n = pread(fd, page, sizeof(page), (off_t)(at = next_data(&fd, at)))) > 0) {
 		if (!are_zeros(page, (size_t)n))
 			return false;
@@ -194,19 +208,31 @@ bool tl_recover_is_blank(int fd, bool *out_opened)
 	return n == 0;
 }
 
-// Between open and lock its writer may have completed and renamed it, and the name may be another's now.
-static bool is_still(const char *path, const struct stat *opened)
+bool tl_recover_is_only_marked(int fd)
 {
-	struct stat now;
+	bool opened;
 
-	return lstat(path, &now) == 0 && now.st_dev == opened->st_dev && now.st_ino == opened->st_ino;
+	return tl_recover_is_blank(fd, &opened) && opened && !find_opening(fd).interfaces;
 }
 
-// The kernel keeps the files of a process that was killed until the writes are done that it has in hand.
-static int lock_soon(int fd)
+// Between open and lock its writer may have completed and renamed it, and the name may be another file's now.
+static int check_still(const char *path, const struct stat *opened, struct tl_err *err)
+{
+	struct stat now = {0};
+
+	if (lstat(path, &now) != 0 && errno != ENOENT)
+		return tl_fail(err, -errno, "cannot be looked at: %s", strerror(errno));
+	if (now.st_dev != opened->st_dev || now.st_ino != opened->st_ino)
+		return tl_fail(err, -EBUSY, "has just been completed by its recording");
+	return 0;
+}
+
+// The kernel keeps the files of a process that was killed until the writes are done that it has in hand. On NFS an
+// exclusive lock needs a descriptor that may write.
+static int lock_soon(int fd, bool dry_run)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		if (flock(fd, (dry_run ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0)
 			return 0;
 		if (errno != EWOULDBLOCK)
 			break;
@@ -225,12 +251,16 @@ int tl_recover_open(const char *path, bool dry_run, struct tl_err *err)
 		return tl_fail(err, -ELOOP, "is a symbolic link: name the file that it means");
 	if (fd < 0)
 		return tl_fail(err, -errno, "cannot be opened: %s", strerror(errno));
-	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+	if (fstat(fd, &status) != 0)
+		rc = tl_fail(err, -errno, "cannot be looked at: %s", strerror(errno));
+	else if (!S_ISREG(status.st_mode))
 		rc = tl_fail(err, -ENOMSG, "is not a regular file");
-	else if (lock_soon(fd) != 0)
+	else if ((rc = lock_soon(fd, dry_run)) == -EWOULDBLOCK)
 		rc = tl_fail(err, -EBUSY, "is being written, and left alone");
-	else if (!is_still(path, &status))
-		rc = tl_fail(err, -EBUSY, "has just been completed by its recording");
+	else if (rc != 0)
+		rc = tl_fail(err, rc, "cannot be locked: %s", strerror(-rc));
+	else
+		rc = check_still(path, &status, err);
 	if (rc == 0)
 		return fd;
 	close(fd);

@@ -33,7 +33,8 @@ static int64_t unpack(struct scan *scan, uint64_t offset, uint32_t room, struct 
 	if (p == NULL)
 		return rc;
 	if (tl_zslab_look(p, len, out) != 0 || out->unit_bytes % TL_PCAPNG_ALIGN != 0 ||
-		out->unit_bytes > scan->io->size_bytes - offset)
+		out->unit_bytes > scan->io->size_bytes - offset ||
+		(!out->slab && out->content_bytes > BLOCKS_BYTES_MAX))
 		return 0;
 	if (out->content_bytes != 0 && tl_zslab_unpack(scan->unpacker, p, out, scan->content, CONTENT_BYTES_MAX) < 0)
 		return 0;
@@ -61,13 +62,15 @@ static int64_t take_slab(struct scan *scan, uint64_t offset, bool in_doubt)
 	if (tl_zslab_get_head(p, len, &unit) != 0 || (in_doubt && recover_is_doubtful(scan, &unit.head)) ||
 		recover_is_repeated(scan, &unit.head))
 		return 0;
-	int64_t bytes = unit.unit_bytes <= WINDOW_BYTES ? unpack(scan, offset, unit.unit_bytes, &unit) : 0;
+	uint32_t claimed = unit.unit_bytes;
+	bool possible = claimed <= tl_zslab_bound(CONTENT_BYTES_MAX);
+	int64_t bytes = possible ? unpack(scan, offset, claimed, &unit) : 0;
 	if (bytes > 0)
 		rc = recover_take_content(
 			scan, scan->content, unit.content_bytes, &unit.head, offset + unit.unit_bytes);
 	if (bytes < 0 || rc != 0)
 		return bytes < 0 ? bytes : rc < 0 ? rc : bytes;
-	scan->report->slabs_torn++;
+	recover_count_torn(scan, offset, possible ? claimed : 0, possible ? CONTENT_BYTES_MAX : 0);
 	return 0;
 }
 

@@ -26,6 +26,9 @@
 #define FRAME_BYTES_MAX 262144u				     // as libpcap
 #define CONTENT_BYTES_MAX (SLAB_BYTES_MAX + TL_PCAPNG_ALIGN) // of a compressed slab
 #define BLOCKS_BYTES_MAX (1u << 18)			     // more than those that open or close a file have
+#define VAIN_TIMES 4u					     // the file's size: what slabs that are not whole may cost
+#define RINGS_MAX 1024u					     // of all runs that are listed
+#define RANGES_MOVED_MAX 1024u				     // a slab so far out of order is not listed
 #define NOT_OURS "the file stays as it is"
 
 // Bytes without a whole slab: [from, to).
@@ -98,6 +101,8 @@ struct scan {
 	struct interface *interface;
 	struct gap *gaps;
 	uint32_t n_gaps, gaps_capacity;
+
+	uint64_t vain_end; // behind the last slab that was not whole
 };
 
 // recover.c
@@ -109,6 +114,8 @@ bool recover_is_owned(const struct tl_recover_io *io);
 bool recover_is_application(const char *text, uint32_t len);
 
 // recover_blocks.c
+// Counts a slab of these bytes of the file, and so many to go through, that begins at the offset and is not whole.
+void recover_count_torn(struct scan *scan, uint64_t offset, uint64_t file_bytes, uint64_t searched_bytes);
 // The bytes of the block at p, or 0: its two lengths do not agree, or it does not end within left.
 uint32_t recover_block_bytes(const uint8_t *p, uint64_t left);
 bool recover_is_doubtful(const struct scan *scan, const struct tl_pcapng_head *head);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which slabs were found, as ranges of sequence numbers: so what is missing can be named.
+// Which slabs were found, as ranges of sequence numbers: so what is missing can be named. A recording has few rings,
+// each of them in order: what only a hostile file has is not listed, so each slab costs no more than the one before.
 
 #include "recover_priv.h"
 
@@ -71,6 +72,8 @@ int recover_add_seen(struct tl_recover_report *report, const struct tl_pcapng_he
 	struct tl_recover_ring *ring = ring_of(report, head);
 	uint64_t sequence = head->sequence;
 
+	if (ring == NULL && report->n_rings == RINGS_MAX)
+		return 0;
 	if (ring == NULL && add_ring(report, head) != 0)
 		return -ENOMEM;
 	ring = ring != NULL ? ring : &report->rings[report->n_rings - 1];
@@ -86,7 +89,7 @@ int recover_add_seen(struct tl_recover_report *report, const struct tl_pcapng_he
 		ring->kept[i - 1].last = sequence;
 	} else if (joins_next) {
 		ring->kept[i].first = sequence;
-	} else {
+	} else if (ring->n - i <= RANGES_MOVED_MAX) {
 		return insert_range(ring, i, sequence);
 	}
 	return 0;

@@ -59,6 +59,7 @@ struct tl_recover_report {
 	uint64_t slabs_kept;
 	uint64_t records_kept;
 	uint64_t slabs_torn;   // slabs that begin, but are not whole
+	uint64_t vain_bytes;   // of these, as they claim: more than a few times the size are not gone through
 	uint64_t padded_bytes; // covered by PAD blocks
 	uint64_t cut_bytes;    // cut off
 	uint64_t end_bytes;    // of the recovered file
@@ -93,10 +94,15 @@ int tl_recover_fd(int fd, const struct tl_recover_opts *opts, struct tl_recover_
 
 // Whether an open file says in its beginning that it is a recording of tapline's, of whatever form.
 bool tl_recover_is_ours(int fd);
+// The same: returns 0, -ENOMSG: it is not, or -errno where that cannot be said.
+int tl_recover_check_ours(int fd);
 
 // Whether nothing was recorded in an open file: it is zeros, or has what opens a recording (*out_opened) and behind
 // that zeros, or what another file left there.
 bool tl_recover_is_blank(int fd, bool *out_opened);
+
+// Tell whether the file has a section header and nothing else: a new one is marked so, before its recording begins.
+bool tl_recover_is_only_marked(int fd);
 
 // Moves a file to name, or to the next number that is free: suffix_chars of the name stand behind a number. Its
 // directory is forced to the disk. Returns 0 and the name it got, which the caller frees, or -errno.

@@ -283,6 +283,12 @@ static void put_list(json_t *object, const char *plural, const char *singular, j
 	put(object, plural, list);
 }
 
+static json_t *process_json(const struct tl_report_process *p)
+{
+	return json_pack("{s:b, s:s, s:s, s:b, s:i, s:b}", "sandbox", p->sandbox, "user", p->user, "capabilities",
+		p->capabilities, "no_new_privs", p->no_new_privs, "landlock", p->landlock, "seccomp", p->seccomp);
+}
+
 json_t *tl_report_json(const struct tl_snapshot *snap)
 {
 	json_t *object = json_object(), *ports = json_array(), *captures = json_array();
@@ -300,6 +306,7 @@ json_t *tl_report_json(const struct tl_snapshot *snap)
 	put(object, "uptime_ns", number(snap->uptime_ns));
 	put(object, "clock", clock_json(snap));
 	put(object, "final", json_boolean(snap->final));
+	put(object, "process", process_json(&snap->process));
 	put_list(object, "ports", "port", ports);
 	put(object, "captures", captures);
 	put_list(object, "echoes", "echo", echoes);

@@ -69,9 +69,11 @@ const struct tl_report_table tl_report_flow_table = {flow_counters, TL_ARRAY_LEN
 static const struct tl_report_counter echo_counters[] = {
 	{COUNTER(tl_report_echo, received_msgs, WHOLE)},
 	{COUNTER(tl_report_echo, echoed_msgs, PART)},
+	{COUNTER(tl_report_echo, refused_msgs, PART)},
 	{COUNTER(tl_report_echo, drop_no_conn_msgs, PART)},
 	{COUNTER(tl_report_echo, drop_full_msgs, PART)},
 	{COUNTER(tl_report_echo, drop_tx_msgs, PART)},
+	{COUNTER(tl_report_echo, lost_unacked_msgs, PART)},
 	{COUNTER(tl_report_echo, received_bytes, ASIDE)},
 	{COUNTER(tl_report_echo, echoed_bytes, ASIDE)},
 	{COUNTER(tl_report_echo, connects, ASIDE)},
@@ -118,7 +120,8 @@ uint64_t tl_report_drops(const struct tl_report_table *table, const void *row)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < table->n; i++) {
-		if (strncmp(table->counters[i].name, "drop_", 5) == 0)
+		const char *name = table->counters[i].name;
+		if (strncmp(name, "drop_", 5) == 0 || strncmp(name, "lost_", 5) == 0)
 			sum += tl_report_value(&table->counters[i], row);
 	}
 	return sum;

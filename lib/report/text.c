@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <tl_report_stages.h>
+#include <tl_text.h>
 #include <tl_units.h>
 
 #define GROUPED 32 // "18,446,744,073,709,551,615" and its NUL
@@ -200,7 +201,7 @@ static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 	uint64_t lost = tl_report_drops(&tl_report_port_table, port) - port->drop_tx_pkts;
 	char n[GROUPED], of[GROUPED], share[GROUPED];
 
-	fprintf(out, "port %s (%s)\n", port->name, port->device);
+	fprintf(out, "port %s (%s)\n", TL_PRINTABLE(port->name), TL_PRINTABLE(port->device));
 	print_counters(out, &tl_report_port_table, rows, 1);
 	print_stamps(out, port);
 	print_link(out, &port->link);
@@ -264,7 +265,7 @@ static void print_files(FILE *out, const struct tl_report_capture *capture)
 		tl_format_bytes(capture->written_bytes, bytes, sizeof(bytes)), capture->n_files,
 		capture->n_files == 1 ? "" : "s");
 	for (uint32_t i = 0; i < capture->n_files; i++)
-		fprintf(out, "      %s\n", capture->files[i]);
+		fprintf(out, "      %s\n", TL_PRINTABLE(capture->files[i]));
 	if (capture->flows != 0)
 		fprintf(out, "  cut-off: %s flows begun, %s forgotten to make room for others\n",
 			grouped(capture->flows, n), grouped(capture->flows_evicted, evicted));
@@ -313,7 +314,7 @@ static void print_capture(FILE *out, const struct tl_report_capture *capture, bo
 	uint64_t lost = tl_report_drops(&tl_report_flow_table, &total);
 	char n[GROUPED], of[GROUPED], share[GROUPED];
 
-	fprintf(out, "recording of %s\n%22s %19s %19s %19s\n", capture->port, "", "rx", "tx", "total");
+	fprintf(out, "recording of %s\n%22s %19s %19s %19s\n", TL_PRINTABLE(capture->port), "", "rx", "tx", "total");
 	print_counters(out, &tl_report_flow_table, rows, 3);
 	if (in_flight[0] != 0)
 		fprintf(out, "  + %-18s %19s %19s %19s\n", "in_flight_pkts", "", "", grouped(in_flight[0], n));
@@ -327,7 +328,7 @@ static void print_capture(FILE *out, const struct tl_report_capture *capture, bo
 		fprintf(out, "  LOST: %s of %s frames offered, %s\n", grouped(lost, n), grouped(total.offered_pkts, of),
 			percent(lost, total.offered_pkts, share));
 	if (capture->error != NULL)
-		fprintf(out, "  WRITING FAILED: %s\n", capture->error);
+		fprintf(out, "  WRITING FAILED: %s\n", TL_PRINTABLE(capture->error));
 	fputc('\n', out);
 }
 
@@ -370,7 +371,7 @@ void tl_report_echo_text(FILE *out, const struct tl_snapshot *snap)
 		uint64_t lost = tl_report_drops(&tl_report_echo_table, echo);
 		char n[GROUPED], of[GROUPED], share[GROUPED];
 
-		fprintf(out, "echo %s (%s, %s)\n", echo->name, echo->mode, echo->state);
+		fprintf(out, "echo %s (%s, %s)\n", TL_PRINTABLE(echo->name), echo->mode, echo->state);
 		print_counters(out, &tl_report_echo_table, rows, 1);
 		print_echo_verdict(out, echo, snap->final);
 		if (lost != 0)

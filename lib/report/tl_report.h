@@ -160,7 +160,7 @@ struct tl_report_capture {
 	const char *filter_engine; // borrowed: what runs the filter, or NULL without one
 };
 
-// Messages of an echo: received = echoed + drop_no_conn + drop_full + drop_tx.
+// Messages of an echo: received = echoed + refused + drop_no_conn + drop_full + drop_tx + lost_unacked.
 struct tl_report_echo {
 	char name[TL_REPORT_NAME];
 	const char *mode;  // "mcast_to_tcp", "tcp", "udp"
@@ -168,7 +168,8 @@ struct tl_report_echo {
 	uint32_t queue;	   // the RX queue of its port whose lcore owns it
 	uint64_t received_msgs, received_bytes;
 	uint64_t echoed_msgs, echoed_bytes;
-	uint64_t drop_no_conn_msgs, drop_full_msgs, drop_tx_msgs;
+	uint64_t refused_msgs;
+	uint64_t drop_no_conn_msgs, drop_full_msgs, drop_tx_msgs, lost_unacked_msgs;
 	uint64_t connects, disconnects, connections; // connections: open now
 	struct tl_hist_summary residence;	     // rx_burst return to just before tx_burst
 	struct tl_hist_summary tx_call;		     // the tx_burst call
@@ -176,7 +177,17 @@ struct tl_report_echo {
 };
 
 // Everything at one moment.
+// The restrictions of the process that are in force.
+struct tl_report_process {
+	char user[32];
+	char capabilities[96]; // that main keeps, as cap_to_text(3) writes them: "=" is none
+	bool sandbox;	       // false: switched off
+	bool no_new_privs, seccomp;
+	int landlock; // version of the kernel's; 0: not available
+};
+
 struct tl_snapshot {
+	struct tl_report_process process;
 	uint64_t uptime_ns;
 	uint32_t n_ports, n_captures, n_echoes;
 	struct tl_report_port ports[TL_REPORT_PORTS];

@@ -143,7 +143,7 @@ static const char *residence(const json_t *echo, const char *mark, char cell[CEL
 
 static void print_echo(FILE *out, const struct pair *pair)
 {
-	static const char drops[] = "drop_no_conn_msgs drop_full_msgs drop_tx_msgs";
+	static const char drops[] = "drop_no_conn_msgs drop_full_msgs drop_tx_msgs lost_unacked_msgs";
 	char name[CELL], c[4][CELL], p50[CELL], p99[CELL], state[CELL];
 
 	fprintf(out, "%-14s %9s %9s %9s %9s %11s %11s  %s\n", name_of(pair->now, "name", name),

@@ -39,7 +39,7 @@ struct tl_slab_origin {
 struct tl_slab {
 	uint8_t *data;	       // 4 KiB aligned
 	uint32_t used_bytes;   // HEAD and records, a multiple of 4
-	uint32_t sealed_bytes; // with the trailing PAD, a multiple of 4096
+	uint32_t sealed_bytes; // with the trailing PAD, a multiple of 4096; 0: its records could not be converted
 	uint32_t head_bytes;   // of the HEAD; 0: its content is of another kind (tl_slab_submit)
 	uint32_t records[TL_DIRS];
 	uint64_t sequence;		      // 0, 1, 2 … within the ring

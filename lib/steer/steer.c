@@ -71,6 +71,11 @@ struct tl_steer_side *tl_steer_side(struct tl_steer *steer, uint16_t queue)
 	return &steer->sides[queue];
 }
 
+uint16_t tl_steer_lcores(const struct tl_steer_side *side)
+{
+	return side->steer->queues;
+}
+
 void tl_steer_own_tcp(struct tl_steer_side *side, uint16_t port_be)
 {
 	side->steer->tcp[port_be] = (uint8_t)side->queue;

@@ -42,6 +42,7 @@ struct tl_steer_stats {
 int tl_steer_create(const struct tl_steer_cfg *cfg, struct tl_steer **out, struct tl_err *err);
 void tl_steer_destroy(struct tl_steer *steer);
 struct tl_steer_side *tl_steer_side(struct tl_steer *steer, uint16_t queue);
+uint16_t tl_steer_lcores(const struct tl_steer_side *side); // of its port
 
 // From now on what comes for this TCP or UDP port, or group, belongs to this side. The ports that active opens use (RFC
 // 6335, section 6) are shared out from the start. Returns 0, -ENOSPC: 24576 groups, or -EEXIST: another side's.

@@ -34,7 +34,7 @@ static bool send_probe(struct tl_timesync *sync)
 	tl_txq_push(q, m);
 	tl_txq_flush(q);
 	sync->probe_tsc = q->begin_tsc;
-	return q->drop_tx_pkts == refused;
+	return q->drop_tx_pkts == refused && q->n == 0;
 }
 
 void tl_timesync_tick(void *ctx, uint64_t mono_ns)

@@ -35,7 +35,8 @@ enum tl_writer_io { TL_WRITER_IO_URING, TL_WRITER_IO_PWRITE };
 
 // What to do when the disk is full: wait for room and count what is lost, or drop the oldest file and go on.
 enum tl_writer_full { TL_WRITER_FULL_PAUSE, TL_WRITER_FULL_RECYCLE };
-enum tl_writer_sync { TL_WRITER_SYNC_NEVER, TL_WRITER_SYNC_CLOSE };
+// Auto: at close where files of the ring are written again, else never.
+enum tl_writer_sync { TL_WRITER_SYNC_AUTO, TL_WRITER_SYNC_NEVER, TL_WRITER_SYNC_CLOSE };
 
 // When a new file begins, and which of the old ones are dropped. 0: never. Limits need something to rotate by.
 struct tl_writer_policy {
@@ -76,7 +77,8 @@ struct tl_writer_cfg {
 	bool unaligned;	    // nor is it of lengths that O_DIRECT could write, or in pieces that can be told apart
 	// Asked on the writer thread once it is to stop: whether the rings get no more slabs. NULL: they get none then.
 	bool (*drained)(void *ctx);
-	bool index; // a sidecar beside each file that says what its slabs hold (tl_index.h)
+	enum tl_digest_kind digest; // of each unit and of each file; files that are not opaque
+	bool index;		    // a sidecar beside each file that says what its slabs hold (tl_index.h)
 	// The blocks that open and close each file. prologue: SHB and IDBs, padded by the writer to 4 KiB. epilogue:
 	// ISBs; also between slabs every statistics_ns (0: never) while a file grows, so that what a crash leaves has
 	// some; NULL: nothing closes a file. Each returns bytes written into buf, 0 on overflow (size is 64 KiB).
@@ -89,9 +91,9 @@ struct tl_writer_cfg {
 
 // What became of the packets of one ring, or origin.
 struct tl_writer_flow {
-	uint64_t written_pkts[TL_DIRS];	  // whose write completed; with hold.in_files less what the ring has dropped
+	uint64_t written_pkts[TL_DIRS];	  // the disk has them; with hold.in_files less what the ring has dropped
 	uint64_t expired_pkts[TL_DIRS];	  // given up by a writer that holds
-	uint64_t drop_disk_pkts[TL_DIRS]; // whose write failed
+	uint64_t drop_disk_pkts[TL_DIRS]; // whose write failed, or may have
 };
 
 struct tl_writer_stats {

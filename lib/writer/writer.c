@@ -28,6 +28,7 @@ static void choose_backend(struct tl_writer *writer)
 static int allocate(struct tl_writer *writer)
 {
 	pthread_mutex_init(&writer->ring.lock, NULL);
+	tl_writer_cached_init(&writer->cached);
 	int rc = tl_writer_helper_init(&writer->helper);
 	int later = tl_writer_index_init(writer);
 
@@ -37,13 +38,14 @@ static int allocate(struct tl_writer *writer)
 		writer->statistics.buffer = tl_writer_blocks_buffer(); // without it there are none
 	writer->flows = calloc(writer->n_flows, sizeof(*writer->flows));
 	writer->dropped_pkts = calloc(writer->n_flows, sizeof(*writer->dropped_pkts));
+	writer->unknown_pkts = calloc(writer->n_flows, sizeof(*writer->unknown_pkts));
 	if (rc == 0 && tl_writer_holds(writer))
 		rc = tl_writer_hold_init(writer);
 	if (rc == 0)
 		rc = later;
-	return writer->blocks == NULL || writer->file == NULL || writer->flows == NULL || writer->dropped_pkts == NULL
-		       ? -ENOMEM
-		       : rc;
+	bool whole = writer->blocks != NULL && writer->file != NULL && writer->flows != NULL &&
+		     writer->dropped_pkts != NULL && writer->unknown_pkts != NULL;
+	return whole ? rc : -ENOMEM;
 }
 
 // Only a regular file, or nothing yet, can be rotated.
@@ -130,11 +132,14 @@ int tl_writer_create(const struct tl_writer_cfg *cfg, struct tl_writer **out, st
 
 	const struct tl_writer_policy *policy = &cfg->policy;
 	writer->cfg = *cfg;
+	tl_digest_prepare();
 	writer->n_flows = cfg->n_origins != 0 ? cfg->n_origins : cfg->n_rings;
 	writer->direct_refused = cfg->unaligned;
 	atomic_init(&writer->free_bytes, UINT64_MAX);
 	writer->parts = policy->rotate_bytes != 0 || policy->rotate_seconds != 0 || policy->rotate_packets != 0 ||
 			tl_writer_holds(writer);
+	if (policy->sync == TL_WRITER_SYNC_AUTO)
+		writer->cfg.policy.sync = tl_writer_may_reuse(writer) ? TL_WRITER_SYNC_CLOSE : TL_WRITER_SYNC_NEVER;
 	writer->writing = (struct tl_writer_trouble){
 		.what = "cannot write, and drops and counts packets until it can",
 		.over = "writing again",
@@ -146,6 +151,9 @@ int tl_writer_create(const struct tl_writer_cfg *cfg, struct tl_writer **out, st
 	writer->finishing = (struct tl_writer_trouble){
 		.what = "cannot complete the file",
 		.over = "completing files again",
+	};
+	writer->saving = (struct tl_writer_trouble){
+		.what = "a trigger wants it, and it cannot be renamed out of the ring's reach",
 	};
 	int rc = allocate(writer);
 	if (rc != 0)
@@ -163,21 +171,53 @@ int tl_writer_create(const struct tl_writer_cfg *cfg, struct tl_writer **out, st
 	return 0;
 }
 
-// All three, or none.
+// However long it takes: what was received is kept, and whoever waits is told why.
+static void join_main(struct tl_writer *writer)
+{
+	struct timespec deadline;
+
+	for (;;) {
+		clock_gettime(CLOCK_REALTIME, &deadline);
+		deadline.tv_sec += STOP_PATIENCE_S;
+		if (pthread_timedjoin_np(writer->thread, NULL, &deadline) != ETIMEDOUT)
+			return;
+		tl_warn("%.300s: the disk is slow: still writing what was received, and ends then", writer->cfg.path);
+	}
+}
+
+static int start_main(struct tl_writer *writer)
+{
+	return -pthread_create(&writer->thread, NULL, tl_writer_main, writer);
+}
+
+static const struct {
+	int (*start)(struct tl_writer *writer);
+	void (*stop)(struct tl_writer *writer);
+} threads[] = {
+	{tl_writer_index_start, tl_writer_index_stop},
+	{tl_writer_helper_start, tl_writer_helper_stop},
+	{tl_writer_cached_start, tl_writer_cached_stop},
+	{start_main, join_main},
+};
+
+// The first n, the last of them first.
+static void stop_threads(struct tl_writer *writer, size_t n)
+{
+	while (n > 0)
+		threads[--n].stop(writer);
+}
+
+// All of them, or none.
 static int start_threads(struct tl_writer *writer)
 {
-	int rc = tl_writer_index_start(writer);
-	if (rc != 0)
+	for (size_t n = 0; n < TL_ARRAY_LEN(threads); n++) {
+		int rc = threads[n].start(writer);
+		if (rc == 0)
+			continue;
+		stop_threads(writer, n);
 		return rc;
-	rc = tl_writer_helper_start(writer);
-	if (rc == 0) {
-		rc = -pthread_create(&writer->thread, NULL, tl_writer_main, writer);
-		if (rc != 0)
-			tl_writer_helper_stop(writer);
 	}
-	if (rc != 0)
-		tl_writer_index_stop(writer);
-	return rc;
+	return 0;
 }
 
 int tl_writer_start(struct tl_writer *writer, struct tl_err *err)
@@ -196,28 +236,11 @@ int tl_writer_start(struct tl_writer *writer, struct tl_err *err)
 	return 0;
 }
 
-// However long it takes: what was received is kept, and whoever waits is told why.
-static void join_thread(const struct tl_writer *writer)
-{
-	struct timespec deadline;
-
-	for (;;) {
-		clock_gettime(CLOCK_REALTIME, &deadline);
-		deadline.tv_sec += STOP_PATIENCE_S;
-		if (pthread_timedjoin_np(writer->thread, NULL, &deadline) != ETIMEDOUT)
-			return;
-		tl_warn("%.300s: the disk is slow: still writing what was received, and ends then", writer->cfg.path);
-	}
-}
-
 int tl_writer_stop(struct tl_writer *writer, struct tl_err *err)
 {
 	atomic_store_explicit(&writer->stop, true, memory_order_release);
-	if (writer->started) {
-		join_thread(writer);
-		tl_writer_helper_stop(writer);
-		tl_writer_index_stop(writer);
-	}
+	if (writer->started)
+		stop_threads(writer, TL_ARRAY_LEN(threads));
 	writer->started = false;
 
 	int code = atomic_load_explicit(&writer->first_error, memory_order_acquire);
@@ -251,9 +274,11 @@ void tl_writer_destroy(struct tl_writer *writer)
 	tl_writer_hold_fini(writer);
 	tl_writer_helper_fini(&writer->helper);
 	tl_writer_index_fini(&writer->index);
+	tl_writer_cached_fini(&writer->cached);
 	free(writer->names.last_stem);
 	tl_writer_ring_fini(&writer->ring);
 	free(writer->statistics.buffer);
+	free(writer->unknown_pkts);
 	free(writer->dropped_pkts);
 	free(writer->flows);
 	free(writer->blocks);
@@ -265,10 +290,12 @@ void tl_writer_flow(const struct tl_writer *writer, uint32_t ring, struct tl_wri
 	const struct tl_writer_flow *flow = &writer->flows[ring];
 
 	for (int dir = 0; dir < TL_DIRS; dir++) {
-		uint64_t dropped = tl_count_read(&writer->dropped_pkts[ring][dir]); // first: they were written before
-		out->written_pkts[dir] = tl_count_read(&flow->written_pkts[dir]) - dropped;
+		// First: they were written before.
+		uint64_t dropped = tl_count_read(&writer->dropped_pkts[ring][dir]);
+		uint64_t unknown = tl_count_read(&writer->unknown_pkts[ring][dir]);
+		out->written_pkts[dir] = tl_count_read(&flow->written_pkts[dir]) - dropped - unknown;
 		out->expired_pkts[dir] = dropped + tl_writer_expired_pkts(writer, ring, (enum tl_dir)dir);
-		out->drop_disk_pkts[dir] = tl_count_read(&flow->drop_disk_pkts[dir]);
+		out->drop_disk_pkts[dir] = tl_count_read(&flow->drop_disk_pkts[dir]) + unknown;
 	}
 }
 

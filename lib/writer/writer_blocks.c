@@ -14,68 +14,61 @@ uint8_t *tl_writer_blocks_buffer(void)
 	return aligned_alloc(TL_PCAPNG_ALIGN, TL_WRITER_BLOCKS_BYTES + 2 * TL_PCAPNG_ALIGN);
 }
 
-// Whether the file has the blocks that serve alignment and recovery.
-static bool has_heads(const struct tl_writer *writer, const struct tl_writer_file *file)
-{
-	return !file->stream && !writer->cfg.opaque;
-}
+// Blocks that are written at once: with their HEAD and their PAD.
+struct unit {
+	uint32_t head_at;    // of the HEAD; it is behind what opens a file, which begins with its section header
+	uint32_t used_bytes; // without the PAD
+	uint32_t bytes;	     // 0: the blocks do not fit
+};
 
-// Only in a file that is written again a part that was not written may look like one that was.
-static void sign(const struct tl_writer_file *file, uint8_t *slab, uint32_t used_bytes)
+// Fills the buffer. The HEAD is not signed yet. closes: nothing follows in the file.
+static struct unit fill_unit(const struct tl_writer *writer, const struct tl_writer_file *file, blocks_fn *fill,
+	uint8_t *buffer, bool closes)
 {
-	tl_pcapng_sign_head(slab, file->id, file->reused ? tl_pcapng_check(slab, used_bytes) : 0);
-}
+	bool has_heads = tl_writer_has_heads(writer, file), opens = fill == writer->cfg.prologue;
+	uint32_t before = has_heads && !opens ? TL_PCAPNG_HEAD_BYTES : 0;
+	uint32_t room = TL_WRITER_BLOCKS_BYTES - TL_PCAPNG_HEAD_BYTES - TL_DIGEST_CHAIN_BYTES;
+	uint32_t len = fill(writer->cfg.ctx, buffer + before, room);
 
-// The blocks with a HEAD, which tells that they are this file's, and their PAD. What opens the file begins with its
-// section header, and the HEAD is behind it all. Returns their length; 0 where they do not fit.
-static uint32_t fill_whole(
-	const struct tl_writer *writer, const struct tl_writer_file *file, blocks_fn *fill, uint8_t *buffer)
-{
-	bool opens = fill == writer->cfg.prologue;
-	uint32_t before = has_heads(writer, file) && !opens ? TL_PCAPNG_HEAD_BYTES : 0;
-	uint32_t len = fill(writer->cfg.ctx, buffer + before, TL_WRITER_BLOCKS_BYTES - TL_PCAPNG_HEAD_BYTES);
-
-	if (len == 0 || !has_heads(writer, file))
-		return len;
-	struct tl_pcapng_head head = {.file = file->id, .used_bytes = TL_PCAPNG_HEAD_BYTES + (opens ? 0 : len)};
-	tl_pcapng_put_head(buffer + (opens ? len : 0), &head);
-	len += TL_PCAPNG_HEAD_BYTES;
-	if (!opens)
-		sign(file, buffer, len);
-	uint32_t pad = tl_pcapng_pad_bytes(len, TL_PCAPNG_ALIGN);
+	if (len == 0 || !has_heads)
+		return (struct unit){.used_bytes = len, .bytes = len};
+	if (closes)
+		len += tl_writer_put_chain(writer, file, buffer + before + len);
+	struct unit unit = {.head_at = opens ? len : 0, .used_bytes = len + TL_PCAPNG_HEAD_BYTES};
+	struct tl_pcapng_head head = {.file = file->id, .used_bytes = opens ? TL_PCAPNG_HEAD_BYTES : unit.used_bytes};
+	tl_pcapng_put_head(buffer + unit.head_at, &head);
+	uint32_t pad = tl_pcapng_pad_bytes(unit.used_bytes, TL_PCAPNG_ALIGN);
 	if (pad != 0)
-		tl_pcapng_put_pad(buffer + len, pad);
-	return len + pad;
-}
-
-void tl_writer_sign(const struct tl_writer *writer, const struct tl_writer_write *write)
-{
-	struct tl_pcapng_head head;
-
-	if (has_heads(writer, write->file) && tl_pcapng_get_head(write->data, write->len_bytes, &head) == 0)
-		sign(write->file, write->data, head.used_bytes);
+		tl_pcapng_put_pad(buffer + unit.used_bytes, pad);
+	unit.bytes = unit.used_bytes + pad;
+	return unit;
 }
 
 // Nothing is in flight in this file.
-static int append(struct tl_writer *writer, struct tl_writer_file *file, blocks_fn *fill, uint8_t *buffer)
+static int append(struct tl_writer *writer, struct tl_writer_file *file, blocks_fn *fill, uint8_t *buffer, bool closes)
 {
-	uint32_t len = fill_whole(writer, file, fill, buffer);
-	if (len == 0)
+	struct unit unit = fill_unit(writer, file, fill, buffer, closes);
+	struct tl_digest digest = {0};
+
+	if (unit.bytes == 0)
 		return -ENOBUFS;
-	int rc = tl_writer_file_write(file, buffer, len, file->end_bytes);
+	if (tl_writer_has_heads(writer, file))
+		digest = tl_writer_sign_unit(writer, file, buffer, unit.used_bytes, unit.head_at, file->end_bytes);
+	int rc = tl_writer_file_write(file, buffer, unit.bytes, file->end_bytes);
 	if (rc != 0) {
-		tl_writer_file_cut(file);
+		(void)tl_writer_file_cut(file); // where that fails complete() finds out
 		return rc;
 	}
-	file->end_bytes += len;
+	file->end_bytes += unit.bytes;
 	file->next_bytes = file->end_bytes;
-	atomic_fetch_add_explicit(&writer->blocks_bytes, len, memory_order_relaxed);
+	tl_writer_chain_add(writer, file, &digest, file->end_bytes);
+	atomic_fetch_add_explicit(&writer->blocks_bytes, unit.bytes, memory_order_relaxed);
 	return 0;
 }
 
 int tl_writer_put_prologue(struct tl_writer *writer, struct tl_writer_file *file, uint8_t *buffer)
 {
-	int rc = append(writer, file, writer->cfg.prologue, buffer);
+	int rc = append(writer, file, writer->cfg.prologue, buffer, false);
 
 	if (rc == 0) {
 		file->prologue_bytes = file->end_bytes;
@@ -87,7 +80,7 @@ int tl_writer_put_prologue(struct tl_writer *writer, struct tl_writer_file *file
 
 int tl_writer_put_epilogue(struct tl_writer *writer, struct tl_writer_file *file, uint8_t *buffer)
 {
-	return writer->cfg.epilogue != NULL ? append(writer, file, writer->cfg.epilogue, buffer) : 0;
+	return writer->cfg.epilogue != NULL ? append(writer, file, writer->cfg.epilogue, buffer, true) : 0;
 }
 
 // Whether the file has grown since the last statistics, and takes blocks at all.
@@ -116,7 +109,7 @@ bool tl_writer_statistics_due(struct tl_writer *writer, struct tl_writer_write *
 	statistics->due_ns = now_ns + writer->cfg.statistics_ns;
 	if (!wants_statistics(writer, file))
 		return false;
-	uint32_t len = fill_whole(writer, file, writer->cfg.epilogue, statistics->buffer);
+	uint32_t len = fill_unit(writer, file, writer->cfg.epilogue, statistics->buffer, false).bytes;
 	// A file that is about full gets its last ones soon.
 	if (len == 0 || (limit_bytes != 0 && file->next_bytes + len + TL_WRITER_BLOCKS_BYTES > limit_bytes))
 		return false;

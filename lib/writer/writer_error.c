@@ -24,6 +24,7 @@ const char *tl_writer_advice(int code)
 		{ENOTDIR, "correct the path"},
 		{EISDIR, "name a file in it"},
 		{EBUSY, "another recording is writing it: name another file"},
+		{ENOMEM, "leave it more memory, or compress at a lower level"},
 		{EMFILE, "raise the limit of open files (ulimit -n)"},
 		{ENOBUFS, "record fewer queues: what opens and closes a file does not fit 64 KiB"},
 		{EPIPE, "its reader went away"},

@@ -22,12 +22,14 @@ struct tl_writer_file *tl_writer_file_new(struct tl_writer *writer)
 
 	if (file == NULL)
 		return NULL;
+	file->fd = -1;
 	file->written_pkts = calloc(writer->n_flows, sizeof(*file->written_pkts));
-	if (file->written_pkts == NULL) {
-		free(file);
+	file->asked_pkts = calloc(writer->n_flows, sizeof(*file->asked_pkts));
+	file->cached_pkts = calloc(writer->n_flows, sizeof(*file->cached_pkts));
+	if (file->written_pkts == NULL || file->asked_pkts == NULL || file->cached_pkts == NULL) {
+		tl_writer_file_free(file);
 		return NULL;
 	}
-	file->fd = -1;
 	while (file->id == 0) // it never fails for so few bytes (getrandom(2))
 		(void)!getrandom(&file->id, sizeof(file->id), 0);
 	file->label = writer->cfg.path;
@@ -40,6 +42,8 @@ void tl_writer_file_free(struct tl_writer_file *file)
 	free(file->at);
 	free(file->name);
 	free(file->written_pkts);
+	free(file->asked_pkts);
+	free(file->cached_pkts);
 	tl_index_rows_free(&file->rows.rows);
 	free(file);
 }
@@ -149,7 +153,7 @@ void tl_writer_file_allocate(struct tl_writer_file *file, uint64_t bytes)
 	if (file->reused && fstat(file->fd, &status) == 0 && (uint64_t)status.st_size + LEFT_OVER_BYTES >= bytes)
 		return;
 	if (fallocate(file->fd, 0, 0, (off_t)bytes) != 0 && !file->reused)
-		tl_writer_file_cut(file); // what there was room for
+		(void)tl_writer_file_cut(file); // what there was room for
 }
 
 static int go_buffered(struct tl_writer_file *file)
@@ -187,15 +191,14 @@ int tl_writer_file_write(struct tl_writer_file *file, const void *data, uint32_t
 	return 0;
 }
 
-void tl_writer_file_cut(struct tl_writer_file *file)
+int tl_writer_file_cut(struct tl_writer_file *file)
 {
 	struct stat status;
 
 	file->next_bytes = file->end_bytes;
 	if (file->stream || (fstat(file->fd, &status) == 0 && (uint64_t)status.st_size <= file->end_bytes))
-		return;
-	if (ftruncate(file->fd, (off_t)file->end_bytes) != 0)
-		tl_warn("%.300s: cannot cut off a partly written block: %s", file->label, strerror(errno));
+		return 0;
+	return ftruncate(file->fd, (off_t)file->end_bytes) == 0 ? 0 : -errno;
 }
 
 int tl_writer_file_close(struct tl_writer_file *file)
@@ -210,8 +213,9 @@ void tl_writer_file_discard(struct tl_writer *writer, struct tl_writer_file *fil
 {
 	atomic_fetch_sub_explicit(&writer->blocks_bytes, file->end_bytes, memory_order_relaxed);
 	if (file->fd >= 0) {
-		if (!tl_writer_file_is_removed(file))
-			unlink(file->at);
+		if (!tl_writer_file_is_removed(file) && unlink(file->at) != 0)
+			tl_warn("%.300s: nothing is recorded in it, and it cannot be removed: %s", file->at,
+				strerror(errno));
 		tl_writer_file_close(file);
 	}
 	tl_writer_file_free(file);

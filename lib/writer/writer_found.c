@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What earlier runs left on the disk: which files are ours, and all of a recording's.
 //
-// A file is ours when it is a regular file, its beginning names this program, and nobody is writing it.
+// A file is ours when it is a regular file and its beginning names this program. One that somebody has locked is in
+// use, and neither changed nor removed.
 
 #include "writer_priv.h"
 
@@ -13,50 +14,86 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <tl_log.h>
 #include <tl_recover.h>
 
-// A regular file that nobody is writing, or -1.
-static int open_unused(const char *path, int access, struct stat *status)
+// Opens a regular file. Returns the descriptor, -ENOMSG where it is none, or -errno.
+static int open_regular(const char *path, int access, struct stat *status)
 {
 	int fd = open(path, access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
-	if (fd >= 0 && fstat(fd, status) == 0 && S_ISREG(status->st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return -1;
-}
-
-int tl_writer_open_ours(const char *path, int access, struct stat *status)
-{
-	int fd = open_unused(path, access, status);
-
-	if (fd < 0 || tl_recover_is_ours(fd))
-		return fd;
-	close(fd);
-	return -1;
-}
-
-bool tl_writer_is_ours(const char *path, struct stat *status)
-{
-	int fd = tl_writer_open_ours(path, O_RDONLY, status);
-
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
-bool tl_writer_is_blank(const char *path)
-{
-	struct stat status;
-	int fd = open_unused(path, O_RDONLY, &status);
-
 	if (fd < 0)
-		return false;
-	bool opened;
-	bool blank = tl_recover_is_blank(fd, &opened) && (!opened || tl_recover_is_ours(fd));
+		return errno == ELOOP || errno == EISDIR || errno == ENXIO ? -ENOMSG : -errno;
+	int rc = fstat(fd, status) != 0 ? -errno : S_ISREG(status->st_mode) ? 0 : -ENOMSG;
+	if (rc == 0)
+		return fd;
 	close(fd);
-	return blank;
+	return rc;
+}
+
+// Opens and locks a regular file; -EBUSY while somebody else has locked it. NFS grants an exclusive lock only to a
+// descriptor that may write, and a shared one to any that may read: where the file cannot be written, that tells as
+// well whether somebody is writing it.
+static int open_unused(const char *path, struct stat *status)
+{
+	int lock = LOCK_EX | LOCK_NB;
+	int fd = open_regular(path, O_RDWR, status);
+
+	if (fd == -EACCES || fd == -EPERM || fd == -EROFS) {
+		lock = LOCK_SH | LOCK_NB;
+		fd = open_regular(path, O_RDONLY, status);
+	}
+	if (fd < 0 || flock(fd, lock) == 0)
+		return fd;
+	int rc = errno == EWOULDBLOCK ? -EBUSY : -errno;
+	close(fd);
+	return rc;
+}
+
+// Returns 0, -ENOMSG: not ours, or -errno: the file cannot be read.
+static int check_ours(int fd)
+{
+	uint8_t first;
+
+	if (pread(fd, &first, sizeof(first), 0) < 0)
+		return -errno;
+	return tl_recover_check_ours(fd);
+}
+
+int tl_writer_open_ours(const char *path, struct stat *status)
+{
+	int fd = open_unused(path, status);
+	int rc = fd < 0 ? fd : check_ours(fd);
+
+	if (rc >= 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+void tl_writer_say_unknown(const char *path)
+{
+	tl_warn("%.300s: does not say that it is a recording of tapline, and stays; remove it if nobody needs it",
+		path);
+}
+
+// Tell whether an error says something of the file, and not of this moment: it may be ours all the same, but cannot be
+// kept or removed by us.
+static bool is_lasting(int code)
+{
+	return code == -ENOMSG || code == -ENOENT || code == -EACCES || code == -EPERM;
+}
+
+// Returns 1: a recording of this program, in use or not, 0: not one, or -errno: that cannot be said now.
+static int find_ours(const char *path, struct stat *status)
+{
+	int fd = open_regular(path, O_RDONLY, status);
+	int rc = fd < 0 ? fd : check_ours(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return rc == 0 ? 1 : is_lasting(rc) ? 0 : rc;
 }
 
 struct found {
@@ -78,19 +115,23 @@ static int by_age(const void *a_found, const void *b_found)
 	return strcmp(a->entry.path, b->entry.path);
 }
 
-// Whether nobody is writing what an earlier run did not complete. One that it did not begin either is no loss.
-static bool is_left(const char *path, struct stat *status)
+// Returns 1: an earlier run may have left this file incomplete, and nobody is writing it, 0: that is not so, or -errno:
+// it cannot be said now. A file that is empty, or all zeros, may be anybody's.
+static int find_left(const char *path, struct stat *status)
 {
-	int fd = open_unused(path, O_RDONLY, status);
+	int fd = open_unused(path, status);
 	bool opened;
 
 	if (fd < 0)
-		return false;
-	bool nothing = tl_recover_is_blank(fd, &opened) && !opened;
-	if (nothing)
-		unlink(path);
+		return fd == -EBUSY || is_lasting(fd) ? 0 : fd;
+	bool unknown = tl_recover_is_blank(fd, &opened) && !opened;
+	bool marked = tl_recover_is_ours(fd) && tl_recover_is_only_marked(fd);
+	if (unknown)
+		tl_writer_say_unknown(path);
+	if (marked)
+		(void)unlink(path); // nothing was recorded, and its name may be taken
 	close(fd);
-	return !nothing;
+	return !unknown && !marked;
 }
 
 static int look_at(const struct tl_writer_pattern *pattern, const char *name, struct found *out)
@@ -102,23 +143,25 @@ static int look_at(const struct tl_writer_pattern *pattern, const char *name, st
 		return 0;
 	if (asprintf(&out->entry.path, "%s%s", pattern->dir, name) < 0)
 		return -ENOMEM;
-	out->entry.left = part && is_left(out->entry.path, &status);
-	if (!out->entry.left && (part || !tl_writer_is_ours(out->entry.path, &status))) {
+	int rc = part ? find_left(out->entry.path, &status) : find_ours(out->entry.path, &status);
+	if (rc != 1) {
 		free(out->entry.path);
-		return 0;
+		return rc;
 	}
+	out->entry.left = part;
 	out->entry.bytes = (uint64_t)status.st_size;
 	out->written = status.st_mtim;
 	return 1;
 }
 
-// Every file of ours in the directory. Returns 0 or -ENOMEM; the caller frees *out either way.
+// Every file of ours in the directory. Returns 0, -ENOMEM, or -errno where it cannot be read to its end; the caller
+// frees *out either way.
 static int find_all(const struct tl_writer_pattern *pattern, DIR *dir, struct found **out, size_t *n)
 {
 	struct dirent *item;
 	size_t capacity = 0;
 
-	while ((item = readdir(dir)) != NULL) {
+	while (errno = 0, (item = readdir(dir)) != NULL) {
 		if (*n == capacity) {
 			capacity = capacity == 0 ? 64 : 2 * capacity;
 			struct found *more = realloc(*out, capacity * sizeof(*more));
@@ -132,7 +175,7 @@ static int find_all(const struct tl_writer_pattern *pattern, DIR *dir, struct fo
 			return rc;
 		*n += (size_t)rc;
 	}
-	return 0;
+	return -errno; // of readdir, at its end 0
 }
 
 int tl_writer_ring_find(struct tl_writer_ring *ring, const struct tl_writer_pattern *pattern)

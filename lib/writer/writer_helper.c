@@ -10,12 +10,15 @@
 
 #include <stdlib.h>
 
+#include <tl_guard.h>
+
 #define TICK_NS (100 * TL_NS_PER_MS)	  // how soon what failed is tried again
 #define TIDY_NS TL_NS_PER_S		  // how often the limits are looked at while nothing happens
+#define SAVE_NS TL_NS_PER_S		  // how soon a file that could not be saved is tried again
 #define LEFT_PAUSE_NS (40 * TL_NS_PER_MS) // per 8 MiB read of a file of an earlier run
 #define LEFT_AT_END_BYTES (256u << 20)
 
-static struct timespec from_now(uint64_t ns)
+struct timespec tl_writer_from_now(uint64_t ns)
 {
 	struct timespec now;
 
@@ -26,9 +29,9 @@ static struct timespec from_now(uint64_t ns)
 	return now;
 }
 
-static bool has_passed(struct timespec deadline)
+bool tl_writer_has_passed(struct timespec deadline)
 {
-	struct timespec now = from_now(0);
+	struct timespec now = tl_writer_from_now(0);
 
 	return now.tv_sec != deadline.tv_sec ? now.tv_sec > deadline.tv_sec : now.tv_nsec >= deadline.tv_nsec;
 }
@@ -40,7 +43,7 @@ static bool step_name(struct tl_writer *writer)
 	struct tl_writer_helper *helper = &writer->helper;
 	struct tl_writer_file *file = STAILQ_FIRST(&helper->begun);
 
-	if (file == NULL || !has_passed(helper->retry))
+	if (file == NULL || !tl_writer_has_passed(helper->retry))
 		return false;
 	pthread_mutex_unlock(&helper->lock);
 	int rc = tl_writer_begin(writer, file);
@@ -50,8 +53,8 @@ static bool step_name(struct tl_writer *writer)
 	if (rc == 0)
 		STAILQ_REMOVE(&helper->begun, file, tl_writer_file, begun_link);
 	else
-		helper->retry = from_now(TICK_NS);
-	helper->tidy = from_now(0);
+		helper->retry = tl_writer_from_now(TICK_NS);
+	helper->tidy = tl_writer_from_now(0);
 	return true;
 }
 
@@ -60,27 +63,64 @@ static bool step_save(struct tl_writer *writer)
 	struct tl_writer_helper *helper = &writer->helper;
 	uint64_t from_ns = helper->save_from_ns, until_ns = helper->save_until_ns;
 
-	if (!helper->save_asked)
+	bool asked = helper->save_asked;
+	int code;
+
+	if (!tl_writer_saves_files(writer) || (!asked && !tl_writer_has_passed(helper->save)))
 		return false;
 	helper->save_asked = false;
 	pthread_mutex_unlock(&helper->lock);
-	tl_writer_ring_save(writer, from_ns, until_ns);
-	if (writer->cfg.policy.sync == TL_WRITER_SYNC_CLOSE)
-		tl_writer_sync_directory(&writer->pattern);
+	if (asked)
+		tl_writer_ring_save(writer, from_ns, until_ns);
+	tl_writer_ring_name_saved(writer, &code);
 	pthread_mutex_lock(&helper->lock);
-	return true;
+	helper->save = tl_writer_from_now(SAVE_NS);
+	return asked;
 }
 
+bool tl_writer_helper_shrink_ahead(struct tl_writer *writer)
+{
+	struct tl_writer_helper *helper = &writer->helper;
+	struct stat status;
+
+	pthread_mutex_lock(&helper->lock);
+	struct tl_writer_file *ahead = helper->ahead;
+	helper->ahead = NULL; // the writer waits for it, if it wants it now
+	pthread_mutex_unlock(&helper->lock);
+	if (ahead == NULL)
+		return false;
+	bool larger = fstat(ahead->fd, &status) == 0 && (uint64_t)status.st_size > ahead->end_bytes;
+	if (larger) {
+		tl_writer_file_cut(ahead);
+		atomic_fetch_add(&helper->freed, 1);
+	}
+	pthread_mutex_lock(&helper->lock);
+	helper->ahead = ahead;
+	helper->wished = false;
+	pthread_cond_signal(&helper->answer);
+	pthread_mutex_unlock(&helper->lock);
+	return larger;
+}
+
+// Makes room for frames: the oldest file goes, which may have to be completed first; last, what the next file has been
+// given.
 static bool step_room(struct tl_writer *writer)
 {
 	struct tl_writer_helper *helper = &writer->helper;
 
-	if (helper->room != TL_WRITER_ROOM_ASKED)
+	if (!helper->room_asked)
 		return false;
 	pthread_mutex_unlock(&helper->lock);
-	bool made = tl_writer_recycle_for(writer, -ENOSPC);
+	uint64_t bytes;
+	bool made = atomic_load(&helper->freed) != helper->freed_seen || tl_writer_ring_recycle(writer, &bytes);
 	pthread_mutex_lock(&helper->lock);
-	helper->room = made ? TL_WRITER_ROOM_MADE : TL_WRITER_ROOM_NONE;
+	if (!made && !STAILQ_EMPTY(&helper->left)) // the oldest of those can go when it is complete, which is next
+		return false;
+	pthread_mutex_unlock(&helper->lock);
+	if (!made)
+		tl_writer_helper_shrink_ahead(writer);
+	pthread_mutex_lock(&helper->lock);
+	helper->room_asked = false;
 	pthread_cond_signal(&helper->answer);
 	return true;
 }
@@ -88,27 +128,26 @@ static bool step_room(struct tl_writer *writer)
 static bool step_open(struct tl_writer *writer)
 {
 	struct tl_writer_helper *helper = &writer->helper;
-	bool wanted = helper->wished || (writer->parts && !helper->stop);
+	bool wished = helper->wished, wanted = wished || (writer->parts && !helper->stop);
 
 	// A file that has not got its name yet still has the one that the next is to be opened under.
-	if (!wanted || helper->ahead != NULL || !STAILQ_EMPTY(&helper->begun) || !has_passed(helper->retry))
+	if (!wanted || helper->ahead != NULL || !STAILQ_EMPTY(&helper->begun) || !tl_writer_has_passed(helper->retry))
 		return false;
 	pthread_mutex_unlock(&helper->lock);
 	struct tl_writer_file *file = tl_writer_file_new(writer);
 	int rc = file == NULL ? -ENOMEM : tl_writer_open_ahead(writer, file);
-	if (rc == 0) {
+	if (rc == 0)
 		tl_writer_trouble_ends(writer, &writer->rotating, writer->cfg.path);
-	} else {
-		const char *path = file != NULL && file->at != NULL ? file->at : writer->cfg.path;
-		tl_writer_trouble_begins(writer, &writer->rotating, path, rc);
-		if (file != NULL)
-			tl_writer_file_discard(writer, file);
-	}
+	else if (wished || !tl_writer_may_recycle_for(writer, rc)) // frames come first where there is no room
+		tl_writer_trouble_begins(
+			writer, &writer->rotating, file != NULL && file->at != NULL ? file->at : writer->cfg.path, rc);
+	if (rc != 0 && file != NULL)
+		tl_writer_file_discard(writer, file);
 	pthread_mutex_lock(&helper->lock);
 	helper->ahead = rc == 0 ? file : NULL;
 	helper->wished = false;
 	if (rc != 0)
-		helper->retry = from_now(TICK_NS);
+		helper->retry = tl_writer_from_now(TICK_NS);
 	pthread_cond_signal(&helper->answer);
 	return true;
 }
@@ -134,8 +173,9 @@ static bool step_finish(struct tl_writer *writer)
 	else
 		tl_writer_trouble_ends(writer, &writer->finishing, path);
 	tl_writer_file_free(file);
+	atomic_fetch_add(&helper->freed, 1); // it was cut to what it holds
 	pthread_mutex_lock(&helper->lock);
-	helper->tidy = from_now(0);
+	helper->tidy = tl_writer_from_now(0);
 	return true;
 }
 
@@ -143,14 +183,15 @@ static bool step_tidy(struct tl_writer *writer)
 {
 	struct tl_writer_helper *helper = &writer->helper;
 
-	if (!writer->on_disk || !has_passed(helper->tidy))
+	if (!writer->on_disk || !tl_writer_has_passed(helper->tidy))
 		return false;
+	bool more = !STAILQ_EMPTY(&helper->left);
 	pthread_mutex_unlock(&helper->lock);
 	if (writer->parts)
-		tl_writer_ring_tidy(writer);
+		tl_writer_ring_tidy(writer, more);
 	tl_writer_ring_measure_free(writer);
 	pthread_mutex_lock(&helper->lock);
-	helper->tidy = from_now(TIDY_NS);
+	helper->tidy = tl_writer_from_now(TIDY_NS);
 	return true;
 }
 
@@ -172,7 +213,7 @@ static int tend(void *arg, uint64_t done_bytes, uint64_t size_bytes)
 {
 	struct tl_writer *writer = arg;
 	struct tl_writer_helper *helper = &writer->helper;
-	struct timespec deadline = from_now(LEFT_PAUSE_NS);
+	struct timespec deadline = tl_writer_from_now(LEFT_PAUSE_NS);
 	int rc = 0;
 
 	pthread_mutex_lock(&helper->lock);
@@ -192,6 +233,8 @@ static bool step_left(struct tl_writer *writer)
 	pthread_mutex_unlock(&writer->helper.lock);
 	bool worked = tl_writer_recover_left(writer, tend);
 	pthread_mutex_lock(&writer->helper.lock);
+	if (worked) // it counts towards the limits from now on
+		writer->helper.tidy = tl_writer_from_now(0);
 	return worked;
 }
 
@@ -200,6 +243,7 @@ static void *helper_main(void *arg)
 	struct tl_writer *writer = arg;
 	struct tl_writer_helper *helper = &writer->helper;
 
+	tl_guard_thread(TL_GUARD_FILES);
 	pthread_mutex_lock(&helper->lock);
 	for (;;) {
 		bool stop = helper->stop; // before the work: what was handed over until then is done below
@@ -209,7 +253,7 @@ static void *helper_main(void *arg)
 			break;
 		if (helper->stop) // while the lock was let go of
 			continue;
-		struct timespec deadline = from_now(TICK_NS);
+		struct timespec deadline = tl_writer_from_now(TICK_NS);
 		pthread_cond_timedwait(&helper->wake, &helper->lock, &deadline);
 	}
 	pthread_mutex_unlock(&helper->lock);
@@ -221,7 +265,7 @@ static void *helper_main(void *arg)
 struct tl_writer_file *tl_writer_helper_next(struct tl_writer *writer, uint64_t patience_ns)
 {
 	struct tl_writer_helper *helper = &writer->helper;
-	struct timespec deadline = from_now(patience_ns);
+	struct timespec deadline = tl_writer_from_now(patience_ns);
 	int rc = 0;
 
 	pthread_mutex_lock(&helper->lock);
@@ -261,7 +305,9 @@ void tl_writer_helper_save(struct tl_writer *writer, uint64_t from_ns, uint64_t 
 	struct tl_writer_helper *helper = &writer->helper;
 
 	pthread_mutex_lock(&helper->lock);
-	helper->save_from_ns = helper->save_asked ? tl_min_u64(helper->save_from_ns, from_ns) : from_ns;
+	bool joins =
+		helper->save_asked || from_ns <= helper->save_until_ns; // files of that time may still be incomplete
+	helper->save_from_ns = joins ? tl_min_u64(helper->save_from_ns, from_ns) : from_ns;
 	helper->save_until_ns = until_ns;
 	helper->save_asked = true;
 	pthread_cond_signal(&helper->wake);
@@ -275,11 +321,13 @@ bool tl_writer_helper_make_room(struct tl_writer *writer, int code)
 	if (!tl_writer_may_recycle_for(writer, code))
 		return false;
 	pthread_mutex_lock(&helper->lock);
-	helper->room = TL_WRITER_ROOM_ASKED;
+	helper->room_asked = true;
 	pthread_cond_signal(&helper->wake);
-	while (helper->room == TL_WRITER_ROOM_ASKED)
+	while (helper->room_asked)
 		pthread_cond_wait(&helper->answer, &helper->lock);
-	bool made = helper->room == TL_WRITER_ROOM_MADE;
+	unsigned freed = atomic_load(&helper->freed);
+	bool made = freed != helper->freed_seen;
+	helper->freed_seen = freed;
 	pthread_mutex_unlock(&helper->lock);
 	return made;
 }
@@ -314,6 +362,7 @@ int tl_writer_helper_start(struct tl_writer *writer)
 void tl_writer_helper_stop(struct tl_writer *writer)
 {
 	struct tl_writer_helper *helper = &writer->helper;
+	int code;
 
 	pthread_mutex_lock(&helper->lock);
 	helper->stop = true;
@@ -321,6 +370,9 @@ void tl_writer_helper_stop(struct tl_writer *writer)
 	pthread_cond_signal(&helper->wake);
 	pthread_mutex_unlock(&helper->lock);
 	pthread_join(helper->thread, NULL);
+	const char *unsaved = tl_writer_ring_name_saved(writer, &code);
+	if (unsaved != NULL)
+		tl_writer_trouble_begins(writer, &writer->saving, unsaved, code);
 	if (helper->ahead != NULL)
 		tl_writer_file_discard(writer, helper->ahead);
 	helper->ahead = NULL;

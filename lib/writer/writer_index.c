@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <tl_guard.h>
 #include <tl_index.h>
 #include <tl_log.h>
 
@@ -51,6 +52,7 @@ static void *index_main(void *arg)
 	struct tl_writer *writer = arg;
 	struct tl_writer_index *index = &writer->index;
 
+	tl_guard_thread(TL_GUARD_FILES);
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	pthread_mutex_lock(&index->lock);
 	for (;;) {
@@ -143,9 +145,10 @@ void tl_writer_index_finish(struct tl_writer *writer, struct tl_writer_file *fil
 	if (!keep || file->at == NULL)
 		return;
 	tl_index_remove(file->at);
-	if (rows->lost)
-		tl_warn("%.300s: has no index: it came too fast; `tapline extract --reindex` makes it", file->at);
-	if (rows->lost || rows->rows.n == 0)
+	if (rows->lost || rows->outdated)
+		tl_warn("%.300s: has no index: %s; `tapline extract --reindex` makes it", file->at,
+			rows->lost ? "it came too fast" : "what the disk lost was cut off");
+	if (rows->lost || rows->outdated || rows->rows.n == 0)
 		return;
 	int rc = tl_index_rows_write(&rows->rows, file->at, file->end_bytes, rows->run_id);
 	if (rc != 0)

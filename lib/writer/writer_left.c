@@ -18,10 +18,9 @@ static bool claim(struct tl_writer_ring *ring, struct tl_writer_file *file)
 	pthread_mutex_lock(&ring->lock);
 	for (uint32_t i = 0; i < ring->n && !found; i++) {
 		struct tl_writer_entry *entry = &ring->entries[i];
-		found = entry->left;
+		found = entry->left && entry->file == NULL;
 		if (!found)
 			continue;
-		entry->left = false;
 		entry->file = file;
 		file->at = strdup(entry->path);
 		file->end_bytes = entry->bytes;
@@ -84,7 +83,7 @@ bool tl_writer_recover_left(struct tl_writer *writer, int (*tend)(void *ctx, uin
 		close(fd);
 	if (rc != 0 && file.at != NULL && rc != -ECANCELED)
 		tl_warn("%.300s: left by an earlier run, and not recovered: %s", file.at, err.text);
-	bool others = rc == -ENOMSG || rc == -EMEDIUMTYPE || rc == -EBUSY;
+	bool others = rc == -ENOMSG || rc == -EMEDIUMTYPE;
 	tl_writer_ring_end(&writer->ring, &file, !others);
 	free(file.name);
 	free(file.at);

@@ -6,9 +6,11 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <tl_files.h>
+#include <tl_log.h>
 
 bool tl_writer_may_recycle_for(const struct tl_writer *writer, int code)
 {
@@ -17,9 +19,10 @@ bool tl_writer_may_recycle_for(const struct tl_writer *writer, int code)
 
 bool tl_writer_recycle_for(struct tl_writer *writer, int code)
 {
-	uint64_t freed;
+	uint64_t bytes;
 
-	return tl_writer_may_recycle_for(writer, code) && tl_writer_ring_recycle(writer, &freed);
+	return tl_writer_may_recycle_for(writer, code) &&
+	       (tl_writer_helper_shrink_ahead(writer) || tl_writer_ring_recycle(writer, &bytes));
 }
 
 int tl_writer_open_ahead(struct tl_writer *writer, struct tl_writer_file *file)
@@ -46,14 +49,15 @@ int tl_writer_begin(struct tl_writer *writer, struct tl_writer_file *file)
 	return rc != 0 ? rc : tl_writer_ring_begin(&writer->ring, file);
 }
 
-void tl_writer_sync_directory(const struct tl_writer_pattern *pattern)
+int tl_writer_sync_directory(const struct tl_writer_pattern *pattern)
 {
 	int fd = open(pattern->dir[0] != '\0' ? pattern->dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
-		return;
-	(void)fsync(fd);
+		return -errno;
+	int rc = fsync(fd) == 0 || errno == EINVAL ? 0 : -errno; // EINVAL: this file system has no such thing
 	close(fd);
+	return rc;
 }
 
 // Whether a trigger wants it: the writer knew, or the trigger came when it had been left already.
@@ -68,53 +72,126 @@ static bool is_saved(struct tl_writer *writer, const struct tl_writer_file *file
 	return tl_writer_saves_files(writer) && (file->saved || in_window);
 }
 
-static int rename_complete(struct tl_writer *writer, struct tl_writer_file *file)
+// Its old path is *out_part, the caller's.
+static int rename_complete(struct tl_writer *writer, struct tl_writer_file *file, char **out_part)
 {
 	char *path = NULL;
-	int rc;
+	int rc = 0;
 
 	file->saved = is_saved(writer, file);
 	if (file->saved)
-		rc = tl_writer_save_rename(writer, file->at, file->name, &path);
-	else
-		rc = tl_rename_new(file->at, file->name);
-	if (rc != 0)
+		tl_writer_save_rename(writer, file->at, file->name, &path);
+	bool unnamed = file->saved && path == NULL; // tried again later
+	if (path == NULL)
+		rc = (path = strdup(file->name)) == NULL ? -ENOMEM : tl_rename_new(file->at, path);
+	if (rc != 0) {
+		free(path);
 		return rc;
-	free(file->at);
-	file->at = path != NULL ? path : strdup(file->name);
+	}
+	file->unnamed = unnamed;
+	*out_part = file->at;
+	file->at = path;
 	tl_writer_ring_move(&writer->ring, file);
 	return 0;
 }
 
-int tl_writer_complete(struct tl_writer *writer, struct tl_writer_file *file)
+// Gives back the name of a file that is not complete.
+static void take_back(struct tl_writer *writer, struct tl_writer_file *file, char *part)
 {
-	bool sync = writer->cfg.policy.sync == TL_WRITER_SYNC_CLOSE && !file->stream;
-	bool removed = tl_writer_file_is_removed(file);
+	int rc = tl_rename_new(file->at, part);
+
+	if (rc != 0) {
+		tl_warn("%.300s: may not be on the disk, and cannot be called %s: %s", file->at, part, strerror(-rc));
+		free(part);
+		return;
+	}
+	free(file->at);
+	file->at = part;
+	tl_writer_ring_move(&writer->ring, file);
+}
+
+static bool is_synced_at_close(const struct tl_writer *writer, const struct tl_writer_file *file)
+{
+	return writer->cfg.policy.sync == TL_WRITER_SYNC_CLOSE && !file->stream;
+}
+
+// Puts the last blocks and cuts off what is behind them.
+static int put_end(struct tl_writer *writer, struct tl_writer_file *file)
+{
 	int rc = 0, later;
 
 	if (file->prologue_bytes != 0 && file->broken == 0)
 		do
 			rc = tl_writer_put_epilogue(writer, file, writer->helper.blocks);
 		while (tl_writer_recycle_for(writer, rc));
-	tl_writer_file_cut(file);
-	if (sync && fsync(file->fd) != 0 && rc == 0)
-		rc = -errno;
-	later = tl_writer_file_close(file);
-	if (rc == 0)
-		rc = later;
+	later = tl_writer_file_cut(file);
+	return rc != 0 ? rc : later;
+}
+
+// Forces it to the disk, where that is asked for or the page cache is in between.
+static int force(struct tl_writer *writer, struct tl_writer_file *file)
+{
+	bool cached = !file->stream && !file->direct;
+	int rc = (cached || is_synced_at_close(writer, file)) && fsync(file->fd) != 0 ? -errno : 0;
+	int later = tl_writer_file_close(file);
+
+	return rc != 0 ? rc : later;
+}
+
+// Gives a file that is whole its name, and forces that to the disk where it is asked for.
+static int publish(struct tl_writer *writer, struct tl_writer_file *file, bool *out_unknown)
+{
+	char *part = NULL;
+	int rc = writer->parts && file->name != NULL ? rename_complete(writer, file, &part) : 0;
+
+	if (rc == 0 && is_synced_at_close(writer, file)) {
+		rc = tl_writer_sync_directory(&writer->pattern);
+		*out_unknown = rc != 0;
+	}
+	if (rc != 0 && part != NULL)
+		take_back(writer, file, part);
+	else
+		free(part);
+	return rc;
+}
+
+// Nobody knows what the disk has of it: its packets count as dropped.
+static void disown(struct tl_writer *writer, const struct tl_writer_file *file)
+{
+	for (uint32_t ring = 0; ring < writer->n_flows; ring++)
+		for (int dir = 0; dir < TL_DIRS; dir++) {
+			tl_count(&writer->unknown_pkts[ring][dir], file->written_pkts[ring][dir]);
+			file->written_pkts[ring][dir] = 0;
+		}
+}
+
+int tl_writer_complete(struct tl_writer *writer, struct tl_writer_file *file)
+{
+	bool removed = tl_writer_file_is_removed(file);
 	bool blank = writer->parts && file->prologue_bytes == 0;
+	int rc = removed ? 0 : put_end(writer, file);
+	if (!removed && !is_saved(writer, file) && tl_writer_ring_give_up(writer, file, rc)) {
+		removed = true;
+		rc = 0;
+	}
+	int forced = force(writer, file);
+	// Bytes that went through the page cache have been confirmed before.
+	bool unknown = forced != 0 && file->direct && !removed;
+
+	if (rc == 0 && !removed)
+		rc = forced;
 	if (removed) {
 		// There is nothing to name, nor to list.
 	} else if (blank) {
 		unlink(file->at);
-	} else if (file->name != NULL && writer->parts) {
-		later = rename_complete(writer, file);
-		if (rc == 0)
-			rc = later;
+	} else if (rc == 0) {
+		rc = publish(writer, file, &unknown);
 	}
-	tl_writer_index_finish(writer, file, !blank && !removed);
-	if (sync)
-		tl_writer_sync_directory(&writer->pattern);
+	if (unknown)
+		disown(writer, file);
+	if (rc != 0) // no trigger saves it
+		file->first_ns = file->last_ns = 0;
+	tl_writer_index_finish(writer, file, rc == 0 && !blank && !removed);
 	tl_writer_ring_end(&writer->ring, file, !blank && !removed);
 	return rc;
 }

@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 #include <tl_files.h>
+#include <tl_recover.h>
+
+#define HIDDEN_MAX 100 // paths where a file may wait
 
 void tl_writer_resume_names(struct tl_writer *writer, time_t now)
 {
@@ -69,31 +72,70 @@ int tl_writer_give_name(struct tl_writer *writer, struct tl_writer_file *file)
 	return rc;
 }
 
-// A run that was killed may have left its next file behind. What it holds is kept, under a name of its time.
-static void clear_way(struct tl_writer *writer)
+// A run that was killed may have left its next file at this path. What it holds is kept, under a name of its time.
+// Returns 0 when the path is free, -ENOMSG: a file is there that is not known to be ours, or -errno.
+static int clear_way(struct tl_writer *writer, char *at)
 {
-	struct tl_writer_file left = {.at = tl_writer_pattern_hidden(&writer->pattern)};
+	struct tl_writer_file left = {.at = strdup(at)};
 	struct stat status;
+	bool opened;
+	int fd = left.at != NULL ? tl_writer_open_ours(at, &status) : -ENOMEM;
+	int rc = fd < 0 ? fd : 0;
 
-	if (left.at != NULL && tl_writer_is_blank(left.at)) {
-		unlink(left.at);
-	} else if (left.at != NULL && tl_writer_is_ours(left.at, &status)) {
+	if (rc == 0 && tl_recover_is_blank(fd, &opened)) {
+		rc = unlink(at) != 0 ? -errno : 0;
+	} else if (rc == 0) {
 		left.began = status.st_mtim.tv_sec;
-		tl_writer_give_name(writer, &left);
+		rc = tl_writer_give_name(writer, &left);
 	}
+	if (fd >= 0)
+		close(fd);
 	free(left.name);
 	free(left.at);
+	return rc == -ENOENT ? 0 : rc;
+}
+
+// Chooses a hidden path that is free.
+static int find_way(struct tl_writer *writer, char **out)
+{
+	struct tl_writer_names *names = &writer->names;
+	int rc = -ENOMSG;
+
+	for (uint32_t number = 0; rc == -ENOMSG && number < HIDDEN_MAX; number++) {
+		free(*out);
+		*out = tl_writer_pattern_hidden(&writer->pattern, number);
+		rc = *out == NULL ? -ENOMEM : clear_way(writer, *out);
+		if (rc == -ENOMSG && number >= names->unknown) {
+			tl_writer_say_unknown(*out);
+			names->unknown = number + 1;
+		}
+	}
+	return rc == -ENOMSG ? -EEXIST : rc;
+}
+
+// Writes a section header where the prologue will be: without it nothing tells whose file a crash leaves. What goes
+// wrong here goes wrong with the prologue, too. A prologue that is not padded would not cover it.
+static void mark(struct tl_writer *writer, struct tl_writer_file *file)
+{
+	const struct tl_pcapng_shb shb = {.application = "tapline " TL_VERSION};
+	uint8_t *block = writer->helper.blocks;
+
+	if (writer->cfg.unaligned)
+		return;
+	uint32_t len = tl_pcapng_put_shb(block, TL_WRITER_BLOCKS_BYTES, &shb);
+	tl_pcapng_put_pad(block + len, TL_PCAPNG_ALIGN - len);
+	(void)tl_writer_file_write(file, block, TL_PCAPNG_ALIGN, 0);
 }
 
 int tl_writer_open_hidden(struct tl_writer *writer, struct tl_writer_file *file)
 {
-	file->at = tl_writer_pattern_hidden(&writer->pattern);
-	if (file->at == NULL)
-		return -ENOMEM;
-	clear_way(writer);
-	if (tl_writer_reuse(writer, file))
-		return 0;
-	int rc = tl_writer_file_create(
+	int rc = find_way(writer, &file->at);
+
+	if (rc != 0 || tl_writer_reuse(writer, file))
+		return rc;
+	rc = tl_writer_file_create(
 		file, file->at, !atomic_load_explicit(&writer->direct_refused, memory_order_relaxed));
+	if (rc == 0)
+		mark(writer, file);
 	return rc == 0 && fstat(file->fd, &writer->created) != 0 ? -errno : rc;
 }

@@ -14,7 +14,7 @@ void tl_writer_leave_file(struct tl_writer *writer)
 	writer->file = NULL;
 	file->left = true;
 	if (file->in_flight == 0)
-		tl_writer_helper_finish(writer, file);
+		tl_writer_cached_release(writer, file);
 }
 
 bool tl_writer_go_on(struct tl_writer *writer, uint64_t patience_ns)

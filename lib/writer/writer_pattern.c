@@ -152,11 +152,13 @@ char *tl_writer_name_at(const char *path, time_t when)
 	return tl_writer_pattern_init(&pattern, path, NULL) != 0 ? NULL : tl_writer_pattern_expand(&pattern, when, 0);
 }
 
-char *tl_writer_pattern_hidden(const struct tl_writer_pattern *pattern)
+char *tl_writer_pattern_hidden(const struct tl_writer_pattern *pattern, uint32_t number)
 {
 	char *path;
+	int rc = number == 0 ? asprintf(&path, "%s.%s.next", pattern->dir, pattern->base)
+			     : asprintf(&path, "%s.%s~%u.next", pattern->dir, pattern->base, number);
 
-	return asprintf(&path, "%s.%s.next", pattern->dir, pattern->base) < 0 ? NULL : path;
+	return rc < 0 ? NULL : path;
 }
 
 // Returns what follows the stem in name, or NULL.

@@ -6,6 +6,7 @@
 //   writer.c         create, start, stop, destroy, and what other threads may read
 //   writer_thread.c  the writer thread: slabs in, writes out, recovery from a failed write
 //   writer_next.c    when the recording goes on in the next file
+//   writer_cached.c  what is in the page cache, until the kernel says that it is on the disk
 //   writer_hold.c    slabs that wait in memory for a trigger
 //   writer_save.c    files that a trigger saves from the ring
 //   writer_helper.c  the helper thread: which of its work comes next
@@ -20,6 +21,7 @@
 //   writer_pattern.c what the names of files look like
 //   writer_file.c    one output file: open, write, cut, close
 //   writer_blocks.c  the blocks that open and close a file, and statistics in between
+//   writer_digest.c  checks in HEADs, and the digest of a file
 //   writer_stream.c  writing into a pipe or a device without ever hanging in it
 //   writer_error.c   the first error, and one line of log per change of state
 //   io_uring.c       eight writes in flight
@@ -37,6 +39,7 @@
 
 #include <liburing.h>
 
+#include <tl_digest.h>
 #include <tl_err.h>
 #include <tl_index.h>
 #include <tl_writer.h>
@@ -52,6 +55,7 @@
 struct tl_writer_rows {
 	uint32_t pending; // slabs the index thread still has to look at; under the index's lock
 	bool lost;	  // a slab has no row: there will be no sidecar
+	bool outdated;	  // nor where slabs were cut off again; the writer's until it has left the file
 	uint64_t run_id;
 	struct tl_index_rows rows;
 };
@@ -77,18 +81,24 @@ struct tl_writer_file {
 	bool left;		   // the writer has gone on to the next: it is handed over when nothing is in flight
 	bool overdue;		   // the next was waited for once
 	uint64_t (*written_pkts)[TL_DIRS]; // of each ring
+	// fdatasync() has returned for [0, synced), or O_DIRECT has; it is asked for [synced, asked), and the rest up
+	// to end is only in the page cache.
+	uint64_t synced_bytes, asked_bytes;
+	uint64_t (*asked_pkts)[TL_DIRS], (*cached_pkts)[TL_DIRS]; // of each ring
 	// Where triggers save files of the ring: no record is older or younger, and whether it has any to be saved.
 	uint64_t first_ns, last_ns;
-	bool saved;
+	bool saved, unnamed;
 
 	struct tl_writer_rows rows;
+	struct tl_digest_chain chain;			  // of what is in the file
+	struct tl_digest_chain synced_chain, asked_chain; // up to synced_bytes, asked_bytes
 
 	// The helper's.
 	char *at;     // where it is
 	char *name;   // what it will be called; NULL: not decided yet
 	time_t began; // set by the writer
 	STAILQ_ENTRY(tl_writer_file) begun_link;
-	STAILQ_ENTRY(tl_writer_file) left_link;
+	STAILQ_ENTRY(tl_writer_file) left_link; // of unsynced files, then of the helper's
 };
 STAILQ_HEAD(tl_writer_files, tl_writer_file);
 
@@ -101,6 +111,7 @@ struct tl_writer_write {
 	uint32_t len_bytes;
 	uint64_t offset_bytes;
 	int result; // TL_WRITER_PENDING, then 0 or -errno
+	struct tl_digest digest;
 };
 
 // DIR/STEM[_NUMBER]SUFFIX[.part]
@@ -115,6 +126,7 @@ struct tl_writer_pattern {
 // A file of the recording.
 struct tl_writer_entry {
 	char *path;
+	size_t path_room;		   // bytes, at least as many as the path takes
 	const struct tl_writer_file *file; // while it is being written; NULL: complete
 	uint64_t bytes;			   // complete
 	bool this_run;
@@ -122,19 +134,23 @@ struct tl_writer_entry {
 	// Complete, and of this run.
 	uint64_t (*pkts)[TL_DIRS]; // of each ring
 	uint64_t first_ns, last_ns;
-	bool saved; // no longer the ring's
+	bool saved;   // no longer the ring's
+	bool unnamed; // saved, but it has not got the name of a saved one yet
+	// Removal that failed: time of the next try, and pause before it; 0: none failed.
+	struct timespec retry;
+	uint64_t pause_ns;
 };
 
 struct tl_writer_ring {
 	pthread_mutex_t lock;		 // the helper changes entries, others list them
 	struct tl_writer_entry *entries; // oldest first
 	uint32_t n, capacity;
+	bool stuck;   // said that a file cannot be removed
+	bool unsaved; // said that a file cannot be saved
 	bool changed; // since listed
 	const char **listed;
 	uint32_t n_listed;
 };
-
-enum tl_writer_room { TL_WRITER_ROOM_NONE, TL_WRITER_ROOM_MADE, TL_WRITER_ROOM_ASKED };
 
 struct tl_writer_helper {
 	pthread_t thread;
@@ -145,9 +161,12 @@ struct tl_writer_helper {
 	bool wished;		      // the writer wants it now
 	struct tl_writer_files begun; // that need a name
 	struct tl_writer_files left;  // that are to be completed
-	enum tl_writer_room room;
-	bool save_asked; // for the files of this time; which stays, for files that are completed later
+	bool room_asked;	      // by the writer, for frames that found no room
+	atomic_uint freed;	      // how often room was made
+	unsigned freed_seen;	      // by the writer
+	bool save_asked;	      // for the files of this time; which stays, for files that are completed later
 	uint64_t save_from_ns, save_until_ns;
+	struct timespec save; // when saved files get their names, or it is tried again
 	bool stop;
 	struct timespec retry; // when names and files are tried again
 	struct timespec tidy;  // when the limits are looked at again
@@ -178,10 +197,26 @@ struct tl_writer_index {
 	struct tl_index_builder *builder;
 };
 
+// Forces files to the disk that are written through the page cache.
+struct tl_writer_cached {
+	pthread_t thread;
+	pthread_mutex_t lock; // of these
+	pthread_cond_t wake;  // the sync thread: it is asked for, or is to stop
+	pthread_cond_t done;  // the writer: the result is there
+	int fd;		      // -1: not asked for
+	int result;	      // of the last
+	bool stop;
+	// The writer thread's.
+	struct tl_writer_file *asked;	 // that fd is of, until its result is taken; NULL: none
+	struct tl_writer_files unsynced; // left, with nothing in flight
+	uint64_t due_ns; // of CLOCK_MONOTONIC: when the current file is forced to the disk at the latest
+};
+
 // The latest name given, without its number, and the number.
 struct tl_writer_names {
 	char *last_stem;
 	uint32_t last_number;
+	uint32_t unknown; // hidden paths, from 0, at which somebody else's file was met, and named
 };
 
 struct tl_writer_held_slab {
@@ -237,6 +272,7 @@ struct tl_writer {
 	struct tl_writer_hold hold;
 	struct tl_writer_helper helper;
 	struct tl_writer_index index;
+	struct tl_writer_cached cached;
 	struct tl_writer_names names; // the helper's
 	struct tl_writer_ring ring;
 	bool on_disk;		     // the output is a file
@@ -267,6 +303,7 @@ struct tl_writer {
 	struct tl_writer_trouble writing;   // the writer's
 	struct tl_writer_trouble rotating;  // the helper's
 	struct tl_writer_trouble finishing; // the helper's
+	struct tl_writer_trouble saving;    // main's, at the end
 	atomic_flag error_claimed;
 	atomic_int first_error; // -errno; error is final once it is set
 	struct tl_err error;
@@ -276,6 +313,7 @@ struct tl_writer {
 	struct tl_writer_flow *flows;  // one for each ring, or origin
 	uint32_t n_flows;
 	uint64_t (*dropped_pkts)[TL_DIRS]; // of each ring: written, and dropped with their file; the helper's
+	uint64_t (*unknown_pkts)[TL_DIRS]; // of each ring: in files that could not be forced to the disk; the helper's
 };
 
 static inline bool tl_writer_holds(const struct tl_writer *writer)
@@ -290,6 +328,29 @@ static inline bool tl_writer_saves_files(const struct tl_writer *writer)
 
 // writer_thread.c
 void *tl_writer_main(void *writer);
+// On the writer thread: a write failed, or what it has written is lost.
+void tl_writer_fail(struct tl_writer *writer, const struct tl_writer_file *file, int code);
+
+// writer_cached.c, on the writer thread
+// Tell whether the file has slabs that the kernel may still fail to write.
+static inline bool tl_writer_is_unsynced(const struct tl_writer_file *file)
+{
+	return !file->stream && !file->direct && file->end_bytes > tl_max_u64(file->synced_bytes, file->prologue_bytes);
+}
+// All that the file has taken is on the disk, or with the reader of a stream.
+void tl_writer_cached_confirm(struct tl_writer *writer, struct tl_writer_file *file);
+// Hands over a file that has been left, and that nothing is in flight for, as soon as all of it is on the disk.
+void tl_writer_cached_release(struct tl_writer *writer, struct tl_writer_file *file);
+// Takes the result for the file that is being forced to the disk, if there is one; with wait, waits for it. Counts what
+// it confirms; or what is lost, cuts that off, and returns true: all that is in flight has to be written again.
+bool tl_writer_cached_take(struct tl_writer *writer, bool wait);
+// Begins with the next file, if one is due. Returns whether any is being forced to the disk.
+bool tl_writer_cached_ask(struct tl_writer *writer);
+// writer_cached.c, on main
+void tl_writer_cached_init(struct tl_writer_cached *cached);
+int tl_writer_cached_start(struct tl_writer *writer);
+void tl_writer_cached_stop(struct tl_writer *writer);
+void tl_writer_cached_fini(struct tl_writer_cached *cached);
 
 // How long the writer waits for the next file: what the default buffer holds at 10 Gbit/s; and where the file that it
 // has takes nothing more, so that nothing is lost by waiting.
@@ -327,8 +388,10 @@ void tl_writer_save_note(struct tl_writer *writer, const struct tl_slab *slab);
 // writer_save.c, on the helper
 // Moves a complete file to a saved one's name, made from its own.
 int tl_writer_save_rename(const struct tl_writer *writer, const char *from, const char *name, char **out_path);
-// Saves the complete files of this time.
+// Saves the complete files of this time: from now on the ring does not drop them.
 void tl_writer_ring_save(struct tl_writer *writer, uint64_t from_ns, uint64_t until_ns);
+// Gives saved files their names. Returns NULL, or one for which that failed with *out_code, to be tried again.
+const char *tl_writer_ring_name_saved(struct tl_writer *writer, int *out_code);
 
 // writer_hold.c, on main
 int tl_writer_hold_init(struct tl_writer *writer);
@@ -340,10 +403,16 @@ void tl_writer_hold_fini(struct tl_writer *writer);
 struct tl_writer_file *tl_writer_helper_next(struct tl_writer *writer, uint64_t patience_ns);
 // Hands over a file that nothing is in flight for.
 void tl_writer_helper_finish(struct tl_writer *writer, struct tl_writer_file *file);
+// On the helper: takes from the next file what it has been given, or has from before, beyond what is written of it.
+// False: there is nothing to take.
+bool tl_writer_helper_shrink_ahead(struct tl_writer *writer);
 // Files of this time, complete now or soon, are to be saved.
 void tl_writer_helper_save(struct tl_writer *writer, uint64_t from_ns, uint64_t until_ns);
-// After a write that failed with code: true when a file was dropped to make room, and the write is worth repeating.
+// After a write that failed with code: true when room was made since the last time, and the write is worth repeating.
 bool tl_writer_helper_make_room(struct tl_writer *writer, int code);
+// writer_helper.c, on any thread
+struct timespec tl_writer_from_now(uint64_t ns);
+bool tl_writer_has_passed(struct timespec deadline);
 // writer_helper.c, on main
 int tl_writer_helper_init(struct tl_writer_helper *helper);
 int tl_writer_helper_start(struct tl_writer *writer);
@@ -366,12 +435,12 @@ void tl_writer_index_fini(struct tl_writer_index *index);
 int tl_writer_open_ahead(struct tl_writer *writer, struct tl_writer_file *file);
 // Names it and lists it. One that was removed before has nothing to name: the writer finds out and leaves it.
 int tl_writer_begin(struct tl_writer *writer, struct tl_writer_file *file);
-// The last blocks, and what makes the file durable. Goes on after an error, and returns the first.
+// The last blocks, what makes the file durable, and then its name. After an error it keeps .part: returns the first.
 int tl_writer_complete(struct tl_writer *writer, struct tl_writer_file *file);
-// After a failure with code: whether it was for want of room, for which the oldest file may be dropped; and has been.
+// After a failure with code: whether it was for want of room, for which the ring may give up what it has; and has.
 bool tl_writer_may_recycle_for(const struct tl_writer *writer, int code);
 bool tl_writer_recycle_for(struct tl_writer *writer, int code);
-void tl_writer_sync_directory(const struct tl_writer_pattern *pattern);
+int tl_writer_sync_directory(const struct tl_writer_pattern *pattern);
 // writer_names.c: on the helper, or on main before it starts
 // Goes on after the numbers that this time's name has in the ring.
 void tl_writer_resume_names(struct tl_writer *writer, time_t now);
@@ -380,12 +449,16 @@ int tl_writer_give_name(struct tl_writer *writer, struct tl_writer_file *file);
 // Opens the file under the hidden name: a new one, or the oldest of the ring where that has to go anyway.
 int tl_writer_open_hidden(struct tl_writer *writer, struct tl_writer_file *file);
 
-// writer_remove.c: the name goes at once. Who has the file open, or another name for it, keeps all of it.
-int tl_writer_remove(const char *path);
+// writer_remove.c: removes the open file at path. The name goes at once. Who has the file open, or another name for it,
+// keeps all of it.
+int tl_writer_remove(int fd, const char *path, const struct stat *status);
 
 // Whether nobody else has the file open, nor another name for it.
 bool tl_writer_is_alone(int fd, const struct stat *status);
 
+// writer_reuse.c
+// Tell whether the ring's files are written again, where nothing speaks against the one at hand.
+bool tl_writer_may_reuse(const struct tl_writer *writer);
 // writer_reuse.c, on the helper
 // Moves the oldest file of the ring to file->at and opens it, when one more file would be over the limits. False: there
 // is none that may be written again.
@@ -399,7 +472,8 @@ bool tl_writer_ring_last_number(
 int tl_writer_ring_begin(struct tl_writer_ring *ring, const struct tl_writer_file *file);
 void tl_writer_ring_move(struct tl_writer_ring *ring, const struct tl_writer_file *file); // file->at has changed
 void tl_writer_ring_end(struct tl_writer_ring *ring, struct tl_writer_file *file, bool keep);
-// Drops the oldest complete file. False: there is none. *out_bytes may be 0: it was not ours any more.
+// Drops the oldest complete file that can be removed. False: there is none. *out_bytes may be 0: it was gone, or not
+// ours any more.
 bool tl_writer_ring_recycle(struct tl_writer *writer, uint64_t *out_bytes);
 // The oldest complete file, which stays listed; NULL: there is none. Valid until the list changes.
 const struct tl_writer_entry *tl_writer_ring_oldest(const struct tl_writer_ring *ring);
@@ -409,23 +483,24 @@ void tl_writer_ring_gave_up(struct tl_writer *writer, uint64_t bytes);
 uint64_t tl_writer_ring_allocation(const struct tl_writer *writer);
 // Whether the limits do not allow one more file.
 bool tl_writer_ring_is_full(struct tl_writer *writer);
+// Gives up a file that nothing could complete for want of room, where the ring has younger ones. False: it stays.
+bool tl_writer_ring_give_up(struct tl_writer *writer, const struct tl_writer_file *file, int code);
 // Looks how much is free for the files.
 void tl_writer_ring_measure_free(struct tl_writer *writer);
 // Gives a file that has just been opened all it may need, if ring and disk can spare it.
 void tl_writer_ring_allocate(const struct tl_writer *writer, struct tl_writer_file *file);
-// Drops files until the limits are kept.
-void tl_writer_ring_tidy(struct tl_writer *writer);
+// Drops files until the limits are kept. more: files are about to be completed, and can go then.
+void tl_writer_ring_tidy(struct tl_writer *writer, bool more);
 // Valid until the next call; one thread at a time.
 const char *const *tl_writer_ring_list(struct tl_writer_ring *ring, uint32_t *n);
 void tl_writer_ring_fini(struct tl_writer_ring *ring);
 
 // writer_found.c
-// Opens a recording of this program that nobody is writing; -1: it is none.
-int tl_writer_open_ours(const char *path, int access, struct stat *status);
-// Whether it is one.
-bool tl_writer_is_ours(const char *path, struct stat *status);
-// Whether it is a file in which nobody has recorded anything, nor is about to.
-bool tl_writer_is_blank(const char *path);
+// Opens and locks a recording of this program, for reading and writing where it may be written. Returns the descriptor,
+// -ENOENT, -ENOMSG: it is none, -EBUSY: somebody else has locked it, or another -errno: nobody can tell now.
+int tl_writer_open_ours(const char *path, struct stat *status);
+// Says that a file stays because nothing tells that it is ours.
+void tl_writer_say_unknown(const char *path);
 // Adds the files of earlier runs, oldest first.
 int tl_writer_ring_find(struct tl_writer_ring *ring, const struct tl_writer_pattern *pattern);
 
@@ -438,18 +513,30 @@ bool tl_writer_recover_left(struct tl_writer *writer, int (*tend)(void *ctx, uin
 int tl_writer_pattern_init(struct tl_writer_pattern *pattern, const char *path, struct tl_err *err);
 // The path of a file that begins at this time; number 0 is not shown. NULL without memory.
 char *tl_writer_pattern_expand(const struct tl_writer_pattern *pattern, time_t when, uint32_t number);
-// The path under which the next file waits.
-char *tl_writer_pattern_hidden(const struct tl_writer_pattern *pattern);
+// A path under which the next file may wait: .NAME.next, or, where that is taken, .NAME~1.next and so on.
+char *tl_writer_pattern_hidden(const struct tl_writer_pattern *pattern, uint32_t number);
 // Whether name, in the pattern's directory, is one that expand could give, or that with .part.
 bool tl_writer_pattern_match(
 	const struct tl_writer_pattern *pattern, const char *name, uint32_t *out_number, bool *out_part);
+
+// writer_digest.c
+// Tell whether the file has the blocks that serve alignment and recovery.
+bool tl_writer_has_heads(const struct tl_writer *writer, const struct tl_writer_file *file);
+// Writes into the HEAD of what is to be written at its offset which file it goes to, and its check.
+void tl_writer_sign(const struct tl_writer *writer, struct tl_writer_write *write);
+// The same of a unit of so many bytes whose HEAD is at head_at; returns its digest.
+struct tl_digest tl_writer_sign_unit(const struct tl_writer *writer, const struct tl_writer_file *file, uint8_t *unit,
+	uint32_t bytes, uint32_t head_at, uint64_t offset);
+// Adds a unit that is in the file, up to this offset.
+void tl_writer_chain_add(
+	const struct tl_writer *writer, struct tl_writer_file *file, const struct tl_digest *unit, uint64_t end_bytes);
+// Writes the CHAIN block, if the file has one. Returns its bytes.
+uint32_t tl_writer_put_chain(const struct tl_writer *writer, const struct tl_writer_file *file, uint8_t *buffer);
 
 // writer_blocks.c: buffer is the calling thread's, from the first of these.
 uint8_t *tl_writer_blocks_buffer(void);
 int tl_writer_put_prologue(struct tl_writer *writer, struct tl_writer_file *file, uint8_t *buffer);
 int tl_writer_put_epilogue(struct tl_writer *writer, struct tl_writer_file *file, uint8_t *buffer);
-// Writes into the HEAD of what is to be written which file it goes to.
-void tl_writer_sign(const struct tl_writer *writer, const struct tl_writer_write *write);
 // Whether statistics are to be written now: their data and length are in *write then.
 bool tl_writer_statistics_due(struct tl_writer *writer, struct tl_writer_write *write);
 
@@ -472,7 +559,7 @@ void tl_writer_file_allocate(struct tl_writer_file *file, uint64_t bytes);
 // Writes all of it at the offset (a stream: next), resuming short writes; turns O_DIRECT off where it proves unusable.
 int tl_writer_file_write(struct tl_writer_file *file, const void *data, uint32_t len_bytes, uint64_t offset_bytes);
 // Drops what is beyond the last whole block: the next write goes there. What cannot be cut off is written over.
-void tl_writer_file_cut(struct tl_writer_file *file);
+int tl_writer_file_cut(struct tl_writer_file *file);
 int tl_writer_file_close(struct tl_writer_file *file);
 
 // writer_stream.c

@@ -21,19 +21,16 @@ bool tl_writer_is_alone(int fd, const struct stat *status)
 	return true;
 }
 
-int tl_writer_remove(const char *path)
+int tl_writer_remove(int fd, const char *path, const struct stat *status)
 {
-	int fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct stat status;
-	bool alone = fd >= 0 && fstat(fd, &status) == 0 && tl_writer_is_alone(fd, &status);
-	int rc = unlink(path) == 0 ? 0 : -errno;
+	bool alone = tl_writer_is_alone(fd, status);
 
-	for (off_t bytes = alone && rc == 0 ? status.st_size : 0; bytes > PIECE_BYTES; bytes -= PIECE_BYTES) {
+	if (unlink(path) != 0)
+		return -errno;
+	for (off_t bytes = alone ? status->st_size : 0; bytes > PIECE_BYTES; bytes -= PIECE_BYTES) {
 		if (ftruncate(fd, bytes - PIECE_BYTES) != 0)
 			break;
 		nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
 	}
-	if (fd >= 0)
-		close(fd);
-	return rc;
+	return 0;
 }

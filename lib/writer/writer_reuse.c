@@ -22,28 +22,45 @@ static bool is_alike(const struct tl_writer *writer, const struct stat *status)
 	       bytes > allocation / 2;
 }
 
+static bool may_write(int fd)
+{
+	return (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR;
+}
+
 // The oldest file, if it is ours and nobody else has it; else -1, and it is removed as any other.
 static int open_oldest(const struct tl_writer *writer, struct stat *status)
 {
 	const struct tl_writer_entry *oldest = tl_writer_ring_oldest(&writer->ring);
-	int fd = oldest != NULL && !oldest->left ? tl_writer_open_ours(oldest->path, O_RDWR, status) : -1;
+	int fd = oldest != NULL && !oldest->left ? tl_writer_open_ours(oldest->path, status) : -1;
 
-	if (fd < 0 || (is_alike(writer, status) && tl_writer_is_alone(fd, status)))
+	if (fd < 0 || (is_alike(writer, status) && tl_writer_is_alone(fd, status) && may_write(fd)))
 		return fd;
 	close(fd);
 	return -1;
 }
 
-// Its old name goes before anything is written: on the disk, too, where files are forced there.
 static int move(const struct tl_writer *writer, const char *to)
 {
 	const char *from = tl_writer_ring_oldest(&writer->ring)->path;
 
 	tl_index_remove(from);
-	int rc = tl_rename_new(from, to);
-	if (rc == 0 && writer->cfg.policy.sync == TL_WRITER_SYNC_CLOSE)
-		tl_writer_sync_directory(&writer->pattern);
-	return rc;
+	return tl_rename_new(from, to);
+}
+
+// Its old name goes before anything is written: on the disk, too, where files are forced there.
+static bool has_lost_its_name(const struct tl_writer *writer)
+{
+	return writer->cfg.policy.sync != TL_WRITER_SYNC_CLOSE || tl_writer_sync_directory(&writer->pattern) == 0;
+}
+
+bool tl_writer_may_reuse(const struct tl_writer *writer)
+{
+	const struct tl_writer_policy *policy = &writer->cfg.policy;
+	bool limited = policy->keep_files != 0 || policy->keep_bytes != 0 || policy->min_free_bytes != 0 ||
+		       policy->on_full == TL_WRITER_FULL_RECYCLE;
+
+	// Only a HEAD tells what belongs to the file, and before an episode nothing opens it.
+	return limited && !writer->cfg.opaque && !tl_writer_holds(writer) && tl_writer_ring_allocation(writer) != 0;
 }
 
 bool tl_writer_reuse(struct tl_writer *writer, struct tl_writer_file *file)
@@ -51,9 +68,7 @@ bool tl_writer_reuse(struct tl_writer *writer, struct tl_writer_file *file)
 	bool direct = !atomic_load_explicit(&writer->direct_refused, memory_order_relaxed);
 	struct stat status;
 
-	// Only a HEAD tells what belongs to the file, and before an episode nothing opens it.
-	if (writer->cfg.opaque || tl_writer_holds(writer) || tl_writer_ring_allocation(writer) == 0 ||
-		!tl_writer_ring_is_full(writer))
+	if (!tl_writer_may_reuse(writer) || !tl_writer_ring_is_full(writer))
 		return false;
 	int fd = open_oldest(writer, &status);
 	if (fd < 0)
@@ -62,11 +77,14 @@ bool tl_writer_reuse(struct tl_writer *writer, struct tl_writer_file *file)
 		close(fd);
 		return false;
 	}
-	tl_writer_ring_gave_up(writer, (uint64_t)status.st_size);
+	uint64_t bytes = (uint64_t)status.st_size;
 	// Somebody may have opened it, or given it another name, before it lost the one that was known.
-	if (fstat(fd, &status) == 0 && tl_writer_is_alone(fd, &status) && tl_writer_file_adopt(file, fd, direct) == 0)
+	if (has_lost_its_name(writer) && fstat(fd, &status) == 0 && tl_writer_is_alone(fd, &status) &&
+		tl_writer_file_adopt(file, fd, direct) == 0) {
+		tl_writer_ring_gave_up(writer, bytes);
 		return true;
-	unlink(file->at);
+	}
+	tl_rename_new(file->at, tl_writer_ring_oldest(&writer->ring)->path);
 	close(fd);
 	file->fd = -1;
 	file->reused = false;

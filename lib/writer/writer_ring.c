@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The files of a recording, oldest first, and dropping the oldest to keep the limits.
 //
-// A file is dropped only when its name matches the recording's and, looked at right before, it is ours.
+// A file is dropped only when its name matches the recording's and, looked at right before, it is ours and not in use.
+// It leaves the list when it is gone, or is not ours any more. One that cannot be removed stays, is tried again later,
+// and the next oldest goes in its place.
 
 #include "writer_priv.h"
 
@@ -12,8 +14,13 @@
 
 #include <tl_log.h>
 
+#define RENAME_CHARS 16 // that a name may become longer by when its file is complete
 #define ALLOCATION_MAX (UINT64_C(8) << 30)
 #define ALLOCATION_SHARE 8 // of keep_bytes, and of what is free, that one file may take ahead of its time
+#define INDEX_SHARE 32	   // of a file, that its index may have
+#define FAILURES_MAX 16	   // files that could not be removed, in one search for one that can
+#define PAUSE_MIN_NS (250 * TL_NS_PER_MS)
+#define PAUSE_MAX_NS (2 * TL_NS_PER_S) // until the removal of a file is tried again
 
 // ---- the list
 
@@ -27,6 +34,8 @@ int tl_writer_ring_add(struct tl_writer_ring *ring, struct tl_writer_entry entry
 		ring->entries = entries;
 		ring->capacity = capacity;
 	}
+	if (entry.path_room == 0)
+		entry.path_room = strlen(entry.path) + 1;
 	ring->entries[ring->n++] = entry;
 	ring->changed = true;
 	return 0;
@@ -34,12 +43,15 @@ int tl_writer_ring_add(struct tl_writer_ring *ring, struct tl_writer_entry entry
 
 int tl_writer_ring_begin(struct tl_writer_ring *ring, const struct tl_writer_file *file)
 {
-	char *path = strdup(file->at);
+	size_t room = strlen(file->at) + 1 + RENAME_CHARS;
+	char *path = malloc(room);
 	int rc = -ENOMEM;
 
 	pthread_mutex_lock(&ring->lock);
 	if (path != NULL)
-		rc = tl_writer_ring_add(ring, (struct tl_writer_entry){.path = path, .file = file, .this_run = true});
+		rc = tl_writer_ring_add(ring,
+			(struct tl_writer_entry){
+				.path = strcpy(path, file->at), .path_room = room, .file = file, .this_run = true});
 	pthread_mutex_unlock(&ring->lock);
 	if (rc != 0)
 		free(path);
@@ -54,20 +66,26 @@ static struct tl_writer_entry *entry_of(struct tl_writer_ring *ring, const struc
 	return NULL;
 }
 
+// An entry has room for each name that its file may get: the list never has one that is not there any more.
 void tl_writer_ring_move(struct tl_writer_ring *ring, const struct tl_writer_file *file)
 {
-	char *path = strdup(file->at);
+	size_t bytes = strlen(file->at) + 1;
 
 	pthread_mutex_lock(&ring->lock);
 	struct tl_writer_entry *entry = entry_of(ring, file);
-	if (entry != NULL && path != NULL) {
-		free(entry->path);
-		entry->path = path;
-		path = NULL;
+	if (entry != NULL && bytes > entry->path_room) {
+		char *path = malloc(bytes);
+		if (path != NULL) {
+			free(entry->path);
+			entry->path = path;
+			entry->path_room = bytes;
+		}
+	}
+	if (entry != NULL && bytes <= entry->path_room) {
+		memcpy(entry->path, file->at, bytes);
 		ring->changed = true;
 	}
 	pthread_mutex_unlock(&ring->lock);
-	free(path);
 }
 
 static void drop(struct tl_writer_ring *ring, struct tl_writer_entry *entry)
@@ -89,6 +107,8 @@ void tl_writer_ring_end(struct tl_writer_ring *ring, struct tl_writer_file *file
 		entry->first_ns = file->first_ns;
 		entry->last_ns = file->last_ns;
 		entry->saved = file->saved;
+		entry->unnamed = file->unnamed;
+		entry->left = false;
 		entry->file = NULL;
 	} else if (entry != NULL) {
 		free(entry->path);
@@ -117,11 +137,16 @@ bool tl_writer_ring_last_number(
 
 // ---- limits
 
-// Only the helper changes the list, and looks for it.
+// Only the helper changes the list, and looks through it.
+static bool may_go(const struct tl_writer_entry *entry)
+{
+	return entry->file == NULL && !entry->saved;
+}
+
 static struct tl_writer_entry *oldest_entry(const struct tl_writer_ring *ring)
 {
 	for (uint32_t i = 0; i < ring->n; i++)
-		if (ring->entries[i].file == NULL && !ring->entries[i].saved)
+		if (may_go(&ring->entries[i]))
 			return &ring->entries[i];
 	return NULL;
 }
@@ -131,72 +156,116 @@ const struct tl_writer_entry *tl_writer_ring_oldest(const struct tl_writer_ring 
 	return oldest_entry(ring);
 }
 
-// Takes the oldest complete file off the list. False: there is none.
-static bool take_oldest(struct tl_writer_ring *ring, struct tl_writer_entry *out)
-{
-	pthread_mutex_lock(&ring->lock);
-	struct tl_writer_entry *oldest = oldest_entry(ring);
-	if (oldest != NULL) {
-		*out = *oldest;
-		drop(ring, oldest);
-	}
-	pthread_mutex_unlock(&ring->lock);
-	return oldest != NULL;
-}
-
-static void count_dropped(struct tl_writer *writer, const struct tl_writer_entry *entry)
-{
-	for (uint32_t ring = 0; ring < writer->n_flows; ring++)
-		for (int dir = 0; dir < TL_DIRS; dir++)
-			tl_count(&writer->dropped_pkts[ring][dir], entry->pkts[ring][dir]);
-}
-
-// A file that the ring gave up, and that is gone now.
-static void count_given_up(struct tl_writer *writer, const struct tl_writer_entry *entry, uint64_t bytes)
-{
-	tl_index_remove(entry->path);
-	tl_count(&writer->stats.recycled_files, 1);
-	tl_count(&writer->stats.recycled_bytes, bytes);
-	if (tl_writer_saves_files(writer) && entry->pkts != NULL)
-		count_dropped(writer, entry);
-}
-
 static void free_entry(struct tl_writer_entry *entry)
 {
 	free(entry->pkts);
 	free(entry->path);
 }
 
+static void take_off(struct tl_writer_ring *ring, struct tl_writer_entry *entry)
+{
+	pthread_mutex_lock(&ring->lock);
+	free_entry(entry);
+	drop(ring, entry);
+	pthread_mutex_unlock(&ring->lock);
+}
+
+static void count_dropped(struct tl_writer *writer, uint64_t (*pkts)[TL_DIRS])
+{
+	for (uint32_t ring = 0; ring < writer->n_flows; ring++)
+		for (int dir = 0; dir < TL_DIRS; dir++)
+			tl_count(&writer->dropped_pkts[ring][dir], pkts[ring][dir]);
+}
+
+// Counts a file that the ring gave up, and that is gone now. pkts: that this run wrote to it; NULL: none.
+static void count_given_up(struct tl_writer *writer, const char *path, uint64_t (*pkts)[TL_DIRS], uint64_t bytes)
+{
+	tl_index_remove(path);
+	tl_count(&writer->stats.recycled_files, 1);
+	tl_count(&writer->stats.recycled_bytes, bytes);
+	if (tl_writer_saves_files(writer) && pkts != NULL)
+		count_dropped(writer, pkts);
+}
+
 void tl_writer_ring_gave_up(struct tl_writer *writer, uint64_t bytes)
 {
-	struct tl_writer_entry oldest;
+	struct tl_writer_entry *oldest = oldest_entry(&writer->ring);
 
-	if (!take_oldest(&writer->ring, &oldest))
+	count_given_up(writer, oldest->path, oldest->pkts, bytes);
+	take_off(&writer->ring, oldest);
+}
+
+bool tl_writer_ring_give_up(struct tl_writer *writer, const struct tl_writer_file *file, int code)
+{
+	struct tl_writer_ring *ring = &writer->ring;
+	const struct tl_writer_entry *entry = entry_of(ring, file);
+
+	if (!tl_writer_may_recycle_for(writer, code) || entry == NULL || entry == &ring->entries[ring->n - 1] ||
+		unlink(file->at) != 0)
+		return false;
+	count_given_up(writer, file->at, file->written_pkts, file->end_bytes);
+	return true;
+}
+
+// Removes a file. Returns 0, -ENOENT: it is gone, -ENOMSG: it is not ours any more, or another -errno, which may pass.
+static int remove_file(struct tl_writer *writer, const struct tl_writer_entry *entry, uint64_t *out_bytes)
+{
+	struct stat status;
+	int fd = tl_writer_open_ours(entry->path, &status);
+
+	if (fd == -ENOMSG)
+		tl_warn("%.300s: is not our recording any more, and stays", entry->path);
+	if (fd < 0)
+		return fd;
+	int rc = tl_writer_remove(fd, entry->path, &status);
+	close(fd);
+	if (rc != 0)
+		return rc;
+	*out_bytes = (uint64_t)status.st_size;
+	count_given_up(writer, entry->path, entry->pkts, *out_bytes);
+	return 0;
+}
+
+// After a removal that failed with rc.
+static void postpone(struct tl_writer_ring *ring, struct tl_writer_entry *entry, int rc)
+{
+	if (!ring->stuck)
+		tl_warn("%.300s: cannot be removed from the ring: %s; tried again until it can be", entry->path,
+			rc == -EBUSY ? "somebody has locked it" : strerror(-rc));
+	ring->stuck = true;
+	entry->pause_ns = tl_min_u64(tl_max_u64(2 * entry->pause_ns, PAUSE_MIN_NS), PAUSE_MAX_NS);
+	entry->retry = tl_writer_from_now(entry->pause_ns);
+}
+
+// After a removal that succeeded.
+static void say_over(struct tl_writer_ring *ring, const struct tl_writer_entry *entry)
+{
+	if (!ring->stuck || entry->pause_ns == 0)
 		return;
-	count_given_up(writer, &oldest, bytes);
-	free_entry(&oldest);
+	tl_info("%.300s: removed from the ring at last", entry->path);
+	ring->stuck = false;
 }
 
 bool tl_writer_ring_recycle(struct tl_writer *writer, uint64_t *out_bytes)
 {
-	struct tl_writer_entry oldest;
-	struct stat status;
-	int rc;
+	struct tl_writer_ring *ring = &writer->ring;
 
 	*out_bytes = 0;
-	if (!take_oldest(&writer->ring, &oldest))
-		return false;
-	if (!tl_writer_is_ours(oldest.path, &status)) {
-		if (lstat(oldest.path, &status) == 0)
-			tl_warn("%.300s: is not our recording any more, and stays", oldest.path);
-	} else if ((rc = tl_writer_remove(oldest.path)) != 0) {
-		tl_warn("%.300s: cannot remove: %s", oldest.path, strerror(-rc));
-	} else {
-		*out_bytes = (uint64_t)status.st_size;
-		count_given_up(writer, &oldest, *out_bytes);
+	for (uint32_t i = 0, failures = 0; i < ring->n && failures < FAILURES_MAX; i++) {
+		struct tl_writer_entry *entry = &ring->entries[i];
+		if (!may_go(entry) || !tl_writer_has_passed(entry->retry))
+			continue;
+		int rc = remove_file(writer, entry, out_bytes);
+		if (rc == 0 || rc == -ENOENT || rc == -ENOMSG) {
+			say_over(ring, entry);
+			take_off(ring, entry);
+			atomic_fetch_add(&writer->helper.freed, 1); // or the next may be removed
+			return true;
+		}
+		postpone(ring, entry, rc);
+		failures++;
 	}
-	free_entry(&oldest);
-	return true;
+	return false;
 }
 
 // What the ring takes, and what the files being written may still grow by.
@@ -215,7 +284,7 @@ static struct extent measure(struct tl_writer_ring *ring, uint64_t rotate_bytes)
 	for (uint32_t i = 0; i < ring->n; i++) {
 		const struct tl_writer_entry *entry = &ring->entries[i];
 		uint64_t bytes = entry->bytes;
-		if (entry->saved)
+		if (entry->saved || entry->left) // whose the latter are is looked at later
 			continue;
 		if (entry->file != NULL && fstat(entry->file->fd, &status) == 0) {
 			bytes = (uint64_t)status.st_size;
@@ -272,10 +341,14 @@ static bool is_over(const struct tl_writer_policy *policy, const struct extent *
 	       (policy->keep_bytes != 0 && bytes > policy->keep_bytes);
 }
 
-// What has to be free: room for the rest of the file in good time, so that the writer need not wait for it.
+// Bytes that have to be free: room for the rest of the file in good time, so that the writer need not wait for it, for
+// what opens and closes files, and for their indexes.
 static uint64_t wanted_bytes(const struct tl_writer_policy *policy, const struct extent *extent)
 {
-	return tl_max_u64(policy->min_free_bytes, policy->on_full == TL_WRITER_FULL_RECYCLE ? extent->growth_bytes : 0);
+	uint64_t beside = 2 * TL_WRITER_BLOCKS_BYTES + policy->rotate_bytes / INDEX_SHARE;
+
+	return tl_max_u64(
+		policy->min_free_bytes, policy->on_full == TL_WRITER_FULL_RECYCLE ? extent->growth_bytes + beside : 0);
 }
 
 bool tl_writer_ring_is_full(struct tl_writer *writer)
@@ -288,7 +361,7 @@ bool tl_writer_ring_is_full(struct tl_writer *writer)
 	       (counts && free_bytes(&writer->pattern) < wanted_bytes(policy, &extent) + allocation_bytes(policy));
 }
 
-void tl_writer_ring_tidy(struct tl_writer *writer)
+void tl_writer_ring_tidy(struct tl_writer *writer, bool more)
 {
 	const struct tl_writer_policy *policy = &writer->cfg.policy;
 	struct extent extent = measure(&writer->ring, policy->rotate_bytes);
@@ -298,11 +371,11 @@ void tl_writer_ring_tidy(struct tl_writer *writer)
 		room = free_bytes(&writer->pattern);
 	// Counted, not asked for again: some file systems free the space of a removed file later.
 	while ((is_over(policy, &extent) || room < wanted) && tl_writer_ring_recycle(writer, &freed)) {
-		extent.files--;
+		extent.files -= extent.files != 0; // files of earlier runs are not counted yet
 		extent.bytes -= tl_min_u64(freed, extent.bytes);
 		room += freed;
 	}
-	atomic_store_explicit(&writer->no_room, room < policy->min_free_bytes, memory_order_relaxed);
+	atomic_store_explicit(&writer->no_room, room < policy->min_free_bytes && !more, memory_order_relaxed);
 }
 
 // ---- for other threads
@@ -338,12 +411,10 @@ const char *const *tl_writer_ring_list(struct tl_writer_ring *ring, uint32_t *n)
 	if (ring->changed) {
 		uint32_t count = 0;
 		const char **names = copy_names(ring, &count);
-		if (names != NULL) {
-			free(ring->listed);
-			ring->listed = names;
-			ring->n_listed = count;
-			ring->changed = false;
-		}
+		free(ring->listed);
+		ring->listed = names; // rather none than names that are not there any more
+		ring->n_listed = count;
+		ring->changed = names == NULL;
 	}
 	pthread_mutex_unlock(&ring->lock);
 	*n = ring->n_listed;

@@ -88,20 +88,61 @@ void tl_writer_ring_save(struct tl_writer *writer, uint64_t from_ns, uint64_t un
 
 	for (uint32_t i = 0; i < ring->n; i++) {
 		struct tl_writer_entry *entry = &ring->entries[i];
-		char *path;
-		if (entry->file != NULL || entry->saved ||
-			!tl_writer_is_in_time(entry->first_ns, entry->last_ns, from_ns, until_ns))
-			continue;
-		int rc = tl_writer_save_rename(writer, entry->path, entry->path, &path);
-		if (rc != 0) {
-			tl_warn("%.300s: cannot be saved from the ring: %s", entry->path, strerror(-rc));
-			continue;
-		}
-		pthread_mutex_lock(&ring->lock);
-		free(entry->path);
-		entry->path = path;
-		entry->saved = true;
-		ring->changed = true;
-		pthread_mutex_unlock(&ring->lock);
+		if (entry->file == NULL && !entry->saved &&
+			tl_writer_is_in_time(entry->first_ns, entry->last_ns, from_ns, until_ns))
+			entry->saved = entry->unnamed = true;
 	}
+}
+
+static int name_saved(struct tl_writer *writer, struct tl_writer_entry *entry)
+{
+	struct tl_writer_ring *ring = &writer->ring;
+	char *path;
+	int rc = tl_writer_save_rename(writer, entry->path, entry->path, &path);
+
+	if (rc != 0)
+		return rc;
+	pthread_mutex_lock(&ring->lock);
+	free(entry->path);
+	entry->path = path;
+	entry->unnamed = false;
+	ring->changed = true;
+	pthread_mutex_unlock(&ring->lock);
+	return 0;
+}
+
+// Force new names to the disk, where files are.
+static void sync_names(struct tl_writer *writer)
+{
+	int rc = writer->cfg.policy.sync == TL_WRITER_SYNC_CLOSE ? tl_writer_sync_directory(&writer->pattern) : 0;
+
+	if (rc != 0)
+		tl_writer_trouble_begins(writer, &writer->finishing, writer->cfg.path, rc);
+}
+
+const char *tl_writer_ring_name_saved(struct tl_writer *writer, int *out_code)
+{
+	struct tl_writer_ring *ring = &writer->ring;
+	const char *failed = NULL;
+	bool named = false;
+
+	for (uint32_t i = 0; i < ring->n; i++) {
+		if (!ring->entries[i].unnamed)
+			continue;
+		int rc = name_saved(writer, &ring->entries[i]);
+		named |= rc == 0;
+		if (rc != 0) {
+			failed = ring->entries[i].path;
+			*out_code = rc;
+		}
+	}
+	if (named)
+		sync_names(writer);
+	if (failed != NULL && !ring->unsaved)
+		tl_warn("%.300s: cannot be saved from the ring: %s; it stays, and is tried again", failed,
+			strerror(-*out_code));
+	else if (failed == NULL && ring->unsaved)
+		tl_info("%.300s: files are saved from the ring again", writer->cfg.path);
+	ring->unsaved = failed != NULL;
+	return failed;
 }

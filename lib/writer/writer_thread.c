@@ -14,10 +14,12 @@
 
 #include <time.h>
 
+#include <tl_guard.h>
+
 #define IDLE_MIN_NS (200 * TL_NS_PER_US)
 #define IDLE_MAX_NS (2 * TL_NS_PER_MS)
 
-static void fail(struct tl_writer *writer, const struct tl_writer_file *file, int code)
+void tl_writer_fail(struct tl_writer *writer, const struct tl_writer_file *file, int code)
 {
 	tl_writer_trouble_begins(writer, &writer->writing, file->label, code);
 	if (file->broken != 0)
@@ -50,7 +52,7 @@ static bool ready(struct tl_writer *writer)
 	if (rc == 0)
 		rc = begin_file(writer, writer->file);
 	if (rc != 0)
-		fail(writer, writer->file, rc);
+		tl_writer_fail(writer, writer->file, rc);
 	return rc == 0;
 }
 
@@ -70,7 +72,7 @@ static void pop(struct tl_writer *writer)
 	writer->flight_first = (writer->flight_first + 1) % TL_WRITER_DEPTH;
 	writer->flight_count--;
 	if (--file->in_flight == 0 && file->left)
-		tl_writer_helper_finish(writer, file);
+		tl_writer_cached_release(writer, file);
 }
 
 static uint32_t number_of(const struct tl_writer *writer, const struct tl_slab_ring *ring)
@@ -98,18 +100,18 @@ static bool origin_of(
 	return true;
 }
 
-static void count_written(struct tl_writer *writer, const struct tl_writer_write *write)
+// Count what the file has taken. Through the page cache it is not written yet.
+static void count_taken(struct tl_writer *writer, const struct tl_writer_write *write)
 {
+	struct tl_writer_file *file = write->file;
 	struct tl_slab_origin origin;
 
 	for (uint32_t i = 0; origin_of(writer, write, i, &origin); i++)
-		for (int dir = 0; dir < TL_DIRS; dir++) {
-			tl_count(&writer->flows[origin.ring].written_pkts[dir], origin.records[dir]);
-			write->file->written_pkts[origin.ring][dir] += origin.records[dir];
-		}
-	tl_count(&writer->stats.written_bytes, write->len_bytes);
-	write->file->end_bytes += write->len_bytes;
-	tl_writer_trouble_ends(writer, &writer->writing, write->file->label);
+		for (int dir = 0; dir < TL_DIRS; dir++)
+			file->cached_pkts[origin.ring][dir] += origin.records[dir];
+	file->end_bytes += write->len_bytes;
+	if (file->stream || file->direct)
+		tl_writer_cached_confirm(writer, file);
 }
 
 // What is in the file goes back to the lcore, by way of the index if there is one.
@@ -117,7 +119,8 @@ static void settle(struct tl_writer *writer, const struct tl_writer_write *write
 {
 	uint64_t offset_bytes = write->file->end_bytes;
 
-	count_written(writer, write);
+	tl_writer_chain_add(writer, write->file, &write->digest, offset_bytes + write->len_bytes);
+	count_taken(writer, write);
 	if (write->slab == NULL || !tl_writer_index_add(writer, write, offset_bytes))
 		give_back(writer, write);
 }
@@ -152,37 +155,59 @@ static struct tl_writer_file *file_after(struct tl_writer *writer, const struct 
 	return writer->file != file || tl_writer_go_on(writer, TL_WRITER_STUCK_PATIENCE_NS) ? writer->file : NULL;
 }
 
-// A file that may not grow (ulimit -f, or the largest that the file system has) gives what is in flight for it to the
-// next. False: the oldest write has failed for good.
+// Tell whether a file that the write did not fit in is to be left: it may not grow (ulimit -f, or the largest that the
+// file system has), or has what it is to have, so that the ring can give it up for what comes.
+static bool is_to_be_left(struct tl_writer *writer, const struct tl_writer_file *file, int code)
+{
+	uint64_t limit_bytes = writer->cfg.policy.rotate_bytes;
+	uint64_t next_bytes = file->end_bytes + in_flight(writer, 0)->len_bytes + TL_WRITER_BLOCKS_BYTES;
+	bool is_due = file->left || (limit_bytes != 0 && next_bytes > limit_bytes);
+
+	return writer->parts && file->end_bytes > file->prologue_bytes &&
+	       (code == -EFBIG || (tl_writer_may_recycle_for(writer, code) && is_due));
+}
+
+// Gives what is in flight for such a file to the next. False: the oldest write has failed for good.
 static bool move_on(struct tl_writer *writer, int code)
 {
 	struct tl_writer_file *full = in_flight(writer, 0)->file;
 
-	if (code != -EFBIG || !writer->parts || full->end_bytes <= full->prologue_bytes)
+	if (!is_to_be_left(writer, full, code))
 		return false;
 	struct tl_writer_file *next = file_after(writer, full);
 	if (next == NULL || begin_file(writer, next) != 0)
 		return false;
-	tl_writer_file_cut(full);
+	(void)tl_writer_file_cut(full);
 	for (uint32_t i = 0; i < writer->flight_count && in_flight(writer, i)->file == full; i++) {
 		struct tl_writer_write *write = in_flight(writer, i);
 		write->file = next;
 		next->in_flight++;
 		next->pkts += records(write->slab);
-		tl_writer_sign(writer, write);
 	}
 	full->in_flight = 0;
-	tl_writer_helper_finish(writer, full);
+	if (tl_writer_saves_files(writer) &&
+		full->last_ns != 0) { // the slabs that moved may be of any time of the file
+		next->first_ns = next->last_ns == 0 ? full->first_ns : tl_min_u64(next->first_ns, full->first_ns);
+		next->last_ns = tl_max_u64(next->last_ns, full->last_ns);
+		next->saved |= full->saved;
+	}
+	tl_writer_cached_release(writer, full);
 	return true;
 }
 
-static int write_again(struct tl_writer *writer, const struct tl_writer_write *write)
+static int write_again(struct tl_writer *writer, struct tl_writer_write *write)
 {
 	int rc;
 
-	do
-		rc = tl_writer_file_write(write->file, write->data, write->len_bytes, write->file->end_bytes);
-	while (tl_writer_helper_make_room(writer, rc) || move_on(writer, rc));
+	do {
+		rc = begin_file(writer, write->file); // which may have lost its prologue
+		write->offset_bytes = write->file->end_bytes;
+		tl_writer_sign(writer, write);
+		if (rc == 0)
+			rc = tl_writer_file_write(write->file, write->data, write->len_bytes, write->offset_bytes);
+		if (tl_writer_may_recycle_for(writer, rc))
+			tl_writer_file_cut(write->file); // what it got of the last room
+	} while (tl_writer_helper_make_room(writer, rc) || move_on(writer, rc));
 	return rc;
 }
 
@@ -200,12 +225,12 @@ static void recover(struct tl_writer *writer)
 			settle(writer, write);
 		} else {
 			count_dropped(writer, write);
-			fail(writer, write->file, rc);
+			tl_writer_fail(writer, write->file, rc);
 			give_back(writer, write);
 		}
 		tl_writer_say_buffered(writer, write->file);
 		if (write->file->in_flight == 1)
-			tl_writer_file_cut(write->file); // what was written of dropped slabs
+			(void)tl_writer_file_cut(write->file); // what was written of dropped slabs
 		pop(writer);
 	}
 }
@@ -263,6 +288,11 @@ static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, str
 	struct tl_writer_write write = {.ring = ring, .slab = slab};
 
 	if (writer->file == NULL) { // there is none to be had, and the helper has said why
+		drop(writer, &write);
+		return;
+	}
+	if (slab->sealed_bytes == 0) {
+		tl_writer_fail(writer, writer->file, -ENOMEM);
 		drop(writer, &write);
 		return;
 	}
@@ -329,7 +359,7 @@ static void idle(struct tl_writer *writer)
 
 	if (file != NULL && file->stream && file->broken == 0 && tl_writer_stream_abandoned(file)) {
 		file->broken = -EPIPE;
-		fail(writer, file, file->broken);
+		tl_writer_fail(writer, file, file->broken);
 	}
 	uint64_t ns = writer->flight_count > 0 ? IDLE_MIN_NS : writer->idle_ns;
 	nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
@@ -342,10 +372,19 @@ static bool is_to_stop(const struct tl_writer *writer)
 	       (writer->cfg.drained == NULL || writer->cfg.drained(writer->cfg.ctx));
 }
 
+// Returns whether there is more to be forced to the disk.
+static bool force_cached(struct tl_writer *writer, bool wait)
+{
+	if (tl_writer_cached_take(writer, wait))
+		recover(writer);
+	return tl_writer_cached_ask(writer);
+}
+
 void *tl_writer_main(void *arg)
 {
 	struct tl_writer *writer = arg;
 
+	tl_guard_thread(TL_GUARD_FILES);
 	writer->idle_ns = IDLE_MIN_NS;
 	tl_writer_set_rotation_time(writer, (uint64_t)time(NULL));
 	if (writer->file != NULL)
@@ -362,6 +401,7 @@ void *tl_writer_main(void *arg)
 		writer->backend->reap(writer, full && in_flight(writer, 0)->result == TL_WRITER_PENDING);
 		moved = retire(writer) > 0 || moved;
 		tl_writer_index_release(writer, false);
+		force_cached(writer, false);
 		if (moved || full) {
 			writer->idle_ns = IDLE_MIN_NS;
 			continue;
@@ -373,5 +413,7 @@ void *tl_writer_main(void *arg)
 	tl_writer_index_release(writer, true);
 	if (writer->file != NULL)
 		tl_writer_leave_file(writer);
+	while (force_cached(writer, true)) {
+	}
 	return NULL;
 }

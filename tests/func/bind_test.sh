@@ -197,8 +197,8 @@ without_iommu() {
 	set_unsafe Y
 	says "unbind of a NIC" 0 "the kernel's choice" unbind "$NIC"
 	check_equal "leaves alone what bind has not switched on" "$(unsafe)" Y
-	mkdir -p root/run/tapline/bind root/sys/class/vfio/noiommu-3
-	echo N >root/run/tapline/bind/no-iommu
+	mkdir -p root/run/tapline-bind root/sys/class/vfio/noiommu-3
+	echo N >root/run/tapline-bind/no-iommu
 	says "a dry run tells of the switch" 0 "# the last NIC without an IOMMU switches" unbind --dry-run "$NIC"
 	says "while another needs it, it is said how it ends" 0 \
 		"echo N > root/sys/module/vfio/parameters/enable_unsafe_noiommu_mode" unbind "$NIC"
@@ -216,7 +216,7 @@ faults() {
 	host
 	says "a kernel that does not give the NIC to vfio-pci is an error" 1 "gave $NIC to ixgbe, not to vfio-pci" bind "$NIC"
 	check_equal "and what was done is undone" "$(head -n 1 root/sys/bus/pci/devices/$NIC/driver_override)" ""
-	check "and nothing is remembered" test ! -e "root/run/tapline/bind/$NIC"
+	check "and nothing is remembered" test ! -e "root/run/tapline-bind/$NIC"
 	rm -r root/sys/bus/pci/drivers/vfio-pci
 	says "a kernel without vfio-pci is an error that names modprobe" 1 "modprobe vfio-pci" bind "$NIC"
 }
@@ -227,15 +227,65 @@ memory() {
 	driver "$NIC" vfio-pci
 	says "a NIC that vfio-pci has stays as it is" 0 "is with vfio-pci already" bind --persist "3b:00.0"
 	check "a persistent one gets a udev rule that binds it" \
-		grep -q "KERNEL==\"$NIC\", RUN+=\"/.*/tapline bind $NIC\"" "$rule"
-	mkdir -p root/run/tapline/bind
-	echo ixgbe >"root/run/tapline/bind/$NIC"
+		grep -q "KERNEL==\"$NIC\", RUN+=\"'/.*/tapline' bind $NIC\"" "$rule"
+	mkdir -p root/run/tapline-bind
+	echo ixgbe >"root/run/tapline-bind/$NIC"
 	says "unbind wants the driver that it had" 0 "$NIC: vfio-pci -> ixgbe" unbind --dry-run "$NIC"
 	says "unbind says when the kernel gives it to another" 1 "not to ixgbe" unbind "$NIC"
-	rm "root/run/tapline/bind/$NIC"
+	rm "root/run/tapline-bind/$NIC"
 	says "of one whose driver is forgotten the kernel chooses" 0 "the kernel's choice" unbind "$NIC"
 	check "unbind takes the rule away" test ! -e "$rule"
 	says "what the kernel has is not given back" 2 "is not with vfio-pci but with ixgbe" unbind "$TWIN"
+}
+
+# bind_into SENTENCE TEXT: bind fails with the text, and the file of root's that was its aim is as before.
+bind_into() {
+	echo precious >root/etc/passwd
+	says "$1" 1 "$2" bind "$NIC"
+	check_equal "$1: root's file is as it was" "$(<root/etc/passwd)" precious
+}
+
+# Where bind remembers is not to be led elsewhere by whoever could put a link there.
+hostile_directory() {
+	host
+	mkdir -p root/run/tapline-bind root/etc
+	ln -s ../../etc/passwd "root/run/tapline-bind/$NIC"
+	bind_into "a link where a driver is remembered is not followed" "a symbolic link is on the way"
+	host
+	mkdir -p root/run root/etc
+	ln -s ../etc root/run/tapline-bind
+	ln -s passwd "root/etc/$NIC"
+	bind_into "nor is one in place of the directory" "a symbolic link is on the way"
+	host
+	mkdir -p root/run/tapline-bind root/etc
+	chown 4000 root/run/tapline-bind
+	bind_into "a directory of another user is refused" "must be root's"
+	host
+	mkdir -p root/run/tapline-bind root/etc
+	chmod 777 root/run/tapline-bind
+	bind_into "so is one that others may write to" "must be root's"
+	host
+	says "nothing of it lies where the service's user may write" 1 "not to vfio-pci" bind "$NIC"
+	check "the directory is one of its own below /run" test -d root/run/tapline-bind -a ! -e root/run/tapline
+}
+
+# persist_from DIR: the rule that the program makes when it is installed there.
+persist_from() {
+	mkdir -p "$1"
+	cp "$TAPLINE" "$1/tapline"
+	rm -f "root/etc/udev/rules.d/70-tapline-$NIC.rules"
+	"$1/tapline" bind --persist "$NIC" --root root >out.txt 2>&1
+}
+
+quoted_rule() {
+	host
+	driver "$NIC" vfio-pci
+	check "a program below a directory with a space and a % is bound at boot" persist_from "a 5% \$b"
+	check "its path is quoted in the rule" \
+		grep -qF "RUN+=\"'$PWD/a 5%% \$\$b/tapline' bind $NIC\"" "root/etc/udev/rules.d/70-tapline-$NIC.rules"
+	check_equal "a path that cannot be quoted is refused" "$(persist_from "it's" && echo accepted || cat out.txt)" \
+		"tapline: error: \"$PWD/it's/tapline\" cannot stand in a udev rule: install the program where the path has no quotes, backslashes or control characters"
+	check "and leaves no rule" test ! -e "root/etc/udev/rules.d/70-tapline-$NIC.rules"
 }
 
 func_begin
@@ -245,3 +295,5 @@ faults
 all_or_none
 without_iommu
 memory
+hostile_directory
+quoted_rule

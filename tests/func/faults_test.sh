@@ -70,7 +70,8 @@ limit_of_file_size() {
 		'.ledger_ok and (.captures[0] | .drop_disk_pkts > 10000 and .written_pkts > 500 and .written_pkts + .drop_disk_pkts == 20000)'
 	check_equal "and what is counted as written is there" "$(count_frames limit.pcapng)" "$(jq '.captures[0].written_pkts' run.json)"
 	ulimit -S -f 1
-	check_equal "a log that may not grow is no reason to end: status 0" "$(capture_status -i pcap:in.pcap -w /dev/null)" 0
+	check_equal "a result that cannot be written whole is an error: status 1" "$(capture_status -i pcap:in.pcap -w /dev/null)" 1
+	check_equal "a log that may not grow is none: status 0" "$(capture -i pcap:in.pcap -w /dev/null >/dev/null && echo 0 || echo $?)" 0
 	ulimit -S -f 2560
 	check_equal "a recording that rotates goes on in the next file: status 0" \
 		"$(capture_status -i pcap:in.pcap -w limits.pcapng --rotate-seconds 3600)" 0

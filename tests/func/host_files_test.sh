@@ -7,9 +7,14 @@ source "$(dirname "$0")/../lib/func.sh"
 config=$func_root/drivers-config
 script=$config/hugepages/tapline-hugepages
 
+# exposure UNIT: as systemd judges it, from 0.0 to 10.0, times ten.
+exposure() {
+	systemd-analyze security --offline=yes --no-pager "./$1" | sed -n 's/.*exposure level for .*: \([0-9]*\)\.\([0-9]\) .*/\1\2/p'
+}
+
 # units: as installed, with programs where the units expect them.
 units() {
-	local unit
+	local unit tenths
 	for unit in tapline@.service tapline-hugepages.service; do
 		if ! command -v systemd-analyze >/dev/null; then
 			skip "systemd understands $unit" "there is no systemd-analyze"
@@ -18,6 +23,8 @@ units() {
 		sed "s|@BINDIR@/tapline|/bin/true|; s|@LIBEXECDIR@/tapline/tapline-hugepages|/bin/true|; s|@DATADIR@|/usr/share|" \
 			"$config/systemd/$unit.in" >"$unit"
 		check_equal "systemd understands $unit" "$(systemd-analyze verify --man=no "./$unit" 2>&1 | grep -F "${unit%.service}" || true)" ""
+		tenths=$(exposure "$unit")
+		check "$unit is exposed by 2.0 of 10 at most" test "${tenths:-100}" -le 20
 	done
 }
 

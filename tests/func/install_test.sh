@@ -13,6 +13,7 @@ DESTDIR=$DIR/root meson install --quiet --no-rebuild -C "$build" >install.log 2>
 check_equal "every file is where it belongs, and no other" "$(files_below "root$prefix")" "$(installed_files | LC_ALL=C sort)"
 check_equal "nothing is outside of the prefix" "$(find root -type f -not -path "root$prefix/*")" ""
 check_equal "units start what is installed" "$(missing_programs "$DIR/root" "$prefix")" ""
+check_equal "nothing is set for the whole host because it is installed" "$(host_settings root)" ""
 check "the installed program runs" "root$prefix/bin/tapline" --version
 check "it is no one else's to write" test "$(stat -c %a "root$prefix/bin/tapline")" = 755
 check_equal "bash finds the completion" "$(bash -c "source root$prefix/share/bash-completion/completions/tapline; complete -p tapline")" \

@@ -87,6 +87,20 @@ what_goes_wrong_shows() {
 	check "other reasons are named" grep -q -e '--trigger lets 1000 of 2001 .* --reply 1001 of 2001; see --match and --window' last.log
 }
 
+identical_payloads() {
+	local udp_filters=(--trigger 'udp dst port 5001' --reply 'udp dst port 5002') period
+	for period in 1 20; do
+		python3 -B "$LIB/make_identical.py" identical.pcap 1000 200 "$period"
+		latency identical identical.pcap "${udp_filters[@]}" --csv identical.csv
+		check_json "of 1000 payloads, $period of them different, one reply is lost: the median stays" identical.json \
+			'.matched == 999 and .unmatched_triggers == 1 and .latency_ns.p50 == 5000 and .latency_ns.p90 == 5000'
+		check_json "and the pairs that could be others make the result invalid" identical.json \
+			'.ambiguous == 8 and any(.invalid[]; test("^8 of 999 replies could answer several triggers"))'
+		check_equal "as the CSV marks them, among them each wrong one" \
+			"$(awk -F, 'NR > 1 {n += $4; wrong += $3 != 5000 && !$4} END {print n, wrong + 0}' identical.csv)" "8 0"
+	done
+}
+
 # ids FILE: of each frame its packet id and comment, as tshark sees them.
 ids() {
 	tshark -r "$1" -Y frame.comment -T fields -e frame.packet_id -e frame.comment 2>/dev/null
@@ -186,6 +200,7 @@ cp both.pcapng before.pcapng
 mkdir exchanges
 known_latencies
 what_goes_wrong_shows
+identical_payloads
 links_open_in_wireshark
 other_files
 own_echo

@@ -32,6 +32,7 @@ multicast 100
 check "what comes then is dropped and counted" wait_for 5 status_is '.echo.drop_no_conn_msgs == 300'
 
 check "a second client is connected to and served" client
+check "its end is noticed, too" wait_for 10 status_is '.echo | .connections == 0 and .disconnects == 2'
 
 peer_start "$PEER_PY" read_all "$PEER_IP" 5002 >read.json
 check "a peer that will be killed is connected to" wait_for 30 status_is '.echo.connections == 1'

@@ -10,15 +10,15 @@ frames=1021 frame_bytes=1500
 seed=${TL_SEED:-$RANDOM$RANDOM}
 slab_records=$((1048576 / (frame_bytes + 32))) # or less
 
-# record_start DIR [OPTION...]: full speed into a ring in DIR, beside its control socket; app_pid is its process.
+# record_start DIR [FSYNC]: full speed into a ring in DIR, beside its control socket; app_pid is its process.
 record_start() {
-	local dir=$1
+	local dir=$1 fsync=${2:-auto}
 	mkdir -p "$dir"
 	cat >config.json <<-END
 		{"eal": {"huge": false, "memory_mb": 192},
 		"ports": [{"name": "lan", "device": "vdev:net_pcap0,rx_pcap=$DIR/in.pcap,infinite_rx=1"}],
 		"capture": [{"port": "lan", "path": "$dir/rot.pcapng", "direction": "rx", "buffer_bytes": "16M",
-			"rotate_bytes": "16M", "keep_files": 4}],
+			"rotate_bytes": "16M", "keep_files": 4, "fsync": "$fsync"}],
 		"control": {"socket": "control.sock"}}
 	END
 	rm -f control.sock
@@ -67,6 +67,15 @@ stops_with_slabs() {
 	return 1
 }
 
+goes_round() {
+	(($1 % 5 != 0 && $1 % 2 == 0))
+}
+
+# fsync_of N: a ring that goes round waits for no disk, as it takes new files while all of its own are on their way there.
+fsync_of() {
+	if goes_round "$1"; then echo never; else echo auto; fi
+}
+
 # kill_at N MILLISECONDS: of the recording, or, every fifth time, of the process, or, every other time, of a ring that has
 # gone round. before is what was written by then.
 kill_at() {
@@ -75,7 +84,7 @@ kill_at() {
 	if ((n % 5 != 0)); then
 		wait_for 20 has_written || true
 	fi
-	if ((n % 5 != 0 && n % 2 == 0)); then
+	if goes_round "$n"; then
 		wait_for 60 has_recycled 5 || true
 	fi
 	sleep "$(printf '0.%03d' "$ms")"
@@ -111,7 +120,7 @@ check_recovered() {
 # once N: kill, recover, judge. Anything wrong is printed.
 once() {
 	local n=$1 ms=$2 status=0
-	record_start killed
+	record_start killed "$(fsync_of "$n")"
 	kill_at "$n" "$ms"
 	echo "slabs of its own and of an earlier file: $(heads killed)"
 	"$TAPLINE" recover killed --json >recover.json 2>recover.log || status=$?
@@ -200,6 +209,32 @@ leaves_alone() {
 	check_equal "nor is an unknown option any use" "$("$TAPLINE" recover --what x >/dev/null 2>&1 && echo 0 || echo $?)" 2
 }
 
+# Files called like ours that do not say so: nobody else may remove them, nor those of a recording beside them.
+leaves_foreign_files() {
+	local status=0 file
+	mkdir foreign
+	: >foreign/ubuntu.iso.part
+	truncate -s 1M foreign/rot.pcapng.part
+	: >foreign/.rot.pcapng.next
+	tcpdump -nr in.pcap -w foreign/.other.next 2>/dev/null
+	find foreign -type f -exec cksum {} + | sort >foreign.before
+	"$TAPLINE" recover foreign >foreign.out 2>&1 || status=$?
+	find foreign -type f -exec cksum {} + | sort >foreign.after
+	check "recover leaves files that do not say that they are ours" cmp foreign.before foreign.after
+	for file in foreign/ubuntu.iso.part foreign/rot.pcapng.part foreign/.rot.pcapng.next foreign/.other.next; do
+		check "and names $file" grep -q "^$file: .*the file stays as it is" foreign.out
+	done
+	check_equal "which is no failure: status 0" "$status" 0
+	status=0
+	timeout 60 "$TAPLINE" capture -i pcap:in.pcap -w foreign/rot.pcapng --rotate 16M >next.out 2>foreign.log || status=$?
+	check_equal "a recording beside them ends well" "$status" 0
+	find foreign -type f ! -name 'rot*.pcapng' ! -name '*.tlx' -exec cksum {} + | sort >foreign.after
+	check "and leaves them too" cmp foreign.before foreign.after
+	for file in foreign/rot.pcapng.part foreign/.rot.pcapng.next; do
+		check "and names $file" grep -q "$file: does not say that it is a recording of tapline" foreign.log
+	done
+}
+
 only_looks_when_dry() {
 	record_start dry
 	wait_for 20 stops_with_slabs dry || func_die "no slab in time"
@@ -218,4 +253,5 @@ survives_kills
 tshark_reads_it
 next_start_recovers
 leaves_alone
+leaves_foreign_files
 only_looks_when_dry

@@ -92,6 +92,21 @@ next_name() {
 	printf 'ring/r_%05d.pcapng' $((10#${number%.pcapng} + 1))
 }
 
+# As on NFS: a killed run's file is recovered, and the ring of earlier runs is known and kept.
+keeps_a_ring_on_nfs() {
+	local LD_PRELOAD=${TL_BUILD:-$func_root/build}/tests/libnfs_locks.so
+	check "locks can be had as on NFS" test -e "$LD_PRELOAD"
+	export LD_PRELOAD
+	capture -i pcap:in.pcap -w nfs/r.pcapng --rotate 4M --keep-files 3 --json >nfs1.json || true
+	mv "$(jq -r '.captures[0].files[-1]' nfs1.json)" nfs/r_00777.pcapng.part
+	check_equal "on NFS recover --dry-run looks at a file" \
+		"$("$TAPLINE" recover nfs --dry-run --json | jq .recovered)" 1
+	capture -i pcap:in.pcap -w nfs/r.pcapng --count 10 --rotate 4M --keep-files 3 --json >nfs2.json || true
+	check "the next recording recovers what was left" test -e nfs/r_00777.pcapng
+	check_json "and its ring knows its files" nfs2.json '.captures[0].recycled_files == 1'
+	check_equal "and keeps its limit" "$(find nfs -name 'r*' ! -name '*.tlx' | wc -l)" 3
+}
+
 # In a mount namespace of its own, which takes the small disk along when it ends.
 # on_small_disk OPTION...
 on_small_disk() {
@@ -143,6 +158,8 @@ print(b"".join(iter(lambda: s.recv(65536), b"")).decode())' "$1"
 func_begin
 "$(dirname "$PEER_PY")/make_pcap.py" in.pcap 20000
 keeps_a_ring
+mkdir nfs
+(keeps_a_ring_on_nfs) || func_failed=1
 check_equal "a ring without a rotation is misuse" \
 	"$(capture -i pcap:in.pcap -w x.pcapng --keep-files 3 >/dev/null && echo 0 || echo $?)" 2
 check_equal "an unknown conversion in the name is misuse" \

@@ -44,6 +44,19 @@ check_equal "an unknown command does not hurt" \
 	"$(echo nonsense | timeout 5 socat -t 2 - UNIX-CONNECT:control.sock >/dev/null && status_is true && echo fine)" fine
 timeout 5 socat -u EXEC:'sleep 3' UNIX-CONNECT:control.sock &
 check "a client that says nothing does not stop the others" wait_for 3 status_is '.uptime_ns > 0'
+# Everybody who can connect may ask; to operate takes more.
+chmod 666 control.sock
+chmod 711 "$DIR"
+as_other() {
+	setpriv --reuid 4000 --regid 4000 --clear-groups "$TAPLINE" "$@" --socket "$PWD/control.sock" 2>&1
+}
+check "another user may read the status" as_other status --json
+check_equal "and may not rotate" "$(as_other control rotate || echo "status $?")" \
+	"tapline: error: rotate needs more rights than status: be root, the appliance's user, or in the group of control.operators
+status 1"
+check "root may" "$TAPLINE" control rotate --socket control.sock
+check "each verb is in the log with its sender" grep -Eq 'control: rotate by user 4000, process [0-9]+: refused' run.log
+check "done or refused" grep -Eq 'control: rotate by user 0, process [0-9]+: done' run.log
 check "a second appliance with the same socket is refused" second_appliance
 
 app_stop INT

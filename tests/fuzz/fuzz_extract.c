@@ -16,8 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 __attribute__((weak)) int LLVMFuzzerRunDriver(
 	int *argc, char ***argv, int (*one)(const uint8_t *, size_t)); // libFuzzer's
 
-static char dir[] = "/tmp/tl-fuzz-extract-XXXXXX";
-static char in_path[64], out_path[64], again_path[64], index_path[64];
+static char dir[64], in_path[80], out_path[80], again_path[80], index_path[80];
 
 static void require(int truth)
 {
@@ -36,6 +35,9 @@ static void clean_up(void)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
+	const char *parent = getenv("TMPDIR");
+
+	snprintf(dir, sizeof(dir), "%.40s/tl-fuzz-extract-XXXXXX", parent != NULL ? parent : "/tmp");
 	require(mkdtemp(dir) != NULL);
 	snprintf(in_path, sizeof(in_path), "%s/in", dir);
 	snprintf(out_path, sizeof(out_path), "%s/out", dir);

@@ -4,6 +4,7 @@
 A fault that a fuzzer finds later is put beside them under a name that says what it was; what only reaches further into the
 parser, as found-HASH, minimised: fuzz_NAME -merge=1 -use_counters=0 CORPUS FOUND."""
 
+import hashlib
 import json
 import pathlib
 import struct
@@ -215,13 +216,14 @@ def summed(data):
 
 
 def sidecar(rows, file_bytes=1 << 20):
-    out = summed(b"TAPINDX1" + struct.pack("<QQI28x", file_bytes, 7, rows))
+    out = b""
     for i in range(rows):
         bloom = bytes(range(64)) * (i % 3)
         bloom = bloom if i % 3 != 2 else bloom[:128]
         out += summed(struct.pack("<IIQIIQQQII", 64 + len(bloom), len(bloom), 4096 + i * 8192, 8192, i, i, i + 9, i, 0, 0) +
                       bloom)
-    return out
+    checksum = summed(out)[len(out):]
+    return summed(b"TAPINDX2" + struct.pack("<QQI12xQ", file_bytes, 7, rows, len(out)) + checksum) + out
 
 
 def zstd(content):
@@ -270,6 +272,39 @@ def recording_parts(file=0):
         slabs.append(padded(block(0x80000002, head, "<") + records))
     counters = b"".join(block(5, struct.pack("<III", i, 1, 2) + end, "<") for i in range(2))
     return prologue, slabs, padded(own_head(file, 64 + len(counters)) + counters)
+
+
+CRC_TABLE = []
+for crc in range(256):
+    for _ in range(8):
+        crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    CRC_TABLE.append(crc)
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ CRC_TABLE[(crc ^ byte) & 0xFF]
+    return struct.pack("<I28x", crc ^ 0xFFFFFFFF)
+
+
+def digested(sha, units):
+    """A recording whose units, the last of them being what closes it, have digests."""
+    magic, digest_of = (b"TAPSLABS", lambda data: hashlib.sha256(data).digest()) if sha else (b"TAPSLABC", crc32c)
+    out, chain = b"", bytes(32)
+    for i, unit in enumerate(units):
+        at = unit.index(b"TAPSLAB1") - 8
+        used = at + 64 if i == 0 else struct.unpack_from("<I", unit, 36)[0]
+        unit = bytearray(unit[:used])
+        if i == len(units) - 1:
+            unit += block(0x80000003, struct.pack("<IIQQ", 1 + sha, 0, i, len(out)) + chain, "<")
+            unit[36:40] = struct.pack("<I", len(unit))
+        unit[at + 8 : at + 16] = magic
+        digest = digest_of(struct.pack("<Q", len(out)) + unit[: at + 52] + unit[at + 60 :])
+        unit[at + 52 : at + 60] = digest[:8]
+        chain = digest_of(chain + digest)
+        out += padded(bytes(unit))
+    return out
 
 
 def matched(how, *frames, offsets=0):
@@ -385,6 +420,28 @@ def seeds():
     yield "recover/written_over", again + others[0] + slabs[1] + others[2] + slabs[3] + statistics
     yield "recover/not_begun_again", again + b"".join(slabs) + statistics
     yield "recover/numbers_differ", prologue + slabs[0] + others[1] + slabs[2] + end
+    for sha, name in ((False, "crc32c"), (True, "sha256")):
+        whole = digested(sha, [again, *others, end, end])
+        yield "head/" + name, whole
+        yield "recover/" + name, whole[:-4096]
+    yield "head/damaged", whole[:5000] + b"?" + whole[5001:]
+    yield "head/moved", whole[:4096] + whole[8192:12288] + whole[4096:8192] + whole[12288:]
+    yield "head/recovered", whole[:8192] + padded(own_head(0x1234, 64)) + whole[12288:]
+    yield "head/without", again + b"".join(others) + end
+    yield "head/prologue_lost", page + whole[4096:]
+    yield "head/chain", whole[whole.index(struct.pack("<II", 0x80000003, 68)) :][:68]
+    yield "ctl/status", b"status\n"
+    yield "ctl/verb_of_a_recording", b"trigger /data/a b.pcapng\nstatus\n"
+    yield "ctl/no_end", b"rotate"
+    yield "ctl/zero_in_the_line", b"pau\0se\n"
+    yield "ctl/longest", b"pause " + b"x" * 4600 + b"\n"
+    yield "ctl/too_long", b"pause " + b"x" * 4601 + b"\n"
+    add, load, indirect, bits, equal, jump, end = range(7)  # as fuzz_mend.c numbers them
+    yield "mend/every_form", bytes([load, 0, indirect, 0, bits, 3, equal, 1, add, 0, end, 0, jump, 1, indirect, 0, end, 0])
+    yield "mend/jumps_to_the_end", bytes([0x81, 0, indirect, 0, 0x83, 0] * 40)
+    yield "mend/distance_129", bytes([bits, 40] + [indirect, 0, bits, 5] * 30 + [end, 0])
+    yield "mend/longest_that_a_jump_spans", bytes([indirect, 0] * 10922)
+    yield "mend/too_long_for_a_jump", bytes([indirect, 0] * 10923)
     text = json.dumps(config())
     yield "config/all_keys", text.encode()
     yield "config/unknown_key", text.replace('"mtu"', '"mtv"').encode()

@@ -162,7 +162,8 @@ class Oracle:
     def __init__(self, exchange):
         self.exchange = exchange
         self.open = [True] * len(exchange.triggers)
-        self.pairs, self.unmatched_replies = [], 0
+        self.pairs, self.unmatched_replies, self.ambiguous = [], 0, 0
+        self.given_up, self.steps = set(), {}
         if exchange.method == "position":
             self.by_position()
         elif exchange.by_tcp:
@@ -192,16 +193,33 @@ class Oracle:
         yield text
 
     def choose(self, mine, ns):
-        """Of triggers with the same bytes. Returns one of them, whether it is answered again; or None."""
+        """Choose among triggers of the same bytes. Returns one of them, and whether it is answered again; or None."""
         triggers = self.exchange.triggers
         sight = [i for i in mine if abs(ns - triggers[i][0]) <= WINDOW_NS]
-        waiting = [i for i in sight if self.open[i]]
+        waiting = [i for i in sight if self.open[i] and i not in self.given_up]
         before = [i for i in waiting if triggers[i][0] <= ns]
+        step = self.steps.setdefault(mine[0], {"usual": 0, "youngest": None, "row": 0})
+        if len(before) > 1:
+            self.ambiguous += 1
+            return self.choose_of_several(before, ns, step), False
+        step["row"] = 0
         if before:
+            step["usual"] = max(ns - triggers[before[0]][0], step["usual"] - step["usual"] // 16)
             return before[0], False
-        if len(waiting) < len(sight):
-            return sight[0], True
+        answered = [i for i in sight if not self.open[i]]
+        if answered:
+            return answered[0], True
         return (waiting[0], False) if len(waiting) == 1 else None
+
+    def choose_of_several(self, before, ns, step):
+        """The oldest; after eight replies in step with one more trigger each, the youngest, and the others are given up."""
+        youngest = before[-1]
+        in_step = youngest != step["youngest"] and ns - self.exchange.triggers[youngest][0] <= step["usual"]
+        step["youngest"], step["row"] = youngest, step["row"] + 1 if in_step else 0
+        if step["row"] < 8:
+            return before[0]
+        self.given_up.update(before[:-1])
+        return youngest
 
     def take(self, trigger, ns):
         self.open[trigger] = False
@@ -220,10 +238,11 @@ class Oracle:
                 mine = [i for i, (_, payload) in enumerate(triggers) if payload[:NUMBER_BYTES] == here[:NUMBER_BYTES] and len(payload) == length]
             else:
                 mine = [i for i, (_, payload) in enumerate(triggers) if payload == here]
-            found = self.choose(mine, text[at + length - 1][1]) if mine else None
+            complete_ns = max(ns for _, ns, _ in text[at:at + length])
+            found = self.choose(mine, complete_ns) if mine else None
             if found:
                 if not found[1]:
-                    self.take(found[0], text[at + length - 1][1])
+                    self.take(found[0], complete_ns)
                 return length
         return 0
 
@@ -247,9 +266,12 @@ class Oracle:
         for ns, _, offset, data in self.exchange.replies:
             for i in range(len(data)):
                 seen.setdefault(offset + i, ns)
-        for offset, ns in sorted(seen.items()):
-            if offset in ends and abs(ns - self.exchange.triggers[ends[offset]][0]) <= WINDOW_NS:
-                self.take(ends[offset], ns)
+        for offset in sorted(seen):
+            if offset in ends:
+                ns, payload = self.exchange.triggers[ends[offset]]
+                complete_ns = max(seen[at] for at in range(offset + 1 - len(payload), offset + 1) if at in seen)
+                if abs(complete_ns - ns) <= WINDOW_NS:
+                    self.take(ends[offset], complete_ns)
 
 
 # ---- the comparison
@@ -265,6 +287,7 @@ def expected(oracle):
         "matched": len(oracle.pairs),
         "unmatched_triggers": oracle.unmatched_triggers,
         "reply_first": len(oracle.pairs) - len(latencies),
+        "ambiguous": oracle.ambiguous,
         "pairs": sorted((trigger, reply - trigger) for trigger, reply in oracle.pairs if reply >= trigger),
     }
     if oracle.exchange.method == "payload":  # the rest of a message has no length of its own otherwise

@@ -7,9 +7,6 @@ installed_files() {
 	local command family
 	cat <<-END
 		bin/tapline
-		lib/modprobe.d/tapline.conf
-		lib/modules-load.d/tapline.conf
-		lib/sysctl.d/60-tapline.conf
 		lib/systemd/system/tapline-hugepages.service
 		lib/systemd/system/tapline@.service
 		lib/udev/rules.d/60-tapline-vfio.rules
@@ -21,6 +18,9 @@ installed_files() {
 		share/tapline/config.schema.json
 		share/tapline/drivers-config/README.md
 		share/tapline/drivers-config/hugepages/hugepages.conf
+		share/tapline/drivers-config/modprobe.d/tapline.conf
+		share/tapline/drivers-config/modules-load.d/tapline.conf
+		share/tapline/drivers-config/sysctl.d/60-tapline.conf
 		share/tapline/drivers-config/tuned/tuned.conf
 		share/zsh/site-functions/_tapline
 	END
@@ -44,4 +44,10 @@ missing_programs() {
 	sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' "$1$2"/lib/systemd/system/tapline*.service | while read -r program; do
 		[[ $program == "$2"/* && -x $1$program ]] || echo "$program"
 	done
+}
+
+# host_settings ROOT: files there that the system reads at boot and applies to the whole host.
+host_settings() {
+	find "$1" -type f \( -path '*/lib/sysctl.d/*' -o -path '*/lib/modprobe.d/*' -o -path '*/lib/modules-load.d/*' -o \
+		-path '*/lib/tmpfiles.d/*' -o -path '*/etc/sysctl.d/*' -o -path '*/etc/modprobe.d/*' \) -name '*tapline*'
 }

@@ -35,7 +35,7 @@ def report(samples, method):
     return {
         "name": "made </script> & \"quoted\"", "method": method, "source": "nic-rx", "trigger_source": "nic-rx", "trigger_bound_ns": 8,
         "reply_source": "nic-rx", "reply_bound_ns": 8, "matched": len(samples), "unmatched_triggers": 0, "unmatched_replies": 0,
-        "duplicates": 0, "unstamped": 0, "reply_first": 0, "subtracted_ns": 0, "latency_ns": summary(samples), "cold_ns": [],
+        "ambiguous": 0, "duplicates": 0, "unstamped": 0, "reply_first": 0, "subtracted_ns": 0, "latency_ns": summary(samples), "cold_ns": [],
         "valid": True, "invalid": [], "facts": {}, "stages": [], "sweep": [], "payload_fit": None, "costs": [], "outliers": [],
         "series": {"start_ns": 1795235116123456789, "samples": len(samples),
                    "points": [[i * 1000, sample, sample, 1, i] for i, sample in enumerate(samples[:2000])]},

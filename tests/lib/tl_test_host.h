@@ -94,6 +94,7 @@ static inline struct tl_net_cfg usual_cfg(struct host *h)
 		.mask_be = IP(255, 255, 255, 0),
 		.mtu = MTU,
 		.max_conns = 16,
+		.neighbour_entries = 256,
 		.send_buffer_bytes = 16384,
 		.socket_id = SOCKET_ID_ANY,
 		.seed = 42,
@@ -336,10 +337,14 @@ static inline struct frame tcp_frame(uint16_t dst_port, uint8_t flags, const cha
 
 static inline struct frame igmp_query(uint32_t src, uint32_t dst, uint32_t group)
 {
-	uint8_t l4[12] = {0x11, 10, 0, 0, 0, 0, 0, 0, 2, 125};
+	uint8_t alert_and_query[16] = {0x94, 4, 0, 0, 0x11, 10, 0, 0, 0, 0, 0, 0, 2, 125};
 
-	memcpy(l4 + 4, &group, 4);
-	return ip_frame(2, src, dst, l4, sizeof(l4));
+	memcpy(alert_and_query + 8, &group, 4);
+	struct frame f = ip_frame(2, src, dst, alert_and_query, sizeof(alert_and_query));
+	f.bytes[14] = 0x46;
+	f.bytes[22] = 1; // TTL
+	fix_cksums(&f);
+	return f;
 }
 
 static inline struct frame tagged(struct frame f)

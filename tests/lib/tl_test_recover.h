@@ -18,6 +18,9 @@ struct image {
 	uint8_t *bytes;
 	uint64_t size, room;
 	uint32_t steps;	 // writes and cuts so far
+	uint32_t synced; // of these, when the last sync was
+	uint32_t syncs;
+	uint64_t read_bytes;
 	uint32_t killed; // after so many steps; 0: never
 	bool tears;	 // the step that is not done any more is done by half
 };
@@ -34,10 +37,11 @@ static inline void image_init(struct image *image, const void *bytes, uint64_t s
 
 static inline int image_read(void *ctx, void *buf, uint32_t len, uint64_t offset)
 {
-	const struct image *image = ctx;
+	struct image *image = ctx;
 
 	if (offset > image->size || len > image->size - offset)
 		abort();
+	image->read_bytes += len;
 	memcpy(buf, image->bytes + offset, len);
 	return 0;
 }
@@ -72,6 +76,10 @@ static inline int image_cut(void *ctx, uint64_t size)
 
 static inline int image_sync(void *ctx)
 {
+	struct image *image = ctx;
+
+	image->synced = image->steps;
+	image->syncs++;
 	return 0;
 }
 
@@ -85,7 +93,8 @@ static inline int image_recover_with(
 		.cut = image_cut,
 		.sync = image_sync};
 
-	image->steps = 0;
+	image->steps = image->synced = image->syncs = 0;
+	image->read_bytes = 0;
 	return tl_recover(&io, opts, report, err);
 }
 

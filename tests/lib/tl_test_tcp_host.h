@@ -40,6 +40,7 @@ struct host {
 	bool stamped;		      // give() adds timestamps:
 	uint32_t stamp, echo;
 	bool introduced;
+	uint16_t ring_taken; // places of the port's queue that are not free, of TL_BURST
 	struct sent sent[SENT_MAX];
 };
 
@@ -63,8 +64,9 @@ static inline bool goes_to_peer(const uint8_t *frame, const struct tl_pkt *pkt)
 static inline void collect(struct tl_txq *q)
 {
 	struct host *h = q->backend;
+	uint16_t n = (uint16_t)tl_min_u32(q->n, TL_BURST - h->ring_taken);
 
-	for (uint16_t i = 0; i < q->n; i++) {
+	for (uint16_t i = 0; i < n; i++) {
 		const uint8_t *frame = rte_pktmbuf_mtod(q->pkts[i], const uint8_t *);
 		struct tl_pkt pkt;
 		tl_wire_parse(frame, q->pkts[i]->data_len, &pkt);
@@ -84,7 +86,8 @@ static inline void collect(struct tl_txq *q)
 		}
 		rte_pktmbuf_free(q->pkts[i]);
 	}
-	q->n = 0;
+	q->n -= n;
+	memmove(q->pkts, q->pkts + n, q->n * sizeof(q->pkts[0]));
 }
 
 static inline void give_raw(struct host *h, const uint8_t *frame, uint16_t len)
@@ -97,8 +100,9 @@ static inline void give_raw(struct host *h, const uint8_t *frame, uint16_t len)
 }
 
 #ifdef TEST_IP6
-// Asks for us, so that it is known, and answers whatever was asked of it.
-static inline void introduce_peer(struct host *h)
+// A host whose address ends with these two bytes asks for us, so that it is known, and answers whatever was asked of
+// it.
+static inline void introduce(struct host *h, uint8_t high, uint8_t low)
 {
 	static const struct {
 		uint8_t type, flags, target, option;
@@ -109,7 +113,10 @@ static inline void introduce_peer(struct host *h)
 		struct tl_ipv6_hdr *ip = (struct tl_ipv6_hdr *)(frame + TL_ETHER_LEN);
 		struct tl_ip6 target = host_ip6(messages[i].target);
 		uint8_t *nd = (uint8_t *)(ip + 1);
-		*ip = (struct tl_ipv6_hdr){tl_be32(6u << 28), tl_be16(32), 58, 255, host_ip6(2), host_ip6(1)};
+		*ip = (struct tl_ipv6_hdr){tl_be32(6u << 28), tl_be16(32), 58, 255, host_ip6(low), host_ip6(1)};
+		ip->src.byte[14] = high;
+		if (messages[i].target == 2)
+			target = ip->src;
 		nd[0] = messages[i].type;
 		nd[4] = messages[i].flags;
 		memcpy(nd + 8, &target, sizeof(target));
@@ -122,7 +129,7 @@ static inline void introduce_peer(struct host *h)
 	}
 }
 #else
-static inline void introduce_peer(struct host *h)
+static inline void introduce(struct host *h, uint8_t high, uint8_t low)
 {
 	uint8_t frame[TL_ETHER_MIN_FRAME] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 6};
 	const struct tl_arp_hdr arp = {
@@ -132,7 +139,7 @@ static inline void introduce_peer(struct host *h)
 		.proto_len = 4,
 		.op_be = tl_be16(1),
 		.sender_mac = {2, 0, 0, 0, 0, 2},
-		.sender_ip_be = PEER,
+		.sender_ip_be = IP(192, 0, high, low),
 		.target_ip_be = IP(192, 0, 2, 1),
 	};
 
@@ -140,6 +147,15 @@ static inline void introduce_peer(struct host *h)
 	give_raw(h, frame, sizeof(frame));
 }
 #endif
+
+static inline void introduce_peer(struct host *h)
+{
+#ifdef TEST_IP6
+	introduce(h, 0, 2);
+#else
+	introduce(h, 2, 2);
+#endif
+}
 
 // The peer answers ARP, once it is there.
 static inline void pass(struct host *h, uint64_t ns)
@@ -156,7 +172,8 @@ static inline void pass(struct host *h, uint64_t ns)
 	}
 }
 
-static inline struct host *start_with(uint32_t max_conns, uint32_t send_buffer_bytes, uint16_t mtu, bool introduced)
+static inline struct host *start_sharing(
+	uint32_t pool_users, uint32_t max_conns, uint32_t send_buffer_bytes, uint16_t mtu, bool introduced)
 {
 	struct host *h = calloc(1, sizeof(*h));
 
@@ -169,6 +186,7 @@ static inline struct host *start_with(uint32_t max_conns, uint32_t send_buffer_b
 	h->window = WINDOW;
 	struct tl_net_cfg cfg = test_cfg(&h->tx, 1, max_conns, send_buffer_bytes);
 	cfg.mtu = TEST_MTU(mtu);
+	cfg.pool_users = pool_users;
 	h->net = test_net(&cfg);
 	fix_isn(h->net, OURS);
 	test_peer_be = host_be(h->net, 2);
@@ -179,6 +197,11 @@ static inline struct host *start_with(uint32_t max_conns, uint32_t send_buffer_b
 	if (introduced)
 		introduce_peer(h);
 	return h;
+}
+
+static inline struct host *start_with(uint32_t max_conns, uint32_t send_buffer_bytes, uint16_t mtu, bool introduced)
+{
+	return start_sharing(1, max_conns, send_buffer_bytes, mtu, introduced);
 }
 
 static inline struct host *start(void)

@@ -7,10 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <tl_err.h>
+#include <tl_heap.h>
+#include <tl_log.h>
 #include <tl_random.h>
 #include <tl_test.h>
+#include <tl_text.h>
 #include <tl_units.h>
 
 static void error_is_formatted(void)
@@ -263,6 +267,88 @@ static void random_words(void)
 		CU_ASSERT_EQUAL(tl_random_next(&state), expected[i]);
 }
 
+static void controls_are_escaped(void)
+{
+	static const struct {
+		const char *text, *shown;
+	} table[] = {{"rec/a b.pcapng", "rec/a b.pcapng"}, {"\x1b[2Jx", "\\x1b[2Jx"},
+		{"a\nb\tc\x7f", "a\\x0ab\\x09c\\x7f"},
+		{"M\u00fcnchen \u6771\U0001f600", "M\u00fcnchen \u6771\U0001f600"},
+		{"\xc2\x9b"
+		 "31m",
+			"\\xc2\\x9b31m"},
+		{"\x9b"
+		 "31m",
+			"\\x9b31m"},
+		{"\xc3", "\\xc3"}, {"\xe0\x80\x9b", "\\xe0\\x80\\x9b"}, {"\xed\xa0\x80", "\\xed\\xa0\\x80"},
+		{"\xff\xfe", "\\xff\\xfe"}, {"", ""}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(table); i++)
+		CU_ASSERT_STRING_EQUAL(TL_PRINTABLE(table[i].text), table[i].shown);
+	CU_ASSERT_PTR_NULL(TL_PRINTABLE(NULL));
+}
+
+static void escapes_are_never_cut(void)
+{
+	char buf[8];
+
+	CU_ASSERT_STRING_EQUAL(tl_printable("abc\x1b", buf, 8), "abc\\x1b");
+	CU_ASSERT_STRING_EQUAL(tl_printable("abcd\x1b", buf, 8), "abcd");
+	CU_ASSERT_STRING_EQUAL(tl_printable("abcdef\u00fc", buf, 8), "abcdef");
+	CU_ASSERT_STRING_EQUAL(tl_printable("abcdefgh", buf, 8), "abcdefg");
+}
+
+static void log_lines_are_escaped(void)
+{
+	FILE *file = tmpfile();
+	int saved = dup(STDERR_FILENO);
+	char line[128] = "";
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	dup2(fileno(file), STDERR_FILENO);
+	tl_warn("%s: cannot open", "a\x1b]0;x\x07\nb");
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	rewind(file);
+	CU_ASSERT_PTR_NOT_NULL(fgets(line, sizeof(line), file));
+	CU_ASSERT_STRING_EQUAL(line, "tapline: warning: a\\x1b]0;x\\x07\\x0ab: cannot open\n");
+	fclose(file);
+}
+
+#define HEAP_ITEMS 50
+
+static uint32_t earliest(const uint64_t due[HEAP_ITEMS])
+{
+	uint32_t first = 0;
+
+	for (uint32_t i = 1; i < HEAP_ITEMS; i++)
+		if (due[i] < due[first])
+			first = i;
+	return first;
+}
+
+// Against a search through all.
+static void heap_knows_the_first(void)
+{
+	struct tl_heap_node node[HEAP_ITEMS];
+	uint32_t place[HEAP_ITEMS] = {0};
+	uint64_t due[HEAP_ITEMS], state = 5;
+	struct tl_heap heap = {.node = node, .place = place};
+
+	CU_ASSERT_EQUAL(tl_heap_due(&heap), TL_HEAP_NEVER);
+	memset(due, 0xff, sizeof(due));
+	for (unsigned i = 0; i < 100000; i++) {
+		uint32_t item = (uint32_t)(tl_random_next(&state) % HEAP_ITEMS);
+		uint64_t at = tl_random_next(&state) % 100;
+		due[item] = at < 40 ? TL_HEAP_NEVER : at;
+		tl_heap_set(&heap, item, due[item]);
+		uint32_t first = earliest(due);
+		CU_ASSERT_EQUAL_FATAL(tl_heap_due(&heap), due[first]);
+		if (due[first] != TL_HEAP_NEVER)
+			CU_ASSERT_EQUAL_FATAL(tl_heap_first(&heap), first);
+	}
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -281,6 +367,11 @@ int main(void)
 		{"the longest address texts fit their buffers", longest_texts_fit},
 		{"bytes are shown in the unit that fits", bytes_for_people},
 		{"times are shown in the unit that fits", times_for_people},
+		{"control characters, and what is not UTF-8, are escaped", controls_are_escaped},
+		{"an escape is printed whole or not at all", escapes_are_never_cut},
+		{"control characters of a log line are escaped, so a name cannot act on the terminal",
+			log_lines_are_escaped},
+		{"a heap knows which item is due first, whatever was set, moved and removed", heap_knows_the_first},
 		{"random words are those of SplitMix64, on every machine", random_words},
 	};
 	return tl_test_main("base", tests, TL_ARRAY_LEN(tests));

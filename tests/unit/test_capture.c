@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests of the recording from burst to file: what is written is read back, and every frame is accounted for.
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -135,6 +136,23 @@ static void every_frame_of_both_directions_reaches_the_file(void)
 	CU_ASSERT_EQUAL(count_frames(r.path, &last), 17);
 	CU_ASSERT_EQUAL(last.cap_bytes, 1514);
 	CU_ASSERT_EQUAL(last.ts_ns, 5 * TL_NS_PER_S + 6);
+	end_recording(&r);
+}
+
+// A kernel interface shows what its host sends among what it receives.
+static void a_received_frame_that_the_host_sent_counts_as_sent(void)
+{
+	struct recording r;
+	static struct tl_burst burst;
+
+	start_recording(&r, (struct tl_capture_cfg){0});
+	make_burst(&burst, 5, 60, 1, 5 * TL_NS_PER_S);
+	burst.sent = 1u << 1 | 1u << 4;
+	r.service.rx(r.service.ctx, &burst);
+	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+	write_out(&r);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).written_pkts, 3);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_TX).written_pkts, 2);
 	end_recording(&r);
 }
 
@@ -408,8 +426,9 @@ static void frames_beyond_the_count_are_counted_cut(void)
 }
 
 // n frames of len bytes of the UDP flow between 192.0.2.1:src_port and 192.0.2.2:dst_port, and back where they were
-// sent.
-static void record_flow(const struct recording *r, enum tl_dir dir, unsigned n, uint32_t len, uint16_t src_port)
+// sent. On the wire the last of them is longer.
+static void record_flow_at(const struct recording *r, enum tl_dir dir, unsigned n, uint32_t len, uint16_t src_port,
+	uint64_t ts_ns, uint32_t longer_bytes)
 {
 	static struct tl_burst burst;
 	struct tl_ipv4_hdr ip = {.version_ihl = 0x45, .ttl = 64, .proto = TL_IPPROTO_UDP};
@@ -420,7 +439,8 @@ static void record_flow(const struct recording *r, enum tl_dir dir, unsigned n, 
 	ip.src_be = ends[dir];
 	ip.dst_be = ends[1 - dir];
 	struct tl_udp_hdr udp = {.src_port_be = ports[dir], .dst_port_be = ports[1 - dir]};
-	make_burst(&burst, n, len, 1, 5 * TL_NS_PER_S);
+	make_burst(&burst, n, len, 1, ts_ns);
+	burst.wire_bytes[n - 1] += longer_bytes;
 	for (unsigned i = 0; i < n; i++) {
 		uint8_t *frame = rte_pktmbuf_mtod(burst.pkts[i], uint8_t *);
 		frame[12] = TL_ETHERTYPE_IPV4 >> 8;
@@ -430,6 +450,11 @@ static void record_flow(const struct recording *r, enum tl_dir dir, unsigned n, 
 	}
 	(dir == TL_DIR_RX ? r->service.rx : r->service.sent)(r->service.ctx, &burst);
 	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+}
+
+static void record_flow(const struct recording *r, enum tl_dir dir, unsigned n, uint32_t len, uint16_t src_port)
+{
+	record_flow_at(r, dir, n, len, src_port, 5 * TL_NS_PER_S, 0);
 }
 
 static struct tl_capture_cfg cutoff(uint32_t bytes)
@@ -473,6 +498,33 @@ static void a_cutoff_counts_bytes_on_the_wire_that_the_filter_lets_pass(void)
 	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).filtered_pkts, 10);
 	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).written_pkts, 4);
 	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).cut_pkts, 6);
+	end_recording(&r);
+}
+
+static void a_cutoff_counts_each_frame_of_a_burst_by_itself(void)
+{
+	struct recording r;
+
+	start_recording(&r, cutoff(4000));
+	record_flow_at(&r, TL_DIR_RX, 2, 100, 1000, 5 * TL_NS_PER_S, 3800);
+	record_flow(&r, TL_DIR_RX, 1, 100, 1000);
+	write_out(&r);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).written_pkts, 2);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).cut_pkts, 1);
+	end_recording(&r);
+}
+
+static void a_flow_that_was_silent_for_a_minute_has_its_cutoff_anew(void)
+{
+	struct recording r;
+
+	start_recording(&r, cutoff(1024));
+	record_flow_at(&r, TL_DIR_RX, 3, 1024, 1000, 5 * TL_NS_PER_S, 0);
+	record_flow_at(&r, TL_DIR_RX, 3, 1024, 1000, 60 * TL_NS_PER_S, 0);
+	record_flow_at(&r, TL_DIR_RX, 3, 1024, 1000, 121 * TL_NS_PER_S, 0);
+	write_out(&r);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).written_pkts, 2);
+	CU_ASSERT_EQUAL(flow_of(&r, TL_DIR_RX).cut_pkts, 7);
 	end_recording(&r);
 }
 
@@ -824,6 +876,225 @@ static void a_trigger_of_anybody_is_told(void)
 	end_recording(&r);
 }
 
+// ---- what the file says of itself
+
+#define INTERFACES_MAX 4
+
+// The last statistics of an interface, as the file tells them; UINT64_MAX: it does not.
+struct told {
+	uint64_t received, if_dropped, accepted, os_dropped, delivered;
+};
+
+static void read_counter(struct told *told, const struct tl_pcap_option *option)
+{
+	uint64_t *const counters[] = {[4] = &told->received,
+		[5] = &told->if_dropped,
+		[6] = &told->accepted,
+		[7] = &told->os_dropped,
+		[8] = &told->delivered};
+
+	if (option->code >= 4 && option->code < TL_ARRAY_LEN(counters))
+		memcpy(counters[option->code], option->value, sizeof(uint64_t));
+}
+
+static void read_statistics(const char *path, struct told told[INTERFACES_MAX])
+{
+	static uint8_t bytes[8 << 20];
+	FILE *file = fopen(path, "r");
+	uint32_t block[3]; // type, length, interface
+
+	memset(told, 0xff, INTERFACES_MAX * sizeof(*told));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	size_t size = fread(bytes, 1, sizeof(bytes), file);
+	fclose(file);
+	for (size_t at = 0; at < size; at += block[1]) {
+		struct tl_pcap_option option;
+		uint32_t option_at = 0;
+		memcpy(block, bytes + at, sizeof(block));
+		CU_ASSERT_TRUE_FATAL(block[1] >= 12);
+		if (block[0] != TL_PCAPNG_ISB)
+			continue;
+		CU_ASSERT_TRUE_FATAL(block[2] < INTERFACES_MAX);
+		while (tl_pcap_next_option(bytes + at + 20, block[1] - 24, false, &option_at, &option) == 1)
+			read_counter(&told[block[2]], &option);
+	}
+}
+
+static void the_file_tells_what_became_of_the_frames(void)
+{
+	struct recording r;
+	struct told told[INTERFACES_MAX];
+	struct tl_capture_cfg cfg = cutoff(4000);
+
+	cfg.filter = "less 1000";
+	start_recording(&r, cfg);
+	record_flow(&r, TL_DIR_RX, 6, 1000, 1000); // 4 of them are within the cut-off
+	record(&r, TL_DIR_RX, 3, 1001, 1);	   // filtered
+	record(&r, TL_DIR_TX, 2, 60, 1);
+	tl_capture_pause(r.capture, true);
+	record(&r, TL_DIR_RX, 7, 60, 1);
+	tl_capture_expire(r.capture);
+	record(&r, TL_DIR_TX, 5, 60, 1);
+	write_out(&r);
+	read_statistics(r.path, told);
+	CU_ASSERT_EQUAL(told[0].received, 6 + 3 + 2 + 7 + 5);
+	CU_ASSERT_EQUAL(told[0].accepted, 6 + 2 + 7 + 5);
+	CU_ASSERT_EQUAL(told[0].os_dropped, 0);
+	CU_ASSERT_EQUAL(told[0].delivered, 4 + 2);
+	CU_ASSERT_EQUAL(count_frames(r.path, NULL), 4 + 2);
+	end_recording(&r);
+}
+
+static void the_file_tells_what_found_no_room(void)
+{
+	struct recording r;
+	struct told told[INTERFACES_MAX];
+
+	start_recording(&r, (struct tl_capture_cfg){0});
+	for (int i = 0; i < 60; i++)
+		record(&r, TL_DIR_RX, 64, 1514, 1);
+	write_out(&r);
+	read_statistics(r.path, told);
+	CU_ASSERT_EQUAL(told[0].received, 3840);
+	CU_ASSERT_EQUAL(told[0].os_dropped, flow_of(&r, TL_DIR_RX).drop_ring_pkts);
+	CU_ASSERT_EQUAL(told[0].delivered, count_frames(r.path, NULL));
+	end_recording(&r);
+}
+
+static void the_file_tells_the_ports_drops_once(void)
+{
+	struct tl_port *one = port;
+	struct recording r;
+	struct told told[INTERFACES_MAX];
+
+	port = two_queues;
+	start_recording(&r, (struct tl_capture_cfg){0});
+	record(&r, TL_DIR_RX, 3, 60, 1);
+	tl_capture_set_port_drops(r.capture, 17);
+	write_out(&r);
+	read_statistics(r.path, told);
+	CU_ASSERT_EQUAL(told[0].if_dropped, 17);
+	CU_ASSERT_EQUAL(told[1].received, 0);
+	CU_ASSERT_EQUAL(told[1].if_dropped, UINT64_MAX);
+	end_recording(&r);
+	port = one;
+}
+
+static unsigned count_interfaces(const char *path)
+{
+	static uint8_t bytes[64 << 10];
+	FILE *file = fopen(path, "r");
+	uint32_t block[2];
+	unsigned n = 0;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	size_t size = fread(bytes, 1, sizeof(bytes), file);
+	fclose(file);
+	for (size_t at = 0; at < size; at += block[1]) {
+		memcpy(block, bytes + at, sizeof(block));
+		CU_ASSERT_TRUE_FATAL(block[1] >= 12);
+		n += block[0] == TL_PCAPNG_IDB;
+	}
+	return n;
+}
+
+// A capture file stamps each of its frames, and nothing is sent to it.
+static void a_port_has_one_interface_where_all_frames_have_one_source_of_time(void)
+{
+	static const uint32_t header[] = {0xa1b23c4d, 2 | 4u << 16, 0, 0, 262144, 1};
+	struct tl_port *one = port;
+	struct recording r;
+	char path[64], text[80];
+
+	snprintf(path, sizeof(path), "/tmp/tl_test_capture_%d.pcap", (int)getpid());
+	snprintf(text, sizeof(text), "pcap:%s", path);
+	FILE *file = fopen(path, "w");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	CU_ASSERT_EQUAL(fwrite(header, sizeof(header), 1, file), 1);
+	fclose(file);
+	port = tl_test_port(text, 0, test_clock);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
+	start_recording(&r, (struct tl_capture_cfg){0});
+	write_out(&r);
+	CU_ASSERT_EQUAL(count_interfaces(r.path), 1);
+	end_recording(&r);
+	tl_port_close(port);
+	unlink(path);
+	port = one;
+}
+
+// ---- a loss, and what follows it
+
+// Until the writer has given back every slab but the open one.
+static void wait_for_slabs(const struct recording *r)
+{
+	struct tl_capture_stats stats;
+
+	do {
+		sched_yield();
+		tl_capture_sample(r->capture, &stats);
+	} while (stats.queues[0].slabs_used != 0);
+}
+
+static void frames_that_find_no_slab_are_not_taken_from_the_count(void)
+{
+	struct tl_err err = {{0}};
+	struct recording r;
+
+	start_recording(&r, (struct tl_capture_cfg){.count = 4000});
+	for (int i = 0; i < 60; i++)
+		record(&r, TL_DIR_RX, 64, 1514, 1);
+	CU_ASSERT_EQUAL(tl_capture_start(r.capture, &err), 0);
+	for (int i = 0; i < 60; i++) {
+		wait_for_slabs(&r);
+		record(&r, TL_DIR_RX, 64, 1514, 1);
+	}
+	CU_ASSERT_TRUE(tl_capture_finished(r.capture));
+	r.service.finish(r.service.ctx);
+	CU_ASSERT_EQUAL(tl_capture_stop(r.capture, &err), 0);
+	struct tl_capture_flow flow = flow_of(&r, TL_DIR_RX);
+	CU_ASSERT(flow.drop_ring_pkts > 0);
+	CU_ASSERT_EQUAL(flow.written_pkts, 4000);
+	end_recording(&r);
+}
+
+// epb_dropcount: the loss stands in the record that follows it, and in no other.
+static void the_record_behind_a_loss_tells_how_many_were_lost(void)
+{
+	struct tl_pcap_reader *reader;
+	struct tl_pcap_frame frame;
+	struct tl_err err = {{0}};
+	struct recording r;
+	uint64_t told = 0;
+	unsigned tell = 0;
+
+	start_recording(&r, (struct tl_capture_cfg){0});
+	for (int i = 0; i < 60; i++)
+		record(&r, TL_DIR_RX, 64, 1514, 1);
+	CU_ASSERT_EQUAL(tl_capture_start(r.capture, &err), 0);
+	wait_for_slabs(&r);
+	record(&r, TL_DIR_RX, 3, 60, 1);
+	r.service.finish(r.service.ctx);
+	CU_ASSERT_EQUAL(tl_capture_stop(r.capture, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_pcap_open(r.path, &reader, &err), 0);
+	while (tl_pcap_next(reader, &frame, &err) == 1) {
+		struct tl_pcap_option option;
+		struct tl_pcap_more more;
+		uint32_t at = 0;
+		uint64_t dropped = 0;
+		tl_pcap_get_more(reader, &more);
+		while (tl_pcap_next_option(more.options, more.options_bytes, false, &at, &option) == 1)
+			if (option.code == 4)
+				memcpy(&dropped, option.value, sizeof(dropped));
+		told += dropped;
+		tell += dropped != 0;
+	}
+	tl_pcap_close(reader);
+	CU_ASSERT_EQUAL(tell, 1);
+	CU_ASSERT_EQUAL(told, flow_of(&r, TL_DIR_RX).drop_ring_pkts);
+	end_recording(&r);
+}
+
 static void a_buffer_holds_so_many_seconds(void)
 {
 	CU_ASSERT_EQUAL(tl_capture_hold_seconds(64 << 20), 48);
@@ -855,6 +1126,8 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"every frame of both directions reaches the file", every_frame_of_both_directions_reaches_the_file},
+		{"a received frame that the host sent counts as sent",
+			a_received_frame_that_the_host_sent_counts_as_sent},
 		{"a direction that is not wanted is not offered", a_direction_that_is_not_wanted_is_not_offered},
 		{"a record has options only where both directions can occur",
 			a_record_has_options_only_where_both_directions_can_occur},
@@ -875,6 +1148,9 @@ int main(void)
 			a_flow_is_recorded_up_to_its_cutoff_both_directions_together},
 		{"a cut-off counts bytes on the wire that the filter lets pass",
 			a_cutoff_counts_bytes_on_the_wire_that_the_filter_lets_pass},
+		{"a cut-off counts each frame of a burst by itself", a_cutoff_counts_each_frame_of_a_burst_by_itself},
+		{"a flow that was silent for a minute has its cut-off anew",
+			a_flow_that_was_silent_for_a_minute_has_its_cutoff_anew},
 		{"what the cut-off refuses is not taken from the count",
 			what_the_cutoff_refuses_is_not_taken_from_the_count},
 		{"frames after the end are counted expired", frames_after_the_end_are_counted_expired},
@@ -894,6 +1170,15 @@ int main(void)
 		{"a loss makes no episode longer", a_loss_makes_no_episode_longer},
 		{"a frame without room is a trigger where that is wanted", a_frame_without_room_is_a_trigger},
 		{"a trigger of anybody is told", a_trigger_of_anybody_is_told},
+		{"the file tells what became of the frames", the_file_tells_what_became_of_the_frames},
+		{"the file tells what found no room", the_file_tells_what_found_no_room},
+		{"the file tells the port's drops once", the_file_tells_the_ports_drops_once},
+		{"a port has one interface where all frames have one source of time",
+			a_port_has_one_interface_where_all_frames_have_one_source_of_time},
+		{"frames that find no slab are not taken from the count",
+			frames_that_find_no_slab_are_not_taken_from_the_count},
+		{"the record behind a loss tells how many were lost",
+			the_record_behind_a_loss_tells_how_many_were_lost},
 		{"a buffer holds so many seconds", a_buffer_holds_so_many_seconds},
 		{"a filter that does not compile is an error before the file exists",
 			a_filter_that_does_not_compile_is_an_error_before_the_file_exists},

@@ -570,6 +570,88 @@ static void a_step_that_could_not_be_confirmed_widens_the_bound(void)
 	end(&w);
 }
 
+// ---- the line through the samples
+
+static const struct tl_clock_gate fit_gate = {.outlier_ns = 20000, .drift_ppb = 1000, .confirm = 3};
+
+// A line through samples a second apart, of a counter of nanoseconds that is never off.
+static struct tl_clock_fit exact_fit(void)
+{
+	struct tl_clock_sample sample = {.ticks = 0, .ns = EPOCH_NS, .half_ns = 50};
+	struct tl_clock_fit fit;
+
+	tl_clock_fit_begin(&fit, &sample, 1, 1000);
+	for (int i = 0; i < 20; i++) {
+		sample.ticks += TL_NS_PER_S;
+		sample.ns += TL_NS_PER_S;
+		CU_ASSERT_EQUAL(tl_clock_fit_add(&fit, &sample, &fit_gate), TL_CLOCK_KEPT);
+	}
+	return fit;
+}
+
+// An interrupt makes a bracket wide, and its middle wrong.
+static void a_narrow_bracket_counts_for_more_than_a_wide_one(void)
+{
+	struct tl_clock_fit fit = exact_fit();
+	uint64_t ticks = 20 * TL_NS_PER_S;
+
+	for (int i = 0; i < TL_CLOCK_WINDOW; i++) {
+		bool wide = i % 2 == 0;
+		ticks += TL_NS_PER_S;
+		struct tl_clock_sample sample = {
+			.ticks = ticks, .ns = EPOCH_NS + ticks + (wide ? 15000 : 0), .half_ns = wide ? 16000 : 50};
+		CU_ASSERT_EQUAL(tl_clock_fit_add(&fit, &sample, &fit_gate), TL_CLOCK_KEPT);
+	}
+	CU_ASSERT(fabs((double)(int64_t)(tl_clock_fit_ns(&fit, ticks) - EPOCH_NS - ticks)) < 100);
+}
+
+static void the_last_of_many_samples_that_agree_with_none_is_believed(void)
+{
+	struct tl_clock_fit fit = exact_fit();
+	uint64_t ticks = 20 * TL_NS_PER_S;
+
+	for (int i = 1; i <= 8; i++) {
+		ticks += TL_NS_PER_S;
+		struct tl_clock_sample sample = {
+			.ticks = ticks, .ns = EPOCH_NS + ticks + (uint64_t)(i * i) * 10 * TL_NS_PER_MS, .half_ns = 50};
+		CU_ASSERT_EQUAL(
+			tl_clock_fit_add(&fit, &sample, &fit_gate), i < 8 ? TL_CLOCK_SET_ASIDE : TL_CLOCK_STEPPED);
+	}
+	CU_ASSERT_EQUAL(tl_clock_fit_ns(&fit, ticks), EPOCH_NS + ticks + 640 * TL_NS_PER_MS);
+}
+
+static void comparisons_that_follow_each_other_closely_change_no_rate(void)
+{
+	struct world w = {.tick_ns = 1, .ppm = 20, .rng = 21};
+
+	begin_track(&w, 64);
+	live(&w, 20, SECOND);
+	for (int i = 0; i < 200; i++) {
+		pass(&w, SECOND / 1000);
+		CU_ASSERT_EQUAL(tl_clock_track_sample(w.track), 0);
+	}
+	CU_ASSERT(fabs(stats_of(&w).rate_hz - 1e9 - 20000) < 500);
+	pass(&w, 10 * SECOND);
+	CU_ASSERT(is_within(&w));
+	CU_ASSERT(error_ns(&w) < 10000);
+	end(&w);
+}
+
+// The counter gains on true time, and the kernel's time loses: both within what the bound allows.
+static void the_bound_grows_as_both_clocks_may_drift(void)
+{
+	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 22};
+
+	begin_track(&w, 64);
+	CU_ASSERT_EQUAL(live(&w, 30, SECOND), 0);
+	w.ppm += 0.9;
+	pass(&w, 1000 * SECOND);
+	w.slewed_ns -= 900e3;
+	CU_ASSERT(error_ns(&w) > 1500e3);
+	CU_ASSERT(is_within(&w));
+	end(&w);
+}
+
 // ---- the wall clock itself, against a kernel whose time is exact
 
 static double wall_error_ns(struct world *w)
@@ -680,6 +762,12 @@ int main(void)
 		{"noise of the readings is averaged out", noise_of_the_readings_is_averaged_out},
 		{"a step that could not be confirmed widens the bound",
 			a_step_that_could_not_be_confirmed_widens_the_bound},
+		{"a narrow bracket counts for more than a wide one", a_narrow_bracket_counts_for_more_than_a_wide_one},
+		{"the last of eight samples that agree with none is believed",
+			the_last_of_many_samples_that_agree_with_none_is_believed},
+		{"comparisons that follow each other closely change no rate",
+			comparisons_that_follow_each_other_closely_change_no_rate},
+		{"the bound grows as both clocks may drift", the_bound_grows_as_both_clocks_may_drift},
 		{"wall time learns the rate of the kernel's", wall_time_learns_the_rate_of_the_kernels},
 		{"a reader never sees half of a line", a_reader_never_sees_half_of_a_line},
 	};

@@ -108,17 +108,22 @@ static void the_smallest_file_gets_every_default(void)
 	CU_ASSERT_EQUAL(port->dscp, 0);
 	CU_ASSERT_EQUAL(port->tx_checksums, TL_CONFIG_CHECKSUMS_AUTO);
 	CU_ASSERT_EQUAL(port->ip_fragments, TL_CONFIG_FRAGMENTS_REASSEMBLE);
+	CU_ASSERT_EQUAL(port->neighbour_entries, 1024);
+	CU_ASSERT_EQUAL(port->n_neighbours, 0);
 	CU_ASSERT_TRUE(port->promisc);
 	CU_ASSERT_FALSE(port->take);
 	CU_ASSERT_EQUAL(port->idle, TL_IDLE_AUTO);
 	CU_ASSERT_PTR_NULL(config->control.socket);
+	CU_ASSERT_PTR_NULL(config->control.operators);
+	CU_ASSERT_PTR_NULL(config->process.user);
+	CU_ASSERT_EQUAL(config->process.sandbox, TL_CONFIG_SANDBOX_ON);
 	tl_config_free(config);
 }
 
 static void every_key_of_a_port_is_read(void)
 {
 	struct tl_config *config = load(
-		"{'eal': {'huge': false, 'memory_mb': 64, 'main_lcore': 9}, 'control': {'socket': '/run/t.sock'},"
+		"{'eal': {'huge': false, 'memory_mb': 64, 'main_lcore': 9}, 'control': {'socket': '/run/t.sock', 'operators': 'staff'}, 'process': {'user': 'nobody', 'sandbox': 'off'},"
 		"'ports': [{'name': 'in-1_A', 'device': '0000:3b:00.0', 'rx_queues': 2, 'lcores': [3, 0], 'take': true,"
 		"'ip': '10.1.2.3/8', 'gateway': '10.255.255.254', 'mtu': 9600, 'promisc': false, 'idle': 'adaptive',"
 		"'ip_fragments': 'count', 'vlan': 4094, 'ttl': 255, 'dscp': 63, 'ptp_probes_per_s': 0, 'reply_stamps_per_s': 0, 'tx_checksums': 'software'}]}");
@@ -128,6 +133,9 @@ static void every_key_of_a_port_is_read(void)
 	CU_ASSERT_EQUAL(config->eal.memory_mb, 64);
 	CU_ASSERT_EQUAL(config->eal.main_lcore, 9);
 	CU_ASSERT_STRING_EQUAL(config->control.socket, "/run/t.sock");
+	CU_ASSERT_STRING_EQUAL(config->control.operators, "staff");
+	CU_ASSERT_STRING_EQUAL(config->process.user, "nobody");
+	CU_ASSERT_EQUAL(config->process.sandbox, TL_CONFIG_SANDBOX_OFF);
 	CU_ASSERT_STRING_EQUAL(port->name, "in-1_A");
 	CU_ASSERT_STRING_EQUAL(port->device, "0000:3b:00.0");
 	CU_ASSERT_EQUAL(port->rx_queues, 2);
@@ -195,7 +203,7 @@ static void captures_read_their_ring(void)
 	CU_ASSERT_EQUAL(plain->keep_bytes, 0);
 	CU_ASSERT_EQUAL(plain->min_free_bytes, 0);
 	CU_ASSERT_EQUAL(plain->on_full, TL_CONFIG_FULL_PAUSE);
-	CU_ASSERT_EQUAL(plain->fsync, TL_CONFIG_FSYNC_NEVER);
+	CU_ASSERT_EQUAL(plain->fsync, TL_CONFIG_FSYNC_AUTO);
 	CU_ASSERT_EQUAL(ring->rotate_seconds, 3600);
 	CU_ASSERT_EQUAL(ring->rotate_packets, 7);
 	CU_ASSERT_EQUAL(ring->keep_files, 24);
@@ -399,7 +407,8 @@ static void the_keys_of_an_echo_tell_its_mode(void)
 	struct tl_config *config = load(ECHO("{'port': 'a', " MCAST("239.1.2.3",
 		"30001") ", " SEND
 			 ", 'queue': 0, 'send_buffer_bytes': 4096, 'on_full': 'reset', 'congestion': 'none', 'warm': false,"
-			 "'user_timeout_seconds': 3600, 'user_timeout_option': true},"
+			 "'user_timeout_seconds': 3600, 'user_timeout_option': true, 'keepalive_seconds': 0, 'rto_min_us': 1000,"
+			 "'reconnect_min_ms': 20, 'reconnect_max_ms': 20},"
 			 "{'name': 't', 'port': 'a', 'tcp_listen': 7, 'max_connections': 1},"
 			 "{'port': 'a', 'udp_listen': 65535}"));
 	const struct tl_config_echo *mcast = &config->echoes[0], *tcp = &config->echoes[1], *udp = &config->echoes[2];
@@ -419,6 +428,10 @@ static void the_keys_of_an_echo_tell_its_mode(void)
 	CU_ASSERT_EQUAL(mcast->congestion, TL_CONFIG_CONGESTION_NONE);
 	CU_ASSERT_EQUAL(mcast->user_timeout_seconds, 3600);
 	CU_ASSERT(mcast->user_timeout_option);
+	CU_ASSERT_EQUAL(mcast->keepalive_seconds, 0);
+	CU_ASSERT_EQUAL(mcast->rto_min_us, 1000);
+	CU_ASSERT_EQUAL(mcast->reconnect_min_ms, 20);
+	CU_ASSERT_EQUAL(mcast->reconnect_max_ms, 20);
 	CU_ASSERT_FALSE(mcast->warm);
 	CU_ASSERT_EQUAL(tcp->mode, TL_ECHO_TCP);
 	CU_ASSERT_STRING_EQUAL(tcp->name, "t");
@@ -428,6 +441,8 @@ static void the_keys_of_an_echo_tell_its_mode(void)
 	CU_ASSERT_EQUAL(tcp->congestion, TL_CONFIG_CONGESTION_NEWRENO);
 	CU_ASSERT_EQUAL(tcp->user_timeout_seconds, 20);
 	CU_ASSERT(!tcp->user_timeout_option);
+	CU_ASSERT_EQUAL(tcp->keepalive_seconds, 30);
+	CU_ASSERT_EQUAL(tcp->rto_min_us, 200000);
 	CU_ASSERT_EQUAL(tcp->max_connections, 1);
 	CU_ASSERT_EQUAL(tcp->send_buffers, 4096);
 	CU_ASSERT_EQUAL(tcp->queue, TL_CONFIG_QUEUE_AUTO);
@@ -531,8 +546,10 @@ static void an_unknown_key_is_refused_with_the_nearest_known_one(void)
 		{CAPTURE(", 'rotate_size': 1"),
 			"2: $.capture[0].rotate_size: there is no such key; did you mean 'rotate_bytes'?"},
 		{"{'ports': [],\n'control': {'zzzzzz': 1}}", "1: $.ports: the list is empty"},
+		{"{'control': {'operators': 'staff'}, 'ports': [{'name': 'a', 'device': 'b'}]}",
+			"1: $.control.operators: is of no use without 'socket'"},
 		{"{'control': {\n'zzzzzzzzz': 1}, 'ports': [{'name': 'a', 'device': 'b'}]}",
-			"2: $.control.zzzzzzzzz: there is no such key; known here are: socket"},
+			"2: $.control.zzzzzzzzz: there is no such key; known here are: socket, operators"},
 		{"{'x\\u001b[31m': 1}", "1: $: holds an unknown key of 6 bytes or with control characters"},
 		{ECHO("{'port': 'a', 'receive': {'group': '239.1.1.1', 'udp_port': 1,\n'sorce': 1}}"),
 			"3: $.echo[0].receive.sorce: there is no such key; did you mean 'source'?"},
@@ -558,6 +575,25 @@ static void a_missing_key_is_refused_at_its_object(void)
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
 }
 
+static void the_neighbours_of_a_port_are_read(void)
+{
+	struct tl_config *config = load(
+		"{'ports': [{'name': 'a', 'device': 'eth0', 'ip': '10.1.2.3/8', 'ip6': '2001:db8::1/64',"
+		"'neighbour_entries': 4096, 'neighbours': [{'ip': '10.9.9.9', 'mac': '02:aB:00:fF:10:09'},"
+		"{'ip': 'fe80::7', 'mac': '00:00:00:00:00:01'}, {'ip': '2001:db8::7', 'mac': '02:00:00:00:00:02'}]}]}");
+	const struct tl_config_port *port = &config->ports[0];
+
+	CU_ASSERT_EQUAL(port->neighbour_entries, 4096);
+	CU_ASSERT_EQUAL_FATAL(port->n_neighbours, 3);
+	CU_ASSERT_EQUAL(port->neighbours[0].ip_be, htonl(0x0a090909));
+	CU_ASSERT_EQUAL(memcmp(port->neighbours[0].mac, "\x02\xab\x00\xff\x10\x09", 6), 0);
+	CU_ASSERT_EQUAL(port->neighbours[1].ip_be, 0);
+	CU_ASSERT_EQUAL(port->neighbours[1].ip6.byte[0], 0xfe);
+	CU_ASSERT_EQUAL(port->neighbours[1].ip6.byte[15], 7);
+	CU_ASSERT_EQUAL(port->neighbours[2].mac[5], 2);
+	tl_config_free(config);
+}
+
 static void a_value_of_the_wrong_type_is_refused(void)
 {
 	static const struct refusal refusals[] = {
@@ -571,6 +607,22 @@ static void a_value_of_the_wrong_type_is_refused(void)
 		{PORT(", 'ip': '10.0.0.1/8', 'vlan': 4095"),
 			"1: $.ports[0].vlan: 4095 is not a whole number from 1 to 4094"},
 		{PORT(", 'vlan': 5"), "1: $.ports[0].vlan: a port without 'ip' records every VLAN and answers none"},
+		{PORT(", 'ip': '10.0.0.1/8', 'neighbours': [{'ip': '10.0.0.2', 'mac': '02:00:00:00:00'}]"),
+			"1: $.ports[0].neighbours[0].mac: '02:00:00:00:00' is not the MAC address of a host, such as 02:00:5e:10:00:01"},
+		{PORT(", 'ip': '10.0.0.1/8', 'neighbours': [{'ip': '10.0.0.2', 'mac': '01:00:00:00:00:01'}]"),
+			"1: $.ports[0].neighbours[0].mac: '01:00:00:00:00:01' is not the MAC address of a host, such as 02:00:5e:10:00:01"},
+		{PORT(", 'ip': '10.0.0.1/8', 'neighbours': [{'ip': 'ff02::1', 'mac': '02:00:00:00:00:01'}]"),
+			"1: $.ports[0].neighbours[0].ip: 'ff02::1' is not the IPv4 or IPv6 address of a host, such as 192.0.2.7"},
+		{PORT(", 'ip': '10.0.0.1/8', 'neighbours': [{'ip': '11.0.0.2', 'mac': '02:00:00:00:00:01'}]"),
+			"1: $.ports[0].neighbours[0].ip: a neighbour is another host inside the prefix of 'ip' or 'ip6'"},
+		{PORT(", 'ip': '10.0.0.1/8', 'neighbours': [{'ip': '10.0.0.1', 'mac': '02:00:00:00:00:01'}]"),
+			"1: $.ports[0].neighbours[0].ip: a neighbour is another host inside the prefix of 'ip' or 'ip6'"},
+		{PORT(", 'ip': '10.0.0.1/8', 'neighbours': [{'ip': 'fe80::2', 'mac': '02:00:00:00:00:01'}]"),
+			"1: $.ports[0].neighbours[0].ip: a neighbour is another host inside the prefix of 'ip' or 'ip6'"},
+		{PORT(", 'ip': '10.0.0.1/8', 'neighbours': [{'ip': '10.0.0.2', 'mac': '02:00:00:00:00:01'}, {'ip': '10.0.0.2', 'mac': '02:00:00:00:00:02'}]"),
+			"1: $.ports[0].neighbours[1].ip: this neighbour is entry 0 already"},
+		{PORT(", 'neighbour_entries': 127"),
+			"1: $.ports[0].neighbour_entries: 127 is not a whole number from 128 to 65536"},
 		{PORT(", 'ip_fragments': 'drop'"),
 			"1: $.ports[0].ip_fragments: 'drop' is not one of 'reassemble', 'count'"},
 		{PORT(", 'idle': 'busy'"), "1: $.ports[0].idle: 'busy' is not one of 'auto', 'poll', 'adaptive'"},
@@ -819,6 +871,16 @@ static void an_echo_without_exactly_one_mode_is_refused(void)
 			"2: $.echo[0].user_timeout_seconds: applies only to an echo that uses TCP"},
 		{ECHO("{'port': 'a', 'tcp_listen': 1, 'user_timeout_seconds': 0}"),
 			"2: $.echo[0].user_timeout_seconds: 0 is not a whole number from 1 to 3600"},
+		{ECHO("{'port': 'a', 'udp_listen': 1, 'rto_min_us': 1000}"),
+			"2: $.echo[0].rto_min_us: applies only to an echo that uses TCP"},
+		{ECHO("{'port': 'a', 'udp_listen': 1, 'keepalive_seconds': 5}"),
+			"2: $.echo[0].keepalive_seconds: applies only to an echo that uses TCP"},
+		{ECHO("{'port': 'a', 'tcp_listen': 1, 'reconnect_min_ms': 5}"),
+			"2: $.echo[0].reconnect_min_ms: applies only to an echo that uses 'receive'"},
+		{ECHO("{'port': 'a', 'tcp_listen': 1, 'reconnect_max_ms': 5}"),
+			"2: $.echo[0].reconnect_max_ms: applies only to an echo that uses 'receive'"},
+		{ECHO("{'port': 'a', " MCAST("239.1.2.3", "1") ", " SEND ", 'reconnect_min_ms': 6000}"),
+			"2: $.echo[0].reconnect_min_ms: 6000 is more than reconnect_max_ms, 5000: lower it, or raise that one"},
 		{ECHO("{'port': 'a', 'tcp_listen': 1, 'congestion': 'cubic'}"),
 			"2: $.echo[0].congestion: 'cubic' is not one of 'newreno', 'none'"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'queue': 1}"),
@@ -1079,7 +1141,7 @@ static size_t find_rows(const struct tl_config_table *table, const char *text, c
 
 static void the_reference_has_a_row_for_every_key_and_no_other(void)
 {
-	static const char *const sections[] = {"eal.", "ports[].", "capture[].", "echo[].", "control."};
+	static const char *const sections[] = {"eal.", "ports[].", "capture[].", "echo[].", "control.", "process."};
 	char *text = read_source_file("docs/config.md");
 	size_t expected = find_rows(&tl_config_root, text, ""), rows = 0;
 
@@ -1142,6 +1204,7 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"the smallest file gets every default", the_smallest_file_gets_every_default},
 		{"every key of a port is read", every_key_of_a_port_is_read},
+		{"the neighbours of a port are read, of both families", the_neighbours_of_a_port_are_read},
 		{"captures find their port and read sizes", captures_find_their_port_and_read_sizes},
 		{"captures read their ring", captures_read_their_ring},
 		{"a ring that cannot turn is refused", a_ring_that_cannot_turn_is_refused},

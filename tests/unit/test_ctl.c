@@ -2,6 +2,8 @@
 // Tests of the control socket: server and client in one process, the server on a thread.
 
 #include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,14 +11,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <tl_ctl.h>
 #include <tl_err.h>
 #include <tl_test.h>
+
+#include "ctl_priv.h"
 
 struct server {
 	struct tl_ctl *ctl;
@@ -25,8 +31,16 @@ struct server {
 	pthread_t thread;
 };
 
-static char *answer(void *ctx, const char *command)
+static char *answer(void *ctx, const struct tl_ctl_request *request)
 {
+	const char *command = request->verb;
+
+	if (strcmp(command, "who") == 0) {
+		char *text = malloc(64);
+		snprintf(text, 64, "%u %d %d %s", (unsigned)request->uid, (int)request->pid, request->may_operate,
+			request->name);
+		return text;
+	}
 	if (strcmp(command, "long") == 0) {
 		char *text = malloc(1000001);
 		memset(text, 'x', 1000000);
@@ -48,14 +62,24 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-static void start(struct server *s)
+static int open_at(const char *path, gid_t operators, struct tl_ctl **out, struct tl_err *err)
+{
+	return tl_ctl_open(&(struct tl_ctl_cfg){.path = path, .operators = operators, .answer = answer}, out, err);
+}
+
+static void start_for(struct server *s, gid_t operators)
 {
 	struct tl_err err;
 
 	*s = (struct server){0};
 	snprintf(s->path, sizeof(s->path), "/tmp/tl_test_ctl_%d.sock", (int)getpid());
-	CU_ASSERT_EQUAL_FATAL(tl_ctl_open(s->path, answer, NULL, &s->ctl, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(open_at(s->path, operators, &s->ctl, &err), 0);
 	pthread_create(&s->thread, NULL, serve, s);
+}
+
+static void start(struct server *s)
+{
+	start_for(s, TL_CTL_NO_GROUP);
 }
 
 static void stop(struct server *s)
@@ -113,7 +137,7 @@ static void a_second_server_on_the_same_path_is_refused(void)
 	struct tl_err err;
 
 	start(&s);
-	CU_ASSERT_EQUAL(tl_ctl_open(s.path, answer, NULL, &second, &err), -EADDRINUSE);
+	CU_ASSERT_EQUAL(open_at(s.path, TL_CTL_NO_GROUP, &second, &err), -EADDRINUSE);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, s.path));
 	stop(&s);
 }
@@ -139,7 +163,7 @@ static void a_file_that_is_no_socket_is_left_alone(void)
 
 	snprintf(path, sizeof(path), "/tmp/tl_test_ctl_%d.txt", (int)getpid());
 	fclose(fopen(path, "w"));
-	CU_ASSERT_EQUAL(tl_ctl_open(path, answer, NULL, &ctl, &err), -EEXIST);
+	CU_ASSERT_EQUAL(open_at(path, TL_CTL_NO_GROUP, &ctl, &err), -EEXIST);
 	CU_ASSERT_EQUAL(unlink(path), 0);
 }
 
@@ -179,9 +203,187 @@ static void a_client_that_says_nothing_does_not_hold_up_the_next(void)
 	stop(&s);
 }
 
+static void what_does_not_fit_is_refused_not_cut(void)
+{
+	char command[TL_CTL_COMMAND_MAX + 2], path[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 1];
+	struct tl_err err;
+	char *text;
+
+	memset(command, 'x', sizeof(command));
+	command[TL_CTL_COMMAND_MAX - 1] = '\0'; // with its newline one byte too long
+	CU_ASSERT_EQUAL(tl_ctl_ask("/nowhere", command, &text, &err), -E2BIG);
+	command[TL_CTL_COMMAND_MAX - 2] = '\0';
+	CU_ASSERT_EQUAL(tl_ctl_ask("/nowhere", command, &text, &err), -ENOENT);
+	memset(path, 'x', sizeof(path));
+	path[sizeof(path) - 1] = '\0'; // as long as the address, without an end
+	CU_ASSERT_EQUAL(tl_ctl_ask(path, "status", &text, &err), -ENAMETOOLONG);
+	CU_ASSERT_EQUAL(tl_ctl_check(path, &err), -ENAMETOOLONG);
+}
+
+static struct sockaddr_un address_of(const struct server *s)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	memcpy(address.sun_path, s->path, strlen(s->path));
+	return address;
+}
+
+// Sends a byte each 50 ms, until the server hangs up or limit bytes were sent. Returns how many were taken.
+static int trickle(const struct server *s, int limit)
+{
+	struct sockaddr_un address = address_of(s);
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	int sent = 0;
+
+	CU_ASSERT_EQUAL_FATAL(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	for (; sent < limit && send(fd, "x", 1, MSG_NOSIGNAL) == 1; sent++)
+		(void)poll(&(struct pollfd){.fd = fd}, 1, 50); // ends at once when the server hangs up
+	close(fd);
+	return sent;
+}
+
+static void a_client_that_sends_a_byte_now_and_then_has_one_deadline(void)
+{
+	struct server s;
+
+	start(&s);
+	CU_ASSERT_TRUE(trickle(&s, 200) < 100); // 10 s are far beyond any deadline, on a busy host too
+	stop(&s);
+}
+
+static void a_client_that_reads_nothing_has_the_same_deadline(void)
+{
+	struct server s;
+	struct tl_err err;
+	char *text;
+
+	start(&s);
+	struct sockaddr_un address = address_of(&s);
+	int deaf = socket(AF_UNIX, SOCK_STREAM, 0);
+	CU_ASSERT_EQUAL_FATAL(connect(deaf, (struct sockaddr *)&address, sizeof(address)), 0);
+	CU_ASSERT_EQUAL(write(deaf, "long\n", 5), 5);
+	CU_ASSERT_EQUAL_FATAL(tl_ctl_ask(s.path, "status", &text, &err), 0);
+	free(text);
+	close(deaf);
+	stop(&s);
+}
+
+// Asks who it is, as a process of this user and group, whose other groups are none.
+static void ask_as(const char *path, uid_t uid, gid_t gid, char *out, size_t size)
+{
+	int pipe_fds[2];
+
+	CU_ASSERT_EQUAL_FATAL(pipe(pipe_fds), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		char *text = NULL;
+		if (setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 && setresuid(uid, uid, uid) == 0 &&
+			tl_ctl_ask(path, "who is it", &text, NULL) == 0)
+			(void)!write(pipe_fds[1], text, strlen(text));
+		_exit(0);
+	}
+	close(pipe_fds[1]);
+	ssize_t n = read(pipe_fds[0], out, size - 1);
+	out[n > 0 ? n : 0] = '\0';
+	close(pipe_fds[0]);
+	waitpid(child, NULL, 0);
+}
+
+static void a_verb_is_told_who_asks_and_whether_he_may_operate(void)
+{
+	struct server s;
+	char text[64], expected[64];
+	unsigned uid;
+	int pid, may;
+
+	if (geteuid() != 0)
+		return;
+	start_for(&s, 4711);
+	CU_ASSERT_EQUAL(chmod(s.path, 0666), 0); // so that all can ask
+	ask_as(s.path, 0, 0, text, sizeof(text));
+	CU_ASSERT_EQUAL(sscanf(text, "%u %d %d", &uid, &pid, &may), 3);
+	CU_ASSERT_TRUE(uid == 0 && pid > 0 && pid != getpid() && may == 1);
+	snprintf(expected, sizeof(expected), "0 %d 1 is it", pid);
+	CU_ASSERT_STRING_EQUAL(text, expected);
+	ask_as(s.path, 4000, 4000, text, sizeof(text));
+	CU_ASSERT_TRUE(sscanf(text, "%u %d %d", &uid, &pid, &may) == 3 && uid == 4000 && may == 0);
+	ask_as(s.path, 4000, 4711, text, sizeof(text));
+	CU_ASSERT_TRUE(sscanf(text, "%u %d %d", &uid, &pid, &may) == 3 && uid == 4000 && may == 1);
+	stop(&s);
+}
+
+static void a_listener_too_busy_to_answer_keeps_its_socket(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct tl_ctl *second;
+	struct tl_err err;
+	int clients[2];
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/tl_test_ctl_%d.sock", (int)getpid());
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	CU_ASSERT_EQUAL_FATAL(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	CU_ASSERT_EQUAL_FATAL(listen(fd, 0), 0);
+	for (int i = 0; i < 2; i++) { // the backlog is full
+		clients[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		(void)connect(clients[i], (struct sockaddr *)&address, sizeof(address));
+	}
+	CU_ASSERT_EQUAL(open_at(address.sun_path, TL_CTL_NO_GROUP, &second, &err), -EADDRINUSE);
+	CU_ASSERT_EQUAL(access(address.sun_path, F_OK), 0);
+	for (int i = 0; i < 2; i++)
+		close(clients[i]);
+	close(fd);
+	unlink(address.sun_path);
+}
+
+static void a_stale_socket_stays_while_another_process_looks_at_it(void)
+{
+	char dir[] = "/tmp/tl_test_ctl_XXXXXX";
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct tl_err err;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/x.sock", dir);
+	int stale = socket(AF_UNIX, SOCK_STREAM, 0);
+	CU_ASSERT_EQUAL_FATAL(bind(stale, (struct sockaddr *)&address, sizeof(address)), 0);
+	close(stale);
+	int lock = open(dir, O_RDONLY | O_DIRECTORY);
+	CU_ASSERT_EQUAL(flock(lock, LOCK_EX), 0);
+	CU_ASSERT_EQUAL(tl_ctl_check(address.sun_path, &err), -EBUSY);
+	CU_ASSERT_EQUAL(access(address.sun_path, F_OK), 0);
+	close(lock);
+	CU_ASSERT_EQUAL(tl_ctl_check(address.sun_path, &err), 0);
+	CU_ASSERT_EQUAL(access(address.sun_path, F_OK), -1);
+	CU_ASSERT_EQUAL(rmdir(dir), 0);
+}
+
+static void the_socket_of_a_successor_is_not_removed_at_close(void)
+{
+	struct server first, second;
+
+	start(&first);
+	CU_ASSERT_EQUAL(unlink(first.path), 0);
+	start(&second);
+	stop(&first);
+	CU_ASSERT_EQUAL(access(second.path, F_OK), 0);
+	stop(&second);
+	CU_ASSERT_EQUAL(access(second.path, F_OK), -1);
+}
+
+static void a_group_that_is_not_there_is_named(void)
+{
+	struct tl_err err;
+	gid_t gid = 1;
+
+	CU_ASSERT_EQUAL(tl_ctl_find_group("root", &gid, &err), 0);
+	CU_ASSERT_EQUAL(gid, 0);
+	CU_ASSERT_EQUAL(tl_ctl_find_group("no-such-group", &gid, &err), -ENOENT);
+	CU_ASSERT_STRING_EQUAL(err.text, "control.operators: there is no group \"no-such-group\"");
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
+		{"what does not fit is refused, not cut", what_does_not_fit_is_refused_not_cut},
 		{"a command gets its answer whole", a_command_gets_its_answer_whole},
 		{"an unknown command is answered with an error", an_unknown_command_is_answered_with_an_error},
 		{"the socket has mode 0660 and goes away at close", the_socket_has_mode_0660_and_goes_away_at_close},
@@ -193,6 +395,18 @@ int main(void)
 		{"asking where nobody listens says so", asking_where_nobody_listens_says_so},
 		{"a client that says nothing does not hold up the next",
 			a_client_that_says_nothing_does_not_hold_up_the_next},
+		{"a client that sends a byte now and then has one deadline",
+			a_client_that_sends_a_byte_now_and_then_has_one_deadline},
+		{"a client that reads nothing has the same deadline",
+			a_client_that_reads_nothing_has_the_same_deadline},
+		{"a verb is told who asks and whether he may operate",
+			a_verb_is_told_who_asks_and_whether_he_may_operate},
+		{"a listener too busy to answer keeps its socket", a_listener_too_busy_to_answer_keeps_its_socket},
+		{"a stale socket stays while another process looks at it",
+			a_stale_socket_stays_while_another_process_looks_at_it},
+		{"the socket of a successor is not removed at close",
+			the_socket_of_a_successor_is_not_removed_at_close},
+		{"a group that is not there is named", a_group_that_is_not_there_is_named},
 	};
 
 	return tl_test_main("ctl", tests, TL_ARRAY_LEN(tests));

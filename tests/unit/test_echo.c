@@ -14,6 +14,7 @@
 #include <tl_tcp.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
+#include <tl_test_mbuf.h>
 #include <tl_test_port.h>
 
 #define IP(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
@@ -44,6 +45,7 @@ struct bed {
 	unsigned mbufs;
 	bool peer_deaf;	   // frames to the peer wait
 	bool refuses;	   // what we send
+	bool stuck;	   // what we send waits
 	unsigned marked;   // frames of ours that the NIC was to stamp
 	unsigned accepted; // connections the peer accepted
 	unsigned syns;	   // SYNs that arrived at the peer
@@ -64,6 +66,8 @@ static void flush_to_other(struct tl_txq *q)
 {
 	struct end *end = q->backend;
 
+	if (bed.stuck && end == &bed.ours)
+		return;
 	q->begin_tsc = rte_rdtsc();
 	for (uint16_t i = 0; i < q->n; i++) {
 		bool refused = bed.refuses && end == &bed.ours;
@@ -202,7 +206,10 @@ static void set_up_all(const struct tl_echo_cfg *echoes, uint32_t n, bool peer_l
 	bed.now_ns = tl_clock_mono_ns(test_clock, rte_rdtsc());
 	join_ends();
 	struct tl_net_cfg peer_cfg = net_cfg(&bed.peers.tx, 2, PEER_IP);
+	static const uint16_t others_be[] = {PORT(8007)}; // a UDP echo on another port of the appliance
 	struct tl_echo_host_cfg cfg = {.net = net_cfg(&bed.ours.tx, 1, OUR_IP),
+		.udp_ports_be = others_be,
+		.n_udp_ports = TL_ARRAY_LEN(others_be),
 		.echoes = echoes,
 		.n_echoes = n,
 		.port = port,
@@ -224,7 +231,23 @@ static void set_up(const struct tl_echo_cfg *echo, bool peer_listens)
 	set_up_all(echo, 1, peer_listens);
 }
 
-// Closes in order; nothing may be left.
+static uint64_t outcomes(const struct tl_echo_stats *s)
+{
+	return s->echoed_msgs + s->refused_msgs + s->drop_no_conn_msgs + s->drop_full_msgs + s->drop_tx_msgs +
+	       s->lost_unacked_msgs;
+}
+
+// No message has two outcomes.
+static struct tl_echo_stats stats(void)
+{
+	struct tl_echo_stats s;
+
+	tl_echo_sample(bed.host, 0, &s);
+	CU_ASSERT(s.received_msgs >= outcomes(&s));
+	return s;
+}
+
+// Closes in order; nothing may be left, and each message has its outcome.
 static void tear_down(void)
 {
 	bed.peer_deaf = false;
@@ -234,6 +257,8 @@ static void tear_down(void)
 	for (int i = 0; i < 3000 && !bed.service.closed(bed.service.ctx); i++)
 		run_ms(1);
 	CU_ASSERT(bed.service.closed(bed.service.ctx));
+	struct tl_echo_stats s = stats();
+	CU_ASSERT_EQUAL(s.received_msgs, outcomes(&s));
 	tl_echo_host_destroy(bed.host);
 	tl_net_destroy(bed.peer);
 	for (unsigned i = 0; i < bed.ours.n; i++)
@@ -243,22 +268,16 @@ static void tear_down(void)
 	CU_ASSERT_EQUAL(rte_mempool_in_use_count(pool), bed.mbufs);
 }
 
-static struct tl_echo_stats stats(void)
-{
-	struct tl_echo_stats s;
-
-	tl_echo_sample(bed.host, 0, &s);
-	CU_ASSERT_EQUAL(s.received_msgs, s.echoed_msgs + s.drop_no_conn_msgs + s.drop_full_msgs + s.drop_tx_msgs);
-	return s;
-}
-
 static const struct tl_echo_cfg mcast_echo = {.name = "e",
 	.kind = TL_ECHO_KIND_MCAST_TO_TCP,
 	.group_be = GROUP,
 	.udp_port_be = PORT(5001),
 	.connect_ip_be = PEER_IP,
 	.connect_port_be = PORT(5002),
-	.send_buffer_bytes = 4096};
+	.send_buffer_bytes = 4096,
+	.keepalive_ns = 30 * TL_NS_PER_S,
+	.reconnect_min_ns = 100 * MS,
+	.reconnect_max_ns = 5 * TL_NS_PER_S};
 
 static void multicast(const void *payload, uint16_t len)
 {
@@ -270,6 +289,7 @@ static void multicast(const void *payload, uint16_t len)
 static void a_multicast_message_comes_back_by_tcp_unchanged(void)
 {
 	struct tl_hist residence;
+	uint64_t bytes = 0;
 
 	set_up(&mcast_echo, true);
 	CU_ASSERT_EQUAL(bed.accepted, 1);
@@ -278,11 +298,14 @@ static void a_multicast_message_comes_back_by_tcp_unchanged(void)
 		char text[32];
 		int len = snprintf(text, sizeof(text), "message number %d", i);
 		size_t before = bed.received;
+		bytes += (uint64_t)len;
 		multicast(text, (uint16_t)len);
 		CU_ASSERT_EQUAL(bed.received - before, (size_t)len);
 		CU_ASSERT_EQUAL(memcmp(bed.bytes + before, text, (size_t)len), 0);
 	}
 	CU_ASSERT_EQUAL(stats().echoed_msgs, 100);
+	CU_ASSERT_EQUAL(stats().received_bytes, bytes);
+	CU_ASSERT_EQUAL(stats().echoed_bytes, bytes);
 	tl_echo_residence(bed.host, 0, &residence);
 	CU_ASSERT_EQUAL(residence.count, 100);
 	tear_down();
@@ -376,6 +399,7 @@ static void with_on_full_reset_a_peer_that_does_not_read_is_reset_and_called_aga
 		multicast(message, sizeof(message));
 	CU_ASSERT_EQUAL(stats().drop_full_msgs, 1);
 	CU_ASSERT_EQUAL(stats().drop_no_conn_msgs, 1);
+	CU_ASSERT_EQUAL(stats().lost_unacked_msgs, 4);
 	CU_ASSERT_EQUAL(stats().disconnects, 1);
 	bed.peer_deaf = false;
 	run_ms(500);
@@ -397,6 +421,56 @@ static void the_wait_between_attempts_doubles(void)
 	tear_down();
 }
 
+static void no_wait_is_longer_than_configured(void)
+{
+	static const unsigned wait_ms[] = {20, 40, 50, 50, 50};
+	struct tl_echo_cfg cfg = mcast_echo;
+
+	cfg.reconnect_min_ns = 20 * MS;
+	cfg.reconnect_max_ns = 50 * MS;
+	set_up(&cfg, false);
+	run_ms(300);
+	CU_ASSERT_FATAL(bed.syns > TL_ARRAY_LEN(wait_ms));
+	for (unsigned i = 0; i < TL_ARRAY_LEN(wait_ms); i++) {
+		uint64_t wait_ns = bed.syn_at_ns[i + 1] - bed.syn_at_ns[i];
+		CU_ASSERT(wait_ns >= wait_ms[i] * MS && wait_ns <= (wait_ms[i] + 5) * MS);
+	}
+	tear_down();
+}
+
+// The side of our stack.
+static uint64_t net_counter(const char *name)
+{
+	struct tl_counter all[128];
+	unsigned n = tl_net_counters(tl_echo_net(bed.host), all, TL_ARRAY_LEN(all));
+
+	for (unsigned i = 0; i < n; i++)
+		if (strcmp(all[i].name, name) == 0)
+			return all[i].value;
+	CU_FAIL_FATAL("no such counter");
+	return 0;
+}
+
+static void keepalive_and_rto_are_those_configured(void)
+{
+	struct tl_echo_cfg cfg = mcast_echo;
+
+	cfg.keepalive_ns = 500 * MS;
+	cfg.rto_min_us = 30000;
+	set_up(&cfg, true);
+	run_ms(470);
+	CU_ASSERT_EQUAL(net_counter("tcp_keepalives_tx"), 0);
+	run_ms(40);
+	CU_ASSERT_EQUAL(net_counter("tcp_keepalives_tx"), 1);
+	bed.peer_deaf = true;
+	multicast("late", 4);
+	run_ms(28);
+	CU_ASSERT_EQUAL(net_counter("tcp_tail_probes_tx"), 0);
+	run_ms(5);
+	CU_ASSERT_EQUAL(net_counter("tcp_tail_probes_tx"), 1);
+	tear_down();
+}
+
 static void the_connection_comes_back_when_the_peer_does(void)
 {
 	set_up(&mcast_echo, true);
@@ -410,6 +484,137 @@ static void the_connection_comes_back_when_the_peer_does(void)
 	CU_ASSERT_EQUAL(bed.accepted, 2);
 	multicast("kept", 4);
 	CU_ASSERT_EQUAL(stats().echoed_msgs, 1);
+	tear_down();
+}
+
+static void a_half_closed_peer_still_gets_its_messages(void)
+{
+	set_up(&mcast_echo, true);
+	tl_tcp_close(bed.peer_conn);
+	tl_txq_flush(&bed.peers.tx);
+	settle();
+	CU_ASSERT_STRING_EQUAL(tl_echo_state(bed.host, 0), "half-closed");
+	multicast("on its way", 10);
+	CU_ASSERT_EQUAL(bed.received, 10);
+	run_ms(20000);
+	multicast("and more", 8);
+	CU_ASSERT_EQUAL(bed.received, 18);
+	CU_ASSERT_EQUAL(stats().echoed_msgs, 2);
+	CU_ASSERT_EQUAL(stats().connections, 1);
+	CU_ASSERT_EQUAL(stats().disconnects, 0);
+	tl_tcp_abort(bed.peer_conn);
+	tl_txq_flush(&bed.peers.tx);
+	settle();
+	CU_ASSERT_EQUAL(stats().connections, 0);
+	CU_ASSERT_EQUAL(stats().disconnects, 1);
+	run_ms(200);
+	CU_ASSERT_STRING_EQUAL(tl_echo_state(bed.host, 0), "connected");
+	tear_down();
+}
+
+static void a_half_closed_peer_that_takes_nothing_is_left(void)
+{
+	set_up(&mcast_echo, true);
+	multicast("before", 6);
+	tl_tcp_close(bed.peer_conn); // as a process does that ends
+	tl_txq_flush(&bed.peers.tx);
+	run_ms(4900);
+	CU_ASSERT_STRING_EQUAL(tl_echo_state(bed.host, 0), "half-closed");
+	CU_ASSERT_EQUAL(stats().connections, 1);
+	bed.peer_deaf = true;
+	run_ms(200);
+	CU_ASSERT_STRING_EQUAL(tl_echo_state(bed.host, 0), "closing");
+	multicast("lost", 4);
+	CU_ASSERT_EQUAL(stats().drop_no_conn_msgs, 1);
+	bed.peer_deaf = false;
+	run_ms(1000);
+	CU_ASSERT_STRING_EQUAL(tl_echo_state(bed.host, 0), "connected");
+	CU_ASSERT_EQUAL(bed.accepted, 2);
+	CU_ASSERT_EQUAL(stats().disconnects, 1);
+	tear_down();
+}
+
+// Bytes before the FIN are echoed, however long they wait.
+static void a_half_closed_client_gets_all_that_it_sent(void)
+{
+	static const struct tl_echo_cfg cfg = {.name = "t",
+		.kind = TL_ECHO_KIND_TCP,
+		.listen_port_be = PORT(7),
+		.send_buffer_bytes = 4096,
+		.max_connections = 4};
+	static const uint8_t data[4000];
+	struct tl_tcp *c;
+
+	set_up(&cfg, false);
+	CU_ASSERT_EQUAL_FATAL(tl_tcp_connect(bed.peer, OUR_IP, PORT(7), &peer_ops, NULL, NULL, &c), 0);
+	run_ms(5);
+	CU_ASSERT_EQUAL(tl_tcp_send(c, data, sizeof(data)), 0);
+	tl_tcp_close(c);
+	tl_txq_flush(&bed.peers.tx);
+	bed.peer_deaf = true;
+	settle();
+	run_ms(100);
+	CU_ASSERT_EQUAL(stats().connections, 1);
+	CU_ASSERT_EQUAL(stats().echoed_bytes, sizeof(data));
+	bed.peer_deaf = false;
+	run_ms(1000);
+	CU_ASSERT_EQUAL(bed.received, sizeof(data));
+	CU_ASSERT_EQUAL(stats().connections, 0);
+	CU_ASSERT_EQUAL(stats().disconnects, 1);
+	tear_down();
+}
+
+static void what_is_not_acknowledged_at_the_end_is_lost_and_counted(void)
+{
+	struct tl_echo_cfg cfg = mcast_echo;
+
+	cfg.user_timeout_ms = 1000;
+	set_up(&cfg, true);
+	for (int i = 0; i < 7; i++)
+		multicast("heard", 5);
+	run_ms(100);
+	bed.peer_deaf = true;
+	for (int i = 0; i < 6; i++)
+		multicast("unheard", 7);
+	CU_ASSERT_EQUAL(stats().echoed_msgs, 13);
+	run_ms(1100);
+	CU_ASSERT_EQUAL(stats().disconnects, 1);
+	CU_ASSERT_EQUAL(stats().lost_unacked_msgs, 6);
+	CU_ASSERT_EQUAL(stats().echoed_msgs, 7);
+	CU_ASSERT_EQUAL(stats().echoed_bytes, 35);
+	bed.peer_deaf = false;
+	run_ms(1000);
+	multicast("again", 5);
+	CU_ASSERT_EQUAL(stats().lost_unacked_msgs, 6);
+	CU_ASSERT_EQUAL(stats().echoed_msgs, 8);
+	tear_down();
+}
+
+static void what_a_client_leaves_unacknowledged_is_lost_and_counted(void)
+{
+	static const struct tl_echo_cfg cfg = {.name = "t",
+		.kind = TL_ECHO_KIND_TCP,
+		.listen_port_be = PORT(7),
+		.send_buffer_bytes = 4096,
+		.max_connections = 4};
+	struct tl_tcp *c;
+
+	set_up(&cfg, false);
+	CU_ASSERT_EQUAL_FATAL(tl_tcp_connect(bed.peer, OUR_IP, PORT(7), &peer_ops, NULL, NULL, &c), 0);
+	run_ms(5);
+	bed.peer_deaf = true;
+	for (int i = 0; i < 3; i++) {
+		CU_ASSERT_EQUAL(tl_tcp_send(c, "message", 7), 0);
+		tl_txq_flush(&bed.peers.tx);
+		settle();
+	}
+	tl_tcp_abort(c);
+	tl_txq_flush(&bed.peers.tx);
+	settle();
+	CU_ASSERT_EQUAL(stats().connections, 0);
+	CU_ASSERT_EQUAL(stats().lost_unacked_msgs, 3);
+	CU_ASSERT_EQUAL(stats().echoed_msgs, 0);
+	CU_ASSERT_EQUAL(stats().echoed_bytes, 0);
 	tear_down();
 }
 
@@ -480,6 +685,54 @@ static void a_tcp_echo_returns_every_byte(void)
 	tear_down();
 }
 
+// A datagram from that port of the peer to the UDP echo on 5007. Returns whether one came back.
+static bool comes_back_to(uint16_t port_be)
+{
+	struct tl_udp *udp = NULL;
+	size_t before = bed.received;
+
+	CU_ASSERT_EQUAL_FATAL(tl_udp_open(bed.peer, 0, 0, port_be, peer_datagram, NULL, &udp), 0);
+	CU_ASSERT_EQUAL(tl_udp_send(udp, OUR_IP, PORT(5007), "x", 1), 0);
+	tl_txq_flush(&bed.peers.tx);
+	settle();
+	tl_udp_close(udp);
+	return bed.received != before;
+}
+
+static void a_udp_echo_answers_none_that_would_answer_it(void)
+{
+	static const struct tl_echo_cfg echoes[] = {
+		{.name = "u", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(5007)},
+		{.name = "v", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(6007)},
+		{.name = "t", .kind = TL_ECHO_KIND_TCP, .listen_port_be = PORT(7007), .max_connections = 1}};
+	static const uint16_t refused[] = {7, 11, 13, 17, 19, 37, 53, 69, 123, 5007, 6007, 8007};
+	static const uint16_t answered[] = {6, 8, 18, 20, 1024, 5006, 5008, 7007, 65535};
+
+	set_up_all(echoes, TL_ARRAY_LEN(echoes), false);
+	for (size_t i = 0; i < TL_ARRAY_LEN(refused); i++)
+		CU_ASSERT_FALSE(comes_back_to(PORT(refused[i])));
+	for (size_t i = 0; i < TL_ARRAY_LEN(answered); i++)
+		CU_ASSERT(comes_back_to(PORT(answered[i])));
+	CU_ASSERT_EQUAL(stats().refused_msgs, TL_ARRAY_LEN(refused));
+	CU_ASSERT_EQUAL(stats().echoed_msgs, TL_ARRAY_LEN(answered));
+	tear_down();
+}
+
+static void the_lcore_announces_when_the_link_is_back(void)
+{
+	set_up(&mcast_echo, true);
+	run_ms(5000);
+	bed.peer_deaf = true; // so that what we send stays in sight
+	run_ms(100);
+	unsigned before = bed.peers.n;
+	tl_echo_host_announce_again(bed.host);
+	run_ms(3000);
+	CU_ASSERT_EQUAL(bed.peers.n, before + 2 + 2); // gratuitous ARP and group reports
+	run_ms(3000);
+	CU_ASSERT_EQUAL(bed.peers.n, before + 2 + 2);
+	tear_down();
+}
+
 static void a_udp_echo_returns_the_datagram_to_its_sender(void)
 {
 	static const struct tl_echo_cfg cfg = {.name = "u", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(7)};
@@ -492,6 +745,84 @@ static void a_udp_echo_returns_the_datagram_to_its_sender(void)
 	CU_ASSERT_EQUAL(memcmp(bed.bytes, "hello", 5), 0);
 	CU_ASSERT_EQUAL(stats().echoed_msgs, 1);
 	tear_down();
+}
+
+// A queue that takes nothing: a burst of replies waits in it and will leave; for more there is no place.
+static void a_udp_reply_that_finds_no_room_is_not_echoed(void)
+{
+	static const struct tl_echo_cfg cfg = {.name = "u", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(7)};
+
+	set_up(&cfg, false);
+	for (int i = 0; i < 100; i++) {
+		CU_ASSERT_EQUAL(tl_udp_send(bed.peer_udp, OUR_IP, PORT(7), "hello", 5), 0);
+		tl_txq_flush(&bed.peers.tx);
+		settle();
+		bed.stuck = true; // from the first reply on
+	}
+	CU_ASSERT_EQUAL(stats().received_msgs, 100);
+	CU_ASSERT_EQUAL(stats().drop_tx_msgs, 99 - TL_BURST);
+	bed.stuck = false;
+	run_ms(1);
+	CU_ASSERT_EQUAL(bed.received, 5 * stats().echoed_msgs);
+	tear_down();
+}
+
+// Our end of the wire gets a datagram of host n, whom nobody knows.
+static void give_datagram_of(uint8_t n)
+{
+	CU_ASSERT_EQUAL(tl_udp_send(bed.peer_udp, OUR_IP, PORT(7), "datagram", 8), 0);
+	tl_txq_flush(&bed.peers.tx);
+	struct tl_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(bed.ours.inbox[0], struct tl_ipv4_hdr *, TL_ETHER_LEN);
+	ip->src_be = IP(192, 0, 2, n);
+	tl_wire_ipv4_finish(ip);
+	((struct tl_udp_hdr *)(ip + 1))->cksum_be = 0;
+	settle();
+}
+
+// And its ARP request for us, by which we learn where it is.
+static void give_request_of(uint8_t n)
+{
+	uint8_t frame[TL_ETHER_MIN_FRAME] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, n, 8, 6};
+	const struct tl_arp_hdr arp = {.hw_type_be = tl_be16(1),
+		.proto_be = tl_be16(0x0800),
+		.hw_len = 6,
+		.proto_len = 4,
+		.op_be = tl_be16(1),
+		.sender_mac = {2, 0, 0, 0, 0, n},
+		.sender_ip_be = IP(192, 0, 2, n),
+		.target_ip_be = OUR_IP};
+
+	memcpy(frame + TL_ETHER_LEN, &arp, sizeof(arp));
+	bed.ours.inbox[bed.ours.n++] = tl_test_mbuf(pool, frame, sizeof(frame));
+	settle();
+}
+
+// Of two replies to a next hop whose MAC is not known one can wait. It leaves or not; or the echo ends before.
+static void a_udp_reply_that_waits_for_arp_is_counted_when_its_end_is_known(void)
+{
+	static const struct tl_echo_cfg cfg = {.name = "u", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(7)};
+	enum { ANSWERED, UNANSWERED, ENDED, CASES };
+
+	for (int i = 0; i < CASES; i++) {
+		set_up(&cfg, false);
+		CU_ASSERT_EQUAL(tl_udp_send(bed.peer_udp, OUR_IP, PORT(7), "hello", 5), 0);
+		tl_txq_flush(&bed.peers.tx);
+		settle();
+		give_datagram_of(77);
+		CU_ASSERT_EQUAL(stats().received_msgs, 2);
+		CU_ASSERT_EQUAL(stats().echoed_msgs, 1);
+		CU_ASSERT_EQUAL(stats().drop_tx_msgs, 0);
+		give_datagram_of(77);
+		CU_ASSERT_EQUAL(stats().drop_tx_msgs, 1);
+		if (i == ANSWERED)
+			give_request_of(77);
+		else if (i == UNANSWERED)
+			run_ms(5000);
+		CU_ASSERT_EQUAL(stats().echoed_msgs, i == ANSWERED ? 2 : 1);
+		CU_ASSERT_EQUAL(stats().echoed_bytes, i == ANSWERED ? 13 : 5);
+		CU_ASSERT_EQUAL(stats().drop_tx_msgs, i == UNANSWERED ? 2 : 1);
+		tear_down();
+	}
 }
 
 // ---- stages
@@ -742,14 +1073,8 @@ static void a_question_for_the_next_hop_is_not_marked(void)
 	set_up_marking(&cfg);
 	datagrams(1, 0); // each end learns where the other is
 	tl_tx_stamp_offer(&stamp);
-	CU_ASSERT_EQUAL(tl_udp_send(bed.peer_udp, OUR_IP, PORT(7), "datagram", 8), 0);
-	tl_txq_flush(&bed.peers.tx);
-	struct tl_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(bed.ours.inbox[0], struct tl_ipv4_hdr *, TL_ETHER_LEN);
-	ip->src_be = IP(192, 0, 2, 77); // whom nobody knows: the reply waits for an answer to our ARP request
-	tl_wire_ipv4_finish(ip);
-	((struct tl_udp_hdr *)(ip + 1))->cksum_be = 0;
-	settle();
-	CU_ASSERT_EQUAL(stats().echoed_msgs, 2);
+	give_datagram_of(77); // the reply waits for an answer to our ARP request
+	CU_ASSERT_EQUAL(stats().received_msgs, 2);
 	CU_ASSERT_EQUAL(bed.marked, 0);
 	datagrams(1, 0);
 	expect_told(true);
@@ -822,11 +1147,30 @@ int main(void)
 		{"without cwnd a burst of messages leaves at once, with it ten segments",
 			without_cwnd_a_burst_of_messages_leaves_at_once},
 		{"the wait between attempts doubles", the_wait_between_attempts_doubles},
+		{"no wait between attempts is longer than configured", no_wait_is_longer_than_configured},
+		{"keepalive and the floor of the RTO are those configured", keepalive_and_rto_are_those_configured},
 		{"the connection comes back when the peer does", the_connection_comes_back_when_the_peer_does},
+		{"a peer that half-closes still gets its messages, and is shown so",
+			a_half_closed_peer_still_gets_its_messages},
+		{"a peer that half-closes and acknowledges nothing more is left after a while",
+			a_half_closed_peer_that_takes_nothing_is_left},
+		{"a client that half-closes gets all that it sent", a_half_closed_client_gets_all_that_it_sent},
+		{"messages that the peer has not acknowledged when the connection ends are lost, and counted",
+			what_is_not_acknowledged_at_the_end_is_lost_and_counted},
+		{"messages that a client leaves unacknowledged are lost, and counted",
+			what_a_client_leaves_unacknowledged_is_lost_and_counted},
 		{"an echo's own send buffer is lent to nobody, not even while it waits",
 			an_echos_own_send_buffer_is_lent_to_nobody},
 		{"a TCP echo returns every byte", a_tcp_echo_returns_every_byte},
+		{"a UDP reply that waits for ARP is counted once it is known what became of it",
+			a_udp_reply_that_waits_for_arp_is_counted_when_its_end_is_known},
+		{"a UDP reply that finds no room in the port's queue is not echoed",
+			a_udp_reply_that_finds_no_room_is_not_echoed},
 		{"a UDP echo returns the datagram to its sender", a_udp_echo_returns_the_datagram_to_its_sender},
+		{"a UDP echo answers none that would answer it: echo services, other echoes, itself",
+			a_udp_echo_answers_none_that_would_answer_it},
+		{"the lcore announces addresses and groups when main has seen the link come back",
+			the_lcore_announces_when_the_link_is_back},
 		{"the stages of a message add up to its residence", the_stages_of_a_message_add_up_to_its_residence},
 		{"without stages nothing is stamped", without_stages_nothing_is_stamped},
 		{"a full queue leaves no stage after its send call", a_full_queue_leaves_no_stage_after_its_send_call},

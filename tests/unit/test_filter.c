@@ -560,9 +560,30 @@ static void an_early_end_may_lie_at_any_distance(void)
 	}
 }
 
+// A frame that a snaplen cut has two lengths: a filter means the one on the wire, whoever asks.
+static void a_length_is_that_on_the_wire_for_bytes_too(void)
+{
+	struct tl_filter *filter = make_filter("len == 1400");
+
+	CU_ASSERT_TRUE(tl_filter_match_bytes(filter, udp_frame, sizeof(udp_frame), 1400));
+	CU_ASSERT_FALSE(tl_filter_match_bytes(filter, udp_frame, sizeof(udp_frame), sizeof(udp_frame)));
+	tl_filter_destroy(filter);
+}
+
+static void an_offset_that_no_frame_has_is_interpreted(void)
+{
+	struct tl_filter *filter = make_filter("ether[1000000000] = 0");
+
+	CU_ASSERT_PTR_NOT_NULL(strstr(tl_filter_engine(filter), "beyond the end of any frame"));
+	CU_ASSERT_FALSE(tl_filter_match_bytes(filter, udp_frame, sizeof(udp_frame), sizeof(udp_frame)));
+	tl_filter_destroy(filter);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
+		{"a length is that on the wire for bytes, too", a_length_is_that_on_the_wire_for_bytes_too},
+		{"an offset that no frame has is interpreted", an_offset_that_no_frame_has_is_interpreted},
 		{"matching frames pass", matching_frames_pass},
 		{"other frames do not", other_frames_do_not},
 		{"VLAN tags are seen, and hide what they carry from filters that do not name them", vlan_tags_are_seen},

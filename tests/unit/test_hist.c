@@ -268,6 +268,9 @@ static void copy_is_equal(void)
 	memset(copy, 0xff, sizeof(*copy));
 	tl_hist_copy(copy, hist);
 	CU_ASSERT_EQUAL(memcmp(copy, hist, sizeof(*copy)), 0);
+	hist->count += 3; // values that another thread is recording: their buckets follow
+	tl_hist_copy(copy, hist);
+	CU_ASSERT_EQUAL(copy->count, 1000);
 	free(hist);
 	free(copy);
 }

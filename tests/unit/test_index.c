@@ -125,6 +125,30 @@ static void nothing_is_denied(void)
 	tl_index_builder_destroy(builder);
 }
 
+// Flows that the slab has shown, one after the other in its memory.
+static void flows_that_differ_in_one_port_are_all_in_the_row(void)
+{
+	struct tl_index_builder *builder = tl_index_builder_create();
+
+	for (int differs = 0; differs < 2; differs++) {
+		struct slab slab = slab_begin();
+		struct tl_index_row row;
+		uint8_t frame[60];
+		uint32_t wrong = 0;
+		for (uint32_t port = 1000; port < 5000; port++) {
+			make_udp(frame, 0x0a000001, 0x0a000002, differs == 0 ? port : 7, differs == 1 ? port : 7);
+			CU_ASSERT_TRUE_FATAL(slab_add(&slab, FIRST_NS, frame, sizeof(frame)));
+		}
+		uint32_t sealed = slab_seal(&slab);
+		CU_ASSERT_EQUAL(tl_index_build(builder, slab.data, slab.used_bytes, sealed, 4096, &row), 0);
+		for (uint16_t port = 1000; port < 5000; port++)
+			wrong += !tl_index_may_have_port(&row, port);
+		CU_ASSERT_EQUAL(wrong, 0);
+		free(slab.data);
+	}
+	tl_index_builder_destroy(builder);
+}
+
 // Of 100 000 addresses and ports that are not there, those that seem to be, in a thousand.
 static uint32_t claimed_per_mille(const struct tl_index_row *row)
 {
@@ -267,6 +291,13 @@ static const struct {
 		     "0600000000000000"
 		     "0fa0138900000000",
 		"2001:db8::1", "2001:db8::2", 4000, 5001},
+	{"IPv6 with an authentication header of 24 bytes",
+		MACS "86dd"
+		     "6000000000203340" ADDRS6 "110400000000000100000002"
+		     "0000000000000000"
+		     "00000000"
+		     "0fa0138900080000",
+		"2001:db8::1", "2001:db8::2", 4000, 5001},
 	{"IPv6 first fragment",
 		MACS "86dd"
 		     "6000000000102c40" ADDRS6 "1100000100000007"
@@ -327,7 +358,6 @@ static uint8_t *make_sidecar(size_t *out_size)
 	uint8_t *data = malloc(TL_INDEX_HEADER_BYTES + ROWS * TL_INDEX_ROW_MAX);
 	size_t used = TL_INDEX_HEADER_BYTES;
 
-	tl_index_put_header(data, &(struct tl_index_header){.file_bytes = 1 << 20, .run_id = 7, .rows = ROWS});
 	for (uint32_t i = 0; i < ROWS; i++) {
 		struct tl_index_row row = {.offset_bytes = 4096 + i * 8192,
 			.len_bytes = 8192,
@@ -338,6 +368,12 @@ static uint8_t *make_sidecar(size_t *out_size)
 			.bloom = bloom};
 		used += tl_index_put_row(data + used, &row);
 	}
+	size_t bytes = used - TL_INDEX_HEADER_BYTES;
+	tl_index_put_header(data, &(struct tl_index_header){.file_bytes = 1 << 20,
+					  .run_id = 7,
+					  .rows = ROWS,
+					  .rows_bytes = bytes,
+					  .rows_checksum = tl_index_checksum(data + TL_INDEX_HEADER_BYTES, bytes)});
 	*out_size = used;
 	return realloc(data, used);
 }
@@ -374,6 +410,34 @@ static void sidecar_comes_back(void)
 	CU_ASSERT(reader.header.file_bytes == 1 << 20 && reader.header.run_id == 7 && reader.header.rows == ROWS);
 	CU_ASSERT_EQUAL(tl_index_next(&reader, &row), 1);
 	CU_ASSERT(row.bloom_bytes == TL_INDEX_BLOOM_MIN && row.bloom[2] == 3 && row.last_ns == FIRST_NS + 1);
+	free(data);
+}
+
+// Whichever of its rows is taken out, whatever the header says of their number.
+static void missing_row_is_known(void)
+{
+	size_t size;
+	uint8_t *data = make_sidecar(&size);
+	struct tl_index_reader reader, whole;
+	struct tl_index_row row;
+
+	CU_ASSERT_EQUAL(tl_index_open(&whole, data, size), 0);
+	CU_ASSERT(tl_index_is_complete(&whole));
+	for (uint32_t i = 0; i < ROWS; i++) {
+		uint8_t *exact = malloc(size);
+		size_t from = whole.at;
+		CU_ASSERT_EQUAL(tl_index_next(&whole, &row), 1);
+		memcpy(exact, data, from);
+		memcpy(exact + from, data + whole.at, size - whole.at);
+		for (uint32_t rows = ROWS - 1; rows <= ROWS; rows++) {
+			struct tl_index_header header = whole.header;
+			header.rows = rows;
+			tl_index_put_header(exact, &header);
+			CU_ASSERT_EQUAL(tl_index_open(&reader, exact, size - (whole.at - from)), 0);
+			CU_ASSERT_FALSE(tl_index_is_complete(&reader));
+		}
+		free(exact);
+	}
 	free(data);
 }
 
@@ -414,12 +478,14 @@ static void any_flipped_bit_is_seen(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
+		{"flows that differ in one port are all in the row", flows_that_differ_in_one_port_are_all_in_the_row},
 		{"a row never denies an address or port of its slab", nothing_is_denied},
 		{"a row claims 2 % in vain at most, up to its greatest size", little_is_claimed_in_vain},
 		{"a row spans the times of its records in any order", row_spans_unordered_times},
 		{"keys are found behind tags, options and extension headers", every_frame_has_its_keys},
 		{"addresses are parsed, IPv4 as mapped", addresses_are_parsed},
 		{"a sidecar comes back as it was written", sidecar_comes_back},
+		{"a row that is missing in a sidecar is known", missing_row_is_known},
 		{"of a torn sidecar the whole rows are good, and the tear is known", torn_sidecar_is_known},
 		{"any flipped bit of a sidecar is seen", any_flipped_bit_is_seen},
 	};

@@ -223,6 +223,52 @@ static void addresses_are_tried_then_told(void)
 	stop(h);
 }
 
+static void addresses_and_groups_are_told_again(void)
+{
+	struct host *h = start6();
+	struct heard heard = {0};
+	struct tl_ip6 group = ip6(GROUP6);
+	unsigned told = 0;
+
+	(void)open_udp(h, tl_net_ip6(h->net, &group), 0, 5000, &heard);
+	pass_slowly(h, 10 * SECOND);
+	uint64_t reports = counter(h, "mld_reports_tx");
+	clear(h);
+	tl_net_announce_again(h->net, h->now_ns);
+	pass_slowly(h, 5 * SECOND);
+	for (unsigned i = 0; i < h->n_sent; i++)
+		told += is_nd(&h->sent[i], 136, 0x20, US6, "ff02::1", US6, (const uint8_t *)"\x33\x33\0\0\0\1");
+	CU_ASSERT_EQUAL(told, 3);
+	CU_ASSERT_EQUAL(counter(h, "mld_reports_tx"), reports + 2);
+	stop(h);
+}
+
+static void a_configured_neighbour6_is_never_asked_for(void)
+{
+	struct host *h = calloc(1, sizeof(*h));
+	const struct tl_net_neighbour neighbour = {.ip6 = ip6(PEER6), .mac = {2, 0, 0, 0, 0x77, 1}};
+	struct tl_net_cfg cfg = usual_cfg(h);
+	struct tl_ip6 peer = ip6(PEER6);
+	struct heard heard = {0};
+
+	cfg.ip6 = ip6(US6);
+	cfg.ip6_bits = 64;
+	cfg.neighbours = &neighbour;
+	cfg.n_neighbours = 1;
+	(void)start_cfg(h, &cfg);
+	tl_net_announce(h->net, h->now_ns);
+	pass_slowly(h, 10 * SECOND);
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+	uint64_t asked = counter(h, "nd_solicitations_tx");
+	clear(h);
+	CU_ASSERT_EQUAL(tl_udp_send(udp, tl_net_ip6(h->net, &peer), PORT(9), "hi", 2), 0);
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+	CU_ASSERT_EQUAL(memcmp(h->sent[0].bytes, neighbour.mac, 6), 0);
+	CU_ASSERT_EQUAL(counter(h, "nd_solicitations_tx"), asked);
+	stop(h);
+}
+
 static void gives_way_to(struct frame claim)
 {
 	struct host *h = start_untried();
@@ -664,6 +710,8 @@ int main(void)
 		{"addresses are tried, then told to all", addresses_are_tried_then_told},
 		{"an address that another host has or tries is not used", duplicate_is_not_used},
 		{"a claim to an address in use is counted, and opposed when it is a try", conflict_later_is_counted},
+		{"when the link is back, addresses and groups are told again", addresses_and_groups_are_told_again},
+		{"a configured neighbour is never asked for", a_configured_neighbour6_is_never_asked_for},
 		{"solicitations for our addresses are answered, from neighbours only", solicitations_are_answered},
 		{"an unknown neighbour is asked for, and asked again when it may be gone",
 			unknown_neighbour_is_asked_for},

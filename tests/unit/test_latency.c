@@ -39,7 +39,7 @@ static struct tl_latency *full_report(void)
 	report->cold_wanted = 2;
 	for (uint64_t i = 0; i < 1000; i++)
 		add(report, 1795235116000000000 + i * 1000, 500 + i * i, i);
-	tl_latency_add_pair(report, 20, 10, 1);
+	tl_latency_add_pair(report, 20, 10, 1, false);
 	report->unmatched_triggers = 1;
 	report->unmatched_replies = 2;
 	report->duplicates = 3;
@@ -68,8 +68,8 @@ static void every_pair_has_one_place(void)
 	report->cold_wanted = 3;
 	for (uint64_t i = 1; i <= 10; i++)
 		add(report, 1000 * i, 100 * i, i);
-	CU_ASSERT_EQUAL(tl_latency_add_pair(report, 5000, 4999, 11), 0);
-	CU_ASSERT_EQUAL(tl_latency_add_pair(report, 5000, 5000, 12), 0);
+	CU_ASSERT_EQUAL(tl_latency_add_pair(report, 5000, 4999, 11, false), 0);
+	CU_ASSERT_EQUAL(tl_latency_add_pair(report, 5000, 5000, 12, false), 0);
 	CU_ASSERT_EQUAL(report->matched, 12);
 	CU_ASSERT_EQUAL(report->cold_count, 3);
 	CU_ASSERT_EQUAL(report->cold_ns[2], 300);
@@ -92,6 +92,25 @@ static void samples_stop_where_told(void)
 	CU_ASSERT_EQUAL(report->n_samples, 5);
 	CU_ASSERT_EQUAL(report->latency.count, 10);
 	tl_latency_destroy(report);
+}
+
+// The first samples are the least: their percentiles are not those of all.
+static void percentiles_are_exact_where_every_sample_is_kept(void)
+{
+	for (uint64_t kept = 4; kept <= 10; kept += 6) {
+		struct tl_latency *report = new_report();
+		struct tl_hist_summary summary, by_hist;
+		report->samples_max = kept;
+		for (uint64_t i = 1; i <= 10; i++)
+			add(report, i, 1000001 * i, i);
+		tl_hist_summarize(&report->latency, &by_hist);
+		CU_ASSERT_EQUAL(tl_latency_summarize(report, &summary), kept == 10);
+		CU_ASSERT_EQUAL(summary.count, 10);
+		CU_ASSERT_EQUAL(summary.p50_ns, kept == 10 ? 5 * 1000001 : by_hist.p50_ns);
+		CU_ASSERT_EQUAL(summary.p90_ns, kept == 10 ? 9 * 1000001 : by_hist.p90_ns);
+		CU_ASSERT_EQUAL(summary.p999_ns, 10 * 1000001);
+		tl_latency_destroy(report);
+	}
 }
 
 static void full_lists_say_so(void)
@@ -189,6 +208,8 @@ static void broken_json_is_refused(void)
 		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"cold_ns\": [\"x\"]}",
 		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"invalid\": [1]}",
 		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"outliers\": [{\"time_ns\": 1.5}]}",
+		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"sweep\": [{\"latency_ns\": {\"mean\": 1e64}}]}",
+		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"sweep\": [{\"latency_ns\": {\"mean\": -0.5}}]}",
 	};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(bad); i++) {
@@ -319,8 +340,8 @@ static void csv_has_every_sample(void)
 	add(report, 1795235116123456799, 0, 4);
 	CU_ASSERT_EQUAL(tl_latency_csv(report, out), 0);
 	fclose(out);
-	CU_ASSERT_STRING_EQUAL(
-		text, "packet_id,time_ns,latency_ns\n3,1795235116123456789,960\n4,1795235116123456799,0\n");
+	CU_ASSERT_STRING_EQUAL(text,
+		"packet_id,time_ns,latency_ns,ambiguous\n3,1795235116123456789,960,0\n4,1795235116123456799,0,0\n");
 	free(text);
 	tl_latency_destroy(report);
 }
@@ -490,6 +511,8 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"every matched pair is cold, in the histogram, or has its reply first", every_pair_has_one_place},
 		{"of more samples than wanted the others are in the histogram only", samples_stop_where_told},
+		{"percentiles are exact where every sample is kept, and only there",
+			percentiles_are_exact_where_every_sample_is_kept},
 		{"lists that are full keep the worst, or make the result invalid", full_lists_say_so},
 		{"the interval of a median holds it 95 times of 100, however values are spread",
 			the_interval_holds_the_median},

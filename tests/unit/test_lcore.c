@@ -270,6 +270,56 @@ static void a_long_time_between_two_polls_is_recorded_and_seen_by_the_burst_afte
 	tl_port_close(port);
 }
 
+// A queue without frames, a tick of the lcore apart, and a service that takes three turns to close.
+struct closing {
+	struct tl_lcore *lcore;
+	unsigned polls, closes, asked, closed_at;
+};
+
+static uint16_t closing_burst(struct tl_rxq *q, struct tl_burst *b)
+{
+	struct closing *c = q->backend;
+
+	c->polls++;
+	b->n = 0;
+	b->mono_ns = c->polls * TL_NS_PER_MS;
+	if (c->polls == 2)
+		tl_lcore_request(c->lcore, TL_LCORE_CLOSE);
+	if (c->polls == 10)
+		tl_lcore_request(c->lcore, TL_LCORE_DRAIN);
+	if (c->closed_at == 0 && tl_lcore_closed(c->lcore))
+		c->closed_at = c->polls;
+	return 0;
+}
+
+static void begin_to_close(void *ctx)
+{
+	((struct closing *)ctx)->closes++;
+}
+
+static bool has_closed(void *ctx)
+{
+	return ++((struct closing *)ctx)->asked >= 3;
+}
+
+static void an_lcore_is_closed_when_the_last_service_is(void)
+{
+	struct tl_port *port = tl_test_port("vdev:net_ring_l8", 1, test_clock);
+	struct closing c = {0};
+	struct tl_rxq queue = {.burst = closing_burst, .backend = &c, .wait_fd = -1};
+	struct tl_service services[] = {{.ctx = &c, .close = begin_to_close, .closed = has_closed}, {.ctx = &c}};
+	struct tl_lcore_cfg cfg = {.rxq = &queue, .clock = test_clock, .services = services, .n_services = 2};
+	struct tl_err err;
+
+	CU_ASSERT_EQUAL_FATAL(tl_lcore_create(&cfg, &c.lcore, &err), 0);
+	tl_lcore_loop(c.lcore);
+	CU_ASSERT_EQUAL(c.closes, 1);
+	CU_ASSERT_EQUAL(c.closed_at, 5); // asked before the third, fourth and fifth poll
+	CU_ASSERT_EQUAL(tl_lcore_beats(c.lcore), c.polls);
+	tl_lcore_destroy(c.lcore);
+	tl_port_close(port);
+}
+
 static void too_many_services_are_refused(void)
 {
 	struct tl_port *port = tl_test_port("vdev:net_ring_l4", 1, test_clock);
@@ -297,6 +347,8 @@ int main(void)
 			services_run_in_order_and_each_one_sends_before_the_next},
 		{"a long time between two polls is recorded, and seen by the burst after it",
 			a_long_time_between_two_polls_is_recorded_and_seen_by_the_burst_after_it},
+		{"an lcore is closed when the last service is, and beats with each tick",
+			an_lcore_is_closed_when_the_last_service_is},
 		{"too many services are refused", too_many_services_are_refused},
 	};
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lib/match with frames built by hand: what is linked, at which time, and what is counted instead.
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,7 +141,7 @@ static void udp(struct scene *scene, bool is_trigger, uint64_t at_ns, const void
 static void tcp_flags(struct scene *scene, bool is_trigger, uint64_t at_ns, uint32_t seq, const void *payload,
 	uint32_t len, uint8_t flags)
 {
-	uint8_t frame[2048];
+	uint8_t frame[UINT16_MAX];
 	uint32_t at = put_ether(scene, frame);
 
 	at += put_ip(scene, frame + at, TL_IPPROTO_TCP, TL_TCP_LEN + len);
@@ -269,7 +270,7 @@ static void puts_reordered_segments_in_order(void)
 	tcp(scene, 30, 1, "aa");
 	const struct tl_match_stats *stats = finish(scene);
 	CU_ASSERT_EQUAL(scene->links, 3);
-	CU_ASSERT(is_link(scene, 0, 1, 20)); // its last byte came then
+	CU_ASSERT(is_link(scene, 0, 1, 30)); // its first bytes came last
 	CU_ASSERT(is_link(scene, 1, 2, 20));
 	CU_ASSERT(is_link(scene, 2, 3, 10));
 	CU_ASSERT_EQUAL(stats->duplicates, 1);
@@ -320,6 +321,30 @@ static void follows_the_sequence_number_round(void)
 	end(scene);
 }
 
+static void a_split_reply_is_complete_when_its_last_segment_has_arrived(void)
+{
+	static const struct tl_match_cfg *const cfgs[] = {&by_payload, &by_position};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct scene *scene = begin(cfgs[i]);
+		trigger(scene, 1, "aaaa");
+		trigger(scene, 2, "bbbbbb");
+		trigger(scene, 3, "cc");
+		tcp_flags(scene, false, 5, 0, "", 0, TL_TCP_SYN);
+		tcp(scene, 10, 1, "aaaab");
+		tcp(scene, 20, 10, "bcc");
+		tcp(scene, 30, 8, "bb");
+		tcp(scene, 200, 6, "bb"); // the middle of a reply comes last
+		finish(scene);
+		CU_ASSERT_EQUAL(scene->links, 3);
+		CU_ASSERT(is_link(scene, 0, 1, 10));
+		CU_ASSERT(is_link(scene, 1, 2, 200));
+		CU_ASSERT_EQUAL(scene->link[1].reply_frame, scene->frame);
+		CU_ASSERT(is_link(scene, 2, 3, 20));
+		end(scene);
+	}
+}
+
 static void goes_on_behind_a_loss(void)
 {
 	struct scene *scene = begin(&by_payload);
@@ -352,6 +377,63 @@ static void links_identical_payloads_in_order(void)
 	CU_ASSERT(is_link(scene, 1, 2, 10));
 	CU_ASSERT(is_link(scene, 2, 3, 20));
 	CU_ASSERT_EQUAL(stats->duplicates, 1);
+	CU_ASSERT_EQUAL(stats->ambiguous, 2); // the last has no other to be taken for
+	CU_ASSERT(scene->link[0].ambiguous && scene->link[1].ambiguous && !scene->link[2].ambiguous);
+	end(scene);
+}
+
+static void linking_resynchronises_after_a_lost_reply(void)
+{
+	struct scene *scene = begin(&by_payload);
+	uint64_t slow = 0;
+
+	for (unsigned i = 1; i <= 40; i++) {
+		trigger(scene, 1000 * i, "same");
+		if (i != 10)
+			udp_reply(scene, 1000 * i + 5, "same");
+	}
+	const struct tl_match_stats *stats = finish(scene);
+	for (unsigned i = 0; i < scene->links; i++)
+		slow += scene->link[i].reply_ns - scene->link[i].trigger_ns != 5;
+	CU_ASSERT_EQUAL(scene->links, 39);
+	CU_ASSERT_EQUAL(slow, 7); // all of them marked
+	CU_ASSERT_EQUAL(stats->ambiguous, 8);
+	CU_ASSERT_EQUAL(stats->unmatched_triggers, 1);
+	end(scene);
+}
+
+static void a_burst_after_a_stall_keeps_its_latencies(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 500, "same");
+	udp_reply(scene, 600, "same");
+	for (unsigned i = 1; i <= 20; i++)
+		trigger(scene, 1000 * i, "same");
+	for (unsigned i = 1; i <= 20; i++)
+		udp_reply(scene, 20005 + i, "same");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 21);
+	for (unsigned i = 1; i <= 20; i++)
+		CU_ASSERT(is_link(scene, i, 1000 * i, 20005 + i));
+	CU_ASSERT_EQUAL(stats->ambiguous, 19);
+	end(scene);
+}
+
+// A pipeline: the latency is longer than the time between triggers, and was never seen otherwise.
+static void a_steady_backlog_is_not_taken_for_a_loss(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	for (unsigned i = 1; i <= 40; i++) {
+		trigger(scene, 1000 * i, "same");
+		if (i > 1)
+			udp_reply(scene, 1000 * i + 500, "same");
+	}
+	finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 39);
+	for (unsigned i = 0; i < 39; i++)
+		CU_ASSERT_EQUAL(scene->link[i].reply_ns - scene->link[i].trigger_ns, 1500);
 	end(scene);
 }
 
@@ -718,6 +800,303 @@ static void takes_triggers_behind_a_loss_at_once(void)
 	end(scene);
 }
 
+// ---- more than one of anything, and one step past an edge
+
+// A stream that a capture shows late: the reply is there when its trigger is almost three windows old.
+static void finds_the_trigger_of_a_reply_out_of_order(void)
+{
+	struct scene *scene = begin(&by_payload);
+	uint64_t window_ns = TL_NS_PER_MS;
+
+	trigger(scene, 0, "aaaa");
+	udp_reply(scene, 29 * window_ns / 10, "later");
+	udp_reply(scene, window_ns, "aaaa");
+	finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 1);
+	CU_ASSERT(is_link(scene, 0, 0, window_ns));
+	end(scene);
+}
+
+static void needs_all_of_a_payload(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	scene->cut_bytes = TL_ETHER_LEN + TL_IPV4_LEN + TL_UDP_LEN + 3;
+	trigger(scene, 1, "aaaa");
+	scene->cut_bytes++;
+	trigger(scene, 2, "aaaa");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(stats->trigger_cut, 1);
+	CU_ASSERT_EQUAL(stats->triggers, 1);
+	end(scene);
+}
+
+static void needs_all_of_a_number_and_no_more(void)
+{
+	struct scene *scene = begin(&by_number);
+
+	scene->cut_bytes = TL_ETHER_LEN + TL_IPV4_LEN + TL_UDP_LEN + by_number.trigger_offset + 1;
+	trigger(scene, 1, "t01...");
+	scene->cut_bytes++;
+	trigger(scene, 2, "t02...");
+	udp_reply(scene, 10, "r02...");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(stats->trigger_cut, 1);
+	CU_ASSERT_EQUAL(scene->links, 1);
+	CU_ASSERT(is_link(scene, 0, 2, 10));
+	end(scene);
+}
+
+static void counts_data_of_a_syn_from_behind_it(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 1, "aaaa");
+	trigger(scene, 2, "bbbb");
+	tcp_flags(scene, false, 10, 0, "aaaa", 4, TL_TCP_SYN);
+	tcp(scene, 20, 5, "bbbb");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 2);
+	CU_ASSERT_EQUAL(stats->lost_bytes, 0);
+	end(scene);
+}
+
+static void goes_on_behind_a_syn_sent_again(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 1, "aaaa");
+	trigger(scene, 2, "bbbb");
+	tcp_flags(scene, false, 5, 0, "", 0, TL_TCP_SYN);
+	tcp(scene, 10, 1, "aaaa");
+	tcp_flags(scene, false, 15, 0, "", 0, TL_TCP_SYN);
+	tcp(scene, 20, 5, "bbbb");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 2);
+	CU_ASSERT_EQUAL(stats->lost_bytes, 0);
+	end(scene);
+}
+
+// The first of three is forgotten while the second waits.
+static void forgets_the_first_of_the_same_bytes_alone(void)
+{
+	struct scene *scene = begin(&by_payload);
+	uint64_t tenth_ns = TL_NS_PER_MS / 10;
+
+	trigger(scene, 0, "same");
+	trigger(scene, 9 * tenth_ns, "same");
+	udp_reply(scene, 35 * tenth_ns, "nothing");
+	trigger(scene, 35 * tenth_ns, "else");
+	trigger(scene, 35 * tenth_ns + 1, "same");
+	udp_reply(scene, 36 * tenth_ns, "same");
+	finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 1);
+	CU_ASSERT(is_link(scene, 0, 35 * tenth_ns + 1, 36 * tenth_ns));
+	end(scene);
+}
+
+static void finds_each_of_thousands_of_triggers(void)
+{
+	struct scene *scene = begin(&by_payload);
+	char text[16];
+
+	for (unsigned i = 0; i < 3000; i++) {
+		snprintf(text, sizeof(text), "trigger %u.", i);
+		trigger(scene, i, text);
+	}
+	for (unsigned i = 0; i < 3000; i++) {
+		snprintf(text, sizeof(text), "trigger %u.", i);
+		udp_reply(scene, 5000 + i, text);
+	}
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 3000);
+	CU_ASSERT_EQUAL(stats->unmatched_triggers + stats->unmatched_replies, 0);
+	end(scene);
+}
+
+// The second half of each reply comes with the next segment.
+static void tells_the_segment_of_each_last_byte_of_a_long_stream(void)
+{
+	struct scene *scene = begin(&by_payload);
+	uint32_t seq = 1;
+	char text[601];
+
+	for (unsigned i = 0; i < 16; i++) {
+		memset(text, 'a' + (int)i, 600);
+		text[600] = '\0';
+		trigger(scene, i, text);
+	}
+	for (unsigned i = 0; i <= 16; i++) {
+		size_t second = i > 0 ? 300 : 0, first = i < 16 ? 300 : 0;
+		memset(text, 'a' + (int)i - 1, second);
+		memset(text + second, 'a' + (int)i, first);
+		text[second + first] = '\0';
+		tcp(scene, 100 + i, seq, text);
+		seq += (uint32_t)(second + first);
+	}
+	finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 16);
+	for (unsigned i = 0; i < 16; i++)
+		CU_ASSERT(is_link(scene, i, i, 101 + i));
+	end(scene);
+}
+
+static void keeps_hundreds_of_connections_apart(void)
+{
+	struct scene *scene = begin(&by_payload);
+	char text[16];
+
+	for (unsigned half = 0; half < 2; half++)
+		for (unsigned i = 0; i < 600; i++) {
+			snprintf(text, sizeof(text), "%05u%05u", 10000 + i, 20000 + i);
+			scene->client_port = (uint16_t)(40000 + i);
+			if (half == 0)
+				trigger(scene, i, text);
+			text[half == 0 ? 5 : 10] = '\0';
+			tcp(scene, 1000 + 1000 * half + i, 1 + 5 * half, text + 5 * half);
+		}
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 600);
+	CU_ASSERT_EQUAL(stats->unmatched_replies, 0);
+	end(scene);
+}
+
+// More bytes than may be held at a time are held one after the other.
+static void waits_for_a_hole_however_much_was_out_of_order_before(void)
+{
+	static uint8_t bytes[60000];
+	struct scene *scene = begin(&by_position);
+	uint32_t seq = 1;
+
+	tcp_flags(scene, false, 1, 0, "", 0, TL_TCP_SYN);
+	for (unsigned i = 0; i < 300; i++) {
+		tcp_flags(scene, false, 2 * i + 2, seq + sizeof(bytes), bytes, sizeof(bytes), TL_TCP_ACK);
+		tcp_flags(scene, false, 2 * i + 3, seq, bytes, sizeof(bytes), TL_TCP_ACK);
+		seq += 2 * sizeof(bytes);
+	}
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(stats->lost_bytes, 0);
+	CU_ASSERT_EQUAL(stats->reply_bytes, 600 * sizeof(bytes));
+	end(scene);
+}
+
+static const struct tl_match_cfg by_number_of_4_bytes = {
+	.method = TL_MATCH_SEQUENCE, .trigger_offset = 1, .number_bytes = 2, .reply_bytes = 4};
+
+// "..9." is lost but for its end, which comes a byte at a time when the hole was given up.
+static void passes_the_end_of_a_lost_reply_in_pieces(void)
+{
+	struct scene *scene = begin(&by_number_of_4_bytes);
+	uint64_t later_ns = 3 * TL_NS_PER_MS;
+
+	trigger(scene, 1, "t01");
+	tcp(scene, 10, 1, "01..");
+	tcp(scene, 20, 6, "9");
+	trigger(scene, later_ns, "t03");
+	udp_reply(scene, later_ns, "none");
+	tcp(scene, later_ns + 1, 7, ".");
+	tcp(scene, later_ns + 2, 8, ".03..");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 2);
+	CU_ASSERT(is_link(scene, 1, later_ns, later_ns + 2));
+	CU_ASSERT_EQUAL(stats->lost_bytes, 1);
+	end(scene);
+}
+
+// The second connection begins where the first ended, which is no multiple of a reply.
+static void finds_replies_behind_a_loss_in_a_later_connection(void)
+{
+	struct scene *scene = begin(&by_number_of_4_bytes);
+
+	trigger(scene, 1, "t01");
+	trigger(scene, 2, "t02");
+	trigger(scene, 3, "t03");
+	tcp(scene, 10, 1, "01..xx");
+	tcp_flags(scene, false, 20, 1000, "", 0, TL_TCP_SYN);
+	tcp(scene, 30, 1001, "02..");
+	tcp(scene, 40, 1011, "..03..");
+	finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 3);
+	CU_ASSERT(is_link(scene, 1, 2, 30));
+	CU_ASSERT(is_link(scene, 2, 3, 40));
+	end(scene);
+}
+
+// Of a reply of the first connection two bytes are still to come when it ends.
+static void begins_a_later_connection_with_a_reply(void)
+{
+	struct scene *scene = begin(&by_number_of_4_bytes);
+
+	trigger(scene, 1, "t01");
+	tcp(scene, 10, 101, "99..");
+	tcp(scene, 20, 106, "x");
+	tcp_flags(scene, false, 30, 5000, "", 0, TL_TCP_SYN);
+	tcp(scene, 40, 5001, "01..");
+	finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 1);
+	CU_ASSERT(is_link(scene, 0, 1, 40));
+	end(scene);
+}
+
+static void shows_one_byte_beyond_the_last_trigger(void)
+{
+	struct scene *scene = begin(&by_position);
+
+	trigger(scene, 1, "aaaa");
+	tcp(scene, 10, 1, "12345");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 1);
+	CU_ASSERT_EQUAL(stats->unmatched_replies, 1);
+	CU_ASSERT_EQUAL(stats->unmatched_reply_bytes, 5);
+	end(scene);
+}
+
+static void keeps_its_place_in_a_stream_that_was_idle(void)
+{
+	struct scene *scene = begin(&by_position);
+	uint64_t later_ns = 61 * TL_NS_PER_S;
+
+	trigger(scene, 1, "aaaa");
+	tcp(scene, 10, 1, "1234");
+	trigger(scene, later_ns, "bbbb");
+	tcp(scene, later_ns + 10, 5, "5678");
+	finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 2);
+	CU_ASSERT(is_link(scene, 1, later_ns, later_ns + 10));
+	end(scene);
+}
+
+// Its sequence numbers may then be another connection's.
+static void forgets_a_connection_that_is_idle(void)
+{
+	struct scene *scene = begin(&by_payload);
+	uint64_t later_ns = 61 * TL_NS_PER_S;
+
+	trigger(scene, 1, "aaaa");
+	tcp(scene, 10, 101, "aaaa");
+	trigger(scene, later_ns, "aaaa");
+	tcp(scene, later_ns + 10, 101, "aaaa");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 2);
+	CU_ASSERT_EQUAL(stats->duplicates, 0);
+	end(scene);
+}
+
+static void leaves_out_copies_up_to_the_edge_of_the_window(void)
+{
+	struct tl_match_cfg cfg = by_payload;
+
+	cfg.unique = true;
+	struct scene *scene = begin(&cfg);
+	trigger(scene, 0, "aaaa");
+	trigger(scene, TL_NS_PER_MS, "aaaa");
+	trigger(scene, 2 * TL_NS_PER_MS + 1, "aaaa");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(stats->trigger_copies, 1);
+	CU_ASSERT_EQUAL(stats->triggers, 2);
+	end(scene);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -729,6 +1108,11 @@ int main(void)
 		{"segments out of order are put in order", puts_reordered_segments_in_order},
 		{"a capture may begin inside a connection, out of order", begins_inside_a_connection},
 		{"a sequence number that wraps is followed", follows_the_sequence_number_round},
+		{"linking resynchronises after a lost reply", linking_resynchronises_after_a_lost_reply},
+		{"a burst after a stall keeps its latencies", a_burst_after_a_stall_keeps_its_latencies},
+		{"a steady backlog is not taken for a loss", a_steady_backlog_is_not_taken_for_a_loss},
+		{"a split reply is complete when its last segment has arrived",
+			a_split_reply_is_complete_when_its_last_segment_has_arrived},
 		{"what lies behind a loss is found", goes_on_behind_a_loss},
 		{"identical payloads are linked in order, one reply more is a duplicate",
 			links_identical_payloads_in_order},
@@ -752,6 +1136,28 @@ int main(void)
 		{"copies of triggers are left out where payloads are unique", leaves_out_copies_of_triggers},
 		{"segments can be triggers", takes_segments_for_triggers},
 		{"and those behind a lost one are, at once", takes_triggers_behind_a_loss_at_once},
+		{"a reply out of order finds a trigger that is almost three windows old",
+			finds_the_trigger_of_a_reply_out_of_order},
+		{"a payload whose last byte is not captured is cut", needs_all_of_a_payload},
+		{"a number that is captured in part is cut, a whole one is enough", needs_all_of_a_number_and_no_more},
+		{"data that comes with a SYN begins behind it", counts_data_of_a_syn_from_behind_it},
+		{"a SYN sent again does not begin a connection anew", goes_on_behind_a_syn_sent_again},
+		{"of triggers of the same bytes the oldest is forgotten alone",
+			forgets_the_first_of_the_same_bytes_alone},
+		{"each of thousands of triggers is found", finds_each_of_thousands_of_triggers},
+		{"each last byte of a long stream has the time of its segment",
+			tells_the_segment_of_each_last_byte_of_a_long_stream},
+		{"hundreds of connections are kept apart", keeps_hundreds_of_connections_apart},
+		{"a hole is waited for, however much was out of order before",
+			waits_for_a_hole_however_much_was_out_of_order_before},
+		{"the end of a lost reply is passed over in pieces", passes_the_end_of_a_lost_reply_in_pieces},
+		{"replies are found behind a loss in a later connection of the same ports",
+			finds_replies_behind_a_loss_in_a_later_connection},
+		{"a later connection of the same ports begins with a reply", begins_a_later_connection_with_a_reply},
+		{"one byte beyond the last trigger shows", shows_one_byte_beyond_the_last_trigger},
+		{"the stream that positions count in is never forgotten", keeps_its_place_in_a_stream_that_was_idle},
+		{"a connection that is idle for a minute is forgotten", forgets_a_connection_that_is_idle},
+		{"a copy is one up to the edge of the window", leaves_out_copies_up_to_the_edge_of_the_window},
 	};
 
 	return tl_test_main("match", tests, TL_ARRAY_LEN(tests));

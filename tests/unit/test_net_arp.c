@@ -462,6 +462,95 @@ static void resolves_without_a_frame_that_waits(void)
 	stop(h);
 }
 
+static void a_configured_neighbour_is_never_asked_for(void)
+{
+	struct host *h = calloc(1, sizeof(*h));
+	const struct tl_net_neighbour neighbour = {.ip_be = PEER, .mac = {2, 0, 0, 0, 0x77, 1}};
+	struct tl_net_cfg cfg = usual_cfg(h);
+	struct heard heard = {0};
+
+	cfg.neighbours = &neighbour;
+	cfg.n_neighbours = 1;
+	(void)start_cfg(h, &cfg);
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+	struct frame claim = arp_frame(BROADCAST, 1, OTHER_MAC, PEER, NO_MAC, US);
+	give(h, &claim);
+	fill_table(h);
+	pass(h, 200 * SECOND);
+	clear(h);
+	(void)say(udp, PEER, "hi");
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+	CU_ASSERT(is_udp(&h->sent[0], neighbour.mac, PEER, "hi"));
+	CU_ASSERT_EQUAL(counter(h, "arp_requests_tx"), 0);
+	stop(h);
+}
+
+static void a_table_of_kept_neighbours_takes_no_other(void)
+{
+	struct host *h = calloc(1, sizeof(*h));
+	struct tl_net_cfg cfg = usual_cfg(h);
+	struct heard heard = {0};
+	struct tl_tcp *c[16];
+	int reason[16];
+
+	cfg.neighbour_entries = 16;
+	cfg.mask_be = IP(255, 255, 0, 0);
+	(void)start_cfg(h, &cfg);
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+	for (unsigned i = 0; i < 16; i++)
+		CU_ASSERT_EQUAL(
+			tl_tcp_connect(h->net, IP(192, 0, 3, i + 1), PORT(80), &NOTE_CLOSED, &reason[i], NULL, &c[i]),
+			0);
+	clear(h);
+	CU_ASSERT_EQUAL(say(udp, PEER, "hi"), 0);
+	CU_ASSERT_EQUAL(counter(h, "arp_table_full_pkts"), 1);
+	CU_ASSERT_EQUAL(counter(h, "arp_requests_tx"), 16);
+	tl_tcp_abort(c[3]);
+	CU_ASSERT_EQUAL(say(udp, PEER, "hi"), 0);
+	CU_ASSERT_EQUAL(counter(h, "arp_table_full_pkts"), 1);
+	CU_ASSERT_EQUAL(counter(h, "arp_requests_tx"), 17);
+	stop(h);
+}
+
+static void frames_that_wait_are_a_part_of_the_pool(void)
+{
+	struct host *h = calloc(1, sizeof(*h));
+	struct tl_net_cfg cfg = usual_cfg(h);
+	struct heard heard = {0};
+	const unsigned part = POOL_SIZE / 4 / 2;
+
+	cfg.neighbour_entries = 1024;
+	cfg.mask_be = IP(255, 255, 0, 0);
+	cfg.pool_users = 2;
+	(void)start_cfg(h, &cfg);
+	struct tl_udp *udp = open_udp(h, 0, 0, 5000, &heard);
+	for (unsigned i = 0; i < 1000; i++) {
+		CU_ASSERT_EQUAL(say(udp, IP(192, 0, 4 + i / 256, i % 256), "hi"), 0);
+		clear(h);
+	}
+	CU_ASSERT_EQUAL(rte_mempool_in_use_count(rte_mempool_lookup(POOL)), h->in_use + part);
+	CU_ASSERT_EQUAL(counter(h, "arp_table_full_pkts"), 1000 - part);
+	stop(h);
+}
+
+static void announces_again_when_the_link_is_back(void)
+{
+	struct host *h = start();
+
+	tl_net_announce(h->net, h->now_ns);
+	pass(h, 2 * SECOND);
+	pass(h, 10 * SECOND);
+	clear(h);
+	tl_net_announce_again(h->net, h->now_ns);
+	tl_txq_flush(&h->tx);
+	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
+	CU_ASSERT(is_request(&h->sent[0], BROADCAST, US));
+	pass(h, 2 * SECOND);
+	CU_ASSERT_EQUAL(h->n_sent, 2);
+	stop(h);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -481,6 +570,13 @@ int main(void)
 		{"the address is announced twice, two seconds apart", announces_twice},
 		{"another host with our address is answered once in ten seconds", defends_address},
 		{"a follower learns and keeps silent", a_follower_learns_and_keeps_silent},
+		{"when the link is back, the address is announced again, twice", announces_again_when_the_link_is_back},
+		{"a configured neighbour is never asked for, and changed by nobody",
+			a_configured_neighbour_is_never_asked_for},
+		{"where live connections have all entries, what goes elsewhere is counted and freed",
+			a_table_of_kept_neighbours_takes_no_other},
+		{"frames that wait for neighbours take a quarter of the pool, of all stacks that share it",
+			frames_that_wait_are_a_part_of_the_pool},
 		{"an announcement is not forgotten over other timers", announces_despite_other_timers},
 		{"a stranger pushes nobody out of a full table", strangers_push_nobody_out},
 		{"in a full table the least used neighbour gives way", least_used_makes_room},

@@ -1015,9 +1015,64 @@ static void what_else_a_file_says_of_a_frame_is_told(void)
 	tl_pcap_close(reader);
 }
 
+static void only_a_pcap_header_with_our_mark_is_ours(void)
+{
+	uint8_t header[TL_PCAP_HEADER_BYTES];
+
+	CU_ASSERT_EQUAL(tl_pcap_put_header(header, sizeof(header), 0), sizeof(header));
+	CU_ASSERT_TRUE(tl_pcap_is_ours(header, sizeof(header)));
+	CU_ASSERT_FALSE(tl_pcap_is_ours(header, sizeof(header) - 1));
+	for (size_t at = 0; at < sizeof(header); at += 4) {
+		bool told = at == 0 || at == 12 || at == 20; // magic number, mark, link type
+		header[at] ^= 1;
+		CU_ASSERT_EQUAL(tl_pcap_is_ours(header, sizeof(header)), !told);
+		header[at] ^= 1;
+	}
+}
+
+static void an_option_ends_within_its_block(void)
+{
+	static const uint8_t options[] = {2, 0, 5, 0, 'a', 'b', 'c', 'd', 'e', 0, 0, 0, 2, 0, 4, 0, 'e', 'n', 'd', '.'};
+	struct tl_pcap_option option;
+
+	for (uint32_t bytes = 0; bytes <= sizeof(options); bytes++) {
+		uint32_t at = 0;
+		CU_ASSERT_EQUAL(tl_pcap_next_option(options, bytes, false, &at, &option), bytes >= 12);
+		if (bytes < 12)
+			continue;
+		CU_ASSERT_EQUAL(option.len, 5);
+		CU_ASSERT_EQUAL(tl_pcap_next_option(options, bytes, false, &at, &option), bytes == sizeof(options));
+	}
+}
+
+static void the_check_of_a_slab_tells_each_byte_and_its_place(void)
+{
+	uint8_t slab[TL_PCAPNG_HEAD_BYTES + 3 * 64 + 12], lane[64];
+
+	for (size_t i = 0; i < sizeof(slab); i++)
+		slab[i] = (uint8_t)(i * i + 7);
+	uint64_t check = tl_pcapng_check(slab, sizeof(slab));
+	for (size_t i = TL_PCAPNG_HEAD_BYTES; i < sizeof(slab); i++) {
+		slab[i] ^= 0x10;
+		CU_ASSERT_NOT_EQUAL(tl_pcapng_check(slab, sizeof(slab)), check);
+		slab[i] ^= 0x10;
+	}
+	slab[0] ^= 0x10; // of its HEAD, which has the check
+	CU_ASSERT_EQUAL(tl_pcapng_check(slab, sizeof(slab)), check);
+	uint8_t *first = slab + TL_PCAPNG_HEAD_BYTES;
+	memcpy(lane, first, sizeof(lane));
+	memcpy(first, first + 64, sizeof(lane));
+	memcpy(first + 64, lane, sizeof(lane));
+	CU_ASSERT_NOT_EQUAL(tl_pcapng_check(slab, sizeof(slab)), check);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
+		{"only a pcap header with our mark is ours", only_a_pcap_header_with_our_mark_is_ours},
+		{"an option ends within its block", an_option_ends_within_its_block},
+		{"the check of a slab tells each byte and its place",
+			the_check_of_a_slab_tells_each_byte_and_its_place},
 		{"a section header is encoded as the draft has it", a_section_header_as_the_draft_has_it},
 		{"an interface description is encoded as the draft has it",
 			an_interface_description_as_the_draft_has_it},

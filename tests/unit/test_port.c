@@ -38,6 +38,7 @@ static void every_form_of_a_port_is_understood(void)
 {
 	check_spec("0000:3b:00.0", TL_PORT_PCI, "0000:3b:00.0");
 	check_spec("0000:3b:00.0,tx_pp=500", TL_PORT_PCI, "0000:3b:00.0");
+	check_spec("0000:3b:1f.7", TL_PORT_PCI, "0000:3b:1f.7");
 	check_spec("0000:3B:00.0", TL_PORT_PCI, "0000:3b:00.0");
 	check_spec("eth0", TL_PORT_KERNEL, "eth0");
 	check_spec("Eth0", TL_PORT_KERNEL, "Eth0");
@@ -48,7 +49,7 @@ static void every_form_of_a_port_is_understood(void)
 
 static void what_is_no_port_is_refused_with_the_forms(void)
 {
-	static const char *const wrong[] = {"", "xdp:", "pcap:", "vdev:", "eth 0", "a/b", "0000:3b:00.9",
+	static const char *const wrong[] = {"", "xdp:", "pcap:", "vdev:", "eth 0", "a/b", "0000:3b:00.8",
 		"0000:3b:00.00", "an_interface_name_too_long", "xdp:a/b"};
 	struct tl_port_spec spec;
 	struct tl_err err;
@@ -102,6 +103,15 @@ static bool holds_only(const struct rte_mbuf *m, uint8_t value)
 	return true;
 }
 
+static unsigned count_segments(const struct rte_mbuf *m)
+{
+	unsigned n = 0;
+
+	for (; m != NULL; m = m->next)
+		n++;
+	return n;
+}
+
 static void a_file_gives_every_frame_with_its_own_time_and_then_ends(void)
 {
 	static const uint32_t sizes[] = {60, 1514, 9000, 65536, 0, 61};
@@ -121,6 +131,7 @@ static void a_file_gives_every_frame_with_its_own_time_and_then_ends(void)
 		CU_ASSERT_EQUAL(burst.wire_bytes[i], sizes[i] + 100);
 		CU_ASSERT_EQUAL(burst.ts_ns[i], (1000 + i) * TL_NS_PER_S + 7 * i);
 		CU_ASSERT(holds_only(burst.pkts[i], (uint8_t)i));
+		CU_ASSERT_EQUAL(burst.pkts[i]->nb_segs, count_segments(burst.pkts[i]));
 	}
 	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
 	CU_ASSERT_EQUAL(q->burst(q, &burst), 0);
@@ -226,7 +237,34 @@ static void what_is_pushed_leaves_with_the_flush_and_is_counted(void)
 	tl_port_close(port);
 }
 
-// The ring holds 1023 frames: of more, the rest is refused, counted, freed and not recorded.
+// The ring holds 1023 frames.
+static void frames_that_find_no_room_wait_for_the_next_flush(void)
+{
+	struct tl_port *port = tl_test_port("vdev:net_ring_w", 1, test_clock);
+	struct recording recording = {0};
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
+	struct tl_txq *tx = tl_port_txq(port, 0);
+	tx->on_sent = on_sent;
+	tx->on_sent_ctx = &recording;
+	push(tx, tl_port_pool(port), 1100);
+	tl_txq_flush(tx);
+	CU_ASSERT_EQUAL(tx->tx_pkts, 1023);
+	CU_ASSERT_EQUAL(tx->n, 77);
+	CU_ASSERT_FALSE(tl_txq_has_room(tx));
+	CU_ASSERT_EQUAL(drain(tl_port_rxq(port, 0)), 1023);
+	tl_txq_flush(tx);
+	CU_ASSERT(tl_txq_has_room(tx));
+	tl_txq_flush(tx);
+	CU_ASSERT_EQUAL(drain(tl_port_rxq(port, 0)), 77);
+	tl_txq_record_sent(tx);
+	CU_ASSERT_EQUAL(recording.frames, 1100);
+	CU_ASSERT_EQUAL(tx->drop_tx_pkts, 0);
+	CU_ASSERT_EQUAL(tl_port_mbufs_in_use(port), 0);
+	tl_port_close(port);
+}
+
+// Of more than the ring and the queue hold, the rest is refused, counted, freed and not recorded.
 static void refused_frames_are_counted_and_not_recorded(void)
 {
 	struct tl_port *port = tl_test_port("vdev:net_ring_b", 1, test_clock);
@@ -236,16 +274,39 @@ static void refused_frames_are_counted_and_not_recorded(void)
 	struct tl_txq *tx = tl_port_txq(port, 0);
 	tx->on_sent = on_sent;
 	tx->on_sent_ctx = &recording;
-	push(tx, tl_port_pool(port), 1100);
-	tl_txq_flush(tx);
+	push(tx, tl_port_pool(port), 1200);
+	CU_ASSERT_EQUAL(tx->n, TL_TXQ_MAX - 1);
+	CU_ASSERT_EQUAL(tx->drop_tx_pkts, 1200 - 1023 - (TL_TXQ_MAX - 1));
+	tl_txq_drop_waiting(tx);
 	tl_txq_record_sent(tx);
-	CU_ASSERT_EQUAL(tx->tx_pkts + tx->drop_tx_pkts, 1100);
-	CU_ASSERT(tx->drop_tx_pkts > 0);
+	CU_ASSERT_EQUAL(tx->tx_pkts + tx->drop_tx_pkts, 1200);
 	CU_ASSERT_EQUAL(recording.frames, tx->tx_pkts);
 	CU_ASSERT(recording.last_ts_ns > 1000 * TL_NS_PER_S);
 	CU_ASSERT_EQUAL(drain(tl_port_rxq(port, 0)), tx->tx_pkts);
 	CU_ASSERT_EQUAL(tl_port_mbufs_in_use(port), 0);
 	tl_port_close(port);
+}
+
+static void a_file_drops_and_counts_what_is_pushed(void)
+{
+	static const uint32_t sizes[] = {60};
+	char path[96], text[96];
+
+	file_path(path, sizeof(path), "");
+	file_path(text, sizeof(text), "pcap:");
+	write_pcap(path, sizes, TL_ARRAY_LEN(sizes));
+	struct tl_port *port = tl_test_port(text, 1, test_clock);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
+	struct tl_txq *tx = tl_port_txq(port, 0);
+	push(tx, tl_port_pool(port), 3);
+	tl_txq_flush(tx);
+	push(tx, tl_port_pool(port), 2);
+	tl_txq_flush(tx);
+	CU_ASSERT_EQUAL(tx->drop_tx_pkts, 5);
+	CU_ASSERT_EQUAL(tx->tx_pkts, 0);
+	CU_ASSERT_EQUAL(tl_port_mbufs_in_use(port), 0);
+	tl_port_close(port);
+	unlink(path);
 }
 
 static void drops_are_told_by_queue_only_where_they_add_up(void)
@@ -333,9 +394,11 @@ int main(void)
 		{"a missing file or interface is named", a_missing_file_or_interface_is_named},
 		{"what is pushed leaves with the flush and is counted",
 			what_is_pushed_leaves_with_the_flush_and_is_counted},
+		{"a file drops and counts what is pushed", a_file_drops_and_counts_what_is_pushed},
 		{"drops are told by queue only where they add up", drops_are_told_by_queue_only_where_they_add_up},
 		{"the queue of a segment is computed as a NIC does", the_queue_of_a_segment_is_computed_as_a_nic_does},
 		{"RSS is known where the driver tells", rss_is_known_where_the_driver_tells},
+		{"frames that find no room wait for the next flush", frames_that_find_no_room_wait_for_the_next_flush},
 		{"refused frames are counted and not recorded", refused_frames_are_counted_and_not_recorded},
 	};
 

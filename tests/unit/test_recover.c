@@ -162,6 +162,8 @@ static void recover(struct image *image, struct tl_recover_report *report, uint3
 		fprintf(stderr, "# %s\n", err.text);
 		return;
 	}
+	CU_ASSERT_EQUAL(image->syncs != 0, report->changed);
+	CU_ASSERT_EQUAL(image->synced, image->steps); // nothing is written behind the sync
 	CU_ASSERT_EQUAL(report->records_kept, records);
 	CU_ASSERT_EQUAL(report->end_bytes, image->size);
 	CU_ASSERT_EQUAL(judge(image), records);
@@ -214,6 +216,54 @@ static void appends_missing_statistics(void)
 	CU_ASSERT_EQUAL(report.cut_bytes, 0);
 	CU_ASSERT_EQUAL(report.padded_bytes, 0);
 	tl_recover_report_fini(&report);
+	free(file);
+}
+
+// An option of an ISB of 8 bytes; a time is two words, the high one first.
+static uint64_t read_option(const uint8_t *isb, uint16_t code)
+{
+	struct tl_pcap_option option;
+	uint32_t total, at = 0, words[2];
+	uint64_t value = UINT64_MAX;
+
+	memcpy(&total, isb + 4, sizeof(total));
+	while (tl_pcap_next_option(isb + 20, total - 24, false, &at, &option) == 1)
+		if (option.code == code)
+			memcpy(&value, option.value, sizeof(value));
+	memcpy(words, &value, sizeof(words));
+	return code == 2 || code == 3 ? (uint64_t)words[0] << 32 | words[1] : value;
+}
+
+static void missing_statistics_tell_what_the_file_holds(void)
+{
+	struct file *file = make();
+	struct tl_recover_report report;
+	struct image image;
+	uint64_t first_ns[RINGS], last_ns[RINGS], records[RINGS] = {0}, ns = UINT64_C(1700000000000000000);
+	uint32_t block[3], found = 0;
+
+	for (uint32_t i = 0; i < SLABS; i++) {
+		uint32_t ring = i % RINGS;
+		first_ns[ring] = records[ring] == 0 ? ns : first_ns[ring];
+		records[ring] += file->slab_records[i];
+		ns += file->slab_records[i];
+		last_ns[ring] = ns - 1;
+	}
+	image_init(&image, file->bytes, file->slab_at[SLABS]);
+	recover(&image, &report, file->records);
+	for (uint64_t at = 0; at < image.size; at += block[1]) {
+		memcpy(block, image.bytes + at, sizeof(block));
+		if (block[0] != TL_PCAPNG_ISB)
+			continue;
+		found++;
+		CU_ASSERT_TRUE_FATAL(block[2] < RINGS);
+		CU_ASSERT_EQUAL(read_option(image.bytes + at, 2), first_ns[block[2]]);
+		CU_ASSERT_EQUAL(read_option(image.bytes + at, 3), last_ns[block[2]]);
+		CU_ASSERT_EQUAL(read_option(image.bytes + at, 8), records[block[2]]);
+	}
+	CU_ASSERT_EQUAL(found, RINGS);
+	tl_recover_report_fini(&report);
+	free(image.bytes);
 	free(file);
 }
 
@@ -300,17 +350,59 @@ static void cuts_zeros_and_garbage_off_the_end(void)
 	free(file);
 }
 
+// Slabs 1 and 3 of the first ring, the third between them missing: then the two meet.
+static void joins_ranges_of_one_ring_whatever_their_order(void)
+{
+	static const uint32_t orders[][4] = {{0, 2, 4, 6}, {6, 4, 2, 0}, {0, 4, 2, 6}, {4, 0, 6, 2}, {2, 6, 0, 4}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(orders); i++) {
+		struct file *file = make(), *other = make();
+		struct tl_recover_report report;
+		struct image image;
+		uint32_t records = 0, size = file->slab_at[0];
+		for (uint32_t k = 0; k < 4;
+			k++) { // the slabs of the first ring alone, and the second of them once more
+			uint32_t slab = orders[i][k], bytes = slab_end(file, slab) - file->slab_at[slab];
+			memcpy(other->bytes + size, file->bytes + file->slab_at[slab], bytes);
+			size += bytes;
+			records += file->slab_records[slab];
+		}
+		memset(other->bytes + size, 0, PAGE); // behind damage only what was not seen is taken
+		memcpy(other->bytes + size + PAGE, file->bytes + file->slab_at[orders[i][1]],
+			slab_end(file, orders[i][1]) - file->slab_at[orders[i][1]]);
+		image_init(&image, other->bytes, size + 4 * PAGE);
+		recover(&image, &report, records);
+		CU_ASSERT_EQUAL(report.slabs_kept, 4);
+		CU_ASSERT_EQUAL_FATAL(report.n_rings, 1);
+		CU_ASSERT_EQUAL(report.rings[0].n, 1);
+		CU_ASSERT_EQUAL(report.rings[0].kept[0].first, 0);
+		CU_ASSERT_EQUAL(report.rings[0].kept[0].last, 3);
+		tl_recover_report_fini(&report);
+		free(image.bytes);
+		free(other);
+		free(file);
+	}
+}
+
+// Slab 2 and slab 4, which one ring sealed one after the other, have changed places around slab 3.
 static void takes_slabs_in_any_order(void)
 {
+	static const uint32_t order[] = {4, 3, 2}; // 4 and 2 are two slabs of one ring in a row
 	struct file *file = make(), *swapped = make();
 	struct tl_recover_report report;
-	uint32_t one = slab_end(file, 2) - file->slab_at[2], other = slab_end(file, 3) - file->slab_at[3];
+	uint32_t at = file->slab_at[2];
 
-	memcpy(swapped->bytes + file->slab_at[2], file->bytes + file->slab_at[3], other);
-	memcpy(swapped->bytes + file->slab_at[2] + other, file->bytes + file->slab_at[2], one);
+	for (size_t i = 0; i < TL_ARRAY_LEN(order); i++) {
+		uint32_t bytes = slab_end(file, order[i]) - file->slab_at[order[i]];
+		memcpy(swapped->bytes + at, file->bytes + file->slab_at[order[i]], bytes);
+		at += bytes;
+	}
 	expect_without(swapped, file->size, 0, &report);
 	CU_ASSERT_FALSE(report.changed);
-	CU_ASSERT_EQUAL(report.rings[0].n, 1);
+	for (uint32_t ring = 0; ring < RINGS; ring++) {
+		CU_ASSERT_EQUAL(report.rings[ring].n, 1);
+		CU_ASSERT_EQUAL(tl_recover_missing(&report.rings[ring]), 0);
+	}
 	tl_recover_report_fini(&report);
 	memset(swapped->bytes + file->slab_at[1], 0, PAGE); // and behind damage
 	expect_without(swapped, file->size, 1u << 1, &report);
@@ -488,11 +580,173 @@ static void takes_no_slab_out_of_a_frame(void)
 	free(file);
 }
 
+// Behind a torn slab of this run lies a whole one of another, as a disk has it that held another recording.
+static void takes_no_slab_of_another_run_within_damage(void)
+{
+	struct file *file = make();
+	struct tl_recover_report report;
+	uint64_t run_id = RUN_ID + 1;
+
+	memset(file->bytes + file->slab_at[3], 0, PAGE);
+	memcpy(file->bytes + file->slab_at[4] + 16, &run_id, sizeof(run_id));
+	expect_without(file, file->size, 3u << 3, &report);
+	CU_ASSERT_EQUAL(report.padded_bytes, file->slab_at[5] - file->slab_at[3]);
+	CU_ASSERT_EQUAL(report.n_rings, RINGS);
+	tl_recover_report_fini(&report);
+	free(file);
+}
+
+// Statistics that stood between slabs close nothing when slabs follow: others are appended.
+static void statistics_between_slabs_do_not_close_a_file(void)
+{
+	struct file *file = calloc(1, sizeof(*file));
+	struct image image;
+	struct tl_recover_report report;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	put_prologue(file, "tapline test");
+	put_slab(file, 0, 3);
+	put_statistics(file);
+	put_slab(file, 1, 3);
+	image_init(&image, file->bytes, file->size);
+	recover(&image, &report, 6);
+	CU_ASSERT_EQUAL(report.statistics, RINGS);
+	CU_ASSERT_EQUAL(count_statistics(image.bytes, image.size), 2 * RINGS);
+	tl_recover_report_fini(&report);
+	free(image.bytes);
+	free(file);
+}
+
+// ---- files that are made to be slow
+
+// Check that a recovery of these bytes reads and searches some times their size, whatever they are.
+static void expect_linear(const uint8_t *bytes, uint64_t size, struct tl_recover_report *report)
+{
+	struct image image;
+	struct tl_err err;
+
+	image_init(&image, bytes, size);
+	CU_ASSERT_EQUAL(image_recover_with(&image, &(struct tl_recover_opts){.dry_run = true}, report, &err), 0);
+	CU_ASSERT(image.read_bytes < 5 * size);
+	CU_ASSERT(report->vain_bytes < 6 * size + (48u << 20));
+	if (image.read_bytes >= 5 * size || report->vain_bytes >= 6 * size + (48u << 20))
+		printf("# %.1f times the size was read, %.1f searched\n", (double)image.read_bytes / (double)size,
+			(double)report->vain_bytes / (double)size);
+	free(image.bytes);
+}
+
+#define HOSTILE_PAGES 8192u
+
+// A prologue, a whole slab, and then in each page what fill() puts there.
+static void expect_linear_pages(void (*fill)(uint8_t *page, uint64_t left), struct tl_recover_report *report)
+{
+	struct file *file = make();
+	uint64_t size = (uint64_t)HOSTILE_PAGES * PAGE;
+	uint8_t *bytes = calloc(1, size);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
+	memcpy(bytes, file->bytes, slab_end(file, 0));
+	for (uint64_t at = slab_end(file, 0) + PAGE; at < size; at += PAGE)
+		fill(bytes + at, size - at);
+	expect_linear(bytes, size, report);
+	free(bytes);
+	free(file);
+}
+
+// A HEAD, and one block of nearly 4 MiB that is whole, but the number of records is wrong.
+static void fill_with_heads(uint8_t *page, uint64_t left)
+{
+	uint32_t used = (uint32_t)tl_min_u64(left, 1023 * PAGE) - TL_PCAPNG_HEAD_BYTES;
+	uint32_t block[2] = {0x80000009, used - TL_PCAPNG_HEAD_BYTES};
+
+	tl_pcapng_put_head(
+		page, &(struct tl_pcapng_head){
+			      .run_id = RUN_ID, .sequence = left, .file = file_id, .used_bytes = used, .records = 1});
+	memcpy(page + TL_PCAPNG_HEAD_BYTES, block, sizeof(block));
+	memcpy(page + used - sizeof(block[1]), &block[1], sizeof(block[1]));
+}
+
+// Statistics, behind which blocks follow that never end on a boundary: the k-th of each page's begins at 128 KiB * k
+// and 16 * k behind the page.
+static void fill_with_statistics(uint8_t *page, uint64_t left)
+{
+	const uint32_t step = (128u << 10) + 16;
+	uint32_t len = tl_pcapng_put_isb(page, 256, &(struct tl_pcapng_isb){.if_dropped_pkts = 0});
+	uint32_t block[3] = {step, TL_PCAPNG_PAD, step}; // where one ends and the next begins
+
+	memcpy(page + len, (const uint32_t[]){TL_PCAPNG_PAD, step + 256 - len}, 8);
+	for (uint32_t k = 1; k < 230; k++) {
+		block[0] = k == 1 ? step + 256 - len : step;
+		memcpy(page + 256 + 16 * k - 4, block, sizeof(block));
+	}
+}
+
+// A whole slab of a run of its own, and then a block that claims 8 MiB.
+static void fill_with_claims(uint8_t *page, uint64_t left)
+{
+	uint32_t block[2] = {0x80000009, 8u << 20};
+
+	if (left / PAGE % 2 == 0)
+		memcpy(page, block, sizeof(block));
+	else {
+		tl_pcapng_put_head(page,
+			&(struct tl_pcapng_head){.run_id = left, .file = file_id, .used_bytes = TL_PCAPNG_HEAD_BYTES});
+		tl_pcapng_put_pad(page + TL_PCAPNG_HEAD_BYTES, PAGE - TL_PCAPNG_HEAD_BYTES);
+	}
+}
+
+static void costs_some_times_the_size_whatever_is_in_the_file(void)
+{
+	void (*const fills[])(uint8_t * page, uint64_t left) = {
+		fill_with_heads, fill_with_statistics, fill_with_claims};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(fills); i++) {
+		struct tl_recover_report report;
+		expect_linear_pages(fills[i], &report);
+		tl_recover_report_fini(&report);
+	}
+}
+
+// Slabs of one page each: each of a run of its own, or all of one ring in descending order.
+static void lists_no_more_than_a_recording_can_have(void)
+{
+	for (int descending = 0; descending < 2; descending++) {
+		struct file *file = make();
+		uint32_t n = FILE_BYTES_MAX / PAGE * 16, first = slab_end(file, 0);
+		uint8_t *bytes = calloc(n + 2, PAGE);
+		struct tl_recover_report report;
+		CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
+		memcpy(bytes, file->bytes, first);
+		for (uint32_t i = 0; i < n; i++) {
+			uint8_t *slab = bytes + first + i * PAGE;
+			struct tl_pcapng_epb epb = {.cap_bytes = 60, .wire_bytes = 60};
+			tl_pcapng_put_head(
+				slab, &(struct tl_pcapng_head){.run_id = descending ? RUN_ID : RUN_ID + 1 + i,
+					      .file = file_id,
+					      .ring = descending,
+					      .sequence = 2 * (n - i),
+					      .used_bytes = TL_PCAPNG_HEAD_BYTES + tl_pcapng_epb_bytes(60, 0, 0),
+					      .records = 1});
+			memset(tl_pcapng_put_epb(slab + TL_PCAPNG_HEAD_BYTES, &epb), 0, 60);
+			uint32_t used = TL_PCAPNG_HEAD_BYTES + tl_pcapng_epb_bytes(60, 0, 0);
+			tl_pcapng_put_pad(slab + used, PAGE - used);
+		}
+		expect_linear(bytes, first + (uint64_t)n * PAGE, &report);
+		CU_ASSERT_EQUAL(report.slabs_kept, n + 1);
+		CU_ASSERT(report.n_rings <= 1024);
+		for (uint32_t i = 0; i < report.n_rings; i++)
+			CU_ASSERT(report.rings[i].n <= 1025);
+		tl_recover_report_fini(&report);
+		free(bytes);
+		free(file);
+	}
+}
+
 static void refuses_slabs_whose_blocks_do_not_add_up(void)
 {
 	static const struct {
 		uint32_t at, add;
-	} spoils[] = {{36, 4}, {36, 4096}, {40, 1}, {64 + 4, 4}, {64 + 8, 2}, {64 + 20, 4096}};
+	} spoils[] = {{36, 4}, {36, 4096}, {40, 1}, {64 + 4, 4}, {64 + 8, 2}, {64 + 20, 4}, {64 + 20, 4096}};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(spoils); i++) {
 		struct file *file = make();
@@ -593,6 +847,32 @@ static void recovers_what_a_pipe_delivered(void)
 	free(file);
 }
 
+// Two recordings one after the other, the second with one interface.
+static void each_section_has_its_own_interfaces(void)
+{
+	struct file *file = calloc(1, sizeof(*file));
+	struct tl_recover_report report;
+	struct image image;
+	uint64_t before = file_id;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	file_id = 0;
+	put_prologue(file, "tapline test");
+	put_record(file, 1);
+	file->size += tl_pcapng_put_shb(
+		file->bytes + file->size, PAGE, &(struct tl_pcapng_shb){.application = "tapline test"});
+	file->size += tl_pcapng_put_idb(file->bytes + file->size, PAGE, &(struct tl_pcapng_idb){.name = "test0"});
+	put_record(file, 0);
+	put_record(file, 1);
+	file_id = before;
+	image_init(&image, file->bytes, file->size);
+	recover(&image, &report, 2);
+	CU_ASSERT(report.cut_bytes > 0);
+	tl_recover_report_fini(&report);
+	free(image.bytes);
+	free(file);
+}
+
 // ---- files
 
 static void write_file(const char *path, const void *bytes, size_t size)
@@ -619,10 +899,12 @@ static void recovers_a_file_on_the_disk(void)
 	int fd = tl_recover_open(cwd, false, &err);
 	CU_ASSERT_TRUE_FATAL(fd >= 0);
 	CU_ASSERT_EQUAL(tl_recover_open(cwd, false, &err), -EBUSY); // locked
+	CU_ASSERT_EQUAL(futimens(fd, (struct timespec[]){{.tv_sec = 1000}, {.tv_sec = 2000}}), 0);
 	CU_ASSERT_EQUAL(tl_recover_fd(fd, &(struct tl_recover_opts){0}, &report, &err), 0);
 	CU_ASSERT_EQUAL(report.slabs_kept, SLABS - 2);
 	CU_ASSERT_EQUAL(stat(cwd, &status), 0);
 	CU_ASSERT_EQUAL((uint64_t)status.st_size, report.end_bytes);
+	CU_ASSERT_EQUAL(status.st_mtim.tv_sec, 2000); // a ring knows by it how old what is recorded is
 	tl_recover_report_fini(&report);
 	close(fd);
 	CU_ASSERT_EQUAL(tl_recover_open(path, true, &err), -ENOMSG); // a directory
@@ -669,6 +951,13 @@ int main(void)
 			writes_holes_of_any_size_as_blocks_that_readers_take},
 		{"cuts zeros and garbage off the end", cuts_zeros_and_garbage_off_the_end},
 		{"takes slabs in any order", takes_slabs_in_any_order},
+		{"joins the slabs of one ring, whatever their order", joins_ranges_of_one_ring_whatever_their_order},
+		{"takes no slab of another run within damage", takes_no_slab_of_another_run_within_damage},
+		{"does not take statistics between slabs for those that close the file",
+			statistics_between_slabs_do_not_close_a_file},
+		{"reads and searches some times the size of a file, whatever is in it",
+			costs_some_times_the_size_whatever_is_in_the_file},
+		{"lists no more runs and ranges than a recording can have", lists_no_more_than_a_recording_can_have},
 		{"recovers a file cut at any sector", recovers_a_file_cut_at_any_sector},
 		{"loses only the slab that lost a page", loses_only_the_slab_that_lost_a_page},
 		{"makes up a lost header", makes_up_a_lost_header},
@@ -682,6 +971,8 @@ int main(void)
 			gives_the_same_file_when_it_was_killed_after_any_step},
 		{"only looks when dry", only_looks_when_dry},
 		{"gives up when told to", gives_up_when_told_to},
+		{"missing statistics tell what the file holds", missing_statistics_tell_what_the_file_holds},
+		{"each section has its own interfaces", each_section_has_its_own_interfaces},
 		{"recovers what a pipe delivered", recovers_what_a_pipe_delivered},
 		{"recovers a file on the disk", recovers_a_file_on_the_disk},
 		{"gives the next name that is free", gives_the_next_name_that_is_free},

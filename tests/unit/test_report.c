@@ -52,10 +52,12 @@ static struct tl_snapshot *snapshot(void)
 		.mode = "mcast_to_tcp",
 		.state = "connected",
 		.received_msgs = 100,
-		.echoed_msgs = 90,
+		.echoed_msgs = 86,
+		.refused_msgs = 4,
 		.drop_no_conn_msgs = 5,
 		.drop_full_msgs = 3,
-		.drop_tx_msgs = 2,
+		.drop_tx_msgs = 1,
+		.lost_unacked_msgs = 1,
 		.residence = {.count = 90,
 			.min_ns = 800,
 			.p50_ns = 1200,
@@ -132,8 +134,8 @@ static void each_counter_of_an_identity_can_break_it(void)
 		&port->ptp.received.ptp_stamped_pkts, &port->ptp.received.ptp_busy_pkts,
 		&port->ptp.received.ptp_lost_pkts, &rx->offered_pkts, &rx->written_pkts, &rx->filtered_pkts,
 		&rx->expired_pkts, &rx->cut_pkts, &rx->drop_ring_pkts, &rx->drop_disk_pkts, &tx->offered_pkts,
-		&tx->written_pkts, &tx->drop_disk_pkts, &echo->received_msgs, &echo->echoed_msgs,
-		&echo->drop_no_conn_msgs, &echo->drop_full_msgs, &echo->drop_tx_msgs};
+		&tx->written_pkts, &tx->drop_disk_pkts, &echo->received_msgs, &echo->echoed_msgs, &echo->refused_msgs,
+		&echo->drop_no_conn_msgs, &echo->drop_full_msgs, &echo->drop_tx_msgs, &echo->lost_unacked_msgs};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(counters); i++) {
 		++*counters[i];
@@ -447,7 +449,7 @@ static void the_echo_table_shows_both_stages(void)
 
 	CU_ASSERT_TRUE(has_line(text, "echo echo0 (mcast_to_tcp, connected)"));
 	CU_ASSERT_TRUE(has_line(text, "    received_msgs                      100"));
-	CU_ASSERT_TRUE(has_line(text, "  = echoed_msgs                         90"));
+	CU_ASSERT_TRUE(has_line(text, "  = echoed_msgs                         86"));
 	CU_ASSERT_TRUE(has_line(text, "  ok: every message received is accounted for"));
 	CU_ASSERT_TRUE(has_line(text, "  NOT ECHOED: 10 of 100 messages, 10.0000 %"));
 	CU_ASSERT_TRUE(has_line(text,

@@ -372,6 +372,7 @@ struct found {
 	unsigned n_interfaces, n_frames;
 	uint32_t frame_interface[TL_BURST];
 	uint64_t frame_ns[TL_BURST];
+	uint64_t received[4]; // as the statistics of each interface tell
 };
 
 static uint32_t word(const uint8_t *at)
@@ -396,6 +397,17 @@ static void take_interface(struct found *found, const uint8_t *block)
 	}
 }
 
+// The frames that an interface received: option 4 of an ISB.
+static void take_statistics(struct found *found, const uint8_t *block)
+{
+	uint32_t bytes = word(block + 4) - 24, at = 0;
+	struct tl_pcap_option option;
+
+	while (tl_pcap_next_option(block + 20, bytes, false, &at, &option) == 1)
+		if (option.code == 4)
+			memcpy(&found->received[word(block + 8)], option.value, sizeof(found->received[0]));
+}
+
 static void read_blocks(const char *path, struct found *found)
 {
 	static uint8_t bytes[1 << 20];
@@ -408,6 +420,8 @@ static void read_blocks(const char *path, struct found *found)
 	for (const uint8_t *b = bytes; b < bytes + size; b += word(b + 4)) {
 		if (word(b) == 1)
 			take_interface(found, b);
+		if (word(b) == TL_PCAPNG_ISB)
+			take_statistics(found, b);
 		if (word(b) != 6)
 			continue;
 		found->frame_interface[found->n_frames] = word(b + 8);
@@ -469,6 +483,8 @@ static void a_file_says_of_each_record_which_source_its_time_has(const struct tl
 	}
 	if (cfg->dir[TL_DIR_TX])
 		CU_ASSERT_EQUAL(found.frame_interface[9], 1);
+	CU_ASSERT_EQUAL(found.received[0], 9);
+	CU_ASSERT_EQUAL(found.received[1], cfg->dir[TL_DIR_TX] ? 1 : 0);
 	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
 	tl_port_close(port);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests of the steering between the lcores of a port: whose a frame is, and that none is lost or torn on its way.
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -247,6 +248,30 @@ static void give_tcp(struct tl_steer *steer, uint16_t from, unsigned times)
 	rte_pktmbuf_free(burst.pkts[0]);
 }
 
+// A burst is put together from several rings: it is as old as the oldest frame in it, whichever ring that came from.
+static void a_burst_is_as_old_as_its_oldest_frame(void)
+{
+	static const uint64_t tsc[][2] = {{70, 50}, {50, 70}};
+	struct frame f = tcp_frame(7, 0x10, "x");
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(tsc); i++) {
+		struct bed bed = start_steer();
+		for (uint16_t from = 0; from < QUEUES; from += 2) {
+			struct rte_mbuf *m = tl_test_mbuf(rte_mempool_lookup(POOL), f.bytes, f.len);
+			struct tl_burst burst = {.n = 1, .queue = from, .tsc = tsc[i][from / 2], .pkts = {m}};
+			tl_wire_parse(f.bytes, f.len, &burst.pkt[0]);
+			(void)tl_steer_split(tl_steer_side(bed.steer, from), &burst);
+			rte_pktmbuf_free(m);
+		}
+		struct tl_burst *handed = tl_steer_take(tl_steer_side(bed.steer, 1), 99);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(handed);
+		CU_ASSERT_EQUAL(handed->n, 2);
+		CU_ASSERT_EQUAL(handed->tsc, 50);
+		rte_pktmbuf_free_bulk(handed->pkts, handed->n);
+		stop_steer(&bed);
+	}
+}
+
 static void a_full_ring_drops_and_counts_and_hinders_no_other(void)
 {
 	struct bed bed = start_steer();
@@ -265,6 +290,35 @@ static void a_full_ring_drops_and_counts_and_hinders_no_other(void)
 	CU_ASSERT_EQUAL(from.handoff_pkts, TL_STEER_RING + 13);
 	CU_ASSERT_EQUAL(from.drop_handoff_pkts, 10);
 	CU_ASSERT_EQUAL(to.handoff_taken_pkts, TL_STEER_RING + 8);
+	stop_steer(&bed);
+}
+
+// More than they can take in a round have come from both others.
+static void each_lcores_frames_have_their_turn(void)
+{
+	struct bed bed = start_steer();
+	struct tl_steer_side *side = tl_steer_side(bed.steer, 1);
+
+	give_tcp(bed.steer, 0, QUEUES * TL_BURST);
+	give_tcp(bed.steer, 2, QUEUES * TL_BURST);
+	for (unsigned i = 0; i < QUEUES; i++) {
+		const struct tl_burst *b = tl_steer_take(side, 1);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(b);
+		rte_pktmbuf_free_bulk((struct rte_mbuf **)b->pkts, b->n);
+	}
+	CU_ASSERT_NOT_EQUAL(side->from[0]->taken, 0);
+	CU_ASSERT_NOT_EQUAL(side->from[2]->taken, 0);
+	stop_steer(&bed);
+}
+
+static void a_group_stays_with_its_first_owner(void)
+{
+	struct bed bed = start_steer();
+	struct frame mcast = udp_frame(PEER, GROUP, 5001, "m");
+
+	CU_ASSERT_EQUAL(tl_steer_own_group(tl_steer_side(bed.steer, 2), GROUP), -EEXIST);
+	CU_ASSERT_EQUAL(tl_steer_own_group(tl_steer_side(bed.steer, 1), GROUP), 0);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &mcast), 10);
 	stop_steer(&bed);
 }
 
@@ -436,8 +490,11 @@ int main(void)
 			an_icmp_error_goes_to_the_owner_of_the_packet_it_quotes},
 		{"IPv6 is steered as IPv4 is", ipv6_is_steered_as_ipv4_is},
 		{"the rest of a burst stays in order", the_rest_of_a_burst_stays_in_order},
+		{"a burst from several lcores is as old as its oldest frame", a_burst_is_as_old_as_its_oldest_frame},
 		{"a full ring drops and counts, and hinders no other",
 			a_full_ring_drops_and_counts_and_hinders_no_other},
+		{"each lcore's frames have their turn", each_lcores_frames_have_their_turn},
+		{"a group stays with its first owner", a_group_stays_with_its_first_owner},
 		{"what lies in a ring at the end is freed", what_lies_in_a_ring_at_the_end_is_freed},
 		{"the ports of active opens are shared out", the_ports_of_active_opens_are_shared_out},
 		{"with RSS known the answers arrive where they belong",

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include <tl_random.h>
+
 #include "tl_test_tcp_host.h"
 
 static void passive_open(void)
@@ -804,6 +806,39 @@ static void waiting_room_is_shared(void)
 	stop(h);
 }
 
+// 16 connections, with as much beyond a gap on each as it holds.
+static void come_too_early(struct host *h, struct app *app)
+{
+	struct tl_tcp_listener *listener = NULL;
+
+	CU_ASSERT_EQUAL_FATAL(tl_tcp_listen(h->net, OUR_PORT, 16, &APP_OPS, app, NULL, &listener), 0);
+	for (uint16_t i = 0; i < 16; i++) {
+		h->peer_port = PORT(40000 + i);
+		give_syn(h, 0, PEERS, 0);
+		give(h, A, PEERS + 1, OURS + 1, 0);
+		for (uint32_t k = 1; k <= TL_TCP_OOO_MAX; k++)
+			give(h, A, PEERS + 1 + k * 20, OURS + 1, 10);
+		forget(h);
+	}
+	CU_ASSERT_EQUAL(app->opened, 16);
+}
+
+static void stacks_share_the_waiting_room_of_their_pool(void)
+{
+	struct host *h[4];
+	struct app app[4] = {{0}};
+	unsigned before = rte_mempool_in_use_count(test_pool());
+
+	for (unsigned i = 0; i < 4; i++) {
+		h[i] = start_sharing(4, 16, 4096, 1500, true);
+		come_too_early(h[i], &app[i]);
+		CU_ASSERT(h[i]->net->tcp->ooo_held > 0);
+	}
+	CU_ASSERT(rte_mempool_in_use_count(test_pool()) - before <= POOL_MBUFS / 4 + 4); // and a spare each
+	for (unsigned i = 4; i > 0; i--)
+		stop(h[i - 1]);
+}
+
 static void waiting_room_is_bounded(void)
 {
 	struct host *h = start();
@@ -821,6 +856,69 @@ static void waiting_room_is_bounded(void)
 	tl_tcp_abort(app.c);
 	tl_txq_flush(&h->tx);
 	CU_ASSERT_EQUAL(mbufs_taken(h), 0);
+	stop(h);
+}
+
+// Messages of 1 to 300 bytes go round the ring many times, and are acknowledged up to any byte: of each the last byte
+// tells whether it arrived whole.
+static void counts_what_is_not_acknowledged(void)
+{
+	struct host *h = start_with(4, 4096, 1500, true);
+	struct app app = {0};
+	static bool is_last[1 << 17];
+	uint64_t rng = 1;
+
+	memset(is_last, 0, sizeof(is_last));
+	accept_peer(h, &app);
+	for (unsigned i = 0; i < 2000 && app.c->snd_end - OURS < sizeof(is_last) - 4096; i++) {
+		for (uint32_t len; (len = 1 + (uint32_t)(tl_random_next(&rng) % 300)) <= tl_tcp_room(app.c);) {
+			say(&app, len);
+			is_last[app.c->snd_end - 1 - OURS] = true;
+		}
+		uint32_t in_flight = app.c->snd_max - app.c->snd_una;
+		give(h, A, PEERS + 1, app.c->snd_una + (uint32_t)(tl_random_next(&rng) % (in_flight + 1)), 0);
+		forget(h);
+		uint32_t msgs = 0;
+		for (uint32_t at = app.c->snd_una; at != app.c->snd_end; at++)
+			msgs += is_last[at - OURS];
+		CU_ASSERT_EQUAL_FATAL(tl_tcp_unacked(app.c).msgs, msgs);
+		CU_ASSERT_EQUAL_FATAL(tl_tcp_unacked(app.c).bytes, app.c->snd_end - app.c->snd_una);
+	}
+	CU_ASSERT(app.c->snd_end - OURS > 20 * 4096);
+	stop(h);
+}
+
+// A port that takes nothing for a while: a burst of segments waits in its queue and the rest in the send buffer.
+static void full_queue_is_no_loss(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_peer(h, &app);
+	uint32_t cwnd = app.c->cwnd;
+	h->ring_taken = TL_BURST;
+	for (unsigned i = 0; i < 100; i++)
+		say(&app, 100);
+	CU_ASSERT_EQUAL(h->tx.n, TL_BURST);
+	CU_ASSERT_EQUAL(app.c->snd_nxt, OURS + 1 + TL_BURST * 100);
+	CU_ASSERT(h->net->stats.tcp_tx_full > 0);
+	pass(h, 5 * MS);
+	CU_ASSERT_EQUAL(h->tx.n, TL_BURST);
+	SILENT(h);
+	h->ring_taken = 0;
+	pass(h, 5 * MS);
+	for (uint32_t seq = OURS + 1; seq != OURS + 1 + 100 * 100;) {
+		const struct sent *s = next_sent(h);
+		CU_ASSERT_FATAL(s->len >= 100);
+		CU_ASSERT_EQUAL(s->seq, seq);
+		CU_ASSERT_EQUAL(s->data[0], byte_at(seq));
+		seq += s->len;
+	}
+	SILENT(h);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_retransmits, 0);
+	CU_ASSERT_EQUAL(app.c->cwnd, cwnd);
+	give(h, A, PEERS + 1, OURS + 1 + 100 * 100, 0);
+	CU_ASSERT_EQUAL(tl_tcp_room(app.c), 65536);
 	stop(h);
 }
 
@@ -875,6 +973,70 @@ static void peer_that_never_reads(void)
 	CU_ASSERT(h->net->stats.tcp_window_probes_tx > 10);
 	pass(h, 61 * SECOND);
 	pass(h, 61 * SECOND);
+	CU_ASSERT_EQUAL(app.closed, 1);
+	CU_ASSERT_EQUAL(app.reason, TL_TCP_TIMEOUT);
+	stop(h);
+}
+
+static struct host *start_with_shut_window(struct app *app)
+{
+	static const struct tl_tcp_opts opts = {.user_timeout_ms = 20000};
+	struct host *h = start();
+
+	accept_with(h, app, &opts);
+	h->window = 0;
+	give(h, A, PEERS + 1, OURS + 1, 0);
+	say(app, 500);
+	return h;
+}
+
+// The peer answers the probes of that long, all or all but every fourth. Returns how many were sent.
+static unsigned answer_probes(struct host *h, uint64_t ns, bool all)
+{
+	unsigned probes = 0;
+
+	for (uint64_t end_ns = h->now_ns + ns; h->now_ns < end_ns; forget(h)) {
+		pass(h, 100 * MS);
+		if (h->n_sent != h->n_seen && (all || probes++ % 4 != 3))
+			give(h, A, PEERS + 1, OURS + 1, 0);
+	}
+	return probes;
+}
+
+static void shut_window_outlasts_the_user_timeout(void)
+{
+	struct app app = {0};
+	struct host *h = start_with_shut_window(&app);
+
+	(void)answer_probes(h, 3600 * SECOND, true);
+	CU_ASSERT_EQUAL(app.closed, 0);
+	h->window = WINDOW;
+	give(h, A, PEERS + 1, OURS + 1, 0);
+	SENDS(h, A | P, OURS + 1, PEERS + 1, 500);
+	stop(h);
+}
+
+static void lost_probe_ends_nothing(void)
+{
+	struct app app = {0};
+	struct host *h = start_with_shut_window(&app);
+
+	CU_ASSERT(answer_probes(h, 3600 * SECOND, false) > 600);
+	CU_ASSERT_EQUAL(app.closed, 0);
+	stop(h);
+}
+
+static void unanswered_probes_end_it(void)
+{
+	struct app app = {0};
+	struct host *h = start_with_shut_window(&app);
+
+	(void)answer_probes(h, 100 * SECOND, true);
+	for (unsigned i = 0; i < 100 && h->n_sent == h->n_seen; i++)
+		pass(h, 100 * MS);
+	pass(h, 19500 * MS); // from the first that is not answered
+	CU_ASSERT_EQUAL(app.closed, 0);
+	pass(h, SECOND);
 	CU_ASSERT_EQUAL(app.closed, 1);
 	CU_ASSERT_EQUAL(app.reason, TL_TCP_TIMEOUT);
 	stop(h);
@@ -1727,6 +1889,43 @@ static void blind_data_is_refused(void)
 	stop(h);
 }
 
+// Neither its bytes are held nor its ACK counts.
+static void segment_past_the_edge_is_refused(void)
+{
+	static const uint32_t past[] = {1, 2, 1000, 1u << 20};
+
+	for (unsigned i = 0; i < 2 * TL_ARRAY_LEN(past); i++) {
+		struct host *h = start();
+		struct app app = {0};
+		accept_peer(h, &app);
+		say(&app, 100);
+		forget(h);
+		give(h, A, app.c->rcv_adv + past[i / 2], OURS + 101, i % 2 ? 10 : 0);
+		SENDS(h, A, OURS + 101, PEERS + 1, 0);
+		CU_ASSERT_EQUAL(h->net->stats.tcp_out_of_window_pkts, 1);
+		CU_ASSERT_EQUAL(app.c->ooo_count, 0);
+		CU_ASSERT_EQUAL(app.c->snd_una, OURS + 1);
+		stop(h);
+	}
+}
+
+// The mbufs that may be held are held by others: of this connection none, and no array for them.
+static void refused_early_segment_borrows_nothing(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_peer(h, &app);
+	const void *free_array = h->net->tcp->held.free;
+	h->net->tcp->ooo_max = 0;
+	give(h, A, PEERS + 101, OURS + 1, 10);
+	SENDS(h, A, OURS + 1, PEERS + 1, 0);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_ooo_dropped_pkts, 1);
+	CU_ASSERT_PTR_EQUAL(h->net->tcp->held.free, free_array);
+	CU_ASSERT_PTR_NULL(app.c->ooo);
+	stop(h);
+}
+
 static void wrong_ack_in_the_handshake(void)
 {
 	struct host *h = start();
@@ -1771,8 +1970,47 @@ static void isn_cannot_be_guessed(void)
 	pass(h, SECOND);
 	CU_ASSERT_EQUAL(tl_tcp_isn(h->net, tl_tcp_key(PEER, 0, OUR_PORT)) - isn[0], 250000); // RFC 6528: the 4 us clock
 	// SipHash-2-4 of the 8 bytes 00..07 under the key 00..0f, from its paper's test vectors.
-	struct tl_tcp_table table = {.secret = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)}};
-	CU_ASSERT_EQUAL(tl_tcp_hash(&table, UINT64_C(0x0706050403020100)), UINT64_C(0x93f5f5799a932462));
+	static const uint64_t key[2] = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)};
+	CU_ASSERT_EQUAL(tl_tcp_hash(key, UINT64_C(0x0706050403020100)), UINT64_C(0x93f5f5799a932462));
+	stop(h);
+}
+
+// Two hosts with all secrets of their own: no word is another's.
+static void secrets_are_drawn_one_by_one(void)
+{
+	enum { WORDS = sizeof(struct tl_tcp_secrets) / sizeof(uint64_t) };
+	uint64_t word[2 * WORDS];
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct host h = {.tx = {.flush_fn = collect, .backend = &h}};
+		struct tl_net_cfg cfg = test_cfg(&h.tx, 1, 4, 4096);
+		cfg.seed = 0;
+		struct tl_net *net = test_net(&cfg);
+		memcpy(word + i * WORDS, &net->tcp->secrets, sizeof(net->tcp->secrets));
+		tl_net_destroy(net);
+	}
+	for (unsigned i = 0; i < 2 * WORDS; i++)
+		for (unsigned j = 0; j < i; j++)
+			CU_ASSERT_NOT_EQUAL(word[i], word[j]);
+}
+
+// An ISN, a timestamp, a cookie and a port: what is seen of one changes only with its own secret.
+static void secrets_have_one_use_each(void)
+{
+	struct host *h = start();
+	struct tl_tcp_secrets *secrets = &h->net->tcp->secrets;
+	struct tl_tcp_key key = tl_tcp_key(PEER, PEER_PORT, OUR_PORT);
+
+	h->net->tcp->isn_fixed = false;
+	uint32_t isn = tl_tcp_isn(h->net, key), offset = tl_tcp_stamp_offset(h->net, key);
+	secrets->cookie[0]++;
+	secrets->port[0]++;
+	secrets->stamp[0]++;
+	CU_ASSERT_EQUAL(tl_tcp_isn(h->net, key), isn);
+	secrets->isn[0]++;
+	secrets->stamp[0]--;
+	CU_ASSERT_NOT_EQUAL(tl_tcp_isn(h->net, key), isn);
+	CU_ASSERT_EQUAL(tl_tcp_stamp_offset(h->net, key), offset);
 	stop(h);
 }
 
@@ -2126,8 +2364,16 @@ static const struct tl_test tests[] = {
 	{"SACK blocks that cannot be, or were not agreed on, mean nothing", wrong_blocks_mean_nothing},
 	{"of what the peer holds 32 ranges are remembered, the nearest", sacked_ranges_are_few},
 	{"a timeout forgets what the peer held; what it names again is not sent again", timeout_forgets_sacks},
+	{"messages that are not acknowledged whole are counted, wherever they lie in the ring",
+		counts_what_is_not_acknowledged},
+	{"a full queue of the port makes segments wait, and is no loss", full_queue_is_no_loss},
 	{"a shut window is probed until it opens", zero_window_is_probed},
 	{"a peer that never reads is kept as long as it answers", peer_that_never_reads},
+	{"a window probe that is answered keeps the connection alive, whatever the user timeout",
+		shut_window_outlasts_the_user_timeout},
+	{"the loss of a window probe ends no connection", lost_probe_ends_nothing},
+	{"the user timeout of a shut window counts from the first probe that is not answered",
+		unanswered_probes_end_it},
 	{"RST, with data or without, and URG are heard while our window is shut",
 		rst_and_urg_count_while_our_window_is_shut},
 	{"FIN gets through a shut window", fin_goes_through_a_shut_window},
@@ -2148,9 +2394,13 @@ static const struct tl_test tests[] = {
 	{"only an RST with the exact sequence number ends a connection", only_the_exact_rst_ends_it},
 	{"a SYN on a connection is challenged", blind_syn_is_challenged},
 	{"data with an impossible ACK or outside the window is refused", blind_data_is_refused},
+	{"a segment past the window's edge is refused", segment_past_the_edge_is_refused},
+	{"a segment that came early and is refused borrows nothing", refused_early_segment_borrows_nothing},
 	{"a wrong ACK in the handshake is answered with RST", wrong_ack_in_the_handshake},
 	{"keepalive probes are answered", keepalives_are_answered},
 	{"ISNs are a keyed hash and the 4 us clock", isn_cannot_be_guessed},
+	{"each secret is drawn from the kernel's random source by itself", secrets_are_drawn_one_by_one},
+	{"each secret has one use", secrets_have_one_use_each},
 	{"a hard ICMP error ends a handshake, a soft one names the reason", hard_error_ends_the_handshake},
 	{"no ICMP error ends what is established", no_icmp_ends_what_is_open},
 	{"unanswered ARP ends the handshake, once", unanswered_arp_ends_the_handshake},
@@ -2175,6 +2425,8 @@ static const struct tl_test tests[] = {
 	{"a FIN takes a place in the peer's window", fin_takes_a_place_in_the_window},
 	{"keepalive probes a silent peer five times", keepalive},
 	{"all connections together hold a share of the mbufs", waiting_room_is_shared},
+	{"stacks on one pool hold a quarter of it together, however much comes too early",
+		stacks_share_the_waiting_room_of_their_pool},
 	{"ten years without a tick pass at once", long_pause},
 };
 

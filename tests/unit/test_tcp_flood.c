@@ -145,18 +145,41 @@ static void old_cookies_are_refused(void)
 	}
 }
 
+// The cookie of another host that has the same secrets: by its hash it is good.
 static void no_cookie_no_entry(void)
 {
-	struct host *h = start();
-	struct app app = {0};
+	struct app app = {0}, other = {0};
+	struct host *flooded = start_flooded(&other, NULL);
 
-	(void)hear(h, &app, NULL);
-	h->net->tcp->isn_fixed = false;
-	struct tl_tcp_seg seg = {.seq = PEERS + 1};
-	CU_ASSERT_FALSE(tl_tcp_cookie_check(h->net, tl_tcp_key(PEER, PEER_PORT, OUR_PORT), &seg));
-	give(h, A, PEERS + 1, 77, 0);
-	SENDS(h, R, 77, 0, 0);
-	CU_ASSERT_EQUAL(app.opened, 0);
+	give_stamped_syn(flooded, 0, PEERS, 0);
+	const struct sent cookie = *next_sent(flooded);
+	struct tl_tcp_secrets secrets = flooded->net->tcp->secrets;
+	stop(flooded);
+	for (unsigned sent_one = 0; sent_one < 2; sent_one++) {
+		struct host *h = start();
+		(void)hear(h, &app, NULL);
+		h->net->tcp->secrets.cookie[0] = secrets.cookie[0];
+		h->net->tcp->secrets.cookie[1] = secrets.cookie[1];
+		if (sent_one)
+			h->net->tcp->cookies_ns = h->now_ns;
+		answer(h, &cookie);
+		CU_ASSERT_EQUAL(app.opened, sent_one);
+		stop(h);
+	}
+}
+
+// Nothing of an ordinary connection is left that counts as half open.
+static void flood_after_a_connection(void)
+{
+	struct app app = {0};
+	struct host *h = start();
+
+	accept_peer(h, &app);
+	give(h, R, PEERS + 1, 0, 0);
+	CU_ASSERT_EQUAL(app.closed, 1);
+	flood(h);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_syn_cookies_tx, FLOOD - 4);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_backlog_drops, 0);
 	stop(h);
 }
 
@@ -189,6 +212,7 @@ int main(void)
 		{"an ACK that forges a SYN cookie is refused", forged_cookies_are_refused},
 		{"a SYN cookie is good for a minute, not for two and a half", old_cookies_are_refused},
 		{"where no SYN cookie was sent none is taken", no_cookie_no_entry},
+		{"a flood is answered after an ordinary connection, too", flood_after_a_connection},
 		{"half-open connections give way to those that open, and only as many as may", full_is_full},
 	};
 

@@ -218,6 +218,47 @@ static void lone_segment_is_probed_late(void)
 	stop(h);
 }
 
+// Messages of few bytes, at once or one after the other: RFC 8985, section 7.2 counts segments.
+static void small_segments_are_probed_early(void)
+{
+	for (unsigned apart_ms = 0; apart_ms <= 1; apart_ms++) {
+		struct host *h = start();
+		struct app app = {0};
+		accept_with_sack(h, &app);
+		say(&app, 16);
+		pass(h, apart_ms * MS);
+		say(&app, 16);
+		forget(h);
+		pass(h, 39 * MS);
+		SILENT(h);
+		pass(h, 3 * MS); // two round trips
+		CU_ASSERT_EQUAL(h->net->stats.tcp_tail_probes_tx, 1);
+		CU_ASSERT(h->n_sent == 1 && h->sent[0].len >= 16);
+		CU_ASSERT_EQUAL(h->sent[0].seq + h->sent[0].len, OURS + 33);
+		stop(h);
+	}
+}
+
+// Of two segments the first has arrived: the ACK of the other may be delayed.
+static void last_of_a_flight_is_probed_late(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_with_sack(h, &app);
+	say(&app, 16);
+	say(&app, 16);
+	pass(h, RTT);
+	give(h, A, PEERS + 1, OURS + 17, 0);
+	forget(h);
+	pass(h, 150 * MS);
+	SILENT(h);
+	pass(h, 60 * MS);
+	SENDS(h, A | P, OURS + 17, PEERS + 1, 16);
+	CU_ASSERT_EQUAL(h->net->stats.tcp_timeouts, 0);
+	stop(h);
+}
+
 static void no_probe_without_sack(void)
 {
 	struct host *h = start();
@@ -246,6 +287,46 @@ static void fin_is_probed(void)
 	forget(h);
 	pass(h, 45 * MS);
 	SENDS(h, A | P | F, OURS + 2 + 2 * MSS, PEERS + 1, MSS - 1);
+	stop(h);
+}
+
+// RFC 8985, section 6.2, step 4: however many D-SACKs came.
+static void patience_ends_after_a_round_trip(void)
+{
+	struct app app = {0};
+	struct host *h = start_sacked(&app, 9);
+
+	app.c->rack.reordering = true;
+	app.c->rack.mult = 40; // 205 ms
+	pass(h, RTT);
+	GIVE_SACK(h, 0, {1, 2});
+	pass(h, RTT - 2 * MS);
+	SILENT(h);
+	pass(h, 4 * MS);
+	SENDS_SEGMENT(h, 0);
+	stop(h);
+}
+
+// What came twice while the handshake waits is not told in the SYN-ACK, whose options are agreed on there only.
+static void syn_ack_keeps_its_options(void)
+{
+	static const uint8_t options[] = {2, 4, 1460 >> 8, 1460 & 0xff, 1, 1, 4, 2};
+	struct host *h = start();
+	struct app app = {0};
+
+	(void)hear(h, &app, NULL);
+	give_options(h, S, PEERS, 0, options, sizeof(options), "", 0);
+	uint8_t options_len = next_sent(h)->options_len;
+	give(h, A, PEERS - 9, OURS + 77, 20); // of an earlier connection: half of it is below the new one
+	CU_ASSERT_EQUAL(app.opened, 0);
+	forget(h);
+	give_options(h, S, PEERS, 0, options, sizeof(options), "", 0);
+	const struct sent *again = next_sent(h);
+	CU_ASSERT_EQUAL(again->flags, S | A);
+	CU_ASSERT_EQUAL(again->options_len, options_len);
+	CU_ASSERT_EQUAL(again->options.mss, MSS);
+	CU_ASSERT(again->options.sack_permitted);
+	CU_ASSERT_EQUAL(again->options.n_blocks, 0);
 	stop(h);
 }
 
@@ -345,9 +426,13 @@ int main(void)
 		{"a probe sends new data where there is some, and comes once", probe_is_new_if_it_can_be},
 		{"a loss that the probe repaired halves cwnd, unless both arrived", repair_by_probe_halves_cwnd},
 		{"a lone segment is probed when its ACK cannot be delayed any more", lone_segment_is_probed_late},
+		{"two small segments in flight are probed after two round trips", small_segments_are_probed_early},
+		{"a segment left alone in flight by an ACK is probed late", last_of_a_flight_is_probed_late},
 		{"without SACK there is no probe", no_probe_without_sack},
 		{"a FIN at the tail is probed with the data before it", fin_is_probed},
 		{"what comes twice is told by D-SACK, once", twice_is_told},
+		{"the reordering window is no longer than a round trip", patience_ends_after_a_round_trip},
+		{"a D-SACK that is due takes no option from a SYN-ACK", syn_ack_keeps_its_options},
 		{"a D-SACK makes more patient, once in a round trip", twice_makes_patient},
 		{"more moments of sending than fit the memory count as one", many_small_segments},
 		{"every ACK is a sample of the round trip, and counts for less where there are many",

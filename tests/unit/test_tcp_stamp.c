@@ -149,7 +149,7 @@ static void offset_is_secret(void)
 
 	CU_ASSERT_EQUAL(one, tl_tcp_stamp_offset(h->net, tl_tcp_key(PEER, PEER_PORT, OUR_PORT)));
 	CU_ASSERT_NOT_EQUAL(one, tl_tcp_stamp_offset(h->net, tl_tcp_key(PEER, PORT(40001), OUR_PORT)));
-	h->net->tcp->secret[0]++;
+	h->net->tcp->secrets.stamp[0]++;
 	CU_ASSERT_NOT_EQUAL(one, tl_tcp_stamp_offset(h->net, tl_tcp_key(PEER, PEER_PORT, OUR_PORT)));
 	stop(h);
 }

@@ -107,7 +107,8 @@ static void a_recording_shows_its_fullest_queue_and_its_disk(void)
 
 #define ECHO(uptime, in, out, p50)                                                                                     \
 	"{'uptime_ns': " uptime ", 'echoes': [{'name': 'e', 'state': 'connected', 'received_msgs': " in                \
-	", 'echoed_msgs': " out ", 'drop_no_conn_msgs': 1, 'drop_full_msgs': 0, 'drop_tx_msgs': 0, 'connections': 1, " \
+	", 'echoed_msgs': " out                                                                                        \
+	", 'drop_no_conn_msgs': 1, 'drop_full_msgs': 0, 'drop_tx_msgs': 0, 'lost_unacked_msgs': 0, 'connections': 1, " \
 	"'residence_ns': {'p50': " p50 ", 'p99': 2000000}}]}"
 
 static void an_echo_shows_its_residence(void)

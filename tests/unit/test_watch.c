@@ -49,7 +49,9 @@ static void a_link_that_goes_and_comes_is_noticed_and_its_going_counted(void)
 		CU_ASSERT_EQUAL(link.downs, i);
 		CU_ASSERT_EQUAL(link_at_a_look(port).downs, i);
 		CU_ASSERT_EQUAL(rte_eth_dev_set_link_up(port_id), 0);
-		link = link_at_a_look(port);
+		CU_ASSERT(tl_port_watch(port)); // it has come
+		CU_ASSERT(!tl_port_watch(port));
+		tl_port_link(port, &link);
 		CU_ASSERT(link.up);
 		CU_ASSERT_EQUAL(link.downs, i);
 	}

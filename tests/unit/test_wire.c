@@ -512,9 +512,71 @@ static void group_macs(void)
 	CU_ASSERT(!tl_ipv4_is_mcast(tl_be32(0xf0000000)));
 }
 
+// ---- IPv6, where the ways to receive it do not reach
+
+static void put_ip6(struct frame *f, uint8_t next, uint16_t len)
+{
+	begin(f, 0, TL_ETHERTYPE_IPV6);
+	f->ip_off = f->len;
+	put(f, "\x60\0\0\0", 4);
+	put16(f, len);
+	put(f, (uint8_t[]){next, 64}, 2);
+	put(f, "\x20\1\xd\xb8\0\0\0\0\0\0\0\0\0\0\0\1\x20\1\xd\xb8\0\0\0\0\0\0\0\0\0\0\0\2", 32);
+}
+
+static void put_udp(struct frame *f, uint16_t payload)
+{
+	put16(f, 1111);
+	put16(f, 2222);
+	put16(f, TL_UDP_LEN + 2);
+	put16(f, 0);
+	put16(f, payload);
+}
+
+// The payload is such that the sum of all is right without a checksum (RFC 8200, section 8.1).
+static void udp_over_ipv6_needs_a_checksum(void)
+{
+	struct frame f;
+	struct tl_pkt pkt;
+
+	put_ip6(&f, TL_IPPROTO_UDP, TL_UDP_LEN + 2);
+	put_udp(&f, 0);
+	tl_wire_parse(f.bytes, f.len, &pkt);
+	CU_ASSERT_EQUAL_FATAL(pkt.kind, TL_PKT_IP6);
+	const struct tl_ipv6_hdr *ip = tl_wire_ip6(f.bytes, &pkt);
+	uint32_t pseudo = tl_cksum_pseudo6(&ip->src, &ip->dst, TL_IPPROTO_UDP, TL_UDP_LEN + 2);
+	uint16_t cksum_be = tl_cksum_finish(tl_cksum_add(pseudo, f.bytes + pkt.l4_off, TL_UDP_LEN + 2));
+	memcpy(f.bytes + pkt.payload_off, &cksum_be, sizeof(cksum_be));
+	CU_ASSERT_FALSE(tl_wire_l4_cksum_ok(f.bytes, &pkt));
+	memset(f.bytes + pkt.payload_off, 0, sizeof(cksum_be));
+	memcpy(f.bytes + pkt.l4_off + offsetof(struct tl_udp_hdr, cksum_be), &cksum_be, sizeof(cksum_be));
+	CU_ASSERT_TRUE(tl_wire_l4_cksum_ok(f.bytes, &pkt));
+}
+
+// RFC 8200, section 4.1.
+static void hop_by_hop_options_come_first_or_are_not_taken(void)
+{
+	static const uint8_t headers[][2] = {
+		{TL_IP6_HOP_BY_HOP, TL_IP6_DEST_OPTIONS}, {TL_IP6_DEST_OPTIONS, TL_IP6_HOP_BY_HOP}};
+
+	for (int i = 0; i < 2; i++) {
+		struct frame f;
+		struct tl_pkt pkt;
+		put_ip6(&f, headers[i][0], 8 + 8 + TL_UDP_LEN + 2);
+		put(&f, (uint8_t[]){headers[i][1], 0, 1, 4, 0, 0, 0, 0}, 8); // padding
+		put(&f, (uint8_t[]){TL_IPPROTO_UDP, 0, 1, 4, 0, 0, 0, 0}, 8);
+		put_udp(&f, 0);
+		tl_wire_parse(f.bytes, f.len, &pkt);
+		CU_ASSERT_EQUAL(pkt.kind, TL_PKT_IP6);
+		CU_ASSERT_EQUAL(pkt.ip6_kind, i == 0 ? TL_PKT_UDP : TL_PKT_OTHER);
+	}
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
+		{"UDP over IPv6 needs a checksum", udp_over_ipv6_needs_a_checksum},
+		{"hop-by-hop options come first, or are not taken", hop_by_hop_options_come_first_or_are_not_taken},
 		{"every kind is read behind 0 to 2 VLAN tags and any IP options", all_kinds_all_layouts},
 		{"an ARP frame gives sender and target", arp_has_two_addresses},
 		{"ARP for anything but IPv4 over Ethernet is malformed", odd_arp_is_malformed},

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <tl_err.h>
@@ -215,21 +216,35 @@ static bool count_records(const char *path, unsigned seen[NUMBERS])
 	return err.text[0] == '\0';
 }
 
+static bool is_part(const struct rig *rig, uint32_t index)
+{
+	uint32_t n;
+	const char *const *files = tl_writer_files(rig->writer, &n);
+
+	return index < n && strstr(files[index], ".part") != NULL;
+}
+
 // The n-th file holds exactly the records from..to.
-static void check_file(const struct rig *rig, uint32_t index, unsigned from, unsigned to)
+static void check_records(const struct rig *rig, uint32_t index, unsigned from, unsigned to)
 {
 	unsigned seen[NUMBERS] = {0};
 	uint32_t n;
 	const char *const *files = tl_writer_files(rig->writer, &n);
 
 	CU_ASSERT_FATAL(index < n);
-	CU_ASSERT_PTR_NULL(strstr(files[index], ".part"));
 	CU_ASSERT(count_records(files[index], seen));
 	for (unsigned number = 0; number < NUMBERS; number++) {
 		CU_ASSERT_EQUAL(seen[number], number >= from && number <= to);
 		if (seen[number] != (number >= from && number <= to))
 			printf("# record %u: %u times in file %u\n", number, seen[number], index);
 	}
+}
+
+// And is complete.
+static void check_file(const struct rig *rig, uint32_t index, unsigned from, unsigned to)
+{
+	CU_ASSERT_FALSE(is_part(rig, index));
+	check_records(rig, index, from, to);
 }
 
 static uint64_t expired(const struct rig *rig)
@@ -562,7 +577,8 @@ static void an_episode_too_large_for_a_file_goes_on_in_the_next(void)
 	slabs(&rig, 1, 1010, 1010);
 	rig_stop(&rig);
 	limit_file_size(0);
-	check_file(&rig, 0, 4, 6);
+	check_records(&rig, 0, 4, 6);
+	CU_ASSERT(is_part(&rig, 0)); // there is no room for its last blocks
 	check_ledger(&rig, 5, 0, 2);
 	rig_close(&rig);
 }
@@ -738,6 +754,64 @@ static void a_saved_name_that_is_taken_is_passed_over(void)
 	rig_close(&rig);
 }
 
+// ---- a directory that refuses the names of saved files: renameat2() of this program
+
+static atomic_int refusal; // an errno; 0: none
+
+int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+	if (atomic_load(&refusal) == 0 || strstr(to, ".saved") == NULL)
+		return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
+	errno = atomic_load(&refusal);
+	return -1;
+}
+
+// One file is complete when its trigger comes, the other is completed later. Then the ring has gone round.
+static void save_refused(struct rig *rig)
+{
+	rig_start_ring(rig, (struct tl_writer_hold_cfg){.pre_ns = 10 * S}, ring_of_three);
+	slabs(rig, 0, 1001, 1001);
+	rotate(rig);
+	CU_ASSERT(wait_for_name(rig, "x.pcapng"));
+	slabs(rig, 0, 1002, 1002);
+	atomic_store(&refusal, EACCES);
+	trigger(rig);
+	for (uint64_t second = 1004; second <= 1009; second++) {
+		rotate(rig);
+		slabs(rig, 0, second, second);
+	}
+	CU_ASSERT(wait_for_name(rig, "x_00001.pcapng"));
+	CU_ASSERT(exists(rig, "x.pcapng"));
+}
+
+static void a_save_that_fails_is_tried_again(void)
+{
+	struct rig rig;
+
+	save_refused(&rig);
+	atomic_store(&refusal, 0);
+	CU_ASSERT(wait_for_name(&rig, "x.saved.pcapng"));
+	CU_ASSERT(wait_for_name(&rig, "x_00001.saved.pcapng"));
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT_PTR_NULL(tl_writer_error(rig.writer));
+	check_sums(&rig);
+	rig_close(&rig);
+}
+
+static void a_save_that_fails_to_the_end_is_an_error(void)
+{
+	struct rig rig;
+
+	save_refused(&rig);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EACCES);
+	atomic_store(&refusal, 0);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(tl_writer_error(rig.writer));
+	CU_ASSERT_PTR_NOT_NULL(strstr(tl_writer_error(rig.writer), "x_00001.pcapng"));
+	CU_ASSERT(exists(&rig, "x.pcapng") && exists(&rig, "x_00001.pcapng")); // the ring leaves them alone
+	check_sums(&rig);
+	rig_close(&rig);
+}
+
 static void a_pipe_is_refused(void)
 {
 	struct tl_slab_ring *rings[RINGS];
@@ -799,6 +873,8 @@ int main(void)
 		{"a trigger saves the files of its time from the ring", a_trigger_saves_files_from_the_ring},
 		{"a file of an earlier run is not saved", a_file_of_an_earlier_run_is_not_saved},
 		{"a saved name that is taken is passed over", a_saved_name_that_is_taken_is_passed_over},
+		{"a save that fails is tried again", a_save_that_fails_is_tried_again},
+		{"a save that fails to the end is an error", a_save_that_fails_to_the_end_is_an_error},
 		{"a pipe is refused", a_pipe_is_refused},
 		{"a writer that never started leaves nothing", a_writer_that_never_started_leaves_nothing},
 	};

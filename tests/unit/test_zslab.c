@@ -218,6 +218,43 @@ static void damage_is_seen(void)
 	tear_down(&b);
 }
 
+// A slab whose frame leaves a gap too small for padding, so that the padding is a page longer. Returns the unit's
+// bytes.
+static int64_t pack_with_long_padding(struct bench *b, struct tl_zslab_unit *out)
+{
+	for (uint32_t random = TL_PCAPNG_HEAD_BYTES; random < 3 * TL_PCAPNG_ALIGN; random++) {
+		uint32_t sealed = make_slab(b->slab, 3 * TL_PCAPNG_ALIGN, 1);
+		for (uint32_t i = random; i < sealed; i++)
+			b->slab[i] &= 15; // can be compressed to half of it
+		int64_t bytes = tl_zslab_pack(b->packer, b->slab, sealed, b->unit, b->bound);
+		CU_ASSERT_EQUAL_FATAL(tl_zslab_look(b->unit, (uint64_t)bytes, out), 0);
+		if (bytes - out->frame_at - out->frame_bytes > TL_PCAPNG_ALIGN)
+			return bytes;
+	}
+	CU_FAIL_FATAL("no such slab");
+	return 0;
+}
+
+static void a_head_that_tells_other_lengths_is_none(void)
+{
+	struct bench b = set_up();
+	struct tl_zslab_unit unit, head;
+	int64_t bytes = pack_with_long_padding(&b, &unit);
+	uint32_t *frame_bytes = (void *)(b.unit + 72), *unit_bytes = (void *)(b.unit + 76);
+
+	CU_ASSERT_EQUAL(*frame_bytes, unit.frame_bytes);
+	CU_ASSERT_EQUAL(*unit_bytes, bytes);
+	*frame_bytes = *unit_bytes - TL_ZSLAB_HEAD_BYTES;
+	CU_ASSERT_EQUAL(tl_zslab_get_head(b.unit, TL_ZSLAB_HEAD_BYTES, &head), 0);
+	CU_ASSERT_EQUAL(tl_zslab_look(b.unit, (uint64_t)bytes, &head), -EINVAL); // the frame is shorter
+	*frame_bytes += 1;
+	CU_ASSERT_EQUAL(tl_zslab_get_head(b.unit, TL_ZSLAB_HEAD_BYTES, &head), -EINVAL);
+	*frame_bytes = unit.frame_bytes;
+	*unit_bytes -= TL_PCAPNG_ALIGN;
+	CU_ASSERT_EQUAL(tl_zslab_look(b.unit, (uint64_t)bytes, &head), -EINVAL); // the padding is longer
+	tear_down(&b);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -229,6 +266,7 @@ int main(void)
 		{"a unit that is cut is none", a_unit_that_is_cut_is_none},
 		{"nothing is a unit, too", nothing_is_a_unit_too},
 		{"damage is seen", damage_is_seen},
+		{"a head that tells other lengths is none", a_head_that_tells_other_lengths_is_none},
 	};
 
 	return tl_test_main("zslab", tests, sizeof(tests) / sizeof(tests[0]));

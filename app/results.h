@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// results: prints the results of a command. A command whose results cannot be printed has failed.
+//
+// Threads: main. Memory: none kept.
+
+#include <stdio.h>
+
+#include <jansson.h>
+
+// Prints value, which is taken over (NULL: there was no memory for it), and a newline. Returns 0, or -errno after a
+// line of log.
+int tl_results_json(json_t *value, FILE *out);
+
+// Hands over to the kernel what has been printed. Returns 0, or -errno after a line of log.
+int tl_results_flush(FILE *out);

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Drops root and capabilities, and puts the restrictions in force in their order.
+
+#include "guard_priv.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <malloc.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <tl_base.h>
+#include <tl_err.h>
+#include <tl_log.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_SANITIZER true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HAS_SANITIZER true
+#endif
+#endif
+#ifndef HAS_SANITIZER
+#define HAS_SANITIZER false // else its runtime looks into its own process, as an intruder would
+#endif
+
+// Until the ports are open: packet sockets, promiscuous mode, AF_XDP, memory that stays.
+static const cap_value_t opening[] = {CAP_NET_RAW, CAP_NET_ADMIN, CAP_IPC_LOCK, CAP_BPF, CAP_SYS_ADMIN};
+
+// To the end, where root records into a directory that is not root's. Landlock keeps it to that directory.
+static const cap_value_t writing[] = {CAP_DAC_OVERRIDE};
+// The same for main, and more where an AF_XDP program must be detached: netlink wants NET_ADMIN, to find the program
+// SYS_ADMIN.
+static const cap_value_t kept[] = {CAP_DAC_OVERRIDE, CAP_NET_ADMIN, CAP_BPF, CAP_SYS_ADMIN};
+
+// The capabilities among these that the thread has. NULL: out of memory.
+static cap_t keep_of(const cap_value_t *values, int n)
+{
+	cap_t has = cap_get_proc(), keep = cap_init();
+	cap_flag_value_t set;
+
+	for (int i = 0; i < n && has != NULL && keep != NULL; i++) {
+		if (cap_get_flag(has, values[i], CAP_PERMITTED, &set) != 0 || set != CAP_SET)
+			continue;
+		(void)cap_set_flag(keep, CAP_PERMITTED, 1, &values[i], CAP_SET);
+		(void)cap_set_flag(keep, CAP_EFFECTIVE, 1, &values[i], CAP_SET);
+	}
+	cap_free(has);
+	return keep;
+}
+
+static int keep_only(const cap_value_t *values, int n)
+{
+	cap_t keep = keep_of(values, n);
+	int rc = keep == NULL ? -ENOMEM : cap_set_proc(keep) == 0 ? 0 : -errno;
+
+	cap_free(keep);
+	return rc;
+}
+
+static int set_ids(const struct passwd *user)
+{
+	if (initgroups(user->pw_name, user->pw_gid) != 0 || setresgid(user->pw_gid, user->pw_gid, user->pw_gid) != 0 ||
+		setresuid(user->pw_uid, user->pw_uid, user->pw_uid) != 0)
+		return -errno;
+	return 0;
+}
+
+int tl_guard_become(const char *name, struct tl_err *err)
+{
+	const struct passwd *user = getpwnam(name);
+
+	if (user == NULL)
+		return tl_fail(err, -ENOENT, "process.user: there is no user \"%s\"", name);
+	if (user->pw_uid == geteuid())
+		return 0;
+	if (geteuid() != 0)
+		return tl_fail(
+			err, -EPERM, "process.user: only root can become %s: start as root, or as that user", name);
+	(void)prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
+	int rc = set_ids(user);
+	if (rc == 0)
+		rc = keep_only(opening, TL_ARRAY_LEN(opening));
+	if (rc != 0)
+		return tl_fail(err, rc, "process.user: cannot become %s (%s)", name, strerror(-rc));
+	return 0;
+}
+
+// ---- restrictions
+
+void tl_guard_prepare(void)
+{
+	(void)mallopt(M_ARENA_MAX,
+		1); // a thread that shrinks an arena of its own, or makes one, opens files of /proc and /sys
+}
+
+static int restrict_thread(void *rules)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return -errno;
+	return *(int *)rules >= 0 ? guard_landlock_restrict(*(int *)rules) : 0;
+}
+
+// Without Landlock the threads have no new privileges all the same.
+static int restrict_files(const struct tl_guard_cfg *cfg, struct tl_guard_state *out, struct tl_err *err)
+{
+	int rules = guard_landlock_rules(cfg, &out->landlock, err);
+
+	if (rules < 0 && rules != -ENOSYS)
+		return rules;
+	int rc = restrict_thread(&rules);
+	if (rc != 0)
+		(void)tl_fail(err, rc, "cannot restrict the process (%s)", strerror(-rc));
+	else
+		rc = guard_each_thread(restrict_thread, &rules, err);
+	if (rules >= 0)
+		close(rules);
+	out->no_new_privs = rc == 0;
+	return rc;
+}
+
+// Give up writing into others' directories, unless the recordings are there. The threads to come have what is left.
+static int drop_writing(const struct tl_guard_cfg *cfg)
+{
+	cap_t all = cap_get_proc(), without = all != NULL ? cap_dup(all) : NULL;
+	bool needed = false;
+	int rc = without != NULL ? 0 : -ENOMEM;
+
+	if (rc == 0 && (cap_set_flag(without, CAP_PERMITTED, 1, writing, CAP_CLEAR) != 0 ||
+			       cap_set_flag(without, CAP_EFFECTIVE, 1, writing, CAP_CLEAR) != 0))
+		rc = -errno;
+	cap_t effective = rc == 0 ? cap_dup(all) : NULL;
+	if (effective != NULL && cap_set_flag(effective, CAP_EFFECTIVE, 1, writing, CAP_CLEAR) == 0 &&
+		cap_set_proc(effective) == 0)
+		for (uint32_t i = 0; i < cfg->n_dirs; i++)
+			needed |= faccessat(AT_FDCWD, cfg->dirs[i], W_OK | X_OK, AT_EACCESS) != 0;
+	if (rc == 0 && cap_set_proc(needed ? all : without) != 0)
+		rc = -errno;
+	cap_free(effective);
+	cap_free(without);
+	cap_free(all);
+	return rc;
+}
+
+static void load_what_comes_later(void)
+{
+	tzset();				 // names of files have the local time
+	(void)dlopen("libgcc_s.so.1", RTLD_NOW); // pthread_cancel(), which DPDK calls at its end, loads it
+}
+
+int tl_guard_enter(const struct tl_guard_cfg *cfg, struct tl_guard_state *out, struct tl_err *err)
+{
+	const struct passwd *user = getpwuid(geteuid());
+
+	out->on = true;
+	snprintf(out->user, sizeof(out->user), "%s", user != NULL ? user->pw_name : "?");
+	load_what_comes_later();
+	int rc = drop_writing(cfg);
+	if (rc != 0)
+		return tl_fail(err, rc, "cannot give up capabilities (%s)", strerror(-rc));
+	rc = restrict_files(cfg, out, err);
+	if (rc != 0)
+		return rc;
+	if (out->landlock == 0)
+		tl_info("sandbox: Landlock is not available in this kernel: files are not restricted");
+	if (!HAS_SANITIZER)
+		rc = guard_seccomp_process(cfg->keeps_bpf);
+	out->seccomp = !HAS_SANITIZER && rc == 0;
+	if (!out->seccomp)
+		tl_info("sandbox: seccomp is not available (%s): system calls are not restricted",
+			HAS_SANITIZER ? "this is a sanitizer's build" : strerror(-rc));
+	return 0;
+}
+
+// ---- capabilities
+
+static int set_capabilities(void *keep)
+{
+	return cap_set_proc(keep) == 0 ? 0 : -errno;
+}
+
+int tl_guard_drop(const struct tl_guard_cfg *cfg, struct tl_guard_state *out, struct tl_err *err)
+{
+	cap_t none = cap_init();
+	int rc = none != NULL ? guard_each_thread(set_capabilities, none, err) : -ENOMEM;
+
+	cap_free(none);
+	if (rc == 0)
+		rc = guard_wait_for_threads(err);
+	if (rc == 0 && (rc = keep_only(kept, cfg->keeps_bpf ? TL_ARRAY_LEN(kept) : 1)) != 0)
+		(void)tl_fail(err, rc, "cannot give up capabilities (%s)", strerror(-rc));
+	cap_t left = cap_get_proc();
+	char *text = left != NULL ? cap_to_text(left, NULL) : NULL;
+	snprintf(out->capabilities, sizeof(out->capabilities), "%s", text != NULL ? text : "?");
+	cap_free(text);
+	cap_free(left);
+	return rc;
+}
+
+void tl_guard_thread(enum tl_guard_class class)
+{
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
+		return;
+	if (keep_only(writing, class == TL_GUARD_FILES ? TL_ARRAY_LEN(writing) : 0) != 0 ||
+		(guard_seccomp_is_on() && guard_seccomp_thread(class) != 0))
+		tl_warn("sandbox: a thread has more rights than it needs");
+}

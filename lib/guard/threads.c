@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls a function in every thread of the process. Capabilities and Landlock are properties of a thread, and DPDK and
+// its drivers have threads of their own; so each is sent a signal, as the C library does for setuid().
+
+#include "guard_priv.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include <linux/capability.h>
+#include <unistd.h>
+
+#include <tl_err.h>
+
+#define SIGNAL (SIGRTMIN + 7)
+#define TIMEOUT_MS 2000
+#define KERNEL_WORKER "iou-" // threads of io_uring: they have the rights of whoever submits
+
+struct call {
+	int (*fn)(void *arg);
+	void *arg;
+	atomic_int rc;	  // the first error
+	atomic_uint done; // threads that have called fn
+};
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+	struct call *call = info->si_value.sival_ptr;
+	int saved = errno, none = 0, rc = call->fn(call->arg);
+
+	if (rc != 0)
+		(void)atomic_compare_exchange_strong(&call->rc, &none, rc);
+	atomic_fetch_add(&call->done, 1);
+	errno = saved;
+}
+
+struct thread {
+	bool is_kernels, blocks_signal, has_capabilities;
+};
+
+// Read what the kernel says of a thread. False: it has ended.
+static bool look_at(const char *tid, struct thread *out)
+{
+	char path[64], line[128];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%.16s/status", tid);
+	FILE *file = fopen(path, "re");
+	if (file == NULL)
+		return false;
+	*out = (struct thread){0};
+	while (fgets(line, sizeof(line), file) != NULL) {
+		uint64_t bits = strtoull(line + strcspn(line, "\t"), NULL, 16);
+		if (strncmp(line, "Name:\t" KERNEL_WORKER, strlen("Name:\t" KERNEL_WORKER)) == 0)
+			out->is_kernels = true;
+		if (strncmp(line, "SigBlk:", strlen("SigBlk:")) == 0)
+			out->blocks_signal = (bits >> (SIGNAL - 1) & 1) != 0;
+		if (strncmp(line, "CapPrm:", strlen("CapPrm:")) == 0)
+			out->has_capabilities = (bits & ~(UINT64_C(1) << CAP_DAC_OVERRIDE)) != 0;
+	}
+	fclose(file);
+	return true;
+}
+
+// Tell whether it is another thread of the program's.
+static bool is_other(const char *tid, struct thread *out)
+{
+	return tid[0] != '.' && atoi(tid) != gettid() && look_at(tid, out) && !out->is_kernels;
+}
+
+static bool send_signal(const char *tid, struct call *call)
+{
+	siginfo_t info = {.si_signo = SIGNAL, .si_code = SI_QUEUE, .si_value.sival_ptr = call};
+
+	info.si_pid = getpid();
+	info.si_uid = getuid();
+	return syscall(SYS_rt_tgsigqueueinfo, getpid(), atoi(tid), SIGNAL, &info) == 0;
+}
+
+int guard_each_thread(int (*fn)(void *arg), void *arg, struct tl_err *err)
+{
+	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART}, before;
+	struct call call = {.fn = fn, .arg = arg};
+	const struct dirent *entry;
+	struct thread thread;
+	unsigned sent = 0;
+	DIR *dir = opendir("/proc/self/task");
+
+	if (dir == NULL)
+		return tl_fail(err, -errno, "cannot list the threads in /proc/self/task (%s)", strerror(errno));
+	sigaction(SIGNAL, &action, &before);
+	while ((entry = readdir(dir)) != NULL)
+		sent += is_other(entry->d_name, &thread) && !thread.blocks_signal && send_signal(entry->d_name, &call);
+	closedir(dir);
+	for (int waited_ms = 0; atomic_load(&call.done) < sent && waited_ms < TIMEOUT_MS; waited_ms++)
+		(void)poll(NULL, 0, 1);
+	if (atomic_load(&call.done) < sent) // the handler stays, for what may still come; the process is about to end
+		return tl_fail(err, -ETIMEDOUT,
+			"a thread of DPDK or a driver cannot be restricted: it does not take the signal");
+	sigaction(SIGNAL, &before, NULL);
+	int rc = atomic_load(&call.rc);
+	return rc == 0 ? 0 : tl_fail(err, rc, "a thread cannot be restricted (%s)", strerror(-rc));
+}
+
+static bool any_has_capabilities(void)
+{
+	const struct dirent *entry;
+	struct thread thread;
+	bool any = false;
+	DIR *dir = opendir("/proc/self/task");
+
+	while (dir != NULL && !any && (entry = readdir(dir)) != NULL)
+		any = is_other(entry->d_name, &thread) && thread.has_capabilities;
+	if (dir != NULL)
+		closedir(dir);
+	return any;
+}
+
+int guard_wait_for_threads(struct tl_err *err)
+{
+	for (int waited_ms = 0; any_has_capabilities(); waited_ms++) {
+		if (waited_ms == TIMEOUT_MS)
+			return tl_fail(err, -ETIMEDOUT, "a thread of DPDK or a driver keeps its capabilities");
+		(void)poll(NULL, 0, 1);
+	}
+	return 0;
+}

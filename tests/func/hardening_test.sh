@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The hardening that compiler and linker give the program, as readelf finds it.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+objects=$TAPLINE.p
+
+# untracked: objects that lack the marks of control-flow enforcement. The program has no mark itself where the C library's
+# start files have none.
+untracked() {
+	local object
+	for object in "$objects"/*.o; do
+		readelf -nW "$object" 2>/dev/null | grep -q 'IBT, SHSTK' || echo "$object"
+	done
+}
+
+func_begin
+readelf -hldsW "$TAPLINE" >elf.txt
+if grep -q '__[at]san_init' elf.txt; then
+	skip "the program is hardened" "it is built with a sanitizer"
+	exit
+fi
+check "the program is position-independent" grep -q 'DYN (Position-Independent' elf.txt
+check "what the dynamic linker has resolved is read-only" grep -q GNU_RELRO elf.txt
+check "all of it is resolved at the start" grep -q BIND_NOW elf.txt
+check_equal "no segment is writable and executable" "$(grep -E 'LOAD|GNU_STACK' elf.txt | grep -c 'RWE')" 0
+check "stacks have a protector" grep -q __stack_chk_fail elf.txt
+check "calls that know their buffer's size check it" grep -Eq '__[a-z]+_chk(@|$)' elf.txt
+check_equal "every object tracks indirect branches and returns" "$(untracked)" ""

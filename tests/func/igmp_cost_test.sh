@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# That an IGMP message costs the lcore no more where many groups are joined: counted in instructions, so that a busy
+# machine does not matter.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+# bounded SENTENCE NAME: with 16 000 groups at most as many instructions more as a heap of a thousand times as many
+# entries has steps.
+bounded() {
+	check_json "$1" result.json "[.scenarios[] | select(.name | startswith(\"igmp-$2-\")) | .instructions_per_pkt] |
+		length == 2 and .[0] > 10 and .[1] < .[0] + 400"
+}
+
+if ! command -v valgrind >/dev/null; then
+	skip "instructions per IGMP message" "valgrind is not installed"
+	exit
+fi
+func_begin
+bench=$(dirname "$(dirname "$TAPLINE")")/tests/bench/bench_igmp
+(
+	source "$func_root/tests/bench/lib/callgrind.sh"
+	scenarios "$bench" tl_mcast_input
+) >result.json 2>bench.log || true
+bounded "a query about one group costs the same with 16 groups and 16 000" group-query
+bounded "so does a general query" general-query
+bounded "and what is no IGMP message that we know" unknown
+bounded "and the first query of an older querier" older-querier
+bounded "and each one after it" older-query
+bounded "and another host's report" older-report

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A link that goes and comes back: addresses and groups are announced anew, and connections live on.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+# seen FILTER: how many frames of the wire match.
+seen() {
+	tshark -r wire.pcap -Y "$1" 2>/dev/null | wc -l
+}
+
+has_seen() {
+	(($(seen "$1") >= $2))
+}
+
+announced="arp.isgratuitous && arp.src.proto_ipv4 == $APP_IP"
+reported="igmp.type == 0x22 && ip.src == $APP_IP"
+
+func_begin
+net_begin
+app_config config.json "\"echo\": [{\"port\": \"lan\", \"receive\": {\"group\": \"239.1.1.1\", \"udp_port\": 5001},
+	\"send\": {\"tcp_connect\": \"$PEER_IP:5002\"}}]"
+peer_start tcpdump -U -n -i "$PEER_IF" -w wire.pcap 'arp or igmp' 2>tcpdump.log
+tcpdump_pid=$peer_pid
+wait_for 10 grep -q 'listening on' tcpdump.log
+app_start config.json
+check "it announces its address twice" wait_for 10 has_seen "$announced" 2
+check "and its group twice" wait_for 10 has_seen "$reported" 2
+in_peer ip link set "$PEER_IF" down
+check "the lost link is noticed" wait_for 10 grep -q 'has no link any more' run.log
+in_peer ip link set "$PEER_IF" up
+check "when it is back, the address is announced twice more" wait_for 20 has_seen "$announced" 4
+check "and the group reported again" wait_for 20 has_seen "$reported" 4
+app_stop TERM
+stop_process "$tcpdump_pid" TERM || true
+check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0

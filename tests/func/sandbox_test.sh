@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The rights of a running appliance, thread by thread, and what it leaves behind that takes a right to undo.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+RING='"capture": [{"port": "lan", "path": "ring/a-%Y%m%d-%H%M%S.pcapng", "rotate_seconds": 1, "keep_files": 3, "index": true, "order": "time"}]'
+
+# threads FIELD: a line for each thread, its name and what the kernel says of it. Threads of io_uring are the kernel's.
+threads() {
+	local task
+	for task in "/proc/$app_pid/task"/*; do
+		grep -q '^iou-' "$task/comm" || echo "$(<"$task/comm") $(sed -n "s/^$1:\t//p" "$task/status")"
+	done
+}
+
+# unlike FIELD VALUE: threads of which the kernel says something else.
+unlike() {
+	threads "$1" | grep -v " $2\$" || true
+}
+
+# kills THREAD CALL: a thread that makes this system call takes the process with it.
+kills() {
+	app_start config.json
+	"$func_root/tests/lib/force_syscall.py" "$app_pid" "$1" "$2" >force.txt 2>&1 || true
+	APP_STATUS=0
+	wait "$app_pid" 2>/dev/null || APP_STATUS=$?
+	check_equal "$1 that calls $2 ends the process" "$APP_STATUS" $((128 + 31)) # SIGSYS
+}
+
+restricted() {
+	check_equal "no thread has a capability" "$(unlike CapPrm 0000000000000000)" ""
+	check_equal "none can gain one" "$(unlike NoNewPrivs 1)" ""
+	check_equal "the system calls of all are filtered" "$(unlike Seccomp 2)" ""
+	check_equal "those of lcores and recordings twice" "$(threads Seccomp_filters | grep -E '^(rte-|lcore|tl-)' | grep -v ' 2$' || true)" ""
+	check "there are threads of each class" test "$(threads Name | grep -cE '^(rte-worker|lcore-worker|tl-writer|tl-files|tl-index|tl-merge)')" -ge 5
+	app_status >status.json
+	check_json "the status says so" status.json '.process | .sandbox and .no_new_privs and .seccomp and .capabilities == "="'
+	check_json "and the version of Landlock" status.json '.process.landlock >= 0'
+}
+
+has_rotated() {
+	[[ $(find ring -name 'a-*.pcapng' -newer status.json | wc -l) -ge 2 ]]
+}
+
+as_root() {
+	app_start config.json
+	restricted
+	in_peer ping -q -c 3 -i 0.1 -W 1 "$APP_IP" >/dev/null
+	check "its ring goes on in new files" wait_for 15 has_rotated
+	app_stop TERM
+	check_equal "it ends in order" "$APP_STATUS" 0
+	check_json "the final report says what was in force" run.json '.process.sandbox and .ledger_ok and .lossless'
+	check_equal "its socket is gone" "$([[ -e control.sock ]] && echo there || echo gone)" gone
+	check_equal "the interface is promiscuous no longer" "$(in_app ip -d link show "$APP_IF" | grep -o 'promiscuity [0-9]*')" 'promiscuity 0'
+}
+
+as_user() {
+	rm -rf ring && mkdir ring && chown nobody . ring
+	jq '.process = {"user": "nobody"}' config.json >user.json
+	app_start user.json
+	check_equal "with process.user every thread is that user's" "$(unlike Uid "$(id -u nobody).*")" ""
+	check_equal "and has no capability" "$(unlike CapPrm 0000000000000000)" ""
+	check_equal "the status names the user" "$(app_status .process.user)" nobody
+	app_stop TERM
+	check_equal "it ends in order" "$APP_STATUS" 0
+	check_equal "the recordings are the user's" "$(find ring -name '*.pcapng' ! -user nobody; find ring -name '*.pcapng' | head -c 4)" ring
+}
+
+switched_off() {
+	jq '.process = {"sandbox": "off"}' config.json >off.json
+	app_start off.json
+	check_equal "with the sandbox off no system call is filtered" "$(unlike Seccomp 0)" ""
+	check_equal "and the status says so" "$(app_status .process.sandbox)" false
+	check "and the log" grep -q 'sandbox: off' run.log
+	app_stop TERM
+}
+
+func_begin
+net_begin
+mkdir ring
+app_config config.json '"echo": [{"port": "lan", "udp_listen": 7}]' "$RING"
+if grep -q '__[at]san_init' "$TAPLINE"; then
+	skip "the rights of an appliance" "a sanitizer's build has no seccomp"
+	exit
+fi
+as_root
+kills tapline execve
+kills rte-worker-1 openat
+kills tl-writer execve
+kills tl-merge openat
+as_user
+switched_off

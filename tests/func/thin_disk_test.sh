@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A disk that promises more than it has: writes through the page cache succeed, and are lost later. What is counted as
+# written is found when the file system is mounted again.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+# 64 MiB on 24.
+thin_disk() {
+	mkdir -p store disk
+	mount -t tmpfs -o size=24m none store
+	truncate -s 64M store/image
+	mkfs.ext4 -q -F -J size=4 store/image
+	mount -o loop store/image disk
+}
+
+# Mounted again, so that nothing of it is in memory, with room for what its journal has.
+remount() {
+	umount disk
+	mount -o remount,size=96m store
+	mount -o loop store/image disk
+}
+
+# record NAME OPTION...: the results, the status, and what tcpdump finds in each file, and which it finds damaged.
+record() {
+	local name=$1 file
+	shift
+	thin_disk
+	timeout 60 "$TAPLINE" capture -i pcap:in.pcap -w disk/x.pcap --format pcap-ns --json "$@" >"$name.json" 2>"$name.log" &&
+		echo 0 >"$name.status" || echo $? >"$name.status"
+	remount
+	for file in disk/x*.pcap disk/x*.pcap.part; do
+		[[ -e $file ]] || continue
+		tcpdump -nr "$file" 2>>"$name.tcpdump" || echo "$file" >>"$name.broken"
+	done | wc -l >"$name.records"
+	umount disk store
+}
+
+# judge NAME SENTENCE
+judge() {
+	check_equal "$2: the run ends with status 1" "$(cat "$1.status")" 1
+	check_json "$2: what the disk lost is counted as dropped, and the ledger holds" "$1.json" \
+		'.ledger_ok and (.lossless | not) and .captures[0].drop_disk_pkts > 0'
+	check "$2: the files hold at least what is counted as written" \
+		test "$(cat "$1.records")" -ge "$(jq '.captures[0].written_pkts' "$1.json")"
+}
+
+if ! unshare --mount true 2>/dev/null || ! losetup -f >/dev/null 2>&1; then
+	skip "a disk that promises more than it has" "no mount namespaces, or no loop devices"
+	exit
+fi
+[[ -n ${TL_PRIVATE_MOUNTS:-} ]] || TL_PRIVATE_MOUNTS=1 exec unshare --mount "$0"
+func_begin
+touch rotated.broken
+"$(dirname "$PEER_PY")/make_pcap.py" in.pcap 40000
+record rotated --rotate 4M
+judge rotated "a recording that rotates"
+check "and every file that is called complete is whole" awk '/pcap$/ { exit 1 }' rotated.broken
+record single
+judge single "a recording in one file"

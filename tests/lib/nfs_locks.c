@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Preloaded by functional tests: flock() as NFS has it, where an exclusive lock needs a descriptor that may write, and
+// a shared one a descriptor that may read.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int flock(int fd, int operation)
+{
+	int access = fcntl(fd, F_GETFL) & O_ACCMODE;
+
+	if (((operation & LOCK_EX) == 0 || access != O_RDONLY) && ((operation & LOCK_SH) == 0 || access != O_WRONLY))
+		return (int)syscall(SYS_flock, fd, operation);
+	errno = EBADF;
+	return -1;
+}

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of the sandbox: each in a process of its own, for nothing of it can be undone.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/capability.h>
+#include <sys/syscall.h>
+
+#include <tl_err.h>
+#include <tl_guard.h>
+#include <tl_test.h>
+
+#define ALLOWED "allowed"
+
+static char dir[] = "/tmp/tl_test_guard_XXXXXX";
+
+// Runs fn in a child. Returns its wait status.
+static int status_of(int (*fn)(void))
+{
+	fflush(NULL);
+	pid_t child = fork();
+	int status = -1;
+
+	if (child == 0)
+		_exit(fn());
+	waitpid(child, &status, 0);
+	return status;
+}
+
+static bool is_killed(int (*fn)(void))
+{
+	int status = status_of(fn);
+
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS;
+}
+
+static bool is_fine(int (*fn)(void))
+{
+	int status = status_of(fn);
+
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		printf("# status %#x\n", (unsigned)status);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+// Restricts this process to dir.
+static struct tl_guard_state enter(void)
+{
+	const char *dirs[] = {dir};
+	const struct tl_guard_cfg cfg = {.dirs = dirs, .n_dirs = 1};
+	struct tl_guard_state state = {0};
+	struct tl_err err = {""};
+
+	if (tl_guard_enter(&cfg, &state, &err) != 0 || tl_guard_drop(&cfg, &state, &err) != 0) {
+		printf("# %s\n", err.text);
+		fflush(stdout);
+		_exit(99);
+	}
+	return state;
+}
+
+// Tell whether the kernel and the build have it: a kernel without Landlock, or a sanitizer, is no fault.
+static int has_landlock(void)
+{
+	return enter().landlock != 0 ? 0 : 1;
+}
+
+static int has_seccomp(void)
+{
+	return enter().seccomp ? 0 : 1;
+}
+
+static int try_open(const char *name, int flags)
+{
+	int fd = open(name, flags | O_CLOEXEC, 0600);
+	int rc = fd >= 0 ? 0 : errno;
+
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+// ---- files
+
+static int files_of_the_directory(void)
+{
+	char from[64], to[64];
+
+	enter();
+	snprintf(from, sizeof(from), "%s/a", dir);
+	snprintf(to, sizeof(to), "%s/b", dir);
+	if (try_open(from, O_CREAT | O_WRONLY) != 0)
+		return 1;
+	int fd = open(from, O_WRONLY | O_CLOEXEC);
+	bool all = ftruncate(fd, 3) == 0 && rename(from, to) == 0 && link(to, from) == 0 && unlink(to) == 0 &&
+		   unlink(from) == 0;
+	close(fd);
+	return all ? 0 : 2;
+}
+
+static int files_elsewhere(void)
+{
+	enter();
+	if (try_open("/etc/passwd", O_RDONLY) != EACCES || try_open("/tmp/tl_test_guard", O_CREAT | O_WRONLY) != EACCES)
+		return 1;
+	return rename("/etc/passwd", "/etc/passwd2") == -1 && errno == EACCES ? 0 : 2;
+}
+
+static void files_of_the_directory_are_made_renamed_and_removed_and_none_elsewhere(void)
+{
+	if (!is_fine(has_landlock))
+		return;
+	CU_ASSERT_TRUE(is_fine(files_of_the_directory));
+	CU_ASSERT_TRUE(is_fine(files_elsewhere));
+}
+
+static int missing_directory(void)
+{
+	const char *dirs[] = {"/nowhere/at/all"};
+	struct tl_guard_state state = {0};
+	struct tl_err err;
+	int rc = tl_guard_enter(&(struct tl_guard_cfg){.dirs = dirs, .n_dirs = 1}, &state, &err);
+
+	return rc == -ENOENT && strstr(err.text, "/nowhere/at/all") != NULL ? 0 : 1;
+}
+
+static void a_directory_that_is_not_there_is_named(void)
+{
+	if (is_fine(has_landlock))
+		CU_ASSERT_TRUE(is_fine(missing_directory));
+}
+
+// ---- system calls
+
+static int run_a_program(void)
+{
+	enter();
+	execl("/bin/true", "true", NULL);
+	return 0;
+}
+
+static int trace_a_process(void)
+{
+	enter();
+	return (int)syscall(SYS_ptrace, 0, 0, 0, 0);
+}
+
+static int make_memory_executable(void)
+{
+	enter();
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return page != MAP_FAILED && mprotect(page, 4096, PROT_READ | PROT_EXEC) == -1 && errno == ENOSYS ? 0 : 1;
+}
+
+static int make_a_call_that_is_not_listed(void)
+{
+	enter();
+	return syscall(SYS_acct, NULL) == -1 && errno == ENOSYS ? 0 : 1;
+}
+
+static void to_run_a_program_ends_the_process(void)
+{
+	if (!is_fine(has_seccomp))
+		return;
+	CU_ASSERT_TRUE(is_killed(run_a_program));
+	CU_ASSERT_TRUE(is_killed(trace_a_process));
+	CU_ASSERT_TRUE(is_fine(make_a_call_that_is_not_listed));
+	CU_ASSERT_TRUE(is_fine(make_memory_executable));
+}
+
+static void *as_lcore(void *open_what)
+{
+	tl_guard_thread(TL_GUARD_LCORE);
+	if (open_what != NULL)
+		(void)!open(open_what, O_RDONLY | O_CLOEXEC);
+	return NULL;
+}
+
+static void *as_files(void *with_socket)
+{
+	char path[64];
+
+	tl_guard_thread(TL_GUARD_FILES);
+	snprintf(path, sizeof(path), "%s/of_a_thread", dir);
+	int rc = try_open(path, O_CREAT | O_WRONLY);
+	unlink(path);
+	if (with_socket != NULL)
+		(void)!socket(AF_UNIX, SOCK_DGRAM, 0);
+	return rc == 0 ? (void *)ALLOWED : NULL;
+}
+
+static void *as_compute(void *with_file)
+{
+	tl_guard_thread(TL_GUARD_COMPUTE);
+	free(malloc(1 << 20)); // a mapping of its own
+	if (with_file != NULL)
+		(void)!open(with_file, O_RDONLY | O_CLOEXEC);
+	return (void *)ALLOWED;
+}
+
+static void *result_of(void *(*main)(void *), void *arg)
+{
+	pthread_t thread;
+	void *result;
+
+	enter();
+	pthread_create(&thread, NULL, main, arg);
+	pthread_join(thread, &result);
+	return result;
+}
+
+static int lcore_opens(void)
+{
+	result_of(as_lcore, dir);
+	return 0;
+}
+
+static int lcore_polls(void)
+{
+	return result_of(as_lcore, NULL) == NULL ? 0 : 1;
+}
+
+static int writer_writes(void)
+{
+	return result_of(as_files, NULL) != NULL ? 0 : 1;
+}
+
+static int writer_connects(void)
+{
+	result_of(as_files, dir);
+	return 0;
+}
+
+static int converter_converts(void)
+{
+	return result_of(as_compute, NULL) != NULL ? 0 : 1;
+}
+
+static int converter_opens(void)
+{
+	result_of(as_compute, dir);
+	return 0;
+}
+
+static void a_thread_that_makes_a_call_of_another_class_ends_the_process(void)
+{
+	if (!is_fine(has_seccomp))
+		return;
+	CU_ASSERT_TRUE(is_fine(lcore_polls));
+	CU_ASSERT_TRUE(is_killed(lcore_opens));
+	CU_ASSERT_TRUE(is_fine(writer_writes));
+	CU_ASSERT_TRUE(is_killed(writer_connects));
+	CU_ASSERT_TRUE(is_fine(converter_converts));
+	CU_ASSERT_TRUE(is_killed(converter_opens));
+}
+
+// ---- threads that were there before
+
+struct early {
+	atomic_bool go, running;
+	atomic_int open_errno;
+	bool has_capabilities, may_gain;
+};
+
+static bool has_capabilities(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+
+	return syscall(SYS_capget, &head, data) != 0 || (data[0].permitted | data[1].permitted) != 0;
+}
+
+static void *early_main(void *arg)
+{
+	struct early *early = arg;
+
+	early->running = true;
+	while (!early->go)
+		usleep(1000);
+	early->open_errno = try_open("/etc/passwd", O_RDONLY);
+	early->has_capabilities = has_capabilities();
+	early->may_gain = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1;
+	return NULL;
+}
+
+static int restrict_an_early_thread(void)
+{
+	struct early early = {0};
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, early_main, &early);
+	while (!early.running)
+		usleep(1000);
+	struct tl_guard_state state = enter();
+	early.go = true;
+	pthread_join(thread, NULL);
+	if (early.has_capabilities || early.may_gain || has_capabilities())
+		return 1;
+	return state.landlock == 0 || early.open_errno == EACCES ? 0 : 2;
+}
+
+static void a_thread_that_was_there_before_is_restricted_too(void)
+{
+	CU_ASSERT_TRUE(is_fine(restrict_an_early_thread));
+}
+
+// ---- the user
+
+static int become_nobody(void)
+{
+	struct tl_guard_state state;
+	struct tl_err err;
+
+	if (tl_guard_become("nobody", &err) != 0 || geteuid() == 0 || getegid() == 0)
+		return 1;
+	int raw = socket(AF_PACKET, SOCK_RAW, 0); // a port may still be opened
+	state = enter();
+	if (raw < 0 || socket(AF_PACKET, SOCK_RAW, 0) >= 0 || has_capabilities())
+		return 2;
+	return strcmp(state.user, "nobody") == 0 && strcmp(state.capabilities, "=") == 0 && setuid(0) != 0 ? 0 : 3;
+}
+
+static int become_nobody_known(void)
+{
+	struct tl_err err;
+
+	return tl_guard_become("no-such-user", &err) == -ENOENT && strstr(err.text, "no-such-user") != NULL ? 0 : 1;
+}
+
+static int become_and_return(void)
+{
+	struct tl_err err;
+
+	return tl_guard_become("nobody", &err) == 0 && geteuid() != 0 && setuid(0) == -1 ? 0 : 1;
+}
+
+static void root_becomes_a_user_who_may_open_ports_and_nothing_later(void)
+{
+	CU_ASSERT_TRUE(is_fine(become_nobody_known));
+	if (geteuid() != 0)
+		return;
+	CU_ASSERT_TRUE(is_fine(become_and_return));
+	if (is_fine(has_seccomp)) // setuid() ends a process that is restricted
+		CU_ASSERT_TRUE(is_killed(become_nobody));
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"files of the directory are made, renamed and removed, and none elsewhere",
+			files_of_the_directory_are_made_renamed_and_removed_and_none_elsewhere},
+		{"a directory that is not there is named", a_directory_that_is_not_there_is_named},
+		{"to run a program ends the process", to_run_a_program_ends_the_process},
+		{"a thread that makes a call of another class ends the process",
+			a_thread_that_makes_a_call_of_another_class_ends_the_process},
+		{"a thread that was there before is restricted, too", a_thread_that_was_there_before_is_restricted_too},
+		{"root becomes a user who may open ports, and nothing later",
+			root_becomes_a_user_who_may_open_ports_and_nothing_later},
+	};
+
+	if (mkdtemp(dir) == NULL)
+		return 1;
+	chmod(dir, 0777);
+	int status = tl_test_main("guard", tests, TL_ARRAY_LEN(tests));
+	rmdir(dir);
+	return status;
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The neighbour table under traffic that nobody asked for: who keeps an entry, who makes room.
+
+#include <errno.h>
+
+#include "arp_priv.h"
+#include "tl_test_tcp_host.h"
+
+#define FLOOD 3000 // senders, of a table of 1024
+
+// A host of the prefix that is not there, at the end of its address.
+static void write_source(uint8_t *frame, uint16_t n)
+{
+	const uint8_t tail[] = {(uint8_t)(n >> 8), (uint8_t)n};
+	uint16_t l4_len = TL_TCP_LEN;
+
+#ifdef TEST_IP6
+	struct tl_ipv6_hdr *ip = (struct tl_ipv6_hdr *)(frame + TL_ETHER_LEN);
+	memcpy(ip->src.byte + 14, tail, sizeof(tail));
+	uint32_t sum = tl_cksum_pseudo6(&ip->src, &ip->dst, TL_IPPROTO_TCP, l4_len);
+#else
+	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
+	memcpy((uint8_t *)&ip->src_be + 2, tail, sizeof(tail));
+	tl_wire_ipv4_finish(ip);
+	uint32_t sum = tl_cksum_pseudo(ip->src_be, ip->dst_be, TL_IPPROTO_TCP, l4_len);
+#endif
+	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(ip + 1);
+	tcp->cksum_be = 0;
+	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, l4_len));
+}
+
+// SYNs from hosts of our prefix that do not exist, each of which we would have to ask for.
+static void flood(struct host *h, uint16_t first, unsigned n)
+{
+	h->net->cfg.mask_be = IP(255, 255, 0, 0);
+	for (unsigned i = 0; i < n; i++) {
+		struct rte_mbuf *m = segment(h, S, PEERS, 0, NULL, 0, "", 0);
+		write_source(rte_pktmbuf_mtod(m, uint8_t *), (uint16_t)(first + i));
+		give_frame(h->net, m, h->now_ns);
+		rte_pktmbuf_free(m);
+		tl_txq_flush(&h->tx);
+	}
+}
+
+// Hosts that ask for us, as many as the table holds.
+static void crowd(struct host *h)
+{
+	h->net->cfg.mask_be = IP(255, 255, 0, 0);
+	for (unsigned i = 0; i < TL_NET_NEIGHBOURS; i++)
+		introduce(h, (uint8_t)(0x40 + i / 256), (uint8_t)i);
+}
+
+static const struct tl_arp_entry *entry_of(const struct host *h, uint32_t ip_be)
+{
+	return tl_arp_find(h->net->arp, ip_be);
+}
+
+// By the ready header, as an echo's answers leave.
+static void send_at_once(struct host *h, struct app *app)
+{
+	uint8_t data[16];
+
+	for (uint32_t i = 0; i < sizeof(data); i++)
+		data[i] = byte_at(app->c->snd_end + i);
+	CU_ASSERT_EQUAL(tl_tcp_send_held(app->c, data, sizeof(data)), TL_TCP_SENT);
+	tl_txq_flush(&h->tx);
+	tl_net_sent(h->net);
+}
+
+static void a_flood_takes_no_neighbour_of_a_connection(void)
+{
+	struct app app = {0};
+	struct host *h = start();
+
+	accept_peer(h, &app);
+	crowd(h);
+	h->introduced = false; // whoever is asked, nobody answers
+	for (unsigned i = 0; i < 50; i++) {
+		flood(h, (uint16_t)(0x1000 + i * FLOOD / 50), FLOOD / 50);
+		send_at_once(h, &app);
+		SENDS(h, P | A, OURS + 1 + 16 * i, PEERS + 1, 16);
+		give(h, A, PEERS + 1, OURS + 1 + 16 * (i + 1), 0);
+		pass(h, MS);
+	}
+	CU_ASSERT_EQUAL(entry_of(h, PEER)->state, TL_ARP_RESOLVED);
+	stop(h);
+	app_free(&app);
+}
+
+static void a_connection_of_ours_keeps_its_neighbour_too(void)
+{
+	struct app app = {0};
+	struct host *h = start_with(8, 65536, 1500, false);
+
+	crowd(h);
+	call(h, &app, NULL);
+	flood(h, 0x1000, FLOOD);
+	introduce_peer(h);
+	SENDS(h, S, OURS, 0, 0); // it waited for that
+	stop(h);
+	app_free(&app);
+}
+
+static void those_that_answered_outlast_a_flood(void)
+{
+	struct host *h = start();
+
+	flood(h, 0x1000, FLOOD);
+	CU_ASSERT_EQUAL(tl_net_resolve(h->net, PEER), 0);
+	stop(h);
+}
+
+static void a_newcomer_is_heard_during_a_flood(void)
+{
+	struct app app = {0};
+	struct host *h = start_with(8, 65536, 1500, false);
+
+	flood(h, 0x1000, FLOOD);
+	introduce_peer(h);
+	CU_ASSERT_EQUAL(tl_net_resolve(h->net, PEER), 0);
+	stop(h);
+	app_free(&app);
+}
+
+static void an_ended_connection_keeps_nothing(void)
+{
+	struct app app = {0};
+	struct host *h = start();
+
+	accept_peer(h, &app);
+	CU_ASSERT_EQUAL(entry_of(h, PEER)->users, 1);
+	CU_ASSERT_PTR_EQUAL(entry_of(h, PEER)->queue, &h->net->arp->kept);
+	give(h, R, PEERS + 1, 0, 0);
+	CU_ASSERT_EQUAL(app.closed, 1);
+	CU_ASSERT_EQUAL(entry_of(h, PEER)->users, 0);
+	CU_ASSERT_PTR_EQUAL(entry_of(h, PEER)->queue, &h->net->arp->resolved);
+	stop(h);
+	app_free(&app);
+}
+
+static void a_half_open_connection_keeps_nothing(void)
+{
+	struct app app = {0};
+	struct host *h = start();
+
+	(void)hear(h, &app, NULL);
+	give_syn(h, 0, PEERS, 0);
+	CU_ASSERT_EQUAL(entry_of(h, PEER)->users, 0);
+	give(h, A, PEERS + 1, OURS + 1, 0);
+	CU_ASSERT_EQUAL(entry_of(h, PEER)->users, 1);
+	stop(h);
+	app_free(&app);
+}
+
+static void a_silent_neighbour_is_asked_for_again(void)
+{
+	struct app app = {0};
+	struct host *h = start();
+
+	accept_peer(h, &app);
+	h->introduced = false;
+	pass(h, 70 * SECOND);
+	CU_ASSERT_EQUAL(entry_of(h, PEER)->state, TL_ARP_PENDING);
+	CU_ASSERT_EQUAL(entry_of(h, PEER)->deadline_ns, TL_ARP_NO_DEADLINE);
+	unsigned asked = h->n_arp;
+	forget(h);
+	say(&app, 100);
+	CU_ASSERT_EQUAL(h->n_arp, asked + 1);
+	SILENT(h);
+	introduce_peer(h);
+	SENDS(h, P | A, OURS + 1, PEERS + 1, 100);
+	CU_ASSERT_EQUAL(entry_of(h, PEER)->users, 1);
+	stop(h);
+	app_free(&app);
+}
+
+static void connections_to_the_silent_end_and_leave_no_entry(void)
+{
+	struct app app = {0};
+	struct host *h = start_with(8, 65536, 1500, false);
+
+	call(h, &app, NULL);
+	pass(h, 3 * SECOND);
+	CU_ASSERT_EQUAL(app.closed, 1);
+	CU_ASSERT_EQUAL(app.reason, TL_TCP_UNREACHABLE);
+	CU_ASSERT_PTR_NULL(entry_of(h, PEER));
+	stop(h);
+	app_free(&app);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a flood of spoofed hosts takes no neighbour of a live connection",
+			a_flood_takes_no_neighbour_of_a_connection},
+		{"nor that of a connection that we open", a_connection_of_ours_keeps_its_neighbour_too},
+		{"nor one that has answered and was used last", those_that_answered_outlast_a_flood},
+		{"a host that asks for us during a flood is remembered", a_newcomer_is_heard_during_a_flood},
+		{"a connection that ends keeps no neighbour", an_ended_connection_keeps_nothing},
+		{"half a handshake keeps no neighbour", a_half_open_connection_keeps_nothing},
+		{"a connection's neighbour that falls silent is asked for again with the next segment",
+			a_silent_neighbour_is_asked_for_again},
+		{"a handshake with a silent host ends, and leaves no entry",
+			connections_to_the_silent_end_and_leave_no_entry},
+	};
+
+	tl_test_eal_start();
+	return tl_test_main("neighbours", tests, TL_ARRAY_LEN(tests));
+}

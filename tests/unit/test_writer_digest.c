@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// writer: what it writes with digests is verified to be what it meant to write, also where slabs were written twice, in
+// rings, in files that are written again, and with statistics in between.
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <tl_err.h>
+#include <tl_test.h>
+#include <tl_test_eal.h>
+#include <tl_verify.h>
+
+#include "writer_priv.h"
+
+#define SLAB_BYTES 65536
+#define SLABS 16
+#define FRAME_BYTES 1000
+
+struct rig {
+	char dir[64], path[96];
+	struct tl_slab_ring *ring;
+	struct tl_writer *writer;
+	uint32_t committed;
+};
+
+static uint32_t put_prologue(void *ctx, void *buf, uint32_t size)
+{
+	uint32_t used = tl_pcapng_put_shb(buf, size, &(struct tl_pcapng_shb){.application = "tapline test"});
+
+	return used + tl_pcapng_put_idb((uint8_t *)buf + used, size - used, &(struct tl_pcapng_idb){.name = "test0"});
+}
+
+static uint32_t put_epilogue(void *ctx, void *buf, uint32_t size)
+{
+	return tl_pcapng_put_isb(buf, size, &(struct tl_pcapng_isb){.if_dropped_pkts = 0});
+}
+
+// A backend that finishes the youngest write first, and spoils every fifth.
+static uint32_t spoiled;
+
+static void spoiling_start(struct tl_writer *writer, struct tl_writer_write *write)
+{
+}
+
+static void spoiling_reap(struct tl_writer *writer, bool wait)
+{
+	for (uint32_t i = writer->flight_count; i-- > 0;) {
+		struct tl_writer_write *write = &writer->flight[(writer->flight_first + i) % TL_WRITER_DEPTH];
+		if (write->result != TL_WRITER_PENDING)
+			continue;
+		bool spoil = write->offset_bytes / SLAB_BYTES % 5 == 3;
+		uint32_t len = spoil ? TL_PCAPNG_ALIGN : write->len_bytes;
+		write->result = tl_writer_file_write(write->file, write->data, len, write->offset_bytes);
+		if (spoil)
+			write->result = -EIO;
+		spoiled += spoil;
+		return;
+	}
+}
+
+static void spoiling_fini(struct tl_writer *writer)
+{
+}
+
+static const struct tl_writer_backend spoiling = {
+	.depth = TL_WRITER_DEPTH, .start = spoiling_start, .reap = spoiling_reap, .fini = spoiling_fini};
+
+static void rig_start(struct rig *rig, struct tl_writer_cfg cfg, bool spoils)
+{
+	struct tl_slab_cfg slab = {
+		.name = "digest", .slab_bytes = SLAB_BYTES, .slabs = SLABS, .socket_id = -1, .run_id = 7};
+	struct tl_err err;
+
+	CU_ASSERT_EQUAL_FATAL(tl_slab_create(&slab, &rig->ring, &err), 0);
+	cfg.path = rig->path;
+	cfg.rings = &rig->ring;
+	cfg.n_rings = 1;
+	cfg.prologue = put_prologue;
+	cfg.epilogue = put_epilogue;
+	CU_ASSERT_EQUAL_FATAL(tl_writer_create(&cfg, &rig->writer, &err), 0);
+	if (spoils)
+		rig->writer->backend = &spoiling;
+	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig->writer, &err), 0);
+}
+
+static void rig_open(struct rig *rig, struct tl_writer_cfg cfg, bool spoils)
+{
+	*rig = (struct rig){0};
+	strcpy(rig->dir, "/var/tmp/tl-digest-XXXXXX");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(rig->dir));
+	snprintf(rig->path, sizeof(rig->path), "%s/x.pcapng", rig->dir);
+	rig_start(rig, cfg, spoils);
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+static void commit(struct rig *rig, uint32_t records)
+{
+	uint32_t len = tl_pcapng_epb_bytes(FRAME_BYTES, 0, 0);
+	void *room;
+
+	for (uint32_t i = 0; i < records; i++) {
+		while ((room = tl_slab_reserve(rig->ring, len, 0)) == NULL)
+			usleep(50);
+		struct tl_pcapng_epb epb = {.cap_bytes = FRAME_BYTES, .wire_bytes = FRAME_BYTES};
+		memset(tl_pcapng_put_epb(room, &epb), (int)rig->committed++, FRAME_BYTES);
+		tl_slab_commit(rig->ring, len, TL_DIR_RX);
+	}
+}
+
+// Ends the run. Returns how many records its files have, each of which is good.
+static uint64_t rig_stop(struct rig *rig)
+{
+	uint64_t records = 0;
+	struct tl_err err;
+	uint32_t n;
+
+	tl_slab_seal(rig->ring);
+	CU_ASSERT_EQUAL(tl_writer_stop(rig->writer, &err), 0);
+	const char *const *files = tl_writer_files(rig->writer, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct tl_verify_report report;
+		int fd = open(files[i], O_RDONLY | O_CLOEXEC);
+		CU_ASSERT_FATAL(fd >= 0);
+		CU_ASSERT_EQUAL(tl_verify_fd(fd, &(struct tl_verify_opts){0}, &report, &err), 0);
+		CU_ASSERT_EQUAL(report.outcome, TL_VERIFY_GOOD);
+		if (report.outcome != TL_VERIFY_GOOD)
+			printf("# %s: %s at byte %llu\n", files[i], tl_verify_outcome_name(report.outcome),
+				(unsigned long long)report.chain_end_bytes);
+		records += report.records;
+		close(fd);
+	}
+	tl_writer_destroy(rig->writer);
+	tl_slab_destroy(rig->ring);
+	return records;
+}
+
+static void rig_close(struct rig *rig)
+{
+	nftw(rig->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void what_is_written_is_verified(void)
+{
+	for (enum tl_digest_kind kind = TL_DIGEST_CRC32C; kind < TL_DIGEST_KINDS; kind++)
+		for (enum tl_writer_io io = TL_WRITER_IO_URING; io <= TL_WRITER_IO_PWRITE; io++) {
+			struct rig rig;
+			rig_open(&rig, (struct tl_writer_cfg){.io = io, .digest = kind, .index = true}, false);
+			commit(&rig, 3000);
+			CU_ASSERT_EQUAL(rig_stop(&rig), 3000);
+			rig_close(&rig);
+		}
+}
+
+// Behind one that failed, slabs are written again, some of them elsewhere.
+static void slabs_that_were_written_twice_are_verified(void)
+{
+	struct rig rig;
+
+	spoiled = 0;
+	rig_open(&rig, (struct tl_writer_cfg){.digest = TL_DIGEST_CRC32C}, true);
+	commit(&rig, 5000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 5000);
+	CU_ASSERT(spoiled > 5);
+	rig_close(&rig);
+}
+
+// A file that may grow no larger gives what is in flight for it to the next.
+static void slabs_that_moved_to_the_next_file_are_verified(void)
+{
+	struct tl_writer_cfg cfg = {.digest = TL_DIGEST_CRC32C, .policy = {.rotate_seconds = 31536000}};
+	struct rlimit old, limit;
+	struct rig rig;
+	uint32_t n;
+
+	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &old), 0);
+	limit = old;
+	limit.rlim_cur = 1 << 20;
+	rig_open(&rig, cfg, false);
+	CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	commit(&rig, 3000);
+	for (n = 1; tl_slab_used(rig.ring) != 0 && n < 100000; n++)
+		usleep(50);
+	setrlimit(RLIMIT_FSIZE, &old); // room for what closes the last
+	CU_ASSERT_EQUAL(rig_stop(&rig), 3000);
+	rig_close(&rig);
+}
+
+static void statistics_between_slabs_are_verified(void)
+{
+	struct rig rig;
+
+	rig_open(&rig, (struct tl_writer_cfg){.digest = TL_DIGEST_SHA256, .statistics_ns = TL_NS_PER_MS}, false);
+	commit(&rig, 3000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 3000);
+	rig_close(&rig);
+}
+
+// The oldest files of a ring are written again, in this run and the next.
+static void files_that_are_written_again_are_verified(void)
+{
+	struct tl_writer_cfg cfg = {.digest = TL_DIGEST_CRC32C,
+		.policy = {.rotate_bytes = 1 << 20, .keep_files = 3, .sync = TL_WRITER_SYNC_CLOSE}};
+	struct rig rig;
+
+	rig_open(&rig, cfg, false);
+	commit(&rig, 8000);
+	CU_ASSERT(rig_stop(&rig) > 1000);
+	rig_start(&rig, cfg, false);
+	commit(&rig, 3000);
+	CU_ASSERT(rig_stop(&rig) > 1000);
+	rig_close(&rig);
+}
+
+// A slab that was not whole on the disk when the digest was made would not be found: one byte is changed behind it.
+static void byte_that_the_disk_changed_is_found(void)
+{
+	struct tl_verify_report report;
+	struct rig rig;
+	struct tl_err err;
+	uint8_t byte;
+
+	rig_open(&rig, (struct tl_writer_cfg){.digest = TL_DIGEST_CRC32C}, false);
+	commit(&rig, 3000);
+	rig_stop(&rig);
+	int fd = open(rig.path, O_RDWR | O_CLOEXEC);
+	CU_ASSERT_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL(pread(fd, &byte, 1, 100000), 1);
+	byte ^= 4;
+	CU_ASSERT_EQUAL(pwrite(fd, &byte, 1, 100000), 1);
+	CU_ASSERT_EQUAL(tl_verify_fd(fd, &(struct tl_verify_opts){0}, &report, &err), 0);
+	CU_ASSERT(report.outcome == TL_VERIFY_DAMAGED && report.ranges == 1);
+	CU_ASSERT(report.range[0].from <= 100000 && report.range[0].to > 100000);
+	CU_ASSERT(report.range[0].to - report.range[0].from <= SLAB_BYTES);
+	close(fd);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"what is written with digests is verified to be that", what_is_written_is_verified},
+		{"slabs that were written twice are verified", slabs_that_were_written_twice_are_verified},
+		{"slabs that moved to the next file are verified", slabs_that_moved_to_the_next_file_are_verified},
+		{"statistics between slabs are verified", statistics_between_slabs_are_verified},
+		{"files that are written again are verified", files_that_are_written_again_are_verified},
+		{"a byte that was changed on the disk is found", byte_that_the_disk_changed_is_found},
+	};
+
+	signal(SIGXFSZ, SIG_IGN);
+	tl_test_eal_start();
+	return tl_test_main("writer with digests", tests, TL_ARRAY_LEN(tests));
+}

@@ -1,0 +1,780 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// writer: whatever fails under it, what the disk has not confirmed is not written, and has no complete name.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <tl_err.h>
+#include <tl_index.h>
+#include <tl_pcapfile.h>
+#include <tl_recover.h>
+#include <tl_test.h>
+#include <tl_test_eal.h>
+#include <tl_writer.h>
+
+#include "writer_priv.h"
+
+#define SLAB_BYTES 65536
+#define SLABS 64
+#define FRAME_BYTES 500
+#define A_SLAB 100  // records
+#define WAITS 10000 // of a millisecond
+
+// ---- calls of this program that fail as told
+
+enum call { DATA_SYNC, FILE_SYNC, DIRECTORY_SYNC, CUT, N_CALLS };
+
+static struct fault {
+	atomic_uint calls;
+	atomic_uint from, to; // the calls that fail, counted from 1; to 0: none
+	atomic_int code;
+} faults[N_CALLS];
+
+static atomic_bool gate_shut; // fdatasync() waits while it is
+static atomic_uint at_gate;
+
+static void fail_calls(enum call call, unsigned from, unsigned to, int code)
+{
+	atomic_store(&faults[call].calls, 0);
+	atomic_store(&faults[call].from, from);
+	atomic_store(&faults[call].to, to);
+	atomic_store(&faults[call].code, code);
+}
+
+static void heal(void)
+{
+	for (int call = 0; call < N_CALLS; call++)
+		fail_calls((enum call)call, 0, 0, 0);
+	atomic_store(&gate_shut, false);
+	atomic_store(&at_gate, 0);
+}
+
+static bool fails(enum call call)
+{
+	struct fault *fault = &faults[call];
+	unsigned n = atomic_fetch_add(&fault->calls, 1) + 1;
+
+	if (n < atomic_load(&fault->from) || n > atomic_load(&fault->to))
+		return false;
+	errno = atomic_load(&fault->code);
+	return true;
+}
+
+int fdatasync(int fd)
+{
+	atomic_fetch_add(&at_gate, 1);
+	while (atomic_load(&gate_shut))
+		usleep(100);
+	return fails(DATA_SYNC) ? -1 : (int)syscall(SYS_fdatasync, fd);
+}
+
+int fsync(int fd)
+{
+	struct stat status;
+	bool directory = fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
+
+	return fails(directory ? DIRECTORY_SYNC : FILE_SYNC) ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
+int ftruncate(int fd, off_t bytes)
+{
+	return fails(CUT) ? -1 : (int)syscall(SYS_ftruncate, fd, bytes);
+}
+
+// ---- a ring that this thread fills, and a writer that empties it into a directory of its own
+
+struct rig {
+	char dir[64];
+	char path[96];
+	struct tl_slab_ring *ring;
+	struct tl_writer *writer;
+	uint32_t committed;
+};
+
+struct how {
+	bool cached; // through the page cache
+	bool pwrite;
+	bool index;
+	uint64_t statistics_ns;
+	struct tl_writer_policy policy;
+	const struct tl_writer_backend *backend; // NULL: the writer's own
+};
+
+static uint32_t put_prologue(void *ctx, void *buf, uint32_t size)
+{
+	uint32_t used = tl_pcapng_put_shb(buf, size, &(struct tl_pcapng_shb){.application = "tapline test"});
+
+	return used + tl_pcapng_put_idb((uint8_t *)buf + used, size - used, &(struct tl_pcapng_idb){.name = "test0"});
+}
+
+static uint32_t put_epilogue(void *ctx, void *buf, uint32_t size)
+{
+	return tl_pcapng_put_isb(buf, size, &(struct tl_pcapng_isb){.interface_id = 0});
+}
+
+static void rig_run(struct rig *rig, struct how how)
+{
+	struct tl_err err;
+	struct tl_slab_cfg slabs = {
+		.name = "sync", .slab_bytes = SLAB_BYTES, .slabs = SLABS, .socket_id = -1, .run_id = 7};
+	struct tl_writer_cfg cfg = {.path = rig->path,
+		.io = how.pwrite ? TL_WRITER_IO_PWRITE : TL_WRITER_IO_URING,
+		.policy = how.policy,
+		.rings = &rig->ring,
+		.n_rings = 1,
+		.index = how.index,
+		.prologue = put_prologue,
+		.epilogue = put_epilogue,
+		.statistics_ns = how.statistics_ns};
+
+	CU_ASSERT_EQUAL_FATAL(tl_slab_create(&slabs, &rig->ring, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_writer_create(&cfg, &rig->writer, &err), 0);
+	if (how.cached) { // as if the file system refused O_DIRECT
+		struct tl_writer_file *file = rig->writer->file;
+		atomic_store(&rig->writer->direct_refused, true);
+		fcntl(file->fd, F_SETFL, fcntl(file->fd, F_GETFL) & ~O_DIRECT);
+		file->direct = false;
+	}
+	if (how.backend != NULL)
+		rig->writer->backend = how.backend;
+	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig->writer, &err), 0);
+}
+
+static void rig_open(struct rig *rig, struct how how)
+{
+	memset(rig, 0, sizeof(*rig));
+	heal();
+	strcpy(rig->dir, "/var/tmp/tl-faults-XXXXXX");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(rig->dir));
+	snprintf(rig->path, sizeof(rig->path), "%s/x.pcapng", rig->dir);
+	rig_run(rig, how);
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+static void end_run(struct rig *rig)
+{
+	tl_writer_destroy(rig->writer);
+	tl_slab_destroy(rig->ring);
+	rig->writer = NULL;
+	rig->ring = NULL;
+}
+
+static void rig_close(struct rig *rig)
+{
+	heal();
+	end_run(rig);
+	nftw(rig->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void commit(struct rig *rig, uint32_t records)
+{
+	struct tl_pcapng_epb epb = {.cap_bytes = FRAME_BYTES, .wire_bytes = FRAME_BYTES};
+	uint32_t len = tl_pcapng_epb_bytes(FRAME_BYTES, 0, 0);
+	void *room;
+
+	for (uint32_t i = 0; i < records; i++) {
+		uint32_t number = rig->committed++;
+		while ((room = tl_slab_reserve(rig->ring, len, 0)) == NULL)
+			usleep(50);
+		uint8_t *data = tl_pcapng_put_epb(room, &epb);
+		memset(data, (int)number, FRAME_BYTES);
+		memcpy(data, &number, sizeof(number));
+		tl_slab_commit(rig->ring, len, TL_DIR_RX);
+	}
+}
+
+static void commit_slabs(struct rig *rig, uint32_t slabs)
+{
+	for (uint32_t i = 0; i < slabs; i++) {
+		commit(rig, A_SLAB);
+		tl_slab_seal(rig->ring);
+	}
+}
+
+// Waits until all is in the file and the next file is there: on a busy host that may take longer than the writer waits.
+static void settle(const struct rig *rig)
+{
+	struct tl_writer_helper *helper = &rig->writer->helper;
+	bool ready = false;
+
+	for (int i = 0; i < 10000 && !ready; i++) {
+		usleep(1000);
+		pthread_mutex_lock(&helper->lock);
+		ready = helper->ahead != NULL;
+		pthread_mutex_unlock(&helper->lock);
+		ready = ready && tl_slab_used(rig->ring) == 0;
+	}
+	CU_ASSERT(ready);
+}
+
+static int rig_stop(struct rig *rig)
+{
+	struct tl_err err;
+
+	tl_slab_seal(rig->ring);
+	return tl_writer_stop(rig->writer, &err);
+}
+
+// Never more than were committed, at any moment.
+static struct tl_writer_flow look(const struct rig *rig)
+{
+	struct tl_writer_flow flow;
+
+	tl_writer_flow(rig->writer, 0, &flow);
+	CU_ASSERT(flow.written_pkts[TL_DIR_RX] + flow.drop_disk_pkts[TL_DIR_RX] <= rig->committed);
+	return flow;
+}
+
+static uint64_t written(const struct rig *rig)
+{
+	return look(rig).written_pkts[TL_DIR_RX];
+}
+
+static uint64_t dropped(const struct rig *rig)
+{
+	return look(rig).drop_disk_pkts[TL_DIR_RX];
+}
+
+// Tell whether a value is reached in time.
+static bool reaches(uint64_t (*value)(const struct rig *rig), const struct rig *rig, uint64_t least)
+{
+	for (int i = 0; i < WAITS && value(rig) < least; i++)
+		usleep(1000);
+	return value(rig) >= least;
+}
+
+static uint64_t syncs(const struct rig *rig)
+{
+	return atomic_load(&at_gate);
+}
+
+// Slabs that the writer has put into its file.
+static uint64_t taken(const struct rig *rig)
+{
+	return SLABS - tl_slab_used(rig->ring);
+}
+
+// Tell whether the next file is open.
+static uint64_t waiting(const struct rig *rig)
+{
+	struct tl_writer_helper *helper = &rig->writer->helper;
+
+	pthread_mutex_lock(&helper->lock);
+	bool ahead = helper->ahead != NULL;
+	pthread_mutex_unlock(&helper->lock);
+	return ahead;
+}
+
+// The records of a file of whole blocks, their numbers ascending from *next; -1: it is none.
+static int64_t count_records(const char *path, uint32_t *next)
+{
+	struct stat status;
+	int64_t records = 0;
+	int fd = open(path, O_RDONLY);
+
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return -1;
+	size_t size = (size_t)status.st_size;
+	uint8_t *data = malloc(size + 1);
+	CU_ASSERT_EQUAL(read(fd, data, size), status.st_size);
+	close(fd);
+	for (size_t at = 0; at < size && records >= 0;) {
+		uint32_t head[2], tail, number;
+		memcpy(head, data + at, tl_min_u64(sizeof(head), size - at));
+		bool whole = size - at >= 12 && head[1] >= 12 && head[1] <= size - at;
+		if (whole)
+			memcpy(&tail, data + at + head[1] - 4, 4);
+		if (!whole || tail != head[1] || (head[0] == TL_PCAPNG_SHB) != (at == 0)) {
+			records = -1;
+			break;
+		}
+		if (head[0] == TL_PCAPNG_EPB) {
+			memcpy(&number, data + at + 28, 4);
+			records = number >= *next ? records + 1 : -1;
+			*next = number + 1;
+		}
+		at += head[1];
+	}
+	free(data);
+	return records;
+}
+
+// The records in all files that are called complete, or with parts in the others too; -1: some file is not whole.
+static int64_t records_in_files(const struct rig *rig, bool parts)
+{
+	const char *const *files;
+	uint32_t n, next = 0;
+	int64_t sum = 0;
+
+	files = tl_writer_files(rig->writer, &n);
+	for (uint32_t i = 0; i < n && sum >= 0; i++) {
+		bool part = strcmp(files[i] + strlen(files[i]) - strlen(TL_WRITER_PART), TL_WRITER_PART) == 0;
+		if (part && !parts)
+			continue;
+		int64_t records = count_records(files[i], &next);
+		sum = records < 0 ? -1 : sum + records;
+	}
+	return sum;
+}
+
+static uint32_t count_parts(const struct rig *rig)
+{
+	const char *const *files;
+	uint32_t n, parts = 0;
+
+	files = tl_writer_files(rig->writer, &n);
+	for (uint32_t i = 0; i < n; i++)
+		parts += strcmp(files[i] + strlen(files[i]) - strlen(TL_WRITER_PART), TL_WRITER_PART) == 0;
+	return parts;
+}
+
+// At the end each record is either, and the files have those that are written.
+static void check_ledger(const struct rig *rig)
+{
+	struct tl_writer_stats stats;
+
+	CU_ASSERT_EQUAL(written(rig) + dropped(rig), rig->committed);
+	CU_ASSERT_EQUAL((uint64_t)records_in_files(rig, true), written(rig));
+	tl_writer_stats(rig->writer, &stats);
+	CU_ASSERT_EQUAL(stats.written_pkts[TL_DIR_RX], written(rig));
+}
+
+// ---- through the page cache
+
+static void packets_in_the_page_cache_are_not_written(void)
+{
+	for (int pwrite = 0; pwrite < 2; pwrite++) {
+		struct rig rig;
+		rig_open(&rig, (struct how){.cached = true, .pwrite = pwrite});
+		atomic_store(&gate_shut, true);
+		commit_slabs(&rig, 5);
+		CU_ASSERT(reaches(syncs, &rig, 1));
+		CU_ASSERT(reaches(taken, &rig, SLABS)); // all of them, while the first is still on its way
+		CU_ASSERT_EQUAL(written(&rig), 0);
+		CU_ASSERT_EQUAL(dropped(&rig), 0);
+		atomic_store(&gate_shut, false);
+		CU_ASSERT(reaches(written, &rig, 5 * A_SLAB)); // by itself, with nothing more to write
+		CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+		check_ledger(&rig);
+		rig_close(&rig);
+	}
+}
+
+// One sync after another fails; what was confirmed before stays, and what comes after is written again.
+static void lose_one(struct how how, unsigned failing)
+{
+	struct rig rig;
+
+	rig_open(&rig, how);
+	fail_calls(DATA_SYNC, failing, failing, EIO);
+	for (unsigned sync = 1; sync <= failing + 1; sync++) {
+		uint64_t before = written(&rig);
+		commit_slabs(&rig, 3);
+		CU_ASSERT(sync == failing ? reaches(dropped, &rig, A_SLAB) : reaches(written, &rig, before + A_SLAB));
+	}
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EIO);
+	CU_ASSERT_PTR_NOT_NULL(tl_writer_error(rig.writer));
+	CU_ASSERT(dropped(&rig) >= A_SLAB);
+	CU_ASSERT(written(&rig) >= A_SLAB);
+	check_ledger(&rig);
+	CU_ASSERT_EQUAL(records_in_files(&rig, false), records_in_files(&rig, true));
+	rig_close(&rig);
+}
+
+static void lost_page_cache_is_dropped_and_cut_off(void)
+{
+	lose_one((struct how){.cached = true}, 2);
+	lose_one((struct how){.cached = true, .pwrite = true}, 2);
+	lose_one((struct how){.cached = true, .policy.rotate_bytes = 16 << 20}, 2);
+}
+
+static void lost_prologue_is_written_again(void)
+{
+	lose_one((struct how){.cached = true}, 1);
+	lose_one((struct how){.cached = true, .pwrite = true, .policy.rotate_bytes = 16 << 20}, 1);
+}
+
+// The writer is in the middle of its work when the error comes.
+static void error_during_writes_costs_no_more_than_the_page_cache(void)
+{
+	for (int round = 0; round < 5; round++) {
+		struct rig rig;
+		rig_open(&rig, (struct how){.cached = true});
+		fail_calls(DATA_SYNC, 2, 2, ENOSPC);
+		commit_slabs(&rig, 1);
+		CU_ASSERT(reaches(written, &rig, A_SLAB));
+		atomic_store(&gate_shut, true);
+		commit_slabs(&rig, 100);
+		CU_ASSERT(reaches(syncs, &rig, 2));
+		atomic_store(&gate_shut, false);
+		for (int i = 0; i < 30 || (i < 1000 && dropped(&rig) == 0); i++)
+			commit_slabs(&rig, 10);
+		CU_ASSERT_EQUAL(rig_stop(&rig), -ENOSPC);
+		CU_ASSERT(dropped(&rig) > 0);
+		check_ledger(&rig);
+		rig_close(&rig);
+	}
+}
+
+// The disk keeps nothing more of the first file, which has been left already.
+static void error_after_rotation_costs_the_file_that_was_left(void)
+{
+	struct rig rig;
+
+	rig_open(&rig, (struct how){.cached = true, .policy.rotate_packets = 10 * A_SLAB});
+	commit_slabs(&rig, 2);
+	CU_ASSERT(reaches(written, &rig, 2 * A_SLAB));
+	atomic_store(&gate_shut, true);
+	fail_calls(DATA_SYNC, 1, 1, EIO);
+	commit_slabs(&rig, 12);
+	CU_ASSERT(reaches(taken, &rig, SLABS));
+	CU_ASSERT_EQUAL(count_parts(&rig), 2); // nor has it its name
+	atomic_store(&gate_shut, false);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EIO);
+	CU_ASSERT_EQUAL(count_parts(&rig), 0);
+	CU_ASSERT(dropped(&rig) > 0 && dropped(&rig) <= 8 * A_SLAB);
+	check_ledger(&rig);
+	rig_close(&rig);
+}
+
+static void file_that_was_cut_has_no_index(void)
+{
+	struct rig rig;
+	char sidecar[128];
+
+	rig_open(&rig, (struct how){.cached = true, .index = true});
+	snprintf(sidecar, sizeof(sidecar), "%s" TL_INDEX_SUFFIX, rig.path);
+	fail_calls(DATA_SYNC, 2, 2, EIO);
+	commit_slabs(&rig, 1);
+	CU_ASSERT(reaches(written, &rig, A_SLAB));
+	commit_slabs(&rig, 1);
+	CU_ASSERT(reaches(dropped, &rig, A_SLAB));
+	commit_slabs(&rig, 1);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EIO);
+	CU_ASSERT_NOT_EQUAL(access(sidecar, F_OK), 0);
+	check_ledger(&rig);
+	rig_close(&rig);
+}
+
+static void disk_that_keeps_nothing_does_not_hold_stop(void)
+{
+	struct rig rig;
+
+	rig_open(&rig, (struct how){.cached = true, .policy.rotate_packets = 5 * A_SLAB});
+	fail_calls(DATA_SYNC, 1, UINT32_MAX, EIO);
+	fail_calls(FILE_SYNC, 1, UINT32_MAX, EIO);
+	commit_slabs(&rig, 30);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EIO);
+	CU_ASSERT_EQUAL(written(&rig), 0);
+	check_ledger(&rig);
+	rig_close(&rig);
+}
+
+// ---- writes that wait, and that are moved to another file
+
+static atomic_uint most_in_flight;
+
+static void note_start(struct tl_writer *writer, struct tl_writer_write *write)
+{
+	if (writer->flight_count > atomic_load(&most_in_flight))
+		atomic_store(&most_in_flight, writer->flight_count);
+}
+
+// Finishes the youngest write, and not before the next statistics are due.
+static void finish_youngest_late(struct tl_writer *writer, bool wait)
+{
+	if (!wait && !atomic_load(&writer->stop))
+		return;
+	usleep(10000); // more than a tick of the coarse clock
+	for (uint32_t i = writer->flight_count; i-- > 0;) {
+		struct tl_writer_write *write = &writer->flight[(writer->flight_first + i) % TL_WRITER_DEPTH];
+		if (write->result != TL_WRITER_PENDING)
+			continue;
+		write->result = tl_writer_file_write(write->file, write->data, write->len_bytes, write->offset_bytes);
+		return;
+	}
+}
+
+static void no_fini(struct tl_writer *writer)
+{
+}
+
+static void statistics_wait_for_a_place_among_the_writes(void)
+{
+	static const struct tl_writer_backend late = {
+		.depth = TL_WRITER_DEPTH, .start = note_start, .reap = finish_youngest_late, .fini = no_fini};
+	struct rig rig;
+
+	atomic_store(&most_in_flight, 0);
+	rig_open(&rig, (struct how){.statistics_ns = 1, .pwrite = true, .backend = &late});
+	commit_slabs(&rig, 40); // all at once, so that some are always waiting
+	CU_ASSERT(reaches(written, &rig, 24 * A_SLAB));
+	commit_slabs(&rig, 2 * TL_WRITER_DEPTH - 8); // as many as fill the queue
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT_EQUAL(atomic_load(&most_in_flight), TL_WRITER_DEPTH);
+	check_ledger(&rig);
+	rig_close(&rig);
+}
+
+// Small slabs fill the first file to its largest size; a large one has to go to the next, whose packets it is then.
+static void packets_that_move_to_the_next_file_count_there(void)
+{
+	const struct tl_writer_policy policy = {.rotate_packets = 250};
+	struct rlimit before, limit;
+	const char *const *files;
+	struct rig rig;
+	uint32_t n, next = 0;
+
+	getrlimit(RLIMIT_FSIZE, &before);
+	limit = before;
+	limit.rlim_cur = 61 * TL_PCAPNG_ALIGN;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	rig_open(&rig, (struct how){.pwrite = true, .policy = policy});
+	for (int i = 0; i < 50; i++) {
+		commit(&rig, 1);
+		tl_slab_seal(rig.ring);
+	}
+	commit_slabs(&rig, 10);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	setrlimit(RLIMIT_FSIZE, &before);
+	files = tl_writer_files(rig.writer, &n);
+	CU_ASSERT(n >= 6);
+	for (uint32_t i = 0; i < n; i++)
+		CU_ASSERT(count_records(files[i], &next) <= 250);
+	check_ledger(&rig);
+	rig_close(&rig);
+}
+
+// ---- what never reached a disk
+
+static void slab_that_could_not_be_converted_is_dropped(void)
+{
+	struct rig rig;
+
+	rig_open(&rig, (struct how){0});
+	commit_slabs(&rig, 2);
+	CU_ASSERT(reaches(written, &rig, 2 * A_SLAB));
+	struct tl_slab *slab = tl_slab_alloc(rig.ring);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(slab);
+	slab->used_bytes = slab->sealed_bytes = slab->head_bytes = 0;
+	slab->records[TL_DIR_RX] = A_SLAB;
+	slab->records[TL_DIR_TX] = 0;
+	slab->n_origins = 0;
+	rig.committed += A_SLAB;
+	tl_slab_submit(rig.ring, slab);
+	commit_slabs(&rig, 2);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -ENOMEM);
+	CU_ASSERT_EQUAL(dropped(&rig), A_SLAB);
+	check_ledger(&rig);
+	rig_close(&rig);
+}
+
+// ---- what a complete name promises
+
+static const struct tl_writer_policy closing = {.rotate_packets = 10 * A_SLAB, .sync = TL_WRITER_SYNC_CLOSE};
+
+// Three files, one of which cannot be completed.
+static void complete_three(struct how how, enum call call, unsigned failing, bool known)
+{
+	struct rig rig;
+
+	rig_open(&rig, how);
+	fail_calls(call, failing, failing, EIO);
+	for (int file = 0; file < 3; file++) {
+		commit_slabs(&rig, 10);
+		settle(&rig);
+	}
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EIO);
+	CU_ASSERT_EQUAL(count_parts(&rig), 1);
+	CU_ASSERT_EQUAL(records_in_files(&rig, false), 20 * A_SLAB);
+	CU_ASSERT_EQUAL(dropped(&rig), known ? 0 : 10 * A_SLAB);
+	CU_ASSERT_EQUAL(written(&rig) + dropped(&rig), rig.committed);
+	rig_close(&rig);
+}
+
+static void failed_fsync_leaves_a_part_that_counts_for_nothing(void)
+{
+	for (unsigned failing = 1; failing <= 3; failing++)
+		complete_three((struct how){.policy = closing}, FILE_SYNC, failing, false);
+}
+
+// Its last fsync is for the blocks that close it.
+static void failed_fsync_after_the_page_cache_leaves_a_part_with_its_packets(void)
+{
+	const struct tl_writer_policy policy = {.rotate_packets = 10 * A_SLAB};
+
+	for (unsigned failing = 1; failing <= 3; failing++)
+		complete_three((struct how){.cached = true, .policy = policy}, FILE_SYNC, failing, true);
+}
+
+static void failed_directory_fsync_leaves_a_part_that_counts_for_nothing(void)
+{
+	for (unsigned failing = 1; failing <= 3; failing++)
+		complete_three((struct how){.policy = closing}, DIRECTORY_SYNC, failing, false);
+}
+
+static void single_file_that_fsync_refuses_counts_for_nothing(void)
+{
+	for (int call = FILE_SYNC; call <= DIRECTORY_SYNC; call++) {
+		struct rig rig;
+		rig_open(&rig, (struct how){.policy.sync = TL_WRITER_SYNC_CLOSE});
+		fail_calls((enum call)call, 1, 1, EIO);
+		commit_slabs(&rig, 3);
+		CU_ASSERT_EQUAL(rig_stop(&rig), -EIO);
+		CU_ASSERT_EQUAL(dropped(&rig), 3 * A_SLAB);
+		CU_ASSERT_EQUAL(written(&rig), 0);
+		rig_close(&rig);
+	}
+}
+
+// Its tail is zeros: no reader gets past them.
+static void file_that_cannot_be_cut_stays_a_part(void)
+{
+	struct rig rig;
+
+	rig_open(&rig, (struct how){.policy.rotate_bytes = 1 << 20});
+	commit_slabs(&rig, 3);
+	CU_ASSERT(reaches(written, &rig, 3 * A_SLAB));
+	CU_ASSERT(reaches(waiting, &rig, 1)); // the next file needs no more calls
+	fail_calls(CUT, 1, UINT32_MAX, EIO);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EIO);
+	CU_ASSERT_EQUAL(count_parts(&rig), 1);
+	CU_ASSERT_EQUAL(written(&rig), 3 * A_SLAB);
+	CU_ASSERT_EQUAL(dropped(&rig), 0);
+	rig_close(&rig);
+}
+
+static void epilogue_that_cannot_be_written_leaves_a_part(void)
+{
+	struct rig rig;
+	struct rlimit before, limit;
+	struct stat status;
+	uint32_t n;
+
+	rig_open(&rig, (struct how){.policy.rotate_packets = 100 * A_SLAB});
+	commit_slabs(&rig, 3);
+	CU_ASSERT(reaches(written, &rig, 3 * A_SLAB));
+	const char *const *files = tl_writer_files(rig.writer, &n);
+	CU_ASSERT_EQUAL(stat(files[0], &status), 0);
+	getrlimit(RLIMIT_FSIZE, &before);
+	limit = before;
+	limit.rlim_cur = (rlim_t)status.st_size + 64;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EFBIG);
+	setrlimit(RLIMIT_FSIZE, &before);
+	CU_ASSERT_EQUAL(count_parts(&rig), 1);
+	check_ledger(&rig);
+	CU_ASSERT_EQUAL(written(&rig), 3 * A_SLAB);
+	rig_close(&rig);
+}
+
+// ---- files of a ring that are written again
+
+static const struct tl_writer_policy reusing = {.rotate_bytes = 1 << 20, .keep_files = 3};
+
+static void reused_file_that_cannot_be_cut_shows_no_old_packets(void)
+{
+	struct rig rig;
+	struct tl_recover_report report;
+	struct tl_err err;
+	const char *const *files;
+	uint32_t n;
+
+	rig_open(&rig, (struct how){.policy = reusing});
+	commit_slabs(&rig, 100);
+	CU_ASSERT(reaches(taken, &rig, SLABS));
+	tl_writer_rotate(rig.writer);
+	commit_slabs(&rig, 2); // in a file that had more
+	CU_ASSERT(reaches(written, &rig, 102 * A_SLAB));
+	CU_ASSERT(reaches(waiting, &rig, 1));
+	fail_calls(CUT, 1, UINT32_MAX, EIO);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EIO);
+	heal();
+	CU_ASSERT(count_parts(&rig) >= 1);
+	CU_ASSERT(records_in_files(&rig, false) >= 0);
+	files = tl_writer_files(rig.writer, &n);
+	int fd = tl_recover_open(files[n - 1], false, &err);
+	CU_ASSERT(fd >= 0);
+	CU_ASSERT_EQUAL(tl_recover_fd(fd, &(struct tl_recover_opts){0}, &report, &err), 0);
+	CU_ASSERT(report.records_kept <= 2 * A_SLAB);
+	tl_recover_report_fini(&report);
+	close(fd);
+	rig_close(&rig);
+}
+
+static void ring_that_writes_its_files_again_syncs_them_unless_told(void)
+{
+	static const struct {
+		struct tl_writer_policy policy;
+		bool syncs;
+	} table[] = {
+		{{.rotate_bytes = 1 << 20, .keep_files = 3}, true},
+		{{.rotate_bytes = 1 << 20, .keep_files = 3, .sync = TL_WRITER_SYNC_NEVER}, false},
+		{{.rotate_bytes = 1 << 20}, false},
+		{{.rotate_packets = 10 * A_SLAB, .keep_files = 3}, false},
+		{{.sync = TL_WRITER_SYNC_CLOSE}, true},
+		{{0}, false},
+	};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(table); i++) {
+		struct rig rig;
+		rig_open(&rig, (struct how){.policy = table[i].policy});
+		commit_slabs(&rig, 100);
+		CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+		CU_ASSERT_EQUAL(atomic_load(&faults[FILE_SYNC].calls) > 0, table[i].syncs);
+		CU_ASSERT_EQUAL(atomic_load(&faults[DIRECTORY_SYNC].calls) > 0, table[i].syncs);
+		rig_close(&rig);
+	}
+}
+
+static const struct tl_test tests[] = {
+	{"packets in the page cache are written when the disk has them", packets_in_the_page_cache_are_not_written},
+	{"what the disk lost of the page cache is counted as dropped and cut off",
+		lost_page_cache_is_dropped_and_cut_off},
+	{"what opens a file is written again when the disk lost it", lost_prologue_is_written_again},
+	{"an error of the disk during writes costs what the page cache had",
+		error_during_writes_costs_no_more_than_the_page_cache},
+	{"an error of the disk after a rotation costs the file that was left",
+		error_after_rotation_costs_the_file_that_was_left},
+	{"a file that lost slabs has no sidecar", file_that_was_cut_has_no_index},
+	{"a disk that keeps nothing does not hold stop", disk_that_keeps_nothing_does_not_hold_stop},
+	{"statistics wait for a place among the writes", statistics_wait_for_a_place_among_the_writes},
+	{"packets that move to the next file count there", packets_that_move_to_the_next_file_count_there},
+	{"a slab that could not be converted is dropped and counted", slab_that_could_not_be_converted_is_dropped},
+	{"a file whose fsync failed stays .part, and its packets are dropped",
+		failed_fsync_leaves_a_part_that_counts_for_nothing},
+	{"a file from the page cache whose last fsync failed stays .part, with its packets",
+		failed_fsync_after_the_page_cache_leaves_a_part_with_its_packets},
+	{"a file whose directory's fsync failed stays .part, and its packets are dropped",
+		failed_directory_fsync_leaves_a_part_that_counts_for_nothing},
+	{"the packets of a single file whose fsync failed are dropped",
+		single_file_that_fsync_refuses_counts_for_nothing},
+	{"a file whose end cannot be cut off stays .part", file_that_cannot_be_cut_stays_a_part},
+	{"a file whose last blocks cannot be written stays .part", epilogue_that_cannot_be_written_leaves_a_part},
+	{"a file written again whose end cannot be cut off shows no old packets",
+		reused_file_that_cannot_be_cut_shows_no_old_packets},
+	{"a ring that writes its files again forces them to the disk unless told otherwise",
+		ring_that_writes_its_files_again_syncs_them_unless_told},
+};
+
+int main(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	tl_test_eal_start();
+	return tl_test_main("writer_faults", tests, TL_ARRAY_LEN(tests));
+}

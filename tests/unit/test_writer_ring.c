@@ -1,0 +1,710 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// writer, ring of files: no fault makes it forget a file of its own or touch one of somebody else.
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <tl_err.h>
+#include <tl_log.h>
+#include <tl_pcapfile.h>
+#include <tl_recover.h>
+#include <tl_test.h>
+#include <tl_test_eal.h>
+
+#include "writer_priv.h"
+
+#define FILES 15
+#define KEPT 3
+
+// ---- what fails, and what is said of it
+
+static atomic_int unlink_code; // 0: unlink() works
+static atomic_uint unlinks;
+static atomic_bool nfs; // flock() takes an exclusive lock only of a descriptor that may write
+static atomic_uint warnings;
+static char said[4096]; // all warnings, one after another; of one thread at a time
+
+static atomic_int pwrite_code;
+
+ssize_t pwrite(int fd, const void *data, size_t len, off_t offset)
+{
+	if (atomic_load(&pwrite_code) == 0)
+		return syscall(SYS_pwrite64, fd, data, len, offset);
+	errno = atomic_load(&pwrite_code);
+	return -1;
+}
+
+int unlink(const char *path)
+{
+	atomic_fetch_add(&unlinks, 1);
+	if (atomic_load(&unlink_code) == 0)
+		return (int)syscall(SYS_unlink, path);
+	errno = atomic_load(&unlink_code);
+	return -1;
+}
+
+int flock(int fd, int operation)
+{
+	bool may_write = (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY;
+
+	if (!atomic_load(&nfs) || may_write || (operation & LOCK_EX) == 0)
+		return (int)syscall(SYS_flock, fd, operation);
+	errno = EBADF;
+	return -1;
+}
+
+void tl_info(const char *fmt, ...)
+{
+}
+
+void tl_warn(const char *fmt, ...)
+{
+	size_t chars = strlen(said);
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(said + chars, sizeof(said) - chars, fmt, args);
+	va_end(args);
+	atomic_fetch_add(&warnings, 1);
+}
+
+void tl_error(const char *fmt, ...)
+{
+}
+
+// ---- a writer in a directory of its own
+
+struct rig {
+	char dir[64];
+	char path[96];
+	struct tl_slab_ring *slabs;
+	struct tl_writer *writer;
+};
+
+static uint32_t put_prologue(void *ctx, void *buf, uint32_t size)
+{
+	uint32_t used = tl_pcapng_put_shb(buf, size, &(struct tl_pcapng_shb){.application = "tapline test"});
+
+	return used + tl_pcapng_put_idb((uint8_t *)buf + used, size - used, &(struct tl_pcapng_idb){.name = "test0"});
+}
+
+static uint32_t put_epilogue(void *ctx, void *buf, uint32_t size)
+{
+	return tl_pcapng_put_isb(buf, size, &(struct tl_pcapng_isb){.interface_id = 0});
+}
+
+static void rig_dir(struct rig *rig)
+{
+	memset(rig, 0, sizeof(*rig));
+	strcpy(rig->dir, "/var/tmp/tl-ring-XXXXXX");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(rig->dir));
+	snprintf(rig->path, sizeof(rig->path), "%s/x.pcapng", rig->dir);
+}
+
+static uint64_t now_ns(void *ctx)
+{
+	return 1;
+}
+
+static uint64_t triggered(void *ctx, bool saving)
+{
+	return 0;
+}
+
+static int try_writer(
+	struct rig *rig, struct tl_writer_policy policy, struct tl_writer_hold_cfg hold, struct tl_err *err)
+{
+	struct tl_slab_cfg slabs = {.name = "ring", .slab_bytes = 65536, .slabs = 16, .socket_id = -1};
+
+	CU_ASSERT_EQUAL_FATAL(tl_slab_create(&slabs, &rig->slabs, err), 0);
+	struct tl_writer_cfg cfg = {.path = rig->path,
+		.policy = policy,
+		.hold = hold,
+		.rings = &rig->slabs,
+		.n_rings = 1,
+		.prologue = put_prologue,
+		.epilogue = put_epilogue,
+		.ctx = rig};
+	return tl_writer_create(&cfg, &rig->writer, err);
+}
+
+static void rig_writer_holding(struct rig *rig, struct tl_writer_policy policy, struct tl_writer_hold_cfg hold)
+{
+	struct tl_err err = {{0}};
+
+	CU_ASSERT_EQUAL_FATAL(try_writer(rig, policy, hold, &err), 0);
+}
+
+static void rig_writer(struct rig *rig, struct tl_writer_policy policy)
+{
+	rig_writer_holding(rig, policy, (struct tl_writer_hold_cfg){0});
+}
+
+static void rig_end(struct rig *rig)
+{
+	tl_writer_destroy(rig->writer);
+	tl_slab_destroy(rig->slabs);
+}
+
+static atomic_int pread_code; // of files that are read only
+
+ssize_t pread(int fd, void *data, size_t len, off_t offset)
+{
+	if (atomic_load(&pread_code) == 0 || (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)
+		return syscall(SYS_pread64, fd, data, len, offset);
+	errno = atomic_load(&pread_code);
+	return -1;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+static void rig_close(struct rig *rig)
+{
+	rig_end(rig);
+	nftw(rig->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+// A file with these first bytes, so large, written so many seconds ago.
+static void put_bytes(const struct rig *rig, const char *name, const void *data, size_t len, off_t size, int age_s)
+{
+	struct timespec times[2] = {{.tv_sec = time(NULL) - age_s}, {.tv_sec = time(NULL) - age_s}};
+	char path[192];
+
+	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0640);
+	CU_ASSERT_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL(write(fd, data, len), (ssize_t)len);
+	CU_ASSERT_EQUAL(ftruncate(fd, size), 0);
+	CU_ASSERT_EQUAL(futimens(fd, times), 0);
+	close(fd);
+}
+
+// Put the section header that a run of this application leaves.
+static void put_recording(const struct rig *rig, const char *name, const char *application, off_t size, int age_s)
+{
+	uint8_t header[256];
+	uint32_t len = tl_pcapng_put_shb(header, sizeof(header), &(struct tl_pcapng_shb){.application = application});
+
+	len += tl_pcapng_put_idb(header + len, sizeof(header) - len, &(struct tl_pcapng_idb){.name = "test0"});
+	put_bytes(rig, name, header, len, tl_max_u64((uint64_t)size, len), age_s);
+}
+
+// A file that was created, and lost its power before its recording began.
+static void put_marked(const struct rig *rig, const char *name)
+{
+	uint8_t page[TL_PCAPNG_ALIGN];
+	uint32_t len = tl_pcapng_put_shb(page, sizeof(page), &(struct tl_pcapng_shb){.application = "tapline 1"});
+
+	tl_pcapng_put_pad(page + len, sizeof(page) - len);
+	put_bytes(rig, name, page, sizeof(page), 1 << 20, 0);
+}
+
+// The complete files of an earlier run, the first the oldest.
+static void put_files(const struct rig *rig, off_t size)
+{
+	char name[64];
+
+	for (int i = 1; i <= FILES; i++) {
+		snprintf(name, sizeof(name), "x_%05d.pcapng", i);
+		put_recording(rig, name, "tapline 1", size, 1000 - i);
+	}
+}
+
+static bool exists(const struct rig *rig, const char *name)
+{
+	char path[192];
+
+	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
+	return access(path, F_OK) == 0;
+}
+
+// Files of the directory whose names end so.
+static uint32_t count_files(const struct rig *rig, const char *end)
+{
+	DIR *dir = opendir(rig->dir);
+	struct dirent *item;
+	uint32_t n = 0;
+
+	while ((item = readdir(dir)) != NULL) {
+		size_t len = strlen(item->d_name);
+		n += len >= strlen(end) && strcmp(item->d_name + len - strlen(end), end) == 0;
+	}
+	closedir(dir);
+	return n;
+}
+
+// Tidies until so many files, the one being written included, are left, for 10 s at most.
+static bool tidy_until(const struct rig *rig, uint32_t files)
+{
+	for (int i = 0; i < 1000 && rig->writer->ring.n != files; i++) {
+		tl_writer_ring_tidy(rig->writer, false);
+		usleep(10000);
+	}
+	return rig->writer->ring.n == files;
+}
+
+// ---- a file that cannot be removed for a while
+
+static const struct tl_writer_policy keeping = {.rotate_bytes = 1 << 20, .keep_files = KEPT};
+
+static void open_full_ring(struct rig *rig)
+{
+	rig_dir(rig);
+	put_files(rig, 4096);
+	rig_writer(rig, keeping);
+	CU_ASSERT_EQUAL_FATAL(rig->writer->ring.n, FILES + 1);
+	atomic_store(&warnings, 0);
+	atomic_store(&unlinks, 0);
+}
+
+// While nothing can be removed the ring keeps its list, and says so once; afterwards it keeps its limit.
+static void check_fault(struct rig *rig, void (*begin)(void), void (*end)(void))
+{
+	begin();
+	for (int i = 0; i < 1000; i++)
+		tl_writer_ring_tidy(rig->writer, false);
+	end();
+	CU_ASSERT_EQUAL(rig->writer->ring.n, FILES + 1);
+	CU_ASSERT_EQUAL(atomic_load(&warnings), 1);
+	CU_ASSERT(atomic_load(&unlinks) <= 4 * FILES); // each a few times, not in every round
+	CU_ASSERT(tidy_until(rig, KEPT));
+	CU_ASSERT_EQUAL(count_files(rig, ".pcapng"), KEPT - 1); // beside the one that is .part
+	CU_ASSERT(exists(rig, "x_00015.pcapng"));
+	CU_ASSERT_EQUAL(tl_count_read(&rig->writer->stats.recycled_files), FILES - (KEPT - 1));
+}
+
+static void forbid_unlink(void)
+{
+	atomic_store(&unlink_code, EACCES);
+}
+
+static void allow_unlink(void)
+{
+	atomic_store(&unlink_code, 0);
+}
+
+static void unwritable_directory_costs_no_entry(void)
+{
+	struct rig rig;
+
+	open_full_ring(&rig);
+	check_fault(&rig, forbid_unlink, allow_unlink);
+	rig_close(&rig);
+}
+
+static struct rlimit descriptors;
+
+static void take_descriptors(void)
+{
+	struct rlimit none;
+
+	getrlimit(RLIMIT_NOFILE, &descriptors);
+	none = descriptors;
+	none.rlim_cur = 0;
+	setrlimit(RLIMIT_NOFILE, &none);
+}
+
+static void give_descriptors(void)
+{
+	setrlimit(RLIMIT_NOFILE, &descriptors);
+}
+
+static void a_file_that_cannot_be_read_now_stops_the_start(void)
+{
+	struct tl_err err = {{0}};
+	struct rig rig;
+
+	rig_dir(&rig);
+	put_files(&rig, 4096);
+	atomic_store(&pread_code, EIO);
+	CU_ASSERT_EQUAL(try_writer(&rig, keeping, (struct tl_writer_hold_cfg){0}, &err), -EIO);
+	atomic_store(&pread_code, 0);
+	tl_slab_destroy(rig.slabs);
+	CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), FILES);
+	nftw(rig.dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void want_of_descriptors_costs_no_entry(void)
+{
+	struct rig rig;
+
+	open_full_ring(&rig);
+	check_fault(&rig, take_descriptors, give_descriptors);
+	rig_close(&rig);
+}
+
+static void locked_file_goes_when_it_is_unlocked(void)
+{
+	struct rig rig;
+	char path[192];
+
+	open_full_ring(&rig);
+	snprintf(path, sizeof(path), "%s/x_00001.pcapng", rig.dir);
+	int reader = open(path, O_RDONLY);
+	CU_ASSERT_EQUAL(flock(reader, LOCK_SH), 0);
+	CU_ASSERT(tidy_until(&rig, KEPT)); // others go in its place
+	CU_ASSERT(exists(&rig, "x_00001.pcapng"));
+	CU_ASSERT_EQUAL(atomic_load(&warnings), 1);
+	close(reader);
+	while (!tl_writer_has_passed(rig.writer->ring.entries[0].retry))
+		usleep(10000);
+	rig.writer->cfg.policy.keep_files = KEPT - 1;
+	CU_ASSERT(tidy_until(&rig, KEPT - 1));
+	CU_ASSERT_FALSE(exists(&rig, "x_00001.pcapng"));
+	CU_ASSERT(exists(&rig, "x_00015.pcapng"));
+	rig_close(&rig);
+}
+
+// Another's file has taken the name of one of the ring's.
+static void replaced_file_leaves_the_list(void)
+{
+	struct rig rig;
+	char path[192];
+
+	open_full_ring(&rig);
+	snprintf(path, sizeof(path), "%s/x_00001.pcapng", rig.dir);
+	CU_ASSERT_EQUAL(remove(path), 0);
+	put_recording(&rig, "x_00001.pcapng", "Dumpcap", 0, 0);
+	CU_ASSERT(tidy_until(&rig, KEPT));
+	CU_ASSERT(exists(&rig, "x_00001.pcapng"));
+	CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), 1 + KEPT - 1);
+	rig_close(&rig);
+}
+
+// ---- room for frames on a full disk
+
+static const struct tl_writer_policy recycling = {.rotate_bytes = 1 << 20, .on_full = TL_WRITER_FULL_RECYCLE};
+
+static void rig_start(struct rig *rig, struct tl_writer_policy policy)
+{
+	struct tl_err err;
+
+	rig_writer(rig, policy);
+	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig->writer, &err), 0);
+}
+
+static off_t size_of(const struct rig *rig, const char *name)
+{
+	struct stat status;
+	char path[192];
+
+	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
+	return stat(path, &status) == 0 ? status.st_size : -1;
+}
+
+static bool wait_for_size(const struct rig *rig, const char *name, off_t bytes)
+{
+	for (int i = 0; i < 10000 && size_of(rig, name) != bytes; i++)
+		usleep(1000);
+	return size_of(rig, name) == bytes;
+}
+
+// The test asks for room as the writer's thread would, which has nothing to write.
+static void next_file_gives_up_its_room(void)
+{
+	struct rig rig;
+	struct tl_err err;
+
+	rig_dir(&rig);
+	rig_start(&rig, recycling);
+	CU_ASSERT(wait_for_size(&rig, ".x.pcapng.next", 1 << 20)); // allocated ahead
+	CU_ASSERT(tl_writer_helper_make_room(rig.writer, -ENOSPC));
+	CU_ASSERT_EQUAL(size_of(&rig, ".x.pcapng.next"), TL_PCAPNG_ALIGN);
+	CU_ASSERT_FALSE(tl_writer_helper_make_room(rig.writer, -ENOSPC)); // there is no more
+	CU_ASSERT_EQUAL(tl_writer_stop(rig.writer, &err), 0);
+	rig_close(&rig);
+}
+
+// Room that was made for another reason is room, too.
+static void room_that_was_made_meanwhile_counts(void)
+{
+	struct rig rig;
+	struct tl_err err;
+	uint64_t bytes;
+
+	rig_dir(&rig);
+	put_recording(&rig, "x_00001.pcapng", "tapline 1", 4096, 100);
+	put_recording(&rig, "x_00002.pcapng", "tapline 1", 4096, 99);
+	rig_writer(&rig, recycling);
+	CU_ASSERT(tl_writer_ring_recycle(rig.writer, &bytes));
+	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
+	CU_ASSERT(tl_writer_helper_make_room(rig.writer, -ENOSPC));
+	CU_ASSERT(exists(&rig, "x_00002.pcapng")); // no more goes than has to
+	CU_ASSERT_EQUAL(tl_writer_stop(rig.writer, &err), 0);
+	rig_close(&rig);
+}
+
+// With no complete file, the one that waits for its completion is completed, and can go then.
+static void file_that_waits_for_its_completion_makes_room(void)
+{
+	struct rig rig;
+	struct tl_err err;
+
+	rig_dir(&rig);
+	rig_start(&rig, recycling);
+	CU_ASSERT(wait_for_size(&rig, ".x.pcapng.next", 1 << 20));
+	while (tl_writer_helper_make_room(rig.writer, -ENOSPC)) { // the next file has nothing left to give
+	}
+	struct tl_writer_helper *helper = &rig.writer->helper;
+	struct tl_writer_file *left = tl_writer_file_new(rig.writer);
+	left->at = strdup("/nowhere");
+	left->broken = -EIO; // nothing is written to it any more
+	pthread_mutex_lock(&helper->lock);
+	STAILQ_INSERT_TAIL(&helper->left, left, left_link); // in one step with the question
+	helper->room_asked = true;
+	unsigned before = atomic_load(&helper->freed);
+	pthread_cond_signal(&helper->wake);
+	while (helper->room_asked)
+		pthread_cond_wait(&helper->answer, &helper->lock);
+	CU_ASSERT_NOT_EQUAL(atomic_load(&helper->freed), before);
+	pthread_mutex_unlock(&helper->lock);
+	tl_writer_stop(rig.writer, &err);
+	rig_close(&rig);
+}
+
+// A file whose last blocks find no room goes as the oldest; the last of all stays.
+static void oldest_goes_that_cannot_be_completed(void)
+{
+	struct rig rig;
+	struct tl_writer_file *younger;
+
+	rig_dir(&rig);
+	rig_writer(&rig, recycling);
+	CU_ASSERT_EQUAL(tl_writer_put_prologue(rig.writer, rig.writer->file, rig.writer->blocks), 0);
+	younger = tl_writer_file_new(rig.writer);
+	younger->began = rig.writer->file->began;
+	CU_ASSERT_EQUAL_FATAL(tl_writer_open_ahead(rig.writer, younger), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_writer_begin(rig.writer, younger), 0);
+	atomic_store(&pwrite_code, ENOSPC);
+	CU_ASSERT_EQUAL(tl_writer_complete(rig.writer, rig.writer->file), 0);
+	CU_ASSERT_EQUAL(tl_writer_complete(rig.writer, younger), -ENOSPC);
+	atomic_store(&pwrite_code, 0);
+	CU_ASSERT_EQUAL(size_of(&rig, "x.pcapng.part") + size_of(&rig, "x.pcapng"), -2);
+	CU_ASSERT_EQUAL(tl_count_read(&rig.writer->stats.recycled_files), 1);
+	CU_ASSERT_EQUAL(rig.writer->ring.n, 1);
+	tl_writer_file_free(younger);
+	rig_close(&rig);
+}
+
+// ---- whose a file is
+
+struct foreign {
+	const char *name;
+	const char *application; // in its section header; NULL: it has none
+	off_t bytes;
+};
+
+// As other programs leave them, called like files of the ring that are not complete.
+static const struct foreign foreign[] = {
+	{"x.pcapng.part", NULL, 0},
+	{"x_00001.pcapng.part", NULL, 1 << 20},
+	{"x_00002.pcapng.part", "Dumpcap", 1 << 20},
+	{".x.pcapng.next", NULL, 0},
+	{".x.pcapng~1.next", "Dumpcap", 4096},
+};
+
+static void put_foreign(const struct rig *rig, const struct foreign *file)
+{
+	if (file->application != NULL)
+		put_recording(rig, file->name, file->application, file->bytes, 0);
+	else
+		put_bytes(rig, file->name, "", 0, file->bytes, 0);
+}
+
+static bool is_untouched(const struct rig *rig, const struct foreign *file)
+{
+	uint8_t header[256] = "", now[256] = "";
+	struct stat status;
+	char path[192];
+	uint32_t len = 0;
+
+	snprintf(path, sizeof(path), "%s/%s", rig->dir, file->name);
+	if (file->application != NULL)
+		len = tl_pcapng_put_shb(
+			header, sizeof(header), &(struct tl_pcapng_shb){.application = file->application});
+	int fd = open(path, O_RDONLY);
+	bool same = fd >= 0 && fstat(fd, &status) == 0 && status.st_size == file->bytes &&
+		    pread(fd, now, len, 0) == (ssize_t)len && memcmp(now, header, len) == 0;
+	if (fd >= 0)
+		close(fd);
+	return same;
+}
+
+static void foreign_files_stay(void)
+{
+	struct rig rig;
+	struct tl_err err;
+
+	rig_dir(&rig);
+	for (size_t i = 0; i < TL_ARRAY_LEN(foreign); i++)
+		put_foreign(&rig, &foreign[i]);
+	for (int run = 0; run < 2; run++) {
+		said[0] = '\0';
+		rig_writer(&rig, keeping);
+		CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
+		CU_ASSERT_EQUAL(tl_writer_stop(rig.writer, &err), 0);
+		CU_ASSERT_EQUAL(rig.writer->ring.n, (uint32_t)run + 1); // its own
+		rig_end(&rig);
+		for (size_t i = 0; i < TL_ARRAY_LEN(foreign); i++) {
+			CU_ASSERT(is_untouched(&rig, &foreign[i]));
+			CU_ASSERT_PTR_NOT_NULL(strstr(said, foreign[i].name));
+		}
+	}
+	CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), 2);
+	nftw(rig.dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static bool is_ours(const struct rig *rig, const char *name)
+{
+	char path[192];
+
+	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
+	int fd = open(path, O_RDONLY);
+	bool ours = fd >= 0 && tl_recover_is_ours(fd);
+	if (fd >= 0)
+		close(fd);
+	return ours;
+}
+
+static void own_files_are_known_from_the_beginning(void)
+{
+	struct rig rig;
+
+	rig_dir(&rig);
+	rig_writer(&rig, keeping);
+	CU_ASSERT(is_ours(&rig, "x.pcapng.part"));
+	rig_close(&rig);
+
+	rig_dir(&rig);
+	rig_writer_holding(&rig, keeping, (struct tl_writer_hold_cfg){.now_ns = now_ns, .triggered = triggered});
+	CU_ASSERT(is_ours(&rig, ".x.pcapng.next")); // until a trigger comes
+	rig_close(&rig);
+}
+
+// It is larger than the ring, and younger than all files of it.
+static void foreign_file_costs_no_file_of_the_ring(void)
+{
+	struct rig rig;
+	struct tl_err err;
+
+	rig_dir(&rig);
+	put_files(&rig, 1 << 20);
+	put_recording(&rig, "x_00099.pcapng.part", "Dumpcap", 64 << 20, 0);
+	rig_writer(&rig, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_bytes = 32 << 20});
+	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
+	CU_ASSERT_EQUAL(tl_writer_stop(rig.writer, &err), 0);
+	tl_writer_ring_tidy(rig.writer, false);
+	CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), FILES + 1);
+	CU_ASSERT(exists(&rig, "x_00099.pcapng.part"));
+	rig_close(&rig);
+}
+
+static void recovered_file_counts_towards_the_limits(void)
+{
+	struct rig rig;
+	struct tl_err err;
+
+	rig_dir(&rig);
+	put_files(&rig, 4096);
+	put_recording(&rig, "x_00099.pcapng.part", "tapline 1", 4096, 0);
+	rig_writer(&rig, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = FILES + 1});
+	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
+	CU_ASSERT_EQUAL(tl_writer_stop(rig.writer, &err), 0);
+	CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), FILES + 1);
+	CU_ASSERT(exists(&rig, "x_00099.pcapng"));
+	rig_close(&rig);
+}
+
+static void only_marked_file_is_removed(void)
+{
+	struct rig rig;
+	struct tl_err err;
+
+	rig_dir(&rig);
+	put_files(&rig, 4096);
+	put_marked(&rig, "x_00099.pcapng.part");
+	rig_writer(&rig, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = FILES + 1});
+	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
+	CU_ASSERT_EQUAL(tl_writer_stop(rig.writer, &err), 0);
+	CU_ASSERT(!exists(&rig, "x_00099.pcapng") && !exists(&rig, "x_00099.pcapng.part"));
+	rig_close(&rig);
+}
+
+// ---- NFS
+
+static void nfs_knows_files_as_ours(void)
+{
+	struct rig rig;
+
+	atomic_store(&nfs, true);
+	open_full_ring(&rig);
+	CU_ASSERT(tidy_until(&rig, KEPT));
+	CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), KEPT - 1);
+	CU_ASSERT_EQUAL(atomic_load(&warnings), 0);
+	atomic_store(&nfs, false);
+	rig_close(&rig);
+}
+
+static void nfs_can_be_looked_at(void)
+{
+	struct rig rig;
+	struct tl_err err = {{0}};
+	char path[192];
+
+	rig_dir(&rig);
+	put_recording(&rig, "x.pcapng.part", "tapline 1", 4096, 0);
+	snprintf(path, sizeof(path), "%s/x.pcapng.part", rig.dir);
+	atomic_store(&nfs, true);
+	int fd = tl_recover_open(path, true, &err);
+	CU_ASSERT(fd >= 0);
+	int second = tl_recover_open(path, false, &err); // to mend it, which needs it alone
+	CU_ASSERT_EQUAL(second, -EBUSY);
+	atomic_store(&nfs, false);
+	close(fd);
+	nftw(rig.dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static const struct tl_test tests[] = {
+	{"a directory that takes no change for a while costs a ring none of its files",
+		unwritable_directory_costs_no_entry},
+	{"a file that cannot be read now stops the start of a ring, which would forget it",
+		a_file_that_cannot_be_read_now_stops_the_start},
+	{"a want of descriptors costs a ring none of its files", want_of_descriptors_costs_no_entry},
+	{"a file that somebody has locked stays, and goes when it is unlocked", locked_file_goes_when_it_is_unlocked},
+	{"a file that another program has replaced leaves the ring and stays", replaced_file_leaves_the_list},
+	{"on a full disk the next file gives up the room that it was given", next_file_gives_up_its_room},
+	{"room that was made for another reason counts", room_that_was_made_meanwhile_counts},
+	{"a file that waits for its completion makes room", file_that_waits_for_its_completion_makes_room},
+	{"on a full disk the oldest file goes if it cannot be completed", oldest_goes_that_cannot_be_completed},
+	{"a file that does not say that it is ours is named and stays as it is", foreign_files_stay},
+	{"a file of ours says so from its beginning", own_files_are_known_from_the_beginning},
+	{"a file that turns out to be another program's costs a ring none of its files",
+		foreign_file_costs_no_file_of_the_ring},
+	{"a file of an earlier run counts towards the limits when it is recovered",
+		recovered_file_counts_towards_the_limits},
+	{"a file of an earlier run whose recording never began is removed", only_marked_file_is_removed},
+	{"on NFS a ring knows and removes its files", nfs_knows_files_as_ours},
+	{"on NFS a recording can be looked at without being changed", nfs_can_be_looked_at},
+};
+
+int main(void)
+{
+	tl_test_eal_start();
+	return tl_test_main("writer_ring", tests, TL_ARRAY_LEN(tests));
+}
