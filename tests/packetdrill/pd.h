@@ -32,6 +32,9 @@ struct tl_pd {
 struct tl_pd *tl_pd_create(const char *flags);
 void tl_pd_destroy(struct tl_pd *pd);
 
+// Answer for pd what packetdrill asks of its sockets past the table; NULL: not any more.
+void tl_pd_answer_for(struct tl_pd *pd);
+
 // Every call begins and ends so: userdata is the pd; rc becomes the result, or -1 and errno.
 struct tl_pd *tl_pd_enter(void *userdata);
 ssize_t tl_pd_leave(struct tl_pd *pd, ssize_t rc);
@@ -50,6 +53,7 @@ struct tl_pd_look {
 	const uint8_t *from;
 	size_t len, done;
 	bool peek;
+	bool more; // MSG_MORE
 	bool blocks;
 	struct sockaddr *addr;
 	socklen_t *addr_len;

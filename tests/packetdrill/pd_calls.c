@@ -124,7 +124,14 @@ static int pd_fcntl(void *userdata, int fd, int command, ...)
 
 static int pd_ioctl(void *userdata, int fd, unsigned long request, ...)
 {
-	return (int)not_supported(userdata);
+	struct tl_pd *pd = tl_pd_enter(userdata);
+	const struct tl_pd_socket *s = tl_pd_socket_find(&pd->host, fd);
+	va_list args;
+
+	va_start(args, request);
+	int *out = va_arg(args, int *);
+	va_end(args);
+	return (int)tl_pd_leave(pd, s != NULL ? tl_pd_socket_ioctl(s, request, out) : -EBADF);
 }
 
 static int pd_getsockopt(void *userdata, int fd, int level, int name, void *value, socklen_t *len)

@@ -76,6 +76,7 @@ ssize_t tl_pd_recvmsg(void *userdata, int fd, struct msghdr *msg, int flags)
 // All of it, or if the call does not block what there is room for.
 static ssize_t look_write(struct tl_pd_look *look)
 {
+	look->s->more = look->more;
 	while (look->done < look->len) {
 		ssize_t n = tl_pd_socket_write(look->s, look->from + look->done, look->len - look->done);
 		if (n == -EAGAIN && !look->blocks && look->done > 0)
@@ -89,7 +90,7 @@ static ssize_t look_write(struct tl_pd_look *look)
 
 ssize_t tl_pd_send(void *userdata, int fd, const void *buf, size_t len, int flags)
 {
-	struct tl_pd_look look = {.fn = look_write, .from = buf, .len = len};
+	struct tl_pd_look look = {.fn = look_write, .from = buf, .len = len, .more = (flags & MSG_MORE) != 0};
 
 	return tl_pd_on_socket(userdata, fd, &look, flags);
 }

@@ -25,6 +25,7 @@ static const struct {
 	FLAG(user_timeout_ms),
 	FLAG(keepalive_ms),
 	FLAG(conns),
+	FLAG(like),
 	FLAG(patience_s),
 #undef FLAG
 };

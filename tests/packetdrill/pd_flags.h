@@ -18,6 +18,7 @@ struct tl_pd_flags {
 	uint32_t user_timeout_ms;
 	uint32_t keepalive_ms; // idle time before the first probe
 	uint32_t conns;	       // at once, TIME-WAIT included
+	uint32_t like;	       // enum tl_pd_like
 	uint32_t patience_s;   // how much virtual time may pass before a packet that a script waits for
 };
 

@@ -5,14 +5,45 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
+#include <sys/socket.h>
 
+#include "pd_like.h"
 #include "pd_socket.h"
 #include "tcp_priv.h"
 
-// The stack takes its options when a connection is opened.
+// The stack takes its options when a connection is opened; of one that is open what can change is changed here.
 static int too_late(const struct tl_pd_socket *s)
 {
 	return s->tcp != NULL || s->listener != NULL ? -EISCONN : 0;
+}
+
+static void set_send_buffer(struct tl_pd_socket *s, uint32_t bytes)
+{
+	s->opts.send_buffer_bytes = bytes;
+	if (s->tcp != NULL)
+		s->tcp->send_limit = tl_min_u32(bytes, s->tcp->ring_mask + 1);
+}
+
+static void set_keepalive(struct tl_pd_socket *s, uint64_t idle_ns)
+{
+	s->opts.keepalive_idle_ns = idle_ns;
+	if (s->tcp == NULL || !s->opened)
+		return;
+	s->tcp->keepalive_idle_ns = idle_ns;
+	tl_tcp_keepalive_start(s->tcp);
+}
+
+// All connections of a script have one MSS, so the link's MTU says it.
+static int set_mss(struct tl_pd_socket *s, uint32_t mss)
+{
+	uint32_t mtu = mss + TL_IPV4_LEN + TL_TCP_LEN;
+
+	if (mss < 88 || mss > 32767 || too_late(s) != 0 || tl_pd_stack_address(&s->host->stack, 0) != 0)
+		return -EINVAL;
+	struct tl_net *net = s->host->stack.net;
+	net->cfg.mtu = (uint16_t)tl_min_u32(net->cfg.mtu, mtu);
+	s->mss = (uint16_t)mss;
+	return 0;
 }
 
 static int set_linger(struct tl_pd_socket *s, const void *value, socklen_t len)
@@ -39,14 +70,11 @@ static int set_socket_option(struct tl_pd_socket *s, int name, uint32_t number)
 		s->opts.recv_window_bytes = number;
 		return too_late(s);
 	case SO_SNDBUF:
-		s->opts.send_buffer_bytes = number;
-		return too_late(s);
+		set_send_buffer(s, number);
+		return 0;
 	case SO_KEEPALIVE:
-		if (number == 0)
-			s->opts.keepalive_idle_ns = 0;
-		else if (s->opts.keepalive_idle_ns == 0)
-			s->opts.keepalive_idle_ns = idle_ns;
-		return too_late(s);
+		set_keepalive(s, number == 0 ? 0 : s->idle_ns != 0 ? s->idle_ns : idle_ns);
+		return 0;
 	default:
 		return -ENOPROTOOPT;
 	}
@@ -58,11 +86,19 @@ static int set_tcp_option(struct tl_pd_socket *s, int name, uint32_t number)
 	case TCP_NODELAY: // Nagle is always off
 		return number != 0 ? 0 : -ENOPROTOOPT;
 	case TCP_KEEPIDLE:
-		s->opts.keepalive_idle_ns = number * TL_NS_PER_S;
-		return too_late(s);
+		s->idle_ns = number * TL_NS_PER_S;
+		set_keepalive(s, s->idle_ns);
+		return 0;
 	case TCP_USER_TIMEOUT:
 		s->opts.user_timeout_ms = number;
-		return too_late(s);
+		if (s->tcp != NULL)
+			s->tcp->user_timeout_ns = number * TL_NS_PER_MS;
+		return 0;
+	case TCP_MAXSEG:
+		return set_mss(s, number);
+	case TCP_CORK:
+		tl_pd_socket_cork(s, number != 0);
+		return 0;
 	default:
 		return -ENOPROTOOPT;
 	}
@@ -112,6 +148,13 @@ static struct tcp_info info_of(const struct tl_tcp *c)
 		.tcpi_rto = (uint32_t)(c->rto_ns / TL_NS_PER_US),
 		.tcpi_snd_mss = c->mss,
 		.tcpi_rcv_mss = c->mss,
+		.tcpi_options = (c->stamped ? TCPI_OPT_TIMESTAMPS : 0) | (c->sack ? TCPI_OPT_SACK : 0) |
+				(c->offer_scale ? TCPI_OPT_WSCALE : 0),
+		.tcpi_ca_state = c->backoff != 0  ? TCP_CA_Loss
+				 : c->in_recovery ? TCP_CA_Recovery
+						  : TCP_CA_Open,
+		.tcpi_advmss = tl_tcp_link_mss(c->net, c->key),
+		.tcpi_sacked = c->n_sacked != 0 ? tl_tcp_sacked_bytes(c) / c->mss : 0,
 		.tcpi_unacked = (c->snd_max - c->snd_una + c->mss - 1) / c->mss,
 		.tcpi_rtt = (uint32_t)(c->srtt_ns / TL_NS_PER_US),
 		.tcpi_rttvar = (uint32_t)(c->rttvar_ns / TL_NS_PER_US),
@@ -128,20 +171,75 @@ static int put(void *value, socklen_t *len, const void *from, size_t size)
 	return 0;
 }
 
+static int put_number(void *value, socklen_t *len, int number)
+{
+	return put(value, len, &number, sizeof(number));
+}
+
+static int get_socket_option(struct tl_pd_socket *s, int name, void *value, socklen_t *len)
+{
+	enum { MEMORY_FACTS = 9 }; // of SO_MEMINFO, none of which we have
+	static const uint32_t no_facts[MEMORY_FACTS];
+	const struct tl_pd_flags *flags = &s->host->flags;
+	bool heard = s->tcp != NULL && s->tcp->state >= TL_TCPS_SYN_RECEIVED;
+	uint16_t mss = heard ? s->tcp->mss : s->last_mss;
+	int error = s->error;
+
+	switch (name) {
+	case SO_ERROR:
+		s->error = 0;
+		return put_number(value, len, error);
+	case SO_RCVBUF:
+		return put_number(value, len, tl_pd_like_rcvbuf(mss, flags->like));
+	case SO_SNDBUF:
+		return put_number(value, len,
+			(int)(s->opts.send_buffer_bytes != 0 ? s->opts.send_buffer_bytes : flags->send_bytes));
+	case SO_KEEPALIVE:
+		return put_number(value, len, s->opts.keepalive_idle_ns != 0);
+	case SO_MEMINFO:
+		return put(value, len, no_facts, sizeof(no_facts));
+	default:
+		return -ENOPROTOOPT;
+	}
+}
+
+// Zeros where the caller knows more members than we do.
+static int put_info(const struct tl_tcp *c, void *value, socklen_t *len)
+{
+	struct tcp_info info = info_of(c);
+
+	memset(value, 0, *len);
+	memcpy(value, &info, *len < sizeof(info) ? *len : sizeof(info));
+	return 0;
+}
+
+static int get_tcp_option(struct tl_pd_socket *s, int name, void *value, socklen_t *len)
+{
+	enum { CC_FACTS = 5 }; // of TCP_CC_INFO, none of which we have
+	static const uint32_t no_facts[CC_FACTS];
+	uint16_t mss = s->mss != 0 ? s->mss : TL_TCP_DEFAULT_MSS;
+
+	switch (name) {
+	case TCP_INFO:
+		return put_info(s->tcp, value, len);
+	case TCP_CC_INFO:
+		return put(value, len, &no_facts, sizeof(no_facts));
+	case TCP_MAXSEG:
+		return put_number(value, len, s->tcp != NULL ? s->tcp->mss : mss);
+	case TCP_NODELAY:
+		return put_number(value, len, 1);
+	case TCP_KEEPIDLE:
+		return put_number(value, len, (int)((s->idle_ns != 0 ? s->idle_ns : 7200 * TL_NS_PER_S) / TL_NS_PER_S));
+	case TCP_USER_TIMEOUT:
+		return put_number(value, len, (int)s->opts.user_timeout_ms);
+	default:
+		return -ENOPROTOOPT;
+	}
+}
+
 int tl_pd_socket_get(struct tl_pd_socket *s, int level, int name, void *value, socklen_t *len)
 {
-	if (level == SOL_SOCKET && name == SO_ERROR) {
-		int error = s->error;
-		s->error = 0;
-		return put(value, len, &error, sizeof(error));
-	}
-	if (level == IPPROTO_TCP && name == TCP_INFO) {
-		struct tcp_info info = info_of(s->tcp);
-		return put(value, len, &info, sizeof(info));
-	}
-	if (level == IPPROTO_TCP && name == TCP_MAXSEG) {
-		int mss = s->tcp != NULL ? s->tcp->mss : TL_TCP_DEFAULT_MSS;
-		return put(value, len, &mss, sizeof(mss));
-	}
-	return -ENOPROTOOPT;
+	if (level == SOL_SOCKET)
+		return get_socket_option(s, name, value, len);
+	return level == IPPROTO_TCP ? get_tcp_option(s, name, value, len) : -ENOPROTOOPT;
 }

@@ -2,14 +2,17 @@
 // Sockets as their callers know them, over the callbacks of TCP.
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "pd_socket.h"
+#include "tcp_priv.h"
 
 static struct tl_pd_socket *new_socket(struct tl_pd_host *host)
 {
@@ -26,6 +29,7 @@ static struct tl_pd_socket *new_socket(struct tl_pd_host *host)
 static void free_socket(struct tl_pd_socket *s)
 {
 	free(s->data);
+	free(s->held);
 	free(s);
 }
 
@@ -64,6 +68,7 @@ static void opened_passively(void *ctx, struct tl_tcp *c)
 	struct tl_pd_socket *s = new_socket(listener->host);
 
 	s->tcp = c;
+	s->last_mss = c->mss;
 	s->opts = listener->opts;
 	s->opened = true;
 	TAILQ_INSERT_TAIL(&listener->accepted, s, link);
@@ -76,6 +81,7 @@ static void opened_actively(void *ctx, struct tl_tcp *c)
 	struct tl_pd_socket *s = ctx;
 
 	s->opened = true;
+	s->last_mss = c->mss;
 	s->host->news = true;
 }
 
@@ -324,6 +330,30 @@ ssize_t tl_pd_socket_read(struct tl_pd_socket *s, void *buf, size_t len, bool pe
 	return (ssize_t)n;
 }
 
+static int send_held(struct tl_pd_socket *s, size_t n)
+{
+	if (n == 0)
+		return 0;
+	int rc = tl_tcp_send(s->tcp, s->held, (uint32_t)n);
+	if (rc != 0)
+		return rc;
+	s->n_held -= n;
+	memmove(s->held, s->held + n, s->n_held);
+	return 0;
+}
+
+// Behind what is held; whole segments go, the rest as well if it is not corked.
+static ssize_t write_held(struct tl_pd_socket *s, const void *buf, size_t len)
+{
+	s->held = realloc(s->held, s->n_held + len);
+	if (s->held == NULL)
+		abort();
+	memcpy(s->held + s->n_held, buf, len);
+	s->n_held += len;
+	int rc = send_held(s, s->corked || s->more ? s->n_held - s->n_held % s->tcp->mss : s->n_held);
+	return rc != 0 ? rc : (ssize_t)len;
+}
+
 ssize_t tl_pd_socket_write(struct tl_pd_socket *s, const void *buf, size_t len)
 {
 	if (s->error != 0)
@@ -332,12 +362,34 @@ ssize_t tl_pd_socket_write(struct tl_pd_socket *s, const void *buf, size_t len)
 		return -EPIPE;
 	if (s->tcp == NULL)
 		return -ENOTCONN;
+	if (s->corked || s->more || s->n_held > 0)
+		return write_held(s, buf, len);
 	uint32_t room = tl_tcp_room(s->tcp);
 	if (room == 0)
 		return -EAGAIN;
 	uint32_t n = len < room ? (uint32_t)len : room;
 	int rc = tl_tcp_send(s->tcp, buf, n);
 	return rc != 0 ? rc : (ssize_t)n;
+}
+
+void tl_pd_socket_cork(struct tl_pd_socket *s, bool corked)
+{
+	s->corked = corked;
+	if (!corked && s->tcp != NULL)
+		(void)send_held(s, s->n_held);
+}
+
+int tl_pd_socket_ioctl(const struct tl_pd_socket *s, unsigned long request, int *out)
+{
+	if (request == SIOCINQ)
+		*out = (int)s->len;
+	else if (request == SIOCOUTQ)
+		*out = s->tcp != NULL ? (int)(tl_tcp_queued(s->tcp) + s->n_held) : 0;
+	else if (request == SIOCOUTQNSD)
+		*out = s->tcp != NULL ? (int)(tl_tcp_unsent_bytes(s->tcp) + s->n_held) : 0;
+	else
+		return -ENOTTY;
+	return 0;
 }
 
 short tl_pd_socket_events(const struct tl_pd_socket *s)

@@ -34,6 +34,12 @@ struct tl_pd_socket {
 	struct tl_pd_queue accepted; // of a listener, by arrival
 	struct tl_tcp_opts opts;     // for the connections to be opened
 	uint16_t port_be;	     // bound
+	uint16_t mss;		     // TCP_MAXSEG; 0: not set
+	uint16_t last_mss;	     // of the connection that is or was
+	uint64_t idle_ns;	     // TCP_KEEPIDLE; 0: not set
+	bool corked, more;	     // TCP_CORK; the last send had MSG_MORE
+	uint8_t *held;		     // written while corked, less than a segment
+	size_t n_held;
 	bool nonblocking, opened, at_end, read_shut, write_shut, reset_on_close;
 	int error;     // that the next call reports, positive
 	uint8_t *data; // received and not read
@@ -49,6 +55,8 @@ int tl_pd_socket_connect(struct tl_pd_socket *s, const struct sockaddr *addr, so
 int tl_pd_socket_connected(struct tl_pd_socket *s); // what became of it
 ssize_t tl_pd_socket_read(struct tl_pd_socket *s, void *buf, size_t len, bool peek);
 ssize_t tl_pd_socket_write(struct tl_pd_socket *s, const void *buf, size_t len); // some of it, perhaps
+void tl_pd_socket_cork(struct tl_pd_socket *s, bool corked); // what is less than a segment waits, or goes
+int tl_pd_socket_ioctl(const struct tl_pd_socket *s, unsigned long request, int *out);
 int tl_pd_socket_shutdown(struct tl_pd_socket *s, int how);
 int tl_pd_socket_close(struct tl_pd_socket *s);
 short tl_pd_socket_events(const struct tl_pd_socket *s); // as poll() has it

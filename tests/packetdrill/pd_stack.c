@@ -13,6 +13,7 @@
 #define TL_TEST_EAL_MB "96" // packetdrill locks it all in memory
 #include "tl_test_eal.h"
 
+#include "pd_like.h"
 #include "pd_stack.h"
 
 #define STEP_US 250
@@ -31,13 +32,13 @@ static void keep_packet(struct tl_pd_stack *stack, const uint8_t *frame)
 {
 	const struct tl_ipv4_hdr *ip = (const struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
 	size_t len = tl_be16(ip->total_len_be); // without the padding
-	struct tl_pd_packet *packet = malloc(sizeof(*packet) + len);
+	struct tl_pd_packet *packet = malloc(sizeof(*packet) + len + TL_PD_LIKE_ROOM);
 
 	if (packet == NULL)
 		abort();
 	packet->at_us = stack->now_us;
-	packet->len = len;
 	memcpy(packet->bytes, ip, len);
+	packet->len = tl_pd_like_packet(packet->bytes, len, stack->flags->like);
 	STAILQ_INSERT_TAIL(&stack->sent, packet, link);
 }
 

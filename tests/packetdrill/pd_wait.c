@@ -6,7 +6,7 @@
 
 #include "pd.h"
 
-#define FLAGS_KNOWN (MSG_DONTWAIT | MSG_NOSIGNAL | MSG_PEEK)
+#define FLAGS_KNOWN (MSG_DONTWAIT | MSG_NOSIGNAL | MSG_PEEK | MSG_MORE | MSG_EOR)
 
 // ---- life
 
@@ -24,6 +24,7 @@ struct tl_pd *tl_pd_create(const char *flags)
 	pthread_cond_init(&pd->looked, NULL);
 	pd->main_thread = pthread_self();
 	tl_pd_stack_init(&pd->host.stack, &pd->host.flags);
+	tl_pd_answer_for(pd);
 	return pd;
 }
 
@@ -31,6 +32,7 @@ void tl_pd_destroy(struct tl_pd *pd)
 {
 	struct tl_pd_socket *s;
 
+	tl_pd_answer_for(NULL);
 	while ((s = TAILQ_FIRST(&pd->host.sockets)) != NULL)
 		tl_pd_socket_close(s);
 	tl_pd_stack_fini(&pd->host.stack);

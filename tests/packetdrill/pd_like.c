@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Options of SYNs in the order of other stacks, and FreeBSD's receive buffer.
+
+#include "pd_like.h"
+
+#include <string.h>
+
+#include "tcp_priv.h"
+
+#define FREEBSD_RCVBUF 65536 // net.inet.tcp.recvspace
+#define USUAL_MSS 1460
+
+enum { END = 0, NOP = 1, MSS = 2, SCALE = 3, SACK_PERMITTED = 4, STAMP = 8 };
+
+// Options while they are written.
+struct writer {
+	uint8_t bytes[64];
+	uint8_t len;
+};
+
+static void put(struct writer *w, const void *bytes, uint8_t len)
+{
+	memcpy(w->bytes + w->len, bytes, len);
+	w->len += len;
+}
+
+static void pad(struct writer *w, uint8_t with, unsigned to, unsigned of)
+{
+	while (w->len % of != to)
+		w->bytes[w->len++] = with;
+}
+
+static void put_mss(struct writer *w, const struct tl_tcp_options *o)
+{
+	if (o->mss != 0)
+		put(w, (uint8_t[]){MSS, 4, (uint8_t)(o->mss >> 8), (uint8_t)o->mss}, 4);
+}
+
+static void put_stamp(struct writer *w, const struct tl_tcp_options *o)
+{
+	const uint32_t stamps_be[] = {tl_be32(o->stamp), tl_be32(o->echo)};
+
+	put(w, (uint8_t[]){STAMP, 10}, 2);
+	put(w, stamps_be, sizeof(stamps_be));
+}
+
+static void write_linux(struct writer *w, const struct tl_tcp_options *o)
+{
+	put_mss(w, o);
+	if (!o->sack_permitted || !o->has_stamp)
+		put(w, (uint8_t[]){NOP, NOP}, o->sack_permitted || o->has_stamp ? 2 : 0);
+	if (o->sack_permitted)
+		put(w, (uint8_t[]){SACK_PERMITTED, 2}, 2);
+	if (o->has_stamp)
+		put_stamp(w, o);
+	if (o->has_scale)
+		put(w, (uint8_t[]){NOP, SCALE, 3, o->scale}, 4);
+}
+
+static void write_freebsd(struct writer *w, const struct tl_tcp_options *o)
+{
+	put_mss(w, o);
+	if (o->has_scale)
+		put(w, (uint8_t[]){NOP, SCALE, 3, o->scale}, 4);
+	if (o->sack_permitted)
+		put(w, (uint8_t[]){SACK_PERMITTED, 2}, 2);
+	if (o->has_stamp) {
+		pad(w, NOP, 2, 4);
+		put_stamp(w, o);
+	}
+	pad(w, END, 0, 4);
+}
+
+static void fix_cksums(struct tl_ipv4_hdr *ip, struct tl_tcp_hdr *tcp, uint16_t l4_len)
+{
+	uint32_t sum = tl_cksum_pseudo(ip->src_be, ip->dst_be, TL_IPPROTO_TCP, l4_len);
+
+	tcp->cksum_be = 0;
+	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, l4_len));
+	tl_wire_ipv4_finish(ip);
+}
+
+// Returns the length behind the IP header; a SYN of ours has no data.
+static uint16_t rewrite_syn(struct tl_tcp_hdr *tcp, enum tl_pd_like like)
+{
+	struct tl_tcp_options options;
+	struct writer w = {.len = 0};
+
+	tl_tcp_options_parse(tcp, &options);
+	if (like == TL_PD_LIKE_LINUX)
+		write_linux(&w, &options);
+	else
+		write_freebsd(&w, &options);
+	memcpy(tcp + 1, w.bytes, w.len);
+	tcp->data_off = (uint8_t)((TL_TCP_LEN + w.len) << 2);
+	return TL_TCP_LEN + w.len;
+}
+
+// A buffer of whole segments is a little larger than the window without a scale can say: what is little does not shrink
+// the window.
+static void widen(struct tl_tcp_hdr *tcp)
+{
+	const unsigned beyond = (FREEBSD_RCVBUF + USUAL_MSS - 1) / USUAL_MSS * USUAL_MSS - UINT16_MAX;
+
+	if (tl_be16(tcp->window_be) >= UINT16_MAX - beyond)
+		tcp->window_be = UINT16_MAX;
+}
+
+size_t tl_pd_like_packet(uint8_t *packet, size_t len, enum tl_pd_like like)
+{
+	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)packet;
+	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(ip + 1);
+	uint16_t l4_len = (uint16_t)(len - TL_IPV4_LEN);
+
+	if (like == TL_PD_LIKE_NONE || ip->proto != TL_IPPROTO_TCP)
+		return len;
+	if ((tcp->flags & TL_TCP_SYN) != 0)
+		l4_len = rewrite_syn(tcp, like);
+	else if (like == TL_PD_LIKE_FREEBSD)
+		widen(tcp);
+	ip->total_len_be = tl_be16(TL_IPV4_LEN + l4_len);
+	fix_cksums(ip, tcp, l4_len);
+	return TL_IPV4_LEN + l4_len;
+}
+
+int tl_pd_like_rcvbuf(uint16_t mss, enum tl_pd_like like)
+{
+	if (like == TL_PD_LIKE_FREEBSD && mss != 0)
+		return (FREEBSD_RCVBUF + mss - 1) / mss * mss;
+	return FREEBSD_RCVBUF;
+}

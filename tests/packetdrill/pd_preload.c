@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// getsockopt() for packetdrill's own code, which asks the kernel for TCP_INFO whatever stack it drives. Preloaded (see
+// public.sh); the library says who answers for its sockets.
+
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+// Returns false if the descriptor is none of the library's.
+EXPORTED _Bool (*tl_pd_answer_getsockopt)(int fd, int level, int name, void *value, socklen_t *len, int *rc);
+
+EXPORTED int getsockopt(int fd, int level, int name, void *restrict value, socklen_t *restrict len)
+{
+	int rc;
+
+	if (tl_pd_answer_getsockopt != NULL && tl_pd_answer_getsockopt(fd, level, name, value, len, &rc))
+		return rc;
+	return (int)syscall(SYS_getsockopt, fd, level, name, value, len);
+}
