@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What each call may fail with, by its manual. Left out is what only a mistake of the program's could bring about: EBADF, EFAULT,
+and EINVAL but where the kind of file or the kernel decides it."""
+
+import errno
+
+SHORT = 1000  # half of what was asked for: seam.h
+SKIPPED = 1001  # nothing of it, and said to be done
+
+_PATH = "EACCES ELOOP ENOENT ENOMEM ENOTDIR EIO"
+_SPACE = "ENOSPC EDQUOT EFBIG EIO EPERM"
+_TABLE = {
+    "open64": "ENOSPC EACCES EMFILE ENFILE EROFS EDQUOT ELOOP ENOENT ENOMEM ENOTDIR EPERM EINTR EINVAL EIO ETXTBSY EAGAIN",
+    "fopen64": "EMFILE EACCES ENOENT ENOMEM", "fdopen": "ENOMEM", "fdopendir": "ENOMEM ENOTDIR",
+    "opendir": "EMFILE EACCES ENFILE ENOENT ENOMEM ENOTDIR", "readdir64": "EIO ENOENT", "scandir64": "ENOMEM ENOENT",
+    "access": _PATH, "faccessat": _PATH, "stat64": _PATH, "lstat64": _PATH, "fstat64": "EIO ENOMEM ESTALE",
+    "statvfs64": "EIO ENOMEM ENOSYS EACCES", "fstatvfs64": "EIO ENOMEM ENOSYS", "lseek64": "ESPIPE EOVERFLOW ENXIO",
+    "fcntl64": "EINVAL EAGAIN EACCES ENOLCK EMFILE EPERM", "flock": "EWOULDBLOCK EINTR ENOLCK EOPNOTSUPP", "ioctl": "ENOTTY EIO EPERM",
+    "readlink": _PATH, "readlinkat": _PATH, "realpath": _PATH, "mkdir": "EACCES EDQUOT EEXIST ENOSPC EROFS",
+    "mkdtemp": "EACCES ENOSPC", "futimens": "EACCES EPERM EROFS", "posix_fadvise64": "ESPIPE", "fflush": "ENOSPC EPIPE EIO",
+    "fread": "EIO", "fwrite": "ENOSPC EPIPE EIO", "mmap64": "ENOMEM EACCES EAGAIN ENODEV", "munmap": "ENOMEM",
+    "madvise": "ENOMEM EAGAIN EINVAL",
+    "socket": "EMFILE EACCES EAFNOSUPPORT ENFILE ENOBUFS ENOMEM", "bind": "EADDRINUSE EACCES ENOENT ENOTDIR EROFS ENOMEM",
+    "listen": "EADDRINUSE EOPNOTSUPP", "connect": "ECONNREFUSED EACCES EAGAIN EINTR ENOENT ETIMEDOUT",
+    "accept4": "EAGAIN ECONNABORTED EINTR EMFILE ENFILE ENOBUFS ENOMEM EPERM EPROTO", "getsockname": "ENOBUFS",
+    "getsockopt": "ENOPROTOOPT", "setsockopt": "ENOPROTOOPT EDOM ENOMEM EPERM EINVAL",
+    "recv": "EAGAIN ECONNRESET EINTR ENOMEM",
+    "recvmsg": "EAGAIN ECONNREFUSED ECONNRESET EINTR ENOMEM", "send": "EAGAIN ECONNRESET EINTR ENOBUFS ENOMEM EPIPE",
+    "sendto": "EAGAIN ENETDOWN EINTR ENOBUFS ENOMEM", "poll": "EINTR ENOMEM", "ppoll": "EINTR ENOMEM",
+    "getifaddrs": "ENOMEM EMFILE", "if_nameindex": "ENOBUFS", "signalfd": "EMFILE ENFILE ENODEV ENOMEM", "sigaction": "", "sigprocmask": "", "pthread_create": "EAGAIN EPERM", "sched_getaffinity": "EINVAL EPERM",
+    "sched_setaffinity": "EINVAL EPERM", "setpriority": "EACCES EPERM", "prctl": "EPERM EINVAL", "getrlimit64": "",
+    "setrlimit64": "EPERM EINVAL", "getrandom": "EINTR", "uname": "", "syscall": "ENOSYS EPERM",
+    "posix_spawnp": "ENOMEM EAGAIN", "waitpid": "ECHILD EINTR",
+    "io_uring_queue_init": "ENOSYS EMFILE ENFILE ENOMEM EPERM", "io_uring_register_buffers": "ENOMEM EOPNOTSUPP",
+    "io_uring_submit": "EAGAIN EBUSY EINTR", "io_uring_submit_and_wait": "EAGAIN EBUSY EINTR",
+    "uring_write": _SPACE + " EAGAIN EINTR EINVAL ENOMEM SHORT", "pwrite64": _SPACE + " EINTR EINVAL EAGAIN SHORT",
+    "write": "ENOSPC EDQUOT EFBIG EIO EINTR EPIPE SHORT", "pread64": "EIO EINTR SHORT", "read": "EIO EINTR SHORT",
+    "ftruncate64": "EIO EFBIG EINTR EPERM EROFS", "fallocate64": "ENOSPC EFBIG EINTR EIO ENODEV EOPNOTSUPP EPERM EDQUOT",
+    "fsync": "EIO ENOSPC EDQUOT EROFS EINVAL EINTR", "fdatasync": "EIO ENOSPC EDQUOT EROFS EINVAL EINTR",
+    "close": "EIO EINTR ENOSPC EDQUOT",
+    "renameat2": "EACCES EBUSY EDQUOT EEXIST EINVAL EIO ELOOP EMLINK ENOENT ENOMEM ENOSPC ENOTDIR EPERM EROFS",
+    "rename": "EACCES EBUSY EDQUOT EIO ENOENT ENOMEM ENOSPC EPERM EROFS",
+    "unlink": "EACCES EBUSY EIO ENOENT ENOMEM EPERM EROFS", "remove": "EACCES EBUSY EIO ENOENT EPERM EROFS",
+    "rte_eal_init": "ENODEV EACCES EAGAIN ENOMEM", "rte_eal_hotplug_add": "ENODEV ENOMEM", "rte_eal_remote_launch": "EBUSY",
+    "rte_eth_dev_get_port_by_name": "ENODEV", "rte_eth_dev_info_get": "ENODEV ENOTSUP", "rte_eth_dev_start": "EIO EAGAIN",
+    "rte_eth_stats_get": "ENODEV ENOTSUP", "rte_eth_macaddr_get": "ENODEV", "rte_eth_promiscuous_enable": "ENOTSUP EIO",
+}
+# No fault of these is tried; docs/faults.md says why.
+_EXCUSED_CALLS = {"json_object", "json_array", "json_integer", "json_string", "json_stringn", "json_real"}
+_EXCUSED_PLACES = {  # with the errnos; none: all
+    ("tl_writer_is_alone()", "fcntl64"): "",
+    ("tl_recover_open()", "open64"): "ENOENT",
+    ("tl_writer_sync_directory()", "fsync"): "EINVAL",
+    ("sync_directory()", "fsync"): "EINVAL",
+    ("is_capture()", "open64"): "ENOENT ELOOP",
+    ("begins_as_capture()", "read"): "SHORT",
+    ("extract_input_open()", "open64"): "ENOENT",
+}
+TWICE = {"EINTR", "SHORT", "EAGAIN", "EEXIST"}  # never for ever: a kernel gives these now and then
+
+
+def errnos_of(call):
+    """Names of what it may fail with, the likeliest first; an allocation has no memory."""
+    plain = call.lstrip("_").removesuffix("_chk").removesuffix("_2")  # a hardened build calls them by other names
+    return _TABLE.get(plain, "ENOMEM").split()
+
+
+def code_of(name):
+    return SHORT if name == "SHORT" else getattr(errno, name)
+
+
+def is_excused(place, call, errno=""):
+    return call in _EXCUSED_CALLS or any(place.endswith(end) and call == excused and (not codes or errno in codes.split())
+                                         for (end, excused), codes in _EXCUSED_PLACES.items())

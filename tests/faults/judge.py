@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether a run kept its promises though calls failed: what its ledger says is what the files hold, a name that says complete
+is over a file that is, and the run ended by itself and said so."""
+
+import collections
+import json
+import os
+import subprocess
+
+import recording_reader as reader
+from recording_frames import EARLIER, number_of
+
+MENDABLE = (".part", ".next")
+
+
+def is_complete_name(name, suffix):
+    return name.endswith(suffix) and not name.startswith(".")
+
+
+def is_left(name):
+    return name.endswith(MENDABLE)
+
+
+class Count:
+    """Frames by their number, of this run and of the one before."""
+
+    def __init__(self):
+        self.seen = collections.Counter()
+        self.strange = 0
+
+    def add(self, frames):
+        for data in frames:
+            number = number_of(data)
+            if number is None:
+                self.strange += 1
+            else:
+                self.seen[number] += 1
+
+    def of_this_run(self):
+        return {number for number in self.seen if number < EARLIER}
+
+    def of_before(self):
+        return {number for number in self.seen if number >= EARLIER}
+
+
+def read_complete(path, suffix, count, complaints):
+    """The frames of all files that are called complete."""
+    for name in sorted(os.listdir(path)):
+        if not is_complete_name(name, suffix):
+            continue
+        full = os.path.join(path, name)
+        try:
+            frames = reader.read(full)
+        except reader.Broken as error:
+            complaints.append(f"incomplete: {name}: {error}")
+            continue
+        before = len([data for data in frames if (number_of(data) or 0) >= EARLIER])
+        if 0 < before < len(frames):
+            complaints.append(f"earlier life: {name} has {before} frames of an earlier run among {len(frames)}")
+        count.add(frames)
+
+
+def load_json(outcome, complaints):
+    if outcome.status == 2 or (outcome.status == 1 and not outcome.stdout.strip()):
+        return None
+    try:
+        return json.loads(outcome.stdout)
+    except ValueError:
+        complaints.append(f"output: status {outcome.status} and no JSON")
+        return None
+
+
+def judge_ending(outcome, complaints):
+    if outcome.hung:
+        complaints.append("hang: did not end")
+    elif outcome.status < 0:
+        complaints.append(f"crash: signal {-outcome.status}")
+    elif outcome.status > 2:
+        complaints.append(f"crash: status {outcome.status}")
+    elif outcome.status != 0 and not outcome.log.strip() and '"why"' not in outcome.stdout:
+        complaints.append(f"silence: status {outcome.status} without a word")
+    return not complaints
+
+
+def judge_published(outcome, usual, complaints):
+    """Bytes are on the disk before the name says complete, and then the name is, but for what an earlier run had left."""
+    directory = str(os.stat(outcome.cwd).st_ino)
+    dirty, renamed = set(), False
+    for what, *rest in outcome.trace:
+        if what == "write":
+            dirty.add(rest[0])
+        elif what == "sync":
+            dirty.discard(rest[0])
+            renamed = renamed and rest[0] != directory
+        elif what == "rename" and is_complete_name(os.path.basename(rest[2]), outcome.suffix):
+            renamed = renamed or os.path.basename(rest[1]) not in usual.before
+            if rest[0] in dirty:
+                complaints.append(f"unsynced: {rest[2]} got its name before its bytes were on the disk")
+    if renamed and outcome.status == 0:
+        complaints.append("unsynced: the last name was not forced to the disk, and the status is 0")
+
+
+def judge_leaks(outcome, usual, complaints):
+    leaks = collections.Counter(rest[0] for what, *rest in outcome.trace if what == "leak")
+    for offset, n in leaks.items():
+        if n > usual.leaks[offset] and outcome.status != 2:
+            complaints.append(f"leak: {n - usual.leaks[offset]} pieces of memory from {usual.place(offset)}")
+    for what, *rest in outcome.trace:
+        if what == "open" and rest[0].startswith(outcome.cwd + "/") and outcome.status != 2:
+            complaints.append(f"leak: {os.path.basename(rest[0])} is still open")
+
+
+def recover(tapline, path):
+    if any(is_left(name) for name in os.listdir(path)):
+        subprocess.run([tapline, "recover", path, "--json"], capture_output=True, check=False, timeout=60)
+
+
+def count_gone(outcome):
+    """How many complete files have lost their names."""
+    gone = set()
+    for what, *rest in outcome.trace:
+        if what == "remove" and is_complete_name(rest[0], outcome.suffix):
+            gone.add(rest[0])
+        elif what == "rename":
+            if is_complete_name(rest[1], outcome.suffix) and rest[2].startswith("."):
+                gone.add(rest[1])
+            gone.discard(rest[2])
+    return len(gone)
+
+
+def judge_ledger(outcome, report, complete, found, complaints):
+    """complete: frames of files that were called complete; found: with those that recover found in the others. What the disk has
+    not confirmed does not count as written, but may be there."""
+    capture = report["captures"][0]
+    if not report["ledger_ok"]:
+        complaints.append("ledger: an identity is broken")
+    written = capture["written_pkts"]
+    recycled = set() if outcome.held else outcome.stashed.of_this_run()
+    least, most = len(complete.of_this_run() | recycled), len(found.of_this_run() | recycled)
+    if most < written:
+        complaints.append(f"lost: {written} frames are said to be written, {most} can be read")
+    elif least > written:
+        complaints.append(f"uncounted: {written} frames are said to be written, {least} can be read")
+    if report["lossless"] and capture["drop_disk_pkts"] + capture["drop_ring_pkts"] > 0:
+        complaints.append("ledger: lossless though frames were dropped")
+    if outcome.status == 0 and capture["error"]:
+        complaints.append("status: 0 though there is an error")
+    if capture["recycled_files"] != count_gone(outcome):
+        complaints.append(f"ring: {capture['recycled_files']} files recycled by the ledger, {count_gone(outcome)} are gone")
+    for name in capture["files"]:
+        if name not in outcome.names and written:
+            complaints.append(f"files: {name} is listed and not there")
+
+
+def judge_capture(scenario, outcome, usual, tapline):
+    complaints = []
+    if not judge_ending(outcome, complaints):
+        return complaints
+    report = load_json(outcome, complaints)
+    left = [name for name in outcome.names if is_left(name) and name not in usual.before]
+    if outcome.status == 0 and any(name not in outcome.log for name in left):
+        complaints.append(f"left: {' '.join(left)} though the status is 0")
+    if scenario.keep_files and outcome.once and len(outcome.names_complete()) > scenario.keep_files:
+        complaints.append(f"ring: {len(outcome.names_complete())} files are kept, not {scenario.keep_files}")
+    if scenario.synced:
+        judge_published(outcome, usual, complaints)
+    judge_leaks(outcome, usual, complaints)
+    complete, found, mended = Count(), Count(), []
+    if scenario.publishes or outcome.status == 0:
+        read_complete(outcome.cwd, outcome.suffix, complete, complaints)
+    else:  # its name never said that it is complete
+        subprocess.run([tapline, "recover", "r.pcapng"], cwd=outcome.cwd, capture_output=True, check=False)
+    recover(tapline, outcome.cwd)
+    if not scenario.publishes and outcome.status != 0 and outcome.size("r.pcapng") == 0:
+        os.unlink(os.path.join(outcome.cwd, "r.pcapng"))  # begun, and nothing in it
+    read_complete(outcome.cwd, outcome.suffix, found, mended)
+    complaints += [text for text in mended if text not in complaints and outcome.status != 2]
+    if report is not None:
+        try:
+            judge_ledger(outcome, report, complete, found, complaints)
+        except (KeyError, IndexError, TypeError):
+            complaints.append("output: the JSON lacks a part")
+    if max(found.seen.values(), default=1) > 1 or found.strange:
+        complaints.append(f"content: {found.strange} frames are not as they were, some are there twice")
+    gone = usual.earlier - len(found.of_before() | outcome.stashed.of_before())
+    if gone > 0:
+        complaints.append(f"earlier files: {gone} of their {usual.earlier} frames are gone")
+    return complaints
+
+
+def judge_other(scenario, outcome, usual, tapline):
+    """recover, extract, reindex: what was there stays, and what is said to be done is."""
+    complaints = []
+    if not judge_ending(outcome, complaints):
+        return complaints
+    report = load_json(outcome, complaints)
+    judge_leaks(outcome, usual, complaints)
+    if scenario.kind == "recover":
+        busy = report is not None and report.get("busy", 0) > 0
+        if outcome.status == 0 and not busy and any(is_left(name) for name in os.listdir(outcome.cwd)):
+            complaints.append("left: a file is not recovered though the status is 0")
+        read_complete(outcome.cwd, outcome.suffix, Count(), complaints)
+        recover(tapline, outcome.cwd)
+    count = Count()
+    out = os.path.join(outcome.cwd, "out.pcapng")
+    if scenario.kind == "extract" and outcome.status == 0:
+        count.add(reader.read(out, closed=False))
+        if len(count.of_before()) != usual.earlier:
+            complaints.append(f"extract: {len(count.of_before())} of {usual.earlier} frames, and status 0")
+    if os.path.exists(out):
+        os.unlink(out)
+    count = Count()
+    read_complete(outcome.cwd, outcome.suffix, count, complaints)
+    if len(count.of_before()) != usual.earlier:
+        complaints.append(f"earlier files: {len(count.of_before())} frames of {usual.earlier}")
+    judge_index(outcome, usual, tapline, complaints)
+    return complaints
+
+
+def judge_index(outcome, usual, tapline, complaints):
+    """Through the indexes that there are, as many packets are found."""
+    done = subprocess.run([tapline, "extract", ".", "-w", "judge.out", "--json", "udp"], cwd=outcome.cwd, capture_output=True,
+                          check=False)
+    count = Count()
+    if done.returncode == 0:
+        count.add(reader.read(os.path.join(outcome.cwd, "judge.out"), closed=False))
+    if len(count.of_before()) != usual.earlier:
+        complaints.append(f"index: extract finds {len(count.of_before())} of {usual.earlier} frames through the indexes")
+
+
+def judge(scenario, outcome, usual, tapline):
+    if scenario.kind == "capture":
+        return judge_capture(scenario, outcome, usual, tapline)
+    return judge_other(scenario, outcome, usual, tapline)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What Tapline does while calls fail: each scenario is a directory as it is before, and a command in it."""
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+
+import recording_frames
+from recording_frames import EARLIER
+
+@dataclass
+class Scenario:
+    name: str
+    args: str  # of tapline; {in} and {more} are inputs
+    before: str = ""  # of the tapline whose files are there already
+    leave: bool = False  # the youngest of these was not completed
+    keep_files: int = 0
+    synced: bool = True  # with --fsync close
+    held: bool = False  # what the ring drops has expired
+    suffix: str = ".pcapng"
+    control: tuple = ()  # verbs that a client sends before it ends the run
+    kind: str = "capture"
+
+    @property
+    def publishes(self):
+        """Whether a name without .part says that a file is complete."""
+        return "--rotate" in self.args or "trigger" in self.args
+
+
+_RING = "--keep-files 3 --fsync close"
+SCENARIOS = [
+    Scenario("plain", "capture -i pcap:{in} -w r.pcapng --index --fsync close"),
+    Scenario("rotate", "capture -i pcap:{in} -w r.pcapng --rotate-packets 700 --fsync close"),
+    Scenario("ring", f"capture -i pcap:{{in}} -w r.pcapng --rotate-packets 700 {_RING}",
+             f"capture -i pcap:{{earlier}} -w r.pcapng --rotate-packets 700 {_RING}", leave=True, keep_files=3),
+    Scenario("reuse", f"capture -i pcap:{{more}} -w r.pcapng --rotate 4M {_RING}",
+             f"capture -i pcap:{{earlier_more}} -w r.pcapng --rotate 4M {_RING}", keep_files=3),
+    Scenario("trigger", "capture -i pcap:{in} -w r.pcapng --mode trigger --pre-seconds 5 --post-seconds 1 --trigger "
+             "ip[4:2]=1500 --fsync close"),
+    Scenario("save", "capture -i pcap:{in} -w r.pcapng --mode trigger --store files --rotate-packets 700 --pre-seconds 0 "
+             f"--post-seconds 0 --trigger ip[4:2]=1500 {_RING}", keep_files=3, held=True),
+    Scenario("time", "capture -i pcap:{in} -w r.pcapng --order time --rotate-packets 700 --fsync close"),
+    Scenario("pcap-ns", "capture -i pcap:{in} -w r.pcap --format pcap-ns --rotate-packets 700 --fsync close", suffix=".pcap"),
+    Scenario("zstd", "capture -i pcap:{in} -w r.pcapng.zst --compress zstd --rotate-packets 700 --fsync close",
+             suffix=".zst"),
+    Scenario("pwrite", f"capture -i pcap:{{more}} -w r.pcapng --io pwrite --rotate 4M {_RING}",
+             f"capture -i pcap:{{earlier_more}} -w r.pcapng --rotate 4M {_RING}", keep_files=3),
+    Scenario("control", "capture -i lo -w r.pcapng --mode trigger --pre-seconds 2 --post-seconds 1 "
+             "--control c.sock --fsync close", control=("status", "trigger", "pause", "resume", "rotate", "nonsense")),
+    Scenario("recover", "recover . --json", "capture -i pcap:{earlier} -w r.pcapng --rotate-packets 700", leave=True,
+             synced=False, kind="recover"),
+    Scenario("extract", "extract . -w out.pcapng --json udp", "capture -i pcap:{earlier} -w r.pcapng --rotate-packets 700",
+             synced=False, kind="extract"),
+    Scenario("reindex", "extract . --reindex --json", "capture -i pcap:{earlier} -w r.pcapng --rotate-packets 700",
+             synced=False, kind="reindex"),
+]
+
+
+class Stage:
+    """The inputs, and each scenario's directory as it is before, made once."""
+
+    def __init__(self, root, tapline):
+        self.root, self.tapline = root, tapline
+        self.inputs = {"in": (2000, 700, 0), "more": (6500, 1400, 0), "earlier": (2000, 700, EARLIER),
+                       "earlier_more": (8500, 1400, EARLIER)}
+        self.paths = {name: os.path.join(root, name + ".pcap") for name in self.inputs}
+        for name, (count, size, first) in self.inputs.items():
+            recording_frames.make_input(self.paths[name], count, size, first)
+
+    def command(self, args):
+        words = [word.format(**self.paths) for word in args.split()]
+        return [self.tapline] + words + (["--json", "--buffer", "8M"] if words[0] == "capture" else [])
+
+    def template(self, scenario):
+        path = os.path.join(self.root, "before-" + scenario.name)
+        if os.path.isdir(path):
+            return path
+        os.mkdir(path)
+        if scenario.before:
+            subprocess.run(self.command(scenario.before), cwd=path, check=True, capture_output=True)
+        if scenario.leave:
+            self._leave(path, scenario.suffix)
+        return path
+
+    @staticmethod
+    def _leave(path, suffix):
+        """The youngest file loses its end, and is called as one that is not complete."""
+        name = max((name for name in os.listdir(path) if name.endswith(suffix)), key=lambda name: (len(name), name))
+        full = os.path.join(path, name)
+        os.truncate(full, os.path.getsize(full) - 4096)
+        if os.path.exists(full + ".tlx"):
+            os.unlink(full + ".tlx")
+        os.rename(full, full + ".part")
+
+    def fresh(self, scenario, path):
+        shutil.rmtree(path, ignore_errors=True)
+        shutil.copytree(self.template(scenario), path)
