@@ -13,7 +13,7 @@ echo_begin() {
 		"echo": [{"port": "lan", "udp_listen": 7}],
 		"control": {"socket": "control.sock"}}
 	END
-	"$2" run config.json --json --latency "/out/$1.latency" >"/out/$1.json" 2>"/out/$1.log" &
+	"$2" run config.json --json --latency "$1.latency" >"/out/$1.json" 2>"/out/$1.log" &
 	tapline_pid=$!
 	wait_for 40 ask "$2"
 }
@@ -31,6 +31,7 @@ has() {
 echo_end() {
 	kill -s TERM "$tapline_pid"
 	ended "$1"
+	cp -r "$1.latency" /out/ # Landlock does not know directories of 9p again
 }
 
 # Messages until ten of their replies had a stamp to come.

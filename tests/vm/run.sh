@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Tapline in a machine that QEMU emulates: see docs/vm.md. `smoke`: on a PCI NIC, behind an IOMMU, through vfio-pci.
 # `deploy`: from the kernel's driver to the NIC's unplugging. `cards`: other cards than igb. `powerloss`: recording to a disk of
-# its own when the power goes. `timesync`: stamps of replies and PTP frames. TL_BUILD names the build directory, TL_BUILD_PTP one with
+# its own when the power goes. `crash`: each disk that a loss of power could have left; `crash_without`: where one fsync is missing. `timesync`: stamps of replies and PTP frames. TL_BUILD names the build directory, TL_BUILD_PTP one with
 # the DPDK of tools/build-dpdk.sh; what the guest needs is cached in build-vm/.
 set -euo pipefail
 case "$*" in
-smoke | deploy | cards | powerloss | timesync) scenario=$1 ;;
-*) echo "usage: tests/vm/run.sh smoke|deploy|cards|powerloss|timesync" >&2 && exit 2 ;;
+smoke | deploy | cards | powerloss | crash | crash_without | timesync) scenario=$1 ;;
+*) echo "usage: tests/vm/run.sh smoke|deploy|cards|powerloss|crash|crash_without|timesync" >&2 && exit 2 ;;
 esac
 
 source "$(dirname "${BASH_SOURCE[0]}")/../lib/func.sh"
@@ -98,7 +98,7 @@ vm_end() {
 }
 
 # shellcheck source=/dev/null
-source "$vm_dir/scenario_$scenario.sh"
+source "$vm_dir/scenario_${scenario%_without}.sh"
 func_begin
 vm_prepare
 mkdir out

@@ -38,7 +38,7 @@ judge_user() {
 	check "a user who may not open the NIC's group is refused" test "$(cat out/user_refused.status)" -eq 2
 	check "and told of the file" grep -q 'may not open /dev/vfio/[0-9]' out/user_refused.log
 	check "one of the group vfio, who is not root, records" grep -q '^Uid:.4000.4000' out/capture.rights
-	check "with the capabilities of the unit" grep -q '^CapEff:.0000000000807000$' out/capture.rights
+	check "started with the capabilities of the unit, it keeps none" grep -q '^CapEff:.0000000000000000$' out/capture.rights
 }
 
 # judge_unplugged NAME FILE: the Tapline whose NIC was unplugged.
