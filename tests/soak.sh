@@ -1,0 +1,261 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A long run under faults: echoes, a recording into a ring and one with triggers, while a seed chooses one fault after the
+# other. Now and then traffic and faults stop, and what the appliance holds is measured. At the end the identities hold, every
+# file can be read, and memory, descriptors, threads and mbufs are what they were after the first minute.
+set -euo pipefail
+minutes=60 seed=$RANDOM
+
+usage() {
+	cat <<-END
+		usage: tests/soak.sh [--minutes N] [--seed N]
+		  --minutes N   how long, at least 2 ($minutes)
+		  --seed N      which faults in which order; the same seed gives the same order (random)
+		  --help        this
+		TL_BUILD names the build directory. As root; needs Debian's python3-scapy.
+	END
+}
+
+while (($#)); do
+	case $1 in
+	--minutes | --seed)
+		[[ ${2:-} =~ ^[1-9][0-9]*$ ]] || { usage >&2 && exit 2; }
+		declare "${1#--}=$2"
+		shift
+		;;
+	--help) usage && exit ;;
+	*) usage >&2 && exit 2 ;;
+	esac
+	shift
+done
+((minutes >= 2)) || { usage >&2 && exit 2; }
+[[ -n ${TL_OWN_MOUNTS:-} ]] || TL_OWN_MOUNTS=1 exec unshare --mount "$0" --minutes "$minutes" --seed "$seed"
+source "$(dirname "$0")/lib/func.sh"
+func_name=soak
+RANDOM=$seed
+
+lib=$(dirname "$PEER_PY")
+frames=$func_root/tests/soak/frames.py
+warm_up_s=60
+slack_rss_kb=4096 # of the C library's arenas, which threads grow in turn
+
+configure() {
+	app_config config.json "$(
+		cat <<-END
+			"echo": [
+			  {"name": "multicast", "port": "lan", "receive": {"group": "239.1.1.1", "udp_port": 5001},
+			   "send": {"tcp_connect": "$PEER_IP:5002"}},
+			  {"name": "tcp", "port": "lan", "tcp_listen": 7, "max_connections": 256},
+			  {"name": "udp", "port": "lan", "udp_listen": 7}],
+			"capture": [
+			  {"port": "lan", "path": "disk/ring.pcapng", "rotate_bytes": "4M", "keep_files": 6, "on_full": "recycle", "buffer_bytes": "8M"},
+			  {"port": "lan", "path": "disk/event_%H%M%S.pcapng", "mode": "trigger", "keep_files": 4, "buffer_bytes": "8M",
+			   "trigger": {"pre_seconds": 5, "post_seconds": 1}}]
+		END
+	)"
+}
+
+# ---- traffic, until it is stopped
+
+# again COMMAND...: in the background, begun anew when it ends. background collects the process ids.
+again() {
+	(
+		trap 'kill "$child" 2>/dev/null; exit 0' TERM
+		while :; do
+			"$@" >/dev/null 2>&1 </dev/null &
+			child=$!
+			wait "$child" || true
+			read -rt 0.1 <> <(:) || true # a peer that ends at once must not spin
+		done
+	) &
+	background+=($!)
+}
+
+traffic_begin() {
+	background=()
+	again in_peer socat -u TCP-LISTEN:5002,reuseaddr,fork /dev/null
+	again in_peer "$PEER_PY" multicast "$PEER_IP" 239.1.1.1 5001 100000 64
+	again in_peer timeout 20 "$PEER_PY" echo_bytes "$APP_IP" 7 1000000
+	again in_peer "$PEER_PY" udp_sizes "$APP_IP" 7 0 1 64 512 1400 1472
+}
+
+traffic_end() {
+	local pid
+	for pid in "${background[@]}"; do
+		stop_process "$pid" TERM 10 2>/dev/null || true
+	done
+	for pid in $(ip netns pids "$PEER_NS"); do
+		kill -s KILL "$pid" 2>/dev/null || true
+	done
+}
+
+# ---- faults: each ends what it began
+
+peer_mac() {
+	in_app cat "/sys/class/net/$APP_IF/address"
+}
+
+rotates() {
+	control rotate
+}
+
+triggers() {
+	control trigger
+}
+
+pauses() {
+	control pause
+	pass 1
+	control resume
+}
+
+status_storm() {
+	local i
+	for ((i = 0; i < 20; i++)); do
+		timeout 5 "$TAPLINE" status --json --socket control.sock >/dev/null || true
+	done
+}
+
+# A client that sends a byte now and then, and no line.
+slow_client() {
+	timeout 2 socat -u EXEC:'bash -c "for i in 1 2 3 4 5 6 7 8 9; do printf s; sleep 0.15; done"' UNIX-CONNECT:control.sock 2>/dev/null || true
+}
+
+link_flaps() {
+	ip -netns "$PEER_NS" link set "$PEER_IF" down
+	pass 1
+	ip -netns "$PEER_NS" link set "$PEER_IF" up
+	ip -netns "$PEER_NS" route replace 224.0.0.0/4 dev "$PEER_IF"
+}
+
+syn_flood() {
+	in_peer "$frames" syn_flood "$PEER_IF" "$APP_IP" "$(peer_mac)" "$RANDOM" 2000
+}
+
+malformed() {
+	in_peer "$frames" malformed "$PEER_IF" "$APP_IP" "$(peer_mac)" "$RANDOM" 2000
+}
+
+peers_stop() {
+	local pid
+	for pid in $(ip netns pids "$PEER_NS"); do
+		kill -s STOP "$pid" 2>/dev/null || true
+	done
+	pass $((1 + RANDOM % 4))
+	for pid in $(ip netns pids "$PEER_NS"); do
+		kill -s CONT "$pid" 2>/dev/null || true
+	done
+}
+
+peers_die() {
+	local pid
+	for pid in $(ip netns pids "$PEER_NS"); do
+		kill -s KILL "$pid" 2>/dev/null || true
+	done
+}
+
+never_reads() {
+	in_peer timeout 5 "$PEER_PY" never_read "$APP_IP" 7 1000000 >/dev/null 2>&1 || true
+}
+
+connections_come_and_go() {
+	in_peer timeout 10 "$PEER_PY" open_close "$APP_IP" 7 100 >/dev/null 2>&1 || true
+}
+
+disk_hangs() {
+	timeout 5 "$lib/hold_thread.py" "$app_pid" tl-writer < <(pass 2) >/dev/null 2>&1 || true
+}
+
+# Something else takes all the room for a second.
+disk_fills() {
+	fallocate -l "$(($(stat -f -c '%a * %S' disk)))" disk/other 2>/dev/null || true
+	pass 1
+	rm -f disk/other
+}
+
+faults=(rotates triggers pauses status_storm slow_client link_flaps syn_flood malformed peers_stop peers_die never_reads
+	connections_come_and_go disk_hangs disk_fills)
+declare -A done_times
+
+# pass SECONDS: let the time pass, but not beyond the appliance's end.
+pass() {
+	timeout "$1" tail --pid="$app_pid" -f /dev/null || true
+}
+
+control() {
+	timeout 10 "$TAPLINE" control --socket control.sock "$@" >/dev/null 2>>control.log || true
+}
+
+# faults_for SECONDS
+faults_for() {
+	local until=$((SECONDS + $1)) fault
+	while ((SECONDS < until)); do
+		! is_gone "$app_pid" || func_die "the appliance ended in the middle of: ${last:-nothing yet}"
+		fault=${faults[RANDOM % ${#faults[@]}]}
+		last=$fault
+		done_times[$fault]=$((${done_times[$fault]:-0} + 1))
+		"$fault" >>faults.log 2>&1 || true
+	done
+}
+
+# ---- what the appliance holds while nothing happens
+
+is_quiet() {
+	status_is '[.echoes[].connections] | add == 0' && status_is '.ports[0].mbufs_in_use == '"$mbufs_at_start"
+}
+
+# quiet_sample: a line "RSS_KB DESCRIPTORS THREADS MBUFS".
+quiet_sample() {
+	wait_for 120 is_quiet || true
+	echo "$(awk '/^VmRSS/ {print $2}' "/proc/$app_pid/status") $(find "/proc/$app_pid/fd" | wc -l) \
+$(find "/proc/$app_pid/task" -mindepth 1 -maxdepth 1 | wc -l) $(app_status '.ports[0].mbufs_in_use')"
+}
+
+round() {
+	traffic_begin
+	faults_for "$1"
+	traffic_end
+	quiet_sample >>samples
+	echo "# $((SECONDS / 60)) min, $(tail -n 1 samples): RSS kB, descriptors, threads, mbufs"
+}
+
+# grown COLUMN: how much more the last sample has than the first.
+grown() {
+	awk -v c="$1" 'NR == 1 { first = $c } { last = $c } END { print last - first }' samples
+}
+
+readable_files() {
+	local file
+	for file in disk/*.pcapng; do
+		capinfos "$file" >/dev/null 2>&1 || echo "$file"
+	done
+}
+
+func_begin
+/usr/bin/python3 -c 'import scapy.all' 2>/dev/null || func_die "there is no python3-scapy (tools/install-deps.sh soak)"
+net_begin
+mkdir disk
+mount -t tmpfs -o size=64m tapline-soak disk
+trap 'status=$?; umount --lazy "$DIR/disk"; (exit "$status"); func_end' EXIT
+echo "# seed $seed, $minutes min"
+configure
+app_start config.json
+mbufs_at_start=$(app_status '.ports[0].mbufs_in_use')
+round "$warm_up_s"
+while ((SECONDS < minutes * 60)); do
+	round $((minutes * 60 - SECONDS > 240 ? 240 : 60))
+done
+for fault in "${faults[@]}"; do
+	echo "# $fault: ${done_times[$fault]:-0} times"
+done
+app_status >running.json
+check_json "while it runs the identities hold" running.json .ledger_ok
+app_stop TERM
+check "the appliance ends with status 0, or 1 for the frames that the disk had no room for" [ "$APP_STATUS" -le 1 ]
+check_json "at the end the identities hold" run.json .ledger_ok
+check_json "messages went through each echo" run.json 'all(.echoes[]; .echoed_msgs > 1000)'
+check_equal "every file can be read" "$(readable_files)" ""
+check_equal "no descriptor was leaked" "$(grown 2)" 0
+check_equal "no thread was left behind" "$(grown 3)" 0
+check_equal "no mbuf was leaked" "$(grown 4)" 0
+check "memory did not grow: $(grown 1) kB" [ "$(grown 1)" -le "$slack_rss_kb" ]
