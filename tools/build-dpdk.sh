@@ -5,6 +5,7 @@
 # apt verifies the source against the archive's signed index.
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
+source "$root/tools/lib/mirror.sh"
 
 # Which of Debian's releases has which DPDK.
 declare -A suites=([22.11]=bookworm [24.11]=trixie [25.11]=forky)
@@ -95,9 +96,10 @@ private_apt() {
 }
 
 fetch() {
-	local suite=${suites[$version]} full
+	local suite=${suites[$version]} full mirror
 	mkdir -p "$work"/{lists,cache}/partial
-	echo "deb-src [signed-by=$keyring] http://deb.debian.org/debian $suite main" >"$work/sources.list"
+	mirror=$(debian_mirror 2>"$work/log") || fetch_failed "apt has no Debian archive in its sources"
+	echo "deb-src [signed-by=$keyring] $mirror $suite main" >"$work/sources.list"
 	say "reading Debian's list of sources ($suite)"
 	private_apt apt-get -qq update >"$work/log" 2>&1 || fetch_failed "the list of sources cannot be read"
 	full=$(private_apt apt-cache showsrc --only-source dpdk 2>>"$work/log" | sed -n "s/^Version: \(.*\)/\1/p" |

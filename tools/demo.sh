@@ -19,11 +19,13 @@ memory_mb=512
 seconds=5 rate=1000 payload=16 out=demo-out
 huge=false
 app_pid='' client_pid='' tee_pid=''
+program=${TL_BUILD:-$root/build}/app/tapline
 
 usage() {
 	cat <<-END
 		usage: tools/demo.sh [options]
-		Runs the appliance and its echo client on this host, without a NIC. Needs root.
+		Runs the appliance and its echo client on this host, without a NIC. Needs root. Builds the program first, unless
+		TL_BUILD names a build directory.
 		  --seconds N   how long to send (default $seconds)
 		  --rate N      messages per second (default $rate)
 		  --payload N   bytes per message, 8 to 1472 (default $payload)
@@ -75,6 +77,7 @@ require_root() {
 }
 
 build() {
+	[[ -z ${TL_BUILD:-} ]] || return 0
 	"$here/install-deps.sh" run
 	[[ -e $root/build/build.ninja ]] || meson setup --buildtype=release -Dtests=false "$root/build" "$root" >&2
 	ninja -C "$root/build" app/tapline >&2
@@ -117,7 +120,7 @@ write_config() {
 start_appliance() {
 	say "starting the appliance on $app_if (hugepages: $huge)"
 	cd "$out"
-	ip netns exec "$app_ns" "$root/build/app/tapline" run config.json --json --duration $((seconds + 60)) \
+	ip netns exec "$app_ns" "$program" run config.json --json --duration $((seconds + 60)) \
 		>run.json 2>run.log </dev/null &
 	app_pid=$!
 	wait_for 15 answers_or_is_gone || true
@@ -128,7 +131,7 @@ start_appliance() {
 }
 
 answers() {
-	"$root/build/app/tapline" status --json --socket control.sock >/dev/null 2>&1
+	"$program" status --json --socket control.sock >/dev/null 2>&1
 }
 
 answers_or_is_gone() {
@@ -141,7 +144,7 @@ run_client() {
 	tee_pid=$!
 	say "sending $rate messages of $payload bytes per second to $group:$udp_port for $seconds s"
 	# On the CPU of the appliance's control thread, which has time to spare, and never on that of its receive queue.
-	ip netns exec "$client_ns" taskset -c 0 "$root/build/app/tapline" client --kernel --group "$group" --udp-port "$udp_port" \
+	ip netns exec "$client_ns" taskset -c 0 "$program" client --kernel --group "$group" --udp-port "$udp_port" \
 		--tcp-listen "$client_ip:$tcp_port" --rate "$rate" --seconds "$seconds" --payload "$payload" --json \
 		>client.json 2>&"$progress" {progress}>&- </dev/null &
 	client_pid=$!

@@ -2,19 +2,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs from Debian's packages what is needed and not there: `run` to build and run, `test` for the tests as well, `vm`
 # for the tests with an emulated NIC, `bench` for what tests/bench/capture.sh compares with, `dpdk` for tools/build-dpdk.sh,
-# `debian` for tools/test-debian.sh, `package` to build the Debian package.
+# `debian` for tools/test-debian.sh, `package` to build the Debian package, `soak` for tests/soak.sh.
 # Asks the network for nothing when everything is there.
 set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/lib/mirror.sh"
 
 run_packages=(
 	gcc libc6-dev meson ninja-build pkgconf libdpdk-dev libpcap-dev libjansson-dev liburing-dev libzstd-dev
+	libgcrypt20-dev libisal-dev libseccomp-dev libcap-dev
 	ethtool iproute2 jq procps
 )
 package_packages=("${run_packages[@]}" debhelper dpkg-dev)
 test_packages=(
 	"${run_packages[@]}"
 	binutils clang clang-format debhelper debootstrap dpkg-dev e2fsprogs groff-base iputils-arping iputils-ping libcunit1-dev
-	netcat-openbsd nodejs python3 shellcheck socat tcpdump tshark valgrind zstd
+	netcat-openbsd nodejs python3 shellcheck socat systemd tcpdump tshark valgrind zstd
 )
 vm_packages=(e2fsprogs kmod xz-utils)
 bench_packages=(
@@ -27,7 +29,7 @@ dpdk_packages=(
 qemu_oldest=8 # the first with an igb
 
 usage() {
-	echo "usage: tools/install-deps.sh run|test|vm|bench|dpdk|debian|package"
+	echo "usage: tools/install-deps.sh run|test|vm|bench|dpdk|debian|package|soak"
 }
 
 is_installed() {
@@ -84,13 +86,14 @@ install_qemu() {
 
 # install_backport PACKAGE
 install_backport() {
-	local dir codename suite status=0
+	local dir codename suite mirror status=0
+	mirror=$(debian_mirror) || { echo "install-deps: apt has no Debian archive in its sources; install $1 by hand" >&2 && return 1; }
 	codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 	dir=$(mktemp -d)
 	chmod 755 "$dir"
 	mkdir -p "$dir/lists/partial"
 	for suite in "$codename" "$codename-updates" "$codename-backports"; do
-		echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $suite main"
+		echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main"
 	done >"$dir/sources.list"
 	local own=(-o "Dir::Etc::SourceList=$dir/sources.list" -o Dir::Etc::SourceParts=- -o "Dir::State::Lists=$dir/lists")
 	echo "install-deps: installing $1 from $codename-backports" >&2
@@ -130,6 +133,9 @@ package)
 	;;
 debian)
 	install_missing debootstrap
+	;;
+soak)
+	install_missing "${test_packages[@]}" python3-scapy
 	;;
 -h | --help)
 	usage

@@ -5,10 +5,12 @@
 # packages, is made once and kept.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tools/lib/mirror.sh
 
 declare -A names=([13]=trixie [14]=forky)
 packages=(
 	gcc libc6-dev meson ninja-build pkgconf libdpdk-dev libpcap-dev libjansson-dev liburing-dev libzstd-dev libcunit1-dev
+	libgcrypt20-dev libisal-dev libseccomp-dev libcap-dev
 	ethtool iproute2 iputils-ping jq netcat-openbsd procps python3 socat tcpdump tshark
 )
 func_suites='timestamps kernel_port udp_echo tcp_echo client_port latency_report'
@@ -74,13 +76,14 @@ install_packages() {
 
 # In another place until it has all, so that one which is there is whole.
 make_root() {
-	local made=$root root=$root.new
+	local made=$root root=$root.new mirror
 	tools/install-deps.sh debian
+	mirror=$(debian_mirror) || { echo "test-debian: apt has no Debian archive in its sources" >&2 && return 1; }
 	rm -rf "$root"
 	mkdir -p "$root"
 	echo "test-debian: making $made of Debian's packages" >&2
 	debootstrap --variant=minbase --keyring=/usr/share/keyrings/debian-archive-keyring.gpg "${names[$release]}" "$root" \
-		http://deb.debian.org/debian /usr/share/debootstrap/scripts/sid >&2
+		"$mirror" /usr/share/debootstrap/scripts/sid >&2
 	mkdir -p "$root/src"
 	install_packages
 	mv "$root" "$made"

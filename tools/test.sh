@@ -1,33 +1,52 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds Tapline in every way it is tested and runs every suite this host can run. Ends with one line
+# Build Tapline in every way it is tested and run every suite that this host can run. The last line is
 # "N passed, N failed, N skipped". A suite prints lines "ok - …", "not ok - …" and "skip - …: reason"; one that ends
-# badly without saying so counts as a failure.
+# with an error and no such line counts as a failure.
+#
+# Suites run side by side in three lanes. The front lane runs the ordinary build: unit and functional suites, which
+# mostly wait. The second runs one virtual machine after another. The back lane has a lower priority: sanitizers,
+# simulations and fuzzers, which use the CPU that is left. Suites that measure run last, one by one.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-only='*' quick=false
-passed=0 failed=0 skipped=0
-failures='' skips=''
+only='*' quick=false nightly=false
+explore_s=20 # for each fuzzer
+places=$(nproc) # front suites at once
 logs=build-logs
+results=$logs/results
+running=() # process ids of this lane's suites
 
 usage() {
 	cat <<-END
-		usage: tools/test.sh [--quick] [--only PATTERN]
-		  --quick         only the ordinary build: no sanitizers
+		usage: tools/test.sh [--quick] [--nightly] [--jobs N] [--only PATTERN]
+		  --quick         only the ordinary build: no sanitizers, no fuzzing
+		  --nightly       the long suites too
+		  --jobs N        this many suites of the ordinary build at once ($places)
 		  --only PATTERN  only suites whose name matches this shell pattern, such as 'func/*' or 'unit/tcp'
 		  --help          this
-		Suites: check/*, unit/*, fuzz/*, sim/*, func/*, vm/*, debian/*, asan/*, tsan/*. Logs: $logs/.
+		Suites: check/*, unit/*, fuzz/*, sim/*, func/*, vm/*, debian/*, asan/*, explore/*, tsan/*, nightly/*. Logs: $logs/.
 		As root it installs what it needs.
 	END
+}
+
+wrong_call() {
+	usage >&2
+	exit 2
 }
 
 parse_options() {
 	while (($#)); do
 		case $1 in
 		--quick) quick=true ;;
+		--nightly) nightly=true ;;
+		--jobs)
+			[[ ${2:-} =~ ^[1-9][0-9]*$ ]] || wrong_call
+			places=$2
+			shift
+			;;
 		--only)
-			(($# >= 2)) || { usage >&2 && exit 2; }
+			(($# >= 2)) || wrong_call
 			only=$2
 			shift
 			;;
@@ -35,10 +54,7 @@ parse_options() {
 			usage
 			exit
 			;;
-		*)
-			usage >&2
-			exit 2
-			;;
+		*) wrong_call ;;
 		esac
 		shift
 	done
@@ -48,7 +64,7 @@ parse_options() {
 
 # wanted SUITE
 wanted() {
-	# shellcheck disable=SC2053 # a pattern is what it is
+	# shellcheck disable=SC2053 # a pattern, not a string
 	[[ $1 == $only ]]
 }
 
@@ -61,88 +77,136 @@ any_wanted() {
 	return 1
 }
 
-# suite NAME SECONDS COMMAND...: runs it if it is wanted, and counts.
+# suite NAME SECONDS COMMAND...: start the suite, if it is wanted, as soon as a place is free.
 suite() {
-	local name=$1 limit=$2 log=$logs/${1//\//-}.log begin=$SECONDS status=0
-	shift 2
-	wanted "$name" || return 0
-	timeout --kill-after=30 "$limit" "$@" >"$log" 2>&1 </dev/null || status=$?
-	count "$name" "$log" "$status"
-	printf '%-24s %4d s  %s\n' "$name" $((SECONDS - begin)) "$counted"
+	wanted "$1" || return 0
+	while ((${#running[@]} >= places)); do
+		await_one
+	done
+	run_suite "$@" &
+	running+=($!)
 }
 
-# count NAME LOG STATUS: counted says it in a few words.
-count() {
-	local ok not_ok skip
-	ok=$(grep -c '^ok - ' "$2" || true)
-	not_ok=$(grep -c '^not ok - ' "$2" || true)
-	skip=$(grep -c '^skip - ' "$2" || true)
-	counted="$ok ok"
-	((skip == 0)) || counted+=", $skip skipped"
-	((not_ok == 0)) || counted+=", $not_ok FAILED"
-	failures+=$(grep '^not ok - ' "$2" || true)
-	if (($3 > 1 || ($3 == 1 && not_ok == 0))); then
-		not_ok=$((not_ok + 1))
-		counted+=", ended with status $3"
-		failures+=$'\n'"not ok - $1: ended with status $3$(explain_status "$3")"
-	elif ((ok + not_ok + skip == 0)); then
-		not_ok=1
-		counted+=", NO RESULT"
-		failures+=$'\n'"not ok - $1: printed no result"
+# alone NAME SECONDS COMMAND...: run the suite, if it is wanted, while no other suite of this lane runs.
+alone() {
+	wanted "$1" || return 0
+	finish_suites
+	run_suite "$@"
+}
+
+finish_suites() {
+	while ((${#running[@]})); do
+		await_one
+	done
+}
+
+await_one() {
+	local id='' pid left=()
+	wait -n -p id "${running[@]}" || true
+	for pid in "${running[@]}"; do
+		[[ $pid == "$id" ]] || left+=("$pid")
+	done
+	running=("${left[@]}")
+}
+
+# run_suite NAME SECONDS COMMAND...: run the suite, print its result, and why it is red. The log of a suite that ends
+# like a crash or a timeout has no line of it: add one.
+run_suite() {
+	local name=$1 limit=$2 log=$logs/${1//\//-}.log begin=$SECONDS status=0
+	shift 2
+	timeout --kill-after=30 "$limit" "$@" >"$log" 2>&1 </dev/null || status=$?
+	if ((status > 1)) || { ((status == 1)) && ! grep -q '^not ok - ' "$log"; }; then
+		echo "not ok - $name: ended with status $status$(explain_status "$status")" >>"$log"
+	elif ! grep -qE '^(ok|not ok|skip) - ' "$log"; then
+		echo "not ok - $name: printed no result" >>"$log"
 	fi
-	((not_ok == 0)) || failures+=$'\n'"#   from $2:"$'\n'$(grep -v '^ok - ' "$2" | tail -n 40 | sed 's/^/#     /' || true)$'\n'
-	skips+=$(sed -n 's/^skip - /\n  /p' "$2")
-	passed=$((passed + ok)) failed=$((failed + not_ok)) skipped=$((skipped + skip))
+	cp "$log" "$results/"
+	printf '%-24s %4d s  %s\n' "$name" $((SECONDS - begin)) "$(result_of "$log")"
+	explain_failure "$log"
+}
+
+# result_of LOG...: the counts in words.
+result_of() {
+	cat "$@" | awk '/^ok - / { ok++ } /^not ok - / { bad++ } /^skip - / { skip++ }
+		END { printf "%d ok", ok; if (skip) printf ", %d skipped", skip; if (bad) printf ", %d FAILED", bad }'
 }
 
 explain_status() {
 	case $1 in
-	124) echo " (its time was over)" ;;
+	124) echo " (timed out)" ;;
 	137) echo " (killed)" ;;
 	134 | 139) echo " (crashed)" ;;
 	esac
 }
 
-# build NAME OPTION...: into build-NAME; what cannot be built is a failure, and its suites do not run.
+# explain_failure LOG: each failed test with its own detail, then the end of the log.
+explain_failure() {
+	grep -q '^not ok - ' "$1" || return 0
+	awk '/^(ok|skip) - / || /^# [^ ]/ { shown = 0 } /^not ok - / { shown = 1 } shown { print "  " $0 }' "$1" | head -n 60
+	echo "  # the end of $1:"
+	grep -v '^ok - ' "$1" | tail -n 40 | sed 's/^/  #   /'
+}
+
+# build NAME [-t TARGET...] [MESON OPTION...]: build into build-NAME. A build that fails is a failed suite, and the suites
+# that need it do not run.
 build() {
-	local name=$1 log=$logs/build-$1.log begin=$SECONDS
+	local name=$1 log=$logs/build-$1.log begin=$SECONDS targets=()
 	shift
+	while [[ ${1:-} == -t ]]; do
+		targets+=("$2")
+		shift 2
+	done
 	if { [[ -e build-$name/build.ninja ]] || meson setup "$@" "build-$name"; } >"$log" 2>&1 &&
-		ninja -C "build-$name" >>"$log" 2>&1; then
+		ninja -C "build-$name" "${targets[@]}" >>"$log" 2>&1; then
 		printf '%-24s %4d s\n' "build-$name" $((SECONDS - begin))
 		return
 	fi
+	echo "not ok - build-$name: does not build" >>"$log"
+	cp "$log" "$results/"
 	printf '%-24s %4d s  FAILED\n' "build-$name" $((SECONDS - begin))
-	failed=$((failed + 1))
-	failures+=$'\n'"not ok - build-$name: does not build"$'\n'$(tail -n 30 "$log" | sed 's/^/#     /')$'\n'
+	explain_failure "$log"
 	return 1
 }
 
 # ---- stages: each builds what its suites need, if any of them is wanted
 
-unit_names() {
-	local file
-	for file in tests/unit/test_*.c; do
-		basename "$file" .c | sed 's/^test_//'
+# names_of PREFIX SUFFIX FILE...: what stands between prefix and suffix in the names of the files.
+names_of() {
+	local prefix=$1 suffix=$2 file
+	shift 2
+	for file in "$@"; do
+		file=$(basename "$file" "$suffix")
+		echo "${file#"$prefix"}"
 	done
 }
 
-fuzz_names() {
-	local file
-	for file in tests/fuzz/fuzz_*.c; do
-		basename "$file" .c | sed 's/^fuzz_//'
-	done
-}
-
+mapfile -t units < <(names_of test_ .c tests/unit/test_*.c)
+mapfile -t fuzzers < <(names_of fuzz_ .c tests/fuzz/fuzz_*.c)
+mapfile -t functionals < <(names_of '' _test.sh tests/func/*_test.sh)
+machines=(smoke deploy crash)
 sim_worlds=(pair repair peer)
 sim_lacks=(rto fast probe)
+# Modules in which two threads meet.
+threaded=(tail slab recode writer writer_hold steer clock_track timesync)
+# Suites by --nightly alone: what they need takes minutes to make, and others see most of what they see.
+nightly_machines=(cards powerloss)
+nightly_functionals=(package)
+# Functional suites that compare durations or rates, or take the host's hugepages: nothing else may run.
+measuring=(bench demo overrun slow_disk stages)
 
-# sims PREFIX BUILD SECONDS SEEDS: the network simulator with so many seeds of a pair of stacks, and fewer of the others.
+# is_among NAME NAME...
+is_among() {
+	local name=$1
+	shift
+	[[ " $* " == *" $name "* ]]
+}
+
+# sims PREFIX BUILD SEEDS: the network simulator with so many seeds of a pair of stacks, and fewer of the others.
 sims() {
 	local sim=$2/tests/sim/tcp_sim
-	suite "$1pair" "$3" "$sim" pair --seeds "$4"
-	suite "$1repair" "$3" "$sim" repair --seeds $(($4 / 10))
-	suite "$1peer" "$3" "$sim" peer --seeds $(($4 / 3))
+	suite "$1pair" 900 "$sim" pair --seeds "$3"
+	suite "$1repair" 900 "$sim" repair --seeds $(($3 / 10))
+	suite "$1peer" 900 "$sim" peer --seeds $(($3 / 3))
 }
 
 # Without one of its mechanisms the stack must not pass.
@@ -153,115 +217,188 @@ lacking_sims() {
 	suite sim/without-probe 300 "$sim" pair --seeds 400 --without probe
 }
 
-# names_in PREFIX NAME...
-names_in() {
-	local prefix=$1
-	shift
-	printf "$prefix/%s\n" "$@"
+# The ordinary build, which most suites need.
+ordinary_build() {
+	case $only in
+	check/format | check/length | check/mirrors | asan/* | explore/* | tsan/* | debian/*) return 0 ;;
+	esac
+	build gcc -Dwerror=true -Dpacketdrill=true
+}
+
+checks() {
+	suite check/format 300 tools/check-format.sh
+	suite check/length 60 tools/check-length.sh
+	suite check/mirrors 60 tools/check-mirrors.sh
+	suite check/layers 120 tools/check-layers.sh build-gcc
+	suite check/hotpath 120 tools/check-hotpath.sh build-gcc
 }
 
 ordinary() {
-	local checks=(check/format check/length check/layers check/hotpath) units fuzzers tests name
-	mapfile -t units < <(unit_names)
-	mapfile -t fuzzers < <(fuzz_names)
-	mapfile -t tests < <(basename -s _test.sh -a tests/func/*_test.sh)
-	mapfile -t names < <(names_in unit "${units[@]}"; names_in fuzz "${fuzzers[@]}"; names_in func "${tests[@]}"; names_in vm smoke deploy cards powerloss timesync
-		names_in sim "${sim_worlds[@]}" "${sim_lacks[@]/#/without-}")
-	any_wanted "${checks[@]}" "${names[@]}" || return 0
-	suite check/format 120 tools/check-format.sh
-	suite check/length 60 tools/check-length.sh
-	any_wanted check/layers check/hotpath "${names[@]}" || return 0
-	build gcc -Dwerror=true -Dpacketdrill=true || return 0
-	suite check/layers 120 tools/check-layers.sh build-gcc
-	suite check/hotpath 120 tools/check-hotpath.sh build-gcc
+	local name
+	checks
+	for name in "${functionals[@]}"; do
+		is_among "$name" "${measuring[@]}" "${nightly_functionals[@]}" || suite "func/$name" 600 "tests/func/${name}_test.sh"
+	done
 	for name in "${units[@]}"; do
 		suite "unit/$name" 120 "build-gcc/tests/unit/test_$name"
 	done
 	for name in "${fuzzers[@]}"; do
 		suite "fuzz/$name" 120 "build-gcc/tests/fuzz/replay_$name" "tests/fuzz/corpus/$name"
 	done
-	sims sim/ build-gcc 600 10000
-	lacking_sims build-gcc
-	for name in "${tests[@]}"; do
-		TL_BUILD=$PWD/build-gcc suite "func/$name" 600 "tests/func/${name}_test.sh"
-	done
-	for name in smoke deploy cards powerloss; do
-		TL_BUILD=$PWD/build-gcc suite "vm/$name" 600 tests/vm/run.sh "$name"
+	other_debians
+	finish_suites
+}
+
+virtual_machines() {
+	local name
+	places=1 running=()
+	for name in "${machines[@]}"; do
+		suite "vm/$name" 900 tests/vm/run.sh "$name"
 	done
 	stamps_of_ptp
+	finish_suites
 }
 
-# With a DPDK of our own, which the NIC's stamps need; it is built once on a machine, and skipped where its source is not to
-# be had.
-stamps_of_ptp() {
-	local prefix=/opt/tapline/dpdk-22.11 log=$logs/build-dpdk.log begin=$SECONDS status=0
-	wanted vm/timesync || return 0
-	if [[ ! -e $prefix/share/tapline-dpdk ]]; then
-		prefix+=-test
-		tools/build-dpdk.sh --prefix "$prefix" --without net/mlx5,common/mlx5 >"$log" 2>&1 </dev/null || status=$?
-	fi
-	printf '%-24s %4d s\n' build-dpdk $((SECONDS - begin))
-	if ((status == 0)); then
-		build ptp -Dwerror=true -Dtests=false "-Ddpdk_prefix=$prefix" || return 0
-	elif ((status != 3)); then
-		failed=$((failed + 1))
-		failures+=$'\n'"not ok - build-dpdk: ended with status $status"$'\n'$(tail -n 20 "$log" | sed 's/^/#     /')$'\n'
-		return 0
-	fi
-	TL_BUILD=$PWD/build-gcc TL_BUILD_PTP=$PWD/build-ptp suite vm/timesync 600 tests/vm/run.sh timesync
+# Every call of docs/faults.md with every errno, many disks after a loss of power, and what they show without one fsync,
+# a tenth of the faults that tests should see, an hour under load: some hours.
+long_suites() {
+	local name
+	for name in "${nightly_functionals[@]}"; do
+		alone "func/$name" 600 "tests/func/${name}_test.sh"
+	done
+	for name in "${nightly_machines[@]}"; do
+		alone "vm/$name" 900 tests/vm/run.sh "$name"
+	done
+	alone nightly/calls 14400 tests/faults/run.py --build build-gcc --nightly
+	TL_CRASH_IMAGES=2000 alone nightly/crash 7200 tests/vm/run.sh crash
+	alone nightly/crash_without 900 tests/vm/run.sh crash_without
+	alone nightly/mutants 7200 tools/mutate.sh --sample 1/10
+	! wanted nightly/soak || tools/install-deps.sh soak
+	alone nightly/soak 4500 tests/soak.sh --minutes 60
 }
 
-# Another DPDK, compiler and libc, where somebody has made the root for it.
-other_debians() {
-	local release
-	for release in 13 14; do
-		suite "debian/$release" 1800 tools/test-debian.sh --if-made "$release"
+measurements() {
+	local name
+	for name in "${measuring[@]}"; do
+		alone "func/$name" 600 "tests/func/${name}_test.sh"
 	done
 }
 
-# The same unit tests and corpora again, built by the other compiler, with every access and every shift watched.
+# The NIC's stamps need a DPDK of our own. Building it takes minutes: --nightly does, other runs use what is there.
+stamps_of_ptp() {
+	local prefix log=$results/build-dpdk.log status=0
+	wanted vm/timesync || return 0
+	for prefix in /opt/tapline/dpdk-22.11{,-test}; do
+		[[ ! -e $prefix/share/tapline-dpdk ]] || break
+	done
+	if [[ ! -e $prefix/share/tapline-dpdk ]]; then
+		if ! $nightly; then
+			echo "skip - vm/timesync: there is no DPDK in $prefix; --nightly builds it" >"$log"
+			return 0
+		fi
+		tools/build-dpdk.sh --prefix "$prefix" --without net/mlx5,common/mlx5 >"$log" 2>&1 </dev/null || status=$?
+		if ((status == 3)); then
+			echo "skip - vm/timesync: no source of DPDK to be had" >>"$log"
+			return 0
+		elif ((status != 0)); then
+			echo "not ok - build-dpdk: ended with status $status" >>"$log"
+			return 0
+		fi
+	fi
+	build ptp -Dwerror=true -Dtests=false "-Ddpdk_prefix=$prefix" || return 0
+	TL_BUILD_PTP=$PWD/build-ptp suite vm/timesync 900 tests/vm/run.sh timesync
+}
+
+# Another DPDK, compiler and libc. Making a root takes minutes: --nightly does, other runs use what is there.
+other_debians() {
+	local release if_made=--if-made
+	! $nightly || if_made=''
+	$quick || for release in 13 14; do
+		suite "debian/$release" 1800 tools/test-debian.sh $if_made "$release"
+	done
+}
+
+# The back lane.
+watched() {
+	places=2 running=()
+	renice -n 10 -p "$BASHPID" >/dev/null
+	mapfile -t names < <(printf 'sim/%s\n' "${sim_worlds[@]}" "${sim_lacks[@]/#/without-}")
+	if any_wanted "${names[@]}"; then
+		sims sim/ build-gcc 10000
+		lacking_sims build-gcc
+		finish_suites
+	fi
+	$quick || threads
+	$quick || address_and_undefined
+	finish_suites
+}
+
+# The same unit tests and corpora again, built by the other compiler, with every access and every shift watched; then the
+# fuzzers explore.
 address_and_undefined() {
-	local units fuzzers names name
-	mapfile -t units < <(unit_names)
-	mapfile -t fuzzers < <(fuzz_names)
-	mapfile -t names < <(names_in asan "${units[@]}" "${fuzzers[@]/#/fuzz-}" "${sim_worlds[@]/#/sim-}")
+	local names name
+	mapfile -t names < <(printf '%s\n' "${units[@]/#/asan/}" "${fuzzers[@]/#/asan/fuzz-}" "${fuzzers[@]/#/explore/}" "${sim_worlds[@]/#/asan/sim-}")
 	any_wanted "${names[@]}" || return 0
-	CC=clang build asan -Dwerror=true -Db_sanitize=address,undefined -Db_lundef=false || return 0
+	CC=clang build asan -Dwerror=true -Doptimization=1 -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false || return 0
 	export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 	for name in "${units[@]}"; do
-		suite "asan/$name" 300 "build-asan/tests/unit/test_$name"
+		suite "asan/$name" 600 "build-asan/tests/unit/test_$name"
 	done
 	for name in "${fuzzers[@]}"; do
-		suite "asan/fuzz-$name" 300 "build-asan/tests/fuzz/replay_$name" "tests/fuzz/corpus/$name"
+		suite "asan/fuzz-$name" 600 "build-asan/tests/fuzz/replay_$name" "tests/fuzz/corpus/$name"
 	done
-	sims asan/sim- build-asan 600 300
+	sims asan/sim- build-asan 300
+	for name in "${fuzzers[@]}"; do
+		suite "explore/$name" 600 tools/fuzz.sh --build build-asan --seconds "$explore_s" --only "$name"
+	done
 }
 
-# The modules that two threads meet in. ThreadSanitizer needs its address layout: no randomization.
+# ThreadSanitizer needs its address layout: no randomization.
 threads() {
-	local names=(tail slab recode writer writer_hold steer clock_track timesync) name
-	any_wanted "${names[@]/#/tsan/}" || return 0
-	build tsan -Dwerror=true -Db_sanitize=thread -Db_lundef=false || return 0
-	export TSAN_OPTIONS=halt_on_error=1:suppressions=$PWD/tests/unit/tsan.supp
-	for name in "${names[@]}"; do
-		suite "tsan/$name" 300 setarch -R "build-tsan/tests/unit/test_$name"
+	local name targets=()
+	any_wanted "${threaded[@]/#/tsan/}" || return 0
+	for name in "${threaded[@]}"; do
+		targets+=(-t "tests/unit/test_$name")
+	done
+	build tsan "${targets[@]}" -Dwerror=true -Db_sanitize=thread -Db_lundef=false || return 0
+	for name in "${threaded[@]}"; do
+		TSAN_OPTIONS=halt_on_error=1:suppressions=$PWD/tests/unit/tsan.supp suite "tsan/$name" 600 \
+			setarch -R "build-tsan/tests/unit/test_$name"
 	done
 }
+
+# ---- the whole
 
 summary() {
-	[[ -z $skips ]] || printf '\nSkipped:%s\n' "$skips"
-	[[ -z $failures ]] || printf '\nFailed:\n%s\n' "$failures"
+	local log failed all
+	for log in "$results"/*.log; do
+		explain_failure "$log"
+	done >"$results/failures"
+	[[ ! -s $results/failures ]] || printf '\nFailed:\n%s\n' "$(<"$results/failures")"
+	all=$(cat "$results"/*.log 2>/dev/null | grep -aE '^(ok|not ok|skip) - ' || true)
+	! grep -q '^skip' <<<"$all" || printf '\nSkipped:\n%s\n' "$(sed -n 's/^skip - /  /p' <<<"$all")"
 	echo
-	((passed + failed + skipped > 0)) || echo "no suite is called $only" >&2
-	echo "$passed passed, $failed failed, $skipped skipped"
-	((failed == 0 && passed > 0))
+	[[ -n $all ]] || echo "no suite is called $only" >&2
+	failed=$(grep -c '^not ok' <<<"$all" || true)
+	echo "$(grep -c '^ok' <<<"$all" || true) passed, $failed failed, $(grep -c '^skip' <<<"$all" || true) skipped"
+	((failed == 0)) && grep -q '^ok' <<<"$all"
 }
 
 parse_options "$@"
 tools/install-deps.sh test
-mkdir -p "$logs"
-ordinary
-$quick || other_debians
-$quick || address_and_undefined
-$quick || threads
+rm -rf "$results"
+mkdir -p "$results"
+export TL_BUILD=$PWD/build-gcc
+if ordinary_build; then
+	watched &
+	lanes=($!)
+	virtual_machines &
+	lanes+=($!)
+	ordinary
+	for lane in "${lanes[@]}"; do
+		wait "$lane" || echo "not ok - tools/test.sh: a lane ended early" >"$results/lane-$lane.log"
+	done
+	measurements
+	! $nightly || long_suites
+fi
 summary
