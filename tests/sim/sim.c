@@ -176,6 +176,17 @@ static void disable_timers(struct sim *sim, struct tl_net *net)
 	}
 }
 
+// What came early and is held was promised room for, a FIN apart.
+static void look_at_held(struct sim *sim, const struct tl_net *net)
+{
+	for (unsigned i = 0; i < CONNS + TL_TCP_SPARE; i++) {
+		const struct tl_tcp *c = &net->tcp->conns[i];
+		const struct tl_tcp_held *last = c->ooo_count > 0 ? &c->ooo[c->ooo_count - 1] : NULL;
+		if (last != NULL && tl_seq_lt(c->rcv_adv, last->seq + last->len))
+			sim_fail(sim, "%u bytes beyond the window are held", last->seq + last->len - c->rcv_adv);
+	}
+}
+
 static void step(struct sim *sim)
 {
 	struct wire *wire = sim->wire;
@@ -187,6 +198,7 @@ static void step(struct sim *sim)
 	for (unsigned side = 0; side < 2; side++) {
 		if (sim->net[side] == NULL)
 			continue;
+		look_at_held(sim, sim->net[side]);
 		disable_timers(sim, sim->net[side]);
 		tl_net_tick(sim->net[side], wire->now_ns);
 		sim_app_wake(&sim->app[side]);
