@@ -230,7 +230,7 @@ int recover_mend(struct scan *scan)
 {
 	const struct tl_recover_io *io = scan->io;
 	struct tl_recover_report *report = scan->report;
-	int rc = put_made(scan);
+	int rc = 0;
 
 	for (uint32_t i = 0; i < scan->n_gaps && rc == 0; i++)
 		rc = cover(scan, &scan->gaps[i]);
@@ -239,6 +239,10 @@ int recover_mend(struct scan *scan)
 		if (rc != 0)
 			tl_fail(scan->err, rc, "cannot cut off its end: %s", strerror(-rc));
 	}
+	// After the gaps: a HEAD in damaged opening blocks shows a later recovery where the first slab begins. Before the
+	// statistics, whose interfaces the opening blocks describe.
+	if (rc == 0)
+		rc = put_made(scan);
 	if (rc == 0)
 		rc = append_statistics(scan);
 	if (rc == 0) {
