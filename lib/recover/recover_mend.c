@@ -146,19 +146,24 @@ static int cover_with_head(struct scan *scan, uint64_t file, uint64_t at, uint32
 				 at + sizeof(head));
 }
 
+// Cover the gap from its last piece to its first: until the first is covered, a later recovery sees the same gap. Every
+// piece but the first begins on a boundary, so none is too small for a block.
 static int cover(struct scan *scan, const struct gap *gap)
 {
-	uint64_t at = gap->from, next;
+	bool first_is_own = gap->file != 0 && gap->from % TL_PCAPNG_ALIGN == 0;
+	uint64_t most = gap->file != 0 && !first_is_own ? 2 * TL_PCAPNG_ALIGN : PAD_BYTES_MAX;
+	uint64_t second = tl_min_u64(gap->to, gap->from / TL_PCAPNG_ALIGN * TL_PCAPNG_ALIGN + most), at = second;
+	uint64_t end = gap->to;
 	int rc = 0;
 
-	for (; at < gap->to && rc == 0; at = next) {
-		// Every piece but the first begins on a boundary, so none is too small for a block.
-		bool own = gap->file != 0 && at % TL_PCAPNG_ALIGN == 0;
-		uint64_t most = gap->file != 0 && !own ? 2 * TL_PCAPNG_ALIGN : PAD_BYTES_MAX;
-		next = tl_min_u64(gap->to, at / TL_PCAPNG_ALIGN * TL_PCAPNG_ALIGN + most);
-		rc = (own ? cover_with_head : cover_with_pad)(scan, gap->file, at, (uint32_t)(next - at));
-	}
-	return rc;
+	if (end > second)
+		at += (end - second - 1) / PAD_BYTES_MAX * PAD_BYTES_MAX;
+	for (; end > second && rc == 0; end = at, at -= PAD_BYTES_MAX)
+		rc = (gap->file != 0 ? cover_with_head : cover_with_pad)(scan, gap->file, at, (uint32_t)(end - at));
+	if (rc != 0 || gap->from == gap->to)
+		return rc;
+	return (first_is_own ? cover_with_head : cover_with_pad)(
+		scan, gap->file, gap->from, (uint32_t)(second - gap->from));
 }
 
 // ---- what closes the file
@@ -230,15 +235,19 @@ int recover_mend(struct scan *scan)
 {
 	const struct tl_recover_io *io = scan->io;
 	struct tl_recover_report *report = scan->report;
-	int rc = put_made(scan);
+	int rc = 0;
 
-	for (uint32_t i = 0; i < scan->n_gaps && rc == 0; i++)
-		rc = cover(scan, &scan->gaps[i]);
+	for (uint32_t i = scan->n_gaps; i > 0 && rc == 0; i--)
+		rc = cover(scan, &scan->gaps[i - 1]);
 	if (rc == 0 && report->cut_bytes != 0) {
 		rc = io->cut(io->ctx, report->end_bytes);
 		if (rc != 0)
 			tl_fail(scan->err, rc, "cannot cut off its end: %s", strerror(-rc));
 	}
+	// After the gaps: a HEAD in damaged opening blocks shows a later recovery where the first slab begins. Before the
+	// statistics, whose interfaces the opening blocks describe.
+	if (rc == 0)
+		rc = put_made(scan);
 	if (rc == 0)
 		rc = append_statistics(scan);
 	if (rc == 0) {

@@ -115,7 +115,8 @@ on_small_disk() {
 	unshare --mount sh -c 'tapline=$1; shift; mount -t tmpfs -o size=12m none small || exit
 		timeout 60 "$tapline" capture -i pcap:in.pcap -w small/r.pcapng --json "$@" >run.json 2>run.log
 		echo $? >status
-		for file in small/*.pcapng; do tshark -r "$file" 2>/dev/null; done | wc -l >frames' sh "$TAPLINE" "$@"
+		jq -r ".captures[0].files[]" run.json | while read -r file; do tshark -r "$file" 2>/dev/null; done |
+			wc -l >frames' sh "$TAPLINE" "$@"
 }
 
 recycles_a_full_disk() {
@@ -132,6 +133,7 @@ recycles_a_full_disk() {
 	check_equal "--on-full pause ends with status 1" "$(cat status)" 1
 	check_json "and counts what did not fit" run.json \
 		'.ledger_ok and (.captures[0] | .drop_disk_pkts > 0 and .recycled_files == 0)'
+	# The last files may have had no room for their closing blocks: they keep the name .part.
 	check_equal "what is counted as written is there" "$(cat frames)" "$(jq '.captures[0].written_pkts' run.json)"
 }
 
