@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Round trips of the multicast-to-TCP echo on a veth pair, ours by each kind of port and the kernel's by socat, one after
-# the other in the same run: absolute times are this host's, the ratios are what counts.
+# Measure round trips of the multicast-to-TCP echo on a veth pair: ours by each kind of port, the kernel's by socat, in the
+# same run. Absolute times are the host's; compare the ratios. Each round runs every scenario once. The order is that of a
+# Williams design: over an even number of rounds each scenario follows each other one equally often (10 rounds for 5).
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 group=239.1.1.1 udp_port=5001 tcp_port=5002
-seconds=5 rate=1000 payload=16 rounds=3
+seconds=5 rate=1000 payload=16 rounds=10
 
 usage() {
 	cat <<-END
 		usage: tests/bench/echo.sh [--seconds N] [--rate N] [--payload N] [--rounds N]
-		Prints one JSON object: the host, and per scenario the median over the rounds of each percentile, ns;
-		path: what echo_path.sh says of the way through the lcore.
+		  --rounds N   runs of each scenario ($rounds); a multiple of 10 balances the order
+		Prints one JSON object: the host, and for each scenario the median over the rounds of each percentile, ns, the
+		median of the rounds' ratios to the kernel's, and in how many rounds the client called its result valid;
+		path: output of echo_path.sh.
 	END
 }
 
@@ -38,6 +41,11 @@ measure() {
 		--rate "$rate" --seconds "$seconds" --payload "$payload" --json 2>client.log
 }
 
+# keep NAME: append the client's result to results.
+keep() {
+	jq -c --arg name "$1" --argjson round "$round" '{name: $name, round: $round, lost, valid, invalid, rtt_ns}' >>results
+}
+
 # ours NAME DEVICE IDLE [SECTION]
 ours() {
 	local name=$1 device=$2 idle=$3
@@ -46,7 +54,7 @@ ours() {
 		\"send\": {\"tcp_connect\": \"$PEER_IP:$tcp_port\"}}]" "$@"
 	sed -i "s/\"device\": \"$APP_IF\"/\"device\": \"$device\", \"idle\": \"$idle\"/" config.json
 	app_start config.json
-	measure | jq -c --arg name "$name" '{name: $name, lost, rtt_ns}' >>results || true
+	measure | keep "$name" || true
 	app_stop TERM
 }
 
@@ -61,16 +69,27 @@ kernels() {
 	local relay=$!
 	wait "$client" || true
 	stop_process "$relay" TERM || true
-	jq -c '{name: "kernel-socat", lost, rtt_ns}' client.json >>results
+	keep kernel-socat <client.json
 	ip -netns "$APP_NS" address flush dev "$APP_IF"
 }
 
+scenario() {
+	case $1 in
+	0) kernels ;;
+	1) ours kernel-port-adaptive "$APP_IF" adaptive ;;
+	2) ours kernel-port-poll "$APP_IF" poll ;;
+	3) ours kernel-port-poll-recording "$APP_IF" poll '"capture": [{"port": "lan", "path": "echo.pcapng"}]' ;;
+	4) ours xdp-poll "xdp:$APP_IF" poll ;;
+	esac
+}
+
+# one_round ROUND: 0 1 4 2 3, shifted by one each second round; every other round backwards.
 one_round() {
-	kernels
-	ours kernel-port-adaptive "$APP_IF" adaptive
-	ours kernel-port-poll "$APP_IF" poll
-	ours kernel-port-poll-recording "$APP_IF" poll '"capture": [{"port": "lan", "path": "echo.pcapng"}]'
-	ours xdp-poll "xdp:$APP_IF" poll
+	local order=(0 1 4 2 3) i at
+	for i in 0 1 2 3 4; do
+		at=$(($1 % 2 ? 4 - i : i))
+		scenario $(((order[at] + $1 / 2) % 5))
+	done
 }
 
 report() {
@@ -79,19 +98,21 @@ report() {
 	jq -s --arg cpu "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" --arg kernel "$(uname -r)" \
 		--argjson cpus "$(nproc)" --argjson path "$path" --argjson rate "$rate" --argjson payload "$payload" --argjson rounds "$rounds" '
 		def median: sort | .[length / 2 | floor];
-		def summary: {name: .[0].name, lost: (map(.lost) | add)} +
-			{rtt_ns: (["min", "p50", "p90", "p99"] as $keys | . as $runs |
-				[$keys[] as $k | {key: $k, value: ([$runs[].rtt_ns[$k]] | median)}] | from_entries)};
-		(group_by(.name) | map(summary)) as $scenarios |
-		($scenarios[] | select(.name == "kernel-socat").rtt_ns.p50) as $reference |
+		def round3: . * 1000 | round / 1000;
+		(map(select(.name == "kernel-socat") | {key: "\(.round)", value: .rtt_ns.p50}) | from_entries) as $reference |
+		def summary: {name: .[0].name, lost: (map(.lost) | add), valid_rounds: (map(select(.valid)) | length),
+			invalid: (map(.invalid // []) | add | unique),
+			rtt_ns: (["min", "p50", "p90", "p99"] as $keys | . as $runs |
+				[$keys[] as $k | {key: $k, value: ([$runs[].rtt_ns[$k]] | median)}] | from_entries),
+			p50_ratio_to_kernel: (map(select($reference["\(.round)"]) | .rtt_ns.p50 / $reference["\(.round)"]) | median | round3)};
 		{host: {cpu: $cpu, cpus: $cpus, kernel: $kernel}, path: $path, rate_pps: $rate, payload_bytes: $payload, rounds: $rounds,
-		 scenarios: [$scenarios[] | . + {p50_ratio_to_kernel: (.rtt_ns.p50 / $reference * 1000 | round / 1000)}]}' results
+		 scenarios: (group_by(.name) | map(summary))}' results
 }
 
 parse_options "$@"
 func_begin
 net_begin
 for ((round = 0; round < rounds; round++)); do
-	one_round >&2
+	one_round "$round" >&2
 done
 report
