@@ -291,7 +291,8 @@ static int64_t take_block(struct scan *scan, uint64_t offset)
 
 	if (total <= 0 || !recover_take_by_type(scan, block, (uint32_t)total, offset))
 		return total < 0 ? total : 0;
-	if (word_at(block) != TL_PCAPNG_ISB && word_at(block) != TL_PCAPNG_PAD)
+	bool whole = (offset + (uint64_t)total) % TL_PCAPNG_ALIGN == 0; // up to a boundary
+	if (whole || (word_at(block) != TL_PCAPNG_ISB && word_at(block) != TL_PCAPNG_PAD))
 		scan->trail_at = 0;
 	return total;
 }
