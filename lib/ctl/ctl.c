@@ -15,7 +15,7 @@
 #include <tl_files.h>
 #include <tl_units.h>
 
-#define CLIENT_MS 200 // from the first look at a client to its last byte
+#define CLIENT_MS 200
 #define GROUPS_MAX 256
 
 int tl_ctl_find_group(const char *name, gid_t *out, struct tl_err *err)
@@ -34,7 +34,11 @@ int tl_ctl_open(const struct tl_ctl_cfg *cfg, struct tl_ctl **out, struct tl_err
 
 	if (ctl == NULL)
 		return tl_fail(err, -ENOMEM, "control socket %s: out of memory", cfg->path);
-	*ctl = (struct tl_ctl){.owner = geteuid(), .operators = cfg->operators, .answer = cfg->answer, .ctx = cfg->ctx};
+	*ctl = (struct tl_ctl){.owner = geteuid(),
+		.operators = cfg->operators,
+		.client_ms = CLIENT_MS,
+		.answer = cfg->answer,
+		.ctx = cfg->ctx};
 	int rc = tl_ctl_address(cfg->path, &ctl->address, err);
 	if (rc == 0)
 		rc = tl_ctl_listen(ctl, err);
@@ -140,7 +144,7 @@ void tl_ctl_serve_client(const struct tl_ctl *ctl, int fd)
 {
 	char line[TL_CTL_COMMAND_MAX];
 	struct tl_ctl_request request;
-	uint64_t deadline_ms = now_ms() + CLIENT_MS;
+	uint64_t deadline_ms = now_ms() + ctl->client_ms;
 
 	if (!read_command(fd, line, sizeof(line), deadline_ms) || !make_request(ctl, fd, line, &request))
 		return;

@@ -19,6 +19,7 @@ struct tl_ctl {
 	struct stat file; // of the socket, to know it by
 	uid_t owner;
 	gid_t operators;
+	unsigned client_ms; // for a client, from the first look at it to its last byte
 	tl_ctl_answer_fn *answer;
 	void *ctx;
 };

@@ -10,6 +10,7 @@
 #include "ctl_priv.h"
 
 #define INPUT_MAX (2 * TL_CTL_COMMAND_MAX)
+#define CLIENT_MS 60000 // never reached, on a busy host either
 #define REPLY "{\"ok\": true}"
 #define UNKNOWN "{\"ok\": false, \"error\": \"unknown command\"}\n"
 
@@ -56,7 +57,11 @@ static ssize_t line_chars(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct seen seen = {0};
-	struct tl_ctl ctl = {.owner = getuid(), .operators = TL_CTL_NO_GROUP, .answer = answer, .ctx = &seen};
+	struct tl_ctl ctl = {.owner = getuid(),
+		.operators = TL_CTL_NO_GROUP,
+		.client_ms = CLIENT_MS,
+		.answer = answer,
+		.ctx = &seen};
 	char reply[256] = "";
 	int ends[2];
 

@@ -310,6 +310,92 @@ static void index_of_another_size_is_not_used(void)
 	free(slab);
 }
 
+// The rows of the sidecar; each row's Bloom filter is in index.
+static void read_rows(
+	const uint8_t *index, size_t size, struct tl_index_reader *reader, struct tl_index_row rows[SLABS])
+{
+	CU_ASSERT_EQUAL_FATAL(tl_index_open(reader, index, size), 0);
+	for (uint32_t i = 0; i < SLABS; i++)
+		CU_ASSERT_EQUAL_FATAL(tl_index_next(reader, &rows[i]), 1);
+}
+
+// A plain recording with its index.
+struct indexed {
+	uint8_t *data, *index;
+	size_t size, index_size;
+	uint32_t records;
+	struct tl_index_reader reader;
+	struct tl_index_row rows[SLABS];
+};
+
+static void indexed_init(struct indexed *indexed)
+{
+	size_t last;
+
+	indexed->data = make_recording(false, &indexed->size, &indexed->records, &last);
+	write_file(in_path, indexed->data, indexed->size);
+	reindex();
+	indexed->index = read_file(index_path, &indexed->index_size);
+	read_rows(indexed->index, indexed->index_size, &indexed->reader, indexed->rows);
+}
+
+static void indexed_fini(struct indexed *indexed)
+{
+	unlink(index_path);
+	free(indexed->index);
+	free(indexed->data);
+}
+
+static void index_of_another_run_is_not_used(void)
+{
+	struct indexed indexed;
+
+	indexed_init(&indexed);
+	indexed.reader.header.run_id++;
+	tl_index_put_header(indexed.index, &indexed.reader.header);
+	write_file(index_path, indexed.index, indexed.index_size);
+	struct tl_extract_stats stats = run((struct tl_extract_cfg){0}, 0);
+	CU_ASSERT_EQUAL(stats.files_indexed, 0);
+	CU_ASSERT_EQUAL(stats.records_matched, indexed.records);
+	indexed_fini(&indexed);
+}
+
+// The slabs of two rows changed places: each row describes the slab of the other.
+static void row_of_another_slab_hides_no_packet(void)
+{
+	struct indexed indexed;
+
+	indexed_init(&indexed);
+	const struct tl_index_row *a = &indexed.rows[3], *b = &indexed.rows[4];
+	uint8_t *slab = malloc(a->len_bytes);
+	CU_ASSERT_EQUAL_FATAL(a->len_bytes, b->len_bytes);
+	memcpy(slab, indexed.data + a->offset_bytes, a->len_bytes);
+	memcpy(indexed.data + a->offset_bytes, indexed.data + b->offset_bytes, a->len_bytes);
+	memcpy(indexed.data + b->offset_bytes, slab, a->len_bytes);
+	write_file(in_path, indexed.data, indexed.size);
+	struct tl_extract_stats stats =
+		run((struct tl_extract_cfg){.from_ns = a->first_ns, .to_ns = a->last_ns + 1}, 0);
+	CU_ASSERT_EQUAL(stats.records_matched, a->records);
+	free(slab);
+	indexed_fini(&indexed);
+}
+
+static void rows_that_overlap_give_each_packet_once(void)
+{
+	struct indexed indexed;
+	struct tl_index_rows rows = {0};
+
+	indexed_init(&indexed);
+	for (uint32_t i = 0; i < SLABS; i++)
+		for (uint32_t times = 0; times < (i == 3 ? 2 : 1); times++)
+			CU_ASSERT_EQUAL(tl_index_rows_add(&rows, &indexed.rows[i]), 0);
+	unlink(index_path);
+	CU_ASSERT_EQUAL(tl_index_rows_write(&rows, in_path, indexed.size, indexed.reader.header.run_id), 0);
+	CU_ASSERT_EQUAL(run((struct tl_extract_cfg){0}, 0).records_matched, indexed.records);
+	tl_index_rows_free(&rows);
+	indexed_fini(&indexed);
+}
+
 static void index_larger_than_its_recording_justifies_is_not_loaded(void)
 {
 	for (int packed = 0; packed < 2; packed++) {
@@ -626,6 +712,9 @@ int main(void)
 		{"the end of the time that is asked for is not part of it", end_of_the_time_is_not_part_of_it},
 		{"a row that is missing in an index costs no packet", missing_row_costs_no_packet},
 		{"an index that was made of a shorter recording is not used", index_of_another_size_is_not_used},
+		{"an index of another run is not used", index_of_another_run_is_not_used},
+		{"a row that names another slab hides no packet", row_of_another_slab_hides_no_packet},
+		{"rows that overlap give each packet once", rows_that_overlap_give_each_packet_once},
 		{"an index larger than its recording justifies is not loaded",
 			index_larger_than_its_recording_justifies_is_not_loaded},
 		{"a slab that holds other slabs' heads is not whole", heads_within_a_slab_are_none},
