@@ -582,6 +582,20 @@ static void queries_share_an_answer(void)
 	free_rig(rig);
 }
 
+// RFC 3376, section 5.2, rule 5.
+static void later_query_does_not_put_off_an_answer(void)
+{
+	struct rig *rig = new_rig(1);
+
+	join(rig, GROUP(1), 0);
+	settle(rig);
+	v3_query(rig, 10, GROUP(1), 0, 0);
+	uint64_t first_ns = tl_mcast_next_deadline(rig->m);
+	v3_query(rig, 0xff, GROUP(1), 0, 0); // up to 3174.4 s
+	CU_ASSERT_EQUAL(tl_mcast_next_deadline(rig->m), first_ns);
+	free_rig(rig);
+}
+
 static void group_query_is_answered(void)
 {
 	struct rig *rig = new_rig(1);
@@ -1401,6 +1415,7 @@ int main(void)
 		{"a general query is answered for all groups within its time", general_query_is_answered},
 		{"queries that come close together share an answer", queries_share_an_answer},
 		{"a group query is answered for that group alone", group_query_is_answered},
+		{"a later query does not put off the answer about a group", later_query_does_not_put_off_an_answer},
 		{"a source query is answered with the wanted sources or not at all", source_query_is_answered},
 		{"source queries add up, a group query covers them", source_queries_merge},
 		{"a group that was left is not in an answer", left_groups_are_no_answer},

@@ -377,6 +377,9 @@ static void rss_is_known_where_the_driver_tells(void)
 	CU_ASSERT(rss.reta[70] == 1 && rss.reta[6] == 0);
 	CU_ASSERT_EQUAL(rss.reta_size, 128);
 	CU_ASSERT(rss.key[0] != 0 && rss.key[39] != 0);
+	struct rte_eth_rss_conf addresses_alone = {.rss_hf = RTE_ETH_RSS_IPV4};
+	CU_ASSERT_EQUAL(rte_eth_dev_rss_hash_update(tells->port_id, &addresses_alone), 0);
+	CU_ASSERT_FALSE(tl_port_rss(tells, &rss));
 	CU_ASSERT_FALSE(tl_port_rss(none, &rss));
 	tl_port_close(tells);
 	tl_port_close(none);

@@ -617,6 +617,31 @@ static void statistics_between_slabs_do_not_close_a_file(void)
 	free(file);
 }
 
+// Statistics behind damage are an earlier file's, in a file whose own blocks have a HEAD.
+static void keeps_no_statistics_of_an_earlier_file(void)
+{
+	struct file *file = calloc(1, sizeof(*file));
+	struct image image;
+	struct tl_recover_report report;
+	uint64_t own_file_id = file_id;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	put_prologue(file, "tapline test");
+	put_slab(file, 0, 3);
+	file->size += PAGE; // zeros
+	file_id = 0;
+	put_statistics(file);
+	file_id = own_file_id;
+	put_slab(file, 1, 3);
+	image_init(&image, file->bytes, file->size);
+	recover(&image, &report, 6);
+	CU_ASSERT_EQUAL(report.statistics, RINGS);
+	CU_ASSERT_EQUAL(count_statistics(image.bytes, image.size), file_id != 0 ? RINGS : 2 * RINGS);
+	tl_recover_report_fini(&report);
+	free(image.bytes);
+	free(file);
+}
+
 // ---- files that are made to be slow
 
 // Check that a recovery of these bytes reads and searches some times their size, whatever they are.
@@ -955,6 +980,7 @@ int main(void)
 		{"takes no slab of another run within damage", takes_no_slab_of_another_run_within_damage},
 		{"does not take statistics between slabs for those that close the file",
 			statistics_between_slabs_do_not_close_a_file},
+		{"keeps no statistics of an earlier file", keeps_no_statistics_of_an_earlier_file},
 		{"reads and searches some times the size of a file, whatever is in it",
 			costs_some_times_the_size_whatever_is_in_the_file},
 		{"lists no more runs and ranges than a recording can have", lists_no_more_than_a_recording_can_have},

@@ -137,13 +137,17 @@ static void an_icmp_error_goes_to_the_owner_of_the_packet_it_quotes(void)
 {
 	struct bed bed = start_steer();
 	struct frame error = icmp_error(3, 7, 28), expired = icmp_error(11, 7, 28), cut = icmp_error(3, 7, 21),
-		     none = icmp_error(3, 7, 0), reply = icmp_error(0, 7, 28), options = icmp_error(3, 7, 28);
+		     none = icmp_error(3, 7, 0), reply = icmp_error(0, 7, 28), options = icmp_error(3, 7, 28),
+		     padded = icmp_error(3, 7, 28);
 
 	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &error), 10);
 	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &expired), 10);
 	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &cut), 100);
 	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &none), 100);
 	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &reply), 100);
+	put16(padded.bytes + 14 + 2, 20 + 8 + 20); // the port stands in the padding of the frame
+	fix_cksums(&padded);
+	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &padded), 100);
 	options.bytes[34 + 8] = 0x4f; // the ports would stand behind the frame's end
 	fix_cksums(&options);
 	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &options), 100);
