@@ -244,8 +244,8 @@ int recover_mend(struct scan *scan)
 		if (rc != 0)
 			tl_fail(scan->err, rc, "cannot cut off its end: %s", strerror(-rc));
 	}
-	// After the gaps: a HEAD in damaged opening blocks shows a later recovery where the first slab begins. Before the
-	// statistics, whose interfaces the opening blocks describe.
+	// After the gaps: a HEAD in damaged opening blocks shows a later recovery where the first slab begins. Before
+	// the statistics, whose interfaces the opening blocks describe.
 	if (rc == 0)
 		rc = put_made(scan);
 	if (rc == 0)
