@@ -656,6 +656,15 @@ static void joins_are_reported(void)
 	stop(h);
 }
 
+// In MLDv1, since the sent frames were cleared.
+static bool reported_to(const struct host *h, const struct tl_ip6 *group)
+{
+	for (unsigned i = 0; i < h->n_sent; i++)
+		if (h->sent[i].bytes[62] == 131 && memcmp(h->sent[i].bytes + 70, group, sizeof(*group)) == 0)
+			return true;
+	return false;
+}
+
 static void mld_queries_are_answered(void)
 {
 	uint8_t v2[28] = {130, 0, 0, 0, 0x03, 0xe8, [24] = 2, [25] = 125};
@@ -698,7 +707,7 @@ static void mld_queries_are_answered(void)
 	give(h, &older);
 	give(h, &routed_report); // suppresses nothing
 	pass_slowly(h, 1010 * TL_NS_PER_MS);
-	CU_ASSERT(find_sent(h, 0, 143) == NULL && find_sent(h, 0, 131) != NULL);
+	CU_ASSERT(find_sent(h, 0, 143) == NULL && reported_to(h, &group));
 	tl_udp_close(udp);
 	pass_slowly(h, SECOND);
 	const struct frame *done = find_sent(h, 0, 132);
