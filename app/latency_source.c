@@ -128,6 +128,11 @@ void tl_latency_origin_see(struct tl_latency_origin *origin, const struct tl_pca
 	origin->seen = true;
 }
 
+uint64_t tl_latency_origin_unit_ns(const struct tl_latency_origin *origin)
+{
+	return unit_ns(origin->tsresol);
+}
+
 static const char *unit_text(uint8_t tsresol, char buf[32])
 {
 	switch (tsresol) {

@@ -93,7 +93,7 @@ static void set_clocks(struct tl_latency *report, const struct tl_client_result 
 				     ? "one, the host's"
 				     : "two, of departures and of arrivals, compared once a second";
 
-	snprintf(report->clocks, sizeof(report->clocks), "%s", clocks);
+	snprintf(report->clocks_shown, sizeof(report->clocks_shown), "%s", clocks);
 }
 
 static const char *method_of(const struct tl_client_sources *sources)

@@ -225,7 +225,7 @@ static void put_sources(json_t *object, const struct tl_latency *report)
 	bool one = strcmp(report->trigger.name, report->reply.name) == 0;
 
 	put(object, "method", string(report->method));
-	put(object, "clocks", string(report->clocks));
+	put(object, "clocks_shown", string(report->clocks_shown));
 	put(object, "source",
 		one ? string(report->trigger.name)
 		    : json_sprintf("%s to %s", report->trigger.name, report->reply.name));

@@ -194,7 +194,7 @@ static void read_texts(struct tl_latency *report, const json_t *json)
 
 	read_text(json, "name", report->name, sizeof(report->name));
 	read_text(json, "method", report->method, sizeof(report->method));
-	read_text(json, "clocks", report->clocks, sizeof(report->clocks));
+	read_text(json, "clocks_shown", report->clocks_shown, sizeof(report->clocks_shown));
 	read_text(json, "trigger_source", report->trigger.name, sizeof(report->trigger.name));
 	read_text(json, "reply_source", report->reply.name, sizeof(report->reply.name));
 	json_object_foreach (json_object_get(json, "facts"), name, value) {

@@ -138,8 +138,8 @@ static void print_head(FILE *out, const struct tl_latency *report)
 	if (report->name[0] != '\0')
 		fprintf(out, "%s\n", TL_PRINTABLE(report->name));
 	fprintf(out, "%-32s %s\n", "method", TL_PRINTABLE(report->method));
-	if (report->clocks[0] != '\0')
-		fprintf(out, "%-32s %s\n", "clocks", TL_PRINTABLE(report->clocks));
+	if (report->clocks_shown[0] != '\0')
+		fprintf(out, "%-32s %s\n", "clocks", TL_PRINTABLE(report->clocks_shown));
 	print_source(out, "stamps of triggers", &report->trigger);
 	print_source(out, "stamps of replies", &report->reply);
 	for (size_t i = 0; i < tl_latency_n_counters; i++) {

@@ -110,9 +110,9 @@ struct tl_latency_fact {
 };
 
 struct tl_latency {
-	char name[TL_LATENCY_NAME];   // of the experiment, for the reader
-	char method[16];	      // "two-port", "rx-tx", "probe", "software", "unknown"
-	char clocks[TL_LATENCY_TEXT]; // that took part, and what shows that they agree; "": nobody said it
+	char name[TL_LATENCY_NAME];	    // of the experiment, for the reader
+	char method[16];		    // "two-port", "rx-tx", "probe", "software", "unknown"
+	char clocks_shown[TL_LATENCY_TEXT]; // that took part, and what shows that they agree; "": nobody said it
 	struct tl_latency_source trigger, reply;
 
 	uint64_t matched;

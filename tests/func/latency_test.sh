@@ -85,7 +85,7 @@ method() {
 	local sentence=$1 method=$2 clocks=$3
 	shift 3
 	latency method "$@" --trigger 'udp dst port 5001' --reply 'src port 5002 or dst port 5002'
-	check_json "$sentence" method.json ".matched >= 1000 and .method == \"$method\" and (.clocks | test(\"^$clocks\"))"
+	check_json "$sentence" method.json ".matched >= 1000 and .method == \"$method\" and (.clocks_shown | test(\"^$clocks\"))"
 	check "as its text says" grep -qE "^clocks +$clocks" \
 		<("$TAPLINE" latency "$@" --trigger 'udp dst port 5001' --reply 'src port 5002 or dst port 5002')
 }

@@ -86,7 +86,7 @@ check_equal "with \"samples\" each message has a line" "$(wc -l <reports/feed.cs
 check_json "with outliers it has those" reports/udp.json '.matched == 51 and (.outliers | length) > 0'
 check_json "of the samples those of the last burst are kept, and called so" reports/udp.json \
 	'.series.kept == "last" and .series.samples > 0 and .series.samples < .matched'
-check_json "and all of an echo that has room for them" reports/feed.json '.series.kept == "all" and .clocks == "one, the TSC of the host"'
+check_json "and all of an echo that has room for them" reports/feed.json '.series.kept == "all" and .clocks_shown == "one, the TSC of the host"'
 check_equal "the page holds the same object" "$(page_of reports/feed.html)" "$(jq -cS . reports/feed.json)"
 check "the report can be compared" same_report
 check "the percentiles are there" test -s reports/feed.hgrm

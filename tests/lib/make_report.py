@@ -46,7 +46,7 @@ def report(samples, method):
         "valid": True, "invalid": [], "facts": {}, "stages": [], "sweep": [], "payload_fit": None, "costs": [], "outliers": [],
         "series": {"start_ns": 1795235116123456789, "samples": len(samples),
                    "kept": "all", "points": [[i * 1000, sample, sample, 1, i] for i, sample in enumerate(samples[:2000])]},
-        "histogram": histogram(samples), "clocks": "one", "window_ns": 1000000, "max_loss": 0.001, "quantiles": quantiles(samples),
+        "histogram": histogram(samples), "clocks_shown": "one", "window_ns": 1000000, "max_loss": 0.001, "quantiles": quantiles(samples),
     }
 
 

@@ -34,10 +34,21 @@ static const char *directions(bool received)
 	return received ? "each frame was received" : "nothing says that each frame was received";
 }
 
-// Replies before their triggers are no latencies, and show two clocks by themselves.
-static bool runs_alike(const struct tl_latency *report, struct tl_latency_drift *drift)
+// What a stamp may be off by, of itself: a unit at least, and the bound of its clock where that is known.
+static uint64_t stamp_bound_ns(const struct tl_latency_origin *origin, const struct tl_latency_source *source)
 {
-	tl_latency_drift(report->samples, report->n_samples, report->trigger.bound_ns + report->reply.bound_ns, drift);
+	uint64_t unit_ns = tl_latency_origin_unit_ns(origin);
+
+	return source->bound_ns == UINT64_MAX ? unit_ns : tl_max_u64(unit_ns, source->bound_ns);
+}
+
+// Replies before their triggers are no latencies, and show two clocks by themselves.
+static bool runs_alike(const struct tl_latency_origin *trigger, const struct tl_latency_origin *reply,
+	const struct tl_latency *report, struct tl_latency_drift *drift)
+{
+	uint64_t bounds_ns = stamp_bound_ns(trigger, &report->trigger) + stamp_bound_ns(reply, &report->reply);
+
+	tl_latency_drift(report->samples, report->n_samples, bounds_ns, drift);
 	if (report->reply_first != 0)
 		drift->verdict = TL_LATENCY_DRIFT_MOVES;
 	return drift->verdict == TL_LATENCY_DRIFT_FLAT;
@@ -51,24 +62,24 @@ static void say_drift(
 	tl_format_ns(drift->moves_ns, moves, sizeof(moves));
 	tl_format_ns(drift->span_ns, span, sizeof(span));
 	if (drift->verdict == TL_LATENCY_DRIFT_FLAT)
-		snprintf(report->clocks, sizeof(report->clocks),
+		snprintf(report->clocks_shown, sizeof(report->clocks_shown),
 			"of %s, which run alike: the least latency moves by %s in %s, and a drift from %.3g ppm on would "
 			"show; a constant difference would not; %s",
 			of, moves, span, drift->seen_ppm, directed);
 	else if (report->reply_first != 0)
-		snprintf(report->clocks, sizeof(report->clocks),
+		snprintf(report->clocks_shown, sizeof(report->clocks_shown),
 			"of %s, which differ: replies are stamped before their triggers; %s", of, directed);
 	else if (drift->verdict == TL_LATENCY_DRIFT_MOVES)
-		snprintf(report->clocks, sizeof(report->clocks),
+		snprintf(report->clocks_shown, sizeof(report->clocks_shown),
 			"of %s, not shown to be one: the least latency moves by %s in %s; %s", of, moves, span,
 			directed);
 	else
-		snprintf(report->clocks, sizeof(report->clocks),
+		snprintf(report->clocks_shown, sizeof(report->clocks_shown),
 			"of %s, not shown to be one: %zu pairs in %s are too few, or too short, to see a drift of %g ppm; %s",
 			of, report->n_samples, span, TL_LATENCY_DRIFT_PPM, directed);
 }
 
-// Fills clocks. Returns whether two receive stamps of one clock are shown. One file may be of the host that is
+// Fills clocks_shown. Returns whether two receive stamps of one clock are shown. One file may be of the host that is
 // measured, which stamps what it sends, too.
 static bool is_two_port(const struct tl_latency_origin *trigger, const struct tl_latency_origin *reply, unsigned files,
 	struct tl_latency *report)
@@ -77,11 +88,11 @@ static bool is_two_port(const struct tl_latency_origin *trigger, const struct tl
 	struct tl_latency_drift drift;
 
 	if (files == 1 && is_one_device(trigger, reply)) {
-		snprintf(report->clocks, sizeof(report->clocks), "one, of %s; %s", TL_PRINTABLE(trigger->device),
-			directions(received));
+		snprintf(report->clocks_shown, sizeof(report->clocks_shown), "one, of %s; %s",
+			TL_PRINTABLE(trigger->device), directions(received));
 		return received;
 	}
-	bool alike = runs_alike(report, &drift);
+	bool alike = runs_alike(trigger, reply, report, &drift);
 	say_drift(report, files == 1 ? "several interfaces" : "two files", &drift, directions(received));
 	return alike && (received || files == 2);
 }
