@@ -32,6 +32,10 @@ static const struct tl_option options[] = {
 	{"reply-bytes", 0, "N", "with sequence, in TCP: each reply is so long (default: as long as its trigger)", 'b'},
 	{"window", 0, "TIME", "how far a trigger and its reply can be apart (default 1s); also 500ms, 20us, 900ns",
 		'W'},
+	{"max-loss", 0, "SHARE",
+		"the result is invalid when more of the triggers have no reply: a share such as 0.01 or 1% (default " TL_LATENCY_MAX_LOSS_TEXT
+		")",
+		'l'},
 	{"unique", 0, NULL, "a payload that comes again within the window is a copy, not another trigger", 'u'},
 	{"name", 0, "TEXT", "name of the experiment, for the report", 'n'},
 	{"json", 0, NULL, "the results as one JSON object", 'j'},
@@ -157,6 +161,10 @@ static const char *set(void *ctx, int id, const char *value)
 		return set_reply_bytes(&o->cfg.match, value);
 	case 'W':
 		return parse_time(value, &o->cfg.match.window_ns) == 0 && o->cfg.match.window_ns != 0 ? NULL : no_time;
+	case 'l':
+		return tl_latency_parse_share(value, &o->cfg.max_loss) == 0
+			       ? NULL
+			       : "--max-loss takes a share, from 0 to 1 or from 0% to 100%";
 	case 'a':
 		return parse_time(value, &o->cfg.above_ns) == 0 ? NULL : no_time;
 	case 'u':
@@ -266,7 +274,7 @@ static int run_and_report(const struct options *o, struct tl_latency *report)
 
 int tl_cmd_latency(int argc, char **argv)
 {
-	struct options o = {.cfg = {.match = {.window_ns = TL_NS_PER_S}}};
+	struct options o = {.cfg = {.match = {.window_ns = TL_NS_PER_S}, .max_loss = TL_LATENCY_MAX_LOSS}};
 
 	if (tl_latency_is_compare(argc, argv))
 		return tl_latency_compare_command(argc, argv);

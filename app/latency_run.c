@@ -200,18 +200,19 @@ static void fill(struct tl_latency_run *run, const struct tl_match_stats *stats,
 	report->unmatched_replies = stats->unmatched_replies;
 	report->duplicates = stats->duplicates;
 	report->unstamped = stats->trigger_unstamped + stats->unstamped;
+	report->window_ns = cfg->match.window_ns;
 	tl_latency_origins(&sides[0].origin, &sides[1].origin, report);
+	tl_latency_name_method(&sides[0].origin, &sides[1].origin, cfg->files, report);
 	tl_latency_add_fact(report, "file", "%s", cfg->file[0]);
 	if (cfg->files == 2)
 		tl_latency_add_fact(report, "file_of_replies", "%s", cfg->file[1]);
-	tl_latency_add_fact(report, "clocks", "%s", cfg->files == 2 ? "of two files, taken for one" : "of one file");
 	tl_latency_add_fact(report, "trigger", "%s", cfg->trigger);
 	tl_latency_add_fact(report, "reply", "%s", cfg->reply);
-	tl_latency_add_fact(report, "window_ns", "%" PRIu64, cfg->match.window_ns);
 	tl_latency_add_fact(report, "earliest_ns", "%" PRId64, run->earliest_ns);
 	tl_latency_add_fact(report, "incomplete_file", "%s", sides[0].broken || sides[1].broken ? "yes" : "no");
 	add_counters(report, stats);
 	judge(run, stats, sides);
+	tl_latency_judge_loss(report, cfg->max_loss);
 }
 
 // ---- a run

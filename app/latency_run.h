@@ -22,6 +22,7 @@ struct tl_latency_cfg {
 	const char *trigger, *reply;	     // filters
 	struct tl_match_cfg match;
 	const char *linked;	       // the copy to write, "-" is standard output; NULL: none
+	double max_loss;	       // of the triggers, those without a reply
 	uint64_t above_ns;	       // in it only pairs this far apart have comments
 	struct tl_latency_files saved; // what the caller writes afterwards
 };

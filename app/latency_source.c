@@ -11,6 +11,8 @@
 #define EPB_FLAGS 2
 #define DIRECTION 3u
 #define TSRESOL_BINARY 0x80u
+#define MARK "timestamps: " // in the descriptions of our recordings
+#define NAME_SHOWN 32u
 
 static const char *const known[] = {"nic-rx", "nic-ptp", "nic-tx", "kernel", "file", "tsc"};
 
@@ -30,13 +32,12 @@ static uint64_t number_after(const char *text, const char *words)
 // "..., timestamps: tsc (software, ...), clock within 57 ns at start"; "..., timestamps: file (in units of 1000 ns)"
 static struct described read_description(const char *text)
 {
-	static const char mark[] = "timestamps: ";
 	struct described out = {.source = "file"};
-	const char *at = strstr(text, mark);
+	const char *at = strstr(text, MARK);
 
 	if (at == NULL)
 		return out;
-	at += strlen(mark);
+	at += strlen(MARK);
 	size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz-");
 	for (size_t i = 0; i < TL_ARRAY_LEN(known); i++)
 		if (strlen(known[i]) == len && strncmp(at, known[i], len) == 0)
@@ -67,7 +68,8 @@ static uint8_t tsresol_of(uint64_t unit_ns)
 	return tsresol;
 }
 
-static bool is_sent(const struct tl_pcap_more *more)
+// TL_PCAPNG_INBOUND, TL_PCAPNG_OUTBOUND, or 0: it is not said.
+static uint32_t direction_of(const struct tl_pcap_more *more)
 {
 	struct tl_pcap_option option;
 	uint32_t at = 0, flags;
@@ -75,10 +77,27 @@ static bool is_sent(const struct tl_pcap_more *more)
 	while (tl_pcap_next_option(more->options, more->options_bytes, more->swapped, &at, &option) == 1)
 		if (option.code == EPB_FLAGS && option.len == sizeof(flags)) {
 			memcpy(&flags, option.value, sizeof(flags));
-			flags = more->swapped ? __builtin_bswap32(flags) : flags;
-			return (flags & DIRECTION) == TL_PCAPNG_OUTBOUND;
+			return (more->swapped ? __builtin_bswap32(flags) : flags) & DIRECTION;
 		}
-	return false;
+	return 0;
+}
+
+// Of our recordings interfaces of one name are one device: there is one for each of its queues. In another's file, such
+// as one that was merged, each may have a clock of its own.
+static void note_device(struct tl_latency_origin *origin, const struct tl_pcap_more *more, bool ours)
+{
+	char device[sizeof(origin->device)], name[NAME_SHOWN + 1] = "";
+
+	if (more->name != NULL)
+		snprintf(name, sizeof(name), "%.*s", (int)tl_min_u64(more->name_bytes, NAME_SHOWN), more->name);
+	if (ours && name[0] != '\0')
+		snprintf(device, sizeof(device), "%s in section %u", name, more->section);
+	else
+		snprintf(device, sizeof(device), "%s%sinterface %u of section %u", name, name[0] != '\0' ? ", " : "",
+			more->interface_id, more->section);
+	if (!origin->seen)
+		snprintf(origin->device, sizeof(origin->device), "%s", device);
+	origin->several |= strcmp(origin->device, device) != 0;
 }
 
 void tl_latency_origin_see(struct tl_latency_origin *origin, const struct tl_pcap_reader *reader)
@@ -87,7 +106,9 @@ void tl_latency_origin_see(struct tl_latency_origin *origin, const struct tl_pca
 	char description[256];
 
 	tl_pcap_get_more(reader, &more);
-	origin->sent |= is_sent(&more);
+	uint32_t direction = direction_of(&more);
+	origin->sent |= direction == TL_PCAPNG_OUTBOUND;
+	origin->undirected |= direction != TL_PCAPNG_INBOUND;
 	if (origin->seen && origin->section == more.section && origin->interface_id == more.interface_id)
 		return;
 	snprintf(description, sizeof(description), "%.*s", (int)more.description_bytes,
@@ -101,29 +122,15 @@ void tl_latency_origin_see(struct tl_latency_origin *origin, const struct tl_pca
 		says.source = "mixed";
 	snprintf(origin->source, sizeof(origin->source), "%s", says.source);
 	origin->bound_ns = tl_max_u64(origin->bound_ns, says.bound_ns);
+	note_device(origin, &more, strstr(description, MARK) != NULL);
 	origin->section = more.section;
 	origin->interface_id = more.interface_id;
 	origin->seen = true;
 }
 
-static bool is(const struct tl_latency_origin *origin, const char *source)
+uint64_t tl_latency_origin_unit_ns(const struct tl_latency_origin *origin)
 {
-	return strcmp(origin->source, source) == 0;
-}
-
-// Two receive stamps are the method of two ports, whoever took them. What the host itself stamped as it sent, or in
-// software, is another.
-static const char *method_of(const struct tl_latency_origin *trigger, const struct tl_latency_origin *reply)
-{
-	const struct tl_latency_origin *both[] = {trigger, reply};
-	bool software = false, probe = false, sent = false;
-
-	for (size_t i = 0; i < TL_ARRAY_LEN(both); i++) {
-		software |= is(both[i], "tsc") || is(both[i], "kernel") || is(both[i], "mixed");
-		probe |= is(both[i], "nic-ptp");
-		sent |= both[i]->sent || is(both[i], "nic-tx");
-	}
-	return software ? "software" : probe ? "probe" : sent ? "rx-tx" : "two-port";
+	return unit_ns(origin->tsresol);
 }
 
 static const char *unit_text(uint8_t tsresol, char buf[32])
@@ -160,7 +167,6 @@ void tl_latency_origins(
 {
 	tl_latency_set_sources(report, trigger->seen ? trigger->source : "file", bound_ns(trigger),
 		reply->seen ? reply->source : "file", bound_ns(reply));
-	snprintf(report->method, sizeof(report->method), "%s", method_of(trigger, reply));
 	add_unit(report, "unit_of_triggers", trigger);
 	add_unit(report, "unit_of_replies", reply);
 }

@@ -18,6 +18,9 @@ struct tl_latency_origin {
 	uint64_t bound_ns;
 	uint8_t tsresol;		// the coarsest
 	bool seen, sent;		// a frame was sent by the host that captured it
+	bool undirected;		// of a frame nothing says that it was received
+	char device[96];		// the first interface
+	bool several;			// there are others
 	uint32_t section, interface_id; // seen last
 };
 
@@ -29,6 +32,14 @@ static inline uint64_t tl_latency_later(uint64_t ts_ns, uint64_t by_ns)
 // The frame that the reader gave last is one of this side.
 void tl_latency_origin_see(struct tl_latency_origin *origin, const struct tl_pcap_reader *reader);
 
-// Names method, sources and resolution in the report.
+// The unit of its stamps, the coarsest, rounded up.
+uint64_t tl_latency_origin_unit_ns(const struct tl_latency_origin *origin);
+
+// Names sources and resolution in the report.
 void tl_latency_origins(
 	const struct tl_latency_origin *trigger, const struct tl_latency_origin *reply, struct tl_latency *report);
+
+// latency_method.c: names the method, and the clocks that took part; with the report's sources and samples. files: 1:
+// both sides are in one.
+void tl_latency_name_method(const struct tl_latency_origin *trigger, const struct tl_latency_origin *reply,
+	unsigned files, struct tl_latency *report);

@@ -118,6 +118,7 @@ static struct tl_client_args args_of(const struct tl_client_given *given)
 				.linger_ns = given->linger_ns,
 				.spin_ns = given->spin_us * TL_NS_PER_US,
 				.cold = given->cold,
+				.max_loss = given->max_loss,
 				.timestamps = given->timestamps,
 			},
 		.port = given->port,

@@ -44,3 +44,16 @@ struct tl_client_spread tl_client_quantity_spread(const struct tl_client_quantit
 		.mean_ns = Z95 * sqrt(quantity->square_sum / (n - 1) / n),
 	};
 }
+
+static uint64_t delayed(const struct tl_hist *late, const struct tl_hist *gap, uint64_t by_ns)
+{
+	return tl_hist_count_from(late, by_ns) + (gap != NULL ? tl_hist_count_from(gap, by_ns) : 0);
+}
+
+void tl_client_levels(const struct tl_hist *times, uint64_t lost, const struct tl_hist *late, const struct tl_hist *gap,
+	struct tl_latency_level out[TL_LATENCY_LEVELS])
+{
+	tl_latency_levels_of(times, lost, NULL, out);
+	for (size_t i = 0; i < TL_LATENCY_LEVELS && times->count != 0; i++)
+		out[i].late = 2 * delayed(late, gap, tl_max_u64(out[i].ns / 4, 1)) >= tl_max_u64(out[i].beyond, 1);
+}

@@ -50,6 +50,11 @@ const struct tl_client_spread *tl_client_best_spread(const struct tl_client_resu
 	return result->timestamps == TL_CLIENT_STAMPS_USER ? &result->rtt_spread : &result->wire_spread;
 }
 
+const struct tl_latency_level *tl_client_best_levels(const struct tl_client_result *result)
+{
+	return result->timestamps != TL_CLIENT_STAMPS_USER ? result->wire_levels : result->rtt_levels;
+}
+
 const char *tl_client_best_name(const struct tl_client_result *result)
 {
 	return result->timestamps == TL_CLIENT_STAMPS_USER ? "rtt_ns" : "wire_rtt_ns";

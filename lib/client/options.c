@@ -11,7 +11,7 @@
 #include <tl_options.h>
 #include <tl_units.h>
 
-enum kind { FLAG, NUMBER, SECONDS, ADDRESS, GROUP, ENDPOINT, LIST, STAMPS, TEXT, PREFIX };
+enum kind { FLAG, NUMBER, SECONDS, ADDRESS, GROUP, ENDPOINT, LIST, STAMPS, TEXT, PREFIX, SHARE };
 
 // What an option's value may be, and where it goes.
 struct rule {
@@ -83,6 +83,8 @@ static const struct tl_option options[] = {
 	{"null", 0, "FILE",
 		"take off the time of a null echo: what --json gave for the same path without what is to be measured",
 		.choices = TL_CHOICES_FILE, RULE(TEXT, FIELD(null_path))},
+	{"max-loss", 0, "SHARE", "call the result invalid when more of the messages are lost",
+		RULE(SHARE, FIELD(max_loss), .fallback = TL_LATENCY_MAX_LOSS_TEXT)},
 	{"require-valid", 0, NULL, "exit with 1 when the result is called invalid", RULE(FLAG, FIELD(require_valid))},
 	{"csv", 0, "FILE", "write every sample", .choices = TL_CHOICES_FILE, RULE(TEXT, FIELD(files.csv))},
 	{"hgrm", 0, "FILE", "write the percentiles, as HdrHistogram does", .choices = TL_CHOICES_FILE,
@@ -174,6 +176,8 @@ static int parse_value(const struct rule *rule, const char *text, struct tl_clie
 		return *text != '\0' ? 0 : -EINVAL;
 	case PREFIX:
 		return tl_parse_ipv4_prefix(text, &given->port.ip_be, &given->port.mask_be);
+	case SHARE:
+		return tl_latency_parse_share(text, field);
 	}
 	return -EINVAL;
 }
@@ -216,6 +220,9 @@ static void describe_range(const struct rule *rule, char *buf, size_t size)
 	case PREFIX:
 		snprintf(buf, size, "an IPv4 address and its prefix, such as 192.0.2.1/24");
 		break;
+	case SHARE:
+		snprintf(buf, size, "a share from 0 to 1, or from 0%% to 100%%");
+		break;
 	}
 }
 
@@ -226,7 +233,7 @@ static void describe(const struct tl_option *option, char *text, size_t size)
 
 	if (rule == NULL) // help
 		return;
-	if (rule->kind == NUMBER || rule->kind == SECONDS || rule->kind == STAMPS)
+	if (rule->kind == NUMBER || rule->kind == SECONDS || rule->kind == STAMPS || rule->kind == SHARE)
 		describe_range(rule, range, sizeof(range));
 	if (rule->kind == LIST)
 		snprintf(range, sizeof(range), "from %" PRIu64 " to %" PRIu64, rule->min, rule->max);

@@ -44,6 +44,18 @@ static void add_point(struct tl_latency *report, enum tl_client_axis axis, const
 					     });
 }
 
+// Of a sweep the marks and the window of all runs hold together.
+static void add_loss(struct tl_latency *report, const struct tl_client_result *results, size_t n)
+{
+	report->max_loss = results->max_loss;
+	report->window_ns = results->loss_window_ns;
+	for (size_t i = 0; i < n; i++) {
+		report->window_ns = tl_min_u64(report->window_ns, results[i].loss_window_ns);
+		for (size_t k = 0; k < TL_LATENCY_LEVELS; k++)
+			report->late[k] |= tl_client_best_levels(&results[i])[k].late;
+	}
+}
+
 // What a sweep changes is in its points.
 static void add_facts(struct tl_latency *report, enum tl_client_axis axis, const struct tl_client_result *result)
 {
@@ -71,6 +83,19 @@ static void set_sources(struct tl_latency *report, const struct tl_client_result
 	tl_latency_set_sources(report, sources->departures, departure_ns, sources->arrivals, arrival_ns);
 }
 
+static void set_clocks(struct tl_latency *report, const struct tl_client_result *result)
+{
+	const struct tl_client_sources *sources = &result->sources;
+	bool nic = strcmp(sources->departures, "nic-tx") == 0 && strcmp(sources->arrivals, "nic-rx") == 0;
+	const char *clocks = result->timestamps == TL_CLIENT_STAMPS_USER ? "one, the host's CLOCK_MONOTONIC"
+			     : nic					 ? "one, the NIC's"
+			     : strcmp(sources->departures, sources->arrivals) == 0
+				     ? "one, the host's"
+				     : "two, of departures and of arrivals, compared once a second";
+
+	snprintf(report->clocks_shown, sizeof(report->clocks_shown), "%s", clocks);
+}
+
 static const char *method_of(const struct tl_client_sources *sources)
 {
 	bool stamped = strcmp(sources->departures, "nic-tx") == 0 && strcmp(sources->arrivals, "nic-rx") == 0;
@@ -87,6 +112,8 @@ void tl_client_report_fill(struct tl_latency *report, const struct tl_client_swe
 		n > 1 ? ", all points of the sweep together" : "");
 	snprintf(report->method, sizeof(report->method), "%s", method_of(&results->sources));
 	set_sources(report, results, n);
+	set_clocks(report, results);
+	add_loss(report, results, n);
 	add_facts(report, sweep->axis, results);
 	for (size_t i = 0; i < n; i++) {
 		add_counts(report, &results[i]);

@@ -78,11 +78,9 @@ static json_t *net_json(const struct tl_client_net *net)
 {
 	if (!net->given)
 		return json_null();
-	return json_pack("{s:s, s:o, s:o, s:o, s:o}",				    //
-		"what", "difference of medians and of means, with 95 % confidence", //
-		"p50", rounded(net->p50_ns),					    //
-		"p50_ci95", rounded(ceil(net->p50_ci95_ns)),			    //
-		"mean", rounded(net->mean_ns),					    //
+	return json_pack("{s:s, s:o, s:o}",			     //
+		"what", "difference of means, with 95 % confidence", //
+		"mean", rounded(net->mean_ns),			     //
 		"mean_ci95", rounded(ceil(net->mean_ci95_ns)));
 }
 
@@ -105,12 +103,16 @@ static int add_times(json_t *json, const struct tl_client_result *result)
 		{"first_rtt_ns", number_or_null(result->first_rtt_ns, result->received > 0)},
 		{"rtt_ns", tl_report_hist_json(&result->rtt)},
 		{"rtt_ns_ci95", spread_json(&result->rtt_spread, result->rtt.count)},
+		{"rtt_quantiles", tl_latency_levels_json(result->rtt_levels)},
 		{"wire_rtt_ns", tl_report_hist_json(&result->wire_rtt)},
 		{"wire_rtt_ns_ci95", spread_json(&result->wire_spread, result->wire_rtt.count)},
+		{"wire_rtt_quantiles", tl_latency_levels_json(result->wire_levels)},
 		{"best", json_string(tl_client_best_name(result))},
 		{"net_of_null_ns", net_json(&result->net)},
 		{"stamps", stamps_json(result)},
 		{"cold", cold_json(result)},
+		{"max_loss", json_real(result->max_loss)},
+		{"loss_window_ns", number_or_null(result->loss_window_ns, result->loss_window_ns != 0)},
 		{"sender_late_ns", tl_report_hist_json(&result->sender_late)},
 		{"poll_gap_ns", tl_report_hist_json(&result->poll_gap)},
 		{"stolen_ns", json_integer((json_int_t)result->stolen_ns)},

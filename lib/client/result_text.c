@@ -19,6 +19,48 @@ static void print_summary(const char *name, const struct tl_hist_summary *s, FIL
 	fputc('\n', out);
 }
 
+// Below its summary: where quantiles lie with the lost ones, and their marks.
+static void print_levels(
+	const struct tl_client_result *result, const struct tl_latency_level levels[TL_LATENCY_LEVELS], FILE *out)
+{
+	bool marked = false;
+	char text[32];
+
+	for (size_t i = 0; i < TL_LATENCY_LEVELS; i++)
+		marked |= levels[i].few || levels[i].late;
+	if (result->lost != 0) {
+		fprintf(out, "%-12s %11s", "  with lost", "");
+		for (size_t i = 0; i < TL_LATENCY_LEVELS; i++)
+			fprintf(out, " %11s",
+				levels[i].with_loss_ns == TL_LATENCY_NEVER
+					? "no echo"
+					: tl_format_ns(levels[i].with_loss_ns, text, sizeof(text)));
+		fputc('\n', out);
+	}
+	if (!marked)
+		return;
+	fprintf(out, "%-12s %11s", "  marks", "");
+	for (size_t i = 0; i < TL_LATENCY_LEVELS; i++)
+		fprintf(out, " %11s", tl_latency_level_marks(&levels[i]));
+	fputc('\n', out);
+}
+
+static void print_marks(const struct tl_client_result *result, FILE *out)
+{
+	bool few = false, late = false;
+
+	for (size_t i = 0; i < TL_LATENCY_LEVELS; i++) {
+		few |= result->rtt_levels[i].few || result->wire_levels[i].few;
+		late |= result->rtt_levels[i].late || result->wire_levels[i].late;
+	}
+	if (few)
+		fprintf(out, "few: fewer than %d samples lie beyond that quantile.\n", TL_LATENCY_FEW);
+	if (late)
+		fputs("late: as many messages as half of those beyond that quantile were sent, or found, late by a quarter of "
+		      "it:\nit may be the client's own.\n",
+			out);
+}
+
 static void print_counts(const struct tl_client_result *result, FILE *out)
 {
 	const struct tl_counter counts[] = {
@@ -69,9 +111,8 @@ static void print_net(const struct tl_client_net *net, FILE *out)
 {
 	if (net->given)
 		fprintf(out,
-			"\nWithout the null echo: %.0f ns +- %.0f between the medians, %.0f ns +- %.0f between the "
-			"means (95 %%).\n",
-			net->p50_ns, net->p50_ci95_ns, net->mean_ns, net->mean_ci95_ns);
+			"\nWithout the null echo: %.0f ns +- %.0f between the means (95 %%). No quantile is taken off.\n",
+			net->mean_ns, net->mean_ci95_ns);
 }
 
 void tl_client_result_print(const struct tl_client_result *result, FILE *out)
@@ -80,13 +121,17 @@ void tl_client_result_print(const struct tl_client_result *result, FILE *out)
 	fprintf(out, "%-12s %11s %11s %11s %11s %11s %11s %11s\n", "", "min", "p50", "p90", "p99", "p99.9", "max",
 		"mean");
 	print_summary("rtt", &result->rtt, out);
-	if (result->timestamps != TL_CLIENT_STAMPS_USER)
+	print_levels(result, result->rtt_levels, out);
+	if (result->timestamps != TL_CLIENT_STAMPS_USER) {
 		print_summary("wire rtt", &result->wire_rtt, out);
+		print_levels(result, result->wire_levels, out);
+	}
 	print_summary("sender late", &result->sender_late, out);
 	print_summary("poll gap", &result->poll_gap, out);
 	print_cold(result, out);
 	fprintf(out,
 		"\nrtt counts from when a message was due to when user space had read its echo, by CLOCK_MONOTONIC.\n");
+	print_marks(result, out);
 	print_stamps(result, out);
 	print_net(&result->net, out);
 	for (uint32_t i = 0; i < result->n_invalid; i++)

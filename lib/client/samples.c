@@ -3,6 +3,8 @@
 
 #include "session_priv.h"
 
+#include <string.h>
+
 #define CLOCKS_DIFFER_BY 1000 // one part in so many: clocks are slewed by half of that
 
 static int64_t real_ns(const struct tl_client_session *s, uint64_t monotonic_ns)
@@ -107,6 +109,10 @@ static void fill_times(const struct tl_client_session *s, struct tl_client_resul
 		result->cold[i] = s->cold[i];
 	result->rtt_spread = tl_client_quantity_spread(&s->rtt);
 	result->wire_spread = tl_client_quantity_spread(&s->wire);
+	uint64_t lost = tl_client_account_lost(&s->account);
+	bool polled = strcmp(s->sources.arrivals, "tsc") == 0; // else who stamps them does not wait for us
+	tl_client_levels(&s->rtt.hist, lost, &s->late, &s->gap, result->rtt_levels);
+	tl_client_levels(&s->wire.hist, lost, &s->late, polled ? &s->gap : NULL, result->wire_levels);
 	tl_hist_summarize(&s->rtt.hist, &result->rtt);
 	tl_hist_summarize(&s->wire.hist, &result->wire_rtt);
 	tl_hist_summarize(&s->late, &result->sender_late);
@@ -131,6 +137,8 @@ void tl_client_fill_result(const struct tl_client_session *s, struct tl_client_r
 		.duplicated = account->duplicated,
 		.corrupt = account->corrupt,
 		.reordered = account->reordered,
+		.max_loss = s->cfg->max_loss,
+		.loss_window_ns = s->interrupted ? 0 : s->cfg->linger_ns,
 		.reconnects = s->connections_framed > 0 ? s->connections_framed - 1 : 0,
 		.rate_pps = achieved_rate_pps(s),
 		.elapsed_ns = s->end_ns - s->start_ns,

@@ -23,6 +23,12 @@ void tl_client_quantity_init(struct tl_client_quantity *quantity);
 void tl_client_quantity_add(struct tl_client_quantity *quantity, uint64_t value_ns);
 struct tl_client_spread tl_client_quantity_spread(const struct tl_client_quantity *quantity);
 
+// The quantiles of times that n messages have; gap NULL: arrivals do not wait for a look. A quantile is late where half
+// as many messages as lie beyond it were sent late, or found late, by a quarter of it. In the time of any other
+// message both delays together are less than half of it.
+void tl_client_levels(const struct tl_hist *times, uint64_t lost, const struct tl_hist *late, const struct tl_hist *gap,
+	struct tl_latency_level out[TL_LATENCY_LEVELS]);
+
 // ---- host.c
 
 // What the host did to the run: stolen time, and steps of the clock that stamps are taken from.
@@ -71,6 +77,7 @@ struct tl_client_session {
 	uint64_t send_errors;
 	uint64_t connections_framed;
 	uint64_t stream_bytes; // of this connection
+	uint64_t part_ns;      // the latest stamp of what has come of an unfinished echo
 	uint64_t echoes_read;  // datagrams, and echoes of the connections before this one
 	uint64_t first_rtt_ns;
 	uint64_t cold_left; // of this connection

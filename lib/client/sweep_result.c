@@ -82,7 +82,9 @@ static void print_point(const struct tl_client_sweep *sweep, const struct tl_cli
 	fprintf(out, "%13" PRIu64 " %10" PRIu64 " %6" PRIu64, value_at(sweep, result), result->received, result->lost);
 	for (size_t i = 0; i < TL_ARRAY_LEN(values_ns); i++)
 		fprintf(out, " %11s", s->count == 0 ? "-" : tl_format_ns(values_ns[i], text, sizeof(text)));
-	fprintf(out, "  %s\n", result->n_invalid == 0 ? "" : "INVALID");
+	const char *few = tl_latency_few_from(s->count);
+	fprintf(out, "%s%s", few != NULL ? "  few from " : "", few != NULL ? few : "");
+	fprintf(out, "%s\n", result->n_invalid == 0 ? "" : "  INVALID");
 }
 
 void tl_client_sweep_print(

@@ -95,6 +95,7 @@ struct tl_client_cfg {
 	uint64_t linger_ns; // how long to wait for echoes after the last send
 	uint64_t spin_ns;   // poll without sleeping this long before and after each send
 	uint64_t cold;	    // so many echoes after each connect are kept apart
+	double max_loss;    // of the messages sent, the lost ones: a greater share makes the result invalid
 	enum tl_client_timestamps timestamps;
 	uint64_t seed; // of the payloads; a new one per run tells late echoes of an earlier run apart
 };
@@ -136,10 +137,10 @@ struct tl_client_cold {
 	uint64_t wire_rtt_ns; // 0: no stamps
 };
 
-// What is left when the time of the same without the echo is taken off: differences of medians and of means.
+// What is left when the time of the same without the echo is taken off: the difference of the means. Only means of
+// sums are sums of means; no quantile is taken off another.
 struct tl_client_net {
 	bool given;
-	double p50_ns, p50_ci95_ns;
 	double mean_ns, mean_ci95_ns;
 };
 
@@ -155,6 +156,9 @@ struct tl_client_result {
 	struct tl_hist_summary rtt; // from when the message was due to when user space had read its echo; without cold
 	struct tl_hist_summary wire_rtt; // from stamp to stamp; without cold
 	struct tl_client_spread rtt_spread, wire_spread;
+	struct tl_latency_level rtt_levels[TL_LATENCY_LEVELS], wire_levels[TL_LATENCY_LEVELS];
+	double max_loss;
+	uint64_t loss_window_ns; // what is lost was waited for so long at least; 0: not known
 	struct tl_hist_summary sender_late;
 	struct tl_hist_summary poll_gap; // before each echo of rtt, how long nobody had looked
 	struct tl_client_stamp_counts stamps;
@@ -175,6 +179,7 @@ struct tl_client_result {
 
 // The best time there is of the run, and its JSON key: wire_rtt with stamps, else rtt.
 const struct tl_hist_summary *tl_client_best(const struct tl_client_result *result);
+const struct tl_latency_level *tl_client_best_levels(const struct tl_client_result *result);
 const struct tl_client_spread *tl_client_best_spread(const struct tl_client_result *result);
 const char *tl_client_best_name(const struct tl_client_result *result);
 

@@ -16,6 +16,7 @@ static void end_stream(struct tl_client_session *s)
 {
 	s->echoes_read += s->stream_bytes / s->cfg->payload_bytes;
 	s->stream_bytes = 0;
+	s->part_ns = 0;
 	tl_client_framer_reset(&s->framer);
 }
 
@@ -126,14 +127,24 @@ static void connection_lost(struct tl_client_session *s)
 		message_failed(s);
 }
 
+// An echo is complete when the last of its parts has arrived: its stamp is the latest of theirs. Without that of the
+// part that was read last, it has none.
 static void take_stream(struct tl_client_session *s, const uint8_t *data, size_t len,
 	const struct tl_client_arrival *arrival, uint64_t now)
 {
+	struct tl_client_arrival whole = *arrival;
 	const uint8_t *echo;
 
+	if (whole.stamp_ns != 0)
+		whole.stamp_ns = tl_max_u64(whole.stamp_ns, s->part_ns);
 	s->stream_bytes += len;
-	while ((echo = tl_client_framer_next(&s->framer, &data, &len)) != NULL)
-		take_echo(s, echo, s->cfg->payload_bytes, arrival, now);
+	while ((echo = tl_client_framer_next(&s->framer, &data, &len)) != NULL) {
+		take_echo(s, echo, s->cfg->payload_bytes, &whole, now);
+		whole = *arrival;
+		s->part_ns = 0;
+	}
+	if (s->framer.have_bytes != 0)
+		s->part_ns = tl_max_u64(s->part_ns, whole.stamp_ns);
 }
 
 // A read has one stamp: with stamps it must not go beyond the end of an echo.

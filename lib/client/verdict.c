@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Says why a result must not be believed. One rule for all that goes wrong now and then: in more than one of a hundred.
+// What is lost has a limit of its own, which the caller sets.
 
 #include <tl_client.h>
 
@@ -55,6 +56,15 @@ static void judge_sender(struct tl_client_result *result, uint64_t p50_ns)
 			"or give the client a CPU of its own",
 			tl_format_ns(result->sender_late.p99_ns, this_ns, sizeof(this_ns)),
 			tl_format_ns(p50_ns, that_ns, sizeof(that_ns)));
+}
+
+static void judge_loss(struct tl_client_result *result)
+{
+	if (tl_latency_is_loss(result->lost, result->sent, result->max_loss))
+		add(result,
+			"%" PRIu64 " of %" PRIu64
+			" messages were lost: more than %.6g %%, so quantiles without them are of survivors only",
+			result->lost, result->sent, result->max_loss * 100);
 }
 
 static void judge_times(struct tl_client_result *result)
@@ -117,6 +127,7 @@ static void judge_host(struct tl_client_result *result)
 
 void tl_client_verdict(struct tl_client_result *result)
 {
+	judge_loss(result);
 	judge_times(result);
 	judge_stamps(result);
 	judge_host(result);

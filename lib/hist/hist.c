@@ -67,6 +67,15 @@ uint64_t tl_hist_at_rank(const struct tl_hist *hist, uint64_t rank)
 	return hist->max_ns;
 }
 
+uint64_t tl_hist_count_from(const struct tl_hist *hist, uint64_t value_ns)
+{
+	uint64_t n = 0;
+
+	for (size_t i = tl_hist_index(value_ns); i < TL_HIST_BUCKETS; i++)
+		n += hist->bucket[i];
+	return n;
+}
+
 uint64_t tl_hist_permille(const struct tl_hist *hist, unsigned permille)
 {
 	// ceil(count * permille / 1000) without overflow; 0 is the rank before the first value: min.

@@ -53,7 +53,10 @@ void tl_hist_merge(struct tl_hist *to, const struct tl_hist *from);
 // min; 0 if empty.
 uint64_t tl_hist_at_rank(const struct tl_hist *hist, uint64_t rank);
 
-// The same by nearest rank: the per-mille-th value (permille 0..1000; 0 is min).
+// How many values lie in the bucket of this one, or above it.
+uint64_t tl_hist_count_from(const struct tl_hist *hist, uint64_t value_ns);
+
+// The value by nearest rank: the per-mille-th (permille 0..1000; 0 is min).
 uint64_t tl_hist_permille(const struct tl_hist *hist, unsigned permille);
 
 void tl_hist_summarize(const struct tl_hist *hist, struct tl_hist_summary *out);

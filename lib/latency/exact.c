@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The summary of a report: by nearest rank over the samples where all of them were kept, else by the histogram.
+// The summary of a report and its quantiles: by nearest rank over the samples where all of them were kept, else by the
+// histogram.
 
 #include "latency_priv.h"
 
 #include <stdlib.h>
+
+const char *const tl_latency_level_keys[TL_LATENCY_LEVELS] = {"p50", "p90", "p99", "p999"};
+static const unsigned permilles[TL_LATENCY_LEVELS] = {500, 900, 990, 999};
+
+// Values in their order: sorted_ns where it is not NULL, else those of the histogram.
+struct ordered {
+	uint64_t *sorted_ns;
+	const struct tl_hist *hist;
+};
 
 static int by_value(const void *a_ns, const void *b_ns)
 {
@@ -12,30 +22,98 @@ static int by_value(const void *a_ns, const void *b_ns)
 	return (a > b) - (a < b);
 }
 
-// The least value that so many of a thousand are not above.
-static uint64_t permille(const uint64_t *sorted_ns, size_t n, size_t of_thousand)
-{
-	return sorted_ns[(n * of_thousand + 999) / 1000 - 1];
-}
-
-bool tl_latency_summarize(const struct tl_latency *report, struct tl_hist_summary *out)
+// All samples, sorted, the caller's; NULL where some are missing, or memory is.
+static uint64_t *sort_samples(const struct tl_latency *report)
 {
 	size_t n = report->n_samples;
 	uint64_t *sorted_ns;
 
-	tl_hist_summarize(&report->latency, out);
 	if (n == 0 || n != report->latency.count)
-		return n == report->latency.count;
+		return NULL;
 	sorted_ns = reallocarray(NULL, n, sizeof(*sorted_ns));
 	if (sorted_ns == NULL)
-		return false;
+		return NULL;
 	for (size_t i = 0; i < n; i++)
 		sorted_ns[i] = report->samples[i].latency_ns;
 	qsort(sorted_ns, n, sizeof(*sorted_ns), by_value);
-	out->p50_ns = permille(sorted_ns, n, 500);
-	out->p90_ns = permille(sorted_ns, n, 900);
-	out->p99_ns = permille(sorted_ns, n, 990);
-	out->p999_ns = permille(sorted_ns, n, 999);
-	free(sorted_ns);
+	return sorted_ns;
+}
+
+// The rank of the least value that so many of a thousand are not above, from 1.
+static uint64_t rank_of(uint64_t count, unsigned permille)
+{
+	return count / 1000 * permille + (count % 1000 * permille + 999) / 1000;
+}
+
+static uint64_t at_rank(const struct ordered *values, uint64_t rank)
+{
+	return values->sorted_ns != NULL ? values->sorted_ns[rank - 1] : tl_hist_at_rank(values->hist, rank);
+}
+
+// What has no reply ranks behind all samples.
+static void fill_levels(const struct ordered *values, uint64_t unanswered, const bool late[TL_LATENCY_LEVELS],
+	struct tl_latency_level out[TL_LATENCY_LEVELS])
+{
+	uint64_t count = values->hist->count;
+
+	for (size_t i = 0; i < TL_LATENCY_LEVELS; i++) {
+		uint64_t rank = rank_of(count, permilles[i]);
+		uint64_t with_loss = rank_of(count + unanswered, permilles[i]);
+		out[i] = (struct tl_latency_level){.samples = count,
+			.ns = count != 0 ? at_rank(values, rank) : 0,
+			.with_loss_ns = with_loss > count ? TL_LATENCY_NEVER
+					: count != 0	  ? at_rank(values, with_loss)
+							  : 0,
+			.beyond = count - rank,
+			.few = count != 0 && count - rank < TL_LATENCY_FEW,
+			.late = late != NULL && late[i]};
+	}
+}
+
+void tl_latency_levels(const struct tl_latency *report, struct tl_latency_level out[TL_LATENCY_LEVELS])
+{
+	const struct ordered values = {.sorted_ns = sort_samples(report), .hist = &report->latency};
+
+	fill_levels(&values, report->unmatched_triggers, report->late, out);
+	free(values.sorted_ns);
+}
+
+void tl_latency_levels_of(const struct tl_hist *hist, uint64_t unanswered, const bool late[TL_LATENCY_LEVELS],
+	struct tl_latency_level out[TL_LATENCY_LEVELS])
+{
+	fill_levels(&(struct ordered){.hist = hist}, unanswered, late, out);
+}
+
+const char *tl_latency_few_from(uint64_t samples)
+{
+	static const char *const names[TL_LATENCY_LEVELS] = {"p50", "p90", "p99", "p99.9"};
+
+	for (size_t i = 0; i < TL_LATENCY_LEVELS && samples != 0; i++)
+		if (samples - rank_of(samples, permilles[i]) < TL_LATENCY_FEW)
+			return names[i];
+	return NULL;
+}
+
+const char *tl_latency_level_marks(const struct tl_latency_level *level)
+{
+	static const char *const marks[] = {"", "few", "late", "few, late"};
+
+	return marks[level->few + 2 * level->late];
+}
+
+bool tl_latency_summarize(const struct tl_latency *report, struct tl_hist_summary *out)
+{
+	const struct ordered values = {.sorted_ns = sort_samples(report), .hist = &report->latency};
+	struct tl_latency_level levels[TL_LATENCY_LEVELS];
+
+	tl_hist_summarize(&report->latency, out);
+	if (values.sorted_ns == NULL)
+		return report->latency.count == 0;
+	fill_levels(&values, 0, NULL, levels);
+	out->p50_ns = levels[0].ns;
+	out->p90_ns = levels[1].ns;
+	out->p99_ns = levels[2].ns;
+	out->p999_ns = levels[3].ns;
+	free(values.sorted_ns);
 	return true;
 }

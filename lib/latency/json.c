@@ -88,6 +88,43 @@ static json_t *latency_json(const struct tl_latency *report)
 	return object;
 }
 
+// A quantile among what has no reply is above the window, and null.
+static json_t *level_json(const struct tl_latency_level *level)
+{
+	bool never = level->with_loss_ns == TL_LATENCY_NEVER, none = level->samples == 0;
+
+	return json_pack("{s:o, s:o, s:b, s:I, s:b, s:b}", "ns", none ? json_null() : number(level->ns), "with_loss_ns",
+		never || none ? json_null() : number(level->with_loss_ns), "above_window", never, "beyond",
+		(json_int_t)level->beyond, "few", level->few, "late", level->late);
+}
+
+json_t *tl_latency_levels_json(const struct tl_latency_level levels[TL_LATENCY_LEVELS])
+{
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < TL_LATENCY_LEVELS; i++)
+		put(object, tl_latency_level_keys[i], level_json(&levels[i]));
+	return object;
+}
+
+static json_t *quantiles_json(const struct tl_latency *report)
+{
+	struct tl_latency_level levels[TL_LATENCY_LEVELS];
+
+	tl_latency_levels(report, levels);
+	return tl_latency_levels_json(levels);
+}
+
+// The trigger side of the identity, in the words of losses.
+static void put_loss(json_t *object, const struct tl_latency *report)
+{
+	put(object, "triggers", number(report->matched + report->unmatched_triggers));
+	put(object, "answered", number(report->matched));
+	put(object, "unanswered", number(report->unmatched_triggers));
+	put(object, "window_ns", report->window_ns != 0 ? number(report->window_ns) : json_null());
+	put(object, "max_loss", report->max_loss < 0 ? json_null() : json_real(report->max_loss));
+}
+
 // Buckets that hold something: [largest value in it, how many].
 static json_t *buckets_json(const struct tl_hist *hist)
 {
@@ -188,6 +225,7 @@ static void put_sources(json_t *object, const struct tl_latency *report)
 	bool one = strcmp(report->trigger.name, report->reply.name) == 0;
 
 	put(object, "method", string(report->method));
+	put(object, "clocks_shown", string(report->clocks_shown));
 	put(object, "source",
 		one ? string(report->trigger.name)
 		    : json_sprintf("%s to %s", report->trigger.name, report->reply.name));
@@ -218,7 +256,9 @@ json_t *tl_latency_json(const struct tl_latency *report)
 	put_sources(object, report);
 	for (size_t i = 0; i < tl_latency_n_counters; i++)
 		put(object, tl_latency_counters[i].key, number(tl_latency_counter_read(report, i)));
+	put_loss(object, report);
 	put(object, "latency_ns", latency_json(report));
+	put(object, "quantiles", quantiles_json(report));
 	for (size_t i = 0; i < report->cold_count; i++)
 		json_array_append_new(cold, number(report->cold_ns[i]));
 	put(object, "cold_ns", cold);

@@ -15,6 +15,7 @@ struct tl_latency *tl_latency_create(void)
 	if (report == NULL)
 		return NULL;
 	report->samples_max = UINT64_MAX;
+	report->max_loss = -1;
 	tl_hist_init(&report->latency);
 	return report;
 }

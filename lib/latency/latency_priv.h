@@ -20,6 +20,9 @@ extern const size_t tl_latency_n_counters;
 // "payload_bytes", "rate_pps"
 extern const char *const tl_latency_axis_keys[];
 
+// "p50" to "p999", as tl_latency_levels() has them.
+extern const char *const tl_latency_level_keys[TL_LATENCY_LEVELS];
+
 uint64_t *tl_latency_counter_at(struct tl_latency *report, size_t index);
 uint64_t tl_latency_counter_read(const struct tl_latency *report, size_t index);
 

@@ -194,12 +194,34 @@ static void read_texts(struct tl_latency *report, const json_t *json)
 
 	read_text(json, "name", report->name, sizeof(report->name));
 	read_text(json, "method", report->method, sizeof(report->method));
+	read_text(json, "clocks_shown", report->clocks_shown, sizeof(report->clocks_shown));
 	read_text(json, "trigger_source", report->trigger.name, sizeof(report->trigger.name));
 	read_text(json, "reply_source", report->reply.name, sizeof(report->reply.name));
 	json_object_foreach (json_object_get(json, "facts"), name, value) {
 		if (json_is_string(value))
 			tl_latency_add_fact(report, name, "%s", json_string_value(value));
 	}
+}
+
+// The parts that do not follow from the histogram and the counts.
+static int read_loss(struct tl_latency *report, const json_t *json, struct tl_err *err)
+{
+	const json_t *max_loss = json_object_get(json, "max_loss");
+	const json_t *quantiles = json_object_get(json, "quantiles");
+	uint64_t triggers = tl_min_u64(report->matched + report->unmatched_triggers, INT64_MAX), said;
+
+	if (json_is_number(max_loss))
+		report->max_loss = json_number_value(max_loss);
+	for (size_t i = 0; i < TL_LATENCY_LEVELS; i++)
+		report->late[i] =
+			json_is_true(json_object_get(json_object_get(quantiles, tl_latency_level_keys[i]), "late"));
+	int rc = read_count(json, "window_ns", 0, &report->window_ns, err);
+	if (rc == 0)
+		rc = read_count(json, "triggers", triggers, &said, err);
+	if (rc == 0 && said != triggers)
+		rc = tl_fail(err, -EINVAL, "\"triggers\" are %" PRIu64 ", but %" PRIu64 " matched and unmatched ones",
+			said, triggers);
+	return rc;
 }
 
 static int read_all(struct tl_latency *report, const json_t *json, struct tl_err *err)
@@ -213,6 +235,8 @@ static int read_all(struct tl_latency *report, const json_t *json, struct tl_err
 		rc = read_count(json, "reply_bound_ns", 0, &report->reply.bound_ns, err);
 	for (size_t i = 0; i < tl_latency_n_counters && rc == 0; i++)
 		rc = read_count(json, tl_latency_counters[i].key, 0, tl_latency_counter_at(report, i), err);
+	if (rc == 0)
+		rc = read_loss(report, json, err);
 	if (rc == 0)
 		rc = read_rows(report, json, "cold_ns", read_cold, err);
 	if (rc == 0)

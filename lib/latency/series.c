@@ -5,6 +5,13 @@
 
 #define SERIES_POINTS 2000
 
+const char *tl_latency_kept(const struct tl_latency *report)
+{
+	if (report->n_samples == report->latency.count)
+		return "all";
+	return report->n_samples == 0 ? "none" : report->samples_are_last ? "last" : "first";
+}
+
 json_t *tl_latency_series_json(const struct tl_latency *report)
 {
 	uint64_t start_ns = report->n_samples != 0 ? UINT64_MAX : 0;
@@ -28,6 +35,7 @@ json_t *tl_latency_series_json(const struct tl_latency *report)
 	}
 	json_object_set_new(series, "start_ns", json_integer((json_int_t)tl_min_u64(start_ns, INT64_MAX)));
 	json_object_set_new(series, "samples", json_integer((json_int_t)report->n_samples));
+	json_object_set_new(series, "kept", json_string(tl_latency_kept(report)));
 	json_object_set_new(series, "points", rows);
 	return series;
 }

@@ -18,7 +18,7 @@ static void print_columns(FILE *out, const char *title)
 		"p99.9", "max", "mean");
 }
 
-static void print_summary(FILE *out, const char *name, const struct tl_hist_summary *s)
+static void print_figures(FILE *out, const char *name, const struct tl_hist_summary *s)
 {
 	const uint64_t values_ns[] = {
 		s->min_ns, s->p50_ns, s->p90_ns, s->p99_ns, s->p999_ns, s->max_ns, (uint64_t)(s->mean_ns + 0.5)};
@@ -27,7 +27,14 @@ static void print_summary(FILE *out, const char *name, const struct tl_hist_summ
 	fprintf(out, "%-32s %10" PRIu64, TL_PRINTABLE(name), s->count);
 	for (size_t i = 0; i < TL_ARRAY_LEN(values_ns); i++)
 		fprintf(out, " %11s", s->count == 0 ? "-" : tl_format_ns(values_ns[i], text, sizeof(text)));
-	fputc('\n', out);
+}
+
+static void print_summary(FILE *out, const char *name, const struct tl_hist_summary *s)
+{
+	const char *few = tl_latency_few_from(s->count);
+
+	print_figures(out, name, s);
+	fprintf(out, "%s%s\n", few != NULL ? "  few from " : "", few != NULL ? few : "");
 }
 
 static void print_overflow(FILE *out, const struct tl_hist *hist)
@@ -52,8 +59,64 @@ static void print_latency(FILE *out, const struct tl_latency *report)
 	struct tl_hist_summary summary;
 
 	tl_latency_summarize(report, &summary);
-	print_summary(out, "latency", &summary);
+	print_figures(out, "latency", &summary); // its marks have a row of their own
+	fputc('\n', out);
 	print_overflow(out, &report->latency);
+}
+
+// With triggers that have no reply: where the quantiles then lie, minimum and maximum with them.
+static void print_with_loss(
+	FILE *out, const struct tl_latency *report, const struct tl_latency_level levels[TL_LATENCY_LEVELS])
+{
+	const char *never = report->window_ns != 0 ? "> window" : "no reply";
+	char text[NS_TEXT];
+
+	if (report->unmatched_triggers == 0)
+		return;
+	fprintf(out, "%-32s %10" PRIu64 " %11s", "with triggers without a reply",
+		report->latency.count + report->unmatched_triggers, "");
+	for (size_t i = 0; i < TL_LATENCY_LEVELS; i++)
+		fprintf(out, " %11s",
+			levels[i].with_loss_ns == TL_LATENCY_NEVER
+				? never
+				: tl_format_ns(levels[i].with_loss_ns, text, sizeof(text)));
+	fprintf(out, " %11s\n", never);
+}
+
+static void print_marks(FILE *out, const struct tl_latency_level levels[TL_LATENCY_LEVELS])
+{
+	bool few = false, late = false;
+
+	for (size_t i = 0; i < TL_LATENCY_LEVELS; i++) {
+		few |= levels[i].few;
+		late |= levels[i].late;
+	}
+	if (!few && !late)
+		return;
+	fprintf(out, "%-32s %10s %11s", "marks", "", "");
+	for (size_t i = 0; i < TL_LATENCY_LEVELS; i++)
+		fprintf(out, " %11s", tl_latency_level_marks(&levels[i]));
+	fputc('\n', out);
+	if (few)
+		fprintf(out, "  few: fewer than %d samples lie beyond that quantile\n", TL_LATENCY_FEW);
+	if (late)
+		fputs("  late: what measured was late itself, enough to explain that quantile\n", out);
+}
+
+static void print_levels(FILE *out, const struct tl_latency *report)
+{
+	struct tl_latency_level levels[TL_LATENCY_LEVELS];
+	char window[NS_TEXT];
+
+	tl_latency_levels(report, levels);
+	print_with_loss(out, report, levels);
+	print_marks(out, levels);
+	if (report->unmatched_triggers != 0 && report->window_ns != 0)
+		fprintf(out, "  window: %s; a trigger without a reply waited at least so long\n",
+			tl_format_ns(report->window_ns, window, sizeof(window)));
+	if (report->n_samples != 0 && report->n_samples != report->latency.count)
+		fprintf(out, "samples kept: the %s %zu of %" PRIu64 "\n", tl_latency_kept(report), report->n_samples,
+			report->latency.count);
 }
 
 static void print_source(FILE *out, const char *of, const struct tl_latency_source *source)
@@ -75,6 +138,8 @@ static void print_head(FILE *out, const struct tl_latency *report)
 	if (report->name[0] != '\0')
 		fprintf(out, "%s\n", TL_PRINTABLE(report->name));
 	fprintf(out, "%-32s %s\n", "method", TL_PRINTABLE(report->method));
+	if (report->clocks_shown[0] != '\0')
+		fprintf(out, "%-32s %s\n", "clocks", TL_PRINTABLE(report->clocks_shown));
 	print_source(out, "stamps of triggers", &report->trigger);
 	print_source(out, "stamps of replies", &report->reply);
 	for (size_t i = 0; i < tl_latency_n_counters; i++) {
@@ -168,6 +233,7 @@ int tl_latency_text(const struct tl_latency *report, FILE *out)
 	if (!is_costs_only(report)) {
 		print_columns(out, "");
 		print_latency(out, report);
+		print_levels(out, report);
 	}
 	for (size_t i = 0; i < report->n_stages; i++)
 		print_hist(out, report->stages[i]->name, &report->stages[i]->hist);

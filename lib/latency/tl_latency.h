@@ -8,6 +8,10 @@
 //
 // A sample is one trigger with its reply. Every pair that was matched ends in one place:
 //   matched = latency.count + cold_count + reply_first
+// and every trigger is answered or not:
+//   triggers = matched + unmatched_triggers
+// A trigger without a reply is a latency of at least the window. So each quantile is there twice: of the samples, and
+// of the samples together with these, which count as longer than any.
 //
 // Threads: one at a time; tl_latency_add() allocates now and then, so it is not for an lcore (which has its own struct
 // tl_hist, merged in at the end). Memory: all of it is the report's, freed by destroy(); strings are copied.
@@ -32,6 +36,11 @@
 #define TL_LATENCY_OUTLIERS 64
 #define TL_LATENCY_REASONS 16
 #define TL_LATENCY_FACTS 48
+#define TL_LATENCY_LEVELS 4	    // p50, p90, p99, p99.9
+#define TL_LATENCY_FEW 10	    // samples beyond a quantile, below which little is known of it
+#define TL_LATENCY_NEVER UINT64_MAX // of a quantile: a trigger without a reply
+#define TL_LATENCY_MAX_LOSS 0.001   // of all triggers, those without a reply: as many as lie above p99.9
+#define TL_LATENCY_MAX_LOSS_TEXT "0.1%"
 
 struct tl_latency_sample {
 	uint64_t time_ns; // of the trigger, since 1970
@@ -46,6 +55,16 @@ struct tl_latency_sample {
 struct tl_latency_source {
 	char name[16];
 	uint64_t bound_ns; // the stamp's error is at most this
+};
+
+// A quantile by nearest rank, and what must be known with it.
+struct tl_latency_level {
+	uint64_t samples;      // all there are
+	uint64_t ns;	       // of the samples; 0 without any
+	uint64_t with_loss_ns; // of the samples and the triggers without a reply, or TL_LATENCY_NEVER
+	uint64_t beyond;       // samples of a higher rank than ns
+	bool few;	       // these are fewer than TL_LATENCY_FEW
+	bool late;	       // what measured was late itself, enough to explain it
 };
 
 // A part of the way, with a distribution of its own.
@@ -91,8 +110,9 @@ struct tl_latency_fact {
 };
 
 struct tl_latency {
-	char name[TL_LATENCY_NAME]; // of the experiment, for the reader
-	char method[16];	    // "two-port", "rx-tx", "probe", "software"
+	char name[TL_LATENCY_NAME];	    // of the experiment, for the reader
+	char method[16];		    // "two-port", "rx-tx", "probe", "software", "unknown"
+	char clocks_shown[TL_LATENCY_TEXT]; // that took part, and what shows that they agree; "": nobody said it
 	struct tl_latency_source trigger, reply;
 
 	uint64_t matched;
@@ -101,9 +121,13 @@ struct tl_latency {
 	uint64_t duplicates;  // replies to a trigger that had its first one
 	uint64_t unstamped;   // packets that a stamp was wanted for and had none
 	uint64_t reply_first; // pairs whose reply is stamped before its trigger: a fault of clocks, in no percentile
+	uint64_t window_ns;   // a trigger without a reply waited so long at least; 0: not known
+	double max_loss;      // the share of them that makes the result invalid; below 0: none was set
+	bool late[TL_LATENCY_LEVELS]; // quantiles that what measured may have made itself, being late
 
 	uint64_t cold_wanted;	// the first samples that tl_latency_add() keeps apart, at most TL_LATENCY_COLD; 0: none
 	uint64_t samples_max;	// tl_latency_add() keeps so many samples; what comes later is in the histogram only
+	bool samples_are_last;	// where not all are kept, samples[] are the last and not the first
 	uint64_t subtracted_ns; // what was taken off every sample, such as the cable's share; 0: nothing
 
 	struct tl_hist latency; // without the cold ones
@@ -153,6 +177,31 @@ void tl_latency_add_invalid(struct tl_latency *report, const char *fmt, ...) TL_
 // were kept; false: they are of the histogram.
 bool tl_latency_summarize(const struct tl_latency *report, struct tl_hist_summary *out);
 
+// The quantiles that stand beside the summary, with and without the triggers that have no reply.
+void tl_latency_levels(const struct tl_latency *report, struct tl_latency_level out[TL_LATENCY_LEVELS]);
+
+// The same of a histogram alone; late may be NULL.
+void tl_latency_levels_of(const struct tl_hist *hist, uint64_t unanswered, const bool late[TL_LATENCY_LEVELS],
+	struct tl_latency_level out[TL_LATENCY_LEVELS]);
+
+// By key: ns, with_loss_ns and above_window, beyond, few, late; a new one.
+json_t *tl_latency_levels_json(const struct tl_latency_level levels[TL_LATENCY_LEVELS]);
+
+// "few, late", "few", "late", or "" of a level without marks; static.
+const char *tl_latency_level_marks(const struct tl_latency_level *level);
+
+// The first quantile, "p50" to "p99.9", that of so many samples is few, as those behind it are, too; NULL: none is.
+const char *tl_latency_few_from(uint64_t samples);
+
+// Sets the report's max_loss, and calls the result invalid where a greater share of the triggers has no reply.
+void tl_latency_judge_loss(struct tl_latency *report, double max_loss);
+
+// Whether so many of all are more than this share of them.
+bool tl_latency_is_loss(uint64_t unanswered, uint64_t triggers, double max_loss);
+
+// A share from 0 to 1: "0.001", "0.1%". Returns 0 or -EINVAL.
+int tl_latency_parse_share(const char *text, double *out);
+
 // The median of n >= 1 values, which it sorts, and the interval that holds the median of what they were drawn from with
 // 95 % confidence, whatever that is: order statistics and the binomial distribution. Fewer than 6 values bound nothing:
 // the interval then is from the least to the greatest.
@@ -169,6 +218,9 @@ struct tl_latency_fit tl_latency_fit(const double *x, const double *y, size_t n)
 
 // That through the p50 of a sweep over the payload.
 struct tl_latency_fit tl_latency_payload_fit(const struct tl_latency *report);
+
+// Which samples are kept: "all", "none", "first" or "last"; static.
+const char *tl_latency_kept(const struct tl_latency *report);
 
 // The object of --json, which is also what the HTML page shows; a new one. Beside the summary it has the histogram, as
 // [largest value of a bucket, samples in it], and a series over time of up to 2000 points: [ns since start_ns, least,

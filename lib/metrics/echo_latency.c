@@ -17,6 +17,7 @@ int metrics_add_samples(struct tl_latency *report, const struct tl_tail_samples 
 {
 	uint64_t id = 0;
 
+	report->samples_are_last = true;
 	for (uint32_t i = 0; samples != NULL && i < tl_tail_samples_kept(samples); i++) {
 		const struct tl_tail_sample *s = tl_tail_samples_at(samples, i);
 		for (uint64_t m = 0; m < s->msgs; m++)
@@ -104,6 +105,8 @@ struct tl_latency *tl_echo_latency(const struct tl_metrics_echo *echo, const str
 	tl_echo_residence(echo->host, echo->index, &report->latency); // of all messages, whether kept as samples or not
 	report->matched = report->latency.count;
 	report->unmatched_triggers = row->received_msgs - tl_min_u64(row->received_msgs, report->matched);
+	snprintf(report->clocks_shown, sizeof(report->clocks_shown), "one, the TSC of the host");
+	tl_latency_judge_loss(report, TL_LATENCY_MAX_LOSS);
 	tl_latency_add_fact(report, "echo", "%s, queue %" PRIu32, echo->mode, echo->queue);
 	tl_latency_add_fact(report, "time", "from the return of the poll to the call of tx_burst");
 	if (stages == NULL)

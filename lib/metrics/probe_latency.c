@@ -91,7 +91,7 @@ struct tl_latency *tl_reply_latency(const struct tl_timesync *sync, const char *
 		has_rx ? "from the trigger on the wire to its reply on the wire, of a reply now and then"
 		       : "from the poll that brought the trigger to its reply on the wire, of a reply now and then");
 	if (has_rx)
-		tl_latency_add_fact(report, "clocks", "%s",
+		snprintf(report->clocks_shown, sizeof(report->clocks_shown), "%s",
 			replies.one_clock ? "one stamps both: the difference is exact"
 					  : "two, compared by way of the TSC");
 	note_silence(report, &stats);

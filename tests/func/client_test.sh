@@ -63,7 +63,7 @@ same_report() {
 	"$TAPLINE" latency --compare valid.json valid.json
 }
 
-has_datagrams() { [[ -n $(in_peer ss -Hlun 'sport = :9') ]]; }
+has_datagrams() { [[ -n $(in_peer ss -Hlun "sport = :$1") ]]; }
 
 lines_of() { tail -n +2 "$1" | wc -l; }
 
@@ -108,12 +108,13 @@ refused "a NIC that cannot stamp is refused" "ethtool -T $PEER_IF" --udp-echo "$
 peer_start "$PEER_PY" echo_datagrams 127.0.0.1 9
 peer_start "$PEER_PY" echo_streams 127.0.0.1 9
 wait_for 10 listens 9 || func_die "the echo of the kernel did not start"
-wait_for 10 has_datagrams || func_die "the echo of datagrams did not start"
+wait_for 10 has_datagrams 9 || func_die "the echo of datagrams did not start"
 client null.json --udp-echo 127.0.0.1:9
 check_json "over the loopback interface each echo has its stamps or is counted" null.json "$STAMPED"
 client net.json --udp-echo "$APP_IP:7" --null null.json
-check_json "a null echo is taken off" net.json \
-	'.net_of_null_ns.p50 == .wire_rtt_ns.p50 - '"$(jq .wire_rtt_ns.p50 null.json)"' and .net_of_null_ns.p50_ci95 >= .wire_rtt_ns_ci95.p50'
+check_json "the mean of a null echo is taken off, and no quantile" net.json \
+	'(.net_of_null_ns | keys) == ["mean", "mean_ci95", "what"] and .net_of_null_ns.mean_ci95 >= .wire_rtt_ns_ci95.mean and
+	(.net_of_null_ns.mean - .wire_rtt_ns.mean + '"$(jq .wire_rtt_ns.mean null.json)"' | fabs) <= 0.6'
 refused "a null echo that is not there" "error: --null none.json: No such file or directory" \
 	--udp-echo "$APP_IP:7" --null none.json
 printf '{' >torn.json
@@ -128,6 +129,21 @@ check_json "what is not to be believed is called invalid" flood.json \
 check_equal "which changes no exit status" "$CLIENT_STATUS" 0
 client flood.json "${flood[@]}" --require-valid
 check_equal "but with --require-valid" "$CLIENT_STATUS" 1
+
+peer_start "$PEER_PY" echo_datagrams 127.0.0.1 11 2
+wait_for 10 has_datagrams 11 || func_die "the echo of half of the datagrams did not start"
+client half.json --udp-echo 127.0.0.1:11 --rate 1000 --report half-report.json --linger 0.2
+check_json "half of the messages lost make a result invalid" half.json \
+	'.sent == 200 and .lost == 100 and (.valid | not) and any(.invalid[]; test("^100 of 200 messages were lost: more than 0.1 %"))'
+check_json "and are beyond every echo in its quantiles" half.json \
+	'all(.rtt_quantiles, .wire_rtt_quantiles; .p90.with_loss_ns == null and .p90.above_window and .p90.ns > 0)
+	 and .loss_window_ns == 200000000'
+check_json "and in its report" half-report.json '[.triggers, .unanswered, .window_ns] == [.answered + 100, 100, 200000000]
+	and .quantiles.p90.above_window and (.valid | not)'
+check_json "100 samples say little of the p99.9" half.json '.rtt_quantiles.p999.few and (.rtt_quantiles.p50.few | not)'
+client half.json --udp-echo 127.0.0.1:11 --rate 1000 --linger 0.2 --max-loss 50%
+check_json "with --max-loss 50% they do not" half.json '.lost == 100 and all(.invalid[]; test("were lost") | not)'
+refused "a share above 1 is refused" "--max-loss 2: give a share" --udp-echo 127.0.0.1:11 --max-loss 2
 
 app_stop TERM
 check_json "the ledger of the appliance holds" run.json '.ledger_ok'

@@ -54,6 +54,8 @@ pages_draw() {
 	drawn "the page of many samples draws" many.html '.shapes > 50'
 	drawn "the page of all that can be measured draws every part" full.html '.sections == ["Percentiles", "Histogram", "Over time",
 		"Stages", "Payload", "Rate", "Cost of recording", "Outliers", "Counts", "Host and run"]
+		and (.head | contains("with loss: > 1.000 ms") and contains("late: what measured was late itself") and contains("clocks: one"))
+		and (.text | contains("; the last 2,000 of 20,000"))
 		and (.text | contains("p50 grows by 1.5 ns per byte") and contains("<b>isolcpus=1</b>"))'
 }
 

@@ -32,21 +32,21 @@ refused() {
 # is_known SENTENCE FILE METHOD: each of the 1000 pairs is 1000 to 1999 ns apart.
 is_known() {
 	check_json "$1" "$2" '.matched == 1000 and .unmatched_triggers == 0 and .unmatched_replies == 0 and .duplicates == 0
-		and .method == "two-port" and .source == "file" and .valid and .latency_ns.exact
+		and .method == "'"$3"'" and .source == "file" and .valid and .latency_ns.exact
 		and (.latency_ns | [.min, .p50, .p90, .p99, .p999, .max, .mean]) == [1000, 1499, 1899, 1989, 1998, 1999, 1499.5]'
 }
 
 known_latencies() {
 	latency pair triggers.pcap replies.pcap "${FILTERS[@]}" --csv pair.csv --html pair.html --hgrm pair.hgrm
-	is_known "a pair of files gives every percentile to the nanosecond" pair.json
+	is_known "a pair of files gives every percentile to the nanosecond" pair.json unknown
 	latency both both.pcapng "${FILTERS[@]}"
-	is_known "so does one file that holds both" both.json
+	is_known "so does one file that holds both" both.json two-port
 	latency sequence both.pcapng "${FILTERS[@]}" --match sequence:0:8
-	is_known "so does a number in both" sequence.json
+	is_known "so does a number in both" sequence.json two-port
 	latency position both.pcapng "${FILTERS[@]}" --match position
-	is_known "so does the position in the stream" position.json
+	is_known "so does the position in the stream" position.json two-port
 	latency cut cut.pcap "${FILTERS[@]}" --match position
-	is_known "and it needs no payload" cut.json
+	is_known "and it needs no payload" cut.json unknown
 	check_equal "the CSV has every pair once" \
 		"$(tail -n +2 pair.csv | cut -d, -f3 | sort -n | sha256sum)" "$(seq 1000 1999 | sha256sum)"
 	check_equal "and when its trigger was" "$(sed -n 2p pair.csv | cut -d, -f1,2)" 1,1700000000000010007
@@ -56,6 +56,58 @@ known_latencies() {
 	check_json "a file of microseconds says that it is one" us.json \
 		'.matched == 1000 and .facts.unit_of_triggers == "us" and .trigger_bound_ns == 1000 and
 		([.latency_ns.min, .latency_ns.p50, .latency_ns.max] - [1000, 2000]) == []'
+}
+
+# Beside the quantiles of the answered those of all triggers.
+losses() {
+	latency narrow both.pcapng "${FILTERS[@]}" --window 1500ns
+	check_json "triggers without a reply are latencies above the window" narrow.json \
+		'[.triggers, .answered, .unanswered, .window_ns] == [1000, 501, 499, 1500] and
+		 .quantiles.p50.ns == 1250 and .quantiles.p50.with_loss_ns == 1499 and (.quantiles.p50.above_window | not) and
+		 all(.quantiles.p90, .quantiles.p99, .quantiles.p999; .ns < 1501 and .with_loss_ns == null and .above_window)'
+	check_json "half of them lost make the result invalid" narrow.json \
+		'(.valid | not) and .max_loss == 0.001 and .invalid == ["499 of 1000 triggers have no reply within 1.500 us: more than 0.1 %, so quantiles without them are of survivors only"]'
+	check "the table has both" grep -q 'with triggers without a reply  *1000  *1.499 us  *> window  *> window  *> window' \
+		<("$TAPLINE" latency both.pcapng "${FILTERS[@]}" --window 1500ns)
+	latency narrow both.pcapng "${FILTERS[@]}" --window 1998ns
+	check_json "1 of 1000 does not" narrow.json '.unanswered == 1 and .valid'
+	latency narrow both.pcapng "${FILTERS[@]}" --window 1998ns --max-loss 0
+	check_json "but where none is allowed" narrow.json '.unanswered == 1 and (.valid | not)'
+	latency narrow both.pcapng "${FILTERS[@]}" --window 1500ns --max-loss 49.9%
+	check_json "as many as are allowed do not, either" narrow.json '.unanswered == 499 and .valid and .max_loss == 0.499'
+	latency both both.pcapng "${FILTERS[@]}"
+	check_json "without loss both quantiles are the same" both.json 'all(.quantiles[]; .ns == .with_loss_ns and (.above_window | not))'
+	check_json "what too few samples lie beyond is marked" both.json '[.quantiles[].few] == [false, false, false, true]'
+}
+
+# method SENTENCE METHOD CLOCKS FILE...: the method, and what the line of clocks says, as text and as JSON.
+method() {
+	local sentence=$1 method=$2 clocks=$3
+	shift 3
+	latency method "$@" --trigger 'udp dst port 5001' --reply 'src port 5002 or dst port 5002'
+	check_json "$sentence" method.json ".matched >= 1000 and .method == \"$method\" and (.clocks_shown | test(\"^$clocks\"))"
+	check "as its text says" grep -qE "^clocks +$clocks" \
+		<("$TAPLINE" latency "$@" --trigger 'udp dst port 5001' --reply 'src port 5002 or dst port 5002')
+}
+
+clocks_are_shown() {
+	method "frames marked as received by one interface are of method two-port" two-port \
+		'one, of interface 0 of section 1; each frame was received' both.pcapng
+	method "frames without a direction are of a method that nobody knows" unknown \
+		'one, of .*; nothing says that each frame was received' unmarked.pcapng
+	method "frames marked as sent are of method rx-tx" rx-tx 'one, ' own.pcapng
+	method "two files of 10 ms show no clock" unknown 'of two files, not shown to be one: 1000 pairs in 9.996 ms are too few' \
+		triggers.pcap replies.pcap
+	mkdir -p clocks
+	(cd clocks && python3 -B "$LIB/make_clocks.py" 0 300000 0)
+	method "two files whose clocks run alike are of method two-port, whatever the difference" two-port \
+		'of two files, which run alike: .* a constant difference would not' clocks/triggers.pcap clocks/replies.pcap
+	(cd clocks && python3 -B "$LIB/make_clocks.py" 0.5 300000 0)
+	method "but not with a drift of 0.5 ppm" unknown 'of two files, not shown to be one: the least latency moves by 4.* us in 9.995 s' \
+		clocks/triggers.pcap clocks/replies.pcap
+	(cd clocks && python3 -B "$LIB/make_clocks.py" 0 0 20000)
+	method "nor with a step of 20 us" unknown 'of two files, .* the least latency moves by (19|20).* us in 9.995 s' \
+		clocks/triggers.pcap clocks/replies.pcap
 }
 
 what_goes_wrong_shows() {
@@ -126,7 +178,7 @@ links_open_in_wireshark() {
 	timeout 60 "$TAPLINE" latency both.pcapng "${FILTERS[@]}" --json -w - 2>piped.json | tshark -r - -T fields -e frame.packet_id \
 		2>/dev/null >piped
 	check_equal "the copy goes through a pipe" "$(grep -c . piped)" 2000
-	is_known "and the results to standard error" piped.json
+	is_known "and the results to standard error" piped.json two-port
 }
 
 # A recording of ours keeps its interface's description, a merged file its frames' comments.
@@ -134,7 +186,7 @@ other_files() {
 	local port frames
 	timeout 60 "$TAPLINE" capture -i pcap:both.pcapng -w ours.pcapng >/dev/null 2>capture.log </dev/null
 	latency ours ours.pcapng "${FILTERS[@]}" -w marked.pcapng
-	is_known "stamps of a file reappear in our recording and in the report" ours.json
+	is_known "stamps of a file reappear in our recording and in the report" ours.json unknown
 	check "the copy says where its stamps come from" grep -q 'timestamps: file' <(capinfos marked.pcapng)
 	sed 's/timestamps: file/timestamps: tsc /' ours.pcapng >tsc.pcapng
 	latency tsc tsc.pcapng "${FILTERS[@]}"
@@ -190,6 +242,7 @@ misuse_is_refused() {
 	refused "a page over the replies" 'one of the files to read' triggers.pcap replies.pcap "${FILTERS[@]}" --html replies.pcap
 	refused "samples into a directory that is not there" 'none/samples.csv: cannot be written' both.pcapng "${FILTERS[@]}" \
 		--csv none/samples.csv
+	refused "a share above 1" '--max-loss takes a share' both.pcapng "${FILTERS[@]}" --max-loss 2
 	refused "a threshold of no copy" 'above is for -w' both.pcapng "${FILTERS[@]}" --above 1us
 	check "and the original is not touched" cmp both.pcapng before.pcapng
 }
@@ -199,6 +252,8 @@ func_begin
 cp both.pcapng before.pcapng
 mkdir exchanges
 known_latencies
+losses
+clocks_are_shown
 what_goes_wrong_shows
 identical_payloads
 links_open_in_wireshark

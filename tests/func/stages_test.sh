@@ -33,7 +33,7 @@ net_begin
 app_config config.json '"echo": [
 	{"name": "feed", "port": "lan", "receive": {"group": "239.1.1.1", "udp_port": 5001},
 		"send": {"tcp_connect": "10.99.0.2:5002"}, "samples": 4096},
-	{"name": "udp", "port": "lan", "udp_listen": 7, "outliers": {"above_us": 1, "keep": 4}},
+	{"name": "udp", "port": "lan", "udp_listen": 7, "outliers": {"above_us": 1, "keep": 4}, "samples": 1},
 	{"name": "none", "port": "lan", "udp_listen": 9}]'
 app_start config.json --latency reports
 check "a feed is echoed with stamps on the way, message by message" feed
@@ -84,6 +84,9 @@ check_json "a latency report of the echo has the same times" reports/feed.json '
 check_json "and its stages" reports/feed.json '[.stages[].name] == ["poll_to_parsed", "parsed_to_ready", "ready_to_tx", "tx_call"]'
 check_equal "with \"samples\" each message has a line" "$(wc -l <reports/feed.csv)" 301
 check_json "with outliers it has those" reports/udp.json '.matched == 51 and (.outliers | length) > 0'
+check_json "of the samples those of the last burst are kept, and called so" reports/udp.json \
+	'.series.kept == "last" and .series.samples > 0 and .series.samples < .matched'
+check_json "and all of an echo that has room for them" reports/feed.json '.series.kept == "all" and .clocks_shown == "one, the TSC of the host"'
 check_equal "the page holds the same object" "$(page_of reports/feed.html)" "$(jq -cS . reports/feed.json)"
 check "the report can be compared" same_report
 check "the percentiles are there" test -s reports/feed.hgrm

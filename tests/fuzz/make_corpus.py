@@ -347,7 +347,8 @@ def latency():
     return {
         "name": "</script>", "method": "rx-tx", "trigger_source": "nic-rx", "trigger_bound_ns": 8, "reply_source": "nic-tx",
         "reply_bound_ns": 9, "matched": 4, "unmatched_triggers": 1, "reply_first": 1, "latency_ns": summary, "cold_ns": [5000],
-        "invalid": ["the sender was late"], "facts": {"kernel": "6.1"},
+        "invalid": ["the sender was late"], "facts": {"kernel": "6.1"}, "clocks_shown": "one", "triggers": 5, "window_ns": 1000000,
+        "max_loss": 0.25, "quantiles": {"p50": {"late": False}, "p999": {"late": True}},
         "stages": [{"name": "parsed", "latency_ns": summary, "histogram": [[500, 1], [700, 2]]}],
         "sweep": [{"payload_bytes": 16, "latency_ns": summary}, {"payload_bytes": 32, "latency_ns": summary},
                   {"rate_pps": 1000, "latency_ns": summary}],

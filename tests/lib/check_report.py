@@ -29,6 +29,14 @@ def nearest_rank(samples, permille):
     return samples[max(math.ceil(len(samples) * permille / 1000), 1) - 1]
 
 
+def quantile(samples, permille, unanswered):
+    rank = math.ceil(len(samples) * permille / 1000)
+    with_loss = math.ceil((len(samples) + unanswered) * permille / 1000)
+    never = with_loss > len(samples)
+    return {"ns": samples[rank - 1], "with_loss_ns": None if never else samples[with_loss - 1], "above_window": never,
+            "beyond": len(samples) - rank, "few": len(samples) - rank < 10, "late": False}
+
+
 def level_lines(samples):
     """The percentile at each level, from 0 on: a fifth of half of what is left to 100 further each time."""
     level, at, count = 0.0, 0, len(samples)
@@ -90,6 +98,9 @@ def main(name):
     expect("mean", round(latency["mean"], 3), round(sum(samples) / len(samples), 3))
     for key, permille in (("p50", 500), ("p90", 900), ("p99", 990), ("p999", 999)):
         expect(key, latency[key], nearest_rank(samples, permille))
+    for key, permille in (("p50", 500), ("p90", 900), ("p99", 990), ("p999", 999)):
+        expect(f"quantile {key}", report["quantiles"][key], quantile(samples, permille, report["unanswered"]))
+    expect("triggers", report["triggers"], report["answered"] + report["unanswered"])
     in_buckets = {}
     for sample in samples:
         last = bucket(sample)[1]

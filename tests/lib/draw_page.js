@@ -49,5 +49,6 @@ console.log(JSON.stringify({
 	sections: elements.filter(element => element.name === 'h2').map(element => element.text),
 	shapes: elements.filter(element => /^(path|rect|circle)$/.test(element.name) && element.attributes.d !== '').length,
 	no_numbers: texts.filter(text => /NaN|Infinity|undefined|null/.test(text)).slice(0, 5),
+	head: header.textContent,
 	text: main.textContent,
 }));

@@ -54,7 +54,10 @@ def write_pcap(path, frames, unit_ns, order):
             out.write(struct.pack(order + "IIII", ns // 10**9, ns % 10**9 // unit_ns, len(data), len(data)) + data)
 
 
-def write_pcapng(path, frames, unit_ns, order):
+def write_pcapng(path, frames, unit_ns, order, direction=0):
+    """With a direction, 1 inbound or 2 outbound, each frame has epb_flags."""
+    options = struct.pack(order + "HHIHH", 2, 4, direction, 0, 0) if direction else b""
+
     def block(kind, body):
         total = 12 + len(body)
         return struct.pack(order + "II", kind, total) + body + struct.pack(order + "I", total)
@@ -66,7 +69,7 @@ def write_pcapng(path, frames, unit_ns, order):
         for ns, data in frames:
             ticks = ns // unit_ns
             head = struct.pack(order + "IIIII", 0, ticks >> 32, ticks & 0xFFFFFFFF, len(data), len(data))
-            out.write(block(6, head + data + bytes(-len(data) % 4)))
+            out.write(block(6, head + data + bytes(-len(data) % 4) + options))
 
 
 # ---- what happens
@@ -295,6 +298,9 @@ def expected(oracle):
     if latencies:
         for name, rank in (("p50", 500), ("p90", 900), ("p99", 990), ("p999", 999)):
             result[name] = nearest_rank(latencies, rank)
+        ordered = sorted(latencies) + [None] * oracle.unmatched_triggers
+        for name, rank in (("p50", 500), ("p90", 900), ("p99", 990), ("p999", 999)):
+            result["with_loss_" + name] = ordered[math.ceil(len(ordered) * rank / 1000) - 1]
         result["min"], result["max"] = min(latencies), max(latencies)
     return result
 
@@ -303,7 +309,8 @@ def found(run, pairs, keys):
     report = json.loads(run)
     with open(pairs, encoding="ascii") as file:
         rows = sorted((int(row["time_ns"]), int(row["latency_ns"])) for row in csv.DictReader(file))
-    values = {**report, **report["latency_ns"], "pairs": rows}
+    with_loss = {"with_loss_" + name: quantile["with_loss_ns"] for name, quantile in report["quantiles"].items()}
+    values = {**report, **report["latency_ns"], **with_loss, "pairs": rows}
     return {key: values[key] for key in keys}
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """make_pairs.py: captures with known latencies into the current directory: 1000 triggers, whose replies come after 1000 to 1999
 ns, no two after the same time, in segments of one. triggers.pcap, replies.pcap and both.pcapng count nanoseconds, us.pcap
-microseconds; late.pcap are the replies 0.5 s earlier, as of a clock that is behind; cut.pcap is both, 60 bytes of each frame."""
+microseconds; in both.pcapng each frame is marked as received, in own.pcapng as sent, in unmarked.pcapng as neither; late.pcap are the replies 0.5 s earlier, as of a clock that is behind; cut.pcap is both, 60 bytes of each frame."""
 
 import random
 import struct
@@ -27,7 +27,9 @@ def main():
     both = sorted(triggers + replies, key=lambda frame: frame[0])
     exchange.write_pcap("triggers.pcap", triggers, 1, "<")
     exchange.write_pcap("replies.pcap", replies, 1, "<")
-    exchange.write_pcapng("both.pcapng", both, 1, ">")
+    exchange.write_pcapng("both.pcapng", both, 1, ">", 1)
+    exchange.write_pcapng("own.pcapng", both, 1, ">", 2)
+    exchange.write_pcapng("unmarked.pcapng", both, 1, ">")
     exchange.write_pcap("us.pcap", both, 1000, "<")
     exchange.write_pcap("late.pcap", [(ns - 500_000_000, data) for ns, data in replies], 1, "<")
     cut(both)

@@ -31,6 +31,13 @@ def histogram(samples):
     return [[value, counts[value]] for value in sorted(counts)]
 
 
+def quantiles(samples):
+    at = summary(samples)
+    return {key: {"ns": at[key], "with_loss_ns": at[key], "above_window": not samples, "late": False, "beyond": beyond, "few": beyond < 10}
+            for key, beyond in ((key, len(samples) * above // 1000)
+                                for key, above in (("p50", 500), ("p90", 100), ("p99", 10), ("p999", 1)))}
+
+
 def report(samples, method):
     return {
         "name": "made </script> & \"quoted\"", "method": method, "source": "nic-rx", "trigger_source": "nic-rx", "trigger_bound_ns": 8,
@@ -38,8 +45,8 @@ def report(samples, method):
         "ambiguous": 0, "duplicates": 0, "unstamped": 0, "reply_first": 0, "subtracted_ns": 0, "latency_ns": summary(samples), "cold_ns": [],
         "valid": True, "invalid": [], "facts": {}, "stages": [], "sweep": [], "payload_fit": None, "costs": [], "outliers": [],
         "series": {"start_ns": 1795235116123456789, "samples": len(samples),
-                   "points": [[i * 1000, sample, sample, 1, i] for i, sample in enumerate(samples[:2000])]},
-        "histogram": histogram(samples),
+                   "kept": "all", "points": [[i * 1000, sample, sample, 1, i] for i, sample in enumerate(samples[:2000])]},
+        "histogram": histogram(samples), "clocks_shown": "one", "window_ns": 1000000, "max_loss": 0.001, "quantiles": quantiles(samples),
     }
 
 
@@ -53,6 +60,9 @@ def add_costs(made):
 def add_every_part(made, rng):
     made |= {"valid": False, "invalid": ["the sender was late"], "facts": {"kernel": "6.1", "cmdline": "<b>isolcpus=1</b>"},
              "cold_ns": [5100, 1700], "subtracted_ns": 305, "payload_fit": {"p50_at_0_bytes_ns": 900.5, "ns_per_byte": 1.5, "r2": 1.0}}
+    made |= {"triggers": made["matched"] + 30, "answered": made["matched"], "unanswered": 30, "unmatched_triggers": 30}
+    made["quantiles"]["p999"] |= {"with_loss_ns": None, "above_window": True, "late": True}
+    made["series"] |= {"samples": 2000, "kept": "last"}
     for name in ("wire to poll", "poll to parsed", "parsed to tx_burst"):
         stage = [rng.randrange(20, 400) for _ in range(1000)]
         made["stages"].append({"name": name, "latency_ns": summary(stage), "histogram": histogram(stage)})

@@ -3,6 +3,7 @@
 """Peers of the functional tests that no packaged tool plays. Each prints one line of JSON."""
 
 import hashlib
+import itertools
 import json
 import mmap
 import os
@@ -264,12 +265,14 @@ def mld_query(interface, version):
     return {"version": int(version)}
 
 
-def echo_datagrams(address, port):
-    """Sends every datagram back, until killed."""
+def echo_datagrams(address, port, one_of=1):
+    """Sends every datagram back, or one of so many, until killed."""
     with socket.socket(family_of(address), socket.SOCK_DGRAM) as s:
         s.bind((address, int(port)))
-        while True:
-            s.sendto(*s.recvfrom(65536))
+        for i in itertools.count():
+            data, sender = s.recvfrom(65536)
+            if i % int(one_of) == 0:
+                s.sendto(data, sender)
 
 
 def echo_streams(address, port):

@@ -417,7 +417,7 @@ static void json_has_exactly_the_documented_keys(void)
 		"send_errors", "reconnects", "first_rtt_ns", "rtt_ns", "rtt_ns_ci95", "wire_rtt_ns", "wire_rtt_ns_ci95",
 		"best", "net_of_null_ns", "stamps", "cold", "sender_late_ns", "poll_gap_ns", "stolen_ns",
 		"clock_step_ns", "rate_pps", "asked_pps", "payload_bytes", "clock", "timestamps", "transport", "valid",
-		"invalid"};
+		"invalid", "rtt_quantiles", "wire_rtt_quantiles", "max_loss", "loss_window_ns"};
 	static const char *const parts[] = {"min", "p50", "p90", "p99", "p999", "max", "mean"};
 	const struct tl_client_result result = {
 		.sources = sources, .sent = 2, .lost = 1, .received = 1, .first_rtt_ns = 9};

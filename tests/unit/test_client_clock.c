@@ -155,6 +155,8 @@ static void who_always_looks_sees_the_time_of_the_link(void)
 	CU_ASSERT_TRUE(result.sender_late.max_ns < TL_NS_PER_MS);
 	CU_ASSERT_FALSE(says(&result, "nobody looked"));
 	CU_ASSERT_FALSE(says(&result, "the sender was late"));
+	for (size_t i = 0; i < TL_LATENCY_LEVELS; i++)
+		CU_ASSERT_FALSE(result.rtt_levels[i].late);
 }
 
 // Progress is told while message 20 is on its way.
@@ -172,6 +174,112 @@ static void time_in_which_nobody_looks_is_a_poll_gap(void)
 	CU_ASSERT_TRUE(is_near(result.rtt.max_ns, STALL_NS));				  // of message 20
 	CU_ASSERT_TRUE(says(&result, "nobody looked"));
 	CU_ASSERT_TRUE(says(&result, "the sender was late"));
+	CU_ASSERT_FALSE(result.rtt_levels[0].late);
+	CU_ASSERT_TRUE(result.rtt_levels[3].late);
+}
+
+// ---- a stream whose echoes come in two parts, read one after the other
+
+#define FIRST_NS 9000 // after its message left, the first part came: it was sent again
+#define LAST_NS 4000  // the last part
+
+struct split_link {
+	struct tl_client_link link;
+	uint64_t sent, departed, parts; // messages, stamps, parts of echoes
+	uint8_t data[PAYLOAD_BYTES];
+};
+
+static int open_split(const struct tl_client_cfg *cfg, struct tl_client_link **out, struct tl_err *err)
+{
+	struct split_link *split = cfg->transport_ctx;
+
+	*out = &split->link;
+	split->link.ops = cfg->transport;
+	split->link.cfg = cfg;
+	split->link.sources =
+		(struct tl_client_sources){.transport = "test", .departures = "kernel", .arrivals = "kernel"};
+	split->link.connections = 1;
+	return 0;
+}
+
+static uint64_t left_ns(uint64_t message)
+{
+	return 1000000 * (message + 1);
+}
+
+static ssize_t send_split(struct tl_client_link *link, const void *data, size_t len)
+{
+	struct split_link *split = (struct split_link *)link;
+
+	CU_ASSERT_FATAL(len == PAYLOAD_BYTES && split->parts == 2 * split->sent);
+	memcpy(split->data, data, len);
+	split->sent++;
+	return (ssize_t)len;
+}
+
+// Every second echo is whole.
+static ssize_t receive_part(struct tl_client_link *link, void *data, size_t room, struct tl_client_arrival *arrival)
+{
+	struct split_link *split = (struct split_link *)link;
+	uint64_t message = split->parts / 2, half = split->parts % 2;
+	bool whole = message % 2 == 1;
+	size_t len = whole ? PAYLOAD_BYTES : PAYLOAD_BYTES / 2;
+
+	if (message == split->sent)
+		return -EAGAIN;
+	CU_ASSERT_FATAL(room >= len);
+	memcpy(data, split->data + half * len, len);
+	*arrival =
+		(struct tl_client_arrival){.stamp_ns = left_ns(message) + (half == 0 && !whole ? FIRST_NS : LAST_NS)};
+	split->parts += whole ? 2 : 1;
+	return (ssize_t)len;
+}
+
+static bool next_departure(struct tl_client_link *link, bool expected, struct tl_client_departure *departure)
+{
+	struct split_link *split = (struct split_link *)link;
+
+	if (split->departed == split->sent)
+		return false;
+	*departure = (struct tl_client_departure){
+		.id = (uint32_t)((split->departed + 1) * PAYLOAD_BYTES - 1), .stamp_ns = left_ns(split->departed)};
+	split->departed++;
+	return true;
+}
+
+static void sleep_on_split(struct tl_client_link *link, uint64_t timeout_ns, bool want_write)
+{
+	now_ns += timeout_ns;
+}
+
+static void split_echo_arrives_with_its_latest_part(void)
+{
+	static const struct tl_client_ops ops = {.name = "test",
+		.open = open_split,
+		.close = close_link,
+		.is_up = is_up,
+		.send = send_split,
+		.receive = receive_part,
+		.departed = next_departure,
+		.poll = sleep_on_split};
+	struct split_link split = {0};
+	struct tl_client_result result = {0};
+	const struct tl_client_cfg cfg = {.transport = &ops,
+		.transport_ctx = &split,
+		.mode = TL_CLIENT_TCP,
+		.rate_pps = 100,
+		.duration_ns = TL_NS_PER_S,
+		.payload_bytes = PAYLOAD_BYTES,
+		.connect_timeout_ns = TL_NS_PER_S,
+		.linger_ns = TL_NS_PER_S,
+		.timestamps = TL_CLIENT_STAMPS_KERNEL,
+		.seed = 42};
+
+	CU_ASSERT_EQUAL_FATAL(tl_client_run(&cfg, &(struct tl_client_hooks){0}, &result, NULL), 0);
+	CU_ASSERT_EQUAL(result.stamps.paired, 100);
+	CU_ASSERT_EQUAL(result.wire_rtt.min_ns, LAST_NS);
+	CU_ASSERT_EQUAL(result.wire_rtt.max_ns, FIRST_NS);
+	CU_ASSERT_EQUAL((uint64_t)result.wire_rtt.mean_ns, (FIRST_NS + LAST_NS) / 2);
 }
 
 int main(void)
@@ -179,6 +287,7 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"who always looks sees the time of the link", who_always_looks_sees_the_time_of_the_link},
 		{"time in which nobody looks is a poll gap", time_in_which_nobody_looks_is_a_poll_gap},
+		{"a split echo arrives with the latest of its parts", split_echo_arrives_with_its_latest_part},
 	};
 
 	return tl_test_main("client clock", tests, TL_ARRAY_LEN(tests));

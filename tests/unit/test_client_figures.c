@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <session_priv.h>
 #include <tl_client.h>
 
 // ---- stamps
@@ -290,6 +291,86 @@ static void each_fault_makes_a_result_invalid_by_its_name(void)
 	check_invalid(result, "counts 3 errors in sending at a time (tx_pp_timestamp_past_errors)");
 }
 
+static void lost_messages_beyond_the_limit_make_a_result_invalid(void)
+{
+	struct tl_client_result result = believable();
+
+	result.max_loss = 0.001;
+	result.stamps = (struct tl_client_stamp_counts){.paired = 999};
+	result.received = 999;
+	result.lost = 1;
+	tl_client_verdict(&result);
+	CU_ASSERT_EQUAL(result.n_invalid, 0);
+	result.sent = result.planned = 200;
+	result.received = result.lost = 100;
+	result.stamps = (struct tl_client_stamp_counts){.paired = 100};
+	check_invalid(result, "100 of 200 messages were lost: more than 0.1 %");
+	result.max_loss = 0.5;
+	tl_client_verdict(&result);
+	CU_ASSERT_EQUAL(result.n_invalid, 0);
+}
+
+// ---- quantiles
+
+#define MESSAGES 10000
+
+struct figures {
+	struct tl_hist times, late, gap;
+	struct tl_latency_level levels[TL_LATENCY_LEVELS];
+};
+
+// 10 us each; some of them delayed, and as many sent late by `by_ns`, or found late.
+static struct figures *figures_of(uint64_t slow, uint64_t sent_late, uint64_t found_late, uint64_t by_ns)
+{
+	struct figures *f = malloc(sizeof(*f));
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	tl_hist_init(&f->times);
+	tl_hist_init(&f->late);
+	tl_hist_init(&f->gap);
+	tl_hist_record_n(&f->times, 10000, MESSAGES - slow);
+	tl_hist_record_n(&f->times, 1000000, slow);
+	tl_hist_record_n(&f->late, 300, MESSAGES - sent_late);
+	tl_hist_record_n(&f->late, by_ns, sent_late);
+	tl_hist_record_n(&f->gap, 500, MESSAGES - found_late);
+	tl_hist_record_n(&f->gap, by_ns, found_late);
+	return f;
+}
+
+static void quantiles_that_the_client_may_have_made_are_late(void)
+{
+	static const struct {
+		uint64_t sent_late, found_late, by_ns;
+		bool with_gap, late[TL_LATENCY_LEVELS];
+	} cases[] = {{0, 0, 0, true, {false}}, {4, 0, 1000000, true, {false}}, {5, 0, 1000000, true, {0, 0, 0, true}},
+		{5, 0, 240000, true, {false}}, {2, 3, 1000000, true, {0, 0, 0, true}}, {2, 3, 1000000, false, {false}},
+		{60, 0, 5000, true, {0, 0, true, false}}, {9000, 0, 5000, true, {true, true, true, false}}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+		struct figures *f = figures_of(20, cases[i].sent_late, cases[i].found_late, cases[i].by_ns);
+		tl_client_levels(&f->times, 0, &f->late, cases[i].with_gap ? &f->gap : NULL, f->levels);
+		for (size_t k = 0; k < TL_LATENCY_LEVELS; k++)
+			CU_ASSERT_EQUAL(f->levels[k].late, cases[i].late[k]);
+		free(f);
+	}
+}
+
+static void lost_messages_are_in_the_quantiles_of_the_json(void)
+{
+	struct figures *f = figures_of(0, 0, 0, 0);
+	struct tl_client_result result = believable();
+
+	tl_client_levels(&f->times, MESSAGES, &f->late, NULL, result.wire_levels);
+	json_t *json = tl_client_result_json(&result), *quantiles = json_object_get(json, "wire_rtt_quantiles");
+	const json_t *p50 = json_object_get(quantiles, "p50"), *p90 = json_object_get(quantiles, "p90");
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(p50, "with_loss_ns")), 10000);
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(p90, "ns")), 10000);
+	CU_ASSERT(json_is_null(json_object_get(p90, "with_loss_ns")));
+	CU_ASSERT(json_is_true(json_object_get(p90, "above_window")));
+	json_decref(json);
+	free(f);
+}
+
 static void faults_add_up(void)
 {
 	struct tl_client_result result = believable();
@@ -328,11 +409,14 @@ static void null_echo_is_taken_off_with_both_uncertainties(void)
 	json_t *null = tl_client_result_json(&cable);
 	tl_client_null_subtract(null, &result);
 	CU_ASSERT_TRUE(result.net.given);
-	CU_ASSERT_TRUE(is_near(result.net.p50_ns, 10000));
-	CU_ASSERT_TRUE(is_near(result.net.p50_ci95_ns, 50));
 	CU_ASSERT_TRUE(is_near(result.net.mean_ns, 10500));
 	CU_ASSERT_TRUE(is_near(result.net.mean_ci95_ns, 50));
 	CU_ASSERT_EQUAL(result.n_invalid, 0);
+	json_t *json = tl_client_result_json(&result), *net = json_object_get(json, "net_of_null_ns"), *value;
+	const char *key;
+	json_object_foreach (net, key, value)
+		CU_ASSERT(strncmp(key, "mean", 4) == 0 || json_is_string(value)); // no quantile is taken off another
+	json_decref(json);
 	json_decref(null);
 
 	cable.n_invalid = 1;
@@ -377,12 +461,12 @@ static void null_echo_of_a_sweep_serves_each_point(void)
 	struct tl_client_sweep sweep = {.axis = TL_CLIENT_AXIS_PAYLOAD, .n = 2, .at = {16, 64}};
 
 	cables[1].payload_bytes = result.payload_bytes = 64;
-	cables[1].wire_rtt.p50_ns = 6000;
+	cables[1].wire_rtt.mean_ns = 7000;
 	json_t *null = tl_client_sweep_json(&sweep, cables, 2);
 	const struct tl_client_cfg cfg = cfg_like(&cables[0]);
 	CU_ASSERT_EQUAL(tl_client_null_check(null, &cfg, &sweep, NULL), 0);
 	tl_client_null_subtract(null, &result);
-	CU_ASSERT_TRUE(is_near(result.net.p50_ns, 9000));
+	CU_ASSERT_TRUE(is_near(result.net.mean_ns, 9000));
 	sweep.at[1] = 128;
 	CU_ASSERT_EQUAL(tl_client_null_check(null, &cfg, &sweep, NULL), -EINVAL);
 	json_decref(null);
@@ -462,6 +546,12 @@ int main(void)
 		{"messages that were refused, or few, say nothing of a late sender",
 			messages_that_were_refused_or_few_say_nothing_of_a_late_sender},
 		{"each fault makes a result invalid by its name", each_fault_makes_a_result_invalid_by_its_name},
+		{"more messages lost than the limit make a result invalid",
+			lost_messages_beyond_the_limit_make_a_result_invalid},
+		{"quantiles that the client may have made itself are marked late",
+			quantiles_that_the_client_may_have_made_are_late},
+		{"a quantile among lost messages is null, and above the window",
+			lost_messages_are_in_the_quantiles_of_the_json},
 		{"faults add up", faults_add_up},
 		{"a null echo is taken off with both uncertainties", null_echo_is_taken_off_with_both_uncertainties},
 		{"a null echo measured otherwise is refused", null_echo_measured_otherwise_is_refused},
