@@ -87,6 +87,26 @@ static void cookie_opens(void)
 	stop(h);
 }
 
+// Its low bits carry the options, wherever the clock stands.
+static void cookie_stamp_is_not_ahead_of_the_clock(void)
+{
+	const struct tl_tcp_opts opts = {.recv_window_bytes = 1 << 20};
+
+	for (unsigned ticks = 0; ticks < 32; ticks += 3) {
+		struct app app = {.on_data = app_echo};
+		struct host *h = start_flooded(&app, &opts);
+		pass(h, (uint64_t)ticks << TL_TCP_STAMP_SHIFT);
+		give_stamped_syn(h, 0, PEERS, 0);
+		answer(h, next_sent(h));
+		CU_ASSERT_EQUAL_FATAL(app.opened, 1);
+		forget(h);
+		give(h, A | P, PEERS + 1, app.c->snd_una, 10);
+		CU_ASSERT(tl_seq_le(h->echo, h->sent[0].options.stamp));
+		app_free(&app);
+		stop(h);
+	}
+}
+
 static void cookie_without_stamps(void)
 {
 	struct app app = {0};
@@ -208,6 +228,8 @@ int main(void)
 		{"a flood of SYNs takes a bounded number of places and is answered all the same",
 			flood_takes_no_memory},
 		{"the ACK of a SYN cookie opens, with scale, SACK and timestamps", cookie_opens},
+		{"the timestamp of a SYN cookie is not ahead of the connection's clock",
+			cookie_stamp_is_not_ahead_of_the_clock},
 		{"without timestamps a SYN cookie brings the MSS and nothing else", cookie_without_stamps},
 		{"an ACK that forges a SYN cookie is refused", forged_cookies_are_refused},
 		{"a SYN cookie is good for a minute, not for two and a half", old_cookies_are_refused},
