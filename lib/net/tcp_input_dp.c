@@ -549,6 +549,7 @@ static void take_held(struct tl_tcp *c)
 static void fill_gap(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool fin)
 {
 	c->ack_now = true;
+	tl_tcp_dsack_held(c, seg->seq, seg->seq + seg->len);
 	take_text(c, seg->payload, seg->len, fin);
 	take_held(c);
 }
