@@ -452,20 +452,25 @@ static bool fin_acked(struct tl_tcp *c)
 	}
 }
 
-// False: go no further with this segment.
-static bool input_ack(struct tl_tcp *c, struct tl_tcp_seg *seg)
+// seq: where the segment began before it was trimmed. An ACK that cannot be leaves no timestamp behind: a forged one
+// far ahead would make all that the peer sends look old. False: go no further with this segment.
+static bool input_ack(struct tl_tcp *c, struct tl_tcp_seg *seg, uint32_t seq)
 {
 	if (c->state == TL_TCPS_SYN_RECEIVED) {
 		if (seg->ack != c->snd_max) {
 			tl_tcp_refuse(c->net, seg);
 			return false;
 		}
+		if (c->stamped)
+			remember_stamp(c, seg, seq);
 		return establish(c, seg);
 	}
 	if (tl_seq_lt(c->snd_max, seg->ack) || tl_seq_lt(seg->ack, c->snd_una - c->max_snd_wnd)) {
 		challenge(c); // RFC 5961, section 5.2
 		return false;
 	}
+	if (c->stamped)
+		remember_stamp(c, seg, seq);
 	bool advances = tl_seq_lt(c->snd_una, seg->ack);
 	if (advances) {
 		sample_rtt(c, seg);
@@ -544,6 +549,7 @@ static void take_held(struct tl_tcp *c)
 static void fill_gap(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool fin)
 {
 	c->ack_now = true;
+	tl_tcp_dsack_held(c, seg->seq, seg->seq + seg->len);
 	take_text(c, seg->payload, seg->len, fin);
 	take_held(c);
 }
@@ -609,9 +615,7 @@ static void input_synchronized(struct tl_tcp *c, struct tl_tcp_seg *seg)
 		return;
 	if (!trim(c, seg))
 		return;
-	if (c->stamped)
-		remember_stamp(c, seg, seq);
-	if ((seg->flags & TL_TCP_ACK) == 0 || !input_ack(c, seg))
+	if ((seg->flags & TL_TCP_ACK) == 0 || !input_ack(c, seg, seq))
 		return;
 	input_text(c, seg);
 	if (tl_tcp_alive(c))

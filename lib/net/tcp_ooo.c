@@ -56,11 +56,11 @@ void tl_tcp_ooo_hold(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	};
 	unsigned i = c->ooo_count;
 
+	tl_tcp_dsack_held(c, new.seq, new.seq + new.len);
 	while (i > 0 && tl_seq_lt(new.seq, c->ooo[i - 1].seq))
 		i--;
 	if (i > 0 && tl_seq_le(tl_tcp_held_end(&new), tl_tcp_held_end(&c->ooo[i - 1]))) { // nothing in it that we lack
 		c->ooo[i - 1].arrival = new.arrival;
-		tl_tcp_dsack(c, new.seq, new.seq + new.len);
 		return;
 	}
 	if (!make_room(c, new.seq)) {

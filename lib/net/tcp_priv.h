@@ -785,6 +785,9 @@ void tl_tcp_sack_skip(struct tl_tcp *c);
 uint32_t tl_tcp_sacked_bytes(const struct tl_tcp *c);
 // Bytes from..to-1 came twice.
 void tl_tcp_dsack(struct tl_tcp *c, uint32_t from, uint32_t to);
+// So did what is held of from..to-1: tell the first part of it without a gap (RFC 2883, section 4.2), unless another
+// D-SACK is due.
+void tl_tcp_dsack_held(struct tl_tcp *c, uint32_t from, uint32_t to);
 
 // ---- tcp_opts.c
 

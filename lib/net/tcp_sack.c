@@ -92,6 +92,19 @@ void tl_tcp_dsack(struct tl_tcp *c, uint32_t from, uint32_t to)
 	c->dsack_due = true;
 }
 
+void tl_tcp_dsack_held(struct tl_tcp *c, uint32_t from, uint32_t to)
+{
+	struct run run;
+
+	for (unsigned i = 0; i < c->ooo_count && !c->dsack_due;) {
+		i = read_run(c, i, &run);
+		uint32_t first = tl_seq_lt(from, run.range.from) ? run.range.from : from;
+		uint32_t end = tl_seq_lt(to, run.range.to) ? to : run.range.to;
+		if (tl_seq_lt(first, end))
+			tl_tcp_dsack(c, first, end);
+	}
+}
+
 // ---- the sender
 
 static bool is_known(const struct tl_tcp *c, const struct tl_tcp_range *range)

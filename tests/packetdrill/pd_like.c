@@ -123,6 +123,41 @@ size_t tl_pd_like_packet(uint8_t *packet, size_t len, enum tl_pd_like like)
 	return TL_IPV4_LEN + l4_len;
 }
 
+// Bytes of data, 0: none, or no TCP.
+static uint32_t data_len(const uint8_t *packet)
+{
+	const struct tl_ipv4_hdr *ip = (const struct tl_ipv4_hdr *)packet;
+	const struct tl_tcp_hdr *tcp = (const struct tl_tcp_hdr *)(ip + 1);
+
+	return ip->proto == TL_IPPROTO_TCP ? tl_be16(ip->total_len_be) - TL_IPV4_LEN - (tcp->data_off >> 4) * 4u : 0;
+}
+
+static bool continues(const struct tl_pd_like_sent *sent, const uint8_t *packet, uint64_t at_us)
+{
+	const struct tl_tcp_hdr *tcp = (const struct tl_tcp_hdr *)(packet + TL_IPV4_LEN);
+
+	return data_len(packet) > 0 && at_us == sent->at_us && tl_be32(tcp->seq_be) == sent->end;
+}
+
+void tl_pd_like_push(
+	struct tl_pd_like_sent *sent, uint8_t *packet, uint64_t at_us, const uint8_t *next, uint64_t next_at_us)
+{
+	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)packet;
+	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(ip + 1);
+	uint32_t len = data_len(packet), seq = tl_be32(tcp->seq_be);
+	bool more = continues(sent, packet, at_us);
+
+	if (ip->proto != TL_IPPROTO_TCP || (len == 0 && (tcp->flags & TL_TCP_SYN) == 0))
+		return;
+	if ((tcp->flags & TL_TCP_SYN) == 0 && tl_seq_lt(seq, sent->end)) // again
+		return;
+	*sent = (struct tl_pd_like_sent){at_us, seq + len + ((tcp->flags & TL_TCP_SYN) != 0)};
+	if (!more || (next != NULL && continues(sent, next, next_at_us)))
+		return;
+	tcp->flags |= TL_TCP_PSH;
+	fix_cksums(ip, tcp, tl_be16(ip->total_len_be) - TL_IPV4_LEN);
+}
+
 int tl_pd_like_rcvbuf(uint16_t mss, enum tl_pd_like like)
 {
 	if (like == TL_PD_LIKE_FREEBSD && mss != 0)

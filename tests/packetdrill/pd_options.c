@@ -38,7 +38,7 @@ static int set_mss(struct tl_pd_socket *s, uint32_t mss)
 {
 	uint32_t mtu = mss + TL_IPV4_LEN + TL_TCP_LEN;
 
-	if (mss < 88 || mss > 32767 || too_late(s) != 0 || tl_pd_stack_address(&s->host->stack, 0) != 0)
+	if (mss < 88 || mss > 32767 || s->tcp != NULL || tl_pd_stack_address(&s->host->stack, 0) != 0)
 		return -EINVAL;
 	struct tl_net *net = s->host->stack.net;
 	net->cfg.mtu = (uint16_t)tl_min_u32(net->cfg.mtu, mtu);
@@ -84,7 +84,10 @@ static int set_tcp_option(struct tl_pd_socket *s, int name, uint32_t number)
 {
 	switch (name) {
 	case TCP_NODELAY: // Nagle is always off
-		return number != 0 ? 0 : -ENOPROTOOPT;
+		if (number == 0)
+			return -ENOPROTOOPT;
+		tl_pd_socket_push(s);
+		return 0;
 	case TCP_KEEPIDLE:
 		s->idle_ns = number * TL_NS_PER_S;
 		set_keepalive(s, s->idle_ns);
@@ -97,7 +100,9 @@ static int set_tcp_option(struct tl_pd_socket *s, int name, uint32_t number)
 	case TCP_MAXSEG:
 		return set_mss(s, number);
 	case TCP_CORK:
-		tl_pd_socket_cork(s, number != 0);
+		s->corked = number != 0;
+		if (!s->corked)
+			tl_pd_socket_push(s);
 		return 0;
 	default:
 		return -ENOPROTOOPT;
@@ -150,9 +155,10 @@ static struct tcp_info info_of(const struct tl_tcp *c)
 		.tcpi_rcv_mss = c->mss,
 		.tcpi_options = (c->stamped ? TCPI_OPT_TIMESTAMPS : 0) | (c->sack ? TCPI_OPT_SACK : 0) |
 				(c->offer_scale ? TCPI_OPT_WSCALE : 0),
-		.tcpi_ca_state = c->backoff != 0  ? TCP_CA_Loss
-				 : c->in_recovery ? TCP_CA_Recovery
-						  : TCP_CA_Open,
+		.tcpi_ca_state = c->backoff != 0			? TCP_CA_Loss
+				 : c->in_recovery			? TCP_CA_Recovery
+				 : c->n_sacked != 0 || c->dup_acks != 0 ? TCP_CA_Disorder
+									: TCP_CA_Open,
 		.tcpi_advmss = tl_tcp_link_mss(c->net, c->key),
 		.tcpi_sacked = c->n_sacked != 0 ? tl_tcp_sacked_bytes(c) / c->mss : 0,
 		.tcpi_unacked = (c->snd_max - c->snd_una + c->mss - 1) / c->mss,

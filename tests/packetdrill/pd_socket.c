@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "pd_like.h"
 #include "pd_socket.h"
 #include "tcp_priv.h"
 
@@ -89,7 +90,7 @@ static void took_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t
 {
 	struct tl_pd_socket *s = ctx;
 
-	if (is_orphan(s) || s->read_shut)
+	if (is_orphan(s) || (s->read_shut && s->host->flags.like != TL_PD_LIKE_LINUX))
 		return;
 	s->data = realloc(s->data, s->len + len);
 	if (s->data == NULL)
@@ -181,10 +182,10 @@ struct tl_pd_socket *tl_pd_socket_find(struct tl_pd_host *host, int fd)
 	return NULL;
 }
 
-// The application goes; the connection may take its time.
+// The application goes; the connection may take its time, unless data is lost (RFC 9293, section 3.6.1, SHLD-3).
 static void let_go(struct tl_pd_socket *s)
 {
-	bool reset = s->reset_on_close;
+	bool reset = s->reset_on_close || s->len > 0;
 
 	s->fd = -1;
 	s->write_shut = true;
@@ -372,10 +373,9 @@ ssize_t tl_pd_socket_write(struct tl_pd_socket *s, const void *buf, size_t len)
 	return rc != 0 ? rc : (ssize_t)n;
 }
 
-void tl_pd_socket_cork(struct tl_pd_socket *s, bool corked)
+void tl_pd_socket_push(struct tl_pd_socket *s)
 {
-	s->corked = corked;
-	if (!corked && s->tcp != NULL)
+	if (s->tcp != NULL)
 		(void)send_held(s, s->n_held);
 }
 

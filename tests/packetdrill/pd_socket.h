@@ -55,7 +55,7 @@ int tl_pd_socket_connect(struct tl_pd_socket *s, const struct sockaddr *addr, so
 int tl_pd_socket_connected(struct tl_pd_socket *s); // what became of it
 ssize_t tl_pd_socket_read(struct tl_pd_socket *s, void *buf, size_t len, bool peek);
 ssize_t tl_pd_socket_write(struct tl_pd_socket *s, const void *buf, size_t len); // some of it, perhaps
-void tl_pd_socket_cork(struct tl_pd_socket *s, bool corked); // what is less than a segment waits, or goes
+void tl_pd_socket_push(struct tl_pd_socket *s); // what is less than a segment and waits goes
 int tl_pd_socket_ioctl(const struct tl_pd_socket *s, unsigned long request, int *out);
 int tl_pd_socket_shutdown(struct tl_pd_socket *s, int how);
 int tl_pd_socket_close(struct tl_pd_socket *s);

@@ -111,8 +111,13 @@ struct tl_pd_packet *tl_pd_stack_take(struct tl_pd_stack *stack)
 {
 	struct tl_pd_packet *packet = STAILQ_FIRST(&stack->sent);
 
-	if (packet != NULL)
-		STAILQ_REMOVE_HEAD(&stack->sent, link);
+	if (packet == NULL)
+		return NULL;
+	STAILQ_REMOVE_HEAD(&stack->sent, link);
+	const struct tl_pd_packet *next = STAILQ_FIRST(&stack->sent);
+	if (stack->flags->like == TL_PD_LIKE_LINUX)
+		tl_pd_like_push(&stack->like, packet->bytes, packet->at_us, next != NULL ? next->bytes : NULL,
+			next != NULL ? next->at_us : 0);
 	return packet;
 }
 

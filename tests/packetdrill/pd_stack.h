@@ -15,6 +15,7 @@
 #include <tl_port.h>
 
 #include "pd_flags.h"
+#include "pd_like.h"
 
 struct tl_pd_packet {
 	STAILQ_ENTRY(tl_pd_packet) link;
@@ -32,6 +33,7 @@ struct tl_pd_stack {
 	uint64_t now_us;   // since 1970, as far as packetdrill knows
 	uint32_t asked_be; // ARP asks for this address; 0: for none
 	STAILQ_HEAD(, tl_pd_packet) sent;
+	struct tl_pd_like_sent like; // of those taken
 };
 
 // Starts EAL. flags are borrowed for life. Exits 1 when the environment lacks something.

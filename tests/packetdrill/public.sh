@@ -4,6 +4,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${TL_BUILD:-$here/../../build}
+reasons=$here/public.tsv
 packetdrill=${PACKETDRILL:-$(command -v packetdrill || true)}
 
 usage() {
@@ -11,8 +12,8 @@ usage() {
 		usage: tests/packetdrill/public.sh [--list] CHECKOUT
 		CHECKOUT is a working tree of google/packetdrill or of freebsd-net/tcp-testsuite. Its scripts are run unchanged, in
 		a network and mount namespace of their own, where the commands that they give the kernel (sysctl, ip, tc) do
-		nothing. Prints a row per directory: passed, differs, not applicable. --list prints a line per script instead, with
-		the reason.
+		nothing. Prints tables by directory and by reason: passed, differs on purpose, not applicable. --list prints a line
+		per script first. public.tsv has the reasons. Exit 1: a script differs and has none.
 		Needs root, packetdrill (\$PACKETDRILL or on the PATH) and a build with -Dpacketdrill=true (\$TL_BUILD).
 	END
 }
@@ -22,40 +23,14 @@ die() {
 	exit 2
 }
 
-# What a script wants that is no part of the stack, first match: a regular expression of its path, or of its text.
-not_applicable() {
-	local path=$1 where what pattern
-	while IFS=$'\t' read -r where pattern what; do
-		case $where in
-		path) [[ $path =~ $pattern ]] || continue ;;
-		text) grep -v '^[[:space:]]*//' "$path" | grep -qE "$pattern" || continue ;;
-		esac
-		echo "$what"
+# explain WHERE TEXT: class and reason of the first row of public.tsv whose pattern TEXT has.
+explain() {
+	local class where pattern reason
+	while IFS=$'\t' read -r class where pattern reason; do
+		[[ $where == "$1" && $2 =~ $pattern ]] || continue
+		printf '%s\t%s\n' "$class" "$reason"
 		return 0
-	done <<-'TABLE'
-		path	ipv6|-v6\.pkt|v4-mapped	IPv6: the library speaks IPv4
-		path	fast-?open	TCP Fast Open
-		path	/cubic/|-cubic	CUBIC
-		path	tcp-over-udp	TCP over UDP
-		path	zerocopy|/splice/|/sendfile/|/epoll/	a call of the kernel's: zerocopy, splice, sendfile, epoll
-		path	/timestamping/|/inq/	socket timestamps, TCP_INQ
-		path	/md5/	TCP MD5
-		path	/gro/	GRO
-		path	mtu_probe	MTU probing by segments
-		path	notsent_lowat	TCP_NOTSENT_LOWAT
-		path	syscall_bad_arg	how the kernel checks arguments
-		text	tcp_fastopen|TCP_FASTOPEN|MSG_FASTOPEN|FO [0-9a-fT]	TCP Fast Open
-		text	udp_encaps|UDP_ENCAPS	TCP over UDP
-		text	TCPI_[A-Z]	FreeBSD's TCP_INFO
-		text	(mtu|MTU) ?[= ](72|9000|65535)|mtu (72|9000|65535)	another MTU of the interface
-		text	md5|MD5	TCP MD5
-		text	sockstat|netstat|/proc/net/tcp|\bss -	asks the kernel for its connections
-		text	congestion_control=|TCP_CONGESTION|RACK_|FUNCTION_BLK	another congestion control
-		text	SEW|S\.E| \[ect|ecn=[13]|SE\.|ECN	ECN
-		text	IP_TOS|IP_TTL|IP_MTU_DISCOVER|TCP_NOOPT|KEEPINIT|TCP_KEEPCNT|TCP_KEEPINTVL	a socket option that the stack has no counterpart of
-		text	epoll_create|splice\(|sendfile\(	a call of the kernel's: zerocopy, splice, sendfile, epoll
-		text	tcpi_(busy_time|rwnd_limited|sndbuf_limited|last_data|delivered|reord|probes)	accounts of Linux' TCP_INFO
-	TABLE
+	done <"$reasons"
 	return 1
 }
 
@@ -75,32 +50,42 @@ make_stubs() {
 	chmod +x "$tmp"/bin/* "$tmp"/common/*
 }
 
-# run_script FILE: prints pass, or "differs", a tab and what packetdrill says.
+# run_script FILE: prints passed, or what packetdrill says.
 run_script() {
 	local out
 	if out=$(cd "$(dirname "$1")" && PATH=$tmp/bin:$PATH LD_PRELOAD=$preload timeout -k 2 30 "$packetdrill" \
 		--ip_version=ipv4 --so_filename="$library" --so_flags="$flags" "$(basename "$1")" 2>&1); then
-		echo pass
+		echo passed
 	else
-		printf 'differs\t%s\n' "$(tail -n 2 <<<"$out" | tr -s '\n\t ' '   ')"
+		tail -n 2 <<<"${out:-no word: killed, or out of time}" | tr -s '\n\t ' '   '
 	fi
 }
 
+# A line: file, class, reason, packetdrill's words.
 judge() {
-	local file=${1#./} reason
-	if reason=$(not_applicable "$1"); then
-		printf '%s\tn/a\t%s\n' "$file" "$reason"
-	else
-		printf '%s\t%s\n' "$file" "$(run_script "$1")"
+	local file=${1#./} said='' row
+	row=$(explain path "$1" || explain text "$(grep -v '^[[:space:]]*//' "$1")") || said=$(run_script "$1")
+	if [[ $said == passed ]]; then
+		row=$'passed\t' said=''
+	elif [[ -n $said ]]; then
+		row=$(explain said "$file: $said") || row=$'unexplained\t'
 	fi
+	printf '%s\t%s\t%s\n' "$file" "$row" "$said"
 }
 
-# The rows of the table, from lines FILE, outcome, reason.
-count() {
-	awk -F '\t' '{ dir = $1; sub("/[^/]*$", "", dir); seen[dir]; n[dir, $2]++; all[$2]++ }
+# Tables by directory and by reason, from lines of judge. Fails if there are none, or a difference is unexplained.
+report() {
+	awk -F '\t' '{ dir = $1; sub("/?[^/]*$", "", dir); seen[dir]; n[dir, $2]++; all[$2]++ }
+		$3 != "" { why[$2 "\t" $3]++ }
+		$2 == "unexplained" { unexplained = unexplained "unexplained: " $1 ": " $4 "\n" }
 		END { printf "%-44s %7s %7s %7s\n", "directory", "passed", "differs", "n/a"
-			for (d in seen) printf "%-44s %7d %7d %7d\n", d, n[d, "pass"], n[d, "differs"], n[d, "n/a"] | "sort"
-			close("sort"); printf "%-44s %7d %7d %7d\n", "all", all["pass"], all["differs"], all["n/a"] }'
+			for (d in seen) printf "%-44s %7d %7d %7d\n", d, n[d, "passed"], n[d, "differs"], n[d, "n/a"] | "sort"
+			close("sort"); print ""
+			for (w in why) { split(w, part, "\t"); printf "%-7s %5d  %s\n", part[1], why[w], part[2] | "sort -k1,1 -k2,2nr" }
+			close("sort -k1,1 -k2,2nr")
+			printf "\n%s%d scripts: %d passed, %d differ on purpose, %d not applicable, %d unexplained\n", unexplained, NR,
+				all["passed"], all["differs"], all["n/a"], all["unexplained"]
+			exit NR == 0 || all["unexplained"] > 0 }'
 }
 
 list=false
@@ -128,11 +113,8 @@ else
 	cd "$checkout"
 	flags=window_bytes=2097152,like=2
 fi
-export -f judge not_applicable run_script
-export tmp preload packetdrill library flags
-find . -name '*.pkt' -print0 | sort -z | xargs -0 -n 1 -P "$(nproc)" bash -c 'judge "$1"' judge | sort >"$tmp/outcomes"
-if $list; then
-	cat "$tmp/outcomes"
-else
-	count <"$tmp/outcomes"
-fi
+export -f judge explain run_script
+export tmp preload packetdrill library flags reasons
+find . -name '*.pkt' -print0 | sort -z | xargs -0 -r -n 1 -P "$(nproc)" bash -c 'judge "$1"' judge | sort >"$tmp/outcomes"
+! $list || cat "$tmp/outcomes"
+report <"$tmp/outcomes"

@@ -1323,7 +1323,7 @@ static void sack_blocks_come_by_recency(void)
 	SACKS(h, {300, 350}, {400, 450}, {500, 550});
 	CU_ASSERT(has_stream(&app, 250));
 	give(h, A, PEERS + 1 + 250, OURS + 1, 300);
-	CU_ASSERT_EQUAL(next_sent(h)->options_len, 0);
+	SACKS(h, {300, 350}); // none waits any more, but three came twice
 	CU_ASSERT(has_stream(&app, 550));
 	SILENT(h);
 	app_free(&app);

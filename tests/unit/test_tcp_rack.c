@@ -354,6 +354,39 @@ static void twice_is_told(void)
 	stop(h);
 }
 
+// RFC 2883, section 4.2: of several parts that came twice the first, as far as it reaches.
+static void twice_in_part_is_told(void)
+{
+	struct host *h = start();
+	struct app app = {0};
+
+	accept_with_sack(h, &app);
+	give(h, A, PEERS + 1 + 200, OURS + 1, 100);
+	SACKS(h, {200, 300});
+	give(h, A, PEERS + 1 + 400, OURS + 1, 100);
+	SACKS(h, {400, 500}, {200, 300});
+	give(h, A, PEERS + 1 + 350, OURS + 1, 100); // the end of it
+	SACKS(h, {400, 450}, {350, 500}, {200, 300});
+	give(h, A, PEERS + 1 + 250, OURS + 1, 150); // at both ends
+	SACKS(h, {250, 300}, {200, 500});
+	give(h, A, PEERS + 1 + 150, OURS + 1, 400); // over what came in parts
+	SACKS(h, {200, 500}, {150, 550});
+	give(h, A, PEERS + 1, OURS + 1, 160); // in order
+	SACKS(h, {150, 160});
+	CU_ASSERT_EQUAL(h->sent[h->n_sent - 1].ack, PEERS + 1 + 550);
+	give(h, A, PEERS + 1 + 600, OURS + 1, 50);
+	SACKS(h, {600, 650});
+	give(h, A, PEERS + 1 + 540, OURS + 1, 100); // before and behind what is in order
+	SACKS(h, {540, 550});
+	for (int i = 0; i < 2; i++) { // a FIN has no bytes
+		give(h, A | F, PEERS + 1 + 700, OURS + 1, 0);
+		SACKS(h, {700, 701});
+	}
+	CU_ASSERT(has_stream(&app, 650));
+	app_free(&app);
+	stop(h);
+}
+
 static void twice_makes_patient(void)
 {
 	struct app app = {0};
@@ -431,6 +464,7 @@ int main(void)
 		{"without SACK there is no probe", no_probe_without_sack},
 		{"a FIN at the tail is probed with the data before it", fin_is_probed},
 		{"what comes twice is told by D-SACK, once", twice_is_told},
+		{"of a segment that came twice in part D-SACK tells the first such part", twice_in_part_is_told},
 		{"the reordering window is no longer than a round trip", patience_ends_after_a_round_trip},
 		{"a D-SACK that is due takes no option from a SYN-ACK", syn_ack_keeps_its_options},
 		{"a D-SACK makes more patient, once in a round trip", twice_makes_patient},

@@ -226,6 +226,26 @@ static void old_segments_are_refused(void)
 	stop(h);
 }
 
+// RFC 5961, section 5.2: what is dropped for its ACK leaves no trace, or a forged timestamp would shut the peer out.
+static void refused_acks_leave_no_stamp(void)
+{
+	struct app app = {0};
+	struct host *h = start_stamped(&app, NULL);
+
+	h->stamp = STAMP + 1000000;
+	give(h, A, PEERS + 1, OURS + 2, 10); // of what was never sent
+	SENDS(h, A, OURS + 1, PEERS + 1, 0);
+	CU_ASSERT_EQUAL(h->sent[h->n_sent - 1].options.echo, STAMP);
+	give(h, 0, PEERS + 1, 0, 10);
+	SILENT(h);
+	h->stamp = STAMP + 1;
+	give(h, A, PEERS + 1, OURS + 1, 10);
+	CU_ASSERT_EQUAL(next_sent(h)->options.echo, STAMP + 1);
+	CU_ASSERT(has_stream(&app, 10));
+	app_free(&app);
+	stop(h);
+}
+
 static void old_rst_counts(void)
 {
 	struct app app = {0};
@@ -374,6 +394,7 @@ int main(void)
 			early_stamps_are_not_echoed},
 		{"an ACK for several segments echoes the first", delayed_acks_echo_the_first},
 		{"a segment with an old timestamp is refused and answered (PAWS)", old_segments_are_refused},
+		{"a segment that is dropped for its ACK leaves no timestamp", refused_acks_leave_no_stamp},
 		{"an RST needs no good timestamp", old_rst_counts},
 		{"after 24 silent days no timestamp is too old", idle_for_24_days},
 		{"a segment without the timestamps agreed on is dropped without a word", missing_stamps_are_refused},
