@@ -52,7 +52,7 @@ static void *index_main(void *arg)
 	struct tl_writer *writer = arg;
 	struct tl_writer_index *index = &writer->index;
 
-	tl_guard_thread(TL_GUARD_FILES);
+	tl_guard_thread(TL_GUARD_FILES, "tl-index");
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	pthread_mutex_lock(&index->lock);
 	for (;;) {
@@ -179,12 +179,7 @@ int tl_writer_index_init(struct tl_writer *writer)
 
 int tl_writer_index_start(struct tl_writer *writer)
 {
-	if (!writer->cfg.index)
-		return 0;
-	int rc = -pthread_create(&writer->index.thread, NULL, index_main, writer);
-	if (rc == 0)
-		pthread_setname_np(writer->index.thread, "tl-index");
-	return rc;
+	return writer->cfg.index ? -pthread_create(&writer->index.thread, NULL, index_main, writer) : 0;
 }
 
 void tl_writer_index_stop(struct tl_writer *writer)
