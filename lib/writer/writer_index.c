@@ -144,7 +144,7 @@ void tl_writer_index_finish(struct tl_writer *writer, struct tl_writer_file *fil
 	pthread_mutex_unlock(&index->lock);
 	if (!keep || file->at == NULL)
 		return;
-	tl_index_remove(file->at);
+	(void)tl_index_remove(file->at);
 	if (rows->lost || rows->outdated)
 		tl_warn("%.300s: has no index: %s; `tapline extract --reindex` makes it", file->at,
 			rows->lost ? "it came too fast" : "what the disk lost was cut off");
@@ -154,6 +154,12 @@ void tl_writer_index_finish(struct tl_writer *writer, struct tl_writer_file *fil
 	if (rc != 0)
 		tl_warn("%.300s" TL_INDEX_SUFFIX ": cannot write the index: %s; `tapline extract` does without it",
 			file->at, strerror(-rc));
+}
+
+void tl_writer_index_remove(const char *recording)
+{
+	if (!tl_index_remove(recording))
+		tl_warn("%.300s" TL_INDEX_SUFFIX ": does not say that it is an index, and stays", recording);
 }
 
 // ---- its life
