@@ -11,6 +11,8 @@
 #include <tl_eal.h>
 #include <tl_log.h>
 
+#include "latency_files.h"
+
 static int start_eal(struct tl_appliance *a, struct tl_err *err)
 {
 	const struct tl_config_eal *cfg = &a->config->eal;
@@ -470,6 +472,8 @@ int tl_appliance_create(const struct tl_config *config, const struct tl_applianc
 		rc = make_hosts(a, err);
 	if (rc == 0 && config->process.user != NULL) // the recordings belong to this user
 		rc = tl_guard_become(config->process.user, err);
+	if (rc == 0 && opts->latency_dir != NULL)
+		rc = tl_latency_files_may_write(opts->latency_dir, config, err);
 	if (rc == 0)
 		rc = make_captures(a, err);
 	if (rc == 0)

@@ -12,6 +12,7 @@
 
 #include <tl_ctl.h>
 #include <tl_err.h>
+#include <tl_json.h>
 #include <tl_log.h>
 
 #include "bench_rig.h"
@@ -93,7 +94,9 @@ static int start_appliance(
 	json_t *config = configuration(bench, variant);
 
 	snprintf(path, sizeof(path), "%s/config.json", bench->rig.dir);
-	int rc = config != NULL && json_dump_file(config, path, 0) == 0 ? 0 : -EIO;
+	int rc = tl_json_check(config);
+	if (rc == 0 && json_dump_file(config, path, 0) != 0)
+		rc = -EIO;
 	json_decref(config);
 	if (rc != 0)
 		return tl_fail(err, rc, "cannot write %s", path);

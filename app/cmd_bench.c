@@ -112,7 +112,7 @@ static int print(const struct options *o, const struct tl_latency *residence, co
 	if (o->json) {
 		json_t *json = json_pack("{s:o, s:o}", "residence", tl_latency_json(residence), "round_trip",
 			tl_latency_json(round_trip));
-		int rc = json != NULL ? tl_latency_json_print(json, stdout) : -ENOMEM;
+		int rc = tl_latency_json_print(json, stdout);
 		json_decref(json);
 		return rc;
 	}

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <tl_client.h>
+#include <tl_json.h>
 #include <tl_log.h>
 #include <tl_units.h>
 
@@ -84,10 +85,10 @@ static json_t *to_json(const struct tl_client_args *args, const struct measured 
 static int show_json(const struct tl_client_args *args, const struct measured *m)
 {
 	json_t *json = to_json(args, m);
-	int ret = json == NULL ? -ENOMEM : 0;
 
-	if (ret == 0 && m->port != NULL && tl_app_client_port_json(m->port, json) != 0)
-		ret = -ENOMEM;
+	if (json != NULL && m->port != NULL)
+		(void)tl_app_client_port_json(m->port, json);
+	int ret = tl_json_check(json);
 	if (ret == 0 && json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0)
 		ret = -EIO;
 

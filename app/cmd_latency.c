@@ -229,7 +229,7 @@ static int print(const struct options *o, const struct tl_latency *report, struc
 
 	if (o->json) {
 		json_t *json = tl_latency_json(report);
-		rc = json != NULL ? tl_latency_json_print(json, out) : -ENOMEM;
+		rc = tl_latency_json_print(json, out);
 		json_decref(json);
 	} else {
 		rc = tl_latency_text(report, out);

@@ -98,20 +98,20 @@ static void print_status(json_t *status)
 
 static int show(const char *answer, bool as_json)
 {
-	if (as_json) {
-		fputs(answer, stdout);
-		fputc('\n', stdout);
-		return TL_EXIT_OK;
-	}
 	json_error_t why;
 	json_t *status = json_loads(answer, 0, &why);
-	if (status == NULL) {
+	const char *error = json_string_value(json_object_get(status, "error"));
+
+	if (status == NULL)
 		tl_error("the appliance's answer is not JSON (%s): is it a tapline of another version?", why.text);
-		return TL_EXIT_FAILED;
-	}
-	print_status(status);
+	else if (error != NULL)
+		tl_error("the appliance has no status to give: %s", error);
+	else if (as_json)
+		printf("%s\n", answer);
+	else
+		print_status(status);
 	json_decref(status);
-	return TL_EXIT_OK;
+	return status != NULL && error == NULL ? TL_EXIT_OK : TL_EXIT_FAILED;
 }
 
 int tl_cmd_status(int argc, char **argv)

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include <tl_json.h>
 #include <tl_log.h>
 #include <tl_report.h>
 #include <tl_units.h>
@@ -118,15 +119,15 @@ char *tl_appliance_answer(void *appliance, const struct tl_ctl_request *request)
 {
 	struct tl_appliance *a = appliance;
 	const struct verb *verb = find_verb(request->verb);
-	json_t *json = NULL;
+	json_t *json;
 
 	if (verb != NULL)
 		json = operate(a, verb, request);
 	else if (strcmp(request->verb, "status") == 0 && request->name == NULL)
 		json = status(a);
-	if (json == NULL)
-		return NULL;
-	char *text = json_dumps(json, JSON_INDENT(2));
+	else
+		json = refusal("unknown", "command");
+	char *text = tl_json_text(json, JSON_INDENT(2));
 	json_decref(json);
 	return text;
 }

@@ -72,7 +72,7 @@ static int show(const struct call *call, const struct tl_latency_comparison *com
 {
 	if (call->json) {
 		json_t *json = tl_latency_comparison_json(comparison);
-		int rc = json != NULL ? tl_latency_json_print(json, stdout) : -1;
+		int rc = tl_latency_json_print(json, stdout);
 		json_decref(json);
 		if (rc != 0)
 			return tl_fail(err, -1, "cannot print the comparison");

@@ -29,27 +29,62 @@ int tl_latency_files_prepare(const char *dir, const char *user, struct tl_err *e
 	}
 	if (stat(dir, &what) != 0 || !S_ISDIR(what.st_mode))
 		return tl_fail(err, -ENOTDIR, "--latency %s: is no directory", dir);
-	if (access(dir, W_OK | X_OK) != 0)
-		return tl_fail(err, -errno, "--latency %s: no file can be made there: %s", dir, strerror(errno));
 	return 0;
+}
+
+struct paths {
+	char json[PATH], csv[PATH], hgrm[PATH], html[PATH];
+};
+
+// Points into paths.
+static struct tl_latency_files files_of(const char *dir, const char *name, const char *suffix, struct paths *paths)
+{
+	snprintf(paths->json, PATH, "%s/%s%s.json", dir, name, suffix);
+	snprintf(paths->csv, PATH, "%s/%s%s.csv", dir, name, suffix);
+	snprintf(paths->hgrm, PATH, "%s/%s%s.hgrm", dir, name, suffix);
+	snprintf(paths->html, PATH, "%s/%s%s.html", dir, name, suffix);
+	return (struct tl_latency_files){
+		.json = paths->json, .csv = paths->csv, .hgrm = paths->hgrm, .html = paths->html};
+}
+
+static int check(const char *dir, const char *name, const char *suffix, struct tl_err *err)
+{
+	struct paths paths;
+	struct tl_latency_files files = files_of(dir, name, suffix, &paths);
+
+	return tl_latency_files_check(&files, err);
+}
+
+int tl_latency_files_may_write(const char *dir, const struct tl_config *config, struct tl_err *err)
+{
+	struct tl_err why;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < config->n_echoes && rc == 0; i++)
+		rc = check(dir, config->echoes[i].name, "", &why);
+	for (uint32_t i = 0; i < config->n_ports && rc == 0; i++)
+		if (config->ports[i].ptp && (rc = check(dir, config->ports[i].name, "-probes", &why)) == 0)
+			rc = check(dir, config->ports[i].name, "-replies", &why);
+	if (rc == 0)
+		return 0;
+	if (config->process.user == NULL)
+		return tl_fail(err, rc, "--latency: %s: name another directory", why.text);
+	return tl_fail(err, rc, "--latency: %s: give %s and its files to %s, or name a directory that is not there yet",
+		why.text, dir, config->process.user);
 }
 
 // Takes the report over.
 static int write_report(
 	const char *dir, const char *name, const char *suffix, struct tl_latency *report, struct tl_err *err)
 {
-	char json[PATH], csv[PATH], hgrm[PATH], html[PATH];
+	struct paths paths;
+	struct tl_latency_files files = files_of(dir, name, suffix, &paths);
 
 	if (report == NULL)
 		return tl_fail(err, -ENOMEM, "no memory for the latency report of %s", name);
-	snprintf(json, sizeof(json), "%s/%s%s.json", dir, name, suffix);
-	snprintf(csv, sizeof(csv), "%s/%s%s.csv", dir, name, suffix);
-	snprintf(hgrm, sizeof(hgrm), "%s/%s%s.hgrm", dir, name, suffix);
-	snprintf(html, sizeof(html), "%s/%s%s.html", dir, name, suffix);
-	int rc = tl_latency_save(report,
-		&(struct tl_latency_files){
-			.json = json, .csv = report->n_samples != 0 ? csv : NULL, .hgrm = hgrm, .html = html},
-		err);
+	if (report->n_samples == 0)
+		files.csv = NULL;
+	int rc = tl_latency_save(report, &files, err);
 	tl_latency_destroy(report);
 	return rc;
 }

@@ -6,10 +6,12 @@
 
 #include <tl_base.h>
 #include <tl_client.h>
+#include <tl_json.h>
 
 #include "app.h"
 #include "dump.h"
 #include "extcap.h"
+#include "results.h"
 
 static const struct {
 	const struct tl_command *command;
@@ -46,13 +48,12 @@ static int dump_options(void)
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(commands); i++)
 		json_array_append_new(list, tl_dump_command(commands[i].command));
-	int rc = json_dumpf(list, stdout, JSON_INDENT(1));
-	json_decref(list);
-	return rc == 0 && fflush(stdout) == 0 ? TL_EXIT_OK : TL_EXIT_FAILED;
+	return tl_results_json(list, stdout) == 0 ? TL_EXIT_OK : TL_EXIT_FAILED;
 }
 
 int main(int argc, char **argv)
 {
+	tl_json_init();
 	if (argc < 2) {
 		print_usage(stderr);
 		return TL_EXIT_USAGE;

@@ -4,27 +4,28 @@
 #include "results.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include <tl_json.h>
 #include <tl_log.h>
 
 static int fail(int code)
 {
-	tl_error("cannot print the results: %s", strerror(code));
+	tl_error("cannot print the results: %s",
+		code == ENOMEM ? "the report is incomplete: no memory" : strerror(code));
 	return -code;
 }
 
 int tl_results_json(json_t *value, FILE *out)
 {
-	if (value == NULL)
-		return fail(ENOMEM);
-	errno = EIO; // where jansson does not say why
-	int rc = json_dumpf(value, out, JSON_INDENT(2));
-	int code = errno;
+	char *text = tl_json_text(value, JSON_INDENT(2)); // all of it, or nothing is printed
+
 	json_decref(value);
-	if (rc != 0)
-		return fail(code);
-	fputc('\n', out);
+	if (text == NULL)
+		return fail(ENOMEM);
+	fprintf(out, "%s\n", text);
+	free(text);
 	return tl_results_flush(out);
 }
 

@@ -9,8 +9,8 @@
 
 #include <jansson.h>
 
-// Prints value, which is taken over (NULL: there was no memory for it), and a newline. Returns 0, or -errno after a
-// line of log.
+// Prints value, which is taken over, and a newline; nothing if it is NULL or lacks a part (tl_json_check()). Returns 0,
+// or -errno after a line of log.
 int tl_results_json(json_t *value, FILE *out);
 
 // Hands over to the kernel what has been printed. Returns 0, or -errno after a line of log.

@@ -149,7 +149,8 @@ void tl_ctl_serve_client(const struct tl_ctl *ctl, int fd)
 	if (!read_command(fd, line, sizeof(line), deadline_ms) || !make_request(ctl, fd, line, &request))
 		return;
 	char *answer = ctl->answer(ctl->ctx, &request);
-	send_all(fd, answer != NULL ? answer : "{\"ok\": false, \"error\": \"unknown command\"}\n", deadline_ms);
+	send_all(
+		fd, answer != NULL ? answer : "{\"ok\": false, \"error\": \"no memory for an answer\"}\n", deadline_ms);
 	free(answer);
 }
 

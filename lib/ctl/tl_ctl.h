@@ -25,7 +25,7 @@ struct tl_ctl_request {
 	bool may_operate; // root, the appliance's own user, or a member of the operators' group
 };
 
-// Answers a command: returns malloc'd text that ctl frees, or NULL for an unknown command.
+// Answers a command: returns malloc'd text that ctl frees, or NULL when there is no memory for it.
 typedef char *tl_ctl_answer_fn(void *ctx, const struct tl_ctl_request *request);
 
 struct tl_ctl_cfg {

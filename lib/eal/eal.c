@@ -13,6 +13,7 @@
 
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_log.h>
 
 #include <tl_err.h>
 
@@ -102,7 +103,8 @@ static int refuse(const struct tl_eal_cfg *cfg, int rc, struct tl_err *err)
 		cfg->memory_mb, strerror(-rc), cfg->memory_mb / 2 + 16);
 }
 
-// Hugepages come as files in memory: a limit on the files of this process is not meant for them.
+// Starts DPDK, its log on stderr alone: its way to syslog makes sockets, later and in any thread, which seccomp answers
+// by ending the process. Hugepages come as files in memory: a limit on the files of this process is not meant for them.
 static int start_unlimited(struct tl_eal *eal)
 {
 	struct rlimit limit, raised;
@@ -111,6 +113,7 @@ static int start_unlimited(struct tl_eal *eal)
 	raised = (struct rlimit){.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
 	if (limited)
 		setrlimit(RLIMIT_FSIZE, &raised);
+	rte_openlog_stream(stderr);
 	int rc = rte_eal_init(eal->n, eal->v);
 	if (limited)
 		setrlimit(RLIMIT_FSIZE, &limit);

@@ -98,8 +98,10 @@ int tl_guard_become(const char *name, struct tl_err *err)
 
 void tl_guard_prepare(void)
 {
-	(void)mallopt(M_ARENA_MAX,
-		1); // a thread that shrinks an arena of its own, or makes one, opens files of /proc and /sys
+	// A thread that makes an arena of its own, or shrinks it, opens files of /proc and /sys.
+	(void)mallopt(M_ARENA_MAX, 1);
+	tzset();				 // names of files have the local time
+	(void)dlopen("libgcc_s.so.1", RTLD_NOW); // pthread_cancel(), which DPDK calls at its end, loads it
 }
 
 static int restrict_thread(void *rules)
@@ -150,19 +152,12 @@ static int drop_writing(const struct tl_guard_cfg *cfg)
 	return rc;
 }
 
-static void load_what_comes_later(void)
-{
-	tzset();				 // names of files have the local time
-	(void)dlopen("libgcc_s.so.1", RTLD_NOW); // pthread_cancel(), which DPDK calls at its end, loads it
-}
-
 int tl_guard_enter(const struct tl_guard_cfg *cfg, struct tl_guard_state *out, struct tl_err *err)
 {
 	const struct passwd *user = getpwuid(geteuid());
 
 	out->on = true;
 	snprintf(out->user, sizeof(out->user), "%s", user != NULL ? user->pw_name : "?");
-	load_what_comes_later();
 	int rc = drop_writing(cfg);
 	if (rc != 0)
 		return tl_fail(err, rc, "cannot give up capabilities (%s)", strerror(-rc));
@@ -205,8 +200,10 @@ int tl_guard_drop(const struct tl_guard_cfg *cfg, struct tl_guard_state *out, st
 	return rc;
 }
 
-void tl_guard_thread(enum tl_guard_class class)
+void tl_guard_thread(enum tl_guard_class class, const char *name)
 {
+	if (name != NULL)
+		(void)prctl(PR_SET_NAME, name);
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
 		return;
 	if (keep_only(writing, class == TL_GUARD_FILES ? TL_ARRAY_LEN(writing) : 0) != 0 ||

@@ -29,7 +29,7 @@ struct rules { // struct landlock_ruleset_attr of version 4
 	uint64_t files, net;
 };
 
-// Read without writing, for counters and topology; the names of own threads are written. Not every host has all.
+// Read without writing, for counters and topology; DPDK writes the names of its threads. Not every host has all.
 static const struct {
 	const char *path;
 	uint64_t rights;

@@ -5,6 +5,7 @@
 #include "guard_priv.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -64,9 +65,9 @@ static const int *const never = CALLS(S(execve), S(execveat), S(ptrace), S(proce
 	S(setresgid), S(setreuid), S(setregid), S(setgroups), S(fork), S(vfork));
 
 // Files and new sockets: no thread that needs none.
-static const int *const no_files =
-	CALLS(S(open), S(openat), S(openat2), S(creat), S(rename), S(renameat), S(renameat2), S(link), S(linkat),
-		S(symlink), S(symlinkat), S(unlink), S(unlinkat), S(io_uring_setup), S(socket), S(connect), S(bpf));
+static const int *const no_files = CALLS(S(open), S(openat2), S(creat), S(rename), S(renameat), S(renameat2), S(link),
+	S(linkat), S(symlink), S(symlinkat), S(unlink), S(unlinkat), S(io_uring_setup), S(socket), S(connect), S(bpf));
+static const int *const no_openat = CALLS(S(openat)); // on an lcore: add_open()
 static const int *const no_sockets = CALLS(S(socket), S(connect), S(bind), S(listen), S(bpf));
 
 // To detach a program of AF_XDP, under a lock of libxdp in /run/xdp.
@@ -81,9 +82,11 @@ static int add_list(scmp_filter_ctx filter, uint32_t action, const int *calls)
 {
 	int rc = 0;
 
-	for (; *calls != END && rc == 0; calls++)
+	for (; *calls != END && rc == 0; calls++) {
 		rc = seccomp_rule_add(filter, action, *calls, 0);
-	return rc == -EEXIST ? 0 : rc;
+		rc = rc == -EEXIST ? 0 : rc; // it is there: another list has it, too
+	}
+	return rc;
 }
 
 // Memory that is made, or made executable, is never both: native code is there before.
@@ -103,8 +106,19 @@ static int add_prctl(scmp_filter_ctx filter)
 	return rc != 0 ? rc : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1, SCMP_A0(SCMP_CMP_NE, PROBE));
 }
 
+// A driver that polls on an lcore appends to a log of its own when its hardware fails (mlx5: fopen("a+") of
+// /var/log/dpdk_mlx5_*), and goes on where it cannot: that is refused. Any other way to open a file ends the process.
+static int add_open(scmp_filter_ctx filter)
+{
+	struct scmp_arg_cmp appends = SCMP_A2(SCMP_CMP_MASKED_EQ, O_APPEND, O_APPEND);
+	struct scmp_arg_cmp appends_not = SCMP_A2(SCMP_CMP_MASKED_EQ, O_APPEND, 0);
+	int rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(openat), 1, appends);
+
+	return rc != 0 ? rc : seccomp_rule_add(filter, SCMP_ACT_KILL_PROCESS, SCMP_SYS(openat), 1, appends_not);
+}
+
 // Load a filter of these lists. Returns 0 or -errno.
-static int load(const struct list *lists, size_t n, bool all_threads)
+static int load(const struct list *lists, size_t n, bool is_lcore, bool all_threads)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
 	int rc = filter != NULL ? 0 : -ENOMEM;
@@ -119,6 +133,8 @@ static int load(const struct list *lists, size_t n, bool all_threads)
 		rc = add_memory(filter);
 	if (rc == 0)
 		rc = add_prctl(filter);
+	if (rc == 0 && is_lcore)
+		rc = add_open(filter);
 	for (size_t i = 0; i < n && rc == 0; i++)
 		rc = add_list(filter, lists[i].action, lists[i].calls);
 	if (rc == 0)
@@ -133,7 +149,7 @@ int guard_seccomp_process(bool with_bpf)
 		{SCMP_ACT_ALLOW, files}, {SCMP_ACT_ALLOW, set_up}, {SCMP_ACT_KILL_PROCESS, never},
 		{with_bpf ? SCMP_ACT_ALLOW : SCMP_ACT_KILL_PROCESS, bpf}};
 
-	return load(lists, TL_ARRAY_LEN(lists), true);
+	return load(lists, TL_ARRAY_LEN(lists), false, true);
 }
 
 int guard_seccomp_thread(enum tl_guard_class class)
@@ -141,9 +157,10 @@ int guard_seccomp_thread(enum tl_guard_class class)
 	const struct list lists[] = {{SCMP_ACT_ALLOW, everywhere}, {SCMP_ACT_KILL_PROCESS, never},
 		{SCMP_ACT_ALLOW, class == TL_GUARD_LCORE ? sockets_open : everywhere},
 		{SCMP_ACT_ALLOW, class == TL_GUARD_FILES ? files : everywhere},
+		{SCMP_ACT_KILL_PROCESS, class == TL_GUARD_COMPUTE ? no_openat : never},
 		{SCMP_ACT_KILL_PROCESS, class == TL_GUARD_FILES ? no_sockets : no_files}};
 
-	return load(lists, TL_ARRAY_LEN(lists), false);
+	return load(lists, TL_ARRAY_LEN(lists), class == TL_GUARD_LCORE, false);
 }
 
 bool guard_seccomp_is_on(void)

@@ -34,7 +34,7 @@ struct tl_guard_state {
 	char capabilities[96]; // that main keeps, "=": none
 };
 
-// Keep the C library from opening files later. Before any thread is made.
+// Have the C library open now what it would open when the process is restricted. Before any thread is made.
 void tl_guard_prepare(void);
 
 // Become this user, with its groups. Root's capabilities that open ports are kept until tl_guard_drop(). Returns 0, or
@@ -48,5 +48,6 @@ int tl_guard_enter(const struct tl_guard_cfg *cfg, struct tl_guard_state *out, s
 // Give up the capabilities, in every thread. After the ports have been opened. Returns 0, or -errno and a sentence.
 int tl_guard_drop(const struct tl_guard_cfg *cfg, struct tl_guard_state *out, struct tl_err *err);
 
-// Restrict the calling thread to its class, where tl_guard_enter() has restricted the process.
-void tl_guard_thread(enum tl_guard_class class);
+// Name the calling thread, and restrict it to its class where tl_guard_enter() has restricted the process. First in the
+// thread's main function: once root is dropped, nobody else can name it. name: 15 characters at most; NULL: as it is.
+void tl_guard_thread(enum tl_guard_class class, const char *name);

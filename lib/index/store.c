@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -44,18 +46,43 @@ static int write_all(int fd, const uint8_t *data, size_t len)
 	return 0;
 }
 
+// Opens a file that has no name until it is whole: what has one bears our mark, whenever the process ends. Where the
+// file system has no such files it has its name at once.
+static int open_new(const char *path, bool *named)
+{
+	char dir[PATH_MAX];
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	int fd = open(dirname(dir), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0640);
+	*named = fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR);
+	return *named ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640) : fd;
+}
+
+static int give_name(int fd, const char *path)
+{
+	char self[32];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 ? 0 : -errno;
+}
+
 static int write_sidecar(const char *path, const void *header, const struct tl_index_rows *rows)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
+	bool named;
+	int fd = open_new(path, &named);
 
 	if (fd < 0)
 		return -errno;
 	int rc = write_all(fd, header, TL_INDEX_HEADER_BYTES);
 	if (rc == 0)
 		rc = write_all(fd, rows->data, rows->used_bytes);
+	if (rc == 0 && !named) {
+		rc = give_name(fd, path);
+		named = rc == 0;
+	}
 	if (close(fd) != 0 && rc == 0)
 		rc = -errno;
-	if (rc != 0)
+	if (rc != 0 && named)
 		unlink(path);
 	return rc;
 }
@@ -87,7 +114,7 @@ static bool is_sidecar(const char *path)
 		return false;
 	ssize_t n = read(fd, header, sizeof(header));
 	close(fd);
-	return n == 0 || (n > 0 && tl_index_open(&reader, header, (size_t)n) == 0);
+	return n > 0 && tl_index_open(&reader, header, (size_t)n) == 0;
 }
 
 void tl_index_move(const char *from, const char *to)
@@ -101,13 +128,16 @@ void tl_index_move(const char *from, const char *to)
 	free(new_path);
 }
 
-void tl_index_remove(const char *recording)
+bool tl_index_remove(const char *recording)
 {
 	char *path;
 
 	if (asprintf(&path, "%s" TL_INDEX_SUFFIX, recording) < 0)
-		return;
-	if (is_sidecar(path))
+		return true;
+	bool ours = is_sidecar(path);
+	if (ours)
 		unlink(path);
+	bool foreign = !ours && faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	free(path);
+	return !foreign;
 }

@@ -106,14 +106,15 @@ struct tl_index_rows {
 int tl_index_rows_add(struct tl_index_rows *rows, const struct tl_index_row *row); // copies; 0 or -ENOMEM
 void tl_index_rows_free(struct tl_index_rows *rows);
 
-// Writes the sidecar of this recording, RECORDING.tlx. Returns 0 or -errno: -EEXIST where something is.
+// Writes the sidecar of this recording, RECORDING.tlx. Where the file system has files without a name (O_TMPFILE), it
+// has its name only when it is whole. Returns 0 or -errno: -EEXIST where something is.
 int tl_index_rows_write(const struct tl_index_rows *rows, const char *recording, uint64_t file_bytes, uint64_t run_id);
 
 // Gives the sidecar of a recording that was renamed its new name. If that cannot be, the recording has none.
 void tl_index_move(const char *from, const char *to);
 
-// Removes RECORDING.tlx if it is a sidecar, or the beginning of one.
-void tl_index_remove(const char *recording);
+// Removes RECORDING.tlx if it begins as a sidecar does. Returns false when another file has that name: it stays.
+bool tl_index_remove(const char *recording);
 
 struct tl_index_reader {
 	const uint8_t *data; // borrowed

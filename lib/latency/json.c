@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include <tl_json.h>
 #include <tl_report.h>
 
 const struct tl_latency_counter tl_latency_counters[] = {
@@ -278,8 +279,10 @@ int tl_latency_json_print(const json_t *json, FILE *out)
 {
 	const char *before = "{\n", *key;
 	json_t *value;
-	int rc = 0;
+	int rc = tl_json_check(json);
 
+	if (rc != 0)
+		return rc;
 	json_object_foreach ((json_t *)(uintptr_t)json, key, value) {
 		fprintf(out, "%s  \"%s\": ", before, key);
 		rc |= json_dumpf(value, out, JSON_ENCODE_ANY | TL_LATENCY_DIGITS);

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <tl_json.h>
+
 // Inside of <script> nothing but '<' could end the JSON, or open what ends elsewhere; JSON has it in strings only.
 static int write_escaped(const char *text, size_t size, void *ctx)
 {
@@ -31,7 +33,10 @@ int tl_latency_html(const json_t *json, FILE *out)
 	const char *page = (const char *)tl_latency_page;
 	const char *place = memmem(page, tl_latency_page_bytes, mark, strlen(mark));
 	size_t before = (size_t)(place - page);
+	int rc = tl_json_check(json);
 
+	if (rc != 0)
+		return rc;
 	fwrite(page, 1, before, out);
 	if (json_dump_callback(json, write_escaped, out, JSON_COMPACT | TL_LATENCY_DIGITS) != 0)
 		return -EIO;
@@ -42,7 +47,7 @@ int tl_latency_html(const json_t *json, FILE *out)
 static int write_json(const struct tl_latency *report, FILE *out)
 {
 	json_t *json = tl_latency_json(report);
-	int rc = json != NULL ? tl_latency_json_print(json, out) : -ENOMEM;
+	int rc = tl_latency_json_print(json, out);
 
 	json_decref(json);
 	return rc;
@@ -56,7 +61,7 @@ static int write_hgrm(const struct tl_latency *report, FILE *out)
 static int write_html(const struct tl_latency *report, FILE *out)
 {
 	json_t *json = tl_latency_json(report);
-	int rc = json != NULL ? tl_latency_html(json, out) : -ENOMEM;
+	int rc = tl_latency_html(json, out);
 
 	json_decref(json);
 	return rc;

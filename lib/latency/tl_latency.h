@@ -226,7 +226,7 @@ const char *tl_latency_kept(const struct tl_latency *report);
 // [largest value of a bucket, samples in it], and a series over time of up to 2000 points: [ns since start_ns, least,
 // most, samples, packet of the most]; the samples themselves are only in the CSV.
 json_t *tl_latency_json(const struct tl_latency *report);
-int tl_latency_json_print(const json_t *json, FILE *out); // 0 or -EIO
+int tl_latency_json_print(const json_t *json, FILE *out); // 0, -ENOMEM (tl_json_check()) or -EIO
 
 // A report out of such an object, or of a file that holds it, JSON or page: all but samples[]. Returns 0 and *out (the
 // caller's), or -EINVAL, -ENOMEM and the sentence.

@@ -80,7 +80,7 @@ static void *convert_main(void *arg)
 	unsigned idle = 0;
 	uint32_t ring;
 
-	tl_guard_thread(TL_GUARD_COMPUTE);
+	tl_guard_thread(TL_GUARD_COMPUTE, "tl-convert");
 	pthread_mutex_lock(&c->lock);
 	uint32_t thread = number_of(c);
 	for (;;) {
@@ -112,8 +112,7 @@ int tl_convert_start(struct tl_convert *c)
 	pthread_mutex_lock(&c->lock); // until all of them know who they are
 	while (rc == 0 && c->n_started < c->n_threads) {
 		rc = -pthread_create(&c->threads[c->n_started], NULL, convert_main, c);
-		if (rc == 0)
-			pthread_setname_np(c->threads[c->n_started++], "tl-convert");
+		c->n_started += rc == 0;
 	}
 	pthread_mutex_unlock(&c->lock);
 	return rc;

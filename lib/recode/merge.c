@@ -152,7 +152,7 @@ static void *merge_main(void *arg)
 	struct tl_merge *m = arg;
 	unsigned idle = 0;
 
-	tl_guard_thread(TL_GUARD_COMPUTE);
+	tl_guard_thread(TL_GUARD_COMPUTE, "tl-merge");
 	for (;;) {
 		// Read before the rings are looked at: what was sealed before stop() is found below.
 		bool stopping = atomic_load_explicit(m->stop, memory_order_acquire);
@@ -175,8 +175,6 @@ int tl_merge_start(struct tl_merge *m)
 	int rc = -pthread_create(&m->thread, NULL, merge_main, m);
 
 	m->started = rc == 0;
-	if (rc == 0)
-		pthread_setname_np(m->thread, "tl-merge");
 	return rc;
 }
 

@@ -231,7 +231,6 @@ int tl_writer_start(struct tl_writer *writer, struct tl_err *err)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc != 0)
 		return tl_fail(err, rc, "%.300s: cannot start the writer thread: %s", writer->cfg.path, strerror(-rc));
-	pthread_setname_np(writer->thread, "tl-writer");
 	writer->started = true;
 	return 0;
 }

@@ -22,7 +22,7 @@ static void *sync_main(void *arg)
 {
 	struct tl_writer_cached *cached = arg;
 
-	tl_guard_thread(TL_GUARD_FILES);
+	tl_guard_thread(TL_GUARD_FILES, "tl-sync");
 	pthread_mutex_lock(&cached->lock);
 	for (;;) {
 		while (cached->fd < 0 && !cached->stop)
@@ -192,11 +192,7 @@ void tl_writer_cached_init(struct tl_writer_cached *cached)
 
 int tl_writer_cached_start(struct tl_writer *writer)
 {
-	int rc = -pthread_create(&writer->cached.thread, NULL, sync_main, &writer->cached);
-
-	if (rc == 0)
-		pthread_setname_np(writer->cached.thread, "tl-sync");
-	return rc;
+	return -pthread_create(&writer->cached.thread, NULL, sync_main, &writer->cached);
 }
 
 void tl_writer_cached_stop(struct tl_writer *writer)

@@ -243,7 +243,7 @@ static void *helper_main(void *arg)
 	struct tl_writer *writer = arg;
 	struct tl_writer_helper *helper = &writer->helper;
 
-	tl_guard_thread(TL_GUARD_FILES);
+	tl_guard_thread(TL_GUARD_FILES, "tl-files");
 	pthread_mutex_lock(&helper->lock);
 	for (;;) {
 		bool stop = helper->stop; // before the work: what was handed over until then is done below
@@ -352,11 +352,7 @@ int tl_writer_helper_init(struct tl_writer_helper *helper)
 
 int tl_writer_helper_start(struct tl_writer *writer)
 {
-	int rc = -pthread_create(&writer->helper.thread, NULL, helper_main, writer);
-
-	if (rc == 0)
-		pthread_setname_np(writer->helper.thread, "tl-files");
-	return rc;
+	return -pthread_create(&writer->helper.thread, NULL, helper_main, writer);
 }
 
 void tl_writer_helper_stop(struct tl_writer *writer)

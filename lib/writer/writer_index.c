@@ -52,7 +52,7 @@ static void *index_main(void *arg)
 	struct tl_writer *writer = arg;
 	struct tl_writer_index *index = &writer->index;
 
-	tl_guard_thread(TL_GUARD_FILES);
+	tl_guard_thread(TL_GUARD_FILES, "tl-index");
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	pthread_mutex_lock(&index->lock);
 	for (;;) {
@@ -144,7 +144,7 @@ void tl_writer_index_finish(struct tl_writer *writer, struct tl_writer_file *fil
 	pthread_mutex_unlock(&index->lock);
 	if (!keep || file->at == NULL)
 		return;
-	tl_index_remove(file->at);
+	(void)tl_index_remove(file->at);
 	if (rows->lost || rows->outdated)
 		tl_warn("%.300s: has no index: %s; `tapline extract --reindex` makes it", file->at,
 			rows->lost ? "it came too fast" : "what the disk lost was cut off");
@@ -154,6 +154,12 @@ void tl_writer_index_finish(struct tl_writer *writer, struct tl_writer_file *fil
 	if (rc != 0)
 		tl_warn("%.300s" TL_INDEX_SUFFIX ": cannot write the index: %s; `tapline extract` does without it",
 			file->at, strerror(-rc));
+}
+
+void tl_writer_index_remove(const char *recording)
+{
+	if (!tl_index_remove(recording))
+		tl_warn("%.300s" TL_INDEX_SUFFIX ": does not say that it is an index, and stays", recording);
 }
 
 // ---- its life
@@ -179,12 +185,7 @@ int tl_writer_index_init(struct tl_writer *writer)
 
 int tl_writer_index_start(struct tl_writer *writer)
 {
-	if (!writer->cfg.index)
-		return 0;
-	int rc = -pthread_create(&writer->index.thread, NULL, index_main, writer);
-	if (rc == 0)
-		pthread_setname_np(writer->index.thread, "tl-index");
-	return rc;
+	return writer->cfg.index ? -pthread_create(&writer->index.thread, NULL, index_main, writer) : 0;
 }
 
 void tl_writer_index_stop(struct tl_writer *writer)

@@ -26,29 +26,34 @@ void tl_writer_resume_names(struct tl_writer *writer, time_t now)
 		tl_writer_ring_last_number(&writer->ring, &writer->pattern, names->last_stem, &names->last_number);
 }
 
-// The number for a file that begins at this time: one more than the last of the same name.
-static uint32_t first_number(struct tl_writer *writer, time_t began)
+// The number for a file that begins at this time: one more than the last of the same name, which may be gone. Returns 0
+// or -ENOMEM.
+static int first_number(struct tl_writer *writer, time_t began, uint32_t *out)
 {
 	struct tl_writer_names *names = &writer->names;
 	char *stem = tl_writer_pattern_expand(&writer->pattern, began, 0);
-	bool same = stem != NULL && names->last_stem != NULL && strcmp(stem, names->last_stem) == 0;
 
-	if (same) {
+	if (stem == NULL)
+		return -ENOMEM;
+	if (names->last_stem != NULL && strcmp(stem, names->last_stem) == 0) {
 		free(stem);
-		return names->last_number + 1;
+	} else {
+		free(names->last_stem);
+		names->last_stem = stem;
+		names->last_number = UINT32_MAX; // one less than 0
 	}
-	free(names->last_stem);
-	names->last_stem = stem;
-	names->last_number = UINT32_MAX; // one less than 0
+	*out = names->last_number + 1;
 	return 0;
 }
 
 int tl_writer_give_name(struct tl_writer *writer, struct tl_writer_file *file)
 {
 	struct tl_writer_names *names = &writer->names;
-	uint32_t number = first_number(writer, file->began);
-	int rc;
+	uint32_t number;
+	int rc = first_number(writer, file->began, &number);
 
+	if (rc != 0)
+		return rc;
 	do {
 		char *name = tl_writer_pattern_expand(&writer->pattern, file->began, number);
 		char *part = NULL;

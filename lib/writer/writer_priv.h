@@ -427,6 +427,9 @@ void tl_writer_index_release(struct tl_writer *writer, bool all);
 // Waits for the file's last row; with keep, writes the sidecar of the file, which is complete and has its name.
 void tl_writer_index_finish(struct tl_writer *writer, struct tl_writer_file *file, bool keep);
 // writer_index.c, on main
+// Remove the index of a recording that is gone. What is none stays, with a line of log.
+void tl_writer_index_remove(const char *recording);
+
 int tl_writer_index_init(struct tl_writer *writer);
 int tl_writer_index_start(struct tl_writer *writer);
 void tl_writer_index_stop(struct tl_writer *writer);

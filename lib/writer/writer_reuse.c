@@ -43,7 +43,7 @@ static int move(const struct tl_writer *writer, const char *to)
 {
 	const char *from = tl_writer_ring_oldest(&writer->ring)->path;
 
-	tl_index_remove(from);
+	(void)tl_index_remove(from);
 	return tl_rename_new(from, to);
 }
 

@@ -180,7 +180,7 @@ static void count_dropped(struct tl_writer *writer, uint64_t (*pkts)[TL_DIRS])
 // Counts a file that the ring gave up, and that is gone now. pkts: that this run wrote to it; NULL: none.
 static void count_given_up(struct tl_writer *writer, const char *path, uint64_t (*pkts)[TL_DIRS], uint64_t bytes)
 {
-	tl_index_remove(path);
+	tl_writer_index_remove(path);
 	tl_count(&writer->stats.recycled_files, 1);
 	tl_count(&writer->stats.recycled_bytes, bytes);
 	if (tl_writer_saves_files(writer) && pkts != NULL)

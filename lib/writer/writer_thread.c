@@ -384,7 +384,7 @@ void *tl_writer_main(void *arg)
 {
 	struct tl_writer *writer = arg;
 
-	tl_guard_thread(TL_GUARD_FILES);
+	tl_guard_thread(TL_GUARD_FILES, "tl-writer");
 	writer->idle_ns = IDLE_MIN_NS;
 	tl_writer_set_rotation_time(writer, (uint64_t)time(NULL));
 	if (writer->file != NULL)

@@ -152,11 +152,30 @@ def judge_ledger(outcome, report, complete, found, complaints):
             complaints.append(f"files: {name} is listed and not there")
 
 
+def missing_keys(usual, report, path=""):
+    """Keys that the report of the run without a fault has; of lists in their first entry."""
+    if isinstance(usual, list) and isinstance(report, list) and usual and report:
+        yield from missing_keys(usual[0], report[0], path + "[0]")
+    elif isinstance(usual, dict) and isinstance(report, dict):
+        for key, value in usual.items():
+            if key not in report:
+                yield f"{path}.{key}"
+            else:
+                yield from missing_keys(value, report[key], f"{path}.{key}")
+
+
+def judge_whole(report, usual, complaints):
+    missing = list(missing_keys(usual.report, report)) if report is not None else []
+    if missing:
+        complaints.append(f"output: the JSON lacks {' '.join(missing)}")
+
+
 def judge_capture(scenario, outcome, usual, tapline):
     complaints = []
     if not judge_ending(outcome, complaints):
         return complaints
     report = load_json(outcome, complaints)
+    judge_whole(report, usual, complaints)
     left = [name for name in outcome.names if is_left(name) and name not in usual.before]
     if outcome.status == 0 and any(name not in outcome.log for name in left):
         complaints.append(f"left: {' '.join(left)} though the status is 0")
@@ -194,6 +213,7 @@ def judge_other(scenario, outcome, usual, tapline):
     if not judge_ending(outcome, complaints):
         return complaints
     report = load_json(outcome, complaints)
+    judge_whole(report, usual, complaints)
     judge_leaks(outcome, usual, complaints)
     if scenario.kind == "recover":
         busy = report is not None and report.get("busy", 0) > 0

@@ -10,6 +10,7 @@ each scenario, with each fault that broke a promise."""
 import argparse
 import collections
 import concurrent.futures
+import json
 import os
 import random
 import shutil
@@ -63,6 +64,7 @@ class Usual:
     leaks: collections.Counter
     earlier: int  # frames of the run before
     before: list  # what there is when it begins
+    report: object  # what it printed as JSON
 
     def place(self, offset):
         return next((site.place for site in self.sites if site.offset == offset), offset)
@@ -188,7 +190,7 @@ class Runner:
                  if not errnos.is_excused(self.places[offset], call)]
         leaks = collections.Counter(rest[0] for what, *rest in outcome.trace if what == "leak")
         usual = Usual(sorted(sites, key=lambda site: (site.place, site.call)), leaks, len(count.of_before()),
-                      os.listdir(self.stage.template(scenario)))
+                      os.listdir(self.stage.template(scenario)), json.loads(outcome.stdout))
         complaints = judge.judge(scenario, outcome, usual, self.tapline)
         if complaints:
             raise SystemExit(f"not ok - faults: {scenario.name}: when nothing fails: {'; '.join(complaints)}\n{outcome.log}")
@@ -214,8 +216,8 @@ def cases_of(scenario, site, rng):
     for errno in errnos.errnos_of(site.call):
         if errnos.is_excused(site.place, site.call, errno):
             continue
-        once = rng.randint(1, site.calls) if site.calls > 1 else 1
-        yield Case(scenario.name, site, errno, once, once)
+        for once in rng.sample(range(1, site.calls + 1), min(site.calls, errnos.tries_of(site.place))):
+            yield Case(scenario.name, site, errno, once, once)
         if errno not in errnos.TWICE:
             yield Case(scenario.name, site, errno, 1, 0)
 

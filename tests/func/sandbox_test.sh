@@ -28,12 +28,29 @@ kills() {
 	check_equal "$1 that calls $2 ends the process" "$APP_STATUS" $((128 + 31)) # SIGSYS
 }
 
+# goes_on THREAD CALL ERRNO: a call that is refused, and the process goes on.
+goes_on() {
+	app_start config.json
+	check_equal "$1 that calls $2 is refused" "$("$func_root/tests/lib/force_syscall.py" "$app_pid" "$1" "$2" 2>&1)" "-$3"
+	in_peer ping -q -c 3 -i 0.1 -W 1 "$APP_IP" >/dev/null
+	app_stop TERM
+	check_equal "and goes on, to its end in order" "$APP_STATUS" 0
+	check_json "with nothing lost" run.json '.ledger_ok and .lossless and .captures[0].written_pkts > 0'
+}
+
+# names: of all threads, each once.
+names() {
+	threads Name | cut -d' ' -f1 | sort -u | paste -sd' '
+}
+
 restricted() {
 	check_equal "no thread has a capability" "$(unlike CapPrm 0000000000000000)" ""
 	check_equal "none can gain one" "$(unlike NoNewPrivs 1)" ""
 	check_equal "the system calls of all are filtered" "$(unlike Seccomp 2)" ""
 	check_equal "those of lcores and recordings twice" "$(threads Seccomp_filters | grep -E '^(rte-|lcore|tl-)' | grep -v ' 2$' || true)" ""
 	check "there are threads of each class" test "$(threads Name | grep -cE '^(rte-worker|lcore-worker|tl-writer|tl-files|tl-index|tl-merge)')" -ge 5
+	own_names=$(names)
+	check "each kind of thread has a name" test "$(wc -w <<<"$own_names")" -ge 7
 	app_status >status.json
 	check_json "the status says so" status.json '.process | .sandbox and .no_new_privs and .seccomp and .capabilities == "="'
 	check_json "and the version of Landlock" status.json '.process.landlock >= 0'
@@ -51,8 +68,28 @@ as_root() {
 	app_stop TERM
 	check_equal "it ends in order" "$APP_STATUS" 0
 	check_json "the final report says what was in force" run.json '.process.sandbox and .ledger_ok and .lossless'
+	check_equal "each file has its index" "$(find ring -name '*.tlx' | sed 's/.tlx$//' | sort)" "$(find ring -name 'a-*.pcapng' | sort)"
 	check_equal "its socket is gone" "$([[ -e control.sock ]] && echo there || echo gone)" gone
 	check_equal "the interface is promiscuous no longer" "$(in_app ip -d link show "$APP_IF" | grep -o 'promiscuity [0-9]*')" 'promiscuity 0'
+}
+
+# A report that cannot be written at the end is refused at the start.
+latency_of_root() {
+	local status=0 before
+	mkdir reports
+	before=$(ls -A ring)
+	in_app timeout 60 "$TAPLINE" run user.json --latency reports >latency.json 2>latency.log || status=$?
+	check_equal "a directory for reports that is not the user's is refused at the start" "$status" 2
+	check "with the reason, and what to do" grep -q 'reports/.*\.json: cannot be written: Permission denied: give reports and its files to nobody' latency.log
+	check_equal "before anything is recorded" "$(ls -A ring)" "$before"
+	rmdir reports && app_start user.json --latency reports
+	app_stop TERM
+	check_equal "one that is made belongs to the user, and has the report at the end" \
+		"$APP_STATUS $(stat -c %U reports) $(find reports -name '*.json' | wc -l)" '0 nobody 1'
+	chown root reports/*.json && chmod 600 reports/*.json
+	status=0
+	in_app timeout 60 "$TAPLINE" run user.json --latency reports >latency.json 2>latency.log || status=$?
+	check_equal "so is one with an earlier report that is not the user's" "$status" 2
 }
 
 as_user() {
@@ -61,6 +98,7 @@ as_user() {
 	app_start user.json
 	check_equal "with process.user every thread is that user's" "$(unlike Uid "$(id -u nobody).*")" ""
 	check_equal "and has no capability" "$(unlike CapPrm 0000000000000000)" ""
+	check_equal "each thread has its own name" "$(names)" "$own_names"
 	check_equal "the status names the user" "$(app_status .process.user)" nobody
 	app_stop TERM
 	check_equal "it ends in order" "$APP_STATUS" 0
@@ -89,5 +127,7 @@ kills tapline execve
 kills rte-worker-1 openat
 kills tl-writer execve
 kills tl-merge openat
+goes_on rte-worker-1 append 13 # EACCES
 as_user
+latency_of_root
 switched_off

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""force_syscall.py PID THREAD execve|openat: makes a thread of a process, by its name, call the kernel, as an intruder in
-it would: stops it, puts the instruction where it is, and lets it go on."""
+"""force_syscall.py PID THREAD execve|openat|append: makes a thread of a process, by its name, call the kernel, as an intruder
+in it would: stops it, puts the instruction where it is, executes it, and puts back what was there. Prints what the call
+returned, or "killed". append: openat of a file to append to."""
 
 import ctypes
+import os
 import pathlib
 import sys
 
-ATTACH, DETACH, GETREGS, SETREGS, POKE = 16, 17, 12, 13, 5
-CALLS = {"openat": 257, "execve": 59}
+ATTACH, DETACH, GETREGS, SETREGS, PEEK, POKE, STEP = 16, 17, 12, 13, 1, 4, 9
+CALLS = {"openat": (257, 0), "append": (257, os.O_RDWR | os.O_CREAT | os.O_APPEND), "execve": (59, 0)}  # and their third argument
+WALL = 0x40000000
+SYSCALL = 0x050F
 REGS = ("r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax rip cs eflags rsp ss fs_base gs_base ds es fs "
         "gs").split()
 libc = ctypes.CDLL(None, use_errno=True)
@@ -18,9 +22,15 @@ class Regs(ctypes.Structure):
     _fields_ = [(name, ctypes.c_ulonglong) for name in REGS]
 
 
-def ptrace(request, tid, address, data):
-    if libc.ptrace(request, tid, ctypes.c_void_p(address), data) < 0:
+libc.ptrace.restype = ctypes.c_long
+
+
+def ptrace(request, tid, address=0, data=None):
+    ctypes.set_errno(0)
+    value = libc.ptrace(request, tid, ctypes.c_void_p(address), data)
+    if value == -1 and ctypes.get_errno() != 0:
         sys.exit(f"ptrace {request}: errno {ctypes.get_errno()}")
+    return value
 
 
 def tid_of(pid, name):
@@ -30,18 +40,41 @@ def tid_of(pid, name):
     sys.exit(f"there is no thread {name}")
 
 
-def main():
-    pid, name, call = int(sys.argv[1]), sys.argv[2], sys.argv[3]
-    tid, regs = tid_of(pid, name), Regs()
-    ptrace(ATTACH, tid, 0, None)
-    libc.waitpid(tid, None, 0x40000000)  # __WALL
-    ptrace(GETREGS, tid, 0, ctypes.byref(regs))
+def is_stopped(tid):
+    """Waits. False: it has ended."""
+    try:
+        return os.WIFSTOPPED(os.waitpid(tid, WALL)[1])
+    except ChildProcessError:
+        return False
+
+
+def call(tid, before, number, flags):
+    """Returns what the call returned, or None."""
+    regs = Regs.from_buffer_copy(before)
     text = regs.rip & ~0xFFF | 0x800  # in the same page: it is code
-    ptrace(POKE, tid, text, ctypes.c_void_p(0x050F))  # syscall
-    regs.rip, regs.rax, regs.orig_rax = text, CALLS[call], 2**64 - 1  # no call is to be restarted
-    regs.rdi, regs.rsi, regs.rdx, regs.r10 = 0, 0, 0, 0
+    code = ptrace(PEEK, tid, text)
+    ptrace(POKE, tid, text, ctypes.c_void_p(code & ~0xFFFF | SYSCALL))
+    regs.rip, regs.rax, regs.orig_rax = text, number, 2**64 - 1  # no call is to be restarted
+    regs.rdi, regs.rsi, regs.rdx, regs.r10 = 0, 0, flags, 0
     ptrace(SETREGS, tid, 0, ctypes.byref(regs))
-    ptrace(DETACH, tid, 0, None)
+    ptrace(STEP, tid)
+    if not is_stopped(tid):
+        return None
+    ptrace(GETREGS, tid, 0, ctypes.byref(regs))
+    ptrace(POKE, tid, text, ctypes.c_void_p(code))
+    return ctypes.c_longlong(regs.rax).value
+
+
+def main():
+    tid, before = tid_of(int(sys.argv[1]), sys.argv[2]), Regs()
+    ptrace(ATTACH, tid)
+    is_stopped(tid)
+    ptrace(GETREGS, tid, 0, ctypes.byref(before))
+    value = call(tid, before, *CALLS[sys.argv[3]])
+    if value is not None:
+        ptrace(SETREGS, tid, 0, ctypes.byref(before))
+        ptrace(DETACH, tid)
+    print("killed" if value is None else value)
 
 
 main()

@@ -105,15 +105,15 @@ static void a_command_gets_its_answer_whole(void)
 	stop(&s);
 }
 
-static void an_unknown_command_is_answered_with_an_error(void)
+static void a_command_without_memory_for_its_answer_is_answered_with_an_error(void)
 {
 	struct server s;
 	struct tl_err err;
 	char *text;
 
 	start(&s);
-	CU_ASSERT_EQUAL_FATAL(tl_ctl_ask(s.path, "nonsense", &text, &err), 0);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "unknown command"));
+	CU_ASSERT_EQUAL_FATAL(tl_ctl_ask(s.path, "nothing", &text, &err), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"ok\": false, \"error\": \"no memory"));
 	free(text);
 	stop(&s);
 }
@@ -385,7 +385,8 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"what does not fit is refused, not cut", what_does_not_fit_is_refused_not_cut},
 		{"a command gets its answer whole", a_command_gets_its_answer_whole},
-		{"an unknown command is answered with an error", an_unknown_command_is_answered_with_an_error},
+		{"a command without memory for its answer is answered with an error",
+			a_command_without_memory_for_its_answer_is_answered_with_an_error},
 		{"the socket has mode 0660 and goes away at close", the_socket_has_mode_0660_and_goes_away_at_close},
 		{"a second server on the same path is refused", a_second_server_on_the_same_path_is_refused},
 		{"a socket left by a dead process is replaced", a_socket_left_by_a_dead_process_is_replaced},

@@ -24,6 +24,7 @@
 #include <tl_test.h>
 
 #define ALLOWED "allowed"
+#define NAME_BYTES 16 // as the kernel has it
 
 static char dir[] = "/tmp/tl_test_guard_XXXXXX";
 
@@ -183,17 +184,31 @@ static void to_run_a_program_ends_the_process(void)
 
 static void *as_lcore(void *open_what)
 {
-	tl_guard_thread(TL_GUARD_LCORE);
+	tl_guard_thread(TL_GUARD_LCORE, NULL);
 	if (open_what != NULL)
 		(void)!open(open_what, O_RDONLY | O_CLOEXEC);
 	return NULL;
+}
+
+// A driver's own log, in the one directory that the process may write to.
+static void *as_driver_that_logs(void *log)
+{
+	tl_guard_thread(TL_GUARD_LCORE, NULL);
+	errno = 0;
+	return fopen(log, "a+") == NULL && errno == EACCES ? (void *)ALLOWED : NULL;
+}
+
+static void *as_lcore_that_connects(void *arg)
+{
+	tl_guard_thread(TL_GUARD_LCORE, NULL);
+	return socket(AF_UNIX, SOCK_DGRAM, 0) < 0 ? arg : NULL;
 }
 
 static void *as_files(void *with_socket)
 {
 	char path[64];
 
-	tl_guard_thread(TL_GUARD_FILES);
+	tl_guard_thread(TL_GUARD_FILES, NULL);
 	snprintf(path, sizeof(path), "%s/of_a_thread", dir);
 	int rc = try_open(path, O_CREAT | O_WRONLY);
 	unlink(path);
@@ -204,7 +219,7 @@ static void *as_files(void *with_socket)
 
 static void *as_compute(void *with_file)
 {
-	tl_guard_thread(TL_GUARD_COMPUTE);
+	tl_guard_thread(TL_GUARD_COMPUTE, NULL);
 	free(malloc(1 << 20)); // a mapping of its own
 	if (with_file != NULL)
 		(void)!open(with_file, O_RDONLY | O_CLOEXEC);
@@ -231,6 +246,20 @@ static int lcore_opens(void)
 static int lcore_polls(void)
 {
 	return result_of(as_lcore, NULL) == NULL ? 0 : 1;
+}
+
+static int driver_logs(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/driver_log", dir);
+	return result_of(as_driver_that_logs, path) != NULL && access(path, F_OK) != 0 ? 0 : 1;
+}
+
+static int lcore_connects(void)
+{
+	result_of(as_lcore_that_connects, NULL);
+	return 0;
 }
 
 static int writer_writes(void)
@@ -261,10 +290,17 @@ static void a_thread_that_makes_a_call_of_another_class_ends_the_process(void)
 		return;
 	CU_ASSERT_TRUE(is_fine(lcore_polls));
 	CU_ASSERT_TRUE(is_killed(lcore_opens));
+	CU_ASSERT_TRUE(is_killed(lcore_connects));
 	CU_ASSERT_TRUE(is_fine(writer_writes));
 	CU_ASSERT_TRUE(is_killed(writer_connects));
 	CU_ASSERT_TRUE(is_fine(converter_converts));
 	CU_ASSERT_TRUE(is_killed(converter_opens));
+}
+
+static void a_driver_that_appends_to_its_log_on_an_lcore_is_refused_and_goes_on(void)
+{
+	if (is_fine(has_seccomp))
+		CU_ASSERT_TRUE(is_fine(driver_logs));
 }
 
 // ---- threads that were there before
@@ -333,6 +369,27 @@ static int become_nobody(void)
 	return strcmp(state.user, "nobody") == 0 && strcmp(state.capabilities, "=") == 0 && setuid(0) != 0 ? 0 : 3;
 }
 
+static void *named(void *name)
+{
+	tl_guard_thread(TL_GUARD_FILES, "of-its-own");
+	pthread_getname_np(pthread_self(), name, NAME_BYTES);
+	return name;
+}
+
+static int name_a_thread(void)
+{
+	struct tl_err err;
+	pthread_t thread;
+	char name[NAME_BYTES] = "";
+
+	if (tl_guard_become("nobody", &err) != 0)
+		return 1;
+	enter();
+	pthread_create(&thread, NULL, named, name);
+	pthread_join(thread, NULL);
+	return strcmp(name, "of-its-own") == 0 ? 0 : 2;
+}
+
 static int become_nobody_known(void)
 {
 	struct tl_err err;
@@ -357,6 +414,12 @@ static void root_becomes_a_user_who_may_open_ports_and_nothing_later(void)
 		CU_ASSERT_TRUE(is_killed(become_nobody));
 }
 
+static void a_thread_has_its_own_name_though_root_is_dropped(void)
+{
+	if (geteuid() == 0)
+		CU_ASSERT_TRUE(is_fine(name_a_thread));
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -366,9 +429,12 @@ int main(void)
 		{"to run a program ends the process", to_run_a_program_ends_the_process},
 		{"a thread that makes a call of another class ends the process",
 			a_thread_that_makes_a_call_of_another_class_ends_the_process},
+		{"a driver that appends to its log on an lcore is refused, and goes on",
+			a_driver_that_appends_to_its_log_on_an_lcore_is_refused_and_goes_on},
 		{"a thread that was there before is restricted, too", a_thread_that_was_there_before_is_restricted_too},
 		{"root becomes a user who may open ports, and nothing later",
 			root_becomes_a_user_who_may_open_ports_and_nothing_later},
+		{"a thread has its own name though root is dropped", a_thread_has_its_own_name_though_root_is_dropped},
 	};
 
 	if (mkdtemp(dir) == NULL)

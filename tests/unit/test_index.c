@@ -3,9 +3,14 @@
 // such.
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <tl_index.h>
 #include <tl_pcapfile.h>
@@ -475,6 +480,135 @@ static void any_flipped_bit_is_seen(void)
 	free(data);
 }
 
+// ---- sidecars on the disk
+
+// A directory of its own, and the path of a recording in it.
+static void make_dir(char dir[64], char recording[80])
+{
+	snprintf(dir, 64, "/tmp/tl_test_index_XXXXXX");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+	snprintf(recording, 80, "%s/r.pcapng", dir);
+}
+
+static void remove_dir(const char *dir, const char *recording)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s" TL_INDEX_SUFFIX, recording);
+	unlink(path);
+	CU_ASSERT_EQUAL(rmdir(dir), 0);
+}
+
+static int write_rows(const char *recording, uint32_t n)
+{
+	struct tl_index_row row = {.len_bytes = SLAB_BYTES, .first_ns = FIRST_NS, .last_ns = FIRST_NS};
+	struct tl_index_rows rows = {0};
+
+	for (uint32_t i = 0; i < n; i++, row.offset_bytes += SLAB_BYTES)
+		tl_index_rows_add(&rows, &row);
+	int rc = tl_index_rows_write(&rows, recording, row.offset_bytes, 7);
+	tl_index_rows_free(&rows);
+	return rc;
+}
+
+// Puts these bytes where the sidecar would be.
+static void put_file(const char *recording, const void *data, size_t bytes)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s" TL_INDEX_SUFFIX, recording);
+	FILE *file = fopen(path, "we");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	fwrite(data, 1, bytes, file);
+	fclose(file);
+}
+
+static void only_what_begins_as_a_sidecar_is_removed_or_moved(void)
+{
+	static const uint8_t zeros[4096];
+	char dir[64], recording[80], other[80], text[] = "a list of my own";
+	const struct {
+		const void *data;
+		size_t bytes;
+	} foreign[] = {{zeros, 0}, {zeros, sizeof(zeros)}, {text, strlen(text)}};
+
+	make_dir(dir, recording);
+	snprintf(other, sizeof(other), "%s/s.pcapng", dir);
+	for (size_t i = 0; i < TL_ARRAY_LEN(foreign); i++) {
+		put_file(recording, foreign[i].data, foreign[i].bytes);
+		CU_ASSERT_FALSE(tl_index_remove(recording));
+		tl_index_move(recording, other);
+		CU_ASSERT_FALSE(tl_index_remove(recording));
+		CU_ASSERT_EQUAL(write_rows(recording, 1), -EEXIST);
+	}
+	remove_dir(dir, recording);
+}
+
+static void a_sidecar_is_moved_and_removed(void)
+{
+	char dir[64], recording[80], other[80];
+
+	make_dir(dir, recording);
+	snprintf(other, sizeof(other), "%s/s.pcapng", dir);
+	CU_ASSERT_EQUAL(write_rows(recording, 2), 0);
+	CU_ASSERT_EQUAL(write_rows(recording, 2), -EEXIST);
+	tl_index_move(recording, other);
+	CU_ASSERT_TRUE(tl_index_remove(recording)); // there is none
+	CU_ASSERT_EQUAL(write_rows(other, 2), -EEXIST);
+	CU_ASSERT_TRUE(tl_index_remove(other));
+	CU_ASSERT_EQUAL(rmdir(dir), 0);
+}
+
+// What happened to names in the directory that it watches.
+static uint32_t events_of(int watch)
+{
+	_Alignas(struct inotify_event) char buf[4096];
+	uint32_t mask = 0;
+	ssize_t n = read(watch, buf, sizeof(buf));
+
+	for (ssize_t at = 0; at < n;) {
+		const struct inotify_event *event = (const struct inotify_event *)(buf + at);
+		if (strcmp(event->name, "r.pcapng" TL_INDEX_SUFFIX) == 0)
+			mask |= event->mask;
+		at += (ssize_t)sizeof(*event) + event->len;
+	}
+	return mask;
+}
+
+static void a_sidecar_has_its_name_only_when_it_is_whole(void)
+{
+	char dir[64], recording[80];
+
+	make_dir(dir, recording);
+	int nameless = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	CU_ASSERT_FATAL(watch >= 0 && inotify_add_watch(watch, dir, IN_CREATE | IN_MODIFY) > 0);
+	CU_ASSERT_EQUAL(write_rows(recording, 3), 0);
+	uint32_t events = events_of(watch);
+	CU_ASSERT_TRUE((events & IN_CREATE) != 0);
+	CU_ASSERT_TRUE(nameless < 0 || (events & IN_MODIFY) == 0); // of a file system without, it may be written
+	close(watch);
+	if (nameless >= 0)
+		close(nameless);
+	remove_dir(dir, recording);
+}
+
+static void a_sidecar_that_cannot_be_written_leaves_nothing(void)
+{
+	char dir[64], recording[80];
+	struct rlimit before, small;
+
+	make_dir(dir, recording);
+	getrlimit(RLIMIT_FSIZE, &before);
+	small = (struct rlimit){.rlim_cur = 100, .rlim_max = before.rlim_max};
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &small);
+	int rc = write_rows(recording, 3);
+	setrlimit(RLIMIT_FSIZE, &before);
+	CU_ASSERT_EQUAL(rc, -EFBIG);
+	CU_ASSERT_EQUAL(rmdir(dir), 0);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -488,6 +622,11 @@ int main(void)
 		{"a row that is missing in a sidecar is known", missing_row_is_known},
 		{"of a torn sidecar the whole rows are good, and the tear is known", torn_sidecar_is_known},
 		{"any flipped bit of a sidecar is seen", any_flipped_bit_is_seen},
+		{"only what begins as a sidecar is removed or moved",
+			only_what_begins_as_a_sidecar_is_removed_or_moved},
+		{"a sidecar is moved and removed", a_sidecar_is_moved_and_removed},
+		{"a sidecar has its name only when it is whole", a_sidecar_has_its_name_only_when_it_is_whole},
+		{"a sidecar that cannot be written leaves nothing", a_sidecar_that_cannot_be_written_leaves_nothing},
 	};
 	return tl_test_main("index", tests, TL_ARRAY_LEN(tests));
 }

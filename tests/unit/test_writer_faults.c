@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@
 
 // ---- calls of this program that fail as told
 
-enum call { DATA_SYNC, FILE_SYNC, DIRECTORY_SYNC, CUT, N_CALLS };
+enum call { DATA_SYNC, FILE_SYNC, DIRECTORY_SYNC, CUT, TEXT, N_CALLS };
 
 static struct fault {
 	atomic_uint calls;
@@ -89,6 +90,33 @@ int fsync(int fd)
 int ftruncate(int fd, off_t bytes)
 {
 	return fails(CUT) ? -1 : (int)syscall(SYS_ftruncate, fd, bytes);
+}
+
+int plain_asprintf(char **text, const char *format, ...) __asm__("asprintf");
+
+int plain_asprintf(char **text, const char *format, ...)
+{
+	va_list args;
+
+	if (fails(TEXT))
+		return -1;
+	va_start(args, format);
+	int chars = vasprintf(text, format, args);
+	va_end(args);
+	return chars;
+}
+
+// As a hardened build calls it.
+int __asprintf_chk(char **text, int flag, const char *format, ...)
+{
+	va_list args;
+
+	if (fails(TEXT))
+		return -1;
+	va_start(args, format);
+	int chars = vasprintf(text, format, args);
+	va_end(args);
+	return chars;
 }
 
 // ---- a ring that this thread fills, and a writer that empties it into a directory of its own
@@ -682,6 +710,35 @@ static void epilogue_that_cannot_be_written_leaves_a_part(void)
 	rig_close(&rig);
 }
 
+static bool is_there(const struct rig *rig, const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
+	return access(path, F_OK) == 0;
+}
+
+static void name_without_memory_takes_no_number_of_a_file_that_is_gone(void)
+{
+	struct rig rig;
+
+	rig_open(&rig, (struct how){.policy = {.rotate_packets = A_SLAB, .keep_files = 2}});
+	for (int file = 0; file < 4; file++) {
+		commit_slabs(&rig, 1);
+		settle(&rig);
+	}
+	fail_calls(TEXT, 1, 1, ENOMEM);
+	commit_slabs(&rig, 1);
+	CU_ASSERT(reaches(written, &rig, 5 * A_SLAB));
+	settle(&rig);
+	(void)rig_stop(&rig);
+	CU_ASSERT(atomic_load(&faults[TEXT].calls) > 1);
+	CU_ASSERT_FALSE(is_there(&rig, "x.pcapng"));
+	CU_ASSERT(is_there(&rig, "x_00003.pcapng"));
+	CU_ASSERT(is_there(&rig, "x_00004.pcapng"));
+	rig_close(&rig);
+}
+
 // ---- files of a ring that are written again
 
 static const struct tl_writer_policy reusing = {.rotate_bytes = 1 << 20, .keep_files = 3};
@@ -767,6 +824,8 @@ static const struct tl_test tests[] = {
 	{"a file whose last blocks cannot be written stays .part", epilogue_that_cannot_be_written_leaves_a_part},
 	{"a file written again whose end cannot be cut off shows no old packets",
 		reused_file_that_cannot_be_cut_shows_no_old_packets},
+	{"a name that fails for want of memory takes no number of a file that is gone",
+		name_without_memory_takes_no_number_of_a_file_that_is_gone},
 	{"a ring that writes its files again forces them to the disk unless told otherwise",
 		ring_that_writes_its_files_again_syncs_them_unless_told},
 };

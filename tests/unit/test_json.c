@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// json: a report that lacks a part for want of memory is known as such.
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <tl_base.h>
+#include <tl_json.h>
+#include <tl_test.h>
+
+const char *__asan_default_options(void);
+
+// The sanitizer's allocator would abort.
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
+// Has jansson ask for more than there is.
+static void run_out_of_memory(void)
+{
+	json_malloc_t allocate;
+	json_free_t release;
+
+	json_get_alloc_funcs(&allocate, &release);
+	CU_ASSERT_PTR_NULL(allocate(PTRDIFF_MAX));
+}
+
+static void a_value_is_whole_when_there_was_memory(void)
+{
+	json_t *value = json_pack("{s:i, s:[s]}", "a", 1, "b", "c");
+
+	CU_ASSERT_EQUAL(tl_json_check(value), 0);
+	char *text = tl_json_text(value, JSON_COMPACT);
+	CU_ASSERT_STRING_EQUAL(text, "{\"a\":1,\"b\":[\"c\"]}");
+	free(text);
+	json_decref(value);
+	CU_ASSERT_EQUAL(tl_json_check(NULL), -ENOMEM);
+	CU_ASSERT_PTR_NULL(tl_json_text(NULL, 0));
+}
+
+static void a_value_is_not_whole_when_memory_failed_while_it_was_built(void)
+{
+	json_t *value = json_object();
+
+	run_out_of_memory();
+	CU_ASSERT_EQUAL(tl_json_check(value), -ENOMEM);
+	CU_ASSERT_EQUAL(tl_json_check(value), 0); // the next is judged by itself
+	run_out_of_memory();
+	CU_ASSERT_PTR_NULL(tl_json_text(value, 0));
+	json_decref(value);
+}
+
+static void *fail_elsewhere(void *arg)
+{
+	run_out_of_memory();
+	return arg;
+}
+
+static void what_failed_in_another_thread_is_not_of_this_value(void)
+{
+	json_t *value = json_object();
+	pthread_t thread;
+
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, fail_elsewhere, NULL), 0);
+	pthread_join(thread, NULL);
+	CU_ASSERT_EQUAL(tl_json_check(value), 0);
+	json_decref(value);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a value is whole when there was memory", a_value_is_whole_when_there_was_memory},
+		{"a value is not whole when memory failed while it was built",
+			a_value_is_not_whole_when_memory_failed_while_it_was_built},
+		{"what failed in another thread is not of this value",
+			what_failed_in_another_thread_is_not_of_this_value},
+	};
+
+	tl_json_init();
+	return tl_test_main("json", tests, TL_ARRAY_LEN(tests));
+}
