@@ -51,13 +51,15 @@ static const struct tl_option options[] = {
 	{.help = "Of two reports, what --json printed or pages of --html: are the latencies of B larger than those of A?"},
 	TL_LATENCY_COMPARE_OPTION,
 	TL_LATENCY_THRESHOLD_OPTION,
+	TL_LATENCY_FORCE_OPTION,
 };
 
 const struct tl_command tl_latency_command = {
 	.name = "latency",
 	.summary = "tell latencies out of captures",
 	.usage = "latency FILE [FILE2] --trigger FILTER --reply FILTER [options]\n"
-		 "latency --compare A B [--threshold T] [--json]",
+		 "latency --compare A B [--threshold T] [--force] [--json]\n"
+		 "latency --compare [--threshold T] [--force] [--json] A1 A2... -- B1 B2...",
 	.about =
 		"Finds the reply to each trigger in pcap and pcapng files, and tells how long it took. FILE holds both, or the\n"
 		"triggers, and FILE2 the replies. Filters are in tcpdump's syntax.",
@@ -172,6 +174,7 @@ static const char *set(void *ctx, int id, const char *value)
 		return NULL;
 	case TL_LATENCY_COMPARE_ID: // cut short, so that nobody saw it
 	case TL_LATENCY_THRESHOLD_ID:
+	case TL_LATENCY_FORCE_ID:
 		return "write --compare, in full, to compare two reports";
 	case 'j':
 		o->json = true;

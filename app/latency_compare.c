@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline latency --compare: whether one report is slower than another, as an exit status.
+// tapline latency --compare: whether the runs of one side are slower than those of the other, as an exit status.
 
 #include "latency_compare.h"
 
-#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <tl_err.h>
@@ -14,28 +14,32 @@
 
 #include "app.h"
 
-#define SEED UINT64_C(20031973) // any: what counts is that the same reports give the same verdict
+#define MISS 0.05 // how likely it is that any of the intervals misses
 
 static const struct tl_option options[] = {
 	TL_LATENCY_COMPARE_OPTION,
 	TL_LATENCY_THRESHOLD_OPTION,
+	TL_LATENCY_FORCE_OPTION,
 	{"json", 0, NULL, "the comparison as one JSON object", 'j'},
 	TL_OPTION_HELP,
 };
 
 static const struct tl_command compare_command = {
 	.name = "latency --compare",
-	.usage = "latency --compare A B [--threshold T] [--json]",
+	.usage = "latency --compare A B [--threshold T] [--force] [--json]\n"
+		 "latency --compare [--threshold T] [--force] [--json] A1 A2... -- B1 B2...",
 	.about =
-		"Says whether the latencies of B are larger than those of A, at p50, p90, p99 and p99.9. A and B are reports: what\n"
-		"--json printed, or pages of --html. Exit status 0: B is not shown to be slower; 1: it is; 2: that cannot be said.",
+		"Says whether the latencies of B are larger than those of A, at p50, p90, p99 and p99.9, and whether B answers fewer\n"
+		"triggers. A and B are reports: what --json printed, or pages of --html; one of each, or several runs of each with --\n"
+		"between them. Exit status 0: B is not shown to be slower; 1: it is; 2: that cannot be said.",
 	TL_OPTIONS(options),
 };
 
 struct call {
-	const char *a, *b;
+	char **paths; // of A, then of B
+	size_t n_a, n;
 	struct tl_latency_threshold threshold;
-	bool json;
+	bool force, json;
 };
 
 bool tl_latency_is_compare(int argc, char **argv)
@@ -46,11 +50,33 @@ bool tl_latency_is_compare(int argc, char **argv)
 	return false;
 }
 
+// What stands behind "--", which getopt takes out.
+static int words_behind(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--") == 0)
+			return argc - i - 1;
+	return 0;
+}
+
+static const char *check_words(int words, int behind)
+{
+	if (behind == 0)
+		return words == 2 ? NULL
+				  : "--compare takes two reports, JSON or HTML, or several with -- between A and B";
+	if (behind >= words)
+		return "--compare: no report stands before --";
+	if (words != 2 && (behind < 2 || words - behind < 2))
+		return "--compare takes one report of each side, or at least two of each";
+	return NULL;
+}
+
 // Returns -1 to go on, else an exit status.
 static int parse(int argc, char **argv, struct call *call)
 {
 	struct tl_options_reader reader;
 	const struct tl_option *option;
+	int behind = words_behind(argc, argv); // before getopt sorts argv
 
 	tl_options_begin(&reader, &compare_command, argc, argv);
 	while ((option = tl_options_next(&reader)) != NULL) {
@@ -58,13 +84,16 @@ static int parse(int argc, char **argv, struct call *call)
 			return tl_misuse(&compare_command,
 				"--threshold takes a number of ns, or one with ns, us, ms or %", NULL);
 		call->json |= option->id == 'j';
+		call->force |= option->id == TL_LATENCY_FORCE_ID;
 	}
 	if (reader.status >= 0)
 		return reader.status;
-	if (argc - optind != 2)
-		return tl_misuse(&compare_command, "--compare takes two reports, JSON or HTML", NULL);
-	call->a = argv[optind];
-	call->b = argv[optind + 1];
+	const char *wrong = check_words(argc - optind, behind);
+	if (wrong != NULL)
+		return tl_misuse(&compare_command, wrong, NULL);
+	call->paths = argv + optind;
+	call->n = (size_t)(argc - optind);
+	call->n_a = behind == 0 ? 1 : call->n - (size_t)behind;
 	return -1;
 }
 
@@ -82,30 +111,63 @@ static int show(const struct call *call, const struct tl_latency_comparison *com
 	return fflush(stdout) == 0 ? 0 : tl_fail(err, -1, "cannot print the comparison");
 }
 
-// What was lost may have been what was slow.
-static void warn_of_unmatched(const struct tl_latency *a, const struct tl_latency *b)
+static int load_all(const struct call *call, struct tl_latency **runs, struct tl_err *err)
 {
-	if (b->unmatched_triggers > a->unmatched_triggers)
-		tl_warn("%" PRIu64 " triggers of B have no reply, of A %" PRIu64 ": they are in no percentile",
-			b->unmatched_triggers, a->unmatched_triggers);
+	for (size_t i = 0; i < call->n; i++) {
+		int rc = tl_latency_load(call->paths[i], &runs[i], err);
+		if (rc != 0)
+			return rc;
+		rc = tl_latency_usable(runs[i], err);
+		if (rc != 0)
+			return tl_fail_at(err, rc, "%s", call->paths[i]);
+	}
+	return 0;
+}
+
+// All are measured like the first, or it is said what is not.
+static int check_all(const struct call *call, struct tl_latency **runs, char *differs, size_t size, struct tl_err *err)
+{
+	for (size_t i = 1; i < call->n; i++) {
+		int rc = tl_latency_alike(runs[0], call->paths[0], runs[i], call->paths[i], err);
+		if (rc == 0)
+			continue;
+		if (!call->force)
+			return rc;
+		if (differs[0] == '\0')
+			snprintf(differs, size, "%s", err->text);
+		tl_warn("%s", err->text);
+	}
+	return 0;
+}
+
+static int explain_silence(const struct tl_latency_comparison *comparison, struct tl_err *err)
+{
+	if (comparison->ordered)
+		return tl_fail(
+			err, -1, "too few samples to say anything; measure longer, or compare several runs of each");
+	return tl_fail(err, -1,
+		"nothing can be said: a report has no samples in the order they came; measure again with this version, or "
+		"compare several runs of each");
 }
 
 // Returns the exit status, and the sentence for status 2.
-static int compare(const struct call *call, const struct tl_latency *a, const struct tl_latency *b, struct tl_err *err)
+static int compare(const struct call *call, struct tl_latency **runs, struct tl_err *err)
 {
+	const struct tl_latency_side a = {runs, call->n_a}, b = {runs + call->n_a, call->n - call->n_a};
 	struct tl_latency_comparison comparison;
+	char differs[sizeof(comparison.differs)] = "";
 
-	if (tl_latency_comparable(a, b, err) != 0)
+	if (load_all(call, runs, err) != 0 || check_all(call, runs, differs, sizeof(differs), err) != 0)
 		return TL_EXIT_USAGE;
-	if (tl_latency_compare(&a->latency, &b->latency, &call->threshold, SEED, &comparison) != 0) {
+	if (tl_latency_compare(&a, &b, &call->threshold, MISS, &comparison) != 0) {
 		tl_fail(err, -1, "not enough memory");
 		return TL_EXIT_USAGE;
 	}
-	warn_of_unmatched(a, b);
+	memcpy(comparison.differs, differs, sizeof(differs));
 	if (show(call, &comparison, err) != 0)
 		return TL_EXIT_USAGE;
 	if (comparison.verdict == TL_LATENCY_TOO_FEW) {
-		tl_fail(err, -1, "too few samples to say anything");
+		explain_silence(&comparison, err);
 		return TL_EXIT_USAGE;
 	}
 	return comparison.verdict == TL_LATENCY_SLOWER ? TL_EXIT_FAILED : TL_EXIT_OK;
@@ -113,19 +175,22 @@ static int compare(const struct call *call, const struct tl_latency *a, const st
 
 int tl_latency_compare_command(int argc, char **argv)
 {
-	struct tl_latency *a = NULL, *b = NULL;
 	struct call call = {0};
 	struct tl_err err;
 	int status = parse(argc, argv, &call);
 
 	if (status >= 0)
 		return status;
-	status = TL_EXIT_USAGE;
-	if (tl_latency_load(call.a, &a, &err) == 0 && tl_latency_load(call.b, &b, &err) == 0)
-		status = compare(&call, a, b, &err);
+	struct tl_latency **runs = calloc(call.n, sizeof(struct tl_latency *));
+	if (runs == NULL) {
+		tl_error("not enough memory");
+		return TL_EXIT_USAGE;
+	}
+	status = compare(&call, runs, &err);
 	if (status == TL_EXIT_USAGE)
 		tl_error("%s", err.text);
-	tl_latency_destroy(a);
-	tl_latency_destroy(b);
+	for (size_t i = 0; i < call.n; i++)
+		tl_latency_destroy(runs[i]);
+	free(runs);
 	return status;
 }

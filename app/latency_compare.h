@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// `tapline latency --compare A.json B.json`: a call of its own behind the same command.
+// `tapline latency --compare A.json B.json`, or A1.json A2.json -- B1.json B2.json: a call of its own behind the same
+// command.
 
 #include <stdbool.h>
 
 #include <tl_options.h>
 
-enum { TL_LATENCY_COMPARE_ID = 'C', TL_LATENCY_THRESHOLD_ID = 'T' };
+enum { TL_LATENCY_COMPARE_ID = 'C', TL_LATENCY_THRESHOLD_ID = 'T', TL_LATENCY_FORCE_ID = 'F' };
 
 #define TL_LATENCY_COMPARE_OPTION                                                                                      \
 	{                                                                                                              \
-		"compare", 0, NULL, "two reports, and say whether B is slower", TL_LATENCY_COMPARE_ID                  \
+		"compare", 0, NULL, "two reports, or several runs of each, and say whether B is slower",               \
+			TL_LATENCY_COMPARE_ID                                                                          \
 	}
 #define TL_LATENCY_THRESHOLD_OPTION                                                                                    \
 	{                                                                                                              \
 		"threshold", 0, "T", "what is no matter: 50, 50ns, 1.5us, 2ms, or 5% of A (default 0)",                \
 			TL_LATENCY_THRESHOLD_ID                                                                        \
+	}
+#define TL_LATENCY_FORCE_OPTION                                                                                        \
+	{                                                                                                              \
+		"force", 0, NULL, "with --compare: also reports that were measured differently", TL_LATENCY_FORCE_ID   \
 	}
 
 bool tl_latency_is_compare(int argc, char **argv);     // whether --compare is among the arguments

@@ -26,9 +26,9 @@ struct side {
 	struct tl_pcap_reader *reader;
 	struct tl_filter *filter;
 	const char *path;
-	bool has;		     // frame is the next one
-	struct tl_match_frame frame; // its number counts from 1
-	uint64_t read;
+	bool has;			   // frame is the next one
+	struct tl_match_frame frame;	   // its number counts from 1
+	uint64_t read, passed, wire_bytes; // frames of the file, those let through, and how long these were together
 	struct tl_latency_origin origin;
 	bool broken;
 };
@@ -65,6 +65,8 @@ static void go_on(struct side *side)
 			.ts_ns = frame.ts_ns,
 			.frame = side->read};
 		side->has = true;
+		side->passed++;
+		side->wire_bytes += frame.wire_bytes;
 		tl_latency_origin_see(&side->origin, side->reader);
 		return;
 	}
@@ -208,6 +210,8 @@ static void fill(struct tl_latency_run *run, const struct tl_match_stats *stats,
 		tl_latency_add_fact(report, "file_of_replies", "%s", cfg->file[1]);
 	tl_latency_add_fact(report, "trigger", "%s", cfg->trigger);
 	tl_latency_add_fact(report, "reply", "%s", cfg->reply);
+	tl_latency_add_fact(report, "trigger_frame_bytes", "%.1f",
+		sides[0].passed != 0 ? (double)sides[0].wire_bytes / (double)sides[0].passed : 0);
 	tl_latency_add_fact(report, "earliest_ns", "%" PRId64, run->earliest_ns);
 	tl_latency_add_fact(report, "incomplete_file", "%s", sides[0].broken || sides[1].broken ? "yes" : "no");
 	add_counters(report, stats);

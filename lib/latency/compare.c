@@ -1,238 +1,245 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The statistics of comparing two histograms.
+// Compares the runs of two sides: quantiles, mean, share of the answered.
 
-#include <tl_latency_compare.h>
+#include "compare_priv.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <tl_random.h>
-
-#define RESAMPLES 2000
-#define TOGETHER 0.05 // how likely it is that any of the intervals misses
-#define BEYOND 10     // samples that a quantile needs beyond it
-
-// The samples of a histogram in order: value[i] is that of the ranks up to up_to[i].
-struct sorted {
-	size_t n;
-	uint64_t count;
-	uint64_t *value_ns, *up_to;
-};
-
-static int sort_hist(const struct tl_hist *hist, struct sorted *out)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < TL_HIST_BUCKETS; i++)
-		n += hist->bucket[i] != 0;
-	*out = (struct sorted){.value_ns = calloc(n + 1, sizeof(uint64_t)), .up_to = calloc(n + 1, sizeof(uint64_t))};
-	if (out->value_ns == NULL || out->up_to == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < TL_HIST_BUCKETS; i++) {
-		if (hist->bucket[i] == 0)
-			continue;
-		out->count += hist->bucket[i];
-		out->value_ns[out->n] = tl_min_u64(tl_max_u64(tl_hist_upper_ns(i), hist->min_ns), hist->max_ns);
-		out->up_to[out->n++] = out->count;
-	}
-	return 0;
-}
-
-static void free_sorted(struct sorted *sorted)
-{
-	free(sorted->value_ns);
-	free(sorted->up_to);
-}
-
-static uint64_t at_rank(const struct sorted *sorted, uint64_t rank)
-{
-	size_t low = 0, high = sorted->n - 1;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (sorted->up_to[middle] >= rank)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return sorted->value_ns[low];
-}
-
-// ---- random numbers, the same on every machine
-
-static double uniform(uint64_t *state) // in (0, 1)
-{
-	return ((double)(tl_random_next(state) >> 11) + 0.5) * 0x1p-53;
-}
-
-static double normal(uint64_t *state)
-{
-	double radius = sqrt(-2 * log(uniform(state)));
-	return radius * cos(2 * M_PI * uniform(state));
-}
-
-// Marsaglia and Tsang, "A simple method for generating gamma variables", 2000; shape at least 1.
-static double gamma_variate(uint64_t *state, double shape)
-{
-	double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
-
-	for (;;) {
-		double x = normal(state), v = 1 + c * x;
-		if (v <= 0)
-			continue;
-		v = v * v * v;
-		if (log(uniform(state)) < 0.5 * x * x + d - d * v + d * log(v))
-			return d * v;
-	}
-}
-
-// ---- bootstrap
-
-// The rank of a quantile, as nearest rank has it.
-static uint64_t rank_of(double share, uint64_t count)
-{
-	return tl_max_u64((uint64_t)ceil(share * (double)count - 1e-9), 1);
-}
-
-// The quantile of one resample. Drawing count samples with replacement and taking the k-th is looking up the k-th of
-// count uniform numbers in the inverse of the distribution, and that number is Beta(k, count - k + 1) distributed: two
-// gamma variates instead of count draws.
-static uint64_t resampled(const struct sorted *sorted, uint64_t k, uint64_t *state)
-{
-	double below = gamma_variate(state, (double)k);
-	double above = gamma_variate(state, (double)(sorted->count - k + 1));
-	uint64_t rank = (uint64_t)(below / (below + above) * (double)sorted->count) + 1;
-
-	return at_rank(sorted, tl_min_u64(rank, sorted->count));
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-static struct tl_latency_interval bootstrap(
-	const struct sorted *a, const struct sorted *b, double share, double miss, double *diffs, uint64_t *state)
-{
-	uint64_t rank_a = rank_of(share, a->count), rank_b = rank_of(share, b->count);
-	size_t tail = (size_t)(miss / 2 * RESAMPLES);
-
-	for (size_t i = 0; i < RESAMPLES; i++)
-		diffs[i] = (double)resampled(b, rank_b, state) - (double)resampled(a, rank_a, state);
-	qsort(diffs, RESAMPLES, sizeof(*diffs), by_value);
-	return (struct tl_latency_interval){
-		.diff_ns = (double)at_rank(b, rank_b) - (double)at_rank(a, rank_a),
-		.low_ns = diffs[tail],
-		.high_ns = diffs[RESAMPLES - 1 - tail],
-	};
-}
-
-static void judge(struct tl_latency_quantile *quantile)
-{
-	if (quantile->diff.low_ns > quantile->threshold_ns)
-		quantile->verdict = TL_LATENCY_SLOWER;
-	else if (quantile->diff.high_ns < -quantile->threshold_ns)
-		quantile->verdict = TL_LATENCY_FASTER;
-	else
-		quantile->verdict = TL_LATENCY_SAME;
-}
-
-// ---- Mann and Whitney
-
-// Both lists are walked together, value by value; each may stand in several buckets of equal value, clamped to min or
-// max.
-static void mann_whitney(const struct sorted *a, const struct sorted *b, struct tl_latency_comparison *out)
-{
-	double larger = 0, ties = 0, n_a = (double)a->count, n_b = (double)b->count, n = n_a + n_b;
-	size_t i = 0, j = 0;
-
-	while (i < a->n || j < b->n) {
-		uint64_t value = i == a->n   ? b->value_ns[j]
-				 : j == b->n ? a->value_ns[i]
-					     : tl_min_u64(a->value_ns[i], b->value_ns[j]);
-		double below = i == 0 ? 0 : (double)a->up_to[i - 1], before = j == 0 ? 0 : (double)b->up_to[j - 1];
-		for (; i < a->n && a->value_ns[i] == value;)
-			i++;
-		for (; j < b->n && b->value_ns[j] == value;)
-			j++;
-		double in_a = (i == 0 ? 0 : (double)a->up_to[i - 1]) - below;
-		double in_b = (j == 0 ? 0 : (double)b->up_to[j - 1]) - before;
-		larger += in_b * (below + in_a / 2);
-		ties += pow(in_a + in_b, 3) - (in_a + in_b);
-	}
-	out->b_larger = larger / (n_a * n_b);
-	double spread = sqrt((n + 1 - ties / (n * (n - 1))) / (12 * n_a * n_b));
-	out->p_value = spread > 0 ? erfc(fabs(out->b_larger - 0.5) / spread / M_SQRT2) : 1;
-}
-
-// ---- all of it
+#define BEYOND 10 // samples that a quantile needs beyond it
 
 static const struct {
 	const char *name;
 	double share;
 } wanted[TL_LATENCY_QUANTILES] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}};
 
-static enum tl_latency_verdict verdict_of(const struct tl_latency_quantile *quantiles)
+// What a comparison works on.
+struct work {
+	const struct tl_latency_side *a, *b;
+	struct tl_latency_one *ones; // with one run each: that of a, that of b; else NULL
+	double *figures;	     // of each run of a, then of b
+	double miss;		     // how likely one interval may miss
+};
+
+static double mean_over(const struct tl_latency_side *side, tl_latency_figure *figure, double share)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < side->n; i++)
+		sum += figure(side->run[i], share) / (double)side->n;
+	return sum;
+}
+
+static uint64_t fewest_of(const struct tl_latency_side *side)
+{
+	uint64_t fewest = UINT64_MAX;
+
+	for (size_t i = 0; i < side->n; i++)
+		fewest = tl_min_u64(fewest, side->run[i]->latency.count);
+	return fewest;
+}
+
+// A stamp's error is at most its bound, which is at least its unit. So a latency's is at most the sum of both.
+static double stamps_of(const struct tl_latency_side *side)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < side->n; i++)
+		most = fmax(most, (double)side->run[i]->trigger.bound_ns + (double)side->run[i]->reply.bound_ns);
+	return most;
+}
+
+static void compare_runs(const struct work *work, tl_latency_figure *figure, double share, struct tl_latency_row *row)
+{
+	size_t n_a = work->a->n, n_b = work->b->n;
+
+	for (size_t i = 0; i < n_a + n_b; i++)
+		work->figures[i] = figure(i < n_a ? work->a->run[i] : work->b->run[i - n_a], share);
+	row->a_effective = (double)n_a;
+	row->b_effective = (double)n_b;
+	row->diff = tl_latency_between_runs(work->figures, n_a, work->figures + n_a, n_b, work->miss);
+	row->verdict = TL_LATENCY_SAME;
+}
+
+static void widen(struct tl_latency_row *row, double by_ns)
+{
+	if (row->verdict == TL_LATENCY_TOO_FEW)
+		return;
+	row->diff.low_ns -= by_ns;
+	row->diff.high_ns += by_ns;
+}
+
+static void compare_quantile(const struct work *work, size_t level, struct tl_latency_comparison *out)
+{
+	struct tl_latency_quantile *quantile = &out->quantiles[level];
+	struct tl_latency_row *row = &quantile->row;
+
+	if (work->ones == NULL)
+		compare_runs(work, tl_latency_value_at, quantile->share, row);
+	else if (out->ordered)
+		tl_latency_one_quantile(&work->ones[0], &work->ones[1], level, quantile->share, work->miss, row);
+	if (row->verdict == TL_LATENCY_TOO_FEW)
+		return;
+	widen(row, out->stamps_ns);
+	if (row->diff.low_ns > quantile->threshold_ns)
+		row->verdict = TL_LATENCY_SLOWER;
+	else if (row->diff.high_ns < -quantile->threshold_ns)
+		row->verdict = TL_LATENCY_FASTER;
+}
+
+static void compare_means(const struct work *work, struct tl_latency_comparison *out)
+{
+	if (work->ones == NULL)
+		compare_runs(work, tl_latency_mean, 0, &out->mean);
+	else if (out->ordered)
+		tl_latency_one_mean(&work->ones[0], &work->ones[1], work->miss, &out->mean);
+	widen(&out->mean, out->stamps_ns);
+}
+
+// Fewer answers are as bad as longer latencies.
+static void compare_answered(const struct work *work, struct tl_latency_row *row)
+{
+	if (work->ones == NULL)
+		compare_runs(work, tl_latency_answered, 0, row);
+	else
+		tl_latency_one_answered(&work->ones[0], &work->ones[1], work->miss, row);
+	if (row->diff.high_ns < 0)
+		row->verdict = TL_LATENCY_SLOWER;
+	else if (row->diff.low_ns > 0)
+		row->verdict = TL_LATENCY_FASTER;
+}
+
+static enum tl_latency_verdict verdict_of(const struct tl_latency_comparison *comparison)
 {
 	size_t of[TL_LATENCY_TOO_FEW + 1] = {0};
 
 	for (size_t i = 0; i < TL_LATENCY_QUANTILES; i++)
-		of[quantiles[i].verdict]++;
+		of[comparison->quantiles[i].row.verdict]++;
 	if (of[TL_LATENCY_TOO_FEW] == TL_LATENCY_QUANTILES)
 		return TL_LATENCY_TOO_FEW;
-	return of[TL_LATENCY_SLOWER] != 0   ? TL_LATENCY_SLOWER
-	       : of[TL_LATENCY_FASTER] != 0 ? TL_LATENCY_FASTER
-					    : TL_LATENCY_SAME;
+	of[comparison->answered.verdict]++;
+	if (of[TL_LATENCY_SLOWER] != 0)
+		return TL_LATENCY_SLOWER;
+	return of[TL_LATENCY_FASTER] != 0 && comparison->counted ? TL_LATENCY_FASTER : TL_LATENCY_SAME;
 }
 
-static void compare_sorted(const struct sorted *a, const struct sorted *b, const struct tl_latency_threshold *threshold,
-	uint64_t *state, double *diffs, struct tl_latency_comparison *out)
+static void count_side(const struct tl_latency_side *side, uint64_t *count, uint64_t *lost, bool *counted)
 {
-	uint64_t fewest = tl_min_u64(a->count, b->count);
-	size_t judged = 0;
+	for (size_t i = 0; i < side->n; i++) {
+		*count += side->run[i]->latency.count;
+		*lost += side->run[i]->unmatched_triggers;
+		*counted &= !side->run[i]->uncounted && side->run[i]->matched >= side->run[i]->latency.count;
+	}
+}
 
+static struct tl_latency_row row_of(const struct work *work, tl_latency_figure *figure, double share)
+{
+	return (struct tl_latency_row){.a = mean_over(work->a, figure, share),
+		.b = mean_over(work->b, figure, share),
+		.verdict = TL_LATENCY_TOO_FEW};
+}
+
+// Everything that needs no interval.
+static void begin(
+	const struct work *work, const struct tl_latency_threshold *threshold, struct tl_latency_comparison *out)
+{
+	*out = (struct tl_latency_comparison){.a_runs = work->a->n, .b_runs = work->b->n, .counted = true};
+	count_side(work->a, &out->a_count, &out->a_lost, &out->counted);
+	count_side(work->b, &out->b_count, &out->b_lost, &out->counted);
+	out->stamps_ns = stamps_of(work->a) + stamps_of(work->b);
+	out->ordered = work->ones == NULL || (work->ones[0].blocks.n != 0 && work->ones[1].blocks.n != 0);
+	out->mean = row_of(work, tl_latency_mean, 0);
+	out->answered = row_of(work, tl_latency_answered, 0);
 	for (size_t i = 0; i < TL_LATENCY_QUANTILES; i++) {
 		struct tl_latency_quantile *quantile = &out->quantiles[i];
 		quantile->name = wanted[i].name;
 		quantile->share = wanted[i].share;
 		quantile->needed = (uint64_t)(BEYOND / (1 - quantile->share) + 0.5);
-		quantile->verdict = TL_LATENCY_TOO_FEW;
-		quantile->a_ns = a->count != 0 ? at_rank(a, rank_of(quantile->share, a->count)) : 0;
-		quantile->b_ns = b->count != 0 ? at_rank(b, rank_of(quantile->share, b->count)) : 0;
-		quantile->threshold_ns =
-			threshold->percent ? threshold->value / 100 * (double)quantile->a_ns : threshold->value;
-		judged += fewest >= quantile->needed;
-	}
-	for (size_t i = 0; i < judged; i++) { // the quantiles stand in the order of their need
-		struct tl_latency_quantile *quantile = &out->quantiles[i];
-		quantile->diff = bootstrap(a, b, quantile->share, TOGETHER / (double)judged, diffs, state);
-		judge(quantile);
+		quantile->row = row_of(work, tl_latency_value_at, quantile->share);
+		quantile->threshold_ns = threshold->value;
+		if (threshold->percent)
+			quantile->threshold_ns *= isinf(quantile->row.a) ? 0 : quantile->row.a / 100;
 	}
 }
 
-int tl_latency_compare(const struct tl_hist *a, const struct tl_hist *b, const struct tl_latency_threshold *threshold,
-	uint64_t seed, struct tl_latency_comparison *out)
+// How likely each interval may miss depends on how many are wanted, not on what they show.
+static void compare_all(struct work *work, double miss, struct tl_latency_comparison *out)
 {
-	double *diffs = calloc(RESAMPLES, sizeof(*diffs));
-	struct sorted in_a = {0}, in_b = {0};
-	int rc = diffs == NULL ? -ENOMEM : sort_hist(a, &in_a);
+	uint64_t fewest = tl_min_u64(fewest_of(work->a), fewest_of(work->b));
+	size_t enough = 0;
+
+	while (enough < TL_LATENCY_QUANTILES && fewest >= out->quantiles[enough].needed)
+		enough++; // they stand in the order of their need
+	out->confidence = 1 - miss;
+	work->miss = miss / (double)(enough + out->counted);
+	for (size_t i = 0; i < enough; i++)
+		compare_quantile(work, i, out);
+	if (enough != 0)
+		compare_means(work, out);
+	if (enough != 0 && out->counted)
+		compare_answered(work, &out->answered);
+	out->verdict = verdict_of(out);
+}
+
+static struct tl_hist *merge(const struct tl_latency_side *side)
+{
+	struct tl_hist *all = malloc(sizeof(*all));
+
+	if (all == NULL)
+		return NULL;
+	tl_hist_init(all);
+	for (size_t i = 0; i < side->n; i++)
+		tl_hist_merge(all, &side->run[i]->latency);
+	return all;
+}
+
+// The lost ones are larger than all others, and equal among themselves.
+static double chance_larger(const struct tl_hist *a, double lost_a, const struct tl_hist *b, double lost_b)
+{
+	double pairs = ((double)a->count + lost_a) * ((double)b->count + lost_b), below = 0, larger = 0;
+
+	for (size_t i = 0; i < TL_HIST_BUCKETS; i++) {
+		larger += (double)b->bucket[i] * (below + (double)a->bucket[i] / 2);
+		below += (double)a->bucket[i];
+	}
+	larger += lost_b * (below + lost_a / 2);
+	return pairs > 0 ? larger / pairs : 0.5;
+}
+
+static int compare_samples(const struct work *work, struct tl_latency_comparison *out)
+{
+	struct tl_hist *a = merge(work->a), *b = merge(work->b);
+	int rc = a == NULL || b == NULL ? -ENOMEM : 0;
 
 	if (rc == 0)
-		rc = sort_hist(b, &in_b);
-	if (rc == 0) {
-		*out = (struct tl_latency_comparison){
-			.a_count = in_a.count, .b_count = in_b.count, .b_larger = 0.5, .p_value = 1};
-		compare_sorted(&in_a, &in_b, threshold, &seed, diffs, out);
-		if (in_a.count != 0 && in_b.count != 0)
-			mann_whitney(&in_a, &in_b, out);
-		out->verdict = verdict_of(out->quantiles);
+		out->b_larger = chance_larger(a, (double)out->a_lost, b, (double)out->b_lost);
+	free(a);
+	free(b);
+	return rc;
+}
+
+int tl_latency_compare(const struct tl_latency_side *a, const struct tl_latency_side *b,
+	const struct tl_latency_threshold *threshold, double miss, struct tl_latency_comparison *out)
+{
+	bool single = a->n == 1 && b->n == 1;
+	struct work work = {.a = a, .b = b};
+
+	if (!single && (a->n < 2 || b->n < 2))
+		return -EINVAL;
+	work.figures = calloc(a->n + b->n, sizeof(double));
+	work.ones = single ? calloc(2, sizeof(*work.ones)) : NULL;
+	int rc = work.figures == NULL || (single && work.ones == NULL) ? -ENOMEM : 0;
+	for (size_t i = 0; i < 2 && rc == 0 && single; i++) {
+		work.ones[i].run = i == 0 ? a->run[0] : b->run[0];
+		tl_latency_get_blocks(work.ones[i].run, &work.ones[i].blocks);
 	}
-	free(diffs);
-	free_sorted(&in_a);
-	free_sorted(&in_b);
+	if (rc == 0) {
+		begin(&work, threshold, out);
+		compare_all(&work, miss, out);
+		rc = compare_samples(&work, out);
+	}
+	free(work.figures);
+	free(work.ones);
 	return rc;
 }

@@ -32,37 +32,6 @@ int tl_latency_parse_threshold(const char *text, struct tl_latency_threshold *ou
 	return -EINVAL;
 }
 
-static int is_valid(const struct tl_latency *report, const char *which, struct tl_err *err)
-{
-	if (report->n_invalid == 0)
-		return 0;
-	return tl_fail(err, -EINVAL, "%s is an invalid result: %s", which, report->invalid[0]);
-}
-
-int tl_latency_comparable(const struct tl_latency *a, const struct tl_latency *b, struct tl_err *err)
-{
-	int rc = is_valid(a, "the first", err);
-
-	if (rc == 0)
-		rc = is_valid(b, "the second", err);
-	if (rc != 0)
-		return rc;
-	if (strcmp(a->method, b->method) != 0)
-		return tl_fail(err, -EINVAL,
-			"one was measured by method \"%s\", the other by \"%s\": nothing follows from that", a->method,
-			b->method);
-	if (strcmp(a->trigger.name, b->trigger.name) != 0 || strcmp(a->reply.name, b->reply.name) != 0)
-		return tl_fail(err, -EINVAL,
-			"one has stamps of %s and %s, the other of %s and %s: nothing follows from that",
-			a->trigger.name, a->reply.name, b->trigger.name, b->reply.name);
-	if (a->subtracted_ns != b->subtracted_ns)
-		return tl_fail(err, -EINVAL,
-			"%" PRIu64 " ns were subtracted from one, %" PRIu64
-			" from the other: measure both the same way",
-			a->subtracted_ns, b->subtracted_ns);
-	return 0;
-}
-
 const char *tl_latency_verdict_name(enum tl_latency_verdict verdict)
 {
 	static const char *const names[] = {
@@ -74,63 +43,176 @@ const char *tl_latency_verdict_name(enum tl_latency_verdict verdict)
 	return names[verdict];
 }
 
+// JSON has no infinity.
+static json_t *number(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+static void put(json_t *object, const char *key, json_t *value)
+{
+	json_object_set_new(object, key, value);
+}
+
+// unit: "_ns", or nothing.
+static json_t *row_json(const struct tl_latency_row *row, const char *unit)
+{
+	const struct {
+		const char *name;
+		double value;
+		bool judged;
+	} figures[] = {{"a", row->a, false}, {"b", row->b, false}, {"diff", row->diff.diff_ns, true},
+		{"low", row->diff.low_ns, true}, {"high", row->diff.high_ns, true}};
+	json_t *object = json_object();
+	char key[16];
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(figures); i++) {
+		bool known = !figures[i].judged || row->verdict != TL_LATENCY_TOO_FEW;
+		snprintf(key, sizeof(key), "%s%s", figures[i].name, unit);
+		put(object, key, known ? number(figures[i].value) : json_null());
+	}
+	put(object, "a_effective", row->a_effective != 0 ? json_real(row->a_effective) : json_null());
+	put(object, "b_effective", row->b_effective != 0 ? json_real(row->b_effective) : json_null());
+	return object;
+}
+
 static json_t *quantile_json(const struct tl_latency_quantile *quantile)
 {
-	bool judged = quantile->verdict != TL_LATENCY_TOO_FEW;
+	json_t *object = row_json(&quantile->row, "_ns");
 
-	return json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:f, s:I, s:s}", "quantile", quantile->name, //
-		"a_ns", (json_int_t)quantile->a_ns,						      //
-		"b_ns", (json_int_t)quantile->b_ns,						      //
-		"diff_ns", judged ? json_real(quantile->diff.diff_ns) : json_null(),		      //
-		"low_ns", judged ? json_real(quantile->diff.low_ns) : json_null(),		      //
-		"high_ns", judged ? json_real(quantile->diff.high_ns) : json_null(),		      //
-		"threshold_ns", quantile->threshold_ns,						      //
-		"samples_needed", (json_int_t)quantile->needed,					      //
-		"verdict", tl_latency_verdict_name(quantile->verdict));
+	put(object, "quantile", json_string(quantile->name));
+	put(object, "threshold_ns", json_real(quantile->threshold_ns));
+	put(object, "samples_needed", json_integer((json_int_t)quantile->needed));
+	put(object, "verdict", json_string(tl_latency_verdict_name(quantile->row.verdict)));
+	return object;
 }
 
-json_t *tl_latency_comparison_json(const struct tl_latency_comparison *comparison)
+json_t *tl_latency_comparison_json(const struct tl_latency_comparison *c)
 {
-	json_t *quantiles = json_array();
+	json_t *quantiles = json_array(), *answered = row_json(&c->answered, "");
 
 	for (size_t i = 0; i < TL_LATENCY_QUANTILES; i++)
-		json_array_append_new(quantiles, quantile_json(&comparison->quantiles[i]));
-	return json_pack("{s:s, s:I, s:I, s:f, s:o, s:{s:f, s:f}}",	 //
-		"verdict", tl_latency_verdict_name(comparison->verdict), //
-		"a_samples", (json_int_t)comparison->a_count,		 //
-		"b_samples", (json_int_t)comparison->b_count,		 //
-		"confidence", 0.95,					 //
-		"quantiles", quantiles,					 //
-		"mann_whitney", "b_larger", comparison->b_larger, "p_value", comparison->p_value);
+		json_array_append_new(quantiles, quantile_json(&c->quantiles[i]));
+	put(answered, "verdict", json_string(c->counted ? tl_latency_verdict_name(c->answered.verdict) : "unknown"));
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:b, s:b, s:o, s:o, s:o, s:f, s:s*}", //
+		"verdict", tl_latency_verdict_name(c->verdict),						      //
+		"a_runs", (json_int_t)c->a_runs, "b_runs", (json_int_t)c->b_runs,			      //
+		"a_samples", (json_int_t)c->a_count, "b_samples", (json_int_t)c->b_count,		      //
+		"a_lost", (json_int_t)c->a_lost, "b_lost", (json_int_t)c->b_lost,			      //
+		"confidence", c->confidence, "stamps_ns", c->stamps_ns,					      //
+		"ordered", c->ordered, "counted", c->counted,						      //
+		"quantiles", quantiles, "mean", row_json(&c->mean, "_ns"), "answered", answered,	      //
+		"b_larger", c->b_larger, "differs", c->differs[0] != '\0' ? c->differs : NULL);
 }
 
-static void print_quantile(const struct tl_latency_quantile *quantile, FILE *out)
+static const char *latency_text(double ns, char *text, size_t size)
+{
+	return isinf(ns) ? "lost" : tl_format_ns((uint64_t)ns, text, size);
+}
+
+static const char *effective_text(double effective, char *text, size_t size)
+{
+	if (effective == 0)
+		return "-";
+	snprintf(text, size, "%.0f", effective);
+	return text;
+}
+
+static void print_diff(const struct tl_latency_row *row, FILE *out)
+{
+	if (row->verdict == TL_LATENCY_TOO_FEW)
+		fprintf(out, " %12s  %-26s", "-", "-");
+	else
+		fprintf(out, " %+12.0f  [%+11.0f, %+11.0f]", row->diff.diff_ns, row->diff.low_ns, row->diff.high_ns);
+}
+
+static void print_row(const char *name, const struct tl_latency_row *row, FILE *out)
 {
 	char a[32], b[32];
 
-	fprintf(out, "%-8s %12s %12s", quantile->name, tl_format_ns(quantile->a_ns, a, sizeof(a)),
-		tl_format_ns(quantile->b_ns, b, sizeof(b)));
-	if (quantile->verdict == TL_LATENCY_TOO_FEW)
-		fprintf(out, " %12s  %-26s  too few samples: both need %" PRIu64 "\n", "-", "-", quantile->needed);
-	else
-		fprintf(out, " %+12.0f  [%+11.0f, %+11.0f]  %s\n", quantile->diff.diff_ns, quantile->diff.low_ns,
-			quantile->diff.high_ns, tl_latency_verdict_name(quantile->verdict));
+	fprintf(out, "%-8s %12s %12s", name, latency_text(row->a, a, sizeof(a)), latency_text(row->b, b, sizeof(b)));
+	print_diff(row, out);
+	fprintf(out, " %11s", effective_text(row->a_effective, a, sizeof(a)));
+	fprintf(out, " %11s  ", effective_text(row->b_effective, b, sizeof(b)));
 }
 
-void tl_latency_comparison_text(const struct tl_latency_comparison *comparison, FILE *out)
+static void print_quantile(const struct tl_latency_comparison *c, const struct tl_latency_quantile *quantile, FILE *out)
+{
+	bool few = quantile->row.verdict == TL_LATENCY_TOO_FEW;
+
+	print_row(quantile->name, &quantile->row, out);
+	if (few && quantile->row.a_effective != 0)
+		fprintf(out, "too few: 10 effective ones beyond it are needed, of a run that settles\n");
+	else if (few && c->ordered)
+		fprintf(out, "too few samples: each run needs %" PRIu64 "\n", quantile->needed);
+	else
+		fprintf(out, "%s\n", few ? "not judged" : tl_latency_verdict_name(quantile->row.verdict));
+}
+
+static void print_answered(const struct tl_latency_comparison *c, FILE *out)
+{
+	const struct tl_latency_row *row = &c->answered;
+	char text[32];
+
+	if (!c->counted) {
+		fprintf(out,
+			"%-8s unknown: a report does not count triggers without a reply; nothing is called faster\n",
+			"answered");
+		return;
+	}
+	fprintf(out, "%-8s", "answered");
+	fprintf(out, " %10.4f %% %10.4f %%", row->a * 100, row->b * 100);
+	if (row->verdict == TL_LATENCY_TOO_FEW) {
+		fputc('\n', out);
+		return;
+	}
+	snprintf(text, sizeof(text), "[%+.4f, %+.4f] %%", row->diff.low_ns * 100, row->diff.high_ns * 100);
+	fprintf(out, " %+10.4f %%  %-50s  %s\n", row->diff.diff_ns * 100, text,
+		row->verdict == TL_LATENCY_SLOWER   ? "B answers fewer"
+		: row->verdict == TL_LATENCY_FASTER ? "B answers more"
+						    : "same");
+}
+
+static void print_basis(const struct tl_latency_comparison *c, FILE *out)
+{
+	char text[32];
+
+	fprintf(out,
+		"samples  %12" PRIu64 " %12" PRIu64 "   of %zu and %zu runs; without a reply %" PRIu64 " and %" PRIu64
+		"\n",
+		c->a_count, c->b_count, c->a_runs, c->b_runs, c->a_lost, c->b_lost);
+	if (c->a_runs > 1)
+		fprintf(out, "the interval is of the differences between runs\n");
+	else if (c->ordered)
+		fprintf(out, "one run each: what changes from run to run is in no interval\n");
+	else
+		fprintf(out,
+			"a report does not have its samples in the order they came: how far they depend on each other is "
+			"unknown\n");
+	if (c->stamps_ns != 0)
+		fprintf(out, "each interval is wider by %s on both sides, which the stamps can be off\n",
+			tl_format_ns((uint64_t)c->stamps_ns, text, sizeof(text)));
+	if (c->differs[0] != '\0')
+		fprintf(out, "FORCED: %s\n", c->differs);
+}
+
+void tl_latency_comparison_text(const struct tl_latency_comparison *c, FILE *out)
 {
 	static const char *const sentences[] = {
 		[TL_LATENCY_SAME] = "B is not shown to differ",
 		[TL_LATENCY_FASTER] = "B is faster",
 		[TL_LATENCY_SLOWER] = "B is slower",
-		[TL_LATENCY_TOO_FEW] = "none, too few samples",
+		[TL_LATENCY_TOO_FEW] = "none",
 	};
 
-	fprintf(out, "%-8s %12s %12s %12s  %-26s\n", "", "A", "B", "B - A, ns", "95 % confidence");
+	fprintf(out, "%-8s %12s %12s %12s  %2.0f %-23s %11s %11s\n", "", "A", "B", "B - A, ns", c->confidence * 100,
+		"% confidence, together", "A effective", "B effective");
 	for (size_t i = 0; i < TL_LATENCY_QUANTILES; i++)
-		print_quantile(&comparison->quantiles[i], out);
-	fprintf(out, "samples  %12" PRIu64 " %12" PRIu64 "\n", comparison->a_count, comparison->b_count);
-	fprintf(out, "a sample of B is larger than one of A with probability %.4f (Mann-Whitney, p %.2g)\n",
-		comparison->b_larger, comparison->p_value);
-	fprintf(out, "verdict: %s\n", sentences[comparison->verdict]);
+		print_quantile(c, &c->quantiles[i], out);
+	print_row("mean", &c->mean, out);
+	fprintf(out, "of the answered; decides nothing\n");
+	print_answered(c, out);
+	print_basis(c, out);
+	fprintf(out, "a sample of B is larger than one of A with probability %.4f\n", c->b_larger);
+	fprintf(out, "verdict: %s\n", sentences[c->verdict]);
 }

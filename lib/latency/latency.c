@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A report's life, and how it is filled.
 
-#include <tl_latency.h>
+#include "latency_priv.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -16,6 +16,7 @@ struct tl_latency *tl_latency_create(void)
 		return NULL;
 	report->samples_max = UINT64_MAX;
 	report->max_loss = -1;
+	report->order.stride = 1;
 	tl_hist_init(&report->latency);
 	return report;
 }
@@ -27,6 +28,7 @@ void tl_latency_destroy(struct tl_latency *report)
 	for (size_t i = 0; i < report->n_stages; i++)
 		free(report->stages[i]);
 	free(report->samples);
+	free(report->order.bucket);
 	free(report);
 }
 
@@ -63,7 +65,8 @@ int tl_latency_add(struct tl_latency *report, const struct tl_latency_sample *sa
 		return 0;
 	}
 	tl_hist_record(&report->latency, sample->latency_ns);
-	return keep_sample(report, sample);
+	int rc = tl_latency_order_add(&report->order, sample->time_ns, sample->latency_ns);
+	return rc == 0 ? keep_sample(report, sample) : rc;
 }
 
 int tl_latency_add_pair(

@@ -29,8 +29,11 @@ uint64_t tl_latency_counter_read(const struct tl_latency *report, size_t index);
 // What stands before the JSON in the page.
 #define TL_LATENCY_TAG "<script id=\"report\" type=\"application/json\">"
 
+// order.c: one more sample. Returns 0 or -ENOMEM.
+int tl_latency_order_add(struct tl_latency_order *order, uint64_t time_ns, uint64_t latency_ns);
+
 // What a plot over time shows of up to 2000 runs of samples that follow each other: when the largest of them was, the
-// smallest, the largest, how many they are, and the largest's packet.
+// smallest, the largest, how many they are, and the largest's packet; and the blocks.
 json_t *tl_latency_series_json(const struct tl_latency *report);
 
 // latency.html, made an array by embed.py.

@@ -157,6 +157,26 @@ static int read_outlier(struct tl_latency *report, const json_t *row, struct tl_
 	return rc;
 }
 
+static int read_block(struct tl_latency *report, const json_t *row, struct tl_err *err)
+{
+	struct tl_latency_block *block = &report->blocks.at[report->blocks.n];
+	uint64_t values[2 + TL_LATENCY_LEVELS];
+
+	if (report->blocks.n == TL_LATENCY_BLOCKS || json_array_size(row) != TL_ARRAY_LEN(values))
+		return tl_fail(err, -EINVAL, "not %zu numbers, or one row too many", TL_ARRAY_LEN(values));
+	for (size_t i = 0; i < TL_ARRAY_LEN(values); i++) {
+		const json_t *value = json_array_get(row, i);
+		uint64_t most = i == 0 ? TL_LATENCY_ORDER_MAX : i == 1 ? INT64_MAX : values[0];
+		values[i] = (uint64_t)json_integer_value(value); // what is negative is too large, then
+		if (!json_is_integer(value) || values[i] > most || (i == 0 && values[i] == 0))
+			return tl_fail(err, -EINVAL, "number %zu is out of range", i);
+	}
+	*block = (struct tl_latency_block){.n = values[0], .sum_ns = values[1]};
+	memcpy(block->at_most, values + 2, sizeof(block->at_most));
+	report->blocks.n++;
+	return 0;
+}
+
 static int read_rows(struct tl_latency *report, const json_t *json, const char *key,
 	int (*read_row)(struct tl_latency *, const json_t *, struct tl_err *), struct tl_err *err)
 {
@@ -224,6 +244,22 @@ static int read_loss(struct tl_latency *report, const json_t *json, struct tl_er
 	return rc;
 }
 
+// What is a plot's stays in the file.
+static int read_series(struct tl_latency *report, const json_t *series, struct tl_err *err)
+{
+	struct tl_latency_order *order = &report->order;
+	uint64_t span_ns;
+	int rc = read_count(series, "start_ns", 0, &order->first_ns, err);
+
+	if (rc == 0)
+		rc = read_count(series, "span_ns", 0, &span_ns, err);
+	if (rc == 0)
+		rc = read_count(series, "in_blocks", 0, &order->seen, err);
+	if (rc == 0)
+		order->last_ns = order->first_ns + span_ns;
+	return rc != 0 ? rc : read_rows(report, series, "blocks", read_block, err);
+}
+
 static int read_all(struct tl_latency *report, const json_t *json, struct tl_err *err)
 {
 	int rc = read_hist(json, &report->latency, err);
@@ -235,6 +271,9 @@ static int read_all(struct tl_latency *report, const json_t *json, struct tl_err
 		rc = read_count(json, "reply_bound_ns", 0, &report->reply.bound_ns, err);
 	for (size_t i = 0; i < tl_latency_n_counters && rc == 0; i++)
 		rc = read_count(json, tl_latency_counters[i].key, 0, tl_latency_counter_at(report, i), err);
+	report->uncounted = json_object_get(json, "unmatched_triggers") == NULL;
+	if (rc == 0)
+		rc = read_series(report, json_object_get(json, "series"), err);
 	if (rc == 0)
 		rc = read_loss(report, json, err);
 	if (rc == 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The samples over time, as many points as a plot can show.
+// The samples over time, as many points as a plot can show, and the blocks that intervals are made of.
 
 #include "latency_priv.h"
 
@@ -12,14 +12,11 @@ const char *tl_latency_kept(const struct tl_latency *report)
 	return report->n_samples == 0 ? "none" : report->samples_are_last ? "last" : "first";
 }
 
-json_t *tl_latency_series_json(const struct tl_latency *report)
+static json_t *points_json(const struct tl_latency *report, uint64_t start_ns)
 {
-	uint64_t start_ns = report->n_samples != 0 ? UINT64_MAX : 0;
 	size_t points = tl_min_u64(report->n_samples, SERIES_POINTS);
-	json_t *series = json_object(), *rows = json_array();
+	json_t *rows = json_array();
 
-	for (size_t i = 0; i < report->n_samples; i++)
-		start_ns = tl_min_u64(start_ns, report->samples[i].time_ns);
 	for (size_t p = 0; p < points; p++) {
 		size_t first = report->n_samples * p / points, end = report->n_samples * (p + 1) / points;
 		const struct tl_latency_sample *most = &report->samples[first];
@@ -33,9 +30,36 @@ json_t *tl_latency_series_json(const struct tl_latency *report)
 			json_pack("[I,I,I,I,I]", (json_int_t)(most->time_ns - start_ns), (json_int_t)least_ns,
 				(json_int_t)most->latency_ns, (json_int_t)(end - first), (json_int_t)most->packet_id));
 	}
-	json_object_set_new(series, "start_ns", json_integer((json_int_t)tl_min_u64(start_ns, INT64_MAX)));
+	return rows;
+}
+
+static json_t *blocks_json(const struct tl_latency *report)
+{
+	struct tl_latency_blocks blocks;
+	json_t *rows = json_array();
+
+	tl_latency_get_blocks(report, &blocks);
+	for (size_t i = 0; i < blocks.n; i++) {
+		json_t *row = json_pack("[I,I]", (json_int_t)blocks.at[i].n, (json_int_t)blocks.at[i].sum_ns);
+		for (size_t level = 0; level < TL_LATENCY_LEVELS; level++)
+			json_array_append_new(row, json_integer((json_int_t)blocks.at[i].at_most[level]));
+		json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
+json_t *tl_latency_series_json(const struct tl_latency *report)
+{
+	const struct tl_latency_order *order = &report->order;
+	json_t *series = json_object();
+
+	json_object_set_new(series, "start_ns", json_integer((json_int_t)tl_min_u64(order->first_ns, INT64_MAX)));
+	json_object_set_new(
+		series, "span_ns", json_integer((json_int_t)tl_min_u64(order->last_ns - order->first_ns, INT64_MAX)));
 	json_object_set_new(series, "samples", json_integer((json_int_t)report->n_samples));
 	json_object_set_new(series, "kept", json_string(tl_latency_kept(report)));
-	json_object_set_new(series, "points", rows);
+	json_object_set_new(series, "points", points_json(report, order->first_ns));
+	json_object_set_new(series, "in_blocks", json_integer((json_int_t)tl_min_u64(order->seen, INT64_MAX)));
+	json_object_set_new(series, "blocks", blocks_json(report));
 	return series;
 }

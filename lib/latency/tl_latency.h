@@ -41,6 +41,8 @@
 #define TL_LATENCY_NEVER UINT64_MAX // of a quantile: a trigger without a reply
 #define TL_LATENCY_MAX_LOSS 0.001   // of all triggers, those without a reply: as many as lie above p99.9
 #define TL_LATENCY_MAX_LOSS_TEXT "0.1%"
+#define TL_LATENCY_BLOCKS 240		       // of the series
+#define TL_LATENCY_ORDER_MAX ((size_t)1 << 22) // samples kept in the order they came: 8 MiB
 
 struct tl_latency_sample {
 	uint64_t time_ns; // of the trigger, since 1970
@@ -104,6 +106,28 @@ struct tl_latency_outlier {
 	char note[TL_LATENCY_TEXT];
 };
 
+// The samples in the order they came, each as its bucket of the histogram. When TL_LATENCY_ORDER_MAX are kept, every
+// second one goes, and from there on twice as few are kept: never fewer than half as many, equally far apart.
+struct tl_latency_order {
+	uint16_t *bucket;
+	size_t n, room;
+	uint64_t stride;	    // one in so many is kept
+	uint64_t seen;		    // all that came
+	uint64_t first_ns, last_ns; // the least and the greatest time
+};
+
+// A stretch of them. How far the blocks of a run differ tells how far its samples depend on each other.
+struct tl_latency_block {
+	uint64_t n; // samples kept
+	uint64_t sum_ns;
+	uint64_t at_most[TL_LATENCY_LEVELS]; // of n: not above what is p50, p90, p99, p99.9 of all blocks together
+};
+
+struct tl_latency_blocks {
+	size_t n;
+	struct tl_latency_block at[TL_LATENCY_BLOCKS];
+};
+
 struct tl_latency_fact {
 	char name[TL_LATENCY_NAME];
 	char value[TL_LATENCY_TEXT];
@@ -136,6 +160,9 @@ struct tl_latency {
 
 	size_t n_samples, samples_room; // n_samples < latency.count: samples_max was reached, or only a histogram came
 	struct tl_latency_sample *samples;
+	struct tl_latency_order order;
+	struct tl_latency_blocks blocks; // of a report that was read; of another tl_latency_get_blocks() makes them
+	bool uncounted;			 // a report that was read says nothing of triggers without a reply
 
 	size_t n_stages, n_points, n_costs, n_outliers, n_invalid, n_facts;
 	struct tl_latency_stage *stages[TL_LATENCY_STAGES];
@@ -202,6 +229,14 @@ bool tl_latency_is_loss(uint64_t unanswered, uint64_t triggers, double max_loss)
 // A share from 0 to 1: "0.001", "0.1%". Returns 0 or -EINVAL.
 int tl_latency_parse_share(const char *text, double *out);
 
+// The series in blocks that are equally long (but for one sample). None (n is 0) of a report that was read and has
+// none, or without memory.
+void tl_latency_get_blocks(const struct tl_latency *report, struct tl_latency_blocks *out);
+
+// The quantile of Student's t distribution that misses on both sides together with this chance (above 0, below 1); df,
+// the degrees of freedom, from 1 on.
+double tl_latency_student(double miss, double df);
+
 // The median of n >= 1 values, which it sorts, and the interval that holds the median of what they were drawn from with
 // 95 % confidence, whatever that is: order statistics and the binomial distribution. Fewer than 6 values bound nothing:
 // the interval then is from the least to the greatest.
@@ -223,13 +258,14 @@ struct tl_latency_fit tl_latency_payload_fit(const struct tl_latency *report);
 const char *tl_latency_kept(const struct tl_latency *report);
 
 // The object of --json, which is also what the HTML page shows; a new one. Beside the summary it has the histogram, as
-// [largest value of a bucket, samples in it], and a series over time of up to 2000 points: [ns since start_ns, least,
-// most, samples, packet of the most]; the samples themselves are only in the CSV.
+// [largest value of a bucket, samples in it], and a series over time: up to 2000 points for a plot, [ns since start_ns,
+// least, most, samples, packet of the most], and up to 240 blocks for intervals, [samples, sum, and so many at most
+// p50, p90, p99, p99.9]. The samples themselves are only in the CSV.
 json_t *tl_latency_json(const struct tl_latency *report);
 int tl_latency_json_print(const json_t *json, FILE *out); // 0, -ENOMEM (tl_json_check()) or -EIO
 
-// A report out of such an object, or of a file that holds it, JSON or page: all but samples[]. Returns 0 and *out (the
-// caller's), or -EINVAL, -ENOMEM and the sentence.
+// A report out of such an object, or of a file that holds it, JSON or page: all but samples[] and order's. Returns 0
+// and *out (the caller's), or -EINVAL, -ENOMEM and the sentence.
 int tl_latency_from_json(const json_t *json, struct tl_latency **out, struct tl_err *err);
 int tl_latency_load(const char *path, struct tl_latency **out, struct tl_err *err);
 

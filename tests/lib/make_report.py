@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """make_report.py KIND [KEY=VALUE...]: a latency report as JSON to stdout, as any producer may fill it. KIND is none, one, many (20,000
-samples around a microsecond, some up to a millisecond) or full (many, with every part that there is). KEYs: seed, shift_ns, samples,
-method. With page=TEMPLATE it is put into the page."""
+samples around a microsecond, some up to a millisecond), dependent (each sample follows from the one before, AR(1) with 0.95) or full
+(many, with every part that there is). KEYs: seed, shift_ns, samples, method, unit_ns (of stamps, and their bound), lost, payload_bytes.
+With page=TEMPLATE it is put into the page."""
 
 import json
+import math
 import random
 import sys
 
@@ -38,14 +40,30 @@ def quantiles(samples):
                                 for key, above in (("p50", 500), ("p90", 100), ("p99", 10), ("p999", 1)))}
 
 
-def report(samples, method):
+def levels_of(samples):
+    """The values up to which the share of samples is nearest to that of p50, p90, p99, p99.9, but not all."""
+    values = sorted(map(upper, samples))
+    ends = [i + 1 for i in range(len(values)) if i + 1 == len(values) or values[i + 1] != values[i]]
+    ends = ends[:-1] or ends
+    return [values[min(ends, key=lambda end, wanted=share * len(values): abs(end - wanted)) - 1] for share in (0.5, 0.9, 0.99, 0.999)]
+
+
+def blocks_of(samples):
+    n = min(len(samples), 240)
+    levels = levels_of(samples) if samples else []
+    blocks = [[upper(sample) for sample in samples[len(samples) * i // n:len(samples) * (i + 1) // n]] for i in range(n)]
+    return [[len(block), sum(block)] + [sum(value <= level for value in block) for level in levels] for block in blocks]
+
+
+def report(samples, method, unit_ns):
     return {
-        "name": "made </script> & \"quoted\"", "method": method, "source": "nic-rx", "trigger_source": "nic-rx", "trigger_bound_ns": 8,
-        "reply_source": "nic-rx", "reply_bound_ns": 8, "matched": len(samples), "unmatched_triggers": 0, "unmatched_replies": 0,
+        "name": "made </script> & \"quoted\"", "method": method, "source": "nic-rx", "trigger_source": "nic-rx", "trigger_bound_ns": unit_ns,
+        "reply_source": "nic-rx", "reply_bound_ns": unit_ns, "matched": len(samples), "unmatched_triggers": 0, "unmatched_replies": 0,
         "ambiguous": 0, "duplicates": 0, "unstamped": 0, "reply_first": 0, "subtracted_ns": 0, "latency_ns": summary(samples), "cold_ns": [],
         "valid": True, "invalid": [], "facts": {}, "stages": [], "sweep": [], "payload_fit": None, "costs": [], "outliers": [],
-        "series": {"start_ns": 1795235116123456789, "samples": len(samples),
-                   "kept": "all", "points": [[i * 1000, sample, sample, 1, i] for i, sample in enumerate(samples[:2000])]},
+        "series": {"start_ns": 1795235116123456789, "span_ns": 1000 * max(len(samples) - 1, 0), "samples": len(samples),
+                   "kept": "all", "in_blocks": len(samples), "blocks": blocks_of(samples),
+                   "points": [[i * 1000, sample, sample, 1, i] for i, sample in enumerate(samples[:2000])]},
         "histogram": histogram(samples), "clocks_shown": "one", "window_ns": 1000000, "max_loss": 0.001, "quantiles": quantiles(samples),
     }
 
@@ -74,12 +92,29 @@ def add_every_part(made, rng):
                          "interrupts": 1, "steal_ns": None, "note": "</script>"}]
 
 
+def independent(rng, n):
+    samples = [900 + rng.randrange(100) for _ in range(n)]
+    return [int(sample / rng.uniform(0.001, 1)) if rng.randrange(50) == 0 else sample for sample in samples]
+
+
+def dependent(rng, n):
+    x, samples = rng.gauss(0, 1), []
+    for _ in range(n):
+        x = 0.95 * x + math.sqrt(1 - 0.95 ** 2) * rng.gauss(0, 1)
+        samples.append(int(1000 * math.exp(x / 2)))
+    return samples
+
+
 def main(kind, **options):
     rng = random.Random(int(options.get("seed", 1)))
     n = {"none": 0, "costs": 0, "one": 1}.get(kind, int(options.get("samples", 20000)))
-    samples = [900 + rng.randrange(100) + int(options.get("shift_ns", 0)) for _ in range(n)]
-    samples = [int(sample / rng.uniform(0.001, 1)) if rng.randrange(50) == 0 else sample for sample in samples]
-    made = report(samples, options.get("method", "two-port"))
+    unit_ns = int(options.get("unit_ns", 1))
+    samples = (dependent if kind == "dependent" else independent)(rng, n)
+    samples = [(sample + int(options.get("shift_ns", 0))) // unit_ns * unit_ns for sample in samples]
+    made = report(samples, options.get("method", "two-port"), unit_ns)
+    made["unmatched_triggers"] = int(options.get("lost", 0))
+    if "payload_bytes" in options:
+        made["facts"]["payload_bytes"] = options["payload_bytes"]
     if kind == "full":
         add_every_part(made, rng)
     if kind == "costs":

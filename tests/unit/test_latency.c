@@ -206,6 +206,12 @@ static void broken_json_is_refused(void)
 		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"matched\": -1}",
 		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"stages\": [{\"latency_ns\": {\"count\": 1}}]}",
 		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"cold_ns\": [\"x\"]}",
+		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"series\": {\"blocks\": [[1, 5, 1, 1, 1]]}}",
+		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"series\": {\"blocks\": [[1, 5, 1, 1, 1, 2]]}}",
+		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"series\": {\"blocks\": [[0, 0, 0, 0, 0, 0]]}}",
+		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"series\": {\"blocks\": [[1, -5, 1, 1, 1, 1]]}}",
+		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"series\": {\"blocks\": [[4194305, 5, 1, 1, 1, 1]]}}",
+		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"series\": {\"span_ns\": -1}}",
 		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"invalid\": [1]}",
 		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"outliers\": [{\"time_ns\": 1.5}]}",
 		"{\"latency_ns\": {\"count\": 0}, \"histogram\": [], \"sweep\": [{\"latency_ns\": {\"mean\": 1e64}}]}",
@@ -248,6 +254,53 @@ static void the_series_keeps_the_peaks(void)
 	CU_ASSERT_EQUAL(total, 100000);
 	CU_ASSERT_EQUAL(peaks, 5);
 	json_decref(json);
+	tl_latency_destroy(report);
+}
+
+// Twice as many samples as are kept, and some: every fourth one is left, in the order they came.
+static void the_order_of_samples_takes_bounded_memory(void)
+{
+	struct tl_latency *report = new_report();
+	struct tl_latency_blocks blocks;
+	uint64_t kept = 0, beyond = 0, last = 0;
+
+	report->samples_max = 0;
+	for (uint64_t i = 0; i <= 2 * TL_LATENCY_ORDER_MAX; i++)
+		tl_latency_add(report, &(struct tl_latency_sample){.time_ns = 5000 + i, .latency_ns = i >> 13});
+	CU_ASSERT_EQUAL(report->order.stride, 4);
+	CU_ASSERT_EQUAL(report->order.n, TL_LATENCY_ORDER_MAX / 2 + 1);
+	CU_ASSERT(report->order.room <= TL_LATENCY_ORDER_MAX);
+	CU_ASSERT_EQUAL(report->order.last_ns - report->order.first_ns, 2 * TL_LATENCY_ORDER_MAX);
+	for (size_t i = 0; i < report->order.n; i++)
+		CU_ASSERT_EQUAL(report->order.bucket[i], i * 4 >> 13);
+	tl_latency_get_blocks(report, &blocks);
+	CU_ASSERT_EQUAL(blocks.n, TL_LATENCY_BLOCKS);
+	for (size_t i = 0; i < blocks.n; i++) {
+		CU_ASSERT(blocks.at[i].sum_ns / blocks.at[i].n >= last);
+		last = blocks.at[i].sum_ns / blocks.at[i].n;
+		kept += blocks.at[i].n;
+		beyond += blocks.at[i].n - blocks.at[i].at_most[2];
+	}
+	CU_ASSERT_EQUAL(kept, report->order.n);
+	CU_ASSERT(beyond * 99 <= kept && beyond * 101 >= kept);
+	tl_latency_destroy(report);
+}
+
+// 30 of 40 are 1000: the level of p50 is below them, that of p90 cannot be above all.
+static void levels_of_blocks_lie_between_values(void)
+{
+	struct tl_latency *report = new_report();
+	struct tl_latency_blocks blocks;
+
+	for (uint64_t i = 0; i < 40; i++)
+		add(report, i, i % 4 == 0 ? 500 : 1000, i);
+	tl_latency_get_blocks(report, &blocks);
+	CU_ASSERT_EQUAL(blocks.n, 40);
+	for (size_t i = 0; i < blocks.n; i++) {
+		CU_ASSERT_EQUAL(blocks.at[i].n, 1);
+		for (size_t level = 0; level < TL_LATENCY_LEVELS; level++)
+			CU_ASSERT_EQUAL(blocks.at[i].at_most[level], i % 4 == 0);
+	}
 	tl_latency_destroy(report);
 }
 
@@ -522,6 +575,8 @@ int main(void)
 		{"a report comes back out of its JSON, but for the samples", json_comes_back},
 		{"JSON that contradicts itself is refused with a sentence", broken_json_is_refused},
 		{"the series of 100,000 samples has 2,000 points and every peak", the_series_keeps_the_peaks},
+		{"the order of samples takes bounded memory", the_order_of_samples_takes_bounded_memory},
+		{"the levels of blocks lie between values", levels_of_blocks_lie_between_values},
 		{"the page holds the JSON that is printed, whatever stands in its strings", the_page_holds_the_json},
 		{"the page refers to nothing outside of it", the_page_asks_for_nothing},
 		{"the CSV has every sample to the nanosecond", csv_has_every_sample},

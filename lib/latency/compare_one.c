@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The figures of a run, and their difference between one run and another.
+
+#include "compare_priv.h"
+
+#include <math.h>
+
+double tl_latency_value_at(const struct tl_latency *run, double share)
+{
+	double rank = ceil(share * ((double)run->latency.count + (double)run->unmatched_triggers) - 1e-9);
+
+	return rank > (double)run->latency.count ? INFINITY
+						 : (double)tl_hist_at_rank(&run->latency, (uint64_t)fmax(rank, 1));
+}
+
+double tl_latency_mean(const struct tl_latency *run, double share)
+{
+	return run->latency.count != 0 ? (double)run->latency.sum_ns / (double)run->latency.count : 0;
+}
+
+double tl_latency_answered(const struct tl_latency *run, double share)
+{
+	double all = (double)run->matched + (double)run->unmatched_triggers;
+
+	return all > 0 ? (double)run->matched / all : 1;
+}
+
+// Of a single latency.
+static double variance_of(const struct tl_latency *run)
+{
+	const struct tl_hist *hist = &run->latency;
+	double mean = tl_latency_mean(run, 0), sum = 0;
+
+	for (size_t i = 0; i < TL_HIST_BUCKETS; i++)
+		if (hist->bucket[i] != 0)
+			sum += pow((double)tl_hist_upper_ns(i) - mean, 2) * (double)hist->bucket[i];
+	return hist->count > 1 ? sum / (double)(hist->count - 1) : 0;
+}
+
+// The shares of samples between which the quantile's lies, looked up as latencies: Woodruff, "Confidence intervals for
+// medians and other position measures", 1952.
+static struct tl_latency_interval quantile_within(const struct tl_latency *run, double share, double off)
+{
+	return (struct tl_latency_interval){.diff_ns = tl_latency_value_at(run, share),
+		.low_ns = tl_latency_value_at(run, share - off),
+		.high_ns = tl_latency_value_at(run, share + off)};
+}
+
+// Of the quantile, in ns: about, to weigh one run against the other.
+static double variance_near(const struct tl_latency *run, double share, double error)
+{
+	const struct tl_latency_interval within = quantile_within(run, share, error);
+
+	return pow((within.high_ns - within.low_ns) / 2, 2);
+}
+
+static void take_effective(
+	const struct tl_latency_spread *a, const struct tl_latency_spread *b, struct tl_latency_row *row)
+{
+	row->a_effective = fmin(a->effective, a->kept);
+	row->b_effective = fmin(b->effective, b->kept);
+}
+
+void tl_latency_one_quantile(const struct tl_latency_one *a, const struct tl_latency_one *b, size_t level, double share,
+	double miss, struct tl_latency_row *row)
+{
+	struct tl_latency_spread spread_a = tl_latency_spread(&a->blocks, level, 0);
+	struct tl_latency_spread spread_b = tl_latency_spread(&b->blocks, level, 0);
+
+	take_effective(&spread_a, &spread_b, row);
+	if (!spread_a.settled || !spread_b.settled)
+		return;
+	double error_a = sqrt(share * (1 - share) / spread_a.effective);
+	double error_b = sqrt(share * (1 - share) / spread_b.effective);
+	double t = tl_latency_student(miss, tl_latency_welch(variance_near(a->run, share, error_a), spread_a.df,
+						    variance_near(b->run, share, error_b), spread_b.df));
+	struct tl_latency_interval within_a = quantile_within(a->run, share, t * error_a);
+	struct tl_latency_interval within_b = quantile_within(b->run, share, t * error_b);
+	row->diff = tl_latency_minus(&within_b, &within_a);
+	row->verdict = TL_LATENCY_SAME;
+}
+
+void tl_latency_one_mean(
+	const struct tl_latency_one *a, const struct tl_latency_one *b, double miss, struct tl_latency_row *row)
+{
+	struct tl_latency_spread spread_a = tl_latency_spread(&a->blocks, TL_LATENCY_MEAN, variance_of(a->run));
+	struct tl_latency_spread spread_b = tl_latency_spread(&b->blocks, TL_LATENCY_MEAN, variance_of(b->run));
+
+	take_effective(&spread_a, &spread_b, row);
+	if (!spread_a.settled || !spread_b.settled)
+		return;
+	double df = tl_latency_welch(spread_a.variance, spread_a.df, spread_b.variance, spread_b.df);
+	double off = tl_latency_student(miss, df) * sqrt(spread_a.variance + spread_b.variance);
+	row->diff = (struct tl_latency_interval){row->b - row->a, row->b - row->a - off, row->b - row->a + off};
+	row->verdict = TL_LATENCY_SAME;
+}
+
+// Wilson, "Probable inference, the law of succession, and statistical inference", 1927. Triggers are taken as
+// independent: when those without a reply were sent is not known.
+static struct tl_latency_interval answered_within(const struct tl_latency *run, double z)
+{
+	double n = (double)run->matched + (double)run->unmatched_triggers, share = tl_latency_answered(run, 0);
+	double middle = (share + z * z / (2 * n)) / (1 + z * z / n);
+	double off = z / (1 + z * z / n) * sqrt(share * (1 - share) / n + z * z / (4 * n * n));
+
+	return (struct tl_latency_interval){share, middle - off, middle + off};
+}
+
+void tl_latency_one_answered(
+	const struct tl_latency_one *a, const struct tl_latency_one *b, double miss, struct tl_latency_row *row)
+{
+	double z = tl_latency_student(miss, 1e6);
+	struct tl_latency_interval within_a = answered_within(a->run, z), within_b = answered_within(b->run, z);
+
+	row->diff = tl_latency_minus(&within_b, &within_a);
+	row->verdict = TL_LATENCY_SAME;
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// latency compare, inside: the intervals of one run's figures, and those of several runs'.
+
+#include <tl_latency_compare.h>
+
+#define TL_LATENCY_MEAN TL_LATENCY_LEVELS // behind the levels of struct tl_latency_block
+
+// How far a figure of one run can be off.
+struct tl_latency_spread {
+	double variance;  // of the figure: a share of samples, or the mean in ns
+	double df;	  // degrees of freedom of that variance
+	double kept;	  // samples in the blocks
+	double effective; // independent samples that would show it as precisely
+	bool settled;	  // false: the run still changes at the scale of its whole length, so variance is too small
+};
+
+// compare_spread.c: of the share of samples at most a level, or of the mean; one is the variance of a single sample's
+// latency, for the mean.
+struct tl_latency_spread tl_latency_spread(const struct tl_latency_blocks *blocks, size_t level, double one);
+
+// compare_one.c: figures of a run. The value of a quantile, lost triggers behind all others: INFINITY where it is one
+// of them; the mean; the share of triggers that were answered. share: only of the quantile.
+typedef double tl_latency_figure(const struct tl_latency *run, double share);
+tl_latency_figure tl_latency_value_at, tl_latency_mean, tl_latency_answered;
+
+// One run of a side. Each of these fills in diff and verdict SAME of a row that has a and b already; nothing where a
+// run does not settle.
+struct tl_latency_one {
+	const struct tl_latency *run;
+	struct tl_latency_blocks blocks;
+};
+void tl_latency_one_quantile(const struct tl_latency_one *a, const struct tl_latency_one *b, size_t level, double share,
+	double miss, struct tl_latency_row *row);
+void tl_latency_one_mean(
+	const struct tl_latency_one *a, const struct tl_latency_one *b, double miss, struct tl_latency_row *row);
+void tl_latency_one_answered(
+	const struct tl_latency_one *a, const struct tl_latency_one *b, double miss, struct tl_latency_row *row);
+
+// B - A of two figures, each with its own interval. Where a figure or a limit is infinite, so is the difference;
+// between two infinite ones there is none.
+struct tl_latency_interval tl_latency_minus(const struct tl_latency_interval *b, const struct tl_latency_interval *a);
+
+// Welch's degrees of freedom of a difference, from the variances of both.
+double tl_latency_welch(double variance_a, double df_a, double variance_b, double df_b);
+
+// compare_runs.c: B - A of a figure that each run has one value of; at least two runs each.
+struct tl_latency_interval tl_latency_between_runs(
+	const double *a, size_t n_a, const double *b, size_t n_b, double miss);

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How far a figure of a run can be off, seen in how it changes in the course of the run.
+//
+// The variance of the mean of a series is its spectral density at frequency 0. That is estimated by the equal-weighted
+// cosine transform: the mean square of the series' products with the first cosines, which are next to independent and
+// have next to that density, so Student's t with as many degrees of freedom as cosines holds (Mueller, "HAC Corrections
+// for Strongly Autocorrelated Time Series", JBES 2014; Lazarus, Lewis, Stock, Watson, "HAR Inference: Recommendations
+// for Practice", JBES 2018). Nothing is drawn at random, and blocks of the series serve as well as the series.
+
+#include "compare_priv.h"
+
+#include <math.h>
+
+#define ROUNDING 1e-20 // of the square of a figure: above that of doubles, far below anything to see
+
+// Where the slower half of the cosines has the larger squares, the correlation is longer than the others can see:
+// fewer, slower ones are taken. limit: the ratio that one white noise in ten exceeds.
+static const struct window {
+	size_t cosines;
+	double limit;
+} windows[] = {{24, 2.15}, {12, 3.05}, {6, 5.39}, {4, 9.0}};
+
+// The figure in a block.
+static double in_block(const struct tl_latency_block *block, size_t level)
+{
+	return (double)(level == TL_LATENCY_MEAN ? block->sum_ns : block->at_most[level]) / (double)block->n;
+}
+
+// The product of the series with the cosine that has j half periods in it; the next cosine follows from the last two.
+static double transform(const double *series, size_t n, size_t j)
+{
+	double angle = M_PI * (double)j / (double)n, factor = 2 * cos(angle);
+	double now = cos(angle / 2), before = now, sum = 0; // cos(-x) = cos(x)
+
+	for (size_t i = 0; i < n; i++) {
+		sum += series[i] * now;
+		double next = factor * now - before;
+		before = now;
+		now = next;
+	}
+	return sqrt(2 / (double)n) * sum;
+}
+
+// Mean squares of the slower and of the faster half.
+static void halves(const double *series, size_t n, size_t cosines, double mean_squares[2])
+{
+	for (size_t half = 0; half < 2; half++) {
+		mean_squares[half] = 0;
+		for (size_t j = 1 + half * cosines / 2; j <= (half + 1) * cosines / 2; j++)
+			mean_squares[half] += pow(transform(series, n, j), 2) / (double)(cosines / 2);
+	}
+}
+
+// Of a series around 0, where squares up to `rounding` say nothing.
+static struct tl_latency_spread spread_of(const double *series, size_t n, double rounding)
+{
+	struct tl_latency_spread out = {.df = 1};
+	double mean_squares[2];
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(windows) && !out.settled; i++) {
+		const struct window *window = &windows[i];
+		if (n < 2 * window->cosines)
+			continue;
+		halves(series, n, window->cosines, mean_squares);
+		out.variance = (mean_squares[0] + mean_squares[1]) / 2 / (double)n;
+		out.df = (double)window->cosines;
+		out.settled = mean_squares[0] <= window->limit * mean_squares[1] + rounding;
+	}
+	return out;
+}
+
+struct tl_latency_spread tl_latency_spread(const struct tl_latency_blocks *blocks, size_t level, double one)
+{
+	double series[TL_LATENCY_BLOCKS], kept = 0, figure = 0;
+
+	for (size_t i = 0; i < blocks->n; i++) {
+		series[i] = in_block(&blocks->at[i], level);
+		kept += (double)blocks->at[i].n;
+		figure += series[i] * (double)blocks->at[i].n;
+	}
+	figure /= kept;
+	for (size_t i = 0; i < blocks->n; i++)
+		series[i] -= figure;
+	if (level != TL_LATENCY_MEAN)
+		one = figure * (1 - figure);
+	struct tl_latency_spread out = spread_of(series, blocks->n, ROUNDING * figure * figure);
+	out.kept = kept;
+	out.effective = one > 0 && out.variance > 0 ? one / out.variance : kept;
+	return out;
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keeps the samples in the order they came, in bounded memory, and cuts them into blocks.
+
+#include "latency_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static const double levels[TL_LATENCY_LEVELS] = {0.5, 0.9, 0.99, 0.999};
+
+// Their number is even, so the next one to keep follows the last one at the new distance.
+static void thin(struct tl_latency_order *order)
+{
+	order->n /= 2;
+	order->stride *= 2;
+	for (size_t i = 0; i < order->n; i++)
+		order->bucket[i] = order->bucket[2 * i];
+}
+
+static int make_room(struct tl_latency_order *order)
+{
+	if (order->n == TL_LATENCY_ORDER_MAX)
+		thin(order);
+	if (order->n < order->room)
+		return 0;
+	size_t room = order->room != 0 ? order->room * 2 : 1024;
+	uint16_t *grown = reallocarray(order->bucket, room, sizeof(*grown));
+	if (grown == NULL)
+		return -ENOMEM;
+	order->bucket = grown;
+	order->room = room;
+	return 0;
+}
+
+int tl_latency_order_add(struct tl_latency_order *order, uint64_t time_ns, uint64_t latency_ns)
+{
+	_Static_assert(TL_HIST_BUCKETS <= UINT16_MAX, "a bucket's number has 16 bits");
+
+	order->first_ns = order->seen == 0 ? time_ns : tl_min_u64(order->first_ns, time_ns);
+	order->last_ns = tl_max_u64(order->last_ns, time_ns);
+	if (order->seen++ % order->stride != 0)
+		return 0;
+	int rc = make_room(order);
+	if (rc == 0)
+		order->bucket[order->n++] = (uint16_t)tl_hist_index(latency_ns);
+	return rc;
+}
+
+// The bucket up to which the share of samples is nearest to the level; where few values are equally many, not the one
+// up to which all are.
+static unsigned bucket_of(const uint32_t *counts, size_t n, double level)
+{
+	double wanted = level * (double)n;
+	uint64_t below = 0;
+	unsigned last = 0;
+
+	for (unsigned i = 0; i < TL_HIST_BUCKETS; i++) {
+		uint64_t up_to = below + counts[i];
+		if (counts[i] == 0)
+			continue;
+		if ((double)up_to >= wanted - 1e-9) {
+			bool is_last = below != 0 && (up_to == n || wanted - (double)below < (double)up_to - wanted);
+			return is_last ? last : i;
+		}
+		below = up_to;
+		last = i;
+	}
+	return last;
+}
+
+static void fill_block(const uint16_t *bucket, size_t n, const unsigned *at_most, struct tl_latency_block *out)
+{
+	*out = (struct tl_latency_block){.n = n};
+	for (size_t i = 0; i < n; i++) {
+		out->sum_ns += tl_hist_upper_ns(bucket[i]);
+		for (size_t level = 0; level < TL_LATENCY_LEVELS; level++)
+			out->at_most[level] += bucket[i] <= at_most[level];
+	}
+}
+
+void tl_latency_get_blocks(const struct tl_latency *report, struct tl_latency_blocks *out)
+{
+	const struct tl_latency_order *order = &report->order;
+	unsigned at_most[TL_LATENCY_LEVELS];
+	uint32_t *counts = order->n != 0 ? calloc(TL_HIST_BUCKETS, sizeof(*counts)) : NULL;
+
+	*out = report->blocks;
+	if (counts == NULL)
+		return;
+	for (size_t i = 0; i < order->n; i++)
+		counts[order->bucket[i]]++;
+	for (size_t level = 0; level < TL_LATENCY_LEVELS; level++)
+		at_most[level] = bucket_of(counts, order->n, levels[level]);
+	free(counts);
+	out->n = tl_min_u64(order->n, TL_LATENCY_BLOCKS);
+	for (size_t i = 0; i < out->n; i++) {
+		size_t first = order->n * i / out->n, end = order->n * (i + 1) / out->n;
+		fill_block(order->bucket + first, end - first, at_most, &out->at[i]);
+	}
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether the intervals of a comparison hold what they say: pairs of equal series, independent, autocorrelated and
+// bursty, of which 95 % must cover the difference, which is 0. All random numbers come from seeds.
+//
+// With a number as argument it prints the table of docs/latency-reports.md, made of so many pairs.
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tl_latency_compare.h>
+#include <tl_random.h>
+#include <tl_test.h>
+
+#define SAMPLES 12000
+#define RUN_SAMPLES 1500 // p99.9 is not judged
+#define PAIRS 400
+#define ROWS (TL_LATENCY_QUANTILES + 2) // and the mean, and all together
+#define ROW_MEAN TL_LATENCY_QUANTILES
+#define ROW_ALL (TL_LATENCY_QUANTILES + 1)
+
+struct series {
+	const char *name;
+	double rho;			 // of an AR(1) process; its exponential is the latency
+	double quiet, busy, busy_factor; // samples that a state lasts, on average; 0: there is one state
+	uint64_t unit_ns;		 // of the stamps
+	size_t samples, runs;		 // of each run, of each side
+	double run_spread;		 // how far runs lie apart, standard deviation of the logarithm
+	bool limit;			 // more than intervals can do
+};
+
+static const struct series kinds[] = {
+	{"independent", .unit_ns = 1, .samples = SAMPLES, .runs = 1},
+	{"AR(1), 0.5", .rho = 0.5, .unit_ns = 1, .samples = SAMPLES, .runs = 1},
+	{"AR(1), 0.8", .rho = 0.8, .unit_ns = 1, .samples = SAMPLES, .runs = 1},
+	{"AR(1), 0.95", .rho = 0.95, .unit_ns = 1, .samples = SAMPLES, .runs = 1},
+	{"AR(1), 0.95, in steps of 250 ns", .rho = 0.95, .unit_ns = 250, .samples = SAMPLES, .runs = 1},
+	{"bursts of 20", .quiet = 180, .busy = 20, .busy_factor = 3, .unit_ns = 1, .samples = SAMPLES, .runs = 1},
+	{"bursts of 100", .quiet = 900, .busy = 100, .busy_factor = 3, .unit_ns = 1, .samples = SAMPLES, .runs = 1},
+	{"two states, 50 each", .quiet = 50, .busy = 50, .busy_factor = 2, .unit_ns = 1, .samples = SAMPLES, .runs = 1},
+	{"two states, 2000 each: a sixth of the run", .limit = true, .quiet = 2000, .busy = 2000, .busy_factor = 2,
+		.unit_ns = 1, .samples = SAMPLES, .runs = 1},
+	{"3 runs each, apart by 5 %", .unit_ns = 1, .samples = RUN_SAMPLES, .runs = 3, .run_spread = 0.05},
+	{"10 runs each, apart by 5 %", .unit_ns = 1, .samples = RUN_SAMPLES, .runs = 10, .run_spread = 0.05},
+};
+
+struct tally {
+	unsigned judged[ROWS], covered[ROWS];
+};
+
+static double uniform(uint64_t *state)
+{
+	return ((double)(tl_random_next(state) >> 11) + 0.5) * 0x1p-53;
+}
+
+static double normal(uint64_t *state)
+{
+	double radius = sqrt(-2 * log(uniform(state)));
+	return radius * cos(2 * M_PI * uniform(state));
+}
+
+static struct tl_latency *draw(const struct series *kind, uint64_t seed)
+{
+	struct tl_latency *report = tl_latency_create();
+	double x = normal(&seed), run = exp(kind->run_spread * normal(&seed));
+	bool busy = kind->quiet != 0 && uniform(&seed) < kind->busy / (kind->quiet + kind->busy);
+
+	report->samples_max = 0;
+	for (size_t i = 0; i < kind->samples; i++) {
+		x = kind->rho * x + sqrt(1 - kind->rho * kind->rho) * normal(&seed);
+		if (kind->quiet != 0)
+			busy = busy != (uniform(&seed) < 1 / (busy ? kind->busy : kind->quiet));
+		uint64_t latency_ns = (uint64_t)(1000 * run * exp(0.6 * x) * (busy ? kind->busy_factor : 1));
+		tl_latency_add(report, &(struct tl_latency_sample){.time_ns = 1000 * i,
+					       .latency_ns = latency_ns / kind->unit_ns * kind->unit_ns});
+	}
+	return report;
+}
+
+static void count(const struct tl_latency_row *row, unsigned *judged, unsigned *covered)
+{
+	if (row->verdict == TL_LATENCY_TOO_FEW)
+		return;
+	++*judged;
+	*covered += row->diff.low_ns <= 0 && row->diff.high_ns >= 0;
+}
+
+static void compare(struct tl_latency **runs, size_t n, double miss, struct tl_latency_comparison *out)
+{
+	const struct tl_latency_side a = {runs, n}, b = {runs + n, n};
+	const struct tl_latency_threshold none = {0};
+
+	if (tl_latency_compare(&a, &b, &none, miss, out) != 0)
+		abort(); // the table is made without CUnit
+}
+
+// First so that each of the intervals holds with 95 %, then so that all together do.
+static void count_pair(struct tl_latency **runs, const struct series *kind, struct tally *tally)
+{
+	size_t n = kind->runs, intervals = kind->samples == SAMPLES ? 5 : 4; // quantiles and the share of the answered
+	struct tl_latency_comparison out;
+
+	compare(runs, n, 0.05 * (double)intervals, &out);
+	for (size_t i = 0; i < TL_LATENCY_QUANTILES; i++)
+		count(&out.quantiles[i].row, &tally->judged[i], &tally->covered[i]);
+	count(&out.mean, &tally->judged[ROW_MEAN], &tally->covered[ROW_MEAN]);
+	compare(runs, n, 0.05, &out);
+	tally->judged[ROW_ALL] += out.verdict != TL_LATENCY_TOO_FEW;
+	tally->covered[ROW_ALL] += out.verdict == TL_LATENCY_SAME;
+}
+
+static struct tally tally_of(const struct series *kind, unsigned pairs)
+{
+	struct tally tally = {0};
+	struct tl_latency **runs = calloc(2 * kind->runs, sizeof(struct tl_latency *));
+
+	for (uint64_t pair = 0; pair < pairs; pair++) {
+		for (size_t i = 0; i < 2 * kind->runs; i++)
+			runs[i] = draw(kind, (pair * 64 + i) * 7919 + 1);
+		count_pair(runs, kind, &tally);
+		for (size_t i = 0; i < 2 * kind->runs; i++)
+			tl_latency_destroy(runs[i]);
+	}
+	free(runs);
+	return tally;
+}
+
+static void print_table(unsigned pairs)
+{
+	printf("| series | p50 | p90 | p99 | p99.9 | mean | verdict \"same\" |\n|---|---|---|---|---|---|---|\n");
+	for (size_t kind = 0; kind < TL_ARRAY_LEN(kinds); kind++) {
+		struct tally tally = tally_of(&kinds[kind], pairs);
+		printf("| %s |", kinds[kind].name);
+		for (size_t i = 0; i < ROWS; i++) {
+			double judged = tally.judged[i], share = judged / pairs;
+			if (share < 0.005)
+				printf(" not judged |");
+			else if (share < 0.995)
+				printf(" %.1f (of %.0f %%) |", 100 * tally.covered[i] / judged, 100 * share);
+			else
+				printf(" %.1f |", 100 * tally.covered[i] / judged);
+		}
+		printf("\n");
+		fflush(stdout);
+	}
+}
+
+static void expect_share(const struct series *kind, const struct tally *tally, size_t row, double least, double most)
+{
+	double judged = tally->judged[row], share = tally->covered[row] / judged;
+	double noise = 2 * sqrt(0.05 * 0.95 / PAIRS); // of so many pairs
+
+	if (judged < PAIRS * 0.98 || share < least - noise || share > most + noise)
+		printf("%s, row %zu: %u of %u\n", kind->name, row, tally->covered[row], tally->judged[row]);
+	CU_ASSERT(judged >= PAIRS * 0.98);
+	CU_ASSERT(share >= least - noise && share <= most + noise);
+}
+
+static void intervals_cover(void)
+{
+	for (size_t i = 0; i < TL_ARRAY_LEN(kinds); i++) {
+		const struct series *kind = &kinds[i];
+		if (kind->limit)
+			continue;
+		struct tally tally = tally_of(kind, PAIRS);
+		bool several = kind->runs > 1,
+		     coarse = kind->unit_ns > 1; // with few values an interval holds more than it says
+		expect_share(kind, &tally, 0, 0.93, coarse ? 1 : 0.97);
+		expect_share(kind, &tally, ROW_MEAN, 0.93, 0.97);
+		for (size_t row = 1; row < (several ? 3 : TL_LATENCY_QUANTILES); row++)
+			expect_share(kind, &tally, row, 0.93, 1);
+		expect_share(kind, &tally, ROW_ALL, 0.95, 1);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct tl_test tests[] = {
+		{"95 % intervals hold in 93 to 97 % of equal pairs, independent, autocorrelated, bursty or of several runs",
+			intervals_cover},
+	};
+
+	if (argc == 2) {
+		print_table((unsigned)strtoul(argv[1], NULL, 10));
+		return 0;
+	}
+	return tl_test_main("latency_coverage", tests, TL_ARRAY_LEN(tests));
+}
