@@ -191,7 +191,7 @@ static void print_basis(const struct tl_latency_comparison *c, FILE *out)
 			"unknown\n");
 	if (c->stamps_ns != 0)
 		fprintf(out, "each interval is wider by %s on both sides, which the stamps can be off\n",
-			tl_format_ns((uint64_t)c->stamps_ns, text, sizeof(text)));
+			tl_format_ns((uint64_t)fmin(c->stamps_ns, 1e18), text, sizeof(text)));
 	if (c->differs[0] != '\0')
 		fprintf(out, "FORCED: %s\n", c->differs);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fuzzes the reader of latency reports: any JSON is a report or is refused with a sentence, and what was read can be
-// written in every form, and read again.
+// written in every form, read again, and compared with itself.
 
 #include <stdlib.h>
 
-#include <tl_latency.h>
+#include <tl_latency_compare.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,6 +32,30 @@ static void write_and_read(const struct tl_latency *report)
 	free(text);
 }
 
+// What is compared with itself is not another, as one run or as two.
+static void compare(struct tl_latency *report)
+{
+	struct tl_latency *runs[] = {report, report};
+	struct tl_latency_comparison out;
+	struct tl_err err = {""};
+	FILE *null = fopen("/dev/null", "we");
+
+	for (size_t n = 1; n <= 2; n++) {
+		const struct tl_latency_side side = {runs, n};
+		if (tl_latency_compare(&side, &side, &(struct tl_latency_threshold){0}, 0.05, &out) != 0 ||
+			null == NULL)
+			abort();
+		json_t *json = tl_latency_comparison_json(&out);
+		if (json == NULL || out.verdict == TL_LATENCY_SLOWER || out.verdict == TL_LATENCY_FASTER)
+			abort();
+		tl_latency_comparison_text(&out, null);
+		json_decref(json);
+	}
+	fclose(null);
+	if (tl_latency_alike(report, "a", report, "b", &err) != 0)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct tl_latency *report = NULL;
@@ -43,8 +67,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int rc = tl_latency_from_json(json, &report, &err);
 	if ((rc == 0) != (report != NULL) || (rc != 0 && err.text[0] == '\0'))
 		abort();
-	if (report != NULL)
+	if (report != NULL) {
 		write_and_read(report);
+		compare(report);
+	}
 	tl_latency_destroy(report);
 	json_decref(json);
 	return 0;

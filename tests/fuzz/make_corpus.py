@@ -459,6 +459,10 @@ def seeds():
         '"count": 3', '"count": 4611686018427387906').encode()
     yield "latency/wrong_types", text.replace("500", '"500"').replace("null", "[]").encode()
     yield "latency/negative", text.replace("500", "-500").encode()
+    blocks = {"start_ns": 1795235116123456789, "span_ns": 3000, "in_blocks": 48, "blocks": [[2, 1200, i % 2, 2, 2, 2] for i in range(24)]}
+    text = json.dumps(latency() | {"series": blocks, "invalid": [], "histogram": [[500, 12], [700, 36]]}).replace('"count": 3', '"count": 48')
+    yield "latency/blocks", text.encode()
+    yield "latency/blocks_of_nothing", text.replace("[2, 1200", "[0, 1200").encode()
     yield "latency/no_samples", b'{"latency_ns": {"count": 0, "min": null}, "histogram": []}'
 
 
