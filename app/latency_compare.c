@@ -131,8 +131,10 @@ static int check_all(const struct call *call, struct tl_latency **runs, char *di
 		int rc = tl_latency_alike(runs[0], call->paths[0], runs[i], call->paths[i], err);
 		if (rc == 0)
 			continue;
-		if (!call->force)
-			return rc;
+		if (!call->force) {
+			snprintf(differs, size, "%s", err->text);
+			return tl_fail(err, rc, "%.450s: measure both alike, or give --force", differs);
+		}
 		if (differs[0] == '\0')
 			snprintf(differs, size, "%s", err->text);
 		tl_warn("%s", err->text);

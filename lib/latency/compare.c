@@ -41,12 +41,17 @@ static uint64_t fewest_of(const struct tl_latency_side *side)
 }
 
 // A stamp's error is at most its bound, which is at least its unit. So a latency's is at most the sum of both.
+static double stamp_error(const struct tl_latency *run)
+{
+	return (double)run->trigger.bound_ns + (double)run->reply.bound_ns;
+}
+
 static double stamps_of(const struct tl_latency_side *side)
 {
 	double most = 0;
 
 	for (size_t i = 0; i < side->n; i++)
-		most = fmax(most, (double)side->run[i]->trigger.bound_ns + (double)side->run[i]->reply.bound_ns);
+		most = fmax(most, stamp_error(side->run[i]));
 	return most;
 }
 

@@ -91,9 +91,8 @@ int tl_latency_usable(const struct tl_latency *report, struct tl_err *err)
 static int refuse(const char *field, const char *value_a, const char *name_a, const char *value_b, const char *name_b,
 	struct tl_err *err)
 {
-	return tl_fail(err, -EINVAL,
-		"%s is %.60s in %.120s and %.60s in %.120s: nothing follows from that; measure both alike, or give --force",
-		field, value_a, name_a, value_b, name_b);
+	return tl_fail(
+		err, -EINVAL, "%s is %.60s in %.120s and %.60s in %.120s", field, value_a, name_a, value_b, name_b);
 }
 
 static bool is_apart(const char *a, const char *b, double apart)

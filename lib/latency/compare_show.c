@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tl_text.h>
 #include <tl_units.h>
 
 int tl_latency_parse_threshold(const char *text, struct tl_latency_threshold *out)
@@ -47,6 +48,17 @@ const char *tl_latency_verdict_name(enum tl_latency_verdict verdict)
 static json_t *number(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();
+}
+
+// Names of files may be any bytes; JSON is UTF-8.
+static json_t *ascii(const char *text)
+{
+	char shown[sizeof(((struct tl_latency_comparison *)0)->differs)];
+	size_t n = 0;
+
+	for (; text[n] != '\0' && n < sizeof(shown); n++)
+		shown[n] = (unsigned char)text[n] < 0x80 ? text[n] : '?';
+	return json_stringn(shown, n);
 }
 
 static void put(json_t *object, const char *key, json_t *value)
@@ -94,7 +106,7 @@ json_t *tl_latency_comparison_json(const struct tl_latency_comparison *c)
 	for (size_t i = 0; i < TL_LATENCY_QUANTILES; i++)
 		json_array_append_new(quantiles, quantile_json(&c->quantiles[i]));
 	put(answered, "verdict", json_string(c->counted ? tl_latency_verdict_name(c->answered.verdict) : "unknown"));
-	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:b, s:b, s:o, s:o, s:o, s:f, s:s*}", //
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:b, s:b, s:o, s:o, s:o, s:f, s:o*}", //
 		"verdict", tl_latency_verdict_name(c->verdict),						      //
 		"a_runs", (json_int_t)c->a_runs, "b_runs", (json_int_t)c->b_runs,			      //
 		"a_samples", (json_int_t)c->a_count, "b_samples", (json_int_t)c->b_count,		      //
@@ -102,7 +114,7 @@ json_t *tl_latency_comparison_json(const struct tl_latency_comparison *c)
 		"confidence", c->confidence, "stamps_ns", c->stamps_ns,					      //
 		"ordered", c->ordered, "counted", c->counted,						      //
 		"quantiles", quantiles, "mean", row_json(&c->mean, "_ns"), "answered", answered,	      //
-		"b_larger", c->b_larger, "differs", c->differs[0] != '\0' ? c->differs : NULL);
+		"b_larger", c->b_larger, "differs", c->differs[0] != '\0' ? ascii(c->differs) : NULL);
 }
 
 static const char *latency_text(double ns, char *text, size_t size)
@@ -193,7 +205,7 @@ static void print_basis(const struct tl_latency_comparison *c, FILE *out)
 		fprintf(out, "each interval is wider by %s on both sides, which the stamps can be off\n",
 			tl_format_ns((uint64_t)fmin(c->stamps_ns, 1e18), text, sizeof(text)));
 	if (c->differs[0] != '\0')
-		fprintf(out, "FORCED: %s\n", c->differs);
+		fprintf(out, "FORCED: %s\n", TL_PRINTABLE(c->differs));
 }
 
 void tl_latency_comparison_text(const struct tl_latency_comparison *c, FILE *out)

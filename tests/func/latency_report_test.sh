@@ -105,7 +105,7 @@ comparisons() {
 # refused SENTENCE WORDS FILE: by name, unless forced.
 refused() {
 	check_equal "$1 are refused" "$(compare a.json "$3")" 2
-	check "and both values are told" grep -q "$2" compare.log
+	check "and both values are told" grep -q -- "$2.*: measure both alike, or give --force" compare.log
 	check_equal "but compared by force" "$(compare --force a.json "$3")" 0
 	check_json "which the comparison says" compare.json ".differs | contains(\"$2\")"
 }
