@@ -46,6 +46,13 @@ static void subtracted_of(const struct tl_latency *report, char out[VALUE])
 	snprintf(out, VALUE, "%" PRIu64, report->subtracted_ns);
 }
 
+static void window_of(const struct tl_latency *report, char out[VALUE])
+{
+	out[0] = '\0';
+	if (report->window_ns != 0)
+		snprintf(out, VALUE, "%" PRIu64, report->window_ns);
+}
+
 // As many as there is room for; with 64 points of a sweep that are alike up to there, the rest is.
 static void sweep_of(const struct tl_latency *report, char out[VALUE])
 {
@@ -72,14 +79,14 @@ static const struct {
 	const char *name;
 	field_fn *value;
 } fields[] = {{"method", method_of}, {"trigger_source", trigger_source_of}, {"reply_source", reply_source_of},
-	{"subtracted_ns", subtracted_of}, {"sweep", sweep_of}};
+	{"subtracted_ns", subtracted_of}, {"window_ns", window_of}, {"sweep", sweep_of}};
 
 // Facts are compared where both reports have them. apart: numbers may differ by this factor; 0: not at all.
 static const struct {
 	const char *name;
 	double apart;
-} facts[] = {{"transport", 0}, {"mode", 0}, {"time", 0}, {"clocks", 0}, {"window_ns", 0}, {"asked_pps", 0},
-	{"payload_bytes", SIZE_APART}, {"trigger_frame_bytes", SIZE_APART}};
+} facts[] = {{"transport", 0}, {"mode", 0}, {"time", 0}, {"clocks", 0}, {"asked_pps", 0}, {"payload_bytes", SIZE_APART},
+	{"trigger_frame_bytes", SIZE_APART}};
 
 int tl_latency_usable(const struct tl_latency *report, struct tl_err *err)
 {
@@ -125,7 +132,7 @@ int tl_latency_alike(const struct tl_latency *a, const char *name_a, const struc
 	for (size_t i = 0; i < TL_ARRAY_LEN(fields); i++) {
 		fields[i].value(a, value_a);
 		fields[i].value(b, value_b);
-		if (strcmp(value_a, value_b) != 0)
+		if (value_a[0] != '\0' && value_b[0] != '\0' && strcmp(value_a, value_b) != 0)
 			return refuse(fields[i].name, value_a, name_a, value_b, name_b, err);
 	}
 	for (size_t i = 0; i < TL_ARRAY_LEN(facts); i++) {

@@ -415,6 +415,7 @@ static struct tl_latency *like_a(void)
 
 	strcpy(report->method, "two-port");
 	tl_latency_set_sources(report, "nic-rx", 8, "nic-rx", 8);
+	report->window_ns = 1000000;
 	tl_latency_add_fact(report, "payload_bytes", "16");
 	tl_latency_add_fact(report, "asked_pps", "1000");
 	return report;
@@ -457,6 +458,9 @@ static void what_was_measured_otherwise_is_refused(void)
 	b = like_a();
 	tl_latency_set_sources(b, "kernel", 8, "nic-rx", 8);
 	expect_refused(b, "trigger_source is nic-rx", "kernel");
+	b = like_a();
+	b->window_ns = 1000;
+	expect_refused(b, "window_ns is 1000000 in a.json", "1000 in b.json");
 	b = like_a();
 	strcpy(b->method, "software");
 	expect_refused(b, "method is two-port", "software");
