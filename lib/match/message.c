@@ -177,11 +177,11 @@ static struct match_group *find_number(const struct tl_match *match, const uint8
 }
 
 // How long the reply at the front is: as configured, or as its trigger; 0: unknown, no trigger has its number.
-static uint32_t reply_bytes(const struct tl_match *match, const struct match_group *group)
+static uint32_t reply_bytes(struct tl_match *match, struct match_group *group)
 {
 	if (match->cfg.reply_bytes != 0)
 		return match->cfg.reply_bytes;
-	return group == NULL ? 0 : group->open != NULL ? group->open->len : group->first->len;
+	return group != NULL ? match_oldest(match, group)->len : 0;
 }
 
 // Whole replies are passed over where their length is known, else a byte.

@@ -58,6 +58,8 @@ static int deliver_held(struct tl_match *match, struct match_stream *stream)
 			.ts_ns = piece->ts_ns,
 			.frame = piece->frame};
 		stream->held = piece->next;
+		stream->last_held = piece->next != NULL ? stream->last_held : NULL;
+		stream->put_held = piece != stream->put_held ? stream->put_held : NULL;
 		stream->held_bytes -= piece->len;
 		int rc = waits(match, stream) ? put_next(match, stream, &bytes) : 0;
 		stream->expected = piece->at + piece->len;
@@ -111,8 +113,17 @@ static int hold(struct match_stream *stream, struct match_piece **link, uint64_t
 		.next = *link, .at = at, .ts_ns = bytes->ts_ns, .frame = bytes->frame, .len = bytes->len};
 	memcpy(piece->data, bytes->data, bytes->len);
 	*link = piece;
+	*(piece->next == NULL ? &stream->last_held : &stream->put_held) = piece;
 	stream->held_bytes += bytes->len;
 	return 0;
+}
+
+// A piece at this place or before it, as near as is known; NULL: the first may be behind it.
+static struct match_piece *held_near(const struct match_stream *stream, uint64_t at)
+{
+	if (stream->last_held != NULL && stream->last_held->at <= at)
+		return stream->last_held;
+	return stream->put_held != NULL && stream->put_held->at <= at ? stream->put_held : NULL;
 }
 
 // Holds what of a segment is not held yet. *out_new is how much that is.
@@ -121,11 +132,17 @@ static int hold_new(struct tl_match *match, struct match_stream *stream, const s
 {
 	struct match_piece **link = &stream->held;
 	uint64_t at = tl_max_u64(segment_at, stream->expected), end = segment_at + segment->len;
+	struct match_piece *near = held_near(stream, at);
 	int rc = 0;
 
 	*out_new = 0;
+	if (near != NULL) {
+		at = tl_max_u64(at, near->at + near->len);
+		link = &near->next;
+	}
 	while (rc == 0 && at < end) {
 		struct match_piece *piece = *link;
+		match->stats.steps++;
 		uint64_t until = piece != NULL ? tl_min_u64(end, piece->at) : end;
 		if (at < until) {
 			struct match_payload bytes = *segment;
@@ -227,7 +244,10 @@ static int take_bytes(struct tl_match *match, const struct match_payload *segmen
 	front.key.in_front++;
 	if (rc == 0 && front.len != 0)
 		rc = take_bytes(match, &front, out_new);
-	return rc != 0 || rest.len == 0 ? rc : take_segment(match, stream, &rest, ahead + front.len, out_new);
+	if (rc == 0 && rest.len != 0)
+		rc = take_segment(match, stream, &rest, ahead + front.len, out_new);
+	match_stream_waits(match, stream);
+	return rc;
 }
 
 int match_stream_take(struct tl_match *match, const struct match_payload *segment)

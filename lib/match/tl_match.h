@@ -75,6 +75,7 @@ struct tl_match_stats {
 	uint64_t other_streams;		     // TL_MATCH_POSITION: beside the first one; their replies are unmatched
 	uint64_t trigger_bytes, reply_bytes; // TL_MATCH_POSITION, at the end: where they differ some are missing, and
 					     // all behind them was linked wrongly
+	uint64_t steps; // triggers, pieces and streams that were looked at to find one: some per frame
 };
 
 struct tl_match; // opaque

@@ -21,7 +21,7 @@ static bool is_copy(const struct tl_match *match, uint64_t hash, const struct ma
 	if (!match->cfg.unique)
 		return false;
 	const struct match_group *group = match_find(&match->index, hash, trigger->key, trigger->key_len);
-	return group != NULL && group->last->ts_ns + match->cfg.window_ns >= trigger->ts_ns;
+	return group != NULL && match_at(group, group->end - 1)->ts_ns + match->cfg.window_ns >= trigger->ts_ns;
 }
 
 // What is looked for in the replies: len bytes at the offset of the payload.
@@ -58,7 +58,8 @@ int match_trigger_add(struct tl_match *match, const struct match_payload *payloa
 		free(trigger);
 		return rc;
 	}
-	trigger->begin = match->begin;
+	if (by_place)
+		trigger->begin = match->begin;
 	match->begin += payload->len;
 	match->stats.triggers++;
 	if (match->first == NULL)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lib/match with frames built by hand: what is linked, at which time, and what is counted instead.
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -399,6 +400,29 @@ static void linking_resynchronises_after_a_lost_reply(void)
 	CU_ASSERT_EQUAL(slow, 7); // all of them marked
 	CU_ASSERT_EQUAL(stats->ambiguous, 8);
 	CU_ASSERT_EQUAL(stats->unmatched_triggers, 1);
+	end(scene);
+}
+
+// The second loss is of the oldest trigger, which came into sight again by a reply out of order.
+static void what_was_given_up_stays_so(void)
+{
+	struct scene *scene = begin(&by_payload);
+	uint64_t window_ns = TL_NS_PER_MS, later_ns = window_ns + 100000;
+
+	trigger(scene, 0, "same");
+	for (unsigned i = 0; i < 10; i++) {
+		trigger(scene, later_ns + 1000 * i, "same");
+		if (i != 1)
+			udp_reply(scene, later_ns + 1000 * i + 5, "same");
+	}
+	CU_ASSERT_EQUAL(scene->links, 9); // the last one given up is number 8
+	trigger(scene, window_ns - 20, "same");
+	udp_reply(scene, window_ns - 18, "same");
+	CU_ASSERT(is_link(scene, 9, window_ns - 20, window_ns - 18));
+	udp_reply(scene, later_ns + 9020, "same");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 10);
+	CU_ASSERT_EQUAL(stats->duplicates, 1);
 	end(scene);
 }
 
@@ -1097,6 +1121,172 @@ static void leaves_out_copies_up_to_the_edge_of_the_window(void)
 	end(scene);
 }
 
+// ---- what a message costs
+
+// Message i of n, i us after the first; the window is n / 2 us.
+typedef void traffic(struct scene *scene, uint64_t i, uint64_t n);
+
+static void identical(struct scene *scene, uint64_t i, uint64_t n)
+{
+	(void)n;
+	trigger(scene, 1000 * i, "same");
+	udp_reply(scene, 1000 * i + 5, "same");
+}
+
+static void identical_seen_twice(struct scene *scene, uint64_t i, uint64_t n)
+{
+	identical(scene, i, n);
+	identical(scene, i, n);
+}
+
+static void identical_replies_seen_twice(struct scene *scene, uint64_t i, uint64_t n)
+{
+	identical(scene, i, n);
+	udp_reply(scene, 1000 * i + 6, "same");
+}
+
+static void identical_with_losses(struct scene *scene, uint64_t i, uint64_t n)
+{
+	trigger(scene, 1000 * i, "same");
+	if (i % 10 != 9 && i != n / 3)
+		udp_reply(scene, 1000 * i + 5, "same");
+}
+
+// Four in five have no reply, and none is given up: no latency is as short as that of the first.
+static void identical_unanswered(struct scene *scene, uint64_t i, uint64_t n)
+{
+	(void)n;
+	trigger(scene, 1000 * i, "same");
+	if (i % 5 == 0)
+		udp_reply(scene, 1000 * i + (i == 0 ? 1 : 500), "same");
+}
+
+// The first has none, and those that follow after a window have one each, at once.
+static void an_old_one_unanswered(struct scene *scene, uint64_t i, uint64_t n)
+{
+	if (i == 0)
+		trigger(scene, 0, "same");
+	else
+		identical(scene, i + 3 * n / 4, n);
+}
+
+static void none_answered(struct scene *scene, uint64_t i, uint64_t n)
+{
+	(void)n;
+	trigger(scene, 1000 * i, "same");
+	udp_reply(scene, 1000 * i + 5, "else");
+}
+
+// The clock of replies is behind: each is stamped a quarter of a window before its trigger.
+static void replies_before_triggers(struct scene *scene, uint64_t i, uint64_t n)
+{
+	trigger(scene, 1000 * i, "same");
+	if (i > n / 8)
+		udp_reply(scene, 1000 * (i - n / 8), "same");
+}
+
+// Two sources of replies, one of which is most of a window late.
+static void replies_of_two_times(struct scene *scene, uint64_t i, uint64_t n)
+{
+	identical(scene, i, n);
+	if (i > n / 2)
+		udp_reply(scene, 1000 * (i - n * 2 / 5), "same");
+}
+
+static void numbers_of_one_byte(struct scene *scene, uint64_t i, uint64_t n)
+{
+	uint8_t number = (uint8_t)i;
+
+	(void)n;
+	udp(scene, true, 1000 * i, &number, 1);
+	udp(scene, false, 1000 * i + 5, &number, 1);
+	udp(scene, false, 1000 * i + 6, &number, 1);
+}
+
+// Segment i of a stream of replies, each of which has bytes of its own.
+static void numbered_reply(struct scene *scene, uint64_t i, uint64_t at_ns)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%08u", (unsigned)i);
+	tcp(scene, at_ns, 1 + 8 * (uint32_t)i, text);
+}
+
+static void numbered_trigger(struct scene *scene, uint64_t i)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%08u", (unsigned)i);
+	trigger(scene, 1000 * i, text);
+}
+
+// A segment of replies was lost, and what follows waits for it.
+static void held_behind_a_loss(struct scene *scene, uint64_t i, uint64_t n)
+{
+	numbered_trigger(scene, i);
+	if (i != n / 4)
+		numbered_reply(scene, i, 1000 * i + 5);
+}
+
+// Every other segment is late by a fourth of all, and fills a hole between two that follow the last.
+static void held_behind_many_losses(struct scene *scene, uint64_t i, uint64_t n)
+{
+	numbered_trigger(scene, i);
+	if (i % 2 == 0)
+		numbered_reply(scene, i, 1000 * i + 5);
+	else if (i > n / 4)
+		numbered_reply(scene, (i - n / 4) | 1, 1000 * i + 5);
+}
+
+// The same behind a hole that is filled by none.
+static void held_in_two_places(struct scene *scene, uint64_t i, uint64_t n)
+{
+	if (i != n / 100)
+		held_behind_many_losses(scene, i, n);
+}
+
+// One message per connection, of which each ends in the middle.
+static void a_connection_each(struct scene *scene, uint64_t i, uint64_t n)
+{
+	(void)n;
+	scene->client_port = (uint16_t)i;
+	trigger(scene, 1000 * i, "12345678");
+	tcp(scene, 1000 * i + 5, 1 + (uint32_t)(i >> 16) * 4, "1234");
+}
+
+// Returns the steps per 1000 messages.
+static uint64_t steps_of(traffic *next, uint64_t n)
+{
+	struct tl_match_cfg cfg = next == numbers_of_one_byte ? by_number : by_payload;
+
+	cfg.window_ns = 1000 * n / 2;
+	cfg.trigger_offset = 0;
+	cfg.reply_offset = 0;
+	cfg.number_bytes = 1;
+	struct scene *scene = begin(&cfg);
+	for (uint64_t i = 0; i < n; i++)
+		next(scene, i, n);
+	uint64_t steps = finish(scene)->steps;
+	end(scene);
+	return 1000 * steps / n;
+}
+
+static void a_message_costs_the_same_however_many_there_are(void)
+{
+	static traffic *const all[] = {identical, identical_seen_twice, identical_replies_seen_twice,
+		identical_with_losses, identical_unanswered, an_old_one_unanswered, none_answered,
+		replies_before_triggers, replies_of_two_times, numbers_of_one_byte, held_behind_a_loss,
+		held_behind_many_losses, held_in_two_places, a_connection_each};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(all); i++) {
+		uint64_t few = steps_of(all[i], 1000), many = steps_of(all[i], 100000);
+		if (many > 3 * few)
+			printf("# traffic %zu: %" PRIu64 " steps per 1000 messages of 1000, %" PRIu64 " of 100000\n", i,
+				few, many);
+		CU_ASSERT(many <= 3 * few);
+	}
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -1109,6 +1299,7 @@ int main(void)
 		{"a capture may begin inside a connection, out of order", begins_inside_a_connection},
 		{"a sequence number that wraps is followed", follows_the_sequence_number_round},
 		{"linking resynchronises after a lost reply", linking_resynchronises_after_a_lost_reply},
+		{"a trigger that was given up stays so", what_was_given_up_stays_so},
 		{"a burst after a stall keeps its latencies", a_burst_after_a_stall_keeps_its_latencies},
 		{"a steady backlog is not taken for a loss", a_steady_backlog_is_not_taken_for_a_loss},
 		{"a split reply is complete when its last segment has arrived",
@@ -1158,6 +1349,8 @@ int main(void)
 		{"the stream that positions count in is never forgotten", keeps_its_place_in_a_stream_that_was_idle},
 		{"a connection that is idle for a minute is forgotten", forgets_a_connection_that_is_idle},
 		{"a copy is one up to the edge of the window", leaves_out_copies_up_to_the_edge_of_the_window},
+		{"a message costs the same however many there are, whatever the payloads",
+			a_message_costs_the_same_however_many_there_are},
 	};
 
 	return tl_test_main("match", tests, TL_ARRAY_LEN(tests));
