@@ -168,17 +168,18 @@ struct match_answer match_choose(struct tl_match *match, struct match_group *gro
 	return (struct match_answer){.trigger = candidates.n_later == 1 ? candidates.later : NULL};
 }
 
-int match_link(
-	struct tl_match *match, struct match_trigger *trigger, bool ambiguous, uint64_t reply_ns, uint64_t reply_frame)
+int match_link(struct tl_match *match, struct match_trigger *trigger, bool ambiguous, const struct match_reply *reply)
 {
 	struct tl_match_link link = {.number = ++match->stats.matched,
 		.trigger_frame = trigger->frame,
-		.reply_frame = reply_frame,
+		.reply_frame = reply->frame,
 		.trigger_ns = trigger->ts_ns,
-		.reply_ns = reply_ns,
-		.ambiguous = ambiguous};
+		.reply_ns = reply->ts_ns,
+		.ambiguous = ambiguous,
+		.segments = reply->segments,
+		.retransmitted = trigger->again || reply->again};
 
-	match->stats.negative += reply_ns < trigger->ts_ns;
+	match->stats.negative += reply->ts_ns < trigger->ts_ns;
 	match->stats.ambiguous += ambiguous;
 	trigger->answered = true;
 	return match->cfg.linked(match->cfg.ctx, &link);

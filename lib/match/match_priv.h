@@ -55,6 +55,7 @@ struct match_trigger {
 	uint32_t key_len;
 	bool answered;
 	bool given_up; // its reply was lost: younger ones have theirs
+	bool again;    // as of struct match_payload
 	uint8_t key[]; // what is looked for
 };
 
@@ -79,6 +80,14 @@ struct match_index {
 struct match_mark {
 	uint64_t end;
 	uint64_t ts_ns, frame;
+	bool again;
+};
+
+// A reply that is complete: the segment that completed it, and of all of its segments how many they are.
+struct match_reply {
+	uint64_t ts_ns, frame;
+	uint32_t segments;
+	bool again; // of any of them
 };
 
 // Bytes of replies that are not decided yet.
@@ -97,6 +106,7 @@ struct match_piece {
 	struct match_piece *next;
 	uint64_t at, ts_ns, frame;
 	uint32_t len;
+	bool again;
 	uint8_t data[];
 };
 
@@ -142,7 +152,8 @@ struct tl_match {
 
 	struct match_stream *only;     // TL_MATCH_POSITION: the stream of replies
 	struct match_trigger *awaited; // the first whose last byte has not come
-	struct match_mark latest;      // latest segment of the reply that ends at byte .end of the stream; 0: none
+	struct match_reply reply;      // what has come of the reply that ends at byte reply_end of the stream
+	uint64_t reply_end;	       // 0: there was none yet
 	uint64_t begin;		       // of the next trigger's bytes
 	uint8_t scratch[MATCH_FRAME_MAX];
 };
@@ -153,6 +164,7 @@ struct match_payload {
 	uint32_t len, have; // bytes; those captured
 	uint64_t ts_ns, frame;
 	bool is_tcp, syn;
+	bool again;		     // the segment repeats bytes that were seen, or bytes behind it were
 	uint32_t seq;		     // of the first byte of data
 	struct match_stream_key key; // of TCP
 };
@@ -205,8 +217,7 @@ struct match_answer match_choose(struct tl_match *match, struct match_group *gro
 const struct match_trigger *match_oldest(struct tl_match *match, struct match_group *group);
 // Tell whether trigger and reply are at most a window apart.
 bool match_is_in_sight(const struct tl_match *match, const struct match_trigger *trigger, uint64_t reply_ns);
-int match_link(
-	struct tl_match *match, struct match_trigger *trigger, bool ambiguous, uint64_t reply_ns, uint64_t reply_frame);
+int match_link(struct tl_match *match, struct match_trigger *trigger, bool ambiguous, const struct match_reply *reply);
 
 // index.c
 // The trigger becomes one of a group. Returns 0 or -ENOMEM.
@@ -229,10 +240,10 @@ int match_streams_settle(struct tl_match *match, uint64_t now_ns);
 void match_streams_free(struct tl_match *match);
 
 // message.c
-int match_text_put(struct match_text *text, const uint8_t *data, uint32_t len, uint64_t ts_ns, uint64_t frame);
+int match_text_put(struct match_text *text, const struct match_payload *bytes);
 void match_text_free(struct match_text *text);
 // Decides what can be decided: up to now_ns, bytes that are older than the window get no more company.
 int match_text_decide(struct tl_match *match, struct match_text *text, uint64_t now_ns);
 int match_datagram(struct tl_match *match, const struct match_payload *payload);
 // TL_MATCH_POSITION: the bytes of the stream from this place on.
-int match_position(struct tl_match *match, uint64_t at, uint32_t len, uint64_t ts_ns, uint64_t frame);
+int match_position(struct tl_match *match, uint64_t at, const struct match_payload *bytes);

@@ -22,11 +22,11 @@ static int put_next(struct tl_match *match, struct match_stream *stream, const s
 	if (stream->key.is_trigger)
 		return match_trigger_add(match, bytes);
 	if (match->cfg.method != TL_MATCH_POSITION)
-		return match_text_put(&stream->text, bytes->data, bytes->len, bytes->ts_ns, bytes->frame);
+		return match_text_put(&stream->text, bytes);
 	if (match->only == NULL)
 		match->only = stream;
 	if (match->only == stream)
-		return match_position(match, at, bytes->len, bytes->ts_ns, bytes->frame);
+		return match_position(match, at, bytes);
 	match->stats.other_streams += at == 0;
 	match->stats.unmatched_replies++;
 	match->stats.unmatched_reply_bytes += bytes->len;
@@ -56,7 +56,8 @@ static int deliver_held(struct tl_match *match, struct match_stream *stream)
 			.len = piece->len,
 			.have = piece->len,
 			.ts_ns = piece->ts_ns,
-			.frame = piece->frame};
+			.frame = piece->frame,
+			.again = piece->again};
 		stream->held = piece->next;
 		stream->last_held = piece->next != NULL ? stream->last_held : NULL;
 		stream->put_held = piece != stream->put_held ? stream->put_held : NULL;
@@ -109,8 +110,12 @@ static int hold(struct match_stream *stream, struct match_piece **link, uint64_t
 
 	if (piece == NULL)
 		return -ENOMEM;
-	*piece = (struct match_piece){
-		.next = *link, .at = at, .ts_ns = bytes->ts_ns, .frame = bytes->frame, .len = bytes->len};
+	*piece = (struct match_piece){.next = *link,
+		.at = at,
+		.ts_ns = bytes->ts_ns,
+		.frame = bytes->frame,
+		.len = bytes->len,
+		.again = bytes->again};
 	memcpy(piece->data, bytes->data, bytes->len);
 	*link = piece;
 	*(piece->next == NULL ? &stream->last_held : &stream->put_held) = piece;
@@ -130,6 +135,7 @@ static struct match_piece *held_near(const struct match_stream *stream, uint64_t
 static int hold_new(struct tl_match *match, struct match_stream *stream, const struct match_payload *segment,
 	uint64_t segment_at, uint64_t *out_new)
 {
+	uint64_t last_end = stream->last_held != NULL ? stream->last_held->at + stream->last_held->len : 0;
 	struct match_piece **link = &stream->held;
 	uint64_t at = tl_max_u64(segment_at, stream->expected), end = segment_at + segment->len;
 	struct match_piece *near = held_near(stream, at);
@@ -146,6 +152,7 @@ static int hold_new(struct tl_match *match, struct match_stream *stream, const s
 		uint64_t until = piece != NULL ? tl_min_u64(end, piece->at) : end;
 		if (at < until) {
 			struct match_payload bytes = *segment;
+			bytes.again |= segment_at < last_end;
 			bytes.data += at - segment_at;
 			bytes.len = (uint32_t)(until - at);
 			rc = hold(stream, link, at, &bytes);
@@ -197,6 +204,7 @@ static int take_segment(struct tl_match *match, struct match_stream *stream, con
 		struct match_payload rest = *segment;
 		rest.data += -ahead;
 		rest.len -= (uint32_t)-ahead;
+		rest.again = true;
 		return take_segment(match, stream, &rest, 0, out_new);
 	}
 	rc = hold_new(match, stream, segment, at, &new_bytes);

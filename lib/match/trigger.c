@@ -31,8 +31,11 @@ static struct match_trigger *make(const struct match_payload *payload, uint32_t 
 
 	if (trigger == NULL)
 		return NULL;
-	*trigger = (struct match_trigger){
-		.ts_ns = payload->ts_ns, .frame = payload->frame, .len = payload->len, .key_len = len};
+	*trigger = (struct match_trigger){.ts_ns = payload->ts_ns,
+		.frame = payload->frame,
+		.len = payload->len,
+		.key_len = len,
+		.again = payload->again};
 	memcpy(trigger->key, payload->data + offset, len);
 	return trigger;
 }

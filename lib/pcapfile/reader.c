@@ -12,6 +12,8 @@
 
 #include <tl_err.h>
 
+#define FORGET_BYTES (4u << 20) // at a time; a multiple of any page size
+
 int tl_pcap_report(const struct tl_pcap_reader *reader, struct tl_err *err)
 {
 	return tl_fail(err, -EINVAL, "%s, byte %zu: %s: %" PRIu64, reader->name, reader->fault.offset,
@@ -122,6 +124,16 @@ int tl_pcap_open(const char *path, struct tl_pcap_reader **out, struct tl_err *e
 int tl_pcap_open_any(const char *path, struct tl_pcap_reader **out, struct tl_err *err)
 {
 	return open_file(path, true, out, err);
+}
+
+void tl_pcap_forget(struct tl_pcap_reader *reader)
+{
+	size_t until = reader->offset & ~(size_t)(FORGET_BYTES - 1);
+
+	if (!reader->mapped || until == reader->forgotten)
+		return;
+	madvise((uint8_t *)(uintptr_t)reader->data + reader->forgotten, until - reader->forgotten, MADV_DONTNEED);
+	reader->forgotten = until;
 }
 
 void tl_pcap_close(struct tl_pcap_reader *reader)

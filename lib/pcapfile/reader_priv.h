@@ -55,6 +55,7 @@ struct tl_pcap_reader {
 	const char *name; // for errors
 	char *owned_name; // what of it is ours to free, or NULL
 	bool mapped;	  // data is our mapping
+	size_t forgotten; // of it, from the beginning
 };
 
 // Reads the file's header and finds the first frame. Returns 0, or -EINVAL with reader->fault filled.

@@ -201,6 +201,10 @@ int tl_pcap_open(const char *path, struct tl_pcap_reader **out, struct tl_err *e
 // The same for files of any link type; it is the caller's work to know that of each frame.
 int tl_pcap_open_any(const char *path, struct tl_pcap_reader **out, struct tl_err *err);
 
+// Gives back to the kernel the memory of the frames so far, of those that were handed out too: what is asked for of them
+// again is read from the file again. Called now and then, it keeps a large file from filling the memory.
+void tl_pcap_forget(struct tl_pcap_reader *reader);
+
 // The link type of a file, of pcapng that of its first interface; 0 where it has none.
 uint32_t tl_pcap_linktype(const struct tl_pcap_reader *reader);
 

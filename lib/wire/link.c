@@ -8,7 +8,9 @@
 #define FAMILY_LEN 4
 #define SLL_LEN 16
 #define SLL2_LEN 20
-#define SLL_OUTGOING 4 // packet type, as PACKET_OUTGOING of packet(7)
+// Packet types (packet(7)): up to SLL_OTHERHOST received, for this host, all, a group or another host.
+#define SLL_OTHERHOST 3
+#define SLL_OUTGOING 4
 #define VLAN_TAGS_MAX 2
 
 // Address families that BSD, macOS and Linux write.
@@ -105,6 +107,12 @@ static uint16_t header_bytes(enum tl_link link)
 	return bytes[link];
 }
 
+static void read_packet_type(uint16_t type, struct tl_link_hdr *out)
+{
+	out->sent = type == SLL_OUTGOING;
+	out->received = type <= SLL_OTHERHOST;
+}
+
 static void read_header(enum tl_link link, const uint8_t *frame, uint32_t len, struct tl_link_hdr *out)
 {
 	switch (link) {
@@ -122,11 +130,11 @@ static void read_header(enum tl_link link, const uint8_t *frame, uint32_t len, s
 		break;
 	case TL_LINK_SLL: // packet type, ARPHRD_ type, length of the address, 8 bytes of it, protocol
 		out->ethertype = read_be16(frame + 14);
-		out->sent = read_be16(frame) == SLL_OUTGOING;
+		read_packet_type(read_be16(frame), out);
 		break;
 	case TL_LINK_SLL2: // protocol, reserved, interface index, ARPHRD_ type, packet type, ...
 		out->ethertype = read_be16(frame);
-		out->sent = frame[10] == SLL_OUTGOING;
+		read_packet_type(frame[10], out);
 		break;
 	case TL_LINK_ETHERNET:
 		out->ethertype = read_be16(frame + 12);

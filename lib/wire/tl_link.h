@@ -28,7 +28,7 @@ struct tl_link_hdr {
 	uint16_t ethertype;   // of what follows, host order; 0: none that there is a number for
 	uint16_t network_off; // where that begins; behind VLAN tags, of which two are passed
 	uint16_t vlan_tci;    // of the outermost tag, host order; 0 without one
-	bool sent;	      // the host that captured sent it; never true but with SLL and SLL2
+	bool sent, received;  // by the host that captured; neither but with SLL and SLL2
 };
 
 // The link type of this LINKTYPE_ number, or TL_LINKS: none of these.

@@ -14,7 +14,7 @@ struct header {
 	uint32_t len;
 	uint8_t bytes[TL_ETHER_LEN + 2 * TL_VLAN_LEN + 8];
 	uint16_t ethertype, vlan_tci;
-	bool sent;
+	bool sent, received;
 };
 
 #define V4 TL_ETHERTYPE_IPV4
@@ -36,11 +36,11 @@ static const struct header headers[] = {
 	{TL_LINK_RAW, 0, {0}, V4, 0, false},
 	{TL_LINK_IPV4, 0, {0}, V4, 0, false},
 	{TL_LINK_IPV6, 0, {0}, V6, 0, false},
-	{TL_LINK_SLL, 16, {0, 0, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 8, 0}, V4, 0, false},
+	{TL_LINK_SLL, 16, {0, 0, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 8, 0}, V4, 0, false, true},
 	{TL_LINK_SLL, 16, {0, 4, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 0x86, 0xdd}, V6, 0, true},
 	{TL_LINK_SLL, 16, {4, 0, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 8, 0}, V4, 0, false},
 	{TL_LINK_SLL, 20, {0, 4, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 0x81, 0, 0, 9, 8, 0}, V4, 9, true},
-	{TL_LINK_SLL2, 20, {8, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0}, V4, 0, false},
+	{TL_LINK_SLL2, 20, {8, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0}, V4, 0, false, true},
 	{TL_LINK_SLL2, 20, {0x86, 0xdd, 0, 0, 0, 0, 0, 3, 0, 1, 4, 6, 1, 2, 3, 4, 5, 6, 0, 0}, V6, 0, true},
 	{TL_LINK_SLL2, 28,
 		{0x88, 0xa8, 0, 0, 0, 0, 0, 3, 0, 1, 4, 6, 1, 2, 3, 4, 5, 6, 0, 0, 0, 9, 0x81, 0, 0, 8, 8, 0}, V4, 9,
@@ -97,6 +97,7 @@ static void every_link_header_leads_to_the_same_packet(void)
 		CU_ASSERT_EQUAL(read.network_off, header->len);
 		CU_ASSERT_EQUAL(read.vlan_tci, header->vlan_tci);
 		CU_ASSERT_EQUAL(read.sent, header->sent);
+		CU_ASSERT_EQUAL(read.received, header->received);
 		tl_wire_parse_link(header->link, frame, len, &pkt);
 		CU_ASSERT_EQUAL(six ? pkt.ip6_kind : pkt.kind, known ? TL_PKT_UDP : TL_PKT_OTHER);
 		CU_ASSERT_EQUAL(pkt.l3_off, header->len);

@@ -23,6 +23,7 @@ struct scene {
 	uint64_t frame; // the last one's
 	// Of the next frame:
 	bool ip6, vlan;
+	enum tl_link link_type;
 	uint16_t client_port;
 	uint32_t cut_bytes; // captured; 0: all
 	bool bad_checksum;
@@ -74,6 +75,13 @@ static uint32_t put_ether(const struct scene *scene, uint8_t *frame)
 	uint16_t type = tl_be16(scene->ip6 ? TL_ETHERTYPE_IPV6 : TL_ETHERTYPE_IPV4);
 	uint32_t len = TL_ETHER_LEN;
 
+	if (scene->link_type == TL_LINK_SLL2) {
+		memset(frame, 0, 20);
+		memcpy(frame, &type, 2);
+		return 20;
+	}
+	if (scene->link_type != TL_LINK_ETHERNET) // RAW
+		return 0;
 	memset(frame, 2, TL_ETHER_LEN);
 	if (scene->vlan) {
 		uint16_t tag[] = {tl_be16(TL_ETHERTYPE_VLAN), tl_be16(7)};
@@ -118,7 +126,8 @@ static void give(struct scene *scene, bool is_trigger, uint64_t at_ns, const uin
 		.cap_bytes = have,
 		.wire_bytes = len,
 		.ts_ns = START_NS + at_ns,
-		.frame = ++scene->frame};
+		.frame = ++scene->frame,
+		.link = scene->link_type};
 
 	memcpy(exact, frame, have);
 	CU_ASSERT_EQUAL(is_trigger ? tl_match_trigger(scene->match, &given) : tl_match_reply(scene->match, &given), 0);
@@ -344,6 +353,84 @@ static void a_split_reply_is_complete_when_its_last_segment_has_arrived(void)
 		CU_ASSERT(is_link(scene, 2, 3, 20));
 		end(scene);
 	}
+}
+
+static void tells_of_how_many_segments_a_reply_is(void)
+{
+	static const struct tl_match_cfg *const cfgs[] = {&by_payload, &by_position};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct scene *scene = begin(cfgs[i]);
+		trigger(scene, 1, "aaaa");
+		trigger(scene, 2, "bbbb");
+		trigger(scene, 3, "cc");
+		tcp_flags(scene, false, 5, 0, "", 0, TL_TCP_SYN);
+		tcp(scene, 10, 1, "aaaab");
+		tcp(scene, 20, 6, "b");
+		tcp(scene, 30, 7, "bbcc");
+		finish(scene);
+		CU_ASSERT_EQUAL(scene->links, 3);
+		CU_ASSERT_EQUAL(scene->link[0].segments, 1);
+		CU_ASSERT_EQUAL(scene->link[1].segments, 3);
+		CU_ASSERT_EQUAL(scene->link[2].segments, 1);
+		for (unsigned j = 0; j < 3; j++)
+			CU_ASSERT_FALSE(scene->link[j].retransmitted);
+		end(scene);
+	}
+}
+
+// Of each reply the way it came: in part again, in a hole, behind a hole, as a whole, behind what came again as a
+// whole.
+static void tells_what_was_sent_again(void)
+{
+	static const struct tl_match_cfg *const cfgs[] = {&by_payload, &by_position};
+	static const bool again[] = {true, true, false, false, true, true};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct scene *scene = begin(cfgs[i]);
+		trigger(scene, 1, "aaaa");
+		trigger(scene, 2, "bbbb");
+		trigger(scene, 3, "cccc");
+		trigger(scene, 4, "dddd");
+		trigger(scene, 5, "eeee");
+		tcp_flags(scene, true, 6, 1, "ffff", 4, TL_TCP_ACK);
+		tcp_flags(scene, true, 7, 3, "ffgg", 4, TL_TCP_ACK);
+		tcp_flags(scene, false, 9, 0, "", 0, TL_TCP_SYN);
+		tcp(scene, 10, 1, "aa");
+		tcp(scene, 11, 1, "aaaa");
+		tcp(scene, 20, 9, "cccc");
+		tcp(scene, 21, 5, "bbbb");
+		tcp(scene, 30, 13, "dddd");
+		tcp(scene, 40, 13, "dddd");
+		tcp(scene, 41, 13, "ddddeeee");
+		tcp(scene, 50, 21, "ff");
+		tcp(scene, 51, 21, "ffffgg");
+		finish(scene);
+		CU_ASSERT_EQUAL(scene->links, 7);
+		for (unsigned j = 0; j < scene->links; j++)
+			CU_ASSERT_EQUAL(
+				scene->link[j].retransmitted, j == 6 || again[scene->link[j].trigger_frame - 1]);
+		end(scene);
+	}
+}
+
+static void reads_frames_of_other_link_types(void)
+{
+	static const enum tl_link of[] = {TL_LINK_RAW, TL_LINK_SLL2, TL_LINK_ETHERNET};
+	struct scene *scene = begin(&by_payload);
+
+	for (unsigned i = 0; i < TL_ARRAY_LEN(of); i++) {
+		scene->link_type = of[i];
+		scene->ip6 = !scene->ip6;
+		scene->bad_checksum = i == 1;
+		scene->client_port++;
+		trigger(scene, 100 * i, "aaaa");
+		tcp(scene, 100 * i + 10, 1, "aaaa");
+	}
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 3);
+	CU_ASSERT_EQUAL(stats->ignored + stats->trigger_ignored, 0);
+	end(scene);
 }
 
 static void goes_on_behind_a_loss(void)
@@ -1302,6 +1389,9 @@ int main(void)
 		{"a trigger that was given up stays so", what_was_given_up_stays_so},
 		{"a burst after a stall keeps its latencies", a_burst_after_a_stall_keeps_its_latencies},
 		{"a steady backlog is not taken for a loss", a_steady_backlog_is_not_taken_for_a_loss},
+		{"of each reply the number of its segments is told", tells_of_how_many_segments_a_reply_is},
+		{"what was sent again is told", tells_what_was_sent_again},
+		{"frames of other link types than Ethernet are read", reads_frames_of_other_link_types},
 		{"a split reply is complete when its last segment has arrived",
 			a_split_reply_is_complete_when_its_last_segment_has_arrived},
 		{"what lies behind a loss is found", goes_on_behind_a_loss},
