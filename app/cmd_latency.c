@@ -39,7 +39,8 @@ static const struct tl_option options[] = {
 	{"unique", 0, NULL, "a payload that comes again within the window is a copy, not another trigger", 'u'},
 	{"name", 0, "TEXT", "name of the experiment, for the report", 'n'},
 	{"json", 0, NULL, "the results as one JSON object", 'j'},
-	{"csv", 0, "FILE", "every pair: packet_id,time_ns,latency_ns,ambiguous", 'c', .choices = TL_CHOICES_FILE},
+	{"csv", 0, "FILE", "every pair with its packets, stamps, interfaces and flags", 'c',
+		.choices = TL_CHOICES_FILE},
 	{"html", 0, "FILE", "the report as a page that opens in any browser", 'H', .choices = TL_CHOICES_FILE},
 	{"hgrm", 0, "FILE", "percentiles, in HdrHistogram's format", 'g', .choices = TL_CHOICES_FILE},
 	{"write", 'w', "LINKED",
@@ -151,7 +152,7 @@ static const char *set(void *ctx, int id, const char *value)
 	const char **texts[] = {['t'] = &o->cfg.trigger,
 		['r'] = &o->cfg.reply,
 		['n'] = &o->name,
-		['c'] = &o->cfg.saved.csv,
+		['c'] = &o->cfg.pairs,
 		['H'] = &o->cfg.saved.html,
 		['g'] = &o->cfg.saved.hgrm,
 		['w'] = &o->cfg.linked};

@@ -13,6 +13,7 @@
 
 #include "latency_run.h"
 
+#define FORGET_FRAMES 4096
 #define OPT_COMMENT 1
 #define EPB_FLAGS 2
 #define EPB_DROPCOUNT 4
@@ -183,6 +184,8 @@ static int describe(struct output *output, struct input *input, const struct tl_
 	uint32_t len = tl_pcapng_put_idb(block, sizeof(block),
 		&(struct tl_pcapng_idb){.name = text_of(more->name, more->name_bytes, input->path, name),
 			.description = text_of(more->description, more->description_bytes, NULL, description)});
+	if (len != 0)
+		tl_pcapng_set_linktype(block, (uint16_t)input->frame.linktype);
 	return len != 0 && fwrite(block, 1, len, output->file) == len ? 0 : -EIO;
 }
 
@@ -210,6 +213,8 @@ static void go_on(struct input *input)
 {
 	input->has = tl_pcap_next(input->reader, &input->frame, NULL) == 1;
 	input->number += input->has;
+	if (input->number % FORGET_FRAMES == 0)
+		tl_pcap_forget(input->reader);
 }
 
 static int copy(struct output *output, struct input *inputs, unsigned n)
@@ -259,7 +264,7 @@ int tl_latency_write_linked(struct tl_latency_run *run, struct tl_err *err)
 			qsort(notes->note, notes->n, sizeof(*notes->note), by_frame);
 		inputs[i].notes = notes;
 		inputs[i].path = cfg->file[i];
-		if (rc == 0 && tl_pcap_open(cfg->file[i], &inputs[i].reader, err) != 0)
+		if (rc == 0 && tl_pcap_open_any(cfg->file[i], &inputs[i].reader, err) != 0)
 			rc = -EIO;
 	}
 	if (rc == 0)

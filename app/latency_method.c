@@ -49,6 +49,8 @@ static bool runs_alike(const struct tl_latency_origin *trigger, const struct tl_
 	uint64_t bounds_ns = stamp_bound_ns(trigger, &report->trigger) + stamp_bound_ns(reply, &report->reply);
 
 	tl_latency_drift(report->samples, report->n_samples, bounds_ns, drift);
+	if (drift->verdict == TL_LATENCY_DRIFT_FLAT && report->n_samples != report->latency.count)
+		drift->verdict = TL_LATENCY_DRIFT_UNKNOWN; // they do not reach to the end
 	if (report->reply_first != 0)
 		drift->verdict = TL_LATENCY_DRIFT_MOVES;
 	return drift->verdict == TL_LATENCY_DRIFT_FLAT;

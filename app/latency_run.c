@@ -13,85 +13,43 @@
 #include <unistd.h>
 
 #include <tl_files.h>
-#include <tl_filter.h>
-#include <tl_log.h>
 #include <tl_pcapfile.h>
 
+#include "latency_side.h"
 #include "latency_source.h"
 
-#define AMBIGUOUS_ONE_IN 1000 // pairs, at most: as many as lie above p99.9
+#define SAMPLES_MAX (1u << 24) // kept for exact percentiles: 512 MiB; beyond that they are of the histogram
+#define AMBIGUOUS_ONE_IN 1000  // pairs, at most: as many as lie above p99.9
 
-// The frames of a file that a filter lets through.
-struct side {
-	struct tl_pcap_reader *reader;
-	struct tl_filter *filter;
-	const char *path;
-	bool has;			   // frame is the next one
-	struct tl_match_frame frame;	   // its number counts from 1
-	uint64_t read, passed, wire_bytes; // frames of the file, those let through, and how long these were together
-	struct tl_latency_origin origin;
-	bool broken;
-};
-
-static int open_side(struct side *side, const char *path, const char *filter, struct tl_err *err)
-{
-	side->path = path;
-	int rc = tl_filter_create_plain(filter, &side->filter, err);
-
-	return rc != 0 ? rc : tl_pcap_open(path, &side->reader, err);
-}
-
-static void close_side(struct side *side)
-{
-	tl_pcap_close(side->reader);
-	tl_filter_destroy(side->filter);
-}
-
-// A file that ends in the middle is used up to there.
-static void go_on(struct side *side)
-{
-	struct tl_pcap_frame frame;
-	struct tl_err err;
-	int rc;
-
-	side->has = false;
-	while ((rc = tl_pcap_next(side->reader, &frame, &err)) == 1) {
-		side->read++;
-		if (!tl_filter_match_bytes(side->filter, frame.data, frame.cap_bytes, frame.wire_bytes))
-			continue;
-		side->frame = (struct tl_match_frame){.data = frame.data,
-			.cap_bytes = frame.cap_bytes,
-			.wire_bytes = frame.wire_bytes,
-			.ts_ns = frame.ts_ns,
-			.frame = side->read};
-		side->has = true;
-		side->passed++;
-		side->wire_bytes += frame.wire_bytes;
-		tl_latency_origin_see(&side->origin, side->reader);
-		return;
-	}
-	if (rc != 0 && !side->broken)
-		tl_warn("%s; used up to there", err.text);
-	side->broken = rc != 0;
-}
-
-static int match_all(struct side *trigger, struct side *reply, struct tl_match *match, uint64_t window_ns)
+static int match_all(
+	struct tl_latency_side *trigger, struct tl_latency_side *reply, struct tl_match *match, uint64_t window_ns)
 {
 	int rc = 0;
 
-	go_on(trigger);
-	for (go_on(reply); reply->has && rc == 0; go_on(reply)) {
+	tl_latency_side_next(trigger);
+	for (tl_latency_side_next(reply); reply->has && rc == 0; tl_latency_side_next(reply)) {
 		while (rc == 0 && trigger->has &&
 			trigger->frame.ts_ns <= tl_latency_later(reply->frame.ts_ns, window_ns)) {
 			rc = tl_match_trigger(match, &trigger->frame);
-			go_on(trigger);
+			tl_latency_side_next(trigger);
 		}
 		if (rc == 0)
 			rc = tl_match_reply(match, &reply->frame);
 	}
-	for (; trigger->has && rc == 0; go_on(trigger))
+	for (; trigger->has && rc == 0; tl_latency_side_next(trigger))
 		rc = tl_match_trigger(match, &trigger->frame);
 	return rc != 0 ? rc : tl_match_finish(match);
+}
+
+// Where a side could not be read to its end for its link type.
+static int judge_sides(const struct tl_latency_side sides[2], struct tl_err *err)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (sides[i].rc < 0) {
+			*err = sides[i].err;
+			return sides[i].rc;
+		}
+	return 0;
 }
 
 // ---- links
@@ -114,15 +72,19 @@ static int take_link(void *ctx, const struct tl_match_link *link)
 {
 	struct tl_latency_run *run = ctx;
 	int64_t latency_ns = (int64_t)(link->reply_ns - link->trigger_ns);
-	struct tl_latency_note note = {.frame = link->trigger_frame, .number = link->number, .latency_ns = latency_ns};
+	struct tl_latency_note note = {.frame = tl_latency_pairs_number(link->trigger_frame),
+		.number = link->number,
+		.latency_ns = latency_ns};
 
 	if (latency_ns < run->earliest_ns)
 		run->earliest_ns = latency_ns;
+	if (run->pairs != NULL)
+		tl_latency_pairs_add(run->pairs, link);
 	int rc = tl_latency_add_pair(run->report, link->trigger_ns, link->reply_ns, link->number, link->ambiguous);
 	if (rc != 0 || run->fd < 0)
 		return rc;
 	rc = add_note(&run->notes[0], &note);
-	note.frame = link->reply_frame;
+	note.frame = tl_latency_pairs_number(link->reply_frame);
 	note.is_reply = true;
 	return rc != 0 ? rc : add_note(&run->notes[run->cfg->files - 1], &note);
 }
@@ -153,7 +115,8 @@ static const char *hint_of(uint64_t triggers, uint64_t replies)
 }
 
 // Which filter is the wrong one shows in how many frames it lets through.
-static void judge_silence(struct tl_latency *report, const struct tl_match_stats *stats, const struct side sides[2])
+static void judge_silence(
+	struct tl_latency *report, const struct tl_match_stats *stats, const struct tl_latency_side sides[2])
 {
 	tl_latency_add_invalid(report,
 		"no reply was matched: --trigger lets %" PRIu64 " of %" PRIu64 " frames through, --reply %" PRIu64
@@ -162,7 +125,7 @@ static void judge_silence(struct tl_latency *report, const struct tl_match_stats
 		hint_of(stats->trigger_frames, stats->reply_frames));
 }
 
-static void judge(struct tl_latency_run *run, const struct tl_match_stats *stats, const struct side sides[2])
+static void judge(struct tl_latency_run *run, const struct tl_match_stats *stats, const struct tl_latency_side sides[2])
 {
 	struct tl_latency *report = run->report;
 
@@ -193,7 +156,7 @@ static void judge(struct tl_latency_run *run, const struct tl_match_stats *stats
 			stats->trigger_bytes, stats->reply_bytes);
 }
 
-static void fill(struct tl_latency_run *run, const struct tl_match_stats *stats, const struct side sides[2])
+static void fill(struct tl_latency_run *run, const struct tl_match_stats *stats, const struct tl_latency_side sides[2])
 {
 	struct tl_latency *report = run->report;
 	const struct tl_latency_cfg *cfg = run->cfg;
@@ -232,7 +195,7 @@ static int spare_inputs(const struct tl_latency_cfg *cfg, const char *path, cons
 
 static int check_saved(const struct tl_latency_cfg *cfg, const struct stat *inputs, struct tl_err *err)
 {
-	const char *const paths[] = {cfg->saved.json, cfg->saved.csv, cfg->saved.hgrm, cfg->saved.html};
+	const char *const paths[] = {cfg->saved.json, cfg->pairs, cfg->saved.hgrm, cfg->saved.html};
 	struct stat file;
 	int rc = 0;
 
@@ -263,64 +226,80 @@ static int open_linked(struct tl_latency_run *run, const struct stat *inputs, st
 int tl_latency_run_init(
 	struct tl_latency_run *run, const struct tl_latency_cfg *cfg, struct tl_latency *report, struct tl_err *err)
 {
+	const struct tl_latency_files also = {.csv = cfg->pairs};
 	struct stat status[TL_LATENCY_INPUTS];
+	uint32_t linktype[TL_LATENCY_INPUTS];
+	int rc = 0;
 
 	*run = (struct tl_latency_run){.cfg = cfg, .report = report, .fd = -1};
-	int rc = tl_filter_check(cfg->trigger, err);
-	if (rc != 0)
-		return tl_fail_at(err, rc, "--trigger");
-	rc = tl_filter_check(cfg->reply, err);
-	if (rc != 0)
-		return tl_fail_at(err, rc, "--reply");
-	for (unsigned i = 0; i < cfg->files; i++) {
-		struct tl_pcap_reader *reader;
+	report->samples_max = SAMPLES_MAX;
+	for (unsigned i = 0; i < cfg->files && rc == 0; i++) {
 		if (stat(cfg->file[i], &status[i]) != 0)
 			return tl_fail(err, -EINVAL, "%.300s: %s", cfg->file[i], strerror(errno));
-		rc = tl_pcap_open(cfg->file[i], &reader, err);
-		if (rc != 0)
-			return -EINVAL;
-		tl_pcap_close(reader);
+		rc = tl_latency_side_check_file(cfg->file[i], &linktype[i], err);
 	}
+	if (rc == 0)
+		rc = tl_latency_side_check_filter("--trigger", cfg->trigger, linktype[0], err);
+	if (rc == 0)
+		rc = tl_latency_side_check_filter("--reply", cfg->reply, linktype[cfg->files - 1], err);
+	if (rc != 0)
+		return rc;
 	if (cfg->files == 2 && tl_is_same_inode(&status[0], &status[1]))
 		return tl_fail(err, -EINVAL, "%.200s and %.200s are the same file: one that holds both is named once",
 			cfg->file[0], cfg->file[1]);
 	rc = check_saved(cfg, status, err);
 	if (rc == 0)
 		rc = tl_latency_files_check(&cfg->saved, err);
-	return rc == 0 && cfg->linked != NULL ? open_linked(run, status, err) : rc;
+	if (rc == 0)
+		rc = tl_latency_files_check(&also, err);
+	if (rc == 0 && cfg->linked != NULL)
+		rc = open_linked(run, status, err);
+	return rc == 0 && cfg->pairs != NULL ? tl_latency_pairs_create(cfg->pairs, &run->pairs, err) : rc;
+}
+
+static int match_sides(
+	struct tl_latency_run *run, const struct tl_match_cfg *cfg, struct tl_latency_side sides[2], struct tl_err *err)
+{
+	struct tl_match *match = NULL;
+	int rc = tl_match_create(cfg, &match);
+
+	if (rc == 0)
+		rc = match_all(&sides[0], &sides[1], match, cfg->window_ns);
+	if (rc != 0)
+		tl_fail(err, rc, "cannot match: %s", strerror(-rc));
+	else
+		rc = judge_sides(sides, err);
+	if (rc == 0)
+		fill(run, tl_match_get_stats(match), sides);
+	tl_match_destroy(match);
+	return rc;
 }
 
 int tl_latency_run(struct tl_latency_run *run, struct tl_err *err)
 {
 	const struct tl_latency_cfg *cfg = run->cfg;
 	struct tl_match_cfg match_cfg = cfg->match;
-	struct side sides[2] = {0};
-	struct tl_match *match = NULL;
+	struct tl_latency_side sides[2] = {{.pairs = run->pairs}, {.pairs = run->pairs}};
 
 	match_cfg.linked = take_link;
 	match_cfg.ctx = run;
-	int rc = open_side(&sides[0], cfg->file[0], cfg->trigger, err);
+	int rc = tl_latency_side_open(&sides[0], cfg->file[0], cfg->trigger, err);
 	if (rc == 0)
-		rc = open_side(&sides[1], cfg->file[cfg->files - 1], cfg->reply, err);
-	if (rc == 0) {
-		rc = tl_match_create(&match_cfg, &match);
-		if (rc == 0)
-			rc = match_all(&sides[0], &sides[1], match, match_cfg.window_ns);
-		if (rc == 0)
-			fill(run, tl_match_get_stats(match), sides);
-		else
-			tl_fail(err, rc, "cannot match: %s", strerror(-rc));
-	}
-	tl_match_destroy(match);
-	close_side(&sides[0]);
-	close_side(&sides[1]);
-	return rc;
+		rc = tl_latency_side_open(&sides[1], cfg->file[cfg->files - 1], cfg->reply, err);
+	if (rc == 0)
+		rc = match_sides(run, &match_cfg, sides, err);
+	tl_latency_side_close(&sides[0]);
+	tl_latency_side_close(&sides[1]);
+	int closed = tl_latency_pairs_close(run->pairs, rc == 0 ? err : NULL);
+	run->pairs = NULL;
+	return rc != 0 ? rc : closed;
 }
 
 void tl_latency_run_fini(struct tl_latency_run *run)
 {
 	for (unsigned i = 0; i < TL_LATENCY_INPUTS; i++)
 		free(run->notes[i].note);
+	tl_latency_pairs_close(run->pairs, NULL);
 	if (run->fd >= 0)
 		close(run->fd);
 }

@@ -14,6 +14,8 @@
 #include <tl_latency.h>
 #include <tl_match.h>
 
+#include "latency_pairs.h"
+
 #define TL_LATENCY_INPUTS 2
 
 struct tl_latency_cfg {
@@ -24,6 +26,7 @@ struct tl_latency_cfg {
 	const char *linked;	       // the copy to write, "-" is standard output; NULL: none
 	double max_loss;	       // of the triggers, those without a reply
 	uint64_t above_ns;	       // in it only pairs this far apart have comments
+	const char *pairs;	       // the CSV of every pair; NULL: none
 	struct tl_latency_files saved; // what the caller writes afterwards
 };
 
@@ -44,6 +47,7 @@ struct tl_latency_run {
 	const struct tl_latency_cfg *cfg;
 	struct tl_latency *report;
 	struct tl_latency_notes notes[TL_LATENCY_INPUTS]; // by file
+	struct tl_latency_pairs *pairs;			  // of cfg->pairs, or NULL
 	int fd;						  // of cfg->linked, or -1
 	int64_t earliest_ns;				  // the least latency, where it is below 0
 };

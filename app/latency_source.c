@@ -20,6 +20,7 @@ static const char *const known[] = {"nic-rx", "nic-ptp", "nic-tx", "kernel", "fi
 struct described {
 	const char *source;
 	uint64_t bound_ns, unit_ns; // 0: nothing
+	bool ours;
 };
 
 static uint64_t number_after(const char *text, const char *words)
@@ -37,6 +38,7 @@ static struct described read_description(const char *text)
 
 	if (at == NULL)
 		return out;
+	out.ours = true;
 	at += strlen(MARK);
 	size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz-");
 	for (size_t i = 0; i < TL_ARRAY_LEN(known); i++)
@@ -100,20 +102,35 @@ static void note_device(struct tl_latency_origin *origin, const struct tl_pcap_m
 	origin->several |= strcmp(origin->device, device) != 0;
 }
 
-void tl_latency_origin_see(struct tl_latency_origin *origin, const struct tl_pcap_reader *reader)
+static struct described read_interface(const struct tl_pcap_more *more)
 {
-	struct tl_pcap_more more;
 	char description[256];
 
+	snprintf(description, sizeof(description), "%.*s", (int)more->description_bytes,
+		more->description != NULL ? more->description : "");
+	return read_description(description);
+}
+
+void tl_latency_stamps_of(const struct tl_pcap_more *more, struct tl_latency_stamps *out)
+{
+	struct described says = read_interface(more);
+
+	*out = (struct tl_latency_stamps){.source = says.source,
+		.bound_ns = says.bound_ns,
+		.unit_ns = tl_max_u64(says.unit_ns, unit_ns(more->tsresol))};
+}
+
+void tl_latency_origin_see(struct tl_latency_origin *origin, const struct tl_pcap_reader *reader, uint32_t direction)
+{
+	struct tl_pcap_more more;
+
 	tl_pcap_get_more(reader, &more);
-	uint32_t direction = direction_of(&more);
+	direction = direction_of(&more) != 0 ? direction_of(&more) : direction;
 	origin->sent |= direction == TL_PCAPNG_OUTBOUND;
 	origin->undirected |= direction != TL_PCAPNG_INBOUND;
 	if (origin->seen && origin->section == more.section && origin->interface_id == more.interface_id)
 		return;
-	snprintf(description, sizeof(description), "%.*s", (int)more.description_bytes,
-		more.description != NULL ? more.description : "");
-	struct described says = read_description(description);
+	struct described says = read_interface(&more);
 	if (says.unit_ns > unit_ns(more.tsresol)) // a recording of ours has ns of whatever there was
 		more.tsresol = tsresol_of(says.unit_ns);
 	if (!origin->seen || unit_ns(more.tsresol) > unit_ns(origin->tsresol))
@@ -122,7 +139,7 @@ void tl_latency_origin_see(struct tl_latency_origin *origin, const struct tl_pca
 		says.source = "mixed";
 	snprintf(origin->source, sizeof(origin->source), "%s", says.source);
 	origin->bound_ns = tl_max_u64(origin->bound_ns, says.bound_ns);
-	note_device(origin, &more, strstr(description, MARK) != NULL);
+	note_device(origin, &more, says.ours);
 	origin->section = more.section;
 	origin->interface_id = more.interface_id;
 	origin->seen = true;

@@ -29,8 +29,17 @@ static inline uint64_t tl_latency_later(uint64_t ts_ns, uint64_t by_ns)
 	return ts_ns + tl_min_u64(by_ns, UINT64_MAX - ts_ns);
 }
 
-// The frame that the reader gave last is one of this side.
-void tl_latency_origin_see(struct tl_latency_origin *origin, const struct tl_pcap_reader *reader);
+// What the file says of the stamps of one interface.
+struct tl_latency_stamps {
+	const char *source; // static
+	uint64_t bound_ns;  // 0: unknown
+	uint64_t unit_ns;   // rounded up
+};
+void tl_latency_stamps_of(const struct tl_pcap_more *more, struct tl_latency_stamps *out);
+
+// The frame that the reader gave last is one of this side. direction is what its link header says, as in epb_flags; 0:
+// nothing. What the file says of the frame goes first.
+void tl_latency_origin_see(struct tl_latency_origin *origin, const struct tl_pcap_reader *reader, uint32_t direction);
 
 // The unit of its stamps, the coarsest, rounded up.
 uint64_t tl_latency_origin_unit_ns(const struct tl_latency_origin *origin);

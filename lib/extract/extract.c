@@ -101,7 +101,7 @@ static int take_classic(struct extract *extract, const char *path, struct tl_err
 	struct tl_pcap_frame frame;
 	uint8_t block[64];
 	uint8_t *epb = malloc(tl_pcapng_epb_bytes(EXTRACT_BLOCK_MAX, 0, 0));
-	int rc = tl_pcap_open(path, &reader, err), next;
+	int rc = tl_pcap_open_any(path, &reader, err), next;
 
 	if (epb == NULL || rc != 0) {
 		free(epb);
@@ -110,6 +110,7 @@ static int take_classic(struct extract *extract, const char *path, struct tl_err
 	extract_section_free(&extract->section);
 	extract->section.begun = true;
 	uint32_t len = tl_pcapng_put_idb(block, sizeof(block), &(struct tl_pcapng_idb){0});
+	tl_pcapng_set_linktype(block, (uint16_t)tl_pcap_linktype(reader));
 	rc = extract_section_add(&extract->section, block, len);
 	while (rc == 0 && (next = tl_pcap_next(reader, &frame, err)) == 1) {
 		struct tl_pcapng_epb head = {
@@ -166,6 +167,8 @@ static int take_file(struct extract *extract, const char *path)
 	if (rc != 0)
 		return tl_fail(extract->err, rc, "%.300s: cannot read: %s", path,
 			rc == -EINVAL ? "it is no regular file" : strerror(-rc));
+	extract->path = path;
+	extract->refused_rc = 0;
 	extract->stats->files++;
 	extract->stats->bytes_total += input.file_bytes;
 	input.ahead = 0; // a sidecar may spare us the rest
@@ -180,7 +183,9 @@ static int take_file(struct extract *extract, const char *path)
 	extract_input_close(&input);
 	if (rc != 0 && extract->err->text[0] == '\0')
 		tl_fail(extract->err, rc, "%.300s: cannot read: %s", path, strerror(-rc));
-	return rc;
+	if (rc == 0 && extract->refused_rc != 0)
+		*extract->err = extract->refused;
+	return rc != 0 ? rc : extract->refused_rc;
 }
 
 static int take_files(struct extract *extract, struct tl_err *err)
@@ -210,7 +215,7 @@ int tl_extract_run(const struct tl_extract_cfg *cfg, struct tl_extract_stats *st
 
 	*stats = (struct tl_extract_stats){0};
 	if (cfg->filter != NULL)
-		rc = tl_filter_create_plain(cfg->filter, &extract.filter, err);
+		rc = tl_filter_links_create(cfg->filter, &extract.filter, err);
 	if (rc == 0)
 		rc = extract_files_list(&extract.files, cfg, err);
 	if (rc == 0)
@@ -224,6 +229,6 @@ int tl_extract_run(const struct tl_extract_cfg *cfg, struct tl_extract_stats *st
 	extract_output_free(&extract.output);
 	extract_section_free(&extract.section);
 	extract_files_free(&extract.files);
-	tl_filter_destroy(extract.filter);
+	tl_filter_links_destroy(extract.filter);
 	return rc;
 }

@@ -108,10 +108,13 @@ struct extract_record {
 struct extract {
 	const struct tl_extract_cfg *cfg;
 	struct tl_extract_stats *stats;
-	struct tl_filter *filter;
+	struct tl_filter_links *filter;
 	struct extract_files files;
 	struct extract_section section;
 	struct extract_output output;
+	const char *path; // of the file that is being read
+	int refused_rc;	  // not 0: it has packets that could not be looked into
+	struct tl_err refused;
 	uint64_t free_ns;   // when the next read may begin
 	struct tl_err *err; // of the file that is being read
 	bool output_failed;
@@ -197,7 +200,8 @@ int extract_indexed(struct extract *extract, struct extract_input *input, bool *
 
 // match.c
 bool extract_match_row(const struct tl_extract_cfg *cfg, const struct tl_index_row *row);
-bool extract_match_record(const struct extract *extract, const struct extract_record *record, uint16_t linktype);
+// A packet of a link type that cannot be looked into does not match, and extract->refused says so.
+bool extract_match_record(struct extract *extract, const struct extract_record *record, uint16_t linktype);
 
 // output.c
 int extract_output_open(struct extract *extract, struct tl_err *err);

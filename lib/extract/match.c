@@ -3,6 +3,10 @@
 
 #include "extract_priv.h"
 
+#include <errno.h>
+
+#include <tl_link.h>
+
 bool extract_match_row(const struct tl_extract_cfg *cfg, const struct tl_index_row *row)
 {
 	bool host = cfg->n_hosts == 0, port = cfg->n_ports == 0;
@@ -33,23 +37,51 @@ static bool has_port(const struct tl_extract_cfg *cfg, const struct tl_index_key
 	return cfg->n_ports == 0;
 }
 
-bool extract_match_record(const struct extract *extract, const struct extract_record *record, uint16_t linktype)
+static bool has_keys(const struct tl_extract_cfg *cfg, const struct extract_record *record, enum tl_link link)
+{
+	struct tl_link_hdr header;
+	struct tl_index_keys keys;
+
+	if (cfg->n_hosts == 0 && cfg->n_ports == 0)
+		return true;
+	if (link == TL_LINK_ETHERNET)
+		tl_index_keys(record->data, record->cap_bytes, &keys);
+	else if (tl_link_parse(link, record->data, record->cap_bytes, &header))
+		tl_index_keys_network(header.ethertype, record->data + header.network_off,
+			record->cap_bytes - header.network_off, &keys);
+	else
+		return false;
+	return has_host(cfg, &keys) && has_port(cfg, &keys);
+}
+
+static bool passes_filter(struct extract *extract, const struct extract_record *record, uint16_t linktype)
+{
+	if (extract->filter == NULL)
+		return true;
+	int rc = tl_filter_links_match(
+		extract->filter, linktype, record->data, record->cap_bytes, record->wire_bytes, &extract->refused);
+	if (rc < 0)
+		extract->refused_rc = tl_fail_at(&extract->refused, rc, "%.300s: link type %s (%u)", extract->path,
+			tl_filter_linktype_name(linktype), linktype);
+	return rc > 0;
+}
+
+bool extract_match_record(struct extract *extract, const struct extract_record *record, uint16_t linktype)
 {
 	const struct tl_extract_cfg *cfg = extract->cfg;
 	bool looks_inside = cfg->n_hosts != 0 || cfg->n_ports != 0 || extract->filter != NULL;
-	struct tl_index_keys keys;
+	enum tl_link link = tl_link_of(linktype);
 
 	if (record->ts_ns < cfg->from_ns || record->ts_ns >= cfg->to_ns)
 		return false;
 	if (!looks_inside)
 		return true;
-	if (linktype != TL_PCAPNG_LINKTYPE_ETHERNET)
+	if (link == TL_LINKS) {
+		extract->refused_rc = tl_fail(&extract->refused, -ENOTSUP,
+			"%.200s: packets of link type %s (%u) cannot be looked into: extract them by time alone; these "
+			"can: %s",
+			extract->path, tl_filter_linktype_name(linktype), linktype, tl_link_names());
 		return false;
-	if (cfg->n_hosts != 0 || cfg->n_ports != 0) {
-		tl_index_keys(record->data, record->cap_bytes, &keys);
-		if (!has_host(cfg, &keys) || !has_port(cfg, &keys))
-			return false;
 	}
-	return extract->filter == NULL ||
-	       tl_filter_match_bytes(extract->filter, record->data, record->cap_bytes, record->wire_bytes);
+	return has_keys(cfg, record, link) && passes_filter(extract, record, linktype);
 }

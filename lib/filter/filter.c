@@ -12,10 +12,10 @@
 #define OPTIMIZE 1
 
 // libpcap's reason, and the place.
-static int fail_at(const char *expression, const char *reason, struct tl_err *err)
+static int fail_at(const char *expression, int dlt, const char *reason, struct tl_err *err)
 {
 	char place[64] = "";
-	size_t where = tl_filter_where(expression, reason);
+	size_t where = tl_filter_where(expression, dlt, reason);
 
 	if (where != TL_FILTER_NOWHERE && expression[where] == '\0')
 		snprintf(place, sizeof(place), ", at its end");
@@ -24,15 +24,15 @@ static int fail_at(const char *expression, const char *reason, struct tl_err *er
 	return tl_fail(err, -EINVAL, "filter '%.200s': %.160s%s", expression, reason, place);
 }
 
-static int compile(const char *expression, struct bpf_program *out, struct tl_err *err)
+static int compile(const char *expression, int dlt, struct bpf_program *out, struct tl_err *err)
 {
-	pcap_t *pcap = pcap_open_dead(DLT_EN10MB, TL_FILTER_SNAPLEN);
+	pcap_t *pcap = pcap_open_dead(dlt, TL_FILTER_SNAPLEN);
 	int rc = 0;
 
 	if (pcap == NULL)
 		return tl_fail(err, -ENOMEM, "filter '%s': no memory to compile it", expression);
 	if (pcap_compile(pcap, out, expression, OPTIMIZE, PCAP_NETMASK_UNKNOWN) != 0)
-		rc = fail_at(expression, pcap_geterr(pcap), err);
+		rc = fail_at(expression, dlt, pcap_geterr(pcap), err);
 	pcap_close(pcap);
 	return rc;
 }
@@ -40,7 +40,7 @@ static int compile(const char *expression, struct bpf_program *out, struct tl_er
 int tl_filter_check(const char *expression, struct tl_err *err)
 {
 	struct bpf_program program;
-	int rc = compile(expression, &program, err);
+	int rc = compile(expression, DLT_EN10MB, &program, err);
 
 	if (rc == 0)
 		pcap_freecode(&program);
@@ -57,13 +57,13 @@ static bool reads_length(const struct bpf_program *program)
 	return false;
 }
 
-int tl_filter_create_plain(const char *expression, struct tl_filter **out, struct tl_err *err)
+int tl_filter_create_dlt(const char *expression, int dlt, struct tl_filter **out, struct tl_err *err)
 {
 	struct tl_filter *filter = calloc(1, sizeof(*filter));
 
 	if (filter == NULL)
 		return tl_fail(err, -ENOMEM, "filter '%s': no memory to compile it", expression);
-	int rc = compile(expression, &filter->program, err);
+	int rc = compile(expression, dlt, &filter->program, err);
 	if (rc != 0) {
 		free(filter);
 		return rc;
@@ -71,6 +71,11 @@ int tl_filter_create_plain(const char *expression, struct tl_filter **out, struc
 	filter->engine = FILTER_INTERPRETED "asked for";
 	*out = filter;
 	return 0;
+}
+
+int tl_filter_create_plain(const char *expression, struct tl_filter **out, struct tl_err *err)
+{
+	return tl_filter_create_dlt(expression, DLT_EN10MB, out, err);
 }
 
 int tl_filter_create(const char *expression, struct tl_filter **out, struct tl_err *err)

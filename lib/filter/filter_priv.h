@@ -27,9 +27,12 @@ struct tl_filter {
 	const char *engine;
 };
 
+// filter.c: tl_filter_create_plain() for the frames of a link type, as libpcap numbers them (DLT_).
+int tl_filter_create_dlt(const char *expression, int dlt, struct tl_filter **out, struct tl_err *err);
+
 // filter_where.c: where an expression that libpcap refuses for this reason is wrong: a word of it, or its end.
 // TL_FILTER_NOWHERE: as a whole.
-size_t tl_filter_where(const char *expression, const char *reason);
+size_t tl_filter_where(const char *expression, int dlt, const char *reason);
 
 // filter_native.c, or filter_no_native.c where DPDK has no rte_bpf_convert(). Returns what now runs the filter.
 const char *tl_filter_make_native(struct tl_filter *filter);

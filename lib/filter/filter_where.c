@@ -141,11 +141,11 @@ static size_t find_other_error(struct search *s, const char *reason)
 	return TL_FILTER_NOWHERE;
 }
 
-size_t tl_filter_where(const char *expression, const char *reason)
+size_t tl_filter_where(const char *expression, int dlt, const char *reason)
 {
 	size_t chars = strlen(expression), where = TL_FILTER_NOWHERE;
 	struct search s = {.expression = expression,
-		.pcap = pcap_open_dead(DLT_EN10MB, TL_FILTER_SNAPLEN),
+		.pcap = pcap_open_dead(dlt, TL_FILTER_SNAPLEN),
 		.text = malloc(chars + ROOM),
 		.word = calloc(chars + 1, sizeof(*s.word))};
 

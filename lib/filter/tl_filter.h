@@ -2,11 +2,12 @@
 #pragma once
 
 // filter: which frames a recording keeps, in tcpdump's syntax, compiled by libpcap for Ethernet and from there to
-// native code by DPDK. Where that cannot be, libpcap's interpreter gives the same verdicts, slower.
+// native code by DPDK. Where that cannot be, libpcap's interpreter gives the same verdicts, slower. For frames out of
+// files of other link types, which say what an expression means there, it is compiled by link type.
 //
 // Threads: create/destroy on main; match on one or many lcores at once: a filter does not change after create().
-// Memory:  create/destroy; the native code lies in pages of its own. EAL must run, except for check() and
-// create_plain().
+// Memory:  create/destroy; the native code lies in pages of its own. EAL must run, except for check(),
+// create_plain() and all of tl_filter_links, of which each has one thread at a time.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,3 +38,22 @@ bool tl_filter_match(const struct tl_filter *filter, const struct rte_mbuf *m, u
 // As tl_filter_match(), for the first cap_bytes of a frame in one piece of memory.
 bool tl_filter_match_bytes(
 	const struct tl_filter *filter, const uint8_t *data, uint32_t cap_bytes, uint32_t wire_bytes);
+
+// ---- frames of any link type
+
+struct tl_filter_links;
+
+// Returns as tl_filter_check() does: an expression is one if it is for any link type that tl_link.h names.
+int tl_filter_links_create(const char *expression, struct tl_filter_links **out, struct tl_err *err);
+void tl_filter_links_destroy(struct tl_filter_links *links);
+
+// Compiles for a link type, by its LINKTYPE_ number, unless that is done. Returns as tl_filter_check() does; libpcap
+// refuses what a link type has not, such as Ethernet addresses where there are none.
+int tl_filter_links_add(struct tl_filter_links *links, uint32_t linktype, struct tl_err *err);
+
+// As tl_filter_match_bytes(), for a frame of this link type: 1, 0, or what tl_filter_links_add() returns.
+int tl_filter_links_match(struct tl_filter_links *links, uint32_t linktype, const uint8_t *data, uint32_t cap_bytes,
+	uint32_t wire_bytes, struct tl_err *err);
+
+// libpcap's name of a link type, "?" if it has none. Static.
+const char *tl_filter_linktype_name(uint32_t linktype);

@@ -144,6 +144,23 @@ static inline bool is_tag(uint16_t type)
 	return type == TYPE_VLAN || type == TYPE_QINQ || type == TYPE_QINQ_OLD;
 }
 
+static inline void find_keys(uint16_t type, const uint8_t *packet, uint32_t len, struct tl_index_keys *out)
+{
+	if (TL_LIKELY(type == TYPE_IPV4))
+		find_v4(packet, len, out);
+	else if (type == TYPE_IPV6)
+		find_v6(packet, len, out);
+	else if (type == TYPE_ARP)
+		find_arp(packet, len, out);
+}
+
+void tl_index_keys_network(uint16_t ethertype, const uint8_t *packet, uint32_t cap_bytes, struct tl_index_keys *out)
+{
+	out->has_addrs = false;
+	out->has_ports = false;
+	find_keys(ethertype, packet, cap_bytes, out);
+}
+
 void tl_index_keys(const uint8_t *frame, uint32_t cap_bytes, struct tl_index_keys *out)
 {
 	uint32_t at = ETHER_BYTES;
@@ -157,12 +174,7 @@ void tl_index_keys(const uint8_t *frame, uint32_t cap_bytes, struct tl_index_key
 		type = read_be16(frame + at + 2);
 		at += TAG_BYTES;
 	}
-	if (TL_LIKELY(type == TYPE_IPV4))
-		find_v4(frame + at, cap_bytes - at, out);
-	else if (type == TYPE_IPV6)
-		find_v6(frame + at, cap_bytes - at, out);
-	else if (type == TYPE_ARP)
-		find_arp(frame + at, cap_bytes - at, out);
+	find_keys(type, frame + at, cap_bytes - at, out);
 }
 
 int tl_index_parse_addr(const char *text, struct tl_index_addr *out)

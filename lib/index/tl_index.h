@@ -36,8 +36,11 @@ struct tl_index_keys {
 	bool has_ports; // TCP, UDP, UDP-Lite, SCTP, DCCP; of fragments only the first has them
 };
 
-// The keys of a frame of cap_bytes, which may have been cut: what is not there is not found.
+// The keys of an Ethernet frame of cap_bytes, which may have been cut: what is not there is not found.
 void tl_index_keys(const uint8_t *frame, uint32_t cap_bytes, struct tl_index_keys *out);
+
+// The keys of a packet of cap_bytes that begins with the header of this EtherType.
+void tl_index_keys_network(uint16_t ethertype, const uint8_t *packet, uint32_t cap_bytes, struct tl_index_keys *out);
 
 // "192.0.2.1" or "2001:db8::1". Returns 0 or -EINVAL.
 int tl_index_parse_addr(const char *text, struct tl_index_addr *out);

@@ -5,6 +5,10 @@
 // later one would get the trigger before its own, for ever. So older triggers are given up after RESYNC_REPLIES replies
 // in a row of which each came after one more trigger, and as soon after it as replies come that are not ambiguous.
 // Replies that a stalled echo sends in a burst do not do that: no trigger comes in between.
+//
+// The cost of a choice is O(log n) for n triggers of the same bytes, amortised: places out of sight are left out by
+// binary search, those that do not wait by a union of neighbours with path halving (Tarjan and van Leeuwen 1984), and
+// at most WAITING_MAX candidates are looked at. Only triggers that a file has out of order are passed one by one.
 
 #include "match_priv.h"
 
@@ -24,15 +28,75 @@ static bool is_open(const struct match_trigger *trigger)
 	return !trigger->answered && !trigger->given_up;
 }
 
-// The first in sight that has a reply.
-static struct match_trigger *find_answered(
-	const struct tl_match *match, const struct match_group *group, uint64_t reply_ns)
-{
-	struct match_trigger *trigger = group->first;
+// ---- places of a group
 
-	while (trigger != NULL && !(trigger->answered && match_is_in_sight(match, trigger, reply_ns)))
-		trigger = trigger->next_same;
-	return trigger;
+// The first place from this one on whose trigger waits, or the end.
+static uint32_t next_open(struct tl_match *match, struct match_group *group, uint32_t place)
+{
+	while (place != group->end) {
+		struct match_trigger *trigger = match_at(group, place);
+		match->stats.steps++;
+		if (is_open(trigger))
+			break;
+		if (trigger->skip != group->end && !is_open(match_at(group, trigger->skip)))
+			trigger->skip = match_at(group, trigger->skip)->skip;
+		place = trigger->skip;
+	}
+	return place;
+}
+
+// The first place from this one on that may be in sight: all before it are stamped too early.
+static uint32_t first_in_sight(
+	struct tl_match *match, const struct match_group *group, uint32_t place, uint64_t reply_ns)
+{
+	uint64_t since_ns = reply_ns - tl_min_u64(match->cfg.window_ns, reply_ns);
+	uint32_t low = 0, high = group->end - place;
+
+	if (high != 0 && match_at(group, place)->latest_ns >= since_ns)
+		return place;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		match->stats.steps++;
+		if (match_at(group, place + middle)->latest_ns < since_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return place + low;
+}
+
+// Whether this trigger and all behind it are stamped too late to be in sight.
+static bool is_beyond(const struct tl_match *match, const struct match_trigger *trigger, uint64_t reply_ns)
+{
+	uint64_t ahead_ns = trigger->latest_ns - tl_min_u64(reply_ns, trigger->latest_ns);
+
+	return ahead_ns > match->cfg.window_ns && ahead_ns - match->cfg.window_ns > match->index.disorder_ns;
+}
+
+const struct match_trigger *match_oldest(struct tl_match *match, struct match_group *group)
+{
+	group->open = next_open(match, group, group->open);
+	return match_at(group, group->open != group->end ? group->open : group->first);
+}
+
+// ---- candidates
+
+// A trigger in sight that has a reply, where none stamped up to this reply waits. Those that wait are stamped later,
+// and nearly always none behind them has a reply.
+static struct match_trigger *find_answered(struct tl_match *match, const struct match_group *group, uint64_t reply_ns)
+{
+	uint32_t place = first_in_sight(match, group, group->first, reply_ns), open = 0;
+
+	for (; place != group->end && open < WAITING_MAX; place++) {
+		struct match_trigger *trigger = match_at(group, place);
+		match->stats.steps++;
+		if (is_beyond(match, trigger, reply_ns))
+			break;
+		if (trigger->answered && match_is_in_sight(match, trigger, reply_ns))
+			return trigger;
+		open += is_open(trigger);
+	}
+	return NULL;
 }
 
 // Open triggers in sight of a reply.
@@ -41,14 +105,18 @@ struct candidates {
 	unsigned waiting, n_later;			 // up to the reply, at most WAITING_MAX; behind it, at most 2
 };
 
-static struct candidates find_candidates(
-	const struct tl_match *match, const struct match_group *group, uint64_t reply_ns)
+static struct candidates find_candidates(struct tl_match *match, struct match_group *group, uint64_t reply_ns)
 {
 	struct candidates found = {0};
 
-	for (struct match_trigger *trigger = group->open;
-		trigger != NULL && found.n_later < 2 && found.waiting < WAITING_MAX; trigger = trigger->next_same) {
-		if (!is_open(trigger) || !match_is_in_sight(match, trigger, reply_ns))
+	group->open = next_open(match, group, group->open);
+	uint32_t place = next_open(match, group, first_in_sight(match, group, group->open, reply_ns));
+	for (; place != group->end && found.n_later < 2 && found.waiting < WAITING_MAX;
+		place = next_open(match, group, place + 1)) {
+		struct match_trigger *trigger = match_at(group, place);
+		if (is_beyond(match, trigger, reply_ns))
+			break;
+		if (!match_is_in_sight(match, trigger, reply_ns))
 			continue;
 		if (trigger->ts_ns > reply_ns) {
 			found.later = trigger;
@@ -63,9 +131,10 @@ static struct candidates find_candidates(
 }
 
 static struct match_trigger *choose_of_several(
-	struct match_group *group, const struct candidates *candidates, uint64_t reply_ns)
+	struct tl_match *match, struct match_group *group, const struct candidates *candidates, uint64_t reply_ns)
 {
 	struct match_trigger *youngest = candidates->youngest;
+	uint32_t place = candidates->oldest->place;
 	bool in_step = candidates->waiting < WAITING_MAX && youngest->frame != group->youngest_frame &&
 		       reply_ns - youngest->ts_ns <= group->usual_ns;
 
@@ -73,20 +142,20 @@ static struct match_trigger *choose_of_several(
 	group->in_step = in_step ? group->in_step + 1 : 0;
 	if (group->in_step < RESYNC_REPLIES)
 		return candidates->oldest;
-	for (struct match_trigger *trigger = candidates->oldest; trigger != youngest; trigger = trigger->next_same)
-		trigger->given_up = is_open(trigger);
+	for (; place != youngest->place; place = next_open(match, group, place + 1))
+		match_at(group, place)->given_up = true;
 	return youngest;
 }
 
 // A reply stamped before its trigger is believed only where no other trigger can be meant: after one lost trigger each
 // reply would get the next one's.
-struct match_answer match_choose(const struct tl_match *match, struct match_group *group, uint64_t reply_ns)
+struct match_answer match_choose(struct tl_match *match, struct match_group *group, uint64_t reply_ns)
 {
 	struct candidates candidates = find_candidates(match, group, reply_ns);
 
 	if (candidates.waiting > 1)
 		return (struct match_answer){
-			.trigger = choose_of_several(group, &candidates, reply_ns), .ambiguous = true};
+			.trigger = choose_of_several(match, group, &candidates, reply_ns), .ambiguous = true};
 	group->in_step = 0;
 	if (candidates.waiting == 1) {
 		uint64_t latency_ns = reply_ns - candidates.oldest->ts_ns;
@@ -99,21 +168,19 @@ struct match_answer match_choose(const struct tl_match *match, struct match_grou
 	return (struct match_answer){.trigger = candidates.n_later == 1 ? candidates.later : NULL};
 }
 
-int match_link(
-	struct tl_match *match, struct match_trigger *trigger, bool ambiguous, uint64_t reply_ns, uint64_t reply_frame)
+int match_link(struct tl_match *match, struct match_trigger *trigger, bool ambiguous, const struct match_reply *reply)
 {
-	struct match_group *group = trigger->group;
 	struct tl_match_link link = {.number = ++match->stats.matched,
 		.trigger_frame = trigger->frame,
-		.reply_frame = reply_frame,
+		.reply_frame = reply->frame,
 		.trigger_ns = trigger->ts_ns,
-		.reply_ns = reply_ns,
-		.ambiguous = ambiguous};
+		.reply_ns = reply->ts_ns,
+		.ambiguous = ambiguous,
+		.segments = reply->segments,
+		.retransmitted = trigger->again || reply->again};
 
-	match->stats.negative += reply_ns < trigger->ts_ns;
+	match->stats.negative += reply->ts_ns < trigger->ts_ns;
 	match->stats.ambiguous += ambiguous;
 	trigger->answered = true;
-	while (group != NULL && group->open != NULL && !is_open(group->open))
-		group->open = group->open->next_same;
 	return match->cfg.linked(match->cfg.ctx, &link);
 }

@@ -18,7 +18,7 @@ static enum tl_pkt_kind parse(
 		*out_data = match->scratch;
 	}
 	whole = have > whole ? have : whole;
-	tl_wire_parse(*out_data, whole, out);
+	tl_wire_parse_link(frame->link, *out_data, whole, out);
 	if (out->kind == TL_PKT_BAD_CKSUM) {
 		if (*out_data != match->scratch)
 			memcpy(match->scratch, frame->data, whole);
@@ -26,7 +26,7 @@ static enum tl_pkt_kind parse(
 		struct tl_ipv4_hdr *ip = (void *)(match->scratch + out->l3_off);
 		ip->cksum_be = 0;
 		ip->cksum_be = tl_cksum_finish(tl_cksum_add(0, ip, (size_t)(ip->version_ihl & 0x0f) * 4));
-		tl_wire_parse(*out_data, whole, out);
+		tl_wire_parse_link(frame->link, *out_data, whole, out);
 	}
 	return out->kind == TL_PKT_IP6 ? out->ip6_kind : out->kind;
 }

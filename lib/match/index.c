@@ -82,7 +82,8 @@ struct match_group *match_find(const struct match_index *index, uint64_t hash, c
 	if (index->groups == 0)
 		return NULL;
 	struct match_group *group = *bucket_of(index, hash, len);
-	while (group != NULL && !(group->hash == hash && group->len == len && memcmp(group->first->key, key, len) == 0))
+	while (group != NULL && !(group->hash == hash && group->len == len &&
+					memcmp(match_at(group, group->first)->key, key, len) == 0))
 		group = group->next;
 	return group;
 }
@@ -109,49 +110,68 @@ static int grow(struct match_index *index)
 	return 0;
 }
 
+// A group without triggers yet, or NULL.
+static struct match_group *add_group(struct match_index *index, uint64_t hash, uint32_t len)
+{
+	int rc = index->groups == index->buckets ? grow(index) : 0;
+	struct match_group *group = rc == 0 ? calloc(1, sizeof(*group)) : NULL;
+
+	if (group == NULL)
+		return NULL;
+	struct match_group **bucket = bucket_of(index, hash, len);
+	*group = (struct match_group){.next = *bucket, .same = &group->only, .room = 1, .hash = hash, .len = len};
+	*bucket = group;
+	index->groups++;
+	return group;
+}
+
+static int double_room(struct match_group *group)
+{
+	struct match_trigger **same = reallocarray(NULL, group->room, 2 * sizeof(struct match_trigger *));
+
+	if (same == NULL)
+		return -ENOMEM;
+	for (uint32_t place = group->first; place != group->end; place++)
+		same[place & (2 * group->room - 1)] = match_at(group, place);
+	if (group->same != &group->only)
+		free(group->same);
+	group->same = same;
+	group->room *= 2;
+	return 0;
+}
+
 static int join_group(struct match_index *index, struct match_trigger *trigger, uint64_t hash)
 {
 	struct match_group *group = match_find(index, hash, trigger->key, trigger->key_len);
-	int rc = 0;
 
-	if (group == NULL) {
-		if (index->groups == index->buckets)
-			rc = grow(index);
-		group = rc == 0 ? calloc(1, sizeof(*group)) : NULL;
-		if (group == NULL)
-			return -ENOMEM;
-		group->hash = hash;
-		group->len = trigger->key_len;
-		group->first = trigger;
-		struct match_group **bucket = bucket_of(index, hash, group->len);
-		group->next = *bucket;
-		*bucket = group;
-		index->groups++;
-	} else {
-		group->last->next_same = trigger;
-	}
-	group->last = trigger;
-	if (group->open == NULL)
-		group->open = trigger;
+	if (group == NULL)
+		group = add_group(index, hash, trigger->key_len);
+	if (group == NULL || (group->end - group->first == group->room && double_room(group) != 0))
+		return -ENOMEM;
 	trigger->group = group;
+	trigger->latest_ns = trigger->ts_ns;
+	if (group->end != group->first)
+		trigger->latest_ns = tl_max_u64(trigger->ts_ns, match_at(group, group->end - 1)->latest_ns);
+	index->disorder_ns = tl_max_u64(index->disorder_ns, trigger->latest_ns - trigger->ts_ns);
+	trigger->place = group->end++;
+	trigger->skip = group->end;
+	group->same[trigger->place & (group->room - 1)] = trigger;
 	return 0;
 }
 
 // The first of a group goes.
-static void leave_group(struct match_index *index, struct match_trigger *trigger)
+static void leave_group(struct match_index *index, struct match_group *group)
 {
-	struct match_group *group = trigger->group;
-
-	if (group->open == trigger)
-		group->open = trigger->next_same;
-	group->first = trigger->next_same;
-	if (group->first != NULL)
+	group->open += group->open == group->first;
+	if (++group->first != group->end)
 		return;
 	struct match_group **link = bucket_of(index, group->hash, group->len);
 	while (*link != group)
 		link = &(*link)->next;
 	*link = group->next;
 	index->groups--;
+	if (group->same != &group->only)
+		free(group->same);
 	free(group);
 }
 
@@ -182,7 +202,7 @@ void match_index_remove(struct match_index *index, struct match_trigger *trigger
 {
 	--*beginning_of(index, trigger);
 	remove_length(index, trigger->key_len);
-	leave_group(index, trigger);
+	leave_group(index, trigger->group);
 }
 
 void match_index_free(struct match_index *index)

@@ -24,28 +24,38 @@
 #define MATCH_BEGINNINGS (1u << 14)
 #define MATCH_FRAME_MAX (65536u + 64u)
 
-// Triggers of the same bytes, in their order.
+// Triggers of the same bytes, in the order they came: a ring of places that count from 0, modulo 2^32.
 struct match_group {
-	struct match_group *next; // in the bucket
-	struct match_trigger *first, *last;
-	struct match_trigger *open; // none before it waits for a reply
-	uint64_t usual_ns;	    // decaying maximum of the latencies that were not ambiguous
-	uint64_t youngest_frame;    // of the candidates of the last ambiguous reply
-	uint32_t in_step;	    // ambiguous replies in a row that would fit the youngest candidate
-	uint64_t hash;
+	struct match_group *next;    // in the bucket
+	struct match_trigger **same; // of each place, modulo room; &only while there is one
+	struct match_trigger *only;
+	uint32_t room;		 // a power of two
+	uint32_t first, end;	 // places: of the oldest trigger, behind the youngest
+	uint32_t open;		 // none before this place waits for a reply
+	uint64_t usual_ns;	 // decaying maximum of the latencies that were not ambiguous
+	uint64_t youngest_frame; // of the candidates of the last ambiguous reply
+	uint32_t in_step;	 // ambiguous replies in a row that would fit the youngest candidate
 	uint32_t len;
+	uint64_t hash;
 };
 
 struct match_trigger {
-	struct match_trigger *next;	 // in the order they came
-	struct match_trigger *next_same; // in the group
-	struct match_group *group;	 // NULL: TL_MATCH_POSITION
+	struct match_trigger *next; // in the order they came
+	struct match_group *group;  // NULL: TL_MATCH_POSITION
 	uint64_t ts_ns, frame;
-	uint64_t begin; // TL_MATCH_POSITION: of its bytes in the stream
-	uint32_t len;	// of the payload
+	uint64_t latest_ns; // the greatest ts_ns up to here in the group, so that it can be searched
+	union {
+		uint64_t begin; // TL_MATCH_POSITION: of its bytes in the stream
+		struct {
+			uint32_t place; // in the group
+			uint32_t skip;	// once it does not wait: none up to this place waits, either
+		};
+	};
+	uint32_t len; // of the payload
 	uint32_t key_len;
 	bool answered;
 	bool given_up; // its reply was lost: younger ones have theirs
+	bool again;    // as of struct match_payload
 	uint8_t key[]; // what is looked for
 };
 
@@ -59,6 +69,7 @@ struct match_length {
 struct match_index {
 	struct match_group **bucket;
 	uint64_t buckets, groups;    // a power of two
+	uint64_t disorder_ns;	     // by so much a trigger is stamped before one that came earlier, at most
 	struct match_length *length; // the longest first
 	uint32_t lengths, lengths_room;
 	uint32_t short_keys; // shorter than a beginning
@@ -69,6 +80,14 @@ struct match_index {
 struct match_mark {
 	uint64_t end;
 	uint64_t ts_ns, frame;
+	bool again;
+};
+
+// A reply that is complete: the segment that completed it, and of all of its segments how many they are.
+struct match_reply {
+	uint64_t ts_ns, frame;
+	uint32_t segments;
+	bool again; // of any of them
 };
 
 // Bytes of replies that are not decided yet.
@@ -87,6 +106,7 @@ struct match_piece {
 	struct match_piece *next;
 	uint64_t at, ts_ns, frame;
 	uint32_t len;
+	bool again;
 	uint8_t data[];
 };
 
@@ -100,15 +120,19 @@ struct match_stream_key {
 };
 
 struct match_stream {
-	struct match_stream *next; // in the bucket
+	struct match_stream *next;	   // in the bucket
+	struct match_stream *next_waiting; // that has undecided bytes
 	struct match_stream_key key;
 	bool begun, from_syn;
+	bool waiting;	    // in the list of these
 	uint32_t first_seq; // of the connection
 	uint32_t base_seq;  // of byte 0
 	uint64_t begin;	    // where its first reply begins
 	uint64_t expected;  // the first byte not seen
 	uint64_t last_ns;
-	struct match_piece *held; // by place, without overlap
+	struct match_piece *held;      // by place, without overlap
+	struct match_piece *last_held; // of these the last
+	struct match_piece *put_held;  // the one that was put between others last; NULL: unknown
 	uint64_t held_bytes;
 	struct match_text text;
 };
@@ -122,11 +146,14 @@ struct tl_match {
 	struct match_index index;
 	struct match_stream **bucket; // of streams
 	uint64_t buckets, streams;
-	struct match_text datagram; // of the UDP reply at hand
+	struct match_stream *waiting, *last_waiting; // those with undecided bytes
+	uint64_t idle_tick_ns;			     // when idle streams are looked for next
+	struct match_text datagram;		     // of the UDP reply at hand
 
 	struct match_stream *only;     // TL_MATCH_POSITION: the stream of replies
 	struct match_trigger *awaited; // the first whose last byte has not come
-	struct match_mark latest;      // latest segment of the reply that ends at byte .end of the stream; 0: none
+	struct match_reply reply;      // what has come of the reply that ends at byte reply_end of the stream
+	uint64_t reply_end;	       // 0: there was none yet
 	uint64_t begin;		       // of the next trigger's bytes
 	uint8_t scratch[MATCH_FRAME_MAX];
 };
@@ -137,6 +164,7 @@ struct match_payload {
 	uint32_t len, have; // bytes; those captured
 	uint64_t ts_ns, frame;
 	bool is_tcp, syn;
+	bool again;		     // the segment repeats bytes that were seen, or bytes behind it were
 	uint32_t seq;		     // of the first byte of data
 	struct match_stream_key key; // of TCP
 };
@@ -144,6 +172,11 @@ struct match_payload {
 static inline uint64_t match_extend(uint64_t sum, uint8_t byte)
 {
 	return sum * MATCH_BASE + byte + 1;
+}
+
+static inline struct match_trigger *match_at(const struct match_group *group, uint32_t place)
+{
+	return group->same[place & (group->room - 1)];
 }
 
 static inline uint32_t match_beginning(const uint8_t *bytes)
@@ -179,11 +212,12 @@ struct match_answer {
 	bool ambiguous;		       // another trigger waits, too
 };
 // Choose the trigger of the group that a reply at this time answers.
-struct match_answer match_choose(const struct tl_match *match, struct match_group *group, uint64_t reply_ns);
+struct match_answer match_choose(struct tl_match *match, struct match_group *group, uint64_t reply_ns);
+// The oldest trigger of the group that waits; if none does, the oldest.
+const struct match_trigger *match_oldest(struct tl_match *match, struct match_group *group);
 // Tell whether trigger and reply are at most a window apart.
 bool match_is_in_sight(const struct tl_match *match, const struct match_trigger *trigger, uint64_t reply_ns);
-int match_link(
-	struct tl_match *match, struct match_trigger *trigger, bool ambiguous, uint64_t reply_ns, uint64_t reply_frame);
+int match_link(struct tl_match *match, struct match_trigger *trigger, bool ambiguous, const struct match_reply *reply);
 
 // index.c
 // The trigger becomes one of a group. Returns 0 or -ENOMEM.
@@ -198,16 +232,18 @@ int match_stream_take(struct tl_match *match, const struct match_payload *segmen
 int match_stream_settle(struct tl_match *match, struct match_stream *stream, uint64_t now_ns);
 
 // streams.c
-// The stream of this key, a new one if there is none; NULL: no memory.
+// The stream of this key, a new one if there is none or it has been idle for long; NULL: no memory.
 struct match_stream *match_stream_get(struct tl_match *match, const struct match_stream_key *key);
+// The stream may have undecided bytes, and is looked after until it has none.
+void match_stream_waits(struct tl_match *match, struct match_stream *stream);
 int match_streams_settle(struct tl_match *match, uint64_t now_ns);
 void match_streams_free(struct tl_match *match);
 
 // message.c
-int match_text_put(struct match_text *text, const uint8_t *data, uint32_t len, uint64_t ts_ns, uint64_t frame);
+int match_text_put(struct match_text *text, const struct match_payload *bytes);
 void match_text_free(struct match_text *text);
 // Decides what can be decided: up to now_ns, bytes that are older than the window get no more company.
 int match_text_decide(struct tl_match *match, struct match_text *text, uint64_t now_ns);
 int match_datagram(struct tl_match *match, const struct match_payload *payload);
 // TL_MATCH_POSITION: the bytes of the stream from this place on.
-int match_position(struct tl_match *match, uint64_t at, uint32_t len, uint64_t ts_ns, uint64_t frame);
+int match_position(struct tl_match *match, uint64_t at, const struct match_payload *bytes);

@@ -60,29 +60,38 @@ static int make_room(struct match_text *text, uint32_t len)
 	return 0;
 }
 
-int match_text_put(struct match_text *text, const uint8_t *data, uint32_t len, uint64_t ts_ns, uint64_t frame)
+int match_text_put(struct match_text *text, const struct match_payload *bytes)
 {
+	uint32_t len = bytes->len;
 	int rc = len != 0 ? make_room(text, len) : 0;
 
 	if (rc != 0 || len == 0)
 		return rc;
-	memcpy(text->data + text->len, data, len);
+	memcpy(text->data + text->len, bytes->data, len);
 	for (uint32_t i = 0; i < len; i++)
-		text->sum[text->len + i + 1] = match_extend(text->sum[text->len + i], data[i]);
+		text->sum[text->len + i + 1] = match_extend(text->sum[text->len + i], bytes->data[i]);
 	text->len += len;
-	text->mark[text->marks++] = (struct match_mark){.end = text->len, .ts_ns = ts_ns, .frame = frame};
+	text->mark[text->marks++] = (struct match_mark){
+		.end = text->len, .ts_ns = bytes->ts_ns, .frame = bytes->frame, .again = bytes->again};
 	return 0;
 }
 
-// Find the latest of the segments that brought the first len bytes: with it they are complete.
-static const struct match_mark *completion(const struct match_text *text, uint32_t len)
+// The first len bytes as a reply: with the latest of the segments that brought them they are complete.
+static struct match_reply completion(const struct match_text *text, uint32_t len)
 {
-	const struct match_mark *mark = &text->mark[text->mark_at], *latest = mark;
+	const struct match_mark *mark = &text->mark[text->mark_at];
+	struct match_reply reply = {.ts_ns = mark->ts_ns, .frame = mark->frame, .segments = 1, .again = mark->again};
 
-	while (mark->end < text->at + len)
-		if ((++mark)->ts_ns > latest->ts_ns)
-			latest = mark;
-	return latest;
+	while (mark->end < text->at + len) {
+		mark++;
+		reply.segments += mark->frame != mark[-1].frame;
+		reply.again |= mark->again;
+		if (mark->ts_ns > reply.ts_ns) {
+			reply.ts_ns = mark->ts_ns;
+			reply.frame = mark->frame;
+		}
+	}
+	return reply;
 }
 
 static void pass(struct match_text *text, uint32_t len)
@@ -106,13 +115,12 @@ static void pass_unmatched(struct tl_match *match, struct match_text *text, uint
 // Take len bytes at the front as the answer.
 static int take(struct tl_match *match, struct match_text *text, uint32_t len, const struct match_answer *answer)
 {
-	const struct match_mark *mark = completion(text, len);
-	uint64_t ts_ns = mark->ts_ns, frame = mark->frame;
+	struct match_reply reply = completion(text, len);
 
 	text->skipping = false;
 	pass(text, len);
 	match->stats.duplicates += answer->again;
-	return answer->again ? 0 : match_link(match, answer->trigger, answer->ambiguous, ts_ns, frame);
+	return answer->again ? 0 : match_link(match, answer->trigger, answer->ambiguous, &reply);
 }
 
 // ---- by payload
@@ -132,7 +140,7 @@ static bool take_payload(struct tl_match *match, struct match_text *text, int *o
 		struct match_group *group = match_find(index, hash, text->data + text->at, length->len);
 		if (group == NULL)
 			continue;
-		struct match_answer answer = match_choose(match, group, completion(text, length->len)->ts_ns);
+		struct match_answer answer = match_choose(match, group, completion(text, length->len).ts_ns);
 		if (answer.trigger == NULL)
 			continue;
 		*out_rc = take(match, text, length->len, &answer);
@@ -177,11 +185,11 @@ static struct match_group *find_number(const struct tl_match *match, const uint8
 }
 
 // How long the reply at the front is: as configured, or as its trigger; 0: unknown, no trigger has its number.
-static uint32_t reply_bytes(const struct tl_match *match, const struct match_group *group)
+static uint32_t reply_bytes(struct tl_match *match, struct match_group *group)
 {
 	if (match->cfg.reply_bytes != 0)
 		return match->cfg.reply_bytes;
-	return group == NULL ? 0 : group->open != NULL ? group->open->len : group->first->len;
+	return group != NULL ? match_oldest(match, group)->len : 0;
 }
 
 // Whole replies are passed over where their length is known, else a byte.
@@ -219,7 +227,7 @@ static int decide_numbers(struct tl_match *match, struct match_text *text, uint6
 			break;
 		struct match_answer answer = {0};
 		if (group != NULL && len <= left)
-			answer = match_choose(match, group, completion(text, len)->ts_ns);
+			answer = match_choose(match, group, completion(text, len).ts_ns);
 		if (answer.trigger != NULL)
 			rc = take(match, text, len, &answer);
 		else
@@ -255,7 +263,8 @@ static int match_number(struct tl_match *match, const struct match_payload *payl
 	match->stats.duplicates += answer.again;
 	if (answer.trigger == NULL || answer.again)
 		return 0;
-	return match_link(match, answer.trigger, answer.ambiguous, payload->ts_ns, payload->frame);
+	return match_link(match, answer.trigger, answer.ambiguous,
+		&(struct match_reply){.ts_ns = payload->ts_ns, .frame = payload->frame, .segments = 1});
 }
 
 int match_datagram(struct tl_match *match, const struct match_payload *payload)
@@ -267,44 +276,52 @@ int match_datagram(struct tl_match *match, const struct match_payload *payload)
 		match->stats.unmatched_reply_bytes += payload->len;
 		return 0;
 	}
-	int rc = match_text_put(&match->datagram, payload->data, payload->len, payload->ts_ns, payload->frame);
+	int rc = match_text_put(&match->datagram, payload);
 	return rc != 0 ? rc : match_text_decide(match, &match->datagram, UINT64_MAX);
 }
 
 // ---- by position
 
-// Account for a piece of the reply to the awaited trigger. Returns the latest piece of this reply.
-static const struct match_mark *add_piece(struct tl_match *match, const struct match_mark *piece)
+// Account for a piece of the reply to the awaited trigger. Returns what has come of this reply.
+static const struct match_reply *add_piece(struct tl_match *match, const struct match_payload *piece)
 {
-	if (match->latest.end != match->awaited->begin + match->awaited->len || piece->ts_ns > match->latest.ts_ns)
-		match->latest = *piece;
-	match->latest.end = match->awaited->begin + match->awaited->len;
-	return &match->latest;
+	struct match_reply *reply = &match->reply;
+	uint64_t end = match->awaited->begin + match->awaited->len;
+
+	if (match->reply_end != end)
+		*reply = (struct match_reply){0};
+	match->reply_end = end;
+	reply->segments++;
+	reply->again |= piece->again;
+	if (reply->segments == 1 || piece->ts_ns > reply->ts_ns) {
+		reply->ts_ns = piece->ts_ns;
+		reply->frame = piece->frame;
+	}
+	return reply;
 }
 
-int match_position(struct tl_match *match, uint64_t at, uint32_t len, uint64_t ts_ns, uint64_t frame)
+int match_position(struct tl_match *match, uint64_t at, const struct match_payload *bytes)
 {
-	const struct match_mark piece = {.ts_ns = ts_ns, .frame = frame};
-	uint64_t end = at + len;
+	uint64_t end = at + bytes->len;
 	bool unmatched = match->awaited == NULL || at < match->awaited->begin;
 	int rc = 0;
 
 	while (rc == 0 && match->awaited != NULL && match->awaited->begin < end) {
 		struct match_trigger *trigger = match->awaited;
 		uint64_t trigger_end = trigger->begin + trigger->len;
-		const struct match_mark *latest = trigger_end > at ? add_piece(match, &piece) : NULL;
+		const struct match_reply *reply = trigger_end > at ? add_piece(match, bytes) : NULL;
 		if (trigger_end > end)
 			break;
 		match->awaited = trigger->next;
-		if (latest == NULL) // its last byte was lost
+		if (reply == NULL) // its last byte was lost
 			continue;
-		if (match_is_in_sight(match, trigger, latest->ts_ns))
-			rc = match_link(match, trigger, false, latest->ts_ns, latest->frame);
+		if (match_is_in_sight(match, trigger, reply->ts_ns))
+			rc = match_link(match, trigger, false, reply);
 		else
 			unmatched = true;
 	}
 	unmatched |= end > match->begin;
 	match->stats.unmatched_replies += unmatched;
-	match->stats.unmatched_reply_bytes += unmatched ? len : 0;
+	match->stats.unmatched_reply_bytes += unmatched ? bytes->len : 0;
 	return rc;
 }

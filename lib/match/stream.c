@@ -22,11 +22,11 @@ static int put_next(struct tl_match *match, struct match_stream *stream, const s
 	if (stream->key.is_trigger)
 		return match_trigger_add(match, bytes);
 	if (match->cfg.method != TL_MATCH_POSITION)
-		return match_text_put(&stream->text, bytes->data, bytes->len, bytes->ts_ns, bytes->frame);
+		return match_text_put(&stream->text, bytes);
 	if (match->only == NULL)
 		match->only = stream;
 	if (match->only == stream)
-		return match_position(match, at, bytes->len, bytes->ts_ns, bytes->frame);
+		return match_position(match, at, bytes);
 	match->stats.other_streams += at == 0;
 	match->stats.unmatched_replies++;
 	match->stats.unmatched_reply_bytes += bytes->len;
@@ -56,8 +56,11 @@ static int deliver_held(struct tl_match *match, struct match_stream *stream)
 			.len = piece->len,
 			.have = piece->len,
 			.ts_ns = piece->ts_ns,
-			.frame = piece->frame};
+			.frame = piece->frame,
+			.again = piece->again};
 		stream->held = piece->next;
+		stream->last_held = piece->next != NULL ? stream->last_held : NULL;
+		stream->put_held = piece != stream->put_held ? stream->put_held : NULL;
 		stream->held_bytes -= piece->len;
 		int rc = waits(match, stream) ? put_next(match, stream, &bytes) : 0;
 		stream->expected = piece->at + piece->len;
@@ -107,28 +110,49 @@ static int hold(struct match_stream *stream, struct match_piece **link, uint64_t
 
 	if (piece == NULL)
 		return -ENOMEM;
-	*piece = (struct match_piece){
-		.next = *link, .at = at, .ts_ns = bytes->ts_ns, .frame = bytes->frame, .len = bytes->len};
+	*piece = (struct match_piece){.next = *link,
+		.at = at,
+		.ts_ns = bytes->ts_ns,
+		.frame = bytes->frame,
+		.len = bytes->len,
+		.again = bytes->again};
 	memcpy(piece->data, bytes->data, bytes->len);
 	*link = piece;
+	*(piece->next == NULL ? &stream->last_held : &stream->put_held) = piece;
 	stream->held_bytes += bytes->len;
 	return 0;
+}
+
+// A piece at this place or before it, as near as is known; NULL: the first may be behind it.
+static struct match_piece *held_near(const struct match_stream *stream, uint64_t at)
+{
+	if (stream->last_held != NULL && stream->last_held->at <= at)
+		return stream->last_held;
+	return stream->put_held != NULL && stream->put_held->at <= at ? stream->put_held : NULL;
 }
 
 // Holds what of a segment is not held yet. *out_new is how much that is.
 static int hold_new(struct tl_match *match, struct match_stream *stream, const struct match_payload *segment,
 	uint64_t segment_at, uint64_t *out_new)
 {
+	uint64_t last_end = stream->last_held != NULL ? stream->last_held->at + stream->last_held->len : 0;
 	struct match_piece **link = &stream->held;
 	uint64_t at = tl_max_u64(segment_at, stream->expected), end = segment_at + segment->len;
+	struct match_piece *near = held_near(stream, at);
 	int rc = 0;
 
 	*out_new = 0;
+	if (near != NULL) {
+		at = tl_max_u64(at, near->at + near->len);
+		link = &near->next;
+	}
 	while (rc == 0 && at < end) {
 		struct match_piece *piece = *link;
+		match->stats.steps++;
 		uint64_t until = piece != NULL ? tl_min_u64(end, piece->at) : end;
 		if (at < until) {
 			struct match_payload bytes = *segment;
+			bytes.again |= segment_at < last_end;
 			bytes.data += at - segment_at;
 			bytes.len = (uint32_t)(until - at);
 			rc = hold(stream, link, at, &bytes);
@@ -180,6 +204,7 @@ static int take_segment(struct tl_match *match, struct match_stream *stream, con
 		struct match_payload rest = *segment;
 		rest.data += -ahead;
 		rest.len -= (uint32_t)-ahead;
+		rest.again = true;
 		return take_segment(match, stream, &rest, 0, out_new);
 	}
 	rc = hold_new(match, stream, segment, at, &new_bytes);
@@ -227,7 +252,10 @@ static int take_bytes(struct tl_match *match, const struct match_payload *segmen
 	front.key.in_front++;
 	if (rc == 0 && front.len != 0)
 		rc = take_bytes(match, &front, out_new);
-	return rc != 0 || rest.len == 0 ? rc : take_segment(match, stream, &rest, ahead + front.len, out_new);
+	if (rc == 0 && rest.len != 0)
+		rc = take_segment(match, stream, &rest, ahead + front.len, out_new);
+	match_stream_waits(match, stream);
+	return rc;
 }
 
 int match_stream_take(struct tl_match *match, const struct match_payload *segment)

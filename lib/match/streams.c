@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of TCP streams: finds them, and forgets those that are idle.
+// The table of TCP streams: finds them, looks after those that have undecided bytes, and forgets those that are idle.
 
 #include "match_priv.h"
 
@@ -8,6 +8,7 @@
 
 #define BUCKETS_FIRST 256u
 #define IDLE_NS_MIN (60 * TL_NS_PER_S)
+#define IDLE_TICKS 4 // of that time: how often idle streams are looked for
 
 static struct match_stream **bucket_of(
 	struct match_stream **bucket, uint64_t buckets, const struct match_stream_key *key)
@@ -45,27 +46,18 @@ static int grow(struct tl_match *match)
 	return 0;
 }
 
-struct match_stream *match_stream_get(struct tl_match *match, const struct match_stream_key *key)
+static uint64_t idle_ns(const struct tl_match *match)
 {
-	struct match_stream *stream;
-
-	if (match->streams == match->buckets && grow(match) != 0)
-		return NULL;
-	struct match_stream **bucket = bucket_of(match->bucket, match->buckets, key);
-	for (stream = *bucket; stream != NULL; stream = stream->next)
-		if (memcmp(&stream->key, key, sizeof(*key)) == 0)
-			return stream;
-	stream = calloc(1, sizeof(*stream));
-	if (stream == NULL)
-		return NULL;
-	stream->key = *key;
-	stream->next = *bucket;
-	*bucket = stream;
-	match->streams++;
-	return stream;
+	return tl_max_u64(IDLE_NS_MIN, 4 * match->cfg.window_ns);
 }
 
-static void free_stream(struct match_stream *stream)
+// Nothing of a stream that is idle waits any more.
+static bool is_idle(const struct tl_match *match, const struct match_stream *stream)
+{
+	return stream != match->only && !stream->waiting && stream->last_ns + idle_ns(match) < match->now_ns;
+}
+
+static void empty(struct match_stream *stream)
 {
 	struct match_piece *next;
 
@@ -74,7 +66,36 @@ static void free_stream(struct match_stream *stream)
 		free(piece);
 	}
 	match_text_free(&stream->text);
+	*stream = (struct match_stream){.next = stream->next, .key = stream->key};
+}
+
+static void free_stream(struct match_stream *stream)
+{
+	empty(stream);
 	free(stream);
+}
+
+struct match_stream *match_stream_get(struct tl_match *match, const struct match_stream_key *key)
+{
+	struct match_stream *stream;
+
+	if (match->streams == match->buckets && grow(match) != 0)
+		return NULL;
+	struct match_stream **bucket = bucket_of(match->bucket, match->buckets, key);
+	for (stream = *bucket; stream != NULL; stream = stream->next)
+		if (memcmp(&stream->key, key, sizeof(*key)) == 0) {
+			if (is_idle(match, stream))
+				empty(stream);
+			return stream;
+		}
+	stream = calloc(1, sizeof(*stream));
+	if (stream == NULL)
+		return NULL;
+	stream->key = *key;
+	stream->next = *bucket;
+	*bucket = stream;
+	match->streams++;
+	return stream;
 }
 
 void match_streams_free(struct tl_match *match)
@@ -89,16 +110,28 @@ void match_streams_free(struct tl_match *match)
 	free(match->bucket);
 }
 
-int match_streams_settle(struct tl_match *match, uint64_t now_ns)
+static bool has_undecided(const struct match_stream *stream)
 {
-	uint64_t idle_ns = tl_max_u64(IDLE_NS_MIN, 4 * match->cfg.window_ns);
-	int rc = 0;
+	return stream->held != NULL || stream->text.at != stream->text.len;
+}
 
-	for (uint64_t i = 0; i < match->buckets && rc == 0; i++)
-		for (struct match_stream **link = &match->bucket[i]; *link != NULL && rc == 0;) {
+void match_stream_waits(struct tl_match *match, struct match_stream *stream)
+{
+	if (stream->waiting || !has_undecided(stream))
+		return;
+	stream->waiting = true;
+	stream->next_waiting = NULL;
+	*(match->waiting != NULL ? &match->last_waiting->next_waiting : &match->waiting) = stream;
+	match->last_waiting = stream;
+}
+
+static void forget_idle(struct tl_match *match)
+{
+	for (uint64_t i = 0; i < match->buckets; i++)
+		for (struct match_stream **link = &match->bucket[i]; *link != NULL;) {
 			struct match_stream *stream = *link;
-			rc = match_stream_settle(match, stream, now_ns);
-			if (stream != match->only && stream->last_ns + idle_ns < now_ns && rc == 0) {
+			match->stats.steps++;
+			if (is_idle(match, stream)) {
 				*link = stream->next;
 				match->streams--;
 				free_stream(stream);
@@ -106,5 +139,25 @@ int match_streams_settle(struct tl_match *match, uint64_t now_ns)
 				link = &stream->next;
 			}
 		}
+}
+
+int match_streams_settle(struct tl_match *match, uint64_t now_ns)
+{
+	struct match_stream *stream = match->waiting, *next;
+	int rc = 0;
+
+	match->waiting = NULL;
+	for (; stream != NULL; stream = next) {
+		next = stream->next_waiting;
+		match->stats.steps++;
+		if (rc == 0)
+			rc = match_stream_settle(match, stream, now_ns);
+		stream->waiting = false;
+		match_stream_waits(match, stream);
+	}
+	if (rc == 0 && match->now_ns >= match->idle_tick_ns) {
+		match->idle_tick_ns = match->now_ns + idle_ns(match) / IDLE_TICKS;
+		forget_idle(match);
+	}
 	return rc;
 }

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include <tl_base.h>
+#include <tl_link.h>
 
 enum tl_match_method {
 	TL_MATCH_PAYLOAD,  // the trigger's payload stands in the reply
@@ -29,7 +30,9 @@ struct tl_match_link {
 	uint64_t number; // 1, 2, ... in the order they are found
 	uint64_t trigger_frame, reply_frame;
 	uint64_t trigger_ns, reply_ns;
-	bool ambiguous; // another trigger of the same bytes, or number, was waiting within the window
+	bool ambiguous;	    // another trigger of the same bytes, or number, was waiting within the window
+	uint32_t segments;  // that brought the reply, 1 at least
+	bool retransmitted; // a TCP segment of trigger or reply came again in part, or behind what follows it
 };
 
 struct tl_match_cfg {
@@ -48,6 +51,7 @@ struct tl_match_frame {
 	uint32_t cap_bytes, wire_bytes;
 	uint64_t ts_ns; // 0: it has no stamp
 	uint64_t frame; // the caller's name for it
+	enum tl_link link;
 };
 
 // At the end: triggers = matched + unmatched_triggers; and while they are datagrams, trigger_frames = triggers +
@@ -75,6 +79,7 @@ struct tl_match_stats {
 	uint64_t other_streams;		     // TL_MATCH_POSITION: beside the first one; their replies are unmatched
 	uint64_t trigger_bytes, reply_bytes; // TL_MATCH_POSITION, at the end: where they differ some are missing, and
 					     // all behind them was linked wrongly
+	uint64_t steps; // triggers, pieces and streams that were looked at to find one: some per frame
 };
 
 struct tl_match; // opaque

@@ -21,7 +21,7 @@ static bool is_copy(const struct tl_match *match, uint64_t hash, const struct ma
 	if (!match->cfg.unique)
 		return false;
 	const struct match_group *group = match_find(&match->index, hash, trigger->key, trigger->key_len);
-	return group != NULL && group->last->ts_ns + match->cfg.window_ns >= trigger->ts_ns;
+	return group != NULL && match_at(group, group->end - 1)->ts_ns + match->cfg.window_ns >= trigger->ts_ns;
 }
 
 // What is looked for in the replies: len bytes at the offset of the payload.
@@ -31,8 +31,11 @@ static struct match_trigger *make(const struct match_payload *payload, uint32_t 
 
 	if (trigger == NULL)
 		return NULL;
-	*trigger = (struct match_trigger){
-		.ts_ns = payload->ts_ns, .frame = payload->frame, .len = payload->len, .key_len = len};
+	*trigger = (struct match_trigger){.ts_ns = payload->ts_ns,
+		.frame = payload->frame,
+		.len = payload->len,
+		.key_len = len,
+		.again = payload->again};
 	memcpy(trigger->key, payload->data + offset, len);
 	return trigger;
 }
@@ -58,7 +61,8 @@ int match_trigger_add(struct tl_match *match, const struct match_payload *payloa
 		free(trigger);
 		return rc;
 	}
-	trigger->begin = match->begin;
+	if (by_place)
+		trigger->begin = match->begin;
 	match->begin += payload->len;
 	match->stats.triggers++;
 	if (match->first == NULL)

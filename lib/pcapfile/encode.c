@@ -164,6 +164,11 @@ uint32_t tl_pcapng_put_idb(void *buf, uint32_t size, const struct tl_pcapng_idb 
 	return end_block(&block);
 }
 
+void tl_pcapng_set_linktype(void *buf, uint16_t linktype)
+{
+	memcpy((uint8_t *)buf + 8, &linktype, sizeof(linktype));
+}
+
 uint32_t tl_pcapng_put_isb(void *buf, uint32_t size, const struct tl_pcapng_isb *isb)
 {
 	struct block block = begin_block(buf, size, TL_PCAPNG_ISB);

@@ -12,6 +12,8 @@
 
 #include <tl_err.h>
 
+#define FORGET_BYTES (4u << 20) // at a time; a multiple of any page size
+
 int tl_pcap_report(const struct tl_pcap_reader *reader, struct tl_err *err)
 {
 	return tl_fail(err, -EINVAL, "%s, byte %zu: %s: %" PRIu64, reader->name, reader->fault.offset,
@@ -38,8 +40,8 @@ static int begin(struct tl_pcap_reader *reader)
 	return tl_pcap_classic_begin(reader);
 }
 
-int tl_pcap_open_memory(
-	const void *data, size_t size, const char *name, struct tl_pcap_reader **out, struct tl_err *err)
+static int open_memory(const void *data, size_t size, const char *name, bool any_linktype, struct tl_pcap_reader **out,
+	struct tl_err *err)
 {
 	struct tl_pcap_reader *reader = calloc(1, sizeof(*reader));
 
@@ -49,6 +51,7 @@ int tl_pcap_open_memory(
 	reader->size = size;
 	reader->name = name;
 	reader->ended = 1;
+	reader->any_linktype = any_linktype;
 	int rc = begin(reader);
 	if (rc != 0) {
 		tl_pcap_report(reader, err);
@@ -57,6 +60,12 @@ int tl_pcap_open_memory(
 	}
 	*out = reader;
 	return 0;
+}
+
+int tl_pcap_open_memory(
+	const void *data, size_t size, const char *name, struct tl_pcap_reader **out, struct tl_err *err)
+{
+	return open_memory(data, size, name, false, out, err);
 }
 
 // Maps the whole file, whatever its size: pages come and go as the reader walks. Only a regular file can be mapped.
@@ -86,7 +95,7 @@ static int map_file(const char *path, void **out_data, size_t *out_size, struct 
 	return rc;
 }
 
-int tl_pcap_open(const char *path, struct tl_pcap_reader **out, struct tl_err *err)
+static int open_file(const char *path, bool any_linktype, struct tl_pcap_reader **out, struct tl_err *err)
 {
 	void *data = NULL;
 	size_t size = 0;
@@ -96,7 +105,7 @@ int tl_pcap_open(const char *path, struct tl_pcap_reader **out, struct tl_err *e
 		return rc;
 	char *name = strdup(path);
 	rc = name == NULL ? tl_fail(err, -ENOMEM, "%s: no memory for its name", path)
-			  : tl_pcap_open_memory(data, size, name, out, err);
+			  : open_memory(data, size, name, any_linktype, out, err);
 	if (rc != 0) {
 		free(name);
 		munmap(data, size);
@@ -105,6 +114,26 @@ int tl_pcap_open(const char *path, struct tl_pcap_reader **out, struct tl_err *e
 	(*out)->owned_name = name;
 	(*out)->mapped = true;
 	return 0;
+}
+
+int tl_pcap_open(const char *path, struct tl_pcap_reader **out, struct tl_err *err)
+{
+	return open_file(path, false, out, err);
+}
+
+int tl_pcap_open_any(const char *path, struct tl_pcap_reader **out, struct tl_err *err)
+{
+	return open_file(path, true, out, err);
+}
+
+void tl_pcap_forget(struct tl_pcap_reader *reader)
+{
+	size_t until = reader->offset & ~(size_t)(FORGET_BYTES - 1);
+
+	if (!reader->mapped || until == reader->forgotten)
+		return;
+	madvise((uint8_t *)(uintptr_t)reader->data + reader->forgotten, until - reader->forgotten, MADV_DONTNEED);
+	reader->forgotten = until;
 }
 
 void tl_pcap_close(struct tl_pcap_reader *reader)

@@ -50,6 +50,13 @@ static void describe_interface(const struct tl_pcap_reader *reader, struct tl_pc
 	}
 }
 
+uint32_t tl_pcap_linktype(const struct tl_pcap_reader *reader)
+{
+	if (reader->next != tl_pcapng_next)
+		return reader->linktype;
+	return reader->interfaces != 0 ? reader->interface[0].linktype : 0;
+}
+
 uint32_t tl_pcap_unit_ns(const struct tl_pcap_reader *reader)
 {
 	return reader->next == tl_pcapng_next ? 0 : reader->ns_per_unit;

@@ -17,8 +17,9 @@ int tl_pcap_classic_begin(struct tl_pcap_reader *reader)
 		return reader_broken(reader, 4, "pcap of another version than 2.4; major * 1000 + minor",
 			(uint64_t)major * 1000 + minor);
 	uint32_t linktype = reader_u32(reader, 20) & LINKTYPE_MASK;
-	if (linktype != TL_PCAPNG_LINKTYPE_ETHERNET)
+	if (linktype != TL_PCAPNG_LINKTYPE_ETHERNET && (!reader->any_linktype || linktype > UINT16_MAX))
 		return reader_broken(reader, 20, "a link type other than Ethernet (1)", linktype);
+	reader->linktype = linktype;
 	reader->offset = FILE_HEADER_BYTES;
 	return 0;
 }
@@ -45,6 +46,7 @@ int tl_pcap_classic_next(struct tl_pcap_reader *reader, struct tl_pcap_frame *ou
 		.cap_bytes = cap_bytes,
 		.wire_bytes = TL_LIKELY(wire_bytes > cap_bytes) ? wire_bytes : cap_bytes,
 		.ts_ns = seconds * TL_NS_PER_S + (uint64_t)fraction * reader->ns_per_unit,
+		.linktype = reader->linktype,
 	};
 	reader->offset = at + FRAME_HEADER_BYTES + cap_bytes;
 	return 1;

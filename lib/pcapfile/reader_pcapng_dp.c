@@ -120,10 +120,11 @@ static int add_interface(struct tl_pcap_reader *reader, const struct block *bloc
 	if (reader->interfaces == READER_INTERFACES)
 		return reader_broken(reader, block->at, "more interfaces in a section than", READER_INTERFACES);
 	uint16_t linktype = reader_u16(reader, block->at + 8);
-	if (linktype != TL_PCAPNG_LINKTYPE_ETHERNET)
+	if (linktype != TL_PCAPNG_LINKTYPE_ETHERNET && !reader->any_linktype)
 		return reader_broken(reader, block->at + 8, "a link type other than Ethernet (1)", linktype);
 	struct reader_interface *interface = &reader->interface[reader->interfaces];
 	interface->at = block->at;
+	interface->linktype = linktype;
 	interface->snaplen = reader_u32(reader, block->at + 12);
 	interface->offset_s = 0;
 	set_resolution(interface, TSRESOL_DEFAULT);
@@ -183,6 +184,7 @@ static int read_enhanced(struct tl_pcap_reader *reader, const struct block *bloc
 		return reader_broken(reader, at + 20, "a frame longer than its block or 262144 bytes", out->cap_bytes);
 	out->wire_bytes = TL_LIKELY(wire_bytes > out->cap_bytes) ? wire_bytes : out->cap_bytes;
 	out->data = reader->data + at + 28;
+	out->linktype = reader->interface[id].linktype;
 	return 1;
 }
 
@@ -202,6 +204,7 @@ static int read_simple(struct tl_pcap_reader *reader, const struct block *block,
 		.data = reader->data + block->at + 12,
 		.cap_bytes = cap_bytes,
 		.wire_bytes = wire_bytes,
+		.linktype = reader->interface[0].linktype,
 	};
 	return 1;
 }

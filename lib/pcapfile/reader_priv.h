@@ -22,6 +22,7 @@ struct reader_interface {
 	int64_t offset_s;
 	size_t at;	  // of its block
 	uint32_t snaplen; // 0 = unlimited
+	uint16_t linktype;
 	uint8_t tsresol;
 	uint8_t shift;
 	uint8_t drop_digits;
@@ -39,10 +40,12 @@ struct tl_pcap_reader {
 	size_t size;
 	size_t offset; // of the next frame header or block
 	int (*next)(struct tl_pcap_reader *reader, struct tl_pcap_frame *out);
-	int ended;    // 1 while there may be frames, then what tl_pcap_next() keeps answering
-	bool swapped; // the file's byte order is not ours
+	int ended;	   // 1 while there may be frames, then what tl_pcap_next() keeps answering
+	bool swapped;	   // the file's byte order is not ours
+	bool any_linktype; // else Ethernet only
 
 	uint32_t ns_per_unit; // pcap: of the fraction field
+	uint32_t linktype;    // pcap: of every frame
 
 	uint32_t sections;   // pcapng: begun so far
 	uint32_t interfaces; // pcapng: described so far in this section
@@ -52,6 +55,7 @@ struct tl_pcap_reader {
 	const char *name; // for errors
 	char *owned_name; // what of it is ours to free, or NULL
 	bool mapped;	  // data is our mapping
+	size_t forgotten; // of it, from the beginning
 };
 
 // Reads the file's header and finds the first frame. Returns 0, or -EINVAL with reader->fault filled.

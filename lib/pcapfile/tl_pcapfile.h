@@ -100,6 +100,9 @@ uint32_t tl_pcapng_put_shb(void *buf, uint32_t size, const struct tl_pcapng_shb 
 uint32_t tl_pcapng_put_idb(void *buf, uint32_t size, const struct tl_pcapng_idb *idb);
 uint32_t tl_pcapng_put_isb(void *buf, uint32_t size, const struct tl_pcapng_isb *isb);
 
+// Into an interface description that stands at buf, of Ethernet so far: another link type.
+void tl_pcapng_set_linktype(void *buf, uint16_t linktype);
+
 // Writes one PAD block of exactly len bytes: len is a multiple of 4 and at least TL_PCAPNG_PAD_MIN.
 void tl_pcapng_put_pad(void *buf, uint32_t len);
 
@@ -184,7 +187,8 @@ struct tl_pcap_frame {
 	const uint8_t *data; // borrowed from the mapping: valid until close
 	uint32_t cap_bytes;
 	uint32_t wire_bytes;
-	uint64_t ts_ns; // since 1970; exact to the file's resolution
+	uint64_t ts_ns;	   // since 1970; exact to the file's resolution
+	uint32_t linktype; // LINKTYPE_ number
 };
 
 struct tl_err;
@@ -194,7 +198,18 @@ struct tl_err;
 // and cause.
 int tl_pcap_open(const char *path, struct tl_pcap_reader **out, struct tl_err *err);
 
-// Same over size bytes of memory, borrowed until close (tests, fuzzing). name is borrowed too, for errors.
+// The same for files of any link type; it is the caller's work to know that of each frame.
+int tl_pcap_open_any(const char *path, struct tl_pcap_reader **out, struct tl_err *err);
+
+// Gives back to the kernel the memory of the frames so far, of those that were handed out too: what is asked for of them
+// again is read from the file again. Called now and then, it keeps a large file from filling the memory.
+void tl_pcap_forget(struct tl_pcap_reader *reader);
+
+// The link type of a file, of pcapng that of its first interface; 0 where it has none.
+uint32_t tl_pcap_linktype(const struct tl_pcap_reader *reader);
+
+// Same as tl_pcap_open() over size bytes of memory, borrowed until close (tests, fuzzing). name is borrowed too, for
+// errors.
 int tl_pcap_open_memory(
 	const void *data, size_t size, const char *name, struct tl_pcap_reader **out, struct tl_err *err);
 

@@ -163,6 +163,20 @@ static bool skip_vlan_tags(const uint8_t *frame, uint32_t len, struct tl_pkt *ou
 	return true;
 }
 
+static inline enum tl_pkt_kind parse_network(uint16_t type, const uint8_t *frame, uint32_t len, struct tl_pkt *out)
+{
+	if (TL_LIKELY(type == TL_ETHERTYPE_IPV4))
+		return parse_ipv4(frame, len, out);
+	if (type == TL_ETHERTYPE_ARP)
+		return parse_arp(frame, len, out);
+	return type == TL_ETHERTYPE_IPV6 ? tl_wire_parse_ipv6(frame, len, out) : TL_PKT_OTHER;
+}
+
+enum tl_pkt_kind tl_wire_parse_network(uint16_t ethertype, const uint8_t *frame, uint32_t len, struct tl_pkt *out)
+{
+	return parse_network(ethertype, frame, len, out);
+}
+
 static __attribute__((noinline)) void parse_any(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
 {
 	*out = (struct tl_pkt){.kind = TL_PKT_BAD};
@@ -171,14 +185,7 @@ static __attribute__((noinline)) void parse_any(const uint8_t *frame, uint32_t l
 	uint16_t type = read_be16(frame + offsetof(struct tl_ether_hdr, type_be));
 	if (!skip_vlan_tags(frame, len, out, &type))
 		return;
-	if (TL_LIKELY(type == TL_ETHERTYPE_IPV4))
-		out->kind = parse_ipv4(frame, len, out);
-	else if (type == TL_ETHERTYPE_ARP)
-		out->kind = parse_arp(frame, len, out);
-	else if (type == TL_ETHERTYPE_IPV6)
-		out->kind = tl_wire_parse_ipv6(frame, len, out);
-	else
-		out->kind = TL_PKT_OTHER;
+	out->kind = parse_network(type, frame, len, out);
 }
 
 // No tag, no IP option, not a fragment: what nearly every frame is.

@@ -110,6 +110,16 @@ clocks_are_shown() {
 		clocks/triggers.pcap clocks/replies.pcap
 }
 
+raw_pairs() {
+	"$LIB/raw_pairs.py" make raw.pcapng
+	latency raw raw.pcapng --trigger udp --reply tcp --csv raw.csv
+	check "each line of the CSV tells packets, stamps, interfaces, sources, bounds, segments and flags as they were made" \
+		"$LIB/raw_pairs.py" check raw.csv
+	check_equal "a CSV that cannot be written is a failure" \
+		"$(status_of timeout 60 "$TAPLINE" latency both.pcapng "${FILTERS[@]}" --csv /dev/full)" 1
+	check "it is said" grep -q '/dev/full: cannot be written: No space left' last.log
+}
+
 what_goes_wrong_shows() {
 	latency late triggers.pcap late.pcap "${FILTERS[@]}"
 	check_json "replies before their triggers are counted and make the result invalid" late.json \
@@ -254,6 +264,7 @@ mkdir exchanges
 known_latencies
 losses
 clocks_are_shown
+raw_pairs
 what_goes_wrong_shows
 identical_payloads
 links_open_in_wireshark

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Feeds any frames to the matcher, in any order and at any time. Input: how it is to match, then frames, each a word of
-// how it comes (trigger or reply, how much of it was captured, how much later than the last) and its bytes. The
-// counters add up, no frame is linked that was not given, and each trigger once.
+// how it comes (trigger or reply, how much of it was captured, how much later than the last, of which link type) and
+// its bytes. The counters add up, no frame is linked that was not given, and each trigger once.
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +33,7 @@ static int take_link(void *ctx, const struct tl_match_link *link)
 	require(link->number == ++seen->links);
 	require(link->trigger_frame >= 1 && link->trigger_frame <= seen->frames &&
 		seen->is_trigger[link->trigger_frame]);
+	require(link->segments >= 1);
 	require(link->reply_frame >= 1 && link->reply_frame <= seen->frames && seen->is_reply[link->reply_frame]);
 	return 0;
 }
@@ -70,7 +71,8 @@ static void give_all(struct tl_match *match, struct seen *seen, const uint8_t *d
 		struct tl_match_frame frame = {.data = data,
 			.cap_bytes = len,
 			.wire_bytes = len + missing,
-			.ts_ns = data[-3] & 64 ? 0 : ts_ns};
+			.ts_ns = data[-3] & 64 ? 0 : ts_ns,
+			.link = data[-3] & 128 ? data[-1] % TL_LINKS : TL_LINK_ETHERNET};
 		give(match, seen, is_trigger, &frame);
 		data += len;
 		size -= len;

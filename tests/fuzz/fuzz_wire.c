@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes may be parsed and summed: what the parse says of them must lie inside them.
+// Any bytes may be parsed and summed: what the parse says of them must lie inside them. They are read as an Ethernet
+// frame, and as one of the link type that the last byte chooses.
 
 #include <stdlib.h>
 
-#include <tl_wire.h>
+#include <tl_link.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -20,12 +21,12 @@ static bool has_payload(const struct tl_pkt *pkt)
 	return kind == TL_PKT_ICMP || kind == TL_PKT_IGMP || kind == TL_PKT_UDP || kind == TL_PKT_TCP;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void check(enum tl_link link, const uint8_t *data, size_t size)
 {
 	struct tl_pkt pkt;
 	bool ok;
 
-	tl_wire_parse(data, (uint32_t)size, &pkt);
+	tl_wire_parse_link(link, data, (uint32_t)size, &pkt);
 	ok = tl_wire_l4_cksum_ok(data, &pkt);
 	require(pkt.kind <= TL_PKT_BAD_CKSUM);
 	require(pkt.l2_len <= size && pkt.l3_off <= size && pkt.l4_off <= size);
@@ -36,5 +37,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else {
 		require(!ok && pkt.payload_len == 0 && pkt.src_port_be == 0);
 	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct tl_link_hdr header;
+	enum tl_link link = size != 0 ? data[size - 1] % TL_LINKS : TL_LINK_ETHERNET;
+
+	check(TL_LINK_ETHERNET, data, size);
+	check(link, data, size);
+	if (tl_link_parse(link, data, (uint32_t)size, &header))
+		require(header.network_off <= size);
 	return 0;
 }

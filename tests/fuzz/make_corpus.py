@@ -148,6 +148,21 @@ FRAMES = {
 }
 
 
+def linked():
+    """UDP behind the headers of other link types; the last byte chooses the link type."""
+    four, six = ipv4(17, udp(5001, b"message!")), udp6()[14:]
+    address = bytes([0, 1, 0, 6]) + PEER_MAC + bytes(2)
+    yield "null", struct.pack("<I", 2) + four + bytes([1])
+    yield "null_big", struct.pack(">I", 30) + six + bytes([1])
+    yield "loop", struct.pack(">I", 24) + six + bytes([2])
+    yield "raw", four + bytes([3])
+    yield "raw6", six + bytes([3])
+    yield "ipv6", six + bytes([5])
+    yield "sll", bytes([0, 4]) + address + b"\x08\x00" + four + bytes([6])
+    yield "sll2", b"\x86\xdd" + bytes([0, 0, 0, 0, 0, 3, 0, 1, 4, 6]) + PEER_MAC + bytes(2) + six + bytes([7])
+    yield "sll2_vlan", b"\x81\x00" + bytes([0, 0, 0, 0, 0, 3, 0, 1, 4, 6]) + PEER_MAC + bytes(2) + b"\0\7\x08\0" + four + bytes([7])
+
+
 def row(*names, wait=1, fix=True):
     """A conversation for the net harness."""
     out = b""
@@ -361,6 +376,7 @@ def latency():
 
 def seeds():
     yield from (("wire/" + name, frame) for name, frame in FRAMES.items())
+    yield from (("wire/link_" + name, frame) for name, frame in linked())
     yield "net/resolve", row("arp_request", "arp_reply", "icmp_echo", "icmp_unreachable")
     yield "net/groups", row("igmp_query_v3", "igmp_query_v2", "udp_multicast", wait=100)
     yield "net/datagrams", row("arp_reply", "udp", "udp_multicast", "udp_no_port", "udp_vlan", "fragment_first",

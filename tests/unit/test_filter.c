@@ -579,11 +579,70 @@ static void an_offset_that_no_frame_has_is_interpreted(void)
 	tl_filter_destroy(filter);
 }
 
+// The IPv4 packet of udp_frame behind the header of a link type: passes an expression, or libpcap refuses it.
+static int passes_link(
+	const char *expression, uint32_t linktype, const uint8_t *header, uint32_t header_bytes, struct tl_err *err)
+{
+	struct tl_filter_links *links = NULL;
+	uint8_t frame[96];
+	uint32_t len = header_bytes + sizeof(udp_frame) - 14;
+
+	memcpy(frame, header, header_bytes);
+	memcpy(frame + header_bytes, udp_frame + 14, sizeof(udp_frame) - 14);
+	CU_ASSERT_EQUAL_FATAL(tl_filter_links_create(expression, &links, err), 0);
+	int rc = tl_filter_links_match(links, linktype, frame, len, len, err);
+	CU_ASSERT_EQUAL(tl_filter_links_match(links, linktype, frame, len, len, err), rc);
+	CU_ASSERT_EQUAL(tl_filter_links_match(links, 1, udp_frame, sizeof(udp_frame), sizeof(udp_frame), err) < 0,
+		tl_filter_links_add(links, 1, err) != 0);
+	tl_filter_links_destroy(links);
+	return rc;
+}
+
+static void a_filter_means_the_frames_of_their_link_type(void)
+{
+	static const uint8_t sll[16] = {0, 4, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 8, 0};
+	static const uint8_t sll2[20] = {8, 0, 0, 0, 0, 0, 0, 3, 0, 1, 4, 6, 1, 2, 3, 4, 5, 6};
+	static const uint8_t little[] = {2, 0, 0, 0}, big[] = {0, 0, 0, 2};
+	static const struct {
+		uint32_t linktype;
+		const uint8_t *header;
+		uint32_t bytes;
+	} of[] = {{0, little, 4}, {0, big, 4}, {108, big, 4}, {101, sll, 0}, {228, sll, 0}, {113, sll, sizeof(sll)},
+		{276, sll2, sizeof(sll2)}};
+	struct tl_err err = {.text = ""};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(of); i++) {
+		const uint8_t *header = of[i].header;
+		CU_ASSERT_EQUAL(passes_link("udp dst port 5000", of[i].linktype, header, of[i].bytes, &err), 1);
+		CU_ASSERT_EQUAL(passes_link("udp src port 5000", of[i].linktype, header, of[i].bytes, &err), 0);
+		CU_ASSERT_EQUAL(passes_link("ip and host 192.0.2.1", of[i].linktype, header, of[i].bytes, &err), 1);
+	}
+	CU_ASSERT_EQUAL(passes_link("outbound", 113, sll, sizeof(sll), &err), 1);
+	CU_ASSERT_EQUAL(passes_link("outbound", 276, sll2, sizeof(sll2), &err), 1);
+	CU_ASSERT_EQUAL(passes_link("ifindex 3", 276, sll2, sizeof(sll2), &err), 1); // no expression for Ethernet
+}
+
+static void what_a_link_type_has_not_is_refused_for_it(void)
+{
+	struct tl_filter_links *links = NULL;
+	struct tl_err err = {.text = ""};
+
+	CU_ASSERT_EQUAL(passes_link("ether host 1:2:3:4:5:6", 101, udp_frame, 0, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "ethernet addresses"));
+	CU_ASSERT_EQUAL(tl_filter_links_create("tcp pork 1", &links, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "at character 5"));
+	CU_ASSERT_STRING_EQUAL(tl_filter_linktype_name(101), "RAW");
+	CU_ASSERT_STRING_EQUAL(tl_filter_linktype_name(276), "LINUX_SLL2");
+	CU_ASSERT_STRING_EQUAL(tl_filter_linktype_name(40000), "?");
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"a length is that on the wire for bytes, too", a_length_is_that_on_the_wire_for_bytes_too},
 		{"an offset that no frame has is interpreted", an_offset_that_no_frame_has_is_interpreted},
+		{"a filter means the frames of their link type", a_filter_means_the_frames_of_their_link_type},
+		{"what a link type has not is refused for it", what_a_link_type_has_not_is_refused_for_it},
 		{"matching frames pass", matching_frames_pass},
 		{"other frames do not", other_frames_do_not},
 		{"VLAN tags are seen, and hide what they carry from filters that do not name them", vlan_tags_are_seen},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lib/match with frames built by hand: what is linked, at which time, and what is counted instead.
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ struct scene {
 	uint64_t frame; // the last one's
 	// Of the next frame:
 	bool ip6, vlan;
+	enum tl_link link_type;
 	uint16_t client_port;
 	uint32_t cut_bytes; // captured; 0: all
 	bool bad_checksum;
@@ -73,6 +75,13 @@ static uint32_t put_ether(const struct scene *scene, uint8_t *frame)
 	uint16_t type = tl_be16(scene->ip6 ? TL_ETHERTYPE_IPV6 : TL_ETHERTYPE_IPV4);
 	uint32_t len = TL_ETHER_LEN;
 
+	if (scene->link_type == TL_LINK_SLL2) {
+		memset(frame, 0, 20);
+		memcpy(frame, &type, 2);
+		return 20;
+	}
+	if (scene->link_type != TL_LINK_ETHERNET) // RAW
+		return 0;
 	memset(frame, 2, TL_ETHER_LEN);
 	if (scene->vlan) {
 		uint16_t tag[] = {tl_be16(TL_ETHERTYPE_VLAN), tl_be16(7)};
@@ -117,7 +126,8 @@ static void give(struct scene *scene, bool is_trigger, uint64_t at_ns, const uin
 		.cap_bytes = have,
 		.wire_bytes = len,
 		.ts_ns = START_NS + at_ns,
-		.frame = ++scene->frame};
+		.frame = ++scene->frame,
+		.link = scene->link_type};
 
 	memcpy(exact, frame, have);
 	CU_ASSERT_EQUAL(is_trigger ? tl_match_trigger(scene->match, &given) : tl_match_reply(scene->match, &given), 0);
@@ -345,6 +355,84 @@ static void a_split_reply_is_complete_when_its_last_segment_has_arrived(void)
 	}
 }
 
+static void tells_of_how_many_segments_a_reply_is(void)
+{
+	static const struct tl_match_cfg *const cfgs[] = {&by_payload, &by_position};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct scene *scene = begin(cfgs[i]);
+		trigger(scene, 1, "aaaa");
+		trigger(scene, 2, "bbbb");
+		trigger(scene, 3, "cc");
+		tcp_flags(scene, false, 5, 0, "", 0, TL_TCP_SYN);
+		tcp(scene, 10, 1, "aaaab");
+		tcp(scene, 20, 6, "b");
+		tcp(scene, 30, 7, "bbcc");
+		finish(scene);
+		CU_ASSERT_EQUAL(scene->links, 3);
+		CU_ASSERT_EQUAL(scene->link[0].segments, 1);
+		CU_ASSERT_EQUAL(scene->link[1].segments, 3);
+		CU_ASSERT_EQUAL(scene->link[2].segments, 1);
+		for (unsigned j = 0; j < 3; j++)
+			CU_ASSERT_FALSE(scene->link[j].retransmitted);
+		end(scene);
+	}
+}
+
+// Of each reply the way it came: in part again, in a hole, behind a hole, as a whole, behind what came again as a
+// whole.
+static void tells_what_was_sent_again(void)
+{
+	static const struct tl_match_cfg *const cfgs[] = {&by_payload, &by_position};
+	static const bool again[] = {true, true, false, false, true, true};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct scene *scene = begin(cfgs[i]);
+		trigger(scene, 1, "aaaa");
+		trigger(scene, 2, "bbbb");
+		trigger(scene, 3, "cccc");
+		trigger(scene, 4, "dddd");
+		trigger(scene, 5, "eeee");
+		tcp_flags(scene, true, 6, 1, "ffff", 4, TL_TCP_ACK);
+		tcp_flags(scene, true, 7, 3, "ffgg", 4, TL_TCP_ACK);
+		tcp_flags(scene, false, 9, 0, "", 0, TL_TCP_SYN);
+		tcp(scene, 10, 1, "aa");
+		tcp(scene, 11, 1, "aaaa");
+		tcp(scene, 20, 9, "cccc");
+		tcp(scene, 21, 5, "bbbb");
+		tcp(scene, 30, 13, "dddd");
+		tcp(scene, 40, 13, "dddd");
+		tcp(scene, 41, 13, "ddddeeee");
+		tcp(scene, 50, 21, "ff");
+		tcp(scene, 51, 21, "ffffgg");
+		finish(scene);
+		CU_ASSERT_EQUAL(scene->links, 7);
+		for (unsigned j = 0; j < scene->links; j++)
+			CU_ASSERT_EQUAL(
+				scene->link[j].retransmitted, j == 6 || again[scene->link[j].trigger_frame - 1]);
+		end(scene);
+	}
+}
+
+static void reads_frames_of_other_link_types(void)
+{
+	static const enum tl_link of[] = {TL_LINK_RAW, TL_LINK_SLL2, TL_LINK_ETHERNET};
+	struct scene *scene = begin(&by_payload);
+
+	for (unsigned i = 0; i < TL_ARRAY_LEN(of); i++) {
+		scene->link_type = of[i];
+		scene->ip6 = !scene->ip6;
+		scene->bad_checksum = i == 1;
+		scene->client_port++;
+		trigger(scene, 100 * i, "aaaa");
+		tcp(scene, 100 * i + 10, 1, "aaaa");
+	}
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 3);
+	CU_ASSERT_EQUAL(stats->ignored + stats->trigger_ignored, 0);
+	end(scene);
+}
+
 static void goes_on_behind_a_loss(void)
 {
 	struct scene *scene = begin(&by_payload);
@@ -399,6 +487,29 @@ static void linking_resynchronises_after_a_lost_reply(void)
 	CU_ASSERT_EQUAL(slow, 7); // all of them marked
 	CU_ASSERT_EQUAL(stats->ambiguous, 8);
 	CU_ASSERT_EQUAL(stats->unmatched_triggers, 1);
+	end(scene);
+}
+
+// The second loss is of the oldest trigger, which came into sight again by a reply out of order.
+static void what_was_given_up_stays_so(void)
+{
+	struct scene *scene = begin(&by_payload);
+	uint64_t window_ns = TL_NS_PER_MS, later_ns = window_ns + 100000;
+
+	trigger(scene, 0, "same");
+	for (unsigned i = 0; i < 10; i++) {
+		trigger(scene, later_ns + 1000 * i, "same");
+		if (i != 1)
+			udp_reply(scene, later_ns + 1000 * i + 5, "same");
+	}
+	CU_ASSERT_EQUAL(scene->links, 9); // the last one given up is number 8
+	trigger(scene, window_ns - 20, "same");
+	udp_reply(scene, window_ns - 18, "same");
+	CU_ASSERT(is_link(scene, 9, window_ns - 20, window_ns - 18));
+	udp_reply(scene, later_ns + 9020, "same");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 10);
+	CU_ASSERT_EQUAL(stats->duplicates, 1);
 	end(scene);
 }
 
@@ -1097,6 +1208,172 @@ static void leaves_out_copies_up_to_the_edge_of_the_window(void)
 	end(scene);
 }
 
+// ---- what a message costs
+
+// Message i of n, i us after the first; the window is n / 2 us.
+typedef void traffic(struct scene *scene, uint64_t i, uint64_t n);
+
+static void identical(struct scene *scene, uint64_t i, uint64_t n)
+{
+	(void)n;
+	trigger(scene, 1000 * i, "same");
+	udp_reply(scene, 1000 * i + 5, "same");
+}
+
+static void identical_seen_twice(struct scene *scene, uint64_t i, uint64_t n)
+{
+	identical(scene, i, n);
+	identical(scene, i, n);
+}
+
+static void identical_replies_seen_twice(struct scene *scene, uint64_t i, uint64_t n)
+{
+	identical(scene, i, n);
+	udp_reply(scene, 1000 * i + 6, "same");
+}
+
+static void identical_with_losses(struct scene *scene, uint64_t i, uint64_t n)
+{
+	trigger(scene, 1000 * i, "same");
+	if (i % 10 != 9 && i != n / 3)
+		udp_reply(scene, 1000 * i + 5, "same");
+}
+
+// Four in five have no reply, and none is given up: no latency is as short as that of the first.
+static void identical_unanswered(struct scene *scene, uint64_t i, uint64_t n)
+{
+	(void)n;
+	trigger(scene, 1000 * i, "same");
+	if (i % 5 == 0)
+		udp_reply(scene, 1000 * i + (i == 0 ? 1 : 500), "same");
+}
+
+// The first has none, and those that follow after a window have one each, at once.
+static void an_old_one_unanswered(struct scene *scene, uint64_t i, uint64_t n)
+{
+	if (i == 0)
+		trigger(scene, 0, "same");
+	else
+		identical(scene, i + 3 * n / 4, n);
+}
+
+static void none_answered(struct scene *scene, uint64_t i, uint64_t n)
+{
+	(void)n;
+	trigger(scene, 1000 * i, "same");
+	udp_reply(scene, 1000 * i + 5, "else");
+}
+
+// The clock of replies is behind: each is stamped a quarter of a window before its trigger.
+static void replies_before_triggers(struct scene *scene, uint64_t i, uint64_t n)
+{
+	trigger(scene, 1000 * i, "same");
+	if (i > n / 8)
+		udp_reply(scene, 1000 * (i - n / 8), "same");
+}
+
+// Two sources of replies, one of which is most of a window late.
+static void replies_of_two_times(struct scene *scene, uint64_t i, uint64_t n)
+{
+	identical(scene, i, n);
+	if (i > n / 2)
+		udp_reply(scene, 1000 * (i - n * 2 / 5), "same");
+}
+
+static void numbers_of_one_byte(struct scene *scene, uint64_t i, uint64_t n)
+{
+	uint8_t number = (uint8_t)i;
+
+	(void)n;
+	udp(scene, true, 1000 * i, &number, 1);
+	udp(scene, false, 1000 * i + 5, &number, 1);
+	udp(scene, false, 1000 * i + 6, &number, 1);
+}
+
+// Segment i of a stream of replies, each of which has bytes of its own.
+static void numbered_reply(struct scene *scene, uint64_t i, uint64_t at_ns)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%08u", (unsigned)i);
+	tcp(scene, at_ns, 1 + 8 * (uint32_t)i, text);
+}
+
+static void numbered_trigger(struct scene *scene, uint64_t i)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%08u", (unsigned)i);
+	trigger(scene, 1000 * i, text);
+}
+
+// A segment of replies was lost, and what follows waits for it.
+static void held_behind_a_loss(struct scene *scene, uint64_t i, uint64_t n)
+{
+	numbered_trigger(scene, i);
+	if (i != n / 4)
+		numbered_reply(scene, i, 1000 * i + 5);
+}
+
+// Every other segment is late by a fourth of all, and fills a hole between two that follow the last.
+static void held_behind_many_losses(struct scene *scene, uint64_t i, uint64_t n)
+{
+	numbered_trigger(scene, i);
+	if (i % 2 == 0)
+		numbered_reply(scene, i, 1000 * i + 5);
+	else if (i > n / 4)
+		numbered_reply(scene, (i - n / 4) | 1, 1000 * i + 5);
+}
+
+// The same behind a hole that is filled by none.
+static void held_in_two_places(struct scene *scene, uint64_t i, uint64_t n)
+{
+	if (i != n / 100)
+		held_behind_many_losses(scene, i, n);
+}
+
+// One message per connection, of which each ends in the middle.
+static void a_connection_each(struct scene *scene, uint64_t i, uint64_t n)
+{
+	(void)n;
+	scene->client_port = (uint16_t)i;
+	trigger(scene, 1000 * i, "12345678");
+	tcp(scene, 1000 * i + 5, 1 + (uint32_t)(i >> 16) * 4, "1234");
+}
+
+// Returns the steps per 1000 messages.
+static uint64_t steps_of(traffic *next, uint64_t n)
+{
+	struct tl_match_cfg cfg = next == numbers_of_one_byte ? by_number : by_payload;
+
+	cfg.window_ns = 1000 * n / 2;
+	cfg.trigger_offset = 0;
+	cfg.reply_offset = 0;
+	cfg.number_bytes = 1;
+	struct scene *scene = begin(&cfg);
+	for (uint64_t i = 0; i < n; i++)
+		next(scene, i, n);
+	uint64_t steps = finish(scene)->steps;
+	end(scene);
+	return 1000 * steps / n;
+}
+
+static void a_message_costs_the_same_however_many_there_are(void)
+{
+	static traffic *const all[] = {identical, identical_seen_twice, identical_replies_seen_twice,
+		identical_with_losses, identical_unanswered, an_old_one_unanswered, none_answered,
+		replies_before_triggers, replies_of_two_times, numbers_of_one_byte, held_behind_a_loss,
+		held_behind_many_losses, held_in_two_places, a_connection_each};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(all); i++) {
+		uint64_t few = steps_of(all[i], 1000), many = steps_of(all[i], 100000);
+		if (many > 3 * few)
+			printf("# traffic %zu: %" PRIu64 " steps per 1000 messages of 1000, %" PRIu64 " of 100000\n", i,
+				few, many);
+		CU_ASSERT(many <= 3 * few);
+	}
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -1109,8 +1386,12 @@ int main(void)
 		{"a capture may begin inside a connection, out of order", begins_inside_a_connection},
 		{"a sequence number that wraps is followed", follows_the_sequence_number_round},
 		{"linking resynchronises after a lost reply", linking_resynchronises_after_a_lost_reply},
+		{"a trigger that was given up stays so", what_was_given_up_stays_so},
 		{"a burst after a stall keeps its latencies", a_burst_after_a_stall_keeps_its_latencies},
 		{"a steady backlog is not taken for a loss", a_steady_backlog_is_not_taken_for_a_loss},
+		{"of each reply the number of its segments is told", tells_of_how_many_segments_a_reply_is},
+		{"what was sent again is told", tells_what_was_sent_again},
+		{"frames of other link types than Ethernet are read", reads_frames_of_other_link_types},
 		{"a split reply is complete when its last segment has arrived",
 			a_split_reply_is_complete_when_its_last_segment_has_arrived},
 		{"what lies behind a loss is found", goes_on_behind_a_loss},
@@ -1158,6 +1439,8 @@ int main(void)
 		{"the stream that positions count in is never forgotten", keeps_its_place_in_a_stream_that_was_idle},
 		{"a connection that is idle for a minute is forgotten", forgets_a_connection_that_is_idle},
 		{"a copy is one up to the edge of the window", leaves_out_copies_up_to_the_edge_of_the_window},
+		{"a message costs the same however many there are, whatever the payloads",
+			a_message_costs_the_same_however_many_there_are},
 	};
 
 	return tl_test_main("match", tests, TL_ARRAY_LEN(tests));

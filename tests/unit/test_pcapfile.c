@@ -610,6 +610,51 @@ static void a_file_is_mapped_and_read(void)
 	tl_pcap_close(NULL);
 }
 
+// Bytes of mapped files that are in this process's memory.
+static unsigned long mapped_bytes(void)
+{
+	unsigned long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	CU_ASSERT_EQUAL_FATAL(fscanf(file, "%*u %*u %lu", &pages), 1);
+	fclose(file);
+	return pages * (unsigned long)sysconf(_SC_PAGESIZE);
+}
+
+static void frames_that_were_forgotten_take_no_memory_and_stay_readable(void)
+{
+	static uint8_t zeros[1 << 16];
+	static const uint8_t head[16] = {[9] = 0, [10] = 1, [14] = 1}; // 65536 bytes
+	char path[] = "/tmp/tl-pcapfile-XXXXXX";
+	struct file file = {.size = 0};
+	struct tl_pcap_reader *reader = NULL;
+	struct tl_pcap_frame frame, first;
+	unsigned frames = 1;
+	struct tl_err err;
+	int fd = mkstemp(path);
+
+	CU_ASSERT_TRUE_FATAL(fd >= 0);
+	add_pcap_header(&file, false, 0xa1b2c3d4);
+	CU_ASSERT_EQUAL_FATAL(write(fd, file.bytes, file.size), (ssize_t)file.size);
+	for (unsigned i = 0; i < 512; i++)
+		CU_ASSERT(write(fd, head, sizeof(head)) == sizeof(head) && write(fd, zeros, sizeof(zeros)) > 0);
+	close(fd);
+	CU_ASSERT_EQUAL_FATAL(tl_pcap_open(path, &reader, &err), 0);
+	unlink(path);
+	unsigned long before = mapped_bytes(), most = 0;
+	CU_ASSERT_EQUAL(tl_pcap_next(reader, &first, &err), 1);
+	for (; tl_pcap_next(reader, &frame, &err) == 1; frames++) {
+		CU_ASSERT_EQUAL(memcmp(frame.data, zeros, frame.cap_bytes), 0); // reads all of it
+		tl_pcap_forget(reader);
+		most = mapped_bytes() > most ? mapped_bytes() : most;
+	}
+	CU_ASSERT_EQUAL(frames, 512);
+	CU_ASSERT(most - before < 16u << 20); // of 32 MiB
+	CU_ASSERT_EQUAL(memcmp(first.data, zeros, first.cap_bytes), 0);
+	tl_pcap_close(reader);
+}
+
 static void expect_no_open(const char *path, int rc, const char *reason)
 {
 	struct tl_pcap_reader *reader = NULL;
@@ -1092,6 +1137,8 @@ int main(void)
 			a_broken_section_header_is_not_read_beyond},
 		{"a recording of ours is read back", a_recording_of_ours_is_read_back},
 		{"a file is mapped and read", a_file_is_mapped_and_read},
+		{"frames that were forgotten take no memory, and stay readable",
+			frames_that_were_forgotten_take_no_memory_and_stay_readable},
 		{"what is no regular capture file is refused with its name", what_is_no_regular_file_is_refused},
 		{"pcap of either byte order, in us or ns, is read", pcap_of_either_order_and_resolution_is_read},
 		{"time is exact to the resolution and offset of its interface",
