@@ -62,9 +62,11 @@ static int calibrate(struct tl_clock *clock)
 	struct tl_clock_sample wall[3];
 	struct tl_clock_sample first = read_bracket(CLOCK_MONOTONIC_RAW);
 
-	for (uint64_t i = 0; i < TL_ARRAY_LEN(wall); i++) {
-		wait_until(first.ns + CALIBRATE_NS * i / (TL_ARRAY_LEN(wall) - 1));
+	// From one to the next, however late one is: of closer ones nobody could tell the rate.
+	for (uint64_t i = 0, due_ns = first.ns; i < TL_ARRAY_LEN(wall); i++) {
+		wait_until(due_ns);
 		wall[i] = read_bracket(CLOCK_REALTIME);
+		due_ns = read_clock(CLOCK_MONOTONIC_RAW) + CALIBRATE_NS / (TL_ARRAY_LEN(wall) - 1);
 	}
 	struct tl_clock_sample last = read_bracket(CLOCK_MONOTONIC_RAW);
 	uint64_t span_ns = last.ns - first.ns;

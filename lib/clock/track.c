@@ -136,7 +136,7 @@ static int read_first(struct tl_clock_track_state *s, struct tl_clock_sample *sa
 	for (int i = 1; i < CALIBRATE_SAMPLES && rc == 0; i++)
 		do
 			rc = read_bracket(s, &samples[i]);
-		while (rc == 0 && samples[i].ns - samples[0].ns < (uint64_t)i * CALIBRATE_GAP_NS);
+		while (rc == 0 && samples[i].ns - samples[i - 1].ns < CALIBRATE_GAP_NS);
 	return rc;
 }
 
