@@ -225,7 +225,8 @@ int tl_clock_track_sample(struct tl_clock_track *track)
 		.half_ns = rc == 0 ? sample.half_ns : 0,
 		.bound_ns = bound_ns,
 		.rate_hz = rate_hz(s),
-		.stepped = verdict == TL_CLOCK_STEPPED || tl_clock_is_step(s->error_ns),
+		.stepped =
+			verdict == TL_CLOCK_STEPPED || (tl_clock_is_step(s->error_ns) && !s->cfg.clock->last.stepped),
 		.set_aside = rc == 0 && verdict == TL_CLOCK_SET_ASIDE};
 	return rc;
 }

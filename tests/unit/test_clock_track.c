@@ -810,6 +810,62 @@ static void rates_that_turn_all_the_time_break_no_bound(void)
 	CU_ASSERT_EQUAL(wrong, 0);
 }
 
+// ---- what is left of each comparison, for a log
+
+static void each_comparison_leaves_what_it_showed(void)
+{
+	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 24};
+	struct tl_clock_reading reading, before;
+
+	begin_track(&w, 64);
+	CU_ASSERT_EQUAL(live(&w, 20, SECOND), 0);
+	tl_clock_track_reading(w.track, &before);
+	pass(&w, SECOND);
+	uint64_t bound_ns = tl_clock_track_bound_ns(w.track),
+		 wall_bound_ns = tl_clock_bound_at_ns(&w.clock, read_tsc(&w));
+	double off_ns = error_ns(&w);
+	compare(&w);
+	tl_clock_track_reading(w.track, &reading);
+	CU_ASSERT_EQUAL(reading.number, before.number + 1);
+	CU_ASSERT(fabs((double)(int64_t)(reading.time_ns - true_wall_ns(&w))) < 1e6);
+	CU_ASSERT(fabs((double)reading.age_ns - SECOND) < 1e6);
+	CU_ASSERT(fabs((double)reading.offset_ns) < off_ns + 1500);
+	CU_ASSERT(reading.half_ns > 0 && reading.half_ns < 2000);
+	CU_ASSERT(reading.bound_ns >= bound_ns && reading.bound_ns < bound_ns + 1000); // not that of after
+	CU_ASSERT(fabs(reading.rate_hz - 1e9 - 10000) < 500);
+	CU_ASSERT(!reading.stepped && !reading.set_aside);
+	CU_ASSERT(w.clock.last.bound_ns >= wall_bound_ns && w.clock.last.bound_ns < wall_bound_ns + 1000);
+	CU_ASSERT(fabs(w.clock.last.rate_hz / (TSC_PER_NS * 1e9) - 1) < 1e-6);
+	w.error = -EIO;
+	discipline(&w);
+	tl_clock_track_sample(w.track);
+	tl_clock_track_reading(w.track, &reading);
+	CU_ASSERT_EQUAL(reading.half_ns, 0);
+	end(&w);
+}
+
+static void a_step_is_left_once_by_the_clock_that_made_it(void)
+{
+	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 25};
+	struct tl_clock_reading nic;
+
+	begin_track(&w, 64);
+	CU_ASSERT_EQUAL(live(&w, 20, SECOND), 0);
+	w.slewed_ns += 3e6; // CLOCK_REALTIME is set
+	compare(&w);
+	tl_clock_track_reading(w.track, &nic);
+	CU_ASSERT(w.clock.last.stepped && !nic.stepped);
+	CU_ASSERT(fabs((double)w.clock.last.offset_ns - 3e6) < 1000);
+	CU_ASSERT(fabs((double)nic.offset_ns - 3e6) < 5000);
+	CU_ASSERT_EQUAL(live(&w, 10, SECOND), 0);
+	w.device_ns -= 300000; // the NIC's is
+	compare(&w);
+	tl_clock_track_reading(w.track, &nic);
+	CU_ASSERT(!w.clock.last.stepped && nic.stepped);
+	CU_ASSERT(fabs((double)nic.offset_ns - 300000) < 5000);
+	end(&w);
+}
+
 // ---- readers on another thread
 
 struct readers {
@@ -889,6 +945,8 @@ int main(void)
 		{"rates that turn all the time break no bound, of 300 seeds",
 			rates_that_turn_all_the_time_break_no_bound},
 		{"wall time learns the rate of the kernel's", wall_time_learns_the_rate_of_the_kernels},
+		{"each comparison leaves what it showed", each_comparison_leaves_what_it_showed},
+		{"a step is left once, by the clock that made it", a_step_is_left_once_by_the_clock_that_made_it},
 		{"a reader never sees half of a line", a_reader_never_sees_half_of_a_line},
 	};
 
