@@ -39,7 +39,7 @@ static void add_clock(struct tl_latency *report, size_t n)
 			.bound_ns = i % 3 == 0 ? 5000 : 50,
 			.half_ns = 25,
 			.rate_hz = 2.5e9,
-			.stepped = i % 1000 == 999};
+			.stepped = i % 1000 == 500};
 	CU_ASSERT_EQUAL(tl_latency_add_clock(report, "</script>.pcapng", "REALTIME", 7000, points, n), 0);
 	free(points);
 }
@@ -498,6 +498,7 @@ static void a_clock_is_shown_by_its_worst_comparisons(void)
 	CU_ASSERT_TRUE(n > 700 && n <= TL_LATENCY_CLOCK_POINTS);
 	for (size_t i = 0; i < n; i++) {
 		CU_ASSERT_EQUAL(integer_in(point_of(some, i), 2), 5000);
+		CU_ASSERT_EQUAL(llabs(integer_in(point_of(some, i), 1)), (long long)tl_min_u64(4 * i + 3, 3000));
 		stepped += json_is_true(json_array_get(point_of(some, i), 5));
 	}
 	CU_ASSERT_EQUAL(stepped, 3);
