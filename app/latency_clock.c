@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LATE_NS (2 * TL_NS_PER_S) // after the last comparison a bound is as good as before it, for the next one's time
+#define LATE_NS                                                                                                        \
+	(2 * TL_NS_PER_S) // around the log: the next comparison would have been due, and a NIC's stamp is of a frame
+			  // that had come before
 
 static int append(struct tl_latency_clocks *clocks, const struct tl_pcapng_clock_record *record)
 {
@@ -35,6 +37,7 @@ void tl_latency_clocks_take(void *ctx, const uint8_t *block, uint32_t bytes)
 		uint64_t before_ns = clocks->known ? clocks->bound_max_ns[id] : 0;
 		clocks->bound_max_ns[id] = tl_max_u64(before_ns, clock.bound_max_ns[id]);
 	}
+	clocks->start_ns = clocks->known ? tl_min_u64(clocks->start_ns, clock.start_ns) : clock.start_ns;
 	clocks->known = true;
 	clocks->steps = clock.steps > clocks->steps ? clock.steps : clocks->steps;
 	for (uint32_t i = 0; i < clock.records; i++) {
@@ -77,11 +80,13 @@ void tl_latency_clocks_free(struct tl_latency_clocks *clocks)
 	free(clocks->record);
 }
 
-uint64_t tl_latency_clocks_bound_ns(const struct tl_latency_clocks *clocks, const char *source, uint64_t last_ns)
+uint64_t tl_latency_clocks_bound_ns(
+	const struct tl_latency_clocks *clocks, const char *source, uint64_t first_ns, uint64_t last_ns)
 {
 	bool nic = strcmp(source, "nic-rx") == 0;
+	bool covers = clocks->known && first_ns + LATE_NS >= clocks->start_ns && last_ns <= clocks->end_ns + LATE_NS;
 
-	if (!clocks->known || (!nic && strcmp(source, "tsc") != 0) || last_ns > clocks->end_ns + LATE_NS)
+	if (!covers || (!nic && strcmp(source, "tsc") != 0))
 		return TL_LATENCY_UNBOUNDED;
 	return clocks->bound_max_ns[nic ? TL_PCAPNG_CLOCK_NIC : TL_PCAPNG_CLOCK_WALL];
 }

@@ -19,7 +19,7 @@ struct tl_latency_clocks {
 	bool no_memory;
 	uint64_t bound_max_ns[TL_PCAPNG_CLOCKS]; // UINT64_MAX: unknown
 	uint32_t steps;				 // of the recording, until the last block
-	uint64_t end_ns;			 // of the last comparison
+	uint64_t start_ns, end_ns;		 // when the log begins, and its last comparison
 	struct tl_pcapng_clock_record *record;	 // each once, by clock and time, after tl_latency_clocks_end()
 	size_t n, room;
 };
@@ -31,9 +31,10 @@ void tl_latency_clocks_take(void *clocks, const uint8_t *block, uint32_t bytes);
 int tl_latency_clocks_end(struct tl_latency_clocks *clocks);
 void tl_latency_clocks_free(struct tl_latency_clocks *clocks);
 
-// How far stamps of this source may be off that were taken until last_ns; TL_LATENCY_UNBOUNDED where the file does not
-// tell, or not of all that time.
-uint64_t tl_latency_clocks_bound_ns(const struct tl_latency_clocks *clocks, const char *source, uint64_t last_ns);
+// How far stamps of this source may be off that were taken from first_ns to last_ns; TL_LATENCY_UNBOUNDED where the
+// file does not tell, or not of all that time.
+uint64_t tl_latency_clocks_bound_ns(
+	const struct tl_latency_clocks *clocks, const char *source, uint64_t first_ns, uint64_t last_ns);
 
 // The times between which, for all that is known, a step of a clock came that moved these stamps.
 struct tl_latency_clock_step {

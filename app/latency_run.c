@@ -199,7 +199,7 @@ static void fill_clocks(struct tl_latency_run *run, const struct side sides[2])
 	const struct tl_latency_clocks *clocks[] = {&run->clocks[0], &run->clocks[run->cfg->files - 1]};
 	const struct tl_latency_origin origins[] = {sides[0].origin, sides[1].origin};
 
-	tl_latency_origins(origins, clocks, run->last_ns, run->report);
+	tl_latency_origins(origins, clocks, run->first_ns, run->last_ns, run->report);
 	for (unsigned i = 0; i < 2 && run->first_ns <= run->last_ns; i++)
 		if (i == 0 || run->cfg->files == 2 || origins[0].sources != origins[1].sources)
 			tl_latency_judge_steps(

@@ -154,14 +154,14 @@ static void add_unit(struct tl_latency *report, const char *name, const struct t
 }
 
 // The largest of all its sources; one that is not known makes it unknown.
-static uint64_t bound_ns(
-	const struct tl_latency_origin *origin, const struct tl_latency_clocks *clocks, uint64_t last_ns)
+static uint64_t bound_ns(const struct tl_latency_origin *origin, const struct tl_latency_clocks *clocks,
+	uint64_t first_ns, uint64_t last_ns)
 {
 	uint64_t most_ns = origin->seen ? 0 : TL_LATENCY_UNBOUNDED;
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(known); i++)
 		if ((origin->sources & 1u << i) != 0)
-			most_ns = tl_max_u64(most_ns, tl_latency_clocks_bound_ns(clocks, known[i], last_ns));
+			most_ns = tl_max_u64(most_ns, tl_latency_clocks_bound_ns(clocks, known[i], first_ns, last_ns));
 	return most_ns;
 }
 
@@ -172,12 +172,13 @@ static void add_start_bound(struct tl_latency *report, const char *name, const s
 }
 
 void tl_latency_origins(const struct tl_latency_origin origins[2], const struct tl_latency_clocks *clocks[2],
-	uint64_t last_ns, struct tl_latency *report)
+	uint64_t first_ns, uint64_t last_ns, struct tl_latency *report)
 {
 	const struct tl_latency_origin *trigger = &origins[0], *reply = &origins[1];
 
-	tl_latency_set_sources(report, trigger->seen ? trigger->source : "file", bound_ns(trigger, clocks[0], last_ns),
-		reply->seen ? reply->source : "file", bound_ns(reply, clocks[1], last_ns));
+	tl_latency_set_sources(report, trigger->seen ? trigger->source : "file",
+		bound_ns(trigger, clocks[0], first_ns, last_ns), reply->seen ? reply->source : "file",
+		bound_ns(reply, clocks[1], first_ns, last_ns));
 	tl_latency_set_clocks(report, trigger->seen ? unit_ns(trigger->tsresol) : 0, "REALTIME",
 		reply->seen ? unit_ns(reply->tsresol) : 0, "REALTIME");
 	snprintf(report->method, sizeof(report->method), "%s", method_of(trigger, reply));

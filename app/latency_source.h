@@ -32,10 +32,10 @@ static inline uint64_t tl_latency_later(uint64_t ts_ns, uint64_t by_ns)
 // The frame that the reader gave last is one of this side.
 void tl_latency_origin_see(struct tl_latency_origin *origin, const struct tl_pcap_reader *reader);
 
-// Names method, sources, units and bounds in the report. Each side has what its file says of its clocks; last_ns is the
-// last stamp that counts.
+// Names method, sources, units and bounds in the report. Each side has what its file says of its clocks; the stamps
+// that count are from first_ns to last_ns.
 void tl_latency_origins(const struct tl_latency_origin origins[2], const struct tl_latency_clocks *clocks[2],
-	uint64_t last_ns, struct tl_latency *report);
+	uint64_t first_ns, uint64_t last_ns, struct tl_latency *report);
 
 // Makes the result invalid where time was set in an interval of stamps of this side.
 void tl_latency_judge_steps(const struct tl_latency_origin *origin, const struct tl_latency_clocks *clocks,

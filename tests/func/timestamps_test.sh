@@ -178,6 +178,11 @@ a_clock_that_is_set() {
 	else
 		echo "# the page is not drawn: node is not installed"
 	fi
+	timeout 60 "$PROGRAM" extract lan.pcapng -w extracted.pcapng >/dev/null 2>extract.log </dev/null
+	latency extracted extracted.pcapng --trigger 'udp dst port 7' --reply 'udp src port 7'
+	check_json "what is extracted from a recording keeps its log" extracted.json '(.valid | not) and .matched == 100 and
+		.trigger_bound_ns == '"$(jq .trigger_bound_ns stepped.json)"' and .clocks[0].comparisons == '"$(jq '.clocks[0].comparisons' stepped.json)"
+	check "and opens elsewhere" tcpdump -nr extracted.pcapng
 	sed 's/TAPCLOK1/TAPCLOKX/g' lan.pcapng >without.pcapng
 	latency without without.pcapng --trigger 'udp dst port 7' --reply 'udp src port 7'
 	check_json "a recording without the log has a bound for its first moment only" without.json '.trigger_bound_ns == null and
