@@ -135,15 +135,24 @@ static void announce_again(struct tl_appliance *a, uint32_t port)
 		tl_echo_host_announce_again(a->hosts[a->plan.first[port] + q]);
 }
 
+// Compares the clocks, and has the recordings take down what that shows.
+static void compare_clocks(struct tl_appliance *a)
+{
+	tl_clock_discipline(a->clock);
+	for (uint32_t i = 0; i < a->config->n_ports; i++)
+		tl_port_discipline(a->ports[i]);
+	for (uint32_t i = 0; i < a->config->n_captures; i++)
+		tl_capture_log_clocks(a->captures[i]);
+}
+
 // Once a second: steer the clocks, read the counters that must not overflow, tell the user.
 static void sample(struct tl_appliance *a)
 {
 	uint64_t rx = 0, tx = 0, written = 0, dropped = 0, echoed = 0;
 	struct tl_snapshot *s = &a->snapshot;
 
-	tl_clock_discipline(a->clock);
+	compare_clocks(a);
 	for (uint32_t i = 0; i < a->config->n_ports; i++) {
-		tl_port_discipline(a->ports[i]);
 		if (tl_port_watch(a->ports[i]))
 			announce_again(a, i);
 		if (a->syncs[i] != NULL)
@@ -325,6 +334,7 @@ static int end(struct tl_appliance *a, struct tl_err *err)
 		expire(a);
 	close_services(a);
 	drain(a);
+	compare_clocks(a); // what the last stamps were off by
 	for (uint32_t i = 0; i < a->config->n_ports; i++)
 		if (a->syncs[i] != NULL)
 			tl_timesync_end(a->syncs[i]);

@@ -324,7 +324,9 @@ int tl_bench_overhead(const struct tl_bench_overhead_cfg *cfg, struct tl_latency
 	tl_bench_rig_end(&bench->rig);
 	if (rc == 0) {
 		tl_latency_set_sources(residence, "tsc", 1, "tsc", 1);
-		tl_latency_set_sources(round_trip, "user", 1, "user", 1);
+		tl_latency_set_clocks(residence, 1, "TSC", 1, "TSC");
+		tl_latency_set_sources(round_trip, "user", TL_LATENCY_UNBOUNDED, "user", TL_LATENCY_UNBOUNDED);
+		tl_latency_set_clocks(round_trip, 1, "", 1, "");
 		fill(bench, RESIDENCE, residence);
 		fill(bench, ROUND_TRIP, round_trip);
 	}

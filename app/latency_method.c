@@ -39,7 +39,7 @@ static uint64_t stamp_bound_ns(const struct tl_latency_origin *origin, const str
 {
 	uint64_t unit_ns = tl_latency_origin_unit_ns(origin);
 
-	return source->bound_ns == UINT64_MAX ? unit_ns : tl_max_u64(unit_ns, source->bound_ns);
+	return source->has_bound ? tl_max_u64(unit_ns, source->bound_ns) : unit_ns;
 }
 
 // Replies before their triggers are no latencies, and show two clocks by themselves.

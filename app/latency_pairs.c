@@ -48,7 +48,7 @@ int tl_latency_pairs_create(const char *path, struct tl_latency_pairs **out, str
 	}
 	pairs->path = path;
 	fputs("packet_id,time_ns,latency_ns,ambiguous,reply_ns,trigger_packet,reply_packet,trigger_interface,"
-	      "reply_interface,trigger_source,reply_source,trigger_unit_ns,reply_unit_ns,trigger_bound_ns,reply_bound_ns,"
+	      "reply_interface,trigger_source,reply_source,trigger_unit_ns,reply_unit_ns,trigger_start_bound_ns,reply_start_bound_ns,"
 	      "segments,retransmitted,version\n",
 		pairs->out);
 	*out = pairs;
@@ -128,7 +128,7 @@ uint64_t tl_latency_pairs_number(uint64_t name)
 
 static void put_bounds(FILE *out, const struct tl_latency_stamps *trigger, const struct tl_latency_stamps *reply)
 {
-	const uint64_t bounds_ns[] = {trigger->bound_ns, reply->bound_ns};
+	const uint64_t bounds_ns[] = {trigger->start_bound_ns, reply->start_bound_ns};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(bounds_ns); i++)
 		if (bounds_ns[i] != 0)

@@ -80,6 +80,8 @@ static int take_link(void *ctx, const struct tl_match_link *link)
 		run->earliest_ns = latency_ns;
 	if (run->pairs != NULL)
 		tl_latency_pairs_add(run->pairs, link);
+	run->first_ns = tl_min_u64(run->first_ns, tl_min_u64(link->trigger_ns, link->reply_ns));
+	run->last_ns = tl_max_u64(run->last_ns, tl_max_u64(link->trigger_ns, link->reply_ns));
 	int rc = tl_latency_add_pair(run->report, link->trigger_ns, link->reply_ns, link->number, link->ambiguous);
 	if (rc != 0 || run->fd < 0)
 		return rc;
@@ -156,6 +158,31 @@ static void judge(struct tl_latency_run *run, const struct tl_match_stats *stats
 			stats->trigger_bytes, stats->reply_bytes);
 }
 
+// What the files say of the clocks behind their stamps.
+static void fill_clocks(struct tl_latency_run *run, const struct tl_latency_side sides[2])
+{
+	const struct tl_latency_clocks *clocks[] = {&run->clocks[0], &run->clocks[run->cfg->files - 1]};
+	const struct tl_latency_origin origins[] = {sides[0].origin, sides[1].origin};
+
+	tl_latency_origins(origins, clocks, run->first_ns, run->last_ns, run->report);
+	for (unsigned i = 0; i < 2 && run->first_ns <= run->last_ns; i++)
+		if (i == 0 || run->cfg->files == 2 || origins[0].sources != origins[1].sources)
+			tl_latency_judge_steps(
+				&origins[i], clocks[i], sides[i].path, run->first_ns, run->last_ns, run->report);
+}
+
+static int report_clocks(struct tl_latency_run *run)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; i < run->cfg->files && rc == 0; i++) {
+		rc = tl_latency_clocks_end(&run->clocks[i]);
+		if (rc == 0)
+			rc = tl_latency_clocks_report(&run->clocks[i], run->cfg->file[i], run->report);
+	}
+	return rc;
+}
+
 static void fill(struct tl_latency_run *run, const struct tl_match_stats *stats, const struct tl_latency_side sides[2])
 {
 	struct tl_latency *report = run->report;
@@ -166,7 +193,7 @@ static void fill(struct tl_latency_run *run, const struct tl_match_stats *stats,
 	report->duplicates = stats->duplicates;
 	report->unstamped = stats->trigger_unstamped + stats->unstamped;
 	report->window_ns = cfg->match.window_ns;
-	tl_latency_origins(&sides[0].origin, &sides[1].origin, report);
+	fill_clocks(run, sides);
 	tl_latency_name_method(&sides[0].origin, &sides[1].origin, cfg->files, report);
 	tl_latency_add_fact(report, "file", "%s", cfg->file[0]);
 	if (cfg->files == 2)
@@ -231,7 +258,7 @@ int tl_latency_run_init(
 	uint32_t linktype[TL_LATENCY_INPUTS];
 	int rc = 0;
 
-	*run = (struct tl_latency_run){.cfg = cfg, .report = report, .fd = -1};
+	*run = (struct tl_latency_run){.cfg = cfg, .report = report, .fd = -1, .first_ns = UINT64_MAX};
 	report->samples_max = SAMPLES_MAX;
 	for (unsigned i = 0; i < cfg->files && rc == 0; i++) {
 		if (stat(cfg->file[i], &status[i]) != 0)
@@ -261,10 +288,14 @@ static int match_sides(
 	struct tl_latency_run *run, const struct tl_match_cfg *cfg, struct tl_latency_side sides[2], struct tl_err *err)
 {
 	struct tl_match *match = NULL;
-	int rc = tl_match_create(cfg, &match);
 
+	for (unsigned i = 0; i < run->cfg->files; i++)
+		tl_pcap_watch(sides[i].reader, TL_PCAPNG_CLOCK, tl_latency_clocks_take, &run->clocks[i]);
+	int rc = tl_match_create(cfg, &match);
 	if (rc == 0)
 		rc = match_all(&sides[0], &sides[1], match, cfg->window_ns);
+	if (rc == 0)
+		rc = report_clocks(run);
 	if (rc != 0)
 		tl_fail(err, rc, "cannot match: %s", strerror(-rc));
 	else
@@ -297,8 +328,10 @@ int tl_latency_run(struct tl_latency_run *run, struct tl_err *err)
 
 void tl_latency_run_fini(struct tl_latency_run *run)
 {
-	for (unsigned i = 0; i < TL_LATENCY_INPUTS; i++)
+	for (unsigned i = 0; i < TL_LATENCY_INPUTS; i++) {
 		free(run->notes[i].note);
+		tl_latency_clocks_free(&run->clocks[i]);
+	}
 	tl_latency_pairs_close(run->pairs, NULL);
 	if (run->fd >= 0)
 		close(run->fd);

@@ -15,6 +15,7 @@
 #include <tl_match.h>
 
 #include "latency_pairs.h"
+#include "latency_clock.h"
 
 #define TL_LATENCY_INPUTS 2
 
@@ -46,10 +47,12 @@ struct tl_latency_notes {
 struct tl_latency_run {
 	const struct tl_latency_cfg *cfg;
 	struct tl_latency *report;
-	struct tl_latency_notes notes[TL_LATENCY_INPUTS]; // by file
-	struct tl_latency_pairs *pairs;			  // of cfg->pairs, or NULL
-	int fd;						  // of cfg->linked, or -1
-	int64_t earliest_ns;				  // the least latency, where it is below 0
+	struct tl_latency_notes notes[TL_LATENCY_INPUTS];   // by file
+	struct tl_latency_pairs *pairs;			    // of cfg->pairs, or NULL
+	int fd;						    // of cfg->linked, or -1
+	int64_t earliest_ns;				    // the least latency, where it is below 0
+	uint64_t first_ns, last_ns;			    // of all stamps of pairs; first > last: there are none
+	struct tl_latency_clocks clocks[TL_LATENCY_INPUTS]; // by file
 };
 
 // Whether the call can work at all: the files are there and differ, the filters are filters, and nothing that is to be

@@ -4,6 +4,7 @@
 
 #include "latency_source.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +16,12 @@
 #define NAME_SHOWN 32u
 
 static const char *const known[] = {"nic-rx", "nic-ptp", "nic-tx", "kernel", "file", "tsc"};
+#define SOURCE_FILE 4
 
 // What a description says.
 struct described {
-	const char *source;
-	uint64_t bound_ns, unit_ns; // 0: nothing
+	unsigned source;		  // index
+	uint64_t start_bound_ns, unit_ns; // 0: nothing
 	bool ours;
 };
 
@@ -30,10 +32,11 @@ static uint64_t number_after(const char *text, const char *words)
 	return at != NULL ? strtoull(at + strlen(words), NULL, 10) : 0;
 }
 
-// "..., timestamps: tsc (software, ...), clock within 57 ns at start"; "..., timestamps: file (in units of 1000 ns)"
+// "..., timestamps: tsc (software, ...), unit 1 ns, bound 57 ns at start"; older ones "..., clock within 57 ns
+// at start", "..., timestamps: file (in units of 1000 ns)".
 static struct described read_description(const char *text)
 {
-	struct described out = {.source = "file"};
+	struct described out = {.source = SOURCE_FILE};
 	const char *at = strstr(text, MARK);
 
 	if (at == NULL)
@@ -43,9 +46,9 @@ static struct described read_description(const char *text)
 	size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz-");
 	for (size_t i = 0; i < TL_ARRAY_LEN(known); i++)
 		if (strlen(known[i]) == len && strncmp(at, known[i], len) == 0)
-			out.source = known[i];
-	out.bound_ns = number_after(at, "within ");
-	out.unit_ns = number_after(at, "units of ");
+			out.source = (unsigned)i;
+	out.start_bound_ns = tl_max_u64(number_after(at, "bound "), number_after(at, "within "));
+	out.unit_ns = tl_max_u64(number_after(at, "unit "), number_after(at, "units of "));
 	return out;
 }
 
@@ -115,8 +118,8 @@ void tl_latency_stamps_of(const struct tl_pcap_more *more, struct tl_latency_sta
 {
 	struct described says = read_interface(more);
 
-	*out = (struct tl_latency_stamps){.source = says.source,
-		.bound_ns = says.bound_ns,
+	*out = (struct tl_latency_stamps){.source = known[says.source],
+		.start_bound_ns = says.start_bound_ns,
 		.unit_ns = tl_max_u64(says.unit_ns, unit_ns(more->tsresol))};
 }
 
@@ -135,10 +138,10 @@ void tl_latency_origin_see(struct tl_latency_origin *origin, const struct tl_pca
 		more.tsresol = tsresol_of(says.unit_ns);
 	if (!origin->seen || unit_ns(more.tsresol) > unit_ns(origin->tsresol))
 		origin->tsresol = more.tsresol;
-	if (origin->source[0] != '\0' && strcmp(origin->source, says.source) != 0)
-		says.source = "mixed";
-	snprintf(origin->source, sizeof(origin->source), "%s", says.source);
-	origin->bound_ns = tl_max_u64(origin->bound_ns, says.bound_ns);
+	origin->sources |= 1u << says.source;
+	bool mixed = (origin->sources & (origin->sources - 1)) != 0;
+	snprintf(origin->source, sizeof(origin->source), "%s", mixed ? "mixed" : known[says.source]);
+	origin->start_bound_ns = tl_max_u64(origin->start_bound_ns, says.start_bound_ns);
 	note_device(origin, &more, says.ours);
 	origin->section = more.section;
 	origin->interface_id = more.interface_id;
@@ -173,17 +176,55 @@ static void add_unit(struct tl_latency *report, const char *name, const struct t
 		tl_latency_add_fact(report, name, "%s", unit_text(origin->tsresol, buf));
 }
 
-// A stamp is at most a unit too early, whatever else its clock does.
-static uint64_t bound_ns(const struct tl_latency_origin *origin)
+// The largest of all its sources; one that is not known makes it unknown.
+static uint64_t bound_ns(const struct tl_latency_origin *origin, const struct tl_latency_clocks *clocks,
+	uint64_t first_ns, uint64_t last_ns)
 {
-	return origin->seen ? tl_max_u64(origin->bound_ns, unit_ns(origin->tsresol)) : 0;
+	uint64_t most_ns = origin->seen ? 0 : TL_LATENCY_UNBOUNDED;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(known); i++)
+		if ((origin->sources & 1u << i) != 0)
+			most_ns = tl_max_u64(most_ns, tl_latency_clocks_bound_ns(clocks, known[i], first_ns, last_ns));
+	return most_ns;
 }
 
-void tl_latency_origins(
-	const struct tl_latency_origin *trigger, const struct tl_latency_origin *reply, struct tl_latency *report)
+static void add_start_bound(struct tl_latency *report, const char *name, const struct tl_latency_origin *origin)
 {
-	tl_latency_set_sources(report, trigger->seen ? trigger->source : "file", bound_ns(trigger),
-		reply->seen ? reply->source : "file", bound_ns(reply));
+	if (origin->start_bound_ns != 0)
+		tl_latency_add_fact(report, name, "%" PRIu64, origin->start_bound_ns);
+}
+
+void tl_latency_origins(const struct tl_latency_origin origins[2], const struct tl_latency_clocks *clocks[2],
+	uint64_t first_ns, uint64_t last_ns, struct tl_latency *report)
+{
+	const struct tl_latency_origin *trigger = &origins[0], *reply = &origins[1];
+
+	tl_latency_set_sources(report, trigger->seen ? trigger->source : "file",
+		bound_ns(trigger, clocks[0], first_ns, last_ns), reply->seen ? reply->source : "file",
+		bound_ns(reply, clocks[1], first_ns, last_ns));
+	tl_latency_set_clocks(report, trigger->seen ? unit_ns(trigger->tsresol) : 0, "REALTIME",
+		reply->seen ? unit_ns(reply->tsresol) : 0, "REALTIME");
 	add_unit(report, "unit_of_triggers", trigger);
 	add_unit(report, "unit_of_replies", reply);
+	add_start_bound(report, "bound_at_start_of_triggers_ns", trigger);
+	add_start_bound(report, "bound_at_start_of_replies_ns", reply);
+}
+
+void tl_latency_judge_steps(const struct tl_latency_origin *origin, const struct tl_latency_clocks *clocks,
+	const char *file, uint64_t first_ns, uint64_t last_ns, struct tl_latency *report)
+{
+	struct tl_latency_clock_step step;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(known); i++) {
+		if ((origin->sources & 1u << i) == 0)
+			continue;
+		uint32_t n = tl_latency_clocks_steps(clocks, known[i], first_ns, last_ns, &step);
+		if (n != 0)
+			tl_latency_add_invalid(report,
+				"time was set %" PRIu32
+				" time%s while %.100s was measured (stamps %s), first by %+" PRId64
+				" ns before %" PRIu64 ".%09" PRIu64 ": times across that are wrong by as much",
+				n, n == 1 ? "" : "s", file, known[i], step.offset_ns, step.until_ns / TL_NS_PER_S,
+				step.until_ns % TL_NS_PER_S);
+	}
 }

@@ -213,7 +213,11 @@ int tl_capture_create(const struct tl_capture_cfg *cfg, struct tl_capture **out,
 	c->limited = cfg->count != 0;
 	c->left = (int64_t)tl_min_u64(cfg->count, INT64_MAX);
 	c->start_ns = tl_clock_wall_ns(cfg->clock, rte_rdtsc());
-	if (cfg->filter != NULL && cfg->filter[0] != '\0')
+	rc = tl_capture_clocks_init(&c->clocks, c->start_ns);
+	if (rc != 0)
+		tl_fail(err, rc, "no memory for the clock log of %s", cfg->path);
+	tl_capture_clocks_skip(&c->clocks, TL_PCAPNG_CLOCK_WALL, &cfg->clock->last);
+	if (rc == 0 && cfg->filter != NULL && cfg->filter[0] != '\0')
 		rc = tl_filter_create(cfg->filter, &c->filter, err);
 	if (rc == 0 && cfg->trigger.filter != NULL && cfg->trigger.filter[0] != '\0')
 		rc = tl_filter_create(cfg->trigger.filter, &c->trigger.filter, err);
@@ -330,6 +334,7 @@ void tl_capture_destroy(struct tl_capture *c)
 	if (c->trigger.filter != NULL)
 		tl_filter_destroy(c->trigger.filter);
 	pthread_mutex_destroy(&c->trigger.lock);
+	tl_capture_clocks_fini(&c->clocks);
 	rte_free(c);
 }
 

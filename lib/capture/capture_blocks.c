@@ -66,30 +66,50 @@ static const char *frames_of(const struct tl_capture *c, uint16_t queue, bool se
 	return tap->dir[TL_DIR_RX] && tx ? "received and sent" : tx ? "sent" : "received";
 }
 
-// What there is to say of a source; an empty text for none.
+unsigned tl_capture_sources(const struct tl_capture *c, enum tl_ts_source sources[2])
+{
+	sources[0] = source_of(c, 0);
+	sources[1] = TL_TS_TSC;
+	return is_shared(&c->taps[0]) ? 1 : 2;
+}
+
+// Who takes the stamps, and when.
+static const char *taker_of(enum tl_ts_source source)
+{
+	switch (source) {
+	case TL_TS_TSC:
+		return " (software, when the poll returned)";
+	case TL_TS_KERNEL:
+		return " (software, when the kernel took the frame from its driver or was about to give it one)";
+	case TL_TS_NIC_RX:
+		return " (hardware, when the NIC received the frame)";
+	default:
+		return "";
+	}
+}
+
+// Their unit, which the IDB cannot say, as its own is ns, and their bound when the file begins; the largest, which is
+// known at the end, is in the CLOCK block.
 static void describe(const struct tl_capture *c, enum tl_ts_source source, char *text, size_t size)
 {
 	struct tl_port_stamps stamps;
+	char unit[24] = "unknown", bound[48] = "unknown";
 
-	text[0] = '\0';
 	tl_port_stamps(c->cfg.port, &stamps);
 	if (source == TL_TS_TSC)
-		snprintf(text, size, " (software, when the poll returned), clock within %llu ns at start",
-			(unsigned long long)tl_clock_bound_ns(c->cfg.clock));
-	else if (source == TL_TS_KERNEL)
-		snprintf(text, size,
-			" (software, when the kernel took the frame from its driver or was about to give it one)");
-	else if (source == TL_TS_NIC_RX && stamps.has_bound)
-		snprintf(text, size, " (hardware, when the NIC received the frame), clock within %llu ns at start",
-			(unsigned long long)stamps.bound_ns);
-	else if (source == TL_TS_FILE && stamps.unit_ns > 1) // what the IDB cannot say, whose unit is ns
-		snprintf(text, size, " (in units of %u ns)", stamps.unit_ns);
+		stamps = (struct tl_port_stamps){
+			.unit_ns = 1, .has_bound = true, .bound_ns = tl_clock_bound_ns(c->cfg.clock)};
+	if (stamps.unit_ns != 0)
+		snprintf(unit, sizeof(unit), "%u ns", stamps.unit_ns);
+	if (stamps.has_bound)
+		snprintf(bound, sizeof(bound), "%llu ns at start", (unsigned long long)stamps.bound_ns);
+	snprintf(text, size, "%s, unit %s, bound %s", taker_of(source), unit, bound);
 }
 
 static uint32_t put_interface(const struct tl_capture *c, uint16_t queue, bool second, void *buf, uint32_t size)
 {
 	enum tl_ts_source source = second ? TL_TS_TSC : source_of(c, queue);
-	char description[256], details[112], cutoff[48] = "";
+	char description[320], details[176], cutoff[48] = "";
 
 	if (c->cfg.cutoff_bytes != 0)
 		snprintf(cutoff, sizeof(cutoff), ", first %u bytes of each flow", c->cfg.cutoff_bytes);
@@ -167,7 +187,7 @@ static uint32_t put_statistics(
 
 uint32_t tl_capture_epilogue(void *capture, void *buf, uint32_t size)
 {
-	const struct tl_capture *c = capture;
+	struct tl_capture *c = capture;
 	uint64_t now_ns = tl_clock_wall_ns(c->cfg.clock, rte_rdtsc());
 	uint32_t used = 0;
 
@@ -180,7 +200,7 @@ uint32_t tl_capture_epilogue(void *capture, void *buf, uint32_t size)
 			used += len;
 		}
 	}
-	return used;
+	return used + tl_capture_clocks_put(&c->clocks, (uint8_t *)buf + used, size - used);
 }
 
 // ---- the same for files of another form

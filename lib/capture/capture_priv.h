@@ -46,6 +46,19 @@ struct tl_capture_trigger {
 	char last_time[32];
 };
 
+// What the clocks behind the stamps did: main adds, the writer's threads read.
+struct tl_capture_clocks {
+	pthread_mutex_t lock;		    // of all but start_ns
+	uint64_t start_ns;		    // since 1970
+	struct tl_pcapng_clock_record *log; // the last of them, record i at i % its size
+	uint64_t n, put;		    // in all; of them in a file by now
+	uint64_t seen[TL_PCAPNG_CLOCKS];    // number of the last comparison
+	bool known[TL_PCAPNG_CLOCKS];	    // one is in the log
+	uint64_t bound_max_ns[TL_PCAPNG_CLOCKS];
+	uint32_t n_steps;				      // in all
+	struct tl_pcapng_clock_record step[TL_CAPTURE_STEPS]; // the first of them
+};
+
 struct tl_capture {
 	struct tl_capture_cfg cfg;
 	uint16_t n_queues;
@@ -58,6 +71,7 @@ struct tl_capture {
 	uint64_t port_drops; // written by main
 	atomic_int state;    // enum tl_capture_state; set by main
 	struct tl_capture_trigger trigger;
+	struct tl_capture_clocks clocks;
 	bool limited;
 	_Atomic(int64_t) left; // frames that may still be recorded; only where limited
 	struct tl_slab_ring *rings[TL_CAPTURE_QUEUES_MAX];
@@ -78,8 +92,23 @@ uint64_t tl_capture_now_ns(void *capture);
 uint64_t tl_capture_triggered(void *capture, bool saving);
 void tl_capture_sample_triggers(struct tl_capture *capture, struct tl_capture_stats *out);
 
+// capture_clocks.c
+int tl_capture_clocks_init(struct tl_capture_clocks *clocks, uint64_t now_ns);
+void tl_capture_clocks_fini(struct tl_capture_clocks *clocks);
+// A comparison that is there already is none; one from before the recording is passed over.
+void tl_capture_clocks_skip(
+	struct tl_capture_clocks *clocks, enum tl_pcapng_clock_id id, const struct tl_clock_reading *reading);
+void tl_capture_clocks_add(
+	struct tl_capture_clocks *clocks, enum tl_pcapng_clock_id id, const struct tl_clock_reading *reading);
+// Writes the CLOCK block, as much of the log as there is room for. Returns its bytes; 0: there is nothing yet, or no
+// room.
+uint32_t tl_capture_clocks_put(struct tl_capture_clocks *clocks, void *buf, uint32_t size);
+void tl_capture_sample_clocks(struct tl_capture *capture, struct tl_capture_stats *out);
+
 // capture_blocks.c: what opens and closes each file.
 void tl_capture_number_interfaces(struct tl_capture *capture);
+// The sources of the stamps in the recording: the port's, and the TSC's where some frames have that. Returns how many.
+unsigned tl_capture_sources(const struct tl_capture *capture, enum tl_ts_source sources[2]);
 uint32_t tl_capture_prologue(void *capture, void *buf, uint32_t size);
 uint32_t tl_capture_epilogue(void *capture, void *buf, uint32_t size);
 // The same compressed, and the header of a pcap file.

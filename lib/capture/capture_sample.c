@@ -66,4 +66,5 @@ void tl_capture_sample(struct tl_capture *c, struct tl_capture_stats *out)
 		if (c->taps[q].flows != NULL)
 			add_flows(out, c->taps[q].flows);
 	tl_capture_sample_triggers(c, out);
+	tl_capture_sample_clocks(c, out);
 }

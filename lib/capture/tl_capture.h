@@ -79,6 +79,22 @@ struct tl_capture_queue {
 	uint32_t slabs_used; // with the writer or on their way to it
 };
 
+// One source of a recording's stamps.
+struct tl_capture_stamps {
+	enum tl_ts_source source;
+	uint32_t unit_ns;      // 0: unknown
+	uint64_t bound_max_ns; // against CLOCK_REALTIME, the largest so far; UINT64_MAX: unknown
+};
+
+#define TL_CAPTURE_STEPS 64 // of which the times are kept
+
+// Time was set by this much, seen at this time, since 1970.
+struct tl_capture_step {
+	uint64_t time_ns;
+	int64_t offset_ns;
+	enum tl_pcapng_clock_id clock;
+};
+
 struct tl_capture_stats {
 	struct tl_capture_flow flow[TL_DIRS]; // of all queues
 	uint32_t n_queues;
@@ -93,6 +109,10 @@ struct tl_capture_stats {
 	uint64_t triggers;	       // seen so far; those of one reason within 2 ms or so are one
 	const char *last_trigger;      // the reason of the last, or NULL
 	char last_trigger_time[32];    // its time, UTC
+	uint32_t n_stamps;
+	struct tl_capture_stamps stamps[2];
+	uint32_t n_steps; // of clocks, in all
+	struct tl_capture_step step[TL_CAPTURE_STEPS];
 };
 
 // How long the buffer of one queue lasts when all of the line's frames come to it and the disk takes nothing.
@@ -133,6 +153,10 @@ _Atomic(uint64_t) *tl_capture_trigger_slot(struct tl_capture *capture, enum tl_t
 
 // What the port lost before any tap saw it, for the files' interface statistics. May be called again and again.
 void tl_capture_set_port_drops(struct tl_capture *capture, uint64_t pkts);
+
+// Takes down what the clocks behind the stamps were seen to do: once a second and at the end, after
+// tl_clock_discipline() and tl_port_discipline(). It goes into the files with their statistics.
+void tl_capture_log_clocks(struct tl_capture *capture);
 
 // A new file begins soon. What is in slabs by then, up to a second of frames, may go into either.
 void tl_capture_rotate(struct tl_capture *capture);

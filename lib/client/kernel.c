@@ -110,9 +110,9 @@ static struct tl_client_sources sources_of(enum tl_client_timestamps timestamps)
 		.transport = tl_client_kernel.name,
 		.departures = nic ? "nic-tx" : name,
 		.arrivals = nic ? "nic-rx" : name,
-		// A NIC does not say: a unit of its stamps.
-		.departure_bound_ns = nic,
-		.arrival_bound_ns = nic,
+		// Of a NIC's the kernel says neither unit nor bound.
+		.departure_unit_ns = !nic,
+		.arrival_unit_ns = !nic,
 		.realtime = !nic,
 	};
 }

@@ -67,20 +67,30 @@ static void add_facts(struct tl_latency *report, enum tl_client_axis axis, const
 		tl_latency_add_fact(report, "asked_pps", "%" PRIu64, result->asked_pps);
 }
 
-// The largest bound of all runs.
+// What the link says, or for our own readings of the clock what one may be off by. Nobody says how far a stamp of the
+// kernel's, or a NIC's that the kernel hands over, is from the time that it stands for.
+static uint64_t bound_of(const char *source, uint64_t bound_ns, const struct tl_client_result *result)
+{
+	if (bound_ns != 0)
+		return bound_ns;
+	return strcmp(source, "user") == 0 ? result->clock_bound_ns : TL_LATENCY_UNBOUNDED;
+}
+
+// The largest bounds of all runs.
 static void set_sources(struct tl_latency *report, const struct tl_client_result *results, size_t n)
 {
 	const struct tl_client_sources *sources = &results->sources;
+	const char *clock = sources->realtime_bound_ns != 0 ? "NIC" : "REALTIME";
 	uint64_t departure_ns = 1, arrival_ns = 1;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct tl_client_sources *of = &results[i].sources;
-		uint64_t clock_ns = results[i].clock_bound_ns;
 		departure_ns =
-			tl_max_u64(departure_ns, of->departure_bound_ns != 0 ? of->departure_bound_ns : clock_ns);
-		arrival_ns = tl_max_u64(arrival_ns, of->arrival_bound_ns != 0 ? of->arrival_bound_ns : clock_ns);
+			tl_max_u64(departure_ns, bound_of(sources->departures, of->departure_bound_ns, &results[i]));
+		arrival_ns = tl_max_u64(arrival_ns, bound_of(sources->arrivals, of->arrival_bound_ns, &results[i]));
 	}
 	tl_latency_set_sources(report, sources->departures, departure_ns, sources->arrivals, arrival_ns);
+	tl_latency_set_clocks(report, sources->departure_unit_ns, clock, sources->arrival_unit_ns, clock);
 }
 
 static void set_clocks(struct tl_latency *report, const struct tl_client_result *result)

@@ -64,7 +64,8 @@ enum tl_client_timestamps {
 struct tl_client_sources {
 	const char *transport;			       // "kernel", "port"; static, as are the next two
 	const char *departures, *arrivals;	       // "user" (nobody), "kernel", "tsc", "nic-tx", "nic-rx"
-	uint64_t departure_bound_ns, arrival_bound_ns; // 0: what a reading of CLOCK_REALTIME may be off by
+	uint64_t departure_unit_ns, arrival_unit_ns;   // of stamps; 0: unknown
+	uint64_t departure_bound_ns, arrival_bound_ns; // 0: nobody says; of "user" what a reading may be off by
 	bool realtime;				       // stamps are of CLOCK_REALTIME
 	uint64_t realtime_bound_ns; // where bounds are of one clock, that of both stamps: what it may be off by. Else 0
 	uint64_t faults;   // what the NIC has counted of frames that did not, or may not have, left at their time

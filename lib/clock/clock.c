@@ -62,9 +62,11 @@ static int calibrate(struct tl_clock *clock)
 	struct tl_clock_sample wall[3];
 	struct tl_clock_sample first = read_bracket(CLOCK_MONOTONIC_RAW);
 
-	for (uint64_t i = 0; i < TL_ARRAY_LEN(wall); i++) {
-		wait_until(first.ns + CALIBRATE_NS * i / (TL_ARRAY_LEN(wall) - 1));
+	// From one to the next, however late one is: of closer ones nobody could tell the rate.
+	for (uint64_t i = 0, due_ns = first.ns; i < TL_ARRAY_LEN(wall); i++) {
+		wait_until(due_ns);
 		wall[i] = read_bracket(CLOCK_REALTIME);
+		due_ns = read_clock(CLOCK_MONOTONIC_RAW) + CALIBRATE_NS / (TL_ARRAY_LEN(wall) - 1);
 	}
 	struct tl_clock_sample last = read_bracket(CLOCK_MONOTONIC_RAW);
 	uint64_t span_ns = last.ns - first.ns;
@@ -84,6 +86,7 @@ static int calibrate(struct tl_clock *clock)
 void tl_clock_begin(struct tl_clock *clock, const struct tl_clock_sample *sample)
 {
 	tl_clock_fit_begin(clock->fit, sample, ns_per_tick(&clock->mono), TL_CLOCK_UNKNOWN_PPB);
+	clock->over_ns = TL_CLOCK_BEND_NS;
 	tl_clock_swap_store(&clock->wall,
 		(struct tl_clock_line){.base_ticks = sample->ticks, .base_ns = sample->ns, .mult = clock->mono.mult});
 }
@@ -93,6 +96,7 @@ void tl_clock_compare(struct tl_clock *clock, const struct tl_clock_sample *samp
 	struct tl_clock_fit *fit = clock->fit;
 	const struct tl_clock_line *old = &clock->wall.line;
 	uint64_t passed_ns = tl_clock_span_ns(clock, sample->ticks - old->base_ticks);
+	uint64_t bound_ns = tl_clock_bound_at_ns(clock, sample->ticks);
 
 	tl_clock_fit_add(fit, sample, &WALL_GATE);
 	uint64_t truth_ns = tl_clock_fit_ns(fit, sample->ticks);
@@ -101,6 +105,14 @@ void tl_clock_compare(struct tl_clock *clock, const struct tl_clock_sample *samp
 	clock->steps += tl_clock_is_step(clock->error_ns);
 	tl_clock_swap_store(&clock->wall,
 		tl_clock_bend(old, sample->ticks, tl_clock_fit_mult(fit), clock->error_ns, clock->over_ns));
+	clock->last = (struct tl_clock_reading){.number = clock->last.number + 1,
+		.time_ns = clock->wall.line.base_ns,
+		.age_ns = passed_ns,
+		.offset_ns = clock->error_ns,
+		.half_ns = sample->half_ns,
+		.bound_ns = bound_ns,
+		.rate_hz = 1e9 / fit->ns_per_tick,
+		.stepped = tl_clock_is_step(clock->error_ns)};
 }
 
 struct tl_clock *tl_clock_create(void)
@@ -129,12 +141,30 @@ void tl_clock_discipline(struct tl_clock *clock)
 	tl_clock_compare(clock, &sample);
 }
 
+struct tl_clock_claim tl_clock_claim(const struct tl_clock *clock, uint64_t tsc)
+{
+	const struct tl_clock_line *line = &clock->wall.line;
+
+	return (struct tl_clock_claim){.reach = clock->fit->reach,
+		.sample_age_ns = tl_clock_fit_age_ns(clock->fit, tl_clock_apply(line, tsc)),
+		.line_age_ns = tl_clock_span_ns(clock, tsc - line->base_ticks),
+		.error_ns = clock->error_ns,
+		.over_ns = clock->over_ns};
+}
+
+uint64_t tl_clock_claim_ns(const struct tl_clock_claim *claim, uint64_t later_ns)
+{
+	double fit_ns = tl_clock_reach_ns(&claim->reach, claim->sample_age_ns + (double)later_ns);
+
+	return (uint64_t)ceil(fit_ns) +
+	       tl_clock_left_ns(claim->error_ns, claim->line_age_ns + later_ns, claim->over_ns);
+}
+
 uint64_t tl_clock_bound_at_ns(const struct tl_clock *clock, uint64_t tsc)
 {
-	uint64_t age_ns = tl_clock_span_ns(clock, tsc - clock->wall.line.base_ticks);
-	double fit_ns = tl_clock_fit_bound_ns(clock->fit, tl_clock_apply(&clock->wall.line, tsc));
+	struct tl_clock_claim claim = tl_clock_claim(clock, tsc);
 
-	return (uint64_t)llrint(fit_ns) + tl_clock_left_ns(clock->error_ns, age_ns, clock->over_ns);
+	return tl_clock_claim_ns(&claim, 0);
 }
 
 uint64_t tl_clock_bound_ns(const struct tl_clock *clock)

@@ -8,7 +8,8 @@
 
 #define GAP_NS 50e6	  // of closer samples the distance says nothing of a rate
 #define READING_NS 50.0	  // no bracket is believed to be narrower
-#define STEADY_PPB 1000.0 // an oscillator may change its rate by this from one sample to the next
+#define STEADY_PPB 1000.0 // an oscillator may change its rate by this from one second to the next
+#define MARGIN 2	  // a rate was seen to change by so much on average: at times faster
 #define GIVE_UP 8	  // samples set aside in a row, even if no two of them agree
 #define TRUSTED 3	  // samples whose rate is believed
 
@@ -23,13 +24,20 @@ static double between(uint64_t from, uint64_t to)
 }
 
 void tl_clock_fit_begin(
-	struct tl_clock_fit *fit, const struct tl_clock_sample *sample, double ns_per_tick, double drift_ppb)
+	struct tl_clock_fit *fit, const struct tl_clock_sample *sample, double ns_per_tick, double rate_ppb)
 {
 	*fit = (struct tl_clock_fit){.samples = {*sample},
 		.n = 1,
 		.ns_per_tick = ns_per_tick,
-		.drift_ppb = drift_ppb,
-		.spread_ns = (double)sample->half_ns};
+		.reach = {.spread_ns = (double)sample->half_ns, .rate_ppb = rate_ppb, .wander_ppb = STEADY_PPB}};
+}
+
+// The rate may change by wander_ppb at once, and by as much again in each second after that.
+double tl_clock_reach_ns(const struct tl_clock_reach *reach, double age_ns)
+{
+	double s = age_ns / 1e9;
+
+	return reach->spread_ns + (reach->rate_ppb + reach->wander_ppb) * s + reach->wander_ppb * s * s / 2;
 }
 
 // The line at these ticks, after the newest sample.
@@ -55,11 +63,15 @@ uint64_t tl_clock_fit_ticks(const struct tl_clock_fit *fit, uint64_t ns)
 	return newest(fit)->ticks + (uint64_t)llrint(ahead_ns / fit->ns_per_tick);
 }
 
+double tl_clock_fit_age_ns(const struct tl_clock_fit *fit, uint64_t ns)
+{
+	return fmax(between(newest(fit)->ns, ns), 0);
+}
+
 double tl_clock_fit_bound_ns(const struct tl_clock_fit *fit, uint64_t ns)
 {
-	double age_ns = fmax(between(newest(fit)->ns, ns), 0);
-
-	return fit->spread_ns + age_ns * fit->drift_ppb / 1e9 + (fit->aside != 0 ? fabs(fit->aside_ns) : 0);
+	return tl_clock_reach_ns(&fit->reach, tl_clock_fit_age_ns(fit, ns)) +
+	       (fit->aside != 0 ? fabs(fit->aside_ns) : 0);
 }
 
 // How far a sample is from the line that the earlier ones make.
@@ -72,7 +84,7 @@ static bool is_outlier(
 	const struct tl_clock_fit *fit, const struct tl_clock_sample *sample, const struct tl_clock_gate *gate)
 {
 	double age_ns = between(newest(fit)->ns, sample->ns);
-	double ppb = fit->n < TRUSTED ? fmax(gate->drift_ppb, 2 * fit->drift_ppb) : gate->drift_ppb;
+	double ppb = fit->n < TRUSTED ? fmax(gate->drift_ppb, 2 * fit->reach.rate_ppb) : gate->drift_ppb;
 
 	return fabs(deviation_ns(fit, sample)) > (double)(gate->outlier_ns + sample->half_ns) + age_ns * ppb / 1e9;
 }
@@ -140,27 +152,72 @@ static struct sums sum_up(const struct tl_clock_fit *fit)
 	return sums;
 }
 
-// Sets how far the line may be off: at each sample by half its bracket and what it deviates, later by drift; the sample
-// that says least counts. The rate may be off by what its samples allow, and change as fast as it was seen to.
-static void judge(struct tl_clock_fit *fit, double rate_ppb)
+// How a sample lies to the line.
+struct residual {
+	double age_s; // before the newest
+	double off_ns;
+	double half_ns; // what that may be wrong by
+};
+
+// The rate between two samples, minus the line's, and what that may be wrong by: ppb.
+static double rate_between(const struct residual *a, const struct residual *b, double *slack_ppb)
 {
-	double off_ns[TL_CLOCK_WINDOW], x, y, wander_ppb = 0;
+	double s = a->age_s - b->age_s;
+
+	*slack_ppb = (a->half_ns + b->half_ns) / s;
+	return (b->off_ns - a->off_ns) / s;
+}
+
+// By how much the rate changed from one second to the next, as far as no bracket explains it.
+static double seen_wander(const struct residual *r, uint32_t n)
+{
+	double wander_ppb = 0, slack_ppb[2];
+
+	for (uint32_t i = 2; i < n; i++) {
+		double before_ppb = rate_between(&r[i - 2], &r[i - 1], &slack_ppb[0]);
+		double change_ppb = fabs(rate_between(&r[i - 1], &r[i], &slack_ppb[1]) - before_ppb);
+		double apart_s = fmax((r[i - 2].age_s - r[i].age_s) / 2, 1);
+		wander_ppb = fmax(wander_ppb, (change_ppb - slack_ppb[0] - slack_ppb[1]) / apart_s);
+	}
+	return wander_ppb;
+}
+
+// How far the rate at the newest sample is from the line's at most. The mean rate between two samples is known but for
+// their brackets, and the rate has changed since the middle between them; the pair that says most counts.
+static double rate_bound(const struct residual *r, uint32_t n, double wander_ppb)
+{
+	double least_ppb = INFINITY, slack_ppb;
+
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t k = i + 1; k < n; k++) {
+			double off_ppb = fabs(rate_between(&r[i], &r[k], &slack_ppb));
+			double middle_s = (r[i].age_s + r[k].age_s) / 2;
+			least_ppb = fmin(least_ppb, off_ppb + slack_ppb + wander_ppb * middle_s);
+		}
+	return least_ppb;
+}
+
+// Sets how far the line may be off: at each sample by half its bracket and what it deviates, later by drift; the sample
+// that says least counts.
+static void judge(struct tl_clock_fit *fit)
+{
+	struct residual r[TL_CLOCK_WINDOW];
+	double x, y, spread_ns = INFINITY;
 
 	for (uint32_t i = 0; i < fit->n; i++) {
 		relate(fit, i, &x, &y);
-		off_ns[i] = y - fit->offset_ns;
-		if (i == 0)
-			continue;
-		double gap_ns = between(fit->samples[i - 1].ns, fit->samples[i].ns);
-		wander_ppb = fmax(wander_ppb, fabs(off_ns[i] - off_ns[i - 1]) / gap_ns * 1e9);
+		r[i] = (struct residual){.age_s = between(fit->samples[i].ns, newest(fit)->ns) / 1e9,
+			.off_ns = y - fit->offset_ns,
+			.half_ns = (double)fit->samples[i].half_ns};
 	}
-	fit->drift_ppb = STEADY_PPB + rate_ppb + wander_ppb;
-	fit->spread_ns = INFINITY;
+	fit->reach.wander_ppb = fmax(STEADY_PPB, MARGIN * seen_wander(r, fit->n));
+	fit->reach.rate_ppb = rate_bound(r, fit->n, fit->reach.wander_ppb);
 	for (uint32_t i = 0; i < fit->n; i++) {
-		double age_ns = between(fit->samples[i].ns, newest(fit)->ns);
-		double here_ns = (double)fit->samples[i].half_ns + fabs(off_ns[i]) + age_ns * fit->drift_ppb / 1e9;
-		fit->spread_ns = fmin(fit->spread_ns, here_ns);
+		struct tl_clock_reach from_here = fit->reach;
+		from_here.spread_ns = r[i].half_ns + fabs(r[i].off_ns);
+		spread_ns = fmin(spread_ns, tl_clock_reach_ns(&from_here, r[i].age_s * 1e9));
 	}
+	fit->reach.spread_ns = spread_ns;
 }
 
 static void solve(struct tl_clock_fit *fit)
@@ -168,17 +225,16 @@ static void solve(struct tl_clock_fit *fit)
 	struct sums sums = sum_up(fit);
 	double change = sums.xy / sums.xx;
 	double change_ppb = fabs(change) / fit->ns_per_tick * 1e9;
-	double rate_ppb = 2 / sqrt(sums.xx) / fit->ns_per_tick * 1e9;
 
 	fit->ns_per_tick += change;
 	fit->offset_ns = sums.y - change * sums.x;
 	if (fit->n < TRUSTED) { // whether the rate changed or a sample is off, only the next one will tell
 		double span_ns = between(fit->samples[0].ns, newest(fit)->ns);
-		judge(fit, fmax(TL_CLOCK_UNKNOWN_PPB, 2 * change_ppb));
-		fit->spread_ns = (double)newest(fit)->half_ns + span_ns * change_ppb / 1e9;
+		fit->reach.rate_ppb = fmax(TL_CLOCK_UNKNOWN_PPB, 2 * change_ppb);
+		fit->reach.spread_ns = (double)newest(fit)->half_ns + span_ns * change_ppb / 1e9;
 		return;
 	}
-	judge(fit, rate_ppb);
+	judge(fit);
 }
 
 enum tl_clock_verdict tl_clock_fit_add(

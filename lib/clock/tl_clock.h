@@ -7,6 +7,7 @@
 // Threads: tl_clock_wall_ns() and tl_clock_mono_ns() on any thread; tl_clock_discipline() on main only.
 // Memory: create/destroy allocate and free.
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <tl_base.h>
@@ -29,13 +30,27 @@ struct tl_clock_swap {
 	struct tl_clock_line line;
 };
 
+// What one comparison of a counter with a clock showed, for whoever keeps a log of them.
+struct tl_clock_reading {
+	uint64_t number;   // of the comparison, from 1; 0: there was none
+	uint64_t time_ns;  // since 1970, by the line as it is from then on
+	uint64_t age_ns;   // since the comparison before
+	int64_t offset_ns; // what the time was, minus what the line said until then
+	uint64_t half_ns;  // half the bracket; 0: the counter could not be read
+	uint64_t bound_ns; // of the line right before: the largest since the comparison before
+	double rate_hz;	   // of the counter, against CLOCK_REALTIME
+	bool stepped;	   // the clock was set, or the counter jumped: the line begins anew
+	bool set_aside;	   // it was off, and moved nothing
+};
+
 struct tl_clock {
 	struct tl_clock_line mono; // constant after create
 	struct tl_clock_swap wall; // replaced by main
 	struct tl_clock_fit *fit;  // main's: the last comparisons with CLOCK_REALTIME
 	int64_t error_ns;	   // of wall, at the last one: it bends away over over_ns
 	uint64_t over_ns;
-	uint64_t steps; // times CLOCK_REALTIME jumped and wall was set anew instead of slewed
+	uint64_t steps;		      // times CLOCK_REALTIME jumped and wall was set anew instead of slewed
+	struct tl_clock_reading last; // main's
 };
 
 // Calibrates for about 120 ms. Returns NULL when the TSC is not usable (out of memory, no progress).
@@ -45,7 +60,9 @@ void tl_clock_destroy(struct tl_clock *clock);
 // Compare with CLOCK_REALTIME and steer; call about once a second from main.
 void tl_clock_discipline(struct tl_clock *clock);
 
-// The bound of a wall reading now, ns: brackets of the last comparisons, what is left to bend away, and drift since.
+// The bound of a wall reading now, against CLOCK_REALTIME, ns: brackets of the last comparisons, what is left to bend
+// away, and drift since, which grows with the square of the time. It holds where the rate of the TSC against
+// CLOCK_REALTIME changes by less than 1 ppm from one second to the next, or than twice what the last comparisons show.
 uint64_t tl_clock_bound_ns(const struct tl_clock *clock);
 
 // The same at a time of the TSC.

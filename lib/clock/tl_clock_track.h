@@ -69,8 +69,12 @@ void tl_clock_track_destroy(struct tl_clock_track *track);
 int tl_clock_track_sample(struct tl_clock_track *track);
 
 // How far tl_clock_track_ns() of a stamp taken now may be from CLOCK_REALTIME: half a bracket, what the comparisons
-// deviate from the line, what is left to bend away, drift since the last one, and the clock's own bound.
+// deviate from the line, what is left to bend away, drift since the last one, and the clock's own bound. Drift grows
+// with the square of the time: see tl_clock_bound_ns().
 uint64_t tl_clock_track_bound_ns(const struct tl_clock_track *track);
+
+// What the last tl_clock_track_sample() showed; number 0: there was none.
+void tl_clock_track_reading(const struct tl_clock_track *track, struct tl_clock_reading *out);
 void tl_clock_track_stats(const struct tl_clock_track *track, struct tl_clock_track_stats *out);
 
 // A line with the width of its counter: taken once per burst.

@@ -31,7 +31,8 @@ struct tl_clock_track_state {
 	uint64_t laid_tsc;
 	int64_t error_ns;
 	uint64_t over_ns;
-	uint64_t wall_bound_ns;
+	struct tl_clock_claim wall; // of the clock, then
+	struct tl_clock_reading reading;
 };
 
 static uint64_t read_tsc(const struct tl_clock_track_state *s)
@@ -98,6 +99,11 @@ static uint64_t mult_of(const struct tl_clock_track_state *s, uint64_t wall_mult
 	return (uint64_t)((unsigned __int128)tl_clock_fit_mult(&s->fit) * wall_mult / s->cfg.clock->mono.mult);
 }
 
+static double rate_hz(const struct tl_clock_track_state *s)
+{
+	return ldexp(1e9, TL_CLOCK_SHIFT) / (double)mult_of(s, tl_clock_fit_mult(s->cfg.clock->fit));
+}
+
 static void lay_line(struct tl_clock_track *track, bool first)
 {
 	struct tl_clock_track_state *s = track->state;
@@ -119,7 +125,7 @@ static void lay_line(struct tl_clock_track *track, bool first)
 	}
 	tl_clock_swap_store(&track->wall, line);
 	s->laid_tsc = s->last_tsc;
-	s->wall_bound_ns = tl_clock_bound_at_ns(clock, s->last_tsc);
+	s->wall = tl_clock_claim(clock, s->last_tsc);
 }
 
 // The first samples, some 60 ms apart.
@@ -130,7 +136,7 @@ static int read_first(struct tl_clock_track_state *s, struct tl_clock_sample *sa
 	for (int i = 1; i < CALIBRATE_SAMPLES && rc == 0; i++)
 		do
 			rc = read_bracket(s, &samples[i]);
-		while (rc == 0 && samples[i].ns - samples[0].ns < (uint64_t)i * CALIBRATE_GAP_NS);
+		while (rc == 0 && samples[i].ns - samples[i - 1].ns < CALIBRATE_GAP_NS);
 	return rc;
 }
 
@@ -196,21 +202,38 @@ void tl_clock_track_destroy(struct tl_clock_track *track)
 // A comparison that is off is made again at once: what was a moment's disturbance is gone then, and a step is known.
 int tl_clock_track_sample(struct tl_clock_track *track)
 {
+	struct tl_clock_track_state *s = track->state;
+	uint64_t bound_ns = tl_clock_track_bound_ns(track), before_tsc = s->laid_tsc;
 	enum tl_clock_verdict verdict = TL_CLOCK_SET_ASIDE;
-	struct tl_clock_sample sample;
+	struct tl_clock_sample sample = {0};
 	int rc = 0;
 
 	for (int i = 0; i < CONFIRM && verdict == TL_CLOCK_SET_ASIDE; i++) {
-		rc = read_bracket(track->state, &sample);
+		rc = read_bracket(s, &sample);
 		if (rc != 0)
 			break;
 		unwrap(track, &sample);
 		verdict = add(track, &sample);
 	}
 	if (rc != 0)
-		track->state->last_tsc = read_tsc(track->state);
+		s->last_tsc = read_tsc(s);
 	lay_line(track, false); // the clock's own line may have bent
+	s->reading = (struct tl_clock_reading){.number = s->reading.number + 1,
+		.time_ns = track->wall.line.base_ns,
+		.age_ns = tl_clock_span_ns(s->cfg.clock, s->laid_tsc - before_tsc),
+		.offset_ns = s->error_ns,
+		.half_ns = rc == 0 ? sample.half_ns : 0,
+		.bound_ns = bound_ns,
+		.rate_hz = rate_hz(s),
+		.stepped =
+			verdict == TL_CLOCK_STEPPED || (tl_clock_is_step(s->error_ns) && !s->cfg.clock->last.stepped),
+		.set_aside = rc == 0 && verdict == TL_CLOCK_SET_ASIDE};
 	return rc;
+}
+
+void tl_clock_track_reading(const struct tl_clock_track *track, struct tl_clock_reading *out)
+{
+	*out = track->state->reading;
 }
 
 uint64_t tl_clock_track_ticks(const struct tl_clock_track *track, uint64_t ns, uint64_t *exact_ns)
@@ -235,9 +258,9 @@ uint64_t tl_clock_track_bound_ns(const struct tl_clock_track *track)
 	uint64_t tsc = now_tsc(track);
 	uint64_t age_ns = tl_clock_span_ns(s->cfg.clock, tsc - s->laid_tsc);
 	double fit_ns = tl_clock_fit_bound_ns(&s->fit, tl_clock_mono_ns(s->cfg.clock, tsc));
-	double wall_ns = (double)s->wall_bound_ns + (double)age_ns * s->cfg.clock->fit->drift_ppb / 1e9;
 
-	return (uint64_t)ceil(fit_ns + wall_ns) + tl_clock_left_ns(s->error_ns, age_ns, s->over_ns);
+	return (uint64_t)ceil(fit_ns) + tl_clock_claim_ns(&s->wall, age_ns) +
+	       tl_clock_left_ns(s->error_ns, age_ns, s->over_ns);
 }
 
 int tl_clock_tai_offset_s(void)
@@ -284,6 +307,6 @@ void tl_clock_track_stats(const struct tl_clock_track *track, struct tl_clock_tr
 		.failed_reads = s->failed_reads,
 		.steps = s->steps,
 		.bound_ns = tl_clock_track_bound_ns(track),
-		.rate_hz = ldexp(1e9, TL_CLOCK_SHIFT) / (double)mult_of(s, tl_clock_fit_mult(s->cfg.clock->fit))};
+		.rate_hz = rate_hz(s)};
 	tell_scale(track, out);
 }

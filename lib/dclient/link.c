@@ -57,6 +57,8 @@ static struct tl_client_sources sources_of(const struct tl_dclient *host, enum t
 		.transport = tl_dclient_ops.name,
 		.departures = timestamps == TL_CLIENT_STAMPS_USER ? "user" : tl_ts_source_name(TL_TS_TSC),
 		.arrivals = arrivals_of(timestamps),
+		.departure_unit_ns = 1,
+		.arrival_unit_ns = stamps.unit_ns,
 		.departure_bound_ns = tl_clock_bound_ns(host->cfg.clock),
 		.arrival_bound_ns = stamps.has_bound ? stamps.bound_ns : 0,
 		.realtime = true,

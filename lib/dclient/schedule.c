@@ -18,6 +18,7 @@ void tl_dclient_schedule_begin(struct tl_dclient_link *link)
 	tl_port_stamps(cfg->port, &stamps);
 	uint64_t tick_ns = (uint64_t)(1e9 / stamps.nic_clock.rate_hz) + 1;
 	sources->departures = tl_ts_source_name(TL_TS_NIC_TX);
+	sources->departure_unit_ns = stamps.unit_ns;
 	sources->departure_bound_ns = cfg->send_grain_ns + tick_ns;
 	sources->arrival_bound_ns = tick_ns;
 	sources->realtime_bound_ns = stamps.bound_ns;

@@ -11,6 +11,14 @@
 
 #include <tl_log.h>
 
+static int judge_output(struct extract *extract, int rc)
+{
+	if (rc == 0)
+		return 0;
+	extract->output_failed = true;
+	return tl_fail(extract->err, rc, "%.300s: cannot write: %s", extract->output.path, strerror(-rc));
+}
+
 static int take_record(struct extract *extract, const uint8_t *block, uint32_t size)
 {
 	struct extract_record record;
@@ -21,11 +29,7 @@ static int take_record(struct extract *extract, const uint8_t *block, uint32_t s
 	if (!extract_match_record(extract, &record, extract->section.interface[record.interface_id].linktype))
 		return 0;
 	extract->stats->records_matched++;
-	int rc = extract_output_put(extract, &record);
-	if (rc == 0)
-		return 0;
-	extract->output_failed = true;
-	return tl_fail(extract->err, rc, "%.300s: cannot write: %s", extract->output.path, strerror(-rc));
+	return judge_output(extract, extract_output_put(extract, &record));
 }
 
 // Returns -EBADMSG where the file is damaged. Without memory the extraction fails: no file is at fault.
@@ -47,6 +51,8 @@ int extract_take_block(struct extract *extract, uint32_t type, const uint8_t *bl
 	case EXTRACT_PACKET:
 	case EXTRACT_SIMPLE_PACKET:
 		return take_record(extract, block, size);
+	case TL_PCAPNG_CLOCK:
+		return judge_output(extract, extract_output_put_clock(extract, block, size));
 	default:
 		return 0;
 	}

@@ -164,6 +164,16 @@ int extract_output_put(struct extract *extract, const struct extract_record *rec
 	return rc != 0 ? rc : put(output, record->block + 12, record->block_bytes - 12);
 }
 
+int extract_output_put_clock(struct extract *extract, const uint8_t *block, uint32_t size)
+{
+	struct extract_output *output = &extract->output;
+	struct tl_pcapng_clock clock;
+
+	if (output->section == 0 || output->swapped || tl_pcapng_get_clock(block, size, &clock) != 0)
+		return 0;
+	return put(output, block, size);
+}
+
 // Never through an input: it would be gone before it is read.
 static bool is_input(const struct extract *extract, const struct stat *status)
 {

@@ -40,10 +40,16 @@ static uint64_t fewest_of(const struct tl_latency_side *side)
 	return fewest;
 }
 
-// A stamp's error is at most its bound, which is at least its unit. So a latency's is at most the sum of both.
+// A stamp's error: at least a unit, and the bound where it is known.
+static double error_of(const struct tl_latency_source *source)
+{
+	return (double)tl_max_u64(source->unit_ns, source->bound_ns);
+}
+
+// A latency's error is at most that of both of its stamps.
 static double stamp_error(const struct tl_latency *run)
 {
-	return (double)run->trigger.bound_ns + (double)run->reply.bound_ns;
+	return error_of(&run->trigger) + error_of(&run->reply);
 }
 
 static double stamps_of(const struct tl_latency_side *side)

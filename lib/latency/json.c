@@ -221,6 +221,25 @@ static json_t *outliers_json(const struct tl_latency *report)
 	return outliers;
 }
 
+// SIDE_source, SIDE_unit_ns, SIDE_bound_ns and SIDE_bound_clock; what is not known is null.
+static void put_source(json_t *object, const char *side, const struct tl_latency_source *source)
+{
+	bool has_clock = source->has_bound && source->clock[0] != '\0';
+	const struct {
+		const char *name;
+		json_t *value;
+	} keys[] = {{"source", string(source->name)},
+		{"unit_ns", source->unit_ns != 0 ? number(source->unit_ns) : json_null()},
+		{"bound_ns", source->has_bound ? number(source->bound_ns) : json_null()},
+		{"bound_clock", has_clock ? string(source->clock) : json_null()}};
+	char key[32];
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(keys); i++) {
+		snprintf(key, sizeof(key), "%s_%s", side, keys[i].name);
+		put(object, key, keys[i].value);
+	}
+}
+
 static void put_sources(json_t *object, const struct tl_latency *report)
 {
 	bool one = strcmp(report->trigger.name, report->reply.name) == 0;
@@ -230,10 +249,8 @@ static void put_sources(json_t *object, const struct tl_latency *report)
 	put(object, "source",
 		one ? string(report->trigger.name)
 		    : json_sprintf("%s to %s", report->trigger.name, report->reply.name));
-	put(object, "trigger_source", string(report->trigger.name));
-	put(object, "trigger_bound_ns", number(report->trigger.bound_ns));
-	put(object, "reply_source", string(report->reply.name));
-	put(object, "reply_bound_ns", number(report->reply.bound_ns));
+	put_source(object, "trigger", &report->trigger);
+	put_source(object, "reply", &report->reply);
 }
 
 static void put_texts(json_t *object, const struct tl_latency *report)
@@ -264,6 +281,7 @@ json_t *tl_latency_json(const struct tl_latency *report)
 		json_array_append_new(cold, number(report->cold_ns[i]));
 	put(object, "cold_ns", cold);
 	put_texts(object, report);
+	put(object, "clocks", tl_latency_clocks_json(report));
 	put(object, "stages", stages_json(report));
 	put(object, "sweep", points_json(report));
 	put(object, "payload_fit", fit_json(report));

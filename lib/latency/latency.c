@@ -27,9 +27,17 @@ void tl_latency_destroy(struct tl_latency *report)
 		return;
 	for (size_t i = 0; i < report->n_stages; i++)
 		free(report->stages[i]);
+	for (size_t i = 0; i < report->n_clocks; i++)
+		free(report->clocks[i].points);
 	free(report->samples);
 	free(report->order.bucket);
 	free(report);
+}
+
+static void set_bound(struct tl_latency_source *source, uint64_t bound_ns)
+{
+	source->has_bound = bound_ns != TL_LATENCY_UNBOUNDED;
+	source->bound_ns = source->has_bound ? bound_ns : 0;
 }
 
 void tl_latency_set_sources(struct tl_latency *report, const char *trigger, uint64_t trigger_bound_ns,
@@ -37,8 +45,17 @@ void tl_latency_set_sources(struct tl_latency *report, const char *trigger, uint
 {
 	snprintf(report->trigger.name, sizeof(report->trigger.name), "%s", trigger);
 	snprintf(report->reply.name, sizeof(report->reply.name), "%s", reply);
-	report->trigger.bound_ns = trigger_bound_ns;
-	report->reply.bound_ns = reply_bound_ns;
+	set_bound(&report->trigger, trigger_bound_ns);
+	set_bound(&report->reply, reply_bound_ns);
+}
+
+void tl_latency_set_clocks(struct tl_latency *report, uint64_t trigger_unit_ns, const char *trigger_clock,
+	uint64_t reply_unit_ns, const char *reply_clock)
+{
+	report->trigger.unit_ns = trigger_unit_ns;
+	report->reply.unit_ns = reply_unit_ns;
+	snprintf(report->trigger.clock, sizeof(report->trigger.clock), "%s", trigger_clock);
+	snprintf(report->reply.clock, sizeof(report->reply.clock), "%s", reply_clock);
 }
 
 static int keep_sample(struct tl_latency *report, const struct tl_latency_sample *sample)

@@ -36,6 +36,11 @@ int tl_latency_order_add(struct tl_latency_order *order, uint64_t time_ns, uint6
 // smallest, the largest, how many they are, and the largest's packet; and the blocks.
 json_t *tl_latency_series_json(const struct tl_latency *report);
 
+// clocks.c: the array of "clocks", and one of its rows read back.
+json_t *tl_latency_clocks_json(const struct tl_latency *report);
+int tl_latency_clock_from_json(struct tl_latency *report, const json_t *row, struct tl_err *err);
+void tl_latency_clocks_text(const struct tl_latency *report, FILE *out);
+
 // latency.html, made an array by embed.py.
 extern const unsigned char tl_latency_page[];
 extern const size_t tl_latency_page_bytes;

@@ -215,8 +215,6 @@ static void read_texts(struct tl_latency *report, const json_t *json)
 	read_text(json, "name", report->name, sizeof(report->name));
 	read_text(json, "method", report->method, sizeof(report->method));
 	read_text(json, "clocks_shown", report->clocks_shown, sizeof(report->clocks_shown));
-	read_text(json, "trigger_source", report->trigger.name, sizeof(report->trigger.name));
-	read_text(json, "reply_source", report->reply.name, sizeof(report->reply.name));
 	json_object_foreach (json_object_get(json, "facts"), name, value) {
 		if (json_is_string(value))
 			tl_latency_add_fact(report, name, "%s", json_string_value(value));
@@ -260,15 +258,30 @@ static int read_series(struct tl_latency *report, const json_t *series, struct t
 	return rc != 0 ? rc : read_rows(report, series, "blocks", read_block, err);
 }
 
+static int read_source(const json_t *json, const char *side, struct tl_latency_source *out, struct tl_err *err)
+{
+	char key[4][32];
+
+	snprintf(key[0], sizeof(key[0]), "%s_source", side);
+	snprintf(key[1], sizeof(key[1]), "%s_unit_ns", side);
+	snprintf(key[2], sizeof(key[2]), "%s_bound_ns", side);
+	snprintf(key[3], sizeof(key[3]), "%s_bound_clock", side);
+	read_text(json, key[0], out->name, sizeof(out->name));
+	read_text(json, key[3], out->clock, sizeof(out->clock));
+	out->has_bound = json_is_integer(json_object_get(json, key[2]));
+	int rc = read_count(json, key[1], 0, &out->unit_ns, err);
+	return rc == 0 ? read_count(json, key[2], 0, &out->bound_ns, err) : rc;
+}
+
 static int read_all(struct tl_latency *report, const json_t *json, struct tl_err *err)
 {
 	int rc = read_hist(json, &report->latency, err);
 
 	read_texts(report, json);
 	if (rc == 0)
-		rc = read_count(json, "trigger_bound_ns", 0, &report->trigger.bound_ns, err);
+		rc = read_source(json, "trigger", &report->trigger, err);
 	if (rc == 0)
-		rc = read_count(json, "reply_bound_ns", 0, &report->reply.bound_ns, err);
+		rc = read_source(json, "reply", &report->reply, err);
 	for (size_t i = 0; i < tl_latency_n_counters && rc == 0; i++)
 		rc = read_count(json, tl_latency_counters[i].key, 0, tl_latency_counter_at(report, i), err);
 	report->uncounted = json_object_get(json, "unmatched_triggers") == NULL;
@@ -280,6 +293,8 @@ static int read_all(struct tl_latency *report, const json_t *json, struct tl_err
 		rc = read_rows(report, json, "cold_ns", read_cold, err);
 	if (rc == 0)
 		rc = read_rows(report, json, "invalid", read_invalid, err);
+	if (rc == 0)
+		rc = read_rows(report, json, "clocks", tl_latency_clock_from_json, err);
 	if (rc == 0)
 		rc = read_rows(report, json, "stages", read_stage, err);
 	if (rc == 0)

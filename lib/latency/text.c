@@ -123,8 +123,16 @@ static void print_source(FILE *out, const char *of, const struct tl_latency_sour
 {
 	char text[NS_TEXT];
 
-	fprintf(out, "%-32s %s, within %s\n", of, TL_PRINTABLE(source->name),
-		tl_format_ns(source->bound_ns, text, sizeof(text)));
+	fprintf(out, "%-32s %s, unit ", of, TL_PRINTABLE(source->name));
+	if (source->unit_ns != 0)
+		fprintf(out, "%s, ", tl_format_ns(source->unit_ns, text, sizeof(text)));
+	else
+		fprintf(out, "unknown, ");
+	if (source->has_bound)
+		fprintf(out, "within %s%s%s\n", tl_format_ns(source->bound_ns, text, sizeof(text)),
+			source->clock[0] != '\0' ? " of " : "", TL_PRINTABLE(source->clock));
+	else
+		fprintf(out, "bound unknown\n");
 }
 
 // A table of costs may be all there is.
@@ -142,6 +150,7 @@ static void print_head(FILE *out, const struct tl_latency *report)
 		fprintf(out, "%-32s %s\n", "clocks", TL_PRINTABLE(report->clocks_shown));
 	print_source(out, "stamps of triggers", &report->trigger);
 	print_source(out, "stamps of replies", &report->reply);
+	tl_latency_clocks_text(report, out);
 	for (size_t i = 0; i < tl_latency_n_counters; i++) {
 		uint64_t value = tl_latency_counter_read(report, i);
 		if (value != 0 || (i == 0 && !is_costs_only(report)))

@@ -56,7 +56,10 @@ struct tl_latency_sample {
 // "mixed".
 struct tl_latency_source {
 	char name[16];
-	uint64_t bound_ns; // the stamp's error is at most this
+	uint64_t unit_ns;  // stamps are multiples of it; 0: unknown
+	bool has_bound;	   // false: nobody knows how far a stamp may be off
+	uint64_t bound_ns; // the stamp's error against that clock is at most this; 0 where unknown
+	char clock[16];	   // "REALTIME", "TSC", "NIC": the clock of both stamps; "": not named
 };
 
 // A quantile by nearest rank, and what must be known with it.
@@ -68,6 +71,32 @@ struct tl_latency_level {
 	bool few;	       // these are fewer than TL_LATENCY_FEW
 	bool late;	       // what measured was late itself, enough to explain it
 };
+
+#define TL_LATENCY_UNBOUNDED UINT64_MAX // a bound that is not known
+
+// One comparison of a clock behind the stamps, or the worst of some that follow each other.
+struct tl_latency_clock_point {
+	uint64_t time_ns;  // since 1970
+	int64_t offset_ns; // what stamps were off by, as it turned out
+	uint64_t bound_ns; // what they were said to be off by at most
+	uint64_t half_ns;  // half the bracket
+	double rate_hz;	   // of the counter
+	bool stepped;
+};
+
+// What a clock did while a capture was made.
+struct tl_latency_clock {
+	char file[TL_LATENCY_NAME]; // that tells
+	char clock[16];		    // "REALTIME": the TSC against it; "NIC": the NIC's counter
+	uint64_t comparisons, steps;
+	uint64_t bound_max_ns; // of its stamps, or what they were found to be off by where that was more
+	uint64_t offset_max_ns;
+	size_t n_points; // at most TL_LATENCY_CLOCK_POINTS
+	struct tl_latency_clock_point *points;
+};
+
+#define TL_LATENCY_CLOCKS 4
+#define TL_LATENCY_CLOCK_POINTS 1000
 
 // A part of the way, with a distribution of its own.
 struct tl_latency_stage {
@@ -164,6 +193,9 @@ struct tl_latency {
 	struct tl_latency_blocks blocks; // of a report that was read; of another tl_latency_get_blocks() makes them
 	bool uncounted;			 // a report that was read says nothing of triggers without a reply
 
+	size_t n_clocks;
+	struct tl_latency_clock clocks[TL_LATENCY_CLOCKS];
+
 	size_t n_stages, n_points, n_costs, n_outliers, n_invalid, n_facts;
 	struct tl_latency_stage *stages[TL_LATENCY_STAGES];
 	struct tl_latency_point points[TL_LATENCY_POINTS];
@@ -177,9 +209,18 @@ struct tl_latency {
 struct tl_latency *tl_latency_create(void);
 void tl_latency_destroy(struct tl_latency *report); // NULL is nothing
 
-// The stamps' sources; names are those above.
+// The stamps' sources; names are those above. A bound may be TL_LATENCY_UNBOUNDED.
 void tl_latency_set_sources(struct tl_latency *report, const char *trigger, uint64_t trigger_bound_ns,
 	const char *reply, uint64_t reply_bound_ns);
+
+// The units of stamps (0: unknown), and the clock that their bounds are against, as in struct tl_latency_source.
+void tl_latency_set_clocks(struct tl_latency *report, uint64_t trigger_unit_ns, const char *trigger_clock,
+	uint64_t reply_unit_ns, const char *reply_clock);
+
+// Adds what a clock did: n comparisons in the order of time; the largest bound is what they show, or more. Returns 0,
+// -ENOMEM, or -ENOSPC: there are TL_LATENCY_CLOCKS.
+int tl_latency_add_clock(struct tl_latency *report, const char *file, const char *clock, uint64_t bound_max_ns,
+	const struct tl_latency_clock_point *points, size_t n);
 
 // One matched pair: counts it in matched and puts it where it belongs (cold_ns[], else latency and samples[]). Returns
 // 0 or -ENOMEM (the sample is in the histogram, but not in samples[]).

@@ -67,8 +67,12 @@ static void add_wire(
 		return;
 	tl_port_stamps(echo->port, &stamps);
 	tl_latency_add_fact(report, "wire_source", "%s", tl_ts_source_name(stamps.source));
+	if (stamps.unit_ns != 0)
+		tl_latency_add_fact(report, "wire_unit_ns", "%" PRIu32, stamps.unit_ns);
 	if (stamps.has_bound)
 		tl_latency_add_fact(report, "wire_bound_ns", "%" PRIu64, stamps.bound_ns);
+	else
+		tl_latency_add_fact(report, "wire_bound_ns", "unknown");
 	report->unstamped = stages->unstamped_pkts;
 	if (stages->after_poll_pkts != 0)
 		tl_latency_add_invalid(report,
@@ -102,6 +106,7 @@ struct tl_latency *tl_echo_latency(const struct tl_metrics_echo *echo, const str
 	snprintf(report->name, sizeof(report->name), "%s", echo->name);
 	snprintf(report->method, sizeof(report->method), "software");
 	tl_latency_set_sources(report, "tsc", STAMP_BOUND_NS, "tsc", STAMP_BOUND_NS);
+	tl_latency_set_clocks(report, 1, "TSC", 1, "TSC");
 	tl_echo_residence(echo->host, echo->index, &report->latency); // of all messages, whether kept as samples or not
 	report->matched = report->latency.count;
 	report->unmatched_triggers = row->received_msgs - tl_min_u64(row->received_msgs, report->matched);

@@ -12,8 +12,10 @@ static void read_stamps(const struct tl_port *port, struct tl_report_stamps *out
 	struct tl_port_stamps stamps;
 
 	tl_port_stamps(port, &stamps);
-	*out = (struct tl_report_stamps){
-		.source = tl_ts_source_name(stamps.source), .bounded = stamps.has_bound, .bound_ns = stamps.bound_ns};
+	*out = (struct tl_report_stamps){.source = tl_ts_source_name(stamps.source),
+		.unit_ns = stamps.unit_ns,
+		.bounded = stamps.has_bound,
+		.bound_ns = stamps.bound_ns};
 	if (!stamps.has_nic_clock)
 		return;
 	out->nic_clock = tl_clock_scale_name(stamps.nic_clock.scale);
@@ -149,6 +151,23 @@ static void read_capture_queues(const struct tl_capture_stats *stats, struct tl_
 	}
 }
 
+static void read_capture_clocks(const struct tl_capture_stats *stats, struct tl_report_capture *out)
+{
+	static const char *const clocks[] = {[TL_PCAPNG_CLOCK_WALL] = "REALTIME", [TL_PCAPNG_CLOCK_NIC] = "NIC"};
+
+	out->n_stamps = stats->n_stamps;
+	for (uint32_t i = 0; i < stats->n_stamps; i++)
+		out->stamps[i] = (struct tl_report_capture_stamps){.source = tl_ts_source_name(stats->stamps[i].source),
+			.unit_ns = stats->stamps[i].unit_ns,
+			.bound_max_ns = stats->stamps[i].bound_max_ns};
+	out->n_steps = stats->n_steps;
+	_Static_assert(TL_REPORT_STEPS == TL_CAPTURE_STEPS, "as many are shown as are kept");
+	for (uint32_t i = 0; i < tl_min_u64(stats->n_steps, TL_REPORT_STEPS); i++)
+		out->step[i] = (struct tl_report_step){.clock = clocks[stats->step[i].clock],
+			.time_ns = stats->step[i].time_ns,
+			.offset_ns = stats->step[i].offset_ns};
+}
+
 static void read_capture(struct tl_capture *capture, const char *port, struct tl_report_capture *out)
 {
 	struct tl_capture_stats stats;
@@ -162,6 +181,7 @@ static void read_capture(struct tl_capture *capture, const char *port, struct tl
 				       f->paused_pkts - f->cut_pkts - f->drop_ring_pkts - f->drop_disk_pkts;
 	}
 	read_capture_queues(&stats, out);
+	read_capture_clocks(&stats, out);
 	out->written_bytes = stats.written_bytes;
 	out->flows = stats.flows;
 	out->flows_evicted = stats.flows_evicted;

@@ -42,6 +42,7 @@ struct tl_latency *tl_probe_latency(const struct tl_timesync *sync, const char *
 	snprintf(report->name, sizeof(report->name), "%s: PTP probes", port);
 	snprintf(report->method, sizeof(report->method), "probe");
 	tl_latency_set_sources(report, "tsc", stats.bound_ns, "nic-tx", stats.bound_ns);
+	tl_latency_set_clocks(report, 1, "TSC", 1, "TSC");
 	tl_hist_copy(&report->latency, sent);
 	report->matched = report->latency.count;
 	report->unmatched_triggers = stats.probes_lost;
@@ -65,6 +66,12 @@ static int add_parts(struct tl_latency *report, const struct tl_timesync_replies
 	return rc == 0 ? metrics_add_samples(report, replies->samples) : rc;
 }
 
+// One clock stamps both sides, or two are compared by way of the TSC.
+static const char *clock_of(const struct tl_timesync_replies *replies)
+{
+	return replies->one_clock ? "NIC" : "TSC";
+}
+
 struct tl_latency *tl_reply_latency(const struct tl_timesync *sync, const char *port)
 {
 	struct tl_latency *report = tl_latency_create();
@@ -83,6 +90,7 @@ struct tl_latency *tl_reply_latency(const struct tl_timesync *sync, const char *
 	snprintf(report->method, sizeof(report->method), "%s", has_rx ? "rx-tx" : "software");
 	tl_latency_set_sources(report, tl_ts_source_name(replies.trigger_source), replies.trigger_bound_ns, "nic-tx",
 		replies.reply_bound_ns);
+	tl_latency_set_clocks(report, 1, clock_of(&replies), 1, clock_of(&replies));
 	tl_hist_copy(&report->latency, replies.latency);
 	report->matched = report->latency.count;
 	report->unmatched_triggers = stats.replies_lost;

@@ -62,6 +62,13 @@ uint32_t tl_pcap_unit_ns(const struct tl_pcap_reader *reader)
 	return reader->next == tl_pcapng_next ? 0 : reader->ns_per_unit;
 }
 
+void tl_pcap_watch(struct tl_pcap_reader *reader, uint32_t type, tl_pcap_block_fn *fn, void *ctx)
+{
+	reader->watched_type = type;
+	reader->watch = fn;
+	reader->watch_ctx = ctx;
+}
+
 void tl_pcap_get_more(const struct tl_pcap_reader *reader, struct tl_pcap_more *out)
 {
 	*out = (struct tl_pcap_more){.swapped = reader->swapped, .has_stamp = true};

@@ -144,6 +144,8 @@ static int find_frame(struct tl_pcap_reader *reader, struct block *out)
 			return 1;
 		if (out->type == TL_PCAPNG_IDB && (rc = add_interface(reader, out)) != 0)
 			return rc;
+		if (out->type == reader->watched_type && reader->watch != NULL)
+			reader->watch(reader->watch_ctx, reader->data + out->at, out->total_bytes);
 		reader->offset += out->total_bytes;
 	}
 	return rc;

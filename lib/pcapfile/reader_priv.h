@@ -47,6 +47,10 @@ struct tl_pcap_reader {
 	uint32_t ns_per_unit; // pcap: of the fraction field
 	uint32_t linktype;    // pcap: of every frame
 
+	tl_pcap_block_fn *watch; // of blocks of watched_type, or NULL
+	void *watch_ctx;
+	uint32_t watched_type;
+
 	uint32_t sections;   // pcapng: begun so far
 	uint32_t interfaces; // pcapng: described so far in this section
 	struct reader_interface interface[READER_INTERFACES];

@@ -8,8 +8,8 @@
 // the size its _bytes() function announced.
 //
 // A recording is: SHB, one IDB per interface, PAD to 4 KiB; then sealed slabs, each HEAD, EPBs, PAD to 4 KiB; then at
-// close ISBs. HEAD and PAD have local-use block types, which tshark, capinfos and tcpdump skip in silence; Custom
-// Blocks they list.
+// close ISBs and CLOCK. HEAD, PAD and CLOCK have local-use block types, which tshark, capinfos and tcpdump skip in
+// silence; Custom Blocks they list.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,6 +24,7 @@
 #define TL_PCAPNG_PAD 0x80000001u
 #define TL_PCAPNG_HEAD 0x80000002u
 #define TL_PCAPNG_CHAIN 0x80000003u // digest of a file (tl_digest.h)
+#define TL_PCAPNG_CLOCK 0x80000004u // what the clocks did
 #define TL_PCAPNG_ALIGN 4096u	    // O_DIRECT boundary
 #define TL_PCAPNG_PAD_MIN 12u	    // the smallest block: type, length, length
 #define TL_PCAPNG_HEAD_BYTES 64u
@@ -79,6 +80,36 @@ struct tl_pcapng_head {
 	enum tl_digest_kind digest;
 };
 
+// The clocks behind stamps: the TSC against CLOCK_REALTIME, and a NIC's counter against the TSC.
+enum tl_pcapng_clock_id { TL_PCAPNG_CLOCK_WALL, TL_PCAPNG_CLOCK_NIC, TL_PCAPNG_CLOCKS };
+
+// One comparison of a counter, about one a second. Stamps of the counter were off by bound_ns at most until then, if
+// the clock was not set meanwhile: offset_ns tells.
+struct tl_pcapng_clock_record {
+	uint64_t number;   // of the comparison of this clock, from 1: a gap in a log shows
+	uint64_t time_ns;  // since 1970, as stamps say it from then on
+	uint64_t age_ns;   // since the comparison before
+	int64_t offset_ns; // the time minus what stamps said it was until then
+	uint64_t half_ns;  // how far apart the two readings may be: half the bracket
+	uint64_t bound_ns; // of stamps right before, against CLOCK_REALTIME
+	uint64_t rate_uhz; // of the counter, against CLOCK_REALTIME, 10^-6 Hz
+	uint32_t clock;	   // enum tl_pcapng_clock_id
+	uint32_t flags;
+};
+
+#define TL_PCAPNG_CLOCK_STEPPED 1u   // time was set: stamps jump, or bend to it
+#define TL_PCAPNG_CLOCK_SET_ASIDE 2u // off, and not believed yet
+#define TL_PCAPNG_CLOCK_NOT_READ 4u  // the counter could not be read
+
+// A stretch of the log, and an account of the recording's whole life until then.
+struct tl_pcapng_clock {
+	uint64_t start_ns;			 // since 1970: what follows is of the time from then on
+	uint64_t bound_max_ns[TL_PCAPNG_CLOCKS]; // largest of this clock's stamps; UINT64_MAX: it has none, or none is
+						 // known
+	uint32_t steps;				 // so far, of all clocks
+	uint32_t records;
+};
+
 // One captured frame.
 struct tl_pcapng_epb {
 	uint32_t interface_id;
@@ -102,6 +133,16 @@ uint32_t tl_pcapng_put_isb(void *buf, uint32_t size, const struct tl_pcapng_isb 
 
 // Into an interface description that stands at buf, of Ethernet so far: another link type.
 void tl_pcapng_set_linktype(void *buf, uint16_t linktype);
+// Writes clock->records records, oldest first, and TL_PCAPNG_CLOCK_BYTES around them.
+#define TL_PCAPNG_CLOCK_BYTES 52u
+#define TL_PCAPNG_CLOCK_RECORD_BYTES 64u
+uint32_t tl_pcapng_put_clock(
+	void *buf, uint32_t size, const struct tl_pcapng_clock *clock, const struct tl_pcapng_clock_record *records);
+
+// Reads a CLOCK block back. Returns 0, or -EINVAL if the size bytes at buf do not begin with a whole one.
+int tl_pcapng_get_clock(const void *buf, uint32_t size, struct tl_pcapng_clock *out);
+// One record of such a block, index < records.
+struct tl_pcapng_clock_record tl_pcapng_get_clock_record(const void *buf, uint32_t index);
 
 // Writes one PAD block of exactly len bytes: len is a multiple of 4 and at least TL_PCAPNG_PAD_MIN.
 void tl_pcapng_put_pad(void *buf, uint32_t len);
@@ -201,8 +242,8 @@ int tl_pcap_open(const char *path, struct tl_pcap_reader **out, struct tl_err *e
 // The same for files of any link type; it is the caller's work to know that of each frame.
 int tl_pcap_open_any(const char *path, struct tl_pcap_reader **out, struct tl_err *err);
 
-// Gives back to the kernel the memory of the frames so far, of those that were handed out too: what is asked for of them
-// again is read from the file again. Called now and then, it keeps a large file from filling the memory.
+// Gives back to the kernel the memory of the frames so far, of those that were handed out too: what is asked for of
+// them again is read from the file again. Called now and then, it keeps a large file from filling the memory.
 void tl_pcap_forget(struct tl_pcap_reader *reader);
 
 // The link type of a file, of pcapng that of its first interface; 0 where it has none.
@@ -219,6 +260,11 @@ int tl_pcap_next(struct tl_pcap_reader *reader, struct tl_pcap_frame *out, struc
 
 // The unit of the file's times; 0: each of its interfaces has its own.
 uint32_t tl_pcap_unit_ns(const struct tl_pcap_reader *reader);
+
+// From now on calls fn with each pcapng block of this type that tl_pcap_next() passes, as it lies in the file; one at a
+// time. It may keep nothing of the block.
+typedef void tl_pcap_block_fn(void *ctx, const uint8_t *block, uint32_t bytes);
+void tl_pcap_watch(struct tl_pcap_reader *reader, uint32_t type, tl_pcap_block_fn *fn, void *ctx);
 
 // What else the file says of the frame that tl_pcap_next() gave last. Text is borrowed from the mapping, in the file's
 // byte order and not terminated; NULL where there is none.

@@ -75,12 +75,15 @@ static void print_stamps(const struct tl_port *port)
 	struct tl_port_stamps stamps;
 
 	tl_port_stamps(port, &stamps);
-	fprintf(stderr, "    stamps from     %s", tl_ts_source_name(stamps.source));
-	if (stamps.has_bound)
-		fprintf(stderr, ", within %" PRIu64 " ns of CLOCK_REALTIME", stamps.bound_ns);
+	fprintf(stderr, "    stamps from     %s, unit ", tl_ts_source_name(stamps.source));
 	if (stamps.unit_ns != 0)
-		fprintf(stderr, ", in units of %" PRIu32 " ns", stamps.unit_ns);
-	fprintf(stderr, "\n");
+		fprintf(stderr, "%" PRIu32 " ns", stamps.unit_ns);
+	else
+		fprintf(stderr, "unknown");
+	if (stamps.has_bound)
+		fprintf(stderr, ", within %" PRIu64 " ns of CLOCK_REALTIME\n", stamps.bound_ns);
+	else
+		fprintf(stderr, ", bound unknown\n");
 	if (!stamps.has_nic_clock)
 		return;
 	fprintf(stderr, "    NIC's clock     %.0f Hz", stamps.nic_clock.rate_hz);

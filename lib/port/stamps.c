@@ -6,6 +6,7 @@
 #include "port_priv.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include <rte_mbuf_dyn.h>
 
 #define BIT(source) (1u << (source))
+#define TICK_OFF 0.001 // share by which a tick may differ from whole ns
 
 const char *tl_ts_source_name(enum tl_ts_source source)
 {
@@ -220,15 +222,29 @@ void tl_port_discipline(struct tl_port *port)
 		(void)tl_clock_track_sample(port->stamping.track);
 }
 
+bool tl_port_clock_reading(const struct tl_port *port, struct tl_clock_reading *out)
+{
+	if (port->stamping.track != NULL)
+		tl_clock_track_reading(port->stamping.track, out);
+	return port->stamping.track != NULL;
+}
+
+// A tick of the NIC's clock, whose rate is measured: not quite 10^9 Hz is a nanosecond.
+static uint32_t tick_ns(double rate_hz)
+{
+	return (uint32_t)ceil(fmax(1e9 / rate_hz * (1 - TICK_OFF), 1));
+}
+
 void tl_port_stamps(const struct tl_port *port, struct tl_port_stamps *out)
 {
-	*out = (struct tl_port_stamps){.source = port->rxq[0].source};
+	*out = (struct tl_port_stamps){.source = port->rxq[0].source, .unit_ns = 1};
 	if (out->source == TL_TS_FILE)
 		out->unit_ns = port->stamping.unit_ns;
 	if (port->stamping.track != NULL) {
 		out->has_nic_clock = out->has_bound = true;
 		tl_clock_track_stats(port->stamping.track, &out->nic_clock);
 		out->bound_ns = out->nic_clock.bound_ns;
+		out->unit_ns = tick_ns(out->nic_clock.rate_hz);
 		out->by_phc = port->cfg.nic != NULL ? port->cfg.nic->by_phc : port->stamping.reads_phc;
 	} else if (out->source == TL_TS_TSC) {
 		out->has_bound = true;

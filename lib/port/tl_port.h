@@ -267,9 +267,9 @@ uint16_t tl_rss_queue(
 // What is known of the stamps of received frames.
 struct tl_port_stamps {
 	enum tl_ts_source source;
-	bool has_bound; // false: nothing can bound them
-	uint64_t bound_ns;
-	uint32_t unit_ns; // in which a file counts; 0: unknown, or not a file
+	uint32_t unit_ns;  // they are multiples of; 0: unknown
+	bool has_bound;	   // false: nothing can bound them
+	uint64_t bound_ns; // against CLOCK_REALTIME
 	bool has_nic_clock;
 	struct tl_clock_track_stats nic_clock;
 	bool by_phc; // the NIC's clock is the one that stamps what is sent, too
@@ -278,6 +278,9 @@ void tl_port_stamps(const struct tl_port *port, struct tl_port_stamps *out);
 
 // Compares the NIC's clock, where its stamps are used; about once a second, after tl_clock_discipline().
 void tl_port_discipline(struct tl_port *port);
+
+// What the last of these comparisons showed. False: the NIC's clock is not used.
+bool tl_port_clock_reading(const struct tl_port *port, struct tl_clock_reading *out);
 
 // Frames that leave at a time: with cfg.send_at, where the device sends them by the clock that it stamps what it
 // receives by. Started, the port can say whether it does.

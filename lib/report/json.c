@@ -124,7 +124,9 @@ static json_t *stamps_json(const struct tl_report_stamps *stamps)
 	json_t *object = json_object();
 
 	put(object, "source", string(stamps->source));
+	put(object, "unit_ns", stamps->unit_ns != 0 ? number(stamps->unit_ns) : json_null());
 	put(object, "bound_ns", stamps->bounded ? number(stamps->bound_ns) : json_null());
+	put(object, "bound_clock", stamps->bounded ? string("REALTIME") : json_null());
 	put(object, "nic_clock", nic_clock_json(stamps));
 	return object;
 }
@@ -201,6 +203,38 @@ static json_t *capture_queues_json(const struct tl_report_capture *capture)
 	return queues;
 }
 
+// What the recording's stamps were off by at most, since it began; null where that is not known.
+static json_t *capture_stamps_json(const struct tl_report_capture *capture)
+{
+	json_t *rows = json_array();
+
+	for (uint32_t i = 0; i < capture->n_stamps; i++) {
+		const struct tl_report_capture_stamps *stamps = &capture->stamps[i];
+		bool known = stamps->bound_max_ns != UINT64_MAX;
+		json_t *row = json_object();
+		put(row, "source", string(stamps->source));
+		put(row, "unit_ns", stamps->unit_ns != 0 ? number(stamps->unit_ns) : json_null());
+		put(row, "bound_max_ns", known ? number(stamps->bound_max_ns) : json_null());
+		put(row, "bound_clock", known ? string("REALTIME") : json_null());
+		json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
+static json_t *steps_json(const struct tl_report_capture *capture)
+{
+	json_t *rows = json_array();
+
+	for (uint32_t i = 0; i < tl_min_u64(capture->n_steps, TL_REPORT_STEPS); i++) {
+		json_t *row = json_object();
+		put(row, "clock", string(capture->step[i].clock));
+		put(row, "time_ns", number(capture->step[i].time_ns));
+		put(row, "offset_ns", json_integer(capture->step[i].offset_ns));
+		json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
 static json_t *capture_json(const struct tl_report_capture *capture, bool final)
 {
 	json_t *object = json_object(), *files = json_array();
@@ -223,6 +257,9 @@ static json_t *capture_json(const struct tl_report_capture *capture, bool final)
 	put(object, "slabs", number(capture->slabs));
 	put_directions(object, capture->flow);
 	put(object, "queues", capture_queues_json(capture));
+	put(object, "stamps", capture_stamps_json(capture));
+	put(object, "clock_steps", number(capture->n_steps));
+	put(object, "clock_step_list", steps_json(capture));
 	for (uint32_t i = 0; i < capture->n_files; i++)
 		json_array_append_new(files, string(capture->files[i]));
 	put(object, "files", files);

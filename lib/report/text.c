@@ -159,6 +159,13 @@ static void print_ptp(FILE *out, const struct tl_report_ptp *ptp, bool final)
 		fprintf(out, "  UNSTAMPED: the NIC stamps nothing that it sends (see docs/ptp.md)\n");
 }
 
+static void print_unit(FILE *out, uint64_t unit_ns)
+{
+	char n[GROUPED];
+
+	fprintf(out, ", unit %s%s", unit_ns != 0 ? grouped(unit_ns, n) : "unknown", unit_ns != 0 ? " ns" : "");
+}
+
 static void print_stamps(FILE *out, const struct tl_report_port *port)
 {
 	const struct tl_report_stamps *stamps = &port->stamps;
@@ -167,8 +174,11 @@ static void print_stamps(FILE *out, const struct tl_report_port *port)
 	if (stamps->source == NULL)
 		return;
 	fprintf(out, "  timestamps: %s", stamps->source);
+	print_unit(out, stamps->unit_ns);
 	if (stamps->bounded)
 		fprintf(out, ", within %s ns of CLOCK_REALTIME", grouped(stamps->bound_ns, n));
+	else
+		fprintf(out, ", bound unknown");
 	if (port->unstamped_pkts != 0)
 		fprintf(out, "; %s frames had none, and have the poll's", grouped(port->unstamped_pkts, n));
 	fputc('\n', out);
@@ -306,6 +316,30 @@ static void print_capture_queues(FILE *out, const struct tl_report_capture *capt
 	}
 }
 
+// What its stamps were off by at most in all its life, and when time was set.
+static void print_capture_clocks(FILE *out, const struct tl_report_capture *capture)
+{
+	char n[GROUPED];
+
+	for (uint32_t i = 0; i < capture->n_stamps; i++) {
+		fprintf(out, "  timestamps: %s", capture->stamps[i].source);
+		print_unit(out, capture->stamps[i].unit_ns);
+		if (capture->stamps[i].bound_max_ns == UINT64_MAX)
+			fprintf(out, ", bound unknown\n");
+		else
+			fprintf(out, ", always within %s ns of CLOCK_REALTIME\n",
+				grouped(capture->stamps[i].bound_max_ns, n));
+	}
+	for (uint32_t i = 0; i < tl_min_u64(capture->n_steps, TL_REPORT_STEPS); i++) {
+		const struct tl_report_step *step = &capture->step[i];
+		fprintf(out, "  CLOCK STEP: %s by %s%s ns, seen at %" PRIu64 ".%09" PRIu64 "\n", step->clock,
+			step->offset_ns < 0 ? "-" : "+", grouped(magnitude(step->offset_ns), n),
+			step->time_ns / TL_NS_PER_S, step->time_ns % TL_NS_PER_S);
+	}
+	if (capture->n_steps > TL_REPORT_STEPS)
+		fprintf(out, "  CLOCK STEPS: %" PRIu32 " in all\n", capture->n_steps);
+}
+
 static void print_capture(FILE *out, const struct tl_report_capture *capture, bool final)
 {
 	struct tl_report_flow total = tl_report_total(capture);
@@ -320,6 +354,7 @@ static void print_capture(FILE *out, const struct tl_report_capture *capture, bo
 		fprintf(out, "  + %-18s %19s %19s %19s\n", "in_flight_pkts", "", "", grouped(in_flight[0], n));
 	print_capture_queues(out, capture);
 	print_files(out, capture);
+	print_capture_clocks(out, capture);
 	if (capture->last_trigger != NULL)
 		fprintf(out, "  %s trigger%s, the last: %s at %s\n", grouped(capture->triggers, n),
 			capture->triggers == 1 ? "" : "s", capture->last_trigger, capture->last_trigger_time);

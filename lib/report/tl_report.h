@@ -80,6 +80,7 @@ struct tl_report_ptp {
 // Where the times of a port's received frames come from.
 struct tl_report_stamps {
 	const char *source;    // static; NULL: not known
+	uint64_t unit_ns;      // they are multiples of; 0: unknown
 	bool bounded;	       // false: nothing can bound them
 	uint64_t bound_ns;     // against CLOCK_REALTIME, now
 	const char *nic_clock; // static: what the NIC's clock shows, "ticks", "REALTIME" or "TAI"; NULL: it is not used
@@ -138,6 +139,22 @@ struct tl_report_capture_queue {
 	uint64_t slabs_used; // with the writer or on their way to it
 };
 
+// One source of a recording's stamps.
+struct tl_report_capture_stamps {
+	const char *source;    // static
+	uint64_t unit_ns;      // 0: unknown
+	uint64_t bound_max_ns; // against CLOCK_REALTIME, the largest since the recording began; UINT64_MAX: unknown
+};
+
+// Time was set while it recorded.
+struct tl_report_step {
+	const char *clock; // static: "REALTIME", or "NIC"
+	uint64_t time_ns;  // when it was seen, since 1970
+	int64_t offset_ns; // by how much
+};
+
+#define TL_REPORT_STEPS 64
+
 struct tl_report_capture {
 	char port[TL_REPORT_NAME];
 	struct tl_report_flow flow[TL_DIRS]; // of all queues
@@ -156,6 +173,10 @@ struct tl_report_capture {
 	char last_trigger_time[32]; // UTC
 	const char *const *files;   // borrowed, n_files paths: those that are still there
 	uint32_t n_files;
+	uint32_t n_stamps;
+	struct tl_report_capture_stamps stamps[2];
+	uint32_t n_steps; // in all; the first TL_REPORT_STEPS of them are kept
+	struct tl_report_step step[TL_REPORT_STEPS];
 	const char *error;	   // borrowed: why writing stopped, or NULL
 	const char *filter_engine; // borrowed: what runs the filter, or NULL without one
 };

@@ -41,6 +41,10 @@ known_latencies() {
 	is_known "a pair of files gives every percentile to the nanosecond" pair.json unknown
 	latency both both.pcapng "${FILTERS[@]}"
 	is_known "so does one file that holds both" both.json two-port
+	check_json "its stamps count ns, and nobody knows how far they are off" both.json '.trigger_unit_ns == 1 and .reply_unit_ns == 1 and
+		has("trigger_bound_ns") and .trigger_bound_ns == null and .reply_bound_ns == null and .reply_bound_clock == null'
+	check "the text says so" grep -q '^stamps of replies  *file, unit 1 ns, bound unknown$' \
+		<(timeout 60 "$TAPLINE" latency both.pcapng "${FILTERS[@]}" 2>/dev/null)
 	latency sequence both.pcapng "${FILTERS[@]}" --match sequence:0:8
 	is_known "so does a number in both" sequence.json two-port
 	latency position both.pcapng "${FILTERS[@]}" --match position
@@ -54,7 +58,7 @@ known_latencies() {
 	check "the percentile file is one" grep -q '^#\[Mean' pair.hgrm
 	latency us us.pcap "${FILTERS[@]}"
 	check_json "a file of microseconds says that it is one" us.json \
-		'.matched == 1000 and .facts.unit_of_triggers == "us" and .trigger_bound_ns == 1000 and
+		'.matched == 1000 and .facts.unit_of_triggers == "us" and .trigger_unit_ns == 1000 and .trigger_bound_ns == null and
 		([.latency_ns.min, .latency_ns.p50, .latency_ns.max] - [1000, 2000]) == []'
 }
 
@@ -207,8 +211,11 @@ other_files() {
 		latency ours ours.pcapng "${FILTERS[@]}"
 		check_json "our recording of ${port%%[:=]*} still says that its stamps were a file's, in microseconds" ours.json \
 			".source == \"file\" and .facts.unit_of_triggers == \"us\" and .facts.unit_of_replies == \"us\" and
-			.trigger_bound_ns == 1000 and .reply_bound_ns == 1000 and .latency_ns == $(jq .latency_ns us.json)"
+			.trigger_unit_ns == 1000 and .reply_unit_ns == 1000 and .latency_ns == $(jq .latency_ns us.json)"
 	done
+	sed 's/file, unit 1000 ns, bound unknown/file (in units of 1000 ns)       /' ours.pcapng >older.pcapng
+	latency older older.pcapng "${FILTERS[@]}"
+	check_json "one of an older version says it, too" older.json '.trigger_unit_ns == 1000 and .trigger_bound_ns == null'
 	editcap -a '2:somebody was here' both.pcapng commented.pcapng 2>/dev/null
 	latency commented commented.pcapng "${FILTERS[@]}" -w again.pcapng
 	check_equal "comments that were there stay" \
@@ -230,7 +237,8 @@ own_echo() {
 		latency echo echo.pcapng --trigger 'udp dst port 5001' --reply 'tcp dst port 5002' --match "$method" --csv "$method.csv"
 		check_json "by $method each message of an echo has its reply in the echo's recording" echo.json \
 			".matched == $(jq .received client.json) and .unmatched_triggers == 0 and .unmatched_replies == 0 and
-			.reply_first == 0 and .method == \"software\" and .source == \"tsc\" and .trigger_bound_ns > 0 and .valid"
+			.reply_first == 0 and .method == \"software\" and .source == \"tsc\" and .trigger_unit_ns == 1 and
+			.trigger_bound_ns == $(jq '.captures[0].stamps[0].bound_max_ns' run.json) and .trigger_bound_clock == \"REALTIME\" and .valid"
 	done
 	check "and they are the same" cmp payload.csv sequence:0:8.csv
 	check "by each method" cmp payload.csv position.csv

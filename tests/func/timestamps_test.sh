@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Where timestamps come from: a file's reappear to the unit whatever its form and resolution, every source is named in file and
-# report, a kernel interface has those that tcpdump shows, with an echo, too, and one that a port cannot have is misuse.
+# report, with its unit and, where anything is known of it, its bound; a clock that is set while it is recorded is known; a kernel interface has those that tcpdump shows, with an echo, too, and one that a port cannot have is misuse.
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
@@ -47,9 +47,15 @@ files() {
 	keeps "of one with microseconds, too" us.pcap us.times
 	keeps "of a pcapng file in nanoseconds, too" ns.pcapng ns.times
 	keeps "of one in microseconds, too" us.pcapng us.times
-	check_json "the report names the file as their source" run.json '(.port.timestamps == {source: "file", bound_ns: null,
-		nic_clock: null}) and .port.unstamped_pkts == 0 and .clock.timescale == "REALTIME"'
-	check "and the recording does" grep -aq 'timestamps: file' out.pcapng
+	check_json "the report names the file as their source" run.json '(.port.timestamps | .source == "file" and .bound_ns == null
+		and .bound_clock == null and .nic_clock == null) and .port.unstamped_pkts == 0 and .clock.timescale == "REALTIME"'
+	check "and the recording does" grep -aq 'timestamps: file, unit unknown, bound unknown' out.pcapng
+	capture -i pcap:us.pcap -w out.pcapng --json >run.json || true
+	check_json "unit and bound are two things: the one of a pcap file is known, the other never" run.json '
+		(.port.timestamps | .unit_ns == 1000 and .bound_ns == null) and
+		.captures[0].stamps == [{source: "file", unit_ns: 1000, bound_max_ns: null, bound_clock: null}]'
+	check "its recording says so" grep -aq 'timestamps: file, unit 1000 ns, bound unknown' out.pcapng
+	check_equal "and has no log of clocks, which did not stamp it" "$(grep -ac TAPCLOK1 out.pcapng)" 0
 	check "the source may be asked for by its name" capture -i pcap:ns.pcap -w named.pcapng --timestamps file
 	refused "a file has no others" 'pcap:ns.pcap has no timestamps "nic-rx"' "$TAPLINE" capture -i pcap:ns.pcap -w no.pcapng --timestamps nic-rx
 	check "and nothing was begun" test ! -e no.pcapng
@@ -65,9 +71,9 @@ files_of_the_driver() {
 	check "through DPDK's driver every time in microseconds reappears" cmp us.times us.out.times
 	check "and one in nanoseconds is cut to microseconds" cmp us.times ns.out.times
 	check_json "the report names the file as their source" us.json '.ledger_ok and .port.unstamped_pkts == 0 and
-		.port.timestamps == {source: "file", bound_ns: null, nic_clock: null}'
+		(.port.timestamps | .source == "file" and .unit_ns == 1000 and .bound_ns == null)'
 	check_equal "and the recording does, with the unit" "$(descriptions us.out.pcapng)" \
-		"queue 0, received, timestamps: file (in units of 1000 ns)"
+		"queue 0, received, timestamps: file, unit 1000 ns, bound unknown"
 	check "with a queue for each file" capture -i "$device,rx_pcap=$DIR/ns.pcap" --queues 2 -w two.pcapng --count 1000
 	check "the times of all reappear" cmp <(sort us.times us.times) <(times two.pcapng | sort)
 	capture -i "$device,infinite_rx=1" -w again.pcapng --count 1000 --json >again.json || true
@@ -89,8 +95,10 @@ interfaces() {
 	app_start tsc.json
 	app_stop TERM
 	check_json "a port with an echo has the poll's time, with a bound" run.json \
-		'.port.timestamps | .source == "tsc" and .bound_ns > 0 and .nic_clock == null'
-	check "which is printed at the start" grep -q 'stamps from     tsc, within [0-9]* ns of CLOCK_REALTIME' run.log
+		'.port.timestamps | .source == "tsc" and .unit_ns == 1 and .bound_ns > 0 and .bound_clock == "REALTIME" and .nic_clock == null'
+	check "which is printed at the start" grep -q 'stamps from     tsc, unit 1 ns, within [0-9]* ns of CLOCK_REALTIME' run.log
+	check_json "the recording's largest is never less" run.json '(.captures[0] | .clock_steps == 0 and
+		(.stamps | length == 1 and .[0].source == "tsc" and .[0].unit_ns == 1 and .[0].bound_max_ns > 0))'
 	jq '.ports[0].timestamps = "nic-rx"' lan.json >nic.json
 	refused "a kernel interface has no stamps of its NIC" "nic.json: \$.ports[0].timestamps: port lan: $APP_IF has no timestamps \"nic-rx\"" \
 		ip netns exec "$APP_NS" "$TAPLINE" run nic.json
@@ -98,10 +106,87 @@ interfaces() {
 	jq 'del(.echo) | .ports[0].timestamps = "kernel"' lan.json >kernel.json
 	app_start kernel.json
 	app_stop TERM
-	check_json "without an echo it has the kernel's" run.json '.port.timestamps == {source: "kernel", bound_ns: null, nic_clock: null}'
+	check_json "without an echo it has the kernel's, whose bound nobody knows" run.json '.port.timestamps ==
+		{source: "kernel", unit_ns: 1, bound_ns: null, bound_clock: null, nic_clock: null}'
+	check "which the start and the recording say" grep -q 'stamps from     kernel, unit 1 ns, bound unknown' run.log
 	jq '.ports[0].timestamps = "nic-rx" | .ports[0].device = "vdev:net_null0" | del(.echo)' lan.json >null.json
 	refused "a device that offers no stamps is known once it is open" 'vdev:net_null0 has no timestamps "nic-rx": give one of those that it has, "tsc"' \
 		"$TAPLINE" run null.json
+}
+
+# set_clock NS: what the appliance takes for CLOCK_REALTIME is ahead of it by this.
+set_clock() {
+	python3 -c 'import struct, sys; open("step", "r+b").write(struct.pack("<q", int(sys.argv[1])))' "$1"
+}
+
+# echo_sizes FROM TO ALL: datagrams of these sizes to the echo, and back: so many in all.
+echo_sizes() {
+	in_peer "$PEER_PY" udp_sizes "$APP_IP" 7 $(seq "$1" "$2") >sizes.json
+	wait_for 20 status_is ".echo.echoed_msgs >= $3" || not_ok "the datagrams are echoed" "$(app_status .echo)"
+}
+
+# latency NAME ARG...
+latency() {
+	local name=$1
+	shift
+	timeout 60 "$PROGRAM" latency --json "$@" >"$name.json" 2>"$name.log" </dev/null
+}
+
+# What a time of 3 ms does that is set within a recording whose stamps are within some hundred ns.
+a_clock_that_is_set() {
+	local so=${TL_BUILD:-$func_root/build}/tests/libstep_clock.so seen
+	PROGRAM=$TAPLINE
+	head -c 8 /dev/zero >step
+	cat >stepped <<-END
+		#!/bin/sh
+		exec env LD_PRELOAD="$so" STEP_CLOCK=$DIR/step "$PROGRAM" "\$@"
+	END
+	chmod +x stepped
+	TAPLINE=$DIR/stepped
+	app_start lan.json
+	echo_sizes 201 250 50
+	wait_for 20 status_is '.uptime_ns > 5e9' || not_ok "it runs for some seconds" "$(app_status .uptime_ns)"
+	app_status >early.json
+	check_json "before that the status knows of no step" early.json '.captures[0] | .clock_steps == 0 and .stamps[0].bound_max_ns < 2000000'
+	set_clock 3000000
+	wait_for 20 status_is '.captures[0].clock_steps == 1' || not_ok "the step is seen" "$(app_status .captures)"
+	echo_sizes 251 300 100
+	app_stop TERM
+	TAPLINE=$PROGRAM
+	check_json "a step of a clock is in the report, with its time, and in the largest bound" run.json '.clock.steps == 1 and
+		(.captures[0] | .clock_steps == 1 and .stamps[0].bound_max_ns > 2900000 and .stamps[0].bound_max_ns < 4000000 and
+		(.clock_step_list[0] | .clock == "REALTIME" and .time_ns > 1e18 and .offset_ns > 2900000 and .offset_ns < 3100000))'
+	check "and printed" grep -q 'CLOCK STEP: REALTIME by +[23],[0-9]*,[0-9]* ns, seen at [0-9]*\.[0-9]*$' run.log
+	check "the recording has the log" grep -aq TAPCLOK1 lan.pcapng
+	seen="$(tshark -r lan.pcapng -Y 'udp.port == 7' 2>tshark.err | wc -l) $(tcpdump -nr lan.pcapng udp port 7 2>tcpdump.err | wc -l)"
+	check_equal "which tshark, tcpdump and capinfos pass over" \
+		"$seen $(capinfos -c lan.pcapng 2>capinfos.err | grep -c 'Number of packets')" "200 200 1"
+	check_equal "in silence" "$(cat tshark.err tcpdump.err capinfos.err | grep -cvE '^(Running as user|reading from file)')" 0
+	latency stepped lan.pcapng --trigger 'udp dst port 7' --reply 'udp src port 7' --html stepped.html
+	check_json "a result across it is invalid, with the bound that the recording has" stepped.json '.matched == 100 and (.valid | not) and
+		any(.invalid[]; test("^time was set 1 time while lan.pcapng was measured \\(stamps tsc\\), first by \\+[23][0-9]{6} ns before [0-9.]+: ")) and
+		.trigger_bound_ns > 2900000 and .trigger_bound_clock == "REALTIME" and .trigger_unit_ns == 1 and
+		(.clocks[0] | .clock == "REALTIME" and .steps == 1 and .bound_max_ns == '"$(jq .trigger_bound_ns stepped.json)"' and
+		.comparisons == (.points | length) and .comparisons >= 6 and ([.points[][0]] | . == sort))'
+	check_json "the log has a comparison a second, without a gap" stepped.json '[.clocks[0].points | [.[:-1], .[1:]] | transpose[] |
+		.[1][0] - .[0][0]] | length >= 5 and all(. > 0)'
+	latency before lan.pcapng --trigger 'udp dst port 7 and less 292' --reply 'udp src port 7 and less 292'
+	check_json "one of before it is not" before.json '.matched == 50 and ([.invalid[] | select(test("time was set"))] == [])'
+	if command -v node >/dev/null; then
+		node "$func_root/tests/lib/draw_page.js" stepped.html >drawn.json 2>drawn.log || true
+		check_json "the page shows the clock" drawn.json '.drawn and any(.sections[]; . == "Clock REALTIME") and .no_numbers == []'
+	else
+		echo "# the page is not drawn: node is not installed"
+	fi
+	timeout 60 "$PROGRAM" extract lan.pcapng -w extracted.pcapng >/dev/null 2>extract.log </dev/null
+	latency extracted extracted.pcapng --trigger 'udp dst port 7' --reply 'udp src port 7'
+	check_json "what is extracted from a recording keeps its log" extracted.json '(.valid | not) and .matched == 100 and
+		.trigger_bound_ns == '"$(jq .trigger_bound_ns stepped.json)"' and .clocks[0].comparisons == '"$(jq '.clocks[0].comparisons' stepped.json)"
+	check "and opens elsewhere" tcpdump -nr extracted.pcapng
+	sed 's/TAPCLOK1/TAPCLOKX/g' lan.pcapng >without.pcapng
+	latency without without.pcapng --trigger 'udp dst port 7' --reply 'udp src port 7'
+	check_json "a recording without the log has a bound for its first moment only" without.json '.trigger_bound_ns == null and
+		.trigger_bound_clock == null and (.facts.bound_at_start_of_triggers_ns | tonumber > 0) and .clocks == []'
 }
 
 # dpdk_version: of the DPDK that it runs with, such as 22.11.11.
@@ -147,7 +232,7 @@ beside_an_echo() {
 	stop_process "$tcpdump_pid" INT || true
 	app_stop TERM
 	check_json "and where they are not; no frame lacks one" run.json '.ledger_ok and .lossless and .port.unstamped_pkts == 0
-		and .port.timestamps == {source: "kernel", bound_ns: null, nic_clock: null} and .echo.echoed_msgs == 200'
+		and (.port.timestamps | .source == "kernel" and .unit_ns == 1 and .bound_ns == null) and .echo.echoed_msgs == 200'
 	check_equal "each of 200 datagrams has the stamp that tcpdump has of it" "$(asked lan.pcapng)" "$(asked theirs.pcap)"
 	check "what the echo sent stands apart, with its own time" grep -aq 'queue 0, sent[^:]*timestamps: tsc' lan.pcapng
 }
@@ -156,4 +241,5 @@ func_begin
 files
 files_of_the_driver
 interfaces
+a_clock_that_is_set
 beside_an_echo

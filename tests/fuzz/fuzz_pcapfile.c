@@ -44,6 +44,26 @@ static void walk(struct tl_pcap_reader *reader, const uint8_t *data, size_t size
 	require(tl_pcap_next(reader, &frame, NULL) == rc);
 }
 
+// What is read back of a clock block can be written, and is the same.
+static void look_at_clock(void *ctx, const uint8_t *block, uint32_t bytes)
+{
+	struct tl_pcapng_clock clock;
+
+	(void)ctx;
+	if (tl_pcapng_get_clock(block, bytes, &clock) != 0)
+		return;
+	struct tl_pcapng_clock_record *records = calloc(clock.records + 1, sizeof(*records));
+	uint32_t size = TL_PCAPNG_CLOCK_BYTES + clock.records * TL_PCAPNG_CLOCK_RECORD_BYTES;
+	uint8_t *again = malloc(size);
+	require(records != NULL && again != NULL && size <= bytes);
+	for (uint32_t i = 0; i < clock.records; i++)
+		records[i] = tl_pcapng_get_clock_record(block, i);
+	require(tl_pcapng_put_clock(again, size, &clock, records) == size);
+	require(memcmp(again, block, size - 4) == 0); // the length at the end is the reader's to check
+	free(again);
+	free(records);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct tl_pcap_reader *reader;
@@ -52,8 +72,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (tl_pcapng_get_head(data, size < UINT32_MAX ? (uint32_t)size : UINT32_MAX, &head) == 0)
 		require(head.used_bytes >= TL_PCAPNG_HEAD_BYTES);
+	look_at_clock(NULL, data, size < UINT32_MAX ? (uint32_t)size : UINT32_MAX);
 	if (tl_pcap_open_memory(data, size, "input", &reader, &err) != 0)
 		return 0;
+	tl_pcap_watch(reader, TL_PCAPNG_CLOCK, look_at_clock, NULL);
 	walk(reader, data, size);
 	tl_pcap_close(reader);
 	return 0;

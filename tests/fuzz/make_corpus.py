@@ -202,6 +202,12 @@ def pcapng(order, tsresol):
             block(5, statistics, order))
 
 
+def clock():
+    record = struct.pack("<QQQqQQQII", 5, 1795235116123456789, 10**9, 3000000, 25, 57, 2596096017576383, 0, 1)
+    head = b"TAPCLOK1" + struct.pack("<QQQII", 1795235110000000000, 3000000, (1 << 64) - 1, 1, 2)
+    return block(0x80000004, head + record + record, "<")
+
+
 def pad(used, align):
     gap = -used % align
     return block(0x80000001, bytes(gap + (align if gap < 12 else 0) - 12), "<")
@@ -362,6 +368,10 @@ def latency():
     return {
         "name": "</script>", "method": "rx-tx", "trigger_source": "nic-rx", "trigger_bound_ns": 8, "reply_source": "nic-tx",
         "reply_bound_ns": 9, "matched": 4, "unmatched_triggers": 1, "reply_first": 1, "latency_ns": summary, "cold_ns": [5000],
+        "trigger_unit_ns": 7, "trigger_bound_clock": "NIC", "reply_unit_ns": None, "reply_bound_clock": None,
+        "clocks": [{"file": "a.pcapng", "clock": "REALTIME", "comparisons": 3, "steps": 1, "bound_max_ns": 3000000,
+                    "offset_max_ns": 3000000, "start_ns": 1795235116123456789,
+                    "points": [[0, -3, 57, 25, 2.5e9, False], [1000000000, 3000000, 57, 25, 2.5e9, True]]}],
         "invalid": ["the sender was late"], "facts": {"kernel": "6.1"}, "clocks_shown": "one", "triggers": 5, "window_ns": 1000000,
         "max_loss": 0.25, "quantiles": {"p50": {"late": False}, "p999": {"late": True}},
         "stages": [{"name": "parsed", "latency_ns": summary, "histogram": [[500, 1], [700, 2]]}],
@@ -403,6 +413,7 @@ def seeds():
     yield "pcapfile/ng_little_ns", pcapng("<", 9)
     yield "pcapfile/ng_big_us", pcapng(">", 6)
     yield "pcapfile/ng_binary_resolution", pcapng("<", 0x80 | 20)
+    yield "pcapfile/ng_clock", pcapng("<", 9) + clock()
     yield "pcapfile/ng_two_sections", pcapng("<", 9) + pcapng(">", 9)
     names = list(FRAMES)
     yield "index/rows", sidecar(5)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """make_report.py KIND [KEY=VALUE...]: a latency report as JSON to stdout, as any producer may fill it. KIND is none, one, many (20,000
 samples around a microsecond, some up to a millisecond), dependent (each sample follows from the one before, AR(1) with 0.95) or full
-(many, with every part that there is). KEYs: seed, shift_ns, samples, method, unit_ns (of stamps, and their bound), lost, payload_bytes.
+(many, with every part that there is). KEYs: seed, shift_ns, samples, method, unit_ns (of stamps), lost, payload_bytes.
 With page=TEMPLATE it is put into the page."""
 
 import json
@@ -57,8 +57,8 @@ def blocks_of(samples):
 
 def report(samples, method, unit_ns):
     return {
-        "name": "made </script> & \"quoted\"", "method": method, "source": "nic-rx", "trigger_source": "nic-rx", "trigger_bound_ns": unit_ns,
-        "reply_source": "nic-rx", "reply_bound_ns": unit_ns, "matched": len(samples), "unmatched_triggers": 0, "unmatched_replies": 0,
+        "name": "made </script> & \"quoted\"", "method": method, "source": "nic-rx", "trigger_source": "nic-rx", "trigger_unit_ns": unit_ns, "trigger_bound_ns": None,
+        "reply_source": "nic-rx", "reply_unit_ns": unit_ns, "reply_bound_ns": None, "matched": len(samples), "unmatched_triggers": 0, "unmatched_replies": 0,
         "ambiguous": 0, "duplicates": 0, "unstamped": 0, "reply_first": 0, "subtracted_ns": 0, "latency_ns": summary(samples), "cold_ns": [],
         "valid": True, "invalid": [], "facts": {}, "stages": [], "sweep": [], "payload_fit": None, "costs": [], "outliers": [],
         "series": {"start_ns": 1795235116123456789, "span_ns": 1000 * max(len(samples) - 1, 0), "samples": len(samples),

@@ -18,7 +18,7 @@ INTERFACES = [
     (None, "timestamps: file (in units of 1000 ns)", 1),
 ]
 COLUMNS = ("packet_id,time_ns,latency_ns,ambiguous,reply_ns,trigger_packet,reply_packet,trigger_interface,reply_interface,"
-           "trigger_source,reply_source,trigger_unit_ns,reply_unit_ns,trigger_bound_ns,reply_bound_ns,segments,retransmitted,"
+           "trigger_source,reply_source,trigger_unit_ns,reply_unit_ns,trigger_start_bound_ns,reply_start_bound_ns,segments,retransmitted,"
            "version").split(",")
 LEFT = ("tap, \"left\"", "nic-rx", "1", "57")
 RIGHT = ("right", "file", "1000", "")

@@ -945,6 +945,134 @@ static void the_file_tells_what_became_of_the_frames(void)
 	end_recording(&r);
 }
 
+// The CLOCK blocks of a file: how many, the last one, and each record once.
+struct clock_log {
+	unsigned blocks, repeated;
+	struct tl_pcapng_clock last;
+	unsigned times[2][1000]; // a number of a clock was seen
+	struct tl_pcapng_clock_record step;
+};
+
+static void take_clock(void *ctx, const uint8_t *block, uint32_t bytes)
+{
+	struct clock_log *log = ctx;
+
+	CU_ASSERT_EQUAL_FATAL(tl_pcapng_get_clock(block, bytes, &log->last), 0);
+	log->blocks++;
+	for (uint32_t i = 0; i < log->last.records; i++) {
+		struct tl_pcapng_clock_record record = tl_pcapng_get_clock_record(block, i);
+		CU_ASSERT_TRUE_FATAL(record.clock < 2 && record.number < 1000);
+		log->repeated += log->times[record.clock][record.number]++ != 0;
+		if (record.flags == TL_PCAPNG_CLOCK_STEPPED)
+			log->step = record;
+	}
+}
+
+static void read_clock_log(const char *path, struct clock_log *log)
+{
+	struct tl_pcap_reader *reader;
+	struct tl_pcap_frame frame;
+	struct tl_err err = {{0}};
+
+	memset(log, 0, sizeof(*log));
+	CU_ASSERT_EQUAL_FATAL(tl_pcap_open(path, &reader, &err), 0);
+	tl_pcap_watch(reader, TL_PCAPNG_CLOCK, take_clock, log);
+	while (tl_pcap_next(reader, &frame, &err) == 1) {
+	}
+	tl_pcap_close(reader);
+}
+
+// One comparison more; number n of the TSC with CLOCK_REALTIME.
+static void compare(const struct recording *r, uint64_t n, int64_t offset_ns, uint64_t bound_ns)
+{
+	test_clock->last = (struct tl_clock_reading){.number = n,
+		.time_ns = n * TL_NS_PER_S,
+		.age_ns = TL_NS_PER_S,
+		.offset_ns = offset_ns,
+		.half_ns = 25,
+		.bound_ns = bound_ns,
+		.rate_hz = 2.5e9,
+		.stepped = offset_ns > (int64_t)TL_NS_PER_MS};
+	tl_capture_log_clocks(r->capture);
+}
+
+static void a_recording_keeps_its_largest_bound_and_every_step_of_a_clock(void)
+{
+	static struct clock_log log;
+	struct tl_capture_stats stats;
+	struct recording r;
+
+	test_clock->last.number = 4;
+	start_recording(&r, (struct tl_capture_cfg){0});
+	compare(&r, 4, 9000000, 9000000); // before it began
+	tl_capture_sample(r.capture, &stats);
+	CU_ASSERT_EQUAL(stats.stamps[0].bound_max_ns, UINT64_MAX);
+	compare(&r, 5, 12, 57);
+	compare(&r, 5, 12, 57); // the same again
+	compare(&r, 6, -3, 812);
+	compare(&r, 7, 30, 60);
+	tl_capture_sample(r.capture, &stats);
+	CU_ASSERT_EQUAL(stats.n_stamps, 1);
+	CU_ASSERT_EQUAL(stats.stamps[0].source, TL_TS_TSC);
+	CU_ASSERT_EQUAL(stats.stamps[0].unit_ns, 1);
+	CU_ASSERT_EQUAL(stats.stamps[0].bound_max_ns, 812);
+	compare(&r, 8, 3000000, 57); // the bound said 57 ns
+	compare(&r, 9, 1, 57);
+	record(&r, TL_DIR_RX, 3, 60, 1);
+	write_out(&r);
+	tl_capture_sample(r.capture, &stats);
+	CU_ASSERT_EQUAL(stats.stamps[0].bound_max_ns, 3000000);
+	CU_ASSERT_EQUAL(stats.n_steps, 1);
+	CU_ASSERT_EQUAL(stats.step[0].time_ns, 8 * TL_NS_PER_S);
+	CU_ASSERT_EQUAL(stats.step[0].offset_ns, 3000000);
+	read_clock_log(r.path, &log);
+	CU_ASSERT_EQUAL(log.last.bound_max_ns[TL_PCAPNG_CLOCK_WALL], 3000000);
+	CU_ASSERT_EQUAL(log.last.bound_max_ns[TL_PCAPNG_CLOCK_NIC], UINT64_MAX);
+	CU_ASSERT_EQUAL(log.last.steps, 1);
+	CU_ASSERT_EQUAL(log.step.number, 8);
+	CU_ASSERT_EQUAL(log.step.offset_ns, 3000000);
+	CU_ASSERT_EQUAL(log.step.rate_uhz, UINT64_C(2500000000000000));
+	for (unsigned n = 0; n < 12; n++)
+		CU_ASSERT_EQUAL(log.times[0][n] != 0, n >= 5 && n <= 9);
+	end_recording(&r);
+}
+
+// Each CLOCK block has what is new, what the one before had last, and all steps.
+static void of_a_clock_log_nothing_is_missing_between_blocks(void)
+{
+	static uint8_t block[65536];
+	static struct clock_log log;
+	struct recording r;
+	uint32_t len = 0;
+
+	test_clock->last.number = 0;
+	start_recording(&r, (struct tl_capture_cfg){0});
+	compare(&r, 1, 2000000, 57);
+	for (uint64_t n = 2; n <= 300; n++) {
+		compare(&r, n, 1, 57);
+		if (n % 10 != 0)
+			continue;
+		len = tl_capture_clocks_put(&r.capture->clocks, block, sizeof(block));
+		CU_ASSERT_TRUE_FATAL(len != 0);
+		take_clock(&log, block, len);
+	}
+	for (unsigned n = 1; n <= 300; n++)
+		CU_ASSERT_TRUE(log.times[0][n] >= (n < 290 ? 2 : 1));
+	CU_ASSERT_TRUE(log.times[0][1] >= 30);
+	CU_ASSERT_TRUE(len < 4096);
+	// After a long silence as much as there is room for, the youngest.
+	for (uint64_t n = 301; n < 900; n++)
+		compare(&r, n, 1, 57);
+	len = tl_capture_clocks_put(&r.capture->clocks, block, TL_PCAPNG_CLOCK_BYTES + 100 * 64);
+	memset(&log, 0, sizeof(log));
+	take_clock(&log, block, len);
+	CU_ASSERT_EQUAL(log.last.records, 100);
+	CU_ASSERT_EQUAL(log.times[0][899] + log.times[0][801] + log.times[0][1], 3);
+	CU_ASSERT_EQUAL(tl_capture_clocks_put(&r.capture->clocks, block, 300), 0);
+	write_out(&r);
+	end_recording(&r);
+}
+
 static void the_file_tells_what_found_no_room(void)
 {
 	struct recording r;
@@ -1171,6 +1299,9 @@ int main(void)
 		{"a frame without room is a trigger where that is wanted", a_frame_without_room_is_a_trigger},
 		{"a trigger of anybody is told", a_trigger_of_anybody_is_told},
 		{"the file tells what became of the frames", the_file_tells_what_became_of_the_frames},
+		{"a recording keeps its largest bound and every step of a clock",
+			a_recording_keeps_its_largest_bound_and_every_step_of_a_clock},
+		{"of a clock log nothing is missing between blocks", of_a_clock_log_nothing_is_missing_between_blocks},
 		{"the file tells what found no room", the_file_tells_what_found_no_room},
 		{"the file tells the port's drops once", the_file_tells_the_ports_drops_once},
 		{"a port has one interface where all frames have one source of time",

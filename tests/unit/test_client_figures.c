@@ -201,7 +201,11 @@ static struct tl_client_result believable(void)
 {
 	return (struct tl_client_result){
 		.timestamps = TL_CLIENT_STAMPS_KERNEL,
-		.sources = {.transport = "kernel", .departures = "kernel", .arrivals = "kernel"},
+		.sources = {.transport = "kernel",
+			.departures = "kernel",
+			.arrivals = "kernel",
+			.departure_unit_ns = 1,
+			.arrival_unit_ns = 1},
 		.mode = TL_CLIENT_UDP,
 		.payload_bytes = 16,
 		.asked_pps = 1000,
@@ -516,7 +520,8 @@ static void report_of_a_run_balances(void)
 	tl_latency_add(report, &(struct tl_latency_sample){.latency_ns = 7});
 	tl_client_report_fill(report, &sweep, &result, 1);
 	CU_ASSERT_STRING_EQUAL(report->trigger.name, "kernel");
-	CU_ASSERT_EQUAL(report->trigger.bound_ns, 25);
+	CU_ASSERT_FALSE(report->trigger.has_bound); // 25 ns is what our own reading of the clock may be off by
+	CU_ASSERT_EQUAL(report->trigger.unit_ns, 1);
 	CU_ASSERT_EQUAL(report->unmatched_triggers, 5);
 	CU_ASSERT_EQUAL(report->unstamped, 10);
 	CU_ASSERT_EQUAL(report->cold_count, 1);
@@ -526,6 +531,13 @@ static void report_of_a_run_balances(void)
 		(struct tl_client_sources){.transport = "kernel", .departures = "nic-tx", .arrivals = "nic-rx"};
 	tl_client_report_fill(report, &sweep, &result, 1);
 	CU_ASSERT_STRING_EQUAL(report->method, "rx-tx");
+	CU_ASSERT_FALSE(report->reply.has_bound);
+	CU_ASSERT_EQUAL(report->reply.unit_ns, 0);
+	result.sources = (struct tl_client_sources){.departures = "user", .arrivals = "tsc", .arrival_bound_ns = 99};
+	tl_client_report_fill(report, &sweep, &result, 1);
+	CU_ASSERT_EQUAL(report->trigger.bound_ns, 25);
+	CU_ASSERT_EQUAL(report->reply.bound_ns, 99);
+	CU_ASSERT_STRING_EQUAL(report->reply.clock, "REALTIME");
 	tl_latency_destroy(report);
 }
 

@@ -25,6 +25,9 @@ struct world {
 	double ppm;	  // by which it is too fast
 	double walk_ppm;  // by which ppm changes from second to second, at most
 	double limit_ppm; // how far ppm may go
+	double turn_ppm;  // by which it changes per second, all the time
+	double wall_ppm;  // by which the kernel's time is too fast
+	double wall_turn_ppm;
 	double tick_ns;	  // nominal
 	double slewed_ns; // by which the kernel's time is ahead of the true one
 	double outliers;  // share of readings that are off by 100 us
@@ -43,10 +46,22 @@ static double draw(struct world *w) // 0 .. 1
 	return (double)(tl_random_next(&w->rng) >> 11) / (double)(UINT64_C(1) << 53);
 }
 
+// What a clock gains in this time; its rate turns meanwhile.
+static double gain(double *ppm, double turn_ppm, double ns)
+{
+	double before_ppm = *ppm;
+
+	*ppm += turn_ppm * ns / SECOND;
+	return ns * (before_ppm + *ppm) / 2 / 1e6;
+}
+
 static void pass(struct world *w, double ns)
 {
+	double gain_ns = gain(&w->ppm, w->turn_ppm, ns);
+
 	w->now_ns += ns;
-	w->device_ns += w->stands ? 0 : ns * (1 + w->ppm / 1e6);
+	w->device_ns += w->stands ? 0 : ns + gain_ns;
+	w->slewed_ns += gain(&w->wall_ppm, w->wall_turn_ppm, ns);
 }
 
 // What CLOCK_REALTIME shows.
@@ -637,6 +652,32 @@ static void comparisons_that_follow_each_other_closely_change_no_rate(void)
 	end(&w);
 }
 
+// A counter of nanoseconds whose rate turns by 4 ppm per second: four times what the bound assumes.
+static uint64_t turning_ns(uint64_t ticks)
+{
+	double s = (double)ticks / 1e9;
+
+	return EPOCH_NS + ticks + (uint64_t)llrint(4000 * s * s / 2);
+}
+
+static void a_rate_that_is_seen_to_turn_faster_widens_the_bound(void)
+{
+	static const struct tl_clock_gate lax = {.outlier_ns = TL_NS_PER_S, .drift_ppb = 1000, .confirm = 3};
+	struct tl_clock_sample sample = {.ticks = 0, .ns = EPOCH_NS, .half_ns = 50};
+	struct tl_clock_fit fit;
+
+	tl_clock_fit_begin(&fit, &sample, 1, 1000);
+	for (uint64_t s = 1; s < 30; s++) {
+		sample = (struct tl_clock_sample){
+			.ticks = s * TL_NS_PER_S, .ns = turning_ns(s * TL_NS_PER_S), .half_ns = 50};
+		CU_ASSERT_EQUAL(tl_clock_fit_add(&fit, &sample, &lax), TL_CLOCK_KEPT);
+		for (uint64_t ticks = sample.ticks; ticks < sample.ticks + 30 * TL_NS_PER_S; ticks += TL_NS_PER_S / 7) {
+			double off_ns = fabs((double)(int64_t)(tl_clock_fit_ns(&fit, ticks) - turning_ns(ticks)));
+			CU_ASSERT(s < 3 || off_ns <= tl_clock_fit_bound_ns(&fit, turning_ns(ticks)) + 1);
+		}
+	}
+}
+
 // The counter gains on true time, and the kernel's time loses: both within what the bound allows.
 static void the_bound_grows_as_both_clocks_may_drift(void)
 {
@@ -650,6 +691,27 @@ static void the_bound_grows_as_both_clocks_may_drift(void)
 	CU_ASSERT(error_ns(&w) > 1500e3);
 	CU_ASSERT(is_within(&w));
 	end(&w);
+}
+
+// A rate that turns by 0.9 ppm per second has made an error of 45 us after 10 s without a comparison, which grows as
+// the square of the time.
+static void while_a_rate_turns_unseen_the_bound_grows_with_the_square_of_the_time(void)
+{
+	for (int sign = -1; sign <= 1; sign += 2) {
+		struct world w = {.tick_ns = 1, .ppm = 10, .rng = 23};
+		begin_track(&w, 64);
+		CU_ASSERT_EQUAL(live(&w, 30, SECOND), 0);
+		w.turn_ppm = 0.9 * sign;
+		w.wall_turn_ppm = -0.9 * sign;
+		for (int i = 0; i < 300; i++) {
+			pass(&w, SECOND / 10);
+			CU_ASSERT(is_within(&w));
+			if (i == 99)
+				CU_ASSERT(error_ns(&w) > 85e3);
+		}
+		CU_ASSERT(error_ns(&w) > 800e3);
+		end(&w);
+	}
 }
 
 // ---- the wall clock itself, against a kernel whose time is exact
@@ -694,6 +756,114 @@ static void wall_time_learns_the_rate_of_the_kernels(void)
 	CU_ASSERT_EQUAL(live_by_wall(&w, 10, 300), 0);
 	CU_ASSERT(wall_error_ns(&w) < 20);
 	free(w.clock.fit);
+}
+
+// ---- both
+
+// Rates turn this way and that, by what the bound allows, and comparisons come when they come.
+static double turn(struct world *w, double ppm)
+{
+	if (fabs(ppm) > 80)
+		return ppm > 0 ? -0.9 : 0.9;
+	return 1.8 * draw(w) - 0.9;
+}
+
+static unsigned is_wrong(struct world *w)
+{
+	double wall_ns = wall_error_ns(w);
+
+	return !is_within(w) + (wall_ns > (double)tl_clock_bound_at_ns(&w->clock, read_tsc(w)) + 1);
+}
+
+static unsigned live_and_turn(struct world *w, bool compares_counter)
+{
+	double left_s = exp(log(0.06) + draw(w) * log(10 / 0.06)); // 60 ms to 10 s
+	unsigned wrong = 0;
+
+	for (; left_s > 0; left_s -= 0.25) {
+		w->turn_ppm = turn(w, w->ppm);
+		w->wall_turn_ppm = turn(w, w->wall_ppm);
+		pass(w, fmin(left_s, 0.25) * SECOND);
+		wrong += is_wrong(w);
+	}
+	discipline(w);
+	wrong += is_wrong(w); // with the line as it was
+	if (compares_counter)
+		CU_ASSERT_EQUAL(tl_clock_track_sample(w->track), 0);
+	wrong += is_wrong(w);
+	return wrong;
+}
+
+static void rates_that_turn_all_the_time_break_no_bound(void)
+{
+	static const double ticks_ns[] = {1, 6.4, 1000};
+	unsigned wrong = 0;
+
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		struct world w = {
+			.tick_ns = ticks_ns[seed % 3], .ppm = (double)(seed % 7) * 20 - 60, .rng = 1000 + seed};
+		begin_track(&w, 64);
+		for (int i = 0; i < 200; i++)
+			wrong += live_and_turn(&w, seed % 5 != 0 || i % 3 != 0);
+		end(&w);
+	}
+	CU_ASSERT_EQUAL(wrong, 0);
+}
+
+// ---- what is left of each comparison, for a log
+
+static void each_comparison_leaves_what_it_showed(void)
+{
+	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 24};
+	struct tl_clock_reading reading, before;
+
+	begin_track(&w, 64);
+	CU_ASSERT_EQUAL(live(&w, 20, SECOND), 0);
+	tl_clock_track_reading(w.track, &before);
+	pass(&w, SECOND);
+	uint64_t bound_ns = tl_clock_track_bound_ns(w.track),
+		 wall_bound_ns = tl_clock_bound_at_ns(&w.clock, read_tsc(&w));
+	double off_ns = error_ns(&w);
+	compare(&w);
+	tl_clock_track_reading(w.track, &reading);
+	CU_ASSERT_EQUAL(reading.number, before.number + 1);
+	CU_ASSERT(fabs((double)(int64_t)(reading.time_ns - true_wall_ns(&w))) < 1e6);
+	CU_ASSERT(fabs((double)reading.age_ns - SECOND) < 1e6);
+	CU_ASSERT(fabs((double)reading.offset_ns) < off_ns + 1500);
+	CU_ASSERT(reading.half_ns > 0 && reading.half_ns < 2000);
+	CU_ASSERT(reading.bound_ns >= bound_ns && reading.bound_ns < bound_ns + 1000); // not that of after
+	CU_ASSERT(fabs(reading.rate_hz - 1e9 - 10000) < 500);
+	CU_ASSERT(!reading.stepped && !reading.set_aside);
+	CU_ASSERT(w.clock.last.bound_ns >= wall_bound_ns && w.clock.last.bound_ns < wall_bound_ns + 1000);
+	CU_ASSERT(fabs(w.clock.last.rate_hz / (TSC_PER_NS * 1e9) - 1) < 1e-6);
+	w.error = -EIO;
+	discipline(&w);
+	tl_clock_track_sample(w.track);
+	tl_clock_track_reading(w.track, &reading);
+	CU_ASSERT_EQUAL(reading.half_ns, 0);
+	end(&w);
+}
+
+static void a_step_is_left_once_by_the_clock_that_made_it(void)
+{
+	struct world w = {.tick_ns = 1, .ppm = 10, .rng = 25};
+	struct tl_clock_reading nic;
+
+	begin_track(&w, 64);
+	CU_ASSERT_EQUAL(live(&w, 20, SECOND), 0);
+	w.slewed_ns += 3e6; // CLOCK_REALTIME is set
+	compare(&w);
+	tl_clock_track_reading(w.track, &nic);
+	CU_ASSERT(w.clock.last.stepped && !nic.stepped);
+	CU_ASSERT(fabs((double)w.clock.last.offset_ns - 3e6) < 1000);
+	CU_ASSERT(fabs((double)nic.offset_ns - 3e6) < 5000);
+	CU_ASSERT_EQUAL(live(&w, 10, SECOND), 0);
+	w.device_ns -= 300000; // the NIC's is
+	compare(&w);
+	tl_clock_track_reading(w.track, &nic);
+	CU_ASSERT(!w.clock.last.stepped && nic.stepped);
+	CU_ASSERT(fabs((double)nic.offset_ns - 300000) < 5000);
+	end(&w);
 }
 
 // ---- readers on another thread
@@ -768,7 +938,15 @@ int main(void)
 		{"comparisons that follow each other closely change no rate",
 			comparisons_that_follow_each_other_closely_change_no_rate},
 		{"the bound grows as both clocks may drift", the_bound_grows_as_both_clocks_may_drift},
+		{"a rate that is seen to turn faster widens the bound",
+			a_rate_that_is_seen_to_turn_faster_widens_the_bound},
+		{"while a rate turns unseen, the bound grows with the square of the time",
+			while_a_rate_turns_unseen_the_bound_grows_with_the_square_of_the_time},
+		{"rates that turn all the time break no bound, of 300 seeds",
+			rates_that_turn_all_the_time_break_no_bound},
 		{"wall time learns the rate of the kernel's", wall_time_learns_the_rate_of_the_kernels},
+		{"each comparison leaves what it showed", each_comparison_leaves_what_it_showed},
+		{"a step is left once, by the clock that made it", a_step_is_left_once_by_the_clock_that_made_it},
 		{"a reader never sees half of a line", a_reader_never_sees_half_of_a_line},
 	};
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The latency report: how it is filled, and that its forms say the same.
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +17,31 @@ static struct tl_latency *new_report(void)
 
 	strcpy(report->name, "a name");
 	strcpy(report->method, "two-port");
-	tl_latency_set_sources(report, "nic-rx", 8, "kernel", 1000);
+	tl_latency_set_sources(report, "nic-rx", 8, "kernel", TL_LATENCY_UNBOUNDED);
+	tl_latency_set_clocks(report, 7, "NIC", 1, "");
 	return report;
 }
 
 static void add(struct tl_latency *report, uint64_t time_ns, uint64_t latency_ns, uint64_t packet_id)
 {
 	CU_ASSERT_EQUAL(tl_latency_add(report, &(struct tl_latency_sample){time_ns, latency_ns, packet_id}), 0);
+}
+
+// A comparison a second, off by 1, 2, 3 ... ns; every thousandth is a step, by which stamps were off more than the
+// bound.
+static void add_clock(struct tl_latency *report, size_t n)
+{
+	struct tl_latency_clock_point *points = calloc(n + 1, sizeof(*points));
+
+	for (size_t i = 0; i < n; i++)
+		points[i] = (struct tl_latency_clock_point){.time_ns = 1795235116000000000 + i * TL_NS_PER_S,
+			.offset_ns = i % 2 == 0 ? (int64_t)i : -(int64_t)i,
+			.bound_ns = i % 3 == 0 ? 5000 : 50,
+			.half_ns = 25,
+			.rate_hz = 2.5e9,
+			.stepped = i % 1000 == 500};
+	CU_ASSERT_EQUAL(tl_latency_add_clock(report, "</script>.pcapng", "REALTIME", 7000, points, n), 0);
+	free(points);
 }
 
 // One of everything, and text that would end a script or break a tag.
@@ -58,6 +77,7 @@ static struct tl_latency *full_report(void)
 	tl_latency_add_outlier(report, &outlier);
 	tl_latency_add_fact(report, "kernel", "%s", "6.1.0");
 	tl_latency_add_invalid(report, "steal time %d %%", 3);
+	add_clock(report, 3 * TL_LATENCY_CLOCK_POINTS);
 	return report;
 }
 
@@ -455,7 +475,9 @@ static void percentiles_of_2_to_the_60_samples_end(void)
 
 static void text_has_every_part(void)
 {
-	static const char *const parts[] = {"two-port", "nic-rx, within 8 ns", "kernel, within 1.000 us",
+	static const char *const parts[] = {"two-port", "nic-rx, unit 7 ns, within 8 ns of NIC",
+		"kernel, unit 1 ns, bound unknown", "clock REALTIME, </script>.pcapng", "3000 comparisons",
+		"bound at most 7.000 us, found off by at most 2.999 us, 3 steps",
 		"first 2, not in these: 500 ns, 501 ns", "wire to poll", "of them above 137 s", "1.500 ns per byte",
 		"cost of recording", "outlier      900 ns  packet 77", "poll gap 800 ns", "INVALID: steal time 3 %"};
 	struct tl_latency *report = full_report();
@@ -468,6 +490,76 @@ static void text_has_every_part(void)
 	for (size_t i = 0; i < TL_ARRAY_LEN(parts); i++)
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, parts[i]));
 	free(text);
+	tl_latency_destroy(report);
+}
+
+static const json_t *point_of(const json_t *clock, size_t i)
+{
+	return json_array_get(json_object_get(clock, "points"), i);
+}
+
+static json_int_t integer_in(const json_t *array, size_t i)
+{
+	return json_integer_value(json_array_get(array, i));
+}
+
+static void what_is_not_known_of_stamps_is_null(void)
+{
+	static const char *const nulls[] = {"reply_bound_ns", "reply_bound_clock"};
+	struct tl_latency *report = new_report(), *back = NULL;
+	struct tl_err err = {""};
+	json_t *json = tl_latency_json(report);
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(nulls); i++)
+		CU_ASSERT_TRUE(json_is_null(json_object_get(json, nulls[i])));
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(json, "trigger_bound_ns")), 8);
+	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(json, "trigger_bound_clock")), "NIC");
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(json, "trigger_unit_ns")), 7);
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(json, "reply_unit_ns")), 1);
+	CU_ASSERT_EQUAL_FATAL(tl_latency_from_json(json, &back, &err), 0);
+	CU_ASSERT_TRUE(back->trigger.has_bound && !back->reply.has_bound);
+	CU_ASSERT_EQUAL(back->trigger.bound_ns, 8);
+	CU_ASSERT_EQUAL(back->reply.bound_ns, 0);
+	CU_ASSERT_EQUAL(back->trigger.unit_ns, 7);
+	CU_ASSERT_STRING_EQUAL(back->trigger.clock, "NIC");
+	json_decref(json);
+	tl_latency_destroy(back);
+	tl_latency_set_clocks(report, 0, "", 0, "");
+	json = tl_latency_json(report);
+	CU_ASSERT_TRUE(json_is_null(json_object_get(json, "trigger_unit_ns")));
+	CU_ASSERT_TRUE(json_is_null(json_object_get(json, "trigger_bound_clock")));
+	json_decref(json);
+	tl_latency_destroy(report);
+}
+
+static void a_clock_is_shown_by_its_worst_comparisons(void)
+{
+	struct tl_latency *report = new_report();
+
+	add_clock(report, 999);
+	add_clock(report, 3001);
+	add_clock(report, 0);
+	json_t *json = tl_latency_json(report), *clocks = json_object_get(json, "clocks");
+	const json_t *all = json_array_get(clocks, 0), *some = json_array_get(clocks, 1);
+	CU_ASSERT_EQUAL(json_array_size(json_object_get(all, "points")), 999);
+	CU_ASSERT_EQUAL(integer_in(point_of(all, 7), 0), 7 * (json_int_t)TL_NS_PER_S);
+	CU_ASSERT_EQUAL(integer_in(point_of(all, 7), 1), -7);
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(some, "comparisons")), 3001);
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(some, "offset_max_ns")), 3000);
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(some, "bound_max_ns")), 7000);
+	size_t n = json_array_size(json_object_get(some, "points")), stepped = 0;
+	CU_ASSERT_TRUE(n > 700 && n <= TL_LATENCY_CLOCK_POINTS);
+	for (size_t i = 0; i < n; i++) {
+		CU_ASSERT_EQUAL(integer_in(point_of(some, i), 2), 5000);
+		CU_ASSERT_EQUAL(llabs(integer_in(point_of(some, i), 1)), (long long)tl_min_u64(4 * i + 3, 3000));
+		stepped += json_is_true(json_array_get(point_of(some, i), 5));
+	}
+	CU_ASSERT_EQUAL(stepped, 3);
+	CU_ASSERT_EQUAL(llabs(integer_in(point_of(some, n - 1), 1)), 3000);
+	CU_ASSERT_EQUAL(json_array_size(json_object_get(json_array_get(clocks, 2), "points")), 0);
+	json_decref(json);
+	add_clock(report, 1);
+	CU_ASSERT_EQUAL(tl_latency_add_clock(report, "x", "NIC", 0, NULL, 0), -ENOSPC);
 	tl_latency_destroy(report);
 }
 
@@ -584,6 +676,8 @@ int main(void)
 		{"percentiles of more samples than a double has digits come to an end",
 			percentiles_of_2_to_the_60_samples_end},
 		{"the text has every part of a full report", text_has_every_part},
+		{"what is not known of stamps is null", what_is_not_known_of_stamps_is_null},
+		{"a clock is shown by its worst comparisons", a_clock_is_shown_by_its_worst_comparisons},
 		{"a file that cannot be written is named", a_file_that_cannot_be_written_is_named},
 	};
 	return tl_test_main("latency", tests, TL_ARRAY_LEN(tests));

@@ -490,6 +490,67 @@ static void what_is_no_head_is_not_read_as_one(void)
 	CU_ASSERT_EQUAL(tl_pcapng_get_head(buf, sizeof(buf), &head), -EINVAL);
 }
 
+static const struct tl_pcapng_clock_record clock_records[] = {
+	{.number = 7,
+		.time_ns = 0x1817161514131211,
+		.age_ns = TL_NS_PER_S,
+		.offset_ns = -3000000,
+		.half_ns = 25,
+		.bound_ns = 2000,
+		.rate_uhz = 2596096018000000,
+		.flags = TL_PCAPNG_CLOCK_STEPPED},
+	{.number = 8, .time_ns = 9, .clock = TL_PCAPNG_CLOCK_NIC},
+};
+
+static const struct tl_pcapng_clock clock_block = {
+	.start_ns = 0x2827262524232221, .bound_max_ns = {3000000, UINT64_MAX}, .steps = 1, .records = 2};
+
+static void a_clock_block_reads_back_as_it_was_written(void)
+{
+	static const char begins[] = "04000080 b4000000" // type, length
+				     "544150434c4f4b31"	 // TAPCLOK1
+				     "2122232425262728"	 // start
+				     "c0c62d0000000000"	 // largest bounds
+				     "ffffffffffffffff"	 //
+				     "01000000 02000000" // steps, records
+				     "0700000000000000"	 // the first's number
+				     "1112131415161718"; // and time
+	uint8_t buf[TL_PCAPNG_CLOCK_BYTES + 2 * TL_PCAPNG_CLOCK_RECORD_BYTES];
+	struct tl_pcapng_clock back;
+
+	CU_ASSERT_EQUAL(tl_pcapng_put_clock(buf, sizeof(buf) - 1, &clock_block, clock_records), 0);
+	CU_ASSERT_EQUAL(tl_pcapng_put_clock(buf, TL_PCAPNG_CLOCK_BYTES - 1, &clock_block, clock_records), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_pcapng_put_clock(buf, sizeof(buf), &clock_block, clock_records), sizeof(buf));
+	expect_hex(buf, 64, begins);
+	CU_ASSERT_EQUAL(memcmp(buf + sizeof(buf) - 4, buf + 4, 4), 0);
+	CU_ASSERT_EQUAL(tl_pcapng_get_clock(buf, sizeof(buf), &back), 0);
+	CU_ASSERT_EQUAL(memcmp(&back, &clock_block, sizeof(back)), 0);
+	for (uint32_t i = 0; i < back.records; i++) {
+		struct tl_pcapng_clock_record record = tl_pcapng_get_clock_record(buf, i);
+		CU_ASSERT_EQUAL(memcmp(&record, &clock_records[i], sizeof(record)), 0);
+	}
+}
+
+static void what_is_no_clock_block_is_not_read_as_one(void)
+{
+	static const uint8_t checked[] = {0, 3, 4, 5, 7, 8, 15, 44, 47};
+	uint8_t good[TL_PCAPNG_CLOCK_BYTES + 2 * TL_PCAPNG_CLOCK_RECORD_BYTES], buf[sizeof(good)];
+	struct tl_pcapng_clock back;
+
+	CU_ASSERT_EQUAL(tl_pcapng_put_clock(good, sizeof(good), &clock_block, clock_records), sizeof(good));
+	for (uint32_t size = 0; size < sizeof(good); size++) {
+		uint8_t *exact = malloc(size + 1);
+		memcpy(exact, good, size);
+		CU_ASSERT_EQUAL(tl_pcapng_get_clock(exact, size, &back), -EINVAL);
+		free(exact);
+	}
+	for (size_t i = 0; i < sizeof(checked); i++) {
+		memcpy(buf, good, sizeof(buf));
+		buf[checked[i]] ^= 1;
+		CU_ASSERT_EQUAL(tl_pcapng_get_clock(buf, sizeof(buf), &back), -EINVAL);
+	}
+}
+
 // Reader.
 
 // A recording as this program makes it: two interfaces, one slab, statistics.
@@ -532,6 +593,35 @@ static void expect_recording(const struct walk *walk)
 		CU_ASSERT_EQUAL(walk->frame[i].ts_ns, TS_NS + i);
 		CU_ASSERT_EQUAL(walk->first[i], 'a' + i);
 	}
+}
+
+static void count_block(void *ctx, const uint8_t *block, uint32_t bytes)
+{
+	struct tl_pcapng_clock clock;
+	uint32_t *seen = ctx;
+
+	CU_ASSERT_EQUAL(tl_pcapng_get_clock(block, bytes, &clock), 0);
+	*seen += clock.records;
+}
+
+static void blocks_that_are_watched_for_are_shown_and_others_see_nothing_of_them(void)
+{
+	struct file file = {.size = 0};
+	struct tl_pcap_reader *reader;
+	struct tl_pcap_frame frame;
+	uint32_t seen = 0, frames = 0;
+
+	write_recording(&file);
+	file.size += tl_pcapng_put_clock(file.bytes + file.size, 512, &clock_block, clock_records);
+	struct walk walk = walk_bytes(file.bytes, file.size);
+	expect_recording(&walk);
+	CU_ASSERT_EQUAL_FATAL(tl_pcap_open_memory(file.bytes, file.size, "x", &reader, NULL), 0);
+	tl_pcap_watch(reader, TL_PCAPNG_CLOCK, count_block, &seen);
+	while (tl_pcap_next(reader, &frame, NULL) == 1)
+		frames++;
+	CU_ASSERT_EQUAL(frames, 3);
+	CU_ASSERT_EQUAL(seen, 2);
+	tl_pcap_close(reader);
 }
 
 static void the_application_is_read_back(void)
@@ -1115,6 +1205,10 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"only a pcap header with our mark is ours", only_a_pcap_header_with_our_mark_is_ours},
+		{"a clock block reads back as it was written", a_clock_block_reads_back_as_it_was_written},
+		{"what is no clock block is not read as one", what_is_no_clock_block_is_not_read_as_one},
+		{"blocks that are watched for are shown, and others see nothing of them",
+			blocks_that_are_watched_for_are_shown_and_others_see_nothing_of_them},
 		{"an option ends within its block", an_option_ends_within_its_block},
 		{"the check of a slab tells each byte and its place",
 			the_check_of_a_slab_tells_each_byte_and_its_place},

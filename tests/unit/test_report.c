@@ -537,6 +537,7 @@ static void a_ports_timestamps_have_their_source_and_their_bound(void)
 	snap->tai_offset_s = 37;
 	snap->ports[0].unstamped_pkts = 4321;
 	snap->ports[0].stamps = (struct tl_report_stamps){.source = "nic-rx",
+		.unit_ns = 7,
 		.bounded = true,
 		.bound_ns = 1234,
 		.nic_clock = "TAI",
@@ -545,13 +546,16 @@ static void a_ports_timestamps_have_their_source_and_their_bound(void)
 		.nic_set_aside = 3};
 	char *text = text_of(tl_report_ledger_text, snap);
 	CU_ASSERT_TRUE(has_line(text,
-		"  timestamps: nic-rx, within 1,234 ns of CLOCK_REALTIME; 4,321 frames had none, and have the poll's"));
+		"  timestamps: nic-rx, unit 7 ns, within 1,234 ns of CLOCK_REALTIME; 4,321 frames had none, and have "
+		"the poll's"));
 	free(text);
 	json_t *json = tl_report_json(snap), *port = json_object_get(json, "port");
 	const json_t *stamps = json_object_get(port, "timestamps"), *nic = json_object_get(stamps, "nic_clock");
 	CU_ASSERT_EQUAL(integer_at(port, "unstamped_pkts"), 4321);
 	CU_ASSERT_STRING_EQUAL(string_at(stamps, "source"), "nic-rx");
+	CU_ASSERT_EQUAL(integer_at(stamps, "unit_ns"), 7);
 	CU_ASSERT_EQUAL(integer_at(stamps, "bound_ns"), 1234);
+	CU_ASSERT_STRING_EQUAL(string_at(stamps, "bound_clock"), "REALTIME");
 	CU_ASSERT_STRING_EQUAL(string_at(nic, "timescale"), "TAI");
 	CU_ASSERT_EQUAL(integer_at(nic, "offset_ns"), -12);
 	CU_ASSERT_EQUAL(integer_at(nic, "steps"), 2);
@@ -560,11 +564,49 @@ static void a_ports_timestamps_have_their_source_and_their_bound(void)
 	json_decref(json);
 	snap->tai_offset_s = 0;
 	snap->ports[0].stamps = (struct tl_report_stamps){.source = "kernel"};
+	snap->ports[0].unstamped_pkts = 0;
+	text = text_of(tl_report_ledger_text, snap);
+	CU_ASSERT_TRUE(has_line(text, "  timestamps: kernel, unit unknown, bound unknown"));
+	free(text);
 	json = tl_report_json(snap);
 	stamps = json_object_get(json_object_get(json, "port"), "timestamps");
+	CU_ASSERT_TRUE(json_is_null(json_object_get(stamps, "unit_ns")));
 	CU_ASSERT_TRUE(json_is_null(json_object_get(stamps, "bound_ns")));
+	CU_ASSERT_TRUE(json_is_null(json_object_get(stamps, "bound_clock")));
 	CU_ASSERT_TRUE(json_is_null(json_object_get(stamps, "nic_clock")));
 	CU_ASSERT_TRUE(json_is_null(json_object_get(json_object_get(json, "clock"), "tai_offset_s")));
+	json_decref(json);
+	free(snap);
+}
+
+static void a_recording_has_its_largest_bound_and_every_step(void)
+{
+	struct tl_snapshot *snap = snapshot();
+	struct tl_report_capture *capture = &snap->captures[0];
+
+	capture->n_stamps = 2;
+	capture->stamps[0] = (struct tl_report_capture_stamps){"kernel", 1, UINT64_MAX};
+	capture->stamps[1] = (struct tl_report_capture_stamps){"tsc", 1, 3000000};
+	capture->n_steps = TL_REPORT_STEPS + 1;
+	for (int i = 0; i < TL_REPORT_STEPS; i++)
+		capture->step[i] = (struct tl_report_step){"REALTIME", 1795351047074027572, -3000000 - i};
+	char *text = text_of(tl_report_ledger_text, snap);
+	CU_ASSERT_TRUE(has_line(text, "  timestamps: kernel, unit 1 ns, bound unknown"));
+	CU_ASSERT_TRUE(has_line(text, "  timestamps: tsc, unit 1 ns, always within 3,000,000 ns of CLOCK_REALTIME"));
+	CU_ASSERT_TRUE(has_line(text, "  CLOCK STEP: REALTIME by -3,000,000 ns, seen at 1795351047.074027572"));
+	CU_ASSERT_TRUE(has_line(text, "  CLOCK STEPS: 65 in all"));
+	free(text);
+	json_t *json = tl_report_json(snap), *row = json_array_get(json_object_get(json, "captures"), 0);
+	json_t *stamps = json_object_get(row, "stamps"), *steps = json_object_get(row, "clock_step_list");
+	CU_ASSERT_TRUE(json_is_null(json_object_get(json_array_get(stamps, 0), "bound_max_ns")));
+	CU_ASSERT_TRUE(json_is_null(json_object_get(json_array_get(stamps, 0), "bound_clock")));
+	CU_ASSERT_EQUAL(integer_at(json_array_get(stamps, 1), "bound_max_ns"), 3000000);
+	CU_ASSERT_EQUAL(integer_at(json_array_get(stamps, 1), "unit_ns"), 1);
+	CU_ASSERT_EQUAL(integer_at(row, "clock_steps"), 65);
+	CU_ASSERT_EQUAL(json_array_size(steps), TL_REPORT_STEPS);
+	CU_ASSERT_EQUAL(integer_at(json_array_get(steps, 1), "offset_ns"), -3000001);
+	CU_ASSERT_EQUAL(integer_at(json_array_get(steps, 1), "time_ns"), 1795351047074027572);
+	CU_ASSERT_STRING_EQUAL(string_at(json_array_get(steps, 1), "clock"), "REALTIME");
 	json_decref(json);
 	free(snap);
 }
@@ -821,6 +863,8 @@ int main(void)
 		{"the JSON of a port has every counter", the_json_of_a_port_has_every_counter},
 		{"a port's timestamps have their source and their bound",
 			a_ports_timestamps_have_their_source_and_their_bound},
+		{"a recording has its largest bound, and every step of its clocks",
+			a_recording_has_its_largest_bound_and_every_step},
 		{"a port's link is up, down, or not known", a_ports_link_is_up_down_or_not_known},
 		{"the JSON of a recording has totals and directions",
 			the_json_of_a_recording_has_totals_and_directions},
