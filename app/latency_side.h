@@ -22,8 +22,8 @@ struct tl_latency_side {
 	struct tl_filter_links *filter;
 	struct tl_latency_pairs *pairs; // NULL: none are written
 	const char *path;
-	bool has;		     // frame is the next one
-	struct tl_match_frame frame; // named by tl_latency_pairs_name()
+	bool has;			   // frame is the next one
+	struct tl_match_frame frame;	   // named by tl_latency_pairs_name()
 	uint64_t read, passed, wire_bytes; // frames of the file, those let through, and the sum of their lengths
 	struct tl_latency_origin origin;
 	bool broken;
