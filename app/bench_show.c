@@ -3,10 +3,6 @@
 
 #include "bench_show.h"
 
-#include <string.h>
-
-#include <tl_units.h>
-
 #include "bench_order.h"
 
 static const char *const view_keys[TL_BENCH_VIEWS] = {
@@ -25,9 +21,8 @@ static const char wire_to_poll_is[] = "wire to poll: from a frame's stamp to the
 static void print_mean(const struct tl_bench_result *result, const struct tl_bench_means *means, unsigned i, FILE *out)
 {
 	const struct tl_bench_mean *row = &means->rows[i];
-	char text[32];
 
-	fprintf(out, "%-32s %11s", result->names[i], tl_format_ns((uint64_t)(row->mean_ns + 0.5), text, sizeof(text)));
+	fprintf(out, "%-32s %8.0f ns", result->names[i], row->mean_ns);
 	if (i != means->base)
 		tl_latency_interval_text(&row->diff, out);
 	fputc('\n', out);
@@ -68,7 +63,8 @@ int tl_bench_print(const struct tl_bench_result *result, FILE *out)
 		fputc('\n', out);
 		rc = tl_latency_text(result->views[view], out);
 	}
-	fprintf(out, "\n%s:\n%s\n", outside_is, outside_has);
+	fprintf(out, "\n%s:\n%s%s\n", outside_is, outside_has,
+		result->views[TL_BENCH_WIRE_ROUND_TRIP]->n_invalid != 0 ? "; invalid, as those round trips are" : "");
 	print_means(result, &result->outside, out);
 	if (is_known(result, &result->wire_to_poll)) {
 		fprintf(out, "\n%s\n", wire_to_poll_is);
@@ -114,7 +110,8 @@ static json_t *mean_json(const struct tl_bench_result *result, const struct tl_b
 }
 
 // Null where no variant has it.
-static json_t *means_json(const struct tl_bench_result *result, const struct tl_bench_means *means, const char *what)
+static json_t *means_json(
+	const struct tl_bench_result *result, const struct tl_bench_means *means, const char *what, bool valid)
 {
 	json_t *rows = json_array();
 
@@ -125,7 +122,8 @@ static json_t *means_json(const struct tl_bench_result *result, const struct tl_
 	for (unsigned i = 0; i < result->variants; i++)
 		if (means->rows[i].known)
 			json_array_append_new(rows, mean_json(result, means, i));
-	return json_pack("{s:s, s:i, s:o}", "what", what, "costs_family", (int)means->family, "means", rows);
+	return json_pack("{s:s, s:b, s:i, s:o}", "what", what, "valid", valid, "costs_family", (int)means->family,
+		"means", rows);
 }
 
 json_t *tl_bench_json(const struct tl_bench_result *result)
@@ -135,7 +133,9 @@ json_t *tl_bench_json(const struct tl_bench_result *result)
 	json_object_set_new(json, "order", order_json(result));
 	for (enum tl_bench_view view = 0; view < TL_BENCH_VIEWS; view++)
 		json_object_set_new(json, view_keys[view], tl_latency_json(result->views[view]));
-	json_object_set_new(json, "outside", means_json(result, &result->outside, outside_is));
-	json_object_set_new(json, "wire_to_poll", means_json(result, &result->wire_to_poll, wire_to_poll_is));
+	json_object_set_new(json, "outside",
+		means_json(
+			result, &result->outside, outside_is, result->views[TL_BENCH_WIRE_ROUND_TRIP]->n_invalid == 0));
+	json_object_set_new(json, "wire_to_poll", means_json(result, &result->wire_to_poll, wire_to_poll_is, true));
 	return json;
 }

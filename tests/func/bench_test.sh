@@ -65,6 +65,7 @@ measures() {
 		transpose | all(.[0].latency_ns.min < .[1].latency_ns.min)'
 	check_json "the time outside the appliance is the mean round trip on the wire without the stay" bench.json '.outside |
 		.costs_family == 6 and (.means | length) == 7 and all(.means[]; .mean_ns > 0) and .means[0].diff_ns.diff == 0'
+	check_json "and no better than they are" bench.json '.outside.valid == .wire_round_trip.valid'
 	check_json "the appliance's own wire to poll is there, or null" bench.json 'has("wire_to_poll")'
 	check_json "what the client does not believe of its times is told of its views, not of the appliance's" bench.json \
 		"$views"' | .[0].valid and all(.[]; .valid == (.invalid == []))
