@@ -118,7 +118,8 @@ static int run_client(struct tl_bench *bench, enum tl_bench_phase phase, struct 
 	snprintf(burst, sizeof(burst), "%d", phase == TL_BENCH_BURSTS ? TL_BENCH_BURST : 1);
 	const char *const argv[] = {bench->rig.self, "client", "--kernel", "--group", "239.1.1.1", "--udp-port", "5001",
 		"--tcp-listen", TL_BENCH_PEER_IP ":6000", "--rate", rate, "--payload", payload, "--seconds", seconds,
-		"--burst", burst, "--timestamps", "kernel", "--connect-timeout", "30", "--json", NULL};
+		"--burst", burst, "--timestamps", "kernel", "--connect-timeout", "30", "--linger", "10", "--json",
+		NULL};
 	int rc = tl_bench_spawn(&bench->rig, bench->rig.peer_ns, "client", argv, &client, err);
 	if (rc != 0)
 		return rc;
@@ -225,10 +226,11 @@ static int run_phase(struct tl_bench *bench, enum tl_bench_phase phase, struct t
 	unsigned index, unsigned round, struct tl_err *err)
 {
 	int rc = run_client(bench, phase, err);
-	json_t *client = rc == 0 ? tl_bench_output(&bench->rig, "client", err) : NULL;
-
+	if (rc != 0)
+		return tl_fail_at(err, rc, phase == TL_BENCH_BURSTS ? "in bursts" : "alone");
+	json_t *client = tl_bench_output(&bench->rig, "client", err);
 	if (client == NULL)
-		return rc != 0 ? rc : -EIO;
+		return -EIO;
 	rc = take_client(bench, phase, client, index, round, err);
 	if (rc == 0 && phase == TL_BENCH_ALONE)
 		rc = take_appliance(bench, appliance, client, index, round, err);

@@ -64,7 +64,9 @@ static int write_html(const struct tl_latency *report, FILE *out)
 
 	for (const struct tl_latency *view = report->also; view != NULL; view = view->also)
 		json_array_append_new(also, tl_latency_json(view));
-	json_object_set_new(json, "also", also);
+	if (json_array_size(also) != 0)
+		json_object_set(json, "also", also);
+	json_decref(also);
 	int rc = tl_latency_html(json, out);
 
 	json_decref(json);
