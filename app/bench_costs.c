@@ -3,6 +3,7 @@
 
 #include "bench_costs.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #define TOGETHER 0.05 // how likely it is that any interval of a family misses
@@ -38,12 +39,16 @@ static struct tl_latency_interval compare(const struct tl_bench_runs *runs, cons
 	unsigned rounds, enum quantile quantile, double confidence)
 {
 	double diff[TL_BENCH_ROUNDS_MAX];
+	unsigned n = 0;
 
 	if (runs == base) // it differs from itself by nothing, whatever the confidence
 		return (struct tl_latency_interval){.diff_ns = 0};
 	for (unsigned i = 0; i < rounds; i++)
-		diff[i] = quantile_of(&runs->of[i], quantile) - quantile_of(&base->of[i], quantile);
-	return tl_latency_median(diff, rounds, confidence);
+		if (runs->of[i].count != 0 && base->of[i].count != 0)
+			diff[n++] = quantile_of(&runs->of[i], quantile) - quantile_of(&base->of[i], quantile);
+	if (n == 0)
+		return (struct tl_latency_interval){.low_ns = -INFINITY, .high_ns = INFINITY};
+	return tl_latency_median(diff, n, confidence);
 }
 
 static double middle_of(double *values, unsigned n)
@@ -54,13 +59,15 @@ static double middle_of(double *values, unsigned n)
 static uint64_t middle(const struct tl_bench_runs *runs, unsigned rounds, enum quantile quantile)
 {
 	double values[TL_BENCH_ROUNDS_MAX];
+	unsigned n = 0;
 
 	for (unsigned i = 0; i < rounds; i++)
-		values[i] = quantile_of(&runs->of[i], quantile);
-	return (uint64_t)middle_of(values, rounds);
+		if (runs->of[i].count != 0)
+			values[n++] = quantile_of(&runs->of[i], quantile);
+	return n != 0 ? (uint64_t)middle_of(values, n) : 0;
 }
 
-// The medians of the rounds' percentiles; least, most and mean of all.
+// The medians of the rounds' percentiles; least and most of all; the mean of the rounds' means.
 static struct tl_hist_summary summarize(const struct tl_bench_runs *runs, unsigned rounds)
 {
 	struct tl_hist_summary all = {.min_ns = UINT64_MAX,
@@ -69,12 +76,20 @@ static struct tl_hist_summary summarize(const struct tl_bench_runs *runs, unsign
 		.p99_ns = middle(runs, rounds, P99),
 		.p999_ns = middle(runs, rounds, P999)};
 
+	unsigned measured = 0;
+
 	for (unsigned i = 0; i < rounds; i++) {
+		if (runs->of[i].count == 0)
+			continue;
+		measured++;
 		all.count += runs->of[i].count;
 		all.min_ns = tl_min_u64(all.min_ns, runs->of[i].min_ns);
 		all.max_ns = tl_max_u64(all.max_ns, runs->of[i].max_ns);
-		all.mean_ns += runs->of[i].mean_ns / rounds;
+		all.mean_ns += runs->of[i].mean_ns;
 	}
+	if (measured == 0)
+		return (struct tl_hist_summary){.count = 0};
+	all.mean_ns /= measured;
 	return all;
 }
 

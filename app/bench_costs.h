@@ -8,6 +8,8 @@
 // interval has a confidence of 1 - 0.05 / size, so that all of them hold with 95 %. A family of quantiles is all
 // variants but the first times p50, p99, p99.9 of one view; a family of means all variants but the first.
 //
+// A round in which a variant has measured nothing (count 0) is in none of its rows and differences.
+//
 // Threads: any; nothing is kept. Memory: the caller's.
 
 #include <stdbool.h>

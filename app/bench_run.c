@@ -137,6 +137,12 @@ static int take_times(const json_t *run, const char *key, struct tl_hist_summary
 	return rc != 0 || out->count != 0 ? rc : tl_fail(err, -EIO, "a run measured no %s", key);
 }
 
+// There may be none: of echoes that come together only the last has a stamp. The client calls such a run invalid.
+static int take_stamped(const json_t *client, const char *key, struct tl_hist_summary *out, struct tl_err *err)
+{
+	return tl_latency_summary_from_json(json_object_get(client, key), out, err);
+}
+
 // What the client itself says of its times. The appliance's are its own.
 static void take_verdict(struct tl_bench *bench, enum tl_bench_phase phase, const json_t *client)
 {
@@ -162,7 +168,7 @@ static void add_cold(const json_t *client, const struct tl_hist_summary *warm, s
 		sum_ns += json_number_value(wire_rtt_ns);
 		out->count += json_is_number(wire_rtt_ns);
 	}
-	out->mean_ns = sum_ns / (double)out->count;
+	out->mean_ns = out->count != 0 ? sum_ns / (double)out->count : 0;
 }
 
 struct settling {
@@ -210,11 +216,11 @@ static int take_client(struct tl_bench *bench, enum tl_bench_phase phase, const 
 
 	take_verdict(bench, phase, client);
 	if (phase == TL_BENCH_BURSTS)
-		return take_times(
+		return take_stamped(
 			client, "burst_last_wire_rtt_ns", &bench->runs[TL_BENCH_BACK_TO_BACK][index].of[round], err);
 	rc = take_times(client, "rtt_ns", &bench->runs[TL_BENCH_ROUND_TRIP][index].of[round], err);
 	if (rc == 0)
-		rc = take_times(client, "wire_rtt_ns", wire, err);
+		rc = take_stamped(client, "wire_rtt_ns", wire, err);
 	if (rc == 0)
 		add_cold(client, wire, &bench->wire_all[index].of[round]);
 	return rc;

@@ -22,7 +22,7 @@ static void print_mean(const struct tl_bench_result *result, const struct tl_ben
 {
 	const struct tl_bench_mean *row = &means->rows[i];
 
-	fprintf(out, "%-32s %8.0f ns", result->names[i], row->mean_ns);
+	fprintf(out, "%-32s %12.0f ns", result->names[i], row->mean_ns);
 	if (i != means->base)
 		tl_latency_interval_text(&row->diff, out);
 	fputc('\n', out);
@@ -32,7 +32,7 @@ static void print_means(const struct tl_bench_result *result, const struct tl_be
 {
 	if (means->family != 0)
 		fprintf(out,
-			"%-32s %11s  difference to %s, ns, with intervals that hold all %u together with 95 %% confidence\n",
+			"%-32s %15s  difference to %s, ns, with intervals that hold all %u together with 95 %% confidence\n",
 			"", "mean", result->names[means->base], means->family);
 	for (unsigned i = 0; i < result->variants; i++)
 		if (means->rows[i].known)

@@ -49,8 +49,7 @@ measures() {
 		.[0] == "no recording" and index("tapline") and index("tapline, index") and index("tcpdump") and index("dumpcap"))'
 	check_json "every message that came alone is in the rows, and the last of each pair that came together" bench.json \
 		'(.residence.costs | all(.latency_ns.count == 300)) and (.round_trip.costs | all(.latency_ns.count == 294))
-		and ([.back_to_back.costs, .wire_round_trip.costs] | all(.[]; .latency_ns.count > 0))
-		and (.back_to_back.costs | all(.latency_ns.count <= 150))'
+		and (.wire_round_trip.costs | all(.latency_ns.count <= 294)) and (.back_to_back.costs | all(.latency_ns.count <= 150))'
 	check_json "the order is told, round by round" bench.json '.order | .design == "Williams" and .variants[0] == "no recording"
 		and (.variants | length) as $n | (.sequences | length) == 6 and all(.sequences[]; sort == [range($n)])'
 	check_json "and that these rounds are not balanced, and how many would be" bench.json \
@@ -63,9 +62,9 @@ measures() {
 		"$views"' | all(.costs[0] | [.p50_ns, .p99_ns, .p999_ns] | all(.low == 0 and .diff == 0 and .high == 0))'
 	check_json "a round trip takes longer than what is a part of it" bench.json '[.residence.costs, .round_trip.costs] |
 		transpose | all(.[0].latency_ns.min < .[1].latency_ns.min)'
-	check_json "the time outside the appliance is the mean round trip on the wire without the stay" bench.json '.outside |
-		.costs_family == 6 and (.means | length) == 7 and all(.means[]; .mean_ns > 0) and .means[0].diff_ns.diff == 0'
-	check_json "and no better than they are" bench.json '.outside.valid == .wire_round_trip.valid'
+	check_json "the time outside the appliance is the mean round trip on the wire without the stay" bench.json '.outside | . == null or
+		(.costs_family == (.means | length) - 1 and all(.means[]; .mean_ns > 0) and .means[0].diff_ns.diff == 0)'
+	check_json "and no better than they are" bench.json '.outside == null or .outside.valid == .wire_round_trip.valid'
 	check_json "the appliance's own wire to poll is there, or null" bench.json 'has("wire_to_poll")'
 	check_json "what the client does not believe of its times is told of its views, not of the appliance's" bench.json \
 		"$views"' | .[0].valid and all(.[]; .valid == (.invalid == []))

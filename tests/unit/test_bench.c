@@ -145,6 +145,28 @@ static void intervals_are_wide_enough_for_the_whole_family(void)
 	free(runs);
 }
 
+static void round_that_measured_nothing_is_in_no_figure(void)
+{
+	struct tl_bench_runs *runs = drifting_runs(3, 20);
+	struct tl_latency *report = tl_latency_create();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(report);
+	runs[0].of[19] = runs[1].of[0] = (struct tl_hist_summary){.count = 0};
+	for (unsigned i = 0; i < 20; i++)
+		runs[2].of[i].count = 0;
+	tl_bench_add_costs(report, runs, names, 3, 20);
+	CU_ASSERT_EQUAL(report->costs[0].latency.count, 1900);
+	CU_ASSERT_EQUAL(report->costs[0].latency.p50_ns, 14000);
+	CU_ASSERT_DOUBLE_EQUAL(report->costs[0].latency.mean_ns, 14005, 1e-9);
+	CU_ASSERT_EQUAL(report->costs[1].latency.min_ns, 5961); // of the second round
+	CU_ASSERT_DOUBLE_EQUAL(report->costs[1].p50.low_ns, 10, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(report->costs[1].p50.high_ns, 11, 1e-9);
+	CU_ASSERT_EQUAL(report->costs[2].latency.count, 0);
+	CU_ASSERT_EQUAL(report->costs[2].p50.low_ns, -INFINITY);
+	tl_latency_destroy(report);
+	free(runs);
+}
+
 // ---- means
 
 static void means_are_subtracted_round_by_round(void)
@@ -199,6 +221,7 @@ int main(void)
 		{"a family is all that is compared in a view", family_is_what_is_compared_in_a_view},
 		{"differences are those within a round", differences_are_those_within_a_round},
 		{"intervals are wide enough for the whole family", intervals_are_wide_enough_for_the_whole_family},
+		{"a round that measured nothing is in no figure", round_that_measured_nothing_is_in_no_figure},
 		{"means are subtracted round by round", means_are_subtracted_round_by_round},
 		{"a variant without means is compared with nothing", variant_without_means_is_compared_with_nothing},
 	};
