@@ -64,12 +64,15 @@ static enum tl_client_timestamps timestamps_of(const struct tl_port *port)
 }
 
 // Who asks for the NIC's stamps is told which of them it has.
-static void tell_departures(const struct tl_port *port, const struct tl_client_port *wanted, enum tl_client_mode mode)
+static void tell_departures(
+	const struct tl_port *port, const struct tl_client_port *wanted, const struct tl_client_cfg *cfg)
 {
 	const char *device = tl_port_config(port)->spec.text;
 
-	if (mode == TL_CLIENT_TCP)
+	if (cfg->mode == TL_CLIENT_TCP)
 		tl_info("departures are stamped by tsc: what TCP sends has no time to leave at");
+	else if (cfg->burst > 1)
+		tl_info("departures are stamped by tsc: the messages of a burst cannot leave at one time");
 	else if (wanted->lead_us == 0)
 		tl_info("departures are stamped by tsc, as --lead 0 says");
 	else if (!tl_port_sends_at(port))
@@ -195,7 +198,7 @@ int tl_app_client_port_open(const struct tl_client_port *wanted, struct tl_clien
 		return rc;
 	}
 	if (cfg->timestamps == TL_CLIENT_STAMPS_NIC)
-		tell_departures(p->port, wanted, cfg->mode);
+		tell_departures(p->port, wanted, cfg);
 	if (cfg->timestamps != TL_CLIENT_STAMPS_USER)
 		cfg->timestamps = timestamps_of(p->port);
 	cfg->transport = &tl_dclient_ops;

@@ -13,15 +13,19 @@
 #include <tl_units.h>
 
 #include "app.h"
-#include "bench_overhead.h"
+#include "bench_show.h"
 
 static const struct tl_option options[] = {
-	{"rounds", 0, "N", "how often each is run, 6 to 100 (default 9)", 'n'},
-	{"seconds", 0, "S", "length of each run, 0.1 to 3600 (default 1)", 's'},
+	{"rounds", 0, "N",
+		"how often each is run, 6 to 840 (default: the least that is balanced and bounds every difference, 10 to 14)",
+		'n'},
+	{"seconds", 0, "S", "length of each run, and of each run of bursts, 0.1 to 3600 (default 1)", 's'},
 	{"rate", 0, "N", "messages per second, 1 to 1000000 (default 10000)", 'r'},
 	{"payload", 0, "N", "bytes of a message, 8 to 1472 (default 16)", 'p'},
-	{"json", 0, NULL, "the results as one JSON object: residence, round_trip", 'j'},
-	{"html", 0, "FILE", "the residence times as a page", 'f', .choices = TL_CHOICES_FILE},
+	{"json", 0, NULL,
+		"the results as one JSON object: order, residence, wire_round_trip, back_to_back, round_trip, outside, wire_to_poll",
+		'j'},
+	{"html", 0, "FILE", "the four tables as a page", 'f', .choices = TL_CHOICES_FILE},
 	TL_OPTION_HELP,
 };
 
@@ -32,8 +36,10 @@ const struct tl_command tl_bench_command = {
 	.about =
 		"What does a recording cost an echo? Runs the appliance between two network namespaces of its own, multicast in and\n"
 		"TCP out, again and again: without a recording, with one, with an index, with the stamps of the stages, and with\n"
-		"tcpdump or dumpcap on the same interface where they are installed. Shows the time that a message stays in the\n"
-		"appliance and the round trip that a client sees, and the differences to the echo alone with 95 % confidence.\n"
+		"tcpdump or dumpcap on the same interface where they are installed, in an order in which each follows each other one\n"
+		"equally often. Shows the time that a message stays in the appliance, its round trip on the wire, that of the second of\n"
+		"two messages back to back, and the round trip that a client sees; and the differences to the echo alone, with intervals\n"
+		"that hold all of a table together with 95 % confidence. A recording runs after the echo: the first table cannot show it.\n"
 		"Needs root, iproute2 and ethtool. The host should do nothing else meanwhile.",
 	.words = "overhead",
 	TL_OPTIONS(options),
@@ -68,7 +74,7 @@ static const char *set(struct options *o, int option, const char *text)
 	switch (option) {
 	case 'n':
 		if (tl_parse_u64(text, TL_BENCH_ROUNDS_MIN, TL_BENCH_ROUNDS_MAX, &rounds) != 0)
-			return "--rounds is a whole number from 6 to 100: fewer rounds bound no difference";
+			return "--rounds is a whole number from 6 to 840: fewer rounds bound no difference";
 		o->cfg.rounds = (unsigned)rounds;
 		return NULL;
 	case 's':
@@ -107,21 +113,17 @@ static int parse(int argc, char **argv, struct options *o)
 	return wrong != NULL ? tl_misuse(&tl_bench_command, wrong, NULL) : -1;
 }
 
-static int print(const struct options *o, const struct tl_latency *residence, const struct tl_latency *round_trip)
+static int print(const struct options *o, const struct tl_bench_result *result)
 {
-	if (o->json) {
-		json_t *json = json_pack("{s:o, s:o}", "residence", tl_latency_json(residence), "round_trip",
-			tl_latency_json(round_trip));
-		int rc = tl_latency_json_print(json, stdout);
-		json_decref(json);
-		return rc;
-	}
-	int rc = tl_latency_text(residence, stdout);
-	fputc('\n', stdout);
-	return rc != 0 ? rc : tl_latency_text(round_trip, stdout);
+	if (!o->json)
+		return tl_bench_print(result, stdout);
+	json_t *json = tl_bench_json(result);
+	int rc = tl_latency_json_print(json, stdout);
+	json_decref(json);
+	return rc;
 }
 
-static int bench(const struct options *o, struct tl_latency *residence, struct tl_latency *round_trip)
+static int bench(const struct options *o, struct tl_bench_result *result)
 {
 	const struct tl_latency_files files = {.html = o->html};
 	struct tl_err err;
@@ -130,36 +132,44 @@ static int bench(const struct options *o, struct tl_latency *residence, struct t
 		tl_error("%s", err.text);
 		return TL_EXIT_USAGE;
 	}
-	if (tl_bench_overhead(&o->cfg, residence, round_trip, &err) != 0) {
+	if (tl_bench_overhead(&o->cfg, result, &err) != 0) {
 		tl_error("%s", err.text);
 		return TL_EXIT_FAILED;
 	}
-	int rc = print(o, residence, round_trip); // first: what took minutes is not lost with a file
-	if (tl_latency_save(residence, &files, &err) != 0) {
+	int rc = print(o, result); // first: what took minutes is not lost with a file
+	if (tl_latency_save(result->views[0], &files, &err) != 0) {
 		tl_error("%s", err.text);
 		return TL_EXIT_FAILED;
 	}
 	return rc == 0 ? TL_EXIT_OK : TL_EXIT_FAILED;
 }
 
+static bool create_views(struct tl_bench_result *result)
+{
+	for (enum tl_bench_view view = 0; view < TL_BENCH_VIEWS; view++)
+		if ((result->views[view] = tl_latency_create()) == NULL)
+			return false;
+	return true;
+}
+
 int tl_cmd_bench(int argc, char **argv)
 {
 	const struct sigaction action = {.sa_handler = ask_to_stop};
-	struct options o = {.cfg = {.rounds = 9, .seconds = 1, .rate_pps = 10000, .payload_bytes = 16, .stop = &stop}};
+	struct options o = {.cfg = {.seconds = 1, .rate_pps = 10000, .payload_bytes = 16, .stop = &stop}};
+	struct tl_bench_result result = {.variants = 0};
 	int status = parse(argc, argv, &o);
 
 	if (status >= 0)
 		return status;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	struct tl_latency *residence = tl_latency_create(), *round_trip = tl_latency_create();
-	if (residence == NULL || round_trip == NULL) {
+	if (create_views(&result)) {
+		status = bench(&o, &result);
+	} else {
 		tl_error("not enough memory");
 		status = TL_EXIT_FAILED;
-	} else {
-		status = bench(&o, residence, round_trip);
 	}
-	tl_latency_destroy(residence);
-	tl_latency_destroy(round_trip);
+	for (enum tl_bench_view view = 0; view < TL_BENCH_VIEWS; view++)
+		tl_latency_destroy(result.views[view]);
 	return status;
 }

@@ -113,6 +113,7 @@ static struct tl_client_args args_of(const struct tl_client_given *given)
 		.cfg =
 			{
 				.ttl = given->ttl,
+				.burst = given->burst,
 				.duration_ns = given->duration_ns,
 				.connect_timeout_ns = given->connect_timeout_ns,
 				.linger_ns = given->linger_ns,
@@ -137,6 +138,8 @@ int tl_client_parse_args(int argc, char **argv, struct tl_client_args *args, str
 
 	given.port.gateway_be = given.gateway.ip_be;
 	*args = args_of(&given);
+	if (given.burst > 1)
+		args->port.lead_us = 0; // no two frames leave at one time
 	if (ret != 0 || given.help)
 		return given.help ? 0 : ret;
 	if (given.kernel == (given.port.device != NULL))

@@ -23,7 +23,7 @@ struct tl_client_given {
 	enum tl_client_timestamps timestamps;
 	const char *null_path;
 	struct tl_latency_files files;
-	uint64_t udp_port, ttl, spin_us, cold;
+	uint64_t udp_port, ttl, spin_us, cold, burst;
 	double max_loss;
 	uint64_t duration_ns, connect_timeout_ns, linger_ns;
 };

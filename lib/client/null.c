@@ -36,11 +36,17 @@ static bool number_is(const json_t *run, const char *key, uint64_t number)
 	return json_is_integer(has) && (uint64_t)json_integer_value(has) == number;
 }
 
+// A file of before there were bursts has none.
+static bool burst_is(const json_t *run, uint64_t burst)
+{
+	return json_object_get(run, "burst") == NULL ? burst < 2 : number_is(run, "burst", tl_max_u64(burst, 1));
+}
+
 // What two runs must have in common to be of one path, measured in one way.
 struct likeness {
 	const char *transport;
 	enum tl_client_mode mode;
-	uint64_t payload_bytes, rate_pps;
+	uint64_t payload_bytes, rate_pps, burst;
 	enum tl_client_timestamps timestamps;
 };
 
@@ -49,7 +55,7 @@ static bool is_like(const json_t *run, const struct likeness *wanted)
 	return text_is(run, "transport", wanted->transport) &&
 	       text_is(run, "mode", tl_client_mode_name(wanted->mode)) &&
 	       number_is(run, "payload_bytes", wanted->payload_bytes) &&
-	       number_is(run, "asked_pps", wanted->rate_pps) &&
+	       number_is(run, "asked_pps", wanted->rate_pps) && burst_is(run, wanted->burst) &&
 	       text_is(run, "timestamps", tl_client_timestamps_name(wanted->timestamps));
 }
 
@@ -82,6 +88,7 @@ static int check_one(const json_t *null, const struct tl_client_cfg *cfg, struct
 		.mode = cfg->mode,
 		.payload_bytes = cfg->payload_bytes,
 		.rate_pps = cfg->rate_pps,
+		.burst = cfg->burst,
 		.timestamps = cfg->timestamps,
 	};
 	const json_t *run = find(null, &wanted);
@@ -89,9 +96,9 @@ static int check_one(const json_t *null, const struct tl_client_cfg *cfg, struct
 	if (run == NULL)
 		return tl_fail(err, -EINVAL,
 			"--null: the file has no run over %s with --%s --payload %" PRIu64 " --rate %" PRIu64
-			" --timestamps %s; measure the null echo like that",
+			" --burst %" PRIu64 " --timestamps %s; measure the null echo like that",
 			tl_client_mode_name(cfg->mode), wanted.transport, cfg->payload_bytes, cfg->rate_pps,
-			tl_client_timestamps_name(cfg->timestamps));
+			tl_max_u64(cfg->burst, 1), tl_client_timestamps_name(cfg->timestamps));
 	if (!json_is_number(json_object_get(best_of(run, ""), "mean")) ||
 		!json_is_number(json_object_get(best_of(run, "_ci95"), "mean")))
 		return tl_fail(err, -EINVAL, "--null: the file has no times for --payload %" PRIu64 " --rate %" PRIu64,
@@ -129,6 +136,7 @@ void tl_client_null_subtract(const json_t *null, struct tl_client_result *result
 		.mode = result->mode,
 		.payload_bytes = result->payload_bytes,
 		.rate_pps = result->asked_pps,
+		.burst = result->burst,
 		.timestamps = result->timestamps,
 	};
 	const json_t *run = find(null, &wanted);

@@ -61,6 +61,10 @@ static const struct tl_option options[] = {
 		RULE(NUMBER, FIELD(ttl), 1, 255, "1")},
 	{"rate", 0, "N[,N...]", "messages per second; several: a run at each",
 		RULE(LIST, FIELD(rate_pps), 1, 10000000, "1000")},
+	{"burst", 0, "N",
+		"send N messages back to back, all due at the same time, and so many times less often: the average rate is "
+		"that of --rate",
+		RULE(NUMBER, FIELD(burst), 1, TL_CLIENT_MAX_BURST, "1")},
 	{"seconds", 0, "S", "how long to send; with --rate at most 1000000000 messages",
 		RULE(SECONDS, FIELD(duration_ns), TL_NS_PER_MS, 1000000 * TL_NS_PER_S, "5")},
 	{"payload", 0, "BYTES[,...]",

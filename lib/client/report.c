@@ -63,6 +63,8 @@ static void add_facts(struct tl_latency *report, enum tl_client_axis axis, const
 	tl_latency_add_fact(report, "mode", "%s", tl_client_mode_name(result->mode));
 	if (axis != TL_CLIENT_AXIS_PAYLOAD)
 		tl_latency_add_fact(report, "payload_bytes", "%" PRIu64, result->payload_bytes);
+	if (result->burst > 1)
+		tl_latency_add_fact(report, "burst", "%" PRIu64, result->burst);
 	if (axis != TL_CLIENT_AXIS_RATE)
 		tl_latency_add_fact(report, "asked_pps", "%" PRIu64, result->asked_pps);
 }

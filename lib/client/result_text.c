@@ -115,6 +115,15 @@ static void print_net(const struct tl_client_net *net, FILE *out)
 			net->mean_ns, net->mean_ci95_ns);
 }
 
+static void print_last(const struct tl_client_result *result, FILE *out)
+{
+	if (result->burst < 2)
+		return;
+	print_summary("last rtt", &result->last_rtt, out);
+	if (result->timestamps != TL_CLIENT_STAMPS_USER)
+		print_summary("last wire", &result->last_wire_rtt, out);
+}
+
 void tl_client_result_print(const struct tl_client_result *result, FILE *out)
 {
 	print_counts(result, out);
@@ -126,12 +135,17 @@ void tl_client_result_print(const struct tl_client_result *result, FILE *out)
 		print_summary("wire rtt", &result->wire_rtt, out);
 		print_levels(result, result->wire_levels, out);
 	}
+	print_last(result, out);
 	print_summary("sender late", &result->sender_late, out);
 	print_summary("poll gap", &result->poll_gap, out);
 	print_cold(result, out);
 	fprintf(out,
 		"\nrtt counts from when a message was due to when user space had read its echo, by CLOCK_MONOTONIC.\n");
 	print_marks(result, out);
+	if (result->burst > 1)
+		fprintf(out,
+			"Messages leave in bursts of %" PRIu64 ", due together; last are the last of each burst.\n",
+			result->burst);
 	print_stamps(result, out);
 	print_net(&result->net, out);
 	for (uint32_t i = 0; i < result->n_invalid; i++)

@@ -33,6 +33,8 @@ static void take_pair(struct tl_client_session *s, const struct tl_client_pair *
 		return;
 	}
 	tl_client_quantity_add(&s->wire, wire_rtt_ns);
+	if (tl_client_ends_burst(s->cfg, pair->seq))
+		tl_hist_record(&s->last_wire, wire_rtt_ns);
 	report_sample(s, pair->seq, s->sources.realtime ? pair->tx_ns : due_ns, wire_rtt_ns);
 }
 
@@ -82,6 +84,8 @@ void tl_client_take_sample(
 		s->first_rtt_ns = rtt_ns;
 	if (cold == 0) {
 		tl_client_quantity_add(&s->rtt, rtt_ns);
+		if (tl_client_ends_burst(s->cfg, seq))
+			tl_hist_record(&s->last_rtt, rtt_ns);
 		tl_hist_record(&s->gap, gap_ns(s, seq, now));
 	}
 	if (s->cfg->timestamps == TL_CLIENT_STAMPS_USER) {
@@ -93,10 +97,12 @@ void tl_client_take_sample(
 		take_pair(s, &pair);
 }
 
+// From the first burst to the last: what follows the last of them took none of the time between.
 static double achieved_rate_pps(const struct tl_client_session *s)
 {
-	uint64_t span_ns = s->last_send_ns - s->first_send_ns;
-	return span_ns == 0 ? 0 : (double)(s->account.sent - 1) * (double)TL_NS_PER_S / (double)span_ns;
+	uint64_t span_ns = s->last_send_ns - s->first_send_ns, burst = tl_client_burst(s->cfg);
+	uint64_t sent = s->account.sent == 0 ? 0 : (s->account.sent - 1) / burst * burst;
+	return span_ns == 0 ? 0 : (double)sent * (double)TL_NS_PER_S / (double)span_ns;
 }
 
 static void fill_times(const struct tl_client_session *s, struct tl_client_result *result)
@@ -115,6 +121,8 @@ static void fill_times(const struct tl_client_session *s, struct tl_client_resul
 	tl_client_levels(&s->wire.hist, lost, &s->late, polled ? &s->gap : NULL, result->wire_levels);
 	tl_hist_summarize(&s->rtt.hist, &result->rtt);
 	tl_hist_summarize(&s->wire.hist, &result->wire_rtt);
+	tl_hist_summarize(&s->last_rtt, &result->last_rtt);
+	tl_hist_summarize(&s->last_wire, &result->last_wire_rtt);
 	tl_hist_summarize(&s->late, &result->sender_late);
 	tl_hist_summarize(&s->gap, &result->poll_gap);
 }
@@ -130,6 +138,7 @@ void tl_client_fill_result(const struct tl_client_session *s, struct tl_client_r
 		.planned = account->planned,
 		.asked_pps = s->cfg->rate_pps,
 		.payload_bytes = s->cfg->payload_bytes,
+		.burst = tl_client_burst(s->cfg),
 		.sent = account->sent,
 		.send_errors = s->send_errors,
 		.received = account->received,

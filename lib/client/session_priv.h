@@ -85,8 +85,20 @@ struct tl_client_session {
 	struct tl_client_cold cold[TL_CLIENT_COLD_LISTED];
 	uint64_t wire_over_rtt;
 	struct tl_client_quantity rtt, wire;
+	struct tl_hist last_rtt, last_wire; // of them the last messages of bursts
 	struct tl_hist late, gap;
 };
+
+static inline uint64_t tl_client_burst(const struct tl_client_cfg *cfg)
+{
+	return tl_max_u64(cfg->burst, 1);
+}
+
+// Whether there are bursts, and seq is the last message of one.
+static inline bool tl_client_ends_burst(const struct tl_client_cfg *cfg, uint64_t seq)
+{
+	return tl_client_burst(cfg) > 1 && (seq + 1) % cfg->burst == 0;
+}
 
 // ---- traffic.c
 
@@ -99,7 +111,8 @@ static inline uint64_t tl_client_since_ns(uint64_t due_ns, uint64_t now)
 bool tl_client_all_sent(const struct tl_client_session *s);
 bool tl_client_is_due(const struct tl_client_session *s, uint64_t now);
 
-// Sends the message that is due, or what is left of it. Returns whether the transport took something.
+// Sends the message that is due, or what is left of it, and what is left of its burst. Returns whether the transport
+// took something.
 bool tl_client_send_due(struct tl_client_session *s, uint64_t now);
 
 // Reads once. Returns whether something happened.

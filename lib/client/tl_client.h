@@ -9,7 +9,8 @@
 //
 // Open loop: message i is due at start + i / rate, and its round-trip time counts from that moment, whenever it was
 // really sent. A client that falls behind therefore shows longer times, never fewer of them (no coordinated omission);
-// sender_late says how far behind it was.
+// sender_late says how far behind it was. In bursts of n, messages k * n .. k * n + n - 1 are all due when the first of
+// them is, and leave in a loop that does nothing else.
 //
 // What is counted:
 //   sent         messages handed whole to the transport
@@ -43,6 +44,7 @@
 #include <tl_units.h>
 
 #define TL_CLIENT_MAX_MESSAGES UINT64_C(1000000000)
+#define TL_CLIENT_MAX_BURST 64
 #define TL_CLIENT_MAX_SAMPLES UINT64_C(20000000) // of a report that keeps each
 
 enum tl_client_mode {
@@ -90,6 +92,7 @@ struct tl_client_cfg {
 		source; // of what is sent, and so the interface of the multicast; 0: the kernel chooses
 	uint64_t ttl;	// MULTICAST only; over IPv6 the hop limit
 	uint64_t rate_pps;
+	uint64_t burst; // messages that are due at the same time, at most TL_CLIENT_MAX_BURST; 0 and 1: each alone
 	uint64_t duration_ns;
 	uint64_t payload_bytes; // at least 8; at most what a datagram holds, 64 KiB over TCP
 	uint64_t connect_timeout_ns;
@@ -149,13 +152,15 @@ struct tl_client_result {
 	enum tl_client_mode mode;
 	enum tl_client_timestamps timestamps; // never AUTO
 	struct tl_client_sources sources;
-	uint64_t planned, asked_pps, payload_bytes;
+	uint64_t planned, asked_pps, payload_bytes, burst;
 	uint64_t sent, send_errors;
 	uint64_t received, lost, duplicated, corrupt, reordered;
 	uint64_t reconnects;	    // connections after the first
 	uint64_t first_rtt_ns;	    // of the first echo that came back. Valid when received > 0
 	struct tl_hist_summary rtt; // from when the message was due to when user space had read its echo; without cold
 	struct tl_hist_summary wire_rtt; // from stamp to stamp; without cold
+	struct tl_hist_summary last_rtt,
+		last_wire_rtt; // of rtt and wire_rtt the last of each burst; empty without bursts
 	struct tl_client_spread rtt_spread, wire_spread;
 	struct tl_latency_level rtt_levels[TL_LATENCY_LEVELS], wire_levels[TL_LATENCY_LEVELS];
 	double max_loss;

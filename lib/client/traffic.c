@@ -37,6 +37,7 @@ static void new_connection(struct tl_client_session *s)
 uint64_t tl_client_due_ns(const struct tl_client_session *s, uint64_t seq)
 {
 	uint64_t rate = s->cfg->rate_pps;
+	seq -= seq % tl_client_burst(s->cfg);
 	return s->start_ns + seq / rate * TL_NS_PER_S + seq % rate * TL_NS_PER_S / rate;
 }
 
@@ -81,7 +82,7 @@ bool tl_client_is_due(const struct tl_client_session *s, uint64_t now)
 	return !tl_client_all_sent(s) && now + s->link->lead_ns >= tl_client_due_ns(s, s->next) && now < s->give_up_ns;
 }
 
-bool tl_client_send_due(struct tl_client_session *s, uint64_t now)
+static bool send_one(struct tl_client_session *s, uint64_t now)
 {
 	if (!tl_client_is_due(s, now))
 		return false;
@@ -105,6 +106,15 @@ bool tl_client_send_due(struct tl_client_session *s, uint64_t now)
 	if (s->out_left == 0)
 		message_sent(s, now);
 	return true;
+}
+
+bool tl_client_send_due(struct tl_client_session *s, uint64_t now)
+{
+	bool sent = send_one(s, now), more = sent;
+
+	while (more && s->next % tl_client_burst(s->cfg) != 0)
+		more = send_one(s, tl_client_now_ns());
+	return sent;
 }
 
 // ---- receiving

@@ -86,10 +86,25 @@ static void judge_times(struct tl_client_result *result)
 			tl_format_ns(p50_ns, that_ns, sizeof(that_ns)));
 }
 
-static void judge_stamps(struct tl_client_result *result)
+// Over TCP the echoes of a burst come together, and only the last of them has a stamp that is certainly its own.
+static void judge_missing(struct tl_client_result *result)
 {
 	const struct tl_client_stamp_counts *stamps = &result->stamps;
 	uint64_t missing = stamps->tx_missing + stamps->rx_missing + stamps->rx_shared;
+
+	if (result->burst > 1 && too_many(result->last_rtt.count - result->last_wire_rtt.count, result->last_rtt.count))
+		add(result, "stamps are missing: of the last echoes of %" PRIu64 " bursts only %" PRIu64 " have both",
+			result->last_rtt.count, result->last_wire_rtt.count);
+	else if (result->burst < 2 && too_many(missing, result->received))
+		add(result,
+			"stamps are missing: of %" PRIu64 " echoes %" PRIu64 " had none of their message, %" PRIu64
+			" none of their own, %" PRIu64 " one that may be that of a later echo",
+			result->received, stamps->tx_missing, stamps->rx_missing, stamps->rx_shared);
+}
+
+static void judge_stamps(struct tl_client_result *result)
+{
+	const struct tl_client_stamp_counts *stamps = &result->stamps;
 
 	if (result->timestamps == TL_CLIENT_STAMPS_USER)
 		return;
@@ -99,11 +114,7 @@ static void judge_stamps(struct tl_client_result *result)
 			" errors in sending at a time (%s): stamps of departures may be wrong; give it "
 			"longer with --lead",
 			result->sources.faults, result->sources.fault);
-	if (too_many(missing, result->received))
-		add(result,
-			"stamps are missing: of %" PRIu64 " echoes %" PRIu64 " had none of their message, %" PRIu64
-			" none of their own, %" PRIu64 " one that may be that of a later echo",
-			result->received, stamps->tx_missing, stamps->rx_missing, stamps->rx_shared);
+	judge_missing(result);
 	if (result->wire_over_rtt > 0 || stamps->reply_first > 0)
 		add(result,
 			"clocks contradict each other: %" PRIu64 " echoes arrived before their message left, %" PRIu64

@@ -3,9 +3,8 @@
 
 #include <tl_latency.h>
 
+#include <math.h>
 #include <stdlib.h>
-
-#define TAIL 0.025 // on each side of the interval
 
 static int by_size(const void *a, const void *b)
 {
@@ -14,27 +13,39 @@ static int by_size(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-// Counted from 0, the value that lies above the median with a chance of TAIL at most: of n values, each below the
-// median with a chance of one half, so few are.
-static size_t lower_rank(size_t n)
+// Of n values, each below the median with a chance of one half: how many lie below it with a chance of more than
+// tail. So many less one is the rank, counted from 0, of the value that bounds the median; 0: none does.
+static size_t below_median(size_t n, double tail)
 {
 	double chance = 1, sum = 0; // that exactly, and at most, `below` are
 	size_t below = 0;
 
 	for (size_t i = 0; i < n; i++)
 		chance /= 2;
-	for (sum = chance; sum <= TAIL; sum += chance) {
+	for (sum = chance; sum <= tail; sum += chance) {
 		below++;
 		chance = chance * (double)(n - below + 1) / (double)below;
 	}
-	return below == 0 ? 0 : below - 1;
+	return below;
 }
 
-struct tl_latency_interval tl_latency_median(double *values, size_t n)
+struct tl_latency_interval tl_latency_median(double *values, size_t n, double confidence)
 {
 	qsort(values, n, sizeof(values[0]), by_size);
-	size_t low = lower_rank(n);
+	size_t below = below_median(n, (1 - confidence) / 2);
 	double middle = n % 2 != 0 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 
-	return (struct tl_latency_interval){.diff_ns = middle, .low_ns = values[low], .high_ns = values[n - 1 - low]};
+	if (below == 0)
+		return (struct tl_latency_interval){.diff_ns = middle, .low_ns = -INFINITY, .high_ns = INFINITY};
+	return (struct tl_latency_interval){
+		.diff_ns = middle, .low_ns = values[below - 1], .high_ns = values[n - below]};
+}
+
+size_t tl_latency_median_needs(double confidence)
+{
+	size_t n = 1;
+
+	while (below_median(n, (1 - confidence) / 2) == 0)
+		n++;
+	return n;
 }

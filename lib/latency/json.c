@@ -4,6 +4,7 @@
 #include "latency_priv.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include <tl_json.h>
@@ -179,10 +180,16 @@ static json_t *fit_json(const struct tl_latency *report)
 		"ns_per_byte_se", fit.slope_se < 0 ? json_null() : json_real(fit.slope_se), "r2", fit.r2);
 }
 
-static json_t *interval_json(const struct tl_latency_interval *interval)
+// JSON has no infinity: null is no bound.
+static json_t *bound(double value)
 {
-	return json_pack(
-		"{s:f, s:f, s:f}", "diff", interval->diff_ns, "low", interval->low_ns, "high", interval->high_ns);
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *tl_latency_interval_json(const struct tl_latency_interval *interval)
+{
+	return json_pack("{s:f, s:o, s:o}", "diff", interval->diff_ns, "low", bound(interval->low_ns), "high",
+		bound(interval->high_ns));
 }
 
 static json_t *costs_json(const struct tl_latency *report)
@@ -194,9 +201,9 @@ static json_t *costs_json(const struct tl_latency *report)
 		json_t *row = json_object();
 		put(row, "name", string(cost->name));
 		put(row, "latency_ns", tl_report_hist_json(&cost->latency));
-		put(row, "p50_ns", interval_json(&cost->p50));
-		put(row, "p99_ns", interval_json(&cost->p99));
-		put(row, "p999_ns", interval_json(&cost->p999));
+		put(row, "p50_ns", tl_latency_interval_json(&cost->p50));
+		put(row, "p99_ns", tl_latency_interval_json(&cost->p99));
+		put(row, "p999_ns", tl_latency_interval_json(&cost->p999));
 		json_array_append_new(costs, row);
 	}
 	return costs;
@@ -286,6 +293,7 @@ json_t *tl_latency_json(const struct tl_latency *report)
 	put(object, "sweep", points_json(report));
 	put(object, "payload_fit", fit_json(report));
 	put(object, "costs", costs_json(report));
+	put(object, "costs_family", number(report->costs_family));
 	put(object, "outliers", outliers_json(report));
 	put(object, "series", tl_latency_series_json(report));
 	put(object, "histogram", buckets_json(&report->latency));

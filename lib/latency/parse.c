@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 // Absent or null is 0, or what `absent` says; anything else than a count is refused.
@@ -116,10 +117,12 @@ static struct tl_latency_interval read_interval(const json_t *row, const char *k
 {
 	const json_t *object = json_object_get(row, key);
 
+	const json_t *low = json_object_get(object, "low"), *high = json_object_get(object, "high");
+
 	return (struct tl_latency_interval){
 		.diff_ns = json_number_value(json_object_get(object, "diff")),
-		.low_ns = json_number_value(json_object_get(object, "low")),
-		.high_ns = json_number_value(json_object_get(object, "high")),
+		.low_ns = json_is_null(low) ? -INFINITY : json_number_value(low),
+		.high_ns = json_is_null(high) ? INFINITY : json_number_value(high),
 	};
 }
 
@@ -299,6 +302,8 @@ static int read_all(struct tl_latency *report, const json_t *json, struct tl_err
 		rc = read_rows(report, json, "stages", read_stage, err);
 	if (rc == 0)
 		rc = read_rows(report, json, "sweep", read_point, err);
+	if (rc == 0)
+		rc = read_count(json, "costs_family", 0, &report->costs_family, err);
 	if (rc == 0)
 		rc = read_rows(report, json, "costs", read_cost, err);
 	if (rc == 0)

@@ -60,7 +60,13 @@ static int write_hgrm(const struct tl_latency *report, FILE *out)
 
 static int write_html(const struct tl_latency *report, FILE *out)
 {
-	json_t *json = tl_latency_json(report);
+	json_t *json = tl_latency_json(report), *also = json_array();
+
+	for (const struct tl_latency *view = report->also; view != NULL; view = view->also)
+		json_array_append_new(also, tl_latency_json(view));
+	if (json_array_size(also) != 0)
+		json_object_set(json, "also", also);
+	json_decref(also);
 	int rc = tl_latency_html(json, out);
 
 	json_decref(json);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include <tl_text.h>
@@ -189,9 +190,23 @@ static void print_points(
 	}
 }
 
-static void print_interval(FILE *out, const struct tl_latency_interval *interval)
+void tl_latency_interval_text(const struct tl_latency_interval *interval, FILE *out)
 {
-	fprintf(out, "  %+9.1f [%+.1f, %+.1f]", interval->diff_ns, interval->low_ns, interval->high_ns);
+	fprintf(out, "  %+9.1f ", interval->diff_ns);
+	if (isfinite(interval->low_ns) && isfinite(interval->high_ns))
+		fprintf(out, "[%+.1f, %+.1f]", interval->low_ns, interval->high_ns);
+	else
+		fputs("[unbounded]", out);
+}
+
+static void print_confidence(FILE *out, const struct tl_latency *report)
+{
+	fprintf(out, "\ndifference to %s, ns, at p50, p99, p99.9, ", TL_PRINTABLE(report->costs[0].name));
+	if (report->costs_family == 0)
+		fputs("each with the interval that holds it with 95 % confidence\n", out);
+	else
+		fprintf(out, "with intervals that hold all %" PRIu64 " together with 95 %% confidence\n",
+			report->costs_family);
 }
 
 static void print_costs(FILE *out, const struct tl_latency *report)
@@ -202,14 +217,12 @@ static void print_costs(FILE *out, const struct tl_latency *report)
 	print_columns(out, "cost of recording");
 	for (size_t i = 0; i < report->n_costs; i++)
 		print_summary(out, report->costs[i].name, &report->costs[i].latency);
-	fprintf(out,
-		"\ndifference to %s, ns, at p50, p99, p99.9, each with the interval that holds it with 95 %% confidence\n",
-		TL_PRINTABLE(report->costs[0].name));
+	print_confidence(out, report);
 	for (size_t i = 1; i < report->n_costs; i++) {
 		fprintf(out, "%-32s", TL_PRINTABLE(report->costs[i].name));
-		print_interval(out, &report->costs[i].p50);
-		print_interval(out, &report->costs[i].p99);
-		print_interval(out, &report->costs[i].p999);
+		tl_latency_interval_text(&report->costs[i].p50, out);
+		tl_latency_interval_text(&report->costs[i].p99, out);
+		tl_latency_interval_text(&report->costs[i].p999, out);
 		fputc('\n', out);
 	}
 }

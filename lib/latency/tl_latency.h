@@ -113,7 +113,8 @@ struct tl_latency_point {
 	struct tl_hist_summary latency;
 };
 
-// A difference to what it is compared with, and the interval that holds it with 95 % confidence. Negative: faster.
+// A difference to what it is compared with, and the interval that holds it with the confidence that was asked for, 95 %
+// where nothing else is said; from -INFINITY to INFINITY: nothing bounds it. Negative: faster.
 struct tl_latency_interval {
 	double diff_ns, low_ns, high_ns;
 };
@@ -195,6 +196,10 @@ struct tl_latency {
 
 	size_t n_clocks;
 	struct tl_latency_clock clocks[TL_LATENCY_CLOCKS];
+
+	uint64_t
+		costs_family; // so many intervals of costs[] hold all together with 95 % confidence; 0: each alone does
+	const struct tl_latency *also; // its costs, and those of its own `also`, follow on the page; borrowed
 
 	size_t n_stages, n_points, n_costs, n_outliers, n_invalid, n_facts;
 	struct tl_latency_stage *stages[TL_LATENCY_STAGES];
@@ -278,10 +283,15 @@ void tl_latency_get_blocks(const struct tl_latency *report, struct tl_latency_bl
 // the degrees of freedom, from 1 on.
 double tl_latency_student(double miss, double df);
 
-// The median of n >= 1 values, which it sorts, and the interval that holds the median of what they were drawn from with
-// 95 % confidence, whatever that is: order statistics and the binomial distribution. Fewer than 6 values bound nothing:
-// the interval then is from the least to the greatest.
-struct tl_latency_interval tl_latency_median(double *values, size_t n);
+// The median of n values, 1 to 1000, which it sorts, and the interval that holds the median of what they were drawn
+// from with that confidence (above 0, below 1) at least, whatever the distribution is: order statistics and the
+// binomial distribution. It is unbounded with fewer values than the second function says: for 0.95 these are 6.
+struct tl_latency_interval tl_latency_median(double *values, size_t n, double confidence);
+size_t tl_latency_median_needs(double confidence);
+
+// An interval as JSON: diff, low, high, null where there is no bound; and as text, with two spaces before it.
+json_t *tl_latency_interval_json(const struct tl_latency_interval *interval);
+void tl_latency_interval_text(const struct tl_latency_interval *interval, FILE *out);
 
 // y = base + slope * x by least squares.
 struct tl_latency_fit {

@@ -24,7 +24,7 @@ refuses() {
 
 wrong_calls() {
 	refuses "without the name of a benchmark it says which there are" "overhead"
-	refuses "too few rounds to bound a difference are refused" "6 to 100" overhead --rounds 5
+	refuses "too few rounds to bound a difference are refused" "6 to 840" overhead --rounds 5
 	refuses "a rate that is no number is refused" "--rate" overhead --rate fast
 }
 
@@ -37,25 +37,40 @@ long_tmp() {
 	rmdir "$long"
 }
 
+# Six rounds are less than a square of seven or of five variants, and bound no family of differences.
 measures() {
-	local status=0 bench_pid
+	local status=0 bench_pid views='[.residence, .wire_round_trip, .back_to_back, .round_trip]'
 	"$TAPLINE" bench overhead --rounds 6 --seconds 0.1 --rate 500 --json --html page.html >bench.json 2>bench.log &
 	bench_pid=$!
 	wait "$bench_pid" || status=$?
 	check_equal "the benchmark ends well" "$status" 0
-	check_json "each recorder has a row, and the echo alone is the first" bench.json \
-		'[.residence, .round_trip] | all(.costs | map(.name) |
+	check_json "each recorder has a row in each view, and the echo alone is the first" bench.json \
+		"$views"' | all(.costs | map(.name) |
 		.[0] == "no recording" and index("tapline") and index("tapline, index") and index("tcpdump") and index("dumpcap"))'
-	check_json "every message of every round is in its row" bench.json '.residence.costs | all(.latency_ns.count == 300)'
-	check_json "each difference lies within its interval" bench.json \
-		'[.residence, .round_trip] | all(.[] | .costs[1:][] | .p50_ns, .p99_ns, .p999_ns; .low <= .diff and .diff <= .high)'
+	check_json "every message that came alone is in the rows, and the last of each pair that came together" bench.json \
+		'(.residence.costs | all(.latency_ns.count == 300)) and (.round_trip.costs | all(.latency_ns.count == 294))
+		and (.wire_round_trip.costs | all(.latency_ns.count <= 294)) and (.back_to_back.costs | all(.latency_ns.count <= 150))'
+	check_json "the order is told, round by round" bench.json '.order | .design == "Williams" and .variants[0] == "no recording"
+		and (.variants | length) as $n | (.sequences | length) == 6 and all(.sequences[]; sort == [range($n)])'
+	check_json "and that these rounds are not balanced, and how many would be" bench.json \
+		'.order.balanced == false and .order.balanced_rounds == 14 and .order.bounded_rounds == 10
+		and (.residence.facts.order | test("not balanced: 14 rounds would be"))'
+	check_json "all differences of a view are one family, which so few rounds do not bound" bench.json \
+		"$views"' | all(.costs_family == 18 and all(.costs[1:][] | .p50_ns, .p99_ns, .p999_ns; .low == null and .high == null)
+		and (.facts.intervals | test("^18 differences, each with 99.72 % .* unbounded")))'
 	check_json "the first row differs from itself by nothing" bench.json \
-		'.residence.costs[0] | [.p50_ns, .p99_ns, .p999_ns] | all(.low == 0 and .diff == 0 and .high == 0)'
-	check_json "a round trip takes longer than the stay that is part of it" bench.json \
-		'[.residence.costs, .round_trip.costs] | transpose | all(.[0].latency_ns.min < .[1].latency_ns.min)'
-	check_json "what the client does not believe of its times is told of the round trip" bench.json \
-		'.round_trip | .valid == (.invalid == []) and all(.invalid[]; test("^in [0-9]+ of 4[0-9] runs the client calls"))'
+		"$views"' | all(.costs[0] | [.p50_ns, .p99_ns, .p999_ns] | all(.low == 0 and .diff == 0 and .high == 0))'
+	check_json "a round trip takes longer than what is a part of it" bench.json '[.residence.costs, .round_trip.costs] |
+		transpose | all(.[0].latency_ns.min < .[1].latency_ns.min)'
+	check_json "the time outside the appliance is the mean round trip on the wire without the stay" bench.json '.outside | . == null or
+		(.costs_family == (.means | length) - 1 and all(.means[]; .mean_ns > 0) and .means[0].diff_ns.diff == 0)'
+	check_json "and no better than they are" bench.json '.outside == null or .outside.valid == .wire_round_trip.valid'
+	check_json "the appliance's own wire to poll is there, or null" bench.json 'has("wire_to_poll")'
+	check_json "what the client does not believe of its times is told of its views, not of the appliance's" bench.json \
+		"$views"' | .[0].valid and all(.[]; .valid == (.invalid == []))
+		and all(.[1:][].invalid[]; test("^in [0-9]+ of 42 runs the client calls"))'
 	check "the page is there" grep -q "no recording" page.html
+	check "and has the other views" grep -q "back to back" page.html
 	check_equal "it leaves nothing behind" "$(left_behind "$bench_pid" | tr '\n' ' ')" "0 0 "
 }
 

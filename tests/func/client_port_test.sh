@@ -56,6 +56,10 @@ client udp.json --udp-echo "$APP_IP:7" --payload 16:1472:3
 check_json "a payload sweep over UDP has a run per size" udp.json \
 	"([.points[].payload_bytes] == [16, 744, 1472]) and all(.points[]; $STAMPED) and ($LEDGER)"
 
+client bursts.json --tcp-connect "$APP_IP:7" --rate 500 --burst 10
+check_json "bursts leave whole, and the last of each has figures of its own" bursts.json \
+	"$STAMPED and .sent == 100 and .burst_last_rtt_ns.count == 10 and .burst_last_wire_rtt_ns.count <= 10 and ($LEDGER)"
+
 client user.json --udp-echo "$APP_IP:7" --timestamps user
 check_json "without stamps nothing stands in for them" user.json \
 	'.best == "rtt_ns" and .received == .sent and .wire_rtt_ns.p50 == null and .stamps.paired == 0 and .stamps.departures == "user"'

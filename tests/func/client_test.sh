@@ -100,6 +100,18 @@ check "its progress tells the point" grep -q 'point [123] of 3' client.log
 client rates.json --tcp-connect "$APP_IP:7" --rate 100,500
 check_json "a rate sweep has a run per rate" rates.json '([.points[].asked_pps] == [100, 500]) and .slope == null'
 
+# Of 100 messages each tenth is the last of its burst, and stamps of the others may be shared.
+BURSTS='.burst == 10 and .received == 100 and .sent == 100 and .burst_last_rtt_ns.count == 10
+	and .burst_last_wire_rtt_ns.count <= 10 and .burst_last_rtt_ns.max <= .rtt_ns.max
+	and .received == (.stamps | .paired + .reply_first + .tx_missing + .rx_missing + .rx_shared)'
+for way in "--tcp-connect $APP_IP:7" "--udp-echo $APP_IP:7" "--group 239.1.1.1 --udp-port 5001 --tcp-listen $PEER_IP:5002"; do
+	read -ra words <<<"$way"
+	client bursts.json "${words[@]}" --rate 500 --burst 10
+	check_json "in bursts, with ${words[0]}, the last of each have figures of their own" bursts.json "$BURSTS"
+done
+check_json "they have stamps" bursts.json '.burst_last_wire_rtt_ns.count > 0'
+refused "a burst of more than 64 is refused" "--burst 65: give a whole number from 1 to 64" --udp-echo "$APP_IP:7" --burst 65
+
 client user.json --udp-echo "$APP_IP:7" --timestamps user
 check_json "without stamps nothing stands in for them" user.json \
 	'.best == "rtt_ns" and .wire_rtt_ns.p50 == null and .stamps.paired == 0 and .stamps.departures == "user"'

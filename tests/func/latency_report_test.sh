@@ -49,13 +49,14 @@ pages_draw() {
 	fi
 	drawn "the page of matched captures draws" pairs.html '.shapes > 50 and .sections[:3] == ["Percentiles", "Histogram", "Over time"]'
 	drawn "the page of no samples says so" none.html '.shapes == 0 and .sections[0] == "No samples"'
-	drawn "the page of costs alone shows no samples, nor that there are none" costs.html '.sections == ["Cost of recording"]'
+	drawn "the page of costs alone shows no samples, nor that there are none" costs.html '.sections == ["Cost of recording", "round trip"]'
 	drawn "the page of one sample draws" one.html '.shapes >= 5'
 	drawn "the page of many samples draws" many.html '.shapes > 50'
 	drawn "the page of all that can be measured draws every part" full.html '.sections == ["Percentiles", "Histogram", "Over time",
-		"Stages", "Payload", "Rate", "Cost of recording", "Outliers", "Counts", "Host and run"]
+		"Stages", "Payload", "Rate", "Cost of recording", "round trip", "Outliers", "Counts", "Host and run"]
 		and (.head | contains("with loss: > 1.000 ms") and contains("late: what measured was late itself") and contains("clocks: one"))
 		and (.text | contains("; the last 2,000 of 20,000"))
+		and (.text | contains("[unbounded]") and contains("Invalid: the sender was late") and contains("that hold all 6 together"))
 		and (.text | contains("p50 grows by 1.5 ns per byte") and contains("<b>isolcpus=1</b>"))'
 }
 

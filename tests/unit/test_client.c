@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <tl_client.h>
+#include <tl_client_link.h>
 #include <tl_client_msg.h>
 
 #define SEED 42
@@ -223,6 +223,7 @@ static void options_have_defaults(void)
 	CU_ASSERT_EQUAL(args.cfg.peer.port_be, htons(5000));
 	CU_ASSERT_EQUAL(args.cfg.source.ip_be, 0);
 	CU_ASSERT_EQUAL(args.cfg.rate_pps, 1000);
+	CU_ASSERT_EQUAL(args.cfg.burst, 1);
 	CU_ASSERT_EQUAL(args.cfg.duration_ns, 5 * TL_NS_PER_S);
 	CU_ASSERT_EQUAL(args.cfg.payload_bytes, 16);
 	CU_ASSERT_EQUAL(args.cfg.connect_timeout_ns, 10 * TL_NS_PER_S);
@@ -276,6 +277,19 @@ static void port_listens_on_its_own_address(void)
 	CU_ASSERT_EQUAL(args.cfg.timestamps, TL_CLIENT_STAMPS_TSC);
 }
 
+static void messages_of_a_burst_leave_at_no_time_of_the_nic(void)
+{
+	struct tl_client_args args;
+	struct tl_err err;
+
+	CU_ASSERT_EQUAL_FATAL(parse("--port p0 --ip 192.0.2.9/24 --udp-echo 192.0.2.1:7", &args, &err), 0);
+	CU_ASSERT_EQUAL(args.port.lead_us, 100);
+	CU_ASSERT_EQUAL_FATAL(parse("--port p0 --ip 192.0.2.9/24 --udp-echo 192.0.2.1:7 --burst 2", &args, &err), 0);
+	CU_ASSERT_EQUAL(args.port.lead_us, 0);
+	CU_ASSERT_EQUAL(args.cfg.burst, 2);
+	CU_ASSERT_EQUAL(parse("--kernel --udp-echo 192.0.2.1:7 --burst 2", &args, &err), 0);
+}
+
 static void wrong_use_names_the_option_and_what_it_accepts(void)
 {
 	static const struct {
@@ -327,6 +341,8 @@ static void wrong_use_names_the_option_and_what_it_accepts(void)
 		{"--port p0 --ip 192.0.2.9/24 --udp-echo [2001:db8::1]:7", "IPv4 only"},
 		{"--port p0 --ip 192.0.2.9/24 --group 239.1.1.1 --udp-port 5000 --tcp-listen 192.0.2.1:6000",
 			"a port listens on its --ip, 192.0.2.9"},
+		{"--kernel --burst 0", "--burst 0: give a whole number from 1 to 64"},
+		{"--kernel --burst 65", "--burst 65: give a whole number from 1 to 64"},
 		{"--kernel --cold 65", "--cold 65: give a whole number from 0 to 64"},
 		{"--kernel --udp-echo 192.0.2.1:7 --rate 1000000 --seconds 21 --csv f", "20000000"},
 		{"--kernel --rate", "--rate needs a value"},
@@ -375,7 +391,7 @@ static void help_names_every_default(void)
 		"--lcore CPU", "--take", "--group GROUP", "--udp-port PORT", "--tcp-listen IP:PORT",
 		"--tcp-connect IP:PORT", "--udp-echo IP:PORT", "--source IP", "--ttl N", "--rate N[,N...]",
 		"(default 1000)", "--seconds S", "(default 5)", "--payload BYTES[,...]", "(default 16)",
-		"--connect-timeout S", "(default 10)", "--linger S", "--spin US", "(default 100)",
+		"--connect-timeout S", "(default 10)", "--linger S", "--spin US", "(default 100)", "--burst N",
 		"--timestamps SOURCE", "(default auto)", "--cold N", "(default 1)", "--null FILE", "--require-valid",
 		"--csv FILE", "--hgrm FILE", "--html FILE", "--report FILE", "--json", "--help", "first_rtt_ns"};
 	for (size_t i = 0; i < TL_ARRAY_LEN(needed); i++)
@@ -417,7 +433,8 @@ static void json_has_exactly_the_documented_keys(void)
 		"send_errors", "reconnects", "first_rtt_ns", "rtt_ns", "rtt_ns_ci95", "wire_rtt_ns", "wire_rtt_ns_ci95",
 		"best", "net_of_null_ns", "stamps", "cold", "sender_late_ns", "poll_gap_ns", "stolen_ns",
 		"clock_step_ns", "rate_pps", "asked_pps", "payload_bytes", "clock", "timestamps", "transport", "valid",
-		"invalid", "rtt_quantiles", "wire_rtt_quantiles", "max_loss", "loss_window_ns"};
+		"invalid", "burst", "burst_last_rtt_ns", "burst_last_wire_rtt_ns", "rtt_quantiles",
+		"wire_rtt_quantiles", "max_loss", "loss_window_ns"};
 	static const char *const parts[] = {"min", "p50", "p90", "p99", "p999", "max", "mean"};
 	const struct tl_client_result result = {
 		.sources = sources, .sent = 2, .lost = 1, .received = 1, .first_rtt_ns = 9};
@@ -564,6 +581,115 @@ static void tcp_run_receives_all_it_sent(void)
 	CU_ASSERT_EQUAL(tl_client_judge(&result, NULL), 0);
 }
 
+// A transport without a network: it answers at once, and notes what was due and when it was sent.
+struct noted {
+	struct tl_client_link link; // first: what the others see
+	uint64_t due_ns[64], sent_ns[64];
+	uint64_t sends_since_receive, most_sends;
+	uint8_t echoes[64][24];
+	unsigned sent, received, departed;
+};
+
+static int noted_open(const struct tl_client_cfg *cfg, struct tl_client_link **out, struct tl_err *err)
+{
+	struct noted *noted = cfg->transport_ctx;
+
+	(void)err;
+	noted->link = (struct tl_client_link){.ops = cfg->transport, .cfg = cfg, .connections = 1, .sources = sources};
+	*out = &noted->link;
+	return 0;
+}
+
+static void noted_close(struct tl_client_link *link)
+{
+	(void)link;
+}
+
+static bool noted_is_up(const struct tl_client_link *link)
+{
+	return link != NULL;
+}
+
+static ssize_t noted_send(struct tl_client_link *link, const void *data, size_t len)
+{
+	struct noted *noted = (struct noted *)link;
+
+	noted->due_ns[noted->sent] = link->due_ns;
+	noted->sent_ns[noted->sent] = tl_client_now_ns();
+	memcpy(noted->echoes[noted->sent++], data, len);
+	noted->most_sends = tl_max_u64(noted->most_sends, ++noted->sends_since_receive);
+	return (ssize_t)len;
+}
+
+static ssize_t noted_receive(struct tl_client_link *link, void *data, size_t room, struct tl_client_arrival *arrival)
+{
+	struct noted *noted = (struct noted *)link;
+
+	noted->sends_since_receive = 0;
+	if (noted->received == noted->sent || room < 24)
+		return -EAGAIN;
+	// As the kernel does with a stream: what is read first of a burst of four has no stamp of its own.
+	*arrival = (struct tl_client_arrival){.stamp_ns = 2000, .shared = noted->received % 4 < 2};
+	memcpy(data, noted->echoes[noted->received++], 24);
+	return 24;
+}
+
+static bool noted_departed(struct tl_client_link *link, bool expected, struct tl_client_departure *departure)
+{
+	struct noted *noted = (struct noted *)link;
+
+	if (!expected)
+		return false;
+	*departure = (struct tl_client_departure){.id = noted->departed, .stamp_ns = 1000 + noted->departed % 4};
+	noted->departed++;
+	return true;
+}
+
+static void noted_poll(struct tl_client_link *link, uint64_t timeout_ns, bool want_write)
+{
+	(void)link;
+	(void)want_write;
+	usleep((useconds_t)(timeout_ns / TL_NS_PER_US));
+}
+
+static void messages_of_a_burst_are_due_and_leave_together(void)
+{
+	static const struct tl_client_ops ops = {.name = "noted",
+		.open = noted_open,
+		.close = noted_close,
+		.is_up = noted_is_up,
+		.send = noted_send,
+		.receive = noted_receive,
+		.departed = noted_departed,
+		.lost = noted_close,
+		.poll = noted_poll};
+	struct noted noted = {.sent = 0};
+	struct tl_client_cfg cfg = loopback_cfg(TL_CLIENT_UDP, (struct tl_client_endpoint){0});
+	struct tl_client_result result;
+
+	cfg.transport = &ops;
+	cfg.transport_ctx = &noted;
+	cfg.burst = 4;
+	cfg.duration_ns = 15 * TL_NS_PER_MS; // three bursts, and a message less than a burst
+	CU_ASSERT_EQUAL_FATAL(tl_client_run(&cfg, &(struct tl_client_hooks){0}, &result, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(noted.sent, 15);
+	for (unsigned i = 0; i < noted.sent; i++) {
+		CU_ASSERT_EQUAL(noted.due_ns[i] - noted.due_ns[0], i / 4 * 4 * TL_NS_PER_MS);
+		CU_ASSERT_TRUE(noted.sent_ns[i] >= noted.due_ns[i]);
+	}
+	CU_ASSERT_EQUAL(noted.most_sends, 4); // nothing is read between them
+	CU_ASSERT_EQUAL(result.burst, 4);
+	CU_ASSERT_EQUAL(result.rtt.count, 14);
+	CU_ASSERT_EQUAL(result.last_rtt.count, 3); // the cut one has no last
+	// Three bursts, from the first send to the last: each begins before it is noted, and after the one before was.
+	CU_ASSERT_TRUE(result.rate_pps >= 12e9 / (double)(noted.sent_ns[14] - noted.due_ns[0]) - 1e-6);
+	CU_ASSERT_TRUE(result.rate_pps <= 12e9 / (double)(noted.sent_ns[13] - noted.sent_ns[0]) + 1e-6);
+	CU_ASSERT_EQUAL(result.stamps.rx_shared, 8);
+	CU_ASSERT_EQUAL(result.last_wire_rtt.count, 3);
+	CU_ASSERT_EQUAL(result.last_wire_rtt.min_ns, 997);
+	CU_ASSERT_EQUAL(result.last_wire_rtt.max_ns, 997);
+}
+
 static void large_messages_pass_a_full_socket_whole(void)
 {
 	struct tl_client_result result = run_against_tcp((struct echo_server){.slow = true}, 65536, 1000);
@@ -696,12 +822,14 @@ int main(void)
 		{"options have defaults", options_have_defaults},
 		{"multicast leaves by the interface that listens", multicast_leaves_by_the_interface_that_listens},
 		{"a port listens on its own address", port_listens_on_its_own_address},
+		{"messages of a burst leave at no time of the NIC", messages_of_a_burst_leave_at_no_time_of_the_nic},
 		{"wrong use names the option and what it accepts", wrong_use_names_the_option_and_what_it_accepts},
 		{"the help names every option and default", help_names_every_default},
 		{"the judgement follows from the counts", judgement_follows_from_the_counts},
 		{"the JSON has exactly the documented keys", json_has_exactly_the_documented_keys},
 		{"the first RTT is null when nothing came back", first_rtt_is_null_when_nothing_came_back},
 		{"a TCP run receives all it sent", tcp_run_receives_all_it_sent},
+		{"messages of a burst are due and leave together", messages_of_a_burst_are_due_and_leave_together},
 		{"large messages pass a full socket whole", large_messages_pass_a_full_socket_whole},
 		{"echoes that come together share no stamp", echoes_that_come_together_share_no_stamp},
 		{"a broken connection is made again", broken_connection_is_made_again},

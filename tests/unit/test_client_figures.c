@@ -288,6 +288,15 @@ static void each_fault_makes_a_result_invalid_by_its_name(void)
 	result.clock_step_ns = -1500;
 	check_invalid(result, "set back by 1.500 us");
 	check_invalid((struct tl_client_result){0}, "no echo was measured");
+	result = believable();
+	result.burst = 2;
+	result.stamps.rx_shared = result.received / 2; // the first of each
+	result.last_rtt.count = 500;
+	result.last_wire_rtt.count = 495;
+	tl_client_verdict(&result);
+	CU_ASSERT_EQUAL(result.n_invalid, 0);
+	result.last_wire_rtt.count--;
+	check_invalid(result, "of the last echoes of 500 bursts only 494 have both");
 
 	result = believable();
 	result.sources.faults = 3;
@@ -443,10 +452,11 @@ static void null_echo_measured_otherwise_is_refused(void)
 	json_t *null = tl_client_result_json(&cable);
 
 	CU_ASSERT_EQUAL(tl_client_null_check(null, &cfg, &sweep, &err), 0);
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 5; i++) {
 		struct tl_client_cfg other = cfg;
 		other.mode = i == 0 ? TL_CLIENT_TCP : cfg.mode;
 		other.payload_bytes += i == 1;
+		other.burst = i == 4 ? 2 : 1;
 		other.rate_pps += i == 2;
 		other.timestamps = i == 3 ? TL_CLIENT_STAMPS_USER : cfg.timestamps;
 		CU_ASSERT_EQUAL(tl_client_null_check(null, &other, &sweep, &err), -EINVAL);

@@ -591,8 +591,10 @@ static double draw(uint64_t *state)
 static void the_interval_holds_the_median(void)
 {
 	static const struct {
+		double confidence;
 		size_t n, low;
-	} ranks[] = {{5, 0}, {6, 0}, {8, 0}, {9, 1}, {12, 2}, {100, 39}}; // tables of the sign test
+	} ranks[] = {{0.95, 6, 0}, {0.95, 8, 0}, {0.95, 9, 1}, {0.95, 12, 2}, {0.95, 100, 39}, {0.99, 8, 0},
+		{0.99, 12, 1}, {0.99, 25, 5}, {0.99, 100, 36}}; // tables of the sign test
 	double values[100];
 	uint64_t state = 1;
 	unsigned held = 0;
@@ -601,7 +603,7 @@ static void the_interval_holds_the_median(void)
 		size_t n = ranks[i].n;
 		for (size_t k = 0; k < n; k++)
 			values[k] = (double)(n - 1 - k);
-		struct tl_latency_interval interval = tl_latency_median(values, n);
+		struct tl_latency_interval interval = tl_latency_median(values, n, ranks[i].confidence);
 		CU_ASSERT_EQUAL(interval.diff_ns, (double)(n - 1) / 2);
 		CU_ASSERT_EQUAL(interval.low_ns, (double)ranks[i].low);
 		CU_ASSERT_EQUAL(interval.high_ns, (double)(n - 1 - ranks[i].low));
@@ -609,10 +611,60 @@ static void the_interval_holds_the_median(void)
 	for (unsigned i = 0; i < 10000; i++) {
 		for (unsigned k = 0; k < 9; k++)
 			values[k] = draw(&state);
-		struct tl_latency_interval interval = tl_latency_median(values, 9);
+		struct tl_latency_interval interval = tl_latency_median(values, 9, 0.95);
 		held += interval.low_ns <= log(2) && log(2) <= interval.high_ns;
 	}
 	CU_ASSERT(held >= 9500 && held <= 9700); // 96.1 % of nine
+}
+
+static void too_few_values_bound_nothing(void)
+{
+	static const struct {
+		double confidence;
+		size_t needs;
+	} cases[] = {{0.5, 2}, {0.95, 6}, {0.99, 8},
+		{1 - 0.05 / 18, 10}}; // the least n with 2^(1 - n) of at most 1 - confidence
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+		double values[10] = {9, 8, 7, 6, 5, 4, 3, 2, 1, 0};
+		size_t needs = cases[i].needs;
+		CU_ASSERT_EQUAL(tl_latency_median_needs(cases[i].confidence), needs);
+		struct tl_latency_interval interval = tl_latency_median(values, needs - 1, cases[i].confidence);
+		CU_ASSERT_EQUAL(interval.low_ns, -INFINITY);
+		CU_ASSERT_EQUAL(interval.high_ns, INFINITY);
+		interval = tl_latency_median(values, needs, cases[i].confidence);
+		CU_ASSERT_EQUAL(
+			interval.high_ns - interval.low_ns, (double)(needs - 1)); // from the least to the greatest
+	}
+}
+
+static void interval_without_bounds_is_none_in_every_form(void)
+{
+	struct tl_latency *report = new_report(), *again;
+	struct tl_latency_cost cost = {
+		.name = "ours", .p50 = {7, -INFINITY, INFINITY}, .p99 = {7, 6, 8}, .p999 = {7, 6, 8}};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	tl_latency_add_cost(report, &(struct tl_latency_cost){.name = "none"});
+	tl_latency_add_cost(report, &cost);
+	report->costs_family = 3;
+	json_t *json = tl_latency_json(report), *row = json_array_get(json_object_get(json, "costs"), 1);
+	CU_ASSERT_TRUE(json_is_null(json_object_get(json_object_get(row, "p50_ns"), "low")));
+	CU_ASSERT_TRUE(json_is_real(json_object_get(json_object_get(row, "p99_ns"), "low")));
+	CU_ASSERT_EQUAL_FATAL(tl_latency_from_json(json, &again, NULL), 0);
+	CU_ASSERT_EQUAL(again->costs[1].p50.low_ns, -INFINITY);
+	CU_ASSERT_EQUAL(again->costs[1].p50.high_ns, INFINITY);
+	CU_ASSERT_EQUAL(again->costs_family, 3);
+	CU_ASSERT_EQUAL(tl_latency_text(again, out), 0);
+	fclose(out);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "+7.0 [unbounded]  "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "that hold all 3 together"));
+	free(text);
+	json_decref(json);
+	tl_latency_destroy(again);
+	tl_latency_destroy(report);
 }
 
 static bool is_near(double a, double b)
@@ -661,6 +713,8 @@ int main(void)
 		{"lists that are full keep the worst, or make the result invalid", full_lists_say_so},
 		{"the interval of a median holds it 95 times of 100, however values are spread",
 			the_interval_holds_the_median},
+		{"too few values bound nothing", too_few_values_bound_nothing},
+		{"an interval without bounds is none in every form", interval_without_bounds_is_none_in_every_form},
 		{"the line through points is that of least squares", line_through_points_is_that_of_least_squares},
 		{"a line needs two points", line_needs_two_points},
 		{"the JSON has the counts, the percentiles and the fit", json_has_what_the_report_has},

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The order of a benchmark's runs, and what is told of them.
+
+#include "tl_test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bench_costs.h>
+#include <bench_order.h>
+
+// ---- order
+
+// How often each variant stood at each place, and followed each other one in a round.
+struct seen {
+	unsigned at[TL_BENCH_VARIANTS_MAX][TL_BENCH_VARIANTS_MAX];
+	unsigned after[TL_BENCH_VARIANTS_MAX][TL_BENCH_VARIANTS_MAX];
+};
+
+static struct seen look_at(unsigned n, unsigned rounds)
+{
+	struct seen seen = {0};
+
+	for (unsigned round = 0; round < rounds; round++) {
+		for (unsigned place = 0; place < n; place++) {
+			unsigned variant = tl_bench_order_at(n, round, place);
+			CU_ASSERT_FATAL(variant < n);
+			seen.at[variant][place]++;
+			if (place > 0)
+				seen.after[variant][tl_bench_order_at(n, round, place - 1)]++;
+		}
+	}
+	return seen;
+}
+
+static void each_variant_follows_each_other_one_equally_often(void)
+{
+	for (unsigned n = 2; n <= TL_BENCH_VARIANTS_MAX; n++) {
+		unsigned square = tl_bench_order_square(n), times = square / n;
+		CU_ASSERT_EQUAL(square, n % 2 == 0 ? n : 2 * n);
+		for (unsigned squares = 1; squares <= 2; squares++) {
+			struct seen seen = look_at(n, squares * square);
+			for (unsigned a = 0; a < n; a++) {
+				for (unsigned b = 0; b < n; b++) {
+					CU_ASSERT_EQUAL(seen.at[a][b], squares * times);
+					CU_ASSERT_EQUAL(seen.after[a][b], a == b ? 0 : squares * times);
+				}
+			}
+		}
+	}
+}
+
+static void rounds_are_balanced_in_whole_squares(void)
+{
+	CU_ASSERT_EQUAL(tl_bench_order_balanced(7, 1), 14);
+	CU_ASSERT_EQUAL(tl_bench_order_balanced(7, 14), 14);
+	CU_ASSERT_EQUAL(tl_bench_order_balanced(7, 15), 28);
+	CU_ASSERT_EQUAL(tl_bench_order_balanced(6, 13), 18);
+	for (unsigned n = 2; n <= TL_BENCH_VARIANTS_MAX; n++) // no number of rounds is too high to be balanced
+		CU_ASSERT_EQUAL(tl_bench_order_balanced(n, TL_BENCH_ROUNDS_MAX), TL_BENCH_ROUNDS_MAX);
+}
+
+// ---- intervals
+
+static void family_is_what_is_compared_in_a_view(void)
+{
+	CU_ASSERT_EQUAL(tl_bench_family(7), 18);
+	CU_ASSERT_EQUAL(tl_bench_family(2), 3);
+	CU_ASSERT_DOUBLE_EQUAL(tl_bench_confidence(18), 1 - 0.05 / 18, 1e-12);
+	CU_ASSERT_EQUAL(tl_bench_rounds_needed(7), 10);
+	CU_ASSERT_EQUAL(tl_bench_rounds_needed(5), 9);
+}
+
+// Rounds of a host that is slower from round to round by 1000 ns; variant v takes 10 v more, and 1 more in odd rounds.
+static struct tl_bench_runs *drifting_runs(unsigned variants, unsigned rounds)
+{
+	struct tl_bench_runs *runs = calloc(variants, sizeof(*runs));
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(runs);
+	for (unsigned v = 0; v < variants; v++) {
+		for (unsigned i = 0; i < rounds; i++) {
+			uint64_t ns = 5000 + 1000 * i + 10 * v + (v != 0 ? i % 2 : 0);
+			runs[v].of[i] = (struct tl_hist_summary){.count = 100,
+				.min_ns = ns - 50,
+				.p50_ns = ns,
+				.p90_ns = ns + 20,
+				.p99_ns = ns + 30 * v,
+				.p999_ns = ns + 40,
+				.max_ns = ns + 60,
+				.mean_ns = (double)ns + 5};
+		}
+	}
+	return runs;
+}
+
+static const char *const names[] = {"none", "ours", "theirs", "a", "b", "c", "d"};
+
+static void differences_are_those_within_a_round(void)
+{
+	struct tl_bench_runs *runs = drifting_runs(3, 20);
+	struct tl_latency *report = tl_latency_create();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(report);
+	tl_bench_add_costs(report, runs, names, 3, 20);
+	CU_ASSERT_EQUAL(report->costs_family, 6);
+	CU_ASSERT_EQUAL_FATAL(report->n_costs, 3);
+	const struct tl_latency_cost *none = &report->costs[0], *theirs = &report->costs[2];
+	CU_ASSERT_STRING_EQUAL(theirs->name, "theirs");
+	CU_ASSERT_DOUBLE_EQUAL(theirs->p50.diff_ns, 20.5, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(theirs->p50.low_ns, 20, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(theirs->p50.high_ns, 21, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(theirs->p99.diff_ns, 80.5, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(theirs->p999.diff_ns, 20.5, 1e-9);
+	CU_ASSERT_EQUAL(none->p50.low_ns, 0);
+	CU_ASSERT_EQUAL(none->p50.high_ns, 0);
+	CU_ASSERT_EQUAL(none->latency.count, 2000);
+	CU_ASSERT_EQUAL(none->latency.p50_ns, 14500); // of the rounds the one in the middle
+	CU_ASSERT_EQUAL(none->latency.min_ns, 4950);
+	CU_ASSERT_EQUAL(none->latency.max_ns, 24060);
+	CU_ASSERT_DOUBLE_EQUAL(none->latency.mean_ns, 14505, 1e-9);
+	tl_latency_destroy(report);
+	free(runs);
+}
+
+// A difference that is 0 in one round of many: whether the interval holds it depends on its confidence.
+static void intervals_are_wide_enough_for_the_whole_family(void)
+{
+	enum { ROUNDS = 10 };
+	struct tl_bench_runs *runs = drifting_runs(7, ROUNDS);
+	struct tl_latency *report = tl_latency_create();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(report);
+	runs[1].of[3].p50_ns = runs[0].of[3].p50_ns;
+	tl_bench_add_costs(report, runs, names, 7, ROUNDS);
+	CU_ASSERT_EQUAL(report->costs[1].p50.low_ns, 0); // of one alone 95 % would not
+	tl_latency_destroy(report);
+	report = tl_latency_create();
+	CU_ASSERT_PTR_NOT_NULL_FATAL(report);
+	tl_bench_add_costs(report, runs, names, 7, ROUNDS - 1);
+	CU_ASSERT_EQUAL(report->costs[1].p50.low_ns, -INFINITY);
+	CU_ASSERT_EQUAL(report->costs[1].p50.high_ns, INFINITY);
+	CU_ASSERT_EQUAL(report->costs[0].p50.high_ns, 0); // the first row differs from itself by nothing
+	tl_latency_destroy(report);
+	free(runs);
+}
+
+static void round_that_measured_nothing_is_in_no_figure(void)
+{
+	struct tl_bench_runs *runs = drifting_runs(3, 20);
+	struct tl_latency *report = tl_latency_create();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(report);
+	runs[0].of[19] = runs[1].of[0] = (struct tl_hist_summary){.count = 0};
+	for (unsigned i = 0; i < 20; i++)
+		runs[2].of[i].count = 0;
+	tl_bench_add_costs(report, runs, names, 3, 20);
+	CU_ASSERT_EQUAL(report->costs[0].latency.count, 1900);
+	CU_ASSERT_EQUAL(report->costs[0].latency.p50_ns, 14000);
+	CU_ASSERT_DOUBLE_EQUAL(report->costs[0].latency.mean_ns, 14005, 1e-9);
+	CU_ASSERT_EQUAL(report->costs[1].latency.min_ns, 5961); // of the second round
+	CU_ASSERT_DOUBLE_EQUAL(report->costs[1].p50.low_ns, 10, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(report->costs[1].p50.high_ns, 11, 1e-9);
+	CU_ASSERT_EQUAL(report->costs[2].latency.count, 0);
+	CU_ASSERT_EQUAL(report->costs[2].p50.low_ns, -INFINITY);
+	tl_latency_destroy(report);
+	free(runs);
+}
+
+// ---- means
+
+static void means_are_subtracted_round_by_round(void)
+{
+	struct tl_bench_runs *whole = drifting_runs(3, 20), *inside = drifting_runs(3, 20);
+	struct tl_bench_means means;
+
+	for (unsigned v = 0; v < 3; v++)
+		for (unsigned i = 0; i < 20; i++)
+			inside[v].of[i].mean_ns -= 1000 + 7 * v;
+	tl_bench_compare_means(whole, inside, 3, 20, &means);
+	CU_ASSERT_EQUAL(means.family, 2);
+	CU_ASSERT_EQUAL(means.base, 0);
+	CU_ASSERT_DOUBLE_EQUAL(means.rows[0].mean_ns, 1000, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(means.rows[2].mean_ns, 1014, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(means.rows[2].diff.diff_ns, 14, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(means.rows[2].diff.low_ns, 14, 1e-9);
+
+	tl_bench_compare_means(whole, NULL, 3, 20, &means);
+	CU_ASSERT_DOUBLE_EQUAL(means.rows[0].mean_ns, 14505, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(means.rows[2].diff.diff_ns, 20.5, 1e-9);
+	free(inside);
+	free(whole);
+}
+
+static void variant_without_means_is_compared_with_nothing(void)
+{
+	struct tl_bench_runs *whole = drifting_runs(4, 6);
+	struct tl_bench_means means;
+
+	whole[0].of[5].count = 0;
+	whole[2].of[0].count = 0;
+	tl_bench_compare_means(whole, NULL, 4, 6, &means);
+	CU_ASSERT_FALSE(means.rows[0].known);
+	CU_ASSERT_FALSE(means.rows[2].known);
+	CU_ASSERT_EQUAL(means.base, 1);
+	CU_ASSERT_EQUAL(means.family, 1);
+	CU_ASSERT_DOUBLE_EQUAL(means.rows[3].diff.diff_ns, 20, 1e-9);
+	whole[1].of[0].count = 0;
+	tl_bench_compare_means(whole, NULL, 4, 6, &means);
+	CU_ASSERT_EQUAL(means.family, 0);
+	CU_ASSERT_TRUE(means.rows[3].known);
+	free(whole);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"in a square each variant follows each other one equally often",
+			each_variant_follows_each_other_one_equally_often},
+		{"rounds are balanced in whole squares", rounds_are_balanced_in_whole_squares},
+		{"a family is all that is compared in a view", family_is_what_is_compared_in_a_view},
+		{"differences are those within a round", differences_are_those_within_a_round},
+		{"intervals are wide enough for the whole family", intervals_are_wide_enough_for_the_whole_family},
+		{"a round that measured nothing is in no figure", round_that_measured_nothing_is_in_no_figure},
+		{"means are subtracted round by round", means_are_subtracted_round_by_round},
+		{"a variant without means is compared with nothing", variant_without_means_is_compared_with_nothing},
+	};
+
+	return tl_test_main("bench", tests, sizeof(tests) / sizeof(tests[0]));
+}
