@@ -66,7 +66,7 @@ card_config() {
 	local file=$1 keys=$2 section
 	shift 2
 	{
-		echo '{"eal": {"huge": false, "memory_mb": 256}, "process": {"sandbox": "off"},'
+		echo "{\"eal\": {\"huge\": false, \"memory_mb\": $MEMORY_MB}, \"process\": {\"sandbox\": \"off\"},"
 		echo "\"ports\": [{\"name\": \"lan\", \"device\": \"$CARD\"$keys}]"
 		for section in "$@"; do
 			echo ", $section"
@@ -75,7 +75,8 @@ card_config() {
 	} >"$file"
 }
 
-RECORD='"capture": [{"port": "lan", "path": "out.pcapng"}]'
+MEMORY_MB=256
+RECORD='"capture": [{"port": "lan", "path": "out.pcapng", "buffer_bytes": 8388608}]'
 
 # received N: whether the port has received so many frames; for wait_for.
 received() {
