@@ -248,12 +248,13 @@ static uint64_t sum_rx_pkts(const struct tl_port *port)
 	return sum;
 }
 
-// The counters of a device that is gone read as all ones: what it said last holds, as where it does not answer.
+// The counters of a device that is gone read as all ones: what it said last holds, as where it does not answer. It may
+// have gone while they were read.
 static void sample_driver(struct tl_port *port, struct tl_port_stats *out)
 {
 	struct rte_eth_stats stats;
 
-	if (tl_port_removed(port, NULL) || rte_eth_stats_get(port->port_id, &stats) != 0) {
+	if (tl_port_removed(port, NULL) || rte_eth_stats_get(port->port_id, &stats) != 0 || tl_port_torn_out(port)) {
 		*out = port->sampled;
 		return;
 	}
@@ -310,6 +311,10 @@ static int eth_set_groups(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_A
 static void eth_close(struct tl_port *port)
 {
 	tl_kernel_close_spare(&port->sockets);
+	if (tl_port_torn_out(port)) { // its driver would wait for answers, ixgbe's for 33 s
+		port->pool = NULL;    // the driver's still
+		return;
+	}
 	if (port->promisc_set)
 		(void)rte_eth_promiscuous_disable(port->port_id);
 	if (port->port_id != RTE_MAX_ETHPORTS) {

@@ -83,6 +83,7 @@ struct tl_port_sending {
 struct tl_port_fate {
 	atomic_bool removed; // written by threads of DPDK's
 	bool told;	     // the user has been
+	int config_fd;	     // the configuration space of a PCI device; -1: none, or it cannot be read
 	const char *device;  // DPDK's name of it, which events come by; NULL: none come
 	struct tl_port_link link;
 };
@@ -117,6 +118,10 @@ static inline bool tl_port_is_kernels(const struct tl_port *port)
 {
 	return port->cfg.spec.kind == TL_PORT_KERNEL || port->cfg.spec.kind == TL_PORT_XDP;
 }
+
+// presence.c: what tl_port_torn_out() looks at, from the port's opening to its end.
+void tl_port_open_presence(struct tl_port *port);
+void tl_port_close_presence(struct tl_port *port);
 
 // attach.c: port_id is the device's then.
 int tl_port_attach(struct tl_port *port, struct tl_err *err);

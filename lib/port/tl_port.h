@@ -208,7 +208,8 @@ bool tl_port_quiesce(struct tl_port *port);
 // time.
 bool tl_port_settle(struct tl_port *port, uint32_t timeout_ms);
 
-// Restores promiscuous mode, stops, frees. The port must not be polled any more.
+// Restores promiscuous mode, stops, frees; a device that was torn out is left as it is. The port must not be polled any
+// more.
 void tl_port_close(struct tl_port *port);
 
 struct tl_rxq *tl_port_rxq(struct tl_port *port, uint16_t queue);
@@ -229,6 +230,11 @@ uint32_t tl_port_mbufs_in_use(const struct tl_port *port);
 // True once a port has given its last frame: a file at its end, an interface that is gone, or a NIC that was taken
 // away. Where that is a failure, err (may be NULL) says why.
 bool tl_port_ended(const struct tl_port *port, struct tl_err *err);
+
+// Looks whether a PCI device is gone for ever: torn out, or removed by the kernel. What was read from it last may be
+// all ones, its driver must do nothing more, and DPDK must be abandoned (tl_eal_abandon). False where that cannot be
+// told. Main only.
+bool tl_port_torn_out(struct tl_port *port);
 
 void tl_port_sample(struct tl_port *port, struct tl_port_stats *out);
 

@@ -94,8 +94,7 @@ static void do_tune(const struct request *request, struct answer *answer)
 
 static void do_gone(const struct request *request, struct answer *answer)
 {
-	request->card->gone = true;
-	request->card->speed_mbps = 0;
+	vanish(request->card);
 	say(answer, "ok", 1);
 }
 

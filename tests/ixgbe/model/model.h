@@ -219,7 +219,8 @@ void link_set(struct card *card, unsigned speed_mbps);
 void interrupt(struct card *card, uint32_t cause);
 
 // ---- unplug.c
-void unplug(struct card *card);
+void vanish(struct card *card); // reads give all ones
+void unplug(struct card *card); // and the kernel has noticed
 
 // ---- wire.c, control.c
 void wire_begin(void);

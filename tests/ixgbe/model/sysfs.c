@@ -33,13 +33,15 @@ __attribute__((constructor)) static void model_begin(void)
 // 8.3 of the datasheet: identifiers, and a command register with memory space and bus mastering on.
 static int open_config(struct card *card)
 {
+	if (card->config_fd >= 0)
+		return dup(card->config_fd);
 	uint8_t space[256] = {0x86, 0x80, (uint8_t)card->device, (uint8_t)(card->device >> 8), 0x06, 0, 0x10, 0};
 
 	space[0x0B] = 0x02; // class: network
-	int fd = memfd_create("config", MFD_CLOEXEC);
-	if (fd >= 0 && write(fd, space, sizeof(space)) != (ssize_t)sizeof(space))
+	card->config_fd = memfd_create("config", MFD_CLOEXEC);
+	if (card->config_fd < 0 || write(card->config_fd, space, sizeof(space)) != (ssize_t)sizeof(space))
 		abort();
-	return fd;
+	return dup(card->config_fd);
 }
 
 static int open_uio(struct card *card)
@@ -72,9 +74,14 @@ static int open_card(const char *path)
 		snprintf(name, sizeof(name), "/sys/class/uio/uio%u/device/config", cards[i].uio);
 		if (strcmp(path, name) == 0)
 			return open_config(&cards[i]);
+		if (dir == NULL || strncmp(path, dir, dir_chars) != 0)
+			continue;
 		snprintf(name, sizeof(name), "/%.15s/resource0", cards[i].address);
-		if (dir != NULL && strncmp(path, dir, dir_chars) == 0 && strcmp(path + dir_chars, name) == 0)
+		if (strcmp(path + dir_chars, name) == 0)
 			return open_bar(&cards[i]);
+		snprintf(name, sizeof(name), "/%.15s/config", cards[i].address);
+		if (strcmp(path + dir_chars, name) == 0)
+			return open_config(&cards[i]);
 	}
 	return -2;
 }
