@@ -114,6 +114,11 @@ struct card {
 	uint32_t reg[BAR_BYTES / 4];
 	const struct row *rows[BAR_BYTES / 4];
 	uint16_t nvm[0x400];
+	struct {
+		unsigned bits; // clocked since the chip was selected
+		uint32_t in;   // the last 16 of command and address
+		bool out;
+	} spi;
 	uint8_t mac_addr[6];
 
 	unsigned speed_mbps;  // of the link, 0: down

@@ -57,7 +57,7 @@ void nvm_load(struct card *card)
 {
 	const uint8_t *mac = card->mac_addr;
 
-	set(card, EEC, EEC_PRESENT | EEC_AUTO_READ_DONE | 4u << EEC_SIZE_SHIFT); // 16 Ki words
+	set(card, EEC, EEC_PRESENT | EEC_AUTO_READ_DONE | EEC_LONG_ADDRESSES | 4u << EEC_SIZE_SHIFT); // 1 Ki words
 	set(card, EEMNGCTL, EEMNGCTL_CFG_DONE);
 	set(card, HICR, HICR_ENABLE);
 	set(card, RAL(0), (uint32_t)mac[3] << 24 | (uint32_t)mac[2] << 16 | (uint32_t)mac[1] << 8 | mac[0]);
@@ -65,6 +65,51 @@ void nvm_load(struct card *card)
 	set(card, AUTOC, card->has_sfp ? 0x00006000 : 0xC0008280);
 	set(card, AUTOC2, card->has_sfp ? 0x00020000 : 0);
 	set(card, ESDP, card->has_sfp ? 0x4 : 0); // SDP2: a module is in the cage
+}
+
+// ---- 8.2.3.2.1 EEC: the chip itself, over SPI, bit by bit. A command of 8 bits, of READ an address of 16, then data.
+
+//
+// The only other command that drivers give is for the status: its 8 bits of data, all 0, are over before an address is.
+
+enum { SPI_ADDRESSED = 24 };
+
+static bool chip_bit(const struct card *card)
+{
+	unsigned k = card->spi.bits - SPI_ADDRESSED, at = card->spi.in + k / 8;
+	uint16_t word = nvm_word(card, at / 2);
+
+	return ((at & 1) != 0 ? word >> 8 : word) >> (7 - k % 8) & 1;
+}
+
+static void clock_chip(struct card *card, bool to_chip)
+{
+	typeof(card->spi) *spi = &card->spi;
+
+	if (spi->bits >= SPI_ADDRESSED)
+		spi->out = chip_bit(card);
+	else
+		spi->in = (spi->in << 1 | to_chip) & 0xFFFF;
+	spi->bits++;
+}
+
+static void write_eec(struct card *card, uint32_t offset, uint32_t value)
+{
+	bool rises = (value & EEC_CLOCK) != 0 && (get(card, offset) & EEC_CLOCK) == 0;
+
+	if ((value & EEC_DESELECT) != 0)
+		memset(&card->spi, 0, sizeof(card->spi));
+	else if (rises)
+		clock_chip(card, (value & EEC_TO_CHIP) != 0);
+	value &= ~EEC_GRANT;
+	set(card, offset, (value & EEC_REQUEST) != 0 ? value | EEC_GRANT : value);
+}
+
+static uint32_t read_eec(struct card *card, uint32_t offset)
+{
+	uint32_t value = get(card, offset) & ~EEC_FROM_CHIP;
+
+	return card->spi.out ? value | EEC_FROM_CHIP : value;
 }
 
 // ---- 8.2.3.2.2 EERD
@@ -114,5 +159,5 @@ static void write_hicr(struct card *card, uint32_t offset, uint32_t value)
 	set(card, offset, value | HICR_ENABLE);
 }
 
-const struct row nvm_rows[] = {
-	{EERD, 1, 4, NULL, write_eerd}, {SWSM, 1, 4, read_swsm, NULL}, {HICR, 1, 4, NULL, write_hicr}, {0}};
+const struct row nvm_rows[] = {{EEC, 1, 4, read_eec, write_eec}, {EERD, 1, 4, NULL, write_eerd},
+	{SWSM, 1, 4, read_swsm, NULL}, {HICR, 1, 4, NULL, write_hicr}, {0}};
