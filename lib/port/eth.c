@@ -154,6 +154,7 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 		rc = set_up_queues(port, &info, err);
 	if (rc != 0)
 		return rc;
+	tl_port_find_mac_counts(port, info.driver_name); // the number of queues moves the identifiers
 	if (tl_port_is_kernels(port)) {
 		tl_kernel_list_sockets(domain, &port->sockets);
 		tl_kernel_new_sockets(&port->sockets, &before);
@@ -174,10 +175,13 @@ static int set_promisc(struct tl_port *port)
 {
 	if (tl_port_is_kernels(port)) // the driver would need a right that is gone at the end
 		return tl_kernel_set_promisc(&port->sockets, port->cfg.spec.arg);
-	if (rte_eth_promiscuous_get(port->port_id) == 1)
+	if (rte_eth_promiscuous_get(port->port_id) == 1) {
+		port->promisc = true;
 		return 0;
+	}
 	int rc = rte_eth_promiscuous_enable(port->port_id);
 	port->promisc_set |= rc == 0;
+	port->promisc |= rc == 0;
 	return rc;
 }
 
@@ -214,6 +218,9 @@ static void begin_kernel_account(struct tl_port *port)
 
 static int eth_start(struct tl_port *port, struct tl_err *err)
 {
+	uint64_t errors;
+
+	(void)tl_port_read_mac_counts(port, &port->mac_counts.seen_before, &errors);
 	int rc = rte_eth_dev_start(port->port_id);
 
 	if (rc != 0)
@@ -234,11 +241,6 @@ static int eth_start(struct tl_port *port, struct tl_err *err)
 	return 0;
 }
 
-static bool eth_quiesce(struct tl_port *port)
-{
-	return port->cfg.spec.kind == TL_PORT_KERNEL && tl_kernel_quiesce_packet(&port->sockets);
-}
-
 static uint64_t sum_rx_pkts(const struct tl_port *port)
 {
 	uint64_t sum = 0;
@@ -249,20 +251,36 @@ static uint64_t sum_rx_pkts(const struct tl_port *port)
 }
 
 // The counters of a device that is gone read as all ones: what it said last holds, as where it does not answer. It may
-// have gone while they were read.
-static void sample_driver(struct tl_port *port, struct tl_port_stats *out)
+// have gone while they were read. Parts are read before their whole.
+static void read_driver(struct tl_port *port, struct tl_port_stats *out)
 {
 	struct rte_eth_stats stats;
+	uint64_t seen = 0, errors = 0;
 
-	if (tl_port_removed(port, NULL) || rte_eth_stats_get(port->port_id, &stats) != 0 || tl_port_torn_out(port)) {
-		*out = port->sampled;
-		return;
+	bool known = !tl_port_removed(port, NULL) && rte_eth_stats_get(port->port_id, &stats) == 0;
+	if (known) {
+		out->drop_nic_pkts = stats.imissed;
+		out->drop_error_pkts = stats.ierrors;
+		out->drop_nombuf_pkts = stats.rx_nombuf;
+		tl_port_queue_drops(port, out);
+		if (tl_port_read_mac_counts(port, &seen, &errors)) {
+			out->drop_error_pkts = errors;
+			out->drop_nombuf_pkts = 0;
+			out->verified = port->promisc;
+			out->hw_seen_pkts = seen - port->mac_counts.seen_before;
+		}
 	}
-	out->drop_nic_pkts = stats.imissed;
-	out->drop_error_pkts = stats.ierrors;
-	out->drop_nombuf_pkts = stats.rx_nombuf;
-	tl_port_queue_drops(port, out);
+	if (!known || tl_port_torn_out(port))
+		*out = port->sampled;
 	port->sampled = *out;
+}
+
+static void sample_driver(struct tl_port *port, struct tl_port_stats *out)
+{
+	read_driver(port, out);
+	tl_port_subtract(out, &port->account.before);
+	if (port->account.ended && out->verified)
+		tl_port_close_account(&port->account.end, sum_rx_pkts(port), out);
 }
 
 // Drivers of kernel sockets count no drops, or (25.03 on) count them by reading the socket, which would clear what we
@@ -283,7 +301,34 @@ static void eth_sample(struct tl_port *port, struct tl_port_stats *out)
 	} else {
 		sample_driver(port, out);
 	}
-	out->hw_seen_pkts = sum_rx_pkts(port) + out->drop_nic_pkts + out->drop_error_pkts + out->drop_nombuf_pkts;
+	if (!out->verified)
+		out->hw_seen_pkts =
+			sum_rx_pkts(port) + out->drop_nic_pkts + out->drop_error_pkts + out->drop_nombuf_pkts;
+}
+
+// A NIC cannot be stopped without losing what its rings hold. So its account ends here: by what it has seen until now.
+static bool eth_quiesce(struct tl_port *port)
+{
+	struct tl_port_stats end = {0};
+
+	if (port->cfg.spec.kind == TL_PORT_KERNEL)
+		return tl_kernel_quiesce_packet(&port->sockets);
+	if (tl_port_is_kernels(port))
+		return false;
+	read_driver(port, &end);
+	tl_port_subtract(&end, &port->account.before);
+	port->account.end = end;
+	port->account.ended = true;
+	return false;
+}
+
+static void eth_begin_account(struct tl_port *port)
+{
+	if (tl_port_is_kernels(port))
+		return;
+	struct tl_port_stats before = {0};
+	read_driver(port, &before);
+	port->account.before = before;
 }
 
 static int eth_set_groups(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_ADDR_LEN], uint32_t n)
@@ -350,6 +395,7 @@ void tl_rxq_wait(struct tl_rxq *q, uint32_t timeout_us)
 const struct tl_port_ops tl_port_eth_ops = {
 	.open = eth_open,
 	.start = eth_start,
+	.begin_account = eth_begin_account,
 	.quiesce = eth_quiesce,
 	.sample = eth_sample,
 	.set_groups = eth_set_groups,

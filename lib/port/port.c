@@ -59,6 +59,12 @@ int tl_port_start(struct tl_port *port, struct tl_err *err)
 	return rc;
 }
 
+void tl_port_begin_account(struct tl_port *port)
+{
+	if (port->ops->begin_account != NULL)
+		port->ops->begin_account(port);
+}
+
 bool tl_port_quiesce(struct tl_port *port)
 {
 	return port->ops->quiesce(port);

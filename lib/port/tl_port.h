@@ -199,8 +199,12 @@ int tl_port_check(const struct tl_port_cfg *cfg, struct tl_err *err);
 int tl_port_open(const struct tl_port_cfg *cfg, struct tl_port **out, struct tl_err *err);
 int tl_port_start(struct tl_port *port, struct tl_err *err);
 
+// The lcores poll from now on: what a NIC lost before, for want of somebody who polls, belongs to nobody.
+void tl_port_begin_account(struct tl_port *port);
+
 // Let nothing more in, so that what is queued can be drained and the accounts closed exactly. Frames that arrive after
-// this belong to nobody. False where the port cannot do that: frames go on coming until it is closed.
+// this belong to nobody. False where the port cannot do that: frames go on coming until it is closed. Of a NIC whose
+// MAC counts the account ends here all the same: with what it has seen by now, and what is polled of later frames.
 bool tl_port_quiesce(struct tl_port *port);
 
 // After that, while the lcores still poll: waits until they have received all that was let in, where that can be told.

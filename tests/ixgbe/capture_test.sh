@@ -14,7 +14,7 @@ inject "$CARD" in.pcap
 check "the port receives what arrives" wait_for 20 received 200
 app_stop INT
 check_equal "the run ends well" "$APP_STATUS" 0
-check_json "the ledger holds and nothing is lost" run.json '.ledger_ok and .lossless and .port.hw_seen_pkts == 200'
+check_json "the ledger holds by the MAC's own count, and nothing is lost" run.json '.ledger_ok and .lossless and .port.hw_seen_pkts == 200 and .port.verified'
 check "every frame is recorded as it was" same_frames in.pcap out.pcapng
 check_json "the link is the MAC's" run.json '.port.link == "up" and .port.link_downs == 0'
 check "the probe names the driver and the speed" grep -q 'link  *10000 Mbit/s' run.log
