@@ -18,6 +18,8 @@
 #include <tl_log.h>
 
 #define RING_DESCRIPTORS 1024
+#define FRAME_OVERHEAD (TL_ETHER_LEN + 4u + 8u) // of a frame beside its payload: header, CRC, two VLAN tags
+#define FRAME_ROOM_MIN RTE_MBUF_DEFAULT_DATAROOM
 #define LINK_TRIES 400 // a copper link is negotiated for 1 to 3 s after the start
 #define LINK_PAUSE_US 10000
 
@@ -40,11 +42,32 @@ static int ask_device(struct tl_port *port, struct rte_eth_dev_info *info, struc
 	return 0;
 }
 
+// What one mbuf must hold of a frame. Some drivers, ixgbe's among them, give the NIC whole KiB of it, and cut what is
+// longer into several.
+static uint32_t frame_room(const struct tl_port *port)
+{
+	if (tl_port_is_kernels(port))
+		return RTE_MAX(tl_kernel_frame_bytes(&port->cfg), (uint32_t)FRAME_ROOM_MIN);
+	return RTE_ALIGN_CEIL(RTE_MAX(port->cfg.mtu + FRAME_OVERHEAD, FRAME_ROOM_MIN), 1024u);
+}
+
+// A port that only records takes what an mbuf holds anyway, such as frames with two VLAN tags, which are longer than
+// its MTU allows. mlx5 and mlx4 would set their kernel interface to it.
+static uint16_t device_mtu(const struct tl_port *port, const struct rte_eth_dev_info *info)
+{
+	bool shared = strncmp(info->driver_name, "mlx", 3) == 0;
+
+	if (port->cfg.spec.kind != TL_PORT_PCI || port->cfg.tx_queues != 0 || shared)
+		return port->cfg.mtu;
+	uint32_t most = RTE_MIN(frame_room(port) - FRAME_OVERHEAD, (uint32_t)info->max_mtu);
+	return (uint16_t)RTE_MAX(most, (uint32_t)port->cfg.mtu);
+}
+
 static int configure_device(struct tl_port *port, const struct rte_eth_dev_info *info, struct tl_err *err)
 {
 	uint16_t rx = port->cfg.rx_queues;
 	uint16_t tx = RTE_MAX(port->cfg.tx_queues, (uint16_t)1); // drivers refuse 0
-	struct rte_eth_conf conf = {.rxmode = {.mtu = port->cfg.mtu}};
+	struct rte_eth_conf conf = {.rxmode = {.mtu = device_mtu(port, info)}};
 	const uint64_t checksums =
 		RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;
 	const uint64_t tx_checksums = RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM;
@@ -84,7 +107,6 @@ static int set_up_queues(struct tl_port *port, const struct rte_eth_dev_info *in
 	uint16_t tx = RTE_MAX(port->cfg.tx_queues, (uint16_t)1);
 	struct rte_eth_rxconf rx_conf = info->default_rxconf;
 	int rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->port_id, &rx_desc, &tx_desc);
-	uint32_t room = tl_port_is_kernels(port) ? tl_kernel_frame_bytes(&port->cfg) : port->cfg.mtu + 64u;
 
 	// AF_PACKET's rings hold frames of their own, no mbufs.
 	uint32_t descriptors = port->cfg.spec.kind == TL_PORT_KERNEL ? TL_BURST : RTE_MAX(rx_desc, tx_desc);
@@ -92,7 +114,7 @@ static int set_up_queues(struct tl_port *port, const struct rte_eth_dev_info *in
 	if (rc != 0)
 		return tl_fail(err, rc, "port %s: %s does not say how long its queues may be (%s)", port->name,
 			device_text(port), strerror(-rc));
-	rc = tl_port_make_pool(port, RTE_MAX(room, (uint32_t)RTE_MBUF_DEFAULT_DATAROOM), descriptors, err);
+	rc = tl_port_make_pool(port, frame_room(port), descriptors, err);
 	if (rc != 0)
 		return rc;
 	rx_conf.offloads = 0; // the port's are set by configure

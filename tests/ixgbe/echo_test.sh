@@ -51,3 +51,10 @@ for queues in 1 2; do
 	grep -E 'multicast|TX checksums' run.log >"probe.$queues" || true
 	check "with $queues lcores, the card filters the group" grep -q 'multicast  *MAC filter' run.log
 done
+
+ip -netns "$APP_NS" link set tap0 mtu 9000
+card_config card.json ", \"ip\": \"$APP_IP/24\", \"mtu\": 9000" '"echo": [{"port": "lan", "tcp_listen": 7}, {"port": "lan", "udp_listen": 7}]'
+app_start card.json
+check "with an MTU of 9000, ping is answered, up to it" in_peer ping -q -c 5 -i 0.05 -W 2 -M do -s 8972 "$APP_IP"
+check "with an MTU of 9000, 5 MB come back by TCP, byte for byte" echo_of_socat
+stop_well "with an MTU of 9000,"
