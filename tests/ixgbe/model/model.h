@@ -94,6 +94,7 @@ struct wire {
 	struct card *peer;
 	char tap_name[16];
 	int tap_fd;
+	unsigned early;	    // frames that arrive as soon as the receiver is on
 	struct frames sent; // WIRE_NONE: what tests have not taken yet
 };
 

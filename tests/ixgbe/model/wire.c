@@ -167,6 +167,8 @@ static void start_thread(int *listener)
 	memset(&cpus, 0xFF, sizeof(cpus));
 	sigfillset(&all);
 	sigdelset(&all, SIGSEGV);
+	for (int number = SIGRTMIN; number <= SIGRTMAX; number++) // by which the program reaches each thread
+		sigdelset(&all, number);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
