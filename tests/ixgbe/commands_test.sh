@@ -9,11 +9,11 @@ source "$(dirname "$0")/lib/ixgbe.sh"
 rounds() {
 	local i
 	for ((i = 1; i <= $1; i++)); do
-		timeout 60 "$TAPLINE" capture -i "$CARD" -w "round.$i.pcapng" --count 1 --json >round.json 2>capture.log </dev/null &&
-			jq -e '.ledger_ok and .captures[0].written_pkts == 1' round.json >/dev/null || {
+		timeout 60 "$TAPLINE" capture -i "$CARD" -w "round.$i.pcapng" --count 1 --json >round.json 2>capture.log </dev/null || true
+		if ! jq -e '.ledger_ok and .captures[0].written_pkts == 1' round.json >/dev/null; then
 			echo "round $i: $(cat capture.log)"
 			return 1
-		}
+		fi
 	done
 }
 
