@@ -81,6 +81,8 @@ static bool decode(const uint8_t *code, struct insn *out)
 		op = *p++;
 		if (wide16 && op == 0x6E) // movd xmm, m32
 			out->operand = VECTOR;
+		else if (wide16 && op == 0x7E) // movd m32, xmm
+			*out = (struct insn){.bytes = 4, .operand = VECTOR, .store = true};
 		else if (op == 0xB6 || op == 0xB7) // movzx
 			out->bytes = op == 0xB6 ? 1 : 2;
 		else
@@ -134,6 +136,8 @@ static void access_card(struct card *card, uint32_t offset, const struct insn *i
 		uint32_t value = insn->immediate;
 		if (insn->operand == GENERAL)
 			value = (uint32_t)*general(context, insn->reg);
+		else if (insn->operand == VECTOR)
+			value = context->uc_mcontext.fpregs->_xmm[insn->reg].element[0];
 		card_write(card, offset, value);
 		return;
 	}
