@@ -505,6 +505,8 @@ void tl_appliance_destroy(struct tl_appliance *a)
 	for (uint32_t i = 0; i < a->config->n_ports; i++) {
 		tl_steer_destroy(a->steers[i]);
 		tl_timesync_destroy(a->syncs[i]);
+		if (a->ports[i] != NULL && tl_port_torn_out(a->ports[i]))
+			tl_eal_abandon(a->eal);
 		tl_port_close(a->ports[i]);
 	}
 	tl_clock_destroy(a->clock);

@@ -63,6 +63,8 @@ static int start(struct tl_appliance *a, struct tl_err *err)
 		rc = tl_lcore_start(a->lcores[a->n_running], err);
 		a->n_running += rc == 0;
 	}
+	for (uint32_t i = 0; i < a->config->n_ports && rc == 0; i++)
+		tl_port_begin_account(a->ports[i]);
 	// Last: where the socket is, the appliance is up.
 	struct tl_ctl_cfg ctl = {
 		.path = a->config->control.socket, .operators = a->operators, .answer = tl_appliance_answer, .ctx = a};
@@ -289,11 +291,11 @@ static void close_services(struct tl_appliance *a)
 // False where frames go on coming.
 static bool quiesce(const struct tl_appliance *a, uint32_t port)
 {
-	if (!tl_port_quiesce(a->ports[port]))
-		return false;
+	bool quiet = tl_port_quiesce(a->ports[port]);
+
 	if (a->n_running == a->plan.n_lcores)
 		tl_port_settle(a->ports[port], SETTLE_MS);
-	return true;
+	return quiet;
 }
 
 // The recordings end here: what has come until now is in them, and what comes later, from ports that cannot be

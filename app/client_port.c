@@ -212,6 +212,8 @@ void tl_app_client_port_close(struct tl_app_client_port *p)
 	if (p == NULL)
 		return;
 	tl_dclient_destroy(p->host);
+	if (p->port != NULL && tl_port_torn_out(p->port))
+		tl_eal_abandon(p->eal);
 	tl_port_close(p->port);
 	tl_clock_destroy(p->clock);
 	tl_eal_fini(p->eal);

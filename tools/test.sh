@@ -25,7 +25,7 @@ usage() {
 		  --jobs N        this many suites of the ordinary build at once ($places)
 		  --only PATTERN  only suites whose name matches this shell pattern, such as 'func/*' or 'unit/tcp'
 		  --help          this
-		Suites: check/*, unit/*, fuzz/*, sim/*, func/*, vm/*, debian/*, asan/*, explore/*, tsan/*, nightly/*. Logs: $logs/.
+		Suites: check/*, unit/*, fuzz/*, sim/*, func/*, ixgbe/*, vm/*, debian/*, asan/*, explore/*, tsan/*, nightly/*. Logs: $logs/.
 		As root it installs what it needs.
 	END
 }
@@ -183,6 +183,7 @@ names_of() {
 mapfile -t units < <(names_of test_ .c tests/unit/test_*.c)
 mapfile -t fuzzers < <(names_of fuzz_ .c tests/fuzz/fuzz_*.c)
 mapfile -t functionals < <(names_of '' _test.sh tests/func/*_test.sh)
+mapfile -t cards < <(names_of '' _test.sh tests/ixgbe/*_test.sh)
 machines=(smoke deploy crash)
 sim_worlds=(pair repair peer)
 sim_lacks=(rto fast probe)
@@ -238,6 +239,9 @@ ordinary() {
 	checks
 	for name in "${functionals[@]}"; do
 		is_among "$name" "${measuring[@]}" "${nightly_functionals[@]}" || suite "func/$name" 600 "tests/func/${name}_test.sh"
+	done
+	for name in "${cards[@]}"; do
+		suite "ixgbe/$name" 300 "tests/ixgbe/${name}_test.sh"
 	done
 	for name in "${units[@]}"; do
 		suite "unit/$name" 120 "build-gcc/tests/unit/test_$name"

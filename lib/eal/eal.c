@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Builds EAL's argument vector and starts it.
 
+#define ALLOW_EXPERIMENTAL_API // rte_dev_event_monitor_start, rte_dev_hotplug_handle_enable, since 18.05 and 18.11
+
 #include <tl_eal.h>
 
 #include <errno.h>
@@ -11,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include <rte_dev.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_log.h>
@@ -26,6 +29,7 @@ struct tl_eal {
 	char *v[ARGS_MAX + 1];
 	char text[ARGS_MAX][ARG_BYTES];
 	char lcores[4096];
+	bool abandoned;
 };
 
 static void add(struct tl_eal *args, const char *fmt, ...) TL_PRINTF(2, 3);
@@ -132,6 +136,17 @@ static void leave_main_lcore(const struct tl_eal_cfg *cfg, const cpu_set_t *allo
 	sched_setaffinity(0, sizeof(cpus), &cpus);
 }
 
+// A PCI device that goes away: the kernel says so, and an access to where its registers were is a SIGBUS. EAL hears the
+// one, maps memory there for the other, and tells who has registered (lib/port/watch.c). Where it cannot, ports look
+// for themselves.
+static void watch_removals(const struct tl_eal_cfg *cfg)
+{
+	if (cfg->n_pci == 0)
+		return;
+	(void)rte_dev_event_monitor_start();
+	(void)rte_dev_hotplug_handle_enable();
+}
+
 int tl_eal_init(const struct tl_eal_cfg *cfg, struct tl_eal **out, struct tl_err *err)
 {
 	struct tl_eal *eal = calloc(1, sizeof(*eal));
@@ -145,6 +160,8 @@ int tl_eal_init(const struct tl_eal_cfg *cfg, struct tl_eal **out, struct tl_err
 		build_args(eal, cfg);
 		if (start_unlimited(eal) < 0)
 			rc = refuse(cfg, rte_errno != 0 ? -rte_errno : -EIO, err);
+		else
+			watch_removals(cfg);
 	}
 	if (rc == 0 && known)
 		leave_main_lcore(cfg, &allowed);
@@ -156,9 +173,14 @@ int tl_eal_init(const struct tl_eal_cfg *cfg, struct tl_eal **out, struct tl_err
 	return 0;
 }
 
+void tl_eal_abandon(struct tl_eal *eal)
+{
+	eal->abandoned = true;
+}
+
 void tl_eal_fini(struct tl_eal *eal)
 {
-	if (eal == NULL)
+	if (eal == NULL || eal->abandoned)
 		return;
 	rte_eal_cleanup();
 	free(eal);

@@ -30,5 +30,9 @@ struct tl_eal_cfg {
 // Returns 0 or a negative errno with the cause and the mend (no hugepages: how to reserve them, or "huge": false).
 int tl_eal_init(const struct tl_eal_cfg *cfg, struct tl_eal **out, struct tl_err *err);
 
+// The driver of a device that was torn out must not be asked to clean up: tl_eal_fini() will leave DPDK as it is, for
+// the end of the process.
+void tl_eal_abandon(struct tl_eal *eal);
+
 // Releases hugepages and files under /var/run/dpdk.
 void tl_eal_fini(struct tl_eal *eal);

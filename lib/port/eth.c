@@ -18,6 +18,8 @@
 #include <tl_log.h>
 
 #define RING_DESCRIPTORS 1024
+#define FRAME_OVERHEAD (TL_ETHER_LEN + 4u + 8u) // of a frame beside its payload: header, CRC, two VLAN tags
+#define FRAME_ROOM_MIN RTE_MBUF_DEFAULT_DATAROOM
 #define LINK_TRIES 400 // a copper link is negotiated for 1 to 3 s after the start
 #define LINK_PAUSE_US 10000
 
@@ -40,11 +42,32 @@ static int ask_device(struct tl_port *port, struct rte_eth_dev_info *info, struc
 	return 0;
 }
 
+// What one mbuf must hold of a frame. Some drivers, ixgbe's among them, give the NIC whole KiB of it, and cut what is
+// longer into several.
+static uint32_t frame_room(const struct tl_port *port)
+{
+	if (tl_port_is_kernels(port))
+		return RTE_MAX(tl_kernel_frame_bytes(&port->cfg), (uint32_t)FRAME_ROOM_MIN);
+	return RTE_ALIGN_CEIL(RTE_MAX(port->cfg.mtu + FRAME_OVERHEAD, FRAME_ROOM_MIN), 1024u);
+}
+
+// A port that only records takes what an mbuf holds anyway, such as frames with two VLAN tags, which are longer than
+// its MTU allows. mlx5 and mlx4 would set their kernel interface to it.
+static uint16_t device_mtu(const struct tl_port *port, const struct rte_eth_dev_info *info)
+{
+	bool shared = strncmp(info->driver_name, "mlx", 3) == 0;
+
+	if (port->cfg.spec.kind != TL_PORT_PCI || port->cfg.tx_queues != 0 || shared)
+		return port->cfg.mtu;
+	uint32_t most = RTE_MIN(frame_room(port) - FRAME_OVERHEAD, (uint32_t)info->max_mtu);
+	return (uint16_t)RTE_MAX(most, (uint32_t)port->cfg.mtu);
+}
+
 static int configure_device(struct tl_port *port, const struct rte_eth_dev_info *info, struct tl_err *err)
 {
 	uint16_t rx = port->cfg.rx_queues;
 	uint16_t tx = RTE_MAX(port->cfg.tx_queues, (uint16_t)1); // drivers refuse 0
-	struct rte_eth_conf conf = {.rxmode = {.mtu = port->cfg.mtu}};
+	struct rte_eth_conf conf = {.rxmode = {.mtu = device_mtu(port, info)}};
 	const uint64_t checksums =
 		RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;
 	const uint64_t tx_checksums = RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM;
@@ -84,7 +107,6 @@ static int set_up_queues(struct tl_port *port, const struct rte_eth_dev_info *in
 	uint16_t tx = RTE_MAX(port->cfg.tx_queues, (uint16_t)1);
 	struct rte_eth_rxconf rx_conf = info->default_rxconf;
 	int rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->port_id, &rx_desc, &tx_desc);
-	uint32_t room = tl_port_is_kernels(port) ? tl_kernel_frame_bytes(&port->cfg) : port->cfg.mtu + 64u;
 
 	// AF_PACKET's rings hold frames of their own, no mbufs.
 	uint32_t descriptors = port->cfg.spec.kind == TL_PORT_KERNEL ? TL_BURST : RTE_MAX(rx_desc, tx_desc);
@@ -92,7 +114,7 @@ static int set_up_queues(struct tl_port *port, const struct rte_eth_dev_info *in
 	if (rc != 0)
 		return tl_fail(err, rc, "port %s: %s does not say how long its queues may be (%s)", port->name,
 			device_text(port), strerror(-rc));
-	rc = tl_port_make_pool(port, RTE_MAX(room, (uint32_t)RTE_MBUF_DEFAULT_DATAROOM), descriptors, err);
+	rc = tl_port_make_pool(port, frame_room(port), descriptors, err);
 	if (rc != 0)
 		return rc;
 	rx_conf.offloads = 0; // the port's are set by configure
@@ -154,6 +176,7 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 		rc = set_up_queues(port, &info, err);
 	if (rc != 0)
 		return rc;
+	tl_port_find_mac_counts(port, info.driver_name); // the number of queues moves the identifiers
 	if (tl_port_is_kernels(port)) {
 		tl_kernel_list_sockets(domain, &port->sockets);
 		tl_kernel_new_sockets(&port->sockets, &before);
@@ -174,10 +197,13 @@ static int set_promisc(struct tl_port *port)
 {
 	if (tl_port_is_kernels(port)) // the driver would need a right that is gone at the end
 		return tl_kernel_set_promisc(&port->sockets, port->cfg.spec.arg);
-	if (rte_eth_promiscuous_get(port->port_id) == 1)
+	if (rte_eth_promiscuous_get(port->port_id) == 1) {
+		port->promisc = true;
 		return 0;
+	}
 	int rc = rte_eth_promiscuous_enable(port->port_id);
 	port->promisc_set |= rc == 0;
+	port->promisc |= rc == 0;
 	return rc;
 }
 
@@ -214,6 +240,9 @@ static void begin_kernel_account(struct tl_port *port)
 
 static int eth_start(struct tl_port *port, struct tl_err *err)
 {
+	uint64_t errors;
+
+	(void)tl_port_read_mac_counts(port, &port->mac_counts.seen_before, &errors);
 	int rc = rte_eth_dev_start(port->port_id);
 
 	if (rc != 0)
@@ -234,11 +263,6 @@ static int eth_start(struct tl_port *port, struct tl_err *err)
 	return 0;
 }
 
-static bool eth_quiesce(struct tl_port *port)
-{
-	return port->cfg.spec.kind == TL_PORT_KERNEL && tl_kernel_quiesce_packet(&port->sockets);
-}
-
 static uint64_t sum_rx_pkts(const struct tl_port *port)
 {
 	uint64_t sum = 0;
@@ -248,20 +272,37 @@ static uint64_t sum_rx_pkts(const struct tl_port *port)
 	return sum;
 }
 
-// The counters of a device that is gone read as all ones: what it said last holds, as where it does not answer.
-static void sample_driver(struct tl_port *port, struct tl_port_stats *out)
+// The counters of a device that is gone read as all ones: what it said last holds, as where it does not answer. It may
+// have gone while they were read. Parts are read before their whole.
+static void read_driver(struct tl_port *port, struct tl_port_stats *out)
 {
 	struct rte_eth_stats stats;
+	uint64_t seen = 0, errors = 0;
 
-	if (tl_port_removed(port, NULL) || rte_eth_stats_get(port->port_id, &stats) != 0) {
-		*out = port->sampled;
-		return;
+	bool known = !tl_port_removed(port, NULL) && rte_eth_stats_get(port->port_id, &stats) == 0;
+	if (known) {
+		out->drop_nic_pkts = stats.imissed;
+		out->drop_error_pkts = stats.ierrors;
+		out->drop_nombuf_pkts = stats.rx_nombuf;
+		tl_port_queue_drops(port, out);
+		if (tl_port_read_mac_counts(port, &seen, &errors)) {
+			out->drop_error_pkts = errors;
+			out->drop_nombuf_pkts = 0;
+			out->verified = port->promisc;
+			out->hw_seen_pkts = seen - port->mac_counts.seen_before;
+		}
 	}
-	out->drop_nic_pkts = stats.imissed;
-	out->drop_error_pkts = stats.ierrors;
-	out->drop_nombuf_pkts = stats.rx_nombuf;
-	tl_port_queue_drops(port, out);
+	if (!known || tl_port_torn_out(port))
+		*out = port->sampled;
 	port->sampled = *out;
+}
+
+static void sample_driver(struct tl_port *port, struct tl_port_stats *out)
+{
+	read_driver(port, out);
+	tl_port_subtract(out, &port->account.before);
+	if (port->account.ended && out->verified)
+		tl_port_close_account(&port->account.end, sum_rx_pkts(port), out);
 }
 
 // Drivers of kernel sockets count no drops, or (25.03 on) count them by reading the socket, which would clear what we
@@ -282,7 +323,34 @@ static void eth_sample(struct tl_port *port, struct tl_port_stats *out)
 	} else {
 		sample_driver(port, out);
 	}
-	out->hw_seen_pkts = sum_rx_pkts(port) + out->drop_nic_pkts + out->drop_error_pkts + out->drop_nombuf_pkts;
+	if (!out->verified)
+		out->hw_seen_pkts =
+			sum_rx_pkts(port) + out->drop_nic_pkts + out->drop_error_pkts + out->drop_nombuf_pkts;
+}
+
+// A NIC cannot be stopped without losing what its rings hold. So its account ends here: by what it has seen until now.
+static bool eth_quiesce(struct tl_port *port)
+{
+	struct tl_port_stats end = {0};
+
+	if (port->cfg.spec.kind == TL_PORT_KERNEL)
+		return tl_kernel_quiesce_packet(&port->sockets);
+	if (tl_port_is_kernels(port))
+		return false;
+	read_driver(port, &end);
+	tl_port_subtract(&end, &port->account.before);
+	port->account.end = end;
+	port->account.ended = true;
+	return false;
+}
+
+static void eth_begin_account(struct tl_port *port)
+{
+	if (tl_port_is_kernels(port))
+		return;
+	struct tl_port_stats before = {0};
+	read_driver(port, &before);
+	port->account.before = before;
 }
 
 static int eth_set_groups(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_ADDR_LEN], uint32_t n)
@@ -310,6 +378,10 @@ static int eth_set_groups(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_A
 static void eth_close(struct tl_port *port)
 {
 	tl_kernel_close_spare(&port->sockets);
+	if (tl_port_torn_out(port)) { // its driver would wait for answers, ixgbe's for 33 s
+		port->pool = NULL;    // the driver's still
+		return;
+	}
 	if (port->promisc_set)
 		(void)rte_eth_promiscuous_disable(port->port_id);
 	if (port->port_id != RTE_MAX_ETHPORTS) {
@@ -345,6 +417,7 @@ void tl_rxq_wait(struct tl_rxq *q, uint32_t timeout_us)
 const struct tl_port_ops tl_port_eth_ops = {
 	.open = eth_open,
 	.start = eth_start,
+	.begin_account = eth_begin_account,
 	.quiesce = eth_quiesce,
 	.sample = eth_sample,
 	.set_groups = eth_set_groups,

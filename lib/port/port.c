@@ -39,6 +39,7 @@ int tl_port_open(const struct tl_port_cfg *cfg, struct tl_port **out, struct tl_
 	snprintf(port->name, sizeof(port->name), "%s", cfg->name);
 	port->cfg.name = port->name;
 	port->ops = ops_of(cfg);
+	tl_port_open_presence(port);
 	int rc = port->ops->open(port, err);
 	if (rc != 0) {
 		tl_port_close(port);
@@ -56,6 +57,12 @@ int tl_port_start(struct tl_port *port, struct tl_err *err)
 	if (rc == 0)
 		tl_port_begin_watch(port);
 	return rc;
+}
+
+void tl_port_begin_account(struct tl_port *port)
+{
+	if (port->ops->begin_account != NULL)
+		port->ops->begin_account(port);
 }
 
 bool tl_port_quiesce(struct tl_port *port)
@@ -94,6 +101,7 @@ void tl_port_close(struct tl_port *port)
 	tl_port_end_watch(port);
 	port->ops->close(port);
 	tl_port_end_stamps(port);
+	tl_port_close_presence(port);
 	rte_mempool_free(port->pool);
 	rte_free(port);
 }

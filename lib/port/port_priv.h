@@ -13,6 +13,7 @@
 struct tl_port_ops {
 	int (*open)(struct tl_port *port, struct tl_err *err);
 	int (*start)(struct tl_port *port, struct tl_err *err);
+	void (*begin_account)(struct tl_port *port); // may be NULL
 	bool (*quiesce)(struct tl_port *port);
 	bool (*ended)(const struct tl_port *port, struct tl_err *err); // NULL: never
 	void (*sample)(struct tl_port *port, struct tl_port_stats *out);
@@ -79,10 +80,27 @@ struct tl_port_sending {
 	uint64_t flag; // 0: the device does not send at a time, or nobody wants it
 };
 
+// Counters of the NIC's MAC, by their identifiers among the xstats.
+#define TL_PORT_MAC_COUNTS 9
+
+struct tl_port_mac {
+	unsigned n;			  // 0: the driver is not known to have them
+	uint64_t ids[TL_PORT_MAC_COUNTS]; // of all frames, then of those with errors
+	uint64_t seen_before;		  // by the MAC when the port was started
+};
+
+// What a device said at the ends of a run.
+struct tl_port_account {
+	struct tl_port_stats before; // when lcores began to poll: what was lost by then belongs to nobody
+	struct tl_port_stats end;    // at the last quiesce
+	bool ended;
+};
+
 // What befalls a port while it runs.
 struct tl_port_fate {
 	atomic_bool removed; // written by threads of DPDK's
 	bool told;	     // the user has been
+	int config_fd;	     // the configuration space of a PCI device; -1: none, or it cannot be read
 	const char *device;  // DPDK's name of it, which events come by; NULL: none come
 	struct tl_port_link link;
 };
@@ -97,6 +115,7 @@ struct tl_port {
 	uint64_t speed_bps; // of an interface of our own; 0: unknown
 	char dev_name[64];  // of a virtual device that we created, else empty
 	bool started;
+	bool promisc;	    // a device of DPDK's is
 	bool promisc_set;   // by us: undone at close
 	bool tx_checksums;  // the device makes those of TCP and UDP
 	char multicast[24]; // how groups are received, for the probe table
@@ -105,7 +124,9 @@ struct tl_port {
 	struct tl_port_sending sending;
 	bool counts_queues; // the driver has a counter of each receive queue's drops: its identifier among the xstats
 	uint64_t queue_counters[TL_PORT_QUEUES_MAX];
-	struct tl_port_stats sampled; // the last that a driver said of drops
+	struct tl_port_mac mac_counts;
+	struct tl_port_account account;
+	struct tl_port_stats sampled; // the last that a driver said
 	struct tl_port_file file;
 	struct tl_port_fate fate;
 	struct tl_rxq rxq[TL_PORT_QUEUES_MAX];
@@ -117,6 +138,21 @@ static inline bool tl_port_is_kernels(const struct tl_port *port)
 {
 	return port->cfg.spec.kind == TL_PORT_KERNEL || port->cfg.spec.kind == TL_PORT_XDP;
 }
+
+// presence.c: what tl_port_torn_out() looks at, from the port's opening to its end.
+void tl_port_open_presence(struct tl_port *port);
+void tl_port_close_presence(struct tl_port *port);
+
+// mac_counts.c. driver: as DPDK names it. read() gives what the MAC has seen since it was reset, and how many of that
+// it did not deliver for their errors; false where the driver does not tell.
+void tl_port_find_mac_counts(struct tl_port *port, const char *driver);
+bool tl_port_read_mac_counts(const struct tl_port *port, uint64_t *seen, uint64_t *errors);
+// Takes off what a device had lost before a run.
+void tl_port_subtract(struct tl_port_stats *stats, const struct tl_port_stats *before);
+// The account of a run on a port that cannot be stopped: end is what the device said when the run ended, now (in and
+// out) what it says now, rx_pkts what was polled by then. What came after the end may have been polled and then counts
+// as seen; what was dropped after the end counts where something seen before it lacks.
+void tl_port_close_account(const struct tl_port_stats *end, uint64_t rx_pkts, struct tl_port_stats *now);
 
 // attach.c: port_id is the device's then.
 int tl_port_attach(struct tl_port *port, struct tl_err *err);

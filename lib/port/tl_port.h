@@ -199,8 +199,12 @@ int tl_port_check(const struct tl_port_cfg *cfg, struct tl_err *err);
 int tl_port_open(const struct tl_port_cfg *cfg, struct tl_port **out, struct tl_err *err);
 int tl_port_start(struct tl_port *port, struct tl_err *err);
 
+// The lcores poll from now on: what a NIC lost before, for want of somebody who polls, belongs to nobody.
+void tl_port_begin_account(struct tl_port *port);
+
 // Let nothing more in, so that what is queued can be drained and the accounts closed exactly. Frames that arrive after
-// this belong to nobody. False where the port cannot do that: frames go on coming until it is closed.
+// this belong to nobody. False where the port cannot do that: frames go on coming until it is closed. Of a NIC whose
+// MAC counts the account ends here all the same: with what it has seen by now, and what is polled of later frames.
 bool tl_port_quiesce(struct tl_port *port);
 
 // After that, while the lcores still poll: waits until they have received all that was let in, where that can be told.
@@ -208,7 +212,8 @@ bool tl_port_quiesce(struct tl_port *port);
 // time.
 bool tl_port_settle(struct tl_port *port, uint32_t timeout_ms);
 
-// Restores promiscuous mode, stops, frees. The port must not be polled any more.
+// Restores promiscuous mode, stops, frees; a device that was torn out is left as it is. The port must not be polled any
+// more.
 void tl_port_close(struct tl_port *port);
 
 struct tl_rxq *tl_port_rxq(struct tl_port *port, uint16_t queue);
@@ -229,6 +234,11 @@ uint32_t tl_port_mbufs_in_use(const struct tl_port *port);
 // True once a port has given its last frame: a file at its end, an interface that is gone, or a NIC that was taken
 // away. Where that is a failure, err (may be NULL) says why.
 bool tl_port_ended(const struct tl_port *port, struct tl_err *err);
+
+// Looks whether a PCI device is gone for ever: torn out, or removed by the kernel. What was read from it last may be
+// all ones, its driver must do nothing more, and DPDK must be abandoned (tl_eal_abandon). False where that cannot be
+// told. Main only.
+bool tl_port_torn_out(struct tl_port *port);
 
 void tl_port_sample(struct tl_port *port, struct tl_port_stats *out);
 

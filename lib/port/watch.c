@@ -86,6 +86,7 @@ bool tl_port_watch(struct tl_port *port)
 	struct tl_err err;
 	bool up;
 
+	(void)tl_port_torn_out(port); // which removed() tells
 	if (tl_port_removed(port, &err)) {
 		if (!fate->told)
 			tl_warn("%s", err.text);

@@ -385,6 +385,69 @@ static void rss_is_known_where_the_driver_tells(void)
 	tl_port_close(none);
 }
 
+// ---- the account of a NIC that goes on receiving
+
+static struct tl_port_stats device_says(uint64_t seen, uint64_t dropped)
+{
+	return (struct tl_port_stats){.hw_seen_pkts = seen, .drop_nic_pkts = dropped, .verified = true};
+}
+
+// The device said (100 seen, 3 dropped) when the run ended, and says (seen, dropped) now that rx frames have been
+// polled.
+static void expect_account(
+	uint64_t rx, uint64_t seen, uint64_t dropped, uint64_t account_seen, uint64_t account_dropped)
+{
+	struct tl_port_stats end = device_says(100, 3), now = device_says(seen, dropped);
+
+	tl_port_close_account(&end, rx, &now);
+	CU_ASSERT_EQUAL(now.hw_seen_pkts, account_seen);
+	CU_ASSERT_EQUAL(now.drop_nic_pkts, account_dropped);
+	CU_ASSERT(now.verified);
+}
+
+static void a_run_that_has_polled_all_that_was_seen_loses_nothing(void)
+{
+	expect_account(97, 100, 3, 100, 3);
+}
+
+static void what_comes_and_is_dropped_after_the_end_belongs_to_nobody(void)
+{
+	expect_account(97, 5000, 900, 100, 3);
+}
+
+static void what_is_polled_of_later_frames_counts_as_seen(void)
+{
+	expect_account(110, 5000, 900, 113, 3);
+}
+
+static void what_was_seen_before_the_end_and_dropped_after_it_is_lost(void)
+{
+	expect_account(95, 5000, 900, 100, 5);
+}
+
+static void what_nobody_polled_or_dropped_stays_unaccounted(void)
+{
+	expect_account(95, 100, 3, 100, 3);
+	expect_account(95, 101, 4, 100, 4);
+}
+
+static void more_than_the_device_saw_is_never_made_up(void)
+{
+	expect_account(110, 105, 3, 105, 3);
+}
+
+static void what_was_lost_before_the_run_is_taken_off_both_sides(void)
+{
+	struct tl_port_stats before = device_says(0, 7), now = device_says(50, 9);
+
+	now.drop_error_pkts = 4;
+	before.drop_error_pkts = 1;
+	tl_port_subtract(&now, &before);
+	CU_ASSERT_EQUAL(now.hw_seen_pkts, 42);
+	CU_ASSERT_EQUAL(now.drop_nic_pkts, 2);
+	CU_ASSERT_EQUAL(now.drop_error_pkts, 3);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -403,6 +466,17 @@ int main(void)
 		{"RSS is known where the driver tells", rss_is_known_where_the_driver_tells},
 		{"frames that find no room wait for the next flush", frames_that_find_no_room_wait_for_the_next_flush},
 		{"refused frames are counted and not recorded", refused_frames_are_counted_and_not_recorded},
+		{"a run that has polled all that was seen loses nothing",
+			a_run_that_has_polled_all_that_was_seen_loses_nothing},
+		{"what comes and is dropped after the end belongs to nobody",
+			what_comes_and_is_dropped_after_the_end_belongs_to_nobody},
+		{"what is polled of later frames counts as seen", what_is_polled_of_later_frames_counts_as_seen},
+		{"what was seen before the end and dropped after it is lost",
+			what_was_seen_before_the_end_and_dropped_after_it_is_lost},
+		{"what nobody polled or dropped stays unaccounted", what_nobody_polled_or_dropped_stays_unaccounted},
+		{"more than the device saw is never made up", more_than_the_device_saw_is_never_made_up},
+		{"what was lost before the run is taken off both sides",
+			what_was_lost_before_the_run_is_taken_off_both_sides},
 	};
 
 	tl_test_eal_start();

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether a PCI device is still there. The registers and the configuration space of one that was torn out read as all
+// ones, and its file in sysfs ends when the kernel has noticed. Drivers do not tell: ixgbe has no is_removed (DPDK
+// 22.11.11, drivers/net/ixgbe/ixgbe_ethdev.c), and takes all ones for counts.
+
+#include "port_priv.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define COMMAND_AND_STATUS                                                                                             \
+	4 // bytes; reserved bits are 0. Of a virtual function the identifiers before it read as all ones.
+
+void tl_port_open_presence(struct tl_port *port)
+{
+	const char *dir = getenv("SYSFS_PCI_DEVICES"); // as EAL
+	char path[320];
+
+	port->fate.config_fd = -1;
+	if (port->cfg.spec.kind != TL_PORT_PCI)
+		return;
+	snprintf(path, sizeof(path), "%s/%s/config", dir != NULL ? dir : "/sys/bus/pci/devices", port->cfg.spec.arg);
+	port->fate.config_fd = open(path, O_RDONLY | O_CLOEXEC);
+}
+
+void tl_port_close_presence(struct tl_port *port)
+{
+	if (port->fate.config_fd >= 0)
+		close(port->fate.config_fd);
+	port->fate.config_fd = -1;
+}
+
+bool tl_port_torn_out(struct tl_port *port)
+{
+	uint32_t value = 0;
+
+	if (port->fate.config_fd < 0)
+		return false;
+	ssize_t n = pread(port->fate.config_fd, &value, sizeof(value), COMMAND_AND_STATUS);
+	if (n == (ssize_t)sizeof(value) && value != UINT32_MAX)
+		return false;
+	atomic_store(&port->fate.removed, true);
+	return true;
+}

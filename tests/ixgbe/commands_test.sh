@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The other commands on a card: capture from the command line inside its sandbox, the client over a port, doctor, bind;
+# and a card that is used again and again.
+set -euo pipefail
+source "$(dirname "$0")/lib/ixgbe.sh"
+
+# rounds N: captures of one frame, which arrives when the receiver is switched on, each from the probe to the end.
+rounds() {
+	local i
+	for ((i = 1; i <= $1; i++)); do
+		timeout 60 "$TAPLINE" capture -i "$CARD" -w "round.$i.pcapng" --count 1 --json >round.json 2>capture.log </dev/null || true
+		if ! jq -e '.ledger_ok and .captures[0].written_pkts == 1' round.json >/dev/null; then
+			echo "round $i: $(cat capture.log)"
+			return 1
+		fi
+	done
+}
+
+# client FILE OPTION...
+client() {
+	local file=$1
+	shift
+	in_peer timeout 60 "$TAPLINE" client --port "$CARD" --ip "$APP_IP/24" --seconds 0.2 --json "$@" >"$file" 2>client.log
+}
+
+ixgbe_begin "each command takes a card"
+card "$CARD" 10f7 "tap tap0"
+tap_begin
+echo 1 >"host/sys/bus/pci/devices/$CARD/early"
+check "ten captures in a row find the card as new" rounds 10
+rm "host/sys/bus/pci/devices/$CARD/early"
+
+in_peer socat -T 30 UDP-RECVFROM:7,fork,bind="$PEER_IP" PIPE &
+check "the client sends from a card and hears the kernel's echoes" client client.json --udp-echo "$PEER_IP:7" --rate 200
+check_json "each datagram of the client comes back or is counted" client.json \
+	'.transport == "port" and .received > 0 and .ledger_ok and .port.unaccounted_pkts == 0'
+
+mkdir -p host/sys/bus/pci/drivers/vfio-pci
+card_config card.json ""
+"$TAPLINE" doctor --root host -c card.json --json >doctor.json 2>doctor.log || true
+check_json "doctor knows the card and what drives it" doctor.json \
+	'[.checks[] | select(.id == "pci.driver" or .id == "dpdk.pmds").read] == ["0000:01:00.0: igb_uio", "0000:01:00.0: net_ixgbe"]'
+"$TAPLINE" bind --root host --list >list.txt 2>&1 || true
+check "bind lists the card with its driver" grep -q "$CARD.*igb_uio" list.txt

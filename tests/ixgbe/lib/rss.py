@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Receive side scaling, computed apart from any driver.
+
+  rss.py frames FILE N               a classic pcap file of N conversations, one frame each: UDP and TCP over IPv4 and IPv6
+  rss.py queues FILE QUEUES [WHAT]   how many of its frames belong to each queue, as a JSON list: by Microsoft's Toeplitz
+                                     hash with the 82599 driver's key, and a table whose entry i is i modulo QUEUES
+"""
+
+import json
+import struct
+import sys
+
+# of Microsoft's verification suite; ixgbe's driver has it, too (rss_intel_key in ixgbe_rxtx.c, DPDK 22.11.11)
+KEY = bytes.fromhex("6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa")
+ENTRIES = 128
+
+
+def toeplitz(data):
+    key, result = int.from_bytes(KEY, "big"), 0
+    for i in range(len(data) * 8):
+        if data[i // 8] >> (7 - i % 8) & 1:
+            result ^= key >> (len(KEY) * 8 - 32 - i) & 0xFFFFFFFF
+    return result
+
+
+def frame(i):
+    tcp, six = i % 2 == 0, i // 2 % 2 == 1
+    l4 = struct.pack(">HH", 1024 + i * 7919 % 60000, 5000 + i % 13)
+    l4 += struct.pack(">IIBBHHH", 0, 0, 0x50, 0x10, 8192, 0, 0) if tcp else struct.pack(">HH", 20, 0) + bytes(12)
+    proto = 6 if tcp else 17
+    if six:
+        net = bytes.fromhex("20010db8") + bytes(10)
+        head = struct.pack(">IHBB", 6 << 28, len(l4), proto, 64) + net + struct.pack(">H", i) + net + b"\0\1"
+    else:
+        head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(l4), 0, 0, 64, proto, 0) + bytes((10, 1, i // 256, i % 256)) + b"\x0a\2\0\1"
+    return bytes.fromhex("021b21000001020000000002") + (b"\x86\xdd" if six else b"\x08\x00") + head + l4
+
+
+def write(path, count):
+    with open(path, "wb") as file:
+        file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
+        for i in range(count):
+            data = frame(i).ljust(60, b"\0")
+            file.write(struct.pack("<IIII", 0, i, len(data), len(data)) + data)
+
+
+def tuple_of(data):
+    if data[12:14] == b"\x08\x00":
+        return data[26:34] + data[34:38]
+    return data[22:54] + data[54:58]
+
+
+def queues(path, count):
+    with open(path, "rb") as file:
+        data = file.read()
+    at, found = 24, [0] * count
+    while at < len(data):
+        length = struct.unpack_from("<I", data, at + 8)[0]
+        found[toeplitz(tuple_of(data[at + 16:at + 16 + length])) % ENTRIES % count] += 1
+        at += 16 + length
+    print(json.dumps(found, separators=(",", ":")))
+
+
+if sys.argv[1] == "frames":
+    write(sys.argv[2], int(sys.argv[3]))
+else:
+    queues(sys.argv[2], int(sys.argv[3]))
