@@ -70,7 +70,9 @@ static void put_name(const struct tl_pcap_more *more, char out[NAME_MAX_BYTES])
 	size_t used = 0;
 
 	if (more->name == NULL || more->name_bytes == 0) {
-		snprintf(out, NAME_MAX_BYTES, more->section != 0 ? "%" PRIu32 : "", more->interface_id);
+		out[0] = '\0';
+		if (more->section != 0)
+			snprintf(out, NAME_MAX_BYTES, "%" PRIu32, more->interface_id);
 		return;
 	}
 	out[used++] = '"';

@@ -68,7 +68,7 @@ check_equal "tshark finds nothing wrong with the file" \
 
 check_equal "and the file says what it lacks" \
 	"$(tshark -r out.pcapng -c 1 -T fields -e frame.interface_description 2>/dev/null)" \
-	"queue 0, received, first $LIMIT bytes of each flow, timestamps: file"
+	"queue 0, received, first $LIMIT bytes of each flow, timestamps: file, unit 1 ns, bound unknown"
 
 capture -i pcap:in.pcap -w all.pcapng --json >run.json || true
 check_json "without a cut-off everything is recorded" run.json \
