@@ -107,6 +107,8 @@ int plain_asprintf(char **text, const char *format, ...)
 }
 
 // As a hardened build calls it.
+int __asprintf_chk(char **text, int flag, const char *format, ...);
+
 int __asprintf_chk(char **text, int flag, const char *format, ...)
 {
 	va_list args;
