@@ -244,7 +244,9 @@ static int run_phase(struct tl_bench *bench, enum tl_bench_phase phase, struct t
 	return rc;
 }
 
-int tl_bench_run(struct tl_bench *bench, unsigned index, unsigned round, struct tl_err *err)
+// One appliance for each phase: one that is left by its client takes seconds to connect to the next.
+static int run_apart(
+	struct tl_bench *bench, enum tl_bench_phase phase, unsigned index, unsigned round, struct tl_err *err)
 {
 	const struct tl_bench_variant *variant = bench->variants[index];
 	struct tl_bench_process appliance = {.pid = 0}, tool = {.pid = 0};
@@ -252,11 +254,20 @@ int tl_bench_run(struct tl_bench *bench, unsigned index, unsigned round, struct 
 	int rc = start_appliance(bench, variant, &appliance, err);
 	if (rc == 0 && variant->tool != NULL)
 		rc = start_tool(bench, variant, &tool, err);
-	for (enum tl_bench_phase phase = TL_BENCH_ALONE; phase < TL_BENCH_PHASES && rc == 0; phase++)
+	if (rc == 0)
 		rc = run_phase(bench, phase, &appliance, index, round, err);
 	int tool_rc = tl_bench_stop(&bench->rig, &tool, SIGINT, rc == 0 ? err : NULL);
 	rc = rc != 0 ? rc : tool_rc;
 	int app_rc = tl_bench_stop(&bench->rig, &appliance, SIGTERM, rc == 0 ? err : NULL);
 	rc = rc != 0 ? rc : app_rc;
 	return rc != 0 ? tl_fail_at(err, rc, "%s", variant->name) : 0;
+}
+
+int tl_bench_run(struct tl_bench *bench, unsigned index, unsigned round, struct tl_err *err)
+{
+	int rc = 0;
+
+	for (enum tl_bench_phase phase = TL_BENCH_ALONE; phase < TL_BENCH_PHASES && rc == 0; phase++)
+		rc = run_apart(bench, phase, index, round, err);
+	return rc;
 }
