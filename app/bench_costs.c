@@ -34,7 +34,7 @@ static double quantile_of(const struct tl_hist_summary *times, enum quantile qua
 	return (double)values[quantile];
 }
 
-// What the host did to a whole round is in both sides.
+// Disturbances that last a whole round cancel: both sides contain them.
 static struct tl_latency_interval compare(const struct tl_bench_runs *runs, const struct tl_bench_runs *base,
 	unsigned rounds, enum quantile quantile, double confidence)
 {

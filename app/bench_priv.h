@@ -6,7 +6,7 @@
 #include "bench_overhead.h"
 #include "bench_rig.h"
 
-// What goes along with the echo.
+// A recorder that runs beside the echo.
 struct tl_bench_variant {
 	const char *name;
 	bool records, indexes, stages; // by the appliance

@@ -143,7 +143,7 @@ static int take_stamped(const json_t *client, const char *key, struct tl_hist_su
 	return tl_latency_summary_from_json(json_object_get(client, key), out, err);
 }
 
-// What the client itself says of its times. The appliance's are its own.
+// Take the client's verdict on its own times.
 static void take_verdict(struct tl_bench *bench, enum tl_bench_phase phase, const json_t *client)
 {
 	struct tl_bench_verdict *verdict = &bench->verdicts[phase];

@@ -13,7 +13,7 @@
 #include <tl_latency.h>
 #include <tl_pcapfile.h>
 
-// Of one file. Zeroed at first.
+// Clocks of one file. Zeroed at first.
 struct tl_latency_clocks {
 	bool known; // it has a CLOCK block
 	bool no_memory;

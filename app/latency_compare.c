@@ -50,7 +50,7 @@ bool tl_latency_is_compare(int argc, char **argv)
 	return false;
 }
 
-// What stands behind "--", which getopt takes out.
+// Arguments behind "--", which getopt removes.
 static int words_behind(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)

@@ -34,7 +34,7 @@ static const char *directions(bool received)
 	return received ? "each frame was received" : "nothing says that each frame was received";
 }
 
-// What a stamp may be off by, of itself: a unit at least, and the bound of its clock where that is known.
+// Error of one stamp: at least a unit, and the bound of its clock where that is known.
 static uint64_t stamp_bound_ns(const struct tl_latency_origin *origin, const struct tl_latency_source *source)
 {
 	uint64_t unit_ns = tl_latency_origin_unit_ns(origin);

@@ -158,7 +158,7 @@ static void judge(struct tl_latency_run *run, const struct tl_match_stats *stats
 			stats->trigger_bytes, stats->reply_bytes);
 }
 
-// What the files say of the clocks behind their stamps.
+// Report the clocks behind the stamps, as the files describe them.
 static void fill_clocks(struct tl_latency_run *run, const struct tl_latency_side sides[2])
 {
 	const struct tl_latency_clocks *clocks[] = {&run->clocks[0], &run->clocks[run->cfg->files - 1]};

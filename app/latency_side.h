@@ -39,6 +39,6 @@ void tl_latency_side_close(struct tl_latency_side *side);
 // type ends the reading.
 void tl_latency_side_next(struct tl_latency_side *side);
 
-// Whether the file and the filter can be read and compiled: sets the link type that the file begins with.
+// Check that the file can be read, and a filter compiled. The first sets the link type that the file begins with.
 int tl_latency_side_check_file(const char *path, uint32_t *out_linktype, struct tl_err *err);
 int tl_latency_side_check_filter(const char *option, const char *filter, uint32_t linktype, struct tl_err *err);

@@ -32,7 +32,7 @@ static inline uint64_t tl_latency_later(uint64_t ts_ns, uint64_t by_ns)
 	return ts_ns + tl_min_u64(by_ns, UINT64_MAX - ts_ns);
 }
 
-// What the file says of the stamps of one interface.
+// Stamps of one interface, as the file describes them.
 struct tl_latency_stamps {
 	const char *source;	 // static
 	uint64_t start_bound_ns; // when the recording began; 0: unknown

@@ -73,7 +73,7 @@ unsigned tl_capture_sources(const struct tl_capture *c, enum tl_ts_source source
 	return is_shared(&c->taps[0]) ? 1 : 2;
 }
 
-// Who takes the stamps, and when.
+// Describe the source of stamps and the moment they are taken.
 static const char *taker_of(enum tl_ts_source source)
 {
 	switch (source) {

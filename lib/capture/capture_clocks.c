@@ -128,7 +128,7 @@ void tl_capture_log_clocks(struct tl_capture *c)
 		tl_capture_clocks_add(&c->clocks, TL_PCAPNG_CLOCK_NIC, &nic);
 }
 
-// Of the kernel's stamps nothing is known but their unit, and of a file's.
+// Stamps of the kernel and of files have a unit and no known bound.
 static uint64_t bound_of(const struct tl_capture_clocks *clocks, enum tl_ts_source source)
 {
 	enum tl_pcapng_clock_id id = source == TL_TS_NIC_RX ? TL_PCAPNG_CLOCK_NIC : TL_PCAPNG_CLOCK_WALL;

@@ -46,7 +46,7 @@ struct tl_capture_trigger {
 	char last_time[32];
 };
 
-// What the clocks behind the stamps did: main adds, the writer's threads read.
+// Clock log: main adds records, the writer's threads read them.
 struct tl_capture_clocks {
 	pthread_mutex_t lock;		    // of all but start_ns
 	uint64_t start_ns;		    // since 1970

@@ -44,7 +44,7 @@ static void add_point(struct tl_latency *report, enum tl_client_axis axis, const
 					     });
 }
 
-// Of a sweep the marks and the window of all runs hold together.
+// A sweep has the marks of all its runs, and the shortest window.
 static void add_loss(struct tl_latency *report, const struct tl_client_result *results, size_t n)
 {
 	report->max_loss = results->max_loss;

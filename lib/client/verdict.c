@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Says why a result must not be believed. One rule for all that goes wrong now and then: in more than one of a hundred.
-// What is lost has a limit of its own, which the caller sets.
+// Losses are judged by a limit of their own, set by the caller.
 
 #include <tl_client.h>
 

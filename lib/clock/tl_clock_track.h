@@ -73,7 +73,7 @@ int tl_clock_track_sample(struct tl_clock_track *track);
 // with the square of the time: see tl_clock_bound_ns().
 uint64_t tl_clock_track_bound_ns(const struct tl_clock_track *track);
 
-// What the last tl_clock_track_sample() showed; number 0: there was none.
+// Result of the last tl_clock_track_sample(); number 0: there was none.
 void tl_clock_track_reading(const struct tl_clock_track *track, struct tl_clock_reading *out);
 void tl_clock_track_stats(const struct tl_clock_track *track, struct tl_clock_track_stats *out);
 

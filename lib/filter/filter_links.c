@@ -17,7 +17,7 @@
 #define LINKTYPE_LINUX_SLL 113
 #define LINKTYPE_LINUX_SLL2 276
 
-// What libpcap made of the expression for a link type.
+// The expression, compiled by libpcap for one link type.
 struct compiled {
 	uint32_t linktype;
 	struct tl_filter *filter; // NULL: it refused

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the clocks behind the stamps did while a capture was made.
+// Clocks behind the stamps of a capture, and their comparisons.
 
 #include "latency_priv.h"
 

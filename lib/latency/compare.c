@@ -14,7 +14,7 @@ static const struct {
 	double share;
 } wanted[TL_LATENCY_QUANTILES] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}};
 
-// What a comparison works on.
+// State of a comparison.
 struct work {
 	const struct tl_latency_side *a, *b;
 	struct tl_latency_one *ones; // with one run each: that of a, that of b; else NULL

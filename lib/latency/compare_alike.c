@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether two reports were measured alike.
+// Check that two reports were measured alike.
 
 #include <tl_latency_compare.h>
 

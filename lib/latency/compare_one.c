@@ -25,7 +25,7 @@ double tl_latency_answered(const struct tl_latency *run, double share)
 	return all > 0 ? (double)run->matched / all : 1;
 }
 
-// Of a single latency.
+// Variance of a single latency, from the histogram.
 static double variance_of(const struct tl_latency *run)
 {
 	const struct tl_hist *hist = &run->latency;

@@ -50,7 +50,7 @@ static uint64_t at_rank(const struct ordered *values, uint64_t rank)
 	return values->sorted_ns != NULL ? values->sorted_ns[rank - 1] : tl_hist_at_rank(values->hist, rank);
 }
 
-// What has no reply ranks behind all samples.
+// Triggers without a reply rank behind all samples.
 static void fill_levels(const struct ordered *values, uint64_t unanswered, const bool late[TL_LATENCY_LEVELS],
 	struct tl_latency_level out[TL_LATENCY_LEVELS])
 {

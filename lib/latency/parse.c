@@ -245,7 +245,7 @@ static int read_loss(struct tl_latency *report, const json_t *json, struct tl_er
 	return rc;
 }
 
-// What is a plot's stays in the file.
+// Read the parts that a comparison needs; skip those of the plot.
 static int read_series(struct tl_latency *report, const json_t *series, struct tl_err *err)
 {
 	struct tl_latency_order *order = &report->order;

@@ -84,7 +84,7 @@ struct tl_latency_clock_point {
 	bool stepped;
 };
 
-// What a clock did while a capture was made.
+// A clock during a capture.
 struct tl_latency_clock {
 	char file[TL_LATENCY_NAME]; // that tells
 	char clock[16];		    // "REALTIME": the TSC against it; "NIC": the NIC's counter
@@ -269,7 +269,7 @@ const char *tl_latency_few_from(uint64_t samples);
 // Sets the report's max_loss, and calls the result invalid where a greater share of the triggers has no reply.
 void tl_latency_judge_loss(struct tl_latency *report, double max_loss);
 
-// Whether so many of all are more than this share of them.
+// Tell whether the unanswered triggers exceed this share.
 bool tl_latency_is_loss(uint64_t unanswered, uint64_t triggers, double max_loss);
 
 // A share from 0 to 1: "0.001", "0.1%". Returns 0 or -EINVAL.

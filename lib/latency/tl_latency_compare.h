@@ -72,7 +72,7 @@ struct tl_latency_comparison {
 // "50", "50ns", "1.5us", "2ms", "5%". Returns 0 or -EINVAL.
 int tl_latency_parse_threshold(const char *text, struct tl_latency_threshold *out);
 
-// Whether a report can be compared at all: it is valid. Returns 0, or -EINVAL and the sentence.
+// Check that a report can be compared: it must be valid. Returns 0, or -EINVAL and the sentence.
 int tl_latency_usable(const struct tl_latency *report, struct tl_err *err);
 
 // Whether two reports were measured alike: the same method, sources, transport, payload, rate and so on, as far as both

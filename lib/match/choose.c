@@ -65,7 +65,7 @@ static uint32_t first_in_sight(
 	return place + low;
 }
 
-// Whether this trigger and all behind it are stamped too late to be in sight.
+// Tell whether this trigger and all behind it are stamped too late for the window.
 static bool is_beyond(const struct tl_match *match, const struct match_trigger *trigger, uint64_t reply_ns)
 {
 	uint64_t ahead_ns = trigger->latest_ns - tl_min_u64(reply_ns, trigger->latest_ns);

@@ -89,7 +89,7 @@ struct tl_port_mac {
 	uint64_t seen_before;		  // by the MAC when the port was started
 };
 
-// What a device said at the ends of a run.
+// Counters of a device at the begin and the end of a run.
 struct tl_port_account {
 	struct tl_port_stats before; // when lcores began to poll: what was lost by then belongs to nobody
 	struct tl_port_stats end;    // at the last quiesce

@@ -289,7 +289,7 @@ void tl_port_stamps(const struct tl_port *port, struct tl_port_stamps *out);
 // Compares the NIC's clock, where its stamps are used; about once a second, after tl_clock_discipline().
 void tl_port_discipline(struct tl_port *port);
 
-// What the last of these comparisons showed. False: the NIC's clock is not used.
+// Result of the last comparison. False: the NIC's clock is not used.
 bool tl_port_clock_reading(const struct tl_port *port, struct tl_clock_reading *out);
 
 // Frames that leave at a time: with cfg.send_at, where the device sends them by the clock that it stamps what it

@@ -203,7 +203,7 @@ static json_t *capture_queues_json(const struct tl_report_capture *capture)
 	return queues;
 }
 
-// What the recording's stamps were off by at most, since it began; null where that is not known.
+// Largest error of the recording's stamps so far; null where unknown.
 static json_t *capture_stamps_json(const struct tl_report_capture *capture)
 {
 	json_t *rows = json_array();

@@ -316,7 +316,7 @@ static void print_capture_queues(FILE *out, const struct tl_report_capture *capt
 	}
 }
 
-// What its stamps were off by at most in all its life, and when time was set.
+// Print the largest error of the stamps, and each clock step.
 static void print_capture_clocks(FILE *out, const struct tl_report_capture *capture)
 {
 	char n[GROUPED];

@@ -16,7 +16,7 @@ enum tl_pkt_kind tl_wire_parse_udp(struct l4_span l4, struct tl_pkt *out);
 enum tl_pkt_kind tl_wire_parse_tcp(struct l4_span l4, struct tl_pkt *out);
 enum tl_pkt_kind tl_wire_parse_icmp(struct l4_span l4, struct tl_pkt *out);
 
-// What follows the link header, out->l3_off bytes into the frame.
+// Parse the payload of the link header, out->l3_off bytes into the frame.
 enum tl_pkt_kind tl_wire_parse_network(uint16_t ethertype, const uint8_t *frame, uint32_t len, struct tl_pkt *out);
 
 // TL_PKT_IP6, with ip6_kind.

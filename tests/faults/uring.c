@@ -11,7 +11,7 @@
 #define SITE __builtin_return_address(0)
 #define FAILED 64 // entries at a time that have been made to do nothing
 
-// Of one ring: the thread that submits is the one that reaps.
+// Requests of one ring: the submitting thread also reaps.
 static _Thread_local struct {
 	uint64_t user_data;
 	int code; // 0: the place is free

@@ -100,7 +100,7 @@ check "its progress tells the point" grep -q 'point [123] of 3' client.log
 client rates.json --tcp-connect "$APP_IP:7" --rate 100,500
 check_json "a rate sweep has a run per rate" rates.json '([.points[].asked_pps] == [100, 500]) and .slope == null'
 
-# Of 100 messages each tenth is the last of its burst, and stamps of the others may be shared.
+# Each tenth of 100 messages is the last of its burst; the others may share stamps.
 BURSTS='.burst == 10 and .received == 100 and .sent == 100 and .burst_last_rtt_ns.count == 10
 	and .burst_last_wire_rtt_ns.count <= 10 and .burst_last_rtt_ns.max <= .rtt_ns.max
 	and .received == (.stamps | .paired + .reply_first + .tx_missing + .rx_missing + .rx_shared)'

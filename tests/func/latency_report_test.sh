@@ -135,7 +135,7 @@ lost_replies_count() {
 	check "and the table says why" bash -c "'$TAPLINE' latency --compare a.json uncounted.json | grep -q 'answered unknown'"
 }
 
-# Of pairs of equal series, as many as 5 % may be called different.
+# Up to 5 % of the pairs of equal series may be called different.
 dependent_samples_are_not_taken_for_independent() {
 	local pair differ=0
 	for pair in {1..20}; do

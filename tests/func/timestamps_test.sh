@@ -132,7 +132,7 @@ latency() {
 	timeout 60 "$PROGRAM" latency --json "$@" >"$name.json" 2>"$name.log" </dev/null
 }
 
-# What a time of 3 ms does that is set within a recording whose stamps are within some hundred ns.
+# A clock step of 3 ms in a recording whose stamps are bounded by some hundred ns.
 a_clock_that_is_set() {
 	local so=${TL_BUILD:-$func_root/build}/tests/libstep_clock.so seen
 	PROGRAM=$TAPLINE

@@ -32,7 +32,7 @@ static void write_and_read(const struct tl_latency *report)
 	free(text);
 }
 
-// What is compared with itself is not another, as one run or as two.
+// A report that is compared with itself does not differ, as one run or as two.
 static void compare(struct tl_latency *report)
 {
 	struct tl_latency *runs[] = {report, report};

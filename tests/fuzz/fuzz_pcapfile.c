@@ -44,7 +44,7 @@ static void walk(struct tl_pcap_reader *reader, const uint8_t *data, size_t size
 	require(tl_pcap_next(reader, &frame, NULL) == rc);
 }
 
-// What is read back of a clock block can be written, and is the same.
+// A clock block that was read can be written again, byte for byte.
 static void look_at_clock(void *ctx, const uint8_t *block, uint32_t bytes)
 {
 	struct tl_pcapng_clock clock;

@@ -176,7 +176,7 @@ static void disable_timers(struct sim *sim, struct tl_net *net)
 	}
 }
 
-// What came early and is held was promised room for, a FIN apart.
+// Held data fits the advertised window, except for a FIN.
 static void look_at_held(struct sim *sim, const struct tl_net *net)
 {
 	for (unsigned i = 0; i < CONNS + TL_TCP_SPARE; i++) {

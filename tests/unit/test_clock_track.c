@@ -46,7 +46,7 @@ static double draw(struct world *w) // 0 .. 1
 	return (double)(tl_random_next(&w->rng) >> 11) / (double)(UINT64_C(1) << 53);
 }
 
-// What a clock gains in this time; its rate turns meanwhile.
+// Advance of a clock whose rate changes meanwhile.
 static double gain(double *ppm, double turn_ppm, double ns)
 {
 	double before_ppm = *ppm;

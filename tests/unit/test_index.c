@@ -559,7 +559,7 @@ static void a_sidecar_is_moved_and_removed(void)
 	CU_ASSERT_EQUAL(rmdir(dir), 0);
 }
 
-// What happened to names in the directory that it watches.
+// Changes of names in the watched directory.
 static uint32_t events_of(int watch)
 {
 	_Alignas(struct inotify_event) char buf[4096];

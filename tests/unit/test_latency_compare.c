@@ -421,7 +421,7 @@ static struct tl_latency *like_a(void)
 	return report;
 }
 
-// Whether b is refused beside a report of like_a(), with a sentence that has both words.
+// Expect b to be refused beside a report of like_a(), with both words in the message.
 static void expect_refused(struct tl_latency *b, const char *word, const char *other)
 {
 	struct tl_latency *a = like_a();

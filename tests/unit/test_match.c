@@ -1133,7 +1133,7 @@ static void finds_replies_behind_a_loss_in_a_later_connection(void)
 	end(scene);
 }
 
-// Of a reply of the first connection two bytes are still to come when it ends.
+// The first connection ends two bytes before the end of its reply.
 static void begins_a_later_connection_with_a_reply(void)
 {
 	struct scene *scene = begin(&by_number_of_4_bytes);

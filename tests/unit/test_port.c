@@ -264,7 +264,7 @@ static void frames_that_find_no_room_wait_for_the_next_flush(void)
 	tl_port_close(port);
 }
 
-// Of more than the ring and the queue hold, the rest is refused, counted, freed and not recorded.
+// Frames beyond the ring and the queue are refused, counted, freed and not recorded.
 static void refused_frames_are_counted_and_not_recorded(void)
 {
 	struct tl_port *port = tl_test_port("vdev:net_ring_b", 1, test_clock);

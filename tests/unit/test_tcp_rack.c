@@ -239,7 +239,7 @@ static void small_segments_are_probed_early(void)
 	}
 }
 
-// Of two segments the first has arrived: the ACK of the other may be delayed.
+// The first of two segments has arrived: the ACK of the other may be delayed.
 static void last_of_a_flight_is_probed_late(void)
 {
 	struct host *h = start();

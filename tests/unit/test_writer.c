@@ -1321,7 +1321,7 @@ static void next_run_recovers_the_last(void)
 	rig_close(&rig);
 }
 
-// What a killed run left where the next file waits: what opens it, over an earlier file.
+// A killed run left opening blocks over an earlier file, in the place of the next file.
 static void leftover_without_records_leaves_no_trace(void)
 {
 	struct rig first, rig;

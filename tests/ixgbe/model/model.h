@@ -84,7 +84,7 @@ struct phc {
 	uint64_t rx_latch, tx_latch;
 };
 
-// What the bytes on the I2C bus are to the module.
+// Meaning of the bytes on the I2C bus.
 enum i2c_mode { I2C_IDLE, I2C_ADDRESS, I2C_OFFSET, I2C_READ };
 
 enum wire_kind { WIRE_NONE, WIRE_LOOP, WIRE_PEER, WIRE_TAP };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the 82599's parser finds in a frame: 7.1.6.2 the packet type, 7.1.11 the checksums.
+// The 82599's parser: packet type (7.1.6.2) and checksums (7.1.11).
 
 #include "model.h"
 

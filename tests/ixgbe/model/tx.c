@@ -22,7 +22,7 @@
 #define OPTION_TXSM 0x200u
 #define LEAST_BYTES 60
 
-// What the descriptors of one frame say.
+// Descriptors of one frame, decoded.
 struct job {
 	uint8_t data[FRAME_MAX + 4];
 	uint32_t bytes;
