@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // writer: sealed slabs reach the file exactly once and in order, whatever the disk or the reader of a pipe does.
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -22,6 +21,7 @@
 #include <tl_index.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
+#include <tl_test_writer.h>
 
 #include "writer_priv.h"
 
@@ -647,15 +647,6 @@ static void rotation_that_fails_loses_nothing(void)
 	rig_close(&rig);
 }
 
-static bool exists(const struct rig *rig, const char *name)
-{
-	char path[192];
-	struct stat status;
-
-	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
-	return lstat(path, &status) == 0;
-}
-
 // A file of a few bytes, or of any recording's first bytes.
 static void put_file(const struct rig *rig, const char *name, const char *application)
 {
@@ -671,21 +662,6 @@ static void put_file(const struct rig *rig, const char *name, const char *applic
 	close(fd);
 }
 
-// Files of the directory whose names end so.
-static uint32_t count_files(const struct rig *rig, const char *end)
-{
-	DIR *dir = opendir(rig->dir);
-	struct dirent *item;
-	uint32_t n = 0;
-
-	while ((item = readdir(dir)) != NULL) {
-		size_t len = strlen(item->d_name);
-		n += len >= strlen(end) && strcmp(item->d_name + len - strlen(end), end) == 0;
-	}
-	closedir(dir);
-	return n;
-}
-
 // What is still there is whole, in order, and ends with the last record; the rest is counted.
 static void check_ring(const struct rig *rig)
 {
@@ -699,8 +675,8 @@ static void check_ring(const struct rig *rig)
 	for (int ring = 0; ring < RINGS; ring++)
 		CU_ASSERT_EQUAL(found.next[ring], rig->committed[ring]);
 	CU_ASSERT_EQUAL(found.bytes, stats.written_bytes - stats.recycled_bytes);
-	CU_ASSERT_EQUAL(count_files(rig, ".part"), 0);
-	CU_ASSERT_EQUAL(count_files(rig, ".next"), 0);
+	CU_ASSERT_EQUAL(tl_test_count_files(rig->dir, ".part"), 0);
+	CU_ASSERT_EQUAL(tl_test_count_files(rig->dir, ".next"), 0);
 	check_ledger(rig, NULL);
 }
 
@@ -711,14 +687,14 @@ static void file_is_part_until_complete(void)
 	uint32_t n;
 
 	rig_open(&rig, URING, 1 << 20);
-	CU_ASSERT(exists(&rig, "x.pcapng.part"));
-	CU_ASSERT_FALSE(exists(&rig, "x.pcapng"));
+	CU_ASSERT(tl_test_exists(rig.dir, "x.pcapng.part"));
+	CU_ASSERT_FALSE(tl_test_exists(rig.dir, "x.pcapng"));
 	commit(&rig, 3000);
 	seal(&rig);
 	CU_ASSERT(wait_for(&rig, false, 3000));
-	for (int i = 0; i < 1000 && count_files(&rig, ".part") != 1; i++)
+	for (int i = 0; i < 1000 && tl_test_count_files(rig.dir, ".part") != 1; i++)
 		usleep(1000); // the helper completes files meanwhile
-	CU_ASSERT_EQUAL(count_files(&rig, ".part"), 1);
+	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".part"), 1);
 	const char *const *files = tl_writer_files(rig.writer, &n);
 	CU_ASSERT(n > 1);
 	CU_ASSERT_STRING_EQUAL(files[0], rig.path);
@@ -773,22 +749,6 @@ static void clock_that_steps_back_does_not_put_off_the_rotation(void)
 	rig_close(&rig);
 }
 
-// Waits until all is in the file and the next file is there: on a busy host that may take longer than the writer waits.
-static void settle(const struct rig *rig)
-{
-	struct tl_writer_helper *helper = &rig->writer->helper;
-	bool ready = false;
-
-	for (int i = 0; i < 10000 && !ready; i++) {
-		usleep(1000);
-		pthread_mutex_lock(&helper->lock);
-		ready = helper->ahead != NULL;
-		pthread_mutex_unlock(&helper->lock);
-		ready = ready && tl_slab_used(rig->rings[0]) + tl_slab_used(rig->rings[1]) == 0;
-	}
-	CU_ASSERT(ready);
-}
-
 static void packets_rotate(void)
 {
 	struct rig rig;
@@ -799,7 +759,7 @@ static void packets_rotate(void)
 	for (int i = 0; i < 50; i++) {
 		commit(&rig, 100);
 		seal(&rig);
-		settle(&rig);
+		tl_test_settle(rig.writer, rig.rings, RINGS);
 	}
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	check_complete(&rig);
@@ -839,7 +799,8 @@ static void asking_rotates_any_file(void)
 	tl_writer_rotate(rig.writer);
 	CU_ASSERT(wait_files(&rig, 3));
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
-	CU_ASSERT(exists(&rig, "x.pcapng") && exists(&rig, "x_00001.pcapng") && exists(&rig, "x_00002.pcapng"));
+	CU_ASSERT(tl_test_exists(rig.dir, "x.pcapng") && tl_test_exists(rig.dir, "x_00001.pcapng") &&
+		  tl_test_exists(rig.dir, "x_00002.pcapng"));
 	check_complete(&rig);
 	check_ring(&rig);
 	rig_close(&rig);
@@ -990,9 +951,9 @@ static void ring_drops_sidecars(void)
 	put_file(&rig, "x.pcapng.tlx", NULL); // of somebody else
 	commit(&rig, 20000);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
-	CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), 3);
-	CU_ASSERT(count_files(&rig, ".tlx") <= 3 + 1); // fewer, where the index thread was too far behind
-	CU_ASSERT(exists(&rig, "x.pcapng.tlx"));
+	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), 3);
+	CU_ASSERT(tl_test_count_files(rig.dir, ".tlx") <= 3 + 1); // fewer, where the index thread was too far behind
+	CU_ASSERT(tl_test_exists(rig.dir, "x.pcapng.tlx"));
 	check_ring(&rig);
 	rig_close(&rig);
 }
@@ -1010,7 +971,7 @@ static void ring_keeps_files(void)
 	tl_writer_stats(rig.writer, &stats);
 	tl_writer_files(rig.writer, &n);
 	CU_ASSERT_EQUAL(n, 3);
-	CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), 3);
+	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), 3);
 	CU_ASSERT_EQUAL(stats.recycled_files, stats.files - 3);
 	check_ring(&rig);
 	rig_close(&rig);
@@ -1135,7 +1096,7 @@ static void taken_name_is_passed_over(void)
 	rig_start(&rig, URING, 1 << 20);
 	commit(&rig, 4000);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
-	CU_ASSERT(exists(&rig, "x_00001.pcapng") && exists(&rig, "x_00003.pcapng"));
+	CU_ASSERT(tl_test_exists(rig.dir, "x_00001.pcapng") && tl_test_exists(rig.dir, "x_00003.pcapng"));
 	check_complete(&rig);
 	rig_close(&rig);
 }
@@ -1175,9 +1136,9 @@ static void ring_knows_its_files_again(void)
 	tl_writer_stats(second.writer, &stats);
 	CU_ASSERT(stats.files < 5);
 	CU_ASSERT_EQUAL(stats.recycled_files, stats.files);
-	CU_ASSERT_EQUAL(count_files(&second, ".pcapng"), 5);
+	CU_ASSERT_EQUAL(tl_test_count_files(second.dir, ".pcapng"), 5);
 	snprintf(last, sizeof(last), "x_%05u.pcapng", (unsigned)(before.files + stats.files - 1));
-	CU_ASSERT(exists(&second, last)); // the numbers go on
+	CU_ASSERT(tl_test_exists(second.dir, last)); // the numbers go on
 	rig_close(&second);
 }
 
@@ -1207,14 +1168,14 @@ static void ring_drops_nothing_but_its_own(void)
 	put_file(&rig, "x_00008.pcapng.part", "tapline 1"); // of a run that was killed
 
 	rig_start_ring(&rig, URING, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 2});
-	CU_ASSERT(exists(&rig, "x_00009.pcapng.part"));
+	CU_ASSERT(tl_test_exists(rig.dir, "x_00009.pcapng.part"));
 	commit(&rig, 10000);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
 	for (size_t i = 0; i < TL_ARRAY_LEN(names); i++)
-		CU_ASSERT(exists(&rig, names[i]));
-	CU_ASSERT(exists(&rig, "elsewhere"));
-	CU_ASSERT_FALSE(exists(&rig, "x_00007.pcapng"));
-	CU_ASSERT_FALSE(exists(&rig, "x_00008.pcapng.part"));
+		CU_ASSERT(tl_test_exists(rig.dir, names[i]));
+	CU_ASSERT(tl_test_exists(rig.dir, "elsewhere"));
+	CU_ASSERT_FALSE(tl_test_exists(rig.dir, "x_00007.pcapng"));
+	CU_ASSERT_FALSE(tl_test_exists(rig.dir, "x_00008.pcapng.part"));
 	close(in_use);
 	rig_close(&rig);
 }
@@ -1229,16 +1190,16 @@ static void replaced_file_stays(void)
 	rig_start_ring(&rig, URING, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 20});
 	commit(&rig, 3000);
 	CU_ASSERT(wait_for(&rig, false, 2000));
-	for (int i = 0; i < 1000 && !exists(&rig, "x.pcapng"); i++)
+	for (int i = 0; i < 1000 && !tl_test_exists(rig.dir, "x.pcapng"); i++)
 		usleep(1000);
 	snprintf(path, sizeof(path), "%s/x.pcapng", rig.dir);
 	CU_ASSERT_EQUAL(unlink(path), 0);
 	put_file(&rig, "x.pcapng", NULL);
 	commit(&rig, 40000);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
-	CU_ASSERT(exists(&rig, "x.pcapng"));
-	CU_ASSERT_FALSE(exists(&rig, "x_00001.pcapng"));
-	CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), 21);
+	CU_ASSERT(tl_test_exists(rig.dir, "x.pcapng"));
+	CU_ASSERT_FALSE(tl_test_exists(rig.dir, "x_00001.pcapng"));
+	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), 21);
 	rig_close(&rig);
 }
 
@@ -1273,16 +1234,16 @@ static void leftover_is_kept_if_it_holds_records(void)
 	rig_again(&rig, &first);
 	rig_start(&rig, PWRITE, 1 << 20);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
-	CU_ASSERT(exists(&rig, "x.pcapng")); // recovered, and therefore complete
-	CU_ASSERT(exists(&rig, "x_00001.pcapng"));
+	CU_ASSERT(tl_test_exists(rig.dir, "x.pcapng")); // recovered, and therefore complete
+	CU_ASSERT(tl_test_exists(rig.dir, "x_00001.pcapng"));
 	end_run(&rig);
 
 	rig_again(&rig, &first);
 	put_file(&rig, ".x.pcapng.next", "tapline 1");
 	rig_start(&rig, PWRITE, 1 << 20);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
-	CU_ASSERT_FALSE(exists(&rig, ".x.pcapng.next"));
-	CU_ASSERT_EQUAL(count_files(&rig, ".part"), 0);
+	CU_ASSERT_FALSE(tl_test_exists(rig.dir, ".x.pcapng.next"));
+	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".part"), 0);
 	rig_close(&rig);
 }
 
@@ -1305,10 +1266,10 @@ static void next_run_recovers_the_last(void)
 
 	rig_again(&rig, &first);
 	rig_start_ring(&rig, PWRITE, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 3});
-	CU_ASSERT(exists(&rig, "x_00001.pcapng.part")); // its numbers go on
+	CU_ASSERT(tl_test_exists(rig.dir, "x_00001.pcapng.part")); // its numbers go on
 	commit(&rig, 100);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
-	CU_ASSERT_EQUAL(count_files(&rig, ".part"), 0);
+	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".part"), 0);
 	CU_ASSERT(file_is_right(first.path, &found, &closed));
 	CU_ASSERT(closed);
 	CU_ASSERT(found.records[TL_DIR_RX] + found.records[TL_DIR_TX] > 300);
@@ -1317,7 +1278,7 @@ static void next_run_recovers_the_last(void)
 	rig_again(&rig, &first); // and the ring knows it
 	rig_start_ring(&rig, PWRITE, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 2});
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
-	CU_ASSERT_FALSE(exists(&rig, "x.pcapng"));
+	CU_ASSERT_FALSE(tl_test_exists(rig.dir, "x.pcapng"));
 	rig_close(&rig);
 }
 
@@ -1346,8 +1307,8 @@ static void leftover_without_records_leaves_no_trace(void)
 	rig_again(&rig, &first);
 	rig_start(&rig, PWRITE, 1 << 20);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
-	CU_ASSERT_EQUAL(count_files(&rig, ""), 2 + 1); // with . and ..
-	CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), 1);
+	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ""), 2 + 1); // with . and ..
+	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), 1);
 	rig_close(&rig);
 	free(bytes);
 }
@@ -1408,7 +1369,7 @@ static void run_twice(struct rig *first, struct rig *rig, void (*between)(const 
 	rig_start_ring(rig, PWRITE, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = 3});
 	commit(rig, 1700); // goes on in a second file
 	CU_ASSERT_EQUAL(rig_stop(rig), 0);
-	CU_ASSERT_EQUAL(count_files(rig, ".pcapng"), 3);
+	CU_ASSERT_EQUAL(tl_test_count_files(rig->dir, ".pcapng"), 3);
 	CU_ASSERT_NOT_EQUAL(access(oldest, F_OK), 0);
 }
 
@@ -2033,7 +1994,7 @@ static void lose_directory(enum io io, struct tl_writer_policy policy)
 	CU_ASSERT_EQUAL(sum(found.records), 1000);
 	for (int ring = 0; ring < RINGS; ring++)
 		CU_ASSERT_EQUAL(found.next[ring], rig.committed[ring]);
-	CU_ASSERT_EQUAL(count_files(&rig, "x.pcapng.next"), 0);
+	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, "x.pcapng.next"), 0);
 	rig_close(&rig);
 }
 

@@ -21,6 +21,7 @@
 #include <tl_recover.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
+#include <tl_test_writer.h>
 #include <tl_writer.h>
 
 #include "writer_priv.h"
@@ -233,22 +234,6 @@ static void commit_slabs(struct rig *rig, uint32_t slabs)
 		commit(rig, A_SLAB);
 		tl_slab_seal(rig->ring);
 	}
-}
-
-// Waits until all is in the file and the next file is there: on a busy host that may take longer than the writer waits.
-static void settle(const struct rig *rig)
-{
-	struct tl_writer_helper *helper = &rig->writer->helper;
-	bool ready = false;
-
-	for (int i = 0; i < 10000 && !ready; i++) {
-		usleep(1000);
-		pthread_mutex_lock(&helper->lock);
-		ready = helper->ahead != NULL;
-		pthread_mutex_unlock(&helper->lock);
-		ready = ready && tl_slab_used(rig->ring) == 0;
-	}
-	CU_ASSERT(ready);
 }
 
 static int rig_stop(struct rig *rig)
@@ -626,7 +611,7 @@ static void complete_three(struct how how, enum call call, unsigned failing, boo
 	fail_calls(call, failing, failing, EIO);
 	for (int file = 0; file < 3; file++) {
 		commit_slabs(&rig, 10);
-		settle(&rig);
+		tl_test_settle(rig.writer, &rig.ring, 1);
 	}
 	CU_ASSERT_EQUAL(rig_stop(&rig), -EIO);
 	CU_ASSERT_EQUAL(count_parts(&rig), 1);
@@ -727,12 +712,12 @@ static void name_without_memory_takes_no_number_of_a_file_that_is_gone(void)
 	rig_open(&rig, (struct how){.policy = {.rotate_packets = A_SLAB, .keep_files = 2}});
 	for (int file = 0; file < 4; file++) {
 		commit_slabs(&rig, 1);
-		settle(&rig);
+		tl_test_settle(rig.writer, &rig.ring, 1);
 	}
 	fail_calls(TEXT, 1, 1, ENOMEM);
 	commit_slabs(&rig, 1);
 	CU_ASSERT(reaches(written, &rig, 5 * A_SLAB));
-	settle(&rig);
+	tl_test_settle(rig.writer, &rig.ring, 1);
 	(void)rig_stop(&rig);
 	CU_ASSERT(atomic_load(&faults[TEXT].calls) > 1);
 	CU_ASSERT_FALSE(is_there(&rig, "x.pcapng"));

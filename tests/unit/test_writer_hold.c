@@ -20,6 +20,7 @@
 #include <tl_index.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
+#include <tl_test_writer.h>
 #include <tl_writer.h>
 
 #include <writer_priv.h>
@@ -623,19 +624,11 @@ static void rig_start_ring(struct rig *rig, struct tl_writer_hold_cfg hold, stru
 	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig->writer, &err), 0);
 }
 
-static bool exists(const struct rig *rig, const char *name)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
-	return access(path, F_OK) == 0;
-}
-
 static bool wait_for_name(const struct rig *rig, const char *name)
 {
-	for (int i = 0; i < 10000 && !exists(rig, name); i++)
+	for (int i = 0; i < 10000 && !tl_test_exists(rig->dir, name); i++)
 		usleep(1000);
-	return exists(rig, name);
+	return tl_test_exists(rig->dir, name);
 }
 
 static uint64_t files_begun(const struct rig *rig)
@@ -708,9 +701,9 @@ static void a_trigger_saves_files_from_the_ring(void)
 		rotate(&rig);
 	}
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
-	CU_ASSERT(exists(&rig, "x_00002.saved.pcapng")); // of 1003, when the window began
-	CU_ASSERT_FALSE(exists(&rig, "x_00001.saved.pcapng"));
-	CU_ASSERT_FALSE(exists(&rig, "x_00005.saved.pcapng"));
+	CU_ASSERT(tl_test_exists(rig.dir, "x_00002.saved.pcapng")); // of 1003, when the window began
+	CU_ASSERT_FALSE(tl_test_exists(rig.dir, "x_00001.saved.pcapng"));
+	CU_ASSERT_FALSE(tl_test_exists(rig.dir, "x_00005.saved.pcapng"));
 	check_sums(&rig);
 	CU_ASSERT_EQUAL(expired(&rig), 3); // 1001, 1002 and 1010
 	rig_close(&rig);
@@ -732,8 +725,8 @@ static void a_file_of_an_earlier_run_is_not_saved(void)
 	slabs(&rig, 0, 1002, 1002);
 	trigger(&rig);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
-	CU_ASSERT(exists(&rig, "x.pcapng"));
-	CU_ASSERT(exists(&rig, "x_00001.saved.pcapng"));
+	CU_ASSERT(tl_test_exists(rig.dir, "x.pcapng"));
+	CU_ASSERT(tl_test_exists(rig.dir, "x_00001.saved.pcapng"));
 	rig_close(&rig);
 }
 
@@ -748,7 +741,7 @@ static void a_saved_name_that_is_taken_is_passed_over(void)
 	slabs(&rig, 0, 1001, 1001);
 	trigger(&rig);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
-	CU_ASSERT(exists(&rig, "x.saved_1.pcapng"));
+	CU_ASSERT(tl_test_exists(rig.dir, "x.saved_1.pcapng"));
 	check_sums(&rig);
 	rig_close(&rig);
 }
@@ -780,7 +773,7 @@ static void save_refused(struct rig *rig)
 		slabs(rig, 0, second, second);
 	}
 	CU_ASSERT(wait_for_name(rig, "x_00001.pcapng"));
-	CU_ASSERT(exists(rig, "x.pcapng"));
+	CU_ASSERT(tl_test_exists(rig->dir, "x.pcapng"));
 }
 
 static void a_save_that_fails_is_tried_again(void)
@@ -806,7 +799,8 @@ static void a_save_that_fails_to_the_end_is_an_error(void)
 	atomic_store(&refusal, 0);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(tl_writer_error(rig.writer));
 	CU_ASSERT_PTR_NOT_NULL(strstr(tl_writer_error(rig.writer), "x_00001.pcapng"));
-	CU_ASSERT(exists(&rig, "x.pcapng") && exists(&rig, "x_00001.pcapng")); // the ring leaves them alone
+	CU_ASSERT(tl_test_exists(rig.dir, "x.pcapng") &&
+		  tl_test_exists(rig.dir, "x_00001.pcapng")); // the ring leaves them alone
 	check_sums(&rig);
 	rig_close(&rig);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // writer, ring of files: no fault makes it forget a file of its own or touch one of somebody else.
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -23,6 +22,7 @@
 #include <tl_recover.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
+#include <tl_test_writer.h>
 
 #include "writer_priv.h"
 
@@ -226,29 +226,6 @@ static void put_files(const struct rig *rig, off_t size)
 	}
 }
 
-static bool exists(const struct rig *rig, const char *name)
-{
-	char path[192];
-
-	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
-	return access(path, F_OK) == 0;
-}
-
-// Files of the directory whose names end so.
-static uint32_t count_files(const struct rig *rig, const char *end)
-{
-	DIR *dir = opendir(rig->dir);
-	struct dirent *item;
-	uint32_t n = 0;
-
-	while ((item = readdir(dir)) != NULL) {
-		size_t len = strlen(item->d_name);
-		n += len >= strlen(end) && strcmp(item->d_name + len - strlen(end), end) == 0;
-	}
-	closedir(dir);
-	return n;
-}
-
 // Tidies until so many files, the one being written included, are left, for 10 s at most.
 static bool tidy_until(const struct rig *rig, uint32_t files)
 {
@@ -284,8 +261,8 @@ static void check_fault(struct rig *rig, void (*begin)(void), void (*end)(void))
 	CU_ASSERT_EQUAL(atomic_load(&warnings), 1);
 	CU_ASSERT(atomic_load(&unlinks) <= 4 * FILES); // each a few times, not in every round
 	CU_ASSERT(tidy_until(rig, KEPT));
-	CU_ASSERT_EQUAL(count_files(rig, ".pcapng"), KEPT - 1); // beside the one that is .part
-	CU_ASSERT(exists(rig, "x_00015.pcapng"));
+	CU_ASSERT_EQUAL(tl_test_count_files(rig->dir, ".pcapng"), KEPT - 1); // beside the one that is .part
+	CU_ASSERT(tl_test_exists(rig->dir, "x_00015.pcapng"));
 	CU_ASSERT_EQUAL(tl_count_read(&rig->writer->stats.recycled_files), FILES - (KEPT - 1));
 }
 
@@ -336,7 +313,7 @@ static void a_file_that_cannot_be_read_now_stops_the_start(void)
 	CU_ASSERT_EQUAL(try_writer(&rig, keeping, (struct tl_writer_hold_cfg){0}, &err), -EIO);
 	atomic_store(&pread_code, 0);
 	tl_slab_destroy(rig.slabs);
-	CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), FILES);
+	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), FILES);
 	nftw(rig.dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -359,15 +336,15 @@ static void locked_file_goes_when_it_is_unlocked(void)
 	int reader = open(path, O_RDONLY);
 	CU_ASSERT_EQUAL(flock(reader, LOCK_SH), 0);
 	CU_ASSERT(tidy_until(&rig, KEPT)); // others go in its place
-	CU_ASSERT(exists(&rig, "x_00001.pcapng"));
+	CU_ASSERT(tl_test_exists(rig.dir, "x_00001.pcapng"));
 	CU_ASSERT_EQUAL(atomic_load(&warnings), 1);
 	close(reader);
 	while (!tl_writer_has_passed(rig.writer->ring.entries[0].retry))
 		usleep(10000);
 	rig.writer->cfg.policy.keep_files = KEPT - 1;
 	CU_ASSERT(tidy_until(&rig, KEPT - 1));
-	CU_ASSERT_FALSE(exists(&rig, "x_00001.pcapng"));
-	CU_ASSERT(exists(&rig, "x_00015.pcapng"));
+	CU_ASSERT_FALSE(tl_test_exists(rig.dir, "x_00001.pcapng"));
+	CU_ASSERT(tl_test_exists(rig.dir, "x_00015.pcapng"));
 	rig_close(&rig);
 }
 
@@ -382,8 +359,8 @@ static void replaced_file_leaves_the_list(void)
 	CU_ASSERT_EQUAL(remove(path), 0);
 	put_recording(&rig, "x_00001.pcapng", "Dumpcap", 0, 0);
 	CU_ASSERT(tidy_until(&rig, KEPT));
-	CU_ASSERT(exists(&rig, "x_00001.pcapng"));
-	CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), 1 + KEPT - 1);
+	CU_ASSERT(tl_test_exists(rig.dir, "x_00001.pcapng"));
+	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), 1 + KEPT - 1);
 	rig_close(&rig);
 }
 
@@ -445,7 +422,7 @@ static void room_that_was_made_meanwhile_counts(void)
 	CU_ASSERT(tl_writer_ring_recycle(rig.writer, &bytes));
 	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
 	CU_ASSERT(tl_writer_helper_make_room(rig.writer, -ENOSPC));
-	CU_ASSERT(exists(&rig, "x_00002.pcapng")); // no more goes than has to
+	CU_ASSERT(tl_test_exists(rig.dir, "x_00002.pcapng")); // no more goes than has to
 	CU_ASSERT_EQUAL(tl_writer_stop(rig.writer, &err), 0);
 	rig_close(&rig);
 }
@@ -566,7 +543,7 @@ static void foreign_files_stay(void)
 			CU_ASSERT_PTR_NOT_NULL(strstr(said, foreign[i].name));
 		}
 	}
-	CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), 2);
+	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), 2);
 	nftw(rig.dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -610,8 +587,8 @@ static void foreign_file_costs_no_file_of_the_ring(void)
 	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
 	CU_ASSERT_EQUAL(tl_writer_stop(rig.writer, &err), 0);
 	tl_writer_ring_tidy(rig.writer, false);
-	CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), FILES + 1);
-	CU_ASSERT(exists(&rig, "x_00099.pcapng.part"));
+	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), FILES + 1);
+	CU_ASSERT(tl_test_exists(rig.dir, "x_00099.pcapng.part"));
 	rig_close(&rig);
 }
 
@@ -626,8 +603,8 @@ static void recovered_file_counts_towards_the_limits(void)
 	rig_writer(&rig, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = FILES + 1});
 	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
 	CU_ASSERT_EQUAL(tl_writer_stop(rig.writer, &err), 0);
-	CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), FILES + 1);
-	CU_ASSERT(exists(&rig, "x_00099.pcapng"));
+	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), FILES + 1);
+	CU_ASSERT(tl_test_exists(rig.dir, "x_00099.pcapng"));
 	rig_close(&rig);
 }
 
@@ -642,7 +619,7 @@ static void only_marked_file_is_removed(void)
 	rig_writer(&rig, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_files = FILES + 1});
 	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
 	CU_ASSERT_EQUAL(tl_writer_stop(rig.writer, &err), 0);
-	CU_ASSERT(!exists(&rig, "x_00099.pcapng") && !exists(&rig, "x_00099.pcapng.part"));
+	CU_ASSERT(!tl_test_exists(rig.dir, "x_00099.pcapng") && !tl_test_exists(rig.dir, "x_00099.pcapng.part"));
 	rig_close(&rig);
 }
 
@@ -655,7 +632,7 @@ static void nfs_knows_files_as_ours(void)
 	atomic_store(&nfs, true);
 	open_full_ring(&rig);
 	CU_ASSERT(tidy_until(&rig, KEPT));
-	CU_ASSERT_EQUAL(count_files(&rig, ".pcapng"), KEPT - 1);
+	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), KEPT - 1);
 	CU_ASSERT_EQUAL(atomic_load(&warnings), 0);
 	atomic_store(&nfs, false);
 	rig_close(&rig);

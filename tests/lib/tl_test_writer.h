@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// Helpers for tests of the writer: files in its directory, and a writer that has caught up.
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <tl_test.h>
+
+#include "writer_priv.h"
+
+static inline bool tl_test_exists(const char *dir, const char *name)
+{
+	char path[192];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return lstat(path, &status) == 0;
+}
+
+// Count the files of the directory whose names end so.
+static inline uint32_t tl_test_count_files(const char *dir, const char *end)
+{
+	DIR *stream = opendir(dir);
+	struct dirent *item;
+	uint32_t n = 0;
+
+	while ((item = readdir(stream)) != NULL) {
+		size_t len = strlen(item->d_name);
+		n += len >= strlen(end) && strcmp(item->d_name + len - strlen(end), end) == 0;
+	}
+	closedir(stream);
+	return n;
+}
+
+// Wait until all slabs are in the file and the next file is there: on a busy host that may take longer than the writer
+// waits.
+static inline void tl_test_settle(struct tl_writer *writer, struct tl_slab_ring *const *rings, size_t n)
+{
+	struct tl_writer_helper *helper = &writer->helper;
+	bool ready = false;
+
+	for (int i = 0; i < 10000 && !ready; i++) {
+		usleep(1000);
+		pthread_mutex_lock(&helper->lock);
+		ready = helper->ahead != NULL;
+		pthread_mutex_unlock(&helper->lock);
+		for (size_t k = 0; k < n && ready; k++)
+			ready = tl_slab_used(rings[k]) == 0;
+	}
+	CU_ASSERT(ready);
+}
