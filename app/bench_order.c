@@ -8,8 +8,8 @@ unsigned tl_bench_order_square(unsigned n)
 	return n % 2 == 0 ? n : 2 * n;
 }
 
-// Of the first row: the steps between its neighbours are all different modulo n where n is even; where it is odd, each
-// step is there twice in one direction, and in the other when the row is read backwards.
+// First row of the square. Steps between neighbours all differ modulo n where n is even; where it is odd, each step
+// occurs twice in one direction, and in the other when the row is read backwards.
 static unsigned first_row(unsigned n, unsigned place)
 {
 	return place % 2 != 0 ? (place + 1) / 2 : n - place / 2;

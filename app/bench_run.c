@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One run of a variant: the appliance, what records beside it, and the client, first alone and then in bursts.
+// Run a variant: the appliance, a recorder beside it, and the client, first with single messages, then with bursts.
 
 #include "bench_priv.h"
 
@@ -244,7 +244,7 @@ static int run_phase(struct tl_bench *bench, enum tl_bench_phase phase, struct t
 	return rc;
 }
 
-// One appliance for each phase: one that is left by its client takes seconds to connect to the next.
+// Give each phase its own appliance: it takes seconds to connect again after its client has left.
 static int run_apart(
 	struct tl_bench *bench, enum tl_bench_phase phase, unsigned index, unsigned round, struct tl_err *err)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a pair of stamps is: by which method it was measured, and which clocks took part. Nothing is claimed that the
-// files do not show.
+// Name the method by which a pair of stamps was measured, and the clocks involved. Claim nothing that the files do not
+// show.
 
 #include "latency_source.h"
 

@@ -87,8 +87,8 @@ static uint32_t direction_of(const struct tl_pcap_more *more)
 	return 0;
 }
 
-// Of our recordings interfaces of one name are one device: there is one for each of its queues. In another's file, such
-// as one that was merged, each may have a clock of its own.
+// Interfaces of one name are one device in our recordings, which have one per queue. In other files, such as merged
+// ones, each interface may have its own clock.
 static void note_device(struct tl_latency_origin *origin, const struct tl_pcap_more *more, bool ours)
 {
 	char device[sizeof(origin->device)], name[NAME_SHOWN + 1] = "";

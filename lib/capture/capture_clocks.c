@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the clocks behind a recording's stamps did, once a second: main takes it down, the writer's threads put it into
-// the files, with the statistics.
+// Clock log of a recording: main adds a record a second, the writer's threads put them into the files with the
+// statistics.
 
 #include "capture_priv.h"
 
@@ -9,8 +9,8 @@
 #include <string.h>
 
 #define LOG_RECORDS 8192u // over an hour of two clocks
-// What a block has of the log before what is new: a file has the seconds before its own, too, and what the disk refuses
-// with one block stands in the next.
+// Older records that a block repeats: a file also covers the seconds before its first packet, and records that the disk
+// refused with one block are in the next.
 #define OVERLAP_RECORDS 40u
 
 int tl_capture_clocks_init(struct tl_capture_clocks *clocks, uint64_t now_ns)

@@ -79,7 +79,7 @@ struct tl_capture_queue {
 	uint32_t slabs_used; // with the writer or on their way to it
 };
 
-// One source of a recording's stamps.
+// A source of a recording's stamps.
 struct tl_capture_stamps {
 	enum tl_ts_source source;
 	uint32_t unit_ns;      // 0: unknown

@@ -69,8 +69,8 @@ static void add_facts(struct tl_latency *report, enum tl_client_axis axis, const
 		tl_latency_add_fact(report, "asked_pps", "%" PRIu64, result->asked_pps);
 }
 
-// What the link says, or for our own readings of the clock what one may be off by. Nobody says how far a stamp of the
-// kernel's, or a NIC's that the kernel hands over, is from the time that it stands for.
+// Bound of the link's stamps, or of our own readings of the clock. Stamps of the kernel, and of a NIC through the
+// kernel, have no known bound.
 static uint64_t bound_of(const char *source, uint64_t bound_ns, const struct tl_client_result *result)
 {
 	if (bound_ns != 0)

@@ -141,8 +141,8 @@ struct tl_client_cold {
 	uint64_t wire_rtt_ns; // 0: no stamps
 };
 
-// What is left when the time of the same without the echo is taken off: the difference of the means. Only means of
-// sums are sums of means; no quantile is taken off another.
+// Time without that of a null echo: the difference of the means. The mean of a sum is the sum of the means; quantiles
+// are not subtracted.
 struct tl_client_net {
 	bool given;
 	double mean_ns, mean_ci95_ns;

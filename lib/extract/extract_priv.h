@@ -206,7 +206,7 @@ bool extract_match_record(struct extract *extract, const struct extract_record *
 // output.c
 int extract_output_open(struct extract *extract, struct tl_err *err);
 int extract_output_put(struct extract *extract, const struct extract_record *record);
-// What a recording says of its clocks stays with its records; before the first of them nothing is written.
+// Copy a clock block with the records around it; before the first record nothing is written.
 int extract_output_put_clock(struct extract *extract, const uint8_t *block, uint32_t size);
 int extract_output_close(struct extract *extract); // flushes
 void extract_output_free(struct extract_output *output);

@@ -42,8 +42,8 @@ static int ask_device(struct tl_port *port, struct rte_eth_dev_info *info, struc
 	return 0;
 }
 
-// What one mbuf must hold of a frame. Some drivers, ixgbe's among them, give the NIC whole KiB of it, and cut what is
-// longer into several.
+// Bytes of a frame that one mbuf must hold. Some drivers, ixgbe's among them, give the NIC whole KiB, and split longer
+// frames.
 static uint32_t frame_room(const struct tl_port *port)
 {
 	if (tl_port_is_kernels(port))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a NIC itself says it has received, where its driver tells: a source of hw_seen apart from what we polled.
+// Counters of the MAC, where the driver has them: a source of hw_seen independent of what we polled.
 //
 // Drivers differ in what they call what, and in what their sums contain, so there is a row per driver that has been
 // read. A counter of frames that a filter of addresses has refused counts as seen, so it holds for promiscuous ports
@@ -24,9 +24,8 @@ struct mac_row {
 
 static const struct mac_row rows[] = {
 	// drivers/net/ixgbe/ixgbe_ethdev.c, DPDK 22.11.11, ixgbe_dev_stats_get: on the X540 and X550 ierrors contains
-	// XEC, frames
-	// with bad checksums of IP or layer 4, which are delivered. rx_nombuf counts attempts to refill a ring, not
-	// frames.
+	// XEC, frames with bad checksums of IP or layer 4, which are delivered. rx_nombuf counts attempts to refill a
+	// ring, not frames.
 	{"net_ixgbe", "rx_total_packets",
 		{"rx_crc_errors", "rx_illegal_byte_errors", "rx_error_bytes", "rx_length_errors", "rx_undersize_errors",
 			"rx_oversize_errors", "rx_fragment_errors", "rx_mac_short_packet_dropped"}},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a PCI device is still there. The registers and the configuration space of one that was torn out read as all
+// Detect a PCI device that was torn out. Its registers and its configuration space read as all
 // ones, and its file in sysfs ends when the kernel has noticed. Drivers do not tell: ixgbe has no is_removed (DPDK
 // 22.11.11, drivers/net/ixgbe/ixgbe_ethdev.c), and takes all ones for counts.
 

@@ -139,7 +139,7 @@ struct tl_report_capture_queue {
 	uint64_t slabs_used; // with the writer or on their way to it
 };
 
-// One source of a recording's stamps.
+// A source of a recording's stamps.
 struct tl_report_capture_stamps {
 	const char *source;    // static
 	uint64_t unit_ns;      // 0: unknown
