@@ -79,13 +79,10 @@ static int prepare_stream(struct tl_writer_file *file, mode_t mode)
 // The lock tells other recordings, and their rings, that this file is in use; it goes with the descriptor.
 static int prepare_regular(struct tl_writer_file *file, bool direct, bool empty)
 {
-	struct stat status;
-
 	if (flock(file->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
 		return -EBUSY;
-	if (fstat(file->fd, &status) != 0 || (empty && ftruncate(file->fd, 0) != 0))
+	if (empty && ftruncate(file->fd, 0) != 0)
 		return -errno;
-	file->nameless = status.st_nlink == 0;
 	int flags = fcntl(file->fd, F_GETFL);
 	file->direct = direct && flags >= 0 && fcntl(file->fd, F_SETFL, flags | O_DIRECT) == 0;
 	return 0;
@@ -107,6 +104,7 @@ int tl_writer_file_open(struct tl_writer_file *file, const char *path, bool dire
 		return file->fd;
 
 	int rc = fstat(file->fd, &status) != 0 ? -errno : 0;
+	file->nameless = rc == 0 && status.st_nlink == 0;
 	if (rc == 0 && S_ISBLK(status.st_mode))
 		rc = -ENOTBLK;
 	else if (rc == 0 && S_ISREG(status.st_mode) && !to_stdout)

@@ -8,6 +8,7 @@
 
 #include "writer_priv.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include <tl_guard.h>
@@ -262,22 +263,32 @@ static void *helper_main(void *arg)
 
 // ---- for the writer thread
 
-struct tl_writer_file *tl_writer_helper_next(struct tl_writer *writer, uint64_t patience_ns)
+// Discard a file ahead that has been removed. Called with the lock held.
+static bool has_ahead(struct tl_writer *writer)
 {
 	struct tl_writer_helper *helper = &writer->helper;
-	struct timespec deadline = tl_writer_from_now(patience_ns);
-	int rc = 0;
 
-	pthread_mutex_lock(&helper->lock);
 	if (helper->ahead != NULL && tl_writer_file_is_removed(helper->ahead)) {
 		tl_writer_file_discard(writer, helper->ahead);
 		helper->ahead = NULL;
 	}
-	if (helper->ahead == NULL) {
+	return helper->ahead != NULL;
+}
+
+struct tl_writer_file *tl_writer_helper_next(struct tl_writer *writer, uint64_t patience_ns)
+{
+	struct tl_writer_helper *helper = &writer->helper;
+	struct timespec deadline = tl_writer_from_now(patience_ns);
+	int rc = patience_ns != 0 ? 0 : ETIMEDOUT;
+	bool failed = false;
+
+	pthread_mutex_lock(&helper->lock);
+	while (!has_ahead(writer) && !failed) { // one that was removed while it was opened is opened again
 		helper->wished = true;
 		pthread_cond_signal(&helper->wake);
-		while (patience_ns != 0 && rc == 0 && helper->wished)
+		while (rc == 0 && helper->wished)
 			rc = pthread_cond_timedwait(&helper->answer, &helper->lock, &deadline);
+		failed = helper->ahead == NULL || rc != 0;
 	}
 	struct tl_writer_file *file = helper->ahead;
 	helper->ahead = NULL;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -41,6 +42,9 @@ struct rig {
 	uint64_t committed_flow[RINGS][TL_DIRS];
 	uint64_t statistics_ns;
 	uint32_t epilogues; // how often blocks of statistics were asked for; the writer's threads count
+	uint32_t prologues; // counted before the gate
+	uint32_t gated;	    // the number of the prologue that waits for the gate; 0: none
+	pthread_mutex_t gate;
 	bool reader_may_leave;
 	struct tl_writer *writer;
 	bool index;
@@ -62,6 +66,12 @@ struct found {
 
 static uint32_t put_prologue(void *ctx, void *buf, uint32_t size)
 {
+	struct rig *rig = ctx;
+
+	if (__atomic_add_fetch(&rig->prologues, 1, __ATOMIC_ACQ_REL) == rig->gated) {
+		pthread_mutex_lock(&rig->gate);
+		pthread_mutex_unlock(&rig->gate);
+	}
 	uint32_t used = tl_pcapng_put_shb(buf, size, &(struct tl_pcapng_shb){.application = "tapline test"});
 	for (int i = 0; i < RINGS; i++)
 		used += tl_pcapng_put_idb((uint8_t *)buf + used, size - used, &(struct tl_pcapng_idb){.name = "test0"});
@@ -252,12 +262,12 @@ static int rig_stop(struct rig *rig)
 	return tl_writer_stop(rig->writer, &err);
 }
 
-// Whether one of two counters' sums reached a value within 10 s.
+// Whether one of two counters' sums reached a value within 60 s.
 static bool wait_for(const struct rig *rig, bool dropped, uint64_t least)
 {
 	struct tl_writer_stats stats;
 
-	for (int i = 0; i < 10000; i++) {
+	for (int i = 0; i < 60000; i++) {
 		tl_writer_stats(rig->writer, &stats);
 		const uint64_t *pkts = dropped ? stats.drop_disk_pkts : stats.written_pkts;
 		if (pkts[TL_DIR_RX] + pkts[TL_DIR_TX] >= least)
@@ -778,7 +788,7 @@ static bool wait_files(const struct rig *rig, uint64_t files)
 {
 	struct tl_writer_stats stats;
 
-	for (int i = 0; i < 5000; i++) {
+	for (int i = 0; i < 60000; i++) {
 		tl_writer_stats(rig->writer, &stats);
 		if (stats.files >= files)
 			return true;
@@ -1998,6 +2008,44 @@ static void lose_directory(enum io io, struct tl_writer_policy policy)
 	rig_close(&rig);
 }
 
+static bool next_is_wished(struct tl_writer *writer)
+{
+	pthread_mutex_lock(&writer->helper.lock);
+	bool wished = writer->helper.wished;
+	pthread_mutex_unlock(&writer->helper.lock);
+	return wished;
+}
+
+// Remove the directory between the creation of the next file and the end of its prologue.
+static void next_file_removed_while_it_is_opened(void)
+{
+	struct rig rig;
+	struct tl_writer_stats stats;
+
+	rig_dir(&rig);
+	pthread_mutex_init(&rig.gate, NULL);
+	rig.gated = 2;
+	pthread_mutex_lock(&rig.gate);
+	rig_start(&rig, PWRITE, 64 << 20);
+	commit(&rig, 1000);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, false, 1000));
+	while (__atomic_load_n(&rig.prologues, __ATOMIC_ACQUIRE) < rig.gated)
+		usleep(1000);
+	remove_dir(&rig);
+	commit(&rig, 1000);
+	seal(&rig);
+	while (!next_is_wished(rig.writer))
+		usleep(1000);
+	pthread_mutex_unlock(&rig.gate);
+	CU_ASSERT(wait_for(&rig, true, 1000));
+	CU_ASSERT_EQUAL(rig_stop(&rig), -ENOENT);
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT_EQUAL(sum(stats.written_pkts), 1000);
+	check_ledger(&rig, NULL);
+	rig_close(&rig);
+}
+
 static void removed_directory_is_waited_for(void)
 {
 	lose_directory(URING, (struct tl_writer_policy){0});
@@ -2574,6 +2622,7 @@ static const struct tl_test tests[] = {
 	{"a disk that fails to the end does not hold stop", failing_disk_does_not_hold_stop},
 	{"without its directory a recording counts what is lost, and goes on when it is there again",
 		removed_directory_is_waited_for},
+	{"a next file that is removed while it is opened takes no packets", next_file_removed_while_it_is_opened},
 	{"a removed directory does not hold stop", removed_directory_does_not_hold_stop},
 	{"a file that is removed is left for a new one, and nothing is lost", removed_file_is_left},
 	{"a file that never had a name is recorded to", nameless_file_is_no_removed_file},
