@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BYTE_ORDER_MAGIC 0x1A2B3C4Du
-#define SHB_BYTES_MIN 28u
 #define IDB_BYTES_MIN 20u
 #define IDB_OPTIONS_AT 16u
 #define IF_TSRESOL 9
@@ -42,12 +40,12 @@ void extract_section_free(struct extract_section *section)
 
 int extract_section_begin(struct extract_section *section, const uint8_t *block, uint32_t size)
 {
-	if (size < SHB_BYTES_MIN)
+	if (size < TL_PCAPNG_SHB_BYTES_MIN)
 		return -EINVAL;
 	extract_section_free(section);
-	if (extract_u32(section, block + 8) != BYTE_ORDER_MAGIC)
+	if (extract_u32(section, block + 8) != TL_PCAPNG_BYTE_ORDER)
 		section->swapped = true;
-	if (extract_u32(section, block + 8) != BYTE_ORDER_MAGIC || extract_u16(section, block + 12) != 1)
+	if (extract_u32(section, block + 8) != TL_PCAPNG_BYTE_ORDER || extract_u16(section, block + 12) != 1)
 		return -EINVAL;
 	section->begun = true;
 	return 0;

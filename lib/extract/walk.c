@@ -10,7 +10,6 @@
 #include <tl_digest.h>
 
 #define BLOCK_BYTES_MIN 12u
-#define BYTE_ORDER_MAGIC 0x1A2B3C4Du
 #define EPB_BYTES_MIN 32u
 #define SPB_BYTES_MIN 16u
 
@@ -23,7 +22,7 @@ int64_t extract_block(const struct extract_section *section, const uint8_t *p, s
 	*out_type = extract_u32(&order, p);
 	if (*out_type == TL_PCAPNG_SHB) { // the same in both orders; the next section may have the other one
 		order.swapped = false;
-		order.swapped = extract_u32(&order, p + 8) != BYTE_ORDER_MAGIC;
+		order.swapped = extract_u32(&order, p + 8) != TL_PCAPNG_BYTE_ORDER;
 	} else if (!section->begun) {
 		return -EINVAL;
 	}

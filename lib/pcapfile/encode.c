@@ -3,7 +3,6 @@
 
 #include <tl_pcapfile.h>
 
-#define BYTE_ORDER_MAGIC 0x1A2B3C4Du
 #define PCAP_MAGIC_NS 0xa1b23c4du
 #define PCAP_OURS 0x50414c54u	 // "TLAP"
 #define PCAP_SNAPLEN_MAX 262144u // libpcap's
@@ -136,7 +135,7 @@ uint32_t tl_pcapng_put_shb(void *buf, uint32_t size, const struct tl_pcapng_shb 
 	static const uint64_t length_unknown = UINT64_MAX;
 	struct block block = begin_block(buf, size, TL_PCAPNG_SHB);
 
-	put_u32(&block, BYTE_ORDER_MAGIC);
+	put_u32(&block, TL_PCAPNG_BYTE_ORDER);
 	put_u16(&block, 1); // version 1.0
 	put_u16(&block, 0);
 	put(&block, &length_unknown, sizeof(length_unknown));

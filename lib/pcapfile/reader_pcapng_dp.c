@@ -3,11 +3,9 @@
 
 #include "reader_priv.h"
 
-#define BYTE_ORDER_MAGIC 0x1A2B3C4Du
 #define BLOCK_PACKET 2u // obsolete, still found in old files: an EPB whose interface id has 16 bits
 #define BLOCK_SIMPLE_PACKET 3u
 #define BLOCK_BYTES_MIN 12u
-#define SHB_BYTES_MIN 28u
 #define IDB_BYTES_MIN 20u
 #define EPB_BYTES_MIN 32u
 #define SPB_BYTES_MIN 16u
@@ -28,14 +26,14 @@ static int begin_section(struct tl_pcap_reader *reader)
 {
 	size_t at = reader->offset;
 
-	if (reader->size - at < SHB_BYTES_MIN)
+	if (reader->size - at < TL_PCAPNG_SHB_BYTES_MIN)
 		return reader_broken(
 			reader, at, "the file ends inside a section header; bytes left", reader->size - at);
 	reader->swapped = false;
 	uint32_t order = reader_u32(reader, at + 8);
-	if (order == __builtin_bswap32(BYTE_ORDER_MAGIC))
+	if (order == __builtin_bswap32(TL_PCAPNG_BYTE_ORDER))
 		reader->swapped = true;
-	else if (order != BYTE_ORDER_MAGIC)
+	else if (order != TL_PCAPNG_BYTE_ORDER)
 		return reader_broken(reader, at + 8, "a section without byte order magic, but", order);
 	uint16_t major = reader_u16(reader, at + 12);
 	if (major != 1)
@@ -62,7 +60,7 @@ static int peek_block(struct tl_pcap_reader *reader, struct block *out)
 			return rc;
 	}
 	uint32_t total = reader_u32(reader, at + 4);
-	if (total < (type == TL_PCAPNG_SHB ? SHB_BYTES_MIN : BLOCK_BYTES_MIN) || total % 4 != 0)
+	if (total < (type == TL_PCAPNG_SHB ? TL_PCAPNG_SHB_BYTES_MIN : BLOCK_BYTES_MIN) || total % 4 != 0)
 		return reader_broken(reader, at + 4, "no block has this length", total);
 	if (total > left)
 		return reader_broken(reader, at, "the file ends inside a block of bytes", total);

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 
-#define BYTE_ORDER_MAGIC 0x1A2B3C4Du
 #define OPTIONS_AT 24 // type, length, byte order, version, section length
 #define SHB_USERAPPL 4
 
@@ -21,7 +20,7 @@ int tl_pcapng_get_application(const void *buf, uint32_t size, const char **out_t
 {
 	const uint8_t *block = buf;
 
-	if (size < OPTIONS_AT || word_at(block) != TL_PCAPNG_SHB || word_at(block + 8) != BYTE_ORDER_MAGIC)
+	if (size < OPTIONS_AT || word_at(block) != TL_PCAPNG_SHB || word_at(block + 8) != TL_PCAPNG_BYTE_ORDER)
 		return -EINVAL;
 	uint32_t total = word_at(block + 4);
 	if (total < OPTIONS_AT + 4 || total > size)

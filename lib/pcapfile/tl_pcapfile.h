@@ -18,6 +18,8 @@
 #include <tl_base.h>
 
 #define TL_PCAPNG_SHB 0x0A0D0D0Au
+#define TL_PCAPNG_SHB_BYTES_MIN 28u
+#define TL_PCAPNG_BYTE_ORDER 0x1A2B3C4Du // in the order of the section
 #define TL_PCAPNG_IDB 0x00000001u
 #define TL_PCAPNG_EPB 0x00000006u
 #define TL_PCAPNG_ISB 0x00000005u

@@ -10,7 +10,6 @@
 
 #define APPLICATION "tapline"
 #define SECTION_BYTES_MAX 65536u
-#define BYTE_ORDER_SWAPPED 0x4D3C2B1Au
 
 const uint8_t *recover_view(struct scan *scan, uint64_t offset, uint32_t len, uint32_t *out_len, int *out_rc)
 {
@@ -79,7 +78,8 @@ static int check_owner(struct scan *scan)
 		return recover_check_packed(scan);
 	rc = tl_pcapng_get_application(head, len, &application, &text_len);
 	scan->owned = rc == 0 && recover_is_application(application, text_len);
-	bool swapped = len >= 12 && first_word(head) == TL_PCAPNG_SHB && first_word(head + 8) == BYTE_ORDER_SWAPPED;
+	bool swapped = len >= 12 && first_word(head) == TL_PCAPNG_SHB &&
+		       first_word(head + 8) == __builtin_bswap32(TL_PCAPNG_BYTE_ORDER);
 	if (!scan->owned && (rc != -EINVAL || swapped))
 		return tl_fail(scan->err, -EMEDIUMTYPE, "was written by another program than tapline: " NOT_OURS);
 	return 0;

@@ -5,8 +5,6 @@
 
 #include <tl_digest.h>
 
-#define BYTE_ORDER_MAGIC 0x1A2B3C4Du
-#define SHB_BYTES_MIN 28u
 #define IDB_BYTES_MIN 20u
 #define ISB_BYTES_MIN 24u
 #define EPB_BYTES_MIN 32u
@@ -186,7 +184,7 @@ void recover_settle_lost(struct scan *scan)
 
 static bool take_section(struct scan *scan, const uint8_t *block, uint32_t total, uint64_t offset)
 {
-	if (total < SHB_BYTES_MIN || word_at(block + 8) != BYTE_ORDER_MAGIC)
+	if (total < TL_PCAPNG_SHB_BYTES_MIN || word_at(block + 8) != TL_PCAPNG_BYTE_ORDER)
 		return false;
 	recover_settle_lost(scan);
 	scan->sections++;
