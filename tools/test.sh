@@ -257,7 +257,7 @@ virtual_machines() {
 	local name
 	places=1 running=()
 	for name in "${machines[@]}"; do
-		suite "vm/$name" 900 tests/vm/run.sh "$name"
+		suite "vm/$name" 1500 tests/vm/run.sh "$name"
 	done
 	stamps_of_ptp
 	finish_suites
@@ -310,7 +310,7 @@ stamps_of_ptp() {
 		fi
 	fi
 	build ptp -Dwerror=true -Dtests=false "-Ddpdk_prefix=$prefix" || return 0
-	TL_BUILD_PTP=$PWD/build-ptp suite vm/timesync 900 tests/vm/run.sh timesync
+	TL_BUILD_PTP=$PWD/build-ptp suite vm/timesync 1500 tests/vm/run.sh timesync
 }
 
 # Another DPDK, compiler and libc. Making a root takes minutes: --nightly does, other runs use what is there.

@@ -181,7 +181,8 @@ static void join_main(struct tl_writer *writer)
 		deadline.tv_sec += STOP_PATIENCE_S;
 		if (pthread_timedjoin_np(writer->thread, NULL, &deadline) != ETIMEDOUT)
 			return;
-		tl_warn("%.300s: the disk is slow: still writing what was received, and ends then", writer->cfg.path);
+		tl_warn("%.300s: the %s is slow: still writing what was received, and ends then", writer->cfg.path,
+			writer->on_disk ? "disk" : "reader");
 	}
 }
 

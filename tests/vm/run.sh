@@ -15,8 +15,8 @@ vm_dir=$func_root/tests/vm
 source "$vm_dir/image.sh"
 func_name=vm
 image=$func_root/build-vm
-guest_limit=240 # seconds; 50 are usual
-boot_limit=60   # 8 are usual
+guest_limit=600 # seconds; 50 are usual
+boot_limit=180   # 8 are usual
 
 # For the scenarios. Two igb, wired to each other; slots 5 and 8, because their virtual functions take the slots beside.
 # shellcheck disable=SC2034
