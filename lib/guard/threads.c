@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include <linux/capability.h>
 #include <unistd.h>
@@ -20,21 +21,33 @@
 #include <tl_err.h>
 
 #define SIGNAL (SIGRTMIN + 7)
-#define TIMEOUT_MS 2000
+#define TIMEOUT_S 10
 #define KERNEL_WORKER "iou-" // threads of io_uring: they have the rights of whoever submits
 
 struct call {
 	int (*fn)(void *arg);
 	void *arg;
-	atomic_int rc;	  // the first error
-	atomic_uint done; // threads that have called fn
+	atomic_int rc;	   // the first error
+	atomic_uint begun; // threads that take the signal
+	atomic_uint done;  // of these, those that have taken it
+	atomic_bool over;  // fn is not called any more
 };
+
+static time_t now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
 	struct call *call = info->si_value.sival_ptr;
-	int saved = errno, none = 0, rc = call->fn(call->arg);
+	int saved = errno, none = 0;
 
+	atomic_fetch_add(&call->begun, 1);
+	int rc = atomic_load(&call->over) ? 0 : call->fn(call->arg);
 	if (rc != 0)
 		(void)atomic_compare_exchange_strong(&call->rc, &none, rc);
 	atomic_fetch_add(&call->done, 1);
@@ -83,28 +96,53 @@ static bool send_signal(const char *tid, struct call *call)
 	return syscall(SYS_rt_tgsigqueueinfo, getpid(), atoi(tid), SIGNAL, &info) == 0;
 }
 
-int guard_each_thread(int (*fn)(void *arg), void *arg, struct tl_err *err)
+static unsigned signal_threads(DIR *dir, struct call *call)
 {
-	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART}, before;
-	struct call call = {.fn = fn, .arg = arg};
 	const struct dirent *entry;
 	struct thread thread;
 	unsigned sent = 0;
-	DIR *dir = opendir("/proc/self/task");
 
-	if (dir == NULL)
-		return tl_fail(err, -errno, "cannot list the threads in /proc/self/task (%s)", strerror(errno));
-	sigaction(SIGNAL, &action, &before);
 	while ((entry = readdir(dir)) != NULL)
-		sent += is_other(entry->d_name, &thread) && !thread.blocks_signal && send_signal(entry->d_name, &call);
-	closedir(dir);
-	for (int waited_ms = 0; atomic_load(&call.done) < sent && waited_ms < TIMEOUT_MS; waited_ms++)
+		sent += is_other(entry->d_name, &thread) && !thread.blocks_signal && send_signal(entry->d_name, call);
+	return sent;
+}
+
+// Wait until the threads have taken the signal, or for TIMEOUT_S. False: fn and its argument are not used any more, but
+// the signal of a thread may still come, and use the call.
+static bool wait_for_threads(struct call *call, unsigned sent)
+{
+	time_t deadline_s = now_s() + TIMEOUT_S + 1;
+
+	while (atomic_load(&call->done) < sent && now_s() < deadline_s)
 		(void)poll(NULL, 0, 1);
-	if (atomic_load(&call.done) < sent) // the handler stays, for what may still come; the process is about to end
+	atomic_store(&call->over, true);
+	while (atomic_load(&call->done) < atomic_load(&call->begun))
+		(void)poll(NULL, 0, 1);
+	return atomic_load(&call->done) >= sent;
+}
+
+int guard_each_thread(int (*fn)(void *arg), void *arg, struct tl_err *err)
+{
+	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART}, before;
+	struct call *call = calloc(1, sizeof(*call));
+	DIR *dir = call != NULL ? opendir("/proc/self/task") : NULL;
+
+	if (dir == NULL) {
+		int code = call != NULL ? -errno : -ENOMEM;
+		free(call);
+		return tl_fail(err, code, "cannot list the threads in /proc/self/task (%s)", strerror(-code));
+	}
+	call->fn = fn;
+	call->arg = arg;
+	sigaction(SIGNAL, &action, &before);
+	unsigned sent = signal_threads(dir, call);
+	closedir(dir);
+	if (!wait_for_threads(call, sent)) // the handler and the call stay; the process is about to end
 		return tl_fail(err, -ETIMEDOUT,
 			"a thread of DPDK or a driver cannot be restricted: it does not take the signal");
 	sigaction(SIGNAL, &before, NULL);
-	int rc = atomic_load(&call.rc);
+	int rc = atomic_load(&call->rc);
+	free(call);
 	return rc == 0 ? 0 : tl_fail(err, rc, "a thread cannot be restricted (%s)", strerror(-rc));
 }
 
@@ -124,8 +162,10 @@ static bool any_has_capabilities(void)
 
 int guard_wait_for_threads(struct tl_err *err)
 {
-	for (int waited_ms = 0; any_has_capabilities(); waited_ms++) {
-		if (waited_ms == TIMEOUT_MS)
+	time_t deadline_s = now_s() + TIMEOUT_S + 1;
+
+	while (any_has_capabilities()) {
+		if (now_s() >= deadline_s)
 			return tl_fail(err, -ETIMEDOUT, "a thread of DPDK or a driver keeps its capabilities");
 		(void)poll(NULL, 0, 1);
 	}

@@ -85,7 +85,7 @@ static bool is_lasting(int code)
 	return code == -ENOMSG || code == -ENOENT || code == -EACCES || code == -EPERM;
 }
 
-// Returns 1: a recording of this program, in use or not, 0: not one, or -errno: that cannot be said now.
+// Returns 1: a recording of this program, in use or not, or -errno.
 static int find_ours(const char *path, struct stat *status)
 {
 	int fd = open_regular(path, O_RDONLY, status);
@@ -93,7 +93,7 @@ static int find_ours(const char *path, struct stat *status)
 
 	if (fd >= 0)
 		close(fd);
-	return rc == 0 ? 1 : is_lasting(rc) ? 0 : rc;
+	return rc == 0 ? 1 : rc;
 }
 
 struct found {
@@ -115,15 +115,15 @@ static int by_age(const void *a_found, const void *b_found)
 	return strcmp(a->entry.path, b->entry.path);
 }
 
-// Returns 1: an earlier run may have left this file incomplete, and nobody is writing it, 0: that is not so, or -errno:
-// it cannot be said now. A file that is empty, or all zeros, may be anybody's.
+// Returns 1: an earlier run may have left this file incomplete, and nobody is writing it, 0: that is not so, or -errno.
+// A file that is empty, or all zeros, may be anybody's.
 static int find_left(const char *path, struct stat *status)
 {
 	int fd = open_unused(path, status);
 	bool opened;
 
 	if (fd < 0)
-		return fd == -EBUSY || is_lasting(fd) ? 0 : fd;
+		return fd == -EBUSY ? 0 : fd;
 	bool unknown = tl_recover_is_blank(fd, &opened) && !opened;
 	bool marked = tl_recover_is_ours(fd) && tl_recover_is_only_marked(fd);
 	if (unknown)
@@ -144,9 +144,12 @@ static int look_at(const struct tl_writer_pattern *pattern, const char *name, st
 	if (asprintf(&out->entry.path, "%s%s", pattern->dir, name) < 0)
 		return -ENOMEM;
 	int rc = part ? find_left(out->entry.path, &status) : find_ours(out->entry.path, &status);
+	if (rc == -EACCES || rc == -EPERM)
+		tl_warn("%.300s: cannot be opened: %s; it stays and does not count towards the limits of the ring",
+			out->entry.path, strerror(-rc));
 	if (rc != 1) {
 		free(out->entry.path);
-		return rc;
+		return is_lasting(rc) ? 0 : rc;
 	}
 	out->entry.left = part;
 	out->entry.bytes = (uint64_t)status.st_size;

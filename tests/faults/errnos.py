@@ -54,6 +54,8 @@ _EXCUSED_PLACES = {  # with the errnos; none: all
     ("tl_writer_sync_directory()", "fsync"): "EINVAL",
     ("sync_directory()", "fsync"): "EINVAL",
     ("is_capture()", "open64"): "ENOENT ELOOP",
+    ("open_regular()", "open64"): "ENOENT ELOOP",
+    ("tl_writer_remove()", "unlink"): "ENOENT",
     ("begins_as_capture()", "read"): "SHORT",
     ("extract_input_open()", "open64"): "ENOENT",
 }
@@ -63,8 +65,12 @@ TWICE = {"EINTR", "SHORT", "EAGAIN", "EEXIST"}  # never for ever: a kernel gives
 
 def errnos_of(call):
     """Names of what it may fail with, the likeliest first; an allocation has no memory."""
-    plain = call.lstrip("_").removesuffix("_chk").removesuffix("_2")  # a hardened build calls them by other names
-    return _TABLE.get(plain, "ENOMEM").split()
+    return _TABLE.get(_plain(call), "ENOMEM").split()
+
+
+def _plain(call):
+    """A hardened build calls them by other names."""
+    return call.lstrip("_").removesuffix("_chk").removesuffix("_2")
 
 
 def tries_of(place):
@@ -77,5 +83,5 @@ def code_of(name):
 
 
 def is_excused(place, call, errno=""):
-    return any(place.endswith(end) and call == excused and (not codes or errno in codes.split())
+    return any(place.endswith(end) and _plain(call) == excused and (not codes or errno in codes.split())
                for (end, excused), codes in _EXCUSED_PLACES.items())
