@@ -199,7 +199,7 @@ static inline bool take_group_datagram(
 {
 	if (pkt->kind != TL_PKT_UDP || pkt->l2_len != TL_ETHER_LEN || m->nb_segs != 1 || !is_group_mac(frame))
 		return false;
-	struct tl_udp *udp = tl_udp_find_alone(net, pkt);
+	struct tl_udp *udp = tl_udp_find_unique(net, pkt);
 	if (udp == NULL || !takes_source(net, udp, pkt->src_be) || !is_udp_cksum_ok(m, frame, pkt))
 		return false;
 	tl_count(&net->stats.rx_udp_pkts, 1);

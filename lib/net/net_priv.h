@@ -108,7 +108,7 @@ struct tl_udp {
 	uint16_t port_be;  // 0: slot free
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram);
 	void *ctx;
-	struct tl_udp *next_alone;
+	struct tl_udp *next_unique;
 	void (*held_fn)(void *ctx, uint16_t len, bool left); // tl_udp_watch_held(); or NULL
 	uint32_t n_held;				     // of which it has not heard
 	uint64_t known_src_be;				     // who sent last, of those that may; UINT64_MAX: nobody
@@ -156,7 +156,7 @@ struct tl_net {
 	uint32_t n_notes;	// of TCP segments that were sent with work left to do
 	struct rte_mbuf *spare; // taken from the pool beforehand, for the next of them; or NULL
 	uint32_t n_udp;		// no port is bound from this slot on
-	struct tl_udp *alone;	// ports of one group, to the same number of which no other is bound; no frame has a tag
+	struct tl_udp *unique;	// ports of one group, to the same number of which no other is bound; no frame has a tag
 	bool tcp_pending;	// a connection has something left to do at the end of the burst
 	struct tl_udp udp[TL_UDP_MAX];
 };
@@ -349,12 +349,12 @@ static inline void tl_udp_hand_over(const struct tl_udp *udp, const uint8_t *fra
 }
 
 // HOT. The one port for a datagram to a group, whoever sent it. NULL: there is none, or more than one may take it.
-static inline struct tl_udp *tl_udp_find_alone(const struct tl_net *net, const struct tl_pkt *pkt)
+static inline struct tl_udp *tl_udp_find_unique(const struct tl_net *net, const struct tl_pkt *pkt)
 {
-	struct tl_udp *udp = net->alone;
+	struct tl_udp *udp = net->unique;
 
 	while (udp != NULL && (udp->port_be != pkt->dst_port_be || udp->group_be != pkt->dst_be))
-		udp = udp->next_alone;
+		udp = udp->next_unique;
 	return udp;
 }
 

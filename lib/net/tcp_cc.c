@@ -65,7 +65,7 @@ static void leave_recovery(struct tl_tcp *c)
 		c->cwnd = tl_min_u32(c->ssthresh, left + c->mss); // RFC 6582, section 3.2, step 3: no burst
 	c->cwnd_acked = 0;
 	c->in_recovery = false;
-	c->wary = !c->sack;
+	c->post_loss = !c->sack;
 	tl_tcp_rack_recovered(c);
 }
 
@@ -79,12 +79,12 @@ static bool pipe_has_room(const struct tl_tcp *c, unsigned n)
 }
 
 // RFC 6675, section 5: as much of what is lost as cwnd allows, and at least the first of a recovery.
-static void fill_holes(struct tl_tcp *c, bool at_least_one)
+static void retransmit_lost(struct tl_tcp *c, bool at_least_one)
 {
 	struct tl_tcp_lost lost;
 
 	for (unsigned n = 0;; n++) {
-		tl_tcp_rack_look(c, &lost);
+		tl_tcp_rack_detect_loss(c, &lost);
 		c->limited_bytes = tl_tcp_sacked_bytes(c) + lost.bytes;
 		if (lost.bytes == 0 || !((at_least_one && n == 0) || pipe_has_room(c, n)))
 			break;
@@ -120,13 +120,13 @@ static bool partial_ack(struct tl_tcp *c, uint32_t acked)
 
 // What was in flight at the last loss is acknowledged. Without SACK that takes one more byte, lest the duplicates that
 // what went twice brings back look like a loss.
-static void look_up(struct tl_tcp *c)
+static void leave_post_loss(struct tl_tcp *c)
 {
 	if (c->without_cwnd && tl_seq_le(c->recover, c->snd_una))
 		c->cwnd = TL_TCP_NO_CWND; // all went again
 	if (c->sack ? tl_seq_lt(c->snd_una, c->recover) : tl_seq_le(c->snd_una, c->recover))
 		return;
-	c->wary = false;
+	c->post_loss = false;
 	tl_tcp_rack_recovered(c);
 }
 
@@ -134,8 +134,8 @@ bool tl_tcp_cc_acked(struct tl_tcp *c, uint32_t acked)
 {
 	c->dup_acks = 0;
 	c->limited_bytes = 0;
-	if (TL_UNLIKELY(c->wary))
-		look_up(c);
+	if (TL_UNLIKELY(c->post_loss))
+		leave_post_loss(c);
 	if (TL_LIKELY(!c->in_recovery)) {
 		grow(c, acked);
 		return true;
@@ -157,7 +157,7 @@ static void enter_recovery(struct tl_tcp *c)
 	if (!is_unbounded(c))
 		c->cwnd = c->ssthresh + (c->sack ? 0 : DUP_ACK_THRESHOLD * c->mss);
 	if (c->sack)
-		fill_holes(c, true);
+		retransmit_lost(c, true);
 	else
 		tl_tcp_retransmit(c, c->snd_una, c->mss);
 }
@@ -166,11 +166,11 @@ void tl_tcp_cc_repair(struct tl_tcp *c)
 {
 	struct tl_tcp_lost lost;
 
-	tl_tcp_rack_look(c, &lost);
-	if (lost.bytes > 0 && !c->in_recovery && !c->wary)
+	tl_tcp_rack_detect_loss(c, &lost);
+	if (lost.bytes > 0 && !c->in_recovery && !c->post_loss)
 		enter_recovery(c);
 	else
-		fill_holes(c, false);
+		retransmit_lost(c, false);
 }
 
 void tl_tcp_cc_probe_repaired(struct tl_tcp *c)
@@ -192,18 +192,18 @@ void tl_tcp_cc_dup_ack(struct tl_tcp *c)
 		return;
 	if (++c->dup_acks < DUP_ACK_THRESHOLD)
 		c->limited_bytes += c->mss;
-	else if (!c->wary) // else the duplicates are echoes of what we sent twice
+	else if (!c->post_loss) // else the duplicates are echoes of what we sent twice
 		enter_recovery(c);
 }
 
 // Nothing is known any more of what is in flight.
-static void forget_flight(struct tl_tcp *c)
+static void reset_flight(struct tl_tcp *c)
 {
 	tl_tcp_timer_stop(c, TL_TCP_REORDER);
 	c->cwnd_acked = 0;
 	c->recover = c->snd_max;
 	c->in_recovery = false;
-	c->wary = true;
+	c->post_loss = true;
 	c->probing = false;
 	c->dup_acks = 0;
 	c->limited_bytes = 0;
@@ -215,13 +215,13 @@ void tl_tcp_cc_timeout(struct tl_tcp *c)
 	if (c->backoff == 0) // RFC 5681, section 3.1: once for the same loss
 		halve_ssthresh(c, flight(c));
 	c->cwnd = c->mss;
-	forget_flight(c);
+	reset_flight(c);
 }
 
 void tl_tcp_cc_resend(struct tl_tcp *c)
 {
 	c->cwnd = tl_min_u32(c->cwnd, initial_window(c));
-	forget_flight(c);
+	reset_flight(c);
 	c->snd_nxt = c->snd_una;
 }
 

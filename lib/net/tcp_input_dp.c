@@ -126,7 +126,7 @@ static void take_syn(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 }
 
 // What the peer's SYN asks for, by listener's leave.
-static void take_call(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+static void enter_syn_received(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
 	c->state = TL_TCPS_SYN_RECEIVED;
 	c->offer_scale = true;
@@ -142,7 +142,7 @@ static struct tl_tcp_key seg_key(const struct tl_tcp_seg *seg)
 }
 
 // A connection of the listener; NULL: no room.
-static struct tl_tcp *take_listened(struct tl_tcp_listener *listener, struct tl_tcp_key key)
+static struct tl_tcp *accept_conn(struct tl_tcp_listener *listener, struct tl_tcp_key key)
 {
 	struct tl_tcp *c = NULL;
 
@@ -162,8 +162,8 @@ static void accept_by_cookie(struct tl_net *net, struct tl_tcp_listener *listene
 		tl_count(&net->stats.tcp_backlog_drops, 1);
 		return;
 	}
-	struct tl_tcp *c = tl_tcp_nobody(net, seg_key(seg), &listener->opts);
-	take_call(c, seg);
+	struct tl_tcp *c = tl_tcp_cookie_conn(net, seg_key(seg), &listener->opts);
+	enter_syn_received(c, seg);
 	tl_tcp_cookie_send(net, c, seg->seq);
 }
 
@@ -171,8 +171,8 @@ static void accept_by_cookie(struct tl_net *net, struct tl_tcp_listener *listene
 static void accept_syn(
 	struct tl_net *net, struct tl_tcp_listener *listener, const struct tl_tcp_seg *seg, const uint32_t *beyond)
 {
-	bool crowded = net->tcp->n_half_open >= net->tcp->half_open_max;
-	struct tl_tcp *c = crowded ? NULL : take_listened(listener, seg_key(seg));
+	bool backlog_full = net->tcp->n_half_open >= net->tcp->half_open_max;
+	struct tl_tcp *c = backlog_full ? NULL : accept_conn(listener, seg_key(seg));
 
 	if (c == NULL) {
 		accept_by_cookie(net, listener, seg);
@@ -180,7 +180,7 @@ static void accept_syn(
 	}
 	tl_count(&net->stats.tcp_passive_opens, 1);
 	tl_tcp_half_open(c);
-	take_call(c, seg);
+	enter_syn_received(c, seg);
 	uint32_t iss = tl_tcp_isn(net, c->key);
 	if (beyond != NULL && tl_seq_le(iss, *beyond)) // RFC 9293, section 3.6.1
 		iss = *beyond + 1;
@@ -193,9 +193,9 @@ static struct tl_tcp *accept_cookie(struct tl_net *net, struct tl_tcp_listener *
 {
 	if ((seg->flags & (TL_TCP_SYN | TL_TCP_RST)) != 0 || !tl_tcp_cookie_check(net, seg_key(seg), seg))
 		return NULL;
-	struct tl_tcp *c = take_listened(listener, seg_key(seg));
+	struct tl_tcp *c = accept_conn(listener, seg_key(seg));
 	if (c == NULL && tl_tcp_half_open_evict(listener))
-		c = take_listened(listener, seg_key(seg));
+		c = accept_conn(listener, seg_key(seg));
 	if (c == NULL) {
 		tl_count(&net->stats.tcp_backlog_drops, 1);
 		return NULL;
@@ -345,7 +345,7 @@ static void restart_timers(struct tl_tcp *c, bool retransmit_anew)
 	if (!in_flight)
 		tl_tcp_timer_stop(c, TL_TCP_RETRANSMIT);
 	else if (retransmit_anew)
-		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_patience_ns(c));
+		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_loss_timeout_ns(c));
 	if (in_flight || tl_tcp_unsent(c)) {
 		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
 	} else {
@@ -527,7 +527,7 @@ static void take_text(struct tl_tcp *c, const uint8_t *payload, uint16_t len, bo
 {
 	c->rcv_nxt += len;
 	if (len > 0 && c->ops->data != NULL) {
-		tl_tcp_ready_look(c); // for an answer
+		tl_tcp_ready_refresh(c); // for an answer
 		c->ops->data(c->ctx, c, payload, len);
 	}
 	if (fin && tl_tcp_may_receive(c))
@@ -698,7 +698,7 @@ static void input_known(struct tl_tcp *c, struct tl_tcp_seg *seg)
 		input_time_wait(c, seg);
 	else
 		input_synchronized(c, seg);
-	tl_tcp_ready_look(c);
+	tl_tcp_ready_refresh(c);
 }
 
 void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
@@ -737,7 +737,7 @@ void tl_tcp_burst_done(struct tl_net *net)
 		if (c->ack_now || c->rcv_nxt != c->rcv_acked || tl_tcp_window_reopened(c))
 			tl_tcp_send_ack(c);
 		out_of_mbufs = c->pending; // anew, and so the others: for the next tick
-		tl_tcp_ready_look(c);
+		tl_tcp_ready_refresh(c);
 	}
 	TAILQ_CONCAT(&table->pending, &now, pending_link);
 	net->tcp_pending = !TAILQ_EMPTY(&table->pending);

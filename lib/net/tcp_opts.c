@@ -120,7 +120,7 @@ uint8_t tl_tcp_options_write(const struct tl_tcp *c, uint8_t buf[TL_TCP_OPTIONS_
 		buf[n++] = OPTION_SCALE_LEN;
 		buf[n++] = c->rcv_scale;
 	}
-	if (c->tells_patience) {
+	if (c->user_timeout_option) {
 		buf[n++] = OPTION_USER_TIMEOUT;
 		buf[n++] = OPTION_USER_TIMEOUT_LEN;
 		buf[n++] = (uint8_t)(own_user_timeout(c) >> 8);
@@ -130,7 +130,7 @@ uint8_t tl_tcp_options_write(const struct tl_tcp *c, uint8_t buf[TL_TCP_OPTIONS_
 }
 
 // The longer of both, within limits (RFC 5482, section 3.1).
-static void be_as_patient(struct tl_tcp *c, uint32_t peer_s)
+static void adopt_user_timeout(struct tl_tcp *c, uint32_t peer_s)
 {
 	uint64_t peer_ns = tl_max_u64(peer_s, USER_TIMEOUT_LEAST_S) * TL_NS_PER_S;
 
@@ -153,8 +153,8 @@ void tl_tcp_options_apply(struct tl_tcp *c, const struct tl_tcp_hdr *peer_syn)
 		c->mss -= TL_TCP_STAMP_LEN; // RFC 6691: the segments get smaller, not the MSS
 		tl_tcp_stamp_take(c, options.stamp);
 	}
-	if (c->tells_patience && options.user_timeout_s != 0)
-		be_as_patient(c, options.user_timeout_s);
+	if (c->user_timeout_option && options.user_timeout_s != 0)
+		adopt_user_timeout(c, options.user_timeout_s);
 	if (!options.has_scale) { // RFC 7323, section 2.2: only if both offer it
 		c->offer_scale = false;
 		c->rcv_scale = 0;

@@ -278,7 +278,7 @@ void tl_tcp_account_sent(struct tl_tcp *c, uint32_t seq)
 		tl_tcp_timer_stop(c, TL_TCP_RETRANSMIT);
 	}
 	if (!tl_tcp_timer_is_set(c, TL_TCP_RETRANSMIT))
-		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_patience_ns(c));
+		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_loss_timeout_ns(c));
 	if (!tl_tcp_timer_is_set(c, TL_TCP_GIVE_UP))
 		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
 	c->last_tx_ns = c->net->now_ns;
@@ -305,7 +305,7 @@ static bool send_next(struct tl_tcp *c, const uint8_t *data, uint32_t len, bool 
 }
 
 // Sender's silly window avoidance (RFC 9293, section 3.8.6.2.1); the override timeout is the persist timer.
-static bool too_silly(const struct tl_tcp *c, uint32_t len, uint32_t queued)
+static bool sws_blocked(const struct tl_tcp *c, uint32_t len, uint32_t queued)
 {
 	return len < c->mss && len < queued && len < c->max_snd_wnd / 2;
 }
@@ -333,7 +333,7 @@ void tl_tcp_output(struct tl_tcp *c)
 		uint32_t len = tl_min_u32(tl_min_u32(queued, allowed), c->mss);
 		bool fin = c->fin_queued && len == queued && allowed > len;
 
-		if ((len == 0 && !fin) || too_silly(c, len, queued))
+		if ((len == 0 && !fin) || sws_blocked(c, len, queued))
 			break;
 		if (!send_next(c, NULL, len, fin))
 			return;
@@ -354,7 +354,7 @@ static void send_directly(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 	}
 }
 
-int tl_tcp_send_slowly(struct tl_tcp *c, const uint8_t *data, uint32_t len)
+int tl_tcp_send_slow(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
 	tl_tcp_settle(c->net);
 	if (TL_UNLIKELY(!tl_tcp_may_send(c)))
@@ -374,7 +374,7 @@ int tl_tcp_send_slowly(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 	tl_tcp_ring_put(c, seq, data, len);
 	if (TL_UNLIKELY(tl_tcp_unsent(c)))
 		tl_tcp_output(c);
-	tl_tcp_ready_look(c);
+	tl_tcp_ready_refresh(c);
 	return 0;
 }
 
@@ -476,7 +476,7 @@ void tl_tcp_probe_tail(struct tl_tcp *c)
 	uint32_t last = tl_min_u32(c->snd_max - c->snd_una, c->mss);
 
 	tl_count(&c->net->stats.tcp_tail_probes_tx, 1);
-	c->probe_again = len == 0 || too_silly(c, len, queued);
+	c->probe_again = len == 0 || sws_blocked(c, len, queued);
 	if (c->probe_again)
 		tl_tcp_retransmit(c, c->snd_max - last, last);
 	else

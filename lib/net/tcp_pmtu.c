@@ -66,5 +66,5 @@ void tl_tcp_too_big(struct tl_net *net, uint32_t dst_be, uint16_t src_port_be, u
 	if (mtu >= was_bytes) // it would have fit
 		return;
 	take_claim(c, mss_for(c, mtu < path_mtu_min(dst_be) ? path_mtu_min(dst_be) : mtu));
-	tl_tcp_ready_look(c);
+	tl_tcp_ready_refresh(c);
 }

@@ -229,8 +229,8 @@ struct tl_tcp {
 			uint8_t n_sacked;
 			uint8_t backoff; // of the retransmission timer
 			bool in_recovery;
-			bool wary;    // not all that was in flight at the last loss is acknowledged
-			bool probing; // the tail probe up to probe_end is not answered
+			bool post_loss; // not all that was in flight at the last loss is acknowledged
+			bool probing;	// the tail probe up to probe_end is not answered
 		};
 	};
 	const struct tl_tcp_ops *ops;
@@ -238,8 +238,8 @@ struct tl_tcp {
 	uint64_t last_rx_ns, last_tx_ns;
 
 	uint64_t deadline_ns[TL_TCP_TIMERS];
-	uint64_t due_ns;  // the wheel need not hear of a deadline from here on
-	uint64_t hung_ns; // for which the connection hangs on the wheel: may be early, never late
+	uint64_t due_ns;   // the wheel need not hear of a deadline from here on
+	uint64_t wheel_ns; // for which the connection hangs on the wheel: may be early, never late
 	uint32_t snd_wl1, max_snd_wnd;
 	struct tl_tcp_ready ready;
 
@@ -259,13 +259,13 @@ struct tl_tcp {
 	uint64_t user_timeout_ns;
 
 	// Seldom.
-	bool reported;	     // the application knows it and must hear closed()
-	bool syn_lost;	     // the SYN was sent more than once
-	bool tells_patience; // opts.user_timeout_option
-	bool soft_error;     // ICMP says unreachable, perhaps not for good
-	bool doomed;	     // chosen to end by the loop that runs
-	bool offer_scale;    // window scale goes into our SYN
-	bool sack;	     // SACK-permitted goes into our SYN; once the peer's is here: both permit it
+	bool reported;		  // the application knows it and must hear closed()
+	bool syn_lost;		  // the SYN was sent more than once
+	bool user_timeout_option; // opts.user_timeout_option
+	bool soft_error;	  // ICMP says unreachable, perhaps not for good
+	bool marked;		  // chosen to end by the loop that runs
+	bool offer_scale;	  // window scale goes into our SYN
+	bool sack;		  // SACK-permitted goes into our SYN; once the peer's is here: both permit it
 	uint32_t iss;
 	uint32_t ooo_arrivals;
 	uint64_t syn_ns;	   // when it was sent
@@ -323,10 +323,10 @@ struct tl_tcp_table {
 	struct tl_tcp_pool flights; // ring, sent and sacked of a connection
 	struct tl_tcp_pool owned;   // the same for those that keep one
 	struct tl_tcp_pool held;    // ooo of a connection
-	struct tl_tcp_queue idle, half_open, calling, dead, time_wait;
+	struct tl_tcp_queue idle, half_open, connecting, dead, time_wait;
 	uint32_t n_half_open, half_open_max;
 	uint64_t cookies_ns;		   // when the last SYN cookie was sent
-	struct tl_tcp *nobody;		   // stands for a connection that is not remembered
+	struct tl_tcp *cookie_conn;	   // stands for a connection that is not remembered
 	uint32_t live, waiting;		   // connections in use; in TIME-WAIT
 	struct tl_tcp_note note[TL_BURST]; // net->n_notes of them
 	uint64_t ports_drawn;
@@ -417,12 +417,12 @@ static inline void tl_tcp_enter(struct tl_tcp_table *table)
 	table->depth++;
 }
 
-void tl_tcp_bury(struct tl_tcp_table *table);
+void tl_tcp_reap(struct tl_tcp_table *table);
 
 static inline void tl_tcp_leave(struct tl_tcp_table *table)
 {
 	if (--table->depth == 0 && TL_UNLIKELY(!TAILQ_EMPTY(&table->dead)))
-		tl_tcp_bury(table);
+		tl_tcp_reap(table);
 }
 
 // A connection with key and options, findable, in state CLOSED; the oldest in TIME-WAIT gives way. NULL: all are in
@@ -436,13 +436,13 @@ void tl_tcp_keep_hop(struct tl_tcp *c);
 
 // c is opened by a listener, and half open; or by us.
 void tl_tcp_half_open(struct tl_tcp *c);
-void tl_tcp_calling(struct tl_tcp *c);
+void tl_tcp_connecting(struct tl_tcp *c);
 // It is neither any more.
 void tl_tcp_opening_end(struct tl_tcp *c);
 // The listener's oldest half-open connection gives way. False: it has none.
 bool tl_tcp_half_open_evict(struct tl_tcp_listener *listener);
 // A connection that is in no list and answers one SYN.
-struct tl_tcp *tl_tcp_nobody(struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_opts *opts);
+struct tl_tcp *tl_tcp_cookie_conn(struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_opts *opts);
 
 // What we send begins at iss.
 void tl_tcp_start_sequence(struct tl_tcp *c, uint32_t iss);
@@ -544,7 +544,7 @@ void tl_tcp_cookie_open(struct tl_tcp *c, const struct tl_tcp_seg *seg);
 // The frame is the connection's, up to the TCP header: all others will be like it.
 void tl_tcp_ready_learn(struct tl_tcp *c, const uint8_t *frame);
 // HOT. Whether the next segment may leave by the ready header. After all that changes c.
-void tl_tcp_ready_look(struct tl_tcp *c);
+void tl_tcp_ready_refresh(struct tl_tcp *c);
 // The connection is established: what options its segments have is known.
 void tl_tcp_ready_options(struct tl_tcp *c);
 
@@ -558,7 +558,7 @@ static inline void tl_tcp_ready_stop(struct tl_tcp *c)
 // ---- tcp_output_dp.c
 
 // HOT. The long way of tl_tcp_send_held().
-int tl_tcp_send_slowly(struct tl_tcp *c, const uint8_t *data, uint32_t len);
+int tl_tcp_send_slow(struct tl_tcp *c, const uint8_t *data, uint32_t len);
 
 // HOT. What the next header shall advertise.
 struct tl_tcp_offer tl_tcp_offer(const struct tl_tcp *c, uint8_t shift);
@@ -651,7 +651,7 @@ void tl_tcp_stamp_sample(struct tl_tcp *c, const struct tl_tcp_seg *seg);
 // A deadline of c, before due_ns.
 void tl_tcp_timer_arm(struct tl_tcp *c, uint64_t deadline_ns);
 // Hang c on the wheel for its earliest deadline.
-void tl_tcp_hang_up(struct tl_tcp *c);
+void tl_tcp_wheel_insert(struct tl_tcp *c);
 void tl_tcp_timers_stop(struct tl_tcp *c);
 
 // ---- tcp_timer.c
@@ -664,7 +664,7 @@ uint64_t tl_tcp_rto_ns(const struct tl_tcp *c); // backed off
 
 // HOT. How long the retransmission timer waits: if all seems well only until a probe may be due (RFC 8985,
 // section 7.2).
-static inline uint64_t tl_tcp_patience_ns(const struct tl_tcp *c)
+static inline uint64_t tl_tcp_loss_timeout_ns(const struct tl_tcp *c)
 {
 	if (TL_UNLIKELY(c->trouble != 0))
 		return tl_tcp_rto_ns(c);
@@ -766,7 +766,7 @@ void tl_tcp_rack_sacked(struct tl_tcp *c, const struct tl_tcp_range *block, cons
 void tl_tcp_rack_dsack(struct tl_tcp *c);
 // A recovery is over.
 void tl_tcp_rack_recovered(struct tl_tcp *c);
-void tl_tcp_rack_look(struct tl_tcp *c, struct tl_tcp_lost *out);
+void tl_tcp_rack_detect_loss(struct tl_tcp *c, struct tl_tcp_lost *out);
 
 // ---- tcp_sack.c
 

@@ -92,7 +92,7 @@ static bool sent_after(uint64_t at_ns, uint32_t to, uint64_t than_ns, uint32_t t
 }
 
 // Step 2: it was not what we sent again that arrived, but what we sent first.
-static bool is_of_the_first(const struct tl_tcp *c, const struct tl_tcp_sent *run, const struct tl_tcp_seg *seg)
+static bool is_of_original(const struct tl_tcp *c, const struct tl_tcp_sent *run, const struct tl_tcp_seg *seg)
 {
 	uint32_t sent_stamp = (uint32_t)(run->at_ns >> TL_TCP_STAMP_SHIFT) + c->stamp_offset;
 
@@ -106,7 +106,7 @@ static void delivered(struct tl_tcp *c, const struct tl_tcp_sent *run, uint32_t 
 {
 	struct tl_tcp_rack *rack = &c->rack;
 
-	if (is_of_the_first(c, run, seg))
+	if (is_of_original(c, run, seg))
 		return;
 	if (!run->again && tl_seq_lt(to, rack->highest))
 		rack->reordering = true;
@@ -171,7 +171,7 @@ static uint64_t reorder_ns(const struct tl_tcp *c)
 	const struct tl_tcp_rack *rack = &c->rack;
 	bool many = c->n_sacked >= DUP_THRESHOLD || tl_tcp_sacked_bytes(c) > (DUP_THRESHOLD - 1) * c->mss;
 
-	if (!rack->reordering && (c->in_recovery || c->wary || many))
+	if (!rack->reordering && (c->in_recovery || c->post_loss || many))
 		return 0;
 	return tl_min_u64((rack->mult + 1u) * (rack->min_rtt_ns / 4), c->srtt_ns);
 }
@@ -179,15 +179,15 @@ static uint64_t reorder_ns(const struct tl_tcp *c)
 // ---- what is lost (step 5)
 
 // A part of a run that the peer lacks. What was sent at this very moment is on its way.
-static void judge(
-	const struct tl_tcp *c, uint64_t at_ns, struct tl_tcp_range part, uint64_t patience_ns, struct tl_tcp_lost *out)
+static void check_part(
+	const struct tl_tcp *c, uint64_t at_ns, struct tl_tcp_range part, uint64_t limit_ns, struct tl_tcp_lost *out)
 {
 	uint64_t age_ns = tl_tcp_since_ns(c, at_ns);
 
 	if (age_ns == 0 || !sent_after(c->rack.at_ns, c->rack.to, at_ns, part.to))
 		return;
-	if (age_ns < patience_ns) {
-		out->wait_ns = tl_max_u64(out->wait_ns, patience_ns - age_ns);
+	if (age_ns < limit_ns) {
+		out->wait_ns = tl_max_u64(out->wait_ns, limit_ns - age_ns);
 		return;
 	}
 	if (out->bytes == 0)
@@ -195,9 +195,9 @@ static void judge(
 	out->bytes += part.to - part.from;
 }
 
-void tl_tcp_rack_look(struct tl_tcp *c, struct tl_tcp_lost *out)
+void tl_tcp_rack_detect_loss(struct tl_tcp *c, struct tl_tcp_lost *out)
 {
-	uint64_t patience_ns = c->rack.rtt_ns + reorder_ns(c);
+	uint64_t limit_ns = c->rack.rtt_ns + reorder_ns(c);
 	uint32_t at = c->snd_una;
 	unsigned next = 0; // of what the peer holds
 
@@ -210,7 +210,7 @@ void tl_tcp_rack_look(struct tl_tcp *c, struct tl_tcp_lost *out)
 				next++;
 			uint32_t hole_to = next < c->n_sacked ? seq_min(c->sacked[next].from, end) : end;
 			if (tl_seq_lt(at, hole_to)) {
-				judge(c, run->at_ns, (struct tl_tcp_range){at, hole_to}, patience_ns, out);
+				check_part(c, run->at_ns, (struct tl_tcp_range){at, hole_to}, limit_ns, out);
 				at = hole_to;
 			} else {
 				at = seq_min(c->sacked[next].to, end);

@@ -94,7 +94,7 @@ static inline __attribute__((always_inline)) void set_fields(struct tl_tcp *c)
 	r->l4_sum = (uint64_t)r->fixed_sum + ack_be + window_be + echo_be;
 }
 
-void tl_tcp_ready_look(struct tl_tcp *c)
+void tl_tcp_ready_refresh(struct tl_tcp *c)
 {
 	struct tl_tcp_ready *r = &c->ready;
 	uint32_t room = is_plain(c) ? tl_min_u32(window_left(c), c->send_limit - tl_tcp_queued(c)) : 0;
@@ -129,7 +129,7 @@ static inline uint64_t copy_and_sum(uint8_t *to, const uint8_t *from, uint32_t l
 }
 
 // Returns the segment's checksum, sum being that of the rest.
-static uint16_t copy_much(
+static uint16_t copy_long(
 	const struct tl_tcp *c, struct rte_mbuf *m, uint8_t *to, const uint8_t *from, uint32_t len, uint64_t sum)
 {
 	uint32_t l4_len = c->ready.payload_off - c->ready.l4_off + len;
@@ -178,7 +178,7 @@ static inline __attribute__((always_inline)) void fill(
 	if (few)
 		tcp->cksum_be = tl_cksum_fold(tl_cksum_add64(sum, copy_and_sum(payload, data, len)));
 	else
-		tcp->cksum_be = copy_much(c, m, payload, data, len, sum);
+		tcp->cksum_be = copy_long(c, m, payload, data, len, sum);
 }
 
 // ---- notes
@@ -225,9 +225,9 @@ static inline bool is_ready(const struct tl_tcp *c, uint32_t len, uint32_t most)
 	return TL_LIKELY(len - 1 < most && c->arp_generation == c->net->arp_generation);
 }
 
-static __attribute__((noinline)) int send_slowly(struct tl_tcp *c, const uint8_t *data, uint32_t len)
+static __attribute__((noinline)) int send_slow(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
-	int rc = tl_tcp_send_slowly(c, data, len);
+	int rc = tl_tcp_send_slow(c, data, len);
 
 	return rc == 0 && tl_tcp_unsent_bytes(c) != 0 ? TL_TCP_HELD_BACK : rc;
 }
@@ -253,12 +253,12 @@ static __attribute__((noinline)) int send_any_ready(struct tl_tcp *c, const uint
 		tl_tcp_settle_notes(net);
 	if (!is_ready(c, len, tl_min_u32(c->ready.bytes, c->ready.snd_edge - c->snd_nxt)) ||
 		!tl_txq_has_room(net->cfg.tx) || !tl_tcp_flight_take(c))
-		return send_slowly(c, data, len);
+		return send_slow(c, data, len);
 	struct rte_mbuf *m = net->spare != NULL ? net->spare : rte_pktmbuf_alloc(net->cfg.pool);
 	net->spare = NULL;
 	if (m == NULL)
-		return send_slowly(c, data, len); // which counts it
-	if (c->follows_room) {			  // of which there will be less
+		return send_slow(c, data, len); // which counts it
+	if (c->follows_room) {			// of which there will be less
 		c->snd_end += len;
 		set_fields(c);
 		c->rcv_adv = c->ready.adv; // and no later one may promise less

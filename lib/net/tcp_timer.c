@@ -30,7 +30,7 @@ static unsigned samples_shift(const struct tl_tcp *c)
 }
 
 // With the new sample's weight of 1/2^shift; up rounds up.
-static uint64_t weighed(uint64_t old_ns, uint64_t new_ns, unsigned shift, unsigned up)
+static uint64_t ewma(uint64_t old_ns, uint64_t new_ns, unsigned shift, unsigned up)
 {
 	uint64_t rest = (UINT64_C(1) << shift) - 1;
 
@@ -48,8 +48,8 @@ void tl_tcp_rtt_sample(struct tl_tcp *c, uint64_t rtt_ns)
 	} else {
 		uint64_t error_ns = c->srtt_ns > rtt_ns ? c->srtt_ns - rtt_ns : rtt_ns - c->srtt_ns;
 		unsigned shift = samples_shift(c);
-		c->rttvar_ns = weighed(c->rttvar_ns, error_ns, 2 + shift, 0);
-		c->srtt_ns = weighed(c->srtt_ns, rtt_ns, 3 + shift, 1);
+		c->rttvar_ns = ewma(c->rttvar_ns, error_ns, 2 + shift, 0);
+		c->srtt_ns = ewma(c->srtt_ns, rtt_ns, 3 + shift, 1);
 	}
 	c->rack.min_rtt_ns = tl_min_u64(c->rack.min_rtt_ns, rtt_ns);
 	uint64_t margin_ns = tl_max_u64(4 * c->rttvar_ns, UINT64_C(1) << TL_TCP_TICK_SHIFT);
@@ -219,6 +219,6 @@ void tl_tcp_wake(struct tl_tcp *c)
 		else
 			retransmit_expired(c);
 	}
-	tl_tcp_ready_look(c);
-	tl_tcp_hang_up(c); // nothing is due once it has ended
+	tl_tcp_ready_refresh(c);
+	tl_tcp_wheel_insert(c); // nothing is due once it has ended
 }

@@ -55,7 +55,7 @@ static void a_deadline_in_the_first_slot_is_met_after_a_stall(void)
 	pass(h, due_ns - tl_tcp_rto_ns(app.c) - h->now_ns);
 	say(&app, MSS);
 	pass(h, 10 * MS); // it is hung up
-	CU_ASSERT_EQUAL_FATAL(((app.c->hung_ns >> TL_TCP_TICK_SHIFT) + 1) % TL_TCP_NEAR_SLOTS, 0);
+	CU_ASSERT_EQUAL_FATAL(((app.c->wheel_ns >> TL_TCP_TICK_SHIFT) + 1) % TL_TCP_NEAR_SLOTS, 0);
 	forget(h);
 	h->now_ns += 3 * SECOND;
 	tl_net_tick(h->net, h->now_ns);

@@ -193,7 +193,7 @@ static uint32_t send_a_burst(void (*flush)(struct tl_txq *q), bool allowed, bool
 	h->window = window;
 	acknowledge(h, &app, 0);
 	app.c->rcv_adv -= 8000;
-	tl_tcp_ready_look(app.c);
+	tl_tcp_ready_refresh(app.c);
 	for (unsigned i = 0; i < TL_ARRAY_LEN(lens); i++) {
 		if (!allowed)
 			tl_tcp_ready_stop(app.c);
