@@ -3,7 +3,10 @@
 
 #include <errno.h>
 
-#include "tcp_priv.h"
+#include "tcp_output.h"
+#include "tcp_secret.h"
+#include "tcp_seg.h"
+#include "tcp_table.h"
 
 static const struct tl_tcp_opts DEFAULT_OPTS;
 

@@ -2,7 +2,9 @@
 // Congestion control: slow start and avoidance (RFC 5681), limited transmit (RFC 3042), NewReno (RFC 6582),
 // recovery of what RACK finds lost (RFC 8985, 6675). Or, without cwnd, none of it but what paces a repair.
 
-#include "tcp_priv.h"
+#include "tcp_loss.h"
+#include "tcp_output.h"
+#include "tcp_wheel.h"
 
 #define INITIAL_SEGMENTS 10 // RFC 6928
 #define DUP_ACK_THRESHOLD 3

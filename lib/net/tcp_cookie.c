@@ -6,7 +6,10 @@
 //   our ISN:       time, in 64 s : 5 | MSS : 3 | keyed hash of addresses, ports, the peer's ISN and those 8 bits : 24
 //   our timestamp: the clock, rounded down | SACK : 1 | window scale, 15 for none : 4
 
-#include "tcp_priv.h"
+#include "tcp_output.h"
+#include "tcp_secret.h"
+#include "tcp_seg.h"
+#include "tcp_table.h"
 
 #define PERIOD_SHIFT 36 // 68.7 s; a cookie is good for one to two of them
 #define HASH_MASK UINT32_C(0xffffff)

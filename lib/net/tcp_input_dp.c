@@ -7,7 +7,14 @@
 
 #include <rte_mbuf.h>
 
-#include "tcp_priv.h"
+#include "tcp_lend.h"
+#include "tcp_loss.h"
+#include "tcp_ooo.h"
+#include "tcp_output.h"
+#include "tcp_secret.h"
+#include "tcp_seg.h"
+#include "tcp_table.h"
+#include "tcp_wheel.h"
 
 // ---- small steps
 

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "tcp_priv.h"
+#include "tcp_secret.h"
+#include "tcp_table.h"
 
 #define ISN_CLOCK_NS 4000
 

@@ -6,7 +6,9 @@
 
 #include <rte_malloc.h>
 
-#include "tcp_priv.h"
+#include "tcp_lend.h"
+#include "tcp_ooo.h"
+#include "tcp_table.h"
 
 #define HELD_ARRAYS_MAX 1024 // connections that may wait for a gap to be filled
 

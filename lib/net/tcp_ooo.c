@@ -5,7 +5,11 @@
 
 #include <rte_mbuf.h>
 
-#include "tcp_priv.h"
+#include "tcp_lend.h"
+#include "tcp_loss.h"
+#include "tcp_ooo.h"
+#include "tcp_seg.h"
+#include "tcp_table.h"
 
 static void remove_at(struct tl_tcp *c, unsigned i)
 {

@@ -2,7 +2,8 @@
 // TCP options: maximum segment size (RFC 9293 section 3.7.1, RFC 6691), window scale and timestamps (RFC 7323),
 // SACK (RFC 2018), user timeout (RFC 5482).
 
-#include "tcp_priv.h"
+#include "tcp_seg.h"
+#include "tcp_table.h"
 
 #define OPTION_END 0
 #define OPTION_NOP 1

@@ -2,7 +2,10 @@
 // The path's MTU (RFC 1191, 8201), as routers tell it: believed only as far as RFC 5927 says, for anybody may send
 // ICMP.
 
-#include "tcp_priv.h"
+#include "tcp_loss.h"
+#include "tcp_output.h"
+#include "tcp_seg.h"
+#include "tcp_table.h"
 
 #define PATH_MTU_MIN 296   // the least of RFC 1191's table that leaves room for data worth sending
 #define PATH_MTU_MIN6 1280 // RFC 8200, section 5

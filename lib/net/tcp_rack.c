@@ -4,7 +4,9 @@
 
 #include <string.h>
 
-#include "tcp_priv.h"
+#include "tcp_lend.h"
+#include "tcp_loss.h"
+#include "tcp_seg.h"
 
 #define REORDER_PERSIST 16 // recoveries (section 6.2, step 4)
 #define DUP_THRESHOLD 3

@@ -7,7 +7,11 @@
 
 #include <rte_mbuf.h>
 
-#include "tcp_priv.h"
+#include "tcp_lend.h"
+#include "tcp_loss.h"
+#include "tcp_output.h"
+#include "tcp_seg.h"
+#include "tcp_table.h"
 
 #define FEW_BYTES 64 // are copied and summed word by word, more in blocks
 

@@ -4,7 +4,10 @@
 
 #include <string.h>
 
-#include "tcp_priv.h"
+#include "tcp_lend.h"
+#include "tcp_loss.h"
+#include "tcp_ooo.h"
+#include "tcp_seg.h"
 
 #define OPTION_NOP 1
 #define OPTION_SACK 5

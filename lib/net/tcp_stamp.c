@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Timestamps (RFC 7323): what is not needed for each segment. The rest is in tcp_input_dp.c and tcp_output_dp.c.
 
-#include "tcp_priv.h"
+#include "tcp_secret.h"
+#include "tcp_seg.h"
+#include "tcp_table.h"
+#include "tcp_wheel.h"
 
 #define AGED_TICKS (UINT32_C(24 * 86400) * 954) // 24 days (section 5.5)
 

@@ -6,7 +6,12 @@
 #include <rte_malloc.h>
 #include <rte_mempool.h>
 
-#include "tcp_priv.h"
+#include "tcp_lend.h"
+#include "tcp_ooo.h"
+#include "tcp_output.h"
+#include "tcp_secret.h"
+#include "tcp_table.h"
+#include "tcp_wheel.h"
 
 #define EPHEMERAL_FIRST 49152 // RFC 6335, section 6
 #define EPHEMERAL_COUNT 16384

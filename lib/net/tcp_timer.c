@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Timers: what happens when a deadline of a connection passes.
 
-#include "tcp_priv.h"
+#include "tcp_loss.h"
+#include "tcp_output.h"
+#include "tcp_table.h"
+#include "tcp_wheel.h"
 
 #define BACKOFF_MAX 16
 #define PROBE_MIN_NS (10 * TL_NS_PER_MS) // below, an ACK may just not have been sent yet

@@ -4,7 +4,7 @@
 
 #include <rte_mbuf.h>
 
-#include "tcp_priv.h"
+#include "tcp_conn.h"
 
 // Whether a segment would leave by the ready header now, and there were nobody who has to hear of it.
 static bool can_warm(const struct tl_tcp *c, uint32_t len)

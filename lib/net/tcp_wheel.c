@@ -11,7 +11,8 @@
 // passes, what hangs in the slot of the next is brought near, evenly, some with each tick: so no tick has to move all
 // that are due within a second. What is farther than all slots wakes early, every 18 minutes.
 
-#include "tcp_priv.h"
+#include "tcp_table.h"
+#include "tcp_wheel.h"
 
 #define ARM_NS ((uint64_t)TL_TCP_ARM_TICKS << TL_TCP_TICK_SHIFT)
 #define ROUND_TICKS (UINT64_C(1) << TL_TCP_ROUND_SHIFT)

@@ -9,7 +9,9 @@
 
 #include "pd_like.h"
 #include "pd_socket.h"
-#include "tcp_priv.h"
+#include "tcp_loss.h"
+#include "tcp_table.h"
+#include "tcp_wheel.h"
 
 // The stack takes its options when a connection is opened; of one that is open what can change is changed here.
 static int too_late(const struct tl_pd_socket *s)

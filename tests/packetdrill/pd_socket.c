@@ -13,7 +13,7 @@
 
 #include "pd_like.h"
 #include "pd_socket.h"
-#include "tcp_priv.h"
+#include "tcp_table.h"
 
 static struct tl_pd_socket *new_socket(struct tl_pd_host *host)
 {

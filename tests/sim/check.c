@@ -4,6 +4,7 @@
 #include <rte_mempool.h>
 
 #include "sim.h"
+#include "tcp_table.h"
 
 #define REPAIR_NS (8 * TL_NS_PER_S) // a timeout would take longer
 

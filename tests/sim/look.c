@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "sim.h"
+#include "tcp_seg.h"
 
 enum { OPTION_END, OPTION_NOP, OPTION_MSS, OPTION_SCALE, OPTION_SACK_PERMITTED, OPTION_SACK, OPTION_STAMP = 8 };
 

@@ -7,6 +7,7 @@
 // Threads: main. Memory: sim_peer_create() to sim_peer_destroy().
 
 #include "sim.h"
+#include "tcp_seg.h"
 
 struct sim_peer {
 	struct sim *sim;

@@ -8,6 +8,8 @@
 #include <tl_err.h>
 
 #include "sim.h"
+#include "tcp_ooo.h"
+#include "tcp_table.h"
 
 #define CONNS 2
 #define HOST_IP(side) tl_be32(0xc0000201 + (side)) // 192.0.2.1 and .2

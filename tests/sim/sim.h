@@ -8,7 +8,7 @@
 
 #include "tl_test_wire.h"
 
-#include "tcp_priv.h"
+#include "tcp_conn.h"
 
 #define SIM_RUN_MAX 16384 // bytes of a stream in a row
 #define SIM_TIME_MAX_NS (24 * 3600 * TL_NS_PER_S)

@@ -6,6 +6,9 @@
 #include <tl_random.h>
 
 #include "tl_test_tcp_host.h"
+#include "tcp_lend.h"
+#include "tcp_ooo.h"
+#include "tcp_secret.h"
 
 static void passive_open(void)
 {

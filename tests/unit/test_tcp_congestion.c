@@ -2,6 +2,7 @@
 // What bounds the bytes in flight: a congestion window, or with without_cwnd nothing but the peer's window.
 
 #include "tl_test_tcp_host.h"
+#include "tcp_lend.h"
 
 #define FULL 44u // segments that the peer's window takes
 

@@ -2,6 +2,7 @@
 // TCP one step past its edges: what is older, longer, later or larger than what is still good.
 
 #include "tl_test_tcp_host.h"
+#include "tcp_loss.h"
 
 // RFC 9293, section 3.10.7.4: SND.WL1 tells which of two segments is the later.
 static void an_older_segments_window_is_not_taken(void)

@@ -2,6 +2,7 @@
 // Loss told by time (RFC 8985, RACK-TLP), and what came twice (RFC 2883). The round trip is 20 ms.
 
 #include "tl_test_tcp_host.h"
+#include "tcp_lend.h"
 
 static void late_is_lost_after_a_while(void)
 {

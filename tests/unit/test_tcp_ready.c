@@ -6,6 +6,7 @@
 #include <tl_test_nic.h>
 
 #include "tl_test_tcp_host.h"
+#include "tcp_output.h"
 
 #define FRAMES_MAX 256
 
