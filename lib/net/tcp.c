@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the application asks of TCP: connect, listen, close, abort; and what ICMP and ARP report to it.
+// User calls: connect, listen, close, abort. Reports from ICMP and ARP.
 
 #include <errno.h>
 
@@ -69,7 +69,7 @@ int tl_tcp_listen(struct tl_net *net, uint16_t port_be, uint32_t max_conns, cons
 	return -ENOSPC;
 }
 
-// A handshake that nobody waits for any more is refused (RFC 9293, section 3.10.4).
+// Abort the handshake of c, whose listener is closing (RFC 9293, section 3.10.4).
 static void detach(struct tl_tcp *c)
 {
 	tl_tcp_opening_end(c);
@@ -158,7 +158,7 @@ void tl_tcp_close_all(struct tl_net *net, bool at_once)
 		table->conns[i].marked = tl_tcp_alive(&table->conns[i]);
 	tl_tcp_settle(net);
 	tl_tcp_enter(table);
-	for (uint32_t i = 0; i < slots; i++) { // a second pass, for closed() may open others
+	for (uint32_t i = 0; i < slots; i++) { // second pass: closed() may open others
 		struct tl_tcp *c = &table->conns[i];
 		if (c->marked && (at_once || is_opening(c)))
 			tl_tcp_abort(c);
@@ -168,7 +168,7 @@ void tl_tcp_close_all(struct tl_net *net, bool at_once)
 	tl_tcp_leave(table);
 }
 
-// ---- what the network reports
+// ---- reports from ICMP and ARP
 
 enum { ICMP_PROTOCOL_UNREACHABLE = 2, ICMP_PORT_UNREACHABLE = 3 };
 
@@ -182,8 +182,8 @@ void tl_tcp_unreachable(
 	if (c == NULL || tl_seq_lt(seq, c->snd_una) || !tl_seq_lt(seq, c->snd_max)) // RFC 5927, section 4.1
 		return;
 	c->soft_error = true;
-	// RFC 5461, section 4: no ICMP error ends what is established; RFC 1122, section 4.2.3.9: which are hard
-	// before.
+	// An ICMP error ends no established connection (RFC 5461, section 4). Which errors are hard before: RFC 1122,
+	// section 4.2.3.9.
 	if (!is_opening(c) || (code != ICMP_PROTOCOL_UNREACHABLE && code != ICMP_PORT_UNREACHABLE))
 		return;
 	tl_tcp_enter(table);
@@ -196,7 +196,8 @@ static bool uses_hop(const struct tl_net *net, const struct tl_tcp *c, uint32_t 
 	return tl_ip_next_hop_be(net, c->key.peer_be) == next_hop_be;
 }
 
-// Of those that open, for there may be a million of others. The marked go to the head.
+// Move the connections that use the hop to the head of the queue, marked. Only opening ones: a table may have a million
+// others.
 static void mark_by_hop(struct tl_tcp_queue *queue, uint32_t next_hop_be)
 {
 	struct tl_tcp *c, *next;
@@ -227,12 +228,12 @@ void tl_tcp_arp_failed(struct tl_net *net, uint32_t next_hop_be)
 	tl_tcp_enter(table);
 	mark_by_hop(&table->half_open, next_hop_be);
 	mark_by_hop(&table->connecting, next_hop_be);
-	end_marked(&table->half_open); // a second pass, for closed() may open others on the same way
+	end_marked(&table->half_open); // second pass: closed() may open others through the same hop
 	end_marked(&table->connecting);
 	tl_tcp_leave(table);
 }
 
-// ---- small questions
+// ---- accessors
 
 void tl_tcp_set_ctx(struct tl_tcp *c, void *ctx)
 {

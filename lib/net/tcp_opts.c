@@ -20,9 +20,9 @@
 #define OPTION_STAMP_LEN 10
 #define OPTION_USER_TIMEOUT_LEN 4
 
-#define USER_TIMEOUT_MINUTES 0x8000 // the unit is a minute, not a second
+#define USER_TIMEOUT_MINUTES 0x8000 // unit: minute, else second
 #define USER_TIMEOUT_MAX 0x7fff
-// What a peer may ask for: RFC 5482, section 3.1, and 1122, section 4.2.3.5.
+// Limits for the timeout of a peer: RFC 5482, section 3.1, and RFC 1122, section 4.2.3.5.
 #define USER_TIMEOUT_LEAST_S 100
 #define USER_TIMEOUT_MOST_S 3600
 
@@ -73,7 +73,7 @@ void tl_tcp_options_parse(const struct tl_tcp_hdr *hdr, struct tl_tcp_options *o
 			left--;
 			continue;
 		}
-		if (left < 2 || p[1] < 2 || p[1] > left) // no length, or one that leads astray: the rest means nothing
+		if (left < 2 || p[1] < 2 || p[1] > left) // missing or bad length: ignore the rest
 			return;
 		uint8_t len = p[1];
 		take_option(p, len, out);
@@ -92,7 +92,7 @@ static uint16_t default_mss(const struct tl_tcp *c)
 	return tl_ip_is6(c->key.peer_be) ? TL_TCP_DEFAULT_MSS6 : TL_TCP_DEFAULT_MSS;
 }
 
-// In seconds where that fits, else in minutes; a part of one counts as a whole.
+// User timeout in seconds if it fits, else in minutes, rounded up.
 static uint16_t own_user_timeout(const struct tl_tcp *c)
 {
 	uint64_t seconds = (c->user_timeout_ns + TL_NS_PER_S - 1) / TL_NS_PER_S;
@@ -130,7 +130,7 @@ uint8_t tl_tcp_options_write(const struct tl_tcp *c, uint8_t buf[TL_TCP_OPTIONS_
 	return n;
 }
 
-// The longer of both, within limits (RFC 5482, section 3.1).
+// Use the longer timeout of both sides, within limits (RFC 5482, section 3.1).
 static void adopt_user_timeout(struct tl_tcp *c, uint32_t peer_s)
 {
 	uint64_t peer_ns = tl_max_u64(peer_s, USER_TIMEOUT_LEAST_S) * TL_NS_PER_S;
@@ -151,7 +151,7 @@ void tl_tcp_options_apply(struct tl_tcp *c, const struct tl_tcp_hdr *peer_syn)
 	c->sack = c->sack && options.sack_permitted;
 	c->stamped = c->stamped && options.has_stamp;
 	if (c->stamped) {
-		c->mss -= TL_TCP_STAMP_LEN; // RFC 6691: the segments get smaller, not the MSS
+		c->mss -= TL_TCP_STAMP_LEN; // RFC 6691: smaller segments, same MSS
 		tl_tcp_stamp_take(c, options.stamp);
 	}
 	if (c->user_timeout_option && options.user_timeout_s != 0)

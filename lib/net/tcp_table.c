@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connections of a net: their memory, how a segment finds its own, and how they begin and end.
+// The connections of a net: memory, demultiplexing, start and end.
 
 #include <errno.h>
 
@@ -23,9 +23,9 @@
 
 #define CHAIN_MAX 16
 
-#define HALF_OPEN_MAX 1024 // handshakes at once; of few connections at most half are
+#define HALF_OPEN_MAX 1024 // handshakes at once; at most half of max_conns
 
-#define OOO_POOL_SHARE 4 // at most this part of the mbufs waits for gaps to be filled, of all stacks that share them
+#define OOO_POOL_SHARE 4 // 1/4 of the mbufs, of all stacks that share the pool, may wait for gaps
 
 // ---- memory
 
@@ -107,7 +107,7 @@ void tl_tcp_fini(struct tl_net *net)
 	if (table == NULL)
 		return;
 	table->closing = true;
-	net->n_notes = 0; // of what is not there any more
+	net->n_notes = 0; // notes of connections about to end
 	tl_tcp_enter(table);
 	for (uint32_t i = 0; i < net->cfg.max_conns + TL_TCP_SPARE; i++) {
 		if (table->conns[i].state != TL_TCPS_CLOSED)
@@ -128,8 +128,8 @@ static void unlink_key(struct tl_tcp_table *table, struct tl_tcp *c)
 	*link = c->hash_next;
 }
 
-// With twice as many chains as connections, and a hash that nobody can aim, this does not happen; so a segment's search
-// is bounded, whatever comes.
+// Bound the length of a hash chain, and so the cost per segment. With two chains per connection and a keyed hash the
+// limit is not reached.
 static bool chain_is_full(const struct tl_tcp_table *table, struct tl_tcp_key key)
 {
 	unsigned n = 0;
@@ -169,7 +169,7 @@ uint16_t tl_tcp_local_port(struct tl_net *net, uint32_t peer_be, uint16_t peer_p
 	return 0;
 }
 
-// ---- birth
+// ---- start
 
 static uint8_t scale_for(uint32_t window)
 {
@@ -218,7 +218,7 @@ static struct tl_tcp *take_slot(struct tl_net *net)
 	return c;
 }
 
-// A slot as new: all is zero but what belongs to the slot.
+// Reset c; keep what belongs to the slot.
 static void reset_slot(struct tl_tcp *c, struct tl_tcp_key key)
 {
 	*c = (struct tl_tcp){
@@ -232,7 +232,7 @@ static void reset_slot(struct tl_tcp *c, struct tl_tcp_key key)
 		.rack.min_rtt_ns = UINT64_MAX,
 		.due_ns = TL_TCP_TIMER_OFF,
 		.wheel_ns = TL_TCP_TIMER_OFF,
-		.armed_next = c->armed_next, // in that list the slot stays
+		.armed_next = c->armed_next, // the slot stays in that list
 		.armed = c->armed,
 		.last_rx_ns = c->net->now_ns,
 	};
@@ -337,7 +337,7 @@ void tl_tcp_start_sequence(struct tl_tcp *c, uint32_t iss)
 	c->syn_ns = c->net->now_ns;
 }
 
-// ---- death
+// ---- end
 
 static void release_resources(struct tl_tcp *c)
 {
@@ -383,7 +383,7 @@ void tl_tcp_end(struct tl_tcp *c, enum tl_tcp_reason reason)
 	TAILQ_INSERT_TAIL(&table->dead, c, link);
 	if (!waited)
 		notify_closed(c, reason);
-	tl_tcp_flight_give(c); // the application may have asked what is lost
+	tl_tcp_flight_give(c); // after closed(), which may call tl_tcp_unacked()
 }
 
 void tl_tcp_enter_time_wait(struct tl_tcp *c)

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The wheel that each connection hangs on once, for its earliest deadline: what it costs depends on how many wake, not
-// on how many there are.
+// Timer wheel. Each connection is in it at most once, for its earliest deadline: the cost depends on the number of
+// expiries, not of connections.
 //
 // A deadline that moves later only changes a field: the connection wakes at the old time, finds nothing due, and is
-// hung up anew. One that moves nearer, but not to the next 4 ms, is looked at after these: mostly its ACK has come by
-// then. So the data path hardly ever touches the wheel, be it one connection that sends all the time or each of a
-// million now and then.
+// inserted anew. One that moves earlier by more than 4 ms is inserted with a delay of 4 ms: by then its ACK has usually
+// arrived. So the data path rarely touches the wheel, with one busy connection as with a million quiet ones.
 //
-// There are slots for each tick of this round (1.07 s) and the next, and one for each round after these. While a round
-// passes, what hangs in the slot of the next is brought near, evenly, some with each tick: so no tick has to move all
-// that are due within a second. What is farther than all slots wakes early, every 18 minutes.
+// Near slots hold the ticks of this round (1.07 s) and the next; far slots hold one later round each. During a round
+// the far slot of the next is cascaded evenly, some connections per tick, so no tick moves all that are due within a
+// second. Deadlines beyond the last far slot wake early, every 18 minutes.
 
 #include "tcp_table.h"
 #include "tcp_wheel.h"
@@ -32,7 +31,7 @@ static struct tl_tcp_far *far_slot(struct tl_tcp_wheel *wheel, uint64_t round)
 	return &wheel->far[round & (TL_TCP_FAR_SLOTS - 1)];
 }
 
-// ---- on and off
+// ---- insert and remove
 
 static void wheel_remove(struct tl_tcp *c)
 {
@@ -62,7 +61,7 @@ static void insert(struct tl_tcp *c, uint64_t due_ns)
 {
 	struct tl_tcp_wheel *wheel = &c->net->tcp->wheel;
 	uint64_t from_ns = tl_max_u64(due_ns, c->net->now_ns);
-	uint64_t tick = (from_ns >> TL_TCP_TICK_SHIFT) + 1; // the first that is not too early
+	uint64_t tick = (from_ns >> TL_TCP_TICK_SHIFT) + 1; // first tick not before the deadline
 	uint64_t ahead = round_of(tick) - round_of(wheel->tick);
 
 	wheel_remove(c);
@@ -115,7 +114,7 @@ void tl_tcp_timers_stop(struct tl_tcp *c)
 	wheel_remove(c);
 }
 
-// ---- turning
+// ---- advance
 
 static void check_armed(struct tl_tcp_wheel *wheel, uint64_t tick)
 {
@@ -150,7 +149,7 @@ static void wake_slot(struct tl_tcp_table *table, struct tl_tcp_slot *slot)
 	LIST_INIT(slot);
 	if (due.lh_first != NULL)
 		due.lh_first->wheel.le_prev = &due.lh_first;
-	while ((c = LIST_FIRST(&due)) != NULL) { // a callback may end others of the list, and so take them out
+	while ((c = LIST_FIRST(&due)) != NULL) { // callbacks may end, and so remove, other connections of the list
 		table->wheel.visits++;
 		wheel_remove(c);
 		tl_tcp_enter(table);
@@ -171,7 +170,7 @@ static void turn(struct tl_tcp_table *table, uint64_t tick)
 	wake_slot(table, near_slot(wheel, tick));
 }
 
-// So long has nobody turned it that all that hung near is due, and what hung far perhaps, too.
+// Catch up after a stall: expire all near slots, and the far slots that may be due.
 static void jump(struct tl_tcp_table *table, uint64_t tick)
 {
 	struct tl_tcp_wheel *wheel = &table->wheel;
