@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two questions the lcore asks all the time: is anything due, and is this datagram wanted.
+// Hot queries: next deadline, and the group filter.
 
 #include "mcast_priv.h"
 

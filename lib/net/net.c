@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A host on the wire: its set-up, its timers, its counters, and its end.
+// A host: set-up, timers, counters, tear-down.
 
 #include <errno.h>
 #include <stdio.h>
@@ -185,7 +185,7 @@ void tl_net_destroy(struct tl_net *net)
 
 void tl_net_announce(struct tl_net *net, uint64_t mono_ns)
 {
-	tl_net_sent(net); // takes the spare mbuf
+	tl_net_sent(net); // allocates the spare mbuf
 	net->now_ns = mono_ns;
 	tl_arp_announce(net);
 	tl_nd_announce(net);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// One TCP connection: its states, its fields and the predicates on them.
+// A TCP connection: its states, its fields and the predicates on them.
 //
 // Threads: the lcore that owns the net.
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UDP ports: bind and unbind, with the groups that belong to a port.
+// UDP ports: bind and unbind, with their group memberships.
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the table of owners and the rings, and says from which ports an lcore may connect.
+// Set-up of owner table and rings, and the choice of local ports per lcore.
 
 #include <errno.h>
 #include <string.h>
@@ -57,7 +57,7 @@ void tl_steer_destroy(struct tl_steer *steer)
 {
 	if (steer == NULL)
 		return;
-	// What is still under way when the lcores did not run to their end.
+	// Free frames in the rings, for lcores that did not finish.
 	for (uint16_t q = 0; q < steer->queues; q++) {
 		const struct tl_burst *burst;
 		while ((burst = tl_steer_take(&steer->sides[q], 0)) != NULL)
