@@ -188,7 +188,7 @@ void tl_echo_host_announce_again(struct tl_echo_host *host)
 	atomic_fetch_add_explicit(&host->link_ups, 1, memory_order_relaxed);
 }
 
-void tl_echo_host_forgo(struct tl_echo_host *host)
+void tl_echo_host_abandon(struct tl_echo_host *host)
 {
 	if (host->steer != NULL)
 		tl_steer_end(host->steer);

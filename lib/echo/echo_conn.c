@@ -10,8 +10,8 @@
 
 #include <tl_units.h>
 
-#define CLOSE_PATIENCE_NS TL_NS_PER_S // timeout for peers to close their side when the appliance ends
-#define HALF_CLOSED_PATIENCE_NS (5 * TL_NS_PER_S)
+#define CLOSE_TIMEOUT_NS TL_NS_PER_S // timeout for peers to close their side when the appliance ends
+#define HALF_CLOSED_TIMEOUT_NS (5 * TL_NS_PER_S)
 #define USER_TIMEOUT_MS 20000
 #define WARM_BYTES 16
 
@@ -133,10 +133,10 @@ static void try_connect(struct tl_echo *echo)
 // Close a half-closed connection unless the peer acknowledges messages. A process that has ended half-closes as well,
 // and sends RST only for later data: without a message it cannot be told from a peer that still receives. An ACK for a
 // message sent after its FIN proves that it does; without one in time the echo reconnects before the next message.
-static void judge_half_closed(struct tl_echo *echo, uint64_t mono_ns)
+static void check_half_closed(struct tl_echo *echo, uint64_t mono_ns)
 {
 	if (echo->retry_at_ns == 0) {
-		echo->retry_at_ns = mono_ns + HALF_CLOSED_PATIENCE_NS;
+		echo->retry_at_ns = mono_ns + HALF_CLOSED_TIMEOUT_NS;
 	} else if (mono_ns >= echo->retry_at_ns && tl_tcp_acked(echo->conn) != echo->acked_at_fin) {
 		echo->retry_at_ns = UINT64_MAX;
 	} else if (mono_ns >= echo->retry_at_ns) {
@@ -153,7 +153,7 @@ static void keep_connected(struct tl_echo *echo, uint64_t mono_ns)
 	if (state == TL_ECHO_IDLE) {
 		try_connect(echo);
 	} else if (state == TL_ECHO_HALF_CLOSED) {
-		judge_half_closed(echo, mono_ns);
+		check_half_closed(echo, mono_ns);
 	} else if (state == TL_ECHO_WAITING && echo->retry_at_ns == 0) {
 		echo->retry_at_ns = mono_ns + echo->backoff_ns;
 		echo->backoff_ns = tl_min_u64(2 * echo->backoff_ns, echo->cfg.reconnect_max_ns);
@@ -163,10 +163,10 @@ static void keep_connected(struct tl_echo *echo, uint64_t mono_ns)
 }
 
 // Reset connections whose peers do not close in time.
-static void end_closing(struct tl_echo_host *host, uint64_t mono_ns)
+static void reset_closing(struct tl_echo_host *host, uint64_t mono_ns)
 {
 	if (host->reset_at_ns == 0)
-		host->reset_at_ns = mono_ns + CLOSE_PATIENCE_NS;
+		host->reset_at_ns = mono_ns + CLOSE_TIMEOUT_NS;
 	else if (mono_ns >= host->reset_at_ns)
 		tl_tcp_close_all(host->net, true);
 }
@@ -180,7 +180,7 @@ static void keep_warm(struct tl_echo *echo)
 		(void)tl_tcp_warm(echo->conn, message, sizeof(message));
 }
 
-static void announce_if_link_is_back(struct tl_echo_host *host, uint64_t mono_ns)
+static void announce_after_link_up(struct tl_echo_host *host, uint64_t mono_ns)
 {
 	uint32_t ups = atomic_load_explicit(&host->link_ups, memory_order_relaxed);
 
@@ -194,10 +194,10 @@ void tl_echo_tick(void *ctx, uint64_t mono_ns)
 {
 	struct tl_echo_host *host = ctx;
 
-	announce_if_link_is_back(host, mono_ns);
+	announce_after_link_up(host, mono_ns);
 	tl_net_tick(host->net, mono_ns);
 	if (host->closing)
-		end_closing(host, mono_ns);
+		reset_closing(host, mono_ns);
 	for (uint32_t i = 0; i < host->n_echoes && !host->closing; i++) {
 		struct tl_echo *echo = &host->echoes[i];
 		if (echo->cfg.kind != TL_ECHO_KIND_MCAST_TO_TCP)

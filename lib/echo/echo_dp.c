@@ -132,7 +132,7 @@ void tl_echo_after_tx(void *ctx, struct tl_burst *burst)
 	bool sent = host->tx->begin_tsc >= burst->tsc && host->tx->n == 0;
 
 	if (TL_UNLIKELY(host->marked.open))
-		tl_echo_tell_marked(host, burst);
+		tl_echo_publish_marked(host, burst);
 	for (uint32_t i = 0; i < host->n_echoes; i++) {
 		struct tl_echo *echo = &host->echoes[i];
 		if (echo->pending_msgs == 0)

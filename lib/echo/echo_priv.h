@@ -63,8 +63,8 @@ struct tl_echo_alarm {
 struct tl_echo_staged {
 	uint64_t parsed_tsc, ready_tsc;
 	struct tl_tail_burst last;
-	bool keeps_tail; // an echo keeps outliers
-	bool open;	 // an outlier waits for the burst after it
+	bool has_tail; // an echo keeps outliers
+	bool open;     // an outlier waits for the burst after it
 };
 
 // A reply to be stamped by the NIC, from its marking to the return of the send call.
@@ -122,7 +122,7 @@ void tl_echo_tcp_data(void *echo, struct tl_tcp *c, const uint8_t *data, uint32_
 void tl_echo_marking_mcast_datagram(void *echo, const struct tl_udp_datagram *datagram);
 void tl_echo_marking_udp_datagram(void *echo, const struct tl_udp_datagram *datagram);
 void tl_echo_marking_tcp_data(void *echo, struct tl_tcp *c, const uint8_t *data, uint32_t len);
-void tl_echo_tell_marked(struct tl_echo_host *host, const struct tl_burst *burst);
+void tl_echo_publish_marked(struct tl_echo_host *host, const struct tl_burst *burst);
 
 // echo_conn.c: connections.
 int tl_echo_open(struct tl_echo *echo, struct tl_err *err);

@@ -110,7 +110,7 @@ static bool has_left(const struct tl_echo_host *host, const struct tl_burst *bur
 	       tx->n == 0 && tx->begin_tsc >= burst->tsc;
 }
 
-void tl_echo_tell_marked(struct tl_echo_host *host, const struct tl_burst *burst)
+void tl_echo_publish_marked(struct tl_echo_host *host, const struct tl_burst *burst)
 {
 	const struct rte_mbuf *m = frame_of(burst, host->marked.payload);
 	const struct tl_rxq *q = tl_port_rxq(host->port, 0); // all queues have stamps of one kind

@@ -26,7 +26,7 @@ static int make_stages(struct tl_echo *echo, int socket_id, struct tl_err *err)
 	stages->outlier_ns = cfg->outlier_ns != 0 ? cfg->outlier_ns : UINT64_MAX;
 	stages->tail = cfg->outlier_ns != 0 ? tl_tail_create(cfg->outliers) : NULL;
 	stages->samples = cfg->samples != 0 ? tl_tail_samples_create(cfg->samples) : NULL;
-	echo->host->staged.keeps_tail |= cfg->outlier_ns != 0;
+	echo->host->staged.has_tail |= cfg->outlier_ns != 0;
 	if ((cfg->outlier_ns != 0 && stages->tail == NULL) || (cfg->samples != 0 && stages->samples == NULL))
 		return tl_fail(err, -ENOMEM, "no memory for the outliers and samples of the echo %s", cfg->name);
 	return 0;

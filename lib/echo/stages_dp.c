@@ -89,7 +89,7 @@ static uint64_t record_wire(struct tl_echo *echo, const struct tl_burst *burst, 
 
 // Split the residence time at the marks, so that the stages add up to it. A full queue was sent before the stack had
 // finished: marks are limited to the send call.
-static void cut(const struct tl_echo_host *host, const struct tl_burst *burst, uint64_t stage_ns[TL_STAGES])
+static void split_stages(const struct tl_echo_host *host, const struct tl_burst *burst, uint64_t stage_ns[TL_STAGES])
 {
 	const struct tl_txq *tx = host->tx;
 	const uint64_t marks[] = {[TL_STAGE_PARSE] = host->staged.parsed_tsc,
@@ -136,13 +136,13 @@ static void after_tx(struct tl_echo_host *host, struct tl_burst *burst, bool han
 	if (TL_UNLIKELY(host->staged.open))
 		tl_echo_complete_outliers(host, burst);
 	if (TL_LIKELY(host->tx->begin_tsc >= burst->tsc && host->tx->n == 0)) {
-		cut(host, burst, stage_ns);
+		split_stages(host, burst, stage_ns);
 		for (uint32_t i = 0; i < host->n_echoes; i++)
 			if (host->echoes[i].pending_msgs != 0 && host->echoes[i].stages != NULL)
 				record(&host->echoes[i], burst, handed, stage_ns);
 	}
 	tl_echo_after_tx(host, burst);
-	if (host->staged.keeps_tail)
+	if (host->staged.has_tail)
 		tl_echo_remember(host, burst);
 }
 

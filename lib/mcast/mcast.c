@@ -229,7 +229,7 @@ static struct source *new_source(struct membership *member, uint32_t source_be)
 	return &member->source[i];
 }
 
-static void forget_told_sources(struct membership *member)
+static void drop_reported_sources(struct membership *member)
 {
 	for (unsigned i = 0; i < member->source_count;) {
 		if (member->source[i].refs == 0 && member->source[i].change_left == 0)
@@ -239,7 +239,7 @@ static void forget_told_sources(struct membership *member)
 	}
 }
 
-static void forget_changes(struct membership *member)
+static void clear_changes(struct membership *member)
 {
 	member->mode_left = 0;
 	for (unsigned i = 0; i < member->source_count; i++)
@@ -252,7 +252,7 @@ static void cancel_pending(struct membership *member, uint64_t now_ns)
 {
 	bool unsent = member->change_due_ns <= now_ns;
 
-	forget_changes(member);
+	clear_changes(member);
 	member->mode_left = unsent ? 1 : 0;
 	if (!unsent)
 		member->change_due_ns = TL_MCAST_NEVER;
@@ -281,7 +281,7 @@ void mcast_reschedule(struct tl_mcast *m, struct membership *member)
 {
 	uint32_t i = (uint32_t)(member - m->member);
 
-	forget_told_sources(member);
+	drop_reported_sources(member);
 	if (!is_member(member) && member->change_due_ns == TL_MCAST_NEVER)
 		remove_entry(m, i);
 	else
@@ -334,7 +334,7 @@ static bool plan_v3_change(
 	struct reception after = reception_of(member);
 
 	if (after.any != before.any) {
-		forget_changes(member);
+		clear_changes(member);
 		member->mode_left = m->robustness;
 		return true;
 	}
@@ -356,16 +356,16 @@ static bool plan_older_change(struct tl_mcast *m, struct membership *member, str
 static void plan_change(
 	struct tl_mcast *m, struct membership *member, struct source *source, struct reception before, uint64_t now_ns)
 {
-	bool told;
+	bool planned;
 
 	// Never reported (RFC 3376, section 5, and RFC 2236, section 6).
 	if (m->group_be[member - m->member] == m->all_hosts_be)
 		return;
 	if (m->version == IGMP_V3)
-		told = plan_v3_change(m, member, source, before);
+		planned = plan_v3_change(m, member, source, before);
 	else
-		told = plan_older_change(m, member, before);
-	if (told)
+		planned = plan_older_change(m, member, before);
+	if (planned)
 		member->change_due_ns = now_ns;
 }
 
@@ -436,13 +436,13 @@ int tl_mcast_leave(struct tl_mcast *m, uint32_t group_be, uint32_t source_be, ui
 	return 0;
 }
 
-void tl_mcast_tell_again(struct tl_mcast *m, uint64_t now_ns)
+void tl_mcast_report_again(struct tl_mcast *m, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < m->count; i++) {
 		struct membership *member = mcast_at(m, i);
 		if (!is_member(member) || m->group_be[i] == m->all_hosts_be)
 			continue;
-		forget_changes(member);
+		clear_changes(member);
 		member->mode_left = m->robustness;
 		member->change_due_ns = now_ns;
 		mcast_reschedule(m, member);

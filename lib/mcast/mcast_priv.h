@@ -55,7 +55,7 @@ struct membership {
 	uint8_t wanted_count;	  // sources with refs
 	uint8_t asked_count;	  // entries of asked_be[]; 0 while an answer is pending: for the whole group
 	uint32_t version_changes; // value of struct tl_mcast at the last update of this entry
-	uint32_t heard_query;	  // v1, v2: general_queries when another host reported the group
+	uint32_t reported_query;  // v1, v2: general_queries when another host reported the group
 	uint64_t change_due_ns;	  // next transmission of a change, or TL_MCAST_NEVER
 	uint64_t response_due_ns; // answer to a query about this group, or TL_MCAST_NEVER
 	struct source source[TL_MCAST_SOURCES];

@@ -119,7 +119,7 @@ static void follow_querier(struct tl_mcast *m, const struct query *query)
 
 // Adopt parameters and version of the querier. An older version is used until this time has passed without such a
 // general query (section 8.12).
-static void learn_from(struct tl_mcast *m, const struct query *query, uint64_t now_ns)
+static void update_querier(struct tl_mcast *m, const struct query *query, uint64_t now_ns)
 {
 	uint64_t until_ns = now_ns + m->robustness * m->interval_ns + query->max_response_ns;
 
@@ -188,7 +188,7 @@ static void answer_all_groups(struct tl_mcast *m, const struct query *query, uin
 }
 
 // True if a query may need an answer. Unknown sources are included only in EXCLUDE {}.
-static bool concerns(const struct tl_mcast *m, const struct membership *member, const struct query *query)
+static bool needs_answer(const struct tl_mcast *m, const struct membership *member, const struct query *query)
 {
 	if (m->cfg.book == NULL || member->any_refs != 0 || query->source_count == 0)
 		return true;
@@ -207,13 +207,13 @@ static void answer_one_group(struct tl_mcast *m, const struct query *query, uint
 	// Rule 1: an earlier answer to a general query covers it.
 	if (member == NULL || !is_member(member) || query->group_be == m->all_hosts_be || m->response_due_ns <= due_ns)
 		return;
-	if (concerns(m, member, query))
+	if (needs_answer(m, member, query))
 		answer_group(m, member, query, due_ns);
 	mcast_reschedule(m, member);
 }
 
 // Check a query (RFC 3376, section 9.1): v2 and v3 have Router Alert, and a general one to a group goes to all hosts.
-static bool is_good_query(const struct tl_mcast *m, const struct tl_mcast_packet *packet, const struct query *query)
+static bool is_valid_query(const struct tl_mcast *m, const struct tl_mcast_packet *packet, const struct query *query)
 {
 	if (query->version != IGMP_V1 && !packet->alert)
 		return false;
@@ -227,12 +227,12 @@ static void query_received(struct tl_mcast *m, const struct tl_mcast_packet *pac
 	bool good = m->cfg.book != NULL ? parse_mld(m, message, packet->len, &query)
 					: parse_igmp(m, message, packet->len, &query);
 
-	if (!good || !is_good_query(m, packet, &query)) {
+	if (!good || !is_valid_query(m, packet, &query)) {
 		tl_count(&m->bad_rx, 1);
 		return;
 	}
 	tl_count(&m->queries_rx, 1);
-	learn_from(m, &query, now_ns);
+	update_querier(m, &query, now_ns);
 	if (query.general)
 		answer_all_groups(m, &query, now_ns);
 	else
@@ -248,7 +248,7 @@ static void report_received(struct tl_mcast *m, uint32_t group_be, uint64_t now_
 	if (m->version == IGMP_V3 || member == NULL)
 		return;
 	member->response_due_ns = TL_MCAST_NEVER;
-	member->heard_query = m->general_queries;
+	member->reported_query = m->general_queries;
 	if (member->change_due_ns > now_ns) {
 		member->mode_left = 0;
 		member->change_due_ns = TL_MCAST_NEVER;
@@ -258,7 +258,7 @@ static void report_received(struct tl_mcast *m, uint32_t group_be, uint64_t now_
 
 // Check the link scope: TTL 1 (RFC 3376, section 4, and 3810, section 5). MLD has Router Alert and a link-local source;
 // reports also the unspecified source (sections 5.2.13 and 6.2).
-static bool is_of_the_link(const struct tl_mcast *m, const struct tl_mcast_packet *packet)
+static bool is_valid_scope(const struct tl_mcast *m, const struct tl_mcast_packet *packet)
 {
 	if (packet->hop_limit != 1 || m->cfg.book == NULL)
 		return packet->hop_limit == 1;
@@ -274,7 +274,7 @@ void tl_mcast_input(struct tl_mcast *m, const struct tl_mcast_packet *packet, ui
 
 	if (packet->src_be == m->cfg.ip_be && packet->src_be != 0)
 		return;
-	if (packet->len < m->dialect->older_len || !is_of_the_link(m, packet)) {
+	if (packet->len < m->dialect->older_len || !is_valid_scope(m, packet)) {
 		tl_count(&m->bad_rx, 1);
 		return;
 	}

@@ -184,7 +184,7 @@ static void send_older(struct tl_mcast *m, uint8_t type, uint32_t dst_be, uint32
 	send_message(m, dst_be, message, m->dialect->older_len);
 }
 
-static void tell_older(struct tl_mcast *m, uint32_t i)
+static void report_older(struct tl_mcast *m, uint32_t i)
 {
 	if (is_member(&m->member[i])) {
 		send_older(m, m->version == IGMP_V2 ? m->dialect->older_report : IGMP_V1_REPORT, m->group_be[i],
@@ -196,20 +196,20 @@ static void tell_older(struct tl_mcast *m, uint32_t i)
 	}
 }
 
-static void forget_answer(struct membership *member)
+static void clear_answer(struct membership *member)
 {
 	member->response_due_ns = TL_MCAST_NEVER;
 	member->asked_count = 0;
 }
 
 // Send what is due for entry i.
-static void tell_due(struct tl_mcast *m, struct report *report, uint32_t i, uint64_t now_ns)
+static void report_due(struct tl_mcast *m, struct report *report, uint32_t i, uint64_t now_ns)
 {
 	struct membership *member = mcast_at(m, i);
 	bool change = member->change_due_ns <= now_ns, answer = member->response_due_ns <= now_ns;
 
 	if (m->version != IGMP_V3 && (change || answer))
-		tell_older(m, i);
+		report_older(m, i);
 	else if (answer)
 		add_answer(m, report, i);
 	if (m->version == IGMP_V3 && change)
@@ -217,7 +217,7 @@ static void tell_due(struct tl_mcast *m, struct report *report, uint32_t i, uint
 	if (change)
 		plan_repetition(m, member, now_ns);
 	if (answer)
-		forget_answer(member);
+		clear_answer(member);
 	mcast_reschedule(m, member);
 }
 
@@ -231,8 +231,8 @@ static void answer_general(struct tl_mcast *m, struct report *report, uint32_t i
 		return;
 	if (m->version == IGMP_V3) {
 		add_state(m, report, i, IS_EX, IS_IN);
-		forget_answer(member);
-	} else if (member->heard_query != m->general_queries) {
+		clear_answer(member);
+	} else if (member->reported_query != m->general_queries) {
 		member->asked_count = 0;
 		member->response_due_ns = tl_min_u64(member->response_due_ns, now_ns + mcast_random_ns(m, spread_ns));
 	}
@@ -259,7 +259,7 @@ void tl_mcast_tick(struct tl_mcast *m, uint64_t now_ns)
 	m->repeat_ns = mcast_random_ns(m, m->version == IGMP_V3 ? V3_REPEAT_NS : OLDER_REPEAT_NS);
 	sweep(m, &report, now_ns);
 	while (tl_heap_due(&m->due) <= now_ns)
-		tell_due(m, &report, tl_heap_first(&m->due), now_ns);
+		report_due(m, &report, tl_heap_first(&m->due), now_ns);
 	send_report(m, &report);
 	mcast_settle(m);
 }

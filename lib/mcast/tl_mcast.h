@@ -62,7 +62,7 @@ int tl_mcast_join(struct tl_mcast *m, uint32_t group_be, uint32_t source_be, uin
 int tl_mcast_leave(struct tl_mcast *m, uint32_t group_be, uint32_t source_be, uint64_t now_ns);
 
 // Report every group again: earlier reports may have been ignored (RFC 3590: MLD from the unspecified address).
-void tl_mcast_tell_again(struct tl_mcast *m, uint64_t now_ns);
+void tl_mcast_report_again(struct tl_mcast *m, uint64_t now_ns);
 
 // A received IGMP or MLD message: the IP payload (struct tl_pkt: payload_off, payload_len) with a verified checksum
 // (tl_wire_l4_cksum_ok), and fields of its IP header.

@@ -170,7 +170,7 @@ static void own_tick(struct tl_net *net, struct tl_ip6_own *own)
 		own->state = TL_IP6_VALID;
 		own->left = ADVERTISEMENTS;
 		if (tl_ip6_is_link_local(&own->ip)) // routers need reports from it
-			tl_mcast_tell_again(net->ip6->mld, net->now_ns);
+			tl_mcast_report_again(net->ip6->mld, net->now_ns);
 	}
 	if (own->left == 0)
 		return;

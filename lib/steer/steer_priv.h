@@ -40,7 +40,7 @@ struct tl_steer_side {
 	struct tl_steer *steer;
 	uint16_t queue;
 	uint16_t first;				      // source served first by the next take
-	bool knows_rss;				      // the RSS table is known and maps some values to this queue
+	bool has_rss;				      // the RSS table is known and maps some values to this queue
 	struct tl_steer_ring *to[TL_PORT_QUEUES_MAX]; // NULL: this side itself
 	struct tl_steer_ring *from[TL_PORT_QUEUES_MAX];
 	struct tl_steer_stats stats;
