@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts frames to their flows and says which are still to be kept.
+// Flow accounting and the cut-off decision.
 
 #include "flow_priv.h"
 
-// Ticks of silence. Frames need not come in the order of their stamps: then it is negative.
+// Ticks since the last frame; negative if frames are out of order.
 static inline int32_t silence(const struct tl_flow_entry *e, uint32_t tick)
 {
 	return (int32_t)(tick - e->last_tick);
@@ -17,7 +17,7 @@ static inline struct tl_flow_entry *find(struct tl_flow_bucket *bucket, uint64_t
 	return NULL;
 }
 
-// The place of a new flow: a free one, or that of the flow that has been silent for longest.
+// Slot for a new flow: a free one, or that of the flow idle longest.
 static struct tl_flow_entry *make_room(struct tl_flow_table *t, struct tl_flow_bucket *bucket, uint32_t tick)
 {
 	struct tl_flow_entry *oldest = NULL;
