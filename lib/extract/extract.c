@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One extraction: each file through its sidecar where that is good, else from end to end.
+// An extraction: each file through its sidecar where that is valid, otherwise from end to end.
 
 #include "extract_priv.h"
 
@@ -32,7 +32,7 @@ static int take_record(struct extract *extract, const uint8_t *block, uint32_t s
 	return judge_output(extract, extract_output_put(extract, &record));
 }
 
-// Returns -EBADMSG where the file is damaged. Without memory the extraction fails: no file is at fault.
+// Map the result for a section. Returns -EBADMSG for a damaged file; without memory the whole extraction fails.
 static int judge_section(struct extract *extract, int rc)
 {
 	if (rc == 0 || rc == -EINVAL)
@@ -100,7 +100,7 @@ int extract_scan(struct extract *extract, struct extract_input *input, uint64_t 
 
 // ---- files
 
-// Classic pcap, through an interface that says what its header does.
+// Extract from classic pcap, with an interface made from its header.
 static int take_classic(struct extract *extract, const char *path, struct tl_err *err)
 {
 	struct tl_pcap_reader *reader;
@@ -142,7 +142,7 @@ static int take_pcapng(struct extract *extract, struct extract_input *input)
 	return rc != 0 || done ? rc : extract_scan(extract, input, 0);
 }
 
-// By the first word of the file.
+// Choose the format by the first word of the file.
 static int take_any(struct extract *extract, struct extract_input *input, uint32_t magic)
 {
 	int rc = magic == EXTRACT_PACKED_MAGIC ? extract_packed_open(input) : 0;
@@ -152,11 +152,11 @@ static int take_any(struct extract *extract, struct extract_input *input, uint32
 	if (magic == TL_PCAPNG_SHB || magic == EXTRACT_PACKED_MAGIC)
 		return take_pcapng(extract, input);
 	rc = take_classic(extract, input->path, extract->err);
-	posix_fadvise(input->fd, 0, 0, POSIX_FADV_DONTNEED); // it was mapped
+	posix_fadvise(input->fd, 0, 0, POSIX_FADV_DONTNEED); // drop its mapped pages
 	return rc;
 }
 
-// Returns 0, or an error that concerns this file only, or one of the output.
+// Extract one file. Returns 0, an error of this file only, or one of the output.
 static int take_file(struct extract *extract, const char *path)
 {
 	struct extract_input input;
@@ -177,7 +177,7 @@ static int take_file(struct extract *extract, const char *path)
 	extract->refused_rc = 0;
 	extract->stats->files++;
 	extract->stats->bytes_total += input.file_bytes;
-	input.ahead = 0; // a sidecar may spare us the rest
+	input.ahead = 0; // a sidecar may make the rest unnecessary
 	rc = extract_input_get(&input, 0, sizeof(magic), &data, &got);
 	if (rc == 0 && got == sizeof(magic))
 		memcpy(&magic, data, sizeof(magic));
