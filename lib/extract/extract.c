@@ -33,7 +33,7 @@ static int take_record(struct extract *extract, const uint8_t *block, uint32_t s
 }
 
 // Map the result for a section. Returns -EBADMSG for a damaged file; without memory the whole extraction fails.
-static int judge_section(struct extract *extract, int rc)
+static int section_result(struct extract *extract, int rc)
 {
 	if (rc == 0 || rc == -EINVAL)
 		return rc == 0 ? 0 : -EBADMSG;
@@ -44,9 +44,9 @@ int extract_take_block(struct extract *extract, uint32_t type, const uint8_t *bl
 {
 	switch (type) {
 	case TL_PCAPNG_SHB:
-		return judge_section(extract, extract_section_begin(&extract->section, block, size));
+		return section_result(extract, extract_section_begin(&extract->section, block, size));
 	case TL_PCAPNG_IDB:
-		return judge_section(extract, extract_section_add(&extract->section, block, size));
+		return section_result(extract, extract_section_add(&extract->section, block, size));
 	case TL_PCAPNG_EPB:
 	case EXTRACT_PACKET:
 	case EXTRACT_SIMPLE_PACKET:
@@ -69,7 +69,7 @@ int extract_take_scanned(struct extract *extract, uint32_t type, const uint8_t *
 	return extract_take_block(extract, type, block, size);
 }
 
-void extract_say_incomplete(struct extract *extract, const struct extract_input *input, uint64_t at)
+void extract_warn_truncated(struct extract *extract, const struct extract_input *input, uint64_t at)
 {
 	extract->stats->files_incomplete++;
 	tl_info("%s: no whole block at byte %" PRIu64
@@ -78,7 +78,7 @@ void extract_say_incomplete(struct extract *extract, const struct extract_input 
 		input->path, at);
 }
 
-void extract_say_damaged(struct extract *extract, const struct extract_input *input, uint64_t from, uint64_t to)
+void extract_warn_damaged(struct extract *extract, const struct extract_input *input, uint64_t from, uint64_t to)
 {
 	extract->stats->slabs_damaged++;
 	tl_warn("%s: the slab from byte %" PRIu64 " to %" PRIu64 " is damaged, or being written: left out", input->path,
@@ -92,7 +92,7 @@ int extract_scan(struct extract *extract, struct extract_input *input, uint64_t 
 
 	extract->stats->files_unindexed += from == 0 && extract->stats->slabs_total != slabs;
 	if (rc == -EBADMSG || (rc == 0 && !extract_input_is_end(input, at))) {
-		extract_say_incomplete(extract, input, at);
+		extract_warn_truncated(extract, input, at);
 		rc = 0;
 	}
 	return rc;

@@ -189,9 +189,9 @@ int extract_take_scanned(struct extract *extract, uint32_t type, const uint8_t *
 // Walk from at to the end of the file.
 int extract_scan(struct extract *extract, struct extract_input *input, uint64_t at);
 // Warn about a file without a whole block at this offset.
-void extract_say_incomplete(struct extract *extract, const struct extract_input *input, uint64_t at);
+void extract_warn_truncated(struct extract *extract, const struct extract_input *input, uint64_t at);
 // Warn about a damaged slab before other slabs.
-void extract_say_damaged(struct extract *extract, const struct extract_input *input, uint64_t from, uint64_t to);
+void extract_warn_damaged(struct extract *extract, const struct extract_input *input, uint64_t from, uint64_t to);
 
 // indexed.c: returns 0, or an error; *out_done is set if the sidecar was used.
 int extract_indexed(struct extract *extract, struct extract_input *input, bool *out_done);

@@ -129,7 +129,7 @@ static int take_rows(struct extract *extract, struct extract_input *input, struc
 }
 
 // True if the first row's slab is of the sidecar's run.
-static bool is_about(struct extract_input *input, const struct tl_index_reader *reader)
+static bool is_same_run(struct extract_input *input, const struct tl_index_reader *reader)
 {
 	struct tl_index_reader peek = *reader;
 	struct tl_index_row first;
@@ -151,7 +151,7 @@ static int take_by_rows(struct extract *extract, struct extract_input *input, st
 	extract->stats->files_indexed++;
 	int rc = take_rows(extract, input, reader, &at);
 	if (rc == -EBADMSG) {
-		extract_say_incomplete(extract, input, at);
+		extract_warn_truncated(extract, input, at);
 		return 0;
 	}
 	if (rc != -ESTALE)
@@ -175,7 +175,7 @@ int extract_indexed(struct extract *extract, struct extract_input *input, bool *
 	if (!open_sidecar(extract, input, &sidecar))
 		return 0;
 	input->ahead = 0;
-	*out_done = load_sidecar(input, &sidecar, &reader) && is_about(input, &reader);
+	*out_done = load_sidecar(input, &sidecar, &reader) && is_same_run(input, &reader);
 	if (*out_done)
 		rc = take_by_rows(extract, input, &reader);
 	else

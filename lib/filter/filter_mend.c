@@ -63,7 +63,7 @@ static uint32_t mend_one(const struct ebpf_insn *in, bool is_last, struct ebpf_i
 }
 
 // Set a jump; offsets count from the next instruction.
-static void lead(struct ebpf_insn *out, uint32_t from, uint32_t to)
+static void set_jump(struct ebpf_insn *out, uint32_t from, uint32_t to)
 {
 	out[from].off = (int16_t)((int32_t)to - (int32_t)from - 1);
 }
@@ -76,11 +76,11 @@ static void join(const struct ebpf_insn *in, uint32_t n, const uint32_t *at, str
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t last = at[i + 1] - 1;
 		if (is_jump(&in[i]))
-			lead(out, last, at[(int32_t)i + 1 + in[i].off]);
+			set_jump(out, last, at[(int32_t)i + 1 + in[i].off]);
 		else if (is_indirect_load(&in[i]))
-			lead(out, last - 1, end);
+			set_jump(out, last - 1, end);
 		else if (is_exit(&in[i]) && last != end)
-			lead(out, last, end);
+			set_jump(out, last, end);
 	}
 }
 

@@ -89,7 +89,7 @@ static bool close_brackets(const char *beginning, size_t len, char closing[NESTI
 }
 
 // True if the first words can be completed: by an operand, closing brackets, and a comparison in between.
-static bool can_go_on(struct search *s, uint32_t words)
+static bool can_complete(struct search *s, uint32_t words)
 {
 	static const char *const operands[] = {
 		"", " 1", " ip", " 1.2.3.4", " 1:2:3:4:5:6", " 1-2", " port 1", " dst 1.2.3.4", " [0]", " = 1"};
@@ -119,7 +119,7 @@ static size_t find_syntax_error(struct search *s)
 
 	while (wrong - right > 1) {
 		uint32_t middle = right + (wrong - right) / 2;
-		if (middle <= s->words && can_go_on(s, middle))
+		if (middle <= s->words && can_complete(s, middle))
 			right = middle;
 		else
 			wrong = middle;

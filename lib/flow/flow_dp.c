@@ -4,7 +4,7 @@
 #include "flow_priv.h"
 
 // Ticks since the last frame; negative if frames are out of order.
-static inline int32_t silence(const struct tl_flow_entry *e, uint32_t tick)
+static inline int32_t idle_ticks(const struct tl_flow_entry *e, uint32_t tick)
 {
 	return (int32_t)(tick - e->last_tick);
 }
@@ -27,8 +27,8 @@ static struct tl_flow_entry *make_room(struct tl_flow_table *t, struct tl_flow_b
 		struct tl_flow_entry *e = &bucket->entry[i];
 		if (e->print == 0)
 			return e;
-		if (silence(e, tick) >= longest) {
-			longest = silence(e, tick);
+		if (idle_ticks(e, tick) >= longest) {
+			longest = idle_ticks(e, tick);
 			oldest = e;
 		}
 	}
@@ -55,7 +55,7 @@ bool tl_flow_keep(struct tl_flow_table *t, const struct tl_flow_id *id, uint32_t
 	if (e == NULL) {
 		e = make_room(t, bucket, tick);
 		begin(t, e, id->print);
-	} else if (silence(e, tick) > t->idle_ticks || (id->syn && !(e->used_bytes & TL_FLOW_SYN))) {
+	} else if (idle_ticks(e, tick) > t->idle_ticks || (id->syn && !(e->used_bytes & TL_FLOW_SYN))) {
 		begin(t, e, id->print);
 	}
 	uint64_t used = e->used_bytes & ~TL_FLOW_SYN;

@@ -134,7 +134,7 @@ static int find_next(struct scan *scan, uint64_t from, uint64_t *out_at, uint64_
 }
 
 // Skip the damage at *at. At the end of the file *at stays at its start, and *out_last is set.
-static int pass_damage(struct scan *scan, uint64_t *at, bool *out_last)
+static int skip_damage(struct scan *scan, uint64_t *at, bool *out_last)
 {
 	uint64_t from = *at, to, bytes;
 
@@ -166,7 +166,7 @@ static int scan_blocks(struct scan *scan, uint64_t *out_end)
 		int64_t n = at == 0 ? 0 : scan->form->take_slab(scan, at, false);
 		if (n == 0 && (at != 0 || scan->owned))
 			n = scan->form->take_block(scan, at);
-		int rc = n < 0 ? (int)n : n == 0 ? pass_damage(scan, &at, &last) : 0;
+		int rc = n < 0 ? (int)n : n == 0 ? skip_damage(scan, &at, &last) : 0;
 		if (rc != 0)
 			return rc;
 		if (last)

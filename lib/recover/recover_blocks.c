@@ -219,7 +219,7 @@ static bool take_file(struct scan *scan, const uint8_t *block, uint32_t total)
 }
 
 // True if another file's data may be here: at the start of a write, which begins with a HEAD.
-static bool may_be_another_files(const struct scan *scan, uint64_t offset)
+static bool may_be_foreign(const struct scan *scan, uint64_t offset)
 {
 	return scan->file != 0 && offset % TL_PCAPNG_ALIGN == 0;
 }
@@ -239,9 +239,9 @@ bool recover_take_by_type(struct scan *scan, const uint8_t *block, uint32_t tota
 	uint32_t type = word_at(block);
 
 	if (type == TL_PCAPNG_SHB)
-		return (!may_be_another_files(scan, offset) || is_by_us(block, total)) &&
+		return (!may_be_foreign(scan, offset) || is_by_us(block, total)) &&
 		       take_section(scan, block, total, offset);
-	if ((scan->sections == 0 && !scan->header_lost) || may_be_another_files(scan, offset))
+	if ((scan->sections == 0 && !scan->header_lost) || may_be_foreign(scan, offset))
 		return false;
 	switch (type) {
 	case TL_PCAPNG_IDB:

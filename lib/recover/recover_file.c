@@ -215,7 +215,7 @@ bool tl_recover_is_only_marked(int fd)
 }
 
 // Check the name after locking: between open and lock the writer may have renamed the file and reused the name.
-static int check_still(const char *path, const struct stat *opened, struct tl_err *err)
+static int check_name(const char *path, const struct stat *opened, struct tl_err *err)
 {
 	struct stat now = {0};
 
@@ -228,7 +228,7 @@ static int check_still(const char *path, const struct stat *opened, struct tl_er
 
 // Lock, with retries: the kernel keeps files of a killed process open until its writes in flight complete. On NFS an
 // exclusive lock requires a writable descriptor.
-static int lock_soon(int fd, bool dry_run)
+static int lock_with_retries(int fd, bool dry_run)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {
 		if (flock(fd, (dry_run ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0)
@@ -254,12 +254,12 @@ int tl_recover_open(const char *path, bool dry_run, struct tl_err *err)
 		rc = tl_fail(err, -errno, "cannot be looked at: %s", strerror(errno));
 	else if (!S_ISREG(status.st_mode))
 		rc = tl_fail(err, -ENOMSG, "is not a regular file");
-	else if ((rc = lock_soon(fd, dry_run)) == -EWOULDBLOCK)
+	else if ((rc = lock_with_retries(fd, dry_run)) == -EWOULDBLOCK)
 		rc = tl_fail(err, -EBUSY, "is being written, and left alone");
 	else if (rc != 0)
 		rc = tl_fail(err, rc, "cannot be locked: %s", strerror(-rc));
 	else
-		rc = check_still(path, &status, err);
+		rc = check_name(path, &status, err);
 	if (rc == 0)
 		return fd;
 	close(fd);

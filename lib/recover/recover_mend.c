@@ -44,7 +44,7 @@ static int write_over(
 // ---- opening blocks
 
 // Rebuild the lost blocks from the records. Returns their bytes, 0 if they do not fit.
-static uint32_t make_up(const struct scan *scan, uint8_t *buf, uint32_t size)
+static uint32_t rebuild_blocks(const struct scan *scan, uint8_t *buf, uint32_t size)
 {
 	uint32_t used = 0, len = 1;
 
@@ -89,7 +89,7 @@ int recover_plan_prologue(struct scan *scan)
 	scan->made = malloc(MADE_ROOM);
 	if (scan->made == NULL)
 		return -ENOMEM;
-	uint32_t len = make_up(scan, scan->made, MADE_BYTES_MAX);
+	uint32_t len = rebuild_blocks(scan, scan->made, MADE_BYTES_MAX);
 	int64_t bytes = len != 0 ? finish_blocks(scan, scan->made, len, gap->from) : 0;
 	if (bytes < 0)
 		return (int)bytes;

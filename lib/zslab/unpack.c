@@ -71,7 +71,7 @@ static uint32_t padding_at(const uint8_t *buf, uint64_t size)
 }
 
 // True for an empty unit: padding of whole pages.
-static bool is_nothing(const uint8_t *buf, uint64_t size, struct tl_zslab_unit *out)
+static bool is_empty_unit(const uint8_t *buf, uint64_t size, struct tl_zslab_unit *out)
 {
 	uint32_t head[2];
 
@@ -85,7 +85,7 @@ static bool is_nothing(const uint8_t *buf, uint64_t size, struct tl_zslab_unit *
 	return true;
 }
 
-static int look_at_frame(const uint8_t *frame, uint64_t size, struct tl_zslab_unit *out)
+static int parse_frame(const uint8_t *frame, uint64_t size, struct tl_zslab_unit *out)
 {
 	uint32_t magic;
 
@@ -109,11 +109,11 @@ int tl_zslab_look(const void *buf, uint64_t size, struct tl_zslab_unit *out)
 	struct tl_zslab_unit head;
 
 	*out = (struct tl_zslab_unit){0};
-	if (is_nothing(buf, size, out))
+	if (is_empty_unit(buf, size, out))
 		return 0;
 	if (tl_zslab_get_head(buf, size, &head) == 0)
 		*out = head;
-	int rc = look_at_frame(bytes + out->frame_at, size - out->frame_at, out);
+	int rc = parse_frame(bytes + out->frame_at, size - out->frame_at, out);
 	if (rc != 0)
 		return rc;
 	uint32_t used = out->frame_at + out->frame_bytes;
