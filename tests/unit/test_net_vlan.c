@@ -292,13 +292,13 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"ARP is tagged, both ways", arp_is_tagged},
 		{"datagrams and pings are tagged, and as long as without", udp_and_ping_are_tagged},
-		{"what waited for ARP is tagged once", what_waited_is_tagged_once},
+		{"a frame that waited for ARP is tagged once", what_waited_is_tagged_once},
 		{"membership reports are tagged", igmp_is_tagged},
 		{"TCP is tagged, and its MSS is that of the MTU", tcp_is_tagged},
 		{"fragments may be tagged", fragments_too},
 		{"untagged frames, other VLANs and second tags are not answered", only_its_own_vlan},
-		{"a device that makes checksums is told of the tag, and of either family", a_device_makes_checksums},
-		{"a tag that the device took off counts like one in the frame", tags_taken_off},
+		{"checksum offload includes the tag, for either family", a_device_makes_checksums},
+		{"a stripped tag counts like one in the frame", tags_taken_off},
 	};
 
 	return test_host_main("net_vlan", tests, TL_ARRAY_LEN(tests));

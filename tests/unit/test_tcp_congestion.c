@@ -215,12 +215,12 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"without cwnd a window's worth leaves at once, with it ten segments", only_the_window_bounds},
-		{"without cwnd the peer's window bounds what is in flight", the_window_does_bound},
-		{"without cwnd neither ACKs nor a pause change what may be in flight", neither_grows_nor_shrinks},
+		{"without cwnd the peer's window limits the flight", the_window_does_bound},
+		{"without cwnd neither ACKs nor a pause change the limit of the flight", neither_grows_nor_shrinks},
 		{"without cwnd a SYN that was lost does not make the first flight smaller", lost_syn_does_not_matter},
-		{"without cwnd each ACK lets two lost segments go again, and what is new does not wait",
+		{"without cwnd each ACK retransmits two lost segments, and new data is not delayed",
 			each_ack_lets_two_go_again},
-		{"a repair of more segments than the record has room for forgets none",
+		{"a recovery of more segments than there are records misses none",
 			many_repairs_leave_what_is_lost_lost},
 		{"without cwnd a probe that repaired a loss changes nothing", a_probe_that_repairs_changes_nothing},
 		{"without cwnd and SACK one hole is filled at a time", newreno_fills_one_hole_at_a_time},

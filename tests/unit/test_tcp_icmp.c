@@ -198,15 +198,15 @@ static void soft_errors_are_told_in_the_end(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"the first word of a smaller MTU is believed, and what did not fit goes again",
+		{"the first report of a smaller MTU is accepted, and segments that did not fit are sent again",
 			first_word_is_believed},
-		{"a router that does not tell its MTU means the next that is usual", old_routers_mean_the_next_plateau},
-		{"a word about what is not in flight, or would have fit, is ignored", nonsense_is_ignored},
+		{"a report without MTU means the next lower plateau", old_routers_mean_the_next_plateau},
+		{"a report about data not in flight, or that would have fit, is ignored", nonsense_is_ignored},
 		{"once full segments arrived, the word of a smaller MTU waits for a loss", proof_stands_against_words},
 		{"timestamps count when a segment is to fit the path", stamps_count},
 		{"no ICMP error ends an established connection", no_error_ends_what_stands},
 		{"source quench is ignored", source_quench_is_ignored},
-		{"a soft error in the handshake is told when patience ends", soft_errors_are_told_in_the_end},
+		{"a soft error in the handshake is reported at its timeout", soft_errors_are_told_in_the_end},
 	};
 
 	tl_test_eal_start();

@@ -169,14 +169,13 @@ static void progress_proves_the_neighbour(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a smaller MTU is believed, and what did not fit goes again", smaller_mtu_is_believed},
+		{"a smaller MTU is accepted, and segments that did not fit are sent again", smaller_mtu_is_believed},
 		{"no path's MTU is below 1280", no_path_is_below_1280},
-		{"a word about what is not in flight, or would have fit, is ignored", nonsense_is_ignored},
-		{"the number of an address is no address", no_number_is_an_address},
+		{"a report about data not in flight, or that would have fit, is ignored", nonsense_is_ignored},
+		{"the number of an IPv6 address is not valid as an IPv4 address", no_number_is_an_address},
 		{"unreachable is hard in the handshake only, and not for every reason",
 			errors_are_hard_in_the_handshake_only},
-		{"as long as data arrives nobody asks for the neighbour (RFC 4861, section 7.3.1)",
-			progress_proves_the_neighbour},
+		{"acknowledged data confirms the neighbour (RFC 4861, section 7.3.1)", progress_proves_the_neighbour},
 	};
 
 	tl_test_eal_start();

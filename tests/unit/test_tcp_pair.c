@@ -510,12 +510,12 @@ int main(void)
 		{"with SACK little more goes again than was lost, without a timeout", sack_saves},
 		{"on a clean wire nothing is sent twice", clean_wire_wastes_nothing},
 		{"scaled windows fill a long pipe", scaled_windows_fill_a_long_pipe},
-		{"an echo whose window follows its room never lacks room, nor takes back window",
+		{"an echo whose window follows its room never lacks room, nor shrinks the window",
 			echo_never_runs_out_of_room},
 		{"so does an echo with a scaled window", echo_with_a_scaled_window},
 		{"1000 connections opened and ended leave nothing behind", thousand_come_and_go},
 		{"every order of closing ends in order over a bad wire", every_order_of_closing},
-		{"keepalive finds a dead peer and leaves a silent one alone", keepalive_finds_a_dead_peer},
+		{"keepalive detects a dead peer and keeps an idle one", keepalive_finds_a_dead_peer},
 		{"the user timeout finds a dead peer when there is data", user_timeout_finds_a_dead_peer},
 	};
 

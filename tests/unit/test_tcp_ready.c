@@ -334,12 +334,12 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"a ready header gives the frames that the long way gives", frames_are_the_same},
-		{"with timestamps, too", frames_are_the_same_with_stamps},
+		{"a ready header has timestamps, too", frames_are_the_same_with_stamps},
 		{"and where the window follows the room", frames_are_the_same_where_the_window_follows},
 		{"where the device makes checksums the same frames leave", frames_are_the_same_with_a_nics_checksums},
 		{"and so do several with nothing settled between them", a_burst_is_the_same},
-		{"what left by it and was lost goes again, from our copy", a_lost_one_goes_again},
-		{"what is in the way of it is seen", what_is_in_the_way_is_seen},
+		{"a lost segment sent by a ready header is retransmitted from our copy", a_lost_one_goes_again},
+		{"each obstacle disables the ready header", what_is_in_the_way_is_seen},
 		{"a send for practice changes nothing", practice_changes_nothing},
 		{"its bookkeeping is done before an ACK is read", notes_are_settled_before_an_ack},
 	};
