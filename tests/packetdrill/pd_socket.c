@@ -207,7 +207,7 @@ int tl_pd_socket_close(struct tl_pd_socket *s)
 		tl_tcp_unlisten(s->listener);
 	while ((waiting = TAILQ_FIRST(&s->accepted)) != NULL) {
 		TAILQ_REMOVE(&s->accepted, waiting, link);
-		waiting->reset_on_close = true; // nobody will ever read it
+		waiting->reset_on_close = true; // it will never be read
 		let_go(waiting);
 	}
 	let_go(s);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What must hold when all is over: every byte, every segment counted, nothing left.
+// Invariants at the end: every byte, every segment counted, nothing left.
 
 #include <rte_mempool.h>
 
@@ -10,7 +10,7 @@
 
 // ---- the applications
 
-// Who sends the last FIN may hear of a peer that has forgotten it by then, not of one that has not.
+// The sender of the last FIN may get an RST for a connection that the peer has already closed, not for an open one.
 static bool is_end_in_order(const struct sim *sim, unsigned side)
 {
 	const struct sim_app *app = &sim->app[side], *other = &sim->app[!side];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One seed's run: the two ends are made, talk until both are done, and leave nothing behind.
+// Run of one seed: set up both ends, exchange data until both are done, check for leaks.
 
 #include <stdarg.h>
 
@@ -159,7 +159,7 @@ static uint64_t next_ns(const struct sim *sim)
 	return next;
 }
 
-// Whether the timer that is about to expire is the one that is disabled.
+// True if the timer about to expire is disabled.
 static bool is_disabled(const struct sim *sim, const struct tl_tcp *c)
 {
 	bool probes_tail = c->sack && c->trouble == 0 && c->n_sent > 0;

@@ -256,7 +256,7 @@ static void times_are_parsed(void)
 	tzset();
 }
 
-// As the reference implementation of SplitMix64 gives them for this seed.
+// Values of the reference implementation of SplitMix64 for this seed.
 static void random_words(void)
 {
 	static const uint64_t expected[] = {UINT64_C(6457827717110365317), UINT64_C(3203168211198807973),

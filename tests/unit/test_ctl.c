@@ -215,7 +215,7 @@ static void what_does_not_fit_is_refused_not_cut(void)
 	command[TL_CTL_COMMAND_MAX - 2] = '\0';
 	CU_ASSERT_EQUAL(tl_ctl_ask("/nowhere", command, &text, &err), -ENOENT);
 	memset(path, 'x', sizeof(path));
-	path[sizeof(path) - 1] = '\0'; // as long as the address, without an end
+	path[sizeof(path) - 1] = '\0'; // the full length of the address, without NUL
 	CU_ASSERT_EQUAL(tl_ctl_ask(path, "status", &text, &err), -ENAMETOOLONG);
 	CU_ASSERT_EQUAL(tl_ctl_check(path, &err), -ENAMETOOLONG);
 }
@@ -299,7 +299,7 @@ static void a_verb_is_told_who_asks_and_whether_he_may_operate(void)
 	if (geteuid() != 0)
 		return;
 	start_for(&s, 4711);
-	CU_ASSERT_EQUAL(chmod(s.path, 0666), 0); // so that all can ask
+	CU_ASSERT_EQUAL(chmod(s.path, 0666), 0); // for all users
 	ask_as(s.path, 0, 0, text, sizeof(text));
 	CU_ASSERT_EQUAL(sscanf(text, "%u %d %d", &uid, &pid, &may), 3);
 	CU_ASSERT_TRUE(uid == 0 && pid > 0 && pid != getpid() && may == 1);

@@ -25,7 +25,7 @@
 #define INBOX_MAX 4096
 #define MS TL_NS_PER_MS
 
-// One end of the wire: what it sends lands in the other's inbox.
+// One end of the wire; its frames go to the other's inbox.
 struct end {
 	struct tl_txq tx;
 	struct end *other;
@@ -44,8 +44,8 @@ struct bed {
 	uint64_t now_ns;
 	unsigned mbufs;
 	bool peer_deaf;	   // frames to the peer wait
-	bool refuses;	   // what we send
-	bool stuck;	   // what we send waits
+	bool refuses;	   // TX fails
+	bool stuck;	   // TX accepts nothing
 	unsigned marked;   // frames of ours that the NIC was to stamp
 	unsigned accepted; // connections the peer accepted
 	unsigned syns;	   // SYNs that arrived at the peer
@@ -93,8 +93,7 @@ static void take_burst(struct end *end, struct tl_burst *b)
 	b->tsc = rte_rdtsc();
 	b->last_tsc = gap_tsc != 0 ? b->tsc - gap_tsc : 0;
 	b->mono_ns = bed.now_ns;
-	// 1 us before the poll, and 2 us; the third has none, as a port says it; the fourth is of a clock that is
-	// ahead.
+	// 1 us before the poll, and 2 us; the third has no stamp; the fourth is of a clock that is ahead.
 	static const int64_t before_ns[] = {TL_NS_PER_US, 2 * TL_NS_PER_US, 0, -(int64_t)TL_NS_PER_US};
 	for (uint16_t i = 0; i < b->n; i++)
 		b->ts_ns[i] = tl_clock_wall_ns(test_clock, b->tsc) - (uint64_t)before_ns[i % TL_ARRAY_LEN(before_ns)];
@@ -516,7 +515,7 @@ static void a_half_closed_peer_that_takes_nothing_is_left(void)
 {
 	set_up(&mcast_echo, true);
 	multicast("before", 6);
-	tl_tcp_close(bed.peer_conn); // as a process does that ends
+	tl_tcp_close(bed.peer_conn); // like a process that exits
 	tl_txq_flush(&bed.peers.tx);
 	run_ms(4900);
 	CU_ASSERT_STRING_EQUAL(tl_echo_state(bed.host, 0), "half-closed");
@@ -722,7 +721,7 @@ static void the_lcore_announces_when_the_link_is_back(void)
 {
 	set_up(&mcast_echo, true);
 	run_ms(5000);
-	bed.peer_deaf = true; // so that what we send stays in sight
+	bed.peer_deaf = true; // keep our frames in the queue
 	run_ms(100);
 	unsigned before = bed.peers.n;
 	tl_echo_host_announce_again(bed.host);
@@ -767,7 +766,7 @@ static void a_udp_reply_that_finds_no_room_is_not_echoed(void)
 	tear_down();
 }
 
-// Our end of the wire gets a datagram of host n, whom nobody knows.
+// Receive a datagram from unknown host n.
 static void give_datagram_of(uint8_t n)
 {
 	CU_ASSERT_EQUAL(tl_udp_send(bed.peer_udp, OUR_IP, PORT(7), "datagram", 8), 0);
@@ -797,7 +796,7 @@ static void give_request_of(uint8_t n)
 	settle();
 }
 
-// Of two replies to a next hop whose MAC is not known one can wait. It leaves or not; or the echo ends before.
+// Of two replies to an unresolved next hop only one is held. It is sent or dropped; or the echo ends before.
 static void a_udp_reply_that_waits_for_arp_is_counted_when_its_end_is_known(void)
 {
 	static const struct tl_echo_cfg cfg = {.name = "u", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(7)};
@@ -885,7 +884,7 @@ static const struct tl_echo_cfg late_udp_echo = {.name = "u",
 	.outliers = 8,
 	.samples = 2};
 
-// One burst: so many datagrams to the echo, then so many to another port.
+// One burst: datagrams to the echo, then others to another port.
 static void datagrams(unsigned ours, unsigned others)
 {
 	for (unsigned i = 0; i < ours + others; i++)
@@ -976,7 +975,7 @@ static void where_the_port_stamps_the_first_stage_begins_on_the_wire(void)
 	stamped = false;
 }
 
-// Of two frames of one burst the second is from elsewhere.
+// The second of two frames in one burst has another source.
 static void a_frame_of_another_source_is_not_the_echos(void)
 {
 	struct tl_echo_cfg cfg = mcast_echo;
@@ -1034,7 +1033,7 @@ static void one_reply_is_marked_for_each_offer_and_told_of(void)
 {
 	set_up_marking(&mcast_echo);
 	multicast("message", 7);
-	CU_ASSERT_EQUAL(bed.marked, 0); // nobody asked
+	CU_ASSERT_EQUAL(bed.marked, 0); // no offer
 	tl_tx_stamp_offer(&stamp);
 	uint64_t before_tsc = rte_rdtsc();
 	multicast("message", 7);

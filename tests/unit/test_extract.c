@@ -253,7 +253,7 @@ static size_t remove_row(uint8_t *index, size_t size, uint32_t number, bool cons
 	return size;
 }
 
-// Whichever row is missing, and whether the header knows of it or not, no packet is.
+// A missing row loses no packet, with or without a hint in the header.
 static void missing_row_costs_no_packet(void)
 {
 	const struct tl_extract_cfg asked = {.ports = {1007}, .n_ports = 1};
@@ -281,7 +281,7 @@ static void missing_row_costs_no_packet(void)
 	}
 }
 
-// The recording has grown since: its index tells nothing of the new slab.
+// The recording has grown since: its index lacks the new slab.
 static void index_of_another_size_is_not_used(void)
 {
 	uint8_t *slab = malloc(SLAB_BYTES + 4096);
@@ -580,8 +580,8 @@ static uint8_t *put_block(
 	return put_be32(p + data_bytes, total);
 }
 
-// Of a file that is written again: so many slabs, the numbers of whose packets go on from *number. Returns its bytes;
-// *out_at is where the last slab begins.
+// Write slabs of a reused file, with packet numbers from *number on. Returns its bytes; *out_at is the start of the
+// last slab.
 static size_t make_life(uint8_t *data, uint64_t file, uint32_t slabs, uint32_t *number, size_t *out_at)
 {
 	uint32_t used = tl_pcapng_put_shb(data, 4096, &(struct tl_pcapng_shb){.application = "tapline test"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Filters: which frames pass, on whole, cut and scattered frames; that native code and libpcap's interpreter agree on
-// all of them; and what a user is told about a bad expression.
+// Filters on whole, snapped and segmented frames; native code and libpcap's interpreter agree on all of them; error
+// messages for bad expressions.
 
 #include <errno.h>
 #include <stdio.h>
@@ -427,7 +427,7 @@ static bool has_native_code(void)
 	return native;
 }
 
-// One filter, on fewer frames.
+// Fewer frames for this filter.
 static void compare_native(const char *expression)
 {
 	const char *const expressions[] = {expression};
@@ -560,7 +560,7 @@ static void an_early_end_may_lie_at_any_distance(void)
 	}
 }
 
-// A frame that a snaplen cut has two lengths: a filter means the one on the wire, whoever asks.
+// A snapped frame has two lengths: a filter uses the original one, in both engines.
 static void a_length_is_that_on_the_wire_for_bytes_too(void)
 {
 	struct tl_filter *filter = make_filter("len == 1400");

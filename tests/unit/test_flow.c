@@ -201,7 +201,7 @@ static void both_directions_are_one_flow(void)
 	tl_flow_destroy(t);
 }
 
-// Everything that tells flows apart, changed alone.
+// Each field that distinguishes flows, changed alone.
 static void what_differs_is_another_flow(void)
 {
 	struct frame frames[] = {[0 ... 12] = udp};
@@ -398,7 +398,7 @@ static void a_syn_begins_the_flow_anew(void)
 		CU_ASSERT_FALSE(keep(t, &data, 1000, 0));
 	}
 	CU_ASSERT_EQUAL(tl_flow_counters(t)->flows, 2);
-	CU_ASSERT_TRUE(keep(t, &answer, 100, 0)); // where only one side of the connection is seen
+	CU_ASSERT_TRUE(keep(t, &answer, 100, 0)); // only one direction is captured
 	CU_ASSERT_EQUAL(tl_flow_counters(t)->flows, 3);
 	tl_flow_destroy(t);
 }

@@ -156,7 +156,7 @@ static uint64_t any_octave(uint64_t *seed)
 	return (tl_random_next(seed) & TL_HIST_MAX_NS) >> tl_random_next(seed) % TL_HIST_MAX_BITS;
 }
 
-static uint64_t long_tail(uint64_t *seed) // one over a uniform: no mean
+static uint64_t long_tail(uint64_t *seed) // inverse of a uniform: infinite mean
 {
 	return TL_HIST_MAX_NS / (1 + tl_random_next(seed) % 1000000);
 }

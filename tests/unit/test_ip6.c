@@ -18,7 +18,7 @@ static struct tl_ip6 ip6(const char *text)
 }
 
 #define US6 "2001:db8::1"
-#define OUR_LOCAL "fe80::ff:fe00:1" // of OUR_MAC
+#define OUR_LOCAL "fe80::ff:fe00:1" // from OUR_MAC
 #define PEER6 "2001:db8::2"
 #define PEER_LOCAL "fe80::2"
 #define GATEWAY6 "2001:db8::fe"
@@ -350,7 +350,7 @@ static void unknown_neighbour_is_asked_for(void)
 	tl_txq_flush(&h->tx);
 	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
 	CU_ASSERT(is_nd(&h->sent[0], 135, 0, US6, "ff02::1:ff00:2", PEER6, (const uint8_t *)"\x33\x33\xff\0\0\2"));
-	CU_ASSERT(!answers(h, &bare)); // tells no MAC
+	CU_ASSERT(!answers(h, &bare)); // no MAC option
 	CU_ASSERT(answers(h, &answer));
 	CU_ASSERT(is_ip6(&h->sent[0], PEER_MAC, US6, PEER6, 17));
 	clear(h);

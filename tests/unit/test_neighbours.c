@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The neighbour table under traffic that nobody asked for: who keeps an entry, who makes room.
+// The neighbour table under unsolicited traffic: kept and evicted entries.
 
 #include <errno.h>
 
@@ -74,7 +74,7 @@ static void a_flood_takes_no_neighbour_of_a_connection(void)
 
 	accept_peer(h, &app);
 	crowd(h);
-	h->introduced = false; // whoever is asked, nobody answers
+	h->introduced = false; // no host answers
 	for (unsigned i = 0; i < 50; i++) {
 		flood(h, (uint16_t)(0x1000 + i * FLOOD / 50), FLOOD / 50);
 		send_at_once(h, &app);

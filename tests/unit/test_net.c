@@ -243,7 +243,7 @@ static void closing_ends_delivery(void)
 	struct frame unicast = udp_frame(PEER, US, 5000, "x");
 	struct frame group = udp_frame(PEER, GROUP, 5000, "x");
 
-	heard.close = open_udp(h, 0, 0, 5000, &heard); // by its own callback
+	heard.close = open_udp(h, 0, 0, 5000, &heard); // closed by its own callback
 	CU_ASSERT(counts_as(h, "rx_udp_pkts", &unicast));
 	CU_ASSERT(counts_as(h, "drop_udp_no_port_pkts", &unicast));
 	heard.close = open_udp(h, GROUP, 0, 5000, &heard);
@@ -302,8 +302,8 @@ static void sends_with_the_ports_ttl_and_dscp(void)
 	stop(h);
 }
 
-// RFC 6864, section 4.1: nobody needs the ID of a packet that is never fragmented, and a counter, or a word of a random
-// sequence, would tell of other packets.
+// The ID of an unfragmented packet is unused (RFC 6864, section 4.1); a counter or a random sequence would leak
+// information.
 static void ip_id_tells_nothing(void)
 {
 	struct host *h = start();
@@ -545,7 +545,7 @@ static void every_drop_has_its_counter(void)
 	stub.len = 3;
 	struct frame stub_of_tag = tagged(good);
 	stub_of_tag.len = 17;
-	memcpy(ipv6.bytes + 12, "\x86\xdd", 2); // to a host that has none
+	memcpy(ipv6.bytes + 12, "\x86\xdd", 2); // to a host without IPv6
 	memcpy(ipv6_group.bytes, "\x33\x33", 2);
 	memcpy(ipv6_group.bytes + 12, "\x86\xdd", 2);
 	const struct {

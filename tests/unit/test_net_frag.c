@@ -165,7 +165,7 @@ static void to_a_group(void)
 	end(h, 0);
 }
 
-// What differs in source, destination or identification belongs to another datagram.
+// A difference in source, destination or identification makes another datagram.
 static void others_do_not_mix(void)
 {
 	struct host *h = begin();

@@ -15,7 +15,7 @@
 
 #define BLOCKS 4u
 #define FRAME_MAX 1522
-#define FRAME_OFFSET 96 // of a frame behind its header: addresses, and room for a tag
+#define FRAME_OFFSET 96 // after the frame's header: addresses, and room for a tag
 #define STATUS_TAGGED (TP_STATUS_VLAN_VALID | TP_STATUS_VLAN_TPID_VALID)
 
 static struct tl_clock *test_clock;

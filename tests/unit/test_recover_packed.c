@@ -120,7 +120,7 @@ static struct file *make(void)
 
 // ---- judging
 
-// How many records are as they were written, in a recording that is whole to its end.
+// Number of unchanged records in a recording that is whole to its end.
 static uint32_t judge_records(const void *bytes, size_t size)
 {
 	struct tl_pcap_reader *reader;
@@ -144,7 +144,7 @@ static uint32_t judge_records(const void *bytes, size_t size)
 	return records;
 }
 
-// As zstd itself reads it: every frame to the last byte.
+// Decompress with zstd itself: every frame to the last byte.
 static uint32_t judge_packed(const struct image *image, uint32_t *out_statistics)
 {
 	uint8_t *plain = malloc(FILE_BYTES_MAX);

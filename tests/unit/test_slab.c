@@ -259,7 +259,7 @@ static void a_name_is_used_once_at_a_time(void)
 
 #define RACE_RECORDS 300000u
 
-// What the writer saw. Each record carries its number and bytes made from it.
+// Observations of the writer. Each record has its number and bytes derived from it.
 struct race {
 	struct tl_slab_ring *ring;
 	uint32_t next_number;

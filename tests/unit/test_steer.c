@@ -49,7 +49,7 @@ static uint16_t take_all(struct tl_steer *steer, uint16_t queue)
 	return n;
 }
 
-// Who has the frame after queue has received it: a digit per lcore, 1 if it has, lcore 0 first.
+// Receivers of the frame received on queue: one digit per lcore, lcore 0 first.
 static int has_it(struct tl_steer *steer, uint16_t queue, const struct frame *f)
 {
 	struct tl_burst burst = {.n = 1, .pkts = {wrap(f)}};
@@ -145,10 +145,10 @@ static void an_icmp_error_goes_to_the_owner_of_the_packet_it_quotes(void)
 	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &cut), 100);
 	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &none), 100);
 	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &reply), 100);
-	put16(padded.bytes + 14 + 2, 20 + 8 + 20); // the port stands in the padding of the frame
+	put16(padded.bytes + 14 + 2, 20 + 8 + 20); // the port is in the padding of the frame
 	fix_cksums(&padded);
 	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &padded), 100);
-	options.bytes[34 + 8] = 0x4f; // the ports would stand behind the frame's end
+	options.bytes[34 + 8] = 0x4f; // the ports would be beyond the frame's end
 	fix_cksums(&options);
 	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &options), 100);
 	stop_steer(&bed);
@@ -384,7 +384,7 @@ static void groups_fill_the_table_and_no_more(void)
 {
 	struct bed bed = start_steer();
 	struct tl_steer_side *side = tl_steer_side(bed.steer, 2);
-	unsigned last = TL_STEER_GROUPS_MAX - 2; // one group the bed has
+	unsigned last = TL_STEER_GROUPS_MAX - 2; // one slot is used by the bed
 	struct frame frame = udp_frame(PEER, IP(239, 9, last >> 8, last & 255), 5001, "m");
 
 	for (unsigned i = 0; i <= last; i++)
@@ -398,7 +398,7 @@ static void groups_fill_the_table_and_no_more(void)
 // ---- all at once
 
 #define ROUNDS 4000
-#define ROUND_FRAMES 30 // of ten to each lcore
+#define ROUND_FRAMES 30 // ten to each lcore
 
 struct racer {
 	pthread_t thread;

@@ -72,7 +72,7 @@ static void read_amid(int number)
 	struct tl_tail_outlier o;
 	uint64_t n = tl_tail_count(interrupted);
 
-	if (++reads > READS) // where a read takes as long as the timer, the writer would never go on
+	if (++reads > READS) // stop if a read takes as long as the timer: the writer would make no progress
 		return;
 	for (uint64_t i = n > 2 ? n - 2 : 0; i < n; i++)
 		if (tl_tail_read(interrupted, i, &o))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One stack against a peer whose every segment the test writes by hand: the state machine of RFC 9293, case by case.
+// One stack against a peer whose segments are written by hand: the state machine of RFC 9293, case by case.
 
 #include <errno.h>
 
@@ -228,7 +228,7 @@ static void refused(void)
 	call(h, &app, NULL);
 	forget(h);
 	give(h, R | A, 0, OURS, 0); // for another SYN
-	give(h, R, OURS + 1, 0, 0); // says nothing about ours
+	give(h, R, OURS + 1, 0, 0); // does not acknowledge ours
 	CU_ASSERT_EQUAL(app.closed, 0);
 	give(h, A, PEERS, OURS + 9, 0); // left from an earlier life
 	SENDS(h, R, OURS + 9, 0, 0);
@@ -372,7 +372,7 @@ static void backlog(void)
 	CU_ASSERT_EQUAL(tl_tcp_in_use(h->net, NULL), 4);
 	CU_ASSERT_EQUAL(h->net->stats.tcp_backlog_drops, 2);
 	h->peer_port = PORT(40000);
-	give(h, R, PEERS + 1, 0, 0); // one gives up: its place is free
+	give(h, R, PEERS + 1, 0, 0); // aborted: its slot is free
 	forget(h);
 	h->peer_port = PORT(40005);
 	give_syn(h, 0, PEERS, 0);
@@ -516,10 +516,10 @@ static void backoff_doubles(void)
 static void user_timeout_option(void)
 {
 	static const struct {
-		uint16_t said; // by the peer; 0: nothing
+		uint16_t said; // from the peer; 0: none
 		uint32_t own_ms;
 		bool enabled;
-		uint16_t told; // by us, the patience agreed upon; 0: nothing
+		uint16_t told; // from us, the timeout agreed on; 0: none
 		uint32_t patience_ms;
 	} cases[] = {
 		{0, 20000, true, 20, 20000},
@@ -554,7 +554,7 @@ static void user_timeout_option(void)
 	}
 }
 
-// Karn: the ACK of what was sent twice says nothing about the round trip, so the backoff stays until one of new data.
+// Karn: the ACK of a retransmission gives no RTT sample, so the backoff stays until one of new data.
 static void backoff_ends_with_a_sample(void)
 {
 	struct host *h = start();
@@ -671,7 +671,7 @@ static void fast_retransmit_of_small_segments(void)
 	forget(h);
 	for (unsigned i = 0; i < 3; i++)
 		give(h, A, PEERS + 1, OURS + 1, 0);
-	SENDS(h, A, OURS + 1, PEERS + 1, 400); // what was sent, and no more
+	SENDS(h, A, OURS + 1, PEERS + 1, 400); // as sent, and no more
 	SILENT(h);
 	stop(h);
 }
@@ -726,7 +726,7 @@ static void slow_start_after_timeout(void)
 	SENDS(h, A, OURS + 1, PEERS + 1, MSS); // one
 	SILENT(h);
 	CU_ASSERT_EQUAL(app.c->ssthresh, 5 * MSS);
-	give(h, A, PEERS + 1, OURS + 1, 5); // the ACK of other data says how far we were
+	give(h, A, PEERS + 1, OURS + 1, 5); // the ACK of other data confirms ours
 	SENDS(h, A, OURS + 1 + 10 * MSS, PEERS + 6, 0);
 	for (unsigned i = 0; i < 4; i++) // echoes of what was sent twice: no sign of another loss
 		give(h, A, PEERS + 6, OURS + 1, 0);
@@ -862,8 +862,8 @@ static void waiting_room_is_bounded(void)
 	stop(h);
 }
 
-// Messages of 1 to 300 bytes go round the ring many times, and are acknowledged up to any byte: of each the last byte
-// tells whether it arrived whole.
+// Messages of 1 to 300 bytes wrap the ring many times, and are acknowledged up to any byte: a message counts as
+// delivered with its last byte.
 static void counts_what_is_not_acknowledged(void)
 {
 	struct host *h = start_with(4, 4096, 1500, true);
@@ -1236,7 +1236,7 @@ static void window_update_lets_out(void)
 	stop(h);
 }
 
-// What is sent again has an old sequence number (SND.WL1), and an ACK that may be the latest.
+// A retransmission has an old sequence number (SND.WL1), and an ACK that may be the latest.
 static void old_windows_are_ignored(void)
 {
 	struct host *h = start();
@@ -1399,11 +1399,11 @@ static void sack_shows_the_holes(void)
 	CU_ASSERT_FALSE(app.c->in_recovery);
 	CU_ASSERT_EQUAL(app.c->n_sacked, 0);
 	CU_ASSERT_EQUAL(h->net->stats.tcp_retransmits, 3);
-	CU_ASSERT_EQUAL(app.c->cwnd, 2 * MSS); // what is in flight, and a segment: no burst
+	CU_ASSERT_EQUAL(app.c->cwnd, 2 * MSS); // the flight and one segment: no burst
 	stop(h);
 }
 
-// A single ACK may tell so much that nobody needs to wait for the third.
+// A single ACK may be sufficient evidence, without a third.
 static void one_sack_may_do(void)
 {
 	struct app app = {0};
@@ -1434,7 +1434,7 @@ static void wrong_blocks_mean_nothing(void)
 			accept_peer(h, &app);
 		say(&app, 10 * MSS);
 		GIVE_SACK(h, 1, {0, 1});  // below the ACK, as RFC 2883 has it
-		GIVE_SACK(h, 1, {1, 3});  // what it does not acknowledge though it could
+		GIVE_SACK(h, 1, {1, 3});  // not acknowledged although in order
 		GIVE_SACK(h, 1, {5, 11}); // never sent
 		GIVE_SACK(h, 1, {5, 4});
 		GIVE_SACK(h, 1, {5, 5});
@@ -1475,7 +1475,7 @@ static void sacked_ranges_are_few(void)
 	GIVE_SACK(h, 0, {68, 69}); // too many, and the farthest
 	CU_ASSERT_EQUAL(app.c->n_sacked, TL_TCP_SACKED_MAX);
 	CU_ASSERT_EQUAL(app.c->sacked[TL_TCP_SACKED_MAX - 1].from, OURS + 1 + 66 * MSS);
-	GIVE_SACK(h, 0, {64, 65}); // one more: the farthest gives way
+	GIVE_SACK(h, 0, {64, 65}); // one more: the farthest is dropped
 	CU_ASSERT_EQUAL(app.c->n_sacked, TL_TCP_SACKED_MAX);
 	CU_ASSERT_EQUAL(app.c->sacked[TL_TCP_SACKED_MAX - 1].from, OURS + 1 + 64 * MSS);
 	GIVE_SACK(h, 0, {5, 6}, {11, 16}, {18, 60}); // gaps close, from both sides
@@ -1566,7 +1566,7 @@ static void peer_closes_first(void)
 	CU_ASSERT_EQUAL(app.reason, TL_TCP_DONE);
 	CU_ASSERT_EQUAL(tl_tcp_in_use(h->net, &waiting), 0);
 	CU_ASSERT_EQUAL(waiting, 0);
-	give(h, A, PEERS + 12, OURS + 22, 0); // nobody here any more
+	give(h, A, PEERS + 12, OURS + 22, 0); // unknown connection
 	SENDS(h, R, OURS + 22, 0, 0);
 	CU_ASSERT(has_stream(&app, 10));
 	app_free(&app);
@@ -2035,7 +2035,7 @@ static void hard_error_ends_the_handshake(void)
 	CU_ASSERT_EQUAL(app[0].reason, TL_TCP_UNREACHABLE);
 	call(h, &app[1], NULL);
 	tl_tcp_unreachable(h->net, 1, PEER, h->our_port, PEER_PORT, OURS);
-	pass(h, 11 * SECOND); // soft, but it was all we heard
+	pass(h, 11 * SECOND); // a soft error, but the only report
 	CU_ASSERT_EQUAL(app[1].reason, TL_TCP_UNREACHABLE);
 	stop(h);
 }
@@ -2087,7 +2087,7 @@ static void new_mac_is_used(void)
 	h->net->arp_generation++; // something may have changed
 	say(&app, 10);
 	SENDS(h, A | P, OURS + 1, PEERS + 1, 10);
-#ifndef TEST_IP6 // which has no ready headers
+#ifndef TEST_IP6 // no ready headers there
 	CU_ASSERT_EQUAL(app.c->arp_generation, h->net->arp_generation);
 #endif
 	CU_ASSERT_EQUAL(tl_tcp_send(app.c, "x", 1), 0);
@@ -2179,7 +2179,7 @@ static void close_without_the_callback(void)
 	stop(h);
 }
 
-// However long nobody ticked, the wheel turns once.
+// After a pause the wheel turns once.
 static void long_pause(void)
 {
 	struct host *h = start();

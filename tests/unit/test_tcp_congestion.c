@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What bounds the bytes in flight: a congestion window, or with without_cwnd nothing but the peer's window.
+// Limits of the flight: a congestion window, or with without_cwnd only the peer's window.
 
 #include "tl_test_tcp_host.h"
 #include "tcp_lend.h"
@@ -114,7 +114,7 @@ static void each_ack_lets_two_go_again(void)
 	GIVE_SACK(h, 0, {20, 40});
 	SILENT(h);
 	CU_ASSERT_EQUAL(app.c->cwnd, TL_TCP_NO_CWND);
-	say(&app, 4 * MSS); // what is new does not wait
+	say(&app, 4 * MSS); // new data is not delayed
 	CU_ASSERT_EQUAL(h->n_sent - h->n_seen, 4);
 	give(h, A, PEERS + 1, OURS + 1 + 44 * MSS, 0);
 	CU_ASSERT_FALSE(app.c->in_recovery);

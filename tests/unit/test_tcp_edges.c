@@ -4,7 +4,7 @@
 #include "tl_test_tcp_host.h"
 #include "tcp_loss.h"
 
-// RFC 9293, section 3.10.7.4: SND.WL1 tells which of two segments is the later.
+// SND.WL1 gives the later of two segments (RFC 9293, section 3.10.7.4).
 static void an_older_segments_window_is_not_taken(void)
 {
 	struct app app = {0};

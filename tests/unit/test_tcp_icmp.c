@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ICMP may do to a connection: the path's MTU (RFC 1191) as far as RFC 5927 believes it, and nothing else.
+// Effects of ICMP on a connection: the path MTU (RFC 1191) within the limits of RFC 5927, and nothing else.
 
 #include "tl_test_tcp_host.h"
 
@@ -94,7 +94,7 @@ static void nonsense_is_ignored(void)
 	too_big(h, 1000, OURS + 1, 100);	   // would have fit
 	too_big(h, 1500, OURS + 1, MSS);
 	h->peer_port = PORT(40001);
-	too_big(h, 1000, OURS + 1, MSS); // nobody's
+	too_big(h, 1000, OURS + 1, MSS); // unknown connection
 	SILENT(h);
 	CU_ASSERT_EQUAL(app.c->mss, MSS);
 	h->peer_port = PEER_PORT;

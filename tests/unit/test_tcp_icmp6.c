@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ICMPv6 may do to a connection: the path's MTU (RFC 8201) as far as RFC 5927 believes it, and soft errors. How
-// much is believed is tested with ICMP.
+// Effects of ICMPv6 on a connection: the path MTU (RFC 8201) within the limits of RFC 5927, and soft errors. The limits
+// are tested with ICMP.
 
 #define TEST_IP6
 #include "tl_test_tcp_host.h"
@@ -80,13 +80,13 @@ static void nonsense_is_ignored(void)
 	too_big(h, 1520, OURS + 1); // it fits
 	too_big(h, 65536 + 1300, OURS + 1);
 	h->peer_port = PORT(40001);
-	too_big(h, 1400, OURS + 1); // nobody's
+	too_big(h, 1400, OURS + 1); // unknown connection
 	SILENT(h);
 	CU_ASSERT_EQUAL(app.c->mss, MSS);
 	stop(h);
 }
 
-// An IPv4 packet that quotes the number of an IPv6 peer as its destination says nothing about that peer.
+// An IPv4 packet that quotes the number of an IPv6 peer as its destination does not affect that peer.
 static void no_number_is_an_address(void)
 {
 	struct app app = {0};

@@ -14,7 +14,7 @@ struct sim {
 	struct tl_net *net[2];
 	unsigned in_use;
 	bool without_sack;
-	unsigned texts, lossy_from, lossy_to; // of the segments with data from side 0, every third is lost
+	unsigned texts, lossy_from, lossy_to; // data segments from side 0, of which every third is lost
 	unsigned lost_text;
 	uint64_t watched;
 	uint32_t watched_edge[2];
@@ -39,7 +39,7 @@ static void give_burst(void *ctx, struct tl_burst *burst)
 	tl_net_input(ctx, burst);
 }
 
-// To the next arrival, or a millisecond on, whichever is sooner.
+// Advance to the next arrival, at most a millisecond.
 static void step(struct sim *sim)
 {
 	struct wire *wire = &sim->wire;
@@ -245,7 +245,7 @@ static void survives_a_bad_wire(void)
 		timeouts += stats->tcp_timeouts + sim->net[1]->stats.tcp_timeouts;
 		sim_stop(sim);
 	}
-	CU_ASSERT(timeouts <= 50); // one for 400 KB: the rest is found by time, or by a probe
+	CU_ASSERT(timeouts <= 50); // one per 400 KB: other losses are found by RACK, or by a probe
 }
 
 static void survives_the_wrap(void)
@@ -456,7 +456,7 @@ static void thousand_come_and_go(void)
 	sim_stop(sim);
 }
 
-// Who closes first, and whether the other still talks: seed by seed over a bad wire, each ends in order.
+// Which side closes first, and whether the other still sends: each seed over a bad wire ends in order.
 static void every_order_of_closing(void)
 {
 	for (uint64_t seed = 100; seed < 124; seed++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loss told by time (RFC 8985, RACK-TLP), and what came twice (RFC 2883). The round trip is 20 ms.
+// Loss detection by time (RFC 8985, RACK-TLP), and duplicates (RFC 2883). The round trip is 20 ms.
 
 #include "tl_test_tcp_host.h"
 #include "tcp_lend.h"
@@ -308,7 +308,7 @@ static void patience_ends_after_a_round_trip(void)
 	stop(h);
 }
 
-// What came twice while the handshake waits is not told in the SYN-ACK, whose options are agreed on there only.
+// A duplicate during the handshake is not reported in the SYN-ACK: options are still being negotiated.
 static void syn_ack_keeps_its_options(void)
 {
 	static const uint8_t options[] = {2, 4, 1460 >> 8, 1460 & 0xff, 1, 1, 4, 2};

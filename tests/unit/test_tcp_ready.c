@@ -17,7 +17,7 @@ struct frames {
 };
 
 static struct frames fast_frames, slow_frames;
-static unsigned nic_sums; // that the device made
+static unsigned nic_sums; // checksums made by the device
 
 // Keeps the frames as they are, and then does what every host does with them.
 static void keep(struct tl_txq *q, struct frames *to)
@@ -70,7 +70,7 @@ static struct host *open_host(struct app *app, void (*flush)(struct tl_txq *q), 
 	return h;
 }
 
-// Whether a send of len bytes left by the ready header, if that was allowed.
+// True if a send of len bytes left by the ready header, if that was allowed.
 static bool send_held(struct app *app, const uint8_t *data, uint32_t len, bool allowed)
 {
 	struct tl_net *net = app->c->net;
@@ -103,7 +103,7 @@ static bool same_frames(void)
 	return same && fast_frames.n > 0;
 }
 
-// What a connection has come to.
+// State of a connection.
 struct outcome {
 	unsigned ready; // sends by the ready header
 	uint32_t cwnd, snd_max, rcv_adv;

@@ -205,7 +205,7 @@ static void old_segments_are_refused(void)
 	struct host *h = start_stamped(&app, NULL);
 
 	h->stamp = STAMP - 1;
-	give(h, A, PEERS + 1, OURS + 1, 10); // from before: an ACK says where we are
+	give(h, A, PEERS + 1, OURS + 1, 10); // old: answered by an ACK
 	SENDS(h, A, OURS + 1, PEERS + 1, 0);
 	give(h, A | F, PEERS + 1, OURS + 1, 0);
 	SENDS(h, A, OURS + 1, PEERS + 1, 0);
@@ -216,7 +216,7 @@ static void old_segments_are_refused(void)
 	give(h, A, PEERS + 1, OURS + 1, 0);
 	SENDS(h, A, OURS + 1, PEERS + 1, 0);
 	SILENT(h);
-	h->stamp = STAMP + UINT32_C(0x7fffffff); // as far ahead as can be
+	h->stamp = STAMP + UINT32_C(0x7fffffff); // as far ahead as possible
 	give(h, A, PEERS + 1, OURS + 1, 10);
 	CU_ASSERT(has_stream(&app, 10));
 	h->stamp = STAMP - 2; // not old any more
@@ -233,7 +233,7 @@ static void refused_acks_leave_no_stamp(void)
 	struct host *h = start_stamped(&app, NULL);
 
 	h->stamp = STAMP + 1000000;
-	give(h, A, PEERS + 1, OURS + 2, 10); // of what was never sent
+	give(h, A, PEERS + 1, OURS + 2, 10); // acknowledges data never sent
 	SENDS(h, A, OURS + 1, PEERS + 1, 0);
 	CU_ASSERT_EQUAL(h->sent[h->n_sent - 1].options.echo, STAMP);
 	give(h, 0, PEERS + 1, 0, 10);
@@ -324,7 +324,7 @@ static void three_sack_blocks_fit(void)
 	stop(h);
 }
 
-// Without timestamps the ACK of what was sent twice says nothing (Karn): the backoff stays. The echo tells.
+// Without timestamps the ACK of a retransmission gives no sample (Karn): the backoff stays. With them the echo does.
 static void backoff_ends_with_an_echo(void)
 {
 	struct app app = {0};

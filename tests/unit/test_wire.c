@@ -60,7 +60,7 @@ static void begin(struct frame *f, unsigned vlans, uint16_t type)
 	put16(f, type);
 }
 
-// What differs between the IPv4 frames of the tests.
+// Differences between the IPv4 frames of the tests.
 struct shape {
 	unsigned vlans;
 	unsigned option_words;

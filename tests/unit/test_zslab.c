@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compressed slabs: there and back for any content, bounds that hold, and what is broken is told from what is whole.
+// Compressed slabs: round trips for any content, bounds, and detection of damage.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -189,13 +189,13 @@ static void nothing_is_a_unit_too(void)
 	struct bench b = set_up();
 	struct tl_zslab_unit unit;
 
-	memset(b.unit, 0xee, b.bound); // what was there before
+	memset(b.unit, 0xee, b.bound); // old content
 	tl_zslab_put_pad(b.unit, 3 * TL_PCAPNG_ALIGN);
 	CU_ASSERT_EQUAL(tl_zslab_look(b.unit, TL_ZSLAB_PAD_BYTES, &unit), 0);
 	CU_ASSERT_FALSE(unit.slab);
 	CU_ASSERT_EQUAL(unit.content_bytes, 0);
 	CU_ASSERT_EQUAL(unit.unit_bytes, 3 * TL_PCAPNG_ALIGN);
-	tl_zslab_put_pad(b.unit, 3 * TL_PCAPNG_ALIGN - 4); // which ends on no boundary
+	tl_zslab_put_pad(b.unit, 3 * TL_PCAPNG_ALIGN - 4); // ends off a boundary
 	CU_ASSERT_EQUAL(tl_zslab_look(b.unit, b.bound, &unit), -EINVAL);
 	tear_down(&b);
 }
