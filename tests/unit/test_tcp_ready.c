@@ -340,7 +340,7 @@ int main(void)
 		{"and so do several with nothing settled between them", a_burst_is_the_same},
 		{"a lost segment sent by a ready header is retransmitted from our copy", a_lost_one_goes_again},
 		{"each obstacle disables the ready header", what_is_in_the_way_is_seen},
-		{"a send for practice changes nothing", practice_changes_nothing},
+		{"a cache warm-up changes nothing", practice_changes_nothing},
 		{"its bookkeeping is done before an ACK is read", notes_are_settled_before_an_ack},
 	};
 
