@@ -67,8 +67,8 @@ struct tl_capture_cfg {
 
 #define TL_CAPTURE_QUEUES_MAX 16
 
-// One direction of one queue, or of all: offered = written + filtered + expired + paused + cut + drop_ring + drop_disk
-// once stopped. Before that the difference is in the slabs.
+// Counters of one direction of a queue, or of all queues: offered = written + filtered + expired + paused + cut +
+// drop_ring + drop_disk once stopped. Before that the difference is in the slabs.
 struct tl_capture_flow {
 	uint64_t offered_pkts, filtered_pkts, expired_pkts, paused_pkts, cut_pkts, drop_ring_pkts, drop_disk_pkts,
 		written_pkts;
@@ -96,7 +96,7 @@ struct tl_capture_step {
 };
 
 struct tl_capture_stats {
-	struct tl_capture_flow flow[TL_DIRS]; // of all queues
+	struct tl_capture_flow flow[TL_DIRS]; // sum over all queues
 	uint32_t n_queues;
 	uint32_t slabs; // per queue
 	struct tl_capture_queue queues[TL_CAPTURE_QUEUES_MAX];

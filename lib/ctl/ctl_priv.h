@@ -16,7 +16,7 @@ struct tl_err;
 struct tl_ctl {
 	int fd;
 	struct sockaddr_un address;
-	struct stat file; // of the socket, for its identity
+	struct stat file; // identity of the socket
 	uid_t owner;
 	gid_t operators;
 	unsigned client_ms; // limit for one client, from accept to its last byte

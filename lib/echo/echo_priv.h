@@ -69,8 +69,8 @@ struct tl_echo_staged {
 
 // A reply to be stamped by the NIC, from its marking to the return of the send call.
 struct tl_echo_marked {
-	const uint8_t *payload;		  // of the trigger
-	uint64_t sent_pkts, dropped_pkts; // of the queue at the marking
+	const uint8_t *payload;		  // trigger's payload
+	uint64_t sent_pkts, dropped_pkts; // counters of the queue at the marking
 	bool open;
 };
 

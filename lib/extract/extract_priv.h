@@ -112,11 +112,11 @@ struct extract {
 	struct extract_files files;
 	struct extract_section section;
 	struct extract_output output;
-	const char *path; // of the current file
+	const char *path; // current file
 	int refused_rc;	  // not 0: the file has packets that the filter cannot examine
 	struct tl_err refused;
 	uint64_t free_ns;   // earliest time of the next read
-	struct tl_err *err; // of the current file
+	struct tl_err *err; // error of the current file
 	bool output_failed;
 };
 

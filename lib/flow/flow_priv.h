@@ -13,7 +13,7 @@
 struct tl_flow_entry {
 	uint64_t print;	     // 0: free
 	uint32_t used_bytes; // at most cutoff_bytes; or TL_FLOW_SYN
-	uint32_t last_tick;  // of the last frame
+	uint32_t last_tick;  // tick of the last frame
 };
 
 struct tl_flow_bucket {

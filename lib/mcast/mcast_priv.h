@@ -73,7 +73,7 @@ struct tl_mcast {
 	struct membership *member;
 	uint64_t repeat_ns; // one random delay for all changes reported together, to repeat them together
 
-	uint8_t robustness;   // of the last v3 querier (RFC 3376, section 4.1.6)
+	uint8_t robustness;   // robustness variable of the last v3 querier (RFC 3376, section 4.1.6)
 	uint8_t version;      // enum igmp_version
 	uint64_t interval_ns; // between general queries, of the last v3 querier (section 4.1.7)
 	uint64_t v1_until_ns; // older version querier present (section 8.12)

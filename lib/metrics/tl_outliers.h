@@ -15,10 +15,10 @@
 struct tl_outliers;
 
 struct tl_outliers_cfg {
-	const struct tl_tail *tail; // of an echo
+	const struct tl_tail *tail; // tail of an echo
 	const struct tl_lcore *lcore;
 	const struct tl_clock *clock;
-	unsigned cpu; // that lcore's
+	unsigned cpu; // CPU of the lcore
 };
 
 // Returns NULL if out of memory.

@@ -10,7 +10,7 @@
 
 #include "net_priv.h"
 
-#define IP_DONT_FRAGMENT 0x4000 // so the ID may be 0 (RFC 6864, section 4.1)
+#define IP_DONT_FRAGMENT 0x4000 // allows an ID of 0 (RFC 6864, section 4.1)
 #define TTL_GROUP 1		// RFC 1112, section 6.1
 
 struct rte_mbuf *tl_net_alloc(struct tl_net *net)

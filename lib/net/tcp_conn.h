@@ -104,7 +104,7 @@ struct tl_tcp {
 	struct tl_tcp_key key;
 	struct tl_tcp *hash_next;
 	struct tl_net *net;
-	uint32_t arp_generation; // of ready.frame
+	uint32_t arp_generation; // generation that ready.frame was built in
 	uint32_t snd_una, snd_nxt, snd_max, snd_end;
 	uint32_t snd_wnd, cwnd;
 	uint32_t rcv_nxt;
@@ -114,7 +114,7 @@ struct tl_tcp {
 	uint8_t state;
 	bool ack_now;	       // ACK due at the end of this segment
 	bool stamped;	       // timestamps in our segments: in our SYN, then only if the peer's SYN had them
-	uint32_t stamp_offset; // of our timestamp clock
+	uint32_t stamp_offset; // offset of our timestamp clock
 	uint32_t stamp_recent; // TS.Recent, the timestamp to echo
 	uint32_t recent_at;    // timestamp clock at the arrival of TS.Recent
 	uint32_t snd_last;     // first sequence number of the latest stream segment

@@ -116,6 +116,6 @@ void tl_tcp_cookie_open(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	c->rcv_nxt = seg->seq;
 	c->rcv_acked = seg->seq;
 	uint32_t window = c->follows_room ? tl_min_u32(c->recv_window, c->send_limit) : c->recv_window;
-	c->rcv_adv = seg->seq + tl_min_u32(window, UINT16_MAX); // as advertised with the cookie
+	c->rcv_adv = seg->seq + tl_min_u32(window, UINT16_MAX); // window advertised with the cookie
 	tl_count(&c->net->stats.tcp_syn_cookies_rx, 1);
 }

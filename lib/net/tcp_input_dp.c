@@ -100,7 +100,7 @@ static bool refuse_stamp(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 		return false;
 	tl_count(&c->net->stats.tcp_old_timestamp_pkts, 1);
 	if (seq_len(seg) == 0)
-		challenge(c); // as for every unacceptable bare ACK
+		challenge(c); // same as for every unacceptable bare ACK
 	else
 		tl_tcp_send_ack(c);
 	return true;
@@ -126,7 +126,7 @@ static void remember_stamp(struct tl_tcp *c, const struct tl_tcp_seg *seg, uint3
 // Take sequence number and options of the peer's SYN.
 static void take_syn(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
-	uint32_t window = c->rcv_adv - c->rcv_nxt; // as advertised by our SYN, if it was sent
+	uint32_t window = c->rcv_adv - c->rcv_nxt; // window that our SYN advertised, if it was sent
 
 	c->rcv_nxt = seg->seq + 1;
 	c->rcv_adv = c->rcv_nxt + window;

@@ -7,7 +7,7 @@
 
 #include "tcp_conn.h"
 
-#define TL_TCP_SACK_BLOCKS 4 // as many as fit the option space
+#define TL_TCP_SACK_BLOCKS 4 // limit by the option space
 
 // A received segment, trimmed to the window by the state machine.
 struct tl_tcp_seg {

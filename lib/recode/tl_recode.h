@@ -29,7 +29,7 @@ struct tl_recode_cfg {
 	const char *name;		   // unique per process, at most 12 characters; for memory zones
 	struct tl_slab_ring *const *rings; // borrowed for life; recode takes their slabs
 	uint32_t n_rings;
-	uint32_t slab_bytes; // of the rings
+	uint32_t slab_bytes; // slab size of the rings
 	// Not 0: order the records of all rings by timestamp. A record waits until each ring has a later one, at most
 	// window_ns after its slab was opened, and not while half of its ring's slabs are used. Records that come too
 	// late are written out of order, and counted.

@@ -41,7 +41,7 @@ struct gap {
 struct interface {
 	uint64_t records;
 	uint64_t first_ns, last_ns;
-	uint64_t statistics_at; // of its last ISB; 0: none
+	uint64_t statistics_at; // offset of its last ISB; 0: none
 };
 
 struct scan;
@@ -83,7 +83,7 @@ struct scan {
 	uint32_t described;   // interfaces of this section
 	uint32_t limit;	      // limit for interface numbers
 	uint32_t used;	      // highest number used, plus 1
-	uint32_t snaplen;     // of the first interface
+	uint32_t snaplen;     // snaplen of the first interface
 	uint64_t records_end; // end of the last record
 	uint64_t trail_at;    // offset of trailing statistics; 0: none
 	bool prologue_torn;   // the first gap is before the first slab

@@ -10,8 +10,8 @@
 
 struct rte_memzone;
 
-// One thread pushes, one pops. A queue has room for every slab of its ring, so a push cannot fail, and no cell is
-// reused before its slab has passed the other queue: that hand-over orders the two threads.
+// A queue with a single producer and a single consumer. It has room for every slab of its ring, so a push cannot fail,
+// and no cell is reused before its slab has passed the other queue: that hand-over orders the two threads.
 struct slab_queue {
 	struct tl_slab **cells;
 	uint32_t mask; // cells - 1
@@ -27,7 +27,7 @@ struct tl_slab_ring {
 	struct tl_slab **spare;
 	uint32_t spares;
 	uint64_t opened_ns;
-	uint64_t sequence; // of the next slab to seal
+	uint64_t sequence; // sequence number of the next slab to seal
 
 	uint32_t slab_bytes;
 	uint32_t n_slabs;

@@ -21,7 +21,8 @@ struct tl_steer_frame {
 	uint64_t tsc; // time of reception
 };
 
-// One producer, one consumer. filled runs ahead of put within a burst, to publish a burst at once.
+// A ring with a single producer and a single consumer. filled runs ahead of put within a burst, to publish a burst at
+// once.
 struct tl_steer_ring {
 	uint32_t filled TL_CACHE_ALIGNED; // producer only
 	uint32_t taken_seen;		  // the producer's latest value of taken

@@ -31,7 +31,7 @@ const char *tl_stage_name(enum tl_stage stage); // "wire_to_poll", "poll_to_pars
 #define TL_TAIL_FRAMES 64
 #define TL_TAIL_UNKNOWN UINT64_MAX
 
-// One poll of the lcore.
+// A poll of the lcore.
 struct tl_tail_burst {
 	uint64_t time_ns;     // time of its return, since 1970
 	uint64_t poll_gap_ns; // since the previous poll; TL_TAIL_UNKNOWN: handed over by another lcore
@@ -73,7 +73,7 @@ bool tl_tail_read(const struct tl_tail *tail, uint64_t number, struct tl_tail_ou
 struct tl_tail_sample {
 	uint64_t time_ns;      // time of the return of the poll, since 1970
 	uint64_t residence_ns; // per message
-	uint64_t poll_gap_ns;  // of the burst
+	uint64_t poll_gap_ns;  // poll gap of the burst
 	uint64_t msgs;
 };
 

@@ -25,9 +25,9 @@ enum tl_link {
 
 // The link header of a frame.
 struct tl_link_hdr {
-	uint16_t ethertype;   // of the network header, host order; 0: unknown
+	uint16_t ethertype;   // type of the network header, host order; 0: unknown
 	uint16_t network_off; // offset of the network header, after up to two VLAN tags
-	uint16_t vlan_tci;    // of the outermost tag, host order; 0: untagged
+	uint16_t vlan_tci;    // TCI of the outermost tag, host order; 0: untagged
 	bool sent, received;  // by the capturing host; known only with SLL and SLL2
 };
 

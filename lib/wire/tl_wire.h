@@ -151,7 +151,7 @@ struct tl_pkt {
 	uint16_t l4_off;
 	uint16_t payload_off; // UDP, TCP, ICMP, IGMP payload after the L4 header (IGMP: == l4_off)
 	uint16_t payload_len; // from the IP length (UDP: its own), without Ethernet padding
-	uint16_t vlan_tci;    // of the outermost tag, host order; 0 if untagged
+	uint16_t vlan_tci;    // TCI of the outermost tag, host order; 0 if untagged
 	uint16_t src_port_be; // UDP, TCP
 	uint16_t dst_port_be;
 	uint32_t src_be; // IPv4 source and destination; ARP: sender and target. IPv6: 0, see tl_wire_ip6()

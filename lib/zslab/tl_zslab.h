@@ -28,7 +28,7 @@ struct tl_zslab_unpacker; // opaque
 // The unit at the start of a buffer.
 struct tl_zslab_unit {
 	bool slab;		    // false: blocks, or an empty unit: content_bytes is 0
-	struct tl_pcapng_head head; // of a slab
+	struct tl_pcapng_head head; // HEAD of a slab
 	uint32_t frame_at;	    // zstd frame: offset, length, length of its content
 	uint32_t frame_bytes;
 	uint32_t content_bytes;

@@ -24,7 +24,7 @@ struct tl_pd {
 	pthread_cond_t changed; // look again
 	pthread_cond_t looked;
 	unsigned waiting;	  // calls that block, 0 or 1
-	uint64_t wait_until_us;	  // of that call
+	uint64_t wait_until_us;	  // end of the wait of that call
 	uint64_t news, news_seen; // number of changes; number seen by the waiting call
 	uint64_t returned_us;	  // when the last call that may block did; 0: that has been asked
 };

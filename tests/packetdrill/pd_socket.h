@@ -31,11 +31,11 @@ struct tl_pd_socket {
 	int fd; // a real descriptor, to reserve its number; -1: not accepted yet
 	struct tl_tcp *tcp;
 	struct tl_tcp_listener *listener;
-	struct tl_pd_queue accepted; // of a listener, by arrival
+	struct tl_pd_queue accepted; // accept queue of a listener, by arrival
 	struct tl_tcp_opts opts;     // for the connections to be opened
 	uint16_t port_be;	     // bound
 	uint16_t mss;		     // TCP_MAXSEG; 0: not set
-	uint16_t last_mss;	     // of the current or last connection
+	uint16_t last_mss;	     // MSS of the current or last connection
 	uint64_t idle_ns;	     // TCP_KEEPIDLE; 0: not set
 	bool corked, more;	     // TCP_CORK; the last send had MSG_MORE
 	uint8_t *held;		     // written while corked, less than a segment

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One lock for all calls, and the wait of blocking calls.
+// A lock for all calls, and the wait of blocking calls.
 
 #include <errno.h>
 #include <stdlib.h>

@@ -40,7 +40,7 @@ struct sim_peer {
 // A segment; zero fields are regular.
 struct sim_peer_segment {
 	uint8_t flags;
-	uint32_t offset;    // of its text
+	uint32_t offset;    // offset in its text
 	int64_t ack_beyond; // acknowledgment beyond its data
 	uint32_t window;
 	uint16_t len, urgent;

@@ -133,7 +133,7 @@ static void open_ends(struct sim *sim)
 
 // ---- time
 
-// When the stack has to be woken for its connections' timers, at the latest: it turns its wheel by the tick.
+// Latest time of the next tick for connection timers; the wheel has the resolution of a tick.
 static uint64_t net_next_ns(const struct tl_net *net)
 {
 	uint64_t next_ns = UINT64_MAX;

@@ -54,7 +54,7 @@ struct sim_scenario {
 	bool without_sack, without_stamps, without_scale;
 	bool lose_updates;	  // whatever only opens the window is lost
 	uint64_t hole[SIM_HOLES]; // the first segment of side 0 that has this byte is lost; 0: none
-	unsigned naughty_percent; // how often the scripted peer misbehaves
+	unsigned naughty_percent; // percentage of misbehaviour of the scripted peer
 	unsigned tricks;	  // bit set of its tricks
 };
 

@@ -25,7 +25,7 @@
 #define INBOX_MAX 4096
 #define MS TL_NS_PER_MS
 
-// One end of the wire; its frames go to the other's inbox.
+// An end of the wire; its frames go to the other's inbox.
 struct end {
 	struct tl_txq tx;
 	struct end *other;
@@ -796,7 +796,7 @@ static void give_request_of(uint8_t n)
 	settle();
 }
 
-// Of two replies to an unresolved next hop only one is held. It is sent or dropped; or the echo ends before.
+// Two replies to an unresolved next hop: only one is held. It is sent or dropped; or the echo ends before.
 static void a_udp_reply_that_waits_for_arp_is_counted_when_its_end_is_known(void)
 {
 	static const struct tl_echo_cfg cfg = {.name = "u", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(7)};
@@ -884,7 +884,7 @@ static const struct tl_echo_cfg late_udp_echo = {.name = "u",
 	.outliers = 8,
 	.samples = 2};
 
-// One burst: datagrams to the echo, then others to another port.
+// A burst: datagrams to the echo, then others to another port.
 static void datagrams(unsigned ours, unsigned others)
 {
 	for (unsigned i = 0; i < ours + others; i++)

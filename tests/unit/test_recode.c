@@ -166,7 +166,7 @@ static void put(struct stage *s, uint32_t ring, enum tl_dir dir, bool both, uint
 	s->put[ring][dir]++;
 }
 
-// One record in a slab of its own.
+// A record in a slab of its own.
 static void put_slab(struct stage *s, uint32_t ring, uint64_t ts_ns)
 {
 	put(s, ring, TL_DIR_RX, false, ts_ns, 60);

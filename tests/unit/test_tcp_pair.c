@@ -456,7 +456,7 @@ static void thousand_come_and_go(void)
 	sim_stop(sim);
 }
 
-// Which side closes first, and whether the other still sends: each seed over a bad wire ends in order.
+// Each seed over a bad wire ends in order, whichever side closes first.
 static void every_order_of_closing(void)
 {
 	for (uint64_t seed = 100; seed < 124; seed++) {
