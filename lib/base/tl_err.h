@@ -2,8 +2,8 @@
 #pragma once
 
 // err: error messages for the user. A function that can fail because of user input takes a struct tl_err * as last
-//      parameter, fills it with one message (place, cause, remedy; no trailing newline or full stop) and returns a
-//      negative errno.
+// parameter, fills it with one message (place, cause, remedy; no trailing newline or full stop) and returns a negative
+// errno.
 //
 // Threads: any. Memory: the caller's.
 

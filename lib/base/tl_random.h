@@ -2,7 +2,7 @@
 #pragma once
 
 // random: pseudo-random words, the same for a seed on every machine: SplitMix64 (Steele, Lea and Flood, "Fast
-//         splittable pseudorandom number generators", 2014). Not for secrets.
+// splittable pseudorandom number generators", 2014). Not for secrets.
 //
 // Threads: any, each with its own state. Memory: none.
 

@@ -2,7 +2,7 @@
 #pragma once
 
 // secret: unpredictable words from the kernel's random source. Draw each secret separately: none can be derived from
-//         another.
+// another.
 //
 // Threads: any. Memory: none. Not for the data path: it is a system call.
 

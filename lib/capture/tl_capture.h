@@ -2,7 +2,7 @@
 #pragma once
 
 // capture: records the frames of a port. On each RX lcore a tap filters, snaps and encodes each frame into a slab (one
-//          copy from mbuf to disk); one writer thread per recording writes the slabs to the file.
+// copy from mbuf to disk); one writer thread per recording writes the slabs to the file.
 //
 // Threads: create, start, stop, destroy, sample on main; the service functions run on the RX lcores.
 // Memory:  create/destroy. Frames are borrowed.

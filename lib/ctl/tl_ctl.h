@@ -2,7 +2,7 @@
 #pragma once
 
 // ctl: the UNIX control socket of a running appliance. A client connects, sends one line (the command), and reads one
-//      JSON document to the end of the stream.
+// JSON document to the end of the stream.
 //
 // Threads: main only. Memory: open/close. A client that takes longer than 200 ms is dropped.
 

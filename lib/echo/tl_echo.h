@@ -2,8 +2,8 @@
 #pragma once
 
 // echo: message echoes: UDP multicast to a TCP connection, TCP echo (RFC 862) and UDP echo. A host runs on one lcore: a
-//       network stack and the echoes on its address. The hosts of a port with several lcores share its address; frames
-//       for another lcore are handed over by steer.
+// network stack and the echoes on its address. The hosts of a port with several lcores share its address; frames for
+// another lcore are handed over by steer.
 //
 // Threads: create, destroy and sample on main; the service functions run on the lcore that owns the host.
 // Memory:  create/destroy; payloads are copied once, from the received mbuf into the mbuf that is sent.

@@ -2,7 +2,7 @@
 #pragma once
 
 // extract: copies selected records out of recordings into one pcapng file, with unchanged options and nanoseconds, and
-//          reads only the slabs that their sidecars (tl_index.h) do not exclude.
+// reads only the slabs that their sidecars (tl_index.h) do not exclude.
 //
 // Reads our recordings, other pcapng files, and classic pcap. It yields to a running recording: reads are limited in
 // bytes per second and bypass the page cache where the file system allows, or are dropped from it.

@@ -2,8 +2,8 @@
 #pragma once
 
 // filter: frame filters in tcpdump's syntax, compiled by libpcap for Ethernet and then to native code by DPDK. Where
-//         that is impossible, libpcap's interpreter gives the same results more slowly. For files of other link types
-//         an expression is compiled per link type.
+// that is impossible, libpcap's interpreter gives the same results more slowly. For files of other link types an
+// expression is compiled per link type.
 //
 // Threads: create/destroy on main; match on one or many lcores at once: a filter does not change after create().
 // Memory:  create/destroy; the native code has pages of its own. EAL must run, except for check(), create_plain() and

@@ -2,8 +2,8 @@
 #pragma once
 
 // hist: a log-linear histogram of nanoseconds, in HdrHistogram's layout for 3 significant digits: exact below 2048,
-//       then 1024 buckets per power of two (an error of 1/1024, 0.1 %), up to 137 s. Larger values are counted in the
-//       last bucket and in overflow. min, max and sum are exact.
+// then 1024 buckets per power of two (an error of 1/1024, 0.1 %), up to 137 s. Larger values are counted in the last
+// bucket and in overflow. min, max and sum are exact.
 //
 // Recording a value increments the counter of its bucket. The cache footprint grows with the spread of the values: 500
 // to 600 ns take 13 lines of 64 bytes, 300 to 800 ns take 63, and 10 to 20 us take 128.

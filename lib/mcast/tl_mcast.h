@@ -2,9 +2,8 @@
 #pragma once
 
 // mcast: multicast memberships of a host: the host side of IGMPv3 (RFC 3376) with fallback to IGMPv2 (RFC 2236) and v1
-//        while an older querier is present; for IPv6 MLDv2 (RFC 3810) with fallback to MLDv1 (RFC 2710), where groups
-//        and sources are numbers of cfg.book. A pure state machine: the caller owns the clock, the frames and the NIC
-//        filter.
+// while an older querier is present; for IPv6 MLDv2 (RFC 3810) with fallback to MLDv1 (RFC 2710), where groups and
+// sources are numbers of cfg.book. A pure state machine: the caller owns the clock, the frames and the NIC filter.
 //
 //   join() and leave() ──▶ state ──▶ tick() ──▶ cfg.send()      input() ◀── every IGMP message of the interface
 //

@@ -2,7 +2,7 @@
 #pragma once
 
 // outliers: main's side of an echo's outliers: copies them from the lcore, and adds the kernel counters of its CPU
-//           since the last look.
+// since the last look.
 //
 // Threads: main only. Memory: create/destroy; the echo's host and the lcore are borrowed for life.
 

@@ -2,8 +2,8 @@
 #pragma once
 
 // net: a host on the wire: Ethernet, ARP (RFC 826, 5227), IPv4 (RFC 791, 1122; reassembly for UDP only), ICMP echo (RFC
-//      792), IPv6 (RFC 8200; no fragments), neighbour discovery (RFC 4861, 4862), ICMPv6 (RFC 4443), IGMP and MLD
-//      (through mcast), UDP (RFC 768) and TCP (tl_tcp.h). One instance per lcore, nothing shared, nothing global.
+// 792), IPv6 (RFC 8200; no fragments), neighbour discovery (RFC 4861, 4862), ICMPv6 (RFC 4443), IGMP and MLD (through
+// mcast), UDP (RFC 768) and TCP (tl_tcp.h). One instance per lcore, nothing shared, nothing global.
 //
 // Arguments ip_be, group_be and source_be take either family: an IPv4 address, or the number of an IPv6 address from
 // tl_net_ip6().

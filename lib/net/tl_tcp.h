@@ -2,8 +2,7 @@
 #pragma once
 
 // tcp: TCP for one to a million connections at low latency (RFC 9293 and those listed in docs/tcp.md). Nagle is off.
-//      In-order data goes to the application at once, so the only receive buffer is a short queue of out-of-order
-//      segments.
+// In-order data goes to the application at once, so the only receive buffer is a short queue of out-of-order segments.
 //
 // Threads: the lcore that owns the net; callbacks run there from within tl_net_input() or tl_net_tick().
 // Memory:  connections and the send buffers that they borrow are preallocated in tl_net_create(); a struct tl_tcp * is

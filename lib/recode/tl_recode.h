@@ -2,8 +2,7 @@
 #pragma once
 
 // recode: copies sealed slabs once more, between the lcores and the writer, for recordings in timestamp order, in
-//         classic pcap, or compressed. It drops nothing: while the writer is behind it waits, and the lcores find no
-//         free slab.
+// classic pcap, or compressed. It drops nothing: while the writer is behind it waits, and the lcores find no free slab.
 //
 //   rings ──merge (if window_ns)──▶ ring ──convert (unless pcapng)──▶ ring ──▶ writer
 //

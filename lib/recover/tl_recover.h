@@ -2,9 +2,9 @@
 #pragma once
 
 // recover: repairs a recording after a crash, in place. Damage is covered by PAD blocks, of which only both ends are
-//          written: no data is moved, and no whole record is changed. The file is truncated after the last whole slab,
-//          and missing statistics are appended. In a compressed recording (tl_zslab.h) skippable frames cover the
-//          damage. Classic pcap is truncated before the first incomplete record.
+// written: no data is moved, and no whole record is changed. The file is truncated after the last whole slab, and
+// missing statistics are appended. In a compressed recording (tl_zslab.h) skippable frames cover the damage. Classic
+// pcap is truncated before the first incomplete record.
 //
 // A recovery may be killed, or lose power, at any moment: the next one produces the same file. An intact file is not
 // written to, nor one that is not ours.

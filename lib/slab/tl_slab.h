@@ -2,8 +2,8 @@
 #pragma once
 
 // slab: hands recorded bytes from one RX lcore to one writer thread. A slab is a block of memory that the lcore fills
-//       with whole pcapng blocks; a sealed slab begins with a HEAD block and ends with a PAD block on a 4 KiB boundary,
-//       as it is written to the file.
+// with whole pcapng blocks; a sealed slab begins with a HEAD block and ends with a PAD block on a 4 KiB boundary, as it
+// is written to the file.
 //
 // Threads: reserve(), commit(), seal() and age only on the RX lcore; take() and give_back() only on the writer; used()
 //          and count() on any; the rest on main while neither runs.

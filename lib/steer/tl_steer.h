@@ -2,9 +2,9 @@
 #pragma once
 
 // steer: owner lookup for received frames, and hand-off between the lcores of a port. An echo is owned by one lcore
-//        with its group, its listening port and its connections, while the NIC spreads frames over the queues by its
-//        own rule. So each lcore looks up the owner of a frame and hands frames of others over by reference: through a
-//        ring per pair of lcores, with one producer and one consumer.
+// with its group, its listening port and its connections, while the NIC spreads frames over the queues by its own rule.
+// So each lcore looks up the owner of a frame and hands frames of others over by reference: through a ring per pair of
+// lcores, with one producer and one consumer.
 //
 //   TCP and UDP to our address    owner of the destination port
 //   UDP and fragments to a group  owner of the group

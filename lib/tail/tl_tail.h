@@ -2,7 +2,7 @@
 #pragma once
 
 // tail: the latest outliers (messages with a long residence time), each with its context, and the latest residence
-//       times of all messages.
+// times of all messages.
 //
 // Threads: put, set_after and add on the one writing lcore; count and read on any thread, at any time; samples are read
 //          after the last add.

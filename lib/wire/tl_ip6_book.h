@@ -2,8 +2,8 @@
 #pragma once
 
 // ip6_book: numbers for IPv6 addresses. The stack identifies hosts and groups by 32 bits, as in IPv4; the book maps
-//           such numbers to IPv6 addresses. A number lies in a range that is invalid as an IPv4 source (240.0.0.0/4,
-//           RFC 1112 section 4), and its first byte gives its kind, so the same predicates apply to both families:
+// such numbers to IPv6 addresses. A number lies in a range that is invalid as an IPv4 source (240.0.0.0/4, RFC 1112
+// section 4), and its first byte gives its kind, so the same predicates apply to both families:
 //
 //   f0 host | f1 group | f2 link-local host, then the entry's index in 24 bits
 //

@@ -2,7 +2,7 @@
 #pragma once
 
 // link: link types of capture files whose frames do not begin with an Ethernet header. Numbers and layouts:
-//       https://www.tcpdump.org/linktypes.html.
+// https://www.tcpdump.org/linktypes.html.
 //
 // Threads: any; every function is pure. Memory: the caller's.
 

@@ -2,7 +2,7 @@
 #pragma once
 
 // wire: header layouts, one bounds-checked parse per frame, Internet checksums. Pure functions on bytes; independent of
-//       DPDK.
+// DPDK.
 //
 // Threads: any. Memory: the caller's.
 

@@ -2,7 +2,7 @@
 #pragma once
 
 // zslab: slabs of a recording, compressed one by one with zstd (RFC 8878), so that each can be read alone. A file is a
-//        sequence of units, each a multiple of 4096 bytes long:
+// sequence of units, each a multiple of 4096 bytes long:
 //
 //   blocks  [zstd frame: blocks][skippable frame: padding]                               opens and closes a file
 //   slab    [skippable frame: HEAD][zstd frame: the sealed slab][skippable frame: padding]
