@@ -321,7 +321,7 @@ static void drain(struct tl_appliance *a)
 	}
 	for (uint32_t i = a->n_running; i < a->plan.n_lcores; i++)
 		if (a->hosts[i] != NULL)
-			tl_echo_host_forgo(a->hosts[i]);
+			tl_echo_host_abandon(a->hosts[i]);
 	for (uint32_t i = 0; i < a->n_running; i++)
 		tl_lcore_wait(a->lcores[i]);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sentences for the user, formatted into the caller's struct tl_err.
+// Error messages, formatted into the caller's struct tl_err.
 
 #include <tl_err.h>
 

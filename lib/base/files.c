@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Renames without replacing; knows a file by another name.
+// Rename without replacing; identity of files.
 
 #include <tl_files.h>
 
@@ -15,7 +15,7 @@ int tl_rename_new(const char *from, const char *to)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return -errno;
-	if (faccessat(AT_FDCWD, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0) // this file system cannot do both in one step
+	if (faccessat(AT_FDCWD, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0) // not atomic on this file system
 		return -EEXIST;
 	return rename(from, to) == 0 ? 0 : -errno;
 }

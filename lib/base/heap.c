@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A binary heap that knows the place of each item.
+// A binary heap with a position index per item.
 
 #include <stdbool.h>
 

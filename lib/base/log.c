@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Print one line on stderr per message, in one call so that lines of several threads do not mix. What a name in it
-// could do to a terminal is escaped.
+// Log lines on stderr, one write per line so that threads do not mix. Control characters are escaped.
 
 #include <tl_log.h>
 

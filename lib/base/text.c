@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Escapes what a terminal might act on.
+// Escaping of control characters for terminals.
 
 #include <tl_text.h>
 
@@ -7,9 +7,9 @@
 #include <stdio.h>
 
 #define ESCAPE_BYTES 4u // "\x1b"
-#define C1_END 0xa0u	// first code point behind DEL and C1
+#define C1_END 0xa0u	// first code point after DEL and C1
 
-// The bytes of the UTF-8 sequence at p (RFC 3629, section 4) that shows a character; 0: it is none.
+// Length of the printable UTF-8 sequence at p (RFC 3629, section 4); 0: none.
 static unsigned shown_bytes(const unsigned char *p)
 {
 	static const uint32_t least[] = {0, 0, C1_END, 0x800, 0x10000};

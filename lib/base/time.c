@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads moments as a user writes them.
+// Parsing of points in time.
 
 #include <tl_units.h>
 
@@ -11,7 +11,7 @@
 
 #define FRACTION_DIGITS 9
 
-// ".123456789", with any digits less, or nothing. Returns what follows, or NULL.
+// Parse ".123456789" with 0 to 9 digits, or nothing. Returns the rest of the text, or NULL.
 static const char *read_fraction(const char *text, uint64_t *out_ns)
 {
 	uint64_t scale = TL_NS_PER_S;
@@ -69,7 +69,7 @@ static int parse_ago(const char *text, uint64_t now_ns, uint64_t *out_ns)
 	return 0;
 }
 
-// strptime() takes blanks and signs that nobody means.
+// strptime() also accepts blanks and signs.
 static bool is_date(const char *text)
 {
 	static const char shape[] = "dddd-dd-dd";
@@ -99,7 +99,7 @@ static int parse_utc(const char *text, uint64_t *out_ns)
 	if (rest == NULL || *rest != '\0' || tm.tm_sec > 59)
 		return -EINVAL;
 	time_t seconds = timegm(&tm);
-	if (seconds < 0 || tm.tm_mday != day) // there is no 31st of that month
+	if (seconds < 0 || tm.tm_mday != day) // no such day in the month
 		return -EINVAL;
 	return join((uint64_t)seconds, ns, out_ns);
 }

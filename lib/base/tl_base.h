@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// base: what every module needs: compiler words, and counters that one thread writes and others may read.
+// base: attributes, constants, and counters with one writer and many readers.
 //
 // Threads: a counter has one writing thread; any thread may read it. Memory: none.
 
@@ -19,8 +19,7 @@
 #define TL_NS_PER_MS UINT64_C(1000000)
 #define TL_NS_PER_S UINT64_C(1000000000)
 
-// HOT. Add n to a counter owned by the calling thread. A plain add to the compiler's eye, yet a reader never sees a
-// torn value.
+// HOT. Add n to a counter owned by the calling thread. The compiler sees a plain add; readers never see a torn value.
 static inline void tl_count(uint64_t *counter, uint64_t n)
 {
 	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
@@ -32,7 +31,7 @@ static inline uint64_t tl_count_read(const uint64_t *counter)
 	return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
 
-// A counter as it is shown: its name (static) and its value at one moment.
+// A counter for output: its name (static) and a sampled value.
 struct tl_counter {
 	const char *name;
 	uint64_t value;

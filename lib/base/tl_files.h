@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// files: what the C library does not do in one call.
-//
-// Threads: any. Memory: none.
+// files: operations that the C library lacks.
 
 #include <stdbool.h>
 
 struct stat;
 
-// Renames where nothing is in the way: -EEXIST where the name is taken. Returns 0 or -errno.
+// Rename without replacing: -EEXIST if the name is taken. Returns 0 or -errno.
 int tl_rename_new(const char *from, const char *to);
 
-// Whether both are names of one regular file that is there, however they are spelled.
+// True if both paths name one existing regular file.
 bool tl_is_same_file(const char *a, const char *b);
 
-// Whether two files are one, of any kind, as stat(2) describes them.
+// True if both describe the same file, of any kind.
 bool tl_is_same_inode(const struct stat *a, const struct stat *b);

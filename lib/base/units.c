@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers, addresses and sizes: from what a user wrote, and to what a user reads.
+// Parsing and formatting of numbers, addresses and sizes.
 
 #include <tl_units.h>
 
@@ -16,7 +16,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-// The digits at *text; leaves *text behind them. Signs and white space are not digits.
+// Parse digits and advance *text. Signs and white space are not accepted.
 static int take_u64(const char **text, uint64_t *out)
 {
 	const char *p = *text;
@@ -49,7 +49,7 @@ int tl_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out)
 	return 0;
 }
 
-// The power of two a suffix stands for, or -EINVAL.
+// Exponent of two of a suffix, or -EINVAL.
 static int suffix_shift(const char *suffix)
 {
 	static const char units[] = "KMGT";
@@ -78,7 +78,7 @@ int tl_parse_bytes(const char *text, uint64_t *out_bytes)
 	return 0;
 }
 
-// The digits behind a decimal point as nanoseconds; what is finer is cut off.
+// Parse the digits after a decimal point as nanoseconds; truncate finer ones.
 static int take_fraction(const char **text, uint64_t *out_ns)
 {
 	const char *p = *text;
@@ -137,7 +137,7 @@ int tl_parse_mac(const char *text, uint8_t out[6])
 	return *text == '\0' ? 0 : -EINVAL;
 }
 
-// "ADDRESS<mark>NUMBER", the number in [1, max].
+// Parse "ADDRESS<mark>NUMBER", the number in [1, max].
 static int parse_ipv4_and_number(const char *text, char mark, uint64_t max, uint32_t *out_ip_be, uint64_t *out_number)
 {
 	char address[TL_IPV4_TEXT];
@@ -177,7 +177,7 @@ int tl_parse_ipv6(const char *text, struct tl_ip6 *out)
 	return inet_pton(AF_INET6, text, out) == 1 ? 0 : -EINVAL;
 }
 
-// The address in text[0..len), and a number behind it.
+// Parse the address in text[0..len) and the number behind it.
 static int parse_ipv6_and_number(
 	const char *text, size_t len, const char *number, uint64_t max, struct tl_ip6 *out, uint64_t *out_number)
 {
@@ -272,7 +272,7 @@ char *tl_format_bytes(uint64_t bytes, char *buf, size_t size)
 	double value = (double)bytes;
 	size_t unit = 0;
 
-	// 1023.95 would be printed as 1024.0.
+	// 1023.95 would be formatted as 1024.0.
 	while (unit + 1 < TL_ARRAY_LEN(units) && value >= (unit == 0 ? 1024.0 : 1023.95)) {
 		value /= 1024.0;
 		unit++;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sets a recording up and takes it down: filter, slab rings, flows, writer, and the roles for the lcores.
+// Set-up and tear-down of a recording: filter, slab rings, flows, writer, services of the lcores.
 
 #include "capture_priv.h"
 
@@ -13,13 +13,13 @@
 #include <tl_secret.h>
 
 #define SLAB_BYTES (1u << 20)
-#define SLABS_MIN 4 // one being filled, the others on their way
+#define SLABS_MIN 4 // one being filled, the others in transit
 #define SLAB_MAX_AGE_NS TL_NS_PER_S
-#define STATISTICS_NS (10 * TL_NS_PER_S) // between those in a file
-#define FLOW_IDLE_NS (60 * TL_NS_PER_S)	 // docs/recording.md promises it
-#define SETTLE_NS (TL_NS_PER_S / 2)	 // what a lcore that sleeps, or is busy, may be late by
+#define STATISTICS_NS (10 * TL_NS_PER_S) // interval of statistics in a file
+#define FLOW_IDLE_NS (60 * TL_NS_PER_S)	 // as documented in docs/recording.md
+#define SETTLE_NS (TL_NS_PER_S / 2)	 // largest delay of a sleeping or busy lcore
 
-// Slabs of 1 MiB, or smaller ones where the buffer is too small for SLABS_MIN of them.
+// Slabs of 1 MiB, or smaller ones if the buffer is too small for SLABS_MIN of them.
 static void slab_sizes(uint64_t buffer_bytes, uint32_t *slab_bytes, uint32_t *slabs)
 {
 	*slab_bytes = SLAB_BYTES;
@@ -56,7 +56,7 @@ static int make_rings(struct tl_capture *c, uint64_t run_id, struct tl_err *err)
 	return rc;
 }
 
-// What tl_recode_create() is not told here is set in make_recode().
+// Base configuration; make_recode() adds the rest.
 static struct tl_recode_cfg recode_cfg(const struct tl_capture_cfg *cfg, uint32_t n_queues)
 {
 	uint32_t slab_bytes, slabs;
@@ -94,7 +94,7 @@ static int make_recode(struct tl_capture *c, uint64_t run_id, struct tl_err *err
 	return rc;
 }
 
-// What an lcore remembers of its flows for the cut-off.
+// Create the flow table of each lcore, for the cut-off.
 static int make_flows(struct tl_capture *c, struct tl_err *err)
 {
 	struct tl_flow_cfg cfg = {.entries = c->cfg.cutoff_flows,
@@ -111,7 +111,7 @@ static int make_flows(struct tl_capture *c, struct tl_err *err)
 	return rc;
 }
 
-// Only a recording that can hold both directions has to say of each record which it is; else its interfaces do.
+// Set flags for records only where an interface carries both directions; else the interface gives the direction.
 static void set_flags(struct tl_tap *tap, bool sends)
 {
 	tap->dir[TL_DIR_TX] &= sends;
@@ -158,7 +158,7 @@ static bool is_drained(void *capture)
 	return tl_recode_ended(((struct tl_capture *)capture)->recode);
 }
 
-// What the files are made of where it is not what the lcores seal.
+// Set the writer's callbacks for forms other than sealed slabs.
 static void set_form(const struct tl_capture *c, struct tl_writer_cfg *cfg)
 {
 	if (c->recode == NULL)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pcapng blocks that open and close a recording's files: section, interfaces, statistics.
+// Opening and closing pcapng blocks of a file: section, interfaces, statistics.
 
 #include "capture_priv.h"
 
@@ -15,7 +15,7 @@ static bool sends(const struct tl_capture *c)
 	return tl_port_config(c->cfg.port)->tx_queues != 0;
 }
 
-// Whether the bursts of the port's queue are recorded: on a kernel interface they have what the host sends, too.
+// True if received bursts of the queue are recorded; on a kernel interface these include sent frames.
 static bool takes(const struct tl_capture *c, const struct tl_tap *tap)
 {
 	return tap->dir[TL_DIR_RX] || tl_port_config(c->cfg.port)->spec.kind == TL_PORT_KERNEL;
@@ -26,14 +26,14 @@ static enum tl_ts_source source_of(const struct tl_capture *c, uint16_t queue)
 	return takes(c, &c->taps[queue]) ? tl_port_rxq(c->cfg.port, queue)->source : TL_TS_TSC;
 }
 
-// Frames that lack the stamp which the others of the queue have.
+// True if some frames of the queue may lack its timestamp source.
 static bool may_lack_stamps(const struct tl_capture *c, uint16_t queue)
 {
 	return takes(c, &c->taps[queue]) && tl_port_rxq(c->cfg.port, queue)->stamp_flag != 0;
 }
 
-// One interface per queue and timestamp source: a record then needs no option to say where its time comes from. Those
-// that we send, and those that lack a stamp, have the TSC's.
+// Number one interface per queue and timestamp source, so that records need no option for the source. Sent frames and
+// frames without a stamp have the TSC's.
 void tl_capture_number_interfaces(struct tl_capture *c)
 {
 	uint32_t next = 0;
@@ -52,7 +52,7 @@ static bool is_shared(const struct tl_tap *tap)
 	return tap->tsc_interface_id == tap->interface_id;
 }
 
-// Which frames an interface is for: the queue's own, or the second.
+// Name the frames of an interface: the queue's first, or its second.
 static const char *frames_of(const struct tl_capture *c, uint16_t queue, bool second)
 {
 	const struct tl_tap *tap = &c->taps[queue];
@@ -73,7 +73,7 @@ unsigned tl_capture_sources(const struct tl_capture *c, enum tl_ts_source source
 	return is_shared(&c->taps[0]) ? 1 : 2;
 }
 
-// Describe the source of stamps and the moment they are taken.
+// Name the source of stamps and where they are taken.
 static const char *taker_of(enum tl_ts_source source)
 {
 	switch (source) {
@@ -88,8 +88,8 @@ static const char *taker_of(enum tl_ts_source source)
 	}
 }
 
-// Their unit, which the IDB cannot say, as its own is ns, and their bound when the file begins; the largest, which is
-// known at the end, is in the CLOCK block.
+// Describe the stamps' unit, which the IDB lacks (its own is ns), and their bound at the start of the file; the
+// largest, known at the end, is in the CLOCK block.
 static void describe(const struct tl_capture *c, enum tl_ts_source source, char *text, size_t size)
 {
 	struct tl_port_stamps stamps;
@@ -124,13 +124,13 @@ static uint32_t put_interface(const struct tl_capture *c, uint16_t queue, bool s
 			.speed_bps = tl_port_speed_bps(c->cfg.port)});
 }
 
-// Writes one block after another; 0 as soon as one does not fit.
+// Write the opening blocks; 0 if one does not fit.
 uint32_t tl_capture_prologue(void *capture, void *buf, uint32_t size)
 {
 	const struct tl_capture *c = capture;
 	struct utsname os;
 	char os_text[256] = "Linux";
-	bool waits_in_memory = c->cfg.trigger.on && !c->cfg.trigger.in_files; // then a trigger came before the file
+	bool waits_in_memory = c->cfg.trigger.on && !c->cfg.trigger.in_files; // a trigger precedes the file
 
 	if (uname(&os) == 0)
 		snprintf(os_text, sizeof(os_text), "%.100s %.100s", os.sysname, os.release);
@@ -150,7 +150,7 @@ uint32_t tl_capture_prologue(void *capture, void *buf, uint32_t size)
 static void add_flow(const struct tl_capture *c, uint16_t queue, enum tl_dir dir, struct tl_pcapng_isb *isb)
 {
 	const struct tl_tap_flow *flow = &c->taps[queue].flow[dir];
-	// The writer's first: see tl_capture_sample().
+	// The writer first: see tl_capture_sample().
 	uint64_t unsaved = tl_writer_expired_pkts(c->writer, queue, dir);
 	uint64_t left_out =
 		tl_count_read(&flow->cut_pkts) + tl_count_read(&flow->expired_pkts) + tl_count_read(&flow->paused_pkts);
@@ -164,8 +164,8 @@ static void add_flow(const struct tl_capture *c, uint16_t queue, enum tl_dir dir
 	isb->delivered_pkts += accepted - dropped - left_out - unsaved;
 }
 
-// Where we send and the sent frames have an interface of their own, their counters stand there. Frames that lack a
-// stamp are counted with those that have one.
+// Write statistics per interface. Sent frames with an interface of their own have their counters there. Frames without
+// a stamp are counted with the others.
 static uint32_t put_statistics(
 	const struct tl_capture *c, uint16_t queue, bool second, uint64_t now_ns, void *buf, uint32_t size)
 {
@@ -203,11 +203,11 @@ uint32_t tl_capture_epilogue(void *capture, void *buf, uint32_t size)
 	return used + tl_capture_clocks_put(&c->clocks, (uint8_t *)buf + used, size - used);
 }
 
-// ---- the same for files of another form
+// ---- other file forms
 
 typedef uint32_t blocks_fn(void *capture, void *buf, uint32_t size);
 
-// A packer for each time: this is done once in a while, on any of the writer's threads.
+// Compress blocks. A packer per call: calls are rare, on any of the writer's threads.
 static uint32_t pack(struct tl_capture *c, blocks_fn *fill, void *buf, uint32_t size)
 {
 	struct tl_zslab_packer *packer = tl_zslab_packer_create(c->cfg.compress_level);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clock log of a recording: main adds a record a second, the writer's threads put them into the files with the
-// statistics.
+// Clock log of a recording: main adds a record per second, the writer's threads write them with the statistics.
 
 #include "capture_priv.h"
 
@@ -9,8 +8,8 @@
 #include <string.h>
 
 #define LOG_RECORDS 8192u // over an hour of two clocks
-// Older records that a block repeats: a file also covers the seconds before its first packet, and records that the disk
-// refused with one block are in the next.
+// Older records that a block repeats: a file covers the seconds before its first packet, too, and records of a block
+// whose write failed are in the next.
 #define OVERLAP_RECORDS 40u
 
 int tl_capture_clocks_init(struct tl_capture_clocks *clocks, uint64_t now_ns)
@@ -48,7 +47,7 @@ void tl_capture_clocks_skip(
 	clocks->seen[id] = reading->number;
 }
 
-// Stamps were off by the offset that was found, whatever the bound said.
+// The largest error: the offset found counts even if it exceeds the bound.
 static uint64_t worst_ns(const struct tl_clock_reading *reading)
 {
 	uint64_t offset_ns = (uint64_t)(reading->offset_ns < 0 ? -reading->offset_ns : reading->offset_ns);
@@ -75,7 +74,7 @@ void tl_capture_clocks_add(
 
 // ---- into a file
 
-// From which record on a block has the log: what is new and what came before it, as far as there is room.
+// First record for a block: new ones and some before them, as far as there is room.
 static uint64_t first_of(const struct tl_capture_clocks *clocks, uint64_t room)
 {
 	uint64_t wanted = clocks->put - tl_min_u64(clocks->put, OVERLAP_RECORDS);
@@ -114,7 +113,7 @@ uint32_t tl_capture_clocks_put(struct tl_capture_clocks *clocks, void *buf, uint
 	return used;
 }
 
-// ---- the recording's
+// ---- of a recording
 
 void tl_capture_log_clocks(struct tl_capture *c)
 {
@@ -128,7 +127,7 @@ void tl_capture_log_clocks(struct tl_capture *c)
 		tl_capture_clocks_add(&c->clocks, TL_PCAPNG_CLOCK_NIC, &nic);
 }
 
-// Stamps of the kernel and of files have a unit and no known bound.
+// Bound of a source; unknown for stamps of the kernel and of files.
 static uint64_t bound_of(const struct tl_capture_clocks *clocks, enum tl_ts_source source)
 {
 	enum tl_pcapng_clock_id id = source == TL_TS_NIC_RX ? TL_PCAPNG_CLOCK_NIC : TL_PCAPNG_CLOCK_WALL;

@@ -22,7 +22,7 @@ static void copy_frame(uint8_t *to, const struct rte_mbuf *m, uint32_t len)
 	}
 }
 
-// Claims one of the frames that --count allows. Several lcores share the count.
+// Claim one of the frames that --count allows. The lcores share the count.
 static bool claim(struct tl_capture *c)
 {
 	return !c->limited || atomic_fetch_sub_explicit(&c->left, 1, memory_order_relaxed) > 0;
@@ -39,7 +39,7 @@ static void leave_trigger(const struct tl_tap *tap, enum tl_trigger reason, uint
 	atomic_store_explicit(&tap->capture->trigger.slots[reason], mono_ns, memory_order_relaxed);
 }
 
-// One frame into the slab. Returns false where there is no room.
+// Encode a frame into the slab. Returns false if there is no room.
 static bool encode(
 	struct tl_tap *tap, const struct rte_mbuf *m, enum tl_dir dir, struct tl_pcapng_epb *epb, uint64_t mono_ns)
 {
@@ -60,19 +60,19 @@ static bool encode(
 	return true;
 }
 
-// A kernel interface shows what its host sends among what it receives.
+// Direction of a frame: a kernel interface returns sent frames among received ones.
 static enum tl_dir direction(const struct tl_burst *b, uint16_t i, enum tl_dir burst_dir)
 {
 	return TL_UNLIKELY((b->sent >> i & 1) != 0) ? TL_DIR_TX : burst_dir;
 }
 
-// Whether frame i is among the first bytes of its flow. ids is NULL where there is no cut-off.
+// True if frame i is within the cut-off of its flow. ids is NULL without a cut-off.
 static bool within_cutoff(const struct tl_tap *tap, const struct tl_flow_id *ids, const struct tl_burst *b, uint16_t i)
 {
 	return ids == NULL || tl_flow_keep(tap->flows, &ids[i], b->wire_bytes[i], b->ts_ns[i]);
 }
 
-// What becomes of frame i of the burst, counted in flow.
+// Filter, snap and encode frame i of the burst; count the outcome in *flow.
 static void take(struct tl_tap *tap, const struct tl_burst *b, uint16_t i, const struct tl_flow_id *ids,
 	enum tl_dir dir, uint32_t interface_id, struct tl_tap_flow *flow)
 {
@@ -100,7 +100,7 @@ static void count_flow(struct tl_tap_flow *to, const struct tl_tap_flow *burst)
 	tl_count(&to->drop_ring_pkts, burst->drop_ring_pkts);
 }
 
-// Bit i of unstamped: frame i lacks the stamp that the others have.
+// Record a burst. Bit i of unstamped: frame i lacks the timestamp of the others.
 static void tap_burst(struct tl_tap *tap, const struct tl_burst *b, const struct tl_flow_id *ids, enum tl_dir burst_dir,
 	uint64_t unstamped)
 {
@@ -132,7 +132,7 @@ __attribute__((noinline)) static void record_unstamped(struct tl_tap *tap, const
 	tap_burst(tap, b, NULL, dir, b->unstamped);
 }
 
-// Flattened: all of it in one function, in which nothing of a cut-off or of lacking stamps is left.
+// Flattened into one function, without code for cut-off and missing stamps.
 __attribute__((flatten)) static void record_stamped(struct tl_tap *tap, const struct tl_burst *b, enum tl_dir dir)
 {
 	tap_burst(tap, b, NULL, dir, 0);
@@ -146,7 +146,7 @@ static void record(struct tl_tap *tap, const struct tl_burst *b, enum tl_dir dir
 		record_stamped(tap, b, dir);
 }
 
-// First the flows of all frames, so that their places in the table are on their way from memory together.
+// Identify all flows first, to prefetch their entries together.
 static void record_within_cutoff(struct tl_tap *tap, const struct tl_burst *b, enum tl_dir dir)
 {
 	struct tl_flow_id ids[TL_BURST];
@@ -180,7 +180,7 @@ void tl_tap_sent_cutoff(void *tap, struct tl_burst *burst)
 	record_within_cutoff(tap, burst, TL_DIR_TX);
 }
 
-// Looks for a trigger among all frames of the wanted directions, recorded or not.
+// Check the trigger filter on all frames of the configured directions, recorded or not.
 static void watch(const struct tl_tap *tap, const struct tl_burst *b, enum tl_dir burst_dir)
 {
 	for (uint16_t i = 0; i < b->n; i++) {

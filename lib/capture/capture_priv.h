@@ -11,7 +11,7 @@
 #include <tl_flow.h>
 #include <tl_slab.h>
 
-// Written by the RX lcore only. What is offered and in none of the others is in a slab or with the writer.
+// Written by the RX lcore. Frames offered and in none of the others are in a slab or at the writer.
 struct tl_tap_flow {
 	uint64_t offered_pkts, filtered_pkts, expired_pkts, paused_pkts, cut_pkts, drop_ring_pkts;
 };
@@ -24,23 +24,23 @@ struct tl_tap {
 	const struct tl_filter *trigger_filter;
 	uint32_t snaplen; // UINT32_MAX: no limit
 	bool dir[TL_DIRS];
-	uint32_t interface_id;	   // of what the port hands out
-	uint32_t tsc_interface_id; // of what it hands out without a stamp of its source, and of what we send
-	uint32_t flags[TL_DIRS];   // epb_flags of a record; 0: none, as the interface tells its direction
+	uint32_t interface_id;	   // for frames with a timestamp of the port
+	uint32_t tsc_interface_id; // for frames without one, and sent frames
+	uint32_t flags[TL_DIRS];   // epb_flags of a record; 0: none, the interface gives the direction
 	uint64_t dropped;	   // since the last record
-	uint64_t max_age_ns;	   // of a slab that is not full
+	uint64_t max_age_ns;	   // age limit of a partly filled slab
 	struct tl_tap_flow flow[TL_DIRS];
 } TL_CACHE_ALIGNED;
 
-// Only ever raised to the last.
+// Changes to the last state are final.
 enum tl_capture_state { TL_CAPTURE_RECORDING, TL_CAPTURE_PAUSED, TL_CAPTURE_EXPIRED };
 
 struct tl_capture_trigger {
-	_Atomic(uint64_t) slots[TL_TRIGGERS]; // mono_ns of the last of this reason; 0: none that was not served
+	_Atomic(uint64_t) slots[TL_TRIGGERS]; // mono_ns of the last trigger per reason; 0: none pending
 	struct tl_filter *filter;
 	atomic_bool saving;
-	char comment[160];    // of an episode's file; the writer thread's
-	pthread_mutex_t lock; // the writer thread changes these, main reads them
+	char comment[160];    // for the file of an episode; owned by the writer thread
+	pthread_mutex_t lock; // written by the writer thread, read by main
 	uint64_t count;
 	const char *last_reason;
 	char last_time[32];
@@ -48,14 +48,14 @@ struct tl_capture_trigger {
 
 // Clock log: main adds records, the writer's threads read them.
 struct tl_capture_clocks {
-	pthread_mutex_t lock;		    // of all but start_ns
+	pthread_mutex_t lock;		    // for all but start_ns
 	uint64_t start_ns;		    // since 1970
-	struct tl_pcapng_clock_record *log; // the last of them, record i at i % its size
-	uint64_t n, put;		    // in all; of them in a file by now
+	struct tl_pcapng_clock_record *log; // circular: record i at i % its size
+	uint64_t n, put;		    // records added; records in a file
 	uint64_t seen[TL_PCAPNG_CLOCKS];    // number of the last comparison
-	bool known[TL_PCAPNG_CLOCKS];	    // one is in the log
+	bool known[TL_PCAPNG_CLOCKS];	    // present in the log
 	uint64_t bound_max_ns[TL_PCAPNG_CLOCKS];
-	uint32_t n_steps;				      // in all
+	uint32_t n_steps;				      // time steps so far
 	struct tl_pcapng_clock_record step[TL_CAPTURE_STEPS]; // the first of them
 };
 
@@ -63,9 +63,9 @@ struct tl_capture {
 	struct tl_capture_cfg cfg;
 	uint16_t n_queues;
 	struct tl_filter *filter;
-	struct tl_recode *recode; // NULL: what the lcores seal is what is written
+	struct tl_recode *recode; // NULL: sealed slabs are written as they are
 	struct tl_writer *writer;
-	struct tl_slab_ring *recoded; // what the writer takes from then
+	struct tl_slab_ring *recoded; // last ring of recode, for the writer
 	bool started;
 	uint64_t start_ns;   // since 1970
 	uint64_t port_drops; // written by main
@@ -73,7 +73,7 @@ struct tl_capture {
 	struct tl_capture_trigger trigger;
 	struct tl_capture_clocks clocks;
 	bool limited;
-	_Atomic(int64_t) left; // frames that may still be recorded; only where limited
+	_Atomic(int64_t) left; // remaining frames, if limited
 	struct tl_slab_ring *rings[TL_CAPTURE_QUEUES_MAX];
 	struct tl_tap taps[TL_CAPTURE_QUEUES_MAX];
 };
@@ -83,11 +83,11 @@ void tl_tap_rx(void *tap, struct tl_burst *burst);
 void tl_tap_sent(void *tap, struct tl_burst *burst);
 void tl_tap_rx_cutoff(void *tap, struct tl_burst *burst);
 void tl_tap_sent_cutoff(void *tap, struct tl_burst *burst);
-// The same where the trigger has a filter, with or without a cut-off.
+// Same with a trigger filter, with or without a cut-off.
 void tl_tap_rx_watched(void *tap, struct tl_burst *burst);
 void tl_tap_sent_watched(void *tap, struct tl_burst *burst);
 
-// capture_trigger.c: what the writer asks.
+// capture_trigger.c: callbacks of the writer.
 uint64_t tl_capture_now_ns(void *capture);
 uint64_t tl_capture_triggered(void *capture, bool saving);
 void tl_capture_sample_triggers(struct tl_capture *capture, struct tl_capture_stats *out);
@@ -95,23 +95,22 @@ void tl_capture_sample_triggers(struct tl_capture *capture, struct tl_capture_st
 // capture_clocks.c
 int tl_capture_clocks_init(struct tl_capture_clocks *clocks, uint64_t now_ns);
 void tl_capture_clocks_fini(struct tl_capture_clocks *clocks);
-// A comparison that is there already is none; one from before the recording is passed over.
+// Skip a comparison that is in the log already, or from before the recording.
 void tl_capture_clocks_skip(
 	struct tl_capture_clocks *clocks, enum tl_pcapng_clock_id id, const struct tl_clock_reading *reading);
 void tl_capture_clocks_add(
 	struct tl_capture_clocks *clocks, enum tl_pcapng_clock_id id, const struct tl_clock_reading *reading);
-// Writes the CLOCK block, as much of the log as there is room for. Returns its bytes; 0: there is nothing yet, or no
-// room.
+// Write the CLOCK block, as much of the log as fits. Returns its bytes; 0: nothing to write, or no room.
 uint32_t tl_capture_clocks_put(struct tl_capture_clocks *clocks, void *buf, uint32_t size);
 void tl_capture_sample_clocks(struct tl_capture *capture, struct tl_capture_stats *out);
 
-// capture_blocks.c: what opens and closes each file.
+// capture_blocks.c: opening and closing blocks of a file.
 void tl_capture_number_interfaces(struct tl_capture *capture);
-// The sources of the stamps in the recording: the port's, and the TSC's where some frames have that. Returns how many.
+// Timestamp sources of the recording: the port's, and the TSC's if some frames need it. Returns their number.
 unsigned tl_capture_sources(const struct tl_capture *capture, enum tl_ts_source sources[2]);
 uint32_t tl_capture_prologue(void *capture, void *buf, uint32_t size);
 uint32_t tl_capture_epilogue(void *capture, void *buf, uint32_t size);
-// The same compressed, and the header of a pcap file.
+// Compressed opening blocks, and the header of a pcap file.
 uint32_t tl_capture_packed_prologue(void *capture, void *buf, uint32_t size);
 uint32_t tl_capture_packed_epilogue(void *capture, void *buf, uint32_t size);
 uint32_t tl_capture_pcap_prologue(void *capture, void *buf, uint32_t size);

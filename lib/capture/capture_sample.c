@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the counters of a recording while it runs.
+// Samples the counters of a running recording.
 
 #include "capture_priv.h"
 
@@ -15,8 +15,7 @@ static void add_flow(struct tl_capture_flow *sum, const struct tl_capture_flow *
 	sum->written_pkts += flow->written_pkts;
 }
 
-// The writer first: what it has written was offered before, so a running sample never shows more written than offered.
-// For the same reason offered_pkts is the last.
+// Read the writer first, and offered_pkts last: a running sample then never shows more written than offered.
 static void sample_queue(const struct tl_capture *c, uint16_t queue, struct tl_capture_queue *out)
 {
 	struct tl_writer_flow written;

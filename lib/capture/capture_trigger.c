@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Triggers: whoever sees one leaves its time in the slot of its reason, and the writer thread looks.
+// Triggers: producers store the time in the slot of the reason, the writer thread polls the slots.
 
 #include "capture_priv.h"
 
@@ -48,7 +48,7 @@ static void format_time(const struct tl_capture *c, uint64_t mono_ns, char *buf,
 	snprintf(buf + used, size - used, ".%09" PRIu64 "Z", wall_ns % TL_NS_PER_S);
 }
 
-// Takes note of one trigger; of an episode that it begins, what its file will say.
+// Record a trigger; if it begins an episode, the comment for its file.
 static void note(struct tl_capture *c, enum tl_trigger reason, uint64_t mono_ns, bool saving)
 {
 	struct tl_capture_trigger *t = &c->trigger;
@@ -65,7 +65,7 @@ static void note(struct tl_capture *c, enum tl_trigger reason, uint64_t mono_ns,
 		snprintf(t->comment, sizeof(t->comment),
 			"trigger: %s at %s; saved from %" PRIu64 " s before to %" PRIu64 " s after", names[reason],
 			when, cfg->pre_ns / TL_NS_PER_S, cfg->post_ns / TL_NS_PER_S);
-	// What frames set off may come many times a second: there only the first of an episode is worth a line.
+	// Triggers by frames may come often: log only the first of an episode.
 	if (!saving || reason == TL_TRIGGER_CONTROL || reason == TL_TRIGGER_SIGNAL)
 		tl_info("%.300s: trigger: %s at %s%s", c->cfg.path, names[reason], when,
 			saving ? ", in the file of the last" : "");
@@ -81,7 +81,7 @@ uint64_t tl_capture_triggered(void *capture, bool saving)
 		if (atomic_load_explicit(slot, memory_order_relaxed) == 0)
 			continue;
 		uint64_t at_ns = atomic_exchange_explicit(slot, 0, memory_order_acquire);
-		// A disk that cannot follow makes drops: they must not keep it busy for ever.
+		// A slow disk causes drops: they must not extend the episode without end.
 		if (saving && reason == TL_TRIGGER_DROP)
 			continue;
 		note(c, (enum tl_trigger)reason, at_ns, saving);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long a recording's buffer lasts.
+// Time that a recording's buffer covers.
 
 #include <tl_capture.h>
 

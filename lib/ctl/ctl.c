@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Serves the control socket.
+// Server of the control socket.
 
 #include "ctl_priv.h"
 
@@ -63,7 +63,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / TL_NS_PER_MS;
 }
 
-// Wait for the client. False: its time is over.
+// Wait for the client. False: timeout.
 static bool wait_for(int fd, short events, uint64_t deadline_ms)
 {
 	struct pollfd poll_fd = {.fd = fd, .events = events};
@@ -72,7 +72,7 @@ static bool wait_for(int fd, short events, uint64_t deadline_ms)
 	return now < deadline_ms && poll(&poll_fd, 1, (int)(deadline_ms - now)) == 1;
 }
 
-// Read one command line, cut at its newline. False: the client sent none in time.
+// Read one command line, without its newline. False: none in time.
 static bool read_command(int fd, char *line, size_t size, uint64_t deadline_ms)
 {
 	size_t used = 0;
@@ -105,7 +105,7 @@ static void send_all(int fd, const char *text, uint64_t deadline_ms)
 	}
 }
 
-// Tell whether the client's process had this group when it connected.
+// True if the client's process had this group when it connected.
 static bool is_member(int fd, gid_t primary, gid_t group)
 {
 	gid_t groups[GROUPS_MAX];
@@ -121,7 +121,7 @@ static bool is_member(int fd, gid_t primary, gid_t group)
 	return false;
 }
 
-// Split the line and name the sender. False: the kernel does not say who it is.
+// Split the line and set the sender's credentials. False: the kernel reports none.
 static bool make_request(const struct tl_ctl *ctl, int fd, char *line, struct tl_ctl_request *out)
 {
 	struct ucred peer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks a running appliance.
+// Client of the control socket.
 
 #include "ctl_priv.h"
 
@@ -48,7 +48,7 @@ int tl_ctl_connect(const struct sockaddr_un *address, unsigned timeout_ms)
 	return rc;
 }
 
-// Reads to the end of the stream into a NUL-terminated string.
+// Read to the end of the stream into a NUL-terminated string.
 static int read_all(int fd, char **out)
 {
 	size_t used = 0, size = 0;

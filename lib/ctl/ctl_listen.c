@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes the name of the control socket. A lock on its directory keeps two processes from doing so at the same time.
+// Creation of the control socket. A lock on its directory serializes processes.
 
 #include "ctl_priv.h"
 
@@ -18,7 +18,7 @@
 #define LOCK_TIMEOUT_MS 1000
 #define LOCK_RETRY_MS 5
 
-// Lock the directory of the socket. Returns a descriptor, whose closing unlocks, or -errno and a sentence.
+// Lock the directory of the socket. Returns a descriptor that holds the lock, or -errno and a message.
 static int lock_directory(const struct sockaddr_un *address, struct tl_err *err)
 {
 	char path[sizeof(address->sun_path) + 1];
@@ -43,7 +43,7 @@ static int lock_directory(const struct sockaddr_un *address, struct tl_err *err)
 		address->sun_path);
 }
 
-// Remove a socket that a process left that died: nobody listens on it. The directory is locked.
+// Remove the socket of a process that has died: nobody listens on it. The directory is locked.
 static int remove_stale(const struct sockaddr_un *address, struct tl_err *err)
 {
 	const char *path = address->sun_path;
@@ -56,7 +56,7 @@ static int remove_stale(const struct sockaddr_un *address, struct tl_err *err)
 	int fd = tl_ctl_connect(address, CONNECT_TIMEOUT_MS);
 	if (fd >= 0)
 		close(fd);
-	if (fd != -ECONNREFUSED) // a listener that is too busy to answer is one, too
+	if (fd != -ECONNREFUSED) // a busy listener still listens
 		return tl_fail(err, -EADDRINUSE, "control socket %s: another appliance is listening there", path);
 	if (unlink(path) != 0)
 		return tl_fail(err, -errno, "control socket %s: left by another process, and cannot be removed (%s)",
@@ -77,7 +77,7 @@ int tl_ctl_check(const char *path, struct tl_err *err)
 	return rc;
 }
 
-// Bind and listen while the directory is locked: whoever looks next finds a listener.
+// Bind and listen while the directory is locked: the next process finds a listener.
 static int listen_here(struct tl_ctl *ctl)
 {
 	const struct sockaddr_un *address = &ctl->address;

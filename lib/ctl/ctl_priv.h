@@ -16,22 +16,22 @@ struct tl_err;
 struct tl_ctl {
 	int fd;
 	struct sockaddr_un address;
-	struct stat file; // of the socket, to know it by
+	struct stat file; // identity of the socket
 	uid_t owner;
 	gid_t operators;
-	unsigned client_ms; // for a client, from the first look at it to its last byte
+	unsigned client_ms; // limit for one client, from accept to its last byte
 	tl_ctl_answer_fn *answer;
 	void *ctx;
 };
 
-// Fills the address; -ENAMETOOLONG with a sentence.
+// Fill the address; -ENAMETOOLONG with a message.
 int tl_ctl_address(const char *path, struct sockaddr_un *out, struct tl_err *err);
 
-// A connected stream socket with both timeouts set, or -errno.
+// Return a connected stream socket with both timeouts set, or -errno.
 int tl_ctl_connect(const struct sockaddr_un *address, unsigned timeout_ms);
 
-// ctl_listen.c: listen on ctl->address and describe the socket in ctl. Returns 0, or -errno and a sentence.
+// ctl_listen.c: listen on ctl->address and set the socket in ctl. Returns 0, or -errno and a message.
 int tl_ctl_listen(struct tl_ctl *ctl, struct tl_err *err);
 
-// Serves the client at the other end of fd.
+// Serve the client connected to fd.
 void tl_ctl_serve_client(const struct tl_ctl *ctl, int fd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes a host and its echoes, and shows their counters.
+// Set-up of a host and its echoes, and their counters.
 
 #include "echo_priv.h"
 
@@ -10,7 +10,7 @@
 #include <rte_malloc.h>
 
 #define SPARE_GROUPS 64
-#define SPARE_CONNS 16 // for connections that are still in TIME-WAIT
+#define SPARE_CONNS 16 // for connections in TIME-WAIT
 
 static uint32_t buffers_of(const struct tl_echo_cfg *echo)
 {
@@ -18,7 +18,7 @@ static uint32_t buffers_of(const struct tl_echo_cfg *echo)
 				       : echo->max_connections;
 }
 
-// One stack serves all echoes: as many connections as they may have together, and send buffers as large as the largest.
+// Size the stack for all echoes: the sum of their connections, the largest of their send buffers.
 static struct tl_net_cfg net_cfg_for(const struct tl_echo_host_cfg *cfg)
 {
 	struct tl_net_cfg net = cfg->net;
@@ -44,7 +44,7 @@ static struct tl_net_cfg net_cfg_for(const struct tl_echo_host_cfg *cfg)
 		if (echo->kind != TL_ECHO_KIND_UDP && echo->send_buffer_bytes > net.send_buffer_bytes)
 			net.send_buffer_bytes = echo->send_buffer_bytes;
 	}
-	net.send_buffers = (uint32_t)tl_max_u64(net.send_buffers, 1); // 0 would mean one for each connection
+	net.send_buffers = (uint32_t)tl_max_u64(net.send_buffers, 1); // 0 would mean one per connection
 	net.groups = (uint32_t)tl_min_u64(net.groups, TL_NET_GROUPS_MAX);
 	net.max_conns = (uint32_t)tl_min_u64(net.max_conns, TL_NET_CONNS_MAX);
 	return net;
@@ -68,7 +68,7 @@ static int own_groups(struct tl_steer_side *steer, const struct tl_echo_cfg *cfg
 	return rc;
 }
 
-// What comes for the echoes is this lcore's, wherever it arrives.
+// Make this lcore the owner of all ports and groups of its echoes.
 static int own_all(struct tl_echo_host *host, struct tl_err *err)
 {
 	int rc = 0;
@@ -141,7 +141,7 @@ static bool is_among(const uint8_t (*macs)[TL_ETHER_ADDR_LEN], uint32_t n, const
 	return false;
 }
 
-// Adds those of one host. More than a port's filter can have are TL_PORT_GROUPS_MAX + 1.
+// Add the groups of one host. Returns TL_PORT_GROUPS_MAX + 1 if the filter cannot hold them.
 static uint32_t add_groups(const struct tl_echo_host *host, uint8_t (*macs)[TL_ETHER_ADDR_LEN], uint32_t n)
 {
 	uint8_t joined[TL_PORT_GROUPS_MAX][TL_ETHER_ADDR_LEN];
@@ -159,7 +159,7 @@ static uint32_t add_groups(const struct tl_echo_host *host, uint8_t (*macs)[TL_E
 	return n;
 }
 
-// The port's filter is one for all its hosts.
+// Set the port's multicast filter, common to all its hosts.
 static int receive_groups(struct tl_echo_host *const *hosts, uint32_t n_hosts, struct tl_err *err)
 {
 	uint8_t macs[TL_PORT_GROUPS_MAX][TL_ETHER_ADDR_LEN];
@@ -188,7 +188,7 @@ void tl_echo_host_announce_again(struct tl_echo_host *host)
 	atomic_fetch_add_explicit(&host->link_ups, 1, memory_order_relaxed);
 }
 
-void tl_echo_host_forgo(struct tl_echo_host *host)
+void tl_echo_host_abandon(struct tl_echo_host *host)
 {
 	if (host->steer != NULL)
 		tl_steer_end(host->steer);
@@ -237,8 +237,8 @@ void tl_echo_sample(const struct tl_echo_host *host, uint32_t index, struct tl_e
 {
 	const struct tl_echo_stats *s = &host->echoes[index].stats;
 
-	// Outcomes before what came in: a running sample never shows more outcomes than messages.
-	out->lost_unacked_msgs = tl_count_read(&s->lost_unacked_msgs); // first: these were echoed ones
+	// Outcomes before inputs: a sample at run time never shows more outcomes than messages.
+	out->lost_unacked_msgs = tl_count_read(&s->lost_unacked_msgs); // first: subtracted from echoed
 	out->echoed_msgs = tl_count_read(&s->echoed_msgs);
 	out->echoed_bytes = tl_count_read(&s->echoed_bytes);
 	out->refused_msgs = tl_count_read(&s->refused_msgs);

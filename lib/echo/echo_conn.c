@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opens what an echo listens on, keeps its connection up with backoff, and closes all in order.
+// Connections of an echo: listen, connect with backoff, orderly close.
 
 #include "echo_priv.h"
 
@@ -10,8 +10,8 @@
 
 #include <tl_units.h>
 
-#define CLOSE_PATIENCE_NS TL_NS_PER_S // for peers to close their side when the appliance ends
-#define HALF_CLOSED_PATIENCE_NS (5 * TL_NS_PER_S)
+#define CLOSE_TIMEOUT_NS TL_NS_PER_S // timeout for peers to close their side when the appliance ends
+#define HALF_CLOSED_TIMEOUT_NS (5 * TL_NS_PER_S)
 #define USER_TIMEOUT_MS 20000
 #define WARM_BYTES 16
 
@@ -27,12 +27,12 @@ static void on_opened(void *ctx, struct tl_tcp *c)
 	tl_count(&echo->stats.connects, 1);
 	tl_count(&echo->stats.connections, 1);
 	if (c != echo->conn)
-		return; // accepted by a listener
+		return; // accepted by the listener
 	echo->backoff_ns = echo->cfg.reconnect_min_ns;
 	set_state(echo, TL_ECHO_CONNECTED);
 }
 
-// The peer may never have got what it has not acknowledged.
+// Move unacknowledged messages from echoed to lost.
 static void count_lost(struct tl_echo *echo, const struct tl_tcp *c)
 {
 	struct tl_tcp_unacked lost = tl_tcp_unacked(c);
@@ -48,7 +48,7 @@ static void on_accepted_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason r
 
 	count_lost(echo, c);
 	tl_count(&echo->stats.disconnects, 1);
-	tl_count(&echo->stats.connections, UINT64_MAX); // one less
+	tl_count(&echo->stats.connections, UINT64_MAX); // minus one
 }
 
 static bool is_open(const struct tl_echo *echo)
@@ -69,16 +69,16 @@ static void on_connected_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason 
 		tl_count(&echo->stats.connections, UINT64_MAX);
 	}
 	echo->conn = NULL;
-	echo->retry_at_ns = 0; // set by the next tick, which knows the time
+	echo->retry_at_ns = 0; // set by the next tick
 	set_state(echo, echo->host->closing ? TL_ECHO_CLOSED : TL_ECHO_WAITING);
 }
 
-// The echo's peer sends nothing of interest: it is read and thrown away, so that its window stays open.
+// Discard data from the peer, to keep our window open.
 static void ignore_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
 }
 
-// The peer of a feed will send no more, which says nothing about what it receives: messages still go to it.
+// Keep sending to a peer that has half-closed: it may still receive.
 static void on_half_closed(void *ctx, struct tl_tcp *c)
 {
 	struct tl_echo *echo = ctx;
@@ -88,7 +88,7 @@ static void on_half_closed(void *ctx, struct tl_tcp *c)
 	set_state(echo, TL_ECHO_HALF_CLOSED);
 }
 
-// The peer of a TCP echo is done: so are we, once what is queued has gone out.
+// Close our side, too, after the queued data.
 static void on_peer_closed(void *ctx, struct tl_tcp *c)
 {
 	tl_tcp_close(c);
@@ -130,13 +130,13 @@ static void try_connect(struct tl_echo *echo)
 	}
 }
 
-// A process that has ended half-closes, too, and resets only what comes later: without a message it looks like a peer
-// that still receives. What acknowledges a message sent after its FIN does receive, and is kept; what has not in time
-// is left, so that its successor is connected to before the next message.
-static void judge_half_closed(struct tl_echo *echo, uint64_t mono_ns)
+// Close a half-closed connection unless the peer acknowledges messages. A process that has ended half-closes as well,
+// and sends RST only for later data: without a message it cannot be told from a peer that still receives. An ACK for a
+// message sent after its FIN proves that it does; without one in time the echo reconnects before the next message.
+static void check_half_closed(struct tl_echo *echo, uint64_t mono_ns)
 {
 	if (echo->retry_at_ns == 0) {
-		echo->retry_at_ns = mono_ns + HALF_CLOSED_PATIENCE_NS;
+		echo->retry_at_ns = mono_ns + HALF_CLOSED_TIMEOUT_NS;
 	} else if (mono_ns >= echo->retry_at_ns && tl_tcp_acked(echo->conn) != echo->acked_at_fin) {
 		echo->retry_at_ns = UINT64_MAX;
 	} else if (mono_ns >= echo->retry_at_ns) {
@@ -145,7 +145,7 @@ static void judge_half_closed(struct tl_echo *echo, uint64_t mono_ns)
 	}
 }
 
-// While waiting: fix the time of the next attempt, then make it. The wait doubles up to reconnect_max_ns.
+// Schedule the next attempt, then make it. The wait doubles up to reconnect_max_ns.
 static void keep_connected(struct tl_echo *echo, uint64_t mono_ns)
 {
 	int state = atomic_load_explicit(&echo->state, memory_order_relaxed);
@@ -153,7 +153,7 @@ static void keep_connected(struct tl_echo *echo, uint64_t mono_ns)
 	if (state == TL_ECHO_IDLE) {
 		try_connect(echo);
 	} else if (state == TL_ECHO_HALF_CLOSED) {
-		judge_half_closed(echo, mono_ns);
+		check_half_closed(echo, mono_ns);
 	} else if (state == TL_ECHO_WAITING && echo->retry_at_ns == 0) {
 		echo->retry_at_ns = mono_ns + echo->backoff_ns;
 		echo->backoff_ns = tl_min_u64(2 * echo->backoff_ns, echo->cfg.reconnect_max_ns);
@@ -162,16 +162,16 @@ static void keep_connected(struct tl_echo *echo, uint64_t mono_ns)
 	}
 }
 
-// A peer that does not close its side in time is reset, not left hanging.
-static void end_closing(struct tl_echo_host *host, uint64_t mono_ns)
+// Reset connections whose peers do not close in time.
+static void reset_closing(struct tl_echo_host *host, uint64_t mono_ns)
 {
 	if (host->reset_at_ns == 0)
-		host->reset_at_ns = mono_ns + CLOSE_PATIENCE_NS;
+		host->reset_at_ns = mono_ns + CLOSE_TIMEOUT_NS;
 	else if (mono_ns >= host->reset_at_ns)
 		tl_tcp_close_all(host->net, true);
 }
 
-// While no message comes other code and data take the place of what one needs.
+// Keep the send path in the cache while no message comes.
 static void keep_warm(struct tl_echo *echo)
 {
 	static const uint8_t message[WARM_BYTES];
@@ -180,7 +180,7 @@ static void keep_warm(struct tl_echo *echo)
 		(void)tl_tcp_warm(echo->conn, message, sizeof(message));
 }
 
-static void announce_if_link_is_back(struct tl_echo_host *host, uint64_t mono_ns)
+static void announce_after_link_up(struct tl_echo_host *host, uint64_t mono_ns)
 {
 	uint32_t ups = atomic_load_explicit(&host->link_ups, memory_order_relaxed);
 
@@ -194,10 +194,10 @@ void tl_echo_tick(void *ctx, uint64_t mono_ns)
 {
 	struct tl_echo_host *host = ctx;
 
-	announce_if_link_is_back(host, mono_ns);
+	announce_after_link_up(host, mono_ns);
 	tl_net_tick(host->net, mono_ns);
 	if (host->closing)
-		end_closing(host, mono_ns);
+		reset_closing(host, mono_ns);
 	for (uint32_t i = 0; i < host->n_echoes && !host->closing; i++) {
 		struct tl_echo *echo = &host->echoes[i];
 		if (echo->cfg.kind != TL_ECHO_KIND_MCAST_TO_TCP)
@@ -207,7 +207,7 @@ void tl_echo_tick(void *ctx, uint64_t mono_ns)
 	}
 }
 
-// How the stack calls the address: that of IPv6, if there is one.
+// Number of the IPv6 address if it is set, else the IPv4 address.
 static uint32_t number_of(struct tl_net *net, const struct tl_ip6 *ip6, uint32_t ip_be)
 {
 	return tl_ip6_is_set(ip6) ? tl_net_ip6(net, ip6) : ip_be;
@@ -270,8 +270,7 @@ bool tl_echo_closed(void *ctx)
 	return tl_tcp_in_use(((struct tl_echo_host *)ctx)->net, NULL) == 0;
 }
 
-// This lcore receives no more. The others may still be handing over: they are waited for, so that nothing is left
-// lying.
+// Hand over no more, and process what the other lcores hand over until they have ended.
 void tl_echo_finish(void *ctx)
 {
 	struct tl_echo_host *host = ctx;
@@ -280,7 +279,7 @@ void tl_echo_finish(void *ctx)
 
 	tl_steer_end(host->steer);
 	do {
-		last = tl_steer_all_ended(host->steer); // asked first: what came before is taken after
+		last = tl_steer_all_ended(host->steer); // before the last poll
 		while ((host->is_staged ? tl_echo_staged_poll : tl_echo_poll)(host, mono_ns) != 0)
 			tl_txq_record_sent(host->tx);
 		rte_pause();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A message in, the same message out, and how long it stayed.
+// Echo of messages, and their residence time.
 
 #include "echo_priv.h"
 
@@ -11,7 +11,7 @@ static void count_received(struct tl_echo *echo, uint32_t len)
 	tl_count(&echo->stats.received_bytes, len);
 }
 
-// A message that the stack took; it leaves with the next flush unless a window holds it back.
+// Count a message accepted by the stack; it leaves with the next flush unless a window holds it back.
 static void count_echoed(struct tl_echo *echo, uint32_t len, bool held_back)
 {
 	tl_count(&echo->stats.echoed_msgs, 1);
@@ -19,7 +19,7 @@ static void count_echoed(struct tl_echo *echo, uint32_t len, bool held_back)
 	echo->pending_msgs += !held_back;
 }
 
-// A datagram that did not leave at once.
+// Count a datagram that was not sent at once.
 static __attribute__((noinline)) void count_not_sent(struct tl_echo *echo, uint32_t len, int rc)
 {
 	count_received(echo, len);
@@ -34,7 +34,7 @@ static __attribute__((noinline)) void count_not_sent(struct tl_echo *echo, uint3
 	}
 }
 
-// What leaves is counted afterwards.
+// Echo a datagram; messages that leave at once are counted after the send call.
 void tl_echo_mcast_datagram(void *ctx, const struct tl_udp_datagram *d)
 {
 	struct tl_echo *echo = ctx;
@@ -65,7 +65,7 @@ void tl_echo_udp_datagram(void *ctx, const struct tl_udp_datagram *d)
 		tl_count(&echo->stats.drop_tx_msgs, 1);
 }
 
-// A reply that waited for its next hop has no residence time.
+// Count a held reply; it has no residence time.
 void tl_echo_held_datagram(void *ctx, uint16_t len, bool left)
 {
 	struct tl_echo *echo = ctx;
@@ -76,8 +76,8 @@ void tl_echo_held_datagram(void *ctx, uint16_t len, bool left)
 		tl_count(&echo->stats.drop_tx_msgs, 1);
 }
 
-// The advertised window follows the send buffer's room, so there is room for whatever arrives. If not, bytes would be
-// missing from the echo: better no connection than a wrong one.
+// Echo data. The advertised window follows the room in the send buffer, so there is room for what arrives; if not,
+// reset the connection rather than omit bytes.
 void tl_echo_tcp_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
 	struct tl_echo *echo = ctx;
@@ -99,7 +99,7 @@ void tl_echo_rx(void *ctx, struct tl_burst *burst)
 	tl_net_input(host->net, burst);
 }
 
-// The same where several lcores share the frames.
+// Split the burst by owner first.
 void tl_echo_steered_rx(void *ctx, struct tl_burst *burst)
 {
 	const struct tl_echo_host *host = ctx;
@@ -124,15 +124,15 @@ void tl_echo_count_sent(struct tl_echo *echo)
 	echo->pending_bytes = 0;
 }
 
-// Messages that left with the flush just made. One that a closed window keeps in the send buffer has no residence time,
-// nor have those of a burst that the port did not take whole.
+// Account for messages that left with the flush just made. Messages held back by a window have no residence time, nor
+// those of a burst that was sent in part.
 void tl_echo_after_tx(void *ctx, struct tl_burst *burst)
 {
 	struct tl_echo_host *host = ctx;
 	bool sent = host->tx->begin_tsc >= burst->tsc && host->tx->n == 0;
 
 	if (TL_UNLIKELY(host->marked.open))
-		tl_echo_tell_marked(host, burst);
+		tl_echo_publish_marked(host, burst);
 	for (uint32_t i = 0; i < host->n_echoes; i++) {
 		struct tl_echo *echo = &host->echoes[i];
 		if (echo->pending_msgs == 0)

@@ -14,22 +14,22 @@ enum tl_echo_state {
 	TL_ECHO_IDLE,
 	TL_ECHO_CONNECTING,
 	TL_ECHO_CONNECTED,
-	TL_ECHO_HALF_CLOSED, // the peer will send no more
-	TL_ECHO_CLOSING,     // nor will we
+	TL_ECHO_HALF_CLOSED, // the peer sent FIN
+	TL_ECHO_CLOSING,     // FIN sent, too
 	TL_ECHO_WAITING,
 	TL_ECHO_LISTENING,
 	TL_ECHO_CLOSED
 };
 
-// Of an echo that takes stamps on the way.
+// Stage measurements of an echo.
 struct tl_echo_stages {
 	struct tl_hist hist[TL_STAGES];
-	struct tl_hist poll_gap; // before the burst that brought the message
+	struct tl_hist poll_gap; // before the burst with the message
 	uint64_t unstamped_pkts, after_poll_pkts;
-	uint64_t outlier_ns; // UINT64_MAX: none is
+	uint64_t outlier_ns; // UINT64_MAX: off
 	struct tl_tail *tail;
 	struct tl_tail_samples *samples;
-	bool open; // the last outlier does not know the burst after it
+	bool open; // the last outlier waits for the burst after it
 };
 
 struct tl_echo {
@@ -37,14 +37,14 @@ struct tl_echo {
 	char name[32];
 	struct tl_echo_host *host;
 	struct tl_udp *udp;
-	struct tl_tcp *conn; // MCAST_TO_TCP: the one connection, NULL while waiting
+	struct tl_tcp *conn; // MCAST_TO_TCP: the connection, NULL while waiting
 	struct tl_tcp_listener *listener;
 	_Atomic(int) state;    // enum tl_echo_state; the lcore writes, main reads
-	uint64_t retry_at_ns;  // end of the wait, or of the patience with a half-closed peer; 0: set by the next tick
+	uint64_t retry_at_ns;  // end of the wait, or of the timeout of a half-closed peer; 0: set by the next tick
 	uint32_t acked_at_fin; // tl_tcp_acked() when the peer half-closed
 	uint64_t backoff_ns;
-	uint64_t pending_msgs;	// echoed in this burst, residence not yet recorded
-	uint64_t pending_bytes; // MCAST_TO_TCP: of those, which are not yet counted
+	uint64_t pending_msgs;	// echoed in this burst, residence not recorded yet
+	uint64_t pending_bytes; // MCAST_TO_TCP: not counted yet
 	struct tl_echo_stats stats;
 	struct tl_hist residence;
 	struct tl_hist tx_call;
@@ -53,24 +53,24 @@ struct tl_echo {
 
 #define TL_ECHO_ALARMS_MAX 16
 
-// Whom to tell that a message stayed too long.
+// A trigger for long residence times.
 struct tl_echo_alarm {
 	uint64_t above_ns;
 	_Atomic(uint64_t) *at_ns;
 };
 
-// The stamps of the burst at hand, and the burst before it.
+// Stamps of the current burst, and facts of the one before.
 struct tl_echo_staged {
 	uint64_t parsed_tsc, ready_tsc;
 	struct tl_tail_burst last;
-	bool keeps_tail; // an echo wants to know of its outliers
-	bool open;	 // and one waits for the burst after
+	bool has_tail; // an echo keeps outliers
+	bool open;     // an outlier waits for the burst after it
 };
 
-// A reply that the NIC is to stamp, from when it was marked until the send call has returned.
+// A reply to be stamped by the NIC, from its marking to the return of the send call.
 struct tl_echo_marked {
-	const uint8_t *payload;		  // of its trigger
-	uint64_t sent_pkts, dropped_pkts; // of the queue, when it was marked
+	const uint8_t *payload;		  // trigger's payload
+	uint64_t sent_pkts, dropped_pkts; // counters of the queue at the marking
 	bool open;
 };
 
@@ -79,75 +79,75 @@ struct tl_echo_host {
 	struct tl_txq *tx;
 	struct tl_port *port;
 	const struct tl_clock *clock;
-	struct tl_steer_side *steer; // NULL: the port's only host
+	struct tl_steer_side *steer; // NULL: only host of the port
 	uint32_t n_echoes;
-	uint64_t alarm_ns; // the lowest of all alarms; UINT64_MAX: there is none
+	uint64_t alarm_ns; // lowest of all alarms; UINT64_MAX: none
 	struct tl_echo_alarm alarms[TL_ECHO_ALARMS_MAX];
 	uint32_t n_alarms;
-	_Atomic(uint32_t) link_ups; // main counts how often the link came back
-	uint32_t announced_ups;	    // the lcore has announced the host after so many of them
+	_Atomic(uint32_t) link_ups; // link-up events, counted by main
+	uint32_t announced_ups;	    // value of link_ups at the last announcement
 	bool closing;
 	bool is_staged; // an echo has stages
-	bool stamped;	// frames carry the time when they were on the wire
+	bool stamped;	// frames carry wire timestamps
 	struct tl_echo_staged staged;
-	struct tl_tx_stamp *tx_stamp; // NULL: no reply is marked
+	struct tl_tx_stamp *tx_stamp; // NULL: replies are not stamped
 	struct tl_echo_marked marked;
-	uint64_t answering[(UINT16_MAX + 1) / 64]; // a bit per UDP port, by port_be, that answers whatever comes
+	uint64_t answering[(UINT16_MAX + 1) / 64]; // one bit per UDP port, by port_be, that answers every datagram
 	struct tl_stamp_cost stamp_cost;
 	uint64_t reset_at_ns;	 // while closing; 0: set by the next tick
-	struct tl_echo echoes[]; // n_echoes; each with 450 KiB of histograms
+	struct tl_echo echoes[]; // n_echoes; 450 KiB of histograms each
 };
 
-// Tell whether who sends from there would answer our answer, and so on for ever.
+// True if the sender would answer our reply, in an endless loop.
 static inline bool tl_echo_would_loop(const struct tl_echo_host *host, uint16_t src_port_be)
 {
 	return (host->answering[src_port_be / 64] >> (src_port_be % 64) & 1) != 0;
 }
 
-// loop.c: finds out which ports those are.
+// loop.c: find the ports that would loop.
 void tl_echo_note_answering(struct tl_echo_host *host, const struct tl_echo_host_cfg *cfg);
 
 // echo_dp.c: the lcore's roles and the callbacks of the stack.
 void tl_echo_rx(void *host, struct tl_burst *burst);
 void tl_echo_steered_rx(void *host, struct tl_burst *burst);
 void tl_echo_after_tx(void *host, struct tl_burst *burst);
-uint16_t tl_echo_poll(void *host, uint64_t mono_ns); // what other lcores handed over
-void tl_echo_count_sent(struct tl_echo *echo);	     // MCAST_TO_TCP: what is pending
+uint16_t tl_echo_poll(void *host, uint64_t mono_ns); // frames from other lcores
+void tl_echo_count_sent(struct tl_echo *echo);	     // MCAST_TO_TCP: count pending messages
 void tl_echo_mcast_datagram(void *echo, const struct tl_udp_datagram *datagram);
 void tl_echo_udp_datagram(void *echo, const struct tl_udp_datagram *datagram);
 void tl_echo_held_datagram(void *echo, uint16_t len, bool left);
 void tl_echo_tcp_data(void *echo, struct tl_tcp *c, const uint8_t *data, uint32_t len);
 
-// mark_dp.c: the same callbacks, which mark a reply when one is wanted; and what is known of it after the send call.
+// mark_dp.c: the same callbacks with marking of a reply on request, and its publication after the send call.
 void tl_echo_marking_mcast_datagram(void *echo, const struct tl_udp_datagram *datagram);
 void tl_echo_marking_udp_datagram(void *echo, const struct tl_udp_datagram *datagram);
 void tl_echo_marking_tcp_data(void *echo, struct tl_tcp *c, const uint8_t *data, uint32_t len);
-void tl_echo_tell_marked(struct tl_echo_host *host, const struct tl_burst *burst);
+void tl_echo_publish_marked(struct tl_echo_host *host, const struct tl_burst *burst);
 
-// echo_conn.c: connections come and go.
+// echo_conn.c: connections.
 int tl_echo_open(struct tl_echo *echo, struct tl_err *err);
 void tl_echo_tick(void *host, uint64_t mono_ns);
 void tl_echo_close(void *host);
 bool tl_echo_closed(void *host);
 void tl_echo_finish(void *host);
 
-// stages_dp.c: the same roles with stamps on the way.
+// stages_dp.c: the same roles with stage stamps.
 void tl_echo_staged_rx(void *host, struct tl_burst *burst);
 void tl_echo_staged_after_tx(void *host, struct tl_burst *burst);
 uint16_t tl_echo_staged_poll(void *host, uint64_t mono_ns);
-uint64_t tl_echo_own_frames(const struct tl_echo *echo, const struct tl_burst *burst); // a bit per frame
+uint64_t tl_echo_own_frames(const struct tl_echo *echo, const struct tl_burst *burst); // one bit per frame
 
 // stages.c
 int tl_echo_stages_init(struct tl_echo_host *host, int socket_id, struct tl_err *err);
 void tl_echo_stages_fini(struct tl_echo_host *host); // also after a failed init
 
-// COLD. A message of this burst stayed too long; the burst after one that did; the last burst of all.
+// COLD. Record an outlier of this burst; complete those before it with facts of this burst; store facts of this burst.
 void tl_echo_note_outlier(
 	struct tl_echo *echo, const struct tl_burst *burst, const uint64_t stage_ns[TL_STAGES], uint64_t stay_ns);
 void tl_echo_complete_outliers(struct tl_echo_host *host, const struct tl_burst *burst);
 void tl_echo_remember(struct tl_echo_host *host, const struct tl_burst *burst);
 
-// A stamp as it is taken on the way.
+// Take a stage stamp.
 static inline void tl_echo_stamp(uint64_t *at_tsc)
 {
 	*at_tsc = rte_rdtsc();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UDP ports that answer whatever comes: an echo that answered them would send a datagram round for ever, and a single
-// one with a forged source would begin it.
+// UDP ports that answer every datagram: an echo that replied to them would start an endless loop, for which one
+// datagram with a forged source suffices.
 
 #include "echo_priv.h"
 
-// Those of RFC 862 to 868, which inetd refuses as well, and DNS, TFTP and NTP, some of whose servers answer errors with
-// errors (CVE-2024-2169, CVE-2009-3563). 0 wants no answer (RFC 768).
+// Services of RFC 862 to 868, which inetd refuses as well; DNS, TFTP and NTP, some of whose servers answer errors with
+// errors (CVE-2024-2169, CVE-2009-3563). Port 0 asks for no reply (RFC 768).
 static const uint16_t services[] = {
 	0,
 	7,   // echo

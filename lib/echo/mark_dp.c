@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The callbacks of echoes on a port whose NIC stamps replies: when one is wanted, the next that leaves at once is
-// marked, and after the send call told of.
+// Callbacks of echoes on a port with NIC stamps for replies: on request the next reply that leaves at once is marked,
+// and published after the send call.
 
 #include "echo_priv.h"
 
@@ -8,7 +8,7 @@
 
 #include <tl_port.h>
 
-// Not a question for the next hop, nor a reset.
+// True for a frame with payload: not a neighbour request, not an RST.
 static bool has_data(const struct rte_mbuf *m)
 {
 	struct tl_pkt pkt;
@@ -18,7 +18,7 @@ static bool has_data(const struct rte_mbuf *m)
 	return (kind == TL_PKT_UDP || kind == TL_PKT_TCP) && pkt.payload_len != 0;
 }
 
-// A single frame that left for the message, and on a connection nothing that waits to follow it: the frame carries the
+// Mark the reply if it is a single frame and, on a connection, nothing is queued behind it: it then carries the
 // message's last byte.
 static void mark(struct tl_echo_host *host, const uint8_t *payload, uint16_t before, const struct tl_tcp *c)
 {
@@ -31,7 +31,7 @@ static void mark(struct tl_echo_host *host, const uint8_t *payload, uint16_t bef
 		.payload = payload, .sent_pkts = tx->tx_pkts, .dropped_pkts = tx->drop_tx_pkts, .open = true};
 }
 
-// ---- the callbacks, each with what it does when a reply is wanted apart: mostly none is, and that costs a look
+// ---- callbacks; the rare marking is kept out of line
 
 static bool is_wanted(const struct tl_echo *echo)
 {
@@ -90,7 +90,7 @@ void tl_echo_marking_tcp_data(void *ctx, struct tl_tcp *c, const uint8_t *data, 
 
 // ---- after the send call
 
-// The frame of the burst in which the payload stands; NULL: what was put together from several, or waited in the stack.
+// Find the frame with the payload; NULL: it was reassembled, or held in the stack.
 static const struct rte_mbuf *frame_of(const struct tl_burst *burst, const uint8_t *payload)
 {
 	for (uint16_t i = 0; i < burst->n; i++) {
@@ -101,7 +101,7 @@ static const struct rte_mbuf *frame_of(const struct tl_burst *burst, const uint8
 	return NULL;
 }
 
-// Whether it left with the one flush after it was marked. A full queue is flushed before: then there were two.
+// True if it left with the only flush since the marking. A full queue causes an additional flush.
 static bool has_left(const struct tl_echo_host *host, const struct tl_burst *burst)
 {
 	const struct tl_txq *tx = host->tx;
@@ -110,10 +110,10 @@ static bool has_left(const struct tl_echo_host *host, const struct tl_burst *bur
 	       tx->n == 0 && tx->begin_tsc >= burst->tsc;
 }
 
-void tl_echo_tell_marked(struct tl_echo_host *host, const struct tl_burst *burst)
+void tl_echo_publish_marked(struct tl_echo_host *host, const struct tl_burst *burst)
 {
 	const struct rte_mbuf *m = frame_of(burst, host->marked.payload);
-	const struct tl_rxq *q = tl_port_rxq(host->port, 0); // the others' stamps mean the same
+	const struct tl_rxq *q = tl_port_rxq(host->port, 0); // all queues have stamps of one kind
 	struct tl_tx_stamp_facts facts = {.left = m != NULL && has_left(host, burst),
 		.poll_tsc = burst->tsc,
 		.poll_ns = tl_clock_wall_ns(host->clock, burst->tsc),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the stages of echoes are kept in, what stamps cost, and what is written down of a message that stayed too long.
+// Stage measurements: memory, the cost of stamps, the records of outliers.
 
 #include "echo_priv.h"
 
@@ -26,13 +26,13 @@ static int make_stages(struct tl_echo *echo, int socket_id, struct tl_err *err)
 	stages->outlier_ns = cfg->outlier_ns != 0 ? cfg->outlier_ns : UINT64_MAX;
 	stages->tail = cfg->outlier_ns != 0 ? tl_tail_create(cfg->outliers) : NULL;
 	stages->samples = cfg->samples != 0 ? tl_tail_samples_create(cfg->samples) : NULL;
-	echo->host->staged.keeps_tail |= cfg->outlier_ns != 0;
+	echo->host->staged.has_tail |= cfg->outlier_ns != 0;
 	if ((cfg->outlier_ns != 0 && stages->tail == NULL) || (cfg->samples != 0 && stages->samples == NULL))
 		return tl_fail(err, -ENOMEM, "no memory for the outliers and samples of the echo %s", cfg->name);
 	return 0;
 }
 
-// The least of all rounds: whatever disturbed the others is no cost of a stamp.
+// Minimum of all rounds, to exclude disturbances.
 static double least_ns(const struct tl_clock *clock, void (*round)(void))
 {
 	uint64_t least = UINT64_MAX;
@@ -96,7 +96,7 @@ void tl_echo_stages_fini(struct tl_echo_host *host)
 	}
 }
 
-// ---- what stayed too long, on the lcore
+// ---- outliers, on the lcore
 
 static struct tl_tail_burst describe(const struct tl_echo_host *host, const struct tl_burst *burst)
 {
@@ -147,7 +147,7 @@ void tl_echo_complete_outliers(struct tl_echo_host *host, const struct tl_burst 
 	host->staged.open = false;
 }
 
-// ---- what main reads
+// ---- access from main
 
 const struct tl_stamp_cost *tl_echo_stamp_cost(const struct tl_echo_host *host)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The echo's roles with stamps on the way: two of them before the send call, and all else after it.
+// The echo's roles with stage stamps: two stamps before the send call, all bookkeeping after it.
 
 #include "echo_priv.h"
 
@@ -19,7 +19,7 @@ void tl_echo_staged_rx(void *ctx, struct tl_burst *burst)
 	tl_echo_stamp(&host->staged.ready_tsc);
 }
 
-// ---- which frames were an echo's
+// ---- frames of an echo
 
 static bool is_group6(const struct tl_echo_cfg *cfg, const struct tl_ipv6_hdr *ip)
 {
@@ -62,7 +62,7 @@ uint64_t tl_echo_own_frames(const struct tl_echo *echo, const struct tl_burst *b
 
 // ---- after the send call
 
-// Each frame has its own: the longest is the burst's. Frames of another lcore came without their stamps.
+// Record the wire time of each frame; return the longest. Frames from another lcore have no stamps.
 static uint64_t record_wire(struct tl_echo *echo, const struct tl_burst *burst, bool handed)
 {
 	struct tl_echo_stages *stages = echo->stages;
@@ -87,9 +87,9 @@ static uint64_t record_wire(struct tl_echo *echo, const struct tl_burst *burst, 
 	return longest;
 }
 
-// From mark to mark in nanoseconds since the poll, so that the stages add up to the residence. A full queue was sent
-// before the stack was done: then no mark is after the send call.
-static void cut(const struct tl_echo_host *host, const struct tl_burst *burst, uint64_t stage_ns[TL_STAGES])
+// Split the residence time at the marks, so that the stages add up to it. A full queue was sent before the stack had
+// finished: marks are limited to the send call.
+static void split_stages(const struct tl_echo_host *host, const struct tl_burst *burst, uint64_t stage_ns[TL_STAGES])
 {
 	const struct tl_txq *tx = host->tx;
 	const uint64_t marks[] = {[TL_STAGE_PARSE] = host->staged.parsed_tsc,
@@ -136,13 +136,13 @@ static void after_tx(struct tl_echo_host *host, struct tl_burst *burst, bool han
 	if (TL_UNLIKELY(host->staged.open))
 		tl_echo_complete_outliers(host, burst);
 	if (TL_LIKELY(host->tx->begin_tsc >= burst->tsc && host->tx->n == 0)) {
-		cut(host, burst, stage_ns);
+		split_stages(host, burst, stage_ns);
 		for (uint32_t i = 0; i < host->n_echoes; i++)
 			if (host->echoes[i].pending_msgs != 0 && host->echoes[i].stages != NULL)
 				record(&host->echoes[i], burst, handed, stage_ns);
 	}
 	tl_echo_after_tx(host, burst);
-	if (host->staged.keeps_tail)
+	if (host->staged.has_tail)
 		tl_echo_remember(host, burst);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One extraction: each file through its sidecar where that is good, else from end to end.
+// An extraction: each file through its sidecar where that is valid, otherwise from end to end.
 
 #include "extract_priv.h"
 
@@ -32,8 +32,8 @@ static int take_record(struct extract *extract, const uint8_t *block, uint32_t s
 	return judge_output(extract, extract_output_put(extract, &record));
 }
 
-// Returns -EBADMSG where the file is damaged. Without memory the extraction fails: no file is at fault.
-static int judge_section(struct extract *extract, int rc)
+// Map the result for a section. Returns -EBADMSG for a damaged file; without memory the whole extraction fails.
+static int section_result(struct extract *extract, int rc)
 {
 	if (rc == 0 || rc == -EINVAL)
 		return rc == 0 ? 0 : -EBADMSG;
@@ -44,9 +44,9 @@ int extract_take_block(struct extract *extract, uint32_t type, const uint8_t *bl
 {
 	switch (type) {
 	case TL_PCAPNG_SHB:
-		return judge_section(extract, extract_section_begin(&extract->section, block, size));
+		return section_result(extract, extract_section_begin(&extract->section, block, size));
 	case TL_PCAPNG_IDB:
-		return judge_section(extract, extract_section_add(&extract->section, block, size));
+		return section_result(extract, extract_section_add(&extract->section, block, size));
 	case TL_PCAPNG_EPB:
 	case EXTRACT_PACKET:
 	case EXTRACT_SIMPLE_PACKET:
@@ -69,7 +69,7 @@ int extract_take_scanned(struct extract *extract, uint32_t type, const uint8_t *
 	return extract_take_block(extract, type, block, size);
 }
 
-void extract_say_incomplete(struct extract *extract, const struct extract_input *input, uint64_t at)
+void extract_warn_truncated(struct extract *extract, const struct extract_input *input, uint64_t at)
 {
 	extract->stats->files_incomplete++;
 	tl_info("%s: no whole block at byte %" PRIu64
@@ -78,7 +78,7 @@ void extract_say_incomplete(struct extract *extract, const struct extract_input 
 		input->path, at);
 }
 
-void extract_say_damaged(struct extract *extract, const struct extract_input *input, uint64_t from, uint64_t to)
+void extract_warn_damaged(struct extract *extract, const struct extract_input *input, uint64_t from, uint64_t to)
 {
 	extract->stats->slabs_damaged++;
 	tl_warn("%s: the slab from byte %" PRIu64 " to %" PRIu64 " is damaged, or being written: left out", input->path,
@@ -92,7 +92,7 @@ int extract_scan(struct extract *extract, struct extract_input *input, uint64_t 
 
 	extract->stats->files_unindexed += from == 0 && extract->stats->slabs_total != slabs;
 	if (rc == -EBADMSG || (rc == 0 && !extract_input_is_end(input, at))) {
-		extract_say_incomplete(extract, input, at);
+		extract_warn_truncated(extract, input, at);
 		rc = 0;
 	}
 	return rc;
@@ -100,7 +100,7 @@ int extract_scan(struct extract *extract, struct extract_input *input, uint64_t 
 
 // ---- files
 
-// Classic pcap, through an interface that says what its header does.
+// Extract from classic pcap, with an interface made from its header.
 static int take_classic(struct extract *extract, const char *path, struct tl_err *err)
 {
 	struct tl_pcap_reader *reader;
@@ -142,7 +142,7 @@ static int take_pcapng(struct extract *extract, struct extract_input *input)
 	return rc != 0 || done ? rc : extract_scan(extract, input, 0);
 }
 
-// By the first word of the file.
+// Choose the format by the first word of the file.
 static int take_any(struct extract *extract, struct extract_input *input, uint32_t magic)
 {
 	int rc = magic == EXTRACT_PACKED_MAGIC ? extract_packed_open(input) : 0;
@@ -152,11 +152,11 @@ static int take_any(struct extract *extract, struct extract_input *input, uint32
 	if (magic == TL_PCAPNG_SHB || magic == EXTRACT_PACKED_MAGIC)
 		return take_pcapng(extract, input);
 	rc = take_classic(extract, input->path, extract->err);
-	posix_fadvise(input->fd, 0, 0, POSIX_FADV_DONTNEED); // it was mapped
+	posix_fadvise(input->fd, 0, 0, POSIX_FADV_DONTNEED); // drop its mapped pages
 	return rc;
 }
 
-// Returns 0, or an error that concerns this file only, or one of the output.
+// Extract one file. Returns 0, an error of this file only, or one of the output.
 static int take_file(struct extract *extract, const char *path)
 {
 	struct extract_input input;
@@ -177,7 +177,7 @@ static int take_file(struct extract *extract, const char *path)
 	extract->refused_rc = 0;
 	extract->stats->files++;
 	extract->stats->bytes_total += input.file_bytes;
-	input.ahead = 0; // a sidecar may spare us the rest
+	input.ahead = 0; // a sidecar may make the rest unnecessary
 	rc = extract_input_get(&input, 0, sizeof(magic), &data, &got);
 	if (rc == 0 && got == sizeof(magic))
 		memcpy(&magic, data, sizeof(magic));

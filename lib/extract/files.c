@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which files are meant: those that are named, and of a directory those that look like recordings, by name.
+// Input files: those named, and those in a directory that look like recordings, sorted by name.
 
 #include "extract_priv.h"
 
@@ -40,7 +40,7 @@ static int add(struct extract_files *files, const char *path, const struct stat 
 	return 0;
 }
 
-// Not every file of zstd is a recording: its first unit tells. Returns 1, 0 or -errno.
+// Check the first unit: other zstd files are not recordings. Returns 1, 0 or -errno.
 static int begins_packed(int fd)
 {
 	size_t size = EXTRACT_PACKED_FIRST;
@@ -69,19 +69,19 @@ static int begins_as_capture(int fd, struct stat *status)
 	       magic == __builtin_bswap32(MAGIC_PCAP_US) || magic == __builtin_bswap32(MAGIC_PCAP_NS);
 }
 
-// Tell whether it is a regular file that begins like a capture: 1, 0, or -errno where that cannot be told.
+// Check for a regular file that starts like a capture: 1, 0, or -errno.
 static int is_capture(const char *path, struct stat *status)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-	if (fd < 0) // gone, a link to nothing, or a socket
+	if (fd < 0) // removed, a dangling link, or a socket
 		return errno == ENOENT || errno == ELOOP || errno == ENXIO ? 0 : -errno;
 	int rc = begins_as_capture(fd, status);
 	close(fd);
 	return rc;
 }
 
-// x.pcapng, x_00001.pcapng … x_99999.pcapng, x_100000.pcapng
+// Order: x.pcapng, x_00001.pcapng … x_99999.pcapng, x_100000.pcapng
 static int by_name(const void *a_file, const void *b_file)
 {
 	const struct extract_file *a = a_file, *b = b_file;
@@ -116,7 +116,7 @@ static int add_directory(struct extract_files *files, const char *path, struct t
 	if (dir == NULL)
 		return tl_fail(err, -errno, "%.300s: %s", path, strerror(errno));
 	while (errno = 0, rc == 0 && (item = readdir(dir)) != NULL)
-		if (item->d_name[0] != '.') // hidden: the next file of a recording, among others
+		if (item->d_name[0] != '.') // hidden: among others the next file of a recording
 			rc = add_if_capture(files, path, item->d_name, err);
 	if (rc == 0 && errno != 0)
 		rc = tl_fail(err, -errno, "%.300s: cannot be read to its end: %s", path, strerror(errno));
@@ -133,7 +133,7 @@ int extract_files_list(struct extract_files *files, const struct tl_extract_cfg 
 	for (uint32_t i = 0; i < cfg->n_paths; i++) {
 		const char *path = cfg->paths[i];
 		if (path[0] == '\0' || stat(path, &status) != 0)
-			memset(&status, 0, sizeof(status)); // gone: opening it will tell
+			memset(&status, 0, sizeof(status)); // removed: open reports it
 		bool is_directory = S_ISDIR(status.st_mode);
 		int rc = is_directory ? add_directory(files, path, err) : add(files, path, &status);
 		if (rc != 0)

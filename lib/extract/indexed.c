@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads a recording through its sidecar: only the slabs whose rows do not rule them out.
+// Extraction through a sidecar: only slabs that their rows do not exclude.
 
 #include "extract_priv.h"
 
@@ -14,8 +14,7 @@
 #define SIDECAR_BYTES_MAX (UINT64_C(1) << 30)
 #define SLAB_BYTES_MAX (64u << 20)
 
-// The most bytes that the sidecar of this recording can have: a filter grows with the packets of its slab, of which a
-// compressed page may hold many.
+// Upper limit for the sidecar's size. Filters grow with the packets of a slab, many per page in compressed recordings.
 static uint64_t sidecar_bytes_max(const struct extract_input *input)
 {
 	uint64_t of_size =
@@ -24,7 +23,7 @@ static uint64_t sidecar_bytes_max(const struct extract_input *input)
 	return tl_min_u64(TL_INDEX_HEADER_BYTES + of_size, SIDECAR_BYTES_MAX);
 }
 
-// Opens the sidecar. False: there is none.
+// Open the sidecar. False: there is none.
 static bool open_sidecar(struct extract *extract, const struct extract_input *input, struct extract_input *out)
 {
 	char *name;
@@ -38,8 +37,8 @@ static bool open_sidecar(struct extract *extract, const struct extract_input *in
 	return rc == 0;
 }
 
-// Reads the sidecar, which stays in the memory of its input: first the header, then all of it if the header is that of
-// this recording. False: it has not all the rows of this recording as they were written.
+// Load the sidecar into its input: first the header, then the rest if the header matches the recording. False: it does
+// not cover the recording as written.
 static bool load_sidecar(const struct extract_input *input, struct extract_input *sidecar, struct tl_index_reader *out)
 {
 	const uint8_t *data;
@@ -53,7 +52,7 @@ static bool load_sidecar(const struct extract_input *input, struct extract_input
 	       tl_index_open(out, data, got) == 0 && tl_index_is_complete(out);
 }
 
-// What lies at this place of the file, unpacked where it is packed.
+// Read at this offset of the file, decompressed if packed.
 static int get_slab(struct extract_input *input, uint64_t at, uint32_t len, const uint8_t **out, size_t *got)
 {
 	uint64_t next;
@@ -66,7 +65,7 @@ static int get_slab(struct extract_input *input, uint64_t at, uint32_t len, cons
 	return rc == -ENODATA || (rc == 0 && next != at + len) ? -ESTALE : rc;
 }
 
-// The slab of a row. Returns 0, -ESTALE: it is not what the row says, or another error.
+// Take the slab of a row. Returns 0, -ESTALE: not as the row describes it, or another error.
 static int take_slab(struct extract *extract, struct extract_input *input, const struct tl_index_reader *reader,
 	const struct tl_index_row *row)
 {
@@ -86,8 +85,8 @@ static int take_slab(struct extract *extract, struct extract_input *input, const
 	return extract_walk_memory(extract, slab, head.used_bytes, extract_take_block);
 }
 
-// Takes what no row covers, from *at up to an offset: the blocks between slabs, and any slab that has no row. Returns 0
-// with *at at the end, -ESTALE: no block follows at *at, or another error.
+// Take what no row covers, from *at to an offset: the blocks between slabs, and slabs without a row. Returns 0 with *at
+// at the end, -ESTALE: no block at *at, or another error.
 static int take_between(struct extract *extract, struct extract_input *input, uint64_t *at, uint64_t to)
 {
 	uint64_t slabs = extract->stats->slabs_total, next;
@@ -111,7 +110,7 @@ static int take_between(struct extract *extract, struct extract_input *input, ui
 	return rc == -ENODATA || (rc == 0 && *at < to) ? -ESTALE : rc;
 }
 
-// Every slab that may matter, and all that is between slabs. *at is then where scanning has to go on.
+// Take slabs that may match, and everything between slabs. *at becomes the offset from which to scan.
 static int take_rows(struct extract *extract, struct extract_input *input, struct tl_index_reader *reader, uint64_t *at)
 {
 	struct tl_index_row row;
@@ -129,8 +128,8 @@ static int take_rows(struct extract *extract, struct extract_input *input, struc
 	return rc == 0 ? take_between(extract, input, at, input->file_bytes) : -ESTALE;
 }
 
-// Tell whether the run of the first row's slab is the sidecar's.
-static bool is_about(struct extract_input *input, const struct tl_index_reader *reader)
+// True if the first row's slab is of the sidecar's run.
+static bool is_same_run(struct extract_input *input, const struct tl_index_reader *reader)
 {
 	struct tl_index_reader peek = *reader;
 	struct tl_index_row first;
@@ -144,7 +143,7 @@ static bool is_about(struct extract_input *input, const struct tl_index_reader *
 	       tl_pcapng_get_head(data, (uint32_t)got, &head) == 0 && head.run_id == reader->header.run_id;
 }
 
-// All of the file, of slabs only what the rows do not rule out.
+// Take the whole file, without slabs that the rows exclude.
 static int take_by_rows(struct extract *extract, struct extract_input *input, struct tl_index_reader *reader)
 {
 	uint64_t at = 0;
@@ -152,7 +151,7 @@ static int take_by_rows(struct extract *extract, struct extract_input *input, st
 	extract->stats->files_indexed++;
 	int rc = take_rows(extract, input, reader, &at);
 	if (rc == -EBADMSG) {
-		extract_say_incomplete(extract, input, at);
+		extract_warn_truncated(extract, input, at);
 		return 0;
 	}
 	if (rc != -ESTALE)
@@ -176,7 +175,7 @@ int extract_indexed(struct extract *extract, struct extract_input *input, bool *
 	if (!open_sidecar(extract, input, &sidecar))
 		return 0;
 	input->ahead = 0;
-	*out_done = load_sidecar(input, &sidecar, &reader) && is_about(input, &reader);
+	*out_done = load_sidecar(input, &sidecar, &reader) && is_same_run(input, &reader);
 	if (*out_done)
 		rc = take_by_rows(extract, input, &reader);
 	else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads a file without being in anybody's way: no faster than allowed, and leaving nothing in the page cache.
+// Reads in the background: rate-limited, and without filling the page cache.
 
 #include "extract_priv.h"
 
@@ -29,7 +29,7 @@ void extract_pace(struct extract *extract, uint64_t bytes)
 		cfg->progress(cfg->ctx, extract->stats);
 	if (cfg->rate_bytes == 0)
 		return;
-	uint64_t now = now_ns(); // time that was not used is not saved up
+	uint64_t now = now_ns(); // unused time does not accumulate
 	uint64_t cost_ns = (uint64_t)((unsigned __int128)bytes * TL_NS_PER_S / cfg->rate_bytes);
 	extract->free_ns = tl_max_u64(extract->free_ns, now) + cost_ns;
 	uint64_t wait_ns = extract->free_ns - now;
@@ -59,7 +59,7 @@ int extract_input_open(struct extract_input *input, struct extract *extract, con
 		return rc;
 	}
 	input->file_bytes = (uint64_t)status.st_size;
-	posix_fadvise(input->fd, 0, 0, POSIX_FADV_RANDOM); // what is wanted is asked for
+	posix_fadvise(input->fd, 0, 0, POSIX_FADV_RANDOM); // no readahead
 	return 0;
 }
 
@@ -80,7 +80,7 @@ static int go_buffered(struct extract_input *input)
 	return 0;
 }
 
-// Appends up to want bytes, a multiple of PAGE, to what is in memory.
+// Append up to want bytes, a multiple of PAGE, to the buffer.
 static int fill(struct extract_input *input, size_t want)
 {
 	size_t target = input->len + want;
@@ -100,7 +100,7 @@ static int fill(struct extract_input *input, size_t want)
 			posix_fadvise(input->fd, (off_t)at, n, POSIX_FADV_DONTNEED);
 		input->len += (size_t)n;
 		extract_pace(input->extract, (uint64_t)n);
-		if (n % PAGE != 0) // the end of the file
+		if (n % PAGE != 0) // end of the file
 			break;
 	}
 	return 0;

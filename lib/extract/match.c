@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which slabs may hold what is asked for, and which records are it.
+// Selection of slabs and records.
 
 #include "extract_priv.h"
 

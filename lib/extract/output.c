@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The file that is written: records as they were but for the number of their interface, each interface once.
+// The output file: records unchanged except for their interface number, each interface once.
 
 #include "extract_priv.h"
 
@@ -11,7 +11,7 @@
 
 #define BUFFER_BYTES (1u << 20)
 #define EPB_DATA_AT 28u
-// Not a name by which a ring would take it for a recording of its own.
+// a ring must not take it for a recording of its own
 #define APPLICATION "extract (tapline " TL_VERSION ")"
 
 static int flush(struct extract_output *output)
@@ -61,7 +61,7 @@ static void forget_interfaces(struct extract_output *output)
 	output->n = 0;
 }
 
-// A block's bytes stay as they were, so each byte order needs a section of its own.
+// Begin a section per byte order: blocks keep their bytes.
 static int begin_section(struct extract_output *output, bool swapped)
 {
 	uint32_t header[64];
@@ -71,7 +71,7 @@ static int begin_section(struct extract_output *output, bool swapped)
 	forget_interfaces(output);
 	output->swapped = swapped;
 	output->section++;
-	if (swapped) { // without its option, the four words of the fixed part
+	if (swapped) { // the four fixed words, without options
 		len = 28;
 		header[1] = len;
 		for (int i = 1; i < 3; i++)
@@ -106,7 +106,7 @@ static bool is_same(const struct extract_interface *a, const struct extract_inte
 	return a->block_bytes == b->block_bytes && memcmp(a->block, b->block, a->block_bytes) == 0;
 }
 
-// Sets the number that the interface has in the output.
+// Set the interface's number in the output.
 static int number_interface(struct extract_output *output, struct extract_interface *interface)
 {
 	int rc = 0;
@@ -126,7 +126,7 @@ static int number_interface(struct extract_output *output, struct extract_interf
 	return rc;
 }
 
-// A simple packet block names no interface and no time: both are 0 here.
+// Write a simple packet block as EPB; it has no interface and no time: both are 0.
 static int put_simple(struct extract_output *output, const struct extract_record *record, uint32_t id)
 {
 	static const uint8_t padding[4];
@@ -156,7 +156,7 @@ int extract_output_put(struct extract *extract, const struct extract_record *rec
 		rc = number_interface(output, interface);
 	if (rc != 0 || record->type == EXTRACT_SIMPLE_PACKET)
 		return rc != 0 ? rc : put_simple(output, record, interface->out_id);
-	rc = put_u32(output, TL_PCAPNG_EPB); // a packet block's options mean the same
+	rc = put_u32(output, TL_PCAPNG_EPB); // options of a packet block are those of an EPB
 	if (rc == 0)
 		rc = put(output, record->block + 4, 4);
 	if (rc == 0)
@@ -174,7 +174,7 @@ int extract_output_put_clock(struct extract *extract, const uint8_t *block, uint
 	return put(output, block, size);
 }
 
-// Never through an input: it would be gone before it is read.
+// True for an input file: opening it for output would truncate it.
 static bool is_input(const struct extract *extract, const struct stat *status)
 {
 	for (uint32_t i = 0; i < extract->files.n; i++)
@@ -206,7 +206,7 @@ int extract_output_open(struct extract *extract, struct tl_err *err)
 	return 0;
 }
 
-// Where nothing matched, libpcap still wants an interface.
+// Write an interface to an empty output: libpcap requires one.
 static int put_nothing(struct extract_output *output)
 {
 	uint8_t block[64];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A compressed recording (tl_zslab.h) as what it would be without compression: unit after unit is unpacked, and
-// forgotten when what is asked for lies behind it.
+// Compressed recordings (tl_zslab.h), presented uncompressed: units are decompressed one by one, and freed once passed.
 
 #include "extract_priv.h"
 
@@ -15,10 +14,10 @@
 
 struct extract_packed {
 	struct tl_zslab_unpacker *unpacker;
-	uint64_t unit_at; // of the next unit, in the file
+	uint64_t unit_at; // next unit in the file
 	uint8_t *content;
 	size_t capacity, len;
-	uint64_t content_at; // of content[0], in all of it
+	uint64_t content_at; // offset of content[0] in the uncompressed file
 };
 
 bool extract_is_packed(const void *data, size_t size)
@@ -52,7 +51,7 @@ void extract_packed_close(struct extract_packed *packed)
 	free(packed);
 }
 
-// The next unit, whole, in *out. Returns 0, -ENODATA: none is there, or another -errno.
+// Read the next unit whole into *out. Returns 0, -ENODATA: none, or another -errno.
 static int get_unit(struct extract_input *input, const uint8_t **out, struct tl_zslab_unit *unit)
 {
 	uint64_t at = input->packed->unit_at;
@@ -139,7 +138,7 @@ static void forget_before(struct extract_packed *packed, uint64_t offset)
 	packed->content_at += passed;
 }
 
-// Offsets never decrease by more than what is still in memory.
+// Offsets must not decrease beyond what is still in memory.
 int extract_packed_get(struct extract_input *input, uint64_t offset, size_t len, const uint8_t **out, size_t *got)
 {
 	struct extract_packed *packed = input->packed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the sidecars of recordings anew.
+// Rebuilds the sidecars of recordings.
 
 #include "extract_priv.h"
 
@@ -20,7 +20,7 @@ static bool is_packet(uint32_t type)
 	return type == TL_PCAPNG_EPB || type == EXTRACT_PACKET || type == EXTRACT_SIMPLE_PACKET;
 }
 
-// Between slabs. A packet there, which no row would know, is what remains of a damaged slab.
+// Check a block between slabs. A packet there is left of a damaged slab and would have no row.
 static int note_block(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size)
 {
 	if (is_packet(type))
@@ -30,7 +30,7 @@ static int note_block(struct extract *extract, uint32_t type, const uint8_t *blo
 	return type == TL_PCAPNG_IDB ? extract_section_add(&extract->section, block, size) : 0;
 }
 
-// In a slab. What an extraction could not read ends it, so no search may pass it over.
+// Check a block in a slab. A block that stops an extraction must not be hidden by a row.
 static int check_block(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size)
 {
 	struct extract_record record;
@@ -40,7 +40,7 @@ static int check_block(struct extract *extract, uint32_t type, const uint8_t *bl
 	return !is_packet(type) || extract_read_record(&extract->section, block, size, &record) ? 0 : -ENODATA;
 }
 
-// Whether the times in the slabs are what rows hold: ours are.
+// True if timestamps are in nanoseconds, like rows and our recordings.
 static bool counts_ns(const struct extract_section *section)
 {
 	for (uint32_t i = 0; i < section->n; i++) {
@@ -52,7 +52,7 @@ static bool counts_ns(const struct extract_section *section)
 	return section->begun && !section->swapped;
 }
 
-// Finds the next slab from *at on: the blocks between are noted. Returns 1, 0: there is none, or -errno.
+// Find the next slab from *at on, and check the blocks before it. Returns 1, 0: none, or -errno.
 static int find_slab(struct reindex *reindex, struct extract_input *input, uint64_t *at, struct tl_pcapng_head *out)
 {
 	struct extract *extract = &reindex->extract;
@@ -69,7 +69,7 @@ static int find_slab(struct reindex *reindex, struct extract_input *input, uint6
 			return 0;
 		bool is_head = type == TL_PCAPNG_HEAD && tl_pcapng_get_head(block, (uint32_t)got, out) == 0;
 		if (is_head && extract->section.file != 0 && out->file != extract->section.file)
-			return 0; // an earlier file, which this one is written over
+			return 0; // an earlier file, partly overwritten by this one
 		if (is_head && out->records != 0)
 			return 1;
 		if (is_head)
@@ -87,7 +87,7 @@ static int find_slab(struct reindex *reindex, struct extract_input *input, uint6
 	return 0;
 }
 
-// A slab of size bytes in memory that takes up len bytes of the file at this offset.
+// Add the row of a slab of size bytes in memory that occupies len bytes of the file at this offset.
 static int add_row(struct reindex *reindex, const uint8_t *slab, size_t size, const struct tl_pcapng_head *head,
 	uint64_t offset, uint32_t len)
 {
@@ -128,7 +128,7 @@ static int add_slab(
 	return rc;
 }
 
-// The same of a compressed recording, whose slabs take up units of the file.
+// Make the rows of a compressed recording: slabs occupy units of the file.
 static int make_packed_rows(struct reindex *reindex, struct extract_input *input)
 {
 	struct extract *extract = &reindex->extract;
@@ -153,7 +153,7 @@ static int make_packed_rows(struct reindex *reindex, struct extract_input *input
 	return rc == -EINVAL ? -ENODATA : rc;
 }
 
-// The rows of all slabs of the file. Returns 0 or -errno; none: it is no recording of ours.
+// Make the rows of all slabs. Returns 0 or -errno; no rows: not our recording.
 static int make_rows(struct reindex *reindex, struct extract_input *input)
 {
 	struct tl_pcapng_head head;

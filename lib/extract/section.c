@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a section header and its interface descriptions say (draft-ietf-opsawg-pcapng, sections 4.1 and 4.2).
+// Parser of section headers and interface descriptions (draft-ietf-opsawg-pcapng, sections 4.1 and 4.2).
 
 #include "extract_priv.h"
 
@@ -51,7 +51,7 @@ int extract_section_begin(struct extract_section *section, const uint8_t *block,
 	return 0;
 }
 
-// Up to 10^-38 or 2^-127 s; finer than 64 bits can count are all 0.
+// Set a resolution up to 10^-38 or 2^-127 s; finer units than 64 bits can count become 0.
 static void set_resolution(struct extract_interface *interface, uint8_t tsresol)
 {
 	uint8_t exponent = tsresol & (TSRESOL_BINARY - 1);

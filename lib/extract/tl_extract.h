@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// extract: copies the records that are asked for out of recordings into one pcapng file, options and nanoseconds as
-// they were, and reads no more of the recordings than their sidecars (tl_index.h) say it must.
+// extract: copies selected records out of recordings into one pcapng file, with unchanged options and nanoseconds, and
+// reads only the slabs that their sidecars (tl_index.h) do not exclude.
 //
-// Reads ours and any other pcapng file, and classic pcap. It gives way to a recording that runs: reading is limited in
-// bytes per second, past the page cache where the file system allows, and forgotten by it where not.
+// Reads our recordings, other pcapng files, and classic pcap. It yields to a running recording: reads are limited in
+// bytes per second and bypass the page cache where the file system allows, or are dropped from it.
 //
-// Threads: one call at a time per configuration; everything happens on the caller's thread. Memory: freed before
-// return.
+// Threads: one call at a time per configuration; everything runs on the caller's thread. Memory: freed before return.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,16 +21,16 @@
 struct tl_err;
 
 struct tl_extract_stats {
-	uint64_t files;		   // looked at
-	uint64_t files_indexed;	   // of these, read through their sidecar
-	uint64_t files_unindexed;  // of these, our recordings that had to be read whole
-	uint64_t files_gone;	   // had vanished before they could be opened
-	uint64_t files_incomplete; // end in the middle: being written, cut off, or damaged there
-	uint64_t slabs_total;	   // known of, in our recordings
+	uint64_t files;		   // files read
+	uint64_t files_indexed;	   // read through their sidecar
+	uint64_t files_unindexed;  // our recordings, read whole
+	uint64_t files_gone;	   // removed before they could be opened
+	uint64_t files_incomplete; // truncated: being written, cut off, or damaged there
+	uint64_t slabs_total;	   // slabs of our recordings
 	uint64_t slabs_read;
-	uint64_t slabs_damaged; // left out: not whole, and others follow
-	uint64_t bytes_total;	// of all files
-	uint64_t bytes_read;	// sidecars included
+	uint64_t slabs_damaged; // slabs left out: damaged, with others after them
+	uint64_t bytes_total;	// size of all files
+	uint64_t bytes_read;	// with sidecars
 	uint64_t records_read;
 	uint64_t records_matched;
 	uint64_t written_bytes;
@@ -43,24 +42,24 @@ struct tl_extract_cfg {
 	const char *out; // "-": standard output
 
 	uint64_t from_ns, to_ns;			  // since 1970: from <= time < to
-	struct tl_index_addr hosts[TL_EXTRACT_HOSTS_MAX]; // source or destination is one of these; none: any
+	struct tl_index_addr hosts[TL_EXTRACT_HOSTS_MAX]; // source or destination; none: any
 	uint32_t n_hosts;
-	uint16_t ports[TL_EXTRACT_PORTS_MAX]; // the same
+	uint16_t ports[TL_EXTRACT_PORTS_MAX]; // source or destination; none: any
 	uint32_t n_ports;
 	const char *filter; // tcpdump syntax, or NULL
 
-	uint64_t rate_bytes; // a second, of reading; 0: no limit
-	bool no_index;	     // read everything, as if there were no sidecars
+	uint64_t rate_bytes; // read limit, bytes per second; 0: none
+	bool no_index;	     // ignore sidecars
 
-	void (*progress)(void *ctx, const struct tl_extract_stats *stats); // now and then; or NULL
+	void (*progress)(void *ctx, const struct tl_extract_stats *stats); // called from time to time; or NULL
 	void *ctx;
 };
 
-// Returns 0; -EINVAL for what the caller has to correct (a path, the filter, an output that is an input), or another
-// -errno for work that failed, with a sentence. What can be read is extracted in any case: the first error of a file is
-// returned at the end.
+// Extract. Returns 0; -EINVAL for errors of the call (a path, the filter, an output that is an input), or another
+// -errno for failures, with a message. Readable data is extracted in any case: the first error of a file is returned at
+// the end.
 int tl_extract_run(const struct tl_extract_cfg *cfg, struct tl_extract_stats *stats, struct tl_err *err);
 
-// Writes the sidecar of each of our complete recordings among the paths anew. Of cfg it takes paths, rate and progress;
-// in stats records_matched counts what is indexed, and written_bytes is that of the sidecars. Returns as above.
+// Rebuild the sidecar of each of our complete recordings. Of cfg it uses paths, rate and progress; in stats
+// records_matched counts indexed records, and written_bytes the bytes of sidecars. Returns as above.
 int tl_extract_reindex(const struct tl_extract_cfg *cfg, struct tl_extract_stats *stats, struct tl_err *err);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goes from block to block, in memory or through a file, and reads what a packet block says. Every length is checked
-// before the byte behind it is read.
+// Block parser, in memory or through a file. Every length is checked before a byte behind it is read.
 
 #include "extract_priv.h"
 
@@ -20,7 +19,7 @@ int64_t extract_block(const struct extract_section *section, const uint8_t *p, s
 	if (size < BLOCK_BYTES_MIN)
 		return 0;
 	*out_type = extract_u32(&order, p);
-	if (*out_type == TL_PCAPNG_SHB) { // the same in both orders; the next section may have the other one
+	if (*out_type == TL_PCAPNG_SHB) { // a palindrome; the next section may have the other byte order
 		order.swapped = false;
 		order.swapped = extract_u32(&order, p + 8) != TL_PCAPNG_BYTE_ORDER;
 	} else if (!section->begun) {
@@ -37,7 +36,7 @@ bool extract_block_closes(const uint8_t *p, uint32_t total)
 	return memcmp(p + 4, p + total - 4, 4) == 0;
 }
 
-// Whole nanoseconds, rounded down.
+// Convert to whole nanoseconds, rounded down.
 static bool set_time(const struct extract_interface *interface, uint64_t ticks, struct extract_record *out)
 {
 	unsigned __int128 scaled = (unsigned __int128)ticks * interface->multiply >> interface->shift;
@@ -64,7 +63,7 @@ static bool read_enhanced(const struct extract_section *section, struct extract_
 	       set_time(&section->interface[out->interface_id], ticks, out);
 }
 
-// It has no time, and its length is what interface 0's snaplen leaves of the frame.
+// Parse a simple packet block: no time; its captured length is limited by the snaplen of interface 0.
 static bool read_simple(const struct extract_section *section, struct extract_record *out)
 {
 	if (out->block_bytes < SPB_BYTES_MIN || section->n == 0)
@@ -119,7 +118,7 @@ int extract_walk_memory(struct extract *extract, const uint8_t *data, size_t siz
 	return 0;
 }
 
-// All of the block at this offset. Returns its length, or 0: no whole block is there.
+// Read the whole block at this offset. Returns its length, or 0: no whole block.
 static int64_t get_block(struct extract *extract, struct extract_input *input, uint64_t at, uint64_t end,
 	const uint8_t **out, uint32_t *out_type)
 {
@@ -137,7 +136,7 @@ static int64_t get_block(struct extract *extract, struct extract_input *input, u
 	return got == (size_t)bytes && extract_block_closes(*out, (uint32_t)bytes) ? bytes : 0;
 }
 
-// Whether a block is a HEAD of ours.
+// True for our HEAD block.
 static bool is_head(const struct extract_section *section, uint32_t type, const uint8_t *block, int64_t bytes,
 	struct tl_pcapng_head *out)
 {
@@ -145,7 +144,7 @@ static bool is_head(const struct extract_section *section, uint32_t type, const 
 	       tl_pcapng_get_head(block, TL_PCAPNG_HEAD_BYTES, out) == 0 && out->used_bytes <= EXTRACT_BLOCK_MAX;
 }
 
-// Whether the slab that the HEAD at this offset begins can be read: one that is on its way to the disk cannot.
+// Check that the slab of the HEAD at this offset is whole; a slab being written is not.
 static int check_slab(
 	struct extract *extract, struct extract_input *input, uint64_t at, const struct tl_pcapng_head *head)
 {
@@ -163,7 +162,7 @@ static int check_slab(
 	return extract_slab_is_whole(slab, got, head, at) ? 0 : -ENODATA;
 }
 
-// Tell whether a slab of the file follows the one that is not whole: then that is damaged, and not the end.
+// True if another slab follows an incomplete one: then it is damaged, and not the end.
 static bool is_followed(struct extract_input *input, const struct extract_section *section)
 {
 	struct tl_pcapng_head head;
@@ -189,17 +188,17 @@ int extract_walk_file(
 		bool begins = is_head(&extract->section, type, block, bytes, &head);
 		if (extract->section.file != 0 && *at >= extract->section.own_end && type != TL_PCAPNG_SHB &&
 			!(begins && head.file == extract->section.file))
-			return 0; // an earlier file, which this one is written over
+			return 0; // an earlier file, partly overwritten by this one
 		if (begins) {
 			int rc = check_slab(extract, input, *at, &head);
 			if (rc == -ENODATA && is_followed(input, &extract->section)) {
-				extract_say_damaged(extract, input, *at, extract->section.own_end);
+				extract_warn_damaged(extract, input, *at, extract->section.own_end);
 				*at = extract->section.own_end;
 				continue;
 			}
 			if (rc != 0)
 				return rc == -ENODATA ? 0 : rc;
-			rc = (int)get_block(extract, input, *at, end, &block, &type); // may lie elsewhere now
+			rc = (int)get_block(extract, input, *at, end, &block, &type); // the buffer may have moved
 			if (rc <= 0)
 				return rc;
 		}

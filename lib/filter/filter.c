@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compiles a filter expression with libpcap.
+// Compilation of filter expressions with libpcap.
 
 #include "filter_priv.h"
 
@@ -11,7 +11,7 @@
 
 #define OPTIMIZE 1
 
-// libpcap's reason, and the place.
+// Fail with libpcap's reason and the position.
 static int fail_at(const char *expression, int dlt, const char *reason, struct tl_err *err)
 {
 	char place[64] = "";

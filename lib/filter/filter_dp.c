@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs a compiled filter over one frame.
+// Filter match of one frame.
 
 #include "filter_priv.h"
 
 #include <rte_mbuf.h>
 
-#define FRAME_MAX 262144 // libpcap's longest
+#define FRAME_MAX 262144 // libpcap's maximum
 
-// clang's check of indirect calls looks for a mark before the callee, which native code made at run time has not got.
+// clang's check of indirect calls needs a mark before the callee, which native code does not have.
 #ifdef __clang__
 #define CALLS_UNMARKED __attribute__((no_sanitize("function")))
 #else
 #define CALLS_UNMARKED
 #endif
 
-// libpcap wants the frame in one piece.
+// Linearize the frame for libpcap.
 static __rte_noinline bool interpret_chain(
 	const struct tl_filter *filter, const struct rte_mbuf *m, uint32_t wire_bytes)
 {
@@ -33,7 +33,7 @@ static bool interpret(const struct tl_filter *filter, const struct rte_mbuf *m, 
 	return bpf_filter(filter->program.bf_insns, data, wire_bytes, m->data_len) != 0;
 }
 
-// Native code knows one length, the mbuf's.
+// Native code has a single length, the mbuf's.
 CALLS_UNMARKED bool tl_filter_match(const struct tl_filter *filter, const struct rte_mbuf *m, uint32_t wire_bytes)
 {
 	bool has_length = !filter->reads_length || m->pkt_len == wire_bytes;

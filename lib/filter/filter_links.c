@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An expression for frames of any link type: compiled for each that comes.
+// Filters for frames of any link type: compiled per link type on first use.
 
 #include "filter_priv.h"
 
@@ -9,7 +9,7 @@
 
 #include <tl_err.h>
 
-// Link types by their number in files, where libpcap calls them otherwise inside of programs.
+// LINKTYPE_ numbers of files, where libpcap's DLT_ numbers differ.
 #define LINKTYPE_NULL 0
 #define LINKTYPE_ETHERNET 1
 #define LINKTYPE_RAW 101
@@ -17,17 +17,17 @@
 #define LINKTYPE_LINUX_SLL 113
 #define LINKTYPE_LINUX_SLL2 276
 
-// The expression, compiled by libpcap for one link type.
+// The expression compiled for one link type.
 struct compiled {
 	uint32_t linktype;
-	struct tl_filter *filter; // NULL: it refused
+	struct tl_filter *filter; // NULL: refused
 	struct tl_err refused;
 };
 
 struct tl_filter_links {
 	char *expression;
 	struct compiled *compiled;
-	uint32_t n, at; // at: of the last frame
+	uint32_t n, at; // at: link type of the last frame
 };
 
 static int dlt_of(uint32_t linktype)
@@ -42,7 +42,7 @@ const char *tl_filter_linktype_name(uint32_t linktype)
 	return name != NULL ? name : "?";
 }
 
-// Returns 0, or -ENOMEM with the sentence.
+// Compile for a link type. Returns 0, or -ENOMEM with a message.
 static int compile_for(struct tl_filter_links *links, uint32_t linktype, struct tl_err *err)
 {
 	struct compiled *more = reallocarray(links->compiled, links->n + 1, sizeof(*more));
@@ -77,7 +77,8 @@ int tl_filter_links_add(struct tl_filter_links *links, uint32_t linktype, struct
 	return -EINVAL;
 }
 
-// Only Ethernet has Ethernet addresses, only LINUX_SLL2 interface indexes, and so on. Ethernet's error is told.
+// Compile for any link type: only Ethernet has Ethernet addresses, only LINUX_SLL2 interface indexes, and so on. Report
+// the error for Ethernet.
 static int compile_for_any(struct tl_filter_links *links, struct tl_err *err)
 {
 	static const uint32_t others[] = {LINKTYPE_LINUX_SLL2, LINKTYPE_LINUX_SLL, LINKTYPE_RAW, LINKTYPE_NULL};
@@ -118,8 +119,8 @@ void tl_filter_links_destroy(struct tl_filter_links *links)
 	free(links);
 }
 
-// libpcap compares the address family of LINKTYPE_NULL in our byte order, that of LINKTYPE_LOOP in the network's; else
-// they are the same.
+// Link type to compile for: libpcap compares the address family of LINKTYPE_NULL in host byte order, that of
+// LINKTYPE_LOOP in network order; otherwise they are the same.
 static uint32_t compiled_as(uint32_t linktype, const uint8_t *data, uint32_t cap_bytes)
 {
 	return linktype == LINKTYPE_NULL && cap_bytes != 0 && data[0] == 0 ? LINKTYPE_LOOP : linktype;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Corrects the programs that rte_bpf_convert() of DPDK 22.11 to 26.07 makes.
+// Corrections of programs from rte_bpf_convert(), DPDK 22.11 to 26.07.
 //
-// 1. A load at X + k names register 0 instead of X's.
-// 2. Such a load adds X without a bound, so that an X near 2^32 wraps round into the frame; to libpcap it is a field
-//    beyond the frame's end, which ends the filter with "no".
-// 3. A test of bits against a constant is right, but the x86 compiler puts a one-byte constant where four belong and so
-//    loses its place. A constant in a register is compiled rightly.
-// 4. Several ends are right, but the x86 compiler jumps back from all to the first, and where that is 129 or 130 bytes
-//    away it takes a jump of 128 at most. Here all jump forward to the last.
+// 1. A load at X + k uses register 0 instead of X's.
+// 2. Such a load adds X without a bound, so that an X near 2^32 wraps into the frame; in libpcap it is beyond the
+// frame's end, and ends the filter with "no match".
+// 3. The test of bits against a constant is correct, but the x86 compiler emits a one-byte constant where four belong.
+// A constant in a register is compiled correctly.
+// 4. Several exits are correct, but the x86 compiler jumps back from all to the first with a short jump even at a
+// distance of 129 or 130 bytes. Here all jump forward to the last.
 
 #include "filter_priv.h"
 
@@ -15,7 +15,7 @@
 
 #include <rte_bpf.h>
 
-// Where the converter keeps cBPF's registers.
+// Registers that the converter uses for cBPF's.
 #define REG_A EBPF_REG_0
 #define REG_X EBPF_REG_7
 #define REG_SCRATCH EBPF_REG_8
@@ -37,14 +37,14 @@ static bool is_jump(const struct ebpf_insn *in)
 	return BPF_CLASS(in->code) == BPF_JMP && !is_exit(in);
 }
 
-// One instruction becomes up to GROWTH_MAX; where its jumps lead is left to join(). Returns how many.
+// Replace one instruction by up to GROWTH_MAX; join() sets its jumps. Returns their number.
 static uint32_t mend_one(const struct ebpf_insn *in, bool is_last, struct ebpf_insn *out)
 {
 	static const struct ebpf_insn give_0 = {.code = BPF_ALU | EBPF_MOV | BPF_K, .dst_reg = REG_A};
 	struct ebpf_insn *next = out;
 
 	if (is_indirect_load(in)) {
-		*next++ = give_0; // A is about to be overwritten
+		*next++ = give_0; // A is overwritten next
 		*next++ = (struct ebpf_insn){
 			.code = BPF_JMP | BPF_JGT | BPF_K, .dst_reg = REG_X, .imm = FILTER_OFFSET_MAX};
 		*next = *in;
@@ -62,13 +62,13 @@ static uint32_t mend_one(const struct ebpf_insn *in, bool is_last, struct ebpf_i
 	return (uint32_t)(next - out);
 }
 
-// Jumps count from the instruction that follows them.
-static void lead(struct ebpf_insn *out, uint32_t from, uint32_t to)
+// Set a jump; offsets count from the next instruction.
+static void set_jump(struct ebpf_insn *out, uint32_t from, uint32_t to)
 {
 	out[from].off = (int16_t)((int32_t)to - (int32_t)from - 1);
 }
 
-// at[i]: where instruction i begins in out; at[n]: where out ends.
+// Set all jumps. at[i]: start of instruction i in out; at[n]: end of out.
 static void join(const struct ebpf_insn *in, uint32_t n, const uint32_t *at, struct ebpf_insn *out)
 {
 	uint32_t end = at[n] - 1;
@@ -76,11 +76,11 @@ static void join(const struct ebpf_insn *in, uint32_t n, const uint32_t *at, str
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t last = at[i + 1] - 1;
 		if (is_jump(&in[i]))
-			lead(out, last, at[(int32_t)i + 1 + in[i].off]);
+			set_jump(out, last, at[(int32_t)i + 1 + in[i].off]);
 		else if (is_indirect_load(&in[i]))
-			lead(out, last - 1, end);
+			set_jump(out, last - 1, end);
 		else if (is_exit(&in[i]) && last != end)
-			lead(out, last, end);
+			set_jump(out, last, end);
 	}
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes native code of a compiled filter, with DPDK's converter and compiler.
+// Native code for a compiled filter, by DPDK's converter and compiler.
 
 #define ALLOW_EXPERIMENTAL_API // rte_bpf_convert()
 
@@ -11,13 +11,13 @@
 #include <rte_log.h>
 #include <rte_malloc.h>
 
-// Why an instruction has no faithful translation, or NULL.
+// Reason why an instruction has no exact translation, or NULL.
 static const char *refusal_of(const struct bpf_insn *in)
 {
 	switch (in->code) {
 	case BPF_JMP | BPF_JA:
 		return (int32_t)in->k < 0 ? FILTER_INTERPRETED "it loops, and native code may not" : NULL;
-	case BPF_ALU | BPF_LSH | BPF_X: // a CPU shifts by the distance modulo 32, libpcap gives 0 from 32 on
+	case BPF_ALU | BPF_LSH | BPF_X: // CPUs shift modulo 32, libpcap gives 0 from 32 on
 	case BPF_ALU | BPF_RSH | BPF_X:
 		return FILTER_INTERPRETED "it shifts by a distance taken from the frame";
 	}
@@ -38,7 +38,7 @@ static const char *refusal(const struct bpf_program *program)
 	return NULL;
 }
 
-// Returns NULL, or why not.
+// Load the program. Returns NULL, or the reason for a failure.
 static const char *load(struct tl_filter *filter)
 {
 	struct rte_bpf_prm *converted = rte_bpf_convert(&filter->program);
@@ -61,7 +61,7 @@ const char *tl_filter_make_native(struct tl_filter *filter)
 	struct rte_bpf_jit jit = {0};
 	const char *why = refusal(&filter->program);
 
-	rte_log_set_level_pattern("lib.bpf", RTE_LOG_CRIT); // a refusal is told once, by us
+	rte_log_set_level_pattern("lib.bpf", RTE_LOG_CRIT); // a refusal is reported once, by us
 	if (why == NULL)
 		why = load(filter);
 	if (why != NULL)

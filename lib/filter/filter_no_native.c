@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In the place of filter_native.c where DPDK was built without libpcap, and so without rte_bpf_convert().
+// Replacement for filter_native.c where DPDK was built without libpcap, and so without rte_bpf_convert().
 
 #include "filter_priv.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds where an expression is wrong: libpcap says what is wrong with it, but not where.
+// Position of an error in an expression: libpcap reports the error, but not its position.
 //
-// A syntax error stands at the first word behind which no words make an expression. Any other error is already that of
-// the shortest beginning of the expression that has it.
+// A syntax error is at the first word after which no words complete an expression. Any other error is also that of the
+// shortest prefix that has it.
 
 #include "filter_priv.h"
 
@@ -13,17 +13,17 @@
 #define SYNTAX_ERROR "syntax error"
 #define COMPARISON " = 1"
 #define NESTING_MAX 64
-#define ROOM (NESTING_MAX + 32) // for what follows a beginning
+#define ROOM (NESTING_MAX + 32) // space for a completion
 
 struct search {
 	pcap_t *pcap;
 	const char *expression;
-	char *text;   // a beginning, and what follows it
-	size_t *word; // where each begins; behind the last one, where the expression ends
+	char *text;   // a prefix with its completion
+	size_t *word; // start of each word; after the last, the end of the expression
 	uint32_t words;
 };
 
-// What libpcap says of s->text; NULL when it is right.
+// Error of libpcap for s->text; NULL: valid.
 static const char *error_of(struct search *s)
 {
 	struct bpf_program program;
@@ -60,7 +60,7 @@ static void find_words(struct search *s)
 	}
 }
 
-// Where the first so many words end.
+// End of the first words.
 static size_t end_of(const struct search *s, uint32_t words)
 {
 	size_t last = s->word[words - 1];
@@ -68,7 +68,7 @@ static size_t end_of(const struct search *s, uint32_t words)
 	return last + word_chars(s->expression + last);
 }
 
-// What closes the brackets that are open at the end of the beginning. False: they are too many.
+// Brackets that close those open in the prefix. False: too many.
 static bool close_brackets(const char *beginning, size_t len, char closing[NESTING_MAX])
 {
 	size_t n = 0;
@@ -88,9 +88,8 @@ static bool close_brackets(const char *beginning, size_t len, char closing[NESTI
 	return true;
 }
 
-// Whether something can follow the first so many words: an operand, the brackets that are open, a comparison among
-// them.
-static bool can_go_on(struct search *s, uint32_t words)
+// True if the first words can be completed: by an operand, closing brackets, and a comparison in between.
+static bool can_complete(struct search *s, uint32_t words)
 {
 	static const char *const operands[] = {
 		"", " 1", " ip", " 1.2.3.4", " 1:2:3:4:5:6", " 1-2", " port 1", " dst 1.2.3.4", " [0]", " = 1"};
@@ -102,7 +101,7 @@ static bool can_go_on(struct search *s, uint32_t words)
 	size_t closings = strlen(closing);
 	memcpy(s->text, s->expression, len);
 	for (size_t i = 0; i < TL_ARRAY_LEN(operands); i++)
-		for (size_t at = 0; at <= closings + 1; at++) { // at the last of these, no comparison
+		for (size_t at = 0; at <= closings + 1; at++) { // in the last round without a comparison
 			const char *comparison = at <= closings ? COMPARISON : "";
 			int before = (int)(at <= closings ? at : closings);
 			snprintf(s->text + len, ROOM, "%s%.*s%s%s", operands[i], before, closing, comparison,
@@ -116,11 +115,11 @@ static bool can_go_on(struct search *s, uint32_t words)
 
 static size_t find_syntax_error(struct search *s)
 {
-	uint32_t right = 0, wrong = s->words + 1; // so many words
+	uint32_t right = 0, wrong = s->words + 1; // number of words
 
 	while (wrong - right > 1) {
 		uint32_t middle = right + (wrong - right) / 2;
-		if (middle <= s->words && can_go_on(s, middle))
+		if (middle <= s->words && can_complete(s, middle))
 			right = middle;
 		else
 			wrong = middle;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes and frees the table of flows.
+// Set-up of the flow table.
 
 #include "flow_priv.h"
 

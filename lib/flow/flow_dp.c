@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts frames to their flows and says which are still to be kept.
+// Flow accounting and the cut-off decision.
 
 #include "flow_priv.h"
 
-// Ticks of silence. Frames need not come in the order of their stamps: then it is negative.
-static inline int32_t silence(const struct tl_flow_entry *e, uint32_t tick)
+// Ticks since the last frame; negative if frames are out of order.
+static inline int32_t idle_ticks(const struct tl_flow_entry *e, uint32_t tick)
 {
 	return (int32_t)(tick - e->last_tick);
 }
@@ -17,7 +17,7 @@ static inline struct tl_flow_entry *find(struct tl_flow_bucket *bucket, uint64_t
 	return NULL;
 }
 
-// The place of a new flow: a free one, or that of the flow that has been silent for longest.
+// Slot for a new flow: a free one, or that of the flow idle longest.
 static struct tl_flow_entry *make_room(struct tl_flow_table *t, struct tl_flow_bucket *bucket, uint32_t tick)
 {
 	struct tl_flow_entry *oldest = NULL;
@@ -27,8 +27,8 @@ static struct tl_flow_entry *make_room(struct tl_flow_table *t, struct tl_flow_b
 		struct tl_flow_entry *e = &bucket->entry[i];
 		if (e->print == 0)
 			return e;
-		if (silence(e, tick) >= longest) {
-			longest = silence(e, tick);
+		if (idle_ticks(e, tick) >= longest) {
+			longest = idle_ticks(e, tick);
 			oldest = e;
 		}
 	}
@@ -55,7 +55,7 @@ bool tl_flow_keep(struct tl_flow_table *t, const struct tl_flow_id *id, uint32_t
 	if (e == NULL) {
 		e = make_room(t, bucket, tick);
 		begin(t, e, id->print);
-	} else if (silence(e, tick) > t->idle_ticks || (id->syn && !(e->used_bytes & TL_FLOW_SYN))) {
+	} else if (idle_ticks(e, tick) > t->idle_ticks || (id->syn && !(e->used_bytes & TL_FLOW_SYN))) {
 		begin(t, e, id->print);
 	}
 	uint64_t used = e->used_bytes & ~TL_FLOW_SYN;

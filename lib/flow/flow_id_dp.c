@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a frame's headers to its flow: every length is checked before the byte behind it is read.
+// Flow identification from headers: every length is checked before a byte behind it is read.
 
 #include "flow_priv.h"
 
@@ -9,15 +9,15 @@
 
 #define ETHERTYPE_IPV6 0x86dd
 #define IPV6_LEN 40
-#define IPV6_EXTENSIONS_MAX 8 // more in one frame are no flow of ours
+#define IPV6_EXTENSIONS_MAX 8 // frames with more have no flow
 #define VLAN_TAG_LEN 4
 #define VLAN_TAGS_MAX 2
 #define VLAN_ID 0x0fff // priority and drop eligibility may differ within a flow
 #define PORTS_LEN 4
-#define FRAG_OFFSET 0x1fff	// of IPv4's fragment word (RFC 791, section 3.1)
-#define IPV6_FRAG_OFFSET 0xfff8 // of the fragment header's (RFC 8200, section 4.5)
+#define FRAG_OFFSET 0x1fff	// in the fragment word (RFC 791, section 3.1)
+#define IPV6_FRAG_OFFSET 0xfff8 // in the fragment header (RFC 8200, section 4.5)
 
-// IANA's protocol numbers; those of IPv6 extension headers as RFC 8200, section 4.
+// IANA's protocol numbers; for IPv6 extension headers as in RFC 8200, section 4.
 enum {
 	HOP_BY_HOP = 0,
 	DCCP = 33,
@@ -30,15 +30,15 @@ enum {
 	UDP_LITE = 136,
 };
 
-// The bytes of the frame that are not yet read.
+// Unparsed bytes of the frame.
 struct rest {
 	const uint8_t *at;
 	uint32_t len;
 };
 
 struct end {
-	uint64_t addr[2]; // an IPv4 address is in the first
-	uint16_t port;	  // in whatever byte order, as the address
+	uint64_t addr[2]; // IPv4 address: in the first
+	uint16_t port;	  // network byte order, like the address
 };
 
 struct flow_key {
@@ -59,7 +59,7 @@ static inline void skip(struct rest *r, uint32_t bytes)
 	r->len -= bytes;
 }
 
-// The EtherType behind the VLAN tags, of which two at most are skipped; 0 if the frame ends before it.
+// EtherType after at most two VLAN tags; 0: truncated.
 static inline uint16_t read_ethernet(struct rest *r, struct flow_key *key)
 {
 	if (r->len < TL_ETHER_LEN)
@@ -76,7 +76,7 @@ static inline uint16_t read_ethernet(struct rest *r, struct flow_key *key)
 	return type;
 }
 
-// A frame may have been cut on its way to us: that its end is missing does not matter, that its headers are does.
+// A snapped frame may lack its end, but not its headers.
 static inline bool read_ipv4(struct rest *r, struct flow_key *key)
 {
 	const struct tl_ipv4_hdr *ip = (const void *)r->at;
@@ -92,12 +92,12 @@ static inline bool read_ipv4(struct rest *r, struct flow_key *key)
 	key->src.addr[0] = ip->src_be;
 	key->dst.addr[0] = ip->dst_be;
 	if (r->len > total_len)
-		r->len = total_len; // without Ethernet's padding
+		r->len = total_len; // without Ethernet padding
 	skip(r, hdr_len);
 	return true;
 }
 
-// Length of an extension header of which 8 bytes are there; 0: the header is of another kind.
+// Length of an extension header, of which 8 bytes are present; 0: not an extension header.
 static uint32_t extension_bytes(uint8_t kind, const uint8_t *header)
 {
 	switch (kind) {
@@ -136,7 +136,7 @@ static bool skip_extensions(struct rest *r, struct flow_key *key)
 	return !is_extension(key->proto);
 }
 
-// RFC 8200, section 3: payload length at 4, next header at 6, source at 8, destination at 24.
+// Offsets (RFC 8200, section 3): payload length 4, next header 6, source 8, destination 24.
 static bool read_ipv6(struct rest *r, struct flow_key *key)
 {
 	if (r->len < IPV6_LEN || r->at[0] >> 4 != 6)
@@ -184,7 +184,7 @@ static inline bool read_key(struct rest *r, struct flow_key *key)
 	return type == ETHERTYPE_IPV6 && read_ipv6(r, key) && read_ports(r, key);
 }
 
-// All bits of both words in one: the two halves of their product.
+// Mix both words: xor of the halves of their product.
 static inline uint64_t fold(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)a * b;
@@ -199,8 +199,8 @@ static inline uint64_t hash_end(const uint64_t *key, const struct end *end)
 	return fold(addr ^ key[2], end->port ^ key[3]);
 }
 
-// The sum of the two ends is the same in both directions. A CRC would be shorter, but is linear: whoever sends could
-// make flows that look the same, whatever it is seeded with.
+// Sum the hashes of both ends, for the same result in both directions. A CRC would be faster, but is linear: senders
+// could construct colliding flows for any seed.
 void tl_flow_identify(const struct tl_flow_table *t, const uint8_t *frame, uint32_t len, struct tl_flow_id *out)
 {
 	struct rest r = {.at = frame, .len = len};

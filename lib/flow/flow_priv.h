@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// The table of flows.
+// The flow table.
 
 #include <tl_flow.h>
 
-#define TL_FLOW_WAYS 4	       // entries that fill a cache line
-#define TL_FLOW_TICK_SHIFT 26  // an entry's time counts 2^26 ns = 67 ms, and wraps after 9 years
-#define TL_FLOW_SYN 0x80000000 // in used_bytes: the last frame was a SYN
+#define TL_FLOW_WAYS 4	       // entries per cache line
+#define TL_FLOW_TICK_SHIFT 26  // 67 ms per tick of an entry; wraps after 9 years
+#define TL_FLOW_SYN 0x80000000 // flag in used_bytes: the last frame was a SYN
 #define TL_FLOW_KEYS 6
 
 struct tl_flow_entry {
 	uint64_t print;	     // 0: free
-	uint32_t used_bytes; // at most cutoff_bytes; TL_FLOW_SYN
-	uint32_t last_tick;  // of the last frame
+	uint32_t used_bytes; // at most cutoff_bytes; or TL_FLOW_SYN
+	uint32_t last_tick;  // tick of the last frame
 };
 
 struct tl_flow_bucket {
@@ -26,7 +26,7 @@ _Static_assert(sizeof(struct tl_flow_bucket) == TL_CACHE_LINE, "a frame touches 
 struct tl_flow_table {
 	struct tl_flow_bucket *buckets;
 	uint64_t bucket_mask;
-	uint64_t key[TL_FLOW_KEYS]; // of the hash
+	uint64_t key[TL_FLOW_KEYS]; // keys of the hash
 	uint32_t cutoff_bytes;
 	int32_t idle_ticks;
 	struct tl_flow_stats stats;

@@ -11,8 +11,8 @@ void tl_hist_init(struct tl_hist *hist)
 	hist->min_ns = UINT64_MAX;
 }
 
-// The buckets are counted: whatever is recorded meanwhile, count is their sum, as percentiles need it. overflow is a
-// part of it, and so read before.
+// Sum the buckets into count, so that percentiles are consistent with values recorded during the copy. overflow is read
+// before, as a part of count.
 void tl_hist_copy(struct tl_hist *to, const struct tl_hist *from)
 {
 	to->count = 0;
@@ -37,7 +37,7 @@ void tl_hist_merge(struct tl_hist *to, const struct tl_hist *from)
 		to->bucket[i] += from->bucket[i];
 }
 
-// The inverse of tl_hist_index(). The first value of the bucket after the last is TL_HIST_MAX_NS + 1.
+// Inverse of tl_hist_index(). The first value of the bucket after the last is TL_HIST_MAX_NS + 1.
 uint64_t tl_hist_lower_ns(size_t index)
 {
 	if (index < (UINT64_C(2) << TL_HIST_SUB_BITS))

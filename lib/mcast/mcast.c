@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memberships: what was joined and left, and which changes the routers have yet to hear of.
+// Group memberships: join, leave, and the state changes to report.
 
 #include "mcast_priv.h"
 
@@ -32,7 +32,7 @@ static const struct dialect MLD = {
 	.sources_off = 28,
 };
 
-// ff02::last, for good.
+// Return the number of ff02::last, with a reference that is never released.
 static uint32_t local_group(struct tl_ip6_book *book, uint8_t last)
 {
 	const struct tl_ip6 ip = {{0xff, 0x02, [15] = last}};
@@ -165,7 +165,7 @@ static void note_due(struct tl_mcast *m, uint32_t i)
 	tl_heap_set(&m->due, i, tl_min_u64(member->change_due_ns, member->response_due_ns));
 }
 
-// The last takes its place. A sweep goes downward: what moves into its way is visited, at worst for the second time.
+// Remove entry i; the last one takes its index. A sweep counts down, so a moved entry is visited at worst twice.
 static void remove_entry(struct tl_mcast *m, uint32_t i)
 {
 	uint32_t last = m->count - 1;
@@ -183,8 +183,8 @@ static void remove_entry(struct tl_mcast *m, uint32_t i)
 	m->sweep = (uint32_t)tl_min_u64(m->sweep, last);
 }
 
-// A free entry, else one that was left: rather its last leave untold, which the querier finds out by asking, than a
-// join refused.
+// Allocate an entry, or reuse one that was left: dropping an unsent leave, which the querier finds out by asking, is
+// better than refusing a join.
 static struct membership *new_entry(struct tl_mcast *m, uint32_t group_be)
 {
 	uint32_t i = 0;
@@ -229,7 +229,7 @@ static struct source *new_source(struct membership *member, uint32_t source_be)
 	return &member->source[i];
 }
 
-static void forget_told_sources(struct membership *member)
+static void drop_reported_sources(struct membership *member)
 {
 	for (unsigned i = 0; i < member->source_count;) {
 		if (member->source[i].refs == 0 && member->source[i].change_left == 0)
@@ -239,20 +239,20 @@ static void forget_told_sources(struct membership *member)
 	}
 }
 
-static void forget_changes(struct membership *member)
+static void clear_changes(struct membership *member)
 {
 	member->mode_left = 0;
 	for (unsigned i = 0; i < member->source_count; i++)
 		member->source[i].change_left = 0;
 }
 
-// RFC 3376, section 7.2.1: a change of version cancels pending answers and repetitions. News that was not sent even
-// once stays, as one statement of the whole state, which both versions can make.
+// Cancel pending answers and repetitions after a change of version (RFC 3376, section 7.2.1). A change that was not
+// sent yet remains, as one report of the whole state, which all versions can express.
 static void cancel_pending(struct membership *member, uint64_t now_ns)
 {
 	bool unsent = member->change_due_ns <= now_ns;
 
-	forget_changes(member);
+	clear_changes(member);
 	member->mode_left = unsent ? 1 : 0;
 	if (!unsent)
 		member->change_due_ns = TL_MCAST_NEVER;
@@ -281,7 +281,7 @@ void mcast_reschedule(struct tl_mcast *m, struct membership *member)
 {
 	uint32_t i = (uint32_t)(member - m->member);
 
-	forget_told_sources(member);
+	drop_reported_sources(member);
 	if (!is_member(member) && member->change_due_ns == TL_MCAST_NEVER)
 		remove_entry(m, i);
 	else
@@ -310,7 +310,7 @@ void mcast_update_version(struct tl_mcast *m, uint64_t now_ns)
 	m->sweep = 0;
 }
 
-// The state of a group, to be compared with that after a join or leave.
+// Reception state of a group, compared before and after a join or leave.
 struct reception {
 	bool any;
 	bool member;
@@ -326,15 +326,15 @@ static struct reception reception_of(const struct membership *member)
 	};
 }
 
-// RFC 3376, section 5.1. A mode change states the whole source list, so it replaces source changes still to be sent;
-// sources come and go unnoticed while every source is let in.
+// Plan the report of a change (RFC 3376, section 5.1). A filter mode change reports the whole source list and replaces
+// pending source changes; in EXCLUDE {} source changes need no report.
 static bool plan_v3_change(
 	struct tl_mcast *m, struct membership *member, struct source *source, struct reception before)
 {
 	struct reception after = reception_of(member);
 
 	if (after.any != before.any) {
-		forget_changes(member);
+		clear_changes(member);
 		member->mode_left = m->robustness;
 		return true;
 	}
@@ -344,7 +344,7 @@ static bool plan_v3_change(
 	return true;
 }
 
-// RFC 2236, section 3: reports are repeated, a leave is sent once.
+// Plan the report of a change: reports are repeated, a leave is sent once (RFC 2236, section 3).
 static bool plan_older_change(struct tl_mcast *m, struct membership *member, struct reception before)
 {
 	if (is_member(member) == before.member)
@@ -356,16 +356,16 @@ static bool plan_older_change(struct tl_mcast *m, struct membership *member, str
 static void plan_change(
 	struct tl_mcast *m, struct membership *member, struct source *source, struct reception before, uint64_t now_ns)
 {
-	bool told;
+	bool planned;
 
 	// Never reported (RFC 3376, section 5, and RFC 2236, section 6).
 	if (m->group_be[member - m->member] == m->all_hosts_be)
 		return;
 	if (m->version == IGMP_V3)
-		told = plan_v3_change(m, member, source, before);
+		planned = plan_v3_change(m, member, source, before);
 	else
-		told = plan_older_change(m, member, before);
-	if (told)
+		planned = plan_older_change(m, member, before);
+	if (planned)
 		member->change_due_ns = now_ns;
 }
 
@@ -436,13 +436,13 @@ int tl_mcast_leave(struct tl_mcast *m, uint32_t group_be, uint32_t source_be, ui
 	return 0;
 }
 
-void tl_mcast_tell_again(struct tl_mcast *m, uint64_t now_ns)
+void tl_mcast_report_again(struct tl_mcast *m, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < m->count; i++) {
 		struct membership *member = mcast_at(m, i);
 		if (!is_member(member) || m->group_be[i] == m->all_hosts_be)
 			continue;
-		forget_changes(member);
+		clear_changes(member);
 		member->mode_left = m->robustness;
 		member->change_due_ns = now_ns;
 		mcast_reschedule(m, member);

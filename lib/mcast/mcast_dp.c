@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two questions the lcore asks all the time: is anything due, and is this datagram wanted.
+// Hot queries: next deadline, and the group filter.
 
 #include "mcast_priv.h"
 
@@ -8,7 +8,7 @@ uint64_t tl_mcast_next_deadline(const struct tl_mcast *m)
 	return m->deadline_ns;
 }
 
-static bool wants_source(const struct membership *member, uint32_t source_be)
+static bool includes_source(const struct membership *member, uint32_t source_be)
 {
 	for (unsigned i = 0; i < member->source_count; i++) {
 		if (member->source[i].ip_be == source_be)
@@ -23,5 +23,5 @@ bool tl_mcast_accepts(const struct tl_mcast *m, uint32_t group_be, uint32_t sour
 	if (place == 0)
 		return false;
 	const struct membership *member = &m->member[place - 1];
-	return member->any_refs != 0 || wants_source(member, source_be);
+	return member->any_refs != 0 || includes_source(member, source_be);
 }

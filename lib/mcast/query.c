@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages received: queries become answers to be sent later, other hosts' reports may make ours needless.
+// Received messages: queries schedule answers, reports of other hosts suppress ours.
 
 #include "mcast_priv.h"
 
 #define V1_MAX_RESPONSE_NS (10 * TL_NS_PER_S) // RFC 3376, section 7.2.1
 #define TENTH_NS (100 * TL_NS_PER_MS)
 
-// RFC 3376, section 8.1: robustness "SHOULD NOT be one". Nor does a query have us speak an older version (section 8.12)
-// for longer than seven of these intervals.
+// RFC 3376, section 8.1: robustness "SHOULD NOT be one". The interval is bounded, because an older version is used for
+// up to seven intervals after a query (section 8.12).
 #define ROBUSTNESS_MIN 2
 #define QUERY_INTERVAL_MAX_NS (600 * TL_NS_PER_S)
 
@@ -15,7 +15,7 @@
 struct query {
 	enum igmp_version version;
 	bool general;
-	uint32_t group_be; // 0: general, or a group that nobody knows
+	uint32_t group_be; // 0: general, or an unknown group
 	uint64_t max_response_ns;
 	uint8_t robustness;   // v3; 0: the default
 	uint64_t interval_ns; // v3; 0: the default
@@ -28,7 +28,8 @@ static uint16_t read_be16(const uint8_t *p)
 	return (uint16_t)(p[0] << 8 | p[1]);
 }
 
-// Max Resp Code and QQIC: linear below 128, then a 4-bit mantissa and a 3-bit exponent (sections 4.1.1 and 4.1.7).
+// Decode Max Resp Code and QQIC: linear below 128, then a 4-bit mantissa and a 3-bit exponent (sections 4.1.1 and
+// 4.1.7).
 static uint64_t code_value(uint8_t code)
 {
 	if (code < 128)
@@ -44,7 +45,7 @@ static uint64_t mld_code_value(uint16_t code)
 	return (uint64_t)((code & 0x0fff) | 0x1000) << (((code >> 12) & 0x07) + 3);
 }
 
-// What follows the group is the same in both dialects.
+// Parse the fields behind the group, equal in both protocols.
 static bool parse_v3(const struct tl_mcast *m, const uint8_t *igmp, uint16_t len, struct query *query)
 {
 	const uint8_t *rest = igmp + m->dialect->sources_off - 4;
@@ -62,7 +63,7 @@ static bool parse_v3(const struct tl_mcast *m, const uint8_t *igmp, uint16_t len
 	return true;
 }
 
-// The version is told by the length and the Max Resp Code (section 7.1). A v1 query is always general.
+// Parse a query. Length and Max Resp Code give the version (section 7.1). A v1 query is always general.
 static bool parse_igmp(const struct tl_mcast *m, const uint8_t *igmp, uint16_t len, struct query *query)
 {
 	query->group_be = mcast_load_address(m, igmp + m->dialect->group_off);
@@ -85,7 +86,7 @@ static bool parse_igmp(const struct tl_mcast *m, const uint8_t *igmp, uint16_t l
 	return len >= m->dialect->sources_off && parse_v3(m, igmp, len, query);
 }
 
-// RFC 3810, section 8.1: the version is told by the length.
+// Parse a query. The length gives the version (RFC 3810, section 8.1).
 static bool parse_mld(const struct tl_mcast *m, const uint8_t *mld, uint16_t len, struct query *query)
 {
 	struct tl_ip6 group;
@@ -105,7 +106,7 @@ static bool parse_mld(const struct tl_mcast *m, const uint8_t *mld, uint16_t len
 	return len >= m->dialect->sources_off && parse_v3(m, mld, len, query);
 }
 
-// Robustness and interval of the querier (sections 4.1.6 and 4.1.7), within bounds.
+// Adopt robustness and interval of the querier (sections 4.1.6 and 4.1.7), within bounds.
 static void follow_querier(struct tl_mcast *m, const struct query *query)
 {
 	uint64_t interval_ns = query->interval_ns != 0 ? query->interval_ns : TL_MCAST_QUERY_INTERVAL_NS;
@@ -116,9 +117,9 @@ static void follow_querier(struct tl_mcast *m, const struct query *query)
 	m->interval_ns = tl_min_u64(interval_ns, QUERY_INTERVAL_MAX_NS);
 }
 
-// Take over what the querier says of itself, and its age (section 8.12: the older version is spoken until no such
-// general query was heard for this long).
-static void learn_from(struct tl_mcast *m, const struct query *query, uint64_t now_ns)
+// Adopt parameters and version of the querier. An older version is used until this time has passed without such a
+// general query (section 8.12).
+static void update_querier(struct tl_mcast *m, const struct query *query, uint64_t now_ns)
 {
 	uint64_t until_ns = now_ns + m->robustness * m->interval_ns + query->max_response_ns;
 
@@ -140,8 +141,8 @@ static bool is_asked(const struct membership *member, uint32_t source_be)
 	return false;
 }
 
-// Remember which sources were asked for. Too many to remember, or wanted without being known: answer for the whole
-// group, which tells the querier no less.
+// Add the requested sources. With too many, or one that is unknown and included, answer for the whole group: that
+// contains the answer.
 static void add_asked(const struct tl_mcast *m, struct membership *member, const struct query *query)
 {
 	for (unsigned i = 0; i < query->source_count; i++) {
@@ -157,8 +158,8 @@ static void add_asked(const struct tl_mcast *m, struct membership *member, const
 	}
 }
 
-// RFC 3376, section 5.2, rules 3 to 5: one answer per group, at the earlier time; about the whole group if any of the
-// queries was.
+// Schedule one answer per group at the earlier time; for the whole group if one of the queries was (RFC 3376, section
+// 5.2, rules 3 to 5).
 static void answer_group(
 	const struct tl_mcast *m, struct membership *member, const struct query *query, uint64_t due_ns)
 {
@@ -171,7 +172,8 @@ static void answer_group(
 	member->response_due_ns = tl_min_u64(member->response_due_ns, due_ns);
 }
 
-// Sections 5.2 (v3: one answer about all groups) and RFC 2236, section 3 (an answer per group, at random times).
+// Schedule the answers to a general query: in v3 one for all groups (section 5.2), before one per group at random times
+// (RFC 2236, section 3).
 static void answer_all_groups(struct tl_mcast *m, const struct query *query, uint64_t now_ns)
 {
 	bool pending = m->sweep != 0 || m->response_due_ns != TL_MCAST_NEVER;
@@ -185,8 +187,8 @@ static void answer_all_groups(struct tl_mcast *m, const struct query *query, uin
 	m->response_due_ns = tl_min_u64(m->response_due_ns, due_ns);
 }
 
-// Of sources that nobody knows none is wanted, but by who wants all.
-static bool concerns(const struct tl_mcast *m, const struct membership *member, const struct query *query)
+// True if a query may need an answer. Unknown sources are included only in EXCLUDE {}.
+static bool needs_answer(const struct tl_mcast *m, const struct membership *member, const struct query *query)
 {
 	if (m->cfg.book == NULL || member->any_refs != 0 || query->source_count == 0)
 		return true;
@@ -202,16 +204,16 @@ static void answer_one_group(struct tl_mcast *m, const struct query *query, uint
 	uint64_t due_ns = now_ns + mcast_random_ns(m, query->max_response_ns);
 	struct membership *member = mcast_find(m, query->group_be);
 
-	// Rule 1: an earlier answer to a general query says it all.
+	// Rule 1: an earlier answer to a general query covers it.
 	if (member == NULL || !is_member(member) || query->group_be == m->all_hosts_be || m->response_due_ns <= due_ns)
 		return;
-	if (concerns(m, member, query))
+	if (needs_answer(m, member, query))
 		answer_group(m, member, query, due_ns);
 	mcast_reschedule(m, member);
 }
 
-// RFC 3376, section 9.1: a query of v2 or v3 has Router Alert, and a general one to a group comes to all hosts.
-static bool is_good_query(const struct tl_mcast *m, const struct tl_mcast_packet *packet, const struct query *query)
+// Check a query (RFC 3376, section 9.1): v2 and v3 have Router Alert, and a general one to a group goes to all hosts.
+static bool is_valid_query(const struct tl_mcast *m, const struct tl_mcast_packet *packet, const struct query *query)
 {
 	if (query->version != IGMP_V1 && !packet->alert)
 		return false;
@@ -225,20 +227,20 @@ static void query_received(struct tl_mcast *m, const struct tl_mcast_packet *pac
 	bool good = m->cfg.book != NULL ? parse_mld(m, message, packet->len, &query)
 					: parse_igmp(m, message, packet->len, &query);
 
-	if (!good || !is_good_query(m, packet, &query)) {
+	if (!good || !is_valid_query(m, packet, &query)) {
 		tl_count(&m->bad_rx, 1);
 		return;
 	}
 	tl_count(&m->queries_rx, 1);
-	learn_from(m, &query, now_ns);
+	update_querier(m, &query, now_ns);
 	if (query.general)
 		answer_all_groups(m, &query, now_ns);
 	else
 		answer_one_group(m, &query, now_ns);
 }
 
-// RFC 2236, section 3: another member has reported the group, so ours is needless. A v3 host does not hold back, nor
-// does one that has not reported its join even once.
+// Suppress our report of a group that another host reported (RFC 2236, section 3), except in v3 and for a join that was
+// never reported.
 static void report_received(struct tl_mcast *m, uint32_t group_be, uint64_t now_ns)
 {
 	struct membership *member = mcast_find(m, group_be);
@@ -246,7 +248,7 @@ static void report_received(struct tl_mcast *m, uint32_t group_be, uint64_t now_
 	if (m->version == IGMP_V3 || member == NULL)
 		return;
 	member->response_due_ns = TL_MCAST_NEVER;
-	member->heard_query = m->general_queries;
+	member->reported_query = m->general_queries;
 	if (member->change_due_ns > now_ns) {
 		member->mode_left = 0;
 		member->change_due_ns = TL_MCAST_NEVER;
@@ -254,9 +256,9 @@ static void report_received(struct tl_mcast *m, uint32_t group_be, uint64_t now_
 	mcast_reschedule(m, member);
 }
 
-// Every message has TTL 1 (RFC 3376, section 4, and 3810, section 5). Those of MLD have Router Alert and come from a
-// link-local address, reports also from hosts that have none yet (sections 5.2.13 and 6.2).
-static bool is_of_the_link(const struct tl_mcast *m, const struct tl_mcast_packet *packet)
+// Check the link scope: TTL 1 (RFC 3376, section 4, and 3810, section 5). MLD has Router Alert and a link-local source;
+// reports also the unspecified source (sections 5.2.13 and 6.2).
+static bool is_valid_scope(const struct tl_mcast *m, const struct tl_mcast_packet *packet)
 {
 	if (packet->hop_limit != 1 || m->cfg.book == NULL)
 		return packet->hop_limit == 1;
@@ -272,7 +274,7 @@ void tl_mcast_input(struct tl_mcast *m, const struct tl_mcast_packet *packet, ui
 
 	if (packet->src_be == m->cfg.ip_be && packet->src_be != 0)
 		return;
-	if (packet->len < m->dialect->older_len || !is_of_the_link(m, packet)) {
+	if (packet->len < m->dialect->older_len || !is_valid_scope(m, packet)) {
 		tl_count(&m->bad_rx, 1);
 		return;
 	}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages sent: reports and leaves that are due, as many groups in one v3 report as fit.
+// Sent messages: due reports and leaves, as many groups per v3 report as fit.
 
 #include "mcast_priv.h"
 
-#define V3_REPORT_LEN 8 // RFC 3376, section 4.2, and 3810, section 5.2: before the first record
-#define V3_RECORD_LEN(m) (4 + (m)->dialect->address_len) // before the first source
+#define V3_REPORT_LEN 8 // header before the first record (RFC 3376, section 4.2, and 3810, section 5.2)
+#define V3_RECORD_LEN(m) (4 + (m)->dialect->address_len) // record header before the first source
 #define OLDER_MAX_LEN 24
 #define V3_REPEAT_NS (1 * TL_NS_PER_S)	   // section 8.11: unsolicited report interval
 #define OLDER_REPEAT_NS (10 * TL_NS_PER_S) // RFC 2236, section 8.10
@@ -24,10 +24,10 @@ struct source_list {
 	uint32_t ip_be[TL_MCAST_SOURCES];
 };
 
-// Groups that a general query makes us visit per tick: one v3 report and a half, so that the lcore is soon back.
+// Groups per tick of a sweep: one v3 report and a half, to bound the time on the lcore.
 #define SWEEP_GROUPS 256
 
-// A v3 report while records are added to it.
+// A v3 report under construction.
 struct report {
 	uint16_t len;
 	uint16_t records;
@@ -102,7 +102,7 @@ static struct source_list changed_sources(const struct membership *member, bool 
 	return list;
 }
 
-// Of the sources a query asked for, those that are wanted.
+// Requested sources that are included.
 static struct source_list asked_sources(const struct tl_mcast *m, uint32_t i)
 {
 	const struct membership *member = &m->member[i];
@@ -115,7 +115,7 @@ static struct source_list asked_sources(const struct tl_mcast *m, uint32_t i)
 	return list;
 }
 
-// The whole state of a group, as a change to it (TO_EX, TO_IN) or as an answer (IS_EX, IS_IN).
+// Add the whole state of a group, as a change (TO_EX, TO_IN) or an answer (IS_EX, IS_IN).
 static void add_state(
 	struct tl_mcast *m, struct report *report, uint32_t i, enum record_type exclude, enum record_type include)
 {
@@ -135,7 +135,7 @@ static void count_down(uint8_t *left, bool *more)
 	*more |= *left != 0;
 }
 
-// One transmission of the change has been made; plan the next, if one is left (RFC 3376, section 5.1).
+// Plan the next transmission of a change, if one remains (RFC 3376, section 5.1).
 static void plan_repetition(struct tl_mcast *m, struct membership *member, uint64_t now_ns)
 {
 	bool more = false;
@@ -161,7 +161,7 @@ static void add_change(struct tl_mcast *m, struct report *report, uint32_t i)
 		add_record(m, report, BLOCK, m->group_be[i], &left);
 }
 
-// RFC 3376, section 5.2: a query for sources is answered with those that are wanted, or not at all.
+// Answer a query; one for sources only if some are included (RFC 3376, section 5.2).
 static void add_answer(struct tl_mcast *m, struct report *report, uint32_t i)
 {
 	if (!is_member(&m->member[i]))
@@ -175,7 +175,7 @@ static void add_answer(struct tl_mcast *m, struct report *report, uint32_t i)
 		add_record(m, report, IS_IN, m->group_be[i], &asked);
 }
 
-// A v1 or v2 message (RFC 2236, section 2), of MLD v1 (RFC 2710, section 3).
+// Send a v1 or v2 message (RFC 2236, section 2), of MLD v1 (RFC 2710, section 3).
 static void send_older(struct tl_mcast *m, uint8_t type, uint32_t dst_be, uint32_t group_be)
 {
 	uint8_t message[OLDER_MAX_LEN] = {type};
@@ -184,7 +184,7 @@ static void send_older(struct tl_mcast *m, uint8_t type, uint32_t dst_be, uint32
 	send_message(m, dst_be, message, m->dialect->older_len);
 }
 
-static void tell_older(struct tl_mcast *m, uint32_t i)
+static void report_older(struct tl_mcast *m, uint32_t i)
 {
 	if (is_member(&m->member[i])) {
 		send_older(m, m->version == IGMP_V2 ? m->dialect->older_report : IGMP_V1_REPORT, m->group_be[i],
@@ -196,20 +196,20 @@ static void tell_older(struct tl_mcast *m, uint32_t i)
 	}
 }
 
-static void forget_answer(struct membership *member)
+static void clear_answer(struct membership *member)
 {
 	member->response_due_ns = TL_MCAST_NEVER;
 	member->asked_count = 0;
 }
 
-// Tell of the group at a place what is due.
-static void tell_due(struct tl_mcast *m, struct report *report, uint32_t i, uint64_t now_ns)
+// Send what is due for entry i.
+static void report_due(struct tl_mcast *m, struct report *report, uint32_t i, uint64_t now_ns)
 {
 	struct membership *member = mcast_at(m, i);
 	bool change = member->change_due_ns <= now_ns, answer = member->response_due_ns <= now_ns;
 
 	if (m->version != IGMP_V3 && (change || answer))
-		tell_older(m, i);
+		report_older(m, i);
 	else if (answer)
 		add_answer(m, report, i);
 	if (m->version == IGMP_V3 && change)
@@ -217,11 +217,11 @@ static void tell_due(struct tl_mcast *m, struct report *report, uint32_t i, uint
 	if (change)
 		plan_repetition(m, member, now_ns);
 	if (answer)
-		forget_answer(member);
+		clear_answer(member);
 	mcast_reschedule(m, member);
 }
 
-// Answer a general query for the group at a place: in v3 at once, before at a time of its own (RFC 2236, section 3).
+// Answer a general query for entry i: in v3 at once, before at a random time (RFC 2236, section 3).
 static void answer_general(struct tl_mcast *m, struct report *report, uint32_t i, uint64_t now_ns)
 {
 	struct membership *member = mcast_at(m, i);
@@ -231,8 +231,8 @@ static void answer_general(struct tl_mcast *m, struct report *report, uint32_t i
 		return;
 	if (m->version == IGMP_V3) {
 		add_state(m, report, i, IS_EX, IS_IN);
-		forget_answer(member);
-	} else if (member->heard_query != m->general_queries) {
+		clear_answer(member);
+	} else if (member->reported_query != m->general_queries) {
 		member->asked_count = 0;
 		member->response_due_ns = tl_min_u64(member->response_due_ns, now_ns + mcast_random_ns(m, spread_ns));
 	}
@@ -259,7 +259,7 @@ void tl_mcast_tick(struct tl_mcast *m, uint64_t now_ns)
 	m->repeat_ns = mcast_random_ns(m, m->version == IGMP_V3 ? V3_REPEAT_NS : OLDER_REPEAT_NS);
 	sweep(m, &report, now_ns);
 	while (tl_heap_due(&m->due) <= now_ns)
-		tell_due(m, &report, tl_heap_first(&m->due), now_ns);
+		report_due(m, &report, tl_heap_first(&m->due), now_ns);
 	send_report(m, &report);
 	mcast_settle(m);
 }

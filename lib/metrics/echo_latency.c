@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fills a latency report with an echo's residence time, its stages, samples and outliers.
+// Latency report of an echo: residence time, stages, samples, outliers.
 
 #include <tl_echo_latency.h>
 
@@ -9,10 +9,10 @@
 
 #include "metrics_priv.h"
 
-#define STAMP_BOUND_NS 1 // of a difference of two readings of one counter
+#define STAMP_BOUND_NS 1 // error of the difference of two readings of one counter
 #define GAPS_MAX_PERCENT 1
 
-// The messages of a burst stayed equally long.
+// Messages of a burst have equal residence times.
 int metrics_add_samples(struct tl_latency *report, const struct tl_tail_samples *samples)
 {
 	uint64_t id = 0;
@@ -57,7 +57,7 @@ static void add_outlier(struct tl_latency *report, const struct tl_report_outlie
 	tl_latency_add_outlier(report, &out);
 }
 
-// Where the first stage begins is not the source of the others.
+// The first stage begins at another timestamp source than the others.
 static void add_wire(
 	struct tl_latency *report, const struct tl_metrics_echo *echo, const struct tl_report_stages *stages)
 {
@@ -107,7 +107,7 @@ struct tl_latency *tl_echo_latency(const struct tl_metrics_echo *echo, const str
 	snprintf(report->method, sizeof(report->method), "software");
 	tl_latency_set_sources(report, "tsc", STAMP_BOUND_NS, "tsc", STAMP_BOUND_NS);
 	tl_latency_set_clocks(report, 1, "TSC", 1, "TSC");
-	tl_echo_residence(echo->host, echo->index, &report->latency); // of all messages, whether kept as samples or not
+	tl_echo_residence(echo->host, echo->index, &report->latency); // all messages, sampled or not
 	report->matched = report->latency.count;
 	report->unmatched_triggers = row->received_msgs - tl_min_u64(row->received_msgs, report->matched);
 	snprintf(report->clocks_shown, sizeof(report->clocks_shown), "one, the TSC of the host");

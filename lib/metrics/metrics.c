@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gathers the counters of ports, recordings and echoes.
+// Snapshot of the counters of ports, recordings and echoes.
 
 #include <tl_metrics.h>
 
@@ -66,7 +66,7 @@ static void read_port(struct tl_port *port, struct tl_report_port *out)
 	out->mbufs_in_use = tl_port_mbufs_in_use(port);
 }
 
-// What was handed over is read last: parts before their whole.
+// The whole is read last, after its parts.
 static void read_steer(struct tl_steer *steer, struct tl_report_port *out)
 {
 	struct tl_steer_stats stats[TL_REPORT_QUEUES];
@@ -114,7 +114,7 @@ static void read_sync(const struct tl_timesync *sync, struct tl_report_ptp *out)
 	tl_hist_summarize(replies.tx_to_wire, &out->reply_tx_to_wire);
 }
 
-// The stacks of a port as one.
+// Sum the stacks of a port.
 static uint32_t read_net(const struct tl_echo_host *const *hosts, uint32_t n_hosts, struct tl_counter *out)
 {
 	struct tl_counter more[TL_REPORT_COUNTERS];
@@ -198,7 +198,7 @@ static void read_capture(struct tl_capture *capture, const char *port, struct tl
 	out->filter_engine = tl_capture_filter_engine(capture);
 }
 
-// Messages whose poll gap was longer, by whole buckets: those that may have been shorter do not count.
+// Messages with a longer poll gap, by whole buckets above the value's.
 static uint64_t count_above(const struct tl_hist *hist, uint64_t value_ns)
 {
 	uint64_t n = 0;
@@ -277,7 +277,7 @@ static void read_gaps(const struct tl_lcore *const *lcores, struct tl_hist *scra
 
 void tl_metrics_snapshot(struct tl_metrics *m, bool final, struct tl_snapshot *out)
 {
-	struct tl_hist *scratch = malloc(sizeof(*scratch)); // without it the snapshot lacks only the distributions
+	struct tl_hist *scratch = malloc(sizeof(*scratch)); // on failure the snapshot only lacks the distributions
 
 	memset(out, 0, sizeof(*out));
 	out->final = final;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Joins what the lcore wrote down of its outliers with what the kernel counted meanwhile.
+// Joins the lcore's outliers with kernel counters.
 
 #include <tl_outliers.h>
 
 #include <stdlib.h>
 
-#define LOOK_NS TL_NS_PER_S // without an outlier
+#define LOOK_NS TL_NS_PER_S // interval without outliers
 
-// By number: the outliers that were new at one look share one.
+// By number: outliers new at one look share a reading.
 struct noise_of {
 	uint64_t number;
 	uint64_t over_ns;
@@ -16,9 +16,9 @@ struct noise_of {
 
 struct tl_outliers {
 	struct tl_outliers_cfg cfg;
-	uint64_t seen; // outliers that have their noise
+	uint64_t seen; // outliers that have a reading
 	uint64_t looked_ns;
-	struct tl_noise base; // when looked
+	struct tl_noise base; // latest reading
 	uint32_t keep;
 	struct noise_of *noises; // keep
 	struct tl_report_outlier *rows;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fills latency reports with what the probes and the replies of a port measured.
+// Latency reports of PTP probes and replies of a port.
 
 #include <tl_probe_latency.h>
 
@@ -66,7 +66,7 @@ static int add_parts(struct tl_latency *report, const struct tl_timesync_replies
 	return rc == 0 ? metrics_add_samples(report, replies->samples) : rc;
 }
 
-// One clock stamps both sides, or two are compared by way of the TSC.
+// Name the clock: one for both stamps, or two compared through the TSC.
 static const char *clock_of(const struct tl_timesync_replies *replies)
 {
 	return replies->one_clock ? "NIC" : "TSC";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ARP (RFC 826): asks, answers, announces and defends our address (RFC 5227).
+// ARP (RFC 826): requests, replies, announcements and defence of our address (RFC 5227).
 
 #include <string.h>
 
@@ -55,22 +55,22 @@ static bool send_arp(
 	return true;
 }
 
-// Broadcast, or to the one host (a unicast poll, RFC 1122 section 2.3.2.1).
+// Broadcast, or unicast to poll one host (RFC 1122 section 2.3.2.1).
 void tl_arp_request(struct tl_net *net, uint32_t ip_be, const uint8_t *mac)
 {
 	if (send_arp(net, ARP_REQUEST, mac != NULL ? mac : ETHER_BROADCAST, ETHER_UNKNOWN, ip_be))
 		tl_count(&net->stats.arp_requests_tx, 1);
 }
 
-// RFC 5227, section 1.1: a request for our own address.
+// Announce: a request for our own address (RFC 5227, section 1.1).
 static void send_announcement(struct tl_net *net)
 {
 	tl_arp_request(net, net->cfg.ip_be, NULL);
 }
 
-// ---- what others say
+// ---- input
 
-// RFC 5227, section 2.4 (c): keep the address, and say so at most every ten seconds.
+// Defend the address, at most every ten seconds (RFC 5227, section 2.4 (c)).
 static void defend(struct tl_net *net)
 {
 	if (net->cfg.is_follower)
@@ -89,7 +89,7 @@ static bool is_neighbour(const struct tl_net *net, uint32_t ip_be)
 	return tl_ip_on_link(net, ip_be) && tl_ip_reachable(net, ip_be);
 }
 
-// RFC 826: refresh who is known; remember who asks for us, but throw nobody out for a stranger.
+// Refresh a known host; store one that asks for us, if that evicts no host that answered (RFC 826).
 static void learn(struct tl_net *net, const struct tl_arp_hdr *arp, bool asks_for_us)
 {
 	struct tl_arp_entry *e = tl_arp_find(net->arp, arp->sender_ip_be);
@@ -107,8 +107,8 @@ void tl_arp_input(struct tl_net *net, const uint8_t *packet)
 	if (net->cfg.ip_be == 0)
 		return;
 	if ((arp->sender_mac[0] & 1) != 0 || memcmp(arp->sender_mac, net->cfg.mac, sizeof(arp->sender_mac)) == 0)
-		return;			  // nobody's, or our own coming back
-	if (tl_ip_is6(arp->sender_ip_be)) // not an address, but what stands for one of IPv6
+		return;			  // invalid, or our own frame
+	if (tl_ip_is6(arp->sender_ip_be)) // the number of an IPv6 address
 		return;
 	if (arp->sender_ip_be == net->cfg.ip_be) {
 		defend(net);
@@ -121,7 +121,7 @@ void tl_arp_input(struct tl_net *net, const uint8_t *packet)
 		tl_count(&net->stats.arp_replies_tx, 1);
 }
 
-// ---- time
+// ---- timers
 
 static void announce_once(struct tl_net *net)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ARP lookup that each sent frame without a template of its own goes through.
+// Neighbour lookup for frames without a template.
 
 #include <string.h>
 
@@ -13,7 +13,7 @@ bool tl_arp_lookup(struct tl_net *net, uint32_t next_hop_be, uint8_t mac[TL_ETHE
 	if (TL_UNLIKELY(e == NULL || e->state != TL_ARP_RESOLVED))
 		return false;
 	e->wanted = true;
-	if (e->queue == &net->arp->resolved && TAILQ_NEXT(e, link) != NULL) { // the last used stands last
+	if (e->queue == &net->arp->resolved && TAILQ_NEXT(e, link) != NULL) { // least recently used first
 		TAILQ_REMOVE(e->queue, e, link);
 		TAILQ_INSERT_TAIL(e->queue, e, link);
 	}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// The neighbour table of both families: what the lookup reads, and ARP and neighbour discovery write.
+// The neighbour table of both families, read by lookup and written by ARP and neighbour discovery.
 //
-// An entry stands in one of four queues, which decide who makes room in a full table: those that are asked for and have
-// not answered, so that spoofed senders replace each other; then those that answered, the longest unused first; never
-// those that are kept, for a live connection, the gateway, or as configured.
+// An entry is in one of four queues. A full table evicts unanswered entries, so that spoofed senders replace each
+// other; then resolved ones, least recently used first. Kept entries (of a live connection, the gateway, configured)
+// are never evicted.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,8 +19,8 @@
 
 enum tl_arp_state {
 	TL_ARP_FREE,
-	TL_ARP_PENDING,	 // MAC unknown: asked for, or silent (without a deadline) until somebody sends to it again
-	TL_ARP_RESOLVED, // MAC known, good until the deadline and three unanswered requests
+	TL_ARP_PENDING,	 // MAC unknown: requested, or (without a deadline) unanswered until the next send
+	TL_ARP_RESOLVED, // MAC known; expires at the deadline after three unanswered requests
 };
 
 TAILQ_HEAD(tl_arp_queue, tl_arp_entry);
@@ -28,16 +28,16 @@ TAILQ_HEAD(tl_arp_queue, tl_arp_entry);
 struct tl_arp_entry {
 	struct tl_arp_entry *next; // in its bucket
 	struct tl_arp_queue *queue;
-	TAILQ_ENTRY(tl_arp_entry) link; // in that queue
+	TAILQ_ENTRY(tl_arp_entry) link; // in *queue
 	uint32_t ip_be;
-	uint32_t users; // live connections whose next hop it is
+	uint32_t users; // live connections with this next hop
 	uint8_t mac[TL_ETHER_ADDR_LEN];
 	uint8_t state;
-	uint8_t asked;	// requests due since it was last heard
-	bool wanted;	// we sent to it: worth asking again before it expires
-	bool is_static; // configured: neither expires nor changes
+	uint8_t asked;	// requests since the last answer
+	bool wanted;	// used since the last answer: refresh it before it expires
+	bool is_static; // configured: never expires or changes
 	uint64_t deadline_ns;
-	struct rte_mbuf *held; // the latest frame that waits for the MAC
+	struct rte_mbuf *held; // latest frame that waits for the MAC
 };
 
 struct tl_net;
@@ -50,8 +50,8 @@ struct tl_arp_table {
 	struct tl_heap due;	   // entries, by deadline or earlier
 	uint8_t bucket_shift;
 	uint8_t announce_left;
-	uint64_t announce_ns; // when the next of announce_left is due
-	uint64_t defend_ns;   // not again before
+	uint64_t announce_ns; // time of the next announcement
+	uint64_t defend_ns;   // earliest time of the next defence
 	struct tl_arp_entry entry[];
 };
 
@@ -72,10 +72,9 @@ static inline struct tl_arp_entry *tl_arp_find(struct tl_arp_table *table, uint3
 
 // ---- for ARP and neighbour discovery
 
-// The entry of a neighbour that was heard, made if there is room without forgetting one that answered; NULL: there is
-// none.
+// Return the entry of a host that was heard, inserted if that evicts no resolved one; NULL: no room.
 struct tl_arp_entry *tl_arp_learn(struct tl_net *net, uint32_t ip_be);
-// The neighbour is there: mac is good for fresh_ns, and what waited for it goes.
+// Set mac, fresh for fresh_ns, and send the held frame.
 void tl_arp_confirm(struct tl_net *net, struct tl_arp_entry *e, const uint8_t *mac, uint64_t fresh_ns);
-// Ask for an IPv4 neighbour: mac, where it was, or NULL.
+// Request the MAC of an IPv4 neighbour: unicast to mac, or broadcast if NULL.
 void tl_arp_request(struct tl_net *net, uint32_t ip_be, const uint8_t *mac);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts UDP datagrams together that came as IPv4 fragments (RFC 791, section 3.2; RFC 815). Memory is fixed: so many
-// datagrams at once, the oldest gives way. Fragments that contradict each other are an attack or broken: the datagram
-// is refused, with what is still to come of it (RFC 5722, section 4, says so for IPv6).
+// Reassembly of UDP datagrams from IPv4 fragments (RFC 791, section 3.2; RFC 815). Memory is fixed: with too many
+// datagrams the oldest is evicted. Conflicting fragments refuse the whole datagram (as RFC 5722, section 4, for IPv6).
 
 #include <errno.h>
 #include <string.h>
@@ -20,7 +19,7 @@
 
 struct fragment {
 	const uint8_t *bytes;
-	uint32_t from, to; // bytes of the datagram
+	uint32_t from, to; // byte range in the datagram
 	bool last;
 };
 
@@ -28,16 +27,16 @@ struct datagram {
 	uint64_t deadline_ns; // 0: free
 	uint32_t src_be, dst_be;
 	uint16_t id_be;
-	uint16_t len; // 0: not known before the last fragment is here
+	uint16_t len; // 0: unknown until the last fragment
 	uint16_t have;
-	uint16_t seen_to; // where the farthest fragment ends
+	uint16_t seen_to; // largest end of a fragment
 	bool refused;
-	uint64_t here[(BLOCKS + 63) / 64]; // a bit per block
+	uint64_t here[(BLOCKS + 63) / 64]; // one bit per block
 	uint8_t bytes[BLOCKS * BLOCK_BYTES];
 };
 
 struct tl_frag_table {
-	uint64_t next_deadline_ns; // nothing to do before
+	uint64_t next_deadline_ns; // earliest deadline
 	struct datagram datagram[DATAGRAMS];
 };
 
@@ -69,7 +68,7 @@ static struct datagram *find(struct tl_frag_table *table, const struct tl_ipv4_h
 	return NULL;
 }
 
-// A free place (whose deadline is 0), or that of the oldest.
+// Return a free slot (deadline 0), or evict the oldest.
 static struct datagram *make_room(struct tl_net *net)
 {
 	struct datagram *oldest = &net->frag->datagram[0];
@@ -120,7 +119,7 @@ void tl_frag_tick(struct tl_net *net)
 
 // ---- one fragment
 
-// False: no fragment that could be part of a datagram.
+// Parse a fragment. False: invalid length or offset.
 static bool read_fragment(const struct tl_ipv4_hdr *ip, struct fragment *out)
 {
 	uint16_t word = tl_be16(ip->frag_be);
@@ -143,7 +142,7 @@ static uint32_t count_blocks_here(const struct datagram *d, uint32_t begin, uint
 	return n;
 }
 
-// Whether the datagram can end where both say it does.
+// True if the fragment fits the known end of the datagram.
 static bool ends_agree(const struct datagram *d, const struct fragment *f)
 {
 	if (d->len != 0)
@@ -170,7 +169,7 @@ static void refuse(struct tl_net *net, struct datagram *d)
 	d->refused = true;
 }
 
-// The checksum is looked at only now: no fragment alone has one.
+// Verify the checksum of the whole datagram, and deliver it.
 static void deliver(struct tl_net *net, const struct datagram *d)
 {
 	const struct tl_udp_hdr *udp = (const struct tl_udp_hdr *)d->bytes;
@@ -185,7 +184,7 @@ static void deliver(struct tl_net *net, const struct datagram *d)
 		tl_count(&net->stats.frag_bad_udp, 1);
 	else if (!tl_udp_input(net, d->bytes, &pkt))
 		tl_count(&net->stats.frag_no_port, 1);
-	tl_tcp_settle(net); // the datagram's place is free again
+	tl_tcp_settle(net); // before the slot is reused
 }
 
 void tl_frag_input(struct tl_net *net, const uint8_t *packet)

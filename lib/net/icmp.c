@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ICMP (RFC 792): answers echo requests, and tells TCP what could not be delivered.
+// ICMP (RFC 792): echo replies, and errors for TCP.
 
 #include <string.h>
 
@@ -13,12 +13,12 @@
 #define ICMP_TIME_EXCEEDED 11
 #define ICMP_PARAMETER 12
 
-#define ICMP_TOO_BIG 4 // a code of unreachable: fragmentation needed
+#define ICMP_TOO_BIG 4 // code of unreachable: fragmentation needed
 
 #define IP_OFFSET_MASK 0x1fff
-#define QUOTED_L4_LEN 8 // ports and sequence number: all that RFC 792 promises
+#define QUOTED_L4_LEN 8 // ports and sequence number: all that RFC 792 guarantees
 
-// RFC 1122, section 3.2.2.6: what was sent comes back unchanged.
+// Return the data unchanged (RFC 1122, section 3.2.2.6).
 static void answer_echo(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	uint16_t len = TL_ICMP_LEN + pkt->payload_len;
@@ -38,7 +38,7 @@ static void answer_echo(struct tl_net *net, const uint8_t *frame, const struct t
 		tl_count(&net->stats.icmp_replies_tx, 1);
 }
 
-// The start of a packet of ours is quoted behind the ICMP header.
+// Pass an error on to TCP. The start of our packet is quoted behind the ICMP header.
 static void take_error(struct tl_net *net, const struct tl_icmp_hdr *icmp, const uint8_t *quote, uint16_t len)
 {
 	uint8_t code = icmp->type == ICMP_UNREACHABLE ? icmp->code : 0;
@@ -54,7 +54,7 @@ static void take_error(struct tl_net *net, const struct tl_icmp_hdr *icmp, const
 		return;
 	if (ip.proto != TL_IPPROTO_TCP || ip.src_be != net->cfg.ip_be || (ip.frag_be & tl_be16(IP_OFFSET_MASK)) != 0)
 		return;
-	if (tl_ip_is6(ip.dst_be)) // not an address, but what stands for one of IPv6
+	if (tl_ip_is6(ip.dst_be)) // the number of an IPv6 address
 		return;
 	memcpy(&tcp, quote + ip_len, QUOTED_L4_LEN);
 	if (code == ICMP_TOO_BIG)
@@ -69,7 +69,7 @@ void tl_icmp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt
 	const struct tl_icmp_hdr *icmp = (const struct tl_icmp_hdr *)(frame + pkt->l4_off);
 
 	if (pkt->dst_be != net->cfg.ip_be)
-		return; // neither an error nor a ping may come to a group (RFC 1122, section 3.2.2)
+		return; // errors and echo requests to groups are ignored (RFC 1122, section 3.2.2)
 	if (icmp->type == ICMP_ECHO)
 		answer_echo(net, frame, pkt);
 	else if (icmp->type == ICMP_UNREACHABLE || icmp->type == ICMP_TIME_EXCEEDED || icmp->type == ICMP_PARAMETER)

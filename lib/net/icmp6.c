@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ICMPv6 (RFC 4443): answers echo requests, tells TCP what could not be delivered, and hands neighbour discovery and
-// multicast listener discovery (RFC 3810) to those who know it. We send no errors.
+// ICMPv6 (RFC 4443): echo replies, errors for TCP; dispatch of neighbour discovery and multicast listener discovery
+// (RFC 3810). We send no errors.
 
 #include <string.h>
 
@@ -25,7 +25,7 @@
 
 #define QUOTED_L4_LEN 8 // ports and sequence number
 
-// What TCP calls the codes after ICMP's.
+// TCP uses ICMP's codes.
 enum { NET_UNREACHABLE = 0, PROTOCOL_UNREACHABLE = 2, PORT_UNREACHABLE = 3 };
 
 void tl_icmp6_finish(const struct tl_ipv6_hdr *ip, void *message, uint16_t len)
@@ -43,7 +43,7 @@ void tl_ip6_push_group(struct tl_net *net, struct rte_mbuf *m, const struct tl_i
 	tl_net_push(net, m);
 }
 
-// Section 4.2: from the address that was asked; for a group from the one of the asker's scope.
+// Reply from the address asked; for a group from the one of the sender's scope (section 4.2).
 static void answer_echo(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	const struct tl_ipv6_hdr *asked = tl_wire_ip6(frame, pkt);
@@ -67,7 +67,7 @@ static void answer_echo(struct tl_net *net, const uint8_t *frame, const struct t
 		tl_count(&net->stats.icmp6_replies_tx, 1);
 }
 
-// Which errors are as hard as ICMP's (RFC 1122, section 4.2.3.9).
+// Map to ICMP's codes, for hard errors (RFC 1122, section 4.2.3.9).
 static uint8_t code_for_tcp(const struct tl_icmp_hdr *icmp)
 {
 	if (icmp->type == UNREACHABLE && icmp->code == 4)
@@ -77,7 +77,7 @@ static uint8_t code_for_tcp(const struct tl_icmp_hdr *icmp)
 	return NET_UNREACHABLE;
 }
 
-// The start of a packet of ours is quoted behind the header. What we send has no extension headers.
+// Pass an error on to TCP. The start of our packet, which has no extension headers, is quoted behind the header.
 static void take_error(struct tl_net *net, const struct tl_icmp_hdr *icmp, const uint8_t *quote, uint16_t len)
 {
 	struct tl_ipv6_hdr ip;
@@ -119,7 +119,7 @@ static void mld_input(struct tl_net *net, const uint8_t *frame, const struct tl_
 void tl_icmp6_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	const struct tl_icmp_hdr *icmp = (const struct tl_icmp_hdr *)(frame + pkt->l4_off);
-	bool own = is_own_frame(net, frame); // coming back
+	bool own = is_own_frame(net, frame); // our own frame
 
 	if (icmp->type >= ND_ROUTER_SOLICITATION && icmp->type <= ND_REDIRECT) {
 		tl_count(&net->stats.rx_nd_pkts, 1);
@@ -143,7 +143,7 @@ void tl_icmp6_input(struct tl_net *net, const uint8_t *frame, const struct tl_pk
 		take_error(net, icmp, frame + pkt->payload_off, pkt->payload_len);
 }
 
-// ---- multicast listener discovery, out
+// ---- send multicast listener discovery
 
 void tl_mld_send(void *ctx, uint32_t dst_be, const uint8_t *mld, uint16_t len)
 {
@@ -152,7 +152,7 @@ void tl_mld_send(void *ctx, uint32_t dst_be, const uint8_t *mld, uint16_t len)
 	static const struct tl_ip6 none;
 	struct tl_net *net = ctx;
 	const struct tl_ip6 *dst = tl_ip6_of(&net->ip6->book, dst_be);
-	const struct tl_ip6_own *own = &net->ip6->own[net->ip6->own[1].state != TL_IP6_NONE]; // the link-local one
+	const struct tl_ip6_own *own = &net->ip6->own[net->ip6->own[1].state != TL_IP6_NONE]; // link-local
 	struct rte_mbuf *m = tl_net_alloc(net);
 
 	if (m == NULL)

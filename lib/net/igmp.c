@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// IGMP between mcast and the wire: the IP header with Router Alert that its messages need (RFC 3376, section 4), and
-// what the headers of received ones say.
+// IGMP over IP: adds the header with Router Alert (RFC 3376, section 4), and passes header fields of received messages
+// to mcast.
 
 #include <string.h>
 
@@ -16,7 +16,7 @@
 
 static const uint8_t ROUTER_ALERT[] = {0x94, 0x04, 0x00, 0x00}; // RFC 2113
 
-// The options of an IPv4 header (RFC 791, section 3.1): whether Router Alert is among them.
+// True if the IPv4 options (RFC 791, section 3.1) contain Router Alert.
 static bool has_alert(const uint8_t *option, const uint8_t *end)
 {
 	while (option < end && *option != OPTION_END) {
@@ -51,7 +51,7 @@ void tl_igmp_send(void *ctx, uint32_t dst_be, const uint8_t *igmp, uint16_t len)
 	struct tl_net *net = ctx;
 
 	if (TL_IGMP_IP_LEN + len > net->cfg.mtu) {
-		tl_count(&net->stats.nombuf, 1); // none is large enough
+		tl_count(&net->stats.nombuf, 1); // larger than the MTU
 		return;
 	}
 	struct rte_mbuf *m = tl_net_alloc(net);
@@ -66,5 +66,5 @@ void tl_igmp_send(void *ctx, uint32_t dst_be, const uint8_t *igmp, uint16_t len)
 	memcpy(option + sizeof(ROUTER_ALERT), igmp, len);
 	ip->cksum_be = 0;
 	ip->cksum_be = tl_cksum_finish(tl_cksum_add(0, ip, TL_IGMP_IP_LEN));
-	(void)tl_ip_output(net, m, dst_be); // a group always has a MAC
+	(void)tl_ip_output(net, m, dst_be); // cannot fail: a group has a MAC
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// IPv6 of a host, made: its addresses, its book of others', its multicast listener.
+// Set-up of IPv6: own addresses, address book, multicast listener.
 
 #include <errno.h>
 
@@ -9,8 +9,8 @@
 
 #include "net_priv.h"
 
-#define KEPT_MAX 1024 // numbers given out for good
-#define PASSING 256   // of packets on their way through
+#define KEPT_MAX 1024 // numbers that are never released
+#define PASSING 256   // for packets in transit
 #define MLD_HEADERS (TL_IPV6_LEN + 8)
 
 static const struct tl_ip6 ALL_NODES = {{0xff, 0x02, [15] = 1}};

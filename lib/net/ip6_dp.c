@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// IPv6 (RFC 8200) on its way in and out: which packets are ours, and the header of what we send.
+// IPv6 (RFC 8200): address filter for input, headers for output.
 
 #include <string.h>
 
@@ -12,14 +12,15 @@
 
 #define VERSION_6 UINT32_C(0x60000000)
 
-// ---- in
+// ---- input
 
 static bool is_own(const struct tl_ip6_own *own, const struct tl_ip6 *ip)
 {
 	return own->state != TL_IP6_NONE && tl_ip6_equal(&own->ip, ip);
 }
 
-// TCP and UDP speak from the address whose scope is the peer's; neighbour discovery from any, tentative ones included.
+// True for an address of ours. TCP and UDP use the address with the scope of the peer; neighbour discovery uses any,
+// tentative ones included.
 static bool is_our_host(const struct tl_ip6_host *ip6, const struct tl_ipv6_hdr *ip, const struct tl_pkt *pkt)
 {
 	bool local = tl_ip6_is_link_local(&ip->src);
@@ -36,7 +37,7 @@ static bool is_our_group6(const struct tl_ip6_host *ip6, const struct tl_ipv6_hd
 
 	if (group_be == 0 || pkt->ip6_kind == TL_PKT_TCP)
 		return false;
-	if (pkt->ip6_kind == TL_PKT_ICMP) // its own rules say who may send it
+	if (pkt->ip6_kind == TL_PKT_ICMP) // the protocol checks the sender
 		return true;
 	return tl_mcast_accepts(ip6->mld, group_be, tl_ip6_find(&ip6->book, &ip->src));
 }
@@ -50,7 +51,7 @@ static bool is_our_ip6(const struct tl_ip6_host *ip6, const uint8_t *frame, cons
 	return (frame[0] & 1) == 0 && is_our_host(ip6, ip, pkt);
 }
 
-// RFC 4291, sections 2.5.2, 2.5.3 and 2.7. Who has no address yet may look for one.
+// True for a valid source (RFC 4291, sections 2.5.2, 2.5.3 and 2.7). A host without an address may look for one.
 static bool is_host_source6(const struct tl_pkt *pkt, const struct tl_ip6 *src)
 {
 	return tl_ip6_is_host(src) || (pkt->ip6_kind == TL_PKT_ICMP && !tl_ip6_is_set(src));
@@ -81,7 +82,7 @@ void tl_ip6_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, 
 	const struct tl_ipv6_hdr *ip = tl_wire_ip6(frame, pkt);
 
 	pkt->src_be = tl_ip6_number(&net->ip6->book, &ip->src);
-	pkt->dst_be = tl_ip6_find(&net->ip6->book, &ip->dst); // of a group; our own have none
+	pkt->dst_be = tl_ip6_find(&net->ip6->book, &ip->dst); // group number; 0 for our own addresses
 	if (pkt->ip6_kind == TL_PKT_TCP) {
 		tl_count(&stats->rx_tcp_pkts, 1);
 		tl_tcp_input(net, m, frame, pkt);
@@ -92,7 +93,7 @@ void tl_ip6_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, 
 	}
 }
 
-// ---- out
+// ---- output
 
 const struct tl_ip6_own *tl_ip6_source(const struct tl_net *net, uint32_t dst_be)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// IP on the way down: headers, next hop, and the push to the queue. Headers of IPv6 are in ip6_dp.c.
+// IP output: headers, next hop, push to the queue. IPv6 headers are in ip6_dp.c.
 
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #include "net_priv.h"
 
-#define IP_DONT_FRAGMENT 0x4000 // so the ID may be 0, which tells nothing (RFC 6864, section 4.1)
+#define IP_DONT_FRAGMENT 0x4000 // allows an ID of 0 (RFC 6864, section 4.1)
 #define TTL_GROUP 1		// RFC 1112, section 6.1
 
 struct rte_mbuf *tl_net_alloc(struct tl_net *net)
@@ -22,13 +22,13 @@ struct rte_mbuf *tl_net_alloc(struct tl_net *net)
 	return m;
 }
 
-// The tag goes between the addresses and the type (IEEE 802.1Q); the addresses move into the headroom.
+// Insert the tag between addresses and type (IEEE 802.1Q); the addresses move into the headroom.
 void tl_vlan_tag(const struct tl_net *net, struct rte_mbuf *m)
 {
 	const uint16_t tag_be[] = {tl_be16(TL_ETHERTYPE_VLAN), tl_be16(net->cfg.vlan)};
 	_Static_assert(RTE_PKTMBUF_HEADROOM >= TL_VLAN_LEN, "a frame of ours begins behind the headroom");
 
-	m->l2_len += TL_VLAN_LEN; // which is looked at only if the device makes the checksum
+	m->l2_len += TL_VLAN_LEN; // used only with checksum offload
 	m->data_off -= TL_VLAN_LEN;
 	m->data_len += TL_VLAN_LEN;
 	m->pkt_len += TL_VLAN_LEN;
@@ -47,8 +47,8 @@ void tl_ip_set_len(struct rte_mbuf *m, uint16_t len)
 	m->pkt_len = len;
 }
 
-// As drivers want it: the sum of the pseudo-header, not complemented (rte_mbuf_core.h, RTE_MBUF_F_TX_TCP_CKSUM). The
-// IPv4 header's checksum stays ours: of 20 bytes, and mostly known.
+// Request checksum offload: the field holds the pseudo-header sum, not complemented (rte_mbuf_core.h,
+// RTE_MBUF_F_TX_TCP_CKSUM). The IPv4 header checksum stays ours: it is short, and mostly known.
 uint16_t tl_ip_ask_cksum(const struct tl_net *net, struct rte_mbuf *m, uint32_t dst_be, uint8_t proto, uint16_t len)
 {
 	m->ol_flags |= tl_ip_is6(dst_be) ? RTE_MBUF_F_TX_IPV6 : RTE_MBUF_F_TX_IPV4;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Neighbour discovery (RFC 4861) and duplicate address detection (RFC 4862): asks, answers, and tries our addresses.
-// Who was heard stands in the neighbour table, which is ARP's, and so are its timers: three questions, one a second.
-// Routers are configured, so their messages are not heard.
+// Neighbour discovery (RFC 4861) and duplicate address detection (RFC 4862). The neighbour table and its timers are
+// shared with ARP: three solicitations, one a second. Router Advertisements are ignored: routers are configured.
 
 #include <string.h>
 
@@ -38,7 +37,7 @@ struct nd_message {
 	uint16_t cksum_be;
 	uint8_t flags, reserved[3];
 	struct tl_ip6 target;
-	uint8_t option, option_len; // in units of 8 bytes
+	uint8_t option, option_len; // length in units of 8 bytes
 	uint8_t mac[TL_ETHER_ADDR_LEN];
 } __attribute__((packed));
 
@@ -47,9 +46,9 @@ struct nd_message {
 static const struct tl_ip6 NONE;
 static const struct tl_ip6 ALL_NODES = {{0xff, 0x02, [15] = 1}};
 
-// ---- out
+// ---- output
 
-// The message, with our MAC as its option, unless src is nobody. NULL: no mbuf.
+// Build a message, with our MAC as option unless src is unspecified. NULL: no mbuf.
 static struct rte_mbuf *make(struct tl_net *net, uint8_t type, uint8_t flags, const struct tl_ip6 *src,
 	const struct tl_ip6 *dst, const struct tl_ip6 *target)
 {
@@ -114,7 +113,7 @@ void tl_nd_solicit(struct tl_net *net, uint32_t target_be, const uint8_t *mac)
 		tl_ip6_push_group(net, m, &solicited);
 }
 
-// ---- our addresses
+// ---- own addresses
 
 static void lose(struct tl_net *net, struct tl_ip6_own *own)
 {
@@ -124,8 +123,8 @@ static void lose(struct tl_net *net, struct tl_ip6_own *own)
 		tl_count(&net->stats.nd_duplicate_addresses, 1);
 }
 
-// Another host has target, or will. RFC 4862, section 5.4.5: an address that is not ours yet never will be. One that
-// is, stays.
+// Handle another host's claim to an address of ours. A tentative address is given up (RFC 4862, section 5.4.5); a valid
+// one stays.
 static void conflict(struct tl_net *net, struct tl_ip6_own *own)
 {
 	if (!net->cfg.is_follower)
@@ -143,7 +142,7 @@ void tl_nd_announce(struct tl_net *net)
 		if (own->state == TL_IP6_NONE)
 			continue;
 		uint32_t solicited_be = tl_net_ip6(net, &own->solicited);
-		if (!net->cfg.is_follower) // who hears by the others what the first has joined
+		if (!net->cfg.is_follower) // followers receive through the first's group membership
 			(void)tl_mcast_join(net->ip6->mld, solicited_be, 0, net->now_ns);
 		own->left = DAD_SOLICITATIONS;
 		own->due_ns = net->now_ns;
@@ -170,8 +169,8 @@ static void own_tick(struct tl_net *net, struct tl_ip6_own *own)
 	if (own->state == TL_IP6_TENTATIVE && own->left == 0) {
 		own->state = TL_IP6_VALID;
 		own->left = ADVERTISEMENTS;
-		if (tl_ip6_is_link_local(&own->ip)) // which routers want reports from
-			tl_mcast_tell_again(net->ip6->mld, net->now_ns);
+		if (tl_ip6_is_link_local(&own->ip)) // routers need reports from it
+			tl_mcast_report_again(net->ip6->mld, net->now_ns);
 	}
 	if (own->left == 0)
 		return;
@@ -204,17 +203,17 @@ void tl_nd_tick(struct tl_net *net)
 	}
 }
 
-// ---- in
+// ---- input
 
-// A received message, its options looked through.
+// A received message and its options.
 struct heard {
 	const struct tl_ipv6_hdr *ip;
-	const uint8_t *from; // MAC of the frame
+	const uint8_t *from; // source MAC of the frame
 	struct nd_message nd;
-	const uint8_t *mac; // of the option for its type; NULL: none
+	const uint8_t *mac; // link-layer address option; NULL: none
 };
 
-// Sections 7.1.1 and 7.1.2; false: it is not a good one.
+// Parse the options. False: invalid (sections 7.1.1 and 7.1.2).
 static bool read_options(const uint8_t *option, uint16_t left, uint8_t wanted, struct heard *heard)
 {
 	while (left > 0) {
@@ -242,7 +241,7 @@ static bool read_message(const uint8_t *frame, const struct tl_pkt *pkt, struct 
 	       read_options(message + ND_BARE_LEN, len - ND_BARE_LEN, wanted, heard);
 }
 
-// Section 7.2.3: who asks is there, as far as we know.
+// Store the MAC of a host that solicits us (section 7.2.3).
 static void learn(struct tl_net *net, const struct heard *heard, uint32_t src_be)
 {
 	if (heard->mac == NULL || tl_ip_next_hop_be(net, src_be) != src_be)
@@ -255,7 +254,7 @@ static void learn(struct tl_net *net, const struct heard *heard, uint32_t src_be
 static void solicited(struct tl_net *net, const struct heard *heard, uint32_t src_be)
 {
 	struct tl_ip6_own *own = tl_ip6_find_own(net, &heard->nd.target);
-	bool tries = !tl_ip6_is_set(&heard->ip->src); // the address for itself
+	bool tries = !tl_ip6_is_set(&heard->ip->src); // duplicate address detection
 
 	if (own == NULL || (tries && heard->mac != NULL))
 		return;
@@ -279,7 +278,7 @@ static void solicited(struct tl_net *net, const struct heard *heard, uint32_t sr
 		push_to(net, m, heard->mac != NULL ? heard->mac : heard->from);
 }
 
-// Section 7.2.5, for an entry whose MAC is known.
+// Update a resolved entry (section 7.2.5).
 static void update(struct tl_net *net, struct tl_arp_entry *e, const struct heard *heard)
 {
 	uint8_t flags = heard->nd.flags;
@@ -287,7 +286,7 @@ static void update(struct tl_net *net, struct tl_arp_entry *e, const struct hear
 
 	memcpy(known, e->mac, sizeof(known));
 	bool other = heard->mac != NULL && memcmp(known, heard->mac, sizeof(known)) != 0;
-	if (other && (flags & FLAG_OVERRIDE) == 0) // it may be wrong, or we: ask
+	if (other && (flags & FLAG_OVERRIDE) == 0) // conflicting: ask
 		tl_arp_confirm(net, e, known, DELAY_FIRST_PROBE_NS);
 	else if ((flags & FLAG_SOLICITED) != 0)
 		tl_arp_confirm(net, e, other ? heard->mac : known, REACHABLE_NS);
@@ -335,5 +334,5 @@ void tl_nd_confirm(struct tl_net *net, uint32_t dst_be)
 	if (e == NULL || e->state != TL_ARP_RESOLVED)
 		return;
 	e->asked = 0;
-	e->deadline_ns = net->now_ns + REACHABLE_NS; // later than the table wakes: it looks again
+	e->deadline_ns = net->now_ns + REACHABLE_NS; // the wheel wakes earlier and checks again
 }

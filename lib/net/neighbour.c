@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The neighbour table: entries are made, kept for those that need them, asked for again, and forgotten. ARP and
-// neighbour discovery say who was heard.
+// The neighbour table: insertion, pinning, refresh and expiry of entries. Input comes from ARP and neighbour discovery.
 
 #include <errno.h>
 #include <string.h>
@@ -15,9 +14,9 @@
 
 #define MAX_ASKED 3
 #define ASK_INTERVAL_NS TL_NS_PER_S
-#define PENDING_SHARE 4 // an entry that answered makes room only until a fourth of the table waits for answers
+#define PENDING_SHARE 4 // unanswered entries may evict answered ones up to 1/4 of the table
 
-#define HELD_POOL_SHARE 4 // at most this part of the mbufs waits for MACs, of all stacks that share them
+#define HELD_POOL_SHARE 4 // 1/4 of the mbufs, of all stacks that share the pool, may wait for MACs
 
 // ---- memory
 
@@ -87,7 +86,7 @@ static struct tl_arp_queue *queue_for(struct tl_net *net, const struct tl_arp_en
 	return e->state == TL_ARP_PENDING ? &table->pending : &table->resolved;
 }
 
-// To the end of its queue: it has changed, or is used.
+// Move to the end of its queue, after a change or use.
 static void requeue(struct tl_net *net, struct tl_arp_entry *e)
 {
 	struct tl_arp_table *table = net->arp;
@@ -142,7 +141,7 @@ static void remove_entry(struct tl_net *net, struct tl_arp_entry *e)
 	requeue(net, e);
 }
 
-// A new entry in a free place, or that of the first in a queue. NULL: neither is there.
+// Insert an entry into a free slot, or evict the first of replaceable. NULL: neither.
 static struct tl_arp_entry *insert(struct tl_net *net, uint32_t ip_be, struct tl_arp_queue *replaceable)
 {
 	struct tl_arp_table *table = net->arp;
@@ -166,7 +165,7 @@ static struct tl_arp_entry *insert(struct tl_net *net, uint32_t ip_be, struct tl
 	return e;
 }
 
-// ---- what was heard
+// ---- answers
 
 static void resolve(struct tl_net *net, struct tl_arp_entry *e, const uint8_t *mac)
 {
@@ -220,7 +219,7 @@ int tl_arp_add_static(struct tl_net *net)
 	return 0;
 }
 
-// ---- what is needed
+// ---- requests
 
 static void ask(struct tl_net *net, struct tl_arp_entry *e)
 {
@@ -236,7 +235,7 @@ static void ask(struct tl_net *net, struct tl_arp_entry *e)
 		tl_arp_request(net, e->ip_be, mac);
 }
 
-// The entry of next_hop_be; one that was not there, or is silent, is asked for. NULL: all entries are kept.
+// Return the entry of next_hop_be, inserted and asked for if needed. NULL: all entries are kept.
 static struct tl_arp_entry *want(struct tl_net *net, uint32_t next_hop_be)
 {
 	struct tl_arp_table *table = net->arp;
@@ -305,9 +304,9 @@ void tl_arp_unuse(struct tl_net *net, uint32_t next_hop_be)
 		requeue(net, e);
 }
 
-// ---- time
+// ---- timers
 
-// Three requests were not answered. An entry that is kept stays, silent.
+// Expire an entry after three unanswered requests. A kept entry stays without a MAC.
 static void give_up(struct tl_net *net, struct tl_arp_entry *e)
 {
 	uint32_t ip_be = e->ip_be;
@@ -328,7 +327,7 @@ static void give_up(struct tl_net *net, struct tl_arp_entry *e)
 
 static void entry_tick(struct tl_net *net, struct tl_arp_entry *e)
 {
-	if (net->now_ns < e->deadline_ns) // it was put off
+	if (net->now_ns < e->deadline_ns) // postponed
 		set_deadline(net, e, e->deadline_ns);
 	else if (e->asked < MAX_ASKED)
 		ask(net, e);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A host on the wire: its set-up, its timers, its counters, and its end.
+// A host: set-up, timers, counters, tear-down.
 
 #include <errno.h>
 #include <stdio.h>
@@ -185,7 +185,7 @@ void tl_net_destroy(struct tl_net *net)
 
 void tl_net_announce(struct tl_net *net, uint64_t mono_ns)
 {
-	tl_net_sent(net); // takes the spare mbuf
+	tl_net_sent(net); // allocates the spare mbuf
 	net->now_ns = mono_ns;
 	tl_arp_announce(net);
 	tl_nd_announce(net);
@@ -197,9 +197,9 @@ void tl_net_announce_again(struct tl_net *net, uint64_t mono_ns)
 	net->now_ns = mono_ns;
 	tl_arp_announce(net);
 	tl_nd_announce_again(net);
-	tl_mcast_tell_again(net->mcast, mono_ns);
+	tl_mcast_report_again(net->mcast, mono_ns);
 	if (net->ip6 != NULL)
-		tl_mcast_tell_again(net->ip6->mld, mono_ns);
+		tl_mcast_report_again(net->ip6->mld, mono_ns);
 }
 
 void tl_net_tick(struct tl_net *net, uint64_t mono_ns)

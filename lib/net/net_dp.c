@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of a received frame: the checks, then the protocol. Each frame ends in one rx_ or drop_ counter.
+// Received frames: checks, then the protocol. Each frame ends in one rx_ or drop_ counter.
 
 #include <string.h>
 
@@ -10,9 +10,9 @@
 
 #include "net_priv.h"
 
-#define FEW_BYTES 64 // of which a checksum is best made in place
+#define FEW_BYTES 64 // up to here a checksum is computed in place
 
-// The MAC filter: ours, broadcast, or a group (RFC 1112, section 6.4, RFC 2464), whose address is looked at later.
+// MAC filter: ours, broadcast, or a group (RFC 1112, section 6.4, RFC 2464); the group address is checked later.
 static bool is_our_mac(const struct tl_net *net, const uint8_t *dst)
 {
 	static const uint8_t broadcast[TL_ETHER_ADDR_LEN] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
@@ -27,7 +27,7 @@ static bool is_our_group(const struct tl_net *net, const struct tl_pkt *pkt)
 	const uint32_t leaves_be = tl_be32(0xe0000002);	 // 224.0.0.2 and
 	const uint32_t reports_be = tl_be32(0xe0000016); // 224.0.0.22: for routers only
 
-	if (pkt->kind == TL_PKT_IGMP) // queries come to the group from a router, not from the group's source
+	if (pkt->kind == TL_PKT_IGMP) // sent by a router, not by the group's source
 		return pkt->dst_be != leaves_be && pkt->dst_be != reports_be;
 	return pkt->kind != TL_PKT_TCP && tl_mcast_accepts(net->mcast, pkt->dst_be, pkt->src_be);
 }
@@ -62,7 +62,7 @@ bool tl_net_cksum_ok(const struct rte_mbuf *m, const uint8_t *frame, const struc
 	return tl_wire_l4_cksum_ok(frame, pkt);
 }
 
-// The counter of the reason to drop an IPv4 packet; NULL: none.
+// Return the counter of the reason to drop an IPv4 packet; NULL: accept.
 static uint64_t *refuse_ip(struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	struct tl_net_stats *stats = &net->stats;
@@ -76,8 +76,8 @@ static uint64_t *refuse_ip(struct tl_net *net, const struct rte_mbuf *m, const u
 	return tl_net_cksum_ok(m, frame, pkt, pkt->kind) ? NULL : &stats->drop_cksum_pkts;
 }
 
-// A port has one VLAN, or none; the tag stands in the frame, or the device took it off and says what it was. VLAN 0
-// says nothing but a priority (IEEE 802.1Q), and is none of ours. The counter of the reason to drop; NULL: none.
+// Return the counter of the reason to drop for its VLAN; NULL: accept. A port has one VLAN or none; the tag is in the
+// frame, or in the mbuf if the device stripped it. Priority tags (VLAN 0, IEEE 802.1Q) are dropped.
 static uint64_t *refuse_vlan(
 	struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
 {
@@ -86,7 +86,7 @@ static uint64_t *refuse_vlan(
 	uint16_t tci = stripped ? m->vlan_tci : pkt->vlan_tci;
 	const struct tl_ether_hdr *ether = (const struct tl_ether_hdr *)frame;
 
-	if (pkt->l2_len == 0) // it ends within a tag
+	if (pkt->l2_len == 0) // truncated in a tag
 		return &net->stats.drop_malformed_pkts;
 	if (!stripped && !inside)
 		return net->cfg.vlan == 0 ? NULL : &net->stats.drop_untagged_pkts;
@@ -155,7 +155,7 @@ static void handle(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame,
 	case TL_PKT_FRAG: // counts by itself
 		tl_frag_input(net, frame + pkt->l3_off);
 		break;
-	default: // refuse() left only this
+	default: // IGMP: refuse() drops the rest
 		tl_count(&stats->rx_igmp_pkts, 1);
 		tl_igmp_input(net, frame, pkt);
 	}
@@ -166,10 +166,10 @@ static inline bool is_group_mac(const uint8_t *frame)
 	uint32_t head;
 
 	memcpy(&head, frame, sizeof(head));
-	return (head & 0xffffff) == 0x5e0001; // 01:00:5e, as it stands in memory
+	return (head & 0xffffff) == 0x5e0001; // 01:00:5e in memory order
 }
 
-// Of an untagged datagram.
+// For untagged datagrams.
 static inline bool is_udp_cksum_ok(const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	uint32_t udp_len = TL_UDP_LEN + pkt->payload_len;
@@ -178,10 +178,10 @@ static inline bool is_udp_cksum_ok(const struct rte_mbuf *m, const uint8_t *fram
 	if (udp_len > FEW_BYTES || (m->ol_flags & (RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_VLAN_STRIPPED)) != 0)
 		return (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) == 0 && tl_net_cksum_ok(m, frame, pkt, pkt->kind);
 	return TL_LIKELY(tl_cksum_fold(tl_cksum_add_few(sum, frame + pkt->l4_off, udp_len)) == 0) ||
-	       tl_net_cksum_ok(m, frame, pkt, pkt->kind); // it may have none
+	       tl_net_cksum_ok(m, frame, pkt, pkt->kind); // or there is none
 }
 
-// Who sent may be the sender of a datagram to a group, and the port takes what comes from there.
+// True if src_be is a valid sender to a group, and the port accepts it.
 static inline bool takes_source(const struct tl_net *net, struct tl_udp *udp, uint32_t src_be)
 {
 	if (TL_LIKELY(src_be == udp->known_src_be))
@@ -192,14 +192,13 @@ static inline bool takes_source(const struct tl_net *net, struct tl_udp *udp, ui
 	return true;
 }
 
-// The short way of what comes most and must be fast: a datagram to a group that one of our ports is bound to, which it
-// is only while the group is joined. False: nothing was done, and the long way finds out why.
+// Fast path for a datagram to a joined group with one bound port. False: nothing was done, the slow path decides.
 static inline bool take_group_datagram(
 	struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, struct tl_pkt *pkt)
 {
 	if (pkt->kind != TL_PKT_UDP || pkt->l2_len != TL_ETHER_LEN || m->nb_segs != 1 || !is_group_mac(frame))
 		return false;
-	struct tl_udp *udp = tl_udp_find_alone(net, pkt);
+	struct tl_udp *udp = tl_udp_find_unique(net, pkt);
 	if (udp == NULL || !takes_source(net, udp, pkt->src_be) || !is_udp_cksum_ok(m, frame, pkt))
 		return false;
 	tl_count(&net->stats.rx_udp_pkts, 1);

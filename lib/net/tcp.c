@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the application asks of TCP: connect, listen, close, abort; and what ICMP and ARP report to it.
+// User calls: connect, listen, close, abort. Reports from ICMP and ARP.
 
 #include <errno.h>
 
-#include "tcp_priv.h"
+#include "tcp_output.h"
+#include "tcp_secret.h"
+#include "tcp_seg.h"
+#include "tcp_table.h"
 
 static const struct tl_tcp_opts DEFAULT_OPTS;
 
@@ -31,7 +34,7 @@ int tl_tcp_connect(struct tl_net *net, uint32_t dst_ip_be, uint16_t dst_port_be,
 		c->stamped = true;
 		c->stamp_offset = tl_tcp_stamp_offset(net, c->key);
 		c->state = TL_TCPS_SYN_SENT;
-		tl_tcp_calling(c);
+		tl_tcp_connecting(c);
 		tl_tcp_start_sequence(c, tl_tcp_isn(net, c->key));
 		tl_count(&net->stats.tcp_active_opens, 1);
 		tl_tcp_send_syn(c);
@@ -66,8 +69,8 @@ int tl_tcp_listen(struct tl_net *net, uint16_t port_be, uint32_t max_conns, cons
 	return -ENOSPC;
 }
 
-// A handshake that nobody waits for any more is refused (RFC 9293, section 3.10.4).
-static void orphan(struct tl_tcp *c)
+// Abort the handshake of c, whose listener is closing (RFC 9293, section 3.10.4).
+static void detach(struct tl_tcp *c)
 {
 	tl_tcp_opening_end(c);
 	c->listener = NULL;
@@ -86,7 +89,7 @@ void tl_tcp_unlisten(struct tl_tcp_listener *listener)
 	tl_tcp_enter(table);
 	for (uint32_t i = 0; i < net->cfg.max_conns + TL_TCP_SPARE; i++) {
 		if (table->conns[i].listener == listener)
-			orphan(&table->conns[i]);
+			detach(&table->conns[i]);
 	}
 	listener->port_be = 0;
 	tl_tcp_leave(table);
@@ -152,20 +155,20 @@ void tl_tcp_close_all(struct tl_net *net, bool at_once)
 	uint32_t slots = net->cfg.max_conns + TL_TCP_SPARE;
 
 	for (uint32_t i = 0; i < slots; i++)
-		table->conns[i].doomed = tl_tcp_alive(&table->conns[i]);
+		table->conns[i].marked = tl_tcp_alive(&table->conns[i]);
 	tl_tcp_settle(net);
 	tl_tcp_enter(table);
-	for (uint32_t i = 0; i < slots; i++) { // a second pass, for closed() may open others
+	for (uint32_t i = 0; i < slots; i++) { // second pass: closed() may open others
 		struct tl_tcp *c = &table->conns[i];
-		if (c->doomed && (at_once || is_opening(c)))
+		if (c->marked && (at_once || is_opening(c)))
 			tl_tcp_abort(c);
-		else if (c->doomed)
+		else if (c->marked)
 			tl_tcp_close(c);
 	}
 	tl_tcp_leave(table);
 }
 
-// ---- what the network reports
+// ---- reports from ICMP and ARP
 
 enum { ICMP_PROTOCOL_UNREACHABLE = 2, ICMP_PORT_UNREACHABLE = 3 };
 
@@ -179,8 +182,8 @@ void tl_tcp_unreachable(
 	if (c == NULL || tl_seq_lt(seq, c->snd_una) || !tl_seq_lt(seq, c->snd_max)) // RFC 5927, section 4.1
 		return;
 	c->soft_error = true;
-	// RFC 5461, section 4: no ICMP error ends what is established; RFC 1122, section 4.2.3.9: which are hard
-	// before.
+	// An ICMP error ends no established connection (RFC 5461, section 4). Which errors are hard before: RFC 1122,
+	// section 4.2.3.9.
 	if (!is_opening(c) || (code != ICMP_PROTOCOL_UNREACHABLE && code != ICMP_PORT_UNREACHABLE))
 		return;
 	tl_tcp_enter(table);
@@ -188,31 +191,32 @@ void tl_tcp_unreachable(
 	tl_tcp_leave(table);
 }
 
-static bool goes_by(const struct tl_net *net, const struct tl_tcp *c, uint32_t next_hop_be)
+static bool uses_hop(const struct tl_net *net, const struct tl_tcp *c, uint32_t next_hop_be)
 {
 	return tl_ip_next_hop_be(net, c->key.peer_be) == next_hop_be;
 }
 
-// Of those that open, for there may be a million of others. The doomed go to the head.
-static void doom(struct tl_tcp_queue *queue, uint32_t next_hop_be)
+// Move the connections that use the hop to the head of the queue, marked. Only opening ones: a table may have a million
+// others.
+static void mark_by_hop(struct tl_tcp_queue *queue, uint32_t next_hop_be)
 {
 	struct tl_tcp *c, *next;
 
 	for (c = TAILQ_FIRST(queue); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, link);
-		c->doomed = goes_by(c->net, c, next_hop_be);
-		if (!c->doomed)
+		c->marked = uses_hop(c->net, c, next_hop_be);
+		if (!c->marked)
 			continue;
 		TAILQ_REMOVE(queue, c, link);
 		TAILQ_INSERT_HEAD(queue, c, link);
 	}
 }
 
-static void end_doomed(struct tl_tcp_queue *queue)
+static void end_marked(struct tl_tcp_queue *queue)
 {
 	struct tl_tcp *c;
 
-	while ((c = TAILQ_FIRST(queue)) != NULL && c->doomed)
+	while ((c = TAILQ_FIRST(queue)) != NULL && c->marked)
 		tl_tcp_end(c, TL_TCP_UNREACHABLE);
 }
 
@@ -222,14 +226,14 @@ void tl_tcp_arp_failed(struct tl_net *net, uint32_t next_hop_be)
 
 	tl_tcp_settle(net);
 	tl_tcp_enter(table);
-	doom(&table->half_open, next_hop_be);
-	doom(&table->calling, next_hop_be);
-	end_doomed(&table->half_open); // a second pass, for closed() may open others on the same way
-	end_doomed(&table->calling);
+	mark_by_hop(&table->half_open, next_hop_be);
+	mark_by_hop(&table->connecting, next_hop_be);
+	end_marked(&table->half_open); // second pass: closed() may open others through the same hop
+	end_marked(&table->connecting);
 	tl_tcp_leave(table);
 }
 
-// ---- small questions
+// ---- accessors
 
 void tl_tcp_set_ctx(struct tl_tcp *c, void *ctx)
 {

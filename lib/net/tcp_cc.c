@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Congestion control: slow start and avoidance (RFC 5681), limited transmit (RFC 3042), NewReno (RFC 6582),
-// recovery of what RACK finds lost (RFC 8985, 6675). Or, without cwnd, none of it but what paces a repair.
+// Congestion control: slow start and congestion avoidance (RFC 5681), limited transmit (RFC 3042), NewReno (RFC 6582),
+// retransmission of losses found by RACK (RFC 8985, 6675). Without cwnd: only the pacing of retransmissions.
 
-#include "tcp_priv.h"
+#include "tcp_loss.h"
+#include "tcp_output.h"
+#include "tcp_wheel.h"
 
 #define INITIAL_SEGMENTS 10 // RFC 6928
 #define DUP_ACK_THRESHOLD 3
 #define NO_SSTHRESH (UINT32_C(1) << 30)
-#define BURST_SEGMENTS 2 // without cwnd, of what is lost: a repair goes no faster than slow start
+#define BURST_SEGMENTS 2 // lost segments retransmitted at once without cwnd: no faster than slow start
 
 static uint32_t flight(const struct tl_tcp *c)
 {
@@ -41,7 +43,7 @@ static void halve_ssthresh(struct tl_tcp *c, uint32_t outstanding)
 	c->ssthresh = outstanding / 2 > 2u * c->mss ? outstanding / 2 : 2u * c->mss;
 }
 
-// RFC 5681, section 3.1, equations (2) and the byte counting form of (3). A cwnd beyond the send buffer says nothing.
+// Grow cwnd by RFC 5681, section 3.1, equation (2) and the byte-counting form of (3), up to the send buffer.
 static void grow(struct tl_tcp *c, uint32_t acked)
 {
 	if (c->cwnd >= c->send_limit + c->mss)
@@ -65,12 +67,12 @@ static void leave_recovery(struct tl_tcp *c)
 		c->cwnd = tl_min_u32(c->ssthresh, left + c->mss); // RFC 6582, section 3.2, step 3: no burst
 	c->cwnd_acked = 0;
 	c->in_recovery = false;
-	c->wary = !c->sack;
+	c->post_loss = !c->sack;
 	tl_tcp_rack_recovered(c);
 }
 
-// Whether cwnd has room for another segment in the network, n having gone again at once. The peer's window was open
-// for what is sent again.
+// True if cwnd allows another segment after n retransmissions. The receive window is not checked: it covered them
+// before.
 static bool pipe_has_room(const struct tl_tcp *c, unsigned n)
 {
 	if (is_unbounded(c))
@@ -78,13 +80,13 @@ static bool pipe_has_room(const struct tl_tcp *c, unsigned n)
 	return c->cwnd + c->limited_bytes >= flight(c) + c->mss;
 }
 
-// RFC 6675, section 5: as much of what is lost as cwnd allows, and at least the first of a recovery.
-static void fill_holes(struct tl_tcp *c, bool at_least_one)
+// Retransmit lost segments as far as cwnd allows, at least the first of a recovery (RFC 6675, section 5).
+static void retransmit_lost(struct tl_tcp *c, bool at_least_one)
 {
 	struct tl_tcp_lost lost;
 
 	for (unsigned n = 0;; n++) {
-		tl_tcp_rack_look(c, &lost);
+		tl_tcp_rack_detect_loss(c, &lost);
 		c->limited_bytes = tl_tcp_sacked_bytes(c) + lost.bytes;
 		if (lost.bytes == 0 || !((at_least_one && n == 0) || pipe_has_room(c, n)))
 			break;
@@ -106,7 +108,7 @@ static void deflate(struct tl_tcp *c, uint32_t acked)
 		c->cwnd = c->mss;
 }
 
-// RFC 6582, section 3.2, step 3: the next hole is known at once.
+// Retransmit the next hole after a partial ACK (RFC 6582, section 3.2, step 3).
 static bool partial_ack(struct tl_tcp *c, uint32_t acked)
 {
 	bool first = !c->partial_acked;
@@ -118,15 +120,15 @@ static bool partial_ack(struct tl_tcp *c, uint32_t acked)
 	return first;
 }
 
-// What was in flight at the last loss is acknowledged. Without SACK that takes one more byte, lest the duplicates that
-// what went twice brings back look like a loss.
-static void look_up(struct tl_tcp *c)
+// Leave the post-loss phase when the flight at the last loss is acknowledged. Without SACK that takes one more byte:
+// duplicate ACKs for retransmitted segments must not look like a new loss.
+static void leave_post_loss(struct tl_tcp *c)
 {
 	if (c->without_cwnd && tl_seq_le(c->recover, c->snd_una))
-		c->cwnd = TL_TCP_NO_CWND; // all went again
+		c->cwnd = TL_TCP_NO_CWND; // all retransmitted
 	if (c->sack ? tl_seq_lt(c->snd_una, c->recover) : tl_seq_le(c->snd_una, c->recover))
 		return;
-	c->wary = false;
+	c->post_loss = false;
 	tl_tcp_rack_recovered(c);
 }
 
@@ -134,8 +136,8 @@ bool tl_tcp_cc_acked(struct tl_tcp *c, uint32_t acked)
 {
 	c->dup_acks = 0;
 	c->limited_bytes = 0;
-	if (TL_UNLIKELY(c->wary))
-		look_up(c);
+	if (TL_UNLIKELY(c->post_loss))
+		leave_post_loss(c);
 	if (TL_LIKELY(!c->in_recovery)) {
 		grow(c, acked);
 		return true;
@@ -148,7 +150,7 @@ bool tl_tcp_cc_acked(struct tl_tcp *c, uint32_t acked)
 
 static void enter_recovery(struct tl_tcp *c)
 {
-	halve_ssthresh(c, tl_min_u32(flight(c), c->cwnd)); // without what limited transmit added
+	halve_ssthresh(c, tl_min_u32(flight(c), c->cwnd)); // without the share of limited transmit
 	c->limited_bytes = 0;
 	c->recover = c->snd_max;
 	c->in_recovery = true;
@@ -157,7 +159,7 @@ static void enter_recovery(struct tl_tcp *c)
 	if (!is_unbounded(c))
 		c->cwnd = c->ssthresh + (c->sack ? 0 : DUP_ACK_THRESHOLD * c->mss);
 	if (c->sack)
-		fill_holes(c, true);
+		retransmit_lost(c, true);
 	else
 		tl_tcp_retransmit(c, c->snd_una, c->mss);
 }
@@ -166,11 +168,11 @@ void tl_tcp_cc_repair(struct tl_tcp *c)
 {
 	struct tl_tcp_lost lost;
 
-	tl_tcp_rack_look(c, &lost);
-	if (lost.bytes > 0 && !c->in_recovery && !c->wary)
+	tl_tcp_rack_detect_loss(c, &lost);
+	if (lost.bytes > 0 && !c->in_recovery && !c->post_loss)
 		enter_recovery(c);
 	else
-		fill_holes(c, false);
+		retransmit_lost(c, false);
 }
 
 void tl_tcp_cc_probe_repaired(struct tl_tcp *c)
@@ -192,36 +194,36 @@ void tl_tcp_cc_dup_ack(struct tl_tcp *c)
 		return;
 	if (++c->dup_acks < DUP_ACK_THRESHOLD)
 		c->limited_bytes += c->mss;
-	else if (!c->wary) // else the duplicates are echoes of what we sent twice
+	else if (!c->post_loss) // else the duplicates answer retransmissions
 		enter_recovery(c);
 }
 
-// Nothing is known any more of what is in flight.
-static void forget_flight(struct tl_tcp *c)
+// Discard the state of the flight after a timeout.
+static void reset_flight(struct tl_tcp *c)
 {
 	tl_tcp_timer_stop(c, TL_TCP_REORDER);
 	c->cwnd_acked = 0;
 	c->recover = c->snd_max;
 	c->in_recovery = false;
-	c->wary = true;
+	c->post_loss = true;
 	c->probing = false;
 	c->dup_acks = 0;
 	c->limited_bytes = 0;
-	c->n_sacked = 0; // the peer may have thrown it away (RFC 2018, section 8)
+	c->n_sacked = 0; // the peer may have discarded it (RFC 2018, section 8)
 }
 
 void tl_tcp_cc_timeout(struct tl_tcp *c)
 {
-	if (c->backoff == 0) // RFC 5681, section 3.1: once for the same loss
+	if (c->backoff == 0) // RFC 5681, section 3.1: once per loss
 		halve_ssthresh(c, flight(c));
 	c->cwnd = c->mss;
-	forget_flight(c);
+	reset_flight(c);
 }
 
 void tl_tcp_cc_resend(struct tl_tcp *c)
 {
 	c->cwnd = tl_min_u32(c->cwnd, initial_window(c));
-	forget_flight(c);
+	reset_flight(c);
 	c->snd_nxt = c->snd_una;
 }
 

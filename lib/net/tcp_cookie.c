@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SYN cookies (RFC 4987, section 3.6): when too many handshakes are half open, the next SYN is answered without
-// remembering it. What must be known when its ACK comes is in the sequence number that it acknowledges and in the
-// timestamp that it echoes:
+// SYN cookies (RFC 4987, section 3.6): with too many half-open handshakes a SYN is answered without storing state. The
+// ACK returns the state in its acknowledgment number and in the echoed timestamp:
 //
 //   our ISN:       time, in 64 s : 5 | MSS : 3 | keyed hash of addresses, ports, the peer's ISN and those 8 bits : 24
 //   our timestamp: the clock, rounded down | SACK : 1 | window scale, 15 for none : 4
 
-#include "tcp_priv.h"
+#include "tcp_output.h"
+#include "tcp_secret.h"
+#include "tcp_seg.h"
+#include "tcp_table.h"
 
-#define PERIOD_SHIFT 36 // 68.7 s; a cookie is good for one to two of them
+#define PERIOD_SHIFT 36 // 68.7 s; a cookie is valid for one to two periods
 #define HASH_MASK UINT32_C(0xffffff)
 #define STAMP_BITS 5
 #define STAMP_SACK 0x10
@@ -31,9 +33,9 @@ static uint32_t cookie_for(
 	return (period & 31) << 27 | mss << 24 | (hash & HASH_MASK);
 }
 
-// ---- out
+// ---- send
 
-// The largest that is not too large.
+// Index of the largest MSS that fits.
 static unsigned mss_index(const struct tl_tcp *c)
 {
 	uint16_t mss = c->mss + (c->stamped ? TL_TCP_STAMP_LEN : 0);
@@ -44,7 +46,7 @@ static unsigned mss_index(const struct tl_tcp *c)
 	return i;
 }
 
-// Without timestamps there is no room for these.
+// Drop the options that need timestamps.
 static void forgo_options(struct tl_tcp *c)
 {
 	c->sack = false;
@@ -76,7 +78,7 @@ void tl_tcp_cookie_send(struct tl_net *net, struct tl_tcp *c, uint32_t peer_isn)
 	tl_tcp_transmit_syn(c);
 }
 
-// ---- back
+// ---- receive
 
 bool tl_tcp_cookie_check(const struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_seg *seg)
 {
@@ -88,7 +90,7 @@ bool tl_tcp_cookie_check(const struct tl_net *net, struct tl_tcp_key key, const 
 	return cookie == cookie_for(net, key, seg->seq - 1, period - age, cookie >> 24 & 7);
 }
 
-// Nothing tells the round trip: the RTO stays at its beginning.
+// Restore the connection. The RTO keeps its initial value: there is no RTT sample.
 void tl_tcp_cookie_open(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
 	uint16_t link_mss = c->mss;
@@ -114,6 +116,6 @@ void tl_tcp_cookie_open(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	c->rcv_nxt = seg->seq;
 	c->rcv_acked = seg->seq;
 	uint32_t window = c->follows_room ? tl_min_u32(c->recv_window, c->send_limit) : c->recv_window;
-	c->rcv_adv = seg->seq + tl_min_u32(window, UINT16_MAX); // as the cookie advertised
+	c->rcv_adv = seg->seq + tl_min_u32(window, UINT16_MAX); // window advertised with the cookie
 	tl_count(&c->net->stats.tcp_syn_cookies_rx, 1);
 }

@@ -1,22 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A segment arrives: RFC 9293 section 3.10.7, with the checks of RFC 5961 against blind attacks.
+// Received segments: RFC 9293 section 3.10.7, with the checks of RFC 5961 against blind attacks.
 //
-// ACKs: data is acknowledged with what the application sends in reply, at once for every second full segment, and else
-// at the end of the burst. There is no delay timer: a burst already gathers what came together, an answer from within
-// data() carries the ACK for free, and a peer that waits for our ACK (Nagle, slow start) is never kept waiting.
+// Data is acknowledged by the application's reply, at once for every second full segment, and otherwise at the end of
+// the burst. There is no delayed-ACK timer: a burst already gathers segments that arrived together, a reply sent in
+// data() carries the ACK, and a peer that waits for it (Nagle, slow start) is not delayed.
 
 #include <rte_mbuf.h>
 
-#include "tcp_priv.h"
+#include "tcp_lend.h"
+#include "tcp_loss.h"
+#include "tcp_ooo.h"
+#include "tcp_output.h"
+#include "tcp_secret.h"
+#include "tcp_seg.h"
+#include "tcp_table.h"
+#include "tcp_wheel.h"
 
-// ---- small steps
+// ---- helpers
 
 static uint32_t seq_len(const struct tl_tcp_seg *seg)
 {
 	return seg->len + ((seg->flags & TL_TCP_SYN) != 0) + ((seg->flags & TL_TCP_FIN) != 0);
 }
 
-// RFC 5961, section 7: at most so many, for they answer what anybody may send.
+// Send a challenge ACK, rate-limited: anyone may provoke it (RFC 5961, section 7).
 static void challenge(struct tl_tcp *c)
 {
 	uint64_t now_ns = c->net->now_ns;
@@ -36,7 +43,7 @@ static void take_window(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 		c->max_snd_wnd = c->snd_wnd;
 }
 
-// Our SYN is acknowledged and theirs is here. False: the application ended it.
+// Complete the handshake. False: the application ended the connection.
 static bool establish(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
 	c->snd_una = seg->ack;
@@ -79,7 +86,8 @@ static void read_stamp(struct tl_tcp_seg *seg)
 	}
 }
 
-// A segment without timestamps, or with an old one: the reason not to take it. An RST needs none (section 5.2).
+// Count the reason to refuse a segment without timestamps or with an old one. False: accept it, as every RST (section
+// 5.2).
 static bool refuse_stamp(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
 	if ((seg->flags & TL_TCP_RST) != 0)
@@ -92,7 +100,7 @@ static bool refuse_stamp(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 		return false;
 	tl_count(&c->net->stats.tcp_old_timestamp_pkts, 1);
 	if (seq_len(seg) == 0)
-		challenge(c); // as with every other bare ACK that is not acceptable
+		challenge(c); // same as for every unacceptable bare ACK
 	else
 		tl_tcp_send_ack(c);
 	return true;
@@ -105,28 +113,28 @@ static bool stamp_ok(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	return !refuse_stamp(c, seg);
 }
 
-// Section 4.3: of the segments not yet acknowledged the earliest, so that delayed ACKs are part of the round trip. seq:
-// where the segment began before it was trimmed.
+// Store the timestamp of the earliest segment not yet acknowledged, so that the RTT includes delayed ACKs (section
+// 4.3). seq is the segment's first sequence number before trimming.
 static void remember_stamp(struct tl_tcp *c, const struct tl_tcp_seg *seg, uint32_t seq)
 {
 	if (seg->stamped && tl_seq_le(seq, c->rcv_acked))
 		tl_tcp_stamp_take(c, seg->stamp);
 }
 
-// ---- no connection: LISTEN and CLOSED
+// ---- LISTEN and CLOSED
 
-// The peer's SYN opens its half: from here on we know what to expect.
+// Take sequence number and options of the peer's SYN.
 static void take_syn(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
-	uint32_t window = c->rcv_adv - c->rcv_nxt; // as our own SYN, if it is out, advertised it
+	uint32_t window = c->rcv_adv - c->rcv_nxt; // window that our SYN advertised, if it was sent
 
 	c->rcv_nxt = seg->seq + 1;
 	c->rcv_adv = c->rcv_nxt + window;
 	tl_tcp_options_apply(c, seg->hdr);
 }
 
-// What the peer's SYN asks for, by listener's leave.
-static void take_call(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+// Enter SYN-RECEIVED with the options that both sides offer.
+static void enter_syn_received(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
 	c->state = TL_TCPS_SYN_RECEIVED;
 	c->offer_scale = true;
@@ -141,8 +149,8 @@ static struct tl_tcp_key seg_key(const struct tl_tcp_seg *seg)
 	return tl_tcp_key(seg->src_be, seg->hdr->src_port_be, seg->hdr->dst_port_be);
 }
 
-// A connection of the listener; NULL: no room.
-static struct tl_tcp *take_listened(struct tl_tcp_listener *listener, struct tl_tcp_key key)
+// Allocate a connection of the listener. NULL: no room.
+static struct tl_tcp *accept_conn(struct tl_tcp_listener *listener, struct tl_tcp_key key)
 {
 	struct tl_tcp *c = NULL;
 
@@ -155,24 +163,25 @@ static struct tl_tcp *take_listened(struct tl_tcp_listener *listener, struct tl_
 	return c;
 }
 
-// No place for the SYN: it is answered all the same if the places are but half taken.
+// Answer a SYN without a free slot by a cookie, if half-open handshakes occupy slots.
 static void accept_by_cookie(struct tl_net *net, struct tl_tcp_listener *listener, const struct tl_tcp_seg *seg)
 {
 	if (listener->conns - listener->half_open >= listener->max_conns || net->tcp->n_half_open == 0) {
 		tl_count(&net->stats.tcp_backlog_drops, 1);
 		return;
 	}
-	struct tl_tcp *c = tl_tcp_nobody(net, seg_key(seg), &listener->opts);
-	take_call(c, seg);
+	struct tl_tcp *c = tl_tcp_cookie_conn(net, seg_key(seg), &listener->opts);
+	enter_syn_received(c, seg);
 	tl_tcp_cookie_send(net, c, seg->seq);
 }
 
-// A SYN for a listener. beyond: sequence numbers up to there belong to an earlier connection of the same pair.
+// Take a SYN for a listener. The ISN must be above *beyond, the last sequence number of an earlier connection of the
+// pair.
 static void accept_syn(
 	struct tl_net *net, struct tl_tcp_listener *listener, const struct tl_tcp_seg *seg, const uint32_t *beyond)
 {
-	bool crowded = net->tcp->n_half_open >= net->tcp->half_open_max;
-	struct tl_tcp *c = crowded ? NULL : take_listened(listener, seg_key(seg));
+	bool backlog_full = net->tcp->n_half_open >= net->tcp->half_open_max;
+	struct tl_tcp *c = backlog_full ? NULL : accept_conn(listener, seg_key(seg));
 
 	if (c == NULL) {
 		accept_by_cookie(net, listener, seg);
@@ -180,7 +189,7 @@ static void accept_syn(
 	}
 	tl_count(&net->stats.tcp_passive_opens, 1);
 	tl_tcp_half_open(c);
-	take_call(c, seg);
+	enter_syn_received(c, seg);
 	uint32_t iss = tl_tcp_isn(net, c->key);
 	if (beyond != NULL && tl_seq_le(iss, *beyond)) // RFC 9293, section 3.6.1
 		iss = *beyond + 1;
@@ -188,14 +197,14 @@ static void accept_syn(
 	tl_tcp_send_syn(c);
 }
 
-// An ACK for a listener. NULL: it does not acknowledge a cookie, or there is no room.
+// Take an ACK for a listener. NULL: not a valid cookie, or no room.
 static struct tl_tcp *accept_cookie(struct tl_net *net, struct tl_tcp_listener *listener, struct tl_tcp_seg *seg)
 {
 	if ((seg->flags & (TL_TCP_SYN | TL_TCP_RST)) != 0 || !tl_tcp_cookie_check(net, seg_key(seg), seg))
 		return NULL;
-	struct tl_tcp *c = take_listened(listener, seg_key(seg));
+	struct tl_tcp *c = accept_conn(listener, seg_key(seg));
 	if (c == NULL && tl_tcp_half_open_evict(listener))
-		c = take_listened(listener, seg_key(seg));
+		c = accept_conn(listener, seg_key(seg));
 	if (c == NULL) {
 		tl_count(&net->stats.tcp_backlog_drops, 1);
 		return NULL;
@@ -208,7 +217,7 @@ static struct tl_tcp *accept_cookie(struct tl_net *net, struct tl_tcp_listener *
 	return c;
 }
 
-// Returns the connection that the segment opens by a cookie, for which it counts, or NULL.
+// Return the connection that the segment opens by a cookie, or NULL.
 static struct tl_tcp *input_unknown(struct tl_net *net, struct tl_tcp_seg *seg)
 {
 	struct tl_tcp_listener *listener = tl_tcp_find_listener(net->tcp, seg->hdr->dst_port_be);
@@ -244,12 +253,12 @@ static void input_syn_sent(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	if ((seg->flags & TL_TCP_SYN) == 0)
 		return;
 	take_syn(c, seg);
-	if (!has_ack) { // both called at once
+	if (!has_ack) { // simultaneous open
 		c->state = TL_TCPS_SYN_RECEIVED;
 		tl_tcp_send_syn(c);
 		return;
 	}
-	c->ack_now = true; // unless opened() sends something
+	c->ack_now = true; // unless opened() sends data
 	if (establish(c, seg) && tl_tcp_unsent(c))
 		tl_tcp_output(c);
 	if (c->ack_now && tl_tcp_alive(c))
@@ -258,7 +267,7 @@ static void input_syn_sent(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 
 // ---- first to fourth check: sequence number, RST, SYN (section 3.10.7.4)
 
-// RFC 5961, section 3.2.
+// Take an RST (RFC 5961, section 3.2).
 static void input_rst(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
 	tl_count(&c->net->stats.tcp_resets_rx, 1);
@@ -272,11 +281,11 @@ static void input_rst(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	}
 }
 
-// A SYN on a connection that has one. True: what came with it is good, when both sides called at once.
+// Take a SYN on a known connection. True: continue with the rest of the segment (simultaneous open).
 static bool input_syn(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	if (c->state == TL_TCPS_SYN_RECEIVED && seg->seq + 1 == c->rcv_nxt) {
-		if ((seg->flags & TL_TCP_ACK) == 0) { // again: our answer was lost
+		if ((seg->flags & TL_TCP_ACK) == 0) { // retransmission: our SYN-ACK was lost
 			if (c->stamped)
 				remember_stamp(c, seg, seg->seq);
 			tl_tcp_send_syn(c);
@@ -294,13 +303,13 @@ static bool reject(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
 	tl_count(&c->net->stats.tcp_out_of_window_pkts, 1);
 	if (seq_len(seg) == 0)
-		challenge(c); // or two confused hosts could go on for ever
+		challenge(c); // ends an ACK loop between two desynchronized hosts
 	else
 		tl_tcp_send_ack(c);
 	return false;
 }
 
-// Drop what we have and what we did not offer to take. False: nothing is left, and an ACK says where we are.
+// Trim the segment to the receive window. False: nothing is left; an ACK was sent.
 static bool trim(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	uint32_t room;
@@ -311,19 +320,19 @@ static bool trim(struct tl_tcp *c, struct tl_tcp_seg *seg)
 			tl_tcp_dsack(c, seg->seq, seg->seq + tl_min_u32(known, seg->len));
 		if (known >= seq_len(seg))
 			return reject(c, seg);
-		c->ack_now = true; // it may not know
+		c->ack_now = true; // our ACK may be lost
 		seg->payload += known;
 		seg->len -= known;
 		seg->seq += known;
 	}
 	if (tl_seq_lt(c->rcv_adv, seg->seq))
 		return reject(c, seg);
-	room = c->rcv_adv - seg->seq; // a FIN takes none
+	room = c->rcv_adv - seg->seq; // a FIN needs none
 	if (seg->len <= room)
 		return true;
 	if (room == 0 && seg->seq != c->rcv_nxt)
 		return reject(c, seg);
-	c->ack_now = true; // a probe of a shut window among others: its ACK field is good
+	c->ack_now = true; // zero-window probe, or data beyond the window: use its ACK field
 	seg->len = (uint16_t)room;
 	seg->flags &= ~TL_TCP_FIN;
 	return true;
@@ -331,13 +340,13 @@ static bool trim(struct tl_tcp *c, struct tl_tcp_seg *seg)
 
 // ---- fifth: the ACK field
 
-// RFC 5681, section 2.
+// True for a duplicate ACK (RFC 5681, section 2).
 static bool is_dup_ack(const struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
 	return c->snd_nxt != c->snd_una && seg->ack == c->snd_una && seq_len(seg) == 0 && seg->window == c->snd_wnd;
 }
 
-// RFC 6298, sections 5.2 and 5.3: off when all is acknowledged, else anew.
+// Stop the retransmission timer when all is acknowledged, else restart it (RFC 6298, sections 5.2 and 5.3).
 static void restart_timers(struct tl_tcp *c, bool retransmit_anew)
 {
 	bool in_flight = c->snd_nxt != c->snd_una;
@@ -345,7 +354,7 @@ static void restart_timers(struct tl_tcp *c, bool retransmit_anew)
 	if (!in_flight)
 		tl_tcp_timer_stop(c, TL_TCP_RETRANSMIT);
 	else if (retransmit_anew)
-		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_patience_ns(c));
+		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_loss_timeout_ns(c));
 	if (in_flight || tl_tcp_unsent(c)) {
 		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
 	} else {
@@ -356,7 +365,7 @@ static void restart_timers(struct tl_tcp *c, bool retransmit_anew)
 	}
 }
 
-// Each ACK of something new is a sample. What was sent twice only counts if the echo tells which it was (Karn).
+// Take an RTT sample. Retransmitted data gives one only by its timestamp (Karn).
 static void sample_rtt(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
 	if (TL_UNLIKELY(c->n_sent == 0))
@@ -368,7 +377,7 @@ static void sample_rtt(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 		tl_tcp_stamp_sample(c, seg);
 }
 
-// Forget the runs that are acknowledged. As long as nothing is amiss, the last of them is the latest that was sent.
+// Remove acknowledged runs. Without a loss indication the last one updates RACK directly.
 static void sent_acked(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
 	uint32_t begin = c->snd_una;
@@ -392,7 +401,7 @@ static void sent_acked(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	}
 }
 
-// RFC 8985, section 7.4: whether the tail probe is answered, and whether it filled a hole.
+// End the tail loss probe when it is acknowledged; detect a loss that it repaired (RFC 8985, section 7.4).
 static void probe_acked(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool advances)
 {
 	if (tl_seq_lt(seg->ack, c->probe_end))
@@ -423,17 +432,17 @@ static void ack_advances(struct tl_tcp *c, struct tl_tcp_seg *seg)
 	restart_timers(c, anew);
 }
 
-// RFC 9293, section 3.10.7.4: of ACKs that say as much SND.WL1 tells the latest, and less than SND.UNA says nothing.
-// What advances SND.UNA brings its window even if it was sent again: the old one would reach beyond the promised edge.
+// Update the send window (RFC 9293, section 3.10.7.4) unless the segment is older than SND.WL1 or acknowledges less
+// than SND.UNA. A segment that advances SND.UNA always updates it: the old window would reach beyond the promised edge.
 static void update_window(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool advances)
 {
 	if (advances || (seg->ack == c->snd_una && tl_seq_le(c->snd_wl1, seg->seq)))
 		take_window(c, seg);
-	if (c->persisting) // the peer lives, and may keep its window shut for ever (RFC 9293, section 3.8.6.1)
+	if (c->persisting) // the peer may keep its window at zero as long as it answers (RFC 9293, section 3.8.6.1)
 		tl_tcp_timer_stop(c, TL_TCP_GIVE_UP);
 }
 
-// Our FIN has arrived. False: so is the connection's end.
+// Handle the ACK of our FIN. False: the connection has ended.
 static bool fin_acked(struct tl_tcp *c)
 {
 	switch (c->state) {
@@ -452,8 +461,8 @@ static bool fin_acked(struct tl_tcp *c)
 	}
 }
 
-// seq: where the segment began before it was trimmed. An ACK that cannot be leaves no timestamp behind: a forged one
-// far ahead would make all that the peer sends look old. False: go no further with this segment.
+// Process the ACK field. seq is the segment's first sequence number before trimming. An unacceptable ACK does not
+// update TS.Recent: a forged timestamp far ahead would make all later segments look old. False: drop the segment.
 static bool input_ack(struct tl_tcp *c, struct tl_tcp_seg *seg, uint32_t seq)
 {
 	if (c->state == TL_TCPS_SYN_RECEIVED) {
@@ -522,19 +531,19 @@ static void input_fin(struct tl_tcp *c)
 	}
 }
 
-// Bytes and perhaps a FIN whose turn it is. rcv_nxt moves first, so that a reply from within data() acknowledges them.
+// Deliver in-order bytes and FIN. rcv_nxt moves first, so that a reply sent in data() acknowledges them.
 static void take_text(struct tl_tcp *c, const uint8_t *payload, uint16_t len, bool fin)
 {
 	c->rcv_nxt += len;
 	if (len > 0 && c->ops->data != NULL) {
-		tl_tcp_ready_look(c); // for an answer
+		tl_tcp_ready_refresh(c); // for a reply
 		c->ops->data(c->ctx, c, payload, len);
 	}
 	if (fin && tl_tcp_may_receive(c))
 		input_fin(c);
 }
 
-// The gap before held segments closed: their turn, as long as the application and the peer go on.
+// Deliver held segments that are in order now, until the connection ends.
 static void take_held(struct tl_tcp *c)
 {
 	struct tl_tcp_held held;
@@ -545,7 +554,7 @@ static void take_held(struct tl_tcp *c)
 	}
 }
 
-// Some segments are held. An ACK is due at once, whether the gap closes or not (RFC 5681, section 4.2).
+// Deliver a segment while others are held; an ACK is due at once (RFC 5681, section 4.2).
 static void fill_gap(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool fin)
 {
 	c->ack_now = true;
@@ -554,7 +563,7 @@ static void fill_gap(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool fin)
 	take_held(c);
 }
 
-// The application answers all that it takes, and there is nowhere to keep an answer: as if it had not come.
+// True if the application echoes data and no send buffer is free: drop the segment, the peer retransmits.
 static bool cannot_answer(const struct tl_tcp *c)
 {
 	return c->follows_room && !tl_tcp_has_flight(c) && tl_tcp_may_send(c);
@@ -567,7 +576,7 @@ static void input_text(struct tl_tcp *c, struct tl_tcp_seg *seg)
 	if ((seg->len == 0 && !fin) || !tl_tcp_may_receive(c))
 		return;
 	if (TL_UNLIKELY(seg->seq != c->rcv_nxt)) {
-		c->ack_now = true; // a duplicate ACK: the peer shall know of the gap
+		c->ack_now = true; // duplicate ACK: report the gap
 		tl_tcp_ooo_hold(c, seg);
 		return;
 	}
@@ -581,7 +590,7 @@ static void input_text(struct tl_tcp *c, struct tl_tcp_seg *seg)
 		take_text(c, seg->payload, seg->len, fin);
 }
 
-// ---- last: what is due in return
+// ---- last: replies
 
 static void answer(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
@@ -624,7 +633,7 @@ static void input_synchronized(struct tl_tcp *c, struct tl_tcp_seg *seg)
 
 // ---- TIME-WAIT
 
-// RFC 6191, section 2: by its timestamp a SYN is new whatever its sequence number.
+// True if the SYN is new by its timestamp, whatever its sequence number (RFC 6191, section 2).
 static bool is_stamped_later(const struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	if (!c->stamped)
@@ -633,7 +642,7 @@ static bool is_stamped_later(const struct tl_tcp *c, struct tl_tcp_seg *seg)
 	return seg->stamped && tl_seq_lt(c->stamp_recent, seg->stamp);
 }
 
-// RFC 9293, section 3.6.1 (MAY-2): a new connection of the same pair, with sequence numbers beyond the old.
+// Reuse the pair for a new connection with higher sequence numbers (RFC 9293, section 3.6.1, MAY-2).
 static bool reopen(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	struct tl_net *net = c->net;
@@ -649,7 +658,8 @@ static bool reopen(struct tl_tcp *c, struct tl_tcp_seg *seg)
 	return true;
 }
 
-// Nothing shortens it, not even RST (RFC 1337). The peer's FIN again means that our ACK was lost: 2 MSL anew.
+// Handle a segment in TIME-WAIT. RST does not shorten it (RFC 1337). A repeated FIN means that our ACK was lost:
+// restart 2 MSL.
 static void input_time_wait(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	struct tl_tcp_queue *queue = &c->net->tcp->time_wait;
@@ -665,7 +675,7 @@ static void input_time_wait(struct tl_tcp *c, struct tl_tcp_seg *seg)
 		tl_tcp_send_ack(c);
 }
 
-// ---- from below
+// ---- entry points
 
 static void seg_read(struct tl_tcp_seg *seg, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
 {
@@ -698,7 +708,7 @@ static void input_known(struct tl_tcp *c, struct tl_tcp_seg *seg)
 		input_time_wait(c, seg);
 	else
 		input_synchronized(c, seg);
-	tl_tcp_ready_look(c);
+	tl_tcp_ready_refresh(c);
 }
 
 void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
@@ -736,8 +746,8 @@ void tl_tcp_burst_done(struct tl_net *net)
 			tl_tcp_output(c);
 		if (c->ack_now || c->rcv_nxt != c->rcv_acked || tl_tcp_window_reopened(c))
 			tl_tcp_send_ack(c);
-		out_of_mbufs = c->pending; // anew, and so the others: for the next tick
-		tl_tcp_ready_look(c);
+		out_of_mbufs = c->pending; // pending again, like the rest: retry at the next tick
+		tl_tcp_ready_refresh(c);
 	}
 	TAILQ_CONCAT(&table->pending, &now, pending_link);
 	net->tcp_pending = !TAILQ_EMPTY(&table->pending);

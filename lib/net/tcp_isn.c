@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers nobody can guess: initial sequence numbers (RFC 6528), and what local ports are chosen by.
+// Unpredictable numbers: initial sequence numbers (RFC 6528), and the keyed hash for local ports, timestamps and
+// cookies.
 
 #include <string.h>
 
-#include "tcp_priv.h"
+#include "tcp_secret.h"
+#include "tcp_table.h"
 
 #define ISN_CLOCK_NS 4000
 
@@ -52,7 +54,7 @@ uint64_t tl_tcp_hash(const uint64_t key[2], uint64_t word)
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-// The number of an IPv6 address may become another's: what stays is the address.
+// Hash the IPv6 address itself: its number may be reassigned to another address.
 uint64_t tl_tcp_hash_key(const struct tl_net *net, const uint64_t secret[2], struct tl_tcp_key key)
 {
 	uint64_t word[2];
@@ -64,7 +66,7 @@ uint64_t tl_tcp_hash_key(const struct tl_net *net, const uint64_t secret[2], str
 	return tl_tcp_hash(secret, tl_tcp_hash(secret, ports ^ word[0]) ^ word[1]);
 }
 
-// Our own address is constant for a net, and so part of the key.
+// Our address is constant per net, so the key stands in for it.
 uint32_t tl_tcp_isn(struct tl_net *net, struct tl_tcp_key key)
 {
 	if (net->tcp->isn_fixed)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// What tells the connections of a net apart, and the only code that knows what it is made of: our own address is the
-// net's and no part of it; the peer's is of either family, see tl_ip6_book.h.
+// Key of a connection within a net. Our own address is the net's and not part of it; the peer's is of either family,
+// see tl_ip6_book.h.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@ struct tl_tcp_key {
 	uint16_t own_port_be;
 };
 
-// Of the hash: as many secret words as a key has words of 32 bits, and one.
+// Hash seeds: one per 32-bit word of the key, and one.
 #define TL_TCP_KEY_SEEDS 3
 
 static inline struct tl_tcp_key tl_tcp_key(uint32_t peer_be, uint16_t peer_port_be, uint16_t own_port_be)
@@ -31,15 +31,14 @@ static inline bool tl_tcp_key_equal(struct tl_tcp_key a, struct tl_tcp_key b)
 	return a.peer_be == b.peer_be && tl_tcp_key_ports(a) == tl_tcp_key_ports(b);
 }
 
-// HOT. Pair-multiply-shift (Thorup, "High Speed Hashing for Integers and Strings", 2015): strongly universal, so that
-// any two keys, chosen by whoever does not know the seeds, share a place as rarely as random ones. One multiplication
-// for each two words.
+// HOT. Pair-multiply-shift (Thorup, "High Speed Hashing for Integers and Strings", 2015): strongly universal, so keys
+// chosen without the seeds collide as rarely as random ones. One multiplication per two words.
 static inline uint32_t tl_tcp_key_hash(const uint64_t seed[TL_TCP_KEY_SEEDS], struct tl_tcp_key key)
 {
 	return (uint32_t)(((seed[0] + tl_tcp_key_ports(key)) * (seed[1] + key.peer_be) + seed[2]) >> 32);
 }
 
-// The whole key, for the hash that makes numbers nobody can guess.
+// The key as one word, for tl_tcp_hash().
 static inline uint64_t tl_tcp_key_word(struct tl_tcp_key key)
 {
 	return (uint64_t)key.peer_be << 32 | tl_tcp_key_ports(key);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory that connections borrow: what they keep of data in flight, and of data that came too early. A connection
-// that is idle has none of it.
+// Memory that connections borrow for data in flight and for out-of-order segments. An idle connection has none.
 
 #include <errno.h>
 
 #include <rte_malloc.h>
 
-#include "tcp_priv.h"
+#include "tcp_lend.h"
+#include "tcp_ooo.h"
+#include "tcp_table.h"
 
-#define HELD_ARRAYS_MAX 1024 // connections that may wait for a gap to be filled
+#define HELD_ARRAYS_MAX 1024 // connections that may hold out-of-order segments
 
 static int fill(struct tl_tcp_pool *pool, const struct tl_net *net, uint32_t blocks, size_t block_bytes)
 {
@@ -41,7 +42,7 @@ int tl_tcp_lend_init(struct tl_net *net, uint32_t slots)
 
 struct tl_tcp_unacked tl_tcp_unacked(const struct tl_tcp *c)
 {
-	if (c->ring == NULL || c->cwnd == 0) // nothing is unacknowledged; it was never established
+	if (c->ring == NULL || c->cwnd == 0) // all acknowledged; never established
 		return (struct tl_tcp_unacked){0};
 	struct tl_tcp_unacked out = {.bytes = tl_tcp_queued(c)};
 	uint32_t end = c->snd_una + out.bytes;

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Segments that came before their turn: a short list per connection, by sequence number, of mbufs held by a reference.
+// Out-of-order segments: a short sorted list of mbufs per connection, each held by a reference.
 
 #include <string.h>
 
 #include <rte_mbuf.h>
 
-#include "tcp_priv.h"
+#include "tcp_lend.h"
+#include "tcp_loss.h"
+#include "tcp_ooo.h"
+#include "tcp_seg.h"
+#include "tcp_table.h"
 
 static void remove_at(struct tl_tcp *c, unsigned i)
 {
@@ -28,7 +32,7 @@ static void give_back_if_empty(struct tl_tcp *c)
 	c->ooo = NULL;
 }
 
-// Make room for a segment at seq: the farthest one gives way to a nearer.
+// Make room for a segment at seq: evict the farthest if it is farther.
 static bool make_room(struct tl_tcp *c, uint32_t seq)
 {
 	struct tl_tcp_table *table = c->net->tcp;
@@ -59,7 +63,7 @@ void tl_tcp_ooo_hold(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	tl_tcp_dsack_held(c, new.seq, new.seq + new.len);
 	while (i > 0 && tl_seq_lt(new.seq, c->ooo[i - 1].seq))
 		i--;
-	if (i > 0 && tl_seq_le(tl_tcp_held_end(&new), tl_tcp_held_end(&c->ooo[i - 1]))) { // nothing in it that we lack
+	if (i > 0 && tl_seq_le(tl_tcp_held_end(&new), tl_tcp_held_end(&c->ooo[i - 1]))) { // nothing new
 		c->ooo[i - 1].arrival = new.arrival;
 		return;
 	}
@@ -68,7 +72,7 @@ void tl_tcp_ooo_hold(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 		return;
 	}
 	while (i < c->ooo_count &&
-		tl_seq_le(tl_tcp_held_end(&c->ooo[i]), tl_tcp_held_end(&new))) // it has all of that and more
+		tl_seq_le(tl_tcp_held_end(&c->ooo[i]), tl_tcp_held_end(&new))) // contained in the new one
 		drop_at(c, i);
 	memmove(&c->ooo[i + 1], &c->ooo[i], (c->ooo_count - i) * sizeof(c->ooo[0]));
 	c->ooo[i] = new;
@@ -82,7 +86,7 @@ bool tl_tcp_ooo_next(struct tl_tcp *c, struct tl_tcp_held *out)
 {
 	while (c->ooo_count > 0 && tl_seq_le(c->ooo[0].seq, c->rcv_nxt)) {
 		*out = c->ooo[0];
-		if (tl_seq_le(tl_tcp_held_end(out), c->rcv_nxt)) { // came meanwhile by another way
+		if (tl_seq_le(tl_tcp_held_end(out), c->rcv_nxt)) { // received meanwhile in another segment
 			drop_at(c, 0);
 			continue;
 		}

@@ -2,7 +2,8 @@
 // TCP options: maximum segment size (RFC 9293 section 3.7.1, RFC 6691), window scale and timestamps (RFC 7323),
 // SACK (RFC 2018), user timeout (RFC 5482).
 
-#include "tcp_priv.h"
+#include "tcp_seg.h"
+#include "tcp_table.h"
 
 #define OPTION_END 0
 #define OPTION_NOP 1
@@ -19,9 +20,9 @@
 #define OPTION_STAMP_LEN 10
 #define OPTION_USER_TIMEOUT_LEN 4
 
-#define USER_TIMEOUT_MINUTES 0x8000 // the unit is a minute, not a second
+#define USER_TIMEOUT_MINUTES 0x8000 // unit: minute, else second
 #define USER_TIMEOUT_MAX 0x7fff
-// What a peer may ask for: RFC 5482, section 3.1, and 1122, section 4.2.3.5.
+// Limits for the timeout of a peer: RFC 5482, section 3.1, and RFC 1122, section 4.2.3.5.
 #define USER_TIMEOUT_LEAST_S 100
 #define USER_TIMEOUT_MOST_S 3600
 
@@ -72,7 +73,7 @@ void tl_tcp_options_parse(const struct tl_tcp_hdr *hdr, struct tl_tcp_options *o
 			left--;
 			continue;
 		}
-		if (left < 2 || p[1] < 2 || p[1] > left) // no length, or one that leads astray: the rest means nothing
+		if (left < 2 || p[1] < 2 || p[1] > left) // missing or bad length: ignore the rest
 			return;
 		uint8_t len = p[1];
 		take_option(p, len, out);
@@ -91,7 +92,7 @@ static uint16_t default_mss(const struct tl_tcp *c)
 	return tl_ip_is6(c->key.peer_be) ? TL_TCP_DEFAULT_MSS6 : TL_TCP_DEFAULT_MSS;
 }
 
-// In seconds where that fits, else in minutes; a part of one counts as a whole.
+// User timeout in seconds if it fits, else in minutes, rounded up.
 static uint16_t own_user_timeout(const struct tl_tcp *c)
 {
 	uint64_t seconds = (c->user_timeout_ns + TL_NS_PER_S - 1) / TL_NS_PER_S;
@@ -120,7 +121,7 @@ uint8_t tl_tcp_options_write(const struct tl_tcp *c, uint8_t buf[TL_TCP_OPTIONS_
 		buf[n++] = OPTION_SCALE_LEN;
 		buf[n++] = c->rcv_scale;
 	}
-	if (c->tells_patience) {
+	if (c->user_timeout_option) {
 		buf[n++] = OPTION_USER_TIMEOUT;
 		buf[n++] = OPTION_USER_TIMEOUT_LEN;
 		buf[n++] = (uint8_t)(own_user_timeout(c) >> 8);
@@ -129,8 +130,8 @@ uint8_t tl_tcp_options_write(const struct tl_tcp *c, uint8_t buf[TL_TCP_OPTIONS_
 	return n;
 }
 
-// The longer of both, within limits (RFC 5482, section 3.1).
-static void be_as_patient(struct tl_tcp *c, uint32_t peer_s)
+// Use the longer timeout of both sides, within limits (RFC 5482, section 3.1).
+static void adopt_user_timeout(struct tl_tcp *c, uint32_t peer_s)
 {
 	uint64_t peer_ns = tl_max_u64(peer_s, USER_TIMEOUT_LEAST_S) * TL_NS_PER_S;
 
@@ -150,11 +151,11 @@ void tl_tcp_options_apply(struct tl_tcp *c, const struct tl_tcp_hdr *peer_syn)
 	c->sack = c->sack && options.sack_permitted;
 	c->stamped = c->stamped && options.has_stamp;
 	if (c->stamped) {
-		c->mss -= TL_TCP_STAMP_LEN; // RFC 6691: the segments get smaller, not the MSS
+		c->mss -= TL_TCP_STAMP_LEN; // RFC 6691: smaller segments, same MSS
 		tl_tcp_stamp_take(c, options.stamp);
 	}
-	if (c->tells_patience && options.user_timeout_s != 0)
-		be_as_patient(c, options.user_timeout_s);
+	if (c->user_timeout_option && options.user_timeout_s != 0)
+		adopt_user_timeout(c, options.user_timeout_s);
 	if (!options.has_scale) { // RFC 7323, section 2.2: only if both offer it
 		c->offer_scale = false;
 		c->rcv_scale = 0;

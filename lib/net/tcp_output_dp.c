@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Segments on their way out: what the windows allow, headers from the connection's template, and the send call.
+// Sent segments: windows, headers from the connection's template, and the send call.
 
 #include <errno.h>
 #include <string.h>
 
 #include <rte_mbuf.h>
 
-#include "tcp_priv.h"
+#include "tcp_lend.h"
+#include "tcp_loss.h"
+#include "tcp_output.h"
+#include "tcp_seg.h"
+#include "tcp_table.h"
+#include "tcp_wheel.h"
 
 // ---- the send ring
 
-// Only the last byte of a message has its bit set.
+// Set the bit of the last byte of a message, clear the others.
 static void mark_msg_end(struct tl_tcp *c, uint32_t seq, uint32_t len)
 {
 	uint64_t *ends = tl_tcp_msg_ends(c), clear = UINT64_MAX << (seq & 63);
@@ -71,15 +76,15 @@ static uint32_t window_largest(const struct tl_tcp *c)
 	return c->follows_room ? tl_min_u32(c->recv_window, c->send_limit) : c->recv_window;
 }
 
-// Receiver's silly window avoidance (RFC 9293, section 3.8.6.2.2): by less the right edge does not move.
+// Smallest move of the right edge: silly window avoidance of the receiver (RFC 9293, section 3.8.6.2.2).
 static uint32_t window_step(const struct tl_tcp *c)
 {
 	return tl_min_u32(c->mss, window_largest(c) / 2);
 }
 
-// Rounding to the scale goes up where that promises nothing we
-// cannot keep. Else it goes down, and the peer sees the edge retreat by less than one unit, as RFC 7323 section 2.4
-// foresees; what it already sent up to the old edge is taken all the same, because rcv_adv stays.
+// Round the window up to the scale where that promises no more than there is. Otherwise round down: the peer sees the
+// edge retreat by less than one unit, as RFC 7323 section 2.4 allows; data up to the old edge is accepted, because
+// rcv_adv stays.
 struct tl_tcp_offer tl_tcp_offer(const struct tl_tcp *c, uint8_t shift)
 {
 	uint32_t held = c->rcv_adv - c->rcv_nxt;
@@ -117,7 +122,7 @@ static uint8_t stamp_len(const struct tl_tcp *c)
 	return c->stamped ? TL_TCP_STAMP_LEN : 0;
 }
 
-// Returns where the payload begins.
+// Write the options; return the start of the payload.
 static uint8_t *options_fill(const struct tl_tcp *c, const struct tl_tcp_out *out, struct tl_tcp_hdr *tcp)
 {
 	uint8_t *p = (uint8_t *)(tcp + 1);
@@ -151,7 +156,7 @@ static void tcp_fill(struct tl_tcp *c, struct rte_mbuf *m, struct tl_tcp_hdr *tc
 	tcp->cksum_be = tl_ip_cksum(c->net, m, c->key.peer_be, TL_IPPROTO_TCP, tcp, header_len + out->len);
 }
 
-// The neighbour is known: its MAC and the rest of the headers stand in the template.
+// Copy the headers from the template, for a resolved neighbour.
 static struct tl_tcp_hdr *headers_copy(struct tl_tcp *c, struct rte_mbuf *m, uint16_t payload_len)
 {
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
@@ -187,7 +192,7 @@ static struct tl_tcp_hdr *headers_build(struct tl_tcp *c, struct rte_mbuf *m, ui
 	return tcp;
 }
 
-// The long way down, which leaves a template behind once it knows the neighbour's MAC.
+// Slow path: resolve the neighbour, and store the headers as template once its MAC is known.
 static void output_and_learn(struct tl_tcp *c, struct rte_mbuf *m)
 {
 	struct tl_net *net = c->net;
@@ -228,7 +233,7 @@ static bool transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
 	return true;
 }
 
-// Segments are held: the peer hears which. An ACK that has no room for it beside its data is not the one that is due.
+// Transmit with SACK blocks. An ACK without room for blocks beside its data leaves the ACK due.
 static bool transmit_with_sack(struct tl_tcp *c, const struct tl_tcp_out *out)
 {
 	uint8_t blocks[TL_TCP_SACK_MAX];
@@ -272,19 +277,19 @@ void tl_tcp_account_sent(struct tl_tcp *c, uint32_t seq)
 	c->snd_last = seq;
 	if (tl_seq_lt(c->snd_max, c->snd_nxt))
 		c->snd_max = c->snd_nxt;
-	if (TL_UNLIKELY(c->persisting)) { // it was not: the window took this
+	if (TL_UNLIKELY(c->persisting)) { // the window has opened
 		c->persisting = false;
 		c->backoff = 0;
 		tl_tcp_timer_stop(c, TL_TCP_RETRANSMIT);
 	}
 	if (!tl_tcp_timer_is_set(c, TL_TCP_RETRANSMIT))
-		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_patience_ns(c));
+		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_loss_timeout_ns(c));
 	if (!tl_tcp_timer_is_set(c, TL_TCP_GIVE_UP))
 		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
 	c->last_tx_ns = c->net->now_ns;
 }
 
-// len bytes at snd_nxt, from data or (NULL) from the ring; with our FIN behind them, or FIN alone.
+// Send len bytes at snd_nxt, from data or (NULL) from the ring, with FIN or FIN alone.
 static bool send_next(struct tl_tcp *c, const uint8_t *data, uint32_t len, bool fin)
 {
 	struct tl_tcp_out out = {.data = data, .seq = c->snd_nxt, .len = (uint16_t)len, .flags = TL_TCP_ACK};
@@ -293,7 +298,7 @@ static bool send_next(struct tl_tcp *c, const uint8_t *data, uint32_t len, bool 
 		out.flags |= TL_TCP_PSH;
 	if (fin) {
 		out.flags |= TL_TCP_FIN;
-		(void)tl_tcp_flight_take(c); // it can do without
+		(void)tl_tcp_flight_take(c); // optional
 	}
 	if (TL_UNLIKELY(!tl_tcp_transmit(c, &out))) {
 		tl_tcp_pend(c);
@@ -304,8 +309,8 @@ static bool send_next(struct tl_tcp *c, const uint8_t *data, uint32_t len, bool 
 	return true;
 }
 
-// Sender's silly window avoidance (RFC 9293, section 3.8.6.2.1); the override timeout is the persist timer.
-static bool too_silly(const struct tl_tcp *c, uint32_t len, uint32_t queued)
+// Silly window avoidance of the sender (RFC 9293, section 3.8.6.2.1); the persist timer is its override timeout.
+static bool sws_blocked(const struct tl_tcp *c, uint32_t len, uint32_t queued)
 {
 	return len < c->mss && len < queued && len < c->max_snd_wnd / 2;
 }
@@ -315,7 +320,7 @@ static void persist(struct tl_tcp *c)
 	c->persisting = true;
 	c->backoff = 0;
 	tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_rto_ns(c));
-	tl_tcp_timer_stop(c, TL_TCP_GIVE_UP); // until a probe is sent
+	tl_tcp_timer_stop(c, TL_TCP_GIVE_UP); // until the first probe
 }
 
 static bool has_next(struct tl_tcp *c)
@@ -333,7 +338,7 @@ void tl_tcp_output(struct tl_tcp *c)
 		uint32_t len = tl_min_u32(tl_min_u32(queued, allowed), c->mss);
 		bool fin = c->fin_queued && len == queued && allowed > len;
 
-		if ((len == 0 && !fin) || too_silly(c, len, queued))
+		if ((len == 0 && !fin) || sws_blocked(c, len, queued))
 			break;
 		if (!send_next(c, NULL, len, fin))
 			return;
@@ -342,7 +347,7 @@ void tl_tcp_output(struct tl_tcp *c)
 		persist(c);
 }
 
-// As much as the windows take straight from the caller's memory.
+// Send as much as the windows allow from the caller's memory.
 static void send_directly(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
 	while (len > 0) {
@@ -354,7 +359,7 @@ static void send_directly(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 	}
 }
 
-int tl_tcp_send_slowly(struct tl_tcp *c, const uint8_t *data, uint32_t len)
+int tl_tcp_send_slow(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
 	tl_tcp_settle(c->net);
 	if (TL_UNLIKELY(!tl_tcp_may_send(c)))
@@ -368,13 +373,13 @@ int tl_tcp_send_slowly(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 
 	uint32_t seq = c->snd_end;
 	bool nothing_waits = c->snd_nxt == seq;
-	c->snd_end += len; // before the first segment: the window we advertise may depend on the room left
+	c->snd_end += len; // before the first segment: the advertised window may depend on the room left
 	if (TL_LIKELY(nothing_waits))
 		send_directly(c, data, len);
 	tl_tcp_ring_put(c, seq, data, len);
 	if (TL_UNLIKELY(tl_tcp_unsent(c)))
 		tl_tcp_output(c);
-	tl_tcp_ready_look(c);
+	tl_tcp_ready_refresh(c);
 	return 0;
 }
 
@@ -386,9 +391,10 @@ int tl_tcp_send(struct tl_tcp *c, const void *data, uint32_t len)
 	return rc < 0 ? rc : 0;
 }
 
-// ---- the other segments
+// ---- control segments
 
-// The peer takes nothing below its rcv_nxt, which is snd_max if all went well, or snd_una while its window is shut.
+// Sequence number for a segment without data: snd_max, or snd_una while the window is shut. The peer drops anything
+// below its rcv_nxt.
 static uint32_t bare_seq(const struct tl_tcp *c)
 {
 	return c->persisting ? c->snd_una : c->snd_max;
@@ -420,7 +426,7 @@ void tl_tcp_transmit_syn(struct tl_tcp *c)
 
 	if (c->state == TL_TCPS_SYN_RECEIVED)
 		out.flags |= TL_TCP_ACK;
-	tl_tcp_transmit(c, &out); // without an mbuf the timer, or the peer, tries again
+	tl_tcp_transmit(c, &out); // without an mbuf the timer, or the peer, retries
 }
 
 void tl_tcp_send_syn(struct tl_tcp *c)
@@ -433,7 +439,7 @@ void tl_tcp_send_syn(struct tl_tcp *c)
 uint32_t tl_tcp_retransmit(struct tl_tcp *c, uint32_t seq, uint32_t most)
 {
 	uint32_t queued = tl_seq_lt(seq, c->snd_end) ? c->snd_end - seq : 0;
-	uint32_t sent = c->snd_max - seq; // perhaps with our FIN
+	uint32_t sent = c->snd_max - seq; // may include our FIN
 	uint32_t len = tl_min_u32(tl_min_u32(queued, sent), tl_min_u32(most, c->mss));
 	struct tl_tcp_out out = {.seq = seq, .len = (uint16_t)len, .flags = TL_TCP_ACK};
 	bool fin = seq + len == c->snd_end && tl_seq_lt(c->snd_end, c->snd_max);
@@ -472,11 +478,11 @@ void tl_tcp_probe_tail(struct tl_tcp *c)
 	uint32_t flight = c->snd_nxt - c->snd_una;
 	uint32_t queued = tl_tcp_unsent_bytes(c);
 	uint32_t window = c->snd_wnd > flight ? c->snd_wnd - flight : 0;
-	uint32_t len = tl_min_u32(tl_min_u32(queued, window), c->mss); // cwnd is no bar
+	uint32_t len = tl_min_u32(tl_min_u32(queued, window), c->mss); // not limited by cwnd
 	uint32_t last = tl_min_u32(c->snd_max - c->snd_una, c->mss);
 
 	tl_count(&c->net->stats.tcp_tail_probes_tx, 1);
-	c->probe_again = len == 0 || too_silly(c, len, queued);
+	c->probe_again = len == 0 || sws_blocked(c, len, queued);
 	if (c->probe_again)
 		tl_tcp_retransmit(c, c->snd_max - last, last);
 	else
@@ -485,7 +491,7 @@ void tl_tcp_probe_tail(struct tl_tcp *c)
 	c->probe_end = c->snd_max;
 }
 
-// RFC 1122, section 4.2.3.6: a sequence number already acknowledged and no data, which the peer must answer.
+// Send a keepalive probe: an acknowledged sequence number, no data (RFC 1122, section 4.2.3.6).
 void tl_tcp_send_keepalive(struct tl_tcp *c)
 {
 	struct tl_tcp_out out = {.seq = c->snd_una - 1, .flags = TL_TCP_ACK};

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The path's MTU (RFC 1191, 8201), as routers tell it: believed only as far as RFC 5927 says, for anybody may send
-// ICMP.
+// Path MTU discovery (RFC 1191, 8201). ICMP messages can be forged: they are accepted only as RFC 5927 allows.
 
-#include "tcp_priv.h"
+#include "tcp_loss.h"
+#include "tcp_output.h"
+#include "tcp_seg.h"
+#include "tcp_table.h"
 
-#define PATH_MTU_MIN 296   // the least of RFC 1191's table that leaves room for data worth sending
+#define PATH_MTU_MIN 296   // smallest useful value of the table in RFC 1191
 #define PATH_MTU_MIN6 1280 // RFC 8200, section 5
 
-// RFC 1191, section 7: what old routers, who do not tell, are likely to mean.
+// Next lower plateau, for routers that report no MTU (RFC 1191, section 7).
 static uint16_t plateau_below(uint16_t bytes)
 {
 	static const uint16_t PLATEAUS[] = {32000, 17914, 8166, 4352, 2002, 1492, 1006, 508};
@@ -37,8 +39,8 @@ void tl_tcp_pmtu_believe(struct tl_tcp *c)
 	tl_count(&c->net->stats.tcp_path_mtu_drops, 1);
 }
 
-// RFC 5927, section 7.2: at once when no segment as long as now was ever acknowledged. Else one that is on its way must
-// be lost first: the retransmission timer believes, an ACK of a full segment refutes.
+// Accept a claim at once if no segment of the current size was ever acknowledged. Otherwise a segment must be lost
+// first: the retransmission timer accepts the claim, an ACK of a full segment rejects it (RFC 5927, section 7.2).
 static void take_claim(struct tl_tcp *c, uint16_t mss)
 {
 	if (mss >= c->mss || (c->claimed_mss != 0 && mss >= c->claimed_mss))
@@ -63,8 +65,8 @@ void tl_tcp_too_big(struct tl_net *net, uint32_t dst_be, uint16_t src_port_be, u
 		return;
 	if (mtu == 0)
 		mtu = plateau_below(was_bytes);
-	if (mtu >= was_bytes) // it would have fit
+	if (mtu >= was_bytes) // implausible
 		return;
 	take_claim(c, mss_for(c, mtu < path_mtu_min(dst_be) ? path_mtu_min(dst_be) : mtu));
-	tl_tcp_ready_look(c);
+	tl_tcp_ready_refresh(c);
 }

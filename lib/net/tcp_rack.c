@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is lost, told by time (RFC 8985, RACK): a record of when each byte in flight was sent, and the rule that what
-// was sent well before something that has arrived, and has not, never will.
+// Loss detection by time (RACK, RFC 8985): transmission times of all bytes in flight. A byte is lost if another that
+// was sent sufficiently later has arrived.
 
 #include <string.h>
 
-#include "tcp_priv.h"
+#include "tcp_lend.h"
+#include "tcp_loss.h"
+#include "tcp_seg.h"
 
 #define REORDER_PERSIST 16 // recoveries (section 6.2, step 4)
 #define DUP_THRESHOLD 3
-#define AHEAD_NS 1000 // more than the record is ahead of the clock for what goes again (tl_tcp_since_ns)
+#define AHEAD_NS 1000 // upper bound for how far transmission times of retransmissions run ahead of the clock
 
-// ---- the record
+// ---- transmission times
 
 static struct tl_tcp_sent *sent_at(struct tl_tcp *c, unsigned i)
 {
@@ -22,7 +24,7 @@ static uint32_t seq_min(uint32_t a, uint32_t b)
 	return tl_seq_lt(a, b) ? a : b;
 }
 
-// Append a run that begins at begin.
+// Append a run; merge it with the last if it has the same time.
 static unsigned append(struct tl_tcp_sent *list, unsigned n, uint32_t begin, struct tl_tcp_sent run)
 {
 	if (!tl_seq_lt(begin, run.to))
@@ -40,7 +42,7 @@ static uint64_t gap_ns(const struct tl_tcp_sent *list, unsigned i)
 	return a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns;
 }
 
-// Too many runs: the two neighbours closest in time become one, with the later time.
+// Merge the two neighbouring runs that are closest in time; the later time stays.
 static unsigned join_nearest(struct tl_tcp_sent *list, unsigned n)
 {
 	unsigned at = 0;
@@ -61,7 +63,7 @@ void tl_tcp_sent_again(struct tl_tcp *c, uint32_t from, uint32_t to)
 	uint32_t begin = c->snd_una;
 	unsigned n = 0;
 
-	if (c->ring == NULL) // our FIN alone
+	if (c->ring == NULL) // FIN without a buffer
 		return;
 	for (unsigned i = 0; i < c->n_sent && tl_seq_lt(begin, from); i++) {
 		struct tl_tcp_sent run = *sent_at(c, i);
@@ -75,7 +77,7 @@ void tl_tcp_sent_again(struct tl_tcp *c, uint32_t from, uint32_t to)
 	n = append(list, n, from, (struct tl_tcp_sent){.at_ns = at_ns, .to = to, .again = true});
 	for (unsigned i = 0; i < c->n_sent; i++)
 		n = append(list, n, to, *sent_at(c, i));
-	while (n >= TL_TCP_SENT_MAX) // one is left for what is new: it must not make what is old look new
+	while (n >= TL_TCP_SENT_MAX) // keep one free for new data: it must not make old data look new
 		n = join_nearest(list, n);
 	c->sent_first = 0;
 	c->n_sent = (uint8_t)n;
@@ -83,16 +85,16 @@ void tl_tcp_sent_again(struct tl_tcp *c, uint32_t from, uint32_t to)
 		c->sent[i] = list[i];
 }
 
-// ---- what arrived (section 6.2, steps 1 to 3)
+// ---- arrivals (section 6.2, steps 1 to 3)
 
-// Whether the first was sent after the second; in a burst, sequence numbers tell.
+// True if the first was sent after the second. Within a burst sequence numbers decide.
 static bool sent_after(uint64_t at_ns, uint32_t to, uint64_t than_ns, uint32_t than_to)
 {
 	return at_ns > than_ns || (at_ns == than_ns && tl_seq_lt(than_to, to));
 }
 
-// Step 2: it was not what we sent again that arrived, but what we sent first.
-static bool is_of_the_first(const struct tl_tcp *c, const struct tl_tcp_sent *run, const struct tl_tcp_seg *seg)
+// True if the ACK answers the original transmission, not the retransmission (step 2).
+static bool is_of_original(const struct tl_tcp *c, const struct tl_tcp_sent *run, const struct tl_tcp_seg *seg)
 {
 	uint32_t sent_stamp = (uint32_t)(run->at_ns >> TL_TCP_STAMP_SHIFT) + c->stamp_offset;
 
@@ -106,7 +108,7 @@ static void delivered(struct tl_tcp *c, const struct tl_tcp_sent *run, uint32_t 
 {
 	struct tl_tcp_rack *rack = &c->rack;
 
-	if (is_of_the_first(c, run, seg))
+	if (is_of_original(c, run, seg))
 		return;
 	if (!run->again && tl_seq_lt(to, rack->highest))
 		rack->reordering = true;
@@ -119,7 +121,7 @@ static void delivered(struct tl_tcp *c, const struct tl_tcp_sent *run, uint32_t 
 	}
 }
 
-// What of a part of a run was not known to have arrived.
+// Account for the part of a run that was not SACKed before.
 void tl_tcp_rack_acked(
 	struct tl_tcp *c, const struct tl_tcp_sent *run, struct tl_tcp_range part, const struct tl_tcp_seg *seg)
 {
@@ -152,7 +154,7 @@ void tl_tcp_rack_dsack(struct tl_tcp *c)
 	struct tl_tcp_rack *rack = &c->rack;
 
 	if (rack->in_round && tl_seq_lt(c->snd_una, rack->round))
-		return; // once in a round trip
+		return; // once per round trip
 	rack->in_round = true;
 	rack->round = c->snd_nxt;
 	rack->persist = REORDER_PERSIST;
@@ -171,23 +173,23 @@ static uint64_t reorder_ns(const struct tl_tcp *c)
 	const struct tl_tcp_rack *rack = &c->rack;
 	bool many = c->n_sacked >= DUP_THRESHOLD || tl_tcp_sacked_bytes(c) > (DUP_THRESHOLD - 1) * c->mss;
 
-	if (!rack->reordering && (c->in_recovery || c->wary || many))
+	if (!rack->reordering && (c->in_recovery || c->post_loss || many))
 		return 0;
 	return tl_min_u64((rack->mult + 1u) * (rack->min_rtt_ns / 4), c->srtt_ns);
 }
 
-// ---- what is lost (step 5)
+// ---- lost bytes (step 5)
 
-// A part of a run that the peer lacks. What was sent at this very moment is on its way.
-static void judge(
-	const struct tl_tcp *c, uint64_t at_ns, struct tl_tcp_range part, uint64_t patience_ns, struct tl_tcp_lost *out)
+// Check a part of a run that the peer has not received. Bytes sent at now_ns are in flight.
+static void check_part(
+	const struct tl_tcp *c, uint64_t at_ns, struct tl_tcp_range part, uint64_t limit_ns, struct tl_tcp_lost *out)
 {
 	uint64_t age_ns = tl_tcp_since_ns(c, at_ns);
 
 	if (age_ns == 0 || !sent_after(c->rack.at_ns, c->rack.to, at_ns, part.to))
 		return;
-	if (age_ns < patience_ns) {
-		out->wait_ns = tl_max_u64(out->wait_ns, patience_ns - age_ns);
+	if (age_ns < limit_ns) {
+		out->wait_ns = tl_max_u64(out->wait_ns, limit_ns - age_ns);
 		return;
 	}
 	if (out->bytes == 0)
@@ -195,22 +197,22 @@ static void judge(
 	out->bytes += part.to - part.from;
 }
 
-void tl_tcp_rack_look(struct tl_tcp *c, struct tl_tcp_lost *out)
+void tl_tcp_rack_detect_loss(struct tl_tcp *c, struct tl_tcp_lost *out)
 {
-	uint64_t patience_ns = c->rack.rtt_ns + reorder_ns(c);
+	uint64_t limit_ns = c->rack.rtt_ns + reorder_ns(c);
 	uint32_t at = c->snd_una;
-	unsigned next = 0; // of what the peer holds
+	unsigned next = 0; // first SACKed range not passed yet
 
 	*out = (struct tl_tcp_lost){0};
 	for (unsigned i = 0; i < c->n_sent; i++) {
 		const struct tl_tcp_sent *run = sent_at(c, i);
-		uint32_t end = seq_min(run->to, c->snd_nxt); // what lies beyond goes again anyway
+		uint32_t end = seq_min(run->to, c->snd_nxt); // bytes beyond are sent again anyway
 		while (tl_seq_lt(at, end)) {
 			while (next < c->n_sacked && tl_seq_le(c->sacked[next].to, at))
 				next++;
 			uint32_t hole_to = next < c->n_sacked ? seq_min(c->sacked[next].from, end) : end;
 			if (tl_seq_lt(at, hole_to)) {
-				judge(c, run->at_ns, (struct tl_tcp_range){at, hole_to}, patience_ns, out);
+				check_part(c, run->at_ns, (struct tl_tcp_range){at, hole_to}, limit_ns, out);
 				at = hole_to;
 			} else {
 				at = seq_min(c->sacked[next].to, end);

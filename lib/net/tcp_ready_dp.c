@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The short way out: a segment of new data made from the connection's ready header, when a look at the last that came
-// in, or after one that went the long way, found nothing in the way. What need not be done before the frame leaves is
-// noted and done afterwards.
+// Fast path: send new data with the connection's ready header, if the last refresh found no obstacle. Bookkeeping that
+// can wait until the frame has left is noted and done afterwards.
 
 #include <string.h>
 
 #include <rte_mbuf.h>
 
-#include "tcp_priv.h"
+#include "tcp_lend.h"
+#include "tcp_loss.h"
+#include "tcp_output.h"
+#include "tcp_seg.h"
+#include "tcp_table.h"
 
-#define FEW_BYTES 64 // are copied and summed word by word, more in blocks
+#define FEW_BYTES 64 // up to here: copy and sum by words; above: in blocks
 
 static struct tl_tcp_hdr *tcp_of(struct tl_tcp_ready *r)
 {
@@ -21,7 +24,7 @@ static struct tl_tcp_stamp_option *stamp_of(struct tl_tcp_ready *r)
 	return (struct tl_tcp_stamp_option *)(tcp_of(r) + 1);
 }
 
-// What differs from frame to frame is 0.
+// Clear the fields that differ per frame.
 static void learn_ip4(struct tl_tcp_ready *r, struct tl_ipv4_hdr *ip)
 {
 	ip->total_len_be = 0;
@@ -61,16 +64,16 @@ void tl_tcp_ready_options(struct tl_tcp *c)
 	r->fixed_sum = tl_cksum_add(r->fixed_sum, tcp, TL_TCP_LEN + sizeof(word_be)) + tl_be16(header_len);
 }
 
-// ---- the look
+// ---- refresh
 
-// Nothing waits, nothing is amiss, and an ACK would have no SACK blocks.
+// True if nothing is queued, no loss indication is set, and an ACK would carry no SACK blocks.
 static bool is_plain(const struct tl_tcp *c)
 {
 	return tl_tcp_may_send(c) && c->snd_nxt == c->snd_end && c->snd_nxt == c->snd_max && c->trouble == 0 &&
 	       !c->fin_queued && !c->persisting && c->ooo_count == 0 && !c->dsack_due;
 }
 
-// After a pause the congestion window is another, which the note takes care of.
+// Usable window; after a pause with the restart value of cwnd, which settle() sets.
 static uint32_t window_left(const struct tl_tcp *c)
 {
 	uint32_t usable = tl_tcp_usable(c);
@@ -78,7 +81,7 @@ static uint32_t window_left(const struct tl_tcp *c)
 	return c->snd_una != c->snd_max ? usable : tl_min_u32(usable, tl_tcp_cc_after_pause(c));
 }
 
-// What all segments up to the next look have: ACK, window, and the timestamp that is echoed.
+// Set the fields that stay the same until the next refresh: ACK, window, echoed timestamp.
 static inline __attribute__((always_inline)) void set_fields(struct tl_tcp *c)
 {
 	struct tl_tcp_ready *r = &c->ready;
@@ -94,7 +97,7 @@ static inline __attribute__((always_inline)) void set_fields(struct tl_tcp *c)
 	r->l4_sum = (uint64_t)r->fixed_sum + ack_be + window_be + echo_be;
 }
 
-void tl_tcp_ready_look(struct tl_tcp *c)
+void tl_tcp_ready_refresh(struct tl_tcp *c)
 {
 	struct tl_tcp_ready *r = &c->ready;
 	uint32_t room = is_plain(c) ? tl_min_u32(window_left(c), c->send_limit - tl_tcp_queued(c)) : 0;
@@ -110,7 +113,7 @@ void tl_tcp_ready_look(struct tl_tcp *c)
 
 // ---- the segment
 
-// Copies, and returns the sum of what was copied.
+// Copy; return the sum of the copied words.
 static inline uint64_t copy_and_sum(uint8_t *to, const uint8_t *from, uint32_t len)
 {
 	size_t words = len & ~UINT32_C(7), at = 0;
@@ -128,8 +131,8 @@ static inline uint64_t copy_and_sum(uint8_t *to, const uint8_t *from, uint32_t l
 	return tl_cksum_add_few(sum, from + words, len - (uint32_t)words);
 }
 
-// Returns the segment's checksum, sum being that of the rest.
-static uint16_t copy_much(
+// Copy; return the checksum of the segment, given the sum of the rest.
+static uint16_t copy_long(
 	const struct tl_tcp *c, struct rte_mbuf *m, uint8_t *to, const uint8_t *from, uint32_t len, uint64_t sum)
 {
 	uint32_t l4_len = c->ready.payload_off - c->ready.l4_off + len;
@@ -148,8 +151,8 @@ static inline void fill_ip4(const struct tl_tcp *c, struct tl_ipv4_hdr *ip, uint
 	ip->cksum_be = tl_cksum_fold32(c->ready.l3_sum + len_be);
 }
 
-// Sets what differs from segment to segment and adds it to the sum of what does not (RFC 1624, section 3, the fields'
-// old values being 0). The header's zeros pad a short frame.
+// Fill in the fields that differ per segment and add them to the sum of the rest (RFC 1624, section 3, with old values
+// of 0). The zeros behind the header pad short frames.
 static inline __attribute__((always_inline)) void fill(
 	struct tl_tcp *c, struct rte_mbuf *m, const uint8_t *data, uint32_t len, bool few)
 {
@@ -178,7 +181,7 @@ static inline __attribute__((always_inline)) void fill(
 	if (few)
 		tcp->cksum_be = tl_cksum_fold(tl_cksum_add64(sum, copy_and_sum(payload, data, len)));
 	else
-		tcp->cksum_be = copy_much(c, m, payload, data, len, sum);
+		tcp->cksum_be = copy_long(c, m, payload, data, len, sum);
 }
 
 // ---- notes
@@ -200,8 +203,7 @@ static void settle(const struct tl_tcp_note *note)
 	r->few = tl_min_u32(r->few, r->snd_edge - c->snd_nxt);
 }
 
-// Each note is of a segment of its own: its place in the sequence is gone back to, and left at the end of the last.
-// What the last look said still holds: there is only less room, by what was sent.
+// Settle each note from its own sequence number up to the end of the last. The refresh stays valid, with less room.
 void tl_tcp_settle_notes(struct tl_net *net)
 {
 	const struct tl_tcp_note *note = net->tcp->note;
@@ -219,20 +221,20 @@ void tl_net_sent(struct tl_net *net)
 		net->spare = rte_pktmbuf_alloc(net->cfg.pool);
 }
 
-// Whether as much may leave by the ready header: a length of 0 becomes a huge one. The header may be of another time.
+// True if len bytes may leave by the ready header: a length of 0 wraps to a huge one. The template may be stale.
 static inline bool is_ready(const struct tl_tcp *c, uint32_t len, uint32_t most)
 {
 	return TL_LIKELY(len - 1 < most && c->arp_generation == c->net->arp_generation);
 }
 
-static __attribute__((noinline)) int send_slowly(struct tl_tcp *c, const uint8_t *data, uint32_t len)
+static __attribute__((noinline)) int send_slow(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
-	int rc = tl_tcp_send_slowly(c, data, len);
+	int rc = tl_tcp_send_slow(c, data, len);
 
 	return rc == 0 && tl_tcp_unsent_bytes(c) != 0 ? TL_TCP_HELD_BACK : rc;
 }
 
-// What could call something comes last, so that nothing need be kept for after it.
+// Send. Calls come last, so that no register need be saved for later use.
 static inline __attribute__((always_inline)) void send_ready(
 	struct tl_tcp *c, struct rte_mbuf *m, struct tl_tcp_note note, bool few)
 {
@@ -244,7 +246,8 @@ static inline __attribute__((always_inline)) void send_ready(
 	tl_net_push(net, m);
 }
 
-// More than the first segment of a burst, or than a few bytes; the window follows the room; or no mbuf is at hand.
+// Send by the ready header if the segment is not the first of a burst, is long, the window follows the room, or no mbuf
+// is at hand.
 static __attribute__((noinline)) int send_any_ready(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
 	struct tl_net *net = c->net;
@@ -253,15 +256,15 @@ static __attribute__((noinline)) int send_any_ready(struct tl_tcp *c, const uint
 		tl_tcp_settle_notes(net);
 	if (!is_ready(c, len, tl_min_u32(c->ready.bytes, c->ready.snd_edge - c->snd_nxt)) ||
 		!tl_txq_has_room(net->cfg.tx) || !tl_tcp_flight_take(c))
-		return send_slowly(c, data, len);
+		return send_slow(c, data, len);
 	struct rte_mbuf *m = net->spare != NULL ? net->spare : rte_pktmbuf_alloc(net->cfg.pool);
 	net->spare = NULL;
 	if (m == NULL)
-		return send_slowly(c, data, len); // which counts it
-	if (c->follows_room) {			  // of which there will be less
+		return send_slow(c, data, len); // counts the failure
+	if (c->follows_room) {			// the room shrinks
 		c->snd_end += len;
 		set_fields(c);
-		c->rcv_adv = c->ready.adv; // and no later one may promise less
+		c->rcv_adv = c->ready.adv; // a later segment must not advertise less
 	}
 	struct tl_tcp_note note = {.c = c, .data = data, .seq = c->snd_nxt, .len = len};
 	net->tcp->note[net->n_notes++] = note;
@@ -269,8 +272,8 @@ static __attribute__((noinline)) int send_any_ready(struct tl_tcp *c, const uint
 	return TL_TCP_SENT;
 }
 
-// The first segment since all was settled, which is when a spare mbuf is there, finds no notes, and what the last look
-// said is still true.
+// Send the first segment after a settle: a spare mbuf is present, there are no notes, and the last refresh is still
+// valid.
 int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len)
 {
 	struct tl_net *net = c->net;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Selective acknowledgment (RFC 2018, 2883): what we tell the peer about the segments we hold and those that came
-// twice, and what we keep of what it tells us. What follows from that is RACK's to say.
+// Selective acknowledgment (RFC 2018, 2883): SACK and D-SACK blocks that we send, ranges that the peer reports. Loss
+// detection from them is in tcp_rack.c.
 
 #include <string.h>
 
-#include "tcp_priv.h"
+#include "tcp_lend.h"
+#include "tcp_loss.h"
+#include "tcp_ooo.h"
+#include "tcp_seg.h"
 
 #define OPTION_NOP 1
 #define OPTION_SACK 5
@@ -12,13 +15,13 @@
 
 // ---- the receiver
 
-// A run of held segments without a gap, and when the last of them came.
+// A contiguous run of held segments and its latest arrival number.
 struct run {
 	struct tl_tcp_range range;
 	uint32_t arrival;
 };
 
-// The run that begins at held segment i; returns where the next one begins.
+// Read the run that begins at held segment i; return the index of the next.
 static unsigned read_run(const struct tl_tcp *c, unsigned i, struct run *out)
 {
 	*out = (struct run){{c->ooo[i].seq, tl_tcp_held_end(&c->ooo[i])}, c->ooo[i].arrival};
@@ -30,7 +33,7 @@ static unsigned read_run(const struct tl_tcp *c, unsigned i, struct run *out)
 	return i;
 }
 
-// The latest first; of those that are too many the oldest is left out.
+// Insert by arrival, the latest first; drop the oldest of too many.
 static unsigned insert_run(struct run *runs, unsigned n, unsigned most, const struct run *new)
 {
 	unsigned i = n < most ? n : most;
@@ -66,7 +69,7 @@ uint8_t tl_tcp_sack_write(const struct tl_tcp *c, uint32_t room, uint8_t buf[TL_
 	most -= before;
 	for (unsigned i = 0; i < c->ooo_count;) {
 		i = read_run(c, i, &run);
-		if (tl_seq_lt(c->rcv_nxt, run.range.from)) // else its turn has come: the ACK is about to cover it
+		if (tl_seq_lt(c->rcv_nxt, run.range.from)) // otherwise the ACK is about to cover it
 			n = insert_run(runs, n, most, &run);
 	}
 	if (before + n == 0)
@@ -122,14 +125,15 @@ static void remove_ranges(struct tl_tcp *c, unsigned from, unsigned to)
 	c->n_sacked -= (uint8_t)(to - from);
 }
 
-// Where memory is short the farthest range is forgotten: its turn to matter comes last.
+// Insert a range, merging neighbours. With a full table the farthest range is dropped: it matters last.
 static void insert_range(struct tl_tcp *c, struct tl_tcp_range new)
 {
 	unsigned first = 0, end;
 
 	while (first < c->n_sacked && tl_seq_lt(c->sacked[first].to, new.from))
 		first++;
-	for (end = first; end < c->n_sacked && tl_seq_le(c->sacked[end].from, new.to); end++) { // they touch: one range
+	for (end = first; end < c->n_sacked && tl_seq_le(c->sacked[end].from, new.to);
+		end++) { // adjacent or overlapping
 		if (tl_seq_lt(c->sacked[end].from, new.from))
 			new.from = c->sacked[end].from;
 		if (tl_seq_lt(new.to, c->sacked[end].to))
@@ -145,7 +149,7 @@ static void insert_range(struct tl_tcp *c, struct tl_tcp_range new)
 	c->n_sacked++;
 }
 
-// RFC 2883, section 4: the first block is below the ACK, or part of the second.
+// True if the first block is below the ACK, or part of the second (RFC 2883, section 4).
 static bool is_dsack(const struct tl_tcp_options *options, const struct tl_tcp_seg *seg)
 {
 	const struct tl_tcp_range *block = options->block;
@@ -169,14 +173,14 @@ bool tl_tcp_sack_input(struct tl_tcp *c, struct tl_tcp_seg *seg)
 	seg->dsack = is_dsack(&options, seg);
 	if (seg->dsack) {
 		tl_count(&c->net->stats.tcp_dsacks_rx, 1);
-		if (!c->probing) // that one we expected
+		if (!c->probing) // a D-SACK for a tail probe is expected
 			tl_tcp_rack_dsack(c);
 	}
 	for (unsigned i = 0; i < options.n_blocks; i++) {
 		const struct tl_tcp_range *block = &options.block[i];
 		bool valid = c->ring != NULL && tl_seq_lt(una, block->from) && tl_seq_lt(block->from, block->to) &&
 			     tl_seq_le(block->to, c->snd_max);
-		if (!valid || is_known(c, block)) // below una: old, or tells of what came twice
+		if (!valid || is_known(c, block)) // below una: old, or a D-SACK
 			continue;
 		tl_tcp_rack_sacked(c, block, seg);
 		insert_range(c, *block);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Timestamps (RFC 7323): what is not needed for each segment. The rest is in tcp_input_dp.c and tcp_output_dp.c.
+// Timestamps (RFC 7323): the parts that are not needed per segment. The rest is in tcp_input_dp.c and tcp_output_dp.c.
 
-#include "tcp_priv.h"
+#include "tcp_secret.h"
+#include "tcp_seg.h"
+#include "tcp_table.h"
+#include "tcp_wheel.h"
 
 #define AGED_TICKS (UINT32_C(24 * 86400) * 954) // 24 days (section 5.5)
 
@@ -26,7 +29,7 @@ bool tl_tcp_stamp_aged(const struct tl_tcp *c)
 	return tl_tcp_stamp_now(c) - c->recent_at > AGED_TICKS;
 }
 
-// An echo from the future or from before the connection is none of ours. One of this very tick may be a tick old.
+// Ignore echoes from the future or from before the connection. An echo of the current tick may be a tick old.
 void tl_tcp_stamp_sample(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
 	uint32_t ticks = tl_tcp_stamp_now(c) - seg->echo;

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connections of a net: their memory, how a segment finds its own, and how they begin and end.
+// The connections of a net: memory, demultiplexing, start and end.
 
 #include <errno.h>
 
 #include <rte_malloc.h>
 #include <rte_mempool.h>
 
-#include "tcp_priv.h"
+#include "tcp_lend.h"
+#include "tcp_ooo.h"
+#include "tcp_output.h"
+#include "tcp_secret.h"
+#include "tcp_table.h"
+#include "tcp_wheel.h"
 
 #define EPHEMERAL_FIRST 49152 // RFC 6335, section 6
 #define EPHEMERAL_COUNT 16384
@@ -18,9 +23,9 @@
 
 #define CHAIN_MAX 16
 
-#define HALF_OPEN_MAX 1024 // handshakes at once; of few connections at most half are
+#define HALF_OPEN_MAX 1024 // handshakes at once; at most half of max_conns
 
-#define OOO_POOL_SHARE 4 // at most this part of the mbufs waits for gaps to be filled, of all stacks that share them
+#define OOO_POOL_SHARE 4 // 1/4 of the mbufs, of all stacks that share the pool, may wait for gaps
 
 // ---- memory
 
@@ -43,7 +48,7 @@ static void free_table(struct tl_tcp_table *table)
 	rte_free(table->bucket);
 	rte_free(table->conns);
 	tl_tcp_lend_fini(table);
-	rte_free(table->nobody);
+	rte_free(table->cookie_conn);
 	rte_free(table);
 }
 
@@ -68,10 +73,10 @@ int tl_tcp_init(struct tl_net *net)
 
 	table->bucket = zalloc(net, buckets * sizeof(table->bucket[0]));
 	table->conns = zalloc(net, slots * sizeof(table->conns[0]));
-	table->nobody = zalloc(net, sizeof(*table->nobody));
+	table->cookie_conn = zalloc(net, sizeof(*table->cookie_conn));
 	table->ooo_max = tl_net_pool_part(net, OOO_POOL_SHARE);
 	net->tcp = table;
-	if (table->bucket == NULL || table->conns == NULL || table->nobody == NULL ||
+	if (table->bucket == NULL || table->conns == NULL || table->cookie_conn == NULL ||
 		tl_tcp_lend_init(net, slots) != 0) {
 		free_table(table);
 		net->tcp = NULL;
@@ -88,7 +93,7 @@ int tl_tcp_init(struct tl_net *net)
 	table->half_open_max = tl_min_u32((net->cfg.max_conns + 1) / 2, HALF_OPEN_MAX);
 	TAILQ_INIT(&table->idle);
 	TAILQ_INIT(&table->half_open);
-	TAILQ_INIT(&table->calling);
+	TAILQ_INIT(&table->connecting);
 	TAILQ_INIT(&table->dead);
 	TAILQ_INIT(&table->time_wait);
 	init_slots(net, slots);
@@ -102,7 +107,7 @@ void tl_tcp_fini(struct tl_net *net)
 	if (table == NULL)
 		return;
 	table->closing = true;
-	net->n_notes = 0; // of what is not there any more
+	net->n_notes = 0; // notes of connections about to end
 	tl_tcp_enter(table);
 	for (uint32_t i = 0; i < net->cfg.max_conns + TL_TCP_SPARE; i++) {
 		if (table->conns[i].state != TL_TCPS_CLOSED)
@@ -123,8 +128,8 @@ static void unlink_key(struct tl_tcp_table *table, struct tl_tcp *c)
 	*link = c->hash_next;
 }
 
-// With twice as many chains as connections, and a hash that nobody can aim, this does not happen; so a segment's search
-// is bounded, whatever comes.
+// Bound the length of a hash chain, and so the cost per segment. With two chains per connection and a keyed hash the
+// limit is not reached.
 static bool chain_is_full(const struct tl_tcp_table *table, struct tl_tcp_key key)
 {
 	unsigned n = 0;
@@ -164,7 +169,7 @@ uint16_t tl_tcp_local_port(struct tl_net *net, uint32_t peer_be, uint16_t peer_p
 	return 0;
 }
 
-// ---- birth
+// ---- start
 
 static uint8_t scale_for(uint32_t window)
 {
@@ -191,7 +196,7 @@ static void take_opts(struct tl_tcp *c, const struct tl_tcp_opts *opts)
 	c->rcv_scale = scale_for(c->recv_window);
 	c->rto_min_ns = rto_us * TL_NS_PER_US;
 	c->user_timeout_ns = user_ms * TL_NS_PER_MS;
-	c->tells_patience = opts->user_timeout_option;
+	c->user_timeout_option = opts->user_timeout_option;
 	c->keepalive_idle_ns = opts->keepalive_idle_ns;
 }
 
@@ -213,7 +218,7 @@ static struct tl_tcp *take_slot(struct tl_net *net)
 	return c;
 }
 
-// A slot as new: all is zero but what belongs to the slot.
+// Reset c; keep what belongs to the slot.
 static void reset_slot(struct tl_tcp *c, struct tl_tcp_key key)
 {
 	*c = (struct tl_tcp){
@@ -226,8 +231,8 @@ static void reset_slot(struct tl_tcp *c, struct tl_tcp_key key)
 		.pto_ns = TL_TCP_RTO_INITIAL_NS,
 		.rack.min_rtt_ns = UINT64_MAX,
 		.due_ns = TL_TCP_TIMER_OFF,
-		.hung_ns = TL_TCP_TIMER_OFF,
-		.armed_next = c->armed_next, // in that list the slot stays
+		.wheel_ns = TL_TCP_TIMER_OFF,
+		.armed_next = c->armed_next, // the slot stays in that list
 		.armed = c->armed,
 		.last_rx_ns = c->net->now_ns,
 	};
@@ -259,9 +264,9 @@ struct tl_tcp *tl_tcp_take(struct tl_net *net, struct tl_tcp_key key, const stru
 	return c;
 }
 
-struct tl_tcp *tl_tcp_nobody(struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_opts *opts)
+struct tl_tcp *tl_tcp_cookie_conn(struct tl_net *net, struct tl_tcp_key key, const struct tl_tcp_opts *opts)
 {
-	struct tl_tcp *c = net->tcp->nobody;
+	struct tl_tcp *c = net->tcp->cookie_conn;
 
 	c->net = net;
 	reset_slot(c, key);
@@ -285,9 +290,9 @@ void tl_tcp_half_open(struct tl_tcp *c)
 	c->listener->half_open++;
 }
 
-void tl_tcp_calling(struct tl_tcp *c)
+void tl_tcp_connecting(struct tl_tcp *c)
 {
-	c->opening = &c->net->tcp->calling;
+	c->opening = &c->net->tcp->connecting;
 	TAILQ_INSERT_TAIL(c->opening, c, link);
 	tl_tcp_keep_hop(c);
 }
@@ -332,9 +337,9 @@ void tl_tcp_start_sequence(struct tl_tcp *c, uint32_t iss)
 	c->syn_ns = c->net->now_ns;
 }
 
-// ---- death
+// ---- end
 
-static void forget_work(struct tl_tcp *c)
+static void release_resources(struct tl_tcp *c)
 {
 	tl_tcp_timers_stop(c);
 	tl_tcp_ooo_purge(c);
@@ -346,7 +351,7 @@ static void forget_work(struct tl_tcp *c)
 	c->listener = NULL;
 }
 
-static void tell_closed(struct tl_tcp *c, enum tl_tcp_reason reason)
+static void notify_closed(struct tl_tcp *c, enum tl_tcp_reason reason)
 {
 	tl_count(&c->net->stats.tcp_closed, 1);
 	if (!c->reported)
@@ -360,7 +365,7 @@ void tl_tcp_end(struct tl_tcp *c, enum tl_tcp_reason reason)
 	struct tl_tcp_table *table = c->net->tcp;
 	bool waited = c->state == TL_TCPS_TIME_WAIT;
 
-	forget_work(c);
+	release_resources(c);
 	if (c->pending)
 		TAILQ_REMOVE(&table->pending, c, pending_link);
 	c->pending = false;
@@ -377,15 +382,15 @@ void tl_tcp_end(struct tl_tcp *c, enum tl_tcp_reason reason)
 	}
 	TAILQ_INSERT_TAIL(&table->dead, c, link);
 	if (!waited)
-		tell_closed(c, reason);
-	tl_tcp_flight_give(c); // the application may have asked what is lost
+		notify_closed(c, reason);
+	tl_tcp_flight_give(c); // after closed(), which may call tl_tcp_unacked()
 }
 
 void tl_tcp_enter_time_wait(struct tl_tcp *c)
 {
 	struct tl_tcp_table *table = c->net->tcp;
 
-	forget_work(c);
+	release_resources(c);
 	c->state = TL_TCPS_TIME_WAIT;
 	tl_tcp_ready_stop(c);
 	tl_tcp_timer_set(c, TL_TCP_GIVE_UP, TL_TCP_TIME_WAIT_NS);
@@ -393,10 +398,10 @@ void tl_tcp_enter_time_wait(struct tl_tcp *c)
 	table->live--;
 	table->waiting++;
 	tl_tcp_flight_give(c);
-	tell_closed(c, TL_TCP_DONE);
+	notify_closed(c, TL_TCP_DONE);
 }
 
-void tl_tcp_bury(struct tl_tcp_table *table)
+void tl_tcp_reap(struct tl_tcp_table *table)
 {
 	TAILQ_CONCAT(&table->idle, &table->dead, link);
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Timers: what happens when a deadline of a connection passes.
+// Expiry of the timers of a connection.
 
-#include "tcp_priv.h"
+#include "tcp_loss.h"
+#include "tcp_output.h"
+#include "tcp_table.h"
+#include "tcp_wheel.h"
 
 #define BACKOFF_MAX 16
-#define PROBE_MIN_NS (10 * TL_NS_PER_MS) // below, an ACK may just not have been sent yet
+#define PROBE_MIN_NS (10 * TL_NS_PER_MS) // below this an ACK may still be delayed by the peer
 #define PROBES_PER_USER_TIMEOUT 4
 #define KEEPALIVE_PROBES 5
 #define KEEPALIVE_INTERVAL_MAX_NS (15 * TL_NS_PER_S)
@@ -17,8 +20,7 @@ uint64_t tl_tcp_rto_ns(const struct tl_tcp *c)
 	return tl_min_u64(c->rto_ns << c->backoff, TL_TCP_RTO_MAX_NS);
 }
 
-// RFC 7323, appendix G: as many samples as ACKs come, so each counts for less: log2 of how many there are in a round
-// trip.
+// log2 of the RTT samples per round trip, which divides the weight of each (RFC 7323, appendix G).
 static unsigned samples_shift(const struct tl_tcp *c)
 {
 	uint32_t flight = c->snd_max - c->snd_una;
@@ -29,15 +31,15 @@ static unsigned samples_shift(const struct tl_tcp *c)
 	return shift;
 }
 
-// With the new sample's weight of 1/2^shift; up rounds up.
-static uint64_t weighed(uint64_t old_ns, uint64_t new_ns, unsigned shift, unsigned up)
+// Exponentially weighted moving average with weight 1/2^shift for the new sample; up rounds up.
+static uint64_t ewma(uint64_t old_ns, uint64_t new_ns, unsigned shift, unsigned up)
 {
 	uint64_t rest = (UINT64_C(1) << shift) - 1;
 
 	return (rest * old_ns + new_ns + up * rest) >> shift;
 }
 
-// Section 2. The backoff ends here and nowhere else (Karn's algorithm): only what was sent once is timed.
+// Update SRTT and RTO (section 2). Only here the backoff ends: retransmitted data gives no sample (Karn's algorithm).
 void tl_tcp_rtt_sample(struct tl_tcp *c, uint64_t rtt_ns)
 {
 	if (rtt_ns == 0)
@@ -48,8 +50,8 @@ void tl_tcp_rtt_sample(struct tl_tcp *c, uint64_t rtt_ns)
 	} else {
 		uint64_t error_ns = c->srtt_ns > rtt_ns ? c->srtt_ns - rtt_ns : rtt_ns - c->srtt_ns;
 		unsigned shift = samples_shift(c);
-		c->rttvar_ns = weighed(c->rttvar_ns, error_ns, 2 + shift, 0);
-		c->srtt_ns = weighed(c->srtt_ns, rtt_ns, 3 + shift, 1);
+		c->rttvar_ns = ewma(c->rttvar_ns, error_ns, 2 + shift, 0);
+		c->srtt_ns = ewma(c->srtt_ns, rtt_ns, 3 + shift, 1);
 	}
 	c->rack.min_rtt_ns = tl_min_u64(c->rack.min_rtt_ns, rtt_ns);
 	uint64_t margin_ns = tl_max_u64(4 * c->rttvar_ns, UINT64_C(1) << TL_TCP_TICK_SHIFT);
@@ -79,7 +81,7 @@ static void time_out(struct tl_tcp *c)
 	tl_tcp_cc_timeout(c);
 	back_off(c);
 	c->snd_nxt = c->snd_una;
-	tl_tcp_output(c); // one segment, for cwnd is one
+	tl_tcp_output(c); // one segment: cwnd is one
 }
 
 static bool is_one_segment_in_flight(const struct tl_tcp *c)
@@ -87,16 +89,16 @@ static bool is_one_segment_in_flight(const struct tl_tcp *c)
 	return tl_seq_le(c->snd_last, c->snd_una);
 }
 
-// With SACK the timer may have been set for a probe that is not the right thing any more, or not yet: this is when what
-// is right now is due.
+// Time when the retransmission timer is really due. With SACK the timer may have been set for a probe that is obsolete,
+// or too early.
 static uint64_t expiry_ns(const struct tl_tcp *c, bool probe)
 {
 	if (!c->sack)
 		return 0;
-	if (c->n_sent == 0) // our FIN, sent while all buffers were lent
+	if (c->n_sent == 0) // FIN without a buffer
 		return c->last_tx_ns + tl_tcp_rto_ns(c);
 	uint64_t rto_at_ns = c->sent[c->sent_first].at_ns + tl_tcp_rto_ns(c);
-	if (!probe || is_one_segment_in_flight(c)) // whose ACK may be delayed
+	if (!probe || is_one_segment_in_flight(c)) // its ACK may be delayed
 		return rto_at_ns;
 	return tl_min_u64(c->last_tx_ns + c->pto_ns, rto_at_ns);
 }
@@ -116,7 +118,7 @@ static void retransmit_expired(struct tl_tcp *c)
 	}
 }
 
-// Several probes fit into the user timeout: the loss of one, or of its answer, ends no connection.
+// Interval of zero-window probes: several fit into the user timeout, so one lost probe or answer ends no connection.
 static uint64_t probe_interval_ns(const struct tl_tcp *c)
 {
 	uint64_t most_ns = tl_max_u64(c->user_timeout_ns / PROBES_PER_USER_TIMEOUT, c->rto_ns);
@@ -124,11 +126,11 @@ static uint64_t probe_interval_ns(const struct tl_tcp *c)
 	return tl_min_u64(tl_tcp_rto_ns(c), most_ns);
 }
 
-// Probe the shut window. The user timeout counts from the first probe that the peer has not answered.
+// Probe the zero window. The user timeout runs from the first unanswered probe.
 static void persist_expired(struct tl_tcp *c)
 {
 	tl_tcp_probe_window(c);
-	if (!c->persisting) // it opened
+	if (!c->persisting) // window opened
 		return;
 	back_off(c);
 	tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, probe_interval_ns(c));
@@ -136,7 +138,7 @@ static void persist_expired(struct tl_tcp *c)
 		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
 }
 
-// ---- the end of patience
+// ---- timeout of the connection
 
 static void give_up(struct tl_tcp *c)
 {
@@ -149,15 +151,15 @@ static void give_up(struct tl_tcp *c)
 		tl_tcp_end(c, c->soft_error ? TL_TCP_UNREACHABLE : TL_TCP_TIMEOUT);
 		return;
 	default:
-		tl_tcp_send_rst(c); // should the peer come back
+		tl_tcp_send_rst(c); // for a peer that returns
 		tl_tcp_end(c, TL_TCP_TIMEOUT);
 	}
 }
 
 // ---- keepalive (RFC 1122, section 4.2.3.6)
 
-// In FIN-WAIT-2 a silent peer is probed even if nobody asked for it: a dead one would hold the connection for ever, and
-// one that merely takes its time with the other half answers.
+// Idle time before keepalive. In FIN-WAIT-2 it has a default: a dead peer would hold the connection for ever, and a
+// live one answers.
 static uint64_t keepalive_idle_ns(const struct tl_tcp *c)
 {
 	if (c->keepalive_idle_ns == 0 && c->state == TL_TCPS_FIN_WAIT_2)
@@ -181,7 +183,7 @@ static void keepalive_expired(struct tl_tcp *c)
 
 	if (idle_ns == 0)
 		return;
-	if (c->snd_una != c->snd_max || tl_tcp_unsent(c)) { // the user timeout watches
+	if (c->snd_una != c->snd_max || tl_tcp_unsent(c)) { // covered by the user timeout
 		tl_tcp_timer_set(c, TL_TCP_KEEPALIVE, idle_ns);
 	} else if (silent_ns < idle_ns) {
 		tl_tcp_timer_set(c, TL_TCP_KEEPALIVE, idle_ns - silent_ns);
@@ -195,7 +197,7 @@ static void keepalive_expired(struct tl_tcp *c)
 	}
 }
 
-// ---- the wheel woke it
+// ---- expiry
 
 static bool take_expired(struct tl_tcp *c, enum tl_tcp_timer timer)
 {
@@ -219,6 +221,6 @@ void tl_tcp_wake(struct tl_tcp *c)
 		else
 			retransmit_expired(c);
 	}
-	tl_tcp_ready_look(c);
-	tl_tcp_hang_up(c); // nothing is due once it has ended
+	tl_tcp_ready_refresh(c);
+	tl_tcp_wheel_insert(c); // no deadline is left if it has ended
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A send for practice: the short way out is gone to its end, and then all of it is taken back. Apart from
-// tcp_ready_dp.c, so that it is the same code, not a copy of it, that comes into the cache.
+// Cache warm-up: run the fast path to its end, then undo it. In a file of its own, so that the code in tcp_ready_dp.c
+// runs and not an inlined copy.
 
 #include <rte_mbuf.h>
 
-#include "tcp_priv.h"
+#include "tcp_conn.h"
 
-// Whether a segment would leave by the ready header now, and there were nobody who has to hear of it.
+// True if a segment would leave by the ready header now, and no frame waits in tx.
 static bool can_warm(const struct tl_tcp *c, uint32_t len)
 {
 	const struct tl_net *net = c->net;

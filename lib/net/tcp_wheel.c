@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The wheel that each connection hangs on once, for its earliest deadline: what it costs depends on how many wake, not
-// on how many there are.
+// Timer wheel. Each connection is in it at most once, for its earliest deadline: the cost depends on the number of
+// expiries, not of connections.
 //
 // A deadline that moves later only changes a field: the connection wakes at the old time, finds nothing due, and is
-// hung up anew. One that moves nearer, but not to the next 4 ms, is looked at after these: mostly its ACK has come by
-// then. So the data path hardly ever touches the wheel, be it one connection that sends all the time or each of a
-// million now and then.
+// inserted anew. One that moves earlier by more than 4 ms is inserted with a delay of 4 ms: by then its ACK has usually
+// arrived. So the data path rarely touches the wheel, with one busy connection as with a million quiet ones.
 //
-// There are slots for each tick of this round (1.07 s) and the next, and one for each round after these. While a round
-// passes, what hangs in the slot of the next is brought near, evenly, some with each tick: so no tick has to move all
-// that are due within a second. What is farther than all slots wakes early, every 18 minutes.
+// Near slots hold the ticks of this round (1.07 s) and the next; far slots hold one later round each. During a round
+// the far slot of the next is cascaded evenly, some connections per tick, so no tick moves all that are due within a
+// second. Deadlines beyond the last far slot wake early, every 18 minutes.
 
-#include "tcp_priv.h"
+#include "tcp_table.h"
+#include "tcp_wheel.h"
 
 #define ARM_NS ((uint64_t)TL_TCP_ARM_TICKS << TL_TCP_TICK_SHIFT)
 #define ROUND_TICKS (UINT64_C(1) << TL_TCP_ROUND_SHIFT)
@@ -31,62 +31,62 @@ static struct tl_tcp_far *far_slot(struct tl_tcp_wheel *wheel, uint64_t round)
 	return &wheel->far[round & (TL_TCP_FAR_SLOTS - 1)];
 }
 
-// ---- on and off
+// ---- insert and remove
 
-static void unhang(struct tl_tcp *c)
+static void wheel_remove(struct tl_tcp *c)
 {
-	if (c->hung_ns != TL_TCP_TIMER_OFF) {
+	if (c->wheel_ns != TL_TCP_TIMER_OFF) {
 		LIST_REMOVE(c, wheel);
 		if (c->far != NULL)
 			c->far->n--;
 		c->far = NULL;
 	}
-	c->hung_ns = TL_TCP_TIMER_OFF;
+	c->wheel_ns = TL_TCP_TIMER_OFF;
 	c->due_ns = TL_TCP_TIMER_OFF;
 }
 
-static void hang_near(struct tl_tcp *c, struct tl_tcp_wheel *wheel, uint64_t tick)
+static void insert_near(struct tl_tcp *c, struct tl_tcp_wheel *wheel, uint64_t tick)
 {
 	LIST_INSERT_HEAD(near_slot(wheel, tick), c, wheel);
 }
 
-static void hang_far(struct tl_tcp *c, struct tl_tcp_wheel *wheel, uint64_t round)
+static void insert_far(struct tl_tcp *c, struct tl_tcp_wheel *wheel, uint64_t round)
 {
 	c->far = far_slot(wheel, round);
 	c->far->n++;
 	LIST_INSERT_HEAD(&c->far->slot, c, wheel);
 }
 
-static void hang(struct tl_tcp *c, uint64_t due_ns)
+static void insert(struct tl_tcp *c, uint64_t due_ns)
 {
 	struct tl_tcp_wheel *wheel = &c->net->tcp->wheel;
 	uint64_t from_ns = tl_max_u64(due_ns, c->net->now_ns);
-	uint64_t tick = (from_ns >> TL_TCP_TICK_SHIFT) + 1; // the first that is not too early
+	uint64_t tick = (from_ns >> TL_TCP_TICK_SHIFT) + 1; // first tick not before the deadline
 	uint64_t ahead = round_of(tick) - round_of(wheel->tick);
 
-	unhang(c);
+	wheel_remove(c);
 	if (ahead >= TL_TCP_FAR_SLOTS) {
 		ahead = TL_TCP_FAR_SLOTS - 1;
 		due_ns = (round_of(wheel->tick) + ahead) << (TL_TCP_ROUND_SHIFT + TL_TCP_TICK_SHIFT);
 	}
-	c->hung_ns = due_ns;
+	c->wheel_ns = due_ns;
 	c->due_ns = due_ns;
 	if (ahead <= 1)
-		hang_near(c, wheel, tick);
+		insert_near(c, wheel, tick);
 	else
-		hang_far(c, wheel, round_of(wheel->tick) + ahead);
+		insert_far(c, wheel, round_of(wheel->tick) + ahead);
 }
 
-void tl_tcp_hang_up(struct tl_tcp *c)
+void tl_tcp_wheel_insert(struct tl_tcp *c)
 {
 	uint64_t earliest_ns = TL_TCP_TIMER_OFF;
 
 	for (unsigned i = 0; i < TL_TCP_TIMERS; i++)
 		earliest_ns = tl_min_u64(earliest_ns, c->deadline_ns[i]);
-	if (earliest_ns < c->hung_ns)
-		hang(c, earliest_ns);
+	if (earliest_ns < c->wheel_ns)
+		insert(c, earliest_ns);
 	else
-		c->due_ns = c->hung_ns;
+		c->due_ns = c->wheel_ns;
 }
 
 void tl_tcp_timer_arm(struct tl_tcp *c, uint64_t deadline_ns)
@@ -95,7 +95,7 @@ void tl_tcp_timer_arm(struct tl_tcp *c, uint64_t deadline_ns)
 	uint64_t looked_at_ns = c->net->now_ns + ARM_NS;
 
 	if (deadline_ns < looked_at_ns) {
-		hang(c, deadline_ns);
+		insert(c, deadline_ns);
 		return;
 	}
 	c->due_ns = looked_at_ns;
@@ -111,12 +111,12 @@ void tl_tcp_timers_stop(struct tl_tcp *c)
 {
 	for (unsigned i = 0; i < TL_TCP_TIMERS; i++)
 		c->deadline_ns[i] = TL_TCP_TIMER_OFF;
-	unhang(c);
+	wheel_remove(c);
 }
 
-// ---- turning
+// ---- advance
 
-static void look_at_armed(struct tl_tcp_wheel *wheel, uint64_t tick)
+static void check_armed(struct tl_tcp_wheel *wheel, uint64_t tick)
 {
 	struct tl_tcp **list = &wheel->armed[tick & (TL_TCP_ARM_TICKS - 1)];
 	struct tl_tcp *c;
@@ -125,19 +125,19 @@ static void look_at_armed(struct tl_tcp_wheel *wheel, uint64_t tick)
 		wheel->visits++;
 		*list = c->armed_next;
 		c->armed = false;
-		tl_tcp_hang_up(c);
+		tl_tcp_wheel_insert(c);
 	}
 }
 
-static void bring_near(struct tl_tcp_wheel *wheel)
+static void cascade(struct tl_tcp_wheel *wheel)
 {
 	struct tl_tcp_far *far = far_slot(wheel, round_of(wheel->tick) + 1);
 	struct tl_tcp *c;
 
 	for (uint32_t n = 0; n < wheel->quota && (c = LIST_FIRST(&far->slot)) != NULL; n++) {
 		wheel->visits++;
-		unhang(c);
-		tl_tcp_hang_up(c);
+		wheel_remove(c);
+		tl_tcp_wheel_insert(c);
 	}
 }
 
@@ -149,9 +149,9 @@ static void wake_slot(struct tl_tcp_table *table, struct tl_tcp_slot *slot)
 	LIST_INIT(slot);
 	if (due.lh_first != NULL)
 		due.lh_first->wheel.le_prev = &due.lh_first;
-	while ((c = LIST_FIRST(&due)) != NULL) { // a callback may end others of the list, and so take them out
+	while ((c = LIST_FIRST(&due)) != NULL) { // callbacks may end, and so remove, other connections of the list
 		table->wheel.visits++;
-		unhang(c);
+		wheel_remove(c);
 		tl_tcp_enter(table);
 		tl_tcp_wake(c);
 		tl_tcp_leave(table);
@@ -165,12 +165,12 @@ static void turn(struct tl_tcp_table *table, uint64_t tick)
 	wheel->tick = tick;
 	if ((tick & (ROUND_TICKS - 1)) == 0)
 		wheel->quota = (far_slot(wheel, round_of(tick) + 1)->n + ROUND_TICKS - 1) >> TL_TCP_ROUND_SHIFT;
-	look_at_armed(wheel, tick);
-	bring_near(wheel);
+	check_armed(wheel, tick);
+	cascade(wheel);
 	wake_slot(table, near_slot(wheel, tick));
 }
 
-// So long has nobody turned it that all that hung near is due, and what hung far perhaps, too.
+// Catch up after a stall: expire all near slots, and the far slots that may be due.
 static void jump(struct tl_tcp_table *table, uint64_t tick)
 {
 	struct tl_tcp_wheel *wheel = &table->wheel;
@@ -180,7 +180,7 @@ static void jump(struct tl_tcp_table *table, uint64_t tick)
 	wheel->tick = tick;
 	wheel->quota = 0;
 	for (unsigned i = 0; i < TL_TCP_ARM_TICKS; i++)
-		look_at_armed(wheel, i);
+		check_armed(wheel, i);
 	for (unsigned i = 0; i < TL_TCP_NEAR_SLOTS; i++)
 		wake_slot(table, &wheel->near[i]);
 	for (; round <= last; round++)

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// net: a host on the wire: Ethernet, ARP (RFC 826, 5227), IPv4 (RFC 791, 1122; of fragments only UDP's are put
-// together), ICMP echo (RFC 792), IPv6 (RFC 8200; no fragments), neighbour discovery (RFC 4861, 4862), ICMPv6 (RFC
-// 4443), IGMP and MLD (through mcast), UDP (RFC 768) and TCP (tl_tcp.h). One instance per lcore, nothing shared,
-// nothing global.
+// net: a host on the wire: Ethernet, ARP (RFC 826, 5227), IPv4 (RFC 791, 1122; reassembly for UDP only), ICMP echo (RFC
+// 792), IPv6 (RFC 8200; no fragments), neighbour discovery (RFC 4861, 4862), ICMPv6 (RFC 4443), IGMP and MLD (through
+// mcast), UDP (RFC 768) and TCP (tl_tcp.h). One instance per lcore, nothing shared, nothing global.
 //
-// Wherever a call says ip_be, group_be or source_be, either family may stand: an IPv4 address, or the number of an IPv6
-// address from tl_net_ip6().
+// Arguments ip_be, group_be and source_be take either family: an IPv4 address, or the number of an IPv6 address from
+// tl_net_ip6().
 //
 // Threads: create/destroy on main; everything else on the owning lcore. tl_net_counters() on any thread.
 // Memory:  everything is allocated in create(); frames come from the pool given there. Received mbufs are borrowed.
-// Time:    CLOCK-free: the caller passes monotonic ns; nothing in here reads a clock, so a simulation can drive it.
+// Time:    the caller passes monotonic ns; no clock is read here, so a simulation can drive it.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,42 +28,42 @@ struct tl_net;
 #define TL_NET_NEIGHBOURS 1024
 #define TL_NET_NEIGHBOURS_MAX 65536
 
-// A neighbour whose MAC is configured.
+// A neighbour with a configured MAC.
 struct tl_net_neighbour {
 	uint32_t ip_be;
-	struct tl_ip6 ip6; // instead, when set
+	struct tl_ip6 ip6; // used instead of ip_be when set
 	uint8_t mac[TL_ETHER_ADDR_LEN];
 };
 
 struct tl_net_cfg {
 	const char *name;	  // borrowed for the call; for messages and memory zones
-	struct tl_txq *tx;	  // borrowed for life; the same lcore's
+	struct tl_txq *tx;	  // borrowed for life; of the same lcore
 	struct rte_mempool *pool; // borrowed for life; data room >= mtu + 14
-	uint32_t pool_users;	  // stacks that share the pool: each holds back only its part of it; 0: 1
+	uint32_t pool_users;	  // stacks that share the pool, and its limits for held mbufs; 0: 1
 	uint8_t mac[TL_ETHER_ADDR_LEN];
 	uint32_t ip_be, mask_be;    // 0: no IPv4
 	uint32_t gateway_be;	    // 0: none, only the prefix is reachable
-	struct tl_ip6 ip6;	    // ::: no IPv6. There is a link-local address of the MAC's (RFC 4291) beside it
-	uint8_t ip6_bits;	    // of its prefix, 1..128
+	struct tl_ip6 ip6;	    // ::: no IPv6. A link-local address from the MAC (RFC 4291) is added
+	uint8_t ip6_bits;	    // prefix length of ip6, 1..128
 	struct tl_ip6 gateway6;	    // ::: none
-	uint16_t vlan;		    // of every frame (IEEE 802.1Q), 1..4094; 0: untagged
+	uint16_t vlan;		    // VLAN of every frame (IEEE 802.1Q), 1..4094; 0: untagged
 	uint16_t mtu;		    // IP packet, bytes; 576..9600, with IPv6 at least 1280
-	uint8_t ttl;		    // of unicast, IPv6: hop limit; 0: 64 (RFC 1700)
-	uint8_t dscp;		    // of all that is not IGMP, ND or MLD, 0..63 (RFC 2474)
+	uint8_t ttl;		    // unicast TTL or hop limit; 0: 64 (RFC 1700)
+	uint8_t dscp;		    // DSCP of everything except IGMP, ND and MLD, 0..63 (RFC 2474)
 	uint32_t max_conns;	    // TCP connections at once, TIME-WAIT included; 1..TL_NET_CONNS_MAX
-	uint32_t send_buffer_bytes; // room per TCP connection, a power of two, 4 KiB..16 MiB
+	uint32_t send_buffer_bytes; // send buffer per TCP connection, a power of two, 4 KiB..16 MiB
 	uint32_t groups;	    // IPv4 multicast groups joined at once, at most TL_NET_GROUPS_MAX; 0: 64
-	uint32_t send_buffers;	    // connections that have data unacknowledged at once; 0: all may
-	uint32_t own_buffers;	    // beside those, of connections that keep one of their own (tl_tcp_opts)
-	uint32_t neighbour_entries; // of the neighbour table, 16..TL_NET_NEIGHBOURS_MAX; 0: TL_NET_NEIGHBOURS
-	const struct tl_net_neighbour *neighbours; // borrowed for the call: known from the start, never asked for
+	uint32_t send_buffers;	    // connections with unacknowledged data at once; 0: all
+	uint32_t own_buffers;	    // additional buffers for connections with tl_tcp_opts.own_buffer
+	uint32_t neighbour_entries; // size of the neighbour table, 16..TL_NET_NEIGHBOURS_MAX; 0: TL_NET_NEIGHBOURS
+	const struct tl_net_neighbour *neighbours; // borrowed for the call: static entries
 	uint32_t n_neighbours;			   // at most half of neighbour_entries
-	bool reassemble; // UDP datagrams that come as IPv4 fragments, 16 at once; else these are counted
+	bool reassemble; // reassemble UDP datagrams from IPv4 fragments, 16 at once; false: fragments are only counted
 	int socket_id;
-	uint64_t seed; // 0 in service: each secret comes from the kernel. Else a simulation's: all follow from it
-	// Where several instances share an address, one per lcore: the others leave announcing, answering for and
-	// defending it to the first, and each connects only from ports whose answers come to it. may_connect NULL: from
-	// any.
+	uint64_t seed; // 0 in service: secrets come from the kernel; otherwise the seed of a simulation, which
+		       // determines them all
+	// With several instances of one address, one per lcore, the followers do not announce, answer for or defend it,
+	// and each connects only from local ports that RSS returns to it. may_connect NULL: from any.
 	bool is_follower;
 	bool (*may_connect)(void *ctx, uint32_t peer_be, uint16_t peer_port_be, uint16_t port_be);
 	void *may_connect_ctx;
@@ -72,38 +71,37 @@ struct tl_net_cfg {
 
 int tl_net_create(const struct tl_net_cfg *cfg, struct tl_net **out, struct tl_err *err);
 
-// Aborts what is open without a word on the wire, drops queued frames, frees.
+// Abort open connections without sending, drop queued frames, free.
 void tl_net_destroy(struct tl_net *net);
 
 // Announce the addresses: gratuitous ARP (RFC 5227 section 3), sent with the next flush; IPv6 addresses become usable a
 // second later if no other host has them (RFC 4862, section 5.4).
 void tl_net_announce(struct tl_net *net, uint64_t mono_ns);
 
-// The link was down and is up again: announce the addresses and report the groups anew, for switches may have forgotten
-// them.
+// After link up: announce the addresses and report the groups again, because switches may have lost them.
 void tl_net_announce_again(struct tl_net *net, uint64_t mono_ns);
 
-// HOT. Handle every frame of a parsed burst; the mbufs stay the caller's. Answers are pushed to tx, not flushed.
+// HOT. Handle every frame of a parsed burst; the mbufs stay the caller's. Replies are pushed to tx, not flushed.
 void tl_net_input(struct tl_net *net, struct tl_burst *burst);
 
-// HOT. After the flush of what tl_net_input() pushed: what could wait until the frames had left.
+// HOT. Call it after the flush of what tl_net_input() pushed: deferred bookkeeping.
 void tl_net_sent(struct tl_net *net);
 
-// Timers: ARP, IGMP and TCP. Call at least every millisecond; answers are pushed to tx, not flushed.
+// Run the timers of ARP, IGMP and TCP. Call at least every millisecond; frames are pushed to tx, not flushed.
 void tl_net_tick(struct tl_net *net, uint64_t mono_ns);
 
-// Whether a host can be sent to at once. Returns 0; -EAGAIN: its MAC, or that of the way to it, has been asked for, by
-// what the next flush sends; -EHOSTUNREACH: off the prefix and no gateway.
+// Resolve the next hop of a host. Returns 0; -EAGAIN: a request is pushed to tx; -EHOSTUNREACH: off the prefix and no
+// gateway.
 int tl_net_resolve(struct tl_net *net, uint32_t dst_ip_be);
 
-// Name and value of each counter; returns how many (at most max). Each frame given to tl_net_input() ends in exactly
-// one of the counters whose names begin with "rx_" (handled) or "drop_" (not), and they sum up to in_pkts.
+// Name and value of each counter; returns their number (at most max). Each frame given to tl_net_input() ends in
+// exactly one counter whose name begins with "rx_" (handled) or "drop_" (not); they sum up to in_pkts.
 unsigned tl_net_counters(const struct tl_net *net, struct tl_counter *out, unsigned max);
 
-// The number that stands for an IPv6 address, host or group, as long as net lives; 0: no IPv6, or too many (1024).
+// Return the number of an IPv6 address, host or group, valid for the life of net; 0: no IPv6, or too many (1024).
 uint32_t tl_net_ip6(struct tl_net *net, const struct tl_ip6 *ip);
 
-// Whether a number heard from net stands for an IPv6 address; then *out is that.
+// Translate a number from net to its IPv6 address. False: not the number of one.
 bool tl_net_ip6_of(const struct tl_net *net, uint32_t ip_be, struct tl_ip6 *out);
 
 // ---- UDP
@@ -123,22 +121,22 @@ struct tl_udp_datagram {
 int tl_udp_open(struct tl_net *net, uint32_t group_be, uint32_t source_be, uint16_t port_be,
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram), void *ctx, struct tl_udp **out);
 
-// The same for n groups that follow each other from first_group_be on, of IPv4 if n > 1.
+// Bind n consecutive groups from first_group_be on, of IPv4 if n > 1.
 int tl_udp_open_groups(struct tl_net *net, uint32_t first_group_be, uint32_t n, uint32_t source_be, uint16_t port_be,
 	void (*fn)(void *ctx, const struct tl_udp_datagram *datagram), void *ctx, struct tl_udp **out);
 
-// From now on tl_udp_send() returns TL_UDP_HELD for a datagram that waits for its next hop, and fn hears once of each
-// whether it left: from within tl_net_input(), tl_net_tick(), tl_udp_send() or tl_udp_close().
+// Report datagrams that wait for their next hop: tl_udp_send() then returns TL_UDP_HELD for them, and fn is called once
+// for each, with left set if it was sent: from within tl_net_input(), tl_net_tick(), tl_udp_send() or tl_udp_close().
 enum { TL_UDP_HELD = 1 };
 void tl_udp_watch_held(struct tl_udp *udp, void (*fn)(void *ctx, uint16_t len, bool left));
 
-// Leaves the groups. udp is invalid afterwards.
+// Leave the groups. udp is invalid afterwards.
 void tl_udp_close(struct tl_udp *udp);
 
-// HOT. One datagram from the bound port, copied. Returns 0, -EMSGSIZE (over mtu - 28, IPv6: - 48), -ENOBUFS (no
-// mbuf, or no room in the queue), or -EHOSTUNREACH (off the prefix and no gateway). An unresolved next hop keeps the
-// last datagram until the ARP reply.
+// HOT. Send one datagram from the bound port, copied. Returns 0, -EMSGSIZE (over mtu - 28, IPv6: - 48), -ENOBUFS (no
+// mbuf, or no room in the queue), or -EHOSTUNREACH (off the prefix and no gateway). While the next hop is unresolved
+// the last datagram is held.
 int tl_udp_send(struct tl_udp *udp, uint32_t dst_ip_be, uint16_t dst_port_be, const void *payload, uint16_t len);
 
-// The MAC addresses of the groups joined now, for the port's filter; returns how many.
+// MAC addresses of the joined groups, for the port's filter; returns their number.
 unsigned tl_net_group_macs(const struct tl_net *net, uint8_t (*out)[TL_ETHER_ADDR_LEN], unsigned max);

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// tcp: TCP for one to a million connections at low latency (RFC 9293 and those listed in
-// docs/tcp.md). Nagle is off. In-order data goes to the application at once, so there is no
-// receive buffer but the short queue of segments that came too early.
+// tcp: TCP for one to a million connections at low latency (RFC 9293 and those listed in docs/tcp.md). Nagle is off.
+// In-order data goes to the application at once, so the only receive buffer is a short queue of out-of-order segments.
 //
-// Threads: the lcore that owns the net, and only it; callbacks run there from within tl_net_input() or tl_net_tick().
+// Threads: the lcore that owns the net; callbacks run there from within tl_net_input() or tl_net_tick().
 // Memory:  connections and the send buffers that they borrow are preallocated in tl_net_create(); a struct tl_tcp * is
-// valid until its
-//          closed() callback returns. Segments are pushed to the net's tl_txq, and leave with its flush.
+//          valid until its closed() callback returns. Segments are pushed to the net's tl_txq and leave with its flush.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,7 +16,7 @@
 struct tl_tcp;
 struct tl_tcp_listener;
 
-// Why a connection is gone.
+// Reason for the end of a connection.
 enum tl_tcp_reason {
 	TL_TCP_DONE,	    // both sides closed (TIME-WAIT, if any, goes on without the application)
 	TL_TCP_REFUSED,	    // RST in answer to our SYN
@@ -29,32 +27,32 @@ enum tl_tcp_reason {
 };
 const char *tl_tcp_reason_text(enum tl_tcp_reason reason); // "connection refused", ...
 
-// What the application hears. Any may be NULL except closed.
+// Callbacks. Any may be NULL except closed.
 struct tl_tcp_ops {
 	void (*opened)(void *ctx, struct tl_tcp *c);
-	// In order, each byte once. At most the advertised window is outstanding.
+	// In-order bytes, each once. At most the advertised window is outstanding.
 	void (*data)(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len);
-	// The peer acknowledged: there is more send room than before.
+	// The peer acknowledged data: there is more send room.
 	void (*room)(void *ctx, struct tl_tcp *c);
-	// The peer will send no more (FIN); we still may. Without this callback the connection closes itself.
+	// The peer sent FIN; we may still send. Without this callback the connection closes itself.
 	void (*peer_closed)(void *ctx, struct tl_tcp *c);
-	// Last call; exactly once per connection that was reported opened or returned by connect().
+	// Last call; once per connection that was reported opened or returned by connect().
 	void (*closed)(void *ctx, struct tl_tcp *c, enum tl_tcp_reason reason);
 };
 
 struct tl_tcp_opts {
-	uint32_t send_buffer_bytes; // room in the send buffer, at most the net's; 0: the net's
-	uint32_t recv_window_bytes; // most that is ever advertised; 0: 64 KiB
-	bool window_follows_room; // advertise no more than the send buffer has room for: an echo that never has to drop
-	bool own_buffer; // keeps one of own_buffers from first to last; others borrow one of send_buffers while data is
-			 // unacknowledged
-	bool without_cwnd; // nothing but the peer's window bounds what is in flight, a timeout's repair apart: for a
-			   // LAN
-	uint64_t keepalive_idle_ns;  // probe a silent connection after this (RFC 1122 section 4.2.3.6); 0: never
-	uint32_t rto_min_us;	     // floor of the RTO; 0: 200 000
+	uint32_t send_buffer_bytes; // send buffer, at most the net's; 0: the net's
+	uint32_t recv_window_bytes; // largest window to advertise; 0: 64 KiB
+	bool window_follows_room;   // advertise at most the room in the send buffer: for an echo that never drops
+	bool own_buffer;	    // keep one of own_buffers for life; others borrow one of send_buffers while data is
+				    // unacknowledged
+	bool without_cwnd;	    // no congestion window: only the peer's window limits the flight, except for
+				    // retransmissions; for a LAN
+	uint64_t keepalive_idle_ns; // idle time before probes (RFC 1122 section 4.2.3.6); 0: never
+	uint32_t rto_min_us;	    // floor of the RTO; 0: 200 000
 	uint32_t connect_timeout_ms; // for the handshake; 0: 10 000
-	uint32_t user_timeout_ms;    // RFC 5482: give up when data stays unacknowledged this long; 0: 60 000
-	bool user_timeout_option;    // tell the peer so in the SYN, and be as patient as the peer asks in its own
+	uint32_t user_timeout_ms;    // RFC 5482: limit for unacknowledged data; 0: 60 000
+	bool user_timeout_option;    // send the user timeout in the SYN, and adopt a longer one of the peer
 };
 
 // Active open. Returns 0 and *out (state SYN-SENT), -ENOSPC (no connection free), -EADDRNOTAVAIL (no local port),
@@ -67,52 +65,51 @@ int tl_tcp_connect(struct tl_net *net, uint32_t dst_ip_be, uint16_t dst_port_be,
 int tl_tcp_listen(struct tl_net *net, uint16_t port_be, uint32_t max_conns, const struct tl_tcp_ops *ops, void *ctx,
 	const struct tl_tcp_opts *opts, struct tl_tcp_listener **out);
 
-// Refuses new connections from now on; those open live on.
+// Refuse new connections; open ones continue.
 void tl_tcp_unlisten(struct tl_tcp_listener *listener);
 
-// HOT. Send len bytes: all or nothing. What the windows allow is on its way in tx at return, the rest follows as ACKs
-// come. Returns 0, -ENOBUFS (less room than len, or all buffers are lent), -ENOTCONN (not established, or closed by
-// us).
+// HOT. Send len bytes: all or nothing. What the windows allow is in tx at return, the rest follows as ACKs arrive.
+// Returns 0, -ENOBUFS (less room than len, or all buffers are lent), -ENOTCONN (not established, or closed by us).
 int tl_tcp_send(struct tl_tcp *c, const void *data, uint32_t len);
 
-// HOT. The same for data that stays where it is until tl_net_sent(), and need not be copied before that. Returns 0 if
-// it left, or TL_TCP_HELD_BACK if the windows hold back some of it.
+// HOT. The same for data that stays in place until tl_net_sent(), and need not be copied before. Returns 0 if it left,
+// or TL_TCP_HELD_BACK if the windows hold back a part.
 enum { TL_TCP_SENT, TL_TCP_HELD_BACK };
 int tl_tcp_send_held(struct tl_tcp *c, const void *data, uint32_t len);
 
-// HOT. A send for practice, between bursts: does what tl_tcp_send_held() would do by a ready header, up to the call
-// that sends, and takes it back, so that code and data are in the cache when a message comes. Nothing leaves, nothing
-// has changed. False: nothing was done, for such a send would go the long way, or frames wait in tx.
+// HOT. Cache warm-up between bursts: run tl_tcp_send_held() by the ready header up to the call that sends, and undo it.
+// Nothing is sent or changed. False: nothing was done, because such a send would take the slow path or frames wait in
+// tx.
 bool tl_tcp_warm(struct tl_tcp *c, const void *data, uint32_t len);
 
-// HOT. Bytes that tl_tcp_send() would take now.
+// HOT. Bytes that tl_tcp_send() accepts now.
 uint32_t tl_tcp_room(const struct tl_tcp *c);
 
-// HOT. Bytes accepted by tl_tcp_send() that the windows have not let out yet.
+// HOT. Bytes accepted by tl_tcp_send() that the windows hold back.
 uint32_t tl_tcp_unsent_bytes(const struct tl_tcp *c);
 
-// Bytes, SYN and FIN of ours that the peer acknowledged so far, modulo 2^32.
+// Bytes, SYN and FIN acknowledged by the peer, modulo 2^32.
 uint32_t tl_tcp_acked(const struct tl_tcp *c);
 
-// Messages given to tl_tcp_send() and never acknowledged whole, each once. Also in closed(), where it is lost.
+// Messages given to tl_tcp_send() and not acknowledged whole. Also in closed(), for those lost.
 struct tl_tcp_unacked {
 	uint32_t msgs, bytes;
 };
 struct tl_tcp_unacked tl_tcp_unacked(const struct tl_tcp *c);
 
-// Close our side in order: what is queued is sent, then FIN. data() goes on until the peer closes, too; closed()
-// follows when all is over, at once if nobody has answered our SYN yet.
+// Close our side: queued data is sent, then FIN. data() continues until the peer closes; closed() follows at the end,
+// at once if the peer has not answered our SYN.
 void tl_tcp_close(struct tl_tcp *c);
 
-// tl_tcp_close() for every connection; those still in their handshake, or all of them if at_once, are aborted.
+// Close every connection; abort those in their handshake, or all if at_once.
 void tl_tcp_close_all(struct tl_net *net, bool at_once);
 
-// RST now; closed(TL_TCP_ABORTED) is called before it returns.
+// Send RST; closed(TL_TCP_ABORTED) is called before it returns.
 void tl_tcp_abort(struct tl_tcp *c);
 
 void tl_tcp_set_ctx(struct tl_tcp *c, void *ctx);
 void tl_tcp_peer(const struct tl_tcp *c, uint32_t *ip_be, uint16_t *port_be);
 const char *tl_tcp_state_name(const struct tl_tcp *c); // "ESTABLISHED", ...
 
-// Connections in use, TIME-WAIT apart: a leak check.
+// Connections in use, without TIME-WAIT: a leak check.
 unsigned tl_tcp_in_use(const struct tl_net *net, unsigned *time_wait);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UDP ports: bind and unbind, with the groups that belong to a port.
+// UDP ports: bind and unbind, with their group memberships.
 
 #include <errno.h>
 
@@ -27,7 +27,7 @@ static bool has_group(const struct tl_udp *udp, uint32_t group_be)
 	return tl_be32(group_be) - tl_be32(udp->group_be) < udp->n_groups;
 }
 
-static bool is_alone(const struct tl_net *net, const struct tl_udp *udp)
+static bool is_unique(const struct tl_net *net, const struct tl_udp *udp)
 {
 	unsigned same = 0;
 
@@ -38,15 +38,15 @@ static bool is_alone(const struct tl_net *net, const struct tl_udp *udp)
 }
 
 // A port came or went.
-static void look_anew(struct tl_net *net)
+static void update_lookup(struct tl_net *net)
 {
 	net->n_udp = 0;
-	net->alone = NULL;
+	net->unique = NULL;
 	for (unsigned i = 0; i < TL_UDP_MAX; i++) {
 		struct tl_udp *udp = &net->udp[i];
-		if (is_alone(net, udp)) {
-			udp->next_alone = net->alone;
-			net->alone = udp;
+		if (is_unique(net, udp)) {
+			udp->next_unique = net->unique;
+			net->unique = udp;
 		}
 		if (udp->port_be != 0)
 			net->n_udp = i + 1;
@@ -110,7 +110,7 @@ int tl_udp_open_groups(struct tl_net *net, uint32_t group_be, uint32_t n, uint32
 		.known_src_be = UINT64_MAX,
 	};
 	*out = udp;
-	look_anew(net);
+	update_lookup(net);
 	return 0;
 }
 
@@ -128,5 +128,5 @@ void tl_udp_close(struct tl_udp *udp)
 	if (udp->group_be != 0)
 		leave(net, udp->group_be, udp->n_groups, udp->source_be);
 	*udp = (struct tl_udp){.port_be = 0};
-	look_anew(net);
+	update_lookup(net);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UDP datagrams (RFC 768), in and out.
+// UDP datagrams (RFC 768), received and sent.
 
 #include <errno.h>
 #include <string.h>
@@ -14,7 +14,7 @@ bool tl_udp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt 
 	bool known = false;
 
 	if (pkt->dst_port_be == 0)
-		return false; // marks a free slot
+		return false; // port 0 marks a free slot
 	for (unsigned i = 0; i < net->n_udp; i++) {
 		if (!tl_udp_takes(&net->udp[i], group_be, pkt))
 			continue;
@@ -24,8 +24,8 @@ bool tl_udp_input(struct tl_net *net, const uint8_t *frame, const struct tl_pkt 
 	return known;
 }
 
-// A frame that waits says whose it is in fields that are otherwise set by receiving: port, the place in net->udp[], and
-// hash.usr, the length of the datagram.
+// Hold a datagram until its next hop is resolved. Fields of the mbuf that are otherwise set on receive identify it:
+// port holds the index in net->udp[], hash.usr the length of the datagram.
 static __attribute__((noinline)) int hold(struct tl_udp *udp, struct rte_mbuf *m, uint32_t dst_ip_be, uint16_t len)
 {
 	uint32_t hop_be = tl_ip_next_hop_be(udp->net, dst_ip_be);
@@ -47,7 +47,7 @@ void tl_udp_held_ends(struct tl_net *net, const struct rte_mbuf *m, bool left)
 {
 	struct tl_udp *udp = m->port < TL_UDP_MAX ? &net->udp[m->port] : NULL;
 
-	if (udp == NULL || udp->n_held == 0) // of nobody, or of a port that was closed
+	if (udp == NULL || udp->n_held == 0) // no UDP datagram, or its port was closed
 		return;
 	udp->n_held--;
 	udp->held_fn(udp->ctx, (uint16_t)m->hash.usr, left);
@@ -72,7 +72,7 @@ int tl_udp_send(struct tl_udp *udp, uint32_t dst_ip_be, uint16_t dst_port_be, co
 	};
 	memcpy(hdr + 1, payload, len);
 	uint16_t cksum = tl_ip_cksum(net, m, dst_ip_be, TL_IPPROTO_UDP, hdr, udp_len);
-	hdr->cksum_be = cksum != 0 ? cksum : 0xffff; // 0 would mean none
+	hdr->cksum_be = cksum != 0 ? cksum : 0xffff; // 0 means no checksum
 	if (TL_UNLIKELY(!tl_ip_next_hop_mac(net, dst_ip_be, rte_pktmbuf_mtod(m, struct tl_ether_hdr *)->dst)))
 		return hold(udp, m, dst_ip_be, len);
 	tl_net_push(net, m);

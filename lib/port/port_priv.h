@@ -96,12 +96,12 @@ struct tl_port_account {
 	bool ended;
 };
 
-// What befalls a port while it runs.
-struct tl_port_fate {
-	atomic_bool removed; // written by threads of DPDK's
-	bool told;	     // the user has been
-	int config_fd;	     // the configuration space of a PCI device; -1: none, or it cannot be read
-	const char *device;  // DPDK's name of it, which events come by; NULL: none come
+// Runtime events of a port.
+struct tl_port_events {
+	atomic_bool removed; // written by DPDK threads
+	bool reported;	     // removal reported to the user
+	int config_fd;	     // PCI configuration space; -1: none or unreadable
+	const char *device;  // DPDK device name for event callbacks; NULL: none
 	struct tl_port_link link;
 };
 
@@ -128,7 +128,7 @@ struct tl_port {
 	struct tl_port_account account;
 	struct tl_port_stats sampled; // the last that a driver said
 	struct tl_port_file file;
-	struct tl_port_fate fate;
+	struct tl_port_events events;
 	struct tl_rxq rxq[TL_PORT_QUEUES_MAX];
 	struct tl_txq txq[TL_PORT_QUEUES_MAX];
 	struct tl_burst sent[TL_PORT_QUEUES_MAX];

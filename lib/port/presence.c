@@ -18,29 +18,29 @@ void tl_port_open_presence(struct tl_port *port)
 	const char *dir = getenv("SYSFS_PCI_DEVICES"); // as EAL
 	char path[320];
 
-	port->fate.config_fd = -1;
+	port->events.config_fd = -1;
 	if (port->cfg.spec.kind != TL_PORT_PCI)
 		return;
 	snprintf(path, sizeof(path), "%s/%s/config", dir != NULL ? dir : "/sys/bus/pci/devices", port->cfg.spec.arg);
-	port->fate.config_fd = open(path, O_RDONLY | O_CLOEXEC);
+	port->events.config_fd = open(path, O_RDONLY | O_CLOEXEC);
 }
 
 void tl_port_close_presence(struct tl_port *port)
 {
-	if (port->fate.config_fd >= 0)
-		close(port->fate.config_fd);
-	port->fate.config_fd = -1;
+	if (port->events.config_fd >= 0)
+		close(port->events.config_fd);
+	port->events.config_fd = -1;
 }
 
 bool tl_port_torn_out(struct tl_port *port)
 {
 	uint32_t value = 0;
 
-	if (port->fate.config_fd < 0)
+	if (port->events.config_fd < 0)
 		return false;
-	ssize_t n = pread(port->fate.config_fd, &value, sizeof(value), COMMAND_AND_STATUS);
+	ssize_t n = pread(port->events.config_fd, &value, sizeof(value), COMMAND_AND_STATUS);
 	if (n == (ssize_t)sizeof(value) && value != UINT32_MAX)
 		return false;
-	atomic_store(&port->fate.removed, true);
+	atomic_store(&port->events.removed, true);
 	return true;
 }

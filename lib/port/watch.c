@@ -20,13 +20,13 @@
 static void asked_for(const char *device, enum rte_dev_event_type event, void *port)
 {
 	if (event == RTE_DEV_EVENT_REMOVE)
-		atomic_store(&((struct tl_port *)port)->fate.removed, true);
+		atomic_store(&((struct tl_port *)port)->events.removed, true);
 }
 
 // The driver says that its device is gone.
 static int is_gone(uint16_t port_id, enum rte_eth_event_type event, void *port, void *unused)
 {
-	atomic_store(&((struct tl_port *)port)->fate.removed, true);
+	atomic_store(&((struct tl_port *)port)->events.removed, true);
 	return 0;
 }
 
@@ -39,7 +39,7 @@ static const char *device_name(const struct tl_port *port)
 
 bool tl_port_removed(const struct tl_port *port, struct tl_err *err)
 {
-	if (!atomic_load(&port->fate.removed))
+	if (!atomic_load(&port->events.removed))
 		return false;
 	if (err != NULL)
 		tl_fail(err, -ENODEV,
@@ -70,9 +70,9 @@ bool tl_port_has_link(const struct tl_port *port)
 	return !read_link(port, &up) || up;
 }
 
-static void tell_link(const struct tl_port *port)
+static void report_link(const struct tl_port *port)
 {
-	if (port->fate.link.up)
+	if (port->events.link.up)
 		tl_info("port %s: %s has a link, %llu Mbit/s", port->name, port->cfg.spec.text,
 			(unsigned long long)tl_port_speed_bps(port) / 1000000);
 	else
@@ -82,53 +82,53 @@ static void tell_link(const struct tl_port *port)
 
 bool tl_port_watch(struct tl_port *port)
 {
-	struct tl_port_fate *fate = &port->fate;
+	struct tl_port_events *events = &port->events;
 	struct tl_err err;
 	bool up;
 
-	(void)tl_port_torn_out(port); // which removed() tells
+	(void)tl_port_torn_out(port); // sets removed
 	if (tl_port_removed(port, &err)) {
-		if (!fate->told)
+		if (!events->reported)
 			tl_warn("%s", err.text);
-		fate->told = true;
-		fate->link.up = false;
+		events->reported = true;
+		events->link.up = false;
 		return false;
 	}
-	fate->link.known = read_link(port, &up);
-	if (!fate->link.known || up == fate->link.up)
+	events->link.known = read_link(port, &up);
+	if (!events->link.known || up == events->link.up)
 		return false;
-	fate->link.up = up;
-	fate->link.downs += !up;
-	tell_link(port);
+	events->link.up = up;
+	events->link.downs += !up;
+	report_link(port);
 	return up;
 }
 
 void tl_port_link(const struct tl_port *port, struct tl_port_link *out)
 {
-	*out = port->fate.link;
+	*out = port->events.link;
 }
 
 // ---- both
 
 void tl_port_begin_watch(struct tl_port *port)
 {
-	struct tl_port_fate *fate = &port->fate;
+	struct tl_port_events *events = &port->events;
 
-	fate->link.known = read_link(port, &fate->link.up);
+	events->link.known = read_link(port, &events->link.up);
 	if (port->ops != &tl_port_eth_ops)
 		return;
-	fate->device = device_name(port);
-	if (fate->device != NULL)
-		(void)rte_dev_event_callback_register(fate->device, asked_for, port);
+	events->device = device_name(port);
+	if (events->device != NULL)
+		(void)rte_dev_event_callback_register(events->device, asked_for, port);
 	(void)rte_eth_dev_callback_register(port->port_id, RTE_ETH_EVENT_INTR_RMV, is_gone, port);
 }
 
-// -EAGAIN: it is being called.
+// Retry while a callback runs (-EAGAIN).
 void tl_port_end_watch(struct tl_port *port)
 {
-	if (port->fate.device == NULL)
+	if (port->events.device == NULL)
 		return;
-	while (rte_dev_event_callback_unregister(port->fate.device, asked_for, port) == -EAGAIN)
+	while (rte_dev_event_callback_unregister(port->events.device, asked_for, port) == -EAGAIN)
 		rte_delay_us_sleep(100);
 	while (rte_eth_dev_callback_unregister(port->port_id, RTE_ETH_EVENT_INTR_RMV, is_gone, port) == -EAGAIN)
 		rte_delay_us_sleep(100);

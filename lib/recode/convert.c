@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Converts slabs one for one on several threads, and hands them over in the order in which they were taken.
+// Conversion of slabs, one by one, on several threads; the order of the slabs is kept.
 
 #include "recode_priv.h"
 
 #include <tl_guard.h>
 
-// With the lock held. The next sealed slab of each ring in turn; NULL: none.
+// Take the next sealed slab of the rings in turn, with the lock held; NULL: none.
 static struct tl_slab *take(struct tl_convert *c, uint32_t *out_ring)
 {
 	for (uint32_t i = 0; i < c->n_rings; i++) {
@@ -24,7 +24,7 @@ static void convert(const struct tl_convert *c, uint32_t thread, const struct tl
 						  : tl_zslab_pack(c->packers[thread], from->data, from->sealed_bytes,
 							    to->data, tl_zslab_bound(from->sealed_bytes));
 
-	to->used_bytes = bytes > 0 ? (uint32_t)bytes : 0; // 0: zstd has no memory; the writer drops the slab
+	to->used_bytes = bytes > 0 ? (uint32_t)bytes : 0; // 0: zstd is out of memory; the writer drops the slab
 	to->sealed_bytes = to->used_bytes;
 	to->head_bytes = 0;
 	to->sequence = from->sequence;
@@ -33,7 +33,7 @@ static void convert(const struct tl_convert *c, uint32_t thread, const struct tl
 		to->records[dir] = from->records[dir];
 }
 
-// Those that a merged slab has; else its ring.
+// Copy the origins of a merged slab, or set its ring.
 static void note_origins(const struct tl_convert *c, uint32_t ring, const struct tl_slab *from, struct tl_slab *to)
 {
 	struct tl_slab_origin *origins = c->origins + (size_t)tl_slab_number(c->out, to) * c->n_origins;
@@ -46,7 +46,7 @@ static void note_origins(const struct tl_convert *c, uint32_t ring, const struct
 	to->n_origins = from->n_origins != 0 ? from->n_origins : 1;
 }
 
-// With the lock held, which it lets go of while it works.
+// Convert one slab. The lock is held at call and return, and released during the work.
 static void convert_one(struct tl_convert *c, uint32_t thread, uint32_t ring, struct tl_slab *from, struct tl_slab *to)
 {
 	uint64_t ticket = c->taken++;
@@ -63,7 +63,7 @@ static void convert_one(struct tl_convert *c, uint32_t thread, uint32_t ring, st
 	pthread_cond_broadcast(&c->handed_over);
 }
 
-// Which thread of the stage this is.
+// Index of the calling thread in the stage.
 static uint32_t number_of(struct tl_convert *c)
 {
 	uint32_t number = 0;
@@ -76,7 +76,7 @@ static uint32_t number_of(struct tl_convert *c)
 static void *convert_main(void *arg)
 {
 	struct tl_convert *c = arg;
-	struct tl_slab *to = NULL; // room for the next
+	struct tl_slab *to = NULL; // free slab for the next result
 	unsigned idle = 0;
 	uint32_t ring;
 
@@ -94,7 +94,7 @@ static void *convert_main(void *arg)
 			idle = 0;
 			continue;
 		}
-		if (stopping && to != NULL) // there is room, and nothing to fill it with
+		if (stopping && to != NULL) // all slabs are converted
 			break;
 		pthread_mutex_unlock(&c->lock);
 		tl_recode_idle(idle++);
@@ -109,7 +109,7 @@ int tl_convert_start(struct tl_convert *c)
 {
 	int rc = 0;
 
-	pthread_mutex_lock(&c->lock); // until all of them know who they are
+	pthread_mutex_lock(&c->lock); // until all indexes are set
 	while (rc == 0 && c->n_started < c->n_threads) {
 		rc = -pthread_create(&c->threads[c->n_started], NULL, convert_main, c);
 		c->n_started += rc == 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Merges the records of several rings into one, in the order of their timestamps, within a window.
+// Merge of the records of several rings by timestamp, within a window.
 //
-// Each lcore's records are in order already, so the next one to be written is the oldest of those at the rings' heads.
-// A ring without a slab at hand may still hold something older: it is waited for, as long as the window allows, and as
-// long as the lcores of the others have slabs enough.
+// The records of each lcore are in order, so the next record is the oldest at the heads of the rings. A ring without a
+// sealed slab may still hold an older one: the merge waits for it as long as the window allows, and as long as the
+// lcores of the other rings have free slabs.
 
 #include "recode_priv.h"
 
@@ -11,7 +11,7 @@
 
 #include <tl_guard.h>
 
-#define SEAL_AGE_NS (TL_NS_PER_S / 2) // of the slab being filled
+#define SEAL_AGE_NS (TL_NS_PER_S / 2) // age limit of the slab being filled
 
 static uint32_t word_at(const uint8_t *block, uint32_t offset)
 {
@@ -33,7 +33,7 @@ static uint64_t time_of(const struct tl_merge_source *source)
 	return (uint64_t)word_at(epb, 12) << 32 | word_at(epb, 16);
 }
 
-// A slab with both directions has epb_flags, as the first option of each record.
+// A slab with both directions has epb_flags as first option of each record.
 static enum tl_dir direction_of(const struct tl_merge_source *source)
 {
 	const uint8_t *epb = record_of(source);
@@ -46,7 +46,7 @@ static enum tl_dir direction_of(const struct tl_merge_source *source)
 	return word_at(epb, 28 + padded + 4) == TL_PCAPNG_OUTBOUND ? TL_DIR_TX : TL_DIR_RX;
 }
 
-// Takes a slab wherever there is none at hand. Returns whether every source has one now.
+// Take a slab for each source without one. Returns true if every source has one.
 static bool gather(struct tl_merge *m)
 {
 	bool all = true;
@@ -70,7 +70,7 @@ static struct tl_merge_source *oldest(struct tl_merge *m)
 	return found;
 }
 
-// Whether one of the slabs at hand waits for the others no longer.
+// True if a slab at hand has waited long enough for the others.
 static bool is_due(const struct tl_merge *m)
 {
 	for (uint32_t i = 0; i < m->n_sources; i++) {
@@ -84,7 +84,7 @@ static bool is_due(const struct tl_merge *m)
 	return false;
 }
 
-// The slab of out that has just been opened: nothing of it has an origin yet.
+// Clear the origins of a slab of out that was just opened.
 static void begin_origins(struct tl_merge *m)
 {
 	struct tl_slab *slab = tl_slab_opened(m->out);
@@ -109,7 +109,7 @@ static void *reserve(struct tl_merge *m, uint32_t len_bytes)
 	return room;
 }
 
-// Returns false when that was the last record of its slab.
+// Move one record. Returns false after the last of its slab.
 static bool move(struct tl_merge *m, struct tl_merge_source *source)
 {
 	uint32_t index = (uint32_t)(source - m->sources), len = word_at(record_of(source), 4);
@@ -130,14 +130,14 @@ static bool move(struct tl_merge *m, struct tl_merge_source *source)
 	return false;
 }
 
-// Moves what may be moved. Returns whether there was anything.
+// Move what is due. Returns true if anything was moved.
 static bool turn(struct tl_merge *m, bool stopping)
 {
 	struct tl_merge_source *source;
-	bool moved = false, same = true; // rings that have records at hand
+	bool moved = false, same = true; // same: no slab was used up
 
-	m->now_ns = m->cfg->now_ns(m->cfg->ctx); // before the rings are looked at: what is sealed later is later
-	bool all = gather(m) || stopping;	 // when it is to stop, a ring that is empty stays so
+	m->now_ns = m->cfg->now_ns(m->cfg->ctx); // before the rings are read: later seals are later
+	bool all = gather(m) || stopping;	 // at the end empty rings stay empty
 	if (!all && !is_due(m))
 		return false;
 	while (same && (source = oldest(m)) != NULL) {
@@ -154,7 +154,7 @@ static void *merge_main(void *arg)
 
 	tl_guard_thread(TL_GUARD_COMPUTE, "tl-merge");
 	for (;;) {
-		// Read before the rings are looked at: what was sealed before stop() is found below.
+		// before the rings are read: slabs sealed before stop() are found below
 		bool stopping = atomic_load_explicit(m->stop, memory_order_acquire);
 		bool moved = turn(m, stopping);
 		tl_slab_seal_if_older(m->out, m->now_ns, SEAL_AGE_NS);

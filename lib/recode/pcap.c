@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the records of a slab to those of a classic pcap file with nanoseconds.
+// Conversion of a slab's records to classic pcap with nanoseconds.
 
 #include "recode_priv.h"
 
@@ -13,7 +13,7 @@ uint32_t tl_recode_pcap(const struct tl_slab *slab, uint8_t *out)
 
 	for (uint32_t at = TL_PCAPNG_HEAD_BYTES; at < slab->used_bytes;) {
 		const uint8_t *epb = slab->data + at;
-		uint32_t words[7]; // type, length, interface, time (high, low), captured, on the wire
+		uint32_t words[7]; // type, length, interface, time (high, low), captured length, original length
 		memcpy(words, epb, sizeof(words));
 		uint64_t ts_ns = (uint64_t)words[3] << 32 | words[4];
 		uint32_t head[4] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sets up the stages that a recording needs, and takes them down.
+// Set-up and tear-down of the stages of a recording.
 
 #include "recode_priv.h"
 
@@ -26,7 +26,7 @@ static bool converts(const struct tl_recode_cfg *cfg)
 	return cfg->form != TL_RECODE_PCAPNG;
 }
 
-// What a slab may grow to.
+// Largest size of a converted slab.
 static uint32_t converted_bytes(const struct tl_recode_cfg *cfg)
 {
 	uint32_t bytes = cfg->slab_bytes;
@@ -36,7 +36,7 @@ static uint32_t converted_bytes(const struct tl_recode_cfg *cfg)
 	return bytes;
 }
 
-// Each thread has one in hand.
+// Number of slabs: each thread holds one.
 static uint32_t converted_slabs(const struct tl_recode_cfg *cfg)
 {
 	return TL_RECODE_SLABS + cfg->threads;

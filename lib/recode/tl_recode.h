@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// recode: copies sealed slabs once more, between the lcores and the writer, for a recording that cannot be written as
-// it is sealed: all queues in one order of time, classic pcap, or compressed. Loses nothing: while the writer is behind
-// it waits, and the lcores find no slab.
+// recode: copies sealed slabs once more, between the lcores and the writer, for recordings in timestamp order, in
+// classic pcap, or compressed. It drops nothing: while the writer is behind it waits, and the lcores find no free slab.
 //
 //   rings ──merge (if window_ns)──▶ ring ──convert (unless pcapng)──▶ ring ──▶ writer
 //
 // Threads: create, start, end, stop, destroy on main; the rest on any. One thread merges, `threads` convert.
-// Memory: create/destroy; slabs of their own, on the NUMA node named. Needs EAL.
+// Memory:  create/destroy; own slabs, on the given NUMA node. Needs EAL.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,42 +19,42 @@ struct tl_err;
 struct tl_recode; // opaque
 
 enum tl_recode_form {
-	TL_RECODE_PCAPNG, // as it is
-	TL_RECODE_PCAP,	  // records of a classic pcap file with nanoseconds; their slabs have no HEAD and no PAD
-	TL_RECODE_ZSTD,	  // units of zslab (tl_zslab.h), one for each slab
+	TL_RECODE_PCAPNG, // unchanged
+	TL_RECODE_PCAP,	  // records of classic pcap with nanoseconds; slabs without HEAD and PAD
+	TL_RECODE_ZSTD,	  // one unit of zslab (tl_zslab.h) per slab
 };
 
 struct tl_recode_cfg {
 	const char *name;		   // unique per process, at most 12 characters; for memory zones
-	struct tl_slab_ring *const *rings; // borrowed for life; this takes their slabs
+	struct tl_slab_ring *const *rings; // borrowed for life; recode takes their slabs
 	uint32_t n_rings;
-	uint32_t slab_bytes; // of theirs
-	// Not 0: records of all rings in the order of their timestamps. A record waits until each ring has a later one,
-	// but no longer than window_ns after its slab was opened, and not while half of its ring's slabs are used. What
-	// comes too late for its place is written where it comes, and counted.
+	uint32_t slab_bytes; // slab size of the rings
+	// Not 0: order the records of all rings by timestamp. A record waits until each ring has a later one, at most
+	// window_ns after its slab was opened, and not while half of its ring's slabs are used. Records that come too
+	// late are written out of order, and counted.
 	uint64_t window_ns;
-	uint64_t (*now_ns)(void *ctx); // the time, as in the slabs' opened_ns; for the window
+	uint64_t (*now_ns)(void *ctx); // the clock of the slabs' opened_ns
 	void *ctx;
 	enum tl_recode_form form;
-	int level;	  // of zstd, 1 .. 19
-	uint32_t threads; // that convert, 1 .. 16
+	int level;	  // zstd level, 1 .. 19
+	uint32_t threads; // converting threads, 1 .. 16
 	int socket_id;
 	uint64_t run_id; // for the HEAD blocks of merged slabs
 };
 
-// What the slabs of a recode take, for whoever has to set memory aside.
+// Memory for the slabs of a recode, for sizing EAL.
 uint64_t tl_recode_memory_bytes(const struct tl_recode_cfg *cfg);
 
-// Returns 0 and sets *out (caller owns it), or -errno with a sentence.
+// Returns 0 and sets *out (caller owns it), or -errno with a message.
 int tl_recode_create(const struct tl_recode_cfg *cfg, struct tl_recode **out, struct tl_err *err);
 
-// What the writer takes slabs from. Their origins are the rings, by number.
+// Last ring, for the writer. Origins of its slabs are the rings, by index.
 struct tl_slab_ring *tl_recode_ring(const struct tl_recode *recode);
 
 int tl_recode_start(struct tl_recode *recode, struct tl_err *err);
 
-// After the lcores have sealed their last slab: what is left goes on, as the writer makes room. ended() is whether all
-// of it is in the last ring, for the writer to ask once it has been told to stop; stop() waits until it is.
+// Call end() after the lcores have sealed their last slab: the rest is processed as the writer makes room. ended()
+// returns true when all of it is in the last ring; stop() waits for that.
 void tl_recode_end(struct tl_recode *recode);
 bool tl_recode_ended(const struct tl_recode *recode);
 void tl_recode_stop(struct tl_recode *recode);

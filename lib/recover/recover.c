@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goes through a recording from its first byte. Whole blocks follow each other without a gap until something is
-// damaged; from there on the next slab is looked for on boundaries of 4 KiB, as writes finish in any order and slabs
-// behind a torn one may be whole.
+// Scan of a recording from its first byte. Blocks are contiguous up to a damaged place; after it the next slab is
+// searched on 4 KiB boundaries: writes complete in any order, so slabs after a torn one may be whole.
 
 #include "recover_priv.h"
 
@@ -33,7 +32,7 @@ const uint8_t *recover_view(struct scan *scan, uint64_t offset, uint32_t len, ui
 	return NULL;
 }
 
-// ---- whose file it is
+// ---- owner of the file
 
 static uint32_t first_word(const uint8_t *p)
 {
@@ -48,7 +47,7 @@ static bool is_classic_pcap(uint32_t magic)
 	return magic == 0xa1b2c3d4u || magic == 0xd4c3b2a1u || magic == 0xa1b23c4du || magic == 0x4d3cb2a1u;
 }
 
-// A frame, or a skippable one (RFC 8878, section 3.1).
+// True for a zstd frame or a skippable one (RFC 8878, section 3.1).
 static bool is_zstd(uint32_t magic)
 {
 	return magic == 0xFD2FB528u || (magic & ~0xFu) == 0x184D2A50u;
@@ -59,7 +58,7 @@ bool recover_is_application(const char *text, uint32_t len)
 	return len >= strlen(APPLICATION) && memcmp(text, APPLICATION, strlen(APPLICATION)) == 0;
 }
 
-// Leaves it open where the beginning does not tell: then slabs have to.
+// Check the owner by the start of the file; undecided if the start is lost: then slabs decide.
 static int check_owner(struct scan *scan)
 {
 	const char *application;
@@ -85,7 +84,7 @@ static int check_owner(struct scan *scan)
 	return 0;
 }
 
-// ---- the way through the file
+// ---- scan
 
 static int add_gap(struct scan *scan, uint64_t from, uint64_t to)
 {
@@ -102,8 +101,8 @@ static int add_gap(struct scan *scan, uint64_t from, uint64_t to)
 	return 0;
 }
 
-// The boundary behind this one at which to look. Heads of a hostile file claim what other heads claim, too: beyond a
-// limit no slab is looked for within one that is not whole.
+// Next boundary for the search. Heads of a hostile file may claim overlapping slabs: beyond a limit slabs inside
+// incomplete ones are skipped.
 static uint64_t next_boundary(const struct scan *scan, uint64_t at)
 {
 	uint64_t limit = VAIN_TIMES * (scan->io->size_bytes + WINDOW_BYTES);
@@ -112,7 +111,7 @@ static uint64_t next_boundary(const struct scan *scan, uint64_t at)
 	return tl_align_up(from, TL_PCAPNG_ALIGN);
 }
 
-// The next boundary at which something whole begins; a gap has to hold a PAD. A slab found is taken: *out_bytes.
+// Find the next boundary with something whole; a gap must have room for a PAD. A slab found is counted: *out_bytes.
 static int find_next(struct scan *scan, uint64_t from, uint64_t *out_at, uint64_t *out_bytes)
 {
 	uint64_t at = tl_align_up(from + TL_PCAPNG_PAD_MIN, TL_PCAPNG_ALIGN);
@@ -134,12 +133,12 @@ static int find_next(struct scan *scan, uint64_t from, uint64_t *out_at, uint64_
 	return n < 0 ? (int)n : 0;
 }
 
-// Goes on behind the damage at *at. *at is where it begins if nothing follows, and *out_last is set then.
-static int pass_damage(struct scan *scan, uint64_t *at, bool *out_last)
+// Skip the damage at *at. At the end of the file *at stays at its start, and *out_last is set.
+static int skip_damage(struct scan *scan, uint64_t *at, bool *out_last)
 {
 	uint64_t from = *at, to, bytes;
 
-	bool opening = scan->records_end == 0 && !scan->file_known; // its interfaces may be what is damaged
+	bool opening = scan->records_end == 0 && !scan->file_known; // its interfaces may be in the damaged part
 	scan->header_lost |= from == 0;
 	scan->prologue_torn |= opening;
 	if (opening)
@@ -157,7 +156,7 @@ static int pass_damage(struct scan *scan, uint64_t *at, bool *out_last)
 	return add_gap(scan, from, to);
 }
 
-// Returns 0 with *out_end behind the last whole block that stays.
+// Scan all blocks. Returns 0 with *out_end after the last whole block.
 static int scan_blocks(struct scan *scan, uint64_t *out_end)
 {
 	uint64_t at = 0, size = scan->io->size_bytes;
@@ -167,23 +166,23 @@ static int scan_blocks(struct scan *scan, uint64_t *out_end)
 		int64_t n = at == 0 ? 0 : scan->form->take_slab(scan, at, false);
 		if (n == 0 && (at != 0 || scan->owned))
 			n = scan->form->take_block(scan, at);
-		int rc = n < 0 ? (int)n : n == 0 ? pass_damage(scan, &at, &last) : 0;
+		int rc = n < 0 ? (int)n : n == 0 ? skip_damage(scan, &at, &last) : 0;
 		if (rc != 0)
 			return rc;
 		if (last)
 			break;
 		at += (uint64_t)n;
 	}
-	// Statistics that close the file, but are not whole up to a boundary, are written anew.
+	// Closing statistics that are not whole up to a boundary are written again.
 	bool unfinished = last && scan->trail_at != 0 && at % TL_PCAPNG_ALIGN != 0;
 	*out_end = unfinished ? scan->trail_at : at;
 	return 0;
 }
 
-// ---- what follows from it
+// ---- conclusions
 
-// Without a section header the file is ours only if slabs begin right behind where it was, or where zeros end, which is
-// what a file system shows of pages that were never written. An image of a disk holds slabs, too.
+// Check a file without a section header. It is ours only if slabs begin right behind the place of the opening blocks,
+// or where zeros end: file systems return zeros for pages never written. A disk image contains slabs, too.
 static int check_torn_start(struct scan *scan)
 {
 	static const uint8_t zeros[TL_PCAPNG_ALIGN];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a block, or a slab with all its blocks, is whole.
+// Validation of blocks, and of slabs with all their blocks.
 
 #include "recover_priv.h"
 
@@ -50,7 +50,7 @@ static void count_record(struct scan *scan, const uint8_t *block)
 	scan->report->records_kept++;
 }
 
-// Walks the blocks of a slab, from its HEAD to the boundary that its PAD ends on.
+// Walk the blocks of a slab, from its HEAD to the boundary at the end of its PAD.
 static bool is_whole_slab(
 	const struct scan *scan, const uint8_t *slab, const struct tl_pcapng_head *head, uint64_t offset)
 {
@@ -107,8 +107,8 @@ static int count_slab(struct scan *scan, const uint8_t *slab, const struct tl_pc
 	return recover_add_seen(scan->report, head);
 }
 
-// What a recorded frame holds may look like a slab, or be one: of a recording that went over the network. In the midst
-// of damage only what this run has not written elsewhere in this file is taken for a slab.
+// True if a slab inside damage may be payload: a recorded frame may contain a slab, of a recording sent over the
+// network. Only a slab of this run that is not elsewhere in this file is accepted.
 bool recover_is_doubtful(const struct scan *scan, const struct tl_pcapng_head *head)
 {
 	if (head->records == 0)
@@ -116,12 +116,11 @@ bool recover_is_doubtful(const struct scan *scan, const struct tl_pcapng_head *h
 	return (scan->run_known && head->run_id != scan->run_id) || recover_was_seen(scan->report, head);
 }
 
-// Behind a slab that failed the writer writes the others again, each in the place of the one before: until it is
-// written over, the last is there twice.
+// True for a repeated slab: after a failed write the writer writes the later slabs again, each one place earlier; until
+// it is overwritten, the last is there twice.
 bool recover_is_repeated(const struct scan *scan, const struct tl_pcapng_head *head)
 {
-	bool is_slab =
-		scan->form->packed || scan->file != 0; // else, as older versions made it, it may be blocks by itself
+	bool is_slab = scan->form->packed || scan->file != 0; // older versions: the blocks are checked one by one
 
 	return is_slab && head->records != 0 && recover_was_seen(scan->report, head);
 }
@@ -207,7 +206,7 @@ static bool take_interface(struct scan *scan, const uint8_t *block, uint32_t tot
 	return true;
 }
 
-// The HEAD behind what opens a section.
+// Take the file number of the HEAD behind the opening blocks.
 static bool take_file(struct scan *scan, const uint8_t *block, uint32_t total)
 {
 	struct tl_pcapng_head head;
@@ -219,8 +218,8 @@ static bool take_file(struct scan *scan, const uint8_t *block, uint32_t total)
 	return true;
 }
 
-// Whether something of another file may be here: where a write begins, which begins with a HEAD.
-static bool may_be_another_files(const struct scan *scan, uint64_t offset)
+// True if another file's data may be here: at the start of a write, which begins with a HEAD.
+static bool may_be_foreign(const struct scan *scan, uint64_t offset)
 {
 	return scan->file != 0 && offset % TL_PCAPNG_ALIGN == 0;
 }
@@ -234,15 +233,15 @@ static bool is_by_us(const uint8_t *section, uint32_t total)
 	       recover_is_application(application, len);
 }
 
-// By its type. Records stand by themselves where a pipe was recorded to: that has no slabs.
+// Take a block by its type. Records outside slabs occur in recordings from a pipe.
 bool recover_take_by_type(struct scan *scan, const uint8_t *block, uint32_t total, uint64_t offset)
 {
 	uint32_t type = word_at(block);
 
 	if (type == TL_PCAPNG_SHB)
-		return (!may_be_another_files(scan, offset) || is_by_us(block, total)) &&
+		return (!may_be_foreign(scan, offset) || is_by_us(block, total)) &&
 		       take_section(scan, block, total, offset);
-	if ((scan->sections == 0 && !scan->header_lost) || may_be_another_files(scan, offset))
+	if ((scan->sections == 0 && !scan->header_lost) || may_be_foreign(scan, offset))
 		return false;
 	switch (type) {
 	case TL_PCAPNG_IDB:
@@ -265,7 +264,7 @@ bool recover_take_by_type(struct scan *scan, const uint8_t *block, uint32_t tota
 	}
 }
 
-// The block at the offset as far as its lengths tell. 0: not whole.
+// View the block at the offset, by its lengths. 0: not whole.
 static int64_t view_block(struct scan *scan, uint64_t offset, const uint8_t **out)
 {
 	uint32_t len;
@@ -275,7 +274,7 @@ static int64_t view_block(struct scan *scan, uint64_t offset, const uint8_t **ou
 	if (block == NULL || len < TL_PCAPNG_PAD_MIN)
 		return rc;
 	uint32_t total = word_at(block + 4);
-	if (total > PAD_BYTES_MAX) // a window that begins here would be read for each
+	if (total > PAD_BYTES_MAX) // bounds the cost: the window would be read again for each
 		return 0;
 	block = recover_view(scan, offset, total, &len, &rc);
 	*out = block;
@@ -289,7 +288,7 @@ static int64_t take_block(struct scan *scan, uint64_t offset)
 
 	if (total <= 0 || !recover_take_by_type(scan, block, (uint32_t)total, offset))
 		return total < 0 ? total : 0;
-	bool whole = (offset + (uint64_t)total) % TL_PCAPNG_ALIGN == 0; // up to a boundary
+	bool whole = (offset + (uint64_t)total) % TL_PCAPNG_ALIGN == 0; // whole up to a boundary
 	if (whole || (word_at(block) != TL_PCAPNG_ISB && word_at(block) != TL_PCAPNG_PAD))
 		scan->trail_at = 0;
 	return total;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Recordings in regular files: locked, recovered, and given the name of a complete file.
+// Recordings in regular files: lock, recover, rename to the complete name.
 
 #include "recover_priv.h"
 
@@ -18,7 +18,7 @@
 #define LOCK_TRIES 10
 #define LOCK_PAUSE_NS (50 * TL_NS_PER_MS)
 #define BEGINNING_PAGES 16384u // more than a writer has in flight
-#define NUMBER_DIGITS 5	       // as in the names that the writer gives
+#define NUMBER_DIGITS 5	       // digits of a number in the writer's names
 
 static int file_of(void *ctx)
 {
@@ -35,7 +35,7 @@ static int read_all(void *ctx, void *buf, uint32_t len_bytes, uint64_t offset_by
 			return n < 0 ? -errno : -EIO;
 		done += (uint32_t)n;
 	}
-	// It is read once: what a recording that runs beside needs stays in the page cache. A length of 0 would be all.
+	// Drop the pages read, to leave the page cache to running recordings. A length of 0 would mean all.
 	if (offset_bytes != 0)
 		(void)posix_fadvise(file_of(ctx), 0, (off_t)offset_bytes, POSIX_FADV_DONTNEED);
 	return 0;
@@ -65,7 +65,7 @@ static int sync_file(void *ctx)
 	return fsync(file_of(ctx)) != 0 ? -errno : 0;
 }
 
-// Preallocated space is found without reading it. Where the file system does not know, all of the file is data.
+// Skip preallocated space without reading. If the file system does not support it, all is data.
 static uint64_t next_data(void *ctx, uint64_t offset_bytes)
 {
 	off_t at = lseek(file_of(ctx), (off_t)offset_bytes, SEEK_DATA);
@@ -91,7 +91,7 @@ int tl_recover_fd(int fd, const struct tl_recover_opts *opts, struct tl_recover_
 		return tl_fail(err, -errno, "cannot be looked at: %s", strerror(errno));
 	io.size_bytes = (uint64_t)status.st_size;
 	int rc = tl_recover(&io, opts, report, err);
-	// A ring knows by it how old what is recorded is.
+	// A ring uses the modification time as age of the data.
 	if (report->changed && !opts->dry_run)
 		(void)futimens(fd, (struct timespec[]){status.st_atim, status.st_mtim});
 	return rc;
@@ -99,8 +99,7 @@ int tl_recover_fd(int fd, const struct tl_recover_opts *opts, struct tl_recover_
 
 int tl_recover_check_ours(int fd)
 {
-	static const uint64_t looks[] = {
-		TL_PCAPNG_ALIGN, BLOCKS_BYTES_MAX}; // rarely is the beginning longer than a page
+	static const uint64_t looks[] = {TL_PCAPNG_ALIGN, BLOCKS_BYTES_MAX}; // the opening blocks rarely exceed a page
 	struct tl_recover_io io = {.ctx = &fd, .read = read_all};
 	struct stat status;
 
@@ -119,7 +118,7 @@ bool tl_recover_is_ours(int fd)
 	return tl_recover_check_ours(fd) == 0;
 }
 
-// What opens a file in another form than pcapng.
+// Size of the opening bytes of a compressed or pcap file.
 static uint64_t other_opening_bytes(int fd)
 {
 	uint8_t *head = malloc(BLOCKS_BYTES_MAX);
@@ -135,11 +134,11 @@ static uint64_t other_opening_bytes(int fd)
 	return bytes;
 }
 
-// The blocks that open a recording.
+// The opening blocks of a recording.
 struct opening {
 	uint64_t bytes;
-	uint64_t file;	 // as its HEAD says, 0: without one
-	bool interfaces; // there are some, or it is of a form without them
+	uint64_t file;	 // file number of its HEAD; 0: none
+	bool interfaces; // present, or not part of the form
 };
 
 static struct opening find_opening(int fd)
@@ -165,8 +164,8 @@ static struct opening find_opening(int fd)
 	return found;
 }
 
-// Whether anything was written to a file behind what opens it, where another file may have been before: a write begins
-// there only when all but a few before it are done.
+// True if anything was written after the opening blocks, in a file that may hold an earlier one: a write begins here
+// only when all but a few before it are complete.
 static bool is_begun(int fd, uint64_t at, uint64_t file)
 {
 	uint8_t bytes[TL_PCAPNG_HEAD_BYTES];
@@ -215,8 +214,8 @@ bool tl_recover_is_only_marked(int fd)
 	return tl_recover_is_blank(fd, &opened) && opened && !find_opening(fd).interfaces;
 }
 
-// Between open and lock its writer may have completed and renamed it, and the name may be another file's now.
-static int check_still(const char *path, const struct stat *opened, struct tl_err *err)
+// Check the name after locking: between open and lock the writer may have renamed the file and reused the name.
+static int check_name(const char *path, const struct stat *opened, struct tl_err *err)
 {
 	struct stat now = {0};
 
@@ -227,9 +226,9 @@ static int check_still(const char *path, const struct stat *opened, struct tl_er
 	return 0;
 }
 
-// The kernel keeps the files of a process that was killed until the writes are done that it has in hand. On NFS an
-// exclusive lock needs a descriptor that may write.
-static int lock_soon(int fd, bool dry_run)
+// Lock, with retries: the kernel keeps files of a killed process open until its writes in flight complete. On NFS an
+// exclusive lock requires a writable descriptor.
+static int lock_with_retries(int fd, bool dry_run)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {
 		if (flock(fd, (dry_run ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0)
@@ -255,12 +254,12 @@ int tl_recover_open(const char *path, bool dry_run, struct tl_err *err)
 		rc = tl_fail(err, -errno, "cannot be looked at: %s", strerror(errno));
 	else if (!S_ISREG(status.st_mode))
 		rc = tl_fail(err, -ENOMSG, "is not a regular file");
-	else if ((rc = lock_soon(fd, dry_run)) == -EWOULDBLOCK)
+	else if ((rc = lock_with_retries(fd, dry_run)) == -EWOULDBLOCK)
 		rc = tl_fail(err, -EBUSY, "is being written, and left alone");
 	else if (rc != 0)
 		rc = tl_fail(err, rc, "cannot be locked: %s", strerror(-rc));
 	else
-		rc = check_still(path, &status, err);
+		rc = check_name(path, &status, err);
 	if (rc == 0)
 		return fd;
 	close(fd);
@@ -269,7 +268,7 @@ int tl_recover_open(const char *path, bool dry_run, struct tl_err *err)
 
 // ---- names
 
-// The number that a name's stem ends with, and how many characters are before it.
+// Parse the number at the end of a name's stem, and the number of characters before it.
 static uint32_t split_number(const char *stem, size_t *chars)
 {
 	size_t digits = 0, len = *chars;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes what the scan decided. Every step leaves a file in which the next scan decides the same: what is written over
-// is not whole anyway, and becomes a block with its length, which is written last; a file is cut only behind what is
-// whole; and statistics that are not whole are cut off again.
+// Writes the result of the scan. After every step the next scan reaches the same result: only damaged bytes are
+// overwritten, and become a block by the length written last; a file is truncated only after whole blocks; incomplete
+// statistics are truncated again.
 
 #include "recover_priv.h"
 
@@ -11,7 +11,7 @@
 #include <tl_zslab.h>
 
 #define MADE_BYTES_MAX 65536u
-#define MADE_ROOM (2 * MADE_BYTES_MAX) // with padding, or packed and no smaller
+#define MADE_ROOM (2 * MADE_BYTES_MAX) // with padding, or packed without gain
 
 static int write_at(struct scan *scan, const void *data, uint32_t len, uint64_t offset)
 {
@@ -27,8 +27,8 @@ static int write_word(struct scan *scan, uint32_t word, uint64_t offset)
 	return write_at(scan, &word, sizeof(word), offset);
 }
 
-// Writes a block, or several, over damage: data has all but the first eight bytes, which are a type and the length of
-// the first block. While that is 0 there is no block here, whatever was before.
+// Write blocks over damage: data has all but the first eight bytes, type and length of the first block. While these are
+// 0 there is no block, whatever was there before.
 static int write_over(
 	struct scan *scan, uint64_t offset, const uint32_t head[2], const void *data, uint32_t len, uint64_t data_at)
 {
@@ -41,10 +41,10 @@ static int write_over(
 	return rc != 0 ? rc : write_word(scan, head[1], offset + 4);
 }
 
-// ---- what opens the file
+// ---- opening blocks
 
-// The blocks that are lost, made up from what the records tell. Returns their bytes, 0 if they do not fit.
-static uint32_t make_up(const struct scan *scan, uint8_t *buf, uint32_t size)
+// Rebuild the lost blocks from the records. Returns their bytes, 0 if they do not fit.
+static uint32_t rebuild_blocks(const struct scan *scan, uint8_t *buf, uint32_t size)
 {
 	uint32_t used = 0, len = 1;
 
@@ -62,7 +62,7 @@ static uint32_t make_up(const struct scan *scan, uint8_t *buf, uint32_t size)
 	return len == 0 ? 0 : used;
 }
 
-// Fills what is to be written at an offset up to a boundary, or packs it. Returns its bytes, or -errno.
+// Pad the blocks for an offset up to a boundary, or pack them. Returns their bytes, or -errno.
 static int64_t finish_blocks(const struct scan *scan, uint8_t *buf, uint32_t len, uint64_t offset)
 {
 	if (!scan->form->packed) {
@@ -89,11 +89,11 @@ int recover_plan_prologue(struct scan *scan)
 	scan->made = malloc(MADE_ROOM);
 	if (scan->made == NULL)
 		return -ENOMEM;
-	uint32_t len = make_up(scan, scan->made, MADE_BYTES_MAX);
+	uint32_t len = rebuild_blocks(scan, scan->made, MADE_BYTES_MAX);
 	int64_t bytes = len != 0 ? finish_blocks(scan, scan->made, len, gap->from) : 0;
 	if (bytes < 0)
 		return (int)bytes;
-	// A header that is lost has its one page: so it is found out again to be lost until it is written.
+	// A lost header has one page only: a later scan finds it lost until it is written.
 	if (bytes == 0 || gap->from + (uint64_t)bytes > (scan->header_lost ? TL_PCAPNG_ALIGN : gap->to))
 		return tl_fail(scan->err, -ENOMSG,
 			"the description of its interfaces is lost, and there is no room for another before the first "
@@ -125,11 +125,11 @@ static int cover_with_pad(struct scan *scan, uint64_t file, uint64_t at, uint32_
 
 	if (scan->form->packed)
 		tl_zslab_put_pad(head, len);
-	// The length stands at the end, too, but in the packed form, where those bytes are of no use.
+	// The trailing length is not needed in the packed form.
 	return write_over(scan, at, head, &len, sizeof(len), at + len - sizeof(len));
 }
 
-// With a HEAD before the PAD: so it is told from one of an earlier file in the same place.
+// Cover with a HEAD before the PAD, to distinguish it from blocks of an earlier file in the same place.
 static int cover_with_head(struct scan *scan, uint64_t file, uint64_t at, uint32_t len)
 {
 	uint32_t pad[2] = {TL_PCAPNG_PAD, len - TL_PCAPNG_HEAD_BYTES}, head[2];
@@ -138,7 +138,7 @@ static int cover_with_head(struct scan *scan, uint64_t file, uint64_t at, uint32
 	tl_pcapng_put_head(blocks, &(struct tl_pcapng_head){.used_bytes = len, .file = file});
 	memcpy(blocks + TL_PCAPNG_HEAD_BYTES, pad, sizeof(pad));
 	memcpy(head, blocks, sizeof(head));
-	int rc = write_word(scan, 0, at + 4); // no block yet
+	int rc = write_word(scan, 0, at + 4); // invalidate first
 	if (rc == 0)
 		rc = write_word(scan, pad[1], at + len - sizeof(pad[1]));
 	return rc != 0 ? rc
@@ -146,8 +146,8 @@ static int cover_with_head(struct scan *scan, uint64_t file, uint64_t at, uint32
 				 at + sizeof(head));
 }
 
-// Cover the gap from its last piece to its first: until the first is covered, a later recovery sees the same gap. Every
-// piece but the first begins on a boundary, so none is too small for a block.
+// Cover the gap from its last piece to its first: until the first is written, a later recovery finds the same gap.
+// Every piece but the first begins on a boundary, so none is too small for a block.
 static int cover(struct scan *scan, const struct gap *gap)
 {
 	bool first_is_own = gap->file != 0 && gap->from % TL_PCAPNG_ALIGN == 0;
@@ -166,7 +166,7 @@ static int cover(struct scan *scan, const struct gap *gap)
 		scan, gap->file, gap->from, (uint32_t)(second - gap->from));
 }
 
-// ---- what closes the file
+// ---- closing blocks
 
 static bool lacks_statistics(const struct scan *scan, uint32_t number)
 {
@@ -184,7 +184,7 @@ uint32_t recover_lacking_statistics(const struct scan *scan)
 	return n;
 }
 
-// What can be known is what the file holds.
+// Write statistics, counted from the file's content.
 static uint32_t put_statistics(const struct scan *scan, uint32_t number, uint8_t *buf, uint32_t size)
 {
 	const struct interface *interface = &scan->interface[number];
@@ -244,8 +244,8 @@ int recover_mend(struct scan *scan)
 		if (rc != 0)
 			tl_fail(scan->err, rc, "cannot cut off its end: %s", strerror(-rc));
 	}
-	// After the gaps: a HEAD in damaged opening blocks shows a later recovery where the first slab begins. Before
-	// the statistics, whose interfaces the opening blocks describe.
+	// Write the opening blocks after the gaps: a HEAD in damaged opening blocks shows a later recovery the first
+	// slab. And before the statistics, whose interfaces they describe.
 	if (rc == 0)
 		rc = put_made(scan);
 	if (rc == 0)

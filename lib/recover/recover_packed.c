@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a unit of a compressed recording (tl_zslab.h) is whole, and what is in it.
+// Validation of units of a compressed recording (tl_zslab.h), and of their content.
 
 #include "recover_priv.h"
 
@@ -7,7 +7,7 @@
 
 #include <tl_zslab.h>
 
-#define LEVEL 3 // zstd's own choice
+#define LEVEL 3 // zstd's default
 
 static int open_packed(struct scan *scan)
 {
@@ -23,7 +23,7 @@ void recover_close_packed(struct scan *scan)
 	free(scan->content);
 }
 
-// The unit at the offset, unpacked into scan->content. Returns its bytes; 0: none is there that is whole.
+// Decompress the unit at the offset into scan->content. Returns its bytes; 0: no whole unit.
 static int64_t unpack(struct scan *scan, uint64_t offset, uint32_t room, struct tl_zslab_unit *out)
 {
 	uint32_t len;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goes through a recording in classic pcap. Its records say nothing of where the next slab begins, so what is behind
-// the first that is not whole is lost; the writer writes such files in order.
+// Scan of a recording in classic pcap. Its records do not locate slabs, so everything after the first incomplete record
+// is lost; the writer writes such files in order.
 
 #include "recover_priv.h"
 
 #define NANOSECONDS_MAX 999999999u
 
-// Zeros are what a file system shows of what was never written.
+// File systems return zeros for pages never written.
 static bool is_whole_header(const uint32_t header[4])
 {
 	bool zeros = (header[0] | header[1] | header[2] | header[3]) == 0;
@@ -14,7 +14,7 @@ static bool is_whole_header(const uint32_t header[4])
 	return header[1] <= NANOSECONDS_MAX && header[2] <= header[3] && header[2] <= FRAME_BYTES_MAX && !zeros;
 }
 
-// The bytes of the record at the offset; 0: it is not whole.
+// Size of the record at the offset; 0: incomplete.
 static int64_t take_record(struct scan *scan, uint64_t offset)
 {
 	uint32_t header[TL_PCAP_RECORD_BYTES / 4], len;

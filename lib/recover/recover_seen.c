@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which slabs were found, as ranges of sequence numbers: so what is missing can be named. A recording has few rings,
-// each of them in order: what only a hostile file has is not listed, so each slab costs no more than the one before.
+// List of the slabs found, as ranges of sequence numbers, to name missing ones. A recording has few rings, each in
+// order: sequences of a hostile file are not listed, so the cost per slab is bounded.
 
 #include "recover_priv.h"
 
@@ -15,7 +15,7 @@ static struct tl_recover_ring *ring_of(const struct tl_recover_report *report, c
 	return NULL;
 }
 
-// The first range that ends at or behind the sequence; n if there is none. They mostly come in order.
+// First range that ends at or after the sequence; n if there is none. Slabs mostly come in order.
 static uint32_t range_from(const struct tl_recover_ring *ring, uint64_t sequence)
 {
 	uint32_t low = 0, high = ring->n;

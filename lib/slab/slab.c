@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allocates the slabs of a ring and the queues they go round in.
+// Allocation of the slabs of a ring and of its queues.
 
 #include "slab_priv.h"
 
@@ -19,7 +19,7 @@
 #define SLAB_BYTES_MIN (64u << 10)
 #define SLAB_BYTES_MAX (4u << 20)
 #define SLABS_MAX 65536u
-#define PAGE_BYTES 4096u // the smallest there is: a larger one is touched more than once
+#define PAGE_BYTES 4096u // smallest page size: larger pages are touched more than once
 
 static int check(const struct tl_slab_cfg *cfg, struct tl_err *err)
 {
@@ -44,7 +44,7 @@ static int fail_memory(const struct tl_slab_cfg *cfg, struct tl_err *err)
 		cfg->name, tl_format_bytes((uint64_t)cfg->slabs * cfg->slab_bytes, size, sizeof(size)), cfg->socket_id);
 }
 
-// One memzone for all slabs, each page touched now, so that the lcore never waits for one.
+// Reserve one memzone for all slabs and touch each page, so that the lcore takes no page faults.
 static int reserve_memory(struct tl_slab_ring *ring, const struct tl_slab_cfg *cfg, struct tl_err *err)
 {
 	char name[RTE_MEMZONE_NAMESIZE];
@@ -131,7 +131,7 @@ void tl_slab_destroy(struct tl_slab_ring *ring)
 
 uint32_t tl_slab_used(const struct tl_slab_ring *ring)
 {
-	// Those back first: what has come back was handed over before.
+	// free first: every slab in it was sealed before
 	uint32_t back = __atomic_load_n(&ring->free.pushed, __ATOMIC_ACQUIRE);
 
 	return __atomic_load_n(&ring->sealed.pushed, __ATOMIC_ACQUIRE) - back;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fills, seals, hands over and takes back slabs.
+// Hot calls: fill, seal, hand over and take back slabs.
 
 #include "slab_priv.h"
 
@@ -21,7 +21,7 @@ static void open_next(struct tl_slab_ring *ring, uint64_t mono_ns)
 	ring->open = slab;
 	ring->opened_ns = mono_ns;
 	ring->cursor.at = slab->data + TL_PCAPNG_HEAD_BYTES;
-	// The last bytes stay free: a slab of 4 or 8 bytes less than its size would leave no room for its PAD.
+	// Keep the last bytes free: a slab 4 or 8 bytes short of its size would leave no room for its PAD.
 	ring->cursor.room_bytes = ring->slab_bytes - TL_PCAPNG_HEAD_BYTES - TL_PCAPNG_PAD_MIN;
 }
 

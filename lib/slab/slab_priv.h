@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// slab ring: a fixed set of slabs that go round between two threads through two queues: sealed ones to the writer, free
-// ones back to the RX lcore.
+// slab ring: a fixed set of slabs that circulate between two threads through two queues: sealed ones to the writer,
+// free ones back to the RX lcore.
 //
-// Threads: each side of a queue has one. Memory: all of it from create().
+// Threads: one per side of a queue. Memory: all of it from create().
 
 #include <tl_slab.h>
 
 struct rte_memzone;
 
-// One thread pushes, one pops. A queue has room for every slab of its ring, so a push never has to ask, and no cell is
-// reused before its slab has come round through the other queue: that hand-over orders the two threads.
+// A queue with a single producer and a single consumer. It has room for every slab of its ring, so a push cannot fail,
+// and no cell is reused before its slab has passed the other queue: that hand-over orders the two threads.
 struct slab_queue {
 	struct tl_slab **cells;
 	uint32_t mask; // cells - 1
 	uint32_t pushed TL_CACHE_ALIGNED;
-	uint32_t popped TL_CACHE_ALIGNED; // private to the thread that pops
+	uint32_t popped TL_CACHE_ALIGNED; // private to the popping thread
 } TL_CACHE_ALIGNED;
 
 struct tl_slab_ring {
-	struct tl_slab_cursor cursor; // first: see tl_slab.h
+	struct tl_slab_cursor cursor; // first member: see tl_slab.h
 	struct tl_slab *open;
-	// Free slabs that the lcore has at hand, the one that came back last on top: its memory is still in the cache,
-	// and while the writer keeps up only a few of all slabs are ever touched.
+	// Free slabs at hand, the last returned on top: its memory is still in the cache, and while the writer keeps up
+	// only a few slabs are used.
 	struct tl_slab **spare;
 	uint32_t spares;
 	uint64_t opened_ns;
-	uint64_t sequence; // of the next slab to be sealed
+	uint64_t sequence; // sequence number of the next slab to seal
 
 	uint32_t slab_bytes;
 	uint32_t n_slabs;
 	uint32_t ring_index;
 	uint64_t run_id;
-	const struct rte_memzone *memory; // all slabs' data, in one piece
+	const struct rte_memzone *memory; // data of all slabs, contiguous
 	struct tl_slab *slabs;
 
 	struct slab_queue sealed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the table of owners and the rings, and says from which ports an lcore may connect.
+// Set-up of owner table and rings, and the choice of local ports per lcore.
 
 #include <errno.h>
 #include <string.h>
@@ -57,7 +57,7 @@ void tl_steer_destroy(struct tl_steer *steer)
 {
 	if (steer == NULL)
 		return;
-	// What is still under way when the lcores did not run to their end.
+	// Free frames in the rings, for lcores that did not finish.
 	for (uint16_t q = 0; q < steer->queues; q++) {
 		const struct tl_burst *burst;
 		while ((burst = tl_steer_take(&steer->sides[q], 0)) != NULL)
@@ -108,7 +108,7 @@ int tl_steer_own_group(struct tl_steer_side *side, uint32_t group_be)
 	return tl_steer_own_group6(side, &group);
 }
 
-static bool comes_to(const struct tl_port_rss *rss, uint16_t queue)
+static bool reaches(const struct tl_port_rss *rss, uint16_t queue)
 {
 	for (uint16_t i = 0; i < rss->reta_size; i++)
 		if (rss->reta[i] == queue)
@@ -120,7 +120,7 @@ void tl_steer_set_rss(struct tl_steer *steer, const struct tl_port_rss *rss)
 {
 	steer->rss = *rss;
 	for (uint16_t q = 0; q < steer->queues; q++)
-		steer->sides[q].knows_rss = comes_to(rss, q);
+		steer->sides[q].has_rss = reaches(rss, q);
 }
 
 bool tl_steer_may_connect(void *ctx, uint32_t peer_be, uint16_t peer_port_be, uint16_t port_be)
@@ -130,7 +130,7 @@ bool tl_steer_may_connect(void *ctx, uint32_t peer_be, uint16_t peer_port_be, ui
 
 	if (steer->tcp[port_be] != side->queue)
 		return false;
-	return !side->knows_rss || tl_ip_is6(peer_be) ||
+	return !side->has_rss || tl_ip_is6(peer_be) ||
 	       tl_rss_queue(&steer->rss, peer_be, steer->ip_be, peer_port_be, port_be) == side->queue;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whose a frame is, and its way through a ring to whom it belongs.
+// Owner lookup for a frame, and hand-off through the rings.
 
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #define ICMP6_ECHO_REQUEST 128
 #define ICMP6_ECHO_REPLY 129
 
-// The start of a packet that we sent is quoted behind the ICMP header (RFC 792, RFC 4443): its source port is ours.
+// The start of our packet is quoted behind the ICMP header (RFC 792, RFC 4443): its source port is ours.
 static uint8_t quoted_owner(const struct tl_steer *steer, const uint8_t *port, const uint8_t *end)
 {
 	uint16_t port_be;
@@ -70,7 +70,7 @@ static uint8_t group4_owner(const struct tl_steer *steer, uint32_t group_be)
 	return tl_ipv4_is_mcast(group_be) ? group_owner(steer, &group) : TL_STEER_HERE;
 }
 
-// A port has two addresses of IPv6 or more, and one MAC.
+// Compare the MAC: a port has several IPv6 addresses.
 static uint8_t ip6_owner(const struct tl_steer *steer, const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	bool to_us = memcmp(frame, steer->mac, sizeof(steer->mac)) == 0;
@@ -142,7 +142,7 @@ static void publish(struct tl_steer_side *side)
 	}
 }
 
-// The frames of b that are not away.
+// Collect the frames of b that stay on this lcore.
 static struct tl_burst *rest_of(struct tl_steer_side *side, const struct tl_burst *b, uint64_t away)
 {
 	struct tl_burst *own = &side->own;
@@ -162,7 +162,7 @@ static struct tl_burst *rest_of(struct tl_steer_side *side, const struct tl_burs
 
 struct tl_burst *tl_steer_split(struct tl_steer_side *side, struct tl_burst *b)
 {
-	uint64_t away = 0; // a bit per frame
+	uint64_t away = 0; // one bit per frame
 
 	_Static_assert(TL_BURST <= 64, "one bit per frame");
 	for (uint16_t i = 0; i < b->n; i++) {
@@ -181,7 +181,7 @@ struct tl_burst *tl_steer_split(struct tl_steer_side *side, struct tl_burst *b)
 	return away == 0 ? b : rest_of(side, b, away);
 }
 
-// Moves frames from the ring to the end of the burst.
+// Move frames from the ring to the end of the burst.
 static void take_from(struct tl_steer_ring *ring, struct tl_burst *b)
 {
 	uint32_t taken = ring->taken;
@@ -203,7 +203,7 @@ struct tl_burst *tl_steer_take(struct tl_steer_side *side, uint64_t mono_ns)
 	struct tl_burst *b = &side->handed;
 
 	b->n = 0;
-	side->first = side->first + 1 < side->steer->queues ? side->first + 1 : 0; // each in its turn
+	side->first = side->first + 1 < side->steer->queues ? side->first + 1 : 0; // round robin
 	for (uint16_t q = side->first; q < side->steer->queues; q++)
 		if (side->from[q] != NULL)
 			take_from(side->from[q], b);

@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// The table of owners, the rings between the lcores of a port, and each lcore's side of them.
+// Owner table, rings between the lcores of a port, and each lcore's side of them.
 
 #include <string.h>
 
 #include <tl_steer.h>
 
-#define TL_STEER_HERE 0xff  // an owner: whoever received the frame
-#define TL_STEER_EVERY 0xfe // everybody has a copy
+#define TL_STEER_HERE 0xff  // owner: the receiving lcore
+#define TL_STEER_EVERY 0xfe // owner: every lcore gets a copy
 
 #define TL_STEER_GROUP_BITS 15
 #define TL_STEER_GROUP_SLOTS (1u << TL_STEER_GROUP_BITS)
-#define TL_STEER_GROUPS_MAX (TL_STEER_GROUP_SLOTS * 3 / 4) // so that a search ends soon
+#define TL_STEER_GROUPS_MAX (TL_STEER_GROUP_SLOTS * 3 / 4) // bounds the length of a search
 
-#define TL_STEER_RING 2048 // frames on their way from one lcore to another: 32 bursts
+#define TL_STEER_RING 2048 // frames in transit from one lcore to another: 32 bursts
 
 struct tl_steer_frame {
 	struct rte_mbuf *m;
-	uint64_t tsc; // when it was received
+	uint64_t tsc; // time of reception
 };
 
-// One lcore puts, one takes. filled runs ahead of put within a burst, so that a burst is published at once.
+// A ring with a single producer and a single consumer. filled runs ahead of put within a burst, to publish a burst at
+// once.
 struct tl_steer_ring {
-	uint32_t filled TL_CACHE_ALIGNED; // the producer's
-	uint32_t taken_seen;		  // its last look at taken
-	uint32_t put TL_CACHE_ALIGNED;	  // both see these two
+	uint32_t filled TL_CACHE_ALIGNED; // producer only
+	uint32_t taken_seen;		  // the producer's latest value of taken
+	uint32_t put TL_CACHE_ALIGNED;	  // shared: this and ended
 	bool ended;
 	uint32_t taken TL_CACHE_ALIGNED;
 	struct tl_steer_frame frames[TL_STEER_RING] TL_CACHE_ALIGNED;
@@ -39,8 +40,8 @@ struct tl_steer_group {
 struct tl_steer_side {
 	struct tl_steer *steer;
 	uint16_t queue;
-	uint16_t first;				      // whose frames are taken first
-	bool knows_rss;				      // and some values of the hash come to this queue
+	uint16_t first;				      // source served first by the next take
+	bool has_rss;				      // the RSS table is known and maps some values to this queue
 	struct tl_steer_ring *to[TL_PORT_QUEUES_MAX]; // NULL: this side itself
 	struct tl_steer_ring *from[TL_PORT_QUEUES_MAX];
 	struct tl_steer_stats stats;
@@ -54,12 +55,12 @@ struct tl_steer {
 	uint32_t n_groups;
 	struct tl_port_rss rss;
 	struct tl_steer_group groups[TL_STEER_GROUP_SLOTS];
-	uint8_t tcp[UINT16_MAX + 1], udp[UINT16_MAX + 1]; // owners, by port_be
+	uint8_t tcp[UINT16_MAX + 1], udp[UINT16_MAX + 1]; // owners by port_be
 	struct tl_steer_side sides[TL_PORT_QUEUES_MAX];
-	struct tl_steer_ring rings[]; // from * queues + to
+	struct tl_steer_ring rings[]; // index: from * queues + to
 };
 
-// An IPv4 group among those of IPv6 (RFC 4291, section 2.5.5.2).
+// Map an IPv4 group to IPv6 (RFC 4291, section 2.5.5.2).
 static inline struct tl_ip6 tl_steer_mapped(uint32_t group_be)
 {
 	struct tl_ip6 group = {{[10] = 0xff, [11] = 0xff}};
@@ -68,7 +69,7 @@ static inline struct tl_ip6 tl_steer_mapped(uint32_t group_be)
 	return group;
 }
 
-// The slot that has the group, or the free one where it would be.
+// Slot of the group, or the free slot for it.
 static inline uint32_t tl_steer_group_slot(const struct tl_steer *steer, const struct tl_ip6 *group)
 {
 	uint32_t tail;

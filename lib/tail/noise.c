@@ -13,7 +13,7 @@
 
 #define PATH 128
 
-// Which column is the CPU's: the head names those that are online. -1: it is not.
+// Column of the CPU in a head that names the online CPUs. -1: offline.
 static int column_of(const char *head, unsigned cpu)
 {
 	int column = 0;
@@ -24,7 +24,8 @@ static int column_of(const char *head, unsigned cpu)
 	return -1;
 }
 
-// "  24:   17   3   IR-PCI-MSI ...": the number in that column. Lines of the whole machine have only the first.
+// Read the number in a column of a line such as "  24:   17   3   IR-PCI-MSI ...". Lines for the whole machine have
+// only the first column.
 static uint64_t number_in(const char *line, int column)
 {
 	const char *at = strchr(line, ':');
@@ -58,7 +59,7 @@ static uint64_t read_interrupts(const char *proc, unsigned cpu)
 	return column >= 0 ? sum : TL_NOISE_UNKNOWN;
 }
 
-// The number behind a word that begins a line; skip: so many numbers before it.
+// Read the number behind a word at the start of a line, after skip others.
 static uint64_t read_number(const char *path, const char *word, int skip)
 {
 	char *line = NULL;
@@ -89,7 +90,7 @@ void tl_noise_read(const char *proc, unsigned cpu, int tid, struct tl_noise *out
 	*out = (struct tl_noise){read_interrupts(proc, cpu), TL_NOISE_UNKNOWN, TL_NOISE_UNKNOWN, TL_NOISE_UNKNOWN};
 	snprintf(path, sizeof(path), "%s/stat", proc);
 	snprintf(word, sizeof(word), "cpu%u ", cpu);
-	uint64_t ticks = read_number(path, word, 7); // behind user nice system idle iowait irq softirq
+	uint64_t ticks = read_number(path, word, 7); // after user nice system idle iowait irq softirq
 	if (ticks != TL_NOISE_UNKNOWN)
 		out->steal_ns = ticks * tick_ns;
 	if (tid == 0)
@@ -97,14 +98,14 @@ void tl_noise_read(const char *proc, unsigned cpu, int tid, struct tl_noise *out
 	snprintf(path, sizeof(path), "%s/self/task/%d/status", proc, tid);
 	out->involuntary_switches = read_number(path, "nonvoluntary_ctxt_switches:", 0);
 	snprintf(path, sizeof(path), "%s/self/task/%d/schedstat", proc, tid);
-	out->wait_ns = read_number(path, "", 1); // behind the time it ran
+	out->wait_ns = read_number(path, "", 1); // after the run time
 }
 
 static uint64_t between(uint64_t before, uint64_t after)
 {
 	if (before == TL_NOISE_UNKNOWN || after == TL_NOISE_UNKNOWN)
 		return TL_NOISE_UNKNOWN;
-	return after > before ? after - before : 0; // interrupts of a device that is gone
+	return after > before ? after - before : 0; // counts of removed devices disappear
 }
 
 struct tl_noise tl_noise_between(const struct tl_noise *before, const struct tl_noise *after)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two rings: of outliers, read while they are written (a sequence number per place, odd while it is written), and of
-// samples, read afterwards.
+// Two rings: outliers, readable during writes (a sequence number per slot, odd while it is written), and samples, read
+// afterwards.
 
 #include <tl_tail.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-#define TRIES 1000 // of a place that is being written: its writer may have lost its CPU
+#define TRIES 1000 // attempts on a slot under construction, whose writer may be preempted
 #define WORDS (sizeof(struct tl_tail_outlier) / sizeof(uint64_t))
 
 struct place {
@@ -37,7 +37,8 @@ const char *tl_stage_name(enum tl_stage stage)
 	return names[stage];
 }
 
-// Touched, so that no page is missing when it counts. To the compiler malloc() and memset() would be calloc().
+// Allocate touched memory, so that no page faults occur later. Compilers would turn malloc() and memset() into
+// calloc().
 static void *alloc_touched(size_t bytes)
 {
 	size_t whole = tl_align_up(bytes, TL_CACHE_LINE);
@@ -70,7 +71,7 @@ static struct place *place_of(struct tl_tail *tail, uint64_t number)
 	return &tail->places[number % tail->keep];
 }
 
-// Every word is released after the odd number, and the even number after every word.
+// Write a slot: every word is released after the odd number, the even number after every word.
 static void write_place(struct place *place, const struct tl_tail_outlier *outlier)
 {
 	uint64_t word[WORDS];

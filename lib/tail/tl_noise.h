@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// noise: what the kernel did on an lcore's CPU and with its thread, as its counters tell; the difference of two
-// readings says what may have delayed the thread in between.
+// noise: kernel counters of an lcore's CPU and thread; the difference of two readings shows possible causes of a delay.
 //
 // Threads: any but an lcore: it reads files. Memory: the caller's.
 
@@ -10,15 +9,15 @@
 
 #define TL_NOISE_UNKNOWN UINT64_MAX
 
-// Each since the kernel started, TL_NOISE_UNKNOWN where it does not tell.
+// Counts since boot; TL_NOISE_UNKNOWN: not available.
 struct tl_noise {
-	uint64_t interrupts;	       // that the CPU took
-	uint64_t steal_ns;	       // the hypervisor ran somebody else on it; the kernel counts in ticks
-	uint64_t involuntary_switches; // the kernel ran another thread instead of this one
-	uint64_t wait_ns;	       // the thread could have run, and had to wait for it
+	uint64_t interrupts;	       // interrupts on the CPU
+	uint64_t steal_ns;	       // time taken by the hypervisor; resolution of a tick
+	uint64_t involuntary_switches; // preemptions of the thread
+	uint64_t wait_ns;	       // time the thread was runnable but not running
 };
 
-// proc is "/proc"; tests have their own. tid 0: no thread.
+// Read the counters. proc is "/proc", except in tests. tid 0: no thread.
 void tl_noise_read(const char *proc, unsigned cpu, int tid, struct tl_noise *out);
 
 struct tl_noise tl_noise_between(const struct tl_noise *before, const struct tl_noise *after);

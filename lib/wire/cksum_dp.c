@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Internet checksums (RFC 1071), summed in wide words; the L4 check of a parsed frame.
+// Internet checksums (RFC 1071), summed in wide words; L4 checksum of a parsed frame.
 
 #include <tl_wire.h>
 
-// Words are loaded as they stand in memory: the one's-complement sum is the same in either byte order, only swapped
-// (RFC 1071, section 2, "Byte Order Independence"), so no word is ever turned around.
+// Words are loaded in memory order: the one's-complement sum does not depend on byte order, except for a swap (RFC
+// 1071, section 2, "Byte Order Independence").
 static inline uint64_t load64(const uint8_t *p)
 {
 	uint64_t word;
@@ -26,7 +26,7 @@ static inline uint64_t load16(const uint8_t *p)
 	return word;
 }
 
-// 32 bytes a turn into four sums: no addition waits for the one before it.
+// Sum 32 bytes per turn into four independent sums.
 static uint64_t sum_blocks(const uint8_t *p, size_t blocks)
 {
 	uint64_t sum[4] = {0};
@@ -59,7 +59,7 @@ static inline uint64_t sum_bytes(uint64_t sum, const uint8_t *p, size_t len)
 		p += 2;
 	}
 	if (len & 1)
-		rest += *p; // padded with a zero byte behind it: the low half in little-endian memory order
+		rest += *p; // padded with a zero byte: the low half in little-endian memory order
 	return tl_cksum_add64(sum, rest);
 }
 
@@ -94,7 +94,7 @@ static uint16_t udp_cksum_be(const uint8_t *udp)
 	return (uint16_t)load16(udp + offsetof(struct tl_udp_hdr, cksum_be));
 }
 
-// ICMPv6 has a pseudo-header, too, and UDP must have a checksum (RFC 8200, section 8.1).
+// ICMPv6 also has a pseudo-header, and UDP must have a checksum (RFC 8200, section 8.1).
 static bool ip6_cksum_ok(const uint8_t *frame, const struct tl_pkt *pkt, const uint8_t *l4, uint16_t l4_len)
 {
 	static const uint8_t protos[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The book of IPv6 addresses, made: its memory, and all of its entries empty.
+// Set-up of the book of IPv6 addresses.
 
 #include <tl_base.h>
 #include <tl_ip6_book.h>

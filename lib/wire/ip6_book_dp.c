@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An IPv6 address to its number, for each packet received.
+// Lookup and reference counting of IPv6 addresses.
 
 #include <tl_base.h>
 #include <tl_ip6_book.h>
 
-// A product of both halves, neither of which an attacker knows whole.
+// Hash by the product of both keyed halves; an attacker knows neither key.
 static uint32_t *bucket_of(const struct tl_ip6_book *book, const struct tl_ip6 *ip)
 {
 	uint64_t word[2];
@@ -42,7 +42,7 @@ uint32_t tl_ip6_find(const struct tl_ip6_book *book, const struct tl_ip6 *ip)
 	return i != 0 ? number_for(ip, i) : 0;
 }
 
-// ---- the queue of those without references
+// ---- queue of unreferenced entries
 
 static void take_out(struct tl_ip6_book *book, uint32_t i)
 {
@@ -68,7 +68,7 @@ static void forget(struct tl_ip6_book *book, uint32_t i)
 
 	while (*link != i && *link != 0)
 		link = &book->entry[*link].next;
-	if (*link == i) // else it never had an address
+	if (*link == i) // otherwise it never had an address
 		*link = book->entry[i].next;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Headers of link types other than Ethernet: where the network header begins, and what it is.
+// Headers of link types other than Ethernet: offset and type of the network header.
 
 #include <tl_link.h>
 
@@ -8,12 +8,12 @@
 #define FAMILY_LEN 4
 #define SLL_LEN 16
 #define SLL2_LEN 20
-// Packet types (packet(7)): up to SLL_OTHERHOST received, for this host, all, a group or another host.
+// Packet types (packet(7)): up to SLL_OTHERHOST received, for this host, broadcast, a group or another host.
 #define SLL_OTHERHOST 3
 #define SLL_OUTGOING 4
 #define VLAN_TAGS_MAX 2
 
-// Address families that BSD, macOS and Linux write.
+// Address families as written by BSD, macOS and Linux.
 enum { FAMILY_INET = 2, FAMILY_INET6_LINUX = 10, FAMILY_INET6_BSD = 24, FAMILY_INET6_FREE = 28, FAMILY_INET6_MAC = 30 };
 
 static const struct {
@@ -71,7 +71,7 @@ static uint16_t type_of_family(uint32_t family)
 	}
 }
 
-// A family has one byte: in one of the two byte orders it is the first, in the other the last.
+// The family is one byte: the first in one byte order, the last in the other.
 static uint16_t type_of_null(const uint8_t *frame)
 {
 	uint32_t family;

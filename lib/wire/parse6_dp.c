@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// IPv6 (RFC 8200): the header, and the way through its extension headers to what we speak.
+// IPv6 (RFC 8200): the header and its extension headers, up to the transport header.
 
 #include "wire_priv.h"
 
-#define EXTENSIONS_MAX 8 // more than anybody has a reason to send
+#define EXTENSIONS_MAX 8 // limit; legitimate packets have fewer
 #define EXTENSION_MIN 8
 
 #define OPTION_PAD1 0
 #define OPTION_ROUTER_ALERT 5
-#define OPTION_ACTION 0xc0 // what to do who does not know it; 0: skip it
+#define OPTION_ACTION 0xc0 // action for unknown options; 0: skip
 
-#define ROUTING_LEFT 3 // where "segments left" stands
+#define ROUTING_LEFT 3 // offset of "segments left"
 
 static inline uint16_t read_be16(const uint8_t *p)
 {
 	return (uint16_t)(p[0] << 8 | p[1]);
 }
 
-// Section 4.2. The options of an extension header of len bytes: TL_PKT_IP6 goes on.
+// Walk the options of an extension header of len bytes (section 4.2). TL_PKT_IP6: continue.
 static enum tl_pkt_kind walk_options(const uint8_t *header, uint16_t len, struct tl_pkt *out)
 {
 	for (uint16_t at = 2; at < len;) {
@@ -37,8 +37,8 @@ static enum tl_pkt_kind walk_options(const uint8_t *header, uint16_t len, struct
 	return TL_PKT_IP6;
 }
 
-// Sections 4.3 to 4.6, one header of len bytes. A routing header that would send the packet on, and type 0 in any case
-// (RFC 5095), is refused.
+// Skip one extension header of len bytes (sections 4.3 to 4.6). Routing headers with segments left, and type 0 (RFC
+// 5095), are refused.
 static enum tl_pkt_kind take_extension(uint8_t type, const uint8_t *header, uint16_t len, struct tl_pkt *out)
 {
 	if (type == TL_IP6_ROUTING)

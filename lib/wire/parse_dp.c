@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one parse of a frame: every length is checked before the byte behind it is read.
+// The parse of a frame: every length is checked before a byte behind it is read.
 
 #include "wire_priv.h"
 
@@ -79,7 +79,7 @@ static enum tl_pkt_kind parse_l4(uint8_t proto, struct l4_span l4, struct tl_pkt
 	}
 }
 
-// A header is 5 to 15 words; summing it with its checksum gives all ones (RFC 1071, section 1).
+// Verify a header of 5 to 15 words: its sum with the checksum is all ones (RFC 1071, section 1).
 static inline bool ipv4_cksum_ok(const uint8_t *ip, uint32_t hdr_len)
 {
 	uint64_t sum = 0;
@@ -92,7 +92,7 @@ static inline bool ipv4_cksum_ok(const uint8_t *ip, uint32_t hdr_len)
 	return tl_cksum_fold(sum) == 0;
 }
 
-// The same of a header without options.
+// Verify a header without options.
 static inline bool ipv4_plain_cksum_ok(const struct tl_ipv4_hdr *ip)
 {
 	uint64_t first, second;
@@ -145,7 +145,7 @@ static inline bool is_vlan(uint16_t type)
 	return type == TL_ETHERTYPE_VLAN || type == TL_ETHERTYPE_QINQ;
 }
 
-// Skips at most two tags. False if the frame ends in one, else *type is the EtherType behind them.
+// Skip at most two tags. False: truncated in a tag; otherwise *type is the EtherType behind them.
 static bool skip_vlan_tags(const uint8_t *frame, uint32_t len, struct tl_pkt *out, uint16_t *type)
 {
 	uint32_t off = TL_ETHER_LEN;
@@ -188,7 +188,7 @@ static __attribute__((noinline)) void parse_any(const uint8_t *frame, uint32_t l
 	out->kind = parse_network(type, frame, len, out);
 }
 
-// No tag, no IP option, not a fragment: what nearly every frame is.
+// True for the common case: no tag, no IP option, no fragment.
 static inline bool is_plain_ipv4(const uint8_t *frame, uint32_t len)
 {
 	const struct tl_ipv4_hdr *ip = (const void *)(frame + TL_ETHER_LEN);
@@ -198,7 +198,7 @@ static inline bool is_plain_ipv4(const uint8_t *frame, uint32_t len)
 	       (ip->frag_be & tl_be16(IPV4_MORE_FRAGMENTS | IPV4_FRAG_OFFSET)) == 0;
 }
 
-// As parse_any() would, with all offsets known.
+// Same as parse_any(), with constant offsets.
 static inline void parse_plain_ipv4(const uint8_t *frame, uint32_t len, struct tl_pkt *out)
 {
 	const struct tl_ipv4_hdr *ip = (const void *)(frame + TL_ETHER_LEN);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// ip6_book: numbers for IPv6 addresses. The stack knows every host and group by 32 bits, as IPv4 has them; the address
-// behind such a number stands here. A number looks like an IPv4 address that no packet may come from (240.0.0.0/4,
-// RFC 1112 section 4) and its first byte tells what it is, so both families can be asked the same questions:
+// ip6_book: numbers for IPv6 addresses. The stack identifies hosts and groups by 32 bits, as in IPv4; the book maps
+// such numbers to IPv6 addresses. A number lies in a range that is invalid as an IPv4 source (240.0.0.0/4, RFC 1112
+// section 4), and its first byte gives its kind, so the same predicates apply to both families:
 //
 //   f0 host | f1 group | f2 link-local host, then the entry's index in 24 bits
 //
-// An entry lives while it has references, and afterwards until its place is needed: the longest unused goes first.
+// An entry lives while it is referenced, and then until its slot is needed: the least recently used is reused first.
 //
 // Threads: one at a time. Memory: the caller's, tl_ip6_book_bytes() of it.
 
@@ -27,45 +27,45 @@ enum {
 
 struct tl_ip6_entry {
 	struct tl_ip6 ip;
-	uint32_t next;	       // in its bucket
-	uint32_t refs;	       // 0: in the queue of those that may go
-	uint32_t older, newer; // in that queue
+	uint32_t next;	       // next in its bucket
+	uint32_t refs;	       // 0: in the queue of unreferenced entries
+	uint32_t older, newer; // links of that queue
 };
 
 struct tl_ip6_book {
-	struct tl_ip6_entry *entry; // [0] is the queue's head, and no address
+	struct tl_ip6_entry *entry; // [0] is the head of the queue, without an address
 	uint32_t *bucket;
 	uint32_t n, bucket_mask;
 	uint64_t seed[2];
 };
 
-// For n addresses besides those that may go; n < TL_IP6_BOOK_MAX.
+// Size of a book for n referenced addresses; n < TL_IP6_BOOK_MAX.
 size_t tl_ip6_book_bytes(uint32_t n);
 void tl_ip6_book_init(struct tl_ip6_book *book, void *memory, uint32_t n, const uint64_t seed[2]);
 
-// HOT. The number of the address; 0: it has none.
+// HOT. Number of the address; 0: none.
 uint32_t tl_ip6_find(const struct tl_ip6_book *book, const struct tl_ip6 *ip);
 
-// HOT. The same; an address that has none gets one. 0: every entry is referenced.
+// HOT. Number of the address, assigned if needed. 0: every entry is referenced.
 uint32_t tl_ip6_number(struct tl_ip6_book *book, const struct tl_ip6 *ip);
 
-// HOT. Keep a number; let it go.
+// HOT. Add a reference; release it.
 void tl_ip6_ref(struct tl_ip6_book *book, uint32_t number_be);
 void tl_ip6_unref(struct tl_ip6_book *book, uint32_t number_be);
 
-// HOT. Whether an IPv4 address or number is a number.
+// HOT. True for a number, false for an IPv4 address.
 static inline bool tl_ip_is6(uint32_t ip_be)
 {
 	return (uint8_t)((uint8_t)ip_be - TL_IP6_HOST) <= TL_IP6_LINK_LOCAL - TL_IP6_HOST;
 }
 
-// HOT. Whether it stands for a group.
+// HOT. True for a group of either family.
 static inline bool tl_ip_is_mcast(uint32_t ip_be)
 {
 	return (ip_be & 0xf0) == 0xe0 || (uint8_t)ip_be == TL_IP6_GROUP;
 }
 
-// HOT. The address of a number.
+// HOT. Address of a number.
 static inline const struct tl_ip6 *tl_ip6_of(const struct tl_ip6_book *book, uint32_t number_be)
 {
 	return &book->entry[number_be >> 8].ip;

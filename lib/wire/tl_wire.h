@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// wire: what stands in a frame: header layouts, one bounds-checked parse per frame, and Internet checksums. Bytes in,
-// structs out; knows no mbuf and no DPDK.
+// wire: header layouts, one bounds-checked parse per frame, Internet checksums. Pure functions on bytes; independent of
+// DPDK.
 //
-// Threads: any; every function is pure. Memory: the caller's.
+// Threads: any. Memory: the caller's.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@
 #define TL_ETHERTYPE_VLAN 0x8100
 #define TL_ETHERTYPE_QINQ 0x88a8
 
-#define TL_VLAN_ID 0x0fff // of a tag; the rest is priority and drop eligibility
+#define TL_VLAN_ID 0x0fff // VLAN ID; the rest is priority and drop eligibility
 
 #define TL_IPPROTO_ICMP 1
 #define TL_IPPROTO_IGMP 2
@@ -129,58 +129,58 @@ struct tl_icmp_hdr {
 	uint32_t rest_be;
 } __attribute__((packed));
 
-// What a frame is. Everything from TL_PKT_BAD on is malformed and must be counted, not processed.
+// Kind of a frame. From TL_PKT_BAD on it is malformed: count it, do not process it.
 enum tl_pkt_kind {
-	TL_PKT_OTHER, // not IP, not ARP, or a protocol we do not speak
+	TL_PKT_OTHER, // not IP, not ARP, or an unsupported protocol
 	TL_PKT_ARP,
 	TL_PKT_ICMP,
 	TL_PKT_IGMP,
 	TL_PKT_UDP,
 	TL_PKT_TCP,
-	TL_PKT_IP6,	  // IPv6: ip6_kind tells what is in it
+	TL_PKT_IP6,	  // IPv6: see ip6_kind
 	TL_PKT_FRAG,	  // a fragment
-	TL_PKT_BAD,	  // shorter than its headers say, or wrong version or header length
+	TL_PKT_BAD,	  // truncated headers, wrong version or header length
 	TL_PKT_BAD_CKSUM, // IPv4 header checksum wrong
 };
 
-// The result of the one parse. Offsets are from the first byte of the frame. Fields past what the kind has are 0.
+// Result of the parse. Offsets are from the first byte of the frame. Fields that the kind does not have are 0.
 struct tl_pkt {
 	uint8_t kind;	// enum tl_pkt_kind
 	uint8_t l2_len; // 14, 18 with one VLAN tag, 22 with two
 	uint16_t l3_off;
 	uint16_t l4_off;
 	uint16_t payload_off; // UDP, TCP, ICMP, IGMP payload after the L4 header (IGMP: == l4_off)
-	uint16_t payload_len; // from the IP length (UDP: from its own), so without Ethernet padding
-	uint16_t vlan_tci;    // of the outermost tag, host order; 0 if untagged
+	uint16_t payload_len; // from the IP length (UDP: its own), without Ethernet padding
+	uint16_t vlan_tci;    // TCI of the outermost tag, host order; 0 if untagged
 	uint16_t src_port_be; // UDP, TCP
 	uint16_t dst_port_be;
 	uint32_t src_be; // IPv4 source and destination; ARP: sender and target. IPv6: 0, see tl_wire_ip6()
 	uint32_t dst_be;
 	uint8_t tcp_flags;
-	uint8_t ip6_kind; // of TL_PKT_IP6: OTHER, ICMP (ICMPv6), UDP, TCP, FRAG or BAD; with offsets as of IPv4
-	bool ip6_alert;	  // a hop-by-hop header has Router Alert (RFC 2711)
+	uint8_t ip6_kind; // for TL_PKT_IP6: OTHER, ICMP (ICMPv6), UDP, TCP, FRAG or BAD; offsets as in IPv4
+	bool ip6_alert;	  // Router Alert in a hop-by-hop header (RFC 2711)
 };
 
 // HOT. Parse the frame of len contiguous bytes. The IPv4 header checksum is verified; the L4 checksum is not.
 void tl_wire_parse(const uint8_t *frame, uint32_t len, struct tl_pkt *out);
 
-// HOT. Whether the ICMP, IGMP, UDP or TCP checksum of a parsed frame is right. A UDP checksum of 0 means none: true.
+// HOT. True if the ICMP, IGMP, UDP or TCP checksum of a parsed frame is right. A UDP checksum of 0 means none: true.
 bool tl_wire_l4_cksum_ok(const uint8_t *frame, const struct tl_pkt *pkt);
 
-// HOT. Internet checksum (RFC 1071): the running one's-complement sum of len bytes added to sum; any alignment. Of data
-// summed in pieces only the last may be of odd length.
+// HOT. Internet checksum (RFC 1071): add the one's-complement sum of len bytes to sum; any alignment. Of data summed in
+// pieces only the last may be of odd length.
 uint32_t tl_cksum_add(uint32_t sum, const void *data, size_t len);
 
-// HOT. Fold and complement a running sum; the value to store in a header field, as it stands in memory (network order).
+// HOT. Fold and complement a sum: the value for a header field, in network order.
 uint16_t tl_cksum_finish(uint32_t sum);
 
-// HOT. The pseudo-header sum of RFC 9293 section 3.1 / RFC 768; l4_len is host order.
+// HOT. Pseudo-header sum (RFC 9293 section 3.1, RFC 768); l4_len is host order.
 uint32_t tl_cksum_pseudo(uint32_t src_be, uint32_t dst_be, uint8_t proto, uint16_t l4_len);
 
-// HOT. The same of RFC 8200, section 8.1.
+// HOT. Pseudo-header sum of IPv6 (RFC 8200, section 8.1).
 uint32_t tl_cksum_pseudo6(const struct tl_ip6 *src, const struct tl_ip6 *dst, uint8_t proto, uint32_t l4_len);
 
-// HOT. The header of a parsed TL_PKT_IP6 frame.
+// HOT. Header of a parsed TL_PKT_IP6 frame.
 static inline const struct tl_ipv6_hdr *tl_wire_ip6(const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	return (const struct tl_ipv6_hdr *)(frame + pkt->l3_off);
@@ -205,14 +205,14 @@ static inline uint32_t tl_be32(uint32_t host)
 	return __builtin_bswap32(host);
 }
 
-// HOT. One's-complement sum of 64 bits: with the carry brought round.
+// HOT. One's-complement sum of 64 bits, with end-around carry.
 static inline uint64_t tl_cksum_add64(uint64_t sum, uint64_t word)
 {
 	sum += word;
 	return sum + (sum < word);
 }
 
-// HOT. The sum of len bytes added to sum, for a few: tl_cksum_add() is faster for many.
+// HOT. Add the sum of a few bytes; tl_cksum_add() is faster for many.
 static inline uint64_t tl_cksum_add_few(uint64_t sum, const uint8_t *data, uint32_t len)
 {
 	const uint8_t *end = data + (len & ~UINT32_C(7));
@@ -230,8 +230,8 @@ static inline uint64_t tl_cksum_add_few(uint64_t sum, const uint8_t *data, uint3
 	return tl_cksum_add64(sum, word);
 }
 
-// HOT. Such a sum folded and complemented, as tl_cksum_finish(). The two halves of a word, added to those of the word
-// turned round, leave their sum in the upper one, carry and all.
+// HOT. Fold and complement such a sum, as tl_cksum_finish() does. A word added to its rotation by half has the sum of
+// both halves in the upper half, carry included.
 static inline uint16_t tl_cksum_fold32(uint32_t sum)
 {
 	sum += sum << 16 | sum >> 16;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cold rest: fields that are filled in when a header is made, not per frame.
+// Functions outside the hot path: header fields set once.
 
 #include <tl_wire.h>
 
@@ -16,7 +16,7 @@ void tl_wire_mcast_mac(uint32_t group_be, uint8_t mac[TL_ETHER_ADDR_LEN])
 	mac[0] = 0x01;
 	mac[1] = 0x00;
 	mac[2] = 0x5e;
-	mac[3] = (uint8_t)((group >> 16) & 0x7f); // 23 bits of 28: 32 groups share an address
+	mac[3] = (uint8_t)((group >> 16) & 0x7f); // 23 of 28 bits: 32 groups share an address
 	mac[4] = (uint8_t)(group >> 8);
 	mac[5] = (uint8_t)group;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compresses slabs and blocks into units.
+// Compression of slabs and blocks into units.
 
 #include "zslab_priv.h"
 
@@ -36,7 +36,7 @@ void tl_zslab_packer_destroy(struct tl_zslab_packer *packer)
 	free(packer);
 }
 
-// A gap has room for a frame of padding; one too small for it is a page larger.
+// Size of the padding frame: a gap too small for a frame grows by a page.
 static uint32_t pad_bytes(uint32_t used_bytes)
 {
 	uint32_t gap = -used_bytes & (TL_PCAPNG_ALIGN - 1);
@@ -69,7 +69,7 @@ void tl_zslab_put_pad(void *out, uint32_t unit_bytes)
 	memcpy(out, head, sizeof(head));
 }
 
-// The frame at out + at, then padding. Returns the bytes of the unit and sets *out_frame_bytes, or -ENOBUFS.
+// Write the zstd frame at out + at, then padding. Returns the bytes of the unit and sets *out_frame_bytes, or -ENOBUFS.
 static int64_t compress(struct tl_zslab_packer *packer, const void *content, uint32_t bytes, uint8_t *out, uint32_t at,
 	uint32_t size, uint32_t *out_frame_bytes)
 {

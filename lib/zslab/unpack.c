@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds units in bytes that may be anything, and decompresses them.
+// Search for units in arbitrary bytes, and decompression.
 
 #include "zslab_priv.h"
 
@@ -8,7 +8,7 @@
 
 #include <zstd.h>
 
-// Far more than a slab has: what claims more is not ours.
+// Limits far above any slab: larger values are not ours.
 #define CONTENT_BYTES_MAX (64u << 20)
 #define UNIT_BYTES_MAX (128u << 20)
 
@@ -57,7 +57,7 @@ int tl_zslab_get_head(const void *buf, uint64_t size, struct tl_zslab_unit *out)
 	return 0;
 }
 
-// The bytes of our padding at the beginning of buf, as far as they are there; 0: there is none.
+// Bytes of our padding at the start of buf, as far as they are there; 0: none.
 static uint32_t padding_at(const uint8_t *buf, uint64_t size)
 {
 	uint32_t head[2];
@@ -70,8 +70,8 @@ static uint32_t padding_at(const uint8_t *buf, uint64_t size)
 	return (uint32_t)tl_min_u64(ZSLAB_SKIP_BYTES + (uint64_t)head[1], size);
 }
 
-// Nothing but padding, of whole pages.
-static bool is_nothing(const uint8_t *buf, uint64_t size, struct tl_zslab_unit *out)
+// True for an empty unit: padding of whole pages.
+static bool is_empty_unit(const uint8_t *buf, uint64_t size, struct tl_zslab_unit *out)
 {
 	uint32_t head[2];
 
@@ -85,7 +85,7 @@ static bool is_nothing(const uint8_t *buf, uint64_t size, struct tl_zslab_unit *
 	return true;
 }
 
-static int look_at_frame(const uint8_t *frame, uint64_t size, struct tl_zslab_unit *out)
+static int parse_frame(const uint8_t *frame, uint64_t size, struct tl_zslab_unit *out)
 {
 	uint32_t magic;
 
@@ -93,7 +93,7 @@ static int look_at_frame(const uint8_t *frame, uint64_t size, struct tl_zslab_un
 		return -EINVAL;
 	memcpy(&magic, frame, sizeof(magic));
 	unsigned long long content = ZSTD_getFrameContentSize(frame, size);
-	if (magic != ZSTD_MAGICNUMBER || content > CONTENT_BYTES_MAX) // unknown and error are larger
+	if (magic != ZSTD_MAGICNUMBER || content > CONTENT_BYTES_MAX) // the values for unknown and error are larger
 		return -EINVAL;
 	size_t bytes = ZSTD_findFrameCompressedSize(frame, size);
 	if (ZSTD_isError(bytes) || bytes > UNIT_BYTES_MAX)
@@ -109,11 +109,11 @@ int tl_zslab_look(const void *buf, uint64_t size, struct tl_zslab_unit *out)
 	struct tl_zslab_unit head;
 
 	*out = (struct tl_zslab_unit){0};
-	if (is_nothing(buf, size, out))
+	if (is_empty_unit(buf, size, out))
 		return 0;
 	if (tl_zslab_get_head(buf, size, &head) == 0)
 		*out = head;
-	int rc = look_at_frame(bytes + out->frame_at, size - out->frame_at, out);
+	int rc = parse_frame(bytes + out->frame_at, size - out->frame_at, out);
 	if (rc != 0)
 		return rc;
 	uint32_t used = out->frame_at + out->frame_bytes;

@@ -18,7 +18,7 @@
 #include <tl_tcp.h>
 #include <tl_wire.h>
 
-#include "tcp_priv.h"
+#include "tcp_table.h"
 
 #define CROWD_PORTS 60000 // peers per address
 #define CROWD_FIRST_HOST 16

@@ -18,7 +18,7 @@
 #include <tl_tcp.h>
 #include <tl_wire.h>
 
-#include "tcp_priv.h"
+#include "tcp_table.h"
 
 #include "tl_test.h"
 #include "tl_test_eal.h"

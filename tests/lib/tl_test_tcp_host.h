@@ -6,6 +6,7 @@
 // Threads: main. Memory: start() allocates a struct host, stop() frees it and checks that no mbuf is left.
 
 #include "tl_test_tcp.h"
+#include "tcp_seg.h"
 
 #define PEER test_peer_be
 #define PEER_PORT PORT(40000)

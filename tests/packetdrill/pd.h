@@ -24,8 +24,8 @@ struct tl_pd {
 	pthread_cond_t changed; // look again
 	pthread_cond_t looked;
 	unsigned waiting;	  // calls that block, 0 or 1
-	uint64_t wait_until_us;	  // of that call
-	uint64_t news, news_seen; // how often something changed, and what the call that waits has seen of it
+	uint64_t wait_until_us;	  // end of the wait of that call
+	uint64_t news, news_seen; // number of changes; number seen by the waiting call
 	uint64_t returned_us;	  // when the last call that may block did; 0: that has been asked
 };
 
@@ -41,10 +41,10 @@ ssize_t tl_pd_leave(struct tl_pd *pd, ssize_t rc);
 
 bool tl_pd_is_main(const struct tl_pd *pd);
 
-// What waits on the other thread looks, and waits again or is gone.
+// Waiter on the other thread: check, then wait again or end.
 void tl_pd_settle(struct tl_pd *pd);
 
-// One look at what is waited for: -EAGAIN, or the result.
+// Check the condition: -EAGAIN, or the result.
 struct tl_pd_look {
 	ssize_t (*fn)(struct tl_pd_look *look);
 	struct tl_pd_socket *s;

@@ -216,7 +216,7 @@ static int pd_netdev_send(void *userdata, const void *packet, size_t len)
 	return (int)tl_pd_leave(pd, rc);
 }
 
-// Time passes until the host says something, or patience ends.
+// Advance time until the host sends something, or the timeout expires.
 static int pd_netdev_receive(void *userdata, void *packet, size_t *len, long long *at_us)
 {
 	struct tl_pd *pd = tl_pd_enter(userdata);
@@ -251,8 +251,8 @@ static int pd_usleep(void *userdata, useconds_t us)
 	return (int)tl_pd_leave(pd, 0);
 }
 
-// Who waits for a time asks again and again, so time passes by asking. After a call that blocked the other thread asks
-// when it returned, and must hear just that, however far the main thread has come.
+// A caller that polls advances the time by polling. After a blocking call the other thread queries the time of its
+// return, regardless of the main thread's progress.
 static int pd_gettimeofday(void *userdata, struct timeval *now, struct timezone *zone)
 {
 	struct tl_pd *pd = tl_pd_enter(userdata);

@@ -31,7 +31,7 @@ ssize_t tl_pd_recvfrom(
 	void *userdata, int fd, void *buf, size_t len, int flags, struct sockaddr *addr, socklen_t *addr_len)
 {
 	if (addr_len != NULL)
-		*addr_len = 0; // a stream has none to tell
+		*addr_len = 0; // a stream reports no address
 	return tl_pd_recv(userdata, fd, buf, len, flags);
 }
 
@@ -103,7 +103,7 @@ ssize_t tl_pd_write(void *userdata, int fd, const void *buf, size_t len)
 ssize_t tl_pd_sendto(
 	void *userdata, int fd, const void *buf, size_t len, int flags, const struct sockaddr *addr, socklen_t addr_len)
 {
-	return tl_pd_send(userdata, fd, buf, len, flags); // a stream knows where it goes
+	return tl_pd_send(userdata, fd, buf, len, flags); // a stream has its destination
 }
 
 static ssize_t send_from(void *userdata, int fd, const struct iovec *iov, size_t n, int flags)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // getopt_long() for EAL. packetdrill loads the library so that libc's variables come before those of the program
-// (RTLD_DEEPBIND); but getopt_long() sets the program's, because they are copies (a copy relocation), and EAL would
-// read an optarg that nobody has set. What is defined here comes before either, and is copied to and fro.
+// (RTLD_DEEPBIND); but getopt_long() sets the program's copies (copy relocation), so EAL would read an unset optarg.
+// The definitions here precede both, and are copied to and fro.
 
 #include <dlfcn.h>
 #include <getopt.h>

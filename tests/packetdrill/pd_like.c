@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "tcp_priv.h"
+#include "tcp_seg.h"
 
 #define FREEBSD_RCVBUF 65536 // net.inet.tcp.recvspace
 #define USUAL_MSS 1460

@@ -28,5 +28,5 @@ struct tl_pd_like_sent {
 void tl_pd_like_push(
 	struct tl_pd_like_sent *sent, uint8_t *packet, uint64_t at_us, const uint8_t *next, uint64_t next_at_us);
 
-// The size of a receive buffer as that stack tells it, of a connection with that MSS (0: none yet).
+// Receive buffer size that the stack reports for a connection with that MSS (0: none yet).
 int tl_pd_like_rcvbuf(uint16_t mss, enum tl_pd_like like);

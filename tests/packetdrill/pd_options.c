@@ -9,7 +9,9 @@
 
 #include "pd_like.h"
 #include "pd_socket.h"
-#include "tcp_priv.h"
+#include "tcp_loss.h"
+#include "tcp_table.h"
+#include "tcp_wheel.h"
 
 // The stack takes its options when a connection is opened; of one that is open what can change is changed here.
 static int too_late(const struct tl_pd_socket *s)
@@ -33,7 +35,7 @@ static void set_keepalive(struct tl_pd_socket *s, uint64_t idle_ns)
 	tl_tcp_keepalive_start(s->tcp);
 }
 
-// All connections of a script have one MSS, so the link's MTU says it.
+// The link's MTU gives the MSS of all connections of a script.
 static int set_mss(struct tl_pd_socket *s, uint32_t mss)
 {
 	uint32_t mtu = mss + TL_IPV4_LEN + TL_TCP_LEN;
@@ -123,7 +125,7 @@ int tl_pd_socket_set(struct tl_pd_socket *s, int level, int name, const void *va
 	return level == IPPROTO_TCP ? set_tcp_option(s, name, number) : -ENOPROTOOPT;
 }
 
-// As the kernel numbers them.
+// States in the kernel's numbering.
 static uint8_t kernel_state(const struct tl_tcp *c)
 {
 	static const uint8_t STATES[] = {
@@ -184,7 +186,7 @@ static int put_number(void *value, socklen_t *len, int number)
 
 static int get_socket_option(struct tl_pd_socket *s, int name, void *value, socklen_t *len)
 {
-	enum { MEMORY_FACTS = 9 }; // of SO_MEMINFO, none of which we have
+	enum { MEMORY_FACTS = 9 }; // of SO_MEMINFO, all unsupported
 	static const uint32_t no_facts[MEMORY_FACTS];
 	const struct tl_pd_flags *flags = &s->host->flags;
 	bool heard = s->tcp != NULL && s->tcp->state >= TL_TCPS_SYN_RECEIVED;
@@ -209,7 +211,7 @@ static int get_socket_option(struct tl_pd_socket *s, int name, void *value, sock
 	}
 }
 
-// Zeros where the caller knows more members than we do.
+// Fill unknown members with zeros.
 static int put_info(const struct tl_tcp *c, void *value, socklen_t *len)
 {
 	struct tcp_info info = info_of(c);
@@ -221,7 +223,7 @@ static int put_info(const struct tl_tcp *c, void *value, socklen_t *len)
 
 static int get_tcp_option(struct tl_pd_socket *s, int name, void *value, socklen_t *len)
 {
-	enum { CC_FACTS = 5 }; // of TCP_CC_INFO, none of which we have
+	enum { CC_FACTS = 5 }; // of TCP_CC_INFO, all unsupported
 	static const uint32_t no_facts[CC_FACTS];
 	uint16_t mss = s->mss != 0 ? s->mss : TL_TCP_DEFAULT_MSS;
 

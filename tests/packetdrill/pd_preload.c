@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// getsockopt() for packetdrill's own code, which asks the kernel for TCP_INFO whatever stack it drives. Preloaded (see
-// public.sh); the library says who answers for its sockets.
+// getsockopt() for packetdrill's own code, which queries TCP_INFO from the kernel for every stack. Preloaded (see
+// public.sh); the library answers for its own sockets.
 
 #include <stddef.h>
 #include <sys/socket.h>

@@ -13,7 +13,7 @@
 
 #include "pd_like.h"
 #include "pd_socket.h"
-#include "tcp_priv.h"
+#include "tcp_table.h"
 
 static struct tl_pd_socket *new_socket(struct tl_pd_host *host)
 {
@@ -207,7 +207,7 @@ int tl_pd_socket_close(struct tl_pd_socket *s)
 		tl_tcp_unlisten(s->listener);
 	while ((waiting = TAILQ_FIRST(&s->accepted)) != NULL) {
 		TAILQ_REMOVE(&s->accepted, waiting, link);
-		waiting->reset_on_close = true; // nobody will ever read it
+		waiting->reset_on_close = true; // it will never be read
 		let_go(waiting);
 	}
 	let_go(s);

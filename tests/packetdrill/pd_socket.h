@@ -21,27 +21,27 @@ TAILQ_HEAD(tl_pd_queue, tl_pd_socket);
 struct tl_pd_host {
 	struct tl_pd_flags flags;
 	struct tl_pd_stack stack;
-	struct tl_pd_queue sockets; // those with a descriptor
+	struct tl_pd_queue sockets; // sockets with a descriptor
 	bool news;		    // a call that waits should be asked again
 };
 
 struct tl_pd_socket {
-	TAILQ_ENTRY(tl_pd_socket) link; // of the host's, or of an accept queue
+	TAILQ_ENTRY(tl_pd_socket) link; // in the host's list, or an accept queue
 	struct tl_pd_host *host;
-	int fd; // a real one, so that nobody else gets the number; -1: not accepted yet
+	int fd; // a real descriptor, to reserve its number; -1: not accepted yet
 	struct tl_tcp *tcp;
 	struct tl_tcp_listener *listener;
-	struct tl_pd_queue accepted; // of a listener, by arrival
+	struct tl_pd_queue accepted; // accept queue of a listener, by arrival
 	struct tl_tcp_opts opts;     // for the connections to be opened
 	uint16_t port_be;	     // bound
 	uint16_t mss;		     // TCP_MAXSEG; 0: not set
-	uint16_t last_mss;	     // of the connection that is or was
+	uint16_t last_mss;	     // MSS of the current or last connection
 	uint64_t idle_ns;	     // TCP_KEEPIDLE; 0: not set
 	bool corked, more;	     // TCP_CORK; the last send had MSG_MORE
 	uint8_t *held;		     // written while corked, less than a segment
 	size_t n_held;
 	bool nonblocking, opened, at_end, read_shut, write_shut, reset_on_close;
-	int error;     // that the next call reports, positive
+	int error;     // errno for the next call, positive
 	uint8_t *data; // received and not read
 	size_t len;
 };
@@ -52,14 +52,14 @@ int tl_pd_socket_bind(struct tl_pd_socket *s, const struct sockaddr *addr, sockl
 int tl_pd_socket_listen(struct tl_pd_socket *s, int backlog);
 int tl_pd_socket_accept(struct tl_pd_socket *s, struct sockaddr *addr, socklen_t *len);
 int tl_pd_socket_connect(struct tl_pd_socket *s, const struct sockaddr *addr, socklen_t len);
-int tl_pd_socket_connected(struct tl_pd_socket *s); // what became of it
+int tl_pd_socket_connected(struct tl_pd_socket *s); // result of the connect
 ssize_t tl_pd_socket_read(struct tl_pd_socket *s, void *buf, size_t len, bool peek);
 ssize_t tl_pd_socket_write(struct tl_pd_socket *s, const void *buf, size_t len); // some of it, perhaps
-void tl_pd_socket_push(struct tl_pd_socket *s); // what is less than a segment and waits goes
+void tl_pd_socket_push(struct tl_pd_socket *s);					 // send a queued partial segment
 int tl_pd_socket_ioctl(const struct tl_pd_socket *s, unsigned long request, int *out);
 int tl_pd_socket_shutdown(struct tl_pd_socket *s, int how);
 int tl_pd_socket_close(struct tl_pd_socket *s);
-short tl_pd_socket_events(const struct tl_pd_socket *s); // as poll() has it
+short tl_pd_socket_events(const struct tl_pd_socket *s); // poll() events
 
 // pd_options.c
 int tl_pd_socket_set(struct tl_pd_socket *s, int level, int name, const void *value, socklen_t len);

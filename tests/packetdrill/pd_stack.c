@@ -21,7 +21,7 @@
 #define MBUFS 4095
 
 #define DEFAULT_IP UINT32_C(0xc0a80002) // 192.168.0.2
-#define NET_MASK UINT32_C(0xffff0000)	// as packetdrill's own default
+#define NET_MASK UINT32_C(0xffff0000)	// packetdrill's default
 
 static const uint8_t HOST_MAC[TL_ETHER_ADDR_LEN] = {2, 0, 0, 0, 0, 1};
 static const uint8_t ROUTER_MAC[TL_ETHER_ADDR_LEN] = {2, 0, 0, 0, 0, 2};

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// pd_stack: one Tapline host behind a router that is always there, IP packets in and out, on a clock that stands still
-// unless it is moved.
+// pd_stack: one Tapline host behind a router, IP packets in and out, on a virtual clock.
 //
 // Threads: one at a time. Memory: init/fini; packets not taken are freed by fini.
 
@@ -30,10 +29,10 @@ struct tl_pd_stack {
 	uint32_t ip_be;
 	struct rte_mempool *pool;
 	struct tl_txq tx;
-	uint64_t now_us;   // since 1970, as far as packetdrill knows
+	uint64_t now_us;   // since 1970, in packetdrill's time
 	uint32_t asked_be; // ARP asks for this address; 0: for none
 	STAILQ_HEAD(, tl_pd_packet) sent;
-	struct tl_pd_like_sent like; // of those taken
+	struct tl_pd_like_sent like; // for packets taken
 };
 
 // Starts EAL. flags are borrowed for life. Exits 1 when the environment lacks something.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One lock for all calls, and the wait of those that block.
+// A lock for all calls, and the wait of blocking calls.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -83,7 +83,7 @@ ssize_t tl_pd_leave(struct tl_pd *pd, ssize_t rc)
 
 // ---- calls that block
 
-// The main thread has nobody to wait for but the stack's own timers.
+// Only the stack's own timers can end the main thread's wait.
 static ssize_t wait_alone(struct tl_pd *pd, struct tl_pd_look *look, uint64_t until_us)
 {
 	uint64_t patience_us = pd->host.stack.now_us + (uint64_t)pd->host.flags.patience_s * TL_PD_US_PER_S;

@@ -3,7 +3,7 @@
 
 #include "sim.h"
 
-// Where the text has to end for now: with turns, so far that what was sent came back but one turn.
+// End of the text for now: with turns, at most one turn ahead of the reply.
 static uint64_t may_send_to(const struct sim_app *app)
 {
 	uint32_t turn = app->side == 0 ? app->sim->sc->turn_bytes : 0;

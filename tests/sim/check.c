@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What must hold when all is over: every byte, every segment counted, nothing left.
+// Invariants at the end: every byte, every segment counted, nothing left.
 
 #include <rte_mempool.h>
 
 #include "sim.h"
+#include "tcp_table.h"
 
 #define REPAIR_NS (8 * TL_NS_PER_S) // a timeout would take longer
 
 // ---- the applications
 
-// Who sends the last FIN may hear of a peer that has forgotten it by then, not of one that has not.
+// The sender of the last FIN may get an RST for a connection that the peer has already closed, not for an open one.
 static bool is_end_in_order(const struct sim *sim, unsigned side)
 {
 	const struct sim_app *app = &sim->app[side], *other = &sim->app[!side];

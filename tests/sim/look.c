@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "sim.h"
+#include "tcp_seg.h"
 
 enum { OPTION_END, OPTION_NOP, OPTION_MSS, OPTION_SCALE, OPTION_SACK_PERMITTED, OPTION_SACK, OPTION_STAMP = 8 };
 
@@ -42,7 +43,7 @@ static const struct tl_tcp_hdr *header(const uint8_t *frame, const struct tl_pkt
 	return (const struct tl_tcp_hdr *)(frame + pkt->l4_off);
 }
 
-// Whether it says nothing but that there is room again.
+// True for a pure window update.
 static bool is_window_update(const struct sim_watch *watch, const struct tl_tcp_hdr *tcp, const struct tl_pkt *pkt)
 {
 	return pkt->payload_len == 0 && pkt->tcp_flags == TL_TCP_ACK && tl_be32(tcp->ack_be) == watch->last_ack &&

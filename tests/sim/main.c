@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The network simulator: runs seeds, and says of those that fail how to see them alone.
+// Network simulator: runs seeds, and prints for failed ones how to run them alone.
 
 #include <getopt.h>
 

@@ -317,7 +317,7 @@ static void resend(struct sim_peer *peer)
 	}
 }
 
-// All is said and heard: RST, with just the right sequence number.
+// End by RST with the exact sequence number.
 static void end_rudely(struct sim_peer *peer)
 {
 	struct sim_peer_segment s = {.flags = TL_TCP_RST, .offset = sim_peer_bytes(peer)};

@@ -7,6 +7,7 @@
 // Threads: main. Memory: sim_peer_create() to sim_peer_destroy().
 
 #include "sim.h"
+#include "tcp_seg.h"
 
 struct sim_peer {
 	struct sim *sim;
@@ -14,20 +15,20 @@ struct sim_peer {
 	uint16_t own_port_be, their_port_be; // 0: not known yet
 	uint32_t own_isn, their_isn;
 	bool open;  // the stack's SYN is here
-	bool heard; // and so is its ACK of ours
+	bool heard; // its SYN-ACK arrived, with the ACK of ours
 	bool reset;
 	bool sack;
-	uint16_t mss; // of its own segments, even
-	// What it sends. fin_offset, the one after its last byte, is even: so are the ends of its segments.
+	uint16_t mss; // largest segment it sends, even
+	// Send side. fin_offset, one after the last byte, is even: so are the ends of its segments.
 	uint32_t acked, next, sent; // offsets; sent: so far ever
-	uint32_t edge;		    // of the stack's window
+	uint32_t edge;		    // right edge of the stack's window
 	uint32_t chunk_most;
 	bool urgent;
 	uint64_t resend_ns;
-	// What it has got.
+	// Receive side.
 	uint8_t *has;	  // 1 for each byte
-	uint32_t got;	  // so many in a row
-	uint32_t last_at; // where the last segment began
+	uint32_t got;	  // contiguous bytes
+	uint32_t last_at; // start of the last segment
 	uint32_t seen;	  // the stack sent up to there
 	bool fin_got;
 	bool ack_due;
@@ -36,11 +37,11 @@ struct sim_peer {
 	uint64_t wake_ns, pause_ns;
 };
 
-// One segment: what none of these say is as it should be.
+// A segment; zero fields are regular.
 struct sim_peer_segment {
 	uint8_t flags;
-	uint32_t offset;    // of its text
-	int64_t ack_beyond; // what it acknowledges beyond what it has
+	uint32_t offset;    // offset in its text
+	int64_t ack_beyond; // acknowledgment beyond its data
 	uint32_t window;
 	uint16_t len, urgent;
 	const uint8_t *data; // NULL: the text there
@@ -56,7 +57,7 @@ uint32_t sim_peer_to_get(const struct sim_peer *peer); // and to get
 
 // ---- tricks.c
 
-// One of those it knows.
+// Pick one of its enabled tricks.
 void sim_peer_trick(struct sim_peer *peer);
-// Whether it ends by RST.
+// True if it ends by RST.
 bool sim_peer_is_rude(const struct sim_peer *peer);

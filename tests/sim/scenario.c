@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a seed stands for.
+// Scenario of a seed.
 
 #include "sim.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One seed's run: the two ends are made, talk until both are done, and leave nothing behind.
+// Run of one seed: set up both ends, exchange data until both are done, check for leaks.
 
 #include <stdarg.h>
 
@@ -8,6 +8,8 @@
 #include <tl_err.h>
 
 #include "sim.h"
+#include "tcp_ooo.h"
+#include "tcp_table.h"
 
 #define CONNS 2
 #define HOST_IP(side) tl_be32(0xc0000201 + (side)) // 192.0.2.1 and .2
@@ -131,7 +133,7 @@ static void open_ends(struct sim *sim)
 
 // ---- time
 
-// When the stack has to be woken for its connections' timers, at the latest: it turns its wheel by the tick.
+// Latest time of the next tick for connection timers; the wheel has the resolution of a tick.
 static uint64_t net_next_ns(const struct tl_net *net)
 {
 	uint64_t next_ns = UINT64_MAX;
@@ -157,7 +159,7 @@ static uint64_t next_ns(const struct sim *sim)
 	return next;
 }
 
-// Whether the timer that is about to expire is the one that is disabled.
+// True if the timer about to expire is disabled.
 static bool is_disabled(const struct sim *sim, const struct tl_tcp *c)
 {
 	bool probes_tail = c->sack && c->trouble == 0 && c->n_sent > 0;

@@ -8,7 +8,7 @@
 
 #include "tl_test_wire.h"
 
-#include "tcp_priv.h"
+#include "tcp_conn.h"
 
 #define SIM_RUN_MAX 16384 // bytes of a stream in a row
 #define SIM_TIME_MAX_NS (24 * 3600 * TL_NS_PER_S)
@@ -21,7 +21,7 @@ enum sim_world {
 	SIM_PEER,   // a stack and a peer that misbehaves
 };
 
-// What is disabled, to see that it is missed.
+// Disabled mechanisms, to show that they are needed.
 enum sim_without { SIM_WITH_ALL, SIM_WITHOUT_RTO, SIM_WITHOUT_FAST, SIM_WITHOUT_PROBE };
 
 enum sim_close { SIM_CLOSE_WHEN_SENT, SIM_CLOSE_WHEN_DONE, SIM_CLOSE_WHEN_PEER_DOES };
@@ -32,7 +32,7 @@ struct sim_side {
 	struct tl_tcp_opts opts;
 	bool isn_fixed;
 	uint32_t isn;
-	uint64_t bytes; // to send
+	uint64_t bytes; // bytes to send
 	uint32_t chunk_bytes;
 	unsigned pause_percent; // after that many of 100 chunks
 	uint64_t pause_ns;
@@ -54,8 +54,8 @@ struct sim_scenario {
 	bool without_sack, without_stamps, without_scale;
 	bool lose_updates;	  // whatever only opens the window is lost
 	uint64_t hole[SIM_HOLES]; // the first segment of side 0 that has this byte is lost; 0: none
-	unsigned naughty_percent; // how often the scripted peer misbehaves
-	unsigned tricks;	  // which it knows, a bit each
+	unsigned naughty_percent; // percentage of misbehaviour of the scripted peer
+	unsigned tricks;	  // bit set of its tricks
 };
 
 void sim_draw(struct sim_scenario *sc, enum sim_world world, uint64_t seed);
@@ -63,12 +63,12 @@ void sim_describe(const struct sim_scenario *sc);
 
 struct sim;
 
-// What one side does with its connection.
+// Behaviour of one side.
 struct sim_app {
 	struct sim *sim;
 	unsigned side;
 	const struct sim_side *plan;
-	unsigned in_text, out_text; // whose text comes and goes
+	unsigned in_text, out_text; // texts received and sent
 	uint64_t to_send, sent, to_receive, received;
 	bool echo;
 	uint64_t wake_ns; // after a pause; UINT64_MAX: awake
@@ -81,13 +81,13 @@ struct sim_app {
 
 extern const struct tl_tcp_ops SIM_APP_OPS;
 
-// What each direction has shown on the wire.
+// State of one direction on the wire.
 struct sim_watch {
 	bool has_isn, has_edge, scaled;
 	uint32_t isn;
-	uint32_t edge; // of the window that this end advertised: no byte beyond may come
+	uint32_t edge; // right edge advertised by this end: the limit for bytes
 	uint8_t scale;
-	uint16_t mss; // that this end said
+	uint16_t mss; // announced by this end
 	uint32_t last_ack, last_window;
 };
 
@@ -107,13 +107,13 @@ struct sim {
 	bool failed;
 };
 
-// Of all runs: what went over the wire, and what both stacks did.
+// Totals over all runs: wire and both stacks.
 struct sim_totals {
 	uint64_t segments, lost, doubled, delayed, overtaken, damaged;
 	uint64_t retransmits, timeouts, tail_probes, window_probes, out_of_order, challenges;
 };
 
-// What every run shares.
+// Shared by all runs.
 struct sim_run {
 	struct sim_totals totals;
 	enum sim_without without;
@@ -128,7 +128,7 @@ bool sim_one(struct sim_run *run, const struct sim_scenario *sc);
 
 __attribute__((format(printf, 2, 3))) void sim_fail(struct sim *sim, const char *format, ...);
 
-// ---- text.c: what is said
+// ---- text.c: stream contents
 
 uint8_t *sim_text_create(void);
 // SIM_RUN_MAX bytes of a side's text from there on.

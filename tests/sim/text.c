@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the sides say: bytes that tell where in a stream they belong, made once and copied from then on.
+// Stream contents: bytes that encode their position, generated once and copied.
 
 #include "sim.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the scripted peer does and should not, or may and seldom does.
+// Misbehaviour of the scripted peer, and rare valid behaviour.
 
 #include "peer.h"
 
@@ -29,7 +29,7 @@ static void old_ack(struct sim_peer *peer)
 	sim_peer_send(peer, &s);
 }
 
-// Of what the stack will never send.
+// Beyond everything the stack sends.
 static void ack_of_nothing(struct sim_peer *peer)
 {
 	struct sim_peer_segment s = bare(peer);
@@ -60,7 +60,7 @@ static void sack_lies(struct sim_peer *peer)
 	sim_peer_send(peer, &s);
 }
 
-// RFC 2018, section 8: it may throw away what it told of.
+// Discard SACKed data (RFC 2018, section 8).
 static void forgets_what_it_held(struct sim_peer *peer)
 {
 	memset(peer->has + peer->got, 0, sim_peer_to_get(peer) - peer->got);
@@ -74,7 +74,7 @@ static void shrinks_its_window(struct sim_peer *peer)
 	sim_peer_send(peer, &s);
 }
 
-// And says nothing when it opens again.
+// Reopen without a window update.
 static void shuts_its_window(struct sim_peer *peer)
 {
 	peer->shut_ns = wire_of(peer)->now_ns + up_to(peer, 500) * MS;
@@ -85,7 +85,7 @@ static void shuts_its_window(struct sim_peer *peer)
 static void overlaps(struct sim_peer *peer)
 {
 	struct sim_peer_segment s = bare(peer);
-	uint32_t end = tl_min_u32(peer->sent, sim_peer_bytes(peer)); // of what it sent, FIN apart
+	uint32_t end = tl_min_u32(peer->sent, sim_peer_bytes(peer)); // of the text sent, without FIN
 	uint32_t back = up_to(peer, tl_min_u32(end, 4 * peer->mss)) & ~1u;
 
 	s.offset = end - back;

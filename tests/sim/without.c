@@ -17,14 +17,14 @@ static bool is_disabled(const struct tl_tcp *c)
 	return sim->without == SIM_WITHOUT_FAST;
 }
 
-// What RACK finds lost.
+// Losses found by RACK.
 void __wrap_tl_tcp_cc_repair(struct tl_tcp *c)
 {
 	if (!is_disabled(c))
 		__real_tl_tcp_cc_repair(c);
 }
 
-// What three duplicate ACKs tell.
+// Losses found by three duplicate ACKs.
 void __wrap_tl_tcp_cc_dup_ack(struct tl_tcp *c)
 {
 	if (!is_disabled(c))

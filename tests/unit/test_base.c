@@ -256,7 +256,7 @@ static void times_are_parsed(void)
 	tzset();
 }
 
-// As the reference implementation of SplitMix64 gives them for this seed.
+// Values of the reference implementation of SplitMix64 for this seed.
 static void random_words(void)
 {
 	static const uint64_t expected[] = {UINT64_C(6457827717110365317), UINT64_C(3203168211198807973),
@@ -354,9 +354,9 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"times are parsed: UTC, seconds since 1970, or so long ago", times_are_parsed},
 		{"an error is one formatted sentence, its code unchanged", error_is_formatted},
-		{"nobody need ask for the sentence", error_may_be_null},
+		{"the error argument may be NULL", error_may_be_null},
 		{"each caller puts its place in front of the sentence", prefixes_stack_outwards},
-		{"a sentence that is too long is cut, never overrun", long_errors_are_cut},
+		{"a message that is too long is truncated", long_errors_are_cut},
 		{"whole numbers are read up to 2^64 - 1", whole_numbers},
 		{"a number with anything around it, or out of range, is refused", refused_numbers},
 		{"sizes take K, M, G and T as powers of 1024", sizes},
@@ -367,11 +367,12 @@ int main(void)
 		{"the longest address texts fit their buffers", longest_texts_fit},
 		{"bytes are shown in the unit that fits", bytes_for_people},
 		{"times are shown in the unit that fits", times_for_people},
-		{"control characters, and what is not UTF-8, are escaped", controls_are_escaped},
+		{"control characters and invalid UTF-8 are escaped", controls_are_escaped},
 		{"an escape is printed whole or not at all", escapes_are_never_cut},
 		{"control characters of a log line are escaped, so a name cannot act on the terminal",
 			log_lines_are_escaped},
-		{"a heap knows which item is due first, whatever was set, moved and removed", heap_knows_the_first},
+		{"a heap returns the earliest item after any sequence of insertions, moves and removals",
+			heap_knows_the_first},
 		{"random words are those of SplitMix64, on every machine", random_words},
 	};
 	return tl_test_main("base", tests, TL_ARRAY_LEN(tests));

@@ -215,7 +215,7 @@ static void what_does_not_fit_is_refused_not_cut(void)
 	command[TL_CTL_COMMAND_MAX - 2] = '\0';
 	CU_ASSERT_EQUAL(tl_ctl_ask("/nowhere", command, &text, &err), -ENOENT);
 	memset(path, 'x', sizeof(path));
-	path[sizeof(path) - 1] = '\0'; // as long as the address, without an end
+	path[sizeof(path) - 1] = '\0'; // the full length of the address, without NUL
 	CU_ASSERT_EQUAL(tl_ctl_ask(path, "status", &text, &err), -ENAMETOOLONG);
 	CU_ASSERT_EQUAL(tl_ctl_check(path, &err), -ENAMETOOLONG);
 }
@@ -299,7 +299,7 @@ static void a_verb_is_told_who_asks_and_whether_he_may_operate(void)
 	if (geteuid() != 0)
 		return;
 	start_for(&s, 4711);
-	CU_ASSERT_EQUAL(chmod(s.path, 0666), 0); // so that all can ask
+	CU_ASSERT_EQUAL(chmod(s.path, 0666), 0); // for all users
 	ask_as(s.path, 0, 0, text, sizeof(text));
 	CU_ASSERT_EQUAL(sscanf(text, "%u %d %d", &uid, &pid, &may), 3);
 	CU_ASSERT_TRUE(uid == 0 && pid > 0 && pid != getpid() && may == 1);
@@ -383,25 +383,22 @@ static void a_group_that_is_not_there_is_named(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"what does not fit is refused, not cut", what_does_not_fit_is_refused_not_cut},
+		{"a request that does not fit is refused, not truncated", what_does_not_fit_is_refused_not_cut},
 		{"a command gets its answer whole", a_command_gets_its_answer_whole},
 		{"a command without memory for its answer is answered with an error",
 			a_command_without_memory_for_its_answer_is_answered_with_an_error},
 		{"the socket has mode 0660 and goes away at close", the_socket_has_mode_0660_and_goes_away_at_close},
 		{"a second server on the same path is refused", a_second_server_on_the_same_path_is_refused},
 		{"a socket left by a dead process is replaced", a_socket_left_by_a_dead_process_is_replaced},
-		{"a file that is no socket is left alone", a_file_that_is_no_socket_is_left_alone},
-		{"a place where no socket can be made is known before",
-			a_place_where_no_socket_can_be_made_is_known_before},
-		{"asking where nobody listens says so", asking_where_nobody_listens_says_so},
-		{"a client that says nothing does not hold up the next",
-			a_client_that_says_nothing_does_not_hold_up_the_next},
+		{"a file that is not a socket is left alone", a_file_that_is_no_socket_is_left_alone},
+		{"an unusable path is detected in advance", a_place_where_no_socket_can_be_made_is_known_before},
+		{"a request without a listener is reported", asking_where_nobody_listens_says_so},
+		{"a silent client does not delay the next one", a_client_that_says_nothing_does_not_hold_up_the_next},
 		{"a client that sends a byte now and then has one deadline",
 			a_client_that_sends_a_byte_now_and_then_has_one_deadline},
 		{"a client that reads nothing has the same deadline",
 			a_client_that_reads_nothing_has_the_same_deadline},
-		{"a verb is told who asks and whether he may operate",
-			a_verb_is_told_who_asks_and_whether_he_may_operate},
+		{"a verb gets the sender and its permission", a_verb_is_told_who_asks_and_whether_he_may_operate},
 		{"a listener too busy to answer keeps its socket", a_listener_too_busy_to_answer_keeps_its_socket},
 		{"a stale socket stays while another process looks at it",
 			a_stale_socket_stays_while_another_process_looks_at_it},

@@ -25,7 +25,7 @@
 #define INBOX_MAX 4096
 #define MS TL_NS_PER_MS
 
-// One end of the wire: what it sends lands in the other's inbox.
+// An end of the wire; its frames go to the other's inbox.
 struct end {
 	struct tl_txq tx;
 	struct end *other;
@@ -44,8 +44,8 @@ struct bed {
 	uint64_t now_ns;
 	unsigned mbufs;
 	bool peer_deaf;	   // frames to the peer wait
-	bool refuses;	   // what we send
-	bool stuck;	   // what we send waits
+	bool refuses;	   // TX fails
+	bool stuck;	   // TX accepts nothing
 	unsigned marked;   // frames of ours that the NIC was to stamp
 	unsigned accepted; // connections the peer accepted
 	unsigned syns;	   // SYNs that arrived at the peer
@@ -93,8 +93,7 @@ static void take_burst(struct end *end, struct tl_burst *b)
 	b->tsc = rte_rdtsc();
 	b->last_tsc = gap_tsc != 0 ? b->tsc - gap_tsc : 0;
 	b->mono_ns = bed.now_ns;
-	// 1 us before the poll, and 2 us; the third has none, as a port says it; the fourth is of a clock that is
-	// ahead.
+	// 1 us before the poll, and 2 us; the third has no stamp; the fourth is of a clock that is ahead.
 	static const int64_t before_ns[] = {TL_NS_PER_US, 2 * TL_NS_PER_US, 0, -(int64_t)TL_NS_PER_US};
 	for (uint16_t i = 0; i < b->n; i++)
 		b->ts_ns[i] = tl_clock_wall_ns(test_clock, b->tsc) - (uint64_t)before_ns[i % TL_ARRAY_LEN(before_ns)];
@@ -516,7 +515,7 @@ static void a_half_closed_peer_that_takes_nothing_is_left(void)
 {
 	set_up(&mcast_echo, true);
 	multicast("before", 6);
-	tl_tcp_close(bed.peer_conn); // as a process does that ends
+	tl_tcp_close(bed.peer_conn); // like a process that exits
 	tl_txq_flush(&bed.peers.tx);
 	run_ms(4900);
 	CU_ASSERT_STRING_EQUAL(tl_echo_state(bed.host, 0), "half-closed");
@@ -722,7 +721,7 @@ static void the_lcore_announces_when_the_link_is_back(void)
 {
 	set_up(&mcast_echo, true);
 	run_ms(5000);
-	bed.peer_deaf = true; // so that what we send stays in sight
+	bed.peer_deaf = true; // keep our frames in the queue
 	run_ms(100);
 	unsigned before = bed.peers.n;
 	tl_echo_host_announce_again(bed.host);
@@ -767,7 +766,7 @@ static void a_udp_reply_that_finds_no_room_is_not_echoed(void)
 	tear_down();
 }
 
-// Our end of the wire gets a datagram of host n, whom nobody knows.
+// Receive a datagram from unknown host n.
 static void give_datagram_of(uint8_t n)
 {
 	CU_ASSERT_EQUAL(tl_udp_send(bed.peer_udp, OUR_IP, PORT(7), "datagram", 8), 0);
@@ -797,7 +796,7 @@ static void give_request_of(uint8_t n)
 	settle();
 }
 
-// Of two replies to a next hop whose MAC is not known one can wait. It leaves or not; or the echo ends before.
+// Two replies to an unresolved next hop: only one is held. It is sent or dropped; or the echo ends before.
 static void a_udp_reply_that_waits_for_arp_is_counted_when_its_end_is_known(void)
 {
 	static const struct tl_echo_cfg cfg = {.name = "u", .kind = TL_ECHO_KIND_UDP, .listen_port_be = PORT(7)};
@@ -885,7 +884,7 @@ static const struct tl_echo_cfg late_udp_echo = {.name = "u",
 	.outliers = 8,
 	.samples = 2};
 
-// One burst: so many datagrams to the echo, then so many to another port.
+// A burst: datagrams to the echo, then others to another port.
 static void datagrams(unsigned ours, unsigned others)
 {
 	for (unsigned i = 0; i < ours + others; i++)
@@ -976,7 +975,7 @@ static void where_the_port_stamps_the_first_stage_begins_on_the_wire(void)
 	stamped = false;
 }
 
-// Of two frames of one burst the second is from elsewhere.
+// The second of two frames in one burst has another source.
 static void a_frame_of_another_source_is_not_the_echos(void)
 {
 	struct tl_echo_cfg cfg = mcast_echo;
@@ -1034,7 +1033,7 @@ static void one_reply_is_marked_for_each_offer_and_told_of(void)
 {
 	set_up_marking(&mcast_echo);
 	multicast("message", 7);
-	CU_ASSERT_EQUAL(bed.marked, 0); // nobody asked
+	CU_ASSERT_EQUAL(bed.marked, 0); // no offer
 	tl_tx_stamp_offer(&stamp);
 	uint64_t before_tsc = rte_rdtsc();
 	multicast("message", 7);
@@ -1136,10 +1135,10 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"a multicast message comes back by TCP unchanged", a_multicast_message_comes_back_by_tcp_unchanged},
-		{"a message that stays too long is told to who asked", a_message_that_stays_too_long_is_told},
+		{"a long residence time raises an alarm", a_message_that_stays_too_long_is_told},
 		{"without a connection a message is counted, not kept",
 			without_a_connection_a_message_is_counted_not_kept},
-		{"another group or port is no message", another_group_or_port_is_no_message},
+		{"datagrams to another group or port are not messages", another_group_or_port_is_no_message},
 		{"a full send buffer drops whole messages and counts them",
 			a_full_send_buffer_drops_whole_messages_and_counts_them},
 		{"with on_full reset a peer that does not read is reset and called again",
@@ -1159,15 +1158,15 @@ int main(void)
 			what_is_not_acknowledged_at_the_end_is_lost_and_counted},
 		{"messages that a client leaves unacknowledged are lost, and counted",
 			what_a_client_leaves_unacknowledged_is_lost_and_counted},
-		{"an echo's own send buffer is lent to nobody, not even while it waits",
+		{"an echo's own send buffer is never lent, even while the echo waits",
 			an_echos_own_send_buffer_is_lent_to_nobody},
 		{"a TCP echo returns every byte", a_tcp_echo_returns_every_byte},
-		{"a UDP reply that waits for ARP is counted once it is known what became of it",
+		{"a UDP reply that waits for ARP is counted when it is sent or dropped",
 			a_udp_reply_that_waits_for_arp_is_counted_when_its_end_is_known},
 		{"a UDP reply that finds no room in the port's queue is not echoed",
 			a_udp_reply_that_finds_no_room_is_not_echoed},
 		{"a UDP echo returns the datagram to its sender", a_udp_echo_returns_the_datagram_to_its_sender},
-		{"a UDP echo answers none that would answer it: echo services, other echoes, itself",
+		{"a UDP echo refuses senders that would reply: echo services, other echoes, itself",
 			a_udp_echo_answers_none_that_would_answer_it},
 		{"the lcore announces addresses and groups when main has seen the link come back",
 			the_lcore_announces_when_the_link_is_back},
@@ -1180,12 +1179,12 @@ int main(void)
 		{"where the port stamps, the first stage begins on the wire",
 			where_the_port_stamps_the_first_stage_begins_on_the_wire},
 		{"a frame of another source is not the echo's", a_frame_of_another_source_is_not_the_echos},
-		{"one reply is marked for each offer, and told of", one_reply_is_marked_for_each_offer_and_told_of},
+		{"one reply is marked and published per offer", one_reply_is_marked_for_each_offer_and_told_of},
 		{"a reply by TCP is marked, a bare ACK is not", a_reply_by_tcp_is_marked_a_bare_ack_is_not},
 		{"a question for the next hop is not marked", a_question_for_the_next_hop_is_not_marked},
 		{"a message that waits for the window is not marked",
 			a_message_that_waits_for_the_window_is_not_marked},
-		{"when a marked reply left is not known of one that was refused or left early",
+		{"a marked reply that was refused or left early has no departure time",
 			when_a_marked_reply_left_is_not_known_of_one_that_was_refused_or_left_early},
 	};
 

@@ -253,7 +253,7 @@ static size_t remove_row(uint8_t *index, size_t size, uint32_t number, bool cons
 	return size;
 }
 
-// Whichever row is missing, and whether the header knows of it or not, no packet is.
+// A missing row loses no packet, with or without a hint in the header.
 static void missing_row_costs_no_packet(void)
 {
 	const struct tl_extract_cfg asked = {.ports = {1007}, .n_ports = 1};
@@ -281,7 +281,7 @@ static void missing_row_costs_no_packet(void)
 	}
 }
 
-// The recording has grown since: its index tells nothing of the new slab.
+// The recording has grown since: its index lacks the new slab.
 static void index_of_another_size_is_not_used(void)
 {
 	uint8_t *slab = malloc(SLAB_BYTES + 4096);
@@ -580,8 +580,8 @@ static uint8_t *put_block(
 	return put_be32(p + data_bytes, total);
 }
 
-// Of a file that is written again: so many slabs, the numbers of whose packets go on from *number. Returns its bytes;
-// *out_at is where the last slab begins.
+// Write slabs of a reused file, with packet numbers from *number on. Returns its bytes; *out_at is the start of the
+// last slab.
 static size_t make_life(uint8_t *data, uint64_t file, uint32_t slabs, uint32_t *number, size_t *out_at)
 {
 	uint32_t used = tl_pcapng_put_shb(data, 4096, &(struct tl_pcapng_shb){.application = "tapline test"});
@@ -702,12 +702,11 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"a host is either end of a packet", a_host_is_either_end_of_a_packet},
-		{"a packet without ports has none that is asked for",
-			a_packet_without_ports_has_none_that_is_asked_for},
+		{"a packet without ports matches no port", a_packet_without_ports_has_none_that_is_asked_for},
 		{"interfaces that differ in a letter stay apart", interfaces_that_differ_in_a_letter_stay_apart},
 		{"the files of a directory are read in the order of their names",
 			the_files_of_a_directory_are_read_in_the_order_of_their_names},
-		{"a compressed recording is read as if it were none", packed_is_read_as_plain},
+		{"a compressed recording is read like an uncompressed one", packed_is_read_as_plain},
 		{"an index finds slabs of plain and of compressed recordings", index_serves_both},
 		{"the end of the time that is asked for is not part of it", end_of_the_time_is_not_part_of_it},
 		{"a row that is missing in an index costs no packet", missing_row_costs_no_packet},
@@ -719,11 +718,11 @@ int main(void)
 			index_larger_than_its_recording_justifies_is_not_loaded},
 		{"a slab that holds other slabs' heads is not whole", heads_within_a_slab_are_none},
 		{"a recording that was cut off gives its whole slabs", cut_recording_gives_its_whole_slabs},
-		{"of a file that is written again, what was in it before is not read",
-			what_was_in_the_file_before_is_not_read},
+		{"data of the earlier file is not read from a reused file", what_was_in_the_file_before_is_not_read},
 		{"a damaged slab costs only its own packets", damaged_slab_costs_only_its_own_packets},
 		{"packets of all kinds and of the other byte order are kept", foreign_packets_are_kept},
-		{"what is no capture is an error, what is empty or gone is not", what_is_no_capture_is_an_error},
+		{"a file that is not a capture is an error; an empty or removed one is not",
+			what_is_no_capture_is_an_error},
 	};
 
 	strcpy(dir, "/var/tmp/tl-extract-XXXXXX");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Filters: which frames pass, on whole, cut and scattered frames; that native code and libpcap's interpreter agree on
-// all of them; and what a user is told about a bad expression.
+// Filters on whole, snapped and segmented frames; native code and libpcap's interpreter agree on all of them; error
+// messages for bad expressions.
 
 #include <errno.h>
 #include <stdio.h>
@@ -427,7 +427,7 @@ static bool has_native_code(void)
 	return native;
 }
 
-// One filter, on fewer frames.
+// Fewer frames for this filter.
 static void compare_native(const char *expression)
 {
 	const char *const expressions[] = {expression};
@@ -560,7 +560,7 @@ static void an_early_end_may_lie_at_any_distance(void)
 	}
 }
 
-// A frame that a snaplen cut has two lengths: a filter means the one on the wire, whoever asks.
+// A snapped frame has two lengths: a filter uses the original one, in both engines.
 static void a_length_is_that_on_the_wire_for_bytes_too(void)
 {
 	struct tl_filter *filter = make_filter("len == 1400");
@@ -639,19 +639,19 @@ static void what_a_link_type_has_not_is_refused_for_it(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a length is that on the wire for bytes, too", a_length_is_that_on_the_wire_for_bytes_too},
+		{"a length is the original length for bytes, too", a_length_is_that_on_the_wire_for_bytes_too},
 		{"an offset that no frame has is interpreted", an_offset_that_no_frame_has_is_interpreted},
 		{"a filter means the frames of their link type", a_filter_means_the_frames_of_their_link_type},
-		{"what a link type has not is refused for it", what_a_link_type_has_not_is_refused_for_it},
+		{"fields that a link type lacks are refused", what_a_link_type_has_not_is_refused_for_it},
 		{"matching frames pass", matching_frames_pass},
 		{"other frames do not", other_frames_do_not},
-		{"VLAN tags are seen, and hide what they carry from filters that do not name them", vlan_tags_are_seen},
+		{"VLAN tags match, and hide their payload from filters without `vlan`", vlan_tags_are_seen},
 		{"an empty expression passes everything", an_empty_expression_passes_everything},
 		{"a field beyond the captured bytes does not match", a_field_beyond_the_bytes_does_not_match},
 		{"an offset does not wrap round into the frame", an_offset_does_not_wrap_round_into_the_frame},
 		{"a length in a filter is the length on the wire", length_means_length_on_the_wire},
 		{"a bad expression is refused with libpcap's reason", a_bad_expression_is_refused_with_its_reason},
-		{"a refusal says where the expression is wrong", a_refusal_says_where_the_expression_is_wrong},
+		{"a refusal gives the position of the error", a_refusal_says_where_the_expression_is_wrong},
 		{"a refusal of a long expression still has its reason and place", a_long_refusal_still_has_its_reason},
 		{"x86-64 has native code", x86_has_native_code},
 		{"tcp[13] & 2 != 0 sees the flag, although DPDK's compiler would crash",
@@ -664,7 +664,7 @@ int main(void)
 		{"a filter with a billion ways through it loads at once", a_filter_of_many_branches_loads_at_once},
 		{"an early end may lie at any distance, although DPDK's compiler misses some",
 			an_early_end_may_lie_at_any_distance},
-		{"a filter that cannot be native is interpreted, and says why",
+		{"a filter without native code is interpreted, with a reason",
 			what_cannot_be_native_is_interpreted_and_says_why},
 	};
 

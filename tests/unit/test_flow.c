@@ -201,7 +201,7 @@ static void both_directions_are_one_flow(void)
 	tl_flow_destroy(t);
 }
 
-// Everything that tells flows apart, changed alone.
+// Each field that distinguishes flows, changed alone.
 static void what_differs_is_another_flow(void)
 {
 	struct frame frames[] = {[0 ... 12] = udp};
@@ -398,7 +398,7 @@ static void a_syn_begins_the_flow_anew(void)
 		CU_ASSERT_FALSE(keep(t, &data, 1000, 0));
 	}
 	CU_ASSERT_EQUAL(tl_flow_counters(t)->flows, 2);
-	CU_ASSERT_TRUE(keep(t, &answer, 100, 0)); // where only one side of the connection is seen
+	CU_ASSERT_TRUE(keep(t, &answer, 100, 0)); // only one direction is captured
 	CU_ASSERT_EQUAL(tl_flow_counters(t)->flows, 3);
 	tl_flow_destroy(t);
 }
@@ -636,8 +636,8 @@ int main(void)
 		{"a length beyond all reason cuts the flow, and no more",
 			a_length_beyond_all_reason_cuts_the_flow_and_no_more},
 		{"both directions are one flow", both_directions_are_one_flow},
-		{"what differs is another flow", what_differs_is_another_flow},
-		{"a priority in the VLAN tag is no other flow", a_priority_in_the_vlan_tag_is_no_other_flow},
+		{"any difference makes another flow", what_differs_is_another_flow},
+		{"a priority in the VLAN tag does not make another flow", a_priority_in_the_vlan_tag_is_no_other_flow},
 		{"protocols without ports are one flow per pair of addresses",
 			protocols_without_ports_are_one_flow_per_pair_of_addresses},
 		{"extension headers do not hide a flow", extension_headers_do_not_hide_a_flow},
@@ -649,8 +649,8 @@ int main(void)
 		{"a chain of extensions without end is given up", a_chain_of_extensions_without_end_is_given_up},
 		{"random bytes are read within their bounds", random_bytes_are_read_within_their_bounds},
 		{"a SYN begins the flow anew", a_syn_begins_the_flow_anew},
-		{"a flow that was silent begins anew", a_flow_that_was_silent_begins_anew},
-		{"a full bucket forgets the flow that was silent for longest",
+		{"an idle flow starts anew", a_flow_that_was_silent_begins_anew},
+		{"a full bucket replaces the flow idle longest",
 			a_full_bucket_forgets_the_flow_that_was_silent_for_longest},
 		{"a new flow takes the place of an idle one without an eviction",
 			a_new_flow_takes_the_place_of_an_idle_one_without_an_eviction},
@@ -658,7 +658,7 @@ int main(void)
 			while_flows_fit_each_decision_is_that_of_a_table_without_bounds},
 		{"with more flows than entries more is kept, and never less",
 			with_more_flows_than_entries_more_is_kept_and_never_less},
-		{"a network of like flows is spread and told apart", a_network_of_like_flows_is_spread_and_told_apart},
+		{"similar flows are spread and distinguished", a_network_of_like_flows_is_spread_and_told_apart},
 		{"another seed is another hash", another_seed_is_another_hash},
 		{"a table out of bounds is refused", a_table_out_of_bounds_is_refused},
 	};

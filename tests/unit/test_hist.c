@@ -156,7 +156,7 @@ static uint64_t any_octave(uint64_t *seed)
 	return (tl_random_next(seed) & TL_HIST_MAX_NS) >> tl_random_next(seed) % TL_HIST_MAX_BITS;
 }
 
-static uint64_t long_tail(uint64_t *seed) // one over a uniform: no mean
+static uint64_t long_tail(uint64_t *seed) // inverse of a uniform: infinite mean
 {
 	return TL_HIST_MAX_NS / (1 + tl_random_next(seed) % 1000000);
 }
@@ -299,7 +299,7 @@ int main(void)
 			too_large_values_are_counted},
 		{"percentiles of every distribution lie in the bucket that nearest rank on sorted values gives",
 			percentiles_match_sorted},
-		{"the summary of 1 to 100 is what one expects", summary_of_known_values},
+		{"the summary of 1 to 100 is right", summary_of_known_values},
 		{"recording n at once is recording n times", record_n_is_n_records},
 		{"merging is recording both", merge_is_recording_both},
 		{"a copy is equal to its quiet original", copy_is_equal},

@@ -18,7 +18,7 @@ static struct tl_ip6 ip6(const char *text)
 }
 
 #define US6 "2001:db8::1"
-#define OUR_LOCAL "fe80::ff:fe00:1" // of OUR_MAC
+#define OUR_LOCAL "fe80::ff:fe00:1" // from OUR_MAC
 #define PEER6 "2001:db8::2"
 #define PEER_LOCAL "fe80::2"
 #define GATEWAY6 "2001:db8::fe"
@@ -350,7 +350,7 @@ static void unknown_neighbour_is_asked_for(void)
 	tl_txq_flush(&h->tx);
 	CU_ASSERT_EQUAL_FATAL(h->n_sent, 1);
 	CU_ASSERT(is_nd(&h->sent[0], 135, 0, US6, "ff02::1:ff00:2", PEER6, (const uint8_t *)"\x33\x33\xff\0\0\2"));
-	CU_ASSERT(!answers(h, &bare)); // tells no MAC
+	CU_ASSERT(!answers(h, &bare)); // no MAC option
 	CU_ASSERT(answers(h, &answer));
 	CU_ASSERT(is_ip6(&h->sent[0], PEER_MAC, US6, PEER6, 17));
 	clear(h);
@@ -720,13 +720,13 @@ static void mld_queries_are_answered(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"addresses are tried, then told to all", addresses_are_tried_then_told},
+		{"addresses are probed, then announced", addresses_are_tried_then_told},
 		{"an address that another host has or tries is not used", duplicate_is_not_used},
 		{"a claim to an address in use is counted, and opposed when it is a try", conflict_later_is_counted},
-		{"when the link is back, addresses and groups are told again", addresses_and_groups_are_told_again},
+		{"after link up, addresses and groups are announced again", addresses_and_groups_are_told_again},
 		{"a configured neighbour is never asked for", a_configured_neighbour6_is_never_asked_for},
 		{"solicitations for our addresses are answered, from neighbours only", solicitations_are_answered},
-		{"an unknown neighbour is asked for, and asked again when it may be gone",
+		{"an unknown neighbour is solicited, and probed again when it may be unreachable",
 			unknown_neighbour_is_asked_for},
 		{"only Override changes a known MAC", only_override_changes_a_mac},
 		{"far hosts go by the gateway", far_hosts_go_by_the_gateway},
@@ -736,7 +736,7 @@ int main(void)
 		{"every reason to drop has its counter", every_drop_has_its_counter},
 		{"strangers do not fill the book", strangers_do_not_fill_the_book},
 		{"a connection keeps its peer in a crowd of strangers", connection_keeps_its_peer},
-		{"what was reported from no address is reported anew", reports_come_from_an_address},
+		{"groups reported from the unspecified address are reported again", reports_come_from_an_address},
 		{"joins are reported by MLDv2", joins_are_reported},
 		{"queries are answered after a while, older ones in MLDv1", mld_queries_are_answered},
 	};

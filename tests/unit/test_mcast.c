@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The IGMP host under virtual time: what is sent, when, and whether a router that hears it knows what is wanted.
+// The IGMP host under virtual time: messages, their times, and the state of a router that receives them.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ struct rig {
 	struct sent sent[SENT_MAX];
 };
 
-// One group record of a v3 report.
+// A group record of a v3 report.
 struct record {
 	uint8_t type;
 	uint16_t source_count;
@@ -207,7 +207,7 @@ static bool in_list(const uint8_t *sources, unsigned count, uint32_t source_be)
 	return false;
 }
 
-// Whether message i is a v3 report that has this record, its sources being exactly those of mask (bit n: SOURCE(n)).
+// True if message i is a v3 report with this record and exactly the sources of mask (bit n: SOURCE(n)).
 static bool reported(const struct rig *rig, unsigned i, uint8_t type, uint32_t group_be, uint32_t mask)
 {
 	const struct sent *sent = &rig->sent[i];
@@ -230,7 +230,7 @@ static unsigned record_count(const struct rig *rig, unsigned i)
 	return i < rig->sent_count ? get16(rig->sent[i].bytes + 6) : 0;
 }
 
-// Whether message i is this v1 or v2 message.
+// True if message i is this v1 or v2 message.
 static bool told(const struct rig *rig, unsigned i, uint8_t type, uint32_t dst_be, uint32_t group_be)
 {
 	const struct sent *sent = &rig->sent[i];
@@ -428,7 +428,7 @@ static void filter_lists_groups(void)
 	CU_ASSERT_EQUAL(tl_mcast_groups(rig->m, groups, 4), 3);
 	CU_ASSERT_EQUAL(groups[1], GROUP(1));
 	CU_ASSERT_EQUAL(groups[2], GROUP(2));
-	leave(rig, GROUP(1), 0); // not yet told, but out of the filter
+	leave(rig, GROUP(1), 0); // not reported yet, but out of the filter
 	groups[1] = groups[2] = 0;
 	CU_ASSERT_EQUAL(tl_mcast_groups(rig->m, groups, 1), 2);
 	CU_ASSERT_EQUAL(groups[1], 0);
@@ -483,7 +483,7 @@ static void limits_are_kept(void)
 		join(rig, GROUP(i), 0);
 	CU_ASSERT_EQUAL(tl_mcast_join(rig->m, GROUP(200), 0, rig->now_ns), -ENOSPC);
 	leave(rig, GROUP(0), 0);
-	join(rig, GROUP(200), SOURCE(0)); // at once, though the leave has not been told
+	join(rig, GROUP(200), SOURCE(0)); // at once, although the leave is not reported yet
 	for (unsigned i = 1; i < TL_MCAST_SOURCES; i++)
 		join(rig, GROUP(200), SOURCE(i));
 	CU_ASSERT_EQUAL(tl_mcast_join(rig->m, GROUP(200), SOURCE(100), rig->now_ns), -ENOSPC);
@@ -504,7 +504,7 @@ static void told_sources_make_room(void)
 	leave(rig, GROUP(1), SOURCE(9));
 	settle(rig);
 	leave(rig, GROUP(1), SOURCE(3));
-	join(rig, GROUP(1), SOURCE(20)); // takes the place of 9, not that of 3, which is still to be told
+	join(rig, GROUP(1), SOURCE(20)); // takes the slot of 9, not of 3, which is still to be reported
 	run_for(rig, 0);
 	CU_ASSERT(reported(rig, 0, BLOCK, GROUP(1), 1u << 3));
 	CU_ASSERT(reported(rig, 0, ALLOW, GROUP(1), 1u << 20));
@@ -830,7 +830,7 @@ static void v2_reports_are_suppressed(void)
 	run_for(rig, 30 * S);
 	CU_ASSERT_EQUAL(rig->sent_count, 1);
 	v2_query(rig, 100, 0);
-	short_message(rig, 0x16, 0, GROUP(2)); // of another group
+	short_message(rig, 0x16, 0, GROUP(2)); // another group
 	run_for(rig, 30 * S);
 	CU_ASSERT_EQUAL(rig->sent_count, 2);
 	v2_query(rig, 100, 0);
@@ -922,7 +922,7 @@ static void version_change_keeps_news(void)
 	leave(rig, GROUP(2), SOURCE(1));
 	join(rig, GROUP(3), 0);
 	leave(rig, GROUP(1), 0);
-	v2_query(rig, 255, 0); // heard before the BLOCK, the TO_EX and the TO_IN went out
+	v2_query(rig, 255, 0); // received before the BLOCK, the TO_EX and the TO_IN were sent
 	run_for(rig, 0);
 	CU_ASSERT_EQUAL(rig->sent_count, 3);
 	CU_ASSERT_EQUAL(counter(rig, "igmp_leaves_tx"), 2);
@@ -993,7 +993,7 @@ static void malformed_is_counted(void)
 	input(rig, query, sizeof(query));
 	len = build_v3_query(query, 10, 0, 0, 1); // sources of no group
 	input(rig, query, len);
-	len = build_v3_query(query, 10, SOURCE(1), 0, 0); // of no multicast group
+	len = build_v3_query(query, 10, SOURCE(1), 0, 0); // not a multicast group
 	input(rig, query, len);
 	v2_query(rig, 10, SOURCE(1));
 	CU_ASSERT_EQUAL(counter(rig, "igmp_bad_rx"), bad + 4);
@@ -1061,7 +1061,7 @@ static void counters_fit_the_room(void)
 	free_rig(rig);
 }
 
-// What a router makes of the reports (RFC 3376, section 6.4, without timers), for 8 groups and 8 sources.
+// Router state from reports (RFC 3376, section 6.4, without timers), for 8 groups and 8 sources.
 struct router {
 	bool exclude[8];
 	uint8_t sources[8]; // included, one bit each
@@ -1250,18 +1250,18 @@ static void the_queriers_word_is_bounded(void)
 	CU_ASSERT_EQUAL(v2_seconds(1, 125), 251);
 	CU_ASSERT_EQUAL(v2_seconds(0, 0), 251);
 	CU_ASSERT_EQUAL(v2_seconds(7, 20), 141);
-	CU_ASSERT_EQUAL(v2_seconds(7, 255), 7 * 600 + 1); // of 31 744 s
+	CU_ASSERT_EQUAL(v2_seconds(7, 255), 7 * 600 + 1); // limited from 31 744 s
 }
 
 // ---- many groups
 
 #define MANY 16000
 
-// Counts what is sent, and per group how often it was told of.
+// Counts messages, and reports per group.
 struct crowd {
 	struct tl_mcast *m;
 	uint64_t now_ns;
-	unsigned groups; // told of since the last look
+	unsigned groups; // groups reported since the last look
 	uint8_t told[MANY];
 };
 
@@ -1324,7 +1324,7 @@ static void ask_crowd(struct crowd *crowd, size_t len)
 	tl_mcast_input(crowd->m, &packet, crowd->now_ns);
 }
 
-// Ticks, a millisecond apart, until nothing is left to tell; returns the most groups told of by one.
+// Tick every millisecond until nothing is due; returns the most groups reported by one tick.
 static unsigned tick_crowd(struct crowd *crowd)
 {
 	unsigned most = 0;
@@ -1397,26 +1397,26 @@ static void groups_left_during_an_answer_hide_no_other(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a join is told at the next tick and once more within a second", join_is_told_twice},
-		{"robustness is how often a change is told", robustness_is_configurable},
+		{"a join is reported at the next tick and again within a second", join_is_told_twice},
+		{"robustness is the number of reports per change", robustness_is_configurable},
 		{"joins made together share one report", joins_share_a_report},
 		{"a group is left when every join of it was undone", joins_are_counted},
 		{"sources of a group add up, and are allowed and blocked one by one", sources_add_up},
 		{"one report allows new sources and blocks old ones", one_report_allows_and_blocks},
 		{"any-source outweighs sources while it lasts", any_outweighs_sources},
 		{"a mode change ends the source changes before it", mode_change_ends_source_changes},
-		{"a datagram is wanted only from a joined source, at once", accepts_follows_state},
+		{"a datagram is accepted only from a joined source, at once", accepts_follows_state},
 		{"the NIC filter has 224.0.0.1 and every joined group once", filter_lists_groups},
 		{"224.0.0.1 is never reported", all_hosts_is_never_reported},
 		{"joins and leaves that make no sense are refused", wrong_calls_are_refused},
 		{"64 groups and 16 sources fit, one more does not", limits_are_kept},
-		{"a source that was left and told makes room for another", told_sources_make_room},
+		{"a source that was left and reported makes room for another", told_sources_make_room},
 		{"a state too large for one message is split", large_states_are_split},
 		{"a general query is answered for all groups within its time", general_query_is_answered},
 		{"queries that come close together share an answer", queries_share_an_answer},
 		{"a group query is answered for that group alone", group_query_is_answered},
 		{"a later query does not put off the answer about a group", later_query_does_not_put_off_an_answer},
-		{"a source query is answered with the wanted sources or not at all", source_query_is_answered},
+		{"a source query is answered with the included sources or not at all", source_query_is_answered},
 		{"source queries add up, a group query covers them", source_queries_merge},
 		{"a group that was left is not in an answer", left_groups_are_no_answer},
 		{"response times are read as numbers and as floats", response_codes_are_floats},
@@ -1424,11 +1424,11 @@ int main(void)
 		{"equal seeds give equal delays", delays_follow_the_seed},
 		{"a v2 querier is answered in v2, each group at its own time", v2_querier_hears_v2},
 		{"under v2 the answers for many groups are spread over the response time", v2_answers_are_spread},
-		{"under v2 a join is reported and a leave told to all routers", v2_join_and_leave},
+		{"under v2 a join is reported and a leave is sent to all routers", v2_join_and_leave},
 		{"under v2 another member's report makes ours needless", v2_reports_are_suppressed},
-		{"a v1 querier is answered in v1 and told of no leave", v1_querier_hears_v1},
-		{"v3 is spoken again when the older querier was not heard for 260 s", older_querier_times_out},
-		{"a v3 querier sets how long an older one is remembered", querier_sets_the_timeout},
+		{"a v1 querier is answered in v1 and gets no leave", v1_querier_hears_v1},
+		{"v3 is used again 260 s after the last query of an older querier", older_querier_times_out},
+		{"a v3 querier sets the timeout of an older one", querier_sets_the_timeout},
 		{"news not yet sent outlives a change of version", version_change_keeps_news},
 		{"so it does a return to v3, as a statement of the whole state", return_to_v3_keeps_news},
 		{"repetitions end with a change of version", v3_to_v2_cancels_repetitions},
@@ -1445,7 +1445,7 @@ int main(void)
 			queries_during_an_answer_begin_it_once_more},
 		{"groups that are left during an answer hide no other", groups_left_during_an_answer_hide_no_other},
 		{"counters are never written past the room given", counters_fit_the_room},
-		{"a router that hears every report knows exactly what is wanted", router_knows_what_is_wanted},
+		{"a router that receives every report has the exact state", router_knows_what_is_wanted},
 	};
 	return tl_test_main("mcast", tests, TL_ARRAY_LEN(tests));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The neighbour table under traffic that nobody asked for: who keeps an entry, who makes room.
+// The neighbour table under unsolicited traffic: kept and evicted entries.
 
 #include <errno.h>
 
@@ -74,7 +74,7 @@ static void a_flood_takes_no_neighbour_of_a_connection(void)
 
 	accept_peer(h, &app);
 	crowd(h);
-	h->introduced = false; // whoever is asked, nobody answers
+	h->introduced = false; // no host answers
 	for (unsigned i = 0; i < 50; i++) {
 		flood(h, (uint16_t)(0x1000 + i * FLOOD / 50), FLOOD / 50);
 		send_at_once(h, &app);
@@ -195,12 +195,12 @@ int main(void)
 			a_flood_takes_no_neighbour_of_a_connection},
 		{"nor that of a connection that we open", a_connection_of_ours_keeps_its_neighbour_too},
 		{"nor one that has answered and was used last", those_that_answered_outlast_a_flood},
-		{"a host that asks for us during a flood is remembered", a_newcomer_is_heard_during_a_flood},
+		{"a host that requests our MAC during a flood is stored", a_newcomer_is_heard_during_a_flood},
 		{"a connection that ends keeps no neighbour", an_ended_connection_keeps_nothing},
 		{"half a handshake keeps no neighbour", a_half_open_connection_keeps_nothing},
-		{"a connection's neighbour that falls silent is asked for again with the next segment",
+		{"a connection's unreachable neighbour is requested again with the next segment",
 			a_silent_neighbour_is_asked_for_again},
-		{"a handshake with a silent host ends, and leaves no entry",
+		{"a handshake with an unresponsive host ends, and leaves no entry",
 			connections_to_the_silent_end_and_leave_no_entry},
 	};
 

@@ -243,7 +243,7 @@ static void closing_ends_delivery(void)
 	struct frame unicast = udp_frame(PEER, US, 5000, "x");
 	struct frame group = udp_frame(PEER, GROUP, 5000, "x");
 
-	heard.close = open_udp(h, 0, 0, 5000, &heard); // by its own callback
+	heard.close = open_udp(h, 0, 0, 5000, &heard); // closed by its own callback
 	CU_ASSERT(counts_as(h, "rx_udp_pkts", &unicast));
 	CU_ASSERT(counts_as(h, "drop_udp_no_port_pkts", &unicast));
 	heard.close = open_udp(h, GROUP, 0, 5000, &heard);
@@ -302,8 +302,8 @@ static void sends_with_the_ports_ttl_and_dscp(void)
 	stop(h);
 }
 
-// RFC 6864, section 4.1: nobody needs the ID of a packet that is never fragmented, and a counter, or a word of a random
-// sequence, would tell of other packets.
+// The ID of an unfragmented packet is unused (RFC 6864, section 4.1); a counter or a random sequence would leak
+// information.
 static void ip_id_tells_nothing(void)
 {
 	struct host *h = start();
@@ -545,7 +545,7 @@ static void every_drop_has_its_counter(void)
 	stub.len = 3;
 	struct frame stub_of_tag = tagged(good);
 	stub_of_tag.len = 17;
-	memcpy(ipv6.bytes + 12, "\x86\xdd", 2); // to a host that has none
+	memcpy(ipv6.bytes + 12, "\x86\xdd", 2); // to a host without IPv6
 	memcpy(ipv6_group.bytes, "\x33\x33", 2);
 	memcpy(ipv6_group.bytes + 12, "\x86\xdd", 2);
 	const struct {
@@ -774,16 +774,16 @@ int main(void)
 			unreachable_ends_handshake},
 		{"a unicast datagram reaches its port", delivers_unicast},
 		{"a group's datagram is delivered from its source only", delivers_group_from_its_source},
-		{"only hosts send to a group, whoever sent before", only_hosts_send_to_a_group},
+		{"only hosts may send to a group, regardless of earlier senders", only_hosts_send_to_a_group},
 		{"ports on one group keep their own sources", every_port_keeps_its_own_source},
 		{"a port may be closed from its own callback", closing_ends_delivery},
 		{"a sent datagram has the right bytes", sends_exact_bytes},
 		{"datagrams and segments have the TTL and DSCP of the port", sends_with_the_ports_ttl_and_dscp},
-		{"the IP ID tells nothing", ip_id_tells_nothing},
+		{"the IP ID is constant", ip_id_tells_nothing},
 		{"a UDP checksum of zero is sent as all ones", checksum_zero_is_sent_as_ones},
 		{"a datagram to a group has the group's MAC and TTL 1", sends_to_group},
-		{"send refuses what is too long, unreachable or without an mbuf", refuses_to_send},
-		{"open refuses what is invalid, in use or too many", refuses_to_open},
+		{"send refuses a datagram that is too long, unreachable or without an mbuf", refuses_to_send},
+		{"open refuses ports that are invalid, in use or too many", refuses_to_open},
 		{"a join is reported with Router Alert, TTL 1, to 224.0.0.22", join_is_reported},
 		{"queries are answered, also those that come from elsewhere than the group's source",
 			queries_are_answered},
@@ -792,9 +792,9 @@ int main(void)
 		{"IGMP to routers is not ours", reports_of_others_are_not_ours},
 		{"every reason to drop has its counter", every_drop_has_its_counter},
 		{"a chain of mbufs is refused", chains_are_refused},
-		{"a NIC's word on the checksum counts for UDP and TCP only", nic_word_on_checksums},
+		{"the NIC's checksum flag is used for UDP and TCP only", nic_word_on_checksums},
 		{"each of 100 000 mutated frames ends in exactly one counter", partition_holds_over_noise},
-		{"create says which value is wrong", create_says_what_is_wrong},
+		{"create names the invalid value", create_says_what_is_wrong},
 		{"counters are written up to max", counters_stop_at_max},
 		{"a burst of 64 is handled whole", a_burst_is_handled_whole},
 	};

@@ -165,7 +165,7 @@ static void to_a_group(void)
 	end(h, 0);
 }
 
-// What differs in source, destination or identification belongs to another datagram.
+// A difference in source, destination or identification makes another datagram.
 static void others_do_not_mix(void)
 {
 	struct host *h = begin();
@@ -378,16 +378,16 @@ int main(void)
 		{"the longest datagram of all fits, and nothing longer", the_longest},
 		{"a group's datagram may come in fragments", to_a_group},
 		{"fragments of other datagrams do not mix", others_do_not_mix},
-		{"what came before, byte for byte, does no harm", a_double_is_dropped},
+		{"an identical duplicate is accepted", a_double_is_dropped},
 		{"fragments that overlap end their datagram", overlaps_are_refused},
-		{"fragments that disagree on the end, too", two_ends_are_refused},
-		{"what cannot be a part of a datagram is malformed", what_is_no_fragment},
+		{"fragments with different ends are refused", two_ends_are_refused},
+		{"a fragment with an invalid length or offset is malformed", what_is_no_fragment},
 		{"a datagram is given up 15 s after its first fragment", time_runs_out},
 		{"16 datagrams are kept, and the oldest gives way", the_oldest_gives_way},
 		{"fragments of other protocols are dropped", other_protocols_are_dropped},
-		{"where the configuration says so they are only counted", only_counted},
+		{"without reassembly fragments are only counted", only_counted},
 		{"checksum, length and port are looked at once all is there", the_whole_is_checked},
-		{"fragments from nobody or for others are dropped", from_nobody},
+		{"fragments from invalid sources or for other hosts are dropped", from_nobody},
 	};
 
 	return test_host_main("net_frag", tests, TL_ARRAY_LEN(tests));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A host in a VLAN (IEEE 802.1Q): what it sends is tagged, and it hears nothing but its VLAN.
+// A host in a VLAN (IEEE 802.1Q): it tags its frames, and ignores other VLANs.
 
 #include <tl_test_nic.h>
 
@@ -30,7 +30,7 @@ static struct frame in_vlan(struct frame f)
 	return tag(f, 0x8100, VID);
 }
 
-// Whether the frame has our tag, once; then out is what it is without.
+// True if the frame has exactly our tag; out is the frame without it.
 static bool untag(const struct frame *f, struct frame *out)
 {
 	*out = *f;
@@ -87,7 +87,7 @@ static void udp_and_ping_are_tagged(void)
 	stop(h);
 }
 
-// What waits for ARP is tagged once, when it goes.
+// A frame that waits for ARP is tagged once, when it is sent.
 static void what_waited_is_tagged_once(void)
 {
 	struct host *h = begin();
@@ -226,7 +226,7 @@ static const char *counter_of_stripped(struct host *h, struct frame f, uint16_t 
 	return "none";
 }
 
-// A device may take the tag off and tell it beside the frame.
+// A device may strip the tag and store it in the mbuf.
 static void tags_taken_off(void)
 {
 	struct host *h = begin(), *untagged = start();
@@ -292,13 +292,13 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"ARP is tagged, both ways", arp_is_tagged},
 		{"datagrams and pings are tagged, and as long as without", udp_and_ping_are_tagged},
-		{"what waited for ARP is tagged once", what_waited_is_tagged_once},
+		{"a frame that waited for ARP is tagged once", what_waited_is_tagged_once},
 		{"membership reports are tagged", igmp_is_tagged},
 		{"TCP is tagged, and its MSS is that of the MTU", tcp_is_tagged},
 		{"fragments may be tagged", fragments_too},
 		{"untagged frames, other VLANs and second tags are not answered", only_its_own_vlan},
-		{"a device that makes checksums is told of the tag, and of either family", a_device_makes_checksums},
-		{"a tag that the device took off counts like one in the frame", tags_taken_off},
+		{"checksum offload includes the tag, for either family", a_device_makes_checksums},
+		{"a stripped tag counts like one in the frame", tags_taken_off},
 	};
 
 	return test_host_main("net_vlan", tests, TL_ARRAY_LEN(tests));

@@ -15,7 +15,7 @@
 
 #define BLOCKS 4u
 #define FRAME_MAX 1522
-#define FRAME_OFFSET 96 // of a frame behind its header: addresses, and room for a tag
+#define FRAME_OFFSET 96 // after the frame's header: addresses, and room for a tag
 #define STATUS_TAGGED (TP_STATUS_VLAN_VALID | TP_STATUS_VLAN_TPID_VALID)
 
 static struct tl_clock *test_clock;
@@ -292,10 +292,9 @@ int main(void)
 			frames_come_in_bursts_and_a_block_goes_back_when_all_are_freed},
 		{"the ring goes round", the_ring_goes_round},
 		{"an empty block goes back", an_empty_block_goes_back},
-		{"who keeps a frame keeps it whole, and the port waits",
+		{"a referenced frame stays intact, and the port waits",
 			who_keeps_a_frame_keeps_it_whole_and_the_port_waits},
-		{"time and direction are those that the kernel tells",
-			time_and_direction_are_those_that_the_kernel_tells},
+		{"time and direction are the kernel's", time_and_direction_are_those_that_the_kernel_tells},
 		{"a tag is put back between addresses and type", a_tag_is_put_back_between_addresses_and_type},
 		{"frames that were not on the wire like this are counted",
 			frames_that_were_not_on_the_wire_like_this_are_counted},

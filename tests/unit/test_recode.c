@@ -21,7 +21,7 @@
 #define RINGS_MAX 4
 #define RECORDS_MAX 40000
 #define WINDOW_NS (100 * TL_NS_PER_MS)
-#define SEAL_AGE_NS (TL_NS_PER_S / 2) // of a merged slab, as merge.c has it
+#define SEAL_AGE_NS (TL_NS_PER_S / 2) // of a merged slab, as in merge.c
 #define BOTH_DIRECTIONS true
 
 // A record as it comes out. Its data: which ring it went into, in which direction, as which record of that ring.
@@ -38,7 +38,7 @@ struct stage {
 	enum tl_recode_form form;
 	_Atomic(uint64_t) now_ns, looks; // the merge's clock, and how often it was asked for
 	uint32_t put[RINGS_MAX][TL_DIRS];
-	// What came out.
+	// Output of the stage.
 	struct record *records;
 	uint32_t n_records;
 	uint64_t counted[RINGS_MAX][TL_DIRS]; // by the slabs' origins
@@ -50,7 +50,7 @@ struct stage {
 	uint8_t *unpacked;
 };
 
-// zstd fails for want of memory, once, at the call that is counted down to.
+// zstd runs out of memory once, when this count reaches zero.
 static atomic_int calls_until_failure;
 
 size_t ZSTD_compress2(ZSTD_CCtx *cctx, void *out, size_t size, const void *content, size_t bytes)
@@ -154,7 +154,7 @@ static void put(struct stage *s, uint32_t ring, enum tl_dir dir, bool both, uint
 
 	if (both)
 		epb.flags = dir == TL_DIR_RX ? TL_PCAPNG_INBOUND : TL_PCAPNG_OUTBOUND;
-	epb.dropped = number % 17 == 3 ? 9 : 0; // one more option, now and then
+	epb.dropped = number % 17 == 3 ? 9 : 0; // an additional option for some records
 	uint32_t len = tl_pcapng_epb_bytes(cap_bytes, epb.flags, epb.dropped);
 	void *room = tl_slab_reserve(s->rings[ring], len, atomic_load(&s->now_ns));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(room);
@@ -166,7 +166,7 @@ static void put(struct stage *s, uint32_t ring, enum tl_dir dir, bool both, uint
 	s->put[ring][dir]++;
 }
 
-// One record, alone in its slab.
+// A record in a slab of its own.
 static void put_slab(struct stage *s, uint32_t ring, uint64_t ts_ns)
 {
 	put(s, ring, TL_DIR_RX, false, ts_ns, 60);
@@ -327,7 +327,7 @@ static uint32_t draw(uint64_t *seed, uint32_t below)
 	return (uint32_t)(*seed >> 33) % below;
 }
 
-// Puts n records into rings at random while the stage runs. Its clock stands still, so it waits for every ring.
+// Put n records into random rings while the stage runs. Its clock is stopped, so it waits for every ring.
 static void put_at_random(struct stage *s, uint32_t n, uint64_t seed)
 {
 	uint64_t ts_ns = UINT64_C(1700000000) * TL_NS_PER_S;
@@ -631,16 +631,16 @@ int main(void)
 			records_of_all_rings_come_out_once_in_the_order_of_time},
 		{"an idle ring holds up the others for the window, and no longer",
 			an_idle_ring_holds_up_the_others_for_the_window_and_no_longer},
-		{"a ring whose slabs run short waits for no other", a_ring_whose_slabs_run_short_waits_for_no_other},
-		{"what comes too late is written and counted", what_comes_too_late_is_written_and_counted},
+		{"a ring with few free slabs waits for no other", a_ring_whose_slabs_run_short_waits_for_no_other},
+		{"late records are written and counted", what_comes_too_late_is_written_and_counted},
 		{"a slab that comes round again has its own origins",
 			a_slab_that_comes_round_again_has_its_own_origins},
-		{"what has no room waits, and goes on when there is some",
+		{"records without room wait, and continue later",
 			what_has_no_room_waits_and_goes_on_when_there_is_some},
 		{"pcap has every frame byte for byte, in order", pcap_has_every_frame_byte_for_byte_in_order},
 		{"compressed slabs unpack to the same bytes, in order",
 			compressed_slabs_unpack_to_the_same_bytes_in_order},
-		{"what cannot be compressed is handed over empty, with its counts",
+		{"a slab that cannot be compressed is handed over empty, with its counts",
 			what_cannot_be_compressed_is_handed_over_empty_with_its_counts},
 		{"rings that are not merged keep their own order", rings_that_are_not_merged_keep_their_own_order},
 		{"both stages sort and compress", both_stages_sort_and_compress},

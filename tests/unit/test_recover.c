@@ -17,7 +17,7 @@
 #define FILE_ID UINT64_C(0x0123456789abcdef)
 #define FILE_BYTES_MAX (1u << 20)
 
-// Of the files that are made: 0 as older versions made them.
+// File number; 0 as in older versions.
 static uint64_t file_id;
 
 // A file as a recording writes it: slabs of two rings in turn, each with a few records that carry their number.
@@ -38,7 +38,7 @@ static void put_padding(struct file *file)
 	file->size += pad;
 }
 
-// Of the file's own blocks.
+// For the file's own blocks.
 static void put_own_head(struct file *file, uint32_t at, uint32_t used_bytes)
 {
 	if (file_id == 0)
@@ -128,7 +128,7 @@ static uint32_t slab_end(const struct file *file, uint32_t index)
 
 // ---- judging
 
-// Whether the image is whole blocks to its end, and every record is as it was written. Returns how many.
+// Return the number of records; the image must be whole blocks to its end, and every record unchanged.
 static uint32_t judge(const struct image *image)
 {
 	struct tl_pcap_reader *reader;
@@ -170,7 +170,7 @@ static void recover(struct image *image, struct tl_recover_report *report, uint3
 	expect_whole(image, records);
 }
 
-// Of the file, damaged as the test did it: all records but those of the slabs whose bits are set.
+// Recover the damaged file: all records remain except those of the slabs in the mask.
 static void expect_without(const struct file *file, uint32_t size, uint32_t lost, struct tl_recover_report *report)
 {
 	struct image image;
@@ -320,7 +320,7 @@ static void writes_holes_of_any_size_as_blocks_that_readers_take(void)
 	memcpy(image.bytes + file->slab_at[3] + HOLE, file->bytes + file->slab_at[3], file->size - file->slab_at[3]);
 	recover(&image, &report, file->records);
 	CU_ASSERT_EQUAL(report.padded_bytes, HOLE);
-	CU_ASSERT_EQUAL(image.steps, 0); // of the second recovery, which judge() has gone through
+	CU_ASSERT_EQUAL(image.steps, 0); // of the second recovery, in judge()
 	for (uint64_t at = 0, next; at < image.size; at = next) {
 		uint32_t block[2];
 		memcpy(block, image.bytes + at, sizeof(block));
@@ -337,7 +337,7 @@ static void cuts_zeros_and_garbage_off_the_end(void)
 	struct file *file = make();
 	struct tl_recover_report report;
 
-	for (uint32_t i = 0; i < 3 * PAGE; i++) // as if preallocated, then as if it had been another's
+	for (uint32_t i = 0; i < 3 * PAGE; i++) // preallocated, then with data of another file
 		file->bytes[file->slab_at[SLABS] + i] = 0;
 	expect_without(file, file->slab_at[SLABS] + 3 * PAGE, 0, &report);
 	CU_ASSERT_EQUAL(report.cut_bytes, 3 * PAGE);
@@ -539,7 +539,7 @@ static void refuses_what_is_not_ours(void)
 	free(file);
 }
 
-// Of a disk, say, on which a recording was made.
+// A recording embedded in a disk image, say.
 static void refuses_an_image_that_holds_a_recording(void)
 {
 	struct file *file = make();
@@ -697,7 +697,7 @@ static void fill_with_statistics(uint8_t *page, uint64_t left)
 {
 	const uint32_t step = (128u << 10) + 16;
 	uint32_t len = tl_pcapng_put_isb(page, 256, &(struct tl_pcapng_isb){.if_dropped_pkts = 0});
-	uint32_t block[3] = {step, TL_PCAPNG_PAD, step}; // where one ends and the next begins
+	uint32_t block[3] = {step, TL_PCAPNG_PAD, step}; // end of one block, start of the next
 
 	memcpy(page + len, (const uint32_t[]){TL_PCAPNG_PAD, step + 256 - len}, 8);
 	for (uint32_t k = 1; k < 230; k++) {
@@ -849,7 +849,7 @@ static void gives_up_when_told_to(void)
 	free(file);
 }
 
-// What `-w -` wrote into a file has records that are in no slab.
+// A file written by `-w -` has records outside slabs.
 static void recovers_what_a_pipe_delivered(void)
 {
 	struct file *file = calloc(1, sizeof(*file));
@@ -929,7 +929,7 @@ static void recovers_a_file_on_the_disk(void)
 	CU_ASSERT_EQUAL(report.slabs_kept, SLABS - 2);
 	CU_ASSERT_EQUAL(stat(cwd, &status), 0);
 	CU_ASSERT_EQUAL((uint64_t)status.st_size, report.end_bytes);
-	CU_ASSERT_EQUAL(status.st_mtim.tv_sec, 2000); // a ring knows by it how old what is recorded is
+	CU_ASSERT_EQUAL(status.st_mtim.tv_sec, 2000); // a ring uses it as the age of the data
 	tl_recover_report_fini(&report);
 	close(fd);
 	CU_ASSERT_EQUAL(tl_recover_open(path, true, &err), -ENOMSG); // a directory
@@ -969,19 +969,19 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"leaves a healthy file alone", leaves_a_healthy_file_alone},
 		{"appends statistics where they are missing", appends_missing_statistics},
-		{"keeps what is behind a torn slab", keeps_what_is_behind_a_torn_slab},
-		{"keeps what is behind a hole, and names what is missing",
+		{"keeps slabs after a torn one", keeps_what_is_behind_a_torn_slab},
+		{"keeps slabs after a hole, and lists the missing ones",
 			keeps_what_is_behind_a_hole_and_names_what_is_missing},
 		{"writes holes of any size as blocks that readers take",
 			writes_holes_of_any_size_as_blocks_that_readers_take},
 		{"cuts zeros and garbage off the end", cuts_zeros_and_garbage_off_the_end},
 		{"takes slabs in any order", takes_slabs_in_any_order},
-		{"joins the slabs of one ring, whatever their order", joins_ranges_of_one_ring_whatever_their_order},
+		{"merges the slabs of one ring in any order", joins_ranges_of_one_ring_whatever_their_order},
 		{"takes no slab of another run within damage", takes_no_slab_of_another_run_within_damage},
 		{"does not take statistics between slabs for those that close the file",
 			statistics_between_slabs_do_not_close_a_file},
 		{"keeps no statistics of an earlier file", keeps_no_statistics_of_an_earlier_file},
-		{"reads and searches some times the size of a file, whatever is in it",
+		{"reads at most a multiple of the file's size, for any content",
 			costs_some_times_the_size_whatever_is_in_the_file},
 		{"lists no more runs and ranges than a recording can have", lists_no_more_than_a_recording_can_have},
 		{"recovers a file cut at any sector", recovers_a_file_cut_at_any_sector},
@@ -989,24 +989,24 @@ int main(void)
 		{"makes up a lost header", makes_up_a_lost_header},
 		{"makes up lost interfaces behind those that are left",
 			makes_up_lost_interfaces_behind_those_that_are_left},
-		{"refuses what is not ours", refuses_what_is_not_ours},
+		{"refuses files that are not ours", refuses_what_is_not_ours},
 		{"refuses an image that holds a recording", refuses_an_image_that_holds_a_recording},
 		{"takes no slab out of a frame", takes_no_slab_out_of_a_frame},
-		{"refuses slabs whose blocks do not add up", refuses_slabs_whose_blocks_do_not_add_up},
+		{"refuses slabs with inconsistent block lengths", refuses_slabs_whose_blocks_do_not_add_up},
 		{"gives the same file when it was killed after any step",
 			gives_the_same_file_when_it_was_killed_after_any_step},
 		{"only looks when dry", only_looks_when_dry},
-		{"gives up when told to", gives_up_when_told_to},
-		{"missing statistics tell what the file holds", missing_statistics_tell_what_the_file_holds},
+		{"stops on request", gives_up_when_told_to},
+		{"missing statistics are rebuilt from the file's content", missing_statistics_tell_what_the_file_holds},
 		{"each section has its own interfaces", each_section_has_its_own_interfaces},
-		{"recovers what a pipe delivered", recovers_what_a_pipe_delivered},
+		{"recovers a recording from a pipe", recovers_what_a_pipe_delivered},
 		{"recovers a file on the disk", recovers_a_file_on_the_disk},
 		{"gives the next name that is free", gives_the_next_name_that_is_free},
 		{"keeps a slab once that a failing disk made the writer write twice",
 			keeps_a_slab_once_that_was_written_twice},
 	};
 
-	// Those do not say of a slab whose it is, which the last needs.
+	// They do not give the owner of a slab, which the last needs.
 	int status = tl_test_main("recover, as older versions wrote it", tests, TL_ARRAY_LEN(tests) - 1);
 	file_id = FILE_ID;
 	return tl_test_main("recover", tests, TL_ARRAY_LEN(tests)) | status;

@@ -120,7 +120,7 @@ static struct file *make(void)
 
 // ---- judging
 
-// How many records are as they were written, in a recording that is whole to its end.
+// Number of unchanged records in a recording that is whole to its end.
 static uint32_t judge_records(const void *bytes, size_t size)
 {
 	struct tl_pcap_reader *reader;
@@ -144,7 +144,7 @@ static uint32_t judge_records(const void *bytes, size_t size)
 	return records;
 }
 
-// As zstd itself reads it: every frame to the last byte.
+// Decompress with zstd itself: every frame to the last byte.
 static uint32_t judge_packed(const struct image *image, uint32_t *out_statistics)
 {
 	uint8_t *plain = malloc(FILE_BYTES_MAX);
@@ -389,7 +389,7 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"leaves a healthy compressed file alone", leaves_a_healthy_file_alone},
 		{"appends compressed statistics where they are missing", appends_missing_statistics},
-		{"covers a hole in a compressed file, and names what is missing",
+		{"covers a hole in a compressed file, and lists the missing slabs",
 			covers_a_hole_and_names_what_is_missing},
 		{"loses only the compressed slab that lost a page", loses_only_the_slab_that_lost_a_page},
 		{"keeps a compressed slab once that was written twice", keeps_a_slab_once_that_was_written_twice},
@@ -397,7 +397,7 @@ int main(void)
 		{"makes up the lost header of a compressed file", makes_up_a_lost_header},
 		{"gives the same compressed file when it was killed after any step",
 			gives_the_same_file_when_it_was_killed_after_any_step},
-		{"refuses what another program compressed", refuses_what_another_program_compressed},
+		{"refuses files compressed by another program", refuses_what_another_program_compressed},
 		{"cuts pcap behind the last whole record", cuts_pcap_behind_the_last_whole_record},
 		{"refuses the pcap of another program", refuses_the_pcap_of_another_program},
 	};

@@ -14,8 +14,8 @@
 #define RUN_ID 77u
 #define RINGS 2u
 
-// What a recording writes into one file, its end included. All records have the same length, so that those of two lives
-// stand in the same places.
+// A recording written into one file, with its end. All records have the same length, so that records of both lives are
+// at the same offsets.
 struct life {
 	uint32_t number; // its records and statistics have it
 	uint64_t file;	 // 0: as older versions wrote it
@@ -142,7 +142,7 @@ static bool has_counter(const uint8_t *isb, uint32_t total, uint32_t number)
 	return false;
 }
 
-// Whether all blocks of the image are whole, and none is of this life. Returns its records.
+// Return the records of the image, which must be whole blocks, none of this life.
 static uint32_t judge(const struct image *image, uint32_t stale)
 {
 	uint32_t records = 0, wrong = 0, block[2], number;
@@ -243,7 +243,7 @@ static void expect_end(const struct life *earlier, uint32_t end, const struct li
 	free(image.bytes);
 }
 
-// Whatever stands there by itself: statistics, with or without a HEAD, or a record.
+// Blocks outside slabs: statistics, with or without a HEAD, or a record.
 static void takes_no_earlier_end_for_its_own(void)
 {
 	struct life *life = make(2, even);
@@ -319,7 +319,7 @@ static bool is_written(const struct life *life, const struct image *image, uint3
 		       (memcmp(has + used, wants + used, 8) == 0 && memcmp(has + end - 4, wants + end - 4, 4) == 0));
 }
 
-// Records of both lives stand in the same places: only the sum tells.
+// Records of both lives are at the same offsets: only the sum distinguishes them.
 static void keeps_no_slab_that_ends_in_the_earlier_life(void)
 {
 	struct life *earlier = make(1, even), *life = make(2, even);
@@ -376,8 +376,8 @@ static void takes_nothing_else_whatever_pages_were_written(void)
 	}
 }
 
-// Recovered, then part of a ring again: the padding of that recovery stands where a slab of this life ends, and goes
-// over slabs of it.
+// Recover, then reuse in a ring: the padding of that recovery is where a slab of this life ends, and covers slabs of
+// it.
 static void takes_no_earlier_recovery_for_its_own(void)
 {
 	struct life *first = make(1, even), *second = make(2, even), *third = make(3, (uint32_t[]){200, 5, 5, 5, 0});
@@ -459,10 +459,10 @@ int main(void)
 		{"takes no earlier end for its own", takes_no_earlier_end_for_its_own},
 		{"takes no earlier record for its own", takes_no_earlier_record_for_its_own},
 		{"takes no earlier statistics out of a hole", takes_no_earlier_statistics_out_of_a_hole},
-		{"names what is missing where the earlier life shows",
+		{"lists slabs missing where the earlier file shows through",
 			names_what_is_missing_where_the_earlier_life_shows},
 		{"keeps no slab that ends in the earlier life", keeps_no_slab_that_ends_in_the_earlier_life},
-		{"takes nothing else, whatever pages were written", takes_nothing_else_whatever_pages_were_written},
+		{"takes nothing else, for any set of written pages", takes_nothing_else_whatever_pages_were_written},
 		{"takes no earlier recovery for its own", takes_no_earlier_recovery_for_its_own},
 		{"gives the same file when it was killed after any step",
 			gives_the_same_file_when_it_was_killed_after_any_step},

@@ -10,6 +10,8 @@
 
 #include "tl_test.h"
 #include "tl_test_eal.h"
+#include "tcp_lend.h"
+#include "tcp_ooo.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MANY 50000u

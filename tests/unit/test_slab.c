@@ -259,7 +259,7 @@ static void a_name_is_used_once_at_a_time(void)
 
 #define RACE_RECORDS 300000u
 
-// What the writer saw. Each record carries its number and bytes made from it.
+// Observations of the writer. Each record has its number and bytes derived from it.
 struct race {
 	struct tl_slab_ring *ring;
 	uint32_t next_number;
@@ -344,7 +344,7 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"a sealed slab is a HEAD, whole records and a PAD", a_sealed_slab_is_whole_blocks},
-		{"a slab ends on a 4 KiB boundary whatever its records leave",
+		{"a slab ends on a 4 KiB boundary for any records",
 			a_slab_ends_on_a_boundary_whatever_its_records_leave},
 		{"the longest record allowed fits a slab, a longer one is refused", the_longest_record_fits_a_slab},
 		{"an empty slab is not sealed", an_empty_slab_is_not_sealed},

@@ -49,7 +49,7 @@ static uint16_t take_all(struct tl_steer *steer, uint16_t queue)
 	return n;
 }
 
-// Who has the frame after queue has received it: a digit per lcore, 1 if it has, lcore 0 first.
+// Receivers of the frame received on queue: one digit per lcore, lcore 0 first.
 static int has_it(struct tl_steer *steer, uint16_t queue, const struct frame *f)
 {
 	struct tl_burst burst = {.n = 1, .pkts = {wrap(f)}};
@@ -145,10 +145,10 @@ static void an_icmp_error_goes_to_the_owner_of_the_packet_it_quotes(void)
 	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &cut), 100);
 	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &none), 100);
 	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &reply), 100);
-	put16(padded.bytes + 14 + 2, 20 + 8 + 20); // the port stands in the padding of the frame
+	put16(padded.bytes + 14 + 2, 20 + 8 + 20); // the port is in the padding of the frame
 	fix_cksums(&padded);
 	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &padded), 100);
-	options.bytes[34 + 8] = 0x4f; // the ports would stand behind the frame's end
+	options.bytes[34 + 8] = 0x4f; // the ports would be beyond the frame's end
 	fix_cksums(&options);
 	CU_ASSERT_EQUAL(has_it(bed.steer, 0, &options), 100);
 	stop_steer(&bed);
@@ -384,7 +384,7 @@ static void groups_fill_the_table_and_no_more(void)
 {
 	struct bed bed = start_steer();
 	struct tl_steer_side *side = tl_steer_side(bed.steer, 2);
-	unsigned last = TL_STEER_GROUPS_MAX - 2; // one group the bed has
+	unsigned last = TL_STEER_GROUPS_MAX - 2; // one slot is used by the bed
 	struct frame frame = udp_frame(PEER, IP(239, 9, last >> 8, last & 255), 5001, "m");
 
 	for (unsigned i = 0; i <= last; i++)
@@ -398,7 +398,7 @@ static void groups_fill_the_table_and_no_more(void)
 // ---- all at once
 
 #define ROUNDS 4000
-#define ROUND_FRAMES 30 // of ten to each lcore
+#define ROUND_FRAMES 30 // ten to each lcore
 
 struct racer {
 	pthread_t thread;
@@ -486,22 +486,22 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"a port or group has one owner, wherever its frames arrive",
 			a_port_or_group_has_one_owner_wherever_its_frames_arrive},
-		{"what is nobody's stays where it arrived", what_is_nobodys_stays_where_it_arrived},
-		{"ARP and IGMP go to everybody", arp_and_igmp_go_to_everybody},
-		{"fragments go to the group's owner, or to everybody",
+		{"frames without an owner stay on the receiving lcore", what_is_nobodys_stays_where_it_arrived},
+		{"ARP and IGMP go to every lcore", arp_and_igmp_go_to_everybody},
+		{"fragments go to the group's owner, or to every lcore",
 			fragments_go_to_the_groups_owner_or_to_everybody},
 		{"an ICMP error goes to the owner of the packet it quotes",
 			an_icmp_error_goes_to_the_owner_of_the_packet_it_quotes},
 		{"IPv6 is steered as IPv4 is", ipv6_is_steered_as_ipv4_is},
 		{"the rest of a burst stays in order", the_rest_of_a_burst_stays_in_order},
 		{"a burst from several lcores is as old as its oldest frame", a_burst_is_as_old_as_its_oldest_frame},
-		{"a full ring drops and counts, and hinders no other",
+		{"a full ring drops and counts, and blocks no other",
 			a_full_ring_drops_and_counts_and_hinders_no_other},
 		{"each lcore's frames have their turn", each_lcores_frames_have_their_turn},
 		{"a group stays with its first owner", a_group_stays_with_its_first_owner},
-		{"what lies in a ring at the end is freed", what_lies_in_a_ring_at_the_end_is_freed},
+		{"frames left in a ring are freed", what_lies_in_a_ring_at_the_end_is_freed},
 		{"the ports of active opens are shared out", the_ports_of_active_opens_are_shared_out},
-		{"with RSS known the answers arrive where they belong",
+		{"with known RSS the replies arrive on the owner's queue",
 			with_rss_known_the_answers_arrive_where_they_belong},
 		{"groups fill the table and no more", groups_fill_the_table_and_no_more},
 		{"three lcores hand over at full speed and lose nothing uncounted",

@@ -72,7 +72,7 @@ static void read_amid(int number)
 	struct tl_tail_outlier o;
 	uint64_t n = tl_tail_count(interrupted);
 
-	if (++reads > READS) // where a read takes as long as the timer, the writer would never go on
+	if (++reads > READS) // stop if a read takes as long as the timer: the writer would make no progress
 		return;
 	for (uint64_t i = n > 2 ? n - 2 : 0; i < n; i++)
 		if (tl_tail_read(interrupted, i, &o))
@@ -245,11 +245,11 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"the oldest outliers are overwritten, and counted", the_oldest_outliers_are_overwritten_and_counted},
 		{"the burst after joins the last outlier", the_burst_after_joins_the_last_outlier},
-		{"what is read while it is written is never torn", what_is_read_while_it_is_written_is_never_torn},
+		{"a read during a write is never torn", what_is_read_while_it_is_written_is_never_torn},
 		{"another thread may read at any time", another_thread_may_read_at_any_time},
 		{"the last samples are kept, the oldest first", the_last_samples_are_kept_the_oldest_first},
 		{"noise is of one CPU and of one thread", noise_is_of_one_cpu_and_one_thread},
-		{"what the kernel does not tell is unknown", what_the_kernel_does_not_tell_is_unknown},
+		{"counters missing in the kernel are unknown", what_the_kernel_does_not_tell_is_unknown},
 	};
 
 	return tl_test_main("tail", tests, TL_ARRAY_LEN(tests));

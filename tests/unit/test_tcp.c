@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One stack against a peer whose every segment the test writes by hand: the state machine of RFC 9293, case by case.
+// A stack against a peer whose segments are written by hand: the state machine of RFC 9293, case by case.
 
 #include <errno.h>
 
 #include <tl_random.h>
 
 #include "tl_test_tcp_host.h"
+#include "tcp_lend.h"
+#include "tcp_ooo.h"
+#include "tcp_secret.h"
 
 static void passive_open(void)
 {
@@ -225,7 +228,7 @@ static void refused(void)
 	call(h, &app, NULL);
 	forget(h);
 	give(h, R | A, 0, OURS, 0); // for another SYN
-	give(h, R, OURS + 1, 0, 0); // says nothing about ours
+	give(h, R, OURS + 1, 0, 0); // does not acknowledge ours
 	CU_ASSERT_EQUAL(app.closed, 0);
 	give(h, A, PEERS, OURS + 9, 0); // left from an earlier life
 	SENDS(h, R, OURS + 9, 0, 0);
@@ -369,7 +372,7 @@ static void backlog(void)
 	CU_ASSERT_EQUAL(tl_tcp_in_use(h->net, NULL), 4);
 	CU_ASSERT_EQUAL(h->net->stats.tcp_backlog_drops, 2);
 	h->peer_port = PORT(40000);
-	give(h, R, PEERS + 1, 0, 0); // one gives up: its place is free
+	give(h, R, PEERS + 1, 0, 0); // aborted: its slot is free
 	forget(h);
 	h->peer_port = PORT(40005);
 	give_syn(h, 0, PEERS, 0);
@@ -513,10 +516,10 @@ static void backoff_doubles(void)
 static void user_timeout_option(void)
 {
 	static const struct {
-		uint16_t said; // by the peer; 0: nothing
+		uint16_t said; // from the peer; 0: none
 		uint32_t own_ms;
 		bool enabled;
-		uint16_t told; // by us, the patience agreed upon; 0: nothing
+		uint16_t told; // from us, the timeout agreed on; 0: none
 		uint32_t patience_ms;
 	} cases[] = {
 		{0, 20000, true, 20, 20000},
@@ -551,7 +554,7 @@ static void user_timeout_option(void)
 	}
 }
 
-// Karn: the ACK of what was sent twice says nothing about the round trip, so the backoff stays until one of new data.
+// Karn: the ACK of a retransmission gives no RTT sample, so the backoff stays until one of new data.
 static void backoff_ends_with_a_sample(void)
 {
 	struct host *h = start();
@@ -668,7 +671,7 @@ static void fast_retransmit_of_small_segments(void)
 	forget(h);
 	for (unsigned i = 0; i < 3; i++)
 		give(h, A, PEERS + 1, OURS + 1, 0);
-	SENDS(h, A, OURS + 1, PEERS + 1, 400); // what was sent, and no more
+	SENDS(h, A, OURS + 1, PEERS + 1, 400); // as sent, and no more
 	SILENT(h);
 	stop(h);
 }
@@ -723,7 +726,7 @@ static void slow_start_after_timeout(void)
 	SENDS(h, A, OURS + 1, PEERS + 1, MSS); // one
 	SILENT(h);
 	CU_ASSERT_EQUAL(app.c->ssthresh, 5 * MSS);
-	give(h, A, PEERS + 1, OURS + 1, 5); // the ACK of other data says how far we were
+	give(h, A, PEERS + 1, OURS + 1, 5); // the ACK of other data confirms ours
 	SENDS(h, A, OURS + 1 + 10 * MSS, PEERS + 6, 0);
 	for (unsigned i = 0; i < 4; i++) // echoes of what was sent twice: no sign of another loss
 		give(h, A, PEERS + 6, OURS + 1, 0);
@@ -859,8 +862,8 @@ static void waiting_room_is_bounded(void)
 	stop(h);
 }
 
-// Messages of 1 to 300 bytes go round the ring many times, and are acknowledged up to any byte: of each the last byte
-// tells whether it arrived whole.
+// Messages of 1 to 300 bytes wrap the ring many times, and are acknowledged up to any byte: a message counts as
+// delivered with its last byte.
 static void counts_what_is_not_acknowledged(void)
 {
 	struct host *h = start_with(4, 4096, 1500, true);
@@ -1233,7 +1236,7 @@ static void window_update_lets_out(void)
 	stop(h);
 }
 
-// What is sent again has an old sequence number (SND.WL1), and an ACK that may be the latest.
+// A retransmission has an old sequence number (SND.WL1), and an ACK that may be the latest.
 static void old_windows_are_ignored(void)
 {
 	struct host *h = start();
@@ -1396,11 +1399,11 @@ static void sack_shows_the_holes(void)
 	CU_ASSERT_FALSE(app.c->in_recovery);
 	CU_ASSERT_EQUAL(app.c->n_sacked, 0);
 	CU_ASSERT_EQUAL(h->net->stats.tcp_retransmits, 3);
-	CU_ASSERT_EQUAL(app.c->cwnd, 2 * MSS); // what is in flight, and a segment: no burst
+	CU_ASSERT_EQUAL(app.c->cwnd, 2 * MSS); // the flight and one segment: no burst
 	stop(h);
 }
 
-// A single ACK may tell so much that nobody needs to wait for the third.
+// A single ACK may be sufficient evidence, without a third.
 static void one_sack_may_do(void)
 {
 	struct app app = {0};
@@ -1431,7 +1434,7 @@ static void wrong_blocks_mean_nothing(void)
 			accept_peer(h, &app);
 		say(&app, 10 * MSS);
 		GIVE_SACK(h, 1, {0, 1});  // below the ACK, as RFC 2883 has it
-		GIVE_SACK(h, 1, {1, 3});  // what it does not acknowledge though it could
+		GIVE_SACK(h, 1, {1, 3});  // not acknowledged although in order
 		GIVE_SACK(h, 1, {5, 11}); // never sent
 		GIVE_SACK(h, 1, {5, 4});
 		GIVE_SACK(h, 1, {5, 5});
@@ -1472,7 +1475,7 @@ static void sacked_ranges_are_few(void)
 	GIVE_SACK(h, 0, {68, 69}); // too many, and the farthest
 	CU_ASSERT_EQUAL(app.c->n_sacked, TL_TCP_SACKED_MAX);
 	CU_ASSERT_EQUAL(app.c->sacked[TL_TCP_SACKED_MAX - 1].from, OURS + 1 + 66 * MSS);
-	GIVE_SACK(h, 0, {64, 65}); // one more: the farthest gives way
+	GIVE_SACK(h, 0, {64, 65}); // one more: the farthest is dropped
 	CU_ASSERT_EQUAL(app.c->n_sacked, TL_TCP_SACKED_MAX);
 	CU_ASSERT_EQUAL(app.c->sacked[TL_TCP_SACKED_MAX - 1].from, OURS + 1 + 64 * MSS);
 	GIVE_SACK(h, 0, {5, 6}, {11, 16}, {18, 60}); // gaps close, from both sides
@@ -1563,7 +1566,7 @@ static void peer_closes_first(void)
 	CU_ASSERT_EQUAL(app.reason, TL_TCP_DONE);
 	CU_ASSERT_EQUAL(tl_tcp_in_use(h->net, &waiting), 0);
 	CU_ASSERT_EQUAL(waiting, 0);
-	give(h, A, PEERS + 12, OURS + 22, 0); // nobody here any more
+	give(h, A, PEERS + 12, OURS + 22, 0); // unknown connection
 	SENDS(h, R, OURS + 22, 0, 0);
 	CU_ASSERT(has_stream(&app, 10));
 	app_free(&app);
@@ -2032,7 +2035,7 @@ static void hard_error_ends_the_handshake(void)
 	CU_ASSERT_EQUAL(app[0].reason, TL_TCP_UNREACHABLE);
 	call(h, &app[1], NULL);
 	tl_tcp_unreachable(h->net, 1, PEER, h->our_port, PEER_PORT, OURS);
-	pass(h, 11 * SECOND); // soft, but it was all we heard
+	pass(h, 11 * SECOND); // a soft error, but the only report
 	CU_ASSERT_EQUAL(app[1].reason, TL_TCP_UNREACHABLE);
 	stop(h);
 }
@@ -2084,7 +2087,7 @@ static void new_mac_is_used(void)
 	h->net->arp_generation++; // something may have changed
 	say(&app, 10);
 	SENDS(h, A | P, OURS + 1, PEERS + 1, 10);
-#ifndef TEST_IP6 // which has no ready headers
+#ifndef TEST_IP6 // no ready headers there
 	CU_ASSERT_EQUAL(app.c->arp_generation, h->net->arp_generation);
 #endif
 	CU_ASSERT_EQUAL(tl_tcp_send(app.c, "x", 1), 0);
@@ -2176,7 +2179,7 @@ static void close_without_the_callback(void)
 	stop(h);
 }
 
-// However long nobody ticked, the wheel turns once.
+// After a pause the wheel turns once.
 static void long_pause(void)
 {
 	struct host *h = start();
@@ -2325,18 +2328,18 @@ static void waits_for_mbufs(void)
 
 static const struct tl_test tests[] = {
 	{"a passive open answers SYN with SYN-ACK and opens on the ACK", passive_open},
-	{"a SYN that comes again is answered again, and forgotten in the end", syn_again_is_answered_again},
+	{"a repeated SYN is answered again, until the handshake times out", syn_again_is_answered_again},
 	{"an active open sends SYN and opens on SYN-ACK", active_open},
 	{"a connection is made only from a port that is allowed", connects_from_an_allowed_port},
 	{"data sent from within opened() carries the handshake's ACK", first_data_carries_the_ack},
-	{"two hosts that call each other at once open one connection", both_call_at_once},
-	{"the MSS is the smaller of the peer's and the link's, 536 if the peer is silent", mss_is_the_smaller},
+	{"a simultaneous open makes one connection", both_call_at_once},
+	{"the MSS is the smaller of the peer's and the link's, 536 without the option", mss_is_the_smaller},
 	{"windows are scaled only if both sides offer it", window_scale_needs_both},
 	{"SYN is repeated after 1, 2 and 4 s, and connect gives up after 10", handshake_patience},
 	{"connect is refused by an RST that answers its SYN, and by no other", refused},
-	{"SYN-SENT takes nothing but what answers its SYN", only_the_answer_opens},
-	{"connect refuses what cannot be", connect_says_no},
-	{"connect says when there is no local port left", no_port_left},
+	{"SYN-SENT accepts only replies to its SYN", only_the_answer_opens},
+	{"connect refuses invalid arguments", connect_says_no},
+	{"connect reports a lack of local ports", no_port_left},
 	{"a segment for no connection is answered with RST", no_connection_no_word_but_rst},
 	{"a listener takes SYN only, and unlisten ends its handshakes", listen_is_picky},
 	{"a listener takes no more connections than its backlog", backlog},
@@ -2346,38 +2349,37 @@ static const struct tl_test tests[] = {
 	{"every second full segment is acknowledged", every_second_full_segment_is_acked},
 	{"urgent data is delivered in line", urgent_data_comes_in_line},
 	{"each retransmission waits twice as long, until the user timeout", backoff_doubles},
-	{"the user timeout option is sent where wanted, and the longer patience of both counts", user_timeout_option},
+	{"the user timeout option is sent if configured, and the longer timeout of both applies", user_timeout_option},
 	{"the backoff ends with a round trip of new data", backoff_ends_with_a_sample},
 	{"the RTO follows the round trip time", rto_follows_the_round_trip},
 	{"a lost SYN makes the first window one segment and the RTO 3 s", lost_syn_makes_careful},
 	{"three duplicate ACKs bring a fast retransmission, partial ACKs the next", fast_retransmit},
-	{"the first two duplicate ACKs let a new segment out each", limited_transmit},
-	{"after a timeout everything goes again, slowly at first", slow_start_after_timeout},
+	{"the first two duplicate ACKs each release a new segment", limited_transmit},
+	{"after a timeout everything is sent again, in slow start", slow_start_after_timeout},
 	{"after a pause the congestion window is the initial one", idle_means_slow_start},
 	{"segments that come early are held, overlaps and all", early_segments_wait},
 	{"no more than 64 early segments are held, the nearest", waiting_room_is_bounded},
 	{"SACK is offered in a SYN, and agreed to only if the peer offers it", sack_needs_both},
-	{"SACK blocks name what is held, the latest first, four at most", sack_blocks_come_by_recency},
+	{"SACK blocks list held segments, the latest first, four at most", sack_blocks_come_by_recency},
 	{"SACK blocks ride on data where they fit, else an ACK follows", sack_rides_where_it_fits},
-	{"SACK shows which holes to fill, each once, as cwnd allows", sack_shows_the_holes},
-	{"one SACK may show a loss, and a partial ACK the next", one_sack_may_do},
-	{"SACK blocks that cannot be, or were not agreed on, mean nothing", wrong_blocks_mean_nothing},
-	{"of what the peer holds 32 ranges are remembered, the nearest", sacked_ranges_are_few},
-	{"a timeout forgets what the peer held; what it names again is not sent again", timeout_forgets_sacks},
+	{"SACK shows the holes; each is filled once, as cwnd allows", sack_shows_the_holes},
+	{"a single SACK may show a loss, and a partial ACK the next", one_sack_may_do},
+	{"SACK blocks that are invalid or not negotiated are ignored", wrong_blocks_mean_nothing},
+	{"the 32 nearest SACKed ranges are stored", sacked_ranges_are_few},
+	{"a timeout discards SACKed ranges; ranges reported again are not retransmitted", timeout_forgets_sacks},
 	{"messages that are not acknowledged whole are counted, wherever they lie in the ring",
 		counts_what_is_not_acknowledged},
-	{"a full queue of the port makes segments wait, and is no loss", full_queue_is_no_loss},
+	{"a full TX ring delays segments, and is not a loss", full_queue_is_no_loss},
 	{"a shut window is probed until it opens", zero_window_is_probed},
 	{"a peer that never reads is kept as long as it answers", peer_that_never_reads},
-	{"a window probe that is answered keeps the connection alive, whatever the user timeout",
+	{"a window probe that is answered keeps the connection alive beyond the user timeout",
 		shut_window_outlasts_the_user_timeout},
 	{"the loss of a window probe ends no connection", lost_probe_ends_nothing},
-	{"the user timeout of a shut window counts from the first probe that is not answered",
-		unanswered_probes_end_it},
-	{"RST, with data or without, and URG are heard while our window is shut",
+	{"the user timeout of a zero window counts from the first unanswered probe", unanswered_probes_end_it},
+	{"RST, with or without data, and URG are accepted while our window is zero",
 		rst_and_urg_count_while_our_window_is_shut},
 	{"FIN gets through a shut window", fin_goes_through_a_shut_window},
-	{"no silly segments are sent", no_silly_segments},
+	{"small segments are avoided (silly window syndrome)", no_silly_segments},
 	{"the window follows the room, and its edge never moves left", window_follows_room},
 	{"a window update that acknowledges nothing lets data out", window_update_lets_out},
 	{"an old segment does not bring back an old window", old_windows_are_ignored},
@@ -2402,19 +2404,19 @@ static const struct tl_test tests[] = {
 	{"each secret is drawn from the kernel's random source by itself", secrets_are_drawn_one_by_one},
 	{"each secret has one use", secrets_have_one_use_each},
 	{"a hard ICMP error ends a handshake, a soft one names the reason", hard_error_ends_the_handshake},
-	{"no ICMP error ends what is established", no_icmp_ends_what_is_open},
+	{"ICMP errors end no established connection", no_icmp_ends_what_is_open},
 	{"unanswered ARP ends the handshake, once", unanswered_arp_ends_the_handshake},
 	{"headers are made anew when a MAC may have changed", new_mac_is_used},
 	{"an abort sends RST", abort_sends_rst},
 	{"abort is safe from within every callback", abort_within_callbacks},
 	{"close is safe from within data()", close_within_data},
 	{"without peer_closed() a connection closes itself", close_without_the_callback},
-	{"what is sent from within room() and peer_closed() carries the ACK", send_within_room},
+	{"data sent from within room() and peer_closed() carries the ACK", send_within_room},
 	{"closed() may open the next connection even when all slots are taken", a_slot_for_the_next},
 	{"slots are used again and again", slots_are_used_again},
 	{"destroy ends connections, and opens none", destroy_ends_it},
 	{"no keepalive probe is sent while data is under way", no_keepalive_while_data_is_out},
-	{"close_all closes what is open and aborts what is opening", close_all},
+	{"close_all closes open connections and aborts opening ones", close_all},
 	{"without mbufs data and ACKs wait for the next tick", waits_for_mbufs},
 	{"a FIN is taken when the window is shut", fin_needs_no_window},
 	{"with a scaled window nothing that was promised is refused", scaled_edge_stays},
@@ -2423,9 +2425,9 @@ static const struct tl_test tests[] = {
 	{"a fast retransmission sends no more than was sent", fast_retransmit_of_small_segments},
 	{"a fast retransmission carries the FIN", fast_retransmit_of_fin},
 	{"a FIN takes a place in the peer's window", fin_takes_a_place_in_the_window},
-	{"keepalive probes a silent peer five times", keepalive},
+	{"keepalive probes an idle peer five times", keepalive},
 	{"all connections together hold a share of the mbufs", waiting_room_is_shared},
-	{"stacks on one pool hold a quarter of it together, however much comes too early",
+	{"stacks on one pool together hold at most a quarter of it for early segments",
 		stacks_share_the_waiting_room_of_their_pool},
 	{"ten years without a tick pass at once", long_pause},
 };

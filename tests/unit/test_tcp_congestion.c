@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What bounds the bytes in flight: a congestion window, or with without_cwnd nothing but the peer's window.
+// Limits of the flight: a congestion window, or with without_cwnd only the peer's window.
 
 #include "tl_test_tcp_host.h"
+#include "tcp_lend.h"
 
 #define FULL 44u // segments that the peer's window takes
 
@@ -113,7 +114,7 @@ static void each_ack_lets_two_go_again(void)
 	GIVE_SACK(h, 0, {20, 40});
 	SILENT(h);
 	CU_ASSERT_EQUAL(app.c->cwnd, TL_TCP_NO_CWND);
-	say(&app, 4 * MSS); // what is new does not wait
+	say(&app, 4 * MSS); // new data is not delayed
 	CU_ASSERT_EQUAL(h->n_sent - h->n_seen, 4);
 	give(h, A, PEERS + 1, OURS + 1 + 44 * MSS, 0);
 	CU_ASSERT_FALSE(app.c->in_recovery);
@@ -214,12 +215,12 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"without cwnd a window's worth leaves at once, with it ten segments", only_the_window_bounds},
-		{"without cwnd the peer's window bounds what is in flight", the_window_does_bound},
-		{"without cwnd neither ACKs nor a pause change what may be in flight", neither_grows_nor_shrinks},
+		{"without cwnd the peer's window limits the flight", the_window_does_bound},
+		{"without cwnd neither ACKs nor a pause change the limit of the flight", neither_grows_nor_shrinks},
 		{"without cwnd a SYN that was lost does not make the first flight smaller", lost_syn_does_not_matter},
-		{"without cwnd each ACK lets two lost segments go again, and what is new does not wait",
+		{"without cwnd each ACK retransmits two lost segments, and new data is not delayed",
 			each_ack_lets_two_go_again},
-		{"a repair of more segments than the record has room for forgets none",
+		{"a recovery of more segments than there are records misses none",
 			many_repairs_leave_what_is_lost_lost},
 		{"without cwnd a probe that repaired a loss changes nothing", a_probe_that_repairs_changes_nothing},
 		{"without cwnd and SACK one hole is filled at a time", newreno_fills_one_hole_at_a_time},

@@ -2,8 +2,9 @@
 // TCP one step past its edges: what is older, longer, later or larger than what is still good.
 
 #include "tl_test_tcp_host.h"
+#include "tcp_loss.h"
 
-// RFC 9293, section 3.10.7.4: SND.WL1 tells which of two segments is the later.
+// SND.WL1 gives the later of two segments (RFC 9293, section 3.10.7.4).
 static void an_older_segments_window_is_not_taken(void)
 {
 	struct app app = {0};
@@ -55,7 +56,7 @@ static void a_deadline_in_the_first_slot_is_met_after_a_stall(void)
 	pass(h, due_ns - tl_tcp_rto_ns(app.c) - h->now_ns);
 	say(&app, MSS);
 	pass(h, 10 * MS); // it is hung up
-	CU_ASSERT_EQUAL_FATAL(((app.c->hung_ns >> TL_TCP_TICK_SHIFT) + 1) % TL_TCP_NEAR_SLOTS, 0);
+	CU_ASSERT_EQUAL_FATAL(((app.c->wheel_ns >> TL_TCP_TICK_SHIFT) + 1) % TL_TCP_NEAR_SLOTS, 0);
 	forget(h);
 	h->now_ns += 3 * SECOND;
 	tl_net_tick(h->net, h->now_ns);

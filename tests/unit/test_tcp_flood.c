@@ -44,7 +44,7 @@ static void flood_takes_no_memory(void)
 	CU_ASSERT_EQUAL(tl_tcp_in_use(h->net, NULL), 4);
 	CU_ASSERT_EQUAL(h->net->stats.tcp_syn_cookies_tx, FLOOD - 4);
 	CU_ASSERT_EQUAL(h->net->stats.tcp_backlog_drops, 0);
-	pass(h, 11 * SECOND); // those remembered are given up
+	pass(h, 11 * SECOND); // half-open connections time out
 	CU_ASSERT_EQUAL(tl_tcp_in_use(h->net, NULL), 0);
 	CU_ASSERT_EQUAL(h->net->tcp->n_half_open, 0);
 	forget(h);
@@ -87,7 +87,7 @@ static void cookie_opens(void)
 	stop(h);
 }
 
-// Its low bits carry the options, wherever the clock stands.
+// The low bits carry the options at any clock value.
 static void cookie_stamp_is_not_ahead_of_the_clock(void)
 {
 	const struct tl_tcp_opts opts = {.recv_window_bytes = 1 << 20};
@@ -216,7 +216,7 @@ static void full_is_full(void)
 			answer(h, next_sent(h));
 		forget(h);
 	}
-	CU_ASSERT_EQUAL(app.opened, 4); // as many as the listener takes, whoever knocked before
+	CU_ASSERT_EQUAL(app.opened, 4); // the limit of the listener, regardless of earlier SYNs
 	CU_ASSERT_EQUAL(h->net->stats.tcp_half_open_drops, 4);
 	CU_ASSERT_EQUAL(h->net->stats.tcp_backlog_drops, 2);
 	stop(h);
@@ -225,16 +225,15 @@ static void full_is_full(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a flood of SYNs takes a bounded number of places and is answered all the same",
-			flood_takes_no_memory},
+		{"a SYN flood occupies a bounded number of slots, and is still answered", flood_takes_no_memory},
 		{"the ACK of a SYN cookie opens, with scale, SACK and timestamps", cookie_opens},
 		{"the timestamp of a SYN cookie is not ahead of the connection's clock",
 			cookie_stamp_is_not_ahead_of_the_clock},
 		{"without timestamps a SYN cookie brings the MSS and nothing else", cookie_without_stamps},
 		{"an ACK that forges a SYN cookie is refused", forged_cookies_are_refused},
 		{"a SYN cookie is good for a minute, not for two and a half", old_cookies_are_refused},
-		{"where no SYN cookie was sent none is taken", no_cookie_no_entry},
-		{"a flood is answered after an ordinary connection, too", flood_after_a_connection},
+		{"without a recent SYN cookie none is accepted", no_cookie_no_entry},
+		{"a SYN flood is answered after an ordinary connection, too", flood_after_a_connection},
 		{"half-open connections give way to those that open, and only as many as may", full_is_full},
 	};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ICMP may do to a connection: the path's MTU (RFC 1191) as far as RFC 5927 believes it, and nothing else.
+// Effects of ICMP on a connection: the path MTU (RFC 1191) within the limits of RFC 5927, and nothing else.
 
 #include "tl_test_tcp_host.h"
 
@@ -94,7 +94,7 @@ static void nonsense_is_ignored(void)
 	too_big(h, 1000, OURS + 1, 100);	   // would have fit
 	too_big(h, 1500, OURS + 1, MSS);
 	h->peer_port = PORT(40001);
-	too_big(h, 1000, OURS + 1, MSS); // nobody's
+	too_big(h, 1000, OURS + 1, MSS); // unknown connection
 	SILENT(h);
 	CU_ASSERT_EQUAL(app.c->mss, MSS);
 	h->peer_port = PEER_PORT;
@@ -198,15 +198,15 @@ static void soft_errors_are_told_in_the_end(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"the first word of a smaller MTU is believed, and what did not fit goes again",
+		{"the first report of a smaller MTU is accepted, and segments that did not fit are sent again",
 			first_word_is_believed},
-		{"a router that does not tell its MTU means the next that is usual", old_routers_mean_the_next_plateau},
-		{"a word about what is not in flight, or would have fit, is ignored", nonsense_is_ignored},
+		{"a report without MTU means the next lower plateau", old_routers_mean_the_next_plateau},
+		{"a report about data not in flight, or that would have fit, is ignored", nonsense_is_ignored},
 		{"once full segments arrived, the word of a smaller MTU waits for a loss", proof_stands_against_words},
 		{"timestamps count when a segment is to fit the path", stamps_count},
 		{"no ICMP error ends an established connection", no_error_ends_what_stands},
 		{"source quench is ignored", source_quench_is_ignored},
-		{"a soft error in the handshake is told when patience ends", soft_errors_are_told_in_the_end},
+		{"a soft error in the handshake is reported at its timeout", soft_errors_are_told_in_the_end},
 	};
 
 	tl_test_eal_start();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ICMPv6 may do to a connection: the path's MTU (RFC 8201) as far as RFC 5927 believes it, and soft errors. How
-// much is believed is tested with ICMP.
+// Effects of ICMPv6 on a connection: the path MTU (RFC 8201) within the limits of RFC 5927, and soft errors. The limits
+// are tested with ICMP.
 
 #define TEST_IP6
 #include "tl_test_tcp_host.h"
@@ -80,13 +80,13 @@ static void nonsense_is_ignored(void)
 	too_big(h, 1520, OURS + 1); // it fits
 	too_big(h, 65536 + 1300, OURS + 1);
 	h->peer_port = PORT(40001);
-	too_big(h, 1400, OURS + 1); // nobody's
+	too_big(h, 1400, OURS + 1); // unknown connection
 	SILENT(h);
 	CU_ASSERT_EQUAL(app.c->mss, MSS);
 	stop(h);
 }
 
-// An IPv4 packet that quotes the number of an IPv6 peer as its destination says nothing about that peer.
+// An IPv4 packet that quotes the number of an IPv6 peer as its destination does not affect that peer.
 static void no_number_is_an_address(void)
 {
 	struct app app = {0};
@@ -169,14 +169,13 @@ static void progress_proves_the_neighbour(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"a smaller MTU is believed, and what did not fit goes again", smaller_mtu_is_believed},
+		{"a smaller MTU is accepted, and segments that did not fit are sent again", smaller_mtu_is_believed},
 		{"no path's MTU is below 1280", no_path_is_below_1280},
-		{"a word about what is not in flight, or would have fit, is ignored", nonsense_is_ignored},
-		{"the number of an address is no address", no_number_is_an_address},
+		{"a report about data not in flight, or that would have fit, is ignored", nonsense_is_ignored},
+		{"the number of an IPv6 address is not valid as an IPv4 address", no_number_is_an_address},
 		{"unreachable is hard in the handshake only, and not for every reason",
 			errors_are_hard_in_the_handshake_only},
-		{"as long as data arrives nobody asks for the neighbour (RFC 4861, section 7.3.1)",
-			progress_proves_the_neighbour},
+		{"acknowledged data confirms the neighbour (RFC 4861, section 7.3.1)", progress_proves_the_neighbour},
 	};
 
 	tl_test_eal_start();

@@ -14,7 +14,7 @@ struct sim {
 	struct tl_net *net[2];
 	unsigned in_use;
 	bool without_sack;
-	unsigned texts, lossy_from, lossy_to; // of the segments with data from side 0, every third is lost
+	unsigned texts, lossy_from, lossy_to; // data segments from side 0, of which every third is lost
 	unsigned lost_text;
 	uint64_t watched;
 	uint32_t watched_edge[2];
@@ -39,7 +39,7 @@ static void give_burst(void *ctx, struct tl_burst *burst)
 	tl_net_input(ctx, burst);
 }
 
-// To the next arrival, or a millisecond on, whichever is sooner.
+// Advance to the next arrival, at most a millisecond.
 static void step(struct sim *sim)
 {
 	struct wire *wire = &sim->wire;
@@ -245,7 +245,7 @@ static void survives_a_bad_wire(void)
 		timeouts += stats->tcp_timeouts + sim->net[1]->stats.tcp_timeouts;
 		sim_stop(sim);
 	}
-	CU_ASSERT(timeouts <= 50); // one for 400 KB: the rest is found by time, or by a probe
+	CU_ASSERT(timeouts <= 50); // one per 400 KB: other losses are found by RACK, or by a probe
 }
 
 static void survives_the_wrap(void)
@@ -456,7 +456,7 @@ static void thousand_come_and_go(void)
 	sim_stop(sim);
 }
 
-// Who closes first, and whether the other still talks: seed by seed over a bad wire, each ends in order.
+// Each seed over a bad wire ends in order, whichever side closes first.
 static void every_order_of_closing(void)
 {
 	for (uint64_t seed = 100; seed < 124; seed++) {
@@ -510,12 +510,12 @@ int main(void)
 		{"with SACK little more goes again than was lost, without a timeout", sack_saves},
 		{"on a clean wire nothing is sent twice", clean_wire_wastes_nothing},
 		{"scaled windows fill a long pipe", scaled_windows_fill_a_long_pipe},
-		{"an echo whose window follows its room never lacks room, nor takes back window",
+		{"an echo whose window follows its room never lacks room, nor shrinks the window",
 			echo_never_runs_out_of_room},
 		{"so does an echo with a scaled window", echo_with_a_scaled_window},
 		{"1000 connections opened and ended leave nothing behind", thousand_come_and_go},
 		{"every order of closing ends in order over a bad wire", every_order_of_closing},
-		{"keepalive finds a dead peer and leaves a silent one alone", keepalive_finds_a_dead_peer},
+		{"keepalive detects a dead peer and keeps an idle one", keepalive_finds_a_dead_peer},
 		{"the user timeout finds a dead peer when there is data", user_timeout_finds_a_dead_peer},
 	};
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loss told by time (RFC 8985, RACK-TLP), and what came twice (RFC 2883). The round trip is 20 ms.
+// Loss detection by time (RFC 8985, RACK-TLP), and duplicates (RFC 2883). The round trip is 20 ms.
 
 #include "tl_test_tcp_host.h"
+#include "tcp_lend.h"
 
 static void late_is_lost_after_a_while(void)
 {
@@ -307,7 +308,7 @@ static void patience_ends_after_a_round_trip(void)
 	stop(h);
 }
 
-// What came twice while the handshake waits is not told in the SYN-ACK, whose options are agreed on there only.
+// A duplicate during the handshake is not reported in the SYN-ACK: options are still being negotiated.
 static void syn_ack_keeps_its_options(void)
 {
 	static const uint8_t options[] = {2, 4, 1460 >> 8, 1460 & 0xff, 1, 1, 4, 2};
@@ -446,15 +447,15 @@ static void every_ack_is_a_sample(void)
 int main(void)
 {
 	static const struct tl_test tests[] = {
-		{"what was sent a quarter of a round trip before what has arrived is lost", late_is_lost_after_a_while},
+		{"data sent a quarter of a round trip before delivered data is lost", late_is_lost_after_a_while},
 		{"where segments were merely late no number of others makes one lost", reordering_makes_patient},
-		{"an ACK that tells of a hole tells of no reordering", order_of_one_ack_is_no_reordering},
-		{"the first SACK of a connection tells of no reordering, whatever the ISN",
+		{"an ACK that reports a hole does not indicate reordering", order_of_one_ack_is_no_reordering},
+		{"the first SACK of a connection does not indicate reordering, for any ISN",
 			first_sack_is_no_reordering},
-		{"what was lost twice goes a third time, without a timeout", lost_again_goes_again},
-		{"what went again and arrived in the shortest round trip shows what else is lost",
+		{"data lost twice is sent a third time, without a timeout", lost_again_goes_again},
+		{"a retransmission that arrives within the shortest round trip shows further losses",
 			shortest_round_trip_counts},
-		{"the echo tells that what was sent first has arrived", echo_tells_the_first_transmission},
+		{"the echoed timestamp identifies the original transmission", echo_tells_the_first_transmission},
 		{"the tail of a flight is probed after two round trips", tail_is_probed},
 		{"a probe sends new data where there is some, and comes once", probe_is_new_if_it_can_be},
 		{"a loss that the probe repaired halves cwnd, unless both arrived", repair_by_probe_halves_cwnd},
@@ -463,14 +464,13 @@ int main(void)
 		{"a segment left alone in flight by an ACK is probed late", last_of_a_flight_is_probed_late},
 		{"without SACK there is no probe", no_probe_without_sack},
 		{"a FIN at the tail is probed with the data before it", fin_is_probed},
-		{"what comes twice is told by D-SACK, once", twice_is_told},
-		{"of a segment that came twice in part D-SACK tells the first such part", twice_in_part_is_told},
+		{"a duplicate is reported by D-SACK, once", twice_is_told},
+		{"for a partly duplicate segment D-SACK reports the first such part", twice_in_part_is_told},
 		{"the reordering window is no longer than a round trip", patience_ends_after_a_round_trip},
 		{"a D-SACK that is due takes no option from a SYN-ACK", syn_ack_keeps_its_options},
-		{"a D-SACK makes more patient, once in a round trip", twice_makes_patient},
+		{"a D-SACK widens the reordering window, once per round trip", twice_makes_patient},
 		{"more moments of sending than fit the memory count as one", many_small_segments},
-		{"every ACK is a sample of the round trip, and counts for less where there are many",
-			every_ack_is_a_sample},
+		{"every ACK is an RTT sample, with less weight where there are many", every_ack_is_a_sample},
 	};
 
 	tl_test_eal_start();

@@ -6,6 +6,7 @@
 #include <tl_test_nic.h>
 
 #include "tl_test_tcp_host.h"
+#include "tcp_output.h"
 
 #define FRAMES_MAX 256
 
@@ -16,7 +17,7 @@ struct frames {
 };
 
 static struct frames fast_frames, slow_frames;
-static unsigned nic_sums; // that the device made
+static unsigned nic_sums; // checksums made by the device
 
 // Keeps the frames as they are, and then does what every host does with them.
 static void keep(struct tl_txq *q, struct frames *to)
@@ -69,7 +70,7 @@ static struct host *open_host(struct app *app, void (*flush)(struct tl_txq *q), 
 	return h;
 }
 
-// Whether a send of len bytes left by the ready header, if that was allowed.
+// True if a send of len bytes left by the ready header, if that was allowed.
 static bool send_held(struct app *app, const uint8_t *data, uint32_t len, bool allowed)
 {
 	struct tl_net *net = app->c->net;
@@ -102,7 +103,7 @@ static bool same_frames(void)
 	return same && fast_frames.n > 0;
 }
 
-// What a connection has come to.
+// State of a connection.
 struct outcome {
 	unsigned ready; // sends by the ready header
 	uint32_t cwnd, snd_max, rcv_adv;
@@ -193,7 +194,7 @@ static uint32_t send_a_burst(void (*flush)(struct tl_txq *q), bool allowed, bool
 	h->window = window;
 	acknowledge(h, &app, 0);
 	app.c->rcv_adv -= 8000;
-	tl_tcp_ready_look(app.c);
+	tl_tcp_ready_refresh(app.c);
 	for (unsigned i = 0; i < TL_ARRAY_LEN(lens); i++) {
 		if (!allowed)
 			tl_tcp_ready_stop(app.c);
@@ -333,13 +334,13 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"a ready header gives the frames that the long way gives", frames_are_the_same},
-		{"with timestamps, too", frames_are_the_same_with_stamps},
+		{"a ready header has timestamps, too", frames_are_the_same_with_stamps},
 		{"and where the window follows the room", frames_are_the_same_where_the_window_follows},
 		{"where the device makes checksums the same frames leave", frames_are_the_same_with_a_nics_checksums},
 		{"and so do several with nothing settled between them", a_burst_is_the_same},
-		{"what left by it and was lost goes again, from our copy", a_lost_one_goes_again},
-		{"what is in the way of it is seen", what_is_in_the_way_is_seen},
-		{"a send for practice changes nothing", practice_changes_nothing},
+		{"a lost segment sent by a ready header is retransmitted from our copy", a_lost_one_goes_again},
+		{"each obstacle disables the ready header", what_is_in_the_way_is_seen},
+		{"a cache warm-up changes nothing", practice_changes_nothing},
 		{"its bookkeeping is done before an ACK is read", notes_are_settled_before_an_ack},
 	};
 

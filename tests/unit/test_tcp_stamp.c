@@ -205,7 +205,7 @@ static void old_segments_are_refused(void)
 	struct host *h = start_stamped(&app, NULL);
 
 	h->stamp = STAMP - 1;
-	give(h, A, PEERS + 1, OURS + 1, 10); // from before: an ACK says where we are
+	give(h, A, PEERS + 1, OURS + 1, 10); // old: answered by an ACK
 	SENDS(h, A, OURS + 1, PEERS + 1, 0);
 	give(h, A | F, PEERS + 1, OURS + 1, 0);
 	SENDS(h, A, OURS + 1, PEERS + 1, 0);
@@ -216,7 +216,7 @@ static void old_segments_are_refused(void)
 	give(h, A, PEERS + 1, OURS + 1, 0);
 	SENDS(h, A, OURS + 1, PEERS + 1, 0);
 	SILENT(h);
-	h->stamp = STAMP + UINT32_C(0x7fffffff); // as far ahead as can be
+	h->stamp = STAMP + UINT32_C(0x7fffffff); // as far ahead as possible
 	give(h, A, PEERS + 1, OURS + 1, 10);
 	CU_ASSERT(has_stream(&app, 10));
 	h->stamp = STAMP - 2; // not old any more
@@ -233,7 +233,7 @@ static void refused_acks_leave_no_stamp(void)
 	struct host *h = start_stamped(&app, NULL);
 
 	h->stamp = STAMP + 1000000;
-	give(h, A, PEERS + 1, OURS + 2, 10); // of what was never sent
+	give(h, A, PEERS + 1, OURS + 2, 10); // acknowledges data never sent
 	SENDS(h, A, OURS + 1, PEERS + 1, 0);
 	CU_ASSERT_EQUAL(h->sent[h->n_sent - 1].options.echo, STAMP);
 	give(h, 0, PEERS + 1, 0, 10);
@@ -324,7 +324,7 @@ static void three_sack_blocks_fit(void)
 	stop(h);
 }
 
-// Without timestamps the ACK of what was sent twice says nothing (Karn): the backoff stays. The echo tells.
+// Without timestamps the ACK of a retransmission gives no sample (Karn): the backoff stays. With them the echo does.
 static void backoff_ends_with_an_echo(void)
 {
 	struct app app = {0};
@@ -387,23 +387,23 @@ int main(void)
 		{"our SYN offers timestamps, and the peer decides", syn_has_stamps},
 		{"two hosts that call each other at once agree on timestamps", both_call_with_stamps},
 		{"a peer that never offered timestamps gets none", silent_peers_get_none},
-		{"every segment has timestamps, and is no longer for it", every_segment_has_stamps},
+		{"every segment has timestamps, and is not longer for them", every_segment_has_stamps},
 		{"the timestamp clock ticks every 1.05 ms", clock_runs},
-		{"the timestamp clock begins where no other connection can tell", offset_is_secret},
+		{"the timestamp clock starts at an unpredictable value per connection", offset_is_secret},
 		{"the timestamp of the segment that fills a hole is echoed, not of one beyond",
 			early_stamps_are_not_echoed},
 		{"an ACK for several segments echoes the first", delayed_acks_echo_the_first},
 		{"a segment with an old timestamp is refused and answered (PAWS)", old_segments_are_refused},
 		{"a segment that is dropped for its ACK leaves no timestamp", refused_acks_leave_no_stamp},
 		{"an RST needs no good timestamp", old_rst_counts},
-		{"after 24 silent days no timestamp is too old", idle_for_24_days},
+		{"after 24 idle days no timestamp is too old", idle_for_24_days},
 		{"a segment without the timestamps agreed on is dropped without a word", missing_stamps_are_refused},
-		{"timestamps may stand anywhere among the options", stamps_may_stand_anywhere},
+		{"timestamps may be anywhere among the options", stamps_may_stand_anywhere},
 		{"three SACK blocks fit beside timestamps", three_sack_blocks_fit},
-		{"the echo tells the round trip of what was sent twice, and ends the backoff",
+		{"the echoed timestamp gives an RTT sample of a retransmission, and ends the backoff",
 			backoff_ends_with_an_echo},
-		{"an echo that cannot be is no round trip", strange_echoes_mean_nothing},
-		{"a later timestamp reopens TIME-WAIT whatever the sequence number", time_wait_is_reopened_by_stamp},
+		{"an implausible echo gives no RTT sample", strange_echoes_mean_nothing},
+		{"a later timestamp reopens TIME-WAIT for any sequence number", time_wait_is_reopened_by_stamp},
 	};
 
 	tl_test_eal_start();

@@ -60,7 +60,7 @@ static void begin(struct frame *f, unsigned vlans, uint16_t type)
 	put16(f, type);
 }
 
-// What differs between the IPv4 frames of the tests.
+// Differences between the IPv4 frames of the tests.
 struct shape {
 	unsigned vlans;
 	unsigned option_words;
@@ -583,12 +583,12 @@ int main(void)
 		{"a frame cut anywhere is malformed and not read past its end", cut_frames_are_malformed},
 		{"an IP length that ends inside the L4 header is malformed", short_l4_is_malformed},
 		{"Ethernet padding is not payload", padding_is_no_payload},
-		{"a fragment is told as one and has no ports", fragments_have_no_ports},
+		{"a fragment is classified as such and has no ports", fragments_have_no_ports},
 		{"any flipped bit of the IP header is noticed", every_header_bit_is_checked},
 		{"a wrong version, header length or total length is malformed", wrong_version_or_length},
 		{"a UDP length must cover its header and fit the packet", udp_length_rules},
 		{"a TCP header length must cover its header and fit the packet", tcp_offset_rules},
-		{"what we do not speak is other, not malformed", foreign_protocols_are_other},
+		{"an unsupported protocol is other, not malformed", foreign_protocols_are_other},
 		{"any flipped bit of the payload breaks the L4 checksum", payload_bits_are_checked},
 		{"a UDP datagram delivered to the wrong address fails its checksum", addresses_are_summed},
 		{"a UDP checksum of 0 means none, a TCP one does not", udp_without_checksum},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compressed slabs: there and back for any content, bounds that hold, and what is broken is told from what is whole.
+// Compressed slabs: round trips for any content, bounds, and detection of damage.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -189,13 +189,13 @@ static void nothing_is_a_unit_too(void)
 	struct bench b = set_up();
 	struct tl_zslab_unit unit;
 
-	memset(b.unit, 0xee, b.bound); // what was there before
+	memset(b.unit, 0xee, b.bound); // old content
 	tl_zslab_put_pad(b.unit, 3 * TL_PCAPNG_ALIGN);
 	CU_ASSERT_EQUAL(tl_zslab_look(b.unit, TL_ZSLAB_PAD_BYTES, &unit), 0);
 	CU_ASSERT_FALSE(unit.slab);
 	CU_ASSERT_EQUAL(unit.content_bytes, 0);
 	CU_ASSERT_EQUAL(unit.unit_bytes, 3 * TL_PCAPNG_ALIGN);
-	tl_zslab_put_pad(b.unit, 3 * TL_PCAPNG_ALIGN - 4); // which ends on no boundary
+	tl_zslab_put_pad(b.unit, 3 * TL_PCAPNG_ALIGN - 4); // ends off a boundary
 	CU_ASSERT_EQUAL(tl_zslab_look(b.unit, b.bound, &unit), -EINVAL);
 	tear_down(&b);
 }
@@ -259,14 +259,14 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"slabs come back as they were", slabs_come_back_as_they_were},
-		{"what cannot be compressed fits", what_cannot_be_compressed_fits},
+		{"incompressible content fits", what_cannot_be_compressed_fits},
 		{"every unit ends on a boundary", every_unit_ends_on_a_boundary},
 		{"blocks begin with the magic of zstd", blocks_begin_with_the_magic_of_zstd},
 		{"too little room is refused", too_little_room_is_refused},
-		{"a unit that is cut is none", a_unit_that_is_cut_is_none},
-		{"nothing is a unit, too", nothing_is_a_unit_too},
+		{"a truncated unit is invalid", a_unit_that_is_cut_is_none},
+		{"an empty unit is valid", nothing_is_a_unit_too},
 		{"damage is seen", damage_is_seen},
-		{"a head that tells other lengths is none", a_head_that_tells_other_lengths_is_none},
+		{"a head with inconsistent lengths is invalid", a_head_that_tells_other_lengths_is_none},
 	};
 
 	return tl_test_main("zslab", tests, sizeof(tests) / sizeof(tests[0]));

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// Sending: segments (tcp_output_dp.c) and the fast path by a ready header (tcp_ready_dp.c).
+//
+// Threads: the lcore that owns the net.
+
+#include "tcp_seg.h"
+
+// A segment to be sent. data NULL: the payload is in the send ring at seq.
+struct tl_tcp_out {
+	const uint8_t *data, *options;
+	uint32_t seq;
+	uint16_t len; // payload bytes
+	uint8_t flags;
+	uint8_t options_len;
+};
+
+// Window field of a header, and the right edge it advertises.
+struct tl_tcp_offer {
+	uint32_t adv;
+	uint16_t field;
+};
+
+// ---- tcp_ready_dp.c
+
+// Store frame, complete up to the TCP header, as the template of the connection.
+void tl_tcp_ready_learn(struct tl_tcp *c, const uint8_t *frame);
+// HOT. Decide if the next segment may leave by the ready header. Call it after every change of c.
+void tl_tcp_ready_refresh(struct tl_tcp *c);
+// Set the options of the template, once the connection is established.
+void tl_tcp_ready_options(struct tl_tcp *c);
+
+// HOT. Disable the ready header until the next refresh.
+static inline void tl_tcp_ready_stop(struct tl_tcp *c)
+{
+	c->ready.bytes = 0;
+	c->ready.few = 0;
+}
+
+// ---- tcp_output_dp.c
+
+// HOT. Slow path of tl_tcp_send_held().
+int tl_tcp_send_slow(struct tl_tcp *c, const uint8_t *data, uint32_t len);
+
+// HOT. The window to advertise in the next header.
+struct tl_tcp_offer tl_tcp_offer(const struct tl_tcp *c, uint8_t shift);
+
+// HOT. Account for the bytes from seq to snd_nxt, now sent: timers, flight.
+void tl_tcp_account_sent(struct tl_tcp *c, uint32_t seq);
+
+// HOT. Copy a message into the send ring.
+void tl_tcp_ring_put(struct tl_tcp *c, uint32_t seq, const uint8_t *data, uint32_t len);
+
+// HOT. Bytes that both windows allow beyond snd_nxt.
+uint32_t tl_tcp_usable(const struct tl_tcp *c);
+
+// HOT. Send one segment with the current ACK and window. False: no mbuf, or no room in the queue.
+bool tl_tcp_transmit(struct tl_tcp *c, const struct tl_tcp_out *out);
+
+// HOT. Send what is queued and the windows allow, FIN included.
+void tl_tcp_output(struct tl_tcp *c);
+
+// HOT. Send a bare ACK; pend it without an mbuf or room.
+void tl_tcp_send_ack(struct tl_tcp *c);
+
+// HOT. True if the window reopened far enough for an update (RFC 9293, section 3.8.6.2.2).
+bool tl_tcp_window_reopened(const struct tl_tcp *c);
+
+// Send our SYN, a SYN-ACK in SYN-RECEIVED; without and with the retransmission timer.
+void tl_tcp_transmit_syn(struct tl_tcp *c);
+void tl_tcp_send_syn(struct tl_tcp *c);
+void tl_tcp_send_rst(struct tl_tcp *c);
+// Retransmit one segment from seq on, at most that many bytes; returns the sequence numbers used, 0 without an mbuf.
+uint32_t tl_tcp_retransmit(struct tl_tcp *c, uint32_t seq, uint32_t most);
+// Probe a zero window with one byte, or fill a window that is slightly open.
+void tl_tcp_probe_window(struct tl_tcp *c);
+// Send a tail loss probe: a new segment, or the last (RFC 8985, section 7.3).
+void tl_tcp_probe_tail(struct tl_tcp *c);
+void tl_tcp_send_keepalive(struct tl_tcp *c);
+// Send RST for a segment without a connection (RFC 9293, section 3.10.7.1).
+void tl_tcp_refuse(struct tl_net *net, const struct tl_tcp_seg *seg);
