@@ -23,7 +23,8 @@ UNITS = "writer writer_digest writer_faults writer_hold writer_naming writer_rin
         "recover_reused recode slab tail verify extract".split()
 FUNCTIONALS = "ring rotate recover recover_forms trigger disk_full thin_disk null capture statistics extract verify recode cutoff " \
               "status faults".split()
-DEADLINE_S = 600
+DELAYED = "run|capture|recover|extract|verify"  # of tapline's commands, in functional suites
+DEADLINE_S = 900
 
 
 def reds(text):
@@ -42,13 +43,12 @@ class Suites:
         delays = {"LD_PRELOAD": self.library, "DELAYS": str(seed), "DELAYS_TRACE": trace}
         if kind == "unit":
             return [os.path.join(self.build, f"tests/unit/test_{name}")], delays
-        if not os.path.isdir(self.root + f"/build-{seed}"):
-            self.make_build(seed, delays)
-        return [os.path.join(self.source, f"tests/func/{name}_test.sh")], {"TL_BUILD": self.root + f"/build-{seed}"}
+        build = os.path.join(self.root, f"build-{name}-{seed}")
+        self.make_build(build, delays)
+        return [os.path.join(self.source, f"tests/func/{name}_test.sh")], {"TL_BUILD": build}
 
-    def make_build(self, seed, delays):
-        """A build directory whose tapline is delayed, and nothing else."""
-        top = self.root + f"/build-{seed}"
+    def make_build(self, top, delays):
+        """A build directory in which tapline is delayed where it records or reads recordings."""
         os.makedirs(top + "/app")
         for entry in os.listdir(self.build):
             if entry != "app":
@@ -58,18 +58,14 @@ class Suites:
                 os.symlink(os.path.join(self.build, "app", entry), os.path.join(top, "app", entry))
         words = " ".join(f"{name}={value}" for name, value in delays.items())
         with open(top + "/app/tapline", "w", encoding="utf-8") as file:
-            file.write(f'#!/bin/sh\n{words} exec {self.build}/app/tapline "$@"\n')
+            file.write(f'#!/bin/sh\ncase $1 in {DELAYED}) export {words} ;; esac\nexec {self.build}/app/tapline "$@"\n')
         os.chmod(top + "/app/tapline", 0o755)
 
     def run(self, kind, name, seed):
         """What is red: lines."""
         command, more = self.command_of(kind, name, seed)
-        try:
-            done = subprocess.run(["timeout", "--kill-after=30", str(DEADLINE_S)] + command, env={**os.environ, **more},
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        finally:
-            if kind == "func":
-                shutil.rmtree(self.root + f"/build-{seed}", ignore_errors=True)
+        done = subprocess.run(["timeout", "--kill-after=30", str(DEADLINE_S)] + command, env={**os.environ, **more},
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         text = done.stdout.decode(errors="replace")
         found = reds(text)
         if done.returncode != 0 and not found:
@@ -119,6 +115,7 @@ def main(argv):
     args = parse(argv)
     build = os.path.abspath(args.build)
     root = tempfile.mkdtemp(prefix="tapline-delays-")
+    os.chmod(root, 0o755)  # the user of the appliance reads its build there
     suites = Suites(build, root)
     work = [("unit", name) for name in chosen(args.unit, UNITS) if os.path.exists(f"{build}/tests/unit/test_{name}")]
     work += [("func", name) for name in chosen(args.func, FUNCTIONALS)]

@@ -267,9 +267,7 @@ static uint64_t dropped(const struct rig *rig)
 // Tell whether a value is reached in time.
 static bool reaches(uint64_t (*value)(const struct rig *rig), const struct rig *rig, uint64_t least)
 {
-	for (int i = 0; i < WAITS && value(rig) < least; i++)
-		usleep(1000);
-	return value(rig) >= least;
+	return tl_test_until(value(rig) >= least);
 }
 
 static uint64_t syncs(const struct rig *rig)
@@ -286,12 +284,7 @@ static uint64_t taken(const struct rig *rig)
 // Tell whether the next file is open.
 static uint64_t waiting(const struct rig *rig)
 {
-	struct tl_writer_helper *helper = &rig->writer->helper;
-
-	pthread_mutex_lock(&helper->lock);
-	bool ahead = helper->ahead != NULL;
-	pthread_mutex_unlock(&helper->lock);
-	return ahead;
+	return tl_test_has_next(rig->writer);
 }
 
 // The records of a file of whole blocks, their numbers ascending from *next; -1: it is none.
@@ -457,7 +450,7 @@ static void error_after_rotation_costs_the_file_that_was_left(void)
 	fail_calls(DATA_SYNC, 1, 1, EIO);
 	commit_slabs(&rig, 12);
 	CU_ASSERT(reaches(taken, &rig, SLABS));
-	CU_ASSERT_EQUAL(count_parts(&rig), 2); // nor has it its name
+	CU_ASSERT(tl_test_until(count_parts(&rig) == 2)); // nor has it its name
 	atomic_store(&gate_shut, false);
 	CU_ASSERT_EQUAL(rig_stop(&rig), -EIO);
 	CU_ASSERT_EQUAL(count_parts(&rig), 0);
