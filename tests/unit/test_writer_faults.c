@@ -29,8 +29,7 @@
 #define SLAB_BYTES 65536
 #define SLABS 64
 #define FRAME_BYTES 500
-#define A_SLAB 100  // records
-#define WAITS 10000 // of a millisecond
+#define A_SLAB 100 // records
 
 // ---- calls of this program that fail as told
 
@@ -170,6 +169,7 @@ static void rig_run(struct rig *rig, struct how how)
 
 	CU_ASSERT_EQUAL_FATAL(tl_slab_create(&slabs, &rig->ring, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(tl_writer_create(&cfg, &rig->writer, &err), 0);
+	tl_test_wait_for_files(rig->writer);
 	if (how.cached) { // as if the file system refused O_DIRECT
 		struct tl_writer_file *file = rig->writer->file;
 		atomic_store(&rig->writer->direct_refused, true);

@@ -107,6 +107,7 @@ static void rig_writer(struct rig *rig, struct tl_writer_hold_cfg hold, struct t
 		.epilogue = put_epilogue,
 		.ctx = rig};
 	CU_ASSERT_EQUAL_FATAL(tl_writer_create(&cfg, &rig->writer, &err), 0);
+	tl_test_wait_for_files(rig->writer);
 }
 
 static void rig_create(struct rig *rig, struct tl_writer_hold_cfg hold, struct tl_writer_policy policy)
