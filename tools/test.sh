@@ -188,7 +188,7 @@ machines=(smoke deploy crash)
 sim_worlds=(pair repair peer)
 sim_lacks=(rto fast probe)
 # Modules in which two threads meet.
-threaded=(tail slab recode writer writer_hold steer clock_track timesync)
+threaded=(tail slab recode writer writer_rotation writer_kept writer_full writer_removed writer_stream writer_sidecar writer_hold steer clock_track timesync)
 # Suites by --nightly alone: what they need takes minutes to make, and others see most of what they see.
 nightly_machines=(cards powerloss)
 nightly_functionals=(package)

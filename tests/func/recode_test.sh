@@ -60,7 +60,7 @@ two_queues_in_order() {
 	ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" --queues 2 -w two.pcapng --order time --order-window 200 --json icmp \
 		>two.json 2>two.log </dev/null &
 	app_pid=$!
-	check "recording two queues in the order of time begins" wait_for 20 grep -q ' s  received' two.log
+	check "recording two queues in the order of time begins" wait_for 60 grep -q ' s  received' two.log
 	check "the kernel goes on answering" ping_many
 	app_stop INT
 	check_equal "SIGINT ends it with status 0" "$APP_STATUS" 0
@@ -151,7 +151,7 @@ killed() {
 	mkdir "$name"
 	ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" -w "$file" "$@" --rotate 4M >/dev/null 2>"$name.log" </dev/null &
 	app_pid=$!
-	wait_for 30 test -e "$hidden" || func_die "there is no next file: $(ls -a "$name")"
+	wait_for 60 test -e "$hidden" || func_die "there is no next file: $(ls -a "$name")"
 	kill -KILL "$app_pid"
 	wait "$app_pid" 2>/dev/null || true
 	capture "$name" -i pcap:in.pcap -w "$file" "$@" --rotate 4M || true
@@ -189,7 +189,7 @@ stuck_readers() {
 		writers+=($!)
 	done
 	for i in "${!forms[@]}"; do
-		wait_for 30 grep -q 'dropped [1-9]' "stuck$i.log" || true
+		wait_for 60 grep -q 'dropped [1-9]' "stuck$i.log" || true
 	done
 	kill -s INT "${writers[@]}" || true
 	for i in "${!forms[@]}"; do

@@ -140,7 +140,7 @@ relay_start() {
 	rm -f relay.log
 	ip netns exec "$RELAY_NS" "$RELAY" "$@" "$RELAY_APP_IF" "$RELAY_PEER_IF" >relay.json 2>relay.log </dev/null &
 	relay_pid=$!
-	wait_for 10 grep -qs 'relay: up' relay.log || func_die "the relay did not start"
+	wait_for 60 grep -qs 'relay: up' relay.log || func_die "the relay did not start"
 }
 
 # relay_stop: what it did is in relay.json.
