@@ -37,8 +37,8 @@ struct rig {
 	uint64_t committed_flow[RINGS][TL_DIRS];
 	uint64_t statistics_ns;
 	uint32_t epilogues; // how often blocks of statistics were asked for; the writer's threads count
-	uint32_t prologues; // counted before the gate
-	uint32_t gated;	    // the number of the prologue that waits for the gate; 0: none
+	bool gated;	    // the helper's prologues wait for the gate
+	uint32_t prologues; // that have come there
 	pthread_mutex_t gate;
 	bool reader_may_leave;
 	struct tl_writer *writer;
@@ -49,7 +49,8 @@ static inline uint32_t put_prologue(void *ctx, void *buf, uint32_t size)
 {
 	struct rig *rig = ctx;
 
-	if (__atomic_add_fetch(&rig->prologues, 1, __ATOMIC_ACQ_REL) == rig->gated) {
+	if (rig->gated && pthread_equal(pthread_self(), rig->writer->helper.thread)) {
+		__atomic_add_fetch(&rig->prologues, 1, __ATOMIC_ACQ_REL);
 		pthread_mutex_lock(&rig->gate);
 		pthread_mutex_unlock(&rig->gate);
 	}

@@ -79,19 +79,17 @@ static void next_file_removed_while_it_is_opened(void)
 
 	rig_dir(&rig);
 	pthread_mutex_init(&rig.gate, NULL);
-	rig.gated = 2;
+	rig.gated = true;
 	pthread_mutex_lock(&rig.gate);
 	rig_start(&rig, PWRITE, 64 << 20);
 	commit(&rig, 1000);
 	seal(&rig);
 	CU_ASSERT(wait_for(&rig, false, 1000));
-	while (__atomic_load_n(&rig.prologues, __ATOMIC_ACQUIRE) < rig.gated)
-		usleep(1000);
+	CU_ASSERT(tl_test_until(__atomic_load_n(&rig.prologues, __ATOMIC_ACQUIRE) == 1));
 	remove_dir(&rig);
 	commit(&rig, 1000);
 	seal(&rig);
-	while (!next_is_wished(rig.writer))
-		usleep(1000);
+	CU_ASSERT(tl_test_until(next_is_wished(rig.writer)));
 	pthread_mutex_unlock(&rig.gate);
 	CU_ASSERT(wait_for(&rig, true, 1000));
 	CU_ASSERT_EQUAL(rig_stop(&rig), -ENOENT);
