@@ -2,12 +2,13 @@
 // delays: slows down calls that a program makes, so that its threads meet in other orders than on an idle machine with
 // a fast disk. Preloaded; it looks only at calls that the program's own text makes.
 //
-//   LD_PRELOAD=BUILD/tests/faults/libdelays.so DELAYS=SEED [DELAYS_TRACE=FILE] PROGRAM
+//   LD_PRELOAD=BUILD/tests/faults/libdelays.so DELAYS=SEED[:MS] [DELAYS_TRACE=FILE] PROGRAM
 //
 // DELAYS        decides, for each call site, how its calls are delayed: most never, some often by 1 to 20 ms, a few now
 //               and then by 0.3 to 2 s, all of them before the call or all after it. The same seed and the same binary
 //               delay the same sites, so a fault that was found once is found again, if not each time. What is added in
-//               all is bounded, so that a program with many calls ends.
+//               all is at most MS, and a second for the last, so that a program with many calls ends; 12000 if not
+//               said.
 // DELAYS_TRACE  gets a line "delay OFFSET CALL MS before|after THREAD" for each, appended; OFFSET is that of the return
 //               address in the program
 //
@@ -37,9 +38,7 @@
 #define SITE __builtin_return_address(0)
 #define NS_PER_MS 1000000L
 
-// Of a process, in all.
-#define SHORT_MS_MAX 4000
-#define LONG_MS_MAX 8000
+#define MS_MAX 12000 // of a process, in all; a third of it short ones
 // Of a site.
 #define SHORT_MAX 40
 #define LONG_MAX 3
@@ -56,6 +55,7 @@ static struct {
 	bool on;
 	int trace_fd;
 	_Atomic uint64_t threads;
+	long ms_max;
 	atomic_long short_ms, long_ms; // spent
 	atomic_uint site_shorts[SITES], site_longs[SITES];
 } delays = {.trace_fd = -1};
@@ -96,11 +96,11 @@ static long delay_ms(uint64_t site)
 
 	if (kind < 5 && word % 4 == 0) {
 		ms = 300 + ms % 1700;
-		return spend(&delays.site_longs[place], LONG_MAX, &delays.long_ms, ms, LONG_MS_MAX) ? ms : 0;
+		return spend(&delays.site_longs[place], LONG_MAX, &delays.long_ms, ms, delays.ms_max * 2 / 3) ? ms : 0;
 	}
 	if (kind < 40 && word % 4 == 1) {
 		ms = 1 + ms % 20;
-		return spend(&delays.site_shorts[place], SHORT_MAX, &delays.short_ms, ms, SHORT_MS_MAX) ? ms : 0;
+		return spend(&delays.site_shorts[place], SHORT_MAX, &delays.short_ms, ms, delays.ms_max / 3) ? ms : 0;
 	}
 	return 0;
 }
@@ -229,6 +229,7 @@ __attribute__((constructor)) static void begin(void)
 	if (seed == NULL)
 		return;
 	delays.seed = mix(strtoull(seed, NULL, 10) + 1);
+	delays.ms_max = strchr(seed, ':') != NULL ? atol(strchr(seed, ':') + 1) : MS_MAX;
 	if (trace != NULL)
 		delays.trace_fd =
 			(int)syscall(SYS_openat, AT_FDCWD, trace, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);

@@ -19,8 +19,8 @@ import tempfile
 import run
 import scenarios
 
-UNITS = "writer writer_digest writer_faults writer_hold writer_naming writer_ring writer_rotation writer_stream capture slow_disk index recover recover_packed " \
-        "recover_reused recode slab tail verify extract".split()
+UNITS = "writer writer_digest writer_faults writer_full writer_hold writer_kept writer_removed writer_ring writer_rotation writer_sidecar " \
+        "writer_stream capture slow_disk index recover recover_packed recover_reused recode slab tail verify extract".split()
 FUNCTIONALS = "ring rotate recover recover_forms trigger disk_full thin_disk null capture statistics extract verify recode cutoff " \
               "status faults".split()
 DELAYED = "run|capture|recover|extract|verify"  # of tapline's commands, in functional suites
@@ -32,15 +32,15 @@ def reds(text):
 
 
 class Suites:
-    def __init__(self, build, root):
-        self.build, self.root = build, root
+    def __init__(self, build, root, most_ms):
+        self.build, self.root, self.most_ms = build, root, most_ms
         self.library = os.path.join(build, "tests/faults/libdelays.so")
         self.source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 
     def command_of(self, kind, name, seed):
         """And what it adds to the environment."""
         trace = os.path.join(self.root, f"{kind}-{name}-{seed}.trace")
-        delays = {"LD_PRELOAD": self.library, "DELAYS": str(seed), "DELAYS_TRACE": trace}
+        delays = {"LD_PRELOAD": self.library, "DELAYS": f"{seed}:{self.most_ms}", "DELAYS_TRACE": trace}
         if kind == "unit":
             return [os.path.join(self.build, f"tests/unit/test_{name}")], delays
         build = os.path.join(self.root, f"build-{name}-{seed}")
@@ -79,13 +79,13 @@ class Suites:
 class Scenarios:
     """Those of the faults, in which nothing fails."""
 
-    def __init__(self, build, root, names):
-        self.runner = run.Runner(build, root)
+    def __init__(self, build, root, most_ms, names):
+        self.runner, self.most_ms = run.Runner(build, root), most_ms
         self.all = {scenario.name: scenario for scenario in scenarios.SCENARIOS if scenario.name in names}
         self.usuals = {name: self.runner.record(scenario) for name, scenario in self.all.items()}
 
     def run(self, name, seed):
-        return self.runner.try_delays(self.all[name], self.usuals[name], seed, f"{name}-{seed}")
+        return self.runner.try_delays(self.all[name], self.usuals[name], f"{seed}:{self.most_ms}", f"{name}-{seed}")
 
 
 def seeds_of(text):
@@ -98,6 +98,7 @@ def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.environ.get("TL_BUILD", "build"), help="the build directory")
     parser.add_argument("--seeds", default="1-3", help='"7" or "1-20"')
+    parser.add_argument("--most-ms", type=int, default=12000, help="that a program is delayed by, in all")
     parser.add_argument("--unit", default="", help='these unit suites, by commas; "all": those that record')
     parser.add_argument("--func", default="", help="these functional suites")
     parser.add_argument("--scenario", default="", help="these scenarios")
@@ -116,11 +117,11 @@ def main(argv):
     build = os.path.abspath(args.build)
     root = tempfile.mkdtemp(prefix="tapline-delays-")
     os.chmod(root, 0o755)  # the user of the appliance reads its build there
-    suites = Suites(build, root)
+    suites = Suites(build, root, args.most_ms)
     work = [("unit", name) for name in chosen(args.unit, UNITS) if os.path.exists(f"{build}/tests/unit/test_{name}")]
     work += [("func", name) for name in chosen(args.func, FUNCTIONALS)]
     chosen_scenarios = chosen(args.scenario, [scenario.name for scenario in scenarios.SCENARIOS])
-    stage = Scenarios(build, root, chosen_scenarios)
+    stage = Scenarios(build, root, args.most_ms, chosen_scenarios)
     work += [("scenario", name) for name in chosen_scenarios]
     seeds = seeds_of(args.seeds)
     failed = {}
