@@ -47,6 +47,15 @@ static inline bool tl_test_has_next(struct tl_writer *writer)
 	return has;
 }
 
+// Tell whether the writer waits for the next file, or has waited in vain.
+static inline bool tl_test_wants_next(struct tl_writer *writer)
+{
+	pthread_mutex_lock(&writer->helper.lock);
+	bool wants = writer->helper.wished;
+	pthread_mutex_unlock(&writer->helper.lock);
+	return wants;
+}
+
 static inline bool tl_test_are_empty(struct tl_slab_ring *const *rings, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -63,14 +63,6 @@ static void lose_directory(enum io io, struct tl_writer_policy policy)
 	rig_close(&rig);
 }
 
-static bool next_is_wished(struct tl_writer *writer)
-{
-	pthread_mutex_lock(&writer->helper.lock);
-	bool wished = writer->helper.wished;
-	pthread_mutex_unlock(&writer->helper.lock);
-	return wished;
-}
-
 // Remove the directory between the creation of the next file and the end of its prologue.
 static void next_file_removed_while_it_is_opened(void)
 {
@@ -89,7 +81,7 @@ static void next_file_removed_while_it_is_opened(void)
 	remove_dir(&rig);
 	commit(&rig, 1000);
 	seal(&rig);
-	CU_ASSERT(tl_test_until(next_is_wished(rig.writer)));
+	CU_ASSERT(tl_test_until(tl_test_wants_next(rig.writer)));
 	pthread_mutex_unlock(&rig.gate);
 	CU_ASSERT(wait_for(&rig, true, 1000));
 	CU_ASSERT_EQUAL(rig_stop(&rig), -ENOENT);

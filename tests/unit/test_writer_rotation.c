@@ -418,6 +418,43 @@ static void largest_file_gives_way_to_the_next(void)
 	grow_beyond_the_limit(FAULTY, (struct tl_writer_policy){.rotate_packets = 100000});
 }
 
+// The helper is held in the prologue of the next file. Nothing is lost by waiting, as long as the rings have room.
+static void rotation_waits_while_the_rings_have_room(void)
+{
+	const struct tl_writer_policy policy = {.rotate_packets = 100};
+	const char *const *files;
+	struct rig rig;
+	struct tl_err err;
+	uint32_t n;
+
+	rig_dir(&rig);
+	pthread_mutex_init(&rig.gate, NULL);
+	rig.gated = true;
+	pthread_mutex_lock(&rig.gate);
+	CU_ASSERT_EQUAL_FATAL(rig_create_ring(&rig, URING, policy, &err), 0);
+	rig.writer->patience_ns = 1;
+	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
+	commit(&rig, 90);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, false, 90));
+	commit(&rig, 60);
+	seal(&rig);
+	CU_ASSERT(tl_test_until(tl_test_wants_next(rig.writer)));
+	usleep(20000); // in which it could go on in the first
+	pthread_mutex_unlock(&rig.gate);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	files = tl_writer_files(rig.writer, &n);
+	CU_ASSERT_EQUAL(n, 2);
+	for (uint32_t i = 0; i < n; i++) {
+		struct found found = {.gaps = true};
+		bool closed;
+		CU_ASSERT(file_is_right(files[i], &found, &closed));
+		CU_ASSERT(found.records[TL_DIR_RX] + found.records[TL_DIR_TX] <= 100);
+	}
+	check_complete(&rig);
+	rig_close(&rig);
+}
+
 static const struct tl_test tests[] = {
 	{"a rotated file is whole and keeps within its size", rotated_files_are_whole},
 	{"the number of a rotated file stands before its suffix", number_stands_before_the_suffix},
@@ -434,6 +471,7 @@ static const struct tl_test tests[] = {
 	{"a file that rotates by size is allocated whole, and cut at its end",
 		file_is_allocated_whole_and_cut_at_its_end},
 	{"a name that is taken is passed over", taken_name_is_passed_over},
+	{"a rotation waits for the next file while the buffer is half free", rotation_waits_while_the_rings_have_room},
 	{"a slow close does not stall the writing", slow_close_does_not_stall},
 	{"a file that may not grow gives way to the next, and nothing is lost", largest_file_gives_way_to_the_next},
 };
