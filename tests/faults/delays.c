@@ -28,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -225,12 +226,14 @@ CALL(int, pthread_cond_timedwait, (pthread_cond_t * condition, pthread_mutex_t *
 __attribute__((constructor)) static void begin(void)
 {
 	const char *seed = getenv("DELAYS"), *trace = getenv("DELAYS_TRACE");
+	struct rlimit limit;
 
 	if (seed == NULL)
 		return;
 	delays.seed = mix(strtoull(seed, NULL, 10) + 1);
 	delays.ms_max = strchr(seed, ':') != NULL ? atol(strchr(seed, ':') + 1) : MS_MAX;
-	if (trace != NULL)
+	// A limit of the file size is meant for the program.
+	if (trace != NULL && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY)
 		delays.trace_fd =
 			(int)syscall(SYS_openat, AT_FDCWD, trace, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	delays.on = true;
