@@ -37,6 +37,9 @@ static atomic_bool nfs; // flock() takes an exclusive lock only of a descriptor 
 static atomic_uint warnings;
 static char said[4096]; // all warnings, one after another; of one thread at a time
 
+static struct tl_writer_helper *_Atomic asking; // unlink() looks whether it still owes an answer
+static atomic_bool asked;
+
 static atomic_int pwrite_code;
 
 ssize_t pwrite(int fd, const void *data, size_t len, off_t offset)
@@ -49,7 +52,14 @@ ssize_t pwrite(int fd, const void *data, size_t len, off_t offset)
 
 int unlink(const char *path)
 {
+	struct tl_writer_helper *helper = atomic_load(&asking);
+
 	atomic_fetch_add(&unlinks, 1);
+	if (helper != NULL) {
+		pthread_mutex_lock(&helper->lock);
+		atomic_store(&asked, helper->room_asked);
+		pthread_mutex_unlock(&helper->lock);
+	}
 	if (atomic_load(&unlink_code) == 0)
 		return (int)syscall(SYS_unlink, path);
 	errno = atomic_load(&unlink_code);
@@ -495,11 +505,15 @@ static void file_that_waits_for_its_completion_makes_room(void)
 	STAILQ_INSERT_TAIL(&helper->left, left, left_link); // in one step with the question
 	helper->room_asked = true;
 	unsigned before = atomic_load(&helper->freed);
+	atomic_store(&asked, false);
+	atomic_store(&asking, helper);
 	pthread_cond_signal(&helper->wake);
 	while (helper->room_asked)
 		pthread_cond_wait(&helper->answer, &helper->lock);
 	CU_ASSERT_NOT_EQUAL(atomic_load(&helper->freed), before);
 	pthread_mutex_unlock(&helper->lock);
+	CU_ASSERT(atomic_load(&asked)); // there was no answer before it was completed
+	atomic_store(&asking, NULL);
 	tl_writer_stop(rig.writer, &err);
 	rig_close(&rig);
 }
