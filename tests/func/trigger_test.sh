@@ -28,7 +28,7 @@ comment() {
 recording() {
 	cat <<-EOF
 		{"port": "lan", "path": "$1", "direction": "rx", "filter": "udp", "buffer_bytes": "16M",
-		 "mode": "trigger", "trigger": {"pre_seconds": 12, "post_seconds": 2$2}}
+		 "mode": "trigger", "trigger": {"pre_seconds": 12, "post_seconds": 4$2}}
 	EOF
 }
 
