@@ -184,7 +184,7 @@ stuck_readers() {
 		sleep 1000 <"stuck$i" &
 		readers+=($!)
 		# shellcheck disable=SC2086 # options
-		timeout 60 "$TAPLINE" capture -i "vdev:net_pcap0,rx_pcap=$DIR/round.pcap,infinite_rx=1" -w "stuck$i" ${forms[i]} --json \
+		timeout 180 "$TAPLINE" capture -i "vdev:net_pcap0,rx_pcap=$DIR/round.pcap,infinite_rx=1" -w "stuck$i" ${forms[i]} --json \
 			>"stuck$i.json" 2>"stuck$i.log" </dev/null &
 		writers+=($!)
 	done
