@@ -188,7 +188,7 @@ machines=(smoke deploy crash)
 sim_worlds=(pair repair peer)
 sim_lacks=(rto fast probe)
 # Modules in which two threads meet.
-threaded=(tail slab recode writer writer_hold steer clock_track timesync)
+threaded=(tail slab recode writer writer_rotation writer_kept writer_full writer_removed writer_stream writer_sidecar writer_hold steer clock_track timesync)
 # Suites by --nightly alone: what they need takes minutes to make, and others see most of what they see.
 nightly_machines=(cards powerloss)
 nightly_functionals=(package)
@@ -263,7 +263,13 @@ virtual_machines() {
 	finish_suites
 }
 
-# Every call of docs/faults.md with every errno, many disks after a loss of power, and what they show without one fsync,
+# seeds_of_today N: so many that no other day has.
+seeds_of_today() {
+	local day=$(($(date +%s) / 86400))
+	echo "$((day * $1))-$((day * $1 + $1 - 1))"
+}
+
+# Calls delayed, every call of docs/faults.md with every errno, many disks after a loss of power, and what they show without one fsync,
 # a tenth of the faults that tests should see, an hour under load: some hours.
 long_suites() {
 	local name
@@ -273,6 +279,8 @@ long_suites() {
 	for name in "${nightly_machines[@]}"; do
 		alone "vm/$name" 900 tests/vm/run.sh "$name"
 	done
+	alone nightly/delays 7200 tests/faults/perturb.py --build build-gcc --unit all --scenario all --seeds "$(seeds_of_today 20)"
+	alone nightly/delays_func 7200 tests/faults/perturb.py --build build-gcc --func all --seeds "$(seeds_of_today 2)" --jobs 2
 	alone nightly/calls 14400 tests/faults/run.py --build build-gcc --nightly
 	TL_CRASH_IMAGES=2000 alone nightly/crash 7200 tests/vm/run.sh crash
 	alone nightly/crash_without 900 tests/vm/run.sh crash_without

@@ -132,6 +132,7 @@ int tl_writer_create(const struct tl_writer_cfg *cfg, struct tl_writer **out, st
 
 	const struct tl_writer_policy *policy = &cfg->policy;
 	writer->cfg = *cfg;
+	writer->patience_ns = TL_WRITER_PATIENCE_NS;
 	tl_digest_prepare();
 	writer->n_flows = cfg->n_origins != 0 ? cfg->n_origins : cfg->n_rings;
 	writer->direct_refused = cfg->unaligned;

@@ -8,12 +8,12 @@
 
 #include "writer_priv.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include <tl_guard.h>
 
 #define TICK_NS (100 * TL_NS_PER_MS)	  // how soon what failed is tried again
+#define LOOK_NS (5 * TL_NS_PER_MS)	  // how soon a waiting writer looks at its rings again
 #define TIDY_NS TL_NS_PER_S		  // how often the limits are looked at while nothing happens
 #define SAVE_NS TL_NS_PER_S		  // how soon a file that could not be saved is tried again
 #define LEFT_PAUSE_NS (40 * TL_NS_PER_MS) // per 8 MiB read of a file of an earlier run
@@ -275,20 +275,41 @@ static bool has_ahead(struct tl_writer *writer)
 	return helper->ahead != NULL;
 }
 
-struct tl_writer_file *tl_writer_helper_next(struct tl_writer *writer, uint64_t patience_ns)
+// Tell whether at least half of each ring's slabs are free.
+static bool have_room(const struct tl_writer *writer)
+{
+	for (uint32_t i = 0; i < writer->cfg.n_rings; i++)
+		if (2 * tl_slab_used(writer->cfg.rings[i]) > tl_slab_count(writer->cfg.rings[i]))
+			return false;
+	return true;
+}
+
+// Order the next file and wait for the answer, at least until the first time, and until the last while nothing is lost
+// by it. Return whether the file has been opened.
+static bool await_answer(struct tl_writer *writer, struct timespec first, struct timespec last)
 {
 	struct tl_writer_helper *helper = &writer->helper;
-	struct timespec deadline = tl_writer_from_now(patience_ns);
-	int rc = patience_ns != 0 ? 0 : ETIMEDOUT;
-	bool failed = false;
+
+	helper->wished = true;
+	pthread_cond_signal(&helper->wake);
+	while (helper->wished) {
+		struct timespec look = tl_writer_from_now(LOOK_NS);
+		if (tl_writer_has_passed(first) && (tl_writer_has_passed(last) || !have_room(writer)))
+			return false;
+		pthread_cond_timedwait(&helper->answer, &helper->lock, &look);
+	}
+	return helper->ahead != NULL;
+}
+
+struct tl_writer_file *tl_writer_helper_next(struct tl_writer *writer, uint64_t patience_ns, uint64_t longest_ns)
+{
+	struct tl_writer_helper *helper = &writer->helper;
+	struct timespec first = tl_writer_from_now(patience_ns);
+	struct timespec last = tl_writer_from_now(patience_ns != 0 ? longest_ns : 0);
 
 	pthread_mutex_lock(&helper->lock);
-	while (!has_ahead(writer) && !failed) { // one that was removed while it was opened is opened again
-		helper->wished = true;
-		pthread_cond_signal(&helper->wake);
-		while (rc == 0 && helper->wished)
-			rc = pthread_cond_timedwait(&helper->answer, &helper->lock, &deadline);
-		failed = helper->ahead == NULL || rc != 0;
+	while (!has_ahead(writer) && await_answer(writer, first, last)) {
+		// One that was removed while it was opened is opened again.
 	}
 	struct tl_writer_file *file = helper->ahead;
 	helper->ahead = NULL;

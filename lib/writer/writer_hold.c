@@ -150,7 +150,7 @@ static bool has_file(struct tl_writer *writer, bool stopping)
 
 	// The thread never waits but at its end, and there only once.
 	for (uint32_t tries = 0; writer->file == NULL && !hold->gave_up && tries < (stopping ? STOP_TRIES : 1); tries++)
-		if ((writer->file = tl_writer_helper_next(writer, stopping ? TL_WRITER_PATIENCE_NS : 0)) != NULL)
+		if ((writer->file = tl_writer_helper_next(writer, stopping ? TL_WRITER_PATIENCE_NS : 0, 0)) != NULL)
 			tl_count(&writer->stats.files, 1);
 	hold->gave_up |= stopping && writer->file == NULL;
 	return writer->file != NULL;

@@ -20,8 +20,9 @@ void tl_writer_leave_file(struct tl_writer *writer)
 bool tl_writer_go_on(struct tl_writer *writer, uint64_t patience_ns)
 {
 	struct tl_writer_file *last = writer->file;
-	bool known_late = last->overdue && patience_ns <= TL_WRITER_PATIENCE_NS;
-	struct tl_writer_file *next = tl_writer_helper_next(writer, known_late ? 0 : patience_ns);
+	bool known_late = last->overdue && patience_ns != TL_WRITER_STUCK_PATIENCE_NS;
+	struct tl_writer_file *next =
+		tl_writer_helper_next(writer, known_late ? 0 : patience_ns, TL_WRITER_STUCK_PATIENCE_NS);
 
 	if (next == NULL) {
 		last->overdue |= patience_ns != 0;

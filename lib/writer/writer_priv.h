@@ -282,6 +282,7 @@ struct tl_writer {
 	atomic_bool no_room;	     // less than min_free_bytes, and no file left to drop
 	atomic_bool rotate_asked;
 	uint64_t rotate_at_s; // of the wall clock; 0: never
+	uint64_t patience_ns; // how long a rotation by size waits for the next file, once
 	const struct tl_writer_backend *backend;
 	struct io_uring uring; // of the io_uring backend
 	bool uring_registered; // its buffers are known to the kernel
@@ -352,8 +353,8 @@ int tl_writer_cached_start(struct tl_writer *writer);
 void tl_writer_cached_stop(struct tl_writer *writer);
 void tl_writer_cached_fini(struct tl_writer_cached *cached);
 
-// How long the writer waits for the next file: what the default buffer holds at 10 Gbit/s; and where the file that it
-// has takes nothing more, so that nothing is lost by waiting.
+// How long the writer waits for the next file: what the default buffer holds at 10 Gbit/s (patience_ns, but in tests);
+// and where nothing is lost by waiting: the file that it has takes nothing more, or all rings are at least half free.
 #define TL_WRITER_PATIENCE_NS (50 * TL_NS_PER_MS)
 #define TL_WRITER_STUCK_PATIENCE_NS (10 * TL_NS_PER_S)
 
@@ -398,9 +399,9 @@ int tl_writer_hold_init(struct tl_writer *writer);
 void tl_writer_hold_fini(struct tl_writer *writer);
 
 // writer_helper.c, on the writer thread
-// The next file, which is the writer's from now on; NULL: it is not ready within that time, but has been
-// ordered.
-struct tl_writer_file *tl_writer_helper_next(struct tl_writer *writer, uint64_t patience_ns);
+// The next file, which is the writer's from now on; NULL: it is not ready within that time, nor within the longest
+// while all rings are at least half free, but has been ordered. Without patience it does not wait at all.
+struct tl_writer_file *tl_writer_helper_next(struct tl_writer *writer, uint64_t patience_ns, uint64_t longest_ns);
 // Hands over a file that nothing is in flight for.
 void tl_writer_helper_finish(struct tl_writer *writer, struct tl_writer_file *file);
 // On the helper: takes from the next file what it has been given, or has from before, beyond what is written of it.

@@ -246,14 +246,27 @@ static void say_over(struct tl_writer_ring *ring, const struct tl_writer_entry *
 	ring->stuck = false;
 }
 
+// The youngest file that could not be removed and is due to be tried again; 0: there is none.
+static uint32_t youngest_retry(const struct tl_writer_ring *ring)
+{
+	for (uint32_t i = ring->n; i-- > 0;)
+		if (ring->entries[i].pause_ns != 0 && tl_writer_has_passed(ring->entries[i].retry))
+			return i;
+	return 0;
+}
+
 bool tl_writer_ring_recycle(struct tl_writer *writer, uint64_t *out_bytes)
 {
 	struct tl_writer_ring *ring = &writer->ring;
+	// What kept a file from its removal may have kept the older ones, too: they are tried before it, or it would go
+	// in place of one that is older.
+	uint32_t retries = youngest_retry(ring);
 
 	*out_bytes = 0;
-	for (uint32_t i = 0, failures = 0; i < ring->n && failures < FAILURES_MAX; i++) {
+	// The youngest stays: it is being written, or is all that the recording comes to.
+	for (uint32_t i = 0, failures = 0; i + 1 < ring->n && failures < FAILURES_MAX; i++) {
 		struct tl_writer_entry *entry = &ring->entries[i];
-		if (!may_go(entry) || !tl_writer_has_passed(entry->retry))
+		if (!may_go(entry) || (i >= retries && !tl_writer_has_passed(entry->retry)))
 			continue;
 		int rc = remove_file(writer, entry, out_bytes);
 		if (rc == 0 || rc == -ENOENT || rc == -ENOMSG) {

@@ -303,7 +303,7 @@ static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, str
 		write.len_bytes = slab->used_bytes - slab->head_bytes;
 	}
 	if (is_full(writer, &write))
-		tl_writer_go_on(writer, TL_WRITER_PATIENCE_NS);
+		tl_writer_go_on(writer, writer->patience_ns);
 	if (!ready(writer)) {
 		drop(writer, &write);
 		return;

@@ -30,6 +30,7 @@ import matrix
 import scenarios
 
 DEADLINE_S = 40  # four times what a recording waits for anything
+DELAYED_S = 120  # the same where calls are delayed, on a busy machine
 
 
 @dataclass(frozen=True)
@@ -96,14 +97,15 @@ class Runner:
     def __init__(self, build, root):
         self.tapline = os.path.join(build, "app/tapline")
         self.seam = os.path.join(build, "tests/faults/libseam.so")
+        self.delays = os.path.join(build, "tests/faults/libdelays.so")
         self.root = root
         self.stage = scenarios.Stage(root, self.tapline)
         self.places = {}
 
     # ---- one run
 
-    def run(self, scenario, name, fault=None):
-        """In a directory of its own, NAME; with a fault, as SEAM_FAULT has it."""
+    def run(self, scenario, name, fault=None, delays=None):
+        """In a directory of its own, NAME; with a fault, as SEAM_FAULT has it, or with delays of this seed."""
         top = os.path.join(self.root, name)
         shutil.rmtree(top, ignore_errors=True)
         os.mkdir(top)
@@ -112,20 +114,23 @@ class Runner:
         inside = os.path.join(cwd, ".stash")  # the process may write nowhere else
         os.mkdir(inside)
         seam = [f"LD_PRELOAD={self.seam}", f"SEAM_TRACE={trace}", f"SEAM_STASH={inside}", f"SEAM_SUFFIX={scenario.suffix}"]
+        if delays is not None:
+            seam[0] = f"LD_PRELOAD={self.delays}:{self.seam}"
+            seam += [f"DELAYS={delays}", f"DELAYS_TRACE={os.path.join(top, 'delays')}"]
         command = ["env"] + seam + ([f"SEAM_FAULT={fault}"] if fault else []) + self.stage.command(scenario.args)
         if scenario.control:
             command = ["unshare", "-n", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"] + command
         with open(os.path.join(top, "out"), "w+") as out, open(os.path.join(top, "log"), "w+") as log:
             process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=out, stderr=log)
-            hung = self.wait(process, scenario, cwd)
+            hung = self.wait(process, scenario, cwd, DEADLINE_S if delays is None else DELAYED_S)
             os.rename(inside, stash)
             out.seek(0), log.seek(0)
             return self.outcome(scenario, cwd, process.returncode, hung, out.read(), log.read(), trace, stash,
                                 fault is None or ":0:" not in fault)
 
-    def wait(self, process, scenario, cwd):
+    def wait(self, process, scenario, cwd, limit_s):
         """True: it did not end by itself."""
-        deadline = time.monotonic() + DEADLINE_S
+        deadline = time.monotonic() + limit_s
         if scenario.control:
             self.control(process, scenario, os.path.join(cwd, "c.sock"), deadline)
         try:
@@ -208,6 +213,14 @@ class Runner:
         outcome = self.run(scenario, name, case.fault())
         happened = any(what == "fault" for what, *_ in outcome.trace)
         return happened, judge.judge(scenario, outcome, usual, self.tapline), outcome
+
+    def try_delays(self, scenario, usual, seed, name):
+        """What a run whose calls are delayed breaks."""
+        outcome = self.run(scenario, name, delays=seed)
+        complaints = judge.judge(scenario, outcome, usual, self.tapline)
+        if outcome.status != 0 and not complaints:
+            complaints.append(f"status: {outcome.status}")
+        return [f"{'; '.join(complaints)}\n{outcome.log}"] if complaints else []
 
 
 # ---- which cases

@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,7 +26,6 @@ struct site {
 };
 
 static struct {
-	uintptr_t base, begin, end; // of the program's text
 	int trace_fd;
 	pthread_mutex_t lock;
 	struct site sites[SITES]; // a hash table with open addressing
@@ -42,12 +40,6 @@ static struct {
 void *seam_next(const char *name)
 {
 	return dlsym(RTLD_NEXT, name);
-}
-
-bool seam_is_ours(const void *site, uintptr_t *out_offset)
-{
-	*out_offset = (uintptr_t)site - seam.base;
-	return (uintptr_t)site >= seam.begin && (uintptr_t)site < seam.end;
 }
 
 // ---- the trace
@@ -134,24 +126,10 @@ int seam_count(const char *name, const void *site, int fd)
 
 // ---- begin and end
 
-static int find_program(struct dl_phdr_info *info, size_t size, void *unused)
-{
-	seam.base = info->dlpi_addr;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0) {
-			seam.begin = seam.base + segment->p_vaddr;
-			seam.end = seam.begin + segment->p_memsz;
-		}
-	}
-	return 1; // the program is the first
-}
-
 __attribute__((constructor)) static void begin(void)
 {
 	const char *trace = getenv("SEAM_TRACE"), *fault = getenv("SEAM_FAULT");
 
-	dl_iterate_phdr(find_program, NULL);
 	if (fault != NULL && sscanf(fault, "%lx:%39[^:]:%lu:%lu:%d", &seam.fault.offset, seam.fault.name,
 				     &seam.fault.first, &seam.fault.last, &seam.fault.code) != 5)
 		abort();

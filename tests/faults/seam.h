@@ -56,7 +56,7 @@ struct seam_verdict {
 // about, or -1.
 int seam_count(const char *name, const void *site, int fd);
 
-// Tell whether the program itself makes a call from here; *out_offset: where.
+// program.c: tell whether the program itself makes a call from here; *out_offset: where.
 bool seam_is_ours(const void *site, uintptr_t *out_offset);
 
 // Write one line of the trace.

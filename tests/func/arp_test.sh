@@ -28,9 +28,9 @@ net_begin
 app_config config.json '"echo": [{"port": "lan", "udp_listen": 7}]'
 
 peer_start tcpdump -U -n -i "$PEER_IF" -w arp.pcap arp 2>tcpdump.log
-wait_for 10 listening_to_arp
+wait_for 60 listening_to_arp
 app_start config.json
-check "it announces its address by gratuitous ARP" wait_for 5 announces
+check "it announces its address by gratuitous ARP" wait_for 60 announces
 stop_process "$peer_pid" || true
 
 check "ping is answered in every size up to the MTU" pings_of_every_size

@@ -78,7 +78,7 @@ interrupted() {
 	local status=0 bench_pid
 	"$TAPLINE" bench overhead --rounds 6 --seconds 30 >out.txt 2>interrupted.log &
 	app_pid=$!
-	wait_for 30 grep -q 'round 1' interrupted.log || func_die "it did not begin"
+	wait_for 60 grep -q 'round 1' interrupted.log || func_die "it did not begin"
 	bench_pid=$app_pid
 	app_stop INT
 	check_equal "an interruption ends it" "$APP_STATUS" 1

@@ -102,8 +102,8 @@ net_begin
 ip -netns "$APP_NS" address add "$APP_IP/24" dev "$APP_IF"
 ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" -w veth.pcapng --json icmp >run.json 2>run.log </dev/null &
 app_pid=$!
-check "recording an interface begins" wait_for 20 test -s veth.pcapng -o ! -e "/proc/$app_pid"
-wait_for 10 grep -q ' s  received' run.log || true
+check "recording an interface begins" wait_for 60 test -s veth.pcapng -o ! -e "/proc/$app_pid"
+wait_for 60 grep -q ' s  received' run.log || true
 check "the kernel goes on answering meanwhile" in_peer ping -q -c 1000 -i 0.001 -W 1 "$APP_IP"
 app_stop INT
 check_equal "SIGINT ends it with status 0" "$APP_STATUS" 0

@@ -81,7 +81,7 @@ fails "and a source of stamps that it has not" 2 "has no timestamps" --udp-echo 
 app_stop TERM
 check_json "the ledger of the appliance holds" run.json '.ledger_ok'
 ip -netns "$APP_NS" link set "$APP_IF" down
-wait_for 10 in_peer grep -q 0 "/sys/class/net/$PEER_IF/carrier" || func_die "the link stays up"
+wait_for 60 in_peer grep -q 0 "/sys/class/net/$PEER_IF/carrier" || func_die "the link stays up"
 fails "a port without a link is told before anything is sent" 1 "no link" --udp-echo "$APP_IP:7"
 
 netns_delete "$APP_NS" "$PEER_NS"

@@ -43,9 +43,9 @@ judge_stamps() {
 	ip netns exec "$PEER_NS" tcpdump -U --immediate-mode --time-stamp-precision=nano -n -i "$PEER_IF" -w seen.pcap "$protocol" \
 		2>tcpdump.log &
 	tcpdump_pid=$!
-	wait_for 10 grep -q 'listening on' tcpdump.log || func_die "tcpdump did not start"
+	wait_for 60 grep -q 'listening on' tcpdump.log || func_die "tcpdump did not start"
 	client "$protocol.json" --cold 0 --csv samples.csv "$@"
-	wait_for 10 saw_messages "$protocol" "$(jq .received "$protocol.json")" || true
+	wait_for 60 saw_messages "$protocol" "$(jq .received "$protocol.json")" || true
 	stop_process "$tcpdump_pid" INT 2>/dev/null || true
 	"$COMPARE" samples.csv fields "$PEER_IP" >compared.json
 }
@@ -119,8 +119,8 @@ refused "a NIC that cannot stamp is refused" "ethtool -T $PEER_IF" --udp-echo "$
 
 peer_start "$PEER_PY" echo_datagrams 127.0.0.1 9
 peer_start "$PEER_PY" echo_streams 127.0.0.1 9
-wait_for 10 listens 9 || func_die "the echo of the kernel did not start"
-wait_for 10 has_datagrams 9 || func_die "the echo of datagrams did not start"
+wait_for 60 listens 9 || func_die "the echo of the kernel did not start"
+wait_for 60 has_datagrams 9 || func_die "the echo of datagrams did not start"
 client null.json --udp-echo 127.0.0.1:9
 check_json "over the loopback interface each echo has its stamps or is counted" null.json "$STAMPED"
 client net.json --udp-echo "$APP_IP:7" --null null.json
@@ -143,7 +143,7 @@ client flood.json "${flood[@]}" --require-valid
 check_equal "but with --require-valid" "$CLIENT_STATUS" 1
 
 peer_start "$PEER_PY" echo_datagrams 127.0.0.1 11 2
-wait_for 10 has_datagrams 11 || func_die "the echo of half of the datagrams did not start"
+wait_for 60 has_datagrams 11 || func_die "the echo of half of the datagrams did not start"
 client half.json --udp-echo 127.0.0.1:11 --rate 1000 --report half-report.json --linger 0.2
 check_json "half of the messages lost make a result invalid" half.json \
 	'.sent == 200 and .lost == 100 and (.valid | not) and any(.invalid[]; test("^100 of 200 messages were lost: more than 0.1 %"))'

@@ -143,7 +143,7 @@ while True:
     os.rename("there", "here")
     os.rename("here", "there")' &
 	local pid=$! i
-	wait_for 10 compgen -G '*here' >/dev/null || func_die "nothing is renamed"
+	wait_for 60 compgen -G '*here' >/dev/null || func_die "nothing is renamed"
 	: >renamed.txt
 	for ((i = 0; i < 20; i++)); do
 		doctor_of --json >fault.json || true

@@ -72,4 +72,4 @@ with_tshark timeout -k 5 60 tshark -i "tapline-$APP_IF" -f icmp -c 20 -w caught.
 stop_process "$peer_pid" INT 10 || true
 check_equal "and captures from it, filtered" "$(tshark -r caught.pcapng -Y icmp 2>/dev/null | wc -l)" 20
 check_equal "without an error" "$(grep -c 'rror' tshark.log || true)" 0
-check "tapline ends with tshark" wait_for 20 is_empty "$APP_NS"
+check "tapline ends with tshark" wait_for 60 is_empty "$APP_NS"

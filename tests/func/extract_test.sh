@@ -173,7 +173,7 @@ vanished_file_is_skipped() {
 	cp ring/r.pcapng ringlike/b.pcapng
 	timeout 60 "$TAPLINE" extract ringlike --rate 1M --json -w gone.pcapng >gone.json 2>gone.log </dev/null &
 	pid=$!
-	wait_for 10 test -e gone.pcapng || true
+	wait_for 60 test -e gone.pcapng || true
 	rm ringlike/b.pcapng
 	wait "$pid" || status=$?
 	check_equal "a file that vanishes meanwhile is no error" "$status" 0
@@ -194,9 +194,9 @@ reads_a_running_recording() {
 	ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" -w live/l.pcapng --rotate-seconds 86400 --json icmp >live.json \
 		2>live.log </dev/null &
 	app_pid=$!
-	wait_for 20 grep -qs ' s  received' live.log || func_die "the recording did not start"
+	wait_for 60 grep -qs ' s  received' live.log || func_die "the recording did not start"
 	in_peer ping -q -c 20 -i 0.01 "$APP_IP" >/dev/null
-	wait_for 10 grep -q 'recorded 40 ' live.log || true
+	wait_for 60 grep -q 'recorded 40 ' live.log || true
 	check "a file that is being written is extracted" extract running live --host "$PEER_IP"
 	check_equal "with what is in it so far" "$(tshark -r running.pcapng 2>/dev/null | wc -l)" 40
 	app_stop TERM

@@ -23,18 +23,18 @@ app_config config.json '"echo": [{"port": "lan", "receive": {"group": "239.2.0.0
 	"send": {"tcp_connect": "10.99.0.2:5002"}}]'
 peer_start tcpdump -U -n -i "$PEER_IF" -w wire.pcap igmp 2>tcpdump.log
 tcpdump_pid=$peer_pid
-wait_for 10 grep -q 'listening on' tcpdump.log
+wait_for 60 grep -q 'listening on' tcpdump.log
 peer_start "$PEER_PY" read_all "$PEER_IP" 5002 >read.json
 app_start config.json
-check "ten thousand groups are reported" wait_for 30 all_are_reported
-check "the TCP peer is connected to" wait_for 30 status_is '.echo.connections == 1'
+check "ten thousand groups are reported" wait_for 60 all_are_reported
+check "the TCP peer is connected to" wait_for 60 status_is '.echo.connections == 1'
 send 239.2.0.0
 send 239.2.19.136
 send 239.2.39.15
 check "what comes to the first, to one in the middle and to the last is echoed" \
-	wait_for 10 status_is '.echo | .received_msgs == 300 and .echoed_msgs == 300'
+	wait_for 60 status_is '.echo | .received_msgs == 300 and .echoed_msgs == 300'
 send 239.2.39.16
-check "what comes to the next is none of ours" wait_for 10 status_is '[.net[].drop_not_ours_pkts] | max >= 100'
+check "what comes to the next is none of ours" wait_for 60 status_is '[.net[].drop_not_ours_pkts] | max >= 100'
 check "and not echoed" status_is '.echo.received_msgs == 300'
 app_stop TERM
 stop_process "$tcpdump_pid" TERM || true

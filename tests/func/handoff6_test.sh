@@ -33,14 +33,14 @@ lcores_start ff05::1111 ff05::2222 '
 	{"name": "udp0", "port": "lan", "queue": 0, "udp_listen": 7}
 	{"name": "udp1", "port": "lan", "queue": 1, "udp_listen": 8}'
 
-check "it answers ping a moment after its start" wait_for 10 answers_ping6
+check "it answers ping a moment after its start" wait_for 60 answers_ping6
 lcores_serve ff05::1111 ff05::2222
 check "datagrams come back from the first lcore" datagrams 7 1452
 check "and from the second" datagrams 8 1452
-check "after the kernel forgot us it finds us again" wait_for 5 found_again
+check "after the kernel forgot us it finds us again" wait_for 60 found_again
 reports=$(app_status '.net[0].mld_reports_tx')
 in_peer "$PEER_PY" mld_query "$PEER_IF" 2 >/dev/null
-check "an MLD query is answered by both lcores" wait_for 10 status_is ".net[0].mld_reports_tx >= $reports + 2"
+check "an MLD query is answered by both lcores" wait_for 60 status_is ".net[0].mld_reports_tx >= $reports + 2"
 
 lcores_at_rest
 

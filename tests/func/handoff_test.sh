@@ -16,9 +16,9 @@ answers_arp() {
 
 # Each lcore has joined one group, said so twice, and answers for it.
 answers_igmp() {
-	wait_for 10 status_is '.net[0].igmp_reports_tx == 4' || return
+	wait_for 60 status_is '.net[0].igmp_reports_tx == 4' || return
 	in_peer "$PEER_PY" igmp_query "$PEER_IP" 3
-	wait_for 10 status_is '.net[0].igmp_reports_tx == 6'
+	wait_for 60 status_is '.net[0].igmp_reports_tx == 6'
 }
 
 func_begin
@@ -42,7 +42,7 @@ check_json "as the sum says" status.json '.port | ([.queues[].handoff_pkts] | ad
 
 # In the middle of it.
 peer_start "$PEER_PY" echo_bytes "$APP_IP" 7 $((1 << 32)) >/dev/null 2>&1
-check "another transfer begins" wait_for 20 status_is ".echoes[2].echoed_bytes > 1000000 + $(jq '.echoes[2].echoed_bytes' status.json)"
+check "another transfer begins" wait_for 60 status_is ".echoes[2].echoed_bytes > 1000000 + $(jq '.echoes[2].echoed_bytes' status.json)"
 app_stop TERM
 stop_process "$peer_pid" KILL 2>/dev/null || true
 check_equal "SIGTERM ends it with status 0 in the middle of that" "$APP_STATUS" 0

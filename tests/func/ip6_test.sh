@@ -52,7 +52,7 @@ net_ip6
 mac=$(in_app cat "/sys/class/net/$APP_IF/address")
 peer_start tcpdump -U --immediate-mode -n -i "$PEER_IF" -w wire.pcap "icmp6 or ip6[6] == 0" 2>tcpdump.log
 tcpdump_pid=$peer_pid
-wait_for 10 grep -q 'listening on' tcpdump.log
+wait_for 60 grep -q 'listening on' tcpdump.log
 app_config config.json "\"echo\": [{\"port\": \"lan\", \"tcp_listen\": 7}, {\"port\": \"lan\", \"udp_listen\": 7},
 	{\"port\": \"lan\", \"name\": \"orders\", \"send\": {\"tcp_connect\": \"[$PEER_IP6]:5002\"},
 	\"receive\": {\"group\": \"$group\", \"udp_port\": 5001, \"source\": \"$PEER_IP6\"}},
@@ -60,18 +60,18 @@ app_config config.json "\"echo\": [{\"port\": \"lan\", \"tcp_listen\": 7}, {\"po
 	\"send\": {\"tcp_connect\": \"[$PEER_IP6]:5004\"}}]"
 app_start config.json
 
-check "it answers ping a moment after its start" wait_for 10 answers_ping6
+check "it answers ping a moment after its start" wait_for 60 answers_ping6
 check "before that it tried whether its address was free (RFC 4862)" \
 	has_seen "icmpv6.type == 135 && ipv6.src == :: && icmpv6.nd.ns.target_address == $APP_IP6" 1
 check "then it told everybody that it has it" \
-	wait_for 5 has_seen "icmpv6.type == 136 && ipv6.dst == ff02::1 && icmpv6.nd.na.target_address == $APP_IP6" 1
+	wait_for 60 has_seen "icmpv6.type == 136 && ipv6.dst == ff02::1 && icmpv6.nd.na.target_address == $APP_IP6" 1
 check_equal "the kernel learnt the MAC of the interface" "$(neighbour "$APP_IP6" | awk '{print $3}')" "$mac"
 check "ping is answered in every size up to the MTU" pings_of_every_size "$APP_IP6"
 link_local=$(tshark -r wire.pcap -Y "icmpv6.type == 135 && ipv6.src == ::" -T fields -e icmpv6.nd.ns.target_address \
 	2>/dev/null | grep -m 1 '^fe80:')
 check "and at the link-local address" pings_of_every_size "$link_local%$PEER_IF"
 in_peer ip -6 neighbour flush dev "$PEER_IF"
-check "after the kernel forgot us it finds us again" wait_for 5 answers_ping6
+check "after the kernel forgot us it finds us again" wait_for 60 answers_ping6
 check_equal "a fragmented ping is not answered" \
 	"$(in_peer ping -6 -q -c 1 -W 1 -s 3000 "$APP_IP6" >/dev/null && echo answered || echo silence)" silence
 
@@ -89,28 +89,28 @@ check "and UDP" measures --udp-echo "[$APP_IP6]:7"
 check "and multicast to TCP" measures --group ff05::1235 --udp-port 5003 --tcp-listen "[$PEER_IP6]:5004"
 
 report="icmpv6.type == 143 && ipv6.src == $link_local"
-check "it joins the group by MLDv2" wait_for 5 has_seen "$report && icmpv6.mldr.mar.multicast_address == $group" 1
+check "it joins the group by MLDv2" wait_for 60 has_seen "$report && icmpv6.mldr.mar.multicast_address == $group" 1
 check_equal "its reports go to ff02::16, with hop limit 1 and Router Alert" \
 	"$(seen "$report && ipv6.dst == ff02::16 && ipv6.hlim == 1 && ipv6.opt.router_alert == 0")" "$(seen "$report")"
 reports=$(seen "$report")
 in_peer "$PEER_PY" mld_query "$PEER_IF" 2 >/dev/null
-check "it answers a query" wait_for 5 has_seen "$report" $((reports + 1))
+check "it answers a query" wait_for 60 has_seen "$report" $((reports + 1))
 
 peer_start "$PEER_PY" read_all "$PEER_IP6" 5002 >read.json
 reader_pid=$peer_pid
-check "it connects to its peer" wait_for 20 is_connected
+check "it connects to its peer" wait_for 60 is_connected
 ip -netns "$PEER_NS" -6 address add 2001:db8:99::3/64 dev "$PEER_IF" nodad
 in_peer "$PEER_PY" multicast6 "$PEER_IF" 2001:db8:99::3 "$group" 5001 50 16 >/dev/null
 in_peer "$PEER_PY" multicast6 "$PEER_IF" "$PEER_IP6" "$group" 5001 500 16 >/dev/null
 check "each datagram of the group's source is echoed, and no other" \
-	wait_for 10 status_is '[.echoes[] | select(.name == "orders") | .echoed_msgs == 500] | all'
+	wait_for 60 status_is '[.echoes[] | select(.name == "orders") | .echoed_msgs == 500] | all'
 
 in_peer "$PEER_PY" mld_query "$PEER_IF" 1 >/dev/null
 check "to an older querier it answers in MLDv1" \
-	wait_for 5 has_seen "icmpv6.type == 131 && ipv6.dst == $group && ipv6.src == $link_local" 1
+	wait_for 60 has_seen "icmpv6.type == 131 && ipv6.dst == $group && ipv6.src == $link_local" 1
 app_stop TERM
 check "it leaves when it ends, in the querier's version" \
-	wait_for 5 has_seen "icmpv6.type == 132 && ipv6.dst == ff02::2 && ipv6.src == $link_local" 1
+	wait_for 60 has_seen "icmpv6.type == 132 && ipv6.dst == ff02::2 && ipv6.src == $link_local" 1
 wait "$reader_pid" || true
 check_json "and all that was echoed arrived" read.json '.received == 500 * 16'
 check_equal "tshark finds no fault with what we sent" \
@@ -125,9 +125,9 @@ check_json "the fragments were counted" run.json '.net[0].drop_fragment_pkts >= 
 ip -netns "$PEER_NS" -6 address add "$APP_IP6/64" dev "$PEER_IF" nodad
 app_config taken.json '"echo": [{"port": "lan", "udp_listen": 7}]'
 app_start taken.json
-check "an address that the kernel has is not used" wait_for 10 status_is '.net[0].nd_duplicate_addresses == 1'
+check "an address that the kernel has is not used" wait_for 60 status_is '.net[0].nd_duplicate_addresses == 1'
 ip -netns "$PEER_NS" -6 address del "$APP_IP6/64" dev "$PEER_IF"
-check "the link-local address is" wait_for 10 in_peer ping -6 -q -c 1 -W 1 "$link_local%$PEER_IF"
+check "the link-local address is" wait_for 60 in_peer ping -6 -q -c 1 -W 1 "$link_local%$PEER_IF"
 check "and nobody answers for the other" bash -c '! "$@"' bash \
 	ip netns exec "$PEER_NS" ping -6 -q -c 1 -W 1 "$APP_IP6"
 app_stop TERM

@@ -12,7 +12,7 @@ record() {
 	rm -f run.log
 	ip netns exec "$APP_NS" "$TAPLINE" capture -i "$1" -w ours.pcapng --json "${@:2}" >run.json 2>run.log </dev/null &
 	app_pid=$!
-	wait_for 30 is_recording || true
+	wait_for 60 is_recording || true
 	grep -qs " s  received" run.log || func_die "the recording did not begin: $(<run.log)"
 }
 
@@ -27,7 +27,7 @@ compare_begin() {
 	ip netns exec "$APP_NS" tcpdump -Z root -n -i "$1" -B 65536 -U --time-stamp-precision=nano \
 		-w theirs.pcap 2>tcpdump.log </dev/null &
 	tcpdump_pid=$!
-	wait_for 20 grep -qs "^tcpdump: listening" tcpdump.log || func_die "tcpdump does not listen: $(<tcpdump.log)"
+	wait_for 60 grep -qs "^tcpdump: listening" tcpdump.log || func_die "tcpdump does not listen: $(<tcpdump.log)"
 }
 
 # How many frames tcpdump has taken: then ours has them, or will.
@@ -37,7 +37,7 @@ tcpdump_has() {
 
 # compare_end COUNT FILTER: when tcpdump has so many frames of this kind, the last ones that were sent.
 compare_end() {
-	wait_for 30 tcpdump_has "$1" "$2" || not_ok "tcpdump sees $1 frames of $2" "$(<tcpdump.log)"
+	wait_for 60 tcpdump_has "$1" "$2" || not_ok "tcpdump sees $1 frames of $2" "$(<tcpdump.log)"
 	stop_process "$tcpdump_pid" INT || true
 	app_stop INT
 }
@@ -108,7 +108,7 @@ jumbo_frames() {
 long_segments() {
 	in_peer ethtool -K "$PEER_IF" tx on sg on tso on gso on >/dev/null
 	ip netns exec "$APP_NS" "$PEER_PY" read_all "$APP_IP" 7000 >/dev/null &
-	wait_for 10 app_listens || func_die "the reader does not listen"
+	wait_for 60 app_listens || func_die "the reader does not listen"
 	compare_begin "$APP_IF"
 	head -c 4000000 /dev/zero | in_peer timeout 20 nc -N "$APP_IP" 7000 || true
 	compare_end 2 'tcp.flags.fin == 1'
@@ -178,7 +178,7 @@ beside_an_echo() {
 	in_app "$PEER_PY" blast "$APP_IF" 30 ff:ff:ff:ff:ff:ff >/dev/null
 	in_peer "$PEER_PY" blast "$PEER_IF" 20 ff:ff:ff:ff:ff:ff >/dev/null
 	ping_app -c 3 -i 0.01
-	wait_for 20 status_is '.captures[0] | .tx.written_pkts >= 33 and .rx.written_pkts >= 23' || true
+	wait_for 60 status_is '.captures[0] | .tx.written_pkts >= 33 and .rx.written_pkts >= 23' || true
 	app_stop TERM
 	check_json "beside an echo the ledger holds, too" run.json '.ledger_ok and .lossless'
 	check_equal "what the host sends is outbound there as well" "$(count 'eth.type == 0x88b5 && frame.packet_flags_direction == 2')" 30
@@ -220,13 +220,13 @@ down_and_up() {
 	record "$APP_IF" icmp
 	ping_app -c 10 -i 0.002
 	in_peer ip link set "$PEER_IF" down
-	check "a link that the other side takes away is told" wait_for 20 grep -q "$APP_IF has no link any more" run.log
+	check "a link that the other side takes away is told" wait_for 60 grep -q "$APP_IF has no link any more" run.log
 	in_peer ip link set "$PEER_IF" up
-	check "and that it is back" wait_for 20 grep -q "$APP_IF has a link" run.log
+	check "and that it is back" wait_for 60 grep -q "$APP_IF has a link" run.log
 	in_app ip link set "$APP_IF" down
-	check "an interface that goes down is told" wait_for 20 grep -q "interface $APP_IF is down: frames will come when it is up again" run.log
+	check "an interface that goes down is told" wait_for 60 grep -q "interface $APP_IF is down: frames will come when it is up again" run.log
 	in_app ip link set "$APP_IF" up
-	wait_for 20 ping_app -c 1 || true
+	wait_for 60 ping_app -c 1 || true
 	ping_app -c 10 -i 0.002
 	app_stop INT
 	check_equal "the recording goes on with it: status 0" "$APP_STATUS" 0
@@ -250,7 +250,7 @@ removed() {
 	record "$APP_IF" icmp
 	ping_app -c 50 -i 0.002
 	in_app ip link delete "$APP_IF"
-	check "a recording ends when its interface is removed" wait_for 30 is_gone "$app_pid"
+	check "a recording ends when its interface is removed" wait_for 60 is_gone "$app_pid"
 	app_stop INT
 	check_equal "with status 1" "$APP_STATUS" 1
 	check "and says why" grep -q "interface $APP_IF is gone" run.log

@@ -22,15 +22,15 @@ app_config config.json "\"echo\": [{\"port\": \"lan\", \"receive\": {\"group\": 
 	\"send\": {\"tcp_connect\": \"$PEER_IP:5002\"}}]"
 peer_start tcpdump -U -n -i "$PEER_IF" -w wire.pcap 'arp or igmp' 2>tcpdump.log
 tcpdump_pid=$peer_pid
-wait_for 10 grep -q 'listening on' tcpdump.log
+wait_for 60 grep -q 'listening on' tcpdump.log
 app_start config.json
-check "it announces its address twice" wait_for 10 has_seen "$announced" 2
-check "and its group twice" wait_for 10 has_seen "$reported" 2
+check "it announces its address twice" wait_for 60 has_seen "$announced" 2
+check "and its group twice" wait_for 60 has_seen "$reported" 2
 in_peer ip link set "$PEER_IF" down
-check "the lost link is noticed" wait_for 10 grep -q 'has no link any more' run.log
+check "the lost link is noticed" wait_for 60 grep -q 'has no link any more' run.log
 in_peer ip link set "$PEER_IF" up
-check "when it is back, the address is announced twice more" wait_for 20 has_seen "$announced" 4
-check "and the group reported again" wait_for 20 has_seen "$reported" 4
+check "when it is back, the address is announced twice more" wait_for 60 has_seen "$announced" 4
+check "and the group reported again" wait_for 60 has_seen "$reported" 4
 app_stop TERM
 stop_process "$tcpdump_pid" TERM || true
 check_equal "SIGTERM ends it with status 0" "$APP_STATUS" 0

@@ -106,7 +106,7 @@ dump() {
 	shift
 	ip netns exec "$PEER_NS" timeout 60 tcpdump -n --time-stamp-precision nano -c $((2 * MESSAGES)) -w "$name.pcap" "$@" \
 		udp port 5001 2>"$name.log" </dev/null &
-	wait_for 20 grep -q 'listening on' "$name.log" || func_die "tcpdump $* does not begin"
+	wait_for 60 grep -q 'listening on' "$name.log" || func_die "tcpdump $* does not begin"
 }
 
 any_interface() {
@@ -122,7 +122,7 @@ s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind(('$PEER_IP', 5001))
 for _ in range($MESSAGES):
     s.sendto(*s.recvfrom(2048))" &
-	wait_for 20 in_peer sh -c 'ss -Huln | grep -q :5001' || func_die "no echo"
+	wait_for 60 in_peer sh -c 'ss -Huln | grep -q :5001' || func_die "no echo"
 	in_app timeout 60 python3 -c "
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

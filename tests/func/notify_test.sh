@@ -9,7 +9,7 @@ lib=$func_root/tests/lib
 # listen_at SOCKET: in the appliance's namespace, as abstract names are of one; heard.log has what the manager is told from now on.
 listen_at() {
 	ip netns exec "$APP_NS" "$lib/notify_listen.py" "$1" >heard.log 2>&1 &
-	wait_for 10 grep -q listening heard.log || func_die "the manager does not listen"
+	wait_for 60 grep -q listening heard.log || func_die "the manager does not listen"
 	export NOTIFY_SOCKET=$1
 }
 
@@ -30,19 +30,19 @@ watchdog() {
 	app_config config.json '"capture": [{"port": "lan", "path": "a.pcapng"}]'
 	app_start config.json
 	unset WATCHDOG_USEC
-	check "it is ready when it answers" wait_for 10 heard READY=1 1
-	check "its state is told every second" wait_for 30 heard STATUS=received 2
-	check "the watchdog is fed" wait_for 30 heard WATCHDOG=1 3
+	check "it is ready when it answers" wait_for 60 heard READY=1 1
+	check "its state is told every second" wait_for 60 heard STATUS=received 2
+	check "the watchdog is fed" wait_for 60 heard WATCHDOG=1 3
 	mkfifo gate
 	"$lib/hold_thread.py" "$(pgrep -P "$app_pid" -x tapline || echo "$app_pid")" "$(lcore_thread)" <gate >held.log 2>&1 &
 	exec 9>gate
-	wait_for 20 grep -q held held.log || func_die "the lcore is not held: $(<held.log)"
-	wait_for 30 heard STATUS "$(($(count STATUS) + 1))"
+	wait_for 60 grep -q held held.log || func_die "the lcore is not held: $(<held.log)"
+	wait_for 60 heard STATUS "$(($(count STATUS) + 1))"
 	fed=$(count WATCHDOG)
-	wait_for 30 heard STATUS "$(($(count STATUS) + 2))"
+	wait_for 60 heard STATUS "$(($(count STATUS) + 2))"
 	check_equal "nothing feeds it while an lcore stands still" "$(count WATCHDOG)" "$fed"
 	exec 9>&-
-	check "it is fed again when the lcore goes on" wait_for 30 heard WATCHDOG=1 "$((fed + 1))"
+	check "it is fed again when the lcore goes on" wait_for 60 heard WATCHDOG=1 "$((fed + 1))"
 	app_stop TERM
 	check_equal "the appliance ends well" "$APP_STATUS" 0
 	check "that it stops is told last" test "$(tail -n 1 heard.log)" = STOPPING=1
@@ -60,7 +60,7 @@ lcore_thread() {
 abstract() {
 	listen_at "@tapline-test-$$"
 	app_start config.json
-	check "a socket in the abstract space is one" wait_for 10 heard READY=1 1
+	check "a socket in the abstract space is one" wait_for 60 heard READY=1 1
 	app_stop TERM
 	check_equal "without a watchdog none is fed" "$(count WATCHDOG)" 0
 	export NOTIFY_SOCKET=$DIR/nobody

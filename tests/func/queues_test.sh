@@ -18,7 +18,7 @@ net_begin
 ip -netns "$APP_NS" address add "$APP_IP/24" dev "$APP_IF"
 ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" --queues 2 -w two.pcapng --json icmp >run.json 2>run.log </dev/null &
 app_pid=$!
-check "recording with two queues begins" wait_for 20 grep -q ' s  received' run.log
+check "recording with two queues begins" wait_for 60 grep -q ' s  received' run.log
 check "the kernel goes on answering" ping_many
 app_stop INT
 

@@ -42,7 +42,7 @@ has_written() {
 # kill_one DIR SUFFIX KEYS: somewhere in its first or second file. before is what was written by then.
 kill_one() {
 	record_start "$1/x.$2" "$3"
-	wait_for 30 has_written $((RANDOM % 80000))
+	wait_for 60 has_written $((RANDOM % 80000))
 	before=$(written)
 	app_kill
 	"$TAPLINE" recover "$1" --json >recover.json 2>recover.log || { cat recover.log && return 1; }
@@ -88,7 +88,7 @@ survives_kills() {
 next_start_recovers() {
 	local form=$1 suffix=$2 keys=$3 status=0
 	record_start "next_$form/x.$suffix" "$keys"
-	wait_for 30 has_written 1000
+	wait_for 60 has_written 1000
 	app_kill
 	check "$form: a kill leaves a file .part" compgen -G "next_$form/*.part"
 	sed -i "s|vdev:.*\"|pcap:$DIR/in.pcap\"|" config.json

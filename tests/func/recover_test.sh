@@ -82,7 +82,7 @@ kill_at() {
 	local n=$1 ms=$2
 	before=0
 	if ((n % 5 != 0)); then
-		wait_for 20 has_written || true
+		wait_for 60 has_written || true
 	fi
 	if goes_round "$n"; then
 		wait_for 60 has_recycled 5 || true
@@ -153,7 +153,7 @@ survives_kills() {
 
 tshark_reads_it() {
 	record_start shark
-	wait_for 20 stops_with_slabs shark || func_die "no slab in time"
+	wait_for 60 stops_with_slabs shark || func_die "no slab in time"
 	app_kill
 	"$TAPLINE" recover shark --json >recover.json 2>recover.log || true
 	local file
@@ -168,10 +168,10 @@ next_start_recovers() {
 	local status
 	record_start next
 	wait_for 60 has_recycled 5 || true
-	wait_for 20 stops_with_slabs next || func_die "no slab in time"
+	wait_for 60 stops_with_slabs next || func_die "no slab in time"
 	app_kill
 	check "a kill leaves a file .part" compgen -G 'next/*.part'
-	wait_for 5 unlocked next/*.part
+	wait_for 60 unlocked next/*.part
 	status=0
 	timeout 60 "$TAPLINE" capture -i pcap:in.pcap -w next/rot.pcapng --rotate 16M >next.out 2>next.log || status=$?
 	check_equal "the next recording on the same path ends well" "$status" 0
@@ -185,7 +185,7 @@ next_start_recovers() {
 leaves_alone() {
 	local status=0
 	record_start busy
-	wait_for 20 has_written || true
+	wait_for 60 has_written || true
 	"$TAPLINE" recover busy >busy.out 2>&1 || status=$?
 	check_equal "beside a recording that runs it ends with status 0" "$status" 0
 	app_stop TERM
@@ -237,7 +237,7 @@ leaves_foreign_files() {
 
 only_looks_when_dry() {
 	record_start dry
-	wait_for 20 stops_with_slabs dry || func_die "no slab in time"
+	wait_for 60 stops_with_slabs dry || func_die "no slab in time"
 	app_kill
 	find dry -type f -exec cksum {} + | sort >dry.before
 	"$TAPLINE" recover dry --dry-run >dry.out

@@ -29,7 +29,7 @@ ring_start() {
 	rm -f run.log
 	ip netns exec "$APP_NS" "$TAPLINE" capture -i "$APP_IF" --json "$@" icmp >run.json 2>run.log </dev/null &
 	app_pid=$!
-	wait_for 20 grep -qs ' s  received' run.log || func_die "the recording did not start"
+	wait_for 60 grep -qs ' s  received' run.log || func_die "the recording did not start"
 }
 
 # has_files N PATTERN
@@ -40,7 +40,7 @@ has_files() {
 rotates_while_idle() {
 	local second names
 	ring_start -w 'idle_%Y%m%d-%H%M%S.pcapng' --rotate-seconds 1
-	wait_for 10 has_files 4 'idle_*.pcapng*' || true
+	wait_for 60 has_files 4 'idle_*.pcapng*' || true
 	app_stop TERM
 	check_equal "while nothing arrives the clock rotates: status 0" "$APP_STATUS" 0
 	mapfile -t names < <(printf '%s\n' idle_*.pcapng)
@@ -56,10 +56,10 @@ rotates_while_idle() {
 rotates_on_demand() {
 	ring_start -w hup.pcapng
 	in_peer ping -q -c 5 -i 0.01 "$APP_IP" >/dev/null
-	wait_for 10 grep -q 'recorded 10 ' run.log || true # slabs are handed over within a second
+	wait_for 60 grep -q 'recorded 10 ' run.log || true # slabs are handed over within a second
 	kill -s HUP "$app_pid"
-	check "SIGHUP begins a new file" wait_for 5 test -e hup_00001.pcapng
-	check "and completes the last" wait_for 5 all_are_whole hup.pcapng
+	check "SIGHUP begins a new file" wait_for 60 test -e hup_00001.pcapng
+	check "and completes the last" wait_for 60 all_are_whole hup.pcapng
 	check_equal "with what was recorded" "$(count_frames hup.pcapng)" 10
 	in_peer ping -q -c 5 -i 0.01 "$APP_IP" >/dev/null
 	app_stop INT
@@ -141,7 +141,7 @@ rotates_through_the_socket() {
 	app_config control.json '"capture": [{"port": "lan", "path": "ctl.pcapng", "rotate_seconds": 3600}]'
 	app_start control.json
 	check_equal "the control socket takes \"rotate\"" "$(ask rotate | jq .ok)" true
-	check "and the last file is completed" wait_for 5 all_are_whole ctl.pcapng
+	check "and the last file is completed" wait_for 60 all_are_whole ctl.pcapng
 	check "while the next is written" test -e ctl_00001.pcapng.part
 	app_stop TERM
 	check_equal "it ends with status 0" "$APP_STATUS" 0

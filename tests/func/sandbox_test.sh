@@ -72,7 +72,7 @@ as_root() {
 	app_start config.json
 	restricted
 	in_peer ping -q -c 3 -i 0.1 -W 1 "$APP_IP" >/dev/null
-	check "its ring goes on in new files" wait_for 15 has_rotated
+	check "its ring goes on in new files" wait_for 60 has_rotated
 	app_stop TERM
 	check_equal "it ends in order" "$APP_STATUS" 0
 	check_json "the final report says what was in force" run.json '.process.sandbox and .ledger_ok and .lossless'

@@ -15,7 +15,7 @@ is_stopped() { [[ $(sed -n 's/^State:\t//p' "/proc/$app_pid/status") == T* ]]; }
 # Fifty datagrams that come while nothing is polled: with the next poll they are there at once.
 send_while_stopped() {
 	kill -s STOP "$app_pid"
-	wait_for 10 is_stopped
+	wait_for 60 is_stopped
 	in_peer "$PEER_PY" datagrams "$APP_IP" 7 $(seq 1 50)
 	kill -s CONT "$app_pid"
 }
@@ -41,7 +41,7 @@ check_equal "so is a datagram" "$(echo 'a line' | in_peer socat -t 2 - "UDP:$APP
 check_equal "and one of an echo without stages" "$(echo 'a line' | in_peer socat -t 2 - "UDP:$APP_IP:9")" 'a line'
 gaps=$(app_status '.port.queues[0].poll_gap_ns.count')
 send_while_stopped >datagrams.json
-check "datagrams that came while it stood still are echoed" wait_for 10 status_is '.echoes[1].echoed_msgs == 51'
+check "datagrams that came while it stood still are echoed" wait_for 60 status_is '.echoes[1].echoed_msgs == 51'
 app_status >status.json
 check_json "that time without a poll is recorded" status.json ".port.queues[0].poll_gap_ns.count > $gaps"
 check_json "the status has the last outliers" status.json '.echoes[1].outliers | length > 0 and length <= 4'

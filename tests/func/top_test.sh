@@ -44,7 +44,7 @@ S
 	chmod +x fake.sh
 	socat UNIX-LISTEN:fake.sock,fork EXEC:./fake.sh 2>/dev/null &
 	fake_pid=$!
-	wait_for 10 test -S fake.sock
+	wait_for 60 test -S fake.sock
 }
 
 func_begin
@@ -84,7 +84,7 @@ stop_process "$fake_pid" TERM 10 || true
 net_begin
 app_config config.json '"echo": [{"port": "lan", "udp_listen": 7}]' '"capture": [{"port": "lan", "path": "out.pcapng"}]'
 app_start config.json
-check "the appliance answers pings meanwhile" wait_for 10 answers_ping
+check "the appliance answers pings meanwhile" wait_for 60 answers_ping
 peer_start ping -q -i 0.01 "$APP_IP" >/dev/null
 top --socket control.sock --interval 0.5 -n 2 >top.txt || true
 stop_process "$peer_pid" INT 10 || true

@@ -28,7 +28,7 @@ comment() {
 recording() {
 	cat <<-EOF
 		{"port": "lan", "path": "$1", "direction": "rx", "filter": "udp", "buffer_bytes": "16M",
-		 "mode": "trigger", "trigger": {"pre_seconds": 12, "post_seconds": 2$2}}
+		 "mode": "trigger", "trigger": {"pre_seconds": 12, "post_seconds": 4$2}}
 	EOF
 }
 
@@ -39,7 +39,7 @@ offered() {
 
 # saved FILE: waits for an episode's file to be complete.
 saved() {
-	wait_for 20 test -e "$1"
+	wait_for 60 test -e "$1"
 }
 
 visible_files() {
@@ -48,7 +48,7 @@ visible_files() {
 
 verb_saves_what_was_held() {
 	send 5 1001
-	wait_for 10 offered 1 5 || true
+	wait_for 60 offered 1 5 || true
 	check_equal "nothing is written without a trigger" "$(visible_files)" ./cont.pcapng
 	status_is '.captures[1].state == "waiting"' || not_ok "it waits"
 	check "the verb is a trigger" control trigger verb.pcapng
@@ -85,7 +85,7 @@ loss_saves() {
 	kill -STOP "$app_pid"
 	in_peer "$PEER_PY" blast "$PEER_IF" 50000 "$(in_app cat "/sys/class/net/$APP_IF/address")" >/dev/null
 	kill -CONT "$app_pid"
-	wait_for 10 status_is '.port.drop_nic_pkts > 0' || true
+	wait_for 60 status_is '.port.drop_nic_pkts > 0' || true
 	send 3 3001
 	check "a loss is a trigger" saved lost.pcapng
 	check_equal "its file holds what came then" "$(has lost.pcapng 3001)" 3
@@ -118,14 +118,14 @@ pause_leaves_out() {
 	local before
 	before=$(app_status '.captures[0].written_pkts + .captures[0].in_flight_pkts')
 	send 5 2001
-	wait_for 10 status_is ".captures[0] | .written_pkts + .in_flight_pkts >= $before + 5" || true
+	wait_for 60 status_is ".captures[0] | .written_pkts + .in_flight_pkts >= $before + 5" || true
 	check "a recording is paused by its path" control pause cont.pcapng
 	send 7 2002
-	check "frames are counted meanwhile" wait_for 10 status_is '.captures[0] | .paused_pkts >= 7 and .state == "paused"'
+	check "frames are counted meanwhile" wait_for 60 status_is '.captures[0] | .paused_pkts >= 7 and .state == "paused"'
 	check "another is not paused" status_is '.captures[1] | .paused_pkts == 0 and .state != "paused"'
 	check "it is resumed by its place" control resume 0
 	send 6 2003
-	wait_for 10 status_is ".captures[0] | .written_pkts + .in_flight_pkts >= $before + 11" || true
+	wait_for 60 status_is ".captures[0] | .written_pkts + .in_flight_pkts >= $before + 11" || true
 }
 
 pause_was_exact() {
@@ -181,10 +181,10 @@ ring_is_saved_from() {
 		--rotate-packets 1000 --keep-files 3 --pre-seconds 0 --post-seconds 0 --trigger 'ip[4:2] = 3000' \
 		--control control.sock --json src host 192.0.2.1 >run.json 2>run.log </dev/null &
 	app_pid=$!
-	wait_for 20 app_answers_or_is_gone || true
+	wait_for 60 app_answers_or_is_gone || true
 	in_peer "$(dirname "$PEER_PY")/send_pcap.py" "$PEER_IF" in.pcap 4000 >/dev/null
-	check "a recording that keeps a ring is told of the trigger" wait_for 10 status_is '.captures[0].triggers == 1'
-	wait_for 10 status_is '.captures[0] | .state == "waiting" and .in_flight_pkts == 0' || true
+	check "a recording that keeps a ring is told of the trigger" wait_for 60 status_is '.captures[0].triggers == 1'
+	wait_for 60 status_is '.captures[0] | .state == "waiting" and .in_flight_pkts == 0' || true
 	app_stop INT
 	saved=$(find . -name 'ring*.saved.pcapng')
 	check "a file of the ring is saved" test -n "$saved"

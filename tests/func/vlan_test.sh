@@ -39,7 +39,7 @@ serves_all() {
 	in_peer timeout 30 "$PEER_PY" udp_sizes "$APP_IP" 7 0 1 18 100 1471 1472 >udp.json || true
 	check_json "$1 datagrams of every size come back" udp.json '.wrong == [] and .sizes == 6'
 	in_peer timeout 30 "$PEER_PY" multicast "$PEER_IP" 239.1.2.3 5000 20 100 >/dev/null || true
-	check "$1 the group's datagrams arrive" wait_for 10 status_is '.echoes[2].received_msgs == 20'
+	check "$1 the group's datagrams arrive" wait_for 60 status_is '.echoes[2].received_msgs == 20'
 }
 
 func_begin
@@ -54,12 +54,12 @@ serves_all "to an access port"
 
 switch_to --vlan $((VID + 1))
 check "in another VLAN nobody is there" silence
-check "such frames are counted" wait_for 10 status_is '.net[0] | .drop_vlan_pkts > 0 and .drop_untagged_pkts == 0'
+check "such frames are counted" wait_for 60 status_is '.net[0] | .drop_vlan_pkts > 0 and .drop_untagged_pkts == 0'
 switch_to
 check "without a tag nobody is there" silence
-check "such frames are counted, too" wait_for 10 status_is '.net[0].drop_untagged_pkts > 0'
+check "such frames are counted, too" wait_for 60 status_is '.net[0].drop_untagged_pkts > 0'
 switch_to --vlan "$VID"
-check "back in the VLAN ping is answered" wait_for 10 answers_ping
+check "back in the VLAN ping is answered" wait_for 60 answers_ping
 app_stop TERM
 
 check_json "each frame is in one counter, and the ledger holds" run.json \

@@ -11,7 +11,7 @@ card_config card.json "" "$RECORD"
 
 app_start card.json
 inject "$CARD" in.pcap
-check "the port receives what arrives" wait_for 20 received 200
+check "the port receives what arrives" wait_for 60 received 200
 app_stop INT
 check_equal "the run ends well" "$APP_STATUS" 0
 check_json "the ledger holds by the MAC's own count, and nothing is lost" run.json '.ledger_ok and .lossless and .port.hw_seen_pkts == 200 and .port.verified'

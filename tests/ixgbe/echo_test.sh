@@ -21,7 +21,7 @@ serves_all() {
 # from_group GROUP: what comes by TCP of 100 datagrams to the group.
 from_group() {
 	in_peer timeout 30 "$PEER_PY" multicast "$PEER_IP" "$1" 5000 20 100 >/dev/null || true
-	wait_for 10 status_is '.echoes[2].received_msgs == 20'
+	wait_for 60 status_is '.echoes[2].received_msgs == 20'
 }
 
 ECHOES='"echo": [{"port": "lan", "tcp_listen": 7}, {"port": "lan", "udp_listen": 7},

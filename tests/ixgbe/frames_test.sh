@@ -12,7 +12,7 @@ record() {
 	rm -f out.pcapng
 	app_start card.json
 	inject "$CARD" "$1"
-	wait_for 20 received "$2" || true
+	wait_for 60 received "$2" || true
 	app_stop INT
 }
 

@@ -9,9 +9,9 @@ on_controller() {
 	rm -rf host out.pcapng
 	card "$CARD" "$1" "tap tap0"
 	app_start card.json
-	check "the $2 answers the kernel's ping" wait_for 10 answers_ping
+	check "the $2 answers the kernel's ping" wait_for 60 answers_ping
 	inject "$CARD" sums.pcap
-	check "the $2 delivers frames with wrong checksums" wait_for 10 status_is '.port.rx_pkts >= 20'
+	check "the $2 delivers frames with wrong checksums" wait_for 60 status_is '.port.rx_pkts >= 20'
 	app_stop INT
 	check_equal "the run on the $2 ends well" "$APP_STATUS" 0
 	check_json "the ledger of the $2 holds, and nothing is lost" run.json '.ledger_ok and .lossless'

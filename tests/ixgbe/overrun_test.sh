@@ -17,9 +17,9 @@ ask hold "$CARD" 1 >/dev/null
 flood "$CARD" in.pcap 2000
 held=$((BUFFER_BYTES / FRAME_BYTES))
 ask hold "$CARD" 0 >/dev/null
-check "what descriptors and the packet buffer hold is received" wait_for 20 received $((DESCRIPTORS + held))
+check "what descriptors and the packet buffer hold is received" wait_for 60 received $((DESCRIPTORS + held))
 inject "$CARD" in.pcap 5
-check "and what comes later, too" wait_for 20 received $((DESCRIPTORS + held + 5))
+check "and what comes later, too" wait_for 60 received $((DESCRIPTORS + held + 5))
 app_stop INT
 check_equal "the run ends well although frames were lost" "$APP_STATUS" 0
 check_json "every frame that the buffer had no room for is counted as the card's loss" run.json \
@@ -31,7 +31,7 @@ echo 3000 >"host/sys/bus/pci/devices/$CARD/early"
 rm out.pcapng
 app_start card.json
 held=$((BUFFER_BYTES / 1000))
-check "what a card had before anybody polled is received" wait_for 20 received $((DESCRIPTORS + held))
+check "what a card had before anybody polled is received" wait_for 60 received $((DESCRIPTORS + held))
 app_stop INT
 check_json "what it lost before belongs to nobody" run.json ".ledger_ok and .lossless and .port.verified and
 	.port.drop_nic_pkts == 0 and .port.hw_seen_pkts == $((DESCRIPTORS + held))"
@@ -40,7 +40,7 @@ check_json "what it lost before belongs to nobody" run.json ".ledger_ok and .los
 rm "host/sys/bus/pci/devices/$CARD/early" out.pcapng
 app_start card.json
 (while inject "$CARD" in.pcap 1000 2>/dev/null; do :; done) &
-wait_for 20 received 100 || true
+wait_for 60 received 100 || true
 app_stop INT
 check_json "a run that ends while frames go on coming has an exact account" run.json \
 	'.ledger_ok and .lossless and .port.verified and .port.hw_seen_pkts >= 100'

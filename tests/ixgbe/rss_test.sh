@@ -15,7 +15,7 @@ for queues in 1 2 3 8 16; do
 	rm -f out.pcapng
 	app_start card.json
 	inject "$CARD" in.pcap
-	wait_for 20 received 400 || true
+	wait_for 60 received 400 || true
 	app_stop INT
 	check_equal "with $queues queues, each gets the frames that the hash gives it" \
 		"$(jq -c '[.port.queues[].rx_pkts]' run.json)" "$("$RSS_PY" queues in.pcap "$queues")"

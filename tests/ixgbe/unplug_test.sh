@@ -10,7 +10,7 @@ torn_out() {
 	rm -f out.pcapng
 	app_start card.json
 	inject "$CARD" in.pcap
-	wait_for 20 received 100 || true
+	wait_for 60 received 100 || true
 	ask "$verb" "$CARD" >/dev/null
 	begin=$SECONDS
 	check "$how, the run ends by itself" wait_for 60 is_gone "$app_pid"

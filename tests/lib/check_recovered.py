@@ -43,7 +43,7 @@ def read(name):
     """The slabs of a file: sequence -> (first number, its drops, next number, records)."""
     with open(name, "rb") as file:
         data = file.read()
-    slabs, files, sequence, statistics, interfaces = {}, set(), None, 0, 0
+    slabs, files, sequence, statistics, interfaces = {}, set(), None, set(), 0
     for at, kind, length in blocks(data, name):
         if kind == HEAD:
             sequence, _, _, records, file = struct.unpack_from("<QIIIQ", data, at + 24)
@@ -51,6 +51,7 @@ def read(name):
             if records:
                 slabs[sequence] = [None, 0, None, records]
         elif kind == EPB:
+            statistics.clear()
             slab, number = slabs[sequence], struct.unpack_from(">I", data, at + 28 + 42)[0]
             lost = dropped(data, at, length)
             if slab[0] is None:
@@ -59,12 +60,13 @@ def read(name):
                 sys.exit(f"{name}: frame {number} at {at}, not {(slab[2] + lost) % COUNT}")
             slab[2] = (number + 1) % COUNT
             slab[3] -= 1
-        statistics += kind == ISB
+        if kind == ISB:
+            statistics.add(struct.unpack_from("<I", data, at + 8)[0])
         interfaces += kind == IDB
     if len(files) != 1:
         sys.exit(f"{name}: has slabs of {len(files)} files")
-    if statistics != interfaces or interfaces == 0:
-        sys.exit(f"{name}: {statistics} statistics of {interfaces} interfaces")
+    if statistics != set(range(interfaces)) or interfaces == 0:
+        sys.exit(f"{name}: statistics of interfaces {statistics}, not of all {interfaces}, behind the last packet")
     return slabs
 
 

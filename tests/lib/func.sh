@@ -140,7 +140,7 @@ relay_start() {
 	rm -f relay.log
 	ip netns exec "$RELAY_NS" "$RELAY" "$@" "$RELAY_APP_IF" "$RELAY_PEER_IF" >relay.json 2>relay.log </dev/null &
 	relay_pid=$!
-	wait_for 10 grep -qs 'relay: up' relay.log || func_die "the relay did not start"
+	wait_for 60 grep -qs 'relay: up' relay.log || func_die "the relay did not start"
 }
 
 # relay_stop: what it did is in relay.json.
@@ -184,7 +184,7 @@ app_start() {
 	ip netns exec "$APP_NS" "$TAPLINE" run "$@" --json >run.json 2>run.log </dev/null &
 	app_pid=$!
 	wait_for 60 app_answers_or_is_gone || true
-	status_is true || func_die "the appliance did not start"
+	! is_gone "$app_pid" || func_die "the appliance did not start"
 }
 
 # The socket is there before the ports are started; it answers when all runs.
@@ -198,9 +198,15 @@ app_stop() {
 	stop_process "$app_pid" "$1" 60 || APP_STATUS=$?
 }
 
-# app_status [FILTER]: what the running appliance says about itself, through jq.
+# app_status [FILTER]: what the running appliance says about itself, through jq. It gives a client 200 ms: on a busy host
+# that may be too short.
 app_status() {
-	"$TAPLINE" status --json --socket control.sock | jq -r "${1:-.}"
+	local answer tries
+	for tries in 1 2 3 4 5; do
+		! answer=$("$TAPLINE" status --json --socket control.sock) || break
+		((tries < 5)) || return
+	done
+	jq -r "${1:-.}" <<<"$answer"
 }
 
 # status_is FILTER: whether it is true of the running appliance; for wait_for.

@@ -11,9 +11,21 @@
 //           return tl_test_main("base", tests, sizeof(tests) / sizeof(tests[0]));
 //   }
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include <CUnit/CUnit.h>
+
+// Wait until a condition holds that has to come, however slow the host is, for about a minute. Its value is whether it
+// holds.
+#define tl_test_until(condition)                                                                                       \
+	({                                                                                                             \
+		bool holds_ = false;                                                                                   \
+		for (int left_ = 60000; !(holds_ = (condition)) && left_ > 0; left_--)                                 \
+			usleep(1000);                                                                                  \
+		holds_;                                                                                                \
+	})
 
 struct tl_test {
 	const char *sentence;

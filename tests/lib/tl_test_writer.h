@@ -38,20 +38,41 @@ static inline uint32_t tl_test_count_files(const char *dir, const char *end)
 	return n;
 }
 
+// Tell whether the next file has been opened.
+static inline bool tl_test_has_next(struct tl_writer *writer)
+{
+	pthread_mutex_lock(&writer->helper.lock);
+	bool has = writer->helper.ahead != NULL;
+	pthread_mutex_unlock(&writer->helper.lock);
+	return has;
+}
+
+// Tell whether the writer waits for the next file, or has waited in vain.
+static inline bool tl_test_wants_next(struct tl_writer *writer)
+{
+	pthread_mutex_lock(&writer->helper.lock);
+	bool wants = writer->helper.wished;
+	pthread_mutex_unlock(&writer->helper.lock);
+	return wants;
+}
+
+static inline bool tl_test_are_empty(struct tl_slab_ring *const *rings, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (tl_slab_used(rings[i]) != 0)
+			return false;
+	return true;
+}
+
 // Wait until all slabs are in the file and the next file is there: on a busy host that may take longer than the writer
 // waits.
 static inline void tl_test_settle(struct tl_writer *writer, struct tl_slab_ring *const *rings, size_t n)
 {
-	struct tl_writer_helper *helper = &writer->helper;
-	bool ready = false;
+	CU_ASSERT(tl_test_until(tl_test_has_next(writer) && tl_test_are_empty(rings, n)));
+}
 
-	for (int i = 0; i < 10000 && !ready; i++) {
-		usleep(1000);
-		pthread_mutex_lock(&helper->lock);
-		ready = helper->ahead != NULL;
-		pthread_mutex_unlock(&helper->lock);
-		for (size_t k = 0; k < n && ready; k++)
-			ready = tl_slab_used(rings[k]) == 0;
-	}
-	CU_ASSERT(ready);
+// Rotations by size wait for the next file, so that a slow disk makes no file larger than it is to be.
+static inline void tl_test_wait_for_files(struct tl_writer *writer)
+{
+	writer->patience_ns = 60 * TL_NS_PER_S;
 }

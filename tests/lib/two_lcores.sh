@@ -64,7 +64,7 @@ lcores_serve() {
 
 # What an appliance that has nothing more to do says of its handing over.
 lcores_at_rest() {
-	check "no connection is left" wait_for 10 status_is '[.echoes[] | select(.mode == "tcp") | .connections] == [0, 0]'
+	check "no connection is left" wait_for 60 status_is '[.echoes[] | select(.mode == "tcp") | .connections] == [0, 0]'
 	app_status >status.json
 	check_json "each queue handed frames over" status.json 'all(.port.queues[]; .handoff_pkts > 0)'
 }

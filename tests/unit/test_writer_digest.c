@@ -14,6 +14,7 @@
 #include <tl_err.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
+#include <tl_test_writer.h>
 #include <tl_verify.h>
 
 #include "writer_priv.h"
@@ -84,6 +85,7 @@ static void rig_start(struct rig *rig, struct tl_writer_cfg cfg, bool spoils)
 	cfg.prologue = put_prologue;
 	cfg.epilogue = put_epilogue;
 	CU_ASSERT_EQUAL_FATAL(tl_writer_create(&cfg, &rig->writer, &err), 0);
+	tl_test_wait_for_files(rig->writer);
 	if (spoils)
 		rig->writer->backend = &spoiling;
 	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig->writer, &err), 0);

@@ -29,8 +29,7 @@
 #define SLAB_BYTES 65536
 #define SLABS 64
 #define FRAME_BYTES 500
-#define A_SLAB 100  // records
-#define WAITS 10000 // of a millisecond
+#define A_SLAB 100 // records
 
 // ---- calls of this program that fail as told
 
@@ -170,6 +169,7 @@ static void rig_run(struct rig *rig, struct how how)
 
 	CU_ASSERT_EQUAL_FATAL(tl_slab_create(&slabs, &rig->ring, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(tl_writer_create(&cfg, &rig->writer, &err), 0);
+	tl_test_wait_for_files(rig->writer);
 	if (how.cached) { // as if the file system refused O_DIRECT
 		struct tl_writer_file *file = rig->writer->file;
 		atomic_store(&rig->writer->direct_refused, true);
@@ -267,9 +267,7 @@ static uint64_t dropped(const struct rig *rig)
 // Tell whether a value is reached in time.
 static bool reaches(uint64_t (*value)(const struct rig *rig), const struct rig *rig, uint64_t least)
 {
-	for (int i = 0; i < WAITS && value(rig) < least; i++)
-		usleep(1000);
-	return value(rig) >= least;
+	return tl_test_until(value(rig) >= least);
 }
 
 static uint64_t syncs(const struct rig *rig)
@@ -286,12 +284,7 @@ static uint64_t taken(const struct rig *rig)
 // Tell whether the next file is open.
 static uint64_t waiting(const struct rig *rig)
 {
-	struct tl_writer_helper *helper = &rig->writer->helper;
-
-	pthread_mutex_lock(&helper->lock);
-	bool ahead = helper->ahead != NULL;
-	pthread_mutex_unlock(&helper->lock);
-	return ahead;
+	return tl_test_has_next(rig->writer);
 }
 
 // The records of a file of whole blocks, their numbers ascending from *next; -1: it is none.
@@ -457,7 +450,7 @@ static void error_after_rotation_costs_the_file_that_was_left(void)
 	fail_calls(DATA_SYNC, 1, 1, EIO);
 	commit_slabs(&rig, 12);
 	CU_ASSERT(reaches(taken, &rig, SLABS));
-	CU_ASSERT_EQUAL(count_parts(&rig), 2); // nor has it its name
+	CU_ASSERT(tl_test_until(count_parts(&rig) == 2)); // nor has it its name
 	atomic_store(&gate_shut, false);
 	CU_ASSERT_EQUAL(rig_stop(&rig), -EIO);
 	CU_ASSERT_EQUAL(count_parts(&rig), 0);

@@ -107,6 +107,7 @@ static void rig_writer(struct rig *rig, struct tl_writer_hold_cfg hold, struct t
 		.epilogue = put_epilogue,
 		.ctx = rig};
 	CU_ASSERT_EQUAL_FATAL(tl_writer_create(&cfg, &rig->writer, &err), 0);
+	tl_test_wait_for_files(rig->writer);
 }
 
 static void rig_create(struct rig *rig, struct tl_writer_hold_cfg hold, struct tl_writer_policy policy)
@@ -155,9 +156,7 @@ static void wait_for_looks(struct rig *rig)
 {
 	unsigned from = atomic_load(&rig->looks);
 
-	for (int i = 0; i < 10000 && atomic_load(&rig->looks) - from < 3; i++)
-		usleep(1000);
-	CU_ASSERT_FATAL(atomic_load(&rig->looks) - from >= 3);
+	CU_ASSERT_FATAL(tl_test_until(atomic_load(&rig->looks) - from >= 3));
 }
 
 static void set_time(struct rig *rig, uint64_t second)
@@ -293,18 +292,19 @@ static void check_sums(const struct rig *rig)
 	CU_ASSERT_EQUAL(sum + expired(rig), rig->committed);
 }
 
+static uint32_t count_complete(const struct rig *rig)
+{
+	uint32_t n, done = 0;
+	const char *const *files = tl_writer_files(rig->writer, &n);
+
+	for (uint32_t f = 0; f < n; f++)
+		done += strstr(files[f], ".part") == NULL;
+	return done;
+}
+
 static bool wait_for_files(const struct rig *rig, uint32_t complete)
 {
-	for (int i = 0; i < 10000; i++) {
-		uint32_t n, done = 0;
-		const char *const *files = tl_writer_files(rig->writer, &n);
-		for (uint32_t f = 0; f < n; f++)
-			done += strstr(files[f], ".part") == NULL;
-		if (done >= complete)
-			return true;
-		usleep(1000);
-	}
-	return false;
+	return tl_test_until(count_complete(rig) >= complete);
 }
 
 // ---- the tests
@@ -494,16 +494,7 @@ static void the_end_completes_an_episode(void)
 // Until the helper has the next file open, for which the writer does not wait for long.
 static void wait_for_next_file(struct rig *rig)
 {
-	struct tl_writer_helper *helper = &rig->writer->helper;
-	bool there = false;
-
-	for (int i = 0; i < 10000 && !there; i++) {
-		pthread_mutex_lock(&helper->lock);
-		there = helper->ahead != NULL;
-		pthread_mutex_unlock(&helper->lock);
-		usleep(there ? 0 : 1000);
-	}
-	CU_ASSERT_FATAL(there);
+	CU_ASSERT_FATAL(tl_test_until(tl_test_has_next(rig->writer)));
 }
 
 static void a_long_episode_goes_on_in_further_files(void)
@@ -626,9 +617,7 @@ static void rig_start_ring(struct rig *rig, struct tl_writer_hold_cfg hold, stru
 
 static bool wait_for_name(const struct rig *rig, const char *name)
 {
-	for (int i = 0; i < 10000 && !tl_test_exists(rig->dir, name); i++)
-		usleep(1000);
-	return tl_test_exists(rig->dir, name);
+	return tl_test_until(tl_test_exists(rig->dir, name));
 }
 
 static uint64_t files_begun(const struct rig *rig)
@@ -644,9 +633,7 @@ static void rotate(struct rig *rig)
 	uint64_t begun = files_begun(rig);
 
 	tl_writer_rotate(rig->writer);
-	for (int i = 0; i < 10000 && files_begun(rig) == begun; i++)
-		usleep(1000);
-	CU_ASSERT_EQUAL_FATAL(files_begun(rig), begun + 1);
+	CU_ASSERT_FATAL(tl_test_until(files_begun(rig) == begun + 1));
 }
 
 static const struct tl_writer_policy ring_of_three = {.rotate_packets = 100, .keep_files = 3};

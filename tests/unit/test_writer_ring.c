@@ -37,6 +37,9 @@ static atomic_bool nfs; // flock() takes an exclusive lock only of a descriptor 
 static atomic_uint warnings;
 static char said[4096]; // all warnings, one after another; of one thread at a time
 
+static struct tl_writer_helper *_Atomic asking; // unlink() looks whether it still owes an answer
+static atomic_bool asked;
+
 static atomic_int pwrite_code;
 
 ssize_t pwrite(int fd, const void *data, size_t len, off_t offset)
@@ -49,7 +52,14 @@ ssize_t pwrite(int fd, const void *data, size_t len, off_t offset)
 
 int unlink(const char *path)
 {
+	struct tl_writer_helper *helper = atomic_load(&asking);
+
 	atomic_fetch_add(&unlinks, 1);
+	if (helper != NULL) {
+		pthread_mutex_lock(&helper->lock);
+		atomic_store(&asked, helper->room_asked);
+		pthread_mutex_unlock(&helper->lock);
+	}
 	if (atomic_load(&unlink_code) == 0)
 		return (int)syscall(SYS_unlink, path);
 	errno = atomic_load(&unlink_code);
@@ -226,14 +236,16 @@ static void put_files(const struct rig *rig, off_t size)
 	}
 }
 
-// Tidies until so many files, the one being written included, are left, for 10 s at most.
+static bool tidy(const struct rig *rig)
+{
+	tl_writer_ring_tidy(rig->writer, false);
+	return true;
+}
+
+// Tidies until so many files, the one being written included, are left.
 static bool tidy_until(const struct rig *rig, uint32_t files)
 {
-	for (int i = 0; i < 1000 && rig->writer->ring.n != files; i++) {
-		tl_writer_ring_tidy(rig->writer, false);
-		usleep(10000);
-	}
-	return rig->writer->ring.n == files;
+	return tl_test_until(tidy(rig) && rig->writer->ring.n == files);
 }
 
 // ---- a file that cannot be removed for a while
@@ -253,13 +265,23 @@ static void open_full_ring(struct rig *rig)
 // While nothing can be removed the ring keeps its list, and says so once; afterwards it keeps its limit.
 static void check_fault(struct rig *rig, void (*begin)(void), void (*end)(void))
 {
+	struct tl_writer_ring *ring = &rig->writer->ring;
+
 	begin();
+	tidy(rig);
+	CU_ASSERT(ring->entries[0].pause_ns >= 250 * TL_NS_PER_MS && ring->entries[0].retry.tv_sec != 0);
+	for (uint32_t i = 0; i < ring->n; i++)
+		ring->entries[i].retry = tl_writer_from_now(3600 * TL_NS_PER_S);
+	unsigned before = atomic_load(&unlinks);
 	for (int i = 0; i < 1000; i++)
-		tl_writer_ring_tidy(rig->writer, false);
+		tidy(rig);
+	CU_ASSERT_EQUAL(atomic_load(&unlinks), before); // not in every round
+	for (uint32_t i = 0; i < ring->n; i++)
+		ring->entries[i].retry = tl_writer_from_now(0);
+	tidy(rig);
 	end();
-	CU_ASSERT_EQUAL(rig->writer->ring.n, FILES + 1);
+	CU_ASSERT_EQUAL(ring->n, FILES + 1);
 	CU_ASSERT_EQUAL(atomic_load(&warnings), 1);
-	CU_ASSERT(atomic_load(&unlinks) <= 4 * FILES); // each a few times, not in every round
 	CU_ASSERT(tidy_until(rig, KEPT));
 	CU_ASSERT_EQUAL(tl_test_count_files(rig->dir, ".pcapng"), KEPT - 1); // beside the one that is .part
 	CU_ASSERT(tl_test_exists(rig->dir, "x_00015.pcapng"));
@@ -315,6 +337,45 @@ static void a_file_that_cannot_be_read_now_stops_the_start(void)
 	tl_slab_destroy(rig.slabs);
 	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), FILES);
 	nftw(rig.dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+// However little is free: somebody else has taken it, or the file itself has.
+static void youngest_stays(void)
+{
+	const struct tl_writer_policy policy = {.rotate_bytes = 1 << 20, .min_free_bytes = UINT64_MAX / 2};
+	struct rig rig;
+
+	rig_dir(&rig);
+	put_files(&rig, 4096);
+	rig_writer(&rig, policy);
+	CU_ASSERT_EQUAL(tl_writer_put_prologue(rig.writer, rig.writer->file, rig.writer->blocks), 0);
+	CU_ASSERT_EQUAL(tl_writer_complete(rig.writer, rig.writer->file), 0);
+	tidy(&rig);
+	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), 1);
+	CU_ASSERT(tl_test_exists(rig.dir, "x_00016.pcapng"));
+	rig_close(&rig);
+}
+
+// The removal of each failed at another time, and so each would be tried again at another.
+static void oldest_goes_first_when_files_can_go_again(void)
+{
+	struct tl_writer_ring *ring;
+	uint64_t bytes;
+	struct rig rig;
+
+	open_full_ring(&rig);
+	ring = &rig.writer->ring;
+	forbid_unlink();
+	tidy(&rig);
+	allow_unlink();
+	for (uint32_t i = 0; i < FILES; i++)
+		ring->entries[i].retry = tl_writer_from_now(3600 * TL_NS_PER_S);
+	CU_ASSERT_FALSE(tl_writer_ring_recycle(rig.writer, &bytes));
+	ring->entries[FILES - 1].retry = tl_writer_from_now(0);
+	CU_ASSERT(tl_writer_ring_recycle(rig.writer, &bytes));
+	CU_ASSERT_FALSE(tl_test_exists(rig.dir, "x_00001.pcapng"));
+	CU_ASSERT(tl_test_exists(rig.dir, "x_00015.pcapng"));
+	rig_close(&rig);
 }
 
 static void want_of_descriptors_costs_no_entry(void)
@@ -387,9 +448,7 @@ static off_t size_of(const struct rig *rig, const char *name)
 
 static bool wait_for_size(const struct rig *rig, const char *name, off_t bytes)
 {
-	for (int i = 0; i < 10000 && size_of(rig, name) != bytes; i++)
-		usleep(1000);
-	return size_of(rig, name) == bytes;
+	return tl_test_until(size_of(rig, name) == bytes);
 }
 
 // The test asks for room as the writer's thread would, which has nothing to write.
@@ -446,11 +505,15 @@ static void file_that_waits_for_its_completion_makes_room(void)
 	STAILQ_INSERT_TAIL(&helper->left, left, left_link); // in one step with the question
 	helper->room_asked = true;
 	unsigned before = atomic_load(&helper->freed);
+	atomic_store(&asked, false);
+	atomic_store(&asking, helper);
 	pthread_cond_signal(&helper->wake);
 	while (helper->room_asked)
 		pthread_cond_wait(&helper->answer, &helper->lock);
 	CU_ASSERT_NOT_EQUAL(atomic_load(&helper->freed), before);
 	pthread_mutex_unlock(&helper->lock);
+	CU_ASSERT(atomic_load(&asked)); // there was no answer before it was completed
+	atomic_store(&asking, NULL);
 	tl_writer_stop(rig.writer, &err);
 	rig_close(&rig);
 }
@@ -660,6 +723,8 @@ static void nfs_can_be_looked_at(void)
 static const struct tl_test tests[] = {
 	{"a directory that takes no change for a while costs a ring none of its files",
 		unwritable_directory_costs_no_entry},
+	{"when files can be removed again the oldest goes first", oldest_goes_first_when_files_can_go_again},
+	{"the youngest file of a ring stays when no other is left", youngest_stays},
 	{"a file that cannot be read now stops the start of a ring, which would forget it",
 		a_file_that_cannot_be_read_now_stops_the_start},
 	{"a want of descriptors costs a ring none of its files", want_of_descriptors_costs_no_entry},

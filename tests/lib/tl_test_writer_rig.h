@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// A writer with two rings that the test fills, in a directory of its own.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <tl_err.h>
+#include <tl_test.h>
+#include <tl_test_writer.h>
+
+#include "writer_priv.h"
+
+#define RINGS 2
+#define SLAB_BYTES 65536
+#define SLABS 16
+
+enum io { URING, PWRITE, FAULTY };
+
+// Two rings that this thread fills, and a writer that empties them into a directory of its own.
+struct rig {
+	char dir[64];
+	char path[96];
+	struct tl_slab_ring *rings[RINGS];
+	uint32_t committed[RINGS];
+	uint64_t committed_dir[TL_DIRS];
+	uint64_t committed_flow[RINGS][TL_DIRS];
+	uint64_t statistics_ns;
+	uint32_t epilogues; // how often blocks of statistics were asked for; the writer's threads count
+	bool gated;	    // the helper's prologues wait for the gate
+	uint32_t prologues; // that have come there
+	pthread_mutex_t gate;
+	bool reader_may_leave;
+	struct tl_writer *writer;
+	bool index;
+};
+
+static inline uint32_t put_prologue(void *ctx, void *buf, uint32_t size)
+{
+	struct rig *rig = ctx;
+
+	if (rig->gated && pthread_equal(pthread_self(), rig->writer->helper.thread)) {
+		__atomic_add_fetch(&rig->prologues, 1, __ATOMIC_ACQ_REL);
+		pthread_mutex_lock(&rig->gate);
+		pthread_mutex_unlock(&rig->gate);
+	}
+	uint32_t used = tl_pcapng_put_shb(buf, size, &(struct tl_pcapng_shb){.application = "tapline test"});
+	for (int i = 0; i < RINGS; i++)
+		used += tl_pcapng_put_idb((uint8_t *)buf + used, size - used, &(struct tl_pcapng_idb){.name = "test0"});
+	return used;
+}
+
+static inline uint32_t put_epilogue(void *ctx, void *buf, uint32_t size)
+{
+	struct rig *rig = ctx;
+	uint32_t used = 0;
+
+	__atomic_fetch_add(&rig->epilogues, 1, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < RINGS; i++)
+		used += tl_pcapng_put_isb(
+			(uint8_t *)buf + used, size - used, &(struct tl_pcapng_isb){.interface_id = i});
+	return used;
+}
+
+// A backend that finishes the youngest write first and spoils every fifth: half of it is written, then it fails.
+static struct {
+	uint32_t started;
+	uint32_t failed;
+} faulty;
+
+static inline void faulty_start(struct tl_writer *writer, struct tl_writer_write *write)
+{
+	faulty.started++;
+}
+
+static inline void faulty_reap(struct tl_writer *writer, bool wait)
+{
+	for (uint32_t i = writer->flight_count; i-- > 0;) {
+		struct tl_writer_write *write = &writer->flight[(writer->flight_first + i) % TL_WRITER_DEPTH];
+		if (write->result != TL_WRITER_PENDING)
+			continue;
+		bool spoil = (write->offset_bytes / SLAB_BYTES) % 5 == 3;
+		uint32_t len = spoil ? TL_PCAPNG_ALIGN : write->len_bytes;
+		write->result = tl_writer_file_write(write->file, write->data, len, write->offset_bytes);
+		if (spoil)
+			write->result = -EIO;
+		faulty.failed += spoil;
+		return;
+	}
+}
+
+static inline void faulty_fini(struct tl_writer *writer)
+{
+}
+
+static const struct tl_writer_backend faulty_backend = {
+	.depth = TL_WRITER_DEPTH,
+	.start = faulty_start,
+	.reap = faulty_reap,
+	.fini = faulty_fini,
+};
+
+static inline void rig_rings(struct rig *rig)
+{
+	struct tl_err err;
+
+	for (uint32_t i = 0; i < RINGS; i++) {
+		char name[16];
+		snprintf(name, sizeof(name), "writer%u", i);
+		struct tl_slab_cfg cfg = {.name = name,
+			.slab_bytes = SLAB_BYTES,
+			.slabs = SLABS,
+			.socket_id = -1,
+			.run_id = 7,
+			.ring_index = i};
+		CU_ASSERT_EQUAL_FATAL(tl_slab_create(&cfg, &rig->rings[i], &err), 0);
+	}
+}
+
+static inline void rig_dir(struct rig *rig)
+{
+	memset(rig, 0, sizeof(*rig));
+	strcpy(rig->dir, "/var/tmp/tl-writer-XXXXXX");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(rig->dir));
+	snprintf(rig->path, sizeof(rig->path), "%s/x.pcapng", rig->dir);
+}
+
+static inline int rig_create_ring(struct rig *rig, enum io io, struct tl_writer_policy policy, struct tl_err *err)
+{
+	struct tl_writer_cfg cfg = {
+		.path = rig->path,
+		.io = io == URING ? TL_WRITER_IO_URING : TL_WRITER_IO_PWRITE,
+		.policy = policy,
+		.rings = rig->rings,
+		.n_rings = RINGS,
+		.index = rig->index,
+		.prologue = put_prologue,
+		.epilogue = put_epilogue,
+		.ctx = rig,
+		.statistics_ns = rig->statistics_ns,
+		.reader_may_leave = rig->reader_may_leave,
+	};
+
+	rig_rings(rig);
+	int rc = tl_writer_create(&cfg, &rig->writer, err);
+	if (rc == 0)
+		tl_test_wait_for_files(rig->writer);
+	if (rc == 0 && io == FAULTY) {
+		memset(&faulty, 0, sizeof(faulty));
+		rig->writer->backend = &faulty_backend;
+	}
+	return rc;
+}
+
+static inline int rig_create(struct rig *rig, enum io io, uint64_t rotate_bytes, struct tl_err *err)
+{
+	return rig_create_ring(rig, io, (struct tl_writer_policy){.rotate_bytes = rotate_bytes}, err);
+}
+
+static inline void rig_start_ring(struct rig *rig, enum io io, struct tl_writer_policy policy)
+{
+	struct tl_err err;
+
+	CU_ASSERT_EQUAL_FATAL(rig_create_ring(rig, io, policy, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig->writer, &err), 0);
+}
+
+static inline void rig_start(struct rig *rig, enum io io, uint64_t rotate_bytes)
+{
+	rig_start_ring(rig, io, (struct tl_writer_policy){.rotate_bytes = rotate_bytes});
+}
+
+static inline void rig_open(struct rig *rig, enum io io, uint64_t rotate_bytes)
+{
+	rig_dir(rig);
+	rig_start(rig, io, rotate_bytes);
+}
+
+static inline int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+static inline void rig_close(struct rig *rig)
+{
+	tl_writer_destroy(rig->writer);
+	for (uint32_t i = 0; i < RINGS; i++)
+		tl_slab_destroy(rig->rings[i]);
+	nftw(rig->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static inline uint32_t frame_bytes(uint32_t number)
+{
+	return 60 + number * 37 % 1400;
+}
+
+// One record: its ring and number, then its number's low byte.
+static inline void commit_one(struct rig *rig, uint32_t ring)
+{
+	uint32_t number = rig->committed[ring]++;
+	enum tl_dir dir = number % 3 == 0 ? TL_DIR_TX : TL_DIR_RX;
+	struct tl_pcapng_epb epb = {
+		.interface_id = ring, .cap_bytes = frame_bytes(number), .flags = TL_PCAPNG_INBOUND + dir};
+	uint32_t len = tl_pcapng_epb_bytes(epb.cap_bytes, epb.flags, 0);
+	void *room;
+
+	epb.wire_bytes = epb.cap_bytes;
+	while ((room = tl_slab_reserve(rig->rings[ring], len, 0)) == NULL)
+		usleep(50);
+	uint8_t *data = tl_pcapng_put_epb(room, &epb);
+	memset(data, (int)(number & 0xff), epb.cap_bytes);
+	memcpy(data, &ring, 4);
+	memcpy(data + 4, &number, 4);
+	tl_slab_commit(rig->rings[ring], len, dir);
+	rig->committed_dir[dir]++;
+	rig->committed_flow[ring][dir]++;
+}
+
+static inline void commit(struct rig *rig, uint32_t records)
+{
+	for (uint32_t i = 0; i < records; i++)
+		commit_one(rig, i % 3 == 0 ? 1 : 0);
+}
+
+static inline void seal(struct rig *rig)
+{
+	for (uint32_t i = 0; i < RINGS; i++)
+		tl_slab_seal(rig->rings[i]);
+}
+
+static inline int rig_stop(struct rig *rig)
+{
+	struct tl_err err;
+
+	seal(rig);
+	return tl_writer_stop(rig->writer, &err);
+}
+
+static inline uint64_t count(const struct rig *rig, bool dropped)
+{
+	struct tl_writer_stats stats;
+
+	tl_writer_stats(rig->writer, &stats);
+	const uint64_t *pkts = dropped ? stats.drop_disk_pkts : stats.written_pkts;
+	return pkts[TL_DIR_RX] + pkts[TL_DIR_TX];
+}
+
+// Wait until one of two counters' sums has reached a value.
+static inline bool wait_for(const struct rig *rig, bool dropped, uint64_t least)
+{
+	return tl_test_until(count(rig, dropped) >= least);
+}
+
+// A file of a few bytes, or of any recording's first bytes.
+static inline void put_file(const struct rig *rig, const char *name, const char *application)
+{
+	char path[192];
+	uint8_t text[256] = "not a recording";
+	uint32_t len = 15;
+
+	snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
+	if (application != NULL)
+		len = tl_pcapng_put_shb(text, sizeof(text), &(struct tl_pcapng_shb){.application = application});
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	CU_ASSERT(write(fd, text, len) == (ssize_t)len);
+	close(fd);
+}
+
+static inline uint64_t count_begun(const struct rig *rig)
+{
+	struct tl_writer_stats stats;
+
+	tl_writer_stats(rig->writer, &stats);
+	return stats.files;
+}
+
+static inline bool wait_files(const struct rig *rig, uint64_t files)
+{
+	return tl_test_until(count_begun(rig) >= files);
+}
+
+// The whole file at path, the caller's to free, or NULL.
+static inline uint8_t *read_file(const char *path, size_t *out_size)
+{
+	struct stat status;
+	int fd = open(path, O_RDONLY);
+
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return NULL;
+	*out_size = (size_t)status.st_size;
+	uint8_t *data = malloc(*out_size + 1);
+	CU_ASSERT_EQUAL(read(fd, data, *out_size), status.st_size);
+	close(fd);
+	return data;
+}
+
+static inline uint64_t bytes_of(const struct rig *rig, const char *end)
+{
+	const char *const *files;
+	struct stat status;
+	uint64_t bytes = 0;
+	uint32_t n;
+
+	files = tl_writer_files(rig->writer, &n);
+	for (uint32_t i = 0; i < n; i++)
+		if (strcmp(strrchr(files[i], '.'), end) == 0 && stat(files[i], &status) == 0)
+			bytes += (uint64_t)status.st_size;
+	return bytes;
+}
+
+static inline void limit_file_size(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_FSIZE, &limit);
+	limit.rlim_cur = bytes == 0 ? limit.rlim_max : bytes;
+	CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static inline uint64_t sum(const uint64_t pkts[TL_DIRS])
+{
+	return pkts[TL_DIR_RX] + pkts[TL_DIR_TX];
+}

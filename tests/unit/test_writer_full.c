@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// writer, full: a disk that is full, or refuses to write, costs what is counted, and leaves no trace.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <tl_err.h>
+#include <tl_index.h>
+#include <tl_test.h>
+#include <tl_test_eal.h>
+#include <tl_test_writer_found.h>
+
+#include "writer_priv.h"
+
+static atomic_bool gate_is_open;
+
+// Runs test in a small tmpfs of its own. It is gone with the mount namespace, or at the latest with the process.
+static void on_small_disk(void (*test)(const char *dir))
+{
+	char dir[] = "/var/tmp/tl-small-XXXXXX";
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+		mount("tmpfs", dir, "tmpfs", 0, "mode=700,size=6m") != 0) {
+		printf("# skipped: no tmpfs without CAP_SYS_ADMIN\n");
+	} else {
+		test(dir);
+		umount(dir);
+	}
+	rmdir(dir);
+}
+
+static void rig_in(struct rig *rig, const char *dir)
+{
+	memset(rig, 0, sizeof(*rig));
+	snprintf(rig->dir, sizeof(rig->dir), "%s/r", dir);
+	CU_ASSERT_EQUAL(mkdir(rig->dir, 0700), 0);
+	snprintf(rig->path, sizeof(rig->path), "%s/x.pcapng", rig->dir);
+}
+
+static uint64_t free_bytes(const char *dir)
+{
+	struct statvfs status;
+
+	CU_ASSERT_EQUAL(statvfs(dir, &status), 0);
+	return (uint64_t)status.f_bavail * status.f_frsize;
+}
+
+// Tell whether the helper has completed what was left, opened the next file and made room for it since.
+static bool has_tidied(const struct rig *rig)
+{
+	struct tl_writer_helper *helper = &rig->writer->helper;
+
+	pthread_mutex_lock(&helper->lock);
+	bool idle = helper->ahead != NULL && STAILQ_EMPTY(&helper->left) && STAILQ_EMPTY(&helper->begun) &&
+		    !tl_writer_has_passed(helper->tidy);
+	pthread_mutex_unlock(&helper->lock);
+	return idle && tl_test_count_files(rig->dir, ".part") == 1 && tl_test_are_empty(rig->rings, RINGS);
+}
+
+static void recycle_in(const char *dir)
+{
+	static const struct tl_writer_policy policies[] = {
+		{.rotate_bytes = 1 << 20, .on_full = TL_WRITER_FULL_RECYCLE}, // makes room in good time
+		{.rotate_packets = 1000, .on_full = TL_WRITER_FULL_RECYCLE},  // when a write fails
+		{.rotate_bytes = 1 << 20, .min_free_bytes = 3 << 20},	      // before the disk is full
+	};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(policies); i++) {
+		struct rig rig;
+		struct tl_writer_stats stats;
+		rig_in(&rig, dir);
+		rig_start_ring(&rig, URING, policies[i]);
+		for (int part = 0; part < 20; part++) {
+			commit(&rig, 1000);
+			if (policies[i].min_free_bytes != 0) // this one does not wait for the helper
+				CU_ASSERT(tl_test_until(has_tidied(&rig)));
+		}
+		uint64_t files = count_begun(&rig);
+		tl_writer_rotate(rig.writer);
+		CU_ASSERT(wait_files(&rig, files + 1));
+		if (policies[i].rotate_bytes != 0) // room for the whole file that has just begun, or it has it
+			CU_ASSERT(tl_test_until(free_bytes(dir) + bytes_of(&rig, ".part") >=
+						policies[i].rotate_bytes - TL_PCAPNG_ALIGN));
+		CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+		tl_writer_stats(rig.writer, &stats);
+		CU_ASSERT_EQUAL(stats.drop_disk_pkts[TL_DIR_RX] + stats.drop_disk_pkts[TL_DIR_TX], 0);
+		CU_ASSERT(stats.recycled_files > 5);
+		check_ring(&rig);
+		rig_close(&rig);
+	}
+}
+
+static void full_disk_recycles(void)
+{
+	on_small_disk(recycle_in);
+}
+
+static uint32_t put_late_epilogue(void *ctx, void *buf, uint32_t size)
+{
+	usleep(100000);
+	return put_epilogue(ctx, buf, size);
+}
+
+// Files are completed far slower than they are written, so that there is none yet that could go.
+static void recycle_late_in(const char *dir)
+{
+	static const enum io ios[] = {URING, PWRITE};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(ios); i++) {
+		struct rig rig;
+		struct tl_err err;
+		struct tl_writer_stats stats;
+		rig_in(&rig, dir);
+		rig.index = true;
+		CU_ASSERT_EQUAL_FATAL(
+			rig_create_ring(&rig, ios[i],
+				(struct tl_writer_policy){.rotate_bytes = 1 << 20, .on_full = TL_WRITER_FULL_RECYCLE},
+				&err),
+			0);
+		rig.writer->cfg.epilogue = put_late_epilogue;
+		CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
+		commit(&rig, 30000);
+		CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+		tl_writer_stats(rig.writer, &stats);
+		CU_ASSERT_EQUAL(stats.drop_disk_pkts[TL_DIR_RX] + stats.drop_disk_pkts[TL_DIR_TX], 0);
+		CU_ASSERT(stats.recycled_files > 5);
+		check_ring(&rig);
+		rig_close(&rig);
+	}
+}
+
+static void late_completion_costs_no_frame(void)
+{
+	on_small_disk(recycle_late_in);
+}
+
+// The helper gets no prologue, and so no next file, until the gate opens; and one of more than a page.
+static uint32_t put_gated_prologue(void *ctx, void *buf, uint32_t size)
+{
+	const struct tl_pcapng_idb more = {.name = "more"};
+	const struct rig *rig = ctx;
+	uint32_t used = put_prologue(ctx, buf, size);
+
+	while (pthread_equal(pthread_self(), rig->writer->helper.thread) && !atomic_load(&gate_is_open))
+		usleep(1000);
+	while (used <= TL_PCAPNG_ALIGN)
+		used += tl_pcapng_put_idb((uint8_t *)buf + used, size - used, &more);
+	return used;
+}
+
+static bool wants_room(struct tl_writer_helper *helper)
+{
+	pthread_mutex_lock(&helper->lock);
+	bool asked = helper->room_asked;
+	pthread_mutex_unlock(&helper->lock);
+	return asked;
+}
+
+// The one file that there is takes all of the disk, while it waits for the next.
+static void recycle_overdue_in(const char *dir)
+{
+	struct rig rig;
+	struct tl_err err;
+	struct tl_writer_stats stats;
+
+	rig_in(&rig, dir);
+	atomic_store(&gate_is_open, false);
+	CU_ASSERT_EQUAL_FATAL(
+		rig_create_ring(&rig, URING,
+			(struct tl_writer_policy){.rotate_bytes = 1 << 20, .on_full = TL_WRITER_FULL_RECYCLE}, &err),
+		0);
+	rig.writer->cfg.prologue = put_gated_prologue;
+	rig.writer->patience_ns = TL_WRITER_PATIENCE_NS;
+	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
+	commit(&rig, 8800); // as much as the disk and a part of the slabs hold
+	CU_ASSERT(tl_test_until(wants_room(&rig.writer->helper)));
+	atomic_store(&gate_is_open, true);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT_EQUAL(stats.drop_disk_pkts[TL_DIR_RX] + stats.drop_disk_pkts[TL_DIR_TX], 0);
+	CU_ASSERT_EQUAL(stats.recycled_files, 1);
+	check_ring(&rig);
+	rig_close(&rig);
+}
+
+static void overdue_file_gives_way_to_the_next(void)
+{
+	on_small_disk(recycle_overdue_in);
+}
+
+static void pause_in(const char *dir)
+{
+	struct rig rig;
+	struct tl_writer_stats stats;
+	char file[192];
+
+	rig_in(&rig, dir);
+	rig_start_ring(&rig, URING, (struct tl_writer_policy){.rotate_bytes = 1 << 20});
+	commit(&rig, 10000);
+	CU_ASSERT(wait_for(&rig, true, 1));
+	snprintf(file, sizeof(file), "%s/x.pcapng", rig.dir);
+	CU_ASSERT(tl_test_until(unlink(file) == 0)); // room again
+	snprintf(file, sizeof(file), "%s/x_00001.pcapng", rig.dir);
+	CU_ASSERT(tl_test_until(unlink(file) == 0));
+	tl_writer_stats(rig.writer, &stats);
+	uint64_t written = stats.written_pkts[TL_DIR_RX] + stats.written_pkts[TL_DIR_TX];
+	commit(&rig, 500);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, false, written + 500));
+	CU_ASSERT_EQUAL(rig_stop(&rig), -ENOSPC);
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT_EQUAL(stats.recycled_files, 0);
+	check_ledger(&rig, NULL);
+	rig_close(&rig);
+}
+
+static void full_disk_pauses(void)
+{
+	on_small_disk(pause_in);
+}
+
+// Nothing of ours is left to drop: what somebody else takes does not end below the limit.
+static void stop_above_limit_in(const char *dir)
+{
+	struct rig rig;
+	struct tl_writer_stats stats;
+	char file[192];
+
+	rig_in(&rig, dir);
+	rig_start_ring(&rig, URING, (struct tl_writer_policy){.rotate_seconds = 3600, .min_free_bytes = 4 << 20});
+	commit(&rig, 500);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, false, 500));
+	snprintf(file, sizeof(file), "%s/big", dir);
+	int fd = open(file, O_WRONLY | O_CREAT, 0600);
+	CU_ASSERT_EQUAL(posix_fallocate(fd, 0, 3 << 20), 0);
+	CU_ASSERT(tl_test_until(atomic_load(&rig.writer->no_room)));
+	commit(&rig, 500);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, true, 500));
+	CU_ASSERT_EQUAL(ftruncate(fd, 0), 0);
+	close(fd);
+	CU_ASSERT(tl_test_until(!atomic_load(&rig.writer->no_room)));
+	commit(&rig, 500);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -ENOSPC);
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT_EQUAL(stats.written_pkts[TL_DIR_RX] + stats.written_pkts[TL_DIR_TX], 1000);
+	unlink(file);
+	rig_close(&rig);
+}
+
+static void limit_of_free_space_holds(void)
+{
+	on_small_disk(stop_above_limit_in);
+}
+
+static void refuse_after_a_mebibyte(enum io io)
+{
+	struct rig rig;
+	struct found found = {.gaps = true};
+	struct tl_writer_stats stats;
+	bool closed;
+
+	rig_open(&rig, io, 0);
+	limit_file_size((1 << 20) + 3 * TL_PCAPNG_ALIGN);
+	commit(&rig, 6000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EFBIG);
+	limit_file_size(0);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(tl_writer_error(rig.writer));
+	CU_ASSERT_PTR_NOT_NULL(strstr(tl_writer_error(rig.writer), rig.path));
+	CU_ASSERT(files_are_right(&rig, &found, &closed));
+	check_ledger(&rig, &found);
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT(stats.drop_disk_pkts[TL_DIR_RX] > 1000);
+	CU_ASSERT(stats.written_pkts[TL_DIR_RX] > 500);
+	rig_close(&rig);
+}
+
+static void refused_packets_are_counted(void)
+{
+	refuse_after_a_mebibyte(URING);
+	refuse_after_a_mebibyte(PWRITE);
+	refuse_after_a_mebibyte(FAULTY);
+}
+
+static void resume_with(enum io io)
+{
+	struct rig rig;
+	struct found found = {.gaps = true};
+	bool closed;
+
+	rig_open(&rig, io, 0);
+	limit_file_size(1 << 20);
+	commit(&rig, 6000);
+	CU_ASSERT(wait_for(&rig, true, 1000));
+	seal(&rig);
+	CU_ASSERT(tl_test_until(count(&rig, true) + count(&rig, false) >= 6000));
+	limit_file_size(0);
+	commit(&rig, 2000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EFBIG); // the first error is not forgotten
+	CU_ASSERT(files_are_right(&rig, &found, &closed));
+	CU_ASSERT(closed);
+	for (int ring = 0; ring < RINGS; ring++)
+		CU_ASSERT_EQUAL(found.next[ring], rig.committed[ring]);
+	check_ledger(&rig, &found);
+	rig_close(&rig);
+}
+
+static void writing_goes_on(void)
+{
+	resume_with(URING);
+	resume_with(PWRITE);
+}
+
+// From the first byte on, even the prologue is refused.
+static void full_disk_holds_back_the_prologue(void)
+{
+	struct rig rig;
+	struct found found = {.gaps = true};
+	bool closed;
+
+	rig_dir(&rig);
+	limit_file_size(1024);
+	rig_start(&rig, URING, 0);
+	commit(&rig, 1000);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, true, 1000));
+	limit_file_size(0);
+	commit(&rig, 1000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EFBIG);
+	CU_ASSERT(files_are_right(&rig, &found, &closed));
+	CU_ASSERT(closed);
+	check_ledger(&rig, &found);
+	CU_ASSERT_EQUAL(found.records[0] + found.records[1], 1000);
+	rig_close(&rig);
+}
+
+static void failed_epilogue_leaves_no_trace(void)
+{
+	struct rig rig;
+	struct stat status;
+
+	rig_open(&rig, URING, 0);
+	commit(&rig, 10);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, false, 10));
+	CU_ASSERT_EQUAL(stat(rig.path, &status), 0);
+	limit_file_size((rlim_t)status.st_size + 64);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EFBIG);
+	limit_file_size(0);
+	struct found found = {0};
+	bool closed;
+	CU_ASSERT(files_are_right(&rig, &found, &closed));
+	CU_ASSERT_FALSE(closed);
+	check_ledger(&rig, &found);
+	rig_close(&rig);
+}
+
+static struct {
+	atomic_int code;	     // 0: none
+	_Atomic uint64_t good_bytes; // what it takes before that
+} disk;
+
+static void fail_disk(int code, uint64_t good_bytes)
+{
+	atomic_store(&disk.good_bytes, good_bytes);
+	atomic_store(&disk.code, code);
+}
+
+ssize_t pwrite(int fd, const void *data, size_t len, off_t offset)
+{
+	if (atomic_load(&disk.code) != 0 && (uint64_t)offset + len > atomic_load(&disk.good_bytes)) {
+		errno = atomic_load(&disk.code);
+		return -1;
+	}
+	return syscall(SYS_pwrite64, fd, data, len, offset);
+}
+
+// The disk fails behind the first mebibyte of each file, then it is well again.
+static void fail_and_heal(int code)
+{
+	struct rig rig;
+	struct found found = {.gaps = true};
+	bool closed;
+
+	rig_open(&rig, PWRITE, 0);
+	fail_disk(code, 1 << 20);
+	commit(&rig, 6000);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, true, 1000));
+	fail_disk(0, 0);
+	commit(&rig, 2000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -code);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(tl_writer_error(rig.writer));
+	CU_ASSERT_PTR_NOT_NULL(strstr(tl_writer_error(rig.writer), tl_writer_advice(-code)));
+	CU_ASSERT(files_are_right(&rig, &found, &closed));
+	CU_ASSERT(closed);
+	for (int ring = 0; ring < RINGS; ring++)
+		CU_ASSERT_EQUAL(found.next[ring], rig.committed[ring]);
+	check_ledger(&rig, &found);
+	rig_close(&rig);
+}
+
+static void failing_disk_is_counted(void)
+{
+	static const int codes[] = {EIO, EDQUOT, EROFS, ESTALE};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(codes); i++)
+		fail_and_heal(codes[i]);
+}
+
+// To the end, so that neither the last file nor the epilogue can be had.
+static void failing_disk_does_not_hold_stop(void)
+{
+	static const int codes[] = {EIO, EDQUOT};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(codes); i++) {
+		struct rig rig;
+		struct found found = {.gaps = true};
+		bool closed;
+		rig_open(&rig, PWRITE, i == 0 ? 0 : 1 << 20);
+		commit(&rig, 500);
+		seal(&rig);
+		CU_ASSERT(wait_for(&rig, false, 500));
+		fail_disk(codes[i], 0);
+		commit(&rig, 5000);
+		CU_ASSERT_EQUAL(rig_stop(&rig), -codes[i]);
+		fail_disk(0, 0);
+		CU_ASSERT(files_are_right(&rig, &found, &closed));
+		CU_ASSERT_FALSE(closed);
+		CU_ASSERT_EQUAL(found.records[TL_DIR_RX] + found.records[TL_DIR_TX], 500);
+		check_ledger(&rig, &found);
+		rig_close(&rig);
+	}
+}
+
+static const struct tl_test tests[] = {
+	{"on a full disk the oldest file is dropped and nothing is lost", full_disk_recycles},
+	{"on a full disk frames find room although files are completed late", late_completion_costs_no_frame},
+	{"on a full disk a file that has more than its size gives way to the next", overdue_file_gives_way_to_the_next},
+	{"or the recording pauses until there is room", full_disk_pauses},
+	{"without anything to drop it stops above the free space to leave", limit_of_free_space_holds},
+	{"what the disk refuses is counted exactly and leaves no trace in the file", refused_packets_are_counted},
+	{"writing goes on when the disk takes data again", writing_goes_on},
+	{"no slab is written before the prologue is", full_disk_holds_back_the_prologue},
+	{"an epilogue that cannot be written leaves no trace", failed_epilogue_leaves_no_trace},
+	{"a disk error or a quota costs what it refuses, counted, and leaves no trace in the file",
+		failing_disk_is_counted},
+	{"a disk that fails to the end does not hold stop", failing_disk_does_not_hold_stop},
+};
+
+int main(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	tl_test_eal_start();
+	return tl_test_main("writer_full", tests, TL_ARRAY_LEN(tests));
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// writer, removed: a file or a directory that goes away is left for a new one.
+
+#include <errno.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <tl_err.h>
+#include <tl_index.h>
+#include <tl_test.h>
+#include <tl_test_eal.h>
+#include <tl_test_writer_found.h>
+
+#include "writer_priv.h"
+
+// The helper may create a file while it goes.
+static void remove_dir(const struct rig *rig)
+{
+	CU_ASSERT(tl_test_until(nftw(rig->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS) == 0));
+}
+
+// 1000 records before the directory goes, 1000 without it, 1000 when it is there again.
+static void lose_directory(enum io io, struct tl_writer_policy policy)
+{
+	struct rig rig;
+	struct found found = {.gaps = true};
+	struct tl_writer_stats stats;
+	bool closed;
+	uint32_t n;
+
+	rig_dir(&rig);
+	rig_start_ring(&rig, io, policy);
+	commit(&rig, 1000);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, false, 1000));
+	remove_dir(&rig);
+	commit(&rig, 1000);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, true, 1000));
+	CU_ASSERT_EQUAL(mkdir(rig.dir, 0700), 0);
+	CU_ASSERT(wait_files(&rig, 2)); // by itself, with nothing to write
+	commit(&rig, 1000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -ENOENT);
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT_EQUAL(sum(stats.written_pkts), 2000);
+	CU_ASSERT_EQUAL(sum(stats.drop_disk_pkts), 1000);
+	check_ledger(&rig, NULL);
+	tl_writer_files(rig.writer, &n);
+	CU_ASSERT_EQUAL(n, 1); // those that are still there
+	CU_ASSERT(files_are_right(&rig, &found, &closed));
+	CU_ASSERT(closed);
+	CU_ASSERT_EQUAL(sum(found.records), 1000);
+	for (int ring = 0; ring < RINGS; ring++)
+		CU_ASSERT_EQUAL(found.next[ring], rig.committed[ring]);
+	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, "x.pcapng.next"), 0);
+	rig_close(&rig);
+}
+
+// Remove the directory between the creation of the next file and the end of its prologue.
+static void next_file_removed_while_it_is_opened(void)
+{
+	struct rig rig;
+	struct tl_writer_stats stats;
+
+	rig_dir(&rig);
+	pthread_mutex_init(&rig.gate, NULL);
+	rig.gated = true;
+	pthread_mutex_lock(&rig.gate);
+	rig_start(&rig, PWRITE, 64 << 20);
+	commit(&rig, 1000);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, false, 1000));
+	CU_ASSERT(tl_test_until(__atomic_load_n(&rig.prologues, __ATOMIC_ACQUIRE) == 1));
+	remove_dir(&rig);
+	commit(&rig, 1000);
+	seal(&rig);
+	CU_ASSERT(tl_test_until(tl_test_wants_next(rig.writer)));
+	pthread_mutex_unlock(&rig.gate);
+	CU_ASSERT(wait_for(&rig, true, 1000));
+	CU_ASSERT_EQUAL(rig_stop(&rig), -ENOENT);
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT_EQUAL(sum(stats.written_pkts), 1000);
+	check_ledger(&rig, NULL);
+	rig_close(&rig);
+}
+
+static void removed_directory_is_waited_for(void)
+{
+	lose_directory(URING, (struct tl_writer_policy){0});
+	lose_directory(PWRITE, (struct tl_writer_policy){0});
+	lose_directory(URING, (struct tl_writer_policy){.rotate_bytes = 64 << 20, .sync = TL_WRITER_SYNC_CLOSE});
+	lose_directory(PWRITE, (struct tl_writer_policy){.rotate_bytes = 64 << 20, .keep_files = 4});
+}
+
+static void stop_without_directory(uint64_t rotate_bytes)
+{
+	struct rig rig;
+
+	rig_open(&rig, URING, rotate_bytes);
+	commit(&rig, 1000);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, false, 1000));
+	remove_dir(&rig);
+	commit(&rig, 1000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -ENOENT);
+	check_ledger(&rig, NULL);
+	rig_close(&rig);
+}
+
+static void removed_directory_does_not_hold_stop(void)
+{
+	stop_without_directory(0);
+	stop_without_directory(64 << 20);
+}
+
+// The file alone: the next can begin at once.
+static void remove_file(uint64_t rotate_bytes)
+{
+	struct rig rig;
+	struct found found = {.gaps = true};
+	const char *const *files;
+	bool closed;
+	uint32_t n;
+
+	rig_open(&rig, URING, rotate_bytes);
+	commit(&rig, 1000);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, false, 1000));
+	files = tl_writer_files(rig.writer, &n);
+	CU_ASSERT_EQUAL_FATAL(n, 1);
+	CU_ASSERT_EQUAL(unlink(files[0]), 0);
+	commit(&rig, 1000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(files_are_right(&rig, &found, &closed));
+	CU_ASSERT(closed);
+	CU_ASSERT_EQUAL(sum(found.records), 1000);
+	check_ledger(&rig, NULL);
+	rig_close(&rig);
+}
+
+static void removed_file_is_left(void)
+{
+	remove_file(0);
+	remove_file(64 << 20);
+}
+
+// By way of /proc, as a caller does that passes a descriptor on.
+static void nameless_file_is_no_removed_file(void)
+{
+	struct rig rig;
+	struct found found = {0};
+	struct tl_writer_stats stats;
+	bool closed;
+
+	rig_dir(&rig);
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	snprintf(rig.path, sizeof(rig.path), "/proc/self/fd/%d", fd);
+	rig_start(&rig, URING, 0);
+	commit(&rig, 1000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(file_is_right(rig.path, &found, &closed));
+	CU_ASSERT(closed);
+	check_ledger(&rig, &found);
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT_EQUAL(stats.files, 1);
+	close(fd);
+	rig_close(&rig);
+}
+
+static const struct tl_test tests[] = {
+	{"without its directory a recording counts what is lost, and goes on when it is there again",
+		removed_directory_is_waited_for},
+	{"a next file that is removed while it is opened takes no packets", next_file_removed_while_it_is_opened},
+	{"a removed directory does not hold stop", removed_directory_does_not_hold_stop},
+	{"a file that is removed is left for a new one, and nothing is lost", removed_file_is_left},
+	{"a file that never had a name is recorded to", nameless_file_is_no_removed_file},
+};
+
+int main(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	tl_test_eal_start();
+	return tl_test_main("writer_removed", tests, TL_ARRAY_LEN(tests));
+}

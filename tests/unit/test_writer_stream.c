@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// writer, stream: pipes and devices, and the statistics of what is read while it grows.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <tl_err.h>
+#include <tl_index.h>
+#include <tl_test.h>
+#include <tl_test_eal.h>
+#include <tl_test_writer_found.h>
+
+#include "writer_priv.h"
+
+// What a reader of a pipe got.
+struct reader {
+	pthread_t thread;
+	int fd;
+	uint8_t *data;
+	size_t bytes;
+};
+
+static void *read_all(void *arg)
+{
+	struct reader *reader = arg;
+	const size_t room = 64 << 20;
+	ssize_t n;
+
+	reader->data = malloc(room);
+	while ((n = read(reader->fd, reader->data + reader->bytes, room - reader->bytes)) > 0)
+		reader->bytes += (size_t)n;
+	return NULL;
+}
+
+// Standard output is the pipe while the writer is created.
+static void rig_open_stdout_for(struct rig *rig, int pipe_fds[2], bool reader_may_leave)
+{
+	CU_ASSERT_EQUAL_FATAL(pipe2(pipe_fds, O_CLOEXEC), 0);
+	rig_dir(rig);
+	strcpy(rig->path, "-");
+	rig->reader_may_leave = reader_may_leave;
+	rig->statistics_ns = TL_NS_PER_MS;
+	fflush(stdout);
+	int saved = dup(STDOUT_FILENO);
+	dup2(pipe_fds[1], STDOUT_FILENO);
+	rig_start(rig, URING, 0);
+	dup2(saved, STDOUT_FILENO);
+	close(saved);
+	close(pipe_fds[1]);
+}
+
+static void rig_open_stdout(struct rig *rig, int pipe_fds[2])
+{
+	rig_open_stdout_for(rig, pipe_fds, false);
+}
+
+static void pipe_gets_plain_pcapng(void)
+{
+	struct rig rig;
+	struct reader reader = {0};
+	struct found found = {.stream = true, .statistics = true};
+	int fds[2];
+	bool closed = false;
+
+	rig_open_stdout(&rig, fds);
+	reader.fd = fds[0];
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&reader.thread, NULL, read_all, &reader), 0);
+	commit(&rig, 20000);
+	for (int i = 0; i < 10000 && __atomic_load_n(&rig.epilogues, __ATOMIC_RELAXED) == 0; i++) {
+		commit(&rig, 30);
+		seal(&rig);
+		usleep(1000);
+	}
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	pthread_join(reader.thread, NULL);
+	CU_ASSERT_FALSE(tl_writer_pipe_closed(rig.writer));
+	CU_ASSERT(blocks_are_right(reader.data, reader.bytes, &found, &closed));
+	CU_ASSERT(closed);
+	CU_ASSERT(found.isbs > RINGS);
+	found.bytes = reader.bytes;
+	for (int ring = 0; ring < RINGS; ring++)
+		CU_ASSERT_EQUAL(found.next[ring], rig.committed[ring]);
+	check_ledger(&rig, &found);
+	free(reader.data);
+	close(fds[0]);
+	rig_close(&rig);
+}
+
+static bool wait_closed(const struct rig *rig)
+{
+	return tl_test_until(tl_writer_pipe_closed(rig->writer));
+}
+
+static void reader_that_leaves_is_noticed(void)
+{
+	struct rig rig;
+	char buf[100000];
+	int fds[2];
+
+	rig_open_stdout(&rig, fds);
+	commit(&rig, 1000); // more than a pipe holds, less than the rings
+	CU_ASSERT(read(fds[0], buf, sizeof(buf)) > 0);
+	close(fds[0]);
+	commit(&rig, 4000);
+	CU_ASSERT(wait_closed(&rig));
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EPIPE);
+	check_ledger(&rig, NULL);
+	rig_close(&rig);
+}
+
+static void idle_pipe_notices_too(void)
+{
+	struct rig rig;
+	int fds[2];
+
+	rig_open_stdout(&rig, fds);
+	usleep(5000);
+	CU_ASSERT_FALSE(tl_writer_pipe_closed(rig.writer));
+	close(fds[0]);
+	CU_ASSERT(wait_closed(&rig));
+	CU_ASSERT_EQUAL(rig_stop(&rig), -EPIPE);
+	rig_close(&rig);
+}
+
+static void a_reader_that_may_leave_is_no_error(void)
+{
+	struct rig rig;
+	int fds[2];
+
+	rig_open_stdout_for(&rig, fds, true);
+	commit(&rig, 100);
+	seal(&rig);
+	close(fds[0]);
+	CU_ASSERT(wait_closed(&rig));
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT_PTR_NULL(tl_writer_error(rig.writer));
+	check_ledger(&rig, NULL);
+	rig_close(&rig);
+}
+
+// Only the last blocks meet the closed pipe, unless the writer looks in between.
+static void nor_is_one_that_leaves_at_the_end(void)
+{
+	for (int i = 0; i < 10; i++) {
+		struct rig rig;
+		int fds[2];
+		rig_open_stdout_for(&rig, fds, true);
+		usleep(3000);
+		close(fds[0]);
+		CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+		rig_close(&rig);
+	}
+}
+
+static void stalled_pipe_does_not_hold_stop(void)
+{
+	struct rig rig;
+	struct tl_writer_stats stats;
+	struct timespec before, after;
+
+	rig_dir(&rig);
+	CU_ASSERT_EQUAL(mkfifo(rig.path, 0600), 0);
+	int fd = open(rig.path, O_RDONLY | O_NONBLOCK);
+	rig_start(&rig, URING, 0);
+	commit(&rig, 500); // more than a pipe holds, less than the rings
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	CU_ASSERT_EQUAL(rig_stop(&rig), -ETIMEDOUT);
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	CU_ASSERT(after.tv_sec - before.tv_sec >= 4);
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT(stats.drop_disk_pkts[TL_DIR_RX] > 0);
+	check_ledger(&rig, NULL);
+	close(fd);
+	rig_close(&rig);
+}
+
+static void devices_are_streams(void)
+{
+	static const struct {
+		const char *path;
+		int code;
+	} table[] = {{"/dev/null", 0}, {"/dev/full", -ENOSPC}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(table); i++) {
+		struct rig rig;
+		struct tl_writer_stats stats;
+		rig_dir(&rig);
+		strcpy(rig.path, table[i].path);
+		rig_start(&rig, URING, 0);
+		commit(&rig, 5000);
+		CU_ASSERT_EQUAL(rig_stop(&rig), table[i].code);
+		check_ledger(&rig, NULL);
+		tl_writer_stats(rig.writer, &stats);
+		CU_ASSERT_EQUAL(stats.drop_disk_pkts[TL_DIR_RX] == 0, table[i].code == 0);
+		rig_close(&rig);
+	}
+}
+
+// Records until the file that is being written has statistics, as whoever reads it after a crash would see it.
+static bool record_until_statistics(struct rig *rig, uint32_t isbs)
+{
+	for (int i = 0; i < 10000; i++) {
+		struct found found = {.statistics = true};
+		bool closed;
+		commit(rig, 30);
+		seal(rig);
+		if (files_are_right(rig, &found, &closed) && found.isbs >= isbs)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+static void check_statistics(enum io io)
+{
+	struct found found = {.statistics = true};
+	struct rig rig;
+	bool closed;
+
+	rig_dir(&rig);
+	rig.statistics_ns = 20 * TL_NS_PER_MS;
+	rig_start(&rig, io, 0);
+	CU_ASSERT(record_until_statistics(&rig, 3 * RINGS));
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(files_are_right(&rig, &found, &closed));
+	CU_ASSERT(closed);
+	CU_ASSERT(found.isbs >= 4 * RINGS);
+	check_ledger(&rig, &found);
+	rig_close(&rig);
+}
+
+static void statistics_stand_between_slabs(void)
+{
+	check_statistics(URING);
+	check_statistics(PWRITE);
+	check_statistics(FAULTY);
+}
+
+static void an_idle_file_gets_no_statistics(void)
+{
+	struct found found = {.statistics = true};
+	struct rig rig;
+	bool closed;
+
+	rig_dir(&rig);
+	rig.statistics_ns = 1;
+	rig_start(&rig, URING, 0);
+	commit(&rig, 30);
+	seal(&rig);
+	CU_ASSERT(wait_for(&rig, false, 30));
+	usleep(50000);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(files_are_right(&rig, &found, &closed));
+	CU_ASSERT(found.isbs <= 3 * RINGS); // after each of two slabs, and at close
+	rig_close(&rig);
+}
+
+static void null_discards_what_it_counts(void)
+{
+	struct rig rig;
+	struct tl_writer_stats stats;
+	uint32_t n;
+
+	rig_dir(&rig);
+	strcpy(rig.path, TL_WRITER_NULL);
+	rig_start(&rig, URING, 0);
+	commit(&rig, 20000);
+	tl_writer_rotate(rig.writer);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT_PTR_NULL(tl_writer_error(rig.writer));
+	tl_writer_stats(rig.writer, &stats);
+	CU_ASSERT_EQUAL(stats.written_pkts[TL_DIR_RX], rig.committed_dir[TL_DIR_RX]);
+	CU_ASSERT_EQUAL(stats.written_pkts[TL_DIR_TX], rig.committed_dir[TL_DIR_TX]);
+	CU_ASSERT(stats.written_bytes > 20000 * 100);
+	CU_ASSERT_EQUAL(stats.files, 1);
+	tl_writer_files(rig.writer, &n);
+	CU_ASSERT_EQUAL(n, 0);
+	CU_ASSERT_NOT_EQUAL(access(TL_WRITER_NULL, F_OK), 0);
+	rig_close(&rig);
+}
+
+static const struct tl_test tests[] = {
+	{"a pipe gets the blocks without what serves files only", pipe_gets_plain_pcapng},
+	{"a reader of a pipe that leaves is noticed, and what it missed is counted", reader_that_leaves_is_noticed},
+	{"it is noticed although nothing is written", idle_pipe_notices_too},
+	{"a reader that may leave is no error", a_reader_that_may_leave_is_no_error},
+	{"nor is one that leaves at the end", nor_is_one_that_leaves_at_the_end},
+	{"a pipe that nobody reads does not hold stop for ever", stalled_pipe_does_not_hold_stop},
+	{"a device is written like a pipe", devices_are_streams},
+	{"a file that grows has statistics between its slabs", statistics_stand_between_slabs},
+	{"a file that does not grow gets no more of them", an_idle_file_gets_no_statistics},
+	{"null: discards what it counts", null_discards_what_it_counts},
+};
+
+int main(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	tl_test_eal_start();
+	return tl_test_main("writer_stream", tests, TL_ARRAY_LEN(tests));
+}
