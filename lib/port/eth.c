@@ -176,6 +176,8 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 		rc = set_up_queues(port, &info, err);
 	if (rc != 0)
 		return rc;
+	// ixgbe_start_timecounters(): drivers/net/ixgbe/ixgbe_ethdev.c:6969, DPDK v22.11.11.
+	port->stamping.clock_by_speed = strcmp(info.driver_name, "net_ixgbe") == 0;
 	tl_port_find_mac_counts(port, info.driver_name); // the number of queues moves the identifiers
 	if (tl_port_is_kernels(port)) {
 		tl_kernel_list_sockets(domain, &port->sockets);
@@ -243,6 +245,7 @@ static int eth_start(struct tl_port *port, struct tl_err *err)
 	uint64_t errors;
 
 	(void)tl_port_read_mac_counts(port, &port->mac_counts.seen_before, &errors);
+	port->stamping.timesync = false; // the start resets the device
 	int rc = rte_eth_dev_start(port->port_id);
 
 	if (rc != 0)

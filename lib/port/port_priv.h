@@ -70,6 +70,9 @@ struct tl_port_stamping {
 	int offset;		  // in the mbuf
 	uint64_t flag;
 	uint32_t unit_ns;	      // of a file's times; 0: unknown
+	bool timesync;		      // enabled since the device was started
+	bool clock_by_speed;	      // enabling it sets the clock's increment by the speed of the link
+	uint64_t timesync_bps;	      // that speed; 0: no link, or no matter
 	bool reads_phc;		      // the clock is a PHC of nanoseconds, else one of unknown ticks
 	struct tl_clock_track *track; // of that clock; NULL: not yet, or there is none
 };
@@ -169,6 +172,10 @@ void tl_port_end_stamps(struct tl_port *port);
 // Tells a queue of a device what its source is.
 void tl_port_stamp_queue(const struct tl_port *port, struct tl_rxq *q);
 
+// gate.c. The first may only be called before frames come.
+void tl_port_gate_init(struct tl_port_gate *gate);
+void tl_port_watch_gate(struct tl_port *port);
+
 // send_at.c. Chooses whether frames are sent at a time, for a device that offers it or not, once stamps are chosen.
 void tl_port_choose_send_at(struct tl_port *port, bool offered);
 
@@ -190,6 +197,8 @@ uint16_t tl_eth_burst(struct tl_rxq *q, struct tl_burst *b);
 uint16_t tl_kernel_burst(struct tl_rxq *q, struct tl_burst *b);
 // The same where the mbufs carry stamps.
 uint16_t tl_eth_stamped_burst(struct tl_rxq *q, struct tl_burst *b);
+// Of a NIC.
+uint16_t tl_eth_gated_burst(struct tl_rxq *q, struct tl_burst *b);
 uint16_t tl_kernel_stamped_burst(struct tl_rxq *q, struct tl_burst *b);
 uint16_t tl_packet_burst(struct tl_rxq *q, struct tl_burst *b);
 void tl_eth_flush(struct tl_txq *q);

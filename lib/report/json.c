@@ -119,6 +119,17 @@ static json_t *nic_clock_json(const struct tl_report_stamps *stamps)
 	return object;
 }
 
+static json_t *gate_json(const struct tl_report_stamps *stamps)
+{
+	if (stamps->gate == NULL)
+		return json_null();
+	json_t *object = json_object();
+	put(object, "state", string(stamps->gate));
+	put(object, "closures", number(stamps->gate_closures));
+	put(object, "refused_pkts", number(stamps->refused_pkts));
+	return object;
+}
+
 static json_t *stamps_json(const struct tl_report_stamps *stamps)
 {
 	json_t *object = json_object();
@@ -128,6 +139,7 @@ static json_t *stamps_json(const struct tl_report_stamps *stamps)
 	put(object, "bound_ns", stamps->bounded ? number(stamps->bound_ns) : json_null());
 	put(object, "bound_clock", stamps->bounded ? string("REALTIME") : json_null());
 	put(object, "nic_clock", nic_clock_json(stamps));
+	put(object, "gate", gate_json(stamps));
 	return object;
 }
 

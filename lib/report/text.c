@@ -182,6 +182,9 @@ static void print_stamps(FILE *out, const struct tl_report_port *port)
 	if (port->unstamped_pkts != 0)
 		fprintf(out, "; %s frames had none, and have the poll's", grouped(port->unstamped_pkts, n));
 	fputc('\n', out);
+	if (stamps->gate_closures != 0)
+		fprintf(out, "  STAMPS REFUSED: of %s frames, since they could not be theirs; the gate is %s\n",
+			grouped(stamps->refused_pkts, n), stamps->gate);
 }
 
 static void print_link(FILE *out, const struct tl_report_link *link)

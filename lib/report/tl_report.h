@@ -87,6 +87,9 @@ struct tl_report_stamps {
 	int64_t nic_offset_ns; // of it from the time that it shows
 	double nic_rate_hz;
 	uint64_t nic_steps, nic_set_aside, nic_failed_reads; // of the comparisons with it
+	const char *gate; // static: "trial", "open" or "shut", and source is what frames have now; NULL: none
+	uint64_t gate_closures;
+	uint64_t refused_pkts; // whose stamps could not be theirs
 };
 
 // What carries frames to a port.
