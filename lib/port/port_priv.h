@@ -84,12 +84,21 @@ struct tl_port_sending {
 };
 
 // Counters of the NIC's MAC, by their identifiers among the xstats.
-#define TL_PORT_MAC_COUNTS 9
+#define TL_PORT_MAC_COUNTS 42
 
 struct tl_port_mac {
-	unsigned n;			  // 0: the driver is not known to have them
-	uint64_t ids[TL_PORT_MAC_COUNTS]; // of all frames, then of those with errors
-	uint64_t seen_before;		  // by the MAC when the port was started
+	// Of the driver (mac_counts.c).
+	bool verified, queue_drops, adds;
+	unsigned seen_end, lost_end, n; // of those in ids: frames seen, then lost, then with errors; n 0: none is known
+	uint64_t ids[TL_PORT_MAC_COUNTS];
+	uint64_t seen_before; // by the MAC when the port was started
+};
+
+// What they say.
+struct tl_port_mac_counts {
+	uint64_t seen;
+	uint64_t lost;	 // not in imissed
+	uint64_t errors; // beside ierrors, or in their place
 };
 
 // Counters of a device at the begin and the end of a run.
@@ -146,10 +155,10 @@ static inline bool tl_port_is_kernels(const struct tl_port *port)
 void tl_port_open_presence(struct tl_port *port);
 void tl_port_close_presence(struct tl_port *port);
 
-// mac_counts.c. driver: as DPDK names it. read() gives what the MAC has seen since it was reset, and how many of that
-// it did not deliver for their errors; false where the driver does not tell.
+// mac_counts.c. driver: as DPDK names it. read() gives what the MAC has counted since it was reset; false where the
+// driver does not tell.
 void tl_port_find_mac_counts(struct tl_port *port, const char *driver);
-bool tl_port_read_mac_counts(const struct tl_port *port, uint64_t *seen, uint64_t *errors);
+bool tl_port_read_mac_counts(const struct tl_port *port, struct tl_port_mac_counts *out);
 // Takes off what a device had lost before a run.
 void tl_port_subtract(struct tl_port_stats *stats, const struct tl_port_stats *before);
 // The account of a run on a port that cannot be stopped: end is what the device said when the run ended, now (in and
@@ -189,7 +198,7 @@ bool tl_port_removed(const struct tl_port *port, struct tl_err *err);
 void tl_port_socket_drops(const struct tl_port *port, struct tl_port_stats *out);
 void tl_port_find_queue_counters(struct tl_port *port);
 // Many drivers have the counter of a queue and never count with it: they are believed while their sum is what the port
-// has missed.
+// has missed. ixgbe's queues drop beside that, which this adds.
 void tl_port_queue_drops(const struct tl_port *port, struct tl_port_stats *out);
 
 // HOT: the backends' burst and flush functions.

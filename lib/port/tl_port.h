@@ -212,6 +212,8 @@ void tl_txq_drop_waiting(struct tl_txq *q);
 struct tl_port_stats {
 	uint64_t hw_seen_pkts, drop_nic_pkts, drop_nombuf_pkts, drop_error_pkts;
 	bool verified;
+	bool has_mac;		// the driver counts what the MAC saw, and the port is promiscuous
+	uint64_t mac_seen_pkts; // that count; not verified: that drivers count so has only been read in their sources
 	bool drops_by_queue; // the kernel or the driver tells of each queue, and what it tells adds up to drop_nic_pkts
 	uint64_t queue_drop_nic_pkts[TL_PORT_QUEUES_MAX];
 };

@@ -169,6 +169,7 @@ static json_t *port_json(const struct tl_report_port *port, bool final)
 	put(object, "queues", port_queues_json(port));
 	put(object, "ptp", ptp_json(&port->ptp));
 	put(object, "verified", json_boolean(port->verified));
+	put(object, "mac_seen_pkts", port->has_mac ? number(port->mac_seen_pkts) : json_null());
 	put(object, "ledger_ok", json_boolean(tl_report_port_ok(port, final)));
 	return object;
 }
