@@ -94,6 +94,7 @@ static int configure_device(struct tl_port *port, const struct rte_eth_dev_info 
 	}
 	if (tl_port_is_kernels(port))
 		conf.rxmode.mtu = 0; // the interface's own MTU stays as it is
+	tl_port_note_shared(port);
 	int rc = rte_eth_dev_configure(port->port_id, rx, tx, &conf);
 	if (rc != 0)
 		return tl_fail(err, rc, "port %s: %s refused %u receive and %u send queues (%s)", port->name,
@@ -397,6 +398,7 @@ static void eth_close(struct tl_port *port)
 	if (port->port_id != RTE_MAX_ETHPORTS) {
 		if (port->started)
 			(void)rte_eth_dev_stop(port->port_id);
+		tl_port_restore_shared(port);
 		(void)rte_eth_dev_close(port->port_id);
 	}
 	if (port->dev_name[0] != '\0')

@@ -117,6 +117,12 @@ struct tl_port_fate {
 	struct tl_port_link link;
 };
 
+// The kernel's interface of a device that DPDK drives beside it.
+struct tl_port_shared {
+	char name[16];
+	uint16_t mtu; // when the device was configured; 0: there is none
+};
+
 struct tl_port {
 	const struct tl_port_ops *ops;
 	struct tl_port_cfg cfg;
@@ -141,6 +147,7 @@ struct tl_port {
 	struct tl_port_stats sampled; // the last that a driver said
 	struct tl_port_file file;
 	struct tl_port_fate fate;
+	struct tl_port_shared shared;
 	struct tl_rxq rxq[TL_PORT_QUEUES_MAX];
 	struct tl_txq txq[TL_PORT_QUEUES_MAX];
 	struct tl_burst sent[TL_PORT_QUEUES_MAX];
@@ -154,6 +161,10 @@ static inline bool tl_port_is_kernels(const struct tl_port *port)
 // presence.c: what tl_port_torn_out() looks at, from the port's opening to its end.
 void tl_port_open_presence(struct tl_port *port);
 void tl_port_close_presence(struct tl_port *port);
+
+// shared.c. Before the device is configured; once it is stopped.
+void tl_port_note_shared(struct tl_port *port);
+void tl_port_restore_shared(const struct tl_port *port);
 
 // mac_counts.c. driver: as DPDK names it. read() gives what the MAC has counted since it was reset; false where the
 // driver does not tell.
