@@ -137,8 +137,7 @@ static void judge_lockdown(const struct tl_facts *facts, struct tl_finding *f)
 static void judge_nic_clock_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
 {
 	if (!tl_port_is_bifurcated(port))
-		tl_found(
-			f, port->driver.known ? TL_VERDICT_OK : TL_VERDICT_UNKNOWN, "%s: no Mellanox card", port->name);
+		tl_found(f, TL_VERDICT_OK, "%s: no Mellanox card", port->name);
 	else if (!port->bar0.known)
 		tl_found(f, TL_VERDICT_UNKNOWN, "%s: could not be read", port->name);
 	else if (port->bar0.value)

@@ -154,7 +154,7 @@ int tl_port_enable_timesync(struct tl_port *port)
 }
 
 // The clock that the driver names as that of its stamps, else its PHC. Up to DPDK 24.07 ice's shows 0 until timesync
-// was enabled, as its timecounter has a mask of 0 (drivers/net/ice/ice_ethdev.c:5850 and 5998, v22.11.11).
+// was enabled, as its timecounter has a mask of 0 (drivers/net/ice/ice_ethdev.c:5850 and 5978, v22.11.11).
 static int follow_clock(struct tl_port *port)
 {
 	struct tl_clock_track_cfg cfg = {.read = read_clock, .ctx = port, .clock = port->cfg.clock, .bits = 64};
