@@ -128,6 +128,8 @@ static struct tl_fact_text read_firmware(const struct tl_tree *tree, const char 
 
 static void read_card(const struct tl_tree *tree, const char *address, bool noiommu, struct tl_fact_port *port)
 {
+	char path[TL_TREE_PATH_MAX];
+
 	snprintf(port->address, sizeof(port->address), "%.15s", address);
 	port->vendor = tl_tree_hex(tree, CARD "/vendor", address);
 	port->device = tl_tree_hex(tree, CARD "/device", address);
@@ -135,6 +137,9 @@ static void read_card(const struct tl_tree *tree, const char *address, bool noio
 	if (port->vendor.known) // the directory is a device's
 		port->driver = tl_tree_link(tree, CARD "/driver", address);
 	port->firmware = read_firmware(tree, address);
+	snprintf(path, sizeof(path), CARD "/resource0", address);
+	if (tl_tree_exists(tree, "%s", path))
+		port->bar0 = tl_fact_is(may_open(tree, path));
 	read_group(tree, address, noiommu, port);
 	tl_gather_slot(tree, address, port);
 	if (!port->interface.known)

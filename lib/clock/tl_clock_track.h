@@ -11,8 +11,9 @@
 //   about once a second:  tl_clock_discipline(clock); tl_clock_track_sample(track);
 //   for each stamp:       ts_ns = tl_clock_track_ns(track, ticks);
 //
-// Threads: tl_clock_track_ns(), tl_clock_track_ticks(), tl_clock_track_load() and tl_clock_stamps_ns() on any thread;
-//          the rest on the one that samples, which is the one that disciplines the clock.
+// Threads: tl_clock_track_ns(), tl_clock_track_ticks(), tl_clock_track_load(), tl_clock_track_load_mono() and
+//          tl_clock_stamps_ns() on any thread; the rest on the one that samples, which is the one that disciplines the
+//          clock.
 // Memory:  create/destroy allocate and free; the hot calls read the track only.
 
 #include <stdbool.h>
@@ -52,7 +53,8 @@ struct tl_clock_track_stats {
 // What hot readers use; the rest is in state.
 struct tl_clock_track {
 	struct tl_clock_swap wall;
-	uint64_t mask; // of the counter's width
+	struct tl_clock_swap mono; // to monotonic time: it moves only where the counter does, not with the wall clock
+	uint64_t mask;		   // of the counter's width
 	uint64_t past; // a stamp may be this many ticks before the line's base; the rest of the width is ahead of it
 	struct tl_clock_track_state *state;
 };
@@ -87,6 +89,14 @@ struct tl_clock_stamps {
 static inline void tl_clock_track_load(const struct tl_clock_track *track, struct tl_clock_stamps *out)
 {
 	out->line = tl_clock_swap_load(&track->wall);
+	out->mask = track->mask;
+	out->past = track->past;
+}
+
+// HOT. The same for monotonic time: tl_clock_stamps_ns() then gives that.
+static inline void tl_clock_track_load_mono(const struct tl_clock_track *track, struct tl_clock_stamps *out)
+{
+	out->line = tl_clock_swap_load(&track->mono);
 	out->mask = track->mask;
 	out->past = track->past;
 }

@@ -114,6 +114,8 @@ static void lay_line(struct tl_clock_track *track, bool first)
 	uint64_t rounded_ns = tl_clock_fit_ns(&s->fit, ticks) - mono_ns;
 	uint64_t truth_ns = tl_clock_apply(&wall, s->last_tsc) + rounded_ns;
 	uint64_t mult = mult_of(s, wall.mult);
+	struct tl_clock_line mono = {
+		.base_ticks = ticks, .base_ns = mono_ns + rounded_ns, .mult = tl_clock_fit_mult(&s->fit)};
 	struct tl_clock_line line = {.base_ticks = ticks, .base_ns = truth_ns, .mult = mult};
 
 	s->error_ns = 0;
@@ -124,6 +126,7 @@ static void lay_line(struct tl_clock_track *track, bool first)
 		line = tl_clock_bend(&track->wall.line, ticks, mult, s->error_ns, s->over_ns);
 	}
 	tl_clock_swap_store(&track->wall, line);
+	tl_clock_swap_store(&track->mono, mono);
 	s->laid_tsc = s->last_tsc;
 	s->wall = tl_clock_claim(clock, s->last_tsc);
 }

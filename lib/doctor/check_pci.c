@@ -132,6 +132,27 @@ static void judge_lockdown(const struct tl_facts *facts, struct tl_finding *f)
 			f, strcmp(lockdown->text, "none") == 0 ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s", lockdown->text);
 }
 
+// mlx5_txpp_map_hca_bar() maps BAR 0 where stamps are times since 1970; without it the driver reads the clock of ticks
+// (drivers/net/mlx5/linux/mlx5_ethdev_os.c:1976 and mlx5_txpp.c:998, DPDK v22.11.11).
+static void judge_nic_clock_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
+{
+	if (!tl_port_is_bifurcated(port))
+		tl_found(f, TL_VERDICT_OK, "%s: no Mellanox card", port->name);
+	else if (!port->bar0.known)
+		tl_found(f, TL_VERDICT_UNKNOWN, "%s: could not be read", port->name);
+	else if (port->bar0.value)
+		tl_found(f, TL_VERDICT_OK, "%s: BAR 0 may be mapped", port->name);
+	else
+		tl_found(f, TL_VERDICT_WARN,
+			"%s: BAR 0 may not be mapped: with REAL_TIME_CLOCK_ENABLE=1 no stamp of the NIC would be used",
+			port->name);
+}
+
+static void judge_nic_clock(const struct tl_facts *facts, struct tl_finding *f)
+{
+	tl_found_ports(facts, f, judge_nic_clock_of);
+}
+
 static void judge_width_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
 {
 	if (!port->width.known || !port->max_width.known || port->max_width.value == 0)
@@ -267,6 +288,11 @@ static const struct tl_check checks[] = {
 		judge_iommu_group},
 	{"pci.lockdown", TL_CAN_WARN, "A locked kernel refuses uio drivers, vfio without an IOMMU, and reading MSRs.",
 		"Use vfio-pci with an IOMMU, or switch Secure Boot off.", NULL, NULL, judge_lockdown},
+	{"pci.nic_clock", TL_CAN_WARN,
+		"With REAL_TIME_CLOCK_ENABLE=1 a Mellanox card's clock is read through its BAR 0, which only root may map, and "
+		"no kernel that is locked down; else DPDK reads another clock than that of the stamps.",
+		"mstconfig -d ADDRESS set REAL_TIME_CLOCK_ENABLE=0, then a cold boot: ticks are read without the BAR.",
+		NULL, NULL, judge_nic_clock},
 	{"pci.link_width", TL_CAN_WARN, "With fewer lanes than it has a card cannot carry its line rate to memory.",
 		"Put the card into a slot with as many lanes wired; clean its contacts.", NULL, NULL, judge_width},
 	{"pci.link_speed", TL_CAN_WARN, "A slot of an older generation halves what a lane carries.",

@@ -97,6 +97,7 @@ struct tl_fact_port {
 	struct tl_fact_num fec;	  // whether forward error correction is on
 	struct tl_fact_text firmware;
 	struct tl_fact_num pmd_present;
+	struct tl_fact_num bar0; // whether this process may map it
 };
 
 struct tl_fact_bus {

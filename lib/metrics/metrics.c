@@ -10,6 +10,7 @@
 static void read_stamps(const struct tl_port *port, struct tl_report_stamps *out)
 {
 	struct tl_port_stamps stamps;
+	struct tl_port_gate_stats gate;
 
 	tl_port_stamps(port, &stamps);
 	*out = (struct tl_report_stamps){.source = tl_ts_source_name(stamps.source),
@@ -18,6 +19,16 @@ static void read_stamps(const struct tl_port *port, struct tl_report_stamps *out
 		.bound_ns = stamps.bound_ns};
 	if (!stamps.has_nic_clock)
 		return;
+	if (tl_port_gate(port, &gate)) {
+		out->gate = tl_gate_state_name(gate.state);
+		out->gate_closures = gate.closures;
+		out->refused_pkts = gate.refused_pkts;
+	}
+	if (gate.state == TL_GATE_SHUT) {
+		out->source = tl_ts_source_name(TL_TS_TSC);
+		out->unit_ns = 1;
+		out->bound_ns = tl_clock_bound_ns(tl_port_config(port)->clock);
+	}
 	out->nic_clock = tl_clock_scale_name(stamps.nic_clock.scale);
 	out->nic_offset_ns = stamps.nic_clock.offset_ns;
 	out->nic_rate_hz = stamps.nic_clock.rate_hz;
@@ -60,6 +71,8 @@ static void read_port(struct tl_port *port, struct tl_report_port *out)
 	out->drop_nombuf_pkts = stats.drop_nombuf_pkts;
 	out->drop_error_pkts = stats.drop_error_pkts;
 	out->verified = stats.verified;
+	out->has_mac = stats.has_mac;
+	out->mac_seen_pkts = stats.mac_seen_pkts;
 	out->drops_by_queue = stats.drops_by_queue;
 	for (uint16_t q = 0; q < cfg->rx_queues; q++)
 		out->queues[q].drop_nic_pkts = stats.queue_drop_nic_pkts[q];

@@ -23,6 +23,9 @@ void tl_port_find_queue_counters(struct tl_port *port)
 	for (uint16_t i = 0; i < port->cfg.rx_queues; i++) {
 		char name[RTE_ETH_XSTATS_NAME_SIZE];
 		snprintf(name, sizeof(name), "rx_q%u_errors", i);
+		// RQSMR: else the drops of all queues are in the first one's counter (82599 datasheet).
+		if (port->mac_counts.queue_drops)
+			(void)rte_eth_dev_set_rx_queue_stats_mapping(port->port_id, i, (uint8_t)i);
 		if (rte_eth_xstats_get_id_by_name(port->port_id, name, &port->queue_counters[i]) != 0)
 			port->counts_queues = false;
 	}
@@ -43,5 +46,6 @@ void tl_port_queue_drops(const struct tl_port *port, struct tl_port_stats *out)
 		return;
 	for (unsigned i = 0; i < n; i++)
 		sum += out->queue_drop_nic_pkts[i];
+	out->drop_nic_pkts += port->mac_counts.queue_drops ? sum : 0;
 	out->drops_by_queue = sum == out->drop_nic_pkts;
 }

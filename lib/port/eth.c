@@ -94,6 +94,7 @@ static int configure_device(struct tl_port *port, const struct rte_eth_dev_info 
 	}
 	if (tl_port_is_kernels(port))
 		conf.rxmode.mtu = 0; // the interface's own MTU stays as it is
+	tl_port_note_shared(port);
 	int rc = rte_eth_dev_configure(port->port_id, rx, tx, &conf);
 	if (rc != 0)
 		return tl_fail(err, rc, "port %s: %s refused %u receive and %u send queues (%s)", port->name,
@@ -118,6 +119,8 @@ static int set_up_queues(struct tl_port *port, const struct rte_eth_dev_info *in
 	if (rc != 0)
 		return rc;
 	rx_conf.offloads = 0; // the port's are set by configure
+	// Else one full queue holds up the packet buffer, and so all others (DROP_EN: 82599 datasheet, 8.2.3.8.7).
+	rx_conf.rx_drop_en = port->mac_counts.queue_drops && port->cfg.rx_queues > 1;
 	for (uint16_t i = 0; i < port->cfg.rx_queues && rc == 0; i++)
 		rc = rte_eth_rx_queue_setup(port->port_id, i, rx_desc, SOCKET_ID_ANY, &rx_conf, port->pool);
 	for (uint16_t i = 0; i < tx && rc == 0; i++)
@@ -172,11 +175,14 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 		tl_port_choose_send_at(port, (info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP) != 0);
 	if (rc == 0)
 		rc = configure_device(port, &info, err);
-	if (rc == 0)
-		rc = set_up_queues(port, &info, err);
 	if (rc != 0)
 		return rc;
 	tl_port_find_mac_counts(port, info.driver_name); // the number of queues moves the identifiers
+	rc = set_up_queues(port, &info, err);
+	if (rc != 0)
+		return rc;
+	// ixgbe_start_timecounters(): drivers/net/ixgbe/ixgbe_ethdev.c:6969, DPDK v22.11.11.
+	port->stamping.clock_by_speed = strcmp(info.driver_name, "net_ixgbe") == 0;
 	if (tl_port_is_kernels(port)) {
 		tl_kernel_list_sockets(domain, &port->sockets);
 		tl_kernel_new_sockets(&port->sockets, &before);
@@ -240,9 +246,11 @@ static void begin_kernel_account(struct tl_port *port)
 
 static int eth_start(struct tl_port *port, struct tl_err *err)
 {
-	uint64_t errors;
+	struct tl_port_mac_counts before;
 
-	(void)tl_port_read_mac_counts(port, &port->mac_counts.seen_before, &errors);
+	(void)tl_port_read_mac_counts(port, &before);
+	port->mac_counts.seen_before = before.seen;
+	port->stamping.timesync = false; // the start resets the device
 	int rc = rte_eth_dev_start(port->port_id);
 
 	if (rc != 0)
@@ -277,7 +285,7 @@ static uint64_t sum_rx_pkts(const struct tl_port *port)
 static void read_driver(struct tl_port *port, struct tl_port_stats *out)
 {
 	struct rte_eth_stats stats;
-	uint64_t seen = 0, errors = 0;
+	struct tl_port_mac_counts mac;
 
 	bool known = !tl_port_removed(port, NULL) && rte_eth_stats_get(port->port_id, &stats) == 0;
 	if (known) {
@@ -285,11 +293,13 @@ static void read_driver(struct tl_port *port, struct tl_port_stats *out)
 		out->drop_error_pkts = stats.ierrors;
 		out->drop_nombuf_pkts = stats.rx_nombuf;
 		tl_port_queue_drops(port, out);
-		if (tl_port_read_mac_counts(port, &seen, &errors)) {
-			out->drop_error_pkts = errors;
+		if (tl_port_read_mac_counts(port, &mac)) {
+			out->drop_nic_pkts += mac.lost;
+			out->drop_error_pkts = mac.errors + (port->mac_counts.adds ? stats.ierrors : 0);
 			out->drop_nombuf_pkts = 0;
-			out->verified = port->promisc;
-			out->hw_seen_pkts = seen - port->mac_counts.seen_before;
+			out->has_mac = port->promisc;
+			out->verified = port->promisc && port->mac_counts.verified;
+			out->hw_seen_pkts = mac.seen - port->mac_counts.seen_before;
 		}
 	}
 	if (!known || tl_port_torn_out(port))
@@ -301,8 +311,9 @@ static void sample_driver(struct tl_port *port, struct tl_port_stats *out)
 {
 	read_driver(port, out);
 	tl_port_subtract(out, &port->account.before);
-	if (port->account.ended && out->verified)
+	if (port->account.ended && out->has_mac)
 		tl_port_close_account(&port->account.end, sum_rx_pkts(port), out);
+	out->mac_seen_pkts = out->hw_seen_pkts;
 }
 
 // Drivers of kernel sockets count no drops, or (25.03 on) count them by reading the socket, which would clear what we
@@ -387,6 +398,7 @@ static void eth_close(struct tl_port *port)
 	if (port->port_id != RTE_MAX_ETHPORTS) {
 		if (port->started)
 			(void)rte_eth_dev_stop(port->port_id);
+		tl_port_restore_shared(port);
 		(void)rte_eth_dev_close(port->port_id);
 	}
 	if (port->dev_name[0] != '\0')

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters of the MAC, where the driver has them: a source of hw_seen independent of what we polled.
+// Counters of a NIC's MAC and of its buffers, where the driver has them: what the MAC has seen, independent of what we
+// polled, and losses that are not in imissed or ierrors.
 //
 // Drivers differ in what they call what, and in what their sums contain, so there is a row per driver that has been
 // read. A counter of frames that a filter of addresses has refused counts as seen, so it holds for promiscuous ports
@@ -7,59 +8,120 @@
 
 #include "port_priv.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include <rte_ethdev.h>
 
-#define ERRORS_MAX 8
+#define NAMES_MAX 14
 
-// Names of xstats.
+// Names of xstats. rx_nombuf is no loss with any of these drivers: it counts attempts to refill a ring.
 struct mac_row {
 	const char *driver;
-	const char *seen; // every frame on the wire, good or bad
-	// Frames that are not delivered, in the place of ierrors.
-	const char *errors[ERRORS_MAX];
+	bool verified;		     // the whole account was seen to hold with the driver, on a model of the NIC
+	bool queue_drops;	     // a queue may drop what it has no room for, and counts that apart from imissed
+	bool adds;		     // errors are those that ierrors lacks, else all
+	const char *seen[NAMES_MAX]; // their sum is every frame on the wire, good or bad
+	const char *lost[NAMES_MAX]; // frames that imissed lacks
+	const char *errors[NAMES_MAX];
 };
 
+// By the sources of DPDK 22.11.11; its xstats have the same names in 24.11.3.
 static const struct mac_row rows[] = {
-	// drivers/net/ixgbe/ixgbe_ethdev.c, DPDK 22.11.11, ixgbe_dev_stats_get: on the X540 and X550 ierrors contains
-	// XEC, frames with bad checksums of IP or layer 4, which are delivered. rx_nombuf counts attempts to refill a
-	// ring, not frames.
-	{"net_ixgbe", "rx_total_packets",
-		{"rx_crc_errors", "rx_illegal_byte_errors", "rx_error_bytes", "rx_length_errors", "rx_undersize_errors",
-			"rx_oversize_errors", "rx_fragment_errors", "rx_mac_short_packet_dropped"}},
+	// drivers/net/ixgbe/ixgbe_ethdev.c:3386, ixgbe_dev_stats_get: on the X540 and X550 ierrors contains XEC, frames
+	// with bad checksums of IP or layer 4, which are delivered; imissed is the sum of MPC, without QPRDC.
+	{.driver = "net_ixgbe",
+		.verified = true,
+		.queue_drops = true,
+		.seen = {"rx_total_packets"},
+		.errors = {"rx_crc_errors", "rx_illegal_byte_errors", "rx_error_bytes", "rx_length_errors",
+			"rx_undersize_errors", "rx_oversize_errors", "rx_fragment_errors",
+			"rx_mac_short_packet_dropped"}},
+	// drivers/net/e1000/igb_ethdev.c:1832, eth_igb_stats_get: ierrors has CRCERRS, RLEC, RXERRC, ALGNERRC and
+	// CEXTERR,
+	// and not what is too short or too long.
+	{.driver = "net_e1000_igb",
+		.adds = true,
+		.seen = {"rx_total_packets"},
+		.errors = {"rx_undersize_errors", "rx_oversize_errors", "rx_fragment_errors"}},
+	// drivers/net/i40e/i40e_ethdev.c:3368, i40e_dev_stats_get: imissed has the discards of port and VSI, ierrors
+	// the
+	// errors of the port and those of length (GL_RXERR1). No counter has all frames: those of sizes have the good
+	// ones.
+	{.driver = "net_i40e",
+		.adds = true,
+		.seen = {"rx_size_64_packets", "rx_size_65_to_127_packets", "rx_size_128_to_255_packets",
+			"rx_size_256_to_511_packets", "rx_size_512_to_1023_packets", "rx_size_1024_to_1522_packets",
+			"rx_size_1523_to_max_packets", "rx_crc_errors", "rx_length_errors", "rx_undersized_errors",
+			"rx_oversize_errors", "rx_fragmented_errors", "rx_jabber_errors"}},
+	// drivers/net/ice/ice_ethdev.c:5597, ice_stats_get: likewise, without errors of length.
+	{.driver = "net_ice",
+		.adds = true,
+		.seen = {"rx_size_64_packets", "rx_size_65_to_127_packets", "rx_size_128_to_255_packets",
+			"rx_size_256_to_511_packets", "rx_size_512_to_1023_packets", "rx_size_1024_to_1522_packets",
+			"rx_size_1523_to_max_packets", "rx_crc_errors", "rx_undersized_errors", "rx_oversize_errors",
+			"rx_fragmented_errors", "rx_jabber_errors"}},
+	// drivers/net/mlx5/mlx5_stats.c:109, mlx5_stats_get: imissed is out_of_buffer alone, of our queues; ierrors is
+	// counted by the driver. linux/mlx5_ethdev_os.c:1470 names the others, which are of the whole physical port:
+	// its
+	// buffer, and the buffers of the host. rx_packets_phy lacks frames with errors.
+	{.driver = "mlx5_pci",
+		.adds = true,
+		.seen = {"rx_phy_packets", "rx_phy_crc_errors", "rx_phy_in_range_len_errors"},
+		.lost = {"rx_phy_discard_packets", "rx_prio0_buf_discard_packets", "rx_prio1_buf_discard_packets",
+			"rx_prio2_buf_discard_packets", "rx_prio3_buf_discard_packets", "rx_prio4_buf_discard_packets",
+			"rx_prio5_buf_discard_packets", "rx_prio6_buf_discard_packets", "rx_prio7_buf_discard_packets"},
+		.errors = {"rx_phy_crc_errors", "rx_phy_in_range_len_errors"}},
 };
 
-static bool find(uint16_t port_id, const char *name, uint64_t *id)
+// Adds those of the names that the device has to the identifiers. Returns how many there are then.
+static unsigned find(uint16_t port_id, const char *const names[NAMES_MAX], uint64_t *ids, unsigned n)
 {
-	return rte_eth_xstats_get_id_by_name(port_id, name, id) == 0;
+	for (unsigned i = 0; i < NAMES_MAX && names[i] != NULL; i++)
+		n += rte_eth_xstats_get_id_by_name(port_id, names[i], &ids[n]) == 0;
+	return n;
 }
 
 void tl_port_find_mac_counts(struct tl_port *port, const char *driver)
 {
 	struct tl_port_mac *mac = &port->mac_counts;
 
+	*mac = (struct tl_port_mac){0};
 	for (size_t r = 0; r < TL_ARRAY_LEN(rows); r++) {
-		if (strcmp(driver, rows[r].driver) != 0 || !find(port->port_id, rows[r].seen, &mac->ids[0]))
+		const struct mac_row *row = &rows[r];
+		uint64_t id;
+		if (strcmp(driver, row->driver) != 0)
 			continue;
-		mac->n = 1;
-		for (unsigned i = 0; i < ERRORS_MAX && rows[r].errors[i] != NULL; i++)
-			mac->n += find(port->port_id, rows[r].errors[i], &mac->ids[mac->n]);
+		mac->verified = row->verified;
+		mac->queue_drops = row->queue_drops;
+		mac->adds = row->adds;
+		if (rte_eth_xstats_get_id_by_name(port->port_id, row->seen[0], &id) != 0)
+			continue;
+		mac->seen_end = find(port->port_id, row->seen, mac->ids, 0);
+		mac->lost_end = find(port->port_id, row->lost, mac->ids, mac->seen_end);
+		mac->n = find(port->port_id, row->errors, mac->ids, mac->lost_end);
 	}
 }
 
-bool tl_port_read_mac_counts(const struct tl_port *port, uint64_t *seen, uint64_t *errors)
+static uint64_t sum(const uint64_t *values, unsigned from, unsigned to)
+{
+	uint64_t all = 0;
+
+	for (unsigned i = from; i < to; i++)
+		all += values[i];
+	return all;
+}
+
+bool tl_port_read_mac_counts(const struct tl_port *port, struct tl_port_mac_counts *out)
 {
 	const struct tl_port_mac *mac = &port->mac_counts;
 	uint64_t values[TL_PORT_MAC_COUNTS];
 
+	*out = (struct tl_port_mac_counts){0};
 	if (mac->n == 0 || rte_eth_xstats_get_by_id(port->port_id, mac->ids, values, mac->n) != (int)mac->n)
 		return false;
-	*seen = values[0];
-	*errors = 0;
-	for (unsigned i = 1; i < mac->n; i++)
-		*errors += values[i];
+	*out = (struct tl_port_mac_counts){.seen = sum(values, 0, mac->seen_end),
+		.lost = sum(values, mac->seen_end, mac->lost_end),
+		.errors = sum(values, mac->lost_end, mac->n)};
 	return true;
 }
 

@@ -70,6 +70,9 @@ struct tl_port_stamping {
 	int offset;		  // in the mbuf
 	uint64_t flag;
 	uint32_t unit_ns;	      // of a file's times; 0: unknown
+	bool timesync;		      // enabled since the device was started
+	bool clock_by_speed;	      // enabling it sets the clock's increment by the speed of the link
+	uint64_t timesync_bps;	      // that speed; 0: no link, or no matter
 	bool reads_phc;		      // the clock is a PHC of nanoseconds, else one of unknown ticks
 	struct tl_clock_track *track; // of that clock; NULL: not yet, or there is none
 };
@@ -81,12 +84,21 @@ struct tl_port_sending {
 };
 
 // Counters of the NIC's MAC, by their identifiers among the xstats.
-#define TL_PORT_MAC_COUNTS 9
+#define TL_PORT_MAC_COUNTS 42
 
 struct tl_port_mac {
-	unsigned n;			  // 0: the driver is not known to have them
-	uint64_t ids[TL_PORT_MAC_COUNTS]; // of all frames, then of those with errors
-	uint64_t seen_before;		  // by the MAC when the port was started
+	// Of the driver (mac_counts.c).
+	bool verified, queue_drops, adds;
+	unsigned seen_end, lost_end, n; // of those in ids: frames seen, then lost, then with errors; n 0: none is known
+	uint64_t ids[TL_PORT_MAC_COUNTS];
+	uint64_t seen_before; // by the MAC when the port was started
+};
+
+// What they say.
+struct tl_port_mac_counts {
+	uint64_t seen;
+	uint64_t lost;	 // not in imissed
+	uint64_t errors; // beside ierrors, or in their place
 };
 
 // Counters of a device at the begin and the end of a run.
@@ -103,6 +115,12 @@ struct tl_port_events {
 	int config_fd;	     // PCI configuration space; -1: none or unreadable
 	const char *device;  // DPDK device name for event callbacks; NULL: none
 	struct tl_port_link link;
+};
+
+// The kernel's interface of a device that DPDK drives beside it.
+struct tl_port_shared {
+	char name[16];
+	uint16_t mtu; // when the device was configured; 0: there is none
 };
 
 struct tl_port {
@@ -129,6 +147,7 @@ struct tl_port {
 	struct tl_port_stats sampled; // the last that a driver said
 	struct tl_port_file file;
 	struct tl_port_events events;
+	struct tl_port_shared shared;
 	struct tl_rxq rxq[TL_PORT_QUEUES_MAX];
 	struct tl_txq txq[TL_PORT_QUEUES_MAX];
 	struct tl_burst sent[TL_PORT_QUEUES_MAX];
@@ -143,10 +162,14 @@ static inline bool tl_port_is_kernels(const struct tl_port *port)
 void tl_port_open_presence(struct tl_port *port);
 void tl_port_close_presence(struct tl_port *port);
 
-// mac_counts.c. driver: as DPDK names it. read() gives what the MAC has seen since it was reset, and how many of that
-// it did not deliver for their errors; false where the driver does not tell.
+// shared.c. Before the device is configured; once it is stopped.
+void tl_port_note_shared(struct tl_port *port);
+void tl_port_restore_shared(const struct tl_port *port);
+
+// mac_counts.c. driver: as DPDK names it. read() gives what the MAC has counted since it was reset; false where the
+// driver does not tell.
 void tl_port_find_mac_counts(struct tl_port *port, const char *driver);
-bool tl_port_read_mac_counts(const struct tl_port *port, uint64_t *seen, uint64_t *errors);
+bool tl_port_read_mac_counts(const struct tl_port *port, struct tl_port_mac_counts *out);
 // Takes off what a device had lost before a run.
 void tl_port_subtract(struct tl_port_stats *stats, const struct tl_port_stats *before);
 // The account of a run on a port that cannot be stopped: end is what the device said when the run ended, now (in and
@@ -169,6 +192,10 @@ void tl_port_end_stamps(struct tl_port *port);
 // Tells a queue of a device what its source is.
 void tl_port_stamp_queue(const struct tl_port *port, struct tl_rxq *q);
 
+// gate.c. The first may only be called before frames come.
+void tl_port_gate_init(struct tl_port_gate *gate);
+void tl_port_watch_gate(struct tl_port *port);
+
 // send_at.c. Chooses whether frames are sent at a time, for a device that offers it or not, once stamps are chosen.
 void tl_port_choose_send_at(struct tl_port *port, bool offered);
 
@@ -182,7 +209,7 @@ bool tl_port_removed(const struct tl_port *port, struct tl_err *err);
 void tl_port_socket_drops(const struct tl_port *port, struct tl_port_stats *out);
 void tl_port_find_queue_counters(struct tl_port *port);
 // Many drivers have the counter of a queue and never count with it: they are believed while their sum is what the port
-// has missed.
+// has missed. ixgbe's queues drop beside that, which this adds.
 void tl_port_queue_drops(const struct tl_port *port, struct tl_port_stats *out);
 
 // HOT: the backends' burst and flush functions.
@@ -190,6 +217,8 @@ uint16_t tl_eth_burst(struct tl_rxq *q, struct tl_burst *b);
 uint16_t tl_kernel_burst(struct tl_rxq *q, struct tl_burst *b);
 // The same where the mbufs carry stamps.
 uint16_t tl_eth_stamped_burst(struct tl_rxq *q, struct tl_burst *b);
+// Of a NIC.
+uint16_t tl_eth_gated_burst(struct tl_rxq *q, struct tl_burst *b);
 uint16_t tl_kernel_stamped_burst(struct tl_rxq *q, struct tl_burst *b);
 uint16_t tl_packet_burst(struct tl_rxq *q, struct tl_burst *b);
 void tl_eth_flush(struct tl_txq *q);

@@ -16,8 +16,10 @@
 #include <rte_ethdev.h>
 #include <rte_kvargs.h>
 #include <rte_mbuf_dyn.h>
+#include <rte_time.h>
 
 #define BIT(source) (1u << (source))
+#define HOST_READINGS 3
 #define TICK_OFF 0.001 // share by which a tick may differ from whole ns
 
 const char *tl_ts_source_name(enum tl_ts_source source)
@@ -122,14 +124,47 @@ static int read_clock(void *ctx, uint64_t *ticks)
 	return rc;
 }
 
-// The clock that the driver names as that of its stamps, else its PHC.
+// Whether the driver's clock is none of the NIC: ice's from DPDK 25.07 on is CLOCK_MONOTONIC_RAW
+// (drivers/net/intel/ice/ice_ethdev.c:6942, v25.07), while its stamps are of the PHC.
+static bool reads_hosts_clock(const struct tl_port *port)
+{
+	for (unsigned i = 0; i < HOST_READINGS; i++) {
+		struct timespec before, after;
+		uint64_t ticks;
+		clock_gettime(CLOCK_MONOTONIC_RAW, &before);
+		int rc = rte_eth_read_clock(port->port_id, &ticks);
+		clock_gettime(CLOCK_MONOTONIC_RAW, &after);
+		if (rc != 0 || ticks < rte_timespec_to_ns(&before) || ticks > rte_timespec_to_ns(&after))
+			return false;
+	}
+	return true;
+}
+
+int tl_port_enable_timesync(struct tl_port *port)
+{
+	struct tl_port_stamping *s = &port->stamping;
+	uint64_t bps = s->clock_by_speed && port->fate.link.up ? tl_port_speed_bps(port) : 0;
+
+	if (s->timesync && (bps == 0 || bps == s->timesync_bps))
+		return 0;
+	int rc = rte_eth_timesync_enable(port->port_id);
+	s->timesync = rc == 0;
+	s->timesync_bps = bps;
+	return rc;
+}
+
+// The clock that the driver names as that of its stamps, else its PHC. Up to DPDK 24.07 ice's shows 0 until timesync
+// was enabled, as its timecounter has a mask of 0 (drivers/net/ice/ice_ethdev.c:5850 and 5978, v22.11.11).
 static int follow_clock(struct tl_port *port)
 {
 	struct tl_clock_track_cfg cfg = {.read = read_clock, .ctx = port, .clock = port->cfg.clock, .bits = 64};
-	int rc = tl_clock_track_create(&cfg, &port->stamping.track);
+	int rc = -ENOTSUP;
 
+	if (port->cfg.nic != NULL || !reads_hosts_clock(port))
+		rc = tl_clock_track_create(&cfg, &port->stamping.track);
 	if (rc != -ENOTSUP || port->cfg.nic != NULL)
 		return rc;
+	(void)tl_port_enable_timesync(port);
 	port->stamping.reads_phc = true;
 	cfg.hz = TL_NS_PER_S;
 	return tl_clock_track_create(&cfg, &port->stamping.track);
@@ -173,6 +208,8 @@ int tl_port_start_stamps(struct tl_port *port, struct tl_err *err)
 {
 	if (port->stamping.source != TL_TS_NIC_RX)
 		return 0;
+	if (port->stamping.reads_phc)
+		(void)tl_port_enable_timesync(port);
 	tl_port_discipline(port); // the start may have set a clock anew that was read before
 	int rc = port->stamping.track == NULL ? follow_clock(port) : 0;
 	if (rc != 0)
@@ -209,7 +246,10 @@ void tl_port_stamp_queue(const struct tl_port *port, struct tl_rxq *q)
 	q->source = s->source;
 	if (s->flag == 0)
 		return;
-	q->burst = s->source == TL_TS_KERNEL ? tl_kernel_stamped_burst : tl_eth_stamped_burst;
+	q->burst = s->source == TL_TS_KERNEL   ? tl_kernel_stamped_burst
+		   : s->source == TL_TS_NIC_RX ? tl_eth_gated_burst
+					       : tl_eth_stamped_burst;
+	tl_port_gate_init(&q->gate);
 	q->stamp_offset = s->offset;
 	q->stamp_flag = s->flag;
 	q->track = track_of(s);
@@ -220,6 +260,7 @@ void tl_port_discipline(struct tl_port *port)
 	// Where the clock cannot be read the bound grows, and the report shows it.
 	if (port->stamping.track != NULL)
 		(void)tl_clock_track_sample(port->stamping.track);
+	tl_port_watch_gate(port);
 }
 
 bool tl_port_clock_reading(const struct tl_port *port, struct tl_clock_reading *out)

@@ -8,6 +8,7 @@
 // Threads: rx, tx and wait of one queue on its lcore; everything else on main. Memory: open/close; the rx and tx
 // calls never allocate (mbufs come from the port's pool).
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -100,6 +101,32 @@ struct tl_rxq_stats {
 	uint64_t unstamped_pkts; // without a stamp of the queue's source
 };
 
+// The gate in front of a NIC's stamps. On trial and shut each stamp is compared with the poll that took its frame, open
+// the first and the last of each burst. One that cannot be of that poll shuts it: frames have the poll's time then,
+// until many stamps in a row were right.
+enum tl_gate_state { TL_GATE_TRIAL, TL_GATE_OPEN, TL_GATE_SHUT };
+const char *tl_gate_state_name(enum tl_gate_state state); // "trial", "open", "shut"
+
+// The stamp that shut the gate.
+struct tl_port_offence {
+	uint64_t ticks;	 // by the NIC's clock
+	uint64_t tsc;	 // when the poll returned
+	int64_t late_ns; // of the stamp, against that
+	bool was_open;
+};
+
+// Written by its lcore; main reads the offence after the closure that it belongs to.
+struct tl_port_gate {
+	uint64_t since_tsc; // a frame of the next burst came after this
+	uint64_t poll_tsc;  // the return of the last poll
+	uint32_t left;	    // right stamps in a row until it opens
+	atomic_int state;   // enum tl_gate_state
+	atomic_uint_fast64_t closures;
+	uint64_t refused_pkts;
+	struct tl_port_offence offence;
+	uint64_t told; // main's: closures
+};
+
 struct tl_rxq {
 	uint16_t (*burst)(struct tl_rxq *q, struct tl_burst *b); // HOT: fills pkts, ts_ns, wire_bytes, n, tsc, mono_ns
 	struct tl_rxq_stats stats;
@@ -114,6 +141,7 @@ struct tl_rxq {
 	const struct tl_clock *clock;
 	struct tl_port *port;
 	void *backend;
+	struct tl_port_gate gate; // of TL_TS_NIC_RX
 } TL_CACHE_ALIGNED;
 
 #define TL_TXQ_MAX (2 * TL_BURST)
@@ -184,6 +212,8 @@ void tl_txq_drop_waiting(struct tl_txq *q);
 struct tl_port_stats {
 	uint64_t hw_seen_pkts, drop_nic_pkts, drop_nombuf_pkts, drop_error_pkts;
 	bool verified;
+	bool has_mac;		// the driver counts what the MAC saw, and the port is promiscuous
+	uint64_t mac_seen_pkts; // that count; not verified: that drivers count so has only been read in their sources
 	bool drops_by_queue; // the kernel or the driver tells of each queue, and what it tells adds up to drop_nic_pkts
 	uint64_t queue_drop_nic_pkts[TL_PORT_QUEUES_MAX];
 };
@@ -286,8 +316,22 @@ struct tl_port_stamps {
 };
 void tl_port_stamps(const struct tl_port *port, struct tl_port_stamps *out);
 
-// Compares the NIC's clock, where its stamps are used; about once a second, after tl_clock_discipline().
+// The account of all queues' gates; state is the worst. False: the port has no stamps of a NIC.
+struct tl_port_gate_stats {
+	enum tl_gate_state state;
+	uint64_t closures;     // times it was shut
+	uint64_t refused_pkts; // frames whose stamps were not used: they are in unstamped_pkts, too
+};
+bool tl_port_gate(const struct tl_port *port, struct tl_port_gate_stats *out);
+
+// Compares the NIC's clock, where its stamps are used, and warns of a gate that was shut; about once a second, after
+// tl_clock_discipline().
 void tl_port_discipline(struct tl_port *port);
+
+// Switches on the stamping of PTP frames, and the PHC: once after each start of the device, and of ixgbe, whose clock's
+// increment follows the speed of the link, after each change of that; else does nothing. Of ixgbe without a link it
+// takes up to 9 s. Returns 0 or what the driver says.
+int tl_port_enable_timesync(struct tl_port *port);
 
 // Result of the last comparison. False: the NIC's clock is not used.
 bool tl_port_clock_reading(const struct tl_port *port, struct tl_clock_reading *out);

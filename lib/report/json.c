@@ -119,6 +119,17 @@ static json_t *nic_clock_json(const struct tl_report_stamps *stamps)
 	return object;
 }
 
+static json_t *gate_json(const struct tl_report_stamps *stamps)
+{
+	if (stamps->gate == NULL)
+		return json_null();
+	json_t *object = json_object();
+	put(object, "state", string(stamps->gate));
+	put(object, "closures", number(stamps->gate_closures));
+	put(object, "refused_pkts", number(stamps->refused_pkts));
+	return object;
+}
+
 static json_t *stamps_json(const struct tl_report_stamps *stamps)
 {
 	json_t *object = json_object();
@@ -128,6 +139,7 @@ static json_t *stamps_json(const struct tl_report_stamps *stamps)
 	put(object, "bound_ns", stamps->bounded ? number(stamps->bound_ns) : json_null());
 	put(object, "bound_clock", stamps->bounded ? string("REALTIME") : json_null());
 	put(object, "nic_clock", nic_clock_json(stamps));
+	put(object, "gate", gate_json(stamps));
 	return object;
 }
 
@@ -157,6 +169,7 @@ static json_t *port_json(const struct tl_report_port *port, bool final)
 	put(object, "queues", port_queues_json(port));
 	put(object, "ptp", ptp_json(&port->ptp));
 	put(object, "verified", json_boolean(port->verified));
+	put(object, "mac_seen_pkts", port->has_mac ? number(port->mac_seen_pkts) : json_null());
 	put(object, "ledger_ok", json_boolean(tl_report_port_ok(port, final)));
 	return object;
 }

@@ -77,6 +77,18 @@ static void print_counters(
 	}
 }
 
+// Of a driver whose counters were never tried: what they say, where that is not what we account for.
+static void print_mac(FILE *out, const struct tl_report_port *port, bool final)
+{
+	int64_t more = (int64_t)(port->mac_seen_pkts - port->hw_seen_pkts);
+	char n[GROUPED], of[GROUPED];
+
+	if (port->has_mac && !port->verified && final && more != 0)
+		fprintf(out,
+			"  UNEXPLAINED: the driver says that the MAC saw %s frames, %s %s than are accounted for\n",
+			grouped(port->mac_seen_pkts, of), grouped(magnitude(more), n), more > 0 ? "more" : "less");
+}
+
 static void print_port_verdict(FILE *out, const struct tl_report_port *port, bool final)
 {
 	int64_t unaccounted = tl_report_unaccounted(&tl_report_port_table, port);
@@ -182,6 +194,9 @@ static void print_stamps(FILE *out, const struct tl_report_port *port)
 	if (port->unstamped_pkts != 0)
 		fprintf(out, "; %s frames had none, and have the poll's", grouped(port->unstamped_pkts, n));
 	fputc('\n', out);
+	if (stamps->gate_closures != 0)
+		fprintf(out, "  STAMPS REFUSED: of %s frames, since they could not be theirs; the gate is %s\n",
+			grouped(stamps->refused_pkts, n), stamps->gate);
 }
 
 static void print_link(FILE *out, const struct tl_report_link *link)
@@ -218,6 +233,7 @@ static void print_port(FILE *out, const struct tl_report_port *port, bool final)
 	print_port_queues(out, port);
 	print_poll_gaps(out, port);
 	print_port_verdict(out, port, final);
+	print_mac(out, port, final);
 	print_handoff(out, &port->handoff, final);
 	print_ptp(out, &port->ptp, final);
 	if (lost != 0)

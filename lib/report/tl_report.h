@@ -87,6 +87,9 @@ struct tl_report_stamps {
 	int64_t nic_offset_ns; // of it from the time that it shows
 	double nic_rate_hz;
 	uint64_t nic_steps, nic_set_aside, nic_failed_reads; // of the comparisons with it
+	const char *gate; // static: "trial", "open" or "shut", and source is what frames have now; NULL: none
+	uint64_t gate_closures;
+	uint64_t refused_pkts; // whose stamps could not be theirs
 };
 
 // What carries frames to a port.
@@ -112,7 +115,9 @@ struct tl_report_port {
 	uint64_t unstamped_pkts; // received without a stamp of the port's source: their time is the TSC's
 	uint64_t mbufs_in_use;	 // of the port's pool: back at its start once all is over, or something leaks
 	bool verified;		 // hw_seen has a source independent of rx_pkts
-	bool drops_by_queue;	 // it is known of which queue drop_nic_pkts are
+	bool has_mac;
+	uint64_t mac_seen_pkts; // by the MAC, as the driver says: what hw_seen should be, and is where that is verified
+	bool drops_by_queue;	// it is known of which queue drop_nic_pkts are
 	struct tl_report_stamps stamps;
 	struct tl_report_link link;
 	struct tl_report_handoff handoff;

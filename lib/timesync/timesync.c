@@ -36,14 +36,23 @@ static void make_frame(struct tl_timesync *sync)
 	ptp[33] = 0x7f; // logMessageInterval: not given
 }
 
-static int enable(struct tl_timesync *sync, struct tl_err *err)
+// Whether the driver stamps at all. Enabling it would wait for a link that is not there before the start.
+static int probe(struct tl_timesync *sync, struct tl_err *err)
 {
-	int rc = sync->cfg.ops->enable(sync->cfg.ops_ctx);
+	uint64_t ns;
+	int rc = sync->cfg.ops->read_clock(sync->cfg.ops_ctx, &ns);
 
 	if (rc == -ENOTSUP)
 		return tl_fail(err, rc,
 			"port %s: its driver stamps no PTP frames (igb, ixgbe, i40e and ice do): remove \"ptp_probes_per_s\" and \"reply_stamps_per_s\"",
 			sync->name);
+	return 0;
+}
+
+static int enable(struct tl_timesync *sync, struct tl_err *err)
+{
+	int rc = sync->cfg.ops->enable(sync->cfg.ops_ctx);
+
 	return rc == 0 ? 0
 		       : tl_fail(err, rc, "port %s: PTP stamping cannot be switched on (%s)", sync->name,
 				 strerror(-rc));
@@ -70,7 +79,7 @@ int tl_timesync_create(const struct tl_timesync_cfg *cfg, struct tl_timesync **o
 	tl_hist_init(&sync->wire_to_poll);
 	atomic_store(&sync->taken_state, TL_TIMESYNC_WANTED);
 	int rc = tl_timesync_replies_create(sync);
-	rc = rc == 0 ? enable(sync, err) : tl_fail(err, rc, "out of memory");
+	rc = rc == 0 ? probe(sync, err) : tl_fail(err, rc, "out of memory");
 	if (rc != 0) {
 		tl_timesync_destroy(sync);
 		return rc;
@@ -79,7 +88,7 @@ int tl_timesync_create(const struct tl_timesync_cfg *cfg, struct tl_timesync **o
 	return 0;
 }
 
-// Starting the port has reset the device, so stamping is switched on once more.
+// Starting the port resets the device, so stamping is switched on after it.
 int tl_timesync_start(struct tl_timesync *sync, struct tl_err *err)
 {
 	struct tl_clock_track_cfg track = {.read = sync->cfg.ops->read_clock,

@@ -22,11 +22,7 @@ static int to_ns(int rc, const struct timespec *time, uint64_t *ns)
 
 static int enable(void *ctx)
 {
-	enum tl_port_kind kind = tl_port_config(ctx)->spec.kind;
-
-	if (kind != TL_PORT_PCI && kind != TL_PORT_VDEV)
-		return -ENOTSUP; // not behind a driver of DPDK, or behind one of a kernel's socket
-	return rte_eth_timesync_enable(port_id(ctx));
+	return tl_port_enable_timesync(ctx);
 }
 
 static void disable(void *ctx)
@@ -36,7 +32,11 @@ static void disable(void *ctx)
 
 static int read_clock(void *ctx, uint64_t *ns)
 {
+	enum tl_port_kind kind = tl_port_config(ctx)->spec.kind;
 	struct timespec time = {0};
+
+	if (kind != TL_PORT_PCI && kind != TL_PORT_VDEV)
+		return -ENOTSUP; // not behind a driver of DPDK, or behind one of a kernel's socket
 	int rc = rte_eth_timesync_read_time(port_id(ctx), &time);
 
 	return to_ns(rc, &time, ns);

@@ -186,7 +186,8 @@ static void free_latch(struct tl_timesync *sync)
 
 void tl_timesync_sample(struct tl_timesync *sync)
 {
-	(void)tl_clock_track_sample(sync->track); // where it fails, the bound grows
+	(void)sync->cfg.ops->enable(sync->cfg.ops_ctx); // the link may have another speed
+	(void)tl_clock_track_sample(sync->track);	// where it fails, the bound grows
 	free_latch(sync);
 }
 

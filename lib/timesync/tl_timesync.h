@@ -28,7 +28,7 @@ struct tl_timesync; // opaque
 
 // What a NIC can do. Each returns 0 or -errno; the stamps are of its own clock.
 struct tl_timesync_ops {
-	int (*enable)(void *ctx);
+	int (*enable)(void *ctx); // once a second: does nothing where that is not called for
 	void (*disable)(void *ctx);
 	int (*read_clock)(void *ctx, uint64_t *ns);
 	int (*read_sent)(void *ctx, uint64_t *ns);		       // -EINVAL: there is none

@@ -21,6 +21,11 @@ nic() {
 	TAPLINE=$DIR/on_nic
 }
 
+# times FILTER: the times of the recorded frames whose interface is so.
+times() {
+	tshark -r lan.pcapng -Y "frame.interface_description matches \"$1\"" -T fields -e frame.time_epoch 2>/dev/null
+}
+
 # How many of the frames the appliance has received by now; it has no others to receive.
 has_received() {
 	status_is ".port.rx_pkts == $1"
@@ -67,6 +72,35 @@ recordings() {
 	tshark -r lan.pcapng -Y 'frame.interface_description matches "nic-rx"' -T fields -e frame.time_epoch >frames.times 2>/dev/null
 	judged rx frames.times
 	check_json "and stand apart" judged.json ".stamps == $((FRAMES - FRAMES / 3)) and .times == .stamps and .beyond == 0"
+}
+
+# Drivers that put one clock into their frames and read another.
+gates() {
+	local like
+	nic mlx5-utc
+	record record.json
+	check_json "stamps of UTC by a clock of ticks are refused from the first on" run.json '.ledger_ok and .port.unstamped_pkts == 200
+		and (.port.timestamps | .source == "tsc" and .unit_ns == 1 and .gate == {state: "shut", closures: 1, refused_pkts: 200})'
+	check "the warning says why" grep -q 'stamps are times since 1970.*REAL_TIME_CLOCK_ENABLE=0' run.log
+	check "so does the report" grep -q 'STAMPS REFUSED: of 200 frames' run.log
+	check_equal "the recording has the poll's times" "$(times nic-rx | wc -l) $(times tsc | wc -l)" "0 200"
+
+	for like in ice-22.11 ice-25.07; do
+		nic $like STAMPING_NIC_RX_BACK_NS=$BACK_NS
+		record record.json
+		check_json "as $like the NIC is read by timesync, and its stamps are used" run.json '.port.unstamped_pkts == 0
+			and (.port.timestamps | .source == "nic-rx" and .gate == {state: "open", closures: 0, refused_pkts: 0})'
+		times nic-rx >frames.times
+		judged rx frames.times
+		check_json "within the bound" judged.json ".stamps == $FRAMES and .times == $FRAMES and .beyond == 0"
+	done
+
+	nic igc STAMPING_NIC_JUMP_AT=151 STAMPING_NIC_JUMP_NS=3600000000000
+	record record.json
+	check_json "stamps that jump in mid-run are refused from there on" run.json '.ledger_ok
+		and .port.timestamps.gate == {state: "shut", closures: 1, refused_pkts: 50}'
+	check "the warning says so" grep -q "stamps jumped" run.log
+	check_equal "each frame has the time that its interface names" "$(times nic-rx | wc -l) $(times tsc | wc -l)" "150 50"
 }
 
 probes() {
@@ -134,5 +168,6 @@ jq ".ports[0] += {device: \"vdev:net_af_packet0,iface=$APP_IF\", ptp_probes_per_
 jq 'del(.echo, .ports[0].ptp_probes_per_s)' probes.json >record.json
 jq 'del(.ports[0].ptp_probes_per_s, .capture) | .ports[0].reply_stamps_per_s = 40' probes.json >replies.json
 recordings
+gates
 probes
 replies

@@ -34,6 +34,9 @@ record oversize.pcap 8 ""
 check_json "frames too long for a buffer are counted as errors of the port" run.json \
 	'.ledger_ok and .port.verified and .port.rx_pkts == 8 and .port.drop_error_pkts == 2 and (.lossless | not)'
 
+mkdir -p "host/sys/bus/pci/devices/$CARD/net/eth9" # as mlx5 has one
+echo 9000 >"host/sys/bus/pci/devices/$CARD/net/eth9/mtu"
 record sums.pcap 20 ""
+check "the MTU of the kernel's interface of a card is set back at the end" grep -q 'the interface eth9 has its MTU of 9000 again' run.log
 check "frames with wrong checksums are recorded as they came" same_frames sums.pcap out.pcapng
 check_json "and are no loss" run.json '.ledger_ok and .lossless and .port.rx_pkts == 20'

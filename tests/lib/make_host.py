@@ -66,6 +66,7 @@ def put_cards():
     put_card(ICE, "0x8086", "0x1593", "vfio-pci", 40)
     put_card(MLX5, "0x15b3", "0x1017", "mlx5_core", 41)
     put(CARD_DIR + MLX5 + "/infiniband/mlx5_0/fw_ver", "16.35.2000")
+    put(CARD_DIR + MLX5 + "/resource0", "")
     put(CARD_DIR + MLX5 + "/net/ens1/mtu", "1500")
     put(CARD_DIR + MLX5 + "/net/ens1/carrier", "1")
     put(CARD_DIR + MLX5 + "/net/ens1/speed", "25000")

@@ -10,12 +10,17 @@
 //   ice              received frames have stamps, one sent frame at a time, too; the clock is read by timesync
 //   mlx5             received frames have stamps; frames are sent at a time; the clock is read by rte_eth_read_clock
 //   igc              all of both
+//   mlx5-utc         mlx5 with REAL_TIME_CLOCK_ENABLE=1 and a BAR that cannot be mapped: stamps are CLOCK_REALTIME's,
+//                    rte_eth_read_clock reads the free-running counter
+//   ice-22.11        ice up to DPDK 24.07: its clock shows 0 until timesync is enabled
+//   ice-25.07        ice from there on: rte_eth_read_clock reads CLOCK_MONOTONIC_RAW
 // STAMPING_NIC_...
 //   PPB              by how much the clock is faster than CLOCK_MONOTONIC_RAW (default 50000)
 //   OFFSET_NS        what it shows when that shows 0 (default 10^18): all processes of a host share one clock
 //   RX_BACK_NS       stamps of received frames are set back by this: they had been on the wire that long
 //   TX_AHEAD_NS      stamps of sent frames are set ahead by this: the wire comes that much later
 //   SKIP             every so many-th received frame has no stamp
+//   JUMP_AT, JUMP_NS from that received frame on stamps of received frames are so much later
 //   MISS             every so many-th frame that is to leave at a time is late for it
 //   LOG              a file for what was done, written at exit if a port was started
 //
@@ -116,7 +121,7 @@ int rte_eth_dev_stop(uint16_t port_id)
 
 int rte_eth_read_clock(uint16_t port_id, uint64_t *clock)
 {
-	*clock = (uint64_t)nic_clock_ns();
+	*clock = (uint64_t)(nic.reads_host ? nic_host_ns() : nic_clock_ns());
 	return nic.has_read_clock ? 0 : -ENOTSUP;
 }
 
@@ -151,7 +156,7 @@ int rte_eth_timesync_enable(uint16_t port_id)
 		return -EIO;
 	atomic_store(&port->sent_ns, 0);
 	atomic_store(&port->received_ns, 0);
-	port->timesync = true;
+	port->timesync = port->was_enabled = true;
 	return 0;
 }
 
@@ -163,7 +168,7 @@ int rte_eth_timesync_disable(uint16_t port_id)
 
 int rte_eth_timesync_read_time(uint16_t port_id, struct timespec *time)
 {
-	*time = to_timespec(nic_clock_ns());
+	*time = to_timespec(nic.sleeps && !nic.ports[port_id].was_enabled ? 0 : nic_clock_ns());
 	return nic.has_timesync ? 0 : -ENOTSUP;
 }
 
@@ -205,14 +210,20 @@ __attribute__((constructor)) static void begin(void)
 {
 	const char *like = getenv("STAMPING_NIC");
 
-	nic.has_timesync = like == NULL || strcmp(like, "mlx5") != 0;
-	nic.has_read_clock = like != NULL && strcmp(like, "ice") != 0;
-	nic.has_send_at = nic.has_read_clock;
+	like = like != NULL ? like : "ice";
+	nic.stamps_utc = strcmp(like, "mlx5-utc") == 0;
+	nic.sleeps = strcmp(like, "ice-22.11") == 0;
+	nic.reads_host = strcmp(like, "ice-25.07") == 0;
+	nic.has_timesync = strncmp(like, "mlx5", 4) != 0;
+	nic.has_send_at = strncmp(like, "ice", 3) != 0;
+	nic.has_read_clock = nic.has_send_at || nic.reads_host;
 	nic.ppb = number("STAMPING_NIC_PPB", 50000);
 	nic.offset_ns = number("STAMPING_NIC_OFFSET_NS", NIC_NS_PER_S * NIC_NS_PER_S);
 	nic.rx_back_ns = number("STAMPING_NIC_RX_BACK_NS", 0);
 	nic.tx_ahead_ns = number("STAMPING_NIC_TX_AHEAD_NS", 0);
 	nic.skip = number("STAMPING_NIC_SKIP", 0);
+	nic.jump_at = number("STAMPING_NIC_JUMP_AT", INT64_MAX);
+	nic.jump_ns = number("STAMPING_NIC_JUMP_NS", 0);
 	nic.miss = number("STAMPING_NIC_MISS", 0);
 }
 

@@ -23,7 +23,7 @@ struct nic_stamp {
 
 struct nic_port {
 	bool stamps, sends_at; // by its configuration
-	bool started, timesync;
+	bool started, timesync, was_enabled;
 	_Atomic(int64_t) sent_ns, received_ns; // the latches; 0: empty
 	uint16_t rx_queues, tx_queues;
 	const struct rte_eth_rxtx_callback *rx[RTE_MAX_QUEUES_PER_PORT], *tx[RTE_MAX_QUEUES_PER_PORT];
@@ -31,7 +31,8 @@ struct nic_port {
 
 struct nic {
 	bool has_timesync, has_read_clock, has_send_at;
-	int64_t ppb, offset_ns, rx_back_ns, tx_ahead_ns, skip, miss;
+	bool stamps_utc, reads_host, sleeps; // what is not the clock: stamps, reading it, reading it before enabling
+	int64_t jump_at, jump_ns, ppb, offset_ns, rx_back_ns, tx_ahead_ns, skip, miss;
 	int field; // of mbufs, with the flags of stamps and of times to send at
 	uint64_t rx_flag, at_flag;
 	struct nic_port ports[RTE_MAX_ETHPORTS];
@@ -43,6 +44,7 @@ struct nic {
 extern struct nic nic;
 
 int64_t nic_clock_ns(void);
+int64_t nic_host_ns(void); // CLOCK_MONOTONIC_RAW
 
 // Callbacks of ethdev; ctx: the port.
 uint16_t nic_on_receive(

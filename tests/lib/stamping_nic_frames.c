@@ -27,6 +27,11 @@ int64_t nic_clock_ns(void)
 	return nic.offset_ns + raw_ns + (int64_t)((__int128)raw_ns * nic.ppb / NIC_NS_PER_S);
 }
 
+int64_t nic_host_ns(void)
+{
+	return kernel_ns(CLOCK_MONOTONIC_RAW);
+}
+
 // The log is told what CLOCK_REALTIME shows when the clock shows this.
 static void note(const char *kind, int64_t nic_ns)
 {
@@ -65,7 +70,9 @@ static void receive(struct nic_port *port, struct rte_mbuf *m)
 		atomic_fetch_add(&nic.rx_skipped, 1);
 		return;
 	}
-	int64_t ns = take_stamp("rx", -nic.rx_back_ns);
+	int64_t ns = take_stamp("rx", -nic.rx_back_ns) + ((int64_t)number >= nic.jump_at ? nic.jump_ns : 0);
+	if (nic.stamps_utc)
+		ns = kernel_ns(CLOCK_REALTIME);
 	atomic_fetch_add(&nic.rx_stamped, 1);
 	*RTE_MBUF_DYNFIELD(m, nic.field, rte_mbuf_timestamp_t *) = (uint64_t)ns;
 	m->ol_flags |= nic.rx_flag;

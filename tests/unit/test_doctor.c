@@ -121,6 +121,7 @@ static void make_good_ports(struct tl_facts *facts)
 	facts->n_ports = 2;
 	facts->ports[0] = good_port("0000:3b:00.0", 0x8086, 0x10fb, "vfio-pci");
 	facts->ports[1] = good_port("0000:5e:00.0", 0x15b3, 0x1017, "mlx5_core");
+	facts->ports[1].bar0 = num(1);
 	facts->ports[1].interface = text("ens1");
 	facts->ports[1].carrier = num(1);
 	facts->ports[1].mtu = num(1500);
@@ -307,6 +308,9 @@ static const struct sick sicks[] = {
 	{"pci.iommu_group", WARN, {TEXT(ports[0].group_others, "0000:3b:00.1 (ixgbe)"), BOOL(ports[0].configured, false)}},
 	{"pci.iommu_group", OK, {TEXT(ports[1].group_others, "0000:5e:00.1 (mlx5_core)")}},
 	{"pci.lockdown", WARN, {TEXT(bus.lockdown, "integrity")}},
+	{"pci.nic_clock", WARN, {NUM(ports[1].bar0, 0)}},
+	{"pci.nic_clock", OK, {NUM(ports[0].bar0, 0)}},
+	{"pci.nic_clock", UNKNOWN, {GONE(ports[1].bar0)}},
 	{"pci.link_width", WARN, {NUM(ports[1].width, 4)}},
 	{"pci.link_width", UNKNOWN, {NUM(ports[1].max_width, 0)}},
 	{"pci.link_speed", WARN, {NUM(ports[0].mts, 5000)}},

@@ -298,6 +298,136 @@ static void a_nic_that_shows_tai_is_recognised_and_stamped_in_utc(void)
 	tl_port_close(port);
 }
 
+// ---- the gate
+
+#define TRIAL 64    // right stamps in a row that open a gate
+#define REOPEN 1024 // and one that was shut
+#define HOUR_TICKS (3600 * TL_NS_PER_S / TICK_NS)
+
+// Receives a frame with this stamp. Returns whether the stamp was used; if not, its time must be that of the poll.
+static bool is_used(struct tl_port *port, uint64_t ticks)
+{
+	static struct tl_burst burst;
+	const struct tl_rxq *q = tl_port_rxq(port, 0);
+	uint64_t left;
+
+	send_frame(port, true, ticks);
+	CU_ASSERT_EQUAL_FATAL(receive(port, &burst), 1);
+	bool used = burst.unstamped == 0;
+	CU_ASSERT_EQUAL(tl_rxq_ticks(q, burst.pkts[0], &left), used); // nobody else takes it for a stamp either
+	CU_ASSERT(used || burst.ts_ns[0] == tl_clock_wall_ns(test_clock, burst.tsc));
+	rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+	return used;
+}
+
+static enum tl_gate_state gate_of(struct tl_port *port, uint64_t closures, uint64_t refused)
+{
+	struct tl_port_gate_stats stats;
+
+	CU_ASSERT_TRUE(tl_port_gate(port, &stats));
+	CU_ASSERT_EQUAL(stats.closures, closures);
+	CU_ASSERT_EQUAL(stats.refused_pkts, refused);
+	CU_ASSERT_EQUAL(tl_port_rxq(port, 0)->stats.unstamped_pkts, refused);
+	return stats.state;
+}
+
+// What drivers stamp by while they read another clock: UTC (mlx5 with REAL_TIME_CLOCK_ENABLE=1), a PHC (ice from DPDK
+// 25.07 on reads CLOCK_MONOTONIC_RAW), a counter that begins at 0 or stands (ice up to 24.07 before timesync_enable).
+static void stamps_of_another_clock_than_the_one_that_is_read_are_refused_from_the_first_on(void)
+{
+	const uint64_t stamps[] = {kernel_ns(CLOCK_REALTIME), kernel_ns(CLOCK_REALTIME) + 37 * TL_NS_PER_S,
+		kernel_ns(CLOCK_MONOTONIC_RAW) / TICK_NS + 12345, 1000000, 0, UINT64_MAX};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(stamps); i++) {
+		struct tl_port *port = start_port(TL_TS_AUTO, &test_nic);
+		for (uint64_t n = 0; n < 10; n++)
+			CU_ASSERT_FALSE(is_used(port, stamps[i] + (stamps[i] > 1 ? n : 0)));
+		CU_ASSERT_EQUAL(gate_of(port, 1, 10), TL_GATE_SHUT);
+		tl_port_close(port);
+	}
+}
+
+static void stamps_that_jump_shut_an_open_gate_and_many_right_ones_open_it_again(void)
+{
+	for (int ahead = 0; ahead < 2; ahead++) {
+		struct tl_port *port = start_port(TL_TS_AUTO, &test_nic);
+		CU_ASSERT_EQUAL(gate_of(port, 0, 0), TL_GATE_TRIAL);
+		for (unsigned i = 0; i < TRIAL; i++)
+			CU_ASSERT_TRUE(is_used(port, nic_ticks()));
+		CU_ASSERT_EQUAL(gate_of(port, 0, 0), TL_GATE_OPEN);
+		CU_ASSERT_FALSE(is_used(port, nic_ticks() + (ahead != 0 ? HOUR_TICKS : -HOUR_TICKS)));
+		CU_ASSERT_EQUAL(gate_of(port, 1, 1), TL_GATE_SHUT);
+		for (unsigned i = 0; i < REOPEN - 1; i++)
+			CU_ASSERT_FALSE(is_used(port, nic_ticks()));
+		CU_ASSERT_EQUAL(gate_of(port, 1, REOPEN), TL_GATE_SHUT);
+		CU_ASSERT_TRUE(is_used(port, nic_ticks()));
+		CU_ASSERT_EQUAL(gate_of(port, 1, REOPEN), TL_GATE_OPEN);
+		tl_port_close(port);
+	}
+}
+
+static void of_an_open_gates_burst_the_frames_from_the_first_wrong_one_on_are_refused(void)
+{
+	static struct tl_burst burst;
+
+	for (unsigned wrong = 0; wrong < TL_BURST; wrong += TL_BURST - 1) {
+		struct tl_port *port = start_port(TL_TS_AUTO, &test_nic);
+		for (unsigned i = 0; i < TRIAL; i++)
+			CU_ASSERT_TRUE(is_used(port, nic_ticks()));
+		for (unsigned i = 0; i < TL_BURST; i++)
+			send_frame(port, true, nic_ticks() + (i == wrong ? HOUR_TICKS : 0));
+		CU_ASSERT_EQUAL_FATAL(receive(port, &burst), TL_BURST);
+		CU_ASSERT_EQUAL(burst.unstamped, UINT64_MAX << wrong);
+		CU_ASSERT_EQUAL(gate_of(port, 1, TL_BURST - wrong), TL_GATE_SHUT);
+		rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+		tl_port_close(port);
+	}
+}
+
+static void frames_that_waited_long_in_a_queue_that_was_never_empty_keep_their_stamps(void)
+{
+	struct tl_port *port = start_port(TL_TS_AUTO, &test_nic);
+	static struct tl_burst burst;
+
+	CU_ASSERT_EQUAL(receive(port, &burst), 0);
+	for (unsigned i = 0; i < 5 * TL_BURST; i++)
+		send_frame(port, true, nic_ticks());
+	usleep(100000);
+	for (unsigned i = 0; i < 5; i++) {
+		CU_ASSERT_EQUAL_FATAL(receive(port, &burst), TL_BURST);
+		CU_ASSERT_EQUAL(burst.unstamped, 0);
+		rte_pktmbuf_free_bulk(burst.pkts, burst.n);
+	}
+	CU_ASSERT_EQUAL(gate_of(port, 0, 0), TL_GATE_OPEN);
+	tl_port_close(port);
+}
+
+static void stamps_older_than_the_poll_that_emptied_the_queue_are_refused(void)
+{
+	struct tl_port *port = start_port(TL_TS_AUTO, &test_nic);
+	static struct tl_burst burst;
+	uint64_t old_ticks = nic_ticks();
+
+	usleep(100000); // more than a NIC holds a frame back
+	CU_ASSERT_EQUAL(receive(port, &burst), 0);
+	CU_ASSERT_TRUE(is_used(port, nic_ticks()));
+	CU_ASSERT_FALSE(is_used(port, old_ticks));
+	CU_ASSERT_EQUAL(gate_of(port, 1, 1), TL_GATE_SHUT);
+	tl_port_close(port);
+}
+
+static void a_step_of_the_wall_clock_shuts_no_gate(void)
+{
+	struct tl_port *port = start_port(TL_TS_AUTO, &test_nic);
+
+	CU_ASSERT_TRUE(is_used(port, nic_ticks()));
+	test_clock->wall.line.base_ns += 3600 * TL_NS_PER_S; // main has seen it, and the NIC's clock not yet
+	CU_ASSERT_TRUE(is_used(port, nic_ticks()));
+	test_clock->wall.line.base_ns -= 3600 * TL_NS_PER_S;
+	CU_ASSERT_EQUAL(gate_of(port, 0, 0), TL_GATE_TRIAL);
+	tl_port_close(port);
+}
+
 // ---- sending at a time
 
 static struct tl_port *start_sender(const struct tl_port_nic *nic, enum tl_ts_source timestamps, bool send_at)
@@ -524,6 +654,17 @@ int main(void)
 			a_nic_whose_clock_the_start_sets_anew_is_right_from_the_first_frame_on},
 		{"a NIC that shows TAI is recognised, and stamped in UTC",
 			a_nic_that_shows_tai_is_recognised_and_stamped_in_utc},
+		{"stamps of another clock than the one that is read are refused from the first on",
+			stamps_of_another_clock_than_the_one_that_is_read_are_refused_from_the_first_on},
+		{"stamps that jump shut an open gate, and many right ones open it again",
+			stamps_that_jump_shut_an_open_gate_and_many_right_ones_open_it_again},
+		{"of an open gate's burst the frames from the first wrong one on are refused",
+			of_an_open_gates_burst_the_frames_from_the_first_wrong_one_on_are_refused},
+		{"frames that waited long in a queue that was never empty keep their stamps",
+			frames_that_waited_long_in_a_queue_that_was_never_empty_keep_their_stamps},
+		{"stamps older than the poll that emptied the queue are refused",
+			stamps_older_than_the_poll_that_emptied_the_queue_are_refused},
+		{"a step of the wall clock shuts no gate", a_step_of_the_wall_clock_shuts_no_gate},
 		{"a frame can leave at a time of the NIC's clock", a_frame_can_leave_at_a_time_of_the_nics_clock},
 		{"a port sends at a time where that is asked for and its clock is that of stamps",
 			a_port_sends_at_a_time_where_that_is_asked_for_and_its_clock_is_that_of_stamps},

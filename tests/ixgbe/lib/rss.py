@@ -5,6 +5,7 @@
   rss.py frames FILE N               a classic pcap file of N conversations, one frame each: UDP and TCP over IPv4 and IPv6
   rss.py queues FILE QUEUES [WHAT]   how many of its frames belong to each queue, as a JSON list: by Microsoft's Toeplitz
                                      hash with the 82599 driver's key, and a table whose entry i is i modulo QUEUES
+  rss.py pick FILE QUEUES QUEUE OUT  those of its frames that belong to the queue, to another file
 """
 
 import json
@@ -51,18 +52,37 @@ def tuple_of(data):
     return data[22:54] + data[54:58]
 
 
-def queues(path, count):
+def queue_of(data, count):
+    return toeplitz(tuple_of(data)) % ENTRIES % count
+
+
+def records(path):
     with open(path, "rb") as file:
         data = file.read()
-    at, found = 24, [0] * count
+    at = 24
     while at < len(data):
         length = struct.unpack_from("<I", data, at + 8)[0]
-        found[toeplitz(tuple_of(data[at + 16:at + 16 + length])) % ENTRIES % count] += 1
+        yield data[at:at + 16 + length]
         at += 16 + length
+
+
+def queues(path, count):
+    found = [0] * count
+    for record in records(path):
+        found[queue_of(record[16:], count)] += 1
     print(json.dumps(found, separators=(",", ":")))
+
+
+def pick(path, count, queue, out):
+    with open(path, "rb") as file:
+        head = file.read(24)
+    with open(out, "wb") as file:
+        file.write(head + b"".join(r for r in records(path) if queue_of(r[16:], count) == queue))
 
 
 if sys.argv[1] == "frames":
     write(sys.argv[2], int(sys.argv[3]))
+elif sys.argv[1] == "pick":
+    pick(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])
 else:
     queues(sys.argv[2], int(sys.argv[3]))

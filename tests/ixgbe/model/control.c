@@ -10,7 +10,7 @@
 //   tune CARD ADD      the clock steps by so many of its ticks
 //   gone CARD          from now on every read gives all ones
 //   unplug CARD        an access is a SIGBUS, and the kernel says that the card was removed
-//   state CARD         "ok accesses=N held_frames=N speed=N"
+//   state CARD         "ok accesses=N held_frames=N speed=N clock_stops=N": the last, how often TIMINCA was set to 0
 
 #include "model.h"
 
@@ -108,8 +108,9 @@ static void do_state(const struct request *request, struct answer *answer)
 {
 	const struct card *card = request->card;
 
-	answer->bytes = (size_t)snprintf(answer->text, 160, "ok accesses=%llu held_frames=%llu speed=%u",
-		(unsigned long long)card->accesses, (unsigned long long)card->buffer.n, card->speed_mbps);
+	answer->bytes = (size_t)snprintf(answer->text, 160,
+		"ok accesses=%llu held_frames=%llu speed=%u clock_stops=%llu", (unsigned long long)card->accesses,
+		(unsigned long long)card->buffer.n, card->speed_mbps, (unsigned long long)card->phc.stops);
 }
 
 static const struct {

@@ -82,6 +82,7 @@ struct fdir_filter {
 struct phc {
 	uint64_t ticks, at_ns;
 	uint64_t rx_latch, tx_latch;
+	uint64_t stops; // times it was stopped by TIMINCA
 };
 
 // Meaning of the bytes on the I2C bus.

@@ -70,6 +70,7 @@ static void write_systim(struct card *card, uint32_t offset, uint32_t value)
 static void write_timinca(struct card *card, uint32_t offset, uint32_t value)
 {
 	clock_set(card, clock_ticks(card));
+	card->phc.stops += value == 0;
 	set(card, offset, value);
 }
 

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The interface of the kernel beside which DPDK drives a device. Configuring the device sets its MTU:
+// mlx5_dev_configure calls mlx5_dev_set_mtu (drivers/net/mlx5/mlx5_ethdev.c:149 and 631, DPDK v22.11.11). At the end it
+// is set back.
+
+#include "port_priv.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+
+#include <tl_log.h>
+
+void tl_port_note_shared(struct tl_port *port)
+{
+	const char *dir = getenv("SYSFS_PCI_DEVICES"); // as EAL
+	struct tl_port_shared *shared = &port->shared;
+	char net[320], path[640];
+
+	if (port->cfg.spec.kind != TL_PORT_PCI)
+		return;
+	snprintf(net, sizeof(net), "%s/%s/net", dir != NULL ? dir : "/sys/bus/pci/devices", port->cfg.spec.arg);
+	DIR *names = opendir(net);
+	for (const struct dirent *name; names != NULL && shared->mtu == 0 && (name = readdir(names)) != NULL;) {
+		snprintf(path, sizeof(path), "%s/%s/mtu", net, name->d_name);
+		FILE *file = name->d_name[0] != '.' ? fopen(path, "re") : NULL;
+		if (file != NULL && fscanf(file, "%hu", &shared->mtu) == 1)
+			snprintf(shared->name, sizeof(shared->name), "%.15s", name->d_name);
+		if (file != NULL)
+			fclose(file);
+	}
+	if (names != NULL)
+		closedir(names);
+}
+
+// The device has been stopped.
+void tl_port_restore_shared(const struct tl_port *port)
+{
+	const struct tl_port_shared *shared = &port->shared;
+	uint16_t mtu;
+
+	if (shared->mtu == 0 || rte_eth_dev_get_mtu(port->port_id, &mtu) != 0 || mtu == shared->mtu)
+		return;
+	int rc = rte_eth_dev_set_mtu(port->port_id, shared->mtu);
+	if (rc == 0)
+		tl_info("port %s: the interface %s has its MTU of %u again", port->name, shared->name, shared->mtu);
+	else
+		tl_warn("port %s: the interface %s keeps the MTU %u (%s): ip link set %s mtu %u", port->name,
+			shared->name, mtu, strerror(-rc), shared->name, shared->mtu);
+}

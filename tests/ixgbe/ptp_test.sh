@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The clock of a card, whose increment follows the link's speed: it is started once, and again when the speed has changed.
+set -euo pipefail
+source "$(dirname "$0")/lib/ixgbe.sh"
+
+TIMINCA=0x8C14 # 8.2.3.26: bits 31:24 the period, the rest the increment of SYSTIM
+
+# stops N: whether the clock was stopped so many times, which is how the driver begins to start it.
+stops() {
+	[[ $(ask state "$CARD") == *" clock_stops=$1" ]]
+}
+
+increment() {
+	echo $(($(ask read "$CARD" $TIMINCA) & 0xFFFFFF))
+}
+
+ixgbe_begin "the clock of a card follows the speed of its link"
+card "$CARD" 10f7 "tap tap0"
+tap_begin
+card_config card.json ", \"ip\": \"$APP_IP/24\", \"ptp_probes_per_s\": 0" '"echo": [{"port": "lan", "tcp_listen": 7}]'
+app_start card.json
+check "it is started once" stops 1
+check_equal "by the increment of 10 Gb/s" "$(increment)" $((0x66666666 >> 7))
+ask link "$CARD" 0 >/dev/null
+check "a link that goes is noticed" wait_for 20 status_is '.port.link == "down"'
+ask link "$CARD" 1000 >/dev/null
+check "once the link is back at another speed it is started again" wait_for 20 stops 2
+check_equal "by the increment of 1 Gb/s" "$(increment)" $((0x40000000 >> 7))
+check "and compared anew" wait_for 20 status_is '.port.ptp.clock_steps >= 1'
+ask link "$CARD" 0 >/dev/null
+wait_for 20 status_is '.port.link == "down"' || true
+ask link "$CARD" 1000 >/dev/null
+check "a link that comes back at the same speed is noticed" wait_for 20 status_is '.port.link == "up"'
+passes=$(app_status .uptime_ns)
+wait_for 20 status_is ".uptime_ns > $passes + 2500000000" || true # two looks of a second
+check "and the clock is left alone" stops 2
+app_stop INT
+check_equal "the run ends well" "$APP_STATUS" 0
