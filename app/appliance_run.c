@@ -37,7 +37,7 @@ static int start_hosts(struct tl_appliance *a, uint32_t port, struct tl_err *err
 
 	if (a->steers[port] != NULL && tl_port_rss(a->ports[port], &rss))
 		tl_steer_set_rss(a->steers[port], &rss);
-	return tl_echo_hosts_start(&a->hosts[a->plan.first[port]], a->config->ports[port].rx_queues, err);
+	return tl_echo_hosts_start(&a->hosts[a->plan.place.first[port]], a->config->ports[port].rx_queues, err);
 }
 
 static int start(struct tl_appliance *a, struct tl_err *err)
@@ -59,7 +59,7 @@ static int start(struct tl_appliance *a, struct tl_err *err)
 			tl_print_family(a->ports[i]);
 		}
 	}
-	while (rc == 0 && a->n_running < a->plan.n_lcores) {
+	while (rc == 0 && a->n_running < a->plan.place.n_lcores) {
 		rc = tl_lcore_start(a->lcores[a->n_running], err);
 		a->n_running += rc == 0;
 	}
@@ -134,7 +134,7 @@ static void look_for_drops(struct tl_appliance *a)
 static void announce_again(struct tl_appliance *a, uint32_t port)
 {
 	for (uint32_t q = 0; q < a->config->ports[port].rx_queues && a->plan.has_echo[port]; q++)
-		tl_echo_host_announce_again(a->hosts[a->plan.first[port] + q]);
+		tl_echo_host_announce_again(a->hosts[a->plan.place.first[port] + q]);
 }
 
 // Compares the clocks, and has the recordings take down what that shows.
@@ -293,7 +293,7 @@ static bool quiesce(const struct tl_appliance *a, uint32_t port)
 {
 	bool quiet = tl_port_quiesce(a->ports[port]);
 
-	if (a->n_running == a->plan.n_lcores)
+	if (a->n_running == a->plan.place.n_lcores)
 		tl_port_settle(a->ports[port], SETTLE_MS);
 	return quiet;
 }
@@ -316,10 +316,11 @@ static void drain(struct tl_appliance *a)
 {
 	for (uint32_t p = 0; p < a->config->n_ports; p++) {
 		enum tl_lcore_phase phase = quiesce(a, p) ? TL_LCORE_DRAIN : TL_LCORE_STOP;
-		for (uint32_t q = 0; q < a->config->ports[p].rx_queues && a->plan.first[p] + q < a->n_running; q++)
-			tl_lcore_request(a->lcores[a->plan.first[p] + q], phase);
+		for (uint32_t q = 0; q < a->config->ports[p].rx_queues && a->plan.place.first[p] + q < a->n_running;
+			q++)
+			tl_lcore_request(a->lcores[a->plan.place.first[p] + q], phase);
 	}
-	for (uint32_t i = a->n_running; i < a->plan.n_lcores; i++)
+	for (uint32_t i = a->n_running; i < a->plan.place.n_lcores; i++)
 		if (a->hosts[i] != NULL)
 			tl_echo_host_forgo(a->hosts[i]);
 	for (uint32_t i = 0; i < a->n_running; i++)

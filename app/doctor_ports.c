@@ -14,7 +14,6 @@
 
 #define CARD "/sys/bus/pci/devices/%s"
 #define CLASS_ETHERNET 0x0200 // base class and subclass, above the programming interface
-#define ADDRESS_CHARS 16
 
 // ---- the IOMMU group
 
@@ -190,7 +189,7 @@ static void add_configured(
 	const struct tl_tree *tree, const struct tl_config *config, uint32_t index, struct tl_facts *facts)
 {
 	const struct tl_config_port *from = &config->ports[index];
-	char address[ADDRESS_CHARS] = "";
+	char address[TL_ADDRESS_CHARS];
 	struct tl_port_spec spec;
 
 	if (tl_port_spec_parse(from->device, &spec, NULL) != 0 || spec.kind == TL_PORT_FILE ||
@@ -201,15 +200,11 @@ static void add_configured(
 	snprintf(port->name, sizeof(port->name), "%.63s", spec.arg);
 	port->sends = has_echo(config, index);
 	port->lcores = facts->wanted.port_lcores[index];
-	if (port->pci) {
-		snprintf(address, sizeof(address), "%.15s", spec.arg);
-	} else {
-		struct tl_fact_text device = tl_tree_link(tree, "/sys/class/net/%s/device", port->name);
+	tl_gather_address(tree, &spec, address, sizeof(address));
+	if (!port->pci) {
 		port->interface = tl_fact_says(port->name);
 		if (tl_tree_exists(tree, "/sys/class/net"))
 			port->present = tl_fact_is(tl_tree_exists(tree, "/sys/class/net/%s", port->name));
-		if (is_address(device.text))
-			snprintf(address, sizeof(address), "%.15s", device.text);
 	}
 	read_port(tree, facts, address, port);
 }

@@ -157,8 +157,14 @@ void tl_port_close_account(const struct tl_port_stats *end, uint64_t rx_pkts, st
 // attach.c: port_id is the device's then.
 int tl_port_attach(struct tl_port *port, struct tl_err *err);
 
-// pool.c: descriptors is how many mbufs the driver may hold per queue and direction; room_bytes what one must hold.
-int tl_port_make_pool(struct tl_port *port, uint32_t room_bytes, uint32_t descriptors, struct tl_err *err);
+// pool.c: the driver may hold so many mbufs per queue of each direction; room_bytes is what one must hold.
+int tl_port_make_pool(struct tl_port *port, uint32_t room_bytes, uint32_t rx_descriptors, uint32_t tx_descriptors,
+	struct tl_err *err);
+// Bytes of a frame that one mbuf of a NIC must hold.
+uint32_t tl_port_nic_room(uint32_t mtu);
+// Of a frame beside its payload: header, CRC, two VLAN tags.
+#define TL_PORT_FRAME_OVERHEAD (TL_ETHER_LEN + 4u + 8u)
+#define TL_PORT_ROOM_MIN RTE_MBUF_DEFAULT_DATAROOM
 
 // stamps.c. Chooses the source, for a device that offers to stamp or not, before it is configured. Where mbufs are to
 // carry the stamps, their place in them is known then.

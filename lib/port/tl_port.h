@@ -78,7 +78,9 @@ struct tl_port_cfg {
 	const char *name; // borrowed
 	struct tl_port_spec spec;
 	uint16_t rx_queues;
-	uint16_t tx_queues; // one per lcore that sends; 0 for capture only
+	uint16_t tx_queues;	 // one per lcore that sends; 0 for capture only
+	uint16_t rx_descriptors; // of each queue; 0: by the port's role and driver, see tl_port_rx_descriptors()
+	uint16_t tx_descriptors; // the same; 0: 1024
 	uint16_t mtu;
 	bool promisc;
 	bool take;		       // allow AF_XDP on the interface of the default route or the login
@@ -90,8 +92,16 @@ struct tl_port_cfg {
 	bool tx_checksums; // the device makes those of TCP and UDP, if it can: what is recorded of them is not what
 			   // leaves
 	const struct tl_clock *clock;
-	int socket_id; // SOCKET_ID_ANY: the device's own
+	int socket_id; // NUMA node of rings, packets and recordings; SOCKET_ID_ANY: the device's own
 };
+
+// Descriptors of an RX queue that are asked for; the device may give others. A port of a NIC that only records holds
+// more frames while its lcore is kept from it: 4096, with mlx5 8192.
+uint16_t tl_port_rx_descriptors(const struct tl_port_cfg *cfg, bool mlx5);
+uint16_t tl_port_tx_descriptors(const struct tl_port_cfg *cfg);
+
+// What the packets and rings of a port take of DPDK's memory, before it is opened.
+uint64_t tl_port_memory_bytes(const struct tl_port_cfg *cfg, bool mlx5);
 
 // Written by its lcore only.
 struct tl_rxq_stats {

@@ -58,9 +58,11 @@ static void make_good_cpu(struct tl_facts *facts)
 		.memory_mb = 1024,
 		.used_mb = 512,
 		.lcores = tl_cpus_parse_list("0,2-3"),
-		.workers = tl_cpus_parse_list("2-3")};
+		.workers = tl_cpus_parse_list("2-3"),
+		.sleepers = text("")};
 	facts->cpu = (struct tl_fact_cpu){.online = tl_cpus_parse_list("0-7"),
-		.allowed = tl_cpus_parse_list("0-7"),
+		.allowed = tl_cpus_parse_list("0-1,4-5"),
+		.permitted = tl_cpus_parse_list("0-7"),
 		.isolated = tl_cpus_parse_list("2-3,6-7"),
 		.nohz_full = tl_cpus_parse_list("2-3"),
 		.rcu_nocbs = tl_cpus_parse_list("2-3"),
@@ -264,7 +266,8 @@ static const struct sick sicks[] = {
 	{"memory.thp", OK, {TEXT(memory.thp, "never")}},
 	{"cpu.flags", FAIL, {TEXT(cpu.missing_flags, "avx2")}},
 	{"cpu.online", FAIL, {CPUS(cpu.online, "0-2")}},
-	{"cpu.cpuset", FAIL, {CPUS(cpu.allowed, "1-7")}},
+	{"cpu.cpuset", FAIL, {CPUS(cpu.permitted, "1-7")}},
+	{"cpu.shared", WARN, {TEXT(wanted.sleepers, "lan, tap")}},
 	{"cpu.quota", WARN, {NUM(cpu.quota_percent, 200)}},
 	{"cpu.isolated", WARN, {CPUS(cpu.isolated, "3,6-7")}},
 	{"cpu.isolated", UNKNOWN, {GONE(wanted.workers)}, 6},
