@@ -23,6 +23,7 @@
 #define CLOSE_NS (2 * TL_NS_PER_S) // how long connections may take to close in order
 #define SAMPLE_NS TL_NS_PER_S
 #define WATCHDOG_SHARE 4 // as often as that within its time the service manager hears from us
+#define LINK_NS (10 * TL_NS_PER_S) // copper is negotiated for 1 to 3 s, optics of several speeds for up to 9
 #define SETTLE_MS 1000	 // how long frames may be on their way through a busy kernel
 
 static uint64_t now_ns(const struct tl_appliance *a)
@@ -40,15 +41,40 @@ static int start_hosts(struct tl_appliance *a, uint32_t port, struct tl_err *err
 	return tl_echo_hosts_start(&a->hosts[a->plan.place.first[port]], a->config->ports[port].rx_queues, err);
 }
 
+static uint64_t left_ns(const struct tl_appliance *a, uint64_t deadline_ns)
+{
+	uint64_t now = now_ns(a);
+
+	return now < deadline_ns ? deadline_ns - now : 0;
+}
+
+// What a NIC is given to send before its link is up, is lost: the first ARP request and the membership reports. All
+// links are negotiated at the same time. A port that only receives is not waited for: others would go unpolled.
+static void await_links(const struct tl_appliance *a)
+{
+	uint64_t deadline_ns = now_ns(a) + LINK_NS;
+
+	for (uint32_t i = 0; i < a->config->n_ports; i++) {
+		bool nic = a->plan.specs[i].kind == TL_PORT_PCI;
+		if (nic && a->plan.has_echo[i] && !tl_port_await_link(a->ports[i], left_ns(a, deadline_ns)))
+			tl_warn("port %s: %s has no link (is the cable in, and the other side up?): frames will come when it "
+				"has one",
+				a->config->ports[i].name, a->config->ports[i].device);
+	}
+}
+
 static int start(struct tl_appliance *a, struct tl_err *err)
 {
 	int rc = tl_appliance_restrict(a, err);
 
 	for (uint32_t i = 0; i < a->config->n_captures && rc == 0; i++)
 		rc = tl_capture_start(a->captures[i], err);
-	for (uint32_t i = 0; i < a->config->n_ports && rc == 0; i++) {
+	for (uint32_t i = 0; i < a->config->n_ports && rc == 0; i++)
 		rc = tl_port_start(a->ports[i], err);
-		if (rc == 0 && a->syncs[i] != NULL)
+	if (rc == 0)
+		await_links(a);
+	for (uint32_t i = 0; i < a->config->n_ports && rc == 0; i++) {
+		if (a->syncs[i] != NULL)
 			rc = tl_timesync_start(a->syncs[i], err);
 		if (rc == 0 && a->plan.has_echo[i])
 			rc = start_hosts(a, i, err);

@@ -17,8 +17,6 @@
 
 #include <tl_log.h>
 
-#define LINK_TRIES 400 // a copper link is negotiated for 1 to 3 s after the start
-#define LINK_PAUSE_US 10000
 
 static const char *device_text(const struct tl_port *port)
 {
@@ -131,6 +129,8 @@ static int set_up_queues(struct tl_port *port, const struct rte_eth_dev_info *in
 	uint16_t rx_desc, tx_desc;
 	int rc = size_rings(port, info, &rx_desc, &tx_desc, err);
 
+	port->rx_descriptors = rc == 0 ? rx_desc : 0;
+
 	if (rc == 0)
 		rc = tl_port_make_pool(
 			port, frame_room(port), kernel ? TL_BURST : rx_desc, kernel ? TL_BURST : tx_desc, err);
@@ -159,6 +159,7 @@ static void fill_queues(struct tl_port *port)
 			.frame_max = kernel ? tl_kernel_frame_max(port->cfg.spec.arg) : 0,
 			.port_id = port->port_id,
 			.queue_id = i,
+			.descriptors = port->rx_descriptors,
 			.wait_fd = i < port->sockets.n ? port->sockets.fd[i] : -1,
 			.clock = port->cfg.clock,
 			.port = port};
@@ -209,6 +210,8 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 		tl_kernel_stamp_early(&port->sockets);
 	snprintf(port->multicast, sizeof(port->multicast), "none");
 	fill_queues(port);
+	if (port->cfg.spec.kind != TL_PORT_PCI) // the start of a NIC begins its link anew
+		tl_port_look_at_link(port);
 	return 0;
 }
 
@@ -225,21 +228,6 @@ static int set_promisc(struct tl_port *port)
 	port->promisc_set |= rc == 0;
 	port->promisc |= rc == 0;
 	return rc;
-}
-
-// What a NIC is given to send before its link is up, is lost: the first ARP request and the membership reports. A port
-// that only receives does not wait: others that have a link would go unpolled meanwhile.
-static void wait_for_link(const struct tl_port *port)
-{
-	struct rte_eth_link link;
-
-	for (unsigned i = 0; i < LINK_TRIES; i++) {
-		if (rte_eth_link_get_nowait(port->port_id, &link) != 0 || link.link_status == RTE_ETH_LINK_UP)
-			return;
-		rte_delay_us_sleep(LINK_PAUSE_US);
-	}
-	tl_warn("port %s: %s has no link (is the cable in, and the other side up?): frames will come when it has one",
-		port->name, device_text(port));
 }
 
 // Since its socket was made the kernel may have counted frames that came before there was a ring to put them into. What
@@ -275,8 +263,6 @@ static int eth_start(struct tl_port *port, struct tl_err *err)
 	if (port->cfg.promisc && set_promisc(port) != 0)
 		tl_warn("port %s: %s has no promiscuous mode: only frames for its own address are seen", port->name,
 			device_text(port));
-	if (port->cfg.spec.kind == TL_PORT_PCI && port->cfg.tx_queues > 0)
-		wait_for_link(port);
 	tl_port_find_queue_counters(port);
 	if (port->cfg.spec.kind == TL_PORT_KERNEL)
 		begin_kernel_account(port);
@@ -411,19 +397,6 @@ static void eth_close(struct tl_port *port)
 	}
 	if (port->dev_name[0] != '\0')
 		(void)rte_eal_hotplug_remove("vdev", port->dev_name);
-}
-
-uint64_t tl_port_speed_bps(const struct tl_port *port)
-{
-	struct rte_eth_link link;
-
-	if (port->ops == &tl_port_packet_ops)
-		return port->speed_bps;
-	if (port->ops != &tl_port_eth_ops || rte_eth_link_get_nowait(port->port_id, &link) != 0)
-		return 0;
-	if (link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN)
-		return 0;
-	return link.link_speed * UINT64_C(1000000);
 }
 
 void tl_rxq_wait(struct tl_rxq *q, uint32_t timeout_us)

@@ -103,6 +103,8 @@ struct tl_port_fate {
 	int config_fd;	     // the configuration space of a PCI device; -1: none, or it cannot be read
 	const char *device;  // DPDK's name of it, which events come by; NULL: none come
 	struct tl_port_link link;
+	_Atomic(uint64_t) speed_bps; // at the last look; written by main; 0: unknown
+	uint64_t next_ask_ns;	     // when a NIC may be asked again, of CLOCK_MONOTONIC
 };
 
 struct tl_port {
@@ -114,6 +116,7 @@ struct tl_port {
 	uint16_t port_id;
 	uint64_t speed_bps; // of an interface of our own; 0: unknown
 	char dev_name[64];  // of a virtual device that we created, else empty
+	uint16_t rx_descriptors; // that the device gives
 	bool started;
 	bool promisc;	    // a device of DPDK's is
 	bool promisc_set;   // by us: undone at close
@@ -181,6 +184,10 @@ void tl_port_choose_send_at(struct tl_port *port, bool offered);
 // watch.c: from the start to the close.
 void tl_port_begin_watch(struct tl_port *port);
 void tl_port_end_watch(struct tl_port *port);
+// Asks the device for its link, a NIC at most once a second, and remembers it. Main only.
+void tl_port_look_at_link(struct tl_port *port);
+// Whether a NIC may be asked at this time; it is then counted as asked.
+bool tl_port_link_due(struct tl_port_fate *fate, uint64_t now_ns);
 // Whether the device was taken away; err (may be NULL) says so.
 bool tl_port_removed(const struct tl_port *port, struct tl_err *err);
 

@@ -114,6 +114,7 @@ struct tl_rxq {
 	uint16_t (*burst)(struct tl_rxq *q, struct tl_burst *b); // HOT: fills pkts, ts_ns, wire_bytes, n, tsc, mono_ns
 	struct tl_rxq_stats stats;
 	uint16_t port_id, queue_id;
+	uint16_t descriptors; // of a NIC's ring; 0: not known
 	uint32_t frame_max; // longest frame that the wire can carry; where the kernel may hand over longer ones, else 0
 	enum tl_ts_source source;
 	int stamp_offset;		    // of the stamp in an mbuf that has the flag
@@ -230,10 +231,12 @@ struct tl_rxq *tl_port_rxq(struct tl_port *port, uint16_t queue);
 struct tl_txq *tl_port_txq(struct tl_port *port, uint16_t queue);
 const struct tl_port_cfg *tl_port_config(const struct tl_port *port);
 const uint8_t *tl_port_mac(const struct tl_port *port);
-uint64_t tl_port_speed_bps(const struct tl_port *port); // 0 = unknown
+// At the last look at the link, 0: unknown. Any thread: it does not ask the device.
+uint64_t tl_port_speed_bps(const struct tl_port *port);
 
-// Whether what is sent can leave now: the cable is in, the other side is up. True where nobody knows.
-bool tl_port_has_link(const struct tl_port *port);
+// Waits until what is sent can leave: the cable is in, the other side is up; or so long.
+// Returns whether it can; true where nobody knows. Main only.
+bool tl_port_await_link(struct tl_port *port, uint64_t timeout_ns);
 
 // The line rate of a port that is not open: what the kernel says of its interface. 0: unknown.
 uint64_t tl_port_expected_bps(const struct tl_port_spec *spec);

@@ -10,7 +10,7 @@
 
 #include <tl_clock.h>
 #include <tl_err.h>
-#include <tl_port.h>
+#include <port_priv.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
 #include <tl_test_port.h>
@@ -56,6 +56,42 @@ static void a_link_that_goes_and_comes_is_noticed_and_its_going_counted(void)
 		CU_ASSERT_EQUAL(link.downs, i);
 	}
 	CU_ASSERT(!tl_port_ended(port, NULL));
+	tl_port_close(port);
+}
+
+// Threads that write files ask for the speed, too.
+static void the_speed_is_that_of_the_last_look(void)
+{
+	struct tl_port *port = ring("vdev:net_ring_speed");
+	uint64_t speed_bps = tl_port_speed_bps(port);
+
+	CU_ASSERT(speed_bps != 0);
+	CU_ASSERT_EQUAL(rte_eth_dev_stop(tl_port_rxq(port, 0)->port_id), 0);
+	CU_ASSERT_EQUAL(rte_eth_dev_close(tl_port_rxq(port, 0)->port_id), 0);
+	CU_ASSERT_EQUAL(tl_port_speed_bps(port), speed_bps);
+	tl_port_close(port);
+}
+
+static void a_nic_is_asked_for_its_link_once_a_second_at_most(void)
+{
+	struct tl_port_fate fate = {0};
+
+	CU_ASSERT(tl_port_link_due(&fate, 5 * TL_NS_PER_S));
+	CU_ASSERT(!tl_port_link_due(&fate, 5 * TL_NS_PER_S));
+	CU_ASSERT(!tl_port_link_due(&fate, 6 * TL_NS_PER_S - 1));
+	CU_ASSERT(tl_port_link_due(&fate, 6 * TL_NS_PER_S));
+	CU_ASSERT(!tl_port_link_due(&fate, 7 * TL_NS_PER_S - 1));
+}
+
+static void who_waits_for_a_link_is_told_whether_it_came(void)
+{
+	struct tl_port *port = ring("vdev:net_ring_await");
+
+	CU_ASSERT(tl_port_await_link(port, 0));
+	CU_ASSERT_EQUAL(rte_eth_dev_set_link_down(tl_port_rxq(port, 0)->port_id), 0);
+	CU_ASSERT(!tl_port_await_link(port, 20 * TL_NS_PER_MS));
+	CU_ASSERT_EQUAL(rte_eth_dev_set_link_up(tl_port_rxq(port, 0)->port_id), 0);
+	CU_ASSERT(tl_port_await_link(port, UINT32_MAX));
 	tl_port_close(port);
 }
 
@@ -107,6 +143,9 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"a link that goes and comes is noticed, and its going counted",
 			a_link_that_goes_and_comes_is_noticed_and_its_going_counted},
+		{"the speed is that of the last look", the_speed_is_that_of_the_last_look},
+		{"a NIC is asked for its link once a second at most", a_nic_is_asked_for_its_link_once_a_second_at_most},
+		{"who waits for a link is told whether it came", who_waits_for_a_link_is_told_whether_it_came},
 		{"a link that cannot be read is unknown, and has not gone",
 			a_link_that_cannot_be_read_is_unknown_and_has_not_gone},
 		{"a device that is taken away ends its port, with a sentence",
