@@ -22,9 +22,9 @@
 #define WATCH_MS 20		   // how often main looks for the end of the input
 #define CLOSE_NS (2 * TL_NS_PER_S) // how long connections may take to close in order
 #define SAMPLE_NS TL_NS_PER_S
-#define WATCHDOG_SHARE 4 // as often as that within its time the service manager hears from us
+#define WATCHDOG_SHARE 4	   // as often as that within its time the service manager hears from us
 #define LINK_NS (10 * TL_NS_PER_S) // copper is negotiated for 1 to 3 s, optics of several speeds for up to 9
-#define SETTLE_MS 1000	 // how long frames may be on their way through a busy kernel
+#define SETTLE_MS 1000		   // how long frames may be on their way through a busy kernel
 
 static uint64_t now_ns(const struct tl_appliance *a)
 {

@@ -115,13 +115,14 @@ static struct tl_fact_text find_interface(const struct tl_tree *tree, const char
 }
 
 // Of a Mellanox card, as its InfiniBand device tells.
-static struct tl_fact_text read_firmware(const struct tl_tree *tree, const char *address)
+static struct tl_fact_text read_firmware(const struct tl_tree *tree, const char *address, struct tl_fact_text *rdma)
 {
 	struct tl_fact_text device = {0};
 	char path[TL_TREE_PATH_MAX];
 
 	snprintf(path, sizeof(path), CARD "/infiniband", address);
 	tl_tree_each(tree, path, take_first, &device);
+	*rdma = device.known ? device : tl_fact_says("");
 	return device.known ? tl_tree_line(tree, CARD "/infiniband/%s/fw_ver", address, device.text) : device;
 }
 
@@ -133,7 +134,11 @@ static void read_card(const struct tl_tree *tree, const char *address, bool noio
 	port->node = tl_tree_num(tree, CARD "/numa_node", address);
 	if (port->vendor.known) // the directory is a device's
 		port->driver = tl_tree_link(tree, CARD "/driver", address);
-	port->firmware = read_firmware(tree, address);
+	port->firmware = read_firmware(tree, address, &port->rdma);
+	port->virtual_function = tl_fact_is(tl_tree_exists(tree, CARD "/physfn", address));
+	port->ddp = tl_fact_is(tl_tree_exists(tree, "/lib/firmware/updates/intel/ice/ddp/ice.pkg") ||
+			       tl_tree_exists(tree, "/lib/firmware/intel/ice/ddp/ice.pkg") ||
+			       tl_tree_exists(tree, "/usr/lib/firmware/intel/ice/ddp/ice.pkg"));
 	read_group(tree, address, noiommu, port);
 	tl_gather_slot(tree, address, port);
 	if (!port->interface.known)

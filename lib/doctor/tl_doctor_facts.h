@@ -93,6 +93,9 @@ struct tl_fact_port {
 	struct tl_fact_num present, vendor, device, node;
 	struct tl_fact_text driver; // "": none
 	struct tl_fact_num group, vfio_access;
+	struct tl_fact_num virtual_function;		   // of another device, which may refuse it things
+	struct tl_fact_text rdma;			   // its InfiniBand device; "": none
+	struct tl_fact_num ddp;				   // the host has ice's DDP package
 	struct tl_fact_text group_others;		   // devices of the group that no vfio driver has; "": none
 	struct tl_fact_num width, max_width, mts, max_mts; // lanes, mega transfers per second
 	struct tl_fact_num read_request_bytes, aspm;

@@ -109,7 +109,8 @@ static void close_services(struct tl_lcore *l)
 static void drain(struct tl_lcore *l, bool quiesced)
 {
 	unsigned empty = 0;
-	unsigned ring = STOP_BURSTS + 2 * l->cfg.rxq->descriptors / TL_BURST; // more bursts than it holds: some are short
+	unsigned ring =
+		STOP_BURSTS + 2 * l->cfg.rxq->descriptors / TL_BURST; // more bursts than it holds: some are short
 
 	for (unsigned turns = 0; empty < DRAIN_EMPTY_POLLS && (quiesced || turns < ring); turns++)
 		empty = turn(l) == 0 ? empty + 1 : 0;

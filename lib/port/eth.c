@@ -17,7 +17,6 @@
 
 #include <tl_log.h>
 
-
 static const char *device_text(const struct tl_port *port)
 {
 	return port->cfg.spec.text;
@@ -66,6 +65,8 @@ static int configure_device(struct tl_port *port, const struct rte_eth_dev_info 
 		RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;
 	const uint64_t tx_checksums = RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM;
 
+	// mlx5 and mlx4 say by an event that their device is gone, if they are asked to.
+	conf.intr_conf.rmv = info->dev_flags != NULL && (*info->dev_flags & RTE_ETH_DEV_INTR_RMV) != 0;
 	if (rx > info->max_rx_queues || tx > info->max_tx_queues)
 		return tl_fail(err, -EINVAL,
 			"port %s: %s has %u receive and %u send queues, not %u and %u: lower rx_queues", port->name,

@@ -114,8 +114,8 @@ struct tl_port {
 	struct rte_mempool *pool;
 	uint8_t mac[TL_ETHER_ADDR_LEN];
 	uint16_t port_id;
-	uint64_t speed_bps; // of an interface of our own; 0: unknown
-	char dev_name[64];  // of a virtual device that we created, else empty
+	uint64_t speed_bps;	 // of an interface of our own; 0: unknown
+	char dev_name[64];	 // of a virtual device that we created, else empty
 	uint16_t rx_descriptors; // that the device gives
 	bool started;
 	bool promisc;	    // a device of DPDK's is
@@ -159,6 +159,11 @@ void tl_port_close_account(const struct tl_port_stats *end, uint64_t rx_pkts, st
 
 // attach.c: port_id is the device's then.
 int tl_port_attach(struct tl_port *port, struct tl_err *err);
+
+// absent.c: fails with the cause, of a PCI device that no driver took.
+int tl_port_refuse_absent(const struct tl_port *port, struct tl_err *err);
+// Debian's package of a driver of DPDK, whose drivers are in dir: "librte-net-ice23".
+void tl_port_driver_package(const char *pmd, const char *dir, char *buf, size_t size);
 
 // pool.c: the driver may hold so many mbufs per queue of each direction; room_bytes is what one must hold.
 int tl_port_make_pool(struct tl_port *port, uint32_t room_bytes, uint32_t rx_descriptors, uint32_t tx_descriptors,

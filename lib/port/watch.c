@@ -63,8 +63,8 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-// While the link is down ixgbe's driver begins its set-up anew each time that it is asked, which keeps optics of several
-// speeds from ever getting one (ixgbe_dev_link_update_share() of DPDK 22.11.11, ixgbe_ethdev.c:4361).
+// While the link is down ixgbe's driver begins its set-up anew each time that it is asked, which keeps optics of
+// several speeds from ever getting one (ixgbe_dev_link_update_share() of DPDK 22.11.11, ixgbe_ethdev.c:4361).
 bool tl_port_link_due(struct tl_port_fate *fate, uint64_t now_ns)
 {
 	if (now_ns < fate->next_ask_ns)

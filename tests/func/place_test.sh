@@ -99,6 +99,21 @@ try_prediction() {
 	check_equal "and each port gets CPUs of its own node" "$(predicted pci.numa)" "0000:5e:00.0: node 0; 0000:3b:00.0: node 1"
 }
 
+# An E810 that no driver took: EAL looks for devices where the variable says.
+try_absent() {
+	if compgen -G '/lib/firmware/*/ice.pkg' >/dev/null || [[ -e /lib/firmware/intel/ice/ddp/ice.pkg ]]; then
+		skip "ice without its DDP package is told what to do" "this host has the package"
+		return
+	fi
+	mkdir -p devices/0000:3b:00.0
+	echo 0x8086 >devices/0000:3b:00.0/vendor
+	echo 0x1593 >devices/0000:3b:00.0/device
+	echo '{"eal": {"huge": false, "memory_mb": 256, "main_lcore": '"$main_cpu"'}, "ports": [{"name": "lan", "device": "0000:3b:00.0"}]}' >ice.json
+	SYSFS_PCI_DEVICES=$DIR/devices "$TAPLINE" run ice.json --duration 1 >run.out 2>run.log </dev/null || true
+	check "ice without its DDP package, or without its driver, is told what to do" \
+		grep -Eq 'ice.pkg, is not there: .*,safe-mode-support=1|apt install librte-net-ice' run.log
+}
+
 func_begin
 mapfile -t cpus < <(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)), sep="\n")')
 main_cpu=${cpus[0]} other_cpu=${cpus[1]:-}
@@ -109,3 +124,4 @@ else
 	skip "an lcore may run on a CPU that the mask of the process lacks" "there is one CPU"
 fi
 try_prediction
+try_absent

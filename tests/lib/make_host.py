@@ -73,6 +73,7 @@ def put_cards():
     put("sys/module/vfio/parameters/enable_unsafe_noiommu_mode", "N")
     put("sys/kernel/security/lockdown", "[none] integrity confidentiality")
     put("dev/vfio/vfio", "")
+    put("usr/lib/firmware/intel/ice/ddp/ice.pkg", "")
     put("dev/vfio/40", "")
 
 
