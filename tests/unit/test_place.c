@@ -114,6 +114,7 @@ static void cpus_that_are_named_stay_and_no_other_queue_gets_them(void)
 	config.ports[1].lcores[0] = 2;
 	config.ports[1].lcores[1] = 7;
 	config.eal.main_lcore = 3;
+	facts.wanted.port_nodes[1] = (struct tl_fact_num){true, 1};
 	tl_place_choose(&config, &facts, &place);
 	CU_ASSERT_EQUAL(place.n_lcores, 4);
 	CU_ASSERT_EQUAL(place.first[1], 2);
@@ -122,6 +123,8 @@ static void cpus_that_are_named_stay_and_no_other_queue_gets_them(void)
 	CU_ASSERT_EQUAL(place.cpus[2], 2);
 	CU_ASSERT_EQUAL(place.cpus[3], 7);
 	CU_ASSERT_EQUAL(place.cpu_nodes[3], 1);
+	CU_ASSERT_EQUAL(place.cpu_nodes[2], 0);
+	CU_ASSERT_EQUAL(place.nodes[1], 1); // the NIC's, wherever its lcores are
 }
 
 static void a_host_that_tells_nothing_is_placed_all_the_same(void)
