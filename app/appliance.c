@@ -18,9 +18,10 @@ static int start_eal(struct tl_appliance *a, struct tl_err *err)
 	const struct tl_config_eal *cfg = &a->config->eal;
 	int rc = tl_eal_init(&(struct tl_eal_cfg){.huge = cfg->huge,
 				     .memory_mb = cfg->memory_mb,
+				     .node_mb = a->plan.node_mb,
 				     .main_lcore = cfg->main_lcore,
-				     .lcores = a->plan.cpus,
-				     .n_lcores = a->plan.n_lcores,
+				     .lcores = a->plan.place.cpus,
+				     .n_lcores = a->plan.place.n_lcores,
 				     .pci = a->plan.pci,
 				     .n_pci = a->plan.n_pci},
 		&a->eal, err);
@@ -47,6 +48,8 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 		.spec = a->plan.specs[port],
 		.rx_queues = (uint16_t)cfg->rx_queues,
 		.tx_queues = (uint16_t)(a->plan.has_echo[port] ? cfg->rx_queues : 0),
+		.rx_descriptors = (uint16_t)cfg->rx_descriptors,
+		.tx_descriptors = (uint16_t)cfg->tx_descriptors,
 		.mtu = (uint16_t)cfg->mtu,
 		.promisc = cfg->promisc,
 		.ptp = cfg->ptp,
@@ -55,7 +58,7 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 		.timestamps = a->plan.timestamps[port],
 		.tx_checksums = cfg->tx_checksums == TL_CONFIG_CHECKSUMS_AUTO && !wants_sent(a->config, port),
 		.clock = a->clock,
-		.socket_id = SOCKET_ID_ANY};
+		.socket_id = a->plan.place.nodes[port]};
 }
 
 // Before EAL starts, which takes its time: what is wrong with a port should be said at once.
@@ -202,7 +205,7 @@ static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, stru
 		.stamped = stamps_the_wire(tl_port_rxq(a->ports[port], queue)->source),
 		.tx_stamp = a->syncs[port] != NULL ? tl_timesync_tx_stamp(a->syncs[port]) : NULL};
 	memcpy(host.net.mac, tl_port_mac(a->ports[port]), sizeof(host.net.mac));
-	return tl_echo_host_create(&host, &a->hosts[a->plan.first[port] + queue], err);
+	return tl_echo_host_create(&host, &a->hosts[a->plan.place.first[port] + queue], err);
 }
 
 // Every lcore of a port with an echo has a host.
@@ -268,7 +271,7 @@ static int join_alarm(struct tl_appliance *a, uint32_t capture, struct tl_err *e
 	int rc = 0;
 
 	for (uint32_t q = 0; q < a->config->ports[cfg->port].rx_queues && rc == 0 && above_ns != 0; q++)
-		rc = tl_echo_host_alarm(a->hosts[a->plan.first[cfg->port] + q], above_ns, slot, err);
+		rc = tl_echo_host_alarm(a->hosts[a->plan.place.first[cfg->port] + q], above_ns, slot, err);
 	return rc;
 }
 
@@ -343,7 +346,7 @@ static int make_captures(struct tl_appliance *a, struct tl_err *err)
 static int make_lcore(struct tl_appliance *a, uint32_t port, uint16_t queue, struct tl_err *err)
 {
 	struct tl_service services[TL_CONFIG_CAPTURES_MAX + 2];
-	uint32_t entry = a->plan.first[port] + queue;
+	uint32_t entry = a->plan.place.first[port] + queue;
 	uint32_t n = 0;
 
 	if (a->hosts[entry] != NULL)
@@ -354,6 +357,7 @@ static int make_lcore(struct tl_appliance *a, uint32_t port, uint16_t queue, str
 	if (a->syncs[port] != NULL && queue == 0)
 		tl_timesync_service(a->syncs[port], &services[n++]);
 	struct tl_lcore_cfg cfg = {.lcore_id = entry + 1,
+		.socket_id = a->plan.place.cpu_nodes[entry],
 		.rxq = tl_port_rxq(a->ports[port], queue),
 		.txq = a->plan.has_echo[port] ? tl_port_txq(a->ports[port], queue) : NULL,
 		.clock = a->clock,
@@ -377,11 +381,11 @@ static int make_lcores(struct tl_appliance *a, struct tl_err *err)
 static int watch_outliers(struct tl_appliance *a, uint32_t index, struct tl_err *err)
 {
 	const struct tl_config_echo *e = &a->config->echoes[index];
-	uint32_t entry = a->plan.first[e->port] + a->plan.echo_queues[index];
+	uint32_t entry = a->plan.place.first[e->port] + a->plan.echo_queues[index];
 	struct tl_outliers_cfg cfg = {.tail = tl_echo_tail(a->hosts[entry], a->echo_index[index]),
 		.lcore = a->lcores[entry],
 		.clock = a->clock,
-		.cpu = a->plan.cpus[entry]};
+		.cpu = a->plan.place.cpus[entry]};
 
 	if (cfg.tail == NULL)
 		return 0;
@@ -414,8 +418,8 @@ static void list_metrics(struct tl_appliance *a)
 		m->steers[i] = a->steers[i];
 		m->syncs[i] = a->syncs[i];
 		for (uint32_t q = 0; q < a->config->ports[i].rx_queues; q++) {
-			m->hosts[i][q] = a->hosts[a->plan.first[i] + q];
-			m->lcores[i][q] = a->lcores[a->plan.first[i] + q];
+			m->hosts[i][q] = a->hosts[a->plan.place.first[i] + q];
+			m->lcores[i][q] = a->lcores[a->plan.place.first[i] + q];
 		}
 	}
 	for (uint32_t i = 0; i < m->n_captures; i++) {
@@ -427,7 +431,7 @@ static void list_metrics(struct tl_appliance *a)
 		m->echoes[i] = (struct tl_metrics_echo){.name = e->name,
 			.mode = modes[e->mode],
 			.queue = a->plan.echo_queues[i],
-			.host = a->hosts[a->plan.first[e->port] + a->plan.echo_queues[i]],
+			.host = a->hosts[a->plan.place.first[e->port] + a->plan.echo_queues[i]],
 			.index = a->echo_index[i],
 			.port = a->ports[e->port],
 			.outlier_ns = e->outliers.above_us * TL_NS_PER_US,
@@ -496,9 +500,9 @@ void tl_appliance_destroy(struct tl_appliance *a)
 	tl_ctl_close(a->ctl);
 	for (uint32_t i = 0; i < a->config->n_echoes; i++)
 		tl_outliers_destroy(a->outliers[i]);
-	for (uint32_t i = 0; i < a->plan.n_lcores; i++)
+	for (uint32_t i = 0; i < a->plan.place.n_lcores; i++)
 		tl_lcore_destroy(a->lcores[i]);
-	for (uint32_t i = 0; i < a->plan.n_lcores; i++)
+	for (uint32_t i = 0; i < a->plan.place.n_lcores; i++)
 		tl_echo_host_destroy(a->hosts[i]);
 	for (uint32_t i = 0; i < a->config->n_captures; i++)
 		tl_capture_destroy(a->captures[i]);

@@ -40,7 +40,7 @@ void tl_appliance_describe(const struct tl_appliance *appliance, struct tl_snaps
 struct tl_watchdog {
 	uint64_t every_ns; // 0: nothing
 	uint64_t next_ns;
-	uint64_t beats[TL_PLAN_LCORES_MAX];
+	uint64_t beats[TL_PLACE_LCORES_MAX];
 };
 
 struct tl_appliance {
@@ -50,12 +50,12 @@ struct tl_appliance {
 	struct tl_eal *eal;
 	struct tl_clock *clock;
 	struct tl_port *ports[TL_CONFIG_PORTS_MAX];
-	struct tl_steer *steers[TL_CONFIG_PORTS_MAX];	// NULL: one lcore has all of this port's echoes
-	struct tl_echo_host *hosts[TL_PLAN_LCORES_MAX]; // by lcore; NULL: no echo on this lcore's port
-	uint32_t echo_index[TL_CONFIG_ECHOES_MAX];	// of a configured echo within its host
+	struct tl_steer *steers[TL_CONFIG_PORTS_MAX];	 // NULL: one lcore has all of this port's echoes
+	struct tl_echo_host *hosts[TL_PLACE_LCORES_MAX]; // by lcore; NULL: no echo on this lcore's port
+	uint32_t echo_index[TL_CONFIG_ECHOES_MAX];	 // of a configured echo within its host
 	struct tl_capture *captures[TL_CONFIG_CAPTURES_MAX];
 	struct tl_timesync *syncs[TL_CONFIG_PORTS_MAX]; // NULL: the port's NIC stamps no PTP frames
-	struct tl_lcore *lcores[TL_PLAN_LCORES_MAX];
+	struct tl_lcore *lcores[TL_PLACE_LCORES_MAX];
 	uint32_t n_running;				    // the first so many lcores have been started
 	struct tl_outliers *outliers[TL_CONFIG_ECHOES_MAX]; // NULL: of this echo none are kept
 	gid_t operators;				    // of the control socket

@@ -22,8 +22,9 @@
 #define WATCH_MS 20		   // how often main looks for the end of the input
 #define CLOSE_NS (2 * TL_NS_PER_S) // how long connections may take to close in order
 #define SAMPLE_NS TL_NS_PER_S
-#define WATCHDOG_SHARE 4 // as often as that within its time the service manager hears from us
-#define SETTLE_MS 1000	 // how long frames may be on their way through a busy kernel
+#define WATCHDOG_SHARE 4	   // as often as that within its time the service manager hears from us
+#define LINK_NS (10 * TL_NS_PER_S) // copper is negotiated for 1 to 3 s, optics of several speeds for up to 9
+#define SETTLE_MS 1000		   // how long frames may be on their way through a busy kernel
 
 static uint64_t now_ns(const struct tl_appliance *a)
 {
@@ -37,7 +38,29 @@ static int start_hosts(struct tl_appliance *a, uint32_t port, struct tl_err *err
 
 	if (a->steers[port] != NULL && tl_port_rss(a->ports[port], &rss))
 		tl_steer_set_rss(a->steers[port], &rss);
-	return tl_echo_hosts_start(&a->hosts[a->plan.first[port]], a->config->ports[port].rx_queues, err);
+	return tl_echo_hosts_start(&a->hosts[a->plan.place.first[port]], a->config->ports[port].rx_queues, err);
+}
+
+static uint64_t left_ns(const struct tl_appliance *a, uint64_t deadline_ns)
+{
+	uint64_t now = now_ns(a);
+
+	return now < deadline_ns ? deadline_ns - now : 0;
+}
+
+// What a NIC is given to send before its link is up, is lost: the first ARP request and the membership reports. All
+// links are negotiated at the same time. A port that only receives is not waited for: others would go unpolled.
+static void await_links(const struct tl_appliance *a)
+{
+	uint64_t deadline_ns = now_ns(a) + LINK_NS;
+
+	for (uint32_t i = 0; i < a->config->n_ports; i++) {
+		bool nic = a->plan.specs[i].kind == TL_PORT_PCI;
+		if (nic && a->plan.has_echo[i] && !tl_port_await_link(a->ports[i], left_ns(a, deadline_ns)))
+			tl_warn("port %s: %s has no link (is the cable in, and the other side up?): frames will come when it "
+				"has one",
+				a->config->ports[i].name, a->config->ports[i].device);
+	}
 }
 
 static int start(struct tl_appliance *a, struct tl_err *err)
@@ -46,9 +69,12 @@ static int start(struct tl_appliance *a, struct tl_err *err)
 
 	for (uint32_t i = 0; i < a->config->n_captures && rc == 0; i++)
 		rc = tl_capture_start(a->captures[i], err);
-	for (uint32_t i = 0; i < a->config->n_ports && rc == 0; i++) {
+	for (uint32_t i = 0; i < a->config->n_ports && rc == 0; i++)
 		rc = tl_port_start(a->ports[i], err);
-		if (rc == 0 && a->syncs[i] != NULL)
+	if (rc == 0)
+		await_links(a);
+	for (uint32_t i = 0; i < a->config->n_ports && rc == 0; i++) {
+		if (a->syncs[i] != NULL)
 			rc = tl_timesync_start(a->syncs[i], err);
 		if (rc == 0 && a->plan.has_echo[i])
 			rc = start_hosts(a, i, err);
@@ -59,7 +85,7 @@ static int start(struct tl_appliance *a, struct tl_err *err)
 			tl_print_family(a->ports[i]);
 		}
 	}
-	while (rc == 0 && a->n_running < a->plan.n_lcores) {
+	while (rc == 0 && a->n_running < a->plan.place.n_lcores) {
 		rc = tl_lcore_start(a->lcores[a->n_running], err);
 		a->n_running += rc == 0;
 	}
@@ -134,7 +160,7 @@ static void look_for_drops(struct tl_appliance *a)
 static void announce_again(struct tl_appliance *a, uint32_t port)
 {
 	for (uint32_t q = 0; q < a->config->ports[port].rx_queues && a->plan.has_echo[port]; q++)
-		tl_echo_host_announce_again(a->hosts[a->plan.first[port] + q]);
+		tl_echo_host_announce_again(a->hosts[a->plan.place.first[port] + q]);
 }
 
 // Compares the clocks, and has the recordings take down what that shows.
@@ -293,7 +319,7 @@ static bool quiesce(const struct tl_appliance *a, uint32_t port)
 {
 	bool quiet = tl_port_quiesce(a->ports[port]);
 
-	if (a->n_running == a->plan.n_lcores)
+	if (a->n_running == a->plan.place.n_lcores)
 		tl_port_settle(a->ports[port], SETTLE_MS);
 	return quiet;
 }
@@ -316,10 +342,11 @@ static void drain(struct tl_appliance *a)
 {
 	for (uint32_t p = 0; p < a->config->n_ports; p++) {
 		enum tl_lcore_phase phase = quiesce(a, p) ? TL_LCORE_DRAIN : TL_LCORE_STOP;
-		for (uint32_t q = 0; q < a->config->ports[p].rx_queues && a->plan.first[p] + q < a->n_running; q++)
-			tl_lcore_request(a->lcores[a->plan.first[p] + q], phase);
+		for (uint32_t q = 0; q < a->config->ports[p].rx_queues && a->plan.place.first[p] + q < a->n_running;
+			q++)
+			tl_lcore_request(a->lcores[a->plan.place.first[p] + q], phase);
 	}
-	for (uint32_t i = a->n_running; i < a->plan.n_lcores; i++)
+	for (uint32_t i = a->n_running; i < a->plan.place.n_lcores; i++)
 		if (a->hosts[i] != NULL)
 			tl_echo_host_abandon(a->hosts[i]);
 	for (uint32_t i = 0; i < a->n_running; i++)

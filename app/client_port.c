@@ -20,8 +20,8 @@
 #include "plan.h"
 
 #define MEMORY_MB 256
-#define LINK_TRIES 100
-#define LINK_PAUSE_US 10000
+#define NIC_LINK_NS (10 * TL_NS_PER_S)
+#define LINK_NS TL_NS_PER_S // a virtual device has its link when the other side has answered
 
 struct tl_app_client_port {
 	struct tl_eal *eal;
@@ -105,17 +105,6 @@ static int start_eal(struct tl_app_client_port *p, const struct tl_client_port *
 	return p->clock != NULL ? 0 : tl_fail(err, -ENODEV, "this CPU's time stamp counter does not run");
 }
 
-// A virtual device has its link when the other side has answered.
-static bool wait_for_link(const struct tl_port *port)
-{
-	for (int i = 0; i < LINK_TRIES; i++) {
-		if (tl_port_has_link(port))
-			return true;
-		rte_delay_us_sleep(LINK_PAUSE_US);
-	}
-	return false;
-}
-
 static int start_port(struct tl_app_client_port *p, struct tl_port_cfg *cfg, struct tl_err *err)
 {
 	cfg->clock = p->clock;
@@ -124,7 +113,8 @@ static int start_port(struct tl_app_client_port *p, struct tl_port_cfg *cfg, str
 		rc = tl_port_start(p->port, err);
 	if (rc != 0)
 		return rc;
-	if (!wait_for_link(p->port))
+	uint64_t wait_ns = cfg->spec.kind == TL_PORT_PCI ? NIC_LINK_NS : LINK_NS;
+	if (!tl_port_await_link(p->port, wait_ns))
 		return tl_fail(err, -ENETDOWN, "--port %s has no link: is the cable in, and the other side up?",
 			cfg->spec.text);
 	return 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tapline capture: records a port; the configuration of `tapline run` made from a command line.
 
+#include <stdlib.h>
+
 #include "app.h"
 #include "appliance.h"
 #include "capture_options.h"
@@ -10,8 +12,14 @@
 
 static void set_memory(struct tl_config *config)
 {
+	static const struct tl_facts unknown;
+	struct tl_facts *facts = tl_plan_facts(config);
+	struct tl_memory_need need;
+
+	tl_memory_need(config, facts != NULL ? facts : &unknown, &need);
+	free(facts);
 	config->eal.main_lcore = tl_plan_first_cpu();
-	config->eal.memory_mb = (uint32_t)tl_hugepages_need_mb(config);
+	config->eal.memory_mb = (uint32_t)tl_memory_need_mb(&need);
 	config->eal.huge = tl_hugepages_free_mb() >= config->eal.memory_mb;
 }
 

@@ -86,6 +86,25 @@ struct tl_fact_num tl_cgroup_limit(
 	return known ? tl_fact_is(limit.least) : (struct tl_fact_num){0};
 }
 
+// The first that tells: the cgroup's own, or of the nearest one above it that has a cpuset.
+static void look_cpuset(const struct tl_tree *tree, const char *dir, void *ctx)
+{
+	struct tl_fact_cpus *cpus = ctx;
+
+	if (!cpus->known)
+		*cpus = tl_tree_cpus(tree, "%s/cpuset.cpus.effective", dir);
+	if (!cpus->known)
+		*cpus = tl_tree_cpus(tree, "%s/cpuset.effective_cpus", dir);
+}
+
+struct tl_fact_cpus tl_cgroup_cpus(const struct tl_tree *tree)
+{
+	struct tl_fact_cpus cpus = {0};
+
+	(void)climb_both(tree, "cpuset", look_cpuset, &cpus);
+	return cpus;
+}
+
 static void look_quota(const struct tl_tree *tree, const char *dir, void *ctx)
 {
 	struct tl_fact_text v2 = tl_tree_line(tree, "%s/cpu.max", dir);

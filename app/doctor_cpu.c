@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <tl_eal_about.h>
+#include <tl_eal_cpus.h>
 
 #define CPU_DIR "/sys/devices/system/cpu"
 #define IDLE_STATES_MAX 16
@@ -89,6 +90,19 @@ static struct tl_fact_cpus read_allowed(const struct tl_tree *tree)
 	return cpus;
 }
 
+static struct tl_fact_cpus read_permitted(const struct tl_tree *tree)
+{
+	struct tl_fact_cpus cpus = {.known = true};
+	cpu_set_t permitted;
+
+	if (!tree->live || tl_eal_permitted_cpus(&permitted) != 0)
+		return tl_cgroup_cpus(tree);
+	for (uint32_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &permitted))
+			tl_cpus_add(&cpus, cpu);
+	return cpus;
+}
+
 void tl_gather_cpus(const struct tl_tree *tree, struct tl_facts *facts)
 {
 	struct tl_fact_cpu *cpu = &facts->cpu;
@@ -96,6 +110,7 @@ void tl_gather_cpus(const struct tl_tree *tree, struct tl_facts *facts)
 
 	cpu->online = tl_tree_cpus(tree, CPU_DIR "/online");
 	cpu->allowed = read_allowed(tree);
+	cpu->permitted = read_permitted(tree);
 	cpu->isolated = tl_tree_cpus(tree, CPU_DIR "/isolated");
 	cpu->nohz_full = tl_tree_cpus(tree, CPU_DIR "/nohz_full");
 	cpu->rcu_nocbs = read_rcu_nocbs(tree, facts);

@@ -3,61 +3,55 @@
 
 #include "doctor_facts.h"
 
-#include <sched.h>
-#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "hugepages.h"
-#include "plan.h"
 
 // The CPUs that the configuration's queues get on that host.
-static void want_cpus(const struct tl_config *config, struct tl_facts *facts)
+static void want_cpus(const struct tl_config *config, const struct tl_place *place, struct tl_facts *facts)
 {
-	const struct tl_fact_cpus *given = facts->cpu.allowed.known ? &facts->cpu.allowed : &facts->cpu.online;
-	struct tl_plan *plan = calloc(1, sizeof(*plan));
-	cpu_set_t allowed;
-
-	if (plan == NULL)
-		return;
-	CPU_ZERO(&allowed);
-	for (uint32_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (tl_cpus_has(given, cpu))
-			CPU_SET(cpu, &allowed);
-	tl_plan_cpus(config, &allowed, plan);
 	tl_cpus_add(&facts->wanted.lcores, config->eal.main_lcore);
 	for (uint32_t p = 0; p < config->n_ports; p++)
 		for (uint32_t q = 0; q < config->ports[p].rx_queues; q++) {
-			uint32_t cpu = plan->cpus[plan->first[p] + q];
+			uint32_t cpu = place->cpus[place->first[p] + q];
 			tl_cpus_add(&facts->wanted.lcores, cpu);
 			tl_cpus_add(&facts->wanted.port_lcores[p], cpu);
 			if (cpu != config->eal.main_lcore)
 				tl_cpus_add(&facts->wanted.workers, cpu);
 		}
-	free(plan);
 }
 
-static uint32_t count(const struct tl_fact_cpus *cpus)
+static void want_memory(const struct tl_config *config, const struct tl_place *place, struct tl_facts *facts)
 {
-	uint32_t n = 0;
+	uint32_t node_mb[TL_EAL_NODES_MAX];
+	struct tl_memory_need need;
 
-	for (uint32_t cpu = 0; cpu < TL_FACT_CPUS_MAX; cpu++)
-		n += tl_cpus_has(cpus, cpu);
-	return n;
+	tl_memory_need(config, facts, &need);
+	facts->wanted.used_mb = tl_memory_need_mb(&need);
+	tl_memory_spread(config, facts, place, node_mb);
+	for (uint32_t i = 0; i < facts->n_nodes && facts->wanted.huge; i++)
+		if (facts->nodes[i].id < TL_EAL_NODES_MAX)
+			facts->nodes[i].need_mb = node_mb[facts->nodes[i].id];
 }
 
-// DPDK spreads its memory over the nodes as the lcores are spread.
-static void want_memory(struct tl_facts *facts)
+static void name_sleepers(const struct tl_config *config, const struct tl_place *place, struct tl_facts *facts)
 {
-	uint32_t lcores = count(&facts->wanted.lcores);
+	struct tl_fact_text *text = &facts->wanted.sleepers;
 
-	for (uint32_t i = 0; i < facts->n_nodes && facts->wanted.huge && lcores > 0; i++) {
-		struct tl_fact_cpus here = tl_cpus_both(&facts->wanted.lcores, &facts->nodes[i].cpus);
-		facts->nodes[i].need_mb = facts->wanted.memory_mb * count(&here) / lcores;
+	text->known = true;
+	for (uint32_t p = 0; p < config->n_ports; p++) {
+		size_t used = strlen(text->text);
+		if (place->shared[p] != 0)
+			snprintf(text->text + used, sizeof(text->text) - used, "%s%s", used > 0 ? ", " : "",
+				config->ports[p].name);
 	}
 }
 
 void tl_gather_wanted(const struct tl_config *config, struct tl_facts *facts)
 {
 	struct tl_fact_wanted *wanted = &facts->wanted;
+	struct tl_place place;
 
 	if (config == NULL) {
 		if (facts->cpu.isolated.known && !tl_cpus_is_empty(&facts->cpu.isolated))
@@ -67,9 +61,10 @@ void tl_gather_wanted(const struct tl_config *config, struct tl_facts *facts)
 	wanted->configured = true;
 	wanted->huge = config->eal.huge;
 	wanted->memory_mb = config->eal.memory_mb;
-	wanted->used_mb = tl_hugepages_need_mb(config);
-	want_cpus(config, facts);
-	want_memory(facts);
+	tl_place_choose(config, facts, &place);
+	want_cpus(config, &place, facts);
+	want_memory(config, &place, facts);
+	name_sleepers(config, &place, facts);
 }
 
 void tl_doctor_gather(const struct tl_tree *tree, const struct tl_config *config, bool measure, struct tl_facts *out)
@@ -77,6 +72,8 @@ void tl_doctor_gather(const struct tl_tree *tree, const struct tl_config *config
 	*out = (struct tl_facts){0};
 	tl_gather_nodes(tree, out);
 	tl_gather_cpus(tree, out);
+	if (config != NULL)
+		tl_gather_places(tree, config, out);
 	tl_gather_wanted(config, out);
 	tl_gather_memory(tree, out);
 	tl_gather_workers(tree, out);

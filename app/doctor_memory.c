@@ -47,6 +47,14 @@ static struct pages count_pages(const struct tl_tree *tree, const char *dir)
 	return pages;
 }
 
+void tl_gather_hugepages(const struct tl_tree *tree, struct tl_fact_num *total_mb, struct tl_fact_num *free_mb)
+{
+	struct pages pages = count_pages(tree, "/sys/kernel/mm/hugepages");
+
+	*total_mb = pages.total_mb;
+	*free_mb = pages.free_mb;
+}
+
 // ---- nodes
 
 struct nodes {
@@ -158,11 +166,9 @@ static struct tl_fact_num read_may_lock(const struct tl_tree *tree)
 void tl_gather_memory(const struct tl_tree *tree, struct tl_facts *facts)
 {
 	struct tl_fact_memory *memory = &facts->memory;
-	struct pages pages = count_pages(tree, "/sys/kernel/mm/hugepages");
 	struct tl_fact_text thp = tl_tree_line(tree, "/sys/kernel/mm/transparent_hugepage/enabled");
 
-	memory->huge_total_mb = pages.total_mb;
-	memory->huge_free_mb = pages.free_mb;
+	tl_gather_hugepages(tree, &memory->huge_total_mb, &memory->huge_free_mb);
 	memory->hugetlbfs = find_hugetlbfs(tree);
 	memory->stale_files = count_stale(tree, &memory->hugetlbfs);
 	memory->memlock_bytes = read_memlock(tree);

@@ -14,7 +14,6 @@
 
 #define CARD "/sys/bus/pci/devices/%s"
 #define CLASS_ETHERNET 0x0200 // base class and subclass, above the programming interface
-#define ADDRESS_CHARS 16
 
 // ---- the IOMMU group
 
@@ -116,13 +115,14 @@ static struct tl_fact_text find_interface(const struct tl_tree *tree, const char
 }
 
 // Of a Mellanox card, as its InfiniBand device tells.
-static struct tl_fact_text read_firmware(const struct tl_tree *tree, const char *address)
+static struct tl_fact_text read_firmware(const struct tl_tree *tree, const char *address, struct tl_fact_text *rdma)
 {
 	struct tl_fact_text device = {0};
 	char path[TL_TREE_PATH_MAX];
 
 	snprintf(path, sizeof(path), CARD "/infiniband", address);
 	tl_tree_each(tree, path, take_first, &device);
+	*rdma = device.known ? device : tl_fact_says("");
 	return device.known ? tl_tree_line(tree, CARD "/infiniband/%s/fw_ver", address, device.text) : device;
 }
 
@@ -136,7 +136,11 @@ static void read_card(const struct tl_tree *tree, const char *address, bool noio
 	port->node = tl_tree_num(tree, CARD "/numa_node", address);
 	if (port->vendor.known) // the directory is a device's
 		port->driver = tl_tree_link(tree, CARD "/driver", address);
-	port->firmware = read_firmware(tree, address);
+	port->firmware = read_firmware(tree, address, &port->rdma);
+	port->virtual_function = tl_fact_is(tl_tree_exists(tree, CARD "/physfn", address));
+	port->ddp = tl_fact_is(tl_tree_exists(tree, "/lib/firmware/updates/intel/ice/ddp/ice.pkg") ||
+			       tl_tree_exists(tree, "/lib/firmware/intel/ice/ddp/ice.pkg") ||
+			       tl_tree_exists(tree, "/usr/lib/firmware/intel/ice/ddp/ice.pkg"));
 	snprintf(path, sizeof(path), CARD "/resource0", address);
 	if (tl_tree_exists(tree, "%s", path))
 		port->bar0 = tl_fact_is(may_open(tree, path));
@@ -195,7 +199,7 @@ static void add_configured(
 	const struct tl_tree *tree, const struct tl_config *config, uint32_t index, struct tl_facts *facts)
 {
 	const struct tl_config_port *from = &config->ports[index];
-	char address[ADDRESS_CHARS] = "";
+	char address[TL_ADDRESS_CHARS];
 	struct tl_port_spec spec;
 
 	if (tl_port_spec_parse(from->device, &spec, NULL) != 0 || spec.kind == TL_PORT_FILE ||
@@ -206,15 +210,11 @@ static void add_configured(
 	snprintf(port->name, sizeof(port->name), "%.63s", spec.arg);
 	port->sends = has_echo(config, index);
 	port->lcores = facts->wanted.port_lcores[index];
-	if (port->pci) {
-		snprintf(address, sizeof(address), "%.15s", spec.arg);
-	} else {
-		struct tl_fact_text device = tl_tree_link(tree, "/sys/class/net/%s/device", port->name);
+	tl_gather_address(tree, &spec, address, sizeof(address));
+	if (!port->pci) {
 		port->interface = tl_fact_says(port->name);
 		if (tl_tree_exists(tree, "/sys/class/net"))
 			port->present = tl_fact_is(tl_tree_exists(tree, "/sys/class/net/%s", port->name));
-		if (is_address(device.text))
-			snprintf(address, sizeof(address), "%.15s", device.text);
 	}
 	read_port(tree, facts, address, port);
 }

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads /proc for free hugepages, and adds up what a configuration takes.
+// Reads what hugepages are free, and adds up what a configuration takes.
 
 #include "hugepages.h"
 
-#include <stdio.h>
+#include <string.h>
 
 #include <tl_flow.h>
+#include <tl_port.h>
 
 #include "appliance.h"
+#include "doctor_facts.h"
 
-#define MEMORY_MB 160	     // EAL, mbufs
+#define MIB (UINT64_C(1) << 20)
+#define BASE_BYTES (128 * MIB) // EAL, the drivers, tables of the stack
+#define MELLANOX 0x15b3
 #define CONNECTION_BYTES 730 // docs/config.md, echo[].max_connections
 
 uint64_t tl_hugepages_free_mb(void)
 {
-	FILE *meminfo = fopen("/proc/meminfo", "re");
-	unsigned long long free_pages = 0, page_kb = 0;
-	char line[256];
+	struct tl_fact_num total_mb = {0}, free_mb = {0};
+	struct tl_tree tree;
 
-	if (meminfo == NULL)
+	if (tl_tree_open("", &tree) != 0)
 		return 0;
-	while (fgets(line, sizeof(line), meminfo) != NULL) {
-		(void)sscanf(line, "HugePages_Free: %llu", &free_pages);
-		(void)sscanf(line, "Hugepagesize: %llu kB", &page_kb);
-	}
-	fclose(meminfo);
-	return free_pages * page_kb / 1024;
+	tl_gather_hugepages(&tree, &total_mb, &free_mb);
+	tl_tree_close(&tree);
+	return (uint64_t)free_mb.value;
 }
 
 static uint64_t recording_bytes(const struct tl_config *config, const struct tl_config_capture *capture)
@@ -49,13 +49,62 @@ static uint64_t echo_bytes(const struct tl_config_echo *echo)
 	       tl_min_u64(echo->send_buffers, echo->max_connections) * echo->send_buffer_bytes;
 }
 
-uint64_t tl_hugepages_need_mb(const struct tl_config *config)
+static uint64_t packet_bytes(const struct tl_config *config, const struct tl_facts *facts, uint32_t port)
 {
-	uint64_t bytes = 0;
+	const struct tl_config_port *from = &config->ports[port];
+	const struct tl_fact_num *vendor = &facts->wanted.port_vendors[port];
+	struct tl_port_cfg cfg = {.rx_queues = (uint16_t)from->rx_queues,
+		.mtu = (uint16_t)from->mtu,
+		.rx_descriptors = (uint16_t)from->rx_descriptors,
+		.tx_descriptors = (uint16_t)from->tx_descriptors};
 
-	for (uint32_t i = 0; i < config->n_captures; i++)
-		bytes += recording_bytes(config, &config->captures[i]);
+	if (tl_port_spec_parse(from->device, &cfg.spec, NULL) != 0)
+		return 0;
 	for (uint32_t i = 0; i < config->n_echoes; i++)
-		bytes += echo_bytes(&config->echoes[i]);
-	return MEMORY_MB + (bytes >> 20);
+		if (config->echoes[i].port == port)
+			cfg.tx_queues = cfg.rx_queues;
+	return tl_port_memory_bytes(&cfg, vendor->known && vendor->value == MELLANOX);
+}
+
+void tl_memory_need(const struct tl_config *config, const struct tl_facts *facts, struct tl_memory_need *out)
+{
+	*out = (struct tl_memory_need){.base_bytes = BASE_BYTES};
+	for (uint32_t i = 0; i < config->n_ports; i++)
+		out->port_bytes[i] = packet_bytes(config, facts, i);
+	for (uint32_t i = 0; i < config->n_captures; i++)
+		out->port_bytes[config->captures[i].port] += recording_bytes(config, &config->captures[i]);
+	for (uint32_t i = 0; i < config->n_echoes; i++)
+		out->port_bytes[config->echoes[i].port] += echo_bytes(&config->echoes[i]);
+}
+
+uint64_t tl_memory_need_mb(const struct tl_memory_need *need)
+{
+	uint64_t bytes = need->base_bytes;
+
+	for (uint32_t i = 0; i < TL_CONFIG_PORTS_MAX; i++)
+		bytes += need->port_bytes[i];
+	return (bytes + MIB - 1) / MIB;
+}
+
+static uint32_t node_index(int node, uint32_t otherwise)
+{
+	return node >= 0 && node < TL_EAL_NODES_MAX ? (uint32_t)node : otherwise;
+}
+
+void tl_memory_spread(const struct tl_config *config, const struct tl_facts *facts, const struct tl_place *place,
+	uint32_t node_mb[TL_EAL_NODES_MAX])
+{
+	uint32_t home = node_index(tl_place_node_of(facts, config->eal.main_lcore), 0);
+	uint32_t left_mb = config->eal.memory_mb;
+	struct tl_memory_need need;
+
+	tl_memory_need(config, facts, &need);
+	uint64_t all_mb = tl_memory_need_mb(&need);
+	memset(node_mb, 0, TL_EAL_NODES_MAX * sizeof(*node_mb));
+	for (uint32_t i = 0; i < config->n_ports; i++) {
+		uint64_t share_mb = need.port_bytes[i] / MIB * config->eal.memory_mb / all_mb;
+		node_mb[node_index(place->nodes[i], home)] += (uint32_t)share_mb;
+		left_mb -= (uint32_t)share_mb;
+	}
+	node_mb[home] += left_mb;
 }

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks a configuration against this host and hands out CPUs.
+// Checks a configuration against this host.
 
 #include "plan.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <stdlib.h>
 
 #include <tl_capture.h>
 #include <tl_err.h>
 #include <tl_filter.h>
 #include <tl_log.h>
 #include <tl_writer.h>
+
+#include "doctor_facts.h"
+#include "hugepages.h"
 
 static int plan_ports(const struct tl_config *config, struct tl_plan *plan, struct tl_err *err)
 {
@@ -133,59 +137,47 @@ static int check_paths(const struct tl_config *config, struct tl_err *err)
 	return 0;
 }
 
-static bool cpu_is_named(const struct tl_config *config, uint32_t cpu)
+struct tl_facts *tl_plan_facts(const struct tl_config *config)
 {
-	for (uint32_t p = 0; p < config->n_ports; p++)
-		for (uint32_t q = 0; q < config->ports[p].rx_queues; q++)
-			if (config->ports[p].lcores[q] == cpu)
-				return true;
-	return false;
+	struct tl_facts *facts = calloc(1, sizeof(*facts));
+	struct tl_tree tree;
+
+	if (facts == NULL || tl_tree_open("", &tree) != 0)
+		return facts;
+	tl_gather_nodes(&tree, facts);
+	tl_gather_cpus(&tree, facts);
+	tl_gather_places(&tree, config, facts);
+	tl_tree_close(&tree);
+	return facts;
 }
 
-// The next CPU after *last that this process may use and nobody has named; the main lcore's when there is none.
-static uint32_t next_cpu(const struct tl_config *config, const cpu_set_t *allowed, uint32_t *last)
+static int plan_places(const struct tl_config *config, struct tl_plan *plan, struct tl_err *err)
 {
-	for (uint32_t cpu = *last + 1; cpu < CPU_SETSIZE; cpu++) {
-		if (!CPU_ISSET(cpu, allowed) || cpu == config->eal.main_lcore || cpu_is_named(config, cpu))
-			continue;
-		*last = cpu;
-		return cpu;
-	}
-	*last = CPU_SETSIZE;
-	return config->eal.main_lcore;
+	struct tl_facts *facts = tl_plan_facts(config);
+
+	if (facts == NULL)
+		return tl_fail(err, -ENOMEM, "not enough memory");
+	tl_place_choose(config, facts, &plan->place);
+	tl_memory_spread(config, facts, &plan->place, plan->node_mb);
+	free(facts);
+	return 0;
 }
 
-bool tl_plan_cpus(const struct tl_config *config, const cpu_set_t *allowed, struct tl_plan *plan)
+static void warn_of_places(const struct tl_config *config, const struct tl_plan *plan)
 {
-	uint32_t last = UINT32_MAX; // + 1 is CPU 0
-	bool shared = false;
-
 	for (uint32_t p = 0; p < config->n_ports; p++) {
-		plan->first[p] = plan->n_lcores;
-		for (uint32_t q = 0; q < config->ports[p].rx_queues; q++) {
-			uint32_t cpu = config->ports[p].lcores[q];
-			if (cpu == TL_CONFIG_LCORE_AUTO)
-				cpu = next_cpu(config, allowed, &last);
-			if (cpu == config->eal.main_lcore) {
-				shared = true;
-				plan->adaptive[p] = true; // polling would starve the control thread
-			}
-			plan->cpus[plan->n_lcores++] = cpu;
-		}
+		const struct tl_config_port *port = &config->ports[p];
+		if (plan->place.disturbed[p] != 0)
+			tl_warn("$.ports[%u].lcores: \"auto\" found no other CPU for %u of %u queues of port %s than one that "
+				"takes interrupts of a NIC: move them (/proc/irq/N/smp_affinity_list), or isolate CPUs",
+				p, plan->place.disturbed[p], port->rx_queues, port->name);
+		if (plan->place.shared[p] != 0)
+			tl_warn("$.ports[%u].lcores: no CPU is left for %u of %u queues of port %s: they share CPU %u with the "
+				"control thread and sleep between bursts%s, and will lose frames under load; use fewer "
+				"\"rx_queues\", or let this process use more CPUs",
+				p, plan->place.shared[p], port->rx_queues, port->name, config->eal.main_lcore,
+				port->idle == TL_IDLE_POLL ? ", in spite of \"idle\": \"poll\"" : "");
 	}
-	return shared;
-}
-
-static void plan_cpus(const struct tl_config *config, struct tl_plan *plan)
-{
-	cpu_set_t allowed;
-
-	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
-		CPU_ZERO(&allowed);
-	if (tl_plan_cpus(config, &allowed, plan))
-		tl_warn("there are fewer CPUs than receive queues: some share CPU %u with the control thread, and will lose "
-			"frames under load",
-			config->eal.main_lcore);
 }
 
 int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_err *err)
@@ -203,7 +195,11 @@ int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_
 		rc = plan_timestamps(config, out, err);
 	}
 	if (rc == 0)
-		plan_cpus(config, out);
+		rc = plan_places(config, out, err);
+	for (uint32_t p = 0; p < config->n_ports && rc == 0; p++)
+		out->adaptive[p] |= out->place.shared[p] != 0; // polling would starve the control thread
+	if (rc == 0)
+		warn_of_places(config, out);
 	return rc;
 }
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <sys/timex.h>
+#include <time.h>
 
 #include "clock_priv.h"
 
@@ -268,9 +268,13 @@ uint64_t tl_clock_track_bound_ns(const struct tl_clock_track *track)
 
 int tl_clock_tai_offset_s(void)
 {
-	struct timex now = {.modes = 0};
+	struct timespec utc, tai;
 
-	return adjtimex(&now) < 0 ? 0 : now.tai;
+	// adjtimex() tells it, too, but a unit with ProtectClock= or without @clock may not call it, even to read.
+	if (clock_gettime(CLOCK_REALTIME, &utc) != 0 || clock_gettime(CLOCK_TAI, &tai) != 0)
+		return 0;
+	int64_t between_ns = (tai.tv_sec - utc.tv_sec) * (int64_t)TL_NS_PER_S + tai.tv_nsec - utc.tv_nsec;
+	return (int)((between_ns + (int64_t)TL_NS_PER_S / 2) / (int64_t)TL_NS_PER_S);
 }
 
 const char *tl_clock_scale_name(enum tl_clock_scale scale)

@@ -118,6 +118,20 @@ static int read_probes(struct tl_config_reader *r, const struct tl_config_key *k
 	return tl_config_number(r, key, value, section);
 }
 
+// The rings of a kernel interface have a size of their own, and a file has none.
+static int read_descriptors(
+	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
+{
+	const struct tl_config_port *port = section; // "device" stands before both in the table
+	bool plain = strchr(port->device, ':') == NULL, file = strncmp(port->device, "pcap:", 5) == 0;
+
+	if (plain || file || strncmp(port->device, "xdp:", 4) == 0)
+		return tl_config_refuse(r,
+			"only a NIC that DPDK drives, or a \"vdev:\", has descriptors; \"%.64s\" is %s", port->device,
+			file ? "a file" : "a kernel interface");
+	return tl_config_number(r, key, value, section);
+}
+
 // "auto", or one lcore for each RX queue ("rx_queues" stands before "lcores" in the table).
 static int read_lcores(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
@@ -352,6 +366,10 @@ static const struct tl_config_key port_keys[] = {
 	{"rx_queues", tl_config_number, FIELD(tl_config_port, rx_queues), .min = 1, .max = TL_CONFIG_QUEUES_MAX,
 		.fallback = "1"},
 	{"lcores", read_lcores, FIELD(tl_config_port, lcores), .max = TL_CONFIG_LCORE_MAX, .fallback = "\"auto\""},
+	{"rx_descriptors", read_descriptors, FIELD(tl_config_port, rx_descriptors), .min = TL_CONFIG_DESCRIPTORS_MIN,
+		.max = TL_CONFIG_DESCRIPTORS_MAX},
+	{"tx_descriptors", read_descriptors, FIELD(tl_config_port, tx_descriptors), .min = TL_CONFIG_DESCRIPTORS_MIN,
+		.max = TL_CONFIG_DESCRIPTORS_MAX},
 	{"ip", read_ip, FIELD(tl_config_port, ip_be)},
 	{"gateway", read_gateway, FIELD(tl_config_port, gateway_be)},
 	{"ip6", read_ip6, FIELD(tl_config_port, ip6)},

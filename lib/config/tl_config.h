@@ -21,6 +21,8 @@ struct json_t;
 #define TL_CONFIG_PORTS_MAX 16
 #define TL_CONFIG_PROBES_MAX 40 // a second, as stamped replies
 #define TL_CONFIG_QUEUES_MAX 16
+#define TL_CONFIG_DESCRIPTORS_MIN 64
+#define TL_CONFIG_DESCRIPTORS_MAX 32768
 #define TL_CONFIG_NEIGHBOURS_MAX 64
 #define TL_CONFIG_CAPTURES_MAX 16
 #define TL_CONFIG_ECHOES_MAX 16
@@ -70,15 +72,17 @@ struct tl_config_port {
 	uint32_t rx_queues;		       // "rx_queues", 1..16, default 1
 	uint32_t lcores[TL_CONFIG_QUEUES_MAX]; // "lcores", one per RX queue, each used once in the file and not the
 					       // main lcore; default "auto": TL_CONFIG_LCORE_AUTO each
-	uint32_t ip_be, mask_be;	       // "ip" as "192.0.2.1/24"; 0 when absent: a capture-only port
-	uint32_t gateway_be;		       // "gateway", inside the prefix; 0 when absent
-	struct tl_ip6 ip6;		       // "ip6" as "2001:db8::1/64"; :: when absent
-	uint8_t ip6_bits;		       // of its prefix
-	struct tl_ip6 gateway6;		       // "gateway6", inside the prefix or link-local; :: when absent
-	uint32_t vlan;			       // "vlan", 1..4094; 0 when absent: untagged
-	uint32_t mtu;			       // "mtu", 576..9600, default 1500
-	uint32_t ttl;			       // "ttl", 1..255, default 64
-	uint32_t dscp;			       // "dscp", 0..63, default 0
+	uint32_t rx_descriptors; // "rx_descriptors", 64..32768; 0 when absent: by the port's role and driver
+	uint32_t tx_descriptors; // "tx_descriptors", the same
+	uint32_t ip_be, mask_be; // "ip" as "192.0.2.1/24"; 0 when absent: a capture-only port
+	uint32_t gateway_be;	 // "gateway", inside the prefix; 0 when absent
+	struct tl_ip6 ip6;	 // "ip6" as "2001:db8::1/64"; :: when absent
+	uint8_t ip6_bits;	 // of its prefix
+	struct tl_ip6 gateway6;	 // "gateway6", inside the prefix or link-local; :: when absent
+	uint32_t vlan;		 // "vlan", 1..4094; 0 when absent: untagged
+	uint32_t mtu;		 // "mtu", 576..9600, default 1500
+	uint32_t ttl;		 // "ttl", 1..255, default 64
+	uint32_t dscp;		 // "dscp", 0..63, default 0
 	enum tl_config_fragments ip_fragments; // "ip_fragments": "reassemble" (default), "count"
 	uint32_t neighbour_entries;	       // "neighbour_entries", 128..65536, default 1024
 	uint32_t n_neighbours;		       // "neighbours", at most 64, default none

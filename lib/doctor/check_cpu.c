@@ -44,7 +44,23 @@ static void judge_online(const struct tl_facts *facts, struct tl_finding *f)
 
 static void judge_cpuset(const struct tl_facts *facts, struct tl_finding *f)
 {
-	judge_lcores_in(facts, &facts->cpu.allowed, f);
+	const struct tl_fact_cpu *cpu = &facts->cpu;
+
+	judge_lcores_in(facts, cpu->permitted.known ? &cpu->permitted : &cpu->allowed, f);
+}
+
+static void judge_shared(const struct tl_facts *facts, struct tl_finding *f)
+{
+	const struct tl_fact_text *sleepers = &facts->wanted.sleepers;
+	char text[CPUS_TEXT];
+
+	if (!facts->wanted.configured)
+		tl_found(f, TL_VERDICT_UNKNOWN, "no configuration");
+	else if (sleepers->known && sleepers->text[0] == '\0')
+		tl_found(f, TL_VERDICT_OK, "each queue has a CPU: %s",
+			tl_cpus_format(&facts->wanted.workers, text, sizeof(text)));
+	else if (sleepers->known)
+		tl_found(f, TL_VERDICT_WARN, "no CPU is left for %s", sleepers->text);
 }
 
 static void judge_quota(const struct tl_facts *facts, struct tl_finding *f)
@@ -159,6 +175,10 @@ static const struct tl_check checks[] = {
 	{"cpu.cpuset", TL_CAN_FAIL, "An lcore on a CPU that the process may not use keeps it from starting.",
 		"Widen CPUAffinity= or AllowedCPUs= of the unit, or cpuset.cpus of the cgroup.", NULL, NULL,
 		judge_cpuset},
+	{"cpu.shared", TL_CAN_WARN,
+		"A worker that shares the control thread's CPU sleeps between bursts: a NIC's ring overruns meanwhile.",
+		"Let the process use more CPUs, name them in ports[].lcores, or lower ports[].rx_queues.", NULL, NULL,
+		judge_shared},
 	{"cpu.quota", TL_CAN_WARN, "A quota stops polling CPUs for the rest of each period: frames are lost meanwhile.",
 		"Remove CPUQuota= of the unit: echo max > cpu.max of the cgroup.", NULL, NULL, judge_quota},
 	{"cpu.isolated", TL_CAN_WARN,

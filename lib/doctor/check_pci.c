@@ -264,6 +264,53 @@ static void judge_numa(const struct tl_facts *facts, struct tl_finding *f)
 	tl_found_ports(facts, f, judge_numa_of);
 }
 
+static bool has_pmd(const struct tl_fact_port *port, const char *pmd)
+{
+	const char *own = port->vendor.known ? tl_doctor_pmd(port->vendor.value, port->device.value) : NULL;
+
+	return own != NULL && strcmp(own, pmd) == 0;
+}
+
+// In a guest only the number tells.
+static bool is_virtual(const struct tl_fact_port *port)
+{
+	static const uint32_t ids[] = {0x808610ed, 0x80861515, 0x80861565, 0x808615a8, 0x808615c5, 0x8086154c,
+		0x80861889, 0x15b31014, 0x15b31016, 0x15b31018, 0x15b3101a, 0x15b3101c, 0x15b3101e};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(ids); i++)
+		if (port->device.known && (int64_t)ids[i] == (port->vendor.value << 16 | port->device.value))
+			return true;
+	return port->virtual_function.known && port->virtual_function.value;
+}
+
+// What a NIC does otherwise than one would think. The sources: drivers-config/.
+static void judge_limits_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
+{
+	if (!port->pci || !port->vendor.known)
+		return;
+	if (strncmp(port->rdma.text, "mlx5_bond", 9) == 0)
+		tl_found(f, TL_VERDICT_WARN, "%s: is bonded as %s: its frames come by the first port of the bond",
+			port->name, port->rdma.text);
+	else if (is_virtual(port))
+		tl_found(f, TL_VERDICT_WARN,
+			"%s: is a virtual function: without trust it gets frames of its own address alone", port->name);
+	else if (has_pmd(port, "net_ice") && port->ddp.known && !port->ddp.value)
+		tl_found(f, TL_VERDICT_FAIL, "%s: no DDP package ice.pkg", port->name);
+	else if (has_pmd(port, "net_ice"))
+		tl_found(f, TL_VERDICT_OK, "%s: promiscuous, it also receives what functions of the same card send",
+			port->name);
+	else if (has_pmd(port, "net_i40e"))
+		tl_found(f, TL_VERDICT_OK, "%s: drops received frames with its own source address (source pruning)",
+			port->name);
+	else
+		tl_found(f, TL_VERDICT_OK, "%s: none", port->name);
+}
+
+static void judge_limits(const struct tl_facts *facts, struct tl_finding *f)
+{
+	tl_found_ports(facts, f, judge_limits_of);
+}
+
 static const struct tl_check checks[] = {
 	{"pci.driver", TL_CAN_WARN | TL_CAN_FAIL,
 		"DPDK drives a card through vfio-pci; Mellanox cards stay with mlx5_core. uio drivers give no protection and no "
@@ -317,6 +364,12 @@ static const struct tl_check checks[] = {
 		"A worker on another node than the card reads each frame over the link between sockets.",
 		"Set ports[].lcores to CPUs of the card's node (/sys/bus/pci/devices/ADDRESS/local_cpulist).", NULL,
 		NULL, judge_numa},
+	{"pci.limits", TL_CAN_WARN | TL_CAN_FAIL,
+		"Some cards keep frames back, or cannot be used in part: untrusted virtual functions, bonded ports, ice without "
+		"its DDP package.",
+		"Virtual function: ip link set PF vf N trust on, on the host. Bond: name its first port, or take it apart. DDP "
+		"package: install firmware-misc-nonfree, or add ,safe-mode-support=1 to the device.",
+		NULL, NULL, judge_limits},
 };
 
 const struct tl_check_group tl_doctor_pci = {checks, TL_ARRAY_LEN(checks)};

@@ -54,6 +54,7 @@ static const struct {
 	{0x1af4, 0x1000, 0x1000, "net_virtio"},
 	{0x1af4, 0x1041, 0x1041, "net_virtio"},
 	{0x1d0f, 0xec20, 0xec21, "net_ena"},
+	{0x1ae0, 0x0042, 0x0042, "net_gve"},
 };
 
 const char *tl_doctor_pmd(int64_t vendor, int64_t device)

@@ -40,13 +40,17 @@ struct tl_fact_wanted {
 	struct tl_fact_cpus lcores;  // the main lcore's CPU and the workers
 	struct tl_fact_cpus workers; // the CPUs that poll; without a configuration the isolated ones, if there are any
 	struct tl_fact_cpus port_lcores[TL_FACT_PORTS_MAX]; // of each port of the configuration
+	struct tl_fact_num port_vendors[TL_FACT_PORTS_MAX]; // of its NIC, by PCI
+	struct tl_fact_num port_nodes[TL_FACT_PORTS_MAX];   // of its NIC; -1: the host does not say
+	struct tl_fact_cpus irq_cpus;			    // that interrupts of the ports' NICs come to
+	struct tl_fact_text sleepers;			    // ports that share the main lcore's CPU; "": none
 };
 
 struct tl_fact_node {
 	uint32_t id;
 	struct tl_fact_cpus cpus;
 	struct tl_fact_num huge_total_mb, huge_free_mb;
-	uint64_t need_mb; // of memory_mb: DPDK spreads it by lcores
+	uint64_t need_mb; // of memory_mb: its share
 };
 
 struct tl_fact_memory {
@@ -60,7 +64,9 @@ struct tl_fact_memory {
 };
 
 struct tl_fact_cpu {
-	struct tl_fact_cpus online, allowed, isolated, nohz_full, rcu_nocbs, workqueues, watched;
+	struct tl_fact_cpus online, isolated, nohz_full, rcu_nocbs, workqueues, watched;
+	struct tl_fact_cpus allowed;	   // the mask of a process that has just begun
+	struct tl_fact_cpus permitted;	   // what its cpuset lets it ask for, isolated CPUs among them
 	struct tl_fact_cpus siblings;	   // CPUs that share a core with a worker
 	struct tl_fact_text missing_flags; // that the build needs; "": none
 	struct tl_fact_num quota_percent;  // of one CPU, by the cgroup
@@ -87,6 +93,9 @@ struct tl_fact_port {
 	struct tl_fact_num present, vendor, device, node;
 	struct tl_fact_text driver; // "": none
 	struct tl_fact_num group, vfio_access;
+	struct tl_fact_num virtual_function;		   // of another device, which may refuse it things
+	struct tl_fact_text rdma;			   // its InfiniBand device; "": none
+	struct tl_fact_num ddp;				   // the host has ice's DDP package
 	struct tl_fact_text group_others;		   // devices of the group that no vfio driver has; "": none
 	struct tl_fact_num width, max_width, mts, max_mts; // lanes, mega transfers per second
 	struct tl_fact_num read_request_bytes, aspm;

@@ -18,6 +18,7 @@
 #include <rte_errno.h>
 #include <rte_log.h>
 
+#include <tl_eal_cpus.h>
 #include <tl_err.h>
 
 #define ARGS_MAX 64
@@ -29,6 +30,7 @@ struct tl_eal {
 	char *v[ARGS_MAX + 1];
 	char text[ARGS_MAX][ARG_BYTES];
 	char lcores[4096];
+	char nodes[TL_EAL_NODES_MAX * 11 + 1];
 	bool abandoned;
 };
 
@@ -60,6 +62,27 @@ static void add_lcores(struct tl_eal *args, const struct tl_eal_cfg *cfg)
 	add(args, "--main-lcore=0");
 }
 
+// "--socket-mem 512,0,256". Without it EAL spreads the memory by the nodes of the CPUs that have its lcores' numbers,
+// whatever CPUs those lcores run on (eal_dynmem_calc_num_pages_per_socket() and rte_eal_cpu_init() of 22.11).
+static void add_memory(struct tl_eal *args, const struct tl_eal_cfg *cfg)
+{
+	uint32_t last = TL_EAL_NODES_MAX;
+	int used = 0;
+
+	while (cfg->huge && cfg->node_mb != NULL && last > 0 && cfg->node_mb[last - 1] == 0)
+		last--;
+	if (!cfg->huge || cfg->node_mb == NULL || last == 0) {
+		add(args, "-m");
+		add(args, "%u", cfg->memory_mb);
+		return;
+	}
+	for (uint32_t i = 0; i < last; i++)
+		used += snprintf(args->nodes + used, sizeof(args->nodes) - (size_t)used, "%s%u", i > 0 ? "," : "",
+			cfg->node_mb[i]);
+	add(args, "--socket-mem");
+	args->v[args->n++] = args->nodes;
+}
+
 static void build_args(struct tl_eal *args, const struct tl_eal_cfg *cfg)
 {
 	add(args, "tapline");
@@ -70,8 +93,7 @@ static void build_args(struct tl_eal *args, const struct tl_eal_cfg *cfg)
 		add(args, "--no-huge");
 		add(args, "--no-shconf");
 	}
-	add(args, "-m");
-	add(args, "%u", cfg->memory_mb);
+	add_memory(args, cfg);
 	add(args, "--no-telemetry");
 	if (!cfg->verbose)
 		add(args, "--log-level=*:error");
@@ -84,14 +106,20 @@ static void build_args(struct tl_eal *args, const struct tl_eal_cfg *cfg)
 	args->v[args->n] = NULL;
 }
 
-// The CPUs this process may use; a missing one would make EAL fail with less to say.
-static int check_lcores(const struct tl_eal_cfg *cfg, const cpu_set_t *allowed, struct tl_err *err)
+// A CPU that this process cannot be put on would make EAL fail with less to say.
+static int check_lcores(const struct tl_eal_cfg *cfg, struct tl_err *err)
 {
+	cpu_set_t permitted;
+
+	if (tl_eal_permitted_cpus(&permitted) != 0)
+		return 0;
 	for (uint32_t i = 0; i <= cfg->n_lcores; i++) {
 		uint32_t cpu = i == 0 ? cfg->main_lcore : cfg->lcores[i - 1];
-		if (cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, allowed))
-			return tl_fail(
-				err, -EINVAL, "CPU %u is not one this process may use (see `taskset -cp $$`)", cpu);
+		if (cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &permitted))
+			return tl_fail(err, -EINVAL,
+				"CPU %u is not one this process may use: it is offline, or its cgroup's cpuset.cpus.effective "
+				"lacks it; name another CPU, or widen AllowedCPUs= of the unit",
+				cpu);
 	}
 	return 0;
 }
@@ -155,7 +183,7 @@ int tl_eal_init(const struct tl_eal_cfg *cfg, struct tl_eal **out, struct tl_err
 	if (eal == NULL)
 		return tl_fail(err, -ENOMEM, "out of memory");
 	bool known = sched_getaffinity(0, sizeof(allowed), &allowed) == 0; // more than 1024 CPUs: not
-	int rc = known ? check_lcores(cfg, &allowed, err) : 0;
+	int rc = check_lcores(cfg, err);
 	if (rc == 0) {
 		build_args(eal, cfg);
 		if (start_unlimited(eal) < 0)

@@ -15,11 +15,14 @@
 struct tl_err;
 struct tl_eal; // opaque
 
+#define TL_EAL_NODES_MAX 32 // RTE_MAX_NUMA_NODES
+
 struct tl_eal_cfg {
-	bool huge;		// false: ordinary memory (--no-huge); needs no set-up, costs TLB misses
-	uint32_t memory_mb;	// limit of DPDK's memory
-	uint32_t main_lcore;	// CPU of the main lcore, which polls nothing
-	const uint32_t *lcores; // CPUs of the RX lcores; entry i becomes EAL's lcore i + 1; a CPU may stand twice
+	bool huge;		 // false: ordinary memory (--no-huge); needs no set-up, costs TLB misses
+	uint32_t memory_mb;	 // DPDK's memory at the start
+	const uint32_t *node_mb; // of memory_mb, entry i of NUMA node i, TL_EAL_NODES_MAX of them; NULL: wherever
+	uint32_t main_lcore;	 // CPU of the main lcore, which polls nothing
+	const uint32_t *lcores;	 // CPUs of the RX lcores; entry i becomes EAL's lcore i + 1; a CPU may stand twice
 	uint32_t n_lcores;
 	const char *const *pci; // PCI addresses to probe, n_pci of them; none: --no-pci
 	uint32_t n_pci;

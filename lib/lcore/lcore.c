@@ -31,8 +31,7 @@ int tl_lcore_create(const struct tl_lcore_cfg *cfg, struct tl_lcore **out, struc
 	if (cfg->n_services > TL_LCORE_SERVICES_MAX)
 		return tl_fail(err, -E2BIG, "one receive queue carries at most %u echo hosts and recordings",
 			TL_LCORE_SERVICES_MAX);
-	struct tl_lcore *l =
-		rte_zmalloc_socket("tl_lcore", sizeof(*l), TL_CACHE_LINE, (int)rte_lcore_to_socket_id(cfg->lcore_id));
+	struct tl_lcore *l = rte_zmalloc_socket("tl_lcore", sizeof(*l), TL_CACHE_LINE, cfg->socket_id);
 	if (l == NULL)
 		return tl_fail(err, -ENOMEM, "no memory for lcore %u", cfg->lcore_id);
 	l->cfg = *cfg;

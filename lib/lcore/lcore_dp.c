@@ -8,7 +8,7 @@
 #define TICK_NS (100 * TL_NS_PER_US)
 #define IDLE_LOOPS 512	    // empty polls before an adaptive lcore sleeps: some tens of microseconds
 #define DRAIN_EMPTY_POLLS 3 // in a row, after the port was quiesced
-#define STOP_BURSTS 64	    // of a port that cannot be quiesced: more than a ring of descriptors holds
+#define STOP_BURSTS 64	    // at least, of a port that cannot be quiesced
 
 static void parse_burst(struct tl_burst *b)
 {
@@ -109,8 +109,10 @@ static void close_services(struct tl_lcore *l)
 static void drain(struct tl_lcore *l, bool quiesced)
 {
 	unsigned empty = 0;
+	unsigned ring =
+		STOP_BURSTS + 2 * l->cfg.rxq->descriptors / TL_BURST; // more bursts than it holds: some are short
 
-	for (unsigned turns = 0; empty < DRAIN_EMPTY_POLLS && (quiesced || turns < STOP_BURSTS); turns++)
+	for (unsigned turns = 0; empty < DRAIN_EMPTY_POLLS && (quiesced || turns < ring); turns++)
 		empty = turn(l) == 0 ? empty + 1 : 0;
 	for (uint32_t i = 0; i < l->cfg.n_services; i++)
 		if (l->services[i].finish != NULL)

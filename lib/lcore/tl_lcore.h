@@ -52,6 +52,7 @@ enum tl_lcore_phase {
 
 struct tl_lcore_cfg {
 	uint32_t lcore_id;
+	int socket_id; // NUMA node of its CPU; SOCKET_ID_ANY: not known
 	struct tl_rxq *rxq;
 	struct tl_txq *txq; // NULL: this lcore never sends
 	const struct tl_clock *clock;

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <rte_dev.h>
 #include <rte_ethdev.h>
@@ -58,29 +57,6 @@ static int probe_virtual(struct tl_port *port, struct tl_err *err)
 	return rc == 0 ? 0 : tl_fail(err, rc, "port %s: %s is no network device", port->name, port->dev_name);
 }
 
-// Where nothing took the device. A user who is not root may not be let in by vfio.
-static int refuse_pci(const struct tl_port *port, struct tl_err *err)
-{
-	const char *address = port->cfg.spec.arg;
-	char link[320], group[256], file[320];
-
-	snprintf(link, sizeof(link), "/sys/bus/pci/devices/%s/iommu_group", address);
-	ssize_t chars = readlink(link, group, sizeof(group) - 1);
-	if (chars > 0) {
-		group[chars] = '\0';
-		snprintf(file, sizeof(file), "/dev/vfio%s", strrchr(group, '/'));
-		if (access(file, R_OK | W_OK) != 0 && errno == EACCES)
-			return tl_fail(err, -EACCES,
-				"port %s: this user may not open %s, through which %s is used: be in its group (see "
-				"drivers-config/udev/60-tapline-vfio.rules)",
-				port->name, file, address);
-	}
-	return tl_fail(err, -ENODEV,
-		"port %s: no DPDK driver took %s: is it there (`lspci -s %s`), and bound to vfio-pci "
-		"(`tapline bind --list`; mlx5 stays on its kernel driver)?",
-		port->name, address, address);
-}
-
 int tl_port_attach(struct tl_port *port, struct tl_err *err)
 {
 	int rc = tl_port_check(&port->cfg, err);
@@ -89,5 +65,6 @@ int tl_port_attach(struct tl_port *port, struct tl_err *err)
 		return rc;
 	if (port->cfg.spec.kind != TL_PORT_PCI)
 		return probe_virtual(port, err);
-	return rte_eth_dev_get_port_by_name(port->cfg.spec.arg, &port->port_id) == 0 ? 0 : refuse_pci(port, err);
+	return rte_eth_dev_get_port_by_name(port->cfg.spec.arg, &port->port_id) == 0 ? 0
+										     : tl_port_refuse_absent(port, err);
 }

@@ -17,12 +17,6 @@
 
 #include <tl_log.h>
 
-#define RING_DESCRIPTORS 1024
-#define FRAME_OVERHEAD (TL_ETHER_LEN + 4u + 8u) // of a frame beside its payload: header, CRC, two VLAN tags
-#define FRAME_ROOM_MIN RTE_MBUF_DEFAULT_DATAROOM
-#define LINK_TRIES 400 // a copper link is negotiated for 1 to 3 s after the start
-#define LINK_PAUSE_US 10000
-
 static const char *device_text(const struct tl_port *port)
 {
 	return port->cfg.spec.text;
@@ -42,13 +36,12 @@ static int ask_device(struct tl_port *port, struct rte_eth_dev_info *info, struc
 	return 0;
 }
 
-// Bytes of a frame that one mbuf must hold. Some drivers, ixgbe's among them, give the NIC whole KiB, and split longer
-// frames.
+// Bytes of a frame that one mbuf must hold.
 static uint32_t frame_room(const struct tl_port *port)
 {
 	if (tl_port_is_kernels(port))
-		return RTE_MAX(tl_kernel_frame_bytes(&port->cfg), (uint32_t)FRAME_ROOM_MIN);
-	return RTE_ALIGN_CEIL(RTE_MAX(port->cfg.mtu + FRAME_OVERHEAD, FRAME_ROOM_MIN), 1024u);
+		return RTE_MAX(tl_kernel_frame_bytes(&port->cfg), (uint32_t)TL_PORT_ROOM_MIN);
+	return tl_port_nic_room(port->cfg.mtu);
 }
 
 // A port that only records takes what an mbuf holds anyway, such as frames with two VLAN tags, which are longer than
@@ -59,7 +52,7 @@ static uint16_t device_mtu(const struct tl_port *port, const struct rte_eth_dev_
 
 	if (port->cfg.spec.kind != TL_PORT_PCI || port->cfg.tx_queues != 0 || shared)
 		return port->cfg.mtu;
-	uint32_t most = RTE_MIN(frame_room(port) - FRAME_OVERHEAD, (uint32_t)info->max_mtu);
+	uint32_t most = RTE_MIN(frame_room(port) - TL_PORT_FRAME_OVERHEAD, (uint32_t)info->max_mtu);
 	return (uint16_t)RTE_MAX(most, (uint32_t)port->cfg.mtu);
 }
 
@@ -72,6 +65,8 @@ static int configure_device(struct tl_port *port, const struct rte_eth_dev_info 
 		RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;
 	const uint64_t tx_checksums = RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM;
 
+	// mlx5 and mlx4 say by an event that their device is gone, if they are asked to.
+	conf.intr_conf.rmv = info->dev_flags != NULL && (*info->dev_flags & RTE_ETH_DEV_INTR_RMV) != 0;
 	if (rx > info->max_rx_queues || tx > info->max_tx_queues)
 		return tl_fail(err, -EINVAL,
 			"port %s: %s has %u receive and %u send queues, not %u and %u: lower rx_queues", port->name,
@@ -102,29 +97,55 @@ static int configure_device(struct tl_port *port, const struct rte_eth_dev_info 
 	return 0;
 }
 
-static int set_up_queues(struct tl_port *port, const struct rte_eth_dev_info *info, struct tl_err *err)
+// A device has limits of its own, and steps.
+static void warn_of_ring(const struct tl_port *port, const char *key, uint16_t wanted, uint16_t given,
+	const struct rte_eth_desc_lim *limits)
 {
-	uint16_t rx_desc = RING_DESCRIPTORS, tx_desc = RING_DESCRIPTORS;
-	uint16_t tx = RTE_MAX(port->cfg.tx_queues, (uint16_t)1);
-	struct rte_eth_rxconf rx_conf = info->default_rxconf;
-	int rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->port_id, &rx_desc, &tx_desc);
+	if (wanted != 0 && wanted != given)
+		tl_warn("port %s: %s is %u, not %u: %s takes %u to %u descriptors, in steps of %u", port->name, key,
+			given, wanted, device_text(port), limits->nb_min, limits->nb_max,
+			RTE_MAX(limits->nb_align, (uint16_t)1));
+}
 
-	// AF_PACKET's rings hold frames of their own, no mbufs.
-	uint32_t descriptors = port->cfg.spec.kind == TL_PORT_KERNEL ? TL_BURST : RTE_MAX(rx_desc, tx_desc);
+static int size_rings(const struct tl_port *port, const struct rte_eth_dev_info *info, uint16_t *rx_desc,
+	uint16_t *tx_desc, struct tl_err *err)
+{
+	const struct tl_port_cfg *cfg = &port->cfg;
 
+	*rx_desc = tl_port_rx_descriptors(cfg, strncmp(info->driver_name, "mlx5", 4) == 0);
+	*tx_desc = tl_port_tx_descriptors(cfg);
+	int rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->port_id, rx_desc, tx_desc);
 	if (rc != 0)
 		return tl_fail(err, rc, "port %s: %s does not say how long its queues may be (%s)", port->name,
 			device_text(port), strerror(-rc));
-	rc = tl_port_make_pool(port, frame_room(port), descriptors, err);
+	warn_of_ring(port, "rx_descriptors", cfg->rx_descriptors, *rx_desc, &info->rx_desc_lim);
+	warn_of_ring(port, "tx_descriptors", cfg->tx_descriptors, *tx_desc, &info->tx_desc_lim);
+	return 0;
+}
+
+static int set_up_queues(struct tl_port *port, const struct rte_eth_dev_info *info, struct tl_err *err)
+{
+	bool kernel = port->cfg.spec.kind == TL_PORT_KERNEL; // its rings hold frames of their own, no mbufs
+	uint16_t tx = RTE_MAX(port->cfg.tx_queues, (uint16_t)1);
+	struct rte_eth_rxconf rx_conf = info->default_rxconf;
+	uint16_t rx_desc, tx_desc;
+	int rc = size_rings(port, info, &rx_desc, &tx_desc, err);
+
+	port->rx_descriptors = rc == 0 ? rx_desc : 0;
+
+	if (rc == 0)
+		rc = tl_port_make_pool(
+			port, frame_room(port), kernel ? TL_BURST : rx_desc, kernel ? TL_BURST : tx_desc, err);
 	if (rc != 0)
 		return rc;
 	rx_conf.offloads = 0; // the port's are set by configure
 	// Else one full queue holds up the packet buffer, and so all others (DROP_EN: 82599 datasheet, 8.2.3.8.7).
 	rx_conf.rx_drop_en = port->mac_counts.queue_drops && port->cfg.rx_queues > 1;
 	for (uint16_t i = 0; i < port->cfg.rx_queues && rc == 0; i++)
-		rc = rte_eth_rx_queue_setup(port->port_id, i, rx_desc, SOCKET_ID_ANY, &rx_conf, port->pool);
+		rc = rte_eth_rx_queue_setup(
+			port->port_id, i, rx_desc, (unsigned)port->cfg.socket_id, &rx_conf, port->pool);
 	for (uint16_t i = 0; i < tx && rc == 0; i++)
-		rc = rte_eth_tx_queue_setup(port->port_id, i, tx_desc, SOCKET_ID_ANY, NULL);
+		rc = rte_eth_tx_queue_setup(port->port_id, i, tx_desc, (unsigned)port->cfg.socket_id, NULL);
 	const char *hint =
 		tl_port_is_kernels(port) && geteuid() != 0 ? ": are you root (CAP_NET_RAW, CAP_NET_ADMIN)?" : "";
 	if (rc != 0)
@@ -142,6 +163,7 @@ static void fill_queues(struct tl_port *port)
 			.frame_max = kernel ? tl_kernel_frame_max(port->cfg.spec.arg) : 0,
 			.port_id = port->port_id,
 			.queue_id = i,
+			.descriptors = port->rx_descriptors,
 			.wait_fd = i < port->sockets.n ? port->sockets.fd[i] : -1,
 			.clock = port->cfg.clock,
 			.port = port};
@@ -195,6 +217,8 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 		tl_kernel_stamp_early(&port->sockets);
 	snprintf(port->multicast, sizeof(port->multicast), "none");
 	fill_queues(port);
+	if (port->cfg.spec.kind != TL_PORT_PCI) // the start of a NIC begins its link anew
+		tl_port_look_at_link(port);
 	return 0;
 }
 
@@ -211,21 +235,6 @@ static int set_promisc(struct tl_port *port)
 	port->promisc_set |= rc == 0;
 	port->promisc |= rc == 0;
 	return rc;
-}
-
-// What a NIC is given to send before its link is up, is lost: the first ARP request and the membership reports. A port
-// that only receives does not wait: others that have a link would go unpolled meanwhile.
-static void wait_for_link(const struct tl_port *port)
-{
-	struct rte_eth_link link;
-
-	for (unsigned i = 0; i < LINK_TRIES; i++) {
-		if (rte_eth_link_get_nowait(port->port_id, &link) != 0 || link.link_status == RTE_ETH_LINK_UP)
-			return;
-		rte_delay_us_sleep(LINK_PAUSE_US);
-	}
-	tl_warn("port %s: %s has no link (is the cable in, and the other side up?): frames will come when it has one",
-		port->name, device_text(port));
 }
 
 // Since its socket was made the kernel may have counted frames that came before there was a ring to put them into. What
@@ -263,8 +272,6 @@ static int eth_start(struct tl_port *port, struct tl_err *err)
 	if (port->cfg.promisc && set_promisc(port) != 0)
 		tl_warn("port %s: %s has no promiscuous mode: only frames for its own address are seen", port->name,
 			device_text(port));
-	if (port->cfg.spec.kind == TL_PORT_PCI && port->cfg.tx_queues > 0)
-		wait_for_link(port);
 	tl_port_find_queue_counters(port);
 	if (port->cfg.spec.kind == TL_PORT_KERNEL)
 		begin_kernel_account(port);
@@ -403,19 +410,6 @@ static void eth_close(struct tl_port *port)
 	}
 	if (port->dev_name[0] != '\0')
 		(void)rte_eal_hotplug_remove("vdev", port->dev_name);
-}
-
-uint64_t tl_port_speed_bps(const struct tl_port *port)
-{
-	struct rte_eth_link link;
-
-	if (port->ops == &tl_port_packet_ops)
-		return port->speed_bps;
-	if (port->ops != &tl_port_eth_ops || rte_eth_link_get_nowait(port->port_id, &link) != 0)
-		return 0;
-	if (link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN)
-		return 0;
-	return link.link_speed * UINT64_C(1000000);
 }
 
 void tl_rxq_wait(struct tl_rxq *q, uint32_t timeout_us)

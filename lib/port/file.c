@@ -40,7 +40,7 @@ static int file_open(struct tl_port *port, struct tl_err *err)
 		.port = port,
 		.backend = &port->file};
 	port->txq[0] = (struct tl_txq){.flush_fn = tl_file_flush, .clock = port->cfg.clock};
-	return tl_port_make_pool(port, FILE_ROOM_BYTES, TL_BURST, err);
+	return tl_port_make_pool(port, FILE_ROOM_BYTES, TL_BURST, TL_BURST, err);
 }
 
 static int file_start(struct tl_port *port, struct tl_err *err)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mbuf pool of a port.
+// The mbuf pool of a port, and what a port takes of DPDK's memory.
 
 #include "port_priv.h"
 
@@ -8,16 +8,64 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 
+#define RING_DESCRIPTORS 1024
+#define DEEP_DESCRIPTORS 4096 // of a NIC that only records
+#define DEEP_MLX5_DESCRIPTORS 8192
+#define DESCRIPTOR_BYTES 128 // of the NIC's and the driver's at most
 #define POOL_CACHE 256
 // What the services of an lcore keep: frames waiting for ARP, TCP's out-of-order queues, sent frames to record, frames
 // on their way to another lcore.
 #define HELD_MBUFS 4096
 
-int tl_port_make_pool(struct tl_port *port, uint32_t room_bytes, uint32_t descriptors, struct tl_err *err)
+static bool only_records(const struct tl_port_cfg *cfg)
 {
-	uint32_t queues = port->cfg.rx_queues;
-	uint32_t held = port->cfg.tx_queues * HELD_MBUFS;
-	uint32_t n = queues * (2 * descriptors + 4 * TL_BURST + 2 * POOL_CACHE) + held;
+	return cfg->spec.kind == TL_PORT_PCI && cfg->tx_queues == 0;
+}
+
+uint16_t tl_port_rx_descriptors(const struct tl_port_cfg *cfg, bool mlx5)
+{
+	if (cfg->rx_descriptors != 0)
+		return cfg->rx_descriptors;
+	if (!only_records(cfg))
+		return RING_DESCRIPTORS;
+	return mlx5 ? DEEP_MLX5_DESCRIPTORS : DEEP_DESCRIPTORS;
+}
+
+uint16_t tl_port_tx_descriptors(const struct tl_port_cfg *cfg)
+{
+	return cfg->tx_descriptors != 0 ? cfg->tx_descriptors : RING_DESCRIPTORS;
+}
+
+// Some drivers, ixgbe's among them, give the NIC whole KiB, and split longer frames.
+uint32_t tl_port_nic_room(uint32_t mtu)
+{
+	return RTE_ALIGN_CEIL(RTE_MAX(mtu + TL_PORT_FRAME_OVERHEAD, (uint32_t)TL_PORT_ROOM_MIN), 1024u);
+}
+
+// A NIC that only records sends nothing: no mbufs wait in its TX ring.
+static uint32_t count_mbufs(const struct tl_port_cfg *cfg, uint32_t rx_descriptors, uint32_t tx_descriptors)
+{
+	uint32_t ring = only_records(cfg) ? rx_descriptors : 2 * RTE_MAX(rx_descriptors, tx_descriptors);
+
+	return cfg->rx_queues * (ring + 4 * TL_BURST + 2 * POOL_CACHE) + cfg->tx_queues * HELD_MBUFS;
+}
+
+uint64_t tl_port_memory_bytes(const struct tl_port_cfg *cfg, bool mlx5)
+{
+	uint32_t rx = tl_port_rx_descriptors(cfg, mlx5);
+	uint32_t tx = tl_port_tx_descriptors(cfg);
+	uint32_t room = tl_port_nic_room(cfg->mtu) + RTE_PKTMBUF_HEADROOM;
+
+	if (cfg->spec.kind == TL_PORT_KERNEL || cfg->spec.kind == TL_PORT_FILE) // rings of their own
+		rx = tx = TL_BURST;
+	uint64_t mbuf_bytes = rte_mempool_calc_obj_size((uint32_t)sizeof(struct rte_mbuf) + room, 0, NULL);
+	return count_mbufs(cfg, rx, tx) * mbuf_bytes + (uint64_t)cfg->rx_queues * (rx + tx) * DESCRIPTOR_BYTES;
+}
+
+int tl_port_make_pool(
+	struct tl_port *port, uint32_t room_bytes, uint32_t rx_descriptors, uint32_t tx_descriptors, struct tl_err *err)
+{
+	uint32_t n = count_mbufs(&port->cfg, rx_descriptors, tx_descriptors);
 	uint32_t room = room_bytes + RTE_PKTMBUF_HEADROOM;
 	char name[RTE_MEMPOOL_NAMESIZE];
 
@@ -28,7 +76,8 @@ int tl_port_make_pool(struct tl_port *port, uint32_t room_bytes, uint32_t descri
 	port->pool = rte_pktmbuf_pool_create(name, n, POOL_CACHE, 0, (uint16_t)room, port->cfg.socket_id);
 	if (port->pool == NULL)
 		return tl_fail(err, -ENOMEM,
-			"port %s: no memory for %u buffers of %u bytes (%s): raise eal.memory_mb, or reserve more hugepages",
-			port->name, n, room, rte_strerror(rte_errno));
+			"port %s: no memory for %u buffers of %u bytes on NUMA node %d (%s): raise eal.memory_mb, or reserve "
+			"more hugepages there",
+			port->name, n, room, port->cfg.socket_id, rte_strerror(rte_errno));
 	return 0;
 }

@@ -115,6 +115,8 @@ struct tl_port_events {
 	int config_fd;	     // PCI configuration space; -1: none or unreadable
 	const char *device;  // DPDK device name for event callbacks; NULL: none
 	struct tl_port_link link;
+	_Atomic(uint64_t) speed_bps; // at the last look; written by main; 0: unknown
+	uint64_t next_ask_ns;	     // when a NIC may be asked again, of CLOCK_MONOTONIC
 };
 
 // The kernel's interface of a device that DPDK drives beside it.
@@ -130,8 +132,9 @@ struct tl_port {
 	struct rte_mempool *pool;
 	uint8_t mac[TL_ETHER_ADDR_LEN];
 	uint16_t port_id;
-	uint64_t speed_bps; // of an interface of our own; 0: unknown
-	char dev_name[64];  // of a virtual device that we created, else empty
+	uint64_t speed_bps;	 // of an interface of our own; 0: unknown
+	char dev_name[64];	 // of a virtual device that we created, else empty
+	uint16_t rx_descriptors; // that the device gives
 	bool started;
 	bool promisc;	    // a device of DPDK's is
 	bool promisc_set;   // by us: undone at close
@@ -180,8 +183,19 @@ void tl_port_close_account(const struct tl_port_stats *end, uint64_t rx_pkts, st
 // attach.c: port_id is the device's then.
 int tl_port_attach(struct tl_port *port, struct tl_err *err);
 
-// pool.c: descriptors is how many mbufs the driver may hold per queue and direction; room_bytes what one must hold.
-int tl_port_make_pool(struct tl_port *port, uint32_t room_bytes, uint32_t descriptors, struct tl_err *err);
+// absent.c: fails with the cause, of a PCI device that no driver took.
+int tl_port_refuse_absent(const struct tl_port *port, struct tl_err *err);
+// Debian's package of a driver of DPDK, whose drivers are in dir: "librte-net-ice23".
+void tl_port_driver_package(const char *pmd, const char *dir, char *buf, size_t size);
+
+// pool.c: the driver may hold so many mbufs per queue of each direction; room_bytes is what one must hold.
+int tl_port_make_pool(struct tl_port *port, uint32_t room_bytes, uint32_t rx_descriptors, uint32_t tx_descriptors,
+	struct tl_err *err);
+// Bytes of a frame that one mbuf of a NIC must hold.
+uint32_t tl_port_nic_room(uint32_t mtu);
+// Of a frame beside its payload: header, CRC, two VLAN tags.
+#define TL_PORT_FRAME_OVERHEAD (TL_ETHER_LEN + 4u + 8u)
+#define TL_PORT_ROOM_MIN RTE_MBUF_DEFAULT_DATAROOM
 
 // stamps.c. Chooses the source, for a device that offers to stamp or not, before it is configured. Where mbufs are to
 // carry the stamps, their place in them is known then.
@@ -202,6 +216,10 @@ void tl_port_choose_send_at(struct tl_port *port, bool offered);
 // watch.c: from the start to the close.
 void tl_port_begin_watch(struct tl_port *port);
 void tl_port_end_watch(struct tl_port *port);
+// Asks the device for its link, a NIC at most once a second, and remembers it. Main only.
+void tl_port_look_at_link(struct tl_port *port);
+// Whether a NIC may be asked at this time; it is then counted as asked.
+bool tl_port_link_due(struct tl_port_events *events, uint64_t now_ns);
 // Whether the device was taken away; err (may be NULL) says so.
 bool tl_port_removed(const struct tl_port *port, struct tl_err *err);
 

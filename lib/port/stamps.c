@@ -143,7 +143,7 @@ static bool reads_hosts_clock(const struct tl_port *port)
 int tl_port_enable_timesync(struct tl_port *port)
 {
 	struct tl_port_stamping *s = &port->stamping;
-	uint64_t bps = s->clock_by_speed && port->fate.link.up ? tl_port_speed_bps(port) : 0;
+	uint64_t bps = s->clock_by_speed && port->events.link.up ? tl_port_speed_bps(port) : 0;
 
 	if (s->timesync && (bps == 0 || bps == s->timesync_bps))
 		return 0;

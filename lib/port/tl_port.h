@@ -79,7 +79,9 @@ struct tl_port_cfg {
 	const char *name; // borrowed
 	struct tl_port_spec spec;
 	uint16_t rx_queues;
-	uint16_t tx_queues; // one per lcore that sends; 0 for capture only
+	uint16_t tx_queues;	 // one per lcore that sends; 0 for capture only
+	uint16_t rx_descriptors; // of each queue; 0: by the port's role and driver, see tl_port_rx_descriptors()
+	uint16_t tx_descriptors; // the same; 0: 1024
 	uint16_t mtu;
 	bool promisc;
 	bool take;		       // allow AF_XDP on the interface of the default route or the login
@@ -91,8 +93,16 @@ struct tl_port_cfg {
 	bool tx_checksums; // the device makes those of TCP and UDP, if it can: what is recorded of them is not what
 			   // leaves
 	const struct tl_clock *clock;
-	int socket_id; // SOCKET_ID_ANY: the device's own
+	int socket_id; // NUMA node of rings, packets and recordings; SOCKET_ID_ANY: the device's own
 };
+
+// Descriptors of an RX queue that are asked for; the device may give others. A port of a NIC that only records holds
+// more frames while its lcore is kept from it: 4096, with mlx5 8192.
+uint16_t tl_port_rx_descriptors(const struct tl_port_cfg *cfg, bool mlx5);
+uint16_t tl_port_tx_descriptors(const struct tl_port_cfg *cfg);
+
+// What the packets and rings of a port take of DPDK's memory, before it is opened.
+uint64_t tl_port_memory_bytes(const struct tl_port_cfg *cfg, bool mlx5);
 
 // Written by its lcore only.
 struct tl_rxq_stats {
@@ -131,6 +141,7 @@ struct tl_rxq {
 	uint16_t (*burst)(struct tl_rxq *q, struct tl_burst *b); // HOT: fills pkts, ts_ns, wire_bytes, n, tsc, mono_ns
 	struct tl_rxq_stats stats;
 	uint16_t port_id, queue_id;
+	uint16_t descriptors; // of a NIC's ring; 0: not known
 	uint32_t frame_max; // longest frame that the wire can carry; where the kernel may hand over longer ones, else 0
 	enum tl_ts_source source;
 	int stamp_offset;		    // of the stamp in an mbuf that has the flag
@@ -250,10 +261,12 @@ struct tl_rxq *tl_port_rxq(struct tl_port *port, uint16_t queue);
 struct tl_txq *tl_port_txq(struct tl_port *port, uint16_t queue);
 const struct tl_port_cfg *tl_port_config(const struct tl_port *port);
 const uint8_t *tl_port_mac(const struct tl_port *port);
-uint64_t tl_port_speed_bps(const struct tl_port *port); // 0 = unknown
+// At the last look at the link, 0: unknown. Any thread: it does not ask the device.
+uint64_t tl_port_speed_bps(const struct tl_port *port);
 
-// Whether what is sent can leave now: the cable is in, the other side is up. True where nobody knows.
-bool tl_port_has_link(const struct tl_port *port);
+// Waits until what is sent can leave: the cable is in, the other side is up; or so long.
+// Returns whether it can; true where nobody knows. Main only.
+bool tl_port_await_link(struct tl_port *port, uint64_t timeout_ns);
 
 // The line rate of a port that is not open: what the kernel says of its interface. 0: unknown.
 uint64_t tl_port_expected_bps(const struct tl_port_spec *spec);

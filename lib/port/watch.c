@@ -6,12 +6,16 @@
 #include "port_priv.h"
 
 #include <errno.h>
+#include <time.h>
 
 #include <rte_cycles.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 
 #include <tl_log.h>
+
+#define ASK_NS TL_NS_PER_S // between two questions to a NIC
+#define AWAIT_PAUSE_US 10000
 
 // ---- the device
 
@@ -51,23 +55,69 @@ bool tl_port_removed(const struct tl_port *port, struct tl_err *err)
 
 // ---- the link
 
-static bool read_link(const struct tl_port *port, bool *up)
+static uint64_t now_ns(void)
 {
-	struct rte_eth_link link;
+	struct timespec now;
 
-	if (tl_port_is_kernels(port))
-		return tl_kernel_link(port->cfg.spec.arg, up);
-	if (port->ops != &tl_port_eth_ops || rte_eth_link_get_nowait(port->port_id, &link) != 0)
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+// While the link is down ixgbe's driver begins its set-up anew each time that it is asked, which keeps optics of
+// several speeds from ever getting one (ixgbe_dev_link_update_share() of DPDK 22.11.11, ixgbe_ethdev.c:4361).
+bool tl_port_link_due(struct tl_port_events *events, uint64_t now_ns)
+{
+	if (now_ns < events->next_ask_ns)
 		return false;
-	*up = link.link_status == RTE_ETH_LINK_UP;
+	events->next_ask_ns = now_ns + ASK_NS;
 	return true;
 }
 
-bool tl_port_has_link(const struct tl_port *port)
+static bool ask_device(struct tl_port *port, bool *up)
 {
+	struct rte_eth_link link;
+	bool asked = port->ops == &tl_port_eth_ops && rte_eth_link_get_nowait(port->port_id, &link) == 0;
+
+	if (asked) {
+		bool known = link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN;
+		atomic_store(&port->events.speed_bps, known ? link.link_speed * UINT64_C(1000000) : 0);
+		*up = link.link_status == RTE_ETH_LINK_UP;
+	}
+	return asked;
+}
+
+void tl_port_look_at_link(struct tl_port *port)
+{
+	struct tl_port_link *link = &port->events.link;
 	bool up;
 
-	return !read_link(port, &up) || up;
+	if (port->cfg.spec.kind == TL_PORT_PCI && !tl_port_link_due(&port->events, now_ns()))
+		return;
+	if (!tl_port_is_kernels(port) || atomic_load(&port->events.speed_bps) == 0)
+		link->known = ask_device(port, &up);
+	if (tl_port_is_kernels(port))
+		link->known = tl_kernel_link(port->cfg.spec.arg, &up);
+	if (link->known)
+		link->up = up;
+}
+
+uint64_t tl_port_speed_bps(const struct tl_port *port)
+{
+	return port->ops == &tl_port_packet_ops ? port->speed_bps : atomic_load(&port->events.speed_bps);
+}
+
+bool tl_port_await_link(struct tl_port *port, uint64_t timeout_ns)
+{
+	uint64_t deadline_ns = now_ns() + timeout_ns;
+
+	for (;;) {
+		tl_port_look_at_link(port);
+		if (!port->events.link.known || port->events.link.up)
+			return true;
+		if (now_ns() >= deadline_ns)
+			return false;
+		rte_delay_us_sleep(AWAIT_PAUSE_US);
+	}
 }
 
 static void report_link(const struct tl_port *port)
@@ -84,7 +134,7 @@ bool tl_port_watch(struct tl_port *port)
 {
 	struct tl_port_events *events = &port->events;
 	struct tl_err err;
-	bool up;
+	bool was_up = events->link.up;
 
 	(void)tl_port_torn_out(port); // sets removed
 	if (tl_port_removed(port, &err)) {
@@ -94,13 +144,12 @@ bool tl_port_watch(struct tl_port *port)
 		events->link.up = false;
 		return false;
 	}
-	events->link.known = read_link(port, &up);
-	if (!events->link.known || up == events->link.up)
+	tl_port_look_at_link(port);
+	if (events->link.up == was_up)
 		return false;
-	events->link.up = up;
-	events->link.downs += !up;
+	events->link.downs += was_up;
 	report_link(port);
-	return up;
+	return !was_up;
 }
 
 void tl_port_link(const struct tl_port *port, struct tl_port_link *out)
@@ -114,7 +163,8 @@ void tl_port_begin_watch(struct tl_port *port)
 {
 	struct tl_port_events *events = &port->events;
 
-	events->link.known = read_link(port, &events->link.up);
+	events->next_ask_ns = 0; // the device has begun anew
+	tl_port_look_at_link(port);
 	if (port->ops != &tl_port_eth_ops)
 		return;
 	events->device = device_name(port);

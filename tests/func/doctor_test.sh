@@ -69,7 +69,7 @@ faults() {
 		memory.ksm warn sys/kernel/mm/ksm/run 1
 		memory.thp warn sys/kernel/mm/transparent_hugepage/enabled [always] madvise never
 		cpu.online fail $CPU/online 0-2,4-7
-		cpu.cpuset fail proc/self/status Cpus_allowed_list: 0-2
+		cpu.cpuset fail sys/fs/cgroup/system.slice/cpuset.cpus.effective 0-2
 		cpu.quota warn sys/fs/cgroup/system.slice/tapline.service/cpu.max 50000 100000
 		cpu.isolated warn $CPU/isolated 2,6-7
 		cpu.nohz_full warn $CPU/nohz_full 2

@@ -74,6 +74,7 @@ def put_cards():
     put("sys/module/vfio/parameters/enable_unsafe_noiommu_mode", "N")
     put("sys/kernel/security/lockdown", "[none] integrity confidentiality")
     put("dev/vfio/vfio", "")
+    put("usr/lib/firmware/intel/ice/ddp/ice.pkg", "")
     put("dev/vfio/40", "")
 
 
@@ -90,7 +91,8 @@ def put_memory():
     put("proc/self/mounts", "/dev/sda1 / ext4 rw 0 0\nhugetlbfs /dev/hugepages hugetlbfs rw,pagesize=2M 0 0")
     put("proc/self/mountinfo", "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n21 20 8:2 / /data rw shared:1 - xfs /dev/sdb rw")
     put("proc/self/limits", "Limit Soft Limit Hard Limit Units\nMax locked memory         unlimited            unlimited            bytes")
-    put("proc/self/status", "Name:\ttapline\nCapEff:\t0000000000000000\nCpus_allowed_list:\t0-7")
+    put("proc/self/status", "Name:\ttapline\nCapEff:\t0000000000000000\nCpus_allowed_list:\t0-1,4-5")
+    put("sys/fs/cgroup/cpuset.cpus.effective", "0-7")
     put("proc/self/cgroup", "0::/system.slice/tapline.service")
     put("sys/fs/cgroup/system.slice/memory.max", "max")
     put("sys/fs/cgroup/system.slice/hugetlb.2MB.max", "max")

@@ -8,6 +8,7 @@
 #include <rte_log.h>
 
 #include <tl_eal.h>
+#include <tl_eal_cpus.h>
 #include <tl_err.h>
 #include <tl_test.h>
 
@@ -22,16 +23,27 @@ static void a_cpu_that_is_not_ours_is_refused(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "CPU 1024 is not one this process may use"));
 }
 
-static void main_may_run_wherever_no_lcore_does_and_the_log_goes_to_stderr(void)
+// As isolcpus= does: the mask of the process lacks the lcore's CPU, its cpuset does not.
+static void an_lcore_may_be_isolated_and_main_runs_wherever_none_does(void)
 {
 	struct tl_eal_cfg cfg = {.memory_mb = 64};
-	cpu_set_t before, after;
+	cpu_set_t permitted, before, after;
 	struct tl_eal *eal;
 	struct tl_err err = {{0}};
+	uint32_t isolated;
 
-	CU_ASSERT_EQUAL_FATAL(sched_getaffinity(0, sizeof(before), &before), 0);
-	while (!CPU_ISSET(cfg.main_lcore, &before))
+	CU_ASSERT_EQUAL_FATAL(tl_eal_permitted_cpus(&permitted), 0);
+	while (!CPU_ISSET(cfg.main_lcore, &permitted))
 		cfg.main_lcore++;
+	for (isolated = cfg.main_lcore + 1; isolated < CPU_SETSIZE && !CPU_ISSET(isolated, &permitted);)
+		isolated++;
+	before = permitted;
+	if (isolated < CPU_SETSIZE) {
+		cfg.lcores = &isolated;
+		cfg.n_lcores = 1;
+		CPU_CLR(isolated, &before);
+		CU_ASSERT_EQUAL_FATAL(sched_setaffinity(0, sizeof(before), &before), 0);
+	}
 	CU_ASSERT_EQUAL_FATAL(tl_eal_init(&cfg, &eal, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(sched_getaffinity(0, sizeof(after), &after), 0);
 	CU_ASSERT(CPU_EQUAL(&before, &after));
@@ -43,8 +55,8 @@ int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"a CPU that is not ours is refused", a_cpu_that_is_not_ours_is_refused},
-		{"main may run wherever no lcore does, and DPDK's log goes to stderr",
-			main_may_run_wherever_no_lcore_does_and_the_log_goes_to_stderr},
+		{"an lcore may run on an isolated CPU, and main wherever no lcore does",
+			an_lcore_may_be_isolated_and_main_runs_wherever_none_does},
 	};
 
 	return tl_test_main("eal", tests, TL_ARRAY_LEN(tests));

@@ -25,6 +25,11 @@ static void every_family_is_found(void)
 		{"mlx5_pci", "mlx5", "mlx5_core"},
 		{"net_virtio", "virtio", "vfio-pci"},
 		{"net_vmxnet3", "virtio", "vfio-pci"},
+		{"net_iavf", "ice-i40e", "vfio-pci"},
+		{"net_ixgbe_vf", "ixgbe", "vfio-pci"},
+		{"net_bnxt", "cloud", "vfio-pci"},
+		{"net_ena", "cloud", "vfio-pci"},
+		{"net_gve", "cloud", "vfio-pci"},
 	};
 	struct tl_family family;
 	struct tl_err err;

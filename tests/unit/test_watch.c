@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of what befalls a port while it runs, over DPDK's ring device: a link that goes, a device that is taken away.
+// Tests of what befalls a port before and while it runs, over DPDK's ring device: a link that goes, a device that is
+// taken away.
 
 #define ALLOW_EXPERIMENTAL_API // rte_dev_event_callback_process()
 
@@ -10,7 +11,7 @@
 
 #include <tl_clock.h>
 #include <tl_err.h>
-#include <tl_port.h>
+#include <port_priv.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
 #include <tl_test_port.h>
@@ -57,6 +58,53 @@ static void a_link_that_goes_and_comes_is_noticed_and_its_going_counted(void)
 	}
 	CU_ASSERT(!tl_port_ended(port, NULL));
 	tl_port_close(port);
+}
+
+// Threads that write files ask for the speed, too.
+static void the_speed_is_that_of_the_last_look(void)
+{
+	struct tl_port *port = ring("vdev:net_ring_speed");
+	uint64_t speed_bps = tl_port_speed_bps(port);
+
+	CU_ASSERT(speed_bps != 0);
+	CU_ASSERT_EQUAL(rte_eth_dev_stop(tl_port_rxq(port, 0)->port_id), 0);
+	CU_ASSERT_EQUAL(rte_eth_dev_close(tl_port_rxq(port, 0)->port_id), 0);
+	CU_ASSERT_EQUAL(tl_port_speed_bps(port), speed_bps);
+	tl_port_close(port);
+}
+
+static void a_nic_is_asked_for_its_link_once_a_second_at_most(void)
+{
+	struct tl_port_events events = {0};
+
+	CU_ASSERT(tl_port_link_due(&events, 5 * TL_NS_PER_S));
+	CU_ASSERT(!tl_port_link_due(&events, 5 * TL_NS_PER_S));
+	CU_ASSERT(!tl_port_link_due(&events, 6 * TL_NS_PER_S - 1));
+	CU_ASSERT(tl_port_link_due(&events, 6 * TL_NS_PER_S));
+	CU_ASSERT(!tl_port_link_due(&events, 7 * TL_NS_PER_S - 1));
+}
+
+static void who_waits_for_a_link_is_told_whether_it_came(void)
+{
+	struct tl_port *port = ring("vdev:net_ring_await");
+
+	CU_ASSERT(tl_port_await_link(port, 0));
+	CU_ASSERT_EQUAL(rte_eth_dev_set_link_down(tl_port_rxq(port, 0)->port_id), 0);
+	CU_ASSERT(!tl_port_await_link(port, 20 * TL_NS_PER_MS));
+	CU_ASSERT_EQUAL(rte_eth_dev_set_link_up(tl_port_rxq(port, 0)->port_id), 0);
+	CU_ASSERT(tl_port_await_link(port, UINT32_MAX));
+	tl_port_close(port);
+}
+
+static void a_drivers_package_is_named_as_debian_names_it(void)
+{
+	static const char dir[] = "/usr/lib/x86_64-linux-gnu/dpdk/pmds-23.0";
+	char name[64];
+
+	tl_port_driver_package("net_ixgbe", dir, name, sizeof(name));
+	CU_ASSERT_STRING_EQUAL(name, "librte-net-ixgbe23");
+	tl_port_driver_package("net_mlx5", dir, name, sizeof(name));
+	CU_ASSERT_STRING_EQUAL(name, "librte-net-mlx5-23");
 }
 
 // What does not answer has not lost its link.
@@ -107,6 +155,11 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"a link that goes and comes is noticed, and its going counted",
 			a_link_that_goes_and_comes_is_noticed_and_its_going_counted},
+		{"the speed is that of the last look", the_speed_is_that_of_the_last_look},
+		{"a NIC is asked for its link once a second at most",
+			a_nic_is_asked_for_its_link_once_a_second_at_most},
+		{"who waits for a link is told whether it came", who_waits_for_a_link_is_told_whether_it_came},
+		{"a driver's package is named as Debian names it", a_drivers_package_is_named_as_debian_names_it},
 		{"a link that cannot be read is unknown, and has not gone",
 			a_link_that_cannot_be_read_is_unknown_and_has_not_gone},
 		{"a device that is taken away ends its port, with a sentence",

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hands out CPUs and nodes.
+
+#include <tl_place.h>
+
+// In what "auto" prefers, less is better.
+#define COST_FAR 1u	    // on another node than the NIC
+#define COST_SCHEDULED 2u   // not isolated: the scheduler may put any task there
+#define COST_INTERRUPTED 4u // takes interrupts of a port's NIC
+
+struct choice {
+	const struct tl_config *config;
+	const struct tl_facts *facts;
+	struct tl_fact_cpus left; // nobody has these
+};
+
+static struct tl_fact_cpus both_of(const struct tl_fact_cpus *a, const struct tl_fact_cpus *b)
+{
+	struct tl_fact_cpus sum = {.known = true};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(sum.bits); i++)
+		sum.bits[i] = a->bits[i] | b->bits[i];
+	return sum;
+}
+
+struct tl_fact_cpus tl_place_candidates(const struct tl_facts *facts)
+{
+	const struct tl_fact_cpu *cpu = &facts->cpu;
+	struct tl_fact_cpus allowed = cpu->allowed.known ? cpu->allowed : cpu->online;
+
+	if (!cpu->permitted.known || !cpu->isolated.known)
+		return allowed;
+	struct tl_fact_cpus given = tl_cpus_minus(&cpu->permitted, &cpu->isolated); // by the kernel, at first
+	struct tl_fact_cpus lost = tl_cpus_minus(&given, &allowed);
+	struct tl_fact_cpus isolated = tl_cpus_both(&cpu->permitted, &cpu->isolated);
+
+	return tl_cpus_is_empty(&lost) ? both_of(&allowed, &isolated) : allowed;
+}
+
+int tl_place_node_of(const struct tl_facts *facts, uint32_t cpu)
+{
+	for (uint32_t i = 0; i < facts->n_nodes; i++)
+		if (tl_cpus_has(&facts->nodes[i].cpus, cpu))
+			return (int)facts->nodes[i].id;
+	return TL_PLACE_NO_NODE;
+}
+
+// A NIC's node counts where the host has it.
+static int node_of_nic(const struct tl_facts *facts, uint32_t port)
+{
+	const struct tl_fact_num *node = &facts->wanted.port_nodes[port];
+
+	for (uint32_t i = 0; i < facts->n_nodes && node->known; i++)
+		if (node->value == (int64_t)facts->nodes[i].id)
+			return (int)node->value;
+	return TL_PLACE_NO_NODE;
+}
+
+static unsigned cost_of(const struct tl_facts *facts, uint32_t cpu, int node)
+{
+	bool far = node != TL_PLACE_NO_NODE && tl_place_node_of(facts, cpu) != node;
+	bool isolated = tl_cpus_has(&facts->cpu.isolated, cpu);
+	bool interrupted = tl_cpus_has(&facts->wanted.irq_cpus, cpu);
+
+	return (far ? COST_FAR : 0) + (isolated ? 0 : COST_SCHEDULED) + (interrupted ? COST_INTERRUPTED : 0);
+}
+
+// The best of what is left, of equal ones the lowest; the main lcore's where nothing is.
+static uint32_t take_cpu(struct choice *c, int node)
+{
+	uint32_t best = c->config->eal.main_lcore;
+	unsigned least = UINT32_MAX;
+
+	for (uint32_t cpu = 0; cpu < TL_FACT_CPUS_MAX; cpu++) {
+		unsigned cost = tl_cpus_has(&c->left, cpu) ? cost_of(c->facts, cpu, node) : UINT32_MAX;
+		if (cost >= least)
+			continue;
+		best = cpu;
+		least = cost;
+	}
+	struct tl_fact_cpus taken = {.known = true};
+	tl_cpus_add(&taken, best);
+	c->left = tl_cpus_minus(&c->left, &taken);
+	return best;
+}
+
+static struct choice begin(const struct tl_config *config, const struct tl_facts *facts)
+{
+	struct choice c = {.config = config, .facts = facts};
+	struct tl_fact_cpus named = {.known = true}, candidates = tl_place_candidates(facts);
+
+	tl_cpus_add(&named, config->eal.main_lcore);
+	for (uint32_t p = 0; p < config->n_ports; p++)
+		for (uint32_t q = 0; q < config->ports[p].rx_queues; q++)
+			if (config->ports[p].lcores[q] != TL_CONFIG_LCORE_AUTO)
+				tl_cpus_add(&named, config->ports[p].lcores[q]);
+	c.left = tl_cpus_minus(&candidates, &named);
+	return c;
+}
+
+static void place_port(struct choice *c, uint32_t port, struct tl_place *out)
+{
+	const struct tl_config_port *cfg = &c->config->ports[port];
+	int node = node_of_nic(c->facts, port);
+
+	out->first[port] = out->n_lcores;
+	for (uint32_t q = 0; q < cfg->rx_queues; q++) {
+		bool choose = cfg->lcores[q] == TL_CONFIG_LCORE_AUTO;
+		uint32_t cpu = choose ? take_cpu(c, node) : cfg->lcores[q];
+		bool shared = cpu == c->config->eal.main_lcore;
+		out->shared[port] += shared;
+		out->disturbed[port] += choose && !shared && tl_cpus_has(&c->facts->wanted.irq_cpus, cpu);
+		out->cpu_nodes[out->n_lcores] = tl_place_node_of(c->facts, cpu);
+		out->cpus[out->n_lcores++] = cpu;
+	}
+	out->nodes[port] = node != TL_PLACE_NO_NODE ? node : out->cpu_nodes[out->first[port]];
+}
+
+void tl_place_choose(const struct tl_config *config, const struct tl_facts *facts, struct tl_place *out)
+{
+	struct choice c = begin(config, facts);
+
+	*out = (struct tl_place){0};
+	for (uint32_t p = 0; p < config->n_ports; p++)
+		place_port(&c, p, out);
+}

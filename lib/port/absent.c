@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Says why no driver of DPDK took a PCI device.
+
+#include "port_priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tl_doctor.h>
+#include <tl_eal_about.h>
+
+#define PATH_BYTES 320
+
+// Where EAL looks for devices.
+static const char *devices(void)
+{
+	const char *told = getenv("SYSFS_PCI_DEVICES");
+
+	return told != NULL ? told : "/sys/bus/pci/devices";
+}
+
+static int64_t read_id(const char *address, const char *name)
+{
+	char path[PATH_BYTES], text[16];
+
+	snprintf(path, sizeof(path), "%s/%s/%s", devices(), address, name);
+	FILE *file = fopen(path, "re");
+	if (file == NULL)
+		return -1;
+	bool read = fgets(text, sizeof(text), file) != NULL;
+	fclose(file);
+	return read ? strtoll(text, NULL, 16) : -1;
+}
+
+// "librte-net-ice23" of "net_ice" and "/.../pmds-23.0"; Debian sets a hyphen after a digit: "librte-net-mlx5-23".
+void tl_port_driver_package(const char *pmd, const char *dir, char *buf, size_t size)
+{
+	const char *abi = strrchr(dir, '-');
+	char last = pmd[strlen(pmd) - 1];
+
+	snprintf(buf, size, "librte-%s%s%.*s", pmd, last >= '0' && last <= '9' ? "-" : "",
+		abi != NULL ? (int)strcspn(abi + 1, ".") : 0, abi != NULL ? abi + 1 : "");
+	for (char *c = buf; *c != '\0'; c++)
+		if (*c == '_')
+			*c = '-';
+}
+
+// Whether DPDK is installed without the driver that the device needs.
+static bool lacks_driver(const char *pmd, char *package, size_t size)
+{
+	char dir[PATH_BYTES / 2], path[PATH_BYTES];
+
+	if (pmd == NULL || tl_eal_driver_dir(dir, sizeof(dir)) != 0)
+		return false;
+	const char *abi = strrchr(dir, '-');
+	snprintf(path, sizeof(path), "%s/librte_%s.so%s%s", dir, pmd, abi != NULL ? "." : "",
+		abi != NULL ? abi + 1 : "");
+	tl_port_driver_package(pmd, dir, package, size);
+	return access(dir, X_OK) == 0 && access(path, F_OK) != 0;
+}
+
+// A user who is not root may not be let in by vfio.
+static bool is_shut(const char *address, char *file, size_t size)
+{
+	char link[PATH_BYTES], group[256];
+
+	snprintf(link, sizeof(link), "%s/%s/iommu_group", devices(), address);
+	ssize_t chars = readlink(link, group, sizeof(group) - 1);
+	if (chars <= 0)
+		return false;
+	group[chars] = '\0';
+	const char *number = strrchr(group, '/');
+	snprintf(file, size, "/dev/vfio%s", number != NULL ? number : "/");
+	return access(file, R_OK | W_OK) != 0 && errno == EACCES;
+}
+
+// ICE_PKG_FILE_DEFAULT and ICE_PKG_FILE_UPDATES of DPDK 22.11.11, ice_ethdev.h:50.
+static bool lacks_ddp(const char *pmd)
+{
+	return pmd != NULL && strcmp(pmd, "net_ice") == 0 &&
+	       access("/lib/firmware/updates/intel/ice/ddp/ice.pkg", R_OK) != 0 &&
+	       access("/lib/firmware/intel/ice/ddp/ice.pkg", R_OK) != 0;
+}
+
+int tl_port_refuse_absent(const struct tl_port *port, struct tl_err *err)
+{
+	const char *address = port->cfg.spec.arg;
+	const char *pmd = tl_doctor_pmd(read_id(address, "vendor"), read_id(address, "device"));
+	char file[PATH_BYTES], package[96];
+
+	if (lacks_driver(pmd, package, sizeof(package)))
+		return tl_fail(err, -ENODEV,
+			"port %s: DPDK's driver of %s, %s, is not installed: apt install %s (of a DPDK of your own: build it)",
+			port->name, address, pmd, package);
+	if (is_shut(address, file, sizeof(file)))
+		return tl_fail(err, -EACCES,
+			"port %s: this user may not open %s, through which %s is used: be in its group (see "
+			"drivers-config/udev/60-tapline-vfio.rules)",
+			port->name, file, address);
+	if (lacks_ddp(pmd))
+		return tl_fail(err, -ENODEV,
+			"port %s: net_ice did not take %s: its DDP package, /lib/firmware/intel/ice/ddp/ice.pkg, is not there: "
+			"install firmware-misc-nonfree, or do with one queue and no RSS: \"%s,safe-mode-support=1\"",
+			port->name, address, address);
+	return tl_fail(err, -ENODEV,
+		"port %s: no DPDK driver took %s: is it there (`lspci -s %s`), and bound to vfio-pci "
+		"(`tapline bind --list`; mlx5 stays on its kernel driver)?",
+		port->name, address, address);
+}

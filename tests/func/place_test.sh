@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Which CPUs lcores get: beyond the mask of a process, as with isolcpus=, but never beyond its cpuset; and what doctor
+# predicts for hosts that are made up of files.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+MLX5=0000:5e:00.0
+CARD=host/sys/bus/pci/devices/$MLX5
+
+# config LCORES [KEYS]: one virtual port.
+config() {
+	cat >place.json <<-END
+		{"eal": {"huge": false, "memory_mb": 256, "main_lcore": $main_cpu},
+		"ports": [{"name": "lan", "device": "vdev:net_null0", "lcores": $1${2:-}}]}
+	END
+}
+
+# run_narrowed COMMAND...: the program for an instant, under the command; prints its exit status.
+run_narrowed() {
+	local status=0
+	"$@" "$TAPLINE" run place.json --duration 0.05 >run.out 2>run.log </dev/null || status=$?
+	echo "$status"
+}
+
+# in_cpuset COMMAND...: in the cpuset.
+in_cpuset() {
+	bash -c 'echo 0 >"$1/cgroup.procs" && shift && exec "$@"' - "$CPUSET" "$@"
+}
+
+# make_cpuset CPU: sets CPUSET; false where this host lets us make none.
+make_cpuset() {
+	local above=/sys/fs/cgroup/cpuset
+	[[ -e $above/cpuset.cpus ]] || return 1
+	CPUSET=$above/tapline-test-$$
+	mkdir "$CPUSET" 2>/dev/null || return 1
+	echo "$1" >"$CPUSET/cpuset.cpus" && cat "$above/cpuset.mems" >"$CPUSET/cpuset.mems" && in_cpuset true 2>/dev/null && return 0
+	rmdir "$CPUSET"
+	return 1
+}
+
+try_masks() {
+	local mask=(taskset -c "$main_cpu") # beside it the named CPU is as an isolated one
+	config "[$other_cpu]"
+	check_equal "an lcore may run on a CPU that the mask of the process lacks" "$(run_narrowed "${mask[@]}")" 0
+	config '"auto"'
+	check_equal "\"auto\" keeps to a mask that was narrowed on purpose" "$(run_narrowed "${mask[@]}")" 0
+	check "and says where, and why, queues share the control thread's CPU" \
+		grep -q "ports\[0\].lcores: no CPU is left for 1 of 1 queues of port lan: they share CPU $main_cpu" run.log
+	config '"auto"' ', "idle": "poll"'
+	run_narrowed "${mask[@]}" >/dev/null
+	check "even where they were told to poll" grep -q 'in spite of "idle": "poll"' run.log
+}
+
+try_cpuset() {
+	if ! make_cpuset "$main_cpu"; then
+		skip "a CPU outside of the cpuset is refused" "no cpuset can be made here"
+		return
+	fi
+	config "[$other_cpu]"
+	check_equal "a CPU outside of the cpuset is refused" "$(run_narrowed in_cpuset)" 2
+	check "and the refusal names the cpuset" grep -q "CPU $other_cpu is not one this process may use: .*cpuset.cpus.effective" run.log
+	rmdir "$CPUSET"
+}
+
+# predicted ID: what doctor read for a check, on the made-up host.
+predicted() {
+	"$TAPLINE" doctor --root host -c made.json --json 2>doctor.log | jq -r --arg id "$1" '.checks[] | select(.id == $id).read'
+}
+
+# interrupt IRQ [CPUS]: an IRQ of the card's, which is routed to these CPUs, if the kernel tells.
+interrupt() {
+	mkdir -p "$CARD/msi_irqs" "host/proc/irq/$1"
+	touch "$CARD/msi_irqs/$1"
+	if (($# == 2)); then
+		echo "$2" >"host/proc/irq/$1/effective_affinity_list"
+	fi
+}
+
+try_prediction() {
+	mkdir host
+	"$func_root/tests/lib/make_host.py" host /usr/lib/dpdk/pmds-23.0
+	cat >made.json <<-END
+		{"eal": {"memory_mb": 1024}, "ports": [{"name": "lan", "device": "$MLX5"}, {"name": "tap", "device": "0000:3b:00.0"}],
+		"capture": [{"port": "tap", "path": "null:", "buffer_bytes": "256M"}]}
+	END
+	check_equal "\"auto\" takes isolated CPUs of the NICs' node" "$(predicted cpu.shared)" "each queue has a CPU: 2-3"
+	interrupt 41 2
+	check_equal "but one that its interrupts are routed to" "$(predicted cpu.shared)" "each queue has a CPU: 3,6"
+	interrupt 42
+	printf '           CPU0       CPU3       CPU6\n  9:  1  1  1  acpi\n 42:     0     7     0   mlx5_comp0\n' >host/proc/interrupts
+	check_equal "or have come to, where the kernel does not tell the route" "$(predicted cpu.shared)" "each queue has a CPU: 6-7"
+	rm -r "$CARD/msi_irqs"
+	check "memory is wanted on the node of the NICs alone" \
+		grep -q '^node 0: 2048 MiB free, 1024 needed; node 1: 2048 MiB free, 0 needed$' <(predicted memory.hugepages_node)
+	echo 1 >host/sys/bus/pci/devices/0000:3b:00.0/numa_node
+	check "or shared out among nodes as their ports' recordings need it" \
+		grep -Eq '^node 0: 2048 MiB free, [1-4][0-9]{2} needed; node 1: 2048 MiB free, [5-7][0-9]{2} needed$' <(predicted memory.hugepages_node)
+	check_equal "and each port gets CPUs of its own node" "$(predicted pci.numa)" "0000:5e:00.0: node 0; 0000:3b:00.0: node 1"
+}
+
+# An E810 that no driver took: EAL looks for devices where the variable says.
+try_absent() {
+	if compgen -G '/lib/firmware/*/ice.pkg' >/dev/null || [[ -e /lib/firmware/intel/ice/ddp/ice.pkg ]]; then
+		skip "ice without its DDP package is told what to do" "this host has the package"
+		return
+	fi
+	mkdir -p devices/0000:3b:00.0
+	echo 0x8086 >devices/0000:3b:00.0/vendor
+	echo 0x1593 >devices/0000:3b:00.0/device
+	echo '{"eal": {"huge": false, "memory_mb": 256, "main_lcore": '"$main_cpu"'}, "ports": [{"name": "lan", "device": "0000:3b:00.0"}]}' >ice.json
+	SYSFS_PCI_DEVICES=$DIR/devices "$TAPLINE" run ice.json --duration 1 >run.out 2>run.log </dev/null || true
+	check "ice without its DDP package, or without its driver, is told what to do" \
+		grep -Eq 'ice.pkg, is not there: .*,safe-mode-support=1|apt install librte-net-ice' run.log
+}
+
+func_begin
+mapfile -t cpus < <(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)), sep="\n")')
+main_cpu=${cpus[0]} other_cpu=${cpus[1]:-}
+if [[ -n $other_cpu ]]; then
+	try_masks
+	try_cpuset
+else
+	skip "an lcore may run on a CPU that the mask of the process lacks" "there is one CPU"
+fi
+try_prediction
+try_absent

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of which CPU each RX queue gets, and on which node each port's memory is.
+
+#include <stdio.h>
+#include <string.h>
+
+#include <tl_place.h>
+#include <tl_test.h>
+
+// 8 CPUs, odd ones on node 1, as some hosts number them; 2 to 5 are isolated.
+static struct tl_facts host(void)
+{
+	struct tl_facts facts = {.cpu = {.online = tl_cpus_parse_list("0-7"),
+					 .allowed = tl_cpus_parse_list("0-1,6-7"),
+					 .permitted = tl_cpus_parse_list("0-7"),
+					 .isolated = tl_cpus_parse_list("2-5")},
+		.n_nodes = 2,
+		.nodes = {{.id = 0, .cpus = tl_cpus_parse_list("0,2,4,6")},
+			{.id = 1, .cpus = tl_cpus_parse_list("1,3,5,7")}}};
+
+	return facts;
+}
+
+static struct tl_config *one_port(struct tl_config *config, uint32_t queues)
+{
+	*config = (struct tl_config){.n_ports = 1, .ports = {{.rx_queues = queues}}};
+	for (uint32_t q = 0; q < TL_CONFIG_QUEUES_MAX; q++)
+		config->ports[0].lcores[q] = TL_CONFIG_LCORE_AUTO;
+	return config;
+}
+
+// The CPUs of a port with so many queues and "auto", in their order: "2 4".
+static const char *choose(const struct tl_facts *facts, uint32_t queues, struct tl_place *place)
+{
+	static char text[64];
+	struct tl_config config;
+	int used = 0;
+
+	tl_place_choose(one_port(&config, queues), facts, place);
+	for (uint32_t q = 0; q < queues; q++)
+		used += snprintf(text + used, sizeof(text) - (size_t)used, "%s%u", q > 0 ? " " : "", place->cpus[q]);
+	return text;
+}
+
+static void auto_takes_isolated_cpus_of_the_nics_node_first(void)
+{
+	struct tl_facts facts = host();
+	struct tl_place place;
+
+	facts.wanted.port_nodes[0] = (struct tl_fact_num){true, 1};
+	CU_ASSERT_STRING_EQUAL(choose(&facts, 7, &place), "3 5 2 4 1 7 6");
+	CU_ASSERT_EQUAL(place.nodes[0], 1);
+	CU_ASSERT_EQUAL(place.cpu_nodes[2], 0);
+	CU_ASSERT_EQUAL(place.shared[0], 0);
+}
+
+static void a_nic_without_a_node_gets_the_lowest_isolated_cpus_and_memory_beside_them(void)
+{
+	struct tl_facts facts = host();
+	struct tl_place place;
+
+	facts.wanted.port_nodes[0] = (struct tl_fact_num){true, -1};
+	CU_ASSERT_STRING_EQUAL(choose(&facts, 2, &place), "2 3");
+	CU_ASSERT_EQUAL(place.nodes[0], 0);
+	facts.wanted.port_nodes[0] = (struct tl_fact_num){true, 3}; // that the host does not have
+	choose(&facts, 1, &place);
+	CU_ASSERT_EQUAL(place.nodes[0], 0);
+}
+
+static void a_cpu_that_takes_the_nics_interrupts_comes_after_all_others(void)
+{
+	struct tl_facts facts = host();
+	struct tl_place place;
+
+	facts.wanted.port_nodes[0] = (struct tl_fact_num){true, 0};
+	facts.wanted.irq_cpus = tl_cpus_parse_list("2,6");
+	CU_ASSERT_STRING_EQUAL(choose(&facts, 5, &place), "4 3 5 1 7");
+	CU_ASSERT_EQUAL(place.disturbed[0], 0);
+	CU_ASSERT_STRING_EQUAL(choose(&facts, 7, &place), "4 3 5 1 7 2 6");
+	CU_ASSERT_EQUAL(place.disturbed[0], 2);
+}
+
+static void a_mask_that_somebody_has_narrowed_is_kept_to(void)
+{
+	struct tl_facts facts = host();
+	struct tl_place place;
+
+	facts.cpu.allowed = tl_cpus_parse_list("0,6"); // taskset, CPUAffinity=
+	CU_ASSERT_STRING_EQUAL(choose(&facts, 1, &place), "6");
+	facts.cpu.permitted = tl_cpus_parse_list("0,2,6"); // a cpuset, of which the isolated one is not in the mask
+	CU_ASSERT_STRING_EQUAL(choose(&facts, 2, &place), "2 6");
+}
+
+static void queues_for_which_no_cpu_is_left_share_the_main_lcores(void)
+{
+	struct tl_facts facts = host();
+	struct tl_place place;
+
+	facts.cpu.allowed = facts.cpu.permitted = tl_cpus_parse_list("0-1");
+	CU_ASSERT_STRING_EQUAL(choose(&facts, 3, &place), "1 0 0");
+	CU_ASSERT_EQUAL(place.shared[0], 2);
+	CU_ASSERT_EQUAL(place.disturbed[0], 0);
+}
+
+static void cpus_that_are_named_stay_and_no_other_queue_gets_them(void)
+{
+	struct tl_facts facts = host();
+	struct tl_config config;
+	struct tl_place place;
+
+	one_port(&config, 2);
+	config.n_ports = 2;
+	config.ports[1] = config.ports[0];
+	config.ports[1].lcores[0] = 2;
+	config.ports[1].lcores[1] = 7;
+	config.eal.main_lcore = 3;
+	facts.wanted.port_nodes[1] = (struct tl_fact_num){true, 1};
+	tl_place_choose(&config, &facts, &place);
+	CU_ASSERT_EQUAL(place.n_lcores, 4);
+	CU_ASSERT_EQUAL(place.first[1], 2);
+	CU_ASSERT_EQUAL(place.cpus[0], 4);
+	CU_ASSERT_EQUAL(place.cpus[1], 5);
+	CU_ASSERT_EQUAL(place.cpus[2], 2);
+	CU_ASSERT_EQUAL(place.cpus[3], 7);
+	CU_ASSERT_EQUAL(place.cpu_nodes[3], 1);
+	CU_ASSERT_EQUAL(place.cpu_nodes[2], 0);
+	CU_ASSERT_EQUAL(place.nodes[1], 1); // the NIC's, wherever its lcores are
+}
+
+static void a_host_that_tells_nothing_is_placed_all_the_same(void)
+{
+	struct tl_facts facts = {.cpu.online = tl_cpus_parse_list("0-1")};
+	struct tl_place place;
+
+	CU_ASSERT_STRING_EQUAL(choose(&facts, 1, &place), "1");
+	CU_ASSERT_EQUAL(place.nodes[0], TL_PLACE_NO_NODE);
+	CU_ASSERT_EQUAL(place.cpu_nodes[0], TL_PLACE_NO_NODE);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"\"auto\" takes isolated CPUs of the NIC's node first",
+			auto_takes_isolated_cpus_of_the_nics_node_first},
+		{"a NIC without a node gets the lowest isolated CPUs, and memory beside them",
+			a_nic_without_a_node_gets_the_lowest_isolated_cpus_and_memory_beside_them},
+		{"a CPU that takes the NIC's interrupts comes after all others",
+			a_cpu_that_takes_the_nics_interrupts_comes_after_all_others},
+		{"a mask that somebody has narrowed is kept to", a_mask_that_somebody_has_narrowed_is_kept_to},
+		{"queues for which no CPU is left share the main lcore's",
+			queues_for_which_no_cpu_is_left_share_the_main_lcores},
+		{"CPUs that are named stay, and no other queue gets them",
+			cpus_that_are_named_stay_and_no_other_queue_gets_them},
+		{"a host that tells nothing is placed all the same", a_host_that_tells_nothing_is_placed_all_the_same},
+	};
+
+	return tl_test_main("place", tests, TL_ARRAY_LEN(tests));
+}
