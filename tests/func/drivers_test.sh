@@ -29,7 +29,7 @@ suites_are_there() {
 	while read -r suite; do
 		[[ -e tests/vm/scenario_$suite.sh ]] || { echo "no scenario $suite" && status=1; }
 	done < <(known vm)
-	return $status
+	return "$status"
 }
 
 # sources_have_releases: file and release.

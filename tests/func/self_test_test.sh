@@ -48,8 +48,8 @@ refuses() {
 # is_stopped: whether a run that gets SIGINT in the middle ends with status 1 and says so. One that has ended by then proves
 # nothing, and is tried again.
 is_stopped() {
-	local attempt pid status
-	for attempt in 1 2 3 4 5; do
+	local pid status
+	for _ in 1 2 3 4 5; do
 		status=0
 		: >stopped.log
 		"$TAPLINE" doctor --self-test vdev:net_ring0 --report stopped.json >stopped.txt 2>stopped.log </dev/null &
