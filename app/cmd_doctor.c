@@ -17,10 +17,16 @@
 #include "app.h"
 #include "doctor_facts.h"
 #include "results.h"
+#include "self_test.h"
 
 static const struct tl_option options[] = {
 	{"config", 'c', "CONFIG", "check what this configuration needs; without, the checks are general", 'c',
 		.choices = TL_CHOICES_FILE},
+	{"self-test", 0, "PORT",
+		"send frames from PORT to PORT2 and back, over a cable, or around PORT alone, and check what arrives",
+		's', .choices = TL_CHOICES_PCI},
+	{"loopback", 0, NULL, "with --self-test: PORT's own loopback mode, where its driver has one", 'l'},
+	{"report", 0, "FILE", "with --self-test: a file for the results as JSON", 'o', .choices = TL_CHOICES_FILE},
 	{"json", 0, NULL, "the results as one JSON object", 'j'},
 	{"fix-script", 0, NULL,
 		"a shell script that mends what can be mended without a reboot, to be read before it is run", 'f'},
@@ -34,19 +40,38 @@ static const struct tl_option options[] = {
 const struct tl_command tl_doctor_command = {
 	.name = "doctor",
 	.summary = "is this host fit, and how to mend it",
-	.usage = "doctor [-c CONFIG] [--json | --fix-script] [--root DIR] [--measure-disk]",
+	.usage = "doctor [-c CONFIG] [--json | --fix-script] [--root DIR] [--measure-disk]\n"
+		 "doctor --self-test PORT [PORT2] [--loopback] [--report FILE] [--json]",
 	.about =
 		"Looks at this host and says of each thing that matters to Tapline whether it is ok, why it matters and what helps.\n"
-		"It changes nothing and needs no root; what it may not read is \"unknown\".",
+		"It changes nothing and needs no root; what it may not read is \"unknown\".\n\n"
+		"With --self-test it takes one port, or two that a cable joins, and sends frames at full speed: only on a wire of\n"
+		"their own.",
 	.after = "Exit status: 0 no check failed, 1 one did, 2 the call or the configuration was wrong.",
-	.words = "",
+	.words = TL_CHOICES_PCI,
 	TL_OPTIONS(options),
 };
 
 struct options {
 	const char *config, *root;
 	bool json, script, measure;
+	struct tl_self_test test; // n is 0: none is wanted
 };
+
+// What contradicts --self-test, or NULL.
+static const char *misuse_of_test(const struct options *o)
+{
+	if (o->test.n == 0)
+		return o->test.loopback || o->test.report != NULL ? "--loopback and --report go with --self-test"
+								  : NULL;
+	if (o->config != NULL || o->script || o->measure || strcmp(o->root, "/") != 0)
+		return "--self-test goes with --loopback, --report and --json only";
+	if (o->test.loopback && o->test.n > 1)
+		return "--loopback is of one port: PORT2 is one too many";
+	if (o->test.n > 1 && strcmp(o->test.devices[0], o->test.devices[1]) == 0)
+		return "PORT and PORT2 are the same: name one for a loopback plug";
+	return NULL;
+}
 
 // Returns an exit status, or -1 to go on.
 static int parse(int argc, char **argv, struct options *o)
@@ -59,14 +84,25 @@ static int parse(int argc, char **argv, struct options *o)
 		o->json |= option->id == 'j';
 		o->script |= option->id == 'f';
 		o->measure |= option->id == 'm';
+		o->test.loopback |= option->id == 'l';
 		if (option->id == 'c')
 			o->config = optarg;
 		else if (option->id == 'r')
 			o->root = optarg;
+		else if (option->id == 's')
+			o->test.devices[0] = optarg;
+		else if (option->id == 'o')
+			o->test.report = optarg;
 	}
 	if (reader.status >= 0)
 		return reader.status;
-	const char *wrong = NULL;
+	o->test.n = o->test.devices[0] != NULL;
+	if (o->test.n != 0 && optind < argc)
+		o->test.devices[o->test.n++] = argv[optind++];
+	o->test.json = o->json;
+	const char *wrong = misuse_of_test(o);
+	if (wrong != NULL)
+		return tl_misuse(&tl_doctor_command, wrong, NULL);
 	if (optind < argc)
 		wrong = "doctor takes options only; a configuration follows -c";
 	else if (o->json && o->script)
@@ -114,6 +150,8 @@ int tl_cmd_doctor(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
+	if (o.test.n != 0)
+		return tl_self_test(&o.test);
 	if (o.config != NULL && tl_config_load(o.config, &config, &err) != 0) {
 		tl_error("%s", err.text);
 		return TL_EXIT_USAGE;

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""generate.py man OPTIONS.json PAGE.in | bash OPTIONS.json | zsh OPTIONS.json
+"""generate.py man OPTIONS.json PAGE.in | bash OPTIONS.json | zsh OPTIONS.json | drivers DRIVERS-CONFIG
 
 Makes a man page, or what a shell completes, of the tables of options that `tapline --dump-options` prints. In PAGE.in
 @SYNOPSIS@ and @OPTIONS@ stand for what is generated; a line "@--NAME" behind @OPTIONS@ begins what the page says of that
-option beyond its help. Prints the result."""
+option beyond its help. `drivers` makes docs/drivers.md of the capability files. Prints the result."""
 
+import glob
 import json
+import os
 import re
 import sys
 
@@ -172,8 +174,72 @@ def zsh(commands):
     return "\n".join(lines + ["esac"]) + "\n"
 
 
-def main(kind, options, *page):
-    commands = json.load(open(options, encoding="utf-8"))
+# ---- drivers
+
+DRIVERS_BEGIN = """\
+# Drivers
+
+<!-- Made of drivers-config/*/capabilities.json by `docs/generate.py drivers drivers-config`: change those. -->
+
+Facts of DPDK's drivers, and how each is known: read in the driver's **source** (file and release), seen on the
+[modelled card](ixgbe-model.md) or in the [emulated machine](vm.md) by the suite that is named, or **never** seen, but taken from the
+vendor's documents. None has been seen on silicon so far: `tapline doctor --self-test` ([doctor](doctor.md#self-test-of-a-card)) makes
+the report that would change that. `tapline run` tells the facts marked \u2022 when it opens such a port.
+"""
+
+TOPICS = ["queues", "rings", "stamps", "drops", "rules", "limits", "faults"]
+
+
+def cell(text):
+    return text.replace("|", "\\|")
+
+
+def known_text(known):
+    texts = []
+    for entry in known:
+        kind, rest = entry.split(" ", 1)
+        texts.append({"source": "source: ", "model": "model: ", "vm": "VM: "}[kind] + rest.replace("drivers/net/", ""))
+    return "; ".join(texts) or "never"
+
+
+def table_sizes(sizes):
+    return ", ".join("none" if size == 0 else str(size) for size in sizes) or "any"
+
+
+def limits_rows(driver):
+    """Rows of what `tapline run` compares a port with."""
+    filters = "filter of the NIC" if driver["multicast_filter"] else "none: allmulticast"
+    return [("queues", f"{driver['rx_queues_max']} receive queues at most; RSS table: {table_sizes(driver['reta_sizes'])}"),
+            ("rings", f"{driver['ring_min']} to {driver['ring_max']} descriptors"),
+            ("stamps", "of every received frame" if driver["rx_timestamps"] else "none of every received frame"),
+            ("limits", f"multicast: {filters}")]
+
+
+def driver_lines(driver):
+    rows = [(about, text, driver["known"]) for about, text in limits_rows(driver)]
+    rows += [(fact["about"], ("\u2022 " if fact.get("tell") else "") + fact["text"], fact["known"]) for fact in driver["facts"]]
+    lines = ["", f"### {driver['pmd']}: {driver['nics']}", "", f"Bound to {driver['bind']}.", "", "| about | fact | known by |",
+             "|---|---|---|"]
+    for topic in TOPICS:
+        lines += [f"| {about} | {cell(text)} | {cell(known_text(known))} |" for about, text, known in rows if about == topic]
+    return lines
+
+
+def drivers(directory):
+    lines = [DRIVERS_BEGIN.rstrip("\n")]
+    for path in sorted(glob.glob(os.path.join(directory, "*", "capabilities.json"))):
+        family = os.path.basename(os.path.dirname(path))
+        lines += ["", f"## {family}"]
+        for driver in json.load(open(path, encoding="utf-8"))["drivers"]:
+            lines += driver_lines(driver)
+    return "\n".join(lines) + "\n"
+
+
+def main(kind, source, *page):
+    if kind == "drivers":
+        sys.stdout.write(drivers(source))
+        return
+    commands = json.load(open(source, encoding="utf-8"))
     makers = {"man": man_page, "bash": bash, "zsh": zsh}
     sys.stdout.write(makers[kind](commands, *page))
 

@@ -151,6 +151,7 @@ targets() {
 	fuzz/*) echo "tests/fuzz/replay_$name" ;;
 	sim/*) echo tests/sim/tcp_sim ;;
 	func/*) echo app/tapline tests/relay tests/libstamping_nic.so ;;
+	ixgbe/*) echo app/tapline tests/ixgbe/libixgbe_model.so tests/ixgbe/driver ;;
 	*) die "$1: no such suite" ;;
 	esac
 }
@@ -169,7 +170,7 @@ run() {
 	unit/*) command=(build/tests/unit/test_"$name") ;;
 	fuzz/*) command=(build/tests/fuzz/replay_"$name" "tests/fuzz/corpus/$name") ;;
 	sim/*) command=(build/tests/sim/tcp_sim "$name" --seeds 300) ;;
-	func/*) command=("tests/func/${name}_test.sh") alone=(flock "$work/func.lock") ;;
+	func/* | ixgbe/*) command=("tests/${2%%/*}/${name}_test.sh") alone=(flock "$work/func.lock") ;;
 	esac
 	# What was freed is overwritten, so that a fault which uses it shows.
 	export GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.perturb=165

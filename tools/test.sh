@@ -241,7 +241,7 @@ ordinary() {
 		is_among "$name" "${measuring[@]}" "${nightly_functionals[@]}" || suite "func/$name" 600 "tests/func/${name}_test.sh"
 	done
 	for name in "${cards[@]}"; do
-		suite "ixgbe/$name" 300 "tests/ixgbe/${name}_test.sh"
+		[[ $name == sent ]] || suite "ixgbe/$name" 300 "tests/ixgbe/${name}_test.sh"
 	done
 	for name in "${units[@]}"; do
 		suite "unit/$name" 120 "build-gcc/tests/unit/test_$name"
@@ -299,7 +299,7 @@ measurements() {
 # The NIC's stamps need a DPDK of our own. Building it takes minutes: --nightly does, other runs use what is there.
 stamps_of_ptp() {
 	local prefix log=$results/build-dpdk.log status=0
-	wanted vm/timesync || return 0
+	any_wanted vm/timesync ixgbe/sent || return 0
 	for prefix in /opt/tapline/dpdk-22.11{,-test}; do
 		[[ ! -e $prefix/share/tapline-dpdk ]] || break
 	done
@@ -318,7 +318,9 @@ stamps_of_ptp() {
 		fi
 	fi
 	build ptp -Dwerror=true -Dtests=false "-Ddpdk_prefix=$prefix" || return 0
-	TL_BUILD_PTP=$PWD/build-ptp suite vm/timesync 1500 tests/vm/run.sh timesync
+	export TL_BUILD_PTP=$PWD/build-ptp
+	suite ixgbe/sent 300 tests/ixgbe/sent_test.sh
+	suite vm/timesync 1500 tests/vm/run.sh timesync
 }
 
 # Another DPDK, compiler and libc. Making a root takes minutes: --nightly does, other runs use what is there.

@@ -32,33 +32,38 @@ static bool read_sizes(const json_t *array, struct tl_family *out)
 	return true;
 }
 
-static bool read_notes(const json_t *array, struct tl_family *out)
+// Of the facts those that a user is to be told. How they are known is for docs/drivers.md.
+static bool read_facts(const json_t *array, struct tl_family *out)
 {
 	size_t n = json_array_size(array);
 
-	if (!json_is_array(array) || n > TL_FAMILY_NOTES)
-		return false;
 	for (size_t i = 0; i < n; i++) {
-		const char *note = json_string_value(json_array_get(array, i));
-		if (note == NULL || strlen(note) >= sizeof(out->notes[i]))
+		const char *about, *text;
+		json_t *known;
+		int tell = false;
+		if (json_unpack(json_array_get(array, i), "{s:s, s:s, s:o, s?b !}", "about", &about, "text", &text,
+			    "known", &known, "tell", &tell) != 0 ||
+			!json_is_array(known) || strlen(text) >= sizeof(out->notes[0]))
 			return false;
-		strcpy(out->notes[i], note);
+		if (tell && out->n_notes == TL_FAMILY_NOTES)
+			return false;
+		if (tell)
+			strcpy(out->notes[out->n_notes++], text);
 	}
-	out->n_notes = (unsigned)n;
-	return true;
+	return json_is_array(array);
 }
 
 static int read_driver(const char *path, const char *family, json_t *driver, struct tl_family *out, struct tl_err *err)
 {
 	const char *pmd, *bind, *nics;
 	int queues, ring_min, ring_max, stamps, filter;
-	json_t *sizes, *notes;
+	json_t *sizes, *known, *facts;
 	json_error_t wrong;
 
-	if (json_unpack_ex(driver, &wrong, JSON_STRICT, "{s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:b, s:b, s:o}", "pmd",
-		    &pmd, "bind", &bind, "nics", &nics, "rx_queues_max", &queues, "ring_min", &ring_min, "ring_max",
-		    &ring_max, "reta_sizes", &sizes, "rx_timestamps", &stamps, "multicast_filter", &filter, "notes",
-		    &notes) != 0)
+	if (json_unpack_ex(driver, &wrong, JSON_STRICT, "{s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:b, s:b, s:o, s:o}",
+		    "pmd", &pmd, "bind", &bind, "nics", &nics, "rx_queues_max", &queues, "ring_min", &ring_min,
+		    "ring_max", &ring_max, "reta_sizes", &sizes, "rx_timestamps", &stamps, "multicast_filter", &filter,
+		    "known", &known, "facts", &facts) != 0)
 		return tl_fail(err, -EINVAL, "%s: %s", path, wrong.text);
 	*out = (struct tl_family){.rx_queues_max = (uint32_t)queues,
 		.ring_min = (uint32_t)ring_min,
@@ -69,9 +74,10 @@ static int read_driver(const char *path, const char *family, json_t *driver, str
 	snprintf(out->pmd, sizeof(out->pmd), "%s", pmd);
 	snprintf(out->bind, sizeof(out->bind), "%s", bind);
 	snprintf(out->nics, sizeof(out->nics), "%s", nics);
-	if (!read_sizes(sizes, out) || !read_notes(notes, out))
-		return tl_fail(err, -EINVAL, "%s: at most %d reta_sizes, and %d notes of 255 characters", path,
-			TL_FAMILY_SIZES, TL_FAMILY_NOTES);
+	if (!read_sizes(sizes, out) || !json_is_array(known) || !read_facts(facts, out))
+		return tl_fail(err, -EINVAL,
+			"%s: at most %d reta_sizes, and facts of about, text (255 characters) and known, %d of them to tell",
+			path, TL_FAMILY_SIZES, TL_FAMILY_NOTES);
 	return 0;
 }
 

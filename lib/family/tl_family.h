@@ -29,7 +29,7 @@ struct tl_family {
 	bool rx_timestamps;		      // of every packet
 	bool multicast_filter;
 	unsigned n_notes;
-	char notes[TL_FAMILY_NOTES][256]; // known limits, for people
+	char notes[TL_FAMILY_NOTES][256]; // facts that a user is to be told
 };
 
 // What a port says of itself.

@@ -56,11 +56,18 @@ static uint16_t device_mtu(const struct tl_port *port, const struct rte_eth_dev_
 	return (uint16_t)RTE_MAX(most, (uint32_t)port->cfg.mtu);
 }
 
+static uint16_t fit_queues(const struct tl_port *port, const struct rte_eth_dev_info *info)
+{
+	uint16_t most = info->flow_type_rss_offloads != 0 ? info->max_rx_queues : 1;
+
+	return port->cfg.fewer_queues ? RTE_MIN(port->cfg.rx_queues, most) : port->cfg.rx_queues;
+}
+
 static int configure_device(struct tl_port *port, const struct rte_eth_dev_info *info, struct tl_err *err)
 {
-	uint16_t rx = port->cfg.rx_queues;
+	uint16_t rx = port->cfg.rx_queues = fit_queues(port, info);
 	uint16_t tx = RTE_MAX(port->cfg.tx_queues, (uint16_t)1); // drivers refuse 0
-	struct rte_eth_conf conf = {.rxmode = {.mtu = device_mtu(port, info)}};
+	struct rte_eth_conf conf = {.rxmode = {.mtu = device_mtu(port, info)}, .lpbk_mode = port->cfg.loopback};
 	const uint64_t checksums =
 		RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;
 	const uint64_t tx_checksums = RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM;

@@ -79,7 +79,10 @@ struct tl_port_cfg {
 	const char *name; // borrowed
 	struct tl_port_spec spec;
 	uint16_t rx_queues;
-	uint16_t tx_queues;	 // one per lcore that sends; 0 for capture only
+	bool fewer_queues;  // rx_queues is the most: a device with fewer, or that spreads nothing over them, gets what
+			    // it has
+	bool loopback;	    // the device gives back what it sends; drivers that cannot may ignore it
+	uint16_t tx_queues; // one per lcore that sends; 0 for capture only
 	uint16_t rx_descriptors; // of each queue; 0: by the port's role and driver, see tl_port_rx_descriptors()
 	uint16_t tx_descriptors; // the same; 0: 1024
 	uint16_t mtu;

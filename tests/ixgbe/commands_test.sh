@@ -43,3 +43,17 @@ check_json "doctor knows the card and what drives it" doctor.json \
 	'[.checks[] | select(.id == "pci.driver" or .id == "dpdk.pmds").read] == ["0000:01:00.0: igb_uio", "0000:01:00.0: net_ixgbe"]'
 "$TAPLINE" bind --root host --list >list.txt 2>&1 || true
 check "bind lists the card with its driver" grep -q "$CARD.*igb_uio" list.txt
+
+# dry_run FILE: what bind would do.
+dry_run() {
+	"$TAPLINE" bind --root host --dry-run "$CARD" >"$1" 2>&1
+}
+
+check_equal "bind --dry-run refuses a card that no IOMMU is in front of" "$(dry_run none.txt || echo $?) $(grep -c 'is behind no IOMMU' none.txt)" "2 1"
+group=host/sys/kernel/iommu_groups/7/devices
+mkdir -p "$group"
+ln -s ../../../../kernel/iommu_groups/7 "host/sys/bus/pci/devices/$CARD/iommu_group"
+ln -s "../../../../bus/pci/devices/$CARD" "$group/$CARD"
+check "behind one it says the steps from igb_uio to vfio-pci" dry_run steps.txt
+check "the driver first, then the card" grep -q "echo vfio-pci > host/sys/bus/pci/devices/$CARD/driver_override" steps.txt
+check_equal "and does none of them" "$(basename "$(readlink "host/sys/bus/pci/devices/$CARD/driver")")" igb_uio

@@ -16,6 +16,7 @@ installed_files() {
 		share/doc/tapline/examples/record.json
 		share/man/man1/tapline.1
 		share/tapline/config.schema.json
+		share/tapline/self-test.schema.json
 		share/tapline/drivers-config/README.md
 		share/tapline/drivers-config/hugepages/hugepages.conf
 		share/tapline/drivers-config/modprobe.d/tapline.conf

@@ -25,11 +25,11 @@ static void every_family_is_found(void)
 		{"mlx5_pci", "mlx5", "mlx5_core"},
 		{"net_virtio", "virtio", "vfio-pci"},
 		{"net_vmxnet3", "virtio", "vfio-pci"},
-		{"net_iavf", "ice-i40e", "vfio-pci"},
 		{"net_ixgbe_vf", "ixgbe", "vfio-pci"},
-		{"net_bnxt", "cloud", "vfio-pci"},
-		{"net_ena", "cloud", "vfio-pci"},
-		{"net_gve", "cloud", "vfio-pci"},
+		{"net_iavf", "ice-i40e", "vfio-pci"},
+		{"net_bnxt", "bnxt", "vfio-pci"},
+		{"net_ena", "virtio", "vfio-pci"},
+		{"net_gve", "virtio", "vfio-pci"},
 	};
 	struct tl_family family;
 	struct tl_err err;
@@ -95,10 +95,10 @@ static void a_wrong_file_is_named(void)
 		{"{", "capabilities.json:1: "},
 		{"{\"drivers\": [{\"pmd\": \"p\"}]}", "bind"},
 		{"{\"drivers\": [{\"pmd\": \"p\", \"bind\": \"v\", \"nics\": \"n\", \"rx_queues_max\": 1, \"ring_min\": 1, "
-		 "\"ring_max\": 2, \"reta_sizes\": [], \"rx_timestamps\": false, \"multicast_filter\": false, \"notes\": [1]}]}",
-			"notes of 255 characters"},
+		 "\"ring_max\": 2, \"reta_sizes\": [], \"rx_timestamps\": false, \"multicast_filter\": false, \"known\": [], \"facts\": [1]}]}",
+			"facts of about"},
 		{"{\"drivers\": [{\"pmd\": \"p\", \"bind\": \"v\", \"nics\": \"n\", \"rx_queues_max\": 1, \"ring_min\": 1, "
-		 "\"ring_max\": 2, \"reta_sizes\": [], \"rx_timestamps\": false, \"multicast_filter\": false, \"notes\": [], "
+		 "\"ring_max\": 2, \"reta_sizes\": [], \"rx_timestamps\": false, \"multicast_filter\": false, \"known\": [], \"facts\": [], "
 		 "\"surprise\": 1}]}",
 			"surprise"},
 	};

@@ -180,6 +180,7 @@ static void add_card(const char *dir, const char *address)
 	card->device = (uint16_t)strtoul(text, NULL, 16);
 	card->mac = mac_of(card->device);
 	card->has_sfp = card->device == 0x10FB;
+	(void)read_line(dir, address, "flaws", card->wire.flaws, sizeof(card->wire.flaws));
 	if (read_line(dir, address, "early", text, sizeof(text)))
 		card->wire.early = (unsigned)strtoul(text, NULL, 10);
 	card->is_copper = card->mac != MAC_82599;

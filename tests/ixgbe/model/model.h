@@ -95,6 +95,8 @@ struct wire {
 	struct card *peer;
 	char tap_name[16];
 	int tap_fd;
+	char flaws[64];	    // of the card, for those who look for them: "rss", "drops", "bytes", "lose"
+	unsigned flawed;    // frames that "bytes" and "lose" have looked at
 	unsigned early;	    // frames that arrive as soon as the receiver is on
 	struct frames sent; // WIRE_NONE: what tests have not taken yet
 };
@@ -232,6 +234,7 @@ void unplug(struct card *card); // and the kernel has noticed
 // ---- wire.c, control.c
 void wire_begin(void);
 void wire_send(struct card *card, struct frame *frame); // takes the frame over
+bool has_flaw(const struct card *card, const char *flaw);
 int control_listen(void);
 bool control_serve(int fd); // one request and its answer; false: the client is gone
 

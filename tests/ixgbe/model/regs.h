@@ -141,6 +141,7 @@
 #define HLREG0_RXCRCSTRP 0x2u
 #define HLREG0_JUMBOEN 0x4u
 #define HLREG0_TXPADEN 0x400u
+#define HLREG0_LPBK 0x8000u
 #define MSCA 0x0425Cu
 #define MSRWD 0x04260u
 #define MAXFRS 0x04268u

@@ -253,7 +253,7 @@ void rx_arrive(struct card *card, const uint8_t *data, uint32_t bytes)
 	count_good(card, frame);
 	count_bad_checksums(card, &h);
 	if (!fits_buffer(card, frame)) {
-		count(card, MPC(0), 1);
+		count(card, MPC(0), !has_flaw(card, "drops"));
 		free(frame);
 		return;
 	}

@@ -20,11 +20,36 @@
 #define CLIENTS 8
 #define SENT_MAX 100000
 #define LEAST_BYTES 60
+#define SPOILED_EVERY 100
+
+bool has_flaw(const struct card *card, const char *flaw)
+{
+	return strstr(card->wire.flaws, flaw) != NULL;
+}
+
+// Some of the frames that are sent are lost, or come out otherwise than they went in. Returns whether it is lost.
+static bool spoil(struct card *card, struct frame *frame)
+{
+	if (card->wire.flaws[0] == '\0' || ++card->wire.flawed % SPOILED_EVERY != 0)
+		return false;
+	if (has_flaw(card, "bytes"))
+		frame->data[frame->bytes - 1] ^= 1;
+	return has_flaw(card, "lose");
+}
 
 void wire_send(struct card *card, struct frame *frame)
 {
 	struct wire *wire = &card->wire;
 
+	if (spoil(card, frame)) {
+		free(frame);
+		return;
+	}
+	if ((get(card, HLREG0) & HLREG0_LPBK) != 0) {
+		rx_arrive(card, frame->data, frame->bytes);
+		free(frame);
+		return;
+	}
 	switch (wire->kind) {
 	case WIRE_NONE:
 		if (wire->sent.n == SENT_MAX)

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The table of drivers: docs/drivers.md and the capability files say the same, and each fact says how it is known.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+cd "$func_root"
+
+# facts FILTER: of all drivers, those for which the filter is not true.
+facts() {
+	local found
+	found=$(jq -r "input_filename as \$f | .drivers[] | .pmd as \$pmd | .facts[] | select(($1) | not) | \"\(\$f): \(\$pmd): \(.text)\"" \
+		drivers-config/*/capabilities.json)
+	echo "$found"
+	[[ -z $found ]]
+}
+
+# known KIND: what the facts say of this kind, once.
+known() {
+	jq -r ".drivers[] | .known[], .facts[].known[] | select(startswith(\"$1 \")) | sub(\"^$1 \"; \"\")" \
+		drivers-config/*/capabilities.json | sort -u
+}
+
+# suites_are_there: of the model and the machine.
+suites_are_there() {
+	local suite status=0
+	while read -r suite; do
+		[[ -x tests/ixgbe/${suite#ixgbe/}_test.sh && $suite == ixgbe/* ]] || { echo "no suite $suite" && status=1; }
+	done < <(known model)
+	while read -r suite; do
+		[[ -e tests/vm/scenario_$suite.sh ]] || { echo "no scenario $suite" && status=1; }
+	done < <(known vm)
+	return "$status"
+}
+
+# sources_have_releases: file and release.
+sources_have_releases() {
+	! known source | grep -vE '^(drivers/[a-z0-9_/]+\.[ch] v[0-9.]+|git log drivers/net/[a-z0-9]+ v[0-9.]+\.\.v[0-9.]+)$'
+}
+
+# kinds_are_known
+kinds_are_known() {
+	! jq -r '.drivers[] | .known[], .facts[].known[]' drivers-config/*/capabilities.json | grep -vE '^(source|model|vm) '
+}
+
+check "docs/drivers.md is what the capability files say" diff <(python3 docs/generate.py drivers drivers-config) docs/drivers.md
+check "each fact is about a topic of the table" facts \
+	'.about | IN("queues", "rings", "stamps", "drops", "rules", "limits", "faults")'
+check "what is known is known by source, model or machine" kinds_are_known
+check "a source has its file and its release" sources_have_releases
+check "a suite that showed something is there" suites_are_there
+check "each driver says of stamps and drops" test -z "$(jq -r '.drivers[] | select(([.facts[].about] | contains(["stamps"]) and
+	contains(["drops"])) | not).pmd' drivers-config/*/capabilities.json)"
+exit "$func_failed"

@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# doctor --self-test without a card: over a veth, whose kernel counts what it drops, and over rings with a NIC that stamps.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+STAMPING_NIC_SO=${TL_BUILD:-$func_root/build}/tests/libstamping_nic.so
+
+# self_test NAME PORT... [OPTION...]: its report goes to NAME.json, its exit status to TEST_STATUS.
+self_test() {
+	local name=$1
+	shift
+	TEST_STATUS=0
+	in_app timeout 120 "$TAPLINE" doctor --self-test "$@" --report "$name.json" >"$name.txt" 2>"$name.log" </dev/null || TEST_STATUS=$?
+}
+
+# stamped NAME VARIABLE...: a ring whose frames are stamped.
+stamped() {
+	local name=$1
+	shift
+	TEST_STATUS=0
+	env "$@" LD_PRELOAD="$STAMPING_NIC_SO" timeout 120 "$TAPLINE" doctor --self-test vdev:net_ring0 --json \
+		>"$name.json" 2>"$name.log" </dev/null || TEST_STATUS=$?
+}
+
+# judged CHECK VERDICT: a filter; of every way.
+judged() {
+	echo "([.checks[] | select(.id == \"$1\").verdict] | length > 0 and all(. == \"$2\"))"
+}
+
+fits_schema() {
+	python3 -c 'import json, sys, jsonschema
+jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))' "$1" "$func_root/docs/self-test.schema.json"
+}
+
+# refuses SENTENCE MESSAGE OPTION...
+refuses() {
+	local sentence=$1 message=$2 status=0
+	shift 2
+	in_app timeout 60 "$TAPLINE" doctor "$@" >refused.txt 2>refused.log </dev/null || status=$?
+	if ((status == 2)) && [[ ! -s refused.txt ]] && grep -qF -- "$message" refused.log; then
+		ok "$sentence"
+	else
+		not_ok "$sentence" "status $status" "$(cat refused.txt refused.log)"
+	fi
+}
+
+# is_stopped: whether a run that gets SIGINT in the middle ends with status 1 and says so. One that has ended by then proves
+# nothing, and is tried again.
+is_stopped() {
+	local pid status
+	for _ in 1 2 3 4 5; do
+		status=0
+		: >stopped.log
+		"$TAPLINE" doctor --self-test vdev:net_ring0 --report stopped.json >stopped.txt 2>stopped.log </dev/null &
+		pid=$!
+		wait_for 60 grep -q 'checking cable' stopped.log || return
+		kill -s INT "$pid"
+		wait "$pid" || status=$?
+		((status != 0)) || continue
+		((status == 1)) && grep -q 'stopped before its end' stopped.log && [[ ! -e stopped.json && ! -s stopped.txt ]]
+		return
+	done
+	echo "it was never stopped in time"
+	return 1
+}
+
+func_begin
+netns_create "$APP_NS"
+ip -netns "$APP_NS" link add a0 type veth peer name b0
+ip -netns "$APP_NS" link set a0 up
+ip -netns "$APP_NS" link set b0 up
+
+self_test veth a0 b0
+check_equal "two ports that a cable joins pass" "$TEST_STATUS" 0
+check_json "frames arrive both ways, once, whole and in order" veth.json "$(judged cable pass) and $(judged counters pass) and
+	([.checks[] | select(.id == \"cable\") | [.from, .to]] == [[0, 1], [1, 0]])"
+check_json "what is lost while nobody takes it is counted" veth.json "$(judged drops pass) and
+	all(.checks[] | select(.id == \"drops\").figures; .drops > 0 and .sent == 65536)"
+check_json "what a port has not, is not available, and says why" veth.json "$(judged rss 'not available') and
+	all(.checks[]; .text != \"\") and .fail == 0 and .pass + .not_available == 22"
+check "the report is as its schema says" fits_schema veth.json
+check "it names neither the host nor a MAC address" \
+	bash -c '! grep -qiE "$(uname -n)|([0-9a-f]{2}:){5}[0-9a-f]{2}" veth.json'
+check "the table has a line of each check" test "$(grep -cE '^  (pass|fail|not available) ' veth.txt)" = 22
+
+self_test strangers a0 vdev:net_ring0
+check_equal "ports that nothing joins fail" "$TEST_STATUS" 1
+check_json "at the cable; the rest is not tried" strangers.json \
+	"$(judged counters 'not available') and $(judged rate_large 'not available') and
+	[.checks[] | select(.id == \"cable\" and .from == 1)][0].text == \"what port 1 sends comes back to itself: there is a loopback plug, or its loopback mode is on\""
+
+stamped good STAMPING_NIC=mlx5
+check_json "stamps between sending and receiving pass" good.json "$(judged stamps pass) and .ports[0].stamps.source == \"nic-rx\" and
+	([.checks[] | select(.id == \"stamps\").figures][0] | .received == 256 and .unstamped == 0)"
+stamped past STAMPING_NIC=ice STAMPING_NIC_RX_BACK_NS=500000000
+check_json "stamps from before the sending fail" past.json "$(judged stamps fail) and
+	([.checks[] | select(.id == \"stamps\").figures.early] == [256])"
+check_json "stamps of PTP frames are found" past.json "$(judged ptp_rx pass) and $(judged ptp_tx pass)"
+check_equal "and the status is 1" "$TEST_STATUS" 1
+
+check "a run that is interrupted leaves nothing behind" is_stopped
+refuses "a file is no port to send to" "cannot be sent to" --self-test pcap:in.pcap
+refuses "an interface that is not there is a wrong call" "there is no interface" --self-test none0
+refuses "so is one port twice" "are the same" --self-test a0 a0
+refuses "and a loopback of two" "of one port" --self-test a0 b0 --loopback
+refuses "and a configuration" "--self-test goes with" --self-test a0 -c none.json
+refuses "and a report without a test" "go with --self-test" --report x.json
+refuses "a report that cannot be written is told before the test" "--report none/x.json" --self-test a0 b0 --report none/x.json
