@@ -81,9 +81,8 @@ static uint64_t at_share(const struct ordered *values, double share)
 {
 	double rank = ceil(share * (double)values->hist->count - 1e-9);
 
-	if (rank < 1 || rank > (double)values->hist->count)
-		return TL_LATENCY_UNBOUNDED;
-	return at_rank(values, (uint64_t)rank);
+	return rank >= 1 && rank <= (double)values->hist->count ? at_rank(values, (uint64_t)rank)
+								: TL_LATENCY_UNBOUNDED;
 }
 
 // Woodruff's interval, by how the run changes along its way, as in compare_one.c.
