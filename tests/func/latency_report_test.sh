@@ -42,6 +42,9 @@ reports_say_how_they_came_about() {
 		".manifest.argv[1:] == $(printf '%s\n' "${call[@]}" --json | jq -Rs 'split("\n")[:-1]')"
 	check_json "the inputs by their SHA-256" manifest.json \
 		".manifest.inputs == [{path: \"both.pcapng\", bytes: $(stat -c %s both.pcapng), sha256: \"$(sha256sum both.pcapng | cut -d' ' -f1)\"}]"
+	"$TAPLINE" latency triggers.pcap replies.pcap --trigger udp --reply tcp --match sequence:2,1:4 --json >two.json 2>manifest.log || true
+	check_json "of two files both are inputs, and each has its offset" two.json '(.manifest.inputs | map(.path)) == ["triggers.pcap", "replies.pcap"]
+		and (.manifest.match | .trigger_offset == 2 and .reply_offset == 1)'
 	check_json "how it was matched" manifest.json '.manifest.match | .method == "sequence" and .trigger == "udp dst port 5001"
 		and .reply == "tcp src port 5002" and .trigger_offset == 0 and .number_bytes == 8 and .window_ns == 1000000000'
 	check_json "the stamps" manifest.json '.manifest.clocks.triggers == {source: .trigger_source, unit_ns: .trigger_unit_ns,
