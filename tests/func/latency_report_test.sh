@@ -60,8 +60,6 @@ reports_say_how_they_came_about() {
 	"$TAPLINE" latency --compare --json manifest.json manifest.json >compared.json 2>manifest.log || true
 	check_json "a comparison names the reports" compared.json '.schema == "tapline:comparison:1"
 		and (.manifest.inputs | map(.path)) == ["manifest.json", "manifest.json"]'
-	"$TAPLINE" "${call[@]}" --csv /dev/null >/dev/null 2>manifest.log
-	check "no manifest is written beside a device" test ! -e /dev/null.manifest.json
 }
 
 # schema_refuses SENTENCE JQ: what jq makes of a report.

@@ -126,19 +126,19 @@ static void too_few_or_equal_samples_say_nothing(void)
 
 // ---- drift
 
-// By a nanosecond with each sample, which are 400 ns apart besides.
-static struct tl_latency *drifting(uint64_t seed, uint64_t n)
+// By so much with each sample, which are apart by chance besides.
+static struct tl_latency *drifting(uint64_t seed, uint64_t n, double each_ns, double chance_ns)
 {
 	struct tl_latency *report = tl_latency_create();
 
 	for (uint64_t i = 0; i < n; i++)
-		add(report, i, 1000 + (double)i + 400 * uniform(&seed));
+		add(report, i, 1000 + each_ns * (double)i + chance_ns * uniform(&seed));
 	return report;
 }
 
 static void a_drift_shows_in_the_stretches(void)
 {
-	struct tl_latency *report = drifting(5, 1600);
+	struct tl_latency *report = drifting(5, 1600, 1, 400);
 	struct tl_latency_dependence out;
 
 	tl_latency_depend(report, &out);
@@ -197,7 +197,7 @@ static void no_interval(const struct tl_latency_level *level)
 
 static void what_cannot_be_bounded_has_no_interval(void)
 {
-	struct tl_latency *report = independent(7, 1000), *drifts = drifting(7, 2000);
+	struct tl_latency *report = independent(7, 1000), *drifts = drifting(7, 2000, 0.2, 1000);
 	struct tl_latency_level levels[TL_LATENCY_LEVELS];
 
 	tl_latency_levels(report, levels);
