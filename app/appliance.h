@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include <tl_capture.h>
 #include <tl_config.h>
 #include <tl_report.h>
@@ -23,6 +25,7 @@ struct tl_appliance_opts {
 	bool reader_may_leave;	 // that the reader of a pipe goes away ends the recording and is no error
 	bool probe;		 // print what each port can do
 	const char *latency_dir; // where a latency report of each echo is written at the end; NULL: none is
+	json_t *manifest;	 // of these reports; borrowed
 };
 
 // Builds everything, starts nothing: no frame is received, but the first files of the recordings exist. Returns 0, or

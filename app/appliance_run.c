@@ -408,6 +408,7 @@ int tl_appliance_run(struct tl_appliance *a, struct tl_snapshot *out, struct tl_
 	tl_metrics_snapshot(&a->metrics, true, out);
 	tl_appliance_describe(a, out);
 	if (started && a->opts.latency_dir != NULL)
-		end_rc = tl_latency_files_write(a->opts.latency_dir, &a->metrics, out, rc == 0 ? err : &end_err);
+		end_rc = tl_latency_files_write(
+			a->opts.latency_dir, a->opts.manifest, &a->metrics, out, rc == 0 ? err : &end_err);
 	return rc != 0 ? rc : end_rc;
 }

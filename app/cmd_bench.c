@@ -14,6 +14,7 @@
 
 #include "app.h"
 #include "bench_show.h"
+#include "manifest.h"
 
 static const struct tl_option options[] = {
 	{"rounds", 0, "N",
@@ -113,17 +114,20 @@ static int parse(int argc, char **argv, struct options *o)
 	return wrong != NULL ? tl_misuse(&tl_bench_command, wrong, NULL) : -1;
 }
 
-static int print(const struct options *o, const struct tl_bench_result *result)
+static int print(const struct options *o, const struct tl_bench_result *result, const json_t *manifest)
 {
-	if (!o->json)
-		return tl_bench_print(result, stdout);
+	if (!o->json) {
+		int rc = tl_bench_print(result, stdout);
+		return rc == 0 ? tl_manifest_print(manifest, stdout) : rc;
+	}
 	json_t *json = tl_bench_json(result);
+	tl_manifest_put(manifest, TL_SCHEMA_BENCH_OVERHEAD, json);
 	int rc = tl_latency_json_print(json, stdout);
 	json_decref(json);
 	return rc;
 }
 
-static int bench(const struct options *o, struct tl_bench_result *result)
+static int bench(const struct options *o, struct tl_bench_result *result, json_t *manifest)
 {
 	const struct tl_latency_files files = {.html = o->html};
 	struct tl_err err;
@@ -136,7 +140,9 @@ static int bench(const struct options *o, struct tl_bench_result *result)
 		tl_error("%s", err.text);
 		return TL_EXIT_FAILED;
 	}
-	int rc = print(o, result); // first: what took minutes is not lost with a file
+	tl_manifest_set_match(manifest, json_pack("{s:s, s:n}", "method", "number", "window_ns"));
+	int rc = print(o, result, manifest);   // first: what took minutes is not lost with a file
+	result->views[0]->manifest = manifest; // on the page; in the JSON it is beside the views
 	if (tl_latency_save(result->views[0], &files, &err) != 0) {
 		tl_error("%s", err.text);
 		return TL_EXIT_FAILED;
@@ -163,13 +169,15 @@ int tl_cmd_bench(int argc, char **argv)
 		return status;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	if (create_views(&result)) {
-		status = bench(&o, &result);
+	json_t *manifest = tl_manifest_create("");
+	if (manifest != NULL && create_views(&result)) {
+		status = bench(&o, &result, manifest);
 	} else {
 		tl_error("not enough memory");
 		status = TL_EXIT_FAILED;
 	}
 	for (enum tl_bench_view view = 0; view < TL_BENCH_VIEWS; view++)
 		tl_latency_destroy(result.views[view]);
+	json_decref(manifest);
 	return status;
 }

@@ -3,6 +3,7 @@
 
 #include "app.h"
 #include "client_port.h"
+#include "manifest.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -70,7 +71,8 @@ static void show_progress(void *ctx, const struct tl_client_progress *progress)
 struct measured {
 	struct tl_client_result results[TL_CLIENT_POINTS];
 	size_t count;
-	struct tl_latency *report;	 // NULL without a file that wants it
+	struct tl_latency *report; // NULL without a file that wants it
+	json_t *manifest;
 	json_t *null;			 // NULL without --null
 	struct tl_app_client_port *port; // NULL with --kernel
 };
@@ -88,6 +90,9 @@ static int show_json(const struct tl_client_args *args, const struct measured *m
 
 	if (json != NULL && m->port != NULL)
 		(void)tl_app_client_port_json(m->port, json);
+	if (json != NULL)
+		tl_manifest_put(m->manifest,
+			args->sweep.axis == TL_CLIENT_AXIS_NONE ? TL_SCHEMA_CLIENT : TL_SCHEMA_CLIENT_SWEEP, json);
 	int ret = tl_json_check(json);
 	if (ret == 0 && json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0)
 		ret = -EIO;
@@ -109,6 +114,8 @@ static int show(const struct tl_client_args *args, const struct measured *m)
 		tl_client_sweep_print(&args->sweep, m->results, m->count, stdout);
 	if (!args->json && m->port != NULL)
 		tl_app_client_port_print(m->port, stdout);
+	if (!args->json && ret == 0)
+		ret = tl_manifest_print(m->manifest, stdout);
 	return ret == 0 && fflush(stdout) != 0 ? -errno : ret;
 }
 
@@ -154,12 +161,33 @@ static bool wants_report(const struct tl_client_args *args)
 	       args->files.json != NULL;
 }
 
+// Without a file that wants a report, one is made for the sources of the stamps only.
+static int fill_manifest(const struct tl_client_args *args, const struct measured *m)
+{
+	struct tl_latency *report = m->report != NULL ? m->report : tl_latency_create();
+	uint64_t window_ns = m->results->loss_window_ns;
+
+	if (report == NULL)
+		return -ENOMEM;
+	tl_manifest_add_seed(m->manifest, "client", args->cfg.seed);
+	if (args->null_path != NULL)
+		tl_manifest_add_input(m->manifest, args->null_path);
+	tl_manifest_set_match(m->manifest, json_pack("{s:s, s:o}", "method", "number", "window_ns",
+						   window_ns != 0 ? json_integer((json_int_t)window_ns) : json_null()));
+	tl_client_report_fill(report, &args->sweep, m->results, m->count);
+	tl_manifest_set_clocks(m->manifest, report);
+	report->manifest = m->manifest;
+	if (report != m->report)
+		tl_latency_destroy(report);
+	return 0;
+}
+
 static int save_report(const struct tl_client_args *args, const struct measured *m, struct tl_err *err)
 {
 	if (m->report == NULL || m->count == 0)
 		return 0;
-	tl_client_report_fill(m->report, &args->sweep, m->results, m->count);
-	return tl_latency_save(m->report, &args->files, err);
+	int rc = tl_latency_save(m->report, &args->files, err);
+	return rc == 0 ? tl_manifest_save_beside(m->manifest, &args->files, err) : rc;
 }
 
 static int measure(struct tl_client_args *args, struct measured *m)
@@ -174,7 +202,9 @@ static int measure(struct tl_client_args *args, struct measured *m)
 	bool ledger_ok = m->port == NULL || tl_app_client_port_end(m->port);
 	for (size_t i = 0; i < m->count && m->null != NULL; i++)
 		tl_client_null_subtract(m->null, &m->results[i]);
-	ret = show(args, m);
+	ret = m->count != 0 ? fill_manifest(args, m) : 0;
+	if (ret == 0)
+		ret = show(args, m);
 	if (ret != 0)
 		tl_error("cannot write the results to stdout: %s", strerror(-ret));
 	int status = judge(args, m);
@@ -192,6 +222,9 @@ static int measure(struct tl_client_args *args, struct measured *m)
 // What must be there before anything is sent.
 static int prepare(struct tl_client_args *args, struct measured *m, struct tl_err *err)
 {
+	m->manifest = tl_manifest_create("");
+	if (m->manifest == NULL)
+		return tl_fail(err, -ENOMEM, "not enough memory");
 	m->report = wants_report(args) ? tl_latency_create() : NULL;
 	if (m->report != NULL && args->files.csv == NULL && args->files.html == NULL)
 		m->report->samples_max = 0; // the others need no samples
@@ -234,6 +267,7 @@ int tl_cmd_client(int argc, char **argv)
 	tl_app_client_port_close(m->port);
 	tl_latency_destroy(m->report);
 	json_decref(m->null);
+	json_decref(m->manifest);
 	free(m);
 	return status;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <tl_err.h>
+#include <tl_json.h>
 #include <tl_latency.h>
 #include <tl_log.h>
 #include <tl_options.h>
@@ -16,6 +17,7 @@
 #include "app.h"
 #include "latency_compare.h"
 #include "latency_run.h"
+#include "manifest.h"
 
 #define NUMBER_BYTES_MAX 64
 #define OFFSET_MAX 65535
@@ -237,8 +239,45 @@ static int print(const struct options *o, const struct tl_latency *report, struc
 		json_decref(json);
 	} else {
 		rc = tl_latency_text(report, out);
+		rc = rc == 0 ? tl_manifest_print(report->manifest, out) : rc;
 	}
 	return rc != 0 ? tl_fail(err, rc, "cannot print the results: %s", strerror(-rc)) : 0;
+}
+
+static json_t *offset_or_null(const struct tl_match_cfg *match, uint32_t value)
+{
+	return match->method == TL_MATCH_SEQUENCE ? json_integer(value) : json_null();
+}
+
+static json_t *match_json(const struct tl_latency_cfg *cfg)
+{
+	static const char *const names[] = {
+		[TL_MATCH_PAYLOAD] = "payload", [TL_MATCH_SEQUENCE] = "sequence", [TL_MATCH_POSITION] = "position"};
+	const struct tl_match_cfg *match = &cfg->match;
+
+	return json_pack("{s:s, s:o, s:o, s:I, s:b, s:o, s:o, s:o, s:o}", "method", names[match->method], "trigger",
+		tl_json_string(cfg->trigger), "reply", tl_json_string(cfg->reply), "window_ns",
+		(json_int_t)tl_min_u64(match->window_ns, INT64_MAX), "unique", match->unique, "trigger_offset",
+		offset_or_null(match, match->trigger_offset), "reply_offset",
+		offset_or_null(match, match->reply_offset), "number_bytes", offset_or_null(match, match->number_bytes),
+		"reply_bytes", match->reply_bytes != 0 ? json_integer(match->reply_bytes) : json_null());
+}
+
+// The files are read once more here, for their digests.
+static void fill_manifest(const struct tl_latency_cfg *cfg, const struct tl_latency *report)
+{
+	for (unsigned i = 0; i < cfg->files; i++)
+		tl_manifest_add_input(report->manifest, cfg->file[i]);
+	tl_manifest_set_match(report->manifest, match_json(cfg));
+	tl_manifest_set_clocks(report->manifest, report);
+}
+
+static int save(const struct options *o, const struct tl_latency *report, struct tl_err *err)
+{
+	const struct tl_latency_files beside = {.csv = o->cfg.pairs, .hgrm = o->cfg.saved.hgrm};
+	int rc = tl_latency_save(report, &o->cfg.saved, err);
+
+	return rc == 0 ? tl_manifest_save_beside(report->manifest, &beside, err) : rc;
 }
 
 // Returns 0 or -errno with the sentence.
@@ -246,12 +285,14 @@ static int work(const struct options *o, struct tl_latency_run *run, struct tl_e
 {
 	int rc = tl_latency_run(run, err);
 
+	if (rc == 0)
+		fill_manifest(&o->cfg, run->report);
 	if (rc == 0 && o->cfg.linked != NULL)
 		rc = tl_latency_write_linked(run, err);
 	if (rc == 0)
 		rc = print(o, run->report, err); // first: what took long is not lost with a file
 	if (rc == 0)
-		rc = tl_latency_save(run->report, &o->cfg.saved, err);
+		rc = save(o, run->report, err);
 	return rc;
 }
 
@@ -286,11 +327,15 @@ int tl_cmd_latency(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	struct tl_latency *report = tl_latency_create();
-	if (report == NULL) {
+	json_t *manifest = tl_manifest_create("");
+	if (report != NULL && manifest != NULL) {
+		report->manifest = manifest;
+		status = run_and_report(&o, report);
+	} else {
 		tl_error("no memory for the report");
-		return TL_EXIT_FAILED;
+		status = TL_EXIT_FAILED;
 	}
-	status = run_and_report(&o, report);
 	tl_latency_destroy(report);
+	json_decref(manifest);
 	return status;
 }

@@ -17,6 +17,7 @@
 #include "check.h"
 #include "finish.h"
 #include "latency_files.h"
+#include "manifest.h"
 
 static const struct tl_option options[] = {
 	{"check", 0, NULL,
@@ -98,6 +99,29 @@ static bool writes_to_stdout(const struct tl_config *config)
 	return false;
 }
 
+static int run(const struct options *o, const struct tl_config *config)
+{
+	json_t *manifest = o->latency_dir != NULL ? tl_manifest_create("") : NULL;
+
+	if (o->latency_dir != NULL && manifest == NULL) {
+		tl_error("no memory for the reports of --latency");
+		return TL_EXIT_FAILED;
+	}
+	if (manifest != NULL)
+		tl_manifest_add_input(manifest, o->config);
+	int status = tl_run_and_report(config,
+		&(struct tl_appliance_opts){.duration_ns = o->duration_ns,
+			.end_with_input = config->n_echoes == 0,
+			.progress = true,
+			.probe = true,
+			.latency_dir = o->latency_dir,
+			.manifest = manifest},
+		&(struct tl_finish_opts){
+			.json = o->json, .to_stderr = writes_to_stdout(config), .fail_on_loss = o->fail_on_loss});
+	json_decref(manifest);
+	return status;
+}
+
 int tl_cmd_run(int argc, char **argv)
 {
 	struct options o = {0};
@@ -122,14 +146,7 @@ int tl_cmd_run(int argc, char **argv)
 	else if (o.check)
 		status = tl_check(config, o.json);
 	else
-		status = tl_run_and_report(config,
-			&(struct tl_appliance_opts){.duration_ns = o.duration_ns,
-				.end_with_input = config->n_echoes == 0,
-				.progress = true,
-				.probe = true,
-				.latency_dir = o.latency_dir},
-			&(struct tl_finish_opts){
-				.json = o.json, .to_stderr = writes_to_stdout(config), .fail_on_loss = o.fail_on_loss});
+		status = run(&o, config);
 	tl_config_free(config);
 	return status;
 }

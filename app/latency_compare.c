@@ -13,6 +13,7 @@
 #include <tl_options.h>
 
 #include "app.h"
+#include "manifest.h"
 
 #define MISS 0.05 // how likely it is that any of the intervals misses
 
@@ -97,16 +98,19 @@ static int parse(int argc, char **argv, struct call *call)
 	return -1;
 }
 
-static int show(const struct call *call, const struct tl_latency_comparison *comparison, struct tl_err *err)
+static int show(const struct call *call, const struct tl_latency_comparison *comparison, const json_t *manifest,
+	struct tl_err *err)
 {
 	if (call->json) {
 		json_t *json = tl_latency_comparison_json(comparison);
+		tl_manifest_put(manifest, TL_SCHEMA_COMPARISON, json);
 		int rc = tl_latency_json_print(json, stdout);
 		json_decref(json);
 		if (rc != 0)
 			return tl_fail(err, -1, "cannot print the comparison");
 	} else {
 		tl_latency_comparison_text(comparison, stdout);
+		tl_manifest_print(manifest, stdout);
 	}
 	return fflush(stdout) == 0 ? 0 : tl_fail(err, -1, "cannot print the comparison");
 }
@@ -142,6 +146,18 @@ static int check_all(const struct call *call, struct tl_latency **runs, char *di
 	return 0;
 }
 
+// Like show(), with a manifest that names the reports.
+static int show_all(const struct call *call, const struct tl_latency_comparison *comparison, struct tl_err *err)
+{
+	json_t *manifest = tl_manifest_create("");
+
+	for (size_t i = 0; i < call->n; i++)
+		tl_manifest_add_input(manifest, call->paths[i]);
+	int rc = manifest != NULL ? show(call, comparison, manifest, err) : tl_fail(err, -1, "not enough memory");
+	json_decref(manifest);
+	return rc;
+}
+
 static int explain_silence(const struct tl_latency_comparison *comparison, struct tl_err *err)
 {
 	if (comparison->ordered)
@@ -166,7 +182,7 @@ static int compare(const struct call *call, struct tl_latency **runs, struct tl_
 		return TL_EXIT_USAGE;
 	}
 	memcpy(comparison.differs, differs, sizeof(differs));
-	if (show(call, &comparison, err) != 0)
+	if (show_all(call, &comparison, err) != 0)
 		return TL_EXIT_USAGE;
 	if (comparison.verdict == TL_LATENCY_TOO_FEW) {
 		explain_silence(&comparison, err);

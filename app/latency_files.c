@@ -14,6 +14,8 @@
 #include <tl_err.h>
 #include <tl_probe_latency.h>
 
+#include "manifest.h"
+
 #define PATH 4096
 
 int tl_latency_files_prepare(const char *dir, const char *user, struct tl_err *err)
@@ -73,42 +75,51 @@ int tl_latency_files_may_write(const char *dir, const struct tl_config *config, 
 		why.text, dir, config->process.user);
 }
 
+// Where the reports go, and the manifest of them all.
+struct target {
+	const char *dir;
+	json_t *manifest;
+};
+
 // Takes the report over.
-static int write_report(
-	const char *dir, const char *name, const char *suffix, struct tl_latency *report, struct tl_err *err)
+static int write_report(const struct target *target, const char *name, const char *suffix, struct tl_latency *report,
+	struct tl_err *err)
 {
 	struct paths paths;
-	struct tl_latency_files files = files_of(dir, name, suffix, &paths);
+	struct tl_latency_files files = files_of(target->dir, name, suffix, &paths);
 
 	if (report == NULL)
 		return tl_fail(err, -ENOMEM, "no memory for the latency report of %s", name);
 	if (report->n_samples == 0)
 		files.csv = NULL;
+	tl_manifest_set_clocks(target->manifest, report);
+	report->manifest = target->manifest;
 	int rc = tl_latency_save(report, &files, err);
 	tl_latency_destroy(report);
 	return rc;
 }
 
-static int write_port(const char *dir, const struct tl_timesync *sync, const char *name, struct tl_err *err)
+static int write_port(const struct target *target, const struct tl_timesync *sync, const char *name, struct tl_err *err)
 {
 	struct tl_timesync_replies replies;
-	int rc = write_report(dir, name, "-probes", tl_probe_latency(sync, name), err);
+	int rc = write_report(target, name, "-probes", tl_probe_latency(sync, name), err);
 
 	if (rc == 0 && tl_timesync_replies(sync, &replies))
-		rc = write_report(dir, name, "-replies", tl_reply_latency(sync, name), err);
+		rc = write_report(target, name, "-replies", tl_reply_latency(sync, name), err);
 	return rc;
 }
 
-int tl_latency_files_write(
-	const char *dir, const struct tl_metrics *metrics, const struct tl_snapshot *snapshot, struct tl_err *err)
+int tl_latency_files_write(const char *dir, json_t *manifest, const struct tl_metrics *metrics,
+	const struct tl_snapshot *snapshot, struct tl_err *err)
 {
+	const struct target target = {dir, manifest};
 	int rc = 0;
 
 	for (uint32_t i = 0; i < metrics->n_echoes && rc == 0; i++)
-		rc = write_report(dir, metrics->echoes[i].name, "",
+		rc = write_report(&target, metrics->echoes[i].name, "",
 			tl_echo_latency(&metrics->echoes[i], &snapshot->echoes[i]), err);
 	for (uint32_t i = 0; i < metrics->n_ports && rc == 0; i++)
 		if (metrics->syncs[i] != NULL)
-			rc = write_port(dir, metrics->syncs[i], snapshot->ports[i].name, err);
+			rc = write_port(&target, metrics->syncs[i], snapshot->ports[i].name, err);
 	return rc;
 }

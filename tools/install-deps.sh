@@ -16,7 +16,7 @@ package_packages=("${run_packages[@]}" debhelper dpkg-dev)
 test_packages=(
 	"${run_packages[@]}"
 	binutils clang clang-format debhelper debootstrap dpkg-dev e2fsprogs groff-base iputils-arping iputils-ping libcunit1-dev
-	netcat-openbsd nodejs python3 shellcheck socat systemd tcpdump tshark valgrind zstd
+	netcat-openbsd nodejs python3 python3-jsonschema shellcheck socat systemd tcpdump tshark valgrind zstd
 )
 vm_packages=(e2fsprogs kmod xz-utils)
 bench_packages=(

@@ -36,6 +36,10 @@ void tl_digest_prepare(void);
 // "none", "crc32c", "sha256"
 const char *tl_digest_name(enum tl_digest_kind kind);
 
+// SHA-256 of a regular file, from its beginning to its end, and how many bytes these are. Returns 0, -EINVAL: it is no
+// regular file, or another -errno. It reads the whole file.
+int tl_digest_file(const char *path, struct tl_digest *out, uint64_t *out_bytes);
+
 // Digest of the unit of bytes, without its PAD, that lies at this offset and whose HEAD is at head_at in it.
 struct tl_digest tl_digest_unit(
 	enum tl_digest_kind kind, const void *unit, uint32_t bytes, uint32_t head_at, uint64_t offset);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static _Thread_local unsigned failures; // since the last check: jansson's allocator has no context
 
@@ -32,4 +33,19 @@ int tl_json_check(const json_t *value)
 char *tl_json_text(const json_t *value, size_t flags)
 {
 	return tl_json_check(value) == 0 ? json_dumps(value, flags) : NULL;
+}
+
+json_t *tl_json_string(const char *text)
+{
+	json_t *exact = json_string(text);
+	size_t n = strlen(text);
+	char *shown = exact == NULL ? allocate(n + 1) : NULL;
+
+	if (shown == NULL)
+		return exact;
+	for (size_t i = 0; i < n; i++)
+		shown[i] = (unsigned char)text[i] < 0x80 ? text[i] : '?';
+	json_t *string = json_stringn(shown, n);
+	free(shown);
+	return string;
 }

@@ -15,6 +15,10 @@ void tl_json_init(void);
 // since the last check.
 int tl_json_check(const json_t *value);
 
+// A new string of text that others chose, which may be any bytes: where it is not UTF-8, '?' stands for each byte that
+// is not ASCII. NULL without memory.
+json_t *tl_json_string(const char *text);
+
 // Returns the value as text (malloc'd, the caller frees), with jansson's flags; NULL: it is not whole, or there is no
 // memory for the text.
 char *tl_json_text(const json_t *value, size_t flags);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tl_json.h>
 #include <tl_text.h>
 #include <tl_units.h>
 
@@ -48,17 +49,6 @@ const char *tl_latency_verdict_name(enum tl_latency_verdict verdict)
 static json_t *number(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();
-}
-
-// Names of files may be any bytes; JSON is UTF-8.
-static json_t *ascii(const char *text)
-{
-	char shown[sizeof(((struct tl_latency_comparison *)0)->differs)];
-	size_t n = 0;
-
-	for (; text[n] != '\0' && n < sizeof(shown); n++)
-		shown[n] = (unsigned char)text[n] < 0x80 ? text[n] : '?';
-	return json_stringn(shown, n);
 }
 
 static void put(json_t *object, const char *key, json_t *value)
@@ -114,7 +104,7 @@ json_t *tl_latency_comparison_json(const struct tl_latency_comparison *c)
 		"confidence", c->confidence, "stamps_ns", c->stamps_ns,					      //
 		"ordered", c->ordered, "counted", c->counted,						      //
 		"quantiles", quantiles, "mean", row_json(&c->mean, "_ns"), "answered", answered,	      //
-		"b_larger", c->b_larger, "differs", c->differs[0] != '\0' ? ascii(c->differs) : NULL);
+		"b_larger", c->b_larger, "differs", c->differs[0] != '\0' ? tl_json_string(c->differs) : NULL);
 }
 
 static const char *latency_text(double ns, char *text, size_t size)

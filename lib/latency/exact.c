@@ -4,7 +4,12 @@
 
 #include "latency_priv.h"
 
+#include <math.h>
 #include <stdlib.h>
+
+#include "compare_priv.h"
+
+#define MISS 0.05 // how often an interval does not hold the quantile
 
 const char *const tl_latency_level_keys[TL_LATENCY_LEVELS] = {"p50", "p90", "p99", "p999"};
 static const unsigned permilles[TL_LATENCY_LEVELS] = {500, 900, 990, 999};
@@ -66,7 +71,42 @@ static void fill_levels(const struct ordered *values, uint64_t unanswered, const
 							  : 0,
 			.beyond = count - rank,
 			.few = count != 0 && count - rank < TL_LATENCY_FEW,
-			.late = late != NULL && late[i]};
+			.late = late != NULL && late[i],
+			.low_ns = TL_LATENCY_UNBOUNDED,
+			.high_ns = TL_LATENCY_UNBOUNDED};
+	}
+}
+
+static uint64_t at_share(const struct ordered *values, double share)
+{
+	double rank = ceil(share * (double)values->hist->count - 1e-9);
+
+	return rank >= 1 && rank <= (double)values->hist->count ? at_rank(values, (uint64_t)rank)
+								: TL_LATENCY_UNBOUNDED;
+}
+
+// Woodruff's interval, by how the run changes along its way, as in compare_one.c.
+static void fill_interval(const struct ordered *values, const struct tl_latency_spread *spread, double share,
+	struct tl_latency_level *level)
+{
+	double off = tl_latency_student(MISS, spread->df) * sqrt(share * (1 - share) / spread->effective);
+
+	level->effective = fmin(spread->effective, spread->kept);
+	if (!spread->settled || level->few)
+		return;
+	level->low_ns = at_share(values, share - off);
+	level->high_ns = at_share(values, share + off);
+}
+
+static void fill_intervals(const struct tl_latency *report, const struct ordered *values,
+	struct tl_latency_level levels[TL_LATENCY_LEVELS])
+{
+	struct tl_latency_blocks blocks;
+
+	tl_latency_get_blocks(report, &blocks);
+	for (size_t i = 0; i < TL_LATENCY_LEVELS && blocks.n != 0; i++) {
+		struct tl_latency_spread spread = tl_latency_spread(&blocks, i, 0);
+		fill_interval(values, &spread, (double)permilles[i] / 1000, &levels[i]);
 	}
 }
 
@@ -75,6 +115,7 @@ void tl_latency_levels(const struct tl_latency *report, struct tl_latency_level 
 	const struct ordered values = {.sorted_ns = sort_samples(report), .hist = &report->latency};
 
 	fill_levels(&values, report->unmatched_triggers, report->late, out);
+	fill_intervals(report, &values, out);
 	free(values.sorted_ns);
 }
 

@@ -53,19 +53,6 @@ static json_t *number_or_null(uint64_t value)
 	return value == UINT64_MAX ? json_null() : number(value);
 }
 
-// Names and notes may come from files: any bytes. JSON is UTF-8.
-static json_t *string(const char *text)
-{
-	json_t *exact = json_string(text);
-	if (exact != NULL)
-		return exact;
-	char shown[TL_LATENCY_TEXT];
-	size_t n = tl_min_u64(strlen(text), sizeof(shown));
-	for (size_t i = 0; i < n; i++)
-		shown[i] = (unsigned char)text[i] < 0x80 ? text[i] : '?';
-	return json_stringn(shown, n);
-}
-
 static json_t *hist_summary_json(const struct tl_hist *hist)
 {
 	struct tl_hist_summary summary;
@@ -77,12 +64,9 @@ static json_t *hist_summary_json(const struct tl_hist *hist)
 	return object;
 }
 
-// The report's own, exact where that can be.
-static json_t *latency_json(const struct tl_latency *report)
+static json_t *latency_json(const struct tl_latency *report, const struct tl_hist_summary *summary, bool exact)
 {
-	struct tl_hist_summary summary;
-	bool exact = tl_latency_summarize(report, &summary);
-	json_t *object = tl_report_hist_json(&summary);
+	json_t *object = tl_report_hist_json(summary);
 
 	put(object, "sum", number(report->latency.sum_ns));
 	put(object, "overflow", number(report->latency.overflow));
@@ -95,9 +79,11 @@ static json_t *level_json(const struct tl_latency_level *level)
 {
 	bool never = level->with_loss_ns == TL_LATENCY_NEVER, none = level->samples == 0;
 
-	return json_pack("{s:o, s:o, s:b, s:I, s:b, s:b}", "ns", none ? json_null() : number(level->ns), "with_loss_ns",
-		never || none ? json_null() : number(level->with_loss_ns), "above_window", never, "beyond",
-		(json_int_t)level->beyond, "few", level->few, "late", level->late);
+	return json_pack("{s:o, s:o, s:b, s:I, s:b, s:b, s:o, s:o, s:o}", "ns", none ? json_null() : number(level->ns),
+		"with_loss_ns", never || none ? json_null() : number(level->with_loss_ns), "above_window", never,
+		"beyond", (json_int_t)level->beyond, "few", level->few, "late", level->late, "low_ns",
+		number_or_null(level->low_ns), "high_ns", number_or_null(level->high_ns), "effective",
+		level->effective > 0 ? json_real(level->effective) : json_null());
 }
 
 json_t *tl_latency_levels_json(const struct tl_latency_level levels[TL_LATENCY_LEVELS])
@@ -149,7 +135,7 @@ static json_t *stages_json(const struct tl_latency *report)
 
 	for (size_t i = 0; i < report->n_stages; i++) {
 		json_t *stage = json_object();
-		put(stage, "name", string(report->stages[i]->name));
+		put(stage, "name", tl_json_string(report->stages[i]->name));
 		put(stage, "latency_ns", hist_summary_json(&report->stages[i]->hist));
 		put(stage, "histogram", buckets_json(&report->stages[i]->hist));
 		json_array_append_new(stages, stage);
@@ -199,7 +185,7 @@ static json_t *costs_json(const struct tl_latency *report)
 	for (size_t i = 0; i < report->n_costs; i++) {
 		const struct tl_latency_cost *cost = &report->costs[i];
 		json_t *row = json_object();
-		put(row, "name", string(cost->name));
+		put(row, "name", tl_json_string(cost->name));
 		put(row, "latency_ns", tl_report_hist_json(&cost->latency));
 		put(row, "p50_ns", tl_latency_interval_json(&cost->p50));
 		put(row, "p99_ns", tl_latency_interval_json(&cost->p99));
@@ -222,7 +208,7 @@ static json_t *outliers_json(const struct tl_latency *report)
 		put(row, "poll_gap_ns", number_or_null(outlier->poll_gap_ns));
 		put(row, "interrupts", number_or_null(outlier->interrupts));
 		put(row, "steal_ns", number_or_null(outlier->steal_ns));
-		put(row, "note", string(outlier->note));
+		put(row, "note", tl_json_string(outlier->note));
 		json_array_append_new(outliers, row);
 	}
 	return outliers;
@@ -235,10 +221,10 @@ static void put_source(json_t *object, const char *side, const struct tl_latency
 	const struct {
 		const char *name;
 		json_t *value;
-	} keys[] = {{"source", string(source->name)},
+	} keys[] = {{"source", tl_json_string(source->name)},
 		{"unit_ns", source->unit_ns != 0 ? number(source->unit_ns) : json_null()},
 		{"bound_ns", source->has_bound ? number(source->bound_ns) : json_null()},
-		{"bound_clock", has_clock ? string(source->clock) : json_null()}};
+		{"bound_clock", has_clock ? tl_json_string(source->clock) : json_null()}};
 	char key[32];
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(keys); i++) {
@@ -251,10 +237,10 @@ static void put_sources(json_t *object, const struct tl_latency *report)
 {
 	bool one = strcmp(report->trigger.name, report->reply.name) == 0;
 
-	put(object, "method", string(report->method));
-	put(object, "clocks_shown", string(report->clocks_shown));
+	put(object, "method", tl_json_string(report->method));
+	put(object, "clocks_shown", tl_json_string(report->clocks_shown));
 	put(object, "source",
-		one ? string(report->trigger.name)
+		one ? tl_json_string(report->trigger.name)
 		    : json_sprintf("%s to %s", report->trigger.name, report->reply.name));
 	put_source(object, "trigger", &report->trigger);
 	put_source(object, "reply", &report->reply);
@@ -265,9 +251,9 @@ static void put_texts(json_t *object, const struct tl_latency *report)
 	json_t *invalid = json_array(), *facts = json_object();
 
 	for (size_t i = 0; i < report->n_invalid; i++)
-		json_array_append_new(invalid, string(report->invalid[i]));
+		json_array_append_new(invalid, tl_json_string(report->invalid[i]));
 	for (size_t i = 0; i < report->n_facts; i++)
-		put(facts, report->facts[i].name, string(report->facts[i].value));
+		put(facts, report->facts[i].name, tl_json_string(report->facts[i].value));
 	put(object, "valid", json_boolean(report->n_invalid == 0));
 	put(object, "invalid", invalid);
 	put(object, "facts", facts);
@@ -276,13 +262,17 @@ static void put_texts(json_t *object, const struct tl_latency *report)
 json_t *tl_latency_json(const struct tl_latency *report)
 {
 	json_t *object = json_object(), *cold = json_array();
+	struct tl_hist_summary summary;
+	bool exact = tl_latency_summarize(report, &summary);
 
-	put(object, "name", string(report->name));
+	put(object, "schema", json_string(TL_LATENCY_SCHEMA));
+	put(object, "manifest", report->manifest != NULL ? json_incref(report->manifest) : json_null());
+	put(object, "name", tl_json_string(report->name));
 	put_sources(object, report);
 	for (size_t i = 0; i < tl_latency_n_counters; i++)
 		put(object, tl_latency_counters[i].key, number(tl_latency_counter_read(report, i)));
 	put_loss(object, report);
-	put(object, "latency_ns", latency_json(report));
+	put(object, "latency_ns", latency_json(report, &summary, exact));
 	put(object, "quantiles", quantiles_json(report));
 	for (size_t i = 0; i < report->cold_count; i++)
 		json_array_append_new(cold, number(report->cold_ns[i]));
@@ -295,7 +285,7 @@ json_t *tl_latency_json(const struct tl_latency *report)
 	put(object, "costs", costs_json(report));
 	put(object, "costs_family", number(report->costs_family));
 	put(object, "outliers", outliers_json(report));
-	put(object, "series", tl_latency_series_json(report));
+	put(object, "series", tl_latency_series_json(report, summary.p50_ns));
 	put(object, "histogram", buckets_json(&report->latency));
 	return object;
 }

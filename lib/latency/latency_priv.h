@@ -34,7 +34,16 @@ int tl_latency_order_add(struct tl_latency_order *order, uint64_t time_ns, uint6
 
 // What a plot over time shows of up to 2000 runs of samples that follow each other: when the largest of them was, the
 // smallest, the largest, how many they are, and the largest's packet; and the blocks.
-json_t *tl_latency_series_json(const struct tl_latency *report);
+json_t *tl_latency_series_json(const struct tl_latency *report, uint64_t p50_ns);
+
+// dependence.c: null where nothing is known.
+struct tl_latency_dependence;
+json_t *tl_latency_autocorrelation_json(const struct tl_latency_dependence *dependence);
+json_t *tl_latency_drift_json(const struct tl_latency_dependence *dependence);
+
+// residuals.c: of up to 1000 runs of samples that follow each other, the packet of the first, the median residual, and
+// packet and residual of the smallest and of the largest.
+json_t *tl_latency_residuals_json(const struct tl_latency *report, uint64_t against_ns);
 
 // clocks.c: the array of "clocks", and one of its rows read back.
 json_t *tl_latency_clocks_json(const struct tl_latency *report);

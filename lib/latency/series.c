@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The samples over time, as many points as a plot can show, and the blocks that intervals are made of.
 
+#include <tl_latency_dependence.h>
+
 #include "latency_priv.h"
 
 #define SERIES_POINTS 2000
@@ -48,9 +50,10 @@ static json_t *blocks_json(const struct tl_latency *report)
 	return rows;
 }
 
-json_t *tl_latency_series_json(const struct tl_latency *report)
+json_t *tl_latency_series_json(const struct tl_latency *report, uint64_t p50_ns)
 {
 	const struct tl_latency_order *order = &report->order;
+	struct tl_latency_dependence dependence;
 	json_t *series = json_object();
 
 	json_object_set_new(series, "start_ns", json_integer((json_int_t)tl_min_u64(order->first_ns, INT64_MAX)));
@@ -61,5 +64,9 @@ json_t *tl_latency_series_json(const struct tl_latency *report)
 	json_object_set_new(series, "points", points_json(report, order->first_ns));
 	json_object_set_new(series, "in_blocks", json_integer((json_int_t)tl_min_u64(order->seen, INT64_MAX)));
 	json_object_set_new(series, "blocks", blocks_json(report));
+	tl_latency_depend(report, &dependence);
+	json_object_set_new(series, "autocorrelation", tl_latency_autocorrelation_json(&dependence));
+	json_object_set_new(series, "drift", tl_latency_drift_json(&dependence));
+	json_object_set_new(series, "residuals", tl_latency_residuals_json(report, p50_ns));
 	return series;
 }

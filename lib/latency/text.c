@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A report as tables that a human reads, and its samples as CSV.
 
+#include <tl_latency_dependence.h>
+
 #include "latency_priv.h"
 
 #include <errno.h>
@@ -104,12 +106,67 @@ static void print_marks(FILE *out, const struct tl_latency_level levels[TL_LATEN
 		fputs("  late: what measured was late itself, enough to explain that quantile\n", out);
 }
 
+static void print_limit(FILE *out, const char *name, const uint64_t limits_ns[TL_LATENCY_LEVELS])
+{
+	char text[NS_TEXT];
+
+	fprintf(out, "%-32s %10s %11s", name, "", "");
+	for (size_t i = 0; i < TL_LATENCY_LEVELS; i++)
+		fprintf(out, " %11s",
+			limits_ns[i] == TL_LATENCY_UNBOUNDED ? "-" : tl_format_ns(limits_ns[i], text, sizeof(text)));
+	fputc('\n', out);
+}
+
+// The intervals, and how many independent samples tell as much. Nothing where the order of the samples is not known.
+static void print_intervals(FILE *out, const struct tl_latency_level levels[TL_LATENCY_LEVELS])
+{
+	uint64_t low_ns[TL_LATENCY_LEVELS], high_ns[TL_LATENCY_LEVELS];
+
+	if (levels[0].effective <= 0)
+		return;
+	for (size_t i = 0; i < TL_LATENCY_LEVELS; i++) {
+		low_ns[i] = levels[i].low_ns;
+		high_ns[i] = levels[i].high_ns;
+	}
+	print_limit(out, "with 95 % confidence from", low_ns);
+	print_limit(out, "to", high_ns);
+	fprintf(out, "%-32s %10s %11s", "effective samples", "", "");
+	for (size_t i = 0; i < TL_LATENCY_LEVELS; i++)
+		fprintf(out, " %11.0f", levels[i].effective);
+	fputc('\n', out);
+}
+
+static void print_dependence(FILE *out, const struct tl_latency *report)
+{
+	struct tl_latency_dependence dependence;
+	char text[2][NS_TEXT];
+	uint64_t low_ns = UINT64_MAX, high_ns = 0;
+
+	tl_latency_depend(report, &dependence);
+	for (size_t i = 0; i < dependence.n_lags; i++)
+		fprintf(out, "%s%+.3f at %" PRIu64, i == 0 ? "autocorrelation: " : ", ", dependence.lags[i].r,
+			dependence.lags[i].samples);
+	if (dependence.n_lags != 0)
+		fprintf(out, " samples; by chance within %.3f\n", dependence.chance);
+	for (size_t i = 0; i < dependence.n_stretches; i++) {
+		low_ns = tl_min_u64(low_ns, dependence.p50_ns[i]);
+		high_ns = tl_max_u64(high_ns, dependence.p50_ns[i]);
+	}
+	if (dependence.n_stretches != 0)
+		fprintf(out, "drift: p50 of %zu stretches from %s to %s, the last less the first %+" PRId64 " ns%s\n",
+			dependence.n_stretches, tl_format_ns(low_ns, text[0], sizeof(text[0])),
+			tl_format_ns(high_ns, text[1], sizeof(text[1])),
+			(int64_t)(dependence.p50_ns[dependence.n_stretches - 1] - dependence.p50_ns[0]),
+			dependence.settled ? "" : "; the run does not settle, so p50 has no interval");
+}
+
 static void print_levels(FILE *out, const struct tl_latency *report)
 {
 	struct tl_latency_level levels[TL_LATENCY_LEVELS];
 	char window[NS_TEXT];
 
 	tl_latency_levels(report, levels);
+	print_intervals(out, levels);
 	print_with_loss(out, report, levels);
 	print_marks(out, levels);
 	if (report->unmatched_triggers != 0 && report->window_ns != 0)
@@ -118,6 +175,7 @@ static void print_levels(FILE *out, const struct tl_latency *report)
 	if (report->n_samples != 0 && report->n_samples != report->latency.count)
 		fprintf(out, "samples kept: the %s %zu of %" PRIu64 "\n", tl_latency_kept(report), report->n_samples,
 			report->latency.count);
+	print_dependence(out, report);
 }
 
 static void print_source(FILE *out, const char *of, const struct tl_latency_source *source)

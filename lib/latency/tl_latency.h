@@ -27,6 +27,7 @@
 #include <tl_err.h>
 #include <tl_hist.h>
 
+#define TL_LATENCY_SCHEMA "tapline:latency:1" // of the JSON, as docs/report.schema.json calls it
 #define TL_LATENCY_NAME 64
 #define TL_LATENCY_TEXT 256
 #define TL_LATENCY_STAGES 16
@@ -70,6 +71,10 @@ struct tl_latency_level {
 	uint64_t beyond;       // samples of a higher rank than ns
 	bool few;	       // these are fewer than TL_LATENCY_FEW
 	bool late;	       // what measured was late itself, enough to explain it
+	// Of the samples: an interval that holds the quantile with 95 % confidence, each alone; TL_LATENCY_UNBOUNDED:
+	// nothing bounds it, or the order of the samples is not known, or they are too few, or the run does not settle.
+	uint64_t low_ns, high_ns;
+	double effective; // independent samples that would tell as much of it; 0: unknown
 };
 
 #define TL_LATENCY_UNBOUNDED UINT64_MAX // a bound that is not known
@@ -165,6 +170,7 @@ struct tl_latency_fact {
 
 struct tl_latency {
 	char name[TL_LATENCY_NAME];	    // of the experiment, for the reader
+	json_t *manifest;		    // how it came about (app/manifest.h); borrowed, NULL: nobody said it
 	char method[16];		    // "two-port", "rx-tx", "probe", "software", "unknown"
 	char clocks_shown[TL_LATENCY_TEXT]; // that took part, and what shows that they agree; "": nobody said it
 	struct tl_latency_source trigger, reply;
@@ -253,11 +259,11 @@ bool tl_latency_summarize(const struct tl_latency *report, struct tl_hist_summar
 // The quantiles that stand beside the summary, with and without the triggers that have no reply.
 void tl_latency_levels(const struct tl_latency *report, struct tl_latency_level out[TL_LATENCY_LEVELS]);
 
-// The same of a histogram alone; late may be NULL.
+// The same of a histogram alone, without intervals; late may be NULL.
 void tl_latency_levels_of(const struct tl_hist *hist, uint64_t unanswered, const bool late[TL_LATENCY_LEVELS],
 	struct tl_latency_level out[TL_LATENCY_LEVELS]);
 
-// By key: ns, with_loss_ns and above_window, beyond, few, late; a new one.
+// By key: ns, with_loss_ns and above_window, beyond, few, late, low_ns, high_ns, effective; a new one.
 json_t *tl_latency_levels_json(const struct tl_latency_level levels[TL_LATENCY_LEVELS]);
 
 // "few, late", "few", "late", or "" of a level without marks; static.

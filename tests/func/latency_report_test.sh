@@ -26,7 +26,89 @@ forms_agree() {
 	timeout 60 "$TAPLINE" latency both.pcapng --trigger 'udp dst port 5001' --reply 'tcp src port 5002' --json \
 		--csv pairs.csv --hgrm pairs.hgrm --html pairs.html >pairs.json 2>pairs.log
 	check "JSON, percentile file and the JSON in the page follow from the samples of the CSV" "$LIB/check_report.py" pairs
-	check_equal "what is written is not for everybody" "$(stat -c %a pairs.html pairs.csv pairs.hgrm | sort -u)" 640
+	check_equal "what is written is not for everybody" \
+		"$(stat -c %a pairs.html pairs.csv pairs.hgrm pairs.csv.manifest.json pairs.hgrm.manifest.json | sort -u)" 640
+}
+
+# shown FORM: the text's line, without the label.
+shown() {
+	sed -n "s/^$1  *//p" pairs.txt
+}
+
+reports_say_how_they_came_about() {
+	local call=(latency both.pcapng --trigger 'udp dst port 5001' --match 'sequence:0,0:8' --reply 'tcp src port 5002')
+	"$TAPLINE" "${call[@]}" --json >manifest.json 2>manifest.log
+	check_json "the manifest has the call, in the order that it had" manifest.json \
+		".manifest.argv[1:] == $(printf '%s\n' "${call[@]}" --json | jq -Rs 'split("\n")[:-1]')"
+	check_json "the inputs by their SHA-256" manifest.json \
+		".manifest.inputs == [{path: \"both.pcapng\", bytes: $(stat -c %s both.pcapng), sha256: \"$(sha256sum both.pcapng | cut -d' ' -f1)\"}]"
+	"$TAPLINE" latency triggers.pcap replies.pcap --trigger udp --reply tcp --match sequence:2,1:4 --json >two.json 2>manifest.log || true
+	check_json "of two files both are inputs, and each has its offset" two.json '(.manifest.inputs | map(.path)) == ["triggers.pcap", "replies.pcap"]
+		and (.manifest.match | .trigger_offset == 2 and .reply_offset == 1)'
+	check_json "how it was matched" manifest.json '.manifest.match | .method == "sequence" and .trigger == "udp dst port 5001"
+		and .reply == "tcp src port 5002" and .trigger_offset == 0 and .number_bytes == 8 and .window_ns == 1000000000'
+	check_json "the stamps" manifest.json '.manifest.clocks.triggers == {source: .trigger_source, unit_ns: .trigger_unit_ns,
+		bound_ns: .trigger_bound_ns, bound_clock: .trigger_bound_clock} and .manifest.clocks.shown == .clocks_shown'
+	check_json "and version and host" manifest.json ".manifest | .version == \"$("$TAPLINE" --version | cut -d' ' -f2)\"
+		and (.host.kernel | contains(\"$(uname -r)\"))"
+	check_equal "beside the CSV stands the same, of that file" \
+		"$(jq -c '[.schema, .manifest.inputs[0].path, .file.sha256]' pairs.csv.manifest.json)" \
+		"[\"tapline:manifest:1\",\"both.pcapng\",\"$(sha256sum pairs.csv | cut -d' ' -f1)\"]"
+	"$TAPLINE" "${call[@]}" >pairs.txt 2>manifest.log
+	check_equal "the text names the input, too" "$(shown input)" "SHA-256 $(sha256sum both.pcapng | cut -d' ' -f1)  both.pcapng"
+	check "and the call, as a shell takes it" grep -qF -- "${call[0]} ${call[1]} --trigger 'udp dst port 5001' --match sequence:0,0:8" pairs.txt
+	"$TAPLINE" latency --compare --json manifest.json manifest.json >compared.json 2>manifest.log || true
+	check_json "a comparison names the reports" compared.json '.schema == "tapline:comparison:1"
+		and (.manifest.inputs | map(.path)) == ["manifest.json", "manifest.json"]'
+}
+
+# schema_refuses SENTENCE JQ: what jq makes of a report.
+schema_refuses() {
+	mkdir -p refused
+	jq "$2" manifest.json >refused/report
+	if "$LIB/check_schema.py" "$func_root/docs/report.schema.json" refused >schema.txt; then
+		not_ok "$1" "$(cat schema.txt)"
+	else
+		ok "$1"
+	fi
+}
+
+schema_is_strict() {
+	if ! python3 -c 'import jsonschema' 2>/dev/null; then
+		skip "the schema of reports is strict" "python3-jsonschema is not installed"
+		return
+	fi
+	schema_refuses "the schema refuses a key that it does not know" '.more = 1'
+	schema_refuses "also inside" '.quantiles.p50.more = 1'
+	schema_refuses "and in the manifest" '.manifest.host.more = 1'
+	schema_refuses "a key that is missing" 'del(.manifest)'
+	schema_refuses "a value of another type" '.series.residuals.points[0][1] = "0"'
+	schema_refuses "another version" '.schema = "tapline:latency:2"'
+}
+
+# parquet PYTHON...: converts pairs.csv; the exit status.
+parquet() {
+	local status=0
+	"$@" "$func_root/app/tapline-parquet.py" pairs.csv pairs.parquet >parquet.log 2>&1 || status=$?
+	echo "$status"
+}
+
+pairs_become_parquet() {
+	check_equal "without pyarrow the converter refuses to work" "$(parquet python3 -I -S)" 2
+	check "and says what to install" grep -q 'pip install pyarrow' parquet.log
+	if ! python3 -c 'import pyarrow' 2>/dev/null; then
+		skip "pairs become Parquet" "pyarrow is not installed"
+		return
+	fi
+	check_equal "pairs become Parquet" "$(parquet python3)" 0
+	check "with the same values, by type, and the manifest" "$LIB/check_parquet.py" pairs.csv pairs.parquet
+	check_equal "not for everybody" "$(stat -c %a pairs.parquet)" 640
+	rm pairs.parquet
+	echo "1,2,3" >>pairs.csv
+	check_equal "a CSV that is not the manifest's is refused" "$(parquet python3)" 1
+	rm pairs.csv.manifest.json
+	check_equal "and one with a broken line" "$(parquet python3)" 1
+	check_equal "and nothing is left of it" "$(find . -name 'pairs.parquet*')" ""
 }
 
 # drawn SENTENCE PAGE FILTER
@@ -53,9 +135,12 @@ pages_draw() {
 	drawn "the page of one sample draws" one.html '.shapes >= 5'
 	drawn "the page of many samples draws" many.html '.shapes > 50'
 	drawn "the page of all that can be measured draws every part" full.html '.sections == ["Percentiles", "Histogram", "Over time",
-		"Stages", "Payload", "Rate", "Cost of recording", "round trip", "Outliers", "Counts", "Host and run"]
+		"Residuals", "Autocorrelation", "Stages", "Payload", "Rate", "Cost of recording", "round trip", "Outliers", "Counts",
+		"Host and run", "Manifest"]
 		and (.head | contains("with loss: > 1.000 ms") and contains("late: what measured was late itself") and contains("clocks: one"))
 		and (.text | contains("; the last 2,000 of 20,000"))
+		and (.head | contains("95 %: 941 ns – 957 ns")) and (.text | contains("most, number 1999: +") and contains("the run does not settle")
+		and contains("worth as many independent samples: p50 814") and contains("argvtapline "))
 		and (.text | contains("[unbounded]") and contains("Invalid: the sender was late") and contains("that hold all 6 together"))
 		and (.text | contains("p50 grows by 1.5 ns per byte") and contains("<b>isolcpus=1</b>"))'
 }
@@ -178,6 +263,8 @@ several_runs() {
 
 func_begin
 forms_agree
+reports_say_how_they_came_about
+schema_is_strict
 pages_draw
 browser_draws
 comparisons
@@ -186,3 +273,4 @@ lost_replies_count
 dependent_samples_are_not_taken_for_independent
 coarse_stamps_show_no_small_differences
 several_runs
+pairs_become_parquet

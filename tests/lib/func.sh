@@ -82,6 +82,20 @@ func_begin() {
 	trap func_end EXIT
 }
 
+# func_reports: each report that the test left as a file, alone or in a page, is as docs/report.schema.json says.
+func_reports() {
+	local found status=0
+	mapfile -d '' -t found < <(find "$DIR" -xdev -type f \( -name '*.json' -o -name '*.html' \) -size -64M \
+		-exec grep -lZ '"schema": *"tapline:' {} + 2>/dev/null)
+	((${#found[@]} > 0)) || return 0
+	"$func_root/tests/lib/check_schema.py" "$func_root/docs/report.schema.json" "${found[@]}" >"$DIR/schema.txt" 2>&1 || status=$?
+	case $status in
+	0) ok "its reports are as their schema says ($(head -n 1 "$DIR/schema.txt"))" ;;
+	3) skip "its reports are as their schema says" "python3-jsonschema is not installed" ;;
+	*) not_ok "its reports are as their schema says" "$(head -n 20 "$DIR/schema.txt")" ;;
+	esac
+}
+
 func_die() {
 	echo "not ok - $func_name: set-up: $*"
 	exit 1
@@ -91,6 +105,7 @@ func_end() {
 	local status=$? pid
 	trap '' INT TERM HUP
 	set +e
+	((status != 0)) || func_reports
 	((status == 0 && func_failed == 0)) || func_show_logs
 	for pid in $(jobs -rp); do
 		kill -s CONT "$pid"

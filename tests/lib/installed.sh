@@ -7,6 +7,7 @@ installed_files() {
 	local command family
 	cat <<-END
 		bin/tapline
+		bin/tapline-parquet
 		lib/systemd/system/tapline-hugepages.service
 		lib/systemd/system/tapline@.service
 		lib/udev/rules.d/60-tapline-vfio.rules
@@ -14,6 +15,7 @@ installed_files() {
 		share/bash-completion/completions/tapline
 		share/doc/tapline/examples/market.json
 		share/doc/tapline/examples/record.json
+		share/man/man1/tapline-parquet.1
 		share/man/man1/tapline.1
 		share/tapline/config.schema.json
 		share/tapline/self-test.schema.json
@@ -23,6 +25,7 @@ installed_files() {
 		share/tapline/drivers-config/modules-load.d/tapline.conf
 		share/tapline/drivers-config/sysctl.d/60-tapline.conf
 		share/tapline/drivers-config/tuned/tuned.conf
+		share/tapline/report.schema.json
 		share/zsh/site-functions/_tapline
 	END
 	for command in $("$TAPLINE" --help | sed -n 's/^  \([a-z]\+\) .*/\1/p'); do

@@ -84,6 +84,13 @@ def add_every_part(made, rng):
     made |= {"triggers": made["matched"] + 30, "answered": made["matched"], "unanswered": 30, "unmatched_triggers": 30}
     made["quantiles"]["p999"] |= {"with_loss_ns": None, "above_window": True, "late": True}
     made["series"] |= {"samples": 2000, "kept": "last"}
+    made["quantiles"]["p50"] |= {"low_ns": 941, "high_ns": 957, "effective": 814.4}
+    made["series"] |= {"autocorrelation": {"chance": 0.014, "lags": [[1, 0.5], [2, -0.25], [5, 0.001]]},
+                       "drift": {"p50_ns": [940 + i for i in range(16)], "settled": False},
+                       "residuals": {"against_ns": 950, "points": [[2 * i, i % 3 - 1, 2 * i, -20, 2 * i + 1, i * i] for i in range(1000)]}}
+    made |= {"schema": "made", "manifest": {"version": "0", "time": "2026-11-22T00:00:00Z", "argv": ["tapline", "</script>"],
+             "host": {"kernel": None, "cpus_isolated": ""}, "seeds": {"client": "0x01"}, "match": {"method": "payload", "reply_bytes": None},
+             "inputs": [{"path": "a", "bytes": None, "sha256": None}, {"path": "b", "bytes": 5, "sha256": "00"}], "clocks": None}}
     for name in ("wire to poll", "poll to parsed", "parsed to tx_burst"):
         stage = [rng.randrange(20, 400) for _ in range(1000)]
         made["stages"].append({"name": name, "latency_ns": summary(stage), "histogram": histogram(stage)})

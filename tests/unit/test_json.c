@@ -70,6 +70,17 @@ static void what_failed_in_another_thread_is_not_of_this_value(void)
 	json_decref(value);
 }
 
+static void text_of_any_bytes_is_a_string(void)
+{
+	json_t *exact = tl_json_string("\xc3\xa4 \x01"), *mended = tl_json_string("a\xff\xc3z");
+
+	CU_ASSERT_STRING_EQUAL(json_string_value(exact), "\xc3\xa4 \x01");
+	CU_ASSERT_STRING_EQUAL(json_string_value(mended), "a??z");
+	CU_ASSERT_EQUAL(tl_json_check(mended), 0);
+	json_decref(exact);
+	json_decref(mended);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -78,6 +89,7 @@ int main(void)
 			a_value_is_not_whole_when_memory_failed_while_it_was_built},
 		{"what failed in another thread is not of this value",
 			what_failed_in_another_thread_is_not_of_this_value},
+		{"text of any bytes is a string", text_of_any_bytes_is_a_string},
 	};
 
 	tl_json_init();
