@@ -90,12 +90,13 @@ def segment(frame):
     ethertype, direction, tagged, data = network(frame)
     if ethertype == 0x0800:
         protocol, addresses = data[9], data[12:20]
-        body = data[(data[0] & 15) * 4:struct.unpack_from(">H", data, 2)[0]]
+        begin, end = (data[0] & 15) * 4, struct.unpack_from(">H", data, 2)[0]
     elif ethertype == 0x86DD:
         protocol, addresses = data[6], data[8:40]
-        body = data[40:40 + struct.unpack_from(">H", data, 4)[0]]
+        begin, end = 40, 40 + struct.unpack_from(">H", data, 4)[0]
     else:
         return None, direction, tagged
+    body = data[begin:end] + bytes(max(0, end - len(data)))  # a snaplen cut it: its length is known
     ports = struct.unpack_from(">HH", body)
     key = (addresses, ports)
     if protocol == 17:

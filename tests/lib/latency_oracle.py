@@ -6,6 +6,8 @@ pair with every column of the CSV, each count, quantile and verdict of the JSON.
 Prints what differs; the last line is a summary. Exit status 1: something differs."""
 
 import csv
+import fractions
+import itertools
 import json
 import math
 import os
@@ -16,8 +18,9 @@ import sys
 sys.dont_write_bytecode = True
 import capture_bytes  # noqa: E402
 
+FAR_BYTES = 256 << 20  # [How a reply is found]
 RESYNC_REPLIES = 8  # [Several triggers of the same bytes]
-AMBIGUOUS_ONE_IN, MAX_LOSS = 1000, 0.001
+AMBIGUOUS_ONE_IN, MAX_LOSS = 1000, fractions.Fraction(1, 1000)
 RANKS = {"p50": 500, "p90": 900, "p99": 990, "p999": 999}
 
 
@@ -29,20 +32,27 @@ class Stream:
         self.begin = 1 if first.syn else 0  # the SYN has a number of its own
         self.end = self.begin  # behind the last byte seen
         self.seen = {}  # place: (value, segment that brought it first)
-        self.touched = {}  # place: segments that brought it again, or after what follows it
+        self.again = set()  # numbers of segments that repeat bytes, or come when bytes behind them have been seen
 
     def add(self, found):
-        """Returns the places that this segment is the first to bring, and whether it is sent again or out of order."""
+        """Returns the places that this segment is the first to bring, and whether it is a probe of keepalive."""
+        if not found.payload:
+            return [], False
         at = self.place(found.seq) + found.syn
         places = range(at, at + len(found.payload))
         fresh = [place for place in places if place not in self.seen]
-        again = len(fresh) < len(places) or places.stop < self.end
+        if len(fresh) < len(places) or places.stop < self.end:
+            self.again.add(found.frame.number)
+        probe = not fresh and len(places) == 1 and places.stop == self.end
         for place in fresh:
             self.seen[place] = (found.payload[place - at], found.frame)
         self.end = max(self.end, places.stop)
-        for place in places if again else ():
-            self.touched.setdefault(place, []).append(found.frame.number)
-        return fresh, again
+        return fresh, probe
+
+    def count_duplicate(self, found):
+        """1 for a segment with bytes that are all there already. [What is reported]"""
+        fresh, probe = self.add(found)
+        return int(bool(found.payload) and not fresh and not probe)
 
     def place(self, seq):
         return self.end + (seq - self.isn - self.end + (1 << 31)) % (1 << 32) - (1 << 31)
@@ -60,8 +70,15 @@ class Stream:
         if text:
             yield text
 
+    def pieces(self):
+        """Bytes next to each other that one segment brought."""
+        for text in self.texts():
+            for _, piece in itertools.groupby(text, key=lambda byte: byte[2].number):
+                yield list(piece)
+
     def missing(self):
-        return self.end - min(self.seen, default=self.end) - len(self.seen)
+        """Bytes in front of some that were seen."""
+        return self.end - self.begin - sum(place >= self.begin for place in self.seen)
 
 
 class Streams:
@@ -69,9 +86,9 @@ class Streams:
         self.open, self.all = {}, []
 
     def of(self, found):
-        """A SYN with another number begins another stream."""
+        """A SYN with another number begins another stream, and so does what is far from all before."""
         stream = self.open.get(found.key)
-        if stream is None or (found.syn and found.seq != stream.isn):
+        if stream is None or (found.syn and found.seq != stream.isn) or abs(stream.place(found.seq) - stream.end) > FAR_BYTES:
             stream = self.open[found.key] = Stream(found)
             self.all.append(stream)
         return stream
@@ -124,7 +141,7 @@ class Case:
         value = {name: call[call.index(name) + 1] for name in call if name.startswith("--") and name not in ("--unique", "--json")}
         self.unique = "--unique" in call
         self.window_ns = int(value["--window"].removesuffix("ns"))
-        self.max_loss = float(value.get("--max-loss", MAX_LOSS))
+        self.max_loss = fractions.Fraction(value["--max-loss"].removesuffix("%")) / 100 if "--max-loss" in value else MAX_LOSS
         how = value.get("--match", "payload").split(":")
         self.how, offsets = how[0], (how[1].split(",") if len(how) > 1 else [])
         self.offsets = [int(offset) for offset in offsets] * (3 - len(offsets)) if offsets else None
@@ -164,9 +181,10 @@ class Case:
                 self.add_trigger(one.frame, one.payload, False)
                 continue
             stream = streams.of(one)
-            fresh, again = stream.add(one)
+            fresh, _ = stream.add(one)
             if fresh:
-                self.add_trigger(one.frame, bytes(stream.seen[place][0] for place in fresh), again)
+                payload = bytes(stream.seen[place][0] for place in fresh)
+                self.add_trigger(one.frame, payload, one.frame.number in stream.again)
             else:
                 self.count["triggers_repeated" if one.payload else "triggers_empty"] += 1
         self.triggers.sort(key=lambda trigger: trigger.ns)
@@ -197,30 +215,31 @@ class Case:
         for one in found:
             if one.protocol == "udp":
                 if one.payload:
-                    self.scan([(i, byte, one.frame) for i, byte in enumerate(one.payload)], {}, one)
+                    self.scan([(i, byte, one.frame) for i, byte in enumerate(one.payload)], None)
                 continue
-            fresh, _ = streams.of(one).add(one)
-            self.count["duplicates"] += bool(one.payload) and not fresh
+            self.count["duplicates"] += streams.of(one).count_duplicate(one)
         for stream in streams.all:
             for text in stream.texts():
-                self.scan(text, stream.touched, None)
+                self.scan(text, stream)
             self.count["lost_reply_bytes"] += stream.missing()
 
-    def scan(self, text, touched, datagram):
-        """From left to right; what is passed over counts as stretches, each of one segment. [What is reported]"""
+    def scan(self, text, stream):
+        """From left to right; what is passed over counts as stretches, each of one segment, or of one reply of a given length.
+        Of a datagram the stream is None. [What is reported]"""
         at, passing, values = 0, None, bytes(byte for _, byte, _ in text)
+        fixed = self.reply_bytes if stream else 0
         while at < len(text):
-            size = self.take_at(text, at, values, touched, datagram)
+            slot, inside = divmod(text[at][0] - stream.begin, fixed) if fixed else (text[at][2].number, 0)
+            size = 0 if inside else self.take_at(text, at, values, stream)
             if size:
                 at, passing = at + size, None
                 continue
-            frame = text[at][2].number
-            self.count["unmatched_replies"] += frame != passing
+            self.count["unmatched_replies"] += slot != passing
             self.count["unmatched_reply_bytes"] += 1
-            at, passing = at + 1, frame
+            at, passing = at + 1, slot
 
-    def take_at(self, text, at, values, touched, datagram):
-        for size, number in self.candidates(values, at, datagram):
+    def take_at(self, text, at, values, stream):
+        for size, number in self.candidates(values, at, stream):
             group = self.groups.get(number)
             if group is None or at + size > len(text):
                 continue
@@ -231,15 +250,15 @@ class Case:
             if chosen[0] is None:
                 self.count["duplicates"] += 1
             else:
-                self.pair(chosen[0], part, touched, chosen[1])
+                self.pair(chosen[0], part, stream, chosen[1])
             return size
         return 0
 
-    def candidates(self, values, at, datagram):
+    def candidates(self, values, at, stream):
         """How long a reply that begins here may be, and what it would answer; the longest first."""
         if self.how == "payload":
             return [(size, values[at:at + size]) for size in sorted(self.lengths, reverse=True)]
-        if datagram is not None:  # a datagram is one reply
+        if stream is None:  # a datagram is one reply
             return [(len(values), self.number(values, 1))] if at == 0 else []
         number = self.number(values[at:], 1)
         group = self.groups.get(number)
@@ -248,25 +267,33 @@ class Case:
     def by_position(self, found):
         streams = Streams()
         for one in found:
-            fresh, _ = streams.of(one).add(one)
-            self.count["duplicates"] += bool(one.payload) and not fresh
+            self.count["duplicates"] += streams.of(one).count_duplicate(one)
         stream = streams.all[0] if streams.all else None
         self.count["other_streams"] = max(0, len(streams.all) - 1)
-        end = stream.begin if stream else 0
+        end, late = stream.begin if stream else 0, set()
         for trigger in self.triggers:
             places = range(end, end + len(trigger.payload))
             end = places.stop
             part = [(place, *stream.seen[place]) for place in places if place in stream.seen] if stream else []
-            if part and part[-1][0] == places.stop - 1 and abs(max(frame.ns for _, _, frame in part) - trigger.ns) <= self.window_ns:
-                self.pair(trigger, part, stream.touched, False)
+            if not part or part[-1][0] != places.stop - 1:
+                continue  # the last byte is missing
+            if abs(max(frame.ns for _, _, frame in part) - trigger.ns) <= self.window_ns:
+                self.pair(trigger, part, stream, False)
+            else:
+                late.add(part[-1][0])
+        for piece in stream.pieces() if stream else ():
+            known = sum(len(trigger.payload) for trigger in self.triggers if trigger.ns <= piece[0][2].ns + self.window_ns)
+            if any(place in late for place, _, _ in piece) or piece[-1][0] >= stream.begin + known:
+                self.count["unmatched_replies"] += 1
+                self.count["unmatched_reply_bytes"] += len(piece)
         self.count["lost_reply_bytes"] = stream.missing() if stream else 0
         self.position_bytes = (sum(len(trigger.payload) for trigger in self.triggers), stream.end - stream.begin if stream else 0)
 
-    def pair(self, trigger, part, touched, ambiguous):
+    def pair(self, trigger, part, stream, ambiguous):
         """A reply is complete when the last of its bytes has arrived. [How a reply is found, Raw pairs]"""
         trigger.answered = True
         last = max((frame for _, _, frame in part), key=lambda frame: (frame.ns, frame.number))
-        again = any(number <= last.number for place, _, _ in part for number in touched.get(place, ()))
+        again = stream is not None and any(frame.number in stream.again for _, _, frame in part)
         row = {"time_ns": trigger.ns, "latency_ns": last.ns - trigger.ns, "ambiguous": int(ambiguous), "reply_ns": last.ns,
                "trigger_packet": trigger.frame.number, "reply_packet": last.number,
                "trigger_interface": trigger.frame.interface, "reply_interface": last.interface,
@@ -300,7 +327,7 @@ class Case:
         if 2 in marks:
             return "rx-tx"
         one_clock = len(self.files) == 1 and len({name for side in self.interfaces for name in side}) == 1
-        return "two-port" if one_clock and marks == {1} else "unknown"
+        return "two-port" if one_clock and marks == {1} and all(self.directions) else "unknown"
 
     def report(self):
         """The keys of the JSON, as far as the definition says them."""
@@ -309,7 +336,7 @@ class Case:
                                                                                       "reply_first", "unstamped")}
         found = {key: self.count[key] for key in ("ambiguous", "duplicates", "unmatched_replies", "reply_first", "unstamped")}
         found.update(matched=len(self.pairs), answered=len(self.pairs), unmatched_triggers=lost, unanswered=lost,
-                     triggers=len(self.triggers), window_ns=self.window_ns, max_loss=self.max_loss, method=self.method(),
+                     triggers=len(self.triggers), window_ns=self.window_ns, max_loss=float(self.max_loss), method=self.method(),
                      source="file", facts=facts)
         found["latency_ns"] = {"count": len(samples), "min": min(samples, default=None), "max": max(samples, default=None)}
         found["quantiles"] = {name: quantile(samples, lost, rank) for name, rank in RANKS.items()}
