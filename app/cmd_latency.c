@@ -17,6 +17,7 @@
 #include "app.h"
 #include "latency_compare.h"
 #include "latency_run.h"
+#include "latency_selftest.h"
 #include "manifest.h"
 
 #define NUMBER_BYTES_MAX 64
@@ -55,6 +56,11 @@ static const struct tl_option options[] = {
 	TL_LATENCY_COMPARE_OPTION,
 	TL_LATENCY_THRESHOLD_OPTION,
 	TL_LATENCY_FORCE_OPTION,
+	{.help = "Does it measure right on this machine?"},
+	TL_LATENCY_SELFTEST_OPTION,
+	TL_LATENCY_SEEDS_OPTION,
+	TL_LATENCY_SEED_OPTION,
+	TL_LATENCY_KEEP_OPTION,
 };
 
 const struct tl_command tl_latency_command = {
@@ -62,7 +68,8 @@ const struct tl_command tl_latency_command = {
 	.summary = "tell latencies out of captures",
 	.usage = "latency FILE [FILE2] --trigger FILTER --reply FILTER [options]\n"
 		 "latency --compare A B [--threshold T] [--force] [--json]\n"
-		 "latency --compare [--threshold T] [--force] [--json] A1 A2... -- B1 B2...",
+		 "latency --compare [--threshold T] [--force] [--json] A1 A2... -- B1 B2...\n"
+		 "latency --self-test [--seeds N] [--seed S] [--keep DIR]",
 	.about =
 		"Finds the reply to each trigger in pcap and pcapng files, and tells how long it took. FILE holds both, or the\n"
 		"triggers, and FILE2 the replies. Filters are in tcpdump's syntax.",
@@ -179,6 +186,11 @@ static const char *set(void *ctx, int id, const char *value)
 	case TL_LATENCY_THRESHOLD_ID:
 	case TL_LATENCY_FORCE_ID:
 		return "write --compare, in full, to compare two reports";
+	case TL_LATENCY_SELFTEST_ID:
+	case TL_LATENCY_SEEDS_ID:
+	case TL_LATENCY_SEED_ID:
+	case TL_LATENCY_KEEP_ID:
+		return "write --self-test, in full, to test what this command measures";
 	case 'j':
 		o->json = true;
 		return NULL;
@@ -323,6 +335,8 @@ int tl_cmd_latency(int argc, char **argv)
 
 	if (tl_latency_is_compare(argc, argv))
 		return tl_latency_compare_command(argc, argv);
+	if (tl_latency_is_selftest(argc, argv))
+		return tl_latency_selftest_command(argc, argv);
 	int status = parse(argc, argv, &o);
 	if (status >= 0)
 		return status;

@@ -13,7 +13,8 @@
 
 #include "latency_source.h"
 
-#define NUMBER_BITS 40 // of a frame's name; the interface is above
+#define INTERFACE_BITS 24 // of a frame's name; its number is above
+#define INTERFACE_MASK ((UINT64_C(1) << INTERFACE_BITS) - 1)
 #define NAME_MAX_BYTES 128
 
 // An interface of a file, as the CSV shows it.
@@ -107,7 +108,7 @@ uint64_t tl_latency_pairs_name(struct tl_latency_pairs *pairs, const struct tl_p
 	struct tl_pcap_more more;
 
 	if (pairs == NULL)
-		return number;
+		return number << INTERFACE_BITS;
 	tl_pcap_get_more(reader, &more);
 	if (pairs->n == 0 || !is_known(&pairs->interface[pairs->last], reader, &more)) {
 		pairs->last = 0;
@@ -118,12 +119,12 @@ uint64_t tl_latency_pairs_name(struct tl_latency_pairs *pairs, const struct tl_p
 		if (pairs->last == pairs->n) // no memory
 			pairs->last = 0;
 	}
-	return pairs->last << NUMBER_BITS | number;
+	return number << INTERFACE_BITS | pairs->last;
 }
 
 uint64_t tl_latency_pairs_number(uint64_t name)
 {
-	return name & ((UINT64_C(1) << NUMBER_BITS) - 1);
+	return name >> INTERFACE_BITS;
 }
 
 // ---- lines
@@ -143,8 +144,8 @@ void tl_latency_pairs_add(struct tl_latency_pairs *pairs, const struct tl_match_
 {
 	if (pairs->n == 0)
 		return;
-	const struct interface *trigger = &pairs->interface[link->trigger_frame >> NUMBER_BITS];
-	const struct interface *reply = &pairs->interface[link->reply_frame >> NUMBER_BITS];
+	const struct interface *trigger = &pairs->interface[link->trigger_frame & INTERFACE_MASK];
+	const struct interface *reply = &pairs->interface[link->reply_frame & INTERFACE_MASK];
 
 	fprintf(pairs->out, "%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64, link->number,
 		link->trigger_ns, (int64_t)(link->reply_ns - link->trigger_ns), link->ambiguous, link->reply_ns,

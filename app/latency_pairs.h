@@ -20,7 +20,7 @@ struct tl_latency_pairs;
 int tl_latency_pairs_create(const char *path, struct tl_latency_pairs **out, struct tl_err *err);
 
 // The name by which the matcher is given a frame: its number in the file, and the interface that it was captured on.
-// It is the one that the reader gave last. pairs may be NULL: then the name is the number.
+// It is the one that the reader gave last. pairs may be NULL: then the name has no interface. Names grow with numbers.
 uint64_t tl_latency_pairs_name(struct tl_latency_pairs *pairs, const struct tl_pcap_reader *reader, uint64_t number);
 
 // The number of the frame of this name.

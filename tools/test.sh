@@ -270,7 +270,7 @@ seeds_of_today() {
 }
 
 # Calls delayed, every call of docs/faults.md with every errno, many disks after a loss of power, and what they show without one fsync,
-# a tenth of the faults that tests should see, an hour under load: some hours.
+# 10000 captures whose latencies are known, a tenth of the faults that tests should see, an hour under load: some hours.
 long_suites() {
 	local name
 	for name in "${nightly_functionals[@]}"; do
@@ -282,6 +282,7 @@ long_suites() {
 	alone nightly/delays 7200 tests/faults/perturb.py --build build-gcc --unit all --scenario all --seeds "$(seeds_of_today 20)"
 	alone nightly/delays_func 7200 tests/faults/perturb.py --build build-gcc --func all --seeds "$(seeds_of_today 2)" --jobs 2
 	alone nightly/calls 14400 tests/faults/run.py --build build-gcc --nightly
+	TL_SEEDS=10000 alone nightly/latency_selftest 7200 tests/func/latency_selftest_test.sh
 	TL_CRASH_IMAGES=2000 alone nightly/crash 7200 tests/vm/run.sh crash
 	alone nightly/crash_without 900 tests/vm/run.sh crash_without
 	alone nightly/mutants 7200 tools/mutate.sh --sample 1/10

@@ -24,9 +24,32 @@ static int fail_at(const char *expression, int dlt, const char *reason, struct t
 	return tl_fail(err, -EINVAL, "filter '%.200s': %.160s%s", expression, reason, place);
 }
 
+// The number of the address family of IPv6 is that of the host that captured. libpcap takes all of them for what was
+// opened as a file, and this host's alone for what was not.
+static pcap_t *open_families(int dlt)
+{
+	struct pcap_file_header header = {.magic = 0xa1b2c3d4,
+		.version_major = 2,
+		.version_minor = 4,
+		.snaplen = TL_FILTER_SNAPLEN,
+		.linktype = (uint32_t)dlt};
+	char reason[PCAP_ERRBUF_SIZE];
+	FILE *file = fmemopen(NULL, sizeof(header), "w+");
+
+	if (file == NULL)
+		return NULL;
+	fwrite(&header, sizeof(header), 1, file);
+	rewind(file);
+	pcap_t *pcap = pcap_fopen_offline(file, reason);
+	if (pcap == NULL)
+		fclose(file);
+	return pcap;
+}
+
 static int compile(const char *expression, int dlt, struct bpf_program *out, struct tl_err *err)
 {
-	pcap_t *pcap = pcap_open_dead(dlt, TL_FILTER_SNAPLEN);
+	bool has_family = dlt == DLT_NULL || dlt == DLT_LOOP;
+	pcap_t *pcap = has_family ? open_families(dlt) : pcap_open_dead(dlt, TL_FILTER_SNAPLEN);
 	int rc = 0;
 
 	if (pcap == NULL)

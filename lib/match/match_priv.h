@@ -80,6 +80,7 @@ struct match_index {
 struct match_mark {
 	uint64_t end;
 	uint64_t ts_ns, frame;
+	uint32_t back; // as of struct match_payload
 	bool again;
 };
 
@@ -95,7 +96,8 @@ struct match_text {
 	uint8_t *data;
 	uint64_t *sum; // [i]: the polynomial of the first i bytes; one more than bytes
 	uint32_t at, len, room;
-	uint32_t rest; // TL_MATCH_SEQUENCE, replies of a given length: bytes up to where the next one begins
+	uint32_t rest;	   // TL_MATCH_SEQUENCE, replies of a given length: bytes up to where the next one begins
+	bool rest_counted; // the stretch that these belong to
 	struct match_mark *mark;
 	uint32_t mark_at, marks, marks_room; // mark_at: that of the byte at
 	bool skipping;			     // the byte before was no trigger's, and came with the same segment
@@ -105,7 +107,7 @@ struct match_text {
 struct match_piece {
 	struct match_piece *next;
 	uint64_t at, ts_ns, frame;
-	uint32_t len;
+	uint32_t len, back;
 	bool again;
 	uint8_t data[];
 };
@@ -165,6 +167,7 @@ struct match_payload {
 	uint64_t ts_ns, frame;
 	bool is_tcp, syn;
 	bool again;		     // the segment repeats bytes that were seen, or bytes behind it were
+	uint32_t back;		     // bytes of others between these and those that the segment brought before; 0: none
 	uint32_t seq;		     // of the first byte of data
 	struct match_stream_key key; // of TCP
 };

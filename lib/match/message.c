@@ -71,12 +71,22 @@ int match_text_put(struct match_text *text, const struct match_payload *bytes)
 	for (uint32_t i = 0; i < len; i++)
 		text->sum[text->len + i + 1] = match_extend(text->sum[text->len + i], bytes->data[i]);
 	text->len += len;
-	text->mark[text->marks++] = (struct match_mark){
-		.end = text->len, .ts_ns = bytes->ts_ns, .frame = bytes->frame, .again = bytes->again};
+	text->mark[text->marks++] = (struct match_mark){.end = text->len,
+		.ts_ns = bytes->ts_ns,
+		.frame = bytes->frame,
+		.back = bytes->back,
+		.again = bytes->again};
 	return 0;
 }
 
-// The first len bytes as a reply: with the latest of the segments that brought them they are complete.
+// Of equal stamps that of the segment that came later.
+static bool is_later(uint64_t ts_ns, uint64_t frame, const struct match_reply *reply)
+{
+	return ts_ns > reply->ts_ns || (ts_ns == reply->ts_ns && frame > reply->frame);
+}
+
+// The first len bytes as a reply: with the latest of the segments that brought them they are complete. A segment counts
+// where it brings the first of its bytes.
 static struct match_reply completion(const struct match_text *text, uint32_t len)
 {
 	const struct match_mark *mark = &text->mark[text->mark_at];
@@ -84,9 +94,9 @@ static struct match_reply completion(const struct match_text *text, uint32_t len
 
 	while (mark->end < text->at + len) {
 		mark++;
-		reply.segments += mark->frame != mark[-1].frame;
+		reply.segments += mark->back == 0 || mark[-1].end - text->at <= mark->back;
 		reply.again |= mark->again;
-		if (mark->ts_ns > reply.ts_ns) {
+		if (is_later(mark->ts_ns, mark->frame, &reply)) {
 			reply.ts_ns = mark->ts_ns;
 			reply.frame = mark->frame;
 		}
@@ -199,6 +209,10 @@ static void pass_unknown(struct tl_match *match, struct match_text *text)
 
 	if (len != 0)
 		text->skipping = false;
+	if (len > left) {
+		text->rest = len - left;
+		text->rest_counted = true;
+	}
 	pass_unmatched(match, text, len == 0 ? 1 : len < left ? len : left);
 }
 
@@ -207,9 +221,12 @@ static void pass_rest(struct tl_match *match, struct match_text *text)
 {
 	uint32_t len = (uint32_t)tl_min_u64(text->rest, text->len - text->at);
 
+	if (len == 0)
+		return;
 	text->rest -= len;
-	if (len != 0)
-		pass_unmatched(match, text, len);
+	text->skipping = text->rest_counted;
+	text->rest_counted = true;
+	pass_unmatched(match, text, len);
 }
 
 static int decide_numbers(struct tl_match *match, struct match_text *text, uint64_t now_ns)
@@ -283,7 +300,7 @@ int match_datagram(struct tl_match *match, const struct match_payload *payload)
 // ---- by position
 
 // Account for a piece of the reply to the awaited trigger. Returns what has come of this reply.
-static const struct match_reply *add_piece(struct tl_match *match, const struct match_payload *piece)
+static const struct match_reply *add_piece(struct tl_match *match, uint64_t at, const struct match_payload *piece)
 {
 	struct match_reply *reply = &match->reply;
 	uint64_t end = match->awaited->begin + match->awaited->len;
@@ -291,9 +308,9 @@ static const struct match_reply *add_piece(struct tl_match *match, const struct 
 	if (match->reply_end != end)
 		*reply = (struct match_reply){0};
 	match->reply_end = end;
-	reply->segments++;
+	reply->segments += piece->back == 0 || at <= match->awaited->begin + piece->back;
 	reply->again |= piece->again;
-	if (reply->segments == 1 || piece->ts_ns > reply->ts_ns) {
+	if (is_later(piece->ts_ns, piece->frame, reply)) {
 		reply->ts_ns = piece->ts_ns;
 		reply->frame = piece->frame;
 	}
@@ -309,7 +326,7 @@ int match_position(struct tl_match *match, uint64_t at, const struct match_paylo
 	while (rc == 0 && match->awaited != NULL && match->awaited->begin < end) {
 		struct match_trigger *trigger = match->awaited;
 		uint64_t trigger_end = trigger->begin + trigger->len;
-		const struct match_reply *reply = trigger_end > at ? add_piece(match, bytes) : NULL;
+		const struct match_reply *reply = trigger_end > at ? add_piece(match, at, bytes) : NULL;
 		if (trigger_end > end)
 			break;
 		match->awaited = trigger->next;

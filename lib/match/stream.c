@@ -57,7 +57,8 @@ static int deliver_held(struct tl_match *match, struct match_stream *stream)
 			.have = piece->len,
 			.ts_ns = piece->ts_ns,
 			.frame = piece->frame,
-			.again = piece->again};
+			.again = piece->again,
+			.back = piece->back};
 		stream->held = piece->next;
 		stream->last_held = piece->next != NULL ? stream->last_held : NULL;
 		stream->put_held = piece != stream->put_held ? stream->put_held : NULL;
@@ -78,6 +79,7 @@ static void find_reply(const struct tl_match *match, struct match_stream *stream
 
 	if (len != 0)
 		stream->text.rest = (uint32_t)((len - (stream->expected - stream->begin) % len) % len);
+	stream->text.rest_counted = false;
 }
 
 // The bytes of the hole in front will not come.
@@ -115,7 +117,8 @@ static int hold(struct match_stream *stream, struct match_piece **link, uint64_t
 		.ts_ns = bytes->ts_ns,
 		.frame = bytes->frame,
 		.len = bytes->len,
-		.again = bytes->again};
+		.again = bytes->again,
+		.back = bytes->back};
 	memcpy(piece->data, bytes->data, bytes->len);
 	*link = piece;
 	*(piece->next == NULL ? &stream->last_held : &stream->put_held) = piece;
@@ -139,6 +142,7 @@ static int hold_new(struct tl_match *match, struct match_stream *stream, const s
 	struct match_piece **link = &stream->held;
 	uint64_t at = tl_max_u64(segment_at, stream->expected), end = segment_at + segment->len;
 	struct match_piece *near = held_near(stream, at);
+	uint64_t before = 0; // end of what was new of it last
 	int rc = 0;
 
 	*out_new = 0;
@@ -155,6 +159,8 @@ static int hold_new(struct tl_match *match, struct match_stream *stream, const s
 			bytes.again |= segment_at < last_end;
 			bytes.data += at - segment_at;
 			bytes.len = (uint32_t)(until - at);
+			bytes.back = before != 0 ? (uint32_t)(at - before) : 0;
+			before = until;
 			rc = hold(stream, link, at, &bytes);
 			if (rc == 0 && !waits(match, stream))
 				rc = match_trigger_add(match, &bytes);
@@ -178,14 +184,23 @@ static int restart(struct tl_match *match, struct match_stream *stream, const st
 	stream->begun = true;
 	stream->begin = stream->expected;
 	stream->text.rest = 0;
+	stream->text.rest_counted = false;
 	stream->from_syn = segment->syn;
 	stream->first_seq = segment->seq;
 	stream->base_seq = segment->seq - (uint32_t)stream->expected;
 	return rc;
 }
 
-// Sets *out_new when something of the segment was not seen before, or it need not be: a probe of keepalive repeats a
-// byte (RFC 9293, section 3.8.4).
+// A probe of keepalive repeats the last byte that was sent (RFC 9293, section 3.8.4).
+static bool is_probe(const struct match_stream *stream, const struct match_payload *segment, uint64_t at)
+{
+	const struct match_piece *last = stream->last_held;
+
+	return segment->len == 1 && !stream->key.is_trigger &&
+	       at + 1 == (last != NULL ? last->at + last->len : stream->expected);
+}
+
+// Sets *out_new when something of the segment was not seen before, or it need not be.
 static int take_segment(struct tl_match *match, struct match_stream *stream, const struct match_payload *segment,
 	int64_t ahead, bool *out_new)
 {
@@ -196,10 +211,9 @@ static int take_segment(struct tl_match *match, struct match_stream *stream, con
 		*out_new = true;
 		return deliver(match, stream, segment);
 	}
-	if (ahead < 0 && -ahead >= segment->len) {
-		*out_new |= ahead == -1 && segment->len == 1 && !stream->key.is_trigger;
+	*out_new |= is_probe(stream, segment, at);
+	if (ahead < 0 && -ahead >= segment->len)
 		return 0;
-	}
 	if (ahead < 0) { // only what is new of it
 		struct match_payload rest = *segment;
 		rest.data += -ahead;

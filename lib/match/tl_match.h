@@ -50,7 +50,7 @@ struct tl_match_frame {
 	const uint8_t *data;
 	uint32_t cap_bytes, wire_bytes;
 	uint64_t ts_ns; // 0: it has no stamp
-	uint64_t frame; // the caller's name for it
+	uint64_t frame; // the caller's name for it: of either side greater than those before
 	enum tl_link link;
 };
 

@@ -622,6 +622,25 @@ static void a_filter_means_the_frames_of_their_link_type(void)
 	CU_ASSERT_EQUAL(passes_link("ifindex 3", 276, sll2, sizeof(sll2), &err), 1); // no expression for Ethernet
 }
 
+// The family of IPv6 is 24 in files of NetBSD and OpenBSD, 28 of FreeBSD, 30 of macOS, in the byte order of that host.
+static void a_filter_takes_every_number_for_the_family_of_ipv6(void)
+{
+	static const uint8_t families[] = {24, 28, 30};
+	struct tl_err err = {.text = ""};
+	uint8_t frame[4 + 40 + 8] = {
+		[4] = 0x60, [4 + 5] = 8, [4 + 6] = 17, [4 + 7] = 64, [44 + 2] = 5000 >> 8, [44 + 3] = 5000 & 255};
+
+	for (size_t i = 0; i < 3 * TL_ARRAY_LEN(families); i++) {
+		struct tl_filter_links *links = NULL;
+		uint32_t linktype = i % 3 == 2 ? 108 : 0;
+		memset(frame, 0, 4);
+		frame[i % 3 == 0 ? 0 : 3] = families[i / 3];
+		CU_ASSERT_EQUAL_FATAL(tl_filter_links_create("udp dst port 5000", &links, &err), 0);
+		CU_ASSERT_EQUAL(tl_filter_links_match(links, linktype, frame, sizeof(frame), sizeof(frame), &err), 1);
+		tl_filter_links_destroy(links);
+	}
+}
+
 static void what_a_link_type_has_not_is_refused_for_it(void)
 {
 	struct tl_filter_links *links = NULL;
@@ -642,6 +661,8 @@ int main(void)
 		{"a length is the original length for bytes, too", a_length_is_that_on_the_wire_for_bytes_too},
 		{"an offset that no frame has is interpreted", an_offset_that_no_frame_has_is_interpreted},
 		{"a filter means the frames of their link type", a_filter_means_the_frames_of_their_link_type},
+		{"a filter takes every number for the family of IPv6",
+			a_filter_takes_every_number_for_the_family_of_ipv6},
 		{"fields that a link type lacks are refused", what_a_link_type_has_not_is_refused_for_it},
 		{"matching frames pass", matching_frames_pass},
 		{"other frames do not", other_frames_do_not},

@@ -379,6 +379,55 @@ static void tells_of_how_many_segments_a_reply_is(void)
 	}
 }
 
+// The second segment of each case brings what lies on both sides of the first.
+static void a_segment_counts_once_for_each_reply_that_it_brings_bytes_of(void)
+{
+	static const struct tl_match_cfg *const cfgs[] = {&by_payload, &by_position};
+	static const struct {
+		uint32_t seq;
+		const char *first;
+		unsigned segments[3];
+	} cases[] = {{7, "bb", {1, 2, 1}}, {3, "aabb", {2, 2, 1}}, {6, "b", {1, 2, 1}}};
+
+	for (unsigned i = 0; i < 2 * TL_ARRAY_LEN(cases); i++) {
+		struct scene *scene = begin(cfgs[i % 2]);
+		trigger(scene, 1, "aaaa");
+		trigger(scene, 2, "bbbb");
+		trigger(scene, 3, "cc");
+		tcp_flags(scene, false, 5, 0, "", 0, TL_TCP_SYN);
+		tcp(scene, 10, cases[i / 2].seq, cases[i / 2].first);
+		tcp(scene, 20, 1, "aaaabbbbcc");
+		finish(scene);
+		CU_ASSERT_EQUAL(scene->links, 3);
+		for (unsigned j = 0; j < 3; j++)
+			CU_ASSERT_EQUAL(scene->link[j].segments, cases[i / 2].segments[j]);
+		end(scene);
+	}
+}
+
+// Stamps in microseconds are often equal.
+static void of_equal_stamps_the_later_segment_completed_a_reply(void)
+{
+	static const struct tl_match_cfg *const cfgs[] = {&by_payload, &by_position};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct scene *scene = begin(cfgs[i]);
+		trigger(scene, 1, "aaaa");
+		trigger(scene, 2, "bbbb");
+		tcp_flags(scene, false, 5, 0, "", 0, TL_TCP_SYN);
+		tcp(scene, 10, 1, "aa");
+		tcp(scene, 10, 3, "aa");
+		uint64_t completed_a = scene->frame;
+		tcp(scene, 10, 7, "bb");
+		tcp(scene, 10, 5, "bb");
+		finish(scene);
+		CU_ASSERT_EQUAL(scene->links, 2);
+		CU_ASSERT_EQUAL(scene->link[0].reply_frame, completed_a);
+		CU_ASSERT_EQUAL(scene->link[1].reply_frame, scene->frame);
+		end(scene);
+	}
+}
+
 // Of each reply the way it came: in part again, in a hole, behind a hole, as a whole, behind what came again as a
 // whole.
 static void tells_what_was_sent_again(void)
@@ -731,6 +780,42 @@ static void finds_replies_of_a_given_length_behind_a_loss(void)
 	CU_ASSERT_EQUAL(stats->unmatched_replies, 2);
 	CU_ASSERT_EQUAL(stats->unmatched_reply_bytes, 5);
 	CU_ASSERT_EQUAL(stats->lost_bytes, 3);
+	end(scene);
+}
+
+static const struct tl_match_cfg by_number_of_4_bytes = {
+	.method = TL_MATCH_SEQUENCE, .trigger_offset = 1, .number_bytes = 2, .reply_bytes = 4};
+
+// The rest of a reply that is cut by more than a window is no beginning of another.
+static void keeps_the_place_of_replies_of_a_given_length_behind_a_stall(void)
+{
+	struct scene *scene = begin(&by_number_of_4_bytes);
+	uint64_t later_ns = 3 * TL_NS_PER_MS;
+
+	tcp(scene, 10, 1, "99");
+	trigger(scene, later_ns, "t03");
+	udp_reply(scene, later_ns, "none");
+	tcp(scene, later_ns + 1, 3, "..03..");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 1);
+	CU_ASSERT_EQUAL(stats->unmatched_replies, 1 + 1); // and the datagram
+	CU_ASSERT_EQUAL(stats->lost_bytes, 0);
+	end(scene);
+}
+
+// A probe repeats the last byte that was sent, whatever was lost in front of it.
+static void takes_a_byte_in_front_of_a_loss_for_one_sent_again(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 1, "aaaa");
+	tcp(scene, 10, 1, "aaaa");
+	tcp(scene, 20, 9, "xxxx");
+	tcp(scene, 30, 12, "x");
+	CU_ASSERT_EQUAL(tl_match_get_stats(scene->match)->duplicates, 0);
+	tcp(scene, 40, 4, "a");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(stats->duplicates, 1);
 	end(scene);
 }
 
@@ -1091,9 +1176,6 @@ static void waits_for_a_hole_however_much_was_out_of_order_before(void)
 	end(scene);
 }
 
-static const struct tl_match_cfg by_number_of_4_bytes = {
-	.method = TL_MATCH_SEQUENCE, .trigger_offset = 1, .number_bytes = 2, .reply_bytes = 4};
-
 // "..9." is lost but for its end, which comes a byte at a time when the hole was given up.
 static void passes_the_end_of_a_lost_reply_in_pieces(void)
 {
@@ -1110,6 +1192,7 @@ static void passes_the_end_of_a_lost_reply_in_pieces(void)
 	const struct tl_match_stats *stats = finish(scene);
 	CU_ASSERT_EQUAL(scene->links, 2);
 	CU_ASSERT(is_link(scene, 1, later_ns, later_ns + 2));
+	CU_ASSERT_EQUAL(stats->unmatched_replies, 1 + 1); // and the datagram
 	CU_ASSERT_EQUAL(stats->lost_bytes, 1);
 	end(scene);
 }
@@ -1391,6 +1474,14 @@ int main(void)
 		{"a steady backlog is not taken for a loss", a_steady_backlog_is_not_taken_for_a_loss},
 		{"of each reply the number of its segments is told", tells_of_how_many_segments_a_reply_is},
 		{"what was sent again is told", tells_what_was_sent_again},
+		{"a segment counts once for each reply that it brings bytes of",
+			a_segment_counts_once_for_each_reply_that_it_brings_bytes_of},
+		{"of equal stamps the later segment completed a reply",
+			of_equal_stamps_the_later_segment_completed_a_reply},
+		{"replies of a given length keep their place behind a stall",
+			keeps_the_place_of_replies_of_a_given_length_behind_a_stall},
+		{"a byte in front of a loss is no probe of keepalive",
+			takes_a_byte_in_front_of_a_loss_for_one_sent_again},
 		{"frames of other link types than Ethernet are read", reads_frames_of_other_link_types},
 		{"a split reply is complete when its last segment has arrived",
 			a_split_reply_is_complete_when_its_last_segment_has_arrived},

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// `tapline latency --self-test`: makes captures whose latencies are known, reads them like anybody's, and compares
+// every pair and verdict with the truth: a call of its own behind the same command.
+
+#include <stdbool.h>
+
+#include <tl_options.h>
+
+enum { TL_LATENCY_SELFTEST_ID = 'x', TL_LATENCY_SEEDS_ID = 'N', TL_LATENCY_SEED_ID = 'S', TL_LATENCY_KEEP_ID = 'K' };
+
+#define TL_LATENCY_SEEDS_DEFAULT 1000
+#define TL_LATENCY_SEEDS_TEXT "1000"
+
+#define TL_LATENCY_SELFTEST_OPTION                                                                                     \
+	{                                                                                                              \
+		"self-test", 0, NULL,                                                                                  \
+			"make captures whose latencies are known, and compare every pair and verdict with the truth",  \
+			TL_LATENCY_SELFTEST_ID                                                                         \
+	}
+#define TL_LATENCY_SEEDS_OPTION                                                                                        \
+	{                                                                                                              \
+		"seeds", 0, "N", "so many captures, 1 to 1000000 (default " TL_LATENCY_SEEDS_TEXT ")",                 \
+			TL_LATENCY_SEEDS_ID                                                                            \
+	}
+#define TL_LATENCY_SEED_OPTION                                                                                         \
+	{                                                                                                              \
+		"seed", 0, "S", "the first one's seed (default 1); the next has the next number", TL_LATENCY_SEED_ID   \
+	}
+#define TL_LATENCY_KEEP_OPTION                                                                                         \
+	{                                                                                                              \
+		"keep", 0, "DIR", "keep all files in DIR (default: only those of a capture that was read wrongly)",    \
+			TL_LATENCY_KEEP_ID, .choices = TL_CHOICES_DIRECTORY                                            \
+	}
+
+bool tl_latency_is_selftest(int argc, char **argv);	// whether --self-test is among the arguments
+int tl_latency_selftest_command(int argc, char **argv); // returns the exit status

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# `tapline latency --self-test`, and an oracle that reads the same captures byte by byte and knows nothing but
+# docs/latency.md. TL_SEEDS says how many captures; tools/test.sh --nightly asks for 10000.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+LIB=$(dirname "$PEER_PY")
+SEEDS=${TL_SEEDS:-200}
+AT_ONCE=500 # captures on the disk
+
+selftest() {
+	timeout 600 "$TAPLINE" latency --self-test "$@" </dev/null
+}
+
+# Prints what differs, and what the last lines of both sum up to.
+judge_all() {
+	local first count wrong=0
+	for ((first = 1; first <= SEEDS; first += AT_ONCE)); do
+		count=$((SEEDS - first + 1 < AT_ONCE ? SEEDS - first + 1 : AT_ONCE))
+		selftest --seed "$first" --seeds "$count" --keep cases >>selftest.log 2>&1 || echo "status $?" >>selftest.log
+		timeout 600 python3 -B "$LIB/latency_oracle.py" "$TAPLINE" cases >>oracle.log 2>&1 || wrong=1
+		((wrong)) || rm -rf cases
+	done
+}
+
+# all_right LOG SUMMARY: each of its lines is a summary without a fault.
+all_right() {
+	grep -q -- "$2" "$1" && ! grep -v -- "$2" "$1"
+}
+
+misuse() {
+	local status=0
+	selftest "${@:3}" >misuse.log 2>&1 || status=$?
+	check_equal "$1: status 2" "$status" 2
+	check "$1: it is said why" grep -q -e "$2" misuse.log
+}
+
+files_are_kept_or_not() {
+	mkdir tmp
+	TMPDIR=$PWD/tmp selftest --seeds 3 >last.log
+	check_equal "without --keep nothing is left" "$(ls tmp)" ''
+	selftest --seeds 3 --seed 7 --keep one >last.log
+	selftest --seeds 3 --seed 7 --keep two >last.log
+	check_equal "with it the captures of each seed" "$(ls one)" "$(printf 'seed-%06d\n' 7 8 9)"
+	check "a seed makes the same captures each time" diff -r one two
+}
+
+# What it reads of seed 3 are no pairs, of seed 4 no capture.
+wrong_ones_are_named() {
+	local status=0
+	mkdir -p wrong/seed-00000{3,4}
+	ln -s /dev/null wrong/seed-000003/pairs.csv
+	ln -s /dev/null wrong/seed-000004/triggers.cap
+	selftest --seeds 5 --keep wrong >wrong.log 2>&1 || status=$?
+	check_equal "a capture that is read wrongly makes status 1" "$status" 1
+	check "its seed, its files and what happens in it are named" grep -q '^seed 3: files in wrong/seed-000003; [a-zA-Z]' wrong.log
+	check "so is why one cannot be read at all" grep -q '^seed 4: .*triggers.cap' wrong.log
+	check "the others are right" grep -q '^self-test: seeds 1 to 5, .* 2 captures were read wrongly$' wrong.log
+	ln -s /proc/no missing
+	status=0
+	selftest --keep missing/there >wrong.log 2>&1 || status=$?
+	check_equal "so does a directory that cannot be made" "$status" 1
+	check "which is named" grep -q 'missing/there: cannot make it' wrong.log
+}
+
+func_begin
+judge_all
+check "$SEEDS captures with known latencies are read right" all_right selftest.log ' 0 captures were read wrongly$'
+check "an oracle of the definition finds the same pairs, counts and verdicts" all_right oracle.log ', 0 differ$'
+files_are_kept_or_not
+wrong_ones_are_named
+misuse "no seeds" 'seeds takes a number from 1' --seeds 0
+misuse "a seed that is none" 'seed takes a number from 0' --seed x
+misuse "a file" 'self-test reads no file' some.pcap
+check "alone its options ask for it" grep -q 'write --self-test' <("$TAPLINE" latency --seeds 3 2>&1 || true)
