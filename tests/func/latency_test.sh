@@ -135,6 +135,10 @@ what_goes_wrong_shows() {
 	latency missing missing.pcapng "${FILTERS[@]}" --match position
 	check_json "by position nothing may be missing" missing.json \
 		'(.valid | not) and any(.invalid[]; test("the triggers are [0-9]+ bytes, the replies [0-9]+: by position"))'
+	editcap both.pcapng shifted.pcapng 2 2001 2>/dev/null
+	latency shifted shifted.pcapng "${FILTERS[@]}" --match position
+	check_json "nor as many bytes of both, which only the payloads tell" shifted.json \
+		'(.valid | not) and any(.invalid[]; test("^999 replies are not the bytes of the triggers at their position"))'
 	latency narrow both.pcapng "${FILTERS[@]}" --window 1500ns
 	check_json "a window leaves out what is further apart" narrow.json \
 		'.matched == 501 and .unmatched_triggers == 499 and .unmatched_replies == 499 and .latency_ns.max == 1500'
@@ -165,6 +169,12 @@ identical_payloads() {
 		check_equal "as the CSV marks them, among them each wrong one" \
 			"$(awk -F, 'NR > 1 {n += $4; wrong += $3 != 5000 && !$4} END {print n, wrong + 0}' identical.csv)" "8 0"
 	done
+	python3 -B "$LIB/make_identical.py" identical.pcap 9000 200 1
+	latency identical identical.pcap "${udp_filters[@]}"
+	check_json "8 of 8999 are few, but the largest latency and the mean are called doubtful" identical.json \
+		'.valid and .ambiguous == 8 and .latency_ns.max == 10005000 and .doubtful == ["min", "max", "mean"]'
+	check "as the text does" grep -q 'ambiguous: 8 replies fit several triggers: min, max and mean may be of a wrong pair' \
+		<("$TAPLINE" latency identical.pcap "${udp_filters[@]}")
 }
 
 # ids FILE: of each frame its packet id and comment, as tshark sees them.
