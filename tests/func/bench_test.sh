@@ -65,7 +65,9 @@ measures() {
 	check_json "the time outside the appliance is the mean round trip on the wire without the stay" bench.json '.outside | . == null or
 		(.costs_family == (.means | length) - 1 and all(.means[]; .mean_ns > 0) and .means[0].diff_ns.diff == 0)'
 	check_json "and no better than they are" bench.json '.outside == null or .outside.valid == .wire_round_trip.valid'
-	check_json "the appliance's own wire to poll is there, or null" bench.json 'has("wire_to_poll")'
+	check_json "the appliance's own wire to poll is there, or null and it is said why" bench.json \
+		'has("wire_to_poll") and if .wire_to_poll == null then (.wire_to_poll_missing | test("no stamps of their arrival"))
+		else .wire_to_poll_missing == null and (.wire_to_poll.means | length) >= 2 end'
 	check_json "what the client does not believe of its times is told of its views, not of the appliance's" bench.json \
 		"$views"' | .[0].valid and all(.[]; .valid == (.invalid == []))
 		and all(.[1:][].invalid[]; test("^in [0-9]+ of 42 runs the client calls"))'
