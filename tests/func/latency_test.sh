@@ -103,15 +103,18 @@ clocks_are_shown() {
 	method "two files of 10 ms show no clock" unknown 'of two files, not shown to be one: 1000 pairs in 9.996 ms are too few' \
 		triggers.pcap replies.pcap
 	mkdir -p clocks
-	(cd clocks && python3 -B "$LIB/make_clocks.py" 0 300000 0)
-	method "two files whose clocks run alike are of method two-port, whatever the difference" two-port \
-		'of two files, which run alike: .* a constant difference would not' clocks/triggers.pcap clocks/replies.pcap
-	(cd clocks && python3 -B "$LIB/make_clocks.py" 0.5 300000 0)
-	method "but not with a drift of 0.5 ppm" unknown 'of two files, not shown to be one: the least latency moves by 4.* us in 9.995 s' \
-		clocks/triggers.pcap clocks/replies.pcap
-	(cd clocks && python3 -B "$LIB/make_clocks.py" 0 0 20000)
-	method "nor with a step of 20 us" unknown 'of two files, .* the least latency moves by (19|20).* us in 9.995 s' \
-		clocks/triggers.pcap clocks/replies.pcap
+	local files=(clocks/triggers.pcapng clocks/replies.pcapng)
+	(cd clocks && python3 -B "$LIB/make_clocks.py" 0 300000 0 1)
+	method "two files of received frames whose clocks run alike are of method two-port, whatever the difference" two-port \
+		'of two files, which run alike: .* a constant difference would not; each frame was received' "${files[@]}"
+	(cd clocks && python3 -B "$LIB/make_clocks.py" 0 300000 0 0)
+	method "without a direction they may be the measured host's own" unknown \
+		'of two files, which run alike: .* nothing says that each frame was received' "${files[@]}"
+	(cd clocks && python3 -B "$LIB/make_clocks.py" 0.5 300000 0 1)
+	method "nor are they two-port with a drift of 0.5 ppm" unknown \
+		'of two files, not shown to be one: the least latency moves by 4.* us in 9.995 s' "${files[@]}"
+	(cd clocks && python3 -B "$LIB/make_clocks.py" 0 0 20000 1)
+	method "nor with a step of 20 us" unknown 'of two files, .* the least latency moves by (19|20).* us in 9.995 s' "${files[@]}"
 }
 
 raw_pairs() {
