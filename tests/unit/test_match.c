@@ -1259,9 +1259,11 @@ static void keeps_triggers_when_it_makes_room(void)
 
 	trigger(scene, 0, "same");
 	trigger(scene, 1, "same");
-	udp_reply(scene, 3900000, "else");
-	for (uint64_t i = 0; i < 5; i++)
+	for (uint64_t i = 0; i < 5; i++) {
 		trigger(scene, 3900000 + 1000 * i, "same");
+		if (i == 1)
+			udp_reply(scene, 3901500, "else"); // the first two are forgotten
+	}
 	for (uint64_t i = 0; i < 5; i++)
 		udp_reply(scene, 3910000 + 1000 * i, "same");
 	finish(scene);
