@@ -14,6 +14,9 @@ static const char *const view_keys[TL_BENCH_VIEWS] = {
 
 static const char outside_is[] = "outside the appliance: mean round trip on the wire less mean residence";
 static const char outside_has[] = "the wait for the poll, the send call, and the wire";
+static const char no_wire_to_poll[] =
+	"its port gives frames no stamps of their arrival (a kernel interface does with DPDK 24.11 or newer); the times "
+	"outside the appliance contain that wait";
 static const char wire_to_poll_is[] = "wire to poll: from a frame's stamp to the poll, as the appliance measures it";
 
 // ---- text
@@ -70,8 +73,7 @@ int tl_bench_print(const struct tl_bench_result *result, FILE *out)
 		fprintf(out, "\n%s\n", wire_to_poll_is);
 		print_means(result, &result->wire_to_poll, out);
 	} else {
-		fputs("wire to poll is not measured by the appliance itself: its port gives frames no stamps of their arrival\n",
-			out);
+		fprintf(out, "\nwire to poll is not measured by the appliance itself: %s\n", no_wire_to_poll);
 	}
 	return rc;
 }
@@ -136,6 +138,8 @@ json_t *tl_bench_json(const struct tl_bench_result *result)
 	json_object_set_new(json, "outside",
 		means_json(
 			result, &result->outside, outside_is, result->views[TL_BENCH_WIRE_ROUND_TRIP]->n_invalid == 0));
+	json_object_set_new(json, "wire_to_poll_missing",
+		is_known(result, &result->wire_to_poll) ? json_null() : json_string(no_wire_to_poll));
 	json_object_set_new(json, "wire_to_poll", means_json(result, &result->wire_to_poll, wire_to_poll_is, true));
 	return json;
 }

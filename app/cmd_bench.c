@@ -24,7 +24,7 @@ static const struct tl_option options[] = {
 	{"rate", 0, "N", "messages per second, 1 to 1000000 (default 10000)", 'r'},
 	{"payload", 0, "N", "bytes of a message, 8 to 1472 (default 16)", 'p'},
 	{"json", 0, NULL,
-		"the results as one JSON object: order, residence, wire_round_trip, back_to_back, round_trip, outside, wire_to_poll",
+		"the results as one JSON object: order, residence, wire_round_trip, back_to_back, round_trip, outside, wire_to_poll and why that is missing",
 		'j'},
 	{"html", 0, "FILE", "the four tables as a page", 'f', .choices = TL_CHOICES_FILE},
 	TL_OPTION_HELP,

@@ -158,16 +158,6 @@ static int show_all(const struct call *call, const struct tl_latency_comparison 
 	return rc;
 }
 
-static int explain_silence(const struct tl_latency_comparison *comparison, struct tl_err *err)
-{
-	if (comparison->ordered)
-		return tl_fail(
-			err, -1, "too few samples to say anything; measure longer, or compare several runs of each");
-	return tl_fail(err, -1,
-		"nothing can be said: a report has no samples in the order they came; measure again with this version, or "
-		"compare several runs of each");
-}
-
 // Returns the exit status, and the sentence for status 2.
 static int compare(const struct call *call, struct tl_latency **runs, struct tl_err *err)
 {
@@ -184,8 +174,9 @@ static int compare(const struct call *call, struct tl_latency **runs, struct tl_
 	memcpy(comparison.differs, differs, sizeof(differs));
 	if (show_all(call, &comparison, err) != 0)
 		return TL_EXIT_USAGE;
-	if (comparison.verdict == TL_LATENCY_TOO_FEW) {
-		explain_silence(&comparison, err);
+	const char *none = tl_latency_no_verdict(&comparison);
+	if (none != NULL) {
+		tl_fail(err, -1, "%s", none);
 		return TL_EXIT_USAGE;
 	}
 	return comparison.verdict == TL_LATENCY_SLOWER ? TL_EXIT_FAILED : TL_EXIT_OK;

@@ -81,7 +81,7 @@ static void say_drift(
 			of, report->n_samples, span, TL_LATENCY_DRIFT_PPM, directed);
 }
 
-// Fills clocks_shown. Returns whether two receive stamps of one clock are shown. One file may be of the host that is
+// Fills clocks_shown. Returns whether two receive stamps of one clock are shown. Files may be of the host that is
 // measured, which stamps what it sends, too.
 static bool is_two_port(const struct tl_latency_origin *trigger, const struct tl_latency_origin *reply, unsigned files,
 	struct tl_latency *report)
@@ -96,7 +96,7 @@ static bool is_two_port(const struct tl_latency_origin *trigger, const struct tl
 	}
 	bool alike = runs_alike(trigger, reply, report, &drift);
 	say_drift(report, files == 1 ? "several interfaces" : "two files", &drift, directions(received));
-	return alike && (received || files == 2);
+	return alike && received;
 }
 
 void tl_latency_name_method(const struct tl_latency_origin *trigger, const struct tl_latency_origin *reply,

@@ -151,6 +151,10 @@ static void judge(struct tl_latency_run *run, const struct tl_match_stats *stats
 		tl_latency_add_invalid(report,
 			"%" PRIu64 " streams of replies beside the first: by position there can be one; narrow --reply",
 			stats->other_streams);
+	if (stats->different != 0)
+		tl_latency_add_invalid(report,
+			"%" PRIu64 " replies are not the bytes of the triggers at their position: something is missing",
+			stats->different);
 	if (run->cfg->match.method == TL_MATCH_POSITION && stats->trigger_bytes != stats->reply_bytes)
 		tl_latency_add_invalid(report,
 			"the triggers are %" PRIu64 " bytes, the replies %" PRIu64
@@ -191,6 +195,7 @@ static void fill(struct tl_latency_run *run, const struct tl_match_stats *stats,
 	report->unmatched_triggers = stats->unmatched_triggers;
 	report->unmatched_replies = stats->unmatched_replies;
 	report->duplicates = stats->duplicates;
+	report->ambiguous = stats->ambiguous;
 	report->unstamped = stats->trigger_unstamped + stats->unstamped;
 	report->window_ns = cfg->match.window_ns;
 	fill_clocks(run, sides);

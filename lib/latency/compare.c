@@ -73,9 +73,14 @@ static void compare_runs(const struct work *work, tl_latency_figure *figure, dou
 	row->verdict = TL_LATENCY_SAME;
 }
 
+bool tl_latency_is_judged(const struct tl_latency_row *row)
+{
+	return row->verdict != TL_LATENCY_TOO_FEW && row->verdict != TL_LATENCY_INCONCLUSIVE;
+}
+
 static void widen(struct tl_latency_row *row, double by_ns)
 {
-	if (row->verdict == TL_LATENCY_TOO_FEW)
+	if (!tl_latency_is_judged(row))
 		return;
 	row->diff.low_ns -= by_ns;
 	row->diff.high_ns += by_ns;
@@ -90,7 +95,7 @@ static void compare_quantile(const struct work *work, size_t level, struct tl_la
 		compare_runs(work, tl_latency_value_at, quantile->share, row);
 	else if (out->ordered)
 		tl_latency_one_quantile(&work->ones[0], &work->ones[1], level, quantile->share, work->miss, row);
-	if (row->verdict == TL_LATENCY_TOO_FEW)
+	if (!tl_latency_is_judged(row))
 		return;
 	widen(row, out->stamps_ns);
 	if (row->diff.low_ns > quantile->threshold_ns)
@@ -123,12 +128,14 @@ static void compare_answered(const struct work *work, struct tl_latency_row *row
 
 static enum tl_latency_verdict verdict_of(const struct tl_latency_comparison *comparison)
 {
-	size_t of[TL_LATENCY_TOO_FEW + 1] = {0};
+	size_t of[TL_LATENCY_VERDICTS] = {0};
 
 	for (size_t i = 0; i < TL_LATENCY_QUANTILES; i++)
 		of[comparison->quantiles[i].row.verdict]++;
 	if (of[TL_LATENCY_TOO_FEW] == TL_LATENCY_QUANTILES)
 		return TL_LATENCY_TOO_FEW;
+	if (of[TL_LATENCY_INCONCLUSIVE] != 0)
+		return TL_LATENCY_INCONCLUSIVE;
 	of[comparison->answered.verdict]++;
 	if (of[TL_LATENCY_SLOWER] != 0)
 		return TL_LATENCY_SLOWER;

@@ -54,6 +54,22 @@ static double variance_near(const struct tl_latency *run, double share, double e
 	return pow((within.high_ns - within.low_ns) / 2, 2);
 }
 
+// B - A, where the shares of samples are off by so much.
+static struct tl_latency_interval quantile_diff(
+	const struct tl_latency *a, double off_a, const struct tl_latency *b, double off_b, double share)
+{
+	struct tl_latency_interval within_a = quantile_within(a, share, off_a);
+	struct tl_latency_interval within_b = quantile_within(b, share, off_b);
+
+	return tl_latency_minus(&within_b, &within_a);
+}
+
+static struct tl_latency_interval wider(struct tl_latency_interval one, struct tl_latency_interval other)
+{
+	return (struct tl_latency_interval){
+		one.diff_ns, fmin(one.low_ns, other.low_ns), fmax(one.high_ns, other.high_ns)};
+}
+
 static void take_effective(
 	const struct tl_latency_spread *a, const struct tl_latency_spread *b, struct tl_latency_row *row)
 {
@@ -61,6 +77,8 @@ static void take_effective(
 	row->b_effective = fmin(b->effective, b->kept);
 }
 
+// A run that chance gave few bursts lies low and seems certain of it, as its bursts also tell how far it is off. So
+// each is also taken with the error per sample that both have together, and the wider limits hold.
 void tl_latency_one_quantile(const struct tl_latency_one *a, const struct tl_latency_one *b, size_t level, double share,
 	double miss, struct tl_latency_row *row)
 {
@@ -68,15 +86,17 @@ void tl_latency_one_quantile(const struct tl_latency_one *a, const struct tl_lat
 	struct tl_latency_spread spread_b = tl_latency_spread(&b->blocks, level, 0);
 
 	take_effective(&spread_a, &spread_b, row);
+	row->verdict = TL_LATENCY_INCONCLUSIVE;
 	if (!spread_a.settled || !spread_b.settled)
 		return;
 	double error_a = sqrt(share * (1 - share) / spread_a.effective);
 	double error_b = sqrt(share * (1 - share) / spread_b.effective);
 	double t = tl_latency_student(miss, tl_latency_welch(variance_near(a->run, share, error_a), spread_a.df,
 						    variance_near(b->run, share, error_b), spread_b.df));
-	struct tl_latency_interval within_a = quantile_within(a->run, share, t * error_a);
-	struct tl_latency_interval within_b = quantile_within(b->run, share, t * error_b);
-	row->diff = tl_latency_minus(&within_b, &within_a);
+	double of_both = hypot(error_a * sqrt(spread_a.kept), error_b * sqrt(spread_b.kept)) / M_SQRT2;
+	row->diff = wider(quantile_diff(a->run, t * error_a, b->run, t * error_b, share),
+		quantile_diff(
+			a->run, t * of_both / sqrt(spread_a.kept), b->run, t * of_both / sqrt(spread_b.kept), share));
 	row->verdict = TL_LATENCY_SAME;
 }
 
@@ -87,6 +107,7 @@ void tl_latency_one_mean(
 	struct tl_latency_spread spread_b = tl_latency_spread(&b->blocks, TL_LATENCY_MEAN, variance_of(b->run));
 
 	take_effective(&spread_a, &spread_b, row);
+	row->verdict = TL_LATENCY_INCONCLUSIVE;
 	if (!spread_a.settled || !spread_b.settled)
 		return;
 	double df = tl_latency_welch(spread_a.variance, spread_a.df, spread_b.variance, spread_b.df);

@@ -13,7 +13,7 @@ struct tl_latency_spread {
 	double df;	  // degrees of freedom of that variance
 	double kept;	  // samples in the blocks
 	double effective; // independent samples that would show it as precisely
-	bool settled;	  // false: the run still changes at the scale of its whole length, so variance is too small
+	bool settled;	  // false: the run is too short for how slowly it changes, so variance is too small
 };
 
 // compare_spread.c: of the share of samples at most a level, or of the mean; one is the variance of a single sample's
@@ -25,8 +25,8 @@ struct tl_latency_spread tl_latency_spread(const struct tl_latency_blocks *block
 typedef double tl_latency_figure(const struct tl_latency *run, double share);
 tl_latency_figure tl_latency_value_at, tl_latency_mean, tl_latency_answered;
 
-// One run of a side. Each of these fills in diff and verdict SAME of a row that has a and b already; nothing where a
-// run does not settle.
+// One run of a side. Each of these fills in diff and verdict SAME of a row that has a and b already; INCONCLUSIVE where
+// a run does not settle.
 struct tl_latency_one {
 	const struct tl_latency *run;
 	struct tl_latency_blocks blocks;

@@ -41,8 +41,21 @@ const char *tl_latency_verdict_name(enum tl_latency_verdict verdict)
 		[TL_LATENCY_FASTER] = "faster",
 		[TL_LATENCY_SLOWER] = "slower",
 		[TL_LATENCY_TOO_FEW] = "too few samples",
+		[TL_LATENCY_INCONCLUSIVE] = "inconclusive",
 	};
 	return names[verdict];
+}
+
+const char *tl_latency_no_verdict(const struct tl_latency_comparison *c)
+{
+	if (c->verdict == TL_LATENCY_INCONCLUSIVE)
+		return "a run is too short for how slowly it changes: measure ten times as long, or compare several runs of each";
+	if (c->verdict != TL_LATENCY_TOO_FEW)
+		return NULL;
+	return c->ordered
+		       ? "too few samples to say anything; measure longer, or compare several runs of each"
+		       : "nothing can be said: a report has no samples in the order they came; measure again with this "
+			 "version, or compare several runs of each";
 }
 
 // JSON has no infinity.
@@ -69,7 +82,7 @@ static json_t *row_json(const struct tl_latency_row *row, const char *unit)
 	char key[16];
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(figures); i++) {
-		bool known = !figures[i].judged || row->verdict != TL_LATENCY_TOO_FEW;
+		bool known = !figures[i].judged || tl_latency_is_judged(row);
 		snprintf(key, sizeof(key), "%s%s", figures[i].name, unit);
 		put(object, key, known ? number(figures[i].value) : json_null());
 	}
@@ -96,14 +109,14 @@ json_t *tl_latency_comparison_json(const struct tl_latency_comparison *c)
 	for (size_t i = 0; i < TL_LATENCY_QUANTILES; i++)
 		json_array_append_new(quantiles, quantile_json(&c->quantiles[i]));
 	put(answered, "verdict", json_string(c->counted ? tl_latency_verdict_name(c->answered.verdict) : "unknown"));
-	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:b, s:b, s:o, s:o, s:o, s:f, s:o*}", //
-		"verdict", tl_latency_verdict_name(c->verdict),						      //
-		"a_runs", (json_int_t)c->a_runs, "b_runs", (json_int_t)c->b_runs,			      //
-		"a_samples", (json_int_t)c->a_count, "b_samples", (json_int_t)c->b_count,		      //
-		"a_lost", (json_int_t)c->a_lost, "b_lost", (json_int_t)c->b_lost,			      //
-		"confidence", c->confidence, "stamps_ns", c->stamps_ns,					      //
-		"ordered", c->ordered, "counted", c->counted,						      //
-		"quantiles", quantiles, "mean", row_json(&c->mean, "_ns"), "answered", answered,	      //
+	return json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:b, s:b, s:o, s:o, s:o, s:f, s:o*}", //
+		"verdict", tl_latency_verdict_name(c->verdict), "no_verdict", tl_latency_no_verdict(c),		    //
+		"a_runs", (json_int_t)c->a_runs, "b_runs", (json_int_t)c->b_runs,				    //
+		"a_samples", (json_int_t)c->a_count, "b_samples", (json_int_t)c->b_count,			    //
+		"a_lost", (json_int_t)c->a_lost, "b_lost", (json_int_t)c->b_lost,				    //
+		"confidence", c->confidence, "stamps_ns", c->stamps_ns,						    //
+		"ordered", c->ordered, "counted", c->counted,							    //
+		"quantiles", quantiles, "mean", row_json(&c->mean, "_ns"), "answered", answered,		    //
 		"b_larger", c->b_larger, "differs", c->differs[0] != '\0' ? tl_json_string(c->differs) : NULL);
 }
 
@@ -122,7 +135,7 @@ static const char *effective_text(double effective, char *text, size_t size)
 
 static void print_diff(const struct tl_latency_row *row, FILE *out)
 {
-	if (row->verdict == TL_LATENCY_TOO_FEW)
+	if (!tl_latency_is_judged(row))
 		fprintf(out, " %12s  %-26s", "-", "-");
 	else
 		fprintf(out, " %+12.0f  [%+11.0f, %+11.0f]", row->diff.diff_ns, row->diff.low_ns, row->diff.high_ns);
@@ -143,9 +156,7 @@ static void print_quantile(const struct tl_latency_comparison *c, const struct t
 	bool few = quantile->row.verdict == TL_LATENCY_TOO_FEW;
 
 	print_row(quantile->name, &quantile->row, out);
-	if (few && quantile->row.a_effective != 0)
-		fprintf(out, "too few: 10 effective ones beyond it are needed, of a run that settles\n");
-	else if (few && c->ordered)
+	if (few && c->ordered)
 		fprintf(out, "too few samples: each run needs %" PRIu64 "\n", quantile->needed);
 	else
 		fprintf(out, "%s\n", few ? "not judged" : tl_latency_verdict_name(quantile->row.verdict));
@@ -205,6 +216,7 @@ void tl_latency_comparison_text(const struct tl_latency_comparison *c, FILE *out
 		[TL_LATENCY_FASTER] = "B is faster",
 		[TL_LATENCY_SLOWER] = "B is slower",
 		[TL_LATENCY_TOO_FEW] = "none",
+		[TL_LATENCY_INCONCLUSIVE] = "inconclusive: a run is too short for how slowly it changes",
 	};
 
 	fprintf(out, "%-8s %12s %12s %12s  %2.0f %-23s %11s %11s\n", "", "A", "B", "B - A, ns", c->confidence * 100,

@@ -14,11 +14,17 @@
 #define ROUNDING 1e-20 // of the square of a figure: above that of doubles, far below anything to see
 
 // Where the slower half of the cosines has the larger squares, the correlation is longer than the others can see:
-// fewer, slower ones are taken. limit: the ratio that one white noise in ten exceeds.
+// fewer, slower ones are taken. limit: the ratio that one white noise in ten exceeds; of the last, one in a hundred.
 static const struct window {
 	size_t cosines;
 	double limit;
-} windows[] = {{24, 2.15}, {12, 3.05}, {6, 5.39}, {4, 9.0}};
+} windows[] = {{16, 2.59}, {8, 4.11}, {4, 99}};
+
+// A run is too short for its correlation where its SLOW slowest cosines have more than STEEP times the mean square of
+// FAST faster ones. That is so of nearly all runs that last 12 correlation times, and of next to none that last 130.
+#define SLOW 12
+#define FAST 48
+#define STEEP 8
 
 // The figure in a block.
 static double in_block(const struct tl_latency_block *block, size_t level)
@@ -41,31 +47,39 @@ static double transform(const double *series, size_t n, size_t j)
 	return sqrt(2 / (double)n) * sum;
 }
 
-// Mean squares of the slower and of the faster half.
-static void halves(const double *series, size_t n, size_t cosines, double mean_squares[2])
+// Mean square of so many cosines behind the first `begin`.
+static double mean_square(const double *series, size_t n, size_t begin, size_t cosines)
 {
-	for (size_t half = 0; half < 2; half++) {
-		mean_squares[half] = 0;
-		for (size_t j = 1 + half * cosines / 2; j <= (half + 1) * cosines / 2; j++)
-			mean_squares[half] += pow(transform(series, n, j), 2) / (double)(cosines / 2);
-	}
+	double sum = 0;
+
+	for (size_t j = begin + 1; j <= begin + cosines; j++)
+		sum += pow(transform(series, n, j), 2);
+	return sum / (double)cosines;
+}
+
+// Fewer blocks have fewer cosines.
+static bool is_long_enough(const double *series, size_t n, double rounding)
+{
+	size_t slow = tl_min_u64(SLOW, n / 5), fast = tl_min_u64(FAST, n - 1 - slow);
+
+	return mean_square(series, n, 0, slow) <= STEEP * mean_square(series, n, slow, fast) + rounding;
 }
 
 // Of a series around 0, where squares up to `rounding` say nothing.
 static struct tl_latency_spread spread_of(const double *series, size_t n, double rounding)
 {
 	struct tl_latency_spread out = {.df = 1};
-	double mean_squares[2];
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(windows) && !out.settled; i++) {
-		const struct window *window = &windows[i];
-		if (n < 2 * window->cosines)
+		size_t half = windows[i].cosines / 2;
+		if (n < 4 * half)
 			continue;
-		halves(series, n, window->cosines, mean_squares);
-		out.variance = (mean_squares[0] + mean_squares[1]) / 2 / (double)n;
-		out.df = (double)window->cosines;
-		out.settled = mean_squares[0] <= window->limit * mean_squares[1] + rounding;
+		double slower = mean_square(series, n, 0, half), faster = mean_square(series, n, half, half);
+		out.variance = (slower + faster) / 2 / (double)n;
+		out.df = (double)windows[i].cosines;
+		out.settled = slower <= windows[i].limit * faster + rounding;
 	}
+	out.settled = out.settled && is_long_enough(series, n, rounding);
 	return out;
 }
 

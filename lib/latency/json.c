@@ -259,6 +259,12 @@ static void put_texts(json_t *object, const struct tl_latency *report)
 	put(object, "facts", facts);
 }
 
+// One wrong pair can be the least or the largest, and move the mean as far as it likes.
+static json_t *doubtful_json(const struct tl_latency *report)
+{
+	return report->ambiguous != 0 ? json_pack("[s,s,s]", "min", "max", "mean") : json_array();
+}
+
 json_t *tl_latency_json(const struct tl_latency *report)
 {
 	json_t *object = json_object(), *cold = json_array();
@@ -274,6 +280,7 @@ json_t *tl_latency_json(const struct tl_latency *report)
 	put_loss(object, report);
 	put(object, "latency_ns", latency_json(report, &summary, exact));
 	put(object, "quantiles", quantiles_json(report));
+	put(object, "doubtful", doubtful_json(report));
 	for (size_t i = 0; i < report->cold_count; i++)
 		json_array_append_new(cold, number(report->cold_ns[i]));
 	put(object, "cold_ns", cold);

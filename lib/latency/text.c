@@ -169,6 +169,11 @@ static void print_levels(FILE *out, const struct tl_latency *report)
 	print_intervals(out, levels);
 	print_with_loss(out, report, levels);
 	print_marks(out, levels);
+	if (report->ambiguous != 0)
+		fprintf(out,
+			"  ambiguous: %" PRIu64
+			" replies fit several triggers: min, max and mean may be of a wrong pair\n",
+			report->ambiguous);
 	if (report->unmatched_triggers != 0 && report->window_ns != 0)
 		fprintf(out, "  window: %s; a trigger without a reply waited at least so long\n",
 			tl_format_ns(report->window_ns, window, sizeof(window)));

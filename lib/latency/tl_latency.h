@@ -177,7 +177,7 @@ struct tl_latency {
 
 	uint64_t matched;
 	uint64_t unmatched_triggers, unmatched_replies;
-	uint64_t ambiguous;   // of the matched, pairs whose reply could have answered another trigger as well
+	uint64_t ambiguous;   // replies of pairs, and duplicates, that could have answered another trigger as well
 	uint64_t duplicates;  // replies to a trigger that had its first one
 	uint64_t unstamped;   // packets that a stamp was wanted for and had none
 	uint64_t reply_first; // pairs whose reply is stamped before its trigger: a fault of clocks, in no percentile

@@ -12,7 +12,7 @@
 // Several runs a side: a run is one observation of each quantile, and Welch's t holds between them. That includes what
 // changes from run to run. One run a side: how much its quantiles can be off is seen in how the run changes from block
 // to block (compare_spread.c). What changes from run to run is in no interval then. A report without blocks cannot be
-// judged so.
+// judged so; nor can a run that is too short for how slowly it changes.
 //
 // Each interval is wider on both sides by what the stamps of both sides can be off, so that no difference is called one
 // that the stamps do not resolve.
@@ -23,7 +23,14 @@
 
 #define TL_LATENCY_QUANTILES TL_LATENCY_LEVELS
 
-enum tl_latency_verdict { TL_LATENCY_SAME, TL_LATENCY_FASTER, TL_LATENCY_SLOWER, TL_LATENCY_TOO_FEW };
+enum tl_latency_verdict {
+	TL_LATENCY_SAME,
+	TL_LATENCY_FASTER,
+	TL_LATENCY_SLOWER,
+	TL_LATENCY_TOO_FEW,
+	TL_LATENCY_INCONCLUSIVE, // one run a side, too short for how slowly it changes
+	TL_LATENCY_VERDICTS
+};
 
 struct tl_latency_threshold {
 	double value; // at least 0
@@ -40,7 +47,7 @@ struct tl_latency_side {
 struct tl_latency_row {
 	double a, b;			 // ns; INFINITY: it is among the lost. Of answered: a share
 	double a_effective, b_effective; // independent samples that say as much; of several runs: runs. 0: unknown
-	struct tl_latency_interval diff; // all zero with too few
+	struct tl_latency_interval diff; // all zero if not judged
 	enum tl_latency_verdict verdict;
 };
 
@@ -61,11 +68,11 @@ struct tl_latency_comparison {
 	bool ordered;		   // false: one run a side, and one of them does not know how its samples followed
 	bool counted;		   // false: a report does not say how many triggers have no reply
 	struct tl_latency_quantile quantiles[TL_LATENCY_QUANTILES];
-	struct tl_latency_row mean;	// of the answered; decides nothing (verdict is SAME or TOO_FEW)
+	struct tl_latency_row mean;	// of the answered; decides nothing (verdict is SAME, TOO_FEW or INCONCLUSIVE)
 	struct tl_latency_row answered; // share of triggers; SLOWER: B answers fewer
 	double b_larger; // how likely a sample of B is larger than one of A, lost ones included; equal ones count half
 	enum tl_latency_verdict verdict; // slower when one row is; else faster when one is and what is lost is counted;
-					 // TOO_FEW when no quantile was judged
+					 // TOO_FEW when all quantiles are; INCONCLUSIVE when one is
 	char differs[512];		 // what was measured otherwise, when that was overruled; the caller's to fill
 };
 
@@ -86,7 +93,13 @@ int tl_latency_alike(const struct tl_latency *a, const char *name_a, const struc
 int tl_latency_compare(const struct tl_latency_side *a, const struct tl_latency_side *b,
 	const struct tl_latency_threshold *threshold, double miss, struct tl_latency_comparison *out);
 
-const char *tl_latency_verdict_name(enum tl_latency_verdict verdict); // "same", "faster", "slower", "too few samples"
+const char *tl_latency_verdict_name(enum tl_latency_verdict verdict); // "same", "too few samples"
+
+// Tell whether a row has an interval.
+bool tl_latency_is_judged(const struct tl_latency_row *row);
+
+// Why there is no verdict, and what to do; NULL: there is one.
+const char *tl_latency_no_verdict(const struct tl_latency_comparison *comparison);
 
 json_t *tl_latency_comparison_json(const struct tl_latency_comparison *comparison);
 void tl_latency_comparison_text(const struct tl_latency_comparison *comparison, FILE *out);

@@ -6,6 +6,9 @@
 // in a row of which each came after one more trigger, and as soon after it as replies come that are not ambiguous.
 // Replies that a stalled echo sends in a burst do not do that: no trigger comes in between.
 //
+// A reply that finds several answered triggers and no open one is ambiguous, too: it may be a copy of an earlier reply,
+// or the reply that a copy has come before.
+//
 // The cost of a choice is O(log n) for n triggers of the same bytes, amortised: places out of sight are left out by
 // binary search, those that do not wait by a union of neighbours with path halving (Tarjan and van Leeuwen 1984), and
 // at most WAITING_MAX candidates are looked at. Only triggers that a file has out of order are passed one by one.
@@ -81,22 +84,26 @@ const struct match_trigger *match_oldest(struct tl_match *match, struct match_gr
 
 // ---- candidates
 
-// A trigger in sight that has a reply, where none stamped up to this reply waits. Those that wait are stamped later,
-// and nearly always none behind them has a reply.
-static struct match_trigger *find_answered(struct tl_match *match, const struct match_group *group, uint64_t reply_ns)
+// The first trigger in sight that has a reply, where none stamped up to this reply waits; ambiguous where there are
+// several. Those that wait are stamped later, and nearly always none behind them has a reply.
+static struct match_answer find_answered(struct tl_match *match, const struct match_group *group, uint64_t reply_ns)
 {
 	uint32_t place = first_in_sight(match, group, group->first, reply_ns), open = 0;
+	struct match_answer answer = {0};
 
-	for (; place != group->end && open < WAITING_MAX; place++) {
+	for (; place != group->end && open < WAITING_MAX && !answer.ambiguous; place++) {
 		struct match_trigger *trigger = match_at(group, place);
 		match->stats.steps++;
 		if (is_beyond(match, trigger, reply_ns))
 			break;
-		if (trigger->answered && match_is_in_sight(match, trigger, reply_ns))
-			return trigger;
+		if (trigger->answered && match_is_in_sight(match, trigger, reply_ns)) {
+			answer.ambiguous = answer.again;
+			answer.again = true;
+			answer.trigger = answer.trigger != NULL ? answer.trigger : trigger;
+		}
 		open += is_open(trigger);
 	}
-	return NULL;
+	return answer;
 }
 
 // Open triggers in sight of a reply.
@@ -162,10 +169,16 @@ struct match_answer match_choose(struct tl_match *match, struct match_group *gro
 		group->usual_ns = tl_max_u64(latency_ns, group->usual_ns - group->usual_ns / USUAL_DECAY);
 		return (struct match_answer){.trigger = candidates.oldest};
 	}
-	struct match_trigger *answered = find_answered(match, group, reply_ns);
-	if (answered != NULL)
-		return (struct match_answer){.trigger = answered, .again = true};
+	struct match_answer answered = find_answered(match, group, reply_ns);
+	if (answered.again)
+		return answered;
 	return (struct match_answer){.trigger = candidates.n_later == 1 ? candidates.later : NULL};
+}
+
+void match_repeat(struct tl_match *match, const struct match_answer *answer)
+{
+	match->stats.duplicates++;
+	match->stats.ambiguous += answer->ambiguous;
 }
 
 int match_link(struct tl_match *match, struct match_trigger *trigger, bool ambiguous, const struct match_reply *reply)

@@ -43,7 +43,10 @@ struct match_trigger {
 	struct match_trigger *next; // in the order they came
 	struct match_group *group;  // NULL: TL_MATCH_POSITION
 	uint64_t ts_ns, frame;
-	uint64_t latest_ns; // the greatest ts_ns up to here in the group, so that it can be searched
+	union {
+		uint64_t latest_ns; // the greatest ts_ns up to here in the group, so that it can be searched
+		uint64_t sum;	    // TL_MATCH_POSITION: the polynomial of its bytes
+	};
 	union {
 		uint64_t begin; // TL_MATCH_POSITION: of its bytes in the stream
 		struct {
@@ -88,7 +91,9 @@ struct match_mark {
 struct match_reply {
 	uint64_t ts_ns, frame;
 	uint32_t segments;
-	bool again; // of any of them
+	uint32_t bytes; // TL_MATCH_POSITION: without a hole, from its first one on
+	uint64_t sum;	// their polynomial
+	bool again;	// of any of them
 };
 
 // Bytes of replies that are not decided yet.
@@ -157,6 +162,7 @@ struct tl_match {
 	struct match_reply reply;      // what has come of the reply that ends at byte reply_end of the stream
 	uint64_t reply_end;	       // 0: there was none yet
 	uint64_t begin;		       // of the next trigger's bytes
+	bool has_cut;		       // a frame was cut short: bytes cannot be compared
 	uint8_t scratch[MATCH_FRAME_MAX];
 };
 
@@ -212,7 +218,7 @@ void match_triggers_retire(struct tl_match *match, uint64_t until_ns);
 struct match_answer {
 	struct match_trigger *trigger; // NULL: none
 	bool again;		       // it has a reply already
-	bool ambiguous;		       // another trigger waits, too
+	bool ambiguous;		       // another trigger waits, too; or has a reply, too
 };
 // Choose the trigger of the group that a reply at this time answers.
 struct match_answer match_choose(struct tl_match *match, struct match_group *group, uint64_t reply_ns);
@@ -220,6 +226,8 @@ struct match_answer match_choose(struct tl_match *match, struct match_group *gro
 const struct match_trigger *match_oldest(struct tl_match *match, struct match_group *group);
 // Tell whether trigger and reply are at most a window apart.
 bool match_is_in_sight(const struct tl_match *match, const struct match_trigger *trigger, uint64_t reply_ns);
+// Count a reply to a trigger that has one.
+void match_repeat(struct tl_match *match, const struct match_answer *answer);
 int match_link(struct tl_match *match, struct match_trigger *trigger, bool ambiguous, const struct match_reply *reply);
 
 // index.c

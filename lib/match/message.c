@@ -129,8 +129,10 @@ static int take(struct tl_match *match, struct match_text *text, uint32_t len, c
 
 	text->skipping = false;
 	pass(text, len);
-	match->stats.duplicates += answer->again;
-	return answer->again ? 0 : match_link(match, answer->trigger, answer->ambiguous, &reply);
+	if (!answer->again)
+		return match_link(match, answer->trigger, answer->ambiguous, &reply);
+	match_repeat(match, answer);
+	return 0;
 }
 
 // ---- by payload
@@ -277,7 +279,8 @@ static int match_number(struct tl_match *match, const struct match_payload *payl
 		match->stats.unmatched_replies++;
 		match->stats.unmatched_reply_bytes += payload->len;
 	}
-	match->stats.duplicates += answer.again;
+	if (answer.again)
+		match_repeat(match, &answer);
 	if (answer.trigger == NULL || answer.again)
 		return 0;
 	return match_link(match, answer.trigger, answer.ambiguous,
@@ -299,6 +302,20 @@ int match_datagram(struct tl_match *match, const struct match_payload *payload)
 
 // ---- by position
 
+// Add the bytes of a piece at this place that belong to the reply, if none is missing in front of them.
+static void add_bytes(
+	struct match_reply *reply, const struct match_trigger *trigger, uint64_t at, const struct match_payload *piece)
+{
+	uint64_t from = tl_max_u64(at, trigger->begin),
+		 until = tl_min_u64(at + piece->len, trigger->begin + trigger->len);
+
+	if (from != trigger->begin + reply->bytes)
+		return;
+	for (uint64_t i = from; i < until; i++)
+		reply->sum = match_extend(reply->sum, piece->data[i - at]);
+	reply->bytes += (uint32_t)(until - from);
+}
+
 // Account for a piece of the reply to the awaited trigger. Returns what has come of this reply.
 static const struct match_reply *add_piece(struct tl_match *match, uint64_t at, const struct match_payload *piece)
 {
@@ -308,6 +325,7 @@ static const struct match_reply *add_piece(struct tl_match *match, uint64_t at, 
 	if (match->reply_end != end)
 		*reply = (struct match_reply){0};
 	match->reply_end = end;
+	add_bytes(reply, match->awaited, at, piece);
 	reply->segments += piece->back == 0 || at <= match->awaited->begin + piece->back;
 	reply->again |= piece->again;
 	if (is_later(piece->ts_ns, piece->frame, reply)) {
@@ -332,6 +350,7 @@ int match_position(struct tl_match *match, uint64_t at, const struct match_paylo
 		match->awaited = trigger->next;
 		if (reply == NULL) // its last byte was lost
 			continue;
+		match->stats.different += !match->has_cut && reply->bytes == trigger->len && reply->sum != trigger->sum;
 		if (match_is_in_sight(match, trigger, reply->ts_ns))
 			rc = match_link(match, trigger, false, reply);
 		else

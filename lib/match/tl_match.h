@@ -23,7 +23,7 @@
 enum tl_match_method {
 	TL_MATCH_PAYLOAD,  // the trigger's payload stands in the reply
 	TL_MATCH_SEQUENCE, // a number stands in both
-	TL_MATCH_POSITION, // the triggers' payloads, one after the other, are as long as the stream of replies
+	TL_MATCH_POSITION, // the triggers' payloads, one after the other, are the stream of replies
 };
 
 struct tl_match_link {
@@ -60,7 +60,8 @@ struct tl_match_stats {
 	uint64_t trigger_frames, reply_frames;
 	uint64_t triggers;
 	uint64_t matched, negative; // of the matched, those whose reply is stamped before its trigger
-	uint64_t ambiguous;	    // of the matched
+	uint64_t ambiguous;	    // of the matched, and of the duplicates: replies that fit several triggers
+	uint64_t different; // TL_MATCH_POSITION: replies of other bytes than their triggers, up to the first frame cut
 	uint64_t unmatched_triggers;
 	uint64_t
 		unmatched_replies; // stretches of bytes, each of one datagram or segment, in which no trigger was found

@@ -61,8 +61,10 @@ int match_trigger_add(struct tl_match *match, const struct match_payload *payloa
 		free(trigger);
 		return rc;
 	}
-	if (by_place)
+	if (by_place) {
 		trigger->begin = match->begin;
+		trigger->sum = sum_of(payload->data, payload->len);
+	}
 	match->begin += payload->len;
 	match->stats.triggers++;
 	if (match->first == NULL)

@@ -8,19 +8,17 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
-#define PAUSE_MS 200
+#define PAUSE_NS (200 * TL_NS_PER_MS)
 #define PROBES 16
 #define TURNS 1000
 
 // ---- link
 
-static bool await_link(const struct tl_selftest *t, const struct tl_port *port, uint64_t until_ns)
+static bool await_link(const struct tl_selftest *t, struct tl_port *port, uint64_t until_ns)
 {
-	while (!tl_port_has_link(port)) {
+	while (!tl_port_await_link(port, PAUSE_NS))
 		if (tl_selftest_now_ns(t) > until_ns || tl_selftest_stopped(t))
 			return false;
-		rte_delay_ms(PAUSE_MS);
-	}
 	return true;
 }
 

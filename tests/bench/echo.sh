@@ -13,9 +13,9 @@ usage() {
 	cat <<-END
 		usage: tests/bench/echo.sh [--seconds N] [--rate N] [--payload N] [--rounds N]
 		  --rounds N   runs of each scenario ($rounds); a multiple of 10 balances the order
-		Prints one JSON object: the host, and for each scenario the median over the rounds of each percentile, ns, the
-		median of the rounds' ratios to the kernel's, and in how many rounds the client called its result valid;
-		path: output of echo_path.sh.
+		Prints one JSON object: the host, and for each scenario the median of each percentile, ns, over the rounds that the
+		client called valid, the median of these rounds' ratios to the kernel's, and how many they are; null: there
+		are none. path: output of echo_path.sh.
 	END
 }
 
@@ -93,20 +93,13 @@ one_round() {
 }
 
 report() {
-	local path
+	local path scenarios
 	path=$(TL_BUILD=$(dirname "$(dirname "$TAPLINE")") "$func_root/tests/bench/echo_path.sh" | jq -c "del(.host)") || path=null
-	jq -s --arg cpu "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" --arg kernel "$(uname -r)" \
-		--argjson cpus "$(nproc)" --argjson path "$path" --argjson rate "$rate" --argjson payload "$payload" --argjson rounds "$rounds" '
-		def median: sort | .[length / 2 | floor];
-		def round3: . * 1000 | round / 1000;
-		(map(select(.name == "kernel-socat") | {key: "\(.round)", value: .rtt_ns.p50}) | from_entries) as $reference |
-		def summary: {name: .[0].name, lost: (map(.lost) | add), valid_rounds: (map(select(.valid)) | length),
-			invalid: (map(.invalid // []) | add | unique),
-			rtt_ns: (["min", "p50", "p90", "p99"] as $keys | . as $runs |
-				[$keys[] as $k | {key: $k, value: ([$runs[].rtt_ns[$k]] | median)}] | from_entries),
-			p50_ratio_to_kernel: (map(select($reference["\(.round)"]) | .rtt_ns.p50 / $reference["\(.round)"]) | median | round3)};
-		{host: {cpu: $cpu, cpus: $cpus, kernel: $kernel}, path: $path, rate_pps: $rate, payload_bytes: $payload, rounds: $rounds,
-		 scenarios: (group_by(.name) | map(summary))}' results
+	scenarios=$(jq -s -f "$func_root/tests/bench/lib/echo_summary.jq" results)
+	jq -n --arg cpu "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" --arg kernel "$(uname -r)" \
+		--argjson cpus "$(nproc)" --argjson path "$path" --argjson rate "$rate" --argjson payload "$payload" --argjson rounds "$rounds" \
+		--argjson scenarios "$scenarios" '{host: {cpu: $cpu, cpus: $cpus, kernel: $kernel}, path: $path, rate_pps: $rate,
+		 payload_bytes: $payload, rounds: $rounds, scenarios: $scenarios}'
 }
 
 parse_options "$@"

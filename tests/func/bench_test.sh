@@ -65,13 +65,37 @@ measures() {
 	check_json "the time outside the appliance is the mean round trip on the wire without the stay" bench.json '.outside | . == null or
 		(.costs_family == (.means | length) - 1 and all(.means[]; .mean_ns > 0) and .means[0].diff_ns.diff == 0)'
 	check_json "and no better than they are" bench.json '.outside == null or .outside.valid == .wire_round_trip.valid'
-	check_json "the appliance's own wire to poll is there, or null" bench.json 'has("wire_to_poll")'
+	check_json "the appliance's own wire to poll is there, or null and it is said why" bench.json \
+		'has("wire_to_poll") and if .wire_to_poll == null then (.wire_to_poll_missing | test("no stamps of their arrival"))
+		else .wire_to_poll_missing == null and (.wire_to_poll.means | length) >= 2 end'
 	check_json "what the client does not believe of its times is told of its views, not of the appliance's" bench.json \
 		"$views"' | .[0].valid and all(.[]; .valid == (.invalid == []))
 		and all(.[1:][].invalid[]; test("^in [0-9]+ of 42 runs the client calls"))'
 	check "the page is there" grep -q "no recording" page.html
 	check "and has the other views" grep -q "back to back" page.html
 	check_equal "it leaves nothing behind" "$(left_behind "$bench_pid" | tr '\n' ' ')" "0 0 "
+}
+
+# echo_round NAME ROUND VALID P50
+echo_round() {
+	jq -nc --arg name "$1" --argjson round "$2" --argjson valid "$3" --argjson p50 "$4" \
+		'{$name, $round, lost: 0, $valid, invalid: (if $valid then [] else ["late"] end), rtt_ns: {min: $p50, p50: $p50, p90: $p50, p99: $p50}}'
+}
+
+# tests/bench/echo.sh: in round 2 the kernel had no echo, in round 3 ours was not believed.
+echo_summary() {
+	{
+		echo_round kernel-socat 0 true 100 && echo_round ours 0 true 40
+		echo_round kernel-socat 1 true 200 && echo_round ours 1 true 60
+		echo_round kernel-socat 2 false null && echo_round ours 2 true 50
+		echo_round kernel-socat 3 true 100 && echo_round ours 3 false 900
+		echo_round never 0 false null
+	} >rounds
+	jq -s -f "$func_root/tests/bench/lib/echo_summary.jq" rounds >summary.json
+	check_json "the echo benchmark takes medians of valid rounds, and ratios where the kernel's is valid, too" summary.json \
+		'map({key: .name, value: [.rounds, .valid_rounds, .rtt_ns.p50, .ratio_rounds, .p50_ratio_to_kernel]}) | from_entries ==
+		{"kernel-socat": [4, 3, 100, 3, 1], never: [1, 0, null, 0, null], ours: [4, 3, 50, 2, 0.35]}'
+	check_json "and keeps why others are not" summary.json 'map(select(.name == "ours")) == [.[2]] and .[2].invalid == ["late"]'
 }
 
 interrupted() {
@@ -89,6 +113,7 @@ func_begin
 mkdir tmp
 export TMPDIR=$DIR/tmp
 wrong_calls
+echo_summary
 long_tmp
 measures
 interrupted

@@ -103,15 +103,18 @@ clocks_are_shown() {
 	method "two files of 10 ms show no clock" unknown 'of two files, not shown to be one: 1000 pairs in 9.996 ms are too few' \
 		triggers.pcap replies.pcap
 	mkdir -p clocks
-	(cd clocks && python3 -B "$LIB/make_clocks.py" 0 300000 0)
-	method "two files whose clocks run alike are of method two-port, whatever the difference" two-port \
-		'of two files, which run alike: .* a constant difference would not' clocks/triggers.pcap clocks/replies.pcap
-	(cd clocks && python3 -B "$LIB/make_clocks.py" 0.5 300000 0)
-	method "but not with a drift of 0.5 ppm" unknown 'of two files, not shown to be one: the least latency moves by 4.* us in 9.995 s' \
-		clocks/triggers.pcap clocks/replies.pcap
-	(cd clocks && python3 -B "$LIB/make_clocks.py" 0 0 20000)
-	method "nor with a step of 20 us" unknown 'of two files, .* the least latency moves by (19|20).* us in 9.995 s' \
-		clocks/triggers.pcap clocks/replies.pcap
+	local files=(clocks/triggers.pcapng clocks/replies.pcapng)
+	(cd clocks && python3 -B "$LIB/make_clocks.py" 0 300000 0 1)
+	method "two files of received frames whose clocks run alike are of method two-port, whatever the difference" two-port \
+		'of two files, which run alike: .* a constant difference would not; each frame was received' "${files[@]}"
+	(cd clocks && python3 -B "$LIB/make_clocks.py" 0 300000 0 0)
+	method "without a direction they may be the measured host's own" unknown \
+		'of two files, which run alike: .* nothing says that each frame was received' "${files[@]}"
+	(cd clocks && python3 -B "$LIB/make_clocks.py" 0.5 300000 0 1)
+	method "nor are they two-port with a drift of 0.5 ppm" unknown \
+		'of two files, not shown to be one: the least latency moves by 4.* us in 9.995 s' "${files[@]}"
+	(cd clocks && python3 -B "$LIB/make_clocks.py" 0 0 20000 1)
+	method "nor with a step of 20 us" unknown 'of two files, .* the least latency moves by (19|20).* us in 9.995 s' "${files[@]}"
 }
 
 raw_pairs() {
@@ -135,6 +138,10 @@ what_goes_wrong_shows() {
 	latency missing missing.pcapng "${FILTERS[@]}" --match position
 	check_json "by position nothing may be missing" missing.json \
 		'(.valid | not) and any(.invalid[]; test("the triggers are [0-9]+ bytes, the replies [0-9]+: by position"))'
+	editcap both.pcapng shifted.pcapng 2 2001 2>/dev/null
+	latency shifted shifted.pcapng "${FILTERS[@]}" --match position
+	check_json "nor as many bytes of both, which only the payloads tell" shifted.json \
+		'(.valid | not) and any(.invalid[]; test("^999 replies are not the bytes of the triggers at their position"))'
 	latency narrow both.pcapng "${FILTERS[@]}" --window 1500ns
 	check_json "a window leaves out what is further apart" narrow.json \
 		'.matched == 501 and .unmatched_triggers == 499 and .unmatched_replies == 499 and .latency_ns.max == 1500'
@@ -165,6 +172,12 @@ identical_payloads() {
 		check_equal "as the CSV marks them, among them each wrong one" \
 			"$(awk -F, 'NR > 1 {n += $4; wrong += $3 != 5000 && !$4} END {print n, wrong + 0}' identical.csv)" "8 0"
 	done
+	python3 -B "$LIB/make_identical.py" identical.pcap 9000 200 1
+	latency identical identical.pcap "${udp_filters[@]}"
+	check_json "8 of 8999 are few, but the largest latency and the mean are called doubtful" identical.json \
+		'.valid and .ambiguous == 8 and .latency_ns.max == 10005000 and .doubtful == ["min", "max", "mean"]'
+	check "as the text does" grep -q 'ambiguous: 8 replies fit several triggers: min, max and mean may be of a wrong pair' \
+		<("$TAPLINE" latency identical.pcap "${udp_filters[@]}")
 }
 
 # ids FILE: of each frame its packet id and comment, as tshark sees them.

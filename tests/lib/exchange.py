@@ -211,6 +211,7 @@ class Oracle:
             return before[0], False
         answered = [i for i in sight if not self.open[i]]
         if answered:
+            self.ambiguous += len(answered) > 1
             return answered[0], True
         return (waiting[0], False) if len(waiting) == 1 else None
 

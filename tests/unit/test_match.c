@@ -514,9 +514,31 @@ static void links_identical_payloads_in_order(void)
 	CU_ASSERT(is_link(scene, 1, 2, 10));
 	CU_ASSERT(is_link(scene, 2, 3, 20));
 	CU_ASSERT_EQUAL(stats->duplicates, 1);
-	CU_ASSERT_EQUAL(stats->ambiguous, 2); // the last has no other to be taken for
+	CU_ASSERT_EQUAL(stats->ambiguous, 3); // the last of the pairs has no other to be taken for, the duplicate has
 	CU_ASSERT(scene->link[0].ambiguous && scene->link[1].ambiguous && !scene->link[2].ambiguous);
 	end(scene);
+}
+
+// Each copy of a reply comes after the next trigger and takes its place: all pairs are wrong, and none waits twice.
+static void a_late_copy_of_a_reply_makes_a_pair_ambiguous(void)
+{
+	for (unsigned different = 0; different < 2; different++) {
+		struct scene *scene = begin(&by_payload);
+		for (unsigned i = 1; i <= 20; i++) {
+			const char *payload = different != 0 && i % 2 != 0 ? "odd!" : "same";
+			const char *before = different != 0 && i % 2 == 0 ? "odd!" : "same";
+			trigger(scene, 100000 * i, payload);
+			if (i != 1)
+				udp_reply(scene, 100000 * i + 2, before);
+			udp_reply(scene, 100000 * i + 5, payload);
+		}
+		const struct tl_match_stats *stats = finish(scene);
+		CU_ASSERT_EQUAL(scene->links, 20);
+		CU_ASSERT_EQUAL(stats->duplicates, 19);
+		CU_ASSERT_EQUAL(stats->ambiguous, different != 0 ? 17 : 19);
+		CU_ASSERT_EQUAL(scene->link[9].reply_ns - scene->link[9].trigger_ns, different != 0 ? 5 : 2);
+		end(scene);
+	}
 }
 
 static void linking_resynchronises_after_a_lost_reply(void)
@@ -880,6 +902,27 @@ static void links_by_position(void)
 	end(scene);
 }
 
+// A trigger and a later reply are missing, so lengths agree. The reply to "b" is split, and its first byte comes last.
+static void compares_bytes_by_position(void)
+{
+	for (unsigned missing = 0; missing < 2; missing++) {
+		struct scene *scene = begin(&by_position);
+		trigger(scene, 1, missing != 0 ? "bbbb" : "aaaa");
+		trigger(scene, 2, missing != 0 ? "cccc" : "bbbb");
+		trigger(scene, 3, missing != 0 ? "dddd" : "cccc");
+		tcp(scene, 10, 101, "aaaa");
+		tcp(scene, 30, 106, "bb");
+		tcp(scene, 31, 108, "bccc");
+		tcp(scene, 32, 105, "b");
+		tcp(scene, 40, 112, "c");
+		const struct tl_match_stats *stats = finish(scene);
+		CU_ASSERT_EQUAL(scene->links, 3);
+		CU_ASSERT_EQUAL(stats->trigger_bytes, stats->reply_bytes);
+		CU_ASSERT_EQUAL(stats->different, missing != 0 ? 3 : 0);
+		end(scene);
+	}
+}
+
 // ---- frames
 
 static void reads_all_kinds_of_frames(void)
@@ -936,8 +979,9 @@ static void needs_no_payload_for_the_position(void)
 	scene->cut_bytes = 54;
 	trigger(scene, 1, "some twenty bytes...");
 	tcp(scene, 10, 1, "some twenty bytes...");
-	finish(scene);
+	const struct tl_match_stats *stats = finish(scene);
 	CU_ASSERT(is_link(scene, 0, 1, 10));
+	CU_ASSERT_EQUAL(stats->different, 0); // nobody can say
 	end(scene);
 }
 
@@ -1291,6 +1335,79 @@ static void leaves_out_copies_up_to_the_edge_of_the_window(void)
 	end(scene);
 }
 
+// Five of the same bytes, of which two older ones were forgotten.
+static void keeps_triggers_when_it_makes_room(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 0, "same");
+	trigger(scene, 1, "same");
+	for (uint64_t i = 0; i < 5; i++) {
+		trigger(scene, 3900000 + 1000 * i, "same");
+		if (i == 1)
+			udp_reply(scene, 3901500, "else"); // the first two are forgotten
+	}
+	for (uint64_t i = 0; i < 5; i++)
+		udp_reply(scene, 3910000 + 1000 * i, "same");
+	finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 5);
+	for (unsigned i = 0; i < 5; i++)
+		CU_ASSERT(is_link(scene, i, 3900000 + 1000 * i, 3910000 + 1000 * i));
+	end(scene);
+}
+
+// The file has the second trigger two windows early.
+static void finds_a_trigger_among_those_out_of_order(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 100000, "same");
+	trigger(scene, 2000000, "same");
+	for (uint64_t i = 2; i < 5; i++)
+		trigger(scene, 100000 * i, "same");
+	udp_reply(scene, 2500000, "same");
+	finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 1);
+	CU_ASSERT(is_link(scene, 0, 2000000, 2500000));
+	end(scene);
+}
+
+// Both replies come out of one hole at once, the second after the first.
+static void takes_no_time_from_the_reply_behind(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 1, "aaaa");
+	trigger(scene, 2, "bbbb");
+	tcp(scene, 5, 1, "wwww");
+	tcp(scene, 10, 9, "aaaa");
+	tcp(scene, 20, 13, "bbbb");
+	tcp(scene, 30, 5, "xxxx");
+	finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 2);
+	CU_ASSERT(is_link(scene, 0, 1, 10));
+	CU_ASSERT(is_link(scene, 1, 2, 20));
+	end(scene);
+}
+
+// Each could be the beginning of the long one until a window has passed.
+static void decides_in_all_connections(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 1, "aa");
+	trigger(scene, 2, "bb");
+	trigger(scene, 3, "a long one");
+	tcp(scene, 10, 1, "aa");
+	scene->client_port++;
+	tcp(scene, 20, 1, "bb");
+	CU_ASSERT_EQUAL(scene->links, 0);
+	udp_reply(scene, 2 * TL_NS_PER_MS, "else");
+	CU_ASSERT_EQUAL(scene->links, 2);
+	finish(scene);
+	end(scene);
+}
+
 // ---- what a message costs
 
 // Message i of n, i us after the first; the window is n / 2 us.
@@ -1373,6 +1490,17 @@ static void numbers_of_one_byte(struct scene *scene, uint64_t i, uint64_t n)
 	udp(scene, false, 1000 * i + 6, &number, 1);
 }
 
+// Half are triggers that come more than a window later, half are copies of the first one's reply.
+static void copies_before_triggers(struct scene *scene, uint64_t i, uint64_t n)
+{
+	if (i == 0)
+		identical(scene, i, n);
+	else if (i < n / 2)
+		trigger(scene, 1000 * (i + n * 3 / 4), "same");
+	else
+		udp_reply(scene, 6, "same");
+}
+
 // Segment i of a stream of replies, each of which has bytes of its own.
 static void numbered_reply(struct scene *scene, uint64_t i, uint64_t at_ns)
 {
@@ -1445,8 +1573,8 @@ static void a_message_costs_the_same_however_many_there_are(void)
 {
 	static traffic *const all[] = {identical, identical_seen_twice, identical_replies_seen_twice,
 		identical_with_losses, identical_unanswered, an_old_one_unanswered, none_answered,
-		replies_before_triggers, replies_of_two_times, numbers_of_one_byte, held_behind_a_loss,
-		held_behind_many_losses, held_in_two_places, a_connection_each};
+		replies_before_triggers, replies_of_two_times, copies_before_triggers, numbers_of_one_byte,
+		held_behind_a_loss, held_behind_many_losses, held_in_two_places, a_connection_each};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(all); i++) {
 		uint64_t few = steps_of(all[i], 1000), many = steps_of(all[i], 100000);
@@ -1468,6 +1596,8 @@ int main(void)
 		{"segments out of order are put in order", puts_reordered_segments_in_order},
 		{"a capture may begin inside a connection, out of order", begins_inside_a_connection},
 		{"a sequence number that wraps is followed", follows_the_sequence_number_round},
+		{"a late copy of a reply, which may be another trigger's, is ambiguous",
+			a_late_copy_of_a_reply_makes_a_pair_ambiguous},
 		{"linking resynchronises after a lost reply", linking_resynchronises_after_a_lost_reply},
 		{"a trigger that was given up stays so", what_was_given_up_stays_so},
 		{"a burst after a stall keeps its latencies", a_burst_after_a_stall_keeps_its_latencies},
@@ -1502,6 +1632,7 @@ int main(void)
 		{"a probe of keepalive in front of all is no bytes", takes_a_probe_of_keepalive_for_no_bytes},
 		{"the position in the stream links them", links_by_position},
 		{"and counts from where the capture begins", counts_positions_from_where_the_capture_begins},
+		{"by position replies of other bytes than their triggers are counted", compares_bytes_by_position},
 		{"IPv4, IPv6, VLANs and unfinished checksums are read", reads_all_kinds_of_frames},
 		{"what cannot be used is counted", counts_what_it_cannot_use},
 		{"frames cut short can be linked by position", needs_no_payload_for_the_position},
@@ -1530,6 +1661,11 @@ int main(void)
 		{"the stream that positions count in is never forgotten", keeps_its_place_in_a_stream_that_was_idle},
 		{"a connection that is idle for a minute is forgotten", forgets_a_connection_that_is_idle},
 		{"a copy is one up to the edge of the window", leaves_out_copies_up_to_the_edge_of_the_window},
+		{"triggers of the same bytes are kept when there are more of them", keeps_triggers_when_it_makes_room},
+		{"a trigger is found among others of its bytes that are out of order",
+			finds_a_trigger_among_those_out_of_order},
+		{"a reply takes no time from the one behind it", takes_no_time_from_the_reply_behind},
+		{"undecided bytes of all connections are decided after a window", decides_in_all_connections},
 		{"a message costs the same however many there are, whatever the payloads",
 			a_message_costs_the_same_however_many_there_are},
 	};
