@@ -107,7 +107,7 @@ interfaces() {
 	app_start kernel.json
 	app_stop TERM
 	check_json "without an echo it has the kernel's, whose bound nobody knows" run.json '.port.timestamps ==
-		{source: "kernel", unit_ns: 1, bound_ns: null, bound_clock: null, nic_clock: null}'
+		{source: "kernel", unit_ns: 1, bound_ns: null, bound_clock: null, nic_clock: null, gate: null}'
 	check "which the start and the recording say" grep -q 'stamps from     kernel, unit 1 ns, bound unknown' run.log
 	jq '.ports[0].timestamps = "nic-rx" | .ports[0].device = "vdev:net_null0" | del(.echo)' lan.json >null.json
 	refused "a device that offers no stamps is known once it is open" 'vdev:net_null0 has no timestamps "nic-rx": give one of those that it has, "tsc"' \
