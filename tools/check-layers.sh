@@ -43,28 +43,33 @@ files_without_license() {
 	)
 }
 
-# undeclared MODULE: symbols it takes from another module that it does not declare to use.
+# undeclared PATH: symbols it takes from another module that it does not declare to use.
 undeclared() {
-	local module=$1 uses symbol
-	uses=" $module $(module_uses "$module" | tr '\n' ' ') "
+	local module=${1#*/} uses symbol
+	uses=" $module $(module_uses "$1" | tr '\n' ' ') "
 	while read -r symbol; do
 		[[ -n ${owner[$symbol]:-} && $uses != *" ${owner[$symbol]} "* ]] || continue
-		echo "lib/$module uses $symbol of lib/${owner[$symbol]}, which it does not declare"
+		echo "lib/$1 uses $symbol of ${owner[$symbol]}, which it does not declare"
 	done < <(nm -u -j "$build/lib/libtl_$module.a" 2>/dev/null | found '^tl_' | sort -u)
 }
 
-# later MODULE: modules it declares that do not stand before it in the list.
+# later PATH: modules it declares that do not precede it in the list.
 later() {
-	local module=$1 used
-	for used in $(module_uses "$module"); do
-		((${place[$used]:-99} < place[$module])) || echo "lib/$module declares lib/$used, which is not below it"
+	local used
+	for used in $(module_uses "$1"); do
+		((${place[$used]:-99} < place[${1#*/}])) || echo "lib/$1 declares $used, which is not below it"
 	done
 }
 
+# A folder whose modules are not listed together could be above and below another.
+scattered_folders() {
+	printf '%s\n' "${paths[@]%%/*}" | uniq | sort | uniq -d
+}
+
 declare -A owner place
-mapfile -t modules < <(module_names)
-for i in "${!modules[@]}"; do
-	module=${modules[i]}
+mapfile -t paths < <(module_paths)
+for i in "${!paths[@]}"; do
+	module=${paths[i]#*/}
 	place[$module]=$i
 	[[ -e $build/lib/libtl_$module.a ]] || {
 		echo "not ok - layers: $build holds no libtl_$module.a; build first"
@@ -78,7 +83,9 @@ done
 verdict "no include climbs or names a directory's neighbour" "$(climbing_includes)"
 verdict "every header is guarded by #pragma once" "$(headers_without_once)"
 verdict "every file says its license" "$(files_without_license)"
-for module in "${modules[@]}"; do
-	verdict "$module uses only what it declares, and only what is below it" "$(undeclared "$module"; later "$module")"
+verdict "docs/modules.svg shows the tree" "$(tools/draw-modules.py --check || true)"
+verdict "the modules of a folder are listed together" "$(scattered_folders)"
+for path in "${paths[@]}"; do
+	verdict "$path uses only what it declares, and only what is below it" "$(undeclared "$path"; later "$path")"
 done
 exit "$status"

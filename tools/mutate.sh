@@ -15,7 +15,7 @@ usage() {
 	cat <<-END
 		usage: tools/mutate.sh [option...]
 		  --list          print the faults chosen, run nothing
-		  --only PATTERN  only faults whose line in --list matches this shell pattern, such as 'lib/net/*'
+		  --only PATTERN  only faults whose line in --list matches this shell pattern, such as 'lib/net/net/*'
 		  --sample N/M    N of every M faults, chosen by the seed; M seeds in a row choose each fault N times
 		  --seed NUMBER   of --sample; default: the days since 1970
 		  --jobs N        faults tried at a time; default: one per CPU

@@ -164,7 +164,7 @@ STUB(waitpid, SEAM_MINUS_ONE)
 // io_uring but for its submissions.
 STUB(io_uring_queue_init, SEAM_MINUS_CODE)
 STUB(io_uring_register_buffers, SEAM_MINUS_CODE)
-// Libraries that allocate. jansson does so through lib/json, whose malloc() fails.
+// Libraries that allocate. jansson does so through lib/base/json, whose malloc() fails.
 STUB(json_loads, SEAM_NULL)
 STUB(json_loadb, SEAM_NULL)
 STUB(json_load_file, SEAM_NULL)

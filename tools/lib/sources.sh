@@ -8,20 +8,17 @@ c_sources() {
 	find "$@" -name '*.[ch]' -type f | LC_ALL=C sort
 }
 
-# module_names: the modules that exist, lowest layer first.
-module_names() {
-	local name
-	meson_list modules lib/meson.build | while read -r name; do
-		[[ ! -e lib/$name/meson.build ]] || echo "$name"
-	done
+# module_paths: folder/name of each module, lowest layer first.
+module_paths() {
+	meson_list modules lib/meson.build
 }
 
-# module_uses NAME: what it declares to use.
+# module_uses PATH: what it declares to use.
 module_uses() {
 	meson_list module_uses "lib/$1/meson.build"
 }
 
 # meson_list VARIABLE FILE: the words of a list, one a line.
 meson_list() {
-	sed 's/#.*//' "$2" | tr '\n' ' ' | sed -n "s/.*\b$1 = \[\([^]]*\)\].*/\1/p" | grep -o '[a-z0-9_]\+' || true
+	sed 's/#.*//' "$2" | tr '\n' ' ' | sed -n "s/.*\b$1 = \[\([^]]*\)\].*/\1/p" | grep -o '[a-z0-9_/]\+' || true
 }

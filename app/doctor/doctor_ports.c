@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts of ports: those of the configuration, else every network card on PCI. Not by lib/pci, which puts --root before
-// a path: here a link stays below the root too (tl_tree), and what cannot be read is unknown instead of an error.
+// Facts of ports: those of the configuration, else every network card on PCI. Not by lib/host/pci, which puts --root
+// before a path: here a link stays below the root too (tl_tree), and what cannot be read is unknown instead of an
+// error.
 
 #include "doctor_facts.h"
 

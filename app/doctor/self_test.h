@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// self_test: tapline doctor --self-test: starts DPDK and one port or two, has lib/selftest send and compare, and shows
-// what came of it.
+// self_test: tapline doctor --self-test: starts DPDK and one port or two, has lib/measure/selftest send and compare,
+// and shows what came of it.
 //
 // Threads: main. Memory: what it takes it gives back.
 
