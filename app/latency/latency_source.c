@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where stamps come from: our recordings say it in each interface's description (lib/record/capture/capture_blocks.c); what
-// another tool wrote is "file", and the unit it counts in.
+// Where stamps come from: our recordings say it in each interface's description (lib/record/capture/capture_blocks.c);
+// what another tool wrote is "file", and the unit it counts in.
 
 #include "latency_source.h"
 

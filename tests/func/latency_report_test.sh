@@ -6,7 +6,7 @@ set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
 
 LIB=$(dirname "$PEER_PY")
-PAGE=$func_root/lib/latency/latency.html
+PAGE=$func_root/lib/measure/latency/latency.html
 
 report() {
 	"$LIB/make_report.py" "$@"

@@ -165,8 +165,8 @@ static void leave_main_lcore(const struct tl_eal_cfg *cfg, const cpu_set_t *allo
 }
 
 // A PCI device that goes away: the kernel says so, and an access to where its registers were is a SIGBUS. EAL hears the
-// one, maps memory there for the other, and tells who has registered (lib/dpdk/port/watch.c). Where it cannot, ports look
-// for themselves.
+// one, maps memory there for the other, and tells who has registered (lib/dpdk/port/watch.c). Where it cannot, ports
+// look for themselves.
 static void watch_removals(const struct tl_eal_cfg *cfg)
 {
 	if (cfg->n_pci == 0)

@@ -22,6 +22,7 @@ struct kernel_link {
 	int udp_fd;		    // -1 in TCP mode
 	int listen_fd;		    // -1 but in MULTICAST mode
 	int conn_fd;		    // -1 when there is no connection
+	int stamping_fd;	    // keeps the stamps of arrivals on; -1: none
 	bool connecting;
 	bool stamps_departures; // of the socket that messages leave by
 	bool has_errors;	// poll() saw something on an error queue
@@ -68,6 +69,7 @@ static void kernel_close(struct tl_client_link *link)
 	tl_client_close_fd(&k->conn_fd);
 	tl_client_close_fd(&k->listen_fd);
 	tl_client_close_fd(&k->udp_fd);
+	tl_client_close_fd(&k->stamping_fd);
 	tl_client_nic_end(&k->nic);
 	free(k);
 }
@@ -127,7 +129,8 @@ static int kernel_open(const struct tl_client_cfg *cfg, struct tl_client_link **
 		.link = {.ops = &tl_client_kernel, .cfg = cfg, .sources = sources_of(cfg->timestamps)},
 		.udp_fd = -1,
 		.listen_fd = -1,
-		.conn_fd = -1};
+		.conn_fd = -1,
+		.stamping_fd = cfg->timestamps == TL_CLIENT_STAMPS_KERNEL ? tl_client_stamping_await() : -1};
 	int ret = open_sockets(k, err);
 	if (ret == 0)
 		*out = &k->link;

@@ -32,6 +32,11 @@ unsigned tl_client_interface_of(const struct tl_client_endpoint *at);
 // Asks for stamps of what the socket sends, or receives, or both. Returns 0 or -errno.
 int tl_client_stamping_enable(int fd, enum tl_client_timestamps source, bool sends, bool receives);
 
+// Wait until the kernel stamps what arrives, some 2 s at most: it begins to in a work item, some time after a socket
+// has asked for it (net_enable_timestamp() of Linux, net/core/dev.c). Without a loopback interface it does not wait.
+// Returns a socket that keeps the stamps on until it is closed, or -1.
+int tl_client_stamping_await(void);
+
 // recv() that brings the stamp of what it read last.
 ssize_t tl_client_stamping_receive(int fd, void *data, size_t room, struct tl_client_arrival *arrival);
 

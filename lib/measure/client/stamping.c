@@ -8,11 +8,15 @@
 #include <linux/errqueue.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #define CONTROL_BYTES 512
+#define AWAIT_TRIES 2000 // of at least a millisecond
+#define AWAIT_MS 100
 
 struct control {
 	_Alignas(struct cmsghdr) char bytes[CONTROL_BYTES];
@@ -31,6 +35,35 @@ int tl_client_stamping_enable(int fd, enum tl_client_timestamps source, bool sen
 	if (receives) // what else waits in the stream; sockets that are none refuse it
 		tl_client_set_option(fd, IPPROTO_TCP, TCP_INQ, 1);
 	return tl_client_set_option(fd, SOL_SOCKET, SO_TIMESTAMPING, flags) == 0 ? 0 : -errno;
+}
+
+// Send datagrams to the socket itself until one has a stamp.
+static void await_stamp(int fd, const struct sockaddr_in *own)
+{
+	struct tl_client_arrival arrival = {0};
+	uint8_t byte = 0;
+
+	for (int i = 0; i < AWAIT_TRIES && arrival.stamp_ns == 0; i++) {
+		struct pollfd ready = {.fd = fd, .events = POLLIN};
+		if (sendto(fd, &byte, 1, MSG_DONTWAIT, (const struct sockaddr *)own, sizeof(*own)) != 1)
+			return;
+		(void)poll(&ready, 1, AWAIT_MS);
+		if (tl_client_stamping_receive(fd, &byte, 1, &arrival) == 1 && arrival.stamp_ns == 0)
+			(void)poll(NULL, 0, 1);
+	}
+}
+
+int tl_client_stamping_await(void)
+{
+	struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(own);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && bind(fd, (const struct sockaddr *)&own, len) == 0 &&
+		getsockname(fd, (struct sockaddr *)&own, &len) == 0 &&
+		tl_client_stamping_enable(fd, TL_CLIENT_STAMPS_KERNEL, false, true) == 0)
+		await_stamp(fd, &own);
+	return fd;
 }
 
 // Of struct scm_timestamping, [0] is the kernel's stamp and [2] the NIC's; who asks for one gets only that.

@@ -169,9 +169,9 @@ struct tl_latency_fact {
 };
 
 struct tl_latency {
-	char name[TL_LATENCY_NAME];	    // of the experiment, for the reader
-	json_t *manifest;		    // how it came about (app/manifest/manifest.h); borrowed, NULL: nobody said it
-	char method[16];		    // "two-port", "rx-tx", "probe", "software", "unknown"
+	char name[TL_LATENCY_NAME]; // of the experiment, for the reader
+	json_t *manifest;	    // how it came about (app/manifest/manifest.h); borrowed, NULL: nobody said it
+	char method[16];	    // "two-port", "rx-tx", "probe", "software", "unknown"
 	char clocks_shown[TL_LATENCY_TEXT]; // that took part, and what shows that they agree; "": nobody said it
 	struct tl_latency_source trigger, reply;
 
