@@ -93,7 +93,10 @@ check_json "at the cable; the rest is not tried" strangers.json \
 stamped good STAMPING_NIC=mlx5
 check_json "stamps between sending and receiving pass" good.json "$(judged stamps pass) and .ports[0].stamps.source == \"nic-rx\" and
 	([.checks[] | select(.id == \"stamps\").figures][0] | .received == 256 and .unstamped == 0)"
-stamped past STAMPING_NIC=ice STAMPING_NIC_RX_BACK_NS=500000000
+stamped shut STAMPING_NIC=ice STAMPING_NIC_RX_BACK_NS=500000000
+check_json "stamps that the gate refuses fail" shut.json "$(judged stamps fail) and
+	([.checks[] | select(.id == \"stamps\").figures | .refused == 256 and .unstamped == 256] == [true])"
+stamped past STAMPING_NIC=ice STAMPING_NIC_RX_BACK_NS=5000000
 check_json "stamps from before the sending fail" past.json "$(judged stamps fail) and
 	([.checks[] | select(.id == \"stamps\").figures.early] == [256])"
 check_json "stamps of PTP frames are found" past.json "$(judged ptp_rx pass) and $(judged ptp_tx pass)"

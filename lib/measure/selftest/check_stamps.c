@@ -17,6 +17,7 @@
 struct stamped {
 	const struct tl_clock *clock;
 	uint64_t sent_ns, bound_ns; // of the frame that is on its way; of stamps against wall time
+	uint64_t refused;	    // by the gate of the port
 	uint32_t came, unstamped, early, late;
 	int64_t least_ns, most_ns; // from the send call's beginning to the stamp
 };
@@ -56,17 +57,28 @@ static bool send_all(struct tl_selftest *t, struct stamped *s)
 	return true;
 }
 
+static uint64_t refused_stamps(const struct tl_port *port)
+{
+	struct tl_port_gate_stats gate;
+
+	return tl_port_gate(port, &gate) ? gate.refused_pkts : 0;
+}
+
 static void judge_stamps(
 	const struct stamped *s, const struct tl_port_stamps *stamps, bool all, struct tl_selftest_check *check)
 {
 	const char *source = tl_ts_source_name(stamps->source);
-	json_t *figures = json_pack("{s:s, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:b}", "source", source, "received",
-		(int)s->came, "unstamped", (int)s->unstamped, "early", (int)s->early, "late", (int)s->late, "bound_ns",
-		(json_int_t)s->bound_ns, "least_ns", (json_int_t)s->least_ns, "most_ns", (json_int_t)s->most_ns,
-		"has_bound", stamps->has_bound);
+	json_t *figures = json_pack("{s:s, s:i, s:i, s:I, s:i, s:i, s:I, s:I, s:I, s:b}", "source", source, "received",
+		(int)s->came, "unstamped", (int)s->unstamped, "refused", (json_int_t)s->refused, "early", (int)s->early,
+		"late", (int)s->late, "bound_ns", (json_int_t)s->bound_ns, "least_ns", (json_int_t)s->least_ns,
+		"most_ns", (json_int_t)s->most_ns, "has_bound", stamps->has_bound);
 
 	if (!all)
 		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL, "%u frames of %u arrived", s->came, FRAMES);
+	else if (s->refused != 0)
+		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL,
+			"%" PRIu64 " %s stamps cannot be of the polls that took their frames: the log names the reason",
+			s->refused, source);
 	else if (s->unstamped != 0)
 		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL, "%u of %u frames have no stamp of %s",
 			s->unstamped, FRAMES, source);
@@ -92,7 +104,9 @@ void tl_selftest_check_stamps(struct tl_selftest *t, struct tl_selftest_check *c
 		return;
 	}
 	tl_selftest_begin_phase(t);
+	s.refused = refused_stamps(t->way.rx_port);
 	bool all = send_all(t, &s);
+	s.refused = refused_stamps(t->way.rx_port) - s.refused;
 	judge_stamps(&s, &stamps, all, check);
 }
 
