@@ -10,7 +10,7 @@ DESCRIPTORS=1023 # of a ring of 1024
 ixgbe_begin "what a card loses is counted"
 card "$CARD" 10f7 none
 "$func_root/tests/lib/make_pcap.py" in.pcap 1 "$FRAME_BYTES"
-card_config card.json "" "$RECORD"
+card_config card.json ', "rx_descriptors": 1024' "$RECORD"
 
 app_start card.json
 ask hold "$CARD" 1 >/dev/null

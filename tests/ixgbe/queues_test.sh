@@ -29,7 +29,7 @@ for queue in 0 1; do
 	"$RSS_PY" pick all.pcap 2 $queue $queue.pcap
 done
 others=$("$RSS_PY" queues 0.pcap 2 | jq '.[0]')
-card_config card.json ', "rx_queues": 2' "$RECORD"
+card_config card.json ', "rx_queues": 2, "rx_descriptors": 1024' "$RECORD"
 
 app_start card.json
 hold_last_lcore

@@ -193,7 +193,7 @@ static void deliver(struct card *card, const struct frame *frame, const struct h
 
 static void drop(struct card *card, unsigned queue)
 {
-	count(card, QPRDC(get(card, RQSMR(queue / 4)) >> 8 * (queue & 3) & 0xF), 1);
+	count(card, QPRDC(get(card, RQSMR(queue / 4)) >> 8 * (queue & 3) & 0xF), !has_flaw(card, "drops"));
 }
 
 // False: the frame has to wait, and all behind it (7.1.2 and SRRCTL.DROP_EN).
