@@ -6,7 +6,7 @@ import collections
 import struct
 
 Frame = collections.namedtuple("Frame", "number ns unit_ns interface linktype direction data")
-Segment = collections.namedtuple("Segment", "frame protocol ports key seq syn payload")
+Segment = collections.namedtuple("Segment", "frame protocol ports key seq syn payload cut")
 
 PCAP = {b"\xd4\xc3\xb2\xa1": ("<", 1000), b"\xa1\xb2\xc3\xd4": (">", 1000),
         b"\x4d\x3c\xb2\xa1": ("<", 1), b"\xa1\xb2\x3c\x4d": (">", 1)}
@@ -96,14 +96,16 @@ def segment(frame):
         begin, end = 40, 40 + struct.unpack_from(">H", data, 4)[0]
     else:
         return None, direction, tagged
-    body = data[begin:end] + bytes(max(0, end - len(data)))  # a snaplen cut it: its length is known
+    cut = end > len(data)  # by a snaplen: its length is known
+    body = data[begin:end] + bytes(max(0, end - len(data)))
     ports = struct.unpack_from(">HH", body)
     key = (addresses, ports)
     if protocol == 17:
-        return Segment(frame, "udp", ports, key, 0, False, body[8:]), direction, tagged
+        return Segment(frame, "udp", ports, key, 0, False, body[8:], cut), direction, tagged
     if protocol == 6:
         seq, = struct.unpack_from(">I", body, 4)
-        return Segment(frame, "tcp", ports, key, seq, body[13] & 2 != 0, body[(body[12] >> 4) * 4:]), direction, tagged
+        payload = body[(body[12] >> 4) * 4:]
+        return Segment(frame, "tcp", ports, key, seq, body[13] & 2 != 0, payload, cut), direction, tagged
     return None, direction, tagged
 
 

@@ -32,12 +32,15 @@ class Stream:
         self.begin = 1 if first.syn else 0  # the SYN has a number of its own
         self.end = self.begin  # behind the last byte seen
         self.seen = {}  # place: (value, segment that brought it first)
+        self.cut = set()  # numbers of segments of which the capture has not all bytes
         self.again = set()  # numbers of segments that repeat bytes, or come when bytes behind them have been seen
 
     def add(self, found):
         """Returns the places that this segment is the first to bring, and whether it is a probe of keepalive."""
         if not found.payload:
             return [], False
+        if found.cut:
+            self.cut.add(found.frame.number)
         at = self.place(found.seq) + found.syn
         places = range(at, at + len(found.payload))
         fresh = [place for place in places if place not in self.seen]
@@ -95,8 +98,8 @@ class Streams:
 
 
 class Trigger:
-    def __init__(self, frame, payload, again):
-        self.frame, self.ns, self.payload, self.again = frame, frame.ns, payload, again
+    def __init__(self, found, payload, again):
+        self.frame, self.ns, self.payload, self.cut, self.again = found.frame, found.frame.ns, payload, found.cut, again
         self.answered = self.given_up = False
 
 
@@ -108,7 +111,8 @@ class Group:
         self.usual_ns, self.youngest, self.row = 0, None, 0
 
     def choose(self, ns, window_ns):
-        """The trigger that a reply of this time answers, whether it is ambiguous; or None. A copy is (None, False)."""
+        """The trigger that a reply of this time answers, whether it is ambiguous; or None. Of a second reply the trigger
+        is None."""
         near = [trigger for trigger in self.triggers if abs(ns - trigger.ns) <= window_ns]
         waiting = [trigger for trigger in near if not trigger.answered and not trigger.given_up]
         asked = [trigger for trigger in waiting if trigger.ns <= ns]
@@ -118,8 +122,9 @@ class Group:
         if asked:
             self.usual_ns = max(ns - asked[0].ns, self.usual_ns - self.usual_ns // 16)
             return asked[0], False
-        if any(trigger.answered for trigger in near):
-            return None, False
+        answered = sum(trigger.answered for trigger in near)
+        if answered:
+            return None, answered > 1
         return (waiting[0], False) if len(waiting) == 1 else None
 
     def choose_of_several(self, asked, ns):
@@ -148,7 +153,7 @@ class Case:
         self.number_bytes = int(how[2]) if len(how) > 2 else 0
         self.reply_bytes = int(value.get("--reply-bytes", 0))
         self.filters = [capture_bytes.Filter(value["--trigger"]), capture_bytes.Filter(value["--reply"])]
-        self.triggers, self.groups, self.lengths = [], {}, {}
+        self.triggers, self.groups, self.lengths, self.different = [], {}, {}, 0
         self.pairs, self.directions, self.interfaces = [], [[], []], [[], []]
         self.count = dict.fromkeys(("ambiguous", "duplicates", "unmatched_replies", "reply_first", "unstamped", "frames_of_triggers",
                                     "frames_of_replies", "trigger_copies", "triggers_repeated", "triggers_empty",
@@ -158,7 +163,7 @@ class Case:
         sides = [self.frames(directory / self.files[0], 0), self.frames(directory / self.files[-1], 1)]
         self.find_triggers(sides[0])
         (self.by_position if self.how == "position" else self.by_bytes)(sides[1])
-        self.count["ambiguous"] = sum(pair["ambiguous"] for pair in self.pairs)
+        self.count["ambiguous"] += sum(pair["ambiguous"] for pair in self.pairs)
         self.count["reply_first"] = sum(pair["latency_ns"] < 0 for pair in self.pairs)
 
     def frames(self, path, side):
@@ -178,13 +183,13 @@ class Case:
         streams = Streams()
         for one in found:
             if one.protocol == "udp":
-                self.add_trigger(one.frame, one.payload, False)
+                self.add_trigger(one, one.payload, False)
                 continue
             stream = streams.of(one)
             fresh, _ = stream.add(one)
             if fresh:
                 payload = bytes(stream.seen[place][0] for place in fresh)
-                self.add_trigger(one.frame, payload, one.frame.number in stream.again)
+                self.add_trigger(one, payload, one.frame.number in stream.again)
             else:
                 self.count["triggers_repeated" if one.payload else "triggers_empty"] += 1
         self.triggers.sort(key=lambda trigger: trigger.ns)
@@ -194,16 +199,16 @@ class Case:
             return payload
         return payload[self.offsets[side]:self.offsets[side] + self.number_bytes]
 
-    def add_trigger(self, frame, payload, again):
+    def add_trigger(self, found, payload, again):
         if not payload:
             self.count["triggers_empty"] += 1
             return
         number = self.number(payload, 0)
         group = self.groups.setdefault(number, Group())
-        if self.unique and any(abs(frame.ns - other.ns) <= self.window_ns for other in group.triggers):
+        if self.unique and any(abs(found.frame.ns - other.ns) <= self.window_ns for other in group.triggers):
             self.count["trigger_copies"] += 1
             return
-        trigger = Trigger(frame, payload, again)
+        trigger = Trigger(found, payload, again)
         self.triggers.append(trigger)
         group.triggers.append(trigger)
         self.lengths[len(payload)] = None
@@ -249,6 +254,7 @@ class Case:
                 continue
             if chosen[0] is None:
                 self.count["duplicates"] += 1
+                self.count["ambiguous"] += chosen[1]
             else:
                 self.pair(chosen[0], part, stream, chosen[1])
             return size
@@ -279,6 +285,7 @@ class Case:
                 continue  # the last byte is missing
             if abs(max(frame.ns for _, _, frame in part) - trigger.ns) <= self.window_ns:
                 self.pair(trigger, part, stream, False)
+                self.different += self.is_different(trigger, part, stream)
             else:
                 late.add(part[-1][0])
         for piece in stream.pieces() if stream else ():
@@ -288,6 +295,12 @@ class Case:
                 self.count["unmatched_reply_bytes"] += len(piece)
         self.count["lost_reply_bytes"] = stream.missing() if stream else 0
         self.position_bytes = (sum(len(trigger.payload) for trigger in self.triggers), stream.end - stream.begin if stream else 0)
+
+    @staticmethod
+    def is_different(trigger, part, stream):
+        """Whether the capture has all bytes of a pair, and they differ. [By position]"""
+        cut = trigger.cut or any(frame.number in stream.cut for _, _, frame in part)
+        return not cut and len(part) == len(trigger.payload) and bytes(value for _, value, _ in part) != trigger.payload
 
     def pair(self, trigger, part, stream, ambiguous):
         """A reply is complete when the last of its bytes has arrived. [How a reply is found, Raw pairs]"""
@@ -316,6 +329,8 @@ class Case:
             yield "could answer several triggers"
         if self.count["other_streams"]:
             yield "streams of replies beside the first"
+        if self.different:
+            yield f"{self.different} replies are not the bytes of the triggers at their position"
         if self.how == "position" and self.position_bytes[0] != self.position_bytes[1]:
             yield "by position all behind what is missing"
         if lost > self.max_loss * len(self.triggers):
@@ -337,7 +352,7 @@ class Case:
         found = {key: self.count[key] for key in ("ambiguous", "duplicates", "unmatched_replies", "reply_first", "unstamped")}
         found.update(matched=len(self.pairs), answered=len(self.pairs), unmatched_triggers=lost, unanswered=lost,
                      triggers=len(self.triggers), window_ns=self.window_ns, max_loss=float(self.max_loss), method=self.method(),
-                     source="file", facts=facts)
+                     source="file", facts=facts, doubtful=["min", "max", "mean"] if self.count["ambiguous"] else [])
         found["latency_ns"] = {"count": len(samples), "min": min(samples, default=None), "max": max(samples, default=None)}
         found["quantiles"] = {name: quantile(samples, lost, rank) for name, rank in RANKS.items()}
         found["latency_ns"].update((name, found["quantiles"][name]["ns"]) for name in RANKS)

@@ -923,6 +923,36 @@ static void compares_bytes_by_position(void)
 	}
 }
 
+// Of the first pair the trigger is cut short, of the second a segment that waits, of the third the only one; the fourth
+// is whole, the fifth out of the window. All differ.
+static void compares_pairs_of_which_no_frame_is_cut(void)
+{
+	struct scene *scene = begin(&by_position);
+
+	scene->cut_bytes = 45;
+	trigger(scene, 1, "1111");
+	scene->cut_bytes = 0;
+	trigger(scene, 2, "2222");
+	trigger(scene, 3, "3333");
+	trigger(scene, 4, "4444");
+	trigger(scene, 5, "5555");
+	tcp(scene, 10, 101, "aaaa");
+	scene->cut_bytes = 55;
+	tcp(scene, 20, 107, "bb");
+	scene->cut_bytes = 0;
+	tcp(scene, 21, 105, "bb");
+	scene->cut_bytes = 57;
+	tcp(scene, 30, 109, "cccc");
+	scene->cut_bytes = 0;
+	tcp(scene, 40, 113, "dddd");
+	tcp(scene, 3 * TL_NS_PER_MS / 2, 117, "eeee");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 4);
+	CU_ASSERT_EQUAL(stats->unmatched_replies, 1);
+	CU_ASSERT_EQUAL(stats->different, 1);
+	end(scene);
+}
+
 // ---- frames
 
 static void reads_all_kinds_of_frames(void)
@@ -1626,6 +1656,7 @@ static const struct tl_test tests[] = {
 	{"the position in the stream links them", links_by_position},
 	{"and counts from where the capture begins", counts_positions_from_where_the_capture_begins},
 	{"by position replies of other bytes than their triggers are counted", compares_bytes_by_position},
+	{"unless a frame of the pair is cut short, or it is none", compares_pairs_of_which_no_frame_is_cut},
 	{"IPv4, IPv6, VLANs and unfinished checksums are read", reads_all_kinds_of_frames},
 	{"what cannot be used is counted", counts_what_it_cannot_use},
 	{"frames cut short can be linked by position", needs_no_payload_for_the_position},

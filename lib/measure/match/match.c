@@ -68,7 +68,7 @@ static enum match_use read_payload(
 {
 	enum match_use use = match_read_frame(match, frame, out);
 
-	match->has_cut |= use == MATCH_USED && out->have < out->len;
+	out->cut = use == MATCH_USED && out->have < out->len;
 	return use == MATCH_USED && out->have < needed_bytes(match, out, offset) ? MATCH_CUT : use;
 }
 

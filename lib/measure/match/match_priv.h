@@ -59,6 +59,7 @@ struct match_trigger {
 	bool answered;
 	bool given_up; // its reply was lost: younger ones have theirs
 	bool again;    // as of struct match_payload
+	bool cut;      // the same
 	uint8_t key[]; // what is looked for
 };
 
@@ -94,6 +95,7 @@ struct match_reply {
 	uint32_t bytes; // TL_MATCH_POSITION: without a hole, from its first one on
 	uint64_t sum;	// their polynomial
 	bool again;	// of any of them
+	bool cut;	// the same
 };
 
 // Bytes of replies that are not decided yet.
@@ -113,7 +115,7 @@ struct match_piece {
 	struct match_piece *next;
 	uint64_t at, ts_ns, frame;
 	uint32_t len, back;
-	bool again;
+	bool again, cut;
 	uint8_t data[];
 };
 
@@ -162,7 +164,6 @@ struct tl_match {
 	struct match_reply reply;      // what has come of the reply that ends at byte reply_end of the stream
 	uint64_t reply_end;	       // 0: there was none yet
 	uint64_t begin;		       // of the next trigger's bytes
-	bool has_cut;		       // a frame was cut short: bytes cannot be compared
 	uint8_t scratch[MATCH_FRAME_MAX];
 };
 
@@ -173,6 +174,7 @@ struct match_payload {
 	uint64_t ts_ns, frame;
 	bool is_tcp, syn;
 	bool again;		     // the segment repeats bytes that were seen, or bytes behind it were
+	bool cut;		     // the capture has not all bytes of the frame's payload
 	uint32_t back;		     // bytes of others between these and those that the segment brought before; 0: none
 	uint32_t seq;		     // of the first byte of data
 	struct match_stream_key key; // of TCP

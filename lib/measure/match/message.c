@@ -328,11 +328,18 @@ static const struct match_reply *add_piece(struct tl_match *match, uint64_t at, 
 	add_bytes(reply, match->awaited, at, piece);
 	reply->segments += piece->back == 0 || at <= match->awaited->begin + piece->back;
 	reply->again |= piece->again;
+	reply->cut |= piece->cut;
 	if (is_later(piece->ts_ns, piece->frame, reply)) {
 		reply->ts_ns = piece->ts_ns;
 		reply->frame = piece->frame;
 	}
 	return reply;
+}
+
+// Whether the bytes of both are known, and differ.
+static bool is_different(const struct match_trigger *trigger, const struct match_reply *reply)
+{
+	return !trigger->cut && !reply->cut && reply->bytes == trigger->len && reply->sum != trigger->sum;
 }
 
 int match_position(struct tl_match *match, uint64_t at, const struct match_payload *bytes)
@@ -350,11 +357,12 @@ int match_position(struct tl_match *match, uint64_t at, const struct match_paylo
 		match->awaited = trigger->next;
 		if (reply == NULL) // its last byte was lost
 			continue;
-		match->stats.different += !match->has_cut && reply->bytes == trigger->len && reply->sum != trigger->sum;
-		if (match_is_in_sight(match, trigger, reply->ts_ns))
+		if (match_is_in_sight(match, trigger, reply->ts_ns)) {
+			match->stats.different += is_different(trigger, reply);
 			rc = match_link(match, trigger, false, reply);
-		else
+		} else {
 			unmatched = true;
+		}
 	}
 	unmatched |= end > match->begin;
 	match->stats.unmatched_replies += unmatched;

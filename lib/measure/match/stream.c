@@ -58,6 +58,7 @@ static int deliver_held(struct tl_match *match, struct match_stream *stream)
 			.ts_ns = piece->ts_ns,
 			.frame = piece->frame,
 			.again = piece->again,
+			.cut = piece->cut,
 			.back = piece->back};
 		stream->held = piece->next;
 		stream->last_held = piece->next != NULL ? stream->last_held : NULL;
@@ -118,6 +119,7 @@ static int hold(struct match_stream *stream, struct match_piece **link, uint64_t
 		.frame = bytes->frame,
 		.len = bytes->len,
 		.again = bytes->again,
+		.cut = bytes->cut,
 		.back = bytes->back};
 	memcpy(piece->data, bytes->data, bytes->len);
 	*link = piece;

@@ -61,7 +61,7 @@ struct tl_match_stats {
 	uint64_t triggers;
 	uint64_t matched, negative; // of the matched, those whose reply is stamped before its trigger
 	uint64_t ambiguous;	    // of the matched, and of the duplicates: replies that fit several triggers
-	uint64_t different; // TL_MATCH_POSITION: replies of other bytes than their triggers, up to the first frame cut
+	uint64_t different;	    // TL_MATCH_POSITION: of the matched, pairs whose bytes are all known, and differ
 	uint64_t unmatched_triggers;
 	uint64_t
 		unmatched_replies; // stretches of bytes, each of one datagram or segment, in which no trigger was found

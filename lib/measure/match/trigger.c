@@ -35,7 +35,8 @@ static struct match_trigger *make(const struct match_payload *payload, uint32_t 
 		.frame = payload->frame,
 		.len = payload->len,
 		.key_len = len,
-		.again = payload->again};
+		.again = payload->again,
+		.cut = payload->cut};
 	memcpy(trigger->key, payload->data + offset, len);
 	return trigger;
 }
