@@ -53,15 +53,19 @@ struct stage {
 // zstd runs out of memory once, when this count reaches zero.
 static atomic_int calls_until_failure;
 
+static size_t (*real_compress)(ZSTD_CCtx *, void *, size_t, const void *, size_t);
+
+// Before there are threads.
+__attribute__((constructor)) static void find_real_compress(void)
+{
+	*(void **)&real_compress = dlsym(RTLD_NEXT, "ZSTD_compress2");
+}
+
 size_t ZSTD_compress2(ZSTD_CCtx *cctx, void *out, size_t size, const void *content, size_t bytes)
 {
-	static size_t (*real)(ZSTD_CCtx *, void *, size_t, const void *, size_t);
-
-	if (real == NULL)
-		*(void **)&real = dlsym(RTLD_NEXT, "ZSTD_compress2");
 	if (atomic_fetch_sub(&calls_until_failure, 1) == 1)
 		return (size_t)-ZSTD_error_memory_allocation;
-	return real(cctx, out, size, content, bytes);
+	return real_compress(cctx, out, size, content, bytes);
 }
 
 static uint64_t virtual_now_ns(void *stage)
