@@ -60,7 +60,8 @@ saw_messages() {
 # A result that is called invalid is no basis of a comparison, and here it often is.
 same_report() {
 	jq '.valid = true | .invalid = []' report.json >valid.json
-	"$TAPLINE" latency --compare valid.json valid.json
+	# The times of a busy host may be too correlated for a verdict, but a report never differs from itself.
+	"$TAPLINE" latency --compare valid.json valid.json >compared.txt 2>&1 || grep -q inconclusive compared.txt
 }
 
 has_datagrams() { [[ -n $(in_peer ss -Hlun "sport = :$1") ]]; }
