@@ -409,6 +409,45 @@ static void locked_file_goes_when_it_is_unlocked(void)
 	rig_close(&rig);
 }
 
+static int tend(void *ctx, uint64_t done_bytes, uint64_t size_bytes)
+{
+	return 0;
+}
+
+// Find a locked .part file, and recover it after the lock is released, or not.
+static void check_locked_left_file(bool released, const char *name)
+{
+	struct rig rig;
+	char path[192];
+
+	rig_dir(&rig);
+	put_recording(&rig, "x_00001.pcapng.part", "tapline 1", 4096, 10);
+	snprintf(path, sizeof(path), "%s/x_00001.pcapng.part", rig.dir);
+	int holder = open(path, O_RDONLY);
+	CU_ASSERT_EQUAL(flock(holder, LOCK_SH), 0);
+	rig_writer(&rig, keeping);
+	if (released)
+		CU_ASSERT_EQUAL(flock(holder, LOCK_UN), 0);
+	atomic_store(&warnings, 0);
+	CU_ASSERT(tl_writer_recover_left(rig.writer, tend));
+	CU_ASSERT_EQUAL(atomic_load(&warnings), released ? 0 : 1);
+	CU_ASSERT_EQUAL(rig.writer->ring.n, released ? 2 : 1); // and the file being written
+	CU_ASSERT(tl_test_exists(rig.dir, name));
+	CU_ASSERT_FALSE(tl_writer_recover_left(rig.writer, tend));
+	close(holder);
+	rig_close(&rig);
+}
+
+static void left_file_that_is_locked_for_a_moment_is_recovered(void)
+{
+	check_locked_left_file(true, "x_00001.pcapng");
+}
+
+static void left_file_that_stays_locked_is_named_and_not_of_the_ring(void)
+{
+	check_locked_left_file(false, "x_00001.pcapng.part");
+}
+
 // Another's file has taken the name of one of the ring's.
 static void replaced_file_leaves_the_list(void)
 {
@@ -729,6 +768,10 @@ static const struct tl_test tests[] = {
 		a_file_that_cannot_be_read_now_stops_the_start},
 	{"a want of descriptors costs a ring none of its files", want_of_descriptors_costs_no_entry},
 	{"a file that somebody has locked stays, and goes when it is unlocked", locked_file_goes_when_it_is_unlocked},
+	{"a file left by an earlier run that is locked when the ring begins is recovered later",
+		left_file_that_is_locked_for_a_moment_is_recovered},
+	{"a file left by an earlier run that stays locked is named, and is not of the ring",
+		left_file_that_stays_locked_is_named_and_not_of_the_ring},
 	{"a file that another program has replaced leaves the ring and stays", replaced_file_leaves_the_list},
 	{"on a full disk the next file gives up the room that it was given", next_file_gives_up_its_room},
 	{"room that was made for another reason counts", room_that_was_made_meanwhile_counts},

@@ -115,15 +115,16 @@ static int by_age(const void *a_found, const void *b_found)
 	return strcmp(a->entry.path, b->entry.path);
 }
 
-// Returns 1: an earlier run may have left this file incomplete, and nobody is writing it, 0: that is not so, or -errno.
-// A file that is empty, or all zeros, may be anybody's.
+// Returns 1: an earlier run may have left this file incomplete, 0: that is not so, or -errno. A file that is empty, or
+// all zeros, may be anybody's. A lock does not tell that a file is in use: the kernel releases it only when the writes
+// of a killed process are complete.
 static int find_left(const char *path, struct stat *status)
 {
 	int fd = open_unused(path, status);
 	bool opened;
 
 	if (fd < 0)
-		return fd == -EBUSY ? 0 : fd;
+		return fd == -EBUSY ? find_ours(path, status) : fd;
 	bool unknown = tl_recover_is_blank(fd, &opened) && !opened;
 	bool marked = tl_recover_is_ours(fd) && tl_recover_is_only_marked(fd);
 	if (unknown)
