@@ -225,28 +225,37 @@ class Runner:
 
 # ---- which cases
 
-def cases_of(scenario, site, rng):
+def choice_of(seed, *names):
+    """A generator for one choice: what is chosen at one site does not depend on what other sites there are."""
+    return random.Random(" ".join(map(str, (seed, *names))))
+
+
+def cases_of(scenario, site, seed):
     for errno in errnos.errnos_of(site.call):
         if errnos.is_excused(site.place, site.call, errno):
             continue
-        for once in rng.sample(range(1, site.calls + 1), min(site.calls, errnos.tries_of(site.place))):
+        for once in choice_of(seed, scenario.name, site.place, site.call, errno).sample(range(1, site.calls + 1), min(site.calls, errnos.tries_of(site.place))):
             yield Case(scenario.name, site, errno, once, once)
         if errno not in errnos.TWICE:
             yield Case(scenario.name, site, errno, 1, 0)
 
 
-def all_cases(usuals, chosen, rng):
-    return [case for scenario in chosen for site in usuals[scenario.name].sites for case in cases_of(scenario, site, rng)]
+def all_cases(usuals, chosen, seed):
+    return [case for scenario in chosen for site in usuals[scenario.name].sites for case in cases_of(scenario, site, seed)]
 
 
-def few_cases(usuals, chosen, rng):
+def few_cases(usuals, chosen, seed):
     """Each site with its likeliest errno, in one scenario that has it, once or for ever."""
     having = collections.defaultdict(list)
     for scenario in chosen:
         for site in usuals[scenario.name].sites:
             having[(site.offset, site.call)].append((scenario, site))
-    likely = [list(cases_of(*rng.choice(places), rng))[:2] for places in having.values()]
-    return [rng.choice(cases) for cases in likely if cases]
+    few = []
+    for places in having.values():
+        choice = choice_of(seed, places[0][1].place, places[0][1].call)
+        cases = list(cases_of(*choice.choice(places), seed))[:2]
+        few += [choice.choice(cases)] if cases else []
+    return few
 
 
 # ---- the run
@@ -270,12 +279,11 @@ def parse(argv):
 
 
 def plan(args, usuals, chosen):
-    rng = random.Random(args.seed)
     if args.sample:
-        cases = all_cases(usuals, chosen, rng)
-        cases = rng.sample(cases, min(args.sample, len(cases)))
+        cases = all_cases(usuals, chosen, args.seed)
+        cases = choice_of(args.seed).sample(cases, min(args.sample, len(cases)))
     else:
-        cases = (all_cases if args.nightly or args.site or args.errno else few_cases)(usuals, chosen, rng)
+        cases = (all_cases if args.nightly or args.site or args.errno else few_cases)(usuals, chosen, args.seed)
     return [case for case in cases if args.site in f"{case.site.place} {case.site.call}" and args.errno in ("", case.errno)]
 
 
@@ -320,7 +328,7 @@ def main(argv):
         runner = Runner(os.path.abspath(args.build), root)
         usuals = {scenario.name: runner.record(scenario) for scenario in chosen}
         if args.matrix:
-            matrix.write(args.matrix, chosen, usuals, cases_of, random.Random(args.seed))
+            matrix.write(args.matrix, chosen, usuals, cases_of, args.seed)
             return 0
         cases = plan(args, usuals, chosen)
         if args.skipped:
