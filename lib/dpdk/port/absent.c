@@ -15,8 +15,7 @@
 
 #define PATH_BYTES 320
 
-// Where EAL looks for devices.
-static const char *devices(void)
+const char *tl_port_sysfs_devices(void)
 {
 	const char *told = getenv("SYSFS_PCI_DEVICES");
 
@@ -27,7 +26,7 @@ static int64_t read_id(const char *address, const char *name)
 {
 	char path[PATH_BYTES], text[16];
 
-	snprintf(path, sizeof(path), "%s/%s/%s", devices(), address, name);
+	snprintf(path, sizeof(path), "%s/%s/%s", tl_port_sysfs_devices(), address, name);
 	FILE *file = fopen(path, "re");
 	if (file == NULL)
 		return -1;
@@ -68,7 +67,7 @@ static bool is_shut(const char *address, char *file, size_t size)
 {
 	char link[PATH_BYTES], group[256];
 
-	snprintf(link, sizeof(link), "%s/%s/iommu_group", devices(), address);
+	snprintf(link, sizeof(link), "%s/%s/iommu_group", tl_port_sysfs_devices(), address);
 	ssize_t chars = readlink(link, group, sizeof(group) - 1);
 	if (chars <= 0)
 		return false;

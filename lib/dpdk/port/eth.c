@@ -349,8 +349,7 @@ static void eth_sample(struct tl_port *port, struct tl_port_stats *out)
 		sample_driver(port, out);
 	}
 	if (!out->verified)
-		out->hw_seen_pkts =
-			sum_rx_pkts(port) + out->drop_nic_pkts + out->drop_error_pkts + out->drop_nombuf_pkts;
+		out->hw_seen_pkts = sum_rx_pkts(port) + tl_port_drops(out);
 }
 
 // A NIC cannot be stopped without losing what its rings hold. So its account ends here: by what it has seen until now.

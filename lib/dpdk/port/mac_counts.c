@@ -61,8 +61,7 @@ static const struct mac_row rows[] = {
 			"rx_fragmented_errors", "rx_jabber_errors"}},
 	// drivers/net/mlx5/mlx5_stats.c:109, mlx5_stats_get: imissed is out_of_buffer alone, of our queues; ierrors is
 	// counted by the driver. linux/mlx5_ethdev_os.c:1470 names the others, which are of the whole physical port:
-	// its
-	// buffer, and the buffers of the host. rx_packets_phy lacks frames with errors.
+	// its buffer, and the buffers of the host. rx_packets_phy lacks frames with errors.
 	{.driver = "mlx5_pci",
 		.adds = true,
 		.seen = {"rx_phy_packets", "rx_phy_crc_errors", "rx_phy_in_range_len_errors"},
@@ -126,14 +125,9 @@ bool tl_port_read_mac_counts(const struct tl_port *port, struct tl_port_mac_coun
 
 // ---- the account
 
-static uint64_t lost(const struct tl_port_stats *stats)
-{
-	return stats->drop_nic_pkts + stats->drop_nombuf_pkts + stats->drop_error_pkts;
-}
-
 void tl_port_subtract(struct tl_port_stats *stats, const struct tl_port_stats *before)
 {
-	stats->hw_seen_pkts -= lost(before);
+	stats->hw_seen_pkts -= tl_port_drops(before);
 	stats->drop_nic_pkts -= before->drop_nic_pkts;
 	stats->drop_nombuf_pkts -= before->drop_nombuf_pkts;
 	stats->drop_error_pkts -= before->drop_error_pkts;
@@ -144,7 +138,7 @@ void tl_port_subtract(struct tl_port_stats *stats, const struct tl_port_stats *b
 void tl_port_close_account(const struct tl_port_stats *end, uint64_t rx_pkts, struct tl_port_stats *now)
 {
 	uint64_t now_seen = now->hw_seen_pkts, dropped_since = now->drop_nic_pkts - end->drop_nic_pkts;
-	uint64_t accounted = rx_pkts + lost(end);
+	uint64_t accounted = rx_pkts + tl_port_drops(end);
 	uint64_t lacking = end->hw_seen_pkts > accounted ? end->hw_seen_pkts - accounted : 0;
 	uint64_t late = tl_min_u64(dropped_since, lacking);
 

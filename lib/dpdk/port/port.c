@@ -85,8 +85,7 @@ bool tl_port_settle(struct tl_port *port, uint32_t timeout_ms)
 
 	for (uint32_t waited_ms = 0;; waited_ms++) {
 		tl_port_sample(port, &stats);
-		uint64_t lost = stats.drop_nic_pkts + stats.drop_nombuf_pkts + stats.drop_error_pkts;
-		if (!stats.verified || stats.hw_seen_pkts <= received(port) + lost)
+		if (!stats.verified || stats.hw_seen_pkts <= received(port) + tl_port_drops(&stats))
 			return true;
 		if (waited_ms == timeout_ms)
 			return false;

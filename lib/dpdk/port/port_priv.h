@@ -183,7 +183,10 @@ void tl_port_close_account(const struct tl_port_stats *end, uint64_t rx_pkts, st
 // attach.c: port_id is the device's then.
 int tl_port_attach(struct tl_port *port, struct tl_err *err);
 
-// absent.c: fails with the cause, of a PCI device that no driver took.
+// absent.c
+// The directory in which EAL looks for PCI devices.
+const char *tl_port_sysfs_devices(void);
+// Fails with the cause, of a PCI device that no driver took.
 int tl_port_refuse_absent(const struct tl_port *port, struct tl_err *err);
 // Debian's package of a driver of DPDK, whose drivers are in dir: "librte-net-ice23".
 void tl_port_driver_package(const char *pmd, const char *dir, char *buf, size_t size);

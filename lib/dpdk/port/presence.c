@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Detect a PCI device that was torn out. Its registers and its configuration space read as all
-// ones, and its file in sysfs ends when the kernel has noticed. Drivers do not tell: ixgbe has no is_removed (DPDK
-// 22.11.11, drivers/net/ixgbe/ixgbe_ethdev.c), and takes all ones for counts.
+// Detect a PCI device that was torn out. Its registers and its configuration space read as all ones, and its file in
+// sysfs ends when the kernel has noticed. Drivers do not tell: ixgbe has no is_removed (DPDK 22.11.11,
+// drivers/net/ixgbe/ixgbe_ethdev.c), and takes all ones for counts.
 
 #include "port_priv.h"
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#define COMMAND_AND_STATUS                                                                                             \
-	4 // bytes; reserved bits are 0. Of a virtual function the identifiers before it read as all ones.
+// Offset in bytes. Reserved bits are 0; the identifiers before it read as all ones in a virtual function.
+#define COMMAND_AND_STATUS 4
 
 void tl_port_open_presence(struct tl_port *port)
 {
-	const char *dir = getenv("SYSFS_PCI_DEVICES"); // as EAL
 	char path[320];
 
 	port->events.config_fd = -1;
 	if (port->cfg.spec.kind != TL_PORT_PCI)
 		return;
-	snprintf(path, sizeof(path), "%s/%s/config", dir != NULL ? dir : "/sys/bus/pci/devices", port->cfg.spec.arg);
+	snprintf(path, sizeof(path), "%s/%s/config", tl_port_sysfs_devices(), port->cfg.spec.arg);
 	port->events.config_fd = open(path, O_RDONLY | O_CLOEXEC);
 }
 

@@ -7,7 +7,6 @@
 
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <rte_ethdev.h>
@@ -16,13 +15,12 @@
 
 void tl_port_note_shared(struct tl_port *port)
 {
-	const char *dir = getenv("SYSFS_PCI_DEVICES"); // as EAL
 	struct tl_port_shared *shared = &port->shared;
 	char net[320], path[640];
 
 	if (port->cfg.spec.kind != TL_PORT_PCI)
 		return;
-	snprintf(net, sizeof(net), "%s/%s/net", dir != NULL ? dir : "/sys/bus/pci/devices", port->cfg.spec.arg);
+	snprintf(net, sizeof(net), "%s/%s/net", tl_port_sysfs_devices(), port->cfg.spec.arg);
 	DIR *names = opendir(net);
 	for (const struct dirent *name; names != NULL && shared->mtu == 0 && (name = readdir(names)) != NULL;) {
 		snprintf(path, sizeof(path), "%s/%s/mtu", net, name->d_name);

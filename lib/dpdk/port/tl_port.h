@@ -232,6 +232,12 @@ struct tl_port_stats {
 	uint64_t queue_drop_nic_pkts[TL_PORT_QUEUES_MAX];
 };
 
+// Frames that the port saw and nobody received.
+static inline uint64_t tl_port_drops(const struct tl_port_stats *stats)
+{
+	return stats->drop_nic_pkts + stats->drop_nombuf_pkts + stats->drop_error_pkts;
+}
+
 // Whether a port of this kind can have the timestamps that are wanted. Returns 0, or -EINVAL with those that it has.
 int tl_port_check_stamps(const struct tl_port_cfg *cfg, struct tl_err *err);
 
