@@ -48,7 +48,7 @@ static uint32_t send_all(struct tl_selftest *t, struct tally *tally)
 		struct tl_selftest_flow flow = tl_selftest_flow(i % FLOWS);
 		sent += tl_selftest_send(t, &flow, i, bytes);
 		if ((i + 1) % BATCH == 0 && tally->came < sent &&
-			!tl_selftest_await(t, sent - tally->came, note, tally))
+			tl_selftest_await(t, sent - tally->came, note, tally) < sent - tally->came)
 			break;
 	}
 	return sent;
@@ -174,12 +174,6 @@ struct overrun {
 	bool refused;
 };
 
-static void count(void *ctx, const struct tl_selftest_frame *frame)
-{
-	(void)frame;
-	((struct overrun *)ctx)->came++;
-}
-
 // Until all are accounted for, or no more come.
 static void take_the_rest(struct tl_selftest *t, const struct tl_selftest_account *before,
 	struct tl_selftest_account *after, struct overrun *o)
@@ -189,7 +183,9 @@ static void take_the_rest(struct tl_selftest *t, const struct tl_selftest_accoun
 
 	while (o->came < o->sent && !late && !tl_selftest_stopped(t)) {
 		late = tl_selftest_now_ns(t) >= until_ns; // before the poll: this thread may have stood still
-		if (tl_selftest_poll(t, count, o) != 0) {
+		uint32_t more = tl_selftest_poll(t, NULL, NULL);
+		if (more != 0) {
+			o->came += more;
 			until_ns = tl_selftest_now_ns(t) + t->cfg->silence_ns;
 			late = false;
 			continue;

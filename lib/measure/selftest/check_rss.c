@@ -33,7 +33,7 @@ static bool send_all(struct tl_selftest *t, struct spread *spread)
 			struct tl_selftest_flow flow = tl_selftest_flow(i);
 			sent += tl_selftest_send(t, &flow, i, TL_SELFTEST_BYTES_MIN);
 		}
-		if (sent != BATCH || !tl_selftest_await(t, sent, note, spread))
+		if (sent != BATCH || tl_selftest_await(t, sent, note, spread) < sent)
 			return false;
 	}
 	return true;

@@ -51,7 +51,7 @@ static bool send_all(struct tl_selftest *t, struct stamped *s)
 		tl_port_stamps(t->way.rx_port, &stamps);
 		s->bound_ns = stamps.bound_ns + stamps.unit_ns + 2 * tl_clock_bound_ns(t->cfg->clock);
 		s->sent_ns = tl_clock_wall_ns(t->cfg->clock, rte_rdtsc());
-		if (!tl_selftest_send(t, &flow, i, TL_SELFTEST_BYTES_MIN) || !tl_selftest_await(t, 1, note, s))
+		if (!tl_selftest_send(t, &flow, i, TL_SELFTEST_BYTES_MIN) || tl_selftest_await(t, 1, note, s) < 1)
 			return false;
 	}
 	return true;

@@ -64,8 +64,9 @@ void tl_selftest_begin_phase(struct tl_selftest *t);
 bool tl_selftest_send(struct tl_selftest *t, const struct tl_selftest_flow *flow, uint32_t number, uint32_t bytes);
 // Receives what is there. Returns how many of our frames; take may be NULL.
 uint32_t tl_selftest_poll(struct tl_selftest *t, tl_selftest_take *take, void *ctx);
-// Receives until n frames have come (true), or none has for cfg.silence_ns.
-bool tl_selftest_await(struct tl_selftest *t, uint64_t n, tl_selftest_take *take, void *ctx);
+// Receive until n frames of ours have come, or none has for cfg.silence_ns. Return how many came: more than n where the
+// last burst had more; take may be NULL.
+uint32_t tl_selftest_await(struct tl_selftest *t, uint32_t n, tl_selftest_take *take, void *ctx);
 uint64_t tl_selftest_now_ns(const struct tl_selftest *t); // monotonic
 bool tl_selftest_stopped(const struct tl_selftest *t);
 

@@ -69,9 +69,10 @@ uint32_t tl_selftest_poll(struct tl_selftest *t, tl_selftest_take *take, void *c
 	return ours;
 }
 
-bool tl_selftest_await(struct tl_selftest *t, uint64_t n, tl_selftest_take *take, void *ctx)
+uint32_t tl_selftest_await(struct tl_selftest *t, uint32_t n, tl_selftest_take *take, void *ctx)
 {
-	uint64_t until_ns = tl_selftest_now_ns(t) + t->cfg->silence_ns, seen = 0;
+	uint64_t until_ns = tl_selftest_now_ns(t) + t->cfg->silence_ns;
+	uint32_t seen = 0;
 	bool late = false;
 
 	while (seen < n && !late && !tl_selftest_stopped(t)) {
@@ -83,7 +84,7 @@ bool tl_selftest_await(struct tl_selftest *t, uint64_t n, tl_selftest_take *take
 		late = false;
 		seen += ours;
 	}
-	return seen >= n;
+	return seen;
 }
 
 void tl_selftest_begin_phase(struct tl_selftest *t)
@@ -137,12 +138,7 @@ void tl_selftest_account(const struct tl_selftest *t, struct tl_selftest_account
 		out->rx_pkts += tl_count_read(&tl_port_rxq(port, q)->stats.rx_pkts);
 }
 
-static uint64_t lost(const struct tl_port_stats *stats)
-{
-	return stats->drop_nic_pkts + stats->drop_nombuf_pkts + stats->drop_error_pkts;
-}
-
 uint64_t tl_selftest_drops(const struct tl_selftest_account *from, const struct tl_selftest_account *to)
 {
-	return lost(&to->port) - lost(&from->port);
+	return tl_port_drops(&to->port) - tl_port_drops(&from->port);
 }
