@@ -115,6 +115,5 @@ void tl_lcore_destroy(struct tl_lcore *l)
 void tl_lcore_idle(struct tl_lcore *l)
 {
 	tl_rxq_wait(l->cfg.rxq, l->polls ? IDLE_SLEEP_POLLING_US : IDLE_SLEEP_US);
-	// One poll after the sleep, then sleep again unless a frame came.
-	l->idle_loops = l->idle_loops > 1 ? l->idle_loops - 1 : 0;
+	tl_patience_note_sleep(&l->patience);
 }

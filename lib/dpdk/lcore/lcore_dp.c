@@ -6,7 +6,6 @@
 #include <rte_mbuf.h>
 
 #define TICK_NS (100 * TL_NS_PER_US)
-#define IDLE_LOOPS 512	    // empty polls before an adaptive lcore sleeps: some tens of microseconds
 #define DRAIN_EMPTY_POLLS 3 // in a row, after the port was quiesced
 #define STOP_BURSTS 64	    // at least, of a port that cannot be quiesced
 
@@ -125,11 +124,13 @@ static void drain(struct tl_lcore *l, bool quiesced)
 	}
 }
 
-// After an empty poll of an adaptive lcore. Looking again and again for frames that come many at a time would only
-// cost CPU time.
-static void rest(struct tl_lcore *l)
+// Sleep after an empty poll where nothing is to be gained by the next one. Polling for frames that come many at a time
+// would only cost CPU time.
+static void rest(struct tl_lcore *l, uint16_t n)
 {
-	if (l->cfg.rxq->gathers || l->idle_loops > IDLE_LOOPS)
+	if (n != 0)
+		tl_patience_note_frames(&l->patience, l->burst.mono_ns);
+	else if (l->cfg.rxq->gathers || tl_patience_is_over(&l->patience, l->burst.mono_ns))
 		tl_lcore_idle(l);
 }
 
@@ -143,9 +144,8 @@ int tl_lcore_loop(void *lcore)
 		if (TL_UNLIKELY(phase == TL_LCORE_CLOSE) && !atomic_load_explicit(&l->closed, memory_order_relaxed))
 			close_services(l);
 		uint16_t n = turn(l);
-		l->idle_loops = n == 0 ? l->idle_loops + 1 : 0;
-		if (l->cfg.adaptive && n == 0)
-			rest(l);
+		if (l->cfg.adaptive)
+			rest(l, n);
 	}
 	drain(l, phase == TL_LCORE_DRAIN);
 	return 0;

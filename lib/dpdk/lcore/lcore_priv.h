@@ -6,13 +6,15 @@
 #include <tl_hist.h>
 #include <tl_lcore.h>
 
+#include "patience.h"
+
 struct tl_lcore {
 	struct tl_lcore_cfg cfg;
 	struct tl_service services[TL_LCORE_SERVICES_MAX];
-	bool parse;	     // a service needs burst->pkt
-	bool polls;	     // a service has a poll()
-	bool closing;	     // services were told to close
-	uint32_t idle_loops; // empty polls in a row
+	bool parse;   // a service needs burst->pkt
+	bool polls;   // a service has a poll()
+	bool closing; // services were told to close
+	struct tl_patience patience;
 	uint64_t next_tick_ns;
 	uint64_t beats; // ticks so far
 	struct tl_burst burst;
@@ -29,5 +31,5 @@ int tl_lcore_loop(void *lcore);
 // COLD. A time between two polls that was long.
 void tl_lcore_note_gap(struct tl_lcore *lcore, uint64_t tsc);
 
-// COLD. Sleep until a frame comes or the next tick is due.
+// COLD. Sleep until a frame comes, at most for a millisecond.
 void tl_lcore_idle(struct tl_lcore *lcore);
