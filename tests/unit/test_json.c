@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <tl_base.h>
 #include <tl_json.h>
@@ -53,6 +55,42 @@ static void a_value_is_not_whole_when_memory_failed_while_it_was_built(void)
 	json_decref(value);
 }
 
+static json_malloc_t whole; // the allocator of the program
+static unsigned countdown;  // the allocation that fails; 0: none
+
+static void *allocate_or_fail(size_t bytes)
+{
+	return whole(countdown != 0 && --countdown == 0 ? PTRDIFF_MAX : bytes);
+}
+
+static void a_text_is_whole_or_there_is_none(void)
+{
+	json_t *value = json_object();
+	json_free_t release;
+	unsigned failed = 0;
+	char key[64];
+
+	for (int i = 0; i < 200; i++) {
+		snprintf(key, sizeof(key), "a key that is long enough to be hurt %d", i);
+		json_object_set_new(value, key, json_integer(i));
+	}
+	char *right = tl_json_text(value, JSON_COMPACT);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(right);
+	json_get_alloc_funcs(&whole, &release);
+	json_set_alloc_funcs(allocate_or_fail, release);
+	for (unsigned i = 1; countdown == 0; i++) {
+		countdown = i;
+		char *text = tl_json_text(value, JSON_COMPACT);
+		CU_ASSERT(text == NULL || strcmp(text, right) == 0);
+		failed += text == NULL;
+		free(text);
+	}
+	json_set_alloc_funcs(whole, release);
+	CU_ASSERT(failed > 3);
+	free(right);
+	json_decref(value);
+}
+
 static void *fail_elsewhere(void *arg)
 {
 	run_out_of_memory();
@@ -87,6 +125,7 @@ int main(void)
 		{"a value is whole when there was memory", a_value_is_whole_when_there_was_memory},
 		{"a value is not whole when memory failed while it was built",
 			a_value_is_not_whole_when_memory_failed_while_it_was_built},
+		{"a text is whole, or there is none, whichever allocation fails", a_text_is_whole_or_there_is_none},
 		{"what failed in another thread is not of this value",
 			what_failed_in_another_thread_is_not_of_this_value},
 		{"text of any bytes is a string", text_of_any_bytes_is_a_string},
