@@ -83,7 +83,7 @@ bool tl_writer_recover_left(struct tl_writer *writer, int (*tend)(void *ctx, uin
 		close(fd);
 	if (rc != 0 && file.at != NULL && rc != -ECANCELED)
 		tl_warn("%.300s: left by an earlier run, and not recovered: %s", file.at, err.text);
-	bool others = rc == -ENOMSG || rc == -EMEDIUMTYPE || rc == -EBUSY;
+	bool others = rc == -ENOMSG || rc == -EMEDIUMTYPE;
 	tl_writer_ring_end(&writer->ring, &file, !others);
 	free(file.name);
 	free(file.at);
