@@ -363,7 +363,7 @@ static int make_lcore(struct tl_appliance *a, uint32_t port, uint16_t queue, str
 		.clock = a->clock,
 		.services = services,
 		.n_services = n,
-		.adaptive = a->plan.adaptive[port]};
+		.adaptive = a->plan.idle[port].adaptive};
 	return tl_lcore_create(&cfg, &a->lcores[entry], err);
 }
 

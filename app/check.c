@@ -14,6 +14,7 @@
 #include <tl_units.h>
 
 #include "app.h"
+#include "explain.h"
 #include "plan.h"
 #include "results.h"
 
@@ -60,7 +61,7 @@ static json_t *rates_json(const struct tl_config_capture *capture, const struct 
 	return list;
 }
 
-static int print_json(const struct tl_config *config, const struct tl_plan *plan)
+static int print_json(const struct tl_config *config, const struct tl_plan *plan, bool explain)
 {
 	json_t *captures = json_array();
 
@@ -74,6 +75,8 @@ static int print_json(const struct tl_config *config, const struct tl_plan *plan
 	}
 	json_t *json = json_pack("{s:b, s:i, s:i, s:o}", "ok", 1, "ports", (int)config->n_ports, "echoes",
 		(int)config->n_echoes, "captures", captures);
+	if (explain)
+		json_object_set_new(json, "explained", tl_explain_json(config, plan));
 	return tl_results_json(json, stdout);
 }
 
@@ -115,7 +118,7 @@ static const char *plural(uint32_t n, const char *ending)
 	return n == 1 ? "" : ending;
 }
 
-int tl_check(const struct tl_config *config, bool as_json)
+int tl_check(const struct tl_config *config, bool explain, bool as_json)
 {
 	struct tl_plan *plan = calloc(1, sizeof(*plan));
 	struct tl_err err;
@@ -129,13 +132,15 @@ int tl_check(const struct tl_config *config, bool as_json)
 	}
 	int rc = 0;
 	if (as_json) {
-		rc = print_json(config, plan);
+		rc = print_json(config, plan, explain);
 	} else {
 		printf("%s: ok: %u port%s, %u recording%s, %u echo%s\n", config->file, config->n_ports,
 			plural(config->n_ports, "s"), config->n_captures, plural(config->n_captures, "s"),
 			config->n_echoes, plural(config->n_echoes, "es"));
 		for (uint32_t i = 0; i < config->n_captures; i++)
 			print_capture(config, plan, i);
+		if (explain)
+			tl_explain_print(config, plan);
 		rc = tl_results_flush(stdout);
 	}
 	free(plan);

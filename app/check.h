@@ -9,5 +9,5 @@
 
 #include <tl_config.h>
 
-// Returns the exit status of the command.
-int tl_check(const struct tl_config *config, bool as_json);
+// explain: and what was chosen for each port. Returns the exit status of the command.
+int tl_check(const struct tl_config *config, bool explain, bool as_json);

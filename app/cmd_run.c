@@ -24,6 +24,10 @@ static const struct tl_option options[] = {
 		"only say whether the configuration is right, and how long each recording's buffer lasts at line rate when "
 		"the disk stalls",
 		'c'},
+	{"explain", 0, NULL,
+		"like --check, and say what was chosen for each port and why: how frames come in, CPUs, what an lcore does "
+		"while none arrive",
+		'e'},
 	{"duration", 0, "S", "end after S seconds (a decimal fraction is allowed)", 'd'},
 	{"fail-on-loss", 0, NULL, "exit 1 if a frame was lost, even though it was counted", 'f'},
 	{"latency", 0, "DIR",
@@ -39,7 +43,7 @@ const struct tl_command tl_run_command = {
 	.name = "run",
 	.summary = "run the appliance that a configuration describes",
 	.usage = "run CONFIG.json [--json] [--duration S] [--fail-on-loss] [--latency DIR] [--user NAME]\n"
-		 "run --check CONFIG.json [--json]",
+		 "run --check|--explain CONFIG.json [--json]",
 	.about =
 		"Runs the echoes and recordings of CONFIG.json until SIGINT or SIGTERM, then drains, closes the files and prints\n"
 		"the latency table and the loss ledger.",
@@ -48,7 +52,7 @@ const struct tl_command tl_run_command = {
 };
 
 struct options {
-	bool check, json, fail_on_loss;
+	bool check, explain, json, fail_on_loss;
 	uint64_t duration_ns;
 	const char *config, *latency_dir, *user;
 };
@@ -58,7 +62,8 @@ static const char *set(void *ctx, int id, const char *value)
 {
 	struct options *o = ctx;
 
-	o->check |= id == 'c';
+	o->check |= id == 'c' || id == 'e';
+	o->explain |= id == 'e';
 	o->fail_on_loss |= id == 'f';
 	o->json |= id == 'j';
 	if (id == 'u')
@@ -144,7 +149,7 @@ int tl_cmd_run(int argc, char **argv)
 		 tl_latency_files_prepare(o.latency_dir, config->process.user, &err) != 0)
 		status = tl_misuse(&tl_run_command, err.text, NULL);
 	else if (o.check)
-		status = tl_check(config, o.json);
+		status = tl_check(config, o.explain, o.json);
 	else
 		status = run(&o, config);
 	tl_config_free(config);

@@ -17,6 +17,11 @@
 #include "doctor_facts.h"
 #include "hugepages.h"
 
+static bool is_software(const struct tl_port_spec *spec)
+{
+	return spec->kind == TL_PORT_KERNEL || spec->kind == TL_PORT_XDP || spec->kind == TL_PORT_FILE;
+}
+
 static int plan_ports(const struct tl_config *config, struct tl_plan *plan, struct tl_err *err)
 {
 	for (uint32_t i = 0; i < config->n_ports; i++) {
@@ -28,15 +33,13 @@ static int plan_ports(const struct tl_config *config, struct tl_plan *plan, stru
 			return tl_fail_at(err, rc, "%s: $.ports[%u].device", config->file, i);
 		if (spec->kind == TL_PORT_PCI)
 			plan->pci[plan->n_pci++] = spec->text;
-		bool software = spec->kind == TL_PORT_KERNEL || spec->kind == TL_PORT_XDP || spec->kind == TL_PORT_FILE;
-		if (port->ptp && software)
+		if (port->ptp && is_software(spec))
 			return tl_fail(err, -ENOTSUP,
 				"%s: $.ports[%u].%s: a NIC that DPDK drives stamps replies and PTP frames, %s does not: "
 				"give a PCI address as \"device\", or remove the key",
 				config->file, i,
 				port->reply_stamps_per_s != 0 ? "reply_stamps_per_s" : "ptp_probes_per_s",
 				port->device);
-		plan->adaptive[i] = port->idle == TL_IDLE_ADAPTIVE || (port->idle == TL_IDLE_AUTO && software);
 	}
 	return 0;
 }
@@ -197,7 +200,7 @@ int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_
 	if (rc == 0)
 		rc = plan_places(config, out, err);
 	for (uint32_t p = 0; p < config->n_ports && rc == 0; p++)
-		out->adaptive[p] |= out->place.shared[p] != 0; // polling would starve the control thread
+		out->idle[p] = tl_place_idle(config, &out->place, p, is_software(&out->specs[p]), out->has_echo[p]);
 	if (rc == 0)
 		warn_of_places(config, out);
 	return rc;

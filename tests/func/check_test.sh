@@ -36,4 +36,27 @@ check_json "a file has no line rate" check.json '.captures[2].coverage == []'
 check_equal "the text says the same" "$(grep -c '^capture\[1\]: 1.0 GiB per queue x 1 queue: .* ms of [0-9]* Gbit/s' check.txt)" 3
 check "also of two queues" grep -q "^capture\[0\]: 64.0 MiB per queue x 2 queues: [0-9.]* ms of 10 Gbit/s at 60-byte frames ([0-9.]* GB/s), [0-9.]* ms at 1514" check.txt
 check "and of the file" grep -q '^capture\[2\]: .* no line rate' check.txt
+# ---- --explain
+
+cat >echo.json <<J
+{"ports": [{"name": "lan", "device": "$APP_IF", "ip": "$APP_IP/24"}, {"name": "far", "device": "vdev:net_null0", "idle": "poll"},
+           {"name": "old", "device": "pcap:in.pcap"}],
+ "echo": [{"port": "lan", "udp_listen": 7}], "capture": [{"port": "far", "path": "b.pcapng"}, {"port": "old", "path": "null:"}]}
+J
+explain_of() {
+	ip netns exec "$APP_NS" "$TAPLINE" run --explain "$@" </dev/null
+}
+explain_of echo.json >explain.txt
+explain_of echo.json --json >explain.json
+check_equal "--explain begins as --check does" "$(head -n 1 explain.txt)" "echo.json: ok: 3 ports, 2 recordings, 1 echo"
+check_json "it names each port, how its frames come in, and the CPU of each queue" explain.json \
+	'[.explained[] | .name, .device] == ["lan", "'"$APP_IF"'", "far", "vdev:net_null0", "old", "pcap:in.pcap"]
+	 and all(.explained[]; .queues | length == 1 and (.[0].cpu | type == "number"))
+	 and (.explained[0].receives_by | test("AF_PACKET.*echo"))'
+check_json "what an lcore does while nothing arrives, and why" explain.json \
+	'[.explained[] | .idle_why != ""] == [true, true, true] and (.explained[2].idle == "adaptive")
+	 and (.explained[1] | .idle == "poll" and .idle_why == "the configuration says so"
+		or .idle_why == "a queue shares its CPU with the control thread")'
+check_equal "the text says the same" "$(grep -c "^port \|^  idle \|^  queue 0 on CPU [0-9]" explain.txt)" 9
+check_equal "--check alone explains nothing" "$(jq -c 'has("explained")' check.json) $(grep -c '^port ' check.txt || true)" "false 0"
 check_equal "no file was made" "$(ls ./*.pcapng 2>/dev/null)" ""

@@ -137,6 +137,30 @@ static void a_host_that_tells_nothing_is_placed_all_the_same(void)
 	CU_ASSERT_EQUAL(place.cpu_nodes[0], TL_PLACE_NO_NODE);
 }
 
+static void idle_is_adaptive_where_others_may_want_the_cpu_or_need_it(void)
+{
+	struct tl_facts facts = host();
+	struct tl_config config;
+	struct tl_place place;
+
+	tl_place_choose(one_port(&config, 4), &facts, &place);
+	CU_ASSERT_EQUAL(place.isolated[0], 4);
+	CU_ASSERT_FALSE(tl_place_idle(&config, &place, 0, true, true).adaptive);
+	CU_ASSERT(tl_place_idle(&config, &place, 0, true, false).adaptive); // no frame waits for an echo
+	CU_ASSERT_FALSE(tl_place_idle(&config, &place, 0, false, false).adaptive);
+	config.ports[0].idle = TL_IDLE_ADAPTIVE;
+	CU_ASSERT(tl_place_idle(&config, &place, 0, false, true).adaptive);
+	tl_place_choose(one_port(&config, 5), &facts, &place); // one on a CPU that is not isolated
+	CU_ASSERT_EQUAL(place.isolated[0], 4);
+	CU_ASSERT(tl_place_idle(&config, &place, 0, true, true).adaptive);
+	config.ports[0].idle = TL_IDLE_POLL;
+	CU_ASSERT_FALSE(tl_place_idle(&config, &place, 0, true, true).adaptive);
+	tl_place_choose(one_port(&config, 8), &facts, &place);
+	CU_ASSERT_EQUAL(place.shared[0], 1);
+	config.ports[0].idle = TL_IDLE_POLL;
+	CU_ASSERT(tl_place_idle(&config, &place, 0, false, true).adaptive);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -152,6 +176,8 @@ int main(void)
 		{"CPUs that are named stay, and no other queue gets them",
 			cpus_that_are_named_stay_and_no_other_queue_gets_them},
 		{"a host that tells nothing is placed all the same", a_host_that_tells_nothing_is_placed_all_the_same},
+		{"an lcore polls all the time where its CPU is isolated or its device wakes nobody, else it is adaptive",
+			idle_is_adaptive_where_others_may_want_the_cpu_or_need_it},
 	};
 
 	return tl_test_main("place", tests, TL_ARRAY_LEN(tests));

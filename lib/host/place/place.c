@@ -109,6 +109,7 @@ static void place_port(struct choice *c, uint32_t port, struct tl_place *out)
 		uint32_t cpu = choose ? take_cpu(c, node) : cfg->lcores[q];
 		bool shared = cpu == c->config->eal.main_lcore;
 		out->shared[port] += shared;
+		out->isolated[port] += tl_cpus_has(&c->facts->cpu.isolated, cpu);
 		out->disturbed[port] += choose && !shared && tl_cpus_has(&c->facts->wanted.irq_cpus, cpu);
 		out->cpu_nodes[out->n_lcores] = tl_place_node_of(c->facts, cpu);
 		out->cpus[out->n_lcores++] = cpu;

@@ -24,6 +24,7 @@ struct tl_place {
 	int cpu_nodes[TL_PLACE_LCORES_MAX];	 // of that CPU
 	int nodes[TL_CONFIG_PORTS_MAX];		 // the NIC's; where it has none, that of its first queue's CPU
 	uint32_t shared[TL_CONFIG_PORTS_MAX];	 // queues on the main lcore's CPU, for want of another
+	uint32_t isolated[TL_CONFIG_PORTS_MAX];	 // queues on isolated CPUs
 	uint32_t disturbed[TL_CONFIG_PORTS_MAX]; // queues with "auto" on a CPU that takes interrupts of the ports' NICs
 };
 
@@ -38,6 +39,16 @@ void tl_place_choose(const struct tl_config *config, const struct tl_facts *fact
 // the kernel gives a process at first: they are taken all the same, unless somebody has narrowed that mask (taskset,
 // CPUAffinity=).
 struct tl_fact_cpus tl_place_candidates(const struct tl_facts *facts);
+
+// What the lcores of a port do while nothing arrives.
+struct tl_place_idle {
+	bool adaptive;	 // false: they poll all the time
+	const char *why; // a clause
+};
+
+// wakes: the device wakes a thread that waits for frames.
+struct tl_place_idle tl_place_idle(
+	const struct tl_config *config, const struct tl_place *place, uint32_t port, bool wakes, bool has_echo);
 
 // The node of a CPU, as /sys/devices/system/node tells.
 int tl_place_node_of(const struct tl_facts *facts, uint32_t cpu);

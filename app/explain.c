@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tapline run --explain: what was chosen for each port, and why.
+
+#include "explain.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const char *way_of(const struct tl_plan *plan, uint32_t port)
+{
+	switch (plan->specs[port].kind) {
+	case TL_PORT_PCI:
+		return "DPDK's driver of the NIC";
+	case TL_PORT_KERNEL:
+		return plan->has_echo[port] ? "AF_PACKET, a frame at a time: the port has an echo"
+					    : "AF_PACKET, a block at a time: the port only records";
+	case TL_PORT_XDP:
+		return "AF_XDP";
+	case TL_PORT_FILE:
+		return "a file";
+	case TL_PORT_VDEV:
+		break;
+	}
+	return "a virtual device of DPDK";
+}
+
+static json_t *queues_json(const struct tl_config *config, const struct tl_plan *plan, uint32_t port)
+{
+	json_t *queues = json_array();
+
+	for (uint32_t q = 0; q < config->ports[port].rx_queues; q++) {
+		uint32_t entry = plan->place.first[port] + q;
+		json_array_append_new(queues, json_pack("{s:i, s:i}", "cpu", (int)plan->place.cpus[entry], "numa_node",
+						      plan->place.cpu_nodes[entry]));
+	}
+	return queues;
+}
+
+json_t *tl_explain_json(const struct tl_config *config, const struct tl_plan *plan)
+{
+	json_t *ports = json_array();
+
+	for (uint32_t p = 0; p < config->n_ports; p++)
+		json_array_append_new(ports, json_pack("{s:s, s:s, s:s, s:s, s:s, s:o}", "name", config->ports[p].name,
+						     "device", config->ports[p].device, "receives_by", way_of(plan, p),
+						     "idle", plan->idle[p].adaptive ? "adaptive" : "poll", "idle_why",
+						     plan->idle[p].why, "queues", queues_json(config, plan, p)));
+	return ports;
+}
+
+void tl_explain_print(const struct tl_config *config, const struct tl_plan *plan)
+{
+	for (uint32_t p = 0; p < config->n_ports; p++) {
+		const struct tl_config_port *port = &config->ports[p];
+		printf("port %s (%s): receives by %s\n", port->name, port->device, way_of(plan, p));
+		printf("  idle %s: %s\n", plan->idle[p].adaptive ? "adaptive" : "poll", plan->idle[p].why);
+		for (uint32_t q = 0; q < port->rx_queues; q++) {
+			uint32_t entry = plan->place.first[p] + q;
+			printf("  queue %" PRIu32 " on CPU %" PRIu32, q, plan->place.cpus[entry]);
+			if (plan->place.cpu_nodes[entry] != TL_PLACE_NO_NODE)
+				printf(" of NUMA node %d", plan->place.cpu_nodes[entry]);
+			putchar('\n');
+		}
+	}
+}
