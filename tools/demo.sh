@@ -17,8 +17,9 @@ app_if=app0 client_if=client0
 memory_mb=512
 
 seconds=5 rate=1000 payload=16 out=demo-out
+compare=true compare_s=2 # for each of the others
 huge=false
-app_pid='' client_pid='' tee_pid=''
+app_pid='' client_pid='' tee_pid='' relay_pid=''
 program=${TL_BUILD:-$root/build}/app/tapline
 
 usage() {
@@ -30,6 +31,7 @@ usage() {
 		  --rate N      messages per second (default $rate)
 		  --payload N   bytes per message, 8 to 1472 (default $payload)
 		  --out DIR     where config.json, client.json, run.json, capture.pcapng and the logs go (default $out)
+		  --alone       do not compare with relays of the kernel and other settings, $compare_s s each
 		  --help        this
 	END
 }
@@ -55,6 +57,10 @@ parse_options() {
 		--help)
 			usage
 			exit 0
+			;;
+		--alone)
+			compare=false
+			shift
 			;;
 		--seconds | --rate | --payload | --out)
 			(($# >= 2)) || misuse "$1 needs a value"
@@ -86,7 +92,9 @@ build() {
 prepare_out() {
 	mkdir -p "$out"
 	out=$(cd "$out" && pwd)
-	rm -f "$out"/{config,client,run}.json "$out"/{client,run}.log "$out/capture.pcapng" "$out/control.sock"
+	rm -f "$out"/{config,client,run}.json "$out"/{client,run}.log "$out/capture.pcapng" "$out/control.sock" "$out/latency.html"
+	rm -rf "$out/compare"
+	mkdir "$out/compare"
 }
 
 prepare_host() {
@@ -99,35 +107,40 @@ prepare_host() {
 	fi
 }
 
-# Paths in it are relative to the directory it is in, where the appliance is started.
+# write_config FILE DEVICE IDLE RECORDING. Paths in it are relative to the directory it is in, where the appliance is started.
 write_config() {
-	cat >"$out/config.json" <<-END
+	cat >"$1" <<-END
 		{
 			"eal": {"huge": $huge, "memory_mb": $memory_mb},
-			"ports": [{"name": "lan", "device": "$app_if", "ip": "$app_ip/24", "idle": "adaptive"}],
+			"ports": [{"name": "lan", "device": "$2", "ip": "$app_ip/24", "idle": "$3"}],
 			"echo": [{
 				"port": "lan",
 				"receive": {"group": "$group", "udp_port": $udp_port},
 				"send": {"tcp_connect": "$client_ip:$tcp_port"}
 			}],
-			"capture": [{"port": "lan", "direction": "both", "path": "capture.pcapng"}],
+			"capture": [{"port": "lan", "direction": "both", "path": "$4"}],
 			"control": {"socket": "control.sock"}
 		}
 	END
 }
 
-# The duration only bounds an appliance that nobody stops.
+# start_appliance DEVICE IDLE RECORDING CONFIG RESULTS LOG: without hugepages where others have taken them meanwhile.
 start_appliance() {
-	say "starting the appliance on $app_if (hugepages: $huge)"
-	cd "$out"
-	ip netns exec "$app_ns" "$program" run config.json --json --duration $((seconds + 60)) \
-		>run.json 2>run.log </dev/null &
+	write_config "$4" "$1" "$2" "$3"
+	try_appliance "$4" "$5" "$6" && return
+	$huge || return 1
+	stop_process "$app_pid" TERM 15 || true
+	huge=false
+	write_config "$4" "$1" "$2" "$3"
+	try_appliance "$4" "$5" "$6"
+}
+
+# The duration only bounds an appliance that nobody stops.
+try_appliance() {
+	ip netns exec "$app_ns" "$program" run "$1" --json --duration $((seconds + 60)) >"$2" 2>"$3" </dev/null &
 	app_pid=$!
 	wait_for 15 answers_or_is_gone || true
-	answers && return
-	say "the appliance did not start:"
-	cat run.log >&2
-	return 1
+	answers
 }
 
 answers() {
@@ -138,16 +151,35 @@ answers_or_is_gone() {
 	answers || is_gone "$app_pid"
 }
 
+# start_client SECONDS RESULTS CSV: on the CPU of the appliance's control thread, which has time to spare, and never on that of
+# its receive queue.
+start_client() {
+	ip netns exec "$client_ns" taskset -c 0 "$program" client --kernel --group "$group" --udp-port "$udp_port" \
+		--tcp-listen "$client_ip:$tcp_port" --rate "$rate" --seconds "$1" --payload "$payload" --csv "$3" --json \
+		>"$2" </dev/null &
+	client_pid=$!
+}
+
+# The main job: the appliance as it is by default, and a recording.
+run_default() {
+	local status=0
+	say "starting the appliance on $app_if (hugepages: $huge)"
+	if ! start_appliance "$app_if" auto capture.pcapng config.json run.json run.log; then
+		say "the appliance did not start:"
+		cat run.log >&2
+		return 1
+	fi
+	run_client || status=1
+	stop_appliance || status=1
+	return "$status"
+}
+
 run_client() {
 	local status=0 progress
 	exec {progress}> >(exec tee client.log >&2)
 	tee_pid=$!
 	say "sending $rate messages of $payload bytes per second to $group:$udp_port for $seconds s"
-	# On the CPU of the appliance's control thread, which has time to spare, and never on that of its receive queue.
-	ip netns exec "$client_ns" taskset -c 0 "$program" client --kernel --group "$group" --udp-port "$udp_port" \
-		--tcp-listen "$client_ip:$tcp_port" --rate "$rate" --seconds "$seconds" --payload "$payload" --json \
-		>client.json 2>&"$progress" {progress}>&- </dev/null &
-	client_pid=$!
+	start_client "$seconds" client.json compare/Tapline_default.csv 2>&"$progress" {progress}>&-
 	exec {progress}>&-
 	wait "$client_pid" || status=$?
 	client_pid=''
@@ -165,6 +197,82 @@ stop_appliance() {
 	tail -n 20 run.log >&2
 	return "$status"
 }
+
+# ---- the others
+
+listens() {
+	[[ -n $(ip netns exec "$client_ns" ss -Hltn "sport = :$tcp_port") ]]
+}
+
+# compare_with NAME COMMAND...: the client's results with a relay of the kernel's.
+compare_with() {
+	local name=$1
+	shift
+	say "comparing with: $name"
+	ip -netns "$app_ns" address add "$app_ip/24" dev "$app_if"
+	ip -netns "$app_ns" route add 224.0.0.0/4 dev "$app_if"
+	start_client "$compare_s" "compare/$name.json" "compare/$name.csv" 2>"compare/$name.log"
+	wait_for 10 listens || true
+	ip netns exec "$app_ns" "$@" 2>>"compare/$name.log" &
+	relay_pid=$!
+	wait "$client_pid" || true
+	client_pid=''
+	stop_process "$relay_pid" TERM 5 || true
+	relay_pid=''
+	ip -netns "$app_ns" address flush dev "$app_if"
+}
+
+# compare_setting NAME DEVICE IDLE
+compare_setting() {
+	local name=$1
+	say "comparing with: $name"
+	if start_appliance "$2" "$3" "compare/$name.pcapng" "compare/$name.config.json" "compare/$name.run.json" "compare/$name.log"; then
+		start_client "$compare_s" "compare/$name.json" "compare/$name.csv" 2>>"compare/$name.log"
+		wait "$client_pid" || true
+		client_pid=''
+	else
+		say "$name: not to be had here: $(tail -n 1 "compare/$name.log")"
+	fi
+	stop_process "$app_pid" TERM 15 || true
+	app_pid=''
+	rm -f "compare/$name.pcapng"
+}
+
+compare() {
+	cc -O2 -o compare/relay "$here/lib/relay.c"
+	compare_with kernel_socat socat -u "UDP4-RECV:$udp_port,ip-add-membership=$group:$app_if,reuseaddr" \
+		"TCP:$client_ip:$tcp_port,nodelay"
+	compare_with kernel_polling_relay taskset -c $(($(nproc) - 1)) compare/relay "$app_if" "$group" "$udp_port" "$client_ip" "$tcp_port"
+	compare_setting Tapline_polling "$app_if" poll
+	compare_setting Tapline_AF_XDP_polling "xdp:$app_if" poll
+	rm compare/relay
+	cp client.json compare/Tapline_default.json
+}
+
+# Rows in the order of the medians, which come from one run; each against socat's.
+comparison_table() {
+	local file name base
+	base=$(jq '.rtt_ns.p50 // 0' compare/kernel_socat.json) || base=0
+	printf '%-28s%10s%10s%10s%10s%12s\n' 'round trip, us' p50 p90 p99 max 'p50/socat'
+	for file in compare/*.json; do
+		[[ $file != *.config.json && $file != *.run.json && -s $file ]] || continue
+		name=$(basename "$file" .json)
+		jq -r --arg name "${name//_/ }" --argjson base "${base:-0}" '
+			def us: if . == null then "-" else . / 1e3 * 10 | round / 10 | tostring end;
+			.rtt_ns | select(.p50 != null) | [$name, (.p50 | us), (.p90 | us), (.p99 | us), (.max | us),
+				if $base > 0 then .p50 / $base * 100 | round / 100 | tostring else "-" end, .p50] | @tsv' "$file"
+	done | sort -t $'\t' -k 7 -n -r | awk -F '\t' '{ printf "%-28s%10s%10s%10s%10s%12s\n", $1, $2, $3, $4, $5, $6 }'
+}
+
+comparison() {
+	comparison_table
+	echo
+	echo "wire round trips, how often (logarithmic axis; as a page: $out/latency.html)"
+	awk -f "$here/lib/latency_picture.awk" compare/*.csv
+	awk -v html=1 -f "$here/lib/latency_picture.awk" compare/*.csv >latency.html
+}
+
+# ---- results
 
 # Microseconds, in columns of 10.
 latency_table() {
@@ -193,6 +301,10 @@ report() {
 	latency_table
 	echo
 	ledger
+	if $compare; then
+		echo
+		comparison
+	fi
 	echo
 	echo "recording: $out/capture.pcapng"
 }
@@ -200,6 +312,7 @@ report() {
 clean_up() {
 	trap '' INT TERM HUP
 	set +e
+	[[ -z $relay_pid ]] || stop_process "$relay_pid" TERM 5 2>/dev/null
 	[[ -z $client_pid ]] || stop_process "$client_pid" TERM 5 2>/dev/null
 	[[ -z $app_pid ]] || stop_process "$app_pid" TERM 15 2>/dev/null
 	[[ -z $tee_pid ]] || wait "$tee_pid" # it ends with the client
@@ -220,10 +333,10 @@ main() {
 	begin=$SECONDS
 	prepare_out
 	prepare_host
-	write_config
-	start_appliance
-	run_client || status=1
-	stop_appliance || status=1
+	cd "$out"
+	run_default || status=1
+	((status == 0)) || compare=false
+	! $compare || compare
 	report || status=1
 	say "took $((SECONDS - begin)) s after the build"
 	exit "$status"

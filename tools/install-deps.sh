@@ -10,13 +10,13 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib/mirror.sh"
 run_packages=(
 	gcc libc6-dev meson ninja-build pkgconf libdpdk-dev libpcap-dev libjansson-dev liburing-dev libzstd-dev
 	libgcrypt20-dev libisal-dev libseccomp-dev libcap-dev
-	ethtool iproute2 jq procps
+	ethtool iproute2 jq procps socat
 )
 package_packages=("${run_packages[@]}" debhelper dpkg-dev)
 test_packages=(
 	"${run_packages[@]}"
 	binutils clang clang-format debhelper debootstrap dpkg-dev e2fsprogs groff-base iputils-arping iputils-ping libcunit1-dev
-	netcat-openbsd nodejs python3 python3-jsonschema shellcheck socat systemd tcpdump tshark valgrind zstd
+	netcat-openbsd nodejs python3 python3-jsonschema shellcheck systemd tcpdump tshark valgrind zstd
 )
 vm_packages=(e2fsprogs kmod xz-utils)
 bench_packages=(
