@@ -32,12 +32,18 @@ lock_is_free() {
 	flock --nonblock "$DIR/mount" true
 }
 
+# is_up NAME PID: or has failed.
+is_up() {
+	[[ -S $1.sock ]] || is_gone "$2"
+}
+
 # record NAME: a port without frames, until the program is up; its descriptors are in NAME.fds then.
 record() {
 	local pid
 	"$TAPLINE" capture -i vdev:net_ring0 -w "$1.pcapng" --control "$1.sock" --json >"$1.json" 2>"$1.log" </dev/null &
 	pid=$!
-	wait_for 60 test -S "$1.sock" || func_die "the recording did not begin"
+	wait_for 60 is_up "$1" "$pid" || true
+	[[ -S $1.sock ]] || func_die "the recording did not begin"
 	find "/proc/$pid/fd" -type l -printf '%l\n' | sed 's/[0-9]\{2,\}//; s/'"$1"'/NAME/' | sort >"$1.fds"
 	lock_free=$(lock_is_free && echo yes || echo no)
 	kill -s INT "$pid"
