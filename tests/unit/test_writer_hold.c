@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -66,18 +65,6 @@ static uint64_t triggered(void *ctx, bool saving)
 	return atomic_exchange(&rig->trigger_ns, 0);
 }
 
-static uint32_t put_prologue(void *ctx, void *buf, uint32_t size)
-{
-	uint32_t used = tl_pcapng_put_shb(buf, size, &(struct tl_pcapng_shb){.application = "tapline test"});
-
-	return used + tl_pcapng_put_idb((uint8_t *)buf + used, size - used, &(struct tl_pcapng_idb){.name = "test0"});
-}
-
-static uint32_t put_epilogue(void *ctx, void *buf, uint32_t size)
-{
-	return tl_pcapng_put_isb(buf, size, &(struct tl_pcapng_isb){.interface_id = 0});
-}
-
 static void rig_rings(struct rig *rig)
 {
 	struct tl_err err;
@@ -103,8 +90,8 @@ static void rig_writer(struct rig *rig, struct tl_writer_hold_cfg hold, struct t
 		.hold = hold,
 		.rings = rig->rings,
 		.n_rings = RINGS,
-		.prologue = put_prologue,
-		.epilogue = put_epilogue,
+		.prologue = tl_test_put_prologue,
+		.epilogue = tl_test_put_epilogue,
 		.ctx = rig};
 	CU_ASSERT_EQUAL_FATAL(tl_writer_create(&cfg, &rig->writer, &err), 0);
 	tl_test_wait_for_files(rig->writer);
@@ -113,9 +100,7 @@ static void rig_writer(struct rig *rig, struct tl_writer_hold_cfg hold, struct t
 static void rig_create(struct rig *rig, struct tl_writer_hold_cfg hold, struct tl_writer_policy policy)
 {
 	memset(rig, 0, sizeof(*rig));
-	strcpy(rig->dir, "/var/tmp/tl-hold-XXXXXX");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(rig->dir));
-	snprintf(rig->path, sizeof(rig->path), "%s/x.pcapng", rig->dir);
+	tl_test_make_dir(rig->dir, rig->path);
 	atomic_store(&rig->now_ns, 1000 * S);
 	rig_rings(rig);
 	rig_writer(rig, hold, policy);
@@ -138,17 +123,12 @@ static int rig_stop(struct rig *rig)
 	return tl_writer_stop(rig->writer, &err);
 }
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
-{
-	return remove(path);
-}
-
 static void rig_close(struct rig *rig)
 {
 	tl_writer_destroy(rig->writer);
 	for (uint32_t i = 0; i < RINGS; i++)
 		tl_slab_destroy(rig->rings[i]);
-	nftw(rig->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	tl_test_remove_dir(rig->dir);
 }
 
 // Until the writer has seen everything as it is now: the second look from here began after this call.
@@ -805,8 +785,8 @@ static void a_pipe_is_refused(void)
 		.hold = {.now_ns = now_ns, .triggered = triggered},
 		.rings = rings,
 		.n_rings = RINGS,
-		.prologue = put_prologue,
-		.epilogue = put_epilogue,
+		.prologue = tl_test_put_prologue,
+		.epilogue = tl_test_put_epilogue,
 		.ctx = &rig};
 	CU_ASSERT_EQUAL(tl_writer_create(&cfg, &writer, &err), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/dev/null"));
