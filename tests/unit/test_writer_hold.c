@@ -676,6 +676,41 @@ static void a_trigger_saves_files_from_the_ring(void)
 	rig_close(&rig);
 }
 
+static atomic_bool completing; // else the helper waits before it completes a file
+
+static uint32_t put_gated_epilogue(void *ctx, void *buf, uint32_t size)
+{
+	while (!atomic_load(&completing))
+		usleep(1000);
+	return tl_test_put_epilogue(ctx, buf, size);
+}
+
+// Its window is gone from the helper, which has the last trigger's, when the helper comes to the file.
+static void a_file_of_an_episodes_last_moment_is_saved_however_late_it_is_completed(void)
+{
+	struct tl_err err = {{0}};
+	struct rig rig;
+
+	rig_create(&rig, (struct tl_writer_hold_cfg){.in_files = true, .pre_ns = S, .post_ns = 2 * S}, ring_of_three);
+	rig.writer->cfg.epilogue = put_gated_epilogue;
+	atomic_store(&completing, false);
+	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
+	slabs(&rig, 0, 1001, 1001);
+	trigger(&rig);
+	wait_for_next_file(&rig);
+	rotate(&rig);
+	slabs(&rig, 0, 1003, 1003); // the end of the window
+	set_time(&rig, 1005);
+	slabs(&rig, 0, 1010, 1010);
+	trigger(&rig);
+	atomic_store(&completing, true);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(tl_test_exists(rig.dir, "x.saved.pcapng"));
+	CU_ASSERT(tl_test_exists(rig.dir, "x_00001.saved.pcapng"));
+	check_sums(&rig);
+	rig_close(&rig);
+}
+
 static void a_file_of_an_earlier_run_is_not_saved(void)
 {
 	const struct tl_writer_hold_cfg hold = {.pre_ns = 2000 * S};
@@ -831,6 +866,8 @@ int main(void)
 			an_episode_without_a_file_is_dropped},
 		{"what the ring drops has expired", what_the_ring_drops_has_expired},
 		{"a trigger saves the files of its time from the ring", a_trigger_saves_files_from_the_ring},
+		{"a file of an episode's last moment is saved, however late it is completed",
+			a_file_of_an_episodes_last_moment_is_saved_however_late_it_is_completed},
 		{"a file of an earlier run is not saved", a_file_of_an_earlier_run_is_not_saved},
 		{"a saved name that is taken is passed over", a_saved_name_that_is_taken_is_passed_over},
 		{"a save that fails is tried again", a_save_that_fails_is_tried_again},

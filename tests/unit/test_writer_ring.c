@@ -674,6 +674,20 @@ static void foreign_file_costs_no_file_of_the_ring(void)
 	rig_close(&rig);
 }
 
+// The file at hand and the one behind it will take a MiB each.
+static void space_that_files_will_take_counts_towards_the_limit(void)
+{
+	struct rig rig;
+
+	rig_dir(&rig);
+	put_files(&rig, 1 << 20);
+	rig_writer(&rig, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_bytes = (FILES + 1) << 20});
+	tidy(&rig);
+	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), FILES - 1);
+	CU_ASSERT_FALSE(tl_test_exists(rig.dir, "x_00001.pcapng"));
+	rig_close(&rig);
+}
+
 static void recovered_file_counts_towards_the_limits(void)
 {
 	struct rig rig;
@@ -761,6 +775,8 @@ static const struct tl_test tests[] = {
 	{"a file of ours says so from its beginning", own_files_are_known_from_the_beginning},
 	{"a file that turns out to be another program's costs a ring none of its files",
 		foreign_file_costs_no_file_of_the_ring},
+	{"space that the file at hand and the next will take counts towards the limit",
+		space_that_files_will_take_counts_towards_the_limit},
 	{"a file of an earlier run counts towards the limits when it is recovered",
 		recovered_file_counts_towards_the_limits},
 	{"a file of an earlier run whose recording never began is removed", only_marked_file_is_removed},
