@@ -12,6 +12,7 @@
 #include <tl_log.h>
 
 #include "latency_files.h"
+#include "restart.h"
 
 static int start_eal(struct tl_appliance *a, struct tl_err *err)
 {
@@ -26,6 +27,8 @@ static int start_eal(struct tl_appliance *a, struct tl_err *err)
 				     .n_pci = a->plan.n_pci},
 		&a->eal, err);
 
+	if (rc != 0 && cfg->huge && cfg->huge_optional)
+		rc = tl_restart_without_hugepages(rc);
 	if (rc != 0)
 		return tl_fail_at(err, rc, "%s: $.eal", a->config->file);
 	a->clock = tl_clock_create();

@@ -18,6 +18,7 @@
 
 #include "hugepages.h"
 #include "plan.h"
+#include "restart.h"
 
 #define MEMORY_MB 256
 #define NIC_LINK_NS (10 * TL_NS_PER_S)
@@ -87,7 +88,7 @@ static int start_eal(struct tl_app_client_port *p, const struct tl_client_port *
 {
 	bool any = wanted->lcore == TL_CLIENT_ANY_LCORE;
 	const char *pci = spec->text;
-	const struct tl_eal_cfg cfg = {.huge = tl_hugepages_free_mb() >= MEMORY_MB,
+	const struct tl_eal_cfg cfg = {.huge = tl_hugepages_suffice(MEMORY_MB),
 		.memory_mb = MEMORY_MB,
 		.main_lcore = any ? tl_plan_first_cpu() : (uint32_t)wanted->lcore,
 		.pci = &pci,
@@ -96,7 +97,7 @@ static int start_eal(struct tl_app_client_port *p, const struct tl_client_port *
 
 	int rc = tl_eal_init(&cfg, &p->eal, err);
 	if (rc != 0)
-		return rc;
+		return cfg.huge ? tl_restart_without_hugepages(rc) : rc;
 	CPU_ZERO(&cpu);
 	CPU_SET(cfg.main_lcore, &cpu);
 	if (!any && sched_setaffinity(0, sizeof(cpu), &cpu) != 0)

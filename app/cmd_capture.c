@@ -20,7 +20,8 @@ static void set_memory(struct tl_config *config)
 	free(facts);
 	config->eal.main_lcore = tl_plan_first_cpu();
 	config->eal.memory_mb = (uint32_t)tl_memory_need_mb(&need);
-	config->eal.huge = tl_hugepages_free_mb() >= config->eal.memory_mb;
+	config->eal.huge = tl_hugepages_suffice(config->eal.memory_mb);
+	config->eal.huge_optional = true;
 }
 
 int tl_capture_run(struct tl_capture_options *o)

@@ -10,22 +10,23 @@
 
 #include "appliance.h"
 #include "doctor_facts.h"
+#include "restart.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define BASE_BYTES (128 * MIB) // EAL, the drivers, tables of the stack
 #define MELLANOX 0x15b3
 #define CONNECTION_BYTES 730 // docs/config.md, echo[].max_connections
 
-uint64_t tl_hugepages_free_mb(void)
+bool tl_hugepages_suffice(uint32_t memory_mb)
 {
 	struct tl_fact_num total_mb = {0}, free_mb = {0};
 	struct tl_tree tree;
 
-	if (tl_tree_open("", &tree) != 0)
-		return 0;
+	if (tl_restarted() || tl_tree_open("", &tree) != 0)
+		return false;
 	tl_gather_hugepages(&tree, &total_mb, &free_mb);
 	tl_tree_close(&tree);
-	return (uint64_t)free_mb.value;
+	return free_mb.value >= memory_mb;
 }
 
 static uint64_t recording_bytes(const struct tl_config *config, const struct tl_config_capture *capture)

@@ -4,6 +4,7 @@
 // hugepages: what the kernel has reserved for us, what a configuration needs, and on which NUMA node. What runs and
 // what predicts ask the same functions.
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <tl_config.h>
@@ -11,8 +12,9 @@
 #include <tl_eal.h>
 #include <tl_place.h>
 
-// Megabytes of free hugepages of all sizes. DPDK needs no mounted hugetlbfs with --in-memory.
-uint64_t tl_hugepages_free_mb(void);
+// True where so much memory is free in hugepages of all sizes, and this is not a restart without them (restart.h). DPDK
+// needs no mounted hugetlbfs with --in-memory.
+bool tl_hugepages_suffice(uint32_t memory_mb);
 
 // What a configuration takes of DPDK's memory.
 struct tl_memory_need {

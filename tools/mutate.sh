@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 least_percent=92
-only='*' sample_n=1 sample_m=1 seed=$(($(date +%s) / 86400)) jobs=$(nproc) list=false work=''
+only='*' sample_n=1 sample_m=1 seed=$(($(date +%s) / 86400)) jobs=$(nproc) list=false places=false work=''
 files=() functions=() breaks=() olds=() news=() suites=() reasons=()
 chosen=()
 
@@ -15,6 +15,7 @@ usage() {
 	cat <<-END
 		usage: tools/mutate.sh [option...]
 		  --list          print the faults chosen, run nothing
+		  --places        find the place of each fault chosen, run nothing
 		  --only PATTERN  only faults whose line in --list matches this shell pattern, such as 'lib/net/net/*'
 		  --sample N/M    N of every M faults, chosen by the seed; M seeds in a row choose each fault N times
 		  --seed NUMBER   of --sample; default: the days since 1970
@@ -38,6 +39,7 @@ parse_options() {
 	while (($#)); do
 		case $1 in
 		--list) list=true ;;
+		--places) places=true ;;
 		--help)
 			usage
 			exit
@@ -117,6 +119,16 @@ choose() {
 		chosen+=("$i")
 	done
 	((${#chosen[@]} > 0)) || die "no fault is chosen"
+}
+
+# check_places: every fault has its place; prints those that have lost it.
+check_places() {
+	local i verdict=ok stale
+	stale=$(for i in "${chosen[@]}"; do
+		printf '%s\0' "${files[i]}" "${functions[i]}" "${olds[i]}" "$(name_of "$i")"
+	done | python3 tools/lib/put_fault.py --places) || verdict='not ok'
+	echo "$verdict - mutants: the places of ${#chosen[@]} faults are found"
+	[[ $verdict == ok ]] || { echo "$stale" && return 1; }
 }
 
 # ---- a copy of the tree
@@ -266,6 +278,10 @@ main() {
 		for i in "${chosen[@]}"; do
 			name_of "$i"
 		done
+		return
+	fi
+	if $places; then
+		check_places
 		return
 	fi
 	if [[ -z $work ]]; then

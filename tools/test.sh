@@ -221,7 +221,7 @@ lacking_sims() {
 # The ordinary build, which most suites need.
 ordinary_build() {
 	case $only in
-	check/format | check/length | check/mirrors | asan/* | explore/* | tsan/* | debian/*) return 0 ;;
+	check/format | check/length | check/mirrors | check/mutants | asan/* | explore/* | tsan/* | debian/*) return 0 ;;
 	esac
 	build gcc -Dwerror=true -Dpacketdrill=true
 }
@@ -230,6 +230,7 @@ checks() {
 	suite check/format 300 tools/check-format.sh
 	suite check/length 60 tools/check-length.sh
 	suite check/mirrors 60 tools/check-mirrors.sh
+	suite check/mutants 60 tools/mutate.sh --places
 	suite check/layers 120 tools/check-layers.sh build-gcc
 	suite check/hotpath 120 tools/check-hotpath.sh build-gcc
 }

@@ -24,6 +24,7 @@
 #include "app.h"
 #include "hugepages.h"
 #include "plan.h"
+#include "restart.h"
 #include "results.h"
 
 #define MEMORY_MB 512
@@ -98,12 +99,12 @@ static int start_eal(struct session *s, struct tl_err *err)
 	for (unsigned i = 0; i < s->wanted->n; i++)
 		if (s->cfg[i].spec.kind == TL_PORT_PCI)
 			pci[n_pci++] = s->cfg[i].spec.text;
-	s->huge = tl_hugepages_free_mb() >= MEMORY_MB;
+	s->huge = tl_hugepages_suffice(MEMORY_MB);
 	const struct tl_eal_cfg cfg = {
 		.huge = s->huge, .memory_mb = MEMORY_MB, .main_lcore = tl_plan_first_cpu(), .pci = pci, .n_pci = n_pci};
 	int rc = tl_eal_init(&cfg, &s->eal, err);
 	if (rc != 0)
-		return rc;
+		return cfg.huge ? tl_restart_without_hugepages(rc) : rc;
 	s->clock = tl_clock_create();
 	return s->clock != NULL ? 0 : tl_fail(err, -ENODEV, "this CPU's time stamp counter does not run");
 }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// Helpers for tests of the writer: files in its directory, and a writer that has caught up.
+// Helpers for tests of the writer: a directory and its files, the blocks around a recording, a backend that fails, and
+// a writer that has caught up.
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +18,42 @@
 #include <tl_test.h>
 
 #include "writer_priv.h"
+
+// ---- a directory and its files
+
+// Make a directory, and the path of a recording in it.
+static inline void tl_test_make_dir(char dir[64], char path[96])
+{
+	strcpy(dir, "/var/tmp/tl-writer-XXXXXX");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+	snprintf(path, 96, "%s/x.pcapng", dir);
+}
+
+static inline int tl_test_remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+// Remove the directory with all that is in it. Returns 0, or not where something came meanwhile.
+static inline int tl_test_remove_dir(const char *dir)
+{
+	return nftw(dir, tl_test_remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+// The whole file at path, the caller's to free, or NULL.
+static inline uint8_t *tl_test_read_file(const char *path, size_t *out_size)
+{
+	struct stat status;
+	int fd = open(path, O_RDONLY);
+
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return NULL;
+	*out_size = (size_t)status.st_size;
+	uint8_t *data = malloc(*out_size + 1);
+	CU_ASSERT_EQUAL(read(fd, data, *out_size), status.st_size);
+	close(fd);
+	return data;
+}
 
 static inline bool tl_test_exists(const char *dir, const char *name)
 {
@@ -37,6 +78,63 @@ static inline uint32_t tl_test_count_files(const char *dir, const char *end)
 	closedir(stream);
 	return n;
 }
+
+// ---- the blocks of a recording with one interface
+
+static inline uint32_t tl_test_put_prologue(void *ctx, void *buf, uint32_t size)
+{
+	uint32_t used = tl_pcapng_put_shb(buf, size, &(struct tl_pcapng_shb){.application = "tapline test"});
+
+	return used + tl_pcapng_put_idb((uint8_t *)buf + used, size - used, &(struct tl_pcapng_idb){.name = "test0"});
+}
+
+static inline uint32_t tl_test_put_epilogue(void *ctx, void *buf, uint32_t size)
+{
+	return tl_pcapng_put_isb(buf, size, &(struct tl_pcapng_isb){.interface_id = 0});
+}
+
+// ---- a backend that fails
+
+// It finishes the youngest write first and spoils every fifth, of slabs of 64 KiB: the first page is written, then it
+// fails.
+static struct {
+	uint32_t started;
+	uint32_t failed;
+} tl_test_faulty;
+
+static inline void tl_test_faulty_start(struct tl_writer *writer, struct tl_writer_write *write)
+{
+	tl_test_faulty.started++;
+}
+
+static inline void tl_test_faulty_reap(struct tl_writer *writer, bool wait)
+{
+	for (uint32_t i = writer->flight_count; i-- > 0;) {
+		struct tl_writer_write *write = &writer->flight[(writer->flight_first + i) % TL_WRITER_DEPTH];
+		if (write->result != TL_WRITER_PENDING)
+			continue;
+		bool spoil = write->offset_bytes / 65536 % 5 == 3;
+		uint32_t len = spoil ? TL_PCAPNG_ALIGN : write->len_bytes;
+		write->result = tl_writer_file_write(write->file, write->data, len, write->offset_bytes);
+		if (spoil)
+			write->result = -EIO;
+		tl_test_faulty.failed += spoil;
+		return;
+	}
+}
+
+static inline void tl_test_faulty_fini(struct tl_writer *writer)
+{
+}
+
+static const struct tl_writer_backend tl_test_faulty_backend = {
+	.depth = TL_WRITER_DEPTH,
+	.start = tl_test_faulty_start,
+	.reap = tl_test_faulty_reap,
+	.fini = tl_test_faulty_fini,
+};
+
+// ---- a writer that has caught up
 
 // Tell whether the next file has been opened.
 static inline bool tl_test_has_next(struct tl_writer *writer)

@@ -3,9 +3,7 @@
 
 // A writer with two rings that the test fills, in a directory of its own.
 
-#include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -72,44 +70,6 @@ static inline uint32_t put_epilogue(void *ctx, void *buf, uint32_t size)
 	return used;
 }
 
-// A backend that finishes the youngest write first and spoils every fifth: half of it is written, then it fails.
-static struct {
-	uint32_t started;
-	uint32_t failed;
-} faulty;
-
-static inline void faulty_start(struct tl_writer *writer, struct tl_writer_write *write)
-{
-	faulty.started++;
-}
-
-static inline void faulty_reap(struct tl_writer *writer, bool wait)
-{
-	for (uint32_t i = writer->flight_count; i-- > 0;) {
-		struct tl_writer_write *write = &writer->flight[(writer->flight_first + i) % TL_WRITER_DEPTH];
-		if (write->result != TL_WRITER_PENDING)
-			continue;
-		bool spoil = (write->offset_bytes / SLAB_BYTES) % 5 == 3;
-		uint32_t len = spoil ? TL_PCAPNG_ALIGN : write->len_bytes;
-		write->result = tl_writer_file_write(write->file, write->data, len, write->offset_bytes);
-		if (spoil)
-			write->result = -EIO;
-		faulty.failed += spoil;
-		return;
-	}
-}
-
-static inline void faulty_fini(struct tl_writer *writer)
-{
-}
-
-static const struct tl_writer_backend faulty_backend = {
-	.depth = TL_WRITER_DEPTH,
-	.start = faulty_start,
-	.reap = faulty_reap,
-	.fini = faulty_fini,
-};
-
 static inline void rig_rings(struct rig *rig)
 {
 	struct tl_err err;
@@ -130,9 +90,7 @@ static inline void rig_rings(struct rig *rig)
 static inline void rig_dir(struct rig *rig)
 {
 	memset(rig, 0, sizeof(*rig));
-	strcpy(rig->dir, "/var/tmp/tl-writer-XXXXXX");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(rig->dir));
-	snprintf(rig->path, sizeof(rig->path), "%s/x.pcapng", rig->dir);
+	tl_test_make_dir(rig->dir, rig->path);
 }
 
 static inline int rig_create_ring(struct rig *rig, enum io io, struct tl_writer_policy policy, struct tl_err *err)
@@ -156,8 +114,8 @@ static inline int rig_create_ring(struct rig *rig, enum io io, struct tl_writer_
 	if (rc == 0)
 		tl_test_wait_for_files(rig->writer);
 	if (rc == 0 && io == FAULTY) {
-		memset(&faulty, 0, sizeof(faulty));
-		rig->writer->backend = &faulty_backend;
+		memset(&tl_test_faulty, 0, sizeof(tl_test_faulty));
+		rig->writer->backend = &tl_test_faulty_backend;
 	}
 	return rc;
 }
@@ -186,17 +144,12 @@ static inline void rig_open(struct rig *rig, enum io io, uint64_t rotate_bytes)
 	rig_start(rig, io, rotate_bytes);
 }
 
-static inline int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
-{
-	return remove(path);
-}
-
 static inline void rig_close(struct rig *rig)
 {
 	tl_writer_destroy(rig->writer);
 	for (uint32_t i = 0; i < RINGS; i++)
 		tl_slab_destroy(rig->rings[i]);
-	nftw(rig->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	tl_test_remove_dir(rig->dir);
 }
 
 static inline uint32_t frame_bytes(uint32_t number)
@@ -287,21 +240,6 @@ static inline uint64_t count_begun(const struct rig *rig)
 static inline bool wait_files(const struct rig *rig, uint64_t files)
 {
 	return tl_test_until(count_begun(rig) >= files);
-}
-
-// The whole file at path, the caller's to free, or NULL.
-static inline uint8_t *read_file(const char *path, size_t *out_size)
-{
-	struct stat status;
-	int fd = open(path, O_RDONLY);
-
-	if (fd < 0 || fstat(fd, &status) != 0)
-		return NULL;
-	*out_size = (size_t)status.st_size;
-	uint8_t *data = malloc(*out_size + 1);
-	CU_ASSERT_EQUAL(read(fd, data, *out_size), status.st_size);
-	close(fd);
-	return data;
 }
 
 static inline uint64_t bytes_of(const struct rig *rig, const char *end)

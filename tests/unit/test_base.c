@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <tl_err.h>
+#include <tl_files.h>
 #include <tl_heap.h>
 #include <tl_log.h>
 #include <tl_random.h>
@@ -349,6 +352,30 @@ static void heap_knows_the_first(void)
 	}
 }
 
+// ---- files
+
+static int pread_calls; // every other one is interrupted, the others give two bytes at most
+
+ssize_t pread(int fd, void *data, size_t len, off_t offset)
+{
+	if (pread_calls++ % 2 != 0)
+		return syscall(SYS_pread64, fd, data, tl_min_u64(len, 2), offset);
+	errno = EINTR;
+	return -1;
+}
+
+static void reads_are_whole(void)
+{
+	char text[8] = "";
+	int fd = memfd_create("base", 0);
+
+	CU_ASSERT_EQUAL_FATAL(write(fd, "0123456789", 10), 10);
+	CU_ASSERT_EQUAL(tl_read_once(fd, text, 7, 2), 0);
+	CU_ASSERT_STRING_EQUAL(text, "2345678");
+	CU_ASSERT_EQUAL(tl_read_once(fd, text, 7, 4), -EIO);
+	close(fd);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -374,6 +401,7 @@ int main(void)
 		{"a heap returns the earliest item after any sequence of insertions, moves and removals",
 			heap_knows_the_first},
 		{"random words are those of SplitMix64, on every machine", random_words},
+		{"a read that is interrupted or short goes on, and fails where the file ends", reads_are_whole},
 	};
 	return tl_test_main("base", tests, TL_ARRAY_LEN(tests));
 }

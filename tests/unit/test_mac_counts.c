@@ -71,8 +71,11 @@ int rte_eth_xstats_get_id_by_name(uint16_t port_id, const char *name, uint64_t *
 
 int rte_eth_xstats_get_by_id(uint16_t port_id, const uint64_t *ids, uint64_t *values, unsigned int n)
 {
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
+		if (ids[i] >= NAMES_MAX) // DPDK refuses all
+			return -1;
 		values[i] = UINT64_C(1) << ids[i];
+	}
 	return (int)n;
 }
 

@@ -52,7 +52,7 @@ static void pwrite_writes_all(void)
 static void failed_write_is_repeated(void)
 {
 	CU_ASSERT(record_everything(FAULTY, 0) > 10);
-	CU_ASSERT(faulty.failed > 10);
+	CU_ASSERT(tl_test_faulty.failed > 10);
 	record_everything(FAULTY, 1 << 20);
 }
 

@@ -3,7 +3,6 @@
 // rings, in files that are written again, and with statistics in between.
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,48 +29,6 @@ struct rig {
 	uint32_t committed;
 };
 
-static uint32_t put_prologue(void *ctx, void *buf, uint32_t size)
-{
-	uint32_t used = tl_pcapng_put_shb(buf, size, &(struct tl_pcapng_shb){.application = "tapline test"});
-
-	return used + tl_pcapng_put_idb((uint8_t *)buf + used, size - used, &(struct tl_pcapng_idb){.name = "test0"});
-}
-
-static uint32_t put_epilogue(void *ctx, void *buf, uint32_t size)
-{
-	return tl_pcapng_put_isb(buf, size, &(struct tl_pcapng_isb){.if_dropped_pkts = 0});
-}
-
-// A backend that finishes the youngest write first, and spoils every fifth.
-static uint32_t spoiled;
-
-static void spoiling_start(struct tl_writer *writer, struct tl_writer_write *write)
-{
-}
-
-static void spoiling_reap(struct tl_writer *writer, bool wait)
-{
-	for (uint32_t i = writer->flight_count; i-- > 0;) {
-		struct tl_writer_write *write = &writer->flight[(writer->flight_first + i) % TL_WRITER_DEPTH];
-		if (write->result != TL_WRITER_PENDING)
-			continue;
-		bool spoil = write->offset_bytes / SLAB_BYTES % 5 == 3;
-		uint32_t len = spoil ? TL_PCAPNG_ALIGN : write->len_bytes;
-		write->result = tl_writer_file_write(write->file, write->data, len, write->offset_bytes);
-		if (spoil)
-			write->result = -EIO;
-		spoiled += spoil;
-		return;
-	}
-}
-
-static void spoiling_fini(struct tl_writer *writer)
-{
-}
-
-static const struct tl_writer_backend spoiling = {
-	.depth = TL_WRITER_DEPTH, .start = spoiling_start, .reap = spoiling_reap, .fini = spoiling_fini};
-
 static void rig_start(struct rig *rig, struct tl_writer_cfg cfg, bool spoils)
 {
 	struct tl_slab_cfg slab = {
@@ -82,27 +39,20 @@ static void rig_start(struct rig *rig, struct tl_writer_cfg cfg, bool spoils)
 	cfg.path = rig->path;
 	cfg.rings = &rig->ring;
 	cfg.n_rings = 1;
-	cfg.prologue = put_prologue;
-	cfg.epilogue = put_epilogue;
+	cfg.prologue = tl_test_put_prologue;
+	cfg.epilogue = tl_test_put_epilogue;
 	CU_ASSERT_EQUAL_FATAL(tl_writer_create(&cfg, &rig->writer, &err), 0);
 	tl_test_wait_for_files(rig->writer);
 	if (spoils)
-		rig->writer->backend = &spoiling;
+		rig->writer->backend = &tl_test_faulty_backend;
 	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig->writer, &err), 0);
 }
 
 static void rig_open(struct rig *rig, struct tl_writer_cfg cfg, bool spoils)
 {
 	*rig = (struct rig){0};
-	strcpy(rig->dir, "/var/tmp/tl-digest-XXXXXX");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(rig->dir));
-	snprintf(rig->path, sizeof(rig->path), "%s/x.pcapng", rig->dir);
+	tl_test_make_dir(rig->dir, rig->path);
 	rig_start(rig, cfg, spoils);
-}
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
-{
-	return remove(path);
 }
 
 static void commit(struct rig *rig, uint32_t records)
@@ -148,7 +98,7 @@ static uint64_t rig_stop(struct rig *rig)
 
 static void rig_close(struct rig *rig)
 {
-	nftw(rig->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	tl_test_remove_dir(rig->dir);
 }
 
 static void what_is_written_is_verified(void)
@@ -168,11 +118,11 @@ static void slabs_that_were_written_twice_are_verified(void)
 {
 	struct rig rig;
 
-	spoiled = 0;
+	tl_test_faulty.failed = 0;
 	rig_open(&rig, (struct tl_writer_cfg){.digest = TL_DIGEST_CRC32C}, true);
 	commit(&rig, 5000);
 	CU_ASSERT_EQUAL(rig_stop(&rig), 5000);
-	CU_ASSERT(spoiled > 5);
+	CU_ASSERT(tl_test_faulty.failed > 5);
 	rig_close(&rig);
 }
 

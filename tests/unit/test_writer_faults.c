@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -92,13 +91,19 @@ int ftruncate(int fd, off_t bytes)
 	return fails(CUT) ? -1 : (int)syscall(SYS_ftruncate, fd, bytes);
 }
 
+// Tell the name that a recording gets from those of sidecars and hidden files, which the helper makes at any time.
+static bool is_name(const char *format)
+{
+	return strncmp(format, "%s%s", strlen("%s%s")) == 0;
+}
+
 int plain_asprintf(char **text, const char *format, ...) __asm__("asprintf");
 
 int plain_asprintf(char **text, const char *format, ...)
 {
 	va_list args;
 
-	if (fails(TEXT))
+	if (is_name(format) && fails(TEXT))
 		return -1;
 	va_start(args, format);
 	int chars = vasprintf(text, format, args);
@@ -113,7 +118,7 @@ int __asprintf_chk(char **text, int flag, const char *format, ...)
 {
 	va_list args;
 
-	if (fails(TEXT))
+	if (is_name(format) && fails(TEXT))
 		return -1;
 	va_start(args, format);
 	int chars = vasprintf(text, format, args);
@@ -140,18 +145,6 @@ struct how {
 	const struct tl_writer_backend *backend; // NULL: the writer's own
 };
 
-static uint32_t put_prologue(void *ctx, void *buf, uint32_t size)
-{
-	uint32_t used = tl_pcapng_put_shb(buf, size, &(struct tl_pcapng_shb){.application = "tapline test"});
-
-	return used + tl_pcapng_put_idb((uint8_t *)buf + used, size - used, &(struct tl_pcapng_idb){.name = "test0"});
-}
-
-static uint32_t put_epilogue(void *ctx, void *buf, uint32_t size)
-{
-	return tl_pcapng_put_isb(buf, size, &(struct tl_pcapng_isb){.interface_id = 0});
-}
-
 static void rig_run(struct rig *rig, struct how how)
 {
 	struct tl_err err;
@@ -163,8 +156,8 @@ static void rig_run(struct rig *rig, struct how how)
 		.rings = &rig->ring,
 		.n_rings = 1,
 		.index = how.index,
-		.prologue = put_prologue,
-		.epilogue = put_epilogue,
+		.prologue = tl_test_put_prologue,
+		.epilogue = tl_test_put_epilogue,
 		.statistics_ns = how.statistics_ns};
 
 	CU_ASSERT_EQUAL_FATAL(tl_slab_create(&slabs, &rig->ring, &err), 0);
@@ -185,15 +178,8 @@ static void rig_open(struct rig *rig, struct how how)
 {
 	memset(rig, 0, sizeof(*rig));
 	heal();
-	strcpy(rig->dir, "/var/tmp/tl-faults-XXXXXX");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(rig->dir));
-	snprintf(rig->path, sizeof(rig->path), "%s/x.pcapng", rig->dir);
+	tl_test_make_dir(rig->dir, rig->path);
 	rig_run(rig, how);
-}
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
-{
-	return remove(path);
 }
 
 static void end_run(struct rig *rig)
@@ -208,7 +194,7 @@ static void rig_close(struct rig *rig)
 {
 	heal();
 	end_run(rig);
-	nftw(rig->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	tl_test_remove_dir(rig->dir);
 }
 
 static void commit(struct rig *rig, uint32_t records)
@@ -290,16 +276,12 @@ static uint64_t waiting(const struct rig *rig)
 // The records of a file of whole blocks, their numbers ascending from *next; -1: it is none.
 static int64_t count_records(const char *path, uint32_t *next)
 {
-	struct stat status;
 	int64_t records = 0;
-	int fd = open(path, O_RDONLY);
+	size_t size;
+	uint8_t *data = tl_test_read_file(path, &size);
 
-	if (fd < 0 || fstat(fd, &status) != 0)
+	if (data == NULL)
 		return -1;
-	size_t size = (size_t)status.st_size;
-	uint8_t *data = malloc(size + 1);
-	CU_ASSERT_EQUAL(read(fd, data, size), status.st_size);
-	close(fd);
 	for (size_t at = 0; at < size && records >= 0;) {
 		uint32_t head[2], tail, number;
 		memcpy(head, data + at, tl_min_u64(sizeof(head), size - at));

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -66,18 +65,6 @@ static uint64_t triggered(void *ctx, bool saving)
 	return atomic_exchange(&rig->trigger_ns, 0);
 }
 
-static uint32_t put_prologue(void *ctx, void *buf, uint32_t size)
-{
-	uint32_t used = tl_pcapng_put_shb(buf, size, &(struct tl_pcapng_shb){.application = "tapline test"});
-
-	return used + tl_pcapng_put_idb((uint8_t *)buf + used, size - used, &(struct tl_pcapng_idb){.name = "test0"});
-}
-
-static uint32_t put_epilogue(void *ctx, void *buf, uint32_t size)
-{
-	return tl_pcapng_put_isb(buf, size, &(struct tl_pcapng_isb){.interface_id = 0});
-}
-
 static void rig_rings(struct rig *rig)
 {
 	struct tl_err err;
@@ -103,8 +90,8 @@ static void rig_writer(struct rig *rig, struct tl_writer_hold_cfg hold, struct t
 		.hold = hold,
 		.rings = rig->rings,
 		.n_rings = RINGS,
-		.prologue = put_prologue,
-		.epilogue = put_epilogue,
+		.prologue = tl_test_put_prologue,
+		.epilogue = tl_test_put_epilogue,
 		.ctx = rig};
 	CU_ASSERT_EQUAL_FATAL(tl_writer_create(&cfg, &rig->writer, &err), 0);
 	tl_test_wait_for_files(rig->writer);
@@ -113,9 +100,7 @@ static void rig_writer(struct rig *rig, struct tl_writer_hold_cfg hold, struct t
 static void rig_create(struct rig *rig, struct tl_writer_hold_cfg hold, struct tl_writer_policy policy)
 {
 	memset(rig, 0, sizeof(*rig));
-	strcpy(rig->dir, "/var/tmp/tl-hold-XXXXXX");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(rig->dir));
-	snprintf(rig->path, sizeof(rig->path), "%s/x.pcapng", rig->dir);
+	tl_test_make_dir(rig->dir, rig->path);
 	atomic_store(&rig->now_ns, 1000 * S);
 	rig_rings(rig);
 	rig_writer(rig, hold, policy);
@@ -138,17 +123,12 @@ static int rig_stop(struct rig *rig)
 	return tl_writer_stop(rig->writer, &err);
 }
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
-{
-	return remove(path);
-}
-
 static void rig_close(struct rig *rig)
 {
 	tl_writer_destroy(rig->writer);
 	for (uint32_t i = 0; i < RINGS; i++)
 		tl_slab_destroy(rig->rings[i]);
-	nftw(rig->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	tl_test_remove_dir(rig->dir);
 }
 
 // Until the writer has seen everything as it is now: the second look from here began after this call.
@@ -696,6 +676,41 @@ static void a_trigger_saves_files_from_the_ring(void)
 	rig_close(&rig);
 }
 
+static atomic_bool completing; // else the helper waits before it completes a file
+
+static uint32_t put_gated_epilogue(void *ctx, void *buf, uint32_t size)
+{
+	while (!atomic_load(&completing))
+		usleep(1000);
+	return tl_test_put_epilogue(ctx, buf, size);
+}
+
+// Its window is gone from the helper, which has the last trigger's, when the helper comes to the file.
+static void a_file_of_an_episodes_last_moment_is_saved_however_late_it_is_completed(void)
+{
+	struct tl_err err = {{0}};
+	struct rig rig;
+
+	rig_create(&rig, (struct tl_writer_hold_cfg){.in_files = true, .pre_ns = S, .post_ns = 2 * S}, ring_of_three);
+	rig.writer->cfg.epilogue = put_gated_epilogue;
+	atomic_store(&completing, false);
+	CU_ASSERT_EQUAL_FATAL(tl_writer_start(rig.writer, &err), 0);
+	slabs(&rig, 0, 1001, 1001);
+	trigger(&rig);
+	wait_for_next_file(&rig);
+	rotate(&rig);
+	slabs(&rig, 0, 1003, 1003); // the end of the window
+	set_time(&rig, 1005);
+	slabs(&rig, 0, 1010, 1010);
+	trigger(&rig);
+	atomic_store(&completing, true);
+	CU_ASSERT_EQUAL(rig_stop(&rig), 0);
+	CU_ASSERT(tl_test_exists(rig.dir, "x.saved.pcapng"));
+	CU_ASSERT(tl_test_exists(rig.dir, "x_00001.saved.pcapng"));
+	check_sums(&rig);
+	rig_close(&rig);
+}
+
 static void a_file_of_an_earlier_run_is_not_saved(void)
 {
 	const struct tl_writer_hold_cfg hold = {.pre_ns = 2000 * S};
@@ -805,8 +820,8 @@ static void a_pipe_is_refused(void)
 		.hold = {.now_ns = now_ns, .triggered = triggered},
 		.rings = rings,
 		.n_rings = RINGS,
-		.prologue = put_prologue,
-		.epilogue = put_epilogue,
+		.prologue = tl_test_put_prologue,
+		.epilogue = tl_test_put_epilogue,
 		.ctx = &rig};
 	CU_ASSERT_EQUAL(tl_writer_create(&cfg, &writer, &err), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/dev/null"));
@@ -851,6 +866,8 @@ int main(void)
 			an_episode_without_a_file_is_dropped},
 		{"what the ring drops has expired", what_the_ring_drops_has_expired},
 		{"a trigger saves the files of its time from the ring", a_trigger_saves_files_from_the_ring},
+		{"a file of an episode's last moment is saved, however late it is completed",
+			a_file_of_an_episodes_last_moment_is_saved_however_late_it_is_completed},
 		{"a file of an earlier run is not saved", a_file_of_an_earlier_run_is_not_saved},
 		{"a saved name that is taken is passed over", a_saved_name_that_is_taken_is_passed_over},
 		{"a save that fails is tried again", a_save_that_fails_is_tried_again},

@@ -305,7 +305,7 @@ static void leftover_without_records_leaves_no_trace(void)
 	commit(&first, 1000);
 	CU_ASSERT_EQUAL(rig_stop(&first), 0);
 	snprintf(left, sizeof(left), "%s/.x.pcapng.next", first.dir);
-	uint8_t *bytes = read_file(first.path, &size);
+	uint8_t *bytes = tl_test_read_file(first.path, &size);
 	end_run(&first);
 	unlink(first.path);
 	for (memcpy(block, bytes, sizeof(block)); block[0] != TL_PCAPNG_HEAD; memcpy(block, bytes + at, sizeof(block)))
@@ -406,13 +406,13 @@ static struct {
 
 static void open_it(const char *oldest)
 {
-	kept.bytes = read_file(oldest, &kept.size);
+	kept.bytes = tl_test_read_file(oldest, &kept.size);
 	kept.fd = open(oldest, O_RDONLY);
 }
 
 static void link_it(const char *oldest)
 {
-	kept.bytes = read_file(oldest, &kept.size);
+	kept.bytes = tl_test_read_file(oldest, &kept.size);
 	snprintf(kept.link, sizeof(kept.link), "%s.keep", oldest);
 	CU_ASSERT_EQUAL(link(oldest, kept.link), 0);
 	kept.fd = open(kept.link, O_RDONLY);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -104,24 +103,10 @@ struct rig {
 	struct tl_writer *writer;
 };
 
-static uint32_t put_prologue(void *ctx, void *buf, uint32_t size)
-{
-	uint32_t used = tl_pcapng_put_shb(buf, size, &(struct tl_pcapng_shb){.application = "tapline test"});
-
-	return used + tl_pcapng_put_idb((uint8_t *)buf + used, size - used, &(struct tl_pcapng_idb){.name = "test0"});
-}
-
-static uint32_t put_epilogue(void *ctx, void *buf, uint32_t size)
-{
-	return tl_pcapng_put_isb(buf, size, &(struct tl_pcapng_isb){.interface_id = 0});
-}
-
 static void rig_dir(struct rig *rig)
 {
 	memset(rig, 0, sizeof(*rig));
-	strcpy(rig->dir, "/var/tmp/tl-ring-XXXXXX");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(rig->dir));
-	snprintf(rig->path, sizeof(rig->path), "%s/x.pcapng", rig->dir);
+	tl_test_make_dir(rig->dir, rig->path);
 }
 
 static uint64_t now_ns(void *ctx)
@@ -145,8 +130,8 @@ static int try_writer(
 		.hold = hold,
 		.rings = &rig->slabs,
 		.n_rings = 1,
-		.prologue = put_prologue,
-		.epilogue = put_epilogue,
+		.prologue = tl_test_put_prologue,
+		.epilogue = tl_test_put_epilogue,
 		.ctx = rig};
 	return tl_writer_create(&cfg, &rig->writer, err);
 }
@@ -179,15 +164,10 @@ ssize_t pread(int fd, void *data, size_t len, off_t offset)
 	return -1;
 }
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
-{
-	return remove(path);
-}
-
 static void rig_close(struct rig *rig)
 {
 	rig_end(rig);
-	nftw(rig->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	tl_test_remove_dir(rig->dir);
 }
 
 // A file with these first bytes, so large, written so many seconds ago.
@@ -336,7 +316,7 @@ static void a_file_that_cannot_be_read_now_stops_the_start(void)
 	atomic_store(&pread_code, 0);
 	tl_slab_destroy(rig.slabs);
 	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), FILES);
-	nftw(rig.dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	tl_test_remove_dir(rig.dir);
 }
 
 // However little is free: somebody else has taken it, or the file itself has.
@@ -646,7 +626,7 @@ static void foreign_files_stay(void)
 		}
 	}
 	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), 2);
-	nftw(rig.dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	tl_test_remove_dir(rig.dir);
 }
 
 static bool is_ours(const struct rig *rig, const char *name)
@@ -691,6 +671,20 @@ static void foreign_file_costs_no_file_of_the_ring(void)
 	tl_writer_ring_tidy(rig.writer, false);
 	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), FILES + 1);
 	CU_ASSERT(tl_test_exists(rig.dir, "x_00099.pcapng.part"));
+	rig_close(&rig);
+}
+
+// The file at hand and the one behind it will take a MiB each.
+static void space_that_files_will_take_counts_towards_the_limit(void)
+{
+	struct rig rig;
+
+	rig_dir(&rig);
+	put_files(&rig, 1 << 20);
+	rig_writer(&rig, (struct tl_writer_policy){.rotate_bytes = 1 << 20, .keep_bytes = (FILES + 1) << 20});
+	tidy(&rig);
+	CU_ASSERT_EQUAL(tl_test_count_files(rig.dir, ".pcapng"), FILES - 1);
+	CU_ASSERT_FALSE(tl_test_exists(rig.dir, "x_00001.pcapng"));
 	rig_close(&rig);
 }
 
@@ -756,7 +750,7 @@ static void nfs_can_be_looked_at(void)
 	CU_ASSERT_EQUAL(second, -EBUSY);
 	atomic_store(&nfs, false);
 	close(fd);
-	nftw(rig.dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	tl_test_remove_dir(rig.dir);
 }
 
 static const struct tl_test tests[] = {
@@ -781,6 +775,8 @@ static const struct tl_test tests[] = {
 	{"a file of ours says so from its beginning", own_files_are_known_from_the_beginning},
 	{"a file that turns out to be another program's costs a ring none of its files",
 		foreign_file_costs_no_file_of_the_ring},
+	{"space that the file at hand and the next will take counts towards the limit",
+		space_that_files_will_take_counts_towards_the_limit},
 	{"a file of an earlier run counts towards the limits when it is recovered",
 		recovered_file_counts_towards_the_limits},
 	{"a file of an earlier run whose recording never began is removed", only_marked_file_is_removed},

@@ -31,7 +31,7 @@ static void check_sidecar(const char *path, struct indexed *sum)
 	struct tl_index_builder *builder = tl_index_builder_create();
 
 	snprintf(name, sizeof(name), "%s" TL_INDEX_SUFFIX, path);
-	uint8_t *sidecar = read_file(name, &size), *file = read_file(path, &file_size);
+	uint8_t *sidecar = tl_test_read_file(name, &size), *file = tl_test_read_file(path, &file_size);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(sidecar);
 	CU_ASSERT_EQUAL_FATAL(tl_index_open(&reader, sidecar, size), 0);
 	CU_ASSERT(reader.header.file_bytes == file_size && reader.header.run_id == 7);
@@ -117,7 +117,7 @@ static void sidecar_survives_failed_writes(void)
 	struct indexed sum = {0};
 
 	record_indexed(FAULTY, NULL, &sum);
-	CU_ASSERT(faulty.failed > 10);
+	CU_ASSERT(tl_test_faulty.failed > 10);
 }
 
 static void hold_nothing(struct rig *rig)

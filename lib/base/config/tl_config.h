@@ -55,6 +55,7 @@ enum tl_config_congestion { TL_CONFIG_CONGESTION_NEWRENO, TL_CONFIG_CONGESTION_N
 
 struct tl_config_eal {
 	bool huge;	     // "huge", default true
+	bool huge_optional;  // no key: ordinary memory will do where hugepages are gone when DPDK starts
 	uint32_t memory_mb;  // "memory_mb", 64..65536, default 512: what DPDK may take in all
 	uint32_t main_lcore; // "main_lcore", 0..1023, default 0: control and statistics
 };

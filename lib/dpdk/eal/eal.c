@@ -6,12 +6,15 @@
 #include <tl_eal.h>
 
 #include <errno.h>
-#include <stdarg.h>
+#include <fcntl.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/select.h>
+#include <unistd.h>
 
 #include <rte_dev.h>
 #include <rte_eal.h>
@@ -175,13 +178,33 @@ static void watch_removals(const struct tl_eal_cfg *cfg)
 	(void)rte_dev_hotplug_handle_enable();
 }
 
+static void list_descriptors(fd_set *open)
+{
+	FD_ZERO(open);
+	for (int fd = 0; fd < FD_SETSIZE; fd++)
+		if (fcntl(fd, F_GETFD) >= 0)
+			FD_SET(fd, open);
+}
+
+// A start that failed leaves descriptors: of hugepages that it got, and of mounts that it has locked, for which other
+// starts of DPDK would wait.
+static void close_on_exec(const fd_set *except)
+{
+	for (int fd = 0; fd < FD_SETSIZE; fd++)
+		if (!FD_ISSET(fd, except))
+			fcntl(fd, F_SETFD, FD_CLOEXEC);
+	close_range(FD_SETSIZE, ~0U, CLOSE_RANGE_CLOEXEC);
+}
+
 int tl_eal_init(const struct tl_eal_cfg *cfg, struct tl_eal **out, struct tl_err *err)
 {
 	struct tl_eal *eal = calloc(1, sizeof(*eal));
 	cpu_set_t allowed;
+	fd_set open;
 
 	if (eal == NULL)
 		return tl_fail(err, -ENOMEM, "out of memory");
+	list_descriptors(&open);
 	bool known = sched_getaffinity(0, sizeof(allowed), &allowed) == 0; // more than 1024 CPUs: not
 	int rc = check_lcores(cfg, err);
 	if (rc == 0) {
@@ -194,6 +217,7 @@ int tl_eal_init(const struct tl_eal_cfg *cfg, struct tl_eal **out, struct tl_err
 	if (rc == 0 && known)
 		leave_main_lcore(cfg, &allowed);
 	if (rc != 0) {
+		close_on_exec(&open);
 		free(eal);
 		return rc;
 	}

@@ -30,7 +30,8 @@ struct tl_eal_cfg {
 };
 
 // The calling thread, and whatever it starts, may run on the main lcore's CPU and all others that no RX lcore has.
-// Returns 0 or a negative errno with the cause and the mend (no hugepages: how to reserve them, or "huge": false).
+// Returns 0 or a negative errno with the cause and the mend (no hugepages: how to reserve them, or "huge": false). What
+// DPDK opened before it failed is closed by execve(2).
 int tl_eal_init(const struct tl_eal_cfg *cfg, struct tl_eal **out, struct tl_err *err);
 
 // The driver of a device that was torn out must not be asked to clean up: tl_eal_fini() will leave DPDK as it is, for

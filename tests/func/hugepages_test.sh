@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Hugepages that are free when the program looks and taken when DPDK starts: the kernel's count is covered by one that
+# speaks of pages of 1 GiB, which are not there.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+PAGES=/sys/kernel/mm/hugepages
+GIB=hugepages-1048576kB
+
+# These hold in a mount namespace of our own, and are gone with it.
+if ! unshare --mount true 2>/dev/null; then
+	skip "hugepages that are taken" "no mount namespaces"
+	exit 0
+fi
+[[ -n ${TL_PRIVATE_MOUNTS:-} ]] || TL_PRIVATE_MOUNTS=1 exec unshare --mount "$0"
+if [[ $(cat "$PAGES/$GIB/free_hugepages" 2>/dev/null || echo 0) != 0 ]]; then
+	skip "hugepages that are taken" "this host has free ones of 1 GiB"
+	exit 0
+fi
+
+# claim_hugepages: the kernel seems to have free ones.
+claim_hugepages() {
+	mkdir -p "pages/$GIB"
+	echo 4 | tee "pages/$GIB/nr_hugepages" >"pages/$GIB/free_hugepages"
+	echo 0 | tee "pages/$GIB/resv_hugepages" "pages/$GIB/surplus_hugepages" >"pages/$GIB/nr_overcommit_hugepages"
+	mount --bind pages "$PAGES"
+}
+
+# lock_is_free: of a mount of hugetlbfs, which DPDK locks while it starts.
+lock_is_free() {
+	flock --nonblock "$DIR/mount" true
+}
+
+# is_up NAME PID: or has failed.
+is_up() {
+	[[ -S $1.sock ]] || is_gone "$2"
+}
+
+# record NAME: a port without frames, until the program is up; its descriptors are in NAME.fds then.
+record() {
+	local pid
+	"$TAPLINE" capture -i vdev:net_ring0 -w "$1.pcapng" --control "$1.sock" --json >"$1.json" 2>"$1.log" </dev/null &
+	pid=$!
+	wait_for 60 is_up "$1" "$pid" || true
+	[[ -S $1.sock ]] || func_die "the recording did not begin"
+	find "/proc/$pid/fd" -type l -printf '%l\n' | sed 's/[0-9]\{2,\}//; s/'"$1"'/NAME/' | sort >"$1.fds"
+	lock_free=$(lock_is_free && echo yes || echo no)
+	kill -s INT "$pid"
+	wait "$pid"
+}
+
+# went_on LOG
+went_on() {
+	grep -q 'warning: DPDK did not start with hugepages: another process took .* starting again with ordinary memory' "$1"
+}
+
+# check_begins SENTENCE ARGUMENT...: the program goes on without hugepages; its work is not waited for.
+check_begins() {
+	local sentence=$1 pid
+	shift
+	"$TAPLINE" "$@" >begin.txt 2>begin.log </dev/null &
+	pid=$!
+	check "$sentence" wait_for 60 went_on begin.log
+	stop_process "$pid" KILL 5 2>/dev/null || true
+}
+
+func_begin
+"$func_root/tests/lib/make_pcap.py" in.pcap 100
+mkdir mount
+record before
+mounted=$(mount -t hugetlbfs -o pagesize=1G none mount 2>/dev/null && echo yes || echo no)
+claim_hugepages
+
+status=0
+"$TAPLINE" capture -i pcap:in.pcap -w out.pcapng --json udp port 5001 >run.json 2>run.log </dev/null || status=$?
+check_equal "a capture goes on when its hugepages are taken before DPDK starts" "$status" 0
+check "and tells so" went_on run.log
+check_json "with the arguments that it was given" run.json '.lossless and (.captures[0] | .written_pkts == 50 and .filtered_pkts == 50)'
+
+record after
+lock_freed="a lock on a mount of hugetlbfs does not outlive the start that failed"
+if [[ $mounted == yes ]]; then
+	check_equal "$lock_freed" "$lock_free" yes
+else
+	skip "$lock_freed" "this kernel mounts none for pages of 1 GiB"
+fi
+check_equal "nor do descriptors" "$(cat after.fds)" "$(cat before.fds)"
+
+check_begins "so does a client on a port" client --port vdev:net_ring0 --ip 10.9.0.1/24 --udp-echo 10.9.0.2:7
+check_begins "and the test of a card" doctor --self-test vdev:net_ring0
+
+status=0
+echo '{"ports": [{"name": "lan", "device": "pcap:in.pcap"}]}' >required.json
+"$TAPLINE" run required.json --duration 1 >run.json 2>required.log </dev/null || status=$?
+check_equal "a configuration that requires hugepages is refused" "$status" 2
+check "and not tried without them" test -z "$(grep 'starting again' required.log)"
+[[ $mounted == no ]] || umount mount
