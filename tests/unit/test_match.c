@@ -20,6 +20,8 @@ struct scene {
 	struct tl_match *match;
 	struct tl_match_link link[LINKS];
 	unsigned links;
+	uint64_t unanswered_ns[LINKS]; // times of triggers
+	unsigned unanswered;
 	uint64_t frame; // the last one's
 	// Of the next frame:
 	bool ip6, vlan;
@@ -39,12 +41,22 @@ static int take_link(void *ctx, const struct tl_match_link *link)
 	return 0;
 }
 
+static void take_unanswered(void *ctx, uint64_t trigger_ns)
+{
+	struct scene *scene = ctx;
+
+	if (scene->unanswered < LINKS)
+		scene->unanswered_ns[scene->unanswered] = trigger_ns;
+	scene->unanswered++;
+}
+
 static struct scene *begin(const struct tl_match_cfg *with)
 {
 	struct scene *scene = calloc(1, sizeof(*scene));
 	struct tl_match_cfg cfg = *with;
 
 	cfg.linked = take_link;
+	cfg.unanswered = take_unanswered;
 	cfg.ctx = scene;
 	cfg.window_ns = cfg.window_ns != 0 ? cfg.window_ns : TL_NS_PER_MS;
 	scene->client_port = 40000;
@@ -59,6 +71,7 @@ static const struct tl_match_stats *finish(struct scene *scene)
 	const struct tl_match_stats *stats = tl_match_get_stats(scene->match);
 	CU_ASSERT_EQUAL(stats->triggers, stats->matched + stats->unmatched_triggers);
 	CU_ASSERT_EQUAL(stats->matched, scene->links);
+	CU_ASSERT_EQUAL(stats->unmatched_triggers, scene->unanswered);
 	return stats;
 }
 
@@ -688,6 +701,22 @@ static void forgets_what_is_some_windows_old(void)
 	CU_ASSERT(stats->unmatched_triggers < 100);
 	finish(scene);
 	CU_ASSERT_EQUAL(stats->unmatched_triggers, 100);
+	end(scene);
+}
+
+static void tells_when_triggers_were_that_have_no_reply(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 10, "aaaa");
+	trigger(scene, 20, "bbbb");
+	trigger(scene, 30, "cccc");
+	tcp(scene, 40, 1, "bbbb");
+	CU_ASSERT_EQUAL(scene->unanswered, 0);
+	finish(scene);
+	CU_ASSERT_EQUAL(scene->unanswered, 2);
+	CU_ASSERT_EQUAL(scene->unanswered_ns[0], START_NS + 10);
+	CU_ASSERT_EQUAL(scene->unanswered_ns[1], START_NS + 30);
 	end(scene);
 }
 
@@ -1646,6 +1675,7 @@ static const struct tl_test tests[] = {
 	{"connections are kept apart, also of the same ports", keeps_connections_apart},
 	{"a reply counts within the window and not behind it", keeps_to_the_window},
 	{"triggers are forgotten when they are some windows old", forgets_what_is_some_windows_old},
+	{"tells when the triggers were that have no reply", tells_when_triggers_were_that_have_no_reply},
 	{"a hole is given up after a window", links_behind_a_loss_before_the_end},
 	{"a reply that is split behind a hole is linked then", links_what_is_split_behind_a_loss},
 	{"a reply stamped before its trigger shows, unless it could be another's", shows_replies_before_their_triggers},

@@ -43,6 +43,8 @@ struct tl_match_cfg {
 	bool unique;	      // a trigger whose payload was there within the window is a copy, not a trigger
 
 	int (*linked)(void *ctx, const struct tl_match_link *link); // not 0 ends the work
+	void (*unanswered)(
+		void *ctx, uint64_t trigger_ns); // NULL: not asked; some windows later, in the order they came
 	void *ctx;
 };
 
