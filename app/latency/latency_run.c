@@ -91,6 +91,13 @@ static int take_link(void *ctx, const struct tl_match_link *link)
 	return rc != 0 ? rc : add_note(&run->notes[run->cfg->files - 1], &note);
 }
 
+static void take_unanswered(void *ctx, uint64_t trigger_ns)
+{
+	struct tl_latency_run *run = ctx;
+
+	tl_latency_date_lost(run->report, trigger_ns);
+}
+
 // ---- the report
 
 static void add_counters(struct tl_latency *report, const struct tl_match_stats *stats)
@@ -318,6 +325,7 @@ int tl_latency_run(struct tl_latency_run *run, struct tl_err *err)
 	struct tl_latency_side sides[2] = {{.pairs = run->pairs}, {.pairs = run->pairs}};
 
 	match_cfg.linked = take_link;
+	match_cfg.unanswered = take_unanswered;
 	match_cfg.ctx = run;
 	int rc = tl_latency_side_open(&sides[0], cfg->file[0], cfg->trigger, err);
 	if (rc == 0)

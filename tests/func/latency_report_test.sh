@@ -220,7 +220,13 @@ lost_replies_count() {
 	check_equal "a side that lost its tail is slower, however fast the rest is" "$(compare a.json lossy.json)" 1
 	check_json "as p99 is among what was lost" compare.json '.b_lost == 300 and .answered.verdict == "slower" and
 		(.quantiles[0].verdict == "faster") and (.quantiles[2] | .b_ns == null and .high_ns == null and .verdict == "slower")'
-	jq 'del(.unmatched_triggers)' same.json >uncounted.json
+	report many seed=2 lost=60 lost_at=once >burst.json
+	check_equal "60 lost at one time are one event, and no reason to refuse" "$(compare same.json burst.json)" 0
+	check_json "as they are worth" compare.json '.b_lost == 60 and .answered.verdict == "same" and .answered.b_effective < 1000'
+	jq 'del(.series.blocks[][6])' burst.json >undated.json
+	check_equal "where it is not known when they were lost nothing is said" "$(compare same.json undated.json)" 2
+	check "but why" grep -q 'does not say when its triggers were lost' compare.log
+	jq 'del(.unmatched_triggers, .series.blocks[][6])' same.json >uncounted.json
 	check_equal "a report that does not count losses is no reason to refuse" "$(compare a.json uncounted.json)" 0
 	check_json "but is not called faster" compare.json '.counted == false and .verdict == "same" and .quantiles[0].verdict == "faster"'
 	check "and the table says why" bash -c "'$TAPLINE' latency --compare a.json uncounted.json | grep -q 'answered unknown'"

@@ -71,6 +71,8 @@ losses() {
 		 all(.quantiles.p90, .quantiles.p99, .quantiles.p999; .ns < 1501 and .with_loss_ns == null and .above_window)'
 	check_json "half of them lost make the result invalid" narrow.json \
 		'(.valid | not) and .max_loss == 0.001 and .invalid == ["499 of 1000 triggers have no reply within 1.500 us: more than 0.1 %, so quantiles without them are of survivors only"]'
+	check_json "their times are in the series, as of all others" narrow.json \
+		'([.series.blocks[][6]] | add) == 499 and ([.series.blocks[:120][][6]] | add) > 200 and ([.series.blocks[120:][][6]] | add) > 200'
 	check "the table has both" grep -q 'with triggers without a reply  *1000  *1.499 us  *> window  *> window  *> window' \
 		<("$TAPLINE" latency both.pcapng "${FILTERS[@]}" --window 1500ns)
 	latency narrow both.pcapng "${FILTERS[@]}" --window 1998ns

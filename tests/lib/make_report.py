@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """make_report.py KIND [KEY=VALUE...]: a latency report as JSON to stdout, as any producer may fill it. KIND is none, one, many (20,000
 samples around a microsecond, some up to a millisecond), dependent (each sample follows from the one before, AR(1) with 0.95) or full
-(many, with every part that there is). KEYs: seed, shift_ns, drift_ns (in all), samples, method, unit_ns (of stamps), lost, payload_bytes.
+(many, with every part that there is). KEYs: seed, shift_ns, drift_ns (in all), samples, method, unit_ns (of stamps), lost, lost_at (once: all at one time), payload_bytes.
 With page=TEMPLATE it is put into the page."""
 
 import json
@@ -123,7 +123,11 @@ def main(kind, **options):
     drift_ns = int(options.get("drift_ns", 0))
     samples = [(sample + int(options.get("shift_ns", 0)) + drift_ns * i // n) // unit_ns * unit_ns for i, sample in enumerate(samples)]
     made = report(samples, options.get("method", "two-port"), unit_ns)
-    made["unmatched_triggers"] = int(options.get("lost", 0))
+    made["unmatched_triggers"] = lost = int(options.get("lost", 0))
+    blocks = made["series"]["blocks"]
+    for i, block in enumerate(blocks):
+        at_once = options.get("lost_at") == "once"
+        block.append(lost * (i == 80) if at_once else lost * (i + 1) // len(blocks) - lost * i // len(blocks))
     if "payload_bytes" in options:
         made["facts"]["payload_bytes"] = options["payload_bytes"]
     if kind == "full":

@@ -157,6 +157,8 @@ static void each_fault_of_a_script_is_counted_as_what_it_is(void)
 	CU_ASSERT_EQUAL(account.sent, 8);
 	CU_ASSERT_EQUAL(account.received, 6);
 	CU_ASSERT_EQUAL(tl_client_account_lost(&account), 2);
+	for (uint64_t seq = 0; seq < 8; seq++)
+		CU_ASSERT_EQUAL(tl_client_account_is_lost(&account, seq), seq == 4 || seq == 6);
 	CU_ASSERT_EQUAL(account.reordered, 2);
 	CU_ASSERT_EQUAL(account.duplicated, 2);
 	CU_ASSERT_EQUAL(account.corrupt, 3);
@@ -769,10 +771,13 @@ static void udp_run_counts_lost_cut_and_doubled_echoes(void)
 	setsockopt(server.fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&server.thread, NULL, udp_echo, &server), 0);
 	struct tl_client_cfg cfg = loopback_cfg(TL_CLIENT_UDP, server.at);
-	CU_ASSERT_EQUAL(tl_client_run(&cfg, &(struct tl_client_hooks){0}, &result, NULL), 0);
+	struct tl_latency *report = tl_latency_create();
+	CU_ASSERT_EQUAL(tl_client_run(&cfg, &(struct tl_client_hooks){.report = report}, &result, NULL), 0);
 	pthread_join(server.thread, NULL);
 	close(server.fd);
 
+	CU_ASSERT_EQUAL(report->bins.lost[0], 2); // the first two
+	tl_latency_destroy(report);
 	CU_ASSERT_EQUAL(result.sent, 200);
 	CU_ASSERT_EQUAL(result.received, 198);
 	CU_ASSERT_EQUAL(result.lost, 2);

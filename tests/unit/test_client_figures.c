@@ -441,6 +441,14 @@ static void null_echo_is_taken_off_with_both_uncertainties(void)
 	CU_ASSERT_EQUAL(result.n_invalid, 3);
 	CU_ASSERT_PTR_NOT_NULL(strstr(result.invalid[2], "stamped by another source"));
 	json_decref(null);
+
+	result = believable();
+	cable.n_invalid = 0;
+	null = tl_client_result_json(&cable);
+	result.sources.arrivals = "tsc";
+	tl_client_null_subtract(null, &result);
+	CU_ASSERT_EQUAL(result.n_invalid, 1);
+	json_decref(null);
 }
 
 static void null_echo_measured_otherwise_is_refused(void)

@@ -308,6 +308,37 @@ static void the_order_of_samples_takes_bounded_memory(void)
 	tl_latency_destroy(report);
 }
 
+// 1000 samples, 1 us apart, and 50 lost triggers between two of them, dated later and behind others.
+static void lost_triggers_lie_in_the_block_of_their_time(void)
+{
+	struct tl_latency *report = new_report(), *again = NULL;
+	struct tl_latency_blocks blocks, read;
+	struct tl_err err = {0};
+
+	for (uint64_t i = 0; i < 1000; i++)
+		add(report, 1000000 * (i + (i >= 600 ? 50 : 0)), 500, i);
+	for (uint64_t i = 0; i < 50; i++)
+		tl_latency_date_lost(report, 1000000 * (600 + i));
+	tl_latency_date_lost(report, 0);
+	tl_latency_get_blocks(report, &blocks);
+	CU_ASSERT_FALSE(blocks.dated); // nobody counted them
+	report->unmatched_triggers = 51;
+	tl_latency_get_blocks(report, &blocks);
+	CU_ASSERT(blocks.dated);
+	CU_ASSERT_EQUAL(blocks.weight, 1);
+	CU_ASSERT_EQUAL(blocks.at[0].lost, 1);
+	CU_ASSERT_EQUAL(blocks.at[143].lost + blocks.at[144].lost, 50); // of 240: 600 of 1000 lie before
+	json_t *json = tl_latency_json(report);
+	CU_ASSERT_EQUAL_FATAL(tl_latency_from_json(json, &again, &err), 0);
+	tl_latency_get_blocks(again, &read);
+	CU_ASSERT(read.dated);
+	for (size_t i = 0; i < blocks.n; i++)
+		CU_ASSERT_EQUAL(read.at[i].lost, blocks.at[i].lost);
+	json_decref(json);
+	tl_latency_destroy(again);
+	tl_latency_destroy(report);
+}
+
 // 30 of 40 are 1000: the level of p50 is below them, that of p90 cannot be above all.
 static void levels_of_blocks_lie_between_values(void)
 {
@@ -724,6 +755,8 @@ int main(void)
 		{"JSON that contradicts itself is refused with a sentence", broken_json_is_refused},
 		{"the series of 100,000 samples has 2,000 points and every peak", the_series_keeps_the_peaks},
 		{"the order of samples takes bounded memory", the_order_of_samples_takes_bounded_memory},
+		{"lost triggers lie in the block of their time, and are read back",
+			lost_triggers_lie_in_the_block_of_their_time},
 		{"the levels of blocks lie between values", levels_of_blocks_lie_between_values},
 		{"the page holds the JSON that is printed, whatever stands in its strings", the_page_holds_the_json},
 		{"the page refers to nothing outside of it", the_page_asks_for_nothing},

@@ -238,6 +238,8 @@ static void what_stamps_do_not_resolve_is_no_difference(void)
 static struct tl_latency *lose(struct tl_latency *report, uint64_t lost)
 {
 	report->unmatched_triggers = lost;
+	for (uint64_t i = 0; i < lost; i++)
+		tl_latency_date_lost(report, report->order.last_ns / lost * i);
 	return report;
 }
 
@@ -262,6 +264,33 @@ static void who_lost_the_tail_is_not_faster(void)
 		lose(draw(echo_like, 1, SAMPLES, 1, 0), 1000), lose(draw(echo_like, 2, SAMPLES, 1, 0), 1000), none);
 	CU_ASSERT_EQUAL(out.verdict, TL_LATENCY_SAME);
 	CU_ASSERT_EQUAL(out.quantiles[2].row.diff.diff_ns, 0);
+}
+
+static struct tl_latency *lose_at_once(struct tl_latency *report, uint64_t lost)
+{
+	report->unmatched_triggers = lost;
+	for (uint64_t i = 0; i < lost; i++)
+		tl_latency_date_lost(report, report->order.last_ns / 3);
+	return report;
+}
+
+// 40 losses at one time are one event, as likely in either run; 40 that are spread are none of chance. Times that are
+// not known say nothing.
+static void losses_of_one_time_are_one_event(void)
+{
+	struct tl_latency_comparison out =
+		compare(draw(echo_like, 1, SAMPLES, 1, 0), lose_at_once(draw(echo_like, 2, SAMPLES, 1, 0), 40), none);
+	CU_ASSERT_EQUAL(out.answered.verdict, TL_LATENCY_SAME);
+	CU_ASSERT(out.answered.b_effective < SAMPLES / 20);
+	CU_ASSERT_EQUAL(out.verdict, TL_LATENCY_SAME);
+	out = compare(draw(echo_like, 1, SAMPLES, 1, 0), lose(draw(echo_like, 2, SAMPLES, 1, 0), 40), none);
+	CU_ASSERT_EQUAL(out.answered.verdict, TL_LATENCY_SLOWER);
+	struct tl_latency *undated = draw(echo_like, 2, SAMPLES, 1, 0);
+	undated->unmatched_triggers = 40;
+	out = compare(draw(echo_like, 1, SAMPLES, 1, 100), undated, none);
+	CU_ASSERT_FALSE(out.ordered);
+	CU_ASSERT_EQUAL(out.verdict, TL_LATENCY_TOO_FEW);
+	CU_ASSERT_PTR_NOT_NULL(strstr(tl_latency_no_verdict(&out), "does not say when its triggers were lost"));
 }
 
 static void what_is_not_counted_is_not_called_faster(void)
@@ -494,6 +523,8 @@ int main(void)
 		{"a run that drifts is not judged", a_run_that_drifts_is_not_judged},
 		{"what the stamps do not resolve is no difference", what_stamps_do_not_resolve_is_no_difference},
 		{"a side that lost its tail is not called faster", who_lost_the_tail_is_not_faster},
+		{"losses of one time are one event, and losses of unknown times are not judged",
+			losses_of_one_time_are_one_event},
 		{"where lost triggers are not counted nothing is called faster",
 			what_is_not_counted_is_not_called_faster},
 		{"one run without the order of its samples is not judged, several are",

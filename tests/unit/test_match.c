@@ -20,6 +20,8 @@ struct scene {
 	struct tl_match *match;
 	struct tl_match_link link[LINKS];
 	unsigned links;
+	uint64_t unanswered_ns[LINKS]; // times of triggers
+	unsigned unanswered;
 	uint64_t frame; // the last one's
 	// Of the next frame:
 	bool ip6, vlan;
@@ -39,12 +41,22 @@ static int take_link(void *ctx, const struct tl_match_link *link)
 	return 0;
 }
 
+static void take_unanswered(void *ctx, uint64_t trigger_ns)
+{
+	struct scene *scene = ctx;
+
+	if (scene->unanswered < LINKS)
+		scene->unanswered_ns[scene->unanswered] = trigger_ns;
+	scene->unanswered++;
+}
+
 static struct scene *begin(const struct tl_match_cfg *with)
 {
 	struct scene *scene = calloc(1, sizeof(*scene));
 	struct tl_match_cfg cfg = *with;
 
 	cfg.linked = take_link;
+	cfg.unanswered = take_unanswered;
 	cfg.ctx = scene;
 	cfg.window_ns = cfg.window_ns != 0 ? cfg.window_ns : TL_NS_PER_MS;
 	scene->client_port = 40000;
@@ -59,6 +71,7 @@ static const struct tl_match_stats *finish(struct scene *scene)
 	const struct tl_match_stats *stats = tl_match_get_stats(scene->match);
 	CU_ASSERT_EQUAL(stats->triggers, stats->matched + stats->unmatched_triggers);
 	CU_ASSERT_EQUAL(stats->matched, scene->links);
+	CU_ASSERT_EQUAL(stats->unmatched_triggers, scene->unanswered);
 	return stats;
 }
 
@@ -561,6 +574,33 @@ static void linking_resynchronises_after_a_lost_reply(void)
 	end(scene);
 }
 
+// As many triggers wait at a time as were lost. They are read ahead of the replies.
+static void linking_resynchronises_after_an_outage(void)
+{
+	enum { READ_AHEAD = 70 };
+	static const unsigned lost[] = {10, 62, 63, 64, 65, 500};
+
+	for (size_t k = 0; k < TL_ARRAY_LEN(lost); k++) {
+		struct scene *scene = begin(&by_payload);
+		uint64_t slow = 0;
+		for (unsigned i = 1; i <= 600 + READ_AHEAD; i++) {
+			unsigned reply = i - READ_AHEAD;
+			if (i <= 600)
+				trigger(scene, 1000 * i, "same");
+			if (i > READ_AHEAD && (reply <= 20 || reply > 20 + lost[k]))
+				udp_reply(scene, 1000 * reply + 5, "same");
+		}
+		for (unsigned i = 0; i < tl_min_u64(scene->links, LINKS); i++)
+			slow += scene->link[i].reply_ns - scene->link[i].trigger_ns != 5;
+		const struct tl_match_stats *stats = finish(scene);
+		CU_ASSERT_EQUAL(scene->links, 600 - lost[k]);
+		CU_ASSERT_EQUAL(slow, 7);
+		CU_ASSERT_EQUAL(stats->ambiguous, 8);
+		CU_ASSERT_EQUAL(stats->unmatched_triggers, lost[k]);
+		end(scene);
+	}
+}
+
 // The second loss is of the oldest trigger, which came into sight again by a reply out of order.
 static void what_was_given_up_stays_so(void)
 {
@@ -581,6 +621,24 @@ static void what_was_given_up_stays_so(void)
 	const struct tl_match_stats *stats = finish(scene);
 	CU_ASSERT_EQUAL(scene->links, 10);
 	CU_ASSERT_EQUAL(stats->duplicates, 1);
+	end(scene);
+}
+
+// The file has an old trigger behind a young one.
+static void second_replies_are_ambiguous_within_the_window_only(void)
+{
+	struct scene *scene = begin(&by_payload);
+	uint64_t young_ns = 2 * TL_NS_PER_MS;
+
+	trigger(scene, young_ns, "same");
+	trigger(scene, 100, "same");
+	udp_reply(scene, 105, "same");
+	udp_reply(scene, young_ns + 5, "same");
+	udp_reply(scene, young_ns + 10, "same");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT_EQUAL(scene->links, 2);
+	CU_ASSERT_EQUAL(stats->duplicates, 1);
+	CU_ASSERT_EQUAL(stats->ambiguous, 0);
 	end(scene);
 }
 
@@ -688,6 +746,22 @@ static void forgets_what_is_some_windows_old(void)
 	CU_ASSERT(stats->unmatched_triggers < 100);
 	finish(scene);
 	CU_ASSERT_EQUAL(stats->unmatched_triggers, 100);
+	end(scene);
+}
+
+static void tells_when_triggers_were_that_have_no_reply(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 10, "aaaa");
+	trigger(scene, 20, "bbbb");
+	trigger(scene, 30, "cccc");
+	tcp(scene, 40, 1, "bbbb");
+	CU_ASSERT_EQUAL(scene->unanswered, 0);
+	finish(scene);
+	CU_ASSERT_EQUAL(scene->unanswered, 2);
+	CU_ASSERT_EQUAL(scene->unanswered_ns[0], START_NS + 10);
+	CU_ASSERT_EQUAL(scene->unanswered_ns[1], START_NS + 30);
 	end(scene);
 }
 
@@ -1469,6 +1543,16 @@ static void identical_with_losses(struct scene *scene, uint64_t i, uint64_t n)
 		udp_reply(scene, 1000 * i + 5, "same");
 }
 
+// A quarter has no reply, and is given up; some messages later each reply is there twice.
+static void identical_twice_after_an_outage(struct scene *scene, uint64_t i, uint64_t n)
+{
+	unsigned copies = i < n / 100 ? 1 : i < n / 4 ? 0 : i < n / 4 + 20 ? 1 : 2;
+
+	trigger(scene, 1000 * i, "same");
+	for (unsigned copy = 0; copy < copies; copy++)
+		udp_reply(scene, 1000 * i + 5 + copy, "same");
+}
+
 // Four in five have no reply, and none is given up: no latency is as short as that of the first.
 static void identical_unanswered(struct scene *scene, uint64_t i, uint64_t n)
 {
@@ -1602,9 +1686,10 @@ static uint64_t steps_of(traffic *next, uint64_t n)
 static void a_message_costs_the_same_however_many_there_are(void)
 {
 	static traffic *const all[] = {identical, identical_seen_twice, identical_replies_seen_twice,
-		identical_with_losses, identical_unanswered, an_old_one_unanswered, none_answered,
-		replies_before_triggers, replies_of_two_times, copies_before_triggers, numbers_of_one_byte,
-		held_behind_a_loss, held_behind_many_losses, held_in_two_places, a_connection_each};
+		identical_with_losses, identical_twice_after_an_outage, identical_unanswered, an_old_one_unanswered,
+		none_answered, replies_before_triggers, replies_of_two_times, copies_before_triggers,
+		numbers_of_one_byte, held_behind_a_loss, held_behind_many_losses, held_in_two_places,
+		a_connection_each};
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(all); i++) {
 		uint64_t few = steps_of(all[i], 1000), many = steps_of(all[i], 100000);
@@ -1626,7 +1711,10 @@ static const struct tl_test tests[] = {
 	{"a late copy of a reply, which may be another trigger's, is ambiguous",
 		a_late_copy_of_a_reply_makes_a_pair_ambiguous},
 	{"linking resynchronises after a lost reply", linking_resynchronises_after_a_lost_reply},
+	{"linking resynchronises after an outage, however many triggers wait", linking_resynchronises_after_an_outage},
 	{"a trigger that was given up stays so", what_was_given_up_stays_so},
+	{"a second reply is ambiguous by triggers within the window only",
+		second_replies_are_ambiguous_within_the_window_only},
 	{"a burst after a stall keeps its latencies", a_burst_after_a_stall_keeps_its_latencies},
 	{"a steady backlog is not taken for a loss", a_steady_backlog_is_not_taken_for_a_loss},
 	{"of each reply the number of its segments is told", tells_of_how_many_segments_a_reply_is},
@@ -1646,6 +1734,7 @@ static const struct tl_test tests[] = {
 	{"connections are kept apart, also of the same ports", keeps_connections_apart},
 	{"a reply counts within the window and not behind it", keeps_to_the_window},
 	{"triggers are forgotten when they are some windows old", forgets_what_is_some_windows_old},
+	{"tells when the triggers were that have no reply", tells_when_triggers_were_that_have_no_reply},
 	{"a hole is given up after a window", links_behind_a_loss_before_the_end},
 	{"a reply that is split behind a hole is linked then", links_what_is_split_behind_a_loss},
 	{"a reply stamped before its trigger shows, unless it could be another's", shows_replies_before_their_triggers},

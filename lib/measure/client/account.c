@@ -74,6 +74,11 @@ enum tl_client_verdict tl_client_account_echo(struct tl_client_account *account,
 	return TL_CLIENT_RECEIVED;
 }
 
+bool tl_client_account_is_lost(const struct tl_client_account *account, uint64_t seq)
+{
+	return test_bit(account->was_sent, seq) && !test_bit(account->was_received, seq);
+}
+
 uint64_t tl_client_account_lost(const struct tl_client_account *account)
 {
 	return account->sent - account->received;

@@ -155,6 +155,8 @@ void tl_client_null_subtract(const json_t *null, struct tl_client_result *result
 	if (!json_is_true(json_object_get(run, "valid")))
 		add_invalid(result, "the null echo's result that was taken off is not valid");
 	// With --timestamps nic it depends on the port who stamps them.
-	if (!text_is(json_object_get(run, "stamps"), "departures", result->sources.departures))
-		add_invalid(result, "departures of the null echo that was taken off were stamped by another source");
+	const json_t *stamps = json_object_get(run, "stamps");
+	if (!text_is(stamps, "departures", result->sources.departures) ||
+		!text_is(stamps, "arrivals", result->sources.arrivals))
+		add_invalid(result, "packets of the null echo that was taken off were stamped by another source");
 }

@@ -127,6 +127,14 @@ static void fill_times(const struct tl_client_session *s, struct tl_client_resul
 	tl_hist_summarize(&s->gap, &result->poll_gap);
 }
 
+// Losses go to the report with the time at which each message was due.
+static void date_lost(const struct tl_client_session *s)
+{
+	for (uint64_t seq = 0; seq < s->account.planned; seq++)
+		if (tl_client_account_is_lost(&s->account, seq))
+			tl_latency_date_lost(s->hooks->report, (uint64_t)real_ns(s, tl_client_due_ns(s, seq)));
+}
+
 void tl_client_fill_result(const struct tl_client_session *s, struct tl_client_result *result)
 {
 	const struct tl_client_account *account = &s->account;
@@ -155,4 +163,6 @@ void tl_client_fill_result(const struct tl_client_session *s, struct tl_client_r
 		.balanced = tl_client_account_balanced(account, s->echoes_read),
 	};
 	fill_times(s, result);
+	if (s->hooks->report != NULL)
+		date_lost(s);
 }

@@ -58,6 +58,8 @@ void tl_client_account_sent(struct tl_client_account *account, uint64_t seq);
 // An echo has been read that carries seq; intact is what tl_client_payload_check() said.
 enum tl_client_verdict tl_client_account_echo(struct tl_client_account *account, uint64_t seq, bool intact);
 
+// Tell whether a message below planned was sent and has no echo so far.
+bool tl_client_account_is_lost(const struct tl_client_account *account, uint64_t seq);
 uint64_t tl_client_account_lost(const struct tl_client_account *account);
 
 // Whether the counts agree with the bits and with echoes_read, which the reader of the sockets counted.

@@ -120,6 +120,8 @@ static void compare_answered(const struct work *work, struct tl_latency_row *row
 		compare_runs(work, tl_latency_answered, 0, row);
 	else
 		tl_latency_one_answered(&work->ones[0], &work->ones[1], work->miss, row);
+	if (!tl_latency_is_judged(row))
+		return;
 	if (row->diff.high_ns < 0)
 		row->verdict = TL_LATENCY_SLOWER;
 	else if (row->diff.low_ns > 0)
@@ -134,9 +136,9 @@ static enum tl_latency_verdict verdict_of(const struct tl_latency_comparison *co
 		of[comparison->quantiles[i].row.verdict]++;
 	if (of[TL_LATENCY_TOO_FEW] == TL_LATENCY_QUANTILES)
 		return TL_LATENCY_TOO_FEW;
+	of[comparison->answered.verdict]++;
 	if (of[TL_LATENCY_INCONCLUSIVE] != 0)
 		return TL_LATENCY_INCONCLUSIVE;
-	of[comparison->answered.verdict]++;
 	if (of[TL_LATENCY_SLOWER] != 0)
 		return TL_LATENCY_SLOWER;
 	return of[TL_LATENCY_FASTER] != 0 && comparison->counted ? TL_LATENCY_FASTER : TL_LATENCY_SAME;
@@ -158,6 +160,11 @@ static struct tl_latency_row row_of(const struct work *work, tl_latency_figure *
 		.verdict = TL_LATENCY_TOO_FEW};
 }
 
+static bool is_ordered(const struct tl_latency_one *one)
+{
+	return one->blocks.n != 0 && one->blocks.dated;
+}
+
 // Everything that needs no interval.
 static void begin(
 	const struct work *work, const struct tl_latency_threshold *threshold, struct tl_latency_comparison *out)
@@ -166,7 +173,7 @@ static void begin(
 	count_side(work->a, &out->a_count, &out->a_lost, &out->counted);
 	count_side(work->b, &out->b_count, &out->b_lost, &out->counted);
 	out->stamps_ns = stamps_of(work->a) + stamps_of(work->b);
-	out->ordered = work->ones == NULL || (work->ones[0].blocks.n != 0 && work->ones[1].blocks.n != 0);
+	out->ordered = work->ones == NULL || (is_ordered(&work->ones[0]) && is_ordered(&work->ones[1]));
 	out->mean = row_of(work, tl_latency_mean, 0);
 	out->answered = row_of(work, tl_latency_answered, 0);
 	for (size_t i = 0; i < TL_LATENCY_QUANTILES; i++) {
@@ -195,7 +202,7 @@ static void compare_all(struct work *work, double miss, struct tl_latency_compar
 		compare_quantile(work, i, out);
 	if (enough != 0)
 		compare_means(work, out);
-	if (enough != 0 && out->counted)
+	if (enough != 0 && out->counted && out->ordered)
 		compare_answered(work, &out->answered);
 	out->verdict = verdict_of(out);
 }

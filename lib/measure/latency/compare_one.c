@@ -116,23 +116,45 @@ void tl_latency_one_mean(
 	row->verdict = TL_LATENCY_SAME;
 }
 
-// Wilson, "Probable inference, the law of succession, and statistical inference", 1927. Triggers are taken as
-// independent: when those without a reply were sent is not known.
-static struct tl_latency_interval answered_within(const struct tl_latency *run, double z)
+static double triggers_of(const struct tl_latency *run)
 {
-	double n = (double)run->matched + (double)run->unmatched_triggers, share = tl_latency_answered(run, 0);
-	double middle = (share + z * z / (2 * n)) / (1 + z * z / n);
-	double off = z / (1 + z * z / n) * sqrt(share * (1 - share) / n + z * z / (4 * n * n));
+	return (double)run->matched + (double)run->unmatched_triggers;
+}
+
+// Variance of the share over that of independent triggers; 1 at least.
+static double clustering(const struct tl_latency_spread *spread)
+{
+	return fmax(1, spread->kept / spread->effective);
+}
+
+// Wilson, "Probable inference, the law of succession, and statistical inference", 1927; of the independent triggers
+// that would tell as much.
+static struct tl_latency_interval answered_within(const struct tl_latency *run, double effective, double t)
+{
+	double n = effective, share = tl_latency_answered(run, 0);
+	double middle = (share + t * t / (2 * n)) / (1 + t * t / n);
+	double off = t / (1 + t * t / n) * sqrt(share * (1 - share) / n + t * t / (4 * n * n));
 
 	return (struct tl_latency_interval){share, middle - off, middle + off};
 }
 
+// A run that lost nothing does not show how losses follow each other: the other one does. So the larger clustering of
+// both holds for both.
 void tl_latency_one_answered(
 	const struct tl_latency_one *a, const struct tl_latency_one *b, double miss, struct tl_latency_row *row)
 {
-	double z = tl_latency_student(miss, 1e6);
-	struct tl_latency_interval within_a = answered_within(a->run, z), within_b = answered_within(b->run, z);
+	struct tl_latency_spread spread_a = tl_latency_spread(&a->blocks, TL_LATENCY_ANSWERED, 0);
+	struct tl_latency_spread spread_b = tl_latency_spread(&b->blocks, TL_LATENCY_ANSWERED, 0);
 
+	row->verdict = TL_LATENCY_INCONCLUSIVE;
+	if (!spread_a.settled || !spread_b.settled)
+		return;
+	double together = fmax(clustering(&spread_a), clustering(&spread_b));
+	double t = tl_latency_student(miss, together > 1 ? fmin(spread_a.df, spread_b.df) : 1e6);
+	row->a_effective = triggers_of(a->run) / together;
+	row->b_effective = triggers_of(b->run) / together;
+	struct tl_latency_interval within_a = answered_within(a->run, row->a_effective, t);
+	struct tl_latency_interval within_b = answered_within(b->run, row->b_effective, t);
 	row->diff = tl_latency_minus(&within_b, &within_a);
 	row->verdict = TL_LATENCY_SAME;
 }

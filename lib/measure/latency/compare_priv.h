@@ -5,19 +5,22 @@
 
 #include <tl_latency_compare.h>
 
-#define TL_LATENCY_MEAN TL_LATENCY_LEVELS // behind the levels of struct tl_latency_block
+// Behind the levels of struct tl_latency_block:
+#define TL_LATENCY_MEAN TL_LATENCY_LEVELS
+#define TL_LATENCY_ANSWERED (TL_LATENCY_LEVELS + 1)
 
 // How far a figure of one run can be off.
 struct tl_latency_spread {
-	double variance;  // of the figure: a share of samples, or the mean in ns
+	double variance;  // of the figure: a share of triggers, or the mean in ns
 	double df;	  // degrees of freedom of that variance
-	double kept;	  // samples in the blocks
+	double kept;	  // samples in the blocks; with lost triggers, where these are dated
 	double effective; // independent samples that would show it as precisely
 	bool settled;	  // false: the run is too short for how slowly it changes, so variance is too small
 };
 
-// compare_spread.c: of the share of samples at most a level, or of the mean; one is the variance of a single sample's
-// latency, for the mean.
+// compare_spread.c: of the share of samples at most a level, of the mean, or of the share of triggers that were
+// answered. Triggers without a reply are above each level, where it is known when they were. one is the variance of a
+// single sample's latency, for the mean.
 struct tl_latency_spread tl_latency_spread(const struct tl_latency_blocks *blocks, size_t level, double one);
 
 // compare_one.c: figures of a run. The value of a quantile, lost triggers behind all others: INFINITY where it is one

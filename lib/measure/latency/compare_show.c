@@ -54,8 +54,8 @@ const char *tl_latency_no_verdict(const struct tl_latency_comparison *c)
 		return NULL;
 	return c->ordered
 		       ? "too few samples to say anything; measure longer, or compare several runs of each"
-		       : "nothing can be said: a report has no samples in the order they came; measure again with this "
-			 "version, or compare several runs of each";
+		       : "nothing can be said: a report has no samples in the order they came, or does not say when its "
+			 "triggers were lost; measure again with this version, or compare several runs of each";
 }
 
 // JSON has no infinity.
@@ -165,7 +165,7 @@ static void print_quantile(const struct tl_latency_comparison *c, const struct t
 static void print_answered(const struct tl_latency_comparison *c, FILE *out)
 {
 	const struct tl_latency_row *row = &c->answered;
-	char text[32];
+	char text[32], a[32], b[32];
 
 	if (!c->counted) {
 		fprintf(out,
@@ -175,12 +175,13 @@ static void print_answered(const struct tl_latency_comparison *c, FILE *out)
 	}
 	fprintf(out, "%-8s", "answered");
 	fprintf(out, " %10.4f %% %10.4f %%", row->a * 100, row->b * 100);
-	if (row->verdict == TL_LATENCY_TOO_FEW) {
-		fputc('\n', out);
+	if (!tl_latency_is_judged(row)) {
+		fprintf(out, "%s\n", row->verdict == TL_LATENCY_INCONCLUSIVE ? "  inconclusive" : "");
 		return;
 	}
 	snprintf(text, sizeof(text), "[%+.4f, %+.4f] %%", row->diff.low_ns * 100, row->diff.high_ns * 100);
-	fprintf(out, " %+10.4f %%  %-50s  %s\n", row->diff.diff_ns * 100, text,
+	fprintf(out, " %+10.4f %%  %-26s %11s %11s  %s\n", row->diff.diff_ns * 100, text,
+		effective_text(row->a_effective, a, sizeof(a)), effective_text(row->b_effective, b, sizeof(b)),
 		row->verdict == TL_LATENCY_SLOWER   ? "B answers fewer"
 		: row->verdict == TL_LATENCY_FASTER ? "B answers more"
 						    : "same");
@@ -200,8 +201,8 @@ static void print_basis(const struct tl_latency_comparison *c, FILE *out)
 		fprintf(out, "one run each: what changes from run to run is in no interval\n");
 	else
 		fprintf(out,
-			"a report does not have its samples in the order they came: how far they depend on each other is "
-			"unknown\n");
+			"a report does not have its samples in the order they came, or not the times of its losses: how "
+			"far these depend on each other is unknown\n");
 	if (c->stamps_ns != 0)
 		fprintf(out, "each interval is wider by %s on both sides, which the stamps can be off\n",
 			tl_format_ns((uint64_t)fmin(c->stamps_ns, 1e18), text, sizeof(text)));

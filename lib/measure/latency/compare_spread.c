@@ -26,10 +26,20 @@ static const struct window {
 #define FAST 48
 #define STEEP 8
 
-// The figure in a block.
-static double in_block(const struct tl_latency_block *block, size_t level)
+// What a block adds to a figure, which is the quotient of the sums of both.
+struct part {
+	double of, all;
+};
+
+static struct part part_of(const struct tl_latency_blocks *blocks, size_t i, size_t level)
 {
-	return (double)(level == TL_LATENCY_MEAN ? block->sum_ns : block->at_most[level]) / (double)block->n;
+	const struct tl_latency_block *block = &blocks->at[i];
+	double lost = blocks->dated && level != TL_LATENCY_MEAN ? (double)block->lost / blocks->weight : 0;
+
+	return (struct part){.all = (double)block->n + lost,
+		.of = level == TL_LATENCY_MEAN	     ? (double)block->sum_ns
+		      : level == TL_LATENCY_ANSWERED ? (double)block->n
+						     : (double)block->at_most[level]};
 }
 
 // The product of the series with the cosine that has j half periods in it; the next cosine follows from the last two.
@@ -83,22 +93,26 @@ static struct tl_latency_spread spread_of(const double *series, size_t n, double
 	return out;
 }
 
+// The series is the quotient's linear part, so a block of many lost triggers counts as such.
 struct tl_latency_spread tl_latency_spread(const struct tl_latency_blocks *blocks, size_t level, double one)
 {
-	double series[TL_LATENCY_BLOCKS], kept = 0, figure = 0;
+	double series[TL_LATENCY_BLOCKS];
+	struct part sum = {0};
 
 	for (size_t i = 0; i < blocks->n; i++) {
-		series[i] = in_block(&blocks->at[i], level);
-		kept += (double)blocks->at[i].n;
-		figure += series[i] * (double)blocks->at[i].n;
+		struct part part = part_of(blocks, i, level);
+		sum.of += part.of;
+		sum.all += part.all;
 	}
-	figure /= kept;
-	for (size_t i = 0; i < blocks->n; i++)
-		series[i] -= figure;
+	double figure = sum.of / sum.all;
+	for (size_t i = 0; i < blocks->n; i++) {
+		struct part part = part_of(blocks, i, level);
+		series[i] = (part.of - figure * part.all) * (double)blocks->n / sum.all;
+	}
 	if (level != TL_LATENCY_MEAN)
 		one = figure * (1 - figure);
 	struct tl_latency_spread out = spread_of(series, blocks->n, ROUNDING * figure * figure);
-	out.kept = kept;
-	out.effective = one > 0 && out.variance > 0 ? one / out.variance : kept;
+	out.kept = sum.all;
+	out.effective = one > 0 && out.variance > 0 ? one / out.variance : sum.all;
 	return out;
 }

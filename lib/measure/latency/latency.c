@@ -82,6 +82,7 @@ int tl_latency_add(struct tl_latency *report, const struct tl_latency_sample *sa
 		return 0;
 	}
 	tl_hist_record(&report->latency, sample->latency_ns);
+	tl_latency_bins_add(&report->bins, sample->time_ns);
 	int rc = tl_latency_order_add(&report->order, sample->time_ns, sample->latency_ns);
 	return rc == 0 ? keep_sample(report, sample) : rc;
 }

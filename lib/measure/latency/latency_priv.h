@@ -32,6 +32,10 @@ uint64_t tl_latency_counter_read(const struct tl_latency *report, size_t index);
 // order.c: one more sample. Returns 0 or -ENOMEM.
 int tl_latency_order_add(struct tl_latency_order *order, uint64_t time_ns, uint64_t latency_ns);
 
+// bins.c: one more sample of this time; and what of the lost belongs to which block.
+void tl_latency_bins_add(struct tl_latency_bins *bins, uint64_t time_ns);
+void tl_latency_bins_put(const struct tl_latency_bins *bins, struct tl_latency_blocks *out);
+
 // What a plot over time shows of up to 2000 runs of samples that follow each other: when the largest of them was, the
 // smallest, the largest, how many they are, and the largest's packet; and the blocks.
 json_t *tl_latency_series_json(const struct tl_latency *report, uint64_t p50_ns);

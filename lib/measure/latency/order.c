@@ -4,6 +4,7 @@
 #include "latency_priv.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 static const double levels[TL_LATENCY_LEVELS] = {0.5, 0.9, 0.99, 0.999};
@@ -78,7 +79,8 @@ static void fill_block(const uint16_t *bucket, size_t n, const unsigned *at_most
 	}
 }
 
-void tl_latency_get_blocks(const struct tl_latency *report, struct tl_latency_blocks *out)
+// Of a report that was read the blocks are there.
+static void fill_blocks(const struct tl_latency *report, struct tl_latency_blocks *out)
 {
 	const struct tl_latency_order *order = &report->order;
 	unsigned at_most[TL_LATENCY_LEVELS];
@@ -97,4 +99,18 @@ void tl_latency_get_blocks(const struct tl_latency *report, struct tl_latency_bl
 		size_t first = order->n * i / out->n, end = order->n * (i + 1) / out->n;
 		fill_block(order->bucket + first, end - first, at_most, &out->at[i]);
 	}
+	tl_latency_bins_put(&report->bins, out);
+}
+
+void tl_latency_get_blocks(const struct tl_latency *report, struct tl_latency_blocks *out)
+{
+	uint64_t kept = 0, lost = 0;
+
+	fill_blocks(report, out);
+	for (size_t i = 0; i < out->n; i++) {
+		kept += out->at[i].n;
+		lost += out->at[i].lost;
+	}
+	out->dated = lost == report->unmatched_triggers;
+	out->weight = kept != 0 ? fmax(1, (double)report->order.seen / (double)kept) : 1;
 }

@@ -160,21 +160,26 @@ static int read_outlier(struct tl_latency *report, const json_t *row, struct tl_
 	return rc;
 }
 
+#define BLOCK_NUMBERS (2 + TL_LATENCY_LEVELS + 1)
+
 static int read_block(struct tl_latency *report, const json_t *row, struct tl_err *err)
 {
 	struct tl_latency_block *block = &report->blocks.at[report->blocks.n];
-	uint64_t values[2 + TL_LATENCY_LEVELS];
+	uint64_t values[BLOCK_NUMBERS] = {0};
+	size_t n = json_array_size(row); // the last one is not in older reports
 
-	if (report->blocks.n == TL_LATENCY_BLOCKS || json_array_size(row) != TL_ARRAY_LEN(values))
-		return tl_fail(err, -EINVAL, "not %zu numbers, or one row too many", TL_ARRAY_LEN(values));
-	for (size_t i = 0; i < TL_ARRAY_LEN(values); i++) {
+	if (report->blocks.n == TL_LATENCY_BLOCKS || n > BLOCK_NUMBERS || n < BLOCK_NUMBERS - 1)
+		return tl_fail(err, -EINVAL, "not %d numbers, or one row too many", BLOCK_NUMBERS);
+	for (size_t i = 0; i < n; i++) {
 		const json_t *value = json_array_get(row, i);
-		uint64_t most = i == 0 ? TL_LATENCY_ORDER_MAX : i == 1 ? INT64_MAX : values[0];
+		uint64_t most = i == 0				   ? TL_LATENCY_ORDER_MAX
+				: i == 1 || i == BLOCK_NUMBERS - 1 ? INT64_MAX
+								   : values[0];
 		values[i] = (uint64_t)json_integer_value(value); // what is negative is too large, then
 		if (!json_is_integer(value) || values[i] > most || (i == 0 && values[i] == 0))
 			return tl_fail(err, -EINVAL, "number %zu is out of range", i);
 	}
-	*block = (struct tl_latency_block){.n = values[0], .sum_ns = values[1]};
+	*block = (struct tl_latency_block){.n = values[0], .sum_ns = values[1], .lost = values[BLOCK_NUMBERS - 1]};
 	memcpy(block->at_most, values + 2, sizeof(block->at_most));
 	report->blocks.n++;
 	return 0;

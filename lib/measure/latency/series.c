@@ -45,6 +45,7 @@ static json_t *blocks_json(const struct tl_latency *report)
 		json_t *row = json_pack("[I,I]", (json_int_t)blocks.at[i].n, (json_int_t)blocks.at[i].sum_ns);
 		for (size_t level = 0; level < TL_LATENCY_LEVELS; level++)
 			json_array_append_new(row, json_integer((json_int_t)blocks.at[i].at_most[level]));
+		json_array_append_new(row, json_integer((json_int_t)blocks.at[i].lost));
 		json_array_append_new(rows, row);
 	}
 	return rows;

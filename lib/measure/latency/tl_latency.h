@@ -43,6 +43,7 @@
 #define TL_LATENCY_MAX_LOSS 0.001   // of all triggers, those without a reply: as many as lie above p99.9
 #define TL_LATENCY_MAX_LOSS_TEXT "0.1%"
 #define TL_LATENCY_BLOCKS 240		       // of the series
+#define TL_LATENCY_BINS 1024u		       // of time
 #define TL_LATENCY_ORDER_MAX ((size_t)1 << 22) // samples kept in the order they came: 8 MiB
 
 struct tl_latency_sample {
@@ -156,11 +157,21 @@ struct tl_latency_block {
 	uint64_t n; // samples kept
 	uint64_t sum_ns;
 	uint64_t at_most[TL_LATENCY_LEVELS]; // of n: not above what is p50, p90, p99, p99.9 of all blocks together
+	uint64_t lost;			     // triggers without a reply of that time
 };
 
 struct tl_latency_blocks {
 	size_t n;
+	bool dated;    // lost of all blocks together are the triggers without a reply; false: it is not known when
+	double weight; // samples that each one kept stands for
 	struct tl_latency_block at[TL_LATENCY_BLOCKS];
+};
+
+// Samples and lost triggers over time, in equal bins. When a time lies behind the last bin, each bin takes in its
+// neighbour and covers twice the time.
+struct tl_latency_bins {
+	uint64_t begin_ns, width_ns; // width_ns 0: there are none yet
+	uint64_t came[TL_LATENCY_BINS], lost[TL_LATENCY_BINS];
 };
 
 struct tl_latency_fact {
@@ -197,6 +208,7 @@ struct tl_latency {
 	size_t n_samples, samples_room; // n_samples < latency.count: samples_max was reached, or only a histogram came
 	struct tl_latency_sample *samples;
 	struct tl_latency_order order;
+	struct tl_latency_bins bins;
 	struct tl_latency_blocks blocks; // of a report that was read; of another tl_latency_get_blocks() makes them
 	bool uncounted;			 // a report that was read says nothing of triggers without a reply
 
@@ -240,6 +252,10 @@ int tl_latency_add(struct tl_latency *report, const struct tl_latency_sample *sa
 // A matched pair by its two stamps: like add(), or counted as reply_first.
 int tl_latency_add_pair(
 	struct tl_latency *report, uint64_t trigger_ns, uint64_t reply_ns, uint64_t packet_id, bool ambiguous);
+
+// When a trigger was that has no reply; in any order. The producer counts it in unmatched_triggers. Where all of these
+// are dated, comparisons see how far losses depend on each other.
+void tl_latency_date_lost(struct tl_latency *report, uint64_t time_ns);
 
 // The stage of that name, made at the first call, in the order of these calls: record into ->hist. NULL: no memory, or
 // too many.
@@ -317,7 +333,7 @@ const char *tl_latency_kept(const struct tl_latency *report);
 // The object of --json, which is also what the HTML page shows; a new one. Beside the summary it has the histogram, as
 // [largest value of a bucket, samples in it], and a series over time: up to 2000 points for a plot, [ns since start_ns,
 // least, most, samples, packet of the most], and up to 240 blocks for intervals, [samples, sum, and so many at most
-// p50, p90, p99, p99.9]. The samples themselves are only in the CSV.
+// p50, p90, p99, p99.9, lost]. The samples themselves are only in the CSV.
 json_t *tl_latency_json(const struct tl_latency *report);
 int tl_latency_json_print(const json_t *json, FILE *out); // 0, -ENOMEM (tl_json_check()) or -EIO
 

@@ -11,8 +11,9 @@
 //
 // Several runs a side: a run is one observation of each quantile, and Welch's t holds between them. That includes what
 // changes from run to run. One run a side: how much its quantiles can be off is seen in how the run changes from block
-// to block (compare_spread.c). What changes from run to run is in no interval then. A report without blocks cannot be
-// judged so; nor can a run that is too short for how slowly it changes.
+// to block (compare_spread.c), lost triggers among the samples of their time: losses come in bursts. What changes from
+// run to run is in no interval then. A report without blocks, or without the times of its losses, cannot be judged so;
+// nor can a run that is too short for how slowly it changes.
 //
 // Each interval is wider on both sides by what the stamps of both sides can be off, so that no difference is called one
 // that the stamps do not resolve.
@@ -65,7 +66,8 @@ struct tl_latency_comparison {
 	uint64_t a_lost, b_lost;   // triggers without a reply
 	double confidence;	   // of all intervals together
 	double stamps_ns;	   // by so much each interval of a quantile is wider, on both sides
-	bool ordered;		   // false: one run a side, and one of them does not know how its samples followed
+	bool ordered;		   // false: one run a side, and one of them does not know how its samples followed, or
+				   // when its triggers were lost
 	bool counted;		   // false: a report does not say how many triggers have no reply
 	struct tl_latency_quantile quantiles[TL_LATENCY_QUANTILES];
 	struct tl_latency_row mean;	// of the answered; decides nothing (verdict is SAME, TOO_FEW or INCONCLUSIVE)

@@ -11,12 +11,13 @@
 //
 // The cost of a choice is O(log n) for n triggers of the same bytes, amortised: places out of sight are left out by
 // binary search, those that do not wait by a union of neighbours with path halving (Tarjan and van Leeuwen 1984), and
-// at most WAITING_MAX candidates are looked at. Only triggers that a file has out of order are passed one by one.
+// at most WAITING_MAX candidates are looked at from the oldest one on, and as many places from the youngest one back.
+// Only triggers that a file has out of order are passed one by one.
 
 #include "match_priv.h"
 
 #define RESYNC_REPLIES 8
-#define WAITING_MAX 64 // triggers looked at for one reply
+#define WAITING_MAX 64 // triggers looked at for one reply, from either end
 #define USUAL_DECAY 16 // the usual latency falls by this part with each pair that took less
 
 bool match_is_in_sight(const struct tl_match *match, const struct match_trigger *trigger, uint64_t reply_ns)
@@ -48,11 +49,9 @@ static uint32_t next_open(struct tl_match *match, struct match_group *group, uin
 	return place;
 }
 
-// The first place from this one on that may be in sight: all before it are stamped too early.
-static uint32_t first_in_sight(
-	struct tl_match *match, const struct match_group *group, uint32_t place, uint64_t reply_ns)
+// The first place from this one on that may be stamped at this time or later: all before it are stamped earlier.
+static uint32_t first_since(struct tl_match *match, const struct match_group *group, uint32_t place, uint64_t since_ns)
 {
-	uint64_t since_ns = reply_ns - tl_min_u64(match->cfg.window_ns, reply_ns);
 	uint32_t low = 0, high = group->end - place;
 
 	if (high != 0 && match_at(group, place)->latest_ns >= since_ns)
@@ -66,6 +65,13 @@ static uint32_t first_in_sight(
 			high = middle;
 	}
 	return place + low;
+}
+
+// The first place from this one on that may be in sight.
+static uint32_t first_in_sight(
+	struct tl_match *match, const struct match_group *group, uint32_t place, uint64_t reply_ns)
+{
+	return first_since(match, group, place, reply_ns - tl_min_u64(match->cfg.window_ns, reply_ns));
 }
 
 // Tell whether this trigger and all behind it are stamped too late for the window.
@@ -84,6 +90,23 @@ const struct match_trigger *match_oldest(struct tl_match *match, struct match_gr
 
 // ---- candidates
 
+// The first place from this one on whose trigger was not given up, or the end.
+static uint32_t behind_given_up(struct tl_match *match, const struct match_group *group, uint32_t place)
+{
+	uint32_t end = place;
+
+	while (end != group->end && match_at(group, end)->given_up) {
+		end = match_at(group, end)->behind;
+		match->stats.steps++;
+	}
+	while (place != end) {
+		struct match_trigger *trigger = match_at(group, place);
+		place = trigger->behind;
+		trigger->behind = end;
+	}
+	return end;
+}
+
 // The first trigger in sight that has a reply, where none stamped up to this reply waits; ambiguous where there are
 // several. Those that wait are stamped later, and nearly always none behind them has a reply.
 static struct match_answer find_answered(struct tl_match *match, const struct match_group *group, uint64_t reply_ns)
@@ -91,7 +114,10 @@ static struct match_answer find_answered(struct tl_match *match, const struct ma
 	uint32_t place = first_in_sight(match, group, group->first, reply_ns), open = 0;
 	struct match_answer answer = {0};
 
-	for (; place != group->end && open < WAITING_MAX && !answer.ambiguous; place++) {
+	for (; open < WAITING_MAX && !answer.ambiguous; place++) {
+		place = behind_given_up(match, group, place);
+		if (place == group->end)
+			break;
 		struct match_trigger *trigger = match_at(group, place);
 		match->stats.steps++;
 		if (is_beyond(match, trigger, reply_ns))
@@ -111,6 +137,21 @@ struct candidates {
 	struct match_trigger *oldest, *youngest, *later; // stamped up to the reply: first, last; behind it: last
 	unsigned waiting, n_later;			 // up to the reply, at most WAITING_MAX; behind it, at most 2
 };
+
+// The last open trigger in sight before the first that is stamped behind the reply; the oldest if none is near.
+static struct match_trigger *find_youngest(
+	struct tl_match *match, const struct match_group *group, struct match_trigger *oldest, uint64_t reply_ns)
+{
+	uint32_t place = first_since(match, group, oldest->place, reply_ns + 1);
+
+	for (unsigned n = 0; n < WAITING_MAX && place != oldest->place; n++) {
+		struct match_trigger *trigger = match_at(group, --place);
+		match->stats.steps++;
+		if (is_open(trigger) && match_is_in_sight(match, trigger, reply_ns))
+			return trigger;
+	}
+	return oldest;
+}
 
 static struct candidates find_candidates(struct tl_match *match, struct match_group *group, uint64_t reply_ns)
 {
@@ -134,6 +175,8 @@ static struct candidates find_candidates(struct tl_match *match, struct match_gr
 		found.youngest = trigger;
 		found.waiting++;
 	}
+	if (found.waiting == WAITING_MAX)
+		found.youngest = find_youngest(match, group, found.oldest, reply_ns);
 	return found;
 }
 
@@ -142,8 +185,7 @@ static struct match_trigger *choose_of_several(
 {
 	struct match_trigger *youngest = candidates->youngest;
 	uint32_t place = candidates->oldest->place;
-	bool in_step = candidates->waiting < WAITING_MAX && youngest->frame != group->youngest_frame &&
-		       reply_ns - youngest->ts_ns <= group->usual_ns;
+	bool in_step = youngest->frame != group->youngest_frame && reply_ns - youngest->ts_ns <= group->usual_ns;
 
 	group->youngest_frame = youngest->frame;
 	group->in_step = in_step ? group->in_step + 1 : 0;

@@ -154,7 +154,7 @@ static int join_group(struct match_index *index, struct match_trigger *trigger, 
 		trigger->latest_ns = tl_max_u64(trigger->ts_ns, match_at(group, group->end - 1)->latest_ns);
 	index->disorder_ns = tl_max_u64(index->disorder_ns, trigger->latest_ns - trigger->ts_ns);
 	trigger->place = group->end++;
-	trigger->skip = group->end;
+	trigger->skip = trigger->behind = group->end;
 	group->same[trigger->place & (group->room - 1)] = trigger;
 	return 0;
 }

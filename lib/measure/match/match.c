@@ -24,6 +24,7 @@ void tl_match_destroy(struct tl_match *match)
 {
 	if (match == NULL)
 		return;
+	match->cfg.unanswered = NULL; // after finish() there is none left; after an error nobody asks
 	match_triggers_retire(match, UINT64_MAX);
 	match_streams_free(match);
 	match_index_free(&match->index);

@@ -56,6 +56,7 @@ struct match_trigger {
 	};
 	uint32_t len; // of the payload
 	uint32_t key_len;
+	uint32_t behind; // once given up: so are all from here to before this place
 	bool answered;
 	bool given_up; // its reply was lost: younger ones have theirs
 	bool again;    // as of struct match_payload

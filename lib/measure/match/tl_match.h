@@ -8,6 +8,10 @@
 // segments. A reply is complete when the last of its bytes has arrived: its time is the latest of the
 // segments that brought them, each byte the first time it was seen.
 //
+// Of triggers of the same bytes a reply answers the oldest that waits, and is ambiguous where several do; after a lost
+// reply the row is found again by those that come in step (docs/latency.md). Where 64 or more wait at a time, the
+// youngest is looked for among the 64 in front of the first that is stamped later than the reply.
+//
 // The caller gives the triggers ahead of the replies: before a reply of time T every trigger up to T + window, and none
 // later, as long as there are replies. So clocks that disagree by less than the window show as negative latencies. What
 // is kept is bounded by some windows of traffic.
@@ -43,6 +47,8 @@ struct tl_match_cfg {
 	bool unique;	      // a trigger whose payload was there within the window is a copy, not a trigger
 
 	int (*linked)(void *ctx, const struct tl_match_link *link); // not 0 ends the work
+	void (*unanswered)(
+		void *ctx, uint64_t trigger_ns); // NULL: not asked; some windows later, in the order they came
 	void *ctx;
 };
 

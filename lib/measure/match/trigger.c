@@ -78,11 +78,19 @@ int match_trigger_add(struct tl_match *match, const struct match_payload *payloa
 	return 0;
 }
 
+static void give_up(struct tl_match *match, const struct match_trigger *trigger)
+{
+	match->stats.unmatched_triggers++;
+	if (match->cfg.unanswered != NULL)
+		match->cfg.unanswered(match->cfg.ctx, trigger->ts_ns);
+}
+
 void match_triggers_retire(struct tl_match *match, uint64_t until_ns)
 {
 	while (match->first != NULL && match->first->ts_ns <= until_ns) {
 		struct match_trigger *trigger = match->first;
-		match->stats.unmatched_triggers += !trigger->answered;
+		if (!trigger->answered)
+			give_up(match, trigger);
 		if (trigger->group != NULL)
 			match_index_remove(&match->index, trigger);
 		if (match->awaited == trigger)
