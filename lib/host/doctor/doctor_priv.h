@@ -27,10 +27,6 @@ bool tl_found_workers(const struct tl_facts *facts, struct tl_finding *finding);
 // Warns when not all workers are in the set.
 void tl_found_workers_in(const struct tl_facts *facts, struct tl_finding *finding, const struct tl_fact_cpus *set);
 
-// Calls judge for each port on PCI, or says that there is none.
-void tl_found_ports(const struct tl_facts *facts, struct tl_finding *finding,
-	void (*judge)(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *finding));
-
 // mlx4 and mlx5: DPDK drives them beside the kernel's driver.
 bool tl_port_is_bifurcated(const struct tl_fact_port *port);
 

@@ -35,7 +35,12 @@ struct tl_check {
 	const char *fix;
 	const char *script;  // shell that mends it until the next boot; NULL: none
 	const char *cmdline; // words for the kernel's command line; NULL: none
+	// Judges of the host, of each port on PCI, of each port with an interface of the kernel, and of each directory
+	// of recordings. NULL: none.
 	void (*judge)(const struct tl_facts *facts, struct tl_finding *finding);
+	void (*judge_port)(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *finding);
+	void (*judge_interface)(const struct tl_fact_port *port, struct tl_finding *finding);
+	void (*judge_disk)(const struct tl_fact_disk *disk, struct tl_finding *finding);
 };
 
 struct tl_doctor_report {
