@@ -47,7 +47,7 @@ extern const struct tl_command tl_top_command;
 // Says what is wrong with the call, of which value (NULL: of none), and where to read more. Returns TL_EXIT_USAGE.
 int tl_misuse(const struct tl_command *command, const char *what, const char *value);
 
-// Gives each option to set(), which returns NULL or what is wrong with the value. Returns -1 to go on with the words,
-// which begin at optind, else an exit status.
+// Stores each option into *options as its row says; passes a row without "into" to set(), which returns NULL or the
+// error. Returns -1 to go on with the words, which begin at optind, else an exit status.
 int tl_set_options(const struct tl_command *command, int argc, char **argv,
-	const char *(*set)(void *ctx, int id, const char *value), void *ctx);
+	const char *(*set)(void *options, int id, const char *value), void *options);
