@@ -12,35 +12,27 @@
 
 #define TL_DEFAULT_SOCKET "/run/tapline.sock" // where an appliance is asked
 
-int tl_cmd_run(int argc, char **argv);
-int tl_cmd_capture(int argc, char **argv);
-int tl_cmd_doctor(int argc, char **argv);
-int tl_cmd_client(int argc, char **argv);
-int tl_cmd_extract(int argc, char **argv);
-int tl_cmd_latency(int argc, char **argv);
-int tl_cmd_recover(int argc, char **argv);
-int tl_cmd_verify(int argc, char **argv);
-int tl_cmd_status(int argc, char **argv);
-int tl_cmd_control(int argc, char **argv);
-int tl_cmd_bench(int argc, char **argv);
-int tl_cmd_bind(int argc, char **argv);
-int tl_cmd_unbind(int argc, char **argv);
-int tl_cmd_top(int argc, char **argv);
+// Every command, in the order of the help: tl_cmd_NAME() runs it, tl_NAME_command is what it accepts.
+#define TL_COMMANDS(X)                                                                                                 \
+	X(run)                                                                                                         \
+	X(capture)                                                                                                     \
+	X(doctor)                                                                                                      \
+	X(client)                                                                                                      \
+	X(latency)                                                                                                     \
+	X(extract)                                                                                                     \
+	X(recover)                                                                                                     \
+	X(verify)                                                                                                      \
+	X(bench)                                                                                                       \
+	X(bind)                                                                                                        \
+	X(unbind)                                                                                                      \
+	X(status)                                                                                                      \
+	X(top)                                                                                                         \
+	X(control)
 
-// What each accepts. client's is in <tl_client.h>.
-extern const struct tl_command tl_run_command;
-extern const struct tl_command tl_capture_command;
-extern const struct tl_command tl_doctor_command;
-extern const struct tl_command tl_extract_command;
-extern const struct tl_command tl_latency_command;
-extern const struct tl_command tl_recover_command;
-extern const struct tl_command tl_verify_command;
-extern const struct tl_command tl_status_command;
-extern const struct tl_command tl_control_command;
-extern const struct tl_command tl_bench_command;
-extern const struct tl_command tl_bind_command;
-extern const struct tl_command tl_unbind_command;
-extern const struct tl_command tl_top_command;
+#define TL_DECLARE_COMMAND(name)                                                                                       \
+	int tl_cmd_##name(int argc, char **argv);                                                                      \
+	extern const struct tl_command tl_##name##_command;
+TL_COMMANDS(TL_DECLARE_COMMAND)
 
 // ---- command_line.c
 
