@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rename without replacing; identity of files.
+// Rename without replacing; identity of files; reading past the page cache.
 
 #include <tl_files.h>
 
@@ -30,4 +30,19 @@ bool tl_is_same_file(const char *a, const char *b)
 	struct stat one, other;
 
 	return stat(a, &one) == 0 && stat(b, &other) == 0 && S_ISREG(one.st_mode) && tl_is_same_inode(&one, &other);
+}
+
+int tl_read_once(int fd, void *buf, uint32_t len_bytes, uint64_t offset_bytes)
+{
+	for (uint32_t done = 0; done < len_bytes;) {
+		ssize_t n = pread(fd, (uint8_t *)buf + done, len_bytes - done, (off_t)(offset_bytes + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		done += (uint32_t)n;
+	}
+	if (offset_bytes != 0) // a length of 0 would mean all
+		(void)posix_fadvise(fd, 0, (off_t)offset_bytes, POSIX_FADV_DONTNEED);
+	return 0;
 }

@@ -4,6 +4,7 @@
 // files: operations that the C library lacks.
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct stat;
 
@@ -15,3 +16,7 @@ bool tl_is_same_file(const char *a, const char *b);
 
 // True if both describe the same file, of any kind.
 bool tl_is_same_inode(const struct stat *a, const struct stat *b);
+
+// Read len_bytes at the offset, and drop their pages, to leave the page cache to running recordings. Returns 0, -errno,
+// or -EIO at the end of the file.
+int tl_read_once(int fd, void *buf, uint32_t len_bytes, uint64_t offset_bytes);

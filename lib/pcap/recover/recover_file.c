@@ -27,18 +27,7 @@ static int file_of(void *ctx)
 
 static int read_all(void *ctx, void *buf, uint32_t len_bytes, uint64_t offset_bytes)
 {
-	for (uint32_t done = 0; done < len_bytes;) {
-		ssize_t n = pread(file_of(ctx), (uint8_t *)buf + done, len_bytes - done, (off_t)(offset_bytes + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		done += (uint32_t)n;
-	}
-	// Drop the pages read, to leave the page cache to running recordings. A length of 0 would mean all.
-	if (offset_bytes != 0)
-		(void)posix_fadvise(file_of(ctx), 0, (off_t)offset_bytes, POSIX_FADV_DONTNEED);
-	return 0;
+	return tl_read_once(file_of(ctx), buf, len_bytes, offset_bytes);
 }
 
 static int write_all(void *ctx, const void *buf, uint32_t len_bytes, uint64_t offset_bytes)

@@ -5,11 +5,11 @@
 #include "verify_priv.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include <tl_files.h>
 
 #define SEARCH_BYTES (UINT64_C(64) << 20) // for a unit, in what does not begin as a recording
 
@@ -227,20 +227,7 @@ int tl_verify(const struct tl_verify_io *io, const struct tl_verify_opts *opts, 
 
 static int read_all(void *ctx, void *buf, uint32_t len_bytes, uint64_t offset_bytes)
 {
-	int fd = *(const int *)ctx;
-
-	for (uint32_t done = 0; done < len_bytes;) {
-		ssize_t n = pread(fd, (uint8_t *)buf + done, len_bytes - done, (off_t)(offset_bytes + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		done += (uint32_t)n;
-	}
-	// It is read once: what a recording that runs beside needs stays in the page cache. A length of 0 would be all.
-	if (offset_bytes != 0)
-		(void)posix_fadvise(fd, 0, (off_t)offset_bytes, POSIX_FADV_DONTNEED);
-	return 0;
+	return tl_read_once(*(const int *)ctx, buf, len_bytes, offset_bytes);
 }
 
 int tl_verify_fd(int fd, const struct tl_verify_opts *opts, struct tl_verify_report *report, struct tl_err *err)
