@@ -305,14 +305,13 @@ static int check_echo(struct tl_config_reader *r, const struct tl_config_key *ke
 	for (size_t i = 0; i < TL_ARRAY_LEN(echo_limits); i++) {
 		if (json_object_get(value, echo_limits[i].key) == NULL || echo_limits[i].modes & 1u << echo->mode)
 			continue;
-		tl_config_enter(r, echo_limits[i].key);
-		return tl_config_refuse(r, "applies only to an echo that uses %s", echo_limits[i].only);
+		return tl_config_refuse_key(
+			r, echo_limits[i].key, "applies only to an echo that uses %s", echo_limits[i].only);
 	}
-	if (echo->reconnect_min_ms > echo->reconnect_max_ms) {
-		tl_config_enter(r, "reconnect_min_ms");
-		return tl_config_refuse(r, "%u is more than reconnect_max_ms, %u: lower it, or raise that one",
-			echo->reconnect_min_ms, echo->reconnect_max_ms);
-	}
+	if (echo->reconnect_min_ms > echo->reconnect_max_ms)
+		return tl_config_refuse_key(r, "reconnect_min_ms",
+			"%u is more than reconnect_max_ms, %u: lower it, or raise that one", echo->reconnect_min_ms,
+			echo->reconnect_max_ms);
 	return 0;
 }
 
