@@ -112,10 +112,10 @@ static void judge_firmware_of(const struct tl_facts *facts, const struct tl_fact
 static const struct tl_check checks[] = {
 	{"dpdk.version", TL_CAN_WARN,
 		"Inline code of the DPDK that Tapline was built with goes with that release's libraries.",
-		"Build Tapline again, with the DPDK that is installed.", NULL, NULL, judge_version},
+		"Build Tapline again, with the DPDK that is installed.", .judge = judge_version},
 	{"dpdk.pmds", TL_CAN_WARN | TL_CAN_FAIL, "Without its driver DPDK does not see a card.",
-		"Install DPDK's drivers: apt-get install dpdk, or build DPDK with the driver.", NULL, NULL, judge_pmds,
-		judge_pmd_of},
+		"Install DPDK's drivers: apt-get install dpdk, or build DPDK with the driver.", .judge = judge_pmds,
+		.judge_port = judge_pmd_of},
 	{"dpdk.ieee1588", TL_CAN_WARN,
 		"ixgbe, igb and i40e stamp PTP frames that come, and what we send only in a DPDK built with RTE_LIBRTE_IEEE1588.",
 		"Build DPDK with -Dc_args=-DRTE_LIBRTE_IEEE1588, where sent frames are to have stamps.",

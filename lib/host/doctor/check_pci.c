@@ -108,15 +108,6 @@ static void judge_iommu_group_of(const struct tl_facts *facts, const struct tl_f
 			"%s: group %" PRIi64 ", with %s", port->name, port->group.value, port->group_others.text);
 }
 
-static void judge_lockdown(const struct tl_facts *facts, struct tl_finding *f)
-{
-	const struct tl_fact_text *lockdown = &facts->bus.lockdown;
-
-	if (lockdown->known)
-		tl_found(
-			f, strcmp(lockdown->text, "none") == 0 ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s", lockdown->text);
-}
-
 // mlx5_txpp_map_hca_bar() maps BAR 0 where stamps are times since 1970; without it the driver reads the clock of ticks
 // (drivers/net/mlx5/linux/mlx5_ethdev_os.c:1976 and mlx5_txpp.c:998, DPDK v22.11.11).
 static void judge_nic_clock_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
@@ -265,7 +256,7 @@ static const struct tl_check checks[] = {
 		.judge_port = judge_driver_of},
 	{"pci.vfio_module", TL_CAN_WARN | TL_CAN_FAIL, "Without the module vfio-pci no card can be given to a program.",
 		"modprobe vfio-pci, and a line vfio-pci in /etc/modules-load.d/vfio.conf.",
-		"modprobe vfio-pci || echo \"there is no module vfio-pci\" >&2", NULL, judge_vfio_module},
+		"modprobe vfio-pci || echo \"there is no module vfio-pci\" >&2", .judge = judge_vfio_module},
 	{"pci.vfio_access", TL_CAN_FAIL, "The process opens /dev/vfio/vfio and the file of the card's group.",
 		"Give the group of the user that runs Tapline both files: a udev rule SUBSYSTEM==\"vfio\", GROUP=\"vfio\", "
 		"MODE=\"0660\".",
@@ -279,7 +270,8 @@ static const struct tl_check checks[] = {
 		"Bind the other devices of the group to vfio-pci too, or put the card into another slot.",
 		.judge_port = judge_iommu_group_of},
 	{"pci.lockdown", TL_CAN_WARN, "A locked kernel refuses uio drivers, vfio without an IOMMU, and reading MSRs.",
-		"Use vfio-pci with an IOMMU, or switch Secure Boot off.", NULL, NULL, judge_lockdown},
+		"Use vfio-pci with an IOMMU, or switch Secure Boot off.",
+		.setting = TEXT(bus.lockdown, .good = "none")},
 	{"pci.nic_clock", TL_CAN_WARN,
 		"With REAL_TIME_CLOCK_ENABLE=1 a Mellanox card's clock is read through its BAR 0, which only root may map, and "
 		"no kernel that is locked down; else DPDK reads another clock than that of the stamps.",

@@ -20,6 +20,31 @@ const char *tl_verdict_name(enum tl_verdict verdict)
 	return names[verdict];
 }
 
+static const char *or_nothing(const char *text)
+{
+	return text != NULL ? text : "";
+}
+
+static void judge_setting(
+	const struct tl_check_setting *setting, const struct tl_facts *facts, struct tl_finding *finding)
+{
+	const char *base = (const char *)facts;
+	const struct tl_fact_num *number = (const void *)(base + setting->number);
+	const struct tl_fact_text *text = (const void *)(base + setting->text);
+
+	if (setting->cpus != 0) {
+		tl_found_workers_in(facts, finding, (const void *)(base + setting->cpus));
+	} else if (setting->number != 0 && number->known) {
+		bool good = number->value >= setting->least && number->value <= setting->most;
+		tl_found(finding, good ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s%" PRIi64 "%s",
+			or_nothing(setting->before), number->value, or_nothing(setting->after));
+	} else if (setting->text != 0 && text->known) {
+		bool good = setting->good != NULL ? strcmp(text->text, setting->good) == 0
+						  : strcmp(text->text, setting->bad) != 0;
+		tl_found(finding, good ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s", text->text);
+	}
+}
+
 // Call the judge for each port on PCI.
 static void judge_ports(const struct tl_check *check, const struct tl_facts *facts, struct tl_finding *finding)
 {
@@ -68,6 +93,8 @@ static void judge_disks(const struct tl_check *check, const struct tl_facts *fac
 static void judge(const struct tl_check *check, const struct tl_facts *facts, struct tl_finding *finding)
 {
 	*finding = (struct tl_finding){.verdict = TL_VERDICT_UNKNOWN};
+	if (check->setting != NULL)
+		judge_setting(check->setting, facts, finding);
 	if (check->judge != NULL)
 		check->judge(facts, finding);
 	if (check->judge_port != NULL)

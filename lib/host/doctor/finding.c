@@ -38,12 +38,6 @@ void tl_found(struct tl_finding *finding, enum tl_verdict verdict, const char *f
 	make_printable(finding->read + used);
 }
 
-void tl_found_off(struct tl_finding *finding, const struct tl_fact_num *setting)
-{
-	if (setting->known)
-		tl_found(finding, setting->value == 0 ? TL_VERDICT_OK : TL_VERDICT_WARN, "%" PRIi64, setting->value);
-}
-
 bool tl_found_workers(const struct tl_facts *facts, struct tl_finding *finding)
 {
 	if (facts->wanted.workers.known)
