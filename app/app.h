@@ -12,42 +12,34 @@
 
 #define TL_DEFAULT_SOCKET "/run/tapline.sock" // where an appliance is asked
 
-int tl_cmd_run(int argc, char **argv);
-int tl_cmd_capture(int argc, char **argv);
-int tl_cmd_doctor(int argc, char **argv);
-int tl_cmd_client(int argc, char **argv);
-int tl_cmd_extract(int argc, char **argv);
-int tl_cmd_latency(int argc, char **argv);
-int tl_cmd_recover(int argc, char **argv);
-int tl_cmd_verify(int argc, char **argv);
-int tl_cmd_status(int argc, char **argv);
-int tl_cmd_control(int argc, char **argv);
-int tl_cmd_bench(int argc, char **argv);
-int tl_cmd_bind(int argc, char **argv);
-int tl_cmd_unbind(int argc, char **argv);
-int tl_cmd_top(int argc, char **argv);
+// Every command, in the order of the help: tl_cmd_NAME() runs it, tl_NAME_command is what it accepts.
+#define TL_COMMANDS(X)                                                                                                 \
+	X(run)                                                                                                         \
+	X(capture)                                                                                                     \
+	X(doctor)                                                                                                      \
+	X(client)                                                                                                      \
+	X(latency)                                                                                                     \
+	X(extract)                                                                                                     \
+	X(recover)                                                                                                     \
+	X(verify)                                                                                                      \
+	X(bench)                                                                                                       \
+	X(bind)                                                                                                        \
+	X(unbind)                                                                                                      \
+	X(status)                                                                                                      \
+	X(top)                                                                                                         \
+	X(control)
 
-// What each accepts. client's is in <tl_client.h>.
-extern const struct tl_command tl_run_command;
-extern const struct tl_command tl_capture_command;
-extern const struct tl_command tl_doctor_command;
-extern const struct tl_command tl_extract_command;
-extern const struct tl_command tl_latency_command;
-extern const struct tl_command tl_recover_command;
-extern const struct tl_command tl_verify_command;
-extern const struct tl_command tl_status_command;
-extern const struct tl_command tl_control_command;
-extern const struct tl_command tl_bench_command;
-extern const struct tl_command tl_bind_command;
-extern const struct tl_command tl_unbind_command;
-extern const struct tl_command tl_top_command;
+#define TL_DECLARE_COMMAND(name)                                                                                       \
+	int tl_cmd_##name(int argc, char **argv);                                                                      \
+	extern const struct tl_command tl_##name##_command;
+TL_COMMANDS(TL_DECLARE_COMMAND)
 
 // ---- command_line.c
 
 // Says what is wrong with the call, of which value (NULL: of none), and where to read more. Returns TL_EXIT_USAGE.
 int tl_misuse(const struct tl_command *command, const char *what, const char *value);
 
-// Gives each option to set(), which returns NULL or what is wrong with the value. Returns -1 to go on with the words,
-// which begin at optind, else an exit status.
+// Stores each option into *options as its row says; passes a row without "into" to set(), which returns NULL or the
+// error. Returns -1 to go on with the words, which begin at optind, else an exit status.
 int tl_set_options(const struct tl_command *command, int argc, char **argv,
-	const char *(*set)(void *ctx, int id, const char *value), void *ctx);
+	const char *(*set)(void *options, int id, const char *value), void *options);

@@ -14,21 +14,14 @@
 
 #include "app.h"
 
-// Options that are no key of the configuration.
-static const char *set_count(struct tl_capture_options *o, const char *value);
-static const char *set_duration(struct tl_capture_options *o, const char *value);
-static const char *set_fail_on_loss(struct tl_capture_options *o, const char *value);
-static const char *set_json(struct tl_capture_options *o, const char *value);
-
 enum value_kind { AS_TEXT, AS_NUMBER };
 
-// What an option says of the configuration, or sets beside it.
+// What an option says of the configuration.
 struct meaning {
 	const char *section; // of the configuration, of a list the only entry: "capture.trigger"
 	const char *key;
 	enum value_kind kind;
-	const char *is;							     // JSON, without a value
-	const char *(*set)(struct tl_capture_options *o, const char *value); // returns NULL or what is wrong
+	const char *is; // JSON, without a value
 };
 
 #define MEANS(...)                                                                                                     \
@@ -49,16 +42,19 @@ static const struct tl_option options[] = {
 		MEANS(CAPTURE_KEY = "buffer_bytes")},
 	{"control", 0, "PATH", "listen there for `tapline status` and `tapline control`", .choices = TL_CHOICES_FILE,
 		MEANS(.section = "control", .key = "socket")},
-	{"count", 0, "N", "end after N recorded frames", MEANS(.set = set_count)},
+	{"count", 0, "N", "end after N recorded frames",
+		TL_INTO(NUMBER, struct tl_capture_options, count, "is not a whole number from 1", 1, INT64_MAX)},
 	{"cutoff-bytes", 0, "SIZE", "record the first SIZE of each flow (1K..1G), count the rest",
 		MEANS(CAPTURE_KEY = "cutoff_bytes")},
 	{"cutoff-flows", 0, "N", "flows that --cutoff-bytes tells apart at a time, per receive queue (default 1M)",
 		MEANS(CAPTURE_KEY = "cutoff_flows")},
 	{"direction", 0, "DIR", "record what is received, rx, or sent, tx, or both (default)", .choices = "rx tx both",
 		MEANS(CAPTURE_KEY = "direction")},
-	{"duration", 0, "S", "end after S seconds", MEANS(.set = set_duration)},
+	{"duration", 0, "S", "end after S seconds",
+		TL_INTO(SECONDS, struct tl_capture_options, run.duration_ns,
+			"is not a number of seconds greater than 0", 1, UINT64_MAX)},
 	{"fail-on-loss", 0, NULL, "exit 1 if a frame was lost, even though it was counted",
-		MEANS(.set = set_fail_on_loss)},
+		TL_INTO(FLAG, struct tl_capture_options, finish.fail_on_loss)},
 	{"fsync", 0, "WHEN", "force a file to the disk: never, close, or auto (default): close in a ring of --rotate",
 		.choices = "auto never close", MEANS(CAPTURE_KEY = "fsync")},
 	{"index", 0, NULL, "an index FILE.tlx for `tapline extract` (default with --rotate* and triggers)",
@@ -66,7 +62,7 @@ static const struct tl_option options[] = {
 	{"no-index", 0, NULL, "no index", MEANS(CAPTURE_KEY = "index", .is = "false")},
 	{"io", 0, "HOW", "write with io_uring (default) or pwrite", .choices = "io_uring pwrite",
 		MEANS(CAPTURE_KEY = "io")},
-	{"json", 0, NULL, "the results as one JSON object", MEANS(.set = set_json)},
+	{"json", 0, NULL, "the results as one JSON object", TL_INTO(FLAG, struct tl_capture_options, finish.json)},
 	{"no-promisc", 0, NULL, "leave promiscuous mode as it is", MEANS(PORT_KEY = "promisc", .is = "false")},
 	{"order", 0, "HOW", "of frames: arrival (default), of each receive queue; time, all of them in one",
 		.choices = "arrival time", MEANS(CAPTURE_KEY = "order")},
@@ -138,30 +134,6 @@ const struct tl_command tl_capture_command = {
 	.until_word = true, // the filter's words are no options
 };
 
-static const char *set_count(struct tl_capture_options *o, const char *value)
-{
-	return tl_parse_u64(value, 1, INT64_MAX, &o->count) == 0 ? NULL : "is not a whole number from 1";
-}
-
-static const char *set_duration(struct tl_capture_options *o, const char *value)
-{
-	return tl_parse_seconds(value, &o->run.duration_ns) == 0 && o->run.duration_ns != 0
-		       ? NULL
-		       : "is not a number of seconds greater than 0";
-}
-
-static const char *set_fail_on_loss(struct tl_capture_options *o, const char *value)
-{
-	o->finish.fail_on_loss = true;
-	return NULL;
-}
-
-static const char *set_json(struct tl_capture_options *o, const char *value)
-{
-	o->finish.json = true;
-	return NULL;
-}
-
 static int misuse(const char *what)
 {
 	return tl_misuse(&tl_capture_command, what, NULL);
@@ -199,10 +171,8 @@ static json_t *section_of(json_t *root, const char *section)
 }
 
 // Returns NULL, or what is wrong.
-static const char *set(const struct meaning *meaning, const char *text, json_t *root, struct tl_capture_options *o)
+static const char *set(const struct meaning *meaning, const char *text, json_t *root)
 {
-	if (meaning->set != NULL)
-		return meaning->set(o, text);
 	// A text that is no UTF-8 has no JSON.
 	return json_object_set_new(section_of(root, meaning->section), meaning->key, value_of(meaning, text)) == 0
 		       ? NULL
@@ -230,7 +200,8 @@ static int read_options(int argc, char **argv, json_t *root, struct tl_capture_o
 
 	tl_options_begin(&reader, &tl_capture_command, argc, argv);
 	while ((option = tl_options_next(&reader)) != NULL) {
-		const char *wrong = set(option->meaning, optarg, root, o);
+		const char *wrong = option->into != NULL ? tl_options_store(option->into, optarg, o)
+							 : set(option->meaning, optarg, root);
 		if (wrong == NULL)
 			continue;
 		snprintf(what, sizeof(what), "--%s: %.100s %s", option->name, optarg, wrong);
@@ -256,7 +227,7 @@ static int load(const json_t *root, struct tl_config **out)
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(options); i++) {
 		const struct meaning *meaning = options[i].meaning;
-		if (meaning == NULL || meaning->key == NULL)
+		if (meaning == NULL)
 			continue;
 		snprintf(texts[n], sizeof(texts[n]), "--%s", options[i].name);
 		names[n] = (struct tl_config_option){.key = meaning->key, .option = texts[n]};

@@ -21,19 +21,22 @@
 #define DEVICES_MAX 32
 #define LIST_FORMAT "%-13s %-10s %-16s %-7s %-5s %s\n"
 
-enum { LIST = 'l', PERSIST = 'p', NO_IOMMU = 'n', DRY_RUN = 'd', ROOT = 'r' };
+struct options {
+	const char *root;
+	bool list, persist, without_iommu, dry_run;
+};
 
 #define COMMON_OPTIONS                                                                                                 \
-	{"dry-run", 0, NULL, "print what would be done, and do nothing", DRY_RUN},                                     \
-		{"root", 0, "DIR", "look at and write to the /sys, /proc, /run and /etc below DIR", ROOT,              \
-			.choices = TL_CHOICES_DIRECTORY},                                                              \
+	{"dry-run", 0, NULL, "print what would be done, and do nothing", TL_INTO(FLAG, struct options, dry_run)},      \
+		{"root", 0, "DIR", "look at and write to the /sys, /proc, /run and /etc below DIR",                    \
+			.choices = TL_CHOICES_DIRECTORY, TL_INTO(TEXT, struct options, root)},                         \
 		TL_OPTION_HELP
 
 static const struct tl_option bind_options[] = {
-	{"list", 0, NULL, "the NICs of this host, and who has them", LIST},
-	{"persist", 0, NULL, "bind at every boot, too (a udev rule)", PERSIST},
+	{"list", 0, NULL, "the NICs of this host, and who has them", TL_INTO(FLAG, struct options, list)},
+	{"persist", 0, NULL, "bind at every boot, too (a udev rule)", TL_INTO(FLAG, struct options, persist)},
 	{"no-iommu", 0, NULL, "where there is no IOMMU: the NIC, and whoever controls it, may write to all memory",
-		NO_IOMMU},
+		TL_INTO(FLAG, struct options, without_iommu)},
 	COMMON_OPTIONS,
 };
 
@@ -65,11 +68,6 @@ const struct tl_command tl_unbind_command = {
 	TL_OPTIONS(unbind_options),
 };
 
-struct options {
-	const char *root;
-	bool list, persist, without_iommu, dry_run;
-};
-
 static bool has_host(const char *root)
 {
 	char path[PATH_MAX];
@@ -81,21 +79,10 @@ static bool has_host(const char *root)
 // Returns -1 to go on, else an exit status.
 static int parse(int argc, char **argv, const struct tl_command *command, struct options *options)
 {
-	struct tl_options_reader reader;
-	const struct tl_option *option;
-
 	*options = (struct options){.root = ""};
-	tl_options_begin(&reader, command, argc, argv);
-	while ((option = tl_options_next(&reader)) != NULL) {
-		options->list |= option->id == LIST;
-		options->persist |= option->id == PERSIST;
-		options->without_iommu |= option->id == NO_IOMMU;
-		options->dry_run |= option->id == DRY_RUN;
-		if (option->id == ROOT)
-			options->root = optarg;
-	}
-	if (reader.status >= 0)
-		return reader.status;
+	int status = tl_set_options(command, argc, argv, NULL, options);
+	if (status >= 0)
+		return status;
 	int words = argc - optind;
 	if (!has_host(options->root)) {
 		tl_error("--root: there is no directory %s/sys: give one that has the sys, proc, run and etc of a host",

@@ -16,8 +16,13 @@
 
 #define COMMAND_CHARS 4200 // a verb and a path
 
+struct options {
+	const char *socket;
+};
+
 static const struct tl_option options[] = {
-	{"socket", 0, "PATH", "where it listens (default " TL_DEFAULT_SOCKET ")", 's', .choices = TL_CHOICES_FILE},
+	{"socket", 0, "PATH", "where it listens (default " TL_DEFAULT_SOCKET ")", .choices = TL_CHOICES_FILE,
+		TL_INTO(TEXT, struct options, socket)},
 	TL_OPTION_HELP,
 };
 
@@ -52,17 +57,14 @@ static int judge(const char *text)
 
 int tl_cmd_control(int argc, char **argv)
 {
-	struct tl_options_reader reader;
-	const char *path = TL_DEFAULT_SOCKET;
+	struct options o = {.socket = TL_DEFAULT_SOCKET};
 	char command[COMMAND_CHARS];
 	struct tl_err err;
 	char *answer;
+	int status = tl_set_options(&tl_control_command, argc, argv, NULL, &o);
 
-	tl_options_begin(&reader, &tl_control_command, argc, argv);
-	while (tl_options_next(&reader) != NULL)
-		path = optarg;
-	if (reader.status >= 0)
-		return reader.status;
+	if (status >= 0)
+		return status;
 	int words = argc - optind;
 	if (words < 1 || words > 2)
 		return tl_misuse(&tl_control_command,
@@ -71,11 +73,11 @@ int tl_cmd_control(int argc, char **argv)
 	int chars = snprintf(command, sizeof(command), "%s%s%s", argv[optind], words == 2 ? " " : "", recording);
 	if (chars >= (int)sizeof(command))
 		return tl_misuse(&tl_control_command, "there is no recording of such a long name", NULL);
-	if (tl_ctl_ask(path, command, &answer, &err) != 0) {
+	if (tl_ctl_ask(o.socket, command, &answer, &err) != 0) {
 		tl_error("%s", err.text);
 		return TL_EXIT_FAILED;
 	}
-	int status = judge(answer);
+	status = judge(answer);
 	free(answer);
 	return status;
 }

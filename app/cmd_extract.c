@@ -27,16 +27,26 @@
 #define IOPRIO_WHO_PROCESS 1 // linux/ioprio.h is not everywhere
 #define IOPRIO_IDLE (3 << 13)
 
+struct options {
+	struct tl_extract_cfg cfg;
+	char filter[4096];
+	bool reindex, json;
+	uint64_t now_ns;
+};
+
 static const struct tl_option options[] = {
-	{"write", 'w', "OUT", "where to; - is stdout, and results go to stderr then", 'w', .choices = TL_CHOICES_FILE},
+	{"write", 'w', "OUT", "where to; - is stdout, and results go to stderr then", .choices = TL_CHOICES_FILE,
+		TL_INTO(TEXT, struct options, cfg.out)},
 	{"from", 0, "T", "not before T", 'f'},
 	{"to", 0, "T", "before T", 't'},
 	{"host", 0, "A", "from or to this IPv4 or IPv6 address; again: or this one", 'H'},
 	{"port", 0, "P", "from or to this TCP, UDP or SCTP port; again: or this one", 'p'},
-	{"rate", 0, "SIZE", "read so many bytes a second at most (default " DEFAULT_RATE "); 0: no limit", 'r'},
-	{"no-index", 0, NULL, "read everything", 'n'},
-	{"reindex", 0, NULL, "write the index of each recording anew, and extract nothing", 'R'},
-	{"json", 0, NULL, "the results as one JSON object", 'j'},
+	{"rate", 0, "SIZE", "read so many bytes a second at most (default " DEFAULT_RATE "); 0: no limit",
+		TL_INTO(SIZE, struct options, cfg.rate_bytes, "--rate takes a size")},
+	{"no-index", 0, NULL, "read everything", TL_INTO(FLAG, struct options, cfg.no_index)},
+	{"reindex", 0, NULL, "write the index of each recording anew, and extract nothing",
+		TL_INTO(FLAG, struct options, reindex)},
+	{"json", 0, NULL, "the results as one JSON object", TL_INTO(FLAG, struct options, json)},
 	TL_OPTION_HELP,
 };
 
@@ -53,13 +63,6 @@ const struct tl_command tl_extract_command = {
 		"T: 2026-11-21T04:25:16.123456789Z (always UTC; the end may be left out), @SECONDS since 1970, or -60s, so long ago.",
 	.words = TL_CHOICES_FILE,
 	TL_OPTIONS(options),
-};
-
-struct options {
-	struct tl_extract_cfg cfg;
-	char filter[4096];
-	bool reindex, json;
-	uint64_t now_ns;
 };
 
 // ---- options
@@ -90,26 +93,11 @@ static const char *set(void *ctx, int id, const char *value)
 	static const char no_time[] = "no time such as 2026-11-21T04:25:16Z, @1795235116 or -60s";
 	struct options *o = ctx;
 
-	switch (id) {
-	case 'w':
-		o->cfg.out = value;
-		return NULL;
-	case 'f':
-		return tl_parse_time(value, o->now_ns, &o->cfg.from_ns) == 0 ? NULL : no_time;
-	case 't':
-		return tl_parse_time(value, o->now_ns, &o->cfg.to_ns) == 0 ? NULL : no_time;
-	case 'H':
+	if (id == 'H')
 		return add_host(&o->cfg, value);
-	case 'p':
+	if (id == 'p')
 		return add_port(&o->cfg, value);
-	case 'r':
-		return tl_parse_bytes(value, &o->cfg.rate_bytes) == 0 ? NULL : "--rate takes a size";
-	default:
-		o->cfg.no_index |= id == 'n';
-		o->reindex |= id == 'R';
-		o->json |= id == 'j';
-		return NULL;
-	}
+	return tl_parse_time(value, o->now_ns, id == 'f' ? &o->cfg.from_ns : &o->cfg.to_ns) == 0 ? NULL : no_time;
 }
 
 // Words that name files, then the filter. Returns NULL, or what is wrong.

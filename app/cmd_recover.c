@@ -22,9 +22,13 @@
 
 #define HIDDEN_SUFFIX ".next"
 
+struct options {
+	bool dry_run, json;
+};
+
 static const struct tl_option options[] = {
-	{"dry-run", 0, NULL, "only say what would be done", 'n'},
-	{"json", 0, NULL, "the results as one JSON object", 'j'},
+	{"dry-run", 0, NULL, "only say what would be done", TL_INTO(FLAG, struct options, dry_run)},
+	{"json", 0, NULL, "the results as one JSON object", TL_INTO(FLAG, struct options, json)},
 	TL_OPTION_HELP,
 };
 
@@ -38,10 +42,6 @@ const struct tl_command tl_recover_command = {
 		"becomes NAME, or the next number that is free. Files that somebody is writing are left alone.",
 	.words = TL_CHOICES_FILE,
 	TL_OPTIONS(options),
-};
-
-struct options {
-	bool dry_run, json;
 };
 
 struct work {
@@ -282,19 +282,11 @@ static void recover_path(struct work *work, const char *path)
 
 int tl_cmd_recover(int argc, char **argv)
 {
-	struct tl_options_reader reader;
-	const struct tl_option *option;
 	struct work work = {0};
+	int status = tl_set_options(&tl_recover_command, argc, argv, NULL, &work.options);
 
-	tl_options_begin(&reader, &tl_recover_command, argc, argv);
-	while ((option = tl_options_next(&reader)) != NULL) {
-		if (option->id == 'n')
-			work.options.dry_run = true;
-		else
-			work.options.json = true;
-	}
-	if (reader.status >= 0)
-		return reader.status;
+	if (status >= 0)
+		return status;
 	if (optind == argc)
 		return tl_misuse(&tl_recover_command, "which file or directory?", NULL);
 	work.files = json_array();

@@ -19,23 +19,34 @@
 #include "latency_files.h"
 #include "manifest.h"
 
+struct options {
+	bool check, explain, json, fail_on_loss;
+	uint64_t duration_ns;
+	const char *config, *latency_dir, *user;
+};
+
 static const struct tl_option options[] = {
 	{"check", 0, NULL,
 		"only say whether the configuration is right, and how long each recording's buffer lasts at line rate when "
 		"the disk stalls",
-		'c'},
+		TL_INTO(FLAG, struct options, check)},
 	{"explain", 0, NULL,
 		"like --check, and say what was chosen for each port and why: how frames come in, CPUs, what an lcore does "
 		"while none arrive",
-		'e'},
-	{"duration", 0, "S", "end after S seconds (a decimal fraction is allowed)", 'd'},
-	{"fail-on-loss", 0, NULL, "exit 1 if a frame was lost, even though it was counted", 'f'},
+		TL_INTO(FLAG, struct options, explain)},
+	{"duration", 0, "S", "end after S seconds (a decimal fraction is allowed)",
+		TL_INTO(SECONDS, struct options, duration_ns, "--duration takes a number of seconds greater than 0", 1,
+			UINT64_MAX)},
+	{"fail-on-loss", 0, NULL, "exit 1 if a frame was lost, even though it was counted",
+		TL_INTO(FLAG, struct options, fail_on_loss)},
 	{"latency", 0, "DIR",
 		"write a latency report of each echo there: NAME.json, .html, .hgrm and, with \"samples\", .csv; and of "
 		"what the NIC stamped of what it sent: PORT-probes.json, PORT-replies.json",
-		'l', .choices = TL_CHOICES_DIRECTORY},
-	{"user", 0, "NAME", "become this user once the ports are open (process.user)", 'u'},
-	{"json", 0, NULL, "the results as one JSON object on stdout; tables go to stderr", 'j'},
+		.choices = TL_CHOICES_DIRECTORY, TL_INTO(TEXT, struct options, latency_dir)},
+	{"user", 0, "NAME", "become this user once the ports are open (process.user)",
+		TL_INTO(TEXT, struct options, user)},
+	{"json", 0, NULL, "the results as one JSON object on stdout; tables go to stderr",
+		TL_INTO(FLAG, struct options, json)},
 	TL_OPTION_HELP,
 };
 
@@ -51,34 +62,10 @@ const struct tl_command tl_run_command = {
 	TL_OPTIONS(options),
 };
 
-struct options {
-	bool check, explain, json, fail_on_loss;
-	uint64_t duration_ns;
-	const char *config, *latency_dir, *user;
-};
-
-// Returns NULL, or what is wrong.
-static const char *set(void *ctx, int id, const char *value)
-{
-	struct options *o = ctx;
-
-	o->check |= id == 'c' || id == 'e';
-	o->explain |= id == 'e';
-	o->fail_on_loss |= id == 'f';
-	o->json |= id == 'j';
-	if (id == 'u')
-		o->user = value;
-	if (id == 'l')
-		o->latency_dir = value;
-	if (id == 'd' && (tl_parse_seconds(value, &o->duration_ns) != 0 || o->duration_ns == 0))
-		return "--duration takes a number of seconds greater than 0";
-	return NULL;
-}
-
 // Returns -1 to go on, else an exit status.
 static int parse(int argc, char **argv, struct options *o)
 {
-	int status = tl_set_options(&tl_run_command, argc, argv, set, o);
+	int status = tl_set_options(&tl_run_command, argc, argv, NULL, o);
 
 	if (status >= 0)
 		return status;
@@ -86,6 +73,7 @@ static int parse(int argc, char **argv, struct options *o)
 		return tl_misuse(&tl_run_command,
 			optind == argc ? "which configuration? give its file" : "one configuration at a time", NULL);
 	o->config = argv[optind];
+	o->check |= o->explain;
 	return -1;
 }
 

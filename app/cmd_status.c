@@ -16,9 +16,15 @@
 
 #include "app.h"
 
+struct options {
+	const char *socket;
+	bool json;
+};
+
 static const struct tl_option options[] = {
-	{"socket", 0, "PATH", "where it listens (default " TL_DEFAULT_SOCKET ")", 's', .choices = TL_CHOICES_FILE},
-	{"json", 0, NULL, "the appliance's answer as it is", 'j'},
+	{"socket", 0, "PATH", "where it listens (default " TL_DEFAULT_SOCKET ")", .choices = TL_CHOICES_FILE,
+		TL_INTO(TEXT, struct options, socket)},
+	{"json", 0, NULL, "the appliance's answer as it is", TL_INTO(FLAG, struct options, json)},
 	TL_OPTION_HELP,
 };
 
@@ -116,29 +122,20 @@ static int show(const char *answer, bool as_json)
 
 int tl_cmd_status(int argc, char **argv)
 {
-	struct tl_options_reader reader;
-	const struct tl_option *option;
-	const char *path = TL_DEFAULT_SOCKET;
-	bool as_json = false;
+	struct options o = {.socket = TL_DEFAULT_SOCKET};
 	char *answer;
 	struct tl_err err;
+	int status = tl_set_options(&tl_status_command, argc, argv, NULL, &o);
 
-	tl_options_begin(&reader, &tl_status_command, argc, argv);
-	while ((option = tl_options_next(&reader)) != NULL) {
-		if (option->id == 's')
-			path = optarg;
-		else
-			as_json = true;
-	}
-	if (reader.status >= 0)
-		return reader.status;
+	if (status >= 0)
+		return status;
 	if (optind != argc)
 		return tl_misuse(&tl_status_command, "unexpected", argv[optind]);
-	if (tl_ctl_ask(path, "status", &answer, &err) != 0) {
+	if (tl_ctl_ask(o.socket, "status", &answer, &err) != 0) {
 		tl_error("%s", err.text);
 		return TL_EXIT_FAILED;
 	}
-	int status = show(answer, as_json);
+	status = show(answer, o.json);
 	free(answer);
 	return status;
 }

@@ -19,11 +19,21 @@
 
 #include "app.h"
 
+struct options {
+	const char *socket;
+	uint64_t interval_ns;
+	uint64_t pages; // 0: no end
+};
+
 static const struct tl_option options[] = {
-	{"socket", 0, "PATH", "where it listens (default " TL_DEFAULT_SOCKET ")", 's', .choices = TL_CHOICES_FILE},
-	{"interval", 0, "S", "seconds between two looks, 0.1 to 3600 (default 1)", 'i'},
-	{"once", 0, NULL, "one page, over one interval", 'o'},
-	{"count", 'n', "N", "end after N pages", 'n'},
+	{"socket", 0, "PATH", "where it listens (default " TL_DEFAULT_SOCKET ")", .choices = TL_CHOICES_FILE,
+		TL_INTO(TEXT, struct options, socket)},
+	{"interval", 0, "S", "seconds between two looks, 0.1 to 3600 (default 1)",
+		TL_INTO(SECONDS, struct options, interval_ns, "--interval takes a number of seconds from 0.1 to 3600",
+			TL_NS_PER_S / 10, 3600 * TL_NS_PER_S)},
+	{"once", 0, NULL, "one page, over one interval"},
+	{"count", 'n', "N", "end after N pages",
+		TL_INTO(NUMBER, struct options, pages, "-n takes a whole number from 1", 1, UINT32_MAX)},
 	TL_OPTION_HELP,
 };
 
@@ -38,33 +48,17 @@ const struct tl_command tl_top_command = {
 	TL_OPTIONS(options),
 };
 
-struct options {
-	const char *socket;
-	uint64_t interval_ns;
-	uint64_t pages; // 0: no end
-};
-
-// Returns NULL, or what is wrong.
-static const char *set(void *ctx, int id, const char *value)
+// Set --once, the option without a field.
+static const char *set_once(void *ctx, int id, const char *value)
 {
-	struct options *o = ctx;
-
-	if (id == 's')
-		o->socket = value;
-	else if (id == 'o')
-		o->pages = 1;
-	else if (id == 'n' && tl_parse_u64(value, 1, UINT32_MAX, &o->pages) != 0)
-		return "-n takes a whole number from 1";
-	else if (id == 'i' && (tl_parse_seconds(value, &o->interval_ns) != 0 || o->interval_ns < TL_NS_PER_S / 10 ||
-				      o->interval_ns > 3600 * TL_NS_PER_S))
-		return "--interval takes a number of seconds from 0.1 to 3600";
+	((struct options *)ctx)->pages = 1;
 	return NULL;
 }
 
 // Returns -1 to go on, else an exit status.
 static int parse(int argc, char **argv, struct options *o)
 {
-	int status = tl_set_options(&tl_top_command, argc, argv, set, o);
+	int status = tl_set_options(&tl_top_command, argc, argv, set_once, o);
 
 	if (status >= 0)
 		return status;

@@ -29,8 +29,16 @@
 
 #define PROGRESS_S 2
 
+struct work {
+	bool as_json;
+	json_t *files;
+	bool failed;	      // a file could not be read, or is not good
+	const char *path;     // being read
+	struct timespec said; // when its progress was
+};
+
 static const struct tl_option options[] = {
-	{"json", 0, NULL, "the results as one JSON object", 'j'},
+	{"json", 0, NULL, "the results as one JSON object", TL_INTO(FLAG, struct work, as_json)},
 	TL_OPTION_HELP,
 };
 
@@ -43,14 +51,6 @@ const struct tl_command tl_verify_command = {
 		"written. PATH is a file, or a directory of recordings. Nothing is written.",
 	.words = TL_CHOICES_FILE,
 	TL_OPTIONS(options),
-};
-
-struct work {
-	bool as_json;
-	json_t *files;
-	bool failed;	      // a file could not be read, or is not good
-	const char *path;     // being read
-	struct timespec said; // when its progress was
 };
 
 // ---- results
@@ -244,14 +244,11 @@ static void verify_path(struct work *work, const char *path)
 
 int tl_cmd_verify(int argc, char **argv)
 {
-	struct tl_options_reader reader;
 	struct work work = {0};
+	int status = tl_set_options(&tl_verify_command, argc, argv, NULL, &work);
 
-	tl_options_begin(&reader, &tl_verify_command, argc, argv);
-	while (tl_options_next(&reader) != NULL)
-		work.as_json = true;
-	if (reader.status >= 0)
-		return reader.status;
+	if (status >= 0)
+		return status;
 	if (optind == argc)
 		return tl_misuse(&tl_verify_command, "which file or directory?", NULL);
 	tl_digest_prepare();

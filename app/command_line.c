@@ -13,14 +13,15 @@ int tl_misuse(const struct tl_command *command, const char *what, const char *va
 }
 
 int tl_set_options(const struct tl_command *command, int argc, char **argv,
-	const char *(*set)(void *ctx, int id, const char *value), void *ctx)
+	const char *(*set)(void *options, int id, const char *value), void *options)
 {
 	struct tl_options_reader reader;
 	const struct tl_option *option;
 
 	tl_options_begin(&reader, command, argc, argv);
 	while ((option = tl_options_next(&reader)) != NULL) {
-		const char *wrong = set(ctx, option->id, optarg);
+		const char *wrong = option->into != NULL ? tl_options_store(option->into, optarg, options)
+							 : set(options, option->id, optarg);
 		if (wrong != NULL)
 			return tl_misuse(command, wrong, optarg);
 	}

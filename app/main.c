@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include <tl_base.h>
-#include <tl_client.h>
 #include <tl_json.h>
 
 #include "app.h"
@@ -17,20 +16,8 @@ static const struct {
 	const struct tl_command *command;
 	int (*run)(int argc, char **argv);
 } commands[] = {
-	{&tl_run_command, tl_cmd_run},
-	{&tl_capture_command, tl_cmd_capture},
-	{&tl_doctor_command, tl_cmd_doctor},
-	{&tl_client_command, tl_cmd_client},
-	{&tl_latency_command, tl_cmd_latency},
-	{&tl_extract_command, tl_cmd_extract},
-	{&tl_recover_command, tl_cmd_recover},
-	{&tl_verify_command, tl_cmd_verify},
-	{&tl_bench_command, tl_cmd_bench},
-	{&tl_bind_command, tl_cmd_bind},
-	{&tl_unbind_command, tl_cmd_unbind},
-	{&tl_status_command, tl_cmd_status},
-	{&tl_top_command, tl_cmd_top},
-	{&tl_control_command, tl_cmd_control},
+#define ROW(name) {&tl_##name##_command, tl_cmd_##name},
+	TL_COMMANDS(ROW) // of app.h
 };
 
 static void print_usage(FILE *out)

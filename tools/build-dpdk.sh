@@ -6,6 +6,7 @@
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 source "$root/tools/lib/mirror.sh"
+source "$root/tools/lib/options.sh"
 
 # Which of Debian's releases has which DPDK.
 declare -A suites=([22.11]=bookworm [24.11]=trixie [25.11]=forky)
@@ -47,24 +48,7 @@ say() {
 }
 
 parse_options() {
-	while (($#)); do
-		case $1 in
-		--version | --prefix | --without | --jobs)
-			(($# >= 2)) || { usage >&2 && exit 2; }
-			declare -g "${1#--}=$2"
-			shift
-			;;
-		--help)
-			usage
-			exit
-			;;
-		*)
-			usage >&2
-			exit 2
-			;;
-		esac
-		shift
-	done
+	read_options --version= --prefix= --without= --jobs= -- "$@"
 	[[ -n ${suites[$version]:-} && $jobs =~ ^[1-9][0-9]*$ ]] || { usage >&2 && exit 2; }
 	prefix=$(realpath -m "${prefix:-/opt/tapline/dpdk-$version}")
 	work=$prefix.work

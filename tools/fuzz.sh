@@ -5,6 +5,7 @@
 # found/ of the build, and the line of its failure names it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tools/lib/options.sh
 
 build='build-fuzz'
 only='*' seconds=20
@@ -18,34 +19,6 @@ usage() {
 		  --build DIR     build with -Dfuzz=true; default: $build
 		  --help          this
 	END
-}
-
-parse_options() {
-	while (($#)); do
-		case $1 in
-		--help)
-			usage
-			exit
-			;;
-		--seconds | --only | --build)
-			(($# >= 2)) || { usage >&2 && exit 2; }
-			if [[ $1 != --seconds ]]; then
-				declare -g "${1#--}=$2"
-			elif [[ $2 =~ ^[1-9][0-9]*$ ]]; then
-				seconds=$2
-			else
-				echo "fuzz: --seconds $2: not a number from 1 on" >&2
-				exit 2
-			fi
-			shift
-			;;
-		*)
-			usage >&2
-			exit 2
-			;;
-		esac
-		shift
-	done
 }
 
 # The harnesses that are wanted.
@@ -100,7 +73,11 @@ explore() {
 
 main() {
 	local harnesses name
-	parse_options "$@"
+	read_options --seconds= --only= --build= -- "$@"
+	if [[ ! $seconds =~ ^[1-9][0-9]*$ ]]; then
+		echo "fuzz: --seconds $seconds: not a number from 1 on" >&2
+		exit 2
+	fi
 	mapfile -t harnesses < <(names)
 	if ((${#harnesses[@]} == 0)); then
 		echo "fuzz: no harness is called $only" >&2

@@ -5,9 +5,10 @@
 # does not compile. Fails when a fault is stale or fewer than 92 % are killed. tests/mutants/README.md has the format.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tools/lib/options.sh
 
 least_percent=92
-only='*' sample_n=1 sample_m=1 seed=$(($(date +%s) / 86400)) jobs=$(nproc) list=false places=false work=''
+only='*' sample=1/1 seed=$(($(date +%s) / 86400)) jobs=$(nproc) list=false places=false work=''
 files=() functions=() breaks=() olds=() news=() suites=() reasons=()
 chosen=()
 
@@ -36,47 +37,12 @@ need_number() {
 }
 
 parse_options() {
-	while (($#)); do
-		case $1 in
-		--list) list=true ;;
-		--places) places=true ;;
-		--help)
-			usage
-			exit
-			;;
-		--only | --sample | --seed | --jobs | --work)
-			(($# >= 2)) || { usage >&2 && exit 2; }
-			parse_value "$1" "$2"
-			shift
-			;;
-		*)
-			usage >&2
-			exit 2
-			;;
-		esac
-		shift
-	done
-}
-
-# parse_value OPTION VALUE
-parse_value() {
-	case $1 in
-	--only) only=$2 ;;
-	--work) work=$2 ;;
-	--sample)
-		[[ $2 =~ ^([0-9]+)/([1-9][0-9]*)$ ]] || die "--sample $2: not of the form N/M"
-		sample_n=${BASH_REMATCH[1]} sample_m=${BASH_REMATCH[2]}
-		;;
-	--seed)
-		need_number "$1" "$2"
-		seed=$2
-		;;
-	--jobs)
-		need_number "$1" "$2"
-		jobs=$2
-		((jobs > 0)) || die "--jobs 0: nothing would run"
-		;;
-	esac
+	read_options --list --places --only= --sample= --seed= --jobs= --work= -- "$@"
+	[[ $sample =~ ^([0-9]+)/([1-9][0-9]*)$ ]] || die "--sample $sample: not of the form N/M"
+	sample_n=${BASH_REMATCH[1]} sample_m=${BASH_REMATCH[2]}
+	need_number --seed "$seed"
+	need_number --jobs "$jobs"
+	((jobs > 0)) || die "--jobs 0: nothing would run"
 }
 
 # ---- the table

@@ -19,21 +19,30 @@
 #include "results.h"
 #include "self_test.h"
 
+struct options {
+	const char *config, *root;
+	bool json, script, measure;
+	struct tl_self_test test; // n is 0: none is wanted
+};
+
 static const struct tl_option options[] = {
-	{"config", 'c', "CONFIG", "check what this configuration needs; without, the checks are general", 'c',
-		.choices = TL_CHOICES_FILE},
+	{"config", 'c', "CONFIG", "check what this configuration needs; without, the checks are general",
+		.choices = TL_CHOICES_FILE, TL_INTO(TEXT, struct options, config)},
 	{"self-test", 0, "PORT",
 		"send frames from PORT to PORT2 and back, over a cable, or around PORT alone, and check what arrives",
-		's', .choices = TL_CHOICES_PCI},
-	{"loopback", 0, NULL, "with --self-test: PORT's own loopback mode, where its driver has one", 'l'},
-	{"report", 0, "FILE", "with --self-test: a file for the results as JSON", 'o', .choices = TL_CHOICES_FILE},
-	{"json", 0, NULL, "the results as one JSON object", 'j'},
+		.choices = TL_CHOICES_PCI, TL_INTO(TEXT, struct options, test.devices[0])},
+	{"loopback", 0, NULL, "with --self-test: PORT's own loopback mode, where its driver has one",
+		TL_INTO(FLAG, struct options, test.loopback)},
+	{"report", 0, "FILE", "with --self-test: a file for the results as JSON", .choices = TL_CHOICES_FILE,
+		TL_INTO(TEXT, struct options, test.report)},
+	{"json", 0, NULL, "the results as one JSON object", TL_INTO(FLAG, struct options, json)},
 	{"fix-script", 0, NULL,
-		"a shell script that mends what can be mended without a reboot, to be read before it is run", 'f'},
-	{"root", 0, "DIR", "read sysfs, procfs and files below DIR: another host's, copied", 'r',
-		.choices = TL_CHOICES_DIRECTORY},
+		"a shell script that mends what can be mended without a reboot, to be read before it is run",
+		TL_INTO(FLAG, struct options, script)},
+	{"root", 0, "DIR", "read sysfs, procfs and files below DIR: another host's, copied",
+		.choices = TL_CHOICES_DIRECTORY, TL_INTO(TEXT, struct options, root)},
 	{"measure-disk", 0, NULL, "write to the disks of the recordings, up to 2 s each, to see how fast they are",
-		'm'},
+		TL_INTO(FLAG, struct options, measure)},
 	TL_OPTION_HELP,
 };
 
@@ -50,12 +59,6 @@ const struct tl_command tl_doctor_command = {
 	.after = "Exit status: 0 no check failed, 1 one did, 2 the call or the configuration was wrong.",
 	.words = TL_CHOICES_PCI,
 	TL_OPTIONS(options),
-};
-
-struct options {
-	const char *config, *root;
-	bool json, script, measure;
-	struct tl_self_test test; // n is 0: none is wanted
 };
 
 // What contradicts --self-test, or NULL.
@@ -76,26 +79,10 @@ static const char *misuse_of_test(const struct options *o)
 // Returns an exit status, or -1 to go on.
 static int parse(int argc, char **argv, struct options *o)
 {
-	struct tl_options_reader reader;
-	const struct tl_option *option;
+	int status = tl_set_options(&tl_doctor_command, argc, argv, NULL, o);
 
-	tl_options_begin(&reader, &tl_doctor_command, argc, argv);
-	while ((option = tl_options_next(&reader)) != NULL) {
-		o->json |= option->id == 'j';
-		o->script |= option->id == 'f';
-		o->measure |= option->id == 'm';
-		o->test.loopback |= option->id == 'l';
-		if (option->id == 'c')
-			o->config = optarg;
-		else if (option->id == 'r')
-			o->root = optarg;
-		else if (option->id == 's')
-			o->test.devices[0] = optarg;
-		else if (option->id == 'o')
-			o->test.report = optarg;
-	}
-	if (reader.status >= 0)
-		return reader.status;
+	if (status >= 0)
+		return status;
 	o->test.n = o->test.devices[0] != NULL;
 	if (o->test.n != 0 && optind < argc)
 		o->test.devices[o->test.n++] = argv[optind++];

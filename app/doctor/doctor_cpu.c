@@ -12,6 +12,7 @@
 
 #define CPU_DIR "/sys/devices/system/cpu"
 #define IDLE_STATES_MAX 16
+#define FLAGS_BYTES 8192
 
 // Whether a list of words with blanks between has this one.
 static bool has_word(const char *list, const char *word)
@@ -28,12 +29,11 @@ static bool has_word(const char *list, const char *word)
 
 static void read_flags(const struct tl_tree *tree, struct tl_facts *facts)
 {
-	char *text = tl_tree_text(tree, "/proc/cpuinfo");
 	const char *const *flags = tl_eal_cpu_flags();
-	char line[8192], missing[TL_FACT_TEXT] = "";
+	char line[FLAGS_BYTES], missing[TL_FACT_TEXT] = "";
 	size_t used = 0;
 
-	if (text != NULL && tl_line_after(text, "flags\t\t:", line, sizeof(line))) {
+	if (tl_tree_line_after(tree, "/proc/cpuinfo", TL_CPUINFO_FLAGS, line, sizeof(line))) {
 		for (size_t i = 0; flags[i] != NULL; i++)
 			if (!has_word(line, flags[i]) && used + 16 < sizeof(missing))
 				used += (size_t)snprintf(
@@ -42,7 +42,15 @@ static void read_flags(const struct tl_tree *tree, struct tl_facts *facts)
 		facts->time.constant_tsc = tl_fact_is(has_word(line, "constant_tsc"));
 		facts->time.nonstop_tsc = tl_fact_is(has_word(line, "nonstop_tsc"));
 	}
-	free(text);
+}
+
+struct tl_fact_num tl_cpuinfo_hypervisor(const char *cpuinfo)
+{
+	char line[FLAGS_BYTES];
+
+	if (cpuinfo == NULL || !tl_line_after(cpuinfo, TL_CPUINFO_FLAGS, line, sizeof(line)))
+		return (struct tl_fact_num){0};
+	return tl_fact_is(has_word(line, "hypervisor"));
 }
 
 // The value of a word KEY=VALUE of the kernel's command line.
@@ -80,14 +88,11 @@ static struct tl_fact_cpus read_rcu_nocbs(const struct tl_tree *tree, const stru
 
 static struct tl_fact_cpus read_allowed(const struct tl_tree *tree)
 {
-	char *text = tl_tree_text(tree, "/proc/self/status");
-	struct tl_fact_cpus cpus = {0};
 	char list[4096];
 
-	if (text != NULL && tl_line_after(text, "Cpus_allowed_list:", list, sizeof(list)))
-		cpus = tl_cpus_parse_list(list);
-	free(text);
-	return cpus;
+	if (!tl_tree_line_after(tree, "/proc/self/status", "Cpus_allowed_list:", list, sizeof(list)))
+		return (struct tl_fact_cpus){0};
+	return tl_cpus_parse_list(list);
 }
 
 static struct tl_fact_cpus read_permitted(const struct tl_tree *tree)

@@ -46,6 +46,13 @@ void tl_gather_slot(const struct tl_tree *tree, const char *address, struct tl_f
 // What only the driver of a kernel interface tells, by ioctl.
 void tl_gather_ethtool(struct tl_fact_port *port);
 
+// Lines of /proc/cpuinfo, for tl_line_after().
+#define TL_CPUINFO_MODEL "model name\t:"
+#define TL_CPUINFO_FLAGS "flags\t\t:"
+
+// 1 in a virtual machine, by the flags in the text of /proc/cpuinfo, which may be NULL.
+struct tl_fact_num tl_cpuinfo_hypervisor(const char *cpuinfo);
+
 // The least of a limit of the process's cgroup and of those above it; TL_FACT_NO_LIMIT where none has one. v2_file is
 // the file of cgroup v2 ("memory.max"), v1_file the one of v1, below the hierarchy of the controller.
 struct tl_fact_num tl_cgroup_limit(

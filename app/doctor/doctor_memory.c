@@ -140,26 +140,22 @@ static struct tl_fact_num count_stale(const struct tl_tree *tree, const struct t
 // "8388608              8388608              bytes"
 static struct tl_fact_num read_memlock(const struct tl_tree *tree)
 {
-	char *text = tl_tree_text(tree, "/proc/self/limits");
 	struct tl_fact_num limit = {0};
 	char line[128], soft[32] = "";
 
-	if (text != NULL && tl_line_after(text, "Max locked memory", line, sizeof(line)) &&
+	if (tl_tree_line_after(tree, "/proc/self/limits", "Max locked memory", line, sizeof(line)) &&
 		sscanf(line, "%31s", soft) == 1)
 		limit = strcmp(soft, "unlimited") == 0 ? tl_fact_is(TL_FACT_NO_LIMIT) : tl_fact_parse(soft, 10);
-	free(text);
 	return limit.value >= 0 ? limit : (struct tl_fact_num){0};
 }
 
 static struct tl_fact_num read_may_lock(const struct tl_tree *tree)
 {
-	char *text = tl_tree_text(tree, "/proc/self/status");
 	struct tl_fact_num capabilities = {0};
 	char line[64];
 
-	if (text != NULL && tl_line_after(text, "CapEff:", line, sizeof(line)))
+	if (tl_tree_line_after(tree, "/proc/self/status", "CapEff:", line, sizeof(line)))
 		capabilities = tl_fact_parse(line, 16);
-	free(text);
 	return capabilities.known ? tl_fact_is(capabilities.value >> CAP_IPC_LOCK_BIT & 1) : capabilities;
 }
 

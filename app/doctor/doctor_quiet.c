@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,12 +15,11 @@
 // "cpu  user nice system idle iowait irq softirq steal ..."
 static struct tl_fact_num read_steal(const struct tl_tree *tree)
 {
-	char *text = tl_tree_text(tree, "/proc/stat");
 	struct tl_fact_num ppm = {0};
 	double ticks[8], sum = 0;
 	char line[256];
 
-	if (text != NULL && tl_line_after(text, "cpu ", line, sizeof(line)) &&
+	if (tl_tree_line_after(tree, "/proc/stat", "cpu ", line, sizeof(line)) &&
 		sscanf(line, "%lf %lf %lf %lf %lf %lf %lf %lf", &ticks[0], &ticks[1], &ticks[2], &ticks[3], &ticks[4],
 			&ticks[5], &ticks[6], &ticks[7]) == 8) {
 		for (size_t i = 0; i < 8; i++)
@@ -29,7 +27,6 @@ static struct tl_fact_num read_steal(const struct tl_tree *tree)
 		if (sum > 0 && ticks[7] >= 0 && ticks[7] <= sum)
 			ppm = tl_fact_is((int64_t)(ticks[7] / sum * 1e6));
 	}
-	free(text);
 	return ppm;
 }
 

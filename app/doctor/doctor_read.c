@@ -259,3 +259,12 @@ bool tl_line_after(const char *text, const char *begin, char *buf, size_t size)
 	snprintf(buf, size, "%.*s", (int)tl_min_u64(rest, size - 1), text);
 	return true;
 }
+
+bool tl_tree_line_after(const struct tl_tree *tree, const char *path, const char *begin, char *buf, size_t size)
+{
+	char *text = tl_tree_text(tree, path);
+	bool found = text != NULL && tl_line_after(text, begin, buf, size);
+
+	free(text);
+	return found;
+}

@@ -60,3 +60,5 @@ struct tl_fact_num tl_fact_parse(const char *text, int base);
 
 // The rest of the line that begins so ("MemTotal:"), without blanks around it; false where there is none.
 bool tl_line_after(const char *text, const char *begin, char *buf, size_t size);
+// The same of a file.
+bool tl_tree_line_after(const struct tl_tree *tree, const char *path, const char *begin, char *buf, size_t size);

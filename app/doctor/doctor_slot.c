@@ -4,7 +4,6 @@
 #include "doctor_facts.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define CARD "/sys/bus/pci/devices/%s"
@@ -73,14 +72,11 @@ static struct tl_fact_num read_errors(
 	const struct tl_tree *tree, const char *address, const char *file, const char *total)
 {
 	char path[TL_TREE_PATH_MAX], line[64];
-	struct tl_fact_num n = {0};
 
 	snprintf(path, sizeof(path), CARD "/%s", address, file);
-	char *text = tl_tree_text(tree, path);
-	if (text != NULL && tl_line_after(text, total, line, sizeof(line)))
-		n = tl_fact_parse(line, 10);
-	free(text);
-	return n;
+	if (!tl_tree_line_after(tree, path, total, line, sizeof(line)))
+		return (struct tl_fact_num){0};
+	return tl_fact_parse(line, 10);
 }
 
 void tl_gather_slot(const struct tl_tree *tree, const char *address, struct tl_fact_port *port)

@@ -22,13 +22,6 @@
 
 // ---- host
 
-static bool has_flag(const char *cpuinfo, const char *flag)
-{
-	char flags[8192];
-
-	return tl_line_after(cpuinfo, "flags\t\t:", flags, sizeof(flags)) && strstr(flags, flag) != NULL;
-}
-
 static void count_node(void *ctx, const char *name)
 {
 	*(int *)ctx += strncmp(name, "node", 4) == 0 && name[4] >= '0' && name[4] <= '9';
@@ -44,10 +37,10 @@ json_t *tl_self_test_host(const struct tl_tree *tree, bool hugepages)
 	(void)uname(&kernel);
 	(void)tl_tree_each(tree, "/sys/devices/system/node", count_node, &nodes);
 	if (cpuinfo != NULL)
-		(void)tl_line_after(cpuinfo, "model name\t:", model, sizeof(model));
+		(void)tl_line_after(cpuinfo, TL_CPUINFO_MODEL, model, sizeof(model));
 	json_t *host = json_pack("{s:s, s:s, s:s, s:i, s:i, s:b, s:b, s:s, s:s}", "kernel", kernel.release, "machine",
 		kernel.machine, "cpu", model, "cpus", (int)sysconf(_SC_NPROCESSORS_ONLN), "numa_nodes", nodes,
-		"virtual", cpuinfo != NULL && has_flag(cpuinfo, " hypervisor"), "hugepages", hugepages, "dpdk_built",
+		"virtual", tl_cpuinfo_hypervisor(cpuinfo).value != 0, "hugepages", hugepages, "dpdk_built",
 		tl_eal_version_built(built, sizeof(built)), "dpdk_running", tl_eal_version_running());
 	free(cpuinfo);
 	return host;

@@ -54,22 +54,14 @@ static json_t *line_after(const char *text, const char *begin)
 	return text != NULL && tl_line_after(text, begin, line, sizeof(line)) ? tl_json_string(line) : json_null();
 }
 
-static json_t *hypervisor_json(const char *cpuinfo)
-{
-	char flags[LINE_BYTES];
-
-	if (cpuinfo == NULL || !tl_line_after(cpuinfo, "flags\t\t:", flags, sizeof(flags)))
-		return json_null();
-	return json_boolean(strstr(flags, " hypervisor") != NULL);
-}
-
 static void put_cpus(json_t *host, const struct tl_tree *tree, const struct tl_facts *facts)
 {
 	char *cpuinfo = tl_tree_text(tree, "/proc/cpuinfo");
+	struct tl_fact_num hypervisor = tl_cpuinfo_hypervisor(cpuinfo);
 
-	json_object_set_new(host, "cpu_model", line_after(cpuinfo, "model name\t:"));
+	json_object_set_new(host, "cpu_model", line_after(cpuinfo, TL_CPUINFO_MODEL));
 	json_object_set_new(host, "microcode", line_after(cpuinfo, "microcode\t:"));
-	json_object_set_new(host, "hypervisor", hypervisor_json(cpuinfo));
+	json_object_set_new(host, "hypervisor", hypervisor.known ? json_boolean(hypervisor.value) : json_null());
 	json_object_set_new(host, "cpus_online", cpus_or_null(&facts->cpu.online));
 	json_object_set_new(host, "cpus_allowed", cpus_or_null(&facts->cpu.allowed));
 	json_object_set_new(host, "cpus_isolated", cpus_or_null(&facts->cpu.isolated));

@@ -7,6 +7,7 @@ set -euo pipefail
 TL_BUILD=${TL_BUILD:-$(realpath "$(dirname "$0")/../..")/build-bench}
 source "$(dirname "$0")/../lib/func.sh"
 source "$func_root/tools/lib/hugepages.sh"
+source "$func_root/tools/lib/options.sh"
 source "$func_root/tests/bench/lib/results.sh"
 source "$func_root/tests/bench/lib/unpaced.sh"
 source "$func_root/tests/bench/lib/paced.sh"
@@ -28,30 +29,6 @@ usage() {
 		  --buffer-ms N     how much lies between that thread and the one that writes (default $buffer_ms)
 		Prints one JSON object; --json is understood, and changes nothing. As root it installs what it needs.
 	END
-}
-
-parse_options() {
-	local name
-	while (($#)); do
-		case $1 in
-		--json) ;;
-		--seconds | --rounds | --only | --dir | --ring-seconds | --ring-ms | --buffer-ms)
-			(($# >= 2)) || { usage >&2 && exit 2; }
-			name=${1#--}
-			printf -v "${name//-/_}" %s "$2"
-			shift
-			;;
-		--help)
-			usage
-			exit
-			;;
-		*)
-			usage >&2
-			exit 2
-			;;
-		esac
-		shift
-	done
 }
 
 # wanted NAME
@@ -96,7 +73,7 @@ clean_up() {
 
 main() {
 	local name round
-	parse_options "$@"
+	read_options --json --seconds= --rounds= --only= --dir= --ring-seconds= --ring-ms= --buffer-ms= -- "$@"
 	build_programs
 	func_begin
 	trap 'clean_up; func_end' EXIT

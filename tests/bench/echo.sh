@@ -5,6 +5,7 @@
 # Williams design: over an even number of rounds each scenario follows each other one equally often (10 rounds for 5).
 set -euo pipefail
 source "$(dirname "$0")/../lib/func.sh"
+source "$func_root/tools/lib/options.sh"
 
 group=239.1.1.1 udp_port=5001 tcp_port=5002
 seconds=5 rate=1000 payload=16 rounds=10
@@ -17,22 +18,6 @@ usage() {
 		client called valid, the median of these rounds' ratios to the kernel's, and how many they are; null: there
 		are none. path: output of echo_path.sh.
 	END
-}
-
-parse_options() {
-	while (($#)); do
-		case $1 in
-		--seconds | --rate | --payload | --rounds)
-			(($# >= 2)) || { usage >&2 && exit 2; }
-			printf -v "${1#--}" %s "$2"
-			shift 2
-			;;
-		*)
-			usage >&2
-			exit 2
-			;;
-		esac
-	done
 }
 
 # The client waits for a connection, so the echo may start after it. It keeps off the CPU of our receive queue.
@@ -102,7 +87,7 @@ report() {
 		 payload_bytes: $payload, rounds: $rounds, scenarios: $scenarios}'
 }
 
-parse_options "$@"
+read_options --seconds= --rate= --payload= --rounds= -- "$@"
 func_begin
 net_begin
 for ((round = 0; round < rounds; round++)); do

@@ -50,6 +50,18 @@ commands_in() {
 	esac | sort -u
 }
 
+# unlike_the_schema: options of capture whose values, or default, are not those of the key of that name.
+unlike_the_schema() {
+	jq -r --slurpfile schema "$func_root/docs/config.schema.json" '
+		($schema[0].properties | .ports.items.properties + .capture.items.properties +
+			.capture.items.properties.trigger.properties) as $keys |
+		.[] | select(.name == "capture").options[] | . as $option | $keys[.name // "" | gsub("-"; "_")] // empty |
+		select((.enum and ((.enum | sort) != ($option.choices | split(" ") | sort) or
+			(.default as $word | $option.help | contains("\($word) (default)") | not))) or
+			($option.help | (capture("\\(default (?<word>[0-9]+[KMG]?)\\b").word // empty)) != "\(.default)") |
+		$option.name' table.json
+}
+
 func_begin
 [[ -e $docs/tapline ]] || func_die "there is no $docs/tapline; build everything first"
 "$TAPLINE" --dump-options >table.json || func_die "no table"
@@ -63,6 +75,7 @@ for command in $commands; do
 	check_equal "$command: every option is in the man page, and no other" "$(in_page "$command")" "$want"
 	check_equal "$command: every option is completed, and no other" "$(in_completion "$command")" "$want"
 done
+check_equal "capture: an option has the values and the default of its key" "$(unlike_the_schema)" ""
 check_equal "pages speak of no option that is not there" "$(mentioned_but_gone)" ""
 check_equal "groff has no complaint about the pages" "$(groff -man -ww -z -Tutf8 "$docs"/tapline-*.1 2>&1)" ""
 check_equal "a command is completed" "$(complete_words cap)" capture

@@ -1109,14 +1109,50 @@ static void the_schema_names_exactly_the_keys_of_the_tables(void)
 	free(text);
 }
 
-// Every key has a row in the reference: "| `ports[].mtu` | ... | `1500` | ...".
+// "67108864" is "64M".
+static const char *size_word(uint64_t bytes, char word[24])
+{
+	static const char units[] = {'\0', 'K', 'M', 'G', 'T', '\0'};
+	size_t unit = 0;
+
+	for (; bytes != 0 && bytes % 1024 == 0 && unit < 4; unit++)
+		bytes /= 1024;
+	snprintf(word, 24, "%ju%.1s", (uintmax_t)bytes, &units[unit]);
+	return word;
+}
+
+// The column "type" of the reference, as the table has it: "| 0, size 4M to 16T |"; "" for a reader of one key.
+static void describe_type(const struct tl_config_key *key, char *text, size_t size)
+{
+	const char *zero = key->or_zero ? "0, " : "";
+	char low[24], high[24];
+	size_t used = 0;
+
+	*text = '\0';
+	if (key->read == tl_config_bool)
+		snprintf(text, size, "| boolean |");
+	else if (key->read == tl_config_number && key->max == UINT64_C(1) << 53)
+		snprintf(text, size, "| %s%ju to 2^53 |", zero, (uintmax_t)key->min);
+	else if (key->read == tl_config_number)
+		snprintf(text, size, "| %s%ju to %ju |", zero, (uintmax_t)key->min, (uintmax_t)key->max);
+	else if (key->read == tl_config_size && key->min == 0)
+		snprintf(text, size, "| size up to %s |", size_word(key->max, high));
+	else if (key->read == tl_config_size)
+		snprintf(text, size, "| %ssize %s to %s |", zero, size_word(key->min, low), size_word(key->max, high));
+	for (size_t i = 0; key->choices != NULL && key->choices[i] != NULL; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s`\"%s\"`", i == 0 ? "| " : ", ", key->choices[i]);
+	if (used != 0)
+		snprintf(text + used, size - used, " |");
+}
+
+// Every key has a row in the reference: "| `ports[].mtu` | 576 to 9600 | `1500` | ...".
 static size_t find_rows(const struct tl_config_table *table, const char *text, const char *prefix)
 {
 	size_t rows = 0;
 
 	for (size_t i = 0; i < table->n_keys; i++) {
 		const struct tl_config_key *key = &table->keys[i];
-		char path[128], start[140], fallback[64], row[512];
+		char path[128], start[140], fallback[64], row[512], type[160];
 		snprintf(path, sizeof(path), "%s%s%s", prefix, key->name, key->read == tl_config_array ? "[]." : ".");
 		if (key->table != NULL)
 			rows += find_rows(key->table, text, path);
@@ -1134,12 +1170,16 @@ static size_t find_rows(const struct tl_config_table *table, const char *text, c
 		if (strstr(row, fallback) == NULL)
 			printf("# docs/config.md: %s%s lacks its row or %s\n", prefix, key->name, fallback);
 		CU_ASSERT_PTR_NOT_NULL(strstr(row, fallback));
+		describe_type(key, type, sizeof(type));
+		if (strstr(row, type) == NULL)
+			printf("# docs/config.md: the type of %s%s is not %s\n", prefix, key->name, type);
+		CU_ASSERT_PTR_NOT_NULL(strstr(row, type));
 		rows++;
 	}
 	return rows;
 }
 
-static void the_reference_has_a_row_for_every_key_and_no_other(void)
+static void the_reference_has_type_and_default_of_every_key_and_no_other(void)
 {
 	static const char *const sections[] = {"eal.", "ports[].", "capture[].", "echo[].", "control.", "process."};
 	char *text = read_source_file("docs/config.md");
@@ -1248,8 +1288,8 @@ int main(void)
 		{"a file is read from disk", a_file_is_read_from_disk},
 		{"a cut text is never read behind its end", a_cut_text_is_never_read_behind_its_end},
 		{"the schema names exactly the keys of the tables", the_schema_names_exactly_the_keys_of_the_tables},
-		{"the reference has a row for every key and no other",
-			the_reference_has_a_row_for_every_key_and_no_other},
+		{"the reference has type and default of every key, and no other key",
+			the_reference_has_type_and_default_of_every_key_and_no_other},
 		{"the examples of the reference load", the_examples_of_the_reference_load},
 	};
 

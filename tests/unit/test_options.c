@@ -100,6 +100,52 @@ static void who_is_quiet_gets_help_like_any_option(void)
 	CU_ASSERT_EQUAL(reader.status, -1);
 }
 
+// Stores a value as a row of the table says. Returns the error or NULL.
+static const char *store(struct tl_option_field into, const char *value, void *field)
+{
+	return tl_options_store(&into, value, field);
+}
+
+static void a_value_is_stored_where_its_row_says(void)
+{
+	struct {
+		uint64_t before;
+		const char *text;
+		uint64_t number;
+		bool flag;
+	} o = {.before = 7};
+
+	CU_ASSERT_PTR_NULL(store((struct tl_option_field){TL_OPTION_FLAG, offsetof(typeof(o), flag)}, NULL, &o));
+	CU_ASSERT_PTR_NULL(store((struct tl_option_field){TL_OPTION_TEXT, offsetof(typeof(o), text)}, "", &o));
+	CU_ASSERT_PTR_NULL(
+		store((struct tl_option_field){TL_OPTION_SIZE, offsetof(typeof(o), number), "wrong"}, "64K", &o));
+	CU_ASSERT_TRUE(o.flag);
+	CU_ASSERT_STRING_EQUAL(o.text, "");
+	CU_ASSERT_EQUAL(o.number, 65536);
+	CU_ASSERT_EQUAL(o.before, 7);
+}
+
+static void a_value_out_of_its_range_is_refused_and_not_stored(void)
+{
+	const struct tl_option_field number = {TL_OPTION_NUMBER, 0, "number", 2, 5};
+	const struct tl_option_field seconds = {TL_OPTION_SECONDS, 0, "seconds", 100000000, 3000000000};
+	uint64_t n = 1;
+
+	CU_ASSERT_STRING_EQUAL(store(number, "1", &n), "number");
+	CU_ASSERT_STRING_EQUAL(store(number, "6", &n), "number");
+	CU_ASSERT_STRING_EQUAL(store(seconds, "0.099", &n), "seconds");
+	CU_ASSERT_STRING_EQUAL(store(seconds, "3.1", &n), "seconds");
+	CU_ASSERT_STRING_EQUAL(store(seconds, "soon", &n), "seconds");
+	CU_ASSERT_STRING_EQUAL(store((struct tl_option_field){TL_OPTION_SIZE, .wrong = "size"}, "1Q", &n), "size");
+	CU_ASSERT_EQUAL(n, 1);
+	CU_ASSERT_PTR_NULL(store(number, "5", &n));
+	CU_ASSERT_EQUAL(n, 5);
+	CU_ASSERT_PTR_NULL(store(seconds, "3", &n));
+	CU_ASSERT_EQUAL(n, 3000000000);
+	CU_ASSERT_PTR_NULL(store(seconds, "0.1", &n));
+	CU_ASSERT_EQUAL(n, 100000000);
+}
+
 static void help_has_all_of_the_table(void)
 {
 	char *text = NULL;
@@ -134,6 +180,9 @@ int main(void)
 		{"a word ends them where the command says so", a_word_ends_them_where_the_command_says_so},
 		{"what is wrong ends with status 2", what_is_wrong_ends_with_status_2},
 		{"who is quiet gets help like any option", who_is_quiet_gets_help_like_any_option},
+		{"a value is stored where its row says", a_value_is_stored_where_its_row_says},
+		{"a value out of its range is refused, and not stored",
+			a_value_out_of_its_range_is_refused_and_not_stored},
 		{"help has all of the table", help_has_all_of_the_table},
 	};
 

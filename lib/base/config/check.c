@@ -24,6 +24,8 @@ static void point_at(struct tl_config_reader *r, const char *section, uint32_t i
 		tl_config_enter(r, key);
 }
 
+#define refuse_at(r, section, index, key, ...) (point_at(r, section, index, key), tl_config_refuse(r, __VA_ARGS__))
+
 static const char *file_of(const struct tl_config_port *port)
 {
 	return strncmp(port->device, "pcap:", 5) == 0 ? port->device + 5 : NULL;
@@ -50,8 +52,8 @@ static int check_ip6(struct tl_config_reader *r, const struct tl_config_port *po
 {
 	if (!tl_ip6_is_set(&port->ip6) || port->mtu >= IP6_MTU_MIN)
 		return 0;
-	point_at(r, "ports", index, "mtu");
-	return tl_config_refuse(r, "IPv6 needs %u at least; raise it, or leave out \"ip6\"", IP6_MTU_MIN);
+	return refuse_at(
+		r, "ports", index, "mtu", "IPv6 needs %u at least; raise it, or leave out \"ip6\"", IP6_MTU_MIN);
 }
 
 static int check_port(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
@@ -60,15 +62,12 @@ static int check_port(struct tl_config_reader *r, const struct tl_config *config
 
 	for (uint32_t i = 0; i < index; i++) {
 		const struct tl_config_port *other = &config->ports[i];
-		if (strcmp(port->name, other->name) == 0) {
-			point_at(r, "ports", index, "name");
-			return tl_config_refuse(r, "$.ports[%u] is called \"%s\" already", i, port->name);
-		}
-		if (file_of(port) == NULL && is_same_device(port, other)) {
-			point_at(r, "ports", index, "device");
-			return tl_config_refuse(
-				r, "the port \"%s\" has the device \"%s\" already", other->name, other->device);
-		}
+		if (strcmp(port->name, other->name) == 0)
+			return refuse_at(
+				r, "ports", index, "name", "$.ports[%u] is called \"%s\" already", i, port->name);
+		if (file_of(port) == NULL && is_same_device(port, other))
+			return refuse_at(r, "ports", index, "device", "the port \"%s\" has the device \"%s\" already",
+				other->name, other->device);
 	}
 	return check_ip6(r, port, index);
 }
@@ -175,10 +174,9 @@ static int name_echo(struct tl_config_reader *r, struct tl_config *config, uint3
 		return tl_fail(r->err, -ENOMEM, "%s: out of memory", r->name);
 	}
 	for (uint32_t i = 0; i < index; i++) {
-		if (strcmp(echo->name, config->echoes[i].name) == 0) {
-			point_at(r, "echo", index, "name");
-			return tl_config_refuse(r, "$.echo[%u] is called \"%s\" already", i, echo->name);
-		}
+		if (strcmp(echo->name, config->echoes[i].name) == 0)
+			return refuse_at(
+				r, "echo", index, "name", "$.echo[%u] is called \"%s\" already", i, echo->name);
 	}
 	return 0;
 }
@@ -273,9 +271,9 @@ static int check_echo_input(struct tl_config_reader *r, const struct tl_config *
 	for (uint32_t i = 0; i < index; i++) {
 		if (!hear_the_same(echo, &config->echoes[i]))
 			continue;
-		point_at(r, "echo", index, keys[echo->mode]);
-		return tl_config_refuse(r, "the echo \"%s\" listens to this on the port \"%s\" already",
-			config->echoes[i].name, echo->port_name);
+		return refuse_at(r, "echo", index, keys[echo->mode],
+			"the echo \"%s\" listens to this on the port \"%s\" already", config->echoes[i].name,
+			echo->port_name);
 	}
 	return 0;
 }

@@ -65,8 +65,7 @@ static int check_idle_key(struct tl_config_reader *r, const json_t *value, const
 {
 	if (used || json_object_get(value, key) == NULL)
 		return 0;
-	tl_config_enter(r, key);
-	return tl_config_refuse(r, "only a recording with %s has a use for it", only);
+	return tl_config_refuse_key(r, key, "only a recording with %s has a use for it", only);
 }
 
 static bool is_pcapng(const struct tl_config_capture *capture)
@@ -86,24 +85,16 @@ static int check_form(struct tl_config_reader *r, const struct tl_config_capture
 		rc = check_idle_key(r, value, "compress_threads", packed, "\"compress\": \"zstd\"");
 	if (rc != 0)
 		return rc;
-	if (packed && capture->format != TL_CONFIG_PCAPNG) {
-		tl_config_enter(r, "compress");
-		return tl_config_refuse(r, "only pcapng is compressed");
-	}
-	if (capture->mode == TL_CONFIG_MODE_TRIGGER && (sorted || !is_pcapng(capture))) {
-		tl_config_enter(r, "mode");
-		return tl_config_refuse(
-			r, "a recording that waits for triggers is pcapng, not compressed, in the order of arrival");
-	}
-	if (json_object_get(value, "index") != NULL && capture->index && !is_pcapng(capture)) {
-		tl_config_enter(r, "index");
-		return tl_config_refuse(r, "only pcapng, not compressed, is indexed while it is recorded");
-	}
+	if (packed && capture->format != TL_CONFIG_PCAPNG)
+		return tl_config_refuse_key(r, "compress", "only pcapng is compressed");
+	if (capture->mode == TL_CONFIG_MODE_TRIGGER && (sorted || !is_pcapng(capture)))
+		return tl_config_refuse_key(r, "mode",
+			"a recording that waits for triggers is pcapng, not compressed, in the order of arrival");
+	if (json_object_get(value, "index") != NULL && capture->index && !is_pcapng(capture))
+		return tl_config_refuse_key(r, "index", "only pcapng, not compressed, is indexed while it is recorded");
 	bool is_file = strcmp(capture->path, "-") != 0 && strcmp(capture->path, "null:") != 0;
-	if (capture->digest != TL_CONFIG_DIGEST_NONE && (!is_pcapng(capture) || !is_file)) {
-		tl_config_enter(r, "digest");
-		return tl_config_refuse(r, "only files of pcapng, not compressed, have digests");
-	}
+	if (capture->digest != TL_CONFIG_DIGEST_NONE && (!is_pcapng(capture) || !is_file))
+		return tl_config_refuse_key(r, "digest", "only files of pcapng, not compressed, have digests");
 	return 0;
 }
 
@@ -114,28 +105,18 @@ static int check_files(struct tl_config_reader *r, struct tl_config_capture *cap
 	// A single file is looked at as a whole; among many somebody will search.
 	if (json_object_get(value, "index") == NULL)
 		capture->index = is_pcapng(capture) && (rotation != NULL || capture->mode == TL_CONFIG_MODE_TRIGGER);
-	if (capture->index && json_object_get(value, "index") != NULL && strcmp(capture->path, "-") == 0) {
-		tl_config_enter(r, "index");
-		return tl_config_refuse(r, "stdout (\"path\": \"-\") has no file beside it");
-	}
-	if (rotation != NULL && strcmp(capture->path, "-") == 0) {
-		tl_config_enter(r, rotation);
-		return tl_config_refuse(r, "stdout (\"path\": \"-\") cannot be rotated");
-	}
-	if (rotation != NULL && strcmp(capture->path, "null:") == 0) {
-		tl_config_enter(r, rotation);
-		return tl_config_refuse(r, "\"null:\" is no file and cannot be rotated");
-	}
-	if (rotation == NULL && limit != NULL && capture->mode != TL_CONFIG_MODE_TRIGGER) {
-		tl_config_enter(r, limit);
-		return tl_config_refuse(r,
+	if (capture->index && json_object_get(value, "index") != NULL && strcmp(capture->path, "-") == 0)
+		return tl_config_refuse_key(r, "index", "stdout (\"path\": \"-\") has no file beside it");
+	if (rotation != NULL && strcmp(capture->path, "-") == 0)
+		return tl_config_refuse_key(r, rotation, "stdout (\"path\": \"-\") cannot be rotated");
+	if (rotation != NULL && strcmp(capture->path, "null:") == 0)
+		return tl_config_refuse_key(r, rotation, "\"null:\" is no file and cannot be rotated");
+	if (rotation == NULL && limit != NULL && capture->mode != TL_CONFIG_MODE_TRIGGER)
+		return tl_config_refuse_key(r, limit,
 			"only a recording that begins new files has old ones to drop; give \"rotate_bytes\", "
 			"\"rotate_seconds\" or \"rotate_packets\"");
-	}
-	if (capture->keep_bytes != 0 && capture->keep_bytes / 2 < capture->rotate_bytes) {
-		tl_config_enter(r, "keep_bytes");
-		return tl_config_refuse(r, "is less than two files of \"rotate_bytes\"");
-	}
+	if (capture->keep_bytes != 0 && capture->keep_bytes / 2 < capture->rotate_bytes)
+		return tl_config_refuse_key(r, "keep_bytes", "is less than two files of \"rotate_bytes\"");
 	return 0;
 }
 

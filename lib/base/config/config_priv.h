@@ -115,5 +115,8 @@ unsigned tl_config_line(const char *text, size_t len, const struct tl_config_pat
 // Puts "NAME:LINE: $.path: sentence" into err for the value at hand; returns -EINVAL.
 int tl_config_refuse(struct tl_config_reader *r, const char *fmt, ...) TL_PRINTF(2, 3);
 
+// The same for a key of the object at hand.
+#define tl_config_refuse_key(r, key, ...) (tl_config_enter(r, key), tl_config_refuse(r, __VA_ARGS__))
+
 // The same, the sentence being: VALUE is not WANTED.
 int tl_config_not(struct tl_config_reader *r, const json_t *value, const char *wanted);

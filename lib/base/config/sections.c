@@ -15,6 +15,8 @@
 
 #define FIELD(section, member)                                                                                         \
 	.offset = offsetof(struct section, member), .width = sizeof(((struct section *)NULL)->member)
+// A key that is called like its field.
+#define KEY(section, member, reader) #member, reader, FIELD(section, member)
 #define KEYS(table) .keys = (table), .n_keys = TL_ARRAY_LEN(table)
 
 #define SCOPE_LINK 2 // of an IPv6 group (RFC 4291, section 2.7): what leaves a host
@@ -303,14 +305,13 @@ static int check_echo(struct tl_config_reader *r, const struct tl_config_key *ke
 	for (size_t i = 0; i < TL_ARRAY_LEN(echo_limits); i++) {
 		if (json_object_get(value, echo_limits[i].key) == NULL || echo_limits[i].modes & 1u << echo->mode)
 			continue;
-		tl_config_enter(r, echo_limits[i].key);
-		return tl_config_refuse(r, "applies only to an echo that uses %s", echo_limits[i].only);
+		return tl_config_refuse_key(
+			r, echo_limits[i].key, "applies only to an echo that uses %s", echo_limits[i].only);
 	}
-	if (echo->reconnect_min_ms > echo->reconnect_max_ms) {
-		tl_config_enter(r, "reconnect_min_ms");
-		return tl_config_refuse(r, "%u is more than reconnect_max_ms, %u: lower it, or raise that one",
-			echo->reconnect_min_ms, echo->reconnect_max_ms);
-	}
+	if (echo->reconnect_min_ms > echo->reconnect_max_ms)
+		return tl_config_refuse_key(r, "reconnect_min_ms",
+			"%u is more than reconnect_max_ms, %u: lower it, or raise that one", echo->reconnect_min_ms,
+			echo->reconnect_max_ms);
 	return 0;
 }
 
@@ -345,9 +346,9 @@ static const char *const timestamps[] = {[TL_CONFIG_TIMESTAMPS_AUTO] = "auto",
 	NULL};
 
 static const struct tl_config_key eal_keys[] = {
-	{"huge", tl_config_bool, FIELD(tl_config_eal, huge), .fallback = "true"},
-	{"memory_mb", tl_config_number, FIELD(tl_config_eal, memory_mb), .min = 64, .max = 65536, .fallback = "512"},
-	{"main_lcore", tl_config_number, FIELD(tl_config_eal, main_lcore), .max = TL_CONFIG_LCORE_MAX, .fallback = "0"},
+	{KEY(tl_config_eal, huge, tl_config_bool), .fallback = "true"},
+	{KEY(tl_config_eal, memory_mb, tl_config_number), .min = 64, .max = 65536, .fallback = "512"},
+	{KEY(tl_config_eal, main_lcore, tl_config_number), .max = TL_CONFIG_LCORE_MAX, .fallback = "0"},
 };
 static const struct tl_config_table eal_table = {KEYS(eal_keys), .bytes = sizeof(struct tl_config_eal)};
 
@@ -355,44 +356,39 @@ static const char *const tx_checksums[] = {
 	[TL_CONFIG_CHECKSUMS_AUTO] = "auto", [TL_CONFIG_CHECKSUMS_SOFTWARE] = "software", NULL};
 static const struct tl_config_key neighbour_keys[] = {
 	{"ip", tl_config_neighbour_ip, FIELD(tl_config_neighbour, ip_be), .required = true},
-	{"mac", tl_config_mac, FIELD(tl_config_neighbour, mac), .required = true},
+	{KEY(tl_config_neighbour, mac, tl_config_mac), .required = true},
 };
 static const struct tl_config_table neighbour_table = {
 	KEYS(neighbour_keys), .bytes = sizeof(struct tl_config_neighbour)};
 
 static const struct tl_config_key port_keys[] = {
-	{"name", tl_config_name, FIELD(tl_config_port, name), .max = TL_CONFIG_NAME_MAX - 1, .required = true},
-	{"device", tl_config_text, FIELD(tl_config_port, device), .max = 239, .required = true},
-	{"rx_queues", tl_config_number, FIELD(tl_config_port, rx_queues), .min = 1, .max = TL_CONFIG_QUEUES_MAX,
-		.fallback = "1"},
-	{"lcores", read_lcores, FIELD(tl_config_port, lcores), .max = TL_CONFIG_LCORE_MAX, .fallback = "\"auto\""},
-	{"rx_descriptors", read_descriptors, FIELD(tl_config_port, rx_descriptors), .min = TL_CONFIG_DESCRIPTORS_MIN,
+	{KEY(tl_config_port, name, tl_config_name), .max = TL_CONFIG_NAME_MAX - 1, .required = true},
+	{KEY(tl_config_port, device, tl_config_text), .max = 239, .required = true},
+	{KEY(tl_config_port, rx_queues, tl_config_number), .min = 1, .max = TL_CONFIG_QUEUES_MAX, .fallback = "1"},
+	{KEY(tl_config_port, lcores, read_lcores), .max = TL_CONFIG_LCORE_MAX, .fallback = "\"auto\""},
+	{KEY(tl_config_port, rx_descriptors, read_descriptors), .min = TL_CONFIG_DESCRIPTORS_MIN,
 		.max = TL_CONFIG_DESCRIPTORS_MAX},
-	{"tx_descriptors", read_descriptors, FIELD(tl_config_port, tx_descriptors), .min = TL_CONFIG_DESCRIPTORS_MIN,
+	{KEY(tl_config_port, tx_descriptors, read_descriptors), .min = TL_CONFIG_DESCRIPTORS_MIN,
 		.max = TL_CONFIG_DESCRIPTORS_MAX},
 	{"ip", read_ip, FIELD(tl_config_port, ip_be)},
 	{"gateway", read_gateway, FIELD(tl_config_port, gateway_be)},
-	{"ip6", read_ip6, FIELD(tl_config_port, ip6)},
-	{"gateway6", read_gateway6, FIELD(tl_config_port, gateway6)},
-	{"vlan", read_vlan, FIELD(tl_config_port, vlan), .min = 1, .max = 4094},
-	{"mtu", tl_config_number, FIELD(tl_config_port, mtu), .min = 576, .max = 9600, .fallback = "1500"},
-	{"ttl", tl_config_number, FIELD(tl_config_port, ttl), .min = 1, .max = 255, .fallback = "64"},
-	{"dscp", tl_config_number, FIELD(tl_config_port, dscp), .max = 63, .fallback = "0"},
-	{"ip_fragments", tl_config_choice, FIELD(tl_config_port, ip_fragments), .choices = fragments,
-		.fallback = "\"reassemble\""},
-	{"neighbour_entries", tl_config_number, FIELD(tl_config_port, neighbour_entries), .min = 128, .max = 65536,
-		.fallback = "1024"},
-	{"neighbours", tl_config_array, FIELD(tl_config_port, neighbours), .table = &neighbour_table,
-		.max = TL_CONFIG_NEIGHBOURS_MAX, .count_offset = offsetof(struct tl_config_port, n_neighbours)},
-	{"ptp_probes_per_s", read_probes, FIELD(tl_config_port, ptp_probes_per_s), .max = TL_CONFIG_PROBES_MAX},
-	{"reply_stamps_per_s", read_probes, FIELD(tl_config_port, reply_stamps_per_s), .max = TL_CONFIG_PROBES_MAX},
-	{"tx_checksums", tl_config_choice, FIELD(tl_config_port, tx_checksums), .choices = tx_checksums,
-		.fallback = "\"auto\""},
-	{"promisc", tl_config_bool, FIELD(tl_config_port, promisc), .fallback = "true"},
-	{"take", tl_config_bool, FIELD(tl_config_port, take), .fallback = "false"},
-	{"timestamps", tl_config_choice, FIELD(tl_config_port, timestamps), .choices = timestamps,
-		.fallback = "\"auto\""},
-	{"idle", tl_config_choice, FIELD(tl_config_port, idle), .choices = idles, .fallback = "\"auto\""},
+	{KEY(tl_config_port, ip6, read_ip6)},
+	{KEY(tl_config_port, gateway6, read_gateway6)},
+	{KEY(tl_config_port, vlan, read_vlan), .min = 1, .max = 4094},
+	{KEY(tl_config_port, mtu, tl_config_number), .min = 576, .max = 9600, .fallback = "1500"},
+	{KEY(tl_config_port, ttl, tl_config_number), .min = 1, .max = 255, .fallback = "64"},
+	{KEY(tl_config_port, dscp, tl_config_number), .max = 63, .fallback = "0"},
+	{KEY(tl_config_port, ip_fragments, tl_config_choice), .choices = fragments, .fallback = "\"reassemble\""},
+	{KEY(tl_config_port, neighbour_entries, tl_config_number), .min = 128, .max = 65536, .fallback = "1024"},
+	{KEY(tl_config_port, neighbours, tl_config_array), .table = &neighbour_table, .max = TL_CONFIG_NEIGHBOURS_MAX,
+		.count_offset = offsetof(struct tl_config_port, n_neighbours)},
+	{KEY(tl_config_port, ptp_probes_per_s, read_probes), .max = TL_CONFIG_PROBES_MAX},
+	{KEY(tl_config_port, reply_stamps_per_s, read_probes), .max = TL_CONFIG_PROBES_MAX},
+	{KEY(tl_config_port, tx_checksums, tl_config_choice), .choices = tx_checksums, .fallback = "\"auto\""},
+	{KEY(tl_config_port, promisc, tl_config_bool), .fallback = "true"},
+	{KEY(tl_config_port, take, tl_config_bool), .fallback = "false"},
+	{KEY(tl_config_port, timestamps, tl_config_choice), .choices = timestamps, .fallback = "\"auto\""},
+	{KEY(tl_config_port, idle, tl_config_choice), .choices = idles, .fallback = "\"auto\""},
 };
 static const struct tl_config_table port_table = {
 	KEYS(port_keys), .bytes = sizeof(struct tl_config_port), .check = tl_config_check_neighbours};
@@ -400,62 +396,52 @@ static const struct tl_config_table port_table = {
 static const char *const stores[] = {[TL_CONFIG_STORE_MEMORY] = "memory", [TL_CONFIG_STORE_FILES] = "files", NULL};
 
 static const struct tl_config_key trigger_keys[] = {
-	{"store", tl_config_choice, FIELD(tl_config_trigger, store), .choices = stores, .fallback = "\"memory\""},
-	{"pre_seconds", tl_config_number, FIELD(tl_config_trigger, pre_seconds), .max = 86400, .fallback = "10"},
-	{"pre_bytes", tl_config_size, FIELD(tl_config_trigger, pre_bytes), .min = 64 * KIB, .max = 64 * GIB,
-		.or_zero = true, .fallback = "0"},
-	{"post_seconds", tl_config_number, FIELD(tl_config_trigger, post_seconds), .max = 86400, .fallback = "10"},
-	{"filter", tl_config_text, FIELD(tl_config_trigger, filter), .max = 4095},
-	{"on_drop", tl_config_bool, FIELD(tl_config_trigger, on_drop), .fallback = "false"},
-	{"echo_latency_us", tl_config_number, FIELD(tl_config_trigger, echo_latency_us), .min = 1, .max = 60000000,
-		.or_zero = true, .fallback = "0"},
+	{KEY(tl_config_trigger, store, tl_config_choice), .choices = stores, .fallback = "\"memory\""},
+	{KEY(tl_config_trigger, pre_seconds, tl_config_number), .max = 86400, .fallback = "10"},
+	{KEY(tl_config_trigger, pre_bytes, tl_config_size), .min = 64 * KIB, .max = 64 * GIB, .or_zero = true,
+		.fallback = "0"},
+	{KEY(tl_config_trigger, post_seconds, tl_config_number), .max = 86400, .fallback = "10"},
+	{KEY(tl_config_trigger, filter, tl_config_text), .max = 4095},
+	{KEY(tl_config_trigger, on_drop, tl_config_bool), .fallback = "false"},
+	{KEY(tl_config_trigger, echo_latency_us, tl_config_number), .min = 1, .max = 60000000, .or_zero = true,
+		.fallback = "0"},
 };
 static const struct tl_config_table trigger_table = {KEYS(trigger_keys), .bytes = sizeof(struct tl_config_trigger)};
 
 static const struct tl_config_key capture_keys[] = {
 	{"port", tl_config_text, FIELD(tl_config_capture, port_name), .max = 4095, .required = true},
-	{"filter", tl_config_text, FIELD(tl_config_capture, filter), .max = 4095},
-	{"snaplen", tl_config_number, FIELD(tl_config_capture, snaplen), .min = 14, .max = 262144, .or_zero = true,
+	{KEY(tl_config_capture, filter, tl_config_text), .max = 4095},
+	{KEY(tl_config_capture, snaplen, tl_config_number), .min = 14, .max = 262144, .or_zero = true, .fallback = "0"},
+	{KEY(tl_config_capture, direction, tl_config_choice), .choices = directions, .fallback = "\"both\""},
+	{KEY(tl_config_capture, path, tl_config_text), .max = 4095, .required = true},
+	{KEY(tl_config_capture, rotate_bytes, tl_config_size), .min = 4 * MIB, .max = 16 * TIB, .or_zero = true,
 		.fallback = "0"},
-	{"direction", tl_config_choice, FIELD(tl_config_capture, direction), .choices = directions,
-		.fallback = "\"both\""},
-	{"path", tl_config_text, FIELD(tl_config_capture, path), .max = 4095, .required = true},
-	{"rotate_bytes", tl_config_size, FIELD(tl_config_capture, rotate_bytes), .min = 4 * MIB, .max = 16 * TIB,
-		.or_zero = true, .fallback = "0"},
-	{"rotate_seconds", tl_config_number, FIELD(tl_config_capture, rotate_seconds), .min = 1, .max = 31536000,
-		.or_zero = true, .fallback = "0"},
-	{"rotate_packets", tl_config_number, FIELD(tl_config_capture, rotate_packets), .min = 1,
-		.max = UINT64_C(1) << 53, .or_zero = true, .fallback = "0"},
-	{"keep_files", tl_config_number, FIELD(tl_config_capture, keep_files), .min = 2, .max = 1000000,
-		.or_zero = true, .fallback = "0"},
-	{"keep_bytes", tl_config_size, FIELD(tl_config_capture, keep_bytes), .min = 8 * MIB, .max = 1024 * TIB,
-		.or_zero = true, .fallback = "0"},
-	{"min_free_bytes", tl_config_size, FIELD(tl_config_capture, min_free_bytes), .max = 1024 * TIB,
+	{KEY(tl_config_capture, rotate_seconds, tl_config_number), .min = 1, .max = 31536000, .or_zero = true,
 		.fallback = "0"},
-	{"on_full", tl_config_choice, FIELD(tl_config_capture, on_full), .choices = disk_fulls,
-		.fallback = "\"pause\""},
-	{"fsync", tl_config_choice, FIELD(tl_config_capture, fsync), .choices = fsyncs, .fallback = "\"auto\""},
-	{"index", tl_config_bool, FIELD(tl_config_capture, index)},
-	{"buffer_bytes", tl_config_size, FIELD(tl_config_capture, buffer_bytes), .min = 4 * MIB, .max = 64 * GIB,
-		.fallback = "\"64M\""},
-	{"io", tl_config_choice, FIELD(tl_config_capture, io), .choices = ios, .fallback = "\"io_uring\""},
-	{"cutoff_bytes", tl_config_size, FIELD(tl_config_capture, cutoff_bytes), .min = KIB, .max = GIB,
-		.or_zero = true, .fallback = "0"},
-	{"cutoff_flows", read_power_of_two, FIELD(tl_config_capture, cutoff_flows), .min = KIB, .max = 64 * MIB,
-		.fallback = "\"1M\""},
-	{"order", tl_config_choice, FIELD(tl_config_capture, order), .choices = orders, .fallback = "\"arrival\""},
-	{"order_window_ms", tl_config_number, FIELD(tl_config_capture, order_window_ms), .min = 1, .max = 1000,
-		.fallback = "100"},
-	{"format", tl_config_choice, FIELD(tl_config_capture, format), .choices = formats, .fallback = "\"pcapng\""},
-	{"compress", tl_config_choice, FIELD(tl_config_capture, compress), .choices = compressions,
-		.fallback = "\"none\""},
-	{"compress_level", tl_config_number, FIELD(tl_config_capture, compress_level), .min = 1, .max = 19,
-		.fallback = "1"},
-	{"compress_threads", tl_config_number, FIELD(tl_config_capture, compress_threads), .min = 1, .max = 16,
-		.fallback = "1"},
-	{"digest", tl_config_choice, FIELD(tl_config_capture, digest), .choices = digests, .fallback = "\"none\""},
-	{"mode", tl_config_choice, FIELD(tl_config_capture, mode), .choices = modes, .fallback = "\"continuous\""},
-	{"trigger", tl_config_object, FIELD(tl_config_capture, trigger), .table = &trigger_table, .fallback = "{}"},
+	{KEY(tl_config_capture, rotate_packets, tl_config_number), .min = 1, .max = UINT64_C(1) << 53, .or_zero = true,
+		.fallback = "0"},
+	{KEY(tl_config_capture, keep_files, tl_config_number), .min = 2, .max = 1000000, .or_zero = true,
+		.fallback = "0"},
+	{KEY(tl_config_capture, keep_bytes, tl_config_size), .min = 8 * MIB, .max = 1024 * TIB, .or_zero = true,
+		.fallback = "0"},
+	{KEY(tl_config_capture, min_free_bytes, tl_config_size), .max = 1024 * TIB, .fallback = "0"},
+	{KEY(tl_config_capture, on_full, tl_config_choice), .choices = disk_fulls, .fallback = "\"pause\""},
+	{KEY(tl_config_capture, fsync, tl_config_choice), .choices = fsyncs, .fallback = "\"auto\""},
+	{KEY(tl_config_capture, index, tl_config_bool)},
+	{KEY(tl_config_capture, buffer_bytes, tl_config_size), .min = 4 * MIB, .max = 64 * GIB, .fallback = "\"64M\""},
+	{KEY(tl_config_capture, io, tl_config_choice), .choices = ios, .fallback = "\"io_uring\""},
+	{KEY(tl_config_capture, cutoff_bytes, tl_config_size), .min = KIB, .max = GIB, .or_zero = true,
+		.fallback = "0"},
+	{KEY(tl_config_capture, cutoff_flows, read_power_of_two), .min = KIB, .max = 64 * MIB, .fallback = "\"1M\""},
+	{KEY(tl_config_capture, order, tl_config_choice), .choices = orders, .fallback = "\"arrival\""},
+	{KEY(tl_config_capture, order_window_ms, tl_config_number), .min = 1, .max = 1000, .fallback = "100"},
+	{KEY(tl_config_capture, format, tl_config_choice), .choices = formats, .fallback = "\"pcapng\""},
+	{KEY(tl_config_capture, compress, tl_config_choice), .choices = compressions, .fallback = "\"none\""},
+	{KEY(tl_config_capture, compress_level, tl_config_number), .min = 1, .max = 19, .fallback = "1"},
+	{KEY(tl_config_capture, compress_threads, tl_config_number), .min = 1, .max = 16, .fallback = "1"},
+	{KEY(tl_config_capture, digest, tl_config_choice), .choices = digests, .fallback = "\"none\""},
+	{KEY(tl_config_capture, mode, tl_config_choice), .choices = modes, .fallback = "\"continuous\""},
+	{KEY(tl_config_capture, trigger, tl_config_object), .table = &trigger_table, .fallback = "{}"},
 };
 static const struct tl_config_table capture_table = {
 	KEYS(capture_keys), .bytes = sizeof(struct tl_config_capture), .check = tl_config_check_capture};
@@ -474,46 +460,36 @@ static const struct tl_config_key send_keys[] = {
 static const struct tl_config_table send_table = {KEYS(send_keys), .bytes = sizeof(struct tl_config_echo)};
 
 static const struct tl_config_key outliers_keys[] = {
-	{"above_us", tl_config_number, FIELD(tl_config_outliers, above_us), .min = 1, .max = 60000000,
-		.required = true},
-	{"keep", tl_config_number, FIELD(tl_config_outliers, keep), .min = 1, .max = 1024, .fallback = "32"},
+	{KEY(tl_config_outliers, above_us, tl_config_number), .min = 1, .max = 60000000, .required = true},
+	{KEY(tl_config_outliers, keep, tl_config_number), .min = 1, .max = 1024, .fallback = "32"},
 };
 static const struct tl_config_table outliers_table = {KEYS(outliers_keys), .bytes = sizeof(struct tl_config_outliers)};
 
 // "receive" and "send" have no struct of their own: they fill the echo's.
 static const struct tl_config_key echo_keys[] = {
-	{"name", tl_config_name, FIELD(tl_config_echo, name), .max = TL_CONFIG_NAME_MAX - 1},
+	{KEY(tl_config_echo, name, tl_config_name), .max = TL_CONFIG_NAME_MAX - 1},
 	{"port", tl_config_text, FIELD(tl_config_echo, port_name), .max = 4095, .required = true},
-	{"queue", read_queue, FIELD(tl_config_echo, queue), .max = TL_CONFIG_QUEUES_MAX - 1, .fallback = "\"auto\""},
+	{KEY(tl_config_echo, queue, read_queue), .max = TL_CONFIG_QUEUES_MAX - 1, .fallback = "\"auto\""},
 	{"receive", tl_config_object, .table = &receive_table},
 	{"send", tl_config_object, .table = &send_table},
 	{"tcp_listen", read_l4_port, FIELD(tl_config_echo, listen_port_be), .min = 1, .max = UINT16_MAX},
 	{"udp_listen", read_l4_port, FIELD(tl_config_echo, listen_port_be), .min = 1, .max = UINT16_MAX},
-	{"send_buffer_bytes", read_power_of_two, FIELD(tl_config_echo, send_buffer_bytes), .min = 4 * KIB,
-		.max = 16 * MIB, .fallback = "\"64K\""},
-	{"on_full", tl_config_choice, FIELD(tl_config_echo, on_full), .choices = on_fulls, .fallback = "\"drop\""},
-	{"congestion", tl_config_choice, FIELD(tl_config_echo, congestion), .choices = congestions,
-		.fallback = "\"newreno\""},
-	{"warm", tl_config_bool, FIELD(tl_config_echo, warm), .fallback = "true"},
-	{"user_timeout_seconds", tl_config_number, FIELD(tl_config_echo, user_timeout_seconds), .min = 1, .max = 3600,
-		.fallback = "20"},
-	{"user_timeout_option", tl_config_bool, FIELD(tl_config_echo, user_timeout_option), .fallback = "false"},
-	{"keepalive_seconds", tl_config_number, FIELD(tl_config_echo, keepalive_seconds), .max = 86400,
-		.fallback = "30"},
-	{"rto_min_us", tl_config_number, FIELD(tl_config_echo, rto_min_us), .min = 1000, .max = 60000000,
-		.fallback = "200000"},
-	{"reconnect_min_ms", tl_config_number, FIELD(tl_config_echo, reconnect_min_ms), .min = 1, .max = 3600000,
-		.fallback = "100"},
-	{"reconnect_max_ms", tl_config_number, FIELD(tl_config_echo, reconnect_max_ms), .min = 1, .max = 3600000,
-		.fallback = "5000"},
-	{"max_connections", tl_config_number, FIELD(tl_config_echo, max_connections), .min = 1, .max = MIB,
-		.fallback = "1024"},
-	{"send_buffers", tl_config_number, FIELD(tl_config_echo, send_buffers), .min = 1, .max = MIB,
-		.fallback = "4096"},
-	{"stages", tl_config_bool, FIELD(tl_config_echo, stages), .fallback = "false"},
-	{"outliers", tl_config_object, FIELD(tl_config_echo, outliers), .table = &outliers_table},
-	{"samples", tl_config_number, FIELD(tl_config_echo, samples), .min = 1, .max = 16 * MIB, .or_zero = true,
-		.fallback = "0"},
+	{KEY(tl_config_echo, send_buffer_bytes, read_power_of_two), .min = 4 * KIB, .max = 16 * MIB,
+		.fallback = "\"64K\""},
+	{KEY(tl_config_echo, on_full, tl_config_choice), .choices = on_fulls, .fallback = "\"drop\""},
+	{KEY(tl_config_echo, congestion, tl_config_choice), .choices = congestions, .fallback = "\"newreno\""},
+	{KEY(tl_config_echo, warm, tl_config_bool), .fallback = "true"},
+	{KEY(tl_config_echo, user_timeout_seconds, tl_config_number), .min = 1, .max = 3600, .fallback = "20"},
+	{KEY(tl_config_echo, user_timeout_option, tl_config_bool), .fallback = "false"},
+	{KEY(tl_config_echo, keepalive_seconds, tl_config_number), .max = 86400, .fallback = "30"},
+	{KEY(tl_config_echo, rto_min_us, tl_config_number), .min = 1000, .max = 60000000, .fallback = "200000"},
+	{KEY(tl_config_echo, reconnect_min_ms, tl_config_number), .min = 1, .max = 3600000, .fallback = "100"},
+	{KEY(tl_config_echo, reconnect_max_ms, tl_config_number), .min = 1, .max = 3600000, .fallback = "5000"},
+	{KEY(tl_config_echo, max_connections, tl_config_number), .min = 1, .max = MIB, .fallback = "1024"},
+	{KEY(tl_config_echo, send_buffers, tl_config_number), .min = 1, .max = MIB, .fallback = "4096"},
+	{KEY(tl_config_echo, stages, tl_config_bool), .fallback = "false"},
+	{KEY(tl_config_echo, outliers, tl_config_object), .table = &outliers_table},
+	{KEY(tl_config_echo, samples, tl_config_number), .min = 1, .max = 16 * MIB, .or_zero = true, .fallback = "0"},
 };
 static const struct tl_config_table echo_table = {
 	KEYS(echo_keys), .bytes = sizeof(struct tl_config_echo), .check = check_echo};
@@ -530,28 +506,28 @@ static int read_operators(
 
 // sun_path of a UNIX socket holds 107 characters and a NUL.
 static const struct tl_config_key control_keys[] = {
-	{"socket", tl_config_text, FIELD(tl_config_control, socket), .max = 107},
-	{"operators", read_operators, FIELD(tl_config_control, operators), .max = 31},
+	{KEY(tl_config_control, socket, tl_config_text), .max = 107},
+	{KEY(tl_config_control, operators, read_operators), .max = 31},
 };
 static const struct tl_config_table control_table = {KEYS(control_keys), .bytes = sizeof(struct tl_config_control)};
 
 static const char *const sandboxes[] = {[TL_CONFIG_SANDBOX_ON] = "on", [TL_CONFIG_SANDBOX_OFF] = "off", NULL};
 
 static const struct tl_config_key process_keys[] = {
-	{"user", tl_config_text, FIELD(tl_config_process, user), .max = 31},
-	{"sandbox", tl_config_choice, FIELD(tl_config_process, sandbox), .choices = sandboxes, .fallback = "\"on\""},
+	{KEY(tl_config_process, user, tl_config_text), .max = 31},
+	{KEY(tl_config_process, sandbox, tl_config_choice), .choices = sandboxes, .fallback = "\"on\""},
 };
 static const struct tl_config_table process_table = {KEYS(process_keys), .bytes = sizeof(struct tl_config_process)};
 
 static const struct tl_config_key root_keys[] = {
-	{"eal", tl_config_object, FIELD(tl_config, eal), .table = &eal_table, .fallback = "{}"},
-	{"ports", tl_config_array, FIELD(tl_config, ports), .table = &port_table, .min = 1, .max = TL_CONFIG_PORTS_MAX,
+	{KEY(tl_config, eal, tl_config_object), .table = &eal_table, .fallback = "{}"},
+	{KEY(tl_config, ports, tl_config_array), .table = &port_table, .min = 1, .max = TL_CONFIG_PORTS_MAX,
 		.count_offset = offsetof(struct tl_config, n_ports), .required = true},
 	{"capture", tl_config_array, FIELD(tl_config, captures), .table = &capture_table, .max = TL_CONFIG_CAPTURES_MAX,
 		.count_offset = offsetof(struct tl_config, n_captures)},
 	{"echo", tl_config_array, FIELD(tl_config, echoes), .table = &echo_table, .max = TL_CONFIG_ECHOES_MAX,
 		.count_offset = offsetof(struct tl_config, n_echoes)},
-	{"control", tl_config_object, FIELD(tl_config, control), .table = &control_table, .fallback = "{}"},
-	{"process", tl_config_object, FIELD(tl_config, process), .table = &process_table, .fallback = "{}"},
+	{KEY(tl_config, control, tl_config_object), .table = &control_table, .fallback = "{}"},
+	{KEY(tl_config, process, tl_config_object), .table = &process_table, .fallback = "{}"},
 };
 const struct tl_config_table tl_config_root = {KEYS(root_keys), .bytes = sizeof(struct tl_config)};

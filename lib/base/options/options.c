@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A table of options to getopt_long().
+// A table of options to getopt_long(), and values to the fields that the table names.
 
 #include <tl_options.h>
 
+#include <errno.h>
 #include <string.h>
+
+#include <tl_units.h>
 
 #define LONG_ONLY 256 // what getopt_long() returns for the first row; the second is one more
 
@@ -69,4 +72,33 @@ const struct tl_option *tl_options_next(struct tl_options_reader *reader)
 		option = NULL;
 	}
 	return option;
+}
+
+const char *tl_options_store(const struct tl_option_field *into, const char *value, void *options)
+{
+	void *field = (char *)options + into->offset;
+	uint64_t n = 0;
+	int rc = 0;
+
+	switch (into->kind) {
+	case TL_OPTION_FLAG:
+		*(bool *)field = true;
+		return NULL;
+	case TL_OPTION_TEXT:
+		*(const char **)field = value;
+		return NULL;
+	case TL_OPTION_NUMBER:
+		rc = tl_parse_u64(value, into->min, into->max, &n);
+		break;
+	case TL_OPTION_SECONDS:
+		rc = tl_parse_seconds(value, &n);
+		rc = rc == 0 && (n < into->min || n > into->max) ? -ERANGE : rc;
+		break;
+	case TL_OPTION_SIZE:
+		rc = tl_parse_bytes(value, &n);
+		break;
+	}
+	if (rc == 0)
+		*(uint64_t *)field = n;
+	return rc == 0 ? NULL : into->wrong;
 }

@@ -9,6 +9,7 @@
 #include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #define TL_OPTIONS_MAX 64
@@ -19,15 +20,39 @@
 #define TL_CHOICES_INTERFACE "<interface>"
 #define TL_CHOICES_PCI "<pci>"
 
+enum tl_option_kind {
+	TL_OPTION_FLAG,	   // bool, set to true
+	TL_OPTION_TEXT,	   // const char *, borrowed from argv
+	TL_OPTION_NUMBER,  // uint64_t, min..max
+	TL_OPTION_SECONDS, // uint64_t, ns, min..max
+	TL_OPTION_SIZE,	   // uint64_t, bytes
+};
+
+// Destination of an option's value in the command's struct, and its range.
+struct tl_option_field {
+	enum tl_option_kind kind;
+	size_t offset;
+	const char *wrong; // error about a value out of range; not for flags and texts
+	uint64_t min, max;
+};
+
+// TL_INTO(FLAG, struct options, json); after the member: the error and the range.
+#define TL_INTO(KIND, type, member, ...)                                                                               \
+	.into = &(const struct tl_option_field)                                                                        \
+	{                                                                                                              \
+		TL_OPTION_##KIND, offsetof(type, member), ##__VA_ARGS__                                                \
+	}
+
 // An option, or where it has no name a text between options.
 struct tl_option {
 	const char *name;
-	char letter;	     // 0: none
-	const char *value;   // what the help calls it; NULL: it takes none
-	const char *help;    // without a full stop
-	int id;		     // what the command knows it by
-	const char *choices; // of values: words, or one of TL_CHOICES_; NULL: anything
-	const void *meaning; // the command's own
+	char letter;			    // 0: none
+	const char *value;		    // what the help calls it; NULL: it takes none
+	const char *help;		    // without a full stop
+	int id;				    // what the command knows it by
+	const char *choices;		    // of values: words, or one of TL_CHOICES_; NULL: anything
+	const void *meaning;		    // the command's own
+	const struct tl_option_field *into; // NULL: the command reads the value itself
 };
 
 #define TL_OPTION_HELP                                                                                                 \
@@ -70,6 +95,9 @@ void tl_options_begin_quiet(struct tl_options_reader *reader, const struct tl_co
 // The next option, its value in optarg; NULL at the end, where optind is the first word, or with a status. Prints the
 // help where it is asked for, and getopt()'s sentence about what is wrong.
 const struct tl_option *tl_options_next(struct tl_options_reader *reader);
+
+// Store a value, which is NULL for a flag, into the command's struct. Returns NULL or the error.
+const char *tl_options_store(const struct tl_option_field *into, const char *value, void *options);
 
 // The option's help with what its meaning adds.
 const char *tl_options_describe(

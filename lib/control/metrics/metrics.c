@@ -143,14 +143,8 @@ static uint32_t read_net(const struct tl_echo_host *const *hosts, uint32_t n_hos
 
 static struct tl_report_flow flow_row(const struct tl_capture_flow *f)
 {
-	return (struct tl_report_flow){.offered_pkts = f->offered_pkts,
-		.written_pkts = f->written_pkts,
-		.filtered_pkts = f->filtered_pkts,
-		.expired_pkts = f->expired_pkts,
-		.paused_pkts = f->paused_pkts,
-		.cut_pkts = f->cut_pkts,
-		.drop_ring_pkts = f->drop_ring_pkts,
-		.drop_disk_pkts = f->drop_disk_pkts};
+#define COPY(name) .name = f->name,
+	return (struct tl_report_flow){COPY(offered_pkts) TL_CAPTURE_PARTS(COPY)};
 }
 
 static void read_capture_queues(const struct tl_capture_stats *stats, struct tl_report_capture *out)
@@ -190,8 +184,8 @@ static void read_capture(struct tl_capture *capture, const char *port, struct tl
 	for (int dir = 0; dir < TL_DIRS; dir++) {
 		const struct tl_capture_flow *f = &stats.flow[dir];
 		out->flow[dir] = flow_row(f);
-		out->in_flight_pkts += f->offered_pkts - f->written_pkts - f->filtered_pkts - f->expired_pkts -
-				       f->paused_pkts - f->cut_pkts - f->drop_ring_pkts - f->drop_disk_pkts;
+#define MINUS(name) -f->name
+		out->in_flight_pkts += f->offered_pkts TL_CAPTURE_PARTS(MINUS);
 	}
 	read_capture_queues(&stats, out);
 	read_capture_clocks(&stats, out);

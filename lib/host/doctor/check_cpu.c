@@ -73,21 +73,6 @@ static void judge_quota(const struct tl_facts *facts, struct tl_finding *f)
 		tl_found(f, TL_VERDICT_WARN, "%" PRIi64 " %% of one CPU", quota->value);
 }
 
-static void judge_isolated(const struct tl_facts *facts, struct tl_finding *f)
-{
-	tl_found_workers_in(facts, f, &facts->cpu.isolated);
-}
-
-static void judge_nohz_full(const struct tl_facts *facts, struct tl_finding *f)
-{
-	tl_found_workers_in(facts, f, &facts->cpu.nohz_full);
-}
-
-static void judge_rcu_nocbs(const struct tl_facts *facts, struct tl_finding *f)
-{
-	tl_found_workers_in(facts, f, &facts->cpu.rcu_nocbs);
-}
-
 // Something that should stay off the workers: how many, and which.
 static void judge_strays(const struct tl_facts *facts, const struct tl_fact_num *n, const struct tl_fact_text *list,
 	struct tl_finding *f)
@@ -116,24 +101,6 @@ static void judge_irqbalance(const struct tl_facts *facts, struct tl_finding *f)
 
 	if (running->known)
 		tl_found(f, running->value ? TL_VERDICT_WARN : TL_VERDICT_OK, running->value ? "runs" : "does not run");
-}
-
-static void judge_governor(const struct tl_facts *facts, struct tl_finding *f)
-{
-	const struct tl_fact_text *governor = &facts->cpu.governor;
-
-	if (governor->known)
-		tl_found(f, strcmp(governor->text, "performance") == 0 ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s",
-			governor->text);
-}
-
-static void judge_idle_states(const struct tl_facts *facts, struct tl_finding *f)
-{
-	const struct tl_fact_num *exit_us = &facts->cpu.idle_exit_us;
-
-	if (exit_us->known)
-		tl_found(f, exit_us->value <= IDLE_EXIT_US_MOST ? TL_VERDICT_OK : TL_VERDICT_WARN,
-			"the deepest state takes %" PRIi64 " us to leave", exit_us->value);
 }
 
 static void judge_smt(const struct tl_facts *facts, struct tl_finding *f)
@@ -168,29 +135,30 @@ static const struct tl_check checks[] = {
 	{"cpu.flags", TL_CAN_FAIL,
 		"The program was compiled for instructions that this CPU must have: else it dies of SIGILL.",
 		"Build on this kind of machine, or DPDK and Tapline for a plainer one (-Dcpu_instruction_set=generic).",
-		NULL, NULL, judge_flags},
+		.judge = judge_flags},
 	{"cpu.online", TL_CAN_FAIL, "An lcore on a CPU that is not there keeps the program from starting.",
 		"Name other CPUs in eal.main_lcore and ports[].lcores, or switch them on in /sys/devices/system/cpu/cpuN/online.",
-		NULL, NULL, judge_online},
+		.judge = judge_online},
 	{"cpu.cpuset", TL_CAN_FAIL, "An lcore on a CPU that the process may not use keeps it from starting.",
-		"Widen CPUAffinity= or AllowedCPUs= of the unit, or cpuset.cpus of the cgroup.", NULL, NULL,
-		judge_cpuset},
+		"Widen CPUAffinity= or AllowedCPUs= of the unit, or cpuset.cpus of the cgroup.", .judge = judge_cpuset},
 	{"cpu.shared", TL_CAN_WARN,
 		"A worker that shares the control thread's CPU sleeps between bursts: a NIC's ring overruns meanwhile.",
-		"Let the process use more CPUs, name them in ports[].lcores, or lower ports[].rx_queues.", NULL, NULL,
-		judge_shared},
+		"Let the process use more CPUs, name them in ports[].lcores, or lower ports[].rx_queues.",
+		.judge = judge_shared},
 	{"cpu.quota", TL_CAN_WARN, "A quota stops polling CPUs for the rest of each period: frames are lost meanwhile.",
-		"Remove CPUQuota= of the unit: echo max > cpu.max of the cgroup.", NULL, NULL, judge_quota},
+		"Remove CPUQuota= of the unit: echo max > cpu.max of the cgroup.", .judge = judge_quota},
 	{"cpu.isolated", TL_CAN_WARN,
 		"The scheduler may put any task on a CPU that is not isolated: a worker then stands still for milliseconds.",
 		"isolcpus=managed_irq,domain,{workers} on the kernel command line.", NULL,
-		"isolcpus=managed_irq,domain,{workers}", judge_isolated},
+		"isolcpus=managed_irq,domain,{workers}", .setting = WORKERS_IN(cpu.isolated)},
 	{"cpu.nohz_full", TL_CAN_WARN,
 		"The timer tick interrupts a worker up to 1000 times a second, for microseconds each.",
-		"nohz_full={workers} on the kernel command line.", NULL, "nohz_full={workers}", judge_nohz_full},
+		"nohz_full={workers} on the kernel command line.", NULL, "nohz_full={workers}",
+		.setting = WORKERS_IN(cpu.nohz_full)},
 	{"cpu.rcu_nocbs", TL_CAN_WARN,
 		"The kernel frees memory in callbacks on the CPU where they were asked for, workers included.",
-		"rcu_nocbs={workers} on the kernel command line.", NULL, "rcu_nocbs={workers}", judge_rcu_nocbs},
+		"rcu_nocbs={workers} on the kernel command line.", NULL, "rcu_nocbs={workers}",
+		.setting = WORKERS_IN(cpu.rcu_nocbs)},
 	{"cpu.irqs", TL_CAN_WARN, "An interrupt on a worker takes 2 to 20 us in which nothing is polled.",
 		"Write {others} to /proc/irq/N/smp_affinity_list of each of them.",
 		"for file in /proc/irq/*/smp_affinity_list; do\n"
@@ -199,32 +167,34 @@ static const struct tl_check checks[] = {
 		"irqaffinity={others}", judge_irqs},
 	{"cpu.irqbalance", TL_CAN_WARN, "irqbalance moves interrupts back to CPUs from which they were taken away.",
 		"systemctl disable --now irqbalance, or ban the workers in /etc/default/irqbalance.",
-		"systemctl disable --now irqbalance || echo \"irqbalance goes on\" >&2", NULL, judge_irqbalance},
+		"systemctl disable --now irqbalance || echo \"irqbalance goes on\" >&2", .judge = judge_irqbalance},
 	{"cpu.governor", TL_CAN_WARN,
 		"A governor that saves power lowers the clock, and takes up to a millisecond to raise it.",
 		"Write performance to /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor.",
 		"for file in /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor; do\n"
 		"\tset_to \"$file\" performance\n"
 		"done",
-		"cpufreq.default_governor=performance", judge_governor},
+		"cpufreq.default_governor=performance", .setting = TEXT(cpu.governor, .good = "performance")},
 	{"cpu.idle_states", TL_CAN_WARN,
 		"A core that sleeps deeply needs long to wake, and its neighbours lose cache and clock with it.",
 		"Disable states that take more than 10 us to leave: /sys/devices/system/cpu/cpu*/cpuidle/state*/disable.",
 		"for state in /sys/devices/system/cpu/cpu*/cpuidle/state*; do\n"
 		"\t[ \"$(cat \"$state/latency\")\" -le 10 ] || set_to \"$state/disable\" 1\n"
 		"done",
-		"intel_idle.max_cstate=1 processor.max_cstate=1", judge_idle_states},
+		"intel_idle.max_cstate=1 processor.max_cstate=1",
+		.setting = NUMBER(
+			cpu.idle_exit_us, INT64_MIN, IDLE_EXIT_US_MOST, "the deepest state takes ", " us to leave")},
 	{"cpu.smt", TL_CAN_WARN,
 		"Two threads of a core share its caches and ports: a neighbour takes up to half of a worker's speed.",
 		"Give each worker a core: isolate its sibling too and leave it idle, or nosmt on the kernel command line.",
 		NULL, "nosmt", judge_smt},
 	{"cpu.rt_throttling", TL_CAN_WARN,
 		"A worker under a real-time policy (chrt) is stopped for the rest of each second.",
-		"sysctl -w kernel.sched_rt_runtime_us=-1", "set_to /proc/sys/kernel/sched_rt_runtime_us -1", NULL,
-		judge_rt_throttling},
+		"sysctl -w kernel.sched_rt_runtime_us=-1", "set_to /proc/sys/kernel/sched_rt_runtime_us -1",
+		.judge = judge_rt_throttling},
 	{"cpu.stray_tasks", TL_CAN_WARN,
 		"Another task that may run on a worker's CPU will: the worker waits meanwhile.",
-		"Isolate the CPUs, or move the tasks with taskset -acp {others} PID.", NULL, NULL, judge_stray_tasks},
+		"Isolate the CPUs, or move the tasks with taskset -acp {others} PID.", .judge = judge_stray_tasks},
 };
 
 const struct tl_check_group tl_doctor_cpu = {checks, TL_ARRAY_LEN(checks)};

@@ -38,7 +38,6 @@ static void judge_pmds(const struct tl_facts *facts, struct tl_finding *f)
 {
 	if (facts->dpdk.driver_dir.known)
 		tl_found(f, TL_VERDICT_OK, "%s", facts->dpdk.driver_dir.text);
-	tl_found_ports(facts, f, judge_pmd_of);
 }
 
 static void judge_ieee1588_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
@@ -60,11 +59,6 @@ static void judge_ieee1588_of(const struct tl_facts *facts, const struct tl_fact
 			port->name, facts->dpdk.ieee1588.value ? "" : "not ");
 }
 
-static void judge_ieee1588(const struct tl_facts *facts, struct tl_finding *f)
-{
-	tl_found_ports(facts, f, judge_ieee1588_of);
-}
-
 static void judge_rdma_core_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
 {
 	const struct tl_fact_num *version = &facts->dpdk.rdma_core;
@@ -81,11 +75,6 @@ static void judge_rdma_core_of(const struct tl_facts *facts, const struct tl_fac
 	else
 		tl_found(f, version->value >= RDMA_CORE_LEAST ? TL_VERDICT_OK : TL_VERDICT_WARN,
 			"%s: rdma-core %" PRIi64, port->name, version->value);
-}
-
-static void judge_rdma_core(const struct tl_facts *facts, struct tl_finding *f)
-{
-	tl_found_ports(facts, f, judge_rdma_core_of);
 }
 
 // The oldest firmware that DPDK's guide of mlx5 names, by the family, which is the first number.
@@ -120,25 +109,21 @@ static void judge_firmware_of(const struct tl_facts *facts, const struct tl_fact
 			firmware);
 }
 
-static void judge_firmware(const struct tl_facts *facts, struct tl_finding *f)
-{
-	tl_found_ports(facts, f, judge_firmware_of);
-}
-
 static const struct tl_check checks[] = {
 	{"dpdk.version", TL_CAN_WARN,
 		"Inline code of the DPDK that Tapline was built with goes with that release's libraries.",
-		"Build Tapline again, with the DPDK that is installed.", NULL, NULL, judge_version},
+		"Build Tapline again, with the DPDK that is installed.", .judge = judge_version},
 	{"dpdk.pmds", TL_CAN_WARN | TL_CAN_FAIL, "Without its driver DPDK does not see a card.",
-		"Install DPDK's drivers: apt-get install dpdk, or build DPDK with the driver.", NULL, NULL, judge_pmds},
+		"Install DPDK's drivers: apt-get install dpdk, or build DPDK with the driver.", .judge = judge_pmds,
+		.judge_port = judge_pmd_of},
 	{"dpdk.ieee1588", TL_CAN_WARN,
 		"ixgbe, igb and i40e stamp PTP frames that come, and what we send only in a DPDK built with RTE_LIBRTE_IEEE1588.",
-		"Build DPDK with -Dc_args=-DRTE_LIBRTE_IEEE1588, where sent frames are to have stamps.", NULL, NULL,
-		judge_ieee1588},
+		"Build DPDK with -Dc_args=-DRTE_LIBRTE_IEEE1588, where sent frames are to have stamps.",
+		.judge_port = judge_ieee1588_of},
 	{"dpdk.rdma_core", TL_CAN_WARN | TL_CAN_FAIL, "DPDK drives Mellanox cards through libibverbs and libmlx5.",
-		"apt-get install libibverbs1 ibverbs-providers", NULL, NULL, judge_rdma_core},
+		"apt-get install libibverbs1 ibverbs-providers", .judge_port = judge_rdma_core_of},
 	{"dpdk.firmware", TL_CAN_WARN, "Older firmware of Mellanox cards lacks what DPDK's driver asks for.",
-		"Update it with mlxup, or flint of mstflint.", NULL, NULL, judge_firmware},
+		"Update it with mlxup, or flint of mstflint.", .judge_port = judge_firmware_of},
 };
 
 const struct tl_check_group tl_doctor_dpdk = {checks, TL_ARRAY_LEN(checks)};

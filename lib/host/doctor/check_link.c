@@ -8,23 +8,6 @@
 
 #define FEC_FROM_MBPS 25000
 
-// Calls judge for each port that has an interface of the kernel.
-static void each_interface(const struct tl_facts *facts, struct tl_finding *f,
-	void (*judge)(const struct tl_fact_port *port, struct tl_finding *f))
-{
-	uint32_t looked = 0;
-
-	for (uint32_t i = 0; i < facts->n_ports; i++) {
-		const struct tl_fact_port *port = &facts->ports[i];
-		if (!port->interface.known || port->interface.text[0] == '\0')
-			continue;
-		looked++;
-		judge(port, f);
-	}
-	if (looked == 0)
-		tl_found(f, TL_VERDICT_UNKNOWN, "no port has an interface of the kernel: DPDK tells at the start");
-}
-
 static void judge_carrier_of(const struct tl_fact_port *port, struct tl_finding *f)
 {
 	const char *name = port->interface.text;
@@ -41,11 +24,6 @@ static void judge_carrier_of(const struct tl_fact_port *port, struct tl_finding 
 		tl_found(f, TL_VERDICT_OK, "%s: has a carrier", name);
 }
 
-static void judge_carrier(const struct tl_facts *facts, struct tl_finding *f)
-{
-	each_interface(facts, f, judge_carrier_of);
-}
-
 static void judge_mtu_of(const struct tl_fact_port *port, struct tl_finding *f)
 {
 	uint64_t wanted = port->configured ? port->wanted_mtu : 0;
@@ -60,11 +38,6 @@ static void judge_mtu_of(const struct tl_fact_port *port, struct tl_finding *f)
 			wanted);
 }
 
-static void judge_mtu(const struct tl_facts *facts, struct tl_finding *f)
-{
-	each_interface(facts, f, judge_mtu_of);
-}
-
 static void judge_pause_of(const struct tl_fact_port *port, struct tl_finding *f)
 {
 	static const char *const ways[] = {"off", "received", "sent", "received and sent"};
@@ -74,11 +47,6 @@ static void judge_pause_of(const struct tl_fact_port *port, struct tl_finding *f
 	else
 		tl_found(f, port->pause.value == 0 ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s: %s", port->interface.text,
 			ways[port->pause.value & 3]);
-}
-
-static void judge_pause(const struct tl_facts *facts, struct tl_finding *f)
-{
-	each_interface(facts, f, judge_pause_of);
 }
 
 static void judge_fec_of(const struct tl_fact_port *port, struct tl_finding *f)
@@ -92,25 +60,20 @@ static void judge_fec_of(const struct tl_fact_port *port, struct tl_finding *f)
 			port->interface.text, port->fec.value ? "on" : "off");
 }
 
-static void judge_fec(const struct tl_facts *facts, struct tl_finding *f)
-{
-	each_interface(facts, f, judge_fec_of);
-}
-
 static const struct tl_check checks[] = {
 	{"link.carrier", TL_CAN_WARN | TL_CAN_FAIL,
 		"Without a carrier nothing arrives, and nothing says so but silence.",
-		"Look after cable, transceiver and the switch's port; ip link set INTERFACE up.", NULL, NULL,
-		judge_carrier},
+		"Look after cable, transceiver and the switch's port; ip link set INTERFACE up.",
+		.judge_interface = judge_carrier_of},
 	{"link.mtu", TL_CAN_WARN | TL_CAN_FAIL,
 		"Longer frames than the interface takes are dropped; an echo refuses to start.",
-		"ip link set INTERFACE mtu N, or set ports[].mtu to what it is.", NULL, NULL, judge_mtu},
+		"ip link set INTERFACE mtu N, or set ports[].mtu to what it is.", .judge_interface = judge_mtu_of},
 	{"link.pause", TL_CAN_WARN,
 		"A switch or peer that sends pause frames stops our sending; ours stop theirs and hide loss.",
-		"ethtool -A INTERFACE rx off tx off", NULL, NULL, judge_pause},
+		"ethtool -A INTERFACE rx off tx off", .judge_interface = judge_pause_of},
 	{"link.fec", TL_CAN_WARN,
 		"From 25 Gbit/s on a link without error correction loses frames; both ends must agree.",
-		"ethtool --set-fec INTERFACE encoding auto, as the switch has it.", NULL, NULL, judge_fec},
+		"ethtool --set-fec INTERFACE encoding auto, as the switch has it.", .judge_interface = judge_fec_of},
 };
 
 const struct tl_check_group tl_doctor_link = {checks, TL_ARRAY_LEN(checks)};

@@ -68,13 +68,6 @@ static void judge_hugetlbfs(const struct tl_facts *facts, struct tl_finding *f)
 		tl_found(f, TL_VERDICT_WARN, "not mounted");
 }
 
-static void judge_stale_files(const struct tl_facts *facts, struct tl_finding *f)
-{
-	if (facts->memory.stale_files.known)
-		tl_found(f, facts->memory.stale_files.value == 0 ? TL_VERDICT_OK : TL_VERDICT_WARN,
-			"%" PRIi64 " files rtemap_*", facts->memory.stale_files.value);
-}
-
 static bool any_needs_vfio(const struct tl_facts *facts)
 {
 	for (uint32_t i = 0; i < facts->n_ports; i++)
@@ -121,25 +114,12 @@ static void judge_cgroup_hugetlb(const struct tl_facts *facts, struct tl_finding
 	judge_limit(&facts->memory.cgroup_huge_bytes, facts->wanted.huge ? facts->wanted.memory_mb : 0, f);
 }
 
-static void judge_numa_balancing(const struct tl_facts *facts, struct tl_finding *f)
-{
-	tl_found_off(f, &facts->memory.numa_balancing);
-}
-
 static void judge_ksm(const struct tl_facts *facts, struct tl_finding *f)
 {
 	const struct tl_fact_num *ksm = &facts->memory.ksm;
 
 	if (ksm->known)
 		tl_found(f, ksm->value != 1 ? TL_VERDICT_OK : TL_VERDICT_WARN, "run is %" PRIi64, ksm->value);
-}
-
-static void judge_thp(const struct tl_facts *facts, struct tl_finding *f)
-{
-	const struct tl_fact_text *thp = &facts->memory.thp;
-
-	if (thp->known)
-		tl_found(f, strcmp(thp->text, "always") != 0 ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s", thp->text);
 }
 
 static const struct tl_check checks[] = {
@@ -153,44 +133,44 @@ static const struct tl_check checks[] = {
 		"A card writes packets to memory of the node that its lcores run on; memory of another node costs latency and "
 		"bandwidth.",
 		"Reserve hugepages per node: /sys/devices/system/node/nodeN/hugepages/hugepages-2048kB/nr_hugepages.",
-		NULL, NULL, judge_hugepages_node},
+		.judge = judge_hugepages_node},
 	{"memory.memory_mb", TL_CAN_WARN,
 		"Recording buffers, packet buffers and connections come out of eal.memory_mb; beyond it they need hugepages that "
 		"happen to be free.",
-		"Set eal.memory_mb to {memory_mb} in the configuration.", NULL, NULL, judge_memory_mb},
+		"Set eal.memory_mb to {memory_mb} in the configuration.", .judge = judge_memory_mb},
 	{"memory.hugetlbfs", TL_CAN_WARN,
 		"Tapline takes hugepages without a mount, but other programs of DPDK, such as dpdk-testpmd, need one.",
 		"mount -t hugetlbfs none /dev/hugepages",
 		"mountpoint -q /dev/hugepages || { mkdir -p /dev/hugepages && mount -t hugetlbfs none /dev/hugepages; }",
-		NULL, judge_hugetlbfs},
+		.judge = judge_hugetlbfs},
 	{"memory.stale_files", TL_CAN_WARN,
 		"Files that a killed program of DPDK left in hugetlbfs hold hugepages that nobody uses.",
 		"Remove the files rtemap_* that no process has locked.",
 		"for file in /dev/hugepages/rtemap_*; do\n"
 		"\t[ ! -e \"$file\" ] || flock -n \"$file\" rm -f \"$file\" || echo \"$file is in use\"\n"
 		"done",
-		NULL, judge_stale_files},
+		.setting = NUMBER(memory.stale_files, 0, 0, .after = " files rtemap_*")},
 	{"memory.memlock", TL_CAN_WARN | TL_CAN_FAIL,
 		"vfio locks all memory that a card may reach; as another user than root this counts against the limit.",
 		"LimitMEMLOCK=infinity in the unit, or a line \"* - memlock unlimited\" in /etc/security/limits.conf.",
-		NULL, NULL, judge_memlock},
+		.judge = judge_memlock},
 	{"memory.cgroup", TL_CAN_FAIL, "A cgroup's memory limit kills the process or keeps it from starting.",
-		"Raise MemoryMax= of the unit, or memory.max of the cgroup.", NULL, NULL, judge_cgroup_memory},
+		"Raise MemoryMax= of the unit, or memory.max of the cgroup.", .judge = judge_cgroup_memory},
 	{"memory.cgroup_hugetlb", TL_CAN_FAIL,
 		"A cgroup's limit of hugepages is met by a SIGBUS when the page is touched, not by an error.",
-		"Raise hugetlb.2MB.max of the cgroup.", NULL, NULL, judge_cgroup_hugetlb},
+		"Raise hugetlb.2MB.max of the cgroup.", .judge = judge_cgroup_hugetlb},
 	{"memory.numa_balancing", TL_CAN_WARN,
 		"The kernel takes pages away to see who uses them: each costs a fault on a worker.",
 		"sysctl -w kernel.numa_balancing=0", "set_to /proc/sys/kernel/numa_balancing 0",
-		"numa_balancing=disable", judge_numa_balancing},
+		"numa_balancing=disable", .setting = NUMBER(memory.numa_balancing, 0, 0)},
 	{"memory.ksm", TL_CAN_WARN, "Merging pages stalls whoever writes to one, and its thread uses a CPU.",
 		"echo 2 > /sys/kernel/mm/ksm/run, which also takes apart what was merged.",
-		"set_to /sys/kernel/mm/ksm/run 2", NULL, judge_ksm},
+		"set_to /sys/kernel/mm/ksm/run 2", .judge = judge_ksm},
 	{"memory.thp", TL_CAN_WARN,
 		"Putting huge pages together behind a program's back stalls it for as long as it takes.",
 		"echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
 		"set_to /sys/kernel/mm/transparent_hugepage/enabled madvise", "transparent_hugepage=madvise",
-		judge_thp},
+		.setting = TEXT(memory.thp, .bad = "always")},
 };
 
 const struct tl_check_group tl_doctor_memory = {checks, TL_ARRAY_LEN(checks)};

@@ -46,11 +46,6 @@ static void judge_driver_of(const struct tl_facts *facts, const struct tl_fact_p
 		tl_found(f, TL_VERDICT_FAIL, "%s: %s", port->name, name);
 }
 
-static void judge_driver(const struct tl_facts *facts, struct tl_finding *f)
-{
-	tl_found_ports(facts, f, judge_driver_of);
-}
-
 // For what only cards on vfio need: fail where one is configured, warn where there is no configuration.
 static bool wants_vfio(const struct tl_facts *facts, enum tl_verdict *bad, struct tl_finding *f)
 {
@@ -85,11 +80,6 @@ static void judge_vfio_access_of(const struct tl_facts *facts, const struct tl_f
 			port->vfio_access.value ? "" : "not ");
 }
 
-static void judge_vfio_access(const struct tl_facts *facts, struct tl_finding *f)
-{
-	tl_found_ports(facts, f, judge_vfio_access_of);
-}
-
 static void judge_iommu(const struct tl_facts *facts, struct tl_finding *f)
 {
 	const struct tl_fact_num *groups = &facts->bus.iommu_groups, *unsafe = &facts->bus.noiommu;
@@ -118,20 +108,6 @@ static void judge_iommu_group_of(const struct tl_facts *facts, const struct tl_f
 			"%s: group %" PRIi64 ", with %s", port->name, port->group.value, port->group_others.text);
 }
 
-static void judge_iommu_group(const struct tl_facts *facts, struct tl_finding *f)
-{
-	tl_found_ports(facts, f, judge_iommu_group_of);
-}
-
-static void judge_lockdown(const struct tl_facts *facts, struct tl_finding *f)
-{
-	const struct tl_fact_text *lockdown = &facts->bus.lockdown;
-
-	if (lockdown->known)
-		tl_found(
-			f, strcmp(lockdown->text, "none") == 0 ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s", lockdown->text);
-}
-
 // mlx5_txpp_map_hca_bar() maps BAR 0 where stamps are times since 1970; without it the driver reads the clock of ticks
 // (drivers/net/mlx5/linux/mlx5_ethdev_os.c:1976 and mlx5_txpp.c:998, DPDK v22.11.11).
 static void judge_nic_clock_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
@@ -148,11 +124,6 @@ static void judge_nic_clock_of(const struct tl_facts *facts, const struct tl_fac
 			port->name);
 }
 
-static void judge_nic_clock(const struct tl_facts *facts, struct tl_finding *f)
-{
-	tl_found_ports(facts, f, judge_nic_clock_of);
-}
-
 static void judge_width_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
 {
 	if (!port->width.known || !port->max_width.known || port->max_width.value == 0)
@@ -160,11 +131,6 @@ static void judge_width_of(const struct tl_facts *facts, const struct tl_fact_po
 	else
 		tl_found(f, port->width.value >= port->max_width.value ? TL_VERDICT_OK : TL_VERDICT_WARN,
 			"%s: x%" PRIi64 " of x%" PRIi64, port->name, port->width.value, port->max_width.value);
-}
-
-static void judge_width(const struct tl_facts *facts, struct tl_finding *f)
-{
-	tl_found_ports(facts, f, judge_width_of);
 }
 
 static void judge_speed_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
@@ -175,11 +141,6 @@ static void judge_speed_of(const struct tl_facts *facts, const struct tl_fact_po
 		tl_found(f, port->mts.value >= port->max_mts.value ? TL_VERDICT_OK : TL_VERDICT_WARN,
 			"%s: %g of %g GT/s", port->name, (double)port->mts.value / 1000,
 			(double)port->max_mts.value / 1000);
-}
-
-static void judge_speed(const struct tl_facts *facts, struct tl_finding *f)
-{
-	tl_found_ports(facts, f, judge_speed_of);
 }
 
 static void judge_read_request_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
@@ -193,11 +154,6 @@ static void judge_read_request_of(const struct tl_facts *facts, const struct tl_
 			"%s: %" PRIi64 " bytes", port->name, bytes->value);
 }
 
-static void judge_read_request(const struct tl_facts *facts, struct tl_finding *f)
-{
-	tl_found_ports(facts, f, judge_read_request_of);
-}
-
 static void judge_aspm_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
 {
 	static const char *const states[] = {"off", "L0s", "L1", "L0s and L1"};
@@ -207,11 +163,6 @@ static void judge_aspm_of(const struct tl_facts *facts, const struct tl_fact_por
 	else
 		tl_found(f, port->aspm.value == 0 ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s: %s", port->name,
 			states[port->aspm.value & ASPM_BITS]);
-}
-
-static void judge_aspm(const struct tl_facts *facts, struct tl_finding *f)
-{
-	tl_found_ports(facts, f, judge_aspm_of);
 }
 
 static void judge_aer_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
@@ -227,11 +178,6 @@ static void judge_aer_of(const struct tl_facts *facts, const struct tl_fact_port
 						  : TL_VERDICT_OK,
 		"%s: %" PRIi64 " correctable, %" PRIi64 " nonfatal, %" PRIi64 " fatal", port->name,
 		port->aer_correctable.value, port->aer_nonfatal.value, port->aer_fatal.value);
-}
-
-static void judge_aer(const struct tl_facts *facts, struct tl_finding *f)
-{
-	tl_found_ports(facts, f, judge_aer_of);
 }
 
 static const struct tl_fact_node *node_of(const struct tl_facts *facts, int64_t id)
@@ -257,11 +203,6 @@ static void judge_numa_of(const struct tl_facts *facts, const struct tl_fact_por
 		tl_found(f, near ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s: node %u%s%s", port->name, node->id,
 			near ? "" : ", but not CPUs ", near ? "" : tl_cpus_format(&far, text, sizeof(text)));
 	}
-}
-
-static void judge_numa(const struct tl_facts *facts, struct tl_finding *f)
-{
-	tl_found_ports(facts, f, judge_numa_of);
 }
 
 static bool has_pmd(const struct tl_fact_port *port, const char *pmd)
@@ -306,70 +247,66 @@ static void judge_limits_of(const struct tl_facts *facts, const struct tl_fact_p
 		tl_found(f, TL_VERDICT_OK, "%s: none", port->name);
 }
 
-static void judge_limits(const struct tl_facts *facts, struct tl_finding *f)
-{
-	tl_found_ports(facts, f, judge_limits_of);
-}
-
 static const struct tl_check checks[] = {
 	{"pci.driver", TL_CAN_WARN | TL_CAN_FAIL,
 		"DPDK drives a card through vfio-pci; Mellanox cards stay with mlx5_core. uio drivers give no protection and no "
 		"interrupts per queue.",
 		"Another driver has it: tapline bind ADDRESS; a Mellanox card goes back with tapline unbind ADDRESS. No such "
 		"device: correct the address in the configuration; tapline bind --list shows those that there are.",
-		NULL, NULL, judge_driver},
+		.judge_port = judge_driver_of},
 	{"pci.vfio_module", TL_CAN_WARN | TL_CAN_FAIL, "Without the module vfio-pci no card can be given to a program.",
 		"modprobe vfio-pci, and a line vfio-pci in /etc/modules-load.d/vfio.conf.",
-		"modprobe vfio-pci || echo \"there is no module vfio-pci\" >&2", NULL, judge_vfio_module},
+		"modprobe vfio-pci || echo \"there is no module vfio-pci\" >&2", .judge = judge_vfio_module},
 	{"pci.vfio_access", TL_CAN_FAIL, "The process opens /dev/vfio/vfio and the file of the card's group.",
 		"Give the group of the user that runs Tapline both files: a udev rule SUBSYSTEM==\"vfio\", GROUP=\"vfio\", "
 		"MODE=\"0660\".",
-		NULL, NULL, judge_vfio_access},
+		.judge_port = judge_vfio_access_of},
 	{"pci.iommu", TL_CAN_WARN | TL_CAN_FAIL,
 		"vfio gives cards to programs behind an IOMMU; without, any card may write anywhere.",
 		"Switch VT-d or AMD-Vi on in the firmware's setup, and intel_iommu=on iommu=pt on the kernel command line.",
 		NULL, "intel_iommu=on iommu=pt", judge_iommu},
 	{"pci.iommu_group", TL_CAN_WARN | TL_CAN_FAIL,
 		"vfio hands out whole groups: a device of the group that another driver has keeps it shut.",
-		"Bind the other devices of the group to vfio-pci too, or put the card into another slot.", NULL, NULL,
-		judge_iommu_group},
+		"Bind the other devices of the group to vfio-pci too, or put the card into another slot.",
+		.judge_port = judge_iommu_group_of},
 	{"pci.lockdown", TL_CAN_WARN, "A locked kernel refuses uio drivers, vfio without an IOMMU, and reading MSRs.",
-		"Use vfio-pci with an IOMMU, or switch Secure Boot off.", NULL, NULL, judge_lockdown},
+		"Use vfio-pci with an IOMMU, or switch Secure Boot off.",
+		.setting = TEXT(bus.lockdown, .good = "none")},
 	{"pci.nic_clock", TL_CAN_WARN,
 		"With REAL_TIME_CLOCK_ENABLE=1 a Mellanox card's clock is read through its BAR 0, which only root may map, and "
 		"no kernel that is locked down; else DPDK reads another clock than that of the stamps.",
 		"mstconfig -d ADDRESS set REAL_TIME_CLOCK_ENABLE=0, then a cold boot: ticks are read without the BAR.",
-		NULL, NULL, judge_nic_clock},
+		.judge_port = judge_nic_clock_of},
 	{"pci.link_width", TL_CAN_WARN, "With fewer lanes than it has a card cannot carry its line rate to memory.",
-		"Put the card into a slot with as many lanes wired; clean its contacts.", NULL, NULL, judge_width},
+		"Put the card into a slot with as many lanes wired; clean its contacts.", .judge_port = judge_width_of},
 	{"pci.link_speed", TL_CAN_WARN, "A slot of an older generation halves what a lane carries.",
-		"Use a slot of the card's generation; set the slot's speed to auto in the firmware's setup.", NULL,
-		NULL, judge_speed},
+		"Use a slot of the card's generation; set the slot's speed to auto in the firmware's setup.",
+		.judge_port = judge_speed_of},
 	{"pci.read_request", TL_CAN_WARN, "Small read requests make a card wait more often for the frames it sends.",
 		"setpci -s ADDRESS CAP_EXP+8.w: bits 14 to 12 to 2 (512 bytes) or 5 (4096 bytes).",
 		"printf '%s\\n' {pci} | while read -r dev; do\n"
 		"\tsetpci -s \"$dev\" CAP_EXP+8.w=2000:7000 || echo \"$dev: no setpci, or no such card\" >&2\n"
 		"done",
-		NULL, judge_read_request},
+		.judge_port = judge_read_request_of},
 	{"pci.aspm", TL_CAN_WARN, "A link that sleeps takes microseconds to wake, for the first frame after a pause.",
 		"pcie_aspm.policy=performance on the kernel command line, or setpci -s ADDRESS CAP_EXP+10.w=0:3.",
 		"printf '%s\\n' {pci} | while read -r dev; do\n"
 		"\tsetpci -s \"$dev\" CAP_EXP+10.w=0000:0003 || echo \"$dev: no setpci, or no such card\" >&2\n"
 		"done",
-		"pcie_aspm.policy=performance", judge_aspm},
+		"pcie_aspm.policy=performance", .judge_port = judge_aspm_of},
 	{"pci.aer", TL_CAN_WARN | TL_CAN_FAIL,
 		"Errors on the link are sent again, which costs time; those that cannot be mended stop the card.",
-		"Reseat the card, try another slot, update its firmware.", NULL, NULL, judge_aer},
+		"Reseat the card, try another slot, update its firmware.", .judge_port = judge_aer_of},
 	{"pci.numa", TL_CAN_WARN,
 		"A worker on another node than the card reads each frame over the link between sockets.",
-		"Set ports[].lcores to CPUs of the card's node (/sys/bus/pci/devices/ADDRESS/local_cpulist).", NULL,
-		NULL, judge_numa},
+		"Set ports[].lcores to CPUs of the card's node (/sys/bus/pci/devices/ADDRESS/local_cpulist).",
+		.judge_port = judge_numa_of},
 	{"pci.limits", TL_CAN_WARN | TL_CAN_FAIL,
 		"Some cards keep frames back, or cannot be used in part: untrusted virtual functions, bonded ports, ice without "
 		"its DDP package.",
 		"Virtual function: ip link set PF vf N trust on, on the host. Bond: name its first port, or take it apart. DDP "
 		"package: install firmware-misc-nonfree, or add ,safe-mode-support=1 to the device.",
-		NULL, NULL, judge_limits},
+		.judge_port = judge_limits_of},
 };
 
 const struct tl_check_group tl_doctor_pci = {checks, TL_ARRAY_LEN(checks)};

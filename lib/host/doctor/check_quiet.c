@@ -9,11 +9,6 @@
 #define SMIS_PER_HOUR_MOST 60
 #define HOT_MC 90000
 
-static void judge_nmi_watchdog(const struct tl_facts *facts, struct tl_finding *f)
-{
-	tl_found_off(f, &facts->cpu.nmi_watchdog);
-}
-
 static void judge_watchdog(const struct tl_facts *facts, struct tl_finding *f)
 {
 	const struct tl_fact_num *on = &facts->cpu.watchdog;
@@ -38,15 +33,6 @@ static void judge_workqueues(const struct tl_facts *facts, struct tl_finding *f)
 	struct tl_fact_cpus both = tl_cpus_both(&facts->cpu.workqueues, &facts->wanted.workers);
 	tl_found(f, tl_cpus_is_empty(&both) ? TL_VERDICT_OK : TL_VERDICT_WARN, "on CPUs %s",
 		tl_cpus_format(&facts->cpu.workqueues, text, sizeof(text)));
-}
-
-static void judge_steal(const struct tl_facts *facts, struct tl_finding *f)
-{
-	const struct tl_fact_num *ppm = &facts->cpu.steal_ppm;
-
-	if (ppm->known)
-		tl_found(f, ppm->value <= STEAL_PPM_MOST ? TL_VERDICT_OK : TL_VERDICT_WARN,
-			"%" PRIi64 " ppm since boot", ppm->value);
 }
 
 static void judge_thermal(const struct tl_facts *facts, struct tl_finding *f)
@@ -76,21 +62,22 @@ static const struct tl_check checks[] = {
 	{"cpu.nmi_watchdog", TL_CAN_WARN,
 		"It interrupts each CPU, cannot be held off, and takes a performance counter.",
 		"sysctl -w kernel.nmi_watchdog=0", "set_to /proc/sys/kernel/nmi_watchdog 0", "nmi_watchdog=0",
-		judge_nmi_watchdog},
+		.setting = NUMBER(cpu.nmi_watchdog, 0, 0)},
 	{"cpu.watchdog", TL_CAN_WARN, "The soft lockup detector wakes a kernel thread on each CPU it watches.",
 		"sysctl -w kernel.watchdog=0, or leave the workers out of kernel.watchdog_cpumask.",
 		"set_to /proc/sys/kernel/watchdog 0", "nosoftlockup", judge_watchdog},
 	{"cpu.workqueues", TL_CAN_WARN, "Unbound kernel work may run on every CPU of this mask.",
 		"Take the workers out of the mask in /sys/devices/virtual/workqueue/cpumask; isolcpus=domain does it too.",
-		NULL, NULL, judge_workqueues},
+		.judge = judge_workqueues},
 	{"cpu.steal", TL_CAN_WARN, "Steal is time in which the hypervisor ran something else while a CPU was wanted.",
-		"Pin the virtual CPUs to cores of their own on the host, or use bare metal.", NULL, NULL, judge_steal},
+		"Pin the virtual CPUs to cores of their own on the host, or use bare metal.",
+		.setting = NUMBER(cpu.steal_ppm, INT64_MIN, STEAL_PPM_MOST, .after = " ppm since boot")},
 	{"cpu.thermal", TL_CAN_WARN, "A CPU that is too hot slows down without a word.",
-		"Look after fans, air flow and power limits.", NULL, NULL, judge_thermal},
+		"Look after fans, air flow and power limits.", .judge = judge_thermal},
 	{"cpu.smi", TL_CAN_WARN,
 		"A system management interrupt stops all CPUs for up to hundreds of microseconds, and the kernel does not see it.",
 		"Switch off power and USB legacy features in the firmware's setup (the vendor's low latency profile).",
-		NULL, NULL, judge_smi},
+		.judge = judge_smi},
 };
 
 const struct tl_check_group tl_doctor_quiet = {checks, TL_ARRAY_LEN(checks)};

@@ -11,17 +11,6 @@
 #define LEAST_FREE_BYTES (UINT64_C(1) << 30)
 #define LEAST_SECONDS 60
 
-static void each_disk(const struct tl_facts *facts, struct tl_finding *f,
-	void (*judge)(const struct tl_fact_disk *disk, struct tl_finding *f))
-{
-	for (uint32_t i = 0; i < facts->n_disks; i++)
-		judge(&facts->disks[i], f);
-	if (facts->n_disks == 0 && facts->wanted.configured)
-		tl_found(f, TL_VERDICT_OK, "nothing is recorded to files");
-	else if (facts->n_disks == 0)
-		tl_found(f, TL_VERDICT_UNKNOWN, "no configuration");
-}
-
 static void judge_directory_of(const struct tl_fact_disk *disk, struct tl_finding *f)
 {
 	if (!disk->exists.known)
@@ -31,11 +20,6 @@ static void judge_directory_of(const struct tl_fact_disk *disk, struct tl_findin
 	else
 		tl_found(f, disk->writable.value ? TL_VERDICT_OK : TL_VERDICT_FAIL, "%s: may %sbe written to",
 			disk->path, disk->writable.value ? "" : "not ");
-}
-
-static void judge_directory(const struct tl_facts *facts, struct tl_finding *f)
-{
-	each_disk(facts, f, judge_directory_of);
 }
 
 static void judge_filesystem_of(const struct tl_fact_disk *disk, struct tl_finding *f)
@@ -52,11 +36,6 @@ static void judge_filesystem_of(const struct tl_fact_disk *disk, struct tl_findi
 	tl_found(f, fits ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s: %s", disk->path, disk->filesystem.text);
 }
 
-static void judge_filesystem(const struct tl_facts *facts, struct tl_finding *f)
-{
-	each_disk(facts, f, judge_filesystem_of);
-}
-
 static void judge_o_direct_of(const struct tl_fact_disk *disk, struct tl_finding *f)
 {
 	if (!disk->o_direct.known)
@@ -64,11 +43,6 @@ static void judge_o_direct_of(const struct tl_fact_disk *disk, struct tl_finding
 	else
 		tl_found(f, disk->o_direct.value ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s: %s", disk->path,
 			disk->o_direct.value ? "taken" : "refused");
-}
-
-static void judge_o_direct(const struct tl_facts *facts, struct tl_finding *f)
-{
-	each_disk(facts, f, judge_o_direct_of);
 }
 
 static void judge_free_of(const struct tl_fact_disk *disk, struct tl_finding *f)
@@ -90,11 +64,6 @@ static void judge_free_of(const struct tl_fact_disk *disk, struct tl_finding *f)
 		tl_format_bytes(want, want_text, sizeof(want_text)));
 }
 
-static void judge_free(const struct tl_facts *facts, struct tl_finding *f)
-{
-	each_disk(facts, f, judge_free_of);
-}
-
 static void judge_rate_of(const struct tl_fact_disk *disk, struct tl_finding *f)
 {
 	const struct tl_fact_num *rate = &disk->measured_bytes_per_s;
@@ -110,26 +79,21 @@ static void judge_rate_of(const struct tl_fact_disk *disk, struct tl_finding *f)
 			disk->line_bytes_per_s / 1000000);
 }
 
-static void judge_rate(const struct tl_facts *facts, struct tl_finding *f)
-{
-	each_disk(facts, f, judge_rate_of);
-}
-
 static const struct tl_check checks[] = {
 	{"storage.directory", TL_CAN_FAIL, "A recording that cannot make its file keeps the program from starting.",
-		"Make the directory, and give it to the user that runs Tapline.", NULL, NULL, judge_directory},
+		"Make the directory, and give it to the user that runs Tapline.", .judge_disk = judge_directory_of},
 	{"storage.filesystem", TL_CAN_WARN,
 		"ext4 and xfs take direct writes at full rate and allocate ahead; tmpfs, zfs, nfs and overlays do not.",
-		"Record to ext4 or xfs on a disk of its own.", NULL, NULL, judge_filesystem},
+		"Record to ext4 or xfs on a disk of its own.", .judge_disk = judge_filesystem_of},
 	{"storage.o_direct", TL_CAN_WARN,
 		"Without O_DIRECT writes go through the page cache, which stalls for seconds when it is full.",
-		"Record to a file system that takes O_DIRECT, such as ext4 or xfs.", NULL, NULL, judge_o_direct},
+		"Record to a file system that takes O_DIRECT, such as ext4 or xfs.", .judge_disk = judge_o_direct_of},
 	{"storage.free", TL_CAN_WARN | TL_CAN_FAIL,
 		"A full disk ends the recording: wanted is room for its ring of files, or a minute at line rate.",
-		"Make room, or set keep_bytes or keep_files.", NULL, NULL, judge_free},
+		"Make room, or set keep_bytes or keep_files.", .judge_disk = judge_free_of},
 	{"storage.rate", TL_CAN_WARN,
 		"A disk slower than the line fills the buffers when the line is full; then frames are dropped.",
-		"Use a faster disk, filters, snaplen or compression.", NULL, NULL, judge_rate},
+		"Use a faster disk, filters, snaplen or compression.", .judge_disk = judge_rate_of},
 };
 
 const struct tl_check_group tl_doctor_storage = {checks, TL_ARRAY_LEN(checks)};

@@ -8,14 +8,6 @@
 
 #define ERROR_US_MOST 1000
 
-static void judge_clocksource(const struct tl_facts *facts, struct tl_finding *f)
-{
-	const struct tl_fact_text *source = &facts->time.clocksource;
-
-	if (source->known)
-		tl_found(f, strcmp(source->text, "tsc") == 0 ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s", source->text);
-}
-
 static void judge_tsc(const struct tl_facts *facts, struct tl_finding *f)
 {
 	const struct tl_fact_num *constant = &facts->time.constant_tsc, *nonstop = &facts->time.nonstop_tsc;
@@ -54,17 +46,18 @@ static const struct tl_check checks[] = {
 		"Where the kernel does not trust the TSC, neither should its stamps be trusted; other sources are slow.",
 		"echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource; tsc=reliable on the kernel command "
 		"line, if the kernel is known to be wrong.",
-		"set_to /sys/devices/system/clocksource/clocksource0/current_clocksource tsc", NULL, judge_clocksource},
+		"set_to /sys/devices/system/clocksource/clocksource0/current_clocksource tsc",
+		.setting = TEXT(time.clocksource, .good = "tsc")},
 	{"time.tsc", TL_CAN_FAIL,
 		"All stamps come from the TSC: one that changes its rate or stops with the CPU makes them wrong.",
-		"Use a CPU of this millennium; in a virtual machine pass the flags through (-cpu host,+invtsc).", NULL,
-		NULL, judge_tsc},
+		"Use a CPU of this millennium; in a virtual machine pass the flags through (-cpu host,+invtsc).",
+		.judge = judge_tsc},
 	{"time.synchronized", TL_CAN_WARN,
 		"Recordings of several hosts can be compared no better than their clocks agree.",
-		"Run chronyd, or ptp4l and phc2sys; wait until chronyc tracking shows it synchronized.", NULL, NULL,
-		judge_synchronized},
+		"Run chronyd, or ptp4l and phc2sys; wait until chronyc tracking shows it synchronized.",
+		.judge = judge_synchronized},
 	{"time.daemon", TL_CAN_WARN, "A clock that nobody keeps drifts by seconds a week.",
-		"apt-get install chrony, or linuxptp for the precision of hardware.", NULL, NULL, judge_daemon},
+		"apt-get install chrony, or linuxptp for the precision of hardware.", .judge = judge_daemon},
 };
 
 const struct tl_check_group tl_doctor_time = {checks, TL_ARRAY_LEN(checks)};

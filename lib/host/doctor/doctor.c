@@ -20,10 +20,89 @@ const char *tl_verdict_name(enum tl_verdict verdict)
 	return names[verdict];
 }
 
+static const char *or_nothing(const char *text)
+{
+	return text != NULL ? text : "";
+}
+
+static void judge_setting(
+	const struct tl_check_setting *setting, const struct tl_facts *facts, struct tl_finding *finding)
+{
+	const char *base = (const char *)facts;
+	const struct tl_fact_num *number = (const void *)(base + setting->number);
+	const struct tl_fact_text *text = (const void *)(base + setting->text);
+
+	if (setting->cpus != 0) {
+		tl_found_workers_in(facts, finding, (const void *)(base + setting->cpus));
+	} else if (setting->number != 0 && number->known) {
+		bool good = number->value >= setting->least && number->value <= setting->most;
+		tl_found(finding, good ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s%" PRIi64 "%s",
+			or_nothing(setting->before), number->value, or_nothing(setting->after));
+	} else if (setting->text != 0 && text->known) {
+		bool good = setting->good != NULL ? strcmp(text->text, setting->good) == 0
+						  : strcmp(text->text, setting->bad) != 0;
+		tl_found(finding, good ? TL_VERDICT_OK : TL_VERDICT_WARN, "%s", text->text);
+	}
+}
+
+// Call the judge for each port on PCI.
+static void judge_ports(const struct tl_check *check, const struct tl_facts *facts, struct tl_finding *finding)
+{
+	uint32_t on_pci = 0;
+
+	for (uint32_t i = 0; i < facts->n_ports; i++) {
+		const struct tl_fact_port *port = &facts->ports[i];
+		if (port->address[0] == '\0')
+			continue;
+		on_pci++;
+		check->judge_port(facts, port, finding);
+	}
+	if (on_pci == 0 && facts->wanted.configured)
+		tl_found(finding, TL_VERDICT_OK, "no port of the configuration is on PCI");
+	else if (on_pci == 0)
+		tl_found(finding, TL_VERDICT_UNKNOWN, "no network card was found on PCI");
+}
+
+// Call the judge for each port with an interface of the kernel.
+static void judge_interfaces(const struct tl_check *check, const struct tl_facts *facts, struct tl_finding *finding)
+{
+	uint32_t looked = 0;
+
+	for (uint32_t i = 0; i < facts->n_ports; i++) {
+		const struct tl_fact_port *port = &facts->ports[i];
+		if (!port->interface.known || port->interface.text[0] == '\0')
+			continue;
+		looked++;
+		check->judge_interface(port, finding);
+	}
+	if (looked == 0)
+		tl_found(
+			finding, TL_VERDICT_UNKNOWN, "no port has an interface of the kernel: DPDK tells at the start");
+}
+
+static void judge_disks(const struct tl_check *check, const struct tl_facts *facts, struct tl_finding *finding)
+{
+	for (uint32_t i = 0; i < facts->n_disks; i++)
+		check->judge_disk(&facts->disks[i], finding);
+	if (facts->n_disks == 0 && facts->wanted.configured)
+		tl_found(finding, TL_VERDICT_OK, "nothing is recorded to files");
+	else if (facts->n_disks == 0)
+		tl_found(finding, TL_VERDICT_UNKNOWN, "no configuration");
+}
+
 static void judge(const struct tl_check *check, const struct tl_facts *facts, struct tl_finding *finding)
 {
 	*finding = (struct tl_finding){.verdict = TL_VERDICT_UNKNOWN};
-	check->judge(facts, finding);
+	if (check->setting != NULL)
+		judge_setting(check->setting, facts, finding);
+	if (check->judge != NULL)
+		check->judge(facts, finding);
+	if (check->judge_port != NULL)
+		judge_ports(check, facts, finding);
+	if (check->judge_interface != NULL)
+		judge_interfaces(check, facts, finding);
+	if (check->judge_disk != NULL)
+		judge_disks(check, facts, finding);
 	if (finding->read[0] == '\0')
 		tl_found(finding, TL_VERDICT_UNKNOWN, "could not be read");
 }

@@ -18,18 +18,21 @@ extern const struct tl_check_group tl_doctor_memory, tl_doctor_cpu, tl_doctor_qu
 // Adds what was read of one thing; the most urgent verdict of all things is the finding's.
 void tl_found(struct tl_finding *finding, enum tl_verdict verdict, const char *fmt, ...) TL_PRINTF(3, 4);
 
-// For a setting that should be 0.
-void tl_found_off(struct tl_finding *finding, const struct tl_fact_num *setting);
+// Settings: a number in a range, a text, and a set of CPUs that all workers should be in.
+#define SETTING(kind, fact, ...)                                                                                       \
+	&(const struct tl_check_setting)                                                                               \
+	{                                                                                                              \
+		.kind = offsetof(struct tl_facts, fact), __VA_ARGS__                                                   \
+	}
+#define NUMBER(fact, low, high, ...) SETTING(number, fact, .least = low, .most = high, __VA_ARGS__)
+#define TEXT(fact, ...) SETTING(text, fact, __VA_ARGS__)
+#define WORKERS_IN(fact) SETTING(cpus, fact)
 
 // Whether the CPUs that poll are known; else the finding says so.
 bool tl_found_workers(const struct tl_facts *facts, struct tl_finding *finding);
 
 // Warns when not all workers are in the set.
 void tl_found_workers_in(const struct tl_facts *facts, struct tl_finding *finding, const struct tl_fact_cpus *set);
-
-// Calls judge for each port on PCI, or says that there is none.
-void tl_found_ports(const struct tl_facts *facts, struct tl_finding *finding,
-	void (*judge)(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *finding));
 
 // mlx4 and mlx5: DPDK drives them beside the kernel's driver.
 bool tl_port_is_bifurcated(const struct tl_fact_port *port);

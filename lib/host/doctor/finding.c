@@ -38,12 +38,6 @@ void tl_found(struct tl_finding *finding, enum tl_verdict verdict, const char *f
 	make_printable(finding->read + used);
 }
 
-void tl_found_off(struct tl_finding *finding, const struct tl_fact_num *setting)
-{
-	if (setting->known)
-		tl_found(finding, setting->value == 0 ? TL_VERDICT_OK : TL_VERDICT_WARN, "%" PRIi64, setting->value);
-}
-
 bool tl_found_workers(const struct tl_facts *facts, struct tl_finding *finding)
 {
 	if (facts->wanted.workers.known)
@@ -67,24 +61,6 @@ void tl_found_workers_in(const struct tl_facts *facts, struct tl_finding *findin
 	else
 		tl_found(finding, TL_VERDICT_WARN, "CPUs %s, without %s", set_text,
 			tl_cpus_format(&out, out_text, sizeof(out_text)));
-}
-
-void tl_found_ports(const struct tl_facts *facts, struct tl_finding *finding,
-	void (*judge)(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *finding))
-{
-	uint32_t on_pci = 0;
-
-	for (uint32_t i = 0; i < facts->n_ports; i++) {
-		const struct tl_fact_port *port = &facts->ports[i];
-		if (port->address[0] == '\0')
-			continue;
-		on_pci++;
-		judge(facts, port, finding);
-	}
-	if (on_pci == 0 && facts->wanted.configured)
-		tl_found(finding, TL_VERDICT_OK, "no port of the configuration is on PCI");
-	else if (on_pci == 0)
-		tl_found(finding, TL_VERDICT_UNKNOWN, "no network card was found on PCI");
 }
 
 bool tl_port_is_bifurcated(const struct tl_fact_port *port)

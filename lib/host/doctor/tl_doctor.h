@@ -27,6 +27,14 @@ struct tl_finding {
 	char read[512]; // what the verdict rests on
 };
 
+// A fact that decides a check alone: an offset in struct tl_facts, and what is good. It warns of anything else.
+struct tl_check_setting {
+	size_t number, text, cpus;  // one of them; 0: none
+	int64_t least, most;	    // of a number
+	const char *before, *after; // printed around the number; NULL: nothing
+	const char *good, *bad;	    // of a text, one of them
+};
+
 // In the texts {workers}, {others}, {pages}, {pci} and {memory_mb} stand for what the facts say.
 struct tl_check {
 	const char *id; // "group.name", unique
@@ -35,7 +43,13 @@ struct tl_check {
 	const char *fix;
 	const char *script;  // shell that mends it until the next boot; NULL: none
 	const char *cmdline; // words for the kernel's command line; NULL: none
+	// Judges of the host, of each port on PCI, of each port with an interface of the kernel, and of each directory
+	// of recordings. NULL: none.
 	void (*judge)(const struct tl_facts *facts, struct tl_finding *finding);
+	void (*judge_port)(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *finding);
+	void (*judge_interface)(const struct tl_fact_port *port, struct tl_finding *finding);
+	void (*judge_disk)(const struct tl_fact_disk *disk, struct tl_finding *finding);
+	const struct tl_check_setting *setting; // NULL: the judges decide
 };
 
 struct tl_doctor_report {

@@ -90,14 +90,12 @@ static void take(struct tl_tap *tap, const struct tl_burst *b, uint16_t i, const
 	}
 }
 
+// Count the whole before its parts: see sample_queue().
 static void count_flow(struct tl_tap_flow *to, const struct tl_tap_flow *burst)
 {
-	tl_count(&to->offered_pkts, burst->offered_pkts);
-	tl_count(&to->filtered_pkts, burst->filtered_pkts);
-	tl_count(&to->expired_pkts, burst->expired_pkts);
-	tl_count(&to->paused_pkts, burst->paused_pkts);
-	tl_count(&to->cut_pkts, burst->cut_pkts);
-	tl_count(&to->drop_ring_pkts, burst->drop_ring_pkts);
+#define COUNT(name) tl_count(&to->name, burst->name);
+	COUNT(offered_pkts)
+	TL_TAP_PARTS(COUNT)
 }
 
 // Record a burst. Bit i of unstamped: frame i lacks the timestamp of the others.

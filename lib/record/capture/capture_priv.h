@@ -13,7 +13,8 @@
 
 // Written by the RX lcore. Frames offered and in none of the others are in a slab or at the writer.
 struct tl_tap_flow {
-	uint64_t offered_pkts, filtered_pkts, expired_pkts, paused_pkts, cut_pkts, drop_ring_pkts;
+	uint64_t offered_pkts;
+	TL_TAP_PARTS(TL_CAPTURE_COUNTER)
 };
 
 struct tl_tap {

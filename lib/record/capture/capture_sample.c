@@ -5,14 +5,9 @@
 
 static void add_flow(struct tl_capture_flow *sum, const struct tl_capture_flow *flow)
 {
-	sum->offered_pkts += flow->offered_pkts;
-	sum->filtered_pkts += flow->filtered_pkts;
-	sum->expired_pkts += flow->expired_pkts;
-	sum->paused_pkts += flow->paused_pkts;
-	sum->cut_pkts += flow->cut_pkts;
-	sum->drop_ring_pkts += flow->drop_ring_pkts;
-	sum->drop_disk_pkts += flow->drop_disk_pkts;
-	sum->written_pkts += flow->written_pkts;
+#define ADD(name) sum->name += flow->name;
+	ADD(offered_pkts)
+	TL_CAPTURE_PARTS(ADD)
 }
 
 // Read the writer first, and offered_pkts last: a running sample then never shows more written than offered.
@@ -24,14 +19,12 @@ static void sample_queue(const struct tl_capture *c, uint16_t queue, struct tl_c
 	for (int dir = 0; dir < TL_DIRS; dir++) {
 		const struct tl_tap_flow *tap = &c->taps[queue].flow[dir];
 		struct tl_capture_flow *flow = &out->flow[dir];
-		flow->written_pkts = written.written_pkts[dir];
-		flow->drop_disk_pkts = written.drop_disk_pkts[dir];
-		flow->filtered_pkts = tl_count_read(&tap->filtered_pkts);
-		flow->expired_pkts = written.expired_pkts[dir] + tl_count_read(&tap->expired_pkts);
-		flow->paused_pkts = tl_count_read(&tap->paused_pkts);
-		flow->cut_pkts = tl_count_read(&tap->cut_pkts);
-		flow->drop_ring_pkts = tl_count_read(&tap->drop_ring_pkts);
-		flow->offered_pkts = tl_count_read(&tap->offered_pkts);
+		*flow = (struct tl_capture_flow){.written_pkts = written.written_pkts[dir],
+			.drop_disk_pkts = written.drop_disk_pkts[dir],
+			.expired_pkts = written.expired_pkts[dir]};
+#define READ(name) flow->name += tl_count_read(&tap->name);
+		TL_TAP_PARTS(READ)
+		READ(offered_pkts)
 	}
 	out->slabs_used = tl_slab_used(c->rings[queue]);
 }

@@ -67,11 +67,16 @@ struct tl_capture_cfg {
 
 #define TL_CAPTURE_QUEUES_MAX 16
 
-// Counters of one direction of a queue, or of all queues: offered = written + filtered + expired + paused + cut +
-// drop_ring + drop_disk once stopped. Before that the difference is in the slabs.
+// Counters whose sum is offered_pkts once stopped; before that the difference is in the slabs. The lcore counts the
+// first five, the writer the others and more of expired_pkts.
+#define TL_TAP_PARTS(X) X(filtered_pkts) X(expired_pkts) X(paused_pkts) X(cut_pkts) X(drop_ring_pkts)
+#define TL_CAPTURE_PARTS(X) TL_TAP_PARTS(X) X(drop_disk_pkts) X(written_pkts)
+#define TL_CAPTURE_COUNTER(name) uint64_t name;
+
+// Counters of one direction of a queue, or of all queues.
 struct tl_capture_flow {
-	uint64_t offered_pkts, filtered_pkts, expired_pkts, paused_pkts, cut_pkts, drop_ring_pkts, drop_disk_pkts,
-		written_pkts;
+	uint64_t offered_pkts;
+	TL_CAPTURE_PARTS(TL_CAPTURE_COUNTER)
 };
 
 struct tl_capture_queue {
