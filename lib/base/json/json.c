@@ -34,7 +34,8 @@ char *tl_json_text(const json_t *value, size_t flags)
 {
 	char *text = tl_json_check(value) == 0 ? json_dumps(value, flags) : NULL;
 
-	// json_dumps() of jansson 2.14 leaves out a key that it has no memory for (do_dump ignores what dump_string returns).
+	// json_dumps() of jansson 2.14 leaves out a key that it has no memory for (do_dump ignores what dump_string
+	// returns).
 	if (tl_json_check(value) == 0)
 		return text;
 	free(text);
