@@ -3,6 +3,7 @@
 // and returns.
 
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_mbuf.h>
@@ -219,6 +220,32 @@ static void an_adaptive_lcore_sleeps_at_once_where_frames_gather(void)
 	tl_port_close(s.port);
 }
 
+// Frames may be handed over by the lcore of the queue that got them.
+static void a_frame_of_any_queue_of_the_port_ends_the_wait_where_it_is_asked_for(void)
+{
+	struct tl_port *port = tl_test_port_queues("vdev:net_null_wait", 2, 0, test_clock);
+	int ends[2][2];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
+	for (uint16_t q = 0; q < 2; q++) {
+		CU_ASSERT_EQUAL_FATAL(pipe(ends[q]), 0);
+		tl_port_rxq(port, q)->wait_fd = ends[q][0];
+	}
+	CU_ASSERT_FALSE(tl_rxq_wait(tl_port_rxq(port, 0), true, 0));
+	CU_ASSERT_EQUAL(write(ends[1][1], "x", 1), 1);
+	CU_ASSERT(tl_rxq_wait(tl_port_rxq(port, 0), true, 60000000));
+	CU_ASSERT(tl_rxq_wait(tl_port_rxq(port, 1), false, 60000000));
+	CU_ASSERT_FALSE(tl_rxq_wait(tl_port_rxq(port, 0), false, 0));
+	tl_port_rxq(port, 1)->wait_fd = -1; // the device has none
+	CU_ASSERT_FALSE(tl_rxq_wait(tl_port_rxq(port, 0), true, 0));
+	for (uint16_t q = 0; q < 2; q++) {
+		tl_port_rxq(port, q)->wait_fd = -1;
+		close(ends[q][0]);
+		close(ends[q][1]);
+	}
+	tl_port_close(port);
+}
+
 // A queue whose polls return at times of its own, and what its service saw of them.
 struct timed {
 	struct tl_lcore *lcore;
@@ -340,6 +367,8 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"an adaptive lcore sleeps at once where frames gather",
 			an_adaptive_lcore_sleeps_at_once_where_frames_gather},
+		{"a frame of any queue of the port ends the wait, where that is asked for",
+			a_frame_of_any_queue_of_the_port_ends_the_wait_where_it_is_asked_for},
 		{"a drain receives all that is queued", a_drain_receives_all_that_is_queued},
 		{"a drain goes on while a service finds something by polling",
 			a_drain_goes_on_while_a_service_finds_something_by_polling},

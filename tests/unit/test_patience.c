@@ -52,7 +52,7 @@ static void wait(struct world *w, uint64_t ns)
 		w->sleeps++;
 		w->polled_ns = 0;
 		w->now_ns = tl_max_u64(w->now_ns, end_ns);
-		tl_patience_note_sleep(&w->patience);
+		tl_patience_note_sleep(&w->patience, false, w->now_ns);
 	}
 }
 
@@ -69,7 +69,7 @@ static uint64_t patience_ns(struct world *w)
 {
 	while (!tl_patience_is_over(&w->patience, w->now_ns))
 		w->now_ns += STEP_NS;
-	tl_patience_note_sleep(&w->patience);
+	tl_patience_note_sleep(&w->patience, false, w->now_ns);
 	return w->now_ns - w->frame_ns;
 }
 
@@ -202,6 +202,21 @@ static void sleep_is_not_taken_by_another(void)
 	CU_ASSERT_EQUAL(patience_ns(&w), 2 * TL_NS_PER_MS);
 }
 
+static void frame_of_another_queue_keeps_it_awake_for_a_moment(void)
+{
+	struct world w;
+
+	begin(&w);
+	send(&w, 3, TL_NS_PER_MS);
+	wait(&w, TL_NS_PER_S);
+	tl_patience_note_sleep(&w.patience, true, w.now_ns);
+	w.frame_ns = w.now_ns;
+	CU_ASSERT_EQUAL(patience_ns(&w), TL_PATIENCE_MIN_NS);
+	send(&w, 3, TL_NS_PER_MS); // it is no frame of its own, and no gap
+	receive(&w);
+	CU_ASSERT_EQUAL(patience_ns(&w), 2 * TL_NS_PER_MS);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -217,6 +232,8 @@ int main(void)
 			thread_that_wants_the_cpu_loses_little_and_takes_little},
 		{"a stall of 3 ms now and then costs no patience", rare_stall_costs_no_patience},
 		{"after a long stop patience is back within about a second", long_stop_is_forgiven_after_a_second},
+		{"a frame of another queue keeps it awake for 50 us",
+			frame_of_another_queue_keeps_it_awake_for_a_moment},
 		{"a sleep does not count as time that another thread took", sleep_is_not_taken_by_another},
 	};
 	return tl_test_main("patience", tests, TL_ARRAY_LEN(tests));

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_cycles.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
 #include <rte_malloc.h>
@@ -15,7 +16,7 @@
 #include <tl_guard.h>
 
 #define IDLE_SLEEP_US 1000
-#define IDLE_SLEEP_POLLING_US 100 // what a service polls for wakes nobody
+#define IDLE_SLEEP_POLLING_US 100 // a service polls, and not every device wakes its lcores
 
 static void handle_sent(void *lcore, struct tl_burst *sent)
 {
@@ -114,6 +115,7 @@ void tl_lcore_destroy(struct tl_lcore *l)
 
 void tl_lcore_idle(struct tl_lcore *l)
 {
-	tl_rxq_wait(l->cfg.rxq, l->polls ? IDLE_SLEEP_POLLING_US : IDLE_SLEEP_US);
-	tl_patience_note_sleep(&l->patience);
+	bool woken = tl_rxq_wait(l->cfg.rxq, l->polls, l->polls ? IDLE_SLEEP_POLLING_US : IDLE_SLEEP_US);
+
+	tl_patience_note_sleep(&l->patience, woken, tl_clock_mono_ns(l->cfg.clock, rte_rdtsc()));
 }

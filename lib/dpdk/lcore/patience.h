@@ -25,6 +25,7 @@ struct tl_patience {
 	uint64_t frame_ns;    // the last frame
 	uint64_t window_ns;   // beginning of the window
 	uint64_t gaps_ns[2];  // longest gap of the window before, and of this one
+	uint64_t woken_ns;    // the last time that a frame of this queue or another ended a sleep
 	uint64_t empty_ns;    // the empty poll before; 0: a frame or a sleep came between
 	uint64_t balanced_ns; // when what was taken will be 1/16 of the time
 };
@@ -65,10 +66,14 @@ static inline bool tl_patience_is_over(struct tl_patience *p, uint64_t now_ns)
 	p->empty_ns = now_ns;
 	if (p->balanced_ns > now_ns + TL_PATIENCE_CREDIT_NS)
 		patience_ns = 0;
-	return now_ns - p->frame_ns >= tl_max_u64(patience_ns, TL_PATIENCE_MIN_NS);
+	return now_ns - p->frame_ns >= tl_max_u64(patience_ns, TL_PATIENCE_MIN_NS) &&
+	       now_ns - p->woken_ns >= TL_PATIENCE_MIN_NS;
 }
 
-static inline void tl_patience_note_sleep(struct tl_patience *p)
+// After a sleep. woken: a frame ended it; where that is another lcore's, it may be handed over at any moment.
+static inline void tl_patience_note_sleep(struct tl_patience *p, bool woken, uint64_t now_ns)
 {
 	p->empty_ns = 0;
+	if (woken)
+		p->woken_ns = now_ns;
 }

@@ -4,7 +4,6 @@
 #include "port_priv.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -416,14 +415,6 @@ static void eth_close(struct tl_port *port)
 	}
 	if (port->dev_name[0] != '\0')
 		(void)rte_eal_hotplug_remove("vdev", port->dev_name);
-}
-
-void tl_rxq_wait(struct tl_rxq *q, uint32_t timeout_us)
-{
-	struct timespec timeout = {.tv_sec = timeout_us / 1000000, .tv_nsec = (long)(timeout_us % 1000000) * 1000};
-	struct pollfd fd = {.fd = q->wait_fd, .events = POLLIN};
-
-	(void)ppoll(&fd, q->wait_fd >= 0 ? 1 : 0, &timeout, NULL);
 }
 
 const struct tl_port_ops tl_port_eth_ops = {

@@ -4,6 +4,7 @@
 #include "port_priv.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -123,6 +124,18 @@ bool tl_port_ended(const struct tl_port *port, struct tl_err *err)
 struct tl_rxq *tl_port_rxq(struct tl_port *port, uint16_t queue)
 {
 	return &port->rxq[queue];
+}
+
+bool tl_rxq_wait(const struct tl_rxq *q, bool any_queue, uint32_t timeout_us)
+{
+	struct timespec timeout = {.tv_sec = timeout_us / 1000000, .tv_nsec = (long)(timeout_us % 1000000) * 1000};
+	struct pollfd fds[TL_PORT_QUEUES_MAX] = {{.fd = q->wait_fd, .events = POLLIN}};
+	nfds_t n = 1;
+
+	for (uint16_t i = 0; any_queue && i < q->port->cfg.rx_queues; i++)
+		if (i != q->queue_id)
+			fds[n++] = (struct pollfd){.fd = q->port->rxq[i].wait_fd, .events = POLLIN};
+	return ppoll(fds, n, &timeout, NULL) > 0; // it ignores a negative descriptor
 }
 
 struct tl_txq *tl_port_txq(struct tl_port *port, uint16_t queue)
