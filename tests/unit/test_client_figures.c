@@ -427,6 +427,8 @@ static void null_echo_is_taken_off_with_both_uncertainties(void)
 	CU_ASSERT_EQUAL(result.n_invalid, 0);
 	json_t *json = tl_client_result_json(&result), *net = json_object_get(json, "net_of_null_ns"), *value;
 	const char *key;
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(json_string_value(json_object_get(net, "what")), "if samples do not depend on each other"));
 	json_object_foreach (net, key, value)
 		CU_ASSERT(strncmp(key, "mean", 4) == 0 || json_is_string(value)); // no quantile is taken off another
 	json_decref(json);

@@ -78,9 +78,9 @@ static json_t *net_json(const struct tl_client_net *net)
 {
 	if (!net->given)
 		return json_null();
-	return json_pack("{s:s, s:o, s:o}",			     //
-		"what", "difference of means, with 95 % confidence", //
-		"mean", rounded(net->mean_ns),			     //
+	return json_pack("{s:s, s:o, s:o}",								    //
+		"what", "difference of means, with 95 % confidence if samples do not depend on each other", //
+		"mean", rounded(net->mean_ns),								    //
 		"mean_ci95", rounded(ceil(net->mean_ci95_ns)));
 }
 
