@@ -466,6 +466,19 @@ static void a_configuration_of_an_unknown_host_is_unknown_but_for_itself(void)
 	CU_ASSERT(report.counts[UNKNOWN] > report.n / 2);
 }
 
+static void a_port_without_a_pci_address_is_no_card(void)
+{
+	struct tl_facts facts = good_facts();
+
+	for (uint32_t i = 0; i < facts.n_ports; i++)
+		facts.ports[i].address[0] = '\0';
+	tl_doctor_judge(&facts, &report);
+	CU_ASSERT_STRING_EQUAL(report.findings[find("pci.driver")].read, "no port of the configuration is on PCI");
+	facts.wanted.configured = false;
+	tl_doctor_judge(&facts, &report);
+	CU_ASSERT_STRING_EQUAL(report.findings[find("pci.driver")].read, "no network card was found on PCI");
+}
+
 static void the_table_is_complete(void)
 {
 	struct tl_facts facts = {0};
@@ -568,6 +581,7 @@ int main(void)
 		{"of a host that nothing is known of every check is unknown", nothing_known_is_unknown},
 		{"a configuration alone makes nothing fail",
 			a_configuration_of_an_unknown_host_is_unknown_but_for_itself},
+		{"a port without a PCI address is no card", a_port_without_a_pci_address_is_no_card},
 		{"there are 40 checks or more, each with its own id, why and fix", the_table_is_complete},
 		{"lists of CPUs are read as the kernel writes them, and nothing else", lists_of_cpus_are_read},
 		{"masks of CPUs are read", masks_of_cpus_are_read},

@@ -20,13 +20,14 @@
 #define TL_CHOICES_INTERFACE "<interface>"
 #define TL_CHOICES_PCI "<pci>"
 
-enum tl_option_kind {
-	TL_OPTION_FLAG,	   // bool, set to true
-	TL_OPTION_TEXT,	   // const char *, borrowed from argv
-	TL_OPTION_NUMBER,  // uint64_t, min..max
-	TL_OPTION_SECONDS, // uint64_t, ns, min..max
-	TL_OPTION_SIZE,	   // uint64_t, bytes
-};
+enum tl_option_kind { TL_OPTION_FLAG, TL_OPTION_TEXT, TL_OPTION_NUMBER, TL_OPTION_SECONDS, TL_OPTION_SIZE };
+
+// Types of their fields.
+#define TL_OPTION_FLAG_FIELD bool	  // set to true
+#define TL_OPTION_TEXT_FIELD const char * // borrowed from argv
+#define TL_OPTION_NUMBER_FIELD uint64_t	  // min..max
+#define TL_OPTION_SECONDS_FIELD uint64_t  // ns, min..max
+#define TL_OPTION_SIZE_FIELD uint64_t	  // bytes
 
 // Destination of an option's value in the command's struct, and its range.
 struct tl_option_field {
@@ -40,7 +41,10 @@ struct tl_option_field {
 #define TL_INTO(KIND, type, member, ...)                                                                               \
 	.into = &(const struct tl_option_field)                                                                        \
 	{                                                                                                              \
-		TL_OPTION_##KIND, offsetof(type, member), ##__VA_ARGS__                                                \
+		TL_OPTION_##KIND,                                                                                      \
+			_Generic(((type *)NULL)->member, TL_OPTION_##KIND##_FIELD                                      \
+				 : offsetof(type, member)),                                                            \
+			##__VA_ARGS__                                                                                  \
 	}
 
 // An option, or where it has no name a text between options.

@@ -25,6 +25,7 @@ static const char *or_nothing(const char *text)
 	return text != NULL ? text : "";
 }
 
+// Warn of a setting that is not good.
 static void judge_setting(
 	const struct tl_check_setting *setting, const struct tl_facts *facts, struct tl_finding *finding)
 {

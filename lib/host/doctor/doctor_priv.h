@@ -19,14 +19,16 @@ extern const struct tl_check_group tl_doctor_memory, tl_doctor_cpu, tl_doctor_qu
 void tl_found(struct tl_finding *finding, enum tl_verdict verdict, const char *fmt, ...) TL_PRINTF(3, 4);
 
 // Settings: a number in a range, a text, and a set of CPUs that all workers should be in.
-#define SETTING(kind, fact, ...)                                                                                       \
+#define SETTING(kind, type, fact, ...)                                                                                 \
 	&(const struct tl_check_setting)                                                                               \
 	{                                                                                                              \
-		.kind = offsetof(struct tl_facts, fact), __VA_ARGS__                                                   \
+		.kind = _Generic(((struct tl_facts *)NULL)->fact, struct type                                          \
+				 : offsetof(struct tl_facts, fact)),                                                   \
+		__VA_ARGS__                                                                                            \
 	}
-#define NUMBER(fact, low, high, ...) SETTING(number, fact, .least = low, .most = high, __VA_ARGS__)
-#define TEXT(fact, ...) SETTING(text, fact, __VA_ARGS__)
-#define WORKERS_IN(fact) SETTING(cpus, fact)
+#define NUMBER(fact, low, high, ...) SETTING(number, tl_fact_num, fact, .least = low, .most = high, __VA_ARGS__)
+#define TEXT(fact, ...) SETTING(text, tl_fact_text, fact, __VA_ARGS__)
+#define WORKERS_IN(fact) SETTING(cpus, tl_fact_cpus, fact)
 
 // Whether the CPUs that poll are known; else the finding says so.
 bool tl_found_workers(const struct tl_facts *facts, struct tl_finding *finding);
