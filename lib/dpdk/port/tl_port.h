@@ -378,6 +378,6 @@ void tl_port_print_probe(const struct tl_port *port);
 // What a PCI device says of itself. False for other ports.
 bool tl_port_family_facts(const struct tl_port *port, struct tl_family_facts *out);
 
-// COLD. Sleep until a frame may be there, or timeout_us passed. An lcore with idle "adaptive" calls it after empty polls.
-// any_queue: a frame of any queue of the port wakes it, as it may be handed over. Returns whether one did.
+// COLD. Sleep until a frame may be there, or timeout_us passed. An lcore with idle "adaptive" calls it after empty
+// polls. any_queue: a frame of any queue of the port wakes it, as it may be handed over. Returns whether one did.
 bool tl_rxq_wait(const struct tl_rxq *q, bool any_queue, uint32_t timeout_us);
