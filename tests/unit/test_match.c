@@ -259,6 +259,21 @@ static void finds_payloads_between_other_bytes(void)
 	end(scene);
 }
 
+static void bytes_of_no_trigger_are_a_reply_per_segment(void)
+{
+	struct scene *scene = begin(&by_payload);
+
+	trigger(scene, 1, "aaaa");
+	tcp(scene, 10, 1, "none");
+	tcp(scene, 20, 5, "neither");
+	tcp(scene, 30, 12, "aaaa");
+	const struct tl_match_stats *stats = finish(scene);
+	CU_ASSERT(is_link(scene, 0, 1, 30));
+	CU_ASSERT_EQUAL(stats->unmatched_replies, 2);
+	CU_ASSERT_EQUAL(stats->unmatched_reply_bytes, 4 + 7);
+	end(scene);
+}
+
 static void counts_bytes_the_first_time_they_are_seen(void)
 {
 	struct scene *scene = begin(&by_payload);
@@ -1704,6 +1719,7 @@ static const struct tl_test tests[] = {
 	{"a reply is linked to its trigger, to the nanosecond", links_to_the_nanosecond},
 	{"several payloads in a segment and one over several are found", finds_payloads_in_merged_and_split_segments},
 	{"payloads are found between other bytes, which are counted", finds_payloads_between_other_bytes},
+	{"bytes of no trigger are one unmatched reply per segment", bytes_of_no_trigger_are_a_reply_per_segment},
 	{"retransmitted and overlapping bytes count the first time", counts_bytes_the_first_time_they_are_seen},
 	{"segments out of order are put in order", puts_reordered_segments_in_order},
 	{"a capture may begin inside a connection, out of order", begins_inside_a_connection},

@@ -90,8 +90,11 @@ void tl_warn(const char *fmt, ...)
 	atomic_fetch_add(&warnings, 1);
 }
 
+static atomic_uint errors;
+
 void tl_error(const char *fmt, ...)
 {
+	atomic_fetch_add(&errors, 1);
 }
 
 // ---- a writer in a directory of its own
@@ -688,6 +691,23 @@ static void space_that_files_will_take_counts_towards_the_limit(void)
 	rig_close(&rig);
 }
 
+static void trouble_is_logged_when_it_begins(void)
+{
+	struct rig rig;
+
+	rig_dir(&rig);
+	rig_writer(&rig, keeping);
+	struct tl_writer_trouble *trouble = &rig.writer->writing;
+	atomic_store(&errors, 0);
+	for (unsigned times = 1; times <= 2; times++) {
+		for (int i = 0; i < 3; i++)
+			tl_writer_trouble_begins(rig.writer, trouble, rig.path, -EIO);
+		CU_ASSERT_EQUAL(atomic_load(&errors), times);
+		tl_writer_trouble_ends(rig.writer, trouble, rig.path);
+	}
+	rig_close(&rig);
+}
+
 static void recovered_file_counts_towards_the_limits(void)
 {
 	struct rig rig;
@@ -777,6 +797,7 @@ static const struct tl_test tests[] = {
 		foreign_file_costs_no_file_of_the_ring},
 	{"space that the file at hand and the next will take counts towards the limit",
 		space_that_files_will_take_counts_towards_the_limit},
+	{"a trouble is logged when it begins, and again when it comes back", trouble_is_logged_when_it_begins},
 	{"a file of an earlier run counts towards the limits when it is recovered",
 		recovered_file_counts_towards_the_limits},
 	{"a file of an earlier run whose recording never began is removed", only_marked_file_is_removed},

@@ -182,6 +182,25 @@ static void stalled_pipe_does_not_hold_stop(void)
 	rig_close(&rig);
 }
 
+static void pipe_gets_nothing_after_a_write_that_failed(void)
+{
+	uint8_t byte = 1;
+	atomic_bool stop = true; // else it would wait for room for ever
+	int left[2], fds[2];
+
+	CU_ASSERT_EQUAL_FATAL(pipe(left), 0);
+	CU_ASSERT_EQUAL_FATAL(pipe2(fds, O_NONBLOCK), 0);
+	close(left[0]);
+	struct tl_writer_file file = {.fd = left[1], .stream = true, .chunk_bytes = 1, .stop = &stop};
+	CU_ASSERT_EQUAL(tl_writer_stream_write(&file, &byte, 1), -EPIPE);
+	file.fd = fds[1];
+	CU_ASSERT_EQUAL(tl_writer_stream_write(&file, &byte, 1), -EPIPE);
+	CU_ASSERT(read(fds[0], &byte, 1) < 0);
+	close(left[1]);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 static void devices_are_streams(void)
 {
 	static const struct {
@@ -294,6 +313,8 @@ static const struct tl_test tests[] = {
 	{"a reader that may leave is no error", a_reader_that_may_leave_is_no_error},
 	{"nor is one that leaves at the end", nor_is_one_that_leaves_at_the_end},
 	{"a pipe that nobody reads does not hold stop for ever", stalled_pipe_does_not_hold_stop},
+	{"a pipe gets nothing after a write that failed, for a block may be cut short",
+		pipe_gets_nothing_after_a_write_that_failed},
 	{"a device is written like a pipe", devices_are_streams},
 	{"a file that grows has statistics between its slabs", statistics_stand_between_slabs},
 	{"a file that does not grow gets no more of them", an_idle_file_gets_no_statistics},
