@@ -276,6 +276,34 @@ static void each_record_ends_in_one_counter(void)
 	CU_ASSERT_EQUAL(port.n, 0);
 }
 
+// What follows takes the reader minutes; the frame must not wait for that.
+static void a_rare_frame_does_not_wait_for_others(void)
+{
+	static const char *paths[1000000];
+	struct tl_replay *replay;
+	const char *others;
+
+	begin_pcap();
+	for (uint32_t i = 0; i < 1000; i++)
+		add_pcap(i, 1, FRAME_BYTES, FRAME_BYTES + 1);
+	others = save_as("others.pcap");
+	begin_pcap();
+	add_pcap(0, 1, FRAME_BYTES, FRAME_BYTES);
+	paths[0] = save_as("rare.pcap");
+	for (size_t i = 1; i < TL_ARRAY_LEN(paths); i++)
+		paths[i] = others;
+	struct tl_replay_cfg cfg = cfg_of(paths, TL_ARRAY_LEN(paths));
+	CU_ASSERT_EQUAL_FATAL(tl_replay_create(&cfg, &replay, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_replay_start(replay, &err), 0);
+	CU_ASSERT_TRUE(tl_test_until(tl_replay_has_frames(replay)));
+	CU_ASSERT_FALSE(tl_replay_is_ready(replay));
+	tl_replay_finish(replay);
+	tl_replay_sample(replay, &stats);
+	CU_ASSERT_TRUE(tl_replay_ledger_ok(&stats.ledger));
+	CU_ASSERT_EQUAL(stats.ledger.unsent_pkts, 1);
+	tl_replay_destroy(replay);
+}
+
 static void backward_times_are_sent_in_file_order(void)
 {
 	begin_pcap();
@@ -644,6 +672,8 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"files and loops are sent in order, every frame once", files_and_loops_are_sent_in_order},
 		{"each record ends in exactly one counter", each_record_ends_in_one_counter},
+		{"a frame gets to the lcore though nothing to be sent follows it",
+			a_rare_frame_does_not_wait_for_others},
 		{"times that go backward are counted, and sent in the order of the file",
 			backward_times_are_sent_in_file_order},
 		{"a file that was cut is sent up to the cut, whose offset is named", a_cut_file_is_sent_up_to_the_cut},

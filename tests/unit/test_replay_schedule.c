@@ -132,6 +132,12 @@ static void from_1970_to_2554_at_the_slowest_is_due_at_the_latest(void)
 	CU_ASSERT_EQUAL(next(0), TL_REPLAY_DUE_MAX);
 	CU_ASSERT_EQUAL(next(UINT64_MAX), TL_REPLAY_DUE_MAX); // 1168 years
 	begin(TL_REPLAY_RECORDED, TL_REPLAY_SPEED_MAX, 0);
+	next(0);
+	next(UINT64_C(1) << 63);
+	tl_replay_schedule_file(&schedule, true);
+	next(0);
+	CU_ASSERT_EQUAL(next((UINT64_C(1) << 63) + 10), UINT64_MAX / 100); // in recorded time beyond 64 bits
+	begin(TL_REPLAY_RECORDED, TL_REPLAY_SPEED_MAX, 0);
 	CU_ASSERT_EQUAL(next(0), 0);
 	CU_ASSERT_EQUAL(next(UINT64_C(4291747200) * TL_NS_PER_S), UINT64_C(42917472) * TL_NS_PER_S); // 2106
 }

@@ -14,6 +14,7 @@
 #include <tl_wire.h>
 
 #define WAIT_NS (100 * TL_NS_PER_US)
+#define LOOK_EVERY 16 // records, between two looks whether the ring is empty: it is the lcore's cache line
 
 static bool is_stopped(const struct replay_reader *r)
 {
@@ -111,6 +112,10 @@ static void take(struct replay_reader *r, const struct tl_pcap_frame *frame)
 	else
 		put(r, frame);
 	tl_count(&r->ledger.read_pkts, 1);
+	// A batch does not wait for more where the lcore has nothing left: the filter may choose one frame in a
+	// million.
+	if (r->n_batch != 0 && r->ledger.read_pkts % LOOK_EVERY == 0 && rte_ring_empty(r->ring))
+		put_batch(r);
 }
 
 // ---- files

@@ -158,6 +158,11 @@ bool tl_replay_is_ready(const struct tl_replay *replay)
 	return atomic_load_explicit(&replay->reader.ready, memory_order_acquire);
 }
 
+bool tl_replay_has_frames(const struct tl_replay *replay)
+{
+	return !rte_ring_empty(replay->ring);
+}
+
 int tl_replay_send(void *replay)
 {
 	struct tl_replay *r = replay;

@@ -95,6 +95,9 @@ int tl_replay_start(struct tl_replay *replay, struct tl_err *err);
 // True once the ring is full or everything was read: the first frame can be sent.
 bool tl_replay_is_ready(const struct tl_replay *replay);
 
+// True once there is a frame to send; where a filter chooses few, long before the above.
+bool tl_replay_has_frames(const struct tl_replay *replay);
+
 // Sets the anchor: when the first frame is due, since 1970; 0: in a moment. Before tl_replay_send() begins.
 void tl_replay_begin(struct tl_replay *replay, uint64_t start_ns);
 
