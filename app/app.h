@@ -20,6 +20,7 @@
 	X(client)                                                                                                      \
 	X(latency)                                                                                                     \
 	X(extract)                                                                                                     \
+	X(replay)                                                                                                      \
 	X(recover)                                                                                                     \
 	X(verify)                                                                                                      \
 	X(bench)                                                                                                       \

@@ -20,6 +20,7 @@
 #define TL_SCHEMA_CLIENT "tapline:client:1"
 #define TL_SCHEMA_CLIENT_SWEEP "tapline:client-sweep:1"
 #define TL_SCHEMA_BENCH_OVERHEAD "tapline:bench-overhead:1"
+#define TL_SCHEMA_REPLAY "tapline:replay:1"
 #define TL_SCHEMA_MANIFEST "tapline:manifest:1"
 
 // The version, the process's arguments and the host's facts. root: "" is the running host. Returns NULL without memory.

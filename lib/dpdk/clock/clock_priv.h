@@ -77,8 +77,6 @@ bool tl_clock_is_step(int64_t error_ns);
 // What is left of an error some time after its line began to bend.
 uint64_t tl_clock_left_ns(int64_t error_ns, uint64_t age_ns, uint64_t over_ns);
 
-void tl_clock_swap_store(struct tl_clock_swap *swap, struct tl_clock_line line);
-
 // clock.c: what bounds the wall line of a certain moment, also for whoever goes on with it when the clock has a new
 // one.
 struct tl_clock_claim {

@@ -90,6 +90,9 @@ static inline struct tl_clock_line tl_clock_swap_load(const struct tl_clock_swap
 	return line;
 }
 
+// Replaces the line. One thread only.
+void tl_clock_swap_store(struct tl_clock_swap *swap, struct tl_clock_line line);
+
 // HOT. Nanoseconds since an arbitrary start, never going back.
 static inline uint64_t tl_clock_mono_ns(const struct tl_clock *clock, uint64_t tsc)
 {

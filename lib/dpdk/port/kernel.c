@@ -60,6 +60,14 @@ uint32_t tl_kernel_frame_bytes(const struct tl_port_cfg *cfg)
 	return size;
 }
 
+uint32_t tl_kernel_send_limit(const struct tl_port_cfg *cfg)
+{
+	uint32_t wire = tl_kernel_frame_max(cfg->spec.arg) - VLAN_TAGS_BYTES;
+	uint32_t ring = tl_kernel_frame_bytes(cfg) - PACKET_RING_HEAD_BYTES - VLAN_TAGS_BYTES;
+
+	return (uint32_t)tl_min_u64(wire, ring);
+}
+
 int tl_kernel_mac(const struct tl_port_cfg *cfg, uint8_t mac[TL_ETHER_ADDR_LEN], struct tl_err *err)
 {
 	struct ifreq ifr;

@@ -153,6 +153,13 @@ const uint8_t *tl_port_mac(const struct tl_port *port)
 	return port->mac;
 }
 
+uint32_t tl_port_frame_limit(const struct tl_port *port)
+{
+	if (!tl_port_is_kernels(port))
+		return port->cfg.mtu + TL_ETHER_LEN;
+	return tl_kernel_send_limit(&port->cfg);
+}
+
 struct rte_mempool *tl_port_pool(const struct tl_port *port)
 {
 	return port->pool;

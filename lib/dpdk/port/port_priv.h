@@ -255,6 +255,9 @@ void tl_packet_init(struct tl_packet_queue *p, void *ring, uint32_t blocks);
 uint32_t tl_kernel_frame_bytes(const struct tl_port_cfg *cfg);
 // The longest frame on the interface's wire: its MTU, the Ethernet header and two VLAN tags.
 uint32_t tl_kernel_frame_max(const char *iface);
+// The longest frame that the interface sends untagged, and that fits AF_PACKET's ring with a tag: DPDK's driver drops a
+// longer one and says that it was sent.
+uint32_t tl_kernel_send_limit(const struct tl_port_cfg *cfg);
 // Whether the interface exists, is up and, where the port sends, has at least this MTU; for AF_XDP also that taking it
 // does not cut the login off.
 int tl_kernel_check(const struct tl_port_cfg *cfg, struct tl_err *err);

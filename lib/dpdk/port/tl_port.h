@@ -273,6 +273,14 @@ const uint8_t *tl_port_mac(const struct tl_port *port);
 // At the last look at the link, 0: unknown. Any thread: it does not ask the device.
 uint64_t tl_port_speed_bps(const struct tl_port *port);
 
+// The longest frame that the port sends, without FCS; one with an 802.1Q tag may be 4 bytes longer. A kernel
+// interface's is that of its own MTU.
+uint32_t tl_port_frame_limit(const struct tl_port *port);
+
+// Frames that the device says it has sent, since any time: a NIC's or virtual device's driver, or of a kernel interface
+// the kernel, for everybody who sends there. False where nobody tells. Main only.
+bool tl_port_sent(const struct tl_port *port, uint64_t *out_pkts);
+
 // Waits until what is sent can leave: the cable is in, the other side is up; or so long.
 // Returns whether it can; true where nobody knows. Main only.
 bool tl_port_await_link(struct tl_port *port, uint64_t timeout_ns);

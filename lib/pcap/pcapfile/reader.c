@@ -16,8 +16,8 @@
 
 int tl_pcap_report(const struct tl_pcap_reader *reader, struct tl_err *err)
 {
-	return tl_fail(err, -EINVAL, "%s, byte %zu: %s: %" PRIu64, reader->name, reader->fault.offset,
-		reader->fault.text, reader->fault.value);
+	return tl_fail(err, -EINVAL, "%s, byte %" PRIu64 ": %s: %" PRIu64, reader->name,
+		reader->base + reader->fault.offset, reader->fault.text, reader->fault.value);
 }
 
 // Chooses the format by the file's first word. Returns 0 or -EINVAL with the fault filled.
@@ -66,6 +66,44 @@ int tl_pcap_open_memory(
 	const void *data, size_t size, const char *name, struct tl_pcap_reader **out, struct tl_err *err)
 {
 	return open_memory(data, size, name, false, out, err);
+}
+
+int tl_pcap_open_window(
+	const void *data, size_t size, const char *name, struct tl_pcap_reader **out, struct tl_err *err)
+{
+	return open_memory(data, size, name, true, out, err);
+}
+
+void tl_pcap_move(struct tl_pcap_reader *reader, const void *data, size_t size, uint64_t offset)
+{
+	reader->data = data;
+	reader->size = size;
+	reader->base = offset;
+	reader->offset = 0;
+	reader->ended = 1;
+}
+
+bool tl_pcap_wants_more(const struct tl_pcap_reader *reader)
+{
+	return reader->ended == 0 || (reader->ended < 0 && reader->fault.at_end);
+}
+
+bool tl_pcap_skip(struct tl_pcap_reader *reader)
+{
+	if (reader->ended >= 0 || reader->offset <= reader->fault.offset)
+		return false;
+	reader->ended = 1;
+	return true;
+}
+
+uint64_t tl_pcap_offset(const struct tl_pcap_reader *reader)
+{
+	return reader->base + reader->offset;
+}
+
+uint64_t tl_pcap_fault_offset(const struct tl_pcap_reader *reader)
+{
+	return reader->base + reader->fault.offset;
 }
 
 // Maps the whole file, whatever its size: pages come and go as the reader walks. Only a regular file can be mapped.

@@ -32,7 +32,7 @@ int tl_pcap_classic_next(struct tl_pcap_reader *reader, struct tl_pcap_frame *ou
 	if (left == 0)
 		return 0;
 	if (left < FRAME_HEADER_BYTES)
-		return reader_broken(reader, at, "the file ends inside a frame's header; bytes left", left);
+		return reader_short(reader, at, "the file ends inside a frame's header; bytes left", left);
 	uint32_t seconds = reader_u32(reader, at);
 	uint32_t fraction = reader_u32(reader, at + 4);
 	uint32_t cap_bytes = reader_u32(reader, at + 8);
@@ -40,7 +40,7 @@ int tl_pcap_classic_next(struct tl_pcap_reader *reader, struct tl_pcap_frame *ou
 	if (cap_bytes > READER_FRAME_MAX)
 		return reader_broken(reader, at, "a frame longer than 262144 bytes", cap_bytes);
 	if (cap_bytes > left - FRAME_HEADER_BYTES)
-		return reader_broken(reader, at, "the file ends inside a frame of bytes", cap_bytes);
+		return reader_short(reader, at, "the file ends inside a frame of bytes", cap_bytes);
 	*out = (struct tl_pcap_frame){
 		.data = reader->data + at + FRAME_HEADER_BYTES,
 		.cap_bytes = cap_bytes,

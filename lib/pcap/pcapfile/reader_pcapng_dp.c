@@ -27,8 +27,7 @@ static int begin_section(struct tl_pcap_reader *reader)
 	size_t at = reader->offset;
 
 	if (reader->size - at < TL_PCAPNG_SHB_BYTES_MIN)
-		return reader_broken(
-			reader, at, "the file ends inside a section header; bytes left", reader->size - at);
+		return reader_short(reader, at, "the file ends inside a section header; bytes left", reader->size - at);
 	reader->swapped = false;
 	uint32_t order = reader_u32(reader, at + 8);
 	if (order == __builtin_bswap32(TL_PCAPNG_BYTE_ORDER))
@@ -52,7 +51,7 @@ static int peek_block(struct tl_pcap_reader *reader, struct block *out)
 	if (left == 0)
 		return 0;
 	if (left < BLOCK_BYTES_MIN)
-		return reader_broken(reader, at, "the file ends inside a block; bytes left", left);
+		return reader_short(reader, at, "the file ends inside a block; bytes left", left);
 	uint32_t type = reader_u32(reader, at);
 	if (TL_UNLIKELY(type == TL_PCAPNG_SHB)) {
 		int rc = begin_section(reader);
@@ -63,7 +62,7 @@ static int peek_block(struct tl_pcap_reader *reader, struct block *out)
 	if (total < (type == TL_PCAPNG_SHB ? TL_PCAPNG_SHB_BYTES_MIN : BLOCK_BYTES_MIN) || total % 4 != 0)
 		return reader_broken(reader, at + 4, "no block has this length", total);
 	if (total > left)
-		return reader_broken(reader, at, "the file ends inside a block of bytes", total);
+		return reader_short(reader, at, "the file ends inside a block of bytes", total);
 	if (reader_u32(reader, at + total - 4) != total)
 		return reader_broken(reader, at, "the lengths before and after a block differ; before it", total);
 	*out = (struct block){.at = at, .type = type, .total_bytes = total};

@@ -33,12 +33,14 @@ struct reader_fault {
 	const char *text;
 	uint64_t value;
 	size_t offset;
+	bool at_end; // the data ends inside the record
 };
 
 struct tl_pcap_reader {
 	const uint8_t *data;
 	size_t size;
-	size_t offset; // of the next frame header or block
+	uint64_t base; // offset of data[0] in the file
+	size_t offset; // in data, of the next frame header or block
 	int (*next)(struct tl_pcap_reader *reader, struct tl_pcap_frame *out);
 	int ended;	   // 1 while there may be frames, then what tl_pcap_next() keeps answering
 	bool swapped;	   // the file's byte order is not ours
@@ -76,6 +78,13 @@ int tl_pcap_report(const struct tl_pcap_reader *reader, struct tl_err *err);
 static inline int reader_broken(struct tl_pcap_reader *reader, size_t offset, const char *text, uint64_t value)
 {
 	reader->fault = (struct reader_fault){.text = text, .value = value, .offset = offset};
+	return -EINVAL;
+}
+
+// The data ends inside a record.
+static inline int reader_short(struct tl_pcap_reader *reader, size_t offset, const char *text, uint64_t value)
+{
+	reader->fault = (struct reader_fault){.text = text, .value = value, .offset = offset, .at_end = true};
 	return -EINVAL;
 }
 

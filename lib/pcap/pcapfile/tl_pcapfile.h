@@ -256,6 +256,27 @@ uint32_t tl_pcap_linktype(const struct tl_pcap_reader *reader);
 int tl_pcap_open_memory(
 	const void *data, size_t size, const char *name, struct tl_pcap_reader **out, struct tl_err *err);
 
+// A file that is read piece by piece instead of mapped. Opens its beginning, of any link type; data and name are
+// borrowed as above. Fails as the others do where size holds no whole file header, of pcapng also the blocks up to the
+// first frame: with more of the file it may succeed.
+int tl_pcap_open_window(
+	const void *data, size_t size, const char *name, struct tl_pcap_reader **out, struct tl_err *err);
+
+// After tl_pcap_next() has returned 0 or an error: whether it came to the end of the data, between two records or
+// inside one. With more of the file it may succeed.
+bool tl_pcap_wants_more(const struct tl_pcap_reader *reader);
+
+// Goes on in another window: size bytes of the file from this offset on, which is tl_pcap_offset(). Frames handed out
+// so far are invalid, and tl_pcap_get_more() may not be used.
+void tl_pcap_move(struct tl_pcap_reader *reader, const void *data, size_t size, uint64_t offset);
+
+// After an error: goes on behind the record that is wrong. False where its end is not known.
+bool tl_pcap_skip(struct tl_pcap_reader *reader);
+
+// Where in the file the next record begins, and after an error the place that is wrong.
+uint64_t tl_pcap_offset(const struct tl_pcap_reader *reader);
+uint64_t tl_pcap_fault_offset(const struct tl_pcap_reader *reader);
+
 // HOT. Next frame: 1 with *out filled, 0 at the end of the file, -EINVAL when the file is broken here (a frame cut off
 // by the end of the file included); after 0 or an error it keeps giving the same answer. err may be NULL.
 int tl_pcap_next(struct tl_pcap_reader *reader, struct tl_pcap_frame *out, struct tl_err *err);

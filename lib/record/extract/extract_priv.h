@@ -5,6 +5,7 @@
 //
 //   extract.c  one run: every file, and every record of it
 //   indexed.c  a file through its sidecar
+//   feed.c     input files for other readers
 //   files.c    input files
 //   input.c    paced reads past the page cache
 //   packed.c   the same for compressed recordings
@@ -54,7 +55,7 @@ struct extract_input {
 	uint64_t at; // offset of data[0], a multiple of 4096
 	size_t len;
 	struct extract_packed *packed; // compressed: the offsets below are in the uncompressed content
-	struct extract *extract;
+	struct extract *extract;       // NULL: read through the page cache, as fast as it goes
 };
 
 // An interface of the current section.

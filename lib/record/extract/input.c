@@ -45,9 +45,10 @@ int extract_input_open(struct extract_input *input, struct extract *extract, con
 	struct stat status;
 	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
-	*input = (struct extract_input){.path = path, .direct = true, .ahead = EXTRACT_AHEAD, .extract = extract};
-	input->fd = open(path, flags | O_DIRECT);
-	if (input->fd < 0 && errno == EINVAL) {
+	*input = (struct extract_input){
+		.path = path, .direct = extract != NULL, .ahead = EXTRACT_AHEAD, .extract = extract};
+	input->fd = open(path, flags | (input->direct ? O_DIRECT : 0));
+	if (input->fd < 0 && errno == EINVAL && input->direct) {
 		input->direct = false;
 		input->fd = open(path, flags);
 	}
@@ -59,7 +60,8 @@ int extract_input_open(struct extract_input *input, struct extract *extract, con
 		return rc;
 	}
 	input->file_bytes = (uint64_t)status.st_size;
-	posix_fadvise(input->fd, 0, 0, POSIX_FADV_RANDOM); // no readahead
+	posix_fadvise(
+		input->fd, 0, 0, extract != NULL ? POSIX_FADV_RANDOM : POSIX_FADV_SEQUENTIAL); // RANDOM: no readahead
 	return 0;
 }
 
@@ -96,10 +98,11 @@ static int fill(struct extract_input *input, size_t want)
 			return -errno;
 		if (n == 0)
 			break;
-		if (!input->direct)
+		if (!input->direct && input->extract != NULL)
 			posix_fadvise(input->fd, (off_t)at, n, POSIX_FADV_DONTNEED);
 		input->len += (size_t)n;
-		extract_pace(input->extract, (uint64_t)n);
+		if (input->extract != NULL)
+			extract_pace(input->extract, (uint64_t)n);
 		if (n % PAGE != 0) // end of the file
 			break;
 	}

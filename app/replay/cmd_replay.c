@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tapline replay: the command line.
+
+#include "app.h"
+#include "replay_args.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <tl_units.h>
+
+#define MTU_DEFAULT 1500
+
+static const struct tl_option options[] = {
+	{"port", 'i', "PORT",
+		"where to: a kernel interface (eth0), xdp:INTERFACE, a PCI address (0000:3b:00.0) or vdev:DEVARGS", 'i',
+		.choices = TL_CHOICES_INTERFACE},
+	{"speed", 0, "X", "so many times as fast as recorded, 0.01 to 100 (default 1)", 's'},
+	{"rate", 0, "RATE",
+		"not at the recorded times, but evenly: 1000pps, 2.5Mpps, 100Mbps (bits on the wire) or 40% of the line "
+		"rate",
+		'r'},
+	{"line-rate", 0, NULL, "not at the recorded times, but as fast as the port takes them", 'L'},
+	{"loops", 0, "N", "play the files so many times (default 1)", 'l'},
+	{"max-gap", 0, "TIME", "shorten longer gaps between recorded times to this", 'g'},
+	{"start-at", 0, "TIME", "send the first frame then", 'S'},
+	{"max-late", 0, "TIME", "fail if a frame was handed to the driver later than this after it was due", 'M'},
+	{"mtu", 0, "BYTES", "of a PCI or virtual device, 576 to 9600 (default 1500); an interface has its own", 'm'},
+	{"lcore", 0, "CPU", "send from this CPU (default: an isolated one, or another than the first)", 'c'},
+	{"take", 0, NULL, "allow xdp: on the interface of the default route or of the login", 't'},
+	{"json", 0, NULL, "the results as one JSON object", 'j'},
+	TL_OPTION_HELP,
+};
+
+const struct tl_command tl_replay_command = {
+	.name = "replay",
+	.summary = "send recorded frames again, at their recorded times",
+	.usage = "replay FILE... -i PORT [options] [FILTER]",
+	.about =
+		"Sends the frames of recordings, or other pcapng and pcap files, one file after the other. Each frame has a due time\n"
+		"that is computed from the first frame's, and is handed to the driver as soon as possible after that, never before.\n"
+		"FILTER, in tcpdump's syntax, chooses frames; it begins with the first word that names no file.\n"
+		"\n"
+		"Every record that was read ends in exactly one counter of the results.",
+	.after =
+		"TIME of --max-gap and --max-late: 500ns, 20us, 1.5ms, 2s. TIME of --start-at: 2026-11-21T04:25:16Z (always UTC) or\n"
+		"@SECONDS since 1970.",
+	.words = TL_CHOICES_FILE,
+	TL_OPTIONS(options),
+};
+
+int tl_replay_parse_ns(const char *text, uint64_t *out_ns)
+{
+	static const struct {
+		const char *name;
+		uint64_t divisor;
+	} units[] = {
+		{"ns", TL_NS_PER_S}, {"us", TL_NS_PER_S / TL_NS_PER_US}, {"ms", TL_NS_PER_S / TL_NS_PER_MS}, {"s", 1}};
+	size_t digits = strspn(text, "0123456789.");
+	char number[32];
+
+	if (digits == 0 || digits >= sizeof(number))
+		return -EINVAL;
+	memcpy(number, text, digits);
+	number[digits] = '\0';
+	for (size_t i = 0; i < TL_ARRAY_LEN(units); i++) {
+		if (strcmp(text + digits, units[i].name) != 0)
+			continue;
+		if (units[i].divisor == TL_NS_PER_S)
+			return tl_parse_u64(number, 0, UINT64_MAX / 2, out_ns) == 0 ? 0 : -EINVAL;
+		if (tl_parse_seconds(number, out_ns) != 0)
+			return -EINVAL;
+		*out_ns /= units[i].divisor;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+// ---- options
+
+static const char *set_rate(struct tl_replay_args *a, const char *value)
+{
+	struct tl_replay_pacing ignored = {0};
+
+	a->rate = value; // parsed again once the line rate is known
+	return tl_replay_parse_rate(value, TL_NS_PER_S, &ignored) == 0
+		       ? NULL
+		       : "no rate such as 1000pps, 2.5Mpps, 100Mbps or 40%";
+}
+
+static const char *set_start(struct tl_replay_args *a, const char *value)
+{
+	if (*value == '-' || tl_parse_time(value, a->now_ns, &a->start_ns) != 0)
+		return "no time such as 2026-11-21T04:25:16Z or @1795235116";
+	return a->start_ns > a->now_ns ? NULL : "--start-at is past";
+}
+
+// Returns NULL, or what is wrong.
+static const char *set(void *ctx, int id, const char *value)
+{
+	static const char no_duration[] = "no time such as 500ns, 20us, 1.5ms or 2s";
+	struct tl_replay_args *a = ctx;
+
+	switch (id) {
+	case 'i':
+		a->device = value;
+		return NULL;
+	case 's':
+		a->has_speed = true;
+		return tl_replay_parse_speed(value, &a->pacing.speed) == 0 ? NULL : "--speed takes 0.01 to 100";
+	case 'r':
+		return set_rate(a, value);
+	case 'l':
+		return tl_parse_u64(value, 1, UINT32_MAX, &a->loops) == 0 ? NULL : "--loops takes a number from 1";
+	case 'g':
+		return tl_replay_parse_ns(value, &a->pacing.max_gap_ns) == 0 ? NULL : no_duration;
+	case 'S':
+		return set_start(a, value);
+	case 'M':
+		return tl_replay_parse_ns(value, &a->max_late_ns) == 0 ? NULL : no_duration;
+	case 'm':
+		a->has_mtu = true;
+		return tl_parse_u64(value, 576, 9600, &a->mtu) == 0 ? NULL : "--mtu takes 576 to 9600";
+	case 'c':
+		return tl_parse_u64(value, 0, 1023, &a->lcore) == 0 ? NULL : "--lcore takes a CPU from 0 to 1023";
+	default:
+		a->take |= id == 't';
+		a->json |= id == 'j';
+		if (id == 'L')
+			a->pacing.pace = TL_REPLAY_LINE;
+		return NULL;
+	}
+}
+
+// Words that name files, then the filter. Returns NULL, or what is wrong.
+static const char *set_words(struct tl_replay_args *a, int n, char **words)
+{
+	struct stat status;
+	size_t used = 0;
+
+	a->paths = (const char *const *)words;
+	while ((int)a->n_paths < n && stat(words[a->n_paths], &status) == 0)
+		a->n_paths++;
+	for (int i = (int)a->n_paths; i < n && used < sizeof(a->filter); i++)
+		used += (size_t)snprintf(
+			a->filter + used, sizeof(a->filter) - used, "%s%s", used != 0 ? " " : "", words[i]);
+	return used >= sizeof(a->filter) ? "the filter is too long" : NULL;
+}
+
+// What the options say together. Returns NULL, or what is wrong.
+static const char *check(const struct tl_replay_args *a)
+{
+	bool line = a->pacing.pace == TL_REPLAY_LINE;
+
+	if (a->n_paths == 0)
+		return "which recordings? name files that exist";
+	if (a->device == NULL)
+		return "where to? give -i PORT";
+	if (a->has_speed + (a->rate != NULL) + line > 1)
+		return "--speed, --rate and --line-rate exclude each other";
+	if ((a->rate != NULL || line) && a->pacing.max_gap_ns != UINT64_MAX)
+		return "--max-gap is of recorded times: it goes without --rate and --line-rate";
+	if (line && a->max_late_ns != UINT64_MAX)
+		return "--max-late needs due times: with --line-rate there are none";
+	return NULL;
+}
+
+int tl_cmd_replay(int argc, char **argv)
+{
+	struct tl_replay_args a = {.loops = 1,
+		.max_late_ns = UINT64_MAX,
+		.mtu = MTU_DEFAULT,
+		.lcore = TL_REPLAY_ANY_LCORE,
+		.pacing = {.pace = TL_REPLAY_RECORDED, .speed = TL_REPLAY_MILLION, .max_gap_ns = UINT64_MAX}};
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	a.now_ns = (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
+	int status = tl_set_options(&tl_replay_command, argc, argv, set, &a);
+	if (status >= 0)
+		return status;
+	const char *wrong = set_words(&a, argc - optind, argv + optind);
+	if (wrong == NULL)
+		wrong = check(&a);
+	return wrong != NULL ? tl_misuse(&tl_replay_command, wrong, NULL) : tl_replay_run(&a);
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opens what a replay needs: files, DPDK, the port, the filter.
+
+#include "replay_session.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include <tl_log.h>
+#include <tl_place.h>
+
+#include "hugepages.h"
+#include "manifest.h"
+#include "plan.h"
+#include "restart.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define BASE_MB 320	       // EAL and the drivers 128; frames ahead, their mbufs, and those that the port holds
+#define AHEAD_BYTES (64 * MIB) // of frames decoded ahead
+#define AHEAD_PKTS_MIN 1024
+#define AHEAD_PKTS_MAX 32768
+#define LINK_NS (10 * TL_NS_PER_S)
+
+static int plan_port(struct tl_replay_session *s, struct tl_err *err)
+{
+	const struct tl_replay_args *args = s->args;
+	struct tl_port_cfg *cfg = &s->port_cfg;
+
+	*cfg = (struct tl_port_cfg){.name = "replay",
+		.rx_queues = 1,
+		.tx_queues = 1,
+		.mtu = (uint16_t)args->mtu,
+		.take = args->take,
+		.rx_only = true,
+		.timestamps = TL_TS_AUTO,
+		.socket_id = SOCKET_ID_ANY};
+	int rc = tl_port_spec_parse(args->device, &cfg->spec, err);
+	if (rc != 0)
+		return rc;
+	bool interface = cfg->spec.kind == TL_PORT_KERNEL || cfg->spec.kind == TL_PORT_XDP;
+	if (cfg->spec.kind == TL_PORT_FILE)
+		return tl_fail(err, -EINVAL,
+			"-i %s: a file cannot be sent to: vdev:net_pcap0,tx_pcap=FILE writes one (at times of its own)",
+			args->device);
+	if (interface && args->has_mtu)
+		return tl_fail(err, -EINVAL, "--mtu: an interface has its own: `ip link set %s mtu %" PRIu64 "`",
+			cfg->spec.arg, args->mtu);
+	if (interface)
+		cfg->mtu = TL_ETHER_MIN_FRAME; // no more is asked of it
+	return tl_port_check(cfg, err);
+}
+
+// The sending lcore's CPU, as `capture` chooses it.
+static int plan_lcore(struct tl_replay_session *s, struct tl_err *err)
+{
+	struct tl_config *config = calloc(1, sizeof(*config));
+	struct tl_place place;
+
+	if (config != NULL) {
+		config->n_ports = 1;
+		config->eal.main_lcore = tl_plan_first_cpu();
+		config->ports[0].device = s->port_cfg.spec.text;
+		config->ports[0].rx_queues = 1;
+		config->ports[0].lcores[0] = TL_CONFIG_LCORE_AUTO;
+	}
+	struct tl_facts *facts = config != NULL ? tl_plan_facts(config) : NULL;
+	if (facts != NULL) {
+		tl_place_choose(config, facts, &place);
+		s->lcore = s->args->lcore != TL_REPLAY_ANY_LCORE ? (uint32_t)s->args->lcore : place.cpus[0];
+	}
+	int rc = facts != NULL ? 0 : tl_fail(err, -ENOMEM, "not enough memory");
+	free(facts);
+	free(config);
+	return rc;
+}
+
+static uint32_t frames_ahead(uint32_t frame_limit)
+{
+	uint32_t n = AHEAD_PKTS_MAX;
+
+	while (n > AHEAD_PKTS_MIN && (uint64_t)n * frame_limit > AHEAD_BYTES)
+		n /= 2;
+	return n;
+}
+
+static void plan_replay(struct tl_replay_session *s, uint32_t frame_limit)
+{
+	const struct tl_replay_args *args = s->args;
+
+	s->cfg = (struct tl_replay_cfg){.paths = args->paths,
+		.n_paths = args->n_paths,
+		.loops = args->loops,
+		.pacing = args->pacing,
+		.frame_limit = frame_limit,
+		.ahead_pkts = frames_ahead(frame_limit),
+		.held_pkts = tl_port_tx_descriptors(&s->port_cfg),
+		.late_ns = args->max_late_ns != UINT64_MAX ? args->max_late_ns : TL_REPLAY_LATE_NS};
+}
+
+static int start_eal(struct tl_replay_session *s, struct tl_err *err)
+{
+	const char *pci = s->port_cfg.spec.text;
+	uint32_t memory_mb = BASE_MB + (uint32_t)(tl_port_memory_bytes(&s->port_cfg, true) / MIB);
+	struct tl_eal_cfg cfg = {.huge = tl_hugepages_suffice(memory_mb),
+		.memory_mb = memory_mb,
+		.main_lcore = tl_plan_first_cpu(),
+		.lcores = &s->lcore,
+		.n_lcores = 1,
+		.pci = &pci,
+		.n_pci = s->port_cfg.spec.kind == TL_PORT_PCI};
+
+	int rc = tl_eal_init(&cfg, &s->eal, err);
+	if (rc != 0)
+		return cfg.huge ? tl_restart_without_hugepages(rc) : rc;
+	if (cfg.main_lcore == s->lcore)
+		tl_warn("CPU %u is the only one: the sending lcore and the reader take turns on it", s->lcore);
+	s->clock = tl_clock_create();
+	return s->clock != NULL ? 0 : tl_fail(err, -ENODEV, "this CPU's time stamp counter does not run");
+}
+
+static int start_port(struct tl_replay_session *s, struct tl_err *err)
+{
+	s->port_cfg.clock = s->clock;
+	int rc = tl_port_open(&s->port_cfg, &s->port, err);
+	if (rc == 0)
+		rc = tl_port_start(s->port, err);
+	if (rc != 0)
+		return rc;
+	if (!tl_port_await_link(s->port, LINK_NS))
+		return tl_fail(
+			err, -ENETDOWN, "-i %s has no link: is the cable in, and the other side up?", s->args->device);
+	struct tl_port_link link;
+	tl_port_link(s->port, &link);
+	s->link_known = link.known;
+	s->results.speed_bps = tl_port_speed_bps(s->port);
+	s->results.hw_known = tl_port_sent(s->port, &s->hw_before);
+	return 0;
+}
+
+static int make_replay(struct tl_replay_session *s, struct tl_err *err)
+{
+	int rc = 0;
+
+	plan_replay(s, tl_port_frame_limit(s->port));
+	if (s->args->rate != NULL &&
+		tl_replay_parse_rate(s->args->rate, s->results.speed_bps, &s->cfg.pacing) == -ENODATA)
+		return tl_fail(err, -EINVAL, "--rate %s: %s does not tell its line rate: give bps", s->args->rate,
+			s->args->device);
+	if (s->args->filter[0] != '\0')
+		rc = tl_filter_create(s->args->filter, &s->filter, err);
+	if (rc != 0)
+		return rc;
+	s->cfg.filter = s->filter;
+	s->cfg.txq = tl_port_txq(s->port, 0);
+	s->cfg.clock = s->clock;
+	s->cfg.socket_id = tl_port_config(s->port)->socket_id;
+	return tl_replay_create(&s->cfg, &s->replay, err);
+}
+
+int tl_replay_open(struct tl_replay_session *s, struct tl_err *err)
+{
+	s->manifest = tl_manifest_create(""); // before EAL narrows the CPUs of this process
+	if (s->manifest == NULL)
+		return tl_fail(err, -ENOMEM, "not enough memory");
+	int rc = tl_replay_check_files(s->args->paths, s->args->n_paths, err);
+	if (rc == 0 && s->args->filter[0] != '\0')
+		rc = tl_filter_check(s->args->filter, err);
+	if (rc == 0)
+		rc = plan_port(s, err);
+	if (rc == 0)
+		rc = plan_lcore(s, err);
+	if (rc == 0)
+		rc = start_eal(s, err);
+	if (rc == 0)
+		rc = start_port(s, err);
+	if (rc == 0)
+		rc = make_replay(s, err);
+	return rc;
+}
+
+void tl_replay_close(struct tl_replay_session *s)
+{
+	json_decref(s->manifest);
+	tl_replay_destroy(s->replay);
+	tl_filter_destroy(s->filter);
+	if (s->port != NULL && tl_port_torn_out(s->port))
+		tl_eal_abandon(s->eal);
+	tl_port_close(s->port);
+	tl_clock_destroy(s->clock);
+	tl_eal_fini(s->eal);
+}

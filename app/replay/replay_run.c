@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs a replay: the reader and the lcore, what main watches meanwhile, and the judgement at the end.
+
+#include "replay_session.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_launch.h>
+#include <rte_lcore.h>
+
+#include <tl_log.h>
+#include <tl_units.h>
+
+#include "app.h"
+#include "manifest.h"
+#include "results.h"
+
+#define STALL_NS (10 * TL_NS_PER_S)
+#define FILL_NS (2 * TL_NS_PER_S) // for the reader to fill its ring
+#define WIRE_NS TL_NS_PER_S	  // from the driver to the wire
+#define TICK_NS (20 * TL_NS_PER_MS)
+
+static atomic_bool stop;
+
+static void ask_to_stop(int signal_number)
+{
+	(void)signal_number;
+	atomic_store_explicit(&stop, true, memory_order_relaxed);
+}
+
+static bool is_stopped(void)
+{
+	return atomic_load_explicit(&stop, memory_order_relaxed);
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = ask_to_stop};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+// ---- the run
+
+static void sleep_a_tick(void)
+{
+	const struct timespec tick = {.tv_nsec = TICK_NS};
+
+	(void)nanosleep(&tick, NULL); // a signal ends it early
+}
+
+static uint64_t now_ns(const struct tl_replay_session *s)
+{
+	return tl_clock_mono_ns(s->clock, rte_rdtsc());
+}
+
+// What main watches while the lcore sends.
+struct watch {
+	uint64_t next_look_ns, moved_ns, sent_pkts;
+};
+
+// Once a second: clock, link, progress.
+static void look(struct tl_replay_session *s, struct watch *w)
+{
+	struct tl_replay_stats stats;
+
+	w->next_look_ns += TL_NS_PER_S;
+	tl_replay_discipline(s->replay);
+	(void)tl_port_watch(s->port);
+	tl_replay_sample(s->replay, &stats);
+	tl_replay_show_progress(&stats);
+}
+
+static void fail(struct tl_replay_session *s, const char *text)
+{
+	tl_error("%s", text);
+	s->failed = true;
+	tl_replay_stop(s->replay);
+}
+
+// An interface that is removed has no link any more either.
+static bool has_link(const struct tl_replay_session *s)
+{
+	struct tl_port_link link;
+
+	tl_port_link(s->port, &link);
+	return !s->link_known || (link.known && link.up);
+}
+
+// A port that is gone, or takes nothing any more, ends the run.
+static void check_port(struct tl_replay_session *s, struct watch *w)
+{
+	struct tl_replay_stats stats;
+	struct tl_err err;
+
+	if (tl_port_ended(s->port, &err)) {
+		fail(s, err.text);
+		return;
+	}
+	if (!has_link(s)) {
+		tl_fail(&err, 0, "%s has lost its link or is gone: frames that its driver took since then are lost",
+			s->args->device);
+		fail(s, err.text);
+		return;
+	}
+	tl_replay_sample(s->replay, &stats);
+	if (stats.ledger.sent_pkts != w->sent_pkts || !tl_replay_is_refused(s->replay)) {
+		w->sent_pkts = stats.ledger.sent_pkts;
+		w->moved_ns = now_ns(s);
+	} else if (now_ns(s) - w->moved_ns > STALL_NS) {
+		tl_fail(&err, 0, "%s has taken no frame for 10 s: is its link up, its other side alive?",
+			s->args->device);
+		fail(s, err.text);
+	}
+}
+
+static void watch_run(struct tl_replay_session *s)
+{
+	struct watch w = {.next_look_ns = now_ns(s) + TL_NS_PER_S, .moved_ns = now_ns(s)};
+	bool ending = false;
+
+	while (rte_eal_get_lcore_state(TL_REPLAY_LCORE) == RUNNING) {
+		if (now_ns(s) >= w.next_look_ns)
+			look(s, &w);
+		if (is_stopped())
+			tl_replay_stop(s->replay);
+		else if (!s->failed)
+			check_port(s, &w);
+		ending |= s->failed || is_stopped();
+		sleep_a_tick();
+	}
+	s->results.stopped = ending;
+}
+
+// What the driver took has to leave, before the port is stopped.
+static void await_wire(struct tl_replay_session *s)
+{
+	struct tl_replay_results *r = &s->results;
+	uint64_t until_ns = now_ns(s) + WIRE_NS;
+	uint64_t now_pkts = s->hw_before;
+
+	while (r->hw_known) {
+		r->hw_known = tl_port_sent(s->port, &now_pkts);
+		r->hw_sent_pkts = now_pkts - s->hw_before;
+		if (r->hw_sent_pkts >= r->stats.ledger.sent_pkts || now_ns(s) > until_ns)
+			return;
+		sleep_a_tick();
+	}
+}
+
+// Fills the ring; of frames that are few and far between only the first.
+static void await_frames(const struct tl_replay_session *s)
+{
+	uint64_t until_ns = now_ns(s) + FILL_NS;
+
+	while (!tl_replay_is_ready(s->replay) && !is_stopped()) {
+		if (now_ns(s) >= until_ns && tl_replay_has_frames(s->replay))
+			return;
+		sleep_a_tick();
+	}
+}
+
+static int run(struct tl_replay_session *s, struct tl_err *err)
+{
+	int rc = tl_replay_start(s->replay, err);
+
+	if (rc == 0)
+		await_frames(s);
+	if (rc == 0 && !is_stopped()) {
+		tl_replay_begin(s->replay, s->args->start_ns);
+		rc = rte_eal_remote_launch(tl_replay_send, s->replay, TL_REPLAY_LCORE);
+		if (rc != 0)
+			tl_fail(err, rc, "the sending lcore did not start (%s)", strerror(-rc));
+	}
+	if (rc == 0) {
+		watch_run(s);
+		(void)rte_eal_wait_lcore(TL_REPLAY_LCORE);
+	}
+	s->results.stopped |= is_stopped();
+	tl_replay_finish(s->replay);
+	tl_replay_sample(s->replay, &s->results.stats);
+	await_wire(s);
+	return rc;
+}
+
+// ---- results
+
+static void judge(struct tl_replay_session *s)
+{
+	const struct tl_replay_results *r = &s->results;
+	const struct tl_replay_ledger *ledger = &r->stats.ledger;
+	char limit[32];
+
+	for (size_t i = 0; i < r->n_damages; i++)
+		tl_error("%s", r->damages[i].text);
+	if (r->stats.damages > r->n_damages)
+		tl_error("and %" PRIu64 " more damaged places", r->stats.damages - r->n_damages);
+	if (!tl_replay_ledger_ok(ledger))
+		tl_error("the ledger does not add up: this is a defect, report it");
+	if (ledger->refused_pkts != 0)
+		tl_error("%s did not take %" PRIu64 " frames that it was offered", s->args->device,
+			ledger->refused_pkts);
+	bool lost = r->hw_known && r->hw_sent_pkts < ledger->sent_pkts;
+	if (lost)
+		tl_error("%s has sent %" PRIu64 " frames by its own count, and took %" PRIu64
+			 ": the others were lost in its driver or queue",
+			s->args->device, r->hw_sent_pkts, ledger->sent_pkts);
+	bool late = s->args->max_late_ns != UINT64_MAX && r->stats.late_pkts != 0;
+	if (late)
+		tl_error("%" PRIu64 " frames were later than %s", r->stats.late_pkts,
+			tl_format_ns(s->args->max_late_ns, limit, sizeof(limit)));
+	s->failed |= r->stats.damages != 0 || !tl_replay_ledger_ok(ledger) || ledger->refused_pkts != 0 || lost || late;
+}
+
+static int show_json(const struct tl_replay_session *s)
+{
+	json_t *json = tl_replay_json(&s->results);
+
+	for (size_t i = 0; i < s->args->n_paths; i++)
+		tl_manifest_add_input(s->manifest, s->args->paths[i]);
+	tl_manifest_put(s->manifest, TL_SCHEMA_REPLAY, json);
+	return tl_results_json(json, stdout);
+}
+
+static int show(struct tl_replay_session *s)
+{
+	struct tl_replay_results *r = &s->results;
+
+	r->args = s->args;
+	r->pacing = &s->cfg.pacing;
+	r->lateness = tl_replay_lateness(s->replay);
+	r->n_damages = tl_replay_damages(s->replay, &r->damages);
+	judge(s);
+	if (s->args->json)
+		return show_json(s);
+	tl_replay_print(r, stdout);
+	return tl_results_flush(stdout);
+}
+
+int tl_replay_run(const struct tl_replay_args *args)
+{
+	struct tl_replay_session s = {.args = args};
+	struct tl_err err;
+	int status = TL_EXIT_FAILED;
+
+	catch_signals();
+	int rc = tl_replay_open(&s, &err);
+	bool prepared = rc == 0;
+	if (rc == 0)
+		rc = run(&s, &err);
+	if (rc != 0)
+		tl_error("%s", err.text);
+	if (!prepared)
+		status = rc == -ENOMEM || rc == -ENETDOWN ? TL_EXIT_FAILED : TL_EXIT_USAGE;
+	else if (rc == 0 && show(&s) == 0 && !s.failed)
+		status = TL_EXIT_OK;
+	tl_replay_close(&s);
+	return status;
+}

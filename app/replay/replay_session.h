@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// replay_session: everything that a replay has open.
+//
+// Threads: main. Memory: open/close.
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include <tl_eal.h>
+#include <tl_err.h>
+#include <tl_filter.h>
+#include <tl_port.h>
+
+#include "replay_args.h"
+#include "replay_show.h"
+
+#define TL_REPLAY_LCORE 1 // EAL's number of the sending one
+
+struct tl_replay_session {
+	const struct tl_replay_args *args;
+	struct tl_eal *eal;
+	struct tl_clock *clock;
+	struct tl_port *port;
+	struct tl_filter *filter;
+	struct tl_replay *replay;
+	struct tl_port_cfg port_cfg;
+	struct tl_replay_cfg cfg;
+	struct tl_replay_results results;
+	uint32_t lcore; // CPU
+	uint64_t hw_before;
+	bool link_known; // of the port, at the start
+	json_t *manifest;
+	bool failed; // an error was printed
+};
+
+// Checks the call against files and host, starts DPDK and the port, and makes the replay. Returns 0, or -errno and a
+// sentence; tl_replay_close() is due in both cases.
+int tl_replay_open(struct tl_replay_session *s, struct tl_err *err);
+void tl_replay_close(struct tl_replay_session *s);

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shows the results of a replay.
+
+#include "replay_show.h"
+
+#include <inttypes.h>
+
+#include <tl_json.h>
+#include <tl_log.h>
+#include <tl_units.h>
+
+static const uint64_t thresholds_ns[] = {
+	TL_NS_PER_US, 10 * TL_NS_PER_US, 100 * TL_NS_PER_US, TL_NS_PER_MS, 10 * TL_NS_PER_MS, 100 * TL_NS_PER_MS};
+
+static uint64_t late_over_ns(const struct tl_replay_results *r)
+{
+	return r->args->max_late_ns != UINT64_MAX ? r->args->max_late_ns : TL_REPLAY_LATE_NS;
+}
+
+void tl_replay_show_progress(const struct tl_replay_stats *stats)
+{
+	char text[32];
+
+	tl_info("replay: sent %" PRIu64 " of %" PRIu64 " frames read, %s into the run; %" PRIu64 " late, %" PRIu64
+		" read after they were due",
+		stats->ledger.sent_pkts, stats->ledger.read_pkts, tl_format_ns(stats->elapsed_ns, text, sizeof(text)),
+		stats->late_pkts, stats->reader_late_pkts);
+}
+
+// ---- JSON
+
+static json_t *number(uint64_t value)
+{
+	return json_integer((json_int_t)value);
+}
+
+static json_t *summary_json(const struct tl_hist *hist)
+{
+	struct tl_hist_summary s;
+
+	if (hist == NULL)
+		return json_null();
+	tl_hist_summarize(hist, &s);
+	bool some = s.count != 0;
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "min", some ? number(s.min_ns) : json_null(),
+		"p50", some ? number(s.p50_ns) : json_null(), "p90", some ? number(s.p90_ns) : json_null(), "p99",
+		some ? number(s.p99_ns) : json_null(), "p999", some ? number(s.p999_ns) : json_null(), "max",
+		some ? number(s.max_ns) : json_null(), "mean", some ? json_real(s.mean_ns) : json_null(), "count",
+		number(s.count));
+}
+
+// Frames of a threshold's bucket count as late: 0.1 % of it at most.
+static json_t *late_json(const struct tl_hist *hist)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(thresholds_ns) && hist != NULL; i++)
+		json_array_append_new(list, json_pack("{s:o, s:o}", "from_ns", number(thresholds_ns[i]), "pkts",
+						    number(tl_hist_count_from(hist, thresholds_ns[i]))));
+	return list;
+}
+
+static json_t *damages_json(const struct tl_replay_results *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < r->n_damages; i++)
+		json_array_append_new(
+			list, json_pack("{s:o, s:o, s:o, s:o}", "path", tl_json_string(r->damages[i].path), "loop",
+				      number(r->damages[i].loop), "offset", number(r->damages[i].offset), "error",
+				      tl_json_string(r->damages[i].text)));
+	return list;
+}
+
+static json_t *pacing_json(const struct tl_replay_results *r)
+{
+	static const char *const names[] = {[TL_REPLAY_RECORDED] = "recorded",
+		[TL_REPLAY_PPS] = "pps",
+		[TL_REPLAY_BPS] = "bps",
+		[TL_REPLAY_LINE] = "line-rate"};
+	const struct tl_replay_pacing *p = r->pacing;
+	bool recorded = p->pace == TL_REPLAY_RECORDED, rated = p->pace == TL_REPLAY_PPS || p->pace == TL_REPLAY_BPS;
+
+	return json_pack("{s:s, s:o, s:o, s:o, s:o}", "pace", names[p->pace], "speed",
+		recorded ? json_real((double)p->speed / (double)TL_REPLAY_MILLION) : json_null(), "rate",
+		rated ? json_real((double)p->rate / (double)TL_REPLAY_MILLION) : json_null(), "max_gap_ns",
+		recorded && p->max_gap_ns != UINT64_MAX ? number(p->max_gap_ns) : json_null(), "loops",
+		number(r->args->loops));
+}
+
+static void put_ledger(const struct tl_replay_results *r, json_t *json)
+{
+	struct tl_counter rows[TL_REPLAY_COUNTERS];
+
+	tl_replay_ledger_rows(&r->stats.ledger, rows);
+	for (size_t i = 0; i < TL_REPLAY_COUNTERS; i++)
+		json_object_set_new(json, rows[i].name, number(rows[i].value));
+	json_object_set_new(json, "ledger_ok", json_boolean(tl_replay_ledger_ok(&r->stats.ledger)));
+	json_object_set_new(json, "hw_sent_pkts", r->hw_known ? number(r->hw_sent_pkts) : json_null());
+	json_object_set_new(json, "sent_bytes", number(r->stats.sent_bytes));
+}
+
+static void put_time(const struct tl_replay_results *r, json_t *json)
+{
+	const struct tl_replay_stats *s = &r->stats;
+	bool limited = r->args->max_late_ns != UINT64_MAX, due = r->lateness != NULL;
+
+	json_object_set_new(json, "max_late_ns", limited ? number(r->args->max_late_ns) : json_null());
+	json_object_set_new(json, "late_over_ns", due ? number(late_over_ns(r)) : json_null());
+	json_object_set_new(json, "late_pkts", due ? number(s->late_pkts) : json_null());
+	json_object_set_new(json, "lateness_ns", summary_json(r->lateness));
+	json_object_set_new(json, "late", late_json(r->lateness));
+	json_object_set_new(json, "reader_late_pkts", number(s->reader_late_pkts));
+	json_object_set_new(json, "reader_late_times", number(s->reader_late_times));
+	json_object_set_new(json, "elapsed_ns", number(s->elapsed_ns));
+	json_object_set_new(json, "drift_ns", json_integer(s->drift_ns));
+	json_object_set_new(json, "drift_bound_ns", number(s->drift_bound_ns));
+	json_object_set_new(json, "clock_steps", number(s->clock_steps));
+}
+
+json_t *tl_replay_json(const struct tl_replay_results *results)
+{
+	const struct tl_replay_stats *s = &results->stats;
+	const struct tl_replay_args *args = results->args;
+	json_t *json = json_object();
+
+	json_object_set_new(json, "port", tl_json_string(args->device));
+	json_object_set_new(json, "speed_bps", results->speed_bps != 0 ? number(results->speed_bps) : json_null());
+	json_object_set_new(json, "filter", args->filter[0] != '\0' ? tl_json_string(args->filter) : json_null());
+	json_object_set_new(json, "pacing", pacing_json(results));
+	json_object_set_new(json, "stopped", json_boolean(results->stopped));
+	put_ledger(results, json);
+	put_time(results, json);
+	json_object_set_new(json, "backward_pkts", number(s->backward_pkts));
+	json_object_set_new(json, "rebased_files", number(s->rebased_files));
+	json_object_set_new(json, "shortened_gaps", number(s->shortened_gaps));
+	json_object_set_new(json, "loops_read", number(s->loops_read));
+	json_object_set_new(json, "files_read", number(s->files_read));
+	json_object_set_new(json, "damages", number(s->damages));
+	json_object_set_new(json, "damaged", damages_json(results));
+	return json;
+}
+
+// ---- text
+
+static void print_ledger(const struct tl_replay_results *r, FILE *out)
+{
+	struct tl_counter rows[TL_REPLAY_COUNTERS];
+
+	tl_replay_ledger_rows(&r->stats.ledger, rows);
+	for (size_t i = 0; i < TL_REPLAY_COUNTERS; i++)
+		if (rows[i].value != 0 || i < 2)
+			fprintf(out, "%s%-22s %12" PRIu64 "\n",
+				i == 0	 ? ""
+				: i == 1 ? "= "
+					 : "+ ",
+				rows[i].name, rows[i].value);
+	fprintf(out, "the ledger %s\n", tl_replay_ledger_ok(&r->stats.ledger) ? "adds up" : "DOES NOT ADD UP");
+	if (r->hw_known)
+		fprintf(out, "%-24s %12" PRIu64 " (by the device's own count)\n", "hw_sent_pkts", r->hw_sent_pkts);
+}
+
+static void print_lateness(const struct tl_replay_results *r, FILE *out)
+{
+	struct tl_hist_summary s;
+	char texts[6][32];
+
+	if (r->lateness == NULL || r->lateness->count == 0)
+		return;
+	tl_hist_summarize(r->lateness, &s);
+	fprintf(out, "lateness: min %s, p50 %s, p99 %s, max %s\n", tl_format_ns(s.min_ns, texts[0], sizeof(texts[0])),
+		tl_format_ns(s.p50_ns, texts[1], sizeof(texts[1])), tl_format_ns(s.p99_ns, texts[2], sizeof(texts[2])),
+		tl_format_ns(s.max_ns, texts[3], sizeof(texts[3])));
+	for (size_t i = 0; i < TL_ARRAY_LEN(thresholds_ns); i++)
+		fprintf(out, "  from %-12s %12" PRIu64 "\n", tl_format_ns(thresholds_ns[i], texts[4], sizeof(texts[4])),
+			tl_hist_count_from(r->lateness, thresholds_ns[i]));
+	fprintf(out, "late by more than %s: %" PRIu64 "\n", tl_format_ns(late_over_ns(r), texts[5], sizeof(texts[5])),
+		r->stats.late_pkts);
+}
+
+static void print_notes(const struct tl_replay_results *r, FILE *out)
+{
+	const struct tl_replay_stats *s = &r->stats;
+	const struct tl_counter notes[] = {{"frames read after they were due", s->reader_late_pkts},
+		{"frames recorded before the one before them", s->backward_pkts},
+		{"files that begin before the end of the one before", s->rebased_files},
+		{"gaps shortened", s->shortened_gaps}, {"steps of the clock", s->clock_steps}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(notes); i++)
+		if (notes[i].value != 0)
+			fprintf(out, "%s: %" PRIu64 "\n", notes[i].name, notes[i].value);
+}
+
+void tl_replay_print(const struct tl_replay_results *results, FILE *out)
+{
+	const struct tl_replay_stats *s = &results->stats;
+	char time[32], bytes[32];
+
+	print_ledger(results, out);
+	fprintf(out, "%s in %s, drift %" PRId64 " ns (known to %" PRIu64 " ns)\n",
+		tl_format_bytes(s->sent_bytes, bytes, sizeof(bytes)), tl_format_ns(s->elapsed_ns, time, sizeof(time)),
+		s->drift_ns, s->drift_bound_ns);
+	print_lateness(results, out);
+	print_notes(results, out);
+}

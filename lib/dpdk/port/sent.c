@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a device says that it has sent.
+
+#include "port_priv.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+
+// The interface's count (proc_net(5), /proc/net/dev: name, eight fields of what is received, packets after bytes of
+// what is sent), of this network namespace.
+static bool read_interface(const char *iface, uint64_t *out_pkts)
+{
+	FILE *file = fopen("/proc/self/net/dev", "re");
+	char line[512], name[64];
+	bool found = false;
+
+	while (file != NULL && !found && fgets(line, sizeof(line), file) != NULL)
+		found = sscanf(line, " %63[^:]: %*u %*u %*u %*u %*u %*u %*u %*u %*u %" SCNu64, name, out_pkts) == 2 &&
+			strcmp(name, iface) == 0;
+	if (file != NULL)
+		fclose(file);
+	return found;
+}
+
+bool tl_port_sent(const struct tl_port *port, uint64_t *out_pkts)
+{
+	struct rte_eth_stats stats;
+
+	if (tl_port_is_kernels(port))
+		return read_interface(port->cfg.spec.arg, out_pkts);
+	if (port->cfg.spec.kind == TL_PORT_FILE || tl_port_removed(port, NULL) ||
+		rte_eth_stats_get(port->port_id, &stats) != 0)
+		return false;
+	*out_pkts = stats.opackets;
+	return true;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ledger's rows and identity, from one table.
+
+#include <tl_replay.h>
+
+static const struct {
+	const char *name;
+	size_t offset;
+} rows_of[TL_REPLAY_COUNTERS] = {
+#define ROW(field)                                                                                                     \
+	{                                                                                                              \
+#field, offsetof(struct tl_replay_ledger, field)                                                       \
+	}
+	ROW(read_pkts), // the whole; the others are its parts
+	ROW(sent_pkts),
+	ROW(filtered_pkts),
+	ROW(skipped_linktype_pkts),
+	ROW(skipped_truncated_pkts),
+	ROW(skipped_short_pkts),
+	ROW(skipped_long_pkts),
+	ROW(skipped_damaged_pkts),
+	ROW(unsent_pkts),
+	ROW(refused_pkts),
+#undef ROW
+};
+
+void tl_replay_ledger_rows(const struct tl_replay_ledger *ledger, struct tl_counter rows[TL_REPLAY_COUNTERS])
+{
+	for (size_t i = 0; i < TL_REPLAY_COUNTERS; i++)
+		rows[i] = (struct tl_counter){.name = rows_of[i].name,
+			.value = *(const uint64_t *)((const char *)ledger + rows_of[i].offset)};
+}
+
+bool tl_replay_ledger_ok(const struct tl_replay_ledger *ledger)
+{
+	struct tl_counter rows[TL_REPLAY_COUNTERS];
+	uint64_t sum = 0;
+
+	tl_replay_ledger_rows(ledger, rows);
+	for (size_t i = 1; i < TL_REPLAY_COUNTERS; i++)
+		sum += rows[i].value;
+	return sum == rows[0].value;
+}

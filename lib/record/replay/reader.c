@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The reader thread: decodes files ahead of the lcore, chooses frames, and puts them into the ring with their due
+// times.
+
+#include "replay_priv.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include <tl_filter.h>
+#include <tl_guard.h>
+#include <tl_wire.h>
+
+#define WAIT_NS (100 * TL_NS_PER_US)
+#define LOOK_EVERY 16 // records, between two looks whether the ring is empty: it is the lcore's cache line
+
+static bool is_stopped(const struct replay_reader *r)
+{
+	return atomic_load_explicit(r->stop, memory_order_relaxed);
+}
+
+// The lcore has no use for more yet: the first frame can be sent.
+static void wait_for_room(struct replay_reader *r)
+{
+	const struct timespec wait = {.tv_nsec = WAIT_NS};
+
+	atomic_store_explicit(&r->ready, true, memory_order_release);
+	(void)nanosleep(&wait, NULL);
+}
+
+// ---- into the ring
+
+// Puts the batch into the ring; what is left of it when the run is stopped was not sent.
+static void put_batch(struct replay_reader *r)
+{
+	unsigned put = 0;
+
+	while (put < r->n_batch && !is_stopped(r)) {
+		put += rte_ring_sp_enqueue_burst(r->ring, (void *const *)&r->batch[put], r->n_batch - put, NULL);
+		if (put < r->n_batch)
+			wait_for_room(r);
+	}
+	tl_count(&r->ledger.unsent_pkts, r->n_batch - put);
+	rte_pktmbuf_free_bulk(&r->batch[put], r->n_batch - put);
+	r->n_batch = 0;
+}
+
+// NULL: the run was stopped. The port may hold all mbufs that are not in the ring, and the batch with them.
+static struct rte_mbuf *get_mbuf(struct replay_reader *r)
+{
+	struct rte_mbuf *m;
+
+	while ((m = rte_pktmbuf_alloc(r->pool)) == NULL && !is_stopped(r)) {
+		put_batch(r);
+		wait_for_room(r);
+	}
+	return m;
+}
+
+static void put(struct replay_reader *r, const struct tl_pcap_frame *frame)
+{
+	struct rte_mbuf *m = get_mbuf(r);
+
+	if (m == NULL) {
+		tl_count(&r->ledger.unsent_pkts, 1);
+		return;
+	}
+	memcpy(rte_pktmbuf_mtod(m, uint8_t *), frame->data, frame->cap_bytes);
+	m->data_len = (uint16_t)frame->cap_bytes;
+	m->pkt_len = frame->cap_bytes;
+	((struct replay_tag *)rte_mbuf_to_priv(m))->due_ns =
+		tl_replay_schedule_next(&r->schedule, frame->ts_ns, frame->cap_bytes);
+	r->batch[r->n_batch++] = m;
+	if (r->n_batch == REPLAY_BATCH)
+		put_batch(r);
+}
+
+// ---- what is sent
+
+static bool is_tagged(const struct tl_pcap_frame *frame)
+{
+	return ((const struct tl_ether_hdr *)frame->data)->type_be == tl_be16(TL_ETHERTYPE_VLAN);
+}
+
+// The counter of a frame that is not to be sent; NULL: it is.
+static uint64_t *refusal(struct replay_reader *r, const struct tl_pcap_frame *frame)
+{
+	struct tl_replay_ledger *ledger = &r->ledger;
+
+	if (frame->linktype != TL_PCAPNG_LINKTYPE_ETHERNET)
+		return &ledger->skipped_linktype_pkts;
+	if (r->cfg->filter != NULL &&
+		!tl_filter_match_bytes(r->cfg->filter, frame->data, frame->cap_bytes, frame->wire_bytes))
+		return &ledger->filtered_pkts;
+	if (frame->cap_bytes < frame->wire_bytes)
+		return &ledger->skipped_truncated_pkts;
+	if (frame->cap_bytes < TL_ETHER_LEN)
+		return &ledger->skipped_short_pkts;
+	if (frame->cap_bytes > r->cfg->frame_limit + (is_tagged(frame) ? TL_VLAN_LEN : 0))
+		return &ledger->skipped_long_pkts;
+	return NULL;
+}
+
+static void take(struct replay_reader *r, const struct tl_pcap_frame *frame)
+{
+	uint64_t *refused = refusal(r, frame);
+
+	if (refused != NULL)
+		tl_count(refused, 1);
+	else
+		put(r, frame);
+	tl_count(&r->ledger.read_pkts, 1);
+	// A batch does not wait for more where the lcore has nothing left: the filter may choose one frame in a
+	// million.
+	if (r->n_batch != 0 && r->ledger.read_pkts % LOOK_EVERY == 0 && rte_ring_empty(r->ring))
+		put_batch(r);
+}
+
+// ---- files
+
+static void note_damage(struct replay_reader *r, const char *path, uint64_t offset, const struct tl_err *err)
+{
+	tl_count(&r->ledger.skipped_damaged_pkts, 1);
+	tl_count(&r->ledger.read_pkts, 1);
+	replay_damages_add(&r->damages, path, r->loops_read, offset, err);
+}
+
+static void read_file(struct replay_reader *r, const char *path)
+{
+	struct replay_source source;
+	struct tl_pcap_frame frame;
+	struct tl_err err;
+	int rc;
+
+	if (replay_source_open(&source, path, &err) != 0) {
+		note_damage(r, path, 0, &err);
+		return;
+	}
+	do {
+		while (!is_stopped(r) && (rc = replay_source_next(&source, &frame, &err)) == 1)
+			take(r, &frame);
+		if (is_stopped(r) || rc == 0)
+			break;
+		note_damage(r, path, source.wrong_at, &err);
+	} while (replay_source_skip(&source));
+	replay_source_close(&source);
+}
+
+static void read_loop(struct replay_reader *r)
+{
+	for (size_t i = 0; i < r->cfg->n_paths && !is_stopped(r); i++) {
+		tl_replay_schedule_file(&r->schedule, i == 0 && r->loops_read != 0);
+		read_file(r, r->cfg->paths[i]);
+		tl_count(&r->files_read, !is_stopped(r));
+	}
+}
+
+void *replay_reader_main(void *reader)
+{
+	struct replay_reader *r = reader;
+
+	tl_guard_thread(TL_GUARD_FILES, "tl-replay");
+	while (r->loops_read < r->cfg->loops && !is_stopped(r)) {
+		read_loop(r);
+		tl_count(&r->loops_read, !is_stopped(r));
+	}
+	put_batch(r);
+	atomic_store_explicit(&r->read_all, true, memory_order_release);
+	atomic_store_explicit(&r->ready, true, memory_order_release);
+	return NULL;
+}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A replay's set-up, time, account and end.
+
+#include "replay_priv.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_errno.h>
+#include <rte_lcore.h>
+
+#include <tl_guard.h>
+#include <tl_wire.h>
+
+#define LEAD_NS (2 * TL_NS_PER_MS) // from begin() to the anchor: the lcore has to begin
+#define BRACKETS 16
+#define POOL_CACHE 256
+
+// A reading of the run's time between two of CLOCK_MONOTONIC.
+struct pair {
+	uint64_t run_ns, mono_ns, half_ns;
+};
+
+struct tl_replay {
+	struct tl_replay_cfg cfg;
+	struct rte_mempool *pool;
+	struct rte_ring *ring;
+	struct replay_reader reader;
+	struct replay_sender sender;
+	struct tl_hist *lateness;
+	struct tl_clock_swap time; // wall time of the clock, without the steps since create()
+	int64_t shift_ns;	   // of those steps
+	uint64_t steps_before;
+	atomic_bool stop;
+	struct pair begin, end;
+	uint64_t unsent_pkts, refused_pkts; // main's, at the end
+};
+
+// ---- set-up
+
+int tl_replay_check_files(const char *const *paths, size_t n_paths, struct tl_err *err)
+{
+	struct replay_source source;
+
+	for (size_t i = 0; i < n_paths; i++) {
+		int rc = replay_source_open(&source, paths[i], err);
+		if (rc != 0)
+			return rc;
+		replay_source_close(&source);
+	}
+	return 0;
+}
+
+static uint32_t room_bytes(const struct tl_replay_cfg *cfg)
+{
+	return RTE_PKTMBUF_HEADROOM + cfg->frame_limit + TL_VLAN_LEN;
+}
+
+// What is not in the ring: the port's, the batches of reader and lcore, the caches of the pool.
+static uint32_t count_mbufs(const struct tl_replay_cfg *cfg)
+{
+	return cfg->ahead_pkts + cfg->held_pkts + TL_TXQ_MAX + TL_BURST + REPLAY_BATCH + 2 * POOL_CACHE;
+}
+
+static int make_ring(struct tl_replay *r, struct tl_err *err)
+{
+	const struct tl_replay_cfg *cfg = &r->cfg;
+
+	r->pool = rte_pktmbuf_pool_create("replay", count_mbufs(cfg), POOL_CACHE, sizeof(struct replay_tag),
+		(uint16_t)room_bytes(cfg), cfg->socket_id);
+	r->ring = rte_ring_create(
+		"replay", cfg->ahead_pkts, cfg->socket_id, RING_F_SP_ENQ | RING_F_SC_DEQ | RING_F_EXACT_SZ);
+	if (r->pool != NULL && r->ring != NULL)
+		return 0;
+	return tl_fail(err, -ENOMEM, "no memory for %u frames of %u bytes (%s): reserve more hugepages",
+		count_mbufs(cfg), cfg->frame_limit, rte_strerror(rte_errno));
+}
+
+static int make_account(struct tl_replay *r, struct tl_err *err)
+{
+	r->reader.damages.list = calloc(TL_REPLAY_DAMAGES_MAX, sizeof(*r->reader.damages.list));
+	if (r->cfg.pacing.pace != TL_REPLAY_LINE)
+		r->lateness = malloc(sizeof(*r->lateness));
+	if (r->reader.damages.list == NULL || (r->lateness == NULL && r->cfg.pacing.pace != TL_REPLAY_LINE))
+		return tl_fail(err, -ENOMEM, "not enough memory");
+	if (r->lateness != NULL)
+		tl_hist_init(r->lateness);
+	return 0;
+}
+
+static void fill(struct tl_replay *r)
+{
+	r->reader.cfg = &r->cfg;
+	r->reader.ring = r->ring;
+	r->reader.pool = r->pool;
+	r->reader.stop = &r->stop;
+	tl_replay_schedule_init(&r->reader.schedule, &r->cfg.pacing);
+	r->sender.ring = r->ring;
+	r->sender.txq = r->cfg.txq;
+	r->sender.stop = &r->stop;
+	r->sender.read_all = &r->reader.read_all;
+	r->sender.time = &r->time;
+	r->sender.late_ns = r->cfg.late_ns;
+	r->sender.lateness = r->lateness;
+	r->steps_before = r->cfg.clock->steps;
+	tl_clock_swap_store(&r->time, r->cfg.clock->wall.line);
+}
+
+int tl_replay_create(const struct tl_replay_cfg *cfg, struct tl_replay **out, struct tl_err *err)
+{
+	struct tl_replay *r = calloc(1, sizeof(*r));
+
+	if (r == NULL)
+		return tl_fail(err, -ENOMEM, "not enough memory");
+	r->cfg = *cfg;
+	int rc = make_ring(r, err);
+	if (rc == 0)
+		rc = make_account(r, err);
+	if (rc != 0) {
+		tl_replay_destroy(r);
+		return rc;
+	}
+	fill(r);
+	*out = r;
+	return 0;
+}
+
+void tl_replay_destroy(struct tl_replay *replay)
+{
+	if (replay == NULL)
+		return;
+	rte_ring_free(replay->ring);
+	rte_mempool_free(replay->pool);
+	free(replay->reader.damages.list);
+	free(replay->lateness);
+	free(replay);
+}
+
+// ---- the run
+
+int tl_replay_start(struct tl_replay *replay, struct tl_err *err)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int rc = pthread_create(&replay->reader.thread, NULL, replay_reader_main, &replay->reader);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	replay->reader.started = rc == 0;
+	return rc == 0 ? 0 : tl_fail(err, -rc, "cannot start the reader's thread: %s", strerror(rc));
+}
+
+bool tl_replay_is_ready(const struct tl_replay *replay)
+{
+	return atomic_load_explicit(&replay->reader.ready, memory_order_acquire);
+}
+
+bool tl_replay_has_frames(const struct tl_replay *replay)
+{
+	return !rte_ring_empty(replay->ring);
+}
+
+int tl_replay_send(void *replay)
+{
+	struct tl_replay *r = replay;
+
+	tl_guard_thread(TL_GUARD_LCORE, NULL);
+	replay_send(&r->sender);
+	return 0;
+}
+
+void tl_replay_stop(struct tl_replay *replay)
+{
+	atomic_store_explicit(&replay->stop, true, memory_order_relaxed);
+}
+
+bool tl_replay_is_refused(const struct tl_replay *replay)
+{
+	return atomic_load_explicit(&replay->sender.refused, memory_order_relaxed);
+}
+
+// ---- the run's time
+
+static uint64_t now_run_ns(const struct tl_replay *r)
+{
+	return tl_clock_apply(&r->time.line, rte_rdtsc()); // main is the one that replaces it
+}
+
+static uint64_t now_mono_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+// The narrowest of several.
+static struct pair read_pair(const struct tl_replay *r)
+{
+	struct pair best = {.half_ns = UINT64_MAX};
+
+	for (int i = 0; i < BRACKETS; i++) {
+		uint64_t before_ns = now_mono_ns();
+		uint64_t run_ns = now_run_ns(r);
+		uint64_t half_ns = (now_mono_ns() - before_ns + 1) / 2;
+		if (half_ns < best.half_ns)
+			best = (struct pair){.run_ns = run_ns, .mono_ns = before_ns + half_ns, .half_ns = half_ns};
+	}
+	return best;
+}
+
+void tl_replay_begin(struct tl_replay *replay, uint64_t start_ns)
+{
+	replay->begin = read_pair(replay);
+	replay->sender.anchor_ns = start_ns != 0 ? start_ns - (uint64_t)replay->shift_ns : now_run_ns(replay) + LEAD_NS;
+}
+
+void replay_follow(struct tl_clock_swap *time, const struct tl_clock *clock, bool stepped, int64_t *shift_ns)
+{
+	struct tl_clock_line line = clock->wall.line;
+
+	if (stepped)
+		*shift_ns += clock->last.offset_ns;
+	line.base_ns -= (uint64_t)*shift_ns;
+	tl_clock_swap_store(time, line);
+}
+
+void tl_replay_discipline(struct tl_replay *replay)
+{
+	struct tl_clock *clock = replay->cfg.clock;
+	uint64_t steps = clock->steps;
+
+	tl_clock_discipline(clock);
+	replay_follow(&replay->time, clock, clock->steps != steps, &replay->shift_ns);
+}
+
+// ---- the account
+
+// What the port was offered and did not take, and what it was not offered any more.
+static void count_left(struct tl_replay *r)
+{
+	struct replay_sender *s = &r->sender;
+	struct rte_mbuf *m;
+
+	r->refused_pkts += r->cfg.txq->n;
+	tl_txq_drop_waiting(r->cfg.txq);
+	for (; s->at < s->n; r->unsent_pkts++)
+		rte_pktmbuf_free(s->next[s->at++]);
+	for (; rte_ring_sc_dequeue(r->ring, (void **)&m) == 0; r->unsent_pkts++)
+		rte_pktmbuf_free(m);
+}
+
+void tl_replay_finish(struct tl_replay *replay)
+{
+	tl_replay_stop(replay);
+	if (replay->reader.started)
+		pthread_join(replay->reader.thread, NULL);
+	replay->reader.started = false;
+	if (replay->begin.mono_ns != 0)
+		replay->end = read_pair(replay);
+	count_left(replay);
+}
+
+static void sample_ledger(const struct tl_replay *r, struct tl_replay_ledger *out)
+{
+	const struct tl_replay_ledger *read = &r->reader.ledger;
+
+	*out = (struct tl_replay_ledger){.sent_pkts = tl_count_read(&r->sender.sent_pkts), // parts before their whole
+		.refused_pkts = r->refused_pkts,
+		.unsent_pkts = tl_count_read(&read->unsent_pkts) + r->unsent_pkts,
+		.filtered_pkts = tl_count_read(&read->filtered_pkts),
+		.skipped_linktype_pkts = tl_count_read(&read->skipped_linktype_pkts),
+		.skipped_truncated_pkts = tl_count_read(&read->skipped_truncated_pkts),
+		.skipped_short_pkts = tl_count_read(&read->skipped_short_pkts),
+		.skipped_long_pkts = tl_count_read(&read->skipped_long_pkts),
+		.skipped_damaged_pkts = tl_count_read(&read->skipped_damaged_pkts)};
+	out->read_pkts = tl_count_read(&read->read_pkts);
+}
+
+void tl_replay_sample(const struct tl_replay *replay, struct tl_replay_stats *out)
+{
+	const struct replay_sender *s = &replay->sender;
+	const struct replay_reader *r = &replay->reader;
+
+	*out = (struct tl_replay_stats){.sent_bytes = tl_count_read(&replay->cfg.txq->tx_bytes),
+		.late_pkts = tl_count_read(&s->late_pkts),
+		.reader_late_pkts = tl_count_read(&s->reader_late_pkts),
+		.reader_late_times = tl_count_read(&s->reader_late_times),
+		.backward_pkts = tl_count_read(&r->schedule.backward_pkts),
+		.rebased_files = tl_count_read(&r->schedule.rebased_files),
+		.shortened_gaps = tl_count_read(&r->schedule.shortened_gaps),
+		.loops_read = tl_count_read(&r->loops_read),
+		.files_read = tl_count_read(&r->files_read),
+		.damages = tl_count_read(&r->damages.count),
+		.elapsed_ns = tl_count_read(&s->last_ns),
+		.drift_ns = (int64_t)((replay->end.run_ns - replay->begin.run_ns) -
+				      (replay->end.mono_ns - replay->begin.mono_ns)),
+		.drift_bound_ns = replay->begin.half_ns + replay->end.half_ns,
+		.clock_steps = replay->cfg.clock->steps - replay->steps_before};
+	sample_ledger(replay, &out->ledger);
+}
+
+const struct tl_hist *tl_replay_lateness(const struct tl_replay *replay)
+{
+	return replay->lateness;
+}
+
+size_t tl_replay_damages(const struct tl_replay *replay, const struct tl_replay_damage **out)
+{
+	*out = replay->reader.damages.list;
+	return replay->reader.damages.n;
+}

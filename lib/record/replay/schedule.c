@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Computes due times.
+
+#include <tl_replay_schedule.h>
+
+#define FRAME_BYTES_MIN 60u
+
+void tl_replay_schedule_init(struct tl_replay_schedule *schedule, const struct tl_replay_pacing *pacing)
+{
+	*schedule = (struct tl_replay_schedule){.pacing = *pacing};
+}
+
+void tl_replay_schedule_file(struct tl_replay_schedule *schedule, bool loop)
+{
+	schedule->file_begins = true;
+	schedule->loop_begins |= loop;
+}
+
+static void rebase(struct tl_replay_schedule *s, uint64_t ts_ns, uint64_t pos_ns)
+{
+	s->base_ts_ns = ts_ns;
+	s->base_pos_ns = pos_ns;
+}
+
+// Places a frame in the run, in recorded time.
+static uint64_t position(struct tl_replay_schedule *s, uint64_t ts_ns)
+{
+	bool backward = s->begun && ts_ns < s->last_ts_ns;
+
+	if (!s->begun) {
+		rebase(s, ts_ns, 0);
+	} else if (s->loop_begins) {
+		rebase(s, ts_ns, s->last_pos_ns);
+	} else if (s->file_begins && backward) {
+		rebase(s, ts_ns, s->last_pos_ns);
+		tl_count(&s->rebased_files, 1);
+	} else if (backward) {
+		tl_count(&s->backward_pkts, 1);
+	} else if (ts_ns - s->last_ts_ns > s->pacing.max_gap_ns) {
+		rebase(s, ts_ns, s->last_pos_ns + s->pacing.max_gap_ns);
+		tl_count(&s->shortened_gaps, 1);
+	}
+	uint64_t pos_ns = ts_ns > s->base_ts_ns ? s->base_pos_ns + (ts_ns - s->base_ts_ns) : s->base_pos_ns;
+	if (pos_ns < s->base_pos_ns) // beyond 584 years
+		pos_ns = UINT64_MAX;
+	s->last_ts_ns = ts_ns;
+	s->last_pos_ns = tl_max_u64(pos_ns, s->last_pos_ns);
+	return s->last_pos_ns;
+}
+
+// value * TL_NS_PER_S * 10^6 / rate: after so many frames or bits of a rate in 10^-6 per second.
+static unsigned __int128 after(uint64_t value, uint64_t rate)
+{
+	return (unsigned __int128)value * (TL_NS_PER_S * TL_REPLAY_MILLION) / rate;
+}
+
+uint64_t tl_replay_schedule_next(struct tl_replay_schedule *schedule, uint64_t ts_ns, uint32_t frame_bytes)
+{
+	struct tl_replay_schedule *s = schedule;
+	unsigned __int128 due_ns = 0;
+
+	switch (s->pacing.pace) {
+	case TL_REPLAY_RECORDED:
+		due_ns = (unsigned __int128)position(s, ts_ns) * TL_REPLAY_MILLION / s->pacing.speed;
+		break;
+	case TL_REPLAY_PPS:
+		due_ns = after(s->frames, s->pacing.rate);
+		break;
+	case TL_REPLAY_BPS:
+		due_ns = after(s->wire_bits, s->pacing.rate);
+		break;
+	case TL_REPLAY_LINE:
+		break;
+	}
+	s->begun = true;
+	s->file_begins = s->loop_begins = false;
+	s->frames++;
+	s->wire_bits += 8 * (tl_max_u64(frame_bytes, FRAME_BYTES_MIN) + TL_REPLAY_WIRE_BYTES);
+	return due_ns < TL_REPLAY_DUE_MAX ? (uint64_t)due_ns : TL_REPLAY_DUE_MAX;
+}

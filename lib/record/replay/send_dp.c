@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sending lcore: takes frames from the ring, waits until they are due, and hands them to the port.
+
+#include "replay_priv.h"
+
+static bool is_stopped(const struct replay_sender *s)
+{
+	return TL_UNLIKELY(atomic_load_explicit(s->stop, memory_order_relaxed));
+}
+
+// After the anchor, in the run's time; negative before it.
+static int64_t run_ns(const struct replay_sender *s, uint64_t tsc)
+{
+	struct tl_clock_line line = tl_clock_swap_load(s->time);
+
+	return (int64_t)(tl_clock_apply(&line, tsc) - s->anchor_ns);
+}
+
+// The frames at hand that are due by now.
+static uint16_t count_due(const struct replay_sender *s, int64_t now_ns)
+{
+	uint16_t i = s->at;
+
+	while (i < s->n && (int64_t)replay_due(s->next[i]) <= now_ns)
+		i++;
+	return i - s->at;
+}
+
+// The lcore has waited for the reader: what is due by now, comes late because of that.
+static __attribute__((noinline)) void count_reader_late(struct replay_sender *s)
+{
+	uint16_t due = count_due(s, run_ns(s, rte_rdtsc()));
+
+	tl_count(&s->reader_late_pkts, due);
+	tl_count(&s->reader_late_times, due != 0);
+}
+
+// Takes frames from the ring. False: there are no more, or the run was stopped.
+static bool refill(struct replay_sender *s)
+{
+	bool waited = false;
+
+	s->at = 0;
+	for (;;) {
+		bool last = atomic_load_explicit(s->read_all, memory_order_acquire); // before the look into the ring
+		s->n = (uint16_t)rte_ring_sc_dequeue_burst(s->ring, (void **)s->next, TL_BURST, NULL);
+		if (s->n != 0)
+			break;
+		if (last || is_stopped(s))
+			return false;
+		waited = true;
+		rte_pause();
+	}
+	if (TL_UNLIKELY(waited))
+		count_reader_late(s);
+	return true;
+}
+
+// Waits until the next frame is due. Returns how many are, 0: the run was stopped.
+static uint16_t wait_until_due(const struct replay_sender *s)
+{
+	uint16_t due;
+
+	while ((due = count_due(s, run_ns(s, rte_rdtsc()))) == 0) {
+		if (is_stopped(s))
+			return 0;
+		rte_pause();
+	}
+	return due;
+}
+
+// Counts n frames that the port took, and how late they were.
+static void count_sent(struct replay_sender *s, const uint64_t *due_ns, uint16_t n)
+{
+	int64_t now_ns = run_ns(s, s->txq->begin_tsc);
+
+	tl_count(&s->sent_pkts, n);
+	__atomic_store_n(&s->last_ns, now_ns > 0 ? (uint64_t)now_ns : 0, __ATOMIC_RELAXED);
+	if (s->lateness == NULL)
+		return;
+	for (uint16_t i = 0; i < n; i++) {
+		uint64_t late_ns = now_ns > (int64_t)due_ns[i] ? (uint64_t)now_ns - due_ns[i] : 0;
+		tl_hist_record(s->lateness, late_ns);
+		tl_count(&s->late_pkts, late_ns > s->late_ns);
+	}
+}
+
+// Hands the next n frames to the port, and again what it does not take. False: it did not before the run was stopped.
+static bool hand_over(struct replay_sender *s, uint16_t n)
+{
+	struct tl_txq *q = s->txq;
+	uint64_t due_ns[TL_BURST];
+	uint16_t taken = 0;
+
+	for (uint16_t i = 0; i < n; i++) {
+		q->pkts[i] = s->next[s->at + i];
+		due_ns[i] = replay_due(q->pkts[i]);
+	}
+	q->n = n;
+	s->at += n;
+	while (q->n != 0) {
+		uint16_t before = q->n;
+		tl_txq_flush(q);
+		uint16_t now = before - q->n;
+		count_sent(s, due_ns + taken, now);
+		taken += now;
+		atomic_store_explicit(&s->refused, q->n != 0, memory_order_relaxed);
+		if (now == 0 && is_stopped(s))
+			return false;
+	}
+	return true;
+}
+
+void replay_send(struct replay_sender *s)
+{
+	uint16_t due;
+
+	while (s->at < s->n || refill(s)) {
+		due = wait_until_due(s);
+		if (due == 0 || !hand_over(s, due) || is_stopped(s))
+			return;
+	}
+}

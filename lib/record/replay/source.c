@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads a capture file through a window that moves along: memory is bounded, and a file that becomes shorter while it
+// is read is an error instead of a signal.
+
+#include "replay_priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include <tl_extract_feed.h>
+
+#define WINDOW_BYTES (1u << 20)
+
+// Reads the window that begins at this offset.
+static int look(struct replay_source *s, uint64_t offset, const uint8_t **data, size_t *got, struct tl_err *err)
+{
+	int rc = tl_extract_feed_get(s->feed, offset, s->window, data, got, err);
+
+	if (rc != 0)
+		return rc;
+	s->at = offset;
+	s->last = *got < s->window;
+	s->cut = s->last && !tl_extract_feed_is_end(s->feed, offset + *got);
+	return 0;
+}
+
+static int say_cut(const struct replay_source *s, uint64_t offset, struct tl_err *err)
+{
+	return tl_fail(err, -EINVAL,
+		"%s, byte %" PRIu64
+		": cannot be read from here on: the file became shorter, or its compressed data is damaged or of another "
+		"program (unpack it first)",
+		s->path, offset);
+}
+
+// The beginning of a file, up to its first frame, may be longer than a window.
+static int open_reader(struct replay_source *s, struct tl_err *err)
+{
+	const uint8_t *data;
+	size_t got;
+	int rc;
+
+	for (;; s->window *= 2) {
+		rc = look(s, 0, &data, &got, err);
+		if (rc != 0)
+			return rc;
+		if (got == 0)
+			return s->cut ? say_cut(s, 0, err) : tl_fail(err, -EINVAL, "%s: the file is empty", s->path);
+		rc = tl_pcap_open_window(data, got, s->path, &s->reader, err);
+		if (rc == 0 || s->last || s->window == TL_EXTRACT_FEED_MAX)
+			return rc;
+	}
+}
+
+int replay_source_open(struct replay_source *source, const char *path, struct tl_err *err)
+{
+	*source = (struct replay_source){.path = path, .window = WINDOW_BYTES};
+	int rc = tl_extract_feed_open(path, &source->feed, err);
+	if (rc != 0)
+		return rc;
+	rc = open_reader(source, err);
+	if (rc != 0)
+		replay_source_close(source);
+	return rc;
+}
+
+// Moves the window to the record that it holds a part of; where it begins with that one already it becomes larger.
+// Returns 0, 1: there is no more to read, or -errno.
+static int move(struct replay_source *s, uint64_t offset, struct tl_err *err)
+{
+	const uint8_t *data;
+	size_t got;
+
+	if (s->last)
+		return 1;
+	if (offset != s->at)
+		s->window = WINDOW_BYTES;
+	else if (s->window == TL_EXTRACT_FEED_MAX)
+		return 1;
+	else
+		s->window *= 2;
+	int rc = look(s, offset, &data, &got, err);
+	if (rc == 0)
+		tl_pcap_move(s->reader, data, got, offset);
+	return rc;
+}
+
+int replay_source_next(struct replay_source *source, struct tl_pcap_frame *out, struct tl_err *err)
+{
+	for (;;) {
+		int rc = tl_pcap_next(source->reader, out, err);
+		if (rc == 1)
+			return 1;
+		source->wrong_at = rc < 0 ? tl_pcap_fault_offset(source->reader) : tl_pcap_offset(source->reader);
+		if (!tl_pcap_wants_more(source->reader))
+			return rc;
+		int moved = move(source, tl_pcap_offset(source->reader), err);
+		if (moved < 0)
+			return moved;
+		if (moved == 1)
+			return source->cut ? say_cut(source, source->wrong_at, err) : rc;
+	}
+}
+
+bool replay_source_skip(struct replay_source *source)
+{
+	return tl_pcap_skip(source->reader);
+}
+
+void replay_source_close(struct replay_source *source)
+{
+	tl_pcap_close(source->reader);
+	tl_extract_feed_close(source->feed);
+	source->reader = NULL;
+	source->feed = NULL;
+}

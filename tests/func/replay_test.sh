@@ -1,0 +1,218 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# `tapline replay` over a veth, with the kernel of the other end as the judge: frames, order, times, what is left out, and how
+# it ends.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+LIB=$(dirname "$PEER_PY")
+IDENTITY='.ledger_ok and .read_pkts == .sent_pkts + .filtered_pkts + .skipped_linktype_pkts + .skipped_truncated_pkts +
+	.skipped_short_pkts + .skipped_long_pkts + .skipped_damaged_pkts + .unsent_pkts + .refused_pkts'
+STATUS=0
+
+listens_to_wire() {
+	grep -qs 'listening on' tcpdump.log
+}
+
+# watch_wire FRAMES: records to got.pcap what comes to the peer, until so many frames have come.
+watch_wire() {
+	rm -f got.pcap tcpdump.log
+	peer_start timeout 60 tcpdump -n -i "$PEER_IF" -Q in -s 2000 -B 16384 --time-stamp-precision=nano -c "$1" -w got.pcap \
+		ether src 02:00:00:00:00:01 2>tcpdump.log
+	wait_for 30 listens_to_wire || func_die "tcpdump does not listen"
+}
+
+# seen_all SENTENCE: tcpdump ends when it has as many as it was told to wait for.
+seen_all() {
+	local status=0
+	wait "$peer_pid" || status=$?
+	check_equal "$1" "$status" 0
+}
+
+# replay ARG...: the report in replay.json, the status in STATUS.
+replay() {
+	STATUS=0
+	cat replay.log >>replays.log 2>/dev/null || true
+	in_app timeout 60 "$TAPLINE" replay "$@" --json >replay.json 2>replay.log </dev/null || STATUS=$?
+}
+
+# comes_whole SENTENCE SENT.pcap FRAMES ARG...: is replayed, and comes to the peer as it is.
+comes_whole() {
+	local sentence=$1 sent=$2 frames=$3
+	shift 3
+	watch_wire "$frames"
+	replay -i "$APP_IF" "$@"
+	check_equal "$sentence: status 0" "$STATUS" 0
+	seen_all "$sentence: all frames come"
+	check "$sentence: byte for byte, in order" "$LIB/judge_replay.py" same "$sent" got.pcap replay.json
+	check_json "$sentence: the ledger says so" replay.json "$IDENTITY and .sent_pkts == $frames and .hw_sent_pkts >= $frames"
+}
+
+# ---- what comes
+
+times_are_kept() {
+	local start=$(($(date +%s) + 2))
+	watch_wire 400
+	replay a.pcap -i "$APP_IF" --start-at "@$start" --speed "$1"
+	check_equal "at speed $1 from a given time on: status 0" "$STATUS" 0
+	seen_all "at speed $1 from a given time on: all frames come"
+	check "at speed $1: byte for byte, in order" "$LIB/judge_replay.py" same a.pcap got.pcap replay.json
+	check "at speed $1: no frame before it was due, and no later than the report says" \
+		"$LIB/judge_replay.py" times a.pcap got.pcap replay.json "${start}000000000"
+	check_json "at speed $1: each frame's lateness was recorded" replay.json '.lateness_ns.count == 400 and
+		.lateness_ns.min <= .lateness_ns.p50 and .lateness_ns.p50 <= .lateness_ns.max and .reader_late_pkts <= 400'
+	check_json "at speed $1: the run's time has not left the kernel's" replay.json \
+		'(.drift_ns | fabs) <= .drift_bound_ns + 0.001 * .elapsed_ns'
+}
+
+forms_are_read() {
+	"$TAPLINE" extract a.pcap -w a.pcapng 2>/dev/null >/dev/null
+	mkdir rec
+	"$TAPLINE" capture -i pcap:a.pcap -w rec/a.pcapng.zst --compress zstd >/dev/null 2>capture.log
+	comes_whole "a pcapng file" a.pcap 400 a.pcapng --speed 10
+	comes_whole "a compressed recording" a.pcap 400 rec/a.pcapng.zst --speed 10
+	comes_whole "a file twice over" a.pcap 800 a.pcap --speed 20 --loops 2
+	split_in_two
+	comes_whole "two files, one after the other" a.pcap 400 first.pcap second.pcap --speed 10
+	check_json "two files of one recording: nothing was moved" replay.json '.rebased_files == 0 and .files_read == 2'
+	comes_whole "at a rate" a.pcap 400 a.pcap --rate 5000pps
+	check_json "at a rate: it took what that takes" replay.json '.elapsed_ns >= 399 * 200000 and .pacing.rate == 5000'
+	comes_whole "as fast as the port takes them" a.pcap 4000 a.pcap --line-rate --loops 10
+	check_json "as fast as it goes there is no lateness" replay.json '.lateness_ns == null and .late_pkts == null'
+}
+
+split_in_two() {
+	local bytes
+	bytes=$(python3 -c 'import struct
+data, at = open("a.pcap", "rb").read(), 24
+for i in range(200):
+    at += 16 + struct.unpack_from("<I", data, at + 8)[0]
+open("first.pcap", "wb").write(data[:at])
+open("second.pcap", "wb").write(data[:24] + data[at:])
+print(at)')
+	((bytes > 24)) || func_die "cannot split a.pcap"
+}
+
+goes_through_xdp() {
+	if ! python3 -c 'import socket; socket.socket(44, socket.SOCK_RAW)' 2>/dev/null; then
+		skip "an AF_XDP port sends" "the kernel has no AF_XDP sockets"
+		return
+	fi
+	watch_wire 400
+	replay a.pcap -i "xdp:$APP_IF" --speed 10
+	check_equal "an AF_XDP port: status 0" "$STATUS" 0
+	seen_all "an AF_XDP port: all frames come"
+	check "an AF_XDP port: byte for byte, in order" "$LIB/judge_replay.py" same a.pcap got.pcap replay.json
+}
+
+# ---- what does not
+
+names_what_it_leaves_out() {
+	"$LIB/make_pcap.py" sizes.pcap 5 60 1514 1515 2000
+	watch_wire 10
+	replay sizes.pcap -i "$APP_IF" --speed 10
+	seen_all "frames that fit the MTU come"
+	check_json "frames beyond the MTU are counted, and no failure" replay.json \
+		"$IDENTITY and .sent_pkts == 10 and .skipped_long_pkts == 10"
+	check_equal "status 0" "$STATUS" 0
+	watch_wire 200
+	replay a.pcap -i "$APP_IF" --speed 10 udp port 5001
+	seen_all "a filter chooses frames"
+	check_json "a filter: the others are counted" replay.json "$IDENTITY and .sent_pkts == 200 and .filtered_pkts == 200"
+	python3 - <<-'END'
+		import struct
+		data, out, at = open("a.pcap", "rb").read(), bytearray(), 24
+		out += data[:24]
+		while at < len(data):
+		    head = struct.unpack_from("<IIII", data, at)
+		    kept = min(head[2], 100)
+		    out += struct.pack("<IIII", *head[:2], kept, head[3]) + data[at + 16:at + 16 + kept]
+		    at += 16 + head[2]
+		open("cut.pcap", "wb").write(out)
+	END
+	replay cut.pcap -i vdev:net_null0 --speed 10
+	check_json "frames recorded in part are counted, and not sent" replay.json \
+		"$IDENTITY and .skipped_truncated_pkts > 350 and .sent_pkts == 400 - .skipped_truncated_pkts"
+}
+
+damage_fails() {
+	head -c -1 a.pcap >damaged.pcap
+	replay damaged.pcap -i vdev:net_null0 --speed 20
+	check_equal "a damaged file: status 1" "$STATUS" 1
+	check_json "what can be sent of it is, and the place is named" replay.json \
+		"$IDENTITY and .sent_pkts == 399 and .skipped_damaged_pkts == 1 and .damages == 1 and .damaged[0].offset > 24"
+	check "and the message names it" grep -q 'damaged.pcap, byte [0-9]*: the file ends inside a frame' replay.log
+}
+
+lateness_can_fail() {
+	replay a.pcap -i vdev:net_null0 --speed 20 --max-late 0ns
+	check_equal "frames later than --max-late: status 1" "$STATUS" 1
+	check_json "they are counted" replay.json "$IDENTITY and .late_pkts > 0 and .late_pkts <= 400 and .max_late_ns == 0"
+	replay a.pcap -i vdev:net_null0 --speed 20 --max-late 1000s
+	check_equal "frames within --max-late: status 0" "$STATUS" 0
+	check_json "none is counted" replay.json '.late_pkts == 0 and .max_late_ns == 1000 * 1000000000'
+}
+
+# ---- the end before the end
+
+has_sent() {
+	grep -qs 'replay: sent [1-9]' hours.log
+}
+
+start_hours() {
+	rm -f hours.log
+	ip netns exec "$APP_NS" "$TAPLINE" replay a.pcap -i "$APP_IF" --speed 0.01 --json >replay.json 2>hours.log </dev/null &
+	app_pid=$!
+	wait_for 60 has_sent || func_die "nothing is sent"
+}
+
+a_signal_ends_it() {
+	start_hours
+	app_stop INT
+	check_equal "SIGINT ends it with status 0" "$APP_STATUS" 0
+	check_json "and what was not sent is counted" replay.json "$IDENTITY and .stopped and .unsent_pkts > 0 and .sent_pkts > 0"
+}
+
+a_lost_interface_ends_it() {
+	local status=0
+	start_hours
+	ip -netns "$APP_NS" link delete "$APP_IF"
+	wait_for 60 is_gone "$app_pid" || true
+	wait "$app_pid" || status=$?
+	check_equal "an interface that is removed: status 1" "$status" 1
+	check "and the message says so" grep -q "$APP_IF has lost its link or is gone" hours.log
+	check_json "and the ledger holds" replay.json "$IDENTITY and .stopped and .unsent_pkts > 0"
+}
+
+# refused SENTENCE ARG...
+refused() {
+	local sentence=$1
+	shift
+	replay "$@"
+	check_equal "$sentence: status 2" "$STATUS" 2
+}
+
+wrong_calls() {
+	refused "no file" -i vdev:net_null0
+	refused "no port" a.pcap
+	refused "a file as a port" a.pcap -i pcap:a.pcap
+	refused "a file that is no capture" /bin/true -i vdev:net_null0
+	refused "a filter that does not compile" a.pcap -i vdev:net_null0 no such thing
+	refused "speed and rate" a.pcap -i vdev:net_null0 --speed 2 --rate 5pps
+	refused "a start in the past" a.pcap -i vdev:net_null0 --start-at @1000000000
+	refused "an MTU of an interface" a.pcap -i "$APP_IF" --mtu 9000
+	refused "an interface that is not there" a.pcap -i nosuch0
+}
+
+func_begin
+net_begin
+"$LIB/make_pcap.py" a.pcap 400
+times_are_kept 0.5
+forms_are_read
+goes_through_xdp
+names_what_it_leaves_out
+damage_fails
+lateness_can_fail
+wrong_calls
+a_signal_ends_it
+a_lost_interface_ends_it

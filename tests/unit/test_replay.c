@@ -1,0 +1,703 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of a replay without a device: files into frames, and frames to a port that the test makes up, at times that
+// the test sets.
+
+#include "replay_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <tl_clock.h>
+#include <tl_filter.h>
+#include <tl_test.h>
+#include <tl_test_eal.h>
+#include <tl_wire.h>
+
+#include "clock_priv.h"
+
+#define FRAMES_MAX 20000
+#define FRAME_BYTES 60
+#define LIMIT 1514
+
+static char dir[] = "/tmp/tapline-test-replay-XXXXXX";
+static struct tl_clock *test_clock;
+static struct tl_err err;
+
+// ---- files
+
+static uint8_t image[4 << 20];
+static size_t image_bytes;
+
+static void put32(uint32_t value)
+{
+	memcpy(image + image_bytes, &value, sizeof(value));
+	image_bytes += sizeof(value);
+}
+
+static void begin_pcap(void)
+{
+	image_bytes = tl_pcap_put_header(image, sizeof(image), 0);
+}
+
+// A frame with its number behind the header.
+static void fill_frame(uint8_t *frame, uint32_t number, uint32_t bytes)
+{
+	memset(frame, 0xee, bytes);
+	if (bytes >= TL_ETHER_LEN + sizeof(number))
+		memcpy(frame + TL_ETHER_LEN, &number, sizeof(number));
+}
+
+static void add_pcap(uint32_t number, uint64_t ts_ns, uint32_t cap_bytes, uint32_t wire_bytes)
+{
+	put32((uint32_t)(ts_ns / TL_NS_PER_S));
+	put32((uint32_t)(ts_ns % TL_NS_PER_S));
+	put32(cap_bytes);
+	put32(wire_bytes);
+	fill_frame(image + image_bytes, number, cap_bytes);
+	image_bytes += cap_bytes;
+}
+
+static void begin_pcapng(uint16_t linktype)
+{
+	image_bytes = tl_pcapng_put_shb(image, sizeof(image), &(struct tl_pcapng_shb){0});
+	uint8_t *idb = image + image_bytes;
+	image_bytes += tl_pcapng_put_idb(idb, (uint32_t)(sizeof(image) - image_bytes), &(struct tl_pcapng_idb){0});
+	tl_pcapng_set_linktype(idb, linktype);
+}
+
+static void add_pcapng(uint32_t number, uint64_t ts_ns, uint32_t interface_id)
+{
+	const struct tl_pcapng_epb epb = {
+		.interface_id = interface_id, .cap_bytes = FRAME_BYTES, .wire_bytes = FRAME_BYTES, .ts_ns = ts_ns};
+
+	fill_frame(tl_pcapng_put_epb(image + image_bytes, &epb), number, FRAME_BYTES);
+	image_bytes += tl_pcapng_epb_bytes(FRAME_BYTES, 0, 0);
+}
+
+static void add_padding(uint32_t bytes)
+{
+	tl_pcapng_put_pad(image + image_bytes, bytes);
+	image_bytes += bytes;
+}
+
+static const char *save_as(const char *name)
+{
+	static char paths[8][64];
+	static unsigned n;
+	char *path = paths[n++ % TL_ARRAY_LEN(paths)];
+
+	snprintf(path, sizeof(paths[0]), "%s/%s", dir, name);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	CU_ASSERT_EQUAL_FATAL(write(fd, image, image_bytes), (ssize_t)image_bytes);
+	close(fd);
+	return path;
+}
+
+static uint32_t number_of(const uint8_t *frame)
+{
+	uint32_t number;
+
+	memcpy(&number, frame + TL_ETHER_LEN, sizeof(number));
+	return number;
+}
+
+// ---- the port
+
+static struct port {
+	uint32_t numbers[FRAMES_MAX];
+	unsigned n, calls;
+	unsigned calls_of[64];	       // frames in each of the first calls
+	unsigned refuses;	       // so many calls take nothing
+	bool shut;		       // for ever
+	atomic_bool *stop;	       // asked to end after stop_after frames
+	struct tl_replay *stop_replay; // the same
+	unsigned stop_after;
+	struct tl_clock_swap *time; // moved by step_ns at each call; NULL: it runs
+	uint64_t step_ns;
+} port;
+
+static void port_flush(struct tl_txq *q)
+{
+	q->begin_tsc = rte_rdtsc();
+	if (port.time != NULL) {
+		struct tl_clock_line line = port.time->line;
+		line.base_ns += port.step_ns;
+		tl_clock_swap_store(port.time, line);
+	}
+	if (port.shut || port.refuses != 0) {
+		port.refuses -= !port.shut;
+		if (port.shut && port.stop_replay != NULL)
+			tl_replay_stop(port.stop_replay);
+		return;
+	}
+	if (port.calls < TL_ARRAY_LEN(port.calls_of))
+		port.calls_of[port.calls] = q->n;
+	port.calls++;
+	for (uint16_t i = 0; i < q->n; i++) {
+		const uint8_t *frame = rte_pktmbuf_mtod(q->pkts[i], const uint8_t *);
+		if (port.n < FRAMES_MAX)
+			port.numbers[port.n++] = number_of(frame);
+		q->tx_bytes += q->pkts[i]->pkt_len;
+	}
+	rte_pktmbuf_free_bulk(q->pkts, q->n);
+	q->n = 0;
+	if (port.stop_after != 0 && port.n >= port.stop_after && port.stop_replay != NULL)
+		tl_replay_stop(port.stop_replay);
+}
+
+// ---- a whole replay
+
+static struct tl_txq txq;
+static struct tl_replay_stats stats;
+static struct tl_replay_damage damages[TL_REPLAY_DAMAGES_MAX];
+static size_t n_damages;
+static uint64_t hist_count;
+
+static struct tl_replay_cfg cfg_of(const char *const *paths, size_t n)
+{
+	txq = (struct tl_txq){.flush_fn = port_flush};
+	port = (struct port){0};
+	return (struct tl_replay_cfg){.paths = paths,
+		.n_paths = n,
+		.loops = 1,
+		.pacing = {.pace = TL_REPLAY_RECORDED, .speed = TL_REPLAY_MILLION, .max_gap_ns = UINT64_MAX},
+		.txq = &txq,
+		.clock = test_clock,
+		.frame_limit = LIMIT,
+		.ahead_pkts = 64,
+		.held_pkts = 64,
+		.late_ns = TL_NS_PER_S};
+}
+
+static void play(const struct tl_replay_cfg *cfg, bool stops)
+{
+	const struct tl_replay_damage *list;
+	struct tl_replay *replay;
+
+	CU_ASSERT_EQUAL_FATAL(tl_replay_create(cfg, &replay, &err), 0);
+	port.stop_replay = stops ? replay : NULL;
+	CU_ASSERT_EQUAL_FATAL(tl_replay_start(replay, &err), 0);
+	CU_ASSERT_TRUE(tl_test_until(tl_replay_is_ready(replay)));
+	tl_replay_begin(replay, 0);
+	CU_ASSERT_EQUAL(tl_replay_send(replay), 0);
+	tl_replay_finish(replay);
+	tl_replay_sample(replay, &stats);
+	n_damages = tl_replay_damages(replay, &list);
+	memcpy(damages, list, n_damages * sizeof(*list));
+	hist_count = tl_replay_lateness(replay) != NULL ? tl_replay_lateness(replay)->count : 0;
+	tl_replay_destroy(replay);
+	CU_ASSERT_TRUE(tl_replay_ledger_ok(&stats.ledger));
+}
+
+static void play_path(const char *path)
+{
+	struct tl_replay_cfg cfg = cfg_of(&path, 1);
+
+	play(&cfg, false);
+}
+
+static void expect_numbers(uint32_t first, unsigned n)
+{
+	CU_ASSERT_EQUAL(port.n, n);
+	for (unsigned i = 0; i < port.n; i++)
+		CU_ASSERT_EQUAL(port.numbers[i], first + i);
+}
+
+static void files_and_loops_are_sent_in_order(void)
+{
+	const char *paths[2];
+
+	begin_pcap();
+	for (uint32_t i = 0; i < 300; i++)
+		add_pcap(i, TL_NS_PER_S + i, FRAME_BYTES, FRAME_BYTES);
+	paths[0] = save_as("a.pcap");
+	begin_pcapng(TL_PCAPNG_LINKTYPE_ETHERNET);
+	for (uint32_t i = 300; i < 700; i++)
+		add_pcapng(i, TL_NS_PER_S + i, 0);
+	paths[1] = save_as("b.pcapng");
+	struct tl_replay_cfg cfg = cfg_of(paths, 2);
+	cfg.loops = 3;
+	play(&cfg, false);
+	CU_ASSERT_EQUAL(port.n, 2100);
+	for (unsigned i = 0; i < port.n; i++)
+		CU_ASSERT_EQUAL(port.numbers[i], i % 700);
+	CU_ASSERT_EQUAL(stats.ledger.read_pkts, 2100);
+	CU_ASSERT_EQUAL(stats.ledger.sent_pkts, 2100);
+	CU_ASSERT_EQUAL(stats.sent_bytes, 2100 * FRAME_BYTES);
+	CU_ASSERT_EQUAL(stats.loops_read, 3);
+	CU_ASSERT_EQUAL(stats.files_read, 6);
+	CU_ASSERT_EQUAL(hist_count, 2100);
+	CU_ASSERT_TRUE(stats.elapsed_ns >= 3 * 699);
+}
+
+static void each_record_ends_in_one_counter(void)
+{
+	struct tl_filter *filter;
+	const char *path;
+
+	begin_pcap();
+	add_pcap(0, 1, FRAME_BYTES, FRAME_BYTES);
+	add_pcap(1, 2, FRAME_BYTES, FRAME_BYTES + 1); // truncated
+	add_pcap(2, 3, TL_ETHER_LEN - 1, TL_ETHER_LEN - 1);
+	add_pcap(3, 4, LIMIT, LIMIT);
+	add_pcap(4, 5, LIMIT + 1, LIMIT + 1);
+	add_pcap(5, 6, LIMIT + 4, LIMIT + 4);
+	image[image_bytes - LIMIT - 4 + 12] = 0x81; // an 802.1Q tag
+	image[image_bytes - LIMIT - 4 + 13] = 0;
+	add_pcap(6, 7, LIMIT + 5, LIMIT + 5);
+	image[image_bytes - LIMIT - 5 + 12] = 0x81;
+	image[image_bytes - LIMIT - 5 + 13] = 0;
+	path = save_as("all.pcap");
+	play_path(path);
+	CU_ASSERT_EQUAL(stats.ledger.read_pkts, 7);
+	CU_ASSERT_EQUAL(stats.ledger.sent_pkts, 3);
+	CU_ASSERT_EQUAL(stats.ledger.skipped_truncated_pkts, 1);
+	CU_ASSERT_EQUAL(stats.ledger.skipped_short_pkts, 1);
+	CU_ASSERT_EQUAL(stats.ledger.skipped_long_pkts, 2);
+	CU_ASSERT_EQUAL(port.numbers[1], 3);
+	CU_ASSERT_EQUAL(port.numbers[2], 5);
+	CU_ASSERT_EQUAL_FATAL(tl_filter_create_plain("greater 1000", &filter, &err), 0);
+	struct tl_replay_cfg cfg = cfg_of(&path, 1);
+	cfg.filter = filter;
+	play(&cfg, false);
+	tl_filter_destroy(filter);
+	CU_ASSERT_EQUAL(stats.ledger.filtered_pkts, 3);
+	CU_ASSERT_EQUAL(stats.ledger.sent_pkts, 2);
+	CU_ASSERT_EQUAL(stats.ledger.skipped_truncated_pkts, 0);
+	CU_ASSERT_EQUAL(stats.ledger.skipped_long_pkts, 2);
+	begin_pcapng(101); // LINKTYPE_RAW
+	add_pcapng(0, 1, 0);
+	play_path(save_as("raw.pcapng"));
+	CU_ASSERT_EQUAL(stats.ledger.skipped_linktype_pkts, 1);
+	CU_ASSERT_EQUAL(port.n, 0);
+}
+
+// What follows takes the reader minutes; the frame must not wait for that.
+static void a_rare_frame_does_not_wait_for_others(void)
+{
+	static const char *paths[1000000];
+	struct tl_replay *replay;
+	const char *others;
+
+	begin_pcap();
+	for (uint32_t i = 0; i < 1000; i++)
+		add_pcap(i, 1, FRAME_BYTES, FRAME_BYTES + 1);
+	others = save_as("others.pcap");
+	begin_pcap();
+	add_pcap(0, 1, FRAME_BYTES, FRAME_BYTES);
+	paths[0] = save_as("rare.pcap");
+	for (size_t i = 1; i < TL_ARRAY_LEN(paths); i++)
+		paths[i] = others;
+	struct tl_replay_cfg cfg = cfg_of(paths, TL_ARRAY_LEN(paths));
+	CU_ASSERT_EQUAL_FATAL(tl_replay_create(&cfg, &replay, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_replay_start(replay, &err), 0);
+	CU_ASSERT_TRUE(tl_test_until(tl_replay_has_frames(replay)));
+	CU_ASSERT_FALSE(tl_replay_is_ready(replay));
+	tl_replay_finish(replay);
+	tl_replay_sample(replay, &stats);
+	CU_ASSERT_TRUE(tl_replay_ledger_ok(&stats.ledger));
+	CU_ASSERT_EQUAL(stats.ledger.unsent_pkts, 1);
+	tl_replay_destroy(replay);
+}
+
+static void backward_times_are_sent_in_file_order(void)
+{
+	begin_pcap();
+	add_pcap(0, 5000, FRAME_BYTES, FRAME_BYTES);
+	add_pcap(1, 4000, FRAME_BYTES, FRAME_BYTES);
+	add_pcap(2, 6000, FRAME_BYTES, FRAME_BYTES);
+	play_path(save_as("back.pcap"));
+	expect_numbers(0, 3);
+	CU_ASSERT_EQUAL(stats.backward_pkts, 1);
+}
+
+// ---- damage
+
+static void a_cut_file_is_sent_up_to_the_cut(void)
+{
+	begin_pcap();
+	for (uint32_t i = 0; i < 10; i++)
+		add_pcap(i, i, FRAME_BYTES, FRAME_BYTES);
+	image_bytes -= 1;
+	play_path(save_as("cut.pcap"));
+	expect_numbers(0, 9);
+	CU_ASSERT_EQUAL(stats.ledger.read_pkts, 10);
+	CU_ASSERT_EQUAL(stats.ledger.skipped_damaged_pkts, 1);
+	CU_ASSERT_EQUAL_FATAL(n_damages, 1);
+	CU_ASSERT_EQUAL(damages[0].offset, 24 + 9 * (16 + FRAME_BYTES));
+	CU_ASSERT_PTR_NOT_NULL(strstr(damages[0].text, "cut.pcap, byte 708: the file ends inside a frame"));
+}
+
+static void what_lies_behind_a_damaged_record_is_sent(void)
+{
+	const char *paths[2];
+
+	begin_pcapng(TL_PCAPNG_LINKTYPE_ETHERNET);
+	add_pcapng(0, 1, 0);
+	size_t second = image_bytes;
+	add_pcapng(1, 2, 7); // of no interface
+	add_pcapng(2, 3, 0);
+	paths[0] = save_as("hole.pcapng");
+	begin_pcap();
+	add_pcap(3, 4, FRAME_BYTES, FRAME_BYTES);
+	add_pcap(4, 5, FRAME_BYTES, FRAME_BYTES);
+	memset(image + 24 + 16 + FRAME_BYTES + 8, 0xff, 4); // its length
+	paths[1] = save_as("length.pcap");
+	struct tl_replay_cfg cfg = cfg_of(paths, 2);
+	cfg.loops = 2;
+	play(&cfg, false);
+	CU_ASSERT_EQUAL(stats.ledger.read_pkts, 10);
+	CU_ASSERT_EQUAL(stats.ledger.sent_pkts, 6);
+	CU_ASSERT_EQUAL(stats.damages, 4);
+	CU_ASSERT_EQUAL_FATAL(n_damages, 4);
+	CU_ASSERT_EQUAL(damages[0].offset, second + 8);
+	CU_ASSERT_EQUAL(damages[1].offset, 24 + 16 + FRAME_BYTES);
+	CU_ASSERT_EQUAL(damages[3].loop, 1);
+	CU_ASSERT_STRING_EQUAL(damages[3].path, paths[1]);
+	CU_ASSERT_EQUAL(port.numbers[1], 2);
+	CU_ASSERT_EQUAL(port.numbers[2], 3);
+}
+
+static void a_file_removed_before_its_loop_is_counted(void)
+{
+	begin_pcap();
+	add_pcap(0, 1, FRAME_BYTES, FRAME_BYTES);
+	const char *paths[2] = {save_as("stays.pcap"), save_as("goes.pcap")};
+	unlink(paths[1]);
+	struct tl_replay_cfg cfg = cfg_of(paths, 2);
+	play(&cfg, false);
+	CU_ASSERT_EQUAL(stats.ledger.sent_pkts, 1);
+	CU_ASSERT_EQUAL(stats.ledger.skipped_damaged_pkts, 1);
+	CU_ASSERT_EQUAL(tl_replay_check_files(paths, 2, &err), -ENOENT);
+	CU_ASSERT_EQUAL(tl_replay_check_files(paths, 1, &err), 0);
+}
+
+// ---- windows
+
+static unsigned count_records(struct replay_source *source, int *rc)
+{
+	struct tl_pcap_frame frame;
+	unsigned n = 0;
+
+	for (; (*rc = replay_source_next(source, &frame, &err)) == 1; n++)
+		CU_ASSERT_EQUAL(number_of(frame.data), n);
+	return n;
+}
+
+static void records_across_windows_are_read_whole(void)
+{
+	struct replay_source source;
+	unsigned n = 0;
+	int rc;
+
+	begin_pcapng(TL_PCAPNG_LINKTYPE_ETHERNET);
+	while (image_bytes < sizeof(image) - (2 << 20))
+		add_pcapng(n, n, 0), n++;
+	add_padding(1500000); // longer than a window
+	for (unsigned i = 0; i < 100; i++)
+		add_pcapng(n, n, 0), n++;
+	CU_ASSERT_EQUAL_FATAL(replay_source_open(&source, save_as("long.pcapng"), &err), 0);
+	CU_ASSERT_EQUAL(count_records(&source, &rc), n);
+	CU_ASSERT_EQUAL(rc, 0);
+	replay_source_close(&source);
+}
+
+static void a_file_that_becomes_shorter_is_named(void)
+{
+	struct replay_source source;
+	struct tl_pcap_frame frame;
+	uint32_t n = 0;
+	int rc;
+
+	begin_pcap();
+	while (image_bytes < sizeof(image) - 100)
+		add_pcap(n, n, FRAME_BYTES, FRAME_BYTES), n++;
+	const char *path = save_as("shrinks.pcap");
+	CU_ASSERT_EQUAL_FATAL(replay_source_open(&source, path, &err), 0);
+	CU_ASSERT_EQUAL(replay_source_next(&source, &frame, &err), 1);
+	CU_ASSERT_EQUAL(truncate(path, 2 << 20), 0);
+	while ((rc = replay_source_next(&source, &frame, &err)) == 1)
+		;
+	CU_ASSERT_EQUAL(rc, -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "shrinks.pcap, byte 2097"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "the file became shorter"));
+	CU_ASSERT_FALSE(replay_source_skip(&source));
+	replay_source_close(&source);
+}
+
+static void what_is_no_capture_is_refused(void)
+{
+	struct replay_source source;
+
+	image_bytes = 0;
+	put32(0);
+	put32(0);
+	CU_ASSERT_EQUAL(replay_source_open(&source, save_as("zero"), &err), -EINVAL);
+	image_bytes = 0;
+	CU_ASSERT_EQUAL(replay_source_open(&source, save_as("empty"), &err), -EINVAL);
+	put32(0xFD2FB528); // zstd, but no recording of ours
+	put32(0);
+	CU_ASSERT_EQUAL(replay_source_open(&source, save_as("other.zst"), &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "unpack it first"));
+}
+
+// ---- the end before the end
+
+static void a_stopped_run_counts_what_it_read_and_did_not_send(void)
+{
+	const char *path;
+
+	begin_pcap();
+	for (uint32_t i = 0; i < 1000; i++)
+		add_pcap(i, i < 10 ? 0 : i * 1000 * TL_NS_PER_S, FRAME_BYTES, FRAME_BYTES);
+	path = save_as("hours.pcap");
+	struct tl_replay_cfg cfg = cfg_of(&path, 1);
+	port.stop_after = 10;
+	play(&cfg, true);
+	expect_numbers(0, 10);
+	CU_ASSERT_EQUAL(stats.ledger.sent_pkts, 10);
+	CU_ASSERT_TRUE(stats.ledger.unsent_pkts >= 64); // the ring was full
+	CU_ASSERT_EQUAL(stats.loops_read, 0);
+}
+
+static void frames_that_the_port_never_takes_are_refused(void)
+{
+	const char *path;
+
+	begin_pcap();
+	for (uint32_t i = 0; i < 20; i++)
+		add_pcap(i, i < 5 ? 0 : 1000 * TL_NS_PER_S, FRAME_BYTES, FRAME_BYTES);
+	path = save_as("shut.pcap");
+	struct tl_replay_cfg cfg = cfg_of(&path, 1);
+	port.shut = true;
+	play(&cfg, true);
+	CU_ASSERT_EQUAL(stats.ledger.refused_pkts, 5);
+	CU_ASSERT_EQUAL(stats.ledger.unsent_pkts, 15);
+	CU_ASSERT_EQUAL(stats.ledger.sent_pkts, 0);
+}
+
+// ---- the lcore, at a time that stands until the port is called
+
+static struct {
+	struct replay_sender s;
+	struct tl_clock_swap time;
+	struct rte_mempool *pool;
+	struct tl_hist lateness;
+	atomic_bool stop, read_all;
+} rig;
+
+static void begin_rig(uint64_t step_ns)
+{
+	txq = (struct tl_txq){.flush_fn = port_flush};
+	port = (struct port){.time = &rig.time, .step_ns = step_ns};
+	tl_hist_init(&rig.lateness);
+	tl_clock_swap_store(&rig.time, (struct tl_clock_line){.base_ns = 1000});
+	atomic_store(&rig.stop, false);
+	atomic_store(&rig.read_all, true);
+	rig.s = (struct replay_sender){
+		.ring = rte_ring_create("rig", 256, 0, RING_F_SP_ENQ | RING_F_SC_DEQ | RING_F_EXACT_SZ),
+		.txq = &txq,
+		.stop = &rig.stop,
+		.read_all = &rig.read_all,
+		.time = &rig.time,
+		.anchor_ns = 1000,
+		.late_ns = 100,
+		.lateness = &rig.lateness};
+}
+
+static void queue(uint64_t due_ns)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(rig.pool);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+	m->pkt_len = m->data_len = FRAME_BYTES;
+	((struct replay_tag *)rte_mbuf_to_priv(m))->due_ns = due_ns;
+	CU_ASSERT_EQUAL_FATAL(rte_ring_sp_enqueue(rig.s.ring, m), 0);
+}
+
+static void end_rig(void)
+{
+	rte_ring_free(rig.s.ring);
+	CU_ASSERT_EQUAL(rte_mempool_in_use_count(rig.pool), 0);
+}
+
+static void only_frames_due_together_are_batched(void)
+{
+	static const uint64_t due[] = {0, 0, 100, 101, 101, 300, 300};
+
+	begin_rig(100);
+	for (size_t i = 0; i < TL_ARRAY_LEN(due); i++)
+		queue(due[i]);
+	replay_send(&rig.s);
+	CU_ASSERT_EQUAL(port.calls, 4);
+	CU_ASSERT_EQUAL(port.calls_of[0], 2); // at 0
+	CU_ASSERT_EQUAL(port.calls_of[1], 1); // at 100
+	CU_ASSERT_EQUAL(port.calls_of[2], 2); // at 200
+	CU_ASSERT_EQUAL(port.calls_of[3], 2); // at 300
+	CU_ASSERT_EQUAL(rig.s.sent_pkts, 7);
+	end_rig();
+}
+
+static void a_burst_is_the_most_for_one_call(void)
+{
+	begin_rig(0);
+	for (unsigned i = 0; i < 200; i++)
+		queue(0);
+	replay_send(&rig.s);
+	CU_ASSERT_EQUAL(rig.s.sent_pkts, 200);
+	CU_ASSERT_EQUAL(port.calls_of[0], TL_BURST);
+	CU_ASSERT_EQUAL(port.calls, 4);
+	end_rig();
+}
+
+// The port moves the time by 100 ns before it takes them: that late they are.
+static void lateness_is_from_due_to_the_call_that_took_the_frame(void)
+{
+	begin_rig(100);
+	queue(0);
+	queue(0);
+	port.refuses = 2;
+	replay_send(&rig.s);
+	CU_ASSERT_EQUAL(rig.lateness.count, 2);
+	CU_ASSERT_EQUAL(rig.lateness.min_ns, 300);
+	CU_ASSERT_EQUAL(rig.lateness.max_ns, 300);
+	CU_ASSERT_EQUAL(rig.s.late_pkts, 2);
+	CU_ASSERT_EQUAL(rig.s.last_ns, 300);
+	end_rig();
+}
+
+static void a_frame_is_late_beyond_the_limit_only(void)
+{
+	begin_rig(100);
+	queue(0);   // 100 late
+	queue(100); // taken at 200
+	rig.s.late_ns = 100;
+	replay_send(&rig.s);
+	CU_ASSERT_EQUAL(rig.s.late_pkts, 0);
+	end_rig();
+	begin_rig(101);
+	queue(0);
+	replay_send(&rig.s);
+	CU_ASSERT_EQUAL(rig.s.late_pkts, 1);
+	end_rig();
+}
+
+static void *run_sender(void *arg)
+{
+	(void)arg;
+	replay_send(&rig.s);
+	return NULL;
+}
+
+static void a_late_reader_is_counted(void)
+{
+	pthread_t thread;
+	unsigned queued = 0;
+
+	begin_rig(0);
+	atomic_store(&rig.read_all, false);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, run_sender, NULL), 0);
+	while (tl_count_read(&rig.s.reader_late_times) == 0 && queued < 60000) {
+		queue(0);
+		queued++;
+		CU_ASSERT_TRUE_FATAL(tl_test_until(tl_count_read(&rig.s.sent_pkts) == queued));
+	}
+	CU_ASSERT_TRUE(tl_count_read(&rig.s.reader_late_times) > 0);
+	CU_ASSERT_TRUE(tl_count_read(&rig.s.reader_late_pkts) > 0);
+	atomic_store(&rig.read_all, true);
+	pthread_join(thread, NULL);
+	end_rig();
+}
+
+static void a_reader_ahead_is_never_late(void)
+{
+	begin_rig(50);
+	for (unsigned i = 0; i < 200; i++)
+		queue(i);
+	replay_send(&rig.s);
+	CU_ASSERT_EQUAL(rig.s.sent_pkts, 200);
+	CU_ASSERT_EQUAL(rig.s.reader_late_pkts, 0);
+	CU_ASSERT_EQUAL(rig.s.reader_late_times, 0);
+	end_rig();
+}
+
+// ---- the run's time
+
+static void a_step_of_the_clock_moves_no_due_time(void)
+{
+	struct tl_clock clock = {
+		.wall.line = {.base_ticks = 100, .base_ns = 5000, .mult = UINT64_C(1) << TL_CLOCK_SHIFT}};
+	struct tl_clock_swap time;
+	int64_t shift_ns = 0;
+
+	replay_follow(&time, &clock, false, &shift_ns);
+	CU_ASSERT_EQUAL(tl_clock_apply(&time.line, 200), 5100);
+	clock.wall.line = (struct tl_clock_line){
+		.base_ticks = 300, .base_ns = 5200 + 7 * TL_NS_PER_S, .mult = clock.wall.line.mult};
+	clock.last.offset_ns = 7 * TL_NS_PER_S;
+	replay_follow(&time, &clock, true, &shift_ns);
+	CU_ASSERT_EQUAL(tl_clock_apply(&time.line, 400), 5300);
+	clock.wall.line.base_ns -= 9 * TL_NS_PER_S;
+	clock.last.offset_ns = -9 * (int64_t)TL_NS_PER_S;
+	replay_follow(&time, &clock, true, &shift_ns);
+	CU_ASSERT_EQUAL(tl_clock_apply(&time.line, 400), 5300);
+	replay_follow(&time, &clock, false, &shift_ns);
+	CU_ASSERT_EQUAL(tl_clock_apply(&time.line, 500), 5400);
+}
+
+static void set_up(void)
+{
+	tl_test_eal_start();
+	test_clock = tl_clock_create();
+	rig.pool = rte_pktmbuf_pool_create("rig", 511, 0, sizeof(struct replay_tag), 2048, 0);
+	if (mkdtemp(dir) == NULL || test_clock == NULL || rig.pool == NULL)
+		exit(1);
+}
+
+static void clean_up(void)
+{
+	char command[96];
+
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	(void)!system(command);
+	tl_clock_destroy(test_clock);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"files and loops are sent in order, every frame once", files_and_loops_are_sent_in_order},
+		{"each record ends in exactly one counter", each_record_ends_in_one_counter},
+		{"a frame gets to the lcore though nothing to be sent follows it",
+			a_rare_frame_does_not_wait_for_others},
+		{"times that go backward are counted, and sent in the order of the file",
+			backward_times_are_sent_in_file_order},
+		{"a file that was cut is sent up to the cut, whose offset is named", a_cut_file_is_sent_up_to_the_cut},
+		{"what lies behind a damaged record is sent where its end is known",
+			what_lies_behind_a_damaged_record_is_sent},
+		{"a file that was removed is counted", a_file_removed_before_its_loop_is_counted},
+		{"records across windows, and longer than one, are read whole", records_across_windows_are_read_whole},
+		{"a file that becomes shorter while it is read is named", a_file_that_becomes_shorter_is_named},
+		{"what is no capture file is refused", what_is_no_capture_is_refused},
+		{"a stopped run counts what it read and did not send",
+			a_stopped_run_counts_what_it_read_and_did_not_send},
+		{"frames that the port never takes are refused", frames_that_the_port_never_takes_are_refused},
+		{"only frames that are due together go to the port in one call", only_frames_due_together_are_batched},
+		{"a burst is the most for one call", a_burst_is_the_most_for_one_call},
+		{"lateness is from due to the call that took the frame",
+			lateness_is_from_due_to_the_call_that_took_the_frame},
+		{"a frame is late beyond the limit only", a_frame_is_late_beyond_the_limit_only},
+		{"a reader that is late is counted", a_late_reader_is_counted},
+		{"a reader that is ahead is never counted as late", a_reader_ahead_is_never_late},
+		{"a step of the clock moves no due time", a_step_of_the_clock_moves_no_due_time},
+	};
+
+	set_up();
+	int status = tl_test_main("replay", tests, TL_ARRAY_LEN(tests));
+	clean_up();
+	return status;
+}

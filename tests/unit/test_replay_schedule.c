@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of due times, of speeds and rates as text, and of the ledger's identity.
+
+#include <errno.h>
+#include <string.h>
+
+#include <tl_replay.h>
+#include <tl_test.h>
+
+#define START_NS (UINT64_C(1700000000) * TL_NS_PER_S + 123456789)
+#define TEN_HOURS_NS (UINT64_C(36000) * TL_NS_PER_S)
+
+static struct tl_replay_schedule schedule;
+
+static void begin(enum tl_replay_pace pace, uint64_t speed, uint64_t rate)
+{
+	const struct tl_replay_pacing pacing = {.pace = pace, .speed = speed, .rate = rate, .max_gap_ns = UINT64_MAX};
+
+	tl_replay_schedule_init(&schedule, &pacing);
+	tl_replay_schedule_file(&schedule, false);
+}
+
+static uint64_t next(uint64_t ts_ns)
+{
+	return tl_replay_schedule_next(&schedule, ts_ns, 60);
+}
+
+static void ten_hours_drift_by_nothing(void)
+{
+	const uint64_t gap_ns = 1000003; // no whole number of anything
+	uint64_t i, wrong = 0;
+
+	begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
+	for (i = 0; i * gap_ns < TEN_HOURS_NS; i++)
+		wrong += next(START_NS + i * gap_ns) != i * gap_ns;
+	CU_ASSERT_EQUAL(wrong, 0);
+	CU_ASSERT_TRUE(i > 35000000);
+}
+
+static void a_speed_divides_the_time_from_the_beginning(void)
+{
+	begin(TL_REPLAY_RECORDED, 3 * TL_REPLAY_MILLION, 0);
+	for (uint64_t i = 0; i < 1000; i++)
+		CU_ASSERT_EQUAL(next(START_NS + i), i / 3); // summed gaps would stay 0
+	begin(TL_REPLAY_RECORDED, TL_REPLAY_SPEED_MIN, 0);
+	CU_ASSERT_EQUAL(next(START_NS), 0);
+	CU_ASSERT_EQUAL(next(START_NS + TEN_HOURS_NS + 7), 100 * (TEN_HOURS_NS + 7));
+	begin(TL_REPLAY_RECORDED, TL_REPLAY_SPEED_MAX, 0);
+	CU_ASSERT_EQUAL(next(START_NS), 0);
+	CU_ASSERT_EQUAL(next(START_NS + TEN_HOURS_NS), TEN_HOURS_NS / 100);
+}
+
+static void a_frame_recorded_before_the_last_is_due_with_it(void)
+{
+	begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
+	CU_ASSERT_EQUAL(next(START_NS), 0);
+	CU_ASSERT_EQUAL(next(START_NS + 500), 500);
+	CU_ASSERT_EQUAL(next(START_NS + 400), 500);
+	CU_ASSERT_EQUAL(next(START_NS - 1), 500); // before the first of all
+	CU_ASSERT_EQUAL(schedule.backward_pkts, 2);
+	CU_ASSERT_EQUAL(next(START_NS + 499), 500);
+	CU_ASSERT_EQUAL(next(START_NS + 501), 501); // the anchor has not moved
+	CU_ASSERT_EQUAL(schedule.backward_pkts, 2);
+}
+
+static void equal_times_are_due_together(void)
+{
+	begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
+	CU_ASSERT_EQUAL(next(0), 0);
+	CU_ASSERT_EQUAL(next(0), 0);
+	CU_ASSERT_EQUAL(next(0), 0);
+	CU_ASSERT_EQUAL(schedule.backward_pkts, 0);
+}
+
+static void a_loop_begins_when_the_last_one_ended(void)
+{
+	const uint64_t length_ns = 1234567891;
+
+	begin(TL_REPLAY_RECORDED, 2 * TL_REPLAY_MILLION, 0);
+	for (uint64_t loop = 0; loop < 1001; loop++) {
+		if (loop != 0)
+			tl_replay_schedule_file(&schedule, true);
+		CU_ASSERT_EQUAL(next(START_NS), loop * length_ns / 2);
+		CU_ASSERT_EQUAL(next(START_NS + length_ns), (loop + 1) * length_ns / 2);
+	}
+	CU_ASSERT_EQUAL(schedule.backward_pkts, 0);
+	CU_ASSERT_EQUAL(schedule.rebased_files, 0);
+}
+
+static void the_next_file_keeps_its_distance(void)
+{
+	begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
+	next(START_NS);
+	next(START_NS + 10);
+	tl_replay_schedule_file(&schedule, false);
+	CU_ASSERT_EQUAL(next(START_NS + 25), 25);
+	CU_ASSERT_EQUAL(schedule.rebased_files, 0);
+}
+
+static void a_file_that_begins_earlier_goes_on_from_the_end_of_the_last(void)
+{
+	begin(TL_REPLAY_RECORDED, TL_REPLAY_MILLION, 0);
+	next(START_NS);
+	next(START_NS + 10);
+	tl_replay_schedule_file(&schedule, false);
+	CU_ASSERT_EQUAL(next(77), 10);
+	CU_ASSERT_EQUAL(next(177), 110);
+	CU_ASSERT_EQUAL(schedule.rebased_files, 1);
+	CU_ASSERT_EQUAL(schedule.backward_pkts, 0);
+}
+
+static void longer_gaps_are_shortened_and_nothing_else(void)
+{
+	const struct tl_replay_pacing pacing = {
+		.pace = TL_REPLAY_RECORDED, .speed = TL_REPLAY_MILLION / 2, .max_gap_ns = 100};
+
+	tl_replay_schedule_init(&schedule, &pacing);
+	CU_ASSERT_EQUAL(next(START_NS), 0);
+	CU_ASSERT_EQUAL(next(START_NS + 100), 200);
+	CU_ASSERT_EQUAL(next(START_NS + 201), 400); // 101 ns after: one too long
+	CU_ASSERT_EQUAL(next(START_NS + 211), 420);
+	CU_ASSERT_EQUAL(next(UINT64_MAX), 620);
+	CU_ASSERT_EQUAL(schedule.shortened_gaps, 2);
+}
+
+static void from_1970_to_2554_at_the_slowest_is_due_at_the_latest(void)
+{
+	begin(TL_REPLAY_RECORDED, TL_REPLAY_SPEED_MIN, 0);
+	CU_ASSERT_EQUAL(next(0), 0);
+	CU_ASSERT_EQUAL(next(UINT64_MAX), TL_REPLAY_DUE_MAX);
+	tl_replay_schedule_file(&schedule, true);
+	CU_ASSERT_EQUAL(next(0), TL_REPLAY_DUE_MAX);
+	CU_ASSERT_EQUAL(next(UINT64_MAX), TL_REPLAY_DUE_MAX); // 1168 years
+	begin(TL_REPLAY_RECORDED, TL_REPLAY_SPEED_MAX, 0);
+	next(0);
+	next(UINT64_C(1) << 63);
+	tl_replay_schedule_file(&schedule, true);
+	next(0);
+	CU_ASSERT_EQUAL(next((UINT64_C(1) << 63) + 10), UINT64_MAX / 100); // in recorded time beyond 64 bits
+	begin(TL_REPLAY_RECORDED, TL_REPLAY_SPEED_MAX, 0);
+	CU_ASSERT_EQUAL(next(0), 0);
+	CU_ASSERT_EQUAL(next(UINT64_C(4291747200) * TL_NS_PER_S), UINT64_C(42917472) * TL_NS_PER_S); // 2106
+}
+
+static void a_rate_of_frames_ignores_the_recorded_times(void)
+{
+	begin(TL_REPLAY_PPS, 0, 3 * TL_REPLAY_MILLION);
+	CU_ASSERT_EQUAL(next(START_NS), 0);
+	CU_ASSERT_EQUAL(next(5), 333333333);
+	CU_ASSERT_EQUAL(next(START_NS), 666666666);
+	CU_ASSERT_EQUAL(next(5), TL_NS_PER_S); // a third each would be short by 1
+	CU_ASSERT_EQUAL(schedule.backward_pkts, 0);
+}
+
+static void a_rate_of_bits_counts_what_a_frame_takes_on_the_wire(void)
+{
+	begin(TL_REPLAY_BPS, 0, UINT64_C(10000000000) * TL_REPLAY_MILLION);
+	CU_ASSERT_EQUAL(tl_replay_schedule_next(&schedule, 0, 60), 0);
+	CU_ASSERT_EQUAL(tl_replay_schedule_next(&schedule, 0, 14), 67);	   // 84 bytes at 10 Gbit/s: 67.2 ns
+	CU_ASSERT_EQUAL(tl_replay_schedule_next(&schedule, 0, 1514), 134); // the short one was padded
+	CU_ASSERT_EQUAL(tl_replay_schedule_next(&schedule, 0, 60), 134 + 1230);
+}
+
+static void at_line_rate_all_is_due_at_once(void)
+{
+	begin(TL_REPLAY_LINE, 0, 0);
+	CU_ASSERT_EQUAL(next(START_NS), 0);
+	CU_ASSERT_EQUAL(next(START_NS + TEN_HOURS_NS), 0);
+}
+
+// ---- text
+
+static void speeds_are_decimals_from_a_hundredth_to_a_hundred(void)
+{
+	uint64_t speed;
+
+	CU_ASSERT_EQUAL(tl_replay_parse_speed("1", &speed), 0);
+	CU_ASSERT_EQUAL(speed, TL_REPLAY_MILLION);
+	CU_ASSERT_EQUAL(tl_replay_parse_speed("0.333333", &speed), 0);
+	CU_ASSERT_EQUAL(speed, 333333);
+	CU_ASSERT_EQUAL(tl_replay_parse_speed("0.01", &speed), 0);
+	CU_ASSERT_EQUAL(tl_replay_parse_speed("100", &speed), 0);
+	static const char *const wrong[] = {
+		"", "0", "0.009", "100.000001", "-1", "1x", "1.", ".5", "1.1234567", "1e2", "9999999999999"};
+	for (size_t i = 0; i < TL_ARRAY_LEN(wrong); i++)
+		CU_ASSERT_EQUAL(tl_replay_parse_speed(wrong[i], &speed), -EINVAL);
+}
+
+static void expect_rate(const char *text, enum tl_replay_pace pace, uint64_t rate)
+{
+	struct tl_replay_pacing pacing = {0};
+
+	CU_ASSERT_EQUAL(tl_replay_parse_rate(text, 10000000000, &pacing), 0);
+	CU_ASSERT_EQUAL(pacing.pace, pace);
+	CU_ASSERT_EQUAL(pacing.rate, rate);
+}
+
+static void rates_have_a_unit(void)
+{
+	struct tl_replay_pacing pacing;
+
+	expect_rate("1000pps", TL_REPLAY_PPS, 1000 * TL_REPLAY_MILLION);
+	expect_rate("2.5Mpps", TL_REPLAY_PPS, 2500000 * TL_REPLAY_MILLION);
+	expect_rate("0.5pps", TL_REPLAY_PPS, TL_REPLAY_MILLION / 2);
+	expect_rate("9kbps", TL_REPLAY_BPS, 9000 * TL_REPLAY_MILLION);
+	expect_rate("100Gbps", TL_REPLAY_BPS, UINT64_C(100000000000) * TL_REPLAY_MILLION);
+	expect_rate("12.5%", TL_REPLAY_BPS, UINT64_C(1250000000) * TL_REPLAY_MILLION);
+	static const char *const wrong[] = {
+		"", "5", "0pps", "pps", "5 pps", "100.1%", "0%", "5Tbps", "5ppsx", "1001Gbps"};
+	for (size_t i = 0; i < TL_ARRAY_LEN(wrong); i++)
+		CU_ASSERT_EQUAL(tl_replay_parse_rate(wrong[i], 10000000000, &pacing), -EINVAL);
+	CU_ASSERT_EQUAL(tl_replay_parse_rate("40%", 0, &pacing), -ENODATA);
+}
+
+// ---- the ledger
+
+static void each_counter_is_a_part_of_what_was_read(void)
+{
+	struct tl_replay_ledger ledger = {0};
+	uint64_t *counters = (uint64_t *)&ledger;
+	struct tl_counter rows[TL_REPLAY_COUNTERS];
+
+	CU_ASSERT_EQUAL_FATAL(sizeof(ledger), TL_REPLAY_COUNTERS * sizeof(uint64_t));
+	CU_ASSERT_TRUE(tl_replay_ledger_ok(&ledger));
+	for (size_t i = 1; i < TL_REPLAY_COUNTERS; i++) {
+		counters[i] += i;
+		CU_ASSERT_FALSE(tl_replay_ledger_ok(&ledger));
+		ledger.read_pkts += i;
+		CU_ASSERT_TRUE(tl_replay_ledger_ok(&ledger));
+	}
+	tl_replay_ledger_rows(&ledger, rows);
+	CU_ASSERT_STRING_EQUAL(rows[0].name, "read_pkts");
+	CU_ASSERT_EQUAL(rows[0].value, 45);
+	CU_ASSERT_STRING_EQUAL(rows[9].name, "refused_pkts");
+	CU_ASSERT_EQUAL(rows[9].value, 9);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"due times over ten hours drift by nothing", ten_hours_drift_by_nothing},
+		{"a speed divides the time from the beginning, not each gap",
+			a_speed_divides_the_time_from_the_beginning},
+		{"a frame recorded before the last one is due with it, and counted",
+			a_frame_recorded_before_the_last_is_due_with_it},
+		{"frames of equal times are due together", equal_times_are_due_together},
+		{"a loop begins when the one before ended, after a thousand loops as well",
+			a_loop_begins_when_the_last_one_ended},
+		{"the next file keeps its distance in time", the_next_file_keeps_its_distance},
+		{"a file that begins earlier goes on from the end of the one before",
+			a_file_that_begins_earlier_goes_on_from_the_end_of_the_last},
+		{"gaps beyond --max-gap are shortened, and no others", longer_gaps_are_shortened_and_nothing_else},
+		{"the longest time at the slowest speed is due at the latest",
+			from_1970_to_2554_at_the_slowest_is_due_at_the_latest},
+		{"a rate of frames ignores the recorded times", a_rate_of_frames_ignores_the_recorded_times},
+		{"a rate of bits counts what a frame takes on the wire",
+			a_rate_of_bits_counts_what_a_frame_takes_on_the_wire},
+		{"at line rate every frame is due at once", at_line_rate_all_is_due_at_once},
+		{"speeds are decimals from a hundredth to a hundred",
+			speeds_are_decimals_from_a_hundredth_to_a_hundred},
+		{"rates have a unit", rates_have_a_unit},
+		{"each counter of the ledger is a part of what was read", each_counter_is_a_part_of_what_was_read},
+	};
+
+	return tl_test_main("replay_schedule", tests, TL_ARRAY_LEN(tests));
+}
