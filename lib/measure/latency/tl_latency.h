@@ -49,8 +49,9 @@
 struct tl_latency_sample {
 	uint64_t time_ns; // of the trigger, since 1970
 	uint64_t latency_ns;
-	uint64_t packet_id; // id of trigger and reply in a recording (epb_packetid); otherwise a number of the sample
-	bool ambiguous;	    // another trigger would fit as well
+	uint64_t
+		packet_id; // links trigger and reply in a recording (epb_packetid); without one, a number of the sample
+	bool ambiguous;	   // another trigger would fit as well
 };
 
 // Source of a stamp: "nic-rx", "nic-ptp", "nic-tx", "kernel", "file", "tsc"; "user": a client's own clock; or "mixed".
@@ -193,18 +194,16 @@ struct tl_latency {
 	double max_loss;      // share of them that makes the result invalid; below 0: not set
 	bool late[TL_LATENCY_LEVELS]; // quantiles that may be an artefact of a late measuring side
 
-	uint64_t cold_wanted;  // number of first samples that tl_latency_add() keeps apart, at most TL_LATENCY_COLD; 0:
-			       // none
-	uint64_t samples_max;  // samples kept by tl_latency_add(); later ones are in the histogram only
-	bool samples_are_last; // if not all are kept, samples[] are the last ones instead of the first
+	uint64_t cold_wanted;	// first samples that tl_latency_add() keeps apart, at most TL_LATENCY_COLD; 0: none
+	uint64_t samples_max;	// samples kept by tl_latency_add(); later ones are in the histogram only
+	bool samples_are_last;	// if not all are kept, samples[] are the last ones instead of the first
 	uint64_t subtracted_ns; // constant subtracted from every sample, such as the cable's share; 0: nothing
 
 	struct tl_hist latency; // without the cold ones
 	uint64_t cold_count;
 	uint64_t cold_ns[TL_LATENCY_COLD];
 
-	size_t n_samples,
-		samples_room; // n_samples < latency.count: samples_max was reached, or only a histogram was merged
+	size_t n_samples, samples_room; // n_samples < latency.count: samples_max reached, or only a histogram exists
 	struct tl_latency_sample *samples;
 	struct tl_latency_order order;
 	struct tl_latency_bins bins;
@@ -214,7 +213,8 @@ struct tl_latency {
 	size_t n_clocks;
 	struct tl_latency_clock clocks[TL_LATENCY_CLOCKS];
 
-	uint64_t costs_family; // number of intervals of costs[] that hold together with 95 % confidence; 0: each alone
+	uint64_t costs_family; // number of intervals of costs[] that all hold together with 95 % confidence; 0: each of
+			       // them alone
 	const struct tl_latency *also; // its costs, and those of its own `also`, follow on the page; borrowed
 
 	size_t n_stages, n_points, n_costs, n_outliers, n_invalid, n_facts;

@@ -66,13 +66,13 @@ struct tl_latency_comparison {
 	uint64_t a_lost, b_lost;   // triggers without a reply
 	double confidence;	   // of all intervals together
 	double stamps_ns;	   // extension of each interval of a quantile, on both sides
-	bool ordered; // false: one run per side, and one lacks the order of its samples, or the times of its losses
-	bool counted; // false: a report lacks the number of triggers without a reply
+	bool ordered;		   // false: one run per side, and one lacks the order of its samples, or
+				   // the times of its losses
+	bool counted;		   // false: a report lacks the number of triggers without a reply
 	struct tl_latency_quantile quantiles[TL_LATENCY_QUANTILES];
 	struct tl_latency_row mean;	// of the answered; without effect (verdict is SAME, TOO_FEW or INCONCLUSIVE)
 	struct tl_latency_row answered; // share of triggers; SLOWER: B answers fewer
-	double b_larger; // probability that a sample of B is larger than one of A, lost ones included; equal ones count
-			 // half
+	double b_larger; // probability that a sample of B exceeds one of A, lost ones included; equal ones count half
 	enum tl_latency_verdict verdict; // slower when one row is; else faster when one is and losses are counted;
 					 // TOO_FEW when all quantiles are; INCONCLUSIVE when one is
 	char differs[512];		 // differences in measurement that were overruled; set by the caller
@@ -95,8 +95,7 @@ int tl_latency_alike(const struct tl_latency *a, const char *name_a, const struc
 int tl_latency_compare(const struct tl_latency_side *a, const struct tl_latency_side *b,
 	const struct tl_latency_threshold *threshold, double miss, struct tl_latency_comparison *out);
 
-const char *tl_latency_verdict_name(
-	enum tl_latency_verdict verdict); // Return a name such as "same", "too few samples".
+const char *tl_latency_verdict_name(enum tl_latency_verdict verdict); // "same", "too few samples"
 
 // Tell whether a row has an interval.
 bool tl_latency_is_judged(const struct tl_latency_row *row);

@@ -116,8 +116,7 @@ struct tl_report_port {
 	uint64_t mbufs_in_use;	 // of the port's pool: equal to its start value at the end, otherwise there is a leak
 	bool verified;		 // hw_seen has a source independent of rx_pkts
 	bool has_mac;
-	uint64_t mac_seen_pkts; // count of the MAC, from the driver: expected hw_seen, and equal to it if that is
-				// verified
+	uint64_t mac_seen_pkts; // MAC count, from the driver: expected hw_seen, equal to it if verified
 	bool drops_by_queue;	// the queues of drop_nic_pkts are known
 	struct tl_report_stamps stamps;
 	struct tl_report_link link;
@@ -149,8 +148,7 @@ struct tl_report_capture_queue {
 struct tl_report_capture_stamps {
 	const char *source;    // static
 	uint64_t unit_ns;      // 0: unknown
-	uint64_t bound_max_ns; // against CLOCK_REALTIME, the largest since the start of the recording; UINT64_MAX:
-			       // unknown
+	uint64_t bound_max_ns; // against CLOCK_REALTIME, maximum of the recording; UINT64_MAX: unknown
 };
 
 // Clock step during a recording.

@@ -18,7 +18,7 @@
 // Message that took too long, and the kernel's counts from the check before it was noticed until then.
 struct tl_report_outlier {
 	struct tl_tail_outlier seen;
-	uint64_t noise_ns; // their duration; 0: unknown
+	uint64_t noise_ns; // length of that period; 0: unknown
 	struct tl_noise noise;
 };
 
