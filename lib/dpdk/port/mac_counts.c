@@ -58,9 +58,9 @@ static const struct mac_row rows[] = {
 			"rx_size_256_to_511_packets", "rx_size_512_to_1023_packets", "rx_size_1024_to_1522_packets",
 			"rx_size_1523_to_max_packets", "rx_crc_errors", "rx_undersized_errors", "rx_oversize_errors",
 			"rx_fragmented_errors", "rx_jabber_errors"}},
-	// drivers/net/mlx5/mlx5_stats.c:109, mlx5_stats_get: imissed is out_of_buffer alone, of our queues; ierrors is
-	// counted by the driver. linux/mlx5_ethdev_os.c:1470 names the others, which are of the whole physical port:
-	// its buffer, and the buffers of the host. rx_packets_phy lacks frames with errors.
+	// drivers/net/mlx5/mlx5_stats.c:109, mlx5_stats_get: imissed is out_of_buffer alone, of the port's queues;
+	// ierrors is counted by the driver. linux/mlx5_ethdev_os.c:1470 names the others, which are of the whole
+	// physical port: its buffer, and the buffers of the host. rx_packets_phy lacks frames with errors.
 	{.driver = "mlx5_pci",
 		.adds = true,
 		.seen = {"rx_phy_packets", "rx_phy_crc_errors", "rx_phy_in_range_len_errors"},

@@ -213,8 +213,8 @@ struct tl_latency {
 	size_t n_clocks;
 	struct tl_latency_clock clocks[TL_LATENCY_CLOCKS];
 
-	uint64_t costs_family; // number of intervals of costs[] that all hold together with 95 % confidence; 0: each of
-			       // them alone
+	uint64_t
+		costs_family; // number of intervals of costs[] that hold together at 95 % confidence; 0: each one alone
 	const struct tl_latency *also; // its costs, and those of its own `also`, follow on the page; borrowed
 
 	size_t n_stages, n_points, n_costs, n_outliers, n_invalid, n_facts;
