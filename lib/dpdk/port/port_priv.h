@@ -177,7 +177,7 @@ bool tl_port_read_mac_counts(const struct tl_port *port, struct tl_port_mac_coun
 void tl_port_subtract(struct tl_port_stats *stats, const struct tl_port_stats *before);
 // Close the account of a run on a port that cannot be stopped: end is the device's counters at the end of the run, now
 // (in and out) its current ones, rx_pkts the frames polled by then. A frame that arrived after the end may have been
-// polled and then counts as seen; a frame dropped after the end counts if one seen before it is missing.
+// polled and then counts as seen; drops after the end count as far as frames seen before the end are missing.
 void tl_port_close_account(const struct tl_port_stats *end, uint64_t rx_pkts, struct tl_port_stats *now);
 
 // attach.c: set port_id to the device's.
