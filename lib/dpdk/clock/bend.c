@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Replaces a line that is in use: readers see it whole, and time goes on where it was.
+// Replacement of a line in use: readers always see a consistent line, and time continues without a jump.
 
 #include "clock_priv.h"
 
-#define MAX_SLEW_PPM 500 // the kernel's own limit for adjtime
+#define MAX_SLEW_PPM 500 // kernel's limit for adjtime
 
 void tl_clock_swap_store(struct tl_clock_swap *swap, struct tl_clock_line line)
 {
 	uint32_t sequence = swap->sequence;
 
-	// Each release keeps the odd number in front of the field that it announces.
+	// Each release store orders the odd sequence number before the field that it guards.
 	__atomic_store_n(&swap->sequence, sequence + 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&swap->line.base_ticks, line.base_ticks, __ATOMIC_RELEASE);
 	__atomic_store_n(&swap->line.base_ns, line.base_ns, __ATOMIC_RELEASE);

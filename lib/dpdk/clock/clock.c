@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calibrates the TSC against the kernel's clocks and keeps wall time on CLOCK_REALTIME.
+// Calibration of the TSC against the kernel's clocks; wall time that follows CLOCK_REALTIME.
 
 #include "clock_priv.h"
 
@@ -11,7 +11,7 @@
 #define CALIBRATE_NS (120 * TL_NS_PER_MS)
 #define BRACKETS 16
 
-// CLOCK_REALTIME is read exactly, so what does not fit means that somebody changed its rate or set it.
+// CLOCK_REALTIME is read exactly, so an outlier means that its rate was changed or that it was set.
 static const struct tl_clock_gate WALL_GATE = {.outlier_ns = TL_NS_PER_US, .drift_ppb = 1000, .confirm = 1};
 
 static uint64_t read_clock(clockid_t id)
@@ -22,7 +22,8 @@ static uint64_t read_clock(clockid_t id)
 	return (uint64_t)ts.tv_sec * TL_NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-// The narrowest of several brackets: an interrupt between the readings only widens one. Its half is in ticks yet.
+// Read the clock several times and keep the narrowest bracket: an interrupt between the readings only widens one. The
+// half width is still in ticks.
 static struct tl_clock_sample read_bracket(clockid_t id)
 {
 	struct tl_clock_sample best = {.half_ns = UINT64_MAX};
@@ -56,13 +57,13 @@ static double ns_per_tick(const struct tl_clock_line *line)
 	return ldexp((double)line->mult, -TL_CLOCK_SHIFT);
 }
 
-// The rate of monotonic time, and the first samples of wall time. -ENODEV: the TSC stands.
+// Measure the rate of monotonic time, and take the first samples of wall time. -ENODEV: the TSC does not advance.
 static int calibrate(struct tl_clock *clock)
 {
 	struct tl_clock_sample wall[3];
 	struct tl_clock_sample first = read_bracket(CLOCK_MONOTONIC_RAW);
 
-	// From one to the next, however late one is: of closer ones nobody could tell the rate.
+	// Each is due after the last one, however late that was: closer samples do not determine the rate.
 	for (uint64_t i = 0, due_ns = first.ns; i < TL_ARRAY_LEN(wall); i++) {
 		wait_until(due_ns);
 		wall[i] = read_bracket(CLOCK_REALTIME);

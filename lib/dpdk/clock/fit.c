@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lays a line through the last comparisons of a counter with a clock, and says how far it may be off.
+// Line through the last comparisons of a counter with a clock, and its error bound.
 
 #include "clock_priv.h"
 
 #include <math.h>
 #include <string.h>
 
-#define GAP_NS 50e6	  // of closer samples the distance says nothing of a rate
-#define READING_NS 50.0	  // no bracket is believed to be narrower
-#define STEADY_PPB 1000.0 // an oscillator may change its rate by this from one second to the next
-#define MARGIN 2	  // a rate was seen to change by so much on average: at times faster
-#define GIVE_UP 8	  // samples set aside in a row, even if no two of them agree
-#define TRUSTED 3	  // samples whose rate is believed
+#define GAP_NS 50e6	  // the distance of closer samples does not determine a rate
+#define READING_NS 50.0	  // lower limit of a bracket
+#define STEADY_PPB 1000.0 // assumed rate change of an oscillator from one second to the next
+#define MARGIN 2	  // ratio of the assumed rate change to the average one observed
+#define GIVE_UP 8	  // consecutive samples set aside before a restart, even if no two agree
+#define TRUSTED 3	  // samples from which the rate is trusted
 
 static const struct tl_clock_sample *newest(const struct tl_clock_fit *fit)
 {
@@ -32,7 +32,7 @@ void tl_clock_fit_begin(
 		.reach = {.spread_ns = (double)sample->half_ns, .rate_ppb = rate_ppb, .wander_ppb = STEADY_PPB}};
 }
 
-// The rate may change by wander_ppb at once, and by as much again in each second after that.
+// The rate may change by wander_ppb at once, and by the same again in each second after that.
 double tl_clock_reach_ns(const struct tl_clock_reach *reach, double age_ns)
 {
 	double s = age_ns / 1e9;
@@ -40,7 +40,7 @@ double tl_clock_reach_ns(const struct tl_clock_reach *reach, double age_ns)
 	return reach->spread_ns + (reach->rate_ppb + reach->wander_ppb) * s + reach->wander_ppb * s * s / 2;
 }
 
-// The line at these ticks, after the newest sample.
+// Evaluate the line at these ticks, after the newest sample.
 static double since_ns(const struct tl_clock_fit *fit, uint64_t ticks)
 {
 	return between(newest(fit)->ticks, ticks) * fit->ns_per_tick + fit->offset_ns;
@@ -74,7 +74,7 @@ double tl_clock_fit_bound_ns(const struct tl_clock_fit *fit, uint64_t ns)
 	       (fit->aside != 0 ? fabs(fit->aside_ns) : 0);
 }
 
-// How far a sample is from the line that the earlier ones make.
+// Return the distance of a sample from the line through the earlier ones.
 static double deviation_ns(const struct tl_clock_fit *fit, const struct tl_clock_sample *sample)
 {
 	return between(newest(fit)->ns, sample->ns) - since_ns(fit, sample->ticks);
@@ -89,7 +89,7 @@ static bool is_outlier(
 	return fabs(deviation_ns(fit, sample)) > (double)(gate->outlier_ns + sample->half_ns) + age_ns * ppb / 1e9;
 }
 
-// Whether one clock can have given both: they may be off, but equally.
+// True if one clock can have given both: they may deviate, but equally.
 static bool agree(const struct tl_clock_fit *fit, const struct tl_clock_sample *a, const struct tl_clock_sample *b,
 	uint64_t outlier_ns)
 {
@@ -99,7 +99,7 @@ static bool agree(const struct tl_clock_fit *fit, const struct tl_clock_sample *
 	return fabs(apart_ns) <= (double)(outlier_ns + a->half_ns + b->half_ns) + span_ns * TL_CLOCK_UNKNOWN_PPB / 1e9;
 }
 
-// Returns whether this makes it a step.
+// True if this sample makes a step.
 static bool set_aside(struct tl_clock_fit *fit, const struct tl_clock_sample *sample, const struct tl_clock_gate *gate)
 {
 	bool agrees = fit->aside != 0 && agree(fit, &fit->last_aside, sample, gate->outlier_ns);
@@ -140,7 +140,7 @@ static struct sums sum_up(const struct tl_clock_fit *fit)
 		double sigma = (double)fit->samples[i].half_ns + READING_NS, weight = 1 / (sigma * sigma);
 		relate(fit, i, &x, &y);
 		sums.weight += weight;
-		// Weighted means and sums about them, one sample after the other.
+		// Weighted means and sums about them, updated sample by sample.
 		double dx = x - mean_x, dy = y - mean_y;
 		mean_x += dx * weight / sums.weight;
 		mean_y += dy * weight / sums.weight;
@@ -152,14 +152,14 @@ static struct sums sum_up(const struct tl_clock_fit *fit)
 	return sums;
 }
 
-// How a sample lies to the line.
+// Position of a sample relative to the line.
 struct residual {
-	double age_s; // before the newest
+	double age_s; // before the newest sample
 	double off_ns;
-	double half_ns; // what that may be wrong by
+	double half_ns; // largest error of the offset
 };
 
-// The rate between two samples, minus the line's, and what that may be wrong by: ppb.
+// Return the rate between two samples, minus the line's, and its largest error: ppb.
 static double rate_between(const struct residual *a, const struct residual *b, double *slack_ppb)
 {
 	double s = a->age_s - b->age_s;
@@ -168,7 +168,7 @@ static double rate_between(const struct residual *a, const struct residual *b, d
 	return (b->off_ns - a->off_ns) / s;
 }
 
-// By how much the rate changed from one second to the next, as far as no bracket explains it.
+// Return the change of rate from one second to the next that no bracket explains.
 static double seen_wander(const struct residual *r, uint32_t n)
 {
 	double wander_ppb = 0, slack_ppb[2];
@@ -182,8 +182,9 @@ static double seen_wander(const struct residual *r, uint32_t n)
 	return wander_ppb;
 }
 
-// How far the rate at the newest sample is from the line's at most. The mean rate between two samples is known but for
-// their brackets, and the rate has changed since the middle between them; the pair that says most counts.
+// Return the largest deviation of the rate at the newest sample from the line's. The mean rate between two samples is
+// known except for their brackets, and the rate has changed since the middle between them; the pair with the smallest
+// bound counts.
 static double rate_bound(const struct residual *r, uint32_t n, double wander_ppb)
 {
 	double least_ppb = INFINITY, slack_ppb;
@@ -197,8 +198,8 @@ static double rate_bound(const struct residual *r, uint32_t n, double wander_ppb
 	return least_ppb;
 }
 
-// Sets how far the line may be off: at each sample by half its bracket and what it deviates, later by drift; the sample
-// that says least counts.
+// Set the error bound of the line: at each sample half its bracket plus its deviation, later also drift; the sample
+// with the largest bound counts.
 static void judge(struct tl_clock_fit *fit)
 {
 	struct residual r[TL_CLOCK_WINDOW];
@@ -228,7 +229,7 @@ static void solve(struct tl_clock_fit *fit)
 
 	fit->ns_per_tick += change;
 	fit->offset_ns = sums.y - change * sums.x;
-	if (fit->n < TRUSTED) { // whether the rate changed or a sample is off, only the next one will tell
+	if (fit->n < TRUSTED) { // only the next sample shows whether the rate changed or this one is an outlier
 		double span_ns = between(fit->samples[0].ns, newest(fit)->ns);
 		fit->reach.rate_ppb = fmax(TL_CLOCK_UNKNOWN_PPB, 2 * change_ppb);
 		fit->reach.spread_ns = (double)newest(fit)->half_ns + span_ns * change_ppb / 1e9;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps the line from a device's counter to wall time.
+// Line from a device's counter to wall time.
 
 #include <tl_clock_track.h>
 
@@ -14,24 +14,24 @@
 #define CALIBRATE_SAMPLES 3
 #define CALIBRATE_GAP_NS (60 * TL_NS_PER_MS)
 #define OUTLIER_NS (20 * TL_NS_PER_US)
-#define GATE_PPB 20000.0 // a servo may pull a PHC by this from one sample to the next
+#define GATE_PPB 20000.0 // rate change that a servo may apply to a PHC from one sample to the next
 #define CONFIRM 3
-#define NOMINAL_PPB 1000000.0 // a counter is no further from its nominal rate
-#define SCALE_NS TL_NS_PER_S  // a counter that shows a time is no further from it
-#define TAI_NOW_S 37	      // since 2017: where the kernel was not told
+#define NOMINAL_PPB 1000000.0 // largest deviation of a counter from its nominal rate
+#define SCALE_NS TL_NS_PER_S  // largest distance of a counter that shows a time from that time
+#define TAI_NOW_S 37	      // since 2017: used if the kernel's TAI offset is not set
 
 struct tl_clock_track_state {
 	struct tl_clock_track_cfg cfg;
 	struct tl_clock_fit fit; // from ticks, unwrapped, to monotonic time
 	struct tl_clock_sample last;
-	uint64_t last_raw, raw_tsc; // of it, as read, and when
-	uint64_t last_tsc;	    // when it was read, or could not be
+	uint64_t last_raw, raw_tsc; // last reading of the counter, and its time
+	uint64_t last_tsc;	    // time of the last reading or attempt
 	uint64_t samples, set_aside, failed_reads, steps;
-	// Of the line in use, since it was laid.
+	// Time at which the line in use was fitted.
 	uint64_t laid_tsc;
 	int64_t error_ns;
 	uint64_t over_ns;
-	struct tl_clock_claim wall; // of the clock, then
+	struct tl_clock_claim wall; // of the clock, at that time
 	struct tl_clock_reading reading;
 };
 
@@ -40,7 +40,7 @@ static uint64_t read_tsc(const struct tl_clock_track_state *s)
 	return s->cfg.read_tsc != NULL ? s->cfg.read_tsc(s->cfg.ctx) : rte_rdtsc_precise();
 }
 
-// The narrowest of several brackets: an interrupt between the readings only widens one.
+// Read the counter several times and keep the narrowest bracket: an interrupt between the readings only widens one.
 static int read_bracket(struct tl_clock_track_state *s, struct tl_clock_sample *out)
 {
 	uint64_t best_ticks = UINT64_MAX, tsc = 0, raw = 0;
@@ -68,8 +68,8 @@ static int read_bracket(struct tl_clock_track_state *s, struct tl_clock_sample *
 	return 0;
 }
 
-// The counter goes on where the line expects it, give or take half its period. A reading, and later a stamp,
-// is that of up to one tick ago: on average of half a tick, which cancels out.
+// Extend a reading to 64 bits: the counter is where the line predicts it, within half its period. A reading, and later
+// a stamp, is that of up to one tick ago: half a tick on average, which cancels out.
 static void unwrap(const struct tl_clock_track *track, struct tl_clock_sample *sample)
 {
 	const struct tl_clock_fit *fit = &track->state->fit;
@@ -93,7 +93,7 @@ static enum tl_clock_verdict add(struct tl_clock_track *track, const struct tl_c
 	return verdict;
 }
 
-// From ticks to monotonic time by the fit, from there to wall time by the clock.
+// Combine the rates: from ticks to monotonic time by the fit, from there to wall time by the clock.
 static uint64_t mult_of(const struct tl_clock_track_state *s, uint64_t wall_mult)
 {
 	return (uint64_t)((unsigned __int128)tl_clock_fit_mult(&s->fit) * wall_mult / s->cfg.clock->mono.mult);
@@ -131,7 +131,7 @@ static void lay_line(struct tl_clock_track *track, bool first)
 	s->wall = tl_clock_claim(clock, s->last_tsc);
 }
 
-// The first samples, some 60 ms apart.
+// Take the first samples, some 60 ms apart.
 static int read_first(struct tl_clock_track_state *s, struct tl_clock_sample *samples)
 {
 	int rc = read_bracket(s, &samples[0]);
@@ -202,7 +202,7 @@ void tl_clock_track_destroy(struct tl_clock_track *track)
 	free(track);
 }
 
-// A comparison that is off is made again at once: what was a moment's disturbance is gone then, and a step is known.
+// An outlier is measured again at once: a transient disturbance is over by then, and a step is confirmed.
 int tl_clock_track_sample(struct tl_clock_track *track)
 {
 	struct tl_clock_track_state *s = track->state;
@@ -220,7 +220,7 @@ int tl_clock_track_sample(struct tl_clock_track *track)
 	}
 	if (rc != 0)
 		s->last_tsc = read_tsc(s);
-	lay_line(track, false); // the clock's own line may have bent
+	lay_line(track, false); // the clock's own line may have changed
 	s->reading = (struct tl_clock_reading){.number = s->reading.number + 1,
 		.time_ns = track->wall.line.base_ns,
 		.age_ns = tl_clock_span_ns(s->cfg.clock, s->laid_tsc - before_tsc),
@@ -270,7 +270,7 @@ int tl_clock_tai_offset_s(void)
 {
 	struct timespec utc, tai;
 
-	// adjtimex() tells it, too, but a unit with ProtectClock= or without @clock may not call it, even to read.
+	// adjtimex() reports it, too, but a unit with ProtectClock= or without @clock may not call it, even to read.
 	if (clock_gettime(CLOCK_REALTIME, &utc) != 0 || clock_gettime(CLOCK_TAI, &tai) != 0)
 		return 0;
 	int64_t between_ns = (tai.tv_sec - utc.tv_sec) * (int64_t)TL_NS_PER_S + tai.tv_nsec - utc.tv_nsec;
@@ -285,7 +285,7 @@ const char *tl_clock_scale_name(enum tl_clock_scale scale)
 	return names[scale];
 }
 
-// A counter of nanoseconds that shows a time is near it.
+// Detect the time scale: a counter of nanoseconds that shows a time is near that time.
 static void tell_scale(const struct tl_clock_track *track, struct tl_clock_track_stats *out)
 {
 	const struct tl_clock_track_state *s = track->state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tells which DPDK there is, and what the compiler was allowed to use.
+// DPDK version, driver directory, and the CPU flags that the compiler used.
 
 #include <tl_eal_about.h>
 
@@ -14,7 +14,7 @@
 
 #define LIBRARY "/librte_eal.so."
 
-// As rte_version() writes it.
+// Format the version as rte_version() does.
 char *tl_eal_version_built(char *buf, size_t size)
 {
 	int used = snprintf(buf, size, "%s %d.%02d.%d", RTE_VER_PREFIX, RTE_VER_YEAR, RTE_VER_MONTH, RTE_VER_MINOR);

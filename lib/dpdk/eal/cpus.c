@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks the kernel for the CPUs of the cpuset.
+// CPUs of the process's cpuset, read from the kernel.
 
 #include <tl_eal_cpus.h>
 
 #include <errno.h>
 #include <string.h>
 
-// The kernel cuts a mask to the cpuset. A seccomp filter may refuse to set one: then the mask at hand is all there is.
+// The kernel reduces a mask to the cpuset. A seccomp filter may forbid setting one: then the current mask is the
+// result.
 int tl_eal_permitted_cpus(cpu_set_t *out)
 {
 	cpu_set_t before, all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Builds EAL's argument vector and starts it.
+// EAL's argument vector, its start, and its shutdown.
 
 #define ALLOW_EXPERIMENTAL_API // rte_dev_event_monitor_start, rte_dev_hotplug_handle_enable, since 18.05 and 18.11
 
@@ -25,9 +25,9 @@
 #include <tl_err.h>
 
 #define ARGS_MAX 64
-#define ARG_BYTES 256 // of a device with its arguments; none but the lcore list is longer
+#define ARG_BYTES 256 // a device with its arguments; only the lcore list is longer
 
-// EAL keeps pointers into its arguments: they live as long as it does.
+// EAL keeps pointers to its arguments, so they have the same lifetime.
 struct tl_eal {
 	int n;
 	char *v[ARGS_MAX + 1];
@@ -65,8 +65,9 @@ static void add_lcores(struct tl_eal *args, const struct tl_eal_cfg *cfg)
 	add(args, "--main-lcore=0");
 }
 
-// "--socket-mem 512,0,256". Without it EAL spreads the memory by the nodes of the CPUs that have its lcores' numbers,
-// whatever CPUs those lcores run on (eal_dynmem_calc_num_pages_per_socket() and rte_eal_cpu_init() of 22.11).
+// "--socket-mem 512,0,256". Without it EAL distributes memory over the nodes of the CPUs whose numbers equal those of
+// its lcores, regardless of the CPUs that those lcores run on (eal_dynmem_calc_num_pages_per_socket() and
+// rte_eal_cpu_init() of 22.11).
 static void add_memory(struct tl_eal *args, const struct tl_eal_cfg *cfg)
 {
 	uint32_t last = TL_EAL_NODES_MAX;
@@ -109,7 +110,7 @@ static void build_args(struct tl_eal *args, const struct tl_eal_cfg *cfg)
 	args->v[args->n] = NULL;
 }
 
-// A CPU that this process cannot be put on would make EAL fail with less to say.
+// Check affinity first: with a CPU outside the affinity mask EAL fails with a less specific error.
 static int check_lcores(const struct tl_eal_cfg *cfg, struct tl_err *err)
 {
 	cpu_set_t permitted;
@@ -138,8 +139,8 @@ static int refuse(const struct tl_eal_cfg *cfg, int rc, struct tl_err *err)
 		cfg->memory_mb, strerror(-rc), cfg->memory_mb / 2 + 16);
 }
 
-// Starts DPDK, its log on stderr alone: its way to syslog makes sockets, later and in any thread, which seccomp answers
-// by ending the process. Hugepages come as files in memory: a limit on the files of this process is not meant for them.
+// Start DPDK with its log on stderr only: logging to syslog creates sockets, later and in any thread, for which seccomp
+// kills the process. Hugepages are files in memory: the file size limit of this process must not apply to them.
 static int start_unlimited(struct tl_eal *eal)
 {
 	struct rlimit limit, raised;
@@ -155,8 +156,8 @@ static int start_unlimited(struct tl_eal *eal)
 	return rc;
 }
 
-// EAL has pinned this thread to the main lcore, and the threads that it makes would inherit that: they may run wherever
-// no lcore polls.
+// EAL has pinned this thread to the main lcore, and threads that it creates would inherit that affinity: allow all CPUs
+// that no lcore polls.
 static void leave_main_lcore(const struct tl_eal_cfg *cfg, const cpu_set_t *allowed)
 {
 	cpu_set_t cpus = *allowed;
@@ -167,9 +168,9 @@ static void leave_main_lcore(const struct tl_eal_cfg *cfg, const cpu_set_t *allo
 	sched_setaffinity(0, sizeof(cpus), &cpus);
 }
 
-// A PCI device that goes away: the kernel says so, and an access to where its registers were is a SIGBUS. EAL hears the
-// one, maps memory there for the other, and tells who has registered (lib/dpdk/port/watch.c). Where it cannot, ports
-// look for themselves.
+// Enable removal events of PCI devices: the kernel reports a removal, and an access to the former registers raises
+// SIGBUS. EAL receives the event, remaps that memory, and calls the registered callbacks (lib/dpdk/port/watch.c). If
+// this fails, ports poll for the removal.
 static void watch_removals(const struct tl_eal_cfg *cfg)
 {
 	if (cfg->n_pci == 0)
@@ -186,8 +187,8 @@ static void list_descriptors(fd_set *open)
 			FD_SET(fd, open);
 }
 
-// A start that failed leaves descriptors: of hugepages that it got, and of mounts that it has locked, for which other
-// starts of DPDK would wait.
+// A failed start leaves descriptors open: of its hugepages, and of mounts that it has locked, on which other starts of
+// DPDK would block.
 static void close_on_exec(const fd_set *except)
 {
 	for (int fd = 0; fd < FD_SETSIZE; fd++)
@@ -205,7 +206,7 @@ int tl_eal_init(const struct tl_eal_cfg *cfg, struct tl_eal **out, struct tl_err
 	if (eal == NULL)
 		return tl_fail(err, -ENOMEM, "out of memory");
 	list_descriptors(&open);
-	bool known = sched_getaffinity(0, sizeof(allowed), &allowed) == 0; // more than 1024 CPUs: not
+	bool known = sched_getaffinity(0, sizeof(allowed), &allowed) == 0; // more than 1024 CPUs: unknown
 	int rc = check_lcores(cfg, err);
 	if (rc == 0) {
 		build_args(eal, cfg);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// about: which DPDK this program was built with and runs with. Needs no started EAL.
+// about: the DPDK versions of build and run time. EAL need not run.
 //
 // Threads: any. Memory: static, or the caller's.
 
@@ -10,16 +10,16 @@
 
 #include <tl_base.h>
 
-// "DPDK 22.11.11"; the first into buf, which it returns.
+// Format the version as "DPDK 22.11.11" into buf. Returns buf.
 char *tl_eal_version_built(char *buf, size_t size);
 const char *tl_eal_version_running(void);
 
-// The directory of DPDK's drivers, such as "/usr/lib/x86_64-linux-gnu/dpdk/pmds-23.0", into buf. Returns 0, or -ENOENT
-// where DPDK is linked into the program.
+// Write the directory of DPDK's drivers, such as "/usr/lib/x86_64-linux-gnu/dpdk/pmds-23.0", into buf. Returns 0, or
+// -ENOENT if DPDK is linked into the program.
 int tl_eal_driver_dir(char *buf, size_t size);
 
-// Flags of the CPU, as /proc/cpuinfo calls them, without which the program does not run. Ends with NULL.
+// Return the CPU flags, as /proc/cpuinfo names them, without which the program does not run. Ends with NULL.
 const char *const *tl_eal_cpu_flags(void);
 
-// Whether the DPDK that this was built with is said to stamp by IEEE 1588.
+// True if the DPDK of the build was configured for IEEE 1588 stamps.
 bool tl_eal_built_ieee1588(void);

@@ -7,7 +7,7 @@
 
 #define FRAME_MAX 262144 // libpcap's maximum
 
-// clang's check of indirect calls needs a mark before the callee, which native code does not have.
+// clang's check of indirect calls needs a signature before the callee, which native code lacks.
 #ifdef __clang__
 #define CALLS_UNMARKED __attribute__((no_sanitize("function")))
 #else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes, starts and ends the loop of an RX lcore; and its sleep.
+// Creation, start, end and idle sleep of an RX lcore.
 
 #include "lcore_priv.h"
 
@@ -87,7 +87,7 @@ int tl_lcore_tid(const struct tl_lcore *l)
 
 void tl_lcore_note_gap(struct tl_lcore *l, uint64_t tsc)
 {
-	if (l->burst.last_tsc != 0) // else it is the first
+	if (l->burst.last_tsc != 0) // otherwise this is the first poll
 		tl_hist_record(&l->gaps, tl_clock_span_ns(l->cfg.clock, tsc));
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loop of an RX lcore.
+// Loop of an RX lcore.
 
 #include "lcore_priv.h"
 
 #include <rte_mbuf.h>
 
 #define TICK_NS (100 * TL_NS_PER_US)
-#define DRAIN_EMPTY_POLLS 3 // in a row, after the port was quiesced
-#define STOP_BURSTS 64	    // at least, of a port that cannot be quiesced
+#define DRAIN_EMPTY_POLLS 3 // consecutive empty polls, after the port was quiesced
+#define STOP_BURSTS 64	    // minimum bursts, on a port that cannot be quiesced
 
 static void parse_burst(struct tl_burst *b)
 {
@@ -21,7 +21,7 @@ static void parse_burst(struct tl_burst *b)
 	tl_wire_parse(rte_pktmbuf_mtod(*m, uint8_t *), (*m)->data_len, pkt);
 }
 
-// Services in order; each one's frames leave before the next one begins.
+// Run the services in order; the frames of each are sent before the next one runs.
 static void handle_burst(struct tl_lcore *l)
 {
 	struct tl_burst *b = &l->burst;
@@ -63,7 +63,7 @@ static uint16_t poll_services(struct tl_lcore *l)
 	return n;
 }
 
-// At the end of a turn, which is when nothing waits for it.
+// Record a long gap, at the end of a turn, when no frame is waiting for it.
 static void watch_gap(struct tl_lcore *l)
 {
 	uint64_t gap_tsc = l->burst.tsc - l->burst.last_tsc;
@@ -73,7 +73,7 @@ static void watch_gap(struct tl_lcore *l)
 	l->burst.last_tsc = l->burst.tsc;
 }
 
-// One turn: a burst if there is one, timers if they are due, and sent frames to the recording last.
+// Run one turn: a burst if there is one, timers if due, and sent frames to the recording last.
 static uint16_t turn(struct tl_lcore *l)
 {
 	uint16_t n = l->cfg.rxq->burst(l->cfg.rxq, &l->burst);
@@ -109,7 +109,7 @@ static void drain(struct tl_lcore *l, bool quiesced)
 {
 	unsigned empty = 0;
 	unsigned ring =
-		STOP_BURSTS + 2 * l->cfg.rxq->descriptors / TL_BURST; // more bursts than it holds: some are short
+		STOP_BURSTS + 2 * l->cfg.rxq->descriptors / TL_BURST; // more bursts than the ring holds: some are short
 
 	for (unsigned turns = 0; empty < DRAIN_EMPTY_POLLS && (quiesced || turns < ring); turns++)
 		empty = turn(l) == 0 ? empty + 1 : 0;
@@ -124,8 +124,8 @@ static void drain(struct tl_lcore *l, bool quiesced)
 	}
 }
 
-// Sleep after an empty poll where nothing is to be gained by the next one. Polling for frames that come many at a time
-// would only cost CPU time.
+// Sleep after an empty poll if the next poll is not expected to find a frame. Polling for frames that arrive in batches
+// only costs CPU time.
 static void rest(struct tl_lcore *l, uint16_t n)
 {
 	if (n != 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// What the loop and its set-up share.
+// Shared by the loop and its setup.
 
 #include <tl_hist.h>
 #include <tl_lcore.h>
@@ -13,23 +13,23 @@ struct tl_lcore {
 	struct tl_service services[TL_LCORE_SERVICES_MAX];
 	bool parse;   // a service needs burst->pkt
 	bool polls;   // a service has a poll()
-	bool closing; // services were told to close
+	bool closing; // services were requested to close
 	struct tl_patience patience;
 	uint64_t next_tick_ns;
 	uint64_t beats; // ticks so far
 	struct tl_burst burst;
-	uint64_t gap_tsc;   // a longer time between two polls is recorded
+	uint64_t gap_tsc;   // shortest gap between two polls that is recorded
 	_Atomic(int) phase; // enum tl_lcore_phase; written by main
 	atomic_bool closed; // written by the lcore
 	_Atomic(int) tid;
-	struct tl_hist gaps; // those times
+	struct tl_hist gaps; // gaps between polls
 } TL_CACHE_ALIGNED;
 
-// The loop; returns when it has drained.
+// Run the loop; returns when it has drained.
 int tl_lcore_loop(void *lcore);
 
-// COLD. A time between two polls that was long.
+// COLD. Record a long gap between two polls.
 void tl_lcore_note_gap(struct tl_lcore *lcore, uint64_t tsc);
 
-// COLD. Sleep until a frame comes, at most for a millisecond.
+// COLD. Sleep until a frame arrives, at most for a millisecond.
 void tl_lcore_idle(struct tl_lcore *lcore);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Says why no driver of DPDK took a PCI device.
+// Cause of a PCI device that no DPDK driver took.
 
 #include "port_priv.h"
 
@@ -35,7 +35,8 @@ static int64_t read_id(const char *address, const char *name)
 	return read ? strtoll(text, NULL, 16) : -1;
 }
 
-// "librte-net-ice23" of "net_ice" and "/.../pmds-23.0"; Debian sets a hyphen after a digit: "librte-net-mlx5-23".
+// Derive "librte-net-ice23" from "net_ice" and "/.../pmds-23.0"; Debian adds a hyphen after a digit:
+// "librte-net-mlx5-23".
 void tl_port_driver_package(const char *pmd, const char *dir, char *buf, size_t size)
 {
 	const char *abi = strrchr(dir, '-');
@@ -48,7 +49,7 @@ void tl_port_driver_package(const char *pmd, const char *dir, char *buf, size_t 
 			*c = '-';
 }
 
-// Whether DPDK is installed without the driver that the device needs.
+// True if DPDK is installed without the driver of the device.
 static bool lacks_driver(const char *pmd, char *package, size_t size)
 {
 	char dir[PATH_BYTES / 2], path[PATH_BYTES];
@@ -62,7 +63,7 @@ static bool lacks_driver(const char *pmd, char *package, size_t size)
 	return access(dir, X_OK) == 0 && access(path, F_OK) != 0;
 }
 
-// A user who is not root may not be let in by vfio.
+// True if vfio denies access, as it may to a user other than root.
 static bool is_shut(const char *address, char *file, size_t size)
 {
 	char link[PATH_BYTES], group[256];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds or makes the DPDK device of a port.
+// Lookup or creation of a port's DPDK device.
 
 #include "port_priv.h"
 
@@ -10,11 +10,11 @@
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 
-// AF_PACKET's rings, per queue and direction.
+// size of AF_PACKET's rings, per queue and direction
 #define KERNEL_RING_BYTES (16u << 20)
 #define KERNEL_BLOCK_BYTES (64u << 10)
 
-// The name and arguments of the virtual device to create.
+// Format name and arguments of the virtual device to create.
 static void virtual_device(struct tl_port *port, char *args, size_t size)
 {
 	const struct tl_port_cfg *cfg = &port->cfg;
@@ -28,7 +28,7 @@ static void virtual_device(struct tl_port *port, char *args, size_t size)
 	} else if (cfg->spec.kind == TL_PORT_XDP) {
 		snprintf(port->dev_name, sizeof(port->dev_name), "net_af_xdp_%s", port->name);
 		snprintf(args, size, "iface=%s,queue_count=%u", cfg->spec.arg, cfg->rx_queues);
-	} else { // "net_ring0,arg=…": the driver's name, then its arguments
+	} else { // "net_ring0,arg=…": driver name, then arguments
 		size_t name_len = strcspn(cfg->spec.arg, ",");
 		snprintf(port->dev_name, sizeof(port->dev_name), "%.*s", (int)name_len, cfg->spec.arg);
 		snprintf(args, size, "%s", cfg->spec.arg[name_len] == ',' ? cfg->spec.arg + name_len + 1 : "");
@@ -45,7 +45,7 @@ static int probe_virtual(struct tl_port *port, struct tl_err *err)
 		char name[sizeof(port->dev_name)];
 		snprintf(name, sizeof(name), "%s", port->dev_name);
 		port->dev_name[0] = '\0';
-		if (rc == -EFAULT) // EAL's word for a name that no driver knows
+		if (rc == -EFAULT) // EAL's error for a name that no driver matches
 			return tl_fail(err, rc,
 				"port %s: no driver of this DPDK makes %s: a name begins with that of its driver, such as "
 				"net_null0, net_ring0 or net_pcap0",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of a port's queues lost what.
+// Drops of each queue of a port.
 
 #include "port_priv.h"
 
@@ -7,7 +7,7 @@
 
 #include <rte_ethdev.h>
 
-// A socket belongs to the queue of its number.
+// Assign drops by number: socket i belongs to queue i.
 void tl_port_socket_drops(const struct tl_port *port, struct tl_port_stats *out)
 {
 	for (unsigned i = 0; i < port->sockets.n; i++) {
@@ -23,7 +23,7 @@ void tl_port_find_queue_counters(struct tl_port *port)
 	for (uint16_t i = 0; i < port->cfg.rx_queues; i++) {
 		char name[RTE_ETH_XSTATS_NAME_SIZE];
 		snprintf(name, sizeof(name), "rx_q%u_errors", i);
-		// RQSMR: else the drops of all queues are in the first one's counter (82599 datasheet).
+		// RQSMR: otherwise the drops of all queues are in the first one's counter (82599 datasheet).
 		if (port->mac_counts.queue_drops)
 			(void)rte_eth_dev_set_rx_queue_stats_mapping(port->port_id, i, (uint8_t)i);
 		if (rte_eth_xstats_get_id_by_name(port->port_id, name, &port->queue_counters[i]) != 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A port behind a DPDK device: PCI NIC, kernel interface or virtual device. Set-up, groups, counters and teardown.
+// Port backed by a DPDK device: PCI NIC, kernel interface or virtual device. Setup, groups, counters and teardown.
 
 #include "port_priv.h"
 
@@ -35,7 +35,7 @@ static int ask_device(struct tl_port *port, struct rte_eth_dev_info *info, struc
 	return 0;
 }
 
-// Bytes of a frame that one mbuf must hold.
+// Return the bytes of a frame that one mbuf must hold.
 static uint32_t frame_room(const struct tl_port *port)
 {
 	if (tl_port_is_kernels(port))
@@ -43,8 +43,8 @@ static uint32_t frame_room(const struct tl_port *port)
 	return tl_port_nic_room(port->cfg.mtu);
 }
 
-// A port that only records takes what an mbuf holds anyway, such as frames with two VLAN tags, which are longer than
-// its MTU allows. mlx5 and mlx4 would set their kernel interface to it.
+// Return the MTU to configure. A port that only records accepts what fits an mbuf anyway, such as frames with two VLAN
+// tags, which exceed its MTU. mlx5 and mlx4 would set their kernel interface to it.
 static uint16_t device_mtu(const struct tl_port *port, const struct rte_eth_dev_info *info)
 {
 	bool shared = strncmp(info->driver_name, "mlx", 3) == 0;
@@ -71,22 +71,21 @@ static int configure_device(struct tl_port *port, const struct rte_eth_dev_info 
 		RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;
 	const uint64_t tx_checksums = RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM;
 
-	// mlx5 and mlx4 say by an event that their device is gone, if they are asked to.
+	// mlx5 and mlx4 report the removal of their device by an event, if it is enabled.
 	conf.intr_conf.rmv = info->dev_flags != NULL && (*info->dev_flags & RTE_ETH_DEV_INTR_RMV) != 0;
 	if (rx > info->max_rx_queues || tx > info->max_tx_queues)
 		return tl_fail(err, -EINVAL,
 			"port %s: %s has %u receive and %u send queues, not %u and %u: lower rx_queues", port->name,
 			device_text(port), info->max_rx_queues, info->max_tx_queues, rx, tx);
-	// What the stack can use, and nothing that changes a frame (VLAN_STRIP, LRO): a recording shows the wire.
+	// Offloads that the stack can use, and none that changes a frame (VLAN_STRIP, LRO): a recording shows the wire.
 	conf.rxmode.offloads = info->rx_offload_capa & checksums;
-	if (port->stamping.flag != 0 || port->cfg.ptp) // ice stamps PTP frames, too, only where this is on
+	if (port->stamping.flag != 0 || port->cfg.ptp) // ice stamps PTP frames, too, only with this offload
 		conf.rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP;
 	port->tx_checksums = port->cfg.tx_checksums && (info->tx_offload_capa & tx_checksums) == tx_checksums;
 	conf.txmode.offloads = port->tx_checksums ? tx_checksums : 0;
 	if (port->sending.flag != 0)
 		conf.txmode.offloads |= info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP;
-	if (port->cfg.ptp) // without an offload ixgbe and i40e send by a short path, which ignores what a frame asks
-			   // for
+	if (port->cfg.ptp) // without an offload ixgbe and i40e use a fast path that ignores a frame's flags
 		conf.txmode.offloads |= info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM;
 	if (rx > 1 && info->flow_type_rss_offloads != 0) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
@@ -103,7 +102,7 @@ static int configure_device(struct tl_port *port, const struct rte_eth_dev_info 
 	return 0;
 }
 
-// A device has limits of its own, and steps.
+// Device limits and alignment may change the size of a ring.
 static void warn_of_ring(const struct tl_port *port, const char *key, uint16_t wanted, uint16_t given,
 	const struct rte_eth_desc_lim *limits)
 {
@@ -131,7 +130,7 @@ static int size_rings(const struct tl_port *port, const struct rte_eth_dev_info 
 
 static int set_up_queues(struct tl_port *port, const struct rte_eth_dev_info *info, struct tl_err *err)
 {
-	bool kernel = port->cfg.spec.kind == TL_PORT_KERNEL; // its rings hold frames of their own, no mbufs
+	bool kernel = port->cfg.spec.kind == TL_PORT_KERNEL; // its rings hold their own frames, no mbufs
 	uint16_t tx = RTE_MAX(port->cfg.tx_queues, (uint16_t)1);
 	struct rte_eth_rxconf rx_conf = info->default_rxconf;
 	uint16_t rx_desc, tx_desc;
@@ -144,8 +143,8 @@ static int set_up_queues(struct tl_port *port, const struct rte_eth_dev_info *in
 			port, frame_room(port), kernel ? TL_BURST : rx_desc, kernel ? TL_BURST : tx_desc, err);
 	if (rc != 0)
 		return rc;
-	rx_conf.offloads = 0; // the port's are set by configure
-	// Else one full queue holds up the packet buffer, and so all others (DROP_EN: 82599 datasheet, 8.2.3.8.7).
+	rx_conf.offloads = 0; // the port's offloads are set by configure
+	// Otherwise one full queue blocks the packet buffer, and so all others (DROP_EN: 82599 datasheet, 8.2.3.8.7).
 	rx_conf.rx_drop_en = port->mac_counts.queue_drops && port->cfg.rx_queues > 1;
 	for (uint16_t i = 0; i < port->cfg.rx_queues && rc == 0; i++)
 		rc = rte_eth_rx_queue_setup(
@@ -205,7 +204,7 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 		rc = configure_device(port, &info, err);
 	if (rc != 0)
 		return rc;
-	tl_port_find_mac_counts(port, info.driver_name); // the number of queues moves the identifiers
+	tl_port_find_mac_counts(port, info.driver_name); // the number of queues changes the identifiers
 	rc = set_up_queues(port, &info, err);
 	if (rc != 0)
 		return rc;
@@ -223,15 +222,15 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 		tl_kernel_stamp_early(&port->sockets);
 	snprintf(port->multicast, sizeof(port->multicast), "none");
 	fill_queues(port);
-	if (port->cfg.spec.kind != TL_PORT_PCI) // the start of a NIC begins its link anew
+	if (port->cfg.spec.kind != TL_PORT_PCI) // starting a NIC restarts its link
 		tl_port_look_at_link(port);
 	return 0;
 }
 
-// Returns 0 when the port is promiscuous now; remembers whether that was our doing.
+// Enable promiscuous mode; record whether this call changed it. Returns 0 if the port is promiscuous.
 static int set_promisc(struct tl_port *port)
 {
-	if (tl_port_is_kernels(port)) // the driver would need a right that is gone at the end
+	if (tl_port_is_kernels(port)) // at close the driver would need a privilege dropped by then
 		return tl_kernel_set_promisc(&port->sockets, port->cfg.spec.arg);
 	if (rte_eth_promiscuous_get(port->port_id) == 1) {
 		port->promisc = true;
@@ -243,8 +242,8 @@ static int set_promisc(struct tl_port *port)
 	return rc;
 }
 
-// Since its socket was made the kernel may have counted frames that came before there was a ring to put them into. What
-// is in the ring by now, and the count, belong to nobody; both begin here.
+// Since its socket was created the kernel may have counted frames that arrived before the ring existed. Frames now in
+// the ring and that count are not accounted; both start here.
 static void begin_kernel_account(struct tl_port *port)
 {
 	struct rte_mbuf *pkts[TL_BURST];
@@ -265,7 +264,7 @@ static int eth_start(struct tl_port *port, struct tl_err *err)
 
 	(void)tl_port_read_mac_counts(port, &before);
 	port->mac_counts.seen_before = before.seen;
-	port->stamping.timesync = false; // the start resets the device
+	port->stamping.timesync = false; // starting resets the device
 	int rc = rte_eth_dev_start(port->port_id);
 
 	if (rc != 0)
@@ -293,8 +292,8 @@ static uint64_t sum_rx_pkts(const struct tl_port *port)
 	return sum;
 }
 
-// The counters of a device that is gone read as all ones: what it said last holds, as where it does not answer. It may
-// have gone while they were read. Parts are read before their whole.
+// Read the driver's counters. Those of a removed device read as all ones: the last valid sample is kept, as for a
+// device that does not respond. It may be removed during the reads. Parts are read before their sum.
 static void read_driver(struct tl_port *port, struct tl_port_stats *out)
 {
 	struct rte_eth_stats stats;
@@ -329,8 +328,8 @@ static void sample_driver(struct tl_port *port, struct tl_port_stats *out)
 	out->mac_seen_pkts = out->hw_seen_pkts;
 }
 
-// Drivers of kernel sockets count no drops, or (25.03 on) count them by reading the socket, which would clear what we
-// read: so the socket is asked, and never the driver.
+// Drivers of kernel sockets count no drops, or (25.03 on) count them by reading the socket, which would clear the
+// counts read here: so the socket is read, and never the driver.
 static void eth_sample(struct tl_port *port, struct tl_port_stats *out)
 {
 	*out = (struct tl_port_stats){0};
@@ -351,7 +350,8 @@ static void eth_sample(struct tl_port *port, struct tl_port_stats *out)
 		out->hw_seen_pkts = sum_rx_pkts(port) + tl_port_drops(out);
 }
 
-// A NIC cannot be stopped without losing what its rings hold. So its account ends here: by what it has seen until now.
+// A NIC cannot be stopped without losing the frames in its rings. So its account is closed with its counters at this
+// moment.
 static bool eth_quiesce(struct tl_port *port)
 {
 	struct tl_port_stats end = {0};
@@ -401,8 +401,8 @@ static int eth_set_groups(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_A
 static void eth_close(struct tl_port *port)
 {
 	tl_kernel_close_spare(&port->sockets);
-	if (tl_port_torn_out(port)) { // its driver would wait for answers, ixgbe's for 33 s
-		port->pool = NULL;    // the driver's still
+	if (tl_port_torn_out(port)) { // its driver would wait for responses, ixgbe's for 33 s
+		port->pool = NULL;    // still used by the driver
 		return;
 	}
 	if (port->promisc_set)

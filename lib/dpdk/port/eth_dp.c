@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Receives from and sends to a DPDK device.
+// Receive from and send to a DPDK device.
 
 #include "port_priv.h"
 
@@ -26,7 +26,7 @@ uint16_t tl_eth_burst(struct tl_rxq *q, struct tl_burst *b)
 	return n;
 }
 
-// How long the frame was before it was cut: what its IPv4 header says, else what is there.
+// Return the length of the frame before it was cut: that of its IPv4 header, else the length present.
 static uint32_t whole_bytes(const struct rte_mbuf *m)
 {
 	const struct tl_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct tl_ether_hdr *);
@@ -38,7 +38,7 @@ static uint32_t whole_bytes(const struct rte_mbuf *m)
 	return bytes > m->pkt_len ? bytes : m->pkt_len;
 }
 
-// DPDK's driver does not say which frames the host itself sent: those from the interface's own address.
+// True if the host sent the frame: DPDK's driver does not report that, so the interface's own source address decides.
 static bool is_own(const struct tl_rxq *q, const struct rte_mbuf *m)
 {
 	const struct tl_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct tl_ether_hdr *);
@@ -60,7 +60,7 @@ uint16_t tl_kernel_burst(struct tl_rxq *q, struct tl_burst *b)
 	return n;
 }
 
-// The stamps that the frames carry, in the place of the poll's.
+// Replace the time of the poll by the stamps that the frames carry.
 static uint16_t take_stamps(struct tl_rxq *q, struct tl_burst *b)
 {
 	struct tl_clock_stamps stamps;
@@ -94,7 +94,7 @@ uint16_t tl_kernel_stamped_burst(struct tl_rxq *q, struct tl_burst *b)
 	return take_stamps(q, b);
 }
 
-// A reference to each of the first n frames for the recording, taken before the driver may free it.
+// Take a reference to each of the first n frames for the recording, before the driver may free it.
 static void hold(struct tl_txq *q, uint16_t n)
 {
 	struct tl_burst *sent = q->sent;
@@ -107,7 +107,7 @@ static void hold(struct tl_txq *q, uint16_t n)
 	}
 }
 
-// The first n of the frames just held were sent.
+// Record the first n of the held frames as sent.
 static void keep_accepted(struct tl_txq *q, uint16_t held, uint16_t n)
 {
 	struct tl_burst *sent = q->sent;
@@ -124,8 +124,8 @@ static void keep_accepted(struct tl_txq *q, uint16_t held, uint16_t n)
 	sent->mono_ns = tl_clock_mono_ns(q->clock, q->end_tsc);
 }
 
-// The frames after the first n wait for the next flush; the last ones are dropped if they are too many. A stamp of
-// their departure is not of the moment that whoever asked for it takes it for.
+// Keep the frames after the first n for the next flush; drop the last ones if they are too many. A TX stamp of a
+// delayed frame would not have the time that its requester assumes, so the request is removed.
 static __attribute__((noinline)) void keep_waiting(struct tl_txq *q, uint16_t n)
 {
 	uint16_t waiting = q->n - n;

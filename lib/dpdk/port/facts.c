@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a device says of itself, for comparison with its family's documents.
+// Facts that a device reports about itself, for comparison with its family's documents.
 
 #include "port_priv.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The port behind pcap:FILE.
+// Port backed by pcap:FILE.
 
 #include "port_priv.h"
 
 #include <errno.h>
 
-#define FILE_ROOM_BYTES 2048 // longer frames take a chain
+#define FILE_ROOM_BYTES 2048 // longer frames use a chain
 
 static int open_reader(const struct tl_port_cfg *cfg, struct tl_pcap_reader **out, struct tl_err *err)
 {
@@ -48,7 +48,7 @@ static int file_start(struct tl_port *port, struct tl_err *err)
 	return 0;
 }
 
-// Frames still unread belong to nobody: the recording was asked to end.
+// Frames still unread are not accounted: the recording was requested to end.
 static bool file_quiesce(struct tl_port *port)
 {
 	int running = 0;
@@ -62,7 +62,7 @@ static bool file_ended(const struct tl_port *port, struct tl_err *err)
 	int ended = atomic_load_explicit(&port->file.ended, memory_order_acquire);
 	struct tl_pcap_frame frame;
 
-	// The lcore leaves the reader alone from now on, so main may ask it again for its reason.
+	// The lcore no longer uses the reader, so main may ask it for the error.
 	if (ended == 2 && err != NULL)
 		(void)tl_pcap_next(port->file.reader, &frame, err);
 	return ended != 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Receives from a capture file, with the file's own timestamps.
+// Receive from a capture file, with the file's own timestamps.
 
 #include "port_priv.h"
 
-// Copies a frame into one mbuf, or into a chain where it is longer than one holds. NULL: the pool is empty.
+// Copy a frame into one mbuf, or into a chain if it is longer than one holds. NULL: the pool is empty.
 static struct rte_mbuf *copy_frame(struct rte_mempool *pool, const struct tl_pcap_frame *frame)
 {
 	struct rte_mbuf *head = rte_pktmbuf_alloc(pool);
@@ -32,7 +32,7 @@ static struct rte_mbuf *copy_frame(struct rte_mempool *pool, const struct tl_pca
 	return head;
 }
 
-// False at the end of the file, for whatever reason.
+// Read the next frame. False at the end of the file, for any reason.
 static bool read_pending(struct tl_port_file *file)
 {
 	if (file->has_pending)
@@ -73,7 +73,7 @@ uint16_t tl_file_burst(struct tl_rxq *q, struct tl_burst *b)
 	return n;
 }
 
-// A file takes no frames: what is pushed is dropped and counted.
+// Drop and count pushed frames: a file cannot send.
 void tl_file_flush(struct tl_txq *q)
 {
 	tl_txq_drop_waiting(q);

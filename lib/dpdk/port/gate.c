@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The gate in front of the stamps of a NIC, as main sees it: its begin, its account, and why it was shut.
+// Gate for the stamps of a NIC, main's part: setup, account, and the cause of a closure.
 
 #include "port_priv.h"
 
@@ -11,7 +11,7 @@
 #include <tl_log.h>
 
 #define TRIAL_STAMPS 64
-#define TOLD_MAX 3 // closures that are told of; the report counts them all
+#define TOLD_MAX 3 // closures that are logged; the report counts all
 #define TIME_NS (2 * TL_NS_PER_S)
 #define TAI_NS (37 * (int64_t)TL_NS_PER_S) // since 2017
 
@@ -51,9 +51,9 @@ static bool is_near(int64_t off_ns)
 	return llabs(off_ns) < (int64_t)TIME_NS;
 }
 
-// A stamp that is a time since 1970 is of another clock than one that is read as ticks: mlx5 with
-// REAL_TIME_CLOCK_ENABLE=1 reads the free-running counter where it may not map BAR 0 (drivers/net/mlx5/mlx5_txpp.c:998
-// and linux/mlx5_ethdev_os.c:355, DPDK v22.11.11).
+// Return the cause of a closure. A stamp that is a time since 1970 belongs to another clock than one read as ticks:
+// mlx5 with REAL_TIME_CLOCK_ENABLE=1 reads the free-running counter if it may not map BAR 0
+// (drivers/net/mlx5/mlx5_txpp.c:998 and linux/mlx5_ethdev_os.c:355, DPDK v22.11.11).
 static const char *reason(const struct tl_port *port, const struct tl_port_gate *g)
 {
 	int64_t off_ns = (int64_t)(g->offence.ticks - tl_clock_wall_ns(port->cfg.clock, g->offence.tsc));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The gate in front of the stamps of a NIC: compares them with the polls that took their frames. A driver may put one
-// clock into its frames and read another: docs/time.md, "The gate".
+// Gate for the stamps of a NIC: compares them with the polls that received their frames. A driver may write stamps of
+// one clock and read another: docs/time.md, "The gate".
 
 #include "port_priv.h"
 
-#define QUEUE_NS (20 * TL_NS_PER_MS) // between a frame's stamp and its place in the ring: the NIC's buffer, PCIe
-#define AHEAD_NS TL_NS_PER_MS	     // by which a stamp may be ahead of its poll: beyond it the clock's line jumps
-#define EMPTIED 32 // frames: a smaller burst emptied the queue, as some drivers give no more than 32 at a time
+#define QUEUE_NS (20 * TL_NS_PER_MS) // between a frame's stamp and its entry in the ring: the NIC's buffer, PCIe
+#define AHEAD_NS TL_NS_PER_MS	     // largest lead of a stamp over its poll: beyond it the clock's line steps
+#define EMPTIED 32 // frames: a smaller burst emptied the queue, as some drivers return at most 32 at a time
 #define REOPEN_STAMPS 1024
 
-// The times between which stamps can be, in monotonic time: CLOCK_REALTIME may be set between stamp and poll.
+// Range of possible stamps, in monotonic time: CLOCK_REALTIME may be set between stamp and poll.
 struct window {
 	struct tl_clock_stamps mono;
 	uint64_t from_ns, span_ns;
@@ -52,7 +52,7 @@ static void close_gate(struct tl_rxq *q, const struct tl_burst *b, const struct 
 	atomic_store_explicit(&g->closures, g->closures + 1, memory_order_release);
 }
 
-// Takes the stamp off the frame, whose time is that of the poll then.
+// Discard the stamp of the frame, which then has the time of the poll.
 static void refuse(struct tl_rxq *q, struct tl_burst *b, uint16_t i)
 {
 	b->pkts[i]->ol_flags &= ~q->stamp_flag;
@@ -79,7 +79,7 @@ static __attribute__((noinline)) void judge_each(struct tl_rxq *q, struct tl_bur
 	}
 }
 
-// Of an open gate's bursts the first frame and the last.
+// Check the stamps of a burst: of an open gate the first frame and the last.
 static void judge(struct tl_rxq *q, struct tl_burst *b)
 {
 	struct window w = window_of(q, b);
@@ -90,7 +90,8 @@ static void judge(struct tl_rxq *q, struct tl_burst *b)
 	judge_each(q, b, &w);
 }
 
-// What a poll finds came after the last one began that emptied the queue, so after the return of the one before that.
+// Frames of a poll arrived after the start of the last one that emptied the queue, so after the return of the one
+// before that.
 uint16_t tl_eth_gated_burst(struct tl_rxq *q, struct tl_burst *b)
 {
 	uint16_t n = tl_eth_stamped_burst(q, b);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What DPDK's kernel-backed drivers do not tell: the interface's state, and the drops the kernel counts on their
-// sockets.
+// State and socket drops of kernel interfaces, which DPDK's drivers for them do not report.
 
 #include "port_priv.h"
 
@@ -25,7 +24,7 @@
 #define VLAN_TAGS_BYTES 8u
 #define PACKET_RING_HEAD_BYTES 128 // TPACKET_V2's header, sockaddr_ll and alignment before the frame, rounded up
 
-// One interface ioctl on a throw-away socket. Returns 0 or -errno.
+// Issue one interface ioctl on a temporary socket. Returns 0 or -errno.
 static int interface_ioctl(const char *iface, unsigned long request, struct ifreq *ifr)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -159,7 +158,7 @@ void tl_kernel_sample_packet(struct tl_kernel_sockets *sockets)
 		struct tpacket_stats stats = {0};
 		socklen_t len = sizeof(stats);
 
-		// tp_packets includes tp_drops; both restart at 0 with every reading (packet(7)).
+		// tp_packets includes tp_drops; both restart at 0 with every read (packet(7)).
 		if (getsockopt(sockets->fd[i], SOL_PACKET, PACKET_STATISTICS, &stats, &len) != 0)
 			continue;
 		sockets->seen += stats.tp_packets;
@@ -173,7 +172,8 @@ void tl_kernel_sample_xdp(struct tl_kernel_sockets *sockets)
 		struct xdp_statistics stats = {0};
 		socklen_t len = sizeof(stats);
 
-		// Cumulative. A frame dropped for an empty fill ring is also in rx_dropped: it is not added twice.
+		// Cumulative. A frame dropped because of an empty fill ring is also in rx_dropped: it is not added
+		// twice.
 		if (getsockopt(sockets->fd[i], SOL_XDP, XDP_STATISTICS, &stats, &len) == 0)
 			sockets->dropped[i] = stats.rx_dropped + stats.rx_ring_full;
 	}
@@ -197,7 +197,7 @@ void tl_kernel_admit_packet(const struct tl_kernel_sockets *sockets)
 
 bool tl_kernel_refuse_packets(int fd)
 {
-	// "ret 0": a frame the socket's filter refuses is neither queued nor counted.
+	// "ret 0": a frame rejected by the socket's filter is neither queued nor counted.
 	struct sock_filter refuse_all = {.code = BPF_RET | BPF_K, .k = 0};
 	struct sock_fprog program = {.len = 1, .filter = &refuse_all};
 
@@ -227,9 +227,9 @@ int tl_kernel_set_promisc(const struct tl_kernel_sockets *sockets, const char *i
 		       : -errno;
 }
 
-// Wait until no CPU is in the middle of a frame that it let in by the filter of before: closing a packet socket waits
-// for that (synchronize_net() in the kernel's packet_release()). Where the spare one is gone, that has been done, or
-// the process may still open one.
+// Wait until no CPU is processing a frame that passed the previous filter: closing a packet socket waits for that
+// (synchronize_net() in the kernel's packet_release()). Without the spare socket this has already been done, or the
+// process may still open one.
 static void wait_for_frames_on_their_way(struct tl_kernel_sockets *sockets)
 {
 	if (sockets->spare_fd == 0)

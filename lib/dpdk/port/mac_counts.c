@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters of a NIC's MAC and of its buffers, where the driver has them: what the MAC has seen, independent of what we
-// polled, and losses that are not in imissed or ierrors.
+// Counters of a NIC's MAC and of its buffers, if the driver provides them: frames seen by the MAC, independent of the
+// frames polled, and losses that are not in imissed or ierrors.
 //
-// Drivers differ in what they call what, and in what their sums contain, so there is a row per driver that has been
-// read. A counter of frames that a filter of addresses has refused counts as seen, so it holds for promiscuous ports
-// only.
+// Drivers differ in the names of counters and in the terms of their sums, so there is one row per driver whose source
+// was read. Frames rejected by an address filter count as seen, so the account holds for promiscuous ports only.
 
 #include "port_priv.h"
 
@@ -17,15 +16,15 @@
 // Names of xstats. rx_nombuf is no loss with any of these drivers: it counts attempts to refill a ring.
 struct mac_row {
 	const char *driver;
-	bool verified;		     // the whole account was seen to hold with the driver, on a model of the NIC
-	bool queue_drops;	     // a queue may drop what it has no room for, and counts that apart from imissed
-	bool adds;		     // errors are those that ierrors lacks, else all
+	bool verified;		     // the whole account was verified with the driver, on a model of the NIC
+	bool queue_drops;	     // a queue may drop frames for lack of room, and counts them apart from imissed
+	bool adds;		     // errors lists those missing from ierrors, else all
 	const char *seen[NAMES_MAX]; // their sum is every frame on the wire, good or bad
-	const char *lost[NAMES_MAX]; // frames that imissed lacks
+	const char *lost[NAMES_MAX]; // frames missing from imissed
 	const char *errors[NAMES_MAX];
 };
 
-// By the sources of DPDK 22.11.11; its xstats have the same names in 24.11.3.
+// From the sources of DPDK 22.11.11; xstats have the same names in 24.11.3.
 static const struct mac_row rows[] = {
 	// drivers/net/ixgbe/ixgbe_ethdev.c:3386, ixgbe_dev_stats_get: on the X540 and X550 ierrors contains XEC, frames
 	// with bad checksums of IP or layer 4, which are delivered; imissed is the sum of MPC, without QPRDC.
@@ -59,9 +58,9 @@ static const struct mac_row rows[] = {
 			"rx_size_256_to_511_packets", "rx_size_512_to_1023_packets", "rx_size_1024_to_1522_packets",
 			"rx_size_1523_to_max_packets", "rx_crc_errors", "rx_undersized_errors", "rx_oversize_errors",
 			"rx_fragmented_errors", "rx_jabber_errors"}},
-	// drivers/net/mlx5/mlx5_stats.c:109, mlx5_stats_get: imissed is out_of_buffer alone, of our queues; ierrors is
-	// counted by the driver. linux/mlx5_ethdev_os.c:1470 names the others, which are of the whole physical port:
-	// its buffer, and the buffers of the host. rx_packets_phy lacks frames with errors.
+	// drivers/net/mlx5/mlx5_stats.c:109, mlx5_stats_get: imissed is out_of_buffer alone, of the port's queues;
+	// ierrors is counted by the driver. linux/mlx5_ethdev_os.c:1470 names the others, which are of the whole
+	// physical port: its buffer, and the buffers of the host. rx_packets_phy lacks frames with errors.
 	{.driver = "mlx5_pci",
 		.adds = true,
 		.seen = {"rx_phy_packets", "rx_phy_crc_errors", "rx_phy_in_range_len_errors"},
@@ -71,7 +70,7 @@ static const struct mac_row rows[] = {
 		.errors = {"rx_phy_crc_errors", "rx_phy_in_range_len_errors"}},
 };
 
-// Adds those of the names that the device has to the identifiers. Returns how many there are then.
+// Append the names that the device has to the identifiers. Returns their new number.
 static unsigned find(uint16_t port_id, const char *const names[NAMES_MAX], uint64_t *ids, unsigned n)
 {
 	for (unsigned i = 0; i < NAMES_MAX && names[i] != NULL; i++)
@@ -123,7 +122,7 @@ bool tl_port_read_mac_counts(const struct tl_port *port, struct tl_port_mac_coun
 	return true;
 }
 
-// ---- the account
+// ---- account
 
 void tl_port_subtract(struct tl_port_stats *stats, const struct tl_port_stats *before)
 {

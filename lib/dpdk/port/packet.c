@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The port behind a kernel interface that nothing is sent on: AF_PACKET sockets of our own, each with a ring which the
-// kernel fills block by block (TPACKET_V3).
+// Port backed by a receive-only kernel interface: own AF_PACKET sockets, each with a ring that the kernel fills block
+// by block (TPACKET_V3).
 
 #include "port_priv.h"
 
@@ -19,12 +19,12 @@
 
 #include <tl_log.h>
 
-// A recording must outlast a core that stalls: 64 MiB are 440 000 short frames, a third of a second at 1.3 million per
-// second, which is what a veth carries.
+// A recording must survive a stalled core: 64 MiB are 440 000 short frames, a third of a second at 1.3 million per
+// second, the rate of a veth.
 #define RING_BLOCKS 256u
 #define RING_BYTES ((size_t)RING_BLOCKS * TL_PACKET_BLOCK_BYTES)
-#define RETIRE_MS 4 // a block with frames is handed over after this, full or not, and after twice this at the latest
-#define FRAME_BYTES 2048 // the kernel asks for it, and means nothing by it in a ring of blocks
+#define RETIRE_MS 4 // a block with frames reaches user space after this, full or not, at the latest after twice this
+#define FRAME_BYTES 2048 // required by the kernel, but without effect in a ring of blocks
 #ifndef PACKET_FANOUT_FLAG_IGNORE_OUTGOING
 #define PACKET_FANOUT_FLAG_IGNORE_OUTGOING 0x4000
 #endif
@@ -45,8 +45,8 @@ static int set_options(const struct tl_port *port, int fd, const struct option *
 	return 0;
 }
 
-// The ring, and stamps that the kernel takes when a frame reaches it: without SO_TIMESTAMPNS it takes them when it
-// copies the frame, each socket its own.
+// Create the ring, and have the kernel stamp frames on arrival: without SO_TIMESTAMPNS it stamps them when it copies
+// them, separately for each socket.
 static int make_ring(struct tl_port *port, int fd, struct tl_packet_queue *p, struct tl_err *err)
 {
 	const int version = TPACKET_V3, on = 1, room = TL_PACKET_TAG_BYTES, stamps = SOF_TIMESTAMPING_SOFTWARE;
@@ -74,7 +74,8 @@ static int make_ring(struct tl_port *port, int fd, struct tl_packet_queue *p, st
 	return 0;
 }
 
-// Until the start a filter lets nothing in, so that no frame is counted which nobody takes.
+// Bind the socket with a filter that rejects everything until the start, so that no frame is counted that is never
+// received.
 static int bind_socket(struct tl_port *port, int fd, struct tl_err *err)
 {
 	int ifindex = (int)if_nametoindex(port->cfg.spec.arg);
@@ -84,7 +85,7 @@ static int bind_socket(struct tl_port *port, int fd, struct tl_err *err)
 	const struct option option = {"promiscuous mode", SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promisc, sizeof(promisc)};
 	const int on = 1;
 
-	// Older kernels than 4.20 do not know it, and hand out what nobody wants.
+	// Kernels before 4.20 lack the option, and deliver the host's own frames.
 	if (port->cfg.rx_only)
 		(void)setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on));
 	if (!tl_kernel_refuse_packets(fd) || bind(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
@@ -93,8 +94,8 @@ static int bind_socket(struct tl_port *port, int fd, struct tl_err *err)
 	return port->cfg.promisc ? set_options(port, fd, &option, 1, err) : 0;
 }
 
-// Several queues: the kernel spreads flows over the sockets. Never with PACKET_FANOUT_FLAG_DEFRAG, which puts fragments
-// together. The first socket is given a number that no group has.
+// Join the sockets of several queues: the kernel distributes flows over them. Never with PACKET_FANOUT_FLAG_DEFRAG,
+// which reassembles fragments. The first socket gets a number that no group has.
 static int join_group(struct tl_port *port, int fd, uint16_t queue, struct tl_err *err)
 {
 	int type = PACKET_FANOUT_HASH | (port->cfg.rx_only ? PACKET_FANOUT_FLAG_IGNORE_OUTGOING : 0);
@@ -163,7 +164,7 @@ static bool packet_quiesce(struct tl_port *port)
 	return tl_kernel_quiesce_packet(&port->sockets);
 }
 
-// A socket whose interface was removed is bound to none.
+// True if the interface was removed: its socket is then bound to none.
 static bool is_gone(const struct tl_port *port)
 {
 	struct sockaddr_ll address;
@@ -184,7 +185,7 @@ static bool packet_ended(const struct tl_port *port, struct tl_err *err)
 	return true;
 }
 
-// An interface that goes down leaves an error on the socket, and poll() does not sleep until somebody has read it.
+// Read socket errors: an interface that goes down leaves one, and poll() returns at once until it is read.
 static void look_for_errors(const struct tl_port *port)
 {
 	bool down = false;
@@ -207,7 +208,7 @@ static void packet_sample(struct tl_port *port, struct tl_port_stats *out)
 	tl_port_socket_drops(port, out);
 }
 
-// Groups are for echoes.
+// Groups are used by echoes only.
 static int packet_set_groups(struct tl_port *port, const uint8_t (*macs)[TL_ETHER_ADDR_LEN], uint32_t n)
 {
 	return -ENOTSUP;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Receives from a kernel interface through a ring of our own: frames are handed out where the kernel put them.
+// Receive from a kernel interface through an own ring: frames are passed on in the kernel's ring, without a copy.
 
 #include "port_priv.h"
 
@@ -22,7 +22,8 @@ static void give_block_back(struct tl_packet_queue *p)
 	p->has_block = false;
 }
 
-// Whether there is a frame to hand out. A block whose frames have all been handed out, and freed, goes back first.
+// Find the next frame. A block whose frames have all been passed on and freed is returned to the kernel first. False:
+// there is no frame.
 static bool find_frame(struct tl_packet_queue *p)
 {
 	if (p->left_pkts != 0)
@@ -38,8 +39,8 @@ static bool find_frame(struct tl_packet_queue *p)
 	return p->left_pkts != 0;
 }
 
-// The last burst's views are ours again when nobody else has a reference to one of them. Until then the port stands
-// still: whoever keeps a frame keeps it whole.
+// Reclaim the views of the last burst, once nobody else has a reference to any of them. Until then the port does not
+// receive: a frame that is still referenced keeps its data.
 static bool take_views_back(struct tl_packet_queue *p)
 {
 	for (uint16_t i = 0; i < p->lent; i++)
@@ -54,7 +55,8 @@ static bool take_views_back(struct tl_packet_queue *p)
 	return true;
 }
 
-// The second reference is ours: who frees the view gives it back to us, not to a pool.
+// Set up a view. The second reference is the port's: the last user's free then returns the view to the port, not to a
+// pool.
 static struct rte_mbuf *lend(struct tl_packet_queue *p, uint8_t *data, uint32_t len)
 {
 	struct rte_mbuf *view = &p->views[p->lent++];
@@ -81,8 +83,8 @@ static struct rte_mbuf *lend_chain(struct tl_packet_queue *p, uint8_t *data, uin
 	return head;
 }
 
-// Puts the tag that the kernel took off back between the addresses and the type; the frame then begins 4 bytes earlier,
-// where the ring has room.
+// Insert the tag that the kernel removed between addresses and type; the frame then begins 4 bytes earlier, in the
+// headroom of the ring.
 static uint8_t *put_tag_back(const struct tpacket3_hdr *h, uint8_t *frame)
 {
 	bool has_tpid = (h->tp_status & TP_STATUS_VLAN_TPID_VALID) != 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mbuf pool of a port, and what a port takes of DPDK's memory.
+// mbuf pool of a port, and the port's share of DPDK's memory.
 
 #include "port_priv.h"
 
@@ -11,10 +11,10 @@
 #define RING_DESCRIPTORS 1024
 #define DEEP_DESCRIPTORS 4096 // of a NIC that only records
 #define DEEP_MLX5_DESCRIPTORS 8192
-#define DESCRIPTOR_BYTES 128 // of the NIC's and the driver's at most
+#define DESCRIPTOR_BYTES 128 // upper limit, of the NIC's and the driver's together
 #define POOL_CACHE 256
-// What the services of an lcore keep: frames waiting for ARP, TCP's out-of-order queues, sent frames to record, frames
-// on their way to another lcore.
+// Frames held by the services of an lcore: waiting for ARP, in TCP's out-of-order queues, sent frames to record, frames
+// in hand-off to another lcore.
 #define HELD_MBUFS 4096
 
 static bool only_records(const struct tl_port_cfg *cfg)
@@ -42,7 +42,7 @@ uint32_t tl_port_nic_room(uint32_t mtu)
 	return RTE_ALIGN_CEIL(RTE_MAX(mtu + TL_PORT_FRAME_OVERHEAD, (uint32_t)TL_PORT_ROOM_MIN), 1024u);
 }
 
-// A NIC that only records sends nothing: no mbufs wait in its TX ring.
+// Count the mbufs. A NIC that only records sends nothing: no mbufs wait in its TX ring.
 static uint32_t count_mbufs(const struct tl_port_cfg *cfg, uint32_t rx_descriptors, uint32_t tx_descriptors)
 {
 	uint32_t ring = only_records(cfg) ? rx_descriptors : 2 * RTE_MAX(rx_descriptors, tx_descriptors);
@@ -56,7 +56,7 @@ uint64_t tl_port_memory_bytes(const struct tl_port_cfg *cfg, bool mlx5)
 	uint32_t tx = tl_port_tx_descriptors(cfg);
 	uint32_t room = tl_port_nic_room(cfg->mtu) + RTE_PKTMBUF_HEADROOM;
 
-	if (cfg->spec.kind == TL_PORT_KERNEL || cfg->spec.kind == TL_PORT_FILE) // rings of their own
+	if (cfg->spec.kind == TL_PORT_KERNEL || cfg->spec.kind == TL_PORT_FILE) // have their own rings
 		rx = tx = TL_BURST;
 	uint64_t mbuf_bytes = rte_mempool_calc_obj_size((uint32_t)sizeof(struct rte_mbuf) + room, 0, NULL);
 	return count_mbufs(cfg, rx, tx) * mbuf_bytes + (uint64_t)cfg->rx_queues * (rx + tx) * DESCRIPTOR_BYTES;

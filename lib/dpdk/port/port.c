@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opens, starts and closes a port by way of its backend, and hands out its parts.
+// Open, start and close a port through its backend, and give access to its queues.
 
 #include "port_priv.h"
 
@@ -135,7 +135,7 @@ bool tl_rxq_wait(const struct tl_rxq *q, bool any_queue, uint32_t timeout_us)
 	for (uint16_t i = 0; any_queue && i < q->port->cfg.rx_queues; i++)
 		if (i != q->queue_id)
 			fds[n++] = (struct pollfd){.fd = q->port->rxq[i].wait_fd, .events = POLLIN};
-	return ppoll(fds, n, &timeout, NULL) > 0; // it ignores a negative descriptor
+	return ppoll(fds, n, &timeout, NULL) > 0; // negative descriptors are ignored
 }
 
 struct tl_txq *tl_port_txq(struct tl_port *port, uint16_t queue)

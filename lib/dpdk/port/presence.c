@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Detect a PCI device that was torn out. Its registers and its configuration space read as all ones, and its file in
-// sysfs ends when the kernel has noticed. Drivers do not tell: ixgbe has no is_removed (DPDK 22.11.11,
+// sysfs disappears when the kernel has noticed. Drivers do not report it: ixgbe has no is_removed (DPDK 22.11.11,
 // drivers/net/ixgbe/ixgbe_ethdev.c), and takes all ones for counts.
 
 #include "port_priv.h"

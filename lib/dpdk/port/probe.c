@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of what a port can do.
+// Table of a port's capabilities.
 
 #include "port_priv.h"
 
@@ -23,7 +23,7 @@ static const char *yes_no(bool yes)
 	return yes ? "yes" : "no";
 }
 
-// Whether the device takes rules at all: a driver without rte_flow says so to the plainest one.
+// True if the device accepts flow rules: a driver without rte_flow rejects even the simplest one.
 static bool has_flow(uint16_t port_id)
 {
 	const struct rte_flow_attr attr = {.ingress = 1};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a NIC spreads connections over its queues, so that one can be chosen that comes to a certain queue.
+// Distribution of connections over the queues of a NIC, so that a connection can be chosen for a given queue.
 
 #include "port_priv.h"
 

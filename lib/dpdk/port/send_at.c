@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames that the NIC sends at a time of its own clock.
+// Frames sent by the NIC at a time of its own clock.
 
 #include "port_priv.h"
 
 #include <rte_ethdev.h>
 #include <rte_mbuf_dyn.h>
 
-// What mlx5 counts when a frame did not, or may not have, left at its time.
+// Counters of mlx5 for frames that did not, or may not have, left at their time.
 static const char *const fault_names[TL_PORT_SEND_FAULTS] = {
 	"tx_pp_timestamp_past_errors",
 	"tx_pp_timestamp_future_errors",
@@ -17,7 +17,7 @@ static const char *const fault_names[TL_PORT_SEND_FAULTS] = {
 	"tx_pp_sync_lost",
 };
 
-// The clock must be one that can be read, and that of the stamps of what is received.
+// The clock must be readable, and the one that stamps received frames.
 void tl_port_choose_send_at(struct tl_port *port, bool offered)
 {
 	struct tl_port_sending *s = &port->sending;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a device says that it has sent.
+// Frames sent, by the device's own counters.
 
 #include "port_priv.h"
 
@@ -9,8 +9,8 @@
 
 #include <rte_ethdev.h>
 
-// The interface's count (proc_net(5), /proc/net/dev: name, eight fields of what is received, packets after bytes of
-// what is sent), of this network namespace.
+// Read the interface's count (proc_net(5), /proc/net/dev: name, eight receive fields, sent packets after sent bytes),
+// of this network namespace.
 static bool read_interface(const char *iface, uint64_t *out_pkts)
 {
 	FILE *file = fopen("/proc/self/net/dev", "re");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The interface of the kernel beside which DPDK drives a device. Configuring the device sets its MTU:
-// mlx5_dev_configure calls mlx5_dev_set_mtu (drivers/net/mlx5/mlx5_ethdev.c:149 and 631, DPDK v22.11.11). At the end it
-// is set back.
+// Kernel interface of a device that DPDK drives beside it. Configuring the device sets its MTU: mlx5_dev_configure
+// calls mlx5_dev_set_mtu (drivers/net/mlx5/mlx5_ethdev.c:149 and 631, DPDK v22.11.11). It is restored at the end.
 
 #include "port_priv.h"
 
@@ -34,7 +33,7 @@ void tl_port_note_shared(struct tl_port *port)
 		closedir(names);
 }
 
-// The device has been stopped.
+// Restore the MTU, after the device has been stopped.
 void tl_port_restore_shared(const struct tl_port *port)
 {
 	const struct tl_port_shared *shared = &port->shared;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes a PORT apart: what kind of device a user means.
+// Parser of PORT: device kind and arguments.
 
 #include "port_priv.h"
 
@@ -19,7 +19,7 @@ static bool is_hex(const char *s, unsigned n)
 
 #define PCI_ADDRESS_CHARS 12
 
-// "0000:3b:00.0", with DPDK's arguments of the device behind a comma, or without
+// "0000:3b:00.0", with or without DPDK's device arguments after a comma
 static bool is_pci_address(const char *s)
 {
 	char behind = strlen(s) < PCI_ADDRESS_CHARS ? '?' : s[PCI_ADDRESS_CHARS];
@@ -69,6 +69,6 @@ int tl_port_spec_parse(const char *text, struct tl_port_spec *out, struct tl_err
 		return 0;
 	out->arg[PCI_ADDRESS_CHARS] = '\0';
 	for (char *c = out->arg; *c != '\0'; c++)
-		*c = (char)tolower((unsigned char)*c); // as the kernel and DPDK name it
+		*c = (char)tolower((unsigned char)*c); // spelled as by the kernel and DPDK
 	return 0;
 }

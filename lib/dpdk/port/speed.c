@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The line rate of a port that is not open, as the kernel knows it.
+// Line rate of a port that is not open, from the kernel.
 
 #include <glob.h>
 #include <stdio.h>
 
 #include <tl_port.h>
 
-// In Mbit/s; -1, or an error of the read, where there is no link.
+// Read a speed in Mbit/s; the file has -1, or fails to be read, if there is no link.
 static uint64_t read_speed(const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -29,7 +29,7 @@ uint64_t tl_port_expected_bps(const struct tl_port_spec *spec)
 
 	if (spec->kind == TL_PORT_FILE || spec->kind == TL_PORT_VDEV)
 		return 0;
-	// A PCI device has interfaces while a kernel driver has it.
+	// A PCI device has interfaces while a kernel driver is bound to it.
 	snprintf(pattern, sizeof(pattern), pci ? "/sys/bus/pci/devices/%s/net/*/speed" : "/sys/class/net/%s/speed",
 		spec->arg);
 	if (glob(pattern, 0, NULL, &found) != 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a port's timestamps come from: which source it can have, and the clock of a NIC that stamps frames itself.
+// Timestamp source of a port: the choice among those available, and the clock of a NIC that stamps frames itself.
 
 #define ALLOW_EXPERIMENTAL_API // rte_eth_read_clock, since 19.08
 
@@ -20,7 +20,7 @@
 
 #define BIT(source) (1u << (source))
 #define HOST_READINGS 3
-#define TICK_OFF 0.001 // share by which a tick may differ from whole ns
+#define TICK_OFF 0.001 // relative deviation allowed between a tick and whole ns
 
 const char *tl_ts_source_name(enum tl_ts_source source)
 {
@@ -35,23 +35,23 @@ const char *tl_ts_source_name(enum tl_ts_source source)
 	return names[source];
 }
 
-// ---- the choice
+// ---- choice
 
-// DPDK's driver for libpcap, by either of its names.
+// True for DPDK's driver for libpcap, by either of its names.
 static bool is_libpcap(const char *devargs)
 {
 	return strncmp(devargs, "net_pcap", 8) == 0 || strncmp(devargs, "eth_pcap", 8) == 0;
 }
 
-// Whether that driver gives the frames of files, each once. What it repeats from memory has no stamp, and what it has
-// of an interface has no file's.
+// True if that driver delivers the frames of files, each once. Frames that it repeats from memory have no stamp, and
+// frames of an interface have no file's stamp.
 static bool reads_files(const char *devargs)
 {
 	static const char *const others[] = {"iface", "rx_iface", "rx_iface_in"};
 	const char *args = strchr(devargs, ',');
 	struct rte_kvargs *pairs = args != NULL ? rte_kvargs_parse(args + 1, NULL) : NULL;
 
-	if (pairs == NULL) // the driver will refuse them
+	if (pairs == NULL) // the driver will reject them
 		return false;
 	const char *repeat = rte_kvargs_get(pairs, "infinite_rx");
 	bool reads = rte_kvargs_count(pairs, "rx_pcap") != 0 && (repeat == NULL || atoi(repeat) <= 0);
@@ -61,7 +61,7 @@ static bool reads_files(const char *devargs)
 	return reads;
 }
 
-// The sources that a kind of port can have, as far as is known without its device: one at most beside the TSC.
+// Return the sources possible for this kind of port, as far as known without its device: at most one beside the TSC.
 static unsigned sources_of(const struct tl_port_cfg *cfg)
 {
 	switch (cfg->spec.kind) {
@@ -108,7 +108,7 @@ int tl_port_check_stamps(const struct tl_port_cfg *cfg, struct tl_err *err)
 	return cfg->timestamps == TL_TS_AUTO || (sources & BIT(cfg->timestamps)) != 0 ? 0 : refuse(cfg, sources, err);
 }
 
-// ---- the NIC's clock
+// ---- NIC clock
 
 static int read_clock(void *ctx, uint64_t *ticks)
 {
@@ -124,7 +124,7 @@ static int read_clock(void *ctx, uint64_t *ticks)
 	return rc;
 }
 
-// Whether the driver's clock is none of the NIC: ice's from DPDK 25.07 on is CLOCK_MONOTONIC_RAW
+// True if the driver's clock is not the NIC's: ice's from DPDK 25.07 on is CLOCK_MONOTONIC_RAW
 // (drivers/net/intel/ice/ice_ethdev.c:6942, v25.07), while its stamps are of the PHC.
 static bool reads_hosts_clock(const struct tl_port *port)
 {
@@ -153,8 +153,8 @@ int tl_port_enable_timesync(struct tl_port *port)
 	return rc;
 }
 
-// The clock that the driver names as that of its stamps, else its PHC. Up to DPDK 24.07 ice's shows 0 until timesync
-// was enabled, as its timecounter has a mask of 0 (drivers/net/ice/ice_ethdev.c:5850 and 5978, v22.11.11).
+// Track the clock that the driver documents as that of its stamps, else its PHC. Up to DPDK 24.07 ice's reads 0 until
+// timesync is enabled, as its timecounter has a mask of 0 (drivers/net/ice/ice_ethdev.c:5850 and 5978, v22.11.11).
 static int follow_clock(struct tl_port *port)
 {
 	struct tl_clock_track_cfg cfg = {.read = read_clock, .ctx = port, .clock = port->cfg.clock, .bits = 64};
@@ -180,8 +180,8 @@ static int register_field(struct tl_port *port, struct tl_err *err)
 		strerror(rte_errno));
 }
 
-// A NIC whose clock nobody can read stamps in vain. One that reads it only once it is started is used where that is
-// asked for: by then it is too late to choose another.
+// The stamps of a NIC are useless without a readable clock. A clock readable only after the start is used if it was
+// requested: by then it is too late to choose another source.
 int tl_port_choose_stamps(struct tl_port *port, bool offered, struct tl_err *err)
 {
 	enum tl_ts_source best = best_of(&port->cfg);
@@ -190,7 +190,7 @@ int tl_port_choose_stamps(struct tl_port *port, bool offered, struct tl_err *err
 	port->stamping.source = TL_TS_TSC;
 	if (port->cfg.nic != NULL)
 		offered = port->cfg.nic->stamps;
-	if (best == TL_TS_FILE) { // up to DPDK 26.03 the driver does not offer what it does, and counts in microseconds
+	if (best == TL_TS_FILE) { // up to DPDK 26.03 the driver does not advertise stamps, and counts in us
 		port->stamping.unit_ns = offered ? 0 : TL_NS_PER_US;
 		offered = true;
 	}
@@ -210,7 +210,7 @@ int tl_port_start_stamps(struct tl_port *port, struct tl_err *err)
 		return 0;
 	if (port->stamping.reads_phc)
 		(void)tl_port_enable_timesync(port);
-	tl_port_discipline(port); // the start may have set a clock anew that was read before
+	tl_port_discipline(port); // the start may have reset a clock that was read before
 	int rc = port->stamping.track == NULL ? follow_clock(port) : 0;
 	if (rc != 0)
 		return tl_fail(err, rc,
@@ -227,7 +227,7 @@ void tl_port_end_stamps(struct tl_port *port)
 	port->stamping.track = NULL;
 }
 
-// What a stamp means. The kernel's, and a file's, are times since 1970 already.
+// Return the track that converts a stamp. Those of the kernel and of a file already are times since 1970.
 static const struct tl_clock_track *track_of(const struct tl_port_stamping *s)
 {
 	static const struct tl_clock_track ns = {.wall.line.mult = UINT64_C(1) << TL_CLOCK_SHIFT, .mask = UINT64_MAX};
@@ -257,7 +257,7 @@ void tl_port_stamp_queue(const struct tl_port *port, struct tl_rxq *q)
 
 void tl_port_discipline(struct tl_port *port)
 {
-	// Where the clock cannot be read the bound grows, and the report shows it.
+	// If the clock cannot be read the bound grows, and the report shows it.
 	if (port->stamping.track != NULL)
 		(void)tl_clock_track_sample(port->stamping.track);
 	tl_port_watch_gate(port);
@@ -270,7 +270,7 @@ bool tl_port_clock_reading(const struct tl_port *port, struct tl_clock_reading *
 	return port->stamping.track != NULL;
 }
 
-// A tick of the NIC's clock, whose rate is measured: not quite 10^9 Hz is a nanosecond.
+// Return the tick of the NIC's clock, whose rate is measured: about 10^9 Hz counts as one nanosecond.
 static uint32_t tick_ns(double rate_hz)
 {
 	return (uint32_t)ceil(fmax(1e9 / rate_hz * (1 - TICK_OFF), 1));

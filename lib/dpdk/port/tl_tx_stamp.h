@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// tx_stamp: a reply whose leaving the NIC is to stamp. The NIC keeps one such stamp until it is read, so one frame at a
-// time is marked, and who marks it says what must be known to make a latency of the stamp.
+// tx_stamp: TX stamp of one reply. The NIC keeps one such stamp until it is read, so one frame at a time is marked, and
+// the lcore that marks it publishes the facts needed to compute a latency from the stamp.
 //
 //   main: offer → an lcore: take, which marks the frame; when it was sent: tell → main: told, reads the facts and the
 //   NIC's stamp; clear
 //
-// Threads: offer, withdraw, told and clear on main; wanted, take and tell on any lcore that sends on the port: the one
-// that takes is the one that tells.
+// Threads: offer, withdraw, told and clear on main; wanted, take and tell on any lcore that sends on the port: take and
+// tell on the same one.
 // Memory:  the owner's, main; an lcore borrows it.
 
 #include <stdatomic.h>
@@ -19,20 +19,20 @@
 
 enum tl_tx_stamp_state { TL_TX_STAMP_IDLE, TL_TX_STAMP_WANTED, TL_TX_STAMP_TAKEN, TL_TX_STAMP_TOLD };
 
-// Of the marked frame and of the one that it answers, the trigger.
+// Facts about the marked frame and its trigger, the frame that it answers.
 struct tl_tx_stamp_facts {
 	bool left;	    // it was sent, by the call that began at begin_tsc
 	bool stamped;	    // the NIC stamped the trigger
 	uint64_t rx_ticks;  // that stamp, by the NIC's clock
-	uint64_t rx_ns;	    // and since 1970, as it was known then
-	uint64_t poll_tsc;  // when the poll returned that brought the trigger
+	uint64_t rx_ns;	    // the same since 1970, as converted at that time
+	uint64_t poll_tsc;  // return of the poll that received the trigger
 	uint64_t poll_ns;   // the same since 1970
-	uint64_t begin_tsc; // when the send call began
+	uint64_t begin_tsc; // start of the send call
 };
 
 struct tl_tx_stamp {
 	_Atomic(int) state;
-	struct tl_tx_stamp_facts facts; // valid when told
+	struct tl_tx_stamp_facts facts; // valid in state TOLD
 };
 
 static inline void tl_tx_stamp_offer(struct tl_tx_stamp *stamp)
@@ -40,7 +40,7 @@ static inline void tl_tx_stamp_offer(struct tl_tx_stamp *stamp)
 	atomic_store_explicit(&stamp->state, TL_TX_STAMP_WANTED, memory_order_release);
 }
 
-// Takes the offer back, if there is one. False: an lcore was faster, and tells, or has told.
+// Withdraw the offer, if there is one. False: an lcore has taken it already, and calls tell, or has called it.
 static inline bool tl_tx_stamp_withdraw(struct tl_tx_stamp *stamp)
 {
 	int state = TL_TX_STAMP_WANTED;
@@ -48,13 +48,13 @@ static inline bool tl_tx_stamp_withdraw(struct tl_tx_stamp *stamp)
 	return atomic_compare_exchange_strong(&stamp->state, &state, TL_TX_STAMP_IDLE) || state == TL_TX_STAMP_IDLE;
 }
 
-// HOT.
+// HOT. True if a stamp is offered.
 static inline bool tl_tx_stamp_wanted(const struct tl_tx_stamp *stamp)
 {
 	return atomic_load_explicit(&stamp->state, memory_order_relaxed) == TL_TX_STAMP_WANTED;
 }
 
-// Marks the frame, which is not sent yet. False: another lcore has taken the offer.
+// Mark the frame, before it is sent. False: another lcore has taken the offer.
 static inline bool tl_tx_stamp_take(struct tl_tx_stamp *stamp, struct rte_mbuf *frame)
 {
 	int wanted = TL_TX_STAMP_WANTED;
@@ -76,7 +76,7 @@ static inline bool tl_tx_stamp_told(const struct tl_tx_stamp *stamp)
 	return atomic_load_explicit(&stamp->state, memory_order_acquire) == TL_TX_STAMP_TOLD;
 }
 
-// The facts have been read.
+// End the cycle after the facts have been read.
 static inline void tl_tx_stamp_clear(struct tl_tx_stamp *stamp)
 {
 	atomic_store_explicit(&stamp->state, TL_TX_STAMP_IDLE, memory_order_relaxed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps sent frames until the recording has seen them, and ends the waiting of those that cannot be sent.
+// Sent frames kept until the recording has processed them, and frames dropped that cannot be sent.
 
 #include "port_priv.h"
 

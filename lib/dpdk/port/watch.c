@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What befalls a port while it runs: its link goes down and comes back, or its device is taken away.
+// Runtime events of a port: its link goes down and comes back, or its device is removed.
 
 #define ALLOW_EXPERIMENTAL_API // rte_dev_event_callback_*, since 18.05
 
@@ -14,20 +14,20 @@
 
 #include <tl_log.h>
 
-#define ASK_NS TL_NS_PER_S // between two questions to a NIC
+#define ASK_NS TL_NS_PER_S // between two queries of a NIC
 #define AWAIT_PAUSE_US 10000
 
-// ---- the device
+// ---- device
 
-// The kernel asks vfio for the device back (it is unplugged, removed or unbound) and waits until we let go. A thread of
-// DPDK's hears it.
+// Handle a removal request: the kernel requests the device from vfio (it is unplugged, removed or unbound) and waits
+// until the port releases it. Runs in a thread of DPDK.
 static void asked_for(const char *device, enum rte_dev_event_type event, void *port)
 {
 	if (event == RTE_DEV_EVENT_REMOVE)
 		atomic_store(&((struct tl_port *)port)->events.removed, true);
 }
 
-// The driver says that its device is gone.
+// Handle the driver's event that its device is gone.
 static int is_gone(uint16_t port_id, enum rte_eth_event_type event, void *port, void *unused)
 {
 	atomic_store(&((struct tl_port *)port)->events.removed, true);
@@ -53,7 +53,7 @@ bool tl_port_removed(const struct tl_port *port, struct tl_err *err)
 	return true;
 }
 
-// ---- the link
+// ---- link
 
 static uint64_t now_ns(void)
 {
@@ -63,8 +63,8 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-// While the link is down ixgbe's driver begins its set-up anew each time that it is asked, which keeps optics of
-// several speeds from ever getting one (ixgbe_dev_link_update_share() of DPDK 22.11.11, ixgbe_ethdev.c:4361).
+// While the link is down ixgbe's driver restarts its setup at each query, which keeps optics of several speeds from
+// ever linking up (ixgbe_dev_link_update_share() of DPDK 22.11.11, ixgbe_ethdev.c:4361).
 bool tl_port_link_due(struct tl_port_events *events, uint64_t now_ns)
 {
 	if (now_ns < events->next_ask_ns)
@@ -157,13 +157,13 @@ void tl_port_link(const struct tl_port *port, struct tl_port_link *out)
 	*out = port->events.link;
 }
 
-// ---- both
+// ---- device and link
 
 void tl_port_begin_watch(struct tl_port *port)
 {
 	struct tl_port_events *events = &port->events;
 
-	events->next_ask_ns = 0; // the device has begun anew
+	events->next_ask_ns = 0; // the device has restarted
 	tl_port_look_at_link(port);
 	if (port->ops != &tl_port_eth_ops)
 		return;

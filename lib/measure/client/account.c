@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps the books of a run: what became of each message.
+// Accounting of a run: the outcome of each message.
 
 #include <tl_client_msg.h>
 

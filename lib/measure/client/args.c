@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Judges the options of `tapline client` together, and makes them a configuration.
+// Validate the options of `tapline client` together, and build a configuration from them.
 
 #include "args_priv.h"
 
@@ -45,7 +45,7 @@ static int choose_mode(const struct tl_client_given *given, struct tl_client_cfg
 	cfg->mode = multicast ? TL_CLIENT_MULTICAST : tcp ? TL_CLIENT_TCP : TL_CLIENT_UDP;
 	cfg->peer = multicast ? given->tcp_listen : tcp ? given->tcp_connect : given->udp_echo;
 	if (multicast && !tl_client_endpoint_given(&given->tcp_listen))
-		cfg->peer.ip_be = given->port.ip_be; // without a port 0: any
+		cfg->peer.ip_be = given->port.ip_be; // without a port: 0, any
 	cfg->source = given->source;
 	if (multicast && !tl_client_endpoint_given(&given->source))
 		cfg->source =
@@ -69,7 +69,7 @@ static int check_size(const struct tl_client_cfg *cfg, struct tl_err *err)
 	return 0;
 }
 
-// The sweep and, in cfg, its first run.
+// Set the sweep and, in cfg, its first run.
 static int choose_sweep(const struct tl_client_given *given, struct tl_client_args *args, struct tl_err *err)
 {
 	bool payloads = given->payload_bytes.n > 1, rates = given->rate_pps.n > 1;
@@ -90,7 +90,7 @@ static int choose_sweep(const struct tl_client_given *given, struct tl_client_ar
 	return 0;
 }
 
-// Files keep every sample in memory until the end.
+// Check the memory for samples: for files every sample is kept until the end.
 static int check_samples(const struct tl_client_args *args, struct tl_err *err)
 {
 	uint64_t samples = 0;
@@ -139,7 +139,7 @@ int tl_client_parse_args(int argc, char **argv, struct tl_client_args *args, str
 	given.port.gateway_be = given.gateway.ip_be;
 	*args = args_of(&given);
 	if (given.burst > 1)
-		args->port.lead_us = 0; // no two frames leave at one time
+		args->port.lead_us = 0; // no two frames leave at the same time
 	if (ret != 0 || given.help)
 		return given.help ? 0 : ret;
 	if (given.kernel == (given.port.device != NULL))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Judges the options of a client over a port of its own.
+// Validation of the options of a client over a DPDK port.
 
 #include "args_priv.h"
 
@@ -10,7 +10,7 @@ static bool is_in_prefix(const struct tl_client_port *port, uint32_t ip_be)
 	return ((ip_be ^ port->ip_be) & port->mask_be) == 0;
 }
 
-// What of the kernel's sockets a port has not, or the other way round.
+// Reject options of kernel sockets that a port lacks, and the reverse.
 static int check_foreign(const struct tl_client_given *given, struct tl_err *err)
 {
 	if (given->port.device == NULL &&

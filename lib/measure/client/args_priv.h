@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// The command line as it was given, before it is judged.
+// Command line as given, before validation.
 
 #include <tl_client.h>
 
@@ -11,15 +11,15 @@
 #define MAX_TCP_PAYLOAD_BYTES 65536
 #define LEAD_US 100
 #define LEAD_US_TEXT "100"
-#define MAX_LEAD_US 5000 // half of what the first message is due after the start
+#define MAX_LEAD_US 5000 // half of the time from the start to the first message
 
-// The values as they were given, before they are judged together. A port of 0 is one not given.
+// Values as given, before they are validated together. A port of 0 means: not given.
 struct tl_client_given {
 	bool kernel, json, help, require_valid;
 	struct tl_client_endpoint group, source, gateway; // addresses only
 	struct tl_client_port port;
 	struct tl_client_endpoint tcp_listen, tcp_connect, udp_echo;
-	struct tl_client_sweep rate_pps, payload_bytes; // n values; no axis
+	struct tl_client_sweep rate_pps, payload_bytes; // n values; axis not set
 	enum tl_client_timestamps timestamps;
 	const char *null_path;
 	struct tl_latency_files files;
@@ -32,8 +32,8 @@ bool tl_client_endpoint_given(const struct tl_client_endpoint *at);
 
 double tl_client_seconds_of(uint64_t ns);
 
-// Judges what is of the port alone, once the rest is right. Returns 0, or -EINVAL and the sentence.
+// Validate the options of a port, once all others are valid. Returns 0, or -EINVAL with a message.
 int tl_client_check_port(const struct tl_client_given *given, const struct tl_client_cfg *cfg, struct tl_err *err);
 
-// Fills given from the defaults and then from argv. Returns 0, or -EINVAL and the sentence.
+// Fill given from the defaults and then from argv. Returns 0, or -EINVAL with a message.
 int tl_client_read_options(int argc, char **argv, struct tl_client_given *given, struct tl_err *err);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A distribution with what tells how well its middle is known.
+// Distribution with figures for the precision of its mean and median.
 
 #include "session_priv.h"
 
 #include <math.h>
 
-#define Z95 1.96 // of the normal distribution: 95 % lie within so many standard deviations
+#define Z95 1.96 // of the normal distribution: 95 % lie within this many standard deviations
 
 void tl_client_quantity_init(struct tl_client_quantity *quantity)
 {
@@ -21,8 +21,8 @@ void tl_client_quantity_add(struct tl_client_quantity *quantity, uint64_t value_
 	quantity->square_sum += off * ((double)value_ns - quantity->mean_ns);
 }
 
-// The median lies between two order statistics whose ranks follow the binomial distribution, whatever the values'; as
-// per mille they are rounded outwards.
+// Return half the interval of the median. It lies between two order statistics whose ranks follow the binomial
+// distribution, for any distribution of the values; as per mille they are rounded outwards.
 static uint64_t median_ci95_ns(const struct tl_hist *hist)
 {
 	double off = Z95 / 2 / sqrt((double)hist->count) * 1000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cuts a byte stream into frames of one fixed size, however it was split on the way.
+// Cut a byte stream into frames of one fixed size, regardless of its segmentation.
 
 #include <tl_client_msg.h>
 

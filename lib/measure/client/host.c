@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Watches the host during a run: stolen time, and steps of CLOCK_REALTIME.
+// Host monitoring during a run: stolen time, and steps of CLOCK_REALTIME.
 
 #include "session_priv.h"
 
@@ -20,7 +20,7 @@ static int64_t clock_ns(clockid_t clock)
 	return (int64_t)now.tv_sec * (int64_t)TL_NS_PER_S + now.tv_nsec;
 }
 
-// Real time between two readings of the monotonic one; of some tries the narrowest.
+// Read real time between two readings of the monotonic clock; of several tries keep the narrowest.
 static int64_t read_offset(uint64_t *bound_ns)
 {
 	int64_t offset_ns = 0, narrowest_ns = INT64_MAX;
@@ -71,7 +71,7 @@ int tl_client_host_begin(struct tl_client_host *host)
 	return 0;
 }
 
-// Both clocks are slewed alike, so that their distance changes by steps only.
+// Both clocks are slewed alike, so that their difference changes by steps only.
 void tl_client_host_look(struct tl_client_host *host)
 {
 	uint64_t bound_ns;

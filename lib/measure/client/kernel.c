@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel's sockets as a transport, all non-blocking: a UDP socket, a stream connection, or both, and the coming and
-// going of the connection.
+// Transport over kernel sockets, all non-blocking: a UDP socket, a stream connection, or both; connects, accepts and
+// reconnects.
 
 #include "kernel_priv.h"
 
@@ -18,15 +18,15 @@
 #define RETRY_NS (50 * TL_NS_PER_MS)
 
 struct kernel_link {
-	struct tl_client_link link; // first: what the others see
+	struct tl_client_link link; // first member: the base for all transports
 	int udp_fd;		    // -1 in TCP mode
-	int listen_fd;		    // -1 but in MULTICAST mode
-	int conn_fd;		    // -1 when there is no connection
-	int stamping_fd;	    // keeps the stamps of arrivals on; -1: none
+	int listen_fd;		    // -1 except in MULTICAST mode
+	int conn_fd;		    // -1 without a connection
+	int stamping_fd;	    // keeps the stamps of arrivals enabled; -1: none
 	bool connecting;
-	bool stamps_departures; // of the socket that messages leave by
-	bool has_errors;	// poll() saw something on an error queue
-	uint64_t retry_at_ns;	// when to try to connect again
+	bool stamps_departures; // of the socket that sends messages
+	bool has_errors;	// poll() reported an error queue entry
+	uint64_t retry_at_ns;	// time of the next connection attempt
 	struct tl_client_nic nic;
 };
 
@@ -60,7 +60,7 @@ static int recv_fd(const struct kernel_link *k)
 	return is_stream(k) ? stream_fd(k) : k->udp_fd;
 }
 
-// ---- opening and closing
+// ---- open and close
 
 static void kernel_close(struct tl_client_link *link)
 {
@@ -74,7 +74,7 @@ static void kernel_close(struct tl_client_link *link)
 	free(k);
 }
 
-// The numbers of what leaves begin at 0 with this call.
+// Enable stamps. The identifiers of sent packets start at 0 with this call.
 static int enable_stamps(struct kernel_link *k, int fd, bool sends, bool receives)
 {
 	if (!stamps(k))
@@ -92,7 +92,7 @@ static int open_sockets(struct kernel_link *k, struct tl_err *err)
 	if (cfg->timestamps == TL_CLIENT_STAMPS_NIC)
 		ret = tl_client_nic_begin(&k->nic, cfg, err);
 	if (ret != 0 || cfg->mode == TL_CLIENT_TCP)
-		return ret; // the connection: by poll(), as often as it takes
+		return ret; // the connection is made by poll(), with retries
 	if (multicast)
 		ret = tl_client_open_listener(cfg, &k->listen_fd, err);
 	if (ret == 0)
@@ -112,7 +112,7 @@ static struct tl_client_sources sources_of(enum tl_client_timestamps timestamps)
 		.transport = tl_client_kernel.name,
 		.departures = nic ? "nic-tx" : name,
 		.arrivals = nic ? "nic-rx" : name,
-		// Of a NIC's the kernel says neither unit nor bound.
+		// For a NIC's stamps the kernel reports neither unit nor bound.
 		.departure_unit_ns = !nic,
 		.arrival_unit_ns = !nic,
 		.realtime = !nic,
@@ -139,7 +139,7 @@ static int kernel_open(const struct tl_client_cfg *cfg, struct tl_client_link **
 	return ret;
 }
 
-// ---- sending and receiving
+// ---- send and receive
 
 static bool kernel_is_up(const struct tl_client_link *link)
 {
@@ -150,7 +150,7 @@ static ssize_t kernel_send(struct tl_client_link *link, const void *data, size_t
 {
 	struct kernel_link *k = kernel(link);
 	int fd = send_fd(k);
-	// The end of a record keeps what is sent next out of this segment: a segment has one stamp only.
+	// MSG_EOR keeps later data out of this segment: a segment has one stamp only.
 	int flags = link->cfg->mode == TL_CLIENT_TCP && k->stamps_departures ? MSG_EOR : 0;
 
 	if (fd < 0)
@@ -159,7 +159,8 @@ static ssize_t kernel_send(struct tl_client_link *link, const void *data, size_t
 	if (n >= 0)
 		return n;
 	int ret = errno == EINTR ? -EAGAIN : -errno;
-	// Whether a refused datagram took a number depends on the kernel's age: without stamps none is wrong.
+	// Whether a rejected datagram consumed an identifier depends on the kernel version: without stamps none is
+	// wrong.
 	if (fd == k->udp_fd && k->stamps_departures) {
 		tl_client_stamping_enable(fd, link->cfg->timestamps, false, link->cfg->mode == TL_CLIENT_UDP);
 		k->stamps_departures = false;
@@ -242,7 +243,7 @@ static void finish_connect(struct kernel_link *k)
 		attempt_failed(k, error);
 }
 
-// A peer that connects again while the old connection stands has forgotten the old one.
+// Accept a connection. A peer that connects again while the old connection exists has lost the old one.
 static void accept_connection(struct kernel_link *k)
 {
 	int fd = accept4(k->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -268,7 +269,7 @@ static void kernel_poll(struct tl_client_link *link, uint64_t timeout_ns, bool w
 
 	bool conn_writes = k->connecting || (want_write && tcp);
 	short udp_events = (short)((is_stream(k) ? 0 : POLLIN) | (want_write && !tcp ? POLLOUT : 0));
-	// ppoll() takes no notice of a negative descriptor, but reports errors of one without events.
+	// ppoll() ignores a negative descriptor, but reports errors of one without events.
 	struct pollfd fds[] = {
 		{.fd = k->conn_fd, .events = (short)(POLLIN | (conn_writes ? POLLOUT : 0))},
 		{.fd = k->listen_fd, .events = POLLIN},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// What the files of the kernel's transport share: opening sockets, and stamps of the kernel and of its interfaces.
+// Shared by the files of the kernel transport: opening sockets, and stamps of the kernel and of its interfaces.
 
 #include <linux/ethtool.h>
 #include <linux/net_tstamp.h>
@@ -14,47 +14,48 @@
 int tl_client_bind(int fd, struct tl_client_endpoint at);
 int tl_client_connect(int fd, struct tl_client_endpoint to);
 int tl_client_set_option(int fd, int level, int name, int value);
-int tl_client_socket(const struct tl_client_cfg *cfg, int type); // of the family of the run
+int tl_client_socket(const struct tl_client_cfg *cfg, int type); // address family of the run
 void tl_client_close_fd(int *fd);
 
-// Where what is sent comes from; nowhere in particular: the kernel chooses. Returns 0, or -1 and errno.
+// Bind the source address; unspecified: the kernel chooses. Returns 0, or -1 and errno.
 int tl_client_bind_source(int fd, const struct tl_client_cfg *cfg);
 
-// These set *out also when they fail. Return 0, or -errno and the sentence.
+// These functions set *out also when they fail. Return 0, or -errno with a message.
 int tl_client_open_udp(const struct tl_client_cfg *cfg, struct tl_client_endpoint to, int *out, struct tl_err *err);
 int tl_client_open_listener(const struct tl_client_cfg *cfg, int *out, struct tl_err *err);
 
-// The interface that has the address; 0: none.
+// Return the interface that has the address; 0: none.
 unsigned tl_client_interface_of(const struct tl_client_endpoint *at);
 
 // ---- stamping.c
 
-// Asks for stamps of what the socket sends, or receives, or both. Returns 0 or -errno.
+// Request stamps of sent packets, received packets, or both. Returns 0 or -errno.
 int tl_client_stamping_enable(int fd, enum tl_client_timestamps source, bool sends, bool receives);
 
-// Wait until the kernel stamps what arrives, some 2 s at most: it begins to in a work item, some time after a socket
-// has asked for it (net_enable_timestamp() of Linux, net/core/dev.c). Without a loopback interface it does not wait.
-// Returns a socket that keeps the stamps on until it is closed, or -1.
+// Wait until the kernel stamps arrivals, some 2 s at most: it starts in a work item, some time after a socket has
+// requested it (net_enable_timestamp() of Linux, net/core/dev.c). Without a loopback interface there is no wait.
+// Returns a socket that keeps the stamps enabled until it is closed, or -1.
 int tl_client_stamping_await(void);
 
-// recv() that brings the stamp of what it read last.
+// Receive with the stamp of the data read last.
 ssize_t tl_client_stamping_receive(int fd, void *data, size_t room, struct tl_client_arrival *arrival);
 
-// The next stamp of something sent, off the error queue.
+// Read the next TX stamp from the error queue.
 bool tl_client_stamping_departed(int fd, struct tl_client_departure *departure);
 
 // ---- nic.c
 
-// An interface whose NIC stamps all frames, and what it did before.
+// Interface whose NIC stamps all frames, and its previous configuration.
 struct tl_client_nic {
 	char name[IFNAMSIZ];
 	struct hwtstamp_config before;
 	bool changed;
 };
 
-// Makes the interface of the run's packets stamp. Returns 0, or -errno and the sentence: -EOPNOTSUPP where it cannot.
+// Enable stamping on the interface of the run's packets. Returns 0, or -errno with a message: -EOPNOTSUPP if it cannot
+// stamp.
 int tl_client_nic_begin(struct tl_client_nic *nic, const struct tl_client_cfg *cfg, struct tl_err *err);
 void tl_client_nic_end(struct tl_client_nic *nic);
 
-// Whether what the driver says of itself is enough.
+// Check that the driver's capabilities suffice.
 int tl_client_nic_judge(const struct ethtool_ts_info *info, const char *name, struct tl_err *err);

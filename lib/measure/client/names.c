@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What modes and sources of stamps are called, and which transport and source a run has.
+// Names of modes and stamp sources, and the transport and sources of a run.
 
 #include <tl_client.h>
 

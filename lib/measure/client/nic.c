@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes a NIC stamp what an ordinary socket sends and receives, and puts it back as it was.
+// NIC stamps for packets of ordinary sockets: enable, and restore the previous configuration.
 
 #include "kernel_priv.h"
 
@@ -28,7 +28,7 @@ int tl_client_nic_judge(const struct ethtool_ts_info *info, const char *name, st
 	return 0;
 }
 
-// The name of the interface that the kernel would send by.
+// Return the name of the interface that the kernel routes through.
 static int find_interface(int fd, const struct tl_client_cfg *cfg, char name[IFNAMSIZ], struct tl_err *err)
 {
 	struct tl_client_endpoint local = cfg->source, to = cfg->peer;
@@ -60,7 +60,7 @@ static int configure(int fd, struct tl_client_nic *nic, struct tl_err *err)
 
 	memcpy(request.ifr_name, nic->name, sizeof(nic->name));
 	if (ioctl(fd, SIOCETHTOOL, &request) != 0)
-		info = (struct ethtool_ts_info){0}; // a driver that knows nothing of stamps
+		info = (struct ethtool_ts_info){0}; // driver without support for stamps
 	int ret = tl_client_nic_judge(&info, nic->name, err);
 	if (ret != 0)
 		return ret;

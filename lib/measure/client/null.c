@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes the mean time of a run against a null echo off, where both were measured in the same way. The mean of a sum is
-// the sum of the means, whatever the parts have to do with each other; of medians and other quantiles that does not
-// hold.
+// Subtraction of the mean time of a run against a null echo, if both were measured in the same way. The mean of a sum
+// is the sum of the means, even if its parts are dependent; medians and other quantiles do not add up.
 
 #include <tl_client_link.h>
 
@@ -36,13 +35,13 @@ static bool number_is(const json_t *run, const char *key, uint64_t number)
 	return json_is_integer(has) && (uint64_t)json_integer_value(has) == number;
 }
 
-// A file of before there were bursts has none.
+// Compare the burst. Files written before bursts existed have none.
 static bool burst_is(const json_t *run, uint64_t burst)
 {
 	return json_object_get(run, "burst") == NULL ? burst < 2 : number_is(run, "burst", tl_max_u64(burst, 1));
 }
 
-// What two runs must have in common to be of one path, measured in one way.
+// Properties that two runs must share to be of one path, measured in one way.
 struct likeness {
 	const char *transport;
 	enum tl_client_mode mode;
@@ -59,7 +58,7 @@ static bool is_like(const json_t *run, const struct likeness *wanted)
 	       text_is(run, "timestamps", tl_client_timestamps_name(wanted->timestamps));
 }
 
-// The run of the file that is alike: itself, or one of a sweep's.
+// Find the matching run of the file: itself, or one of a sweep's.
 static const json_t *find(const json_t *null, const struct likeness *wanted)
 {
 	const json_t *points = json_object_get(null, "points");
@@ -146,7 +145,7 @@ void tl_client_null_subtract(const json_t *null, struct tl_client_result *result
 
 	if (run == NULL || best->count == 0)
 		return;
-	// Errors of independent runs add up by their squares.
+	// Errors of independent runs add up as squares.
 	result->net = (struct tl_client_net){
 		.given = true,
 		.mean_ns = best->mean_ns - number_of(times, "mean"),
@@ -154,7 +153,7 @@ void tl_client_null_subtract(const json_t *null, struct tl_client_result *result
 	};
 	if (!json_is_true(json_object_get(run, "valid")))
 		add_invalid(result, "the null echo's result that was taken off is not valid");
-	// With --timestamps nic it depends on the port who stamps them.
+	// With --timestamps nic the stamp source depends on the port.
 	const json_t *stamps = json_object_get(run, "stamps");
 	if (!text_is(stamps, "departures", result->sources.departures) ||
 		!text_is(stamps, "arrivals", result->sources.arrivals))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options of `tapline client`: one table makes them, their defaults, their checks and their help.
+// Options of `tapline client`: one table gives parser, defaults, checks and help.
 
 #include "args_priv.h"
 
@@ -13,12 +13,12 @@
 
 enum kind { FLAG, NUMBER, SECONDS, ADDRESS, GROUP, ENDPOINT, LIST, STAMPS, TEXT, PREFIX, SHARE };
 
-// What an option's value may be, and where it goes.
+// Valid values of an option, and its destination.
 struct rule {
 	enum kind kind;
 	size_t offset; // of its field in struct tl_client_given
 	uint64_t min, max;
-	const char *fallback; // parsed like a given one; NULL: none
+	const char *fallback; // parsed like a given value; NULL: none
 };
 
 #define FIELD(name) offsetof(struct tl_client_given, name)
@@ -131,7 +131,7 @@ static int parse_endpoint(const char *text, struct tl_client_endpoint *out)
 	*out = (struct tl_client_endpoint){0};
 	if (*text == '[') {
 		int ret = tl_parse_endpoint6(text, &out->ip6, &out->port_be);
-		return ret == 0 && !tl_ip6_is_set(&out->ip6) ? -EINVAL : ret; // :: tells no interface, and no family
+		return ret == 0 && !tl_ip6_is_set(&out->ip6) ? -EINVAL : ret; // :: has no interface, and no family
 	}
 	return tl_parse_endpoint(text, &out->ip_be, &out->port_be);
 }

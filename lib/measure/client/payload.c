@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes and verifies the bytes of a message.
+// Generation and verification of message bytes.
 
 #include <tl_client_msg.h>
 
@@ -8,7 +8,7 @@
 
 #include <tl_random.h>
 
-// What a message's words follow from.
+// Return the key from which a message's words are derived.
 static uint64_t message_key(uint64_t seed, uint64_t seq)
 {
 	return tl_random_mix(seed + tl_random_mix(seq + TL_RANDOM_STEP));

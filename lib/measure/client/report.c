@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a client has to say in the report of latencies.
+// Client results in the latency report.
 
 #include "sweep_priv.h"
 
@@ -18,7 +18,7 @@ static void add_counts(struct tl_latency *report, const struct tl_client_result 
 	report->matched += stamps->reply_first;
 }
 
-// Those that are listed, and of those the ones with a time.
+// Add the cold echoes: the listed ones, and among them those with a time.
 static void add_cold(struct tl_latency *report, const struct tl_client_result *result)
 {
 	bool wire = result->timestamps != TL_CLIENT_STAMPS_USER;
@@ -44,7 +44,7 @@ static void add_point(struct tl_latency *report, enum tl_client_axis axis, const
 					     });
 }
 
-// A sweep has the marks of all its runs, and the shortest window.
+// Add the losses. A sweep has the marks of all its runs, and the shortest window.
 static void add_loss(struct tl_latency *report, const struct tl_client_result *results, size_t n)
 {
 	report->max_loss = results->max_loss;
@@ -56,7 +56,7 @@ static void add_loss(struct tl_latency *report, const struct tl_client_result *r
 	}
 }
 
-// What a sweep changes is in its points.
+// Add the facts. The parameter of a sweep is in its points.
 static void add_facts(struct tl_latency *report, enum tl_client_axis axis, const struct tl_client_result *result)
 {
 	tl_latency_add_fact(report, "transport", "%s", result->sources.transport);
@@ -69,8 +69,8 @@ static void add_facts(struct tl_latency *report, enum tl_client_axis axis, const
 		tl_latency_add_fact(report, "asked_pps", "%" PRIu64, result->asked_pps);
 }
 
-// Bound of the link's stamps, or of our own readings of the clock. Stamps of the kernel, and of a NIC through the
-// kernel, have no known bound.
+// Return the bound of the link's stamps, or of the client's own clock readings. Stamps of the kernel, and of a NIC
+// through the kernel, have no known bound.
 static uint64_t bound_of(const char *source, uint64_t bound_ns, const struct tl_client_result *result)
 {
 	if (bound_ns != 0)
@@ -78,7 +78,7 @@ static uint64_t bound_of(const char *source, uint64_t bound_ns, const struct tl_
 	return strcmp(source, "user") == 0 ? result->clock_bound_ns : TL_LATENCY_UNBOUNDED;
 }
 
-// The largest bounds of all runs.
+// Set the sources, with the largest bounds of all runs.
 static void set_sources(struct tl_latency *report, const struct tl_client_result *results, size_t n)
 {
 	const struct tl_client_sources *sources = &results->sources;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Judges the result of a run and makes it JSON.
+// Verdict on the result of a run, and its JSON.
 
 #include <tl_client.h>
 
@@ -31,7 +31,7 @@ static json_t *rounded(double value)
 	return json_integer(llround(value));
 }
 
-// Null where there is no value: 0 would claim one.
+// Return null for a missing value: 0 would be a value.
 static json_t *number_or_null(uint64_t value, bool is_there)
 {
 	return is_there ? json_integer((json_int_t)value) : json_null();
@@ -93,7 +93,7 @@ static json_t *invalid_json(const struct tl_client_result *result)
 	return list;
 }
 
-// Returns 0, or -1 without memory.
+// Add the distributions. Returns 0, or -1 without memory.
 static int add_times(json_t *json, const struct tl_client_result *result)
 {
 	const struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shows the result of a run to people.
+// Result of a run as text.
 
 #include <tl_client.h>
 
@@ -19,7 +19,7 @@ static void print_summary(const char *name, const struct tl_hist_summary *s, FIL
 	fputc('\n', out);
 }
 
-// Below its summary: where quantiles lie with the lost ones, and their marks.
+// Print below the summary the quantiles including lost messages, and their marks.
 static void print_levels(
 	const struct tl_client_result *result, const struct tl_latency_level levels[TL_LATENCY_LEVELS], FILE *out)
 {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run: sends on time and reads what comes back, in one thread, so that neither job ever waits for the other's time
-// slice.
+// A run: sends on schedule and receives echoes, in one thread, so that neither waits for the other's time slice.
 
 #include "session_priv.h"
 
@@ -14,9 +13,9 @@
 
 #define HEAD_START_NS (10 * TL_NS_PER_MS) // from the connection to the first message
 #define LONGEST_SLEEP_NS (100 * TL_NS_PER_MS)
-#define SPIN_POLL_NS TL_NS_PER_MS	     // while spinning, how often to look for connections
-#define DEPARTURES_WAITING 64		     // stamps take room from what is received
-#define STAMP_LINGER_NS (100 * TL_NS_PER_MS) // a NIC tells when something left within milliseconds
+#define SPIN_POLL_NS TL_NS_PER_MS	     // interval between connection checks while spinning
+#define DEPARTURES_WAITING 64		     // waiting stamps use the space of received data
+#define STAMP_LINGER_NS (100 * TL_NS_PER_MS) // a NIC reports a departure within milliseconds
 #define STAMP_SLOTS UINT64_C(65536)
 
 uint64_t tl_client_now_ns(void)
@@ -72,7 +71,7 @@ static bool is_finished(struct tl_client_session *s, uint64_t now)
 	return (s->account.received == s->account.sent && stamped) || now >= quiet_since_ns + s->cfg->linger_ns;
 }
 
-// How long the loop may sleep, at most LONGEST_SLEEP_NS. 0: stay awake, a send or an echo is near.
+// Return how long the loop may sleep, at most LONGEST_SLEEP_NS. 0: do not sleep, a send or an echo is near.
 static uint64_t idle_ns(const struct tl_client_session *s, uint64_t now, bool blocked)
 {
 	uint64_t spin_ns = s->cfg->spin_ns;
@@ -98,7 +97,7 @@ static void idle(struct tl_client_session *s, uint64_t now, bool busy)
 		return;
 	uint64_t before_ns = timeout_ns > 0 ? tl_client_now_ns() : 0;
 	s->link->ops->poll(s->link, timeout_ns, blocked);
-	if (timeout_ns > 0) // who sleeps is watching: the kernel does
+	if (timeout_ns > 0) // a sleeping client observes arrivals: the kernel wakes it
 		s->look_ns += tl_client_now_ns() - before_ns;
 	s->poll_ns = now + SPIN_POLL_NS;
 }
@@ -205,7 +204,7 @@ static int connect_and_exchange(struct tl_client_session *s, struct tl_err *err)
 	ret = await_connection(s, err);
 	if (ret == 0)
 		exchange(s);
-	s->sources = s->link->sources; // bounds grow
+	s->sources = s->link->sources; // bounds increase
 	s->link->ops->close(s->link);
 	return ret;
 }
@@ -256,7 +255,7 @@ int tl_client_run(const struct tl_client_cfg *cfg, const struct tl_client_hooks 
 	int ret = allocate(s, err);
 	if (ret == 0) {
 		tl_client_payload_make(s->out, cfg->payload_bytes, cfg->seed, 0);
-		// The default, 50 us, would make every sleep that much too long.
+		// The default, 50 us, would prolong every sleep by that much.
 		prctl(PR_SET_TIMERSLACK, 1UL);
 		ret = connect_and_exchange(s, err);
 	}

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes the times of each message down, and sums them up at the end.
+// Record the times of each message, and summarize them at the end.
 
 #include "session_priv.h"
 
 #include <string.h>
 
-#define CLOCKS_DIFFER_BY 1000 // one part in so many: clocks are slewed by half of that
+#define CLOCKS_DIFFER_BY 1000 // 1 / relative difference; clocks are slewed by at most half of that
 
 static int64_t real_ns(const struct tl_client_session *s, uint64_t monotonic_ns)
 {
 	return (int64_t)monotonic_ns + s->host.offset_ns;
 }
 
-// The report gets the best time there is. Out of memory it keeps fewer samples, and shows that itself.
+// Add a sample of the best available time to the report. Out of memory it keeps fewer samples, and shows that itself.
 static void report_sample(struct tl_client_session *s, uint64_t seq, uint64_t time_ns, uint64_t latency_ns)
 {
 	if (s->hooks->report != NULL)
@@ -49,7 +49,7 @@ void tl_client_take_departures(struct tl_client_session *s)
 			take_pair(s, &pair);
 }
 
-// Returns the echo's number among the cold ones, from 1; 0: it is none.
+// Return the echo's number among the cold ones, from 1; 0: not cold.
 static uint32_t take_cold(struct tl_client_session *s, uint64_t rtt_ns)
 {
 	if (s->cold_left == 0)
@@ -62,8 +62,8 @@ static uint32_t take_cold(struct tl_client_session *s, uint64_t rtt_ns)
 	return (uint32_t)s->cold_count;
 }
 
-// How long nobody had looked for the echo when it was read: since the last look that found nothing, or since its own
-// message was sent.
+// Return the polling gap of the echo when it was read: since the last poll that found nothing, or since its own message
+// was sent.
 static uint64_t gap_ns(const struct tl_client_session *s, uint64_t seq, uint64_t now)
 {
 	uint64_t since_ns = s->look_ns;
@@ -97,7 +97,8 @@ void tl_client_take_sample(
 		take_pair(s, &pair);
 }
 
-// From the first burst to the last: what follows the last of them took none of the time between.
+// Return the rate from the first burst to the last: messages after the first of the last burst take no time of the
+// interval.
 static double achieved_rate_pps(const struct tl_client_session *s)
 {
 	uint64_t span_ns = s->last_send_ns - s->first_send_ns, burst = tl_client_burst(s->cfg);
@@ -116,7 +117,7 @@ static void fill_times(const struct tl_client_session *s, struct tl_client_resul
 	result->rtt_spread = tl_client_quantity_spread(&s->rtt);
 	result->wire_spread = tl_client_quantity_spread(&s->wire);
 	uint64_t lost = tl_client_account_lost(&s->account);
-	bool polled = strcmp(s->sources.arrivals, "tsc") == 0; // else who stamps them does not wait for us
+	bool polled = strcmp(s->sources.arrivals, "tsc") == 0; // else stamps do not depend on polls
 	tl_client_levels(&s->rtt.hist, lost, &s->late, &s->gap, result->rtt_levels);
 	tl_client_levels(&s->wire.hist, lost, &s->late, polled ? &s->gap : NULL, result->wire_levels);
 	tl_hist_summarize(&s->rtt.hist, &result->rtt);
@@ -127,7 +128,7 @@ static void fill_times(const struct tl_client_session *s, struct tl_client_resul
 	tl_hist_summarize(&s->gap, &result->poll_gap);
 }
 
-// Losses go to the report with the time at which each message was due.
+// Date each loss in the report with the due time of its message.
 static void date_lost(const struct tl_client_session *s)
 {
 	for (uint64_t seq = 0; seq < s->account.planned; seq++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opens sockets of the kernel as a run needs them.
+// Sockets of the kernel for a run.
 
 #include "kernel_priv.h"
 
@@ -45,7 +45,7 @@ int tl_client_connect(int fd, struct tl_client_endpoint to)
 	return connect(fd, (struct sockaddr *)&address, len);
 }
 
-// Where what is sent comes from; nowhere in particular: the kernel chooses.
+// Bind the source address; unspecified: the kernel chooses.
 int tl_client_bind_source(int fd, const struct tl_client_cfg *cfg)
 {
 	if (cfg->source.ip_be == 0 && !tl_ip6_is_set(&cfg->source.ip6))
@@ -70,7 +70,7 @@ void tl_client_close_fd(int *fd)
 	*fd = -1;
 }
 
-// Whether the interface's address is this one.
+// True if the interface has this address.
 static bool is_address(const struct sockaddr *address, const struct tl_client_endpoint *at)
 {
 	if (address == NULL)
@@ -132,7 +132,7 @@ int tl_client_open_udp(const struct tl_client_cfg *cfg, struct tl_client_endpoin
 	*out = tl_client_socket(cfg, SOCK_DGRAM);
 	if (*out < 0)
 		return tl_fail(err, -errno, "cannot open a UDP socket: %s", strerror(errno));
-	// A larger buffer spares losses of our own making; the kernel may grant less.
+	// A larger buffer avoids losses in the client itself; the kernel may grant less.
 	tl_client_set_option(*out, SOL_SOCKET, SO_RCVBUF, UDP_RCVBUF_BYTES);
 	if (tl_client_bind_source(*out, cfg) != 0)
 		return tl_fail(err, -errno, "cannot send from %s: %s; it must be an address of this host", source,

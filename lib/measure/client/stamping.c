@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define CONTROL_BYTES 512
-#define AWAIT_TRIES 2000 // of at least a millisecond
+#define AWAIT_TRIES 2000 // of at least a millisecond each
 #define AWAIT_MS 100
 
 struct control {
@@ -32,7 +32,7 @@ int tl_client_stamping_enable(int fd, enum tl_client_timestamps source, bool sen
 			 (nic ? SOF_TIMESTAMPING_TX_HARDWARE : SOF_TIMESTAMPING_TX_SOFTWARE);
 	if (receives)
 		flags |= nic ? SOF_TIMESTAMPING_RX_HARDWARE : SOF_TIMESTAMPING_RX_SOFTWARE;
-	if (receives) // what else waits in the stream; sockets that are none refuse it
+	if (receives) // other data waiting in the stream; sockets other than streams reject it
 		tl_client_set_option(fd, IPPROTO_TCP, TCP_INQ, 1);
 	return tl_client_set_option(fd, SOL_SOCKET, SO_TIMESTAMPING, flags) == 0 ? 0 : -errno;
 }
@@ -66,7 +66,7 @@ int tl_client_stamping_await(void)
 	return fd;
 }
 
-// Of struct scm_timestamping, [0] is the kernel's stamp and [2] the NIC's; who asks for one gets only that.
+// Return a stamp: of struct scm_timestamping, [0] is the kernel's and [2] the NIC's; only the requested one is set.
 static uint64_t stamp_of(const struct cmsghdr *cmsg)
 {
 	struct scm_timestamping stamps;
@@ -81,7 +81,7 @@ static bool is_stamp(const struct cmsghdr *cmsg)
 	return cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_TIMESTAMPING;
 }
 
-// Bytes of the stream that were still waiting after the read.
+// True for the bytes of the stream still waiting after the read.
 static bool is_inq(const struct cmsghdr *cmsg)
 {
 	return cmsg->cmsg_level == IPPROTO_TCP && cmsg->cmsg_type == TCP_CM_INQ;
@@ -133,7 +133,7 @@ bool tl_client_stamping_departed(int fd, struct tl_client_departure *departure)
 			memcpy(&error, CMSG_DATA(cmsg), sizeof(error));
 	}
 	if (error.ee_origin != SO_EE_ORIGIN_TIMESTAMPING || error.ee_info != SCM_TSTAMP_SND)
-		departure->stamp_ns = 0; // of something else
+		departure->stamp_ns = 0; // of another source
 	departure->id = error.ee_data;
 	return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pairs the stamps of departures with those of arrivals.
+// Pair the stamps of departures with those of arrivals.
 
 #include <tl_client_stamp.h>
 
@@ -26,7 +26,7 @@ void tl_client_stamps_begin(struct tl_client_stamps *stamps, uint64_t seq)
 	stamps->expected = stamps->departed = 0;
 }
 
-// The message's slot, or NULL when a later one has it by now.
+// Return the message's slot, or NULL when a later one occupies it.
 static struct tl_client_stamp_slot *find(const struct tl_client_stamps *stamps, uint64_t seq)
 {
 	struct tl_client_stamp_slot *slot = &stamps->slots[seq & stamps->mask];
@@ -34,7 +34,8 @@ static struct tl_client_stamp_slot *find(const struct tl_client_stamps *stamps, 
 	return slot->used && slot->seq == seq ? slot : NULL;
 }
 
-// An echo that is still alone stays so. A message without an echo is lost, and counted as that elsewhere.
+// Retire a slot. An echo that still has one stamp remains unpaired. A message without an echo is lost, and counted as
+// that elsewhere.
 static void retire(struct tl_client_stamps *stamps, struct tl_client_stamp_slot *slot)
 {
 	if (slot->used && !slot->done && slot->rx_ns != 0)
@@ -71,13 +72,13 @@ static bool complete(struct tl_client_stamps *stamps, struct tl_client_stamp_slo
 bool tl_client_stamps_departure(
 	struct tl_client_stamps *stamps, uint32_t id, uint64_t stamp_ns, struct tl_client_pair *pair)
 {
-	// Numbers are of the past: how far back says which of those that look alike.
+	// Identifiers lie in the past: the distance back selects among those equal modulo 2^32.
 	uint32_t back = (uint32_t)stamps->end - 1 - id;
-	uint64_t past = stamps->end - back; // numbers up to and with this one
+	uint64_t past = stamps->end - back; // identifiers up to and including this one
 
 	if (back >= stamps->end || past % stamps->unit != 0) {
 		stamps->counts.tx_strays += back >= stamps->end;
-		return false; // or a piece of a message
+		return false; // or a part of a message
 	}
 	struct tl_client_stamp_slot *slot = find(stamps, stamps->base_seq + past / stamps->unit - 1);
 	if (slot == NULL || slot->tx_ns != 0) {

@@ -11,7 +11,7 @@ struct tl_client_cfg tl_client_point(const struct tl_client_cfg *cfg, const stru
 		one.payload_bytes = sweep->at[i];
 	if (sweep->axis == TL_CLIENT_AXIS_RATE)
 		one.rate_pps = sweep->at[i];
-	one.seed = cfg->seed + i; // an echo that is late for one run is corrupt in the next
+	one.seed = cfg->seed + i; // a late echo of one run is corrupt in the next
 	return one;
 }
 

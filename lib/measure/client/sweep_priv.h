@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// What a sweep says beyond its runs.
+// Results of a sweep beyond its runs.
 
 #include <tl_client.h>
 
-// The line through the medians of the best time; known only of a payload sweep.
+// Fit a line through the medians of the best time; only known for a payload sweep.
 struct tl_latency_fit tl_client_slope(
 	const struct tl_client_sweep *sweep, const struct tl_client_result *results, size_t count);
 
-// Why a run is invalid, and of a sweep which: "payload_bytes 64: no echo was measured". Returns text.
+// Write why a run is invalid, and of a sweep which: "payload_bytes 64: no echo was measured". Returns text.
 #define TL_CLIENT_REASON (TL_LATENCY_TEXT + 64)
 const char *tl_client_reason(const struct tl_client_sweep *sweep, const struct tl_client_result *result, uint32_t k,
 	char text[TL_CLIENT_REASON]);

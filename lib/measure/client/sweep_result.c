@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the runs of a sweep say together: as JSON, as a table, and in the report of latencies.
+// Results of a sweep: as JSON, as a table, and in the latency report.
 
 #include "sweep_priv.h"
 

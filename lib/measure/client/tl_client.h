@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// client: measures an echo from outside, over a transport: ordinary kernel sockets, or another (tl_client_link.h). It
-// sends numbered messages at a fixed rate, reads them back and reports how long they took and what became of them.
+// client: measures an echo from outside, over a transport: kernel sockets, or another (tl_client_link.h). It sends
+// numbered messages at a fixed rate, receives their echoes and reports round-trip times and losses.
 //
-// Two times of each message: rtt, from when it was due to when user space had read its echo, by CLOCK_MONOTONIC; and,
-// where something stamps packets, wire_rtt, from the stamp of its departure to that of its echo's arrival.
+// Two times per message: rtt, from its due time until user space has read its echo, by CLOCK_MONOTONIC; and, if packets
+// are stamped, wire_rtt, from the stamp of its departure to that of its echo's arrival.
 //
-// Open loop: message i is due at start + i / rate, and its round-trip time counts from that moment, whenever it was
-// really sent. A client that falls behind therefore shows longer times, never fewer of them (no coordinated omission);
-// sender_late says how far behind it was. In bursts of n, messages k * n .. k * n + n - 1 are all due when the first of
-// them is, and leave in a loop that does nothing else.
+// Open loop: message i is due at start + i / rate, and its round-trip time counts from that moment, regardless of the
+// actual send time. A client that falls behind therefore shows longer times, never fewer of them (no coordinated
+// omission); sender_late is its delay. In bursts of n, messages k * n .. k * n + n - 1 are all due when the first of
+// them is, and leave in a tight loop.
 //
-// What is counted:
-//   sent         messages handed whole to the transport
-//   send_errors  messages the transport refused, or that a broken connection cut short
-//   received     messages sent whose echo came back intact
-//   lost         messages sent whose echo did not come back intact
-//   duplicated   intact echoes of a message already received
-//   reordered    intact first echoes that came after the echo of a later message
-//   corrupt      echoes that equal no message sent; the message they were meant to be stays lost
+// Counts:
+//   sent messages accepted completely by the transport
+//   send_errors messages rejected by the transport, or truncated by a broken connection
+//   received messages sent whose echo arrived intact
+//   lost messages sent whose echo did not arrive intact
+//   duplicated intact echoes of a message already received
+//   reordered intact first echoes that arrived after the echo of a later message
+//   corrupt echoes that equal no message sent; the message of such an echo remains lost
 // Two identities hold at the end of every run, and are checked against independent sums (balanced):
 //   sent = received + lost
 //   echoes read = received + duplicated + corrupt
-// An echo read is a datagram, or payload_bytes of a stream. What a closed connection leaves of an unfinished echo is no
-// echo read. A stream is always cut every payload_bytes: when bytes go missing, echoes are corrupt until it reconnects.
+// An echo read is a datagram, or payload_bytes of a stream. The partial echo of a closed connection does not count. A
+// stream is always cut every payload_bytes: after missing bytes, echoes are corrupt until it reconnects.
 //
-// Threads: tl_client_run() does everything on the calling thread. *stop may be set from anywhere, also from a signal
-// handler. Memory: the caller's; run() allocates and frees what it needs.
+// Threads: tl_client_run() runs on the calling thread only. *stop may be set from anywhere, also from a signal handler.
+// Memory: the caller's; run() allocates and frees its own.
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -45,63 +45,63 @@
 
 #define TL_CLIENT_MAX_MESSAGES UINT64_C(1000000000)
 #define TL_CLIENT_MAX_BURST 64
-#define TL_CLIENT_MAX_SAMPLES UINT64_C(20000000) // of a report that keeps each
+#define TL_CLIENT_MAX_SAMPLES UINT64_C(20000000) // of a report that keeps all samples
 
 enum tl_client_mode {
-	TL_CLIENT_MULTICAST, // multicast UDP out, TCP back: the peer connects to us
-	TL_CLIENT_TCP,	     // TCP out and back: we connect to the peer
+	TL_CLIENT_MULTICAST, // multicast UDP out, TCP back: the peer connects to the client
+	TL_CLIENT_TCP,	     // TCP out and back: the client connects to the peer
 	TL_CLIENT_UDP,	     // UDP out and back
 };
 
-// Who stamps departures and arrivals. None stands in for another: what has no stamp is counted.
+// Stamp source of departures and arrivals. Sources are never mixed: packets without a stamp are counted.
 enum tl_client_timestamps {
-	TL_CLIENT_STAMPS_AUTO,	 // the kernel where it can, else nobody; tl_client_resolve() says which
-	TL_CLIENT_STAMPS_USER,	 // nobody: there is only what user space sees
-	TL_CLIENT_STAMPS_KERNEL, // the kernel, when it gives a packet to the driver and takes one from it
+	TL_CLIENT_STAMPS_AUTO,	 // the kernel if it can, else none; see tl_client_resolve()
+	TL_CLIENT_STAMPS_USER,	 // none: times of user space only
+	TL_CLIENT_STAMPS_KERNEL, // the kernel, at the transfer of a packet to or from the driver
 	TL_CLIENT_STAMPS_NIC,	 // the NIC
-	TL_CLIENT_STAMPS_TSC,	 // the processor's counter, when the driver's calls return: not of kernel sockets
+	TL_CLIENT_STAMPS_TSC,	 // the TSC, at the return of the driver's calls: not for kernel sockets
 };
 
-// Who carries messages, and who stamps them there.
+// Transport of messages, and the sources of its stamps.
 struct tl_client_sources {
 	const char *transport;			       // "kernel", "port"; static, as are the next two
-	const char *departures, *arrivals;	       // "user" (nobody), "kernel", "tsc", "nic-tx", "nic-rx"
+	const char *departures, *arrivals;	       // "user" (none), "kernel", "tsc", "nic-tx", "nic-rx"
 	uint64_t departure_unit_ns, arrival_unit_ns;   // of stamps; 0: unknown
-	uint64_t departure_bound_ns, arrival_bound_ns; // 0: nobody says; of "user" what a reading may be off by
+	uint64_t departure_bound_ns, arrival_bound_ns; // 0: unknown; of "user" the error of a reading
 	bool realtime;				       // stamps are of CLOCK_REALTIME
-	uint64_t realtime_bound_ns; // where bounds are of one clock, that of both stamps: what it may be off by. Else 0
-	uint64_t faults;   // what the NIC has counted of frames that did not, or may not have, left at their time
-	const char *fault; // the driver's counter of them, the first; NULL: none
+	uint64_t realtime_bound_ns; // with bounds of one clock, that of both stamps: its error bound. Else 0
+	uint64_t faults;	    // NIC's count of frames that did not, or may not have, left at their time
+	const char *fault;	    // name of the driver's first such counter; NULL: none
 };
 
 struct tl_client_endpoint {
 	uint32_t ip_be;
 	uint16_t port_be;
-	struct tl_ip6 ip6; // instead, when set
+	struct tl_ip6 ip6; // used instead, if set
 };
 
 struct tl_client_ops;
 
 struct tl_client_cfg {
-	const struct tl_client_ops *transport; // NULL: sockets of the kernel
-	void *transport_ctx;		       // what its open() needs; borrowed
+	const struct tl_client_ops *transport; // NULL: kernel sockets
+	void *transport_ctx;		       // context of its open(); borrowed
 	enum tl_client_mode mode;
-	struct tl_client_endpoint group; // MULTICAST only: where the messages go
-	struct tl_client_endpoint peer;	 // MULTICAST: where to listen; else the echo server
+	struct tl_client_endpoint group; // MULTICAST only: destination of the messages
+	struct tl_client_endpoint peer;	 // MULTICAST: address to listen on; else the echo server
 	struct tl_client_endpoint
-		source; // of what is sent, and so the interface of the multicast; 0: the kernel chooses
+		source; // source address, and so the interface of the multicast; 0: the kernel chooses
 	uint64_t ttl;	// MULTICAST only; over IPv6 the hop limit
 	uint64_t rate_pps;
-	uint64_t burst; // messages that are due at the same time, at most TL_CLIENT_MAX_BURST; 0 and 1: each alone
+	uint64_t burst; // messages due at the same time, at most TL_CLIENT_MAX_BURST; 0 and 1: no bursts
 	uint64_t duration_ns;
-	uint64_t payload_bytes; // at least 8; at most what a datagram holds, 64 KiB over TCP
+	uint64_t payload_bytes; // at least 8; at most the size of a datagram, 64 KiB over TCP
 	uint64_t connect_timeout_ns;
-	uint64_t linger_ns; // how long to wait for echoes after the last send
-	uint64_t spin_ns;   // poll without sleeping this long before and after each send
-	uint64_t cold;	    // so many echoes after each connect are kept apart
-	double max_loss;    // of the messages sent, the lost ones: a greater share makes the result invalid
+	uint64_t linger_ns; // time to wait for echoes after the last send
+	uint64_t spin_ns;   // polling without sleep, before and after each send
+	uint64_t cold;	    // echoes per connection that are counted apart
+	double max_loss;    // largest valid share of lost messages among those sent
 	enum tl_client_timestamps timestamps;
-	uint64_t seed; // of the payloads; a new one per run tells late echoes of an earlier run apart
+	uint64_t seed; // of the payloads; a new one per run distinguishes late echoes of an earlier run
 };
 
 enum tl_client_phase { TL_CLIENT_BEGINNING, TL_CLIENT_CONNECTING, TL_CLIENT_SENDING, TL_CLIENT_LINGERING };
@@ -110,39 +110,39 @@ struct tl_client_progress {
 	uint32_t point, points;		  // of a sweep, from 1; else 0
 	uint64_t payload_bytes, rate_pps; // in BEGINNING, which only sweeps have
 	enum tl_client_phase phase;
-	uint64_t elapsed_ns; // in connecting, or since the first message was due
-	uint64_t total_ns;   // the connect timeout, or the duration
+	uint64_t elapsed_ns; // while connecting, or since the first message was due
+	uint64_t total_ns;   // connect timeout, or duration
 	uint64_t sent;
 	uint64_t received;
 };
 
 struct tl_client_hooks {
 	const atomic_bool *stop;						// may be NULL
-	void (*progress)(void *ctx, const struct tl_client_progress *progress); // once a second; may be NULL
+	void (*progress)(void *ctx, const struct tl_client_progress *progress); // called once a second; may be NULL
 	void *ctx;
-	struct tl_latency *report; // gets every sample of the result's best time; may be NULL
+	struct tl_latency *report; // receives every sample of the result's best time; may be NULL
 	uint32_t point, points;	   // for progress()
 };
 
 #define TL_CLIENT_COLD_LISTED 64
 #define TL_CLIENT_REASONS 8
 
-// How well the middle of a distribution is known: half of the interval that holds it with 95 % confidence, were samples
-// independent of each other. Zero with fewer than two.
+// Precision of mean and median: half of the interval that holds it with 95 % confidence, if samples are independent of
+// each other. Zero with fewer than two.
 struct tl_client_spread {
 	uint64_t p50_ns;
 	double mean_ns;
 };
 
-// An echo that found cold caches.
+// Echo with cold caches.
 struct tl_client_cold {
 	uint64_t connection; // from 0
 	uint64_t rtt_ns;
 	uint64_t wire_rtt_ns; // 0: no stamps
 };
 
-// Time without that of a null echo: the difference of the means. The mean of a sum is the sum of the means; quantiles
-// are not subtracted.
+// Time minus that of a null echo: the difference of the means. The mean of a sum is the sum of the means; quantiles are
+// not subtracted.
 struct tl_client_net {
 	bool given;
 	double mean_ns, mean_ci95_ns;
@@ -156,34 +156,34 @@ struct tl_client_result {
 	uint64_t sent, send_errors;
 	uint64_t received, lost, duplicated, corrupt, reordered;
 	uint64_t reconnects;	    // connections after the first
-	uint64_t first_rtt_ns;	    // of the first echo that came back. Valid when received > 0
-	struct tl_hist_summary rtt; // from when the message was due to when user space had read its echo; without cold
+	uint64_t first_rtt_ns;	    // of the first echo received. Valid when received > 0
+	struct tl_hist_summary rtt; // from the due time of the message until user space has read its echo; without cold
 	struct tl_hist_summary wire_rtt; // from stamp to stamp; without cold
 	struct tl_hist_summary last_rtt,
-		last_wire_rtt; // of rtt and wire_rtt the last of each burst; empty without bursts
+		last_wire_rtt; // last message of each burst in rtt and wire_rtt; empty without bursts
 	struct tl_client_spread rtt_spread, wire_spread;
 	struct tl_latency_level rtt_levels[TL_LATENCY_LEVELS], wire_levels[TL_LATENCY_LEVELS];
 	double max_loss;
-	uint64_t loss_window_ns; // what is lost was waited for so long at least; 0: not known
+	uint64_t loss_window_ns; // minimum time that lost messages were waited for; 0: unknown
 	struct tl_hist_summary sender_late;
-	struct tl_hist_summary poll_gap; // before each echo of rtt, how long nobody had looked
+	struct tl_hist_summary poll_gap; // polling gap before each echo of rtt
 	struct tl_client_stamp_counts stamps;
-	uint64_t wire_over_rtt; // pairs whose stamps are further apart than what user space saw around them
+	uint64_t wire_over_rtt; // pairs whose stamps are further apart than the user space times around them
 	uint64_t cold_count;
-	struct tl_client_cold cold[TL_CLIENT_COLD_LISTED]; // the first of them
-	double rate_pps;	 // achieved: between the first and the last send; 0 with fewer than two
-	uint64_t elapsed_ns;	 // from the first message that was due to the end
+	struct tl_client_cold cold[TL_CLIENT_COLD_LISTED]; // the first n_cold of them
+	double rate_pps;	 // achieved, between the first and the last send; 0 with fewer than two
+	uint64_t elapsed_ns;	 // from the due time of the first message to the end
 	uint64_t stolen_ns;	 // by the hypervisor, from the CPUs that the client ran on
-	int64_t clock_step_ns;	 // by which CLOCK_REALTIME was set; 0: it was not
-	uint64_t clock_bound_ns; // what a reading of it may be off by
+	int64_t clock_step_ns;	 // step of CLOCK_REALTIME; 0: none
+	uint64_t clock_bound_ns; // error of a reading of it
 	struct tl_client_net net;
 	uint32_t n_invalid;
-	char invalid[TL_CLIENT_REASONS][TL_LATENCY_TEXT]; // why it must not be believed; none: it is valid
+	char invalid[TL_CLIENT_REASONS][TL_LATENCY_TEXT]; // reasons for an invalid result; none: it is valid
 	bool interrupted;				  // *stop was seen
 	bool balanced;					  // both identities hold
 };
 
-// The best time there is of the run, and its JSON key: wire_rtt with stamps, else rtt.
+// Return the best time of the run, and its JSON key: wire_rtt with stamps, else rtt.
 const struct tl_hist_summary *tl_client_best(const struct tl_client_result *result);
 const struct tl_latency_level *tl_client_best_levels(const struct tl_client_result *result);
 const struct tl_client_spread *tl_client_best_spread(const struct tl_client_result *result);
@@ -195,38 +195,39 @@ const char *tl_client_timestamps_name(enum tl_client_timestamps timestamps);
 // "multicast", "tcp" or "udp".
 const char *tl_client_mode_name(enum tl_client_mode mode);
 
-// What AUTO is on this host over sockets of the kernel.
+// Resolve AUTO for kernel sockets on this host.
 enum tl_client_timestamps tl_client_resolve(enum tl_client_timestamps timestamps);
 
-// The messages a run of this configuration sends.
+// Return the number of messages in a run of this configuration.
 uint64_t tl_client_planned(const struct tl_client_cfg *cfg);
 
-// Connects, sends, reads back. Returns 0 and fills *result (also when interrupted), or -errno and the sentence: no
-// socket, no connection in time (-ETIMEDOUT), interrupted before there was one (-EINTR), no memory, an interface that
-// cannot stamp (-EOPNOTSUPP).
+// Connect, send, receive. Returns 0 and fills *result (also when interrupted), or -errno with a message: no socket, no
+// connection in time (-ETIMEDOUT), interrupted before there was one (-EINTR), no memory, an interface that cannot stamp
+// (-EOPNOTSUPP).
 int tl_client_run(const struct tl_client_cfg *cfg, const struct tl_client_hooks *hooks, struct tl_client_result *result,
 	struct tl_err *err);
 
-// Run i of the sweep: cfg with its value.
+// Return the configuration of run i of the sweep: cfg with its value.
 struct tl_client_cfg tl_client_point(const struct tl_client_cfg *cfg, const struct tl_client_sweep *sweep, size_t i);
 
-// One run per value of the sweep, results[sweep->n]; *done is how many are filled. Returns like run(), also when
-// interrupted.
+// Run once per value of the sweep, into results[sweep->n]; *done is the number of results filled. Returns like run(),
+// also when interrupted.
 int tl_client_sweep_run(const struct tl_client_cfg *cfg, const struct tl_client_sweep *sweep,
 	const struct tl_client_hooks *hooks, struct tl_client_result *results, size_t *done, struct tl_err *err);
 
-// Writes why the figures of *result, taken as they are, must not be believed into its invalid[].
+// Write the reasons why *result is not valid into its invalid[].
 void tl_client_verdict(struct tl_client_result *result);
 
-// 0 when every message that was to be sent was echoed intact, else -EIO and a sentence saying what is missing. An
-// interrupted run was to send what it sent.
+// Return 0 when every planned message was echoed intact, else -EIO and a message with the missing counts. In an
+// interrupted run the messages sent count as planned.
 int tl_client_judge(const struct tl_client_result *result, struct tl_err *err);
 
-// The result as a new JSON object (NULL when out of memory), and as a table for people.
+// Format the result as a new JSON object (NULL when out of memory), and as text.
 json_t *tl_client_result_json(const struct tl_client_result *result);
 void tl_client_result_print(const struct tl_client_result *result, FILE *out);
 
-// The same of a sweep: points[] has the result of each run, slope the line through the medians of a payload sweep.
+// Format a sweep the same way: points[] has the result of each run, slope the line through the medians of a payload
+// sweep.
 json_t *tl_client_sweep_json(const struct tl_client_sweep *sweep, const struct tl_client_result *results, size_t count);
 void tl_client_sweep_print(
 	const struct tl_client_sweep *sweep, const struct tl_client_result *results, size_t count, FILE *out);
@@ -235,42 +236,43 @@ void tl_client_sweep_print(
 //
 // load() reads it; the caller owns *out. Returns 0, or -errno and the sentence.
 int tl_client_null_load(const char *path, json_t **out, struct tl_err *err);
-// Whether it has a run of the same mode, payload, rate and stamps for each of the sweep; cfg's stamps are resolved.
-// Returns 0, or -EINVAL and the sentence.
+// Check that it has a run of the same mode, payload, rate and stamps for each run of the sweep; cfg's stamps are
+// resolved. Returns 0, or -EINVAL with a message.
 int tl_client_null_check(
 	const json_t *null, const struct tl_client_cfg *cfg, const struct tl_client_sweep *sweep, struct tl_err *err);
-// Takes the time of that run off: fills result->net, and invalid[] when it was invalid.
+// Subtract the time of that run: fill result->net, and invalid[] if that run was invalid.
 void tl_client_null_subtract(const json_t *null, struct tl_client_result *result);
 
-// What the result has to say in the report of latencies that got its samples.
+// Fill the latency report that received the samples with the other parts of the result.
 void tl_client_report_fill(struct tl_latency *report, const struct tl_client_sweep *sweep,
 	const struct tl_client_result *results, size_t n);
 
-// The host that a run over a port is on the wire.
+// Host on the wire of a run over a port.
 struct tl_client_port {
-	const char *device; // of argv; NULL: there is none, the run is over sockets of the kernel
+	const char *device; // of argv; NULL: none, the run uses kernel sockets
 	uint32_t ip_be, mask_be, gateway_be;
 	uint64_t vlan;	  // 0: untagged
-	uint64_t lcore;	  // the CPU to poll on; TL_CLIENT_ANY_LCORE: wherever the kernel puts the thread
-	uint64_t lead_us; // datagrams are given to a NIC that sends at a time so long before; 0: all leave at once
+	uint64_t lcore;	  // CPU to poll on; TL_CLIENT_ANY_LCORE: chosen by the kernel
+	uint64_t lead_us; // lead of datagrams to a NIC that sends at a time; 0: all leave at once
 	bool take;
 };
 #define TL_CLIENT_ANY_LCORE UINT64_MAX
 
-// The command line of `tapline client`.
+// Command line of `tapline client`.
 struct tl_client_args {
-	struct tl_client_cfg cfg; // of the first run; complete but for the seed
+	struct tl_client_cfg cfg; // of the first run; complete except for the seed
 	struct tl_client_sweep sweep;
 	struct tl_client_port port;
-	const char *null_path; // these are of argv, NULL where not given
+	const char *null_path; // from argv, NULL if not given
 	struct tl_latency_files files;
 	bool require_valid;
 	bool json;
-	bool help; // was asked for; nothing else was checked
+	bool help; // help was requested; nothing else was checked
 };
 
-// argv[0] is the command's name. Returns 0, or -EINVAL and a sentence naming the option and what it accepts.
+// Parse argv; argv[0] is the command's name. Returns 0, or -EINVAL with a message naming the option and its valid
+// values.
 int tl_client_parse_args(int argc, char **argv, struct tl_client_args *args, struct tl_err *err);
 
-// What a client accepts, with its help.
+// Options of a client, with their help.
 extern const struct tl_command tl_client_command;

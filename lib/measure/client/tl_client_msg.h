@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// client messages: what a message looks like, how a stream is cut into messages again, and what became of each. Pure:
-// no socket, no clock.
+// client messages: format of a message, framing of a stream, and accounting of each message. Pure: no socket, no clock.
 //
-// A message is its sequence number (8 bytes, big-endian) and then bytes that follow from seed and sequence number, so
-// that an echo can be verified without keeping what was sent.
+// A message is its sequence number (8 bytes, big-endian) and then bytes derived from seed and sequence number, so that
+// an echo can be verified without keeping the message.
 //
 // Threads: one per object. Memory: init() allocates, fini() frees; a zeroed object may be finished.
 
@@ -18,11 +17,11 @@
 // Write message seq, len bytes long (at least TL_CLIENT_SEQ_BYTES).
 void tl_client_payload_make(uint8_t *payload, size_t len, uint64_t seed, uint64_t seq);
 
-// Reads the sequence number into *seq, and says whether the rest is what belongs to it.
+// Read the sequence number into *seq. Returns whether the rest of the message is correct.
 bool tl_client_payload_check(const uint8_t *payload, size_t len, uint64_t seed, uint64_t *seq);
 
 struct tl_client_framer {
-	uint8_t *partial; // the beginning of a frame whose end has not arrived
+	uint8_t *partial; // start of a frame whose end has not arrived
 	size_t frame_bytes;
 	size_t have_bytes;
 };
@@ -31,19 +30,19 @@ struct tl_client_framer {
 int tl_client_framer_init(struct tl_client_framer *framer, size_t frame_bytes);
 void tl_client_framer_fini(struct tl_client_framer *framer);
 
-// A new stream begins: forget the unfinished frame.
+// Start a new stream: discard the unfinished frame.
 void tl_client_framer_reset(struct tl_client_framer *framer);
 
-// Takes the next frame off the front of *data and returns it, valid until the next call; or keeps what is left of *data
-// and returns NULL when that is no whole frame.
+// Return the next frame at the front of *data, valid until the next call, and consume it; or keep the rest of *data and
+// return NULL if that is not a whole frame.
 const uint8_t *tl_client_framer_next(struct tl_client_framer *framer, const uint8_t **data, size_t *len);
 
 enum tl_client_verdict { TL_CLIENT_RECEIVED, TL_CLIENT_DUPLICATED, TL_CLIENT_CORRUPT };
 
-// The counts are those of struct tl_client_result.
+// Counts as in struct tl_client_result.
 struct tl_client_account {
 	uint64_t planned;		   // sequence numbers run from 0 to planned - 1
-	uint64_t *was_sent, *was_received; // a bit for each
+	uint64_t *was_sent, *was_received; // one bit per message
 	uint64_t sent, received, duplicated, corrupt, reordered;
 	uint64_t highest_received; // valid when received > 0
 };
@@ -52,15 +51,15 @@ struct tl_client_account {
 int tl_client_account_init(struct tl_client_account *account, uint64_t planned);
 void tl_client_account_fini(struct tl_client_account *account);
 
-// Message seq (below planned, once each) has been sent.
+// Count message seq (below planned, once each) as sent.
 void tl_client_account_sent(struct tl_client_account *account, uint64_t seq);
 
-// An echo has been read that carries seq; intact is what tl_client_payload_check() said.
+// Count an echo that carries seq; intact: the result of tl_client_payload_check().
 enum tl_client_verdict tl_client_account_echo(struct tl_client_account *account, uint64_t seq, bool intact);
 
 // Tell whether a message below planned was sent and has no echo so far.
 bool tl_client_account_is_lost(const struct tl_client_account *account, uint64_t seq);
 uint64_t tl_client_account_lost(const struct tl_client_account *account);
 
-// Whether the counts agree with the bits and with echoes_read, which the reader of the sockets counted.
+// Check that the counts agree with the bits and with echoes_read, counted by the reader of the sockets.
 bool tl_client_account_balanced(const struct tl_client_account *account, uint64_t echoes_read);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// client sweep: one measurement after another, each with another payload or rate. Pure.
+// client sweep: a series of measurements with different payloads or rates. Pure.
 //
 // Threads: any. Memory: the caller's.
 
@@ -14,13 +14,13 @@
 
 enum tl_client_axis { TL_CLIENT_AXIS_NONE, TL_CLIENT_AXIS_PAYLOAD, TL_CLIENT_AXIS_RATE };
 
-// Values to measure at; of the axis NONE there is one run, as configured, and n is 1.
+// Values to measure at; with axis NONE there is one run, as configured, and n is 1.
 struct tl_client_sweep {
 	enum tl_client_axis axis;
 	size_t n;
 	uint64_t at[TL_CLIENT_POINTS];
 };
 
-// "64", "16,64,256", or "16:1472:5": so many values at equal distances. Each is in [min, max] and above the one before
-// it. Fills n and at. Returns 0, -EINVAL, -ERANGE.
+// Parse "64", "16,64,256", or "16:1472:5": the last is the number of values at equal distances. Each is in [min, max]
+// and greater than the one before. Fills n and at. Returns 0, -EINVAL, -ERANGE.
 int tl_client_sweep_parse(const char *text, uint64_t min, uint64_t max, struct tl_client_sweep *sweep);

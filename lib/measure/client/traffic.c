@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends what is due and reads what has come, once at a time.
+// One step of sending due messages and of receiving echoes.
 
 #include "session_priv.h"
 
@@ -20,7 +20,7 @@ static void end_stream(struct tl_client_session *s)
 	tl_client_framer_reset(&s->framer);
 }
 
-// What begins anew with a connection, if there is another one than before.
+// Reset the state of a connection, if it is a new one.
 static void new_connection(struct tl_client_session *s)
 {
 	if (s->connections_framed == s->link->connections)
@@ -55,7 +55,7 @@ static void message_failed(struct tl_client_session *s)
 	prepare_next(s);
 }
 
-// With a lead it leaves when it is due, after now.
+// Account for a sent message. With a lead it leaves at its due time, after now.
 static void message_sent(struct tl_client_session *s, uint64_t now)
 {
 	s->last_send_ns = tl_max_u64(now, s->link->due_ns);
@@ -137,8 +137,8 @@ static void connection_lost(struct tl_client_session *s)
 		message_failed(s);
 }
 
-// An echo is complete when the last of its parts has arrived: its stamp is the latest of theirs. Without that of the
-// part that was read last, it has none.
+// Take data of a stream. An echo is complete when the last of its parts has arrived: its stamp is the latest of theirs.
+// If the part read last has no stamp, the echo has none.
 static void take_stream(struct tl_client_session *s, const uint8_t *data, size_t len,
 	const struct tl_client_arrival *arrival, uint64_t now)
 {
@@ -157,7 +157,7 @@ static void take_stream(struct tl_client_session *s, const uint8_t *data, size_t
 		s->part_ns = tl_max_u64(s->part_ns, whole.stamp_ns);
 }
 
-// A read has one stamp: with stamps it must not go beyond the end of an echo.
+// Return the size of the next read. A read has one stamp: with stamps it must not extend beyond the end of an echo.
 static size_t read_room(const struct tl_client_session *s)
 {
 	if (s->cfg->mode == TL_CLIENT_UDP || !stamps(s))
@@ -174,7 +174,7 @@ bool tl_client_receive(struct tl_client_session *s)
 	ssize_t n = s->link->ops->receive(s->link, s->in, read_room(s), &arrival);
 	uint64_t now = tl_client_now_ns();
 	if (n < 0 &&
-		(!stream || n == -EAGAIN)) { // an error of a UDP socket is news of an earlier send: that stays lost
+		(!stream || n == -EAGAIN)) { // a UDP socket reports errors of earlier sends: those messages stay lost
 		s->look_ns = now;
 		return false;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The values of a sweep, as they are written.
+// Parser for the values of a sweep.
 
 #include <tl_client_sweep.h>
 

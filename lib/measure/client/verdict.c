@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Says why a result must not be believed. One rule for all that goes wrong now and then: in more than one of a hundred.
-// Losses are judged by a limit of their own, set by the caller.
+// Reasons why a result is not valid. One rule for all sporadic faults: more than one in a hundred. Losses have their
+// own limit, set by the caller.
 
 #include <tl_client.h>
 
@@ -10,7 +10,7 @@
 
 #include <tl_units.h>
 
-#define RARE 100 // one in so many is what a result may suffer
+#define RARE 100 // inverse of the share of faults that a valid result may have
 
 static void add(struct tl_client_result *result, const char *fmt, ...) TL_PRINTF(2, 3);
 
@@ -30,8 +30,8 @@ static bool too_many(uint64_t part, uint64_t whole)
 	return part > whole / RARE;
 }
 
-// A sender that falls behind further and further is in the median itself. Messages that were refused were not late, and
-// of few the rate says nothing.
+// True if the sender lagged: increasing lag shows in the median itself. Messages that were rejected were not late, and
+// the rate of few messages is not significant.
 static bool fell_behind(const struct tl_client_result *result)
 {
 	uint64_t tried = result->sent + result->send_errors;
@@ -70,7 +70,7 @@ static void judge_loss(struct tl_client_result *result)
 static void judge_times(struct tl_client_result *result)
 {
 	const struct tl_hist_summary *best = tl_client_best(result);
-	uint64_t p50_ns = best->count != 0 ? best->p50_ns : result->rtt.p50_ns; // the one that is shown
+	uint64_t p50_ns = best->count != 0 ? best->p50_ns : result->rtt.p50_ns; // the one displayed
 	char this_ns[32], that_ns[32];
 
 	if (result->rtt.count == 0) {
@@ -86,7 +86,8 @@ static void judge_times(struct tl_client_result *result)
 			tl_format_ns(p50_ns, that_ns, sizeof(that_ns)));
 }
 
-// Over TCP the echoes of a burst come together, and only the last of them has a stamp that is certainly its own.
+// Judge missing stamps. Over TCP the echoes of a burst arrive together, and only the last of them has a stamp that is
+// certainly its own.
 static void judge_missing(struct tl_client_result *result)
 {
 	const struct tl_client_stamp_counts *stamps = &result->stamps;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The coming and going of a link's connection, and what the stack tells of it.
+// Connections of a link: setup, end, and the stack's callbacks.
 
 #include "dclient_priv.h"
 
@@ -10,26 +10,26 @@
 
 #define RETRY_NS (50 * TL_NS_PER_MS)
 
-// ---- what the stack tells
+// ---- callbacks of the stack
 
 static bool is_current(const struct tl_dclient *host, const struct tl_tcp *c)
 {
 	return host->link != NULL && host->link->conn == c;
 }
 
-// What was not read of the stream before is gone with it, as is what was not sent.
+// Start a stream. Unread and unsent data of the previous one is discarded.
 static void begin_stream(struct tl_dclient_link *l, struct tl_tcp *c)
 {
 	l->conn = c;
 	l->up = l->ended = l->broken = false;
 	tl_dclient_empty(&l->inbox);
 	if (l->link.cfg->mode != TL_CLIENT_TCP)
-		return; // messages are no part of it
+		return; // messages are not part of it
 	l->taken = l->left = 0;
 	l->departure_first = l->departure_end;
 }
 
-// A peer that connects again while the old connection stands has forgotten the old one.
+// Handle a new connection. A peer that connects again while the old connection exists has lost the old one.
 static void on_opened(void *ctx, struct tl_tcp *c)
 {
 	const struct tl_dclient *host = ctx;
@@ -51,7 +51,7 @@ static void on_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t l
 {
 	struct tl_dclient *host = ctx;
 
-	// A stream with a hole in it is none any more; the inbox is large enough for this not to be.
+	// A stream with a hole is unusable; the inbox is large enough to avoid this.
 	if (is_current(host, c) && !tl_dclient_hand_over(host, data, len))
 		host->link->broken = true;
 }
@@ -84,7 +84,7 @@ static void on_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason reason)
 const struct tl_tcp_ops tl_dclient_stream_ops = {
 	.opened = on_opened, .data = on_data, .peer_closed = on_peer_closed, .closed = on_closed};
 
-// ---- what the client wants
+// ---- requests of the client
 
 void tl_dclient_lost(struct tl_dclient_link *l)
 {

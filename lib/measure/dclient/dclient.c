@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts a host on a port, and takes it off again.
+// Host on a port: creation and removal.
 
 #include "dclient_priv.h"
 
@@ -9,9 +9,9 @@
 
 #include <rte_cycles.h>
 
-#define CONNS 256 // one at a time, and those in TIME-WAIT of the runs before
+#define CONNS 256 // one active connection, and those in TIME-WAIT of earlier runs
 #define SEND_BUFFER_BYTES (256 << 10)
-#define EMPTY_TURNS 3 // in a row, after the port was quiesced
+#define EMPTY_TURNS 3 // consecutive, after the port was quiesced
 #define STOP_TURNS 64 // of a port that cannot be quiesced: more than its ring holds
 #define SETTLE_NS (200 * TL_NS_PER_MS)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The client's link over our own stack: what it sends, and what it finds in its inbox.
+// Client link over the own stack: sending, and reading the inbox.
 
 #include "dclient_priv.h"
 
@@ -11,7 +11,7 @@
 #include <tl_units.h>
 
 #define CLOSE_PATIENCE_NS TL_NS_PER_S
-#define ACCEPTED_MAX 4 // the one, and those that it forgot
+#define ACCEPTED_MAX 4 // the current connection, and those lost by the peer
 
 static struct tl_dclient_link *port_link(struct tl_client_link *link)
 {
@@ -23,14 +23,14 @@ static bool has_mail(const struct tl_dclient_link *l)
 	return l->inbox.next < l->inbox.n;
 }
 
-// ---- opening and closing
+// ---- open and close
 
 static void on_datagram(void *ctx, const struct tl_udp_datagram *datagram)
 {
 	struct tl_dclient *host = ctx;
 	const struct tl_dclient_link *l = host->link;
 
-	// Without room it is lost, and counted as that.
+	// Without room it is lost, and counted as lost.
 	if (l != NULL && l->link.cfg->mode == TL_CLIENT_UDP && datagram->src_ip_be == l->to_be &&
 		datagram->src_port_be == l->to_port_be)
 		(void)tl_dclient_hand_over(host, datagram->payload, datagram->len);
@@ -126,14 +126,14 @@ static int port_open(const struct tl_client_cfg *cfg, struct tl_client_link **ou
 	return 0;
 }
 
-// ---- sending and receiving
+// ---- send and receive
 
 static bool port_is_up(const struct tl_client_link *link)
 {
 	return ((const struct tl_dclient_link *)link)->up;
 }
 
-// What has no MAC to go to yet would be kept by the stack, and leave at another time.
+// Send a datagram. Without a MAC address the stack would queue it, and send it at another time.
 static ssize_t send_datagram(struct tl_dclient_link *l, const void *data, size_t len)
 {
 	struct tl_dclient *host = l->host;
@@ -175,7 +175,7 @@ static ssize_t port_send(struct tl_client_link *link, const void *data, size_t l
 	return link->cfg->mode == TL_CLIENT_TCP ? send_stream(l, data, len) : send_datagram(l, data, len);
 }
 
-// Of one chunk, which has one time. What of a datagram has no room is gone.
+// Read from one chunk, which has one time. The part of a datagram that does not fit is discarded.
 static ssize_t take_mail(struct tl_dclient_link *l, void *data, size_t room, struct tl_client_arrival *arrival)
 {
 	struct tl_dclient_inbox *in = &l->inbox;
@@ -229,7 +229,7 @@ static void port_lost(struct tl_client_link *link)
 	tl_dclient_lost(port_link(link));
 }
 
-// What has come and not been read yet, ends the wait at once: nothing more is received before it is.
+// Wait for data. Unread data ends the wait at once: nothing more is received before it is read.
 static void port_poll(struct tl_client_link *link, uint64_t timeout_ns, bool want_write)
 {
 	struct tl_dclient_link *l = port_link(link);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Polls the port, gives the stack one frame after the other, and takes down when what arrived and left.
+// Poll the port, pass the frames to the stack one by one, and record the times of arrivals and departures.
 
 #include "dclient_priv.h"
 
@@ -33,12 +33,12 @@ bool tl_dclient_hand_over(struct tl_dclient *host, const uint8_t *data, uint32_t
 void tl_dclient_depart(struct tl_dclient_link *link, uint64_t id, uint64_t stamp_ns)
 {
 	if (link->departure_end - link->departure_first == TL_DCLIENT_DEPARTURES)
-		return; // without a stamp it is missing, and counted as that
+		return; // without a stamp it is missing, and counted as missing
 	link->departures[link->departure_end++ % TL_DCLIENT_DEPARTURES] =
 		(struct tl_client_departure){.id = (uint32_t)id, .stamp_ns = stamp_ns};
 }
 
-// The ends of messages among the bytes that have left since the last flush.
+// Stamp the ends of messages among the bytes sent since the last flush.
 static void stamp_stream(struct tl_dclient_link *link, uint64_t stamp_ns)
 {
 	uint64_t unit = link->link.cfg->payload_bytes;
@@ -50,7 +50,8 @@ static void stamp_stream(struct tl_dclient_link *link, uint64_t stamp_ns)
 	}
 }
 
-// A frame left while the send call lasted, or after it: all of the longest call may be wrong about a departure.
+// Update the bound of departures. A frame left during the send call, or after it: the error is at most the longest
+// call.
 static void bound_departures(struct tl_dclient *host)
 {
 	struct tl_client_sources *sources = &host->link->link.sources;
@@ -66,9 +67,9 @@ void tl_dclient_flush(struct tl_dclient *host)
 	uint64_t waiting = tx->n;
 
 	tl_txq_flush(host->tx);
-	tl_txq_drop_waiting(host->tx); // at another time they would be measured wrong
+	tl_txq_drop_waiting(host->tx); // at another time their measurement would be wrong
 	tl_net_sent(host->net);
-	// More than was waiting: some left in an earlier call, when the queue was full.
+	// More frames than were waiting: some left in an earlier call, when the queue was full.
 	bool is_sure = tx->tx_pkts + tx->drop_tx_pkts == host->flushed_pkts + waiting &&
 		       tx->drop_tx_pkts == host->dropped_pkts;
 	host->flushed_pkts = tx->tx_pkts + tx->drop_tx_pkts;

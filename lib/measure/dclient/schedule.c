@@ -3,7 +3,7 @@
 
 #include "dclient_priv.h"
 
-#define TIGHT_NS TL_NS_PER_US // of two clocks that are read one after the other
+#define TIGHT_NS TL_NS_PER_US // of two clocks read one after the other
 #define TRIES 4
 
 void tl_dclient_schedule_begin(struct tl_dclient_link *link)
@@ -26,7 +26,7 @@ void tl_dclient_schedule_begin(struct tl_dclient_link *link)
 	tl_port_send_faults(cfg->port, link->faults);
 }
 
-// By how much the time of stamps, now, is ahead of CLOCK_MONOTONIC.
+// Return the current lead of the stamps' clock over CLOCK_MONOTONIC.
 static uint64_t wall_ahead_ns(const struct tl_clock *clock, uint64_t *now_ns)
 {
 	uint64_t best_ns = UINT64_MAX, ahead_ns = 0;
@@ -43,8 +43,8 @@ static uint64_t wall_ahead_ns(const struct tl_clock *clock, uint64_t *now_ns)
 	return ahead_ns;
 }
 
-// The port gets it with half of the lead left, or has no time to keep: it must not lie about when it left. Nor may
-// another frame be in the same call, whose time that would be, too.
+// The port receives the frame with half of the lead left, or without a send time: the recorded departure must be true.
+// Nor may another frame be in the same call, as it would get that time, too.
 uint64_t tl_dclient_schedule(struct tl_dclient_link *link)
 {
 	const struct tl_dclient *host = link->host;

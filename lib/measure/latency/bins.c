@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts samples and lost triggers by time, in bounded memory, so that losses find their places among the samples.
+// Counts of samples and lost triggers over time, in bounded memory, so that losses can be assigned to blocks of
+// samples.
 
 #include "latency_priv.h"
 
-// Each bin takes in its neighbour.
+// Merge each bin with its neighbour.
 static void widen(struct tl_latency_bins *bins)
 {
 	for (size_t i = 0; i < TL_LATENCY_BINS / 2; i++) {
@@ -15,7 +16,7 @@ static void widen(struct tl_latency_bins *bins)
 	bins->width_ns *= 2;
 }
 
-// What is before the first time belongs to the first bin.
+// Return the bin of a time. Times before the first one belong to the first bin.
 static size_t bin_of(struct tl_latency_bins *bins, uint64_t time_ns)
 {
 	if (bins->width_ns == 0) {
@@ -38,7 +39,8 @@ void tl_latency_date_lost(struct tl_latency *report, uint64_t time_ns)
 	report->bins.lost[bin_of(&report->bins, time_ns)]++;
 }
 
-// Blocks have equally many samples: a bin's losses go to the block that has the sample in the middle of the bin.
+// Assign losses to blocks. Blocks have equally many samples: a bin's losses go to the block that has the sample in the
+// middle of the bin.
 void tl_latency_bins_put(const struct tl_latency_bins *bins, struct tl_latency_blocks *out)
 {
 	uint64_t all = 0, before = 0;

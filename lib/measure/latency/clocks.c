@@ -16,7 +16,7 @@ static uint64_t magnitude(int64_t n)
 	return n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
 }
 
-// The point whose offset is the largest stands for all, with the largest bound of them.
+// Merge points: the one with the largest offset represents all, with their largest bound.
 static struct tl_latency_clock_point worst_of(const struct tl_latency_clock_point *points, size_t n)
 {
 	struct tl_latency_clock_point out = points[0];
@@ -77,7 +77,7 @@ static json_t *integer(uint64_t value)
 	return json_integer((json_int_t)tl_min_u64(value, INT64_MAX));
 }
 
-// Cut short, a name may be no UTF-8 any more.
+// Return a JSON string: a truncated name may be invalid UTF-8.
 static json_t *text(const char *name)
 {
 	json_t *exact = json_string(name);
@@ -115,7 +115,7 @@ json_t *tl_latency_clocks_json(const struct tl_latency *report)
 	return clocks;
 }
 
-// Numbers from a file: any. False: it is no count.
+// Read a count from a file, which may have any number. False: not a count.
 static bool get_count(const json_t *value, uint64_t *out)
 {
 	*out = json_is_integer(value) && json_integer_value(value) >= 0 ? (uint64_t)json_integer_value(value) : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compares the runs of two sides: quantiles, mean, share of the answered.
+// Comparison of the runs of two sides: quantiles, mean, share of answered triggers.
 
 #include "compare_priv.h"
 
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define BEYOND 10 // samples that a quantile needs beyond it
+#define BEYOND 10 // samples needed beyond a quantile
 
 static const struct {
 	const char *name;
@@ -17,9 +17,9 @@ static const struct {
 // State of a comparison.
 struct work {
 	const struct tl_latency_side *a, *b;
-	struct tl_latency_one *ones; // with one run each: that of a, that of b; else NULL
+	struct tl_latency_one *ones; // with one run per side: that of a, that of b; else NULL
 	double *figures;	     // of each run of a, then of b
-	double miss;		     // how likely one interval may miss
+	double miss;		     // probability that one interval misses
 };
 
 static double mean_over(const struct tl_latency_side *side, tl_latency_figure *figure, double share)
@@ -40,13 +40,13 @@ static uint64_t fewest_of(const struct tl_latency_side *side)
 	return fewest;
 }
 
-// A stamp's error: at least a unit, and the bound where it is known.
+// Return a stamp's error: at least a unit, and the bound if it is known.
 static double error_of(const struct tl_latency_source *source)
 {
 	return (double)tl_max_u64(source->unit_ns, source->bound_ns);
 }
 
-// A latency's error is at most that of both of its stamps.
+// Return the error of a latency: at most that of both of its stamps.
 static double stamp_error(const struct tl_latency *run)
 {
 	return error_of(&run->trigger) + error_of(&run->reply);
@@ -113,7 +113,7 @@ static void compare_means(const struct work *work, struct tl_latency_comparison 
 	widen(&out->mean, out->stamps_ns);
 }
 
-// Fewer answers are as bad as longer latencies.
+// Compare the answered shares: fewer answers are as bad as longer latencies.
 static void compare_answered(const struct work *work, struct tl_latency_row *row)
 {
 	if (work->ones == NULL)
@@ -165,7 +165,7 @@ static bool is_ordered(const struct tl_latency_one *one)
 	return one->blocks.n != 0 && one->blocks.dated;
 }
 
-// Everything that needs no interval.
+// Fill everything that needs no interval.
 static void begin(
 	const struct work *work, const struct tl_latency_threshold *threshold, struct tl_latency_comparison *out)
 {
@@ -188,14 +188,14 @@ static void begin(
 	}
 }
 
-// How likely each interval may miss depends on how many are wanted, not on what they show.
+// The miss probability of each interval depends on their number, not on their values.
 static void compare_all(struct work *work, double miss, struct tl_latency_comparison *out)
 {
 	uint64_t fewest = tl_min_u64(fewest_of(work->a), fewest_of(work->b));
 	size_t enough = 0;
 
 	while (enough < TL_LATENCY_QUANTILES && fewest >= out->quantiles[enough].needed)
-		enough++; // they stand in the order of their need
+		enough++; // they are in the order of samples needed
 	out->confidence = 1 - miss;
 	work->miss = miss / (double)(enough + out->counted);
 	for (size_t i = 0; i < enough; i++)
@@ -219,7 +219,8 @@ static struct tl_hist *merge(const struct tl_latency_side *side)
 	return all;
 }
 
-// The lost ones are larger than all others, and equal among themselves.
+// Return the probability that a sample of B is larger. Lost ones are larger than all others, and equal among
+// themselves.
 static double chance_larger(const struct tl_hist *a, double lost_a, const struct tl_hist *b, double lost_b)
 {
 	double pairs = ((double)a->count + lost_a) * ((double)b->count + lost_b), below = 0, larger = 0;

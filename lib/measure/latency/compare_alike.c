@@ -12,10 +12,10 @@
 #include <tl_units.h>
 
 #define VALUE 160
-#define RATE_APART 1.25 // measured rates differ a little from run to run
-#define SIZE_APART 1.01 // so do means of payloads of many sizes
+#define RATE_APART 1.25 // measured rates differ slightly from run to run
+#define SIZE_APART 1.01 // as do mean sizes of varying payloads
 
-// A field as text; empty: the report does not say.
+// Format a field as text; empty: not in the report.
 typedef void field_fn(const struct tl_latency *report, char out[VALUE]);
 
 static const char *fact_of(const struct tl_latency *report, const char *name)
@@ -53,7 +53,7 @@ static void window_of(const struct tl_latency *report, char out[VALUE])
 		snprintf(out, VALUE, "%" PRIu64, report->window_ns);
 }
 
-// As many as there is room for; with 64 points of a sweep that are alike up to there, the rest is.
+// Format the sweep, as far as it fits; if 64 points of a sweep agree up to there, the rest does.
 static void sweep_of(const struct tl_latency *report, char out[VALUE])
 {
 	static const char *const units[] = {[TL_LATENCY_PAYLOAD_BYTES] = " bytes", [TL_LATENCY_RATE_PPS] = " pps"};
@@ -64,7 +64,7 @@ static void sweep_of(const struct tl_latency *report, char out[VALUE])
 			report->points[i].at, units[report->points[i].axis]);
 }
 
-// Those with a reply and those without, per second.
+// Return the measured rate: triggers with and without a reply, per second.
 static double measured_rate(const struct tl_latency *report)
 {
 	const struct tl_latency_order *order = &report->order;
@@ -81,7 +81,7 @@ static const struct {
 } fields[] = {{"method", method_of}, {"trigger_source", trigger_source_of}, {"reply_source", reply_source_of},
 	{"subtracted_ns", subtracted_of}, {"window_ns", window_of}, {"sweep", sweep_of}};
 
-// Facts are compared where both reports have them. apart: numbers may differ by this factor; 0: not at all.
+// Facts are compared if both reports have them. apart: numbers may differ by this factor; 0: not at all.
 static const struct {
 	const char *name;
 	double apart;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The figures of a run, and their difference between one run and another.
+// Figures of a run, and their difference between two runs.
 
 #include "compare_priv.h"
 
@@ -37,8 +37,8 @@ static double variance_of(const struct tl_latency *run)
 	return hist->count > 1 ? sum / (double)(hist->count - 1) : 0;
 }
 
-// The shares of samples between which the quantile's lies, looked up as latencies: Woodruff, "Confidence intervals for
-// medians and other position measures", 1952.
+// Return the interval of a quantile: the shares of samples between which it lies, looked up as latencies: Woodruff,
+// "Confidence intervals for medians and other position measures", 1952.
 static struct tl_latency_interval quantile_within(const struct tl_latency *run, double share, double off)
 {
 	return (struct tl_latency_interval){.diff_ns = tl_latency_value_at(run, share),
@@ -46,7 +46,7 @@ static struct tl_latency_interval quantile_within(const struct tl_latency *run, 
 		.high_ns = tl_latency_value_at(run, share + off)};
 }
 
-// Of the quantile, in ns: about, to weigh one run against the other.
+// Return the variance of the quantile, in ns, approximately: the weight of one run against the other.
 static double variance_near(const struct tl_latency *run, double share, double error)
 {
 	const struct tl_latency_interval within = quantile_within(run, share, error);
@@ -54,7 +54,7 @@ static double variance_near(const struct tl_latency *run, double share, double e
 	return pow((within.high_ns - within.low_ns) / 2, 2);
 }
 
-// B - A, where the shares of samples are off by so much.
+// Return B - A with this error of the shares of samples.
 static struct tl_latency_interval quantile_diff(
 	const struct tl_latency *a, double off_a, const struct tl_latency *b, double off_b, double share)
 {
@@ -77,8 +77,8 @@ static void take_effective(
 	row->b_effective = fmin(b->effective, b->kept);
 }
 
-// A run that chance gave few bursts lies low and seems certain of it, as its bursts also tell how far it is off. So
-// each is also taken with the error per sample that both have together, and the wider limits hold.
+// A run with few bursts by chance has low quantiles and a small apparent error, as its bursts also determine its error.
+// So each run is also evaluated with the pooled error per sample of both, and the wider limits hold.
 void tl_latency_one_quantile(const struct tl_latency_one *a, const struct tl_latency_one *b, size_t level, double share,
 	double miss, struct tl_latency_row *row)
 {
@@ -121,14 +121,14 @@ static double triggers_of(const struct tl_latency *run)
 	return (double)run->matched + (double)run->unmatched_triggers;
 }
 
-// Variance of the share over that of independent triggers; 1 at least.
+// Variance of the share over that of independent triggers; at least 1.
 static double clustering(const struct tl_latency_spread *spread)
 {
 	return fmax(1, spread->kept / spread->effective);
 }
 
-// Wilson, "Probable inference, the law of succession, and statistical inference", 1927; of the independent triggers
-// that would tell as much.
+// Wilson, "Probable inference, the law of succession, and statistical inference", 1927; for the equivalent number of
+// independent triggers.
 static struct tl_latency_interval answered_within(const struct tl_latency *run, double effective, double t)
 {
 	double n = effective, share = tl_latency_answered(run, 0);
@@ -138,8 +138,8 @@ static struct tl_latency_interval answered_within(const struct tl_latency *run, 
 	return (struct tl_latency_interval){share, middle - off, middle + off};
 }
 
-// A run that lost nothing does not show how losses follow each other: the other one does. So the larger clustering of
-// both holds for both.
+// A run without losses does not show their clustering: the other one does. So the larger clustering of both holds for
+// both.
 void tl_latency_one_answered(
 	const struct tl_latency_one *a, const struct tl_latency_one *b, double miss, struct tl_latency_row *row)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Differences: of two figures that have an interval each, and of figures of several runs.
+// Differences: of two figures with an interval each, and of figures of several runs.
 
 #include "compare_priv.h"
 
@@ -10,9 +10,9 @@ static double subtract(double b, double a)
 	return isinf(a) && isinf(b) ? 0 : b - a;
 }
 
-// Zou and Donner, "Construction of confidence limits about effect measures", Statistics in Medicine 2008: each limit
-// lies as far from the difference as the distances of the two limits that it is made of add up to, as independent
-// errors do. The intervals need not be symmetric.
+// Zou and Donner, "Construction of confidence limits about effect measures", Statistics in Medicine 2008: the distance
+// of each limit from the difference is the sum, as of independent errors, of the distances of the two limits that it is
+// computed from. The intervals need not be symmetric.
 struct tl_latency_interval tl_latency_minus(const struct tl_latency_interval *b, const struct tl_latency_interval *a)
 {
 	double diff = subtract(b->diff_ns, a->diff_ns);
@@ -44,7 +44,7 @@ static double mean_of(const double *values, size_t n)
 	return sum;
 }
 
-// Of the mean of so many values.
+// Return the variance of the mean of this many values.
 static double variance_of(const double *values, size_t n)
 {
 	double mean = mean_of(values, n), sum = 0;
@@ -63,7 +63,7 @@ static size_t infinite_of(const double *values, size_t n)
 	return infinite;
 }
 
-// How likely it is that chance alone puts all runs of one side before all of the other.
+// Return the probability that chance alone puts all runs of one side before all of the other.
 static double chance_apart(size_t n_a, size_t n_b)
 {
 	double chance = 1;
@@ -73,7 +73,7 @@ static double chance_apart(size_t n_a, size_t n_b)
 	return chance;
 }
 
-// All runs of one side, and none of the other, are infinite, or nothing is known.
+// Return the interval if all runs of one side, and none of the other, are infinite; else it is unbounded.
 static struct tl_latency_interval between_infinite(
 	size_t infinite_a, size_t n_a, size_t infinite_b, size_t n_b, double miss)
 {

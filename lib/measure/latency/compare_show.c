@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a comparison is asked for and what it says: thresholds, whether two reports may be compared, text and JSON.
+// Input and output of a comparison: thresholds, whether a report is usable, text and JSON.
 
 #include <tl_latency_compare.h>
 
@@ -69,7 +69,7 @@ static void put(json_t *object, const char *key, json_t *value)
 	json_object_set_new(object, key, value);
 }
 
-// unit: "_ns", or nothing.
+// unit: "_ns", or empty.
 static json_t *row_json(const struct tl_latency_row *row, const char *unit)
 {
 	const struct {

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How far a figure of a run can be off, seen in how it changes in the course of the run.
+// Error of a figure of a run, estimated from its variation in the course of the run.
 //
 // The variance of the mean of a series is its spectral density at frequency 0. That is estimated by the equal-weighted
-// cosine transform: the mean square of the series' products with the first cosines, which are next to independent and
-// have next to that density, so Student's t with as many degrees of freedom as cosines holds (Mueller, "HAC Corrections
+// cosine transform: the mean square of the series' products with the first cosines, which are nearly independent and
+// have nearly that density, so Student's t with as many degrees of freedom as cosines holds (Mueller, "HAC Corrections
 // for Strongly Autocorrelated Time Series", JBES 2014; Lazarus, Lewis, Stock, Watson, "HAR Inference: Recommendations
-// for Practice", JBES 2018). Nothing is drawn at random, and blocks of the series serve as well as the series.
+// for Practice", JBES 2018). Nothing is drawn at random, and blocks of the series are as good as the series.
 
 #include "compare_priv.h"
 
 #include <math.h>
 
-#define ROUNDING 1e-20 // of the square of a figure: above that of doubles, far below anything to see
+#define ROUNDING 1e-20 // relative to the square of a figure: above that of doubles, far below any visible effect
 
-// Where the slower half of the cosines has the larger squares, the correlation is longer than the others can see:
-// fewer, slower ones are taken. limit: the ratio that one white noise in ten exceeds; of the last, one in a hundred.
+// If the slower half of the cosines has the larger squares, the correlation is too long for the others: fewer, slower
+// ones are used. limit: the ratio that one white noise in ten exceeds; of the last, one in a hundred.
 static const struct window {
 	size_t cosines;
 	double limit;
 } windows[] = {{16, 2.59}, {8, 4.11}, {4, 99}};
 
-// A run is too short for its correlation where its SLOW slowest cosines have more than STEEP times the mean square of
-// FAST faster ones. That is so of nearly all runs that last 12 correlation times, and of next to none that last 130.
+// A run is too short for its correlation if its SLOW slowest cosines have more than STEEP times the mean square of FAST
+// faster ones. This holds for nearly all runs that last 12 correlation times, and for hardly any that last 130.
 #define SLOW 12
 #define FAST 48
 #define STEEP 8
 
-// What a block adds to a figure, which is the quotient of the sums of both.
+// Contribution of a block to a figure, which is the quotient of the sums of both.
 struct part {
 	double of, all;
 };
@@ -42,7 +42,7 @@ static struct part part_of(const struct tl_latency_blocks *blocks, size_t i, siz
 						     : (double)block->at_most[level]};
 }
 
-// The product of the series with the cosine that has j half periods in it; the next cosine follows from the last two.
+// Return the product of the series with the cosine of j half periods; the next cosine follows from the last two.
 static double transform(const double *series, size_t n, size_t j)
 {
 	double angle = M_PI * (double)j / (double)n, factor = 2 * cos(angle);
@@ -57,7 +57,7 @@ static double transform(const double *series, size_t n, size_t j)
 	return sqrt(2 / (double)n) * sum;
 }
 
-// Mean square of so many cosines behind the first `begin`.
+// Return the mean square of this many cosines after the first `begin`.
 static double mean_square(const double *series, size_t n, size_t begin, size_t cosines)
 {
 	double sum = 0;
@@ -67,7 +67,7 @@ static double mean_square(const double *series, size_t n, size_t begin, size_t c
 	return sum / (double)cosines;
 }
 
-// Fewer blocks have fewer cosines.
+// True if the run is long enough. Fewer blocks have fewer cosines.
 static bool is_long_enough(const double *series, size_t n, double rounding)
 {
 	size_t slow = tl_min_u64(SLOW, n / 5), fast = tl_min_u64(FAST, n - 1 - slow);
@@ -75,7 +75,7 @@ static bool is_long_enough(const double *series, size_t n, double rounding)
 	return mean_square(series, n, 0, slow) <= STEEP * mean_square(series, n, slow, fast) + rounding;
 }
 
-// Of a series around 0, where squares up to `rounding` say nothing.
+// Estimate the error of a series around 0, in which squares up to `rounding` are not significant.
 static struct tl_latency_spread spread_of(const double *series, size_t n, double rounding)
 {
 	struct tl_latency_spread out = {.df = 1};
@@ -93,7 +93,7 @@ static struct tl_latency_spread spread_of(const double *series, size_t n, double
 	return out;
 }
 
-// The series is the quotient's linear part, so a block of many lost triggers counts as such.
+// The series is the linear part of the quotient, so a block of many lost triggers counts as such.
 struct tl_latency_spread tl_latency_spread(const struct tl_latency_blocks *blocks, size_t level, double one)
 {
 	double series[TL_LATENCY_BLOCKS];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Autocorrelation and drift of the samples, in the order they came.
+// Autocorrelation and drift of the samples, in their order.
 
 #include <tl_latency_dependence.h>
 
@@ -10,11 +10,11 @@
 #include "compare_priv.h"
 #include "latency_priv.h"
 
-#define LAG_SHARE 4 // a lag is at most one in so many of the samples
+#define LAG_SHARE 4 // a lag is at most this fraction (1 / n) of the samples
 
 static const uint64_t lags[TL_LATENCY_LAGS] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000};
 
-// counts: TL_HIST_BUCKETS, overwritten.
+// Return the median bucket. counts: TL_HIST_BUCKETS entries, overwritten.
 static unsigned median_of(const uint16_t *bucket, size_t n, uint32_t *counts)
 {
 	size_t below = 0;
@@ -84,7 +84,7 @@ void tl_latency_depend(const struct tl_latency *report, struct tl_latency_depend
 	free(counts);
 }
 
-// ---- shown
+// ---- output
 
 json_t *tl_latency_autocorrelation_json(const struct tl_latency_dependence *dependence)
 {

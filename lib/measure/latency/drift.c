@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lower envelope of latencies over time.
+// Lower envelope of latencies over time.
 
 #include <tl_latency_drift.h>
 
 #include <tl_latency.h>
 
 #define WINDOWS 16
-// Of 16 exponential minima the greatest exceeds the least by less than 9.7 of their mean 999 times of 1000, and two of
-// half as many samples differ by 1.4 of it at the median; the rest is for the error of that median.
+// The range of 16 exponential minima is below 9.7 of their mean in 999 of 1000 cases, and two minima of half as many
+// samples differ by 1.4 of it at the median; the rest is margin for the error of that median.
 #define BY_CHANCE 12
 
 static uint64_t least(const struct tl_latency_sample *samples, size_t first, size_t end)
@@ -35,7 +35,7 @@ static uint64_t median(uint64_t *values, size_t n)
 	return values[n / 2];
 }
 
-// A drift shows from one end of the span to the other.
+// Set the verdict. A drift shows from one end of the span to the other.
 static void judge(uint64_t bounds_ns, uint64_t chance_ns, struct tl_latency_drift *out)
 {
 	out->allowed_ns = bounds_ns + BY_CHANCE * chance_ns;

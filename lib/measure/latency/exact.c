@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The summary of a report and its quantiles: by nearest rank over the samples where all of them were kept, else by the
+// Summary of a report and its quantiles: by nearest rank over the samples if all of them were kept, else by the
 // histogram.
 
 #include "latency_priv.h"
@@ -9,12 +9,12 @@
 
 #include "compare_priv.h"
 
-#define MISS 0.05 // how often an interval does not hold the quantile
+#define MISS 0.05 // probability that an interval does not hold the quantile
 
 const char *const tl_latency_level_keys[TL_LATENCY_LEVELS] = {"p50", "p90", "p99", "p999"};
 static const unsigned permilles[TL_LATENCY_LEVELS] = {500, 900, 990, 999};
 
-// Values in their order: sorted_ns where it is not NULL, else those of the histogram.
+// Values in order: sorted_ns if it is not NULL, else those of the histogram.
 struct ordered {
 	uint64_t *sorted_ns;
 	const struct tl_hist *hist;
@@ -27,7 +27,7 @@ static int by_value(const void *a_ns, const void *b_ns)
 	return (a > b) - (a < b);
 }
 
-// All samples, sorted, the caller's; NULL where some are missing, or memory is.
+// Return all samples, sorted, the caller's; NULL if some are missing, or out of memory.
 static uint64_t *sort_samples(const struct tl_latency *report)
 {
 	size_t n = report->n_samples;
@@ -44,7 +44,7 @@ static uint64_t *sort_samples(const struct tl_latency *report)
 	return sorted_ns;
 }
 
-// The rank of the least value that so many of a thousand are not above, from 1.
+// Return the rank, from 1, of the smallest value that this many per mille do not exceed.
 static uint64_t rank_of(uint64_t count, unsigned permille)
 {
 	return count / 1000 * permille + (count % 1000 * permille + 999) / 1000;
@@ -55,7 +55,7 @@ static uint64_t at_rank(const struct ordered *values, uint64_t rank)
 	return values->sorted_ns != NULL ? values->sorted_ns[rank - 1] : tl_hist_at_rank(values->hist, rank);
 }
 
-// Triggers without a reply rank behind all samples.
+// Fill the levels. Triggers without a reply rank after all samples.
 static void fill_levels(const struct ordered *values, uint64_t unanswered, const bool late[TL_LATENCY_LEVELS],
 	struct tl_latency_level out[TL_LATENCY_LEVELS])
 {
@@ -85,7 +85,7 @@ static uint64_t at_share(const struct ordered *values, double share)
 								: TL_LATENCY_UNBOUNDED;
 }
 
-// Woodruff's interval, by how the run changes along its way, as in compare_one.c.
+// Fill Woodruff's interval from the variation in the course of the run, as in compare_one.c.
 static void fill_interval(const struct ordered *values, const struct tl_latency_spread *spread, double share,
 	struct tl_latency_level *level)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The line through points by least squares, and that through the payloads of a sweep.
+// Line through points by least squares, and through the payloads of a sweep.
 
 #include <tl_latency.h>
 

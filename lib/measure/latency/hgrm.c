@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A histogram as the text that HdrHistogram's outputPercentileDistribution prints, so that its plotters read it.
+// Histogram in the text format of HdrHistogram's outputPercentileDistribution, as read by its plotters.
 
 #include <tl_latency.h>
 
@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define TICKS_PER_HALF 5 // lines for each halving of what is left to 100 %
+#define TICKS_PER_HALF 5 // lines for each halving of the distance to 100 %
 
-// HdrHistogram takes the middle of a bucket for its mean, and has no exact maximum.
+// HdrHistogram uses the middle of a bucket for its mean, and has no exact maximum.
 static double middle_ns(size_t index)
 {
 	return (double)(tl_hist_lower_ns(index) + (tl_hist_upper_ns(index) + 1 - tl_hist_lower_ns(index)) / 2);
@@ -23,17 +23,17 @@ static void print_line(FILE *out, size_t bucket, double level, uint64_t seen)
 	fputc('\n', out);
 }
 
-// The next level halves its distance to the last one with every power of two that 100 - level becomes smaller.
+// Return the next level: the step halves with each power of two by which 100 - level decreases.
 static double next_level(double level)
 {
 	double halvings = floor(log2(100 / (100 - level))) + 1;
 	double next = level + 100 / (TICKS_PER_HALF * exp2(halvings));
 
-	return next > level ? next : 100; // a double has no number between
+	return next > level ? next : 100; // no double lies between
 }
 
-// The last bucket has one line for the level that it reached, however many it passed, and one for 100 %. With more
-// samples than a double has digits others reach 100 %, too.
+// Print the lines. The last bucket has one line for the level reached, however many it passed, and one for 100 %. With
+// more samples than the precision of a double others reach 100 %, too.
 static void print_levels(const struct tl_hist *hist, FILE *out)
 {
 	uint64_t seen = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A median, and what bounds it when nothing is known of the distribution.
+// Median, and its interval for an unknown distribution.
 
 #include <tl_latency.h>
 
@@ -13,11 +13,11 @@ static int by_size(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-// Of n values, each below the median with a chance of one half: how many lie below it with a chance of more than
-// tail. So many less one is the rank, counted from 0, of the value that bounds the median; 0: none does.
+// Of n values, each below the median with probability one half: return the number that lies below it with a probability
+// of more than tail. That number less one is the rank, from 0, of the value that bounds the median; 0: unbounded.
 static size_t below_median(size_t n, double tail)
 {
-	double chance = 1, sum = 0; // that exactly, and at most, `below` are
+	double chance = 1, sum = 0; // probability of exactly, and at most, `below`
 	size_t below = 0;
 
 	for (size_t i = 0; i < n; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A report as JSON.
+// Report as JSON.
 
 #include "latency_priv.h"
 
@@ -74,7 +74,7 @@ static json_t *latency_json(const struct tl_latency *report, const struct tl_his
 	return object;
 }
 
-// A quantile among what has no reply is above the window, and null.
+// Format a quantile: null if it falls on a missing reply, above the window.
 static json_t *level_json(const struct tl_latency_level *level)
 {
 	bool never = level->with_loss_ns == TL_LATENCY_NEVER, none = level->samples == 0;
@@ -103,7 +103,7 @@ static json_t *quantiles_json(const struct tl_latency *report)
 	return tl_latency_levels_json(levels);
 }
 
-// The trigger side of the identity, in the words of losses.
+// Add the trigger side of the identity, with the names of losses.
 static void put_loss(json_t *object, const struct tl_latency *report)
 {
 	put(object, "triggers", number(report->matched + report->unmatched_triggers));
@@ -113,7 +113,7 @@ static void put_loss(json_t *object, const struct tl_latency *report)
 	put(object, "max_loss", report->max_loss < 0 ? json_null() : json_real(report->max_loss));
 }
 
-// Buckets that hold something: [largest value in it, how many].
+// Return the buckets that are not empty: [largest value in it, count].
 static json_t *buckets_json(const struct tl_hist *hist)
 {
 	json_t *buckets = json_array();
@@ -166,7 +166,7 @@ static json_t *fit_json(const struct tl_latency *report)
 		"ns_per_byte_se", fit.slope_se < 0 ? json_null() : json_real(fit.slope_se), "r2", fit.r2);
 }
 
-// JSON has no infinity: null is no bound.
+// Return null for infinity, which JSON lacks: unbounded.
 static json_t *bound(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();
@@ -214,7 +214,7 @@ static json_t *outliers_json(const struct tl_latency *report)
 	return outliers;
 }
 
-// SIDE_source, SIDE_unit_ns, SIDE_bound_ns and SIDE_bound_clock; what is not known is null.
+// Add SIDE_source, SIDE_unit_ns, SIDE_bound_ns and SIDE_bound_clock; unknown values are null.
 static void put_source(json_t *object, const char *side, const struct tl_latency_source *source)
 {
 	bool has_clock = source->has_bound && source->clock[0] != '\0';
@@ -259,7 +259,7 @@ static void put_texts(json_t *object, const struct tl_latency *report)
 	put(object, "facts", facts);
 }
 
-// One wrong pair can be the least or the largest, and move the mean as far as it likes.
+// Return doubtful figures: one wrong pair can be the minimum or the maximum, and shift the mean by any amount.
 static json_t *doubtful_json(const struct tl_latency *report)
 {
 	return report->ambiguous != 0 ? json_pack("[s,s,s]", "min", "max", "mean") : json_array();
@@ -297,7 +297,7 @@ json_t *tl_latency_json(const struct tl_latency *report)
 	return object;
 }
 
-// A line per member: long lists stay on one.
+// Print one line per member: long lists stay on one line.
 int tl_latency_json_print(const json_t *json, FILE *out)
 {
 	const char *before = "{\n", *key;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A report's life, and how it is filled.
+// Lifetime of a report, and functions that fill it.
 
 #include "latency_priv.h"
 
@@ -118,7 +118,7 @@ struct tl_latency_stage *tl_latency_stage(struct tl_latency *report, const char 
 	return stage;
 }
 
-// Reasons beyond the last are of no more use: one is enough to make the result invalid.
+// Reasons beyond the last are dropped: one is enough to make the result invalid.
 void tl_latency_add_invalid(struct tl_latency *report, const char *fmt, ...)
 {
 	va_list args;
@@ -160,7 +160,7 @@ void tl_latency_add_cost(struct tl_latency *report, const struct tl_latency_cost
 		tl_latency_add_invalid(report, "more than %d rows of costs: the others are missing", TL_LATENCY_COSTS);
 }
 
-// In the order of their coming; a full list gives up the least of them.
+// Keep outliers in order of arrival; a full list drops the smallest.
 void tl_latency_add_outlier(struct tl_latency *report, const struct tl_latency_outlier *outlier)
 {
 	size_t least = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A report out of a file: JSON, or a page that holds it.
+// Loader of a report from a file: JSON, or a page that contains it.
 
 #include "latency_priv.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// All of it, and a NUL behind. Returns NULL with errno.
+// Read the whole file, and append a NUL. Returns NULL with errno.
 static char *read_whole(const char *path, size_t *out_bytes)
 {
 	size_t room = 1 << 16, bytes = 0, got;
@@ -37,7 +37,7 @@ static char *read_whole(const char *path, size_t *out_bytes)
 	return text;
 }
 
-// The JSON in a page, or the whole text where it is none.
+// Return the JSON in a page, or the whole text if it is not a page.
 static const char *find_json(const char *text, size_t *bytes)
 {
 	const char *begin = strstr(text, TL_LATENCY_TAG);

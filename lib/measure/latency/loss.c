@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Triggers without a reply: how many a result may have.
+// Triggers without a reply: the largest share in a valid result.
 
 #include <tl_latency.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps the samples in the order they came, in bounded memory, and cuts them into blocks.
+// Samples in their order, in bounded memory, and their division into blocks.
 
 #include "latency_priv.h"
 
@@ -9,7 +9,7 @@
 
 static const double levels[TL_LATENCY_LEVELS] = {0.5, 0.9, 0.99, 0.999};
 
-// Their number is even, so the next one to keep follows the last one at the new distance.
+// Drop every second sample. Their number is even, so the next one to keep follows the last one at the new distance.
 static void thin(struct tl_latency_order *order)
 {
 	order->n /= 2;
@@ -47,8 +47,8 @@ int tl_latency_order_add(struct tl_latency_order *order, uint64_t time_ns, uint6
 	return rc;
 }
 
-// The bucket up to which the share of samples is nearest to the level; where few values are equally many, not the one
-// up to which all are.
+// Return the bucket up to which the share of samples is nearest to the level; with few distinct values, not the bucket
+// up to which all lie.
 static unsigned bucket_of(const uint32_t *counts, size_t n, double level)
 {
 	double wanted = level * (double)n;
@@ -79,7 +79,7 @@ static void fill_block(const uint16_t *bucket, size_t n, const unsigned *at_most
 	}
 }
 
-// Of a report that was read the blocks are there.
+// Fill the blocks. A loaded report has them already.
 static void fill_blocks(const struct tl_latency *report, struct tl_latency_blocks *out)
 {
 	const struct tl_latency_order *order = &report->order;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A report out of its JSON.
+// Parser of a report's JSON.
 
 #include "latency_priv.h"
 
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-// Absent or null is 0, or what `absent` says; anything else than a count is refused.
+// Read a count: absent or null is 0, or `absent`; anything other than a count is rejected.
 static int read_count(const json_t *object, const char *key, uint64_t absent, uint64_t *out, struct tl_err *err)
 {
 	const json_t *value = json_object_get(object, key);
@@ -60,7 +60,8 @@ static int read_bucket(const json_t *pair, struct tl_hist *hist, struct tl_err *
 	return 0;
 }
 
-// The summary beside the buckets has what is exact: min, max, sum. That both belong together is checked by the count.
+// Read a histogram. The summary beside the buckets has the exact values: min, max, sum. The count verifies that both
+// belong together.
 static int read_hist(const json_t *object, struct tl_hist *hist, struct tl_err *err)
 {
 	const json_t *summary = json_object_get(object, "latency_ns"), *pair;
@@ -166,7 +167,7 @@ static int read_block(struct tl_latency *report, const json_t *row, struct tl_er
 {
 	struct tl_latency_block *block = &report->blocks.at[report->blocks.n];
 	uint64_t values[BLOCK_NUMBERS] = {0};
-	size_t n = json_array_size(row); // the last one is not in older reports
+	size_t n = json_array_size(row); // the last one is missing in older reports
 
 	if (report->blocks.n == TL_LATENCY_BLOCKS || n > BLOCK_NUMBERS || n < BLOCK_NUMBERS - 1)
 		return tl_fail(err, -EINVAL, "not %d numbers, or one row too many", BLOCK_NUMBERS);
@@ -175,7 +176,7 @@ static int read_block(struct tl_latency *report, const json_t *row, struct tl_er
 		uint64_t most = i == 0				   ? TL_LATENCY_ORDER_MAX
 				: i == 1 || i == BLOCK_NUMBERS - 1 ? INT64_MAX
 								   : values[0];
-		values[i] = (uint64_t)json_integer_value(value); // what is negative is too large, then
+		values[i] = (uint64_t)json_integer_value(value); // a negative value becomes too large
 		if (!json_is_integer(value) || values[i] > most || (i == 0 && values[i] == 0))
 			return tl_fail(err, -EINVAL, "number %zu is out of range", i);
 	}
@@ -229,7 +230,7 @@ static void read_texts(struct tl_latency *report, const json_t *json)
 	}
 }
 
-// The parts that do not follow from the histogram and the counts.
+// Read the parts that do not follow from the histogram and the counts.
 static int read_loss(struct tl_latency *report, const json_t *json, struct tl_err *err)
 {
 	const json_t *max_loss = json_object_get(json, "max_loss");

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each sample kept is above or below the median, by its number: as many points as a plot can show, and no extreme
-// left out.
+// Residual of each sample kept against the median, by its number: as many points as a plot can show, without omitting
+// an extreme.
 
 #include "latency_priv.h"
 
 #include <stdlib.h>
 
 #define POINTS 1000
-#define SORTED_MAX 1001 // samples of a point that its median is made of, equally far apart
+#define SORTED_MAX 1001 // samples for the median of a point, at equal distances
 
 static int by_size(const void *a, const void *b)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The HTML page, and the files that a report is saved to.
+// HTML page, and the files that a report is saved to.
 
 #include "latency_priv.h"
 
@@ -13,7 +13,7 @@
 
 #include <tl_json.h>
 
-// Inside of <script> nothing but '<' could end the JSON, or open what ends elsewhere; JSON has it in strings only.
+// Inside of <script> only '<' could end the JSON, or open an element that ends elsewhere; JSON has it in strings only.
 static int write_escaped(const char *text, size_t size, void *ctx)
 {
 	FILE *out = ctx;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The samples over time, as many points as a plot can show, and the blocks that intervals are made of.
+// Samples over time, as many points as a plot can show, and the blocks that intervals are computed from.
 
 #include <tl_latency_dependence.h>
 

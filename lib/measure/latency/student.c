@@ -6,14 +6,14 @@
 #include <math.h>
 
 #define STEPS 400
-#define T_MAX 12 // with many degrees of freedom nothing lies beyond
+#define T_MAX 12 // with many degrees of freedom the density beyond is zero
 
 static double cos_power(double x, double power)
 {
 	return pow(fmax(cos(x), 0), power); // rounding may put x beyond pi / 2
 }
 
-// With t = sqrt(df) tan x the density is proportional to cos(x)^(df - 1), which Simpson's rule integrates.
+// Integrate the density: with t = sqrt(df) tan x it is proportional to cos(x)^(df - 1); Simpson's rule.
 double tl_latency_student(double miss, double df)
 {
 	int sign;

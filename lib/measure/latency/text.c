@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A report as tables that a human reads, and its samples as CSV.
+// Report as text tables, and its samples as CSV.
 
 #include <tl_latency_dependence.h>
 
@@ -56,18 +56,18 @@ static void print_hist(FILE *out, const char *name, const struct tl_hist *hist)
 	print_overflow(out, hist);
 }
 
-// The report's own, exact where that can be.
+// Print the summary of the report, exact if possible.
 static void print_latency(FILE *out, const struct tl_latency *report)
 {
 	struct tl_hist_summary summary;
 
 	tl_latency_summarize(report, &summary);
-	print_figures(out, "latency", &summary); // its marks have a row of their own
+	print_figures(out, "latency", &summary); // its marks are in a row of their own
 	fputc('\n', out);
 	print_overflow(out, &report->latency);
 }
 
-// With triggers that have no reply: where the quantiles then lie, minimum and maximum with them.
+// If triggers lack a reply: print the quantiles that include them, with minimum and maximum.
 static void print_with_loss(
 	FILE *out, const struct tl_latency *report, const struct tl_latency_level levels[TL_LATENCY_LEVELS])
 {
@@ -117,7 +117,8 @@ static void print_limit(FILE *out, const char *name, const uint64_t limits_ns[TL
 	fputc('\n', out);
 }
 
-// The intervals, and how many independent samples tell as much. Nothing where the order of the samples is not known.
+// Print the intervals, and the equivalent number of independent samples. Prints nothing if the order of the samples is
+// unknown.
 static void print_intervals(FILE *out, const struct tl_latency_level levels[TL_LATENCY_LEVELS])
 {
 	uint64_t low_ns[TL_LATENCY_LEVELS], high_ns[TL_LATENCY_LEVELS];
@@ -199,7 +200,7 @@ static void print_source(FILE *out, const char *of, const struct tl_latency_sour
 		fprintf(out, "bound unknown\n");
 }
 
-// A table of costs may be all there is.
+// True if a table of costs is the only content.
 static bool is_costs_only(const struct tl_latency *report)
 {
 	return report->matched == 0 && report->n_costs != 0;

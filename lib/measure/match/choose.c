@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Choice among triggers of the same bytes: which one a reply answers, and whether another could be meant.
+// Choice among triggers of the same bytes: the one that a reply answers, and whether another is possible.
 //
-// A reply answers the oldest trigger that waits. Where several wait the pair is ambiguous: after one lost reply every
-// later one would get the trigger before its own, for ever. So older triggers are given up after RESYNC_REPLIES replies
-// in a row of which each came after one more trigger, and as soon after it as replies come that are not ambiguous.
-// Replies that a stalled echo sends in a burst do not do that: no trigger comes in between.
+// A reply answers the oldest waiting trigger. If several wait the pair is ambiguous: after one lost reply every later
+// one would be assigned the trigger before its own, forever. So older triggers are given up after RESYNC_REPLIES
+// consecutive replies of which each came after one more trigger, and as soon after it as unambiguous replies do.
+// Replies that a stalled echo sends in a burst have no such effect: no trigger comes in between.
 //
-// A reply that finds several answered triggers and no open one is ambiguous, too: it may be a copy of an earlier reply,
-// or the reply that a copy has come before.
+// A reply that matches several answered triggers and no open one is ambiguous, too: it may be a copy of an earlier
+// reply, or the reply that was overtaken by its copy.
 //
-// The cost of a choice is O(log n) for n triggers of the same bytes, amortised: places out of sight are left out by
-// binary search, those that do not wait by a union of neighbours with path halving (Tarjan and van Leeuwen 1984), and
-// at most WAITING_MAX candidates are looked at from the oldest one on, and as many places from the youngest one back.
-// Only triggers that a file has out of order are passed one by one.
+// The cost of a choice is O(log n) for n triggers of the same bytes, amortised: places out of sight are skipped by
+// binary search, those that do not wait by union-find of neighbours with path halving (Tarjan and van Leeuwen 1984),
+// and at most WAITING_MAX candidates are examined from the oldest one on, and as many places from the youngest one
+// back. Only triggers that are out of order in a file are passed one by one.
 
 #include "match_priv.h"
 
 #define RESYNC_REPLIES 8
-#define WAITING_MAX 64 // triggers looked at for one reply, from either end
-#define USUAL_DECAY 16 // the usual latency falls by this part with each pair that took less
+#define WAITING_MAX 64 // triggers examined for one reply, from either end
+#define USUAL_DECAY 16 // the usual latency decays by this part with each pair that took less
 
 bool match_is_in_sight(const struct tl_match *match, const struct match_trigger *trigger, uint64_t reply_ns)
 {
@@ -34,7 +34,7 @@ static bool is_open(const struct match_trigger *trigger)
 
 // ---- places of a group
 
-// The first place from this one on whose trigger waits, or the end.
+// Return the first place from this one on whose trigger waits, or the end.
 static uint32_t next_open(struct tl_match *match, struct match_group *group, uint32_t place)
 {
 	while (place != group->end) {
@@ -49,7 +49,7 @@ static uint32_t next_open(struct tl_match *match, struct match_group *group, uin
 	return place;
 }
 
-// The first place from this one on that may be stamped at this time or later: all before it are stamped earlier.
+// Return the first place from this one on that may be stamped at this time or later: all before it are stamped earlier.
 static uint32_t first_since(struct tl_match *match, const struct match_group *group, uint32_t place, uint64_t since_ns)
 {
 	uint32_t low = 0, high = group->end - place;
@@ -67,7 +67,7 @@ static uint32_t first_since(struct tl_match *match, const struct match_group *gr
 	return place + low;
 }
 
-// The first place from this one on that may be in sight.
+// Return the first place from this one on that may be in sight.
 static uint32_t first_in_sight(
 	struct tl_match *match, const struct match_group *group, uint32_t place, uint64_t reply_ns)
 {
@@ -90,7 +90,7 @@ const struct match_trigger *match_oldest(struct tl_match *match, struct match_gr
 
 // ---- candidates
 
-// The first place from this one on whose trigger was not given up, or the end.
+// Return the first place from this one on whose trigger was not given up, or the end.
 static uint32_t behind_given_up(struct tl_match *match, const struct match_group *group, uint32_t place)
 {
 	uint32_t end = place;
@@ -107,7 +107,7 @@ static uint32_t behind_given_up(struct tl_match *match, const struct match_group
 	return end;
 }
 
-// The first trigger in sight that has a reply, where none stamped up to this reply waits; ambiguous where there are
+// Return the first trigger in sight that has a reply, if none stamped up to this reply waits; ambiguous if there are
 // several. Those that wait are stamped later, and nearly always none behind them has a reply.
 static struct match_answer find_answered(struct tl_match *match, const struct match_group *group, uint64_t reply_ns)
 {
@@ -138,7 +138,7 @@ struct candidates {
 	unsigned waiting, n_later;			 // up to the reply, at most WAITING_MAX; behind it, at most 2
 };
 
-// The last open trigger in sight before the first that is stamped behind the reply; the oldest if none is near.
+// Return the last open trigger in sight before the first that is stamped after the reply; the oldest if none is near.
 static struct match_trigger *find_youngest(
 	struct tl_match *match, const struct match_group *group, struct match_trigger *oldest, uint64_t reply_ns)
 {
@@ -196,8 +196,8 @@ static struct match_trigger *choose_of_several(
 	return youngest;
 }
 
-// A reply stamped before its trigger is believed only where no other trigger can be meant: after one lost trigger each
-// reply would get the next one's.
+// Choose. A reply stamped before its trigger is accepted only if no other trigger is possible: after one lost trigger
+// each reply would be assigned the next one's.
 struct match_answer match_choose(struct tl_match *match, struct match_group *group, uint64_t reply_ns)
 {
 	struct candidates candidates = find_candidates(match, group, reply_ns);

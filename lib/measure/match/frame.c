@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a frame carries: the payload, and whose it is. A frame may have been cut by the capture, and what the capturing
-// host sent may have left a checksum to the network card.
+// Payload and connection of a frame. A frame may be truncated by the capture, and frames sent by the capturing host may
+// lack a checksum that is left to the network card.
 
 #include "match_priv.h"
 

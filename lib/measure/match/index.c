@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The index of the triggers by their bytes: those of the same bytes are a group. Which lengths there are, and with what
-// they begin, is counted, so that a place in a stream where none can stand is passed at once.
+// Index of the triggers by their bytes: those with the same bytes form a group. Lengths and beginnings of the keys are
+// counted, so that a position in a stream where no key is possible is skipped at once.
 
 #include "match_priv.h"
 
@@ -28,7 +28,7 @@ static struct match_group **bucket_of(const struct match_index *index, uint64_t 
 
 // ---- lengths of keys
 
-// Where this length stands, or has to.
+// Return the position of this length, or its insertion point.
 static uint32_t place_of(const struct match_index *index, uint32_t len)
 {
 	uint32_t low = 0, high = index->lengths;
@@ -110,7 +110,7 @@ static int grow(struct match_index *index)
 	return 0;
 }
 
-// A group without triggers yet, or NULL.
+// Add a group without triggers, or return NULL.
 static struct match_group *add_group(struct match_index *index, uint64_t hash, uint32_t len)
 {
 	int rc = index->groups == index->buckets ? grow(index) : 0;
@@ -159,7 +159,7 @@ static int join_group(struct match_index *index, struct match_trigger *trigger, 
 	return 0;
 }
 
-// The first of a group goes.
+// Remove the first trigger of a group.
 static void leave_group(struct match_index *index, struct match_group *group)
 {
 	group->open += group->open == group->first;
@@ -175,9 +175,9 @@ static void leave_group(struct match_index *index, struct match_group *group)
 	free(group);
 }
 
-// ---- both
+// ---- groups and lengths
 
-// How many keys begin so; those that are too short for a beginning are counted as such.
+// Return the count of keys with this beginning; keys shorter than a beginning are counted apart.
 static uint32_t *beginning_of(struct match_index *index, const struct match_trigger *trigger)
 {
 	return trigger->key_len < MATCH_BEGINNING ? &index->short_keys

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One frame after the other, and time that goes on: what is some windows old is decided and forgotten.
+// Frames one by one, and progress of time: triggers and streams some windows old are settled and freed.
 
 #include "match_priv.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define KEEP_WINDOWS 3 // replies are decided within one, and may be out of order by one more
-#define TICKS 4	       // of a window: how often streams are looked after
+#define TICKS 4	       // per window: checks of the streams
 
 int tl_match_create(const struct tl_match_cfg *cfg, struct tl_match **out)
 {
@@ -24,7 +24,7 @@ void tl_match_destroy(struct tl_match *match)
 {
 	if (match == NULL)
 		return;
-	match->cfg.unanswered = NULL; // after finish() there is none left; after an error nobody asks
+	match->cfg.unanswered = NULL; // after finish() there is none left; after an error it must not be called
 	match_triggers_retire(match, UINT64_MAX);
 	match_streams_free(match);
 	match_index_free(&match->index);
@@ -37,7 +37,7 @@ const struct tl_match_stats *tl_match_get_stats(const struct tl_match *match)
 	return &match->stats;
 }
 
-// It is this late at least.
+// Advance time: it is at least this late.
 static int go_on(struct tl_match *match, uint64_t now_ns)
 {
 	uint64_t window_ns = match->cfg.window_ns, keep_ns;
@@ -54,7 +54,7 @@ static int go_on(struct tl_match *match, uint64_t now_ns)
 	return rc;
 }
 
-// What of a payload must be in the capture.
+// Return the bytes of a payload that must be in the capture.
 static uint32_t needed_bytes(const struct tl_match *match, const struct match_payload *payload, uint32_t offset)
 {
 	if (match->cfg.method == TL_MATCH_POSITION)

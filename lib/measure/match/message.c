@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Replies out of bytes. The bytes are read from left to right: at each place the longest payload of a trigger that
-// stands there is taken, and a byte at which none stands is passed over. So a place is decided when the longest payload
-// there is would fit, or nothing more can come in time.
+// Replies from bytes. The bytes are read from left to right: at each position the longest payload of a trigger that
+// matches is taken, and a byte without a match is skipped. So a position is decided when the longest existing payload
+// would fit, or no more bytes can come in time.
 
 #include "match_priv.h"
 
@@ -16,9 +16,9 @@ void match_text_free(struct match_text *text)
 	*text = (struct match_text){0};
 }
 
-// ---- what is waiting
+// ---- waiting bytes
 
-// What is decided goes.
+// Remove decided bytes.
 static void compact(struct match_text *text)
 {
 	if (text->at == 0)
@@ -79,14 +79,14 @@ int match_text_put(struct match_text *text, const struct match_payload *bytes)
 	return 0;
 }
 
-// Of equal stamps that of the segment that came later.
+// True if a is later; with equal stamps the later segment.
 static bool is_later(uint64_t ts_ns, uint64_t frame, const struct match_reply *reply)
 {
 	return ts_ns > reply->ts_ns || (ts_ns == reply->ts_ns && frame > reply->frame);
 }
 
-// The first len bytes as a reply: with the latest of the segments that brought them they are complete. A segment counts
-// where it brings the first of its bytes.
+// Return the first len bytes as a reply: they are complete with the latest of their segments. A segment counts where
+// its first byte lies.
 static struct match_reply completion(const struct match_text *text, uint32_t len)
 {
 	const struct match_mark *mark = &text->mark[text->mark_at];
@@ -113,7 +113,7 @@ static void pass(struct match_text *text, uint32_t len)
 	}
 }
 
-// Bytes that are no trigger's; those that came with one segment are one reply.
+// Count bytes that belong to no trigger; those that came with one segment are one reply.
 static void pass_unmatched(struct tl_match *match, struct match_text *text, uint32_t len)
 {
 	match->stats.unmatched_reply_bytes += len;
@@ -137,7 +137,7 @@ static int take(struct tl_match *match, struct match_text *text, uint32_t len, c
 
 // ---- by payload
 
-// Whether one stands at the front; *out_rc is then what came of it.
+// True if a payload matches at the front; *out_rc is then the result.
 static bool take_payload(struct tl_match *match, struct match_text *text, int *out_rc)
 {
 	const struct match_index *index = &match->index;
@@ -196,7 +196,8 @@ static struct match_group *find_number(const struct tl_match *match, const uint8
 	return match_find(&match->index, hash, number, match->cfg.number_bytes);
 }
 
-// How long the reply at the front is: as configured, or as its trigger; 0: unknown, no trigger has its number.
+// Return the length of the reply at the front: as configured, or that of its trigger; 0: unknown, no trigger has its
+// number.
 static uint32_t reply_bytes(struct tl_match *match, struct match_group *group)
 {
 	if (match->cfg.reply_bytes != 0)
@@ -204,7 +205,7 @@ static uint32_t reply_bytes(struct tl_match *match, struct match_group *group)
 	return group != NULL ? match_oldest(match, group)->len : 0;
 }
 
-// Whole replies are passed over where their length is known, else a byte.
+// Skip a whole reply if its length is known, else a byte.
 static void pass_unknown(struct tl_match *match, struct match_text *text)
 {
 	uint32_t left = text->len - text->at, len = match->cfg.reply_bytes;
@@ -218,7 +219,7 @@ static void pass_unknown(struct tl_match *match, struct match_text *text)
 	pass_unmatched(match, text, len == 0 ? 1 : len < left ? len : left);
 }
 
-// The end of a reply whose beginning was lost.
+// Skip the end of a reply whose beginning was lost.
 static void pass_rest(struct tl_match *match, struct match_text *text)
 {
 	uint32_t len = (uint32_t)tl_min_u64(text->rest, text->len - text->at);
@@ -291,7 +292,7 @@ int match_datagram(struct tl_match *match, const struct match_payload *payload)
 {
 	if (match->cfg.method == TL_MATCH_SEQUENCE)
 		return match_number(match, payload);
-	if (match->cfg.method == TL_MATCH_POSITION || payload->len == 0) { // datagrams promise no order
+	if (match->cfg.method == TL_MATCH_POSITION || payload->len == 0) { // datagrams have no guaranteed order
 		match->stats.unmatched_replies++;
 		match->stats.unmatched_reply_bytes += payload->len;
 		return 0;
@@ -316,7 +317,7 @@ static void add_bytes(
 	reply->bytes += (uint32_t)(until - from);
 }
 
-// Account for a piece of the reply to the awaited trigger. Returns what has come of this reply.
+// Account for a piece of the reply to the awaited trigger. Returns this reply so far.
 static const struct match_reply *add_piece(struct tl_match *match, uint64_t at, const struct match_payload *piece)
 {
 	struct match_reply *reply = &match->reply;
@@ -336,7 +337,7 @@ static const struct match_reply *add_piece(struct tl_match *match, uint64_t at, 
 	return reply;
 }
 
-// Whether the bytes of both are known, and differ.
+// True if the bytes of both are known, and differ.
 static bool is_different(const struct match_trigger *trigger, const struct match_reply *reply)
 {
 	return !trigger->cut && !reply->cut && reply->bytes == trigger->len && reply->sum != trigger->sum;

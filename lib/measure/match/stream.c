@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP streams, put together by sequence number (RFC 9293, section 3.4): each byte counts the first time it is seen, and
-// in the order of the stream. What lies behind a hole waits for it, for a window.
+// TCP streams, reassembled by sequence number (RFC 9293, section 3.4): each byte counts the first time it is seen, in
+// the order of the stream. Bytes after a hole wait for it, for a window.
 
 #include "match_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define HELD_BYTES_MAX (UINT64_C(16) << 20) // of a stream: more than a window of TCP has, mostly
-#define FAR_BYTES (INT64_C(256) << 20)	    // so far away it is another place of the stream, not a hole
-#define FRONTS_MAX 8			    // segments in a row, each of which came in front of all before it
+#define HELD_BYTES_MAX (UINT64_C(16) << 20) // of a stream: usually more than a TCP window
+#define FAR_BYTES (INT64_C(256) << 20)	    // at this distance it is another place of the stream, not a hole
+#define FRONTS_MAX 8			    // consecutive segments, each of which came in front of all before it
 
 // ---- bytes in order
 
-// Bytes that come next: a trigger, or of replies, which are decided when all that is there has been put.
+// Process the next bytes: a trigger, or bytes of replies, which are decided when all that is there has been put.
 static int put_next(struct tl_match *match, struct match_stream *stream, const struct match_payload *bytes)
 {
 	uint64_t at = stream->expected;
@@ -40,13 +40,14 @@ static int deliver(struct tl_match *match, struct match_stream *stream, const st
 	return rc != 0 ? rc : match_text_decide(match, &stream->text, match->now_ns);
 }
 
-// Triggers wait for nothing that was lost in front of them, or their replies would find none; by position they have to.
+// True if bytes must wait for a hole. Triggers do not, or their replies would find none; by position they have to.
 static bool waits(const struct tl_match *match, const struct match_stream *stream)
 {
 	return !stream->key.is_trigger || match->cfg.method == TL_MATCH_POSITION;
 }
 
-// What was held and is next. It may be old already, and is decided as a whole: a reply may be split over its pieces.
+// Process held bytes that are next. They may be old already, and are decided as a whole: a reply may be split over its
+// pieces.
 static int deliver_held(struct tl_match *match, struct match_stream *stream)
 {
 	struct match_piece *piece;
@@ -73,7 +74,7 @@ static int deliver_held(struct tl_match *match, struct match_stream *stream)
 	return match_text_decide(match, &stream->text, match->now_ns);
 }
 
-// After a hole the next reply of a given length begins where it would have without the hole.
+// Find the next reply after a hole: replies of a given length begin where they would without the hole.
 static void find_reply(const struct tl_match *match, struct match_stream *stream)
 {
 	uint32_t len = match->cfg.reply_bytes;
@@ -83,7 +84,7 @@ static void find_reply(const struct tl_match *match, struct match_stream *stream
 	stream->text.rest_counted = false;
 }
 
-// The bytes of the hole in front will not come.
+// Give up the bytes of the hole in front.
 static int give_up_hole(struct tl_match *match, struct match_stream *stream)
 {
 	int rc = match_text_decide(match, &stream->text, UINT64_MAX);
@@ -95,7 +96,7 @@ static int give_up_hole(struct tl_match *match, struct match_stream *stream)
 	return rc != 0 ? rc : deliver_held(match, stream);
 }
 
-// Everything that is there is decided.
+// Decide everything that is there.
 static int settle(struct tl_match *match, struct match_stream *stream)
 {
 	int rc = 0;
@@ -128,7 +129,7 @@ static int hold(struct match_stream *stream, struct match_piece **link, uint64_t
 	return 0;
 }
 
-// A piece at this place or before it, as near as is known; NULL: the first may be behind it.
+// Return the nearest known piece at or before this position; NULL: the first may be after it.
 static struct match_piece *held_near(const struct match_stream *stream, uint64_t at)
 {
 	if (stream->last_held != NULL && stream->last_held->at <= at)
@@ -136,7 +137,7 @@ static struct match_piece *held_near(const struct match_stream *stream, uint64_t
 	return stream->put_held != NULL && stream->put_held->at <= at ? stream->put_held : NULL;
 }
 
-// Holds what of a segment is not held yet. *out_new is how much that is.
+// Hold the part of a segment that is not held yet. *out_new is its length.
 static int hold_new(struct tl_match *match, struct match_stream *stream, const struct match_payload *segment,
 	uint64_t segment_at, uint64_t *out_new)
 {
@@ -144,7 +145,7 @@ static int hold_new(struct tl_match *match, struct match_stream *stream, const s
 	struct match_piece **link = &stream->held;
 	uint64_t at = tl_max_u64(segment_at, stream->expected), end = segment_at + segment->len;
 	struct match_piece *near = held_near(stream, at);
-	uint64_t before = 0; // end of what was new of it last
+	uint64_t before = 0; // end of its last new part
 	int rc = 0;
 
 	*out_new = 0;
@@ -178,7 +179,7 @@ static int hold_new(struct tl_match *match, struct match_stream *stream, const s
 	return rc;
 }
 
-// Where the stream goes on from here, whatever was before.
+// Continue the stream from here, regardless of its past.
 static int restart(struct tl_match *match, struct match_stream *stream, const struct match_payload *segment)
 {
 	int rc = stream->begun ? settle(match, stream) : 0;
@@ -193,7 +194,7 @@ static int restart(struct tl_match *match, struct match_stream *stream, const st
 	return rc;
 }
 
-// A probe of keepalive repeats the last byte that was sent (RFC 9293, section 3.8.4).
+// True for a keepalive probe, which repeats the last byte sent (RFC 9293, section 3.8.4).
 static bool is_probe(const struct match_stream *stream, const struct match_payload *segment, uint64_t at)
 {
 	const struct match_piece *last = stream->last_held;
@@ -202,7 +203,7 @@ static bool is_probe(const struct match_stream *stream, const struct match_paylo
 	       at + 1 == (last != NULL ? last->at + last->len : stream->expected);
 }
 
-// Sets *out_new when something of the segment was not seen before, or it need not be.
+// Process a segment. Sets *out_new if part of it is new, or need not be.
 static int take_segment(struct tl_match *match, struct match_stream *stream, const struct match_payload *segment,
 	int64_t ahead, bool *out_new)
 {
@@ -216,7 +217,7 @@ static int take_segment(struct tl_match *match, struct match_stream *stream, con
 	*out_new |= is_probe(stream, segment, at);
 	if (ahead < 0 && -ahead >= segment->len)
 		return 0;
-	if (ahead < 0) { // only what is new of it
+	if (ahead < 0) { // only the new part
 		struct match_payload rest = *segment;
 		rest.data += -ahead;
 		rest.len -= (uint32_t)-ahead;
@@ -233,8 +234,8 @@ static int take_segment(struct tl_match *match, struct match_stream *stream, con
 	return rc;
 }
 
-// How many bytes lie in front of what the capture showed first. It may have begun inside a connection, and then with a
-// segment that came before those in front of it. A single byte is a probe of keepalive; by position bytes count in the
+// Return the number of bytes before the first ones in the capture. It may have begun inside a connection, and then with
+// a segment that overtook those in front of it. A single byte is a keepalive probe; by position bytes count in the
 // order of the stream only.
 static uint32_t bytes_in_front(const struct tl_match *match, const struct match_stream *stream,
 	const struct match_payload *segment, int64_t ahead)
@@ -257,7 +258,7 @@ static int take_bytes(struct tl_match *match, const struct match_payload *segmen
 		return -ENOMEM;
 	stream->last_ns = tl_max_u64(stream->last_ns, segment->ts_ns);
 	int64_t ahead = (int32_t)(segment->seq - stream->base_seq - (uint32_t)stream->expected);
-	bool starts = segment->syn && stream->first_seq != segment->seq; // else it is the SYN again
+	bool starts = segment->syn && stream->first_seq != segment->seq; // otherwise it is the SYN again
 	if (!stream->begun || starts || ahead > FAR_BYTES || ahead < -FAR_BYTES) {
 		rc = restart(match, stream, segment);
 		ahead = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of TCP streams: finds them, looks after those that have undecided bytes, and forgets those that are idle.
+// Table of TCP streams: lookup, checks of those with undecided bytes, and removal of idle ones.
 
 #include "match_priv.h"
 
@@ -8,7 +8,7 @@
 
 #define BUCKETS_FIRST 256u
 #define IDLE_NS_MIN (60 * TL_NS_PER_S)
-#define IDLE_TICKS 4 // of that time: how often idle streams are looked for
+#define IDLE_TICKS 4 // per idle time: checks for idle streams
 
 static struct match_stream **bucket_of(
 	struct match_stream **bucket, uint64_t buckets, const struct match_stream_key *key)
@@ -51,7 +51,7 @@ static uint64_t idle_ns(const struct tl_match *match)
 	return tl_max_u64(IDLE_NS_MIN, 4 * match->cfg.window_ns);
 }
 
-// Nothing of a stream that is idle waits any more.
+// True if the stream is idle: none of its bytes wait any more.
 static bool is_idle(const struct tl_match *match, const struct match_stream *stream)
 {
 	return stream != match->only && !stream->waiting && stream->last_ns + idle_ns(match) < match->now_ns;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The triggers within some windows, in their order.
+// Triggers within some windows, in their order.
 
 #include "match_priv.h"
 
@@ -15,7 +15,7 @@ static uint64_t sum_of(const uint8_t *data, uint32_t len)
 	return sum;
 }
 
-// Whether there was one of the same bytes within the window.
+// True if there was one of the same bytes within the window.
 static bool is_copy(const struct tl_match *match, uint64_t hash, const struct match_trigger *trigger)
 {
 	if (!match->cfg.unique)
@@ -24,7 +24,7 @@ static bool is_copy(const struct tl_match *match, uint64_t hash, const struct ma
 	return group != NULL && match_at(group, group->end - 1)->ts_ns + match->cfg.window_ns >= trigger->ts_ns;
 }
 
-// What is looked for in the replies: len bytes at the offset of the payload.
+// Create a trigger; its key: len bytes at the offset of the payload.
 static struct match_trigger *make(const struct match_payload *payload, uint32_t offset, uint32_t len)
 {
 	struct match_trigger *trigger = malloc(sizeof(*trigger) + len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A snapshot as JSON.
+// Snapshot as JSON.
 
 #include "report_priv.h"
 
@@ -18,7 +18,7 @@ static json_t *number(uint64_t value)
 	return json_integer((json_int_t)tl_min_u64(value, INT64_MAX));
 }
 
-// A path may be any bytes; JSON is UTF-8. Rather a '?' than no name at all.
+// Return a string: a path may be any bytes, but JSON is UTF-8. Invalid names get '?' instead of being dropped.
 static json_t *string(const char *text)
 {
 	if (text == NULL)
@@ -39,7 +39,7 @@ static void put_counters(json_t *object, const struct tl_report_table *table, co
 		put(object, table->counters[i].name, number(tl_report_value(&table->counters[i], row)));
 }
 
-// Of its lcore: null where that is not watched.
+// Return the poll gap of its lcore: null if it is not watched.
 static json_t *poll_gap_json(const struct tl_report_port_queue *queue)
 {
 	if (queue->poll_gap_above_ns == 0)
@@ -75,7 +75,7 @@ static json_t *stage_json(const struct tl_hist_summary *summary, const char *sou
 	return object;
 }
 
-// Null where no reply is stamped.
+// Return null if no reply is stamped.
 static json_t *replies_json(const struct tl_report_ptp *ptp)
 {
 	if (ptp->trigger_source == NULL)
@@ -104,7 +104,7 @@ static json_t *ptp_json(const struct tl_report_ptp *ptp)
 	return object;
 }
 
-// Null where the NIC's own clock is not used.
+// Return null if the NIC's own clock is not used.
 static json_t *nic_clock_json(const struct tl_report_stamps *stamps)
 {
 	if (stamps->nic_clock == NULL)
@@ -143,7 +143,7 @@ static json_t *stamps_json(const struct tl_report_stamps *stamps)
 	return object;
 }
 
-// Every time is CLOCK_REALTIME's, that is UTC.
+// Return the clock: every time is CLOCK_REALTIME's, that is UTC.
 static json_t *clock_json(const struct tl_snapshot *snap)
 {
 	json_t *object = json_object();
@@ -180,7 +180,7 @@ static void put_flow(json_t *object, const struct tl_report_flow *flow)
 	put(object, "unaccounted_pkts", json_integer(tl_report_unaccounted(&tl_report_flow_table, flow)));
 }
 
-// Null before the first.
+// Return null before the first trigger.
 static json_t *trigger_json(const struct tl_report_capture *capture)
 {
 	if (capture->last_trigger == NULL)
@@ -216,7 +216,7 @@ static json_t *capture_queues_json(const struct tl_report_capture *capture)
 	return queues;
 }
 
-// Largest error of the recording's stamps so far; null where unknown.
+// Return the largest error of the recording's stamps so far; null if unknown.
 static json_t *capture_stamps_json(const struct tl_report_capture *capture)
 {
 	json_t *rows = json_array();
@@ -282,7 +282,7 @@ static json_t *capture_json(const struct tl_report_capture *capture, bool final)
 	return object;
 }
 
-// Null where nothing was measured: 0 would claim a latency.
+// Return null without a measurement: 0 would be a latency.
 json_t *tl_report_hist_json(const struct tl_hist_summary *summary)
 {
 	const struct tl_report_table *table = &tl_report_hist_table;
@@ -325,7 +325,7 @@ static json_t *net_json(const struct tl_snapshot *snap, uint32_t port)
 	return object;
 }
 
-// A list, and for the common case of one entry the entry itself, so that a script needs no index.
+// Add a list, and for the common case of one entry the entry itself, so that a script needs no index.
 static void put_list(json_t *object, const char *plural, const char *singular, json_t *list)
 {
 	if (json_array_size(list) == 1)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The counters of a run, each named once, and the identities between them: the loss ledger.
+// Counters of a run, each named once, and the identities between them: the loss ledger.
 
 #include "report_priv.h"
 
@@ -82,7 +82,7 @@ static const struct tl_report_counter echo_counters[] = {
 };
 const struct tl_report_table tl_report_echo_table = {echo_counters, TL_ARRAY_LEN(echo_counters)};
 
-// The unit is not part of these names: the JSON says it once, in "residence_ns".
+// The unit is not part of these names: it is in the JSON key "residence_ns".
 static const struct tl_report_counter hist_marks[] = {
 	{"min", offsetof(struct tl_hist_summary, min_ns), TL_REPORT_ASIDE},
 	{"p50", offsetof(struct tl_hist_summary, p50_ns), TL_REPORT_ASIDE},
@@ -151,8 +151,8 @@ bool tl_report_ptp_ok(const struct tl_report_ptp *ptp, bool final)
 	return replies == 0 && ((probes == 0 && received == 0) || (!final && probes >= 0 && received >= 0));
 }
 
-// What a port has seen and not yet handed out waits in its queues or between its lcores, so while running it may be
-// ahead, never behind.
+// Check a port. Frames seen but not yet passed on wait in its queues or between its lcores, so while running hw_seen
+// may be ahead, never behind.
 bool tl_report_port_ok(const struct tl_report_port *port, bool final)
 {
 	int64_t waiting = tl_report_unaccounted(&tl_report_port_table, port);
@@ -162,7 +162,7 @@ bool tl_report_port_ok(const struct tl_report_port *port, bool final)
 	       tl_report_ptp_ok(&port->ptp, final);
 }
 
-// Adds to *open what the directions lack. False: something is accounted for twice.
+// Add the shortfall of the directions to *open. False: frames were counted twice.
 static bool add_open(const struct tl_report_flow flow[TL_DIRS], uint64_t *open)
 {
 	for (int dir = 0; dir < TL_DIRS; dir++) {

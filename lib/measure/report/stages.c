@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stages of an echo's messages, and what was around those that stayed too long, as JSON and as tables.
+// Stages of an echo's messages, and the context of those that took too long, as JSON and as tables.
 
 #include "report_priv.h"
 
@@ -17,7 +17,7 @@ static void put(json_t *object, const char *key, json_t *value)
 	json_object_set_new(object, key, value);
 }
 
-// Null: not known. JSON's integers are signed in most readers.
+// Return a number, or null if unknown. JSON's integers are signed in most readers.
 static json_t *known(uint64_t value)
 {
 	return value == TL_TAIL_UNKNOWN ? json_null() : json_integer((json_int_t)tl_min_u64(value, INT64_MAX));
@@ -32,7 +32,7 @@ static json_t *burst_json(const struct tl_tail_burst *burst)
 		burst->queue);
 }
 
-// The frames of the burst in their order, and which of them were for the echo.
+// Add the frames of the burst in order, and mark those for the echo.
 static void put_frames(json_t *object, json_t *burst, const struct tl_tail_outlier *seen)
 {
 	json_t *bytes = json_array(), *own = json_array();
@@ -135,7 +135,7 @@ static const char *count_cell(uint64_t value, char cell[CELL])
 	return cell;
 }
 
-// "12:34:56.123456789" of the day, UTC: the date is in the JSON.
+// Print "12:34:56.123456789", UTC: the date is in the JSON.
 static void print_time(FILE *out, uint64_t time_ns)
 {
 	time_t seconds = (time_t)(time_ns / TL_NS_PER_S);
@@ -188,7 +188,7 @@ void tl_report_stages_text(FILE *out, const struct tl_report_stages *stages)
 	if (stages == NULL)
 		return;
 	for (int i = 0; i < TL_STAGES; i++)
-		if (stages->has[i] && i != TL_STAGE_TX_CALL) // which is there without stages, too
+		if (stages->has[i] && i != TL_STAGE_TX_CALL) // which exists without stages, too
 			tl_report_hist_text(out, labels[i], &stages->stage[i]);
 	if (stages->unstamped_pkts + stages->after_poll_pkts != 0)
 		fprintf(out,

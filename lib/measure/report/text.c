@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A snapshot as tables for a tired human: numbers grouped and right-aligned, verdicts in words.
+// Snapshot as text tables: numbers grouped and right-aligned, verdicts in words.
 
 #include "report_priv.h"
 
@@ -29,7 +29,8 @@ static const char *grouped(uint64_t value, char buf[GROUPED])
 	return buf;
 }
 
-// Never 0 for a loss, never a division by nothing: more can be lost than was seen when the account is broken.
+// Format a share: never 0 for a loss, never a division by zero: more can be lost than was seen when the account is
+// wrong.
 static const char *percent(uint64_t part, uint64_t whole, char buf[GROUPED])
 {
 	double share = whole != 0 ? 100.0 * (double)part / (double)whole : 100.0;
@@ -57,7 +58,7 @@ static void print_line(FILE *out, const char *sign, const char *name, const uint
 	fputc('\n', out);
 }
 
-// The counters of up to MAX_COLUMNS rows of one kind, side by side. The first part of an identity gets its "=".
+// Print the counters of up to MAX_COLUMNS rows of one kind, side by side. The first part of an identity gets its "=".
 static void print_counters(
 	FILE *out, const struct tl_report_table *table, const void *const rows[MAX_COLUMNS], unsigned columns)
 {
@@ -77,7 +78,7 @@ static void print_counters(
 	}
 }
 
-// Of a driver whose counters were never tried: what they say, where that is not what we account for.
+// Print the counts of a driver that was never verified, if they differ from the account.
 static void print_mac(FILE *out, const struct tl_report_port *port, bool final)
 {
 	int64_t more = (int64_t)(port->mac_seen_pkts - port->hw_seen_pkts);
@@ -265,7 +266,7 @@ static void print_capture_verdict(FILE *out, const struct tl_report_capture *cap
 {
 	struct tl_report_flow total = tl_report_total(capture);
 	int64_t open = tl_report_unaccounted(&tl_report_flow_table, &total);
-	struct tl_report_capture whole = *capture; // without a look at its queues
+	struct tl_report_capture whole = *capture; // without its queues
 	char n[GROUPED], of[GROUPED];
 
 	print_flow_verdict(out, "rx", &capture->flow[TL_DIR_RX], final);
@@ -301,7 +302,7 @@ static void print_files(FILE *out, const struct tl_report_capture *capture)
 			tl_format_bytes(capture->recycled_bytes, bytes, sizeof(bytes)));
 }
 
-// "  queue 0  rx  offered_pkts 1,100 = written_pkts 1,000 + drop_ring_pkts 100": the parts that are not 0.
+// Print " queue 0 rx offered_pkts 1,100 = written_pkts 1,000 + drop_ring_pkts 100": the parts that are not 0.
 static void print_queue_flow(FILE *out, uint32_t queue, const char *direction, const struct tl_report_flow *flow)
 {
 	const struct tl_report_table *table = &tl_report_flow_table;

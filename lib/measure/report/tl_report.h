@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// report: turns snapshots of counters into the tables and the JSON that a user sees, and checks the identities of the
-// loss ledger. Pure: structs in, text or JSON out. Every counter is named once, in the tables of report.c.
+// report: formats snapshots of counters as the tables and the JSON for users, and checks the identities of the loss
+// ledger. Pure: structs in, text or JSON out. Every counter is named once, in the tables of report.c.
 //
 // Threads: any. Memory: the caller's; json_t results are owned by the caller (json_decref).
 
@@ -25,99 +25,99 @@ struct tl_report_stages;
 #define TL_REPORT_COUNTERS 128
 #define TL_REPORT_QUEUES 16
 
-// One receive queue of a port. Its drops are part of the port's.
+// Receive queue of a port. Its drops are part of the port's.
 struct tl_report_port_queue {
 	uint64_t rx_pkts, rx_bytes;
-	uint64_t drop_nic_pkts;		 // where the port's drops_by_queue
+	uint64_t drop_nic_pkts;		 // if the port has drops_by_queue
 	uint64_t handoff_pkts;		 // received here for another queue's lcore
-	struct tl_hist_summary poll_gap; // of its lcore: times between two polls over poll_gap_above_ns
-	uint64_t poll_gap_above_ns;	 // 0: not known
+	struct tl_hist_summary poll_gap; // of its lcore: gaps between two polls over poll_gap_above_ns
+	uint64_t poll_gap_above_ns;	 // 0: unknown
 };
 
-// What the lcores of a port with echoes handed to each other: handoff = handoff_taken + drop_handoff.
+// Frames handed over between the lcores of a port with echoes: handoff = handoff_taken + drop_handoff.
 struct tl_report_handoff {
-	uint64_t handoff_pkts; // received by another lcore than the one that owns the echo
+	uint64_t handoff_pkts; // received by an lcore other than the owner of the echo
 	uint64_t handoff_taken_pkts;
 	uint64_t drop_handoff_pkts; // the owner did not keep up
 };
 
-// PTP frames that a port sent to learn when they left: sent = stamped + lost.
+// PTP frames sent by a port to obtain their departure time: sent = stamped + lost.
 struct tl_report_probes {
 	uint64_t probes_sent, probes_stamped;
-	uint64_t probes_lost;	 // no stamp came
+	uint64_t probes_lost;	 // without a stamp
 	uint64_t probes_refused; // not sent
 };
 
-// PTP frames that it received: received = stamped + busy + lost.
+// PTP frames received by a port: received = stamped + busy + lost.
 struct tl_report_ptp_received {
 	uint64_t ptp_received_pkts, ptp_stamped_pkts;
-	uint64_t ptp_busy_pkts; // the NIC still held another one's stamp
-	uint64_t ptp_lost_pkts; // no stamp came
+	uint64_t ptp_busy_pkts; // the NIC still held the stamp of another one
+	uint64_t ptp_lost_pkts; // without a stamp
 };
 
-// Replies that the NIC was to stamp: marked = timed + untimed + lost.
+// Replies marked for a stamp of the NIC: marked = timed + untimed + lost.
 struct tl_report_replies {
 	uint64_t replies_marked, replies_timed;
-	uint64_t replies_untimed; // their triggers have no stamp
-	uint64_t replies_lost;	  // no stamp came
+	uint64_t replies_untimed; // their triggers lack a stamp
+	uint64_t replies_lost;	  // without a stamp
 };
 
 struct tl_report_ptp {
 	bool on;
-	bool stamps_sent; // false: it has shown that it does not
+	bool stamps_sent; // false: shown not to stamp
 	struct tl_report_probes probes;
 	struct tl_report_ptp_received received;
 	uint64_t bound_ns; // of the NIC's stamps against the TSC
 	uint64_t clock_steps;
 	struct tl_hist_summary tx_to_wire;   // from tx_burst
-	struct tl_hist_summary wire_to_poll; // until rx_burst returned
+	struct tl_hist_summary wire_to_poll; // until return of rx_burst
 	const char *trigger_source;	     // static: of replies' triggers; NULL: no reply is stamped
 	struct tl_report_replies replies;
 	struct tl_hist_summary reply;		 // from the trigger's stamp to the reply's
-	struct tl_hist_summary reply_tx_to_wire; // of that, from tx_burst on
+	struct tl_hist_summary reply_tx_to_wire; // part of it after tx_burst
 };
 
-// Where the times of a port's received frames come from.
+// Source of the times of a port's received frames.
 struct tl_report_stamps {
-	const char *source;    // static; NULL: not known
-	uint64_t unit_ns;      // they are multiples of; 0: unknown
-	bool bounded;	       // false: nothing can bound them
+	const char *source;    // static; NULL: unknown
+	uint64_t unit_ns;      // resolution; 0: unknown
+	bool bounded;	       // false: no bound is known
 	uint64_t bound_ns;     // against CLOCK_REALTIME, now
-	const char *nic_clock; // static: what the NIC's clock shows, "ticks", "REALTIME" or "TAI"; NULL: it is not used
-	int64_t nic_offset_ns; // of it from the time that it shows
+	const char *nic_clock; // static: time scale of the NIC's clock, "ticks", "REALTIME" or "TAI"; NULL: not used
+	int64_t nic_offset_ns; // offset of the clock from that time scale
 	double nic_rate_hz;
-	uint64_t nic_steps, nic_set_aside, nic_failed_reads; // of the comparisons with it
-	const char *gate; // static: "trial", "open" or "shut", and source is what frames have now; NULL: none
+	uint64_t nic_steps, nic_set_aside, nic_failed_reads; // of its comparisons
+	const char *gate; // static: "trial", "open" or "shut"; source is the current one; NULL: none
 	uint64_t gate_closures;
-	uint64_t refused_pkts; // whose stamps could not be theirs
+	uint64_t refused_pkts; // frames whose stamps were implausible
 };
 
-// What carries frames to a port.
+// Link of a port.
 struct tl_report_link {
 	bool known, up;
-	uint64_t downs; // times it was found to have gone
+	uint64_t downs; // losses of the link that were noticed
 };
 
 // Port row: hw_seen = rx + drop_nic + drop_nombuf + drop_error.
 struct tl_report_port {
 	char name[TL_REPORT_NAME];
 	char device[TL_REPORT_NAME];
-	uint64_t hw_seen_pkts; // counted by the kernel, the MAC or the file reader, not by us
-	uint64_t rx_pkts;      // sum of what rx_burst returned
+	uint64_t hw_seen_pkts; // counted by the kernel, the MAC or the file reader, independently
+	uint64_t rx_pkts;      // sum of the return values of rx_burst
 	uint64_t rx_bytes;
 	uint64_t drop_nic_pkts;
 	uint64_t drop_nombuf_pkts;
 	uint64_t drop_error_pkts;
 	uint64_t tx_pkts;
 	uint64_t tx_bytes;
-	uint64_t drop_tx_pkts;	 // handed to tx_burst and refused
-	uint64_t altered_pkts;	 // received, but not as they were on the wire: put together or cut by the kernel
+	uint64_t drop_tx_pkts;	 // passed to tx_burst and rejected
+	uint64_t altered_pkts;	 // received, but different from the wire: merged or cut by the kernel
 	uint64_t unstamped_pkts; // received without a stamp of the port's source: their time is the TSC's
-	uint64_t mbufs_in_use;	 // of the port's pool: back at its start once all is over, or something leaks
+	uint64_t mbufs_in_use;	 // of the port's pool: equal to its start value at the end, otherwise there is a leak
 	bool verified;		 // hw_seen has a source independent of rx_pkts
 	bool has_mac;
-	uint64_t mac_seen_pkts; // by the MAC, as the driver says: what hw_seen should be, and is where that is verified
-	bool drops_by_queue;	// it is known of which queue drop_nic_pkts are
+	uint64_t mac_seen_pkts; // MAC count, from the driver: expected hw_seen, equal to it if verified
+	bool drops_by_queue;	// the queues of drop_nic_pkts are known
 	struct tl_report_stamps stamps;
 	struct tl_report_link link;
 	struct tl_report_handoff handoff;
@@ -131,31 +131,31 @@ struct tl_report_flow {
 	uint64_t offered_pkts;
 	uint64_t written_pkts;
 	uint64_t filtered_pkts;
-	uint64_t expired_pkts; // offered after the recording's time was over, or held until no trigger could want them
+	uint64_t expired_pkts; // offered after the recording's end, or held until no trigger could save them
 	uint64_t paused_pkts;  // offered while it was paused
-	uint64_t cut_pkts;     // offered after its frame count, or the cut-off of its flow, was reached
+	uint64_t cut_pkts;     // offered after its frame limit, or the cut-off of its flow, was reached
 	uint64_t drop_ring_pkts;
 	uint64_t drop_disk_pkts;
 };
 
-// What one receive queue brought to a recording. The identity holds for each direction of each queue.
+// Share of one receive queue in a recording. The identity holds for each direction of each queue.
 struct tl_report_capture_queue {
 	struct tl_report_flow flow[TL_DIRS];
-	uint64_t slabs_used; // with the writer or on their way to it
+	uint64_t slabs_used; // at the writer or queued for it
 };
 
-// A source of a recording's stamps.
+// Source of a recording's stamps.
 struct tl_report_capture_stamps {
 	const char *source;    // static
 	uint64_t unit_ns;      // 0: unknown
-	uint64_t bound_max_ns; // against CLOCK_REALTIME, the largest since the recording began; UINT64_MAX: unknown
+	uint64_t bound_max_ns; // against CLOCK_REALTIME, maximum of the recording; UINT64_MAX: unknown
 };
 
-// Time was set while it recorded.
+// Clock step during a recording.
 struct tl_report_step {
 	const char *clock; // static: "REALTIME", or "NIC"
-	uint64_t time_ns;  // when it was seen, since 1970
-	int64_t offset_ns; // by how much
+	uint64_t time_ns;  // when it was noticed, since 1970
+	int64_t offset_ns; // size of the step
 };
 
 #define TL_REPORT_STEPS 64
@@ -168,22 +168,22 @@ struct tl_report_capture {
 	uint64_t slabs;		 // of each queue
 	uint64_t in_flight_pkts; // offered and still in slabs; 0 after the end
 	uint64_t written_bytes;
-	uint64_t late_pkts;	       // of order "time": came too late for their place, and were written after it
-	uint64_t flows, flows_evicted; // of a cut-off: begun, and forgotten to make room for others
-	uint64_t recycled_files, recycled_bytes; // dropped from the ring; what they held stays written
-	uint64_t disk_free_bytes;		 // of the files' file system; UINT64_MAX: not known
+	uint64_t late_pkts;			 // with order "time": too late for their position, and written after it
+	uint64_t flows, flows_evicted;		 // of a cut-off: started, and evicted to make room for others
+	uint64_t recycled_files, recycled_bytes; // removed from the ring; their frames remain counted as written
+	uint64_t disk_free_bytes;		 // of the files' file system; UINT64_MAX: unknown
 	const char *state;			 // static: "recording", "paused", "waiting", "saving"
 	uint64_t triggers;
-	const char *last_trigger;   // static: why; NULL: none yet
+	const char *last_trigger;   // static: its cause; NULL: none yet
 	char last_trigger_time[32]; // UTC
-	const char *const *files;   // borrowed, n_files paths: those that are still there
+	const char *const *files;   // borrowed, n_files paths: those that still exist
 	uint32_t n_files;
 	uint32_t n_stamps;
 	struct tl_report_capture_stamps stamps[2];
-	uint32_t n_steps; // in all; the first TL_REPORT_STEPS of them are kept
+	uint32_t n_steps; // in total; the first TL_REPORT_STEPS of them are kept
 	struct tl_report_step step[TL_REPORT_STEPS];
 	const char *error;	   // borrowed: why writing stopped, or NULL
-	const char *filter_engine; // borrowed: what runs the filter, or NULL without one
+	const char *filter_engine; // borrowed: engine of the filter, or NULL without one
 };
 
 // Messages of an echo: received = echoed + refused + drop_no_conn + drop_full + drop_tx + lost_unacked.
@@ -191,23 +191,23 @@ struct tl_report_echo {
 	char name[TL_REPORT_NAME];
 	const char *mode;  // "mcast_to_tcp", "tcp", "udp"
 	const char *state; // "connected", "connecting", "listening", ...
-	uint32_t queue;	   // the RX queue of its port whose lcore owns it
+	uint32_t queue;	   // RX queue of its port whose lcore owns it
 	uint64_t received_msgs, received_bytes;
 	uint64_t echoed_msgs, echoed_bytes;
 	uint64_t refused_msgs;
 	uint64_t drop_no_conn_msgs, drop_full_msgs, drop_tx_msgs, lost_unacked_msgs;
 	uint64_t connects, disconnects, connections; // connections: open now
-	struct tl_hist_summary residence;	     // rx_burst return to just before tx_burst
-	struct tl_hist_summary tx_call;		     // the tx_burst call
-	const struct tl_report_stages *stages; // borrowed; NULL: it takes no stamps on the way (tl_report_stages.h)
+	struct tl_hist_summary residence;	     // from return of rx_burst to just before tx_burst
+	struct tl_hist_summary tx_call;		     // duration of the tx_burst call
+	const struct tl_report_stages *stages;	     // borrowed; NULL: no stage stamps (tl_report_stages.h)
 };
 
 // Everything at one moment.
-// The restrictions of the process that are in force.
+// Restrictions of the process that are in force.
 struct tl_report_process {
 	char user[32];
-	char capabilities[96]; // that main keeps, as cap_to_text(3) writes them: "=" is none
-	bool sandbox;	       // false: switched off
+	char capabilities[96]; // kept by main, in the format of cap_to_text(3): "=" is none
+	bool sandbox;	       // false: disabled
 	bool no_new_privs, seccomp;
 	int landlock; // version of the kernel's; 0: not available
 };
@@ -223,32 +223,32 @@ struct tl_snapshot {
 	// port.
 	struct tl_counter net[TL_REPORT_PORTS][TL_REPORT_COUNTERS];
 	uint32_t n_net[TL_REPORT_PORTS];
-	int tai_offset_s;    // TAI - CLOCK_REALTIME; 0: nobody told the kernel
-	uint64_t wall_steps; // times CLOCK_REALTIME was set while we ran
+	int tai_offset_s;    // TAI - CLOCK_REALTIME; 0: not set in the kernel
+	uint64_t wall_steps; // steps of CLOCK_REALTIME during the run
 	bool final;	     // after the drain: identities must hold with nothing in flight
 };
 
-// Whether every identity of the ledger holds. While running (final false) a port or an echo may be short of what still
-// waits in its queues, and a recording of at most its in_flight, but nothing may be accounted for twice: whoever takes
-// the snapshot reads the parts of an identity before its whole.
+// Check every identity of the ledger. While running (final false) a port or an echo may lack frames still in its
+// queues, and a recording at most its in_flight, but nothing may be counted twice: the snapshot must read the parts of
+// an identity before its whole.
 bool tl_report_ledger_ok(const struct tl_snapshot *snap);
 
-// Whether nothing at all was lost: every drop counter of ports and captures is 0.
+// True if nothing was lost: every drop counter of ports and captures is 0.
 bool tl_report_lossless(const struct tl_snapshot *snap);
 
-// {"min":…,"p50":…,"p90":…,"p99":…,"p999":…,"max":…,"mean":…,"count":…}, all the others null when count is 0.
+// Return {"min":…,"p50":…,"p90":…,"p99":…,"p999":…,"max":…,"mean":…,"count":…}, all others null when count is 0.
 json_t *tl_report_hist_json(const struct tl_hist_summary *summary);
 
-// The object of `run --json` and `status --json`: uptime_ns, clock, final, ports[], captures[], echoes[], net[],
+// Return the object of `run --json` and `status --json`: uptime_ns, clock, final, ports[], captures[], echoes[], net[],
 // ledger_ok, lossless; with one port also "port", the same object as ports[0], and with one echo also "echo". A capture
 // has its totals at the top, the same keys per direction in "rx" and "tx", and "rx" and "tx" per receive queue in
-// queues[]. An echo carries residence_ns and tx_call_ns, each with "source":"tsc" and "count". unaccounted_pkts is what
-// an identity lacks: negative when counted twice.
+// queues[]. An echo has residence_ns and tx_call_ns, each with "source":"tsc" and "count". unaccounted_pkts is the
+// difference of an identity: negative when counted twice.
 json_t *tl_report_json(const struct tl_snapshot *snap);
 
-// The loss ledger as a table a human reads, and the echo table.
+// Print the loss ledger and the echoes as text tables.
 void tl_report_ledger_text(FILE *out, const struct tl_snapshot *snap);
 void tl_report_echo_text(FILE *out, const struct tl_snapshot *snap);
 
-// One line of a latency table: "  label   min 1.2 us   p50 …".
+// Print one line of a latency table: " label min 1.2 us p50 …".
 void tl_report_hist_text(FILE *out, const char *label, const struct tl_hist_summary *summary);

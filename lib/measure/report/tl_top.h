@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// top: two answers of a running appliance (tl_report_json) as a page of rates, and a page on a terminal. Pure: whatever
-// the answers lack or have wrong shows as "-".
+// top: formats two responses of a running appliance (tl_report_json) as a page of rates, and shows pages on a terminal.
+// Pure: missing or invalid values show as "-".
 //
 // Threads: any. Memory: the caller's.
 
@@ -11,9 +11,9 @@
 
 #include <jansson.h>
 
-// The page: per port, recording and echo what happened per second between the answers, by the appliance's own clock.
-// before may be NULL: there are no rates then; nor where a counter went back, as that is another run of the appliance.
+// Print the page: per port, recording and echo the rates between the responses, by the appliance's own clock. before
+// may be NULL: then there are no rates; nor if a counter decreased, as the appliance was restarted.
 void tl_top_print(FILE *out, const json_t *before, const json_t *now);
 
-// Puts the text where the last one was, cut to columns and rows; nothing on the terminal scrolls.
+// Replace the last page on the terminal, clipped to columns and rows; nothing scrolls.
 void tl_top_show(FILE *out, const char *text, unsigned columns, unsigned rows);

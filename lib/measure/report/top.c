@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rates of a running appliance, as a page.
+// Rates of a running appliance, as a page.
 
 #include <tl_top.h>
 
@@ -9,16 +9,16 @@
 #include <tl_base.h>
 #include <tl_units.h>
 
-#define CELL 24 // what a number or a name takes at most, and its NUL
+#define CELL 24 // largest size of a number or a name, with its NUL
 
 #define HOME "\033[H" // ECMA-48: cursor position, erase in line, erase in page
 #define CLEAR_LINE "\033[K"
 #define CLEAR_REST "\033[J"
 
-// Two rows of one thing, and the time between them.
+// Two rows of one object, and the time between them.
 struct pair {
 	const json_t *before, *now;
-	double seconds; // 0: there are no rates
+	double seconds; // 0: no rates
 };
 
 static const json_t *at(const json_t *list, size_t index)
@@ -26,7 +26,7 @@ static const json_t *at(const json_t *list, size_t index)
 	return json_array_get(list, index);
 }
 
-// A name can be any text: what a terminal might act on becomes '?'.
+// Return a printable name: control characters in it become '?'.
 static const char *name_of(const json_t *row, const char *key, char cell[CELL])
 {
 	const char *text = json_string_value(json_object_get(row, key));
@@ -55,7 +55,7 @@ static const char *scaled(double value, char cell[CELL])
 	return cell;
 }
 
-// The sum of the counters, whose names are separated by spaces. False: one is missing.
+// Sum the counters, whose names are separated by spaces. False: one is missing.
 static bool sum_of(const json_t *row, const char *keys, json_int_t *out)
 {
 	*out = 0;
@@ -70,7 +70,7 @@ static bool sum_of(const json_t *row, const char *keys, json_int_t *out)
 	return true;
 }
 
-// Per second, times factor.
+// Format a rate per second, times factor.
 static const char *rate(const struct pair *pair, const char *keys, double factor, char cell[CELL])
 {
 	json_int_t before, now;
@@ -99,7 +99,7 @@ static void print_port(FILE *out, const struct pair *pair)
 		total(pair->now, drops, c[6]));
 }
 
-// How full the fullest queue's ring is, in percent; anything in it is at least 1.
+// Format the fill level of the fullest queue's ring, in percent; a ring that is not empty has at least 1.
 static const char *ring_fill(const json_t *capture, char cell[CELL])
 {
 	json_int_t slabs = json_integer_value(json_object_get(capture, "slabs")), most = 0;
@@ -152,7 +152,7 @@ static void print_echo(FILE *out, const struct pair *pair)
 		residence(pair->now, "p99", p99), name_of(pair->now, "state", state));
 }
 
-// How long the appliance ran between the answers; 0 where they are not of one run.
+// Return the time between the responses; 0 if they are not of one run.
 static double seconds_between(const json_t *before, const json_t *now)
 {
 	json_int_t from = json_integer_value(json_object_get(before, "uptime_ns"));
@@ -198,7 +198,7 @@ void tl_top_show(FILE *out, const char *text, unsigned columns, unsigned rows)
 	fputs(HOME, out);
 	for (unsigned row = 0; *text != '\0' && row < rows; row++) {
 		size_t len = strcspn(text, "\n");
-		// No newline behind the last row: it would scroll.
+		// No newline after the last row: it would scroll.
 		fprintf(out, "%s%.*s" CLEAR_LINE, row == 0 ? "" : "\r\n", (int)tl_min_u64(len, columns), text);
 		text += len + (text[len] == '\n');
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether every frame is counted once: those that arrive, by us, by the driver and by the MAC; and those that are lost
-// because nobody takes them.
+// Check that every frame is counted once: arriving ones by the port, by the driver and by the MAC; and lost ones, for
+// lack of polling.
 
 #include "selftest_priv.h"
 
@@ -9,7 +9,7 @@
 #include <rte_ethdev.h>
 
 #define FRAMES 1024u
-#define BATCH 32u // on their way at once: no ring is too short for that
+#define BATCH 32u // in transit at once: within the size of any ring
 #define FLOWS 16u
 
 // ---- every frame once
@@ -37,7 +37,7 @@ static void note(void *ctx, const struct tl_selftest_frame *frame)
 	tally->last[flow] = frame->number + 1;
 }
 
-// Of 60 to 1514 bytes, each length about once. When some do not arrive, the others are not tried.
+// Send frames of 60 to 1514 bytes, each length about once. If some do not arrive, the others are not tried.
 static uint32_t send_all(struct tl_selftest *t, struct tally *tally)
 {
 	uint32_t sent = 0;
@@ -54,7 +54,7 @@ static uint32_t send_all(struct tl_selftest *t, struct tally *tally)
 	return sent;
 }
 
-// What the driver counts of a port whose counters are its own; the kernel's would be cleared by reading.
+// Read the driver's counts, if they are its own; the kernel's would be cleared by reading.
 static bool driver_counts(const struct tl_port *port, uint16_t port_id, struct rte_eth_stats *out)
 {
 	enum tl_port_kind kind = tl_port_config(port)->spec.kind;
@@ -161,12 +161,12 @@ void tl_selftest_check_counters(struct tl_selftest *t, struct tl_selftest_check 
 		judge_accounts(&c, check, figures);
 }
 
-// ---- frames that nobody takes
+// ---- unpolled frames
 
-// More than the rings and the packet buffer of a port hold: 512 KiB of ixgbe's are 8192 frames, AF_PACKET's ring as
-// many.
+// More frames than the rings and the packet buffer of a port hold: 512 KiB of ixgbe's are 8192 frames, AF_PACKET's ring
+// as many.
 #define OVERRUN 65536u
-#define OTHERS 16u // frames of others, such as the kernel's, that may be lost among ours
+#define OTHERS 16u // foreign frames, such as the kernel's, that may be among the lost ones
 
 struct overrun {
 	uint32_t sent, came;
@@ -174,7 +174,7 @@ struct overrun {
 	bool refused;
 };
 
-// Until all are accounted for, or no more come.
+// Receive until all are accounted for, or no more arrive.
 static void take_the_rest(struct tl_selftest *t, const struct tl_selftest_account *before,
 	struct tl_selftest_account *after, struct overrun *o)
 {
@@ -182,7 +182,7 @@ static void take_the_rest(struct tl_selftest *t, const struct tl_selftest_accoun
 	bool late = false;
 
 	while (o->came < o->sent && !late && !tl_selftest_stopped(t)) {
-		late = tl_selftest_now_ns(t) >= until_ns; // before the poll: this thread may have stood still
+		late = tl_selftest_now_ns(t) >= until_ns; // before the poll: this thread may have been suspended
 		uint32_t more = tl_selftest_poll(t, NULL, NULL);
 		if (more != 0) {
 			o->came += more;
@@ -225,7 +225,7 @@ static void judge_overrun(const struct overrun *o, uint64_t foreign, struct tl_s
 			o->sent);
 }
 
-// Nobody takes what arrives until all is sent.
+// Nothing is polled until all frames are sent.
 void tl_selftest_check_drops(struct tl_selftest *t, struct tl_selftest_check *check)
 {
 	struct tl_selftest_flow flow = tl_selftest_flow(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The link of both ends, and whether what one sends comes to the other.
+// Link of both ends, and whether frames sent by one arrive at the other.
 
 #include "selftest_priv.h"
 
@@ -65,7 +65,7 @@ void tl_selftest_check_link_stays(struct tl_selftest *t, struct tl_selftest_chec
 
 // ---- cable
 
-// Whether the frames that were sent come back to the port that sent them.
+// True if sent frames return to the port that sent them.
 static bool comes_back(struct tl_selftest *t)
 {
 	struct tl_selftest_way way = t->way;

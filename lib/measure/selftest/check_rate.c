@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast frames leave and arrive, against the line's rate.
+// Rates of sent and received frames, against the line rate.
 
 #include "selftest_priv.h"
 
@@ -10,14 +10,14 @@
 #include <rte_mbuf.h>
 
 #define BATCH 32u
-#define ON_WIRE 24u // of a frame beside its bytes: preamble 8, FCS 4, gap 12 (IEEE 802.3)
+#define ON_WIRE 24u // per frame, beside its bytes: preamble 8, FCS 4, gap 12 (IEEE 802.3)
 #define LINE_PERCENT 99u
-#define BLOCKED_PERCENT 10u // of the calls: from there on the port is what limits
+#define BLOCKED_PERCENT 10u // share of the calls from which the port is the limit
 
 struct rate {
 	uint32_t bytes;
 	uint64_t sent, came, ns;
-	uint64_t calls, blocked; // of tx_burst; those that did not take all
+	uint64_t calls, blocked; // of tx_burst; those that did not accept all frames
 };
 
 static uint64_t mbps(const struct rate *r, uint64_t pkts)
@@ -25,7 +25,7 @@ static uint64_t mbps(const struct rate *r, uint64_t pkts)
 	return r->ns != 0 ? pkts * (r->bytes + ON_WIRE) * 8 * 1000 / r->ns : 0;
 }
 
-// Every frame is the same: it is written once into each mbuf, whose bytes stay while it goes round.
+// Refill the burst. Every frame is the same: it is written once into each mbuf, whose bytes persist in the pool.
 static uint16_t refill(struct tl_selftest *t, const uint8_t *frame, uint32_t bytes, struct rte_mbuf **pkts)
 {
 	if (rte_pktmbuf_alloc_bulk(t->pool, pkts, BATCH) != 0)
@@ -66,7 +66,7 @@ static void run(struct tl_selftest *t, struct rate *r)
 	} while (r->ns < t->cfg->rate_ns && !tl_selftest_stopped(t));
 }
 
-// The rate that a virtual device names is of no wire.
+// True for a network card: the rate that a virtual device reports is of no wire.
 static bool is_card(const struct tl_port *port)
 {
 	return tl_port_config(port)->spec.kind == TL_PORT_PCI;

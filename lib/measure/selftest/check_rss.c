@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether connections come to the queues that the card's own key and table say.
+// Check that connections arrive at the queues computed from the card's own key and table.
 
 #include "selftest_priv.h"
 

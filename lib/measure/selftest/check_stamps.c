@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stamps of received frames, and those of PTP frames that cards without such stamps take one at a time.
+// Stamps of received frames, and of PTP frames, which cards without such stamps take one at a time.
 
 #include "selftest_priv.h"
 
@@ -16,10 +16,10 @@
 
 struct stamped {
 	const struct tl_clock *clock;
-	uint64_t sent_ns, bound_ns; // of the frame that is on its way; of stamps against wall time
+	uint64_t sent_ns, bound_ns; // of the frame in transit; of stamps against wall time
 	uint64_t refused;	    // by the gate of the port
 	uint32_t came, unstamped, early, late;
-	int64_t least_ns, most_ns; // from the send call's beginning to the stamp
+	int64_t least_ns, most_ns; // from the start of the send call to the stamp
 };
 
 static void note(void *ctx, const struct tl_selftest_frame *frame)
@@ -41,7 +41,7 @@ static void note(void *ctx, const struct tl_selftest_frame *frame)
 		s->most_ns = since_ns;
 }
 
-// One at a time. The bounds grow until the clocks are compared again, so they are read for each.
+// Send one frame at a time. The bounds grow until the clocks are compared again, so they are read for each.
 static bool send_all(struct tl_selftest *t, struct stamped *s)
 {
 	struct tl_port_stamps stamps;
@@ -113,12 +113,12 @@ void tl_selftest_check_stamps(struct tl_selftest *t, struct tl_selftest_check *c
 // ---- PTP frames
 
 #define SYNCS 4
-#define LATCHES 4 // i40e's; of others the number means nothing
+#define LATCHES 4 // of i40e; with other drivers the number is ignored
 #define LATCH_WAIT_NS (500 * TL_NS_PER_MS)
 
 static const uint8_t ptp_mac[TL_ETHER_ADDR_LEN] = {0x01, 0x1b, 0x19, 0x00, 0x00, 0x00}; // IEEE 1588, annex E
 
-// A Sync of version 2, which asks for a stamp of its departure.
+// Create a Sync of version 2 that requests a stamp of its departure.
 static struct rte_mbuf *make_sync(struct tl_selftest *t)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(t->pool);
@@ -151,7 +151,7 @@ static bool read_stamp(struct tl_selftest *t, bool received, int64_t *ns)
 	return has;
 }
 
-// How many of SYNCS frames have a stamp later than the one before.
+// Return how many of SYNCS frames have a stamp later than the one before.
 static unsigned stamped_syncs(struct tl_selftest *t, bool received)
 {
 	int64_t last_ns = INT64_MIN, ns;
@@ -188,14 +188,14 @@ static void check_ptp(struct tl_selftest *t, struct tl_selftest_check *check, bo
 		return;
 	}
 	tl_selftest_begin_phase(t);
-	(void)read_stamp(t, received, &old); // of before
+	(void)read_stamp(t, received, &old); // of earlier frames
 	unsigned n = stamped_syncs(t, received);
 	(void)rte_eth_timesync_disable(port_id);
 	json_t *figures = json_pack("{s:i, s:i}", "sent", SYNCS, "stamped", (int)n);
 	if (n == SYNCS)
 		tl_selftest_verdict(
 			check, figures, TL_SELFTEST_PASS, "each of %u %s PTP frames has a stamp of its own", n, what);
-	else if (!received && n == 0) // no library tells how it was built
+	else if (!received && n == 0) // no library reports its build options
 		tl_selftest_verdict(check, figures, TL_SELFTEST_NOT_AVAILABLE,
 			"no sent PTP frame has a stamp: Intel's drivers ask for one in a DPDK built with RTE_LIBRTE_IEEE1588 only");
 	else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames of the self-test: made and recognized.
+// Generation and recognition of the self-test's frames.
 
 #include "selftest_priv.h"
 
@@ -7,7 +7,7 @@
 
 #include <rte_mbuf.h>
 
-// Not the address of a port: i40e drops received frames whose source is its own.
+// Different from the address of a port: i40e drops received frames whose source is its own.
 static const uint8_t source_mac[TL_ETHER_ADDR_LEN] = {0x02, 0x54, 0x4c, 0x53, 0x54, 0x00};
 
 #define NETWORK 0xC6120000u // 198.18.0.0/15

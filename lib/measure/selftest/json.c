@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Results, and what a port says of itself, as JSON.
+// Results, and facts reported by a port, as JSON.
 
 #include "selftest_priv.h"
 
@@ -45,7 +45,7 @@ static json_t *limits_json(const struct rte_eth_dev_info *info)
 		"mac_addresses_max", (int)info->max_mac_addrs);
 }
 
-// Statistics of the driver that are not 0. A kernel's are left out: reading them may clear them.
+// Return the driver's statistics that are not 0. A kernel's are left out: reading them may clear them.
 static json_t *xstats_json(const struct tl_port *port, uint16_t port_id)
 {
 	enum tl_port_kind kind = tl_port_config(port)->spec.kind;

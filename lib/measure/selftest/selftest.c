@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checks in their order, once for each way.
+// Checks in order, once for each way.
 
 #include "selftest_priv.h"
 
@@ -17,7 +17,7 @@
 static const struct {
 	const char *id;
 	void (*run)(struct tl_selftest *t, struct tl_selftest_check *check);
-	bool needs_frames; // that arrive
+	bool needs_frames; // frames that arrive
 } checks[] = {
 	{"link", tl_selftest_check_link, false},
 	{"cable", tl_selftest_check_cable, true},

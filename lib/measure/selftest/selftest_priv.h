@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// What the checks share: the run, the way from one port to another, and frames of our own on it.
+// Shared by the checks: the run, the way from one port to another, and the self-test's frames on it.
 
 #include <tl_err.h>
 #include <tl_selftest.h>
@@ -10,67 +10,67 @@
 #define TL_SELFTEST_BYTES_MIN TL_ETHER_MIN_FRAME
 #define TL_SELFTEST_BYTES_MAX 1514u
 
-// Frames are TCP over IPv4 between benchmarking addresses (RFC 2544, appendix C.2.2), which RSS spreads and whose queue
-// can be predicted.
+// Frames are TCP over IPv4 between benchmarking addresses (RFC 2544, appendix C.2.2), which RSS distributes to
+// predictable queues.
 struct tl_selftest_flow {
 	uint32_t src_be, dst_be;
 	uint16_t src_port_be, dst_port_be;
 };
 
-// A frame of ours that has arrived.
+// Received frame of the self-test.
 struct tl_selftest_frame {
 	uint32_t number;
 	uint16_t queue;
-	bool whole;   // as it was sent, byte for byte; where the way compares
+	bool whole;   // as sent, byte for byte; if the way compares
 	bool stamped; // by the port's source
 	uint64_t ts_ns, poll_tsc;
 };
 
-// From one port to another.
+// Path from one port to another.
 struct tl_selftest_way {
 	unsigned from, to;
 	struct tl_port *tx_port, *rx_port;
 	struct tl_txq *tx;
 	bool compares;
-	uint8_t phase; // of frames on their way now: what is left of an earlier check is ignored
+	uint8_t phase; // of frames in transit: late frames of an earlier check are ignored
 };
 
 struct tl_selftest {
 	const struct tl_selftest_cfg *cfg;
 	struct tl_selftest_result *out;
-	struct rte_mempool *pool; // of frames that are sent
+	struct rte_mempool *pool; // of sent frames
 	struct tl_selftest_way way;
 	struct tl_burst burst;
 	uint64_t next_look_ns;
-	const char *cannot; // why no frame can be sent; NULL: they can
+	const char *cannot; // why no frame can be sent; NULL: none
 };
 
 typedef void tl_selftest_take(void *ctx, const struct tl_selftest_frame *frame);
 
 // ---- frames.c
 
-// Fills bytes (60 to 1514) of a frame with all its checksums.
+// Fill bytes (60 to 1514) of a frame with all its checksums.
 void tl_selftest_make(const struct tl_selftest *t, const struct tl_selftest_flow *flow, uint32_t number, uint32_t bytes,
 	uint8_t *out);
 struct tl_selftest_flow tl_selftest_flow(uint32_t number);
-// Whether a received frame is one of this run, way and phase; fills number and whole.
+// True if a received frame belongs to this run, way and phase; fills number and whole.
 bool tl_selftest_read(const struct tl_selftest *t, const struct rte_mbuf *m, struct tl_selftest_frame *out);
 
 // ---- way.c
 
-// Begins a phase: what still arrives of the one before is taken away.
+// Begin a phase: discard frames that still arrive from the one before.
 void tl_selftest_begin_phase(struct tl_selftest *t);
-// Hands a frame to the port. False: it took none for as long as a frame may take to arrive.
+// Pass a frame to the port. False: it accepted none for as long as a frame may take to arrive.
 bool tl_selftest_send(struct tl_selftest *t, const struct tl_selftest_flow *flow, uint32_t number, uint32_t bytes);
-// Receives what is there. Returns how many of our frames; take may be NULL.
+// Receive what is there. Returns the number of the self-test's frames; take may be NULL.
 uint32_t tl_selftest_poll(struct tl_selftest *t, tl_selftest_take *take, void *ctx);
-// Receive until n frames of ours have come, or none has for cfg.silence_ns. Return how many came: more than n where the
-// last burst had more; take may be NULL.
+// Receive until n of the self-test's frames have arrived, or none has for cfg.silence_ns. Returns their number: more
+// than n if the last burst had more; take may be NULL.
 uint32_t tl_selftest_await(struct tl_selftest *t, uint32_t n, tl_selftest_take *take, void *ctx);
 uint64_t tl_selftest_now_ns(const struct tl_selftest *t); // monotonic
 bool tl_selftest_stopped(const struct tl_selftest *t);
 
-// The account of the receiving port, and its own of what was polled.
+// Account of the receiving port, and the check's own count of polled frames.
 struct tl_selftest_account {
 	struct tl_port_stats port;
 	uint64_t rx_pkts, foreign_pkts, tx_pkts;
@@ -78,12 +78,12 @@ struct tl_selftest_account {
 void tl_selftest_account(const struct tl_selftest *t, struct tl_selftest_account *out);
 uint64_t tl_selftest_drops(const struct tl_selftest_account *from, const struct tl_selftest_account *to);
 
-// ---- verdicts; figures are taken over, NULL: none
+// ---- verdicts; ownership of figures is transferred, NULL: none
 
 void tl_selftest_verdict(struct tl_selftest_check *check, json_t *figures, enum tl_selftest_verdict verdict,
 	const char *fmt, ...) TL_PRINTF(4, 5);
 
-// ---- the checks of a way, in their order
+// ---- checks of a way, in their order
 
 void tl_selftest_check_link(struct tl_selftest *t, struct tl_selftest_check *check);
 void tl_selftest_check_cable(struct tl_selftest *t, struct tl_selftest_check *check);

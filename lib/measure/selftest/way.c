@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends and receives on a way, and reads the accounts of its ports.
+// Send and receive on a way, and read the accounts of its ports.
 
 #include "selftest_priv.h"
 
@@ -16,7 +16,7 @@ bool tl_selftest_stopped(const struct tl_selftest *t)
 	return t->cfg->stop != NULL && atomic_load_explicit(t->cfg->stop, memory_order_relaxed);
 }
 
-// Compares the clocks and looks at the links, about once a second.
+// Compare the clocks and check the links, about once a second.
 static void look(struct tl_selftest *t)
 {
 	uint64_t now_ns = tl_selftest_now_ns(t);
@@ -76,7 +76,7 @@ uint32_t tl_selftest_await(struct tl_selftest *t, uint32_t n, tl_selftest_take *
 	bool late = false;
 
 	while (seen < n && !late && !tl_selftest_stopped(t)) {
-		late = tl_selftest_now_ns(t) >= until_ns; // before the poll: this thread may have stood still
+		late = tl_selftest_now_ns(t) >= until_ns; // before the poll: this thread may have been suspended
 		uint32_t ours = tl_selftest_poll(t, take, ctx);
 		if (ours == 0)
 			continue;
@@ -94,7 +94,7 @@ void tl_selftest_begin_phase(struct tl_selftest *t)
 		uint64_t before = t->out->foreign_pkts;
 		tl_selftest_poll(t, NULL, NULL);
 		empty = t->out->foreign_pkts == before ? empty + 1 : 0;
-		t->out->foreign_pkts = before; // what is left of an earlier phase
+		t->out->foreign_pkts = before; // late frames of an earlier phase
 	}
 }
 
@@ -107,7 +107,7 @@ bool tl_selftest_send(struct tl_selftest *t, const struct tl_selftest_flow *flow
 	while ((!tl_txq_has_room(tx) || (m = rte_pktmbuf_alloc(t->pool)) == NULL)) {
 		if (tl_selftest_now_ns(t) > until_ns || tl_selftest_stopped(t))
 			return false;
-		tl_txq_flush(tx); // gives back what has left
+		tl_txq_flush(tx); // frees the mbufs of frames that have left
 	}
 	m->data_len = (uint16_t)bytes;
 	m->pkt_len = bytes;
@@ -120,7 +120,7 @@ bool tl_selftest_send(struct tl_selftest *t, const struct tl_selftest_flow *flow
 	}
 	if (tx->n == 0)
 		return true;
-	rte_pktmbuf_free_bulk(tx->pkts, tx->n); // the port takes nothing
+	rte_pktmbuf_free_bulk(tx->pkts, tx->n); // the port accepts nothing
 	tx->n = 0;
 	return false;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends messages as UDP datagrams and TCP segments, and lets things happen to these on their way into the capture.
+// Encoding of messages as UDP datagrams and TCP segments, and of network events on their way into the capture.
 
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ static struct frame *add_frame(struct world *w, uint8_t side, uint8_t protocol, 
 {
 	struct frame *frame = &w->frame[w->frames];
 
-	if (w->frames < FRAMES_MAX - 1) // the last place takes what is too much: no seed needs it
+	if (w->frames < FRAMES_MAX - 1) // the last place takes the excess: no seed needs it
 		w->frames++;
 	*frame = (struct frame){.ns = ns, .serial = w->frames, .side = side, .protocol = protocol, .flow = NONE};
 	w->last_ns = tl_max_u64(w->last_ns, ns);
@@ -30,14 +30,14 @@ static void add_segment(struct world *w, uint8_t side, uint32_t flow, uint32_t f
 	frame->tcp_flags = TL_TCP_ACK;
 }
 
-// A SYN or RST.
+// Add a SYN or RST.
 static void add_control(struct world *w, uint8_t side, uint32_t flow, uint8_t flags, uint64_t ns)
 {
 	struct frame *frame = add_frame(w, side, TL_IPPROTO_TCP, ns);
 
 	frame->flow = flow;
 	frame->place =
-		(flags & TL_TCP_SYN) != 0 ? UINT32_MAX : w->flow[flow].text_bytes; // a SYN stands before the text
+		(flags & TL_TCP_SYN) != 0 ? UINT32_MAX : w->flow[flow].text_bytes; // a SYN is placed before the text
 	frame->tcp_flags = flags;
 }
 
@@ -62,7 +62,7 @@ static uint32_t append(struct world *w, struct flow *flow, uint32_t at, uint32_t
 
 // ---- triggers
 
-// A segment of TCP may begin with some bytes of the one before.
+// Send a trigger. A TCP segment may begin with some bytes of the one before.
 static void send_trigger(struct world *w, uint32_t flow, uint32_t number, uint32_t place)
 {
 	const struct message *message = &w->message[number];
@@ -146,7 +146,7 @@ static void send_datagrams(struct world *w, uint32_t flow)
 	}
 }
 
-// Bytes of a flow as they leave: once, or again.
+// Send bytes of a flow: first transmission, or retransmission.
 static void send_segment(struct world *w, uint32_t flow, uint32_t from, uint32_t to, uint64_t ns)
 {
 	unsigned copies = 1 + happens(w, TL_TRAFFIC_DUPLICATE, 8);
@@ -165,7 +165,7 @@ static void send_segment(struct world *w, uint32_t flow, uint32_t from, uint32_t
 	add_segment(w, REPLY, flow, back, stop, ns + below(w, 80000));
 }
 
-// Where the segment that begins at from ends; i is the message there.
+// Return the end of the segment that begins at from; i is the message there.
 static uint32_t segment_end(struct world *w, uint32_t from, uint32_t i, uint32_t last)
 {
 	uint32_t end = ordered(w, i)->place + ordered(w, i)->answer_bytes;
@@ -198,12 +198,12 @@ static void send_segments(struct world *w, uint32_t flow, uint64_t ns)
 	}
 }
 
-// One direction of a connection, from its handshake on, for messages first up to last of order[].
+// Send one direction of a connection, from its handshake on, for messages first up to last of order[].
 static void send_connection(struct world *w, uint32_t first, uint32_t end, uint16_t port, uint64_t ns, bool resets)
 {
 	w->ordered = first;
 	uint32_t flow = add_flow(w, REPLY_PORT, port);
-	if (has(w, TL_TRAFFIC_MIDDLE)) // nothing but its number shows that another connection has begun
+	if (has(w, TL_TRAFFIC_MIDDLE)) // only its sequence number shows that another connection has begun
 		w->flow[flow].isn = (w->flow[flow].isn & 0xfffff) + (flow << 29);
 
 	if (!has(w, TL_TRAFFIC_MIDDLE))
@@ -216,7 +216,7 @@ static void send_connection(struct world *w, uint32_t first, uint32_t end, uint1
 		add_control(w, REPLY, flow, TL_TCP_RST | TL_TCP_ACK, w->last_ns + 1);
 }
 
-// Later than all frames so far a new connection begins where one is reset, on the same port or another.
+// After a reset a new connection begins later than all frames so far, on the same port or another.
 static void send_stream(struct world *w, uint32_t first, uint32_t end, uint32_t stream)
 {
 	uint16_t port = (uint16_t)(40000 + 16 * stream);
@@ -270,7 +270,7 @@ static void send_replies(struct world *w)
 	}
 }
 
-// ---- all of it
+// ---- whole traffic
 
 static int by_time(const void *a, const void *b)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// traffic: captures of triggers and replies whose latencies are known, because they are made up here: out of a seed and
-// a table of what can happen to traffic on its way into a capture. `tapline latency --self-test` reads them.
+// traffic: synthetic captures of triggers and replies with known latencies: generated from a seed and a table of events
+// that can affect traffic on its way into a capture. `tapline latency --self-test` reads them.
 //
-// The truth follows from the message that each byte belongs to, never from a comparison of bytes: nothing here is
-// shared with the matcher.
+// The truth follows from the message that each byte belongs to, never from a comparison of bytes: no code is shared
+// with the matcher.
 //
 // Threads: one per object. Memory: create/destroy; tl_traffic_make() allocates nothing.
 
@@ -16,32 +16,32 @@
 #include <tl_match.h>
 
 #define TL_TRAFFIC_FILES 2
-#define TL_TRAFFIC_PAIRS 160 // at most
+#define TL_TRAFFIC_PAIRS 160 // maximum
 
 enum tl_traffic_trick {
 	TL_TRAFFIC_TCP_REPLIES,
 	TL_TRAFFIC_TCP_TRIGGERS,
 	TL_TRAFFIC_POSITION,	   // --match position
 	TL_TRAFFIC_SEQUENCE,	   // --match sequence
-	TL_TRAFFIC_IDENTICAL,	   // every payload is the same
-	TL_TRAFFIC_SHORT,	   // payloads of one or two bytes that come again
-	TL_TRAFFIC_PREFIX,	   // a payload begins with the one before
-	TL_TRAFFIC_HEADER,	   // bytes of the reply's own around the payload
+	TL_TRAFFIC_IDENTICAL,	   // all payloads are equal
+	TL_TRAFFIC_SHORT,	   // payloads of one or two bytes that recur
+	TL_TRAFFIC_PREFIX,	   // a payload begins with the previous one
+	TL_TRAFFIC_HEADER,	   // further bytes of the reply around the payload
 	TL_TRAFFIC_WRAP,	   // sequence numbers of TCP pass 2^32
 	TL_TRAFFIC_SPLIT,	   // a reply in several segments
 	TL_TRAFFIC_MERGE,	   // several replies in a segment or datagram
-	TL_TRAFFIC_OVERTAKE,	   // frames arrive in another order
+	TL_TRAFFIC_OVERTAKE,	   // frames are reordered
 	TL_TRAFFIC_DUPLICATE,	   // a frame arrives twice
-	TL_TRAFFIC_AGAIN,	   // TCP sends again, in segments of other lengths
-	TL_TRAFFIC_RESET,	   // the connection of the replies is reset and made anew
+	TL_TRAFFIC_AGAIN,	   // TCP retransmits, in segments of other lengths
+	TL_TRAFFIC_RESET,	   // the connection of the replies is reset and reestablished
 	TL_TRAFFIC_MIDDLE,	   // the capture begins inside of the connections
 	TL_TRAFFIC_STREAMS,	   // replies over several connections
 	TL_TRAFFIC_NO_REPLY,	   // a trigger is not answered
 	TL_TRAFFIC_UNSEEN_REPLY,   // a frame of replies is not captured
 	TL_TRAFFIC_UNSEEN_TRIGGER, // a trigger is answered, and not captured
-	TL_TRAFFIC_LATE,	   // a reply comes at the end of the window, or just after it
-	TL_TRAFFIC_COPY,	   // a trigger is there twice
-	TL_TRAFFIC_UNIQUE,	   // ... and --unique says that this is a copy
+	TL_TRAFFIC_LATE,	   // a reply at the end of the window, or just after it
+	TL_TRAFFIC_COPY,	   // a trigger is captured twice
+	TL_TRAFFIC_UNIQUE,	   // ... and --unique declares it a copy
 	TL_TRAFFIC_TWO_FILES,
 	TL_TRAFFIC_OFFSET, // between the clocks of two files
 	TL_TRAFFIC_DRIFT,
@@ -51,10 +51,10 @@ enum tl_traffic_trick {
 	TL_TRAFFIC_VLAN,
 	TL_TRAFFIC_LINK, // another link type than Ethernet
 	TL_TRAFFIC_PCAPNG,
-	TL_TRAFFIC_MARKED, // each frame says whether it was received or sent
+	TL_TRAFFIC_MARKED, // each frame is marked as received or sent
 	TL_TRAFFIC_BIG_ENDIAN,
 	TL_TRAFFIC_CUT,	  // no payload was captured
-	TL_TRAFFIC_NOISE, // other traffic between
+	TL_TRAFFIC_NOISE, // other traffic in between
 	TL_TRAFFIC_TRICKS,
 };
 
@@ -73,8 +73,8 @@ struct tl_traffic {
 	struct tl_match_cfg match;
 	unsigned max_loss_permille; // of triggers
 
-	// False: payloads come again, so that the capture does not tell which trigger some reply answers. Then the
-	// pairs are those that happened, and of the counts only triggers holds.
+	// False: payloads recur, so that the capture does not determine which trigger some reply answers. Then the
+	// pairs are the true ones, and of the counts only triggers holds.
 	bool exact;
 	// Not exact, but replies come in order and once, and triggers were captured: a result that is valid must be
 	// true.
@@ -89,10 +89,10 @@ struct tl_traffic {
 struct tl_traffic *tl_traffic_create(void);
 void tl_traffic_destroy(struct tl_traffic *traffic);
 
-// Makes up the traffic of this seed: the same on every machine.
+// Generate the traffic of this seed: the same on every machine.
 void tl_traffic_make(struct tl_traffic *traffic, uint64_t seed);
 
-// Writes its captures: one, or of triggers and of replies. Returns 0 or -errno with the sentence.
+// Write its captures: one, or of triggers and of replies. Returns 0 or -errno with a message.
 int tl_traffic_write(const struct tl_traffic *traffic, const char *const path[TL_TRAFFIC_FILES], struct tl_err *err);
 
 // "no reply". Static.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chooses what happens, and makes up triggers, latencies and replies.
+// Choice of tricks, and generation of triggers, latencies and replies.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #define CLOCKS (BIT(OFFSET) | BIT(DRIFT) | BIT(STEP))
 #define REPEATS (BIT(IDENTICAL) | BIT(SHORT))
 
-// A trick is played in percent of the cases in which all of needs and none of excludes are played: both name tricks
-// before.
+// A trick is played in percent of the cases in which all of needs and none of excludes are played: both list earlier
+// tricks.
 static const struct trick {
 	const char *name;
 	unsigned percent;
@@ -65,14 +65,14 @@ static void choose_tricks(struct world *w)
 {
 	for (unsigned i = 0; i < TL_TRAFFIC_TRICKS; i++) {
 		const struct trick *trick = &tricks[i];
-		bool chosen = below(w, 100) < trick->percent; // always drawn: a seed keeps what else it has
+		bool chosen = below(w, 100) < trick->percent; // always drawn: keeps the rest of a seed
 		if (chosen && (w->is.tricks & trick->needs) == trick->needs && (w->is.tricks & trick->excludes) == 0)
 			w->is.tricks |= UINT64_C(1) << i;
 	}
 }
 
-// Payloads that come again, and tricks that make another message stand where one is missing, leave more than one
-// answer.
+// Decide whether the truth is exact: payloads that recur, and tricks that put another message in the place of a missing
+// one, allow more than one answer.
 static void judge_exactness(struct world *w)
 {
 	uint64_t played = w->is.tricks;
@@ -130,7 +130,7 @@ static uint32_t payload_bytes(struct world *w)
 	return usual[below(w, TL_ARRAY_LEN(usual))];
 }
 
-// Short ones count from 0 up to a period that the seed has.
+// Generate a payload. Short ones count from 0 up to a period of the seed.
 static void make_payload(struct world *w, struct message *message, uint32_t number, uint32_t period)
 {
 	const struct message *before = number != 0 ? message - 1 : NULL;
@@ -153,7 +153,8 @@ static void make_payload(struct world *w, struct message *message, uint32_t numb
 	}
 }
 
-// By sequence the reply has only the number in common with its trigger; else the payload, with or without bytes around.
+// Generate a reply. By sequence it has only the number in common with its trigger; else the payload, with or without
+// bytes around.
 static void make_answer(struct world *w, struct message *message)
 {
 	const struct tl_match_cfg *match = &w->is.match;
@@ -229,7 +230,7 @@ static void make_message(struct world *w, uint32_t number, uint32_t period, uint
 
 static void make_messages(struct world *w)
 {
-	uint32_t least = (w->is.tricks & REPEATS) != 0 ? 40 : 1; // links of identical payloads take some to show
+	uint32_t least = (w->is.tricks & REPEATS) != 0 ? 40 : 1; // links of identical payloads need several to show
 	uint32_t n = least + (uint32_t)below(w, below(w, 4) == 0 ? TL_TRAFFIC_PAIRS - least + 1 : 40);
 	uint32_t period = 2 + (uint32_t)below(w, 60);
 	uint32_t streams = has(w, TL_TRAFFIC_STREAMS) ? 2 + (uint32_t)below(w, 2) : 1;

@@ -17,23 +17,23 @@
 
 enum { TRIGGER, REPLY, SIDES };
 
-// A trigger and the reply to it.
+// Trigger and its reply.
 struct message {
 	uint64_t ask_ns, answer_ns; // true times, since START_NS
-	uint64_t delay_ns;	    // in the trigger's, by which others overtake it
+	uint64_t delay_ns;	    // part of ask_ns by which others overtake the trigger
 	uint32_t ask_at, ask_bytes; // in bytes[]
 	uint32_t answer_at, answer_bytes;
-	uint32_t core_from, core_bytes; // bytes of the reply that answer
+	uint32_t core_from, core_bytes; // bytes of the reply that form the answer
 	uint32_t stream;
 	uint32_t flow, place; // of the reply in its flow
-	uint32_t asked;	      // the frame that the trigger was captured in, or NONE
-	uint32_t copied;      // the second, where that counts as another trigger; or NONE
+	uint32_t asked;	      // frame with the captured trigger, or NONE
+	uint32_t copied;      // second such frame, if it counts as another trigger; or NONE
 	bool unanswered, done;
 };
 
 // One direction of a TCP connection, or all datagrams of a side.
 struct flow {
-	uint32_t isn; // number of the first byte
+	uint32_t isn; // sequence number of the first byte
 	uint16_t from_port, to_port;
 	uint32_t text_at, text_bytes; // in bytes[]
 	uint32_t first, messages;     // in order[]
@@ -45,23 +45,23 @@ struct frame {
 	uint32_t serial;
 	uint32_t packet; // in its file, from 1
 	uint32_t flow, place, bytes;
-	uint32_t message;  // of a trigger; of a datagram of replies the place of the first in order[]
+	uint32_t message;  // of a trigger; of a datagram of replies the index of the first in order[]
 	uint32_t messages; // of a datagram of replies
 	uint32_t counted;  // number of the last pair that this segment was counted for
 	uint8_t protocol, tcp_flags;
 	uint8_t side;
 	bool noise;
-	bool again; // it repeats bytes, or comes when bytes behind it have been seen
+	bool again; // it repeats bytes, or arrives after later bytes
 };
 
 struct world {
-	struct tl_traffic is; // first: what the caller sees
+	struct tl_traffic is; // first member: the public part
 	uint64_t random;
 	uint64_t gap_ns, base_ns, jitter_ns;
 	unsigned jitter_kind;
 	struct message message[TL_TRAFFIC_PAIRS];
 	uint32_t messages;
-	uint32_t order[TL_TRAFFIC_PAIRS]; // messages as they are answered, flow by flow
+	uint32_t order[TL_TRAFFIC_PAIRS]; // messages in order of their replies, flow by flow
 	uint32_t ordered;
 	struct flow flow[FLOWS_MAX];
 	uint32_t flows;
@@ -69,9 +69,9 @@ struct world {
 	uint32_t frames;
 	uint8_t bytes[BYTES_MAX];
 	uint32_t used;
-	uint32_t brought_by[TEXT_MAX]; // frame that brought a byte of a flow
+	uint32_t brought_by[TEXT_MAX]; // first frame with each byte of a flow
 	uint32_t unit_ns[SIDES], link;
-	uint32_t family; // of addresses, for the link types that name it
+	uint32_t family; // address family, for the link types that include it
 	int64_t offset_ns, drift_ppm, step_ns;
 	uint64_t step_at_ns;
 	uint64_t last_ns; // of all frames

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Derives the truth: stamps and numbers of frames, the frames that brought a message, and when all of it was there. The
-// message that a byte belongs to is known, so no bytes are compared.
+// Truth: stamps and numbers of frames, the frames of each message, and when it was complete. The message that a byte
+// belongs to is known, so no bytes are compared.
 
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 
 #include "traffic_priv.h"
 
-// The clock of a side at a true time, counted in its unit.
+// Return the clock of a side at a true time, counted in its unit.
 static uint64_t stamp_ns(const struct world *w, unsigned side, uint64_t ns)
 {
 	int64_t shown = (int64_t)ns;
@@ -32,7 +32,7 @@ static void stamp_frames(struct world *w)
 
 // ---- segments
 
-// Notes which frame is the first to bring each byte of a flow.
+// Record the first frame with each byte of a flow.
 static void bring(struct world *w, uint32_t flow, uint64_t *repeated)
 {
 	uint32_t end = 0;
@@ -50,7 +50,7 @@ static void bring(struct world *w, uint32_t flow, uint64_t *repeated)
 				fresh++;
 			}
 		uint32_t behind = frame->place + frame->bytes;
-		bool probe = frame->bytes == 1 && behind == end; // of keepalive, so it looks
+		bool probe = frame->bytes == 1 && behind == end; // resembles a keepalive probe
 		frame->again = fresh < frame->bytes || behind < end;
 		end = (uint32_t)tl_max_u64(end, behind);
 		*repeated += fresh == 0 && !probe;
@@ -81,7 +81,7 @@ static void find_triggers(struct world *w)
 
 // ---- replies
 
-// Whether all bytes that answer are there. Sets the frame that completed them.
+// True if all bytes of the answer have arrived. Sets the frame that completed them.
 static bool is_complete(const struct world *w, const struct message *message, const struct frame **out)
 {
 	const struct frame *last = NULL;
@@ -111,7 +111,7 @@ static uint32_t count_segments(struct world *w, uint32_t from, uint32_t to)
 	return segments;
 }
 
-// Whether a segment that brought some of these bytes repeated others, or was overtaken.
+// True if a segment with some of these bytes repeated others, or was overtaken.
 static bool was_sent_again(const struct world *w, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = from; i < to; i++)
@@ -138,7 +138,7 @@ static void add_pair(struct world *w, struct message *message, const struct fram
 	message->done = true;
 }
 
-// Whether these bytes are a reply, to a trigger that had none or has one.
+// True if these bytes are a reply, to a trigger that had none or has one.
 static bool answers(struct world *w, struct message *message)
 {
 	const struct frame *last;
@@ -156,8 +156,7 @@ static bool answers(struct world *w, struct message *message)
 	return true;
 }
 
-// Key of the stretch that a byte without a reply belongs to: the segment, or the reply's place where all are equally
-// long.
+// Return the key of the stretch of a byte without a reply: the segment, or the reply's place if all have equal length.
 static uint32_t stretch(const struct world *w, uint32_t at)
 {
 	uint32_t reply_bytes = w->is.match.reply_bytes;
@@ -167,7 +166,7 @@ static uint32_t stretch(const struct world *w, uint32_t at)
 	return reply_bytes != 0 ? at / reply_bytes : w->brought_by[at];
 }
 
-// Bytes of a flow, and the messages first up to end of order[] in them.
+// Walk over bytes of a flow, and the messages first up to end of order[] in them.
 static void walk(struct world *w, uint32_t from, uint32_t to, uint32_t first, uint32_t end)
 {
 	uint32_t passing = NONE;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes captures: pcap (draft-ietf-opsawg-pcap) or pcapng (draft-ietf-opsawg-pcapng), of either byte order, in micro-
-// or nanoseconds, behind any link header that the matcher reads. Encodes by itself, as the encoder of recordings has
-// one form only.
+// Capture writer: pcap (draft-ietf-opsawg-pcap) or pcapng (draft-ietf-opsawg-pcapng), of either byte order, in micro-
+// or nanoseconds, with any link header that the matcher reads. An encoder of its own, as that of recordings has one
+// form only.
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 struct out {
 	uint8_t bytes[FRAME_MAX];
 	uint32_t n;
-	bool big_endian; // of what put32() writes
+	bool big_endian; // byte order of put32()
 };
 
 static void put(struct out *out, uint64_t value, unsigned bytes, bool big_endian)
@@ -27,13 +27,13 @@ static void put(struct out *out, uint64_t value, unsigned bytes, bool big_endian
 		out->bytes[out->n++] = (uint8_t)(value >> 8 * (big_endian ? bytes - 1 - i : i));
 }
 
-// Of the wire: network byte order.
+// Write in network byte order, as on the wire.
 static void put_net(struct out *out, uint64_t value, unsigned bytes)
 {
 	put(out, value, bytes, true);
 }
 
-// Of the file.
+// Write in the byte order of the file.
 static void put16(struct out *out, uint32_t value)
 {
 	put(out, value, 2, out->big_endian);
@@ -105,7 +105,7 @@ static void put_network(struct out *out, const struct world *w, uint8_t protocol
 	put_net(out, 0, 4); // no identification, no fragment
 	put_net(out, 64, 1);
 	put_net(out, protocol, 1);
-	put_net(out, 0, 2);	     // checksum: not looked at
+	put_net(out, 0, 2);	     // checksum: not verified
 	put_net(out, 0xc0000201, 4); // documentation, RFC 5737
 	put_net(out, 0xc0000202, 4);
 }
@@ -133,7 +133,7 @@ static void put_transport(struct out *out, const struct world *w, const struct f
 	out->n += frame->bytes;
 }
 
-// Returns how much of the frame the capture holds.
+// Encode a frame. Returns its captured length.
 static uint32_t make_frame(struct out *out, const struct world *w, const struct frame *frame)
 {
 	uint32_t header = frame->protocol == TL_IPPROTO_UDP ? TL_UDP_LEN : TL_TCP_LEN;
