@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Encodes frames into slabs: filter, cut off, snap, one copy.
+// Encoding of frames into slabs: filter, cut off, snap, one copy.
 
 #include "capture_priv.h"
 

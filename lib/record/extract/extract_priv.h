@@ -3,7 +3,7 @@
 
 // extract_priv: declarations shared by the files of this module.
 //
-//   extract.c  one run: every file, and every record of it
+//   extract.c  one run over all files and records
 //   indexed.c  a file through its sidecar
 //   feed.c     input files for other readers
 //   files.c    input files
@@ -55,7 +55,7 @@ struct extract_input {
 	uint64_t at; // offset of data[0], a multiple of 4096
 	size_t len;
 	struct extract_packed *packed; // compressed: the offsets below are in the uncompressed content
-	struct extract *extract;       // NULL: read through the page cache, as fast as it goes
+	struct extract *extract;       // NULL: read through the page cache, without rate limit
 };
 
 // An interface of the current section.

@@ -19,7 +19,7 @@ int64_t extract_block(const struct extract_section *section, const uint8_t *p, s
 	if (size < BLOCK_BYTES_MIN)
 		return 0;
 	*out_type = extract_u32(&order, p);
-	if (*out_type == TL_PCAPNG_SHB) { // a palindrome; the next section may have the other byte order
+	if (*out_type == TL_PCAPNG_SHB) { // a palindrome; the next section may have a different byte order
 		order.swapped = false;
 		order.swapped = extract_u32(&order, p + 8) != TL_PCAPNG_BYTE_ORDER;
 	} else if (!section->begun) {
