@@ -3,9 +3,8 @@
 
 // extract_feed: reads a recording, or any other capture file, from start to end, whatever its size. A compressed
 // recording (tl_zslab.h) is read as its uncompressed content.
+//
 // Threads: one per feed. Memory: open/close; the largest length requested, for a compressed recording also its largest
-// unit.
-// Threads: one per feed. Memory: open/close; the largest length asked for, of a compressed recording also its largest
 // unit.
 
 #include <stdbool.h>

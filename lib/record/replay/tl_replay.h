@@ -4,12 +4,12 @@
 // replay: sends the frames of capture files through a port, each at its due time.
 //
 //   reader thread ── decodes, filters, computes due times, copies into mbufs ──▶ ring ──▶ sending lcore ──▶ tl_txq
+//
 // The lcore waits for a frame's due time by the TSC, and hands it to the port together with all other frames due by
 // then. Every record read ends in exactly one counter of the ledger.
+//
 // Threads: all functions on main, except tl_replay_send() on the sending lcore; the reader has its own thread.
-// Memory:  create/destroy: mbufs and a ring of cfg.ahead_pkts, independent of the file sizes. Sending allocates
-// nothing.
-// Memory:  create/destroy: mbufs and a ring of cfg.ahead_pkts, whatever the files' sizes. Sending allocates nothing.
+// Memory:  create/destroy: mbufs and a ring of cfg.ahead_pkts, for any file size. Sending allocates nothing.
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -6,11 +6,13 @@
 // Rotates files by size, time or packets, and keeps a ring of files within limits. A disk error does not stop the
 // writer: data that cannot be written is counted as dropped, and the next slab is tried again. A writer that holds
 // keeps slabs in memory and writes only those around a trigger, each episode into a separate file.
+//
 // The files of a recording are named PATH, with its strftime conversions expanded in UTC, and _00001, _00002 … before
 // the suffix if that name is taken. A recording that rotates automatically never replaces a file, and writes NAME.part
 // until the file is complete; any other truncates PATH and writes there. A helper thread opens, names, completes,
 // closes and removes files, so that none of this delays the writes; in a full ring the next file reuses the oldest. A
 // third thread, if configured, builds the index.
+//
 // Threads: create, start, stop, destroy, files on main; rotate and stats from any thread; the callbacks run on the
 // writer and the helper thread, possibly at the same time.
 // Memory: create/destroy.

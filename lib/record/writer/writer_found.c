@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files of earlier runs: recognizes files of this program, and lists all of a recording's.
+//
 // A file is ours if it is a regular file and its beginning names this program. A file locked by another process is in
 // use, and neither changed nor removed.
 

@@ -2,6 +2,7 @@
 // Helper thread: all work that may block and is not writing slabs. It opens the next file ahead of time, names a file
 // once it has begun, completes and closes files that the writer has left, enforces the limits of the ring, and recovers
 // files that an earlier run did not complete.
+//
 // The next file is opened under a hidden name, because its final name contains the time of its beginning. The lock is
 // never held during a call that may block, so that the writer, which only takes and hands over files, never waits for
 // the disk through it.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Hold of slabs in memory until a trigger selects them for a file.
+//
 // Each ring has a queue of its sealed slabs, oldest first. A slab moves from it to the file if it was opened before the
 // end of the episode that a trigger began; else it is returned to its lcore, unsaved, when its last record is older
 // than the window, or when the lcore would run out of slabs. The time at which a slab was filled is not recorded; the

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Index thread: parses each written slab and builds its row; the helper writes the rows into the sidecar when the file
 // is complete.
+//
 // The slab is parsed in memory: nothing is read back. After its row is built it returns to the RX lcore through the
 // writer, the only thread that may give slabs back. The index thread never holds more than a quarter of the slabs: when
 // it is behind, the row of a slab contains only its position, and a search has to read the slab. This may slow down a

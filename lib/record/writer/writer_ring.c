@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ring of files: the files of a recording, oldest first; removes the oldest to keep the limits.
+//
 // A file is removed only if its name matches the recording's and if, checked immediately before, it is ours and not in
 // use. It leaves the list when it is gone, or is no longer ours. A file that cannot be removed stays and is retried
 // later; the next oldest is removed in its place.

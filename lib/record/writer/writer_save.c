@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Saves files of the ring from removal: those with records in a window around a trigger are renamed to a name that the
 // ring does not match, now or after a restart.
+//
 // The writer thread marks the current file. It passes the window to the helper, which checks the files that are
 // complete, or soon will be.
 

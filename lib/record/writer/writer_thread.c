@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writer thread: takes sealed slabs, keeps writes in flight, rotates, and recovers from disk errors.
+//
 // Writes finish in any order but retire in the order of their offsets, and a slab is given back only when it retires.
 // When a write fails, every later slab is therefore still in memory, and recovery needs no holes and no patches: wait
 // for the writes in flight, repeat all of them, one by one, from the end of the last retired slab, and cut the file
 // after the last success. A slab that fails again is counted as dropped and leaves nothing in the file, which consists
 // of whole blocks from its first byte to end_bytes at any time.
+//
 // A rotation does not wait for writes in flight: the next file takes new slabs at once, and the previous one is handed
 // to the helper, which completes it, when its writes have retired.
 
