@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parse of a frame: every length is checked before a byte behind it is read.
+// Parser of a frame: every length is checked before a byte after it is read.
 
 #include "wire_priv.h"
 
