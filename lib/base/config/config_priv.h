@@ -18,7 +18,7 @@
 #define TL_CONFIG_DEPTH 6 // $.echo[0].receive.group is 4 steps deep
 #define TL_CONFIG_LCORE_MAX 1023
 
-// One step into a JSON document: a key of an object, or an index of an array when key is NULL.
+// A step into a JSON document: a key of an object, or an index of an array when key is NULL.
 struct tl_config_step {
 	const char *key; // borrowed
 	size_t index;

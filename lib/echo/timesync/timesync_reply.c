@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define APART_MAX_NS TL_NS_PER_MS // limit for the distance of two clocks, beyond the error of their conversion
+#define APART_MAX_NS TL_NS_PER_MS // tolerance for two stamps of one clock, in addition to the bound
 #define SAMPLES_KEPT 65536	  // most recent samples: half an hour at the largest rate
 
 int tl_timesync_replies_create(struct tl_timesync *sync)

@@ -32,16 +32,16 @@ struct tl_check_setting {
 	size_t number, text, cpus;  // one of them; 0: none
 	int64_t least, most;	    // range of good numbers
 	const char *before, *after; // printed around the number; NULL: nothing
-	const char *good, *bad;	    // of a text, one of them
+	const char *good, *bad;	    // for a text, one of them
 };
 
-// In the texts {workers}, {others}, {pages}, {pci} and {memory_mb} stand for what the facts say.
+// A check. Its texts may contain {workers}, {others}, {pages}, {pci} and {memory_mb}, which are replaced by facts.
 struct tl_check {
 	const char *id; // "group.name", unique
-	unsigned can;	// TL_CAN_*: what it may say beside ok and unknown
+	unsigned can;	// TL_CAN_*: possible verdicts in addition to ok and unknown
 	const char *why;
 	const char *fix;
-	const char *script;  // shell that mends it until the next boot; NULL: none
+	const char *script;  // shell commands that fix it until the next boot; NULL: none
 	const char *cmdline; // words for the kernel's command line; NULL: none
 	// Judges of the host, of each port on PCI, of each port with an interface of the kernel, and of each directory
 	// of recordings. NULL: none.

@@ -48,7 +48,7 @@ struct tl_pcapng_shb {
 	const char *comment;
 };
 
-// One interface: one RX queue and timestamp source.
+// An interface: one RX queue and timestamp source.
 struct tl_pcapng_idb {
 	const char *name;	 // if_name: the device as named by the user
 	const char *description; // if_description: queue, and source of its timestamps
@@ -112,7 +112,7 @@ struct tl_pcapng_clock {
 	uint32_t records;
 };
 
-// One captured frame.
+// A captured frame.
 struct tl_pcapng_epb {
 	uint32_t interface_id;
 	uint32_t cap_bytes;  // stored

@@ -82,7 +82,7 @@ static bool are_zeros(const uint8_t *bytes, uint32_t n)
 	return n == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0);
 }
 
-// Tell whether nothing was written from the offset to the end. Returns 1, 0 or -errno.
+// Tell whether nothing was written from the offset to the end. Return 1, 0 or -errno.
 static int is_unwritten(struct check *check, uint64_t offset)
 {
 	uint32_t bytes = (uint32_t)tl_min_u64(check->io->size_bytes - offset, UNIT_BYTES_MAX);

@@ -47,7 +47,7 @@ struct tl_writer_policy {
 	uint64_t keep_bytes;	 // all files, plus the remaining growth of the current one up to rotate_bytes
 	uint64_t min_free_bytes; // of their file system; below it, with no file left to remove, the disk is full
 	enum tl_writer_full on_full;
-	enum tl_writer_sync sync; // requirement for syncing a file before it is named complete
+	enum tl_writer_sync sync; // sync of a file before it is named complete
 };
 
 // Slabs that a writer that holds keeps and saves. Whole slabs: a file may have up to one more at either end. in_files:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One output file: open, write at offsets, cut to the last whole block, close.
+// Output file: open, write at offsets, cut to the last whole block, close.
 
 #include "writer_priv.h"
 

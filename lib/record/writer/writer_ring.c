@@ -393,7 +393,7 @@ void tl_writer_ring_tidy(struct tl_writer *writer, bool more)
 
 // ---- for other threads
 
-// One allocation: the pointers, then the names.
+// Copy the names into a single allocation: the pointers, then the names.
 static const char **copy_names(const struct tl_writer_ring *ring, uint32_t *out_n)
 {
 	size_t bytes = 0;
