@@ -11,7 +11,7 @@
 
 #define FRACTION_DIGITS 9
 
-// Parse ".123456789" with 0 to 9 digits, or nothing. Returns the rest of the text, or NULL.
+// Parse ".123456789" with 0 to 9 digits, or nothing. Return the rest of the text, or NULL.
 static const char *read_fraction(const char *text, uint64_t *out_ns)
 {
 	uint64_t scale = TL_NS_PER_S;

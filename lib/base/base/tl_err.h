@@ -16,5 +16,5 @@ struct tl_err {
 // Format the message into err (may be NULL) and return code: `return tl_fail(err, -EINVAL, "...", ...);`
 int tl_fail(struct tl_err *err, int code, const char *fmt, ...) TL_PRINTF(3, 4);
 
-// Prepend "prefix: " to the message: the place that the caller knows. Returns code.
+// Prepend "prefix: " to the message: the place known to the caller. Return code.
 int tl_fail_at(struct tl_err *err, int code, const char *prefix_fmt, ...) TL_PRINTF(3, 4);

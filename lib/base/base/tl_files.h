@@ -9,10 +9,10 @@
 struct stat;
 
 // Read all of len_bytes from a file that is read once: the pages before offset_bytes leave the page cache to running
-// recordings. Returns 0 or -errno; -EIO where the file ends before.
+// recordings. Return 0 or -errno; -EIO where the file ends before.
 int tl_read_once(int fd, void *buf, uint32_t len_bytes, uint64_t offset_bytes);
 
-// Rename without replacing: -EEXIST if the name is taken. Returns 0 or -errno.
+// Rename without replacing: -EEXIST if the name is taken. Return 0 or -errno.
 int tl_rename_new(const char *from, const char *to);
 
 // True if both paths name one existing regular file.

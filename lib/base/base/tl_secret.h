@@ -8,5 +8,5 @@
 
 #include <stddef.h>
 
-// Fill out with random bytes. Returns 0 or -errno.
+// Fill out with random bytes. Return 0 or -errno.
 int tl_secret_fill(void *out, size_t bytes);

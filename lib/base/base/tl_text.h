@@ -10,7 +10,7 @@
 #define TL_PRINTABLE_BYTES 1024u
 
 // Copy text to buf, at most size - 1 bytes; each byte of a control character (C0, DEL, C1) or of invalid UTF-8 becomes
-// "\xNN". Returns buf.
+// "\xNN". Return buf.
 char *tl_printable(const char *text, char *buf, size_t size);
 
 // Printable form of a text, valid to the end of the enclosing block; NULL stays NULL.

@@ -19,27 +19,27 @@ struct tl_ip6 {
 	uint8_t byte[16];
 };
 
-// Parse a decimal integer in [min, max], without surrounding text. Returns 0, -EINVAL (no number), -ERANGE.
+// Parse a decimal integer in [min, max], without surrounding text. Return 0, -EINVAL (no number), -ERANGE.
 int tl_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out);
 
-// Parse a size in bytes: a number with an optional K, M, G or T (powers of 1024). Returns 0, -EINVAL, -ERANGE.
+// Parse a size in bytes: a number with an optional K, M, G or T (powers of 1024). Return 0, -EINVAL, -ERANGE.
 int tl_parse_bytes(const char *text, uint64_t *out_bytes);
 
-// Parse a duration in seconds ("2.5") to nanoseconds; up to 100 years. Returns 0, -EINVAL, -ERANGE.
+// Parse a duration in seconds ("2.5") to nanoseconds; up to 100 years. Return 0, -EINVAL, -ERANGE.
 int tl_parse_seconds(const char *text, uint64_t *out_ns);
 
 // Parse a point in time to nanoseconds since 1970: "2026-11-21T04:25:16.123456789Z" (UTC; Z, fraction, seconds and time
-// of day are optional, T may be a space), "@1795235116.123456789", or "-60" or "-60s", relative to now_ns. Returns 0 or
+// of day are optional, T may be a space), "@1795235116.123456789", or "-60" or "-60s", relative to now_ns. Return 0 or
 // -EINVAL.
 int tl_parse_time(const char *text, uint64_t now_ns, uint64_t *out_ns);
 
-// Parse "192.0.2.1" to network byte order. Returns 0 or -EINVAL.
+// Parse "192.0.2.1" to network byte order. Return 0 or -EINVAL.
 int tl_parse_ipv4(const char *text, uint32_t *out_be);
 
-// Parse "192.0.2.1/24" to address and mask, network byte order; prefix 1..32. Returns 0 or -EINVAL.
+// Parse "192.0.2.1/24" to address and mask, network byte order; prefix 1..32. Return 0 or -EINVAL.
 int tl_parse_ipv4_prefix(const char *text, uint32_t *out_ip_be, uint32_t *out_mask_be);
 
-// Parse "192.0.2.1:5000", port 1..65535, both network byte order. Returns 0 or -EINVAL.
+// Parse "192.0.2.1:5000", port 1..65535, both network byte order. Return 0 or -EINVAL.
 int tl_parse_endpoint(const char *text, uint32_t *out_ip_be, uint16_t *out_port_be);
 
 // Parse "2001:db8::1"; "2001:db8::1/64", prefix 1..128; "[2001:db8::1]:5000", port 1..65535 in network byte order; a
@@ -76,15 +76,15 @@ bool tl_ip6_is_host(const struct tl_ip6 *ip);
 // True if the first bits are equal.
 bool tl_ip6_same_prefix(const struct tl_ip6 *a, const struct tl_ip6 *b, uint8_t bits);
 
-// Format into a buffer of at least TL_IPV4_TEXT, TL_ETHER_TEXT, TL_ENDPOINT_TEXT bytes and so on; returns buf.
+// Format into a buffer of at least TL_IPV4_TEXT, TL_ETHER_TEXT, TL_ENDPOINT_TEXT bytes and so on; return buf.
 char *tl_format_ipv6(const struct tl_ip6 *ip, char *buf);
 char *tl_format_endpoint6(const struct tl_ip6 *ip, uint16_t port_be, char *buf);
 char *tl_format_ipv4(uint32_t ip_be, char *buf);
 char *tl_format_ether(const uint8_t mac[6], char *buf);
 char *tl_format_endpoint(uint32_t ip_be, uint16_t port_be, char *buf);
 
-// Format as "1.5 GiB", "312 B"; returns buf.
+// Format as "1.5 GiB", "312 B"; return buf.
 char *tl_format_bytes(uint64_t bytes, char *buf, size_t size);
 
-// Format as "1.234 us", "17 ns", "2.500 s"; returns buf.
+// Format as "1.234 us", "17 ns", "2.500 s"; return buf.
 char *tl_format_ns(uint64_t ns, char *buf, size_t size);

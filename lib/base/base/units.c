@@ -177,7 +177,7 @@ int tl_parse_ipv6(const char *text, struct tl_ip6 *out)
 	return inet_pton(AF_INET6, text, out) == 1 ? 0 : -EINVAL;
 }
 
-// Parse the address in text[0..len) and the number behind it.
+// Parse the address in text[0..len) and the number after it.
 static int parse_ipv6_and_number(
 	const char *text, size_t len, const char *number, uint64_t max, struct tl_ip6 *out, uint64_t *out_number)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What no key can tell alone: names that must be unique or exist, and parts that contradict each other.
+// Checks across keys: names that must be unique or exist, and contradictory settings.
 
 #include "config_priv.h"
 
@@ -14,7 +14,7 @@
 
 #define IP6_MTU_MIN 1280u // RFC 8200, section 5
 
-// Stand at $.section[index].key for the refusal to come.
+// Set the path to $.section[index].key for the error that follows.
 static void point_at(struct tl_config_reader *r, const char *section, uint32_t index, const char *key)
 {
 	r->path.depth = 0;
@@ -37,7 +37,8 @@ static const char *bare_device(const struct tl_config_port *port)
 	return strncmp(port->device, "xdp:", 4) == 0 ? port->device + 4 : port->device;
 }
 
-// Of a virtual device the name tells, whatever its arguments; PCI addresses may be written in capitals.
+// Compare two devices. A virtual device is identified by its name, regardless of its arguments; PCI addresses may be in
+// capitals.
 static bool is_same_device(const struct tl_config_port *a, const struct tl_config_port *b)
 {
 	const char *one = bare_device(a), *other = bare_device(b);
@@ -72,7 +73,7 @@ static int check_port(struct tl_config_reader *r, const struct tl_config *config
 	return check_ip6(r, port, index);
 }
 
-// Only what has an echo sends.
+// Check probes: only a port with an echo sends.
 static int check_probes(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
 {
 	const struct tl_config_port *port = &config->ports[index];
@@ -117,7 +118,7 @@ static int check_lcores(struct tl_config_reader *r, const struct tl_config *conf
 	return 0;
 }
 
-// The index of the port called name; the refusal, at the path at hand, lists the names that there are.
+// Find the index of the named port; the error, at the current path, lists the existing names.
 static int resolve_port(
 	struct tl_config_reader *r, const struct tl_config *config, const char *name, uint32_t *out_index)
 {
@@ -141,7 +142,7 @@ static int check_capture_path(struct tl_config_reader *r, const struct tl_config
 	const char *path = config->captures[index].path;
 
 	point_at(r, "capture", index, "path");
-	if (strcmp(path, "null:") == 0) // holds nothing that could be mixed up
+	if (strcmp(path, "null:") == 0) // no content that could be mixed up
 		return 0;
 	for (uint32_t i = 0; i < index; i++) {
 		if (strcmp(path, config->captures[i].path) == 0)
@@ -194,7 +195,7 @@ static int check_echo_port(struct tl_config_reader *r, struct tl_config *config,
 	return 0;
 }
 
-// What an address of the echo needs: that the port speaks its family. The refusal comes at the path at hand.
+// Check that the port of an echo supports the family of an address. The error is reported at the current path.
 static int check_family(struct tl_config_reader *r, const struct tl_config_port *port, bool is_ip6)
 {
 	if (is_ip6 && !tl_ip6_is_set(&port->ip6))
@@ -252,7 +253,7 @@ bool tl_config_share_a_group(const struct tl_config_echo *a, const struct tl_con
 	return tl_ip6_equal(&a->group6, &b->group6) && (other - first < a->n_groups || first - other < b->n_groups);
 }
 
-// Whether both would be handed the same message.
+// True if both echoes would receive the same message.
 static bool hear_the_same(const struct tl_config_echo *a, const struct tl_config_echo *b)
 {
 	if (a->port != b->port || a->mode != b->mode)
@@ -278,7 +279,7 @@ static int check_echo_input(struct tl_config_reader *r, const struct tl_config *
 	return 0;
 }
 
-// One lcore owns a group.
+// Check the queue: one lcore owns a group.
 static int check_echo_queue(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
 {
 	const struct tl_config_echo *echo = &config->echoes[index];
@@ -318,7 +319,7 @@ static int check_echo(struct tl_config_reader *r, struct tl_config *config, uint
 	return rc;
 }
 
-// After the echoes, whose ports are known then.
+// Check triggers after the echoes, whose ports are resolved then.
 static int check_trigger(struct tl_config_reader *r, const struct tl_config *config, uint32_t index)
 {
 	const struct tl_config_capture *capture = &config->captures[index];

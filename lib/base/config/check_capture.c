@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the keys of a recording say together: contradictions, and wishes that would be silently ignored.
+// Checks across the keys of a recording: contradictions, and settings that would be silently ignored.
 
 #include "config_priv.h"
 
 #include <string.h>
 
-// The key that makes new files begin, or NULL.
+// Return the key that causes rotation, or NULL.
 static const char *rotation_key(const struct tl_config_capture *capture)
 {
 	if (capture->rotate_bytes != 0)
@@ -15,7 +15,7 @@ static const char *rotation_key(const struct tl_config_capture *capture)
 	return capture->rotate_packets != 0 ? "rotate_packets" : NULL;
 }
 
-// The key that makes old files go, or NULL.
+// Return the key that causes removal of old files, or NULL.
 static const char *limit_key(const struct tl_config_capture *capture)
 {
 	if (capture->keep_files != 0)
@@ -44,7 +44,7 @@ static int check_store(struct tl_config_reader *r, const struct tl_config_captur
 	return 0;
 }
 
-// What has no meaning without, or with, triggers.
+// Check keys that are valid only with, or only without, triggers.
 static int check_mode(struct tl_config_reader *r, const struct tl_config_capture *capture, const json_t *value)
 {
 	bool waits = capture->mode == TL_CONFIG_MODE_TRIGGER;
@@ -60,7 +60,7 @@ static int check_mode(struct tl_config_reader *r, const struct tl_config_capture
 	return check_store(r, capture);
 }
 
-// Keys that say how something is done which is not.
+// Refuse a key for a feature that is not enabled.
 static int check_idle_key(struct tl_config_reader *r, const json_t *value, const char *key, bool used, const char *only)
 {
 	if (used || json_object_get(value, key) == NULL)
@@ -73,7 +73,7 @@ static bool is_pcapng(const struct tl_config_capture *capture)
 	return capture->format == TL_CONFIG_PCAPNG && capture->compress == TL_CONFIG_COMPRESS_NONE;
 }
 
-// What the lcores seal can be held for triggers, and indexed; what is made of it can not.
+// Check the form: slabs from lcores can be held for triggers, and indexed; converted ones cannot.
 static int check_form(struct tl_config_reader *r, const struct tl_config_capture *capture, const json_t *value)
 {
 	bool sorted = capture->order == TL_CONFIG_ORDER_TIME, packed = capture->compress == TL_CONFIG_COMPRESS_ZSTD;
@@ -102,7 +102,7 @@ static int check_files(struct tl_config_reader *r, struct tl_config_capture *cap
 {
 	const char *rotation = rotation_key(capture), *limit = limit_key(capture);
 
-	// A single file is looked at as a whole; among many somebody will search.
+	// A single file is usually read whole; many files are searched.
 	if (json_object_get(value, "index") == NULL)
 		capture->index = is_pcapng(capture) && (rotation != NULL || capture->mode == TL_CONFIG_MODE_TRIGGER);
 	if (capture->index && json_object_get(value, "index") != NULL && strcmp(capture->path, "-") == 0)

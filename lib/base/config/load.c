@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a file to its text, from the text to JSON, and through the readers to a struct tl_config.
+// Loading: from a file to its text, to JSON, and through the readers to a struct tl_config.
 
 #include "config_priv.h"
 
@@ -11,7 +11,7 @@
 
 #include <tl_err.h>
 
-#define FILE_BYTES_MAX (1u << 20) // nobody writes as much by hand: it is a recording, or /dev/zero
+#define FILE_BYTES_MAX (1u << 20) // larger than any written by hand: likely a recording, or /dev/zero
 
 static bool is_blank(const char *text, size_t len)
 {
@@ -22,7 +22,7 @@ static bool is_blank(const char *text, size_t len)
 	return true;
 }
 
-// The quoted key that ends at end. Inside a string a quote always follows a backslash; the opening one never does.
+// Find the quoted key that ends at end. Inside a string a quote always follows a backslash; the opening one never does.
 static const char *key_before(const char *text, size_t end, size_t *out_len)
 {
 	size_t start = end < 2 ? 0 : end - 2;
@@ -33,7 +33,7 @@ static const char *key_before(const char *text, size_t end, size_t *out_len)
 	return text + start;
 }
 
-// jansson quotes the file's own bytes, which may be meant for the terminal.
+// Remove control characters: jansson quotes the file's bytes, which may target the terminal.
 static void tame(char *text)
 {
 	for (char *p = text; *p != '\0'; p++) {
@@ -99,7 +99,7 @@ int tl_config_load_options(const json_t *root, const struct tl_config_option *op
 	return read_config(&r, root, out);
 }
 
-// All of the file into buf. Returns its bytes, or -errno. Reads on what is no regular file too: `run <(generate)`.
+// Read the whole file into buf. Return its bytes, or -errno. Supports other than regular files: `run <(generate)`.
 static ssize_t read_all(int fd, char *buf, size_t size)
 {
 	size_t used = 0;

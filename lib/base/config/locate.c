@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where in the file the reader stands: the JSON path while reading, and its line once something is refused.
+// Position in the file: the JSON path while reading, and its line after an error.
 
 #include "config_priv.h"
 
@@ -11,9 +11,10 @@
 
 #include <tl_err.h>
 
-#define QUOTE_BYTES 64 // of a refused value in a message
+#define QUOTE_BYTES 64 // limit for a refused value in a message
 
-// The text was valid JSON for jansson, so the walk below only has to find its way; it still never passes end.
+// Position in the text. jansson has accepted it as valid JSON, so the walk only has to navigate; it still never passes
+// end.
 struct cursor {
 	const char *at, *end;
 };
@@ -34,7 +35,7 @@ static void skip_space(struct cursor *c)
 		c->at++;
 }
 
-// From the opening quote to behind the closing one.
+// Skip from the opening quote to after the closing one.
 static void skip_string(struct cursor *c)
 {
 	for (c->at++; c->at < c->end && *c->at != '"'; c->at++) {
@@ -62,7 +63,7 @@ static void skip_value(struct cursor *c)
 	} while (c->at < c->end && (depth > 0 || !is_at_any(c, ",}] \t\r\n")));
 }
 
-// Whether the quoted text from start to c->at spells the key, escapes resolved.
+// True if the quoted text from start to c->at equals the key, with escapes resolved.
 static bool spells(const struct cursor *c, const char *start, const char *key)
 {
 	json_t *string = json_loadb(start, (size_t)(c->at - start), JSON_DECODE_ANY, NULL);
@@ -72,7 +73,7 @@ static bool spells(const struct cursor *c, const char *start, const char *key)
 	return same;
 }
 
-// From the start of an object or array to the start of one of its values. The cursor is lost when there is none.
+// Move from the start of an object or array to the start of one of its values. If there is none, the cursor is invalid.
 static bool step_into(struct cursor *c, const struct tl_config_step *step)
 {
 	if (!is_at(c, step->key != NULL ? '{' : '['))
@@ -128,7 +129,7 @@ void tl_config_leave(struct tl_config_reader *r)
 	r->path.depth--;
 }
 
-// "$.ports[1].ip"
+// Format as "$.ports[1].ip".
 static void format_path(char *buf, size_t size, const struct tl_config_path *path)
 {
 	size_t used = (size_t)snprintf(buf, size, "$");
@@ -141,7 +142,7 @@ static void format_path(char *buf, size_t size, const struct tl_config_path *pat
 	}
 }
 
-// How the user wrote the key at hand on the command line; NULL: not at all.
+// Option as written by the user for the current key on the command line; NULL: none.
 static const char *option_at_hand(const struct tl_config_reader *r)
 {
 	for (unsigned depth = r->path.depth; depth > 0; depth--) {
@@ -170,7 +171,7 @@ int tl_config_refuse(struct tl_config_reader *r, const char *fmt, ...)
 		r->err, -EINVAL, "%s:%u: %s: %s", r->name, tl_config_line(r->text, r->len, &r->path), path, sentence);
 }
 
-// Cuts at a character, not inside one, and says so.
+// Truncate at a character boundary, and mark the truncation.
 static void cut(char *text, size_t max)
 {
 	if (strlen(text) <= max)

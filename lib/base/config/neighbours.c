@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The neighbours of a port whose MACs are configured.
+// Neighbours of a port with configured MACs.
 
 #include "config_priv.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tables of keys, one per section of the file, and the readers of values that only one section has.
+// Tables of keys, one per section of the file, and readers for values of a single section.
 
 #include "config_priv.h"
 
@@ -15,18 +15,18 @@
 
 #define FIELD(section, member)                                                                                         \
 	.offset = offsetof(struct section, member), .width = sizeof(((struct section *)NULL)->member)
-// A key that is called like its field.
+// A key with the name of its field.
 #define KEY(section, member, reader) #member, reader, FIELD(section, member)
 #define KEYS(table) .keys = (table), .n_keys = TL_ARRAY_LEN(table)
 
-#define SCOPE_LINK 2 // of an IPv6 group (RFC 4291, section 2.7): what leaves a host
+#define SCOPE_LINK 2 // of an IPv6 group (RFC 4291, section 2.7): smallest scope that leaves a host
 
 static bool is_multicast(uint32_t ip_be)
 {
 	return ntohl(ip_be) >> 28 == 0xe; // 224.0.0.0/4
 }
 
-// An address that one host can have: not 0.0.0.0/8, not multicast or reserved (RFC 1122 section 3.2.1.3).
+// True for an address of a single host: not 0.0.0.0/8, not multicast or reserved (RFC 1122 section 3.2.1.3).
 static bool is_unicast(uint32_t ip_be)
 {
 	uint32_t first = ntohl(ip_be) >> 24;
@@ -34,7 +34,7 @@ static bool is_unicast(uint32_t ip_be)
 	return first != 0 && first < 224;
 }
 
-// Whether the address names a host in its prefix, not the network or its broadcast (RFC 3021: /31 has neither).
+// True for a host address in its prefix, not the network or its broadcast (RFC 3021: /31 has neither).
 static bool is_host(uint32_t ip_be, uint32_t mask_be)
 {
 	uint32_t host_bits = ntohl(~mask_be), host = ntohl(ip_be) & host_bits;
@@ -57,7 +57,7 @@ static int read_ip(struct tl_config_reader *r, const struct tl_config_key *key, 
 
 static int read_gateway(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
-	struct tl_config_port *port = section; // "ip" stands before "gateway" in the table
+	struct tl_config_port *port = section; // "ip" precedes "gateway" in the table
 	const char *text = json_string_value(value);
 
 	if (text == NULL || tl_parse_ipv4(text, &port->gateway_be) != 0)
@@ -88,7 +88,7 @@ static int read_ip6(struct tl_config_reader *r, const struct tl_config_key *key,
 static int read_gateway6(
 	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
-	struct tl_config_port *port = section; // "ip6" stands before "gateway6" in the table
+	struct tl_config_port *port = section; // "ip6" precedes "gateway6" in the table
 	const char *text = json_string_value(value);
 
 	if (text == NULL || tl_parse_ipv6(text, &port->gateway6) != 0 || !tl_ip6_is_host(&port->gateway6))
@@ -104,14 +104,14 @@ static int read_gateway6(
 
 static int read_vlan(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
-	const struct tl_config_port *port = section; // "ip" and "ip6" stand before "vlan" in the table
+	const struct tl_config_port *port = section; // "ip" and "ip6" precede "vlan" in the table
 
 	if (port->ip_be == 0 && !tl_ip6_is_set(&port->ip6))
 		return tl_config_refuse(r, "a port without \"ip\" records every VLAN and answers none");
 	return tl_config_number(r, key, value, section);
 }
 
-// 0 is not the same as none: received frames are stamped.
+// Distinguish 0 from an absent key: received frames are stamped.
 static int read_probes(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
 	struct tl_config_port *port = section;
@@ -120,11 +120,11 @@ static int read_probes(struct tl_config_reader *r, const struct tl_config_key *k
 	return tl_config_number(r, key, value, section);
 }
 
-// The rings of a kernel interface have a size of their own, and a file has none.
+// Read a ring size. Rings of a kernel interface have their own size, and a file has none.
 static int read_descriptors(
 	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
-	const struct tl_config_port *port = section; // "device" stands before both in the table
+	const struct tl_config_port *port = section; // "device" precedes both in the table
 	bool plain = strchr(port->device, ':') == NULL, file = strncmp(port->device, "pcap:", 5) == 0;
 
 	if (plain || file || strncmp(port->device, "xdp:", 4) == 0)
@@ -134,7 +134,7 @@ static int read_descriptors(
 	return tl_config_number(r, key, value, section);
 }
 
-// "auto", or one lcore for each RX queue ("rx_queues" stands before "lcores" in the table).
+// Read "auto", or one lcore for each RX queue ("rx_queues" precedes "lcores" in the table).
 static int read_lcores(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
 	struct tl_config_port *port = section;
@@ -189,7 +189,7 @@ static int read_group(struct tl_config_reader *r, const struct tl_config_key *ke
 
 static int read_groups(struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
-	struct tl_config_echo *echo = section; // "group" stands before "groups" in the table
+	struct tl_config_echo *echo = section; // "group" precedes "groups" in the table
 	uint64_t n = 0;
 	int rc = tl_config_integer(r, key, value, &n);
 
@@ -206,7 +206,7 @@ static int read_source(struct tl_config_reader *r, const struct tl_config_key *k
 	struct tl_config_echo *echo = section;
 	const char *text = json_string_value(value);
 
-	if (text != NULL && tl_ip6_is_set(&echo->group6)) { // "group" stands before "source" in the table
+	if (text != NULL && tl_ip6_is_set(&echo->group6)) { // "group" precedes "source" in the table
 		if (tl_parse_ipv6(text, &echo->source6) != 0 || !tl_ip6_is_host(&echo->source6))
 			return tl_config_not(
 				r, value, "the IPv6 address of a sender, as the group is of IPv6, such as 2001:db8::7");
@@ -251,7 +251,7 @@ static int read_power_of_two(
 	return rc;
 }
 
-// What an echo does is told by which of its keys are there.
+// Modes of an echo, by the keys that are present.
 static const struct {
 	const char *keys[2];
 	enum tl_config_echo_mode mode;
@@ -261,10 +261,10 @@ static const struct {
 	{{"udp_listen"}, TL_ECHO_UDP},
 };
 
-// Keys that mean nothing in some modes: there they would be a wish silently ignored.
+// Keys without effect in some modes: there they are refused rather than silently ignored.
 static const struct {
 	const char *key;
-	unsigned modes; // bits, by enum tl_config_echo_mode
+	unsigned modes; // bit mask, by enum tl_config_echo_mode
 	const char *only;
 } echo_limits[] = {
 	{"max_connections", 1u << TL_ECHO_TCP, "\"tcp_listen\""},
@@ -497,7 +497,7 @@ static const struct tl_config_table echo_table = {
 static int read_operators(
 	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
-	const struct tl_config_control *control = section; // "socket" stands before "operators" in the table
+	const struct tl_config_control *control = section; // "socket" precedes "operators" in the table
 
 	if (control->socket == NULL)
 		return tl_config_refuse(r, "is of no use without \"socket\"");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads a JSON object by its table of keys: unknown keys, required keys, defaults.
+// Reader of a JSON object by its table of keys: unknown keys, required keys, defaults.
 
 #include "config_priv.h"
 
@@ -9,7 +9,7 @@
 
 #include <tl_err.h>
 
-#define WORD_MAX 32 // longer keys than this are nobody's misspelling
+#define WORD_MAX 32 // longer keys are not compared for misspelling
 
 static const struct tl_config_key *find_key(const struct tl_config_table *table, const char *name)
 {
@@ -27,7 +27,7 @@ static unsigned min3(unsigned a, unsigned b, unsigned c)
 	return least < c ? least : c;
 }
 
-// How many letters to insert, remove or replace to turn one word into the other (Levenshtein, one row).
+// Compute the number of insertions, deletions and substitutions between two words (Levenshtein, one row).
 static unsigned distance(const char *a, const char *b)
 {
 	unsigned row[WORD_MAX + 1];
@@ -49,7 +49,7 @@ static unsigned distance(const char *a, const char *b)
 	return row[b_len];
 }
 
-// The key that was probably meant, or NULL when none is near.
+// Find the probably intended key, or NULL if none is similar.
 static const char *nearest(const struct tl_config_table *table, const char *word)
 {
 	const char *best = NULL;
@@ -79,7 +79,8 @@ static int refuse_unknown(struct tl_config_reader *r, const struct tl_config_tab
 	return tl_config_refuse(r, "there is no such key; known here are: %s", known);
 }
 
-// A key's name goes into the message as it is, so it must not drive the terminal, nor push the sentence out of it.
+// True if a key's name can be printed unchanged: it must neither control the terminal nor displace the rest of the
+// message.
 static bool is_presentable(const char *word)
 {
 	for (const char *p = word; *p != '\0'; p++) {
@@ -91,7 +92,7 @@ static bool is_presentable(const char *word)
 
 static int refuse_unknown_keys(struct tl_config_reader *r, const struct tl_config_table *table, const json_t *object)
 {
-	// jansson's iterators take no const object, yet do not change it.
+	// jansson's iterators take no const object, but do not change it.
 	json_t *mutable = (json_t *)(uintptr_t)object;
 	const char *name;
 	json_t *value;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// config: the one JSON file of `tapline run`, read and validated once into one const struct. Knows no DPDK: whether a
-// device exists is found out when it is opened.
+// config: the one JSON file of `tapline run`, read and validated once into one const struct. Independent of DPDK: the
+// existence of a device is checked when it is opened.
 //
 // Threads: any, one at a time per object. Memory: tl_config_load() allocates, tl_config_free() releases everything,
 // strings included.
@@ -19,7 +19,7 @@ struct json_t;
 
 #define TL_CONFIG_NAME_MAX 32
 #define TL_CONFIG_PORTS_MAX 16
-#define TL_CONFIG_PROBES_MAX 40 // a second, as stamped replies
+#define TL_CONFIG_PROBES_MAX 40 // per second, as stamped replies
 #define TL_CONFIG_QUEUES_MAX 16
 #define TL_CONFIG_DESCRIPTORS_MIN 64
 #define TL_CONFIG_DESCRIPTORS_MAX 32768
@@ -55,15 +55,15 @@ enum tl_config_congestion { TL_CONFIG_CONGESTION_NEWRENO, TL_CONFIG_CONGESTION_N
 
 struct tl_config_eal {
 	bool huge;	     // "huge", default true
-	bool huge_optional;  // no key: ordinary memory will do where hugepages are gone when DPDK starts
-	uint32_t memory_mb;  // "memory_mb", 64..65536, default 512: what DPDK may take in all
+	bool huge_optional;  // no key: ordinary memory if hugepages are unavailable at the start of DPDK
+	uint32_t memory_mb;  // "memory_mb", 64..65536, default 512: limit for all memory of DPDK
 	uint32_t main_lcore; // "main_lcore", 0..1023, default 0: control and statistics
 };
 
-// "neighbours" of a port: a host whose MAC is never asked for.
+// "neighbours" of a port: a host with a static MAC.
 struct tl_config_neighbour {
 	uint32_t ip_be;	   // "ip", on the port's link
-	struct tl_ip6 ip6; // instead, when set
+	struct tl_ip6 ip6; // used instead when set
 	uint8_t mac[6];	   // "mac"
 };
 
@@ -78,7 +78,7 @@ struct tl_config_port {
 	uint32_t ip_be, mask_be; // "ip" as "192.0.2.1/24"; 0 when absent: a capture-only port
 	uint32_t gateway_be;	 // "gateway", inside the prefix; 0 when absent
 	struct tl_ip6 ip6;	 // "ip6" as "2001:db8::1/64"; :: when absent
-	uint8_t ip6_bits;	 // of its prefix
+	uint8_t ip6_bits;	 // prefix length
 	struct tl_ip6 gateway6;	 // "gateway6", inside the prefix or link-local; :: when absent
 	uint32_t vlan;		 // "vlan", 1..4094; 0 when absent: untagged
 	uint32_t mtu;		 // "mtu", 576..9600, default 1500
@@ -88,7 +88,7 @@ struct tl_config_port {
 	uint32_t neighbour_entries;	       // "neighbour_entries", 128..65536, default 1024
 	uint32_t n_neighbours;		       // "neighbours", at most 64, default none
 	struct tl_config_neighbour neighbours[TL_CONFIG_NEIGHBOURS_MAX];
-	bool ptp;			       // "ptp_probes_per_s" or "reply_stamps_per_s" is there: the NIC stamps
+	bool ptp;			       // "ptp_probes_per_s" or "reply_stamps_per_s" is present: the NIC stamps
 	uint32_t ptp_probes_per_s;	       // "ptp_probes_per_s", 0..40; not 0 only on a port with an echo
 	uint32_t reply_stamps_per_s;	       // "reply_stamps_per_s", the same; both together at most 40
 	enum tl_config_checksums tx_checksums; // "tx_checksums": "auto" (default), "software"
@@ -98,7 +98,7 @@ struct tl_config_port {
 	enum tl_idle idle;		       // "idle": "auto" (default), "poll", "adaptive"
 };
 
-// "trigger" of a recording: what it saves, and when.
+// "trigger" of a recording: saved data and conditions.
 struct tl_config_trigger {
 	enum tl_config_store store; // "store": "memory" (default), "files"
 	uint64_t pre_seconds;	    // "pre_seconds", 0 .. 86400, default 10
@@ -141,7 +141,7 @@ struct tl_config_capture {
 	uint64_t count;			  // not a key: set by `tapline capture --count`; 0 = no limit
 };
 
-// "outliers" of an echo: the messages that stay too long are kept with what was around them.
+// "outliers" of an echo: messages with a long residence time are kept with their context.
 struct tl_config_outliers {
 	uint64_t above_us; // "above_us", 1..60000000, required
 	uint32_t keep;	   // "keep", 1..1024, default 32
@@ -151,17 +151,17 @@ struct tl_config_echo {
 	char *name;	 // "name", default "echo<index>", unique
 	char *port_name; // "port", required
 	uint32_t port;	 // index into ports[]; that port must have an address of each family that the echo uses
-	// "queue", below the port's rx_queues: whose lcore owns it; default "auto": TL_CONFIG_QUEUE_AUTO
+	// "queue", below the port's rx_queues: its lcore owns the echo; default "auto": TL_CONFIG_QUEUE_AUTO
 	uint32_t queue;
 	enum tl_config_echo_mode mode;
 	// mode MCAST_TO_TCP: "receive": {"group", "udp_port", "source"?}, "send": {"tcp_connect": "A:P"}
 	uint32_t group_be;
 	uint32_t n_groups;	       // "groups" from group_be on, 1..16000, default 1; IPv4
 	uint32_t source_be;	       // 0 = any source
-	struct tl_ip6 group6, source6; // instead, when group6 is set
+	struct tl_ip6 group6, source6; // used instead when group6 is set
 	uint16_t udp_port_be;
 	uint32_t connect_ip_be;
-	struct tl_ip6 connect_ip6; // instead, when set
+	struct tl_ip6 connect_ip6; // used instead when set
 	uint16_t connect_port_be;
 	// mode TCP: "tcp_listen": port; mode UDP: "udp_listen": port
 	uint16_t listen_port_be;
@@ -177,7 +177,7 @@ struct tl_config_echo {
 	enum tl_config_congestion congestion; // "congestion": "newreno" (default), "none" (TCP modes)
 	uint32_t max_connections;	      // "max_connections", 1..1048576, default 1024 (mode TCP)
 	uint32_t send_buffers;		      // "send_buffers", 1..1048576, default 4096 (mode TCP)
-	bool stages;			      // "stages", default false; "outliers" and "samples" mean it, too
+	bool stages;			      // "stages", default false; implied by "outliers" and "samples"
 	struct tl_config_outliers outliers;   // "outliers"; above_us 0 when absent
 	uint32_t samples;		      // "samples", 0 (none, default) or 1 .. 16777216
 };
@@ -190,7 +190,7 @@ struct tl_config_control {
 enum tl_config_sandbox { TL_CONFIG_SANDBOX_ON, TL_CONFIG_SANDBOX_OFF };
 
 struct tl_config_process {
-	char *user;			// "user", to run as once the ports are open; default NULL: that of the start
+	char *user;			// "user", to run as once the ports are open; default NULL: the initial user
 	enum tl_config_sandbox sandbox; // "sandbox": "on" (default), "off"
 };
 
@@ -205,25 +205,25 @@ struct tl_config {
 	struct tl_config_process process;
 };
 
-// Reads and validates. Returns 0 and sets *out (caller frees), or a negative errno with one sentence in err:
+// Read and validate a file. Return 0 and set *out (caller frees), or a negative errno with one sentence in err:
 // "FILE:LINE: $.ports[1].ip: "10.0.0.300/24" is not an IPv4 address with a prefix, such as 192.0.2.1/24".
 int tl_config_load(const char *path, struct tl_config **out, struct tl_err *err);
 
-// Same from memory; name stands for the file in messages.
+// Same from memory; name is the name of the file in messages.
 int tl_config_load_text(const char *text, size_t len, const char *name, struct tl_config **out, struct tl_err *err);
 
-// A key that a command line sets, and how the user wrote it there.
+// A key set by a command line, and its option as written there.
 struct tl_config_option {
-	const char *key;    // of the capture or port, such as "keep_files"
+	const char *key;    // key of the capture or port, such as "keep_files"
 	const char *option; // "--keep-files"
 };
 
-// The same from the JSON that a command line was turned into (jansson's json_t, borrowed). What is refused is named by
-// its option, if it is among the n_options, and has no line: "--keep-files: 1 is not 0 or a whole number from …".
+// Same from the JSON built from a command line (jansson's json_t, borrowed). An error names the option, if it is among
+// the n_options, instead of a line: "--keep-files: 1 is not 0 or a whole number from …".
 int tl_config_load_options(const struct json_t *root, const struct tl_config_option *options, size_t n_options,
 	struct tl_config **out, struct tl_err *err);
 
 void tl_config_free(struct tl_config *config);
 
-// Whether two echoes that receive multicast have a group in common.
+// True if two echoes that receive multicast have a group in common.
 bool tl_config_share_a_group(const struct tl_config_echo *a, const struct tl_config_echo *b);

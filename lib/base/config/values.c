@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the scalars that any section may hold: switches, numbers, sizes, choices, texts.
+// Readers of the scalars common to all sections: switches, numbers, sizes, choices, texts.
 
 #include "config_priv.h"
 
@@ -59,7 +59,7 @@ int tl_config_number(struct tl_config_reader *r, const struct tl_config_key *key
 	return rc;
 }
 
-// A bound as a user would write it: 67108864 is 64M.
+// Format a limit as a user would write it: 67108864 is 64M.
 static const char *size_text(uint64_t bytes, char buf[24])
 {
 	static const char *const units[] = {"", "K", "M", "G", "T"};

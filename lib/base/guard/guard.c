@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drops root and capabilities, and puts the restrictions in force in their order.
+// Drops root and capabilities, and applies the restrictions in order.
 
 #include "guard_priv.h"
 
@@ -29,19 +29,19 @@
 #endif
 #endif
 #ifndef HAS_SANITIZER
-#define HAS_SANITIZER false // else its runtime looks into its own process, as an intruder would
+#define HAS_SANITIZER false // else the sanitizer's runtime inspects its own process, which is forbidden
 #endif
 
-// Until the ports are open: packet sockets, promiscuous mode, AF_XDP, memory that stays.
+// Required until the ports are open: packet sockets, promiscuous mode, AF_XDP, locked memory.
 static const cap_value_t opening[] = {CAP_NET_RAW, CAP_NET_ADMIN, CAP_IPC_LOCK, CAP_BPF, CAP_SYS_ADMIN};
 
-// To the end, where root records into a directory that is not root's. Landlock keeps it to that directory.
+// Kept to the end if root records into a directory of another user. Landlock limits it to that directory.
 static const cap_value_t writing[] = {CAP_DAC_OVERRIDE};
-// The same for main, and more where an AF_XDP program must be detached: netlink wants NET_ADMIN, to find the program
+// Same for main, and more if an AF_XDP program must be detached: netlink requires NET_ADMIN, the search for the program
 // SYS_ADMIN.
 static const cap_value_t kept[] = {CAP_DAC_OVERRIDE, CAP_NET_ADMIN, CAP_BPF, CAP_SYS_ADMIN};
 
-// The capabilities among these that the thread has. NULL: out of memory.
+// Select the capabilities among these that the thread has. NULL: out of memory.
 static cap_t keep_of(const cap_value_t *values, int n)
 {
 	cap_t has = cap_get_proc(), keep = cap_init();
@@ -98,10 +98,10 @@ int tl_guard_become(const char *name, struct tl_err *err)
 
 void tl_guard_prepare(void)
 {
-	// A thread that makes an arena of its own, or shrinks it, opens files of /proc and /sys.
+	// A thread that creates or trims its own arena opens files of /proc and /sys.
 	(void)mallopt(M_ARENA_MAX, 1);
-	tzset();				 // names of files have the local time
-	(void)dlopen("libgcc_s.so.1", RTLD_NOW); // pthread_cancel(), which DPDK calls at its end, loads it
+	tzset();				 // file names contain the local time
+	(void)dlopen("libgcc_s.so.1", RTLD_NOW); // loaded by pthread_cancel(), which DPDK calls during its cleanup
 }
 
 static int restrict_thread(void *rules)
@@ -111,7 +111,7 @@ static int restrict_thread(void *rules)
 	return *(int *)rules >= 0 ? guard_landlock_restrict(*(int *)rules) : 0;
 }
 
-// Without Landlock the threads have no new privileges all the same.
+// Restrict files. Without Landlock the threads still get no new privileges.
 static int restrict_files(const struct tl_guard_cfg *cfg, struct tl_guard_state *out, struct tl_err *err)
 {
 	int rules = guard_landlock_rules(cfg, &out->landlock, err);
@@ -129,7 +129,7 @@ static int restrict_files(const struct tl_guard_cfg *cfg, struct tl_guard_state 
 	return rc;
 }
 
-// Give up writing into others' directories, unless the recordings are there. The threads to come have what is left.
+// Drop the right to write into other users' directories, unless the recordings are there. New threads inherit the rest.
 static int drop_writing(const struct tl_guard_cfg *cfg)
 {
 	cap_t all = cap_get_proc(), without = all != NULL ? cap_dup(all) : NULL;

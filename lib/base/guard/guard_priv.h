@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// Internals shared by the files of guard.
+// Declarations shared by the files of guard.
 
 #include <tl_guard.h>
 
-// landlock.c: make a ruleset that allows the files of cfg. Returns a descriptor, -ENOSYS where the kernel has no
-// Landlock, or another -errno and a sentence.
+// landlock.c: create a ruleset that allows the files of cfg. Return a descriptor, -ENOSYS if the kernel does not
+// support Landlock, or another -errno with a message.
 int guard_landlock_rules(const struct tl_guard_cfg *cfg, int *version, struct tl_err *err);
-// Restrict the calling thread. Returns 0 or -errno. Async-signal-safe.
+// Restrict the calling thread. Return 0 or -errno. Async-signal-safe.
 int guard_landlock_restrict(int rules);
 
-// seccomp.c: restrict all threads to the system calls of an appliance. Returns 0 or -errno.
+// seccomp.c: restrict all threads to the system calls of an appliance. Return 0 or -errno.
 int guard_seccomp_process(bool with_bpf);
 int guard_seccomp_thread(enum tl_guard_class class);
 // Tell whether guard_seccomp_process() has restricted this process.
 bool guard_seccomp_is_on(void);
 
-// threads.c: call fn, in a signal handler, in every other thread that does not block signals: those are our own, and
-// restrict themselves when they begin. Returns 0, the first error of fn, or -ETIMEDOUT, with a sentence.
+// threads.c: call fn, in a signal handler, in every other thread that does not block signals: threads that do are our
+// own, and restrict themselves when they begin. Return 0, the first error of fn, or -ETIMEDOUT, with a message.
 int guard_each_thread(int (*fn)(void *arg), void *arg, struct tl_err *err);
-// Wait until no other thread has capabilities. Returns 0, or -ETIMEDOUT and a sentence.
+// Wait until no other thread has capabilities. Return 0, or -ETIMEDOUT with a message.
 int guard_wait_for_threads(struct tl_err *err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Landlock: which files a thread may open, whatever its user.
+// Landlock: files that a thread may open, whatever its user.
 
 #include "guard_priv.h"
 
@@ -13,12 +13,12 @@
 #include <tl_base.h>
 #include <tl_err.h>
 
-// Rights that came after Landlock's first version, as the kernel numbers them; older headers lack them.
+// Rights added after Landlock's first version, with the kernel's numbers; missing in older headers.
 #define REFER (UINT64_C(1) << 13)     // version 2
 #define TRUNCATE (UINT64_C(1) << 14)  // version 3
 #define IOCTL_DEV (UINT64_C(1) << 15) // version 5
 #define FIRST_RIGHTS ((UINT64_C(1) << 13) - 1)
-#define TCP_RIGHTS UINT64_C(3) // version 4: to bind and to connect
+#define TCP_RIGHTS UINT64_C(3) // version 4: bind and connect
 
 #define READ (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 #define WRITE                                                                                                          \
@@ -29,7 +29,8 @@ struct rules { // struct landlock_ruleset_attr of version 4
 	uint64_t files, net;
 };
 
-// Read without writing, for counters and topology; DPDK writes the names of its threads. Not every host has all.
+// Paths read without being written, for counters and topology; DPDK writes thread names. Some are missing on some
+// hosts.
 static const struct {
 	const char *path;
 	uint64_t rights;
@@ -44,7 +45,7 @@ static uint64_t all_rights(int version)
 	       (version >= 5 ? IOCTL_DEV : 0);
 }
 
-// Returns 0 or -errno.
+// Allow a path. Return 0 or -errno.
 static int allow(int rules, const char *path, uint64_t rights)
 {
 	struct landlock_path_beneath_attr beneath = {

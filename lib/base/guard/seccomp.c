@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// seccomp: which system calls a thread may make. A call that an intruder needs ends the process; any other that is not
-// listed is answered as one that the kernel lacks, for libraries have a second way then.
+// seccomp: system calls that a thread may make. A call useful only to an intruder ends the process; any other unlisted
+// call fails with ENOSYS, for which libraries have a fallback.
 
 #include "guard_priv.h"
 
@@ -14,7 +14,7 @@
 
 #include <tl_base.h>
 
-// No option of prctl(2): the filter of the process answers it, and so tells its threads that it is there.
+// Unassigned option of prctl(2), answered by the filter of the process to indicate its presence to its threads.
 #define PROBE 0x544c
 #define PROBE_ANSWER EOWNERDEAD
 
@@ -26,7 +26,7 @@
 #define S(name) SCMP_SYS(name)
 #define END INT32_MIN
 
-// Memory, clocks, locks and descriptors that are open: every thread.
+// For every thread: memory, clocks, locks and open descriptors.
 static const int *const everywhere = CALLS(S(read), S(write), S(readv), S(writev), S(pread64), S(preadv), S(lseek),
 	S(close), S(fstat), S(newfstatat), S(statx), S(munmap), S(mremap), S(madvise), S(brk), S(mbind), S(futex),
 	S(nanosleep), S(clock_nanosleep), S(clock_gettime), S(clock_getres), S(gettimeofday), S(time), S(gettid),
@@ -37,7 +37,7 @@ static const int *const everywhere = CALLS(S(read), S(write), S(readv), S(writev
 	S(get_mempolicy), S(capget), S(capset), S(seccomp), S(getuid), S(geteuid), S(getgid), S(getegid),
 	S(arch_prctl));
 
-// Frames through sockets that are open.
+// Frames through open sockets.
 static const int *const sockets_open =
 	CALLS(S(sendto), S(sendmsg), S(sendmmsg), S(recvfrom), S(recvmsg), S(recvmmsg), S(getsockopt), S(ioctl));
 
@@ -48,7 +48,7 @@ static const int *const files = CALLS(S(open), S(openat), S(openat2), S(access),
 	S(pwritev), S(pwritev2), S(copy_file_range), S(utimensat), S(dup), S(dup2), S(dup3), S(io_uring_setup),
 	S(io_uring_enter), S(io_uring_register), S(ioctl));
 
-// Set-up and end: threads, sockets, ports.
+// For set-up and end: threads, sockets, ports.
 static const int *const set_up = CALLS(S(clone), S(clone3), S(socket), S(socketpair), S(connect), S(bind), S(listen),
 	S(accept), S(accept4), S(shutdown), S(setsockopt), S(getsockname), S(getpeername), S(signalfd4), S(eventfd2),
 	S(epoll_create), S(epoll_create1), S(timerfd_create), S(timerfd_settime), S(pipe2), S(memfd_create), S(mlock),
@@ -57,20 +57,20 @@ static const int *const set_up = CALLS(S(clone), S(clone3), S(socket), S(socketp
 	S(landlock_add_rule), S(landlock_restrict_self), S(sched_setscheduler), S(sched_getscheduler),
 	S(sched_getparam), S(sched_get_priority_max), S(sched_get_priority_min), S(mincore));
 
-// Other programs, other processes, the kernel itself: no thread.
+// For no thread: other programs, other processes, the kernel itself.
 static const int *const never = CALLS(S(execve), S(execveat), S(ptrace), S(process_vm_readv), S(process_vm_writev),
 	S(kexec_load), S(kexec_file_load), S(init_module), S(finit_module), S(delete_module), S(mount), S(umount2),
 	S(pivot_root), S(chroot), S(unshare), S(setns), S(reboot), S(swapon), S(swapoff), S(keyctl), S(add_key),
 	S(request_key), S(perf_event_open), S(userfaultfd), S(open_by_handle_at), S(setuid), S(setgid), S(setresuid),
 	S(setresgid), S(setreuid), S(setregid), S(setgroups), S(fork), S(vfork));
 
-// Files and new sockets: no thread that needs none.
+// Files and new sockets, refused to threads that need none.
 static const int *const no_files = CALLS(S(open), S(openat2), S(creat), S(rename), S(renameat), S(renameat2), S(link),
 	S(linkat), S(symlink), S(symlinkat), S(unlink), S(unlinkat), S(io_uring_setup), S(socket), S(connect), S(bpf));
 static const int *const no_openat = CALLS(S(openat)); // on an lcore: add_open()
 static const int *const no_sockets = CALLS(S(socket), S(connect), S(bind), S(listen), S(bpf));
 
-// To detach a program of AF_XDP, under a lock of libxdp in /run/xdp.
+// Detaching of an AF_XDP program, under a lock of libxdp in /run/xdp.
 static const int *const bpf = CALLS(S(bpf));
 
 struct list {
@@ -84,12 +84,12 @@ static int add_list(scmp_filter_ctx filter, uint32_t action, const int *calls)
 
 	for (; *calls != END && rc == 0; calls++) {
 		rc = seccomp_rule_add(filter, action, *calls, 0);
-		rc = rc == -EEXIST ? 0 : rc; // it is there: another list has it, too
+		rc = rc == -EEXIST ? 0 : rc; // already present from another list
 	}
 	return rc;
 }
 
-// Memory that is made, or made executable, is never both: native code is there before.
+// Refuse to make memory executable: native code is generated before.
 static int add_memory(scmp_filter_ctx filter)
 {
 	struct scmp_arg_cmp not_executable = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
@@ -106,8 +106,9 @@ static int add_prctl(scmp_filter_ctx filter)
 	return rc != 0 ? rc : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1, SCMP_A0(SCMP_CMP_NE, PROBE));
 }
 
-// A driver that polls on an lcore appends to a log of its own when its hardware fails (mlx5: fopen("a+") of
-// /var/log/dpdk_mlx5_*), and goes on where it cannot: that is refused. Any other way to open a file ends the process.
+// Allow a log of a driver that polls on an lcore: after a hardware error it appends to its own log file (mlx5:
+// fopen("a+") of /var/log/dpdk_mlx5_*), and continues if it cannot: that call is refused. Any other way to open a file
+// ends the process.
 static int add_open(scmp_filter_ctx filter)
 {
 	struct scmp_arg_cmp appends = SCMP_A2(SCMP_CMP_MASKED_EQ, O_APPEND, O_APPEND);
@@ -117,7 +118,7 @@ static int add_open(scmp_filter_ctx filter)
 	return rc != 0 ? rc : seccomp_rule_add(filter, SCMP_ACT_KILL_PROCESS, SCMP_SYS(openat), 1, appends_not);
 }
 
-// Load a filter of these lists. Returns 0 or -errno.
+// Load a filter of these lists. Return 0 or -errno.
 static int load(const struct list *lists, size_t n, bool is_lcore, bool all_threads)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
@@ -126,7 +127,7 @@ static int load(const struct list *lists, size_t n, bool is_lcore, bool all_thre
 	if (rc == 0)
 		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, all_threads);
 	if (rc == 0)
-		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1); // or branches on lcores would be slower
+		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1); // otherwise branches on lcores would be slower
 	if (rc == 0)
 		(void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	if (rc == 0)

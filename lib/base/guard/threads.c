@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls a function in every thread of the process. Capabilities and Landlock are properties of a thread, and DPDK and
-// its drivers have threads of their own; so each is sent a signal, as the C library does for setuid().
+// its drivers have their own threads; each is therefore sent a signal, as the C library does for setuid().
 
 #include "guard_priv.h"
 
@@ -22,15 +22,15 @@
 
 #define SIGNAL (SIGRTMIN + 7)
 #define TIMEOUT_S 10
-#define KERNEL_WORKER "iou-" // threads of io_uring: they have the rights of whoever submits
+#define KERNEL_WORKER "iou-" // threads of io_uring: they have the rights of the submitter
 
 struct call {
 	int (*fn)(void *arg);
 	void *arg;
-	atomic_int rc;	   // the first error
-	atomic_uint begun; // threads that take the signal
-	atomic_uint done;  // of these, those that have taken it
-	atomic_bool over;  // fn is not called any more
+	atomic_int rc;	   // first error
+	atomic_uint begun; // threads that received the signal
+	atomic_uint done;  // threads that have handled it
+	atomic_bool over;  // fn is no longer called
 };
 
 static time_t now_s(void)
@@ -58,7 +58,7 @@ struct thread {
 	bool is_kernels, blocks_signal, has_capabilities;
 };
 
-// Read what the kernel says of a thread. False: it has ended.
+// Read the kernel's status of a thread. False: it has ended.
 static bool look_at(const char *tid, struct thread *out)
 {
 	char path[64], line[128];
@@ -81,7 +81,7 @@ static bool look_at(const char *tid, struct thread *out)
 	return true;
 }
 
-// Tell whether it is another thread of the program's.
+// True for another thread of the program.
 static bool is_other(const char *tid, struct thread *out)
 {
 	return tid[0] != '.' && atoi(tid) != gettid() && look_at(tid, out) && !out->is_kernels;
@@ -107,8 +107,8 @@ static unsigned signal_threads(DIR *dir, struct call *call)
 	return sent;
 }
 
-// Wait until the threads have taken the signal, or for TIMEOUT_S. False: fn and its argument are not used any more, but
-// the signal of a thread may still come, and use the call.
+// Wait until the threads have handled the signal, or for TIMEOUT_S. False: fn and its argument are no longer used, but
+// a thread may still receive the signal, and use the call.
 static bool wait_for_threads(struct call *call, unsigned sent)
 {
 	time_t deadline_s = now_s() + TIMEOUT_S + 1;

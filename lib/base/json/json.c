@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts what jansson could not allocate.
+// Counting of jansson's allocation failures.
 
 #include <tl_json.h>
 
@@ -34,8 +34,7 @@ char *tl_json_text(const json_t *value, size_t flags)
 {
 	char *text = tl_json_check(value) == 0 ? json_dumps(value, flags) : NULL;
 
-	// json_dumps() of jansson 2.14 leaves out a key that it has no memory for (do_dump ignores what dump_string
-	// returns).
+	// json_dumps() of jansson 2.14 omits a key if allocation fails (do_dump ignores the result of dump_string).
 	if (tl_json_check(value) == 0)
 		return text;
 	free(text);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A table of options to the text that --help prints.
+// Text of --help from a table of options.
 
 #include <tl_options.h>
 
 #include <errno.h>
 #include <string.h>
 
-#define WIDTH 112   // of a line
-#define LEFT_MAX 32 // of an option with its value; what is longer has a line of its own
+#define WIDTH 112   // columns per line
+#define LEFT_MAX 32 // for an option with its value; a longer one gets a separate line
 #define DESCRIBED 512
 
 const char *tl_options_describe(
@@ -29,7 +29,7 @@ static size_t left_of(const struct tl_option *option, char left[64])
 	return (size_t)used;
 }
 
-// Where the help of options begins.
+// Compute the first column of the options' help.
 static size_t column_of(const struct tl_command *command)
 {
 	size_t column = 0;
@@ -43,7 +43,7 @@ static size_t column_of(const struct tl_command *command)
 	return column + 2;
 }
 
-// Text whose first column is column, broken between words.
+// Print text from this column on, wrapped between words.
 static void print_wrapped(const char *text, size_t column, FILE *out)
 {
 	const size_t width = WIDTH - column;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A table of options to getopt_long(), and values to the fields that the table names.
+// Parsing of a table of options with getopt_long(), and storage of values in the fields of the table.
 
 #include <tl_options.h>
 
@@ -8,7 +8,7 @@
 
 #include <tl_units.h>
 
-#define LONG_ONLY 256 // what getopt_long() returns for the first row; the second is one more
+#define LONG_ONLY 256 // getopt_long() result for the first row; incremented for each further row
 
 static void begin(struct tl_options_reader *reader, const struct tl_command *command, int argc, char **argv, bool quiet)
 {
@@ -33,7 +33,7 @@ static void begin(struct tl_options_reader *reader, const struct tl_command *com
 		if (option->letter != 0 && option->value != NULL)
 			*letters++ = ':';
 	}
-	optind = 0; // glibc: begin anew
+	optind = 0; // glibc: restart
 	opterr = !quiet;
 }
 
@@ -62,7 +62,7 @@ const struct tl_option *tl_options_next(struct tl_options_reader *reader)
 	if (c == -1)
 		return NULL;
 	const struct tl_option *option = option_of(reader->command, c);
-	if (option == NULL) { // getopt has said what is wrong
+	if (option == NULL) { // getopt has printed the error
 		reader->status = 2;
 		reader->missing_value = c == ':';
 		if (!reader->quiet)

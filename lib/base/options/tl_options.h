@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// options: the command line of a command, said once. From its table come what getopt_long() accepts, the help, and by
-// `tapline --dump-options` the OPTIONS of its man page and the completions of shells (docs/generate.py).
+// options: the command line of a command, from one table. The table yields the input of getopt_long(), the help, and
+// through `tapline --dump-options` the OPTIONS of its man page and the shell completions (docs/generate.py).
 //
-// Threads: main. Memory: tables are constant; a reader is the caller's and holds nothing of its own.
+// Threads: main. Memory: tables are constant; a reader is the caller's and allocates nothing.
 
 #include <getopt.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 
 #define TL_OPTIONS_MAX 64
 
-// What shells offer as a value beside words.
+// Kinds of values that shells complete, in addition to words.
 #define TL_CHOICES_FILE "<file>"
 #define TL_CHOICES_DIRECTORY "<directory>"
 #define TL_CHOICES_INTERFACE "<interface>"
@@ -22,7 +22,7 @@
 
 enum tl_option_kind { TL_OPTION_FLAG, TL_OPTION_TEXT, TL_OPTION_NUMBER, TL_OPTION_SECONDS, TL_OPTION_SIZE };
 
-// Types of their fields.
+// Types of the fields.
 #define TL_OPTION_FLAG_FIELD bool	  // set to true
 #define TL_OPTION_TEXT_FIELD const char * // borrowed from argv
 #define TL_OPTION_NUMBER_FIELD uint64_t	  // min..max
@@ -33,7 +33,7 @@ enum tl_option_kind { TL_OPTION_FLAG, TL_OPTION_TEXT, TL_OPTION_NUMBER, TL_OPTIO
 struct tl_option_field {
 	enum tl_option_kind kind;
 	size_t offset;
-	const char *wrong; // error about a value out of range; not for flags and texts
+	const char *wrong; // message for a value out of range; not for flags and texts
 	uint64_t min, max;
 };
 
@@ -47,16 +47,16 @@ struct tl_option_field {
 			##__VA_ARGS__                                                                                  \
 	}
 
-// An option, or where it has no name a text between options.
+// An option, or without a name a text between options.
 struct tl_option {
 	const char *name;
 	char letter;			    // 0: none
-	const char *value;		    // what the help calls it; NULL: it takes none
+	const char *value;		    // name of the value in the help; NULL: no value
 	const char *help;		    // without a full stop
-	int id;				    // what the command knows it by
-	const char *choices;		    // of values: words, or one of TL_CHOICES_; NULL: anything
-	const void *meaning;		    // the command's own
-	const struct tl_option_field *into; // NULL: the command reads the value itself
+	int id;				    // identifier within the command
+	const char *choices;		    // possible values: words, or one of TL_CHOICES_; NULL: anything
+	const void *meaning;		    // private to the command
+	const struct tl_option_field *into; // NULL: the command parses the value
 };
 
 #define TL_OPTION_HELP                                                                                                 \
@@ -66,15 +66,15 @@ struct tl_option {
 
 struct tl_command {
 	const char *name;
-	const char *summary; // in the list of commands
-	const char *usage;   // a line for each form, without "tapline"
-	const char *about;   // paragraphs, with an empty line between
-	const char *after;   // the same, behind the options; NULL: none
-	const char *words;   // choices of what is no option; NULL: anything
+	const char *summary; // description in the list of commands
+	const char *usage;   // one line per form, without "tapline"
+	const char *about;   // paragraphs, separated by an empty line
+	const char *after;   // the same, after the options; NULL: none
+	const char *words;   // completions of arguments that are not options; NULL: anything
 	const struct tl_option *options;
 	size_t n_options;
 	bool until_word; // the first word ends the options
-	// Adds to an option's help what its meaning says: range, default. NULL: nothing.
+	// Append the properties in meaning to an option's help: range, default. NULL: nothing.
 	void (*describe)(const struct tl_option *option, char *text, size_t size);
 };
 
@@ -87,25 +87,25 @@ struct tl_options_reader {
 	struct option longs[TL_OPTIONS_MAX + 1];
 	char letters[2 * TL_OPTIONS_MAX + 3];
 	bool quiet;
-	bool missing_value; // what was wrong, with quiet: an option without its value, or none of ours
-	int status; // -1: go on; else what the program ends with, as help was printed (0) or the call was wrong (2)
+	bool missing_value; // error with quiet: an option without its value, or an unknown one
+	int status;	    // -1: continue; else exit status: 0 after the help, 2 after an error
 };
 
-// Begins with the first argument. With quiet nothing is printed: the caller gets --help like any option, and says
-// itself what is wrong with argv[optind - 1].
+// Begin with the first argument. With quiet nothing is printed: the caller receives --help like any option, and reports
+// errors in argv[optind - 1] itself.
 void tl_options_begin(struct tl_options_reader *reader, const struct tl_command *command, int argc, char **argv);
 void tl_options_begin_quiet(struct tl_options_reader *reader, const struct tl_command *command, int argc, char **argv);
 
-// The next option, its value in optarg; NULL at the end, where optind is the first word, or with a status. Prints the
-// help where it is asked for, and getopt()'s sentence about what is wrong.
+// Get the next option, its value in optarg; NULL at the end, where optind is the first word, or with a status. Print
+// the help on request, and getopt()'s message for an error.
 const struct tl_option *tl_options_next(struct tl_options_reader *reader);
 
-// Store a value, which is NULL for a flag, into the command's struct. Returns NULL or the error.
+// Store a value, which is NULL for a flag, into the command's struct. Return NULL or the error.
 const char *tl_options_store(const struct tl_option_field *into, const char *value, void *options);
 
-// The option's help with what its meaning adds.
+// Build the option's help with the properties in its meaning.
 const char *tl_options_describe(
 	const struct tl_command *command, const struct tl_option *option, char *text, size_t size);
 
-// What --help prints. Returns 0, or -EIO.
+// Print the help. Return 0, or -EIO.
 int tl_options_print_help(const struct tl_command *command, FILE *out);

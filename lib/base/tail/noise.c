@@ -59,7 +59,7 @@ static uint64_t read_interrupts(const char *proc, unsigned cpu)
 	return column >= 0 ? sum : TL_NOISE_UNKNOWN;
 }
 
-// Read the number behind a word at the start of a line, after skip others.
+// Read the number after a word at the start of a line, after skip others.
 static uint64_t read_number(const char *path, const char *word, int skip)
 {
 	char *line = NULL;

@@ -141,7 +141,7 @@ static bool is_among(const uint8_t (*macs)[TL_ETHER_ADDR_LEN], uint32_t n, const
 	return false;
 }
 
-// Add the groups of one host. Returns TL_PORT_GROUPS_MAX + 1 if the filter cannot hold them.
+// Add the groups of one host. Return TL_PORT_GROUPS_MAX + 1 if the filter cannot hold them.
 static uint32_t add_groups(const struct tl_echo_host *host, uint8_t (*macs)[TL_ETHER_ADDR_LEN], uint32_t n)
 {
 	uint8_t joined[TL_PORT_GROUPS_MAX][TL_ETHER_ADDR_LEN];

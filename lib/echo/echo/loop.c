@@ -5,7 +5,7 @@
 #include "echo_priv.h"
 
 // Services of RFC 862 to 868, which inetd refuses as well; DNS, TFTP and NTP, some of whose servers answer errors with
-// errors (CVE-2024-2169, CVE-2009-3563). Port 0 asks for no reply (RFC 768).
+// errors (CVE-2024-2169, CVE-2009-3563). Port 0 requests no reply (RFC 768).
 static const uint16_t services[] = {
 	0,
 	7,   // echo

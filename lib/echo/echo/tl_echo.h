@@ -97,7 +97,7 @@ void tl_echo_host_announce_again(struct tl_echo_host *host);
 // Call it for a host that is not run: the port's other hosts then do not wait for its frames.
 void tl_echo_host_abandon(struct tl_echo_host *host);
 
-// Set *at_ns to the current time, mono_ns, whenever a residence time exceeds above_ns. Before the lcore runs. Returns
+// Set *at_ns to the current time, mono_ns, whenever a residence time exceeds above_ns. Before the lcore runs. Return
 // 0, or -E2BIG with a message.
 int tl_echo_host_alarm(struct tl_echo_host *host, uint64_t above_ns, _Atomic(uint64_t) *at_ns, struct tl_err *err);
 

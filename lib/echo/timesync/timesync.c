@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes, starts and destroys a port's stamping, and says what came of it.
+// Set-up, start and tear-down of a port's stamping, and its report.
 
 #include "timesync_priv.h"
 
@@ -14,9 +14,9 @@
 
 #define ETHERTYPE_PTP 0x88f7
 #define PTP_BYTES 44   // a Sync message: IEEE 1588-2008, section 13.6
-#define PTP_DOMAIN 127 // of nobody's (section 7.1): no clock follows it
+#define PTP_DOMAIN 127 // reserved (section 7.1): no clock uses it
 
-// A Sync message to the group that no bridge forwards (annex F.3): it ends at the other side of the cable.
+// Build a Sync message to the group that no bridge forwards (annex F.3): it reaches only the other end of the cable.
 static void make_frame(struct tl_timesync *sync)
 {
 	static const uint8_t group[TL_ETHER_ADDR_LEN] = {0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e};
@@ -36,7 +36,7 @@ static void make_frame(struct tl_timesync *sync)
 	ptp[33] = 0x7f; // logMessageInterval: not given
 }
 
-// Whether the driver stamps at all. Enabling it would wait for a link that is not there before the start.
+// Check that the driver supports stamping. Enabling it before the start would wait for a link that is still down.
 static int probe(struct tl_timesync *sync, struct tl_err *err)
 {
 	uint64_t ns;
@@ -88,7 +88,7 @@ int tl_timesync_create(const struct tl_timesync_cfg *cfg, struct tl_timesync **o
 	return 0;
 }
 
-// Starting the port resets the device, so stamping is switched on after it.
+// Enable stamping after the start of the port, which resets the device.
 int tl_timesync_start(struct tl_timesync *sync, struct tl_err *err)
 {
 	struct tl_clock_track_cfg track = {.read = sync->cfg.ops->read_clock,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lcore's side: sends a probe when main wants one, and takes the time of a received frame that the NIC has stamped.
+// Lcore side: sends a probe on request, and takes the time of a received frame that the NIC has stamped.
 
 #include "timesync_priv.h"
 
@@ -22,7 +22,7 @@ static struct rte_mbuf *make_probe(struct tl_timesync *sync)
 	return m;
 }
 
-// The last of what the timers have to send, in one call with it: what a frame of the echo meets, the probe meets.
+// Send the probe as the last frame of the timers' burst, so that it meets the same conditions as a frame of the echo.
 static bool send_probe(struct tl_timesync *sync)
 {
 	struct tl_txq *q = sync->txq;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stamping of a DPDK port's driver.
+// Stamping through the driver of a DPDK port.
 
 #include "timesync_priv.h"
 
@@ -36,7 +36,7 @@ static int read_clock(void *ctx, uint64_t *ns)
 	struct timespec time = {0};
 
 	if (kind != TL_PORT_PCI && kind != TL_PORT_VDEV)
-		return -ENOTSUP; // not behind a driver of DPDK, or behind one of a kernel's socket
+		return -ENOTSUP; // not a DPDK driver, or one on a kernel socket
 	int rc = rte_eth_timesync_read_time(port_id(ctx), &time);
 
 	return to_ns(rc, &time, ns);
@@ -58,7 +58,8 @@ static int read_received(void *ctx, uint32_t latch, uint64_t *ns)
 	return to_ns(rc, &time, ns);
 }
 
-// Of i40e the number that comes with a frame is that of its register; other drivers use it for something else, or not.
+// Return the number of registers. With i40e the index in a frame is that of its register; other drivers use it
+// differently, or not at all.
 static unsigned latches(void *ctx)
 {
 	struct rte_eth_dev_info info;

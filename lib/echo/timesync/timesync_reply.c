@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Main's side of replies whose leaving the NIC stamps: a latency from the wire to the wire of each.
+// Main side of replies whose departure is stamped by the NIC: wire-to-wire latency of each.
 
 #include "timesync_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define APART_MAX_NS TL_NS_PER_MS // two clocks are apart by what they show, not by what a line bends
-#define SAMPLES_KEPT 65536	  // the last so many: half an hour of as many as there may be
+#define APART_MAX_NS TL_NS_PER_MS // tolerance for two stamps of one clock, in addition to the bound
+#define SAMPLES_KEPT 65536	  // most recent samples: half an hour at the largest rate
 
 int tl_timesync_replies_create(struct tl_timesync *sync)
 {
@@ -34,7 +34,7 @@ void tl_timesync_replies_destroy(struct tl_timesync *sync)
 	free(sync->reply);
 }
 
-// The port has been started: what it stamps of received frames is known.
+// Determine, after the start of the port, the stamps of received frames.
 void tl_timesync_replies_start(struct tl_timesync *sync)
 {
 	struct tl_timesync_reply *r = sync->reply;
@@ -58,10 +58,10 @@ static void keep(struct tl_timesync_reply *r, uint64_t time_ns, int64_t span_ns)
 	tl_tail_samples_add(r->samples, &sample);
 }
 
-// From the trigger's stamp to the reply's. Of one clock the difference is exact; that both are of one is checked by the
-// time that each of them is. Of frames that another lcore handed over the poll may be that of an older one: the trigger
-// has to be there before the send call, and only where it was before the poll this stage is known. False: they cannot
-// be those of this pair.
+// Measure from the trigger's stamp to the reply's. With one clock the difference is exact; the absolute times of both
+// verify that. For frames handed over by another lcore the poll may be that of an older one: the trigger must precede
+// the send call, and this stage is known only if it also precedes the poll. False: the stamps cannot belong to this
+// pair.
 static bool pair(struct tl_timesync *sync, const struct tl_tx_stamp_facts *facts, uint64_t stamp_ns)
 {
 	struct tl_timesync_reply *r = sync->reply;

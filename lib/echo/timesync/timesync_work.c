@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Main's side while the lcore runs: reads stamps, and decides whose they are.
+// Main side while the lcore runs: reads stamps and assigns them to frames.
 
 #include "timesync_priv.h"
 
@@ -7,8 +7,8 @@
 
 #include <tl_log.h>
 
-#define PATIENCE_NS (100 * TL_NS_PER_MS) // a stamp comes within microseconds, or not at all
-#define TELL_AFTER 20			 // frames without a single stamp
+#define PATIENCE_NS (100 * TL_NS_PER_MS) // a stamp arrives within microseconds, or never
+#define TELL_AFTER 20			 // frames without a single stamp before the warning
 
 int64_t tl_timesync_wire_ns(const struct tl_timesync *sync, uint64_t stamp_ns)
 {
@@ -25,9 +25,9 @@ void tl_timesync_record(struct tl_hist *hist, int64_t span_ns)
 	tl_hist_record(hist, span_ns > 0 ? (uint64_t)span_ns : 0);
 }
 
-// ---- what was sent
+// ---- sent frames
 
-// Once: how a DPDK without RTE_LIBRTE_IEEE1588 shows. Its drivers send a frame and do not ask for its stamp.
+// Detect, once, a DPDK without RTE_LIBRTE_IEEE1588: its drivers send a frame and do not request its stamp.
 static void judge_silence(struct tl_timesync *sync)
 {
 	if (sync->heard || sync->stats.unstamped || ++sync->silent < TELL_AFTER)
@@ -56,7 +56,7 @@ enum tl_timesync_look tl_timesync_look(struct tl_timesync *sync, uint64_t begin_
 	return TL_TIMESYNC_STAMPED;
 }
 
-// Whether the probe that was sent is done with: its stamp has come, or will not come any more.
+// True if the probe sent is completed: its stamp has been read, or is given up.
 static bool read_probe(struct tl_timesync *sync, bool last_look)
 {
 	uint64_t stamp_ns;
@@ -72,7 +72,7 @@ static bool read_probe(struct tl_timesync *sync, bool last_look)
 	return true;
 }
 
-// Whether no frame is in flight that the NIC was to stamp. A reply that is only wanted is none.
+// True if no frame with a requested stamp is in flight. A reply not sent yet does not count.
 static bool is_free(struct tl_timesync *sync, bool last_look)
 {
 	struct tl_timesync_reply *r = sync->reply;
@@ -91,7 +91,7 @@ static bool is_free(struct tl_timesync *sync, bool last_look)
 	return tl_tx_stamp_withdraw(&r->stamp);
 }
 
-// Whether the next of per_s a second is due: on the average so many, however seldom main looks.
+// True if the next of per_s a second is due: the average rate is kept, even if main polls seldom.
 static bool is_due(struct tl_timesync *sync, uint32_t per_s, uint64_t *next_ns)
 {
 	uint64_t now_ns = tl_clock_mono_ns(sync->cfg.clock, rte_rdtsc());
@@ -103,7 +103,7 @@ static bool is_due(struct tl_timesync *sync, uint32_t per_s, uint64_t *next_ns)
 	return true;
 }
 
-// A frame that was given up may have left its stamp since.
+// Discard a late stamp of a frame that was given up.
 static void clear_sent(struct tl_timesync *sync)
 {
 	uint64_t stamp_ns;
@@ -131,7 +131,7 @@ static void work_on_sent(struct tl_timesync *sync)
 	}
 }
 
-// ---- what was received
+// ---- received frames
 
 static void read_taken(struct tl_timesync *sync)
 {
@@ -154,7 +154,7 @@ static void read_taken(struct tl_timesync *sync)
 	stats->ptp_stamped++;
 }
 
-// Reading empties the register: until then the NIC stamps no other frame.
+// Read the register to empty it: until then the NIC stamps no other frame.
 static void work_on_received(struct tl_timesync *sync)
 {
 	if (atomic_load_explicit(&sync->taken_state, memory_order_acquire) != TL_TIMESYNC_DONE)
@@ -169,8 +169,8 @@ void tl_timesync_work(struct tl_timesync *sync)
 	work_on_received(sync);
 }
 
-// In a second in which no frame was taken the registers should be empty. If one is not, its frame was dropped on its
-// way to the lcore, and would keep the register for ever.
+// Empty the registers after a second in which no frame was taken. A stamp found then belongs to a frame dropped before
+// it reached the lcore, and would occupy the register permanently.
 static void free_latch(struct tl_timesync *sync)
 {
 	uint64_t stamp_ns, taken = sync->stats.ptp_stamped + sync->stats.ptp_lost;
@@ -186,8 +186,8 @@ static void free_latch(struct tl_timesync *sync)
 
 void tl_timesync_sample(struct tl_timesync *sync)
 {
-	(void)sync->cfg.ops->enable(sync->cfg.ops_ctx); // the link may have another speed
-	(void)tl_clock_track_sample(sync->track);	// where it fails, the bound grows
+	(void)sync->cfg.ops->enable(sync->cfg.ops_ctx); // the link speed may have changed
+	(void)tl_clock_track_sample(sync->track);	// after a failure the bound grows
 	free_latch(sync);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks of CPUs: which there are, and whether the workers have theirs to themselves.
+// Checks of CPUs: presence, and isolation of the workers' CPUs.
 
 #include "doctor_priv.h"
 
@@ -20,7 +20,7 @@ static void judge_flags(const struct tl_facts *facts, struct tl_finding *f)
 		tl_found(f, TL_VERDICT_FAIL, "without %s", missing->text);
 }
 
-// Whether all that the configuration names are in the set.
+// Check that all configured CPUs are in the set.
 static void judge_lcores_in(const struct tl_facts *facts, const struct tl_fact_cpus *set, struct tl_finding *f)
 {
 	const struct tl_fact_cpus *lcores = &facts->wanted.lcores;
@@ -73,7 +73,7 @@ static void judge_quota(const struct tl_facts *facts, struct tl_finding *f)
 		tl_found(f, TL_VERDICT_WARN, "%" PRIi64 " %% of one CPU", quota->value);
 }
 
-// Something that should stay off the workers: how many, and which.
+// Judge interference on the workers' CPUs: its number and sources.
 static void judge_strays(const struct tl_facts *facts, const struct tl_fact_num *n, const struct tl_fact_text *list,
 	struct tl_finding *f)
 {
@@ -110,7 +110,7 @@ static void judge_smt(const struct tl_facts *facts, struct tl_finding *f)
 
 	if (!tl_found_workers(facts, f) || !siblings->known)
 		return;
-	// A sibling disturbs when it polls as well, or when it is nobody's own and the kernel may use it.
+	// A sibling interferes if it polls as well, or if it is unassigned and available to the kernel.
 	struct tl_fact_cpus busy = tl_cpus_minus(siblings, &facts->cpu.isolated);
 	struct tl_fact_cpus polling = tl_cpus_both(siblings, &facts->wanted.workers);
 	for (size_t i = 0; i < TL_ARRAY_LEN(busy.bits); i++)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks of DPDK and of what its drivers stand on.
+// Checks of DPDK and of the dependencies of its drivers.
 
 #include "doctor_priv.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define RDMA_CORE_LEAST 16 // DPDK's guide of mlx5, "Prerequisites"
+#define RDMA_CORE_LEAST 16 // DPDK's mlx5 guide, "Prerequisites"
 #define FIRMWARE_BYTES 24
 
 static void judge_version(const struct tl_facts *facts, struct tl_finding *f)
@@ -77,12 +77,12 @@ static void judge_rdma_core_of(const struct tl_facts *facts, const struct tl_fac
 			"%s: rdma-core %" PRIi64, port->name, version->value);
 }
 
-// The oldest firmware that DPDK's guide of mlx5 names, by the family, which is the first number.
+// Oldest firmware in DPDK's mlx5 guide, by family, which is the first number.
 static const struct {
 	unsigned family, minor, patch;
 } oldest_firmware[] = {{12, 21, 1000}, {14, 21, 1000}, {16, 21, 1000}, {20, 27, 90}, {22, 27, 90}};
 
-// "22.31.1014 (MT_0000000359)". True where the family is not listed or the text is something else.
+// Compare a text such as "22.31.1014 (MT_0000000359)". True also for an unlisted family, or another text.
 static bool firmware_is_young(const char *text)
 {
 	unsigned family, minor, patch;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks of the wire, as far as a kernel driver shows it.
+// Checks of the link, as far as a kernel driver reports it.
 
 #include "doctor_priv.h"
 
@@ -32,7 +32,7 @@ static void judge_mtu_of(const struct tl_fact_port *port, struct tl_finding *f)
 		tl_found(f, TL_VERDICT_UNKNOWN, "%s: could not be read", port->interface.text);
 	else if (port->mtu.value >= (int64_t)wanted)
 		tl_found(f, TL_VERDICT_OK, "%s: %" PRIi64, port->interface.text, port->mtu.value);
-	else // a port that only records goes on, and is short of long frames
+	else // a capture-only port still works, except for long frames
 		tl_found(f, port->sends ? TL_VERDICT_FAIL : TL_VERDICT_WARN,
 			"%s: %" PRIi64 ", the configuration says %" PRIu64, port->interface.text, port->mtu.value,
 			wanted);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks of memory: hugepages, limits, and what the kernel does to pages behind our back.
+// Checks of memory: hugepages, limits, and page management by the kernel.
 
 #include "doctor_priv.h"
 
@@ -102,7 +102,7 @@ static void judge_limit(const struct tl_fact_num *limit, uint64_t need_mb, struc
 			"%" PRIi64 " MiB, %" PRIu64 " needed", limit->value >> 20, need_mb);
 }
 
-#define PROGRAM_MB 128 // beside DPDK's memory
+#define PROGRAM_MB 128 // in addition to DPDK's memory
 
 static void judge_cgroup_memory(const struct tl_facts *facts, struct tl_finding *f)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks of network cards on PCI: the driver that has them, the IOMMU, the slot.
+// Checks of PCI network cards: the bound driver, the IOMMU, the slot.
 
 #include "doctor_priv.h"
 
@@ -46,7 +46,7 @@ static void judge_driver_of(const struct tl_facts *facts, const struct tl_fact_p
 		tl_found(f, TL_VERDICT_FAIL, "%s: %s", port->name, name);
 }
 
-// For what only cards on vfio need: fail where one is configured, warn where there is no configuration.
+// Choose the verdict of a vfio requirement: fail if such a card is configured, warn without a configuration.
 static bool wants_vfio(const struct tl_facts *facts, enum tl_verdict *bad, struct tl_finding *f)
 {
 	*bad = facts->wanted.configured ? TL_VERDICT_FAIL : TL_VERDICT_WARN;
@@ -108,7 +108,7 @@ static void judge_iommu_group_of(const struct tl_facts *facts, const struct tl_f
 			"%s: group %" PRIi64 ", with %s", port->name, port->group.value, port->group_others.text);
 }
 
-// mlx5_txpp_map_hca_bar() maps BAR 0 where stamps are times since 1970; without it the driver reads the clock of ticks
+// mlx5_txpp_map_hca_bar() maps BAR 0 when stamps are times since 1970; without it the driver reads the tick clock
 // (drivers/net/mlx5/linux/mlx5_ethdev_os.c:1976 and mlx5_txpp.c:998, DPDK v22.11.11).
 static void judge_nic_clock_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
 {
@@ -212,7 +212,7 @@ static bool has_pmd(const struct tl_fact_port *port, const char *pmd)
 	return own != NULL && strcmp(own, pmd) == 0;
 }
 
-// In a guest only the number tells.
+// In a guest only the device number indicates it.
 static bool is_virtual(const struct tl_fact_port *port)
 {
 	static const uint32_t ids[] = {0x808610ed, 0x80861515, 0x80861565, 0x808615a8, 0x808615c5, 0x8086154c,
@@ -224,7 +224,7 @@ static bool is_virtual(const struct tl_fact_port *port)
 	return port->virtual_function.known && port->virtual_function.value;
 }
 
-// What a NIC does otherwise than one would think. The sources: drivers-config/.
+// Report unexpected limits of a NIC. Sources: drivers-config/.
 static void judge_limits_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
 {
 	if (!port->pci || !port->vendor.known)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks of what stops a CPU unseen: watchdogs, workqueues, firmware, heat, a hypervisor.
+// Checks of hidden sources of CPU stalls: watchdogs, workqueues, firmware, heat, a hypervisor.
 
 #include "doctor_priv.h"
 

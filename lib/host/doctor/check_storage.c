@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks of the directories that recordings go to.
+// Checks of the directories of recordings.
 
 #include "doctor_priv.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks of time: the counter that stamps frames, and what it is compared with.
+// Checks of time: the counter that stamps frames, and its reference.
 
 #include "doctor_priv.h"
 

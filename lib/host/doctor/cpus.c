@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sets of CPUs as the kernel writes them.
+// Sets of CPUs in the formats of the kernel.
 
 #include <tl_doctor_facts.h>
 
@@ -46,7 +46,7 @@ struct tl_fact_cpus tl_cpus_both(const struct tl_fact_cpus *a, const struct tl_f
 	return out;
 }
 
-// One number at *text, which moves behind it. -1: none, or one that no CPU has.
+// Parse one number and advance *text. -1: none, or above the largest CPU number.
 static int take_number(const char **text)
 {
 	char *end;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All checks in order, and the facts put into their texts.
+// All checks in order, and substitution of facts in their texts.
 
 #include "doctor_priv.h"
 
@@ -7,8 +7,8 @@
 #include <string.h>
 
 #define HUGEPAGE_MB 2
-#define SPARE_PAGES 16	// DPDK's own, beside what it is told to take
-#define GENERAL_MB 2048 // where no configuration says how much
+#define SPARE_PAGES 16	// used by DPDK in addition to its configured memory
+#define GENERAL_MB 2048 // default without a configured size
 
 static const struct tl_check_group *const groups[] = {&tl_doctor_memory, &tl_doctor_cpu, &tl_doctor_quiet,
 	&tl_doctor_pci, &tl_doctor_link, &tl_doctor_time, &tl_doctor_storage, &tl_doctor_dpdk};
@@ -25,7 +25,7 @@ static const char *or_nothing(const char *text)
 	return text != NULL ? text : "";
 }
 
-// Warn of a setting that is not good.
+// Warn of a setting outside its good values.
 static void judge_setting(
 	const struct tl_check_setting *setting, const struct tl_facts *facts, struct tl_finding *finding)
 {
@@ -64,7 +64,7 @@ static void judge_ports(const struct tl_check *check, const struct tl_facts *fac
 		tl_found(finding, TL_VERDICT_UNKNOWN, "no network card was found on PCI");
 }
 
-// Call the judge for each port with an interface of the kernel.
+// Call the judge for each port with a kernel interface.
 static void judge_interfaces(const struct tl_check *check, const struct tl_facts *facts, struct tl_finding *finding)
 {
 	uint32_t looked = 0;
@@ -146,7 +146,7 @@ static void put_cpus(const struct tl_fact_cpus *cpus, char *buf, size_t size)
 		snprintf(buf, size, "CPUS");
 }
 
-// The value of a word in braces; "": there is no such word.
+// Substitute a word in braces; "": unknown word.
 static void put_value(const char *word, size_t chars, const struct tl_facts *facts, char *buf, size_t size)
 {
 	uint64_t memory_mb = facts->wanted.configured ? facts->wanted.memory_mb : GENERAL_MB;

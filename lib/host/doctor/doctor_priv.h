@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// Between the groups of checks.
+// Declarations shared by the groups of checks.
 
 #include <tl_doctor.h>
 
@@ -15,7 +15,7 @@ struct tl_check_group {
 extern const struct tl_check_group tl_doctor_memory, tl_doctor_cpu, tl_doctor_quiet, tl_doctor_pci, tl_doctor_link,
 	tl_doctor_time, tl_doctor_storage, tl_doctor_dpdk;
 
-// Adds what was read of one thing; the most urgent verdict of all things is the finding's.
+// Add the observation of one object; the finding has the most urgent verdict of all objects.
 void tl_found(struct tl_finding *finding, enum tl_verdict verdict, const char *fmt, ...) TL_PRINTF(3, 4);
 
 // Settings: a number in a range, a text, and a set of CPUs that all workers should be in.
@@ -30,14 +30,14 @@ void tl_found(struct tl_finding *finding, enum tl_verdict verdict, const char *f
 #define TEXT(fact, ...) SETTING(text, tl_fact_text, fact, __VA_ARGS__)
 #define WORKERS_IN(fact) SETTING(cpus, tl_fact_cpus, fact)
 
-// Whether the CPUs that poll are known; else the finding says so.
+// True if the polling CPUs are known; otherwise the finding states that they are not.
 bool tl_found_workers(const struct tl_facts *facts, struct tl_finding *finding);
 
-// Warns when not all workers are in the set.
+// Warn if not all workers are in the set.
 void tl_found_workers_in(const struct tl_facts *facts, struct tl_finding *finding, const struct tl_fact_cpus *set);
 
-// mlx4 and mlx5: DPDK drives them beside the kernel's driver.
+// True for mlx4 and mlx5: DPDK uses them together with the kernel driver.
 bool tl_port_is_bifurcated(const struct tl_fact_port *port);
 
-// Whether vfio is what it needs, as far as is known.
+// True if the port needs vfio, as far as is known.
 bool tl_port_needs_vfio(const struct tl_fact_port *port);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the judges have in common: how a finding is put together.
+// Functions common to all judges: construction of a finding.
 
 #include "doctor_priv.h"
 
@@ -10,7 +10,7 @@
 #define CPUS_TEXT 128
 #define VENDOR_MELLANOX 0x15b3
 
-// Whatever a path or a file held: one line of ASCII.
+// Convert the content of a path or file to one line of ASCII.
 static void make_printable(char *text)
 {
 	for (; *text != '\0'; text++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which driver of DPDK a network card needs, by its PCI numbers.
+// DPDK driver of a network card, by its PCI IDs.
 
 #include <tl_doctor.h>
 

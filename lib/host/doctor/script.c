@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is warned of or failed, as a shell script that mends it.
+// Shell script that corrects warnings and failures.
 
 #include "doctor_priv.h"
 
@@ -26,7 +26,7 @@ static bool is_bad(const struct tl_doctor_report *report, size_t index)
 	return report->findings[index].verdict >= TL_VERDICT_WARN;
 }
 
-// A shell function is written only where it is called.
+// True if the script calls the shell function: only then it is written.
 static bool calls(const struct tl_doctor_report *report, const char *function)
 {
 	for (size_t i = 0; i < report->n; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A report as text: one line for each check, reason and fix below where there is something to fix.
+// A report as text: one line for each check, with reason and fix below if there is one.
 
 #include "doctor_priv.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// doctor: judges whether a host is fit to run Tapline, from facts that somebody else has gathered. What is not known is
-// judged "unknown", never guessed.
+// doctor: judges whether a host is fit to run Tapline, from facts gathered by the caller. Unknown facts are judged
+// "unknown", never guessed.
 //
 // Threads: any. Memory: the caller's.
 
@@ -14,7 +14,7 @@
 
 struct json_t;
 
-// In order of urgency.
+// Verdicts in order of urgency.
 enum tl_verdict { TL_VERDICT_OK, TL_VERDICT_UNKNOWN, TL_VERDICT_WARN, TL_VERDICT_FAIL };
 #define TL_VERDICTS 4
 #define TL_CAN_WARN (1u << TL_VERDICT_WARN)
@@ -24,24 +24,24 @@ enum tl_verdict { TL_VERDICT_OK, TL_VERDICT_UNKNOWN, TL_VERDICT_WARN, TL_VERDICT
 
 struct tl_finding {
 	enum tl_verdict verdict;
-	char read[512]; // what the verdict rests on
+	char read[512]; // basis of the verdict
 };
 
-// A fact that decides a check alone: an offset in struct tl_facts, and what is good. It warns of anything else.
+// A fact that decides a check alone: an offset in struct tl_facts, and its good values. Other values cause a warning.
 struct tl_check_setting {
 	size_t number, text, cpus;  // one of them; 0: none
-	int64_t least, most;	    // of a number
+	int64_t least, most;	    // range of good numbers
 	const char *before, *after; // printed around the number; NULL: nothing
-	const char *good, *bad;	    // of a text, one of them
+	const char *good, *bad;	    // for a text, one of them
 };
 
-// In the texts {workers}, {others}, {pages}, {pci} and {memory_mb} stand for what the facts say.
+// A check. Its texts may contain {workers}, {others}, {pages}, {pci} and {memory_mb}, which are replaced by facts.
 struct tl_check {
 	const char *id; // "group.name", unique
-	unsigned can;	// TL_CAN_*: what it may say beside ok and unknown
+	unsigned can;	// TL_CAN_*: possible verdicts in addition to ok and unknown
 	const char *why;
 	const char *fix;
-	const char *script;  // shell that mends it until the next boot; NULL: none
+	const char *script;  // shell commands that fix it until the next boot; NULL: none
 	const char *cmdline; // words for the kernel's command line; NULL: none
 	// Judges of the host, of each port on PCI, of each port with an interface of the kernel, and of each directory
 	// of recordings. NULL: none.
@@ -59,21 +59,21 @@ struct tl_doctor_report {
 	unsigned counts[TL_VERDICTS];
 };
 
-// All checks, those of a group one after another.
+// Run all checks, group by group.
 void tl_doctor_judge(const struct tl_facts *facts, struct tl_doctor_report *out);
 
 const char *tl_verdict_name(enum tl_verdict verdict);
 
-// The driver of DPDK for a device ("net_ixgbe"), or NULL where it is not known here.
+// DPDK driver for a device ("net_ixgbe"), or NULL if unknown.
 const char *tl_doctor_pmd(int64_t vendor, int64_t device);
 
-// The text of a check with the facts put in. Returns buf.
+// Substitute the facts in the text of a check. Return buf.
 char *tl_doctor_fill(const char *text, const struct tl_facts *facts, char *buf, size_t size);
 
-// {"checks": [{"id", "verdict", "read", "why", "fix"}], "ok", "warn", "fail", "unknown"}, or NULL (no memory).
+// Build {"checks": [{"id", "verdict", "read", "why", "fix"}], "ok", "warn", "fail", "unknown"}, or NULL (no memory).
 struct json_t *tl_doctor_json(const struct tl_doctor_report *report, const struct tl_facts *facts);
 
 void tl_doctor_print(const struct tl_doctor_report *report, const struct tl_facts *facts, bool colours, FILE *out);
 
-// A shell script that mends what is warned of or failed, as far as that goes without a reboot.
+// Print a shell script that corrects warnings and failures, as far as possible without a reboot.
 void tl_doctor_print_script(const struct tl_doctor_report *report, const struct tl_facts *facts, FILE *out);

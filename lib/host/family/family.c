@@ -32,7 +32,7 @@ static bool read_sizes(const json_t *array, struct tl_family *out)
 	return true;
 }
 
-// Of the facts those that a user is to be told. How they are known is for docs/drivers.md.
+// Read the facts shown to the user. Their sources are in docs/drivers.md.
 static bool read_facts(const json_t *array, struct tl_family *out)
 {
 	size_t n = json_array_size(array);

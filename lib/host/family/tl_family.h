@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// family: what the documents say of a family of NICs: drivers-config/FAMILY/capabilities.json, compared with what a
-// port of it says of itself. What differs is an unknown model, firmware or driver, of which the notes may be wrong,
-// too.
+// family: documented properties of a NIC family: drivers-config/FAMILY/capabilities.json, compared with those that a
+// port reports. A difference indicates an unknown model, firmware or driver, for which the notes may be wrong, too.
 //
 // Threads: any. Memory: the caller's.
 
@@ -18,21 +17,21 @@ struct tl_err;
 
 // A DPDK driver and the NICs behind it.
 struct tl_family {
-	char name[32];		// the folder: "ixgbe"
-	char pmd[32];		// as DPDK calls it: "net_ixgbe"
-	char bind[32];		// the kernel's driver that it works through: "vfio-pci", "mlx5_core"
+	char name[32];		// name of the folder: "ixgbe"
+	char pmd[32];		// DPDK's name: "net_ixgbe"
+	char bind[32];		// required kernel driver: "vfio-pci", "mlx5_core"
 	char nics[128];		// "82599, X520, X540, X550"
-	uint32_t rx_queues_max; // of the largest of them
+	uint32_t rx_queues_max; // maximum of all models
 	uint32_t ring_min, ring_max;
 	unsigned n_reta_sizes;		      // 0: any size
-	uint32_t reta_sizes[TL_FAMILY_SIZES]; // of its models; 0: no RSS
-	bool rx_timestamps;		      // of every packet
+	uint32_t reta_sizes[TL_FAMILY_SIZES]; // per model; 0: no RSS
+	bool rx_timestamps;		      // for every packet
 	bool multicast_filter;
 	unsigned n_notes;
-	char notes[TL_FAMILY_NOTES][256]; // facts that a user is to be told
+	char notes[TL_FAMILY_NOTES][256]; // facts shown to the user
 };
 
-// What a port says of itself.
+// Properties reported by a port.
 struct tl_family_facts {
 	char pmd[32];
 	uint32_t rx_queues_max, ring_min, ring_max;
@@ -40,10 +39,10 @@ struct tl_family_facts {
 	bool rx_timestamps;
 };
 
-// Looks for the driver in DIR/*/capabilities.json. Returns 0, -ENOENT where no file names it, or -EINVAL with a
-// sentence where a file is wrong.
+// Find the driver in DIR/*/capabilities.json. Return 0, -ENOENT if no file names it, or -EINVAL with a message if a
+// file is invalid.
 int tl_family_find(const char *dir, const char *pmd, struct tl_family *out, struct tl_err *err);
 
-// Tells say() what differs, a sentence each. Returns how many.
+// Report each difference to say() as a sentence. Return their number.
 unsigned tl_family_compare(const struct tl_family *family, const struct tl_family_facts *facts,
 	void (*say)(void *ctx, const char *text), void *ctx);

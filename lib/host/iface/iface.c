@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks for the default route in /proc/net and for the login's address among those of the interfaces.
+// Lookup of the default route in /proc/net, and of the login's address among those of the interfaces.
 
 #include <tl_iface.h>
 
@@ -14,10 +14,10 @@
 #define PATH_CHARS 4096
 #define LOGIN_VARIABLE "SSH_CONNECTION" // client and port, server and port; set by sshd(8)
 
-// Whether a line of a table of routes is a default route by the interface.
+// True if a line of a routing table is a default route through the interface.
 typedef bool is_default_fn(const char *line, const char *iface);
 
-// proc(5): interface, destination, gateway, flags, counts, metric, mask.
+// Parse the columns of proc(5): interface, destination, gateway, flags, counts, metric, mask.
 static bool is_default4(const char *line, const char *iface)
 {
 	unsigned long destination, mask;
@@ -27,7 +27,7 @@ static bool is_default4(const char *line, const char *iface)
 	       mask == 0 && strcmp(name, iface) == 0;
 }
 
-// Destination, prefix length, source, prefix length, next hop, metric, counts, flags, interface. The kernel's own
+// Parse destination, prefix length, source, prefix length, next hop, metric, counts, flags, interface. The kernel's own
 // "unreachable" is a default route that rejects.
 static bool is_default6(const char *line, const char *iface)
 {
@@ -72,7 +72,7 @@ static bool is_address(const struct sockaddr *address, const char *text)
 	return strcmp(own, text) == 0;
 }
 
-// The value in the environment of a process, from its /proc/PID/environ, where that may be read.
+// Read a variable from a process's /proc/PID/environ, if readable.
 static bool environ_value(pid_t pid, const char *name, char *value, size_t size)
 {
 	char path[64], *entry = NULL;
@@ -108,7 +108,7 @@ static pid_t parent_of(pid_t pid)
 	return parent;
 }
 
-// Ours, or that of the nearest process above that has one: sudo leaves it out.
+// Find the variable in our environment, or in that of the nearest ancestor that has it: sudo removes it.
 static bool find_connection(char *connection, size_t size)
 {
 	const char *own = getenv(LOGIN_VARIABLE);
@@ -130,7 +130,7 @@ bool tl_iface_carries_login(const char *iface)
 	if (!find_connection(connection, sizeof(connection)) || sscanf(connection, "%*s %*s %63s", local) != 1 ||
 		getifaddrs(&list) != 0)
 		return false;
-	local[strcspn(local, "%")] = '\0'; // the scope of a link-local address
+	local[strcspn(local, "%")] = '\0'; // scope of a link-local address
 	for (const struct ifaddrs *a = list; a != NULL; a = a->ifa_next)
 		found |= strcmp(a->ifa_name, iface) == 0 && is_address(a->ifa_addr, local);
 	freeifaddrs(list);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plans which writes to /sys give a NIC to vfio-pci or back, and makes them.
+// Plans and executes the writes to /sys that give a NIC to vfio-pci or back.
 
 #include "pci_priv.h"
 
@@ -18,11 +18,11 @@
 #define BRIDGE_CLASS 0x06u
 #define MELLANOX 0x15b3
 #define UPPER "upper_" // links in /sys/class/net/IFACE to the bond, bridge or VLAN above it
-#define UPPERS_MAX 8   // of a bond of a VLAN of a bridge …
+#define UPPERS_MAX 8   // depth limit: a bond of a VLAN of a bridge …
 
-// ---- what must stay
+// ---- protected devices
 
-// Whether the host is reached by the interface, or by one made of it; which then says so.
+// True if the host is reached through the interface, or through one stacked on it; *why is then set.
 static bool is_needed(const char *root, const char *iface, int depth, const char **why)
 {
 	char path[PATH_MAX];
@@ -70,7 +70,7 @@ struct group {
 	struct tl_err *err;
 };
 
-// In this call, or at boot in one of its own: udev binds one device after the other.
+// True if the device is bound in this call, or at boot by a separate one: udev binds one device after the other.
 static bool goes_along(const struct tl_pci_wish *wish, const char *address)
 {
 	char other[TL_PCI_ADDRESS_CHARS];
@@ -81,7 +81,7 @@ static bool goes_along(const struct tl_pci_wish *wish, const char *address)
 	return pci_is_persistent(wish->root, address);
 }
 
-// A bridge may stay: it passes on what the group's devices do.
+// Check the other devices of the group. A bridge may stay: it only forwards for the group's devices.
 static int in_group(void *ctx, const struct tl_pci_device *other)
 {
 	const struct group *group = ctx;
@@ -213,7 +213,7 @@ static bool is_as_before(const struct tl_pci_plan *plan, const struct tl_pci_dev
 	return strcmp(now->driver, plan->device.driver) == 0;
 }
 
-// Goes on where a step fails: whether it has its driver again is what counts.
+// Continue after a failed step: only the restored driver counts.
 int tl_pci_undo(const char *root, const struct tl_pci_plan *plan, struct tl_err *err)
 {
 	struct tl_pci_plan back = {0};
@@ -240,7 +240,7 @@ int tl_pci_undo(const char *root, const struct tl_pci_plan *plan, struct tl_err 
 int tl_pci_execute(const char *root, const struct tl_pci_plan *plan, struct tl_err *err)
 {
 	struct tl_pci_device now;
-	// Loading vfio may have switched it on, by the host's modprobe.d: then it is not ours to end.
+	// Loading vfio may have enabled it, through the host's modprobe.d: then it is not disabled by us.
 	bool begins_noiommu = plan->begins_noiommu && !pci_noiommu_is_on(root);
 	int rc = begins_noiommu ? pci_noiommu_remember(root, err) : 0;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads a PCI device from /sys/bus/pci/devices.
+// Reader of a PCI device from /sys/bus/pci/devices.
 
 #include "pci_priv.h"
 
@@ -61,7 +61,7 @@ static long read_number(const char *root, const char *address, const char *name,
 	return end == text ? otherwise : number;
 }
 
-// The last part of what a symbolic link points to.
+// Read the last component of a symbolic link's target.
 static bool read_link(const char *root, const char *address, const char *name, char *text, size_t size)
 {
 	char path[PATH_MAX], target[PATH_MAX];
@@ -92,7 +92,7 @@ static void read_netdevs(const char *root, struct tl_pci_device *device, const c
 	closedir(dir);
 }
 
-// They hang on the device, or on the virtio device that it carries.
+// Find the interfaces of the device, or of the virtio device on it.
 static void find_netdevs(const char *root, struct tl_pci_device *device)
 {
 	char path[PATH_MAX], name[NAME_MAX + sizeof("/net")];

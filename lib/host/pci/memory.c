@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keep which driver a device had, and write the rule that binds it at boot.
+// Storage of a device's former driver, and of the rule that binds it at boot.
 
 #include "pci_priv.h"
 
@@ -15,9 +15,9 @@
 
 #include <tl_err.h>
 
-#define MEMORY "run/tapline-bind" // not below /run/tapline, which belongs to the user of the service
+#define MEMORY "run/tapline-bind" // not below /run/tapline, which is owned by the user of the service
 #define RULES "etc/udev/rules.d"
-#define UNQUOTABLE "'\"\\" // characters that udev's quotes cannot hold
+#define UNQUOTABLE "'\"\\" // characters that cannot be quoted for udev
 
 struct place {
 	const char *root, *dir; // dir is relative to root
@@ -40,7 +40,7 @@ static struct place rule_of(const char *root, const char *address)
 	return place;
 }
 
-// Make the directories that lead to a file.
+// Create the parent directories of a file.
 static void make_way(const char *path)
 {
 	char part[PATH_MAX];
@@ -51,7 +51,7 @@ static void make_way(const char *path)
 	}
 }
 
-// Tell whether only root and the caller can put files there.
+// True if only root and the caller can create files there.
 static bool is_safe(int dir)
 {
 	struct stat st;
@@ -60,7 +60,7 @@ static bool is_safe(int dir)
 	       (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// Open the directory of a place, through no symbolic link below root. Returns a descriptor, or -errno.
+// Open the directory of a place, without following symbolic links below root. Return a descriptor, or -errno.
 static int open_directory(const struct place *place)
 {
 	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
@@ -76,7 +76,7 @@ static int open_directory(const struct place *place)
 	return rc;
 }
 
-// Returns a stream, or NULL with errno set.
+// Open a file. Return a stream, or NULL with errno set.
 static FILE *open_file(const struct place *place, int flags, const char *mode)
 {
 	int dir = open_directory(place);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// vfio's no-IOMMU mode: one switch of the kernel's for all devices. Where we have switched it on, we switch it off.
+// vfio's no-IOMMU mode: one kernel switch for all devices. We disable it only if we have enabled it.
 
 #include "pci_priv.h"
 
@@ -12,8 +12,8 @@
 #include <tl_err.h>
 
 #define SWITCH "/sys/module/vfio/parameters/enable_unsafe_noiommu_mode"
-#define USERS "/sys/class/vfio*/noiommu-*" // what vfio has without an IOMMU, on any bus
-#define MEMORY "no-iommu"		   // beside the addresses: that it was off before us
+#define USERS "/sys/class/vfio*/noiommu-*" // devices used by vfio without an IOMMU, on any bus
+#define MEMORY "no-iommu"		   // beside the addresses: the mode was off before
 
 void pci_noiommu_step(const char *root, const char *text, struct tl_pci_step *out)
 {
@@ -47,7 +47,7 @@ bool tl_pci_began_noiommu(const char *root)
 	return tl_pci_recall(root, MEMORY, was);
 }
 
-// The name of one, into name.
+// Find one such device; copy its name to name.
 static bool find_user(const char *root, char *name, size_t size)
 {
 	char pattern[PATH_MAX];
@@ -68,7 +68,7 @@ int tl_pci_end_noiommu(const char *root, struct tl_err *err)
 
 	if (!tl_pci_recall(root, MEMORY, was))
 		return 0;
-	if (!pci_noiommu_is_on(root)) { // somebody else has switched it off, or it never went on
+	if (!pci_noiommu_is_on(root)) { // disabled by another process, or never enabled
 		tl_pci_forget(root, MEMORY);
 		return 0;
 	}

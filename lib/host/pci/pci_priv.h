@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// What the files of pci share.
+// Declarations shared by the files of pci.
 
 #include <tl_pci.h>
 
@@ -9,27 +9,27 @@
 
 #define PCI_BUS "/sys/bus/pci"
 
-// ROOT/sys/bus/pci/devices/ADDRESS[/NAME]
+// Build ROOT/sys/bus/pci/devices/ADDRESS[/NAME].
 void pci_path(char *path, size_t size, const char *root, const char *address, const char *name);
 
 bool pci_is_nic(const struct tl_pci_device *device);
 
-// As tl_pci_each_nic(), of all devices.
+// Same as tl_pci_each_nic(), for all devices.
 int pci_each(const char *root, int (*each)(void *ctx, const struct tl_pci_device *device), void *ctx);
 
-// Whether a rule of ours binds it at boot.
+// True if a rule of ours binds it at boot.
 bool pci_is_persistent(const char *root, const char *address);
 
-// A line of text under a name, in /run/tapline-bind: tl_pci_recall() and tl_pci_forget() take the same name.
+// Store a line of text under a name, in /run/tapline-bind: tl_pci_recall() and tl_pci_forget() take the same name.
 int pci_remember(const char *root, const char *name, const char *text, struct tl_err *err);
 
-// Returns 0, or -errno and a sentence.
+// Execute a step. Return 0, or -errno with a message.
 int pci_write_step(const struct tl_pci_step *step, struct tl_err *err);
 
 // ---- vfio's no-IOMMU mode
 
-// What sets it to text: "Y" or "N".
+// Build the step that sets the mode to text: "Y" or "N".
 void pci_noiommu_step(const char *root, const char *text, struct tl_pci_step *out);
 bool pci_noiommu_is_on(const char *root);
-// That it was off: for tl_pci_end_noiommu().
+// Store that the mode was off, for tl_pci_end_noiommu().
 int pci_noiommu_remember(const char *root, struct tl_err *err);

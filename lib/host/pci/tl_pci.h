@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// pci: what the kernel says of a PCI device, and the steps that give a NIC to DPDK (vfio-pci) or back to the kernel.
-// Everything is a file below root: "" for this host's own, or a tree that a test made up.
+// pci: properties of a PCI device as reported by the kernel, and the steps that give a NIC to DPDK (vfio-pci) or back
+// to the kernel. Every access is to a file below root: "" for this host's, or a tree made by a test.
 //
 // Threads: any. Memory: the caller's.
 
@@ -23,22 +23,22 @@ struct tl_pci_device {
 	char driver[TL_PCI_NAME_CHARS];	    // "" for none
 	char override[TL_PCI_NAME_CHARS];   // driver_override, "" for none
 	int iommu_group;		    // -1: none
-	int numa_node;			    // -1: not said
+	int numa_node;			    // -1: not reported
 	unsigned n_netdevs;
-	char netdevs[TL_PCI_NETDEVS_MAX][TL_PCI_NAME_CHARS]; // its kernel interfaces
+	char netdevs[TL_PCI_NETDEVS_MAX][TL_PCI_NAME_CHARS]; // kernel interfaces
 };
 
-// "0000:3b:00.0" or "3b:00.0" to the long form. Returns 0, or -EINVAL with a sentence.
+// Convert "0000:3b:00.0" or "3b:00.0" to the long form. Return 0, or -EINVAL with a message.
 int tl_pci_parse_address(const char *text, char address[TL_PCI_ADDRESS_CHARS], struct tl_err *err);
 
-// Returns 0, -EINVAL for a wrong address or -ENODEV where there is no such device, with a sentence.
+// Read a device. Return 0, -EINVAL for an invalid address or -ENODEV if it does not exist, with a message.
 int tl_pci_read(const char *root, const char *address, struct tl_pci_device *out, struct tl_err *err);
 
-// Calls each() with every device of class network (0x02), by address, until it returns other than 0, which is returned.
-// -errno where there is no PCI bus.
+// Call each() for every device of class network (0x02), by address, until it returns other than 0, which is returned.
+// -errno without a PCI bus.
 int tl_pci_each_nic(const char *root, int (*each)(void *ctx, const struct tl_pci_device *device), void *ctx);
 
-// One write of text into a file. path includes the root.
+// A write of text into a file. path includes the root.
 struct tl_pci_step {
 	char path[256];
 	char text[64];
@@ -48,14 +48,14 @@ struct tl_pci_step {
 #define TL_PCI_STEPS_MAX 6
 
 struct tl_pci_plan {
-	struct tl_pci_device device; // as it was
-	const char *want;	     // the driver that should have it afterwards; NULL: whichever takes it
-	bool begins_noiommu;	     // switches vfio's no-IOMMU mode on, which was off
-	unsigned n_steps;	     // 0: it is as it should be
+	struct tl_pci_device device; // state before the plan
+	const char *want;	     // driver expected afterwards; NULL: any
+	bool begins_noiommu;	     // enables vfio's no-IOMMU mode, which was off
+	unsigned n_steps;	     // 0: nothing to do
 	struct tl_pci_step steps[TL_PCI_STEPS_MAX];
 };
 
-// Devices that go to vfio-pci together.
+// Devices to be given to vfio-pci together.
 struct tl_pci_wish {
 	const char *root;
 	char *const *addresses;
@@ -63,39 +63,40 @@ struct tl_pci_wish {
 	bool without_iommu;
 };
 
-// What gives device i of them to vfio-pci. Returns 0, or with a sentence: -EPERM where the host would lose its default
-// route or the login, -ENOTSUP where the device is no NIC or must keep its driver, -EBUSY where a device of its IOMMU
-// group would stay in the kernel's hands, -ENXIO where there is no IOMMU and without_iommu is not set.
+// Plan the steps that give device i to vfio-pci. Return 0, or with a message: -EPERM if the host would lose its default
+// route or the login, -ENOTSUP if the device is not a NIC or must keep its driver, -EBUSY if a device of its IOMMU
+// group would stay with the kernel, -ENXIO without an IOMMU unless without_iommu is set.
 int tl_pci_plan_bind(const struct tl_pci_wish *wish, unsigned i, struct tl_pci_plan *out, struct tl_err *err);
 
-// What gives a device back to the driver it had before, which former names ("" for what the kernel finds). Returns 0,
-// or -ENOTSUP with a sentence where a driver other than vfio-pci has it.
+// Plan the steps that return a device to its former driver ("": the one the kernel finds). Return 0, or -ENOTSUP with a
+// message if it is bound to a driver other than vfio-pci.
 int tl_pci_plan_unbind(
 	const char *root, const char *address, const char *former, struct tl_pci_plan *out, struct tl_err *err);
 
-// Takes the steps in order and looks whether the driver has it. If not, undoes what it did. Returns 0, or -errno and
-// the sentence.
+// Execute the steps in order and check that the device is bound to the expected driver. If not, undo the steps. Return
+// 0, or -errno with the message.
 int tl_pci_execute(const char *root, const struct tl_pci_plan *plan, struct tl_err *err);
 
-// Gives the device back as it was before an executed plan. Returns 0, or -errno and a sentence.
+// Restore the device to the state before an executed plan. Return 0, or -errno with a message.
 int tl_pci_undo(const char *root, const struct tl_pci_plan *plan, struct tl_err *err);
 
-// Whether a plan has switched vfio's no-IOMMU mode on, and nobody has switched it off since.
+// True if a plan has enabled vfio's no-IOMMU mode, and it has not been disabled since.
 bool tl_pci_began_noiommu(const char *root);
-// If so, and where no device needs it any more: off. Returns 0, or -EBUSY where one does, or another -errno, with a
-// sentence. tl_pci_undo() has done it.
+// Disable it in that case, if no device needs it. Return 0, or -EBUSY if one does, or another -errno, with a message.
+// tl_pci_undo() includes this.
 int tl_pci_end_noiommu(const char *root, struct tl_err *err);
 
-// ---- what is remembered of a device that was bound
+// ---- stored state of a bound device
 
-// The driver it had ("" for none), in /run/tapline-bind, until the next boot. Return 0, or -errno and a sentence.
+// Store, read and remove its former driver ("" for none), in /run/tapline-bind, until the next boot. Return 0, or
+// -errno with a message.
 int tl_pci_remember(const char *root, const struct tl_pci_device *device, struct tl_err *err);
 bool tl_pci_recall(const char *root, const char *address, char driver[TL_PCI_NAME_CHARS]);
 void tl_pci_forget(const char *root, const char *address);
 
-// Write a udev rule that runs program, a path, with arguments when the device appears: at every boot. Returns 0, or
-// -errno and a sentence.
+// Write a udev rule that runs program, a path, with arguments when the device appears: at every boot. Return 0, or
+// -errno with a message.
 int tl_pci_persist(
 	const char *root, const char *address, const char *program, const char *arguments, struct tl_err *err);
-// Whether there was one.
+// Remove the rule. Return true if there was one.
 bool tl_pci_unpersist(const char *root, const char *address);

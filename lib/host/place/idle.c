@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chooses what an lcore does while nothing arrives.
+// Choice of an lcore's behaviour while idle.
 
 #include <tl_place.h>
 

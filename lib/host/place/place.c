@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hands out CPUs and nodes.
+// Assignment of CPUs and NUMA nodes.
 
 #include <tl_place.h>
 
-// In what "auto" prefers, less is better.
+// Costs of a CPU for "auto"; lower is better.
 #define COST_FAR 1u	    // on another node than the NIC
 #define COST_SCHEDULED 2u   // not isolated: the scheduler may put any task there
 #define COST_INTERRUPTED 4u // takes interrupts of a port's NIC
@@ -11,7 +11,7 @@
 struct choice {
 	const struct tl_config *config;
 	const struct tl_facts *facts;
-	struct tl_fact_cpus left; // nobody has these
+	struct tl_fact_cpus left; // unassigned CPUs
 };
 
 static struct tl_fact_cpus both_of(const struct tl_fact_cpus *a, const struct tl_fact_cpus *b)
@@ -30,7 +30,7 @@ struct tl_fact_cpus tl_place_candidates(const struct tl_facts *facts)
 
 	if (!cpu->permitted.known || !cpu->isolated.known)
 		return allowed;
-	struct tl_fact_cpus given = tl_cpus_minus(&cpu->permitted, &cpu->isolated); // by the kernel, at first
+	struct tl_fact_cpus given = tl_cpus_minus(&cpu->permitted, &cpu->isolated); // initial mask set by the kernel
 	struct tl_fact_cpus lost = tl_cpus_minus(&given, &allowed);
 	struct tl_fact_cpus isolated = tl_cpus_both(&cpu->permitted, &cpu->isolated);
 
@@ -45,7 +45,7 @@ int tl_place_node_of(const struct tl_facts *facts, uint32_t cpu)
 	return TL_PLACE_NO_NODE;
 }
 
-// A NIC's node counts where the host has it.
+// Node of a NIC, if it exists on the host.
 static int node_of_nic(const struct tl_facts *facts, uint32_t port)
 {
 	const struct tl_fact_num *node = &facts->wanted.port_nodes[port];
@@ -65,7 +65,7 @@ static unsigned cost_of(const struct tl_facts *facts, uint32_t cpu, int node)
 	return (far ? COST_FAR : 0) + (isolated ? 0 : COST_SCHEDULED) + (interrupted ? COST_INTERRUPTED : 0);
 }
 
-// The best of what is left, of equal ones the lowest; the main lcore's where nothing is.
+// Take the best unassigned CPU, the lowest of equal ones; the main lcore's if there is none.
 static uint32_t take_cpu(struct choice *c, int node)
 {
 	uint32_t best = c->config->eal.main_lcore;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The CHAIN block, which closes a recording that has digests.
+// CHAIN block, which closes a recording with digests.
 
 #include <tl_digest.h>
 
 #include <errno.h>
 #include <string.h>
 
-// Laid out as docs/recording.md shows it.
+// Layout as in docs/recording.md.
 struct chain_block {
 	uint32_t type;
 	uint32_t total_bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Digests of units: ISA-L's CRC-32C and libgcrypt's SHA-256, both by the instructions that the CPU has.
+// Digests of units: ISA-L's CRC-32C and libgcrypt's SHA-256, both with the CPU's instructions.
 
 #include <tl_digest.h>
 
@@ -8,9 +8,9 @@
 #include <gcrypt.h>
 #include <isa-l/crc.h>
 
-#define CRC_BEGIN UINT32_MAX // CRC-32C as iSCSI has it (RFC 3720, section 12.1)
+#define CRC_BEGIN UINT32_MAX // CRC-32C as in iSCSI (RFC 3720, section 12.1)
 
-// Bytes that are covered: the unit's offset, and what is before and behind its check.
+// Covered bytes: the unit's offset, and the parts before and after its check.
 struct part {
 	const void *data;
 	uint32_t bytes;

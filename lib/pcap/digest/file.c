@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The SHA-256 of a file as others compute it, too: sha256sum(1).
+// SHA-256 of a file, equal to that of sha256sum(1).
 
 #include <tl_digest.h>
 
@@ -14,7 +14,7 @@
 
 #define READ_BYTES (1u << 20)
 
-// Returns 0 or -errno.
+// Add the whole file to the hash. Return 0 or -errno.
 static int add_all(gcry_md_hd_t hash, int fd, void *buf, uint64_t *out_bytes)
 {
 	ssize_t n;

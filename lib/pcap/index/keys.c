@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds addresses and ports of a frame. Every length is checked before the byte behind it is read, and no checksum and
-// no total length: frames cut by a snaplen and frames sent with wrong checksums are found too.
+// Extraction of addresses and ports of a frame. Every length is checked before a byte after it is read; checksums and
+// total lengths are ignored, to index frames cut by a snaplen and frames sent with wrong checksums, too.
 
 #include <tl_index.h>
 
@@ -91,8 +91,8 @@ static void find_v4(const uint8_t *ip, uint32_t len, struct tl_index_keys *out)
 		find_ports(ip[9], ip + header, len - header, out);
 }
 
-// How long this extension header is (RFC 8200, section 4; AH: RFC 4302, section 2.2); 0: it is none, or hides what
-// follows.
+// Return the length of this extension header (RFC 8200, section 4; AH: RFC 4302, section 2.2); 0: not an extension
+// header, or its content is hidden.
 static uint32_t extension_bytes(uint8_t next, const uint8_t *header)
 {
 	switch (next) {

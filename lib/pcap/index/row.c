@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the row of a slab, and asks a row what the slab may hold.
+// Rows of slabs: construction and queries.
 //
-// Every key sets HASHES bits of a filter of TL_INDEX_BLOOM_MAX bytes. Then its upper half is laid over its lower as
-// long as no more than FILL of the bits are set: as a bit's place is taken modulo the size, that is the filter which
-// the smaller size would have had from the start. So it is as long as its content needs, without counting that first.
-// Up to FILL a key that is not in it seems to be with FILL^HASHES, 2 %.
+// Every key sets HASHES bits of a filter of TL_INDEX_BLOOM_MAX bytes. Then its upper half is combined with its lower by
+// OR as long as at most FILL of the bits are set: because a bit's position is taken modulo the size, the result equals
+// the filter built with the smaller size from the start. The filter therefore has the size required by its content,
+// without counting keys first. Up to FILL the probability of a false positive is FILL^HASHES, 2 %.
 
 #include <tl_index.h>
 
@@ -22,10 +22,10 @@
 #define EPB_BYTES_MIN 32u
 #define BLOCK_BYTES_MIN 12u
 
-// Flows that this slab has shown already, so that a packet of a known flow costs one comparison. Whole keys are
-// compared: nothing is ever taken for something else.
+// Flows already added for this slab, so that a packet of a known flow costs one comparison. Whole keys are compared,
+// without false matches.
 struct seen {
-	uint64_t generation; // of the slab; another: empty
+	uint64_t generation; // generation of the slab; another: empty
 	struct tl_index_keys keys;
 };
 
@@ -44,10 +44,10 @@ static uint64_t hash_addr(const struct tl_index_addr *addr)
 
 static uint64_t hash_port(uint16_t port)
 {
-	return tl_random_mix(0x706f727400000000u | port); // "port": no address has this hash but by chance
+	return tl_random_mix(0x706f727400000000u | port); // "port": equals the hash of an address only by chance
 }
 
-// The place of a key's bit: double hashing (Kirsch and Mitzenmacher, 2006).
+// Compute the position of a key's bit: double hashing (Kirsch and Mitzenmacher, 2006).
 static uint32_t place(uint64_t hash, int i)
 {
 	return (uint32_t)hash + (uint32_t)i * ((uint32_t)(hash >> 32) | 1);

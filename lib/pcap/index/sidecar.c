@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sidecar file: rows to bytes and back, so that a torn or foreign file is known for what it is.
+// Sidecar file: encoding and decoding of rows, with detection of truncated or foreign files.
 
 #include <tl_index.h>
 
@@ -20,7 +20,7 @@ struct header_bytes {
 };
 
 struct row_bytes {
-	uint32_t row_bytes; // all of it: this, the filter, and the checksum at its end
+	uint32_t row_bytes; // total size: this struct, the filter, and the final checksum
 	uint32_t bloom_bytes;
 	uint64_t offset_bytes;
 	uint32_t len_bytes;
@@ -129,7 +129,7 @@ static bool is_bloom_size(uint32_t bytes)
 	return bytes == 0 || (bytes >= TL_INDEX_BLOOM_MIN && bytes <= TL_INDEX_BLOOM_MAX && (bytes & (bytes - 1)) == 0);
 }
 
-// Whether the slab lies behind the last one and within the file. What is between slabs are no records.
+// True if the slab is after the last one and within the file. Data between slabs is not records.
 static bool follows(const struct tl_index_reader *reader, const struct row_bytes *bytes)
 {
 	uint64_t room = reader->header.file_bytes;

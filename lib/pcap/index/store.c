@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collects rows in memory, and puts sidecars onto the disk and away.
+// Collection of rows in memory; creation and removal of sidecars on disk.
 
 #include <tl_index.h>
 
@@ -46,8 +46,8 @@ static int write_all(int fd, const uint8_t *data, size_t len)
 	return 0;
 }
 
-// Opens a file that has no name until it is whole: what has one bears our mark, whenever the process ends. Where the
-// file system has no such files it has its name at once.
+// Open a file without a name until it is complete: any named file then has our mark, whenever the process ends. If the
+// file system does not support this, the file is named at once.
 static int open_new(const char *path, bool *named)
 {
 	char dir[PATH_MAX];

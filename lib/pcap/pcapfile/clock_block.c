@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The CLOCK block: what the clocks behind a recording's stamps did, and how far stamps may be off.
+// CLOCK block: log of the clocks behind a recording's stamps, and error bounds of the stamps.
 
 #include <tl_pcapfile.h>
 
 #include <errno.h>
 
-// Laid out as docs/recording.md shows it.
+// Layout as in docs/recording.md.
 struct clock_block {
 	uint32_t type;
 	uint32_t total_bytes;
@@ -14,7 +14,7 @@ struct clock_block {
 	uint64_t bound_max_ns[TL_PCAPNG_CLOCKS];
 	uint32_t steps;
 	uint32_t records;
-	// The records, and total_bytes again.
+	// Followed by the records, and total_bytes again.
 };
 
 static const char magic[] = "TAPCLOK1";

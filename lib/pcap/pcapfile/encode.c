@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Encodes the blocks that stand at the two ends of a recording: section header, interface descriptions, statistics.
+// Encoder of the opening and closing blocks of a recording: section header, interface descriptions, statistics.
 
 #include <tl_pcapfile.h>
 
 #define PCAP_MAGIC_NS 0xa1b23c4du
 #define PCAP_OURS 0x50414c54u	 // "TLAP"
-#define PCAP_SNAPLEN_MAX 262144u // libpcap's
+#define PCAP_SNAPLEN_MAX 262144u // limit of libpcap
 #define OPT_END 0
 #define OPT_COMMENT 1
 #define SHB_HARDWARE 2
@@ -24,11 +24,11 @@
 #define ISB_OSDROP 7
 #define ISB_USRDELIV 8
 #define TSRESOL_NS 9	  // 10^-9 s
-#define FILTER_AS_TEXT 0u // first byte of if_filter: what follows is tcpdump syntax
+#define FILTER_AS_TEXT 0u // first byte of if_filter: tcpdump syntax follows
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "blocks are laid out in the order of the CPU");
 
-// A block being written. used runs on when the buffer is too small, and end_block() looks at it once.
+// A block being written. used keeps increasing after an overflow of the buffer; end_block() checks it once.
 struct block {
 	uint8_t *buf;
 	uint64_t size;
@@ -67,7 +67,7 @@ static void put_option(struct block *block, uint16_t code, const void *value, ui
 	put_padding(block);
 }
 
-// An option's length has 16 bits: what a longer text has beyond them is left out.
+// Write a text option. The length field has 16 bits: a longer text is truncated.
 static void put_text(struct block *block, uint16_t code, const char *text)
 {
 	if (text != NULL)
@@ -88,7 +88,7 @@ static void put_filter(struct block *block, const char *filter)
 	put_padding(block);
 }
 
-// A timestamp is two words, the high one first.
+// Write a timestamp: two words, the high one first.
 static void put_time(struct block *block, uint64_t ns)
 {
 	put_u32(block, (uint32_t)(ns >> 32));
@@ -115,7 +115,7 @@ static struct block begin_block(void *buf, uint32_t size, uint32_t type)
 	struct block block = {.buf = buf, .size = size};
 
 	put_u32(&block, type);
-	put_u32(&block, 0); // the length, known at the end
+	put_u32(&block, 0); // length, known at the end
 	return block;
 }
 

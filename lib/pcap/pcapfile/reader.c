@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opens, maps and closes capture files, tells pcap from pcapng, and words what is wrong with one.
+// Opening, mapping and closing of capture files, detection of pcap or pcapng, and error messages.
 
 #include "reader_priv.h"
 
@@ -12,7 +12,7 @@
 
 #include <tl_err.h>
 
-#define FORGET_BYTES (4u << 20) // at a time; a multiple of any page size
+#define FORGET_BYTES (4u << 20) // per call; a multiple of any page size
 
 int tl_pcap_report(const struct tl_pcap_reader *reader, struct tl_err *err)
 {
@@ -20,7 +20,7 @@ int tl_pcap_report(const struct tl_pcap_reader *reader, struct tl_err *err)
 		reader->base + reader->fault.offset, reader->fault.text, reader->fault.value);
 }
 
-// Chooses the format by the file's first word. Returns 0 or -EINVAL with the fault filled.
+// Select the format by the file's first word. Return 0 or -EINVAL with the fault set.
 static int begin(struct tl_pcap_reader *reader)
 {
 	if (reader->size < 4)
@@ -106,12 +106,13 @@ uint64_t tl_pcap_fault_offset(const struct tl_pcap_reader *reader)
 	return reader->base + reader->fault.offset;
 }
 
-// Maps the whole file, whatever its size: pages come and go as the reader walks. Only a regular file can be mapped.
+// Map the whole file, whatever its size: pages are loaded and evicted during the walk. Only a regular file can be
+// mapped.
 static int map_file(const char *path, void **out_data, size_t *out_size, struct tl_err *err)
 {
 	struct stat st;
 	int rc = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a FIFO without a writer must not hang us
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a FIFO without a writer must not block
 
 	if (fd < 0)
 		return tl_fail(err, -errno, "%s: %s", path, strerror(errno));

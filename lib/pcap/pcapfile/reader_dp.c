@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tl_pcap_next(): hands out the frames of either format, and remembers how the file ended.
+// tl_pcap_next(): returns the frames of either format, and stores the final result.
 
 #include "reader_priv.h"
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What few ask for: a frame's options, and what its interface is called. It is looked up when it is asked for, so that
-// walking a file costs nothing for it.
+// Rarely used properties: a frame's options, and its interface's name. Parsed on request, at no cost to the walk.
 
 #include "reader_priv.h"
 
 #define BLOCK_SIMPLE_PACKET 3u
-#define EPB_OPTIONS_AT 28u // and the data, padded
+#define EPB_OPTIONS_AT 28u // after the data and its padding
 #define EPB_CAP_AT 20u
 #define IDB_OPTIONS_AT 16u
 #define IF_NAME 2u

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Walks a classic pcap file (draft-ietf-opsawg-pcap): a file header, then one header per frame.
+// Reader of a classic pcap file (draft-ietf-opsawg-pcap): a file header, then one header per frame.
 
 #include "reader_priv.h"
 
 #define FILE_HEADER_BYTES 24u
 #define FRAME_HEADER_BYTES 16u
-#define LINKTYPE_MASK 0x03FFFFFFu // above it: whether the frames end with an FCS
+#define LINKTYPE_MASK 0x03FFFFFFu // bits above it: presence of an FCS in the frames
 
 int tl_pcap_classic_begin(struct tl_pcap_reader *reader)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Walks the blocks of a pcapng file (draft-ietf-opsawg-pcapng): sections, interfaces, and the frames between them.
+// Reader of a pcapng file (draft-ietf-opsawg-pcapng): sections, interfaces, and the frames between them.
 
 #include "reader_priv.h"
 
-#define BLOCK_PACKET 2u // obsolete, still found in old files: an EPB whose interface id has 16 bits
+#define BLOCK_PACKET 2u // obsolete, still found in old files: an EPB with a 16-bit interface ID
 #define BLOCK_SIMPLE_PACKET 3u
 #define BLOCK_BYTES_MIN 12u
 #define IDB_BYTES_MIN 20u
@@ -18,10 +18,10 @@
 struct block {
 	size_t at;
 	uint32_t type;
-	uint32_t total_bytes; // with both length fields; the block lies within the file
+	uint32_t total_bytes; // with both length fields; the block ends within the file
 };
 
-// The byte order comes first: a section header states it behind its own length.
+// Begin a section. Its byte order is parsed first: a section header gives it after its own length.
 static int begin_section(struct tl_pcap_reader *reader)
 {
 	size_t at = reader->offset;
@@ -42,7 +42,7 @@ static int begin_section(struct tl_pcap_reader *reader)
 	return 0;
 }
 
-// The block at reader->offset: 1 with *out filled, 0 at the end of the file, or -EINVAL.
+// Parse the block at reader->offset. Return 1 with *out filled, 0 at the end of the file, or -EINVAL.
 static int peek_block(struct tl_pcap_reader *reader, struct block *out)
 {
 	size_t at = reader->offset;
@@ -87,7 +87,7 @@ static void set_resolution(struct reader_interface *interface, uint8_t tsresol)
 	interface->drop_digits = exponent - 9;
 }
 
-// Options: code, length, value padded to 4. A value never reaches into the block's trailing length.
+// Parse the options: code, length, value padded to 4. A value never extends into the block's trailing length.
 static int read_interface_options(
 	struct tl_pcap_reader *reader, const struct block *block, struct reader_interface *out)
 {
@@ -131,7 +131,7 @@ static int add_interface(struct tl_pcap_reader *reader, const struct block *bloc
 	return rc;
 }
 
-// Goes through the blocks up to one that holds a frame: 1 with *out filled, 0 at the end of the file, or -EINVAL.
+// Find the next block with a frame. Return 1 with *out filled, 0 at the end of the file, or -EINVAL.
 static int find_frame(struct tl_pcap_reader *reader, struct block *out)
 {
 	int rc;
@@ -148,7 +148,7 @@ static int find_frame(struct tl_pcap_reader *reader, struct block *out)
 	return rc;
 }
 
-// Whole nanoseconds, rounded down; the remaining digits go one by one, as no variable is divided by here.
+// Convert to whole nanoseconds, rounded down; excess digits are dropped one by one, to avoid a division by a variable.
 static int convert_time(const struct reader_interface *interface, uint64_t ticks, uint64_t *out_ns)
 {
 	unsigned __int128 scaled = (unsigned __int128)ticks * interface->multiply >> interface->shift;
@@ -187,7 +187,7 @@ static int read_enhanced(struct tl_pcap_reader *reader, const struct block *bloc
 	return 1;
 }
 
-// A simple packet block has no time, and its length is what interface 0's snaplen leaves of the frame.
+// Parse a simple packet block: no time; its captured length is limited by the snaplen of interface 0.
 static int read_simple(struct tl_pcap_reader *reader, const struct block *block, struct tl_pcap_frame *out)
 {
 	if (block->total_bytes < SPB_BYTES_MIN)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// reader: what the files of the reader share: the place in the file, and fields read in the file's byte order.
+// reader: declarations shared by the files of the reader: the position in the file, and fields in the file's byte
+// order.
 //
 // Threads: one per reader. Memory: allocated at open; the calls that walk the file allocate nothing.
 
@@ -10,17 +11,17 @@
 
 #include <tl_pcapfile.h>
 
-#define READER_INTERFACES 4096u	 // of one section; dumpcap and mergecap write one per device and source file
-#define READER_FRAME_MAX 262144u // as libpcap: a longer frame is a broken length field
+#define READER_INTERFACES 4096u	 // per section; dumpcap and mergecap write one per device and source file
+#define READER_FRAME_MAX 262144u // as libpcap: a longer frame has a corrupt length field
 
 #define MAGIC_PCAP_US 0xa1b2c3d4u
 #define MAGIC_PCAP_NS 0xa1b23c4du
 
-// How one interface counts time: ns = ticks * multiply >> shift / 10^drop_digits, then offset_s seconds later.
+// Time unit of an interface: ns = ticks * multiply >> shift / 10^drop_digits, then offset_s seconds later.
 struct reader_interface {
 	uint64_t multiply;
 	int64_t offset_s;
-	size_t at;	  // of its block
+	size_t at;	  // offset of its block
 	uint32_t snaplen; // 0 = unlimited
 	uint16_t linktype;
 	uint8_t tsresol;
@@ -28,7 +29,7 @@ struct reader_interface {
 	uint8_t drop_digits;
 };
 
-// What is wrong with the file: a static sentence, the number it is about, and where.
+// Error in the file: a static sentence, the number in it, and the offset.
 struct reader_fault {
 	const char *text;
 	uint64_t value;
@@ -42,14 +43,14 @@ struct tl_pcap_reader {
 	uint64_t base; // offset of data[0] in the file
 	size_t offset; // in data, of the next frame header or block
 	int (*next)(struct tl_pcap_reader *reader, struct tl_pcap_frame *out);
-	int ended;	   // 1 while there may be frames, then what tl_pcap_next() keeps answering
-	bool swapped;	   // the file's byte order is not ours
+	int ended;	   // 1 while there may be frames, then the final result of tl_pcap_next()
+	bool swapped;	   // the file's byte order differs from the host's
 	bool any_linktype; // else Ethernet only
 
-	uint32_t ns_per_unit; // pcap: of the fraction field
-	uint32_t linktype;    // pcap: of every frame
+	uint32_t ns_per_unit; // pcap: unit of the fraction field
+	uint32_t linktype;    // pcap: link type of every frame
 
-	tl_pcap_block_fn *watch; // of blocks of watched_type, or NULL
+	tl_pcap_block_fn *watch; // callback for blocks of watched_type, or NULL
 	void *watch_ctx;
 	uint32_t watched_type;
 
@@ -59,12 +60,12 @@ struct tl_pcap_reader {
 
 	struct reader_fault fault;
 	const char *name; // for errors
-	char *owned_name; // what of it is ours to free, or NULL
-	bool mapped;	  // data is our mapping
-	size_t forgotten; // of it, from the beginning
+	char *owned_name; // the part of it to be freed, or NULL
+	bool mapped;	  // data is a mapping owned by the reader
+	size_t forgotten; // leading bytes already released
 };
 
-// Reads the file's header and finds the first frame. Returns 0, or -EINVAL with reader->fault filled.
+// Read the file's header and find the first frame. Return 0, or -EINVAL with reader->fault set.
 int tl_pcap_classic_begin(struct tl_pcap_reader *reader);
 int tl_pcapng_begin(struct tl_pcap_reader *reader);
 
@@ -72,7 +73,7 @@ int tl_pcapng_begin(struct tl_pcap_reader *reader);
 int tl_pcap_classic_next(struct tl_pcap_reader *reader, struct tl_pcap_frame *out);
 int tl_pcapng_next(struct tl_pcap_reader *reader, struct tl_pcap_frame *out);
 
-// Cold. Turns reader->fault into a sentence and returns -EINVAL.
+// Cold. Format reader->fault as a message and return -EINVAL.
 int tl_pcap_report(const struct tl_pcap_reader *reader, struct tl_err *err);
 
 static inline int reader_broken(struct tl_pcap_reader *reader, size_t offset, const char *text, uint64_t value)
@@ -81,7 +82,7 @@ static inline int reader_broken(struct tl_pcap_reader *reader, size_t offset, co
 	return -EINVAL;
 }
 
-// The data ends inside a record.
+// Set the fault: the data ends inside a record.
 static inline int reader_short(struct tl_pcap_reader *reader, size_t offset, const char *text, uint64_t value)
 {
 	reader->fault = (struct reader_fault){.text = text, .value = value, .offset = offset, .at_end = true};

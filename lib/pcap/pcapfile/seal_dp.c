@@ -17,7 +17,7 @@ static const char magics[TL_DIGEST_KINDS][MAGIC_BYTES + 1] = {
 
 typedef uint64_t check_words __attribute__((vector_size(64)));
 
-// Recovery looks for this on 4 KiB boundaries; docs/recording.md shows it to readers of files.
+// HEAD block, searched by recovery on 4 KiB boundaries; documented in docs/recording.md.
 struct head_block {
 	uint32_t type;
 	uint32_t total_bytes;
@@ -71,7 +71,7 @@ void tl_pcapng_put_head(void *buf, const struct tl_pcapng_head *head)
 	memcpy(buf, &block, sizeof(block));
 }
 
-// A HEAD is aligned as a block is: to 4 bytes.
+// Copy bytes into a HEAD, which is aligned like any block: to 4 bytes.
 static void put_at(void *head, size_t offset, const void *bytes, size_t n)
 {
 	memcpy((uint8_t *)head + offset, bytes, n);
@@ -94,7 +94,7 @@ void tl_pcapng_set_check(void *buf, uint64_t check)
 	put_at(buf, TL_PCAPNG_CHECK_AT, &check, sizeof(check));
 }
 
-// Two sums per lane, so that the place of a word counts, too; lanes that do not wait for each other.
+// Two sums per lane make the position of a word count; the lanes are independent of each other.
 uint64_t tl_pcapng_check(const void *slab, uint32_t used_bytes)
 {
 	const uint8_t *at = (const uint8_t *)slab + TL_PCAPNG_HEAD_BYTES, *end = (const uint8_t *)slab + used_bytes;
@@ -116,7 +116,7 @@ uint64_t tl_pcapng_check(const void *slab, uint32_t used_bytes)
 	return check != 0 ? check : 1;
 }
 
-// The kind that a magic names; TL_DIGEST_KINDS: it is none of ours.
+// Kind named by a magic; TL_DIGEST_KINDS: unknown.
 static enum tl_digest_kind kind_of(const char *magic)
 {
 	uint32_t kind = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads back who wrote a file: the application named in its section header.
+// Parser for the origin of a file: the application named in its section header.
 
 #include <tl_pcapfile.h>
 

@@ -156,7 +156,7 @@ static int skip_damage(struct scan *scan, uint64_t *at, bool *out_last)
 	return add_gap(scan, from, to);
 }
 
-// Scan all blocks. Returns 0 with *out_end after the last whole block.
+// Scan all blocks. Return 0 with *out_end after the last whole block.
 static int scan_blocks(struct scan *scan, uint64_t *out_end)
 {
 	uint64_t at = 0, size = scan->io->size_bytes;
@@ -181,7 +181,7 @@ static int scan_blocks(struct scan *scan, uint64_t *out_end)
 
 // ---- conclusions
 
-// Check a file without a section header. It is ours only if slabs begin right behind the place of the opening blocks,
+// Check a file without a section header. It is ours only if slabs begin right after the place of the opening blocks,
 // or where zeros end: file systems return zeros for pages never written. A disk image contains slabs, too.
 static int check_torn_start(struct scan *scan)
 {

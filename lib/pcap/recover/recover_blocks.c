@@ -206,7 +206,7 @@ static bool take_interface(struct scan *scan, const uint8_t *block, uint32_t tot
 	return true;
 }
 
-// Take the file number of the HEAD behind the opening blocks.
+// Take the file number of the HEAD after the opening blocks.
 static bool take_file(struct scan *scan, const uint8_t *block, uint32_t total)
 {
 	struct tl_pcapng_head head;

@@ -43,7 +43,7 @@ static int write_over(
 
 // ---- opening blocks
 
-// Rebuild the lost blocks from the records. Returns their bytes, 0 if they do not fit.
+// Rebuild the lost blocks from the records. Return their bytes, 0 if they do not fit.
 static uint32_t rebuild_blocks(const struct scan *scan, uint8_t *buf, uint32_t size)
 {
 	uint32_t used = 0, len = 1;
@@ -62,7 +62,7 @@ static uint32_t rebuild_blocks(const struct scan *scan, uint8_t *buf, uint32_t s
 	return len == 0 ? 0 : used;
 }
 
-// Pad the blocks for an offset up to a boundary, or pack them. Returns their bytes, or -errno.
+// Pad the blocks for an offset up to a boundary, or pack them. Return their bytes, or -errno.
 static int64_t finish_blocks(const struct scan *scan, uint8_t *buf, uint32_t len, uint64_t offset)
 {
 	if (!scan->form->packed) {

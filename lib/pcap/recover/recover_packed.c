@@ -23,7 +23,7 @@ void recover_close_packed(struct scan *scan)
 	free(scan->content);
 }
 
-// Decompress the unit at the offset into scan->content. Returns its bytes; 0: no whole unit.
+// Decompress the unit at the offset into scan->content. Return its bytes; 0: no whole unit.
 static int64_t unpack(struct scan *scan, uint64_t offset, uint32_t room, struct tl_zslab_unit *out)
 {
 	uint32_t len;

@@ -48,7 +48,7 @@ struct scan;
 
 // Layout of a recording. Each function returns the bytes of the item at the offset, 0 if it is not whole, or -errno.
 struct form {
-	// Take a slab, and count it, or the file's own blocks behind a HEAD. In doubt it must belong to the run and be
+	// Take a slab, and count it, or the file's own blocks after a HEAD. In doubt it must belong to the run and be
 	// new. Blocks of another file, partly overwritten by this one, are not accepted.
 	int64_t (*take_slab)(struct scan *scan, uint64_t offset, bool in_doubt);
 	// Take other blocks of a recording.
@@ -126,15 +126,15 @@ bool recover_is_statistics(const struct scan *scan, const uint8_t *block, uint32
 // Decide which interfaces of the first section must be rebuilt, at its end.
 void recover_settle_lost(struct scan *scan);
 
-// recover_packed.c: true if the first slab is in its place behind the opening unit.
+// recover_packed.c: true if the first slab is in its place after the opening unit.
 bool recover_has_packed_slab(const uint8_t *head, uint32_t len);
-// Check the owner; undecided if everything but slabs is lost. Returns 0, or -EMEDIUMTYPE with a message.
+// Check the owner; undecided if everything but slabs is lost. Return 0, or -EMEDIUMTYPE with a message.
 int recover_check_packed(struct scan *scan);
 void recover_close_packed(struct scan *scan);
-// Returns the bytes of the unit, -ENOBUFS or -ENOMEM.
+// Pack blocks into a unit. Return its bytes, -ENOBUFS or -ENOMEM.
 int64_t recover_pack(const uint8_t *blocks, uint32_t len, uint8_t *out, uint32_t size);
 
-// recover_pcap.c: returns 0 with *out_end after the last whole record.
+// recover_pcap.c: return 0 with *out_end after the last whole record.
 int recover_scan_pcap(struct scan *scan, uint64_t *out_end);
 
 // recover_seen.c

@@ -71,8 +71,8 @@ struct tl_recover_report {
 	struct tl_recover_ring *rings;
 };
 
-// Returns 0, or a message and -EMEDIUMTYPE (another program's file) or -ENOMSG (not a recording, or nothing whole in
-// it), both untouched, -ECANCELED, -ENOMEM, or -errno of the io. Free the report in either case.
+// Recover a recording. Return 0, or a message and -EMEDIUMTYPE (another program's file) or -ENOMSG (not a recording, or
+// nothing whole in it), both untouched, -ECANCELED, -ENOMEM, or -errno of the io. Free the report in either case.
 int tl_recover(const struct tl_recover_io *io, const struct tl_recover_opts *opts, struct tl_recover_report *report,
 	struct tl_err *err);
 void tl_recover_report_fini(struct tl_recover_report *report);
@@ -84,7 +84,7 @@ uint64_t tl_recover_missing(const struct tl_recover_ring *ring);
 
 #define TL_RECOVER_PART ".part" // suffix of an incomplete file's name
 
-// Open a recording, with the lock of a writer. Returns the descriptor, or a message and -EBUSY (being written), -ENOMSG
+// Open a recording, with the lock of a writer. Return the descriptor, or a message and -EBUSY (being written), -ENOMSG
 // (not a regular file), or -errno.
 int tl_recover_open(const char *path, bool dry_run, struct tl_err *err);
 
@@ -93,7 +93,7 @@ int tl_recover_fd(int fd, const struct tl_recover_opts *opts, struct tl_recover_
 
 // True if the start of an open file identifies a recording of tapline's, of any form.
 bool tl_recover_is_ours(int fd);
-// The same check: returns 0, -ENOMSG: not ours, or -errno if unknown.
+// The same check: return 0, -ENOMSG: not ours, or -errno if unknown.
 int tl_recover_check_ours(int fd);
 
 // True if nothing was recorded in an open file: it is zeros, or has opening blocks (*out_opened) followed by zeros or
@@ -104,5 +104,5 @@ bool tl_recover_is_blank(int fd, bool *out_opened);
 bool tl_recover_is_only_marked(int fd);
 
 // Rename a file to name, or to the next free number: suffix_chars of the name follow the number. Its directory is
-// synced. Returns 0 and the new name, which the caller frees, or -errno.
+// synced. Return 0 and the new name, which the caller frees, or -errno.
 int tl_recover_publish(const char *from, const char *name, size_t suffix_chars, char **out_name);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// verify: checks a recording against the digests that its writer put into it (tl_digest.h), and names the ranges of
-// bytes that are not as they were written.
+// verify: checks a recording against the digests written into it (tl_digest.h), and reports the byte ranges that have
+// changed.
 //
 // Threads: any; one per file. Memory: a buffer of some MiB while it runs; the report is the caller's.
 
@@ -14,26 +14,26 @@
 
 struct tl_err;
 
-#define TL_VERIFY_RANGES 64 // of damage that a report names; more are counted
+#define TL_VERIFY_RANGES 64 // limit of damaged ranges in a report; more are counted
 
 enum tl_verify_outcome {
-	TL_VERIFY_GOOD,	      // every byte is as it was written
+	TL_VERIFY_GOOD,	      // every byte is as written
 	TL_VERIFY_DAMAGED,    // some are not
-	TL_VERIFY_INCOMPLETE, // what is there is good, but the file was not closed: it is being written, or was cut off
+	TL_VERIFY_INCOMPLETE, // no damage found, but the file was not closed: it is being written, or was truncated
 	TL_VERIFY_RECOVERED,  // the same, and a recovery covered damage or closed it
-	TL_VERIFY_NO_DIGESTS, // written without them
-	TL_VERIFY_FOREIGN,    // no recording of tapline's
+	TL_VERIFY_NO_DIGESTS, // written without digests
+	TL_VERIFY_FOREIGN,    // not a recording of tapline's
 	TL_VERIFY_OUTCOMES
 };
 
 struct tl_verify_io {
 	void *ctx;
 	uint64_t size_bytes;
-	int (*read)(void *ctx, void *buf, uint32_t len_bytes, uint64_t offset_bytes); // all of it, or -errno
+	int (*read)(void *ctx, void *buf, uint32_t len_bytes, uint64_t offset_bytes); // read all bytes, or -errno
 };
 
 struct tl_verify_opts {
-	void (*progress)(void *ctx, uint64_t done_bytes, uint64_t size_bytes); // now and then; or NULL
+	void (*progress)(void *ctx, uint64_t done_bytes, uint64_t size_bytes); // called periodically; or NULL
 	void *ctx;
 };
 
@@ -45,25 +45,25 @@ struct tl_verify_report {
 	enum tl_verify_outcome outcome;
 	enum tl_digest_kind kind;
 	uint64_t size_bytes;
-	uint64_t good_bytes;	// in units whose digest is right
-	uint64_t units;		// of these
-	uint64_t slabs;		// of these
-	uint64_t records;	// in these slabs
-	uint64_t covered_bytes; // written by a recovery, which makes no digests
+	uint64_t good_bytes;	// in units with a right digest
+	uint64_t units;		// good units
+	uint64_t slabs;		// good slabs
+	uint64_t records;	// records in good slabs
+	uint64_t covered_bytes; // written by a recovery, without digests
 	uint64_t damaged_bytes;
-	uint64_t chain_end_bytes; // where good units that follow each other from the beginning end
-	bool closed;		  // the digest of the file is there
-	bool chain_broken;	  // all units are good, but they are not those that the file was closed with
+	uint64_t chain_end_bytes; // end of the consecutive good units from the beginning
+	bool closed;		  // the digest of the file is present
+	bool chain_broken;	  // all units are good, but differ from those in the digest of the file
 	uint32_t ranges;
-	struct tl_verify_range range[TL_VERIFY_RANGES]; // the first so many, ascending
+	struct tl_verify_range range[TL_VERIFY_RANGES]; // the first ranges, ascending
 };
 
 // "good", "damaged", ...
 const char *tl_verify_outcome_name(enum tl_verify_outcome outcome);
 
-// Returns 0 with the report, -ENOMEM, or -errno of read with a sentence.
+// Verify a recording. Return 0 with the report, -ENOMEM, or -errno of read with a message.
 int tl_verify(const struct tl_verify_io *io, const struct tl_verify_opts *opts, struct tl_verify_report *report,
 	struct tl_err *err);
 
-// The same of an open file.
+// Same for an open file.
 int tl_verify_fd(int fd, const struct tl_verify_opts *opts, struct tl_verify_report *report, struct tl_err *err);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goes through a recording from unit to unit. Behind one that is not good the next is where it claims to end, if one
-// follows there, or where the next HEAD of the file is: what lies before that is named.
+// Walk through a recording from unit to unit. A bad unit is followed by the unit at its claimed end, if there is one,
+// or by the next HEAD of the file: the range before that is reported.
 
 #include "verify_priv.h"
 
@@ -11,7 +11,7 @@
 
 #include <tl_files.h>
 
-#define SEARCH_BYTES (UINT64_C(64) << 20) // for a unit, in what does not begin as a recording
+#define SEARCH_BYTES (UINT64_C(64) << 20) // limit of the search for a unit, if the file does not begin like a recording
 
 const char *tl_verify_outcome_name(enum tl_verify_outcome outcome)
 {
@@ -35,13 +35,13 @@ static void add_damage(struct check *check, uint64_t from, uint64_t to)
 	report->damaged_bytes += to - from;
 }
 
-// Tell whether only good units were met so far.
+// Tell whether all units so far are good.
 static bool is_unbroken(const struct check *check)
 {
 	return check->report->ranges == 0 && check->report->covered_bytes == 0;
 }
 
-// The unit in the buffer, which begins at the offset.
+// Take the good unit in the buffer, which begins at the offset.
 static void take_good(struct check *check, const struct unit *unit, uint64_t offset)
 {
 	struct tl_verify_report *report = check->report;
@@ -62,7 +62,7 @@ static void take_good(struct check *check, const struct unit *unit, uint64_t off
 	report->records += unit->head.records;
 }
 
-// The next boundary from this one on with a HEAD of the file; its end: there is none.
+// Find the next boundary, from this one on, with a HEAD of the file; the end of the file if there is none.
 static int find_head(struct check *check, uint64_t at, uint64_t *out_at)
 {
 	struct unit unit;
@@ -82,7 +82,7 @@ static bool are_zeros(const uint8_t *bytes, uint32_t n)
 	return n == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0);
 }
 
-// Tell whether nothing was written from the offset to the end. Returns 1, 0 or -errno.
+// Tell whether nothing was written from the offset to the end. Return 1, 0 or -errno.
 static int is_unwritten(struct check *check, uint64_t offset)
 {
 	uint32_t bytes = (uint32_t)tl_min_u64(check->io->size_bytes - offset, UNIT_BYTES_MAX);
@@ -98,7 +98,7 @@ static int is_unwritten(struct check *check, uint64_t offset)
 	return rc;
 }
 
-// Goes behind what begins at *at and is not good.
+// Skip the bad data at *at.
 static int pass(struct check *check, uint64_t *at)
 {
 	uint64_t size = check->io->size_bytes, to;
@@ -149,7 +149,8 @@ static int check_units(struct check *check, uint64_t at)
 	return 0;
 }
 
-// The first good unit where what opens the file is not: *out_at; the size: there is none, as far as is looked.
+// Find the first good unit if the opening blocks are missing: *out_at; the size of the file if there is none within the
+// search limit.
 static int find_unit(struct check *check, uint64_t *out_at)
 {
 	uint64_t end = tl_min_u64(check->io->size_bytes, SEARCH_BYTES);

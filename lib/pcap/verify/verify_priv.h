@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// verify_priv: what the files of this module share.
+// verify_priv: declarations shared by the files of this module.
 //
-//   verify.c       goes from unit to unit, and names what is between those that are good
-//   verify_unit.c  whether a unit is good
+//   verify.c       walk from unit to unit, and report of the ranges between good ones
+//   verify_unit.c  check of a unit
 
 #include <tl_digest.h>
 #include <tl_err.h>
 #include <tl_verify.h>
 
-#define UNIT_BYTES_MAX ((4u << 20) + TL_PCAPNG_ALIGN) // as a slab (tl_slab.h), with its PAD
-#define OPENING_BYTES_MAX (128u << 10)		      // more than the blocks that open a file have
+#define UNIT_BYTES_MAX ((4u << 20) + TL_PCAPNG_ALIGN) // size of a slab (tl_slab.h), with its PAD
+#define OPENING_BYTES_MAX (128u << 10)		      // more than the opening blocks of a file
 
-// A unit that begins at an offset, as its HEAD says.
+// Unit at an offset, according to its HEAD.
 struct unit {
 	struct tl_pcapng_head head;
 	uint32_t head_at;
@@ -28,21 +28,20 @@ struct check {
 	struct tl_verify_report *report;
 	struct tl_err *err;
 	uint8_t *buffer; // UNIT_BYTES_MAX, or all of a smaller file
-	uint64_t file;	 // that the HEADs name; 0: not known yet
+	uint64_t file;	 // file number in the HEADs; 0: not known yet
 	struct tl_digest_chain chain;
 };
 
-// Reads so many bytes at the offset into the buffer. Returns 0 or -errno with a sentence.
+// Read bytes at the offset into the buffer. Return 0 or -errno with a message.
 int verify_read(struct check *check, uint64_t offset, uint32_t bytes);
 
-// Looks at the HEAD at the offset. Returns 1 with the unit as it claims to be, 0: there is none of this file, or
-// -errno.
+// Parse the HEAD at the offset. Return 1 with the unit as claimed by it, 0: no HEAD of this file, or -errno.
 int verify_look(struct check *check, uint64_t offset, struct unit *out);
 
-// Reads a unit that was looked at into the buffer, and computes its digest. Returns 1 if it is good, 0, or -errno.
+// Read a parsed unit into the buffer, and compute its digest. Return 1 if it is good, 0, or -errno.
 int verify_unit(struct check *check, uint64_t offset, struct unit *unit);
 
-// The same of the blocks that open the file, at offset 0.
+// Same for the opening blocks of the file, at offset 0.
 int verify_opening(struct check *check, struct unit *out);
 
 // Tell whether the unit in the buffer has a CHAIN block.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tell whether a unit is as it was written: its digest, and the PAD behind it, which has only one form.
+// Check of a unit against what was written: its digest, and the PAD after it, which has only one form.
 
 #include "verify_priv.h"
 
@@ -23,7 +23,7 @@ int verify_read(struct check *check, uint64_t offset, uint32_t bytes)
 				 strerror(-rc));
 }
 
-// Sets the bytes of a unit. False: they are more than there are, or than a unit has.
+// Set the sizes of a unit. False: they exceed the file, or the limit of a unit.
 static bool measure(const struct check *check, uint64_t offset, struct unit *unit)
 {
 	uint64_t total = (uint64_t)unit->used_bytes + tl_pcapng_pad_bytes(unit->used_bytes, TL_PCAPNG_ALIGN);
@@ -57,7 +57,7 @@ static bool pad_is_right(const uint8_t *unit, const struct unit *what)
 	return memcmp(unit + what->used_bytes, pad, bytes) == 0;
 }
 
-// The unit is in the buffer.
+// Check the unit in the buffer.
 static bool is_good(const struct check *check, uint64_t offset, struct unit *unit)
 {
 	enum tl_digest_kind kind = unit->head.digest;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parse of a frame: every length is checked before a byte behind it is read.
+// Parser of a frame: every length is checked before a byte after it is read.
 
 #include "wire_priv.h"
 
@@ -145,7 +145,7 @@ static inline bool is_vlan(uint16_t type)
 	return type == TL_ETHERTYPE_VLAN || type == TL_ETHERTYPE_QINQ;
 }
 
-// Skip at most two tags. False: truncated in a tag; otherwise *type is the EtherType behind them.
+// Skip at most two tags. False: truncated in a tag; otherwise *type is the EtherType after them.
 static bool skip_vlan_tags(const uint8_t *frame, uint32_t len, struct tl_pkt *out, uint16_t *type)
 {
 	uint32_t off = TL_ETHER_LEN;

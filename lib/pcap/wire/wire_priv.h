@@ -19,5 +19,5 @@ enum tl_pkt_kind tl_wire_parse_icmp(struct l4_span l4, struct tl_pkt *out);
 // Parse the payload of the link header, out->l3_off bytes into the frame.
 enum tl_pkt_kind tl_wire_parse_network(uint16_t ethertype, const uint8_t *frame, uint32_t len, struct tl_pkt *out);
 
-// Returns TL_PKT_IP6 and sets ip6_kind.
+// Parse an IPv6 packet: return TL_PKT_IP6 and set ip6_kind.
 enum tl_pkt_kind tl_wire_parse_ipv6(const uint8_t *frame, uint32_t len, struct tl_pkt *out);

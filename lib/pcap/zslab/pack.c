@@ -69,7 +69,7 @@ void tl_zslab_put_pad(void *out, uint32_t unit_bytes)
 	memcpy(out, head, sizeof(head));
 }
 
-// Write the zstd frame at out + at, then padding. Returns the bytes of the unit and sets *out_frame_bytes, or -ENOBUFS.
+// Write the zstd frame at out + at, then padding. Return the bytes of the unit and set *out_frame_bytes, or -ENOBUFS.
 static int64_t compress(struct tl_zslab_packer *packer, const void *content, uint32_t bytes, uint8_t *out, uint32_t at,
 	uint32_t size, uint32_t *out_frame_bytes)
 {

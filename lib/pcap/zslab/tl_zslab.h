@@ -35,14 +35,14 @@ struct tl_zslab_unit {
 	uint32_t unit_bytes; // offset of the next unit
 };
 
-// Returns NULL if out of memory. level: 1 (fast) .. TL_ZSLAB_LEVEL_MAX.
+// Create a packer. Return NULL if out of memory. level: 1 (fast) .. TL_ZSLAB_LEVEL_MAX.
 struct tl_zslab_packer *tl_zslab_packer_create(int level);
 void tl_zslab_packer_destroy(struct tl_zslab_packer *packer);
 
 // Largest unit for a content of content_bytes.
 uint32_t tl_zslab_bound(uint32_t content_bytes);
 
-// Compress a sealed slab: HEAD, records, PAD. Returns the bytes of the unit, -EINVAL (no HEAD at its start) or -ENOBUFS
+// Compress a sealed slab: HEAD, records, PAD. Return the bytes of the unit, -EINVAL (no HEAD at its start) or -ENOBUFS
 // (never with tl_zslab_bound() of room).
 int64_t tl_zslab_pack(
 	struct tl_zslab_packer *packer, const void *slab, uint32_t sealed_bytes, void *out, uint32_t size);
@@ -56,19 +56,19 @@ int64_t tl_zslab_pack_blocks(
 void tl_zslab_put_pad(void *out, uint32_t unit_bytes);
 
 // Parse only the HEAD of a slab's unit, from its first TL_ZSLAB_HEAD_BYTES: to find slabs on 4096-byte boundaries and
-// skip from one to the next. Returns 0 with all but content_bytes set, or -EINVAL.
+// skip from one to the next. Return 0 with all but content_bytes set, or -EINVAL.
 #define TL_ZSLAB_HEAD_BYTES 88u
 int tl_zslab_get_head(const void *buf, uint64_t size, struct tl_zslab_unit *out);
 
-// Parse the unit at the start of buf. Returns 0, or -EINVAL: no unit, or one not whole within size. Padding alone may
+// Parse the unit at the start of buf. Return 0, or -EINVAL: no unit, or one not whole within size. Padding alone may
 // be truncated: unit_bytes is then what is there, except for an empty unit, which is not checked further.
 int tl_zslab_look(const void *buf, uint64_t size, struct tl_zslab_unit *out);
 
-// Returns NULL if out of memory.
+// Create an unpacker. Return NULL if out of memory.
 struct tl_zslab_unpacker *tl_zslab_unpacker_create(void);
 void tl_zslab_unpacker_destroy(struct tl_zslab_unpacker *unpacker);
 
-// Decompress the unit at buf that tl_zslab_look() found. Returns content_bytes, -ENOBUFS (more than size), or -EBADMSG
+// Decompress the unit at buf that tl_zslab_look() found. Return content_bytes, -ENOBUFS (more than size), or -EBADMSG
 // (checksum mismatch, or a slab other than its HEAD announces).
 int64_t tl_zslab_unpack(struct tl_zslab_unpacker *unpacker, const void *buf, const struct tl_zslab_unit *unit,
 	void *out, uint32_t size);

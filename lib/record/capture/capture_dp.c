@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Encodes frames into slabs: filter, cut off, snap, one copy.
+// Encoding of frames into slabs: filter, cut off, snap, one copy.
 
 #include "capture_priv.h"
 
@@ -39,7 +39,7 @@ static void leave_trigger(const struct tl_tap *tap, enum tl_trigger reason, uint
 	atomic_store_explicit(&tap->capture->trigger.slots[reason], mono_ns, memory_order_relaxed);
 }
 
-// Encode a frame into the slab. Returns false if there is no room.
+// Encode a frame into the slab. Return false if there is no room.
 static bool encode(
 	struct tl_tap *tap, const struct rte_mbuf *m, enum tl_dir dir, struct tl_pcapng_epb *epb, uint64_t mono_ns)
 {

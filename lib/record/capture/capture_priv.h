@@ -101,13 +101,13 @@ void tl_capture_clocks_skip(
 	struct tl_capture_clocks *clocks, enum tl_pcapng_clock_id id, const struct tl_clock_reading *reading);
 void tl_capture_clocks_add(
 	struct tl_capture_clocks *clocks, enum tl_pcapng_clock_id id, const struct tl_clock_reading *reading);
-// Write the CLOCK block, as much of the log as fits. Returns its bytes; 0: nothing to write, or no room.
+// Write the CLOCK block, as much of the log as fits. Return its bytes; 0: nothing to write, or no room.
 uint32_t tl_capture_clocks_put(struct tl_capture_clocks *clocks, void *buf, uint32_t size);
 void tl_capture_sample_clocks(struct tl_capture *capture, struct tl_capture_stats *out);
 
 // capture_blocks.c: opening and closing blocks of a file.
 void tl_capture_number_interfaces(struct tl_capture *capture);
-// Timestamp sources of the recording: the port's, and the TSC's if some frames need it. Returns their number.
+// Timestamp sources of the recording: the port's, and the TSC's if some frames need it. Return their number.
 unsigned tl_capture_sources(const struct tl_capture *capture, enum tl_ts_source sources[2]);
 uint32_t tl_capture_prologue(void *capture, void *buf, uint32_t size);
 uint32_t tl_capture_epilogue(void *capture, void *buf, uint32_t size);

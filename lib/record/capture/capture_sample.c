@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Samples the counters of a running recording.
+// Sampling of the counters of a running recording.
 
 #include "capture_priv.h"
 

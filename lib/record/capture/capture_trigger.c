@@ -48,7 +48,7 @@ static void format_time(const struct tl_capture *c, uint64_t mono_ns, char *buf,
 	snprintf(buf + used, size - used, ".%09" PRIu64 "Z", wall_ns % TL_NS_PER_S);
 }
 
-// Record a trigger; if it begins an episode, the comment for its file.
+// Log a trigger; set the comment for the file if it begins an episode.
 static void note(struct tl_capture *c, enum tl_trigger reason, uint64_t mono_ns, bool saving)
 {
 	struct tl_capture_trigger *t = &c->trigger;

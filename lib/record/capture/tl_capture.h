@@ -169,7 +169,7 @@ void tl_capture_rotate(struct tl_capture *capture);
 // True if the frame count is reached or the reader of a pipe has gone.
 bool tl_capture_finished(const struct tl_capture *capture);
 
-// Write everything out, after the lcores returned. Returns 0 or the writer's first error.
+// Write everything out, after the lcores returned. Return 0 or the writer's first error.
 int tl_capture_stop(struct tl_capture *capture, struct tl_err *err);
 void tl_capture_destroy(struct tl_capture *capture);
 

@@ -32,7 +32,7 @@ static int take_record(struct extract *extract, const uint8_t *block, uint32_t s
 	return judge_output(extract, extract_output_put(extract, &record));
 }
 
-// Map the result for a section. Returns -EBADMSG for a damaged file; without memory the whole extraction fails.
+// Map the result for a section. Return -EBADMSG for a damaged file; without memory the whole extraction fails.
 static int section_result(struct extract *extract, int rc)
 {
 	if (rc == 0 || rc == -EINVAL)
@@ -156,7 +156,7 @@ static int take_any(struct extract *extract, struct extract_input *input, uint32
 	return rc;
 }
 
-// Extract one file. Returns 0, an error of this file only, or one of the output.
+// Extract one file. Return 0, an error of this file only, or one of the output.
 static int take_file(struct extract *extract, const char *path)
 {
 	struct extract_input input;

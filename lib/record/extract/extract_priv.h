@@ -3,7 +3,7 @@
 
 // extract_priv: declarations shared by the files of this module.
 //
-//   extract.c  one run: every file, and every record of it
+//   extract.c  one run over all files and records
 //   indexed.c  a file through its sidecar
 //   feed.c     input files for other readers
 //   files.c    input files
@@ -55,7 +55,7 @@ struct extract_input {
 	uint64_t at; // offset of data[0], a multiple of 4096
 	size_t len;
 	struct extract_packed *packed; // compressed: the offsets below are in the uncompressed content
-	struct extract *extract;       // NULL: read through the page cache, as fast as it goes
+	struct extract *extract;       // NULL: read through the page cache, without rate limit
 };
 
 // An interface of the current section.
@@ -121,11 +121,11 @@ struct extract {
 	bool output_failed;
 };
 
-// files.c: returns 0, or -errno with a message.
+// files.c: return 0, or -errno with a message.
 int extract_files_list(struct extract_files *files, const struct tl_extract_cfg *cfg, struct tl_err *err);
 void extract_files_free(struct extract_files *files);
 
-// input.c: returns 0, -ENOENT: removed meanwhile; or another -errno.
+// input.c: return 0, -ENOENT: removed meanwhile; or another -errno.
 int extract_input_open(struct extract_input *input, struct extract *extract, const char *path);
 void extract_input_close(struct extract_input *input);
 // Read at this offset: *got bytes, fewer than len only at the end of the file. Valid until the next call.
@@ -145,7 +145,7 @@ bool extract_is_packed(const void *data, size_t size); // true for the start of 
 int extract_packed_open(struct extract_input *input);
 void extract_packed_close(struct extract_packed *packed);
 int extract_packed_get(struct extract_input *input, uint64_t offset, size_t len, const uint8_t **out, size_t *got);
-// Read the unit at this offset of the file, and set the offset of the next. Returns 0, -ENODATA: no whole unit, or
+// Read the unit at this offset of the file, and set the offset of the next. Return 0, -ENODATA: no whole unit, or
 // another -errno.
 int extract_packed_unit(
 	struct extract_input *input, uint64_t unit_at, const uint8_t **out, size_t *got, uint64_t *out_next);
@@ -176,10 +176,10 @@ bool extract_slab_is_whole(const uint8_t *p, size_t size, const struct tl_pcapng
 // Block handler; a result other than 0 ends the walk.
 typedef int extract_block_fn(struct extract *extract, uint32_t type, const uint8_t *block, uint32_t size);
 
-// Walk the blocks in memory. Returns 0, the first nonzero result of fn, or -EINVAL.
+// Walk the blocks in memory. Return 0, the first nonzero result of fn, or -EINVAL.
 int extract_walk_memory(struct extract *extract, const uint8_t *data, size_t size, extract_block_fn *fn);
 
-// Walk the blocks of the file from *at to end; *at becomes the end of the last whole one. Returns 0 or -errno.
+// Walk the blocks of the file from *at to end; *at becomes the end of the last whole one. Return 0 or -errno.
 int extract_walk_file(
 	struct extract *extract, struct extract_input *input, uint64_t *at, uint64_t end, extract_block_fn *fn);
 
@@ -194,7 +194,7 @@ void extract_warn_truncated(struct extract *extract, const struct extract_input 
 // Warn about a damaged slab before other slabs.
 void extract_warn_damaged(struct extract *extract, const struct extract_input *input, uint64_t from, uint64_t to);
 
-// indexed.c: returns 0, or an error; *out_done is set if the sidecar was used.
+// indexed.c: return 0, or an error; *out_done is set if the sidecar was used.
 int extract_indexed(struct extract *extract, struct extract_input *input, bool *out_done);
 
 // match.c

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Input files for readers that go through them from end to end.
+// Input files for readers that process them from start to end.
 
 #include "extract_priv.h"
 
@@ -18,7 +18,7 @@ static int fail(const struct tl_extract_feed *feed, int rc, struct tl_err *err)
 	return tl_fail(err, rc, "%.300s: cannot read: %s", feed->input.path, strerror(-rc));
 }
 
-// Chooses by the file's first bytes, as extract does.
+// Detect a compressed file by its first bytes, as extract does.
 static int unpack_if_packed(struct tl_extract_feed *feed)
 {
 	const uint8_t *data;

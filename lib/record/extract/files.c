@@ -40,7 +40,7 @@ static int add(struct extract_files *files, const char *path, const struct stat 
 	return 0;
 }
 
-// Check the first unit: other zstd files are not recordings. Returns 1, 0 or -errno.
+// Check the first unit: other zstd files are not recordings. Return 1, 0 or -errno.
 static int begins_packed(int fd)
 {
 	size_t size = EXTRACT_PACKED_FIRST;

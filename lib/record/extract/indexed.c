@@ -65,7 +65,7 @@ static int get_slab(struct extract_input *input, uint64_t at, uint32_t len, cons
 	return rc == -ENODATA || (rc == 0 && next != at + len) ? -ESTALE : rc;
 }
 
-// Take the slab of a row. Returns 0, -ESTALE: not as the row describes it, or another error.
+// Take the slab of a row. Return 0, -ESTALE: not as the row describes it, or another error.
 static int take_slab(struct extract *extract, struct extract_input *input, const struct tl_index_reader *reader,
 	const struct tl_index_row *row)
 {
@@ -85,7 +85,7 @@ static int take_slab(struct extract *extract, struct extract_input *input, const
 	return extract_walk_memory(extract, slab, head.used_bytes, extract_take_block);
 }
 
-// Take what no row covers, from *at to an offset: the blocks between slabs, and slabs without a row. Returns 0 with *at
+// Take what no row covers, from *at to an offset: the blocks between slabs, and slabs without a row. Return 0 with *at
 // at the end, -ESTALE: no block at *at, or another error.
 static int take_between(struct extract *extract, struct extract_input *input, uint64_t *at, uint64_t to)
 {

@@ -11,7 +11,7 @@
 
 #define BUFFER_BYTES (1u << 20)
 #define EPB_DATA_AT 28u
-// a ring must not take it for a recording of its own
+// A ring must not recognize it as a recording of its own.
 #define APPLICATION "extract (tapline " TL_VERSION ")"
 
 static int flush(struct extract_output *output)

@@ -51,7 +51,7 @@ void extract_packed_close(struct extract_packed *packed)
 	free(packed);
 }
 
-// Read the next unit whole into *out. Returns 0, -ENODATA: none, or another -errno.
+// Read the next unit whole into *out. Return 0, -ENODATA: none, or another -errno.
 static int get_unit(struct extract_input *input, const uint8_t **out, struct tl_zslab_unit *unit)
 {
 	uint64_t at = input->packed->unit_at;

@@ -52,7 +52,7 @@ static bool counts_ns(const struct extract_section *section)
 	return section->begun && !section->swapped;
 }
 
-// Find the next slab from *at on, and check the blocks before it. Returns 1, 0: none, or -errno.
+// Find the next slab from *at on, and check the blocks before it. Return 1, 0: none, or -errno.
 static int find_slab(struct reindex *reindex, struct extract_input *input, uint64_t *at, struct tl_pcapng_head *out)
 {
 	struct extract *extract = &reindex->extract;
@@ -153,7 +153,7 @@ static int make_packed_rows(struct reindex *reindex, struct extract_input *input
 	return rc == -EINVAL ? -ENODATA : rc;
 }
 
-// Make the rows of all slabs. Returns 0 or -errno; no rows: not our recording.
+// Make the rows of all slabs. Return 0 or -errno; no rows: not our recording.
 static int make_rows(struct reindex *reindex, struct extract_input *input)
 {
 	struct tl_pcapng_head head;

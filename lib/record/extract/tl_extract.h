@@ -55,11 +55,11 @@ struct tl_extract_cfg {
 	void *ctx;
 };
 
-// Extract. Returns 0; -EINVAL for errors of the call (a path, the filter, an output that is an input), or another
+// Extract. Return 0; -EINVAL for errors of the call (a path, the filter, an output that is an input), or another
 // -errno for failures, with a message. Readable data is extracted in any case: the first error of a file is returned at
 // the end.
 int tl_extract_run(const struct tl_extract_cfg *cfg, struct tl_extract_stats *stats, struct tl_err *err);
 
 // Rebuild the sidecar of each of our complete recordings. Of cfg it uses paths, rate and progress; in stats
-// records_matched counts indexed records, and written_bytes the bytes of sidecars. Returns as above.
+// records_matched counts indexed records, and written_bytes the bytes of sidecars. Return as above.
 int tl_extract_reindex(const struct tl_extract_cfg *cfg, struct tl_extract_stats *stats, struct tl_err *err);

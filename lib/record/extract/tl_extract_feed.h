@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// extract_feed: reads a recording, or any other capture file, from its beginning to its end, whatever its size. A
-// compressed recording (tl_zslab.h) is read as what it holds.
+// extract_feed: reads a recording, or any other capture file, from start to end, whatever its size. A compressed
+// recording (tl_zslab.h) is read as its uncompressed content.
 //
-// Threads: one per feed. Memory: open/close; the largest length asked for, of a compressed recording also its largest
+// Threads: one per feed. Memory: open/close; the largest length requested, for a compressed recording also its largest
 // unit.
 
 #include <stdbool.h>
@@ -16,18 +16,18 @@
 struct tl_err;
 struct tl_extract_feed; // opaque
 
-#define TL_EXTRACT_FEED_MAX (16u << 20) // longest piece that can be asked for
+#define TL_EXTRACT_FEED_MAX (16u << 20) // limit of the length of a request
 
-// Opens a regular file; path is borrowed until close. Returns 0, or -errno and a sentence.
+// Open a regular file; path is borrowed until close. Return 0, or -errno with a message.
 int tl_extract_feed_open(const char *path, struct tl_extract_feed **out, struct tl_err *err);
 
-// Gives len bytes from this offset on, which must not be before the last one: *got of them, fewer only where no more
-// can be read. Valid until the next call. Returns 0, or -errno and a sentence.
+// Read len bytes at this offset, which must not decrease: *got of them, fewer only if no more can be read. Valid until
+// the next call. Return 0, or -errno with a message.
 int tl_extract_feed_get(struct tl_extract_feed *feed, uint64_t offset, size_t len, const uint8_t **out, size_t *got,
 	struct tl_err *err);
 
-// True if this offset is the end of the file; elsewhere no more could be read since the file became shorter, or its
-// compressed data is damaged.
+// True if this offset is the end of the file; otherwise the missing data is due to truncation of the file, or to
+// damaged compressed data.
 bool tl_extract_feed_is_end(const struct tl_extract_feed *feed, uint64_t offset);
 
 void tl_extract_feed_close(struct tl_extract_feed *feed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Block parser, in memory or through a file. Every length is checked before a byte behind it is read.
+// Block parser, in memory or through a file. Every length is checked before a byte after it is read.
 
 #include "extract_priv.h"
 
@@ -19,7 +19,7 @@ int64_t extract_block(const struct extract_section *section, const uint8_t *p, s
 	if (size < BLOCK_BYTES_MIN)
 		return 0;
 	*out_type = extract_u32(&order, p);
-	if (*out_type == TL_PCAPNG_SHB) { // a palindrome; the next section may have the other byte order
+	if (*out_type == TL_PCAPNG_SHB) { // a palindrome; the next section may have a different byte order
 		order.swapped = false;
 		order.swapped = extract_u32(&order, p + 8) != TL_PCAPNG_BYTE_ORDER;
 	} else if (!section->begun) {
@@ -118,7 +118,7 @@ int extract_walk_memory(struct extract *extract, const uint8_t *data, size_t siz
 	return 0;
 }
 
-// Read the whole block at this offset. Returns its length, or 0: no whole block.
+// Read the whole block at this offset. Return its length, or 0: no whole block.
 static int64_t get_block(struct extract *extract, struct extract_input *input, uint64_t at, uint64_t end,
 	const uint8_t **out, uint32_t *out_type)
 {

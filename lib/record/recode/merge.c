@@ -46,7 +46,7 @@ static enum tl_dir direction_of(const struct tl_merge_source *source)
 	return word_at(epb, 28 + padded + 4) == TL_PCAPNG_OUTBOUND ? TL_DIR_TX : TL_DIR_RX;
 }
 
-// Take a slab for each source without one. Returns true if every source has one.
+// Take a slab for each source without one. Return true if every source has one.
 static bool gather(struct tl_merge *m)
 {
 	bool all = true;
@@ -109,7 +109,7 @@ static void *reserve(struct tl_merge *m, uint32_t len_bytes)
 	return room;
 }
 
-// Move one record. Returns false after the last of its slab.
+// Move one record. Return false after the last of its slab.
 static bool move(struct tl_merge *m, struct tl_merge_source *source)
 {
 	uint32_t index = (uint32_t)(source - m->sources), len = word_at(record_of(source), 4);
@@ -130,7 +130,7 @@ static bool move(struct tl_merge *m, struct tl_merge_source *source)
 	return false;
 }
 
-// Move what is due. Returns true if anything was moved.
+// Move what is due. Return true if anything was moved.
 static bool turn(struct tl_merge *m, bool stopping)
 {
 	struct tl_merge_source *source;

@@ -82,5 +82,5 @@ void tl_merge_join(struct tl_merge *merge);
 int tl_convert_start(struct tl_convert *convert);
 void tl_convert_join(struct tl_convert *convert);
 
-// Convert the records of a sealed slab to pcap. Returns their bytes: fewer than the slab has.
+// Convert the records of a sealed slab to pcap. Return their bytes: fewer than the slab has.
 uint32_t tl_recode_pcap(const struct tl_slab *slab, uint8_t *out);

@@ -45,7 +45,7 @@ struct tl_recode_cfg {
 // Memory for the slabs of a recode, for sizing EAL.
 uint64_t tl_recode_memory_bytes(const struct tl_recode_cfg *cfg);
 
-// Returns 0 and sets *out (caller owns it), or -errno with a message.
+// Create the stages. Return 0 and set *out (caller owns it), or -errno with a message.
 int tl_recode_create(const struct tl_recode_cfg *cfg, struct tl_recode **out, struct tl_err *err);
 
 // Last ring, for the writer. Origins of its slabs are the rings, by index.

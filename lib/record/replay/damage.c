@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists the files that ended damaged.
+// List of the files that ended damaged.
 
 #include "replay_priv.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ledger's rows and identity, from one table.
+// Rows and identity of the ledger, from one table.
 
 #include <tl_replay.h>
 
@@ -11,7 +11,7 @@ static const struct {
 	{                                                                                                              \
 #field, offsetof(struct tl_replay_ledger, field)                                                       \
 	}
-	ROW(read_pkts), // the whole; the others are its parts
+	ROW(read_pkts), // sum of the others
 	ROW(sent_pkts),
 	ROW(filtered_pkts),
 	ROW(skipped_linktype_pkts),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parses speeds and rates, as decimals with six digits behind the point.
+// Parsing of speeds and rates: decimals with six digits after the point.
 
 #include <tl_replay_schedule.h>
 
@@ -10,7 +10,7 @@
 #define DIGITS_MAX 12 // before the point
 #define RATE_MAX (UINT64_C(1000000000000) * TL_REPLAY_MILLION)
 
-// Reads a number like "2.5" in 10^-6; *end is what follows. Returns 0 or -EINVAL.
+// Parse a number like "2.5" in units of 10^-6; *end is the rest of the text. Return 0 or -EINVAL.
 static int parse_millionths(const char *text, const char **end, uint64_t *out)
 {
 	uint64_t value = 0, unit = TL_REPLAY_MILLION;
@@ -25,7 +25,7 @@ static int parse_millionths(const char *text, const char **end, uint64_t *out)
 		const char *point = at++;
 		for (; isdigit((unsigned char)*at); at++) {
 			if (unit == 1)
-				return -EINVAL; // more digits than are kept
+				return -EINVAL; // more digits than the resolution
 			unit /= 10;
 			value += (uint64_t)(*at - '0') * unit;
 		}
@@ -47,7 +47,7 @@ int tl_replay_parse_speed(const char *text, uint64_t *out_speed)
 	return *end == '\0' && *out_speed >= TL_REPLAY_SPEED_MIN && *out_speed <= TL_REPLAY_SPEED_MAX ? 0 : -EINVAL;
 }
 
-// "", K, M or G, powers of 1000.
+// Parse a prefix: "", K, M or G, powers of 1000.
 static uint64_t take_prefix(const char **at)
 {
 	static const char prefixes[] = "KMG";

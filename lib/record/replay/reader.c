@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reader thread: decodes files ahead of the lcore, chooses frames, and puts them into the ring with their due
-// times.
+// Reader thread: decodes files ahead of the lcore, selects frames, and puts them into the ring with their due times.
 
 #include "replay_priv.h"
 
@@ -14,14 +13,14 @@
 #include <tl_wire.h>
 
 #define WAIT_NS (100 * TL_NS_PER_US)
-#define LOOK_EVERY 16 // records, between two looks whether the ring is empty: it is the lcore's cache line
+#define LOOK_EVERY 16 // records between two checks for an empty ring, whose cache line belongs to the lcore
 
 static bool is_stopped(const struct replay_reader *r)
 {
 	return atomic_load_explicit(r->stop, memory_order_relaxed);
 }
 
-// The lcore has no use for more yet: the first frame can be sent.
+// Wait for space: the ring is full, so the first frame can be sent.
 static void wait_for_room(struct replay_reader *r)
 {
 	const struct timespec wait = {.tv_nsec = WAIT_NS};
@@ -32,7 +31,7 @@ static void wait_for_room(struct replay_reader *r)
 
 // ---- into the ring
 
-// Puts the batch into the ring; what is left of it when the run is stopped was not sent.
+// Put the batch into the ring; frames left when the run is stopped count as unsent.
 static void put_batch(struct replay_reader *r)
 {
 	unsigned put = 0;
@@ -47,7 +46,7 @@ static void put_batch(struct replay_reader *r)
 	r->n_batch = 0;
 }
 
-// NULL: the run was stopped. The port may hold all mbufs that are not in the ring, and the batch with them.
+// Allocate an mbuf. NULL: the run was stopped. The port may hold all mbufs outside the ring and the batch.
 static struct rte_mbuf *get_mbuf(struct replay_reader *r)
 {
 	struct rte_mbuf *m;
@@ -77,14 +76,14 @@ static void put(struct replay_reader *r, const struct tl_pcap_frame *frame)
 		put_batch(r);
 }
 
-// ---- what is sent
+// ---- frame selection
 
 static bool is_tagged(const struct tl_pcap_frame *frame)
 {
 	return ((const struct tl_ether_hdr *)frame->data)->type_be == tl_be16(TL_ETHERTYPE_VLAN);
 }
 
-// The counter of a frame that is not to be sent; NULL: it is.
+// Return the counter for a frame that is not to be sent; NULL: it is to be sent.
 static uint64_t *refusal(struct replay_reader *r, const struct tl_pcap_frame *frame)
 {
 	struct tl_replay_ledger *ledger = &r->ledger;
@@ -112,8 +111,7 @@ static void take(struct replay_reader *r, const struct tl_pcap_frame *frame)
 	else
 		put(r, frame);
 	tl_count(&r->ledger.read_pkts, 1);
-	// A batch does not wait for more where the lcore has nothing left: the filter may choose one frame in a
-	// million.
+	// Submit a partial batch when the ring is empty: the filter may select one frame in a million.
 	if (r->n_batch != 0 && r->ledger.read_pkts % LOOK_EVERY == 0 && rte_ring_empty(r->ring))
 		put_batch(r);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A replay's set-up, time, account and end.
+// Replay: set-up, clock, ledger, tear-down.
 
 #include "replay_priv.h"
 
@@ -15,11 +15,11 @@
 #include <tl_guard.h>
 #include <tl_wire.h>
 
-#define LEAD_NS (2 * TL_NS_PER_MS) // from begin() to the anchor: the lcore has to begin
+#define LEAD_NS (2 * TL_NS_PER_MS) // from begin() to the anchor: start-up time of the lcore
 #define BRACKETS 16
 #define POOL_CACHE 256
 
-// A reading of the run's time between two of CLOCK_MONOTONIC.
+// Reading of the run's time between two readings of CLOCK_MONOTONIC.
 struct pair {
 	uint64_t run_ns, mono_ns, half_ns;
 };
@@ -32,11 +32,11 @@ struct tl_replay {
 	struct replay_sender sender;
 	struct tl_hist *lateness;
 	struct tl_clock_swap time; // wall time of the clock, without the steps since create()
-	int64_t shift_ns;	   // of those steps
+	int64_t shift_ns;	   // sum of those steps
 	uint64_t steps_before;
 	atomic_bool stop;
 	struct pair begin, end;
-	uint64_t unsent_pkts, refused_pkts; // main's, at the end
+	uint64_t unsent_pkts, refused_pkts; // counted by main, at the end
 };
 
 // ---- set-up
@@ -59,7 +59,7 @@ static uint32_t room_bytes(const struct tl_replay_cfg *cfg)
 	return RTE_PKTMBUF_HEADROOM + cfg->frame_limit + TL_VLAN_LEN;
 }
 
-// What is not in the ring: the port's, the batches of reader and lcore, the caches of the pool.
+// Count the mbufs outside the ring: those of the port, the batches of reader and lcore, the caches of the pool.
 static uint32_t count_mbufs(const struct tl_replay_cfg *cfg)
 {
 	return cfg->ahead_pkts + cfg->held_pkts + TL_TXQ_MAX + TL_BURST + REPLAY_BATCH + 2 * POOL_CACHE;
@@ -182,11 +182,11 @@ bool tl_replay_is_refused(const struct tl_replay *replay)
 	return atomic_load_explicit(&replay->sender.refused, memory_order_relaxed);
 }
 
-// ---- the run's time
+// ---- clock of the run
 
 static uint64_t now_run_ns(const struct tl_replay *r)
 {
-	return tl_clock_apply(&r->time.line, rte_rdtsc()); // main is the one that replaces it
+	return tl_clock_apply(&r->time.line, rte_rdtsc()); // only main replaces it
 }
 
 static uint64_t now_mono_ns(void)
@@ -197,7 +197,7 @@ static uint64_t now_mono_ns(void)
 	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-// The narrowest of several.
+// Return the narrowest of several readings.
 static struct pair read_pair(const struct tl_replay *r)
 {
 	struct pair best = {.half_ns = UINT64_MAX};
@@ -237,9 +237,9 @@ void tl_replay_discipline(struct tl_replay *replay)
 	replay_follow(&replay->time, clock, clock->steps != steps, &replay->shift_ns);
 }
 
-// ---- the account
+// ---- ledger
 
-// What the port was offered and did not take, and what it was not offered any more.
+// Count the frames that the port refused, and those no longer offered to it.
 static void count_left(struct tl_replay *r)
 {
 	struct replay_sender *s = &r->sender;
@@ -268,7 +268,7 @@ static void sample_ledger(const struct tl_replay *r, struct tl_replay_ledger *ou
 {
 	const struct tl_replay_ledger *read = &r->reader.ledger;
 
-	*out = (struct tl_replay_ledger){.sent_pkts = tl_count_read(&r->sender.sent_pkts), // parts before their whole
+	*out = (struct tl_replay_ledger){.sent_pkts = tl_count_read(&r->sender.sent_pkts), // parts before their sum
 		.refused_pkts = r->refused_pkts,
 		.unsent_pkts = tl_count_read(&read->unsent_pkts) + r->unsent_pkts,
 		.filtered_pkts = tl_count_read(&read->filtered_pkts),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Computes due times.
+// Computation of due times.
 
 #include <tl_replay_schedule.h>
 
@@ -22,7 +22,7 @@ static void rebase(struct tl_replay_schedule *s, uint64_t ts_ns, uint64_t pos_ns
 	s->base_pos_ns = pos_ns;
 }
 
-// Places a frame in the run, in recorded time.
+// Compute the position of a frame in the run, in recorded time.
 static uint64_t position(struct tl_replay_schedule *s, uint64_t ts_ns)
 {
 	bool backward = s->begun && ts_ns < s->last_ts_ns;
@@ -48,7 +48,7 @@ static uint64_t position(struct tl_replay_schedule *s, uint64_t ts_ns)
 	return s->last_pos_ns;
 }
 
-// value * TL_NS_PER_S * 10^6 / rate: after so many frames or bits of a rate in 10^-6 per second.
+// value * TL_NS_PER_S * 10^6 / rate: the time of this many frames or bits at a rate in 10^-6 per second.
 static unsigned __int128 after(uint64_t value, uint64_t rate)
 {
 	return (unsigned __int128)value * (TL_NS_PER_S * TL_REPLAY_MILLION) / rate;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sending lcore: takes frames from the ring, waits until they are due, and hands them to the port.
+// Sending lcore: takes frames from the ring, waits until they are due, and hands them to the port.
 
 #include "replay_priv.h"
 
@@ -8,7 +8,7 @@ static bool is_stopped(const struct replay_sender *s)
 	return TL_UNLIKELY(atomic_load_explicit(s->stop, memory_order_relaxed));
 }
 
-// After the anchor, in the run's time; negative before it.
+// Time of the run after the anchor; negative before it.
 static int64_t run_ns(const struct replay_sender *s, uint64_t tsc)
 {
 	struct tl_clock_line line = tl_clock_swap_load(s->time);
@@ -16,7 +16,7 @@ static int64_t run_ns(const struct replay_sender *s, uint64_t tsc)
 	return (int64_t)(tl_clock_apply(&line, tsc) - s->anchor_ns);
 }
 
-// The frames at hand that are due by now.
+// Count the frames taken from the ring that are due by now.
 static uint16_t count_due(const struct replay_sender *s, int64_t now_ns)
 {
 	uint16_t i = s->at;
@@ -26,7 +26,7 @@ static uint16_t count_due(const struct replay_sender *s, int64_t now_ns)
 	return i - s->at;
 }
 
-// The lcore has waited for the reader: what is due by now, comes late because of that.
+// Count the frames already due after a wait for the reader: they are late because of it.
 static __attribute__((noinline)) void count_reader_late(struct replay_sender *s)
 {
 	uint16_t due = count_due(s, run_ns(s, rte_rdtsc()));
@@ -35,14 +35,14 @@ static __attribute__((noinline)) void count_reader_late(struct replay_sender *s)
 	tl_count(&s->reader_late_times, due != 0);
 }
 
-// Takes frames from the ring. False: there are no more, or the run was stopped.
+// Take frames from the ring. False: there are no more, or the run was stopped.
 static bool refill(struct replay_sender *s)
 {
 	bool waited = false;
 
 	s->at = 0;
 	for (;;) {
-		bool last = atomic_load_explicit(s->read_all, memory_order_acquire); // before the look into the ring
+		bool last = atomic_load_explicit(s->read_all, memory_order_acquire); // before the ring is read
 		s->n = (uint16_t)rte_ring_sc_dequeue_burst(s->ring, (void **)s->next, TL_BURST, NULL);
 		if (s->n != 0)
 			break;
@@ -56,7 +56,7 @@ static bool refill(struct replay_sender *s)
 	return true;
 }
 
-// Waits until the next frame is due. Returns how many are, 0: the run was stopped.
+// Wait until the next frame is due. Return the number of due frames, 0: the run was stopped.
 static uint16_t wait_until_due(const struct replay_sender *s)
 {
 	uint16_t due;
@@ -69,7 +69,7 @@ static uint16_t wait_until_due(const struct replay_sender *s)
 	return due;
 }
 
-// Counts n frames that the port took, and how late they were.
+// Count n frames accepted by the port, and their lateness.
 static void count_sent(struct replay_sender *s, const uint64_t *due_ns, uint16_t n)
 {
 	int64_t now_ns = run_ns(s, s->txq->begin_tsc);
@@ -85,7 +85,8 @@ static void count_sent(struct replay_sender *s, const uint64_t *due_ns, uint16_t
 	}
 }
 
-// Hands the next n frames to the port, and again what it does not take. False: it did not before the run was stopped.
+// Hand the next n frames to the port, and offer refused ones again. False: the run was stopped before all were
+// accepted.
 static bool hand_over(struct replay_sender *s, uint16_t n)
 {
 	struct tl_txq *q = s->txq;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads a capture file through a window that moves along: memory is bounded, and a file that becomes shorter while it
-// is read is an error instead of a signal.
+// Reader of a capture file through a sliding window: memory is bounded, and truncation of the file during the read is
+// an error instead of a signal.
 
 #include "replay_priv.h"
 
@@ -11,7 +11,7 @@
 
 #define WINDOW_BYTES (1u << 20)
 
-// Reads the window that begins at this offset.
+// Read the window that begins at this offset.
 static int look(struct replay_source *s, uint64_t offset, const uint8_t **data, size_t *got, struct tl_err *err)
 {
 	int rc = tl_extract_feed_get(s->feed, offset, s->window, data, got, err);
@@ -33,7 +33,7 @@ static int say_cut(const struct replay_source *s, uint64_t offset, struct tl_err
 		s->path, offset);
 }
 
-// The beginning of a file, up to its first frame, may be longer than a window.
+// Open a reader on the window. The start of a file, up to its first frame, may be longer than a window.
 static int open_reader(struct replay_source *s, struct tl_err *err)
 {
 	const uint8_t *data;
@@ -64,8 +64,8 @@ int replay_source_open(struct replay_source *source, const char *path, struct tl
 	return rc;
 }
 
-// Moves the window to the record that it holds a part of; where it begins with that one already it becomes larger.
-// Returns 0, 1: there is no more to read, or -errno.
+// Move the window to the start of a partial record; enlarge it if it already begins there. Return 0, 1: no more data,
+// or -errno.
 static int move(struct replay_source *s, uint64_t offset, struct tl_err *err)
 {
 	const uint8_t *data;

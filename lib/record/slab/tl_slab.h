@@ -47,14 +47,14 @@ struct tl_slab {
 	uint32_t n_origins;
 };
 
-// Returns 0 and sets *out (caller owns it), or -EINVAL, -EEXIST, -ENOMEM with a message.
+// Create a slab ring. Return 0 and set *out (caller owns it), or -EINVAL, -EEXIST, -ENOMEM with a message.
 int tl_slab_create(const struct tl_slab_cfg *cfg, struct tl_slab_ring **out, struct tl_err *err);
 void tl_slab_destroy(struct tl_slab_ring *ring);
 
 // Number of slabs.
 uint32_t tl_slab_count(const struct tl_slab_ring *ring);
 
-// Data of all slabs: one contiguous block; returns its size. For registration with the kernel.
+// Data of all slabs: one contiguous block; return its size. For registration with the kernel.
 uint64_t tl_slab_memory(const struct tl_slab_ring *ring, uint8_t **out);
 
 // Position of the next record: first member of every ring, public so that the two calls per record are inlined. Owned

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One write at a time: pwrite() into a file, write() into a stream.
+// Synchronous I/O backend: pwrite() into a file, write() into a stream.
 
 #include "writer_priv.h"
 
@@ -10,7 +10,7 @@ static void sync_start(struct tl_writer *writer, struct tl_writer_write *write)
 
 static void sync_reap(struct tl_writer *writer, bool wait)
 {
-	// Each write was finished when start() returned.
+	// Every write is complete when start() returns.
 }
 
 static void sync_fini(struct tl_writer *writer)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Eight writes in flight through io_uring, out of buffers that the kernel has been told of beforehand where it allows.
+// io_uring I/O backend: eight writes in flight, from buffers registered with the kernel where it permits.
 
 #include "writer_priv.h"
 
@@ -8,7 +8,7 @@
 #define BUFFER_BYTES_MAX (UINT64_C(1) << 30) // io_uring_register_buffers(3)
 #define BUFFERS_MAX 1024u
 
-// ---- registered buffers: a ring's memory, in pieces of BUFFER_BYTES_MAX, which no slab straddles
+// ---- registered buffers: a ring's memory, in pieces of BUFFER_BYTES_MAX; no slab crosses a piece boundary
 
 static uint32_t pieces(uint64_t bytes)
 {
@@ -33,8 +33,8 @@ static uint32_t buffer_of(const struct tl_writer *writer, const struct tl_writer
 	return buffers_before(writer, write->ring) + (uint32_t)((uint64_t)(write->data - memory) / BUFFER_BYTES_MAX);
 }
 
-// Spares the kernel looking up and holding each page at each write. It may refuse: such memory counts against
-// RLIMIT_MEMLOCK. Then every write brings its own.
+// Register the buffers to avoid a page lookup and pin per write. The kernel may refuse: registered memory counts
+// against RLIMIT_MEMLOCK. Every write then passes its own address.
 static bool register_buffers(struct tl_writer *writer)
 {
 	struct iovec buffers[BUFFERS_MAX];
@@ -56,7 +56,7 @@ static bool register_buffers(struct tl_writer *writer)
 
 static void uring_start(struct tl_writer *writer, struct tl_writer_write *write)
 {
-	// Never NULL: the queue has an entry for every write that may be in flight.
+	// Never NULL: the submission queue has an entry for every write that may be in flight.
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&writer->uring);
 
 	if (writer->uring_registered && write->slab != NULL)
@@ -65,7 +65,7 @@ static void uring_start(struct tl_writer *writer, struct tl_writer_write *write)
 	else
 		io_uring_prep_write(sqe, write->file->fd, write->data, write->len_bytes, write->offset_bytes);
 	io_uring_sqe_set_data(sqe, write);
-	// An entry the kernel cannot take now (-EAGAIN: no memory) stays in the queue, and reap() submits it.
+	// An entry that the kernel cannot accept now (-EAGAIN: no memory) stays in the queue; reap() submits it.
 	io_uring_submit(&writer->uring);
 }
 
@@ -79,13 +79,13 @@ static void uring_reap(struct tl_writer *writer, bool wait)
 		int rc = io_uring_submit_and_wait(uring, wait && !any ? 1 : 0);
 		while (io_uring_peek_cqe(uring, &cqe) == 0) {
 			struct tl_writer_write *write = io_uring_cqe_get_data(cqe);
-			// A short write counts as failed, and is written again from its start.
+			// A short write counts as failed and is repeated from its start.
 			bool whole = cqe->res >= 0 && (uint32_t)cqe->res == write->len_bytes;
 			write->result = whole ? 0 : cqe->res < 0 ? cqe->res : -EIO;
 			io_uring_cqe_seen(uring, cqe);
 			any = true;
 		}
-		if (rc < 0 && !any) // out of memory, say: no reason to spin
+		if (rc < 0 && !any) // for example out of memory: do not spin
 			nanosleep(&(struct timespec){.tv_nsec = TL_NS_PER_MS}, NULL);
 	} while (wait && !any);
 }

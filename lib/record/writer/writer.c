@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A writer's life, and what other threads may read of it.
+// Life cycle of a writer, and its state as read by other threads.
 
 #include "writer_priv.h"
 
@@ -12,7 +12,7 @@
 
 #define STOP_PATIENCE_S 3
 
-// What nothing but its order tells apart after a crash is written in order.
+// Choose the backend. Blocks that only their order identifies after a crash are written in order.
 static void choose_backend(struct tl_writer *writer)
 {
 	if (writer->cfg.io == TL_WRITER_IO_URING && !writer->cfg.unaligned &&
@@ -35,7 +35,7 @@ static int allocate(struct tl_writer *writer)
 	writer->blocks = tl_writer_blocks_buffer();
 	writer->file = tl_writer_file_new(writer);
 	if (writer->cfg.statistics_ns != 0)
-		writer->statistics.buffer = tl_writer_blocks_buffer(); // without it there are none
+		writer->statistics.buffer = tl_writer_blocks_buffer(); // NULL: no statistics
 	writer->flows = calloc(writer->n_flows, sizeof(*writer->flows));
 	writer->dropped_pkts = calloc(writer->n_flows, sizeof(*writer->dropped_pkts));
 	writer->unknown_pkts = calloc(writer->n_flows, sizeof(*writer->unknown_pkts));
@@ -48,7 +48,7 @@ static int allocate(struct tl_writer *writer)
 	return whole ? rc : -ENOMEM;
 }
 
-// Only a regular file, or nothing yet, can be rotated.
+// Check that the path can be rotated: only a regular file, or a new one, can.
 static int check_rotated(const struct tl_writer *writer, const char *path, struct tl_err *err)
 {
 	struct stat status;
@@ -65,7 +65,7 @@ static int check_rotated(const struct tl_writer *writer, const char *path, struc
 		tl_writer_holds(writer) ? "begun anew at each trigger; name one" : "rotated; leave the rotation out");
 }
 
-// In a ring: the first file is one more of those that are there.
+// Open the first file as an additional file of a ring.
 static int open_in_ring(struct tl_writer *writer, const char *path, struct tl_err *err)
 {
 	struct tl_writer_file *file = writer->file;
@@ -86,7 +86,7 @@ static int open_in_ring(struct tl_writer *writer, const char *path, struct tl_er
 				 strerror(-rc), tl_writer_advice(rc));
 }
 
-// By itself: in place of what is there.
+// Open a single file, in place of an existing one.
 static int open_alone(struct tl_writer *writer, const char *path, struct tl_err *err)
 {
 	struct tl_writer_file *file = writer->file;
@@ -115,7 +115,7 @@ static int open_first(struct tl_writer *writer, struct tl_err *err)
 		return rc;
 	writer->on_disk = !writer->file->stream;
 	tl_writer_say_buffered(writer, writer->file);
-	if (tl_writer_holds(writer)) { // it waits for the first trigger
+	if (tl_writer_holds(writer)) { // opened at the first trigger
 		writer->helper.ahead = writer->file;
 		writer->file = NULL;
 	} else {
@@ -172,7 +172,7 @@ int tl_writer_create(const struct tl_writer_cfg *cfg, struct tl_writer **out, st
 	return 0;
 }
 
-// However long it takes: what was received is kept, and whoever waits is told why.
+// Join the writer thread, however long it takes: received data is kept, and the log states the reason for the wait.
 static void join_main(struct tl_writer *writer)
 {
 	struct timespec deadline;
@@ -202,14 +202,14 @@ static const struct {
 	{start_main, join_main},
 };
 
-// The first n, the last of them first.
+// Stop the first n threads, last one first.
 static void stop_threads(struct tl_writer *writer, size_t n)
 {
 	while (n > 0)
 		threads[--n].stop(writer);
 }
 
-// All of them, or none.
+// Start all threads, or none.
 static int start_threads(struct tl_writer *writer)
 {
 	for (size_t n = 0; n < TL_ARRAY_LEN(threads); n++) {
@@ -226,7 +226,7 @@ int tl_writer_start(struct tl_writer *writer, struct tl_err *err)
 {
 	sigset_t all, before;
 
-	// Signals are main's; and SIGPIPE and SIGXFSZ come back as errors of write().
+	// Signals are handled on main; SIGPIPE and SIGXFSZ become errors of write().
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int rc = start_threads(writer);
@@ -248,7 +248,7 @@ int tl_writer_stop(struct tl_writer *writer, struct tl_err *err)
 	return code == 0 ? 0 : tl_fail(err, code, "%s", writer->error.text);
 }
 
-// A file of a ring in which nothing was recorded leaves no trace.
+// Remove a file of a ring without any recorded data.
 static void close_first(struct tl_writer *writer)
 {
 	struct tl_writer_file *file = writer->file;
@@ -291,7 +291,7 @@ void tl_writer_flow(const struct tl_writer *writer, uint32_t ring, struct tl_wri
 	const struct tl_writer_flow *flow = &writer->flows[ring];
 
 	for (int dir = 0; dir < TL_DIRS; dir++) {
-		// First: they were written before.
+		// Read dropped_pkts first: it is a part of the written packets.
 		uint64_t dropped = tl_count_read(&writer->dropped_pkts[ring][dir]);
 		uint64_t unknown = tl_count_read(&writer->unknown_pkts[ring][dir]);
 		out->written_pkts[dir] = tl_count_read(&flow->written_pkts[dir]) - dropped - unknown;

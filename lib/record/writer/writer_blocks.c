@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The blocks that open and close a file, and the statistics in between, padded so that the next slab begins where
-// O_DIRECT wants it.
+// Opening and closing blocks of a file, and the statistics in between, padded so that the next slab begins at an offset
+// suitable for O_DIRECT.
 
 #include "writer_priv.h"
 
@@ -14,14 +14,14 @@ uint8_t *tl_writer_blocks_buffer(void)
 	return aligned_alloc(TL_PCAPNG_ALIGN, TL_WRITER_BLOCKS_BYTES + 2 * TL_PCAPNG_ALIGN);
 }
 
-// Blocks that are written at once: with their HEAD and their PAD.
+// Blocks written together, with their HEAD and PAD.
 struct unit {
-	uint32_t head_at;    // of the HEAD; it is behind what opens a file, which begins with its section header
+	uint32_t head_at;    // offset of the HEAD; it follows the opening blocks, which begin with the section header
 	uint32_t used_bytes; // without the PAD
 	uint32_t bytes;	     // 0: the blocks do not fit
 };
 
-// Fills the buffer. The HEAD is not signed yet. closes: nothing follows in the file.
+// Fill the buffer. The HEAD is not signed yet. closes: the last blocks of the file.
 static struct unit fill_unit(const struct tl_writer *writer, const struct tl_writer_file *file, blocks_fn *fill,
 	uint8_t *buffer, bool closes)
 {
@@ -44,7 +44,7 @@ static struct unit fill_unit(const struct tl_writer *writer, const struct tl_wri
 	return unit;
 }
 
-// Nothing is in flight in this file.
+// Append blocks. Requires that no write is in flight in this file.
 static int append(struct tl_writer *writer, struct tl_writer_file *file, blocks_fn *fill, uint8_t *buffer, bool closes)
 {
 	struct unit unit = fill_unit(writer, file, fill, buffer, closes);
@@ -56,7 +56,7 @@ static int append(struct tl_writer *writer, struct tl_writer_file *file, blocks_
 		digest = tl_writer_sign_unit(writer, file, buffer, unit.used_bytes, unit.head_at, file->end_bytes);
 	int rc = tl_writer_file_write(file, buffer, unit.bytes, file->end_bytes);
 	if (rc != 0) {
-		(void)tl_writer_file_cut(file); // where that fails complete() finds out
+		(void)tl_writer_file_cut(file); // on failure complete() reports it
 		return rc;
 	}
 	file->end_bytes += unit.bytes;
@@ -83,7 +83,7 @@ int tl_writer_put_epilogue(struct tl_writer *writer, struct tl_writer_file *file
 	return writer->cfg.epilogue != NULL ? append(writer, file, writer->cfg.epilogue, buffer, true) : 0;
 }
 
-// Whether the file has grown since the last statistics, and takes blocks at all.
+// True if the file accepts blocks and has grown since the last statistics.
 static bool wants_statistics(const struct tl_writer *writer, const struct tl_writer_file *file)
 {
 	bool grown = file->next_bytes > tl_max_u64(file->prologue_bytes, file->statistics_bytes);
@@ -110,7 +110,7 @@ bool tl_writer_statistics_due(struct tl_writer *writer, struct tl_writer_write *
 	if (!wants_statistics(writer, file))
 		return false;
 	uint32_t len = fill_unit(writer, file, writer->cfg.epilogue, statistics->buffer, false).bytes;
-	// A file that is about full gets its last ones soon.
+	// An almost full file gets its closing blocks soon.
 	if (len == 0 || (limit_bytes != 0 && file->next_bytes + len + TL_WRITER_BLOCKS_BYTES > limit_bytes))
 		return false;
 	statistics->in_flight = true;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that are written through the page cache. A write into it succeeds before any disk has been asked: only
-// fdatasync() tells. The sync thread calls it, so that the writer thread never waits, and packets are counted as
-// written when it has returned 0.
+// Files written through the page cache. A write into it succeeds before the disk has accepted the data: only
+// fdatasync() reports errors. The sync thread calls it, so that the writer thread never waits, and packets are counted
+// as written once it has returned 0.
 //
-// It reports an error once, and does not say of which write. So after an error all that was written since the last
-// success is lost: it is counted as dropped, the file is cut to what is known to be on the disk, and goes on from
-// there.
+// It reports an error once, without the failed write. Therefore all data written since the last success is lost after
+// an error: it is counted as dropped, the file is cut to the part confirmed on disk, and continues from there.
 
 #include "writer_priv.h"
 
@@ -15,8 +14,8 @@
 
 #include <tl_guard.h>
 
-#define SYNC_BYTES (UINT64_C(32) << 20) // in the page cache: as much may be lost at once
-#define SYNC_NS TL_NS_PER_S		// how long a slab waits there
+#define SYNC_BYTES (UINT64_C(32) << 20) // limit of unconfirmed data, the most that one error can lose
+#define SYNC_NS TL_NS_PER_S		// longest delay of a slab before the sync
 
 static void *sync_main(void *arg)
 {
@@ -40,9 +39,9 @@ static void *sync_main(void *arg)
 	return NULL;
 }
 
-// ---- the account, on the writer thread
+// ---- accounting, on the writer thread
 
-// Moves the packets of one stage, of each ring, to another.
+// Move the packet counts of one stage to another, for each ring.
 static void move(const struct tl_writer *writer, uint64_t (*from)[TL_DIRS], uint64_t (*to)[TL_DIRS])
 {
 	for (uint32_t ring = 0; ring < writer->n_flows; ring++)
@@ -52,7 +51,7 @@ static void move(const struct tl_writer *writer, uint64_t (*from)[TL_DIRS], uint
 		}
 }
 
-// Everything that the file has taken is to be confirmed.
+// Mark all data of the file as being confirmed.
 static void mark(const struct tl_writer *writer, struct tl_writer_file *file)
 {
 	move(writer, file->cached_pkts, file->asked_pkts);
@@ -86,7 +85,7 @@ static void lose(struct tl_writer *writer, struct tl_writer_file *file, int code
 		for (int dir = 0; dir < TL_DIRS; dir++)
 			tl_count(&writer->flows[ring].drop_disk_pkts[dir], file->cached_pkts[ring][dir]);
 	memset(file->cached_pkts, 0, writer->n_flows * sizeof(*file->cached_pkts));
-	if (file->synced_bytes == 0) { // nor is what opens the file on the disk
+	if (file->synced_bytes == 0) { // the opening blocks are not on disk either
 		atomic_fetch_sub_explicit(&writer->blocks_bytes, file->prologue_bytes, memory_order_relaxed);
 		file->prologue_bytes = 0;
 	}
@@ -95,11 +94,11 @@ static void lose(struct tl_writer *writer, struct tl_writer_file *file, int code
 	file->statistics_bytes = tl_min_u64(file->statistics_bytes, file->end_bytes);
 	file->rows.outdated = true;
 	tl_writer_fail(writer, file, code);
-	(void)tl_writer_file_cut(file);			// the next writes go over what cannot be cut off
-	(void)tl_writer_helper_make_room(writer, code); // for them
+	(void)tl_writer_file_cut(file);			// data that cannot be cut off is overwritten
+	(void)tl_writer_helper_make_room(writer, code); // for the repeated writes
 }
 
-// ---- which file is forced to the disk, on the writer thread
+// ---- choice of the file to sync, on the writer thread
 
 void tl_writer_cached_release(struct tl_writer *writer, struct tl_writer_file *file)
 {
@@ -109,7 +108,7 @@ void tl_writer_cached_release(struct tl_writer *writer, struct tl_writer_file *f
 		tl_writer_helper_finish(writer, file);
 }
 
-// Hands over the oldest of the files that have been left, when all of them is on the disk.
+// Hand over the oldest of the left files once it is entirely on disk.
 static void release_synced(struct tl_writer *writer)
 {
 	struct tl_writer_files *unsynced = &writer->cached.unsynced;
@@ -179,7 +178,7 @@ bool tl_writer_cached_take(struct tl_writer *writer, bool wait)
 	return rc != 0;
 }
 
-// ---- its life
+// ---- life cycle
 
 void tl_writer_cached_init(struct tl_writer_cached *cached)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Digests of what is written, and the chain of them that closes a file. They are computed on the thread that writes:
-// the writer's for slabs and statistics, the helper's or the writer's for the blocks at both ends; never on an RX
+// Digests of written data, and the chain of them that closes a file. They are computed on the writing thread: on the
+// writer for slabs and statistics, on the helper or the writer for the opening and closing blocks; never on an RX
 // lcore.
 
 #include "writer_priv.h"
@@ -27,7 +27,7 @@ struct tl_digest tl_writer_sign_unit(const struct tl_writer *writer, const struc
 		tl_pcapng_set_check(head, tl_digest_check(&digest));
 		return digest;
 	}
-	// Only in a file that is written again a part that was not written may look like one that was.
+	// Only in a reused file can stale data look like written data.
 	bool sums = file->reused && head_at == 0;
 	tl_pcapng_set_check(head, sums ? tl_pcapng_check(unit, bytes) : 0);
 	return digest;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first error of a writer's life, and one line of log when a trouble begins and one when it ends.
+// First error of a writer, and one log line each at the begin and end of a fault.
 
 #include "writer_priv.h"
 

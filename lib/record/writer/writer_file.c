@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One output file: opens it, writes at offsets, cuts it to its last whole block, closes it.
+// Output file: open, write at offsets, cut to the last whole block, close.
 
 #include "writer_priv.h"
 
@@ -14,7 +14,7 @@
 
 #include <tl_log.h>
 
-#define LEFT_OVER_BYTES (4u << 20) // of a file that is full: less than a slab, and the closing blocks
+#define LEFT_OVER_BYTES (4u << 20) // unused space of a full file: less than a slab, and the closing blocks
 
 struct tl_writer_file *tl_writer_file_new(struct tl_writer *writer)
 {
@@ -30,7 +30,7 @@ struct tl_writer_file *tl_writer_file_new(struct tl_writer *writer)
 		tl_writer_file_free(file);
 		return NULL;
 	}
-	while (file->id == 0) // it never fails for so few bytes (getrandom(2))
+	while (file->id == 0) // getrandom(2) never fails for so few bytes
 		(void)!getrandom(&file->id, sizeof(file->id), 0);
 	file->label = writer->cfg.path;
 	file->stop = &writer->stop;
@@ -48,8 +48,8 @@ void tl_writer_file_free(struct tl_writer_file *file)
 	free(file);
 }
 
-// An existing file is opened, through a symbolic link too; a new one is created only where nothing is, so that a
-// dangling link is never followed to wherever it points.
+// Open an existing file, also through a symbolic link; create a new one only if the name is unused, so that a dangling
+// link is never followed.
 static int open_fd(const char *path, struct tl_err *err)
 {
 	int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
@@ -71,12 +71,13 @@ static int open_fd(const char *path, struct tl_err *err)
 static int prepare_stream(struct tl_writer_file *file, mode_t mode)
 {
 	file->stream = true;
-	// poll() promises room for this much in a pipe (pipe(7)) and in a socket; the rest never block.
+	// poll() guarantees space for this much in a pipe (pipe(7)) and in a socket; the other streams never block.
 	file->chunk_bytes = S_ISFIFO(mode) || S_ISSOCK(mode) ? PIPE_BUF : INT_MAX;
 	return 0;
 }
 
-// The lock tells other recordings, and their rings, that this file is in use; it goes with the descriptor.
+// Lock the file as in use by this recording, for other recordings and their rings; closing the descriptor releases the
+// lock.
 static int prepare_regular(struct tl_writer_file *file, bool direct, bool empty)
 {
 	if (flock(file->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
@@ -147,11 +148,11 @@ void tl_writer_file_allocate(struct tl_writer_file *file, uint64_t bytes)
 
 	if (bytes <= file->end_bytes || file->stream)
 		return;
-	// As full as it was it will be again: what a file has left over need not be taken, and cut off, each time.
+	// Do not allocate and cut off the unused space each time: a reused file becomes about as full as before.
 	if (file->reused && fstat(file->fd, &status) == 0 && (uint64_t)status.st_size + LEFT_OVER_BYTES >= bytes)
 		return;
 	if (fallocate(file->fd, 0, 0, (off_t)bytes) != 0 && !file->reused)
-		(void)tl_writer_file_cut(file); // what there was room for
+		(void)tl_writer_file_cut(file); // the part that fitted
 }
 
 static int go_buffered(struct tl_writer_file *file)
@@ -183,7 +184,7 @@ int tl_writer_file_write(struct tl_writer_file *file, const void *data, uint32_t
 		}
 		if (n <= 0)
 			return n < 0 ? -errno : -EIO;
-		// Resumed where it stopped, on a boundary of O_DIRECT or not: then it tells why it stopped.
+		// Resume at the end of the short write, aligned for O_DIRECT or not: the next call returns the error.
 		done += (uint32_t)n;
 	}
 	return 0;

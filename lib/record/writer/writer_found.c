@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What earlier runs left on the disk: which files are ours, and all of a recording's.
+// Files of earlier runs: recognizes files of this program, and lists all of a recording's.
 //
-// A file is ours when it is a regular file and its beginning names this program. One that somebody has locked is in
+// A file is ours if it is a regular file and its beginning names this program. A file locked by another process is in
 // use, and neither changed nor removed.
 
 #include "writer_priv.h"
@@ -17,7 +17,7 @@
 #include <tl_log.h>
 #include <tl_recover.h>
 
-// Opens a regular file. Returns the descriptor, -ENOMSG where it is none, or -errno.
+// Open a regular file. Return the descriptor, -ENOMSG for any other type, or -errno.
 static int open_regular(const char *path, int access, struct stat *status)
 {
 	int fd = open(path, access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -31,9 +31,9 @@ static int open_regular(const char *path, int access, struct stat *status)
 	return rc;
 }
 
-// Opens and locks a regular file; -EBUSY while somebody else has locked it. NFS grants an exclusive lock only to a
-// descriptor that may write, and a shared one to any that may read: where the file cannot be written, that tells as
-// well whether somebody is writing it.
+// Open and lock a regular file; -EBUSY while another process has locked it. NFS grants an exclusive lock only to a
+// descriptor open for writing, and a shared one to any open for reading: for a file that cannot be opened for writing,
+// a shared lock detects a writer as well.
 static int open_unused(const char *path, struct stat *status)
 {
 	int lock = LOCK_EX | LOCK_NB;
@@ -50,7 +50,7 @@ static int open_unused(const char *path, struct stat *status)
 	return rc;
 }
 
-// Returns 0, -ENOMSG: not ours, or -errno: the file cannot be read.
+// Check the origin of a file. Return 0, -ENOMSG: not ours, or -errno: the file cannot be read.
 static int check_ours(int fd)
 {
 	uint8_t first;
@@ -78,14 +78,14 @@ void tl_writer_say_unknown(const char *path)
 		path);
 }
 
-// Tell whether an error says something of the file, and not of this moment: it may be ours all the same, but cannot be
-// kept or removed by us.
+// True if an error is a permanent property of the file, not a temporary one: the file may be ours, but we cannot keep
+// or remove it.
 static bool is_lasting(int code)
 {
 	return code == -ENOMSG || code == -ENOENT || code == -EACCES || code == -EPERM;
 }
 
-// Returns 1: a recording of this program, in use or not, or -errno.
+// Find a recording of this program. Return 1: found, in use or not, or -errno.
 static int find_ours(const char *path, struct stat *status)
 {
 	int fd = open_regular(path, O_RDONLY, status);
@@ -115,9 +115,9 @@ static int by_age(const void *a_found, const void *b_found)
 	return strcmp(a->entry.path, b->entry.path);
 }
 
-// Returns 1: an earlier run may have left this file incomplete, 0: that is not so, or -errno. A file that is empty, or
-// all zeros, may be anybody's. A lock does not tell that a file is in use: the kernel releases it only when the writes
-// of a killed process are complete.
+// Check for a file that an earlier run may have left incomplete. Return 1: it may be, 0: it is not, or -errno. The
+// owner of a file that is empty, or all zeros, is unknown. A lock does not prove that a file is in use: the kernel
+// releases it only when the writes of a killed process are complete.
 static int find_left(const char *path, struct stat *status)
 {
 	int fd = open_unused(path, status);
@@ -130,7 +130,7 @@ static int find_left(const char *path, struct stat *status)
 	if (unknown)
 		tl_writer_say_unknown(path);
 	if (marked)
-		(void)unlink(path); // nothing was recorded, and its name may be taken
+		(void)unlink(path); // empty, and its name may be taken
 	close(fd);
 	return !unknown && !marked;
 }
@@ -158,8 +158,8 @@ static int look_at(const struct tl_writer_pattern *pattern, const char *name, st
 	return 1;
 }
 
-// Every file of ours in the directory. Returns 0, -ENOMEM, or -errno where it cannot be read to its end; the caller
-// frees *out either way.
+// Find all of our files in the directory. Return 0, -ENOMEM, or -errno if the directory cannot be read to its end; the
+// caller frees *out in any case.
 static int find_all(const struct tl_writer_pattern *pattern, DIR *dir, struct found **out, size_t *n)
 {
 	struct dirent *item;
@@ -179,7 +179,7 @@ static int find_all(const struct tl_writer_pattern *pattern, DIR *dir, struct fo
 			return rc;
 		*n += (size_t)rc;
 	}
-	return -errno; // of readdir, at its end 0
+	return -errno; // from readdir, 0 at the end
 }
 
 int tl_writer_ring_find(struct tl_writer_ring *ring, const struct tl_writer_pattern *pattern)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The helper thread: whatever may take long and is not writing slabs. It opens the next file ahead of time, gives a
-// file its name when it has begun, completes and closes files that the writer has left, keeps the ring's limits, and
-// recovers what an earlier run did not complete.
+// Helper thread: all work that may block and is not writing slabs. It opens the next file ahead of time, names a file
+// once it has begun, completes and closes files that the writer has left, enforces the limits of the ring, and recovers
+// files that an earlier run did not complete.
 //
-// The next file is opened under a hidden name, since its own tells when it begins. The lock is never held during a call
-// that may take long, so the writer, which only takes and hands over files, never waits for a disk in it.
+// The next file is opened under a hidden name, because its final name contains the time of its beginning. The lock is
+// never held during a call that may block, so that the writer, which only takes and hands over files, never waits for
+// the disk through it.
 
 #include "writer_priv.h"
 
@@ -12,11 +13,11 @@
 
 #include <tl_guard.h>
 
-#define TICK_NS (100 * TL_NS_PER_MS)	  // how soon what failed is tried again
-#define LOOK_NS (5 * TL_NS_PER_MS)	  // how soon a waiting writer looks at its rings again
-#define TIDY_NS TL_NS_PER_S		  // how often the limits are looked at while nothing happens
-#define SAVE_NS TL_NS_PER_S		  // how soon a file that could not be saved is tried again
-#define LEFT_PAUSE_NS (40 * TL_NS_PER_MS) // per 8 MiB read of a file of an earlier run
+#define TICK_NS (100 * TL_NS_PER_MS)	  // retry interval after a failure
+#define LOOK_NS (5 * TL_NS_PER_MS)	  // polling interval of the rings by a waiting writer
+#define TIDY_NS TL_NS_PER_S		  // check interval of the limits when idle
+#define SAVE_NS TL_NS_PER_S		  // retry interval for a file that could not be saved
+#define LEFT_PAUSE_NS (40 * TL_NS_PER_MS) // pause per 8 MiB read from a file of an earlier run
 #define LEFT_AT_END_BYTES (256u << 20)
 
 struct timespec tl_writer_from_now(uint64_t ns)
@@ -37,7 +38,7 @@ bool tl_writer_has_passed(struct timespec deadline)
 	return now.tv_sec != deadline.tv_sec ? now.tv_sec > deadline.tv_sec : now.tv_nsec >= deadline.tv_nsec;
 }
 
-// ---- the steps: each is called with the lock held, lets go of it while it works, and returns whether it did
+// ---- steps: each is called with the lock held, releases it during the work, and returns true if it did any
 
 static bool step_name(struct tl_writer *writer)
 {
@@ -86,7 +87,7 @@ bool tl_writer_helper_shrink_ahead(struct tl_writer *writer)
 
 	pthread_mutex_lock(&helper->lock);
 	struct tl_writer_file *ahead = helper->ahead;
-	helper->ahead = NULL; // the writer waits for it, if it wants it now
+	helper->ahead = NULL; // the writer waits for it, if it needs it now
 	pthread_mutex_unlock(&helper->lock);
 	if (ahead == NULL)
 		return false;
@@ -103,8 +104,8 @@ bool tl_writer_helper_shrink_ahead(struct tl_writer *writer)
 	return larger;
 }
 
-// Makes room for frames: the oldest file goes, which may have to be completed first; last, what the next file has been
-// given.
+// Make space for frames: remove the oldest file, after completing it if necessary; as a last resort, release the space
+// allocated to the next file.
 static bool step_room(struct tl_writer *writer)
 {
 	struct tl_writer_helper *helper = &writer->helper;
@@ -115,7 +116,7 @@ static bool step_room(struct tl_writer *writer)
 	uint64_t bytes;
 	bool made = atomic_load(&helper->freed) != helper->freed_seen || tl_writer_ring_recycle(writer, &bytes);
 	pthread_mutex_lock(&helper->lock);
-	if (!made && !STAILQ_EMPTY(&helper->left)) // the oldest of those can go when it is complete, which is next
+	if (!made && !STAILQ_EMPTY(&helper->left)) // the oldest can be removed once complete: next step
 		return false;
 	pthread_mutex_unlock(&helper->lock);
 	if (!made)
@@ -131,7 +132,7 @@ static bool step_open(struct tl_writer *writer)
 	struct tl_writer_helper *helper = &writer->helper;
 	bool wished = helper->wished, wanted = wished || (writer->parts && !helper->stop);
 
-	// A file that has not got its name yet still has the one that the next is to be opened under.
+	// A file without its final name still occupies the hidden name, under which the next one is to be opened.
 	if (!wanted || helper->ahead != NULL || !STAILQ_EMPTY(&helper->begun) || !tl_writer_has_passed(helper->retry))
 		return false;
 	pthread_mutex_unlock(&helper->lock);
@@ -139,7 +140,7 @@ static bool step_open(struct tl_writer *writer)
 	int rc = file == NULL ? -ENOMEM : tl_writer_open_ahead(writer, file);
 	if (rc == 0)
 		tl_writer_trouble_ends(writer, &writer->rotating, writer->cfg.path);
-	else if (wished || !tl_writer_may_recycle_for(writer, rc)) // frames come first where there is no room
+	else if (wished || !tl_writer_may_recycle_for(writer, rc)) // frames come first when space is short
 		tl_writer_trouble_begins(
 			writer, &writer->rotating, file != NULL && file->at != NULL ? file->at : writer->cfg.path, rc);
 	if (rc != 0 && file != NULL)
@@ -162,7 +163,7 @@ static bool step_finish(struct tl_writer *writer)
 		return false;
 	STAILQ_REMOVE_HEAD(&helper->left, left_link);
 	bool nameless = STAILQ_FIRST(&helper->begun) == file;
-	if (nameless) // for the last time
+	if (nameless) // last attempt
 		STAILQ_REMOVE_HEAD(&helper->begun, begun_link);
 	pthread_mutex_unlock(&helper->lock);
 	int rc = nameless ? tl_writer_begin(writer, file) : 0;
@@ -174,7 +175,7 @@ static bool step_finish(struct tl_writer *writer)
 	else
 		tl_writer_trouble_ends(writer, &writer->finishing, path);
 	tl_writer_file_free(file);
-	atomic_fetch_add(&helper->freed, 1); // it was cut to what it holds
+	atomic_fetch_add(&helper->freed, 1); // cut to the size of its content
 	pthread_mutex_lock(&helper->lock);
 	helper->tidy = tl_writer_from_now(0);
 	return true;
@@ -196,7 +197,7 @@ static bool step_tidy(struct tl_writer *writer)
 	return true;
 }
 
-// One round of all, in the order of who waits for what: none may keep the last from its turn.
+// Run one round of all steps, ordered by dependency: none may starve the last one.
 static bool work(struct tl_writer *writer)
 {
 	static bool (*const steps[])(struct tl_writer *) = {
@@ -208,8 +209,8 @@ static bool work(struct tl_writer *writer)
 	return worked;
 }
 
-// While a file of an earlier run is read: what this run needs comes first, and the disk is left to it most of the time.
-// At the end of the run only what is soon done is still done.
+// Callback during the read of a file of an earlier run: this run's work comes first, and the disk is left to it most of
+// the time. At the end of the run only short work is completed.
 static int tend(void *arg, uint64_t done_bytes, uint64_t size_bytes)
 {
 	struct tl_writer *writer = arg;
@@ -234,7 +235,7 @@ static bool step_left(struct tl_writer *writer)
 	pthread_mutex_unlock(&writer->helper.lock);
 	bool worked = tl_writer_recover_left(writer, tend);
 	pthread_mutex_lock(&writer->helper.lock);
-	if (worked) // it counts towards the limits from now on
+	if (worked) // counts towards the limits from now on
 		writer->helper.tidy = tl_writer_from_now(0);
 	return worked;
 }
@@ -247,12 +248,12 @@ static void *helper_main(void *arg)
 	tl_guard_thread(TL_GUARD_FILES, "tl-files");
 	pthread_mutex_lock(&helper->lock);
 	for (;;) {
-		bool stop = helper->stop; // before the work: what was handed over until then is done below
+		bool stop = helper->stop; // before the work: files handed over until then are completed below
 		if (work(writer) || step_left(writer))
 			continue;
 		if (stop)
 			break;
-		if (helper->stop) // while the lock was let go of
+		if (helper->stop) // set while the lock was released
 			continue;
 		struct timespec deadline = tl_writer_from_now(TICK_NS);
 		pthread_cond_timedwait(&helper->wake, &helper->lock, &deadline);
@@ -284,8 +285,8 @@ static bool have_room(const struct tl_writer *writer)
 	return true;
 }
 
-// Order the next file and wait for the answer, at least until the first time, and until the last while nothing is lost
-// by it. Return whether the file has been opened.
+// Order the next file and wait for the answer, at least until the first time, and until the last while no data is lost
+// by waiting. Return true if the file has been opened.
 static bool await_answer(struct tl_writer *writer, struct timespec first, struct timespec last)
 {
 	struct tl_writer_helper *helper = &writer->helper;
@@ -309,7 +310,7 @@ struct tl_writer_file *tl_writer_helper_next(struct tl_writer *writer, uint64_t 
 
 	pthread_mutex_lock(&helper->lock);
 	while (!has_ahead(writer) && await_answer(writer, first, last)) {
-		// One that was removed while it was opened is opened again.
+		// Reopen a file that was removed while it was opened.
 	}
 	struct tl_writer_file *file = helper->ahead;
 	helper->ahead = NULL;
@@ -364,7 +365,7 @@ bool tl_writer_helper_make_room(struct tl_writer *writer, int code)
 	return made;
 }
 
-// ---- its life
+// ---- life cycle
 
 int tl_writer_helper_init(struct tl_writer_helper *helper)
 {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Holds slabs in memory until a trigger says that they are worth a file.
+// Hold of slabs in memory until a trigger selects them for a file.
 //
-// Each ring has a queue of what it sealed, oldest first. A slab leaves it for the file if it was begun before the end
-// of the episode that a trigger opened; else it goes back to its lcore, unsaved, when its last record is older than the
-// window, or when the lcore would run out of slabs. When a slab was filled nobody has written down; that it was taken
-// is known, and was later: so a window is never shorter than asked for.
+// Each ring has a queue of its sealed slabs, oldest first. A slab moves from it to the file if it was opened before the
+// end of the episode that a trigger began; else it is returned to its lcore, unsaved, when its last record is older
+// than the window, or when the lcore would run out of slabs. The time at which a slab was filled is not recorded; the
+// time at which it was taken is, and is later: a window is therefore never shorter than configured.
 
 #include "writer_priv.h"
 
 #include <stdlib.h>
 
-#define STOP_TRIES 100 // of 50 ms: how long an episode waits for its file when the writer is to stop
+#define STOP_TRIES 100 // of 50 ms: longest wait of an episode for its file during stop
 
 static uint32_t cells_for(uint32_t slabs)
 {
@@ -55,7 +55,7 @@ uint64_t tl_writer_expired_pkts(const struct tl_writer *writer, uint32_t ring, e
 	return writer->hold.queues == NULL ? 0 : tl_count_read(&writer->hold.queues[ring].expired_pkts[dir]);
 }
 
-// ---- one ring's queue
+// ---- queue of one ring
 
 static const struct tl_writer_held_slab *head(const struct tl_writer_held *queue)
 {
@@ -79,13 +79,13 @@ static struct tl_slab *pop(struct tl_writer_hold *hold, struct tl_writer_held *q
 	return slab;
 }
 
-// Whether the oldest slab of this queue belongs to the episode.
+// True if the oldest slab of this queue belongs to the episode.
 static bool is_wanted(const struct tl_writer_hold *hold, const struct tl_writer_held *queue)
 {
 	return hold->saving && head(queue)->slab->opened_ns <= hold->until_ns;
 }
 
-// Of all slabs that are first in their queue, wanted or not as asked, the one that was begun first.
+// Find the queue whose first slab was opened earliest, among the wanted or the unwanted first slabs.
 static struct tl_writer_held *oldest(const struct tl_writer *writer, bool wanted)
 {
 	const struct tl_writer_hold *hold = &writer->hold;
@@ -101,7 +101,7 @@ static struct tl_writer_held *oldest(const struct tl_writer *writer, bool wanted
 	return found;
 }
 
-// ---- what leaves the window
+// ---- expiry
 
 static void expire_one(struct tl_writer *writer, struct tl_writer_held *queue)
 {
@@ -112,7 +112,7 @@ static void expire_one(struct tl_writer *writer, struct tl_writer_held *queue)
 	tl_slab_give_back(writer->cfg.rings[queue - writer->hold.queues], slab);
 }
 
-// The window as it is at this time.
+// Expire slabs that are outside the window at this time.
 static void expire_old(struct tl_writer *writer, uint64_t at_ns)
 {
 	struct tl_writer_hold *hold = &writer->hold;
@@ -125,7 +125,7 @@ static void expire_old(struct tl_writer *writer, uint64_t at_ns)
 	}
 }
 
-// What is more than memory allows; at the end, everything.
+// Expire slabs in excess of the memory limit; during stop, all.
 static void expire_excess(struct tl_writer *writer, bool stopping)
 {
 	struct tl_writer_hold *hold = &writer->hold;
@@ -141,14 +141,14 @@ static void expire_excess(struct tl_writer *writer, bool stopping)
 		expire_one(writer, queue);
 }
 
-// ---- an episode: from a trigger until its file has all that belongs to it
+// ---- episode: from a trigger until its file has all data of the episode
 
-// Returns false while there is no file for it yet.
+// Open a file for the episode. Return false while there is none yet.
 static bool has_file(struct tl_writer *writer, bool stopping)
 {
 	struct tl_writer_hold *hold = &writer->hold;
 
-	// The thread never waits but at its end, and there only once.
+	// The thread never waits except during stop, and then only once.
 	for (uint32_t tries = 0; writer->file == NULL && !hold->gave_up && tries < (stopping ? STOP_TRIES : 1); tries++)
 		if ((writer->file = tl_writer_helper_next(writer, stopping ? TL_WRITER_PATIENCE_NS : 0, 0)) != NULL)
 			tl_count(&writer->stats.files, 1);
@@ -156,11 +156,11 @@ static bool has_file(struct tl_writer *writer, bool stopping)
 	return writer->file != NULL;
 }
 
-// Whether every slab that was begun before the end has come.
+// True if every slab opened before the end of the episode has arrived.
 static bool has_settled(const struct tl_writer *writer, uint64_t now_ns)
 {
 	const struct tl_writer_hold *hold = &writer->hold;
-	bool followed = true; // by a slab that was begun later
+	bool followed = true; // by a slab opened later
 
 	for (uint32_t i = 0; i < writer->cfg.n_rings; i++)
 		followed = followed && hold->queues[i].n != 0;
@@ -200,8 +200,8 @@ struct tl_slab *tl_writer_hold_take(struct tl_writer *writer, bool stopping, str
 		}
 		return NULL;
 	}
-	// Without a file it waits, but not at the cost of the lcore: rather it is dropped, and counted, as when the
-	// disk fails.
+	// Without a file the slab waits, but not at the expense of the lcore: it is then dropped and counted, as after
+	// a disk error.
 	if (!has_file(writer, stopping) && !stopping && queue->n <= queue->limit)
 		return NULL;
 	*out_ring = writer->cfg.rings[queue - hold->queues];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The index thread: looks at each slab that has been written and makes its row, which the helper puts into the file's
-// sidecar when the file is complete.
+// Index thread: parses each written slab and builds its row; the helper writes the rows into the sidecar when the file
+// is complete.
 //
-// The slab is the one in memory: nothing is read back. It returns to the RX lcore when its row is done, through the
-// writer, as only that may give slabs back. The thread never holds more than a quarter of the slabs: when it is behind,
-// the row of a slab says no more than where it lies, and a search has to read it. So it may slow down a search, never a
-// recording.
+// The slab is parsed in memory: nothing is read back. After its row is built it returns to the RX lcore through the
+// writer, the only thread that may give slabs back. The index thread never holds more than a quarter of the slabs: when
+// it is behind, the row of a slab contains only its position, and a search has to read the slab. This may slow down a
+// search, never a recording.
 
 #include "writer_priv.h"
 
@@ -17,8 +17,8 @@
 #include <tl_index.h>
 #include <tl_log.h>
 
-#define NICE 10				  // after the writer and the helper where they share a CPU
-#define BLOOMS_BYTES (UINT64_C(64) << 20) // of a file's rows in memory; further ones have no Bloom filter
+#define NICE 10				  // lower priority than writer and helper on a shared CPU
+#define BLOOMS_BYTES (UINT64_C(64) << 20) // Bloom filters of a file's rows in memory; further rows have none
 
 // ---- rows, on the index thread
 
@@ -103,7 +103,7 @@ bool tl_writer_index_add(struct tl_writer *writer, const struct tl_writer_write 
 	return held;
 }
 
-// With the lock held.
+// Requires the lock.
 static void release_built(struct tl_writer_index *index)
 {
 	for (; index->built > 0; index->built--, index->n--) {
@@ -162,7 +162,7 @@ void tl_writer_index_remove(const char *recording)
 		tl_warn("%.300s" TL_INDEX_SUFFIX ": does not say that it is an index, and stays", recording);
 }
 
-// ---- its life
+// ---- life cycle
 
 int tl_writer_index_init(struct tl_writer *writer)
 {
@@ -176,7 +176,7 @@ int tl_writer_index_init(struct tl_writer *writer)
 		return 0;
 	for (uint32_t i = 0; i < writer->cfg.n_rings; i++)
 		slabs = (uint32_t)tl_min_u64(slabs, tl_slab_count(writer->cfg.rings[i]));
-	// A writer that holds leaves the lcore few enough.
+	// A writer that holds leaves only this many to the lcore.
 	slabs = tl_writer_holds(writer) ? tl_writer_hold_spare(slabs) : slabs;
 	index->held_max = (uint32_t)tl_min_u64(slabs / 4, TL_WRITER_JOBS);
 	index->builder = tl_index_builder_create();

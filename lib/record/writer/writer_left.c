@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Recovers the files .part that an earlier run was killed in, and gives them the names of complete ones.
+// Recovers the .part files of a killed run, and gives them their final names.
 
 #include "writer_priv.h"
 
@@ -10,7 +10,7 @@
 #include <tl_log.h>
 #include <tl_recover.h>
 
-// Takes the next of them, so that the ring does not drop it meanwhile: for the ring it is being written.
+// Claim the next such file as being written, so that the ring does not remove it meanwhile.
 static bool claim(struct tl_writer_ring *ring, struct tl_writer_file *file)
 {
 	bool found = false;
@@ -41,7 +41,7 @@ static void say(const char *path, const struct tl_recover_report *report)
 		(unsigned long long)missing, (unsigned long long)report->cut_bytes);
 }
 
-// Recovers the file at file->at, and renames it.
+// Recover the file at file->at, and rename it.
 static int recover(struct tl_writer *writer, struct tl_writer_file *file, int fd, const struct tl_recover_opts *opts,
 	struct tl_err *err)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a file but for what is written into it, on the helper thread: opened ahead, named when it has begun,
-// completed when the writer has left it.
+// Life cycle of a file on the helper thread, except its content: opened ahead, named once begun, completed after the
+// writer has left it.
 
 #include "writer_priv.h"
 
@@ -29,12 +29,12 @@ int tl_writer_open_ahead(struct tl_writer *writer, struct tl_writer_file *file)
 {
 	int rc = tl_writer_open_hidden(writer, file);
 
-	if (rc != 0 || tl_writer_holds(writer)) // only its trigger knows what goes into the prologue
+	if (rc != 0 || tl_writer_holds(writer)) // the prologue depends on the trigger
 		return rc;
 	do
 		rc = tl_writer_put_prologue(writer, file, writer->helper.blocks);
 	while (tl_writer_recycle_for(writer, rc));
-	// Else, without power, slabs of this file could stand behind the beginning of the last.
+	// Otherwise slabs of this file could follow the beginning of the previous one after a power loss.
 	if (rc == 0 && file->reused && writer->cfg.policy.sync == TL_WRITER_SYNC_CLOSE && fdatasync(file->fd) != 0)
 		rc = -errno;
 	return rc;
@@ -55,12 +55,12 @@ int tl_writer_sync_directory(const struct tl_writer_pattern *pattern)
 
 	if (fd < 0)
 		return -errno;
-	int rc = fsync(fd) == 0 || errno == EINVAL ? 0 : -errno; // EINVAL: this file system has no such thing
+	int rc = fsync(fd) == 0 || errno == EINVAL ? 0 : -errno; // EINVAL: not supported by this file system
 	close(fd);
 	return rc;
 }
 
-// Whether a trigger wants it: the writer knew, or the trigger came when it had been left already.
+// True if a trigger saves the file: marked by the writer, or triggered after the writer had left it.
 static bool is_saved(struct tl_writer *writer, const struct tl_writer_file *file)
 {
 	struct tl_writer_helper *helper = &writer->helper;
@@ -72,7 +72,7 @@ static bool is_saved(struct tl_writer *writer, const struct tl_writer_file *file
 	return tl_writer_saves_files(writer) && (file->saved || in_window);
 }
 
-// Its old path is *out_part, the caller's.
+// Rename a complete file. *out_part is the old path, which the caller owns.
 static int rename_complete(struct tl_writer *writer, struct tl_writer_file *file, char **out_part)
 {
 	char *path = NULL;
@@ -81,7 +81,7 @@ static int rename_complete(struct tl_writer *writer, struct tl_writer_file *file
 	file->saved = is_saved(writer, file);
 	if (file->saved)
 		tl_writer_save_rename(writer, file->at, file->name, &path);
-	bool unnamed = file->saved && path == NULL; // tried again later
+	bool unnamed = file->saved && path == NULL; // retried later
 	if (path == NULL)
 		rc = (path = strdup(file->name)) == NULL ? -ENOMEM : tl_rename_new(file->at, path);
 	if (rc != 0) {
@@ -95,7 +95,7 @@ static int rename_complete(struct tl_writer *writer, struct tl_writer_file *file
 	return 0;
 }
 
-// Gives back the name of a file that is not complete.
+// Restore the .part name of a file that is not complete.
 static void take_back(struct tl_writer *writer, struct tl_writer_file *file, char *part)
 {
 	int rc = tl_rename_new(file->at, part);
@@ -115,7 +115,7 @@ static bool is_synced_at_close(const struct tl_writer *writer, const struct tl_w
 	return writer->cfg.policy.sync == TL_WRITER_SYNC_CLOSE && !file->stream;
 }
 
-// Puts the last blocks and cuts off what is behind them.
+// Write the closing blocks and cut off the rest.
 static int put_end(struct tl_writer *writer, struct tl_writer_file *file)
 {
 	int rc = 0, later;
@@ -128,7 +128,7 @@ static int put_end(struct tl_writer *writer, struct tl_writer_file *file)
 	return rc != 0 ? rc : later;
 }
 
-// Forces it to the disk, where that is asked for or the page cache is in between.
+// Sync the file to disk if configured, or if it was written through the page cache.
 static int force(struct tl_writer *writer, struct tl_writer_file *file)
 {
 	bool cached = !file->stream && !file->direct;
@@ -138,7 +138,7 @@ static int force(struct tl_writer *writer, struct tl_writer_file *file)
 	return rc != 0 ? rc : later;
 }
 
-// Gives a file that is whole its name, and forces that to the disk where it is asked for.
+// Give a whole file its final name, and sync the name to disk if configured.
 static int publish(struct tl_writer *writer, struct tl_writer_file *file, bool *out_unknown)
 {
 	char *part = NULL;
@@ -155,7 +155,7 @@ static int publish(struct tl_writer *writer, struct tl_writer_file *file, bool *
 	return rc;
 }
 
-// Nobody knows what the disk has of it: its packets count as dropped.
+// Count the packets of the file as dropped: the data on disk is unknown.
 static void disown(struct tl_writer *writer, const struct tl_writer_file *file)
 {
 	for (uint32_t ring = 0; ring < writer->n_flows; ring++)
@@ -175,13 +175,13 @@ int tl_writer_complete(struct tl_writer *writer, struct tl_writer_file *file)
 		rc = 0;
 	}
 	int forced = force(writer, file);
-	// Bytes that went through the page cache have been confirmed before.
+	// Data written through the page cache has already been confirmed.
 	bool unknown = forced != 0 && file->direct && !removed;
 
 	if (rc == 0 && !removed)
 		rc = forced;
 	if (removed) {
-		// There is nothing to name, nor to list.
+		// No file to name or list.
 	} else if (blank) {
 		unlink(file->at);
 	} else if (rc == 0) {

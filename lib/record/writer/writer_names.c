@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gives the files of a recording their names: hidden until a file begins, then that of its time, with a number if
-// taken.
+// File names of a recording: hidden until the file begins, then from its time, with a number if taken.
 
 #include "writer_priv.h"
 
@@ -13,7 +12,7 @@
 #include <tl_files.h>
 #include <tl_recover.h>
 
-#define HIDDEN_MAX 100 // paths where a file may wait
+#define HIDDEN_MAX 100 // hidden paths for the next file
 
 void tl_writer_resume_names(struct tl_writer *writer, time_t now)
 {
@@ -26,8 +25,8 @@ void tl_writer_resume_names(struct tl_writer *writer, time_t now)
 		tl_writer_ring_last_number(&writer->ring, &writer->pattern, names->last_stem, &names->last_number);
 }
 
-// The number for a file that begins at this time: one more than the last of the same name, which may be gone. Returns 0
-// or -ENOMEM.
+// Choose the number for a file that begins at this time: one more than the last of the same name, which may have been
+// removed. Return 0 or -ENOMEM.
 static int first_number(struct tl_writer *writer, time_t began, uint32_t *out)
 {
 	struct tl_writer_names *names = &writer->names;
@@ -77,8 +76,8 @@ int tl_writer_give_name(struct tl_writer *writer, struct tl_writer_file *file)
 	return rc;
 }
 
-// A run that was killed may have left its next file at this path. What it holds is kept, under a name of its time.
-// Returns 0 when the path is free, -ENOMSG: a file is there that is not known to be ours, or -errno.
+// Free the path of the next file. A killed run may have left its own there; its data is kept, under a name of its time.
+// Return 0 if the path is free, -ENOMSG: it is taken by a file not known to be ours, or -errno.
 static int clear_way(struct tl_writer *writer, char *at)
 {
 	struct tl_writer_file left = {.at = strdup(at)};
@@ -100,7 +99,7 @@ static int clear_way(struct tl_writer *writer, char *at)
 	return rc == -ENOENT ? 0 : rc;
 }
 
-// Chooses a hidden path that is free.
+// Choose a free hidden path.
 static int find_way(struct tl_writer *writer, char **out)
 {
 	struct tl_writer_names *names = &writer->names;
@@ -118,8 +117,8 @@ static int find_way(struct tl_writer *writer, char **out)
 	return rc == -ENOMSG ? -EEXIST : rc;
 }
 
-// Writes a section header where the prologue will be: without it nothing tells whose file a crash leaves. What goes
-// wrong here goes wrong with the prologue, too. A prologue that is not padded would not cover it.
+// Write a section header at the place of the prologue: without it a file cut short by a crash cannot be identified.
+// Errors are ignored, since the prologue would fail the same way. An unpadded prologue would not cover the header.
 static void mark(struct tl_writer *writer, struct tl_writer_file *file)
 {
 	const struct tl_pcapng_shb shb = {.application = "tapline " TL_VERSION};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When the recording goes on in the next file: asked to, by the clock, or because somebody removed the one it has.
+// Transition of the recording to the next file: on request, by the clock, or after removal of the current file.
 
 #include "writer_priv.h"
 

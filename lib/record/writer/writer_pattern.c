@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// File names: strftime conversions in UTC, a number for names that are taken, and whether a name could be one of ours.
+// File names: strftime conversions in UTC, numbers for names that are taken, and recognition of our names.
 
 #include "writer_priv.h"
 
@@ -10,13 +10,13 @@
 
 #define NUMBER_DIGITS 5 // at least
 
-// Conversions whose text has always the same length and is digits only: so names sort by time, and match exactly.
+// Conversions to digits only, of constant length: names then sort by time and match exactly.
 static const struct {
 	char letter;
 	uint8_t digits;
 } conversions[] = {{'Y', 4}, {'m', 2}, {'d', 2}, {'H', 2}, {'M', 2}, {'S', 2}, {'j', 3}, {'y', 2}, {'s', 10}};
 
-// 0: there is no such conversion.
+// Number of digits of a conversion; 0: unknown.
 static uint32_t digits_of(char letter)
 {
 	for (size_t i = 0; i < TL_ARRAY_LEN(conversions); i++)
@@ -25,7 +25,7 @@ static uint32_t digits_of(char letter)
 	return 0;
 }
 
-// Copies text with %F and %T spelt out. Returns its length, or 0 if it does not fit.
+// Copy text with %F and %T expanded to their parts. Return its length, or 0 if it does not fit.
 static size_t spell_out(const char *text, char *out, size_t size)
 {
 	size_t used = 0;
@@ -45,7 +45,7 @@ static size_t spell_out(const char *text, char *out, size_t size)
 	return used < size ? used : 0;
 }
 
-// Checks the conversions, and measures what they expand to.
+// Check the conversions, and compute the length of their expansion.
 static int measure(const char *text, uint32_t *out_chars, char *out_wrong)
 {
 	*out_chars = 0;
@@ -77,7 +77,7 @@ static int split(struct tl_writer_pattern *pattern, const char *path, struct tl_
 	strcpy(pattern->base, base);
 	if (spell_out(base, pattern->stem, sizeof(pattern->stem)) == 0)
 		return tl_fail(err, -EINVAL, "%.300s: name a file", path);
-	// A leading dot hides a file, and a dot before a conversion is part of the name: neither begins a suffix.
+	// A leading dot hides a file, and a dot before a conversion is part of the name: neither starts a suffix.
 	char *dot = strrchr(pattern->stem, '.');
 	if (dot != NULL && dot != pattern->stem && strchr(dot, '%') == NULL) {
 		strcpy(pattern->suffix, dot);
@@ -116,7 +116,7 @@ static void put_time(char *out, size_t size, char letter, time_t when)
 {
 	struct tm utc;
 
-	if (letter == 's') // strftime's takes its fields for local time
+	if (letter == 's') // strftime interprets the fields of %s as local time
 		snprintf(out, size, "%010lld", (long long)when);
 	else if (letter == '%')
 		snprintf(out, size, "%%");
@@ -161,7 +161,7 @@ char *tl_writer_pattern_hidden(const struct tl_writer_pattern *pattern, uint32_t
 	return rc < 0 ? NULL : path;
 }
 
-// Returns what follows the stem in name, or NULL.
+// Match the stem. Return the rest of name, or NULL.
 static const char *match_stem(const char *stem, const char *name)
 {
 	for (; *stem != '\0'; stem++) {
@@ -175,7 +175,7 @@ static const char *match_stem(const char *stem, const char *name)
 	return name;
 }
 
-// The number that name begins with, exactly as expand writes it. Returns how many digits it has, 0 if there is none.
+// Parse the number at the start of name, exactly as expand writes it. Return its number of digits, 0 if there is none.
 static size_t match_number(const char *name, uint32_t *out)
 {
 	size_t digits = strspn(name, "0123456789");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Removes a file of the ring without holding up the writes of the recording: a large file gives its space back piece by
-// piece, since a file system that frees gigabytes at once lets nobody write meanwhile.
+// Removes a file of the ring without delaying the writes of the recording: the space of a large file is released piece
+// by piece, because a file system that frees gigabytes at once blocks all writes meanwhile.
 
 #include "writer_priv.h"
 
@@ -11,8 +11,8 @@
 #define PIECE_BYTES (32 << 20)
 #define PAUSE_NS (5 * TL_NS_PER_MS)
 
-// A lease (fcntl(2)) is to be had only then. Somebody who opens it meanwhile makes the kernel send a signal, which is
-// SIGURG here: nobody minds that one.
+// A lease (fcntl(2)) is granted only if no other process has the file open. A later open makes the kernel send a
+// signal, which is SIGURG here, ignored by default.
 bool tl_writer_is_alone(int fd, const struct stat *status)
 {
 	if (status->st_nlink != 1 || fcntl(fd, F_SETSIG, SIGURG) != 0 || fcntl(fd, F_SETLEASE, F_WRLCK) != 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The oldest file of a full ring is written again, in place. Its space is there and has been written before, so nothing
-// is left for the file system to do that writes would have to wait for.
+// Reuse of the oldest file of a full ring, in place. Its space is allocated and has been written before, so the file
+// system has no work left that would delay writes.
 
 #include "writer_priv.h"
 
@@ -10,8 +10,8 @@
 #include <tl_files.h>
 #include <tl_index.h>
 
-// Whether nothing but its content tells it from a file that would be created instead: where it is, who may read it, and
-// about how large it is.
+// True if only its content distinguishes the file from a new one: location, permissions, and approximate size are the
+// same.
 static bool is_alike(const struct tl_writer *writer, const struct stat *status)
 {
 	const struct stat *created = &writer->created;
@@ -27,7 +27,7 @@ static bool may_write(int fd)
 	return (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR;
 }
 
-// The oldest file, if it is ours and nobody else has it; else -1, and it is removed as any other.
+// Open the oldest file if it is ours and unused by others; else return -1, and it is removed like any other.
 static int open_oldest(const struct tl_writer *writer, struct stat *status)
 {
 	const struct tl_writer_entry *oldest = tl_writer_ring_oldest(&writer->ring);
@@ -47,7 +47,7 @@ static int move(const struct tl_writer *writer, const char *to)
 	return tl_rename_new(from, to);
 }
 
-// Its old name goes before anything is written: on the disk, too, where files are forced there.
+// Unlink the old name before anything is written, also on disk if files are synced.
 static bool has_lost_its_name(const struct tl_writer *writer)
 {
 	return writer->cfg.policy.sync != TL_WRITER_SYNC_CLOSE || tl_writer_sync_directory(&writer->pattern) == 0;
@@ -59,7 +59,7 @@ bool tl_writer_may_reuse(const struct tl_writer *writer)
 	bool limited = policy->keep_files != 0 || policy->keep_bytes != 0 || policy->min_free_bytes != 0 ||
 		       policy->on_full == TL_WRITER_FULL_RECYCLE;
 
-	// Only a HEAD tells what belongs to the file, and before an episode nothing opens it.
+	// Only a HEAD identifies blocks of the file, and before an episode the file has no opening blocks.
 	return limited && !writer->cfg.opaque && !tl_writer_holds(writer) && tl_writer_ring_allocation(writer) != 0;
 }
 
@@ -78,7 +78,7 @@ bool tl_writer_reuse(struct tl_writer *writer, struct tl_writer_file *file)
 		return false;
 	}
 	uint64_t bytes = (uint64_t)status.st_size;
-	// Somebody may have opened it, or given it another name, before it lost the one that was known.
+	// Another process may have opened it, or linked another name, before the known name was unlinked.
 	if (has_lost_its_name(writer) && fstat(fd, &status) == 0 && tl_writer_is_alone(fd, &status) &&
 		tl_writer_file_adopt(file, fd, direct) == 0) {
 		tl_writer_ring_gave_up(writer, bytes);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files of a recording, oldest first, and dropping the oldest to keep the limits.
+// Ring of files: the files of a recording, oldest first; removes the oldest to keep the limits.
 //
-// A file is dropped only when its name matches the recording's and, looked at right before, it is ours and not in use.
-// It leaves the list when it is gone, or is not ours any more. One that cannot be removed stays, is tried again later,
-// and the next oldest goes in its place.
+// A file is removed only if its name matches the recording's and if, checked immediately before, it is ours and not in
+// use. It leaves the list when it is gone, or is no longer ours. A file that cannot be removed stays and is retried
+// later; the next oldest is removed in its place.
 
 #include "writer_priv.h"
 
@@ -14,13 +14,13 @@
 
 #include <tl_log.h>
 
-#define RENAME_CHARS 16 // that a name may become longer by when its file is complete
+#define RENAME_CHARS 16 // growth of a name when its file is completed
 #define ALLOCATION_MAX (UINT64_C(8) << 30)
-#define ALLOCATION_SHARE 8 // of keep_bytes, and of what is free, that one file may take ahead of its time
-#define INDEX_SHARE 32	   // of a file, that its index may have
-#define FAILURES_MAX 16	   // files that could not be removed, in one search for one that can
+#define ALLOCATION_SHARE 8 // fraction of keep_bytes, and of the free space, that one file may allocate in advance
+#define INDEX_SHARE 32	   // fraction of a file reserved for its index
+#define FAILURES_MAX 16	   // failed removals in one search for a removable file
 #define PAUSE_MIN_NS (250 * TL_NS_PER_MS)
-#define PAUSE_MAX_NS (2 * TL_NS_PER_S) // until the removal of a file is tried again
+#define PAUSE_MAX_NS (2 * TL_NS_PER_S) // longest interval between attempts to remove a file
 
 // ---- the list
 
@@ -66,7 +66,7 @@ static struct tl_writer_entry *entry_of(struct tl_writer_ring *ring, const struc
 	return NULL;
 }
 
-// An entry has room for each name that its file may get: the list never has one that is not there any more.
+// An entry has space for each later name of its file: the list never contains a stale name.
 void tl_writer_ring_move(struct tl_writer_ring *ring, const struct tl_writer_file *file)
 {
 	size_t bytes = strlen(file->at) + 1;
@@ -137,7 +137,7 @@ bool tl_writer_ring_last_number(
 
 // ---- limits
 
-// Only the helper changes the list, and looks through it.
+// Only the helper changes the list and searches it.
 static bool may_go(const struct tl_writer_entry *entry)
 {
 	return entry->file == NULL && !entry->saved;
@@ -177,7 +177,7 @@ static void count_dropped(struct tl_writer *writer, uint64_t (*pkts)[TL_DIRS])
 			tl_count(&writer->dropped_pkts[ring][dir], pkts[ring][dir]);
 }
 
-// Counts a file that the ring gave up, and that is gone now. pkts: that this run wrote to it; NULL: none.
+// Count a file given up by the ring and already removed. pkts: packets that this run wrote to it; NULL: none.
 static void count_given_up(struct tl_writer *writer, const char *path, uint64_t (*pkts)[TL_DIRS], uint64_t bytes)
 {
 	tl_writer_index_remove(path);
@@ -207,7 +207,7 @@ bool tl_writer_ring_give_up(struct tl_writer *writer, const struct tl_writer_fil
 	return true;
 }
 
-// Removes a file. Returns 0, -ENOENT: it is gone, -ENOMSG: it is not ours any more, or another -errno, which may pass.
+// Remove a file. Return 0, -ENOENT: already gone, -ENOMSG: no longer ours, or another -errno, which may be temporary.
 static int remove_file(struct tl_writer *writer, const struct tl_writer_entry *entry, uint64_t *out_bytes)
 {
 	struct stat status;
@@ -226,7 +226,7 @@ static int remove_file(struct tl_writer *writer, const struct tl_writer_entry *e
 	return 0;
 }
 
-// After a removal that failed with rc.
+// Schedule the next attempt after a removal that failed with rc.
 static void postpone(struct tl_writer_ring *ring, struct tl_writer_entry *entry, int rc)
 {
 	if (!ring->stuck)
@@ -237,7 +237,7 @@ static void postpone(struct tl_writer_ring *ring, struct tl_writer_entry *entry,
 	entry->retry = tl_writer_from_now(entry->pause_ns);
 }
 
-// After a removal that succeeded.
+// Log the end of the fault after a successful removal.
 static void say_over(struct tl_writer_ring *ring, const struct tl_writer_entry *entry)
 {
 	if (!ring->stuck || entry->pause_ns == 0)
@@ -246,7 +246,7 @@ static void say_over(struct tl_writer_ring *ring, const struct tl_writer_entry *
 	ring->stuck = false;
 }
 
-// The youngest file that could not be removed and is due to be tried again; 0: there is none.
+// Index of the youngest file whose removal failed and is due for another attempt; 0: none.
 static uint32_t youngest_retry(const struct tl_writer_ring *ring)
 {
 	for (uint32_t i = ring->n; i-- > 0;)
@@ -258,8 +258,8 @@ static uint32_t youngest_retry(const struct tl_writer_ring *ring)
 bool tl_writer_ring_recycle(struct tl_writer *writer, uint64_t *out_bytes)
 {
 	struct tl_writer_ring *ring = &writer->ring;
-	// What kept a file from its removal may have kept the older ones, too: they are tried before it, or it would go
-	// in place of one that is older.
+	// The cause of the failure may have prevented the removal of older files, too: retry them before this one, or
+	// it would be removed in place of an older one.
 	uint32_t retries = youngest_retry(ring);
 
 	*out_bytes = 0;
@@ -281,7 +281,7 @@ bool tl_writer_ring_recycle(struct tl_writer *writer, uint64_t *out_bytes)
 	return false;
 }
 
-// What the ring takes, and what the files being written may still grow by.
+// Files of the ring, and the possible growth of those being written.
 struct extent {
 	uint32_t files;
 	uint64_t bytes;
@@ -297,7 +297,7 @@ static struct extent measure(struct tl_writer_ring *ring, uint64_t rotate_bytes)
 	for (uint32_t i = 0; i < ring->n; i++) {
 		const struct tl_writer_entry *entry = &ring->entries[i];
 		uint64_t bytes = entry->bytes;
-		if (entry->saved || entry->left) // whose the latter are is looked at later
+		if (entry->saved || entry->left) // ownership of the latter is checked later
 			continue;
 		if (entry->file != NULL && fstat(entry->file->fd, &status) == 0) {
 			bytes = (uint64_t)status.st_size;
@@ -315,7 +315,7 @@ static uint64_t free_bytes(const struct tl_writer_pattern *pattern)
 	struct statvfs status;
 
 	if (statvfs(pattern->dir[0] != '\0' ? pattern->dir : ".", &status) != 0)
-		return UINT64_MAX; // nothing is removed on a guess
+		return UINT64_MAX; // no removal without knowledge
 	return (uint64_t)status.f_bavail * status.f_frsize;
 }
 
@@ -340,12 +340,12 @@ void tl_writer_ring_allocate(const struct tl_writer *writer, struct tl_writer_fi
 {
 	uint64_t bytes = allocation_bytes(&writer->cfg.policy);
 
-	// Where nothing in a file tells what was written of it, its size has to.
+	// Without blocks that mark the written part of a file, its size has to.
 	if (bytes != 0 && !writer->cfg.unaligned && free_bytes(&writer->pattern) / ALLOCATION_SHARE >= bytes)
 		tl_writer_file_allocate(file, bytes);
 }
 
-// The next file, opened ahead, is on the disk too, though not in the ring yet.
+// The next file, opened ahead, is on disk too, though not yet in the ring.
 static bool is_over(const struct tl_writer_policy *policy, const struct extent *extent)
 {
 	uint64_t bytes = extent->bytes + extent->growth_bytes + allocation_bytes(policy);
@@ -354,8 +354,8 @@ static bool is_over(const struct tl_writer_policy *policy, const struct extent *
 	       (policy->keep_bytes != 0 && bytes > policy->keep_bytes);
 }
 
-// Bytes that have to be free: room for the rest of the file in good time, so that the writer need not wait for it, for
-// what opens and closes files, and for their indexes.
+// Bytes to keep free: space for the rest of the file ahead of time, so that the writer need not wait for it, for
+// opening and closing blocks, and for indexes.
 static uint64_t wanted_bytes(const struct tl_writer_policy *policy, const struct extent *extent)
 {
 	uint64_t beside = 2 * TL_WRITER_BLOCKS_BYTES + policy->rotate_bytes / INDEX_SHARE;
@@ -382,7 +382,7 @@ void tl_writer_ring_tidy(struct tl_writer *writer, bool more)
 
 	if (wanted != 0)
 		room = free_bytes(&writer->pattern);
-	// Counted, not asked for again: some file systems free the space of a removed file later.
+	// Count the freed space instead of measuring it: some file systems free it later.
 	while ((is_over(policy, &extent) || room < wanted) && tl_writer_ring_recycle(writer, &freed)) {
 		extent.files -= extent.files != 0; // files of earlier runs are not counted yet
 		extent.bytes -= tl_min_u64(freed, extent.bytes);
@@ -393,7 +393,7 @@ void tl_writer_ring_tidy(struct tl_writer *writer, bool more)
 
 // ---- for other threads
 
-// One piece of memory: the pointers, then what they point to.
+// Copy the names into a single allocation: the pointers, then the names.
 static const char **copy_names(const struct tl_writer_ring *ring, uint32_t *out_n)
 {
 	size_t bytes = 0;
@@ -425,7 +425,7 @@ const char *const *tl_writer_ring_list(struct tl_writer_ring *ring, uint32_t *n)
 		uint32_t count = 0;
 		const char **names = copy_names(ring, &count);
 		free(ring->listed);
-		ring->listed = names; // rather none than names that are not there any more
+		ring->listed = names; // rather none than stale names
 		ring->n_listed = count;
 		ring->changed = names == NULL;
 	}

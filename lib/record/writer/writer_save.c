@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Saves files of the ring from being dropped: those that hold anything from so long before a trigger until so long
-// after it get another name, by which the ring does not know them, now or after a restart.
+// Saves files of the ring from removal: those with records in a window around a trigger are renamed to a name that the
+// ring does not match, now or after a restart.
 //
-// The writer thread knows of the file at hand, and marks it. It leaves the window with the helper, which looks at the
-// files that are complete, or will be soon.
+// The writer thread marks the current file. It passes the window to the helper, which checks the files that are
+// complete, or soon will be.
 
 #include "writer_priv.h"
 
@@ -16,7 +16,7 @@
 #include <tl_log.h>
 
 #define SAVED ".saved"
-#define NAMES_MAX 1000 // of files that cannot all have been saved under one name
+#define NAMES_MAX 1000 // names tried for one file, more than can be taken
 
 // ---- on the writer thread
 
@@ -34,7 +34,7 @@ void tl_writer_save_look(struct tl_writer *writer)
 		tl_writer_helper_save(writer, from_ns, hold->until_ns);
 	} else if (hold->saving && cfg->now_ns(writer->cfg.ctx) > hold->until_ns + cfg->settle_ns) {
 		hold->saving = false;
-		tl_writer_rotate(writer); // so that the last file of the episode is complete
+		tl_writer_rotate(writer); // completes the last file of the episode
 	}
 }
 
@@ -50,7 +50,7 @@ void tl_writer_save_note(struct tl_writer *writer, const struct tl_slab *slab)
 
 // ---- on the helper
 
-// DIR/STEM.saved[_NUMBER]SUFFIX for DIR/STEM SUFFIX: no name that the pattern could give.
+// Build DIR/STEM.saved[_NUMBER]SUFFIX for DIR/STEM SUFFIX: a name that the pattern cannot produce.
 static char *saved_name(const struct tl_writer *writer, const char *name, unsigned number)
 {
 	const char *suffix = writer->pattern.suffix;
@@ -81,7 +81,7 @@ int tl_writer_save_rename(const struct tl_writer *writer, const char *from, cons
 	return rc;
 }
 
-// Only this thread changes the list; the lock is for those who read it.
+// Only this thread changes the list; the lock protects readers.
 void tl_writer_ring_save(struct tl_writer *writer, uint64_t from_ns, uint64_t until_ns)
 {
 	struct tl_writer_ring *ring = &writer->ring;
@@ -111,7 +111,7 @@ static int name_saved(struct tl_writer *writer, struct tl_writer_entry *entry)
 	return 0;
 }
 
-// Force new names to the disk, where files are.
+// Sync new names to disk if files are synced.
 static void sync_names(struct tl_writer *writer)
 {
 	int rc = writer->cfg.policy.sync == TL_WRITER_SYNC_CLOSE ? tl_writer_sync_directory(&writer->pattern) : 0;

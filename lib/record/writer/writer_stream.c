@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes into a pipe, a socket or a character device, in order, and never hangs in it for ever.
+// Writes into a pipe, a socket or a character device, in order, with bounded waits.
 
 #include "writer_priv.h"
 
 #include <poll.h>
 #include <unistd.h>
 
-#define SLICE_MS 100	      // how soon a waiting write notices that the writer is to stop
-#define STOP_PATIENCE_MS 5000 // how long a stopping writer waits for a reader that reads nothing
+#define SLICE_MS 100	      // longest delay until a waiting write notices a stop
+#define STOP_PATIENCE_MS 5000 // longest wait of a stopping writer for a blocked reader
 
-// Waits until chunk_bytes can be written without blocking (or an error can be had by writing). The descriptor itself
-// stays blocking: standard output is shared with other processes, and O_NONBLOCK would be theirs too.
+// Wait until chunk_bytes can be written without blocking (or a write would return an error). The descriptor itself
+// stays blocking: standard output is shared with other processes, and O_NONBLOCK would apply to them too.
 static int wait_for_room(const struct tl_writer_file *file)
 {
 	struct pollfd room = {.fd = file->fd, .events = POLLOUT};
@@ -50,7 +50,7 @@ int tl_writer_stream_write(struct tl_writer_file *file, const uint8_t *data, uin
 {
 	if (file->fd < 0) // TL_WRITER_NULL
 		return 0;
-	// Once a block may have been cut short, whatever follows cannot be read.
+	// Data after a possibly truncated block cannot be parsed.
 	if (file->broken == 0)
 		file->broken = write_all(file, data, len_bytes);
 	return file->broken;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The writer thread: takes sealed slabs, keeps writes in flight, rotates, and gets over a disk that fails.
+// Writer thread: takes sealed slabs, keeps writes in flight, rotates, and recovers from disk errors.
 //
 // Writes finish in any order but retire in the order of their offsets, and a slab is given back only when it retires.
-// So when a write fails, every slab behind it is still in memory, and recovery needs no holes and no patches: wait for
-// what is in flight, write all of it again, one by one, from the end of the last slab that retired, and cut the file
-// behind the last that succeeded. A slab that fails again is counted as dropped and leaves nothing in the file, which
-// is whole blocks from its first byte to end_bytes at any time.
+// When a write fails, every later slab is therefore still in memory, and recovery needs no holes and no patches: wait
+// for the writes in flight, repeat all of them, one by one, from the end of the last retired slab, and cut the file
+// after the last success. A slab that fails again is counted as dropped and leaves nothing in the file, which consists
+// of whole blocks from its first byte to end_bytes at any time.
 //
-// A rotation does not wait for what is in flight: the next file takes new slabs at once, and the last is handed to the
-// helper, which completes it, when its writes have retired.
+// A rotation does not wait for writes in flight: the next file takes new slabs at once, and the previous one is handed
+// to the helper, which completes it, when its writes have retired.
 
 #include "writer_priv.h"
 
@@ -31,7 +31,7 @@ static struct tl_writer_write *in_flight(struct tl_writer *writer, uint32_t inde
 	return &writer->flight[(writer->flight_first + index) % TL_WRITER_DEPTH];
 }
 
-// A file whose prologue could not be written yet takes no slab: nobody could read it.
+// Begin a file. A file without a prologue takes no slabs: it could not be read.
 static int begin_file(struct tl_writer *writer, struct tl_writer_file *file)
 {
 	int rc = 0;
@@ -64,7 +64,7 @@ static void give_back(struct tl_writer *writer, const struct tl_writer_write *wr
 		writer->statistics.in_flight = false;
 }
 
-// The oldest write is over.
+// Remove the oldest write from the queue.
 static void pop(struct tl_writer *writer)
 {
 	struct tl_writer_file *file = in_flight(writer, 0)->file;
@@ -84,7 +84,7 @@ static uint32_t number_of(const struct tl_writer *writer, const struct tl_slab_r
 	return number;
 }
 
-// The n-th part of a slab's records that comes from one ring. False: there are no more.
+// Get the n-th part of a slab's records, all from one ring. False: there are no more.
 static bool origin_of(
 	const struct tl_writer *writer, const struct tl_writer_write *write, uint32_t n, struct tl_slab_origin *out)
 {
@@ -100,7 +100,7 @@ static bool origin_of(
 	return true;
 }
 
-// Count what the file has taken. Through the page cache it is not written yet.
+// Count the packets accepted by the file. In the page cache they are not written yet.
 static void count_taken(struct tl_writer *writer, const struct tl_writer_write *write)
 {
 	struct tl_writer_file *file = write->file;
@@ -114,7 +114,7 @@ static void count_taken(struct tl_writer *writer, const struct tl_writer_write *
 		tl_writer_cached_confirm(writer, file);
 }
 
-// What is in the file goes back to the lcore, by way of the index if there is one.
+// Return a written slab to the lcore, through the index if there is one.
 static void settle(struct tl_writer *writer, const struct tl_writer_write *write)
 {
 	uint64_t offset_bytes = write->file->end_bytes;
@@ -145,8 +145,8 @@ static uint32_t records(const struct tl_slab *slab)
 	return slab != NULL ? slab->records[TL_DIR_RX] + slab->records[TL_DIR_TX] : 0;
 }
 
-// The file after that of the oldest write: the one of younger writes, or the current one, or a new one. NULL: none can
-// be had.
+// Return the file after that of the oldest write: the one of younger writes, the current one, or a new one. NULL: none
+// is available.
 static struct tl_writer_file *file_after(struct tl_writer *writer, const struct tl_writer_file *file)
 {
 	for (uint32_t i = 0; i < writer->flight_count; i++)
@@ -155,8 +155,8 @@ static struct tl_writer_file *file_after(struct tl_writer *writer, const struct 
 	return writer->file != file || tl_writer_go_on(writer, TL_WRITER_STUCK_PATIENCE_NS) ? writer->file : NULL;
 }
 
-// Tell whether a file that the write did not fit in is to be left: it may not grow (ulimit -f, or the largest that the
-// file system has), or has what it is to have, so that the ring can give it up for what comes.
+// Tell whether to leave a file after a write that did not fit: it may not grow (ulimit -f, or the maximum file size),
+// or is large enough that the ring can remove it for new data.
 static bool is_to_be_left(struct tl_writer *writer, const struct tl_writer_file *file, int code)
 {
 	uint64_t limit_bytes = writer->cfg.policy.rotate_bytes;
@@ -167,7 +167,7 @@ static bool is_to_be_left(struct tl_writer *writer, const struct tl_writer_file 
 	       (code == -EFBIG || (tl_writer_may_recycle_for(writer, code) && is_due));
 }
 
-// Gives what is in flight for such a file to the next. False: the oldest write has failed for good.
+// Move the writes in flight for such a file to the next. False: the oldest write has failed permanently.
 static bool move_on(struct tl_writer *writer, int code)
 {
 	struct tl_writer_file *full = in_flight(writer, 0)->file;
@@ -186,7 +186,7 @@ static bool move_on(struct tl_writer *writer, int code)
 	}
 	full->in_flight = 0;
 	if (tl_writer_saves_files(writer) &&
-		full->last_ns != 0) { // the slabs that moved may be of any time of the file
+		full->last_ns != 0) { // the slabs that moved may have any timestamp of the file
 		next->first_ns = next->last_ns == 0 ? full->first_ns : tl_min_u64(next->first_ns, full->first_ns);
 		next->last_ns = tl_max_u64(next->last_ns, full->last_ns);
 		next->saved |= full->saved;
@@ -200,18 +200,18 @@ static int write_again(struct tl_writer *writer, struct tl_writer_write *write)
 	int rc;
 
 	do {
-		rc = begin_file(writer, write->file); // which may have lost its prologue
+		rc = begin_file(writer, write->file); // it may have lost its prologue
 		write->offset_bytes = write->file->end_bytes;
 		tl_writer_sign(writer, write);
 		if (rc == 0)
 			rc = tl_writer_file_write(write->file, write->data, write->len_bytes, write->offset_bytes);
 		if (tl_writer_may_recycle_for(writer, rc))
-			tl_writer_file_cut(write->file); // what it got of the last room
+			tl_writer_file_cut(write->file); // the part that fitted
 	} while (tl_writer_helper_make_room(writer, rc) || move_on(writer, rc));
 	return rc;
 }
 
-// Writes all that is in flight again, as described at the top.
+// Repeat all writes in flight, as described above.
 static void recover(struct tl_writer *writer)
 {
 	for (uint32_t i = 0; i < writer->flight_count; i++)
@@ -230,12 +230,12 @@ static void recover(struct tl_writer *writer)
 		}
 		tl_writer_say_buffered(writer, write->file);
 		if (write->file->in_flight == 1)
-			(void)tl_writer_file_cut(write->file); // what was written of dropped slabs
+			(void)tl_writer_file_cut(write->file); // written parts of dropped slabs
 		pop(writer);
 	}
 }
 
-// Gives back the slabs whose writes finished, oldest first. Returns how many.
+// Give back the slabs of finished writes, oldest first. Return their number.
 static uint32_t retire(struct tl_writer *writer)
 {
 	uint32_t retired = 0;
@@ -254,7 +254,7 @@ static uint32_t retire(struct tl_writer *writer)
 	return retired;
 }
 
-// Whether this slab, and the epilogue, would exceed what a file may have. A file has at least one slab.
+// True if this slab and the epilogue would exceed the limits of the file. A file has at least one slab.
 static bool is_full(const struct tl_writer *writer, const struct tl_writer_write *write)
 {
 	const struct tl_writer_policy *policy = &writer->cfg.policy;
@@ -267,7 +267,7 @@ static bool is_full(const struct tl_writer *writer, const struct tl_writer_write
 	       (policy->rotate_packets != 0 && file->pkts + records(write->slab) > policy->rotate_packets);
 }
 
-// Behind what the file has.
+// Submit a write at the end of the file.
 static void submit(struct tl_writer *writer, const struct tl_writer_write *write)
 {
 	struct tl_writer_file *file = writer->file;
@@ -287,7 +287,7 @@ static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, str
 {
 	struct tl_writer_write write = {.ring = ring, .slab = slab};
 
-	if (writer->file == NULL) { // there is none to be had, and the helper has said why
+	if (writer->file == NULL) { // none available; the helper has logged the reason
 		drop(writer, &write);
 		return;
 	}
@@ -298,7 +298,7 @@ static void start_write(struct tl_writer *writer, struct tl_slab_ring *ring, str
 	}
 	write.data = slab->data;
 	write.len_bytes = slab->sealed_bytes;
-	if (writer->file->stream) { // the blocks that serve recovery and alignment serve nobody there
+	if (writer->file->stream) { // a stream needs no recovery or alignment blocks
 		write.data += slab->head_bytes;
 		write.len_bytes = slab->used_bytes - slab->head_bytes;
 	}
@@ -322,7 +322,7 @@ static void write_statistics(struct tl_writer *writer)
 		submit(writer, &write);
 }
 
-// The next sealed slab, of each ring in turn, and its ring. NULL: there is none.
+// Take the next sealed slab, of each ring in turn, and its ring. NULL: there is none.
 static struct tl_slab *next_sealed(struct tl_writer *writer, struct tl_slab_ring **out_ring)
 {
 	for (uint32_t i = 0; i < writer->cfg.n_rings; i++) {
@@ -335,7 +335,7 @@ static struct tl_slab *next_sealed(struct tl_writer *writer, struct tl_slab_ring
 	return NULL;
 }
 
-// Starts writes until the queue is full or there is no slab to be written. Returns how many slabs it took.
+// Start writes until the queue is full or no slab is left to write. Return the number of slabs taken.
 static uint32_t take(struct tl_writer *writer, bool stopping)
 {
 	uint32_t depth = writer->backend->depth, taken = 0;
@@ -352,7 +352,7 @@ static uint32_t take(struct tl_writer *writer, bool stopping)
 	return taken;
 }
 
-// The RX lcore never signals: the writer sleeps, longer while nothing comes, and looks again.
+// Sleep, longer while idle, then poll again: the RX lcore never signals.
 static void idle(struct tl_writer *writer)
 {
 	struct tl_writer_file *file = writer->file;
@@ -372,7 +372,7 @@ static bool is_to_stop(const struct tl_writer *writer)
 	       (writer->cfg.drained == NULL || writer->cfg.drained(writer->cfg.ctx));
 }
 
-// Returns whether there is more to be forced to the disk.
+// Sync files in the page cache. Return true if there is more to sync.
 static bool force_cached(struct tl_writer *writer, bool wait)
 {
 	if (tl_writer_cached_take(writer, wait))
@@ -390,7 +390,7 @@ void *tl_writer_main(void *arg)
 	if (writer->file != NULL)
 		ready(writer);
 	for (;;) {
-		// Read before the rings are looked at: what was sealed before stop() is found below.
+		// Read before the rings: slabs sealed before stop() are found below.
 		bool stopping = is_to_stop(writer);
 		if (tl_writer_saves_files(writer))
 			tl_writer_save_look(writer);
