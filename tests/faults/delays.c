@@ -5,9 +5,9 @@
 //   LD_PRELOAD=BUILD/tests/faults/libdelays.so DELAYS=SEED[:MS] [DELAYS_TRACE=FILE] PROGRAM
 //
 // DELAYS        selects, for each call site, the delays of its calls: most never, some often by 1 to 20 ms, a few
-//               occasionally by 0.3 to 2 s, always before the call or always after it. The same seed and the same binary
-//               delay the same sites, so a fault can be reproduced, if not each time. The sum of the delays is at most
-//               MS, plus a second for the last, so that a program with many calls ends; default 12000.
+//               occasionally by 0.3 to 2 s, always before the call or always after it. The same seed and the same
+//               binary delay the same sites, so a fault can be reproduced, if not each time. The sum of the delays is
+//               at most MS, plus a second for the last, so that a program with many calls ends; default 12000.
 // DELAYS_TRACE  file for a line "delay OFFSET CALL MS before|after THREAD" per delay, appended; OFFSET is that of the
 //               return address in the program
 //

@@ -24,7 +24,7 @@
 //   MISS             each scheduled frame whose number is a multiple of this is late
 //   LOG              log file, written at exit if a port was started
 //
-// The log has counters in lines "NAME VALUE": rx_stamped, rx_skipped, tx_stamped, tx_busy (the latch was full), tx_read,
+// The log has counters as "NAME VALUE": rx_stamped, rx_skipped, tx_stamped, tx_busy (the latch was full), tx_read,
 // at_sent, at_past (time in the past: mlx5's tx_pp_timestamp_past_errors, too). The first stamps follow, "KIND
 // STAMP_NS REALTIME_NS WIDTH_NS", of kind rx, tx or at (launch time): CLOCK_REALTIME was REALTIME_NS +/- WIDTH_NS
 // when the NIC's clock was STAMP_NS.
