@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// app: the commands of tapline. Each takes its own name as argv[0] and returns the exit status: 0 ok, 1 the work
-// failed, 2 the call was wrong.
+// app: the commands of tapline. Each takes its own name as argv[0] and returns the exit status: 0 success, 1 operation
+// failed, 2 invalid call.
 
 #include <tl_options.h>
 
@@ -10,9 +10,10 @@
 #define TL_EXIT_FAILED 1
 #define TL_EXIT_USAGE 2
 
-#define TL_DEFAULT_SOCKET "/run/tapline.sock" // where an appliance is asked
+#define TL_DEFAULT_SOCKET "/run/tapline.sock" // default path of the control socket
 
-// Every command, in the order of the help: tl_cmd_NAME() runs it, tl_NAME_command is what it accepts.
+// List of all commands, in the order of the help: tl_cmd_NAME() runs a command, tl_NAME_command describes its
+// arguments.
 #define TL_COMMANDS(X)                                                                                                 \
 	X(run)                                                                                                         \
 	X(capture)                                                                                                     \
@@ -37,10 +38,10 @@ TL_COMMANDS(TL_DECLARE_COMMAND)
 
 // ---- command_line.c
 
-// Says what is wrong with the call, of which value (NULL: of none), and where to read more. Returns TL_EXIT_USAGE.
+// Print an error in the call, the offending value (NULL: none), and the help page. Return TL_EXIT_USAGE.
 int tl_misuse(const struct tl_command *command, const char *what, const char *value);
 
-// Stores each option into *options as its row says; passes a row without "into" to set(), which returns NULL or the
-// error. Returns -1 to go on with the words, which begin at optind, else an exit status.
+// Store each option into *options as its row describes; pass a row without "into" to set(), which returns NULL or an
+// error text. Return -1 to continue with the words, which begin at optind, else an exit status.
 int tl_set_options(const struct tl_command *command, int argc, char **argv,
 	const char *(*set)(void *options, int id, const char *value), void *options);

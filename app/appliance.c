@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Builds an appliance from its configuration and takes it down.
+// Build an appliance from its configuration and tear it down.
 
 #include "appliance_priv.h"
 
@@ -64,7 +64,7 @@ static struct tl_port_cfg port_cfg(const struct tl_appliance *a, uint32_t port)
 		.socket_id = a->plan.place.nodes[port]};
 }
 
-// Before EAL starts, which takes its time: what is wrong with a port should be said at once.
+// Check the ports before EAL starts: its start is slow, and configuration errors should appear at once.
 static int check_ports(struct tl_appliance *a, struct tl_err *err)
 {
 	int rc = 0;
@@ -139,7 +139,7 @@ static struct tl_echo_cfg echo_cfg(const struct tl_config_echo *e)
 		.samples = e->samples};
 }
 
-// A file's stamps are of another time.
+// Tell whether the source stamps wire times. The stamps of a capture file belong to another time.
 static bool stamps_the_wire(enum tl_ts_source source)
 {
 	return source == TL_TS_NIC_RX || source == TL_TS_KERNEL;
@@ -164,7 +164,7 @@ static uint32_t udp_ports(const struct tl_config *config, uint16_t *out_be)
 	return n;
 }
 
-// The host of one lcore: the echoes that it owns. One without any answers for what arrives there and is nobody's.
+// Create the host of one lcore with the echoes it owns. A host without echoes answers for unowned traffic on its queue.
 static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, struct tl_err *err)
 {
 	const struct tl_config_port *cfg = &a->config->ports[port];
@@ -211,7 +211,7 @@ static int make_host(struct tl_appliance *a, uint32_t port, uint16_t queue, stru
 	return tl_echo_host_create(&host, &a->hosts[a->plan.place.first[port] + queue], err);
 }
 
-// Every lcore of a port with an echo has a host.
+// Create a host for every lcore of a port with an echo.
 static int make_port_hosts(struct tl_appliance *a, uint32_t port, struct tl_err *err)
 {
 	const struct tl_config_port *cfg = &a->config->ports[port];
@@ -264,7 +264,7 @@ static struct tl_capture_trigger_cfg trigger_cfg(const struct tl_config_capture 
 		.on_drop = c->trigger.on_drop};
 }
 
-// An echo that answers too late is a trigger for recordings of its port.
+// Make a late reply of an echo a trigger for recordings of its port.
 static int join_alarm(struct tl_appliance *a, uint32_t capture, struct tl_err *err)
 {
 	const struct tl_config_capture *cfg = &a->config->captures[capture];
@@ -345,7 +345,7 @@ static int make_captures(struct tl_appliance *a, struct tl_err *err)
 	return rc;
 }
 
-// The roles on one RX queue, in the order of their urgency: echo, recordings, PTP.
+// Create the roles of one RX queue in the order of their urgency: echo, recordings, PTP.
 static int make_lcore(struct tl_appliance *a, uint32_t port, uint16_t queue, struct tl_err *err)
 {
 	struct tl_service services[TL_CONFIG_CAPTURES_MAX + 2];
@@ -380,7 +380,7 @@ static int make_lcores(struct tl_appliance *a, struct tl_err *err)
 	return rc;
 }
 
-// Outliers are kept on both sides: the lcore writes them down, main adds what the kernel tells.
+// Record outliers on both sides: the lcore stores them, main adds kernel data.
 static int watch_outliers(struct tl_appliance *a, uint32_t index, struct tl_err *err)
 {
 	const struct tl_config_echo *e = &a->config->echoes[index];
@@ -442,7 +442,7 @@ static void list_metrics(struct tl_appliance *a)
 	}
 }
 
-// Before the rest: a second appliance of the same configuration must not touch the first one's files.
+// Check the control socket first: a second appliance with the same configuration must not touch the first one's files.
 static int check_control(struct tl_appliance *a, struct tl_err *err)
 {
 	const struct tl_config_control *cfg = &a->config->control;

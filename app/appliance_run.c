@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of an appliance: start, watch, end in order.
+// Run an appliance: start, watch, shut down in order.
 
 #include "appliance_priv.h"
 
@@ -19,19 +19,19 @@
 #include "latency_files.h"
 #include "notify.h"
 
-#define WATCH_MS 20		   // how often main looks for the end of the input
-#define CLOSE_NS (2 * TL_NS_PER_S) // how long connections may take to close in order
+#define WATCH_MS 20		   // interval of the checks for the end of the input
+#define CLOSE_NS (2 * TL_NS_PER_S) // time limit for an orderly close of connections
 #define SAMPLE_NS TL_NS_PER_S
-#define WATCHDOG_SHARE 4	   // as often as that within its time the service manager hears from us
-#define LINK_NS (10 * TL_NS_PER_S) // copper is negotiated for 1 to 3 s, optics of several speeds for up to 9
-#define SETTLE_MS 1000		   // how long frames may be on their way through a busy kernel
+#define WATCHDOG_SHARE 4	   // watchdog notifications per watchdog period
+#define LINK_NS (10 * TL_NS_PER_S) // negotiation takes 1 to 3 s on copper, up to 9 s on multi-rate optics
+#define SETTLE_MS 1000		   // longest transit time of frames through a busy kernel
 
 static uint64_t now_ns(const struct tl_appliance *a)
 {
 	return tl_clock_mono_ns(a->clock, rte_rdtsc());
 }
 
-// The port runs: how it spreads frames is known now, if its driver tells.
+// Start the hosts of a port. The port runs, so its RSS configuration is known if the driver reports it.
 static int start_hosts(struct tl_appliance *a, uint32_t port, struct tl_err *err)
 {
 	struct tl_port_rss rss;
@@ -48,8 +48,9 @@ static uint64_t left_ns(const struct tl_appliance *a, uint64_t deadline_ns)
 	return now < deadline_ns ? deadline_ns - now : 0;
 }
 
-// What a NIC is given to send before its link is up, is lost: the first ARP request and the membership reports. All
-// links are negotiated at the same time. A port that only receives is not waited for: others would go unpolled.
+// Wait for the links of sending ports: a NIC drops frames sent before link up, such as the first ARP request and the
+// membership reports. All links negotiate at the same time. A receive-only port is not waited for: other ports would go
+// unpolled.
 static void await_links(const struct tl_appliance *a)
 {
 	uint64_t deadline_ns = now_ns(a) + LINK_NS;
@@ -91,7 +92,7 @@ static int start(struct tl_appliance *a, struct tl_err *err)
 	}
 	for (uint32_t i = 0; i < a->config->n_ports && rc == 0; i++)
 		tl_port_begin_account(a->ports[i]);
-	// Last: where the socket is, the appliance is up.
+	// Open the control socket last: its existence shows that the appliance is up.
 	struct tl_ctl_cfg ctl = {
 		.path = a->config->control.socket, .operators = a->operators, .answer = tl_appliance_answer, .ctx = a};
 	if (rc == 0)
@@ -117,7 +118,7 @@ static bool all_ports_ended(const struct tl_appliance *a)
 	return true;
 }
 
-// An echo whose port is gone has nothing left to do.
+// Tell whether an echo has lost its port.
 static bool an_echo_has_lost_its_port(const struct tl_appliance *a)
 {
 	struct tl_err err = {{0}};
@@ -133,7 +134,7 @@ static uint64_t port_drops(const struct tl_report_port *port)
 	return port->drop_nic_pkts + port->drop_nombuf_pkts + port->drop_error_pkts;
 }
 
-// What the ports have lost so far, for the recordings' interface statistics.
+// Pass the port drop counts to the recordings' interface statistics.
 static void tell_port_drops(const struct tl_appliance *a)
 {
 	for (uint32_t i = 0; i < a->config->n_captures; i++) {
@@ -142,7 +143,7 @@ static void tell_port_drops(const struct tl_appliance *a)
 	}
 }
 
-// A frame that was lost is a trigger where the user wants that. What the disk refused is not: there is nowhere to save.
+// Trigger on loss where configured. Disk drops do not trigger: there is no place to save the capture.
 static void look_for_drops(struct tl_appliance *a)
 {
 	for (uint32_t i = 0; i < a->config->n_captures; i++) {
@@ -156,14 +157,14 @@ static void look_for_drops(struct tl_appliance *a)
 	}
 }
 
-// The port's link is back: switches may have forgotten where our addresses and groups are.
+// Announce addresses and groups again after link up: switches may have aged them out.
 static void announce_again(struct tl_appliance *a, uint32_t port)
 {
 	for (uint32_t q = 0; q < a->config->ports[port].rx_queues && a->plan.has_echo[port]; q++)
 		tl_echo_host_announce_again(a->hosts[a->plan.place.first[port] + q]);
 }
 
-// Compares the clocks, and has the recordings take down what that shows.
+// Compare the clocks, and store the comparison in the recordings.
 static void compare_clocks(struct tl_appliance *a)
 {
 	tl_clock_discipline(a->clock);
@@ -173,7 +174,7 @@ static void compare_clocks(struct tl_appliance *a)
 		tl_capture_log_clocks(a->captures[i]);
 }
 
-// Once a second: steer the clocks, read the counters that must not overflow, tell the user.
+// Once a second: steer the clocks, read the counters that must not overflow, print progress.
 static void sample(struct tl_appliance *a)
 {
 	uint64_t rx = 0, tx = 0, written = 0, dropped = 0, echoed = 0;
@@ -210,7 +211,7 @@ static void sample(struct tl_appliance *a)
 			s->uptime_ns / TL_NS_PER_S, rx, tx, echoed, written, dropped);
 }
 
-// Says that all is well where every lcore has made a round since it was said last, and nothing where one is stuck.
+// Notify the watchdog if every lcore has completed a poll round since the last notification; skip it if one is stuck.
 static void feed_watchdog(struct tl_appliance *a, uint64_t now)
 {
 	struct tl_watchdog *dog = &a->watchdog;
@@ -226,7 +227,7 @@ static void feed_watchdog(struct tl_appliance *a, uint64_t now)
 	tl_notify("WATCHDOG=1");
 }
 
-// Whether the signal that has come is one that ends the appliance.
+// Tell whether the pending signal ends the appliance.
 static bool signal_ends(struct tl_appliance *a, int signal_fd)
 {
 	struct signalfd_siginfo info;
@@ -246,7 +247,7 @@ static void look_at_outliers(struct tl_appliance *a)
 			tl_outliers_look(a->outliers[i]);
 }
 
-// Waits for a signal or a client. Where the kernel has no memory for that, signals are looked for after a pause.
+// Wait for a signal or a client. If poll() fails for lack of kernel memory, check signals after a pause.
 static void await_events(struct pollfd fds[2])
 {
 	if (poll(fds, 2, WATCH_MS) >= 0)
@@ -256,7 +257,7 @@ static void await_events(struct pollfd fds[2])
 	nanosleep(&(struct timespec){.tv_nsec = WATCH_MS * TL_NS_PER_MS}, NULL);
 }
 
-// Until a signal, the duration, or the end of the input.
+// Run until a signal, the duration, or the end of the input.
 static void watch(struct tl_appliance *a, int signal_fd)
 {
 	struct pollfd fds[2] = {
@@ -295,7 +296,7 @@ static void request_all(struct tl_appliance *a, enum tl_lcore_phase phase)
 		tl_lcore_request(a->lcores[i], phase);
 }
 
-// Connections close in order, bounded in time.
+// Close connections in order, within a time limit.
 static void close_services(struct tl_appliance *a)
 {
 	uint64_t deadline_ns = now_ns(a) + CLOSE_NS;
@@ -314,7 +315,7 @@ static void close_services(struct tl_appliance *a)
 			CLOSE_NS / TL_NS_PER_S);
 }
 
-// False where frames go on coming.
+// Stop frame arrival on a port. Return false if frames keep arriving.
 static bool quiesce(const struct tl_appliance *a, uint32_t port)
 {
 	bool quiet = tl_port_quiesce(a->ports[port]);
@@ -324,8 +325,8 @@ static bool quiesce(const struct tl_appliance *a, uint32_t port)
 	return quiet;
 }
 
-// The recordings end here: what has come until now is in them, and what comes later, from ports that cannot be
-// quiesced, is not. From the others nothing comes later, and a lcore may still have the last burst in its hands.
+// End the recordings at this time. A port that cannot be quiesced keeps receiving: its later frames are not recorded.
+// On the other ports nothing arrives later, though an lcore may still process the last burst.
 static void expire(const struct tl_appliance *a)
 {
 	bool quiet[TL_CONFIG_PORTS_MAX];
@@ -337,7 +338,7 @@ static void expire(const struct tl_appliance *a)
 			tl_capture_expire(a->captures[i]);
 }
 
-// Every lcore returns, having received what was queued.
+// Drain the RX queues and stop all lcores.
 static void drain(struct tl_appliance *a)
 {
 	for (uint32_t p = 0; p < a->config->n_ports; p++) {
@@ -353,7 +354,7 @@ static void drain(struct tl_appliance *a)
 		tl_lcore_wait(a->lcores[i]);
 }
 
-// Echoes first, then nothing new comes in, then what is queued is recorded, then the files are closed.
+// Shut down in order: close echoes, quiesce the ports, record queued frames, close the files.
 static int end(struct tl_appliance *a, struct tl_err *err)
 {
 	struct tl_err later;
@@ -363,7 +364,7 @@ static int end(struct tl_appliance *a, struct tl_err *err)
 		expire(a);
 	close_services(a);
 	drain(a);
-	compare_clocks(a); // what the last stamps were off by
+	compare_clocks(a); // offsets of the last stamps
 	for (uint32_t i = 0; i < a->config->n_ports; i++)
 		if (a->syncs[i] != NULL)
 			tl_timesync_end(a->syncs[i]);

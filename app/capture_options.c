@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options of `tapline capture`: a command line in, the configuration of `tapline run` out.
+// Options of `tapline capture`: convert a command line to the configuration of `tapline run`.
 
 #include "capture_options.h"
 
@@ -16,12 +16,12 @@
 
 enum value_kind { AS_TEXT, AS_NUMBER };
 
-// What an option says of the configuration.
+// Configuration key set by an option.
 struct meaning {
-	const char *section; // of the configuration, of a list the only entry: "capture.trigger"
+	const char *section; // configuration section; for a list, its only entry: "capture.trigger"
 	const char *key;
 	enum value_kind kind;
-	const char *is; // JSON, without a value
+	const char *is; // JSON value of an option without an argument
 };
 
 #define MEANS(...)                                                                                                     \
@@ -131,7 +131,7 @@ const struct tl_command tl_capture_command = {
 		"\n"
 		"PORT: a kernel interface (eth0), xdp:INTERFACE, pcap:FILE, a PCI address (0000:3b:00.0) or vdev:DEVARGS.",
 	TL_OPTIONS(options),
-	.until_word = true, // the filter's words are no options
+	.until_word = true, // the filter's words are not parsed as options
 };
 
 static int misuse(const char *what)
@@ -152,10 +152,10 @@ static json_t *value_of(const struct meaning *meaning, const char *text)
 	if (json_is_integer(number))
 		return number;
 	json_decref(number);
-	return json_string(text); // what is no number is refused as what the user wrote
+	return json_string(text); // a non-number is rejected with the text as given
 }
 
-// The object of "list.object", made where it is not there yet.
+// Return the object of "list.object"; create it if it is missing.
 static json_t *section_of(json_t *root, const char *section)
 {
 	size_t chars = strcspn(section, ".");
@@ -170,16 +170,16 @@ static json_t *section_of(json_t *root, const char *section)
 	return section[chars] == '\0' ? found : section_of(found, section + chars + 1);
 }
 
-// Returns NULL, or what is wrong.
+// Return NULL, or an error text.
 static const char *set(const struct meaning *meaning, const char *text, json_t *root)
 {
-	// A text that is no UTF-8 has no JSON.
+	// Text that is not UTF-8 has no JSON form.
 	return json_object_set_new(section_of(root, meaning->section), meaning->key, value_of(meaning, text)) == 0
 		       ? NULL
 		       : "is not UTF-8";
 }
 
-// The rest of the command line, joined by spaces as tcpdump does.
+// Join the rest of the command line with spaces as a filter, as tcpdump does.
 static bool set_filter(json_t *root, int argc, char **argv)
 {
 	char filter[4096] = "";
@@ -191,7 +191,7 @@ static bool set_filter(json_t *root, int argc, char **argv)
 							      json_string(filter)) == 0);
 }
 
-// Returns -1 to go on, else an exit status.
+// Return -1 to continue, else an exit status.
 static int read_options(int argc, char **argv, json_t *root, struct tl_capture_options *o)
 {
 	struct tl_options_reader reader;

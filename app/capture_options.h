@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// capture_options: the command line of `tapline capture`: one table of options, nearly all of them keys of the
-// configuration, from which the parser, the help and the names in error messages are made.
+// capture_options: the command line of `tapline capture`. One table of options, nearly all of them keys of the
+// configuration, yields the parser, the help and the names in error messages.
 //
 // Threads: main. Memory: the configuration is the caller's (tl_config_free).
 
@@ -18,8 +18,8 @@ struct tl_capture_options {
 	struct tl_finish_opts finish;
 };
 
-// Returns -1 to go on with *out, else an exit status: what there is to say has been said.
+// Return -1 to continue with *out, else an exit status; messages have been printed.
 int tl_capture_options_parse(int argc, char **argv, struct tl_capture_options *out);
 
-// cmd_capture.c: records, and frees the configuration. Returns the exit status.
+// cmd_capture.c: record, and free the configuration. Return the exit status.
 int tl_capture_run(struct tl_capture_options *options);

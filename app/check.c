@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline run --check: plans a configuration, and tells how long each recording's buffer lasts at line rate.
+// tapline run --check: plan a configuration, and print each recording's buffer time at line rate.
 
 #include "check.h"
 
@@ -20,12 +20,12 @@
 
 #define GBPS UINT64_C(1000000000)
 
-// The shortest and the longest frames of Ethernet, without FCS.
+// Shortest and longest Ethernet frame, without FCS.
 static const uint32_t frame_bytes[] = {60, 1514};
 
-// What a recording may have to stand.
+// Line rates that a recording may have to sustain.
 struct rates {
-	bool known; // bps[0] is the port's own; else those that ports usually have
+	bool known; // bps[0] is the port's own rate; if false, the usual port rates
 	uint32_t n;
 	uint64_t bps[3];
 };
@@ -34,7 +34,7 @@ static struct rates rates_of(const struct tl_port_spec *spec)
 {
 	uint64_t bps = tl_port_expected_bps(spec);
 
-	if (spec->kind == TL_PORT_FILE) // is read as fast as it can be
+	if (spec->kind == TL_PORT_FILE) // a file is read at full speed
 		return (struct rates){0};
 	if (bps != 0)
 		return (struct rates){.known = true, .n = 1, .bps = {bps}};
@@ -80,7 +80,7 @@ static int print_json(const struct tl_config *config, const struct tl_plan *plan
 	return tl_results_json(json, stdout);
 }
 
-// "49.0 ms of 10 Gbit/s at 60-byte frames (1.37 GB/s), 54.2 ms at 1514 (1.24 GB/s)"
+// Print a rate: "49.0 ms of 10 Gbit/s at 60-byte frames (1.37 GB/s), 54.2 ms at 1514 (1.24 GB/s)".
 static void print_rate(const struct tl_config_capture *capture, const struct rates *rates, uint32_t index)
 {
 	uint64_t bps = rates->bps[index];

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// check: says whether a configuration is right, and how long its recordings' buffers last when a disk stalls.
+// check: validate a configuration, and report how long its recordings' buffers absorb a disk stall.
 //
-// Threads: main. Memory: none kept. Needs no EAL.
+// Threads: main. Memory: none kept. Requires no EAL.
 
 #include <stdbool.h>
 
 #include <tl_config.h>
 
-// explain: and what was chosen for each port. Returns the exit status of the command.
+// Check a configuration. explain: also print the choices made for each port. Return the exit status of the command.
 int tl_check(const struct tl_config *config, bool explain, bool as_json);

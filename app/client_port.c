@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts DPDK and a port for the client, and gives the port's account at the end.
+// Start DPDK and a port for the client, and report the port's counters at the end.
 
 #include "client_port.h"
 
@@ -22,7 +22,7 @@
 
 #define MEMORY_MB 256
 #define NIC_LINK_NS (10 * TL_NS_PER_S)
-#define LINK_NS TL_NS_PER_S // a virtual device has its link when the other side has answered
+#define LINK_NS TL_NS_PER_S // a virtual device has link up after the other side's reply
 
 struct tl_app_client_port {
 	struct tl_eal *eal;
@@ -30,7 +30,7 @@ struct tl_app_client_port {
 	struct tl_port *port;
 	struct tl_dclient *host;
 	struct tl_metrics metrics;
-	struct tl_snapshot snapshot; // the last
+	struct tl_snapshot snapshot; // last snapshot
 };
 
 // ---- the port's stamps
@@ -46,8 +46,8 @@ static enum tl_ts_source wanted_source(enum tl_client_timestamps timestamps)
 	return sources[timestamps];
 }
 
-// What the port turned out to have. Departures are of the TSC, or of the clock that stamps arrivals: only what is
-// brought to the same clock goes with them.
+// Determine the available stamps of the port. Departures are stamped by the TSC, or by the clock of the arrival stamps:
+// only arrival stamps converted to the same clock can be paired with them.
 static enum tl_client_timestamps timestamps_of(const struct tl_port *port)
 {
 	struct tl_port_stamps stamps;
@@ -64,7 +64,7 @@ static enum tl_client_timestamps timestamps_of(const struct tl_port *port)
 	return TL_CLIENT_STAMPS_USER;
 }
 
-// Who asks for the NIC's stamps is told which of them it has.
+// Report the available stamps to a user who requested NIC stamps.
 static void tell_departures(
 	const struct tl_port *port, const struct tl_client_port *wanted, const struct tl_client_cfg *cfg)
 {
@@ -121,12 +121,12 @@ static int start_port(struct tl_app_client_port *p, struct tl_port_cfg *cfg, str
 	return 0;
 }
 
-// mlx5's argument of the device says it, where the NIC needs that to send at a time (ConnectX-6 Dx).
+// Read the send granularity from mlx5's devargs, where the NIC requires it for scheduled sending (ConnectX-6 Dx).
 static uint64_t send_grain_ns(const struct tl_port_spec *spec)
 {
 	const char *grain = strstr(spec->text, ",tx_pp=");
 
-	return grain != NULL ? (uint64_t)llabs(strtoll(grain + strlen(",tx_pp="), NULL, 10)) : 0; // below 0: for a test
+	return grain != NULL ? (uint64_t)llabs(strtoll(grain + strlen(",tx_pp="), NULL, 10)) : 0; // negative: in a test
 }
 
 static int make_host(struct tl_app_client_port *p, const struct tl_client_port *wanted, struct tl_err *err)

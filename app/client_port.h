@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// client_port: what `tapline client --port` has beside the client: DPDK, the port, our host on it, and the ledger.
+// client_port: the DPDK resources of `tapline client --port`: EAL, the port, the host on it, and the ledger.
 
 #include <stdio.h>
 
@@ -11,15 +11,16 @@
 
 struct tl_app_client_port;
 
-// Starts all and makes *cfg a run over it; the source of stamps is known then. Returns 0, or -errno and the sentence:
-// -ENETDOWN: the port has no link.
+// Start everything and set up *cfg for a run over the port, with its stamp source. Return 0, or -errno with a message
+// in *err: -ENETDOWN: the port has link down.
 int tl_app_client_port_open(const struct tl_client_port *wanted, struct tl_client_cfg *cfg,
 	struct tl_app_client_port **out, struct tl_err *err);
-void tl_app_client_port_close(struct tl_app_client_port *port); // NULL: nothing
+void tl_app_client_port_close(struct tl_app_client_port *port); // NULL: no operation
 
-// All runs are over: receives what is left and closes the account. Returns whether the ledger holds.
+// End after all runs: receive the remaining frames and close the ledger. Return true if the ledger holds.
 bool tl_app_client_port_end(struct tl_app_client_port *port);
 
-// The account: as keys port, net and ledger_ok of the results, or as a table. Returns 0, or -1 without memory.
+// Add the ledger to the results as the keys port, net and ledger_ok, or print it as a table. Return 0, or -1 if out of
+// memory.
 int tl_app_client_port_json(const struct tl_app_client_port *port, json_t *results);
 void tl_app_client_port_print(const struct tl_app_client_port *port, FILE *out);

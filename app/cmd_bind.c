@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline bind, tapline unbind: give NICs to DPDK and back to the kernel.
+// tapline bind, tapline unbind: bind NICs to DPDK drivers and return them to the kernel.
 
 #include <errno.h>
 #include <limits.h>
@@ -76,7 +76,7 @@ static bool has_host(const char *root)
 	return access(path, F_OK) == 0;
 }
 
-// Returns -1 to go on, else an exit status.
+// Return -1 to continue, else an exit status.
 static int parse(int argc, char **argv, const struct tl_command *command, struct options *options)
 {
 	*options = (struct options){.root = ""};
@@ -106,7 +106,7 @@ static int parse(int argc, char **argv, const struct tl_command *command, struct
 	return -1;
 }
 
-// Says why, and gives back what the program ends with.
+// Print the error, and return the exit status of the program.
 static int end_with(int status, const struct tl_err *err)
 {
 	tl_error("%s", err->text);
@@ -142,7 +142,7 @@ static int list(const char *root)
 	return TL_EXIT_OK;
 }
 
-// ---- doing it
+// ---- binding
 
 static void print_plan(const struct tl_pci_plan *plan)
 {
@@ -154,7 +154,7 @@ static void print_plan(const struct tl_pci_plan *plan)
 	}
 }
 
-// Loads vfio-pci where it is not. With a root of a test's, there is nothing to load.
+// Load vfio-pci if it is missing. Under a test root no module is loaded.
 static int load_driver(const char *root, struct tl_err *err)
 {
 	char path[PATH_MAX];
@@ -216,7 +216,7 @@ static int bind_one(const struct options *options, const struct tl_pci_plan *pla
 	return rc;
 }
 
-// What is not given back stays remembered, for unbind.
+// Undo the binding. A NIC that cannot be returned stays recorded, for unbind.
 static void unbind_again(const struct options *options, const struct tl_pci_plan *plan)
 {
 	const struct tl_pci_device *d = &plan->device;
@@ -233,7 +233,7 @@ static void unbind_again(const struct options *options, const struct tl_pci_plan
 		d->driver[0] != '\0' ? d->driver : "no driver");
 }
 
-// All or none. Returns an exit status.
+// Bind all NICs or none. Return an exit status.
 static int bind_plans(const struct options *options, const struct tl_pci_plan *plans, unsigned n)
 {
 	unsigned bound = 0, persistent = 0;
@@ -242,12 +242,12 @@ static int bind_plans(const struct options *options, const struct tl_pci_plan *p
 
 	for (; bound < n && rc == 0; bound += rc == 0)
 		rc = bind_one(options, &plans[bound], &err);
-	for (; options->persist && persistent < n && rc == 0; persistent++) // one that failed may be half written
+	for (; options->persist && persistent < n && rc == 0; persistent++) // a failed write may be partial
 		rc = persist(options, plans[persistent].device.address, &err);
 	if (rc == 0)
 		return TL_EXIT_OK;
 	tl_error("%s", err.text);
-	while (persistent-- > 0) // a NIC that was bound before may have had its rule
+	while (persistent-- > 0) // a NIC bound earlier may have its rule already
 		if (plans[persistent].n_steps != 0)
 			(void)tl_pci_unpersist(options->root, plans[persistent].device.address);
 	while (bound-- > 0)

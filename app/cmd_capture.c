@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline capture: records a port; the configuration of `tapline run` made from a command line.
+// tapline capture: record a port; build the configuration of `tapline run` from the command line.
 
 #include <stdlib.h>
 

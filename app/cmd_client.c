@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline client: measures an echo from outside, with sockets of the kernel or over a port of its own.
+// tapline client: measure an echo from outside, over kernel sockets or over a DPDK port.
 
 #include "app.h"
 #include "client_port.h"
@@ -67,14 +67,14 @@ static void show_progress(void *ctx, const struct tl_client_progress *progress)
 		tl_info("%s%s", point, text);
 }
 
-// All runs of the call: one, or those of a sweep.
+// All runs of the call: a single run, or those of a sweep.
 struct measured {
 	struct tl_client_result results[TL_CLIENT_POINTS];
 	size_t count;
-	struct tl_latency *report; // NULL without a file that wants it
+	struct tl_latency *report; // NULL: no output file requires it
 	json_t *manifest;
-	json_t *null;			 // NULL without --null
-	struct tl_app_client_port *port; // NULL with --kernel
+	json_t *null;			 // NULL: no --null
+	struct tl_app_client_port *port; // NULL: --kernel
 };
 
 static json_t *to_json(const struct tl_client_args *args, const struct measured *m)
@@ -119,7 +119,7 @@ static int show(const struct tl_client_args *args, const struct measured *m)
 	return ret == 0 && fflush(stdout) != 0 ? -errno : ret;
 }
 
-// Each run is judged, each failure told.
+// Judge each run and report each failure.
 static int judge(const struct tl_client_args *args, const struct measured *m)
 {
 	int status = TL_EXIT_OK;
@@ -161,7 +161,7 @@ static bool wants_report(const struct tl_client_args *args)
 	       args->files.json != NULL;
 }
 
-// Without a file that wants a report, one is made for the sources of the stamps only.
+// Fill the manifest. Without an output file that needs a report, build one for the stamp sources only.
 static int fill_manifest(const struct tl_client_args *args, const struct measured *m)
 {
 	struct tl_latency *report = m->report != NULL ? m->report : tl_latency_create();
@@ -219,7 +219,7 @@ static int measure(struct tl_client_args *args, struct measured *m)
 	return ret == 0 ? status : TL_EXIT_FAILED;
 }
 
-// What must be there before anything is sent.
+// Prepare all resources before the first message is sent.
 static int prepare(struct tl_client_args *args, struct measured *m, struct tl_err *err)
 {
 	m->manifest = tl_manifest_create("");
@@ -227,7 +227,7 @@ static int prepare(struct tl_client_args *args, struct measured *m, struct tl_er
 		return tl_fail(err, -ENOMEM, "not enough memory");
 	m->report = wants_report(args) ? tl_latency_create() : NULL;
 	if (m->report != NULL && args->files.csv == NULL && args->files.html == NULL)
-		m->report->samples_max = 0; // the others need no samples
+		m->report->samples_max = 0; // the other outputs need no samples
 	if (wants_report(args) && m->report == NULL)
 		return tl_fail(err, -ENOMEM, "not enough memory");
 	int ret = tl_latency_files_check(&args->files, err);
@@ -262,7 +262,7 @@ int tl_cmd_client(int argc, char **argv)
 	int ret = prepare(&args, m, &err);
 	if (ret != 0)
 		tl_error("%s", err.text);
-	bool failed = ret == -ENOMEM || ret == -ENETDOWN; // the rest is a wrong call
+	bool failed = ret == -ENOMEM || ret == -ENETDOWN; // all other errors are usage errors
 	int status = ret == 0 ? measure(&args, m) : failed ? TL_EXIT_FAILED : TL_EXIT_USAGE;
 	tl_app_client_port_close(m->port);
 	tl_latency_destroy(m->report);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline control: tells a running appliance what to do with its recordings.
+// tapline control: send a command for the recordings to a running appliance.
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ const struct tl_command tl_control_command = {
 	TL_OPTIONS(options),
 };
 
-// Whether the appliance did it; if not, says why.
+// Print an error reply. Return true if the appliance executed the command.
 static int judge(const char *text)
 {
 	json_t *answer = json_loads(text, 0, NULL);

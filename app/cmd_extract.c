@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline extract: copies what is asked for out of recordings.
+// tapline extract: copy selected frames out of recordings.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,7 +24,7 @@
 
 #define DEFAULT_RATE "200M"
 #define PROGRESS_NS (2 * TL_NS_PER_S)
-#define IOPRIO_WHO_PROCESS 1 // linux/ioprio.h is not everywhere
+#define IOPRIO_WHO_PROCESS 1 // linux/ioprio.h is not available everywhere
 #define IOPRIO_IDLE (3 << 13)
 
 struct options {
@@ -87,7 +87,7 @@ static const char *add_port(struct tl_extract_cfg *cfg, const char *value)
 	return NULL;
 }
 
-// Returns NULL, or what is wrong.
+// Return NULL, or an error text.
 static const char *set(void *ctx, int id, const char *value)
 {
 	static const char no_time[] = "no time such as 2026-11-21T04:25:16Z, @1795235116 or -60s";
@@ -100,7 +100,7 @@ static const char *set(void *ctx, int id, const char *value)
 	return tl_parse_time(value, o->now_ns, id == 'f' ? &o->cfg.from_ns : &o->cfg.to_ns) == 0 ? NULL : no_time;
 }
 
-// Words that name files, then the filter. Returns NULL, or what is wrong.
+// Split the words into file names and the filter. Return NULL, or an error text.
 static const char *set_words(struct options *o, int n, char **words)
 {
 	struct stat status;
@@ -119,7 +119,7 @@ static const char *set_words(struct options *o, int n, char **words)
 	return NULL;
 }
 
-// What the options say together. Returns NULL, or what is wrong.
+// Check combinations of options. Return NULL, or an error text.
 static const char *check(const struct options *o)
 {
 	if (o->cfg.n_paths == 0)
@@ -133,7 +133,7 @@ static const char *check(const struct options *o)
 	return NULL;
 }
 
-// Returns -1 to go on, else an exit status.
+// Return -1 to continue, else an exit status.
 static int parse(int argc, char **argv, struct options *o)
 {
 	int status = tl_set_options(&tl_extract_command, argc, argv, set, o);
@@ -211,7 +211,7 @@ static int print_results(const struct options *o, const struct tl_extract_stats 
 	return tl_results_flush(out);
 }
 
-// A recording goes first, for CPU and disk.
+// Lower the CPU and disk priority below a recording's.
 static void give_way(void)
 {
 	(void)setpriority(PRIO_PROCESS, 0, 19);

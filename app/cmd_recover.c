@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline recover: makes what a crash left of recordings valid files, and gives them their names.
+// tapline recover: turn the files left by a crash into valid recordings, and rename them.
 
 #include <dirent.h>
 #include <errno.h>
@@ -49,8 +49,8 @@ struct work {
 	json_t *files;
 	unsigned counts[TL_OUTCOMES];
 	bool failed;
-	const char *path;     // being read
-	struct timespec said; // when its progress was
+	const char *path;     // file being read
+	struct timespec said; // time of the last progress line
 };
 
 // ---- names
@@ -81,7 +81,7 @@ static bool is_left_behind(const char *path)
 	return is_hidden(path) || ends_with(base_of(path), TL_RECOVER_PART);
 }
 
-// Counts the characters of NAME in .NAME.next and .NAME~1.next.
+// Count the characters of NAME in .NAME.next and .NAME~1.next.
 static int hidden_chars(const char *base)
 {
 	size_t chars = strlen(base) - strlen("." HIDDEN_SUFFIX), digits = 0;
@@ -91,7 +91,7 @@ static int hidden_chars(const char *base)
 	return (int)(digits != 0 && digits + 1 < chars && base[chars - digits] == '~' ? chars - digits - 1 : chars);
 }
 
-// What the file is to be called; NULL: it keeps its name.
+// Return the final name of the file; NULL: the name stays.
 static char *final_name(const char *path, time_t written)
 {
 	const char *base = base_of(path);
@@ -106,7 +106,7 @@ static char *final_name(const char *path, time_t written)
 	return name;
 }
 
-// Behind the number that a name gets where it is taken.
+// Return the length of the suffix behind the number that is added to a name in use.
 static size_t suffix_chars(const char *name)
 {
 	const char *dot = strrchr(base_of(name), '.');
@@ -147,7 +147,7 @@ static enum tl_outcome outcome_of(int code)
 	return code == -EBUSY ? TL_OUTCOME_BUSY : foreign ? TL_OUTCOME_FOREIGN : TL_OUTCOME_FAILED;
 }
 
-// Gives the file its name. Returns -errno with a sentence.
+// Rename the file to its final name. Return -errno with a message in *err.
 static int finish(
 	const struct work *work, struct tl_recovered *file, time_t written, char **out_name, struct tl_err *err)
 {
@@ -174,8 +174,8 @@ static int remove_blank(const struct work *work, struct tl_recovered *file, stru
 	return 0;
 }
 
-// Tell whether a recording left it without anything in it: hidden, or marked and no more. A file .part that was begun
-// shows at least that.
+// Tell whether a recording left the file empty: hidden, or with its mark only. A started file .part has at least its
+// mark.
 static bool is_blank(int fd, const char *path)
 {
 	bool opened;
@@ -203,7 +203,7 @@ static int recover_open(struct work *work, int fd, struct tl_recovered *file, st
 	return rc != 0 ? rc : finish(work, file, status.st_mtim.tv_sec, out_name, err);
 }
 
-// Named: by the user, not found in a directory.
+// Recover a file. named: given by the user, not found in a directory.
 static void recover_file(struct work *work, const char *path, bool named)
 {
 	struct tl_recovered file = {.path = path, .dry_run = work->options.dry_run};
@@ -235,7 +235,7 @@ static int may_be_left_behind(const struct dirent *item)
 	return is_left_behind(item->d_name);
 }
 
-// Hidden ones last: the others know their names.
+// Sort hidden files last: the others determine their names.
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
 	int hidden = ((*a)->d_name[0] == '.') - ((*b)->d_name[0] == '.');

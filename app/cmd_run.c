@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline run: the appliance that a configuration describes.
+// tapline run: run the appliance of a configuration.
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ const struct tl_command tl_run_command = {
 	TL_OPTIONS(options),
 };
 
-// Returns -1 to go on, else an exit status.
+// Return -1 to continue, else an exit status.
 static int parse(int argc, char **argv, struct options *o)
 {
 	int status = tl_set_options(&tl_run_command, argc, argv, NULL, o);
@@ -77,7 +77,7 @@ static int parse(int argc, char **argv, struct options *o)
 	return -1;
 }
 
-// The command line's user goes before the configuration's.
+// Set the user of the command line, which overrides the configuration's.
 static void set_user(struct tl_config *config, const char *user)
 {
 	free(config->process.user);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline status: asks a running appliance for its counters.
+// tapline status: print the counters of a running appliance.
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -37,7 +37,7 @@ const struct tl_command tl_status_command = {
 	TL_OPTIONS(options),
 };
 
-// "residence_ns  703  p99 2303  max 21184": the median and the end of a distribution.
+// Print the median and tail of a distribution: "residence_ns  703  p99 2303  max 21184".
 static void print_times(const char *name, const json_t *times)
 {
 	const json_t *p50 = json_object_get(times, "p50");
@@ -49,7 +49,7 @@ static void print_times(const char *name, const json_t *times)
 			json_integer_value(json_object_get(times, "max")));
 }
 
-// Of an echo with stages: their times, and the last message that stayed too long.
+// Print the stage times of an echo with stages, and the last message over the residence limit.
 static void print_stages(const json_t *echo)
 {
 	const json_t *outliers = json_object_get(echo, "outliers");
@@ -60,7 +60,7 @@ static void print_stages(const json_t *echo)
 
 	json_object_foreach (json_object_get(echo, "stages_ns"), name, times) {
 		snprintf(key, sizeof(key), "%s_ns", name);
-		if (json_object_get(echo, key) == NULL) // the send call is there without stages, too
+		if (json_object_get(echo, key) == NULL) // the send call is reported without stages, too
 			print_times(key, times);
 	}
 	if (last != NULL)
@@ -68,7 +68,7 @@ static void print_stages(const json_t *echo)
 			json_integer_value(json_object_get(last, "residence_ns")));
 }
 
-// One row of an object: every number and word in it; of what is nested only distributions.
+// Print an object as one row: every number and word; of nested objects only distributions.
 static void print_object(const char *kind, json_t *object)
 {
 	const char *key;

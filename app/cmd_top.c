@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline top: the rates of a running appliance, in place.
+// tapline top: print the rates of a running appliance, updated in place.
 
 #include <errno.h>
 #include <stdbool.h>
@@ -22,7 +22,7 @@
 struct options {
 	const char *socket;
 	uint64_t interval_ns;
-	uint64_t pages; // 0: no end
+	uint64_t pages; // 0: unlimited
 };
 
 static const struct tl_option options[] = {
@@ -55,7 +55,7 @@ static const char *set_once(void *ctx, int id, const char *value)
 	return NULL;
 }
 
-// Returns -1 to go on, else an exit status.
+// Return -1 to continue, else an exit status.
 static int parse(int argc, char **argv, struct options *o)
 {
 	int status = tl_set_options(&tl_top_command, argc, argv, set_once, o);
@@ -65,7 +65,7 @@ static int parse(int argc, char **argv, struct options *o)
 	return optind == argc ? -1 : tl_misuse(&tl_top_command, "unexpected", argv[optind]);
 }
 
-// What the appliance says now, or NULL with a sentence.
+// Return the current status of the appliance, or NULL with a message in *err.
 static json_t *ask(const char *socket, struct tl_err *err)
 {
 	char *answer;
@@ -89,7 +89,7 @@ static bool in_place(void)
 	return isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
 }
 
-// Whether it could be written.
+// Write a page. Return false if the write failed.
 static bool show(const char *page)
 {
 	struct winsize size;
@@ -135,7 +135,7 @@ static int watch(const struct options *o)
 	}
 	for (uint64_t page = 0; shown && (o->pages == 0 || page < o->pages); page++) {
 		nanosleep(&interval, NULL);
-		now = ask(o->socket, &err); // or NULL, and then it may come back
+		now = ask(o->socket, &err); // NULL: appliance down; it may come back
 		shown = show_status(before, now, &err);
 		json_decref(before);
 		before = now;

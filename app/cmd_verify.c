@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline verify: checks recordings against the digests in them.
+// tapline verify: check recordings against their digests.
 
 #include <dirent.h>
 #include <errno.h>
@@ -33,8 +33,8 @@ struct work {
 	bool as_json;
 	json_t *files;
 	bool failed;	      // a file could not be read, or is not good
-	const char *path;     // being read
-	struct timespec said; // when its progress was
+	const char *path;     // file being read
+	struct timespec said; // time of the last progress line
 };
 
 static const struct tl_option options[] = {
@@ -86,7 +86,7 @@ static void print_report(const char *path, const struct tl_verify_report *report
 		printf("    the chain holds up to byte %" PRIu64 "\n", report->chain_end_bytes);
 }
 
-// A path that is no UTF-8 is null.
+// Return the row of a file; a path that is not UTF-8 becomes null.
 static json_t *row_of(const char *path)
 {
 	json_t *name = json_string(path);
@@ -146,7 +146,7 @@ static void say_progress(void *ctx, uint64_t done_bytes, uint64_t size_bytes)
 		tl_format_bytes(size_bytes, size, sizeof(size)));
 }
 
-// Tell whether its writer has it locked.
+// Tell whether a writer holds the lock of the file.
 static bool is_being_written(int fd)
 {
 	if (flock(fd, LOCK_SH | LOCK_NB) != 0)
@@ -180,14 +180,14 @@ static void verify_open(struct work *work, const char *path, int fd, bool named)
 		print_report(path, &report);
 }
 
-// named: by the user, not found in a directory.
+// Verify a file. named: given by the user, not found in a directory.
 static void verify_file(struct work *work, const char *path, bool named)
 {
 	struct stat status;
 	struct tl_err err;
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
-	if (fd < 0 && errno == ENOENT && !named) // the ring dropped it since the directory was read
+	if (fd < 0 && errno == ENOENT && !named) // removed by the ring since the directory was read
 		return;
 	if (fd < 0) {
 		tl_fail(&err, -errno, "cannot be opened: %s", strerror(errno));

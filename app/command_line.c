@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the commands do alike with their command line.
+// Command-line helpers shared by the commands.
 
 #include <tl_log.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the control socket and the signals of an appliance do.
+// Handle the control socket and the signals of an appliance.
 
 #include "appliance_priv.h"
 
@@ -12,12 +12,12 @@
 #include <tl_report.h>
 #include <tl_units.h>
 
-// A verb is done to recordings. One that is of no use for a recording refuses it, with the end of a sentence that
-// begins with its path.
+// A verb acts on recordings. refuse() returns the reason why a recording does not support the verb, as the end of a
+// sentence that begins with the recording's path.
 struct verb {
 	const char *name;
 	void (*act)(struct tl_capture *capture);
-	const char *(*refuse)(const struct tl_capture *capture); // NULL: none is refused
+	const char *(*refuse)(const struct tl_capture *capture); // NULL: every recording supports it
 };
 
 static void trigger(struct tl_capture *capture)
@@ -53,7 +53,7 @@ static json_t *refusal(const char *subject, const char *reason)
 	return json_pack("{s:b, s:o}", "ok", 0, "error", json_sprintf("%s %s", subject, reason));
 }
 
-// Whether the user's word for a recording means this one: its place in the configuration, or its path there.
+// Tell whether the name denotes this recording: its index in the configuration, or its path there.
 static bool is_called(const struct tl_appliance *a, uint32_t index, const char *name)
 {
 	uint64_t number;
@@ -62,7 +62,7 @@ static bool is_called(const struct tl_appliance *a, uint32_t index, const char *
 	       (tl_parse_u64(name, 0, TL_CONFIG_CAPTURES_MAX - 1, &number) == 0 && number == index);
 }
 
-// name NULL: every recording that the verb is of use for.
+// Apply a verb to the named recording; name NULL: to every recording that supports it.
 static json_t *act(struct tl_appliance *a, const struct verb *verb, const char *name)
 {
 	json_t *done = json_array();
@@ -101,7 +101,7 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
-// Do a verb, if its sender may, and log both.
+// Execute a verb if its sender has permission, and log request and result.
 static json_t *operate(struct tl_appliance *a, const struct verb *verb, const struct tl_ctl_request *request)
 {
 	json_t *answer =
@@ -148,7 +148,7 @@ void tl_appliance_block_signals(void)
 	tl_appliance_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); // a log that has reached its size limit is no reason to end
+	signal(SIGXFSZ, SIG_IGN); // a log at its size limit must not end the process
 }
 
 bool tl_appliance_signal(struct tl_appliance *a, int number)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of a command's options to JSON.
+// Convert the option table of a command to JSON.
 
 #include "dump.h"
 

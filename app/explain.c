@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline run --explain: what was chosen for each port, and why.
+// tapline run --explain: print the choices made for each port, and their reasons.
 
 #include "explain.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// explain: what a configuration makes of each port on this host, and why: how its frames come in, which CPU polls each
-// queue, and what an lcore does while none arrive.
+// explain: the choices made for each port of a configuration on this host, and their reasons: receive path, the CPU
+// that polls each queue, and the idle behaviour of an lcore.
 //
-// Threads: main. Memory: the caller's. Needs no EAL.
+// Threads: main. Memory: the caller's. Requires no EAL.
 
 #include <jansson.h>
 
@@ -12,8 +12,8 @@
 
 #include "plan.h"
 
-// A list of ports; NULL: no memory.
+// Return a list of ports; NULL: out of memory.
 json_t *tl_explain_json(const struct tl_config *config, const struct tl_plan *plan);
 
-// The same as text on stdout.
+// Print the same as text on stdout.
 void tl_explain_print(const struct tl_config *config, const struct tl_plan *plan);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answers Wireshark's questions about interfaces and options, and records into its FIFO (extcap(4)).
+// Answer Wireshark's queries for interfaces and options, and record into its FIFO (extcap(4)).
 
 #include "extcap.h"
 
@@ -17,7 +17,7 @@
 #include "capture_options.h"
 
 #define ANY "tapline"	  // the interface whose port is an option
-#define PREFIX "tapline-" // before the name of a kernel interface
+#define PREFIX "tapline-" // prefix of a kernel interface's name
 #define FIXED_ARGUMENTS 8 // capture -i PORT -w FIFO -- FILTER NULL
 
 enum question { NOTHING, INTERFACES, DLTS, CONFIG, CAPTURE };
@@ -25,7 +25,7 @@ enum question { NOTHING, INTERFACES, DLTS, CONFIG, CAPTURE };
 struct request {
 	enum question question;
 	const char *interface, *fifo, *filter;
-	char **options; // of tapline capture; borrowed from argv
+	char **options; // options of tapline capture; borrowed from argv
 	int n_options;
 };
 
@@ -34,8 +34,8 @@ bool tl_extcap_is_meant(const char *first_argument)
 	return strncmp(first_argument, "--extcap-", 9) == 0 || strcmp(first_argument, "--capture") == 0;
 }
 
-// The value of option name at argv[*i], given as --name=VALUE or --name VALUE; *i is its last word then. NULL: it is
-// another one.
+// Return the value of option name at argv[*i], given as --name=VALUE or --name VALUE, and move *i to its last word.
+// NULL: a different option.
 static const char *value_of(int argc, char **argv, int *i, const char *name)
 {
 	size_t len = strlen(name);
@@ -63,7 +63,7 @@ static bool read_question(const char *argument, enum question *out)
 	return false;
 }
 
-// Sorts the command line; what is not Wireshark's own is an option of tapline capture.
+// Sort the command line; arguments unknown to extcap are options of tapline capture.
 static void read_request(int argc, char **argv, struct request *out)
 {
 	for (int i = 1; i < argc; i++) {
@@ -76,7 +76,7 @@ static void read_request(int argc, char **argv, struct request *out)
 			out->filter = value;
 		else if ((value = value_of(argc, argv, &i, "--fifo")) != NULL)
 			out->fifo = value;
-		else if (strncmp(argv[i], "--extcap-version", 16) != 0) // Wireshark's own, which does not matter
+		else if (strncmp(argv[i], "--extcap-version", 16) != 0) // option of Wireshark's, ignored
 			out->options[out->n_options++] = argv[i];
 	}
 }
@@ -118,7 +118,7 @@ static int print_config(const char *interface)
 	return TL_EXIT_OK;
 }
 
-// The port that the interface stands for; NULL: it is among the options.
+// Return the port of the interface; NULL: the port is among the options.
 static const char *port_of(const char *interface)
 {
 	return strncmp(interface, PREFIX, strlen(PREFIX)) == 0 ? interface + strlen(PREFIX) : NULL;
@@ -156,7 +156,8 @@ static int capture(const struct request *request)
 	return tl_capture_run(&o);
 }
 
-// Wireshark asks while the user types: it expects silence about a right one, and the reason on stdout else.
+// Check a filter while the user types: extcap requires no output for a valid filter, and the reason on stdout
+// otherwise.
 static int check_filter(const char *filter)
 {
 	struct tl_err err;

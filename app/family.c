@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds the capability files, and prints what they say of a port.
+// Find the capability files, and print the documented capabilities of a port.
 
 #include "family.h"
 
@@ -14,7 +14,7 @@
 #include <tl_family.h>
 #include <tl_log.h>
 
-// Where they are: as the environment says, beside the program as installed, or in the tree that it was built in.
+// Find the directory: from the environment, beside the installed program, or in the build's source tree.
 bool tl_family_directory(char *dir, size_t size)
 {
 	static const char *const places[] = {"/../share/tapline/drivers-config", "/../../drivers-config"};

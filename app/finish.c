@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs an appliance and prints its results.
+// Run an appliance and print its results.
 
 #include "finish.h"
 
@@ -19,7 +19,7 @@ static int print_results(const struct tl_snapshot *snapshot, const struct tl_fin
 	FILE *out = finish->to_stderr ? stderr : stdout;
 	int rc = finish->json ? tl_results_json(tl_report_json(snapshot), out) : 0;
 
-	if (!finish->json || out == stdout) { // the tables too, for whoever looks on
+	if (!finish->json || out == stdout) { // print the tables too, for a user at the terminal
 		FILE *tables = finish->json ? stderr : out;
 		tl_report_echo_text(tables, snapshot);
 		tl_report_ledger_text(tables, snapshot);

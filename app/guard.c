@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rights that an appliance gives up, and the files that it keeps to.
+// Restrict an appliance: drop its capabilities and limit its file access.
 
 #include "appliance_priv.h"
 
@@ -11,7 +11,7 @@
 
 #include "family.h"
 
-#define DIRS_MAX (TL_CONFIG_CAPTURES_MAX + 2) // of the recordings, the socket, the latency reports
+#define DIRS_MAX (TL_CONFIG_CAPTURES_MAX + 2) // directories of recordings, socket, latency reports
 
 // Directories that an appliance writes to.
 struct dirs {
@@ -20,7 +20,7 @@ struct dirs {
 	uint32_t n;
 };
 
-// Add a directory. Standard output and discarded recordings are none.
+// Add a directory. Standard output and discarded recordings have none.
 static void add_dir(struct dirs *dirs, const char *dir, size_t chars)
 {
 	char *text = dirs->text[dirs->n];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads what hugepages are free, and adds up what a configuration takes.
+// Read the free hugepages, and add up the memory need of a configuration.
 
 #include "hugepages.h"
 
@@ -13,7 +13,7 @@
 #include "restart.h"
 
 #define MIB (UINT64_C(1) << 20)
-#define BASE_BYTES (128 * MIB) // EAL, the drivers, tables of the stack
+#define BASE_BYTES (128 * MIB) // EAL, drivers, tables of the stack
 #define MELLANOX 0x15b3
 #define CONNECTION_BYTES 730 // docs/config.md, echo[].max_connections
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline: finds the command and runs it.
+// tapline: find the command and run it.
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The protocol of sd_notify(3), without libsystemd.
+// Implement the protocol of sd_notify(3) without libsystemd.
 
 #include "notify.h"
 
@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// The address that the variable names; one that begins with @ is in the abstract space. Returns its length, or 0.
+// Fill in the address from the variable; a leading @ selects the abstract namespace. Return its length, or 0.
 static socklen_t manager_address(struct sockaddr_un *address)
 {
 	const char *path = getenv("NOTIFY_SOCKET");

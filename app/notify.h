@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// notify: tells the service manager how it goes, by the protocol of sd_notify(3): datagrams of NAME=value lines to the
-// socket that $NOTIFY_SOCKET names. Without one, nothing is said.
+// notify: report the process state to the service manager by the protocol of sd_notify(3): datagrams of NAME=value
+// lines to the socket named by $NOTIFY_SOCKET. Without the variable every call is a no-op.
 //
 // Threads: main. Memory: none.
 
@@ -10,8 +10,9 @@
 
 #include <tl_base.h>
 
-// One line or several, such as "READY=1". Failures are silent: who is not listening need not know.
+// Send one or more lines, such as "READY=1". Failures are silent: notification is best effort.
 void tl_notify(const char *fmt, ...) TL_PRINTF(1, 2);
 
-// How often the manager wants WATCHDOG=1 at least; 0: it does not (sd_watchdog_enabled(3)).
+// Return the watchdog interval of the manager, in which it requires a WATCHDOG=1; 0: no watchdog
+// (sd_watchdog_enabled(3)).
 uint64_t tl_notify_watchdog_ns(void);

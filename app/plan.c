@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks a configuration against this host.
+// Check a configuration against this host.
 
 #include "plan.h"
 
@@ -50,7 +50,8 @@ static bool same_group(const struct tl_config_echo *a, const struct tl_config_ec
 	       tl_config_share_a_group(a, b);
 }
 
-// One lcore owns a group: an echo goes where it is told, else where another of its group is, else where the turn is.
+// Return the queue of an echo. One lcore owns a group: use the configured queue, else that of another echo of the
+// group, else the next one in turn.
 static uint32_t plan_queue(const struct tl_config *config, const struct tl_plan *plan, uint32_t index, uint32_t *turn)
 {
 	const struct tl_config_echo *echo = &config->echoes[index];
@@ -76,7 +77,7 @@ static void plan_echoes(const struct tl_config *config, struct tl_plan *plan)
 	}
 }
 
-// Whether each kind of port can have the source that is wanted; only the device knows more.
+// Check that each kind of port supports the configured stamp source; device limits show later.
 static int plan_timestamps(const struct tl_config *config, struct tl_plan *plan, struct tl_err *err)
 {
 	static const enum tl_ts_source sources[] = {[TL_CONFIG_TIMESTAMPS_AUTO] = TL_TS_AUTO,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// plan: what a configuration means on this host before anything is started: which device each port is, whether the
-// filters compile and the paths can name files, which CPU each RX queue gets.
+// plan: the resources of a configuration on this host, before anything is started: the device of each port, the
+// validity of filters and path names, the CPU of each RX queue.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,18 +19,18 @@ struct tl_plan {
 	struct tl_place_idle idle[TL_CONFIG_PORTS_MAX];
 	bool has_echo[TL_CONFIG_PORTS_MAX];
 	enum tl_ts_source timestamps[TL_CONFIG_PORTS_MAX];
-	uint16_t echo_queues[TL_CONFIG_ECHOES_MAX]; // whose lcore owns each echo
+	uint16_t echo_queues[TL_CONFIG_ECHOES_MAX]; // RX queue whose lcore owns each echo
 	const char *pci[TL_CONFIG_PORTS_MAX];	    // borrowed from specs
 	uint32_t n_pci;
 	struct tl_place place;		    // RX queue of entry i runs as DPDK's lcore i + 1
-	uint32_t node_mb[TL_EAL_NODES_MAX]; // of eal.memory_mb
+	uint32_t node_mb[TL_EAL_NODES_MAX]; // share of eal.memory_mb by node
 };
 
-// Returns 0, or a negative errno with a sentence.
+// Make a plan. Return 0, or a negative errno with a message in *err.
 int tl_plan_make(const struct tl_config *config, struct tl_plan *out, struct tl_err *err);
 
-// What of this host bears on CPUs and memory; to be freed. NULL: no memory.
+// Return the facts of this host on CPUs and memory; the caller frees them. NULL: out of memory.
 struct tl_facts *tl_plan_facts(const struct tl_config *config);
 
-// The lowest CPU that this process may use.
+// Return the lowest CPU in the affinity mask of this process.
 uint32_t tl_plan_first_cpu(void);

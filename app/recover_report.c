@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What became of each file of `tapline recover`, as text or as JSON.
+// Print the outcome of each file of `tapline recover`, as text or as JSON.
 
 #include "recover_report.h"
 
@@ -116,7 +116,7 @@ json_t *tl_recovered_json(const struct tl_recovered *file)
 {
 	json_t *row = json_pack("{s:s%, s:s}", "path", file->path, strlen(file->path), "outcome", words[file->outcome]);
 
-	if (row == NULL) // a name that is no UTF-8
+	if (row == NULL) // name that is not UTF-8
 		row = json_pack("{s:n, s:s}", "path", "outcome", words[file->outcome]);
 	if (file->name != NULL)
 		json_object_set_new(row, "name", json_string(file->name));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Executes the program again. The process, its signals and its descriptors stay.
+// Execute the program again, with the same process, signals and descriptors.
 
 #include "restart.h"
 
@@ -17,8 +17,7 @@ bool tl_restarted(void)
 	return getenv(SECOND_START) != NULL;
 }
 
-// The arguments as the kernel has them: options that were parsed may stand in another order by now. NULL: no memory, or
-// no /proc.
+// Return the arguments from the kernel: getopt may have reordered those of main(). NULL: out of memory, or no /proc.
 static char **own_arguments(void)
 {
 	FILE *file = fopen("/proc/self/cmdline", "re");
@@ -38,12 +37,12 @@ static char **own_arguments(void)
 	bool whole = file != NULL && argv != NULL && feof(file) && n > 0;
 	if (file != NULL)
 		fclose(file);
-	return whole ? argv : NULL; // freed by execv(), or by the end of the program that could not start
+	return whole ? argv : NULL; // freed by execv(), or by exit after a failed start
 }
 
 int tl_restart_without_hugepages(int rc)
 {
-	// What rte_eal_init() says of hugepages that cannot be mapped, and of none that is left.
+	// Errors of rte_eal_init() for unmappable and exhausted hugepages.
 	bool taken = rc == -ENOMEM || rc == -EACCES;
 	char **argv = taken && !tl_restarted() ? own_arguments() : NULL;
 

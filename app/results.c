@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prints the results of a command, and says when that fails: a full disk, a pipe without a reader.
+// Print the results of a command, and report output errors: a full disk, a pipe without a reader.
 
 #include "results.h"
 
@@ -19,7 +19,7 @@ static int fail(int code)
 
 int tl_results_json(json_t *value, FILE *out)
 {
-	char *text = tl_json_text(value, JSON_INDENT(2)); // all of it, or nothing is printed
+	char *text = tl_json_text(value, JSON_INDENT(2)); // complete output, or none
 
 	json_decref(value);
 	if (text == NULL)
@@ -31,6 +31,6 @@ int tl_results_json(json_t *value, FILE *out)
 
 int tl_results_flush(FILE *out)
 {
-	errno = EIO; // of an earlier call, which is forgotten
+	errno = EIO; // errno of an earlier call is lost
 	return fflush(out) == 0 && !ferror(out) ? 0 : fail(errno);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// results: prints the results of a command. A command whose results cannot be printed has failed.
+// results: print the results of a command. An output error makes the command fail.
 //
 // Threads: main. Memory: none kept.
 
@@ -9,9 +9,9 @@
 
 #include <jansson.h>
 
-// Prints value, which is taken over, and a newline; nothing if it is NULL or lacks a part (tl_json_check()). Returns 0,
-// or -errno after a line of log.
+// Print value, which is taken over, and a newline; print nothing if it is NULL or incomplete (tl_json_check()). Return
+// 0, or -errno after a log line.
 int tl_results_json(json_t *value, FILE *out);
 
-// Hands over to the kernel what has been printed. Returns 0, or -errno after a line of log.
+// Flush printed output to the kernel. Return 0, or -errno after a log line.
 int tl_results_flush(FILE *out);

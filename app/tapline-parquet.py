@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tapline-parquet: a CSV of pairs, as `tapline latency`, `client` and `run --latency` write it, to a Parquet file.
+"""tapline-parquet: convert a CSV of pairs, as written by `tapline latency`, `client` and `run --latency`, to a Parquet file.
 
-Types are those of the columns below, whatever the values look like. The manifest beside the CSV goes into the file's
-metadata, after a check that it is of this CSV. The work is done by pyarrow, in batches: memory does not grow with the
+Types are those of the columns below, regardless of the values. The manifest beside the CSV goes into the file's
+metadata, after a check that it belongs to this CSV. pyarrow converts in batches: memory does not grow with the
 file."""
 
 import argparse
@@ -60,7 +60,7 @@ def digest(path):
 
 
 def read_manifest(path):
-    """The text of PATH.manifest.json; none where there is none."""
+    """Return the text of PATH.manifest.json; None if there is none."""
     beside = path + ".manifest.json"
     if not os.path.exists(beside):
         return None

@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds a DPDK of Tapline's own into a private prefix: from Debian's source archive, with the time stamps of sent and
-# received PTP frames (RTE_LIBRTE_IEEE1588) that Debian's package lacks, and with only what Tapline uses.
-# apt verifies the source against the archive's signed index.
+# Build a private DPDK into a prefix: from Debian's source archive, with the time stamps of sent and received PTP frames
+# (RTE_LIBRTE_IEEE1588) that Debian's package lacks, and with only the parts that Tapline uses. apt verifies the source against
+# the archive's signed index.
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 source "$root/tools/lib/mirror.sh"
 source "$root/tools/lib/options.sh"
 
-# Which of Debian's releases has which DPDK.
+# DPDK version of each Debian release.
 declare -A suites=([22.11]=bookworm [24.11]=trixie [25.11]=forky)
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
-# common/iavf is of i40e and ice.
+# common/iavf is required by i40e and ice.
 drivers=bus/auxiliary,bus/pci,bus/vdev,common/iavf,common/mlx5,mempool/ring
 drivers+=,net/af_packet,net/af_xdp,net/memif,net/mlx5,net/null,net/pcap,net/ring,net/tap,net/virtio,net/vmxnet3
 drivers+=,net/e1000,net/i40e,net/ice,net/ixgbe
-drivers+=,net/intel/e1000,net/intel/i40e,net/intel/iavf,net/intel/ice,net/intel/ixgbe # their places in 25.11
-# What no driver of those and no part of Tapline needs.
+drivers+=,net/intel/e1000,net/intel/i40e,net/intel/iavf,net/intel/ice,net/intel/ixgbe # their paths in 25.11
+# Libraries that neither these drivers nor Tapline needs.
 idle_libs=acl,bbdev,bitratestats,cfgfile,compressdev,distributor,dmadev,efd,eventdev,fib,flow_classify,gpudev,graph,gro
 idle_libs+=,ip_frag,ipsec,jobstats,kni,latencystats,lpm,member,metrics,node,pipeline,port,power,rawdev,regexdev,reorder
 idle_libs+=,rib,sched,stack,table,vhost
@@ -52,11 +52,11 @@ parse_options() {
 	[[ -n ${suites[$version]:-} && $jobs =~ ^[1-9][0-9]*$ ]] || { usage >&2 && exit 2; }
 	prefix=$(realpath -m "${prefix:-/opt/tapline/dpdk-$version}")
 	work=$prefix.work
-	note=$prefix/share/tapline-dpdk # what has been installed there
+	note=$prefix/share/tapline-dpdk # version installed there
 	recipe="DPDK $version for Tapline, without ${without:-nothing}"
 }
 
-# DPDK loads no driver from below a directory that anybody may write to, and the build would be for nothing.
+# DPDK loads no driver from below a world-writable directory; the build would be useless.
 check_prefix() {
 	local dir=$prefix
 	until [[ $dir == / ]]; do
@@ -68,12 +68,12 @@ check_prefix() {
 	mkdir -p "$(dirname "$prefix")" || die "take another --prefix"
 }
 
-# enabled: the list for Meson.
+# enabled: print the list for Meson.
 enabled() {
 	tr , '\n' <<<"$drivers" | grep -vxF "$(tr , '\n' <<<"${without:-none}")" | paste -sd ,
 }
 
-# private_apt COMMAND...: apt with one list of sources, of our own: the system's stay as they are.
+# private_apt COMMAND...: run apt with a private list of sources; the system's lists stay unchanged.
 private_apt() {
 	"$@" -o "Dir::Etc::SourceList=$work/sources.list" -o Dir::Etc::SourceParts=- -o "Dir::State::Lists=$work/lists" \
 		-o "Dir::Cache=$work/cache" -o APT::Sandbox::User=root
@@ -95,7 +95,7 @@ fetch() {
 		fail "the source of dpdk $full cannot be unpacked"
 }
 
-# What cannot be had here is a reason to skip for a test: status 3.
+# Exit with status 3, a skip for tests, if the source is not available.
 fetch_failed() {
 	tail -n 15 "$work/log" >&2
 	say "$*"
@@ -108,7 +108,7 @@ fail() {
 	die "$* (log: $work/log)"
 }
 
-# From 23.11 on libraries are chosen by name; before that most could not be left out, though nothing here needs them.
+# Since 23.11 libraries are selected by name; before that most could not be left out, though they are not needed.
 libs_option() {
 	if grep -q "^option('enable_libs'" "$work/source/meson_options.txt"; then
 		echo -Denable_libs=bpf,security,cryptodev,hash,gso
@@ -118,14 +118,14 @@ libs_option() {
 	fi
 }
 
-# every N: of ninja's lines, some.
+# every N: print every N-th line of ninja.
 every() {
 	awk -v step="$1" 'match($0, /^\[[0-9]+\/[0-9]+\]/) { split(substr($0, 2, RLENGTH - 2), n, "/")
 		if (n[1] % step == 0 || n[1] == n[2]) { print "build-dpdk: " n[1] " of " n[2] " steps"; fflush() } }' >&2
 }
 
-# The generic CPU: the result runs under an emulator and under valgrind. Drivers choose their wider code when they start.
-# Each library finds the others by its own path: a driver is loaded later, and would find the system's.
+# Use the generic CPU: the result runs under an emulator and under valgrind. Drivers choose their vector code at start. Each
+# library finds the others by its own path: a driver loaded later would find the system's.
 build() {
 	say "configuring"
 	meson setup "$work/build" "$work/source" --prefix="$prefix" --libdir=lib -Dplatform=generic \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Whether every C file is as clang-format lays it out. Releases of clang-format differ: the one of Debian 12 decides.
+# Check that every C file matches clang-format. Releases of clang-format differ: that of Debian 12 is authoritative.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/lib/sources.sh

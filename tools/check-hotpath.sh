@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Whether the hot path keeps its rules: the objects of *_dp.c call nothing that allocates, locks, logs or enters the kernel,
-# and hold no division by a variable and no floating point. check-hotpath.sh [BUILD_DIR]
-# Exceptions, each with its reason: tools/hotpath-exceptions.txt.
+# check-hotpath.sh [BUILD_DIR]: check the rules of the hot path: the objects of *_dp.c call nothing that allocates, locks, logs or
+# enters the kernel, and contain no division by a variable and no floating point. Exceptions, each with its reason:
+# tools/hotpath-exceptions.txt.
 set -euo pipefail
 build=$(realpath "${1:-build}")
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -35,7 +35,7 @@ alternatives() {
 	echo "$*"
 }
 
-# findings OBJECT: what it may not hold, a line each.
+# findings OBJECT: print forbidden content, one finding per line.
 findings() {
 	nm -u -j "$1" | sed 's/@.*//' | grep -xE "$(alternatives "${denied_symbols[@]}")" | sed 's/^/calls /' || true
 	objdump -d --no-show-raw-insn "$1" | awk -v denied="^($(alternatives "${denied_instructions[@]}"))\$" '
@@ -63,7 +63,7 @@ judge() {
 	return 1
 }
 
-# The check must be able to fail: each rule broken once.
+# Prove that the check can fail: break each rule once.
 test_myself() {
 	local dir status=0 finding
 	dir=$(mktemp -d)

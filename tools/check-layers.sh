@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Whether the arrows point down: what Meson alone does not refuse. check-layers.sh [BUILD_DIR]
+# check-layers.sh [BUILD_DIR]: check that dependencies point down the layers, beyond the checks of Meson.
 set -euo pipefail
 build=$(realpath "${1:-build}")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -8,7 +8,7 @@ source tools/lib/sources.sh
 
 status=0
 
-# verdict SENTENCE FINDINGS: none is ok.
+# verdict SENTENCE FINDINGS: print ok if there are none.
 verdict() {
 	if [[ -z $2 ]]; then
 		echo "ok - layers: $1"
@@ -19,7 +19,7 @@ verdict() {
 	echo "#   ${2//$'\n'/$'\n#   '}"
 }
 
-# grep finds nothing: that is no error.
+# A grep without matches is not an error.
 found() {
 	grep "$@" || (($? == 1))
 }
@@ -43,7 +43,7 @@ files_without_license() {
 	)
 }
 
-# undeclared PATH: symbols it takes from another module that it does not declare to use.
+# undeclared PATH: print symbols that it takes from another module without a declared use.
 undeclared() {
 	local module=${1#*/} uses symbol
 	uses=" $module $(module_uses "$1" | tr '\n' ' ') "
@@ -53,7 +53,7 @@ undeclared() {
 	done < <(nm -u -j "$build/lib/libtl_$module.a" 2>/dev/null | found '^tl_' | sort -u)
 }
 
-# later PATH: modules it declares that do not precede it in the list.
+# later PATH: print declared modules that do not precede it in the list.
 later() {
 	local used
 	for used in $(module_uses "$1"); do
@@ -61,7 +61,7 @@ later() {
 	done
 }
 
-# A folder whose modules are not listed together could be above and below another.
+# A folder whose modules are not contiguous in the list could be both above and below another.
 scattered_folders() {
 	printf '%s\n' "${paths[@]%%/*}" | uniq | sort | uniq -d
 }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Whether every function is short: at most 80 lines from brace to brace. A function's braces stand alone in column 0.
+# Check that every function has at most 80 lines from brace to brace. A function's braces are alone in column 0.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/lib/sources.sh
 
 limit=80
 
-# Lines of each function, and where it begins.
+# Print the length of each function, and its location.
 lengths() {
 	c_sources | xargs awk '
 		FNR == 1 { begin = 0 }
@@ -15,7 +15,7 @@ lengths() {
 		/^\}/ && begin { print FNR - begin + 1, FILENAME ":" begin; begin = 0 }' | sort -n
 }
 
-# percentile P: of the first column.
+# percentile P: print a percentile of the first column.
 percentile() {
 	awk -v p="$1" '{v[NR] = $1} END {i = int(NR * p / 100 + 0.999); print v[i < 1 ? 1 : i]}' <<<"$all"
 }

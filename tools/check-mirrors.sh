@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Tell whether no package mirror or registry is named in the tree: scripts take them from the package manager's configuration.
+# Check that the tree names no package mirror or registry: scripts take them from the package manager's configuration.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The appliance on real input: receives multicast, sends every payload back over TCP and records both directions, between
-# two network namespaces of this host. Prints what it measured and leaves nothing behind but the files in --out.
+# Demonstrate the appliance on real input: it receives multicast, sends every payload back over TCP and records both directions,
+# between two network namespaces of this host. Print the measurements; only the files in --out remain.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -107,7 +107,8 @@ prepare_host() {
 	fi
 }
 
-# write_config FILE DEVICE IDLE RECORDING. Paths in it are relative to the directory it is in, where the appliance is started.
+# write_config FILE DEVICE IDLE RECORDING: write a configuration. Paths in it are relative to its directory, where the appliance
+# is started.
 write_config() {
 	cat >"$1" <<-END
 		{
@@ -124,7 +125,8 @@ write_config() {
 	END
 }
 
-# start_appliance DEVICE IDLE RECORDING CONFIG RESULTS LOG: without hugepages where others have taken them meanwhile.
+# start_appliance DEVICE IDLE RECORDING CONFIG RESULTS LOG: start the appliance, without hugepages if other processes have taken
+# them meanwhile.
 start_appliance() {
 	write_config "$4" "$1" "$2" "$3"
 	try_appliance "$4" "$5" "$6" && return
@@ -135,7 +137,7 @@ start_appliance() {
 	try_appliance "$4" "$5" "$6"
 }
 
-# The duration only bounds an appliance that nobody stops.
+# The duration only limits an appliance that is never stopped.
 try_appliance() {
 	ip netns exec "$app_ns" "$program" run "$1" --json --duration $((seconds + 60)) >"$2" 2>"$3" </dev/null &
 	app_pid=$!
@@ -151,8 +153,8 @@ answers_or_is_gone() {
 	answers || is_gone "$app_pid"
 }
 
-# start_client SECONDS RESULTS CSV: on the CPU of the appliance's control thread, which has time to spare, and never on that of
-# its receive queue.
+# start_client SECONDS RESULTS CSV: start the client on the CPU of the appliance's control thread, which is mostly idle, and never
+# on that of its receive queue.
 start_client() {
 	ip netns exec "$client_ns" taskset -c 0 "$program" client --kernel --group "$group" --udp-port "$udp_port" \
 		--tcp-listen "$client_ip:$tcp_port" --rate "$rate" --seconds "$1" --payload "$payload" --csv "$3" --json \
@@ -160,7 +162,7 @@ start_client() {
 	client_pid=$!
 }
 
-# The main job: the appliance as it is by default, and a recording.
+# The main run: the appliance with its defaults, and a recording.
 run_default() {
 	local status=0
 	say "starting the appliance on $app_if (hugepages: $huge)"
@@ -204,7 +206,7 @@ listens() {
 	[[ -n $(ip netns exec "$client_ns" ss -Hltn "sport = :$tcp_port") ]]
 }
 
-# compare_with NAME COMMAND...: the client's results with a relay of the kernel's.
+# compare_with NAME COMMAND...: print the client's results with a relay that uses the kernel's stack.
 compare_with() {
 	local name=$1
 	shift
@@ -222,7 +224,7 @@ compare_with() {
 	ip -netns "$app_ns" address flush dev "$app_if"
 }
 
-# compare_setting NAME DEVICE IDLE
+# compare_setting NAME DEVICE IDLE: print the client's results with other settings.
 compare_setting() {
 	local name=$1
 	say "comparing with: $name"
@@ -249,7 +251,7 @@ compare() {
 	cp client.json compare/Tapline_default.json
 }
 
-# Rows in the order of the medians, which come from one run; each against socat's.
+# Print rows in the order of the medians of one run; each is compared with socat's.
 comparison_table() {
 	local file name base
 	base=$(jq '.rtt_ns.p50 // 0' compare/kernel_socat.json) || base=0
@@ -274,7 +276,7 @@ comparison() {
 
 # ---- results
 
-# Microseconds, in columns of 10.
+# Print microseconds in columns of 10.
 latency_table() {
 	jq -r '
 		def us: if type == "number" then (. / 100 | round) / 10 | tostring elif . == null then "-" else . end;

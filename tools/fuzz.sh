@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Explores with libFuzzer: builds build-fuzz, runs each harness of tests/fuzz from its corpus for some seconds, and prints
-# one line "ok - ..." or "not ok - ..." for each. A new corpus is thrown away; what breaks a harness is kept in
-# found/ of the build, and the line of its failure names it.
+# Fuzz with libFuzzer: build build-fuzz, run each harness of tests/fuzz from its corpus for some seconds, and print one line "ok -
+# ..." or "not ok - ..." for each. A new corpus is discarded; inputs that break a harness are kept in found/ of the build, and the
+# line of the failure names them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/lib/options.sh
@@ -21,7 +21,7 @@ usage() {
 	END
 }
 
-# The harnesses that are wanted.
+# The selected harnesses.
 names() {
 	local file name
 	for file in tests/fuzz/fuzz_*.c; do
@@ -32,7 +32,7 @@ names() {
 	done
 }
 
-# build_harnesses NAME...
+# build_harnesses NAME...: build them.
 build_harnesses() {
 	local log
 	log=$(mktemp)
@@ -47,8 +47,9 @@ build_harnesses() {
 	exit 1
 }
 
-# explore NAME: beyond 60 s, which may be few of CPU, an input hangs; beyond 2 GiB it takes memory without bound. Files are kept in memory where
-# the system has such a place: a harness that writes some would wait for the disk.
+# explore NAME: fuzz a harness. An input that takes over 60 s of wall time, though perhaps little CPU time, hangs; one over 2 GiB
+# allocates without bound. Files are kept in memory if the system has a tmpfs: a harness that writes files would wait for the
+# disk.
 explore() {
 	local log found=$build/found/$1- status=0 corpus executions user_ms system_ms TIMEFORMAT='%3U %3S'
 	[[ ! -w /dev/shm ]] || export TMPDIR=/dev/shm

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs from Debian's packages what is needed and not there: `run` to build and run, `test` for the tests as well, `vm`
-# for the tests with an emulated NIC, `bench` for what tests/bench/capture.sh compares with, `dpdk` for tools/build-dpdk.sh,
-# `debian` for tools/test-debian.sh, `package` to build the Debian package, `soak` for tests/soak.sh.
-# Asks the network for nothing when everything is there.
+# Install missing dependencies from Debian's packages: `run` to build and run, `test` for the tests as well, `vm` for the tests
+# with an emulated NIC, `bench` for the tools that tests/bench/capture.sh compares with, `dpdk` for tools/build-dpdk.sh, `debian`
+# for tools/test-debian.sh, `package` to build the Debian package, `soak` for tests/soak.sh. Use no network if everything is
+# installed.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/mirror.sh"
 
@@ -50,7 +50,7 @@ install_missing() {
 	apt_get update && apt_get install --no-install-recommends "${missing[@]}"
 }
 
-# tshark asks a question on installation: debconf takes the default.
+# tshark has an installation prompt: debconf takes the default.
 apt_get() {
 	local log
 	log=$(mktemp)
@@ -63,15 +63,15 @@ apt_get() {
 	rm -f "$log"
 }
 
-# qemu_major Installed|Candidate: the major version of that row of the policy; 0 when there is none.
+# qemu_major Installed|Candidate: print the major version of that row of the policy; 0 if there is none.
 qemu_major() {
 	local version
 	version=$(apt-cache policy qemu-system-x86 | sed -n "s/^  $1: \([0-9]*:\)\?\([0-9]*\).*/\2/p")
 	echo "${version:-0}"
 }
 
-# Debian 12's own QEMU is too old, its backports' is not. They are asked for this one package, through a list of sources
-# of our own: the system's lists stay as they are.
+# Debian 12's QEMU is too old, that of its backports is not. Only this package is taken from backports, through a private list of
+# sources: the system's lists stay unchanged.
 install_qemu() {
 	(($(qemu_major Installed) < qemu_oldest)) || return 0
 	if (($(qemu_major Candidate) >= qemu_oldest)); then
@@ -103,7 +103,7 @@ install_backport() {
 	return "$status"
 }
 
-# The sanitizers and libFuzzer come apart from clang, in a package named after its version: 14 on Debian 12, 19 on 13.
+# The sanitizers and libFuzzer are not part of clang, but of a package named after its version: 14 on Debian 12, 19 on 13.
 clang_runtime_package() {
 	local version
 	version=$(clang -dumpversion)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests the tests: puts each fault of tests/mutants/*.txt into a copy of the tree, alone, and runs the suites that could
-# see it. A fault is killed when a suite fails, survived when none does, stale when its place is not found or the copy
-# does not compile. Fails when a fault is stale or fewer than 92 % are killed. tests/mutants/README.md has the format.
+# Test the tests: put each fault of tests/mutants/*.txt into a copy of the tree, alone, and run the suites that could detect it. A
+# fault is killed if a suite fails, survived if none does, stale if its place is not found or the copy does not compile. Fail if a
+# fault is stale or fewer than 92 % are killed. tests/mutants/README.md describes the format.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/lib/options.sh
@@ -31,7 +31,7 @@ die() {
 	exit 2
 }
 
-# need_number OPTION VALUE
+# need_number OPTION VALUE: fail unless the value is a number.
 need_number() {
 	[[ $2 =~ ^[0-9]+$ ]] || die "$1 $2: not a number"
 }
@@ -47,7 +47,7 @@ parse_options() {
 
 # ---- the table
 
-# read_table TABLE: appends its faults.
+# read_table TABLE: append its faults.
 read_table() {
 	local line place current='' number=0
 	while IFS= read -r line || [[ -n $line ]]; do
@@ -70,7 +70,7 @@ read_table() {
 	done <"$1"
 }
 
-# name_of I
+# name_of I: print the name of a fault.
 name_of() {
 	echo "${files[$1]} ${functions[$1]}: ${breaks[$1]}"
 }
@@ -87,7 +87,7 @@ choose() {
 	((${#chosen[@]} > 0)) || die "no fault is chosen"
 }
 
-# check_places: every fault has its place; prints those that have lost it.
+# check_places: check that every fault has its place; print those that have lost it.
 check_places() {
 	local i verdict=ok stale
 	stale=$(for i in "${chosen[@]}"; do
@@ -99,7 +99,7 @@ check_places() {
 
 # ---- a copy of the tree
 
-# copy_tree DIR: only what differs is written, with a new time, so that a build in DIR stays usable.
+# copy_tree DIR: copy changed files only, with a new time, so that a build in DIR stays usable.
 copy_tree() {
 	local file
 	while IFS= read -r -d '' file; do
@@ -109,7 +109,7 @@ copy_tree() {
 	done < <(find . \( -path './build*' -o -path './.git' \) -prune -o \( -type f -o -type l \) -print0)
 }
 
-# prepare DIR: a copy with a build directory, nothing built.
+# prepare DIR: make a copy with a build directory, nothing built.
 prepare() {
 	mkdir -p "$1"
 	copy_tree "$1"
@@ -121,7 +121,7 @@ prepare() {
 
 # ---- suites
 
-# targets SUITE: what has to be built for it.
+# targets SUITE: print the build targets of the suite.
 targets() {
 	local name=${1#*/}
 	case $1 in
@@ -134,14 +134,14 @@ targets() {
 	esac
 }
 
-# build DIR SUITE
+# build DIR SUITE: build the targets of the suite.
 build() {
 	local names
 	read -ra names <<<"$(targets "$2")"
 	ninja -C "$1/build" "${names[@]}" >"$1.log" 2>&1
 }
 
-# run DIR SUITE SECONDS: functional suites one at a time, since they disturb each other.
+# run DIR SUITE SECONDS: run a suite; functional suites one at a time, because they disturb each other.
 run() {
 	local name=${2#*/} command alone=()
 	case $2 in
@@ -150,14 +150,14 @@ run() {
 	sim/*) command=(build/tests/sim/tcp_sim "$name" --seeds 300) ;;
 	func/* | ixgbe/*) command=("tests/${2%%/*}/${name}_test.sh") alone=(flock "$work/func.lock") ;;
 	esac
-	# What was freed is overwritten, so that a fault which uses it shows.
+	# Freed memory is overwritten, so that a use after free shows.
 	export GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.perturb=165
-	# In a subshell of its own, whose standard error takes what bash says of a command that crashed.
+	# Use a subshell, whose standard error takes bash's message about a crashed command.
 	(cd "$1" && TL_BUILD=$1/build "${alone[@]}" timeout --kill-after=5 "$3" "${command[@]}" >"$1.log" 2>&1 </dev/null ||
 		exit) 2>/dev/null
 }
 
-# check_suites DIR: each suite passes without a fault; else it could not tell one. Its time limits its later runs.
+# check_suites DIR: check that each suite passes without a fault; else it could not detect one. Its time limits its later runs.
 check_suites() {
 	local suite begin i
 	for suite in $(for i in "${chosen[@]}"; do printf '%s\n' "${suites[i]}"; done | tr ' ' '\n' | sort -u); do
@@ -173,7 +173,7 @@ check_suites() {
 
 # ---- one fault
 
-# judge DIR I: sets verdict and detail.
+# judge DIR I: set verdict and detail.
 judge() {
 	local suite
 	verdict=stale detail='its place is not found'
@@ -182,7 +182,7 @@ judge() {
 		if ! build "$1" "$suite"; then
 			detail='does not compile'
 			return
-		elif ! run "$1" "$suite" "${limits[$suite]}" && ! run "$1" "$suite" "${limits[$suite]}"; then # and not by chance
+		elif ! run "$1" "$suite" "${limits[$suite]}" && ! run "$1" "$suite" "${limits[$suite]}"; then # not by chance
 			verdict=killed detail="$suite: $(reason "$1.log")"
 			return
 		fi
@@ -190,14 +190,14 @@ judge() {
 	verdict=survived detail=${reasons[$2]:-not explained}
 }
 
-# reason LOG: the first test that failed.
+# reason LOG: print the first failed test.
 reason() {
 	local line
 	line=$(grep -m 1 '^not ok - ' "$1" | cut -d ' ' -f 4- || true)
 	echo "${line:-crashed or timed out}"
 }
 
-# work_off DIR WORKER: every jobs-th fault, each undone before the next.
+# work_off DIR WORKER: process every jobs-th fault, each undone before the next.
 work_off() {
 	local n i file verdict detail
 	for ((n = $2; n < ${#chosen[@]}; n += jobs)); do

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds Tapline in another Debian, with another DPDK, compiler and libc, and runs its unit tests and those functional ones
-# that meet DPDK's drivers of kernel interfaces. Debian 13 has DPDK 24.11, Debian 14 has 25.11. The root, of Debian's
-# packages, is made once and kept.
+# Build Tapline in another Debian, with another DPDK, compiler and libc, and run its unit tests and those functional tests that
+# use DPDK's drivers of kernel interfaces. Debian 13 has DPDK 24.11, Debian 14 has 25.11. The root of Debian's packages is created
+# once and kept.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/lib/mirror.sh
@@ -46,8 +46,8 @@ done
 ((EUID == 0)) || { echo "test-debian: a root of its own needs root" >&2 && exit 1; }
 root=$(realpath -m "${root:-/opt/tapline/debian-$release}")
 
-# inside COMMAND...: in the root, with this tree as /src, in namespaces that end with it. `ip netns` wants the root to be a
-# mount.
+# inside COMMAND...: run a command in the root, with this tree as /src, in namespaces that end with it. `ip netns` requires the
+# root to be a mount.
 inside() {
 	# shellcheck disable=SC2016
 	unshare --mount --pid --fork --kill-child bash -ec '
@@ -63,8 +63,8 @@ inside() {
 		exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C "$@"' - "$root" "$PWD" "$@"
 }
 
-# install_packages: what the root lacks of them, as when it is new. For how long a list of packages is valid debootstrap does not
-# ask either: a mirror of Debian 14, which is no release yet, may stand still.
+# install_packages: install the packages missing in the root, such as after its creation. Like debootstrap, ignore the expiry date
+# of package lists: a mirror of Debian 14, which is not released yet, may be outdated.
 install_packages() {
 	# shellcheck disable=SC2016
 	inside sh -c '
@@ -74,7 +74,7 @@ install_packages() {
 		sh "${packages[@]}" >&2
 }
 
-# In another place until it has all, so that one which is there is whole.
+# Create the root under another name and rename it when complete, so that an existing root is always complete.
 make_root() {
 	local made=$root root=$root.new mirror
 	tools/install-deps.sh debian

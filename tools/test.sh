@@ -12,7 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 only='*' quick=false nightly=false
 explore_s=20 # for each fuzzer
-places=$(nproc) # front suites at once
+places=$(nproc) # concurrent front suites
 logs=build-logs
 results=$logs/results
 running=() # process ids of this lane's suites
@@ -62,13 +62,13 @@ parse_options() {
 
 # ---- suites
 
-# wanted SUITE
+# wanted SUITE: tell whether the suite is selected.
 wanted() {
 	# shellcheck disable=SC2053 # a pattern, not a string
 	[[ $1 == $only ]]
 }
 
-# any_wanted SUITE...
+# any_wanted SUITE...: tell whether one of them is selected.
 any_wanted() {
 	local suite
 	for suite in "$@"; do
@@ -77,7 +77,7 @@ any_wanted() {
 	return 1
 }
 
-# suite NAME SECONDS COMMAND...: start the suite, if it is wanted, as soon as a place is free.
+# suite NAME SECONDS COMMAND...: start the suite, if it is selected, as soon as a slot is free.
 suite() {
 	wanted "$1" || return 0
 	while ((${#running[@]} >= places)); do
@@ -87,7 +87,7 @@ suite() {
 	running+=($!)
 }
 
-# alone NAME SECONDS COMMAND...: run the suite, if it is wanted, while no other suite of this lane runs.
+# alone NAME SECONDS COMMAND...: run the suite, if it is selected, while no other suite of this lane runs.
 alone() {
 	wanted "$1" || return 0
 	finish_suites
@@ -109,8 +109,8 @@ await_one() {
 	running=("${left[@]}")
 }
 
-# run_suite NAME SECONDS COMMAND...: run the suite, print its result, and why it is red. The log of a suite that ends
-# like a crash or a timeout has no line of it: add one.
+# run_suite NAME SECONDS COMMAND...: run the suite, print its result, and the reason of a failure. The log of a suite that ends by
+# a crash or a timeout has no line for it: add one.
 run_suite() {
 	local name=$1 limit=$2 log=$logs/${1//\//-}.log begin=$SECONDS status=0
 	shift 2
@@ -125,7 +125,7 @@ run_suite() {
 	explain_failure "$log"
 }
 
-# result_of LOG...: the counts in words.
+# result_of LOG...: print the counts in words.
 result_of() {
 	cat "$@" | awk '/^ok - / { ok++ } /^not ok - / { bad++ } /^skip - / { skip++ }
 		END { printf "%d ok", ok; if (skip) printf ", %d skipped", skip; if (bad) printf ", %d FAILED", bad }'
@@ -139,7 +139,7 @@ explain_status() {
 	esac
 }
 
-# explain_failure LOG: each failed test with its own detail, then the end of the log.
+# explain_failure LOG: print each failed test with its own detail, then the end of the log.
 explain_failure() {
 	grep -q '^not ok - ' "$1" || return 0
 	awk '/^(ok|skip) - / || /^# [^ ]/ { shown = 0 } /^not ok - / { shown = 1 } shown { print "  " $0 }' "$1" | head -n 60
@@ -147,8 +147,8 @@ explain_failure() {
 	grep -v '^ok - ' "$1" | tail -n 40 | sed 's/^/  #   /'
 }
 
-# build NAME [-t TARGET...] [MESON OPTION...]: build into build-NAME. A build that fails is a failed suite, and the suites
-# that need it do not run.
+# build NAME [-t TARGET...] [MESON OPTION...]: build into build-NAME. A failed build is a failed suite, and the suites that need
+# it do not run.
 build() {
 	local name=$1 log=$logs/build-$1.log begin=$SECONDS targets=()
 	shift
@@ -168,9 +168,9 @@ build() {
 	return 1
 }
 
-# ---- stages: each builds what its suites need, if any of them is wanted
+# ---- stages: each builds the targets of its suites, if any of them is selected
 
-# names_of PREFIX SUFFIX FILE...: what stands between prefix and suffix in the names of the files.
+# names_of PREFIX SUFFIX FILE...: print the part between prefix and suffix of the names of the files.
 names_of() {
 	local prefix=$1 suffix=$2 file
 	shift 2
@@ -187,22 +187,22 @@ mapfile -t cards < <(names_of '' _test.sh tests/ixgbe/*_test.sh)
 machines=(smoke deploy crash)
 sim_worlds=(pair repair peer)
 sim_lacks=(rto fast probe)
-# Modules in which two threads meet.
+# Modules shared by two threads.
 threaded=(tail slab recode writer writer_rotation writer_kept writer_full writer_removed writer_stream writer_sidecar writer_hold steer clock_track timesync)
-# Suites by --nightly alone: what they need takes minutes to make, and others see most of what they see.
+# Suites of --nightly only: their set-up takes minutes, and other suites cover most of their findings.
 nightly_machines=(cards powerloss)
 nightly_functionals=(package)
 # Functional suites that compare durations or rates, or take the host's hugepages: nothing else may run.
 measuring=(bench demo overrun slow_disk stages)
 
-# is_among NAME NAME...
+# is_among NAME NAME...: tell whether the first name is among the others.
 is_among() {
 	local name=$1
 	shift
 	[[ " $* " == *" $name "* ]]
 }
 
-# sims PREFIX BUILD SEEDS: the network simulator with so many seeds of a pair of stacks, and fewer of the others.
+# sims PREFIX BUILD SEEDS: run the network simulator with this number of seeds for a pair of stacks, and fewer for the others.
 sims() {
 	local sim=$2/tests/sim/tcp_sim
 	suite "$1pair" 900 "$sim" pair --seeds "$3"
@@ -210,7 +210,7 @@ sims() {
 	suite "$1peer" 900 "$sim" peer --seeds $(($3 / 3))
 }
 
-# Without one of its mechanisms the stack must not pass.
+# The stack must fail without one of its mechanisms.
 lacking_sims() {
 	local sim=$1/tests/sim/tcp_sim
 	suite sim/without-rto 300 "$sim" pair --seeds 200 --without rto
@@ -218,7 +218,7 @@ lacking_sims() {
 	suite sim/without-probe 300 "$sim" pair --seeds 400 --without probe
 }
 
-# The ordinary build, which most suites need.
+# The ordinary build, used by most suites.
 ordinary_build() {
 	case $only in
 	check/format | check/length | check/mirrors | check/mutants | asan/* | explore/* | tsan/* | debian/*) return 0 ;;
@@ -264,14 +264,14 @@ virtual_machines() {
 	finish_suites
 }
 
-# seeds_of_today N: so many that no other day has.
+# seeds_of_today N: print N seeds that no other day has.
 seeds_of_today() {
 	local day=$(($(date +%s) / 86400))
 	echo "$((day * $1))-$((day * $1 + $1 - 1))"
 }
 
-# Calls delayed, every call of docs/faults.md with every errno, many disks after a loss of power, and what they show without one fsync,
-# 10000 captures whose latencies are known, a tenth of the faults that tests should see, an hour under load: some hours.
+# Delayed calls, every call of docs/faults.md with every errno, many disks after a power failure, and their contents without one
+# fsync, 10000 captures with known latencies, a tenth of the faults that tests should detect, an hour under load: some hours.
 long_suites() {
 	local name
 	for name in "${nightly_functionals[@]}"; do
@@ -298,7 +298,7 @@ measurements() {
 	done
 }
 
-# The NIC's stamps need a DPDK of our own. Building it takes minutes: --nightly does, other runs use what is there.
+# NIC stamps need a private DPDK. Building it takes minutes: --nightly builds it, other runs use an existing one.
 stamps_of_ptp() {
 	local prefix log=$results/build-dpdk.log status=0
 	any_wanted vm/timesync ixgbe/sent || return 0
@@ -325,7 +325,7 @@ stamps_of_ptp() {
 	suite vm/timesync 1500 tests/vm/run.sh timesync
 }
 
-# Another DPDK, compiler and libc. Making a root takes minutes: --nightly does, other runs use what is there.
+# Another DPDK, compiler and libc. Making a root takes minutes: --nightly does, other runs use an existing one.
 other_debians() {
 	local release if_made=--if-made
 	! $nightly || if_made=''
@@ -349,8 +349,8 @@ watched() {
 	finish_suites
 }
 
-# The same unit tests and corpora again, built by the other compiler, with every access and every shift watched; then the
-# fuzzers explore.
+# The same unit tests and corpora, built by the other compiler, with every access and every shift checked; then the fuzzers
+# explore.
 address_and_undefined() {
 	local names name
 	mapfile -t names < <(printf '%s\n' "${units[@]/#/asan/}" "${fuzzers[@]/#/asan/fuzz-}" "${fuzzers[@]/#/explore/}" "${sim_worlds[@]/#/asan/sim-}")
@@ -369,7 +369,7 @@ address_and_undefined() {
 	done
 }
 
-# ThreadSanitizer needs its address layout: no randomization.
+# ThreadSanitizer requires its address layout: no randomization.
 threads() {
 	local name targets=()
 	any_wanted "${threaded[@]/#/tsan/}" || return 0
@@ -383,7 +383,7 @@ threads() {
 	done
 }
 
-# ---- the whole
+# ---- the complete run
 
 summary() {
 	local log failed all

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Medians of differences within rounds, and their intervals.
+// Compute medians of differences within rounds, and their intervals.
 
 #include "bench_costs.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#define TOGETHER 0.05 // how likely it is that any interval of a family misses
+#define TOGETHER 0.05 // probability that any interval of a family misses
 
 enum quantile { P50, P90, P99, P999 };
 #define COMPARED 3 // p50, p99, p99.9
@@ -34,14 +34,14 @@ static double quantile_of(const struct tl_hist_summary *times, enum quantile qua
 	return (double)values[quantile];
 }
 
-// Disturbances that last a whole round cancel: both sides contain them.
+// Compare two variants by round. Disturbances that last a whole round cancel: both sides contain them.
 static struct tl_latency_interval compare(const struct tl_bench_runs *runs, const struct tl_bench_runs *base,
 	unsigned rounds, enum quantile quantile, double confidence)
 {
 	double diff[TL_BENCH_ROUNDS_MAX];
 	unsigned n = 0;
 
-	if (runs == base) // it differs from itself by nothing, whatever the confidence
+	if (runs == base) // the base differs from itself by 0 at any confidence
 		return (struct tl_latency_interval){.diff_ns = 0};
 	for (unsigned i = 0; i < rounds; i++)
 		if (runs->of[i].count != 0 && base->of[i].count != 0)
@@ -67,7 +67,7 @@ static uint64_t middle(const struct tl_bench_runs *runs, unsigned rounds, enum q
 	return n != 0 ? (uint64_t)middle_of(values, n) : 0;
 }
 
-// The medians of the rounds' percentiles; least and most of all; the mean of the rounds' means.
+// Summarize the rounds: median of their percentiles, overall minimum and maximum, mean of their means.
 static struct tl_hist_summary summarize(const struct tl_bench_runs *runs, unsigned rounds)
 {
 	struct tl_hist_summary all = {.min_ns = UINT64_MAX,
@@ -115,7 +115,7 @@ struct means {
 	double of[TL_BENCH_ROUNDS_MAX];
 };
 
-// Returns whether every round has it.
+// Collect the mean of each round. Return false if a round has none.
 static bool take_means(
 	const struct tl_bench_runs *whole, const struct tl_bench_runs *inside, unsigned rounds, struct means *out)
 {

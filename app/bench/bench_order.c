@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Williams designs, from their first row 0, 1, n - 1, 2, n - 2, ...
+// Build Williams designs from their first row 0, 1, n - 1, 2, n - 2, ...
 
 #include "bench_order.h"
 
@@ -8,8 +8,8 @@ unsigned tl_bench_order_square(unsigned n)
 	return n % 2 == 0 ? n : 2 * n;
 }
 
-// First row of the square. Steps between neighbours all differ modulo n where n is even; where it is odd, each step
-// occurs twice in one direction, and in the other when the row is read backwards.
+// Return an entry of the first row of the square. For even n the steps between neighbours all differ modulo n; for odd
+// n each step occurs twice in one direction, and in the other when the row is read backwards.
 static unsigned first_row(unsigned n, unsigned place)
 {
 	return place % 2 != 0 ? (place + 1) / 2 : n - place / 2;

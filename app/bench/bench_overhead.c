@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs the echo once per recorder and round, and compares the runs of a round with each other.
+// Run the echo once per recorder and round, and compare the runs within a round.
 
 #include "bench_priv.h"
 
@@ -12,7 +12,7 @@
 
 #include "bench_order.h"
 
-// The first is what the others are compared with.
+// Variants; the first is the base of comparison.
 static const struct tl_bench_variant variants[] = {
 	{"no recording", .records = false},
 	{"no recording, stages", .stages = true},
@@ -59,7 +59,7 @@ static int run_rounds(struct tl_bench *bench, struct tl_err *err)
 static const struct {
 	const char *name, *stamps, *clock;
 	enum tl_bench_phase phase;
-	bool clients; // times of the client, which has a verdict on them
+	bool clients; // times measured by the client, subject to its verdict
 } views[TL_BENCH_VIEWS] = {
 	[TL_BENCH_RESIDENCE] = {"residence time", "tsc", "TSC", TL_BENCH_ALONE, false},
 	[TL_BENCH_WIRE_ROUND_TRIP] = {"round trip on the wire", "kernel", "REALTIME", TL_BENCH_ALONE, true},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Namespaces by ip(8), and processes in them.
+// Manage namespaces with ip(8), and processes in them.
 
 #include "bench_rig.h"
 
@@ -59,7 +59,7 @@ static int spawn(const struct tl_bench_rig *rig, const char *name, const char *c
 	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out, O_WRONLY | O_CREAT | O_TRUNC, 0640);
 	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log, O_WRONLY | O_CREAT | O_TRUNC, 0640);
-	// A group of its own: Ctrl-C is for us, and we end what we started in order.
+	// Use a separate process group: Ctrl-C reaches this process only, which stops its children in order.
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
 	int rc = posix_spawnp(pid, argv[0], &actions, &attributes, (char *const *)(uintptr_t)argv, environ);
@@ -82,7 +82,7 @@ int tl_bench_spawn(const struct tl_bench_rig *rig, const char *ns, const char *n
 	return rc == 0 ? 0 : tl_fail(err, rc, "cannot start %s (%s)", argv[0], strerror(-rc));
 }
 
-// The last line on stderr tells most.
+// Read the last line on stderr, usually the most specific one.
 static void last_line(const struct tl_bench_rig *rig, const char *name, char *line, size_t size)
 {
 	char path[PATH_MAX], read[512];
@@ -235,7 +235,7 @@ int tl_bench_rig_begin(struct tl_bench_rig *rig, const atomic_bool *stop, struct
 		return tl_fail(err, -ENOENT, "ip and ethtool are needed: install iproute2 and ethtool");
 	if (readlink("/proc/self/exe", rig->self, sizeof(rig->self) - 1) < 0)
 		return tl_fail(err, -errno, "cannot read /proc/self/exe (%s)", strerror(errno));
-	if (tmp != NULL && strlen(tmp) > TMPDIR_MAX) // a socket's path is short
+	if (tmp != NULL && strlen(tmp) > TMPDIR_MAX) // a socket path has a short length limit
 		return tl_fail(
 			err, -ENAMETOOLONG, "TMPDIR %s is longer than %d characters: name another", tmp, TMPDIR_MAX);
 	snprintf(rig->dir, sizeof(rig->dir), "%s/tapline-bench-XXXXXX", tmp != NULL ? tmp : "/tmp");

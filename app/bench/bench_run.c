@@ -14,9 +14,9 @@
 #include <tl_err.h>
 #include <tl_json.h>
 
-#define CLIENT_EXTRA_MS 60000 // beside the seconds it sends for
+#define CLIENT_EXTRA_MS 60000 // added to the sending time
 
-// ---- its processes
+// ---- processes
 
 static json_t *configuration(const struct tl_bench *bench, const struct tl_bench_variant *variant)
 {
@@ -39,7 +39,7 @@ static json_t *configuration(const struct tl_bench *bench, const struct tl_bench
 	return config;
 }
 
-// NULL: it does not answer.
+// Query the status; NULL: no answer.
 static json_t *status_of(const struct tl_bench *bench)
 {
 	char socket[PATH_MAX], *answer;
@@ -128,7 +128,7 @@ static int run_client(struct tl_bench *bench, enum tl_bench_phase phase, struct 
 	return rc;
 }
 
-// ---- what it has measured
+// ---- measurements
 
 static int take_times(const json_t *run, const char *key, struct tl_hist_summary *out, struct tl_err *err)
 {
@@ -137,7 +137,8 @@ static int take_times(const json_t *run, const char *key, struct tl_hist_summary
 	return rc != 0 || out->count != 0 ? rc : tl_fail(err, -EIO, "a run measured no %s", key);
 }
 
-// There may be none: of echoes that come together only the last has a stamp. The client calls such a run invalid.
+// Read stamped times; the count may be 0: of echoes received together only the last has a stamp. The client calls such
+// a run invalid.
 static int take_stamped(const json_t *client, const char *key, struct tl_hist_summary *out, struct tl_err *err)
 {
 	return tl_latency_summary_from_json(json_object_get(client, key), out, err);
@@ -155,7 +156,7 @@ static void take_verdict(struct tl_bench *bench, enum tl_bench_phase phase, cons
 		snprintf(verdict->reason, sizeof(verdict->reason), "%s", reason);
 }
 
-// The residence has the cold echoes in it: so must have what it is subtracted from.
+// Add the cold echoes. The residence includes them, so the times it is subtracted from must include them, too.
 static void add_cold(const json_t *client, const struct tl_hist_summary *warm, struct tl_hist_summary *out)
 {
 	const json_t *cold;
@@ -173,11 +174,11 @@ static void add_cold(const json_t *client, const struct tl_hist_summary *warm, s
 
 struct settling {
 	const struct tl_bench *bench;
-	json_int_t received, seen; // echoes, residence times
+	json_int_t received, seen; // number of echoes, of residence times
 	json_t *status;
 };
 
-// The books of the last message may be written after the client has its echo.
+// Wait for final counters: those of the last message may be updated after the client has received its echo.
 static bool has_settled(void *ctx)
 {
 	struct settling *settling = ctx;
@@ -201,7 +202,7 @@ static int take_appliance(struct tl_bench *bench, struct tl_bench_process *appli
 
 	if (rc == 0)
 		rc = take_times(echo, "residence_ns", &bench->runs[TL_BENCH_RESIDENCE][index].of[round], err);
-	if (rc == 0) // absent without stages, or where the port has no stamps
+	if (rc == 0) // absent without stages, or on ports without stamps
 		rc = tl_latency_summary_from_json(json_object_get(json_object_get(echo, "stages_ns"), "wire_to_poll"),
 			&bench->wire_to_poll[index].of[round], err);
 	json_decref(settling.status);
@@ -226,7 +227,7 @@ static int take_client(struct tl_bench *bench, enum tl_bench_phase phase, const 
 	return rc;
 }
 
-// ---- the whole of it
+// ---- a complete run
 
 static int run_phase(struct tl_bench *bench, enum tl_bench_phase phase, struct tl_bench_process *appliance,
 	unsigned index, unsigned round, struct tl_err *err)
@@ -244,7 +245,7 @@ static int run_phase(struct tl_bench *bench, enum tl_bench_phase phase, struct t
 	return rc;
 }
 
-// Give each phase its own appliance: it takes seconds to connect again after its client has left.
+// Give each phase its own appliance: reconnecting after its client has left takes seconds.
 static int run_apart(
 	struct tl_bench *bench, enum tl_bench_phase phase, unsigned index, unsigned round, struct tl_err *err)
 {

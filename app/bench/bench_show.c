@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shows the order of the runs, the views, and the means.
+// Show the order of the runs, the views, and the means.
 
 #include "bench_show.h"
 
@@ -50,7 +50,7 @@ static bool is_known(const struct tl_bench_result *result, const struct tl_bench
 	return false;
 }
 
-// The facts are the same in all views but for the host's.
+// Print the facts once: those of all views are the same, except the host's.
 static void print_facts(const struct tl_latency *report, FILE *out)
 {
 	for (size_t i = 0; i < report->n_facts; i++)
@@ -111,7 +111,7 @@ static json_t *mean_json(const struct tl_bench_result *result, const struct tl_b
 		tl_latency_interval_json(&row->diff));
 }
 
-// Null where no variant has it.
+// Return the means; null if no variant has them.
 static json_t *means_json(
 	const struct tl_bench_result *result, const struct tl_bench_means *means, const char *what, bool valid)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// bench_show: the result of `bench overhead`, as tables for people and as JSON.
+// bench_show: the result of `bench overhead`, as text tables and as JSON.
 
 #include <stdio.h>
 
@@ -9,7 +9,7 @@
 
 #include "bench_overhead.h"
 
-int tl_bench_print(const struct tl_bench_result *result, FILE *out); // 0 or -EIO
+int tl_bench_print(const struct tl_bench_result *result, FILE *out); // return 0 or -EIO
 
-// A new object with order, outside, wire_to_poll and each view, or NULL without memory.
+// Return a new object with order, outside, wire_to_poll and each view; NULL: out of memory.
 json_t *tl_bench_json(const struct tl_bench_result *result);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline bench: measures this host.
+// tapline bench: measure this host.
 
 #include <errno.h>
 #include <signal.h>
@@ -67,7 +67,7 @@ static bool seconds(const char *text, double *out)
 	return end != text && *end == '\0' && *out >= 0.1 && *out <= 3600;
 }
 
-// NULL, or what is wrong.
+// Return NULL, or an error text.
 static const char *set(struct options *o, int option, const char *text)
 {
 	uint64_t rounds;
@@ -97,7 +97,7 @@ static const char *set(struct options *o, int option, const char *text)
 	}
 }
 
-// Returns -1 to go on, or what the program ends with.
+// Return -1 to continue, else the exit status of the program.
 static int parse(int argc, char **argv, struct options *o)
 {
 	struct tl_options_reader reader;
@@ -141,7 +141,7 @@ static int bench(const struct options *o, struct tl_bench_result *result, json_t
 		return TL_EXIT_FAILED;
 	}
 	tl_manifest_set_match(manifest, json_pack("{s:s, s:n}", "method", "number", "window_ns"));
-	int rc = print(o, result, manifest);   // first: what took minutes is not lost with a file
+	int rc = print(o, result, manifest);   // first: a file error must not lose the results of a long run
 	result->views[0]->manifest = manifest; // on the page; in the JSON it is beside the views
 	if (tl_latency_save(result->views[0], &files, &err) != 0) {
 		tl_error("%s", err.text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline doctor: says whether this host is fit for Tapline, why not, and what helps.
+// tapline doctor: check this host for Tapline, and report causes and remedies.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 struct options {
 	const char *config, *root;
 	bool json, script, measure;
-	struct tl_self_test test; // n is 0: none is wanted
+	struct tl_self_test test; // n is 0: no self-test
 };
 
 static const struct tl_option options[] = {
@@ -61,7 +61,7 @@ const struct tl_command tl_doctor_command = {
 	TL_OPTIONS(options),
 };
 
-// What contradicts --self-test, or NULL.
+// Return the name of an option that conflicts with --self-test, or NULL.
 static const char *misuse_of_test(const struct options *o)
 {
 	if (o->test.n == 0)
@@ -76,7 +76,7 @@ static const char *misuse_of_test(const struct options *o)
 	return NULL;
 }
 
-// Returns an exit status, or -1 to go on.
+// Return an exit status, or -1 to continue.
 static int parse(int argc, char **argv, struct options *o)
 {
 	int status = tl_set_options(&tl_doctor_command, argc, argv, NULL, o);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Limits of the cgroup that this process is in, of version 1 and 2.
+// Read the limits of the process's cgroup, of version 1 and 2.
 
 #include "doctor_facts.h"
 
@@ -8,9 +8,9 @@
 #include <string.h>
 
 #define CGROUPS "/sys/fs/cgroup"
-#define V1_NO_LIMIT (INT64_MAX >> 1) // a number of pages that is as large as can be
+#define V1_NO_LIMIT (INT64_MAX >> 1) // largest possible number of pages
 
-// Where the process stands: "/system.slice/x.service". of is "" for version 2, else a controller of version 1.
+// Find the cgroup of the process: "/system.slice/x.service". of is "" for version 2, else a controller of version 1.
 static bool find_cgroup(const char *text, const char *of, char *path, size_t size)
 {
 	for (const char *line = text; line != NULL && *line != '\0'; line = strchr(line, '\n')) {
@@ -27,7 +27,7 @@ static bool find_cgroup(const char *text, const char *of, char *path, size_t siz
 	return false;
 }
 
-// Calls look for the cgroup and those above it: /sys/fs/cgroup[/controller]/path.
+// Call look for the cgroup and its ancestors: /sys/fs/cgroup[/controller]/path.
 static void climb(const struct tl_tree *tree, const char *controller, char *path,
 	void (*look)(const struct tl_tree *tree, const char *dir, void *ctx), void *ctx)
 {
@@ -43,7 +43,7 @@ static void climb(const struct tl_tree *tree, const char *controller, char *path
 	}
 }
 
-// Of both hierarchies that the process may be in. Returns whether it is in one.
+// Climb both hierarchies that the process may be in. Return true if it is in one.
 static bool climb_both(const struct tl_tree *tree, const char *controller,
 	void (*look)(const struct tl_tree *tree, const char *dir, void *ctx), void *ctx)
 {
@@ -86,7 +86,7 @@ struct tl_fact_num tl_cgroup_limit(
 	return known ? tl_fact_is(limit.least) : (struct tl_fact_num){0};
 }
 
-// The first that tells: the cgroup's own, or of the nearest one above it that has a cpuset.
+// Keep the first known cpuset: the cgroup's own, or that of its nearest ancestor with a cpuset.
 static void look_cpuset(const struct tl_tree *tree, const char *dir, void *ctx)
 {
 	struct tl_fact_cpus *cpus = ctx;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts of CPUs: which there are, and what holds for the workers.
+// Gather facts about CPUs: the online ones, and the settings of the workers' CPUs.
 
 #include "doctor_facts.h"
 
@@ -14,7 +14,7 @@
 #define IDLE_STATES_MAX 16
 #define FLAGS_BYTES 8192
 
-// Whether a list of words with blanks between has this one.
+// Tell whether a blank-separated list contains the word.
 static bool has_word(const char *list, const char *word)
 {
 	size_t chars = strlen(word);
@@ -53,7 +53,7 @@ struct tl_fact_num tl_cpuinfo_hypervisor(const char *cpuinfo)
 	return tl_fact_is(has_word(line, "hypervisor"));
 }
 
-// The value of a word KEY=VALUE of the kernel's command line.
+// Find the value of a word KEY=VALUE on the kernel command line.
 static bool find_option(const char *cmdline, const char *key, char *buf, size_t size)
 {
 	size_t chars = strlen(key);
@@ -67,7 +67,7 @@ static bool find_option(const char *cmdline, const char *key, char *buf, size_t 
 	return false;
 }
 
-// What nohz_full has, rcu_nocbs has too.
+// Read rcu_nocbs; it includes the CPUs of nohz_full.
 static struct tl_fact_cpus read_rcu_nocbs(const struct tl_tree *tree, const struct tl_facts *facts)
 {
 	char *cmdline = tl_tree_text(tree, "/proc/cmdline");
@@ -128,7 +128,7 @@ void tl_gather_cpus(const struct tl_tree *tree, struct tl_facts *facts)
 
 // ---- each worker
 
-// "performance", or the governor that is not.
+// Keep the governor: "performance", or the first other one.
 static void look_governor(const struct tl_tree *tree, uint32_t cpu, struct tl_fact_text *first)
 {
 	struct tl_fact_text governor = tl_tree_line(tree, CPU_DIR "/cpu%u/cpufreq/scaling_governor", cpu);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts of the directories that recordings go to.
+// Gather facts about the directories of recordings.
 
 #include "doctor_facts.h"
 
@@ -19,9 +19,9 @@
 #define WRITE_ALIGN 4096
 #define MBPS_BYTES 125000
 
-// ---- which directories
+// ---- the list of directories
 
-// Up to the last slash before the first conversion of strftime.
+// Return the path up to the last slash before the first strftime conversion.
 static void directory_of(const struct tl_tree *tree, const char *path, char *dir, size_t size)
 {
 	char named[TL_FACT_TEXT];
@@ -49,7 +49,7 @@ static struct tl_fact_disk *find_disk(struct tl_facts *facts, const char *path)
 	return disk;
 }
 
-// What a port can give at most; 0: unknown.
+// Return the highest data rate of a port; 0: unknown.
 static uint64_t line_bytes_per_s(const struct tl_facts *facts, const char *device)
 {
 	const char *name = strncmp(device, "xdp:", 4) == 0 ? device + 4 : device;
@@ -93,7 +93,7 @@ static void read_access(const struct tl_tree *tree, struct tl_fact_disk *disk)
 		close(fd);
 }
 
-// Whether the directory lies below the mount point.
+// Tell whether the directory is below the mount point.
 static bool is_below(const char *path, const char *mount)
 {
 	size_t chars = strlen(mount);
@@ -102,7 +102,8 @@ static bool is_below(const char *path, const char *mount)
 	       (strncmp(path, mount, chars) == 0 && (path[chars] == '/' || path[chars] == '\0'));
 }
 
-// From lines "36 35 98:0 /root /mount/point options - type device options": the nearest mount, of equal ones the last.
+// Find the nearest mount, the last of equal ones, in lines "36 35 98:0 /root /mount/point options - type device
+// options".
 static struct tl_fact_text find_filesystem(const struct tl_tree *tree, const char *path)
 {
 	char *text = tl_tree_text(tree, "/proc/self/mountinfo");
@@ -126,7 +127,7 @@ static struct tl_fact_text find_filesystem(const struct tl_tree *tree, const cha
 	return found;
 }
 
-// A file without a name: it is gone when it is closed. Returns its descriptor or -errno.
+// Open an unnamed file, which disappears on close. Return its descriptor or -errno.
 static int open_unnamed(const struct tl_tree *tree, const char *dir, int flags)
 {
 	return tl_tree_fd(tree, O_TMPFILE | O_WRONLY | flags, dir);
@@ -193,7 +194,7 @@ static void measure(const struct tl_tree *tree, struct tl_fact_disk *disk)
 	if (fd < 0)
 		return;
 	if (posix_memalign(&block, WRITE_ALIGN, WRITE_BYTES) == 0) {
-		memset(block, 0x5a, WRITE_BYTES); // a disk may have a short way for zeros
+		memset(block, 0x5a, WRITE_BYTES); // nonzero data: disks may shortcut zeros
 		write_for_a_while(fd, block, &disk->measured_bytes_per_s);
 		free(block);
 	}

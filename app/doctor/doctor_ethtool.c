@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a network driver tells by ethtool's ioctl: pause frames, error correction, firmware.
+// Query a network driver by ethtool ioctls: pause frames, error correction, firmware.
 
 #include "doctor_facts.h"
 

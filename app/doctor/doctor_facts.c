@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gathers the facts in order, and what the configuration asks of the host.
+// Gather the facts in order, and the host requirements of the configuration.
 
 #include "doctor_facts.h"
 
@@ -8,7 +8,7 @@
 
 #include "hugepages.h"
 
-// The CPUs that the configuration's queues get on that host.
+// Store the CPUs assigned to the configuration's queues.
 static void want_cpus(const struct tl_config *config, const struct tl_place *place, struct tl_facts *facts)
 {
 	tl_cpus_add(&facts->wanted.lcores, config->eal.main_lcore);

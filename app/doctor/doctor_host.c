@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts of clocks and of DPDK.
+// Gather facts about clocks and DPDK.
 
 #include "doctor_facts.h"
 
@@ -16,7 +16,7 @@ void tl_gather_time(const struct tl_tree *tree, struct tl_facts *facts)
 
 	facts->time.clocksource =
 		tl_tree_line(tree, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
-	if (!tree->live || adjtimex(&clock) < 0) // which reads only, with no modes set
+	if (!tree->live || adjtimex(&clock) < 0) // read-only: no modes are set
 		return;
 	facts->time.synchronized = tl_fact_is((clock.status & STA_UNSYNC) == 0);
 	facts->time.max_error_us = tl_fact_is(clock.maxerror);
@@ -24,7 +24,7 @@ void tl_gather_time(const struct tl_tree *tree, struct tl_facts *facts)
 
 // ---- DPDK
 
-// "libibverbs.so.1.14.44.0" is of rdma-core 44.
+// Parse a library name: "libibverbs.so.1.14.44.0" belongs to rdma-core 44.
 static void look_library(void *ctx, const char *name)
 {
 	struct tl_fact_num *version = ctx;
@@ -45,7 +45,7 @@ static struct tl_fact_num read_rdma_core(const struct tl_tree *tree)
 	return version;
 }
 
-// dir/librte_net_ixgbe.so.23.0: the end of the directory's name is that of the files.
+// Look for dir/librte_net_ixgbe.so.23.0: the directory's name has the same suffix as the files.
 static struct tl_fact_num has_pmd(const struct tl_tree *tree, const char *dir, const struct tl_fact_port *port)
 {
 	const char *pmd =
@@ -57,7 +57,7 @@ static struct tl_fact_num has_pmd(const struct tl_tree *tree, const char *dir, c
 	return tl_fact_is(tl_tree_exists(tree, "%s/librte_%s.so.%s", dir, pmd, abi + 1));
 }
 
-// No library tells. A distribution's are not built so.
+// Tell whether DPDK is built with IEEE 1588 support. No library reports it; distribution packages lack it.
 static struct tl_fact_num is_for_ieee1588(const char *driver_dir)
 {
 	if (tl_eal_built_ieee1588())

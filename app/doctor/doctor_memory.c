@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts of memory.
+// Gather facts about memory.
 
 #include "doctor_facts.h"
 
@@ -12,7 +12,7 @@
 
 // ---- hugepages
 
-// Adds up the pages of all sizes of a directory "hugepages", which has one of each size.
+// Sum of the pages in a directory "hugepages", which has one subdirectory per page size.
 struct pages {
 	const struct tl_tree *tree;
 	const char *dir;
@@ -97,7 +97,7 @@ void tl_gather_nodes(const struct tl_tree *tree, struct tl_facts *facts)
 
 // ---- hugetlbfs
 
-// The first mount of the type, from lines "device directory type options 0 0".
+// Find the first mount of the type, in lines "device directory type options 0 0".
 static struct tl_fact_text find_hugetlbfs(const struct tl_tree *tree)
 {
 	char *text = tl_tree_text(tree, "/proc/self/mounts");
@@ -137,7 +137,7 @@ static struct tl_fact_num count_stale(const struct tl_tree *tree, const struct t
 
 // ---- limits
 
-// "8388608              8388608              bytes"
+// Parse the line "8388608              8388608              bytes".
 static struct tl_fact_num read_memlock(const struct tl_tree *tree)
 {
 	struct tl_fact_num limit = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts of where the configuration's ports are: the node of each NIC, and the CPUs that its interrupts come to.
+// Gather NUMA facts of the configuration's ports: the node of each NIC, and the CPUs that receive its interrupts.
 
 #include "doctor_facts.h"
 
@@ -31,7 +31,7 @@ struct look {
 	struct tl_fact_cpus *cpus;
 };
 
-// Adds the CPUs on which an interrupt has come: "           CPU0       CPU2", then " 41:   12   0  …".
+// Add the CPUs that have received an interrupt: "           CPU0       CPU2", then " 41:   12   0  …".
 static void add_counted(const struct look *look, unsigned irq)
 {
 	const char *line = look->interrupts, *head = look->interrupts;
@@ -61,7 +61,7 @@ static void add_counted(const struct look *look, unsigned irq)
 	}
 }
 
-// Where the kernel does not tell to which CPU an interrupt is routed, it tells to which ones it has come.
+// Add the CPUs an interrupt is routed to; if the kernel does not report them, those that have received it.
 static void look_irq(void *ctx, const char *name)
 {
 	const struct look *look = ctx;

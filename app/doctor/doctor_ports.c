@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts of ports: those of the configuration, else every network card on PCI. Not by lib/host/pci, which puts --root
-// before a path: here a link stays below the root too (tl_tree), and what cannot be read is unknown instead of an
-// error.
+// Gather facts about ports: those of the configuration, else every NIC on PCI. lib/host/pci is not suitable: it puts
+// --root before a path, but here a link must stay below the root too (tl_tree), and unreadable data is unknown instead
+// of an error.
 
 #include "doctor_facts.h"
 
@@ -100,7 +100,7 @@ static void look_virtio(void *ctx, const char *name)
 	tl_tree_each(virtio->tree, path, take_first, virtio->interface);
 }
 
-// Of a virtio card the interface is a grandchild. "": no kernel driver made one.
+// Find the interface name; of a virtio NIC the interface is a grandchild. "": no kernel driver created one.
 static struct tl_fact_text find_interface(const struct tl_tree *tree, const char *address)
 {
 	struct tl_fact_text interface = tl_fact_says("");
@@ -115,7 +115,7 @@ static struct tl_fact_text find_interface(const struct tl_tree *tree, const char
 	return interface;
 }
 
-// Of a Mellanox card, as its InfiniBand device tells.
+// Read the firmware version of a Mellanox NIC from its InfiniBand device.
 static struct tl_fact_text read_firmware(const struct tl_tree *tree, const char *address, struct tl_fact_text *rdma)
 {
 	struct tl_fact_text device = {0};
@@ -135,7 +135,7 @@ static void read_card(const struct tl_tree *tree, const char *address, bool noio
 	port->vendor = tl_tree_hex(tree, CARD "/vendor", address);
 	port->device = tl_tree_hex(tree, CARD "/device", address);
 	port->node = tl_tree_num(tree, CARD "/numa_node", address);
-	if (port->vendor.known) // the directory is a device's
+	if (port->vendor.known) // true if the directory is a device's
 		port->driver = tl_tree_link(tree, CARD "/driver", address);
 	port->firmware = read_firmware(tree, address, &port->rdma);
 	port->virtual_function = tl_fact_is(tl_tree_exists(tree, CARD "/physfn", address));
@@ -164,7 +164,7 @@ static void read_interface(const struct tl_tree *tree, struct tl_fact_port *port
 		tl_gather_ethtool(port);
 }
 
-// address: of the card; "": it is not on PCI.
+// Read the facts of one port. address: PCI address of the NIC; "": not on PCI.
 static void read_port(
 	const struct tl_tree *tree, const struct tl_facts *facts, const char *address, struct tl_fact_port *port)
 {
@@ -180,7 +180,7 @@ static void read_port(
 
 // ---- all ports
 
-// "0000:3b:00.0"
+// Tell whether a name has the form "0000:3b:00.0".
 static bool is_address(const char *name)
 {
 	struct tl_port_spec spec;

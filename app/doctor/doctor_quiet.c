@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts of what stops CPUs unseen: watchdogs, a hypervisor, heat, system management interrupts.
+// Gather facts about hidden CPU stalls: watchdogs, a hypervisor, heat, system management interrupts.
 
 #include "doctor_facts.h"
 
@@ -12,7 +12,7 @@
 #define MSR_SMI_COUNT 0x34 // Intel SDM volume 4, table 2-2
 #define SECONDS_PER_HOUR 3600
 
-// "cpu  user nice system idle iowait irq softirq steal ..."
+// Parse the line "cpu  user nice system idle iowait irq softirq steal ...".
 static struct tl_fact_num read_steal(const struct tl_tree *tree)
 {
 	struct tl_fact_num ppm = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads files below a directory that nobody vouches for.
+// Read files below an untrusted directory.
 
 #include "doctor_read.h"
 
@@ -20,7 +20,7 @@
 #define NAMES_MAX 100000
 #define OPEN_TRIES 1000
 
-// Makes char name[] of the arguments behind fmt.
+// Format the arguments behind fmt into char name[].
 #define FORMAT_PATH(name, fmt)                                                                                         \
 	char name[TL_TREE_PATH_MAX];                                                                                   \
 	va_list args;                                                                                                  \
@@ -48,7 +48,7 @@ int tl_tree_fd(const struct tl_tree *tree, int flags, const char *path)
 	long fd;
 	int tries = OPEN_TRIES;
 
-	do // openat2(2): a rename or mount anywhere meanwhile, and the kernel cannot vouch for ".."
+	do // openat2(2): EAGAIN if a concurrent rename or mount prevents a safe check of ".."
 		fd = syscall(SYS_openat2, tree->root_fd, path, &how, sizeof(how));
 	while (fd < 0 && errno == EAGAIN && --tries > 0);
 	if (fd < 0 && tree->live && (errno == ENOSYS || errno == EPERM)) // before Linux 5.6, and in some containers
@@ -110,7 +110,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n';
 }
 
-// The first line of a small file, without blanks at its ends. False: cannot be read, or is longer.
+// Read the first line of a small file, trimmed. False: unreadable, or too long.
 static bool read_line(const struct tl_tree *tree, const char *path, char *buf, size_t size)
 {
 	ssize_t bytes = tl_tree_bytes(tree, buf, size, path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts of a card's slot: links, errors, and the PCI Express capability in its configuration space.
+// Gather facts about a NIC's slot: links, errors, and the PCI Express capability in its configuration space.
 
 #include "doctor_facts.h"
 
@@ -27,7 +27,7 @@ static uint16_t get_u16(const uint8_t *bytes)
 	return (uint16_t)(bytes[0] | bytes[1] << 8);
 }
 
-// Where the capability begins; 0: it is not among the bytes that could be read.
+// Return the offset of the capability; 0: not among the readable bytes.
 static size_t find_express(const uint8_t *config, size_t bytes)
 {
 	if (bytes <= CONFIG_CAPABILITIES || (config[CONFIG_STATUS] & STATUS_HAS_CAPABILITIES) == 0)
@@ -57,7 +57,7 @@ static void read_config(const struct tl_tree *tree, const char *address, struct 
 	port->aspm = tl_fact_is(get_u16(config + express + EXPRESS_LINK_CONTROL) & ASPM_MASK);
 }
 
-// "8.0 GT/s PCIe", "Unknown"
+// Parse a link speed: "8.0 GT/s PCIe", "Unknown".
 static struct tl_fact_num parse_speed(const struct tl_fact_text *text)
 {
 	double gts;
@@ -67,7 +67,7 @@ static struct tl_fact_num parse_speed(const struct tl_fact_text *text)
 	return tl_fact_is((int64_t)(gts * 1000));
 }
 
-// The line TOTAL_ERR_… of a file of counters.
+// Read the line TOTAL_ERR_… of a counter file.
 static struct tl_fact_num read_errors(
 	const struct tl_tree *tree, const char *address, const char *file, const char *total)
 {
@@ -91,6 +91,6 @@ void tl_gather_slot(const struct tl_tree *tree, const char *address, struct tl_f
 	port->aer_correctable = read_errors(tree, address, "aer_dev_correctable", "TOTAL_ERR_COR");
 	port->aer_nonfatal = read_errors(tree, address, "aer_dev_nonfatal", "TOTAL_ERR_NONFATAL");
 	port->aer_fatal = read_errors(tree, address, "aer_dev_fatal", "TOTAL_ERR_FATAL");
-	if (!tl_tree_exists(tree, CARD "/physfn", address)) // a virtual function has only its physical one's
+	if (!tl_tree_exists(tree, CARD "/physfn", address)) // a virtual function has the slot of its physical one
 		read_config(tree, address, port);
 }

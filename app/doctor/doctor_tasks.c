@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts of who else uses the workers' CPUs: interrupts and tasks; and which daemons run.
+// Gather facts about other users of the workers' CPUs, interrupts and tasks, and about running daemons.
 
 #include "doctor_facts.h"
 
@@ -14,10 +14,10 @@
 struct look {
 	const struct tl_tree *tree;
 	struct tl_facts *facts;
-	char process[32]; // whose threads are looked at
+	char process[32]; // process whose threads are examined
 };
 
-// Counts one more, and names the first few.
+// Increment the count, and append the first few names to the list.
 static void add_to(struct tl_fact_num *n, struct tl_fact_text *list, const char *fmt, ...) TL_PRINTF(3, 4);
 
 static void add_to(struct tl_fact_num *n, struct tl_fact_text *list, const char *fmt, ...)
@@ -58,7 +58,7 @@ static void look_irq(void *ctx, const char *name)
 
 	if (!is_number(name))
 		return;
-	// Where they do come to; what they may come to, where the kernel does not tell.
+	// Prefer the effective CPUs of the interrupt; if unknown, use the permitted ones.
 	struct tl_fact_cpus cpus = tl_tree_cpus(look->tree, "/proc/irq/%.32s/effective_affinity_list", name);
 	if (!cpus.known)
 		cpus = tl_tree_cpus(look->tree, "/proc/irq/%.32s/smp_affinity_list", name);
@@ -85,7 +85,7 @@ static uint32_t count(const struct tl_fact_cpus *cpus)
 	return n;
 }
 
-// A kernel thread that is bound to its CPU cannot be moved; our own workers are where they should be.
+// Tell whether a task belongs on its CPU: a kernel thread bound to its CPU cannot be moved; own workers are in place.
 static bool is_at_home(const char *status, const struct tl_fact_cpus *cpus)
 {
 	char name[64], parent[32];
@@ -118,7 +118,7 @@ static void look_task(void *ctx, const char *name)
 
 static void look_daemon(struct tl_facts *facts, const char *comm)
 {
-	// comm has 15 characters at most.
+	// comm has at most 15 characters.
 	static const char *const clocks[] = {"chronyd", "phc2sys", "ptp4l", "ntpd", "systemd-timesyn", "timemaster"};
 
 	if (!facts->cpu.irqbalance.known)

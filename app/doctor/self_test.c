@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The self-test of a card: set-up, progress, results.
+// Self-test of a NIC: set-up, progress, results.
 
 #include "self_test.h"
 
@@ -28,7 +28,7 @@
 #include "results.h"
 
 #define MEMORY_MB 512
-#define FORMAT 1 // of the report
+#define FORMAT 1 // version of the report
 #define LINK_WAIT_NS (10 * TL_NS_PER_S)
 #define SILENCE_NS (2 * TL_NS_PER_S)
 #define RATE_NS (300 * TL_NS_PER_MS)
@@ -87,7 +87,7 @@ static int plan_port(struct session *s, unsigned i, struct tl_err *err)
 	if (rc == 0 && sends_nowhere(&cfg->spec))
 		rc = tl_fail(err, -EINVAL, "--self-test %s: a file cannot be sent to", s->wanted->devices[i]);
 	if (rc == 0 && (cfg->spec.kind == TL_PORT_KERNEL || cfg->spec.kind == TL_PORT_XDP))
-		cfg->rx_queues = 1; // the kernel's spreading is no card's
+		cfg->rx_queues = 1; // the kernel's spreading is not a NIC's
 	return rc == 0 ? tl_port_check(cfg, err) : rc;
 }
 
@@ -188,7 +188,7 @@ static void print_table(const struct session *s)
 		counts[TL_SELFTEST_NOT_AVAILABLE]);
 }
 
-// A file that cannot be written whole is not left behind.
+// Save the report; remove the file if it cannot be written completely.
 static int save(const char *path, json_t *json)
 {
 	FILE *file = fopen(path, "we");
@@ -223,7 +223,7 @@ static int show(const struct session *s)
 	return rc;
 }
 
-// ---- all of it
+// ---- the complete self-test
 
 static int run(struct session *s, struct tl_err *err)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// self_test: tapline doctor --self-test: starts DPDK and one port or two, has lib/measure/selftest send and compare,
-// and shows what came of it.
+// self_test: tapline doctor --self-test: start DPDK and one or two ports, send and compare with lib/measure/selftest,
+// and show the results.
 //
-// Threads: main. Memory: what it takes it gives back.
+// Threads: main. Memory: freed before return.
 
 #include <stdbool.h>
 
@@ -15,20 +15,20 @@
 #include "doctor_read.h"
 
 struct tl_self_test {
-	const char *devices[2]; // PORT as the user writes it
+	const char *devices[2]; // PORT as given by the user
 	unsigned n;
-	bool loopback;	    // the first device is to give back what it sends
-	bool json;	    // the report on stdout instead of a table
-	const char *report; // a file for the report; NULL: none
+	bool loopback;	    // the first device loops back its own frames
+	bool json;	    // report on stdout instead of a table
+	const char *report; // file for the report; NULL: none
 };
 
-// Returns an exit status.
+// Run the self-test. Return an exit status.
 int tl_self_test(const struct tl_self_test *wanted);
 
 // ---- self_test_facts.c: NULL without memory; the caller's
 
-// Kernel, processor, program and DPDK; nothing that names the host or its user.
+// Return kernel, processor, program and DPDK facts; nothing that identifies the host or its user.
 json_t *tl_self_test_host(const struct tl_tree *tree, bool hugepages);
 
-// A started port, its driver, its slot, and what differs from the documents of its family.
+// Return a started port's driver, its slot, and its deviations from the documents of its family.
 json_t *tl_self_test_port(const struct tl_tree *tree, struct tl_port *port);

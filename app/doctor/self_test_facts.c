@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a report of the self-test says of host and ports.
+// Host and port facts of a self-test report.
 
 #include "self_test.h"
 
@@ -75,7 +75,7 @@ static void add_difference(void *list, const char *text)
 	json_array_append_new(list, json_string(text));
 }
 
-// The family that the driver's documents are of, and what the port says otherwise.
+// Add the family documented for the driver, and the port's deviations from it.
 static void add_family(const struct tl_port *port, json_t *json)
 {
 	struct tl_family_facts facts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline latency: latencies out of capture files.
+// tapline latency: measure latencies in capture files.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -85,7 +85,7 @@ struct options {
 
 // ---- options
 
-// "1s", "500ms", "20us", "900ns"; without a unit seconds. Returns 0 or -EINVAL.
+// Parse "1s", "500ms", "20us", "900ns"; without a unit, seconds. Return 0 or -EINVAL.
 static int parse_time(const char *text, uint64_t *out_ns)
 {
 	static const struct {
@@ -109,7 +109,7 @@ static int parse_time(const char *text, uint64_t *out_ns)
 	return -EINVAL;
 }
 
-// "OFFSET[,OFFSET]:LEN"
+// Parse "OFFSET[,OFFSET]:LEN".
 static bool parse_sequence(const char *text, struct tl_match_cfg *cfg)
 {
 	char part[3][16] = {0};
@@ -153,7 +153,7 @@ static const char *set_reply_bytes(struct tl_match_cfg *cfg, const char *value)
 	return NULL;
 }
 
-// Returns NULL, or what is wrong.
+// Return NULL, or an error text.
 static const char *set(void *ctx, int id, const char *value)
 {
 	static const char no_time[] = "no time such as 1s, 500ms, 20us or 900ns";
@@ -182,7 +182,7 @@ static const char *set(void *ctx, int id, const char *value)
 	case 'u':
 		o->cfg.match.unique = true;
 		return NULL;
-	case TL_LATENCY_COMPARE_ID: // cut short, so that nobody saw it
+	case TL_LATENCY_COMPARE_ID: // abbreviated, and not seen by tl_latency_is_compare()
 	case TL_LATENCY_THRESHOLD_ID:
 	case TL_LATENCY_FORCE_ID:
 		return "write --compare, in full, to compare two reports";
@@ -200,7 +200,7 @@ static const char *set(void *ctx, int id, const char *value)
 	}
 }
 
-// What the options say together. Returns NULL, or what is wrong.
+// Check combinations of options. Return NULL, or an error text.
 static const char *check(const struct options *o)
 {
 	const struct tl_match_cfg *match = &o->cfg.match;
@@ -218,7 +218,7 @@ static const char *check(const struct options *o)
 	return NULL;
 }
 
-// Returns -1 to go on, else an exit status.
+// Return -1 to continue, else an exit status.
 static int parse(int argc, char **argv, struct options *o)
 {
 	const struct tl_command *command = &tl_latency_command;
@@ -275,7 +275,7 @@ static json_t *match_json(const struct tl_latency_cfg *cfg)
 		"reply_bytes", match->reply_bytes != 0 ? json_integer(match->reply_bytes) : json_null());
 }
 
-// The files are read once more here, for their digests.
+// Fill the manifest. The files are read once more for their digests.
 static void fill_manifest(const struct tl_latency_cfg *cfg, const struct tl_latency *report)
 {
 	for (unsigned i = 0; i < cfg->files; i++)
@@ -292,7 +292,7 @@ static int save(const struct options *o, const struct tl_latency *report, struct
 	return rc == 0 ? tl_manifest_save_beside(report->manifest, &beside, err) : rc;
 }
 
-// Returns 0 or -errno with the sentence.
+// Run the measurement. Return 0, or -errno with a message in *err.
 static int work(const struct options *o, struct tl_latency_run *run, struct tl_err *err)
 {
 	int rc = tl_latency_run(run, err);
@@ -302,7 +302,7 @@ static int work(const struct options *o, struct tl_latency_run *run, struct tl_e
 	if (rc == 0 && o->cfg.linked != NULL)
 		rc = tl_latency_write_linked(run, err);
 	if (rc == 0)
-		rc = print(o, run->report, err); // first: what took long is not lost with a file
+		rc = print(o, run->report, err); // first: a file error must not lose the results
 	if (rc == 0)
 		rc = save(o, run->report, err);
 	return rc;

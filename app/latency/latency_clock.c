@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gathers the clock log of a recording, and judges stamps by it.
+// Gather the clock log of a recording, and judge stamps by it.
 
 #include "latency_clock.h"
 
@@ -8,8 +8,8 @@
 #include <string.h>
 
 #define LATE_NS                                                                                                        \
-	(2 * TL_NS_PER_S) // around the log: the next comparison would have been due, and a NIC's stamp is of a frame
-			  // that had come before
+	(2 * TL_NS_PER_S) // margin around the log: the next comparison would have been due, and a NIC stamps a frame
+			  // before it is received
 
 static int append(struct tl_latency_clocks *clocks, const struct tl_pcapng_clock_record *record)
 {
@@ -25,7 +25,7 @@ static int append(struct tl_latency_clocks *clocks, const struct tl_pcapng_clock
 	return 0;
 }
 
-// A recording's life goes on from file to file: its largest bound is that of its last block.
+// Take a CLOCK block. A recording continues from file to file: its largest bound is that of its last block.
 void tl_latency_clocks_take(void *ctx, const uint8_t *block, uint32_t bytes)
 {
 	struct tl_latency_clocks *clocks = ctx;
@@ -59,7 +59,7 @@ static int compare(const void *left, const void *right)
 	return (a->number > b->number) - (a->number < b->number);
 }
 
-// Blocks overlap.
+// Sort the records and remove duplicates: blocks overlap.
 int tl_latency_clocks_end(struct tl_latency_clocks *clocks)
 {
 	size_t n = 0;
@@ -91,7 +91,8 @@ uint64_t tl_latency_clocks_bound_ns(
 	return clocks->bound_max_ns[nic ? TL_PCAPNG_CLOCK_NIC : TL_PCAPNG_CLOCK_WALL];
 }
 
-// The line jumped, or began to bend, at the comparison; the kernel's own time some time since the one before.
+// Return the interval of a step: CLOCK_REALTIME jumped, or began to bend, at the comparison; the kernel's own time at
+// some point since the one before.
 static struct tl_latency_clock_step step_of(const struct tl_pcapng_clock_record *record)
 {
 	uint64_t before_ns = record->time_ns - (uint64_t)record->offset_ns; // by the line until then
@@ -101,7 +102,8 @@ static struct tl_latency_clock_step step_of(const struct tl_pcapng_clock_record 
 		.offset_ns = record->offset_ns};
 }
 
-// Every stamp is of CLOCK_REALTIME in the end; the NIC's by way of the NIC's clock.
+// Tell whether a step moves stamps of the source. All stamps end on CLOCK_REALTIME; the NIC's by way of the NIC's
+// clock.
 static bool moves(const struct tl_pcapng_clock_record *record, const char *source)
 {
 	return (record->flags & TL_PCAPNG_CLOCK_STEPPED) != 0 &&

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline latency --compare: whether the runs of one side are slower than those of the other, as an exit status.
+// tapline latency --compare: test whether the runs of one side are slower than those of the other; the verdict is the
+// exit status.
 
 #include "latency_compare.h"
 
@@ -15,7 +16,7 @@
 #include "app.h"
 #include "manifest.h"
 
-#define MISS 0.05 // how likely it is that any of the intervals misses
+#define MISS 0.05 // probability that any of the intervals misses
 
 static const struct tl_option options[] = {
 	TL_LATENCY_COMPARE_OPTION,
@@ -37,7 +38,7 @@ static const struct tl_command compare_command = {
 };
 
 struct call {
-	char **paths; // of A, then of B
+	char **paths; // paths of A, then of B
 	size_t n_a, n;
 	struct tl_latency_threshold threshold;
 	bool force, json;
@@ -51,7 +52,7 @@ bool tl_latency_is_compare(int argc, char **argv)
 	return false;
 }
 
-// Arguments behind "--", which getopt removes.
+// Count the arguments behind "--", which getopt removes.
 static int words_behind(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
@@ -72,7 +73,7 @@ static const char *check_words(int words, int behind)
 	return NULL;
 }
 
-// Returns -1 to go on, else an exit status.
+// Return -1 to continue, else an exit status.
 static int parse(int argc, char **argv, struct call *call)
 {
 	struct tl_options_reader reader;
@@ -128,7 +129,7 @@ static int load_all(const struct call *call, struct tl_latency **runs, struct tl
 	return 0;
 }
 
-// All are measured like the first, or it is said what is not.
+// Check that all runs are measured like the first; store the differences.
 static int check_all(const struct call *call, struct tl_latency **runs, char *differs, size_t size, struct tl_err *err)
 {
 	for (size_t i = 1; i < call->n; i++) {
@@ -146,7 +147,7 @@ static int check_all(const struct call *call, struct tl_latency **runs, char *di
 	return 0;
 }
 
-// Like show(), with a manifest that names the reports.
+// Show the comparison like show(), with a manifest that names the reports.
 static int show_all(const struct call *call, const struct tl_latency_comparison *comparison, struct tl_err *err)
 {
 	json_t *manifest = tl_manifest_create("");
@@ -158,7 +159,7 @@ static int show_all(const struct call *call, const struct tl_latency_comparison 
 	return rc;
 }
 
-// Returns the exit status, and the sentence for status 2.
+// Compare the runs. Return the exit status, with a message in *err for status 2.
 static int compare(const struct call *call, struct tl_latency **runs, struct tl_err *err)
 {
 	const struct tl_latency_side a = {runs, call->n_a}, b = {runs + call->n_a, call->n - call->n_a};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// `tapline latency --compare A.json B.json`, or A1.json A2.json -- B1.json B2.json: a call of its own behind the same
-// command.
+// latency_compare: `tapline latency --compare A.json B.json`, or A1.json A2.json -- B1.json B2.json: a separate call of
+// the same command.
 
 #include <stdbool.h>
 
@@ -25,5 +25,5 @@ enum { TL_LATENCY_COMPARE_ID = 'C', TL_LATENCY_THRESHOLD_ID = 'T', TL_LATENCY_FO
 		"force", 0, NULL, "with --compare: also reports that were measured differently", TL_LATENCY_FORCE_ID   \
 	}
 
-bool tl_latency_is_compare(int argc, char **argv);     // whether --compare is among the arguments
-int tl_latency_compare_command(int argc, char **argv); // returns the exit status
+bool tl_latency_is_compare(int argc, char **argv);     // true if --compare is among the arguments
+int tl_latency_compare_command(int argc, char **argv); // return the exit status

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes the latency report of each echo, and of each port whose NIC stamps what it sends.
+// Write the latency report of each echo, and of each port whose NIC stamps its sent frames.
 
 #include "latency_files.h"
 
@@ -38,7 +38,7 @@ struct paths {
 	char json[PATH], csv[PATH], hgrm[PATH], html[PATH];
 };
 
-// Points into paths.
+// Return file names that point into paths.
 static struct tl_latency_files files_of(const char *dir, const char *name, const char *suffix, struct paths *paths)
 {
 	snprintf(paths->json, PATH, "%s/%s%s.json", dir, name, suffix);
@@ -75,13 +75,13 @@ int tl_latency_files_may_write(const char *dir, const struct tl_config *config, 
 		why.text, dir, config->process.user);
 }
 
-// Where the reports go, and the manifest of them all.
+// Directory of the reports, and their common manifest.
 struct target {
 	const char *dir;
 	json_t *manifest;
 };
 
-// Takes the report over.
+// Write a report, and take it over.
 static int write_report(const struct target *target, const char *name, const char *suffix, struct tl_latency *report,
 	struct tl_err *err)
 {

@@ -12,15 +12,15 @@
 
 struct tl_err;
 
-// Makes the directory, if it is not there, and gives it to user (NULL: to nobody else). Returns 0 or -errno and a
-// sentence.
+// Create the directory if it is missing, and change its owner to user (NULL: keep the owner). Return 0, or -errno with
+// a message in *err.
 int tl_latency_files_prepare(const char *dir, const char *user, struct tl_err *err);
 
-// Check that the reports of this configuration can be written. After the process has become its user. Returns 0 or
-// -errno and a sentence.
+// Check that the reports of this configuration can be written. Call after the process has changed to its user. Return
+// 0, or -errno with a message in *err.
 int tl_latency_files_may_write(const char *dir, const struct tl_config *config, struct tl_err *err);
 
-// After the end: the snapshot is the last of these metrics. manifest: of the run; the stamps of each report are put
-// into it in turn.
+// Write the reports at the end: the snapshot is the last of these metrics. manifest: that of the run; the stamps of
+// each report are stored in it in turn.
 int tl_latency_files_write(const char *dir, json_t *manifest, const struct tl_metrics *metrics,
 	const struct tl_snapshot *snapshot, struct tl_err *err);

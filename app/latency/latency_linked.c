@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes the capture files again as one pcapng file, in the order of time, in which the frames of a pair have the same
-// epb_packetid and a comment, so that Wireshark finds them.
+// Merge the capture files into one pcapng file, in order of time; the frames of a pair have the same epb_packetid and a
+// comment, for Wireshark's search.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,9 +22,9 @@
 #define COMMENT_MAX 96
 #define EPB_HEAD 28u
 #define TEXT_MAX 512
-#define APPLICATION "latency (tapline " TL_VERSION ")" // not a name by which a ring would take it for its own
+#define APPLICATION "latency (tapline " TL_VERSION ")" // not a name of recordings that a ring takes over
 
-// An interface of an input that has been described in the output.
+// Interface of an input that has been described in the output.
 struct known {
 	uint32_t section, interface_id, out_id;
 };
@@ -33,7 +33,7 @@ struct input {
 	struct tl_pcap_reader *reader;
 	const char *path;
 	struct tl_pcap_frame frame;
-	uint64_t number; // of the frame
+	uint64_t number; // number of the frame
 	bool has;
 	const struct tl_latency_notes *notes;
 	size_t next_note;
@@ -45,7 +45,7 @@ struct output {
 	FILE *file;
 	uint64_t above_ns;
 	uint32_t interfaces;
-	uint8_t *block; // of the frame at hand
+	uint8_t *block; // block of the current frame
 	size_t used, room;
 };
 
@@ -87,7 +87,7 @@ static int append_option(struct output *output, uint16_t code, const void *value
 	return rc != 0 ? rc : append(output, value, len);
 }
 
-// A frame's own option. In the other byte order only those are kept whose layout is known.
+// Copy an option of a frame. In the other byte order only options with a known layout are kept.
 static int keep_option(struct output *output, const struct tl_pcap_option *option, bool swapped)
 {
 	uint64_t value = 0;
@@ -162,7 +162,7 @@ static int put_frame(struct output *output, struct input *input, uint32_t interf
 
 // ---- interfaces
 
-// Text of an interface; the input's name stands for what has none.
+// Return text of an interface; the input's name replaces a missing one.
 static const char *text_of(const char *text, uint32_t bytes, const char *otherwise, char buf[TEXT_MAX])
 {
 	if (text == NULL || bytes == 0)
@@ -189,7 +189,7 @@ static int describe(struct output *output, struct input *input, const struct tl_
 	return len != 0 && fwrite(block, 1, len, output->file) == len ? 0 : -EIO;
 }
 
-// Sets the number of the frame's interface in the output.
+// Set the number of the frame's interface in the output.
 static int number_interface(struct output *output, struct input *input, uint32_t *out_id)
 {
 	struct tl_pcap_more more;
@@ -208,7 +208,7 @@ static int number_interface(struct output *output, struct input *input, uint32_t
 
 // ---- files
 
-// What is behind a broken place was not matched, either.
+// Advance to the next frame. The input ends at damaged data, as it did for the matching.
 static void go_on(struct input *input)
 {
 	input->has = tl_pcap_next(input->reader, &input->frame, NULL) == 1;
@@ -247,7 +247,7 @@ static int open_output(struct tl_latency_run *run, struct output *output)
 	*output = (struct output){.file = fdopen(run->fd, "w"), .above_ns = run->cfg->above_ns};
 	if (output->file == NULL)
 		return -errno;
-	run->fd = -1; // it is the stream's
+	run->fd = -1; // owned by the stream
 	return len != 0 && fwrite(header, 1, len, output->file) == len ? 0 : -EIO;
 }
 

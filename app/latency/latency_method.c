@@ -17,7 +17,7 @@ static bool is(const struct tl_latency_origin *origin, const char *source)
 	return strcmp(origin->source, source) == 0;
 }
 
-// By the frames' directions, or by a source that stamps nothing else.
+// Tell whether all frames were received, by their directions or by a source that stamps received frames only.
 static bool is_received(const struct tl_latency_origin *origin)
 {
 	return origin->seen && (!origin->undirected || is(origin, "nic-rx"));
@@ -34,7 +34,7 @@ static const char *directions(bool received)
 	return received ? "each frame was received" : "nothing says that each frame was received";
 }
 
-// Error of one stamp: at least a unit, and the bound of its clock where that is known.
+// Return the error of one stamp: at least a unit, and the bound of its clock if known.
 static uint64_t stamp_bound_ns(const struct tl_latency_origin *origin, const struct tl_latency_source *source)
 {
 	uint64_t unit_ns = tl_latency_origin_unit_ns(origin);
@@ -42,7 +42,7 @@ static uint64_t stamp_bound_ns(const struct tl_latency_origin *origin, const str
 	return source->has_bound ? tl_max_u64(unit_ns, source->bound_ns) : unit_ns;
 }
 
-// Replies before their triggers are no latencies, and show two clocks by themselves.
+// Tell whether the clocks run alike. Replies before their triggers are not latencies, and prove two different clocks.
 static bool runs_alike(const struct tl_latency_origin *trigger, const struct tl_latency_origin *reply,
 	const struct tl_latency *report, struct tl_latency_drift *drift)
 {
@@ -50,7 +50,7 @@ static bool runs_alike(const struct tl_latency_origin *trigger, const struct tl_
 
 	tl_latency_drift(report->samples, report->n_samples, bounds_ns, drift);
 	if (drift->verdict == TL_LATENCY_DRIFT_FLAT && report->n_samples != report->latency.count)
-		drift->verdict = TL_LATENCY_DRIFT_UNKNOWN; // they do not reach to the end
+		drift->verdict = TL_LATENCY_DRIFT_UNKNOWN; // the samples do not reach to the end
 	if (report->reply_first != 0)
 		drift->verdict = TL_LATENCY_DRIFT_MOVES;
 	return drift->verdict == TL_LATENCY_DRIFT_FLAT;
@@ -81,8 +81,8 @@ static void say_drift(
 			of, report->n_samples, span, TL_LATENCY_DRIFT_PPM, directed);
 }
 
-// Fills clocks_shown. Returns whether two receive stamps of one clock are shown. Files may be of the host that is
-// measured, which stamps what it sends, too.
+// Fill clocks_shown. Return true if two receive stamps of one clock are shown. The files may come from the measured
+// host, which stamps its sent frames, too.
 static bool is_two_port(const struct tl_latency_origin *trigger, const struct tl_latency_origin *reply, unsigned files,
 	struct tl_latency *report)
 {

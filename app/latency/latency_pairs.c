@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes a line for each pair: both stamps, and for either side the packet, the interface, and where its stamp is from.
+// Write a line for each pair: both stamps, and for each side the packet, the interface, and the source of its stamp.
 
 #include "latency_pairs.h"
 
@@ -17,9 +17,9 @@
 #define INTERFACE_MASK ((UINT64_C(1) << INTERFACE_BITS) - 1)
 #define NAME_MAX_BYTES 128
 
-// An interface of a file, as the CSV shows it.
+// Interface of a file, as shown in the CSV.
 struct interface {
-	const struct tl_pcap_reader *reader; // of the file
+	const struct tl_pcap_reader *reader; // reader of the file
 	uint32_t section, id;
 	char name[NAME_MAX_BYTES];
 	struct tl_latency_stamps stamps;
@@ -28,9 +28,9 @@ struct interface {
 struct tl_latency_pairs {
 	FILE *out;
 	const char *path;
-	struct interface *interface; // those seen, and of these that of the last frame
+	struct interface *interface; // known interfaces, and index of that of the last frame
 	uint64_t n, last;
-	int rc; // of the first call without memory, or disk
+	int rc; // first memory or disk error
 };
 
 int tl_latency_pairs_create(const char *path, struct tl_latency_pairs **out, struct tl_err *err)
@@ -65,7 +65,8 @@ static bool is_known(
 	       interface->id == more->interface_id;
 }
 
-// A field of text in double quotes (RFC 4180, section 2). What has no name has its number, in classic pcap nothing.
+// Write a text field in double quotes (RFC 4180, section 2). An interface without a name is shown by its number, in
+// classic pcap by an empty field.
 static void put_name(const struct tl_pcap_more *more, char out[NAME_MAX_BYTES])
 {
 	size_t used = 0;
@@ -116,7 +117,7 @@ uint64_t tl_latency_pairs_name(struct tl_latency_pairs *pairs, const struct tl_p
 			pairs->last++;
 		if (pairs->last == pairs->n)
 			add_interface(pairs, reader, &more);
-		if (pairs->last == pairs->n) // no memory
+		if (pairs->last == pairs->n) // out of memory
 			pairs->last = 0;
 	}
 	return number << INTERFACE_BITS | pairs->last;

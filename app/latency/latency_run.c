@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads triggers and replies side by side, the triggers a window ahead, and pairs them. One file that holds both is
-// read twice at once, so that nothing has to be kept.
+// Read triggers and replies side by side, the triggers a window ahead, and pair them. A file that holds both is read
+// twice at once, so that nothing has to be buffered.
 
 #include "latency_run.h"
 
@@ -18,8 +18,8 @@
 #include "latency_side.h"
 #include "latency_source.h"
 
-#define SAMPLES_MAX (1u << 24) // kept for exact percentiles: 512 MiB; beyond that they are of the histogram
-#define AMBIGUOUS_ONE_IN 1000  // pairs, at most: as many as lie above p99.9
+#define SAMPLES_MAX (1u << 24) // samples kept for exact percentiles: 512 MiB; with more, the histogram is used
+#define AMBIGUOUS_ONE_IN 1000  // largest share of pairs: the share above p99.9
 
 static int match_all(
 	struct tl_latency_side *trigger, struct tl_latency_side *reply, struct tl_match *match, uint64_t window_ns)
@@ -41,7 +41,7 @@ static int match_all(
 	return rc != 0 ? rc : tl_match_finish(match);
 }
 
-// Where a side could not be read to its end for its link type.
+// Report a side that could not be read to its end because of its link type.
 static int judge_sides(const struct tl_latency_side sides[2], struct tl_err *err)
 {
 	for (unsigned i = 0; i < 2; i++)
@@ -123,7 +123,7 @@ static const char *hint_of(uint64_t triggers, uint64_t replies)
 	return "filters are tcpdump's, and frames with a VLAN tag want \"vlan and ...\"";
 }
 
-// Which filter is the wrong one shows in how many frames it lets through.
+// Explain a result without pairs: the frame counts of the filters show the wrong one.
 static void judge_silence(
 	struct tl_latency *report, const struct tl_match_stats *stats, const struct tl_latency_side sides[2])
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// latency_run: pairs the triggers and replies of capture files, fills a latency report, and writes the files again with
-// the pairs marked.
+// latency_run: pairs the triggers and replies of capture files, fills a latency report, and writes a copy of the files
+// with marked pairs.
 //
 // Threads: main. Memory: tl_latency_run_fini() frees the links; the report is the caller's.
 
@@ -20,21 +20,21 @@
 #define TL_LATENCY_INPUTS 2
 
 struct tl_latency_cfg {
-	const char *file[TL_LATENCY_INPUTS]; // of the triggers, of the replies
-	unsigned files;			     // 1: both in one
+	const char *file[TL_LATENCY_INPUTS]; // file of the triggers, of the replies
+	unsigned files;			     // 1: both in one file
 	const char *trigger, *reply;	     // filters
 	struct tl_match_cfg match;
-	const char *linked;	       // the copy to write, "-" is standard output; NULL: none
-	double max_loss;	       // of the triggers, those without a reply
-	uint64_t above_ns;	       // in it only pairs this far apart have comments
-	const char *pairs;	       // the CSV of every pair; NULL: none
-	struct tl_latency_files saved; // what the caller writes afterwards
+	const char *linked;	       // path of the marked copy, "-": standard output; NULL: none
+	double max_loss;	       // largest share of triggers without a reply
+	uint64_t above_ns;	       // smallest latency of pairs with comments in the copy
+	const char *pairs;	       // CSV of every pair; NULL: none
+	struct tl_latency_files saved; // files that the caller writes afterwards
 };
 
-// One frame's part in a pair.
+// Role of a frame in a pair.
 struct tl_latency_note {
 	uint64_t frame;	 // counted from 1 in its file
-	uint64_t number; // of the pair
+	uint64_t number; // number of the pair
 	int64_t latency_ns;
 	bool is_reply;
 };
@@ -48,23 +48,22 @@ struct tl_latency_run {
 	const struct tl_latency_cfg *cfg;
 	struct tl_latency *report;
 	struct tl_latency_notes notes[TL_LATENCY_INPUTS];   // by file
-	struct tl_latency_pairs *pairs;			    // of cfg->pairs, or NULL
-	int fd;						    // of cfg->linked, or -1
-	int64_t earliest_ns;				    // the least latency, where it is below 0
-	uint64_t first_ns, last_ns;			    // of all stamps of pairs; first > last: there are none
+	struct tl_latency_pairs *pairs;			    // for cfg->pairs, or NULL
+	int fd;						    // for cfg->linked, or -1
+	int64_t earliest_ns;				    // least latency, if negative
+	uint64_t first_ns, last_ns;			    // range of all stamps of pairs; first > last: empty
 	struct tl_latency_clocks clocks[TL_LATENCY_INPUTS]; // by file
 };
 
-// Whether the call can work at all: the files are there and differ, the filters are filters, and nothing that is to be
-// written is an input.
-// Opens the copy. Returns 0, -EINVAL or another -errno, with the sentence.
+// Check the call: the files exist and differ, the filters compile, and no output is an input. Open the copy. Return 0,
+// or -EINVAL or another -errno with a message in *err.
 int tl_latency_run_init(
 	struct tl_latency_run *run, const struct tl_latency_cfg *cfg, struct tl_latency *report, struct tl_err *err);
 
-// Reads the files and fills the report. Returns 0 or -errno with the sentence.
+// Read the files and fill the report. Return 0, or -errno with a message in *err.
 int tl_latency_run(struct tl_latency_run *run, struct tl_err *err);
 
-// latency_linked.c: writes the copy.
+// latency_linked.c: write the copy. Return 0, or -errno with a message in *err.
 int tl_latency_write_linked(struct tl_latency_run *run, struct tl_err *err);
 
 void tl_latency_run_fini(struct tl_latency_run *run);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline latency --self-test: matcher, CSV and report against traffic whose truth is known.
+// tapline latency --self-test: check matcher, CSV and report against traffic with known latencies.
 
 #include "latency_selftest.h"
 
@@ -43,7 +43,7 @@ struct test {
 	const char *keep;
 	char dir[TL_LATENCY_PATH_BYTES / 2];
 	struct tl_traffic *traffic;
-	uint64_t pairs, wrong; // wrong: seeds
+	uint64_t pairs, wrong; // wrong: number of seeds
 };
 
 static const char *const names[TL_TRAFFIC_FILES] = {"triggers.cap", "replies.cap"};
@@ -88,7 +88,7 @@ static void print_call(const struct tl_traffic *traffic, FILE *out)
 		fprintf(out, "--unique\n");
 }
 
-// The captures, and how to call tapline for them: an argument in each line.
+// Write the captures, and the arguments of the call for them, one per line.
 static int write_files(const struct tl_latency_subject *s, struct tl_err *err)
 {
 	const char *paths[TL_TRAFFIC_FILES] = {s->path[0], s->path[1]};
@@ -106,7 +106,7 @@ static int write_files(const struct tl_latency_subject *s, struct tl_err *err)
 
 // ---- seeds
 
-// Reads the captures as `tapline latency` does. Returns 0 or -errno with the sentence.
+// Read the captures as `tapline latency` does. Return 0, or -errno with a message in *err.
 static int read_captures(struct tl_latency_subject *s, struct tl_latency *report, struct tl_err *err)
 {
 	const struct tl_traffic *t = s->traffic;
@@ -178,7 +178,7 @@ static int run_seeds(struct test *test, struct tl_err *err)
 	return rc;
 }
 
-// Returns 0 or -errno with the sentence.
+// Make the directory. Return 0, or -errno with a message in *err.
 static int make_directory(struct test *test, struct tl_err *err)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -204,7 +204,7 @@ static int run_test(struct test *test)
 		rc = run_seeds(test, &err);
 	tl_traffic_destroy(test->traffic);
 	if (test->keep == NULL)
-		rmdir(test->dir); // what is wrong stays in it
+		rmdir(test->dir); // files of a failed seed stay in it
 	if (rc != 0) {
 		tl_error("%s", err.text);
 		return TL_EXIT_FAILED;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// `tapline latency --self-test`: makes captures whose latencies are known, reads them like anybody's, and compares
-// every pair and verdict with the truth: a call of its own behind the same command.
+// latency_selftest: `tapline latency --self-test`: generates captures with known latencies, reads them like any other,
+// and compares every pair and verdict with the truth: a separate call of the same command.
 
 #include <stdbool.h>
 
@@ -34,5 +34,5 @@ enum { TL_LATENCY_SELFTEST_ID = 'x', TL_LATENCY_SEEDS_ID = 'N', TL_LATENCY_SEED_
 			TL_LATENCY_KEEP_ID, .choices = TL_CHOICES_DIRECTORY                                            \
 	}
 
-bool tl_latency_is_selftest(int argc, char **argv);	// whether --self-test is among the arguments
-int tl_latency_selftest_command(int argc, char **argv); // returns the exit status
+bool tl_latency_is_selftest(int argc, char **argv);	// true if --self-test is among the arguments
+int tl_latency_selftest_command(int argc, char **argv); // return the exit status

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the frames of one side out of a file, and judges its link types.
+// Read the frames of one side from a file, and check its link types.
 
 #include "latency_side.h"
 
@@ -33,7 +33,7 @@ static int check_linktype(const char *path, uint32_t linktype, struct tl_err *er
 		tl_filter_linktype_name(linktype), linktype, tl_link_names());
 }
 
-// Returns 1, 0, or -errno with side->err filled.
+// Apply the filter to a frame. Return 1, 0, or -errno with side->err filled.
 static int is_wanted(struct tl_latency_side *side, const struct tl_pcap_frame *frame)
 {
 	int rc = check_linktype(side->path, frame->linktype, &side->err);
@@ -47,7 +47,7 @@ static int is_wanted(struct tl_latency_side *side, const struct tl_pcap_frame *f
 				 tl_filter_linktype_name(frame->linktype), frame->linktype);
 }
 
-// As epb_flags has it.
+// Return the direction in the encoding of epb_flags.
 static uint32_t direction_of(enum tl_link link, const struct tl_pcap_frame *frame)
 {
 	struct tl_link_hdr header;
@@ -73,7 +73,7 @@ static void take_frame(struct tl_latency_side *side, const struct tl_pcap_frame 
 	tl_latency_origin_see(&side->origin, side->reader, direction_of(link, frame));
 }
 
-// A file that ends in the middle is used up to there.
+// Read the next frame. A truncated file is used up to the truncation.
 void tl_latency_side_next(struct tl_latency_side *side)
 {
 	struct tl_pcap_frame frame;
@@ -110,7 +110,7 @@ int tl_latency_side_check_filter(const char *option, const char *expression, uin
 				 tl_filter_linktype_name(linktype), linktype);
 }
 
-// The link type that a file begins with: what comes later in it is judged frame by frame.
+// Check the file. Only its first link type is judged here; later ones are judged by frame.
 int tl_latency_side_check_file(const char *path, uint32_t *out_linktype, struct tl_err *err)
 {
 	struct tl_pcap_reader *reader;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// latency_side: the frames of a capture file that a filter lets through, one after the other.
+// latency_side: iterates over the frames of a capture file that pass a filter.
 //
 // Threads: main. Memory: the caller's, and open/close.
 
@@ -16,29 +16,29 @@
 #include "latency_pairs.h"
 #include "latency_source.h"
 
-// Zeroed at first, but for pairs.
+// Frames of one side. Zero-initialize all but pairs.
 struct tl_latency_side {
 	struct tl_pcap_reader *reader;
 	struct tl_filter_links *filter;
 	struct tl_latency_pairs *pairs; // NULL: none are written
 	const char *path;
-	bool has;			   // frame is the next one
+	bool has;			   // frame holds the next one
 	struct tl_match_frame frame;	   // named by tl_latency_pairs_name()
-	uint64_t read, passed, wire_bytes; // frames of the file, those let through, and the sum of their lengths
+	uint64_t read, passed, wire_bytes; // frames of the file, frames passed by the filter, sum of their lengths
 	struct tl_latency_origin origin;
 	bool broken;
-	int rc; // below 0: why no frame comes after the last, with err
+	int rc; // negative: reason for the end of the frames, with err
 	struct tl_err err;
 };
 
-// Returns 0, or -errno with the sentence; close in any case.
+// Open a file. Return 0, or -errno with a message in *err; call close in both cases.
 int tl_latency_side_open(struct tl_latency_side *side, const char *path, const char *filter, struct tl_err *err);
 void tl_latency_side_close(struct tl_latency_side *side);
 
-// The next frame, or none: has is false then. A file that ends in the middle is used up to there; rc says where a link
-// type ends the reading.
+// Advance to the next frame; has is false at the end. A truncated file is used up to the truncation; rc reports a link
+// type that ends the reading.
 void tl_latency_side_next(struct tl_latency_side *side);
 
-// Check that the file can be read, and a filter compiled. The first sets the link type that the file begins with.
+// Check that the file can be read, and a filter compiled. The first sets the link type at the beginning of the file.
 int tl_latency_side_check_file(const char *path, uint32_t *out_linktype, struct tl_err *err);
 int tl_latency_side_check_filter(const char *option, const char *filter, uint32_t linktype, struct tl_err *err);

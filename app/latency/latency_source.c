@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where stamps come from: our recordings say it in each interface's description (lib/record/capture/capture_blocks.c);
-// what another tool wrote is "file", and the unit it counts in.
+// Determine the source of stamps: Tapline recordings state it in each interface's description
+// (lib/record/capture/capture_blocks.c); other files have the source "file" and their unit.
 
 #include "latency_source.h"
 
@@ -12,16 +12,16 @@
 #define EPB_FLAGS 2
 #define DIRECTION 3u
 #define TSRESOL_BINARY 0x80u
-#define MARK "timestamps: " // in the descriptions of our recordings
+#define MARK "timestamps: " // in the descriptions of Tapline recordings
 #define NAME_SHOWN 32u
 
 static const char *const known[] = {"nic-rx", "nic-ptp", "nic-tx", "kernel", "file", "tsc"};
 #define SOURCE_FILE 4
 
-// What a description says.
+// Contents of a description.
 struct described {
-	unsigned source;		  // index
-	uint64_t start_bound_ns, unit_ns; // 0: nothing
+	unsigned source;		  // source, as an index
+	uint64_t start_bound_ns, unit_ns; // 0: not given
 	bool ours;
 };
 
@@ -32,8 +32,8 @@ static uint64_t number_after(const char *text, const char *words)
 	return at != NULL ? strtoull(at + strlen(words), NULL, 10) : 0;
 }
 
-// "..., timestamps: tsc (software, ...), unit 1 ns, bound 57 ns at start"; older ones "..., clock within 57 ns
-// at start", "..., timestamps: file (in units of 1000 ns)".
+// Parse "..., timestamps: tsc (software, ...), unit 1 ns, bound 57 ns at start"; older recordings have "..., clock
+// within 57 ns at start", "..., timestamps: file (in units of 1000 ns)".
 static struct described read_description(const char *text)
 {
 	struct described out = {.source = SOURCE_FILE};
@@ -52,7 +52,7 @@ static struct described read_description(const char *text)
 	return out;
 }
 
-// Nanoseconds of a unit, rounded up.
+// Return the nanoseconds of a unit, rounded up.
 static uint64_t unit_ns(uint8_t tsresol)
 {
 	uint8_t exponent = tsresol & (TSRESOL_BINARY - 1);
@@ -63,7 +63,7 @@ static uint64_t unit_ns(uint8_t tsresol)
 	return ns;
 }
 
-// As if_tsresol has it, of a power of ten.
+// Return the if_tsresol of a power of ten.
 static uint8_t tsresol_of(uint64_t unit_ns)
 {
 	uint8_t tsresol = 9;
@@ -73,7 +73,7 @@ static uint8_t tsresol_of(uint64_t unit_ns)
 	return tsresol;
 }
 
-// TL_PCAPNG_INBOUND, TL_PCAPNG_OUTBOUND, or 0: it is not said.
+// Return TL_PCAPNG_INBOUND, TL_PCAPNG_OUTBOUND, or 0: not given.
 static uint32_t direction_of(const struct tl_pcap_more *more)
 {
 	struct tl_pcap_option option;
@@ -87,8 +87,8 @@ static uint32_t direction_of(const struct tl_pcap_more *more)
 	return 0;
 }
 
-// Interfaces of one name are one device in our recordings, which have one per queue. In other files, such as merged
-// ones, each interface may have its own clock.
+// Store the device of a frame. Interfaces of one name are one device in Tapline recordings, which have one interface
+// per queue. In other files, such as merged ones, each interface may have its own clock.
 static void note_device(struct tl_latency_origin *origin, const struct tl_pcap_more *more, bool ours)
 {
 	char device[sizeof(origin->device)], name[NAME_SHOWN + 1] = "";
@@ -134,7 +134,7 @@ void tl_latency_origin_see(struct tl_latency_origin *origin, const struct tl_pca
 	if (origin->seen && origin->section == more.section && origin->interface_id == more.interface_id)
 		return;
 	struct described says = read_interface(&more);
-	if (says.unit_ns > unit_ns(more.tsresol)) // a recording of ours has ns of whatever there was
+	if (says.unit_ns > unit_ns(more.tsresol)) // a Tapline recording converts any unit to ns
 		more.tsresol = tsresol_of(says.unit_ns);
 	if (!origin->seen || unit_ns(more.tsresol) > unit_ns(origin->tsresol))
 		origin->tsresol = more.tsresol;
@@ -176,7 +176,7 @@ static void add_unit(struct tl_latency *report, const char *name, const struct t
 		tl_latency_add_fact(report, name, "%s", unit_text(origin->tsresol, buf));
 }
 
-// The largest of all its sources; one that is not known makes it unknown.
+// Return the largest bound of all sources; unknown if that of any source is unknown.
 static uint64_t bound_ns(const struct tl_latency_origin *origin, const struct tl_latency_clocks *clocks,
 	uint64_t first_ns, uint64_t last_ns)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every pair of the CSV, and of the report each count, quantile and reason, against the truth.
+// Compare every pair of the CSV, and each count, quantile and reason of the report, with the truth.
 
 #include "latency_truth.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHOWN 5 // differences of a capture
+#define SHOWN 5 // differences printed for a capture
 
 static void differ(struct tl_latency_subject *s, const char *fmt, ...) TL_PRINTF(2, 3);
 
@@ -40,7 +40,7 @@ enum {
 	COLUMNS = 18
 };
 
-// Returns false where the line is not what a version 1 has.
+// Parse a line. Return false if it is not a line of version 1.
 static bool read_pair(char *line, struct tl_traffic_pair *pair)
 {
 	char *column[COLUMNS + 1], *rest = line;
@@ -122,7 +122,7 @@ static void compare_pairs(struct tl_latency_subject *s)
 	}
 }
 
-// Where payloads come again, each pair of a valid result that is not marked must be true.
+// Check the unmarked pairs: with repeated payloads, each unmarked pair of a valid result must be true.
 static void compare_unmarked(struct tl_latency_subject *s)
 {
 	for (uint32_t i = 0; i < s->pairs; i++) {
@@ -152,7 +152,7 @@ static int by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-// TL_LATENCY_NEVER is null.
+// Compare a quantile; TL_LATENCY_NEVER is null.
 static void compare_quantile(
 	struct tl_latency_subject *s, const json_t *quantile, const char *name, const char *key, uint64_t want)
 {
@@ -165,7 +165,7 @@ static void compare_quantile(
 			(int64_t)want);
 }
 
-// By nearest rank, of the samples; and of all triggers, those without a reply behind.
+// Compare the quantiles by nearest rank: of the samples, and of all triggers, those without a reply last.
 static void compare_quantiles(struct tl_latency_subject *s, const json_t *json)
 {
 	static const struct {
@@ -189,7 +189,7 @@ static void compare_quantiles(struct tl_latency_subject *s, const json_t *json)
 	}
 }
 
-// A reason of invalid[] that has these words is there, or not.
+// Check that invalid[] has a reason with these words, or has none.
 static void compare_reason(struct tl_latency_subject *s, const struct tl_latency *report, const char *words, bool want)
 {
 	bool have = false;

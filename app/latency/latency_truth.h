@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// latency_truth: compares the pairs and the report of one capture with what is true of it, for
-// `tapline latency --self-test`.
+// latency_truth: compares the pairs and the report of one capture with the truth, for `tapline latency --self-test`.
 //
 // Threads: main. Memory: the caller's.
 
@@ -11,16 +10,16 @@
 
 #define TL_LATENCY_PATH_BYTES 512
 
-// One seed: its files, and what differs.
+// One seed: its files, and the differences found.
 struct tl_latency_subject {
 	const struct tl_traffic *traffic;
 	char dir[TL_LATENCY_PATH_BYTES - 32];
 	char path[TL_TRAFFIC_FILES][TL_LATENCY_PATH_BYTES];
 	char csv[TL_LATENCY_PATH_BYTES], call[TL_LATENCY_PATH_BYTES];
-	struct tl_traffic_pair pair[2 * TL_TRAFFIC_PAIRS]; // as the CSV has them
+	struct tl_traffic_pair pair[2 * TL_TRAFFIC_PAIRS]; // pairs read from the CSV
 	uint32_t pairs;
 	unsigned differences;
 };
 
-// Reads the CSV of the pairs, and prints the first of what differs; counts all of it in differences.
+// Read the CSV of the pairs, and print the first differences; count all of them in differences.
 void tl_latency_compare_truth(struct tl_latency_subject *s, const struct tl_latency *report);

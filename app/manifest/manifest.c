@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Builds a manifest, and writes it beside files that have no place for it.
+// Build a manifest, and write it beside files that cannot contain it.
 
 #include "manifest.h"
 
@@ -19,7 +19,7 @@
 
 #include "manifest_host.h"
 
-// The kernel keeps the arguments as they were given; getopt sorts those of main().
+// Return the arguments as given, from the kernel; getopt sorts those of main().
 static json_t *argv_json(const struct tl_tree *tree)
 {
 	json_t *argv = json_array();
@@ -32,7 +32,7 @@ static json_t *argv_json(const struct tl_tree *tree)
 	return argv;
 }
 
-// "2026-11-22T15:04:05Z"
+// Return the time as "2026-11-22T15:04:05Z".
 static json_t *now_json(void)
 {
 	time_t now = time(NULL);
@@ -64,7 +64,7 @@ json_t *tl_manifest_create(const char *root)
 	return manifest;
 }
 
-// ---- what went in
+// ---- inputs
 
 static json_t *digest_json(const struct tl_digest *digest)
 {
@@ -93,7 +93,7 @@ void tl_manifest_add_input(json_t *manifest, const char *path)
 	json_array_append_new(json_object_get(manifest, "inputs"), file_json(path));
 }
 
-// As text: a number of 64 bits does not survive every reader of JSON.
+// Store a seed as text: not every JSON reader preserves 64-bit numbers.
 void tl_manifest_add_seed(json_t *manifest, const char *name, uint64_t seed)
 {
 	json_object_set_new(json_object_get(manifest, "seeds"), name, json_sprintf("0x%016" PRIx64, seed));
@@ -127,7 +127,7 @@ void tl_manifest_put(const json_t *manifest, const char *schema, json_t *report)
 	json_object_set(report, "manifest", (json_t *)(uintptr_t)manifest);
 }
 
-// ---- beside a file
+// ---- manifest files
 
 static int write_beside(const json_t *manifest, const char *path, const char *beside, struct tl_err *err)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// manifest: how a report came about: version, call, host, and what went into it. Every report of a measurement has one:
-// as "manifest" in its JSON and its page, as a few lines below its text, and in FILE.manifest.json beside what has no
-// place for it. docs/latency-reports.md describes it, docs/report.schema.json says it exactly.
+// manifest: the origin of a report: version, call, host and inputs. Every report of a measurement has one: as
+// "manifest" in its JSON and its page, as a few lines below its text, and in FILE.manifest.json beside files that
+// cannot contain it. docs/latency-reports.md describes it, docs/report.schema.json specifies it.
 //
-// Threads: main. Memory: the manifest is a JSON object, the caller's. A call that gets no memory leaves its part out:
-// tl_json_check() tells before anything is shown.
+// Threads: main. Memory: the manifest is a JSON object, the caller's. A call that runs out of memory leaves its part
+// out: tl_json_check() detects that before the report is shown.
 
 #include <stdint.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #include <tl_latency.h>
 
-// What the reports are, as docs/report.schema.json calls them; beside TL_LATENCY_SCHEMA.
+// Schema names of the reports in docs/report.schema.json, beside TL_LATENCY_SCHEMA.
 #define TL_SCHEMA_COMPARISON "tapline:comparison:1"
 #define TL_SCHEMA_CLIENT "tapline:client:1"
 #define TL_SCHEMA_CLIENT_SWEEP "tapline:client-sweep:1"
@@ -23,28 +23,28 @@
 #define TL_SCHEMA_REPLAY "tapline:replay:1"
 #define TL_SCHEMA_MANIFEST "tapline:manifest:1"
 
-// The version, the process's arguments and the host's facts. root: "" is the running host. Returns NULL without memory.
+// Create a manifest with version, process arguments and host facts. root: "" is the running host. Return NULL if out of
+// memory.
 json_t *tl_manifest_create(const char *root);
 
-// Adds a file that was read, by its SHA-256; null where that cannot be had: the file has gone, or is a pipe. Reads it
-// whole.
+// Add an input file with its SHA-256; null if it is not available: the file is gone, or a pipe. Read the whole file.
 void tl_manifest_add_input(json_t *manifest, const char *path);
 
-// What random numbers of the run came from. name: "client".
+// Add the seed of the run's random numbers. name: "client".
 void tl_manifest_add_seed(json_t *manifest, const char *name, uint64_t seed);
 
-// How triggers and replies were matched; match is taken over.
+// Set the matching of triggers and replies; match is taken over.
 void tl_manifest_set_match(json_t *manifest, json_t *match);
 
-// The stamps' sources of a report.
+// Set the stamp sources of a report.
 void tl_manifest_set_clocks(json_t *manifest, const struct tl_latency *report);
 
-// Puts "schema" and "manifest" into a report's object.
+// Put "schema" and "manifest" into a report's object.
 void tl_manifest_put(const json_t *manifest, const char *schema, json_t *report);
 
-// The short form, below a report's text. Returns 0 or -EIO.
+// Print the short form, below a report's text. Return 0 or -EIO.
 int tl_manifest_print(const json_t *manifest, FILE *out);
 
-// Writes PATH.manifest.json, mode 0640, with the SHA-256 of PATH, for each CSV and percentile file among files that is
-// a regular file. Returns 0, or -errno and the sentence.
+// Write PATH.manifest.json, mode 0640, with the SHA-256 of PATH, for each CSV and percentile file among files that is a
+// regular file. Return 0, or -errno with a message in *err.
 int tl_manifest_save_beside(const json_t *manifest, const struct tl_latency_files *files, struct tl_err *err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The host's facts for a manifest, from what `doctor` gathers.
+// Collect host facts for a manifest from the facts gathered for `doctor`.
 
 #include "manifest_host.h"
 
@@ -21,7 +21,7 @@ static json_t *text_or_null(const struct tl_fact_text *text)
 	return text->known ? tl_json_string(text->text) : json_null();
 }
 
-// "0-3,8"; "" is no CPU.
+// Return a CPU list such as "0-3,8"; "" is no CPU.
 static json_t *cpus_or_null(const struct tl_fact_cpus *cpus)
 {
 	char text[CPUS_TEXT];
@@ -31,7 +31,7 @@ static json_t *cpus_or_null(const struct tl_fact_cpus *cpus)
 	return json_string(tl_cpus_is_empty(cpus) ? "" : tl_cpus_format(cpus, text, sizeof(text)));
 }
 
-// "Linux 6.1.0-18-amd64 #1 SMP PREEMPT_DYNAMIC Debian 6.1.76-1 (2024-02-01) x86_64"
+// Return "Linux 6.1.0-18-amd64 #1 SMP PREEMPT_DYNAMIC Debian 6.1.76-1 (2024-02-01) x86_64".
 static json_t *kernel_json(const struct tl_tree *tree)
 {
 	struct tl_fact_text type = tl_tree_line(tree, "/proc/sys/kernel/ostype");
@@ -46,7 +46,7 @@ static json_t *kernel_json(const struct tl_tree *tree)
 		"%s %s %s%s%s", type.text, release.text, version.text, machine ? " " : "", machine ? name.machine : "");
 }
 
-// The line of this beginning, of a file; null where there is none.
+// Return the rest of a file's line with this beginning; null if there is none.
 static json_t *line_after(const char *text, const char *begin)
 {
 	char line[LINE_BYTES];

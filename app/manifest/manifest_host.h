@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// manifest_host: facts of a host that a measurement depends on, read in some milliseconds. Whatever cannot be read is
-// null. The host's name and addresses are left out: reports are handed on.
+// manifest_host: host facts that a measurement depends on, read within milliseconds. Unreadable facts are null. The
+// host's name and addresses are left out: reports are passed on.
 //
 // Threads: main. Memory: the caller's.
 
@@ -10,5 +10,5 @@
 
 #include "doctor_read.h"
 
-// A new object, or NULL without memory.
+// Return a new object; NULL: out of memory.
 json_t *tl_manifest_host(const struct tl_tree *tree);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A manifest in a few lines.
+// Print a manifest in a few lines.
 
 #include "manifest.h"
 
@@ -15,7 +15,7 @@ static const char *text_of(const json_t *object, const char *key)
 	return text == NULL ? "unknown" : text[0] == '\0' ? "none" : text;
 }
 
-// As a shell takes it.
+// Print an argument quoted for a shell.
 static void print_argument(const char *text, FILE *out)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tapline replay: the command line.
+// tapline replay: parse the command line.
 
 #include "app.h"
 #include "replay_args.h"
@@ -99,7 +99,7 @@ static const char *set_start(struct tl_replay_args *a, const char *value)
 	return a->start_ns > a->now_ns ? NULL : "--start-at is past";
 }
 
-// Returns NULL, or what is wrong.
+// Return NULL, or an error text.
 static const char *set(void *ctx, int id, const char *value)
 {
 	static const char no_duration[] = "no time such as 500ns, 20us, 1.5ms or 2s";
@@ -136,7 +136,7 @@ static const char *set(void *ctx, int id, const char *value)
 	}
 }
 
-// Words that name files, then the filter. Returns NULL, or what is wrong.
+// Split the words into file names and the filter. Return NULL, or an error text.
 static const char *set_words(struct tl_replay_args *a, int n, char **words)
 {
 	struct stat status;
@@ -151,7 +151,7 @@ static const char *set_words(struct tl_replay_args *a, int n, char **words)
 	return used >= sizeof(a->filter) ? "the filter is too long" : NULL;
 }
 
-// What the options say together. Returns NULL, or what is wrong.
+// Check combinations of options. Return NULL, or an error text.
 static const char *check(const struct tl_replay_args *a)
 {
 	bool line = a->pacing.pace == TL_REPLAY_LINE;

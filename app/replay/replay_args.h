@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// replay_args: what the call of `tapline replay` says.
+// replay_args: arguments of `tapline replay`.
 //
-// Threads: main. Memory: strings are borrowed from the process's arguments, the filter is in it.
+// Threads: main. Memory: strings are borrowed from the process's arguments, the filter is stored inline.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,26 +12,26 @@
 #include <tl_replay.h>
 
 #define TL_REPLAY_ANY_LCORE UINT64_MAX
-#define TL_REPLAY_LATE_NS TL_NS_PER_MS // without --max-late
+#define TL_REPLAY_LATE_NS TL_NS_PER_MS // default of --max-late
 
 struct tl_replay_args {
 	const char *const *paths;
 	size_t n_paths;
-	char filter[4096]; // "": none
+	char filter[4096]; // "": no filter
 	const char *device;
 	struct tl_replay_pacing pacing;
-	const char *rate; // NULL: no --rate; a share is of a line rate that only the port knows
+	const char *rate; // NULL: no --rate; a share needs the line rate of the port
 	uint64_t loops;
-	uint64_t start_ns;    // since 1970; 0: at once
+	uint64_t start_ns;    // ns since 1970; 0: at once
 	uint64_t max_late_ns; // UINT64_MAX: no limit
 	uint64_t mtu;
 	uint64_t lcore;
 	bool has_mtu, has_speed, take, json;
-	uint64_t now_ns; // since 1970, when the call was parsed
+	uint64_t now_ns; // ns since 1970, when the call was parsed
 };
 
-// Parses a duration as "500", "500ns", "20us", "1.5ms" or "2s". Returns 0 or -EINVAL.
+// Parse a duration such as "500", "500ns", "20us", "1.5ms" or "2s". Return 0 or -EINVAL.
 int tl_replay_parse_ns(const char *text, uint64_t *out_ns);
 
-// Replays. Returns the exit status.
+// Run the replay. Return the exit status.
 int tl_replay_run(const struct tl_replay_args *args);

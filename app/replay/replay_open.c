@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opens what a replay needs: files, DPDK, the port, the filter.
+// Open the resources of a replay: files, DPDK, the port, the filter.
 
 #include "replay_session.h"
 
@@ -16,8 +16,8 @@
 #include "restart.h"
 
 #define MIB (UINT64_C(1) << 20)
-#define BASE_MB 320	       // EAL and the drivers 128; frames ahead, their mbufs, and those that the port holds
-#define AHEAD_BYTES (64 * MIB) // of frames decoded ahead
+#define BASE_MB 320	       // 128 for EAL and drivers; frames ahead, their mbufs, and those held by the port
+#define AHEAD_BYTES (64 * MIB) // size of the frames decoded ahead
 #define AHEAD_PKTS_MIN 1024
 #define AHEAD_PKTS_MAX 32768
 #define LINK_NS (10 * TL_NS_PER_S)
@@ -47,11 +47,11 @@ static int plan_port(struct tl_replay_session *s, struct tl_err *err)
 		return tl_fail(err, -EINVAL, "--mtu: an interface has its own: `ip link set %s mtu %" PRIu64 "`",
 			cfg->spec.arg, args->mtu);
 	if (interface)
-		cfg->mtu = TL_ETHER_MIN_FRAME; // no more is asked of it
+		cfg->mtu = TL_ETHER_MIN_FRAME; // no larger MTU is needed
 	return tl_port_check(cfg, err);
 }
 
-// The sending lcore's CPU, as `capture` chooses it.
+// Choose the sending lcore's CPU, as `capture` does.
 static int plan_lcore(struct tl_replay_session *s, struct tl_err *err)
 {
 	struct tl_config *config = calloc(1, sizeof(*config));
@@ -160,7 +160,7 @@ static int make_replay(struct tl_replay_session *s, struct tl_err *err)
 
 int tl_replay_open(struct tl_replay_session *s, struct tl_err *err)
 {
-	s->manifest = tl_manifest_create(""); // before EAL narrows the CPUs of this process
+	s->manifest = tl_manifest_create(""); // before EAL narrows this process's affinity mask
 	if (s->manifest == NULL)
 		return tl_fail(err, -ENOMEM, "not enough memory");
 	int rc = tl_replay_check_files(s->args->paths, s->args->n_paths, err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs a replay: the reader and the lcore, what main watches meanwhile, and the judgement at the end.
+// Run a replay: the reader and the lcore, the checks by main meanwhile, and the verdict at the end.
 
 #include "replay_session.h"
 
@@ -21,8 +21,8 @@
 #include "results.h"
 
 #define STALL_NS (10 * TL_NS_PER_S)
-#define FILL_NS (2 * TL_NS_PER_S) // for the reader to fill its ring
-#define WIRE_NS TL_NS_PER_S	  // from the driver to the wire
+#define FILL_NS (2 * TL_NS_PER_S) // time limit for the reader to fill its ring
+#define WIRE_NS TL_NS_PER_S	  // time limit from the driver to the wire
 #define TICK_NS (20 * TL_NS_PER_MS)
 
 static atomic_bool stop;
@@ -60,12 +60,12 @@ static uint64_t now_ns(const struct tl_replay_session *s)
 	return tl_clock_mono_ns(s->clock, rte_rdtsc());
 }
 
-// What main watches while the lcore sends.
+// State of the checks by main while the lcore sends.
 struct watch {
 	uint64_t next_look_ns, moved_ns, sent_pkts;
 };
 
-// Once a second: clock, link, progress.
+// Once a second: check clock and link, print progress.
 static void look(struct tl_replay_session *s, struct watch *w)
 {
 	struct tl_replay_stats stats;
@@ -84,7 +84,7 @@ static void fail(struct tl_replay_session *s, const char *text)
 	tl_replay_stop(s->replay);
 }
 
-// An interface that is removed has no link any more either.
+// Tell whether the port has link up; a removed interface has link down.
 static bool has_link(const struct tl_replay_session *s)
 {
 	struct tl_port_link link;
@@ -93,7 +93,7 @@ static bool has_link(const struct tl_replay_session *s)
 	return !s->link_known || (link.known && link.up);
 }
 
-// A port that is gone, or takes nothing any more, ends the run.
+// End the run if the port is gone, or accepts no more frames.
 static void check_port(struct tl_replay_session *s, struct watch *w)
 {
 	struct tl_replay_stats stats;
@@ -138,7 +138,7 @@ static void watch_run(struct tl_replay_session *s)
 	s->results.stopped = ending;
 }
 
-// What the driver took has to leave, before the port is stopped.
+// Wait for the frames taken by the driver to leave, before the port is stopped.
 static void await_wire(struct tl_replay_session *s)
 {
 	struct tl_replay_results *r = &s->results;
@@ -154,7 +154,7 @@ static void await_wire(struct tl_replay_session *s)
 	}
 }
 
-// Fills the ring; of frames that are few and far between only the first.
+// Wait for the ring to fill; with few and distant frames, for the first only.
 static void await_frames(const struct tl_replay_session *s)
 {
 	uint64_t until_ns = now_ns(s) + FILL_NS;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// replay_session: everything that a replay has open.
+// replay_session: the open resources of a replay.
 //
 // Threads: main. Memory: open/close.
 
@@ -18,7 +18,7 @@
 #include "replay_args.h"
 #include "replay_show.h"
 
-#define TL_REPLAY_LCORE 1 // EAL's number of the sending one
+#define TL_REPLAY_LCORE 1 // EAL's id of the sending lcore
 
 struct tl_replay_session {
 	const struct tl_replay_args *args;
@@ -37,7 +37,7 @@ struct tl_replay_session {
 	bool failed; // an error was printed
 };
 
-// Checks the call against files and host, starts DPDK and the port, and makes the replay. Returns 0, or -errno and a
-// sentence; tl_replay_close() is due in both cases.
+// Check the call against files and host, start DPDK and the port, and create the replay. Return 0, or -errno with a
+// message in *err; call tl_replay_close() in both cases.
 int tl_replay_open(struct tl_replay_session *s, struct tl_err *err);
 void tl_replay_close(struct tl_replay_session *s);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shows the results of a replay.
+// Show the results of a replay.
 
 #include "replay_show.h"
 
@@ -49,7 +49,7 @@ static json_t *summary_json(const struct tl_hist *hist)
 		number(s.count));
 }
 
-// Frames of a threshold's bucket count as late: 0.1 % of it at most.
+// Frames in a threshold's bucket count as late: 0.1 % of it at most.
 static json_t *late_json(const struct tl_hist *hist)
 {
 	json_t *list = json_array();

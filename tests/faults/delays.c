@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// delays: slows down calls that a program makes, so that its threads meet in other orders than on an idle machine with
-// a fast disk. Preloaded; it looks only at calls that the program's own text makes.
+// delays: delay calls of a program, so that its threads interleave in orders that do not occur on an idle machine with
+// a fast disk. Preloaded; it affects only calls made by the program's own text.
 //
 //   LD_PRELOAD=BUILD/tests/faults/libdelays.so DELAYS=SEED[:MS] [DELAYS_TRACE=FILE] PROGRAM
 //
-// DELAYS        decides, for each call site, how its calls are delayed: most never, some often by 1 to 20 ms, a few now
-//               and then by 0.3 to 2 s, all of them before the call or all after it. The same seed and the same binary
-//               delay the same sites, so a fault that was found once is found again, if not each time. What is added in
-//               all is at most MS, and a second for the last, so that a program with many calls ends; 12000 if not
-//               said.
-// DELAYS_TRACE  gets a line "delay OFFSET CALL MS before|after THREAD" for each, appended; OFFSET is that of the return
-//               address in the program
+// DELAYS        selects, for each call site, the delays of its calls: most never, some often by 1 to 20 ms, a few
+//               occasionally by 0.3 to 2 s, always before the call or always after it. The same seed and the same
+//               binary delay the same sites, so a fault can be reproduced, if not each time. The sum of the delays is
+//               at most MS, plus a second for the last, so that a program with many calls ends; default 12000.
+// DELAYS_TRACE  file for a line "delay OFFSET CALL MS before|after THREAD" per delay, appended; OFFSET is that of the
+//               return address in the program
 //
-// Calls of the file system, io_uring's submissions (a late submission is also a late completion), and the locks,
+// Delayed are file system calls, io_uring submissions (a late submission is also a late completion), and the locks,
 // conditions and starts of threads.
 //
 // Threads: any. Memory: static.
@@ -39,11 +38,11 @@
 #define SITE __builtin_return_address(0)
 #define NS_PER_MS 1000000L
 
-#define MS_MAX 12000 // of a process, in all; a third of it short ones
-// Of a site.
+#define MS_MAX 12000 // per process, in total; at most a third of it for short delays
+// Limits per site.
 #define SHORT_MAX 40
 #define LONG_MAX 3
-#define SITES 4096 // those that share a place share its counts
+#define SITES 4096 // sites that hash to one entry share its counts
 
 struct turn {
 	const char *call;
@@ -57,7 +56,7 @@ static struct {
 	int trace_fd;
 	_Atomic uint64_t threads;
 	long ms_max;
-	atomic_long short_ms, long_ms; // spent
+	atomic_long short_ms, long_ms; // time spent
 	atomic_uint site_shorts[SITES], site_longs[SITES];
 } delays = {.trace_fd = -1};
 
@@ -68,7 +67,7 @@ static uint64_t mix(uint64_t value)
 	return value ^ (value >> 31);
 }
 
-// Of this thread: the n-th thread that asks has the n-th sequence of the seed.
+// Return a random word of this thread: the n-th thread to call has the n-th sequence of the seed.
 static uint64_t random_word(void)
 {
 	static _Thread_local uint64_t state;
@@ -79,7 +78,7 @@ static uint64_t random_word(void)
 	return mix(state);
 }
 
-// Whether there is something left of what a site and the process may have; takes it.
+// Take a delay from the budgets of the site and the process. Return false if a budget is exhausted.
 static bool spend(atomic_uint *of_site, unsigned most, atomic_long *spent_ms, long ms, long most_ms)
 {
 	if (atomic_load(spent_ms) >= most_ms || atomic_fetch_add(of_site, 1) >= most)
@@ -88,7 +87,7 @@ static bool spend(atomic_uint *of_site, unsigned most, atomic_long *spent_ms, lo
 	return true;
 }
 
-// The delay that this call gets of its site; 0: none.
+// Return the delay of this call at its site; 0: none.
 static long delay_ms(uint64_t site)
 {
 	unsigned kind = (unsigned)(site % 100), place = (unsigned)(site >> 40) % SITES;
@@ -134,7 +133,7 @@ static struct turn begin_turn(const char *call, const void *site)
 	return turn;
 }
 
-// A call that is passed on as it came.
+// Call passed on unchanged.
 #define CALL(type, name, params, args)                                                                                 \
 	type name params;                                                                                              \
 	type name params                                                                                               \
@@ -150,7 +149,7 @@ static struct turn begin_turn(const char *call, const void *site)
 
 // ---- files
 
-CALL(int, __open64_2, (const char *name, int flags), (name, flags)) // as a hardened build calls it
+CALL(int, __open64_2, (const char *name, int flags), (name, flags)) // name in hardened builds
 CALL(int, close, (int fd), (fd))
 CALL(ssize_t, read, (int fd, void *data, size_t len), (fd, data, len))
 CALL(ssize_t, __read_chk, (int fd, void *data, size_t len, size_t size), (fd, data, len, size))
@@ -175,7 +174,7 @@ CALL(int, unlink, (const char *name), (name))
 CALL(int, unlinkat, (int dir, const char *name, int flags), (dir, name, flags))
 CALL(int, remove, (const char *name), (name))
 
-// Their last argument is not always there.
+// Calls with an optional last argument.
 int open64(const char *name, int flags, ...)
 {
 	static int (*next)(const char *, int, ...);
@@ -232,7 +231,7 @@ __attribute__((constructor)) static void begin(void)
 		return;
 	delays.seed = mix(strtoull(seed, NULL, 10) + 1);
 	delays.ms_max = strchr(seed, ':') != NULL ? atol(strchr(seed, ':') + 1) : MS_MAX;
-	// A limit of the file size is meant for the program.
+	// A limit of the file size applies to the program only.
 	if (trace != NULL && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY)
 		delays.trace_fd =
 			(int)syscall(SYS_openat, AT_FDCWD, trace, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What each call may fail with, by its manual. Left out is what only a mistake of the program's could bring about: EBADF, EFAULT,
-and EINVAL but where the kind of file or the kernel decides it."""
+"""The errnos of each call, from its manual. Errnos caused only by program errors are left out: EBADF, EFAULT, and EINVAL unless
+the kind of file or the kernel causes it."""
 
 import errno
 import re
 
-SHORT = 1000  # half of what was asked for: seam.h
-SKIPPED = 1001  # nothing of it, and said to be done
+SHORT = 1000  # half of the request: seam.h
+SKIPPED = 1001  # nothing done, success reported
 
 _PATH = "EACCES ELOOP ENOENT ENOMEM ENOTDIR EIO"
 _SPACE = "ENOSPC EDQUOT EFBIG EIO EPERM"
@@ -47,7 +47,7 @@ _TABLE = {
     "rte_eth_dev_get_port_by_name": "ENODEV", "rte_eth_dev_info_get": "ENODEV ENOTSUP", "rte_eth_dev_start": "EIO EAGAIN",
     "rte_eth_stats_get": "ENODEV ENOTSUP", "rte_eth_macaddr_get": "ENODEV", "rte_eth_promiscuous_enable": "ENOTSUP EIO",
 }
-# No fault of these is tried; docs/faults.md says why.
+# These faults are not tried; docs/faults.md has the reasons.
 _EXCUSED_PLACES = {  # with the errnos; none: all
     ("tl_writer_is_alone()", "fcntl64"): "",
     ("tl_recover_open()", "open64"): "ENOENT",
@@ -59,22 +59,22 @@ _EXCUSED_PLACES = {  # with the errnos; none: all
     ("begins_as_capture()", "read"): "SHORT",
     ("extract_input_open()", "open64"): "ENOENT",
 }
-_MANY = (r"json/json\.c:\d+ allocate\(\)", 16)  # what a report lacks depends on which of its thousand allocations fails
-TWICE = {"EINTR", "SHORT", "EAGAIN", "EEXIST"}  # never for ever: a kernel gives these now and then
+_MANY = (r"json/json\.c:\d+ allocate\(\)", 16)  # the missing part of a report depends on the failed allocation
+TWICE = {"EINTR", "SHORT", "EAGAIN", "EEXIST"}  # never for ever: a kernel returns these occasionally
 
 
 def errnos_of(call):
-    """Names of what it may fail with, the likeliest first; an allocation has no memory."""
+    """Return the names of the errnos of a call, the likeliest first; ENOMEM for an allocation."""
     return _TABLE.get(_plain(call), "ENOMEM").split()
 
 
 def _plain(call):
-    """A hardened build calls them by other names."""
+    """Return the plain name of a call; hardened builds use other names."""
     return call.lstrip("_").removesuffix("_chk").removesuffix("_2")
 
 
 def tries_of(place):
-    """How many of its calls, by chance, fail alone."""
+    """Return the number of random calls of a place that fail individually."""
     return _MANY[1] if re.fullmatch(_MANY[0], place) else 1
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that change files: the trace tells of each, so that a judge knows what was forced to the disk before it got its
-// name. Of a file that loses its name the stash keeps what it held.
+// Interpose calls that change files. The trace has each of them, so that the judge can tell what was on disk before a
+// file was renamed. The stash keeps the contents of files that lose their names.
 
 #include "seam.h"
 
@@ -24,7 +24,7 @@ ssize_t __read_chk(int fd, void *data, size_t len, size_t size);
 
 // ---- bytes
 
-// The length that is done of len; -1: the call fails, and errno is set.
+// Return how much of len to transfer; -1: the call fails, and errno is set.
 static ssize_t allowed(const char *name, const void *site, int fd, size_t len)
 {
 	int code = seam_count(name, site, fd);
@@ -32,7 +32,7 @@ static ssize_t allowed(const char *name, const void *site, int fd, size_t len)
 	if (code == 0)
 		return (ssize_t)len;
 	if (code == SEAM_SHORT)
-		return (ssize_t)(len > 8192 ? len / 2 / 4096 * 4096 : len / 2); // as O_DIRECT has it
+		return (ssize_t)(len > 8192 ? len / 2 / 4096 * 4096 : len / 2); // block size of O_DIRECT
 	errno = code;
 	return -1;
 }
@@ -71,7 +71,7 @@ ssize_t read(int fd, void *data, size_t len)
 	return now < 0 ? -1 : syscall(SYS_read, fd, data, now);
 }
 
-// As a hardened build calls it.
+// Name in hardened builds.
 ssize_t __read_chk(int fd, void *data, size_t len, size_t size)
 {
 	ssize_t now = allowed("read", SITE, fd, len);
@@ -79,7 +79,7 @@ ssize_t __read_chk(int fd, void *data, size_t len, size_t size)
 	return now < 0 ? -1 : syscall(SYS_read, fd, data, now < (ssize_t)size ? now : (ssize_t)size);
 }
 
-// True, and errno is set: it is to fail.
+// Tell whether the call must fail; errno is set then.
 static bool fails(const char *name, const void *site, int fd)
 {
 	int code = seam_count(name, site, fd);
@@ -105,7 +105,7 @@ int fallocate64(int fd, int mode, off_t offset, off_t len)
 	return (int)syscall(SYS_fallocate, fd, mode, offset, len);
 }
 
-// Where no power fails nothing need be forced to the disk.
+// Skip the sync unless requested: without a power failure the disk contents do not matter.
 static int force(const char *name, const void *site, int fd, long number)
 {
 	int code = seam_count(name, site, fd);
@@ -129,7 +129,7 @@ int fdatasync(int fd)
 	return force("fdatasync", SITE, fd, SYS_fdatasync);
 }
 
-// As on Linux, the descriptor is gone even so.
+// As on Linux, the descriptor is closed even after an error.
 int close(int fd)
 {
 	bool failed = fails("close", SITE, fd);
@@ -151,7 +151,7 @@ static bool ends_in(const char *name, const char *end)
 	return end != NULL && chars >= strlen(end) && strcmp(name + chars - strlen(end), end) == 0;
 }
 
-// Keeps a copy of a file that is about to lose this name, where it is one of those that are to be kept.
+// Copy a file to the stash before it loses this name, if the suffix matches.
 static void stash(const char *name)
 {
 	static unsigned number;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether a run kept its promises though calls failed: what its ledger says is what the files hold, a name that says complete
-is over a file that is, and the run ended by itself and said so."""
+"""Check that a run keeps its guarantees despite failed calls: the ledger matches the files, a file with a complete name is
+complete, and the run exits by itself and reports the failure."""
 
 import collections
 import json
@@ -22,7 +22,7 @@ def is_left(name):
 
 
 class Count:
-    """Frames by their number, of this run and of the one before."""
+    """Frames by their number, of this run and of the previous one."""
 
     def __init__(self):
         self.seen = collections.Counter()
@@ -44,7 +44,7 @@ class Count:
 
 
 def read_complete(path, suffix, count, complaints):
-    """The frames of all files that are called complete."""
+    """Read the frames of all files with complete names."""
     for name in sorted(os.listdir(path)):
         if not is_complete_name(name, suffix):
             continue
@@ -83,7 +83,7 @@ def judge_ending(outcome, complaints):
 
 
 def judge_published(outcome, usual, complaints):
-    """Bytes are on the disk before the name says complete, and then the name is, but for what an earlier run had left."""
+    """Check that bytes are on the disk before a complete name, and then the name, except for files of an earlier run."""
     directory = str(os.stat(outcome.cwd).st_ino)
     dirty, renamed = set(), False
     for what, *rest in outcome.trace:
@@ -116,7 +116,7 @@ def recover(tapline, path):
 
 
 def count_gone(outcome):
-    """How many complete files have lost their names."""
+    """Return the number of complete files that have lost their names."""
     gone = set()
     for what, *rest in outcome.trace:
         if what == "remove" and is_complete_name(rest[0], outcome.suffix):
@@ -129,8 +129,8 @@ def count_gone(outcome):
 
 
 def judge_ledger(outcome, report, complete, found, complaints):
-    """complete: frames of files that were called complete; found: with those that recover found in the others. What the disk has
-    not confirmed does not count as written, but may be there."""
+    """Check the counts. complete: frames of files with complete names; found: plus those that recover found in the others. Data
+    not confirmed by the disk does not count as written, but may be there."""
     capture = report["captures"][0]
     if not report["ledger_ok"]:
         complaints.append("ledger: an identity is broken")
@@ -153,7 +153,7 @@ def judge_ledger(outcome, report, complete, found, complaints):
 
 
 def missing_keys(usual, report, path=""):
-    """Keys that the report of the run without a fault has; of lists in their first entry. One with another outcome has others."""
+    """Return missing keys of the faultless run's report; for lists those of the first entry. Another outcome has other keys."""
     if isinstance(usual, list) and isinstance(report, list) and usual and report:
         yield from missing_keys(usual[0], report[0], path + "[0]")
     elif isinstance(usual, dict) and isinstance(report, dict) and report.get("outcome") == usual.get("outcome"):
@@ -188,11 +188,11 @@ def judge_capture(scenario, outcome, usual, tapline):
     complete, found, mended = Count(), Count(), []
     if scenario.publishes or outcome.status == 0:
         read_complete(outcome.cwd, outcome.suffix, complete, complaints)
-    else:  # its name never said that it is complete
+    else:  # it never has a complete name
         subprocess.run([tapline, "recover", "r.pcapng"], cwd=outcome.cwd, capture_output=True, check=False)
     recover(tapline, outcome.cwd)
     if not scenario.publishes and outcome.status != 0 and outcome.size("r.pcapng") == 0:
-        os.unlink(os.path.join(outcome.cwd, "r.pcapng"))  # begun, and nothing in it
+        os.unlink(os.path.join(outcome.cwd, "r.pcapng"))  # begun and empty
     read_complete(outcome.cwd, outcome.suffix, found, mended)
     complaints += [text for text in mended if text not in complaints and outcome.status != 2]
     if report is not None:
@@ -209,7 +209,7 @@ def judge_capture(scenario, outcome, usual, tapline):
 
 
 def judge_other(scenario, outcome, usual, tapline):
-    """recover, extract, reindex: what was there stays, and what is said to be done is."""
+    """Check recover, extract, reindex: existing data stays, and reported work is done."""
     complaints = []
     if not judge_ending(outcome, complaints):
         return complaints
@@ -239,7 +239,7 @@ def judge_other(scenario, outcome, usual, tapline):
 
 
 def judge_index(outcome, usual, tapline, complaints):
-    """Through the indexes that there are, as many packets are found."""
+    """Check that the same number of packets is found through the existing indexes."""
     done = subprocess.run([tapline, "extract", ".", "-w", "judge.out", "--json", "udp"], cwd=outcome.cwd, capture_output=True,
                           check=False)
     count = Count()

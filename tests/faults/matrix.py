@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tables of docs/faults.md: which calls are made from where in which scenario, and how many faults that makes."""
+"""Generate the tables of docs/faults.md: calls by place and scenario, and the number of faults."""
 
 import collections
 import re
@@ -31,7 +31,7 @@ def modules_table(chosen, usuals, cases_of, seed):
 
 
 def sites_table(chosen, usuals):
-    """Calls of one kind from one function are one row."""
+    """Make one row per function and call."""
     where = collections.defaultdict(lambda: collections.defaultdict(set))
     for scenario in chosen:
         for site in usuals[scenario.name].sites:

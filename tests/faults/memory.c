@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allocations of the program: each can fail, and what is left of them at the end is a leak.
+// Interpose the program's allocations: each can fail, and those left at the end are leaks.
 
 #include "seam.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECES (1u << 20) // a power of two, several times what is allocated at a time
+#define PIECES (1u << 20) // a power of two, several times the number of live allocations
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
@@ -22,15 +22,15 @@ void *reallocarray(void *memory, size_t n, size_t size);
 
 #define SITE __builtin_return_address(0)
 
-// ---- what the program has allocated
+// ---- allocations of the program
 
 static struct {
 	pthread_mutex_t lock;
 	struct {
-		void *memory; // NULL: free, and always was
+		void *memory; // NULL: free, and never used
 		uintptr_t offset;
 		bool live;
-	} pieces[PIECES]; // a hash table with open addressing
+	} pieces[PIECES]; // hash table with open addressing
 } owned = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static size_t place_of(const void *memory)
@@ -42,7 +42,7 @@ static size_t place_of(const void *memory)
 	return at;
 }
 
-// Memory that was allocated at this site.
+// Record an allocation made at this site.
 static void *own(void *memory, const void *site)
 {
 	uintptr_t offset;
@@ -76,7 +76,7 @@ void seam_trace_leaks(void)
 
 // ---- the calls
 
-// True, and errno is set: it is to fail.
+// Tell whether the call must fail; errno is set then.
 static bool fails(const char *name, const void *site)
 {
 	int code = seam_count(name, site, -1);
@@ -185,7 +185,7 @@ int asprintf(char **text, const char *format, ...)
 	return chars;
 }
 
-// As a hardened build calls it.
+// Name in hardened builds.
 int __asprintf_chk(char **text, int flag, const char *format, ...)
 {
 	va_list args;

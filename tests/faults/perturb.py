@@ -23,7 +23,7 @@ UNITS = "writer writer_digest writer_faults writer_full writer_hold writer_kept 
         "writer_stream capture slow_disk index recover recover_packed recover_reused recode slab tail verify extract".split()
 FUNCTIONALS = "ring rotate recover recover_forms trigger disk_full thin_disk null capture statistics extract verify recode cutoff " \
               "status faults".split()
-DELAYED = "run|capture|recover|extract|verify"  # of tapline's commands, in functional suites
+DELAYED = "run|capture|recover|extract|verify"  # commands delayed in functional suites
 DEADLINE_S = 900
 
 
@@ -38,7 +38,7 @@ class Suites:
         self.source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 
     def command_of(self, kind, name, seed):
-        """And what it adds to the environment."""
+        """Return the command of a suite, and its additions to the environment."""
         trace = os.path.join(self.root, f"{kind}-{name}-{seed}.trace")
         delays = {"LD_PRELOAD": self.library, "DELAYS": f"{seed}:{self.most_ms}", "DELAYS_TRACE": trace}
         if kind == "unit":
@@ -48,7 +48,7 @@ class Suites:
         return [os.path.join(self.source, f"tests/func/{name}_test.sh")], {"TL_BUILD": build}
 
     def make_build(self, top, delays):
-        """A build directory in which tapline is delayed where it records or reads recordings."""
+        """Make a build directory in which tapline is delayed in commands that record or read recordings."""
         os.makedirs(top + "/app")
         for entry in os.listdir(self.build):
             if entry != "app":
@@ -62,7 +62,7 @@ class Suites:
         os.chmod(top + "/app/tapline", 0o755)
 
     def run(self, kind, name, seed):
-        """What is red: lines."""
+        """Run a suite and return the lines of its failures."""
         command, more = self.command_of(kind, name, seed)
         done = subprocess.run(["timeout", "--kill-after=30", str(DEADLINE_S)] + command, env={**os.environ, **more},
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
@@ -77,7 +77,7 @@ class Suites:
 
 
 class Scenarios:
-    """Those of the faults, in which nothing fails."""
+    """The scenarios of the faults, without faults."""
 
     def __init__(self, build, root, most_ms, names):
         self.runner, self.most_ms = run.Runner(build, root), most_ms
@@ -89,7 +89,7 @@ class Scenarios:
 
 
 def seeds_of(text):
-    """"7" or "1-20"."""
+    """Parse "7" or "1-20"."""
     first, _, last = text.partition("-")
     return range(int(first), int(last or first) + 1)
 

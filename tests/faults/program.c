@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the program's text is.
+// Find the address range of the program's text.
 
 #include "seam.h"
 
@@ -25,7 +25,7 @@ static int find_program(struct dl_phdr_info *info, size_t size, void *unused)
 			text.end = text.begin + segment->p_memsz;
 		}
 	}
-	return 1; // the program is the first
+	return 1; // the program is the first entry
 }
 
 __attribute__((constructor)) static void begin(void)

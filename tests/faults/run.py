@@ -29,8 +29,8 @@ import judge
 import matrix
 import scenarios
 
-DEADLINE_S = 40  # four times what a recording waits for anything
-DELAYED_S = 120  # the same where calls are delayed, on a busy machine
+DEADLINE_S = 40  # four times the longest wait of a recording
+DELAYED_S = 120  # the same with delayed calls, on a busy machine
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,13 @@ class Case:
 
 @dataclass
 class Usual:
-    """The run in which nothing fails."""
+    """The run without a fault."""
 
     sites: list
     leaks: collections.Counter
-    earlier: int  # frames of the run before
-    before: list  # what there is when it begins
-    report: object  # what it printed as JSON
+    earlier: int  # frames of the previous run
+    before: list  # files at the beginning
+    report: object  # its JSON output
 
     def place(self, offset):
         return next((site.place for site in self.sites if site.offset == offset), offset)
@@ -82,8 +82,8 @@ class Outcome:
     log: str
     trace: list
     stashed: judge.Count
-    names: list  # what there is when it has ended
-    once: bool  # the fault was one call's
+    names: list  # files at the end
+    once: bool  # the fault was a single call
 
     def size(self, name):
         path = os.path.join(self.cwd, name)
@@ -105,13 +105,13 @@ class Runner:
     # ---- one run
 
     def run(self, scenario, name, fault=None, delays=None):
-        """In a directory of its own, NAME; with a fault, as SEAM_FAULT has it, or with delays of this seed."""
+        """Run in a private directory, NAME; with a fault, in the form of SEAM_FAULT, or with delays of this seed."""
         top = os.path.join(self.root, name)
         shutil.rmtree(top, ignore_errors=True)
         os.mkdir(top)
         cwd, stash, trace = (os.path.join(top, part) for part in ("d", "stash", "trace"))
         self.stage.fresh(scenario, cwd)
-        inside = os.path.join(cwd, ".stash")  # the process may write nowhere else
+        inside = os.path.join(cwd, ".stash")  # the only place where the process may write
         os.mkdir(inside)
         seam = [f"LD_PRELOAD={self.seam}", f"SEAM_TRACE={trace}", f"SEAM_STASH={inside}", f"SEAM_SUFFIX={scenario.suffix}"]
         if delays is not None:
@@ -129,7 +129,7 @@ class Runner:
                                 fault is None or ":0:" not in fault)
 
     def wait(self, process, scenario, cwd, limit_s):
-        """True: it did not end by itself."""
+        """Wait for the process. True: it did not exit by itself."""
         deadline = time.monotonic() + limit_s
         if scenario.control:
             self.control(process, scenario, os.path.join(cwd, "c.sock"), deadline)
@@ -166,10 +166,10 @@ class Runner:
                 lines = [line.rstrip("\n").split(" ", 3) for line in file]
         return Outcome(cwd, scenario.suffix, scenario.held, status, hung, stdout, log, lines, stashed, os.listdir(cwd), once)
 
-    # ---- what there is
+    # ---- the state of a directory
 
     def locate(self, offsets):
-        """function file:line of each return address."""
+        """Return function file:line of each return address."""
         wanted = [offset for offset in offsets if offset not in self.places]
         if not wanted:
             return
@@ -215,7 +215,7 @@ class Runner:
         return happened, judge.judge(scenario, outcome, usual, self.tapline), outcome
 
     def try_delays(self, scenario, usual, seed, name):
-        """What a run whose calls are delayed breaks."""
+        """Return the failed checks of a run with delayed calls."""
         outcome = self.run(scenario, name, delays=seed)
         complaints = judge.judge(scenario, outcome, usual, self.tapline)
         if outcome.status != 0 and not complaints:
@@ -226,7 +226,7 @@ class Runner:
 # ---- which cases
 
 def choice_of(seed, *names):
-    """A generator for one choice: what is chosen at one site does not depend on what other sites there are."""
+    """Return a generator for one choice: the choice at one site does not depend on other sites."""
     return random.Random(" ".join(map(str, (seed, *names))))
 
 
@@ -245,7 +245,7 @@ def all_cases(usuals, chosen, seed):
 
 
 def few_cases(usuals, chosen, seed):
-    """Each site with its likeliest errno, in one scenario that has it, once or for ever."""
+    """Return each site with its likeliest errno, in one scenario that has it, once or for ever."""
     having = collections.defaultdict(list)
     for scenario in chosen:
         for site in usuals[scenario.name].sites:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Tapline does while calls fail: each scenario is a directory as it is before, and a command in it."""
+"""Commands run with failing calls: each scenario is a prepared directory and a command in it."""
 
 import os
 import shutil
@@ -12,19 +12,19 @@ from recording_frames import EARLIER
 @dataclass
 class Scenario:
     name: str
-    args: str  # of tapline; {in} and {more} are inputs
-    before: str = ""  # of the tapline whose files are there already
-    leave: bool = False  # the youngest of these was not completed
+    args: str  # arguments of tapline; {in} and {more} are inputs
+    before: str = ""  # arguments of an earlier tapline that made the existing files
+    leave: bool = False  # the youngest of these files was not completed
     keep_files: int = 0
     synced: bool = True  # with --fsync close
-    held: bool = False  # what the ring drops has expired
+    held: bool = False  # files removed by the ring have expired
     suffix: str = ".pcapng"
-    control: tuple = ()  # verbs that a client sends before it ends the run
+    control: tuple = ()  # verbs sent by a client before it ends the run
     kind: str = "capture"
 
     @property
     def publishes(self):
-        """Whether a name without .part says that a file is complete."""
+        """Tell whether a name without .part means a complete file."""
         return "--rotate" in self.args or "trigger" in self.args
 
 
@@ -58,7 +58,7 @@ SCENARIOS = [
 
 
 class Stage:
-    """The inputs, and each scenario's directory as it is before, made once."""
+    """The inputs, and each scenario's prepared directory, made once."""
 
     def __init__(self, root, tapline):
         self.root, self.tapline = root, tapline
@@ -85,7 +85,7 @@ class Stage:
 
     @staticmethod
     def _leave(path, suffix):
-        """The youngest file loses its end, and is called as one that is not complete."""
+        """Truncate the youngest file, and rename it to an incomplete one."""
         name = max((name for name in os.listdir(path) if name.endswith(suffix)), key=lambda name: (len(name), name))
         full = os.path.join(path, name)
         os.truncate(full, os.path.getsize(full) - 4096)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts the calls of each site, chooses which fails, and writes the trace.
+// Count the calls of each site, choose the failing ones, and write the trace.
 
 #include "seam.h"
 
@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SITES 4096u // a power of two, several times what there are
+#define SITES 4096u // a power of two, several times the number of sites
 #define NAME_CHARS 40
 
 struct site {
@@ -28,12 +28,12 @@ struct site {
 static struct {
 	int trace_fd;
 	pthread_mutex_t lock;
-	struct site sites[SITES]; // a hash table with open addressing
+	struct site sites[SITES]; // hash table with open addressing
 	struct {
 		char name[NAME_CHARS];
 		uintptr_t offset;
 		unsigned long first, last;
-		int code; // 0: nothing fails
+		int code; // 0: no fault
 	} fault;
 } seam = {.trace_fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -44,7 +44,7 @@ void *seam_next(const char *name)
 
 // ---- the trace
 
-// By raw system calls, which nobody counts.
+// Write a trace line with raw system calls, which are not counted.
 void seam_trace(const char *format, ...)
 {
 	char line[9000];
@@ -119,7 +119,7 @@ int seam_count(const char *name, const void *site, int fd)
 	if (seam.fault.code == 0 || offset != seam.fault.offset || strcmp(name, seam.fault.name) != 0 ||
 		calls < seam.fault.first || (seam.fault.last != 0 && calls > seam.fault.last))
 		return 0;
-	if (calls < seam.fault.first + 3) // one that fails for ever is told of three times
+	if (calls < seam.fault.first + 3) // a permanent fault is traced three times
 		trace_fault(name, seam.fault.code, fd);
 	return seam.fault.code;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that are only counted, and fail or go on: whatever their arguments are, they are passed on as they came.
-// x86-64.
+// Stubs for calls that are only counted, and fail or continue: arguments are passed on unchanged. x86-64.
 
 #include "seam.h"
 
@@ -25,7 +24,7 @@ __attribute__((visibility("hidden"))) struct seam_verdict seam_decide(struct sea
 		call->next = seam_next(call->name);
 	if (code == 0)
 		return (struct seam_verdict){.fails = false};
-	errno = code; // also where the return value has it
+	errno = code; // also set if the return value has the code
 	if (strncmp(call->name, "rte_", 4) == 0)
 		set_rte_errno(code);
 	static const long values[] = {[SEAM_MINUS_ONE] = -1, [SEAM_NULL] = 0};
@@ -33,7 +32,7 @@ __attribute__((visibility("hidden"))) struct seam_verdict seam_decide(struct sea
 	return (struct seam_verdict){.fails = true, .value = value};
 }
 
-// Saves what may hold arguments, asks, and goes on behind this library or returns. r11: the call.
+// Save the argument registers, call seam_decide(), and jump to the next definition or return. r11: the call.
 __asm__(".text\n"
 	"seam_stub:\n"
 	"	push %rbp\n"
@@ -93,9 +92,9 @@ _Static_assert(offsetof(struct seam_call, next) == 16, "as the stub has it");
 		"	lea seam_call_" #function "(%rip), %r11\n"                                                     \
 		"	jmp seam_stub\n");
 
-// Files, directories and the like.
+// Files and directories.
 STUB(open64, SEAM_MINUS_ONE)
-STUB(__open64_2, SEAM_MINUS_ONE) // as a hardened build calls it
+STUB(__open64_2, SEAM_MINUS_ONE) // name in hardened builds
 STUB(fopen64, SEAM_NULL)
 STUB(fdopen, SEAM_NULL)
 STUB(fdopendir, SEAM_NULL)
@@ -128,7 +127,7 @@ STUB(fwrite, SEAM_NULL)
 STUB(mmap64, SEAM_MINUS_ONE)
 STUB(munmap, SEAM_MINUS_ONE)
 STUB(madvise, SEAM_MINUS_ONE)
-// Sockets, signals, threads, the host.
+// Sockets, signals, threads, host.
 STUB(socket, SEAM_MINUS_ONE)
 STUB(bind, SEAM_MINUS_ONE)
 STUB(listen, SEAM_MINUS_ONE)
@@ -161,10 +160,10 @@ STUB(uname, SEAM_MINUS_ONE)
 STUB(syscall, SEAM_MINUS_ONE)
 STUB(posix_spawnp, SEAM_CODE)
 STUB(waitpid, SEAM_MINUS_ONE)
-// io_uring but for its submissions.
+// io_uring except submissions.
 STUB(io_uring_queue_init, SEAM_MINUS_CODE)
 STUB(io_uring_register_buffers, SEAM_MINUS_CODE)
-// Libraries that allocate. jansson does so through lib/base/json, whose malloc() fails.
+// Libraries that allocate. jansson allocates through lib/base/json, whose malloc() fails.
 STUB(json_loads, SEAM_NULL)
 STUB(json_loadb, SEAM_NULL)
 STUB(json_load_file, SEAM_NULL)
@@ -174,7 +173,7 @@ STUB(json_dump_file, SEAM_MINUS_ONE)
 STUB(json_dump_callback, SEAM_MINUS_ONE)
 STUB(ZSTD_createCCtx, SEAM_NULL)
 STUB(ZSTD_createDCtx, SEAM_NULL)
-STUB(ZSTD_compress2, SEAM_MINUS_CODE) // as ZSTD_isError() has it
+STUB(ZSTD_compress2, SEAM_MINUS_CODE) // error code in the range of ZSTD_isError()
 STUB(ZSTD_decompressDCtx, SEAM_MINUS_CODE)
 STUB(pcap_open_dead, SEAM_NULL)
 STUB(pcap_compile, SEAM_MINUS_ONE)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes by io_uring: one that is to fail becomes an entry that does nothing, and its completion says what went wrong.
+// Interpose io_uring writes: a write that must fail becomes a NOP, and its completion has the error.
 
 #include "seam.h"
 
@@ -9,12 +9,12 @@
 #include <liburing.h>
 
 #define SITE __builtin_return_address(0)
-#define FAILED 64 // entries at a time that have been made to do nothing
+#define FAILED 64 // entries in flight that have become NOPs
 
-// Requests of one ring: the submitting thread also reaps.
+// Failed requests of one ring: the submitting thread also reaps.
 static _Thread_local struct {
 	uint64_t user_data;
-	int code; // 0: the place is free
+	int code; // 0: free entry
 } failed[FAILED];
 
 static void remember(uint64_t user_data, int code)
@@ -28,10 +28,10 @@ static void remember(uint64_t user_data, int code)
 	abort();
 }
 
-// Entries not submitted yet, and not looked at before.
+// Process the entries that are not submitted yet, and not processed before.
 static void look_at_entries(struct io_uring *ring, const void *site)
 {
-	static _Thread_local unsigned looked; // entries so far
+	static _Thread_local unsigned looked; // entries processed so far
 
 	for (; looked != ring->sq.sqe_tail; looked++) {
 		struct io_uring_sqe *sqe = &ring->sq.sqes[looked & *ring->sq.kring_mask];

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads capture files and the UDP and TCP in them from their bytes, for judges that share no code with the program: pcap
+"""Read capture files and the UDP and TCP in them from their bytes, for judges that share no code with the program: pcap
 (draft-ietf-opsawg-pcap), pcapng (draft-ietf-opsawg-pcapng), link types (tcpdump.org/linktypes.html), IP and its payload."""
 
 import collections
@@ -63,10 +63,10 @@ def read(path):
 
 
 def network(frame):
-    """(ethertype, direction, whether it is tagged, what follows) of a frame."""
+    """Return (ethertype, direction, tagged, payload) of a frame."""
     data, link = frame.data, frame.linktype
     direction = frame.direction
-    if link in (0, 108):  # the family of IPv6 is 24, 28 or 30
+    if link in (0, 108):  # the IPv6 address family is 24, 28 or 30
         family = max(data[:4])
         return 0x0800 if family == 2 else 0x86DD, direction, False, data[4:]
     if link in (101, 228, 229):
@@ -86,7 +86,7 @@ def network(frame):
 
 
 def segment(frame):
-    """(Segment or None, direction, tagged): the UDP datagram or TCP segment of a frame."""
+    """Return (Segment or None, direction, tagged): the UDP datagram or TCP segment of a frame."""
     ethertype, direction, tagged, data = network(frame)
     if ethertype == 0x0800:
         protocol, addresses = data[9], data[12:20]
@@ -96,7 +96,7 @@ def segment(frame):
         begin, end = 40, 40 + struct.unpack_from(">H", data, 4)[0]
     else:
         return None, direction, tagged
-    cut = end > len(data)  # by a snaplen: its length is known
+    cut = end > len(data)  # truncated by a snaplen: its length is known
     body = data[begin:end] + bytes(max(0, end - len(data)))
     ports = struct.unpack_from(">HH", body)
     key = (addresses, ports)
@@ -110,7 +110,7 @@ def segment(frame):
 
 
 class Filter:
-    """`[vlan and] udp|tcp src|dst port N`, which is all that the captures here need."""
+    """Parse `[vlan and] udp|tcp src|dst port N`, the only filters of the captures here."""
 
     def __init__(self, text):
         words = text.split()

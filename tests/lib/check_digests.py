@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""check_digests.py FILE: computes the digests of a recording anew, with Python's own means, by what docs/recording.md says:
-prints the offset and the length of each unit, or fails."""
+"""check_digests.py FILE: recompute the digests of a recording with Python's libraries, as defined in docs/recording.md: print
+the offset and the length of each unit, or fail."""
 
 import hashlib
 import struct
@@ -38,7 +38,7 @@ def padded(used):
 
 
 def units(data):
-    """Offset, of the HEAD, of the end of the used bytes, and of the PAD behind them, of each unit."""
+    """Yield the offsets of each unit: its HEAD, the end of the used bytes, and the PAD behind them."""
     at, head = 0, next(at for at, kind, _ in blocks(data, 0, len(data)) if kind == 0x80000002)
     while at < len(data):
         used = head + 64 if at == 0 else at + struct.unpack_from("<I", data, head + 36)[0]

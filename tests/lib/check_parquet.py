@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""check_parquet.py CSV PARQUET: whether the file holds what the CSV holds, in the types of docs/latency.md. Needs pyarrow."""
+"""check_parquet.py CSV PARQUET: compare a file with its CSV, in the types of docs/latency.md. Requires pyarrow."""
 
 import csv
 import json

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""check_recovered.py COUNT RECORDS WRITTEN REPORT FILE...: judges the files of a ring after a crash and `tapline recover`. The
-frames come from make_numbered.py, sent round and round. Every file is whole blocks from first to last. Within a slab,
-and from a slab to the next, numbers go on, but for what epb_dropcount owns up to. The gaps of the slabs' sequence are
-those that REPORT, recover's JSON, names. The slabs hold at least WRITTEN records, with those dropped from the ring before
-the first; a slab has at most RECORDS. Prints one line of figures, or what is wrong and exits with 1."""
+"""check_recovered.py COUNT RECORDS WRITTEN REPORT FILE...: check the files of a ring after a crash and `tapline recover`. The
+frames come from make_numbered.py, sent in a loop. Every file consists of complete blocks. Within a slab, and from a slab
+to the next, numbers are consecutive, except for drops counted in epb_dropcount. The gaps of the slabs' sequence are
+those in REPORT, recover's JSON. The slabs hold at least WRITTEN records, including those dropped from the ring before
+the first; a slab has at most RECORDS. Print one line of figures, or the errors with exit status 1."""
 
 import json
 import struct
@@ -26,7 +26,7 @@ def blocks(data, name):
 
 
 def dropped(data, at, length):
-    """epb_dropcount of the record."""
+    """Return epb_dropcount of the record."""
     captured = struct.unpack_from("<I", data, at + 20)[0]
     option = at + 28 + (captured + 3) // 4 * 4
     while option < at + length - 8:
@@ -40,7 +40,7 @@ def dropped(data, at, length):
 
 
 def read(name):
-    """The slabs of a file: sequence -> (first number, its drops, next number, records)."""
+    """Return the slabs of a file: sequence -> (first number, its drops, next number, records)."""
     with open(name, "rb") as file:
         data = file.read()
     slabs, files, sequence, statistics, interfaces = {}, set(), None, set(), 0
@@ -93,7 +93,7 @@ def main(written, report, names):
             sys.exit(f"{name}: the missing slabs are not those that recover names")
     last = max(found, default=-1)
     oldest = min(found, default=0)
-    held = oldest + len(found)  # slabs; those of dropped files were whole
+    held = oldest + len(found)  # slabs; those of dropped files were complete
     if held * RECORDS < written:
         sys.exit(f"{held} slabs of up to {RECORDS} records, but {written} were written")
     print(f"{len(names)} files, slabs {oldest}-{last}, {last + 1 - held} missing, {torn} torn, {written} written before")

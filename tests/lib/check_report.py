@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""check_report.py NAME: whether NAME.json, NAME.hgrm and NAME.html say of a latency report what follows from the samples in
-NAME.csv. The percentile file is computed here a second time, from the sorted samples. Prints what is wrong."""
+"""check_report.py NAME: check that NAME.json, NAME.hgrm and NAME.html of a latency report agree with the samples in NAME.csv.
+The percentile file is recomputed here from the sorted samples. Print the errors."""
 
 import csv
 import html.parser
@@ -10,7 +10,7 @@ import math
 import sys
 
 TICKS_PER_HALF = 5
-FIXED = ("ns", "with_loss_ns", "above_window", "beyond", "few", "late")  # what follows without the order of the samples
+FIXED = ("ns", "with_loss_ns", "above_window", "beyond", "few", "late")  # independent of the order of the samples
 wrong = []
 
 
@@ -20,7 +20,7 @@ def expect(what, got, expected):
 
 
 def bucket(value):
-    """First and last value that 3 significant digits do not tell apart."""
+    """Return the first and last value that are equal in 3 significant digits."""
     width = 1 if value < 2048 else 1 << (value.bit_length() - 11)
     first = value // width * width
     return first, first + width - 1
@@ -39,7 +39,7 @@ def quantile(samples, permille, unanswered):
 
 
 def level_lines(samples):
-    """The percentile at each level, from 0 on: a fifth of half of what is left to 100 further each time."""
+    """Return the percentile at each level, from 0 on: each step is a fifth of half of the rest to 100."""
     level, at, count = 0.0, 0, len(samples)
     while at < count:
         last = bucket(samples[at])[1]
@@ -64,7 +64,7 @@ def footer_lines(samples):
 
 
 class Page(html.parser.HTMLParser):
-    """The JSON in the page, as a browser finds it."""
+    """Return the JSON in the page, parsed as in a browser."""
 
     def __init__(self):
         super().__init__()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""check_schema.py SCHEMA PATH...: whether every report that the files, and the files below the directories, hold is as the
-schema says. A report is JSON with "schema": "tapline:...", alone or in a page; other files are passed over. Prints how many
-there were of each kind, and what is wrong. Exit status 1: something is; 3: python3-jsonschema is missing."""
+"""check_schema.py SCHEMA PATH...: validate every report in the files, and in the files below the directories, against the
+schema. A report is JSON with "schema": "tapline:...", alone or in a page; other files are skipped. Print the number of
+reports of each kind, and the errors. Exit status 1: errors; 3: python3-jsonschema is missing."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def files_below(path):
 
 
 def report_in(path):
-    """The report in a file, or None. Of a large file the beginning, or the page's script, says whether it is one."""
+    """Return the report in a file, or None. Large files are recognized by their beginning, or the page's script."""
     if not os.path.isfile(path) or os.path.islink(path):
         return None
     with open(path, "rb") as file:
@@ -43,11 +43,11 @@ def report_in(path):
     try:
         return json.loads(text)
     except ValueError:
-        return None  # cut short by its test
+        return None  # truncated by its test
 
 
 def deepest(error):
-    """Of the alternatives that all fail, the error of the one that came furthest."""
+    """Return the error of the alternative that matched furthest, if all fail."""
     while error.context:
         error = max(error.context, key=lambda one: len(one.absolute_path))
     return error

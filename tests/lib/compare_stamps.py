@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""compare_stamps.py CSV FIELDS CLIENT_IP: the client's samples against what tshark saw of the same packets.
+"""compare_stamps.py CSV FIELDS CLIENT_IP: compare the client's samples with tshark's view of the same packets.
 
 FIELDS has lines "epoch time, source address, payload in hex" of a capture in nanoseconds. The kernel gives a received
-packet one stamp, which tcpdump and the client both get; a sent packet it shows to tcpdump before the driver stamps it.
+packet one stamp, which tcpdump and the client both get; tcpdump gets a sent packet before the driver stamps it.
 """
 
 import csv

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""count_heads.py FILE...: of the files of a recording that are not complete, how many slabs they have of their own, and
-how many of a file that was there before. Prints "OWN EARLIER"."""
+"""count_heads.py FILE...: count the slabs in the incomplete files of a recording: their own, and those of earlier files that
+they reuse. Print "OWN EARLIER"."""
 
 import struct
 import sys
@@ -13,9 +13,9 @@ def count(path):
     try:
         with open(path, "rb") as file:
             data = file.read()
-    except FileNotFoundError:  # it is complete by now
+    except FileNotFoundError:  # completed meanwhile
         return 0, 0
-    first = data.find(HEAD, 0, 4096)  # behind what opens the file
+    first = data.find(HEAD, 0, 4096)  # behind the opening blocks
     if first < 0:
         return 0, 0
     heads = [struct.unpack_from("<IQ", data, at + 40) for at in range(4096, len(data) - 64, 4096)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// draw_page.js PAGE [WIDTH]: runs the script of a latency page in node, on as much of a document as it asks for, and prints
-// as JSON what it drew: whether it came to its end, the titles of its sections, how many shapes, and numbers that are none.
+// draw_page.js PAGE [WIDTH]: run the script of a latency page in node, on a minimal document, and print as JSON what it drew:
+// whether it finished, the titles of its sections, the number of shapes, and values that are not numbers.
 'use strict';
 const fs = require('fs');
 const vm = require('vm');

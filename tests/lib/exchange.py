@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""exchange.py TAPLINE DIR FIRST COUNT: COUNT random exchanges of triggers and replies, from seed FIRST on, each written to
-capture files with whatever can go wrong, and matched by TAPLINE and by a slow, simple matcher here: whole streams, byte by byte.
-Files of a seed on which they differ stay in DIR."""
+"""exchange.py TAPLINE DIR FIRST COUNT: make COUNT random exchanges of triggers and replies, from seed FIRST on, write each to
+capture files with all kinds of faults, and match them by TAPLINE and by a slow, simple matcher here: whole streams, byte by
+byte. Files of a seed with different results stay in DIR."""
 
 import csv
 import json
@@ -14,9 +14,9 @@ import subprocess
 import sys
 
 START_NS = 1_700_000_000 * 10**9
-WINDOW_NS = 3_000_000  # longer than any segment waits for another
+WINDOW_NS = 3_000_000  # longer than the wait of any segment for another
 TRIGGER_PORT, REPLY_PORT = 5001, 5002
-NUMBER_BYTES = 7  # of a message: they do not come up by chance where none begins
+NUMBER_BYTES = 7  # of a message: too many to occur elsewhere by chance
 
 # ---- frames and files
 
@@ -55,7 +55,7 @@ def write_pcap(path, frames, unit_ns, order):
 
 
 def write_pcapng(path, frames, unit_ns, order, direction=0):
-    """With a direction, 1 inbound or 2 outbound, each frame has epb_flags."""
+    """Write frames; with a direction, 1 inbound or 2 outbound, each frame has epb_flags."""
     options = struct.pack(order + "HHIHH", 2, 4, direction, 0, 0) if direction else b""
 
     def block(kind, body):
@@ -72,11 +72,11 @@ def write_pcapng(path, frames, unit_ns, order, direction=0):
             out.write(block(6, head + data + bytes(-len(data) % 4) + options))
 
 
-# ---- what happens
+# ---- the exchange
 
 
 class Exchange:
-    """The triggers and replies of a seed: triggers are (ns, payload), seen is what was captured of the replies."""
+    """Triggers and replies of a seed: triggers are (ns, payload), seen are the captured replies."""
 
     def __init__(self, seed):
         self.rng = rng = random.Random(seed)
@@ -112,10 +112,10 @@ class Exchange:
             ns += self.rng.randint(2000, 60000)
             stream = self.rng.randrange(self.streams)
             payload = self.payload(stream, number)
-            if self.tidy or self.rng.random() > 0.07:  # else it was not captured
+            if self.tidy or self.rng.random() > 0.07:  # else not captured
                 self.triggers.append((self.clip(ns), payload))
                 self.trigger_frames.append((self.clip(ns), udp(TRIGGER_PORT, payload, **self.how)))
-            if self.tidy or self.rng.random() > 0.07:  # else it was not answered
+            if self.tidy or self.rng.random() > 0.07:  # else not answered
                 self.answers[stream].append((ns + self.rng.randint(500, 20000), payload))
 
     def see(self, ns, reply, frame):
@@ -133,8 +133,8 @@ class Exchange:
                 ns += self.rng.randint(1, 3000)
 
     def answer_tcp(self, stream):
-        """Segments that end where a message does, or anywhere."""
-        text, due = b"", []  # when each byte can be sent
+        """Split messages into segments that end at a message boundary, or anywhere."""
+        text, due = b"", []  # earliest send time of each byte
         for ns, payload in self.answers[stream]:
             text += payload
             due += [max(ns, due[-1] if due else 0)] * len(payload)
@@ -146,10 +146,10 @@ class Exchange:
             end = min(at + size, len(text))
             ns = max(due[end - 1], before_ns) + self.rng.randint(1, 500)
             before_ns = ns
-            if self.rng.random() < 0.1:  # another overtakes it
+            if self.rng.random() < 0.1:  # overtaken by another
                 ns += self.rng.randint(1000, 30000)
             for _ in range(1 + (self.rng.random() < 0.1)):
-                begin = max(0, at - self.rng.choice([0, 0, 0, 5]))  # and some that were sent before
+                begin = max(0, at - self.rng.choice([0, 0, 0, 5]))  # plus some bytes sent before
                 if self.rng.random() > 0.03:
                     data = text[begin:end]
                     seq = (isn + 1 + begin) & 0xFFFFFFFF
@@ -158,7 +158,7 @@ class Exchange:
             at = end
 
 
-# ---- what should be found
+# ---- the expected result
 
 
 class Oracle:
@@ -179,8 +179,8 @@ class Oracle:
         self.unmatched_triggers = sum(self.open)
 
     def texts(self, stream):
-        """The bytes of a stream, each with the time and the segment that it was first seen with; where some are missing,
-        another text begins."""
+        """Yield the texts of a stream: bytes, each with the time and the segment in which it was first seen; a gap begins
+        another text."""
         seen = {}
         for segment, (ns, of, offset, data) in enumerate(self.exchange.replies):
             if of == stream:
@@ -196,7 +196,7 @@ class Oracle:
         yield text
 
     def choose(self, mine, ns):
-        """Choose among triggers of the same bytes. Returns one of them, and whether it is answered again; or None."""
+        """Choose among triggers of the same bytes. Return one of them, and whether it is answered again; or None."""
         triggers = self.exchange.triggers
         sight = [i for i in mine if abs(ns - triggers[i][0]) <= WINDOW_NS]
         waiting = [i for i in sight if self.open[i] and i not in self.given_up]
@@ -216,7 +216,7 @@ class Oracle:
         return (waiting[0], False) if len(waiting) == 1 else None
 
     def choose_of_several(self, before, ns, step):
-        """The oldest; after eight replies in step with one more trigger each, the youngest, and the others are given up."""
+        """Return the oldest; after eight replies in step with one more trigger each, the youngest; give up the others."""
         youngest = before[-1]
         in_step = youngest != step["youngest"] and ns - self.exchange.triggers[youngest][0] <= step["usual"]
         step["youngest"], step["row"] = youngest, step["row"] + 1 if in_step else 0
@@ -230,7 +230,7 @@ class Oracle:
         self.pairs.append((self.exchange.triggers[trigger][0], ns))
 
     def match_at(self, text, at):
-        """Takes what stands at this place. Returns how long it is, 0: nothing."""
+        """Match the message at this place. Return its length, 0: none."""
         sequence = self.exchange.method == "sequence"
         triggers = self.exchange.triggers
         lengths = sorted({len(payload) for _, payload in triggers}, reverse=True)
@@ -294,7 +294,7 @@ def expected(oracle):
         "ambiguous": oracle.ambiguous,
         "pairs": sorted((trigger, reply - trigger) for trigger, reply in oracle.pairs),
     }
-    if oracle.exchange.method == "payload":  # the rest of a message has no length of its own otherwise
+    if oracle.exchange.method == "payload":  # otherwise the rest of a message has no length of its own
         result["unmatched_replies"] = oracle.unmatched_replies
     if latencies:
         for name, rank in (("p50", 500), ("p90", 900), ("p99", 990), ("p999", 999)):

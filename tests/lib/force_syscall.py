@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""force_syscall.py PID THREAD execve|openat|append: makes a thread of a process, by its name, call the kernel, as an intruder
-in it would: stops it, puts the instruction where it is, executes it, and puts back what was there. Prints what the call
-returned, or "killed". append: openat of a file to append to."""
+"""force_syscall.py PID THREAD execve|openat|append: make a thread of a process, by its name, call the kernel, as an intruder
+in it would: stop it, write the instruction into its code, execute it, and restore the code. Print the return value of the
+call, or "killed". append: openat of a file to append to."""
 
 import ctypes
 import os
@@ -41,7 +41,7 @@ def tid_of(pid, name):
 
 
 def is_stopped(tid):
-    """Waits. False: it has ended."""
+    """Wait for a stop. False: the process has ended."""
     try:
         return os.WIFSTOPPED(os.waitpid(tid, WALL)[1])
     except ChildProcessError:
@@ -49,12 +49,12 @@ def is_stopped(tid):
 
 
 def call(tid, before, number, flags):
-    """Returns what the call returned, or None."""
+    """Return the return value of the call, or None."""
     regs = Regs.from_buffer_copy(before)
-    text = regs.rip & ~0xFFF | 0x800  # in the same page: it is code
+    text = regs.rip & ~0xFFF | 0x800  # in the same page, which is executable
     code = ptrace(PEEK, tid, text)
     ptrace(POKE, tid, text, ctypes.c_void_p(code & ~0xFFFF | SYSCALL))
-    regs.rip, regs.rax, regs.orig_rax = text, number, 2**64 - 1  # no call is to be restarted
+    regs.rip, regs.rax, regs.orig_rax = text, number, 2**64 - 1  # prevents a restart of the interrupted call
     regs.rdi, regs.rsi, regs.rdx, regs.r10 = 0, 0, flags, 0
     ptrace(SETREGS, tid, 0, ctypes.byref(regs))
     ptrace(STEP, tid)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2034
-# What a functional test needs: the appliance in one network namespace, the kernel as its peer in another, results as
-# lines "ok - …", "not ok - …" and "skip - …: reason". Sourced by tests/func/*_test.sh, which run one by one or through
-# tools/test.sh; TL_BUILD names the build directory. Whatever a test started in
-# the background is gone when it ends, however it ends.
+# Environment of a functional test: the appliance in one network namespace, the kernel as its peer in another, results as lines
+# "ok - …", "not ok - …" and "skip - …: reason". Sourced by tests/func/*_test.sh, which run one by one or through tools/test.sh;
+# TL_BUILD names the build directory. Background processes of a test are stopped at its end, whatever its exit path.
 
 func_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 source "$func_root/tools/lib/process.sh"
@@ -13,7 +12,7 @@ TAPLINE=${TL_BUILD:-$func_root/build}/app/tapline
 PEER_PY=$func_root/tests/lib/peer.py
 APP_NS=tl-$$-app APP_IF=app0 APP_IP=10.99.0.1 APP_IP6=2001:db8:99::1
 PEER_NS=tl-$$-peer PEER_IF=peer0 PEER_IP=10.99.0.2 PEER_IP6=2001:db8:99::2
-APP_PORT_KEYS="\"ip\": \"$APP_IP/24\"" # of the port that app_config makes
+APP_PORT_KEYS="\"ip\": \"$APP_IP/24\"" # keys of the port in app_config
 RELAY=${TL_BUILD:-$func_root/build}/tests/relay
 RELAY_NS=tl-$$-relay RELAY_APP_IF=toapp0 RELAY_PEER_IF=topeer0
 func_name=$(basename "$0" _test.sh)
@@ -27,7 +26,7 @@ ok() {
 	echo "ok - $func_name: $1"
 }
 
-# not_ok SENTENCE [DETAIL...]
+# not_ok SENTENCE [DETAIL...]: print a failed test.
 not_ok() {
 	func_failed=1
 	echo "not ok - $func_name: $1"
@@ -35,12 +34,12 @@ not_ok() {
 	(($# == 0)) || printf '%s\n' "$*" | sed 's/^/#   /'
 }
 
-# skip SENTENCE REASON: an environment that lacks something, never a set-up that failed.
+# skip SENTENCE REASON: skip a test for an environment that lacks something, never for a failed set-up.
 skip() {
 	echo "skip - $func_name: $1: $2"
 }
 
-# check SENTENCE COMMAND...: what the command prints is shown when it fails.
+# check SENTENCE COMMAND...: print the result of the command as a test; its output is shown on failure.
 check() {
 	local sentence=$1 output
 	shift
@@ -59,7 +58,7 @@ check_equal() {
 	fi
 }
 
-# check_json SENTENCE FILE FILTER: jq's filter must give true. Of an empty file jq 1.6 -e thinks so.
+# check_json SENTENCE FILE FILTER: check that jq's filter returns true. jq 1.6 -e succeeds on an empty file.
 check_json() {
 	if [[ -s $2 ]] && jq -e "$3" "$2" >/dev/null 2>&1; then
 		ok "$1"
@@ -68,8 +67,8 @@ check_json() {
 	fi
 }
 
-# is_equal_to_itself REPORT: the comparison with itself finds no difference. On a busy host a result may be invalid, which is
-# no basis of a comparison, or its times too correlated for a verdict.
+# is_equal_to_itself REPORT: check that a comparison with itself finds no difference. On a busy host a result may be invalid, and
+# then cannot be compared, or its times too correlated for a verdict.
 is_equal_to_itself() {
 	jq '.valid = true | .invalid = []' "$1" >valid.json
 	"$TAPLINE" latency --compare valid.json valid.json >compared.txt 2>&1 || grep -q inconclusive compared.txt
@@ -77,7 +76,7 @@ is_equal_to_itself() {
 
 # ---- set-up and end
 
-# func_begin: the scratch directory (current from then on), and the end of everything.
+# func_begin: create the scratch directory (the current one from then on), and register the cleanup.
 func_begin() {
 	[[ -x $TAPLINE ]] || func_die "there is no $TAPLINE; build first"
 	((EUID == 0)) || func_die "network namespaces need root"
@@ -89,7 +88,7 @@ func_begin() {
 	trap func_end EXIT
 }
 
-# func_reports: each report that the test left as a file, alone or in a page, is as docs/report.schema.json says.
+# func_reports: check each report that the test left as a file, alone or in a page, against docs/report.schema.json.
 func_reports() {
 	local found status=0
 	mapfile -d '' -t found < <(find "$DIR" -xdev -type f \( -name '*.json' -o -name '*.html' \) -size -64M \
@@ -133,20 +132,20 @@ func_show_logs() {
 	done
 }
 
-# net_begin: the two namespaces, joined; the kernel's end has an address, ours has none.
+# net_begin: create the two namespaces, joined; the kernel's end has an address, the appliance's has none.
 net_begin() {
 	netns_pair "$APP_NS" "$APP_IF" "$PEER_NS" "$PEER_IF"
 	netns_address "$PEER_NS" "$PEER_IF" "$PEER_IP/24"
 }
 
-# net_ip6: the kernel's end gets an address of IPv6, too; ours gets none.
+# net_ip6: add an IPv6 address to the kernel's end; the appliance's gets none.
 net_ip6() {
 	in_peer sysctl -qe -w "net.ipv6.conf.$PEER_IF.accept_dad=0" "net.ipv6.conf.$PEER_IF.accept_ra=0" \
 		"net.ipv6.conf.$PEER_IF.disable_ipv6=0"
 	ip -netns "$PEER_NS" -6 address add "$PEER_IP6/64" dev "$PEER_IF" nodad
 }
 
-# net_begin_relayed [OPTION...]: the same with a bad wire between; the options say how bad (tests/lib/relay.c).
+# net_begin_relayed [OPTION...]: do the same with a bad wire between; the options define its faults (tests/lib/relay.c).
 net_begin_relayed() {
 	local ns
 	for ns in "$APP_NS" "$PEER_NS" "$RELAY_NS"; do
@@ -165,7 +164,7 @@ relay_start() {
 	wait_for 60 grep -qs 'relay: up' relay.log || func_die "the relay did not start"
 }
 
-# relay_stop: what it did is in relay.json.
+# relay_stop: stop the relay; its counts are in relay.json.
 relay_stop() {
 	stop_process "$relay_pid" TERM 10
 }
@@ -178,7 +177,7 @@ in_peer() {
 	ip netns exec "$PEER_NS" "$@"
 }
 
-# peer_start COMMAND...: in the background; peer_pid is its process.
+# peer_start COMMAND...: start a peer in the background; peer_pid is its process.
 peer_start() {
 	ip netns exec "$PEER_NS" "$@" <&0 &
 	peer_pid=$!
@@ -186,7 +185,7 @@ peer_start() {
 
 # ---- the appliance
 
-# app_config FILE [SECTION...]: a configuration for the veth; each section is JSON text without the outer braces.
+# app_config FILE [SECTION...]: write a configuration for the veth; each section is JSON text without the outer braces.
 app_config() {
 	local file=$1 section
 	shift
@@ -200,7 +199,7 @@ app_config() {
 	} >"$file"
 }
 
-# app_start CONFIG [OPTION...]: returns when it is up. Its JSON goes to run.json, its messages to run.log.
+# app_start CONFIG [OPTION...]: start the appliance and wait until it is up. Its JSON goes to run.json, its messages to run.log.
 app_start() {
 	rm -f control.sock
 	ip netns exec "$APP_NS" "$TAPLINE" run "$@" --json >run.json 2>run.log </dev/null &
@@ -209,19 +208,19 @@ app_start() {
 	! is_gone "$app_pid" || func_die "the appliance did not start"
 }
 
-# The socket is there before the ports are started; it answers when all runs.
+# The socket exists before the ports are started; it answers when everything runs.
 app_answers_or_is_gone() {
 	status_is true || is_gone "$app_pid"
 }
 
-# app_stop SIGNAL: APP_STATUS is its exit status.
+# app_stop SIGNAL: stop the appliance; APP_STATUS is its exit status.
 app_stop() {
 	APP_STATUS=0
 	stop_process "$app_pid" "$1" 60 || APP_STATUS=$?
 }
 
-# app_status [FILTER]: what the running appliance says about itself, through jq. It gives a client 200 ms: on a busy host
-# that may be too short.
+# app_status [FILTER]: print the status of the running appliance, filtered by jq. The appliance allows a client 200 ms: on a busy
+# host that may be too short.
 app_status() {
 	local answer tries
 	for tries in 1 2 3 4 5; do
@@ -231,17 +230,17 @@ app_status() {
 	jq -r "${1:-.}" <<<"$answer"
 }
 
-# status_is FILTER: whether it is true of the running appliance; for wait_for.
+# status_is FILTER: tell whether the filter is true for the running appliance; for wait_for.
 status_is() {
 	[[ $(app_status "$1" 2>/dev/null) == true ]]
 }
 
-# answers_ping: whether the appliance is alive on the wire.
+# answers_ping: tell whether the appliance answers on the wire.
 answers_ping() {
 	in_peer ping -q -c 1 -W 1 "$APP_IP" >/dev/null
 }
 
-# listens PORT: whether a process of the peer listens on this TCP port.
+# listens PORT: tell whether a process of the peer listens on this TCP port.
 listens() {
 	[[ -n $(in_peer ss -Hltn "sport = :$1") ]]
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""hold_thread.py PID NAME: stops the one thread of that name, as a disk does that does not answer, and nothing else of the
-process. Prints "held"; lets it go at the end of its standard input, or when it ends itself."""
+"""hold_thread.py PID NAME: stop the only thread of that name, like a stalled disk, and no other thread of the
+process. Print "held"; resume it at the end of standard input, or at exit."""
 
 import ctypes
 import os
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
-WALL = 0x40000000  # of waitpid(): threads too
+WALL = 0x40000000  # waitpid(): threads too
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]

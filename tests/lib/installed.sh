@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154
-# What an installation consists of. Sourced by tests of installations, which have func.sh and $TAPLINE.
+# Check the contents of an installation. Sourced by tests of installations, which have func.sh and $TAPLINE.
 
-# installed_files: below the prefix; without .gz, which packages add to pages.
+# installed_files: print the files below the prefix; without .gz, which packages add to man pages.
 installed_files() {
 	local command family
 	cat <<-END
@@ -37,12 +37,12 @@ installed_files() {
 	done
 }
 
-# files_below DIR: in the same form.
+# files_below DIR: print the files below DIR in the same form.
 files_below() {
 	(cd "$1" && find . -type f -o -type l) | sed 's|^\./||; s|\(man1/.*\)\.gz$|\1|' | LC_ALL=C sort
 }
 
-# missing_programs ROOT PREFIX: what the units start and is not there.
+# missing_programs ROOT PREFIX: print programs started by the units that are missing.
 missing_programs() {
 	local program
 	sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' "$1$2"/lib/systemd/system/tapline*.service | while read -r program; do
@@ -50,7 +50,7 @@ missing_programs() {
 	done
 }
 
-# host_settings ROOT: files there that the system reads at boot and applies to the whole host.
+# host_settings ROOT: print files that the system reads at boot and applies to the whole host.
 host_settings() {
 	find "$1" -type f \( -path '*/lib/sysctl.d/*' -o -path '*/lib/modprobe.d/*' -o -path '*/lib/modules-load.d/*' -o \
 		-path '*/lib/tmpfiles.d/*' -o -path '*/etc/sysctl.d/*' -o -path '*/etc/modprobe.d/*' \) -name '*tapline*'

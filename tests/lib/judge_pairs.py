@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""judge_pairs.py LOG PPB BOUND_NS CSV: the client's samples against the log of the NIC of stamping_nic.c that sent its messages
-at a time. From the time at which the NIC sent a message to the stamp that it gave a received frame, by its own clock, must lie
-what the client says, within the bound and 500 ppm, by which the client's line may bend; that clock is faster than others by
-PPB."""
+"""judge_pairs.py LOG PPB BOUND_NS CSV: compare the client's samples with the log of the NIC of stamping_nic.c, which sent its
+messages at scheduled times. The time from the NIC's launch of a message to its stamp of a received frame, by its own clock,
+must equal the client's latency, within the bound and 500 ppm, by which the client's clock model may bend; the NIC's clock is
+faster than others by PPB."""
 
 import csv
 import json
 import sys
 
-NEAR_NS = 20000  # a frame is known by its time; of echoes that were polled together the one that fits
+NEAR_NS = 20000  # frames are identified by time; of echoes from one poll the matching one
 
 
 def stamps(lines, kind):
-    """(CLOCK_REALTIME, give or take, the NIC's clock) of each."""
+    """Return (CLOCK_REALTIME, +/-, the NIC's clock) of each stamp."""
     return [(int(words[2]), int(words[3]), int(words[1])) for words in map(str.split, lines) if words[0] == kind]
 
 
 def near(logged, real_ns):
-    """What the NIC's clock showed of those that may be of this time."""
+    """Return the NIC's clock of the stamps that may belong to this time."""
     return [nic_ns for at_ns, width_ns, nic_ns in logged if abs(at_ns - real_ns) <= NEAR_NS + width_ns]
 
 

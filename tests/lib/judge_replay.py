@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""judge_replay.py WHAT SENT.pcap GOT.pcap REPORT.json [START_NS]: what another host's kernel has captured of a replay, against the
-file that was sent and what the report says.
+"""judge_replay.py WHAT SENT.pcap GOT.pcap REPORT.json [START_NS]: compare a capture of a replay by another host's kernel with the
+file that was sent and the report.
 
-same     the frames of GOT are those of SENT, as often as the report has loops, byte for byte and in their order
+same     the frames of GOT are those of SENT, repeated for each loop of the report, byte for byte and in order
 times    by the kernel's stamps no frame came more than half the smallest gap before it was due; half of them came no later
-         than the largest lateness that the report admits, and as much. START_NS is when the first was due
-Prints what is wrong."""
+         than twice the largest lateness in the report. START_NS is the due time of the first
+Print the errors."""
 
 import json
 import statistics
@@ -15,7 +15,7 @@ import sys
 
 
 def frames(path):
-    """(time in ns, bytes) of a pcap file of either resolution, little-endian."""
+    """Yield (time in ns, bytes) of a little-endian pcap file of either resolution."""
     with open(path, "rb") as file:
         data = file.read()
     unit = {0xA1B2C3D4: 1000, 0xA1B23C4D: 1}[struct.unpack_from("<I", data)[0]]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""judge_replies.py LOG CSV: latencies of replies against the log of the NIC of stamping_nic.c that stamped them and their
-triggers by one clock. Each must be, to the nanosecond, the time from a received frame to a sent one."""
+"""judge_replies.py LOG CSV: compare latencies of replies with the log of the NIC of stamping_nic.c, which stamped them and their
+triggers by one clock. Each must equal, to the nanosecond, the time from a received frame to a sent one."""
 
 import csv
 import json

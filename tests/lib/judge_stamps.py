@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""judge_stamps.py LOG KIND BOUND_NS TIMES: the stamps of one kind that the NIC of stamping_nic.c gave, against TIMES, in
-seconds since 1970, which the program made of them, in their order. Each must be what CLOCK_REALTIME showed, within the bound
-and what the NIC itself cannot tell."""
+"""judge_stamps.py LOG KIND BOUND_NS TIMES: compare the stamps of one kind by the NIC of stamping_nic.c with TIMES, the program's
+conversions of them in seconds since 1970, in order. Each must equal CLOCK_REALTIME, within the bound and the uncertainty
+of the NIC's log."""
 
 import json
 import sys

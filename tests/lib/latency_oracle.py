@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""latency_oracle.py TAPLINE DIR [DIR...]: judges `tapline latency` by what docs/latency.md and docs/latency-reports.md define, on
-the cases in DIR: directories with captures and `call`, the arguments, one per line. Whole files in memory, byte by byte: each
-pair with every column of the CSV, each count, quantile and verdict of the JSON. Headings of docs/latency.md stand in brackets.
-Prints what differs; the last line is a summary. Exit status 1: something differs."""
+"""latency_oracle.py TAPLINE DIR [DIR...]: check `tapline latency` against the definitions in docs/latency.md and
+docs/latency-reports.md, on the cases in DIR: directories with captures and `call`, the arguments, one per line. Whole files are
+processed in memory, byte by byte: each pair with every column of the CSV, each count, quantile and verdict of the JSON. Headings
+of docs/latency.md are in brackets. Print the differences; the last line is a summary. Exit status 1: differences."""
 
 import csv
 import fractions
@@ -25,18 +25,18 @@ RANKS = {"p50": 500, "p90": 900, "p99": 990, "p999": 999}
 
 
 class Stream:
-    """One direction of a TCP connection: which bytes each segment is the first to bring. [How a reply is found]"""
+    """One direction of a TCP connection, with the first segment of each byte. [How a reply is found]"""
 
     def __init__(self, first):
         self.isn = first.seq
-        self.begin = 1 if first.syn else 0  # the SYN has a number of its own
+        self.begin = 1 if first.syn else 0  # the SYN takes a sequence number
         self.end = self.begin  # behind the last byte seen
-        self.seen = {}  # place: (value, segment that brought it first)
-        self.cut = set()  # numbers of segments of which the capture has not all bytes
-        self.again = set()  # numbers of segments that repeat bytes, or come when bytes behind them have been seen
+        self.seen = {}  # place: (value, first segment with it)
+        self.cut = set()  # numbers of segments truncated in the capture
+        self.again = set()  # numbers of retransmitted or out-of-order segments
 
     def add(self, found):
-        """Returns the places that this segment is the first to bring, and whether it is a probe of keepalive."""
+        """Return the places first seen in this segment, and whether it is a keepalive probe."""
         if not found.payload:
             return [], False
         if found.cut:
@@ -53,7 +53,7 @@ class Stream:
         return fresh, probe
 
     def count_duplicate(self, found):
-        """1 for a segment with bytes that are all there already. [What is reported]"""
+        """Return 1 for a segment without new bytes. [What is reported]"""
         fresh, probe = self.add(found)
         return int(bool(found.payload) and not fresh and not probe)
 
@@ -61,7 +61,7 @@ class Stream:
         return self.end + (seq - self.isn - self.end + (1 << 31)) % (1 << 32) - (1 << 31)
 
     def texts(self):
-        """Stretches of bytes without a hole. Nothing is put together across the place where a capture begins inside of a
+        """Yield stretches of bytes without a gap. Bytes are not joined across the place where a capture begins within a
         connection. [Limits]"""
         text, last = [], None
         for place in sorted(self.seen):
@@ -74,13 +74,13 @@ class Stream:
             yield text
 
     def pieces(self):
-        """Bytes next to each other that one segment brought."""
+        """Yield adjacent bytes first seen in one segment."""
         for text in self.texts():
             for _, piece in itertools.groupby(text, key=lambda byte: byte[2].number):
                 yield list(piece)
 
     def missing(self):
-        """Bytes in front of some that were seen."""
+        """Return the number of missing bytes before the last one seen."""
         return self.end - self.begin - sum(place >= self.begin for place in self.seen)
 
 
@@ -89,7 +89,7 @@ class Streams:
         self.open, self.all = {}, []
 
     def of(self, found):
-        """A SYN with another number begins another stream, and so does what is far from all before."""
+        """Return the stream of a segment. A SYN with another ISN begins another stream, and so does a distant sequence number."""
         stream = self.open.get(found.key)
         if stream is None or (found.syn and found.seq != stream.isn) or abs(stream.place(found.seq) - stream.end) > FAR_BYTES:
             stream = self.open[found.key] = Stream(found)
@@ -111,8 +111,8 @@ class Group:
         self.usual_ns, self.youngest, self.row = 0, None, 0
 
     def choose(self, ns, window_ns):
-        """The trigger that a reply of this time answers, whether it is ambiguous; or None. Of a second reply the trigger
-        is None."""
+        """Return the trigger answered by a reply of this time, and whether it is ambiguous; or None. For a second reply the
+        trigger is None."""
         near = [trigger for trigger in self.triggers if abs(ns - trigger.ns) <= window_ns]
         waiting = [trigger for trigger in near if not trigger.answered and not trigger.given_up]
         asked = [trigger for trigger in waiting if trigger.ns <= ns]
@@ -139,7 +139,7 @@ class Group:
 
 
 class Case:
-    """A call, and what it should find."""
+    """A call, and its expected result."""
 
     def __init__(self, call):
         self.files = [word for word in call if word.endswith("cap")]
@@ -229,8 +229,8 @@ class Case:
             self.count["lost_reply_bytes"] += stream.missing()
 
     def scan(self, text, stream):
-        """From left to right; what is passed over counts as stretches, each of one segment, or of one reply of a given length.
-        Of a datagram the stream is None. [What is reported]"""
+        """Scan from left to right; skipped bytes count as stretches, each of one segment, or of one reply of a given length.
+        For a datagram the stream is None. [What is reported]"""
         at, passing, values = 0, None, bytes(byte for _, byte, _ in text)
         fixed = self.reply_bytes if stream else 0
         while at < len(text):
@@ -261,7 +261,7 @@ class Case:
         return 0
 
     def candidates(self, values, at, stream):
-        """How long a reply that begins here may be, and what it would answer; the longest first."""
+        """Return possible lengths of a reply that begins here, and its triggers; the longest first."""
         if self.how == "payload":
             return [(size, values[at:at + size]) for size in sorted(self.lengths, reverse=True)]
         if stream is None:  # a datagram is one reply
@@ -298,7 +298,7 @@ class Case:
 
     @staticmethod
     def is_different(trigger, part, stream):
-        """Whether the capture has all bytes of a pair, and they differ. [By position]"""
+        """Tell whether the capture has all bytes of a pair, and they differ. [By position]"""
         cut = trigger.cut or any(frame.number in stream.cut for _, _, frame in part)
         return not cut and len(part) == len(trigger.payload) and bytes(value for _, value, _ in part) != trigger.payload
 
@@ -319,7 +319,7 @@ class Case:
     # ---- the verdict
 
     def reasons(self):
-        """Words of each reason for which a result cannot be used. [What is reported]"""
+        """Return words of each reason that makes a result invalid. [What is reported]"""
         matched, lost = len(self.pairs), len(self.triggers) - len(self.pairs)
         if matched == 0:
             yield "no reply was matched"
@@ -337,7 +337,7 @@ class Case:
             yield "triggers have no reply"
 
     def method(self):
-        """Of a file without marks, and of two files with less than 512 pairs, nobody knows. [Clocks]"""
+        """Unknown for a file without directions, and for two files with less than 512 pairs. [Clocks]"""
         marks = {mark for side in self.directions for mark in side}
         if 2 in marks:
             return "rx-tx"
@@ -345,7 +345,7 @@ class Case:
         return "two-port" if one_clock and marks == {1} and all(self.directions) else "unknown"
 
     def report(self):
-        """The keys of the JSON, as far as the definition says them."""
+        """Return the keys of the JSON that are defined."""
         lost, samples = len(self.triggers) - len(self.pairs), sorted(pair["latency_ns"] for pair in self.pairs if pair["latency_ns"] >= 0)
         facts = {key: str(value) for key, value in self.count.items() if key not in ("ambiguous", "duplicates", "unmatched_replies",
                                                                                       "reply_first", "unstamped")}
@@ -360,7 +360,7 @@ class Case:
 
 
 def quantile(samples, lost, per_thousand):
-    """By nearest rank; triggers without a reply rank behind all samples. [Triggers without a reply]"""
+    """Return quantiles by nearest rank; triggers without a reply rank behind all samples. [Triggers without a reply]"""
     def rank(n):
         return math.ceil(n * per_thousand / 1000)
 
@@ -376,7 +376,7 @@ def quantile(samples, lost, per_thousand):
 
 
 def differing(path, want, have):
-    """Keys of want that have another value in have."""
+    """Return the keys of want with a different value in have."""
     for key, value in want.items():
         if isinstance(value, dict):
             yield from differing(f"{path}{key}.", value, have.get(key, {}))

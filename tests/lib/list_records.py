@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""list_records.py FILE [FROM_NS TO_NS]: one line for each packet block of a little-endian pcapng file: its interface's
-description block, and everything else of the record, byte for byte, as digests; with times only those in between.
-list_records.py --bytes FILE FROM_NS TO_NS: how long these blocks are together."""
+"""list_records.py FILE [FROM_NS TO_NS]: print one line for each packet block of a little-endian pcapng file: its interface's
+description block, and the rest of the record, as digests; with times only the blocks in between.
+list_records.py --bytes FILE FROM_NS TO_NS: print the total length of these blocks."""
 
 import hashlib
 import struct

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""make_clocks.py PPM OFFSET_NS STEP_NS DIRECTION: 2000 UDP triggers 5 ms apart into triggers.pcapng and their replies, after 5 us
-and some more, into replies.pcapng, whose clock is ahead by OFFSET_NS, runs faster by PPM, and is set forward by STEP_NS after 6 s.
-Frames are marked as received (DIRECTION 1) or not at all (0)."""
+"""make_clocks.py PPM OFFSET_NS STEP_NS DIRECTION: write 2000 UDP triggers 5 ms apart to triggers.pcapng and their replies, after
+5 us plus jitter, to replies.pcapng, whose clock is ahead by OFFSET_NS, runs faster by PPM, and is set forward by STEP_NS after
+6 s. Frames are marked as received (DIRECTION 1) or not at all (0)."""
 
 import random
 import struct

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""make_flows.py FILE FLOWS FRAMES: a pcap file with nanoseconds of that many conversations, mixed: TCP, UDP and SCTP over
-IPv4 and IPv6, untagged, in one VLAN and in two, with connections that begin again and silences of 50 and of 70 seconds;
-between them ARP, fragments, and frames that contradict themselves, which come from 02:00:00:00:00:ee."""
+"""make_flows.py FILE FLOWS FRAMES: write a pcap file with nanoseconds of FLOWS interleaved conversations: TCP, UDP and SCTP over
+IPv4 and IPv6, untagged, in one VLAN and in two, with repeated connections and pauses of 50 and of 70 seconds;
+between them ARP, fragments, and inconsistent frames, which come from 02:00:00:00:00:ee."""
 
 import random
 import struct
@@ -35,7 +35,7 @@ def ip6(addresses, proto, payload):
 
 
 class Flow:
-    """Number n; no two have ends, protocol and VLANs in common."""
+    """Return flow n; no two have the same ends, protocol and VLANs."""
 
     def __init__(self, n):
         self.version = (4, 6)[n % 2]
@@ -58,7 +58,7 @@ class Flow:
 
 
 def stranger(rng):
-    """A frame of no flow."""
+    """Return a frame of no flow."""
     ports = l4(UDP, (1000, 80), 0, 1000)
     whole = ip4((1, 2), UDP, ports)
     return rng.choice([

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes the sysfs and procfs of a host that is fit for Tapline: make_host.py DIR DRIVER_DIR
+"""make_host.py DIR DRIVER_DIR: make the sysfs and procfs of a host that is fit for Tapline.
 
-8 CPUs on 2 nodes, of which 2 and 3 poll and 6 and 7 are their siblings; an E810 card on vfio-pci, an mlx5 card, a disk.
-DRIVER_DIR is where DPDK keeps its drivers, /…/pmds-23.0.
+8 CPUs on 2 nodes, of which 2 and 3 poll and 6 and 7 are their siblings; an E810 NIC on vfio-pci, an mlx5 NIC, a disk.
+DRIVER_DIR is the directory of DPDK's drivers, /…/pmds-23.0.
 """
 
 import os
@@ -18,7 +18,7 @@ root, driver_dir = sys.argv[1], sys.argv[2].lstrip("/")
 
 
 def put(path, content):
-    """content: text, which gets an end of line, or bytes."""
+    """Write a file. content: text, to which a newline is added, or bytes."""
     path = os.path.join(root, path)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "wb") as file:
@@ -26,16 +26,16 @@ def put(path, content):
 
 
 def link(path, target):
-    """target: from the root; the link is relative, as sysfs has them."""
+    """Make a relative link, as in sysfs. target: from the root."""
     full = os.path.join(root, path)
     os.makedirs(os.path.dirname(full), exist_ok=True)
     os.symlink(os.path.relpath(target, os.path.dirname(path)), full)
 
 
 def config_space():
-    """With a power management capability, and PCI Express behind it: reads of 512 bytes, no ASPM."""
+    """Return a configuration space with power management and PCI Express capabilities: reads of 512 bytes, no ASPM."""
     space = bytearray(256)
-    space[0x06] = 0x10  # status: there are capabilities
+    space[0x06] = 0x10  # status: capabilities list
     space[0x34] = 0x40
     space[0x40:0x42] = bytes((0x01, 0x50))
     space[0x50:0x52] = bytes((0x10, 0x00))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""make_identical.py FILE COUNT LOST PERIOD: writes COUNT UDP triggers 10 ms apart whose payloads repeat with this period, each
-answered after 5 us but one."""
+"""make_identical.py FILE COUNT LOST PERIOD: write COUNT UDP triggers 10 ms apart whose payloads repeat with this period, each
+but one answered after 5 us."""
 
 import sys
 

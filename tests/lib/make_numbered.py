@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""make_numbered.py FILE COUNT BYTES: a pcap file of COUNT UDP frames of BYTES bytes that carry their number."""
+"""make_numbered.py FILE COUNT BYTES: write a pcap file of COUNT numbered UDP frames of BYTES bytes."""
 
 import struct
 import sys

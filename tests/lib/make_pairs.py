@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""make_pairs.py: captures with known latencies into the current directory: 1000 triggers, whose replies come after 1000 to 1999
-ns, no two after the same time, in segments of one. triggers.pcap, replies.pcap and both.pcapng count nanoseconds, us.pcap
-microseconds; in both.pcapng each frame is marked as received, in own.pcapng as sent, in unmarked.pcapng as neither; late.pcap are the replies 0.5 s earlier, as of a clock that is behind; cut.pcap is both, 60 bytes of each frame."""
+"""make_pairs.py: write captures with known latencies to the current directory: 1000 triggers, whose replies come after 1000 to
+1999 ns, no two after the same time, in segments of one. triggers.pcap, replies.pcap and both.pcapng have nanoseconds, us.pcap
+microseconds; in both.pcapng each frame is marked as received, in own.pcapng as sent, in unmarked.pcapng as neither; late.pcap has
+the replies 0.5 s earlier, as from a slow clock; cut.pcap has both, 60 bytes of each frame."""
 
 import random
 import struct

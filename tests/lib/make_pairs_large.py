@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""make_pairs_large.py FILE COUNT GAP_NS KIND: a pcap file of COUNT UDP messages, one every GAP_NS, each answered after 5 us. KIND:
-different (payloads of 64 bytes), identical, wrapping (a number of one byte), or twice (identical, and each frame is there twice,
-as of two interfaces). Fast enough for 10^7 of them: for measuring, not for tests."""
+"""make_pairs_large.py FILE COUNT GAP_NS KIND: write a pcap file of COUNT UDP messages, one every GAP_NS, each answered after 5 us.
+KIND: different (payloads of 64 bytes), identical, wrapping (a number of one byte), or twice (identical, and each frame occurs
+twice, as from two interfaces). Fast enough for 10^7 of them: for measurements, not for tests."""
 
 import struct
 import sys

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""make_pcap.py FILE COUNT [SIZE...]: a pcap file with nanoseconds: Ethernet frames of 60 to 1514 bytes, every second one UDP to
-port 5001, the others TCP to port 80; no payload like another. Or, with sizes, COUNT times one frame of each, of an EtherType
-nobody knows. Timestamps are odd numbers that rounding would change."""
+"""make_pcap.py FILE COUNT [SIZE...]: write a pcap file with nanoseconds: Ethernet frames of 60 to 1514 bytes, every second one
+UDP to port 5001, the others TCP to port 80, with distinct payloads. Or, with sizes, COUNT times one frame of each, of an unknown
+EtherType. Timestamps are odd numbers that rounding would change."""
 
 import random
 import struct

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""make_ptp.py FILE COUNT: a pcap file of COUNT PTP frames (IEEE 1588-2008): Sync messages over Ethernet, numbered from 0."""
+"""make_ptp.py FILE COUNT: write a pcap file of COUNT PTP frames (IEEE 1588-2008): Sync messages over Ethernet, numbered from 0."""
 
 import struct
 import sys

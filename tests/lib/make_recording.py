@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""make_recording.py FILE SLABS SLAB_BYTES SECONDS: a recording as Tapline writes it, of so many slabs that span so many
+"""make_recording.py FILE SLABS SLAB_BYTES SECONDS: write a recording like Tapline's, of SLABS slabs that span SECONDS
 seconds. Frames are UDP, TCP and SCTP over IPv4 and IPv6, some of them tagged, fragments, and ARP; hosts and ports change
-from slab to slab. Some records have a comment and flags. Timestamps are a little out of order."""
+from slab to slab. Some records have a comment and flags. Timestamps are slightly out of order."""
 
 import random
 import struct

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""make_report.py KIND [KEY=VALUE...]: a latency report as JSON to stdout, as any producer may fill it. KIND is none, one, many (20,000
-samples around a microsecond, some up to a millisecond), dependent (each sample follows from the one before, AR(1) with 0.95) or full
-(many, with every part that there is). KEYs: seed, shift_ns, drift_ns (in all), samples, method, unit_ns (of stamps), lost, lost_at (once: all at one time), payload_bytes.
-With page=TEMPLATE it is put into the page."""
+"""make_report.py KIND [KEY=VALUE...]: print a latency report as JSON, as any producer may fill it. KIND is none, one, many (20,000
+samples around a microsecond, some up to a millisecond), dependent (each sample depends on the one before, AR(1) with 0.95) or
+full (many, with every part of a report). KEYs: seed, shift_ns, drift_ns (total), samples, method, unit_ns (of stamps), lost,
+lost_at (once: all at one time), payload_bytes. With page=TEMPLATE it is put into the page."""
 
 import json
 import math
@@ -41,7 +41,7 @@ def quantiles(samples):
 
 
 def levels_of(samples):
-    """The values up to which the share of samples is nearest to that of p50, p90, p99, p99.9, but not all."""
+    """Return the values with the share of samples nearest to p50, p90, p99, p99.9, but less than all."""
     values = sorted(map(upper, samples))
     ends = [i + 1 for i in range(len(values)) if i + 1 == len(values) or values[i + 1] != values[i]]
     ends = ends[:-1] or ends

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Preloaded by functional tests: flock() as NFS has it, where an exclusive lock needs a descriptor that may write, and
-// a shared one a descriptor that may read.
+// Emulate flock() on NFS for functional tests: an exclusive lock needs a writable descriptor, a shared one a readable
+// descriptor. Preloaded.
 
 #include <errno.h>
 #include <fcntl.h>

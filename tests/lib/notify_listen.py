@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""notify_listen.py SOCKET: is the service manager of sd_notify(3): prints each line that it is told, until it is killed.
-A SOCKET that begins with @ is in the abstract space."""
+"""notify_listen.py SOCKET: act as the service manager of sd_notify(3): print each received line, until killed.
+A SOCKET that begins with @ is in the abstract namespace."""
 
 import socket
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Peers of the functional tests that no packaged tool plays. Each prints one line of JSON."""
+"""Peers of the functional tests that packaged tools cannot replace. Each prints one line of JSON."""
 
 import hashlib
 import itertools
@@ -27,7 +27,7 @@ def family_of(address):
 
 
 def echo_bytes(host, port, total):
-    """Sends `total` random bytes and reads them back at the same time."""
+    """Send `total` random bytes and read them back at the same time."""
     total = int(total)
     block = memoryview(os.urandom(1 << 20))
     sent, received = 0, 0
@@ -57,7 +57,7 @@ def echo_bytes(host, port, total):
 
 
 def never_read(host, port, limit):
-    """Sends until the peer takes no more for two seconds, or `limit` bytes; then holds the connection until killed."""
+    """Send until the peer accepts no more for two seconds, or `limit` bytes; then hold the connection until killed."""
     limit, sent = int(limit), 0
     s = connect(host, port)
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
@@ -72,7 +72,7 @@ def never_read(host, port, limit):
 
 
 def open_close(host, port, count):
-    """Opens and closes connections one after the other; every fourth ends by RST, every other one echoes first."""
+    """Open and close connections one after the other; every fourth ends by RST, every other one echoes first."""
     done, errors = 0, []
     for i in range(int(count)):
         try:
@@ -90,7 +90,7 @@ def open_close(host, port, count):
 
 
 def open_together(host, port, count):
-    """Opens connections that stand at the same time, echoes on each, closes all."""
+    """Open concurrent connections, echo on each, close all."""
     socks = [connect(host, port) for _ in range(int(count))]
     for i, s in enumerate(socks):
         s.sendall(b"%08d" % i)
@@ -101,7 +101,7 @@ def open_together(host, port, count):
 
 
 def udp_sizes(host, port, *sizes):
-    """One datagram of each size; the echo must be equal, of the same size, from the same address."""
+    """Send one datagram of each size; the echo must have the same contents and size, and come from the same address."""
     wrong = []
     with socket.socket(family_of(host), socket.SOCK_DGRAM) as s:
         s.settimeout(2)
@@ -118,7 +118,7 @@ def udp_sizes(host, port, *sizes):
 
 
 def multicast(source, group, port, count, size):
-    """Numbered datagrams to a group, one per millisecond."""
+    """Send numbered datagrams to a group, one per millisecond."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(source))
         for i in range(int(count)):
@@ -128,7 +128,7 @@ def multicast(source, group, port, count, size):
 
 
 def multicast6(interface, source, group, port, count, size):
-    """The same over IPv6."""
+    """Do the same over IPv6."""
     with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as s:
         s.bind((source, 0))
         for i in range(int(count)):
@@ -138,7 +138,7 @@ def multicast6(interface, source, group, port, count, size):
 
 
 def multicast_rounds(address, group, port, tcp_port, rounds, size):
-    """Accepts the connection of an echo, then sends it rounds of eight datagrams, the next when all have come back."""
+    """Accept the connection of an echo, then send it rounds of eight datagrams, the next when all have come back."""
     size, same = int(size), 0
     with socket.create_server((address, int(tcp_port))) as server, \
             socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
@@ -159,7 +159,7 @@ def multicast_rounds(address, group, port, tcp_port, rounds, size):
 
 
 def blast(interface, count, dst_mac, size=60):
-    """Raw frames as fast as they go, of an EtherType nobody answers (RFC 5342: local experimental)."""
+    """Send raw frames at full speed, of an EtherType without answers (RFC 5342: local experimental)."""
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as s:
         s.bind((interface, 0))
         source = s.getsockname()[4]
@@ -171,7 +171,7 @@ def blast(interface, count, dst_mac, size=60):
 
 
 def flood(interface, count, rate):
-    """Frames of 60 bytes as blast() sends, `rate` in a second or as fast as it goes, many in a system call."""
+    """Send frames of 60 bytes like blast(), `rate` per second or at full speed, many per system call."""
     count, rate, batch, room = int(count), int(rate), 256, 128
     frame = b"\xff" * 6 + b"\x02\0\0\0\0\x01" + b"\x88\xb5" + bytes(46)
     request = struct.pack("=II24x", TP_STATUS_SEND_REQUEST, len(frame)) + frame  # struct tpacket2_hdr first
@@ -193,7 +193,7 @@ def flood(interface, count, rate):
 
 
 def tagged(interface, count):
-    """Raw frames with VLAN tags: 802.1Q, 802.1ad, and one in the other, priorities and all."""
+    """Send raw frames with VLAN tags: 802.1Q, 802.1ad, and nested, with priorities."""
     tags = ["8100a005", "88a86007", "88a8e0078100a005"]
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as s:
         s.bind((interface, 0))
@@ -204,7 +204,7 @@ def tagged(interface, count):
 
 
 def datagrams(host, port, *sizes):
-    """A datagram of each size, which nobody need answer."""
+    """Send a datagram of each size, without expecting an answer."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         for size in map(int, sizes):
             s.sendto(os.urandom(size), (host, int(port)))
@@ -212,7 +212,7 @@ def datagrams(host, port, *sizes):
 
 
 def read_all(address, port):
-    """Accepts one connection and reads it to its end."""
+    """Accept one connection and read it to its end."""
     with socket.create_server((address, int(port)), family=family_of(address)) as server:
         server.settimeout(20)
         conn, _ = server.accept()
@@ -225,7 +225,7 @@ def read_all(address, port):
 
 
 def accept_many(address, port, count):
-    """Accepts connections one after the other, and closes each at once."""
+    """Accept connections one after the other, and close each at once."""
     with socket.create_server((address, int(port))) as server:
         server.settimeout(60)
         ports = []
@@ -244,7 +244,7 @@ def checksum(data):
 
 
 def igmp_query(address, version):
-    """Sends a general membership query, maximum response time 0.5 s, as a querier of IGMP version 2 or 3."""
+    """Send a general membership query, maximum response time 0.5 s, as a querier of IGMP version 2 or 3."""
     tail = bytes(4) + (b"\x02\x7d\x00\x00" if version == "3" else b"")
     message = b"\x11\x05" + checksum(b"\x11\x05\x00\x00" + tail) + tail
     with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_IGMP) as s:
@@ -255,7 +255,7 @@ def igmp_query(address, version):
 
 
 def mld_query(interface, version):
-    """Sends a general query, maximum response time 0.5 s, as a querier of MLD version 1 or 2."""
+    """Send a general query, maximum response time 0.5 s, as a querier of MLD version 1 or 2."""
     tail = bytes(16) + (b"\x02\x7d\x00\x00" if version == "2" else b"")
     alert = b"\x00\x00\x05\x02\x00\x00\x01\x00"  # hop-by-hop: Router Alert for MLD, PadN
     with socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6) as s:
@@ -266,7 +266,7 @@ def mld_query(interface, version):
 
 
 def echo_datagrams(address, port, one_of=1):
-    """Sends every datagram back, or one of so many, until killed."""
+    """Send every datagram, or every n-th one, back, until killed."""
     with socket.socket(family_of(address), socket.SOCK_DGRAM) as s:
         s.bind((address, int(port)))
         for i in itertools.count():
@@ -276,7 +276,7 @@ def echo_datagrams(address, port, one_of=1):
 
 
 def echo_streams(address, port):
-    """Accepts connections one after the other and sends back what comes, until killed."""
+    """Accept connections one after the other and echo all data, until killed."""
     with socket.create_server((address, int(port)), family=family_of(address)) as server:
         while True:
             conn, _ = server.accept()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""raw_pairs.py make FILE: writes a pcapng file of eight triggers and their replies, over interfaces of all kinds.
-raw_pairs.py check FILE: reads the CSV that `tapline latency` made of it, and prints where it is not what was constructed."""
+"""raw_pairs.py make FILE: write a pcapng file of eight triggers and their replies, over interfaces of all kinds.
+raw_pairs.py check FILE: read the CSV that `tapline latency` made of it, and print the differences from the construction."""
 
 import csv
 import struct
@@ -11,7 +11,7 @@ sys.dont_write_bytecode = True
 import exchange  # noqa: E402
 
 START_NS, HOW = exchange.START_NS, {"six": False, "vlan": False}
-# name, what a recording of ours says of its stamps, unit in ns
+# name, stamp description in a Tapline recording, unit in ns
 INTERFACES = [
     ("tap, \"left\"", "queue 0, timestamps: nic-rx (hardware), clock within 57 ns at start", 1),
     ("right", None, 1000),
@@ -41,7 +41,7 @@ def interface(name, description, unit_ns):
 
 
 def packets():
-    """(ns, interface, frame), in the order of time."""
+    """Return (ns, interface, frame), in the order of time."""
     def reply(seq, data):
         return exchange.tcp(40000, 1 + seq, data, **HOW)
 
@@ -69,7 +69,7 @@ def packets():
     yield 50007, 0, trigger(b"early...")
 
 
-# Of each pair: trigger_ns, reply_ns, packets, interfaces, segments, ambiguous, retransmitted.
+# For each pair: trigger_ns, reply_ns, packets, interfaces, segments, ambiguous, retransmitted.
 PAIRS = [
     (1000, 6000, (2, 3), (LEFT, RIGHT), 1, 0, 0),
     (10001, 15000, (4, 6), (LEFT, RIGHT), 2, 0, 0),

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames whose every byte follows from their number, so that a reader knows each again, and whether it is as it was."""
+"""Frames whose bytes are a function of their number, so that a reader can identify each and detect changes."""
 
 import functools
 import hashlib
 import struct
 
 EARLIER = 1 << 24  # frames with such numbers were recorded by an earlier run
-NUMBER_AT = 42  # of a frame, behind Ethernet, IPv4 and UDP
+NUMBER_AT = 42  # offset in a frame, behind Ethernet, IPv4 and UDP
 
 
 @functools.lru_cache(maxsize=50000)
 def frame(number, size):
-    """A frame that is like no other, and from whose number every byte of it follows."""
+    """Return a unique frame, whose bytes are a function of its number."""
     head = bytes.fromhex("020000000002020000000001") + b"\x08\x00" + struct.pack(
         ">BBHHHBBH4s4sHHHH", 0x45, 0, size - 14, number & 0xFFFF, 0, 64, 17, 0, bytes([192, 0, 2, 1]),
         bytes([192, 0, 2, 2]), 4000, 5001, size - 34, 0)
@@ -20,7 +20,7 @@ def frame(number, size):
 
 
 def number_of(data):
-    """The number of a frame; None: it is none of ours, or not as it was."""
+    """Return the number of a frame; None: foreign, or changed."""
     if len(data) < NUMBER_AT + 4:
         return None
     number = struct.unpack_from(">I", data, NUMBER_AT)[0]

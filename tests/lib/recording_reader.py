@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads recordings without a line of Tapline's: pcapng, classic pcap, and either of them compressed by zstd. A file is whole, or
-Broken says where it is not."""
+"""Read recordings without any Tapline code: pcapng, classic pcap, and either of them compressed by zstd. A file is complete, or
+Broken has the place of the error."""
 
 import struct
 import subprocess
@@ -30,7 +30,7 @@ def blocks(data):
 
 def pcapng_frames(data, closed):
     frames, kinds, files = [], [], set()
-    promised = 0  # records that the last HEAD has told of and that have not come yet
+    promised = 0  # records announced by the last HEAD that have not come yet
     for at, kind, length in blocks(data):
         if not kinds and kind != SHB:
             raise Broken("no section header")
@@ -74,7 +74,7 @@ def pcap_frames(data):
 
 
 def read(path, closed=True):
-    """The frames of a whole file, closed by statistics as a recording is; raises Broken."""
+    """Return the frames of a complete file, closed by statistics like a recording; raise Broken otherwise."""
     with open(path, "rb") as file:
         data = file.read()
     if data[:4] in ZSTD_MAGICS or path.endswith(".zst"):

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bad wire between two kernel interfaces: frames are lost, come twice, late and out of order, as a seed says.
+// Emulate a bad wire between two kernel interfaces: frames are dropped, duplicated, delayed and reordered by a seed.
 //
 //   relay [--seed N] [--lose PPM] [--double PPM] [--late PPM] [--late-us N] [--delay-us N] [--vlan ID] IF_A IF_B
 //
-// PPM: of a million frames. Each frame takes --delay-us; a late one takes up to --late-us more, and is overtaken by
-// what comes meanwhile. With --vlan it is a switch as well: IF_A is a trunk, IF_B an access port of that VLAN, and what
-// does not belong there is foreign. Says "relay: up" on stderr; on SIGTERM one line of JSON on stdout tells what became
-// of the frames of each way: received + doubled = foreign + lost + sent + refused + held.
+// PPM: frames per million. Each frame takes --delay-us; a late one takes up to --late-us more, and later frames
+// overtake it. With --vlan the relay is a switch as well: IF_A is a trunk, IF_B an access port of that VLAN, and frames
+// that do not belong there are foreign. Prints "relay: up" on stderr; on SIGTERM prints the frame counts of each
+// direction as one line of JSON on stdout: received + doubled = foreign + lost + sent + refused + held.
 
 #include <errno.h>
 #include <getopt.h>
@@ -94,7 +94,7 @@ static void set_up(struct relay *r, const char *a, const char *b)
 	}
 }
 
-// Until the next frame is due; without one, until something comes.
+// Return the time until the next frame is due; *forever if no frame is held.
 static struct timespec patience(const struct relay *r, bool *forever)
 {
 	uint64_t due_ns = UINT64_MAX;
@@ -132,7 +132,7 @@ static void run(struct relay *r, int signals)
 	}
 }
 
-// What the kernel had no room for in the socket is lost, too, but not by our doing.
+// Return the kernel's socket drops: they are lost frames, too, but not dropped by the relay.
 static uint32_t overrun(const struct way *way)
 {
 	struct tpacket_stats stats = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What happens to the frames of one way through the relay.
+// Process the frames of one direction of the relay.
 
 #include <linux/if_packet.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static bool happens(struct relay *r, enum knob ppm)
 	return tl_random_next(&r->rng) % MILLION < r->option[ppm];
 }
 
-// ---- the frames on their way: a binary heap
+// ---- frames in transit: a binary heap
 
 static bool is_before(const struct held *a, const struct held *b)
 {
@@ -33,14 +33,14 @@ static void swap(struct way *way, uint32_t i, uint32_t j)
 	way->heap[j] = held;
 }
 
-// The first free frame, filled in, takes its place.
+// Move the first free frame, filled in by the caller, to its place in the heap.
 static void push(struct way *way)
 {
 	for (uint32_t i = way->n++; i > 0 && is_before(way->heap[i], way->heap[(i - 1) / 2]); i = (i - 1) / 2)
 		swap(way, i, (i - 1) / 2);
 }
 
-// The frame that is due becomes the first free one, and is returned.
+// Remove the next due frame; it becomes the first free one. Return it.
 static struct held *pop(struct way *way)
 {
 	swap(way, 0, --way->n);
@@ -76,7 +76,7 @@ static void remove_tag(uint8_t *frame, uint16_t *len)
 	memmove(frame + 12, frame + 12 + TAG_BYTES, *len - 12u);
 }
 
-// The kernel took the outer tag off and says beside the frame what it was.
+// Restore the outer tag, which the kernel removes from the frame and reports in auxiliary data.
 static void restore_tag(struct msghdr *message, uint8_t *frame, uint16_t *len)
 {
 	const struct cmsghdr *note = CMSG_FIRSTHDR(message);
@@ -89,7 +89,7 @@ static void restore_tag(struct msghdr *message, uint8_t *frame, uint16_t *len)
 		insert_tag(frame, len, aux.tp_vlan_tci);
 }
 
-// From the access port into the VLAN, or back. False: the frame is of no concern to the other side.
+// Move a frame from the access port into the VLAN, or back. False: the frame does not belong to the other side.
 static bool change_sides(const struct relay *r, const struct way *way, uint8_t *frame, uint16_t *len)
 {
 	bool from_trunk = way == &r->way[0];
@@ -108,7 +108,7 @@ static bool change_sides(const struct relay *r, const struct way *way, uint8_t *
 	return true;
 }
 
-// ---- what happens to a frame
+// ---- faults of a frame
 
 static void hold(struct relay *r, struct way *way, const uint8_t *bytes, uint16_t len)
 {
@@ -144,7 +144,7 @@ static void take(struct relay *r, struct way *way, uint8_t *bytes, uint16_t len)
 	}
 }
 
-// Takes in what there is, as long as each frame has room for itself and its double.
+// Receive waiting frames while there is room for a frame and its duplicate.
 void relay_receive(struct relay *r, struct way *way)
 {
 	static uint8_t bytes[BATCH][FRAME_BYTES];
@@ -190,7 +190,7 @@ static void send_frames(struct way *way, struct held *const *frames, unsigned n)
 	}
 	for (unsigned begin = 0; begin < n;) {
 		int sent = sendmmsg(way->to, message + begin, n - begin, 0);
-		if (sent <= 0) { // the first of them has no way out
+		if (sent <= 0) { // no room in the output queue
 			way->refused++;
 			begin++;
 			continue;

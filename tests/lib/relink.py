@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""relink.py IN OUT LINKTYPE [big]: writes the Ethernet frames of a little-endian pcap file of nanoseconds again with another link
-type, by its number. What comes from TCP port 5002 was sent by the host that captured, where a header can say so. big: address
+"""relink.py IN OUT LINKTYPE [big]: copy the Ethernet frames of a little-endian pcap file of nanoseconds with another link type, by
+its number. Frames from TCP port 5002 are marked as sent by the capturing host, if the header has a direction. big: address
 families in the byte order of a big-endian host."""
 
 import struct

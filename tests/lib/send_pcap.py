@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""send_pcap.py INTERFACE FILE RATE: sends the frames of a pcap file in their order, RATE in a second, and prints how many."""
+"""send_pcap.py INTERFACE FILE RATE: send the frames of a pcap file in order, RATE per second, and print their number."""
 
 import errno
 import socket
@@ -18,7 +18,7 @@ def frames(path):
 
 
 def send(s, frame):
-    """Without the qdisc, which would reorder flows, a full ring is an error."""
+    """Send a frame. Without the qdisc, which would reorder flows, a full ring is an error."""
     while True:
         try:
             return s.send(frame)

@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the virtual devices of a DPDK program look like NICs that stamp frames: preloaded, it stands between the
-// program and librte_ethdev.
+// Emulate NICs that stamp frames on the virtual devices of a DPDK program: preloaded, it interposes between the program
+// and librte_ethdev.
 //
 //   LD_PRELOAD=BUILD/tests/libstamping_nic.so STAMPING_NIC=mlx5 tapline … vdev:net_af_packet0,iface=veth0 …
 //
-// The program must give the port as vdev:, since of a kernel interface it takes every stamp for the kernel's.
+// The port must be given as vdev:, because the program takes all stamps of a kernel interface for kernel stamps.
 //
-// STAMPING_NIC       which NICs they are like (default ice):
-//   ice              received frames have stamps, one sent frame at a time, too; the clock is read by timesync
-//   mlx5             received frames have stamps; frames are sent at a time; the clock is read by rte_eth_read_clock
-//   igc              all of both
-//   mlx5-utc         mlx5 with REAL_TIME_CLOCK_ENABLE=1 and a BAR that cannot be mapped: stamps are CLOCK_REALTIME's,
+// STAMPING_NIC       the emulated NIC (default ice):
+//   ice              received frames have stamps, one sent frame at a time, too; timesync reads the clock
+//   mlx5             received frames have stamps; scheduled sending; rte_eth_read_clock reads the clock
+//   igc              all features of both
+//   mlx5-utc         mlx5 with REAL_TIME_CLOCK_ENABLE=1 and a BAR that cannot be mapped: stamps are of CLOCK_REALTIME,
 //                    rte_eth_read_clock reads the free-running counter
-//   ice-22.11        ice up to DPDK 24.07: its clock shows 0 until timesync is enabled
-//   ice-25.07        ice from there on: rte_eth_read_clock reads CLOCK_MONOTONIC_RAW
+//   ice-22.11        ice up to DPDK 24.07: its clock reads 0 until timesync is enabled
+//   ice-25.07        ice since then: rte_eth_read_clock reads CLOCK_MONOTONIC_RAW
 // STAMPING_NIC_...
-//   PPB              by how much the clock is faster than CLOCK_MONOTONIC_RAW (default 50000)
-//   OFFSET_NS        what it shows when that shows 0 (default 10^18): all processes of a host share one clock
-//   RX_BACK_NS       stamps of received frames are set back by this: they had been on the wire that long
-//   TX_AHEAD_NS      stamps of sent frames are set ahead by this: the wire comes that much later
-//   SKIP             every so many-th received frame has no stamp
-//   JUMP_AT, JUMP_NS from that received frame on stamps of received frames are so much later
-//   MISS             every so many-th frame that is to leave at a time is late for it
-//   LOG              a file for what was done, written at exit if a port was started
+//   PPB              rate of the clock relative to CLOCK_MONOTONIC_RAW (default +50000)
+//   OFFSET_NS        its value when that reads 0 (default 10^18): all processes of a host share one clock
+//   RX_BACK_NS       subtracted from the stamps of received frames: their time on the wire
+//   TX_AHEAD_NS      added to the stamps of sent frames: the delay to the wire
+//   SKIP             each received frame whose number is a multiple of this has no stamp
+//   JUMP_AT, JUMP_NS from received frame JUMP_AT on, JUMP_NS is added to the stamps
+//   MISS             each scheduled frame whose number is a multiple of this is late
+//   LOG              log file, written at exit if a port was started
 //
-// The log counts in lines "NAME VALUE": rx_stamped, rx_skipped, tx_stamped, tx_busy (the latch was full), tx_read,
-// at_sent, at_past (the time was over: mlx5's tx_pp_timestamp_past_errors, too). Then come the first stamps, "KIND
-// STAMP_NS REALTIME_NS WIDTH_NS", of kind rx, tx or at (when it was to leave): CLOCK_REALTIME showed REALTIME_NS, give
-// or take WIDTH_NS, when the NIC's clock showed STAMP_NS.
+// The log has counters as "NAME VALUE": rx_stamped, rx_skipped, tx_stamped, tx_busy (the latch was full), tx_read,
+// at_sent, at_past (time in the past: mlx5's tx_pp_timestamp_past_errors, too). The first stamps follow, "KIND
+// STAMP_NS REALTIME_NS WIDTH_NS", of kind rx, tx or at (launch time): CLOCK_REALTIME was REALTIME_NS +/- WIDTH_NS
+// when the NIC's clock was STAMP_NS.
 //
-// As a NIC does, it stamps only where the offload is configured, and sends at a time only frames of a program that
-// registered the field before the port was started. A frame that has to wait holds up its queue.
+// Like a NIC, it stamps only with the offload configured, and schedules frames only if the program registered the mbuf
+// field before the port was started. A waiting frame blocks its queue.
 
 #define ALLOW_EXPERIMENTAL_API // rte_eth_read_clock, since 19.08
 
@@ -44,9 +44,9 @@
 
 #include <rte_mbuf_dyn.h>
 
-#define PAST_ERRORS UINT64_MAX // the counter's identifier
+#define PAST_ERRORS UINT64_MAX // identifier of the counter
 
-// What is behind this library.
+// Next definition behind this library.
 #define REAL(function) ((typeof(&(function)))dlsym(RTLD_NEXT, #function))
 
 struct nic nic;
@@ -69,7 +69,7 @@ int rte_eth_dev_info_get(uint16_t port_id, struct rte_eth_dev_info *info)
 	return rc;
 }
 
-// The driver must not learn of what it lacks.
+// Hide the emulated offloads from the driver.
 int rte_eth_dev_configure(uint16_t port_id, uint16_t rx_queues, uint16_t tx_queues, const struct rte_eth_conf *wanted)
 {
 	struct nic_port *port = &nic.ports[port_id];
@@ -84,7 +84,7 @@ int rte_eth_dev_configure(uint16_t port_id, uint16_t rx_queues, uint16_t tx_queu
 	return REAL(rte_eth_dev_configure)(port_id, rx_queues, tx_queues, &conf);
 }
 
-// As the drivers do, it looks for the field to send at a time here.
+// Look up the mbuf field of scheduled sending here, as drivers do.
 static void find_fields(struct nic_port *port)
 {
 	int bit = rte_mbuf_dynflag_lookup(RTE_MBUF_DYNFLAG_TX_TIMESTAMP_NAME, NULL);
@@ -145,7 +145,7 @@ int rte_eth_xstats_get_by_id(uint16_t port_id, const uint64_t *ids, uint64_t *va
 
 // ---- timesync
 
-// ice stamps PTP frames, too, by its offload.
+// Enable timesync: ice stamps PTP frames through its RX offload, too.
 int rte_eth_timesync_enable(uint16_t port_id)
 {
 	struct nic_port *port = &nic.ports[port_id];
@@ -172,7 +172,7 @@ int rte_eth_timesync_read_time(uint16_t port_id, struct timespec *time)
 	return nic.has_timesync ? 0 : -ENOTSUP;
 }
 
-// Reading a register empties it.
+// Read a latch; reading empties the register.
 static int read_latch(_Atomic(int64_t) *latch, struct timespec *time)
 {
 	int64_t ns = nic.has_timesync ? atomic_exchange(latch, 0) : 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// What the parts of the NIC that stamps (stamping_nic.c) share.
+// Definitions shared by the parts of the stamping NIC (stamping_nic.c).
 //
-// Threads: its clock and its callbacks on any; settings and ports are written on the thread that starts ports.
-// Memory:  all of it is static.
+// Threads: its clock and its callbacks on any; settings and ports are written on the thread that starts ports. Memory:
+// static.
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -22,18 +22,18 @@ struct nic_stamp {
 };
 
 struct nic_port {
-	bool stamps, sends_at; // by its configuration
+	bool stamps, sends_at; // from its configuration
 	bool started, timesync, was_enabled;
-	_Atomic(int64_t) sent_ns, received_ns; // the latches; 0: empty
+	_Atomic(int64_t) sent_ns, received_ns; // latches; 0: empty
 	uint16_t rx_queues, tx_queues;
 	const struct rte_eth_rxtx_callback *rx[RTE_MAX_QUEUES_PER_PORT], *tx[RTE_MAX_QUEUES_PER_PORT];
 };
 
 struct nic {
 	bool has_timesync, has_read_clock, has_send_at;
-	bool stamps_utc, reads_host, sleeps; // what is not the clock: stamps, reading it, reading it before enabling
+	bool stamps_utc, reads_host, sleeps; // deviations: stamps in UTC, clock reads of the host, 0 before enabling
 	int64_t jump_at, jump_ns, ppb, offset_ns, rx_back_ns, tx_ahead_ns, skip, miss;
-	int field; // of mbufs, with the flags of stamps and of times to send at
+	int field; // mbuf field of stamps and launch times, with their flags
 	uint64_t rx_flag, at_flag;
 	struct nic_port ports[RTE_MAX_ETHPORTS];
 	atomic_uint_fast64_t received, rx_stamped, rx_skipped, tx_stamped, tx_busy, tx_read, at_asked, at_sent, at_past;

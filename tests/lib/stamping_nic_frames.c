@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the NIC that stamps does to frames, its clock, and the log of both.
+// Frame processing of the stamping NIC, its clock, and the log of both.
 
 #include "stamping_nic.h"
 
@@ -32,7 +32,7 @@ int64_t nic_host_ns(void)
 	return kernel_ns(CLOCK_MONOTONIC_RAW);
 }
 
-// The log is told what CLOCK_REALTIME shows when the clock shows this.
+// Log a stamp with the CLOCK_REALTIME at that time.
 static void note(const char *kind, int64_t nic_ns)
 {
 	int64_t before_ns = kernel_ns(CLOCK_REALTIME);
@@ -60,7 +60,7 @@ static bool is_ptp(const struct rte_mbuf *m)
 	       rte_pktmbuf_mtod(m, const struct rte_ether_hdr *)->ether_type == RTE_BE16(RTE_ETHER_TYPE_1588);
 }
 
-// Of a PTP frame the stamp stands in a register, too, where that is empty.
+// Stamp a received frame. The stamp of a PTP frame also goes to a register, if that is empty.
 static void receive(struct nic_port *port, struct rte_mbuf *m)
 {
 	uint64_t number = atomic_fetch_add(&nic.received, 1) + 1;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sets CLOCK_REALTIME for one program, while it runs: preloaded, it adds what stands in a file to what the kernel says.
+// Step CLOCK_REALTIME for one running program: preloaded, it adds an offset from a file to the kernel's time.
 //
 //   LD_PRELOAD=BUILD/tests/libstep_clock.so STEP_CLOCK=FILE tapline …
 //
-// FILE holds 8 bytes, little endian: ns, signed. Whoever writes to it sets the clock.
+// FILE holds 8 bytes, little endian: ns, signed. A write to it steps the clock.
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""sum_drops.py FILE: the sum of epb_dropcount over the records of a pcapng file, little endian."""
+"""sum_drops.py FILE: print the sum of epb_dropcount over the records of a pcapng file, little endian."""
 
 import mmap
 import struct

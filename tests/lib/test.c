@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs a CUnit suite and prints one line per test.
+// Run a CUnit suite and print one line per test.
 
 #include "tl_test.h"
 

@@ -17,8 +17,8 @@
 
 #include <CUnit/CUnit.h>
 
-// Wait until a condition holds that has to come, however slow the host is, for about a minute. Its value is whether it
-// holds.
+// Wait for about a minute, regardless of the host's speed, until a condition holds. The value of the macro is the
+// condition.
 #define tl_test_until(condition)                                                                                       \
 	({                                                                                                             \
 		bool holds_ = false;                                                                                   \

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// test_crowd: a net that echoes, and a crowd of peers at several addresses, each with one connection to it. What the
-// peers send is written here and goes in by tl_net_input(); what comes back is checked and remembered per peer.
+// test_crowd: a net with an echo, and many peers at several addresses, each with one connection to it. Segments of the
+// peers are built here and passed to tl_net_input(); replies are checked and stored per peer.
 //
-// Threads: main. Memory: crowd_start() allocates, crowd_stop() frees; nothing of it is allocated in between.
+// Threads: main. Memory: crowd_start() allocates, crowd_stop() frees; no allocation in between.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,11 +28,11 @@
 #define CROWD_GROUP(i) tl_be32(0xef010000u + (i))    // from 239.1.0.0 on
 
 struct crowd_peer {
-	uint32_t next; // its own next sequence number
-	uint32_t seen; // the net's next
-	uint16_t len;  // of the payload that came last
-	uint8_t flags; // that came last
-	bool wrong;    // a segment came that does not follow
+	uint32_t next; // next sequence number of the peer
+	uint32_t seen; // next sequence number of the net
+	uint16_t len;  // payload length of the last segment
+	uint8_t flags; // flags of the last segment
+	bool wrong;    // an out-of-sequence segment arrived
 };
 
 struct crowd {
@@ -44,9 +44,9 @@ struct crowd {
 	uint32_t n;
 	uint32_t opened, closed;
 	uint64_t now_ns;
-	uint64_t frame_ns; // between two frames
+	uint64_t frame_ns; // interval between two frames
 	uint64_t echoed_bytes;
-	uint64_t strays; // segments to nobody
+	uint64_t strays; // segments to no peer
 };
 
 // ---- the net's side
@@ -109,7 +109,7 @@ static inline void crowd_collect(struct tl_txq *q)
 	q->n = 0;
 }
 
-// The burst's only frame is the next of peer i, of len bytes of payload.
+// Build the next segment of peer i, with len bytes of payload, as the only frame of the burst.
 static inline void crowd_write(struct crowd *crowd, uint32_t i, uint8_t flags, uint16_t len)
 {
 	static const uint8_t mss_1460[] = {2, 4, 1460 >> 8, 1460 & 0xff};
@@ -135,7 +135,7 @@ static inline void crowd_write(struct crowd *crowd, uint32_t i, uint8_t flags, u
 		.data_off = (uint8_t)((TL_TCP_LEN + options_len) << 2),
 		.flags = flags,
 		.window_be = tl_be16(65535)};
-	memcpy(tcp + 1, mss_1460, options_len); // the payload is whatever lies there
+	memcpy(tcp + 1, mss_1460, options_len); // the payload is arbitrary memory
 	uint32_t sum = tl_cksum_pseudo(ip->src_be, ip->dst_be, TL_IPPROTO_TCP, l4_len);
 	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, l4_len));
 	m->data_len = TL_ETHER_LEN + TL_IPV4_LEN + l4_len;
@@ -146,7 +146,7 @@ static inline void crowd_write(struct crowd *crowd, uint32_t i, uint8_t flags, u
 	crowd->burst.mono_ns = crowd->now_ns;
 }
 
-// The same with a datagram of 16 bytes from the first peer's host to the group with that number.
+// Build a datagram of 16 bytes from the first peer's host to the group with that number, as the only frame.
 static inline void crowd_write_datagram(struct crowd *crowd, uint32_t group)
 {
 	struct rte_mbuf *m = crowd->burst.pkts[0];
@@ -217,7 +217,7 @@ static inline void crowd_introduce(struct crowd *crowd, uint8_t host)
 	frame[13] = 0; // IPv4 from here on
 }
 
-// A net with room for n connections that listens to port 7. Exits 1 when there is no memory.
+// Create a net with room for n connections that listens on port 7. Exit with status 1 if out of memory.
 static inline void crowd_start(
 	struct crowd *crowd, uint32_t n, struct rte_mempool *pool, const struct tl_tcp_opts *opts)
 {

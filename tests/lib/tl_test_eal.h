@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// test_eal: starts EAL inside a unit test: no hugepages, no PCI, nothing shared, one lcore (id 0) on the first CPU the
-// process may use. Ports come later, with rte_eal_hotplug_add() or rte_eth_from_rings().
+// test_eal: start EAL inside a unit test: no hugepages, no PCI, no shared memory, one lcore (id 0) on the first CPU of
+// the process's affinity mask. Ports are added later, with rte_eal_hotplug_add() or rte_eth_from_rings().
 //
-// Threads: main, once per process. Memory: TL_TEST_EAL_MB of plain pages, taken as they are touched.
+// Threads: main, once per process. Memory: TL_TEST_EAL_MB of ordinary pages, allocated on first use.
 
 #include <sched.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #define TL_TEST_EAL_MB "512"
 #endif
 
-// Exits 1 when EAL does not start: a test without its set-up has failed.
+// Start EAL. Exit with status 1 if it fails: a test without its set-up has failed.
 static inline void tl_test_eal_start(void)
 {
 	cpu_set_t allowed;
@@ -38,6 +38,6 @@ static inline void tl_test_eal_start(void)
 		fprintf(stderr, "rte_eal_init: %s\n", rte_strerror(rte_errno));
 		exit(1);
 	}
-	// EAL pinned this thread to its lcore; the threads a test starts would inherit that.
+	// Undo EAL's pinning of this thread to its lcore: threads started by a test would inherit it.
 	sched_setaffinity(0, sizeof(allowed), &allowed);
 }

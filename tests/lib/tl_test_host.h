@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// test_host: a host on a wire made of arrays, for the tests of net: what it sends is collected, time is what the test
-// says, and the frames it is given are made byte by byte, with checksums of the test's own.
+// test_host: a host on a wire made of arrays, for the tests of net: sent frames are collected, the test sets the time,
+// and input frames are built byte by byte, with checksums computed by the test.
 //
-// Threads: main. Memory: start() to stop(); stop() checks that every mbuf went back to the pool.
+// Threads: main. Memory: start() to stop(); stop() checks that every mbuf was returned to the pool.
 
 #include <errno.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ struct host {
 	struct tl_net *net;
 	struct tl_txq tx;
 	uint64_t now_ns;
-	unsigned in_use; // mbufs before
+	unsigned in_use; // mbufs in use before
 	unsigned n_sent;
 	struct frame sent[SENT_MAX];
 };
@@ -104,7 +104,7 @@ static inline struct tl_net_cfg usual_cfg(struct host *h)
 	return cfg;
 }
 
-// Begins the life of a host that is all zero; cfg is its usual_cfg(), changed at will.
+// Start a zeroed host; cfg is its usual_cfg(), modified at will.
 static inline struct host *start_cfg(struct host *h, const struct tl_net_cfg *cfg)
 {
 	struct tl_err err = {0};
@@ -151,7 +151,7 @@ static inline void pass(struct host *h, uint64_t ns)
 	tl_txq_flush(&h->tx);
 }
 
-// Forgets what was sent so far.
+// Discard the frames sent so far.
 static inline void clear(struct host *h)
 {
 	tl_txq_flush(&h->tx);
@@ -171,7 +171,7 @@ static inline uint64_t counter(const struct host *h, const char *name)
 	return UINT64_MAX;
 }
 
-// Whether in_pkts is the sum of the rx_ and drop_ counters.
+// Tell whether in_pkts is the sum of the rx_ and drop_ counters.
 static inline bool partition_holds(const struct host *h)
 {
 	struct tl_counter all[128];
@@ -205,7 +205,7 @@ static inline void give(struct host *h, const struct frame *f)
 	give_mbuf(h, wrap(f));
 }
 
-// Gives a frame and says whether exactly this counter of the partition went up.
+// Input a frame. Return true if exactly this counter of the partition was incremented.
 static inline bool counts_as(struct host *h, const char *name, const struct frame *f)
 {
 	uint64_t before = counter(h, name);
@@ -214,7 +214,7 @@ static inline bool counts_as(struct host *h, const char *name, const struct fram
 	return counter(h, name) == before + 1 && partition_holds(h);
 }
 
-// ---- frames, made here byte by byte
+// ---- frames, built byte by byte
 
 static inline uint16_t ref_cksum(uint32_t sum, const uint8_t *p, size_t len)
 {
@@ -262,7 +262,7 @@ static inline struct frame arp_reply(const uint8_t *mac, uint32_t ip)
 	return arp_frame(OUR_MAC, 2, mac, ip, OUR_MAC, US);
 }
 
-// Sets every checksum of an untagged IPv4 frame.
+// Set every checksum of an untagged IPv4 frame.
 static inline void fix_cksums(struct frame *f)
 {
 	uint8_t *ip = f->bytes + 14;
@@ -355,7 +355,7 @@ static inline struct frame tagged(struct frame f)
 	return f;
 }
 
-// ---- looking at what was sent
+// ---- checks of sent frames
 
 static inline bool is_arp(const struct frame *f, const struct frame *want)
 {
@@ -369,7 +369,7 @@ static inline bool is_request(const struct frame *f, const uint8_t *to, uint32_t
 	return is_arp(f, &want);
 }
 
-// An IPv4 packet of ours whose checksums are right, to this MAC and address.
+// Tell whether this is an IPv4 packet from the host with correct checksums, to this MAC and address.
 static inline bool is_ip(const struct frame *f, const uint8_t *mac, uint32_t dst, uint8_t proto)
 {
 	const uint8_t *ip = f->bytes + 14;
@@ -430,7 +430,7 @@ static inline void note_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason r
 
 static const struct tl_tcp_ops NOTE_CLOSED = {.closed = note_closed};
 
-// Leaves no mbuf clean: what a frame does not set shows.
+// Fill every mbuf of the pool with a pattern: bytes that a frame does not set become visible.
 static inline void dirty_pool(struct rte_mempool *pool)
 {
 	struct rte_mbuf *all[POOL_SIZE];

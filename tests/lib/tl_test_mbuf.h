@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// test_mbuf: an mbuf around heap memory of exactly the frame's size, so that a sanitizer sees a read past its end: it
-// cannot see inside a mempool.
+// test_mbuf: an mbuf around heap memory of exactly the frame's size, so that a sanitizer detects a read past its end,
+// which it cannot do inside a mempool.
 //
-// Threads: main. Memory: the mbuf is the caller's, and frees the heap memory with it.
+// Threads: main. Memory: the mbuf is the caller's; freeing it frees the heap memory.
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static inline void tl_test_mbuf_free_bytes(void *addr, void *opaque)
 	free(opaque);
 }
 
-// NULL when the pool is empty.
+// Return an mbuf with the frame; NULL: the pool is empty.
 static inline struct rte_mbuf *tl_test_mbuf(struct rte_mempool *pool, const uint8_t *frame, uint16_t len)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// A device that makes the checksums of TCP and UDP in the frames of a send queue that ask for it.
+// Emulate TCP and UDP checksum offload for the frames of a send queue that request it.
 
 #include <rte_mbuf.h>
 
@@ -9,8 +9,8 @@
 #include <tl_test.h>
 #include <tl_wire.h>
 
-// One frame, as a NIC does it: it trusts the lengths that it is told, and adds all that is behind the headers to what
-// stands in the field. Returns whether the frame asked.
+// Compute the checksum of one frame like a NIC: trust the given lengths, and add the bytes behind the headers to the
+// contents of the field. Return true if the frame requested it.
 static inline bool nic_sum(struct rte_mbuf *m)
 {
 	uint64_t kind = m->ol_flags & RTE_MBUF_F_TX_L4_MASK;
@@ -30,7 +30,7 @@ static inline bool nic_sum(struct rte_mbuf *m)
 	return true;
 }
 
-// All of them; returns how many asked.
+// Compute the checksums of all frames; return the number of frames that requested it.
 static inline unsigned nic_sum_all(struct tl_txq *q)
 {
 	unsigned asked = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// test_port: a started port, for the tests of what stands above ports.
+// test_port: a started port, for the tests of modules above port.
 //
 // Threads: main. Memory: the port is the caller's, who closes it; the clock must outlive it.
 
@@ -10,7 +10,7 @@
 #include <tl_err.h>
 #include <tl_port.h>
 
-// NULL: the reason has been printed.
+// Open and start a port. NULL: the reason has been printed.
 static inline struct tl_port *tl_test_port_queues(
 	const char *text, uint16_t rx_queues, uint16_t tx_queues, const struct tl_clock *clock)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// A recording in memory, and a recovery of it that may be killed after any number of steps.
+// A recording in memory, and a recovery of it that can be killed after any number of steps.
 
 #include <errno.h>
 #include <stdbool.h>
@@ -12,17 +12,17 @@
 #include <tl_pcapfile.h>
 #include <tl_recover.h>
 
-#define IMAGE_ROOM (1u << 17) // what a recovery may append
+#define IMAGE_ROOM (1u << 17) // room for data appended by a recovery
 
 struct image {
 	uint8_t *bytes;
 	uint64_t size, room;
-	uint32_t steps;	 // writes and cuts so far
-	uint32_t synced; // of these, when the last sync was
+	uint32_t steps;	 // writes and truncations so far
+	uint32_t synced; // number of steps at the last sync
 	uint32_t syncs;
 	uint64_t read_bytes;
-	uint32_t killed; // after so many steps; 0: never
-	bool tears;	 // the step that is not done any more is done by half
+	uint32_t killed; // step of the kill, from 1; 0: none
+	bool tears;	 // the step of the kill is done by half
 };
 
 static inline void image_init(struct image *image, const void *bytes, uint64_t size)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// What the tests of recovery expect of an image, whatever its form.
+// Expectations on an image after recovery, for all formats.
 
 #include "tl_test.h"
 #include "tl_test_recover.h"
@@ -32,7 +32,7 @@ static inline uint32_t count_statistics(const uint8_t *bytes, uint64_t size)
 	return n;
 }
 
-// A second recovery finds all records, and nothing to do.
+// Expect that a second recovery finds all records and changes nothing.
 static inline void expect_whole(struct image *image, uint32_t records)
 {
 	struct tl_recover_report again;
@@ -45,8 +45,8 @@ static inline void expect_whole(struct image *image, uint32_t records)
 	tl_recover_report_fini(&again);
 }
 
-// A recovery that is killed after any step, or tears it, and the next one end in the file that one alone makes of these
-// bytes. Returns its steps.
+// Kill a recovery after each step, with the next step omitted or torn, and expect the same file from the next recovery
+// as from an uninterrupted one. Return the number of steps of a recovery.
 static inline uint32_t expect_same_when_killed(const void *bytes, uint64_t size)
 {
 	struct tl_recover_report report;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// test_tcp: what the tests of TCP share: an application that notes what it hears, a pool, and a net on a wire of
+// test_tcp: shared parts of the TCP tests: an application that records its events, a pool, and a net on a wire of
 // arrays.
 //
-// Threads: main. Memory: a struct app is the test's; app_free() frees what it collected.
+// Threads: main. Memory: a struct app is the test's; app_free() frees its collected data.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +32,8 @@
 #define IP(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 #define PORT(n) ((uint16_t)((n) >> 8 | ((n)&0xff) << 8))
 
-// With TEST_IP6 the same tests speak IPv6. The link is larger by as much as the header is, so that a segment holds the
-// same.
+// With TEST_IP6 the same tests use IPv6. The MTU is larger by the difference of the headers, so that segment sizes are
+// equal.
 #ifdef TEST_IP6
 #define TEST_MTU(mtu) ((mtu) + TL_IPV6_LEN - TL_IPV4_LEN)
 #define TEST_DEFAULT_MSS TL_TCP_DEFAULT_MSS6
@@ -41,9 +41,9 @@
 #define TEST_MTU(mtu) (mtu)
 #define TEST_DEFAULT_MSS TL_TCP_DEFAULT_MSS
 #endif
-#define TEST_DAD_NS (1200 * MS) // after which a host may use its address
+#define TEST_DAD_NS (1200 * MS) // time until a host may use its address
 
-// Host n of 192.0.2.0/24, and of 2001:db8::/64.
+// Return host n of 192.0.2.0/24, and of 2001:db8::/64.
 static inline uint32_t host_ip(uint8_t n)
 {
 	return IP(192, 0, 2, n);
@@ -54,7 +54,7 @@ static inline struct tl_ip6 host_ip6(uint8_t n)
 	return (struct tl_ip6){{0x20, 0x01, 0x0d, 0xb8, [15] = n}};
 }
 
-// How net calls host n.
+// Return the address handle of host n within net.
 static inline uint32_t host_be(struct tl_net *net, uint8_t n)
 {
 #ifdef TEST_IP6
@@ -76,7 +76,7 @@ static inline bool is_tcp(const struct tl_pkt *pkt)
 struct app {
 	unsigned opened, rooms, peer_closed, closed;
 	enum tl_tcp_reason reason;
-	struct tl_tcp *c; // as opened() or connect() gave it
+	struct tl_tcp *c; // from opened() or connect()
 	uint8_t *data;
 	size_t len, size;
 	int failed_sends;
@@ -208,14 +208,14 @@ static inline struct tl_net *test_net(const struct tl_net_cfg *cfg)
 	return net;
 }
 
-// ISNs from here on, where a test must know them.
+// Fix the ISNs from here on, for tests that need to know them.
 static inline void fix_isn(struct tl_net *net, uint32_t isn)
 {
 	net->tcp->isn_fixed = true;
 	net->tcp->isn_next = isn;
 }
 
-// Give a frame to a net as the only one of its burst. m stays the caller's.
+// Input a frame as the only one of its burst. m stays the caller's.
 static inline void give_frame(struct tl_net *net, struct rte_mbuf *m, uint64_t now_ns)
 {
 	struct tl_burst burst = {.n = 1, .mono_ns = now_ns, .pkts = {m}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// test_tcp_host: one stack against a peer whose every segment the test writes by hand, on a clock that the test moves.
+// test_tcp_host: one stack against a peer whose segments are all written by the test, on a clock set by the test.
 //
 // Threads: main. Memory: start() allocates a struct host, stop() frees it and checks that no mbuf is left.
 
@@ -11,13 +11,13 @@
 #define PEER test_peer_be
 #define PEER_PORT PORT(40000)
 #define OUR_PORT PORT(80)
-#define OURS 5000u  // our ISN: our first byte is OURS + 1
-#define PEERS 1000u // the peer's
+#define OURS 5000u  // ISN of the stack: its first byte is OURS + 1
+#define PEERS 1000u // ISN of the peer
 #define MSS 1460u
 #define WINDOW 65535u
 #define SENT_MAX 400
 
-static uint32_t test_peer_be; // how the host that was started last calls host 2
+static uint32_t test_peer_be; // address handle of host 2 in the host started last
 
 enum { F = TL_TCP_FIN, S = TL_TCP_SYN, R = TL_TCP_RST, P = TL_TCP_PSH, A = TL_TCP_ACK };
 
@@ -36,18 +36,18 @@ struct host {
 	struct tl_txq tx;
 	uint64_t now_ns;
 	unsigned in_use, n_sent, n_seen, n_arp;
-	uint16_t our_port, peer_port; // of the segments given
-	uint32_t window;	      // in them
+	uint16_t our_port, peer_port; // ports of the given segments
+	uint32_t window;	      // their window
 	bool stamped;		      // give() adds timestamps:
 	uint32_t stamp, echo;
 	bool introduced;
-	uint16_t ring_taken; // places of the port's queue that are not free, of TL_BURST
+	uint16_t ring_taken; // occupied entries of the port's queue, of TL_BURST
 	struct sent sent[SENT_MAX];
 };
 
 // ---- the host
 
-// Since the start, but for the one that the stack keeps for its next frame.
+// Return the mbufs taken since the start, except the one that the stack keeps for its next frame.
 static inline unsigned mbufs_taken(const struct host *h)
 {
 	return rte_mempool_in_use_count(test_pool()) - h->in_use - (h->net->spare != NULL);
@@ -101,8 +101,8 @@ static inline void give_raw(struct host *h, const uint8_t *frame, uint16_t len)
 }
 
 #ifdef TEST_IP6
-// A host whose address ends with these two bytes asks for us, so that it is known, and answers whatever was asked of
-// it.
+// Introduce a host whose address ends with these two bytes: it sends a Neighbor Solicitation for the stack's address,
+// and answers that of the stack.
 static inline void introduce(struct host *h, uint8_t high, uint8_t low)
 {
 	static const struct {
@@ -158,7 +158,7 @@ static inline void introduce_peer(struct host *h)
 #endif
 }
 
-// The peer answers ARP, once it is there.
+// Advance the time. An introduced peer answers ARP.
 static inline void pass(struct host *h, uint64_t ns)
 {
 	uint64_t end_ns = h->now_ns + ns;
@@ -218,9 +218,10 @@ static inline void stop(struct host *h)
 	free(h);
 }
 
-// ---- segments of the peer
+// ---- segments from the peer
 
-// EtherType and IP header of a segment from the peer to us. Returns the header's length, sets the pseudo-header's sum.
+// Write EtherType and IP header of a segment from the peer. Return the header's length, and store the pseudo-header's
+// sum in *sum.
 static inline uint16_t peer_ip(uint8_t *frame, uint16_t l4_len, uint32_t *sum)
 {
 #ifdef TEST_IP6
@@ -281,7 +282,7 @@ static inline void give_options(struct host *h, uint8_t flags, uint32_t seq, uin
 	tl_txq_flush(&h->tx);
 }
 
-// A byte of a stream tells where it belongs.
+// Return the byte of a stream at a sequence number, which identifies its position.
 static inline uint8_t byte_at(uint32_t seq)
 {
 	return (uint8_t)(seq * 7 + (seq >> 8));
@@ -305,7 +306,7 @@ static inline void give_syn(struct host *h, uint8_t flags, uint32_t seq, uint32_
 	give_options(h, flags | S, seq, ack, mss_1460, sizeof(mss_1460), "", 0);
 }
 
-// The options of a SYN as Linux writes it: MSS, SACK permitted, timestamps, NOP, window scale.
+// Input a SYN with the options of Linux: MSS, SACK permitted, timestamps, NOP, window scale.
 static inline void give_stamped_syn(struct host *h, uint8_t flags, uint32_t seq, uint32_t ack)
 {
 	uint8_t options[] = {2, 4, 1460 >> 8, 1460 & 0xff, 4, 2, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 3, 7};
@@ -315,7 +316,7 @@ static inline void give_stamped_syn(struct host *h, uint8_t flags, uint32_t seq,
 	give_options(h, flags | S, seq, ack, options, sizeof(options), "", 0);
 }
 
-// ---- looking at what was sent
+// ---- checks of sent segments
 
 static inline const struct sent *next_sent(struct host *h)
 {
@@ -335,7 +336,7 @@ static inline bool sends(struct host *h, uint8_t flags, uint32_t seq, uint32_t a
 	return ok;
 }
 
-// The next segment sent is this, or the test fails.
+// Fail the test unless the next segment sent is this one.
 #define SENDS(h, flags, seq, ack, len) CU_ASSERT(sends(h, flags, seq, ack, len))
 #define SILENT(h) CU_ASSERT_EQUAL((h)->n_sent, (h)->n_seen)
 
@@ -366,7 +367,7 @@ static inline bool in_state(const struct app *app, const char *name)
 	return strcmp(tl_tcp_state_name(app->c), name) == 0;
 }
 
-// What came in is the peer's stream from its first byte.
+// Tell whether the received data is the peer's stream from its first byte.
 static inline bool has_stream(const struct app *app, size_t len)
 {
 	for (size_t i = 0; i < app->len; i++) {
@@ -424,7 +425,7 @@ static inline void accept_with_sack(struct host *h, struct app *app)
 	forget(h);
 }
 
-// The blocks of the next segment sent: count pairs of distances from the peer's first byte.
+// Check the SACK blocks of the next segment sent: count pairs of distances from the peer's first byte.
 static inline bool sacks(struct host *h, const uint32_t (*blocks)[2], unsigned count)
 {
 	const struct sent *s = next_sent(h);
@@ -440,7 +441,8 @@ static inline bool sacks(struct host *h, const uint32_t (*blocks)[2], unsigned c
 
 #define SACKS(h, ...) CU_ASSERT(sacks(h, (const uint32_t[][2]){__VA_ARGS__}, sizeof((uint32_t[][2]){__VA_ARGS__}) / 8))
 
-// The peer has all before segment first of ours (of MSS bytes), and these: pairs of segments, from..to-1.
+// Input an ACK of all bytes before segment first of the stack (of MSS bytes), with SACK blocks: pairs of segments,
+// from..to-1.
 static inline void give_sack(struct host *h, uint32_t first, const uint32_t (*blocks)[2], unsigned count)
 {
 	uint8_t options[4 + 8 * TL_TCP_SACK_BLOCKS] = {1, 1, 5, (uint8_t)(2 + 8 * count)};
@@ -461,7 +463,7 @@ static inline struct host *start_sacked(struct app *app, uint32_t segments)
 	struct host *h = start();
 
 	accept_with_sack(h, app);
-	say(app, segments * MSS + 1); // the last byte is not what these tests are about
+	say(app, segments * MSS + 1); // these tests do not depend on the last byte
 	CU_ASSERT_EQUAL(h->n_sent, 10);
 	forget(h);
 	return h;

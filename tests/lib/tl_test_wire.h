@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// test_wire: a wire between two ends in virtual time, which loses, doubles, delays, reorders and damages TCP segments
-// by a seed. Other frames only take their time.
+// test_wire: a wire between two ends in virtual time, which drops, duplicates, delays, reorders and corrupts TCP
+// segments by a seed. Other frames are only delayed by their transit time.
 //
-// Threads: main. Memory: a struct wire is the caller's; wire_fini() frees what is still in flight. A frame that was
-// sent is copied, each time into heap memory of just its size.
+// Threads: main. Memory: a struct wire is the caller's; wire_fini() frees the frames in flight. A sent frame is copied,
+// each time into heap memory of exactly its size.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,26 +25,26 @@
 
 struct wire;
 
-// What received frames are given to. burst's mbufs stay the wire's.
+// Receives frames. burst's mbufs stay the wire's.
 typedef void wire_input_fn(void *ctx, struct tl_burst *burst);
 
 struct wire_end {
 	struct tl_txq tx;
 	wire_input_fn *input;
 	void *ctx;
-	// TCP segments: sent by this end, and what became of them; those that arrived are the other end's.
+	// TCP segments sent by this end, by fate; arrivals are counted at the other end.
 	uint64_t sent, lost, doubled, delayed, overtaken, damaged;
-	uint64_t arrived;  // at this end, frames of any kind
-	uint64_t intact;   // of them TCP segments that were not damaged
-	uint64_t idle_ns;  // when the frames sent so far have left
-	uint64_t order_ns; // before which nothing may arrive
+	uint64_t arrived;  // frames of any kind that arrived at this end
+	uint64_t intact;   // undamaged TCP segments among them
+	uint64_t idle_ns;  // departure time of the last frame so far
+	uint64_t order_ns; // earliest time of the next arrival
 };
 
-// Of 100 segments, and how much.
+// Faults in percent of the segments, and their size.
 struct wire_faults {
 	unsigned lost, doubled, delayed, overtaken, damaged;
-	uint64_t delay_ns;    // at most: that segment is held up, and all behind it
-	uint64_t overtake_ns; // at most: that segment is held up, and others pass it
+	uint64_t delay_ns;    // largest delay of a segment and all behind it
+	uint64_t overtake_ns; // largest delay of a segment that others pass
 };
 
 struct wire_flying {
@@ -54,13 +54,13 @@ struct wire_flying {
 	bool is_intact_tcp;
 };
 
-// A segment as it leaves, and its fate.
+// A departing segment, and its fate.
 struct wire_segment {
 	unsigned from;
 	const uint8_t *frame;
 	const struct tl_pkt *pkt;
 	bool lost, damaged;
-	uint64_t at_ns; // when it arrives
+	uint64_t at_ns; // time of arrival
 };
 
 struct wire {
@@ -68,14 +68,14 @@ struct wire {
 	struct wire_end end[2];
 	uint64_t now_ns, rng;
 	uint64_t one_way_ns;
-	uint64_t gap_ns; // between two frames of a direction
+	uint64_t gap_ns; // interval between two frames of a direction
 	struct wire_faults faults;
-	// Hooks, or NULL. alter: a middlebox. loses: one more reason to lose a segment. look: at each that left, in the
-	// end.
+	// Hooks, or NULL. alter: a middlebox. loses: an additional reason to drop a segment. look: called for each
+	// departed segment, last.
 	void (*alter)(struct wire *wire, uint8_t *frame, const struct tl_pkt *pkt);
 	bool (*loses)(struct wire *wire, unsigned from, const uint8_t *frame, const struct tl_pkt *pkt);
 	void (*look)(struct wire *wire, const struct wire_segment *segment);
-	void *user; // of the hooks
+	void *user; // argument of the hooks
 	unsigned first, end_of_flying;
 	struct wire_flying flying[WIRE_MAX]; // first..end_of_flying-1, by time
 	struct tl_burst burst;
@@ -86,7 +86,7 @@ static inline bool wire_is_tcp(const struct tl_pkt *pkt)
 	return pkt->kind == TL_PKT_TCP || (pkt->kind == TL_PKT_IP6 && pkt->ip6_kind == TL_PKT_TCP);
 }
 
-// Marsaglia's xorshift64.
+// Return a random number of Marsaglia's xorshift64.
 static inline uint64_t wire_draw(struct wire *wire)
 {
 	wire->rng ^= wire->rng << 13;
@@ -133,10 +133,10 @@ static inline void wire_insert(struct wire *wire, struct wire_flying new)
 	wire->flying[i] = new;
 }
 
-// Any change of one 16-bit word but from 0 to 0xffff, or back, shows in a ones' complement sum.
+// Damage one 16-bit word. A ones' complement sum detects any change but from 0 to 0xffff, or back.
 static inline void wire_damage(struct wire *wire, uint8_t *frame, const struct tl_pkt *pkt)
 {
-	unsigned from = pkt->kind == TL_PKT_IP6 ? pkt->l4_off : pkt->l3_off; // IPv6's header has no sum of its own
+	unsigned from = pkt->kind == TL_PKT_IP6 ? pkt->l4_off : pkt->l3_off; // the IPv6 header has no checksum
 	unsigned words = (pkt->payload_off + pkt->payload_len - from) / 2u;
 	uint8_t *word = frame + from + 2 * (wire_draw(wire) % words);
 	unsigned change = 1 + (unsigned)(wire_draw(wire) % 0xfffe);
@@ -145,7 +145,7 @@ static inline void wire_damage(struct wire *wire, uint8_t *frame, const struct t
 	word[1] ^= (uint8_t)change;
 }
 
-// When a frame that leaves now arrives.
+// Return the arrival time of a frame that departs now.
 static inline uint64_t wire_travel(struct wire *wire, unsigned from, bool is_tcp)
 {
 	struct wire_end *end = &wire->end[from];
@@ -166,7 +166,7 @@ static inline uint64_t wire_travel(struct wire *wire, unsigned from, bool is_tcp
 	return at_ns;
 }
 
-// One copy of a frame on its way.
+// Put one copy of a frame in flight.
 static inline void wire_launch(struct wire *wire, unsigned from, const struct rte_mbuf *m, const struct tl_pkt *pkt)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -196,7 +196,7 @@ static inline void wire_launch(struct wire *wire, unsigned from, const struct rt
 	wire_insert(wire, new);
 }
 
-// A frame leaves an end. m is the wire's from here on.
+// Send a frame from an end. m is taken over.
 static inline void wire_send(struct wire *wire, unsigned from, struct rte_mbuf *m)
 {
 	struct tl_pkt pkt;
@@ -224,13 +224,13 @@ static inline void wire_flush(struct tl_txq *q)
 	q->n = 0;
 }
 
-// When the next frame arrives; UINT64_MAX: none is in flight.
+// Return the time of the next arrival; UINT64_MAX: no frame in flight.
 static inline uint64_t wire_next_ns(const struct wire *wire)
 {
 	return wire_in_flight(wire) > 0 ? wire->flying[wire->first].at_ns : UINT64_MAX;
 }
 
-// Takes what arrives at one end now out of the air, as much as a burst has room for.
+// Collect the frames that arrive at one end now, at most a burst.
 static inline void wire_land(struct wire *wire, unsigned to)
 {
 	struct tl_burst *burst = &wire->burst;
@@ -250,7 +250,7 @@ static inline void wire_land(struct wire *wire, unsigned to)
 		burst->pkts[burst->n++] = f->m;
 		f->m = NULL;
 	}
-	while (due > wire->first) { // the others move up
+	while (due > wire->first) { // close the gap
 		due--;
 		if (wire->flying[due].m != NULL)
 			wire->flying[--kept] = wire->flying[due];
@@ -258,7 +258,7 @@ static inline void wire_land(struct wire *wire, unsigned to)
 	wire->first = kept;
 }
 
-// Everything that is to arrive at one end now, in bursts as long as they can be. What it sends leaves.
+// Deliver everything that arrives at one end now, in bursts as long as possible. Frames sent in response depart.
 static inline void wire_deliver(struct wire *wire, unsigned to)
 {
 	struct tl_burst *burst = &wire->burst;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// Helpers for tests of the writer: a directory and its files, the blocks around a recording, a backend that fails, and
-// a writer that has caught up.
+// Helpers for tests of the writer: a directory and its files, the blocks around a recording, a failing backend, and a
+// wait for an idle writer.
 
 #include <dirent.h>
 #include <errno.h>
@@ -34,13 +34,13 @@ static inline int tl_test_remove_one(const char *path, const struct stat *status
 	return remove(path);
 }
 
-// Remove the directory with all that is in it. Returns 0, or not where something came meanwhile.
+// Remove the directory with all files in it. Return 0, or an error if a file was created meanwhile.
 static inline int tl_test_remove_dir(const char *dir)
 {
 	return nftw(dir, tl_test_remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-// The whole file at path, the caller's to free, or NULL.
+// Return the whole file at path, to be freed by the caller, or NULL.
 static inline uint8_t *tl_test_read_file(const char *path, size_t *out_size)
 {
 	struct stat status;
@@ -64,7 +64,7 @@ static inline bool tl_test_exists(const char *dir, const char *name)
 	return lstat(path, &status) == 0;
 }
 
-// Count the files of the directory whose names end so.
+// Count the files of the directory whose names end with end.
 static inline uint32_t tl_test_count_files(const char *dir, const char *end)
 {
 	DIR *stream = opendir(dir);
@@ -93,10 +93,10 @@ static inline uint32_t tl_test_put_epilogue(void *ctx, void *buf, uint32_t size)
 	return tl_pcapng_put_isb(buf, size, &(struct tl_pcapng_isb){.interface_id = 0});
 }
 
-// ---- a backend that fails
+// ---- a failing backend
 
-// It finishes the youngest write first and spoils every fifth, of slabs of 64 KiB: the first page is written, then it
-// fails.
+// Backend that completes the latest write first and fails every fifth, of slabs of 64 KiB: the first page is written,
+// then an error.
 static struct {
 	uint32_t started;
 	uint32_t failed;
@@ -134,7 +134,7 @@ static const struct tl_writer_backend tl_test_faulty_backend = {
 	.fini = tl_test_faulty_fini,
 };
 
-// ---- a writer that has caught up
+// ---- an idle writer
 
 // Tell whether the next file has been opened.
 static inline bool tl_test_has_next(struct tl_writer *writer)
@@ -145,7 +145,7 @@ static inline bool tl_test_has_next(struct tl_writer *writer)
 	return has;
 }
 
-// Tell whether the writer waits for the next file, or has waited in vain.
+// Tell whether the writer waits for the next file, or has timed out waiting for it.
 static inline bool tl_test_wants_next(struct tl_writer *writer)
 {
 	pthread_mutex_lock(&writer->helper.lock);
@@ -169,7 +169,7 @@ static inline void tl_test_settle(struct tl_writer *writer, struct tl_slab_ring 
 	CU_ASSERT(tl_test_until(tl_test_has_next(writer) && tl_test_are_empty(rings, n)));
 }
 
-// Rotations by size wait for the next file, so that a slow disk makes no file larger than it is to be.
+// Wait for the next file at rotations by size, so that a slow disk does not make a file larger than configured.
 static inline void tl_test_wait_for_files(struct tl_writer *writer)
 {
 	writer->patience_ns = 60 * TL_NS_PER_S;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// What the files of a rig's writer hold, block by block, and whether it is what the ledger says.
+// Read the files of a rig's writer block by block, and compare them with the ledger.
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,18 +11,18 @@
 
 #include <tl_test_writer_rig.h>
 
-// What was found in the files.
+// Contents found in the files.
 struct found {
-	uint32_t next[RINGS]; // number of the next record of a ring
+	uint32_t next[RINGS]; // next record number of a ring
 	uint64_t records[TL_DIRS];
 	uint64_t sequence[RINGS];
 	uint64_t bytes;
 	bool gaps;	 // records may be missing
-	bool stream;	 // and no HEAD, no PAD
+	bool stream;	 // with gaps, and without HEAD and PAD
 	bool statistics; // ISBs before the last
 	uint32_t isbs;
-	uint64_t file;	  // in the HEADs of the last file
-	uint32_t checked; // slabs with a sum, which is right
+	uint64_t file;	  // file id in the HEADs of the last file
+	uint32_t checked; // slabs with a correct sum
 };
 
 static inline bool epb_is_right(const uint8_t *block, struct found *found)
@@ -42,7 +42,7 @@ static inline bool epb_is_right(const uint8_t *block, struct found *found)
 	return true;
 }
 
-// The file's own, which is that of all others: the first is behind what opens it.
+// Check the file id of a HEAD: it is the same in all of a file; the first HEAD follows the opening blocks.
 static inline bool own_head_is_right(const struct tl_pcapng_head *head, size_t at, struct found *found)
 {
 	if (at % TL_PCAPNG_ALIGN == 0)
@@ -69,7 +69,7 @@ static inline bool head_is_right(const uint8_t *block, uint32_t size, size_t at,
 	return right;
 }
 
-// Walks the blocks of a file. Returns whether they are all whole and in place; *closed tells of an epilogue.
+// Walk the blocks of a file. Return true if all are complete and in place; *closed: there is an epilogue.
 static inline bool blocks_are_right(const uint8_t *data, size_t size, struct found *found, bool *closed)
 {
 	size_t at = 0;
@@ -99,7 +99,7 @@ static inline bool blocks_are_right(const uint8_t *data, size_t size, struct fou
 			return false;
 		at += len;
 	}
-	// The last statistics may stand right before the epilogue.
+	// The last statistics may come right before the epilogue.
 	*closed = isbs == RINGS || (found->statistics && isbs == 2 * RINGS);
 	return size > 0;
 }
@@ -135,8 +135,8 @@ static inline bool files_are_right(const struct rig *rig, struct found *found, b
 	return right;
 }
 
-// Every committed record is written or dropped, each ring and direction by itself, and the file holds those that are
-// written.
+// Check that every committed record is written or dropped, by ring and direction, and that the files hold the written
+// ones.
 static inline void check_ledger(const struct rig *rig, const struct found *found)
 {
 	struct tl_writer_stats stats;
@@ -170,7 +170,7 @@ static inline void check_complete(const struct rig *rig)
 	check_ledger(rig, &found);
 }
 
-// What is still there is whole, in order, and ends with the last record; the rest is counted.
+// Check that the remaining records are complete, in order, and end with the last one; the rest is counted.
 static inline void check_ring(const struct rig *rig)
 {
 	struct found found = {.gaps = true};

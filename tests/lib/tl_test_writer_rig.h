@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// A writer with two rings that the test fills, in a directory of its own.
+// A writer with two rings filled by the test, in a private directory.
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -25,7 +25,7 @@
 
 enum io { URING, PWRITE, FAULTY };
 
-// Two rings that this thread fills, and a writer that empties them into a directory of its own.
+// Two rings filled by this thread, and a writer that empties them into a private directory.
 struct rig {
 	char dir[64];
 	char path[96];
@@ -34,9 +34,9 @@ struct rig {
 	uint64_t committed_dir[TL_DIRS];
 	uint64_t committed_flow[RINGS][TL_DIRS];
 	uint64_t statistics_ns;
-	uint32_t epilogues; // how often blocks of statistics were asked for; the writer's threads count
+	uint32_t epilogues; // requests for statistics blocks, counted by the writer's threads
 	bool gated;	    // the helper's prologues wait for the gate
-	uint32_t prologues; // that have come there
+	uint32_t prologues; // prologues that have reached the gate
 	pthread_mutex_t gate;
 	bool reader_may_leave;
 	struct tl_writer *writer;
@@ -157,7 +157,7 @@ static inline uint32_t frame_bytes(uint32_t number)
 	return 60 + number * 37 % 1400;
 }
 
-// One record: its ring and number, then its number's low byte.
+// Commit one record: its ring and number, then its number's low byte.
 static inline void commit_one(struct rig *rig, uint32_t ring)
 {
 	uint32_t number = rig->committed[ring]++;
@@ -208,13 +208,13 @@ static inline uint64_t count(const struct rig *rig, bool dropped)
 	return pkts[TL_DIR_RX] + pkts[TL_DIR_TX];
 }
 
-// Wait until one of two counters' sums has reached a value.
+// Wait until the sum of one of two counters has reached a value.
 static inline bool wait_for(const struct rig *rig, bool dropped, uint64_t least)
 {
 	return tl_test_until(count(rig, dropped) >= least);
 }
 
-// A file of a few bytes, or of any recording's first bytes.
+// Create a file of a few bytes, or one that begins like a recording.
 static inline void put_file(const struct rig *rig, const char *name, const char *application)
 {
 	char path[192];

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# Two lcores on one port with echoes on both, over IPv4 (tests/func/handoff_test.sh) or IPv6 (handoff6_test.sh). Sourced
-# behind func.sh by who has set OUR_ADDRESS, the appliance's, and PEER_AT, the kernel's as it stands before a port.
+# Test two lcores on one port with echoes on both, over IPv4 (tests/func/handoff_test.sh) or IPv6 (handoff6_test.sh). Sourced
+# behind func.sh by scripts that have set OUR_ADDRESS, the appliance's, and PEER_AT, the kernel's in the form used before a port.
 
-# lcores_start GROUP0 GROUP1 [ECHO...]: each lcore gets a feed of its group and a TCP echo, echoes 0 to 3; then more, as
-# JSON. begin.json is what the appliance says of itself.
+# lcores_start GROUP0 GROUP1 [ECHO...]: start an appliance in which each lcore has a feed of its group and a TCP echo, echoes 0 to
+# 3; more echoes as JSON. begin.json is its status.
 lcores_start() {
 	local q echoes=()
 	for q in 0 1; do
@@ -22,13 +22,13 @@ lcores_start() {
 	app_status >begin.json
 }
 
-# feed GROUP TCP_PORT: multicast in, TCP out. The client fails when a message is lost, corrupt, twice or out of order.
+# feed GROUP TCP_PORT: multicast in, TCP out. The client fails if a message is lost, corrupt, duplicated or out of order.
 feed() {
 	in_peer timeout 60 "$TAPLINE" client --kernel --group "$1" --udp-port 5001 --tcp-listen "$PEER_AT:$2" \
 		--rate 1000 --seconds 1 --payload 16 --connect-timeout 30 --json >client.json 2>client.log
 }
 
-# echo_of PORT BYTES
+# echo_of PORT BYTES: check that a TCP echo returns this many bytes unchanged.
 echo_of() {
 	in_peer timeout 120 "$PEER_PY" echo_bytes "$OUR_ADDRESS" "$1" "$2" >echo.json
 	jq -e ".received == $2 and .same and .fin" echo.json
@@ -40,14 +40,14 @@ together() {
 	jq -e '.same == 100' together.json
 }
 
-# datagrams PORT LARGEST: every sixteenth size.
+# datagrams PORT LARGEST: send every sixteenth size.
 datagrams() {
 	# shellcheck disable=SC2046 # each a word
 	in_peer "$PEER_PY" udp_sizes "$OUR_ADDRESS" "$1" $(seq 0 16 "$2") >sizes.json
 	jq -e ".sizes == $(($2 / 16 + 1)) and .wrong == []" sizes.json
 }
 
-# recorded FILTER: how many frames of the recording match.
+# recorded FILTER: print the number of matching frames in the recording.
 recorded() {
 	tshark -r all.pcapng -Y "$1" 2>/dev/null | wc -l
 }
@@ -62,14 +62,14 @@ lcores_serve() {
 	check "and by the second" together 8
 }
 
-# What an appliance that has nothing more to do says of its handing over.
+# Status of hand-offs in an idle appliance.
 lcores_at_rest() {
 	check "no connection is left" wait_for 60 status_is '[.echoes[] | select(.mode == "tcp") | .connections] == [0, 0]'
 	app_status >status.json
 	check_json "each queue handed frames over" status.json 'all(.port.queues[]; .handoff_pkts > 0)'
 }
 
-# What one that has ended says.
+# Counters of hand-offs after the appliance has ended.
 lcores_ended() {
 	check_json "the ledger holds, by the kernel's count" run.json '.ledger_ok and .port.verified'
 	check_json "all that was handed over was taken" run.json '.port |

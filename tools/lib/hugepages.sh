@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# Borrows 2 MiB hugepages from the kernel and gives them back. hugetlbfs need not be mounted: the appliance takes its memory
-# through memfd.
+# Borrow 2 MiB hugepages from the kernel and return them. hugetlbfs need not be mounted: the appliance takes its memory through
+# memfd.
 
 hugepages_dir=/sys/kernel/mm/hugepages/hugepages-2048kB
 hugepages_borrowed=0
 
-# hugepages_take PAGES: makes sure that so many are free. On failure nothing has changed.
+# hugepages_take PAGES: ensure that this number is free. A failure leaves the pool unchanged.
 hugepages_take() {
 	local missing
 	[[ -w $hugepages_dir/nr_hugepages ]] || return
@@ -23,8 +23,8 @@ hugepages_give_back() {
 	hugepages_borrowed=0
 }
 
-# hugepages_change DIFFERENCE: prints by how many there are more now, for the kernel gives what it has. Adds and subtracts,
-# never restores, so that others who do the same meanwhile get theirs back too.
+# hugepages_change DIFFERENCE: change the pool and print the actual difference, for the kernel may provide fewer pages. Add and
+# subtract, never restore, so that concurrent borrowers get theirs back too.
 hugepages_change() {
 	local lock before file=$hugepages_dir/nr_hugepages
 	exec {lock}<"$file"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Draws latency distributions over one logarithmic axis. Input: for each system a file NAME.csv with a column latency_ns, as
-# tapline client --csv writes it. -v html=1: a page with an SVG, else text.
+# Draw latency distributions over one logarithmic axis. Input: for each system a file NAME.csv with a column latency_ns, as
+# written by tapline client --csv. -v html=1: a page with an SVG, else text.
 
 function bin_of(ns) { return int(log(ns) / log(2) * per_octave) }
 

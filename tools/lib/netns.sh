@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# Two network namespaces joined by a veth pair, as the appliance needs it: its end has no address, because its own stack
-# owns it; neither end has IPv6, which would send by itself; offloads are off, because with them the kernel leaves checksums
-# unfinished and sends segments of 64 KiB.
+# Two network namespaces joined by a veth pair, set up for the appliance: its end has no address, because its own stack owns it;
+# neither end has IPv6, which would send unsolicited frames; offloads are off, because with them the kernel leaves checksums
+# incomplete and sends segments of 64 KiB.
 
-# netns_pair NS_A IF_A NS_B IF_B
+# netns_pair NS_A IF_A NS_B IF_B: create both namespaces and join them.
 netns_pair() {
 	netns_create "$1"
 	netns_create "$3"
 	netns_join "$@"
 }
 
-# netns_join NS_A IF_A NS_B IF_B: the same between namespaces that are there.
+# netns_join NS_A IF_A NS_B IF_B: join existing namespaces.
 netns_join() {
 	ip -netns "$1" link add "$2" type veth peer name "$4" netns "$3"
 	netns_link_up "$1" "$2"
@@ -29,13 +29,13 @@ netns_link_up() {
 	ip -netns "$1" link set "$2" up
 }
 
-# netns_address NS IF ADDRESS/PREFIX: an address of the kernel, and the route for multicast.
+# netns_address NS IF ADDRESS/PREFIX: add an address of the kernel, and the route for multicast.
 netns_address() {
 	ip -netns "$1" address add "$3" dev "$2"
 	ip -netns "$1" route add 224.0.0.0/4 dev "$2"
 }
 
-# netns_delete NS...: those that exist, and their interfaces with them.
+# netns_delete NS...: delete those that exist, with their interfaces.
 netns_delete() {
 	local ns
 	for ns in "$@"; do

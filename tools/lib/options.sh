@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# The options of a script. Sourced by scripts that define usage().
+# Parse the options of a script. Sourced by scripts that define usage().
 
 # read_options NAME... -- ARG...: set the variable of each option among ARG: seconds to 5 for --seconds 5, quick to true for
 # --quick. Names are "--seconds=" for an option with a value, "--quick" for a switch. --help prints usage() and ends the

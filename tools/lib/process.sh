@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# Waits for what can be seen, and stops processes by their id.
+# Wait for conditions, and stop processes by their id.
 
-# wait_for SECONDS COMMAND...: until COMMAND succeeds; 1 when it has not within SECONDS.
+# wait_for SECONDS COMMAND...: wait until COMMAND succeeds; return 1 if it has not within SECONDS.
 wait_for() {
 	local deadline=$((SECONDS + $1))
 	shift
@@ -16,8 +16,8 @@ is_gone() {
 	! kill -0 "$1" 2>/dev/null
 }
 
-# stop_process PID [SIGNAL [SECONDS]]: asks, waits, and kills when it has not ended within SECONDS (137 then). Returns the
-# exit status of the process, which must be a child.
+# stop_process PID [SIGNAL [SECONDS]]: send the signal, wait, and kill the process after SECONDS (then 137). Return the exit
+# status of the process, which must be a child.
 stop_process() {
 	local pid=$1
 	kill -s "${2:-TERM}" "$pid" 2>/dev/null || true

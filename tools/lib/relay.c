@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel's own relay at its best, for tools/demo.sh to compare with: receives UDP multicast and sends each payload on
-// over TCP, by sockets, without ever sleeping. usage: relay INTERFACE GROUP UDP_PORT IP TCP_PORT
+// Best-case kernel relay, for comparison by tools/demo.sh: receives UDP multicast and forwards each payload over TCP,
+// through sockets, without ever sleeping. usage: relay INTERFACE GROUP UDP_PORT IP TCP_PORT
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define MESSAGE_MAX 2048
-#define BUSY_POLL_US 50 // where the driver has NAPI busy polling
+#define BUSY_POLL_US 50 // for drivers with NAPI busy polling
 
 static struct sockaddr_in address(const char *ip, const char *port)
 {
@@ -33,7 +33,7 @@ static int open_receiver(const char *interface, const char *group, const char *p
 		bind(fd, (struct sockaddr *)&to, sizeof(to)) != 0 ||
 		setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &membership, sizeof(membership)) != 0)
 		return -1;
-	(void)setsockopt(fd, SOL_SOCKET, SO_BUSY_POLL, &busy_us, sizeof(busy_us)); // not without CAP_NET_ADMIN
+	(void)setsockopt(fd, SOL_SOCKET, SO_BUSY_POLL, &busy_us, sizeof(busy_us)); // fails without CAP_NET_ADMIN
 	return fd;
 }
 
@@ -48,7 +48,7 @@ static int open_sender(const char *ip, const char *port)
 	return fd;
 }
 
-// Returns when the connection has ended.
+// Relay until the connection ends.
 static void relay(int from, int to)
 {
 	char message[MESSAGE_MAX];
