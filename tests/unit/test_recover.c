@@ -808,6 +808,17 @@ static void gives_the_same_file_when_it_was_killed_after_any_step(void)
 	free(file);
 }
 
+// The file system returns zeros for pages that were never written.
+static void gives_the_same_file_when_it_was_killed_and_the_first_slabs_are_lost_as_well(void)
+{
+	for (uint32_t slabs = 1; slabs <= 3; slabs++) {
+		struct file *file = make();
+		memset(file->bytes, 0, file->slab_at[slabs]);
+		CU_ASSERT_TRUE(expect_same_when_killed(file->bytes, file->size) > 6);
+		free(file);
+	}
+}
+
 static void only_looks_when_dry(void)
 {
 	uint32_t size;
@@ -995,6 +1006,8 @@ int main(void)
 		{"refuses slabs with inconsistent block lengths", refuses_slabs_whose_blocks_do_not_add_up},
 		{"gives the same file when it was killed after any step",
 			gives_the_same_file_when_it_was_killed_after_any_step},
+		{"gives the same file when it was killed and the first slabs are lost as well",
+			gives_the_same_file_when_it_was_killed_and_the_first_slabs_are_lost_as_well},
 		{"only looks when dry", only_looks_when_dry},
 		{"stops on request", gives_up_when_told_to},
 		{"missing statistics are rebuilt from the file's content", missing_statistics_tell_what_the_file_holds},

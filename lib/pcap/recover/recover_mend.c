@@ -235,8 +235,10 @@ int recover_mend(struct scan *scan)
 {
 	const struct tl_recover_io *io = scan->io;
 	struct tl_recover_report *report = scan->report;
-	int rc = 0;
 
+	// Write a lost section header first: once the gap behind it is covered, a later recovery cannot tell the file
+	// from a disk image (check_torn_start).
+	int rc = scan->header_lost ? put_made(scan) : 0;
 	for (uint32_t i = scan->n_gaps; i > 0 && rc == 0; i--)
 		rc = cover(scan, &scan->gaps[i - 1]);
 	if (rc == 0 && report->cut_bytes != 0) {
@@ -244,9 +246,9 @@ int recover_mend(struct scan *scan)
 		if (rc != 0)
 			tl_fail(scan->err, rc, "cannot cut off its end: %s", strerror(-rc));
 	}
-	// Write the opening blocks after the gaps: a HEAD in damaged opening blocks shows a later recovery the first
-	// slab. And before the statistics, whose interfaces they describe.
-	if (rc == 0)
+	// Write other opening blocks after the gaps: behind whole opening blocks a later recovery would take the blocks
+	// of a torn slab one by one. And before the statistics, whose interfaces they describe.
+	if (rc == 0 && !scan->header_lost)
 		rc = put_made(scan);
 	if (rc == 0)
 		rc = append_statistics(scan);
