@@ -213,9 +213,9 @@ sims() {
 # The stack must fail without one of its mechanisms.
 lacking_sims() {
 	local sim=$1/tests/sim/tcp_sim
-	suite sim/without-rto 300 "$sim" pair --seeds 200 --without rto
-	suite sim/without-fast 300 "$sim" repair --seeds 200 --without fast
-	suite sim/without-probe 300 "$sim" pair --seeds 400 --without probe
+	suite sim/without-rto 300 "$sim" pair --seeds 50 --without rto
+	suite sim/without-fast 300 "$sim" repair --seeds 50 --without fast
+	suite sim/without-probe 300 "$sim" pair --seeds 200 --without probe
 }
 
 # The ordinary build, used by most suites.
@@ -282,6 +282,7 @@ long_suites() {
 	done
 	alone nightly/delays 7200 tests/faults/perturb.py --build build-gcc --unit all --scenario all --seeds "$(seeds_of_today 20)"
 	alone nightly/delays_func 7200 tests/faults/perturb.py --build build-gcc --func all --seeds "$(seeds_of_today 2)" --jobs 2
+	sims nightly/sim- build-gcc 10000
 	alone nightly/calls 14400 tests/faults/run.py --build build-gcc --nightly
 	TL_SEEDS=10000 alone nightly/latency_selftest 7200 tests/func/latency_selftest_test.sh
 	TL_CRASH_IMAGES=2000 alone nightly/crash 7200 tests/vm/run.sh crash
@@ -340,7 +341,7 @@ watched() {
 	renice -n 10 -p "$BASHPID" >/dev/null
 	mapfile -t names < <(printf 'sim/%s\n' "${sim_worlds[@]}" "${sim_lacks[@]/#/without-}")
 	if any_wanted "${names[@]}"; then
-		sims sim/ build-gcc 10000
+		sims sim/ build-gcc 3000
 		lacking_sims build-gcc
 		finish_suites
 	fi
