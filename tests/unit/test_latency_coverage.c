@@ -12,11 +12,12 @@
 
 #include <tl_latency_compare.h>
 #include <tl_random.h>
+#include <tl_sanitizer.h>
 #include <tl_test.h>
 
 #define SAMPLES 12000
-#define RUN_SAMPLES 1500 // p99.9 is not judged
-#define PAIRS 300
+#define RUN_SAMPLES 1500		// p99.9 is not judged
+#define PAIRS (TL_SANITIZED ? 60 : 300) // sanitizers check the code, not the coverage
 #define ROWS (TL_LATENCY_QUANTILES + 3) // and the mean, the share of the answered, and all together
 #define ROW_MEAN TL_LATENCY_QUANTILES
 #define ROW_ANSWERED (TL_LATENCY_QUANTILES + 1)

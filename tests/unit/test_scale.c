@@ -8,21 +8,14 @@
 
 #include "tl_test_crowd.h"
 
+#include <tl_sanitizer.h>
+
 #include "tl_test.h"
 #include "tl_test_eal.h"
 #include "tcp_lend.h"
 #include "tcp_ooo.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MANY 50000u
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define MANY 50000u
-#endif
-#endif
-#ifndef MANY
-#define MANY 1000000u
-#endif
+#define MANY (TL_SANITIZED ? 50000u : 1000000u)
 
 #define IDLE_BYTES_MAX 768 // docs/tcp.md says so
 #define CHAIN_MAX 16

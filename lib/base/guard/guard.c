@@ -20,17 +20,7 @@
 #include <tl_base.h>
 #include <tl_err.h>
 #include <tl_log.h>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAS_SANITIZER true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HAS_SANITIZER true
-#endif
-#endif
-#ifndef HAS_SANITIZER
-#define HAS_SANITIZER false // else the sanitizer's runtime inspects its own process, which is forbidden
-#endif
+#include <tl_sanitizer.h>
 
 // Required until the ports are open: packet sockets, promiscuous mode, AF_XDP, locked memory.
 static const cap_value_t opening[] = {CAP_NET_RAW, CAP_NET_ADMIN, CAP_IPC_LOCK, CAP_BPF, CAP_SYS_ADMIN};
@@ -166,12 +156,12 @@ int tl_guard_enter(const struct tl_guard_cfg *cfg, struct tl_guard_state *out, s
 		return rc;
 	if (out->landlock == 0)
 		tl_info("sandbox: Landlock is not available in this kernel: files are not restricted");
-	if (!HAS_SANITIZER)
+	if (!TL_SANITIZED) // its runtime inspects its own process, which seccomp forbids
 		rc = guard_seccomp_process(cfg->keeps_bpf);
-	out->seccomp = !HAS_SANITIZER && rc == 0;
+	out->seccomp = !TL_SANITIZED && rc == 0;
 	if (!out->seccomp)
 		tl_info("sandbox: seccomp is not available (%s): system calls are not restricted",
-			HAS_SANITIZER ? "this is a sanitizer's build" : strerror(-rc));
+			TL_SANITIZED ? "this is a sanitizer's build" : strerror(-rc));
 	return 0;
 }
 
