@@ -819,6 +819,29 @@ static void gives_the_same_file_when_it_was_killed_and_the_first_slabs_are_lost_
 	}
 }
 
+// Statistics that are cut off, as their end is lost, may be garbage: the number of an interface in them is none.
+static void rebuilds_no_interface_of_statistics_that_it_cuts_off(void)
+{
+	struct file *file = make();
+	struct image image;
+	struct tl_recover_report report;
+	struct tl_err err;
+	uint32_t section_bytes, number = 65;
+
+	memcpy(&section_bytes, file->bytes + 4, sizeof(section_bytes));
+	memset(file->bytes + section_bytes, 0, 8); // the first description
+	memcpy(file->bytes + file->slab_at[SLABS] + (file_id != 0 ? TL_PCAPNG_HEAD_BYTES : 0) + 8, &number,
+		sizeof(number));
+	file->size -= 700;
+	CU_ASSERT_TRUE(expect_same_when_killed(file->bytes, file->size) > 3);
+	image_init(&image, file->bytes, file->size);
+	CU_ASSERT_EQUAL(image_recover(&image, &report, &err), 0);
+	CU_ASSERT_EQUAL(report.interfaces, RINGS);
+	tl_recover_report_fini(&report);
+	free(image.bytes);
+	free(file);
+}
+
 static void only_looks_when_dry(void)
 {
 	uint32_t size;
@@ -1006,6 +1029,8 @@ int main(void)
 		{"refuses slabs with inconsistent block lengths", refuses_slabs_whose_blocks_do_not_add_up},
 		{"gives the same file when it was killed after any step",
 			gives_the_same_file_when_it_was_killed_after_any_step},
+		{"rebuilds no interface of statistics that it cuts off",
+			rebuilds_no_interface_of_statistics_that_it_cuts_off},
 		{"gives the same file when it was killed and the first slabs are lost as well",
 			gives_the_same_file_when_it_was_killed_and_the_first_slabs_are_lost_as_well},
 		{"only looks when dry", only_looks_when_dry},

@@ -175,6 +175,7 @@ static int scan_blocks(struct scan *scan, uint64_t *out_end)
 	}
 	// Closing statistics that are not whole up to a boundary are written again.
 	bool unfinished = last && scan->trail_at != 0 && at % TL_PCAPNG_ALIGN != 0;
+	scan->used = unfinished ? scan->used_before_trail : scan->used;
 	*out_end = unfinished ? scan->trail_at : at;
 	return 0;
 }
@@ -261,7 +262,7 @@ static int run(struct scan *scan)
 	if (rc == 0)
 		rc = scan->pcap ? conclude_pcap(scan, end) : conclude(scan, end);
 	if (rc == 0 && scan->report->changed && !scan->opts->dry_run)
-		rc = recover_mend(scan);
+		rc = recover_repair(scan);
 	return rc;
 }
 

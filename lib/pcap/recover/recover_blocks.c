@@ -80,7 +80,10 @@ bool recover_is_statistics(const struct scan *scan, const uint8_t *block, uint32
 static void take_statistics(struct scan *scan, uint32_t number, uint64_t offset)
 {
 	scan->interface[number].statistics_at = offset;
-	scan->trail_at = scan->trail_at == 0 ? offset : scan->trail_at;
+	if (scan->trail_at == 0) {
+		scan->trail_at = offset;
+		scan->used_before_trail = scan->used;
+	}
 	scan->used = number >= scan->used ? number + 1 : scan->used;
 }
 

@@ -7,7 +7,7 @@
 //   recover_blocks.c  validation of blocks and slabs
 //   recover_packed.c  the same for a compressed recording
 //   recover_pcap.c    scan of classic pcap
-//   recover_mend.c    writes the result of the scan
+//   recover_repair.c    writes the result of the scan
 //   recover_seen.c    list of the slabs found
 //   recover_file.c    regular files: lock, read, write, rename
 //
@@ -86,8 +86,9 @@ struct scan {
 	uint32_t snaplen;     // snaplen of the first interface
 	uint64_t records_end; // end of the last record
 	uint64_t trail_at;    // offset of trailing statistics; 0: none
-	bool prologue_torn;   // the first gap is before the first slab
-	bool lost_known;      // first section: descriptions of interfaces lost_from to lost_to are lost
+	uint32_t used_before_trail;
+	bool prologue_torn; // the first gap is before the first slab
+	bool lost_known;    // first section: descriptions of interfaces lost_from to lost_to are lost
 	uint32_t lost_from, lost_to;
 	uint8_t *made; // rebuilt opening blocks, for offset made_at
 	uint64_t made_at;
@@ -141,8 +142,8 @@ int recover_scan_pcap(struct scan *scan, uint64_t *out_end);
 bool recover_was_seen(const struct tl_recover_report *report, const struct tl_pcapng_head *head);
 int recover_add_seen(struct tl_recover_report *report, const struct tl_pcapng_head *head);
 
-// recover_mend.c: fit the rebuilt opening blocks into the first gap. -ENOMSG with a message if there is no room.
+// recover_repair.c: fit the rebuilt opening blocks into the first gap. -ENOMSG with a message if there is no room.
 int recover_plan_prologue(struct scan *scan);
-int recover_mend(struct scan *scan);
+int recover_repair(struct scan *scan);
 // Number of interfaces without final statistics.
 uint32_t recover_lacking_statistics(const struct scan *scan);

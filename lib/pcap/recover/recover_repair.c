@@ -231,7 +231,7 @@ static int append_statistics(struct scan *scan)
 	return rc;
 }
 
-int recover_mend(struct scan *scan)
+int recover_repair(struct scan *scan)
 {
 	const struct tl_recover_io *io = scan->io;
 	struct tl_recover_report *report = scan->report;
