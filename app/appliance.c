@@ -478,7 +478,7 @@ int tl_appliance_create(const struct tl_config *config, const struct tl_applianc
 	if (rc == 0)
 		rc = make_hosts(a, err);
 	if (rc == 0 && config->process.user != NULL) // the recordings belong to this user
-		rc = tl_guard_become(config->process.user, err);
+		rc = tl_guard_set_user(config->process.user, err);
 	if (rc == 0 && opts->latency_dir != NULL)
 		rc = tl_latency_files_may_write(opts->latency_dir, config, err);
 	if (rc == 0)

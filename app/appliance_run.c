@@ -135,7 +135,7 @@ static uint64_t port_drops(const struct tl_report_port *port)
 }
 
 // Pass the port drop counts to the recordings' interface statistics.
-static void tell_port_drops(const struct tl_appliance *a)
+static void print_port_drops(const struct tl_appliance *a)
 {
 	for (uint32_t i = 0; i < a->config->n_captures; i++) {
 		const struct tl_report_port *port = &a->snapshot.ports[a->config->captures[i].port];
@@ -188,7 +188,7 @@ static void sample(struct tl_appliance *a)
 			tl_timesync_sample(a->syncs[i]);
 	}
 	tl_metrics_snapshot(&a->metrics, false, s);
-	tell_port_drops(a);
+	print_port_drops(a);
 	look_for_drops(a);
 	for (uint32_t i = 0; i < s->n_ports; i++) {
 		rx += s->ports[i].rx_pkts;
@@ -369,7 +369,7 @@ static int end(struct tl_appliance *a, struct tl_err *err)
 		if (a->syncs[i] != NULL)
 			tl_timesync_end(a->syncs[i]);
 	tl_metrics_snapshot(&a->metrics, false, &a->snapshot);
-	tell_port_drops(a);
+	print_port_drops(a);
 	for (uint32_t i = 0; i < a->config->n_captures; i++) {
 		int rc = tl_capture_stop(a->captures[i], result == 0 ? err : &later);
 		result = result != 0 ? result : rc;

@@ -65,7 +65,7 @@ static enum tl_client_timestamps timestamps_of(const struct tl_port *port)
 }
 
 // Report the available stamps to a user who requested NIC stamps.
-static void tell_departures(
+static void print_departures(
 	const struct tl_port *port, const struct tl_client_port *wanted, const struct tl_client_cfg *cfg)
 {
 	const char *device = tl_port_config(port)->spec.text;
@@ -189,7 +189,7 @@ int tl_app_client_port_open(const struct tl_client_port *wanted, struct tl_clien
 		return rc;
 	}
 	if (cfg->timestamps == TL_CLIENT_STAMPS_NIC)
-		tell_departures(p->port, wanted, cfg);
+		print_departures(p->port, wanted, cfg);
 	if (cfg->timestamps != TL_CLIENT_STAMPS_USER)
 		cfg->timestamps = timestamps_of(p->port);
 	cfg->transport = &tl_dclient_ops;

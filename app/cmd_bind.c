@@ -174,7 +174,7 @@ static int load_driver(const char *root, struct tl_err *err)
 		"` must work; the module comes with the kernel's package");
 }
 
-static void say_done(const struct tl_pci_plan *plan)
+static void print_done(const struct tl_pci_plan *plan)
 {
 	const struct tl_pci_device *d = &plan->device;
 
@@ -185,10 +185,10 @@ static void say_done(const struct tl_pci_plan *plan)
 	printf("\n");
 }
 
-static void say_bound(const struct tl_pci_plan *plan)
+static void print_bound(const struct tl_pci_plan *plan)
 {
 	if (plan->n_steps != 0)
-		say_done(plan);
+		print_done(plan);
 	else
 		printf("%s: is with " TL_PCI_DRIVER " already\n", plan->device.address);
 }
@@ -272,7 +272,7 @@ static int bind_all(const struct options *options, char *const *addresses, unsig
 		return TL_EXIT_OK;
 	int status = bind_plans(options, plans, n);
 	for (unsigned i = 0; i < n && status == TL_EXIT_OK; i++)
-		say_bound(&plans[i]);
+		print_bound(&plans[i]);
 	return status;
 }
 
@@ -305,7 +305,7 @@ static int unbind_all(const struct options *options, char *const *addresses, uns
 			return end_with(TL_EXIT_FAILED, &err);
 		(void)tl_pci_unpersist(options->root, plans[i].device.address);
 		tl_pci_forget(options->root, plans[i].device.address);
-		say_done(&plans[i]);
+		print_done(&plans[i]);
 	}
 	if (!options->dry_run && tl_pci_end_noiommu(options->root, &err) != 0)
 		tl_warn("%s", err.text);

@@ -126,7 +126,7 @@ static int judge(const struct tl_client_args *args, const struct measured *m)
 	struct tl_err err;
 
 	for (size_t i = 0; i < m->count; i++) {
-		if (tl_client_judge(&m->results[i], &err) != 0) {
+		if (tl_client_check_result(&m->results[i], &err) != 0) {
 			tl_error("%s", err.text);
 			status = TL_EXIT_FAILED;
 		}

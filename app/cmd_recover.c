@@ -116,7 +116,7 @@ static size_t suffix_chars(const char *name)
 
 // ---- one file
 
-static int say_progress(void *ctx, uint64_t done_bytes, uint64_t size_bytes)
+static int print_progress(void *ctx, uint64_t done_bytes, uint64_t size_bytes)
 {
 	struct work *work = ctx;
 	struct timespec now;
@@ -189,7 +189,7 @@ static bool is_blank(int fd, const char *path)
 static int recover_open(struct work *work, int fd, struct tl_recovered *file, struct tl_recover_report *report,
 	char **out_name, struct tl_err *err)
 {
-	struct tl_recover_opts opts = {.dry_run = work->options.dry_run, .progress = say_progress, .ctx = work};
+	struct tl_recover_opts opts = {.dry_run = work->options.dry_run, .progress = print_progress, .ctx = work};
 	struct stat status;
 
 	if (fstat(fd, &status) != 0)

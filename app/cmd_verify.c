@@ -132,7 +132,7 @@ static void fail(struct work *work, const char *path, const char *outcome, const
 
 // ---- files
 
-static void say_progress(void *ctx, uint64_t done_bytes, uint64_t size_bytes)
+static void print_progress(void *ctx, uint64_t done_bytes, uint64_t size_bytes)
 {
 	struct work *work = ctx;
 	struct timespec now;
@@ -157,7 +157,7 @@ static bool is_being_written(int fd)
 
 static void verify_open(struct work *work, const char *path, int fd, bool named)
 {
-	struct tl_verify_opts opts = {.progress = say_progress, .ctx = work};
+	struct tl_verify_opts opts = {.progress = print_progress, .ctx = work};
 	struct tl_verify_report report;
 	struct tl_err err;
 

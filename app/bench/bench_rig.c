@@ -98,7 +98,8 @@ static void last_line(const struct tl_bench_rig *rig, const char *name, char *li
 	fclose(file);
 }
 
-static int judge(const struct tl_bench_rig *rig, struct tl_bench_process *process, int status, struct tl_err *err)
+static int check_status(
+	const struct tl_bench_rig *rig, struct tl_bench_process *process, int status, struct tl_err *err)
 {
 	char line[256];
 
@@ -109,7 +110,7 @@ static int judge(const struct tl_bench_rig *rig, struct tl_bench_process *proces
 	return tl_fail(err, -EIO, "%s failed: %s", process->name, line[0] != '\0' ? line : "it did not say why");
 }
 
-int tl_bench_await(const struct tl_bench_rig *rig, struct tl_bench_process *process, bool (*ready)(void *ctx),
+int tl_bench_wait_for(const struct tl_bench_rig *rig, struct tl_bench_process *process, bool (*ready)(void *ctx),
 	void *ctx, struct tl_err *err)
 {
 	int status;
@@ -118,7 +119,7 @@ int tl_bench_await(const struct tl_bench_rig *rig, struct tl_bench_process *proc
 		if (ready(ctx))
 			return 0;
 		if (waitpid(process->pid, &status, WNOHANG) == process->pid) {
-			int rc = judge(rig, process, status, err);
+			int rc = check_status(rig, process, status, err);
 			return rc != 0 ? rc : tl_fail(err, -EIO, "%s ended before it was ready", process->name);
 		}
 		if (atomic_load(rig->stop))
@@ -135,7 +136,7 @@ int tl_bench_wait(
 
 	for (uint64_t waited_ms = 0; waited_ms < timeout_ms; waited_ms += LOOK_MS) {
 		if (waitpid(process->pid, &status, WNOHANG) == process->pid)
-			return judge(rig, process, status, err);
+			return check_status(rig, process, status, err);
 		if (atomic_load(rig->stop))
 			return tl_fail(err, -EINTR, "interrupted");
 		(void)poll(NULL, 0, LOOK_MS);
@@ -152,7 +153,7 @@ int tl_bench_stop(const struct tl_bench_rig *rig, struct tl_bench_process *proce
 	(void)kill(process->pid, number);
 	for (int waited_ms = 0; waited_ms < STOP_MS; waited_ms += LOOK_MS) {
 		if (waitpid(process->pid, &status, WNOHANG) == process->pid)
-			return judge(rig, process, status, err);
+			return check_status(rig, process, status, err);
 		(void)poll(NULL, 0, LOOK_MS);
 	}
 	(void)kill(process->pid, SIGKILL);

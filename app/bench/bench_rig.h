@@ -51,7 +51,7 @@ int tl_bench_stop(const struct tl_bench_rig *rig, struct tl_bench_process *proce
 
 // Wait until ready(ctx) is true or the process has exited. Return 0, or -EINTR, -ETIMEDOUT or -EIO with a message in
 // *err.
-int tl_bench_await(const struct tl_bench_rig *rig, struct tl_bench_process *process, bool (*ready)(void *ctx),
+int tl_bench_wait_for(const struct tl_bench_rig *rig, struct tl_bench_process *process, bool (*ready)(void *ctx),
 	void *ctx, struct tl_err *err);
 
 // Tell whether NAME.err contains the text.

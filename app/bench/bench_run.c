@@ -75,7 +75,7 @@ static int start_appliance(struct tl_bench *bench, const struct tl_bench_variant
 		return tl_fail(err, rc, "cannot write %s", path);
 	const char *const argv[] = {bench->rig.self, "run", path, "--json", NULL};
 	rc = tl_bench_spawn(&bench->rig, bench->rig.app_ns, "appliance", argv, out, err);
-	return rc != 0 ? rc : tl_bench_await(&bench->rig, out, appliance_answers, bench, err);
+	return rc != 0 ? rc : tl_bench_wait_for(&bench->rig, out, appliance_answers, bench, err);
 }
 
 struct readiness {
@@ -103,7 +103,7 @@ static int start_tool(struct tl_bench *bench, const struct tl_bench_variant *var
 
 	int rc =
 		tl_bench_spawn(&bench->rig, bench->rig.app_ns, variant->tool, is_tcpdump ? tcpdump : dumpcap, out, err);
-	return rc != 0 ? rc : tl_bench_await(&bench->rig, out, tool_is_ready, &ready, err);
+	return rc != 0 ? rc : tl_bench_wait_for(&bench->rig, out, tool_is_ready, &ready, err);
 }
 
 static int run_client(struct tl_bench *bench, enum tl_bench_phase phase, struct tl_err *err)
@@ -197,7 +197,7 @@ static int take_appliance(struct tl_bench *bench, struct tl_bench_process *appli
 {
 	struct settling settling = {
 		.bench = bench, .received = json_integer_value(json_object_get(client, "received")), .seen = -1};
-	int rc = tl_bench_await(&bench->rig, appliance, has_settled, &settling, err);
+	int rc = tl_bench_wait_for(&bench->rig, appliance, has_settled, &settling, err);
 	const json_t *echo = json_object_get(settling.status, "echo");
 
 	if (rc == 0)

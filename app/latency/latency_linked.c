@@ -214,7 +214,7 @@ static void go_on(struct input *input)
 	input->has = tl_pcap_next(input->reader, &input->frame, NULL) == 1;
 	input->number += input->has;
 	if (input->number % FORGET_FRAMES == 0)
-		tl_pcap_forget(input->reader);
+		tl_pcap_release(input->reader);
 }
 
 static int copy(struct output *output, struct input *inputs, unsigned n)

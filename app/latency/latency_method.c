@@ -56,7 +56,7 @@ static bool runs_alike(const struct tl_latency_origin *trigger, const struct tl_
 	return drift->verdict == TL_LATENCY_DRIFT_FLAT;
 }
 
-static void say_drift(
+static void print_drift(
 	struct tl_latency *report, const char *of, const struct tl_latency_drift *drift, const char *directed)
 {
 	char moves[32], span[32];
@@ -95,7 +95,7 @@ static bool is_two_port(const struct tl_latency_origin *trigger, const struct tl
 		return received;
 	}
 	bool alike = runs_alike(trigger, reply, report, &drift);
-	say_drift(report, files == 1 ? "several interfaces" : "two files", &drift, directions(received));
+	print_drift(report, files == 1 ? "several interfaces" : "two files", &drift, directions(received));
 	return alike && received;
 }
 

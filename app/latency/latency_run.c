@@ -42,7 +42,7 @@ static int match_all(
 }
 
 // Report a side that could not be read to its end because of its link type.
-static int judge_sides(const struct tl_latency_side sides[2], struct tl_err *err)
+static int check_sides(const struct tl_latency_side sides[2], struct tl_err *err)
 {
 	for (unsigned i = 0; i < 2; i++)
 		if (sides[i].rc < 0) {
@@ -124,7 +124,7 @@ static const char *hint_of(uint64_t triggers, uint64_t replies)
 }
 
 // Explain a result without pairs: the frame counts of the filters show the wrong one.
-static void judge_silence(
+static void check_silence(
 	struct tl_latency *report, const struct tl_match_stats *stats, const struct tl_latency_side sides[2])
 {
 	tl_latency_add_invalid(report,
@@ -134,12 +134,13 @@ static void judge_silence(
 		hint_of(stats->trigger_frames, stats->reply_frames));
 }
 
-static void judge(struct tl_latency_run *run, const struct tl_match_stats *stats, const struct tl_latency_side sides[2])
+static void check_result(
+	struct tl_latency_run *run, const struct tl_match_stats *stats, const struct tl_latency_side sides[2])
 {
 	struct tl_latency *report = run->report;
 
 	if (stats->matched == 0)
-		judge_silence(report, stats, sides);
+		check_silence(report, stats, sides);
 	if (stats->negative != 0)
 		tl_latency_add_invalid(report,
 			"%" PRIu64 " of %" PRIu64 " replies are stamped before their triggers, by up to %" PRIu64
@@ -178,7 +179,7 @@ static void fill_clocks(struct tl_latency_run *run, const struct tl_latency_side
 	tl_latency_origins(origins, clocks, run->first_ns, run->last_ns, run->report);
 	for (unsigned i = 0; i < 2 && run->first_ns <= run->last_ns; i++)
 		if (i == 0 || run->cfg->files == 2 || origins[0].sources != origins[1].sources)
-			tl_latency_judge_steps(
+			tl_latency_check_steps(
 				&origins[i], clocks[i], sides[i].path, run->first_ns, run->last_ns, run->report);
 }
 
@@ -217,8 +218,8 @@ static void fill(struct tl_latency_run *run, const struct tl_match_stats *stats,
 	tl_latency_add_fact(report, "earliest_ns", "%" PRId64, run->earliest_ns);
 	tl_latency_add_fact(report, "incomplete_file", "%s", sides[0].broken || sides[1].broken ? "yes" : "no");
 	add_counters(report, stats);
-	judge(run, stats, sides);
-	tl_latency_judge_loss(report, cfg->max_loss);
+	check_result(run, stats, sides);
+	tl_latency_check_loss(report, cfg->max_loss);
 }
 
 // ---- a run
@@ -311,7 +312,7 @@ static int match_sides(
 	if (rc != 0)
 		tl_fail(err, rc, "cannot match: %s", strerror(-rc));
 	else
-		rc = judge_sides(sides, err);
+		rc = check_sides(sides, err);
 	if (rc == 0)
 		fill(run, tl_match_get_stats(match), sides);
 	tl_match_destroy(match);

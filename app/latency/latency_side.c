@@ -83,7 +83,7 @@ void tl_latency_side_next(struct tl_latency_side *side)
 	side->has = false;
 	while ((rc = tl_pcap_next(side->reader, &frame, &err)) == 1) {
 		if (++side->read % FORGET_FRAMES == 0)
-			tl_pcap_forget(side->reader);
+			tl_pcap_release(side->reader);
 		side->rc = is_wanted(side, &frame);
 		if (side->rc == 0)
 			continue;

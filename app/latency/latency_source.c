@@ -210,7 +210,7 @@ void tl_latency_origins(const struct tl_latency_origin origins[2], const struct 
 	add_start_bound(report, "bound_at_start_of_replies_ns", reply);
 }
 
-void tl_latency_judge_steps(const struct tl_latency_origin *origin, const struct tl_latency_clocks *clocks,
+void tl_latency_check_steps(const struct tl_latency_origin *origin, const struct tl_latency_clocks *clocks,
 	const char *file, uint64_t first_ns, uint64_t last_ns, struct tl_latency *report)
 {
 	struct tl_latency_clock_step step;

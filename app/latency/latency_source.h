@@ -53,7 +53,7 @@ void tl_latency_origins(const struct tl_latency_origin origins[2], const struct 
 	uint64_t first_ns, uint64_t last_ns, struct tl_latency *report);
 
 // Make the result invalid if a clock was set in an interval of stamps of this side.
-void tl_latency_judge_steps(const struct tl_latency_origin *origin, const struct tl_latency_clocks *clocks,
+void tl_latency_check_steps(const struct tl_latency_origin *origin, const struct tl_latency_clocks *clocks,
 	const char *file, uint64_t first_ns, uint64_t last_ns, struct tl_latency *report);
 
 // latency_method.c: store the method and its clocks; the report must have its sources and samples. files: 1: both sides

@@ -49,7 +49,7 @@ _TABLE = {
 }
 # These faults are not tried; docs/faults.md has the reasons.
 _EXCUSED_PLACES = {  # with the errnos; none: all
-    ("tl_writer_is_alone()", "fcntl64"): "",
+    ("tl_writer_is_unshared()", "fcntl64"): "",
     ("tl_recover_open()", "open64"): "ENOENT",
     ("tl_writer_sync_directory()", "fsync"): "EINVAL",
     ("sync_directory()", "fsync"): "EINVAL",

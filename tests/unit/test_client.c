@@ -410,23 +410,23 @@ static void judgement_follows_from_the_counts(void)
 	const struct tl_client_result good = {.planned = 5, .sent = 5, .received = 5, .balanced = true};
 	struct tl_client_result r = good;
 
-	CU_ASSERT_EQUAL(tl_client_judge(&r, NULL), 0);
+	CU_ASSERT_EQUAL(tl_client_check_result(&r, NULL), 0);
 	r.duplicated = r.reordered = r.reconnects = 1;
-	CU_ASSERT_EQUAL(tl_client_judge(&r, NULL), 0);
+	CU_ASSERT_EQUAL(tl_client_check_result(&r, NULL), 0);
 	r.corrupt = 1;
-	CU_ASSERT_EQUAL(tl_client_judge(&r, NULL), -EIO);
+	CU_ASSERT_EQUAL(tl_client_check_result(&r, NULL), -EIO);
 	r = good;
 	r.received = 4;
 	r.lost = 1;
-	CU_ASSERT_EQUAL(tl_client_judge(&r, NULL), -EIO);
+	CU_ASSERT_EQUAL(tl_client_check_result(&r, NULL), -EIO);
 	r = good;
 	r.planned = 6;
-	CU_ASSERT_EQUAL(tl_client_judge(&r, NULL), -EIO);
+	CU_ASSERT_EQUAL(tl_client_check_result(&r, NULL), -EIO);
 	r.interrupted = true;
-	CU_ASSERT_EQUAL(tl_client_judge(&r, NULL), 0);
+	CU_ASSERT_EQUAL(tl_client_check_result(&r, NULL), 0);
 	r = good;
 	r.balanced = false;
-	CU_ASSERT_EQUAL(tl_client_judge(&r, NULL), -EIO);
+	CU_ASSERT_EQUAL(tl_client_check_result(&r, NULL), -EIO);
 }
 
 static void json_has_exactly_the_documented_keys(void)
@@ -580,7 +580,7 @@ static void tcp_run_receives_all_it_sent(void)
 	CU_ASSERT_TRUE(result.first_rtt_ns > 0);
 	CU_ASSERT_TRUE(result.rtt.min_ns > 0 && result.rtt.max_ns < 2 * TL_NS_PER_S);
 	CU_ASSERT_TRUE(result.rate_pps > 800 && result.rate_pps < 1200);
-	CU_ASSERT_EQUAL(tl_client_judge(&result, NULL), 0);
+	CU_ASSERT_EQUAL(tl_client_check_result(&result, NULL), 0);
 }
 
 // A transport without a network: it answers at once, and notes what was due and when it was sent.
@@ -698,7 +698,7 @@ static void large_messages_pass_a_full_socket_whole(void)
 
 	CU_ASSERT_EQUAL(result.received, 200);
 	CU_ASSERT_TRUE(result.sender_late.max_ns > TL_NS_PER_MS); // the socket was full
-	CU_ASSERT_EQUAL(tl_client_judge(&result, NULL), 0);
+	CU_ASSERT_EQUAL(tl_client_check_result(&result, NULL), 0);
 }
 
 static void echoes_that_come_together_share_no_stamp(void)
@@ -739,7 +739,7 @@ static void changed_byte_is_one_corrupt_echo(void)
 	CU_ASSERT_EQUAL(result.lost, 1);
 	CU_ASSERT_EQUAL(result.corrupt, 1);
 	CU_ASSERT_TRUE(result.balanced);
-	CU_ASSERT_EQUAL(tl_client_judge(&result, NULL), -EIO);
+	CU_ASSERT_EQUAL(tl_client_check_result(&result, NULL), -EIO);
 }
 
 // Answers 200 datagrams: the first three not, not whole and twice.

@@ -26,16 +26,16 @@ static void nic_that_stamps_everything_is_taken(void)
 	struct ethtool_ts_info info = able;
 	struct tl_err err;
 
-	CU_ASSERT_EQUAL(tl_client_nic_judge(&info, "eth0", &err), 0);
+	CU_ASSERT_EQUAL(tl_client_nic_check(&info, "eth0", &err), 0);
 	info.rx_filters = 1u << HWTSTAMP_FILTER_PTP_V2_EVENT;
-	CU_ASSERT_EQUAL(tl_client_nic_judge(&info, "eth0", &err), -EOPNOTSUPP);
+	CU_ASSERT_EQUAL(tl_client_nic_check(&info, "eth0", &err), -EOPNOTSUPP);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "eth0 stamps received frames of PTP only"));
 	info = able;
 	info.tx_types = 1u << HWTSTAMP_TX_OFF;
-	CU_ASSERT_EQUAL(tl_client_nic_judge(&info, "eth0", &err), -EOPNOTSUPP);
+	CU_ASSERT_EQUAL(tl_client_nic_check(&info, "eth0", &err), -EOPNOTSUPP);
 	info = able;
 	info.so_timestamping &= ~(uint32_t)SOF_TIMESTAMPING_RAW_HARDWARE;
-	CU_ASSERT_EQUAL(tl_client_nic_judge(&info, "eth0", &err), -EOPNOTSUPP);
+	CU_ASSERT_EQUAL(tl_client_nic_check(&info, "eth0", &err), -EOPNOTSUPP);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "--timestamps kernel"));
 }
 

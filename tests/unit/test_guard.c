@@ -360,7 +360,7 @@ static int become_nobody(void)
 	struct tl_guard_state state;
 	struct tl_err err;
 
-	if (tl_guard_become("nobody", &err) != 0 || geteuid() == 0 || getegid() == 0)
+	if (tl_guard_set_user("nobody", &err) != 0 || geteuid() == 0 || getegid() == 0)
 		return 1;
 	int raw = socket(AF_PACKET, SOCK_RAW, 0); // a port may still be opened
 	state = enter();
@@ -382,7 +382,7 @@ static int name_a_thread(void)
 	pthread_t thread;
 	char name[NAME_BYTES] = "";
 
-	if (tl_guard_become("nobody", &err) != 0)
+	if (tl_guard_set_user("nobody", &err) != 0)
 		return 1;
 	enter();
 	pthread_create(&thread, NULL, named, name);
@@ -394,14 +394,14 @@ static int become_nobody_known(void)
 {
 	struct tl_err err;
 
-	return tl_guard_become("no-such-user", &err) == -ENOENT && strstr(err.text, "no-such-user") != NULL ? 0 : 1;
+	return tl_guard_set_user("no-such-user", &err) == -ENOENT && strstr(err.text, "no-such-user") != NULL ? 0 : 1;
 }
 
 static int become_and_return(void)
 {
 	struct tl_err err;
 
-	return tl_guard_become("nobody", &err) == 0 && geteuid() != 0 && setuid(0) == -1 ? 0 : 1;
+	return tl_guard_set_user("nobody", &err) == 0 && geteuid() != 0 && setuid(0) == -1 ? 0 : 1;
 }
 
 static void root_becomes_a_user_who_may_open_ports_and_nothing_later(void)

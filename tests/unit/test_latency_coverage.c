@@ -101,7 +101,7 @@ static struct tl_latency *draw(const struct series *kind, uint64_t seed)
 
 static void count(const struct tl_latency_row *row, unsigned *judged, unsigned *covered)
 {
-	if (!tl_latency_is_judged(row))
+	if (!tl_latency_has_interval(row))
 		return;
 	++*judged;
 	*covered += row->diff.low_ns <= 0 && row->diff.high_ns >= 0;

@@ -736,7 +736,7 @@ static void frames_that_were_forgotten_take_no_memory_and_stay_readable(void)
 	CU_ASSERT_EQUAL(tl_pcap_next(reader, &first, &err), 1);
 	for (; tl_pcap_next(reader, &frame, &err) == 1; frames++) {
 		CU_ASSERT_EQUAL(memcmp(frame.data, zeros, frame.cap_bytes), 0); // reads all of it
-		tl_pcap_forget(reader);
+		tl_pcap_release(reader);
 		most = mapped_bytes() > most ? mapped_bytes() : most;
 	}
 	CU_ASSERT_EQUAL(frames, 512);

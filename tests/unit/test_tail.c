@@ -32,7 +32,7 @@ static void the_oldest_outliers_are_overwritten_and_counted(void)
 		tl_tail_put(tail, &out);
 	}
 	CU_ASSERT_EQUAL(tl_tail_count(tail), 10);
-	CU_ASSERT_EQUAL(tl_tail_keep(tail), 4);
+	CU_ASSERT_EQUAL(tl_tail_kept_frames(tail), 4);
 	for (uint64_t i = 0; i < 6; i++)
 		CU_ASSERT_FALSE(tl_tail_read(tail, i, &out));
 	for (uint64_t i = 6; i < 10; i++) {

@@ -701,9 +701,9 @@ static void trouble_is_logged_when_it_begins(void)
 	atomic_store(&errors, 0);
 	for (unsigned times = 1; times <= 2; times++) {
 		for (int i = 0; i < 3; i++)
-			tl_writer_trouble_begins(rig.writer, trouble, rig.path, -EIO);
+			tl_writer_trouble_begin(rig.writer, trouble, rig.path, -EIO);
 		CU_ASSERT_EQUAL(atomic_load(&errors), times);
-		tl_writer_trouble_ends(rig.writer, trouble, rig.path);
+		tl_writer_trouble_end(rig.writer, trouble, rig.path);
 	}
 	rig_close(&rig);
 }

@@ -254,7 +254,7 @@ bool tl_config_share_a_group(const struct tl_config_echo *a, const struct tl_con
 }
 
 // True if both echoes would receive the same message.
-static bool hear_the_same(const struct tl_config_echo *a, const struct tl_config_echo *b)
+static bool receive_the_same(const struct tl_config_echo *a, const struct tl_config_echo *b)
 {
 	if (a->port != b->port || a->mode != b->mode)
 		return false;
@@ -270,7 +270,7 @@ static int check_echo_input(struct tl_config_reader *r, const struct tl_config *
 	const struct tl_config_echo *echo = &config->echoes[index];
 
 	for (uint32_t i = 0; i < index; i++) {
-		if (!hear_the_same(echo, &config->echoes[i]))
+		if (!receive_the_same(echo, &config->echoes[i]))
 			continue;
 		return refuse_at(r, "echo", index, keys[echo->mode],
 			"the echo \"%s\" listens to this on the port \"%s\" already", config->echoes[i].name,

@@ -64,7 +64,7 @@ static int set_ids(const struct passwd *user)
 	return 0;
 }
 
-int tl_guard_become(const char *name, struct tl_err *err)
+int tl_guard_set_user(const char *name, struct tl_err *err)
 {
 	const struct passwd *user = getpwnam(name);
 

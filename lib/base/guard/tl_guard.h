@@ -39,7 +39,7 @@ void tl_guard_prepare(void);
 
 // Become this user, with its groups. Root's capabilities that open ports are kept until tl_guard_drop(). Return 0, or
 // -errno with a message.
-int tl_guard_become(const char *user, struct tl_err *err);
+int tl_guard_set_user(const char *user, struct tl_err *err);
 
 // Restrict all existing and future threads to the files of cfg and to the system calls of an appliance. Before threads
 // of a class begin. Return 0, or -errno with a message; missing kernel support is not an error.

@@ -61,7 +61,7 @@ void tl_tail_destroy(struct tl_tail *tail)
 	free(tail);
 }
 
-uint32_t tl_tail_keep(const struct tl_tail *tail)
+uint32_t tl_tail_kept_frames(const struct tl_tail *tail)
 {
 	return tail->keep;
 }

@@ -60,9 +60,9 @@ void tl_tail_put(struct tl_tail *tail, struct tl_tail_outlier *outlier);
 // Set the burst after that of the last outlier.
 void tl_tail_set_after(struct tl_tail *tail, const struct tl_tail_burst *after);
 
-uint32_t tl_tail_keep(const struct tl_tail *tail);
+uint32_t tl_tail_kept_frames(const struct tl_tail *tail);
 
-// Number of outliers stored so far. All but the last tl_tail_keep() are overwritten.
+// Number of outliers stored so far. All but the last tl_tail_kept_frames() are overwritten.
 uint64_t tl_tail_count(const struct tl_tail *tail);
 
 // Read an outlier. False: overwritten, not stored yet, or under construction.

@@ -111,7 +111,7 @@ struct tl_latency *tl_echo_latency(const struct tl_metrics_echo *echo, const str
 	report->matched = report->latency.count;
 	report->unmatched_triggers = row->received_msgs - tl_min_u64(row->received_msgs, report->matched);
 	snprintf(report->clocks_shown, sizeof(report->clocks_shown), "one, the TSC of the host");
-	tl_latency_judge_loss(report, TL_LATENCY_MAX_LOSS);
+	tl_latency_check_loss(report, TL_LATENCY_MAX_LOSS);
 	tl_latency_add_fact(report, "echo", "%s, queue %" PRIu32, echo->mode, echo->queue);
 	tl_latency_add_fact(report, "time", "from the return of the poll to the call of tx_burst");
 	if (stages == NULL)

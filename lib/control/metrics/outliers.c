@@ -36,7 +36,7 @@ struct tl_outliers *tl_outliers_create(const struct tl_outliers_cfg *cfg)
 	if (o == NULL)
 		return NULL;
 	o->cfg = *cfg;
-	o->keep = tl_tail_keep(cfg->tail);
+	o->keep = tl_tail_kept_frames(cfg->tail);
 	o->noises = calloc(o->keep, sizeof(o->noises[0]));
 	o->rows = calloc(o->keep, sizeof(o->rows[0]));
 	if (o->noises != NULL && o->rows != NULL)

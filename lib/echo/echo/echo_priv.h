@@ -145,7 +145,7 @@ void tl_echo_stages_fini(struct tl_echo_host *host); // also after a failed init
 void tl_echo_note_outlier(
 	struct tl_echo *echo, const struct tl_burst *burst, const uint64_t stage_ns[TL_STAGES], uint64_t stay_ns);
 void tl_echo_complete_outliers(struct tl_echo_host *host, const struct tl_burst *burst);
-void tl_echo_remember(struct tl_echo_host *host, const struct tl_burst *burst);
+void tl_echo_keep_burst(struct tl_echo_host *host, const struct tl_burst *burst);
 
 // Take a stage stamp.
 static inline void tl_echo_stamp(uint64_t *at_tsc)

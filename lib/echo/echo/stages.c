@@ -110,7 +110,7 @@ static struct tl_tail_burst describe(const struct tl_echo_host *host, const stru
 	return facts;
 }
 
-void tl_echo_remember(struct tl_echo_host *host, const struct tl_burst *burst)
+void tl_echo_keep_burst(struct tl_echo_host *host, const struct tl_burst *burst)
 {
 	host->staged.last = describe(host, burst);
 }

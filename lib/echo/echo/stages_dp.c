@@ -143,7 +143,7 @@ static void after_tx(struct tl_echo_host *host, struct tl_burst *burst, bool han
 	}
 	tl_echo_after_tx(host, burst);
 	if (host->staged.has_tail)
-		tl_echo_remember(host, burst);
+		tl_echo_keep_burst(host, burst);
 }
 
 void tl_echo_staged_after_tx(void *ctx, struct tl_burst *burst)

@@ -11,7 +11,7 @@
 
 static bool other_family(const struct tl_client_endpoint *a, const struct tl_client_endpoint *b)
 {
-	return tl_client_endpoint_given(a) && tl_client_endpoint_given(b) &&
+	return tl_client_endpoint_is_set(a) && tl_client_endpoint_is_set(b) &&
 	       tl_ip6_is_set(&a->ip6) != tl_ip6_is_set(&b->ip6);
 }
 
@@ -26,7 +26,7 @@ static int check_families(const struct tl_client_given *given, const struct tl_c
 static int choose_mode(const struct tl_client_given *given, struct tl_client_cfg *cfg, struct tl_err *err)
 {
 	bool multicast =
-		tl_client_endpoint_given(&given->group) || given->tcp_listen.port_be != 0 || given->udp_port != 0;
+		tl_client_endpoint_is_set(&given->group) || given->tcp_listen.port_be != 0 || given->udp_port != 0;
 	bool tcp = given->tcp_connect.port_be != 0;
 	bool udp = given->udp_echo.port_be != 0;
 
@@ -34,20 +34,20 @@ static int choose_mode(const struct tl_client_given *given, struct tl_client_cfg
 		return tl_fail(err, -EINVAL,
 			"give exactly one of --group (with --udp-port and --tcp-listen), --tcp-connect and --udp-echo");
 	if (multicast &&
-		(!tl_client_endpoint_given(&given->group) || given->tcp_listen.port_be == 0 || given->udp_port == 0))
+		(!tl_client_endpoint_is_set(&given->group) || given->tcp_listen.port_be == 0 || given->udp_port == 0))
 		return tl_fail(
 			err, -EINVAL, "--group, --udp-port (from 1 to 65535) and --tcp-listen are given together");
-	if (multicast && given->kernel && !tl_client_endpoint_given(&given->tcp_listen) &&
-		!tl_client_endpoint_given(&given->source))
+	if (multicast && given->kernel && !tl_client_endpoint_is_set(&given->tcp_listen) &&
+		!tl_client_endpoint_is_set(&given->source))
 		return tl_fail(err, -EINVAL,
 			"--tcp-listen 0.0.0.0 leaves open which interface sends the multicast; give the address of "
 			"that interface with --source, such as 192.0.2.1");
 	cfg->mode = multicast ? TL_CLIENT_MULTICAST : tcp ? TL_CLIENT_TCP : TL_CLIENT_UDP;
 	cfg->peer = multicast ? given->tcp_listen : tcp ? given->tcp_connect : given->udp_echo;
-	if (multicast && !tl_client_endpoint_given(&given->tcp_listen))
+	if (multicast && !tl_client_endpoint_is_set(&given->tcp_listen))
 		cfg->peer.ip_be = given->port.ip_be; // without a port: 0, any
 	cfg->source = given->source;
-	if (multicast && !tl_client_endpoint_given(&given->source))
+	if (multicast && !tl_client_endpoint_is_set(&given->source))
 		cfg->source =
 			(struct tl_client_endpoint){.ip_be = given->tcp_listen.ip_be, .ip6 = given->tcp_listen.ip6};
 	return check_families(given, cfg, err);

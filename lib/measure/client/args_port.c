@@ -14,14 +14,14 @@ static bool is_in_prefix(const struct tl_client_port *port, uint32_t ip_be)
 static int check_foreign(const struct tl_client_given *given, struct tl_err *err)
 {
 	if (given->port.device == NULL &&
-		(given->port.ip_be != 0 || tl_client_endpoint_given(&given->gateway) || given->port.vlan != 0 ||
+		(given->port.ip_be != 0 || tl_client_endpoint_is_set(&given->gateway) || given->port.vlan != 0 ||
 			given->port.take || given->port.lcore != TL_CLIENT_ANY_LCORE))
 		return tl_fail(err, -EINVAL, "--ip, --gateway, --vlan, --lcore and --take belong to --port PORT");
 	if (given->port.device == NULL && given->timestamps == TL_CLIENT_STAMPS_TSC)
 		return tl_fail(err, -EINVAL, "--timestamps tsc belongs to --port; give user, kernel or nic");
 	if (given->port.device == NULL && given->port.lead_us != LEAD_US)
 		return tl_fail(err, -EINVAL, "--lead belongs to --port: sockets of the kernel send at once");
-	if (given->port.device != NULL && tl_client_endpoint_given(&given->source))
+	if (given->port.device != NULL && tl_client_endpoint_is_set(&given->source))
 		return tl_fail(err, -EINVAL, "--source belongs to --kernel: a port sends from its --ip");
 	if (given->port.device != NULL && given->ttl != 1)
 		return tl_fail(err, -EINVAL, "--ttl belongs to --kernel: a port sends multicast with a TTL of 1");

@@ -28,7 +28,7 @@ struct tl_client_given {
 	uint64_t duration_ns, connect_timeout_ns, linger_ns;
 };
 
-bool tl_client_endpoint_given(const struct tl_client_endpoint *at);
+bool tl_client_endpoint_is_set(const struct tl_client_endpoint *at);
 
 double tl_client_seconds_of(uint64_t ns);
 

@@ -58,4 +58,4 @@ int tl_client_nic_begin(struct tl_client_nic *nic, const struct tl_client_cfg *c
 void tl_client_nic_end(struct tl_client_nic *nic);
 
 // Check that the driver's capabilities suffice.
-int tl_client_nic_judge(const struct ethtool_ts_info *info, const char *name, struct tl_err *err);
+int tl_client_nic_check(const struct ethtool_ts_info *info, const char *name, struct tl_err *err);

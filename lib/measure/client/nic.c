@@ -13,7 +13,7 @@
 
 #define NEEDED_FLAGS (SOF_TIMESTAMPING_TX_HARDWARE | SOF_TIMESTAMPING_RX_HARDWARE | SOF_TIMESTAMPING_RAW_HARDWARE)
 
-int tl_client_nic_judge(const struct ethtool_ts_info *info, const char *name, struct tl_err *err)
+int tl_client_nic_check(const struct ethtool_ts_info *info, const char *name, struct tl_err *err)
 {
 	if ((info->so_timestamping & NEEDED_FLAGS) != NEEDED_FLAGS || (info->tx_types & 1u << HWTSTAMP_TX_ON) == 0)
 		return tl_fail(err, -EOPNOTSUPP,
@@ -61,7 +61,7 @@ static int configure(int fd, struct tl_client_nic *nic, struct tl_err *err)
 	memcpy(request.ifr_name, nic->name, sizeof(nic->name));
 	if (ioctl(fd, SIOCETHTOOL, &request) != 0)
 		info = (struct ethtool_ts_info){0}; // driver without support for stamps
-	int ret = tl_client_nic_judge(&info, nic->name, err);
+	int ret = tl_client_nic_check(&info, nic->name, err);
 	if (ret != 0)
 		return ret;
 	request.ifr_data = (char *)&nic->before;

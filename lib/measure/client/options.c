@@ -105,7 +105,7 @@ double tl_client_seconds_of(uint64_t ns)
 	return (double)ns / (double)TL_NS_PER_S;
 }
 
-bool tl_client_endpoint_given(const struct tl_client_endpoint *at)
+bool tl_client_endpoint_is_set(const struct tl_client_endpoint *at)
 {
 	return at->ip_be != 0 || tl_ip6_is_set(&at->ip6);
 }

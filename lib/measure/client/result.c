@@ -9,7 +9,7 @@
 
 #include <tl_report.h>
 
-int tl_client_judge(const struct tl_client_result *result, struct tl_err *err)
+int tl_client_check_result(const struct tl_client_result *result, struct tl_err *err)
 {
 	if (!result->balanced)
 		return tl_fail(

@@ -15,7 +15,7 @@ struct tl_client_cfg tl_client_point(const struct tl_client_cfg *cfg, const stru
 	return one;
 }
 
-static void tell(const struct tl_client_hooks *hooks, const struct tl_client_cfg *cfg)
+static void report_point(const struct tl_client_hooks *hooks, const struct tl_client_cfg *cfg)
 {
 	if (hooks->progress != NULL && hooks->points > 0)
 		hooks->progress(hooks->ctx, &(struct tl_client_progress){
@@ -37,7 +37,7 @@ int tl_client_sweep_run(const struct tl_client_cfg *cfg, const struct tl_client_
 	for (*done = 0; *done < sweep->n; ++*done) {
 		const struct tl_client_cfg one = tl_client_point(cfg, sweep, *done);
 		its_hooks.point = sweeps ? (uint32_t)*done + 1 : 0;
-		tell(&its_hooks, &one);
+		report_point(&its_hooks, &one);
 		int ret = tl_client_run(&one, &its_hooks, &results[*done], err);
 		if (ret != 0)
 			return sweeps ? tl_fail_at(err, ret, "point %zu of %zu", *done + 1, sweep->n) : ret;

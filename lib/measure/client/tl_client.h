@@ -220,7 +220,7 @@ void tl_client_verdict(struct tl_client_result *result);
 
 // Return 0 when every planned message was echoed intact, else -EIO and a message with the missing counts. In an
 // interrupted run the messages sent count as planned.
-int tl_client_judge(const struct tl_client_result *result, struct tl_err *err);
+int tl_client_check_result(const struct tl_client_result *result, struct tl_err *err);
 
 // Format the result as a new JSON object (NULL when out of memory), and as text.
 json_t *tl_client_result_json(const struct tl_client_result *result);

@@ -40,7 +40,7 @@ static bool fell_behind(const struct tl_client_result *result)
 	       result->rate_pps * (double)tried / (double)result->sent < (double)result->asked_pps * (RARE - 1) / RARE;
 }
 
-static void judge_sender(struct tl_client_result *result, uint64_t p50_ns)
+static void check_sender(struct tl_client_result *result, uint64_t p50_ns)
 {
 	char this_ns[32], that_ns[32];
 
@@ -58,7 +58,7 @@ static void judge_sender(struct tl_client_result *result, uint64_t p50_ns)
 			tl_format_ns(p50_ns, that_ns, sizeof(that_ns)));
 }
 
-static void judge_loss(struct tl_client_result *result)
+static void check_loss(struct tl_client_result *result)
 {
 	if (tl_latency_is_loss(result->lost, result->sent, result->max_loss))
 		add(result,
@@ -67,7 +67,7 @@ static void judge_loss(struct tl_client_result *result)
 			result->lost, result->sent, result->max_loss * 100);
 }
 
-static void judge_times(struct tl_client_result *result)
+static void check_times(struct tl_client_result *result)
 {
 	const struct tl_hist_summary *best = tl_client_best(result);
 	uint64_t p50_ns = best->count != 0 ? best->p50_ns : result->rtt.p50_ns; // the one displayed
@@ -77,7 +77,7 @@ static void judge_times(struct tl_client_result *result)
 		add(result, "no echo was measured");
 		return;
 	}
-	judge_sender(result, p50_ns);
+	check_sender(result, p50_ns);
 	if (result->poll_gap.p99_ns > p50_ns)
 		add(result,
 			"nobody looked for echoes: for more than %s before 1 of 100 of them, against a median of %s; give "
@@ -88,7 +88,7 @@ static void judge_times(struct tl_client_result *result)
 
 // Judge missing stamps. Over TCP the echoes of a burst arrive together, and only the last of them has a stamp that is
 // certainly its own.
-static void judge_missing(struct tl_client_result *result)
+static void check_missing(struct tl_client_result *result)
 {
 	const struct tl_client_stamp_counts *stamps = &result->stamps;
 	uint64_t missing = stamps->tx_missing + stamps->rx_missing + stamps->rx_shared;
@@ -103,7 +103,7 @@ static void judge_missing(struct tl_client_result *result)
 			result->received, stamps->tx_missing, stamps->rx_missing, stamps->rx_shared);
 }
 
-static void judge_stamps(struct tl_client_result *result)
+static void check_stamps(struct tl_client_result *result)
 {
 	const struct tl_client_stamp_counts *stamps = &result->stamps;
 
@@ -115,7 +115,7 @@ static void judge_stamps(struct tl_client_result *result)
 			" errors in sending at a time (%s): stamps of departures may be wrong; give it "
 			"longer with --lead",
 			result->sources.faults, result->sources.fault);
-	judge_missing(result);
+	check_missing(result);
 	if (result->wire_over_rtt > 0 || stamps->reply_first > 0)
 		add(result,
 			"clocks contradict each other: %" PRIu64 " echoes arrived before their message left, %" PRIu64
@@ -123,7 +123,7 @@ static void judge_stamps(struct tl_client_result *result)
 			stamps->reply_first, result->wire_over_rtt);
 }
 
-static void judge_host(struct tl_client_result *result)
+static void check_host(struct tl_client_result *result)
 {
 	char this_ns[32], that_ns[32];
 
@@ -139,8 +139,8 @@ static void judge_host(struct tl_client_result *result)
 
 void tl_client_verdict(struct tl_client_result *result)
 {
-	judge_loss(result);
-	judge_times(result);
-	judge_stamps(result);
-	judge_host(result);
+	check_loss(result);
+	check_times(result);
+	check_stamps(result);
+	check_host(result);
 }

@@ -52,7 +52,7 @@ static void on_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t l
 	struct tl_dclient *host = ctx;
 
 	// A stream with a hole is unusable; the inbox is large enough to avoid this.
-	if (is_current(host, c) && !tl_dclient_hand_over(host, data, len))
+	if (is_current(host, c) && !tl_dclient_deliver(host, data, len))
 		host->link->broken = true;
 }
 

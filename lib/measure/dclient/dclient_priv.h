@@ -71,7 +71,7 @@ uint16_t tl_dclient_turn(struct tl_dclient *host);
 void tl_dclient_flush(struct tl_dclient *host);
 
 // HOT. Deliver data to the client, with the time of the current frame. False: no room.
-bool tl_dclient_hand_over(struct tl_dclient *host, const uint8_t *data, uint32_t len);
+bool tl_dclient_deliver(struct tl_dclient *host, const uint8_t *data, uint32_t len);
 
 // HOT. Record that identifier id left with the last flush. stamp_ns 0: time unknown.
 void tl_dclient_depart(struct tl_dclient_link *link, uint64_t id, uint64_t stamp_ns);

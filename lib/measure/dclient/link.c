@@ -33,7 +33,7 @@ static void on_datagram(void *ctx, const struct tl_udp_datagram *datagram)
 	// Without room it is lost, and counted as lost.
 	if (l != NULL && l->link.cfg->mode == TL_CLIENT_UDP && datagram->src_ip_be == l->to_be &&
 		datagram->src_port_be == l->to_port_be)
-		(void)tl_dclient_hand_over(host, datagram->payload, datagram->len);
+		(void)tl_dclient_deliver(host, datagram->payload, datagram->len);
 }
 
 static const char *arrivals_of(enum tl_client_timestamps timestamps)

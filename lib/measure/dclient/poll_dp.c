@@ -9,7 +9,7 @@
 
 #define TICK_NS (100 * TL_NS_PER_US)
 
-bool tl_dclient_hand_over(struct tl_dclient *host, const uint8_t *data, uint32_t len)
+bool tl_dclient_deliver(struct tl_dclient *host, const uint8_t *data, uint32_t len)
 {
 	struct tl_dclient_inbox *in = &host->link->inbox;
 	struct tl_dclient_chunk *last = in->n > 0 ? &in->chunks[in->n - 1] : NULL;

@@ -73,14 +73,14 @@ static void compare_runs(const struct work *work, tl_latency_figure *figure, dou
 	row->verdict = TL_LATENCY_SAME;
 }
 
-bool tl_latency_is_judged(const struct tl_latency_row *row)
+bool tl_latency_has_interval(const struct tl_latency_row *row)
 {
 	return row->verdict != TL_LATENCY_TOO_FEW && row->verdict != TL_LATENCY_INCONCLUSIVE;
 }
 
 static void widen(struct tl_latency_row *row, double by_ns)
 {
-	if (!tl_latency_is_judged(row))
+	if (!tl_latency_has_interval(row))
 		return;
 	row->diff.low_ns -= by_ns;
 	row->diff.high_ns += by_ns;
@@ -95,7 +95,7 @@ static void compare_quantile(const struct work *work, size_t level, struct tl_la
 		compare_runs(work, tl_latency_value_at, quantile->share, row);
 	else if (out->ordered)
 		tl_latency_one_quantile(&work->ones[0], &work->ones[1], level, quantile->share, work->miss, row);
-	if (!tl_latency_is_judged(row))
+	if (!tl_latency_has_interval(row))
 		return;
 	widen(row, out->stamps_ns);
 	if (row->diff.low_ns > quantile->threshold_ns)
@@ -120,7 +120,7 @@ static void compare_answered(const struct work *work, struct tl_latency_row *row
 		compare_runs(work, tl_latency_answered, 0, row);
 	else
 		tl_latency_one_answered(&work->ones[0], &work->ones[1], work->miss, row);
-	if (!tl_latency_is_judged(row))
+	if (!tl_latency_has_interval(row))
 		return;
 	if (row->diff.high_ns < 0)
 		row->verdict = TL_LATENCY_SLOWER;

@@ -82,7 +82,7 @@ static json_t *row_json(const struct tl_latency_row *row, const char *unit)
 	char key[16];
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(figures); i++) {
-		bool known = !figures[i].judged || tl_latency_is_judged(row);
+		bool known = !figures[i].judged || tl_latency_has_interval(row);
 		snprintf(key, sizeof(key), "%s%s", figures[i].name, unit);
 		put(object, key, known ? number(figures[i].value) : json_null());
 	}
@@ -135,7 +135,7 @@ static const char *effective_text(double effective, char *text, size_t size)
 
 static void print_diff(const struct tl_latency_row *row, FILE *out)
 {
-	if (!tl_latency_is_judged(row))
+	if (!tl_latency_has_interval(row))
 		fprintf(out, " %12s  %-26s", "-", "-");
 	else
 		fprintf(out, " %+12.0f  [%+11.0f, %+11.0f]", row->diff.diff_ns, row->diff.low_ns, row->diff.high_ns);
@@ -175,7 +175,7 @@ static void print_answered(const struct tl_latency_comparison *c, FILE *out)
 	}
 	fprintf(out, "%-8s", "answered");
 	fprintf(out, " %10.4f %% %10.4f %%", row->a * 100, row->b * 100);
-	if (!tl_latency_is_judged(row)) {
+	if (!tl_latency_has_interval(row)) {
 		fprintf(out, "%s\n", row->verdict == TL_LATENCY_INCONCLUSIVE ? "  inconclusive" : "");
 		return;
 	}

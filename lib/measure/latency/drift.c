@@ -36,7 +36,7 @@ static uint64_t median(uint64_t *values, size_t n)
 }
 
 // Set the verdict. A drift shows from one end of the span to the other.
-static void judge(uint64_t bounds_ns, uint64_t chance_ns, struct tl_latency_drift *out)
+static void set_verdict(uint64_t bounds_ns, uint64_t chance_ns, struct tl_latency_drift *out)
 {
 	out->allowed_ns = bounds_ns + BY_CHANCE * chance_ns;
 	out->seen_ppm = out->span_ns != 0 ? (double)out->allowed_ns / (double)out->span_ns * 1e6 : 0;
@@ -63,5 +63,5 @@ void tl_latency_drift(
 	}
 	out->span_ns = apart(samples[n - 1].time_ns, samples[0].time_ns);
 	out->moves_ns = high_ns - low_ns;
-	judge(bounds_ns, median(differ_ns, WINDOWS), out);
+	set_verdict(bounds_ns, median(differ_ns, WINDOWS), out);
 }

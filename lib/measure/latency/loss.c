@@ -32,7 +32,7 @@ bool tl_latency_is_loss(uint64_t unanswered, uint64_t triggers, double max_loss)
 	return max_loss >= 0 && (double)unanswered > max_loss * (double)triggers * (1 + 1e-12);
 }
 
-void tl_latency_judge_loss(struct tl_latency *report, double max_loss)
+void tl_latency_check_loss(struct tl_latency *report, double max_loss)
 {
 	uint64_t triggers = report->matched + report->unmatched_triggers;
 	char window[32];

@@ -91,7 +91,7 @@ const struct match_trigger *match_oldest(struct tl_match *match, struct match_gr
 // ---- candidates
 
 // Return the first place from this one on whose trigger was not given up, or the end.
-static uint32_t behind_given_up(struct tl_match *match, const struct match_group *group, uint32_t place)
+static uint32_t next_live(struct tl_match *match, const struct match_group *group, uint32_t place)
 {
 	uint32_t end = place;
 
@@ -115,7 +115,7 @@ static struct match_answer find_answered(struct tl_match *match, const struct ma
 	struct match_answer answer = {0};
 
 	for (; open < WAITING_MAX && !answer.ambiguous; place++) {
-		place = behind_given_up(match, group, place);
+		place = next_live(match, group, place);
 		if (place == group->end)
 			break;
 		struct match_trigger *trigger = match_at(group, place);

@@ -249,7 +249,7 @@ int match_stream_settle(struct tl_match *match, struct match_stream *stream, uin
 // Return the stream of this key, a new one if there is none or it has been idle for long; NULL: no memory.
 struct match_stream *match_stream_get(struct tl_match *match, const struct match_stream_key *key);
 // Register a stream with undecided bytes; it is checked until it has none.
-void match_stream_waits(struct tl_match *match, struct match_stream *stream);
+void match_stream_add_pending(struct tl_match *match, struct match_stream *stream);
 int match_streams_settle(struct tl_match *match, uint64_t now_ns);
 void match_streams_free(struct tl_match *match);
 

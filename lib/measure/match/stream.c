@@ -85,7 +85,7 @@ static void find_reply(const struct tl_match *match, struct match_stream *stream
 }
 
 // Give up the bytes of the hole in front.
-static int give_up_hole(struct tl_match *match, struct match_stream *stream)
+static int skip_hole(struct tl_match *match, struct match_stream *stream)
 {
 	int rc = match_text_decide(match, &stream->text, UINT64_MAX);
 
@@ -102,7 +102,7 @@ static int settle(struct tl_match *match, struct match_stream *stream)
 	int rc = 0;
 
 	while (rc == 0 && stream->held != NULL)
-		rc = give_up_hole(match, stream);
+		rc = skip_hole(match, stream);
 	return rc != 0 ? rc : match_text_decide(match, &stream->text, UINT64_MAX);
 }
 
@@ -230,7 +230,7 @@ static int take_segment(struct tl_match *match, struct match_stream *stream, con
 	*out_new |= new_bytes != 0;
 	rc = deliver_held(match, stream);
 	while (rc == 0 && stream->held_bytes > HELD_BYTES_MAX)
-		rc = give_up_hole(match, stream);
+		rc = skip_hole(match, stream);
 	return rc;
 }
 
@@ -271,7 +271,7 @@ static int take_bytes(struct tl_match *match, const struct match_payload *segmen
 		rc = take_bytes(match, &front, out_new);
 	if (rc == 0 && rest.len != 0)
 		rc = take_segment(match, stream, &rest, ahead + front.len, out_new);
-	match_stream_waits(match, stream);
+	match_stream_add_pending(match, stream);
 	return rc;
 }
 
@@ -294,6 +294,6 @@ int match_stream_settle(struct tl_match *match, struct match_stream *stream, uin
 	if (now_ns == UINT64_MAX)
 		return settle(match, stream);
 	while (rc == 0 && stream->held != NULL && stream->held->ts_ns + match->cfg.window_ns < now_ns)
-		rc = give_up_hole(match, stream);
+		rc = skip_hole(match, stream);
 	return rc != 0 ? rc : match_text_decide(match, &stream->text, now_ns);
 }

@@ -115,7 +115,7 @@ static bool has_undecided(const struct match_stream *stream)
 	return stream->held != NULL || stream->text.at != stream->text.len;
 }
 
-void match_stream_waits(struct tl_match *match, struct match_stream *stream)
+void match_stream_add_pending(struct tl_match *match, struct match_stream *stream)
 {
 	if (stream->waiting || !has_undecided(stream))
 		return;
@@ -125,7 +125,7 @@ void match_stream_waits(struct tl_match *match, struct match_stream *stream)
 	match->last_waiting = stream;
 }
 
-static void forget_idle(struct tl_match *match)
+static void expire_idle(struct tl_match *match)
 {
 	for (uint64_t i = 0; i < match->buckets; i++)
 		for (struct match_stream **link = &match->bucket[i]; *link != NULL;) {
@@ -153,11 +153,11 @@ int match_streams_settle(struct tl_match *match, uint64_t now_ns)
 		if (rc == 0)
 			rc = match_stream_settle(match, stream, now_ns);
 		stream->waiting = false;
-		match_stream_waits(match, stream);
+		match_stream_add_pending(match, stream);
 	}
 	if (rc == 0 && match->now_ns >= match->idle_tick_ns) {
 		match->idle_tick_ns = match->now_ns + idle_ns(match) / IDLE_TICKS;
-		forget_idle(match);
+		expire_idle(match);
 	}
 	return rc;
 }

@@ -98,7 +98,7 @@ static json_t *figures_of(const struct counted *c)
 	return figures;
 }
 
-static void judge_frames(const struct counted *c, struct tl_selftest_check *check, json_t *figures)
+static void check_frames(const struct counted *c, struct tl_selftest_check *check, json_t *figures)
 {
 	const struct tally *tally = &c->tally;
 
@@ -121,7 +121,7 @@ static bool accounts_agree(const struct counted *c)
 	return seen == c->after.rx_pkts - c->before.rx_pkts + tl_selftest_drops(&c->before, &c->after);
 }
 
-static void judge_accounts(const struct counted *c, struct tl_selftest_check *check, json_t *figures)
+static void check_accounts(const struct counted *c, struct tl_selftest_check *check, json_t *figures)
 {
 	uint64_t out = c->driver_after.tx.opackets - c->driver_before.tx.opackets;
 	uint64_t in = c->driver_after.rx.ipackets - c->driver_before.rx.ipackets;
@@ -156,9 +156,9 @@ void tl_selftest_check_counters(struct tl_selftest *t, struct tl_selftest_check 
 	read_drivers(t, &c.driver_after);
 	json_t *figures = figures_of(&c);
 	if (c.sent < FRAMES || c.tally.came < c.sent || c.tally.again + c.tally.damaged + c.tally.disordered != 0)
-		judge_frames(&c, check, figures);
+		check_frames(&c, check, figures);
 	else
-		judge_accounts(&c, check, figures);
+		check_accounts(&c, check, figures);
 }
 
 // ---- unpolled frames
@@ -175,7 +175,7 @@ struct overrun {
 };
 
 // Receive until all are accounted for, or no more arrive.
-static void take_the_rest(struct tl_selftest *t, const struct tl_selftest_account *before,
+static void receive_rest(struct tl_selftest *t, const struct tl_selftest_account *before,
 	struct tl_selftest_account *after, struct overrun *o)
 {
 	uint64_t until_ns = tl_selftest_now_ns(t) + t->cfg->silence_ns;
@@ -199,7 +199,7 @@ static void take_the_rest(struct tl_selftest *t, const struct tl_selftest_accoun
 	o->drops = tl_selftest_drops(before, after);
 }
 
-static void judge_overrun(const struct overrun *o, uint64_t foreign, struct tl_selftest_check *check)
+static void check_overrun(const struct overrun *o, uint64_t foreign, struct tl_selftest_check *check)
 {
 	uint64_t missing = o->sent - tl_min_u64(o->came, o->sent);
 	json_t *figures =
@@ -238,6 +238,6 @@ void tl_selftest_check_drops(struct tl_selftest *t, struct tl_selftest_check *ch
 		o.refused = !tl_selftest_send(t, &flow, o.sent, TL_SELFTEST_BYTES_MIN);
 		o.sent += !o.refused;
 	}
-	take_the_rest(t, &before, &after, &o);
-	judge_overrun(&o, after.foreign_pkts - before.foreign_pkts, check);
+	receive_rest(t, &before, &after, &o);
+	check_overrun(&o, after.foreign_pkts - before.foreign_pkts, check);
 }

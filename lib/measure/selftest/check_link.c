@@ -66,7 +66,7 @@ void tl_selftest_check_link_stays(struct tl_selftest *t, struct tl_selftest_chec
 // ---- cable
 
 // True if sent frames return to the port that sent them.
-static bool comes_back(struct tl_selftest *t)
+static bool is_looped_back(struct tl_selftest *t)
 {
 	struct tl_selftest_way way = t->way;
 	uint32_t ours = 0;
@@ -97,7 +97,7 @@ void tl_selftest_check_cable(struct tl_selftest *t, struct tl_selftest_check *ch
 	if (sent < PROBES)
 		tl_selftest_verdict(
 			check, figures, TL_SELFTEST_FAIL, "port %u took %u frames of %u", t->way.from, sent, PROBES);
-	else if (t->way.from != t->way.to && came == 0 && comes_back(t))
+	else if (t->way.from != t->way.to && came == 0 && is_looped_back(t))
 		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL,
 			"what port %u sends comes back to itself: there is a loopback plug, or its loopback mode is on",
 			t->way.from);

@@ -72,7 +72,7 @@ static bool is_card(const struct tl_port *port)
 	return tl_port_config(port)->spec.kind == TL_PORT_PCI;
 }
 
-static void judge(struct tl_selftest *t, const struct rate *r, uint64_t drops, struct tl_selftest_check *check)
+static void conclude(struct tl_selftest *t, const struct rate *r, uint64_t drops, struct tl_selftest_check *check)
 {
 	uint64_t line_mbps = tl_port_speed_bps(t->way.tx_port) / 1000000, sent_mbps = mbps(r, r->sent);
 	uint64_t lost = r->sent - tl_min_u64(r->came, r->sent);
@@ -119,7 +119,7 @@ static void check_rate(struct tl_selftest *t, struct tl_selftest_check *check, u
 		more = tl_selftest_await(t, 1, NULL, NULL);
 		tl_selftest_account(t, &after);
 	}
-	judge(t, &r, tl_selftest_drops(&before, &after), check);
+	conclude(t, &r, tl_selftest_drops(&before, &after), check);
 }
 
 void tl_selftest_check_rate_large(struct tl_selftest *t, struct tl_selftest_check *check)

@@ -64,7 +64,7 @@ static uint64_t refused_stamps(const struct tl_port *port)
 	return tl_port_gate(port, &gate) ? gate.refused_pkts : 0;
 }
 
-static void judge_stamps(
+static void check_stamps(
 	const struct stamped *s, const struct tl_port_stamps *stamps, bool all, struct tl_selftest_check *check)
 {
 	const char *source = tl_ts_source_name(stamps->source);
@@ -107,7 +107,7 @@ void tl_selftest_check_stamps(struct tl_selftest *t, struct tl_selftest_check *c
 	s.refused = refused_stamps(t->way.rx_port);
 	bool all = send_all(t, &s);
 	s.refused = refused_stamps(t->way.rx_port) - s.refused;
-	judge_stamps(&s, &stamps, all, check);
+	check_stamps(&s, &stamps, all, check);
 }
 
 // ---- PTP frames

@@ -73,7 +73,7 @@ static void choose_tricks(struct world *w)
 
 // Decide whether the truth is exact: payloads that recur, and tricks that put another message in the place of a missing
 // one, allow more than one answer.
-static void judge_exactness(struct world *w)
+static void check_exactness(struct world *w)
 {
 	uint64_t played = w->is.tricks;
 	bool by_position = has(w, TL_TRAFFIC_POSITION);
@@ -286,11 +286,11 @@ void tl_traffic_make(struct tl_traffic *traffic, uint64_t seed)
 	w->random = tl_random_mix(seed);
 	w->messages = w->ordered = w->flows = w->frames = w->used = 0;
 	choose_tricks(w);
-	judge_exactness(w);
+	check_exactness(w);
 	choose_clocks(w);
 	choose_times(w);
 	make_call(w);
 	make_messages(w);
 	traffic_send(w);
-	traffic_tell(w);
+	traffic_describe(w);
 }

@@ -94,4 +94,4 @@ static inline bool happens(struct world *w, enum tl_traffic_trick trick, uint64_
 }
 
 void traffic_send(struct world *w);
-void traffic_tell(struct world *w);
+void traffic_describe(struct world *w);

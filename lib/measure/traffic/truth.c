@@ -210,7 +210,7 @@ static int by_trigger(const void *a, const void *b)
 	return x->trigger_packet < y->trigger_packet ? -1 : x->trigger_packet > y->trigger_packet;
 }
 
-void traffic_tell(struct world *w)
+void traffic_describe(struct world *w)
 {
 	stamp_frames(w);
 	find_triggers(w);

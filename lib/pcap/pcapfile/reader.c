@@ -83,7 +83,7 @@ void tl_pcap_move(struct tl_pcap_reader *reader, const void *data, size_t size, 
 	reader->ended = 1;
 }
 
-bool tl_pcap_wants_more(const struct tl_pcap_reader *reader)
+bool tl_pcap_needs_more(const struct tl_pcap_reader *reader)
 {
 	return reader->ended == 0 || (reader->ended < 0 && reader->fault.at_end);
 }
@@ -165,7 +165,7 @@ int tl_pcap_open_any(const char *path, struct tl_pcap_reader **out, struct tl_er
 	return open_file(path, true, out, err);
 }
 
-void tl_pcap_forget(struct tl_pcap_reader *reader)
+void tl_pcap_release(struct tl_pcap_reader *reader)
 {
 	size_t until = reader->offset & ~(size_t)(FORGET_BYTES - 1);
 

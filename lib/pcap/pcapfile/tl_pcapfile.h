@@ -246,7 +246,7 @@ int tl_pcap_open_any(const char *path, struct tl_pcap_reader **out, struct tl_er
 
 // Release the memory of the frames so far, including those returned: later accesses read the file again. Periodic calls
 // keep a large file from filling the memory.
-void tl_pcap_forget(struct tl_pcap_reader *reader);
+void tl_pcap_release(struct tl_pcap_reader *reader);
 
 // Link type of a file, for pcapng that of its first interface; 0: none.
 uint32_t tl_pcap_linktype(const struct tl_pcap_reader *reader);
@@ -264,7 +264,7 @@ int tl_pcap_open_window(
 
 // True if tl_pcap_next() has returned 0 or an error at the end of the data, between two records or inside one. With
 // more of the file it may succeed.
-bool tl_pcap_wants_more(const struct tl_pcap_reader *reader);
+bool tl_pcap_needs_more(const struct tl_pcap_reader *reader);
 
 // Continue in another window: size bytes of the file from this offset on, which is tl_pcap_offset(). Frames returned so
 // far become invalid, and tl_pcap_get_more() may not be used.

@@ -54,7 +54,7 @@ static int put_u32(struct extract_output *output, uint32_t value)
 	return put(output, &value, sizeof(value));
 }
 
-static void forget_interfaces(struct extract_output *output)
+static void clear_interfaces(struct extract_output *output)
 {
 	for (uint32_t i = 0; i < output->n; i++)
 		free(output->interface[i].block);
@@ -68,7 +68,7 @@ static int begin_section(struct extract_output *output, bool swapped)
 	uint32_t len = tl_pcapng_put_shb(header, sizeof(header), &(struct tl_pcapng_shb){.application = APPLICATION});
 	struct extract_section order = {.swapped = swapped};
 
-	forget_interfaces(output);
+	clear_interfaces(output);
 	output->swapped = swapped;
 	output->section++;
 	if (swapped) { // the four fixed words, without options
@@ -230,7 +230,7 @@ int extract_output_close(struct extract *extract)
 
 void extract_output_free(struct extract_output *output)
 {
-	forget_interfaces(output);
+	clear_interfaces(output);
 	free(output->interface);
 	free(output->buffer);
 	if (output->fd >= 0)

@@ -127,7 +127,7 @@ int extract_packed_unit(
 	return rc;
 }
 
-static void forget_before(struct extract_packed *packed, uint64_t offset)
+static void drop_before(struct extract_packed *packed, uint64_t offset)
 {
 	size_t passed = tl_min_u64(offset - packed->content_at, packed->len);
 
@@ -147,7 +147,7 @@ int extract_packed_get(struct extract_input *input, uint64_t offset, size_t len,
 	if (offset < packed->content_at)
 		return -EIO;
 	while (end < offset + len) {
-		forget_before(packed, offset);
+		drop_before(packed, offset);
 		int rc = append_unit(input);
 		if (rc == -ENODATA)
 			break;

@@ -24,7 +24,7 @@ static int look(struct replay_source *s, uint64_t offset, const uint8_t **data, 
 	return 0;
 }
 
-static int say_cut(const struct replay_source *s, uint64_t offset, struct tl_err *err)
+static int fail_cut(const struct replay_source *s, uint64_t offset, struct tl_err *err)
 {
 	return tl_fail(err, -EINVAL,
 		"%s, byte %" PRIu64
@@ -45,7 +45,7 @@ static int open_reader(struct replay_source *s, struct tl_err *err)
 		if (rc != 0)
 			return rc;
 		if (got == 0)
-			return s->cut ? say_cut(s, 0, err) : tl_fail(err, -EINVAL, "%s: the file is empty", s->path);
+			return s->cut ? fail_cut(s, 0, err) : tl_fail(err, -EINVAL, "%s: the file is empty", s->path);
 		rc = tl_pcap_open_window(data, got, s->path, &s->reader, err);
 		if (rc == 0 || s->last || s->window == TL_EXTRACT_FEED_MAX)
 			return rc;
@@ -92,13 +92,13 @@ int replay_source_next(struct replay_source *source, struct tl_pcap_frame *out, 
 		if (rc == 1)
 			return 1;
 		source->wrong_at = rc < 0 ? tl_pcap_fault_offset(source->reader) : tl_pcap_offset(source->reader);
-		if (!tl_pcap_wants_more(source->reader))
+		if (!tl_pcap_needs_more(source->reader))
 			return rc;
 		int moved = move(source, tl_pcap_offset(source->reader), err);
 		if (moved < 0)
 			return moved;
 		if (moved == 1)
-			return source->cut ? say_cut(source, source->wrong_at, err) : rc;
+			return source->cut ? fail_cut(source, source->wrong_at, err) : rc;
 	}
 }
 

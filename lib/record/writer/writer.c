@@ -78,7 +78,7 @@ static int open_in_ring(struct tl_writer *writer, const char *path, struct tl_er
 		rc = tl_writer_ring_find(&writer->ring, &writer->pattern);
 	tl_writer_resume_names(writer, file->began);
 	if (rc == 0 && !tl_writer_holds(writer))
-		rc = tl_writer_give_name(writer, file);
+		rc = tl_writer_name_file(writer, file);
 	if (rc == 0 && !tl_writer_holds(writer))
 		rc = tl_writer_ring_begin(&writer->ring, file);
 	return rc == 0 ? 0
@@ -87,7 +87,7 @@ static int open_in_ring(struct tl_writer *writer, const char *path, struct tl_er
 }
 
 // Open a single file, in place of an existing one.
-static int open_alone(struct tl_writer *writer, const char *path, struct tl_err *err)
+static int open_single(struct tl_writer *writer, const char *path, struct tl_err *err)
 {
 	struct tl_writer_file *file = writer->file;
 
@@ -109,12 +109,12 @@ static int open_first(struct tl_writer *writer, struct tl_err *err)
 	char *path = tl_writer_pattern_expand(&writer->pattern, writer->file->began, 0);
 	if (path == NULL)
 		return tl_fail(err, -ENOMEM, "no memory for the writer of %.300s", writer->cfg.path);
-	int rc = writer->parts ? open_in_ring(writer, path, err) : open_alone(writer, path, err);
+	int rc = writer->parts ? open_in_ring(writer, path, err) : open_single(writer, path, err);
 	free(path);
 	if (rc != 0)
 		return rc;
 	writer->on_disk = !writer->file->stream;
-	tl_writer_say_buffered(writer, writer->file);
+	tl_writer_warn_buffered(writer, writer->file);
 	if (tl_writer_holds(writer)) { // opened at the first trigger
 		writer->helper.ahead = writer->file;
 		writer->file = NULL;

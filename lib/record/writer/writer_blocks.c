@@ -74,7 +74,7 @@ int tl_writer_put_prologue(struct tl_writer *writer, struct tl_writer_file *file
 		file->prologue_bytes = file->end_bytes;
 		tl_writer_ring_allocate(writer, file);
 	}
-	tl_writer_say_buffered(writer, file);
+	tl_writer_warn_buffered(writer, file);
 	return rc;
 }
 
@@ -84,7 +84,7 @@ int tl_writer_put_epilogue(struct tl_writer *writer, struct tl_writer_file *file
 }
 
 // True if the file accepts blocks and has grown since the last statistics.
-static bool wants_statistics(const struct tl_writer *writer, const struct tl_writer_file *file)
+static bool needs_statistics(const struct tl_writer *writer, const struct tl_writer_file *file)
 {
 	bool grown = file->next_bytes > tl_max_u64(file->prologue_bytes, file->statistics_bytes);
 
@@ -107,7 +107,7 @@ bool tl_writer_statistics_due(struct tl_writer *writer, struct tl_writer_write *
 	if (now_ns < statistics->due_ns)
 		return false;
 	statistics->due_ns = now_ns + writer->cfg.statistics_ns;
-	if (!wants_statistics(writer, file))
+	if (!needs_statistics(writer, file))
 		return false;
 	uint32_t len = fill_unit(writer, file, writer->cfg.epilogue, statistics->buffer, false).bytes;
 	// An almost full file gets its closing blocks soon.

@@ -69,7 +69,7 @@ static void confirm_marked(struct tl_writer *writer, struct tl_writer_file *file
 		&writer->stats.written_bytes, file->asked_bytes - tl_max_u64(file->synced_bytes, file->prologue_bytes));
 	file->synced_bytes = file->asked_bytes;
 	file->synced_chain = file->asked_chain;
-	tl_writer_trouble_ends(writer, &writer->writing, file->label);
+	tl_writer_trouble_end(writer, &writer->writing, file->label);
 }
 
 void tl_writer_cached_confirm(struct tl_writer *writer, struct tl_writer_file *file)

@@ -37,7 +37,7 @@ const char *tl_writer_advice(int code)
 	return "record to another file";
 }
 
-void tl_writer_trouble_begins(struct tl_writer *writer, struct tl_writer_trouble *trouble, const char *path, int code)
+void tl_writer_trouble_begin(struct tl_writer *writer, struct tl_writer_trouble *trouble, const char *path, int code)
 {
 	struct tl_err now;
 
@@ -52,7 +52,7 @@ void tl_writer_trouble_begins(struct tl_writer *writer, struct tl_writer_trouble
 	atomic_store_explicit(&writer->first_error, code, memory_order_release);
 }
 
-void tl_writer_trouble_ends(struct tl_writer *writer, struct tl_writer_trouble *trouble, const char *path)
+void tl_writer_trouble_end(struct tl_writer *writer, struct tl_writer_trouble *trouble, const char *path)
 {
 	if (!trouble->on)
 		return;
@@ -60,7 +60,7 @@ void tl_writer_trouble_ends(struct tl_writer *writer, struct tl_writer_trouble *
 	tl_info("%.300s: %s", path, trouble->over);
 }
 
-void tl_writer_say_buffered(struct tl_writer *writer, const struct tl_writer_file *file)
+void tl_writer_warn_buffered(struct tl_writer *writer, const struct tl_writer_file *file)
 {
 	if (file->stream || file->direct ||
 		atomic_exchange_explicit(&writer->direct_refused, true, memory_order_relaxed))

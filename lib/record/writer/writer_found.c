@@ -72,7 +72,7 @@ int tl_writer_open_ours(const char *path, struct stat *status)
 	return rc;
 }
 
-void tl_writer_say_unknown(const char *path)
+void tl_writer_warn_unknown(const char *path)
 {
 	tl_warn("%.300s: does not say that it is a recording of tapline, and stays; remove it if nobody needs it",
 		path);
@@ -128,7 +128,7 @@ static int find_left(const char *path, struct stat *status)
 	bool unknown = tl_recover_is_blank(fd, &opened) && !opened;
 	bool marked = tl_recover_is_ours(fd) && tl_recover_is_only_marked(fd);
 	if (unknown)
-		tl_writer_say_unknown(path);
+		tl_writer_warn_unknown(path);
 	if (marked)
 		(void)unlink(path); // empty, and its name may be taken
 	close(fd);

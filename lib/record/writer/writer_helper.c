@@ -50,7 +50,7 @@ static bool step_name(struct tl_writer *writer)
 	pthread_mutex_unlock(&helper->lock);
 	int rc = tl_writer_begin(writer, file);
 	if (rc != 0)
-		tl_writer_trouble_begins(writer, &writer->rotating, file->at, rc);
+		tl_writer_trouble_begin(writer, &writer->rotating, file->at, rc);
 	pthread_mutex_lock(&helper->lock);
 	if (rc == 0)
 		STAILQ_REMOVE(&helper->begun, file, tl_writer_file, begun_link);
@@ -139,9 +139,9 @@ static bool step_open(struct tl_writer *writer)
 	struct tl_writer_file *file = tl_writer_file_new(writer);
 	int rc = file == NULL ? -ENOMEM : tl_writer_open_ahead(writer, file);
 	if (rc == 0)
-		tl_writer_trouble_ends(writer, &writer->rotating, writer->cfg.path);
+		tl_writer_trouble_end(writer, &writer->rotating, writer->cfg.path);
 	else if (wished || !tl_writer_may_recycle_for(writer, rc)) // frames come first when space is short
-		tl_writer_trouble_begins(
+		tl_writer_trouble_begin(
 			writer, &writer->rotating, file != NULL && file->at != NULL ? file->at : writer->cfg.path, rc);
 	if (rc != 0 && file != NULL)
 		tl_writer_file_discard(writer, file);
@@ -171,9 +171,9 @@ static bool step_finish(struct tl_writer *writer)
 	rc = rc != 0 ? rc : later;
 	const char *path = file->at != NULL ? file->at : file->label;
 	if (rc != 0)
-		tl_writer_trouble_begins(writer, &writer->finishing, path, rc);
+		tl_writer_trouble_begin(writer, &writer->finishing, path, rc);
 	else
-		tl_writer_trouble_ends(writer, &writer->finishing, path);
+		tl_writer_trouble_end(writer, &writer->finishing, path);
 	tl_writer_file_free(file);
 	atomic_fetch_add(&helper->freed, 1); // cut to the size of its content
 	pthread_mutex_lock(&helper->lock);
@@ -401,7 +401,7 @@ void tl_writer_helper_stop(struct tl_writer *writer)
 	pthread_join(helper->thread, NULL);
 	const char *unsaved = tl_writer_ring_name_saved(writer, &code);
 	if (unsaved != NULL)
-		tl_writer_trouble_begins(writer, &writer->saving, unsaved, code);
+		tl_writer_trouble_begin(writer, &writer->saving, unsaved, code);
 	if (helper->ahead != NULL)
 		tl_writer_file_discard(writer, helper->ahead);
 	helper->ahead = NULL;

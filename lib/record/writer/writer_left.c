@@ -29,7 +29,7 @@ static bool claim(struct tl_writer_ring *ring, struct tl_writer_file *file)
 	return found;
 }
 
-static void say(const char *path, const struct tl_recover_report *report)
+static void log_recovery(const char *path, const struct tl_recover_report *report)
 {
 	uint64_t missing = 0;
 
@@ -63,7 +63,7 @@ static int recover(struct tl_writer *writer, struct tl_writer_file *file, int fd
 		file->at = got;
 		file->end_bytes = report.end_bytes;
 		tl_writer_ring_move(&writer->ring, file);
-		say(got, &report);
+		log_recovery(got, &report);
 	}
 	tl_recover_report_fini(&report);
 	return rc;

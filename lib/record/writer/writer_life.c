@@ -44,7 +44,7 @@ int tl_writer_begin(struct tl_writer *writer, struct tl_writer_file *file)
 {
 	if (tl_writer_file_is_removed(file))
 		return 0;
-	int rc = file->name == NULL ? tl_writer_give_name(writer, file) : 0;
+	int rc = file->name == NULL ? tl_writer_name_file(writer, file) : 0;
 
 	return rc != 0 ? rc : tl_writer_ring_begin(&writer->ring, file);
 }
@@ -170,7 +170,7 @@ int tl_writer_complete(struct tl_writer *writer, struct tl_writer_file *file)
 	bool removed = tl_writer_file_is_removed(file);
 	bool blank = writer->parts && file->prologue_bytes == 0;
 	int rc = removed ? 0 : put_end(writer, file);
-	if (!removed && !is_saved(writer, file) && tl_writer_ring_give_up(writer, file, rc)) {
+	if (!removed && !is_saved(writer, file) && tl_writer_ring_drop_file(writer, file, rc)) {
 		removed = true;
 		rc = 0;
 	}

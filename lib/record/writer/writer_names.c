@@ -45,7 +45,7 @@ static int first_number(struct tl_writer *writer, time_t began, uint32_t *out)
 	return 0;
 }
 
-int tl_writer_give_name(struct tl_writer *writer, struct tl_writer_file *file)
+int tl_writer_name_file(struct tl_writer *writer, struct tl_writer_file *file)
 {
 	struct tl_writer_names *names = &writer->names;
 	uint32_t number;
@@ -90,7 +90,7 @@ static int clear_way(struct tl_writer *writer, char *at)
 		rc = unlink(at) != 0 ? -errno : 0;
 	} else if (rc == 0) {
 		left.began = status.st_mtim.tv_sec;
-		rc = tl_writer_give_name(writer, &left);
+		rc = tl_writer_name_file(writer, &left);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -110,7 +110,7 @@ static int find_way(struct tl_writer *writer, char **out)
 		*out = tl_writer_pattern_hidden(&writer->pattern, number);
 		rc = *out == NULL ? -ENOMEM : clear_way(writer, *out);
 		if (rc == -ENOMSG && number >= names->unknown) {
-			tl_writer_say_unknown(*out);
+			tl_writer_warn_unknown(*out);
 			names->unknown = number + 1;
 		}
 	}

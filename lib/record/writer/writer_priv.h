@@ -452,7 +452,7 @@ int tl_writer_sync_directory(const struct tl_writer_pattern *pattern);
 // Continue after the numbers of the current time's name in the ring.
 void tl_writer_resume_names(struct tl_writer *writer, time_t now);
 // Rename the file from its current path to a free name of its time: NAME.part in a ring, else NAME.
-int tl_writer_give_name(struct tl_writer *writer, struct tl_writer_file *file);
+int tl_writer_name_file(struct tl_writer *writer, struct tl_writer_file *file);
 // Open the file under the hidden name: a new one, or the oldest of the ring if that must be removed anyway.
 int tl_writer_open_hidden(struct tl_writer *writer, struct tl_writer_file *file);
 
@@ -461,7 +461,7 @@ int tl_writer_open_hidden(struct tl_writer *writer, struct tl_writer_file *file)
 int tl_writer_remove(int fd, const char *path, const struct stat *status);
 
 // True if no other process has the file open, and it has no other hard link.
-bool tl_writer_is_alone(int fd, const struct stat *status);
+bool tl_writer_is_unshared(int fd, const struct stat *status);
 
 // writer_reuse.c
 // Tell whether files of the ring are reused, unless the one at hand is unsuitable.
@@ -491,7 +491,7 @@ uint64_t tl_writer_ring_allocation(const struct tl_writer *writer);
 // True if the limits do not allow one more file.
 bool tl_writer_ring_is_full(struct tl_writer *writer);
 // Give up a file that cannot be completed because of a full disk, if the ring has younger ones. False: it is kept.
-bool tl_writer_ring_give_up(struct tl_writer *writer, const struct tl_writer_file *file, int code);
+bool tl_writer_ring_drop_file(struct tl_writer *writer, const struct tl_writer_file *file, int code);
 // Measure the free space for the files.
 void tl_writer_ring_measure_free(struct tl_writer *writer);
 // Allocate the expected size to a newly opened file, if ring and disk can spare it.
@@ -507,7 +507,7 @@ void tl_writer_ring_fini(struct tl_writer_ring *ring);
 // -ENOMSG: not a recording, -EBUSY: locked by another process, or another -errno: unknown at present.
 int tl_writer_open_ours(const char *path, struct stat *status);
 // Log that a file of unknown origin is kept.
-void tl_writer_say_unknown(const char *path);
+void tl_writer_warn_unknown(const char *path);
 // Add the files of earlier runs, oldest first.
 int tl_writer_ring_find(struct tl_writer_ring *ring, const struct tl_writer_pattern *pattern);
 
@@ -575,10 +575,10 @@ int tl_writer_stream_write(struct tl_writer_file *file, const uint8_t *data, uin
 bool tl_writer_stream_abandoned(const struct tl_writer_file *file);
 
 // writer_error.c
-void tl_writer_trouble_begins(struct tl_writer *writer, struct tl_writer_trouble *trouble, const char *path, int code);
-void tl_writer_trouble_ends(struct tl_writer *writer, struct tl_writer_trouble *trouble, const char *path);
+void tl_writer_trouble_begin(struct tl_writer *writer, struct tl_writer_trouble *trouble, const char *path, int code);
+void tl_writer_trouble_end(struct tl_writer *writer, struct tl_writer_trouble *trouble, const char *path);
 // Log once that writes go through the page cache.
-void tl_writer_say_buffered(struct tl_writer *writer, const struct tl_writer_file *file);
+void tl_writer_warn_buffered(struct tl_writer *writer, const struct tl_writer_file *file);
 // Advice to the user for an errno.
 const char *tl_writer_advice(int code);
 

@@ -13,7 +13,7 @@
 
 // A lease (fcntl(2)) is granted only if no other process has the file open. A later open makes the kernel send a
 // signal, which is SIGURG here, ignored by default.
-bool tl_writer_is_alone(int fd, const struct stat *status)
+bool tl_writer_is_unshared(int fd, const struct stat *status)
 {
 	if (status->st_nlink != 1 || fcntl(fd, F_SETSIG, SIGURG) != 0 || fcntl(fd, F_SETLEASE, F_WRLCK) != 0)
 		return false;
@@ -23,7 +23,7 @@ bool tl_writer_is_alone(int fd, const struct stat *status)
 
 int tl_writer_remove(int fd, const char *path, const struct stat *status)
 {
-	bool alone = tl_writer_is_alone(fd, status);
+	bool alone = tl_writer_is_unshared(fd, status);
 
 	if (unlink(path) != 0)
 		return -errno;

@@ -33,7 +33,7 @@ static int open_oldest(const struct tl_writer *writer, struct stat *status)
 	const struct tl_writer_entry *oldest = tl_writer_ring_oldest(&writer->ring);
 	int fd = oldest != NULL && !oldest->left ? tl_writer_open_ours(oldest->path, status) : -1;
 
-	if (fd < 0 || (is_alike(writer, status) && tl_writer_is_alone(fd, status) && may_write(fd)))
+	if (fd < 0 || (is_alike(writer, status) && tl_writer_is_unshared(fd, status) && may_write(fd)))
 		return fd;
 	close(fd);
 	return -1;
@@ -79,7 +79,7 @@ bool tl_writer_reuse(struct tl_writer *writer, struct tl_writer_file *file)
 	}
 	uint64_t bytes = (uint64_t)status.st_size;
 	// Another process may have opened it, or linked another name, before the known name was unlinked.
-	if (has_lost_its_name(writer) && fstat(fd, &status) == 0 && tl_writer_is_alone(fd, &status) &&
+	if (has_lost_its_name(writer) && fstat(fd, &status) == 0 && tl_writer_is_unshared(fd, &status) &&
 		tl_writer_file_adopt(file, fd, direct) == 0) {
 		tl_writer_ring_gave_up(writer, bytes);
 		return true;

@@ -178,7 +178,7 @@ static void count_dropped(struct tl_writer *writer, uint64_t (*pkts)[TL_DIRS])
 }
 
 // Count a file given up by the ring and already removed. pkts: packets that this run wrote to it; NULL: none.
-static void count_given_up(struct tl_writer *writer, const char *path, uint64_t (*pkts)[TL_DIRS], uint64_t bytes)
+static void count_dropped_file(struct tl_writer *writer, const char *path, uint64_t (*pkts)[TL_DIRS], uint64_t bytes)
 {
 	tl_writer_index_remove(path);
 	tl_count(&writer->stats.recycled_files, 1);
@@ -191,11 +191,11 @@ void tl_writer_ring_gave_up(struct tl_writer *writer, uint64_t bytes)
 {
 	struct tl_writer_entry *oldest = oldest_entry(&writer->ring);
 
-	count_given_up(writer, oldest->path, oldest->pkts, bytes);
+	count_dropped_file(writer, oldest->path, oldest->pkts, bytes);
 	take_off(&writer->ring, oldest);
 }
 
-bool tl_writer_ring_give_up(struct tl_writer *writer, const struct tl_writer_file *file, int code)
+bool tl_writer_ring_drop_file(struct tl_writer *writer, const struct tl_writer_file *file, int code)
 {
 	struct tl_writer_ring *ring = &writer->ring;
 	const struct tl_writer_entry *entry = entry_of(ring, file);
@@ -203,7 +203,7 @@ bool tl_writer_ring_give_up(struct tl_writer *writer, const struct tl_writer_fil
 	if (!tl_writer_may_recycle_for(writer, code) || entry == NULL || entry == &ring->entries[ring->n - 1] ||
 		unlink(file->at) != 0)
 		return false;
-	count_given_up(writer, file->at, file->written_pkts, file->end_bytes);
+	count_dropped_file(writer, file->at, file->written_pkts, file->end_bytes);
 	return true;
 }
 
@@ -222,7 +222,7 @@ static int remove_file(struct tl_writer *writer, const struct tl_writer_entry *e
 	if (rc != 0)
 		return rc;
 	*out_bytes = (uint64_t)status.st_size;
-	count_given_up(writer, entry->path, entry->pkts, *out_bytes);
+	count_dropped_file(writer, entry->path, entry->pkts, *out_bytes);
 	return 0;
 }
 
@@ -238,7 +238,7 @@ static void postpone(struct tl_writer_ring *ring, struct tl_writer_entry *entry,
 }
 
 // Log the end of the fault after a successful removal.
-static void say_over(struct tl_writer_ring *ring, const struct tl_writer_entry *entry)
+static void log_recovered(struct tl_writer_ring *ring, const struct tl_writer_entry *entry)
 {
 	if (!ring->stuck || entry->pause_ns == 0)
 		return;
@@ -270,7 +270,7 @@ bool tl_writer_ring_recycle(struct tl_writer *writer, uint64_t *out_bytes)
 			continue;
 		int rc = remove_file(writer, entry, out_bytes);
 		if (rc == 0 || rc == -ENOENT || rc == -ENOMSG) {
-			say_over(ring, entry);
+			log_recovered(ring, entry);
 			take_off(ring, entry);
 			atomic_fetch_add(&writer->helper.freed, 1); // or the next may be removed
 			return true;

@@ -117,7 +117,7 @@ static void sync_names(struct tl_writer *writer)
 	int rc = writer->cfg.policy.sync == TL_WRITER_SYNC_CLOSE ? tl_writer_sync_directory(&writer->pattern) : 0;
 
 	if (rc != 0)
-		tl_writer_trouble_begins(writer, &writer->finishing, writer->cfg.path, rc);
+		tl_writer_trouble_begin(writer, &writer->finishing, writer->cfg.path, rc);
 }
 
 const char *tl_writer_ring_name_saved(struct tl_writer *writer, int *out_code)

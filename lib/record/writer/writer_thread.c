@@ -21,7 +21,7 @@
 
 void tl_writer_fail(struct tl_writer *writer, const struct tl_writer_file *file, int code)
 {
-	tl_writer_trouble_begins(writer, &writer->writing, file->label, code);
+	tl_writer_trouble_begin(writer, &writer->writing, file->label, code);
 	if (file->broken != 0)
 		atomic_store_explicit(&writer->pipe_closed, true, memory_order_release);
 }
@@ -56,7 +56,7 @@ static bool ready(struct tl_writer *writer)
 	return rc == 0;
 }
 
-static void give_back(struct tl_writer *writer, const struct tl_writer_write *write)
+static void release_write(struct tl_writer *writer, const struct tl_writer_write *write)
 {
 	if (write->slab != NULL)
 		tl_slab_give_back(write->ring, write->slab);
@@ -122,7 +122,7 @@ static void settle(struct tl_writer *writer, const struct tl_writer_write *write
 	tl_writer_chain_add(writer, write->file, &write->digest, offset_bytes + write->len_bytes);
 	count_taken(writer, write);
 	if (write->slab == NULL || !tl_writer_index_add(writer, write, offset_bytes))
-		give_back(writer, write);
+		release_write(writer, write);
 }
 
 static void count_dropped(struct tl_writer *writer, const struct tl_writer_write *write)
@@ -137,7 +137,7 @@ static void count_dropped(struct tl_writer *writer, const struct tl_writer_write
 static void drop(struct tl_writer *writer, const struct tl_writer_write *write)
 {
 	count_dropped(writer, write);
-	give_back(writer, write);
+	release_write(writer, write);
 }
 
 static uint32_t records(const struct tl_slab *slab)
@@ -226,9 +226,9 @@ static void recover(struct tl_writer *writer)
 		} else {
 			count_dropped(writer, write);
 			tl_writer_fail(writer, write->file, rc);
-			give_back(writer, write);
+			release_write(writer, write);
 		}
-		tl_writer_say_buffered(writer, write->file);
+		tl_writer_warn_buffered(writer, write->file);
 		if (write->file->in_flight == 1)
 			(void)tl_writer_file_cut(write->file); // written parts of dropped slabs
 		pop(writer);
