@@ -58,8 +58,7 @@ static void await_links(const struct tl_appliance *a)
 	for (uint32_t i = 0; i < a->config->n_ports; i++) {
 		bool nic = a->plan.specs[i].kind == TL_PORT_PCI;
 		if (nic && a->plan.has_echo[i] && !tl_port_await_link(a->ports[i], left_ns(a, deadline_ns)))
-			tl_warn("port %s: %s has no link (is the cable in, and the other side up?): frames will come when it "
-				"has one",
+			tl_warn("port %s: %s has no link: check the cable and the other side; receiving starts when the link is up",
 				a->config->ports[i].name, a->config->ports[i].device);
 	}
 }
@@ -234,7 +233,7 @@ static bool signal_ends(struct tl_appliance *a, int signal_fd)
 
 	ssize_t n = read(signal_fd, &info, sizeof(info));
 	if (n < 0 && errno != EINTR && errno != EAGAIN) {
-		tl_error("cannot read which signal came, and ends: %s", strerror(errno));
+		tl_error("cannot read the signal number: %s; stopping", strerror(errno));
 		return true;
 	}
 	return n == sizeof(info) && tl_appliance_signal(a, (int)info.ssi_signo);

@@ -59,7 +59,7 @@ static enum tl_client_timestamps timestamps_of(const struct tl_port *port)
 		return TL_CLIENT_STAMPS_TSC;
 	if (stamps.source == TL_TS_NIC_RX && stamps.has_bound)
 		return TL_CLIENT_STAMPS_NIC;
-	tl_warn("there is no wire_rtt: arrivals are stamped by %s, whose clock cannot be compared with that of departures",
+	tl_warn("no wire_rtt: arrivals are stamped by %s, whose clock cannot be compared with that of departures",
 		tl_ts_source_name(stamps.source));
 	return TL_CLIENT_STAMPS_USER;
 }
@@ -71,11 +71,11 @@ static void print_departures(
 	const char *device = tl_port_config(port)->spec.text;
 
 	if (cfg->mode == TL_CLIENT_TCP)
-		tl_info("departures are stamped by tsc: what TCP sends has no time to leave at");
+		tl_info("departures are stamped by tsc: TCP segments have no send time");
 	else if (cfg->burst > 1)
 		tl_info("departures are stamped by tsc: the messages of a burst cannot leave at one time");
 	else if (wanted->lead_us == 0)
-		tl_info("departures are stamped by tsc, as --lead 0 says");
+		tl_info("departures are stamped by tsc: --lead is 0");
 	else if (!tl_port_sends_at(port))
 		tl_info("departures are stamped by tsc: %s does not send at a time (a ConnectX-6 Dx does with PORT,tx_pp=500)",
 			device);
@@ -101,7 +101,7 @@ static int start_eal(struct tl_app_client_port *p, const struct tl_client_port *
 	CPU_ZERO(&cpu);
 	CPU_SET(cfg.main_lcore, &cpu);
 	if (!any && sched_setaffinity(0, sizeof(cpu), &cpu) != 0)
-		return tl_fail(err, -errno, "--lcore %u: the kernel does not let us run there", cfg.main_lcore);
+		return tl_fail(err, -errno, "--lcore %u: not in the CPU affinity mask of this process", cfg.main_lcore);
 	p->clock = tl_clock_create();
 	return p->clock != NULL ? 0 : tl_fail(err, -ENODEV, "this CPU's time stamp counter does not run");
 }

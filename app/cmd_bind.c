@@ -35,7 +35,7 @@ struct options {
 static const struct tl_option bind_options[] = {
 	{"list", 0, NULL, "the NICs of this host, and who has them", TL_INTO(FLAG, struct options, list)},
 	{"persist", 0, NULL, "bind at every boot, too (a udev rule)", TL_INTO(FLAG, struct options, persist)},
-	{"no-iommu", 0, NULL, "where there is no IOMMU: the NIC, and whoever controls it, may write to all memory",
+	{"no-iommu", 0, NULL, "without an IOMMU: the NIC, and whoever controls it, can write to all memory",
 		TL_INTO(FLAG, struct options, without_iommu)},
 	COMMON_OPTIONS,
 };
@@ -63,7 +63,7 @@ const struct tl_command tl_unbind_command = {
 	.summary = "give NICs back to the kernel",
 	.usage = "unbind PCI... [--dry-run]",
 	.about =
-		"Gives NICs back to the driver that they had before `tapline bind`, and forgets what bind --persist said.",
+		"Returns NICs to the driver that they had before `tapline bind`, and removes the settings of bind --persist.",
 	.words = TL_CHOICES_PCI,
 	TL_OPTIONS(unbind_options),
 };
@@ -85,7 +85,7 @@ static int parse(int argc, char **argv, const struct tl_command *command, struct
 		return status;
 	int words = argc - optind;
 	if (!has_host(options->root)) {
-		tl_error("--root: there is no directory %s/sys: give one that has the sys, proc, run and etc of a host",
+		tl_error("--root: no directory %s/sys: name a directory with sys, proc, run and etc of a host",
 			options->root);
 		return TL_EXIT_USAGE;
 	}
@@ -138,7 +138,7 @@ static int list(const char *root)
 
 	printf(LIST_FORMAT, "ADDRESS", "ID", "DRIVER", "IOMMU", "NUMA", "INTERFACE");
 	if (tl_pci_each_nic(root, print_nic, &found) < 0 || found == 0)
-		tl_info("there is no PCI network device here");
+		tl_info("this host has no PCI network device");
 	return TL_EXIT_OK;
 }
 
@@ -181,7 +181,7 @@ static void print_done(const struct tl_pci_plan *plan)
 	printf("%s: %s -> %s", d->address, d->driver[0] != '\0' ? d->driver : "no driver",
 		plan->want != NULL ? plan->want : "the kernel's choice");
 	for (unsigned i = 0; i < d->n_netdevs; i++)
-		printf(", interface %s is gone", d->netdevs[i]);
+		printf(", interface %s removed", d->netdevs[i]);
 	printf("\n");
 }
 

@@ -68,11 +68,13 @@ int tl_cmd_control(int argc, char **argv)
 	int words = argc - optind;
 	if (words < 1 || words > 2)
 		return tl_misuse(&tl_control_command,
-			words < 1 ? "what to do? give a verb" : "one recording at a time, or all", NULL);
+			words < 1 ? "verb missing: one of trigger, pause, resume, rotate"
+				  : "one recording at a time, or all",
+			NULL);
 	const char *recording = words == 2 ? argv[optind + 1] : "";
 	int chars = snprintf(command, sizeof(command), "%s%s%s", argv[optind], words == 2 ? " " : "", recording);
 	if (chars >= (int)sizeof(command))
-		return tl_misuse(&tl_control_command, "there is no recording of such a long name", NULL);
+		return tl_misuse(&tl_control_command, "recording name too long", NULL);
 	if (tl_ctl_ask(o.socket, command, &answer, &err) != 0) {
 		tl_error("%s", err.text);
 		return TL_EXIT_FAILED;

@@ -27,14 +27,14 @@ struct options {
 };
 
 static const struct tl_option options[] = {
-	{"dry-run", 0, NULL, "only say what would be done", TL_INTO(FLAG, struct options, dry_run)},
+	{"dry-run", 0, NULL, "only print what would be done", TL_INTO(FLAG, struct options, dry_run)},
 	{"json", 0, NULL, "the results as one JSON object", TL_INTO(FLAG, struct options, json)},
 	TL_OPTION_HELP,
 };
 
 const struct tl_command tl_recover_command = {
 	.name = "recover",
-	.summary = "make what a crash left of recordings valid files",
+	.summary = "repair recordings after a crash",
 	.usage = "recover PATH... [--dry-run] [--json]",
 	.about =
 		"Makes recordings that a crash left behind valid pcapng files, in place. PATH is a file, or a directory: then all\n"
@@ -267,7 +267,7 @@ static void recover_directory(struct work *work, const char *dir)
 	}
 	free(items);
 	if (n == 0)
-		tl_info("%s: no recording was left behind", dir);
+		tl_info("%s: no incomplete recording", dir);
 }
 
 static void recover_path(struct work *work, const char *path)

@@ -132,7 +132,7 @@ int tl_cmd_run(int argc, char **argv)
 	if (o.user != NULL)
 		set_user(config, o.user);
 	if (o.latency_dir != NULL && config->n_echoes == 0)
-		status = tl_misuse(&tl_run_command, "--latency: there is no echo in", o.config);
+		status = tl_misuse(&tl_run_command, "--latency: no echo in", o.config);
 	else if (!o.check && o.latency_dir != NULL &&
 		 tl_latency_files_prepare(o.latency_dir, config->process.user, &err) != 0)
 		status = tl_misuse(&tl_run_command, err.text, NULL);

@@ -76,7 +76,7 @@ static json_t *ask(const char *socket, struct tl_err *err)
 	free(answer);
 	if (!json_is_object(status)) {
 		json_decref(status);
-		tl_fail(err, -EPROTO, "what answers on %s is no tapline of this version", socket);
+		tl_fail(err, -EPROTO, "invalid reply on %s: not a tapline of this version", socket);
 		return NULL;
 	}
 	return status;

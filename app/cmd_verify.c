@@ -58,10 +58,10 @@ const struct tl_command tl_verify_command = {
 static const char *why(const struct tl_verify_report *report)
 {
 	static const char *const sentences[TL_VERIFY_OUTCOMES] = {[TL_VERIFY_GOOD] = "every byte is as it was written",
-		[TL_VERIFY_INCOMPLETE] = "was not closed: what is there is as it was written",
+		[TL_VERIFY_INCOMPLETE] = "was not closed: the data present is intact",
 		[TL_VERIFY_RECOVERED] = "was recovered after a crash: its chain ends early",
 		[TL_VERIFY_NO_DIGESTS] = "has no digests: record with --digest",
-		[TL_VERIFY_FOREIGN] = "is no recording of tapline's"};
+		[TL_VERIFY_FOREIGN] = "not a recording of tapline"};
 
 	if (report->outcome != TL_VERIFY_DAMAGED)
 		return sentences[report->outcome];

@@ -82,8 +82,9 @@ static json_t *act(struct tl_appliance *a, const struct verb *verb, const char *
 	json_decref(done);
 	if (reason != NULL)
 		return refusal(name != NULL ? name : "every recording", reason);
-	return name != NULL ? refusal(name, "is no recording; give its path, or its place in the configuration from 0")
-			    : refusal("nothing", "is recorded here");
+	return name != NULL
+		       ? refusal(name, "is not a recording; give its path, or its index in the configuration from 0")
+		       : refusal("nothing", "is recorded here");
 }
 
 static json_t *status(struct tl_appliance *a)

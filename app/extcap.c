@@ -103,7 +103,7 @@ static int print_config(const char *interface)
 		       "{tooltip=eth0, xdp:eth0, 0000:3b:00.0, pcap:FILE or vdev:DEVARGS}\n",
 			n++);
 	printf("arg {number=%d}{call=--snaplen}{display=Bytes of each frame}{type=unsigned}{range=14,262144}"
-	       "{default=262144}{tooltip=At most so much of each frame is recorded}\n",
+	       "{default=262144}{tooltip=Bytes recorded of each frame}\n",
 		n++);
 	printf("arg {number=%d}{call=--direction}{display=Direction}{type=selector}{tooltip=Which frames}\n", n);
 	for (size_t i = 0; i < 3; i++)

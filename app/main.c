@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < TL_ARRAY_LEN(commands); i++)
 		if (strcmp(argv[1], commands[i].command->name) == 0)
 			return commands[i].run(argc - 1, argv + 1);
-	fprintf(stderr, "tapline: error: there is no command \"%s\"\n\n", argv[1]);
+	fprintf(stderr, "tapline: error: no such command: \"%s\"\n\n", argv[1]);
 	print_usage(stderr);
 	return TL_EXIT_USAGE;
 }

@@ -107,7 +107,7 @@ static int check_status(
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
 	last_line(rig, process->name, line, sizeof(line));
-	return tl_fail(err, -EIO, "%s failed: %s", process->name, line[0] != '\0' ? line : "it did not say why");
+	return tl_fail(err, -EIO, "%s failed: %s", process->name, line[0] != '\0' ? line : "it printed no reason");
 }
 
 int tl_bench_wait_for(const struct tl_bench_rig *rig, struct tl_bench_process *process, bool (*ready)(void *ctx),

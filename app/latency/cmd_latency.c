@@ -65,13 +65,13 @@ static const struct tl_option options[] = {
 
 const struct tl_command tl_latency_command = {
 	.name = "latency",
-	.summary = "tell latencies out of captures",
+	.summary = "measure latencies in captures",
 	.usage = "latency FILE [FILE2] --trigger FILTER --reply FILTER [options]\n"
 		 "latency --compare A B [--threshold T] [--force] [--json]\n"
 		 "latency --compare [--threshold T] [--force] [--json] A1 A2... -- B1 B2...\n"
 		 "latency --self-test [--seeds N] [--seed S] [--keep DIR]",
 	.about =
-		"Finds the reply to each trigger in pcap and pcapng files, and tells how long it took. FILE holds both, or the\n"
+		"Finds the reply to each trigger in pcap and pcapng files, and prints its latency. FILE holds both, or the\n"
 		"triggers, and FILE2 the replies. Filters are in tcpdump's syntax.",
 	.words = TL_CHOICES_FILE,
 	TL_OPTIONS(options),

@@ -67,7 +67,7 @@ static const char *check_words(int words, int behind)
 		return words == 2 ? NULL
 				  : "--compare takes two reports, JSON or HTML, or several with -- between A and B";
 	if (behind >= words)
-		return "--compare: no report stands before --";
+		return "--compare: no report before --";
 	if (words != 2 && (behind < 2 || words - behind < 2))
 		return "--compare takes one report of each side, or at least two of each";
 	return NULL;

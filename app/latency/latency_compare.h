@@ -17,7 +17,7 @@ enum { TL_LATENCY_COMPARE_ID = 'C', TL_LATENCY_THRESHOLD_ID = 'T', TL_LATENCY_FO
 	}
 #define TL_LATENCY_THRESHOLD_OPTION                                                                                    \
 	{                                                                                                              \
-		"threshold", 0, "T", "what is no matter: 50, 50ns, 1.5us, 2ms, or 5% of A (default 0)",                \
+		"threshold", 0, "T", "difference to ignore: 50, 50ns, 1.5us, 2ms, or 5% of A (default 0)",             \
 			TL_LATENCY_THRESHOLD_ID                                                                        \
 	}
 #define TL_LATENCY_FORCE_OPTION                                                                                        \

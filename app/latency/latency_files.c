@@ -30,7 +30,7 @@ int tl_latency_files_prepare(const char *dir, const char *user, struct tl_err *e
 		return tl_fail(err, -errno, "--latency %s: cannot be given to %s: %s", dir, user, strerror(errno));
 	}
 	if (stat(dir, &what) != 0 || !S_ISDIR(what.st_mode))
-		return tl_fail(err, -ENOTDIR, "--latency %s: is no directory", dir);
+		return tl_fail(err, -ENOTDIR, "--latency %s: not a directory", dir);
 	return 0;
 }
 

@@ -31,7 +31,7 @@ static bool is_one_device(const struct tl_latency_origin *trigger, const struct 
 
 static const char *directions(bool received)
 {
-	return received ? "each frame was received" : "nothing says that each frame was received";
+	return received ? "each frame was received" : "no evidence that each frame was received";
 }
 
 // Return the error of one stamp: at least a unit, and the bound of its clock if known.

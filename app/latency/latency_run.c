@@ -120,7 +120,7 @@ static const char *hint_of(uint64_t triggers, uint64_t replies)
 {
 	if (triggers != 0 && replies != 0)
 		return "see --match and --window";
-	return "filters are tcpdump's, and frames with a VLAN tag want \"vlan and ...\"";
+	return "filters are tcpdump's, and frames with a VLAN tag need \"vlan and ...\"";
 }
 
 // Explain a result without pairs: the frame counts of the filters show the wrong one.
@@ -166,7 +166,7 @@ static void check_result(
 	if (run->cfg->match.method == TL_MATCH_POSITION && stats->trigger_bytes != stats->reply_bytes)
 		tl_latency_add_invalid(report,
 			"the triggers are %" PRIu64 " bytes, the replies %" PRIu64
-			": by position all behind what is missing are linked wrongly",
+			": by position all replies after the gap are matched wrongly",
 			stats->trigger_bytes, stats->reply_bytes);
 }
 

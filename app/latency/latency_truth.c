@@ -77,7 +77,7 @@ static void read_pairs(struct tl_latency_subject *s)
 	} else {
 		while (fgets(line, sizeof(line), file) != NULL)
 			if (s->pairs == TL_ARRAY_LEN(s->pair) || !read_pair(line, &s->pair[s->pairs++])) {
-				differ(s, "%s: line %u is no pair", s->csv, s->pairs + 1);
+				differ(s, "%s: line %u is not a pair", s->csv, s->pairs + 1);
 				break;
 			}
 	}

@@ -145,8 +145,8 @@ static int make_replay(struct tl_replay_session *s, struct tl_err *err)
 	plan_replay(s, tl_port_frame_limit(s->port));
 	if (s->args->rate != NULL &&
 		tl_replay_parse_rate(s->args->rate, s->results.speed_bps, &s->cfg.pacing) == -ENODATA)
-		return tl_fail(err, -EINVAL, "--rate %s: %s does not tell its line rate: give bps", s->args->rate,
-			s->args->device);
+		return tl_fail(
+			err, -EINVAL, "--rate %s: %s reports no line rate: give bps", s->args->rate, s->args->device);
 	if (s->args->filter[0] != '\0')
 		rc = tl_filter_create(s->args->filter, &s->filter, err);
 	if (rc != 0)

@@ -104,7 +104,7 @@ static void check_port(struct tl_replay_session *s, struct watch *w)
 		return;
 	}
 	if (!has_link(s)) {
-		tl_fail(&err, 0, "%s has lost its link or is gone: frames that its driver took since then are lost",
+		tl_fail(&err, 0, "%s lost its link or was removed: frames accepted by its driver since then are lost",
 			s->args->device);
 		fail(s, err.text);
 		return;
@@ -114,7 +114,7 @@ static void check_port(struct tl_replay_session *s, struct watch *w)
 		w->sent_pkts = stats.ledger.sent_pkts;
 		w->moved_ns = now_ns(s);
 	} else if (now_ns(s) - w->moved_ns > STALL_NS) {
-		tl_fail(&err, 0, "%s has taken no frame for 10 s: is its link up, its other side alive?",
+		tl_fail(&err, 0, "%s has accepted no frame for 10 s: check its link and the other side",
 			s->args->device);
 		fail(s, err.text);
 	}
@@ -204,8 +204,7 @@ static void judge(struct tl_replay_session *s)
 	if (!tl_replay_ledger_ok(ledger))
 		tl_error("the ledger does not add up: this is a defect, report it");
 	if (ledger->refused_pkts != 0)
-		tl_error("%s did not take %" PRIu64 " frames that it was offered", s->args->device,
-			ledger->refused_pkts);
+		tl_error("%s did not accept %" PRIu64 " frames", s->args->device, ledger->refused_pkts);
 	bool lost = r->hw_known && r->hw_sent_pkts < ledger->sent_pkts;
 	if (lost)
 		tl_error("%s has sent %" PRIu64 " frames by its own count, and took %" PRIu64

@@ -79,13 +79,13 @@ says() {
 
 refusals() {
 	host
-	says "a NIC that does not exist is named" 2 "there is no PCI device 0000:99:00.0" bind 99:00.0
-	says "what is no address is said to be none" 2 '"eth0" is no PCI address' bind eth0
+	says "a NIC that does not exist is named" 2 "no PCI device 0000:99:00.0" bind 99:00.0
+	says "what is no address is said to be none" 2 '"eth0" is not a PCI address' bind eth0
 	says "no address is a wrong call" 2 "which NIC?" bind
 	check_equal "who is not root is told so" "$(unshare --user "$TAPLINE" bind "$NIC" 2>&1)" \
 		"tapline: error: bind needs root (with --dry-run it does not)"
 	device 0000:00:00.0 - - 0x060000
-	says "what is no network device is refused" 2 "is no network device" bind 00:00.0
+	says "what is no network device is refused" 2 "is not a network device" bind 00:00.0
 	device 0000:5e:00.0 mlx5_core 9 0x020000 0x15b3
 	says "a Mellanox NIC stays with its driver" 2 "mlx5_core. Leave it there" bind 5e:00.0
 
@@ -128,7 +128,7 @@ echo $NIC > root/sys/bus/pci/drivers_probe"
 	"$TAPLINE" bind --list --root root >list.txt
 	check_equal "a list of a host that is not there is a wrong call" \
 		"$("$TAPLINE" bind --list --root nowhere 2>&1 || echo $?)" \
-		"tapline: error: --root: there is no directory nowhere/sys: give one that has the sys, proc, run and etc of a host
+		"tapline: error: --root: no directory nowhere/sys: name a directory with sys, proc, run and etc of a host
 2"
 	check "the list has each NIC with its driver, group, node and interface" \
 		grep -Eq "^$NIC +8086:10fb +ixgbe +7 +0 +ten0" list.txt
@@ -284,7 +284,7 @@ quoted_rule() {
 	check "its path is quoted in the rule" \
 		grep -qF "RUN+=\"'$PWD/a 5%% \$\$b/tapline' bind $NIC\"" "root/etc/udev/rules.d/70-tapline-$NIC.rules"
 	check_equal "a path that cannot be quoted is refused" "$(persist_from "it's" && echo accepted || cat out.txt)" \
-		"tapline: error: \"$PWD/it's/tapline\" cannot stand in a udev rule: install the program where the path has no quotes, backslashes or control characters"
+		"tapline: error: \"$PWD/it's/tapline\" is not allowed in a udev rule: install the program where the path has no quotes, backslashes or control characters"
 	check "and leaves no rule" test ! -e "root/etc/udev/rules.d/70-tapline-$NIC.rules"
 }
 

@@ -55,7 +55,7 @@ check_json "it names each port, how its frames come in, and the CPU of each queu
 	 and (.explained[0].receives_by | test("AF_PACKET.*echo"))'
 check_json "what an lcore does while nothing arrives, and why" explain.json \
 	'[.explained[] | .idle_why != ""] == [true, true, true] and (.explained[2].idle == "adaptive")
-	 and (.explained[1] | .idle == "poll" and .idle_why == "the configuration says so"
+	 and (.explained[1] | .idle == "poll" and .idle_why == "set in the configuration"
 		or .idle_why == "a queue shares its CPU with the control thread")'
 check_equal "the text says the same" "$(grep -c "^port \|^  idle \|^  queue 0 on CPU [0-9]" explain.txt)" 9
 check_equal "--check alone explains nothing" "$(jq -c 'has("explained")' check.json) $(grep -c '^port ' check.txt || true)" "false 0"

@@ -74,7 +74,7 @@ others() {
 	nic=(STAMPING_NIC=ice)
 	without ": vdev:net_af_packet0,iface=$PEER_IF does not send at a time" --udp-echo "$APP_IP:7"
 	nic=(STAMPING_NIC=mlx5)
-	without ": what TCP sends has no time to leave at" --tcp-connect "$APP_IP:7"
+	without ": TCP segments have no send time" --tcp-connect "$APP_IP:7"
 }
 
 func_begin

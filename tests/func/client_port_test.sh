@@ -70,12 +70,12 @@ jq '.transport = "kernel"' user.json >kernel.json
 fails "one over sockets of the kernel is refused" 2 "has no run over udp with --port" --udp-echo "$APP_IP:7" --timestamps user \
 	--null kernel.json
 
-fails "an address that nobody has is told" 1 "nobody answers ARP" --udp-echo 10.99.0.77:7 --connect-timeout 0.3
+fails "an address that nobody has is told" 1 "no ARP reply" --udp-echo 10.99.0.77:7 --connect-timeout 0.3
 fails "so is a TCP port that nobody listens on" 1 "connection refused" --tcp-connect "$APP_IP:9" --connect-timeout 2
-fails "and a connection that nobody makes" 1 "nobody connected to" --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5999" \
+fails "and a connection that nobody makes" 1 "no connection to" --group 239.1.1.1 --udp-port 5001 --tcp-listen "$PEER_IP:5999" \
 	--connect-timeout 0.3
 fails "an address out of the prefix is a wrong call" 2 "is not in the prefix of --ip" --udp-echo 192.0.2.1:7
-fails "as is a port that does not exist" 2 "there is no interface" --udp-echo "$APP_IP:7" --port none0
+fails "as is a port that does not exist" 2 "no interface" --udp-echo "$APP_IP:7" --port none0
 fails "and a source of stamps that it has not" 2 "has no timestamps" --udp-echo "$APP_IP:7" --timestamps nic
 
 app_stop TERM

@@ -55,7 +55,7 @@ relay_start
 fragments_config config.json count
 app_start config.json
 in_peer timeout 60 "$PEER_PY" multicast "$PEER_IP" 239.1.2.3 5000 10 "$SIZE" >sent.json || true
-check "where the configuration says so fragments are only counted" wait_for 60 counted_fragments 30
+check "fragments are only counted where the configuration asks for it" wait_for 60 counted_fragments 30
 app_stop TERM
 check_json "and nothing was put together" run.json '.net[0] | .frag_datagrams == 0 and .rx_frag_pkts == 0'
 each_frame_is_counted_once

@@ -100,7 +100,7 @@ clocks_are_shown() {
 	method "frames marked as received by one interface are of method two-port" two-port \
 		'one, of interface 0 of section 1; each frame was received' both.pcapng
 	method "frames without a direction are of a method that nobody knows" unknown \
-		'one, of .*; nothing says that each frame was received' unmarked.pcapng
+		'one, of .*; no evidence that each frame was received' unmarked.pcapng
 	method "frames marked as sent are of method rx-tx" rx-tx 'one, ' own.pcapng
 	method "two files of 10 ms show no clock" unknown 'of two files, not shown to be one: 1000 pairs in 9.996 ms are too few' \
 		triggers.pcap replies.pcap
@@ -111,7 +111,7 @@ clocks_are_shown() {
 		'of two files, which run alike: .* a constant difference would not; each frame was received' "${files[@]}"
 	(cd clocks && python3 -B "$LIB/make_clocks.py" 0 300000 0 0)
 	method "without a direction they may be the measured host's own" unknown \
-		'of two files, which run alike: .* nothing says that each frame was received' "${files[@]}"
+		'of two files, which run alike: .* no evidence that each frame was received' "${files[@]}"
 	(cd clocks && python3 -B "$LIB/make_clocks.py" 0.5 300000 0 1)
 	method "nor are they two-port with a drift of 0.5 ppm" unknown \
 		'of two files, not shown to be one: the least latency moves by 4.* us in 9.995 s' "${files[@]}"

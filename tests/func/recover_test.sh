@@ -232,7 +232,7 @@ leaves_foreign_files() {
 	find foreign -type f ! -name 'rot*.pcapng' ! -name '*.tlx' -exec cksum {} + | sort >foreign.after
 	check "and leaves them too" cmp foreign.before foreign.after
 	for file in foreign/rot.pcapng.part foreign/.rot.pcapng.next; do
-		check "and names $file" grep -q "$file: does not say that it is a recording of tapline" foreign.log
+		check "and names $file" grep -q "$file: has no mark of a recording of tapline" foreign.log
 	done
 }
 

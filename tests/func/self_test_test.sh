@@ -88,7 +88,7 @@ self_test strangers a0 vdev:net_ring0
 check_equal "ports that nothing joins fail" "$TEST_STATUS" 1
 check_json "at the cable; the rest is not tried" strangers.json \
 	"$(judged counters 'not available') and $(judged rate_large 'not available') and
-	[.checks[] | select(.id == \"cable\" and .from == 1)][0].text == \"what port 1 sends comes back to itself: there is a loopback plug, or its loopback mode is on\""
+	[.checks[] | select(.id == \"cable\" and .from == 1)][0].text == \"what port 1 sends comes back to itself: loopback plug or loopback mode\""
 
 stamped good STAMPING_NIC=mlx5
 check_json "stamps between sending and receiving pass" good.json "$(judged stamps pass) and .ports[0].stamps.source == \"nic-rx\" and
@@ -104,7 +104,7 @@ check_equal "and the status is 1" "$TEST_STATUS" 1
 
 check "a run that is interrupted leaves nothing behind" is_stopped
 refuses "a file is no port to send to" "cannot be sent to" --self-test pcap:in.pcap
-refuses "an interface that is not there is a wrong call" "there is no interface" --self-test none0
+refuses "an interface that is not there is a wrong call" "no interface" --self-test none0
 refuses "so is one port twice" "are the same" --self-test a0 a0
 refuses "and a loopback of two" "of one port" --self-test a0 b0 --loopback
 refuses "and a configuration" "--self-test goes with" --self-test a0 -c none.json

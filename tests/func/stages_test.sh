@@ -88,5 +88,5 @@ touch file
 app_config alone.json
 check_equal "a configuration without an echo has no latency" \
 	"$("$TAPLINE" run alone.json --latency reports 2>&1; echo $?)" \
-	"$(printf '%s\n%s' 'tapline: error: --latency: there is no echo in: alone.json (see `tapline run --help`)' 2)"
-check "a file is no directory" grep -q 'is no directory' <<<"$("$TAPLINE" run config.json --latency file 2>&1)"
+	"$(printf '%s\n%s' 'tapline: error: --latency: no echo in: alone.json (see `tapline run --help`)' 2)"
+check "a file is no directory" grep -q 'not a directory' <<<"$("$TAPLINE" run config.json --latency file 2>&1)"

@@ -103,7 +103,7 @@ signal_saves_everywhere() {
 verbs_say_what_is_wrong() {
 	check_equal "a recording that there is not is refused" \
 		"$(control trigger nix.pcapng 2>&1 || echo $?)" \
-		"tapline: error: nix.pcapng is no recording; give its path, or its place in the configuration from 0
+		"tapline: error: nix.pcapng is not a recording; give its path, or its index in the configuration from 0
 1"
 	check_equal "and a trigger for a recording that never waits" \
 		"$(control trigger 0 2>&1 | grep -o 'only "mode": "trigger"')" 'only "mode": "trigger"'

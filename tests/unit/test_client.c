@@ -349,7 +349,7 @@ static void wrong_use_names_the_option_and_what_it_accepts(void)
 		{"--kernel --udp-echo 192.0.2.1:7 --rate 1000000 --seconds 21 --csv f", "20000000"},
 		{"--kernel --rate", "--rate needs a value"},
 		{"--kernel --json=yes", "--json=yes"},
-		{"--kernel --speed 3", "--speed is no option"},
+		{"--kernel --speed 3", "--speed: unknown option"},
 		{"--kernel word", "word: client takes options only"},
 	};
 

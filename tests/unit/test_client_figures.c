@@ -267,7 +267,7 @@ static void each_fault_makes_a_result_invalid_by_its_name(void)
 	check_invalid(result, "the sender was late: it sent 989.9 messages per second of 1000");
 	result = believable();
 	result.poll_gap.p99_ns++;
-	check_invalid(result, "nobody looked");
+	check_invalid(result, "echoes were read late");
 	result = believable();
 	result.stamps.tx_missing++;
 	check_invalid(

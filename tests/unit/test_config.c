@@ -231,7 +231,7 @@ static void a_ring_that_cannot_turn_is_refused(void)
 		{"{'ports': [{'name': 'a', 'device': 'x'}], 'capture': [{'port': 'a', 'path': '-',\n'rotate_seconds': 1}]}",
 			"2: $.capture[0].rotate_seconds: stdout ('path': '-') cannot be rotated"},
 		{"{'ports': [{'name': 'a', 'device': 'x'}], 'capture': [{'port': 'a', 'path': 'null:',\n'rotate_packets': 1}]}",
-			"2: $.capture[0].rotate_packets: 'null:' is no file and cannot be rotated"},
+			"2: $.capture[0].rotate_packets: 'null:' is not a file and cannot be rotated"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
@@ -360,11 +360,11 @@ static void triggers_that_mean_nothing_are_refused(void)
 	static const struct refusal refusals[] = {
 		{CAPTURE(", 'trigger': {}"), "2: $.capture[0].mode: must be 'trigger' where one is described"},
 		{CAPTURE(", 'mode': 'trigger', 'trigger': {'echo_latency_us': 5}"),
-			"2: $.capture[0].trigger.echo_latency_us: there is no echo on the port 'a'"},
+			"2: $.capture[0].trigger.echo_latency_us: no echo on the port 'a'"},
 		{"{'ports': [{'name': 'a', 'device': 'x'}, {'name': 'b', 'device': 'y', 'ip': '10.0.0.1/8'}], 'echo': [{'port': "
 		 "'b', 'udp_listen': 7}],\n'capture': [{'port': 'a', 'path': 'c', 'mode': 'trigger', 'trigger': "
 		 "{'echo_latency_us': 5}}]}",
-			"2: $.capture[0].trigger.echo_latency_us: there is no echo on the port 'a'"},
+			"2: $.capture[0].trigger.echo_latency_us: no echo on the port 'a'"},
 		{CAPTURE(", 'mode': 'trigger', 'trigger': {'store': 'files'}, 'rotate_seconds': 60"),
 			"2: $.capture[0].trigger.store: the files that a trigger saves are those of a ring; give a 'rotate_*', and "
 			"a 'keep_*', 'min_free_bytes' or 'on_full': 'recycle'"},
@@ -540,19 +540,19 @@ static void what_looks_like_a_clash_but_is_none_is_accepted(void)
 static void an_unknown_key_is_refused_with_the_nearest_known_one(void)
 {
 	static const struct refusal refusals[] = {
-		{"{'ports': [],\n'captures': []}", "2: $.captures: there is no such key; did you mean 'capture'?"},
-		{PORT(",\n\n'gatway': 1"), "3: $.ports[0].gatway: there is no such key; did you mean 'gateway'?"},
-		{PORT(",\n'\\u0067atway': 1"), "2: $.ports[0].gatway: there is no such key; did you mean 'gateway'?"},
+		{"{'ports': [],\n'captures': []}", "2: $.captures: unknown key; did you mean 'capture'?"},
+		{PORT(",\n\n'gatway': 1"), "3: $.ports[0].gatway: unknown key; did you mean 'gateway'?"},
+		{PORT(",\n'\\u0067atway': 1"), "2: $.ports[0].gatway: unknown key; did you mean 'gateway'?"},
 		{CAPTURE(", 'rotate_size': 1"),
-			"2: $.capture[0].rotate_size: there is no such key; did you mean 'rotate_bytes'?"},
+			"2: $.capture[0].rotate_size: unknown key; did you mean 'rotate_bytes'?"},
 		{"{'ports': [],\n'control': {'zzzzzz': 1}}", "1: $.ports: the list is empty"},
 		{"{'control': {'operators': 'staff'}, 'ports': [{'name': 'a', 'device': 'b'}]}",
-			"1: $.control.operators: is of no use without 'socket'"},
+			"1: $.control.operators: has no effect without 'socket'"},
 		{"{'control': {\n'zzzzzzzzz': 1}, 'ports': [{'name': 'a', 'device': 'b'}]}",
-			"2: $.control.zzzzzzzzz: there is no such key; known here are: socket, operators"},
+			"2: $.control.zzzzzzzzz: unknown key; valid keys: socket, operators"},
 		{"{'x\\u001b[31m': 1}", "1: $: holds an unknown key of 6 bytes or with control characters"},
 		{ECHO("{'port': 'a', 'receive': {'group': '239.1.1.1', 'udp_port': 1,\n'sorce': 1}}"),
-			"3: $.echo[0].receive.sorce: there is no such key; did you mean 'source'?"},
+			"3: $.echo[0].receive.sorce: unknown key; did you mean 'source'?"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));
@@ -916,7 +916,7 @@ static void two_echoes_that_hear_the_same_are_refused(void)
 		      "{'port': 'a', " MCAST("239.1.1.0", "7") ", " SEND "}"),
 			"3: $.echo[1].receive: the echo 'echo0' listens to this on the port 'a' already"},
 		{ECHO("{'port': 'a', 'receive': {'group': '239.255.255.0', 'groups': 257, 'udp_port': 7}, " SEND "}"),
-			"2: $.echo[0].receive.groups: there are not so many groups up to 239.255.255.255"},
+			"2: $.echo[0].receive.groups: fewer groups are left up to 239.255.255.255"},
 		{ECHO("{'port': 'a', 'receive': {'group': 'ff05::1', 'groups': 2, 'udp_port': 7}, " SEND "}"),
 			"2: $.echo[0].receive.groups: groups that follow each other are of IPv4"},
 		{ECHO("{'port': 'a', 'udp_listen': 1, 'name': 'echo1'},\n{'port': 'a', 'udp_listen': 2}"),
@@ -941,11 +941,11 @@ static void a_list_that_is_too_long_is_refused(void)
 static void a_key_that_stands_twice_is_named(void)
 {
 	static const struct refusal refusals[] = {
-		{"{'ports': [],\n'ports': []}", "2: the key 'ports' stands twice in one object"},
+		{"{'ports': [],\n'ports': []}", "2: duplicate key 'ports'"},
 		{PORT(",\n'a_key_longer_than_what_jansson_quotes': 1,\n'a_key_longer_than_what_jansson_quotes' : 2"),
-			"3: the key 'a_key_longer_than_what_jansson_quotes' stands twice in one object"},
-		{"{'a\\\\': 1,\n'a\\\\': 1}", "2: the key 'a\\\\' stands twice in one object"},
-		{"{'a\\'b': 1,\n'a\\'b': 1}", "2: the key 'a\\'b' stands twice in one object"},
+			"3: duplicate key 'a_key_longer_than_what_jansson_quotes'"},
+		{"{'a\\\\': 1,\n'a\\\\': 1}", "2: duplicate key 'a\\\\'"},
+		{"{'a\\'b': 1,\n'a\\'b': 1}", "2: duplicate key 'a\\'b'"},
 	};
 
 	expect_refusals(refusals, TL_ARRAY_LEN(refusals));

@@ -377,7 +377,7 @@ static void a_group_that_is_not_there_is_named(void)
 	CU_ASSERT_EQUAL(tl_ctl_find_group("root", &gid, &err), 0);
 	CU_ASSERT_EQUAL(gid, 0);
 	CU_ASSERT_EQUAL(tl_ctl_find_group("no-such-group", &gid, &err), -ENOENT);
-	CU_ASSERT_STRING_EQUAL(err.text, "control.operators: there is no group \"no-such-group\"");
+	CU_ASSERT_STRING_EQUAL(err.text, "control.operators: no such group: \"no-such-group\"");
 }
 
 int main(void)

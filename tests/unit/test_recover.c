@@ -440,7 +440,7 @@ static void recovers_a_file_cut_at_any_sector(void)
 		struct tl_recover_report report;
 		uint32_t records = 0;
 		if (size < 512) { // not even a section header
-			expect_refused(file->bytes, size, -ENOMSG, "holds no recording");
+			expect_refused(file->bytes, size, -ENOMSG, "contains no recording");
 			continue;
 		}
 		for (uint32_t i = 0; i < SLABS; i++)
@@ -530,12 +530,12 @@ static void refuses_what_is_not_ours(void)
 	expect_refused(file->bytes, file->size, -EMEDIUMTYPE, "another program");
 	expect_refused(file->bytes, file->slab_at[3] + 100, -EMEDIUMTYPE, "another program");
 	memset(file->bytes + 8, 0x1a, 4); // no section header at all, and no slab behind it
-	expect_refused(file->bytes, PAGE, -ENOMSG, "holds no recording");
-	expect_refused(zeros, sizeof(zeros), -ENOMSG, "holds no recording");
+	expect_refused(file->bytes, PAGE, -ENOMSG, "contains no recording");
+	expect_refused(zeros, sizeof(zeros), -ENOMSG, "contains no recording");
 	expect_refused(classic, sizeof(classic), -EMEDIUMTYPE, "pcap file");
 	memcpy(classic, (uint32_t[]){0x184D2A54u}, 4);
 	expect_refused(classic, sizeof(classic), -EMEDIUMTYPE, "was compressed");
-	expect_refused("hello, world\n", 13, -ENOMSG, "holds no recording");
+	expect_refused("hello, world\n", 13, -ENOMSG, "contains no recording");
 	free(file);
 }
 

@@ -153,7 +153,7 @@ static void a_gain_in_one_direction_does_not_hide_a_loss_in_the_other(void)
 	snap->captures[0].flow[TL_DIR_RX].written_pkts--;
 	snap->captures[0].flow[TL_DIR_TX].written_pkts++;
 	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
-	expect_line(snap, "  BROKEN (rx): 1 frames were offered and nobody accounts for them");
+	expect_line(snap, "  BROKEN (rx): 1 offered frames are unaccounted for");
 	expect_line(snap, "  BROKEN (tx): 1 frames more are accounted for than were offered");
 	free(snap);
 }
@@ -343,7 +343,7 @@ static void a_broken_port_says_which_side_is_ahead(void)
 	struct tl_snapshot *snap = snapshot();
 
 	snap->ports[0].hw_seen_pkts += 1200;
-	expect_line(snap, "  BROKEN: the hardware saw 1,200 frames that nobody accounts for");
+	expect_line(snap, "  BROKEN: the hardware saw 1,200 unaccounted frames");
 	expect_line(snap, "ledger: BROKEN; FRAMES WERE LOST");
 	snap->ports[0].hw_seen_pkts -= 1201;
 	expect_line(snap, "  BROKEN: 1 frames more are accounted for than the hardware saw");
@@ -411,7 +411,7 @@ static void stamps_of_ptp_frames_are_reported_with_their_source(void)
 	CU_ASSERT_FALSE(tl_report_ledger_ok(snap));
 	ptp->replies.replies_lost++;
 	ptp->received.ptp_busy_pkts--;
-	expect_line(snap, "  BROKEN: PTP frames that nobody accounts for, or that were accounted for twice");
+	expect_line(snap, "  BROKEN: PTP frames unaccounted for, or accounted for twice");
 	snap->final = false;
 	CU_ASSERT_TRUE(tl_report_ledger_ok(snap));
 	free(snap);
@@ -422,7 +422,8 @@ static void an_unverified_port_is_not_called_ok(void)
 	struct tl_snapshot *snap = lossless_snapshot();
 
 	snap->ports[0].verified = false;
-	expect_line(snap, "  unverified: this port keeps no count of its own; what it lost unseen cannot show here");
+	expect_line(snap,
+		"  unverified: this port has no counter of its own; losses that it does not report are not visible here");
 	expect_line(snap, "ledger: ok (not every port verified); nothing was lost");
 	char *text = text_of(tl_report_ledger_text, snap);
 	CU_ASSERT_PTR_NULL(strstr(text, "ok: every frame that the hardware saw"));
@@ -459,7 +460,7 @@ static void the_echo_table_shows_both_stages(void)
 	free(text);
 	snap->echoes[0].received_msgs += 1;
 	text = text_of(tl_report_echo_text, snap);
-	CU_ASSERT_TRUE(has_line(text, "  BROKEN: 1 messages were received and nobody accounts for them"));
+	CU_ASSERT_TRUE(has_line(text, "  BROKEN: 1 received messages are unaccounted for"));
 	free(text);
 	free(snap);
 }

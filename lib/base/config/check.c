@@ -331,7 +331,7 @@ static int check_trigger(struct tl_config_reader *r, const struct tl_config *con
 			return 0;
 	point_at(r, "capture", index, "trigger");
 	tl_config_enter(r, "echo_latency_us");
-	return tl_config_refuse(r, "there is no echo on the port \"%s\"", capture->port_name);
+	return tl_config_refuse(r, "no echo on the port \"%s\"", capture->port_name);
 }
 
 int tl_config_check(struct tl_config_reader *r, struct tl_config *config)

@@ -110,7 +110,7 @@ static int check_files(struct tl_config_reader *r, struct tl_config_capture *cap
 	if (rotation != NULL && strcmp(capture->path, "-") == 0)
 		return tl_config_refuse_key(r, rotation, "stdout (\"path\": \"-\") cannot be rotated");
 	if (rotation != NULL && strcmp(capture->path, "null:") == 0)
-		return tl_config_refuse_key(r, rotation, "\"null:\" is no file and cannot be rotated");
+		return tl_config_refuse_key(r, rotation, "\"null:\" is not a file and cannot be rotated");
 	if (rotation == NULL && limit != NULL && capture->mode != TL_CONFIG_MODE_TRIGGER)
 		return tl_config_refuse_key(r, limit,
 			"only a recording that begins new files has old ones to drop; give \"rotate_bytes\", "

@@ -50,7 +50,7 @@ static int refuse_syntax(struct tl_config_reader *r, json_error_t *error)
 		return tl_fail(r->err, -EINVAL, "%s: the file is empty", r->name);
 	if (json_error_code(error) == json_error_duplicate_key) {
 		const char *key = key_before(r->text, tl_min_u64((uint64_t)error->position, r->len), &key_len);
-		return tl_fail(r->err, -EINVAL, "%s:%d: the key %.*s stands twice in one object", r->name, error->line,
+		return tl_fail(r->err, -EINVAL, "%s:%d: duplicate key %.*s", r->name, error->line,
 			(int)tl_min_u64(key_len, 80), key);
 	}
 	tame(error->text);

@@ -196,7 +196,7 @@ static int read_groups(struct tl_config_reader *r, const struct tl_config_key *k
 	if (rc == 0 && n > 1 && tl_ip6_is_set(&echo->group6))
 		return tl_config_refuse(r, "groups that follow each other are of IPv4");
 	if (rc == 0 && !is_multicast(htonl(ntohl(echo->group_be) + (uint32_t)n - 1)) && n > 1)
-		return tl_config_refuse(r, "there are not so many groups up to 239.255.255.255");
+		return tl_config_refuse(r, "fewer groups are left up to 239.255.255.255");
 	echo->n_groups = (uint32_t)n;
 	return rc;
 }
@@ -500,7 +500,7 @@ static int read_operators(
 	const struct tl_config_control *control = section; // "socket" precedes "operators" in the table
 
 	if (control->socket == NULL)
-		return tl_config_refuse(r, "is of no use without \"socket\"");
+		return tl_config_refuse(r, "has no effect without \"socket\"");
 	return tl_config_text(r, key, value, section);
 }
 

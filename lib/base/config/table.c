@@ -75,8 +75,8 @@ static int refuse_unknown(struct tl_config_reader *r, const struct tl_config_tab
 		used += (size_t)snprintf(
 			known + used, sizeof(known) - used, "%s%s", i == 0 ? "" : ", ", table->keys[i].name);
 	if (meant != NULL)
-		return tl_config_refuse(r, "there is no such key; did you mean \"%s\"?", meant);
-	return tl_config_refuse(r, "there is no such key; known here are: %s", known);
+		return tl_config_refuse(r, "unknown key; did you mean \"%s\"?", meant);
+	return tl_config_refuse(r, "unknown key; valid keys: %s", known);
 }
 
 // True if a key's name can be printed unchanged: it must neither control the terminal nor displace the rest of the

@@ -69,7 +69,7 @@ int tl_guard_set_user(const char *name, struct tl_err *err)
 	const struct passwd *user = getpwnam(name);
 
 	if (user == NULL)
-		return tl_fail(err, -ENOENT, "process.user: there is no user \"%s\"", name);
+		return tl_fail(err, -ENOENT, "process.user: no such user: \"%s\"", name);
 	if (user->pw_uid == geteuid())
 		return 0;
 	if (geteuid() != 0)
@@ -150,7 +150,7 @@ int tl_guard_enter(const struct tl_guard_cfg *cfg, struct tl_guard_state *out, s
 	snprintf(out->user, sizeof(out->user), "%s", user != NULL ? user->pw_name : "?");
 	int rc = drop_writing(cfg);
 	if (rc != 0)
-		return tl_fail(err, rc, "cannot give up capabilities (%s)", strerror(-rc));
+		return tl_fail(err, rc, "cannot drop capabilities (%s)", strerror(-rc));
 	rc = restrict_files(cfg, out, err);
 	if (rc != 0)
 		return rc;
@@ -181,7 +181,7 @@ int tl_guard_drop(const struct tl_guard_cfg *cfg, struct tl_guard_state *out, st
 	if (rc == 0)
 		rc = guard_wait_for_threads(err);
 	if (rc == 0 && (rc = keep_only(kept, cfg->keeps_bpf ? TL_ARRAY_LEN(kept) : 1)) != 0)
-		(void)tl_fail(err, rc, "cannot give up capabilities (%s)", strerror(-rc));
+		(void)tl_fail(err, rc, "cannot drop capabilities (%s)", strerror(-rc));
 	cap_t left = cap_get_proc();
 	char *text = left != NULL ? cap_to_text(left, NULL) : NULL;
 	snprintf(out->capabilities, sizeof(out->capabilities), "%s", text != NULL ? text : "?");

@@ -68,8 +68,7 @@ static int allow_all(const struct tl_guard_cfg *cfg, int rules, uint64_t handled
 	for (uint32_t i = 0; i < cfg->n_dirs; i++) {
 		int rc = allow(rules, cfg->dirs[i], WRITE & handled);
 		if (rc != 0)
-			return tl_fail(
-				err, rc, "%s: Landlock does not take the directory (%s)", cfg->dirs[i], strerror(-rc));
+			return tl_fail(err, rc, "%s: Landlock refuses the directory (%s)", cfg->dirs[i], strerror(-rc));
 	}
 	return 0;
 }
@@ -85,7 +84,7 @@ int guard_landlock_rules(const struct tl_guard_cfg *cfg, int *version, struct tl
 	size_t bytes = *version >= 4 ? sizeof(handled) : sizeof(handled.files);
 	int rules = (int)syscall(SYS_landlock_create_ruleset, &handled, bytes, 0);
 	if (rules < 0)
-		return tl_fail(err, -errno, "Landlock takes no rules (%s)", strerror(errno));
+		return tl_fail(err, -errno, "Landlock refuses rules (%s)", strerror(errno));
 	int rc = allow_all(cfg, rules, handled.files, err);
 	if (rc == 0)
 		return rules;

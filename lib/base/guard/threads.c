@@ -138,8 +138,8 @@ int guard_each_thread(int (*fn)(void *arg), void *arg, struct tl_err *err)
 	unsigned sent = signal_threads(dir, call);
 	closedir(dir);
 	if (!wait_for_threads(call, sent)) // the handler and the call stay; the process is about to end
-		return tl_fail(err, -ETIMEDOUT,
-			"a thread of DPDK or a driver cannot be restricted: it does not take the signal");
+		return tl_fail(
+			err, -ETIMEDOUT, "a thread of DPDK or a driver cannot be restricted: it blocks the signal");
 	sigaction(SIGNAL, &before, NULL);
 	int rc = atomic_load(&call->rc);
 	free(call);

@@ -23,7 +23,7 @@ int tl_ctl_find_group(const char *name, gid_t *out, struct tl_err *err)
 	const struct group *group = getgrnam(name);
 
 	if (group == NULL)
-		return tl_fail(err, -ENOENT, "control.operators: there is no group \"%s\"", name);
+		return tl_fail(err, -ENOENT, "control.operators: no such group: \"%s\"", name);
 	*out = group->gr_gid;
 	return 0;
 }

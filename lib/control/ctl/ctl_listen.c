@@ -52,7 +52,7 @@ static int remove_stale(const struct sockaddr_un *address, struct tl_err *err)
 	if (lstat(path, &st) != 0)
 		return errno == ENOENT ? 0 : tl_fail(err, -errno, "control socket %s: %s", path, strerror(errno));
 	if (!S_ISSOCK(st.st_mode))
-		return tl_fail(err, -EEXIST, "control socket %s: a file of this name is there and is no socket", path);
+		return tl_fail(err, -EEXIST, "control socket %s: exists and is not a socket", path);
 	int fd = tl_ctl_connect(address, CONNECT_TIMEOUT_MS);
 	if (fd >= 0)
 		close(fd);

@@ -86,8 +86,8 @@ static void judge(struct tl_latency *report, const struct tl_report_stages *stag
 {
 	if (stages->gap_above_p50_msgs * 100 > stages->poll_gap.count * GAPS_MAX_PERCENT)
 		tl_latency_add_invalid(report,
-			"%" PRIu64 " of %" PRIu64 " messages came after a time without a poll that was longer than "
-			"the median: how long they waited is not in these times",
+			"%" PRIu64 " of %" PRIu64
+			" messages arrived after a poll gap longer than the median: their wait is not in these times",
 			stages->gap_above_p50_msgs, stages->poll_gap.count);
 }
 

@@ -54,7 +54,7 @@ static int probe_virtual(struct tl_port *port, struct tl_err *err)
 			strerror(-rc), tl_port_is_kernels(port) ? ": are you root (CAP_NET_RAW, CAP_NET_ADMIN)?" : "");
 	}
 	rc = rte_eth_dev_get_port_by_name(port->dev_name, &port->port_id);
-	return rc == 0 ? 0 : tl_fail(err, rc, "port %s: %s is no network device", port->name, port->dev_name);
+	return rc == 0 ? 0 : tl_fail(err, rc, "port %s: %s is not a network device", port->name, port->dev_name);
 }
 
 int tl_port_attach(struct tl_port *port, struct tl_err *err)

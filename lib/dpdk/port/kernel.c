@@ -98,9 +98,8 @@ int tl_kernel_check(const struct tl_port_cfg *cfg, struct tl_err *err)
 	struct ifreq ifr;
 
 	if (if_nametoindex(iface) == 0)
-		return tl_fail(err, -ENODEV,
-			"port %s: there is no interface %s in this network namespace (see `ip link`)", cfg->name,
-			iface);
+		return tl_fail(err, -ENODEV, "port %s: no interface %s in this network namespace (see `ip link`)",
+			cfg->name, iface);
 	if (interface_ioctl(iface, SIOCGIFFLAGS, &ifr) == 0 && (ifr.ifr_flags & IFF_UP) == 0)
 		return tl_fail(
 			err, -ENETDOWN, "port %s: interface %s is down: `ip link set %s up`", cfg->name, iface, iface);

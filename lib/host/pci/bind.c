@@ -51,7 +51,8 @@ static int check_device(const char *root, const struct tl_pci_device *device, st
 	const char *why;
 
 	if (!pci_is_nic(device))
-		return tl_fail(err, -ENOTSUP, "%s is no network device (class %06x)", device->address, device->class);
+		return tl_fail(
+			err, -ENOTSUP, "%s is not a network device (class %06x)", device->address, device->class);
 	if (device->vendor == MELLANOX)
 		return tl_fail(err, -ENOTSUP,
 			"%s is a Mellanox NIC: DPDK's mlx5 shares it with the kernel's mlx5_core. Leave it there, and use "
@@ -104,7 +105,7 @@ static int check_iommu(const struct tl_pci_wish *wish, const struct tl_pci_devic
 		return pci_each(wish->root, in_group, &group);
 	if (!wish->without_iommu)
 		return tl_fail(err, -ENXIO,
-			"%s is behind no IOMMU: turn it on in the firmware, and boot with intel_iommu=on or amd_iommu=on "
+			"%s is not behind an IOMMU: enable it in the firmware, and boot with intel_iommu=on or amd_iommu=on "
 			"iommu=pt; or let the NIC write to all memory with --no-iommu",
 			device->address);
 	return 0;
@@ -231,7 +232,7 @@ int tl_pci_undo(const char *root, const struct tl_pci_plan *plan, struct tl_err 
 		(void)pci_write_step(&back.steps[i], NULL);
 	rc = tl_pci_read(root, plan->device.address, &back.device, err);
 	if (rc == 0 && !is_as_before(plan, &back.device))
-		rc = tl_fail(err, -ENXIO, "%s is with %s now and could not be given back to %s; `dmesg` may say why",
+		rc = tl_fail(err, -ENXIO, "%s is with %s now and could not be returned to %s; see `dmesg`",
 			plan->device.address, driver_name(&back.device), driver_name(&plan->device));
 	(void)tl_pci_end_noiommu(root, NULL);
 	return rc;
@@ -249,8 +250,8 @@ int tl_pci_execute(const char *root, const struct tl_pci_plan *plan, struct tl_e
 	if (rc == 0)
 		rc = tl_pci_read(root, plan->device.address, &now, err);
 	if (rc == 0 && plan->want != NULL && strcmp(now.driver, plan->want) != 0)
-		rc = tl_fail(err, -ENXIO, "the kernel gave %s to %s, not to %s; `dmesg` may say why",
-			plan->device.address, driver_name(&now), plan->want);
+		rc = tl_fail(err, -ENXIO, "the kernel bound %s to %s, not to %s; see `dmesg`", plan->device.address,
+			driver_name(&now), plan->want);
 	if (rc != 0 && plan->n_steps != 0)
 		(void)tl_pci_undo(root, plan, NULL);
 	return rc;

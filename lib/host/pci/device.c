@@ -29,9 +29,9 @@ int tl_pci_parse_address(const char *text, char address[TL_PCI_ADDRESS_CHARS], s
 	if ((sscanf(text, "%4x:%2x:%2x.%1x%n", &domain, &bus, &slot, &function, &used) != 4 || text[used] != '\0') &&
 		(domain = 0, sscanf(text, "%2x:%2x.%1x%n", &bus, &slot, &function, &used) != 3 || text[used] != '\0'))
 		return tl_fail(err, -EINVAL,
-			"\"%s\" is no PCI address such as 0000:3b:00.0 (see `tapline bind --list`)", text);
+			"\"%s\" is not a PCI address such as 0000:3b:00.0 (see `tapline bind --list`)", text);
 	if (!isxdigit((unsigned char)text[0]) || slot > 0x1f || function > 7)
-		return tl_fail(err, -EINVAL, "\"%s\" is no PCI address: slots end at 1f, functions at 7", text);
+		return tl_fail(err, -EINVAL, "\"%s\" is not a PCI address: slots end at 1f, functions at 7", text);
 	snprintf(address, TL_PCI_ADDRESS_CHARS, "%04x:%02x:%02x.%x", domain & 0xffff, bus & 0xff, slot, function);
 	return 0;
 }
@@ -121,7 +121,7 @@ int tl_pci_read(const char *root, const char *address, struct tl_pci_device *out
 		return rc;
 	pci_path(path, sizeof(path), root, out->address, "");
 	if (access(path, F_OK) != 0)
-		return tl_fail(err, -ENODEV, "there is no PCI device %s (see `tapline bind --list`)", out->address);
+		return tl_fail(err, -ENODEV, "no PCI device %s (see `tapline bind --list`)", out->address);
 	out->vendor = (uint16_t)read_number(root, out->address, "vendor", 0);
 	out->device = (uint16_t)read_number(root, out->address, "device", 0);
 	out->class = (uint32_t)read_number(root, out->address, "class", 0);

@@ -94,7 +94,7 @@ static const char *why_not(int error)
 {
 	return error == EACCES ? ": this needs root"
 	       : error == EPERM
-		       ? ": its directory must be root's, and nobody else may write to it: `chown root` and `chmod 755` it"
+		       ? ": its directory must belong to root and be writable by root only: `chown root` and `chmod 755` it"
 	       : error == ELOOP ? ": a symbolic link is on the way: remove it"
 				: "";
 }
@@ -168,7 +168,7 @@ static int quote(char *out, size_t size, const char *program, struct tl_err *err
 	for (const char *p = program; *p != '\0'; p++) {
 		if ((unsigned char)*p < ' ' || strchr(UNQUOTABLE, *p) != NULL || used + 3 > size)
 			return tl_fail(err, -EINVAL,
-				"\"%s\" cannot stand in a udev rule: install the program where the path has no quotes, "
+				"\"%s\" is not allowed in a udev rule: install the program where the path has no quotes, "
 				"backslashes or control characters",
 				program);
 		if (*p == '%' || *p == '$')

@@ -11,12 +11,12 @@ struct tl_place_idle tl_place_idle(
 	if (place->shared[port] != 0) // polling would starve the control thread
 		return (struct tl_place_idle){true, "a queue shares its CPU with the control thread"};
 	if (cfg->idle != TL_IDLE_AUTO)
-		return (struct tl_place_idle){cfg->idle == TL_IDLE_ADAPTIVE, "the configuration says so"};
+		return (struct tl_place_idle){cfg->idle == TL_IDLE_ADAPTIVE, "set in the configuration"};
 	if (!wakes)
-		return (struct tl_place_idle){false, "the device wakes nobody"};
+		return (struct tl_place_idle){false, "the device has no wake-up"};
 	if (!has_echo)
 		return (struct tl_place_idle){true, "no frame waits for an echo"};
 	if (place->isolated[port] == cfg->rx_queues)
 		return (struct tl_place_idle){false, "its CPUs are isolated"};
-	return (struct tl_place_idle){true, "its CPUs are not isolated: others may want them"};
+	return (struct tl_place_idle){true, "its CPUs are not isolated: other tasks may need them"};
 }

@@ -39,7 +39,7 @@ static int find_interface(int fd, const struct tl_client_cfg *cfg, char name[IFN
 	if (cfg->mode != TL_CLIENT_MULTICAST) {
 		if (tl_client_bind_source(fd, cfg) != 0 || tl_client_connect(fd, to) != 0 ||
 			getsockname(fd, (struct sockaddr *)&address, &len) != 0)
-			return tl_fail(err, -errno, "cannot find the way to %s: %s; check the routes of this host",
+			return tl_fail(err, -errno, "no route to %s: %s; check the routes of this host",
 				tl_client_endpoint_text(to, text), strerror(errno));
 		local = (struct tl_client_endpoint){0};
 		if (address.ss_family == AF_INET6)

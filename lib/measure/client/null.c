@@ -152,10 +152,10 @@ void tl_client_null_subtract(const json_t *null, struct tl_client_result *result
 		.mean_ci95_ns = hypot(spread->mean_ns, number_of(ci95, "mean")),
 	};
 	if (!json_is_true(json_object_get(run, "valid")))
-		add_invalid(result, "the null echo's result that was taken off is not valid");
+		add_invalid(result, "the subtracted result of the null echo is invalid");
 	// With --timestamps nic the stamp source depends on the port.
 	const json_t *stamps = json_object_get(run, "stamps");
 	if (!text_is(stamps, "departures", result->sources.departures) ||
 		!text_is(stamps, "arrivals", result->sources.arrivals))
-		add_invalid(result, "packets of the null echo that was taken off were stamped by another source");
+		add_invalid(result, "packets of the subtracted null echo were stamped by another source");
 }

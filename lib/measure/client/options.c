@@ -36,7 +36,7 @@ static const struct tl_option options[] = {
 		RULE(TEXT, FIELD(port.device))},
 	{"ip", 0, "IP/BITS", "our address on the port, one that no other host has, and its prefix",
 		RULE(PREFIX, FIELD(port))},
-	{"gateway", 0, "IP", "of the port: the way to what is not in the prefix", RULE(ADDRESS, FIELD(gateway))},
+	{"gateway", 0, "IP", "of the port: next hop for addresses outside the prefix", RULE(ADDRESS, FIELD(gateway))},
 	{"vlan", 0, "ID", "of the port: tag every frame (IEEE 802.1Q)", RULE(NUMBER, FIELD(port.vlan), 1, 4094)},
 	{"lcore", 0, "CPU", "poll the port on this CPU (default: wherever the kernel puts the thread)",
 		RULE(NUMBER, FIELD(port.lcore), 0, 1023)},
@@ -85,7 +85,7 @@ static const struct tl_option options[] = {
 	{"cold", 0, "N", "the first so many echoes after each connect are shown apart, and in no percentile",
 		RULE(NUMBER, FIELD(cold), 0, TL_CLIENT_COLD_LISTED, "1")},
 	{"null", 0, "FILE",
-		"take off the time of a null echo: what --json gave for the same path without what is to be measured",
+		"subtract the time of a null echo: the --json output of the same path without the device under test",
 		.choices = TL_CHOICES_FILE, RULE(TEXT, FIELD(null_path))},
 	{"max-loss", 0, "SHARE", "call the result invalid when more of the messages are lost",
 		RULE(SHARE, FIELD(max_loss), .fallback = TL_LATENCY_MAX_LOSS_TEXT)},
@@ -260,7 +260,7 @@ const struct tl_command tl_client_command = {
 		"are reported apart, as first_rtt_ns and cold[], and are not in rtt_ns. wire_rtt_ns is from the stamp of a\n"
 		"packet's departure to that of its echo's arrival. How late sends were is in sender_late_ns.\n"
 		"Exits with 0 when every message was echoed intact, 1 when not or without a connection, 2 on wrong usage.\n"
-		"A result that must not be believed is called invalid, with the reason.",
+		"A result that cannot be trusted is marked invalid, with the reason.",
 	.words = "",
 	TL_OPTIONS(options),
 	.until_word = true,
@@ -284,8 +284,7 @@ static int bad_option(const struct tl_options_reader *reader, struct tl_err *err
 
 	if (reader->missing_value)
 		return tl_fail(err, -EINVAL, "%s needs a value; `tapline client --help` describes it", word);
-	return tl_fail(
-		err, -EINVAL, "%s is no option of client, or is not used like this; see `tapline client --help`", word);
+	return tl_fail(err, -EINVAL, "%s: unknown option of client, or wrong use; see `tapline client --help`", word);
 }
 
 static int set_defaults(struct tl_client_given *given, struct tl_err *err)

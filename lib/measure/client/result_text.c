@@ -112,7 +112,7 @@ static void print_net(const struct tl_client_net *net, FILE *out)
 	if (net->given)
 		fprintf(out,
 			"\nWithout the null echo: %.0f ns +- %.0f between the means (95 %%, if samples do not depend on each other). "
-			"No quantile is taken off.\n",
+			"Quantiles are not subtracted.\n",
 			net->mean_ns, net->mean_ci95_ns);
 }
 

@@ -141,7 +141,7 @@ static int no_connection(const struct tl_client_session *s, struct tl_err *err)
 	const char *why = s->link->why != NULL ? s->link->why : "no answer";
 	if (s->cfg->mode == TL_CLIENT_MULTICAST)
 		return tl_fail(err, -ETIMEDOUT,
-			"nobody connected to %s within %s; check that the appliance runs, that its send.tcp_connect is "
+			"no connection to %s within %s; check that the appliance runs, that its send.tcp_connect is "
 			"%s, and that this address can be reached from it (cable, subnet, VLAN, firewall)",
 			peer, waited, peer);
 	if (s->cfg->mode == TL_CLIENT_UDP)

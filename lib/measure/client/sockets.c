@@ -158,7 +158,7 @@ int tl_client_open_listener(const struct tl_client_cfg *cfg, int *out, struct tl
 	tl_client_set_option(*out, SOL_SOCKET, SO_REUSEADDR, 1);
 	if (tl_client_bind(*out, at) != 0 || listen(*out, 1) != 0)
 		return tl_fail(err, -errno,
-			"cannot listen on %s: %s; it must be an address of this host and a port nobody listens on",
-			text, strerror(errno));
+			"cannot listen on %s: %s; it must be an address of this host and an unused port", text,
+			strerror(errno));
 	return 0;
 }

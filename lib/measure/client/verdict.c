@@ -80,7 +80,7 @@ static void check_times(struct tl_client_result *result)
 	check_sender(result, p50_ns);
 	if (result->poll_gap.p99_ns > p50_ns)
 		add(result,
-			"nobody looked for echoes: for more than %s before 1 of 100 of them, against a median of %s; give "
+			"echoes were read late: more than %s after the previous poll for 1 of 100, against a median of %s; give "
 			"the client a CPU of its own",
 			tl_format_ns(result->poll_gap.p99_ns, this_ns, sizeof(this_ns)),
 			tl_format_ns(p50_ns, that_ns, sizeof(that_ns)));

@@ -73,8 +73,8 @@ static void on_closed(void *ctx, struct tl_tcp *c, enum tl_tcp_reason reason)
 
 	if (!is_current(host, c))
 		return;
-	l->link.why = reason == TL_TCP_UNREACHABLE ? "nobody answers ARP for it, or it is said to be unreachable"
-						   : tl_tcp_reason_text(reason);
+	l->link.why =
+		reason == TL_TCP_UNREACHABLE ? "no ARP reply, or reported unreachable" : tl_tcp_reason_text(reason);
 	l->broken |= l->up && !l->ended;
 	l->conn = NULL;
 	if (!l->up)
@@ -114,7 +114,7 @@ static void try_connect(struct tl_dclient_link *l)
 static void find_way(struct tl_dclient_link *l)
 {
 	l->up = tl_net_resolve(l->host->net, l->to_be) == 0;
-	l->link.why = "nobody answers ARP for it, or for the gateway";
+	l->link.why = "no ARP reply from it, or from the gateway";
 	tl_dclient_flush(l->host);
 }
 

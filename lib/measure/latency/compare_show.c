@@ -198,7 +198,7 @@ static void print_basis(const struct tl_latency_comparison *c, FILE *out)
 	if (c->a_runs > 1)
 		fprintf(out, "the interval is of the differences between runs\n");
 	else if (c->ordered)
-		fprintf(out, "one run each: what changes from run to run is in no interval\n");
+		fprintf(out, "one run each: intervals do not contain the variation between runs\n");
 	else
 		fprintf(out,
 			"a report does not have its samples in the order they came, or not the times of its losses: how "

@@ -320,7 +320,7 @@ static int read_all(struct tl_latency *report, const json_t *json, struct tl_err
 int tl_latency_from_json(const json_t *json, struct tl_latency **out, struct tl_err *err)
 {
 	if (!json_is_array(json_object_get(json, "histogram")) || !json_is_object(json_object_get(json, "latency_ns")))
-		return tl_fail(err, -EINVAL, "it is no report of latencies: it lacks \"latency_ns\" or \"histogram\"");
+		return tl_fail(err, -EINVAL, "not a latency report: it lacks \"latency_ns\" or \"histogram\"");
 	struct tl_latency *report = tl_latency_create();
 	if (report == NULL)
 		return tl_fail(err, -ENOMEM, "not enough memory");

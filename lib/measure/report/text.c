@@ -86,7 +86,7 @@ static void print_mac(FILE *out, const struct tl_report_port *port, bool final)
 
 	if (port->has_mac && !port->verified && final && more != 0)
 		fprintf(out,
-			"  UNEXPLAINED: the driver says that the MAC saw %s frames, %s %s than are accounted for\n",
+			"  UNEXPLAINED: the driver reports %s frames seen by the MAC, %s %s than are accounted for\n",
 			grouped(port->mac_seen_pkts, of), grouped(magnitude(more), n), more > 0 ? "more" : "less");
 }
 
@@ -98,11 +98,11 @@ static void print_port_verdict(FILE *out, const struct tl_report_port *port, boo
 	grouped(magnitude(unaccounted), n);
 	if (!port->verified)
 		fprintf(out,
-			"  unverified: this port keeps no count of its own; what it lost unseen cannot show here\n");
+			"  unverified: this port has no counter of its own; losses that it does not report are not visible here\n");
 	if (unaccounted < 0)
 		fprintf(out, "  BROKEN: %s frames more are accounted for than the hardware saw\n", n);
 	else if (unaccounted > 0 && final)
-		fprintf(out, "  BROKEN: the hardware saw %s frames that nobody accounts for\n", n);
+		fprintf(out, "  BROKEN: the hardware saw %s unaccounted frames\n", n);
 	else if (unaccounted > 0)
 		fprintf(out, "  ok so far: %s frames wait in the port's queues\n", n);
 	else if (port->verified)
@@ -163,7 +163,7 @@ static void print_ptp(FILE *out, const struct tl_report_ptp *ptp, bool final)
 	print_counters(out, &tl_report_probe_table, probes, 1);
 	print_counters(out, &tl_report_ptp_table, received, 1);
 	if (!tl_report_ptp_ok(ptp, final))
-		fprintf(out, "  BROKEN: PTP frames that nobody accounts for, or that were accounted for twice\n");
+		fprintf(out, "  BROKEN: PTP frames unaccounted for, or accounted for twice\n");
 	tl_report_hist_text(out, "tx to wire", &ptp->tx_to_wire);
 	tl_report_hist_text(out, "wire to rx", &ptp->wire_to_poll);
 	print_replies(out, ptp);
@@ -259,7 +259,7 @@ static void print_flow_verdict(FILE *out, const char *direction, const struct tl
 	if (unaccounted < 0)
 		fprintf(out, "  BROKEN (%s): %s frames more are accounted for than were offered\n", direction, n);
 	else if (unaccounted > 0 && final)
-		fprintf(out, "  BROKEN (%s): %s frames were offered and nobody accounts for them\n", direction, n);
+		fprintf(out, "  BROKEN (%s): %s offered frames are unaccounted for\n", direction, n);
 }
 
 static void print_capture_verdict(FILE *out, const struct tl_report_capture *capture, bool final)
@@ -408,7 +408,7 @@ static void print_echo_verdict(FILE *out, const struct tl_report_echo *echo, boo
 	if (unaccounted < 0)
 		fprintf(out, "  BROKEN: %s messages more are accounted for than were received\n", n);
 	else if (unaccounted > 0 && final)
-		fprintf(out, "  BROKEN: %s messages were received and nobody accounts for them\n", n);
+		fprintf(out, "  BROKEN: %s received messages are unaccounted for\n", n);
 	else if (unaccounted > 0)
 		fprintf(out, "  ok so far: %s messages are being echoed\n", n);
 	else

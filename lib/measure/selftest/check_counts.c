@@ -221,8 +221,8 @@ static void check_overrun(const struct overrun *o, uint64_t foreign, struct tl_s
 				: "the buffers held every frame: nothing was lost");
 	else
 		tl_selftest_verdict(check, figures, TL_SELFTEST_PASS,
-			"%" PRIu64 " of %u frames were lost while nobody took them, and each was counted", missing,
-			o->sent);
+			"%" PRIu64 " of %u frames were lost while the queue was not polled, and each was counted",
+			missing, o->sent);
 }
 
 // Nothing is polled until all frames are sent.

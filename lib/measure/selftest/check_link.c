@@ -37,7 +37,7 @@ void tl_selftest_check_link(struct tl_selftest *t, struct tl_selftest_check *che
 		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL,
 			"one end has %" PRIu64 " Mbit/s, the other %" PRIu64, tx_mbps, rx_mbps);
 	} else if (tx_mbps == 0) {
-		tl_selftest_verdict(check, figures, TL_SELFTEST_PASS, "up; the driver does not tell the speed");
+		tl_selftest_verdict(check, figures, TL_SELFTEST_PASS, "up; the driver reports no speed");
 	} else {
 		tl_selftest_verdict(check, figures, TL_SELFTEST_PASS, "up, %" PRIu64 " Mbit/s", tx_mbps);
 	}
@@ -55,10 +55,9 @@ void tl_selftest_check_link_stays(struct tl_selftest *t, struct tl_selftest_chec
 	json_t *figures = json_pack("{s:I}", "downs", (json_int_t)downs);
 
 	if (!from.known || !to.known)
-		tl_selftest_verdict(check, figures, TL_SELFTEST_NOT_AVAILABLE, "the driver does not tell of the link");
+		tl_selftest_verdict(check, figures, TL_SELFTEST_NOT_AVAILABLE, "the driver reports no link state");
 	else if (downs != 0)
-		tl_selftest_verdict(
-			check, figures, TL_SELFTEST_FAIL, "the link was found to have gone %" PRIu64 " times", downs);
+		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL, "the link went down %" PRIu64 " times", downs);
 	else
 		tl_selftest_verdict(check, figures, TL_SELFTEST_PASS, "the link was up at every look");
 }
@@ -99,8 +98,7 @@ void tl_selftest_check_cable(struct tl_selftest *t, struct tl_selftest_check *ch
 			check, figures, TL_SELFTEST_FAIL, "port %u took %u frames of %u", t->way.from, sent, PROBES);
 	else if (t->way.from != t->way.to && came == 0 && is_looped_back(t))
 		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL,
-			"what port %u sends comes back to itself: there is a loopback plug, or its loopback mode is on",
-			t->way.from);
+			"what port %u sends comes back to itself: loopback plug or loopback mode", t->way.from);
 	else
 		tl_selftest_verdict(check, figures, TL_SELFTEST_FAIL,
 			"%u frames of %u arrived: join the two ports by a cable, or one port to itself by a loopback plug",

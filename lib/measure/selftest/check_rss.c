@@ -89,7 +89,7 @@ void tl_selftest_check_rss(struct tl_selftest *t, struct tl_selftest_check *chec
 			FLOWS, used, queues);
 	else if (!predictable)
 		tl_selftest_verdict(check, figures, TL_SELFTEST_NOT_AVAILABLE,
-			"the driver does not tell its key and table; %u connections came to all %u queues", FLOWS,
+			"the driver does not report key and table; %u connections came to all %u queues", FLOWS,
 			queues);
 	else
 		tl_selftest_verdict(check, figures, TL_SELFTEST_PASS,

@@ -26,7 +26,7 @@ struct rte_mbuf *tl_net_alloc(struct tl_net *net)
 void tl_vlan_tag(const struct tl_net *net, struct rte_mbuf *m)
 {
 	const uint16_t tag_be[] = {tl_be16(TL_ETHERTYPE_VLAN), tl_be16(net->cfg.vlan)};
-	_Static_assert(RTE_PKTMBUF_HEADROOM >= TL_VLAN_LEN, "a frame of ours begins behind the headroom");
+	_Static_assert(RTE_PKTMBUF_HEADROOM >= TL_VLAN_LEN, "own frames begin after the headroom");
 
 	m->l2_len += TL_VLAN_LEN; // used only with checksum offload
 	m->data_off -= TL_VLAN_LEN;

@@ -74,7 +74,7 @@ static int check_cfg(const struct tl_net_cfg *cfg, struct tl_err *err)
 		const char *need;
 	} rules[] = {
 		{is_host_mac(cfg->mac),
-			"the port's MAC must be one host's: lo and tunnels have none, take an Ethernet interface"},
+			"the port needs a unicast MAC address; lo and tunnels have none: use an Ethernet interface"},
 		{cfg->ip_be == 0 || is_prefix_mask(cfg->mask_be), "the netmask must be a prefix of 1 to 32 bits"},
 		{is_host_ip(cfg->ip_be, cfg->mask_be) || (cfg->ip_be == 0 && tl_ip6_is_set(&cfg->ip6)),
 			"the IP address must be a host's"},

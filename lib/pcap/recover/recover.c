@@ -192,7 +192,7 @@ static int check_torn_start(struct scan *scan)
 	int rc = 0;
 
 	if (scan->report->slabs_kept == 0)
-		return tl_fail(scan->err, -ENOMSG, "holds no recording, or nothing whole of one: " NOT_OURS);
+		return tl_fail(scan->err, -ENOMSG, "contains no recording, or no whole block of one: " NOT_OURS);
 	for (uint64_t at = TL_PCAPNG_ALIGN; at < to; at += TL_PCAPNG_ALIGN) {
 		const uint8_t *page = recover_view(scan, at, TL_PCAPNG_ALIGN, &len, &rc);
 		if (page == NULL)

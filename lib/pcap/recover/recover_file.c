@@ -236,7 +236,7 @@ int tl_recover_open(const char *path, bool dry_run, struct tl_err *err)
 	struct stat status;
 
 	if (fd < 0 && errno == ELOOP)
-		return tl_fail(err, -ELOOP, "is a symbolic link: name the file that it means");
+		return tl_fail(err, -ELOOP, "is a symbolic link: name its target");
 	if (fd < 0)
 		return tl_fail(err, -errno, "cannot be opened: %s", strerror(errno));
 	if (fstat(fd, &status) != 0)

@@ -96,7 +96,7 @@ int recover_plan_prologue(struct scan *scan)
 	// A lost header has one page only: a later scan finds it lost until it is written.
 	if (bytes == 0 || gap->from + (uint64_t)bytes > (scan->header_lost ? TL_PCAPNG_ALIGN : gap->to))
 		return tl_fail(scan->err, -ENOMSG,
-			"the description of its interfaces is lost, and there is no room for another before the first "
+			"the description of its interfaces is lost, and no space is left for another before the first "
 			"slab: the file stays as it is");
 	scan->made_at = gap->from;
 	scan->made_bytes = (uint32_t)bytes;

@@ -167,12 +167,12 @@ static int take_file(struct extract *extract, const char *path)
 	int rc = extract_input_open(&input, extract, path);
 	if (rc == -ENOENT) {
 		extract->stats->files_gone++;
-		tl_info("%s: is gone", path);
+		tl_info("%s: removed", path);
 		return 0;
 	}
 	if (rc != 0)
 		return tl_fail(extract->err, rc, "%.300s: cannot read: %s", path,
-			rc == -EINVAL ? "it is no regular file" : strerror(-rc));
+			rc == -EINVAL ? "not a regular file" : strerror(-rc));
 	extract->path = path;
 	extract->refused_rc = 0;
 	extract->stats->files++;

@@ -42,8 +42,8 @@ int tl_extract_feed_open(const char *path, struct tl_extract_feed **out, struct 
 	int rc = extract_input_open(&feed->input, NULL, path);
 	if (rc != 0) {
 		free(feed);
-		return tl_fail(err, rc, "%.300s: cannot read: %s", path,
-			rc == -EINVAL ? "it is no regular file" : strerror(-rc));
+		return tl_fail(
+			err, rc, "%.300s: cannot read: %s", path, rc == -EINVAL ? "not a regular file" : strerror(-rc));
 	}
 	rc = unpack_if_packed(feed);
 	if (rc != 0) {

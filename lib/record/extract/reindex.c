@@ -212,8 +212,7 @@ static int reindex_file(struct reindex *reindex, const char *path, struct tl_err
 	}
 	if (!tl_index_remove(path))
 		return tl_fail(err, -EEXIST,
-			"%.300s" TL_INDEX_SUFFIX ": does not say that it is an index: remove it, and reindex again",
-			path);
+			"%.300s" TL_INDEX_SUFFIX ": has no mark of an index: remove it, and reindex again", path);
 	rc = tl_index_rows_write(&reindex->rows, path, file_bytes, reindex->run_id);
 	if (rc != 0)
 		return tl_fail(err, rc, "%.300s" TL_INDEX_SUFFIX ": cannot write: %s", path, strerror(-rc));

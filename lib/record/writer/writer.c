@@ -54,7 +54,7 @@ static int check_rotated(const struct tl_writer *writer, const char *path, struc
 	struct stat status;
 
 	if (strcmp(path, TL_WRITER_NULL) == 0)
-		return tl_fail(err, -EINVAL, "%s is no file and cannot be rotated; leave the rotation out", path);
+		return tl_fail(err, -EINVAL, "%s is not a file and cannot be rotated; remove the rotation", path);
 	bool to_stdout = strcmp(writer->cfg.path, "-") == 0;
 	if (!to_stdout && (stat(path, &status) != 0 || S_ISREG(status.st_mode)))
 		return 0;
@@ -62,7 +62,7 @@ static int check_rotated(const struct tl_writer *writer, const char *path, struc
 		return tl_fail(err, -EISDIR, "%.300s: is a directory; name a file in it", path);
 	return tl_fail(err, -EINVAL, "%.300s: is not a regular file and cannot be %s",
 		to_stdout ? "standard output" : path,
-		tl_writer_holds(writer) ? "begun anew at each trigger; name one" : "rotated; leave the rotation out");
+		tl_writer_holds(writer) ? "begun anew at each trigger; name one" : "rotated; remove the rotation");
 }
 
 // Open the first file as an additional file of a ring.
@@ -154,7 +154,7 @@ int tl_writer_create(const struct tl_writer_cfg *cfg, struct tl_writer **out, st
 		.over = "completing files again",
 	};
 	writer->saving = (struct tl_writer_trouble){
-		.what = "a trigger wants it, and it cannot be renamed out of the ring's reach",
+		.what = "a trigger needs it, and it cannot be moved out of the ring",
 	};
 	int rc = allocate(writer);
 	if (rc != 0)
@@ -182,7 +182,7 @@ static void join_main(struct tl_writer *writer)
 		deadline.tv_sec += STOP_PATIENCE_S;
 		if (pthread_timedjoin_np(writer->thread, NULL, &deadline) != ETIMEDOUT)
 			return;
-		tl_warn("%.300s: the %s is slow: still writing what was received, and ends then", writer->cfg.path,
+		tl_warn("%.300s: the %s is slow: still writing received packets before exit", writer->cfg.path,
 			writer->on_disk ? "disk" : "reader");
 	}
 }

@@ -59,7 +59,7 @@ static int open_fd(const char *path, struct tl_err *err)
 		fd = open(path, flags | O_CREAT | O_EXCL, 0640);
 		if (fd < 0 && errno == EEXIST)
 			return tl_fail(err, -EEXIST,
-				"%.300s: is a symbolic link to nothing; remove it, or create what it names", path);
+				"%.300s: is a dangling symbolic link; remove it, or create its target", path);
 	}
 	if (fd < 0) {
 		int code = -errno;

@@ -74,8 +74,7 @@ int tl_writer_open_ours(const char *path, struct stat *status)
 
 void tl_writer_warn_unknown(const char *path)
 {
-	tl_warn("%.300s: does not say that it is a recording of tapline, and stays; remove it if nobody needs it",
-		path);
+	tl_warn("%.300s: has no mark of a recording of tapline and is left alone; remove it if it is not needed", path);
 }
 
 // True if an error is a permanent property of the file, not a temporary one: the file may be ours, but we cannot keep

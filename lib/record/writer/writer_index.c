@@ -147,7 +147,7 @@ void tl_writer_index_finish(struct tl_writer *writer, struct tl_writer_file *fil
 	(void)tl_index_remove(file->at);
 	if (rows->lost || rows->outdated)
 		tl_warn("%.300s: has no index: %s; `tapline extract --reindex` makes it", file->at,
-			rows->lost ? "it came too fast" : "what the disk lost was cut off");
+			rows->lost ? "the indexer fell behind" : "data lost by the disk was cut off");
 	if (rows->lost || rows->outdated || rows->rows.n == 0)
 		return;
 	int rc = tl_index_rows_write(&rows->rows, file->at, file->end_bytes, rows->run_id);
@@ -159,7 +159,7 @@ void tl_writer_index_finish(struct tl_writer *writer, struct tl_writer_file *fil
 void tl_writer_index_remove(const char *recording)
 {
 	if (!tl_index_remove(recording))
-		tl_warn("%.300s" TL_INDEX_SUFFIX ": does not say that it is an index, and stays", recording);
+		tl_warn("%.300s" TL_INDEX_SUFFIX ": has no mark of an index and is left alone", recording);
 }
 
 // ---- life cycle

@@ -40,7 +40,7 @@ bool tl_writer_leave_removed(struct tl_writer *writer)
 
 	atomic_store_explicit(&writer->rotate_asked, !left, memory_order_relaxed);
 	if (left)
-		tl_warn("%.300s: was removed while it was written: the recording goes on in a new file",
+		tl_warn("%.300s: was removed while it was written: the recording continues in a new file",
 			writer->cfg.path);
 	return left;
 }
