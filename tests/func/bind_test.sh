@@ -112,7 +112,7 @@ refusals() {
 	says "nor is one of which the rest is bound at boot" 0 "$NIC: ixgbe -> vfio-pci" bind --dry-run "$NIC"
 	rm "root/etc/udev/rules.d/70-tapline-$TWIN.rules"
 	rm root/sys/bus/pci/devices/$NIC/iommu_group
-	says "without an IOMMU it is refused" 2 "is behind no IOMMU" bind "$NIC"
+	says "without an IOMMU it is refused" 2 "is not behind an IOMMU" bind "$NIC"
 	says "unless that is asked for, and then with a warning" 0 "can write to all memory" bind --no-iommu --dry-run "$NIC"
 }
 
@@ -167,7 +167,7 @@ gives_back() {
 }
 
 all_or_none() {
-	local refused="the kernel gave $TWIN to ixgbe, not to vfio-pci"
+	local refused="the kernel bound $TWIN to ixgbe, not to vfio-pci"
 
 	host
 	TWIN_TO=ixgbe gives_back "of two NICs the second of which is not taken" "$refused"
@@ -214,7 +214,7 @@ without_iommu() {
 # These files take writes, but no driver moves: that is a kernel that refuses.
 faults() {
 	host
-	says "a kernel that does not give the NIC to vfio-pci is an error" 1 "gave $NIC to ixgbe, not to vfio-pci" bind "$NIC"
+	says "a kernel that does not give the NIC to vfio-pci is an error" 1 "bound $NIC to ixgbe, not to vfio-pci" bind "$NIC"
 	check_equal "and what was done is undone" "$(head -n 1 root/sys/bus/pci/devices/$NIC/driver_override)" ""
 	check "and nothing is remembered" test ! -e "root/run/tapline-bind/$NIC"
 	rm -r root/sys/bus/pci/drivers/vfio-pci
@@ -259,11 +259,11 @@ hostile_directory() {
 	host
 	mkdir -p root/run/tapline-bind root/etc
 	chown 4000 root/run/tapline-bind
-	bind_into "a directory of another user is refused" "must be root's"
+	bind_into "a directory of another user is refused" "must belong to root"
 	host
 	mkdir -p root/run/tapline-bind root/etc
 	chmod 777 root/run/tapline-bind
-	bind_into "so is one that others may write to" "must be root's"
+	bind_into "so is one that others may write to" "must belong to root"
 	host
 	says "nothing of it lies where the service's user may write" 1 "not to vfio-pci" bind "$NIC"
 	check "the directory is one of its own below /run" test -d root/run/tapline-bind -a ! -e root/run/tapline

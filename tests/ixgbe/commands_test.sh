@@ -49,7 +49,7 @@ dry_run() {
 	"$TAPLINE" bind --root host --dry-run "$CARD" >"$1" 2>&1
 }
 
-check_equal "bind --dry-run refuses a card that no IOMMU is in front of" "$(dry_run none.txt || echo $?) $(grep -c 'is behind no IOMMU' none.txt)" "2 1"
+check_equal "bind --dry-run refuses a card that no IOMMU is in front of" "$(dry_run none.txt || echo $?) $(grep -c 'is not behind an IOMMU' none.txt)" "2 1"
 group=host/sys/kernel/iommu_groups/7/devices
 mkdir -p "$group"
 ln -s ../../../../kernel/iommu_groups/7 "host/sys/bus/pci/devices/$CARD/iommu_group"
