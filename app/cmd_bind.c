@@ -46,7 +46,7 @@ static const struct tl_option unbind_options[] = {
 
 const struct tl_command tl_bind_command = {
 	.name = "bind",
-	.summary = "give NICs to DPDK",
+	.summary = "bind NICs for DPDK",
 	.usage = "bind PCI... [--persist] [--no-iommu] [--dry-run]\n"
 		 "bind --list",
 	.about =
@@ -60,7 +60,7 @@ const struct tl_command tl_bind_command = {
 
 const struct tl_command tl_unbind_command = {
 	.name = "unbind",
-	.summary = "give NICs back to the kernel",
+	.summary = "return NICs to the kernel",
 	.usage = "unbind PCI... [--dry-run]",
 	.about =
 		"Returns NICs to the driver that they had before `tapline bind`, and removes the settings of bind --persist.",

@@ -39,7 +39,7 @@ static const struct tl_option options[] = {
 
 const struct tl_command tl_top_command = {
 	.name = "top",
-	.summary = "watch what a running appliance does per second",
+	.summary = "show the rates of a running appliance",
 	.usage = "top [--socket PATH] [--interval S] [--once | -n N]",
 	.about =
 		"Shows what the appliance that listens on PATH, the control.socket of its configuration, does per second, until it\n"
