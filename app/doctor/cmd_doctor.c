@@ -48,7 +48,7 @@ static const struct tl_option options[] = {
 
 const struct tl_command tl_doctor_command = {
 	.name = "doctor",
-	.summary = "is this host fit, and how to mend it",
+	.summary = "check a host, and propose fixes",
 	.usage = "doctor [-c CONFIG] [--json | --fix-script] [--root DIR] [--measure-disk]\n"
 		 "doctor --self-test PORT [PORT2] [--loopback] [--report FILE] [--json]",
 	.about =
