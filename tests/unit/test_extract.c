@@ -625,6 +625,24 @@ static void what_was_in_the_file_before_is_not_read(void)
 	free(data);
 }
 
+static void damaged_padding_hides_no_packet(void)
+{
+	struct tl_pcapng_head head;
+	uint32_t records;
+	size_t size, last;
+	uint8_t *data = make_recording(false, &size, &records, &last), *slab = data + TL_PCAPNG_ALIGN;
+
+	CU_ASSERT_EQUAL_FATAL(tl_pcapng_get_head(slab, TL_PCAPNG_HEAD_BYTES, &head), 0);
+	memset(slab + head.used_bytes, 0xee, 8);
+	unlink(index_path);
+	write_file(in_path, data, size);
+	for (int indexed = 0; indexed < 2; indexed++) {
+		CU_ASSERT_EQUAL(run((struct tl_extract_cfg){.to_ns = UINT64_MAX}, 0).records_matched, records);
+		CU_ASSERT_EQUAL(reindex().records_matched, records);
+	}
+	free(data);
+}
+
 // With a sum or a digest of each slab: what is behind a damaged one is extracted, with and without an index.
 static void damaged_slab_costs_only_its_own_packets(void)
 {
@@ -719,6 +737,7 @@ int main(void)
 		{"a slab that holds other slabs' heads is not whole", heads_within_a_slab_are_none},
 		{"a recording that was cut off gives its whole slabs", cut_recording_gives_its_whole_slabs},
 		{"data of the earlier file is not read from a reused file", what_was_in_the_file_before_is_not_read},
+		{"damaged padding hides no packet, with and without an index", damaged_padding_hides_no_packet},
 		{"a damaged slab costs only its own packets", damaged_slab_costs_only_its_own_packets},
 		{"packets of all kinds and of the other byte order are kept", foreign_packets_are_kept},
 		{"a file that is not a capture is an error; an empty or removed one is not",
