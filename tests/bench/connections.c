@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What it costs the RX lcore to take a segment or a datagram, by what might make it dearer: the number of connections,
-// of multicast groups, the length of the payload. Prints a line "NAME FRAMES NANOSECONDS" per scenario, for
-// connections.sh, which also runs it in callgrind and counts there what happens in take() between two calls of
-// end_of_scenario().
+// of multicast groups, the length of the payload; and what of a TCP echo belongs to the message, what to the ACK.
+// Prints a line "NAME FRAMES NANOSECONDS" per scenario, for connections.sh, which also runs it in callgrind and counts
+// there what happens in take() between two calls of end_of_scenario().
 
 #include <inttypes.h>
 
@@ -14,6 +14,7 @@
 #include "tl_test_eal.h"
 
 #define MESSAGES 40000
+#define POOL_CACHE 256		     // as that of a port's pool
 #define FRAME_NS (10 * TL_NS_PER_US) // so slowly that the timers of the first run out
 #define TICK_NS (100 * TL_NS_PER_US)
 #define STRIDE 7919 // prime: neighbours in time are none in memory
@@ -30,10 +31,17 @@ static _Noreturn void die(const char *text)
 	exit(1);
 }
 
-// What an RX lcore does for the stack with a burst of one frame.
-static __attribute__((noinline)) void take(struct bench *b)
+// Segments that are counted.
+enum counted { MESSAGES_ONLY = 1, ACKS_ONLY = 2, ALL = 3 };
+
+// What an RX lcore does for the stack with a burst of one frame: before its answer is sent, and after.
+static __attribute__((noinline)) void take(struct bench *b, bool sent)
 {
-	tl_net_input(b->crowd.net, &b->crowd.burst);
+	if (!sent) {
+		tl_net_input(b->crowd.net, &b->crowd.burst);
+		return;
+	}
+	tl_net_sent(b->crowd.net);
 	if (b->crowd.now_ns >= b->next_tick_ns) {
 		b->next_tick_ns = b->crowd.now_ns + TICK_NS;
 		tl_net_tick(b->crowd.net, b->crowd.now_ns);
@@ -46,26 +54,39 @@ static __attribute__((noinline)) void end_of_scenario(void)
 	__asm__ volatile("");
 }
 
-static void give(struct bench *b, uint32_t peer, uint16_t len)
+static void take_counted(struct bench *b, bool sent)
+{
+	uint64_t begin = rte_rdtsc();
+
+	take(b, sent);
+	b->cycles += rte_rdtsc() - begin;
+}
+
+static void give(struct bench *b, uint32_t peer, uint16_t len, bool is_counted)
 {
 	crowd_write(&b->crowd, peer, TL_TCP_ACK | (len > 0 ? TL_TCP_PSH : 0), len);
-	uint64_t begin = rte_rdtsc();
-	take(b);
-	b->cycles += rte_rdtsc() - begin;
-	tl_txq_flush(&b->crowd.tx);
+	if (is_counted) {
+		take_counted(b, false);
+		tl_txq_flush(&b->crowd.tx);
+		take_counted(b, true);
+	} else {
+		tl_net_input(b->crowd.net, &b->crowd.burst);
+		tl_txq_flush(&b->crowd.tx);
+		tl_net_sent(b->crowd.net);
+	}
 }
 
 // A message, its echo, and the ACK of that, from one peer after the other.
-static void send_messages(struct bench *b, uint16_t len)
+static void send_messages(struct bench *b, uint16_t len, enum counted counted)
 {
 	uint32_t peer = 0;
 
 	for (uint32_t i = 0; i < MESSAGES; i++) {
 		b->crowd.peers[peer].len = 0;
-		give(b, peer, len);
+		give(b, peer, len, (counted & MESSAGES_ONLY) != 0);
 		if (b->crowd.peers[peer].len != len || b->crowd.peers[peer].wrong)
 			die("a message was not echoed");
-		give(b, peer, 0);
+		give(b, peer, 0, (counted & ACKS_ONLY) != 0);
 		peer = (peer + STRIDE) % b->crowd.n;
 	}
 }
@@ -78,7 +99,8 @@ static void print(const struct bench *b, const char *what, uint32_t n, uint32_t 
 	fflush(stdout);
 }
 
-static void measure_echo(struct rte_mempool *pool, const char *what, uint32_t conns, uint16_t len, uint32_t n)
+static void measure_echo(
+	struct rte_mempool *pool, const char *what, uint32_t conns, uint16_t len, enum counted counted, uint32_t n)
 {
 	static const struct tl_tcp_opts opts = {// as those of an echo
 		.window_follows_room = true,
@@ -96,9 +118,9 @@ static void measure_echo(struct rte_mempool *pool, const char *what, uint32_t co
 	crowd_tick(&b->crowd);
 	b->crowd.frame_ns = FRAME_NS;
 	end_of_scenario();
-	send_messages(b, len);
+	send_messages(b, len, counted);
 	end_of_scenario();
-	print(b, what, n, 2 * MESSAGES);
+	print(b, what, n, counted == ALL ? 2 * MESSAGES : MESSAGES);
 	crowd_stop(&b->crowd);
 	free(b);
 }
@@ -127,7 +149,7 @@ static void measure_groups(struct rte_mempool *pool, uint32_t groups)
 	for (uint32_t i = 0; i < MESSAGES; i++) {
 		crowd_write_datagram(&b->crowd, (uint32_t)((uint64_t)i * STRIDE % groups));
 		uint64_t begin = rte_rdtsc();
-		take(b);
+		take(b, false);
 		b->cycles += rte_rdtsc() - begin;
 	}
 	end_of_scenario();
@@ -146,13 +168,15 @@ int main(int argc, char **argv)
 
 	tl_test_eal_start();
 	struct rte_mempool *pool =
-		rte_pktmbuf_pool_create("bench", 4095, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+		rte_pktmbuf_pool_create("bench", 4095, POOL_CACHE, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
 	if (pool == NULL)
 		die("no mbuf pool");
 	for (size_t i = 0; i < TL_ARRAY_LEN(conns) && conns[i] <= most; i++)
-		measure_echo(pool, "connections", conns[i], 16, conns[i]);
+		measure_echo(pool, "connections", conns[i], 16, ALL, conns[i]);
 	for (size_t i = 0; i < TL_ARRAY_LEN(lens); i++)
-		measure_echo(pool, "payload", 1, lens[i], lens[i]);
+		measure_echo(pool, "payload", 1, lens[i], ALL, lens[i]);
+	measure_echo(pool, "message", 1, 16, MESSAGES_ONLY, 16);
+	measure_echo(pool, "ack", 1, 16, ACKS_ONLY, 16);
 	for (uint32_t groups = 1; groups <= 10000; groups *= 100)
 		measure_groups(pool, groups);
 	return 0;

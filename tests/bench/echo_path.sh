@@ -76,6 +76,7 @@ paste -d' ' "$dir/native" "$dir/instructions" |
 		--argjson rdtsc_ns "$rdtsc_ns" --argjson stamp_cost_ns "$stamp_ns" '
 		[inputs | split(" ") | {name: .[0], instructions: .[3] | tonumber, ns: .[2] | tonumber}] |
 		{host: {$cpu, $cpus, $kernel}, payload_bytes: 16, scenarios: .,
+		 figures: [{name: "echo-above-null-instructions", value: (.[1].instructions - .[0].instructions), unit: "instructions"}],
 		 above_null: {instructions: (.[1].instructions - .[0].instructions), ns: (.[1].ns - .[0].ns)},
 		 stages: {instructions: (.[2].instructions - .[1].instructions), ns: (.[2].ns - .[1].ns),
 			ratio: (.[2].ns / .[1].ns * 1000 | round / 1000), $rdtsc_ns, $stamp_cost_ns}}'

@@ -24,3 +24,8 @@ costs "a datagram costs the same with a hundred groups and with ten thousand, an
 check_json "each byte of payload costs less than one and a half instructions" result.json \
 	'[.scenarios[] | select(.name | startswith("payload-"))] | length == 7 and
 		(last.instructions_per_pkt - first.instructions_per_pkt) / 1459 < 1.5'
+check_json "message and ACK have a figure each, and what they take together" result.json '
+	def of($list; $name): [$list[] | select(.name == $name)] | first;
+	. as {$figures, $scenarios} | of($figures; "pure-ack-instructions").value as $ack |
+	of($figures; "tcp-echo-instructions").value as $echo | $ack > 50 and $echo > 2 * $ack and
+		($echo / 2 / of($scenarios; "payload-16").instructions_per_pkt | . > 0.95 and . < 1.05)'
