@@ -58,7 +58,7 @@ static inline void crowd_opened(void *ctx, struct tl_tcp *c)
 
 static inline void crowd_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
-	if (tl_tcp_send(c, data, len) == 0)
+	if (tl_tcp_send_held(c, data, len) >= 0)
 		((struct crowd *)ctx)->echoed_bytes += len;
 }
 
@@ -176,6 +176,7 @@ static inline void crowd_give(struct crowd *crowd, uint32_t i, uint8_t flags, ui
 	crowd_write(crowd, i, flags, len);
 	tl_net_input(crowd->net, &crowd->burst);
 	tl_txq_flush(&crowd->tx);
+	tl_net_sent(crowd->net);
 }
 
 static inline void crowd_tick(struct crowd *crowd)

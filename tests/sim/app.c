@@ -71,7 +71,7 @@ static void data(void *ctx, struct tl_tcp *c, const uint8_t *bytes, uint32_t len
 	if (len > SIM_RUN_MAX || memcmp(bytes, sim_text(app->sim, app->in_text, app->received), len) != 0)
 		app->garbled = true;
 	app->received += len;
-	if (app->echo && tl_tcp_send(c, bytes, len) != 0)
+	if (app->echo && tl_tcp_send_held(c, bytes, len) < 0)
 		app->failed_sends++;
 	if (app->echo)
 		app->sent += len;

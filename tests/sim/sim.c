@@ -35,9 +35,11 @@ void sim_fail(struct sim *sim, const char *format, ...)
 
 // ---- the ends
 
+// Process a burst, and do what was deferred before its mbufs are freed.
 static void net_input(void *ctx, struct tl_burst *burst)
 {
 	tl_net_input(ctx, burst);
+	tl_net_sent(ctx);
 }
 
 static void net_create(struct sim *sim, unsigned side)

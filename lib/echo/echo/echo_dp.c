@@ -81,11 +81,11 @@ void tl_echo_held_datagram(void *ctx, uint16_t len, bool left)
 void tl_echo_tcp_data(void *ctx, struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
 	struct tl_echo *echo = ctx;
-	int rc = tl_tcp_send(c, data, len);
+	int rc = tl_tcp_send_held(c, data, len);
 
 	count_received(echo, len);
-	if (TL_LIKELY(rc == 0)) {
-		count_echoed(echo, len, tl_tcp_unsent_bytes(c) != 0);
+	if (TL_LIKELY(rc >= 0)) {
+		count_echoed(echo, len, rc == TL_TCP_HELD_BACK);
 		return;
 	}
 	tl_count(rc == -ENOBUFS ? &echo->stats.drop_full_msgs : &echo->stats.drop_no_conn_msgs, 1);

@@ -10,8 +10,6 @@
 
 #include "net_priv.h"
 
-#define FEW_BYTES 64 // up to here a checksum is computed in place
-
 // MAC filter: ours, broadcast, or a group (RFC 1112, section 6.4, RFC 2464); the group address is checked later.
 static bool is_our_mac(const struct tl_net *net, const uint8_t *dst)
 {
@@ -169,18 +167,6 @@ static inline bool is_group_mac(const uint8_t *frame)
 	return (head & 0xffffff) == 0x5e0001; // 01:00:5e in memory order
 }
 
-// For untagged datagrams.
-static inline bool is_udp_cksum_ok(const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
-{
-	uint32_t udp_len = TL_UDP_LEN + pkt->payload_len;
-	uint64_t sum = (uint64_t)pkt->src_be + pkt->dst_be + tl_be16(TL_IPPROTO_UDP) + tl_be16((uint16_t)udp_len);
-
-	if (udp_len > FEW_BYTES || (m->ol_flags & (RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_VLAN_STRIPPED)) != 0)
-		return (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) == 0 && tl_net_cksum_ok(m, frame, pkt, pkt->kind);
-	return TL_LIKELY(tl_cksum_fold(tl_cksum_add_few(sum, frame + pkt->l4_off, udp_len)) == 0) ||
-	       tl_net_cksum_ok(m, frame, pkt, pkt->kind); // or there is none
-}
-
 // True if src_be is a valid sender to a group, and the port accepts it.
 static inline bool takes_source(const struct tl_net *net, struct tl_udp *udp, uint32_t src_be)
 {
@@ -199,11 +185,25 @@ static inline bool take_group_datagram(
 	if (pkt->kind != TL_PKT_UDP || pkt->l2_len != TL_ETHER_LEN || m->nb_segs != 1 || !is_group_mac(frame))
 		return false;
 	struct tl_udp *udp = tl_udp_find_unique(net, pkt);
-	if (udp == NULL || !takes_source(net, udp, pkt->src_be) || !is_udp_cksum_ok(m, frame, pkt))
+	if (udp == NULL || !takes_source(net, udp, pkt->src_be) ||
+		!tl_net_sum_ok(m, frame, pkt, TL_IPPROTO_UDP, TL_UDP_LEN))
 		return false;
 	tl_count(&net->stats.rx_udp_pkts, 1);
 	tl_udp_hand_over(udp, frame, pkt);
 	return true;
+}
+
+static inline bool is_mac_ours(const struct tl_net *net, const uint8_t *dst)
+{
+	return memcmp(dst, net->cfg.mac, sizeof(net->cfg.mac)) == 0;
+}
+
+// Fast path for an untagged IPv4 segment to us that its connection expects. False: nothing was done, the slow path
+// decides.
+static inline bool take_segment(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	return pkt->kind == TL_PKT_TCP && pkt->l2_len == TL_ETHER_LEN && m->nb_segs == 1 && net->cfg.vlan == 0 &&
+	       is_mac_ours(net, frame) && pkt->dst_be == net->cfg.ip_be && tl_tcp_take_expected(net, m, frame, pkt);
 }
 
 static __attribute__((noinline)) void take_frame(
@@ -227,7 +227,7 @@ void tl_net_input(struct tl_net *net, struct tl_burst *burst)
 	for (; m < end; m++, pkt++) {
 		const uint8_t *frame = rte_pktmbuf_mtod(*m, const uint8_t *);
 
-		if (!take_group_datagram(net, *m, frame, pkt))
+		if (!take_group_datagram(net, *m, frame, pkt) && !take_segment(net, *m, frame, pkt))
 			take_frame(net, *m, frame, pkt);
 	}
 	if (net->tcp_pending)

@@ -254,6 +254,22 @@ void tl_ip_set_len(struct rte_mbuf *m, uint16_t len);
 // packets that they did not check.
 bool tl_net_cksum_ok(const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, uint8_t kind);
 
+// HOT. The same for an untagged UDP datagram or TCP segment over IPv4, with the length of its L4 header. True for no
+// frame with a stripped tag.
+#define TL_NET_SUM_BYTES 64 // up to here the sum is computed in place
+static inline bool tl_net_sum_ok(
+	const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, uint8_t proto, uint32_t header_len)
+{
+	uint32_t l4_len = header_len + pkt->payload_len;
+	uint64_t sum = (uint64_t)pkt->src_be + pkt->dst_be + tl_be16(proto) + tl_be16((uint16_t)l4_len);
+
+	if (l4_len > TL_NET_SUM_BYTES ||
+		(m->ol_flags & (RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_VLAN_STRIPPED)) != 0)
+		return (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) == 0 && tl_net_cksum_ok(m, frame, pkt, pkt->kind);
+	return TL_LIKELY(tl_cksum_fold(tl_cksum_add_few(sum, frame + pkt->l4_off, l4_len)) == 0) ||
+	       tl_net_cksum_ok(m, frame, pkt, pkt->kind); // or there is none
+}
+
 // ---- ip6
 int tl_ip6_init(struct tl_net *net);
 void tl_ip6_fini(struct tl_net *net);
@@ -362,6 +378,8 @@ int tl_tcp_init(struct tl_net *net);
 void tl_tcp_fini(struct tl_net *net);
 // HOT. m is borrowed; an out-of-order segment is held by a reference. The checksum has been verified.
 void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt);
+// HOT. Verify and process an untagged IPv4 segment to our address that its connection expects. False: nothing was done.
+bool tl_tcp_take_expected(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt);
 // HOT. Do the deferred bookkeeping: before any other access to a connection, and before now_ns moves.
 void tl_tcp_settle_notes(struct tl_net *net);
 

@@ -46,7 +46,7 @@ static void halve_ssthresh(struct tl_tcp *c, uint32_t outstanding)
 // Grow cwnd by RFC 5681, section 3.1, equation (2) and the byte-counting form of (3), up to the send buffer.
 static void grow(struct tl_tcp *c, uint32_t acked)
 {
-	if (c->cwnd >= c->send_limit + c->mss)
+	if (tl_tcp_cc_is_grown(c))
 		return;
 	if (c->cwnd < c->ssthresh) {
 		c->cwnd += tl_min_u32(acked, c->mss);
@@ -132,10 +132,8 @@ static void leave_post_loss(struct tl_tcp *c)
 	tl_tcp_rack_recovered(c);
 }
 
-bool tl_tcp_cc_acked(struct tl_tcp *c, uint32_t acked)
+bool tl_tcp_cc_grow(struct tl_tcp *c, uint32_t acked)
 {
-	c->dup_acks = 0;
-	c->limited_bytes = 0;
 	if (TL_UNLIKELY(c->post_loss))
 		leave_post_loss(c);
 	if (TL_LIKELY(!c->in_recovery)) {

@@ -85,12 +85,13 @@ struct tl_tcp_rack {
 struct tl_tcp_ready {
 	uint64_t l4_sum;    // checksum part: TCP header and addresses of the pseudo header
 	uint32_t l3_sum;    // checksum part: IPv4 header
-	uint32_t bytes;	    // largest segment that may leave by this header; 0: none
+	uint32_t bytes;	    // largest segment that may leave by this header; 0: none, or not known
 	uint32_t few;	    // the same for the word-wise copy; 0 if the window follows the room
 	uint32_t snd_edge;  // largest end of a segment before the next refresh
 	uint32_t adv;	    // right edge that the window field advertises
 	uint32_t fixed_sum; // l4_sum without the fields that each refresh sets
 	uint8_t l4_off, payload_off;
+	bool is_due; // the refresh is made by the next send, which changes the window field anyway
 	uint8_t frame[TL_TCP_READY_BYTES];
 };
 
@@ -128,14 +129,19 @@ struct tl_tcp {
 	bool follows_room;  // opts.window_follows_room
 	bool own_buffer;    // opts.own_buffer
 	bool without_cwnd;  // opts.without_cwnd
-	bool fin_queued;    // the application closed
-	bool persisting;    // zero window, persist timer runs
 	bool pending;	    // in the table's pending list
 	uint8_t keepalives; // unanswered probes
 	uint8_t dup_acks;
-	uint8_t ooo_count;
-	bool dsack_due; // dsack waits for the next ACK
 	uint8_t sent_first, n_sent;
+	union {
+		uint32_t unusual; // nonzero: at least one condition below that needs more than the fast paths do
+		struct {
+			bool fin_queued; // the application closed
+			bool persisting; // zero window, persist timer runs
+			bool dsack_due;	 // dsack waits for the next ACK
+			uint8_t ooo_count;
+		};
+	};
 	union {
 		uint64_t trouble; // nonzero: at least one loss indication below is set
 		struct {

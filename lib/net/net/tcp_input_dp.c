@@ -7,6 +7,7 @@
 
 #include <rte_mbuf.h>
 
+#include "tcp_input.h"
 #include "tcp_lend.h"
 #include "tcp_loss.h"
 #include "tcp_ooo.h"
@@ -35,14 +36,6 @@ static void challenge(struct tl_tcp *c)
 	tl_tcp_send_ack(c);
 }
 
-static void take_window(struct tl_tcp *c, const struct tl_tcp_seg *seg)
-{
-	c->snd_wnd = seg->window;
-	c->snd_wl1 = seg->seq;
-	if (c->max_snd_wnd < c->snd_wnd)
-		c->max_snd_wnd = c->snd_wnd;
-}
-
 // Complete the handshake. False: the application ended the connection.
 static bool establish(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
@@ -57,7 +50,7 @@ static bool establish(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	tl_tcp_opening_end(c);
 	tl_tcp_keep_hop(c);
 	c->soft_error = false;
-	take_window(c, seg);
+	tl_tcp_take_window(c, seg);
 	tl_tcp_cc_start(c);
 	tl_tcp_keepalive_start(c);
 	tl_tcp_ready_options(c);
@@ -73,17 +66,8 @@ static bool establish(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 
 static void read_stamp(struct tl_tcp_seg *seg)
 {
-	const struct tl_tcp_stamp_option *option = (const struct tl_tcp_stamp_option *)(seg->hdr + 1);
-
-	if (TL_LIKELY(seg->hdr->data_off == (TL_TCP_LEN + TL_TCP_STAMP_LEN) << 2 &&
-		      option->word_be == tl_be32(TL_TCP_STAMP_WORD))) {
-		seg->stamped = true;
-		seg->stamp = tl_be32(option->stamp_be);
-		seg->echo = tl_be32(option->echo_be);
-		seg->more_options = false;
-	} else if (seg->more_options) {
+	if (TL_UNLIKELY(!tl_tcp_read_usual_stamp(seg)) && seg->more_options)
 		tl_tcp_stamp_find(seg);
-	}
 }
 
 // Count the reason to refuse a segment without timestamps or with an old one. False: accept it, as every RST (section
@@ -111,14 +95,6 @@ static bool stamp_ok(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	if (TL_LIKELY(seg->stamped && tl_seq_le(c->stamp_recent, seg->stamp)))
 		return true;
 	return !refuse_stamp(c, seg);
-}
-
-// Store the timestamp of the earliest segment not yet acknowledged, so that the RTT includes delayed ACKs (section
-// 4.3). seq is the segment's first sequence number before trimming.
-static void remember_stamp(struct tl_tcp *c, const struct tl_tcp_seg *seg, uint32_t seq)
-{
-	if (seg->stamped && tl_seq_le(seq, c->rcv_acked))
-		tl_tcp_stamp_take(c, seg->stamp);
 }
 
 // ---- LISTEN and CLOSED
@@ -287,7 +263,7 @@ static bool input_syn(struct tl_tcp *c, struct tl_tcp_seg *seg)
 	if (c->state == TL_TCPS_SYN_RECEIVED && seg->seq + 1 == c->rcv_nxt) {
 		if ((seg->flags & TL_TCP_ACK) == 0) { // retransmission: our SYN-ACK was lost
 			if (c->stamped)
-				remember_stamp(c, seg, seg->seq);
+				tl_tcp_remember_stamp(c, seg, seg->seq);
 			tl_tcp_send_syn(c);
 			return false;
 		}
@@ -346,61 +322,6 @@ static bool is_dup_ack(const struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	return c->snd_nxt != c->snd_una && seg->ack == c->snd_una && seq_len(seg) == 0 && seg->window == c->snd_wnd;
 }
 
-// Stop the retransmission timer when all is acknowledged, else restart it (RFC 6298, sections 5.2 and 5.3).
-static void restart_timers(struct tl_tcp *c, bool retransmit_anew)
-{
-	bool in_flight = c->snd_nxt != c->snd_una;
-
-	if (!in_flight)
-		tl_tcp_timer_stop(c, TL_TCP_RETRANSMIT);
-	else if (retransmit_anew)
-		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_loss_timeout_ns(c));
-	if (in_flight || tl_tcp_unsent(c)) {
-		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
-	} else {
-		c->persisting = false;
-		tl_tcp_timer_stop(c, TL_TCP_GIVE_UP);
-		if (!c->own_buffer)
-			tl_tcp_flight_give(c);
-	}
-}
-
-// Take an RTT sample. Retransmitted data gives one only by its timestamp (Karn).
-static void sample_rtt(struct tl_tcp *c, const struct tl_tcp_seg *seg)
-{
-	if (TL_UNLIKELY(c->n_sent == 0))
-		return;
-	const struct tl_tcp_sent *first = &c->sent[c->sent_first];
-	if (TL_LIKELY(!first->again))
-		tl_tcp_rtt_sample(c, tl_tcp_since_ns(c, first->at_ns));
-	else if (c->stamped)
-		tl_tcp_stamp_sample(c, seg);
-}
-
-// Remove acknowledged runs. Without a loss indication the last one updates RACK directly.
-static void sent_acked(struct tl_tcp *c, const struct tl_tcp_seg *seg)
-{
-	uint32_t begin = c->snd_una;
-
-	while (c->n_sent > 0 && tl_seq_lt(begin, seg->ack)) {
-		const struct tl_tcp_sent *run = &c->sent[c->sent_first];
-		uint32_t to = tl_seq_lt(seg->ack, run->to) ? seg->ack : run->to;
-		if (TL_UNLIKELY(run->again || c->trouble != 0)) {
-			tl_tcp_rack_acked(c, run, (struct tl_tcp_range){begin, to}, seg);
-		} else {
-			c->rack.at_ns = run->at_ns;
-			c->rack.to = to;
-			c->rack.highest = to;
-			c->rack.rtt_ns = tl_tcp_since_ns(c, run->at_ns);
-		}
-		if (to != run->to)
-			return;
-		begin = to;
-		c->sent_first = (c->sent_first + 1) & (TL_TCP_SENT_MAX - 1);
-		c->n_sent--;
-	}
-}
-
 // End the tail loss probe when it is acknowledged; detect a loss that it repaired (RFC 8985, section 7.4).
 static void probe_acked(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool advances)
 {
@@ -414,30 +335,12 @@ static void probe_acked(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool adv
 	}
 }
 
-static void ack_advances(struct tl_tcp *c, struct tl_tcp_seg *seg)
-{
-	uint32_t acked = seg->ack - c->snd_una;
-
-	seg->made_room = tl_tcp_queued(c) != 0;
-	c->snd_una = seg->ack;
-	if (tl_seq_lt(c->snd_nxt, c->snd_una))
-		c->snd_nxt = c->snd_una;
-	if (TL_UNLIKELY(c->n_sacked > 0))
-		tl_tcp_sack_advance(c);
-	if (acked >= c->mss) {
-		c->mss_proven = true;
-		c->claimed_mss = 0;
-	}
-	bool anew = tl_tcp_cc_acked(c, acked);
-	restart_timers(c, anew);
-}
-
 // Update the send window (RFC 9293, section 3.10.7.4) unless the segment is older than SND.WL1 or acknowledges less
 // than SND.UNA. A segment that advances SND.UNA always updates it: the old window would reach beyond the promised edge.
 static void update_window(struct tl_tcp *c, const struct tl_tcp_seg *seg, bool advances)
 {
 	if (advances || (seg->ack == c->snd_una && tl_seq_le(c->snd_wl1, seg->seq)))
-		take_window(c, seg);
+		tl_tcp_take_window(c, seg);
 	if (c->persisting) // the peer may keep its window at zero as long as it answers (RFC 9293, section 3.8.6.1)
 		tl_tcp_timer_stop(c, TL_TCP_GIVE_UP);
 }
@@ -471,7 +374,7 @@ static bool input_ack(struct tl_tcp *c, struct tl_tcp_seg *seg, uint32_t seq)
 			return false;
 		}
 		if (c->stamped)
-			remember_stamp(c, seg, seq);
+			tl_tcp_remember_stamp(c, seg, seq);
 		return establish(c, seg);
 	}
 	if (tl_seq_lt(c->snd_max, seg->ack) || tl_seq_lt(seg->ack, c->snd_una - c->max_snd_wnd)) {
@@ -479,15 +382,15 @@ static bool input_ack(struct tl_tcp *c, struct tl_tcp_seg *seg, uint32_t seq)
 		return false;
 	}
 	if (c->stamped)
-		remember_stamp(c, seg, seq);
+		tl_tcp_remember_stamp(c, seg, seq);
 	bool advances = tl_seq_lt(c->snd_una, seg->ack);
 	if (advances) {
-		sample_rtt(c, seg);
-		sent_acked(c, seg);
+		tl_tcp_sample_rtt(c, seg);
+		tl_tcp_sent_acked(c, seg);
 	}
 	bool sack_news = TL_UNLIKELY(seg->more_options) && tl_tcp_sack_input(c, seg);
 	if (advances) {
-		ack_advances(c, seg);
+		tl_tcp_ack_advances(c, seg);
 	} else if (sack_news || is_dup_ack(c, seg)) {
 		tl_count(&c->net->stats.tcp_dup_acks_rx, 1);
 		if (!c->sack)
@@ -538,6 +441,7 @@ static void take_text(struct tl_tcp *c, const uint8_t *payload, uint16_t len, bo
 	if (len > 0 && c->ops->data != NULL) {
 		tl_tcp_ready_refresh(c); // for a reply
 		c->ops->data(c->ctx, c, payload, len);
+		tl_tcp_settle(c->net); // the connection is read from here on, and payload may be freed
 	}
 	if (fin && tl_tcp_may_receive(c))
 		input_fin(c);
@@ -592,18 +496,18 @@ static void input_text(struct tl_tcp *c, struct tl_tcp_seg *seg)
 
 // ---- last: replies
 
-static void answer(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+void tl_tcp_answer(struct tl_tcp *c, bool made_room)
 {
 	if (tl_tcp_unsent(c))
 		tl_tcp_output(c);
-	if (seg->made_room && tl_tcp_may_send(c) && c->ops->room != NULL) {
+	if (made_room && tl_tcp_may_send(c) && c->ops->room != NULL) {
 		c->ops->room(c->ctx, c);
 		if (!tl_tcp_alive(c))
 			return;
 	}
 	if (c->ack_now || c->rcv_nxt - c->rcv_acked >= 2u * c->mss)
 		tl_tcp_send_ack(c);
-	else if (c->rcv_nxt != c->rcv_acked || (seg->made_room && tl_tcp_window_reopened(c)))
+	else if (c->rcv_nxt != c->rcv_acked || (made_room && tl_tcp_window_reopened(c)))
 		tl_tcp_pend(c);
 }
 
@@ -628,7 +532,7 @@ static void input_synchronized(struct tl_tcp *c, struct tl_tcp_seg *seg)
 		return;
 	input_text(c, seg);
 	if (tl_tcp_alive(c))
-		answer(c, seg);
+		tl_tcp_answer(c, seg->made_room);
 }
 
 // ---- TIME-WAIT
@@ -677,23 +581,6 @@ static void input_time_wait(struct tl_tcp *c, struct tl_tcp_seg *seg)
 
 // ---- entry points
 
-static void seg_read(struct tl_tcp_seg *seg, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
-{
-	const struct tl_tcp_hdr *hdr = (const struct tl_tcp_hdr *)(frame + pkt->l4_off);
-
-	*seg = (struct tl_tcp_seg){
-		.m = m,
-		.payload = frame + pkt->payload_off,
-		.hdr = hdr,
-		.src_be = pkt->src_be,
-		.seq = tl_be32(hdr->seq_be),
-		.ack = tl_be32(hdr->ack_be),
-		.len = pkt->payload_len,
-		.flags = hdr->flags,
-		.more_options = hdr->data_off > TL_TCP_LEN << 2,
-	};
-}
-
 static void input_known(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	uint8_t shift = (seg->flags & TL_TCP_SYN) != 0 ? 0 : c->snd_scale; // RFC 7323, section 2.2
@@ -718,11 +605,11 @@ void tl_tcp_input(struct tl_net *net, struct rte_mbuf *m, const uint8_t *frame, 
 	struct tl_tcp_seg seg;
 
 	tl_tcp_settle(net);
-	seg_read(&seg, m, frame, pkt);
+	tl_tcp_seg_read(&seg, m, frame, pkt);
 	tl_tcp_enter(table);
 	if (TL_UNLIKELY(c == NULL))
 		c = input_unknown(net, &seg);
-	if (TL_LIKELY(c != NULL))
+	if (TL_LIKELY(c != NULL) && !tl_tcp_predicted(c, &seg))
 		input_known(c, &seg);
 	if (TL_UNLIKELY(tl_ip_is6(seg.src_be)) && seg.made_room)
 		tl_nd_confirm(net, seg.src_be);

@@ -19,8 +19,21 @@ struct tl_tcp_lost {
 // ---- tcp_cc.c: RFC 5681, 6582, and 6675 for the losses that RACK finds
 
 void tl_tcp_cc_start(struct tl_tcp *c);
-// Account for acked bytes. Returns true if the retransmission timer restarts.
-bool tl_tcp_cc_acked(struct tl_tcp *c, uint32_t acked);
+// True if cwnd covers the send buffer.
+static inline bool tl_tcp_cc_is_grown(const struct tl_tcp *c)
+{
+	return c->cwnd >= c->send_limit + c->mss;
+}
+
+// Adjust cwnd for acked bytes. Returns true if the retransmission timer restarts.
+bool tl_tcp_cc_grow(struct tl_tcp *c, uint32_t acked);
+// HOT. The same, and forget duplicate ACKs.
+static inline bool tl_tcp_cc_acked(struct tl_tcp *c, uint32_t acked)
+{
+	c->dup_acks = 0;
+	c->limited_bytes = 0;
+	return (TL_LIKELY(c->trouble == 0) && tl_tcp_cc_is_grown(c)) || tl_tcp_cc_grow(c, acked);
+}
 void tl_tcp_cc_dup_ack(struct tl_tcp *c); // without SACK
 // Retransmit lost segments, with SACK.
 void tl_tcp_cc_repair(struct tl_tcp *c);

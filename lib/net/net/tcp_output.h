@@ -26,8 +26,10 @@ struct tl_tcp_offer {
 
 // Store frame, complete up to the TCP header, as the template of the connection.
 void tl_tcp_ready_learn(struct tl_tcp *c, const uint8_t *frame);
-// HOT. Decide if the next segment may leave by the ready header. Call it after every change of c.
-void tl_tcp_ready_refresh(struct tl_tcp *c);
+// HOT. Decide if the next segment may leave by the ready header; if the window follows the room, the next send decides.
+// Call it after every change of c.
+static inline void tl_tcp_ready_refresh(struct tl_tcp *c);
+void tl_tcp_ready_refresh_now(struct tl_tcp *c);
 // Set the options of the template, once the connection is established.
 void tl_tcp_ready_options(struct tl_tcp *c);
 
@@ -36,6 +38,17 @@ static inline void tl_tcp_ready_stop(struct tl_tcp *c)
 {
 	c->ready.bytes = 0;
 	c->ready.few = 0;
+	c->ready.is_due = false;
+}
+
+static inline void tl_tcp_ready_refresh(struct tl_tcp *c)
+{
+	if (c->follows_room) {
+		tl_tcp_ready_stop(c);
+		c->ready.is_due = true;
+	} else {
+		tl_tcp_ready_refresh_now(c);
+	}
 }
 
 // ---- tcp_output_dp.c
@@ -52,9 +65,6 @@ void tl_tcp_account_sent(struct tl_tcp *c, uint32_t seq);
 // HOT. Copy a message into the send ring.
 void tl_tcp_ring_put(struct tl_tcp *c, uint32_t seq, const uint8_t *data, uint32_t len);
 
-// HOT. Bytes that both windows allow beyond snd_nxt.
-uint32_t tl_tcp_usable(const struct tl_tcp *c);
-
 // HOT. Send one segment with the current ACK and window. False: no mbuf, or no room in the queue.
 bool tl_tcp_transmit(struct tl_tcp *c, const struct tl_tcp_out *out);
 
@@ -63,9 +73,6 @@ void tl_tcp_output(struct tl_tcp *c);
 
 // HOT. Send a bare ACK; pend it without an mbuf or room.
 void tl_tcp_send_ack(struct tl_tcp *c);
-
-// HOT. True if the window reopened far enough for an update (RFC 9293, section 3.8.6.2.2).
-bool tl_tcp_window_reopened(const struct tl_tcp *c);
 
 // Send our SYN, a SYN-ACK in SYN-RECEIVED; without and with the retransmission timer.
 void tl_tcp_transmit_syn(struct tl_tcp *c);
@@ -80,3 +87,44 @@ void tl_tcp_probe_tail(struct tl_tcp *c);
 void tl_tcp_send_keepalive(struct tl_tcp *c);
 // Send RST for a segment without a connection (RFC 9293, section 3.10.7.1).
 void tl_tcp_refuse(struct tl_net *net, const struct tl_tcp_seg *seg);
+
+// ---- windows
+
+// HOT. Bytes that both windows allow beyond snd_nxt.
+static inline uint32_t tl_tcp_usable(const struct tl_tcp *c)
+{
+	uint32_t window = tl_min_u32(c->snd_wnd, c->cwnd + c->limited_bytes);
+	uint32_t flight = c->snd_nxt - c->snd_una;
+
+	return window > flight ? window - flight : 0;
+}
+
+static inline uint32_t tl_tcp_ring_room(const struct tl_tcp *c)
+{
+	return c->send_limit - tl_tcp_queued(c);
+}
+
+static inline uint32_t tl_tcp_window_wanted(const struct tl_tcp *c)
+{
+	return c->follows_room ? tl_min_u32(c->recv_window, tl_tcp_ring_room(c)) : c->recv_window;
+}
+
+static inline uint32_t tl_tcp_window_largest(const struct tl_tcp *c)
+{
+	return c->follows_room ? tl_min_u32(c->recv_window, c->send_limit) : c->recv_window;
+}
+
+// Smallest move of the right edge: silly window avoidance of the receiver (RFC 9293, section 3.8.6.2.2).
+static inline uint32_t tl_tcp_window_step(const struct tl_tcp *c)
+{
+	return tl_min_u32(c->mss, tl_tcp_window_largest(c) / 2);
+}
+
+// HOT. True if the window reopened far enough for an update (RFC 9293, section 3.8.6.2.2).
+static inline bool tl_tcp_window_reopened(const struct tl_tcp *c)
+{
+	uint32_t held = c->rcv_adv - c->rcv_nxt;
+
+	return held < tl_tcp_window_largest(c) / 2 && tl_tcp_window_wanted(c) >= held + tl_tcp_window_step(c) &&
+	       tl_tcp_may_receive(c);
+}

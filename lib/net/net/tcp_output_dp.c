@@ -36,7 +36,8 @@ void tl_tcp_ring_put(struct tl_tcp *c, uint32_t seq, const uint8_t *data, uint32
 	uint32_t first = tl_min_u32(len, c->ring_mask + 1 - at);
 
 	memcpy(c->ring + at, data, first);
-	memcpy(c->ring, data + first, len - first);
+	if (TL_UNLIKELY(first != len))
+		memcpy(c->ring, data + first, len - first);
 	mark_msg_end(c, seq, len);
 }
 
@@ -49,14 +50,9 @@ static void ring_get(const struct tl_tcp *c, uint32_t seq, uint8_t *to, uint32_t
 	memcpy(to + first, c->ring, len - first);
 }
 
-static uint32_t ring_room(const struct tl_tcp *c)
-{
-	return c->send_limit - tl_tcp_queued(c);
-}
-
 uint32_t tl_tcp_room(const struct tl_tcp *c)
 {
-	return tl_tcp_may_send(c) && tl_tcp_has_flight(c) ? ring_room(c) : 0;
+	return tl_tcp_may_send(c) && tl_tcp_has_flight(c) ? tl_tcp_ring_room(c) : 0;
 }
 
 uint32_t tl_tcp_unsent_bytes(const struct tl_tcp *c)
@@ -66,30 +62,14 @@ uint32_t tl_tcp_unsent_bytes(const struct tl_tcp *c)
 
 // ---- the window we advertise
 
-static uint32_t window_wanted(const struct tl_tcp *c)
-{
-	return c->follows_room ? tl_min_u32(c->recv_window, ring_room(c)) : c->recv_window;
-}
-
-static uint32_t window_largest(const struct tl_tcp *c)
-{
-	return c->follows_room ? tl_min_u32(c->recv_window, c->send_limit) : c->recv_window;
-}
-
-// Smallest move of the right edge: silly window avoidance of the receiver (RFC 9293, section 3.8.6.2.2).
-static uint32_t window_step(const struct tl_tcp *c)
-{
-	return tl_min_u32(c->mss, window_largest(c) / 2);
-}
-
 // Round the window up to the scale where that promises no more than there is. Otherwise round down: the peer sees the
 // edge retreat by less than one unit, as RFC 7323 section 2.4 allows; data up to the old edge is accepted, because
 // rcv_adv stays.
 struct tl_tcp_offer tl_tcp_offer(const struct tl_tcp *c, uint8_t shift)
 {
 	uint32_t held = c->rcv_adv - c->rcv_nxt;
-	uint32_t wanted = window_wanted(c);
-	uint32_t window = wanted >= held + window_step(c) ? wanted : held;
+	uint32_t wanted = tl_tcp_window_wanted(c);
+	uint32_t window = wanted >= held + tl_tcp_window_step(c) ? wanted : held;
 	uint32_t field = window >> shift;
 
 	if (field << shift < held && (!c->follows_room || (field + 1) << shift <= wanted))
@@ -106,13 +86,6 @@ static uint16_t advertise(struct tl_tcp *c, uint8_t shift)
 
 	c->rcv_adv = offer.adv;
 	return offer.field;
-}
-
-bool tl_tcp_window_reopened(const struct tl_tcp *c)
-{
-	uint32_t held = c->rcv_adv - c->rcv_nxt;
-
-	return held < window_largest(c) / 2 && window_wanted(c) >= held + window_step(c) && tl_tcp_may_receive(c);
 }
 
 // ---- one segment
@@ -261,14 +234,6 @@ bool tl_tcp_transmit(struct tl_tcp *c, const struct tl_tcp_out *out)
 
 // ---- the stream
 
-uint32_t tl_tcp_usable(const struct tl_tcp *c)
-{
-	uint32_t window = tl_min_u32(c->snd_wnd, c->cwnd + c->limited_bytes);
-	uint32_t flight = c->snd_nxt - c->snd_una;
-
-	return window > flight ? window - flight : 0;
-}
-
 void tl_tcp_account_sent(struct tl_tcp *c, uint32_t seq)
 {
 	if (TL_UNLIKELY(seq != c->snd_max))
@@ -366,7 +331,7 @@ int tl_tcp_send_slow(struct tl_tcp *c, const uint8_t *data, uint32_t len)
 		return -ENOTCONN;
 	if (TL_UNLIKELY(len == 0))
 		return 0;
-	if (TL_UNLIKELY(len > ring_room(c) || !tl_tcp_flight_take(c)))
+	if (TL_UNLIKELY(len > tl_tcp_ring_room(c) || !tl_tcp_flight_take(c)))
 		return -ENOBUFS;
 	if (c->snd_una == c->snd_max && c->net->now_ns - c->last_tx_ns > c->rto_ns)
 		tl_tcp_cc_idle(c);

@@ -70,7 +70,7 @@ void tl_tcp_ready_options(struct tl_tcp *c)
 static bool is_plain(const struct tl_tcp *c)
 {
 	return tl_tcp_may_send(c) && c->snd_nxt == c->snd_end && c->snd_nxt == c->snd_max && c->trouble == 0 &&
-	       !c->fin_queued && !c->persisting && c->ooo_count == 0 && !c->dsack_due;
+	       c->unusual == 0;
 }
 
 // Usable window; after a pause with the restart value of cwnd, which settle() sets.
@@ -97,17 +97,25 @@ static inline __attribute__((always_inline)) void set_fields(struct tl_tcp *c)
 	r->l4_sum = (uint64_t)r->fixed_sum + ack_be + window_be + echo_be;
 }
 
-void tl_tcp_ready_refresh(struct tl_tcp *c)
+// Set the limits of a segment. False: none may leave by the ready header.
+static inline bool set_limits(struct tl_tcp *c)
 {
 	struct tl_tcp_ready *r = &c->ready;
 	uint32_t room = is_plain(c) ? tl_min_u32(window_left(c), c->send_limit - tl_tcp_queued(c)) : 0;
 
 	tl_tcp_ready_stop(c);
-	if (room == 0)
-		return;
 	r->bytes = tl_min_u32(room, c->mss);
-	r->few = c->follows_room ? 0 : tl_min_u32(r->bytes, FEW_BYTES);
 	r->snd_edge = c->snd_nxt + room;
+	return room != 0;
+}
+
+void tl_tcp_ready_refresh_now(struct tl_tcp *c)
+{
+	struct tl_tcp_ready *r = &c->ready;
+
+	if (!set_limits(c))
+		return;
+	r->few = tl_min_u32(r->bytes, FEW_BYTES);
 	set_fields(c);
 }
 
@@ -254,6 +262,8 @@ static __attribute__((noinline)) int send_any_ready(struct tl_tcp *c, const uint
 
 	if (net->n_notes == TL_ARRAY_LEN(net->tcp->note))
 		tl_tcp_settle_notes(net);
+	if (c->ready.is_due)
+		(void)set_limits(c);
 	if (!is_ready(c, len, tl_min_u32(c->ready.bytes, c->ready.snd_edge - c->snd_nxt)) ||
 		!tl_txq_has_room(net->cfg.tx) || !tl_tcp_flight_take(c))
 		return send_slow(c, data, len);
@@ -268,7 +278,7 @@ static __attribute__((noinline)) int send_any_ready(struct tl_tcp *c, const uint
 	}
 	struct tl_tcp_note note = {.c = c, .data = data, .seq = c->snd_nxt, .len = len};
 	net->tcp->note[net->n_notes++] = note;
-	send_ready(c, m, note, false);
+	send_ready(c, m, note, len <= FEW_BYTES);
 	return TL_TCP_SENT;
 }
 

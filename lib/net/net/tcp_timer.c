@@ -26,7 +26,7 @@ static unsigned samples_shift(const struct tl_tcp *c)
 	uint32_t flight = c->snd_max - c->snd_una;
 	unsigned shift = 0;
 
-	while (flight >> shift > 2u * c->mss)
+	while (TL_UNLIKELY(flight >> shift > 2u * c->mss))
 		shift++;
 	return shift;
 }

@@ -224,10 +224,18 @@ static inline uint64_t tl_cksum_add_few(uint64_t sum, const uint8_t *data, uint3
 	}
 	if ((len & 7) == 0)
 		return sum;
-	word = 0; // padded with zeros
-	for (uint32_t i = 0; i < (len & 7); i++)
-		word |= (uint64_t)data[i] << 8 * i;
-	return tl_cksum_add64(sum, word);
+	uint32_t four = 0;
+	uint16_t two = 0;
+	if ((len & 4) != 0) {
+		memcpy(&four, data, 4);
+		data += 4;
+	}
+	if ((len & 2) != 0) {
+		memcpy(&two, data, 2);
+		data += 2;
+	}
+	uint8_t one = (len & 1) != 0 ? *data : 0; // padded with a zero
+	return tl_cksum_add64(sum, (uint64_t)four + two + one);
 }
 
 // HOT. Fold and complement such a sum, as tl_cksum_finish() does. A word added to its rotation by half has the sum of

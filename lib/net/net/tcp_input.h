@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// Steps of the reception of a segment that header prediction (tcp_predict_dp.c) and the state machine (tcp_input_dp.c)
+// share.
+//
+// Threads: the lcore that owns the net.
+
+#include "tcp_lend.h"
+#include "tcp_loss.h"
+#include "tcp_seg.h"
+#include "tcp_wheel.h"
+
+// ---- tcp_predict_dp.c
+
+// HOT. Process a segment of an established connection without losses that carries the next data, or acknowledges new
+// data, and nothing unusual (RFC 7323, section 5.6). False: nothing was done, but its timestamps may have been read.
+bool tl_tcp_predicted(struct tl_tcp *c, struct tl_tcp_seg *seg);
+
+// ---- tcp_input_dp.c
+
+// HOT. Send what a segment made possible, or due: queued data, an ACK. made_room: its ACK freed bytes of the send ring.
+void tl_tcp_answer(struct tl_tcp *c, bool made_room);
+
+// ---- steps
+
+static inline void tl_tcp_seg_read(
+	struct tl_tcp_seg *seg, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	const struct tl_tcp_hdr *hdr = (const struct tl_tcp_hdr *)(frame + pkt->l4_off);
+
+	*seg = (struct tl_tcp_seg){
+		.m = m,
+		.payload = frame + pkt->payload_off,
+		.hdr = hdr,
+		.src_be = pkt->src_be,
+		.seq = tl_be32(hdr->seq_be),
+		.ack = tl_be32(hdr->ack_be),
+		.len = pkt->payload_len,
+		.flags = hdr->flags,
+		.more_options = hdr->data_off > TL_TCP_LEN << 2,
+	};
+}
+
+// Read timestamps that are the only option, in their usual form (RFC 7323, appendix A). False: they are not.
+static inline bool tl_tcp_read_usual_stamp(struct tl_tcp_seg *seg)
+{
+	const struct tl_tcp_stamp_option *option = (const struct tl_tcp_stamp_option *)(seg->hdr + 1);
+
+	if (TL_UNLIKELY(seg->hdr->data_off != (TL_TCP_LEN + TL_TCP_STAMP_LEN) << 2 ||
+			option->word_be != tl_be32(TL_TCP_STAMP_WORD)))
+		return false;
+	seg->stamped = true;
+	seg->stamp = tl_be32(option->stamp_be);
+	seg->echo = tl_be32(option->echo_be);
+	seg->more_options = false;
+	return true;
+}
+
+// Store the timestamp of the earliest segment not yet acknowledged, so that the RTT includes delayed ACKs (RFC
+// 7323, section 4.3). seq is the segment's first sequence number before trimming.
+static inline void tl_tcp_remember_stamp(struct tl_tcp *c, const struct tl_tcp_seg *seg, uint32_t seq)
+{
+	if (seg->stamped && tl_seq_le(seq, c->rcv_acked))
+		tl_tcp_stamp_take(c, seg->stamp);
+}
+
+static inline void tl_tcp_take_window(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	c->snd_wnd = seg->window;
+	c->snd_wl1 = seg->seq;
+	if (c->max_snd_wnd < c->snd_wnd)
+		c->max_snd_wnd = c->snd_wnd;
+}
+
+// Stop the retransmission timer when all is acknowledged, else restart it (RFC 6298, sections 5.2 and 5.3).
+static inline void tl_tcp_restart_timers(struct tl_tcp *c, bool retransmit_anew)
+{
+	bool in_flight = c->snd_nxt != c->snd_una;
+
+	if (!in_flight)
+		tl_tcp_timer_stop(c, TL_TCP_RETRANSMIT);
+	else if (retransmit_anew)
+		tl_tcp_timer_set(c, TL_TCP_RETRANSMIT, tl_tcp_loss_timeout_ns(c));
+	if (in_flight || tl_tcp_unsent(c)) {
+		tl_tcp_timer_set(c, TL_TCP_GIVE_UP, c->user_timeout_ns);
+	} else {
+		c->persisting = false;
+		tl_tcp_timer_stop(c, TL_TCP_GIVE_UP);
+		if (!c->own_buffer)
+			tl_tcp_flight_give(c);
+	}
+}
+
+// Take an RTT sample. Retransmitted data gives one only by its timestamp (Karn).
+static inline void tl_tcp_sample_rtt(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	if (TL_UNLIKELY(c->n_sent == 0))
+		return;
+	const struct tl_tcp_sent *first = &c->sent[c->sent_first];
+	if (TL_LIKELY(!first->again))
+		tl_tcp_rtt_sample(c, tl_tcp_since_ns(c, first->at_ns));
+	else if (c->stamped)
+		tl_tcp_stamp_sample(c, seg);
+}
+
+// Remove acknowledged runs. Without a loss indication the last one updates RACK directly.
+static inline void tl_tcp_sent_acked(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+{
+	uint32_t begin = c->snd_una;
+
+	while (c->n_sent > 0 && tl_seq_lt(begin, seg->ack)) {
+		const struct tl_tcp_sent *run = &c->sent[c->sent_first];
+		uint32_t to = tl_seq_lt(seg->ack, run->to) ? seg->ack : run->to;
+		if (TL_UNLIKELY(run->again || c->trouble != 0)) {
+			tl_tcp_rack_acked(c, run, (struct tl_tcp_range){begin, to}, seg);
+		} else {
+			c->rack.at_ns = run->at_ns;
+			c->rack.to = to;
+			c->rack.highest = to;
+			c->rack.rtt_ns = tl_tcp_since_ns(c, run->at_ns);
+		}
+		if (to != run->to)
+			return;
+		begin = to;
+		c->sent_first = (c->sent_first + 1) & (TL_TCP_SENT_MAX - 1);
+		c->n_sent--;
+	}
+}
+
+static inline void tl_tcp_ack_advances(struct tl_tcp *c, struct tl_tcp_seg *seg)
+{
+	uint32_t acked = seg->ack - c->snd_una;
+
+	seg->made_room = tl_tcp_queued(c) != 0;
+	c->snd_una = seg->ack;
+	if (tl_seq_lt(c->snd_nxt, c->snd_una))
+		c->snd_nxt = c->snd_una;
+	if (TL_UNLIKELY(c->n_sacked > 0))
+		tl_tcp_sack_advance(c);
+	if (acked >= c->mss) {
+		c->mss_proven = true;
+		c->claimed_mss = 0;
+	}
+	bool anew = tl_tcp_cc_acked(c, acked);
+	tl_tcp_restart_timers(c, anew);
+}

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of header prediction: two hosts get the same segments, one of them with a flag that prediction does not expect
+// and the state machine ignores. After each segment both have the same state and have sent the same frames.
+
+#include "tl_test_tcp_host.h"
+#include "tcp_input.h"
+#include "tcp_output.h"
+
+#define STEPS 4000
+#define FRAME_MAX 1600
+#define ECE 0x40 // RFC 3168: not supported
+
+// What the application does with data.
+enum reply { ECHO_HELD, ECHO, NONE, ROOM, REPLIES };
+
+struct plan {
+	bool stamped, follows_room;
+	enum reply reply;
+	uint32_t seed;
+};
+
+// State after a step, and a digest of what was sent in it.
+struct look {
+	struct tl_tcp c;
+	struct tl_net_stats stats;
+	uint64_t frames;
+	unsigned rooms;
+	size_t received;
+	int failed_sends;
+};
+
+struct script {
+	struct plan plan;
+	struct host *h;
+	struct app app;
+	uint64_t rng;
+	uint8_t flag;	   // in each segment: 0 or ECE
+	uint32_t held_seq; // next segment beyond a gap
+	uint64_t frames;
+	struct look *looks;
+};
+
+// ---- the script
+
+static uint32_t draw(struct script *s, uint32_t n)
+{
+	s->rng = s->rng * UINT64_C(6364136223846793005) + 1442695040888963407u;
+	return (uint32_t)(s->rng >> 33) % n;
+}
+
+static struct script *flushed; // the queue's callback has no other context
+
+static void digest_frames(struct tl_txq *q)
+{
+	for (uint16_t i = 0; i < q->n; i++) {
+		const uint8_t *frame = rte_pktmbuf_mtod(q->pkts[i], const uint8_t *);
+		for (uint16_t k = 0; k < q->pkts[i]->data_len; k++)
+			flushed->frames = (flushed->frames ^ frame[k]) * UINT64_C(0x100000001b3);
+		flushed->frames += q->pkts[i]->data_len;
+	}
+	collect(q);
+	forget(q->backend);
+}
+
+static void reply(struct app *app, struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	const struct script *s = app->user;
+
+	if (s->plan.reply == ECHO || s->plan.reply == ROOM)
+		app->failed_sends += tl_tcp_send(c, data, len) < 0;
+	else if (s->plan.reply == ECHO_HELD)
+		app->failed_sends += tl_tcp_send_held(c, data, len) < 0;
+}
+
+// Send after each ACK that made room, now and then.
+static void refill(struct app *app, struct tl_tcp *c)
+{
+	struct script *s = app->user;
+
+	if (s->plan.reply == ROOM && draw(s, 4) == 0)
+		(void)tl_tcp_send(c, "made room", 9);
+}
+
+static void finish_burst(struct script *s, struct rte_mbuf **m, uint16_t n)
+{
+	tl_txq_flush(&s->h->tx);
+	tl_net_sent(s->h->net);
+	for (uint16_t i = 0; i < n; i++) { // data that waits was copied before
+		memset(rte_pktmbuf_mtod(m[i], uint8_t *), 0xee, m[i]->data_len);
+		rte_pktmbuf_free(m[i]);
+	}
+}
+
+static struct rte_mbuf *stamped_segment(struct script *s, uint32_t seq, uint32_t ack, uint16_t len, uint32_t stamp)
+{
+	uint32_t stamps_be[] = {tl_be32(TL_TCP_STAMP_WORD), tl_be32(stamp), tl_be32(tl_tcp_stamp_now(s->app.c))};
+	uint8_t data[MSS], flags = A | s->flag | (draw(s, 2) != 0 ? P : 0);
+
+	for (uint16_t i = 0; i < len; i++)
+		data[i] = byte_at(seq + i);
+	return segment(
+		s->h, flags, seq, ack, (const uint8_t *)stamps_be, s->plan.stamped ? sizeof(stamps_be) : 0, data, len);
+}
+
+// An acknowledgment: mostly of all, of a part, or none; seldom an old one, or of what was never sent.
+static uint32_t draw_ack(struct script *s)
+{
+	const struct tl_tcp *c = s->app.c;
+	uint32_t flight = c->snd_max - c->snd_una;
+
+	switch (draw(s, 12)) {
+	case 0:
+		return c->snd_una;
+	case 1:
+		return c->snd_una + draw(s, flight + 1);
+	case 2:
+		return c->snd_una - draw(s, 100);
+	case 3:
+		return c->snd_max + draw(s, 2);
+	default:
+		return c->snd_max;
+	}
+}
+
+// One segment that follows *seq: mostly the next, else of old bytes or beyond a gap.
+static struct rte_mbuf *draw_segment(struct script *s, uint32_t *seq)
+{
+	static const uint16_t lens[] = {0, 0, 0, 1, 16, 16, 16, 64, 65, 333, MSS - TL_TCP_STAMP_LEN};
+	uint16_t len = lens[draw(s, TL_ARRAY_LEN(lens))];
+	uint32_t kind = draw(s, 40), from = *seq, stamp = s->h->stamp;
+
+	if (kind == 0)
+		from -= draw(s, 2000);
+	else if (kind == 1)
+		from += 1 + draw(s, 3000);
+	else
+		*seq += len;
+	if (kind == 2)
+		stamp -= 5;
+	else
+		s->h->stamp += draw(s, 2);
+	if (draw(s, 8) == 0)
+		s->h->window = draw(s, 4) == 0 ? draw(s, 3000) : WINDOW - draw(s, 2000);
+	return stamped_segment(s, from, draw_ack(s), len, stamp);
+}
+
+static void give_burst(struct script *s)
+{
+	struct tl_burst burst = {.n = (uint16_t)(1 + (draw(s, 4) == 0 ? draw(s, 4) : 0)), .mono_ns = s->h->now_ns};
+	uint32_t seq = s->app.c->rcv_nxt;
+
+	for (uint16_t i = 0; i < burst.n; i++) {
+		burst.pkts[i] = draw_segment(s, &seq);
+		tl_wire_parse(rte_pktmbuf_mtod(burst.pkts[i], uint8_t *), burst.pkts[i]->data_len, &burst.pkt[i]);
+	}
+	tl_net_input(s->h->net, &burst);
+	finish_burst(s, burst.pkts, burst.n);
+}
+
+static void step(struct script *s)
+{
+	uint32_t kind = draw(s, 20);
+
+	s->h->now_ns += draw(s, 300 * 1000);
+	if (kind == 0)
+		pass(s->h, (draw(s, 10) == 0 ? 300 : 1 + draw(s, 20)) * MS);
+	else if (kind == 1 && tl_tcp_room(s->app.c) >= 2000)
+		say(&s->app, 1 + draw(s, 2000));
+	else
+		give_burst(s);
+}
+
+// ---- the comparison
+
+// Clear what differs between two hosts in one process, and the ready header, whose effect is in the frames.
+static void take_look(struct script *s, struct look *look)
+{
+	struct tl_tcp *c = &look->c;
+
+	*look = (struct look){.stats = s->h->net->stats,
+		.frames = s->frames,
+		.rooms = s->app.rooms,
+		.received = s->app.len,
+		.failed_sends = s->app.failed_sends};
+	memcpy(c, s->app.c, sizeof(*c));
+	memset(&c->ready, 0, sizeof(c->ready));
+	c->hash_next = NULL;
+	c->net = NULL;
+	c->ring = NULL;
+	c->ops = NULL;
+	c->ctx = NULL;
+	c->sacked = NULL;
+	c->sent = NULL;
+	c->listener = NULL;
+	c->far = NULL;
+	c->armed_next = NULL;
+	c->opening = NULL;
+	c->ooo = NULL;
+	memset(&c->wheel, 0, sizeof(c->wheel));
+	memset(&c->pending_link, 0, sizeof(c->pending_link));
+	memset(&c->link, 0, sizeof(c->link));
+}
+
+static void open_script(struct script *s)
+{
+	struct tl_tcp_opts opts = {.window_follows_room = s->plan.follows_room,
+		.send_buffer_bytes = s->plan.seed % 2 == 0 ? 0 : 4096,
+		.recv_window_bytes = s->plan.seed % 3 == 0 ? 3000 : 0,
+		.user_timeout_ms = 3600 * 1000};
+
+	flushed = s;
+	s->app = (struct app){.on_data = reply, .on_room = refill, .user = s};
+	s->rng = s->plan.seed;
+	s->h = start();
+	s->h->tx.flush_fn = digest_frames;
+	s->h->stamped = s->plan.stamped;
+	s->h->stamp = 77;
+	(void)hear(s->h, &s->app, &opts);
+	if (s->plan.stamped)
+		give_stamped_syn(s->h, 0, PEERS, 0);
+	else
+		give_syn(s->h, 0, PEERS, 0);
+	give(s->h, A, PEERS + 1, OURS + 1, 0);
+	CU_ASSERT_EQUAL_FATAL(s->app.opened, 1);
+}
+
+// Run the script; return the steps until the connection ended.
+static unsigned run(struct plan plan, uint8_t flag, struct look *looks)
+{
+	struct script s = {.plan = plan, .flag = flag};
+	unsigned n = 0;
+
+	open_script(&s);
+	while (n < STEPS && s.app.closed == 0) {
+		step(&s);
+		if (s.app.closed == 0)
+			take_look(&s, &looks[n++]);
+	}
+	stop(s.h);
+	app_free(&s.app);
+	return n;
+}
+
+// Compare the runs; report the first step, and the place in the state, where they differ.
+static void compare(struct plan plan, struct look *fast, struct look *slow)
+{
+	unsigned n = run(plan, 0, fast), m = run(plan, ECE, slow), i = 0;
+
+	CU_ASSERT_EQUAL(n, m);
+	CU_ASSERT(n > 100);
+	while (i < n && memcmp(&fast[i], &slow[i], sizeof(fast[i])) == 0)
+		i++;
+	CU_ASSERT_EQUAL(i, n);
+	for (size_t k = 0; i < n && k < sizeof(struct look); k++) {
+		if (((uint8_t *)&fast[i])[k] != ((uint8_t *)&slow[i])[k]) {
+			printf("# seed %u, stamped %d, follows %d, reply %d: step %u, byte %zu of the state\n",
+				plan.seed, plan.stamped, plan.follows_room, (int)plan.reply, i, k);
+			return;
+		}
+	}
+}
+
+static void outcomes_are_the_same(void)
+{
+	struct look *fast = calloc(STEPS, sizeof(*fast)), *slow = calloc(STEPS, sizeof(*slow));
+
+	CU_ASSERT_FATAL(fast != NULL && slow != NULL);
+	for (uint32_t i = 0; i < 4u * REPLIES * 3; i++)
+		compare((struct plan){.stamped = i & 1,
+				.follows_room = i >> 1 & 1,
+				.reply = (enum reply)(i >> 2) % REPLIES,
+				.seed = i + 1},
+			fast, slow);
+	free(fast);
+	free(slow);
+}
+
+// ---- what is expected
+
+// True if header prediction took the segment.
+static bool is_taken(struct host *h, uint8_t flags, uint32_t seq, uint32_t ack, uint8_t options_len, uint16_t len)
+{
+	static const uint8_t options[] = {1, 1, 1, 1}, data[MSS + 1];
+	struct rte_mbuf *m = segment(h, flags, seq, ack, options, options_len, data, len);
+	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
+	struct tl_pkt pkt;
+
+	tl_wire_parse(frame, m->data_len, &pkt);
+#ifdef TEST_IP6
+	struct tl_tcp *c = &h->net->tcp->conns[0];
+	struct tl_tcp_seg seg;
+	tl_tcp_seg_read(&seg, m, frame, &pkt);
+	bool taken = tl_tcp_predicted(c, &seg);
+#else
+	bool taken = tl_tcp_take_expected(h->net, m, frame, &pkt);
+#endif
+	rte_pktmbuf_free(m);
+	tl_txq_flush(&h->tx);
+	return taken;
+}
+
+static void only_the_next_is_expected(void)
+{
+	const struct tl_tcp_opts opts = {.recv_window_bytes = 1000};
+	struct app app = {0};
+	struct host *h = start();
+
+	accept_with(h, &app, &opts);
+	say(&app, 100);
+	const uint32_t next = app.c->rcv_nxt, first = app.c->snd_una, end = app.c->snd_max;
+	CU_ASSERT_FALSE(is_taken(h, A, next, first, 0, 0)); // duplicate ACK
+	CU_ASSERT_FALSE(is_taken(h, A, next, first - 1, 0, 16));
+	CU_ASSERT_FALSE(is_taken(h, A, next, end + 1, 0, 16));
+	CU_ASSERT_FALSE(is_taken(h, A, next - 1, first, 0, 16));
+	CU_ASSERT_FALSE(is_taken(h, A, next + 1, first, 0, 16));
+	CU_ASSERT_FALSE(is_taken(h, A, next, first, 0, 1001));
+	CU_ASSERT_FALSE(is_taken(h, A, next, first, 4, 16)); // with options
+	for (unsigned flags = 0; flags < 256; flags++) {
+		if (flags != A && flags != (A | P))
+			CU_ASSERT_FALSE(is_taken(h, (uint8_t)flags, next, end, 0, 16));
+	}
+	CU_ASSERT_EQUAL(app.c->rcv_nxt, next);
+	CU_ASSERT_EQUAL(app.c->snd_una, first);
+	CU_ASSERT(is_taken(h, A, next, first + 1, 0, 0));
+	CU_ASSERT(is_taken(h, A, next, first + 1, 0, 16));
+	CU_ASSERT(is_taken(h, A | P, next + 16, end, 0, 16));
+	CU_ASSERT_EQUAL(app.c->rcv_nxt, next + 32);
+	CU_ASSERT_EQUAL(app.c->snd_una, end);
+	hang_up(h, &app);
+	CU_ASSERT_FALSE(is_taken(h, A, next + 32, app.c->snd_una, 0, 16));
+	stop(h);
+	app_free(&app);
+}
+
+static void relay(struct app *app, struct tl_tcp *c, const uint8_t *data, uint32_t len)
+{
+	CU_ASSERT_EQUAL(tl_tcp_send_held(app->user, data, len), TL_TCP_SENT);
+}
+
+static void relayed_data_is_acknowledged(void)
+{
+	struct app app = {0};
+	struct host *h = start();
+
+	accept_peer(h, &app);
+	app.user = app.c;
+	app.on_data = relay;
+	h->peer_port = PORT(40001);
+	h->net->tcp->isn_next = OURS;
+	give_syn(h, 0, PEERS, 0);
+	give(h, A, PEERS + 1, OURS + 1, 0);
+	CU_ASSERT_EQUAL_FATAL(app.opened, 2);
+	forget(h);
+	give(h, A, PEERS + 1, OURS + 1, 16);
+	CU_ASSERT_EQUAL(h->n_sent, 2); // the data to one peer, and the ACK to the other
+	CU_ASSERT_EQUAL(app.c->rcv_acked, PEERS + 1 + 16);
+	stop(h);
+	app_free(&app);
+}
+
+#ifdef TEST_IP6
+// The numbers that stand for IPv6 addresses are no IPv4 sources; a forged segment reaches no connection.
+static void a_number_is_no_source(void)
+{
+	struct app app = {0};
+	struct host *h = start();
+
+	accept_peer(h, &app);
+	uint8_t frame[TL_ETHER_LEN + TL_IPV4_LEN + TL_TCP_LEN + 16] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0};
+	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
+	struct tl_tcp_hdr *tcp = (struct tl_tcp_hdr *)(ip + 1);
+	*ip = (struct tl_ipv4_hdr){.version_ihl = 0x45,
+		.total_len_be = tl_be16(TL_IPV4_LEN + TL_TCP_LEN + 16),
+		.ttl = 64,
+		.proto = TL_IPPROTO_TCP,
+		.src_be = PEER,
+		.dst_be = host_ip(1)};
+	tl_wire_ipv4_finish(ip);
+	*tcp = (struct tl_tcp_hdr){.src_port_be = PEER_PORT,
+		.dst_port_be = OUR_PORT,
+		.seq_be = tl_be32(app.c->rcv_nxt),
+		.ack_be = tl_be32(app.c->snd_una),
+		.data_off = TL_TCP_LEN << 2,
+		.flags = A,
+		.window_be = tl_be16(WINDOW)};
+	uint32_t sum = tl_cksum_pseudo(ip->src_be, ip->dst_be, TL_IPPROTO_TCP, TL_TCP_LEN + 16);
+	tcp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, tcp, TL_TCP_LEN + 16));
+	give_raw(h, frame, sizeof(frame));
+	CU_ASSERT_EQUAL(app.len, 0);
+	CU_ASSERT_EQUAL(h->net->stats.drop_malformed_pkts, 1);
+	stop(h);
+	app_free(&app);
+}
+#endif
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"an expected segment has the outcome that the state machine gives it", outcomes_are_the_same},
+		{"only the next data and the next ACK are expected", only_the_next_is_expected},
+		{"data that is sent on by another connection is acknowledged", relayed_data_is_acknowledged},
+#ifdef TEST_IP6
+		{"an IPv4 segment from the number of an IPv6 peer is refused", a_number_is_no_source},
+#endif
+	};
+
+	tl_test_eal_start();
+	return tl_test_main("tcp_predict", tests, TL_ARRAY_LEN(tests));
+}
