@@ -24,7 +24,9 @@ void tl_tcp_answer(struct tl_tcp *c, bool made_room);
 
 // ---- steps
 
-static inline void tl_tcp_seg_read(
+#define TL_TCP_STEP static inline __attribute__((always_inline)) // into the path of each kind of segment
+
+TL_TCP_STEP void tl_tcp_seg_read(
 	struct tl_tcp_seg *seg, struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
 {
 	const struct tl_tcp_hdr *hdr = (const struct tl_tcp_hdr *)(frame + pkt->l4_off);
@@ -43,7 +45,7 @@ static inline void tl_tcp_seg_read(
 }
 
 // Read timestamps that are the only option, in their usual form (RFC 7323, appendix A). False: they are not.
-static inline bool tl_tcp_read_usual_stamp(struct tl_tcp_seg *seg)
+TL_TCP_STEP bool tl_tcp_read_usual_stamp(struct tl_tcp_seg *seg)
 {
 	const struct tl_tcp_stamp_option *option = (const struct tl_tcp_stamp_option *)(seg->hdr + 1);
 
@@ -59,13 +61,13 @@ static inline bool tl_tcp_read_usual_stamp(struct tl_tcp_seg *seg)
 
 // Store the timestamp of the earliest segment not yet acknowledged, so that the RTT includes delayed ACKs (RFC
 // 7323, section 4.3). seq is the segment's first sequence number before trimming.
-static inline void tl_tcp_remember_stamp(struct tl_tcp *c, const struct tl_tcp_seg *seg, uint32_t seq)
+TL_TCP_STEP void tl_tcp_remember_stamp(struct tl_tcp *c, const struct tl_tcp_seg *seg, uint32_t seq)
 {
 	if (seg->stamped && tl_seq_le(seq, c->rcv_acked))
 		tl_tcp_stamp_take(c, seg->stamp);
 }
 
-static inline void tl_tcp_take_window(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+TL_TCP_STEP void tl_tcp_take_window(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
 	c->snd_wnd = seg->window;
 	c->snd_wl1 = seg->seq;
@@ -74,7 +76,7 @@ static inline void tl_tcp_take_window(struct tl_tcp *c, const struct tl_tcp_seg 
 }
 
 // Stop the retransmission timer when all is acknowledged, else restart it (RFC 6298, sections 5.2 and 5.3).
-static inline void tl_tcp_restart_timers(struct tl_tcp *c, bool retransmit_anew)
+TL_TCP_STEP void tl_tcp_restart_timers(struct tl_tcp *c, bool retransmit_anew)
 {
 	bool in_flight = c->snd_nxt != c->snd_una;
 
@@ -93,7 +95,7 @@ static inline void tl_tcp_restart_timers(struct tl_tcp *c, bool retransmit_anew)
 }
 
 // Take an RTT sample. Retransmitted data gives one only by its timestamp (Karn).
-static inline void tl_tcp_sample_rtt(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+TL_TCP_STEP void tl_tcp_sample_rtt(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
 	if (TL_UNLIKELY(c->n_sent == 0))
 		return;
@@ -105,7 +107,7 @@ static inline void tl_tcp_sample_rtt(struct tl_tcp *c, const struct tl_tcp_seg *
 }
 
 // Remove acknowledged runs. Without a loss indication the last one updates RACK directly.
-static inline void tl_tcp_sent_acked(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+TL_TCP_STEP void tl_tcp_sent_acked(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
 	uint32_t begin = c->snd_una;
 
@@ -128,7 +130,7 @@ static inline void tl_tcp_sent_acked(struct tl_tcp *c, const struct tl_tcp_seg *
 	}
 }
 
-static inline void tl_tcp_ack_advances(struct tl_tcp *c, struct tl_tcp_seg *seg)
+TL_TCP_STEP void tl_tcp_ack_advances(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	uint32_t acked = seg->ack - c->snd_una;
 

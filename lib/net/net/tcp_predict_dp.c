@@ -8,10 +8,6 @@
 #include "tcp_seg.h"
 #include "tcp_table.h"
 
-#include <stddef.h>
-
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-
 // True if no check of the connection's state depends on the segment: nothing is lost, held, queued or due.
 static inline bool is_calm(const struct tl_tcp *c)
 {
@@ -42,14 +38,14 @@ static inline bool has_room(const struct tl_tcp *c)
 	return !c->follows_room || tl_tcp_has_flight(c);
 }
 
-ALWAYS_INLINE bool is_expected(const struct tl_tcp *c, struct tl_tcp_seg *seg)
+TL_TCP_STEP bool is_expected(const struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	return is_calm(c) && is_next(c, seg) && is_usual(c, seg) && (seg->len == 0 || has_room(c));
 }
 
 // ---- steps
 
-ALWAYS_INLINE void take_ack(struct tl_tcp *c, struct tl_tcp_seg *seg)
+TL_TCP_STEP void take_ack(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	seg->window = (uint32_t)tl_be16(seg->hdr->window_be) << c->snd_scale;
 	c->last_rx_ns = c->net->now_ns;
@@ -91,7 +87,7 @@ static inline bool is_replied(const struct tl_tcp *c)
 	return c->net->n_notes != 0 && c->net->tcp->note[0].c == c;
 }
 
-ALWAYS_INLINE void take_data(struct tl_tcp *c, const struct tl_tcp_seg *seg)
+TL_TCP_STEP void take_data(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 {
 	struct tl_tcp_table *table = c->net->tcp;
 
@@ -107,7 +103,7 @@ ALWAYS_INLINE void take_data(struct tl_tcp *c, const struct tl_tcp_seg *seg)
 	tl_tcp_leave(table);
 }
 
-ALWAYS_INLINE void process(struct tl_tcp *c, struct tl_tcp_seg *seg)
+TL_TCP_STEP void process(struct tl_tcp *c, struct tl_tcp_seg *seg)
 {
 	take_ack(c, seg);
 	if (seg->len != 0) {

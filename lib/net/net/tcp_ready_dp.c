@@ -222,11 +222,17 @@ void tl_tcp_settle_notes(struct tl_net *net)
 		settle(&note[i]);
 }
 
-void tl_net_sent(struct tl_net *net)
+static __attribute__((noinline)) void settle_and_provide(struct tl_net *net)
 {
 	tl_tcp_settle(net);
 	if (net->spare == NULL && tl_txq_has_room(net->cfg.tx))
 		net->spare = rte_pktmbuf_alloc(net->cfg.pool);
+}
+
+void tl_net_sent(struct tl_net *net)
+{
+	if (net->n_notes != 0 || net->spare == NULL)
+		settle_and_provide(net);
 }
 
 // True if len bytes may leave by the ready header: a length of 0 wraps to a huge one. The template may be stale.

@@ -26,7 +26,7 @@ static unsigned samples_shift(const struct tl_tcp *c)
 	uint32_t flight = c->snd_max - c->snd_una;
 	unsigned shift = 0;
 
-	while (TL_UNLIKELY(flight >> shift > 2u * c->mss))
+	while (flight >> shift > 2u * c->mss)
 		shift++;
 	return shift;
 }
@@ -39,6 +39,14 @@ static uint64_t ewma(uint64_t old_ns, uint64_t new_ns, unsigned shift, unsigned 
 	return (rest * old_ns + new_ns + up * rest) >> shift;
 }
 
+static inline __attribute__((always_inline)) void smooth(struct tl_tcp *c, uint64_t rtt_ns, unsigned shift)
+{
+	uint64_t error_ns = c->srtt_ns > rtt_ns ? c->srtt_ns - rtt_ns : rtt_ns - c->srtt_ns;
+
+	c->rttvar_ns = ewma(c->rttvar_ns, error_ns, 2 + shift, 0);
+	c->srtt_ns = ewma(c->srtt_ns, rtt_ns, 3 + shift, 1);
+}
+
 // Update SRTT and RTO (section 2). Only here the backoff ends: retransmitted data gives no sample (Karn's algorithm).
 void tl_tcp_rtt_sample(struct tl_tcp *c, uint64_t rtt_ns)
 {
@@ -48,10 +56,10 @@ void tl_tcp_rtt_sample(struct tl_tcp *c, uint64_t rtt_ns)
 		c->srtt_ns = rtt_ns;
 		c->rttvar_ns = rtt_ns / 2;
 	} else {
-		uint64_t error_ns = c->srtt_ns > rtt_ns ? c->srtt_ns - rtt_ns : rtt_ns - c->srtt_ns;
-		unsigned shift = samples_shift(c);
-		c->rttvar_ns = ewma(c->rttvar_ns, error_ns, 2 + shift, 0);
-		c->srtt_ns = ewma(c->srtt_ns, rtt_ns, 3 + shift, 1);
+		if (TL_LIKELY(c->snd_max - c->snd_una <= 2u * c->mss))
+			smooth(c, rtt_ns, 0); // by constants
+		else
+			smooth(c, rtt_ns, samples_shift(c));
 	}
 	c->rack.min_rtt_ns = tl_min_u64(c->rack.min_rtt_ns, rtt_ns);
 	uint64_t margin_ns = tl_max_u64(4 * c->rttvar_ns, UINT64_C(1) << TL_TCP_TICK_SHIFT);
