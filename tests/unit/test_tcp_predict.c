@@ -332,6 +332,23 @@ static void only_the_next_is_expected(void)
 	app_free(&app);
 }
 
+static void data_without_a_buffer_for_its_echo_is_not_expected(void)
+{
+	const struct tl_tcp_opts opts = {.window_follows_room = true};
+	struct app app = {0};
+	struct host *h = start();
+
+	accept_with(h, &app, &opts);
+	struct tl_tcp_pool *pool = &h->net->tcp->flights;
+	void *block = pool->free;
+	pool->free = NULL; // all are lent
+	CU_ASSERT_FALSE(is_taken(h, A, app.c->rcv_nxt, app.c->snd_una, 0, 16));
+	pool->free = block;
+	CU_ASSERT(is_taken(h, A, app.c->rcv_nxt, app.c->snd_una, 0, 16));
+	stop(h);
+	app_free(&app);
+}
+
 static void relay(struct app *app, struct tl_tcp *c, const uint8_t *data, uint32_t len)
 {
 	CU_ASSERT_EQUAL(tl_tcp_send_held(app->user, data, len), TL_TCP_SENT);
@@ -398,6 +415,8 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"an expected segment has the outcome that the state machine gives it", outcomes_are_the_same},
 		{"only the next data and the next ACK are expected", only_the_next_is_expected},
+		{"data is not expected while no buffer is free for its echo",
+			data_without_a_buffer_for_its_echo_is_not_expected},
 		{"data that is sent on by another connection is acknowledged", relayed_data_is_acknowledged},
 #ifdef TEST_IP6
 		{"an IPv4 segment from the number of an IPv6 peer is refused", a_number_is_no_source},

@@ -330,6 +330,63 @@ static void practice_changes_nothing(void)
 	app_free(&app);
 }
 
+// Input a datagram of len bytes to a group, with a checksum or without, and forward it.
+static void give_datagram(struct host *h, bool summed, uint16_t len)
+{
+	uint8_t frame[1500] = {1, 0, 0x5e, 1, 1, 1, 2, 0, 0, 0, 0, 2, 8, 0};
+	struct tl_ipv4_hdr *ip = (struct tl_ipv4_hdr *)(frame + TL_ETHER_LEN);
+	struct tl_udp_hdr *udp = (struct tl_udp_hdr *)(ip + 1);
+	uint16_t udp_len = TL_UDP_LEN + len;
+
+	*ip = (struct tl_ipv4_hdr){.version_ihl = 0x45,
+		.total_len_be = tl_be16(TL_IPV4_LEN + udp_len),
+		.ttl = 1,
+		.proto = TL_IPPROTO_UDP,
+		.src_be = host_ip(2),
+		.dst_be = IP(239, 1, 1, 1)};
+	tl_wire_ipv4_finish(ip);
+	*udp = (struct tl_udp_hdr){PORT(5001), PORT(5001), tl_be16(udp_len), 0};
+	for (uint16_t i = 0; i < len; i++)
+		((uint8_t *)(udp + 1))[i] = (uint8_t)(len + i * 7);
+	uint32_t sum = tl_cksum_pseudo(ip->src_be, ip->dst_be, TL_IPPROTO_UDP, udp_len);
+	if (summed)
+		udp->cksum_be = tl_cksum_finish(tl_cksum_add(sum, udp, udp_len));
+	struct rte_mbuf *m = tl_test_mbuf(test_pool(), frame, TL_ETHER_LEN + TL_IPV4_LEN + udp_len);
+	give_frame(h->net, m, h->now_ns);
+	tl_txq_flush(&h->tx); // collect() verifies the checksum
+	tl_net_sent(h->net);
+	rte_pktmbuf_free(m);
+}
+
+static void forward(void *ctx, const struct tl_udp_datagram *d)
+{
+	struct app *app = ctx;
+
+	CU_ASSERT_EQUAL(tl_tcp_send_held(app->c, d->payload, d->len), TL_TCP_SENT);
+	if (d->len > 200) // a part has a sum of its own
+		CU_ASSERT_EQUAL(tl_tcp_send_held(app->c, d->payload, d->len - 2), TL_TCP_SENT);
+}
+
+static void forwarded_datagrams_have_their_checksum(void)
+{
+	static const uint16_t lens[] = {16, 63, 64, 65, 100, 333, 1000};
+	struct app app = {0};
+	struct host *h = open_host(&app, collect, false, false);
+	struct tl_udp *udp = NULL;
+
+	CU_ASSERT_EQUAL_FATAL(tl_udp_open(h->net, IP(239, 1, 1, 1), 0, PORT(5001), forward, &app, &udp), 0);
+	forget(h);
+	for (unsigned i = 0; i < TL_ARRAY_LEN(lens); i++) {
+		give_datagram(h, true, lens[i]);
+		give_datagram(h, false, lens[i]);
+		acknowledge(h, &app, 0);
+	}
+	CU_ASSERT_EQUAL(h->n_sent, 2 * TL_ARRAY_LEN(lens) + 4);
+	CU_ASSERT_EQUAL(h->net->stats.rx_udp_pkts, 2 * TL_ARRAY_LEN(lens));
+	stop(h);
+	app_free(&app);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -341,6 +398,8 @@ int main(void)
 		{"a lost segment sent by a ready header is retransmitted from our copy", a_lost_one_goes_again},
 		{"each obstacle disables the ready header", what_is_in_the_way_is_seen},
 		{"a cache warm-up changes nothing", practice_changes_nothing},
+		{"a forwarded datagram's payload has the right checksum, if the datagram had one or not",
+			forwarded_datagrams_have_their_checksum},
 		{"its bookkeeping is done before an ACK is read", notes_are_settled_before_an_ack},
 	};
 

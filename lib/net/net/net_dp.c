@@ -60,6 +60,30 @@ bool tl_net_cksum_ok(const struct rte_mbuf *m, const uint8_t *frame, const struc
 	return tl_wire_l4_cksum_ok(frame, pkt);
 }
 
+// The sum of a frame with a right checksum is 0: the payload's is the complement of that of the rest.
+static void note_sum(struct tl_net *net, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	uint32_t header_len = pkt->payload_off - pkt->l4_off;
+	uint8_t proto = pkt->kind == TL_PKT_TCP ? TL_IPPROTO_TCP : TL_IPPROTO_UDP;
+	uint64_t sum = (uint64_t)pkt->src_be + pkt->dst_be + tl_be16(proto) +
+		       tl_be16((uint16_t)(header_len + pkt->payload_len));
+
+	net->summed = (struct tl_net_summed){.data = frame + pkt->payload_off,
+		.len = pkt->payload_len,
+		.sum = tl_cksum_fold(tl_cksum_add_few(sum, frame + pkt->l4_off, header_len))};
+}
+
+bool tl_net_long_sum_ok(struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
+{
+	const struct tl_udp_hdr *udp = (const struct tl_udp_hdr *)(frame + pkt->l4_off);
+
+	if ((m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0 || !tl_net_cksum_ok(m, frame, pkt, pkt->kind))
+		return false;
+	if (pkt->payload_len > TL_NET_SUM_BYTES && (pkt->kind == TL_PKT_TCP || udp->cksum_be != 0))
+		note_sum(net, frame, pkt);
+	return true;
+}
+
 // Return the counter of the reason to drop an IPv4 packet; NULL: accept.
 static uint64_t *refuse_ip(struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt)
 {
@@ -186,7 +210,7 @@ static inline bool take_group_datagram(
 		return false;
 	struct tl_udp *udp = tl_udp_find_unique(net, pkt);
 	if (udp == NULL || !takes_source(net, udp, pkt->src_be) ||
-		!tl_net_sum_ok(m, frame, pkt, TL_IPPROTO_UDP, TL_UDP_LEN))
+		!tl_net_sum_ok(net, m, frame, pkt, TL_IPPROTO_UDP, TL_UDP_LEN))
 		return false;
 	tl_count(&net->stats.rx_udp_pkts, 1);
 	tl_udp_hand_over(udp, frame, pkt);
@@ -223,6 +247,7 @@ void tl_net_input(struct tl_net *net, struct tl_burst *burst)
 	struct tl_pkt *pkt = burst->pkt;
 
 	net->now_ns = burst->mono_ns;
+	net->summed.data = NULL;
 	tl_count(&net->stats.in_pkts, burst->n);
 	for (; m < end; m++, pkt++) {
 		const uint8_t *frame = rte_pktmbuf_mtod(*m, const uint8_t *);

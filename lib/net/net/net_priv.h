@@ -140,6 +140,14 @@ struct tl_ip6_host {
 	uint64_t deadline_ns; // earliest due_ns of own[]
 };
 
+// Payload of a frame of this burst and its one's-complement sum, derived from a checksum found right (RFC 1624): a
+// reply need not sum it again. The frames of a burst are all in memory at once, so the address identifies the payload.
+struct tl_net_summed {
+	const uint8_t *data; // NULL: none
+	uint32_t len;
+	uint16_t sum; // in memory order
+};
+
 struct tl_net {
 	struct tl_net_stats stats;
 	struct tl_net_cfg cfg;
@@ -155,9 +163,10 @@ struct tl_net {
 	struct tl_tcp_table *tcp;
 	uint32_t n_notes;	// deferred TCP bookkeeping
 	struct rte_mbuf *spare; // allocated ahead for the next segment; or NULL
-	uint32_t n_udp;		// slots from here on are free
-	struct tl_udp *unique;	// ports bound alone to one group, untagged
-	bool tcp_pending;	// connections are pending at the end of the burst
+	struct tl_net_summed summed;
+	uint32_t n_udp;	       // slots from here on are free
+	struct tl_udp *unique; // ports bound alone to one group, untagged
+	bool tcp_pending;      // connections are pending at the end of the burst
 	struct tl_udp udp[TL_UDP_MAX];
 };
 
@@ -255,17 +264,18 @@ void tl_ip_set_len(struct rte_mbuf *m, uint16_t len);
 bool tl_net_cksum_ok(const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, uint8_t kind);
 
 // HOT. The same for an untagged UDP datagram or TCP segment over IPv4, with the length of its L4 header. True for no
-// frame with a stripped tag.
+// frame with a stripped tag. The payload's sum of a long frame is noted.
 #define TL_NET_SUM_BYTES 64 // up to here the sum is computed in place
-static inline bool tl_net_sum_ok(
-	const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt, uint8_t proto, uint32_t header_len)
+bool tl_net_long_sum_ok(struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame, const struct tl_pkt *pkt);
+static inline bool tl_net_sum_ok(struct tl_net *net, const struct rte_mbuf *m, const uint8_t *frame,
+	const struct tl_pkt *pkt, uint8_t proto, uint32_t header_len)
 {
 	uint32_t l4_len = header_len + pkt->payload_len;
 	uint64_t sum = (uint64_t)pkt->src_be + pkt->dst_be + tl_be16(proto) + tl_be16((uint16_t)l4_len);
 
 	if (l4_len > TL_NET_SUM_BYTES ||
 		(m->ol_flags & (RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_VLAN_STRIPPED)) != 0)
-		return (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) == 0 && tl_net_cksum_ok(m, frame, pkt, pkt->kind);
+		return tl_net_long_sum_ok(net, m, frame, pkt);
 	return TL_LIKELY(tl_cksum_fold(tl_cksum_add_few(sum, frame + pkt->l4_off, l4_len)) == 0) ||
 	       tl_net_cksum_ok(m, frame, pkt, pkt->kind); // or there is none
 }

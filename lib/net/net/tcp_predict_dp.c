@@ -135,7 +135,7 @@ bool tl_tcp_take_expected(struct tl_net *net, struct rte_mbuf *m, const uint8_t 
 		return false;
 	tl_tcp_settle(net);
 	tl_tcp_seg_read(&seg, m, frame, pkt);
-	if (!is_expected(c, &seg) || !tl_net_sum_ok(m, frame, pkt, TL_IPPROTO_TCP, pkt->payload_off - pkt->l4_off))
+	if (!is_expected(c, &seg) || !tl_net_sum_ok(net, m, frame, pkt, TL_IPPROTO_TCP, pkt->payload_off - pkt->l4_off))
 		return false;
 	tl_count(&net->stats.rx_tcp_pkts, 1);
 	process(c, &seg);
