@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Build Tapline in another Debian, with another DPDK, compiler and libc, and run its unit tests and those functional tests that
-# use DPDK's drivers of kernel interfaces. Debian 13 has DPDK 24.11, Debian 14 has 25.11. The root of Debian's packages is created
-# once and kept.
+# use DPDK's drivers of kernel interfaces, or the suites that a pattern names. Debian 13 has DPDK 24.11, Debian 14 has 25.11. The root
+# of Debian's packages is created once and kept.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/lib/mirror.sh
@@ -13,15 +13,17 @@ packages=(
 	libgcrypt20-dev libisal-dev libseccomp-dev libcap-dev
 	ethtool iproute2 iputils-ping jq netcat-openbsd procps python3 socat tcpdump tshark
 )
-func_suites='timestamps kernel_port udp_echo tcp_echo client_port latency_report'
-if_made=false release='' root=''
+suites=('unit/*' func/{timestamps,kernel_port,udp_echo,tcp_echo,client_port,latency_report})
+if_made=false keep_build='' release='' root=''
 
 usage() {
 	cat <<-END
-		usage: tools/test-debian.sh [--if-made] [--root DIR] 13|14
-		  --if-made   skip when its root has not been made yet
-		  --root DIR  where its root is, or shall be made (/opt/tapline/debian-N)
-		  --help      this
+		usage: tools/test-debian.sh [--if-made] [--root DIR] [--suites PATTERN] [--keep-build] 13|14
+		  --if-made         skip when its root has not been made yet
+		  --root DIR        where its root is, or shall be made (/opt/tapline/debian-N)
+		  --suites PATTERN  only suites whose name matches this shell pattern, such as 'ixgbe/*', 'func/tcp_echo' or 'unit/port'
+		  --keep-build      continue the root's last build, which must be of this directory
+		  --help            this
 		As root. The root takes 1.2 GB and, the first time, some minutes; delete it as you like.
 	END
 }
@@ -29,9 +31,10 @@ usage() {
 while (($#)); do
 	case $1 in
 	--if-made) if_made=true ;;
-	--root)
+	--keep-build) keep_build=1 ;;
+	--root | --suites)
 		(($# >= 2)) || { usage >&2 && exit 2; }
-		root=$2
+		if [[ $1 == --root ]]; then root=$2; else suites=("$2"); fi
 		shift
 		;;
 	--help)
@@ -91,23 +94,35 @@ make_root() {
 
 # shellcheck disable=SC2016
 build='
-	rm -rf /build
-	meson setup -Dwerror=true /build /src >/build.log 2>&1 && ninja -C /build >>/build.log 2>&1 || {
+	[ -n "$1" ] || rm -rf /build
+	{ [ -e /build/build.ninja ] || meson setup -Dwerror=true /build /src; } >/build.log 2>&1 && ninja -C /build >>/build.log 2>&1 || {
 		echo "not ok - it builds with DPDK $(pkg-config --modversion libdpdk)"
 		tail -n 30 /build.log | sed "s/^/#   /"
 		exit 1
 	}
+	shift
 	echo "ok - it builds with DPDK $(pkg-config --modversion libdpdk)"'
 
+# A suite that prints no result fails, as with tools/test.sh.
 # shellcheck disable=SC2016
 test='
 	status=0
-	for suite in /build/tests/unit/test_*; do
-		[ -f "$suite" ] && [ -x "$suite" ] || continue
-		timeout 300 "$suite" || status=1
-	done
-	for suite in "$@"; do
-		TL_BUILD=/build timeout 300 "/src/tests/func/${suite}_test.sh" || status=1
+	export TL_BUILD=/build
+	suite() {
+		timeout 300 "$2" >/suite.log 2>&1 </dev/null || { echo "not ok - $1: ended with status $?" >>/suite.log; status=1; }
+		grep -qE "^(ok|not ok|skip) - " /suite.log || { echo "not ok - $1: printed no result" >>/suite.log; status=1; }
+		cat /suite.log
+	}
+	cd /
+	for pattern in "$@"; do
+		found=false
+		for file in /build/tests/unit/test_* /src/tests/func/*_test.sh /src/tests/ixgbe/*_test.sh; do
+			[ -f "$file" ] && [ -x "$file" ] || continue
+			name=$(basename "${file%_test.sh}")
+			name=$(basename "$(dirname "$file")")/${name#test_}
+			case $name in $pattern) found=true && suite "$name" "$file" ;; esac
+		done
+		$found || { echo "test-debian: no suite is called $pattern" >&2; status=1; }
 	done
 	exit $status'
 
@@ -118,7 +133,6 @@ fi
 [[ -d $root ]] || make_root
 if ! install_packages; then
 	echo "skip - Debian $release: functional tests: its root lacks packages that cannot be installed now"
-	func_suites=''
+	suites=('unit/*')
 fi
-# shellcheck disable=SC2086
-inside sh -c "$build$test" sh $func_suites | sed -u "s/^\(ok\|not ok\|skip\) - /\1 - Debian $release: /"
+inside sh -c "$build$test" sh "$keep_build" "${suites[@]}" | sed -u "s/^\(ok\|not ok\|skip\) - /\1 - Debian $release: /"
