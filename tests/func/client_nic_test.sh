@@ -70,6 +70,16 @@ without() {
 	check_equal "and no frame is sent at a time" "$(told)" 0
 }
 
+# A NIC whose stamps are of another clock than the one that is read.
+refused() {
+	nic=(STAMPING_NIC=mlx5-utc)
+	client utc.json --udp-echo "$APP_IP:7" --timestamps nic --lead $LEAD_US
+	check_json "datagrams of a NIC whose clock fails its gate have no stamps" utc.json ".received == .sent and .received > 0 and
+		.ledger_ok and .stamps.paired == 0 and .stamps.rx_missing == .received and .valid == false"
+	check_equal "and none of them gets a time" "$(told)" 0
+	check "the client says why" grep -q 'stamps are times since 1970' client.log
+}
+
 others() {
 	nic=(STAMPING_NIC=ice)
 	without ": vdev:net_af_packet0,iface=$PEER_IF does not send at a time" --udp-echo "$APP_IP:7"
@@ -90,6 +100,7 @@ app_config config.json '"echo": [{"port": "lan", "udp_listen": 7}, {"port": "lan
 app_start config.json
 at_a_time
 missed
+refused
 others
 app_stop TERM
 check_json "the ledger of the appliance holds" run.json '.ledger_ok'

@@ -81,6 +81,7 @@ gates() {
 	record record.json
 	check_json "stamps of UTC by a clock of ticks are refused from the first on" run.json '.ledger_ok and .port.unstamped_pkts == 200
 		and (.port.timestamps | .source == "tsc" and .unit_ns == 1 and .gate == {state: "shut", closures: 1, refused_pkts: 200})'
+	check_json "and of the recording" run.json '.captures[0].stamps | length == 1 and .[0].source == "tsc" and .[0].unit_ns == 1'
 	check "the warning says why" grep -q 'stamps are times since 1970.*REAL_TIME_CLOCK_ENABLE=0' run.log
 	check "so does the report" grep -q 'STAMPS REFUSED: of 200 frames' run.log
 	check_equal "the recording has the poll's times" "$(times nic-rx | wc -l) $(times tsc | wc -l)" "0 200"
@@ -100,6 +101,7 @@ gates() {
 	check_json "stamps that jump in mid-run are refused from there on" run.json '.ledger_ok
 		and .port.timestamps.gate == {state: "shut", closures: 1, refused_pkts: 50}'
 	check "the warning says so" grep -q "stamps jumped" run.log
+	check_json "the report names both sources of the recording" run.json '[.captures[0].stamps[].source] == ["nic-rx", "tsc"]'
 	check_equal "each frame has the time that its interface names" "$(times nic-rx | wc -l) $(times tsc | wc -l)" "150 50"
 }
 

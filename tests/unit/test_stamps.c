@@ -499,6 +499,29 @@ static void a_port_sends_at_a_time_where_that_is_asked_for_and_its_clock_is_that
 	}
 }
 
+// The clock that is read has to be that of the stamps, as mlx5's with REAL_TIME_CLOCK_ENABLE=1 may not be
+// (drivers/net/mlx5/mlx5_txpp.c:998, DPDK v22.11.11).
+static void frames_get_times_only_once_a_stamp_was_right_and_while_no_gate_is_shut(void)
+{
+	static const struct tl_port_nic nic = {.stamps = true, .sends_at = true, .read_clock = read_ticks};
+	struct tl_port *port = start_sender(&nic, TL_TS_NIC_RX, true);
+
+	CU_ASSERT_TRUE(tl_port_sends_at(port));
+	CU_ASSERT_FALSE(tl_port_may_send_at(port));
+	CU_ASSERT_TRUE(is_used(port, nic_ticks()));
+	CU_ASSERT_TRUE(tl_port_may_send_at(port));
+	CU_ASSERT_FALSE(is_used(port, nic_ticks() + HOUR_TICKS));
+	CU_ASSERT_FALSE(tl_port_sends_at(port));
+	CU_ASSERT_FALSE(tl_port_may_send_at(port));
+	for (unsigned i = 0; i < REOPEN; i++) {
+		CU_ASSERT_FALSE(tl_port_may_send_at(port));
+		(void)is_used(port, nic_ticks());
+	}
+	CU_ASSERT_TRUE(tl_port_sends_at(port));
+	CU_ASSERT_TRUE(tl_port_may_send_at(port));
+	tl_port_close(port);
+}
+
 // ---- in a file
 
 struct found {
@@ -672,6 +695,8 @@ int main(void)
 		{"a frame can leave at a time of the NIC's clock", a_frame_can_leave_at_a_time_of_the_nics_clock},
 		{"a port sends at a time where that is asked for and its clock is that of stamps",
 			a_port_sends_at_a_time_where_that_is_asked_for_and_its_clock_is_that_of_stamps},
+		{"frames get times only once a stamp was right and while no gate is shut",
+			frames_get_times_only_once_a_stamp_was_right_and_while_no_gate_is_shut},
 		{"each record names its source", each_record_names_its_source},
 		{"each record names its source with a cut-off", each_record_names_its_source_with_a_cutoff},
 		{"sent frames have our own time", sent_frames_have_our_own_time},

@@ -46,6 +46,18 @@ bool tl_port_gate(const struct tl_port *port, struct tl_port_gate_stats *out)
 	return true;
 }
 
+bool tl_port_gate_has_passed(const struct tl_port *port)
+{
+	bool passed = false;
+
+	for (uint16_t i = 0; i < port->cfg.rx_queues; i++) {
+		const struct tl_port_gate *g = &port->rxq[i].gate;
+		passed |=
+			atomic_load_explicit(&g->state, memory_order_relaxed) == TL_GATE_OPEN || g->left < TRIAL_STAMPS;
+	}
+	return passed;
+}
+
 static bool is_near(int64_t off_ns)
 {
 	return llabs(off_ns) < (int64_t)TIME_NS;

@@ -213,6 +213,8 @@ void tl_port_stamp_queue(const struct tl_port *port, struct tl_rxq *q);
 // gate.c. The first may only be called before frames arrive.
 void tl_port_gate_init(struct tl_port_gate *gate);
 void tl_port_watch_gate(struct tl_port *port);
+// True if a gate has passed a stamp. On the thread that polls; a shut gate is the caller's matter.
+bool tl_port_gate_has_passed(const struct tl_port *port);
 
 // send_at.c. Choose whether frames are sent at a time, once stamps are chosen; offered: the device can.
 void tl_port_choose_send_at(struct tl_port *port, bool offered);

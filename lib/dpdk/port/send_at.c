@@ -32,7 +32,16 @@ void tl_port_choose_send_at(struct tl_port *port, bool offered)
 
 bool tl_port_sends_at(const struct tl_port *port)
 {
-	return port->sending.flag != 0 && port->stamping.track != NULL;
+	struct tl_port_gate_stats gate;
+
+	return port->sending.flag != 0 && port->stamping.track != NULL && tl_port_gate(port, &gate) &&
+	       gate.state != TL_GATE_SHUT;
+}
+
+// A frame with a time of another clock may hold up the send queue, of an mlx5 until that clock has reached it.
+bool tl_port_may_send_at(const struct tl_port *port)
+{
+	return tl_port_sends_at(port) && tl_port_gate_has_passed(port);
 }
 
 uint64_t tl_port_send_at(const struct tl_port *port, struct rte_mbuf *m, uint64_t ns)

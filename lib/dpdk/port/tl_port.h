@@ -363,8 +363,12 @@ int tl_port_enable_timesync(struct tl_port *port);
 bool tl_port_clock_reading(const struct tl_port *port, struct tl_clock_reading *out);
 
 // Frames that leave at a time: with cfg.send_at, if the device sends them by the clock that stamps its received frames.
-// True if it does; valid after the start.
+// True if it does, and no gate is shut; valid after the start.
 bool tl_port_sends_at(const struct tl_port *port);
+
+// True if a frame may get a time now: a received stamp has shown that the clock that is read is the one that stamps.
+// On the thread that polls the port.
+bool tl_port_may_send_at(const struct tl_port *port);
 
 // Schedule a frame, not yet pushed or not yet flushed, for this time since 1970. Returns the time of that tick of the
 // NIC's clock. The time must still be ahead when the device gets the frame, by less than seconds.

@@ -51,7 +51,7 @@ uint64_t tl_dclient_schedule(struct tl_dclient_link *link)
 	uint64_t now_ns, due_ns = link->link.due_ns;
 	uint64_t ahead_ns = wall_ahead_ns(host->cfg.clock, &now_ns);
 
-	if (due_ns >= now_ns + link->link.lead_ns / 2 && host->tx->n == 1)
+	if (due_ns >= now_ns + link->link.lead_ns / 2 && host->tx->n == 1 && tl_port_may_send_at(host->cfg.port))
 		return tl_port_send_at(host->cfg.port, host->tx->pkts[0], due_ns + ahead_ns);
 	while (tl_client_now_ns() < due_ns)
 		;

@@ -137,6 +137,29 @@ static uint64_t bound_of(const struct tl_capture_clocks *clocks, enum tl_ts_sour
 	return clocks->bound_max_ns[id];
 }
 
+// True if no received frame had a stamp of the port's source, such as behind a gate that refused all.
+static bool has_no_stamps(struct tl_port *port)
+{
+	uint64_t unstamped = 0, pkts = 0;
+
+	for (uint16_t q = 0; q < tl_port_config(port)->rx_queues; q++) {
+		const struct tl_rxq_stats *rx = &tl_port_rxq(port, q)->stats;
+		unstamped += tl_count_read(&rx->unstamped_pkts);
+		pkts += tl_count_read(&rx->rx_pkts);
+	}
+	return pkts != 0 && unstamped == pkts;
+}
+
+// The sources of recorded frames. Up to the first frame those that it may have.
+static unsigned sources_used(const struct tl_capture *c, enum tl_ts_source sources[2])
+{
+	unsigned n = tl_capture_sources(c, sources);
+
+	if (n == 2 && has_no_stamps(c->cfg.port))
+		sources[--n - 1] = sources[1];
+	return n;
+}
+
 void tl_capture_sample_clocks(struct tl_capture *c, struct tl_capture_stats *out)
 {
 	struct tl_capture_clocks *clocks = &c->clocks;
@@ -144,7 +167,7 @@ void tl_capture_sample_clocks(struct tl_capture *c, struct tl_capture_stats *out
 	struct tl_port_stamps port;
 
 	tl_port_stamps(c->cfg.port, &port);
-	out->n_stamps = tl_capture_sources(c, sources);
+	out->n_stamps = sources_used(c, sources);
 	out->n_steps = clocks->n_steps;
 	for (uint32_t i = 0; i < out->n_stamps; i++)
 		out->stamps[i] = (struct tl_capture_stamps){.source = sources[i],
