@@ -27,7 +27,13 @@ check "a link that goes is noticed" wait_for 20 status_is '.port.link == "down"'
 ask link "$CARD" 1000 >/dev/null
 check "once the link is back at another speed it is started again" wait_for 20 stops 2
 check_equal "by the increment of 1 Gb/s" "$(increment)" $((0x40000000 >> 7))
-check "and compared anew" wait_for 20 status_is '.port.ptp.clock_steps >= 1'
+# Up to DPDK 24.07 a started clock begins at 0; later the driver sets it to CLOCK_REALTIME (ixgbe_ethdev.c:6973, v24.11).
+dpdk=$("$TAPLINE" doctor --root host --json 2>/dev/null | jq -r '.checks[] | select(.id == "dpdk.version").read' || true)
+if [[ $dpdk == *"runs with DPDK "2[23].* || $dpdk == *"runs with DPDK 24.0"* ]]; then
+	check "and compared anew" wait_for 20 status_is '.port.ptp.clock_steps >= 1'
+else
+	check "and set to the host's time" wait_for 20 status_is '.port.ptp | .clock_steps == 0 and .bound_ns < 100000'
+fi
 ask link "$CARD" 0 >/dev/null
 wait_for 20 status_is '.port.link == "down"' || true
 ask link "$CARD" 1000 >/dev/null
