@@ -201,6 +201,38 @@ limit_v1() {
 	put sys/fs/cgroup/memory/old.slice/memory.limit_in_bytes 9223372036854771712
 }
 
+# bond_roce NAME: as the kernel names the one RDMA device of two bonded ports.
+bond_roce() {
+	mv host/$MLX5/infiniband/mlx5_0 "host/$MLX5/infiniband/$1"
+}
+
+# make_virtual LINK: the mlx5 card is a virtual function of the ice's slot.
+make_virtual() {
+	ln -s "../0000:3b:00.0" "host/$MLX5/$1"
+}
+
+# limits: what pci.limits says of each card.
+limits() {
+	doctor_of --json >limits.json || true
+	jq -r '.checks[] | select(.id == "pci.limits").read' limits.json
+}
+
+# Each limit is named with its card.
+try_limits() {
+	make_host
+	check "an E810's promiscuous mode is named" grep -q '^0000:3b:00.0: promiscuous, it also receives what functions of the same card send' <(limits)
+	bond_roce mlx5_bond_0
+	check "a bonded RoCE device is named" grep -q '0000:5e:00.0: is bonded as mlx5_bond_0:' <(limits)
+	make_host
+	make_virtual physfn
+	check "a virtual function's need of trust is named" grep -q '0000:5e:00.0: is a virtual function: without trust' <(limits)
+	put $ICE/device 0x1572
+	check "an X710's source pruning is named" grep -q '^0000:3b:00.0: before DPDK 23.07 .*source pruning' <(limits)
+	make_host
+	rm host/usr/lib/firmware/intel/ice/ddp/ice.pkg
+	check "an E810's lack of its DDP package is named" grep -q '^0000:3b:00.0: no DDP package' <(limits)
+}
+
 # Faults that are more than a line in a file; each on a host of its own.
 try_others() {
 	local fault
@@ -219,6 +251,8 @@ try_others() {
 		pci.iommu_group fail add_neighbour
 		pci.read_request warn set_config 88 \\x00\\x10
 		pci.aspm warn set_config 96 \\x02
+		pci.limits fail rm host/usr/lib/firmware/intel/ice/ddp/ice.pkg
+		pci.limits warn bond_roce mlx5_bond_0
 		time.tsc fail without_flag nonstop_tsc
 		dpdk.pmds fail rm host$driver_dir/librte_net_ice.so.${driver_dir##*-}
 		dpdk.rdma_core fail rm host/usr/lib/x86_64-linux-gnu/libibverbs.so.1.14.44.0
@@ -426,6 +460,7 @@ check_equal "and no file is left" "$(ls host/data)" ""
 try_renames
 try_files
 try_others
+try_limits
 try_pairs
 
 mkdir empty

@@ -335,6 +335,7 @@ static const struct sick sicks[] = {
 	{"pci.limits", WARN, {NUM(ports[1].device, 0x1018)}},
 	{"pci.limits", FAIL, {NUM(ports[0].device, 0x1593), NUM(ports[0].ddp, 0)}, 0},
 	{"pci.limits", OK, {NUM(ports[0].device, 0x1593), NUM(ports[0].ddp, 1)}},
+	{"pci.limits", OK, {NUM(ports[0].device, 0x1572), NUM(ports[0].ddp, 0)}, 0},
 	{"link.carrier", WARN, {NUM(ports[1].carrier, 0)}},
 	{"link.carrier", FAIL, {NUM(ports[1].present, 0)}, 1},
 	{"link.carrier", UNKNOWN, {GONE(ports[1].carrier)}},

@@ -224,7 +224,11 @@ static bool is_virtual(const struct tl_fact_port *port)
 	return port->virtual_function.known && port->virtual_function.value;
 }
 
-// Report unexpected limits of a NIC. Sources: drivers-config/.
+// Report unexpected limits of a NIC. Sources: drivers-config/, and of DPDK v22.11:
+// - a RoCE bond is one device: drivers/net/mlx5/linux/mlx5_os.c:1785
+// - ice takes no card without its DDP package: drivers/net/ice/ice_ethdev.c:2330
+// - ice sets the TX bits with promiscuous mode: drivers/net/ice/ice_ethdev.c:4786
+// - source pruning is off from i40e_ethdev.c:5874 of v24.11 (since 23.07) and ice_ethdev.c:1699 of v25.03 on
 static void judge_limits_of(const struct tl_facts *facts, const struct tl_fact_port *port, struct tl_finding *f)
 {
 	if (!port->pci || !port->vendor.known)
@@ -238,10 +242,13 @@ static void judge_limits_of(const struct tl_facts *facts, const struct tl_fact_p
 	else if (has_pmd(port, "net_ice") && port->ddp.known && !port->ddp.value)
 		tl_found(f, TL_VERDICT_FAIL, "%s: no DDP package ice.pkg", port->name);
 	else if (has_pmd(port, "net_ice"))
-		tl_found(f, TL_VERDICT_OK, "%s: promiscuous, it also receives what functions of the same card send",
+		tl_found(f, TL_VERDICT_OK,
+			"%s: promiscuous, it also receives what functions of the same card send; before DPDK 25.03 it drops "
+			"frames with its own source address (source pruning)",
 			port->name);
 	else if (has_pmd(port, "net_i40e"))
-		tl_found(f, TL_VERDICT_OK, "%s: drops received frames with its own source address (source pruning)",
+		tl_found(f, TL_VERDICT_OK,
+			"%s: before DPDK 23.07 it drops received frames with its own source address (source pruning)",
 			port->name);
 	else
 		tl_found(f, TL_VERDICT_OK, "%s: none", port->name);

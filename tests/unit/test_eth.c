@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of the calls that a port makes to its driver, over DPDK's ring device. This program stands between the port and
+// librte_ethdev, and answers as the named driver does.
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+
+#include <tl_clock.h>
+#include <tl_test.h>
+#include <tl_test_eal.h>
+#include <tl_test_port.h>
+
+// Next definition behind this program.
+#define REAL(function) ((typeof(&(function)))dlsym(RTLD_NEXT, #function))
+
+static struct tl_clock *test_clock;
+
+// ---- the driver
+
+static struct {
+	bool tells_removal;
+	uint32_t groups_max; // longest list of multicast addresses
+	int beyond;	     // error for a longer one
+	int all;	     // result of allmulticast
+	// Recorded.
+	bool asked_for_removal;
+	rte_eth_dev_cb_fn on_removal;
+	void *on_removal_arg;
+	uint32_t lists, list_end; // calls, and addresses in the last
+	unsigned alls, promiscs;
+} driver;
+
+int rte_eth_dev_info_get(uint16_t port_id, struct rte_eth_dev_info *info)
+{
+	static const uint32_t flags = RTE_ETH_DEV_INTR_RMV;
+	int rc = REAL(rte_eth_dev_info_get)(port_id, info);
+
+	if (driver.tells_removal)
+		info->dev_flags = &flags;
+	return rc;
+}
+
+int rte_eth_dev_configure(uint16_t port_id, uint16_t rx, uint16_t tx, const struct rte_eth_conf *conf)
+{
+	struct rte_eth_conf plain = *conf;
+
+	driver.asked_for_removal = conf->intr_conf.rmv != 0;
+	plain.intr_conf.rmv = 0; // DPDK refuses it for a device without that flag
+	return REAL(rte_eth_dev_configure)(port_id, rx, tx, &plain);
+}
+
+int rte_eth_dev_callback_register(uint16_t port_id, enum rte_eth_event_type event, rte_eth_dev_cb_fn fn, void *arg)
+{
+	if (event == RTE_ETH_EVENT_INTR_RMV) {
+		driver.on_removal = fn;
+		driver.on_removal_arg = arg;
+	}
+	return REAL(rte_eth_dev_callback_register)(port_id, event, fn, arg);
+}
+
+int rte_eth_dev_set_mc_addr_list(uint16_t port_id, struct rte_ether_addr *list, uint32_t n)
+{
+	driver.lists++;
+	driver.list_end = n;
+	CU_ASSERT(n == 0 || list[n - 1].addr_bytes[5] == (uint8_t)n);
+	return n <= driver.groups_max ? 0 : driver.beyond;
+}
+
+int rte_eth_allmulticast_enable(uint16_t port_id)
+{
+	driver.alls++;
+	return driver.all;
+}
+
+int rte_eth_promiscuous_get(uint16_t port_id)
+{
+	return 0;
+}
+
+int rte_eth_promiscuous_enable(uint16_t port_id)
+{
+	driver.promiscs++;
+	return 0;
+}
+
+static struct tl_port *open_port(void)
+{
+	static int number;
+	char text[32];
+
+	snprintf(text, sizeof(text), "vdev:net_ring_eth%d", number++);
+	struct tl_port *port = tl_test_port(text, 1, test_clock);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(port);
+	return port;
+}
+
+// ---- removal
+
+// mlx5 tells the removal of its device (drivers/net/mlx5/linux/mlx5_os.c:2512, DPDK v22.11) to a port that was
+// configured for it (linux/mlx5_ethdev_os.c:758). For others DPDK refuses that (lib/ethdev/rte_ethdev.c:1186).
+static void a_driver_that_tells_the_removal_of_its_device_is_asked_to_and_its_event_ends_the_port(void)
+{
+	struct tl_err err = {{0}};
+
+	memset(&driver, 0, sizeof(driver));
+	tl_port_close(open_port());
+	CU_ASSERT_FALSE(driver.asked_for_removal);
+	driver.tells_removal = true;
+	struct tl_port *port = open_port();
+	CU_ASSERT_TRUE(driver.asked_for_removal);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(driver.on_removal);
+	CU_ASSERT_FALSE(tl_port_ended(port, NULL));
+	driver.on_removal(tl_port_rxq(port, 0)->port_id, RTE_ETH_EVENT_INTR_RMV, driver.on_removal_arg, NULL);
+	CU_ASSERT_TRUE(tl_port_ended(port, &err));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "was taken away"));
+	tl_port_close(port);
+}
+
+// ---- groups
+
+static int set_groups(struct tl_port *port, uint32_t n)
+{
+	static uint8_t macs[2 * TL_PORT_GROUPS_MAX][TL_ETHER_ADDR_LEN];
+
+	for (uint32_t i = 0; i < n; i++)
+		memcpy(macs[i], (uint8_t[]){0x01, 0x00, 0x5e, 0, 0, (uint8_t)(i + 1)}, sizeof(macs[i]));
+	driver.lists = driver.alls = 0;
+	return tl_port_set_groups(port, macs, n);
+}
+
+// Lists of drivers, DPDK v22.11: mlx5 refuses 128 addresses (drivers/net/mlx5/mlx5_mac.c:202), iavf more than 64
+// (iavf/iavf_ethdev.c:350), ice and i40e any (no set_mc_addr_list in ice/ice_ethdev.c and i40e/i40e_ethdev.c); ixgbe's
+// filter takes all (ixgbe/ixgbe_ethdev.c:6681).
+static void groups_are_received_by_the_list_up_to_its_end_and_beyond_by_allmulticast(void)
+{
+	static const struct {
+		uint32_t groups_max;
+		int beyond;
+	} lists[] = {{127, -ENOSPC}, {64, -EINVAL}, {TL_PORT_GROUPS_MAX, 0}};
+
+	memset(&driver, 0, sizeof(driver));
+	for (size_t i = 0; i < TL_ARRAY_LEN(lists); i++) {
+		uint32_t most = driver.groups_max = lists[i].groups_max;
+		struct tl_port *port = open_port();
+		driver.beyond = lists[i].beyond;
+		CU_ASSERT_EQUAL(set_groups(port, most), 0);
+		CU_ASSERT(driver.lists == 1 && driver.list_end == most && driver.alls == 0);
+		CU_ASSERT_EQUAL(set_groups(port, most + 1), 0);
+		CU_ASSERT_EQUAL(driver.lists, most < TL_PORT_GROUPS_MAX);
+		CU_ASSERT_EQUAL(driver.alls, 1);
+		CU_ASSERT_EQUAL(set_groups(port, most), 0); // fewer again
+		CU_ASSERT(driver.lists == 1 && driver.list_end == most && driver.alls == 0);
+		CU_ASSERT_EQUAL(set_groups(port, 0), 0);
+		CU_ASSERT(driver.lists == 1 && driver.list_end == 0);
+		tl_port_close(port);
+	}
+}
+
+static void without_a_list_groups_are_received_by_allmulticast_and_without_that_promiscuously(void)
+{
+	memset(&driver, 0, sizeof(driver));
+	struct tl_port *port = open_port();
+
+	driver.beyond = -ENOTSUP;
+	CU_ASSERT_EQUAL(set_groups(port, 1), 0);
+	CU_ASSERT_EQUAL(driver.alls, 1);
+	CU_ASSERT_EQUAL(driver.promiscs, 0);
+	driver.all = -ENOTSUP;
+	CU_ASSERT_EQUAL(set_groups(port, 1), 0);
+	CU_ASSERT_EQUAL(driver.promiscs, 1);
+	tl_port_close(port);
+}
+
+int main(void)
+{
+	static const struct tl_test tests[] = {
+		{"a driver that tells the removal of its device is asked to, and its event ends the port",
+			a_driver_that_tells_the_removal_of_its_device_is_asked_to_and_its_event_ends_the_port},
+		{"groups are received by the list up to its end, and beyond by allmulticast",
+			groups_are_received_by_the_list_up_to_its_end_and_beyond_by_allmulticast},
+		{"without a list groups are received by allmulticast, and without that promiscuously",
+			without_a_list_groups_are_received_by_allmulticast_and_without_that_promiscuously},
+	};
+
+	tl_test_eal_start();
+	test_clock = tl_clock_create();
+	return test_clock == NULL ? 1 : tl_test_main("eth", tests, TL_ARRAY_LEN(tests));
+}
