@@ -22,6 +22,8 @@ static struct tl_clock *test_clock;
 
 static struct {
 	bool tells_removal;
+	const char *name;    // NULL: the ring device's
+	bool has_statistics; // else it has none
 	uint32_t groups_max; // longest list of multicast addresses
 	int beyond;	     // error for a longer one
 	int all;	     // result of allmulticast
@@ -40,7 +42,15 @@ int rte_eth_dev_info_get(uint16_t port_id, struct rte_eth_dev_info *info)
 
 	if (driver.tells_removal)
 		info->dev_flags = &flags;
+	if (driver.name != NULL)
+		info->driver_name = driver.name;
 	return rc;
+}
+
+int rte_eth_stats_get(uint16_t port_id, struct rte_eth_stats *stats)
+{
+	memset(stats, 0, sizeof(*stats));
+	return driver.has_statistics ? 0 : -ENOTSUP;
 }
 
 int rte_eth_dev_configure(uint16_t port_id, uint16_t rx, uint16_t tx, const struct rte_eth_conf *conf)
@@ -119,6 +129,30 @@ static void a_driver_that_tells_the_removal_of_its_device_is_asked_to_and_its_ev
 	tl_port_close(port);
 }
 
+// ---- drops
+
+// Drivers without imissed, and gve without statistics, DPDK v22.11: the sources are in lib/dpdk/port/drops.c.
+static void drops_of_a_driver_that_counts_none_are_unknown(void)
+{
+	static const struct {
+		const char *name;
+		bool has_statistics, known;
+	} drivers[] = {{NULL, true, true}, {"net_ixgbe", true, true}, {"mlx5_pci", true, true}, {"net_gve", true, true},
+		{"net_gve", false, false}, {"net_virtio", true, false}, {"net_virtio_user", true, false},
+		{"net_ixgbe_vf", true, false}, {"net_e1000_igb_vf", true, false}, {"net_tap", true, false}};
+	struct tl_port_stats stats;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(drivers); i++) {
+		memset(&driver, 0, sizeof(driver));
+		driver.name = drivers[i].name;
+		driver.has_statistics = drivers[i].has_statistics;
+		struct tl_port *port = open_port();
+		tl_port_sample(port, &stats);
+		CU_ASSERT_EQUAL(!stats.drops_unknown, drivers[i].known);
+		tl_port_close(port);
+	}
+}
+
 // ---- groups
 
 static int set_groups(struct tl_port *port, uint32_t n)
@@ -179,6 +213,7 @@ int main(void)
 	static const struct tl_test tests[] = {
 		{"a driver that tells the removal of its device is asked to, and its event ends the port",
 			a_driver_that_tells_the_removal_of_its_device_is_asked_to_and_its_event_ends_the_port},
+		{"drops of a driver that counts none are unknown", drops_of_a_driver_that_counts_none_are_unknown},
 		{"groups are received by the list up to its end, and beyond by allmulticast",
 			groups_are_received_by_the_list_up_to_its_end_and_beyond_by_allmulticast},
 		{"without a list groups are received by allmulticast, and without that promiscuously",

@@ -292,6 +292,34 @@ static void every_drop_of_a_port_or_a_recording_is_a_loss(void)
 	free(snap);
 }
 
+static void without_a_count_of_drops_nobody_knows_whether_frames_were_lost(void)
+{
+	struct tl_snapshot *snap = lossless_snapshot();
+	static const struct {
+		bool drops_unknown;
+		uint64_t drops;
+		json_type lossless;
+		const char *says;
+	} cases[] = {{false, 0, JSON_TRUE, "; nothing was lost\n"}, {false, 1, JSON_FALSE, "; FRAMES WERE LOST\n"},
+		{true, 0, JSON_NULL, "; no loss was counted, but not every port counts it\n"},
+		{true, 1, JSON_FALSE, "; FRAMES WERE LOST\n"}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+		snap->ports[0].drops_unknown = cases[i].drops_unknown;
+		snap->captures[0].flow[TL_DIR_RX].drop_ring_pkts = cases[i].drops;
+		json_t *json = tl_report_json(snap);
+		CU_ASSERT_EQUAL(json_typeof(json_object_get(json, "lossless")), cases[i].lossless);
+		bool known = json_is_true(json_object_get(json_object_get(json, "port"), "drops_known"));
+		CU_ASSERT_EQUAL(known, !cases[i].drops_unknown);
+		json_decref(json);
+		char *text = text_of(tl_report_ledger_text, snap);
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, cases[i].says));
+		CU_ASSERT_EQUAL(strstr(text, "drops unknown:") != NULL, cases[i].drops_unknown);
+		free(text);
+	}
+	free(snap);
+}
+
 static void the_ledger_groups_and_aligns_its_numbers(void)
 {
 	struct tl_snapshot *snap = snapshot();
@@ -851,6 +879,8 @@ int main(void)
 		{"queues are printed where there are several", queues_are_printed_where_there_are_several},
 		{"the JSON has a row for each queue", the_json_has_a_row_for_each_queue},
 		{"every drop of a port or a recording is a loss", every_drop_of_a_port_or_a_recording_is_a_loss},
+		{"without a count of drops nobody knows whether frames were lost",
+			without_a_count_of_drops_nobody_knows_whether_frames_were_lost},
 		{"the ledger groups and aligns its numbers", the_ledger_groups_and_aligns_its_numbers},
 		{"the ledger says in words what was lost", the_ledger_says_in_words_what_was_lost},
 		{"a share of nothing or of almost nothing is still said",

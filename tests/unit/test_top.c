@@ -103,6 +103,8 @@ static void a_recording_shows_its_fullest_queue_and_its_disk(void)
 		"lan 1.23k 100k 100 % 0 0 0 2 -");
 	expect(before, CAPTURE("2000000000", "0", "0", "0", "0", "0", "null"),
 		"tapline up 2 s ledger BROKEN nothing lost");
+	expect(NULL, "{'uptime_ns': 1, 'ledger_ok': true, 'lossless': null}",
+		"tapline up 0 s ledger ok no loss counted");
 }
 
 #define ECHO(uptime, in, out, p50)                                                                                     \

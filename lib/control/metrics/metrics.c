@@ -71,6 +71,7 @@ static void read_port(struct tl_port *port, struct tl_report_port *out)
 	out->drop_nombuf_pkts = stats.drop_nombuf_pkts;
 	out->drop_error_pkts = stats.drop_error_pkts;
 	out->verified = stats.verified;
+	out->drops_unknown = stats.drops_unknown;
 	out->has_mac = stats.has_mac;
 	out->mac_seen_pkts = stats.mac_seen_pkts;
 	out->drops_by_queue = stats.drops_by_queue;

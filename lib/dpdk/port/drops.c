@@ -3,9 +3,33 @@
 
 #include "port_priv.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
 
 #include <rte_ethdev.h>
+
+// Drivers without imissed, DPDK v22.11: what finds no room is counted by the host or the physical function, if at all.
+static const char *const silent[] = {
+	"net_virtio",	    // drivers/net/virtio/virtio_ethdev.c:1076
+	"net_virtio_user",  // likewise
+	"net_ixgbe_vf",	    // drivers/net/ixgbe/ixgbe_ethdev.c:3815
+	"net_e1000_igb_vf", // drivers/net/e1000/igb_ethdev.c:2069
+	"net_tap",	    // drivers/net/tap/rte_eth_tap.c:1106
+};
+
+bool tl_port_drops_are_unknown(const struct tl_port *port, const char *driver)
+{
+	struct rte_eth_stats stats;
+
+	if (port->socket_domain != AF_UNSPEC)
+		return port->sockets.n == 0;
+	for (size_t i = 0; i < TL_ARRAY_LEN(silent); i++)
+		if (strcmp(driver, silent[i]) == 0)
+			return true;
+	return rte_eth_stats_get(port->port_id, &stats) == -ENOTSUP; // gve up to DPDK 22.11
+}
 
 // Assign drops by number: socket i belongs to queue i.
 void tl_port_socket_drops(const struct tl_port *port, struct tl_port_stats *out)

@@ -185,7 +185,7 @@ static void fill_queues(struct tl_port *port)
 
 static int eth_open(struct tl_port *port, struct tl_err *err)
 {
-	int domain = port->cfg.spec.kind == TL_PORT_XDP ? AF_XDP : AF_PACKET;
+	int domain = port->socket_domain = tl_kernel_socket_domain(&port->cfg.spec);
 	struct tl_kernel_sockets before;
 	struct rte_eth_dev_info info;
 
@@ -210,14 +210,15 @@ static int eth_open(struct tl_port *port, struct tl_err *err)
 		return rc;
 	// ixgbe_start_timecounters(): drivers/net/ixgbe/ixgbe_ethdev.c:6969, DPDK v22.11.11.
 	port->stamping.clock_by_speed = strcmp(info.driver_name, "net_ixgbe") == 0;
-	if (tl_port_is_kernels(port)) {
+	if (domain != AF_UNSPEC) {
 		tl_kernel_list_sockets(domain, &port->sockets);
 		tl_kernel_new_sockets(&port->sockets, &before);
 	}
-	if (port->cfg.spec.kind == TL_PORT_KERNEL)
+	if (domain == AF_PACKET)
 		tl_kernel_quiesce_packet(&port->sockets);
-	if (tl_port_is_kernels(port))
+	if (domain != AF_UNSPEC)
 		tl_kernel_open_spare(&port->sockets);
+	port->drops_unknown = tl_port_drops_are_unknown(port, info.driver_name);
 	if (port->stamping.source == TL_TS_KERNEL)
 		tl_kernel_stamp_early(&port->sockets);
 	snprintf(port->multicast, sizeof(port->multicast), "none");
@@ -278,7 +279,7 @@ static int eth_start(struct tl_port *port, struct tl_err *err)
 		tl_warn("port %s: %s has no promiscuous mode: only frames for its own address are seen", port->name,
 			device_text(port));
 	tl_port_find_queue_counters(port);
-	if (port->cfg.spec.kind == TL_PORT_KERNEL)
+	if (port->socket_domain == AF_PACKET)
 		begin_kernel_account(port);
 	return 0;
 }
@@ -333,19 +334,20 @@ static void sample_driver(struct tl_port *port, struct tl_port_stats *out)
 static void eth_sample(struct tl_port *port, struct tl_port_stats *out)
 {
 	*out = (struct tl_port_stats){0};
-	if (port->cfg.spec.kind == TL_PORT_KERNEL) {
+	if (port->socket_domain == AF_PACKET) {
 		tl_kernel_sample_packet(&port->sockets);
 		tl_port_socket_drops(port, out);
 		out->hw_seen_pkts = port->sockets.seen;
 		out->verified = port->sockets.n != 0;
 		return;
 	}
-	if (port->cfg.spec.kind == TL_PORT_XDP) {
+	if (port->socket_domain == AF_XDP) {
 		tl_kernel_sample_xdp(&port->sockets);
 		tl_port_socket_drops(port, out);
 	} else {
 		sample_driver(port, out);
 	}
+	out->drops_unknown = port->drops_unknown;
 	if (!out->verified)
 		out->hw_seen_pkts = sum_rx_pkts(port) + tl_port_drops(out);
 }
@@ -356,9 +358,9 @@ static bool eth_quiesce(struct tl_port *port)
 {
 	struct tl_port_stats end = {0};
 
-	if (port->cfg.spec.kind == TL_PORT_KERNEL)
+	if (port->socket_domain == AF_PACKET)
 		return tl_kernel_quiesce_packet(&port->sockets);
-	if (tl_port_is_kernels(port))
+	if (port->socket_domain != AF_UNSPEC)
 		return false;
 	read_driver(port, &end);
 	tl_port_subtract(&end, &port->account.before);
@@ -369,7 +371,7 @@ static bool eth_quiesce(struct tl_port *port)
 
 static void eth_begin_account(struct tl_port *port)
 {
-	if (tl_port_is_kernels(port))
+	if (port->socket_domain != AF_UNSPEC)
 		return;
 	struct tl_port_stats before = {0};
 	read_driver(port, &before);

@@ -116,6 +116,19 @@ int tl_kernel_check(const struct tl_port_cfg *cfg, struct tl_err *err)
 	return 0;
 }
 
+int tl_kernel_socket_domain(const struct tl_port_spec *spec)
+{
+	const char *driver = spec->arg + strcspn(spec->arg, "_"); // "net_af_packet0,…", of old "eth_af_packet0,…"
+
+	if (spec->kind == TL_PORT_KERNEL || spec->kind == TL_PORT_XDP)
+		return spec->kind == TL_PORT_KERNEL ? AF_PACKET : AF_XDP;
+	if (spec->kind != TL_PORT_VDEV)
+		return AF_UNSPEC;
+	return strncmp(driver, "_af_packet", 10) == 0 ? AF_PACKET
+	       : strncmp(driver, "_af_xdp", 7) == 0   ? AF_XDP
+						      : AF_UNSPEC;
+}
+
 void tl_kernel_list_sockets(int domain, struct tl_kernel_sockets *out)
 {
 	DIR *dir = opendir("/proc/self/fd");

@@ -140,9 +140,11 @@ struct tl_port {
 	bool promisc_set;   // promiscuous mode set by the port: reset at close
 	bool tx_checksums;  // the device computes those of TCP and UDP
 	char multicast[24]; // method of receiving groups, for the probe table
+	int socket_domain;  // of these sockets; AF_UNSPEC: none
 	struct tl_kernel_sockets sockets;
 	struct tl_port_stamping stamping;
 	struct tl_port_sending sending;
+	bool drops_unknown; // see tl_port_stats
 	bool counts_queues; // xstats identifier of each receive queue's drop counter, if the driver has one
 	uint64_t queue_counters[TL_PORT_QUEUES_MAX];
 	struct tl_port_mac mac_counts;
@@ -229,7 +231,10 @@ bool tl_port_link_due(struct tl_port_events *events, uint64_t now_ns);
 // True if the device was removed; err (may be NULL) receives the message.
 bool tl_port_removed(const struct tl_port *port, struct tl_err *err);
 
-// drops.c: distribute the port's drops in out over its queues.
+// drops.c
+// True if the device's driver counts no frames that found no room.
+bool tl_port_drops_are_unknown(const struct tl_port *port, const char *driver);
+// Distribute the port's drops in out over its queues.
 void tl_port_socket_drops(const struct tl_port *port, struct tl_port_stats *out);
 void tl_port_find_queue_counters(struct tl_port *port);
 // Many drivers have a drop counter per queue that stays 0: the counters are used while their sum is the port's imissed.
@@ -266,6 +271,8 @@ uint32_t tl_kernel_send_limit(const struct tl_port_cfg *cfg);
 int tl_kernel_check(const struct tl_port_cfg *cfg, struct tl_err *err);
 // Check that the file contains frames.
 int tl_file_check(const struct tl_port_cfg *cfg, struct tl_err *err);
+// Return the domain of the sockets by which a port of DPDK receives: AF_PACKET, AF_XDP or AF_UNSPEC, none.
+int tl_kernel_socket_domain(const struct tl_port_spec *spec);
 // List the sockets of the domain (AF_PACKET, AF_XDP) that this process has open, oldest first.
 void tl_kernel_list_sockets(int domain, struct tl_kernel_sockets *out);
 // Remove from after the sockets that are in before.

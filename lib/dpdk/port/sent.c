@@ -4,8 +4,10 @@
 #include "port_priv.h"
 
 #include <inttypes.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <rte_ethdev.h>
 
@@ -25,12 +27,26 @@ static bool read_interface(const char *iface, uint64_t *out_pkts)
 	return found;
 }
 
+// Read the count of the interface of vdev:net_af_packet0,iface=NAME,…: from DPDK 25.03 on its driver's statistics clear
+// the kernel's counts of drops, which the port reads (drivers/net/af_packet/rte_eth_af_packet.c:421, v25.03).
+static bool read_named_interface(const struct tl_port *port, uint64_t *out_pkts)
+{
+	const char *iface = strstr(port->cfg.spec.arg, ",iface=");
+	char name[IF_NAMESIZE] = "";
+
+	if (iface != NULL)
+		sscanf(iface, ",iface=%15[^,]", name);
+	return read_interface(name, out_pkts);
+}
+
 bool tl_port_sent(const struct tl_port *port, uint64_t *out_pkts)
 {
 	struct rte_eth_stats stats;
 
 	if (tl_port_is_kernels(port))
 		return read_interface(port->cfg.spec.arg, out_pkts);
+	if (port->socket_domain == AF_PACKET)
+		return read_named_interface(port, out_pkts);
 	if (port->cfg.spec.kind == TL_PORT_FILE || tl_port_removed(port, NULL) ||
 		rte_eth_stats_get(port->port_id, &stats) != 0)
 		return false;

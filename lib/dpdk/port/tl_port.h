@@ -224,6 +224,7 @@ void tl_txq_drop_waiting(struct tl_txq *q);
 struct tl_port_stats {
 	uint64_t hw_seen_pkts, drop_nic_pkts, drop_nombuf_pkts, drop_error_pkts;
 	bool verified;
+	bool drops_unknown;	// neither driver nor kernel counts frames that found no room: 0 says nothing
 	bool has_mac;		// the driver counts frames seen by the MAC, and the port is promiscuous
 	uint64_t mac_seen_pkts; // that count; not verified: known only from the driver's source
 	bool drops_by_queue;	// kernel or driver report drops per queue, and their sum is drop_nic_pkts

@@ -169,6 +169,7 @@ static json_t *port_json(const struct tl_report_port *port, bool final)
 	put(object, "queues", port_queues_json(port));
 	put(object, "ptp", ptp_json(&port->ptp));
 	put(object, "verified", json_boolean(port->verified));
+	put(object, "drops_known", json_boolean(!port->drops_unknown));
 	put(object, "mac_seen_pkts", port->has_mac ? number(port->mac_seen_pkts) : json_null());
 	put(object, "ledger_ok", json_boolean(tl_report_port_ok(port, final)));
 	return object;
@@ -362,6 +363,7 @@ json_t *tl_report_json(const struct tl_snapshot *snap)
 	put_list(object, "echoes", "echo", echoes);
 	put(object, "net", nets);
 	put(object, "ledger_ok", json_boolean(tl_report_ledger_ok(snap)));
-	put(object, "lossless", json_boolean(tl_report_lossless(snap)));
+	bool unknown = tl_report_lossless(snap) && !tl_report_drops_known(snap);
+	put(object, "lossless", unknown ? json_null() : json_boolean(tl_report_lossless(snap)));
 	return object;
 }

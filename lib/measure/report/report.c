@@ -206,6 +206,14 @@ bool tl_report_ledger_ok(const struct tl_snapshot *snap)
 	return ok;
 }
 
+bool tl_report_drops_known(const struct tl_snapshot *snap)
+{
+	for (uint32_t i = 0; i < snap->n_ports; i++)
+		if (snap->ports[i].drops_unknown)
+			return false;
+	return true;
+}
+
 bool tl_report_lossless(const struct tl_snapshot *snap)
 {
 	uint64_t lost = 0;

@@ -90,6 +90,13 @@ static void print_mac(FILE *out, const struct tl_report_port *port, bool final)
 			grouped(port->mac_seen_pkts, of), grouped(magnitude(more), n), more > 0 ? "more" : "less");
 }
 
+static const char *loss_of(const struct tl_snapshot *snap)
+{
+	if (!tl_report_lossless(snap))
+		return "FRAMES WERE LOST";
+	return tl_report_drops_known(snap) ? "nothing was lost" : "no loss was counted, but not every port counts it";
+}
+
 static void print_port_verdict(FILE *out, const struct tl_report_port *port, bool final)
 {
 	int64_t unaccounted = tl_report_unaccounted(&tl_report_port_table, port);
@@ -99,6 +106,9 @@ static void print_port_verdict(FILE *out, const struct tl_report_port *port, boo
 	if (!port->verified)
 		fprintf(out,
 			"  unverified: this port has no counter of its own; losses that it does not report are not visible here\n");
+	if (port->drops_unknown)
+		fprintf(out,
+			"  drops unknown: neither the driver nor the kernel counts frames dropped at full queues\n");
 	if (unaccounted < 0)
 		fprintf(out, "  BROKEN: %s frames more are accounted for than the hardware saw\n", n);
 	else if (unaccounted > 0 && final)
@@ -395,8 +405,7 @@ void tl_report_ledger_text(FILE *out, const struct tl_snapshot *snap)
 	for (uint32_t i = 0; i < snap->n_captures; i++)
 		print_capture(out, &snap->captures[i], snap->final);
 	fprintf(out, "ledger: %s%s; %s\n", tl_report_ledger_ok(snap) ? "ok" : "BROKEN",
-		verified ? "" : " (not every port verified)",
-		tl_report_lossless(snap) ? "nothing was lost" : "FRAMES WERE LOST");
+		verified ? "" : " (not every port verified)", loss_of(snap));
 }
 
 static void print_echo_verdict(FILE *out, const struct tl_report_echo *echo, bool final)

@@ -115,6 +115,7 @@ struct tl_report_port {
 	uint64_t unstamped_pkts; // received without a stamp of the port's source: their time is the TSC's
 	uint64_t mbufs_in_use;	 // of the port's pool: equal to its start value at the end, otherwise there is a leak
 	bool verified;		 // hw_seen has a source independent of rx_pkts
+	bool drops_unknown;	 // nobody counts frames that found no room in a queue: drop_nic_pkts 0 says nothing
 	bool has_mac;
 	uint64_t mac_seen_pkts; // MAC count, from the driver: expected hw_seen, equal to it if verified
 	bool drops_by_queue;	// the queues of drop_nic_pkts are known
@@ -233,8 +234,11 @@ struct tl_snapshot {
 // an identity before its whole.
 bool tl_report_ledger_ok(const struct tl_snapshot *snap);
 
-// True if nothing was lost: every drop counter of ports and captures is 0.
+// True if no loss was counted: every drop counter of ports and captures is 0.
 bool tl_report_lossless(const struct tl_snapshot *snap);
+
+// False if nobody counts the drops of a port, so that tl_report_lossless() cannot know.
+bool tl_report_drops_known(const struct tl_snapshot *snap);
 
 // Return {"min":…,"p50":…,"p90":…,"p99":…,"p999":…,"max":…,"mean":…,"count":…}, all others null when count is 0.
 json_t *tl_report_hist_json(const struct tl_hist_summary *summary);

@@ -178,9 +178,12 @@ void tl_top_print(FILE *out, const json_t *before, const json_t *now)
 	struct pair pair = {.seconds = seconds_between(before, now)};
 	uint64_t uptime_ns = (uint64_t)json_integer_value(json_object_get(now, "uptime_ns"));
 
+	const json_t *lossless = json_object_get(now, "lossless");
 	fprintf(out, "tapline  up %llu s  ledger %s  %s\n", (unsigned long long)(uptime_ns / TL_NS_PER_S),
 		json_is_true(json_object_get(now, "ledger_ok")) ? "ok" : "BROKEN",
-		json_is_true(json_object_get(now, "lossless")) ? "nothing lost" : "FRAMES WERE LOST");
+		json_is_null(lossless)	 ? "no loss counted"
+		: json_is_true(lossless) ? "nothing lost"
+					 : "FRAMES WERE LOST");
 	for (size_t i = 0; i < TL_ARRAY_LEN(sections); i++) {
 		const json_t *rows = json_object_get(now, sections[i].key);
 		size_t index;
