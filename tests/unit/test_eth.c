@@ -4,10 +4,15 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <rte_ethdev.h>
 
+#include <port_priv.h>
 #include <tl_clock.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
@@ -33,6 +38,8 @@ static struct {
 	void *on_removal_arg;
 	uint32_t lists, list_end; // calls, and addresses in the last
 	unsigned alls, promiscs;
+	uint16_t mtu;
+	unsigned mtus_set;
 } driver;
 
 int rte_eth_dev_info_get(uint16_t port_id, struct rte_eth_dev_info *info)
@@ -69,6 +76,19 @@ int rte_eth_dev_callback_register(uint16_t port_id, enum rte_eth_event_type even
 		driver.on_removal_arg = arg;
 	}
 	return REAL(rte_eth_dev_callback_register)(port_id, event, fn, arg);
+}
+
+int rte_eth_dev_get_mtu(uint16_t port_id, uint16_t *mtu)
+{
+	*mtu = driver.mtu;
+	return 0;
+}
+
+int rte_eth_dev_set_mtu(uint16_t port_id, uint16_t mtu)
+{
+	driver.mtu = mtu;
+	driver.mtus_set++;
+	return 0;
 }
 
 int rte_eth_dev_set_mc_addr_list(uint16_t port_id, struct rte_ether_addr *list, uint32_t n)
@@ -208,11 +228,86 @@ static void without_a_list_groups_are_received_by_allmulticast_and_without_that_
 	tl_port_close(port);
 }
 
+// ---- sizes
+
+static void a_nic_that_only_records_has_deep_rings_unless_told_otherwise(void)
+{
+	struct tl_port_cfg cfg = {.spec.kind = TL_PORT_PCI};
+
+	CU_ASSERT_EQUAL(tl_port_rx_descriptors(&cfg, false), 4096);
+	CU_ASSERT_EQUAL(tl_port_rx_descriptors(&cfg, true), 8192);
+	cfg.tx_queues = 1;
+	CU_ASSERT_EQUAL(tl_port_rx_descriptors(&cfg, true), 1024);
+	CU_ASSERT_EQUAL(tl_port_tx_descriptors(&cfg), 1024);
+	cfg.rx_descriptors = 96;
+	cfg.tx_descriptors = 512;
+	CU_ASSERT_EQUAL(tl_port_rx_descriptors(&cfg, true), 96);
+	CU_ASSERT_EQUAL(tl_port_tx_descriptors(&cfg), 512);
+}
+
+// ixgbe gives the NIC whole KiB of a buffer (SRRCTL.BSIZEPKT, drivers/net/ixgbe/ixgbe_rxtx.c:5146, DPDK v22.11).
+static void a_buffer_holds_a_frame_with_its_crc_and_two_tags_in_whole_kib(void)
+{
+	CU_ASSERT_EQUAL(tl_port_nic_room(1500), 2048);
+	CU_ASSERT_EQUAL(tl_port_nic_room(2048 - 26), 2048);
+	CU_ASSERT_EQUAL(tl_port_nic_room(2048 - 25), 3072);
+	CU_ASSERT_EQUAL(tl_port_nic_room(9000), 9216);
+}
+
+static void make_entry(const char *root, const char *name)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s%s", root, name);
+	if (strstr(name, "/mtu") == NULL) {
+		CU_ASSERT_EQUAL(mkdir(path, 0700), 0);
+		return;
+	}
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file = fopen(path, "w"));
+	fputs("1500\n", file);
+	fclose(file);
+}
+
+// mlx5_dev_configure sets it (drivers/net/mlx5/mlx5_ethdev.c:149, DPDK v22.11.11).
+static void the_kernels_interface_has_its_own_mtu_again(void)
+{
+	static const char *const made[] = {
+		"/0000:5e:00.0", "/0000:5e:00.0/net", "/0000:5e:00.0/net/ens1", "/0000:5e:00.0/net/ens1/mtu"};
+	struct tl_port_cfg cfg = {.spec = {.kind = TL_PORT_PCI, .arg = "0000:5e:00.0"}};
+	static struct tl_port port;
+	char root[] = "/tmp/test_eth.XXXXXX", path[128];
+
+	port.cfg = cfg;
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(root));
+	for (size_t i = 0; i < TL_ARRAY_LEN(made); i++)
+		make_entry(root, made[i]);
+	setenv("SYSFS_PCI_DEVICES", root, 1);
+	memset(&driver, 0, sizeof(driver));
+	tl_port_note_shared(&port);
+	driver.mtu = 9000; // the device is configured
+	tl_port_restore_shared(&port);
+	CU_ASSERT(driver.mtu == 1500 && driver.mtus_set == 1);
+	tl_port_restore_shared(&port); // nothing to do
+	CU_ASSERT_EQUAL(driver.mtus_set, 1);
+	unsetenv("SYSFS_PCI_DEVICES");
+	for (size_t i = TL_ARRAY_LEN(made); i-- > 0;) {
+		snprintf(path, sizeof(path), "%s%s", root, made[i]);
+		CU_ASSERT_EQUAL(remove(path), 0);
+	}
+	CU_ASSERT_EQUAL(rmdir(root), 0);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
 		{"a driver that tells the removal of its device is asked to, and its event ends the port",
 			a_driver_that_tells_the_removal_of_its_device_is_asked_to_and_its_event_ends_the_port},
+		{"a NIC that only records has deep rings unless told otherwise",
+			a_nic_that_only_records_has_deep_rings_unless_told_otherwise},
+		{"a buffer holds a frame with its CRC and two tags, in whole KiB",
+			a_buffer_holds_a_frame_with_its_crc_and_two_tags_in_whole_kib},
+		{"the kernel's interface has its own MTU again", the_kernels_interface_has_its_own_mtu_again},
 		{"drops of a driver that counts none are unknown", drops_of_a_driver_that_counts_none_are_unknown},
 		{"groups are received by the list up to its end, and beyond by allmulticast",
 			groups_are_received_by_the_list_up_to_its_end_and_beyond_by_allmulticast},
