@@ -31,6 +31,11 @@ bool tl_port_drops_are_unknown(const struct tl_port *port, const char *driver)
 	return rte_eth_stats_get(port->port_id, &stats) == -ENOTSUP; // gve up to DPDK 22.11
 }
 
+bool tl_port_counts_by_sockets(const struct tl_port *port)
+{
+	return tl_port_is_kernels(port) || port->socket_domain != AF_UNSPEC;
+}
+
 // Assign drops by number: socket i belongs to queue i.
 void tl_port_socket_drops(const struct tl_port *port, struct tl_port_stats *out)
 {

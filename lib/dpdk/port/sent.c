@@ -27,8 +27,7 @@ static bool read_interface(const char *iface, uint64_t *out_pkts)
 	return found;
 }
 
-// Read the count of the interface of vdev:net_af_packet0,iface=NAME,…: from DPDK 25.03 on its driver's statistics clear
-// the kernel's counts of drops, which the port reads (drivers/net/af_packet/rte_eth_af_packet.c:421, v25.03).
+// Read the count of the interface of vdev:net_af_packet0,iface=NAME,… (see tl_port_counts_by_sockets()).
 static bool read_named_interface(const struct tl_port *port, uint64_t *out_pkts)
 {
 	const char *iface = strstr(port->cfg.spec.arg, ",iface=");

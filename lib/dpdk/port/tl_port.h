@@ -297,6 +297,10 @@ bool tl_port_ended(const struct tl_port *port, struct tl_err *err);
 // all ones, its driver must no longer run, and DPDK must be abandoned (tl_eal_abandon). False if unknown. Main only.
 bool tl_port_torn_out(struct tl_port *port);
 
+// True if the port's drops are the kernel's counts of sockets. The statistics of its driver must not be read: from DPDK
+// 25.03 on that clears them (drivers/net/af_packet/rte_eth_af_packet.c:421).
+bool tl_port_counts_by_sockets(const struct tl_port *port);
+
 void tl_port_sample(struct tl_port *port, struct tl_port_stats *out);
 
 // Check for a lost or restored link and log it; about once a second. Returns whether the link was restored since the

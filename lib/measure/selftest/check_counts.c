@@ -57,9 +57,7 @@ static uint32_t send_all(struct tl_selftest *t, struct tally *tally)
 // Read the driver's counts, if they are its own; the kernel's would be cleared by reading.
 static bool driver_counts(const struct tl_port *port, uint16_t port_id, struct rte_eth_stats *out)
 {
-	enum tl_port_kind kind = tl_port_config(port)->spec.kind;
-
-	return kind != TL_PORT_KERNEL && kind != TL_PORT_XDP && rte_eth_stats_get(port_id, out) == 0;
+	return !tl_port_counts_by_sockets(port) && rte_eth_stats_get(port_id, out) == 0;
 }
 
 struct driver_account {

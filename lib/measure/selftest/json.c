@@ -48,8 +48,7 @@ static json_t *limits_json(const struct rte_eth_dev_info *info)
 // Return the driver's statistics that are not 0. A kernel's are left out: reading them may clear them.
 static json_t *xstats_json(const struct tl_port *port, uint16_t port_id)
 {
-	enum tl_port_kind kind = tl_port_config(port)->spec.kind;
-	int n = kind == TL_PORT_KERNEL || kind == TL_PORT_XDP ? 0 : rte_eth_xstats_get_names(port_id, NULL, 0);
+	int n = tl_port_counts_by_sockets(port) ? 0 : rte_eth_xstats_get_names(port_id, NULL, 0);
 	struct rte_eth_xstat_name *names = n > 0 ? calloc((size_t)n, sizeof(*names)) : NULL;
 	struct rte_eth_xstat *values = n > 0 ? calloc((size_t)n, sizeof(*values)) : NULL;
 	json_t *list = json_object();
