@@ -8,6 +8,10 @@ import hashlib
 import json
 import pathlib
 import struct
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).parent.parent / "lib"))
+import make_tunnels
 
 CORPUS = pathlib.Path(__file__).parent / "corpus"
 US, PEER, GATEWAY_GROUP = bytes([192, 0, 2, 1]), bytes([192, 0, 2, 9]), bytes([239, 1, 2, 3])
@@ -387,6 +391,8 @@ def latency():
 def seeds():
     yield from (("wire/" + name, frame) for name, frame in FRAMES.items())
     yield from (("wire/link_" + name, frame) for name, frame in linked())
+    yield from (("encap/" + name, frame) for name, frame in make_tunnels.frames() if not name.endswith(("4_over_4", "6_over_6")) and
+                ("_in_" not in name or name.startswith("gtp_extension")))
     yield "net/resolve", row("arp_request", "arp_reply", "icmp_echo", "icmp_unreachable")
     yield "net/groups", row("igmp_query_v3", "igmp_query_v2", "udp_multicast", wait=100)
     yield "net/datagrams", row("arp_reply", "udp", "udp_multicast", "udp_no_port", "udp_vlan", "fragment_first",

@@ -35,9 +35,13 @@
 
 #define TL_IPPROTO_ICMP 1
 #define TL_IPPROTO_IGMP 2
+#define TL_IPPROTO_IPIP 4
 #define TL_IPPROTO_TCP 6
 #define TL_IPPROTO_UDP 17
+#define TL_IPPROTO_IPV6 41
+#define TL_IPPROTO_GRE 47
 #define TL_IPPROTO_ICMP6 58
+#define TL_IPPROTO_MPLS 137
 
 // IPv6 extension headers (RFC 8200, section 4).
 #define TL_IP6_HOP_BY_HOP 0
