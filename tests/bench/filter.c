@@ -41,8 +41,7 @@ static bool match_native(const struct tl_filter *filter, const struct rte_mbuf *
 
 static bool match_interpreted(const struct tl_filter *filter, const struct rte_mbuf *m)
 {
-	return bpf_filter(filter->program.bf_insns, rte_pktmbuf_mtod(m, const uint8_t *), FRAME_BYTES, m->data_len) !=
-	       0;
+	return tl_filter_match_bytes(filter, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, FRAME_BYTES);
 }
 
 static uint64_t now_ns(void)

@@ -11,11 +11,11 @@
 
 #define OPTIMIZE 1
 
-// Fail with libpcap's reason and the position.
-static int fail_at(const char *expression, int dlt, const char *reason, struct tl_err *err)
+// Fail with libpcap's reason for text, and the position, which is that in the expression.
+static int fail_at(const char *expression, const char *text, int dlt, const char *reason, struct tl_err *err)
 {
 	char place[64] = "";
-	size_t where = tl_filter_where(expression, dlt, reason);
+	size_t where = tl_filter_where(text, dlt, reason);
 
 	if (where != TL_FILTER_NOWHERE && expression[where] == '\0')
 		snprintf(place, sizeof(place), ", at its end");
@@ -46,7 +46,7 @@ static pcap_t *open_families(int dlt)
 	return pcap;
 }
 
-static int compile(const char *expression, int dlt, struct bpf_program *out, struct tl_err *err)
+static int compile(const char *expression, const char *text, int dlt, struct bpf_program *out, struct tl_err *err)
 {
 	bool has_family = dlt == DLT_NULL || dlt == DLT_LOOP;
 	pcap_t *pcap = has_family ? open_families(dlt) : pcap_open_dead(dlt, TL_FILTER_SNAPLEN);
@@ -54,19 +54,9 @@ static int compile(const char *expression, int dlt, struct bpf_program *out, str
 
 	if (pcap == NULL)
 		return tl_fail(err, -ENOMEM, "filter '%s': no memory to compile it", expression);
-	if (pcap_compile(pcap, out, expression, OPTIMIZE, PCAP_NETMASK_UNKNOWN) != 0)
-		rc = fail_at(expression, dlt, pcap_geterr(pcap), err);
+	if (pcap_compile(pcap, out, text, OPTIMIZE, PCAP_NETMASK_UNKNOWN) != 0)
+		rc = fail_at(expression, text, dlt, pcap_geterr(pcap), err);
 	pcap_close(pcap);
-	return rc;
-}
-
-int tl_filter_check(const char *expression, struct tl_err *err)
-{
-	struct bpf_program program;
-	int rc = compile(expression, DLT_EN10MB, &program, err);
-
-	if (rc == 0)
-		pcap_freecode(&program);
 	return rc;
 }
 
@@ -80,13 +70,13 @@ static bool reads_length(const struct bpf_program *program)
 	return false;
 }
 
-int tl_filter_create_dlt(const char *expression, int dlt, struct tl_filter **out, struct tl_err *err)
+int tl_filter_create_part(const char *expression, const char *text, int dlt, struct tl_filter **out, struct tl_err *err)
 {
 	struct tl_filter *filter = calloc(1, sizeof(*filter));
 
 	if (filter == NULL)
 		return tl_fail(err, -ENOMEM, "filter '%s': no memory to compile it", expression);
-	int rc = compile(expression, dlt, &filter->program, err);
+	int rc = compile(expression, text, dlt, &filter->program, err);
 	if (rc != 0) {
 		free(filter);
 		return rc;
@@ -96,24 +86,52 @@ int tl_filter_create_dlt(const char *expression, int dlt, struct tl_filter **out
 	return 0;
 }
 
+int tl_filter_create_dlt(const char *expression, int dlt, struct tl_filter **out, struct tl_err *err)
+{
+	if (tl_filter_has_inner(expression))
+		return tl_filter_create_inner(expression, dlt, out, err);
+	return tl_filter_create_part(expression, expression, dlt, out, err);
+}
+
 int tl_filter_create_plain(const char *expression, struct tl_filter **out, struct tl_err *err)
 {
 	return tl_filter_create_dlt(expression, DLT_EN10MB, out, err);
+}
+
+int tl_filter_check(const char *expression, struct tl_err *err)
+{
+	struct tl_filter *filter;
+	int rc = tl_filter_create_plain(expression, &filter, err);
+
+	if (rc == 0)
+		tl_filter_destroy(filter);
+	return rc;
+}
+
+const char *tl_filter_make_all_native(struct tl_filter *filter)
+{
+	if (filter->inner != NULL) {
+		filter->engine = tl_filter_inner_make_native(filter->inner);
+	} else {
+		filter->reads_length = reads_length(&filter->program);
+		filter->engine = tl_filter_make_native(filter);
+	}
+	return filter->engine;
 }
 
 int tl_filter_create(const char *expression, struct tl_filter **out, struct tl_err *err)
 {
 	int rc = tl_filter_create_plain(expression, out, err);
 
-	if (rc != 0)
-		return rc;
-	(*out)->reads_length = reads_length(&(*out)->program);
-	(*out)->engine = tl_filter_make_native(*out);
-	return 0;
+	if (rc == 0)
+		tl_filter_make_all_native(*out);
+	return rc;
 }
 
 bool tl_filter_match_bytes(const struct tl_filter *filter, const uint8_t *data, uint32_t cap_bytes, uint32_t wire_bytes)
 {
+	if (TL_UNLIKELY(filter->inner != NULL))
+		return tl_filter_match_inner_bytes(filter->inner, data, cap_bytes, wire_bytes);
 	return bpf_filter(filter->program.bf_insns, data, wire_bytes, cap_bytes) != 0;
 }
 
@@ -121,6 +139,7 @@ void tl_filter_destroy(struct tl_filter *filter)
 {
 	if (filter == NULL)
 		return;
+	tl_filter_inner_destroy(filter->inner);
 	tl_filter_free_native(filter);
 	pcap_freecode(&filter->program);
 	free(filter);

@@ -22,13 +22,15 @@ static __rte_noinline bool interpret_chain(
 	uint32_t len = m->pkt_len < FRAME_MAX ? m->pkt_len : FRAME_MAX;
 	const uint8_t *data = rte_pktmbuf_read(m, 0, len, copy);
 
-	return bpf_filter(filter->program.bf_insns, data, wire_bytes, len) != 0;
+	return tl_filter_match_bytes(filter, data, len, wire_bytes);
 }
 
 static bool interpret(const struct tl_filter *filter, const struct rte_mbuf *m, uint32_t wire_bytes)
 {
 	if (TL_UNLIKELY(m->pkt_len != m->data_len))
 		return interpret_chain(filter, m, wire_bytes);
+	if (filter->inner != NULL)
+		return tl_filter_match_inner(filter->inner, m, wire_bytes);
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 	return bpf_filter(filter->program.bf_insns, data, wire_bytes, m->data_len) != 0;
 }

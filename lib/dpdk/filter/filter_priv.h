@@ -7,6 +7,7 @@
 #include <pcap/pcap.h>
 
 #include <tl_filter.h>
+#include <tl_link.h>
 
 #define FILTER_JIT "jit"
 #define FILTER_INTERPRETED "bpf_filter: "
@@ -20,7 +21,17 @@
 struct ebpf_insn;
 struct rte_bpf;
 
+// An expression with inner(...) terms: each term is compiled for raw IP packets, and the rest for frames, once per set
+// of terms that hold.
+struct filter_inner {
+	enum tl_link link; // of the frames
+	uint32_t n;
+	struct tl_filter *term[TL_FILTER_INNER_MAX];
+	struct tl_filter *rest[1 << TL_FILTER_INNER_MAX]; // bit i: term i holds; NULL: no frame matches
+};
+
 struct tl_filter {
+	struct filter_inner *inner; // NULL: no such terms; otherwise of the fields below only the engine is used
 	struct bpf_program program;
 	uint64_t (*native)(void *mbuf); // NULL: interpreted
 	bool reads_length;		// the length is used; native code takes the mbuf's
@@ -30,6 +41,22 @@ struct tl_filter {
 
 // filter.c: tl_filter_create_plain() for a link type (DLT_).
 int tl_filter_create_dlt(const char *expression, int dlt, struct tl_filter **out, struct tl_err *err);
+// Same for text, which has spaces or a placeholder where expression has what is compiled apart: its positions are the
+// same. Without inner(...).
+int tl_filter_create_part(
+	const char *expression, const char *text, int dlt, struct tl_filter **out, struct tl_err *err);
+const char *tl_filter_make_all_native(struct tl_filter *filter); // returns the engine
+
+// filter_inner.c: expressions with inner(...).
+bool tl_filter_has_inner(const char *expression);
+int tl_filter_create_inner(const char *expression, int dlt, struct tl_filter **out, struct tl_err *err);
+const char *tl_filter_inner_make_native(struct filter_inner *inner);
+void tl_filter_inner_destroy(struct filter_inner *inner);
+
+// filter_inner_dp.c: HOT. Same as tl_filter_match() for an mbuf of one segment, and as tl_filter_match_bytes().
+bool tl_filter_match_inner(const struct filter_inner *inner, const struct rte_mbuf *m, uint32_t wire_bytes);
+bool tl_filter_match_inner_bytes(
+	const struct filter_inner *inner, const uint8_t *data, uint32_t cap_bytes, uint32_t wire_bytes);
 
 // filter_where.c: position of the error that libpcap reports for an expression: a word, or the end. TL_FILTER_NOWHERE:
 // the whole.

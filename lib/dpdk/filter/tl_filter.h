@@ -5,6 +5,9 @@
 // that is impossible, libpcap's interpreter gives the same results more slowly. For files of other link types an
 // expression is compiled per link type.
 //
+// inner(EXPRESSION) in an expression is a term: EXPRESSION, about the innermost IP packet of a frame (tl_encap.h), as
+// if it were a frame without link header (libpcap's raw IP). The innermost packet of a frame without tunnel is its own.
+//
 // Threads: create/destroy on main; match on one or many lcores at once: a filter does not change after create().
 // Memory:  create/destroy; the native code has pages of its own. EAL must run, except for check(), create_plain() and
 //          all of tl_filter_links, each of which is used by one thread at a time.
@@ -13,6 +16,8 @@
 #include <stdint.h>
 
 #include <tl_base.h>
+
+#define TL_FILTER_INNER_MAX 4 // inner(...) terms in an expression
 
 struct rte_mbuf;
 struct tl_err;
