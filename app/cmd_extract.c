@@ -41,6 +41,10 @@ static const struct tl_option options[] = {
 	{"to", 0, "T", "before T", 't'},
 	{"host", 0, "A", "from or to this IPv4 or IPv6 address; again: or this one", 'H'},
 	{"port", 0, "P", "from or to this TCP, UDP or SCTP port; again: or this one", 'p'},
+	{"inner", 0, NULL, "hosts, ports and FILTER are about the innermost packet: behind VLAN tags and tunnels",
+		TL_INTO(FLAG, struct options, cfg.inner)},
+	{"decap", 0, NULL, "write what is innermost: an Ethernet frame without VLAN tags, or an IP packet",
+		TL_INTO(FLAG, struct options, cfg.decap)},
 	{"rate", 0, "SIZE", "read so many bytes a second at most (default " DEFAULT_RATE "); 0: no limit",
 		TL_INTO(SIZE, struct options, cfg.rate_bytes, "--rate takes a size")},
 	{"no-index", 0, NULL, "read everything", TL_INTO(FLAG, struct options, cfg.no_index)},
@@ -100,6 +104,16 @@ static const char *set(void *ctx, int id, const char *value)
 	return tl_parse_time(value, o->now_ns, id == 'f' ? &o->cfg.from_ns : &o->cfg.to_ns) == 0 ? NULL : no_time;
 }
 
+static const char *make_inner(struct options *o)
+{
+	char text[sizeof(o->filter)];
+
+	if ((size_t)snprintf(text, sizeof(text), "inner(%s)", o->filter) >= sizeof(text))
+		return "the filter is too long";
+	memcpy(o->filter, text, sizeof(text));
+	return NULL;
+}
+
 // Split the words into file names and the filter. Return NULL, or an error text.
 static const char *set_words(struct options *o, int n, char **words)
 {
@@ -116,7 +130,7 @@ static const char *set_words(struct options *o, int n, char **words)
 		return "the filter is too long";
 	if (used != 0)
 		o->cfg.filter = o->filter;
-	return NULL;
+	return used != 0 && o->cfg.inner ? make_inner(o) : NULL;
 }
 
 // Check combinations of options. Return NULL, or an error text.
@@ -126,8 +140,10 @@ static const char *check(const struct options *o)
 		return "which recordings? name files or directories that exist";
 	if (!o->reindex && o->cfg.out == NULL)
 		return "where to? give -w OUT";
-	if (o->reindex && (o->cfg.out != NULL || o->cfg.filter != NULL))
+	if (o->reindex && (o->cfg.out != NULL || o->cfg.filter != NULL || o->cfg.decap))
 		return "--reindex extracts nothing: it takes files and directories that exist, and --rate";
+	if (o->cfg.inner && o->cfg.n_hosts == 0 && o->cfg.n_ports == 0 && o->cfg.filter == NULL)
+		return "--inner: of what? give --host, --port or a filter";
 	if (o->cfg.from_ns >= o->cfg.to_ns)
 		return "--from is not before --to";
 	return NULL;
@@ -180,7 +196,7 @@ static int print_json(FILE *out, const struct tl_extract_stats *stats)
 		{"slabs_read", stats->slabs_read}, {"slabs_damaged", stats->slabs_damaged},
 		{"bytes_total", stats->bytes_total}, {"bytes_read", stats->bytes_read},
 		{"records_read", stats->records_read}, {"records_matched", stats->records_matched},
-		{"written_bytes", stats->written_bytes}};
+		{"records_peeled", stats->records_peeled}, {"written_bytes", stats->written_bytes}};
 	json_t *json = json_object();
 
 	for (size_t i = 0; i < TL_ARRAY_LEN(rows); i++)

@@ -22,14 +22,18 @@ static int judge_output(struct extract *extract, int rc)
 static int take_record(struct extract *extract, const uint8_t *block, uint32_t size)
 {
 	struct extract_record record;
+	int rc = 0;
 
 	if (!extract_read_record(&extract->section, block, size, &record))
 		return -EBADMSG;
+	uint16_t linktype = extract->section.interface[record.interface_id].linktype;
 	extract->stats->records_read++;
-	if (!extract_match_record(extract, &record, extract->section.interface[record.interface_id].linktype))
+	if (!extract_match_record(extract, &record, linktype))
 		return 0;
 	extract->stats->records_matched++;
-	return judge_output(extract, extract_output_put(extract, &record));
+	if (extract->cfg->decap)
+		rc = extract_decap(extract, linktype, &record);
+	return judge_output(extract, rc != 0 ? rc : extract_output_put(extract, &record));
 }
 
 // Map the result for a section. Return -EBADMSG for a damaged file; without memory the whole extraction fails.
@@ -236,5 +240,6 @@ int tl_extract_run(const struct tl_extract_cfg *cfg, struct tl_extract_stats *st
 	extract_section_free(&extract.section);
 	extract_files_free(&extract.files);
 	tl_filter_links_destroy(extract.filter);
+	free(extract.peeled);
 	return rc;
 }

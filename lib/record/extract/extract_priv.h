@@ -12,6 +12,7 @@
 //   walk.c     block parser
 //   section.c  section state: byte order, interfaces, time units
 //   match.c    selection of slabs and records
+//   decap.c    records without their outer headers
 //   output.c   the output file
 //   reindex.c  sidecars from recordings
 //
@@ -58,6 +59,9 @@ struct extract_input {
 	struct extract *extract;       // NULL: read through the page cache, without rate limit
 };
 
+// Form of a record in the output: with the link type of its interface, or of what remains without the outer headers.
+enum extract_form { EXTRACT_AS_IS, EXTRACT_ETHERNET, EXTRACT_RAW, EXTRACT_FORMS };
+
 // An interface of the current section.
 struct extract_interface {
 	uint8_t *block; // copy of the IDB
@@ -68,8 +72,10 @@ struct extract_interface {
 	uint64_t divide;
 	uint32_t shift;
 	int64_t offset_s;
-	uint32_t out_id;
-	uint64_t out_section; // output section in which out_id is valid
+	struct {
+		uint32_t id;
+		uint64_t section; // output section in which id is valid
+	} out[EXTRACT_FORMS];
 };
 
 struct extract_section {
@@ -102,6 +108,8 @@ struct extract_record {
 	uint32_t type;
 	uint32_t interface_id;
 	uint64_t ts_ns;
+	uint32_t options_at; // offset of the options, after the padded data; 0: a simple packet block
+	enum extract_form form;
 	const uint8_t *data;
 	uint32_t cap_bytes, wire_bytes;
 };
@@ -119,6 +127,7 @@ struct extract {
 	uint64_t free_ns;   // earliest time of the next read
 	struct tl_err *err; // error of the current file
 	bool output_failed;
+	uint8_t *peeled; // data of the last record from which VLAN tags were removed
 };
 
 // files.c: return 0, or -errno with a message.
@@ -205,6 +214,10 @@ bool extract_match_record(struct extract *extract, const struct extract_record *
 // output.c
 int extract_output_open(struct extract *extract, struct tl_err *err);
 int extract_output_put(struct extract *extract, const struct extract_record *record);
+
+// decap.c: remove VLAN tags and tunnels, where there are any. Return 0 or -ENOMEM. The data of the record is valid
+// until the next call.
+int extract_decap(struct extract *extract, uint16_t linktype, struct extract_record *record);
 // Copy a clock block, after the first record only.
 int extract_output_put_clock(struct extract *extract, const uint8_t *block, uint32_t size);
 int extract_output_close(struct extract *extract); // with flush

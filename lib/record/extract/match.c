@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include <tl_link.h>
+#include <tl_encap.h>
 
 bool extract_match_row(const struct tl_extract_cfg *cfg, const struct tl_index_row *row)
 {
@@ -13,6 +13,8 @@ bool extract_match_row(const struct tl_extract_cfg *cfg, const struct tl_index_r
 
 	if (row->last_ns < cfg->from_ns || row->first_ns >= cfg->to_ns)
 		return false;
+	if (cfg->inner) // rows have the addresses and ports of the outermost packets
+		return true;
 	for (uint32_t i = 0; i < cfg->n_hosts && !host; i++)
 		host = tl_index_may_have_addr(row, &cfg->hosts[i]);
 	for (uint32_t i = 0; i < cfg->n_ports && !port; i++)
@@ -37,6 +39,14 @@ static bool has_port(const struct tl_extract_cfg *cfg, const struct tl_index_key
 	return cfg->n_ports == 0;
 }
 
+static void inner_keys(const struct extract_record *record, enum tl_link link, struct tl_index_keys *out)
+{
+	struct tl_encap encap;
+
+	tl_encap_parse_link(link, record->data, record->cap_bytes, &encap);
+	tl_index_keys_network(encap.ethertype, record->data + encap.network_off, encap.end - encap.network_off, out);
+}
+
 static bool has_keys(const struct tl_extract_cfg *cfg, const struct extract_record *record, enum tl_link link)
 {
 	struct tl_link_hdr header;
@@ -44,7 +54,9 @@ static bool has_keys(const struct tl_extract_cfg *cfg, const struct extract_reco
 
 	if (cfg->n_hosts == 0 && cfg->n_ports == 0)
 		return true;
-	if (link == TL_LINK_ETHERNET)
+	if (cfg->inner)
+		inner_keys(record, link, &keys);
+	else if (link == TL_LINK_ETHERNET)
 		tl_index_keys(record->data, record->cap_bytes, &keys);
 	else if (tl_link_parse(link, record->data, record->cap_bytes, &header))
 		tl_index_keys_network(header.ethertype, record->data + header.network_off,

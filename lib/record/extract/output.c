@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The output file: records unchanged except for their interface number, each interface once.
+// The output file: records unchanged except for their interface number, each interface once per form of its records.
 
 #include "extract_priv.h"
 
@@ -11,6 +11,9 @@
 
 #define BUFFER_BYTES (1u << 20)
 #define EPB_DATA_AT 28u
+#define IDB_LINKTYPE_AT 8u
+#define LINKTYPE_ETHERNET 1
+#define LINKTYPE_RAW 101
 // A ring must not recognize it as a recording of its own.
 #define APPLICATION "extract (tapline " TL_VERSION ")"
 
@@ -106,14 +109,12 @@ static bool is_same(const struct extract_interface *a, const struct extract_inte
 	return a->block_bytes == b->block_bytes && memcmp(a->block, b->block, a->block_bytes) == 0;
 }
 
-// Set the interface's number in the output.
-static int number_interface(struct extract_output *output, struct extract_interface *interface)
+// Find or write an interface, and set its number in the output.
+static int find_interface(struct extract_output *output, const struct extract_interface *interface, uint32_t *out_id)
 {
 	int rc = 0;
 	uint32_t id = 0;
 
-	if (interface->out_section == output->section)
-		return 0;
 	while (id < output->n && !is_same(&output->interface[id], interface))
 		id++;
 	if (id == output->n) {
@@ -121,8 +122,27 @@ static int number_interface(struct extract_output *output, struct extract_interf
 		if (rc == 0)
 			rc = put(output, interface->block, interface->block_bytes);
 	}
-	interface->out_id = id;
-	interface->out_section = output->section;
+	*out_id = id;
+	return rc;
+}
+
+// Set the number of the interface in the output, for records of this form.
+static int number_interface(struct extract_output *output, struct extract_interface *interface, enum extract_form form)
+{
+	static const uint8_t numbers[EXTRACT_FORMS] = {
+		[EXTRACT_ETHERNET] = LINKTYPE_ETHERNET, [EXTRACT_RAW] = LINKTYPE_RAW};
+	uint8_t *linktype = interface->block + IDB_LINKTYPE_AT, own[2];
+
+	if (interface->out[form].section == output->section)
+		return 0;
+	memcpy(own, linktype, sizeof(own));
+	if (form != EXTRACT_AS_IS) {
+		linktype[output->swapped] = numbers[form];
+		linktype[!output->swapped] = 0;
+	}
+	int rc = find_interface(output, interface, &interface->out[form].id);
+	memcpy(linktype, own, sizeof(own));
+	interface->out[form].section = output->section;
 	return rc;
 }
 
@@ -143,6 +163,30 @@ static int put_simple(struct extract_output *output, const struct extract_record
 	return rc != 0 ? rc : put_u32(output, total);
 }
 
+// Write a record with data of its own, and the options of its block.
+static int put_peeled(struct extract_output *output, const struct extract_record *record, uint32_t id)
+{
+	static const uint8_t padding[4];
+	uint32_t rest = record->block_bytes - record->options_at - 4, pad = -record->cap_bytes & 3u;
+	uint32_t total = EPB_DATA_AT + record->cap_bytes + pad + rest + 4;
+	uint32_t words[] = {TL_PCAPNG_EPB, total, id}, lengths[] = {record->cap_bytes, record->wire_bytes};
+	int rc = 0;
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(words) && rc == 0; i++)
+		rc = put_u32(output, words[i]);
+	if (rc == 0)
+		rc = put(output, record->block + 12, 8); // the time
+	for (size_t i = 0; i < TL_ARRAY_LEN(lengths) && rc == 0; i++)
+		rc = put_u32(output, lengths[i]);
+	if (rc == 0)
+		rc = put(output, record->data, record->cap_bytes);
+	if (rc == 0)
+		rc = put(output, padding, pad);
+	if (rc == 0)
+		rc = put(output, record->block + record->options_at, rest);
+	return rc != 0 ? rc : put_u32(output, total);
+}
+
 int extract_output_put(struct extract *extract, const struct extract_record *record)
 {
 	struct extract_output *output = &extract->output;
@@ -153,14 +197,17 @@ int extract_output_put(struct extract *extract, const struct extract_record *rec
 	if (output->section == 0 || output->swapped != section->swapped)
 		rc = begin_section(output, section->swapped);
 	if (rc == 0)
-		rc = number_interface(output, interface);
+		rc = number_interface(output, interface, record->form);
+	uint32_t id = interface->out[record->form].id;
 	if (rc != 0 || record->type == EXTRACT_SIMPLE_PACKET)
-		return rc != 0 ? rc : put_simple(output, record, interface->out_id);
+		return rc != 0 ? rc : put_simple(output, record, id);
+	if (record->form != EXTRACT_AS_IS)
+		return put_peeled(output, record, id);
 	rc = put_u32(output, TL_PCAPNG_EPB); // options of a packet block are those of an EPB
 	if (rc == 0)
 		rc = put(output, record->block + 4, 4);
 	if (rc == 0)
-		rc = put_u32(output, interface->out_id);
+		rc = put_u32(output, id);
 	return rc != 0 ? rc : put(output, record->block + 12, record->block_bytes - 12);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// extract: copies selected records out of recordings into one pcapng file, with unchanged options and nanoseconds, and
-// reads only the slabs that their sidecars (tl_index.h) do not exclude.
+// extract: copies selected records out of recordings into one pcapng file, with unchanged options and nanoseconds, on
+// request without the outer headers of encapsulated frames, and reads only the slabs that their sidecars (tl_index.h)
+// do not exclude.
 //
 // Reads our recordings, other pcapng files, and classic pcap. It yields to a running recording: reads are limited in
 // bytes per second and bypass the page cache where the file system allows, or are dropped from it.
@@ -33,6 +34,7 @@ struct tl_extract_stats {
 	uint64_t bytes_read;	// with sidecars
 	uint64_t records_read;
 	uint64_t records_matched;
+	uint64_t records_peeled; // written without outer headers or VLAN tags
 	uint64_t written_bytes;
 };
 
@@ -46,7 +48,9 @@ struct tl_extract_cfg {
 	uint32_t n_hosts;
 	uint16_t ports[TL_EXTRACT_PORTS_MAX]; // source or destination; none: any
 	uint32_t n_ports;
+	bool inner;	    // hosts and ports are those of the innermost packet (tl_encap.h); the filter is as it says
 	const char *filter; // tcpdump syntax, or NULL
+	bool decap;	    // write what is innermost: an Ethernet frame without VLAN tags, or a raw IP packet
 
 	uint64_t rate_bytes; // read limit, bytes per second; 0: none
 	bool no_index;	     // ignore sidecars

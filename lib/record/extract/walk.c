@@ -59,6 +59,7 @@ static bool read_enhanced(const struct extract_section *section, struct extract_
 	out->cap_bytes = extract_u32(section, p + 20);
 	out->wire_bytes = extract_u32(section, p + 24);
 	out->data = p + 28;
+	out->options_at = 28 + (uint32_t)tl_align_up(out->cap_bytes, 4);
 	return out->cap_bytes <= out->block_bytes - EPB_BYTES_MIN &&
 	       set_time(&section->interface[out->interface_id], ticks, out);
 }

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Encapsulated traffic, with tshark as the judge: the innermost packet that it shows of a frame is the one that filters, `extract
+# --inner` and `--decap` find, for each encapsulation over and of both IP versions, in each other, and cut at each byte.
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+LIB=$(dirname "$PEER_PY")
+
+extract() {
+	timeout 60 "$TAPLINE" extract "$@" 2>extract.log </dev/null
+}
+
+# innermost FILE, outermost FILE: a line per frame.
+innermost() {
+	"$LIB/judge_tunnels.py" "$1" last
+}
+
+outermost() {
+	"$LIB/judge_tunnels.py" "$1" first
+}
+
+# misuse ARG...: the status of the call.
+misuse() {
+	extract in.pcap -w bad.pcapng "$@" >/dev/null && echo 0 || echo $?
+}
+
+# same_packets SENTENCE EXPECTED FILE: the innermost packets of the file are those, of which there are some.
+same_packets() {
+	innermost "$3" >found
+	check "$1" cmp "$2" found
+	check "$1: some" test -s "$2"
+}
+
+decap() {
+	check "frames are peeled" extract in.pcap -w out.pcapng --decap --json
+	outermost out.pcapng >found
+	check "what remains is what tshark finds innermost" cmp expected found
+	check_equal "of each frame, though most have an outer header" "$(wc -l <found) $(grep -c '192.0.2\|2001:db8' found)" "369 0"
+	check_equal "it is a whole Ethernet frame, or a raw IP packet" \
+		"$(tshark -r out.pcapng -T fields -e frame.protocols 2>/dev/null | cut -d: -f1-3 | sort -u | tr '\n' ' ')" \
+		"eth:ethertype:ip eth:ethertype:ipv6 raw:ip:tcp raw:ip:udp raw:ipv6:tcp raw:ipv6:udp "
+	check_equal "in which tshark finds nothing wrong" "$(tshark -r out.pcapng -Y _ws.malformed 2>/dev/null | wc -l)" 0
+	editcap -a 20:kept in.pcap commented.pcapng 2>/dev/null
+	extract commented.pcapng -w out.pcapng --decap >/dev/null
+	check_equal "comments stay with their packets" \
+		"$(tshark -r out.pcapng -Y frame.comment -T fields -e frame.number -e frame.comment 2>/dev/null)" $'20\tkept'
+	extract in.pcap -w out.pcapng >/dev/null
+	same_packets "without --decap nothing is peeled" expected out.pcapng
+	"$LIB/relink.py" in.pcap sll.pcap 113
+	extract sll.pcap -w out.pcapng --decap >/dev/null
+	check "tunnels behind other link headers are peeled, too" cmp <(tail -n +13 expected) <(outermost out.pcapng | tail -n +13)
+}
+
+# ported FILE: lines with the port of an innermost packet, numbered.
+ported() {
+	awk '/ 2[0-9][0-9][0-9][0-9]$/ {print NR, $0}' "$1"
+}
+
+cut_frames() {
+	"$LIB/make_tunnels.py" cut.pcap cut
+	innermost cut.pcap >cut.txt
+	extract cut.pcap -w out.pcapng --decap >/dev/null
+	outermost out.pcapng >found
+	check "of a frame cut anywhere the innermost ports are found where tshark finds them" \
+		cmp <(ported cut.txt) <(ported found)
+	check_equal "and no frame is missing" "$(wc -l <found)" "$(wc -l <cut.txt)"
+	check_equal "its lengths on the wire are those of what remains" \
+		"$(tshark -r out.pcapng -Y 'ip.dst == 10.0.0.2 && ((raw && frame.len != ip.len) || (eth && frame.len != ip.len + 14))' \
+			2>/dev/null | wc -l)" 0
+}
+
+choose() {
+	grep tcp expected >tcp.txt
+	grep '10.0.0.1' expected >host.txt
+	extract in.pcap -w out.pcapng 'inner(tcp and dst portrange 20000-20999)' >/dev/null
+	same_packets "a filter's inner(...) chooses the packets that tshark finds innermost" tcp.txt out.pcapng
+	extract in.pcap -w out.pcapng --inner tcp >/dev/null
+	same_packets "so does --inner" tcp.txt out.pcapng
+	extract in.pcap -w out.pcapng --inner --host 10.0.0.1 >/dev/null
+	same_packets "for addresses" host.txt out.pcapng
+	extract in.pcap -w out.pcapng --inner --port 20100 --decap >/dev/null
+	check_equal "and ports" "$(outermost out.pcapng)" "$(sed -n 101p expected)"
+	timeout 60 "$TAPLINE" capture -i pcap:in.pcap -w live.pcapng --json 'inner(tcp)' >run.json 2>capture.log </dev/null || true
+	same_packets "a recording keeps such frames, as on the wire" tcp.txt live.pcapng
+	check_json "the others are counted as filtered" run.json \
+		'.ledger_ok and (.captures[0] | .offered_pkts == 369 and .filtered_pkts == 369 - .written_pkts)'
+}
+
+mistakes() {
+	check_equal "--inner of nothing is misuse" "$(misuse --inner)" 2
+	check_equal "Ethernet addresses have no place in inner(...)" "$(misuse 'inner(ether host 1:2:3:4:5:6)')" 2
+	check "which is said" grep -q "filter 'inner(ether host 1:2:3:4:5:6)': .*ethernet addresses" extract.log
+	check_equal "a bracket that is missing is misuse" "$(misuse 'ip and inner(tcp')" 2
+	check "and has its place" grep -q 'no closing bracket, at character 8' extract.log
+}
+
+func_begin
+"$LIB/make_tunnels.py" in.pcap
+innermost in.pcap >expected
+decap
+cut_frames
+choose
+mistakes
