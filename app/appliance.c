@@ -314,7 +314,8 @@ struct tl_capture_cfg tl_appliance_capture_cfg(const struct tl_config_capture *c
 		.compress_threads = cfg->compress_threads,
 		.count = cfg->count,
 		.cutoff_bytes = cfg->cutoff_bytes,
-		.cutoff_flows = cfg->cutoff_flows};
+		.cutoff_flows = cfg->cutoff_flows,
+		.inner = cfg->inner};
 }
 
 static int make_capture(struct tl_appliance *a, uint32_t index, struct tl_err *err)

@@ -60,6 +60,8 @@ static const struct tl_option options[] = {
 	{"index", 0, NULL, "an index FILE.tlx for `tapline extract` (default with --rotate* and triggers)",
 		MEANS(CAPTURE_KEY = "index", .is = "true")},
 	{"no-index", 0, NULL, "no index", MEANS(CAPTURE_KEY = "index", .is = "false")},
+	{"inner", 0, NULL, "filter, cut-off and index are about the innermost packets: behind VLAN tags and tunnels",
+		MEANS(CAPTURE_KEY = "inner", .is = "true")},
 	{"io", 0, "HOW", "write with io_uring (default) or pwrite", .choices = "io_uring pwrite",
 		MEANS(CAPTURE_KEY = "io")},
 	{"json", 0, NULL, "the results as one JSON object", TL_INTO(FLAG, struct tl_capture_options, finish.json)},

@@ -141,8 +141,8 @@ static const char *check(const struct options *o)
 	if (!o->reindex && o->cfg.out == NULL)
 		return "where to? give -w OUT";
 	if (o->reindex && (o->cfg.out != NULL || o->cfg.filter != NULL || o->cfg.decap))
-		return "--reindex extracts nothing: it takes files and directories that exist, and --rate";
-	if (o->cfg.inner && o->cfg.n_hosts == 0 && o->cfg.n_ports == 0 && o->cfg.filter == NULL)
+		return "--reindex extracts nothing: it takes files and directories that exist, --inner and --rate";
+	if (!o->reindex && o->cfg.inner && o->cfg.n_hosts == 0 && o->cfg.n_ports == 0 && o->cfg.filter == NULL)
 		return "--inner: of what? give --host, --port or a filter";
 	if (o->cfg.from_ns >= o->cfg.to_ns)
 		return "--from is not before --to";

@@ -40,6 +40,7 @@ struct bench {
 	uint64_t next_tick_ns;
 	uint64_t sent_pkts;
 	uint32_t flows, next_flow;
+	bool inner;
 	uint64_t cycles; // in record_burst()
 };
 
@@ -153,6 +154,7 @@ static void begin(struct bench *b, uint32_t flows, uint32_t cutoff_bytes, uint32
 		.io = TL_WRITER_IO_PWRITE,
 		.cutoff_bytes = cutoff_bytes,
 		.cutoff_flows = table_flows,
+		.inner = b->inner,
 		.port = b->port,
 		.clock = b->clock};
 
@@ -195,6 +197,17 @@ static void measure_flows(struct bench *b)
 		measure(b, name, MEASURED_BURSTS);
 		end(b);
 	}
+}
+
+// The frames are not encapsulated, but might be.
+static void measure_inner(struct bench *b)
+{
+	b->inner = true;
+	begin(b, 1000, TL_FLOW_CUTOFF_MAX, TABLE_FLOWS);
+	send_bursts(b, 1000 / TL_BURST + 1);
+	measure(b, "inner-flows-1000", MEASURED_BURSTS);
+	end(b);
+	b->inner = false;
 }
 
 // More flows than the table holds: each frame begins one and forgets another.
@@ -255,6 +268,7 @@ int main(void)
 		die("no port");
 	make_frames(&b);
 	measure_flows(&b);
+	measure_inner(&b);
 	measure_full_table(&b);
 	measure_files(&b);
 	measure_age(&b);

@@ -87,7 +87,55 @@ choose() {
 		'.ledger_ok and (.captures[0] | .offered_pkts == 369 and .filtered_pkts == 369 - .written_pkts)'
 }
 
+# capture NAME ARG...: a recording NAME.pcapng, its results in NAME.json.
+capture() {
+	local name=$1
+	shift
+	timeout 60 "$TAPLINE" capture -w "$name.pcapng" --json "$@" >"$name.json" 2>capture.log </dev/null || true
+}
+
+# slabs_read ARG...: those that a search of indexed.pcapng reads.
+slabs_read() {
+	extract indexed.pcapng -w out.pcapng --json "$@" | jq .slabs_read
+}
+
+index() {
+	capture indexed -i pcap:in.pcap --index --inner
+	check_equal "an index of innermost packets finds them" "$(slabs_read --inner --host 10.0.0.1)" 1
+	same_packets "all of them" host.txt out.pcapng
+	check_equal "and knows what is not there" "$(slabs_read --inner --host 10.9.9.9) $(slabs_read --inner --port 30000)" "0 0"
+	check_equal "outermost packets are found by it, too" "$(slabs_read --host 192.0.2.1) $(slabs_read --host 10.9.9.9)" "1 0"
+	extract indexed.pcapng --reindex >/dev/null
+	check_equal "an index without them says nothing of them" "$(slabs_read --inner --host 10.9.9.9)" 1
+	extract indexed.pcapng --reindex --inner >/dev/null
+	check_equal "it can be made anew with them" "$(slabs_read --inner --host 10.9.9.9)" 0
+}
+
+# flows FILE: how many flows a cut-off told apart, and whether it cut any.
+flows() {
+	jq -c '.captures[0] | [.flows, .cut_pkts > 0]' "$1"
+}
+
+cutoff() {
+	"$LIB/make_flows.py" plain.pcap 60 4000
+	"$LIB/make_tunnels.py" wrapped.pcap wrap plain.pcap
+	capture plain -i pcap:plain.pcap --cutoff-bytes 4K
+	capture wrapped -i pcap:wrapped.pcap --cutoff-bytes 4K --inner
+	capture outer -i pcap:wrapped.pcap --cutoff-bytes 4K
+	capture both -i pcap:plain.pcap --cutoff-bytes 4K --inner
+	check_equal "a cut-off tells flows in tunnels apart as it does those outside" "$(flows wrapped.json)" "$(flows plain.json)"
+	check_equal "plain frames have the same flows where it looks into tunnels" \
+		"$(jq -c '.captures[0] | [.flows, .cut_pkts]' both.json)" "$(jq -c '.captures[0] | [.flows, .cut_pkts]' plain.json)"
+	check_json "otherwise the flows are those of the tunnels" outer.json '.captures[0].flows > 3000'
+	check_json "the ledger holds" wrapped.json '.ledger_ok and (.captures[0] | .written_pkts + .cut_pkts == 4000)'
+	capture key -i pcap:in.pcap --inner tcp
+	same_packets "with --inner a recording's filter is about innermost packets" tcp.txt key.pcapng
+}
+
 mistakes() {
+	check_equal "a recording without filter, cut-off and index has no use for --inner" \
+		"$("$TAPLINE" capture -i pcap:in.pcap -w bad.pcapng --inner >/dev/null 2>capture.log && echo 0 || echo $?)" 2
+	check "which is said" grep -q -e '--inner: only a recording with a "\?filter' capture.log
 	check_equal "--inner of nothing is misuse" "$(misuse --inner)" 2
 	check_equal "Ethernet addresses have no place in inner(...)" "$(misuse 'inner(ether host 1:2:3:4:5:6)')" 2
 	check "which is said" grep -q "filter 'inner(ether host 1:2:3:4:5:6)': .*ethernet addresses" extract.log
@@ -101,4 +149,6 @@ innermost in.pcap >expected
 decap
 cut_frames
 choose
+index
+cutoff
 mistakes

@@ -19,6 +19,9 @@ func_begin
 TL_BUILD=$(dirname "$(dirname "$TAPLINE")") "$func_root/tests/bench/instructions.sh" >result.json 2>bench.log || true
 flat "a frame costs the same with one flow, a thousand and a million" plain-flows- 3
 flat "and so it does with a cut-off" cutoff-flows- 3
+check_json "plain frames pay 3 at most where a cut-off looks into tunnels" result.json \
+	'[.scenarios[] | select(.name == "inner-flows-1000", .name == "cutoff-flows-1000") | .instructions_per_pkt] |
+		length == 2 and .[1] <= .[0] + 3'
 check_json "where each frame begins a flow and forgets another, a third more at most" result.json \
 	'[.scenarios[] | select(.name | startswith("cutoff-")) | .instructions_per_pkt] | length == 4 and max < min * 1.34'
 flat "in the first file, the hundredth and the thousandth" files- 3

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes may be a frame: its flow is read within them, and a cut of them has the same flow or none.
+// Any bytes may be a frame: its flow is read within them, and a cut of them has the same flow or none. Where flows are those
+// of innermost packets, a frame without a tunnel has the same flow.
 
 #include <stdlib.h>
+
+#include <tl_encap.h>
 
 #include "flow_priv.h"
 
@@ -22,6 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.cutoff_bytes = 1024,
 		.idle_ticks = 1};
 	struct tl_flow_id whole, cut;
+	struct tl_encap encap;
 	static uint64_t now_ns;
 
 	tl_flow_identify(&table, data, (uint32_t)size, &whole);
@@ -31,6 +35,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	tl_flow_keep(&table, &whole, (uint32_t)size, now_ns);
 	for (unsigned i = 0; i < TL_FLOW_WAYS; i++)
 		require((buckets[whole.print & 3].entry[i].used_bytes & ~TL_FLOW_SYN) <= table.cutoff_bytes);
+	table.tunnels = TL_ENCAP_UDP_PORTS;
+	tl_flow_identify(&table, data, (uint32_t)size, &cut);
+	table.tunnels = 0;
+	tl_encap_parse(data, (uint32_t)size, &encap);
+	require(encap.tunnels != 0 || (cut.print == whole.print && cut.syn == whole.syn));
 	now_ns += 10 * TL_NS_PER_MS;
 	return 0;
 }

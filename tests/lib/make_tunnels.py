@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""make_tunnels.py FILE [cut]: write a pcap file with nanoseconds of encapsulated frames: each encapsulation over IPv4 and IPv6, of
+"""make_tunnels.py FILE [cut | wrap IN]: write a pcap file with nanoseconds of encapsulated frames: each encapsulation over IPv4 and IPv6, of
 IPv4 and of IPv6, and each in each other. The destination port of a frame's innermost packet is 20000 and the frame's number, from 0;
 outer addresses are 192.0.2.1 and 2, inner ones 10.0.0.1 and 2, or those in 2001:db8::/32 and fd00::/8. cut: a few frames, cut at
-each byte, with their whole length on the wire."""
+each byte, with their whole length on the wire. wrap IN: the frames of IN, a pcap file with nanoseconds, each in VXLAN, by turns over IPv4
+and IPv6, from another port each, as switches choose it."""
 
 import itertools
 import struct
@@ -119,12 +120,31 @@ def cuts():
             yield from ((frame[:size], len(frame)) for size in range(14, len(frame)))
 
 
-def main(path, how="whole"):
-    rows = cuts() if how == "cut" else ((frame, len(frame)) for _, frame in frames())
+def wrapped(path):
+    """(time, frame)"""
+    with open(path, "rb") as file:
+        text = file.read()
+    at = 24
+    for n in itertools.count():
+        if at == len(text):
+            return
+        size = struct.unpack_from("<I", text, at + 8)[0]
+        payload = words(49152 + n % 16384, 4789, 16 + size, 0) + b"\x08\0\0\0" + VNI + text[at + 16:at + 16 + size]
+        version = 4 if n % 2 else 6
+        yield text[at:at + 8], ether(TYPES[version], ip(version, OUTER4 if version == 4 else OUTER6, 17, payload))
+        at += 16 + size
+
+
+def main(path, how="whole", source=None):
+    if how == "wrap":
+        rows = ((time, frame, len(frame)) for time, frame in wrapped(source))
+    else:
+        plain = cuts() if how == "cut" else ((frame, len(frame)) for _, frame in frames())
+        rows = ((struct.pack("<II", 1700000000, i), data, size) for i, (data, size) in enumerate(plain))
     with open(path, "wb") as out:
         out.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, 1))
-        for i, (data, size) in enumerate(rows):
-            out.write(struct.pack("<IIII", 1700000000, i, len(data), size) + data)
+        for time, data, size in rows:
+            out.write(time + struct.pack("<II", len(data), size) + data)
 
 
 if __name__ == "__main__":

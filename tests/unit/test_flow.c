@@ -6,6 +6,7 @@
 
 #include <tl_err.h>
 #include <tl_flow.h>
+#include <tl_random.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
 #include <tl_wire.h>
@@ -628,6 +629,90 @@ static void a_table_out_of_bounds_is_refused(void)
 	}
 }
 
+// ---- flows in tunnels
+
+static struct tl_flow_table *make_inner_table(void)
+{
+	struct tl_flow_cfg cfg = {
+		.entries = 1024, .cutoff_bytes = 1024, .idle_ns = NEVER_IDLE_NS, .seed = 3, .inner = true};
+	struct tl_flow_table *table = NULL;
+
+	CU_ASSERT_EQUAL_FATAL(tl_flow_create(&cfg, &table, NULL), 0);
+	return table;
+}
+
+// The frame in VXLAN from this port and with this VNI, over IPv4; or, with VNI 0, its packet in GRE.
+static struct tl_flow_id identify_wrapped(
+	const struct tl_flow_table *t, const struct frame *f, uint16_t src_port, uint32_t vni)
+{
+	struct frame outer = {.version = 4, .proto = vni != 0 ? TL_IPPROTO_UDP : PROTO_GRE, .src = src_port, .dst = 7};
+	uint8_t vxlan[16] = {(uint8_t)(src_port >> 8), (uint8_t)src_port, 0x12,
+		0xb5, [8] = 8, [12] = (uint8_t)(vni >> 16), (uint8_t)(vni >> 8), (uint8_t)vni};
+	uint8_t gre[4] = {0, 0, f->version == 4 ? 8 : 0x86, f->version == 4 ? 0 : 0xdd};
+	struct bytes inner, b = {.len = 0};
+
+	build(&inner, f);
+	uint32_t skipped = vni != 0 ? 0 : TL_ETHER_LEN, header = vni != 0 ? sizeof(vxlan) : sizeof(gre);
+	uint16_t len_be = tl_be16((uint16_t)(header + inner.len - skipped));
+	memcpy(vxlan + 4, &len_be, sizeof(len_be));
+	put(&b, inner.at, TL_ETHER_ADDR_LEN * 2);
+	put_be16(&b, TL_ETHERTYPE_IPV4);
+	put_ipv4(&b, &outer, (uint16_t)(header + inner.len - skipped));
+	put(&b, vni != 0 ? vxlan : gre, header);
+	put(&b, inner.at + skipped, inner.len - skipped);
+	return identify_bytes(t, b.at, b.len);
+}
+
+static struct frame random_flow(uint64_t *state)
+{
+	uint64_t word = tl_random_next(state);
+
+	return (struct frame){.version = (word & 1) != 0 ? 4 : 6,
+		.proto = (word & 2) != 0 ? TL_IPPROTO_TCP : TL_IPPROTO_UDP,
+		.src = (uint32_t)(word >> 32),
+		.dst = (uint32_t)tl_random_next(state),
+		.src_port = (uint16_t)(word >> 8),
+		.dst_port = (word & 4) != 0 ? 4789 + 64 : 443}; // in the set of ports, but no tunnel's
+}
+
+static void a_flow_in_a_tunnel_is_that_of_its_innermost_packet(void)
+{
+	struct tl_flow_table *inner = make_inner_table(), *plain = make_table(1024, 1024, NEVER_IDLE_NS, 3);
+	uint64_t state = 5;
+	uint32_t wrong = 0;
+
+	for (uint32_t i = 0; i < 10000; i++) {
+		struct frame f = random_flow(&state), back = reverse(&f);
+		uint64_t print = identify(plain, &f).print;
+		wrong += print != identify(inner, &f).print;
+		wrong += print != identify_wrapped(inner, &f, (uint16_t)i, 0).print;
+		wrong += print != identify_wrapped(inner, &back, (uint16_t)(i + 1), 0).print;
+		uint64_t tenant = identify_wrapped(inner, &f, (uint16_t)i, 5).print;
+		wrong += tenant == print || tenant == identify_wrapped(inner, &f, (uint16_t)i, 6).print;
+		wrong += tenant != identify_wrapped(inner, &back, (uint16_t)(i + 1), 5).print;
+		wrong += identify_wrapped(plain, &f, (uint16_t)i, 5).print ==
+			 identify_wrapped(plain, &f, (uint16_t)(i + 1), 5).print;
+	}
+	CU_ASSERT_EQUAL(wrong, 0);
+	tl_flow_destroy(inner);
+	tl_flow_destroy(plain);
+}
+
+static void a_syn_in_a_tunnel_begins_the_flow_anew(void)
+{
+	struct tl_flow_table *t = make_inner_table();
+	struct frame syn = udp, gre = udp;
+
+	syn.proto = TL_IPPROTO_TCP;
+	syn.tcp_flags = TL_TCP_SYN;
+	gre.proto = PROTO_GRE; // not understood: version 0 with routing
+	gre.src_port = 0x4000;
+	CU_ASSERT_TRUE(identify_wrapped(t, &syn, 1, 5).syn);
+	CU_ASSERT_FALSE(identify_wrapped(t, &udp, 1, 5).syn);
+	CU_ASSERT_TRUE(identify(t, &gre).print != 0);
+	tl_flow_destroy(t);
+}
+
 int main(void)
 {
 	static const struct tl_test tests[] = {
@@ -660,6 +745,10 @@ int main(void)
 			with_more_flows_than_entries_more_is_kept_and_never_less},
 		{"similar flows are spread and distinguished", a_network_of_like_flows_is_spread_and_told_apart},
 		{"another seed is another hash", another_seed_is_another_hash},
+		{"a flow in a tunnel is that of its innermost packet, in both directions, and of its network",
+			a_flow_in_a_tunnel_is_that_of_its_innermost_packet},
+		{"a SYN in a tunnel is seen, and a tunnel that is not understood is a flow",
+			a_syn_in_a_tunnel_begins_the_flow_anew},
 		{"a table out of bounds is refused", a_table_out_of_bounds_is_refused},
 	};
 

@@ -3,7 +3,12 @@
 
 #include "config_priv.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include <tl_err.h>
 
 // Return the key that causes rotation, or NULL.
 static const char *rotation_key(const struct tl_config_capture *capture)
@@ -120,6 +125,22 @@ static int check_files(struct tl_config_reader *r, struct tl_config_capture *cap
 	return 0;
 }
 
+// Let the filter speak of the innermost packets, if all does.
+static int check_inner(struct tl_config_reader *r, struct tl_config_capture *capture, const json_t *value)
+{
+	bool used = capture->filter != NULL || capture->cutoff_bytes != 0 || capture->index;
+	char *text;
+
+	int rc = check_idle_key(r, value, "inner", used, "a \"filter\", a \"cutoff_bytes\" or an index");
+	if (rc != 0 || !capture->inner || capture->filter == NULL)
+		return rc;
+	if (asprintf(&text, "inner(%s)", capture->filter) < 0)
+		return tl_fail(r->err, -ENOMEM, "%s: out of memory", r->name);
+	free(capture->filter);
+	capture->filter = text;
+	return 0;
+}
+
 int tl_config_check_capture(
 	struct tl_config_reader *r, const struct tl_config_key *key, const json_t *value, void *section)
 {
@@ -128,6 +149,8 @@ int tl_config_check_capture(
 
 	if (rc == 0)
 		rc = check_idle_key(r, value, "cutoff_flows", capture->cutoff_bytes != 0, "\"cutoff_bytes\"");
+	if (rc == 0)
+		rc = check_inner(r, capture, value);
 	if (rc == 0)
 		rc = check_form(r, capture, value);
 	return rc != 0 ? rc : check_mode(r, capture, value);

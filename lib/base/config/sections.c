@@ -433,6 +433,7 @@ static const struct tl_config_key capture_keys[] = {
 	{KEY(tl_config_capture, cutoff_bytes, tl_config_size), .min = KIB, .max = GIB, .or_zero = true,
 		.fallback = "0"},
 	{KEY(tl_config_capture, cutoff_flows, read_power_of_two), .min = KIB, .max = 64 * MIB, .fallback = "\"1M\""},
+	{KEY(tl_config_capture, inner, tl_config_bool), .fallback = "false"},
 	{KEY(tl_config_capture, order, tl_config_choice), .choices = orders, .fallback = "\"arrival\""},
 	{KEY(tl_config_capture, order_window_ms, tl_config_number), .min = 1, .max = 1000, .fallback = "100"},
 	{KEY(tl_config_capture, format, tl_config_choice), .choices = formats, .fallback = "\"pcapng\""},

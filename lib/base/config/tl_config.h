@@ -136,6 +136,7 @@ struct tl_config_capture {
 	enum tl_config_digest digest;	  // "digest": "none" (default), "crc32c", "sha256"
 	uint32_t cutoff_bytes;		  // "cutoff_bytes", 0 (off, default) or 1 KiB .. 1 GiB; integer or "64K"
 	uint32_t cutoff_flows;	  // "cutoff_flows", a power of two, 1024 .. 64 Mi, default 1 Mi; integer or "1M"
+	bool inner;		  // "inner", default false; filter is then "inner(...)" of what the key says
 	enum tl_config_mode mode; // "mode": "continuous" (default), "trigger"
 	struct tl_config_trigger trigger; // "trigger", only with that mode
 	uint64_t count;			  // not a key: set by `tapline capture --count`; 0 = no limit

@@ -8,6 +8,7 @@
 #include <rte_common.h>
 #include <rte_malloc.h>
 
+#include <tl_encap.h>
 #include <tl_err.h>
 #include <tl_random.h>
 #include <tl_units.h>
@@ -45,6 +46,7 @@ int tl_flow_create(const struct tl_flow_cfg *cfg, struct tl_flow_table **out, st
 	for (unsigned i = 0; i < TL_FLOW_KEYS; i++)
 		t->key[i] = tl_random_next(&seed);
 	t->bucket_mask = cfg->entries / TL_FLOW_WAYS - 1;
+	t->tunnels = cfg->inner ? TL_ENCAP_UDP_PORTS : 0;
 	t->cutoff_bytes = cfg->cutoff_bytes;
 	t->idle_ticks = (int32_t)tl_min_u64(cfg->idle_ns >> TL_FLOW_TICK_SHIFT, INT32_MAX);
 	*out = t;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include <tl_wire.h>
+#include <tl_encap.h>
 
 #define ETHERTYPE_IPV6 0x86dd
 #define IPV6_LEN 40
@@ -152,7 +152,9 @@ static bool read_ipv6(struct rest *r, struct flow_key *key)
 	return !is_extension(key->proto) || skip_extensions(r, key);
 }
 
-static inline bool read_ports(const struct rest *r, struct flow_key *key)
+// Bit n of tunnels: a UDP port of this number modulo 64 may be that of a tunnel. 0: what is in tunnels is of no
+// interest. False for what may be a tunnel.
+static inline bool read_ports(const struct rest *r, uint64_t tunnels, struct flow_key *key)
 {
 	switch (key->proto) {
 	case TL_IPPROTO_TCP:
@@ -161,6 +163,9 @@ static inline bool read_ports(const struct rest *r, struct flow_key *key)
 		key->syn = (r->at[offsetof(struct tl_tcp_hdr, flags)] & TL_TCP_SYN) != 0;
 		break;
 	case TL_IPPROTO_UDP:
+		if (r->len < PORTS_LEN || (tunnels >> be16_at(r->at + 2) % 64 & 1) != 0)
+			return false;
+		break;
 	case DCCP:
 	case SCTP:
 	case UDP_LITE:
@@ -168,20 +173,23 @@ static inline bool read_ports(const struct rest *r, struct flow_key *key)
 			return false;
 		break;
 	default:
-		return true;
+		return tunnels == 0 || !tl_encap_is_tunnel(key->proto);
 	}
 	key->src.port = be16_at(r->at);
 	key->dst.port = be16_at(r->at + 2);
 	return true;
 }
 
-static inline bool read_key(struct rest *r, struct flow_key *key)
+static inline bool read_packet(struct rest *r, uint16_t type, uint64_t tunnels, struct flow_key *key)
 {
-	uint16_t type = read_ethernet(r, key);
-
 	if (TL_LIKELY(type == TL_ETHERTYPE_IPV4))
-		return read_ipv4(r, key) && read_ports(r, key);
-	return type == ETHERTYPE_IPV6 && read_ipv6(r, key) && read_ports(r, key);
+		return read_ipv4(r, key) && read_ports(r, tunnels, key);
+	return type == ETHERTYPE_IPV6 && read_ipv6(r, key) && read_ports(r, tunnels, key);
+}
+
+static inline bool read_key(struct rest *r, uint64_t tunnels, struct flow_key *key)
+{
+	return read_packet(r, read_ethernet(r, key), tunnels, key);
 }
 
 // Mix both words: xor of the halves of their product.
@@ -201,18 +209,46 @@ static inline uint64_t hash_end(const uint64_t *key, const struct end *end)
 
 // Sum the hashes of both ends, for the same result in both directions. A CRC would be faster, but is linear: senders
 // could construct colliding flows for any seed.
+static inline uint64_t print_of(const struct tl_flow_table *t, const struct flow_key *key)
+{
+	uint64_t ends = hash_end(t->key, &key->src) + hash_end(t->key, &key->dst);
+	uint64_t kind = (uint64_t)key->vlans << 16 | (uint64_t)key->version << 8 | key->proto;
+
+	return fold(ends ^ t->key[4], kind ^ t->key[5]);
+}
+
+static inline void publish(
+	const struct tl_flow_table *t, uint64_t print, const struct flow_key *key, struct tl_flow_id *out)
+{
+	out->print = print != 0 ? print : 1;
+	out->syn = key->syn;
+	__builtin_prefetch(tl_flow_bucket_of(t, out->print), 1);
+}
+
+// Identify what may be a tunnel by its innermost packet. Two tenants may have the same addresses: the network of a
+// packet is a part of its flow.
+static __attribute__((noinline)) void identify_inner(
+	const struct tl_flow_table *t, const uint8_t *frame, uint32_t len, struct tl_flow_id *out)
+{
+	struct flow_key key = {0};
+	struct tl_encap encap;
+
+	tl_encap_parse(frame, len, &encap);
+	struct rest r = {.at = frame + encap.off, .len = encap.end - encap.off};
+	if (!(encap.ethernet ? read_key(&r, 0, &key) : read_packet(&r, encap.ethertype, 0, &key)))
+		return;
+	uint64_t print = print_of(t, &key);
+	publish(t, encap.network_id != 0 ? fold(print ^ t->key[0], encap.network_id ^ t->key[1]) : print, &key, out);
+}
+
 void tl_flow_identify(const struct tl_flow_table *t, const uint8_t *frame, uint32_t len, struct tl_flow_id *out)
 {
 	struct rest r = {.at = frame, .len = len};
 	struct flow_key key = {0};
 
 	*out = (struct tl_flow_id){0};
-	if (!read_key(&r, &key))
-		return;
-	uint64_t ends = hash_end(t->key, &key.src) + hash_end(t->key, &key.dst);
-	uint64_t kind = (uint64_t)key.vlans << 16 | (uint64_t)key.version << 8 | key.proto;
-	uint64_t print = fold(ends ^ t->key[4], kind ^ t->key[5]);
-	out->print = print != 0 ? print : 1;
-	out->syn = key.syn;
-	__builtin_prefetch(tl_flow_bucket_of(t, out->print), 1);
+	if (TL_LIKELY(read_key(&r, t->tunnels, &key)))
+		publish(t, print_of(t, &key), &key, out);
+	else if (t->tunnels != 0)
+		identify_inner(t, frame, len, out);
 }

@@ -27,6 +27,7 @@ struct tl_flow_table {
 	struct tl_flow_bucket *buckets;
 	uint64_t bucket_mask;
 	uint64_t key[TL_FLOW_KEYS]; // keys of the hash
+	uint64_t tunnels;	    // TL_ENCAP_UDP_PORTS: flows are those of innermost packets; 0: of outermost
 	uint32_t cutoff_bytes;
 	int32_t idle_ticks;
 	struct tl_flow_stats stats;

@@ -5,7 +5,8 @@
 //
 // A flow is both directions of one conversation: two addresses with their ports (TCP, UDP, UDP-Lite, SCTP, DCCP), the
 // protocol, IPv4 or IPv6, and the VLANs. Protocols without ports: one flow per pair of addresses and protocol. Frames
-// that are not IP, have truncated headers, or are fragments without ports belong to no flow.
+// that are not IP, have truncated headers, or are fragments without ports belong to no flow. On request the flow of an
+// encapsulated frame is that of its innermost packet (tl_encap.h), within its VNI or VSID.
 //
 // The table has a fixed size and buckets of one cache line, so the cost per frame does not depend on the number of
 // flows. In a full bucket a new flow replaces the one idle longest; if that one continues, it starts anew, so more of
@@ -33,6 +34,7 @@ struct tl_flow_cfg {
 	uint32_t entries;      // a power of two, TL_FLOW_ENTRIES_MIN .. _MAX
 	uint32_t cutoff_bytes; // TL_FLOW_CUTOFF_MIN .. _MAX
 	uint64_t idle_ns;      // idle time after which a flow starts anew, by frame timestamps, to 67 ms
+	bool inner;	       // flows of innermost packets
 	int socket_id;
 	uint64_t seed; // key of the hash: random, secret
 };

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tl_encap.h>
 #include <tl_pcapfile.h>
 #include <tl_random.h>
 
@@ -30,6 +31,7 @@ struct seen {
 };
 
 struct tl_index_builder {
+	bool inner;
 	uint64_t bits[WORDS_MAX];
 	uint64_t generation;
 	struct seen seen[SEEN];
@@ -111,24 +113,43 @@ static bool same_keys(const struct tl_index_keys *a, const struct tl_index_keys 
 	       a->has_ports == b->has_ports;
 }
 
+static void add_keys(struct tl_index_builder *builder, const struct tl_index_keys *keys)
+{
+	if (!keys->has_addrs)
+		return;
+	uint64_t ports = (uint64_t)keys->port[0] << 16 | keys->port[1];
+	uint64_t flow = (keys->addr[0].low + ports) * 0x9e3779b97f4a7c15u ^ keys->addr[1].low * 0xbf58476d1ce4e5b9u;
+	struct seen *seen = &builder->seen[flow >> 32 & (SEEN - 1)];
+	if (TL_LIKELY(seen->generation == builder->generation && same_keys(&seen->keys, keys)))
+		return;
+	*seen = (struct seen){.generation = builder->generation, .keys = *keys};
+	for (int i = 0; i < 2; i++) {
+		insert(builder, hash_addr(&keys->addr[i]));
+		if (keys->has_ports)
+			insert(builder, hash_port(keys->port[i]));
+	}
+}
+
+static void add_inner(struct tl_index_builder *builder, const uint8_t *frame, uint32_t cap_bytes)
+{
+	struct tl_index_keys keys = {0};
+	struct tl_encap encap;
+
+	tl_encap_parse(frame, cap_bytes, &encap);
+	if (encap.tunnels == 0)
+		return;
+	tl_index_keys_network(encap.ethertype, frame + encap.network_off, encap.end - encap.network_off, &keys);
+	add_keys(builder, &keys);
+}
+
 static void add_frame(struct tl_index_builder *builder, const uint8_t *frame, uint32_t cap_bytes)
 {
 	struct tl_index_keys keys = {0};
 
 	tl_index_keys(frame, cap_bytes, &keys);
-	if (!keys.has_addrs)
-		return;
-	uint64_t ports = (uint64_t)keys.port[0] << 16 | keys.port[1];
-	uint64_t flow = (keys.addr[0].low + ports) * 0x9e3779b97f4a7c15u ^ keys.addr[1].low * 0xbf58476d1ce4e5b9u;
-	struct seen *seen = &builder->seen[flow >> 32 & (SEEN - 1)];
-	if (TL_LIKELY(seen->generation == builder->generation && same_keys(&seen->keys, &keys)))
-		return;
-	*seen = (struct seen){.generation = builder->generation, .keys = keys};
-	for (int i = 0; i < 2; i++) {
-		insert(builder, hash_addr(&keys.addr[i]));
-		if (keys.has_ports)
-			insert(builder, hash_port(keys.port[i]));
-	}
+	add_keys(builder, &keys);
+	if (builder->inner)
+		add_inner(builder, frame, cap_bytes);
 }
 
 static uint32_t word_at(const uint8_t *p)
@@ -198,6 +219,7 @@ int tl_index_build(struct tl_index_builder *builder, const uint8_t *slab, uint32
 	builder->generation++;
 	if (add_records(builder, slab, used_bytes, &row) != 0)
 		return -EINVAL;
+	row.inner = builder->inner;
 	row.bloom_bytes = fold(builder->bits);
 	row.bloom = (const uint8_t *)builder->bits;
 	*out = row;
@@ -207,6 +229,11 @@ int tl_index_build(struct tl_index_builder *builder, const uint8_t *slab, uint32
 struct tl_index_builder *tl_index_builder_create(void)
 {
 	return calloc(1, sizeof(struct tl_index_builder));
+}
+
+void tl_index_builder_set_inner(struct tl_index_builder *builder, bool inner)
+{
+	builder->inner = inner;
 }
 
 void tl_index_builder_destroy(struct tl_index_builder *builder)

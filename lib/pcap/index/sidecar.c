@@ -8,6 +8,8 @@
 
 #define MAGIC "TAPINDX2" // eight characters, no NUL; the last is the version
 
+#define ROW_INNER 1u // keys of innermost packets are in the filter, too
+
 struct header_bytes {
 	char magic[8];
 	uint64_t file_bytes;
@@ -29,7 +31,7 @@ struct row_bytes {
 	uint64_t last_ns;
 	uint64_t sequence;
 	uint32_t ring;
-	uint32_t reserved; // 0
+	uint32_t flags; // ROW_INNER; the other bits are 0
 };
 
 _Static_assert(sizeof(struct header_bytes) == TL_INDEX_HEADER_BYTES, "the header has no holes");
@@ -80,6 +82,7 @@ uint32_t tl_index_put_row(void *buf, const struct tl_index_row *row)
 		.last_ns = row->last_ns,
 		.sequence = row->sequence,
 		.ring = row->ring,
+		.flags = row->inner ? ROW_INNER : 0,
 	};
 	uint8_t *at = buf;
 
@@ -167,6 +170,7 @@ int tl_index_next(struct tl_index_reader *reader, struct tl_index_row *out)
 		.records = bytes.records,
 		.first_ns = bytes.first_ns,
 		.last_ns = bytes.last_ns,
+		.inner = (bytes.flags & ROW_INNER) != 0,
 		.bloom_bytes = bytes.bloom_bytes,
 		.bloom = row + sizeof(bytes),
 	};

@@ -58,6 +58,7 @@ struct tl_index_row {
 	uint32_t len_bytes;    // length of the slab, with its PAD
 	uint32_t records;
 	uint64_t first_ns, last_ns; // lowest and highest timestamp; 0 and UINT64_MAX: unknown
+	bool inner;		    // addresses and ports of innermost packets (tl_encap.h) are among the keys
 	uint32_t bloom_bytes;	    // a power of two; 0: addresses and ports are unknown
 	const uint8_t *bloom;	    // borrowed
 };
@@ -65,6 +66,8 @@ struct tl_index_row {
 struct tl_index_builder;
 
 struct tl_index_builder *tl_index_builder_create(void); // NULL without memory
+// Add the keys of innermost packets (tl_encap.h) to those of the outermost.
+void tl_index_builder_set_inner(struct tl_index_builder *builder, bool inner);
 void tl_index_builder_destroy(struct tl_index_builder *builder);
 
 // Build the row of a sealed slab of used_bytes (HEAD and records, nanosecond timestamps, little endian) that occupies

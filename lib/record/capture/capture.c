@@ -100,6 +100,7 @@ static int make_flows(struct tl_capture *c, struct tl_err *err)
 	struct tl_flow_cfg cfg = {.entries = c->cfg.cutoff_flows,
 		.cutoff_bytes = c->cfg.cutoff_bytes,
 		.idle_ns = FLOW_IDLE_NS,
+		.inner = c->cfg.inner,
 		.socket_id = tl_port_config(c->cfg.port)->socket_id};
 	int rc = 0;
 
@@ -187,6 +188,7 @@ static int make_writer(struct tl_capture *c, struct tl_err *err)
 		.rings = c->rings,
 		.n_rings = c->n_queues,
 		.index = c->cfg.index,
+		.index_inner = c->cfg.inner,
 		.digest = c->cfg.digest,
 		.hold = hold_cfg(c),
 		.prologue = tl_capture_prologue,

@@ -13,7 +13,7 @@ bool extract_match_row(const struct tl_extract_cfg *cfg, const struct tl_index_r
 
 	if (row->last_ns < cfg->from_ns || row->first_ns >= cfg->to_ns)
 		return false;
-	if (cfg->inner) // rows have the addresses and ports of the outermost packets
+	if (cfg->inner && !row->inner)
 		return true;
 	for (uint32_t i = 0; i < cfg->n_hosts && !host; i++)
 		host = tl_index_may_have_addr(row, &cfg->hosts[i]);

@@ -231,6 +231,7 @@ int tl_extract_reindex(const struct tl_extract_cfg *cfg, struct tl_extract_stats
 	reindex.builder = tl_index_builder_create();
 	if (reindex.builder == NULL)
 		return tl_fail(err, -ENOMEM, "no memory to make an index");
+	tl_index_builder_set_inner(reindex.builder, cfg->inner);
 	int rc = extract_files_list(&reindex.extract.files, cfg, err);
 	for (uint32_t i = 0; rc == 0 && i < reindex.extract.files.n; i++) {
 		int code = reindex_file(&reindex, reindex.extract.files.file[i].path, &now);

@@ -64,6 +64,6 @@ struct tl_extract_cfg {
 // the end.
 int tl_extract_run(const struct tl_extract_cfg *cfg, struct tl_extract_stats *stats, struct tl_err *err);
 
-// Rebuild the sidecar of each of our complete recordings. Of cfg it uses paths, rate and progress; in stats
-// records_matched counts indexed records, and written_bytes the bytes of sidecars. Return as above.
+// Rebuild the sidecar of each of our complete recordings. Of cfg it uses paths, rate, inner and progress; in
+// stats records_matched counts indexed records, and written_bytes the bytes of sidecars. Return as above.
 int tl_extract_reindex(const struct tl_extract_cfg *cfg, struct tl_extract_stats *stats, struct tl_err *err);

@@ -79,6 +79,7 @@ struct tl_writer_cfg {
 	bool (*drained)(void *ctx);
 	enum tl_digest_kind digest; // digest of each unit and of each file; for files that are not opaque
 	bool index;		    // write a sidecar beside each file, with the content of its slabs (tl_index.h)
+	bool index_inner;	    // of innermost packets, too
 	// Opening and closing blocks of each file. prologue: SHB and IDBs, padded by the writer to 4 KiB. epilogue:
 	// ISBs; also between slabs every statistics_ns (0: never) while a file grows, so that a file cut short by a
 	// crash has some; NULL: no closing blocks. Each returns the bytes written into buf, 0 on overflow (size is 64

@@ -180,7 +180,10 @@ int tl_writer_index_init(struct tl_writer *writer)
 	slabs = tl_writer_holds(writer) ? tl_writer_hold_spare(slabs) : slabs;
 	index->held_max = (uint32_t)tl_min_u64(slabs / 4, TL_WRITER_JOBS);
 	index->builder = tl_index_builder_create();
-	return index->builder != NULL ? 0 : -ENOMEM;
+	if (index->builder == NULL)
+		return -ENOMEM;
+	tl_index_builder_set_inner(index->builder, writer->cfg.index_inner);
+	return 0;
 }
 
 int tl_writer_index_start(struct tl_writer *writer)
