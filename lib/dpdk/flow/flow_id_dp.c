@@ -152,9 +152,9 @@ static bool read_ipv6(struct rest *r, struct flow_key *key)
 	return !is_extension(key->proto) || skip_extensions(r, key);
 }
 
-// Bit n of tunnels: a UDP port of this number modulo 64 may be that of a tunnel. 0: what is in tunnels is of no
-// interest. False for what may be a tunnel.
-static inline bool read_ports(const struct rest *r, uint64_t tunnels, struct flow_key *key)
+// *tunnels is a set of UDP ports modulo 64 that may be those of tunnels, read where it is needed: a register less. 0:
+// what is in tunnels is of no interest. False for what may be a tunnel.
+static inline bool read_ports(const struct rest *r, const uint64_t *tunnels, struct flow_key *key)
 {
 	switch (key->proto) {
 	case TL_IPPROTO_TCP:
@@ -163,7 +163,7 @@ static inline bool read_ports(const struct rest *r, uint64_t tunnels, struct flo
 		key->syn = (r->at[offsetof(struct tl_tcp_hdr, flags)] & TL_TCP_SYN) != 0;
 		break;
 	case TL_IPPROTO_UDP:
-		if (r->len < PORTS_LEN || (tunnels >> be16_at(r->at + 2) % 64 & 1) != 0)
+		if (r->len < PORTS_LEN || (*tunnels >> be16_at(r->at + 2) % 64 & 1) != 0)
 			return false;
 		break;
 	case DCCP:
@@ -173,21 +173,21 @@ static inline bool read_ports(const struct rest *r, uint64_t tunnels, struct flo
 			return false;
 		break;
 	default:
-		return tunnels == 0 || !tl_encap_is_tunnel(key->proto);
+		return !tl_encap_is_tunnel(key->proto) || *tunnels == 0;
 	}
 	key->src.port = be16_at(r->at);
 	key->dst.port = be16_at(r->at + 2);
 	return true;
 }
 
-static inline bool read_packet(struct rest *r, uint16_t type, uint64_t tunnels, struct flow_key *key)
+static inline bool read_packet(struct rest *r, uint16_t type, const uint64_t *tunnels, struct flow_key *key)
 {
 	if (TL_LIKELY(type == TL_ETHERTYPE_IPV4))
 		return read_ipv4(r, key) && read_ports(r, tunnels, key);
 	return type == ETHERTYPE_IPV6 && read_ipv6(r, key) && read_ports(r, tunnels, key);
 }
 
-static inline bool read_key(struct rest *r, uint64_t tunnels, struct flow_key *key)
+static inline bool read_key(struct rest *r, const uint64_t *tunnels, struct flow_key *key)
 {
 	return read_packet(r, read_ethernet(r, key), tunnels, key);
 }
@@ -230,24 +230,27 @@ static inline void publish(
 static __attribute__((noinline)) void identify_inner(
 	const struct tl_flow_table *t, const uint8_t *frame, uint32_t len, struct tl_flow_id *out)
 {
+	static const uint64_t none;
 	struct flow_key key = {0};
 	struct tl_encap encap;
 
 	tl_encap_parse(frame, len, &encap);
 	struct rest r = {.at = frame + encap.off, .len = encap.end - encap.off};
-	if (!(encap.ethernet ? read_key(&r, 0, &key) : read_packet(&r, encap.ethertype, 0, &key)))
+	if (!(encap.ethernet ? read_key(&r, &none, &key) : read_packet(&r, encap.ethertype, &none, &key)))
 		return;
 	uint64_t print = print_of(t, &key);
 	publish(t, encap.network_id != 0 ? fold(print ^ t->key[0], encap.network_id ^ t->key[1]) : print, &key, out);
 }
 
-void tl_flow_identify(const struct tl_flow_table *t, const uint8_t *frame, uint32_t len, struct tl_flow_id *out)
+// Flattened into one function: that of plain frames shares nothing with that of tunnels.
+__attribute__((flatten)) void tl_flow_identify(
+	const struct tl_flow_table *t, const uint8_t *frame, uint32_t len, struct tl_flow_id *out)
 {
 	struct rest r = {.at = frame, .len = len};
 	struct flow_key key = {0};
 
 	*out = (struct tl_flow_id){0};
-	if (TL_LIKELY(read_key(&r, t->tunnels, &key)))
+	if (TL_LIKELY(read_key(&r, &t->tunnels, &key)))
 		publish(t, print_of(t, &key), &key, out);
 	else if (t->tunnels != 0)
 		identify_inner(t, frame, len, out);
