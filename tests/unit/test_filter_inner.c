@@ -140,6 +140,7 @@ static void an_inner_packet_is_found_behind_any_header(void)
 {
 	CU_ASSERT_TRUE(all_pass("inner(udp dst port 5000 and src host 10.0.0.1)"));
 	CU_ASSERT_TRUE(all_pass("inner ( udp[8:4] = 0x70696e67 )"));
+	CU_ASSERT_TRUE(all_pass("inner((tcp or udp) and (port 5000))"));
 	CU_ASSERT_FALSE(all_pass("inner(host 192.0.2.1)"));
 	CU_ASSERT_FALSE(all_pass("inner(tcp)"));
 	CU_ASSERT_TRUE(all_pass("not inner(tcp)"));
