@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Set-up of a meter.
+
+#include "meter_priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include <tl_err.h>
+
+#define TOKENS_MAX (UINT64_C(1) << 62) // of a bucket: two of them and what a rate adds per ns stay below 2^64
+
+int meter_check(const struct tl_meter_cfg *cfg, struct tl_err *err)
+{
+	bool two_rates = cfg->kind == TL_METER_TRTCM;
+	const struct {
+		const char *name;
+		uint64_t value, min, max;
+		bool used;
+	} values[] = {{"cir", cfg->cir, 1, TL_METER_RATE_MAX, true}, {"cbs", cfg->cbs, 1, TL_METER_BURST_MAX, true},
+		{"ebs", cfg->ebs, 0, TL_METER_BURST_MAX, !two_rates},
+		{"pir", cfg->pir, 1, TL_METER_RATE_MAX, two_rates}, {"pbs", cfg->pbs, 1, TL_METER_BURST_MAX, two_rates},
+		{"overhead", cfg->overhead_bytes, 0, TL_METER_FRAME_MAX, true}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(values); i++) {
+		if (values[i].used && (values[i].value < values[i].min || values[i].value > values[i].max))
+			return tl_fail(err, -EINVAL, "%s %" PRIu64 ": out of range; give %" PRIu64 " to %" PRIu64,
+				values[i].name, values[i].value, values[i].min, values[i].max);
+	}
+	if (two_rates && cfg->pir < cfg->cir)
+		return tl_fail(err, -EINVAL,
+			"pir %" PRIu64 ": below cir %" PRIu64 " (RFC 2698, section 2); give cir or more", cfg->pir,
+			cfg->cir);
+	return 0;
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+	while (b != 0) {
+		uint64_t rest = a % b;
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+static int check_burst(const char *name, uint64_t burst, uint64_t unit_tokens, struct tl_err *err)
+{
+	if (burst <= TOKENS_MAX / unit_tokens)
+		return 0;
+	return tl_fail(err, -EINVAL,
+		"%s %" PRIu64 ": too large to be exact at this rate; give at most %" PRIu64 ", or a rounder rate", name,
+		burst, TOKENS_MAX / unit_tokens);
+}
+
+int tl_meter_init(struct tl_meter *meter, const struct tl_meter_cfg *cfg, struct tl_err *err)
+{
+	bool two_rates = cfg->kind == TL_METER_TRTCM, bytes = cfg->unit == TL_METER_BYTES;
+	uint64_t pir = two_rates ? cfg->pir : 0, second = two_rates ? cfg->pbs : cfg->ebs;
+	int rc = meter_check(cfg, err);
+
+	if (rc != 0)
+		return rc;
+	uint64_t divisor = common_divisor(bytes ? METER_BYTE_COST : METER_PKT_COST, common_divisor(cfg->cir, pir));
+	uint64_t unit = (bytes ? METER_BYTE_COST : METER_PKT_COST) / divisor;
+	rc = check_burst("cbs", cfg->cbs, unit, err);
+	if (rc == 0)
+		rc = check_burst(two_rates ? "pbs" : "ebs", second, unit, err);
+	if (rc != 0)
+		return rc;
+	*meter = (struct tl_meter){.kind = cfg->kind,
+		.cir = cfg->cir / divisor,
+		.pir = pir / divisor,
+		.unit_tokens = unit,
+		.byte_cost = bytes ? unit : 0,
+		.pkt_cost = bytes ? cfg->overhead_bytes * unit : unit,
+		.committed = cfg->cbs * unit,
+		.committed_max = cfg->cbs * unit,
+		.excess = second * unit,
+		.excess_max = second * unit};
+	uint64_t to_fill = meter->committed_max + (two_rates ? 0 : meter->excess_max);
+	meter->committed_full_ns = to_fill / meter->cir + 1;
+	meter->excess_full_ns = two_rates ? meter->excess_max / meter->pir + 1 : 0;
+	return 0;
+}
+
+uint64_t tl_meter_committed(const struct tl_meter *meter)
+{
+	return meter->committed / meter->unit_tokens;
+}

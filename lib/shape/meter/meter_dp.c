@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Colour of a frame: add the tokens of the time since the last one, then take those of the frame.
+
+#include "meter_priv.h"
+
+// Tokens after an interval, possibly above the bucket's size. An interval longer than the one that fills everything
+// counts as that one, so that 64 bits are enough.
+static inline uint64_t earn(uint64_t tokens, uint64_t rate, uint64_t elapsed_ns, uint64_t full_ns)
+{
+	return tokens + rate * tl_min_u64(elapsed_ns, full_ns);
+}
+
+// RFC 2697, section 3.
+static inline enum tl_meter_colour take_single(
+	struct tl_meter *m, uint64_t elapsed_ns, uint64_t cost, enum tl_meter_colour colour)
+{
+	uint64_t committed = earn(m->committed, m->cir, elapsed_ns, m->committed_full_ns);
+
+	if (committed > m->committed_max) { // Te gets what Tc cannot hold
+		m->excess = tl_min_u64(m->excess + (committed - m->committed_max), m->excess_max);
+		committed = m->committed_max;
+	}
+	bool green = colour == TL_METER_GREEN && committed >= cost;
+	m->committed = committed - (green ? cost : 0);
+	if (green)
+		return TL_METER_GREEN;
+	if (colour == TL_METER_RED || m->excess < cost)
+		return TL_METER_RED;
+	m->excess -= cost;
+	return TL_METER_YELLOW;
+}
+
+// RFC 2698, section 3.
+static inline enum tl_meter_colour take_two(
+	struct tl_meter *m, uint64_t elapsed_ns, uint64_t cost, enum tl_meter_colour colour)
+{
+	uint64_t committed = earn(m->committed, m->cir, elapsed_ns, m->committed_full_ns);
+	uint64_t peak = earn(m->excess, m->pir, elapsed_ns, m->excess_full_ns);
+
+	committed = tl_min_u64(committed, m->committed_max);
+	peak = tl_min_u64(peak, m->excess_max);
+	bool conforms = colour != TL_METER_RED && peak >= cost;
+	bool green = conforms && colour == TL_METER_GREEN && committed >= cost;
+	m->excess = peak - (conforms ? cost : 0);
+	m->committed = committed - (green ? cost : 0);
+	return green ? TL_METER_GREEN : conforms ? TL_METER_YELLOW : TL_METER_RED;
+}
+
+enum tl_meter_colour tl_meter_colour(
+	struct tl_meter *meter, uint64_t now_ns, uint32_t bytes, enum tl_meter_colour colour)
+{
+	uint64_t elapsed_ns = meter_elapsed(meter->time_ns, now_ns);
+	uint64_t cost = bytes * meter->byte_cost + meter->pkt_cost;
+
+	meter->time_ns += elapsed_ns;
+	return meter->kind == TL_METER_TRTCM ? take_two(meter, elapsed_ns, cost, colour)
+					     : take_single(meter, elapsed_ns, cost, colour);
+}

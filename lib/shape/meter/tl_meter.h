@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// meter: colours frames by token buckets: the single rate three color marker (srTCM, RFC 2697) and the two rate three
+// color marker (trTCM, RFC 2698).
+//
+// Buckets are exact: tokens are integers, a fraction of a byte small enough that each rate adds a whole number of them
+// per nanosecond. Frames of equal time share the tokens of that time. A time before the last one counts as the last one,
+// so that no interval fills a bucket twice. Buckets start full.
+// Why this is not rte_meter: docs/decisions/015-tokens-are-exact.md.
+//
+// Threads: one at a time per meter. Memory: the caller's; nothing is allocated.
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tl_base.h>
+
+struct tl_err;
+
+#define TL_METER_RATE_MAX (UINT64_C(1) << 60)
+#define TL_METER_BURST_MAX (UINT64_C(1) << 40) // at most; 576,460,752 at a rate that shares no factor with 8 * 10^9
+#define TL_METER_FRAME_MAX (UINT64_C(1) << 30) // bytes of a frame, with overhead
+
+enum tl_meter_colour { TL_METER_GREEN, TL_METER_YELLOW, TL_METER_RED, TL_METER_COLOURS };
+enum tl_meter_kind { TL_METER_SRTCM, TL_METER_TRTCM };
+enum tl_meter_unit { TL_METER_BYTES, TL_METER_PKTS };
+
+struct tl_meter_cfg {
+	enum tl_meter_kind kind;
+	enum tl_meter_unit unit; // rates: bit/s or packets/s; bursts: bytes or packets
+	uint64_t cir, cbs;	 // committed rate and burst, from 1
+	uint64_t ebs;		 // srTCM: excess burst; 0: no frame is yellow
+	uint64_t pir, pbs;	 // trTCM: peak rate, not below cir, and its burst, from 1
+	uint32_t overhead_bytes; // added to the length of each frame
+};
+
+struct tl_meter {
+	// Tokens are the largest fraction of a byte, or packet, of which each rate adds a whole number per ns.
+	uint64_t committed; // Tc of both RFCs, tokens
+	uint64_t excess;    // Te of RFC 2697, Tp of RFC 2698, tokens
+	uint64_t time_ns;   // time of both
+	enum tl_meter_kind kind;
+	uint64_t cir, pir;	      // tokens per ns
+	uint64_t byte_cost, pkt_cost; // tokens per byte; per packet, with overhead
+	uint64_t committed_max, excess_max;
+	uint64_t committed_full_ns, excess_full_ns; // an interval that fills each bucket; of srTCM the first: both
+	uint64_t unit_tokens;			    // of a byte or packet
+};
+
+// Set up a meter with full buckets. Return 0, or -EINVAL with a message that names the value.
+int tl_meter_init(struct tl_meter *meter, const struct tl_meter_cfg *cfg, struct tl_err *err);
+
+// HOT. Colour a frame of this length, which with overhead is at most TL_METER_FRAME_MAX, that arrives at now_ns, any
+// origin, and take its tokens. Colour-aware mode: colour is that of the frame as it arrives; colour-blind mode:
+// TL_METER_GREEN for all, which gives the same (RFC 2697 and RFC 2698, section 3).
+enum tl_meter_colour tl_meter_colour(
+	struct tl_meter *meter, uint64_t now_ns, uint32_t bytes, enum tl_meter_colour colour);
+
+// Tokens of the committed bucket in whole bytes, or packets, as of the last frame.
+uint64_t tl_meter_committed(const struct tl_meter *meter);
+
+// Tokens of what needs no 64-bit arithmetic: 1/8,000,000,000 of a byte.
+typedef unsigned __int128 tl_meter_tokens;
+
+// Shaper: a token bucket with a queue, as tc-tbf(8) without a peak rate. It delays frames and never reorders them.
+struct tl_shaper {
+	tl_meter_tokens tokens, tokens_max;
+	uint64_t time_ns; // departure of the last frame
+	uint64_t rate;	  // tokens per ns
+	uint32_t overhead_bytes;
+};
+
+#define TL_SHAPER_NEVER UINT64_MAX
+
+// Set up a shaper with a full bucket; of cfg it uses cir (bit/s), cbs (bytes) and overhead_bytes. Return as above.
+int tl_shaper_init(struct tl_shaper *shaper, const struct tl_meter_cfg *cfg, struct tl_err *err);
+
+// Compute the departure of a frame that arrives at now_ns: the first nanosecond, from the previous frame's departure
+// on, with tokens for it. TL_SHAPER_NEVER: it is longer than the burst; it takes no tokens.
+uint64_t tl_shaper_depart(struct tl_shaper *shaper, uint64_t now_ns, uint32_t bytes);
+
+// Tokens left at the last departure, whole bytes.
+uint64_t tl_shaper_tokens(const struct tl_shaper *shaper);
+
+// Envelope: the smallest burst with which every frame so far conforms to a rate.
+struct tl_envelope {
+	tl_meter_tokens level, peak;
+	uint64_t time_ns, rate;
+	uint32_t overhead_bytes;
+};
+
+// Begin with a rate in bit/s, 1 to TL_METER_RATE_MAX.
+void tl_envelope_init(struct tl_envelope *envelope, uint64_t rate_bps, uint32_t overhead_bytes);
+
+// Add a frame. Return the level after it, in bytes, rounded up: what arrived beyond the rate.
+uint64_t tl_envelope_add(struct tl_envelope *envelope, uint64_t now_ns, uint32_t bytes);
+
+// The largest level: a bucket of so many bytes colours all frames green, and a smaller one does not.
+uint64_t tl_envelope_burst(const struct tl_envelope *envelope);
