@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <tl_clock.h>
+#include <tl_extract_source.h>
 #include <tl_filter.h>
 #include <tl_test.h>
 #include <tl_test_eal.h>
@@ -378,19 +379,19 @@ static void a_file_removed_before_its_loop_is_counted(void)
 
 // ---- windows
 
-static unsigned count_records(struct replay_source *source, int *rc)
+static unsigned count_records(struct tl_extract_source *source, int *rc)
 {
 	struct tl_pcap_frame frame;
 	unsigned n = 0;
 
-	for (; (*rc = replay_source_next(source, &frame, &err)) == 1; n++)
+	for (; (*rc = tl_extract_source_next(source, &frame, &err)) == 1; n++)
 		CU_ASSERT_EQUAL(number_of(frame.data), n);
 	return n;
 }
 
 static void records_across_windows_are_read_whole(void)
 {
-	struct replay_source source;
+	struct tl_extract_source source;
 	unsigned n = 0;
 	int rc;
 
@@ -400,15 +401,15 @@ static void records_across_windows_are_read_whole(void)
 	add_padding(1500000); // longer than a window
 	for (unsigned i = 0; i < 100; i++)
 		add_pcapng(n, n, 0), n++;
-	CU_ASSERT_EQUAL_FATAL(replay_source_open(&source, save_as("long.pcapng"), &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tl_extract_source_open(&source, save_as("long.pcapng"), &err), 0);
 	CU_ASSERT_EQUAL(count_records(&source, &rc), n);
 	CU_ASSERT_EQUAL(rc, 0);
-	replay_source_close(&source);
+	tl_extract_source_close(&source);
 }
 
 static void a_file_that_becomes_shorter_is_named(void)
 {
-	struct replay_source source;
+	struct tl_extract_source source;
 	struct tl_pcap_frame frame;
 	uint32_t n = 0;
 	int rc;
@@ -417,31 +418,31 @@ static void a_file_that_becomes_shorter_is_named(void)
 	while (image_bytes < sizeof(image) - 100)
 		add_pcap(n, n, FRAME_BYTES, FRAME_BYTES), n++;
 	const char *path = save_as("shrinks.pcap");
-	CU_ASSERT_EQUAL_FATAL(replay_source_open(&source, path, &err), 0);
-	CU_ASSERT_EQUAL(replay_source_next(&source, &frame, &err), 1);
+	CU_ASSERT_EQUAL_FATAL(tl_extract_source_open(&source, path, &err), 0);
+	CU_ASSERT_EQUAL(tl_extract_source_next(&source, &frame, &err), 1);
 	CU_ASSERT_EQUAL(truncate(path, 2 << 20), 0);
-	while ((rc = replay_source_next(&source, &frame, &err)) == 1)
+	while ((rc = tl_extract_source_next(&source, &frame, &err)) == 1)
 		;
 	CU_ASSERT_EQUAL(rc, -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "shrinks.pcap, byte 2097"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "the file became shorter"));
-	CU_ASSERT_FALSE(replay_source_skip(&source));
-	replay_source_close(&source);
+	CU_ASSERT_FALSE(tl_extract_source_skip(&source));
+	tl_extract_source_close(&source);
 }
 
 static void what_is_no_capture_is_refused(void)
 {
-	struct replay_source source;
+	struct tl_extract_source source;
 
 	image_bytes = 0;
 	put32(0);
 	put32(0);
-	CU_ASSERT_EQUAL(replay_source_open(&source, save_as("zero"), &err), -EINVAL);
+	CU_ASSERT_EQUAL(tl_extract_source_open(&source, save_as("zero"), &err), -EINVAL);
 	image_bytes = 0;
-	CU_ASSERT_EQUAL(replay_source_open(&source, save_as("empty"), &err), -EINVAL);
+	CU_ASSERT_EQUAL(tl_extract_source_open(&source, save_as("empty"), &err), -EINVAL);
 	put32(0xFD2FB528); // zstd, but no recording of ours
 	put32(0);
-	CU_ASSERT_EQUAL(replay_source_open(&source, save_as("other.zst"), &err), -EINVAL);
+	CU_ASSERT_EQUAL(tl_extract_source_open(&source, save_as("other.zst"), &err), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "unpack it first"));
 }
 

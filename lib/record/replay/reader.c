@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <tl_extract_source.h>
 #include <tl_filter.h>
 #include <tl_guard.h>
 #include <tl_wire.h>
@@ -127,23 +128,23 @@ static void note_damage(struct replay_reader *r, const char *path, uint64_t offs
 
 static void read_file(struct replay_reader *r, const char *path)
 {
-	struct replay_source source;
+	struct tl_extract_source source;
 	struct tl_pcap_frame frame;
 	struct tl_err err;
 	int rc;
 
-	if (replay_source_open(&source, path, &err) != 0) {
+	if (tl_extract_source_open(&source, path, &err) != 0) {
 		note_damage(r, path, 0, &err);
 		return;
 	}
 	do {
-		while (!is_stopped(r) && (rc = replay_source_next(&source, &frame, &err)) == 1)
+		while (!is_stopped(r) && (rc = tl_extract_source_next(&source, &frame, &err)) == 1)
 			take(r, &frame);
 		if (is_stopped(r) || rc == 0)
 			break;
 		note_damage(r, path, source.wrong_at, &err);
-	} while (replay_source_skip(&source));
-	replay_source_close(&source);
+	} while (tl_extract_source_skip(&source));
+	tl_extract_source_close(&source);
 }
 
 static void read_loop(struct replay_reader *r)

@@ -12,6 +12,7 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 
+#include <tl_extract_source.h>
 #include <tl_guard.h>
 #include <tl_wire.h>
 
@@ -43,13 +44,13 @@ struct tl_replay {
 
 int tl_replay_check_files(const char *const *paths, size_t n_paths, struct tl_err *err)
 {
-	struct replay_source source;
+	struct tl_extract_source source;
 
 	for (size_t i = 0; i < n_paths; i++) {
-		int rc = replay_source_open(&source, paths[i], err);
+		int rc = tl_extract_source_open(&source, paths[i], err);
 		if (rc != 0)
 			return rc;
-		replay_source_close(&source);
+		tl_extract_source_close(&source);
 	}
 	return 0;
 }

@@ -5,7 +5,6 @@
 //
 //   replay.c    set-up, anchor, ledger, end
 //   reader.c    the reader thread: files to frames in the ring
-//   source.c    one file, record by record
 //   damage.c    list of the files that ended damaged
 //   schedule.c  due times
 //   pacing.c    speeds and rates as text
@@ -19,7 +18,6 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
-#include <tl_pcapfile.h>
 #include <tl_replay.h>
 
 #define REPLAY_BATCH 32 // frames per enqueue of the reader
@@ -33,30 +31,6 @@ static inline uint64_t replay_due(struct rte_mbuf *m)
 {
 	return ((const struct replay_tag *)rte_mbuf_to_priv(m))->due_ns;
 }
-
-// ---- source.c
-
-struct tl_extract_feed;
-
-struct replay_source {
-	struct tl_extract_feed *feed;
-	struct tl_pcap_reader *reader;
-	const char *path;
-	uint64_t at;	   // offset of the window in the file
-	size_t window;	   // bytes requested
-	bool last;	   // the window reaches the end of the readable data
-	bool cut;	   // the readable data ends before the end of the file
-	uint64_t wrong_at; // offset of an error
-};
-
-// Open a file and read its header. Return 0, or -errno with a message.
-int replay_source_open(struct replay_source *source, const char *path, struct tl_err *err);
-// Read the next record. Return 1 with *out, valid until the next call; 0 at the end of the file; or -errno with a
-// message.
-int replay_source_next(struct replay_source *source, struct tl_pcap_frame *out, struct tl_err *err);
-// Continue after an error with the next record, if the end of the bad one is known. False: it is not.
-bool replay_source_skip(struct replay_source *source);
-void replay_source_close(struct replay_source *source);
 
 // ---- damage.c
 

@@ -2,17 +2,18 @@
 // Reader of a capture file through a sliding window: memory is bounded, and truncation of the file during the read is
 // an error instead of a signal.
 
-#include "replay_priv.h"
+#include <tl_extract_source.h>
 
 #include <errno.h>
 #include <inttypes.h>
 
+#include <tl_err.h>
 #include <tl_extract_feed.h>
 
 #define WINDOW_BYTES (1u << 20)
 
 // Read the window that begins at this offset.
-static int look(struct replay_source *s, uint64_t offset, const uint8_t **data, size_t *got, struct tl_err *err)
+static int look(struct tl_extract_source *s, uint64_t offset, const uint8_t **data, size_t *got, struct tl_err *err)
 {
 	int rc = tl_extract_feed_get(s->feed, offset, s->window, data, got, err);
 
@@ -24,7 +25,7 @@ static int look(struct replay_source *s, uint64_t offset, const uint8_t **data, 
 	return 0;
 }
 
-static int fail_cut(const struct replay_source *s, uint64_t offset, struct tl_err *err)
+static int fail_cut(const struct tl_extract_source *s, uint64_t offset, struct tl_err *err)
 {
 	return tl_fail(err, -EINVAL,
 		"%s, byte %" PRIu64
@@ -34,7 +35,7 @@ static int fail_cut(const struct replay_source *s, uint64_t offset, struct tl_er
 }
 
 // Open a reader on the window. The start of a file, up to its first frame, may be longer than a window.
-static int open_reader(struct replay_source *s, struct tl_err *err)
+static int open_reader(struct tl_extract_source *s, struct tl_err *err)
 {
 	const uint8_t *data;
 	size_t got;
@@ -52,21 +53,21 @@ static int open_reader(struct replay_source *s, struct tl_err *err)
 	}
 }
 
-int replay_source_open(struct replay_source *source, const char *path, struct tl_err *err)
+int tl_extract_source_open(struct tl_extract_source *source, const char *path, struct tl_err *err)
 {
-	*source = (struct replay_source){.path = path, .window = WINDOW_BYTES};
+	*source = (struct tl_extract_source){.path = path, .window = WINDOW_BYTES};
 	int rc = tl_extract_feed_open(path, &source->feed, err);
 	if (rc != 0)
 		return rc;
 	rc = open_reader(source, err);
 	if (rc != 0)
-		replay_source_close(source);
+		tl_extract_source_close(source);
 	return rc;
 }
 
 // Move the window to the start of a partial record; enlarge it if it already begins there. Return 0, 1: no more data,
 // or -errno.
-static int move(struct replay_source *s, uint64_t offset, struct tl_err *err)
+static int move(struct tl_extract_source *s, uint64_t offset, struct tl_err *err)
 {
 	const uint8_t *data;
 	size_t got;
@@ -85,7 +86,7 @@ static int move(struct replay_source *s, uint64_t offset, struct tl_err *err)
 	return rc;
 }
 
-int replay_source_next(struct replay_source *source, struct tl_pcap_frame *out, struct tl_err *err)
+int tl_extract_source_next(struct tl_extract_source *source, struct tl_pcap_frame *out, struct tl_err *err)
 {
 	for (;;) {
 		int rc = tl_pcap_next(source->reader, out, err);
@@ -102,12 +103,12 @@ int replay_source_next(struct replay_source *source, struct tl_pcap_frame *out, 
 	}
 }
 
-bool replay_source_skip(struct replay_source *source)
+bool tl_extract_source_skip(struct tl_extract_source *source)
 {
 	return tl_pcap_skip(source->reader);
 }
 
-void replay_source_close(struct replay_source *source)
+void tl_extract_source_close(struct tl_extract_source *source)
 {
 	tl_pcap_close(source->reader);
 	tl_extract_feed_close(source->feed);
