@@ -22,6 +22,7 @@
 	X(latency)                                                                                                     \
 	X(extract)                                                                                                     \
 	X(replay)                                                                                                      \
+	X(meter)                                                                                                       \
 	X(recover)                                                                                                     \
 	X(verify)                                                                                                      \
 	X(bench)                                                                                                       \

@@ -55,3 +55,33 @@ json_t *tl_json_string(const char *text)
 	free(shown);
 	return string;
 }
+
+// Inside of <script> only '<' could end the JSON, or open an element that ends elsewhere; JSON has it in strings only.
+static int write_escaped(const char *text, size_t size, void *ctx)
+{
+	FILE *out = ctx;
+
+	for (size_t i = 0; i < size; i++) {
+		if (text[i] == '<')
+			fputs("\\u003c", out);
+		else
+			fputc(text[i], out);
+	}
+	return 0;
+}
+
+int tl_json_page(const char *page, size_t page_bytes, const json_t *value, size_t flags, FILE *out)
+{
+	static const char mark[] = "@REPORT@";
+	const char *place = memmem(page, page_bytes, mark, strlen(mark));
+	size_t before = (size_t)(place - page);
+	int rc = tl_json_check(value);
+
+	if (rc != 0)
+		return rc;
+	fwrite(page, 1, before, out);
+	if (json_dump_callback(value, write_escaped, out, JSON_COMPACT | flags) != 0)
+		return -EIO;
+	fwrite(place + strlen(mark), 1, page_bytes - before - strlen(mark), out);
+	return ferror(out) == 0 ? 0 : -EIO;
+}

@@ -6,6 +6,8 @@
 //
 // Threads: any; each counts its own failures. Memory: none is kept.
 
+#include <stdio.h>
+
 #include <jansson.h>
 
 // Make jansson allocate through this module. First in main(), before any JSON is built.
@@ -22,3 +24,7 @@ json_t *tl_json_string(const char *text);
 // Convert the value to text (malloc'd, the caller frees), with jansson's flags; NULL: it is incomplete, or out of
 // memory.
 char *tl_json_text(const json_t *value, size_t flags);
+
+// Write a page with the value in the place of its "@REPORT@", which stands inside of <script>; with jansson's flags.
+// Return 0, -ENOMEM or -EIO.
+int tl_json_page(const char *page, size_t page_bytes, const json_t *value, size_t flags, FILE *out);

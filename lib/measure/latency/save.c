@@ -13,35 +13,9 @@
 
 #include <tl_json.h>
 
-// Inside of <script> only '<' could end the JSON, or open an element that ends elsewhere; JSON has it in strings only.
-static int write_escaped(const char *text, size_t size, void *ctx)
-{
-	FILE *out = ctx;
-
-	for (size_t i = 0; i < size; i++) {
-		if (text[i] == '<')
-			fputs("\\u003c", out);
-		else
-			fputc(text[i], out);
-	}
-	return 0;
-}
-
 int tl_latency_html(const json_t *json, FILE *out)
 {
-	static const char mark[] = "@REPORT@";
-	const char *page = (const char *)tl_latency_page;
-	const char *place = memmem(page, tl_latency_page_bytes, mark, strlen(mark));
-	size_t before = (size_t)(place - page);
-	int rc = tl_json_check(json);
-
-	if (rc != 0)
-		return rc;
-	fwrite(page, 1, before, out);
-	if (json_dump_callback(json, write_escaped, out, JSON_COMPACT | TL_LATENCY_DIGITS) != 0)
-		return -EIO;
-	fwrite(place + strlen(mark), 1, tl_latency_page_bytes - before - strlen(mark), out);
-	return ferror(out) == 0 ? 0 : -EIO;
+	return tl_json_page((const char *)tl_latency_page, tl_latency_page_bytes, json, TL_LATENCY_DIGITS, out);
 }
 
 static int write_json(const struct tl_latency *report, FILE *out)

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tapline meter: parse the command line.
+
+#include <stdio.h>
+
+#include <tl_rates.h>
+#include <tl_units.h>
+
+#include "app.h"
+#include "meter_args.h"
+
+#define OVERHEAD_MAX 1000
+
+static const struct tl_option options[] = {
+	{"cir", 0, "RATE", "committed information rate", 'c'},
+	{"cbs", 0, "SIZE", "committed burst size: of the bucket that fills at --cir", 'b'},
+	{"ebs", 0, "SIZE", "excess burst size: of the bucket that takes what the first cannot hold (RFC 2697)", 'e'},
+	{"pir", 0, "RATE", "peak information rate, not below --cir (RFC 2698)", 'p'},
+	{"pbs", 0, "SIZE", "peak burst size: of the bucket that fills at --pir", 'P'},
+	{"shape", 0, NULL, "a shaper instead of a policer: frames wait for their tokens",
+		TL_INTO(FLAG, struct tl_meter_args, shape)},
+	{"limit", 0, "SIZE", "with --shape: a frame that would make the queue longer is lost (default: none is)", 'l'},
+	{"overhead", 0, "BYTES",
+		"added to the length of each frame, 0 to 1000 (default 0: without FCS); 4: FCS; 24: bytes on the wire",
+		TL_INTO(NUMBER, struct tl_meter_args, overhead_bytes, "--overhead takes 0 to 1000", 0, OVERHEAD_MAX)},
+	{"json", 0, NULL, "the results as one JSON object", TL_INTO(FLAG, struct tl_meter_args, json)},
+	{"html", 0, "FILE", "the report as a page that opens in any browser", TL_INTO(TEXT, struct tl_meter_args, html),
+		.choices = TL_CHOICES_FILE},
+	{"csv", 0, "FILE", "every frame with its colour, for each setting", TL_INTO(TEXT, struct tl_meter_args, csv),
+		.choices = TL_CHOICES_FILE},
+	TL_OPTION_HELP,
+};
+
+const struct tl_command tl_meter_command = {
+	.name = "meter",
+	.summary = "tell what a policer or shaper would do to recorded traffic",
+	.usage = "meter FILE... --cir RATE --cbs SIZE [--ebs SIZE] [options]\n"
+		 "meter FILE... --cir RATE --cbs SIZE --pir RATE --pbs SIZE [options]\n"
+		 "meter FILE... --cir RATE --cbs SIZE --shape [--limit SIZE] [options]",
+	.about =
+		"Colours the frames of recordings, or other pcapng and pcap files, one file after the other, by their recorded times:\n"
+		"green frames conform, yellow ones exceed the committed burst, red ones violate the contract. With --shape frames\n"
+		"wait instead: green ones left at once, yellow ones waited, red ones were lost.\n"
+		"\n"
+		"A rate, a burst or --limit may be given several times: the results are of each combination, 16 at most.",
+	.after =
+		"Units are those of tc(8). RATE: bit (or none), kbit, mbit, gbit, tbit per second in powers of 1000; kibit and so on in\n"
+		"powers of 1024; bps, kbps and so on: bytes per second. SIZE: b (or none), k, m, g, t in powers of 1024, also as kb or\n"
+		"KiB; kbit, mbit, gbit: so many bits, in powers of 1024.",
+	.words = TL_CHOICES_FILE,
+	TL_OPTIONS(options),
+};
+
+// Return NULL, or an error text.
+static const char *set(void *ctx, int id, const char *value)
+{
+	struct tl_meter_args *a = ctx;
+	const struct {
+		int id;
+		const char *name;
+		int (*parse)(const char *text, uint64_t *out, struct tl_err *err);
+		struct tl_meter_values *values;
+	} rows[] = {{'c', "--cir", tl_parse_rate, &a->cir}, {'p', "--pir", tl_parse_rate, &a->pir},
+		{'b', "--cbs", tl_parse_size, &a->cbs}, {'e', "--ebs", tl_parse_size, &a->ebs},
+		{'P', "--pbs", tl_parse_size, &a->pbs}, {'l', "--limit", tl_parse_size, &a->limit}};
+
+	for (size_t i = 0; i < TL_ARRAY_LEN(rows); i++) {
+		struct tl_meter_values *values = rows[i].values;
+		if (rows[i].id != id)
+			continue;
+		if (values->n == TL_METER_SETTINGS_MAX)
+			return "an option may be given 16 times at most";
+		int rc = rows[i].parse(value, &values->value[values->n++], &a->err);
+		if (rc == 0)
+			return NULL;
+		tl_fail_at(&a->err, rc, "%s", rows[i].name);
+		return a->err.text;
+	}
+	return NULL;
+}
+
+// Check combinations of options. Return NULL, or an error text.
+static const char *check(const struct tl_meter_args *a)
+{
+	if (a->n_paths == 0)
+		return "which recordings? name files";
+	if (a->cir.n == 0 || a->cbs.n == 0)
+		return "which contract? give --cir RATE and --cbs SIZE";
+	if (a->shape && (a->ebs.n != 0 || a->pir.n != 0 || a->pbs.n != 0))
+		return "--shape has one bucket: it goes without --ebs, --pir and --pbs";
+	if (!a->shape && a->limit.n != 0)
+		return "--limit is of the queue of --shape";
+	if (a->ebs.n != 0 && a->pir.n + a->pbs.n != 0)
+		return "--ebs is of one rate, --pir and --pbs are of two: give one or the other";
+	if ((a->pir.n == 0) != (a->pbs.n == 0))
+		return "--pir and --pbs go together";
+	return NULL;
+}
+
+int tl_cmd_meter(int argc, char **argv)
+{
+	struct tl_meter_args a = {0};
+	int status = tl_set_options(&tl_meter_command, argc, argv, set, &a);
+
+	if (status >= 0)
+		return status;
+	a.paths = (const char *const *)(argv + optind);
+	a.n_paths = (size_t)(argc - optind);
+	const char *wrong = check(&a);
+	return wrong != NULL ? tl_misuse(&tl_meter_command, wrong, NULL) : tl_meter_run(&a);
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// meter_args: arguments of `tapline meter`.
+//
+// Threads: main. Memory: strings are borrowed from the process's arguments.
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tl_err.h>
+
+#define TL_METER_SETTINGS_MAX 16
+
+// Values of an option that may be given several times.
+struct tl_meter_values {
+	uint64_t value[TL_METER_SETTINGS_MAX];
+	size_t n;
+};
+
+struct tl_meter_args {
+	const char *const *paths;
+	size_t n_paths;
+	struct tl_meter_values cir, pir;      // bit/s
+	struct tl_meter_values cbs, ebs, pbs; // bytes
+	struct tl_meter_values limit;	      // bytes
+	uint64_t overhead_bytes;
+	bool shape, json;
+	const char *html, *csv; // NULL: none
+	struct tl_err err;	// of the value that was parsed last
+};
+
+// Meter the files, and show the results. Return the exit status.
+int tl_meter_run(const struct tl_meter_args *args);

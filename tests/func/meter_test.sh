@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# `tapline meter`: colours and delays against an oracle in fractions, files of all forms, several settings, the page, and calls that
+# are refused. TL_SEEDS: random files to compare (50).
+set -euo pipefail
+source "$(dirname "$0")/../lib/func.sh"
+
+LIB=$(dirname "$PEER_PY")
+BENCH=$(dirname "$(dirname "$TAPLINE")")/tests/bench/bench_meter
+CONTRACT=(--cir 5Mbit --cbs 20k --ebs 10k)
+
+# meter ARG...: the report in meter.json, the status in STATUS.
+meter() {
+	STATUS=0
+	timeout 60 "$TAPLINE" meter "$@" --json >meter.json 2>meter.log </dev/null || STATUS=$?
+}
+
+# is_refused SENTENCE MESSAGE ARG...: exit status 2, nothing on stdout, and a message that contains this text.
+is_refused() {
+	local sentence=$1 message=$2 status=0
+	shift 2
+	timeout 60 "$TAPLINE" meter "$@" >refused.txt 2>refused.log </dev/null || status=$?
+	check_equal "$sentence: status 2" "$status $(wc -c <refused.txt)" "2 0"
+	check "$sentence: says why" grep -qF -- "$message" refused.log
+}
+
+# counts: what the settings did, without what depends on the file.
+counts() {
+	jq -c '[.pkts, .bytes, [.settings[] | del(.series, .last_departure_ns)]]' "$1"
+}
+
+# is_like_the_first SENTENCE FILE: the file's frames are those of a.pcap.
+is_like_the_first() {
+	meter "$2" "${CONTRACT[@]}"
+	check_equal "$1: status 0" "$STATUS" 0
+	check_equal "$1: the same counts" "$(counts meter.json)" "$(counts first.json)"
+}
+
+func_begin
+"$LIB/make_pcap.py" a.pcap 3000
+
+# ---- against the oracle
+
+check "each frame has the colour, and each shaped frame the departure, of an oracle in fractions" \
+	"$LIB/meter_oracle.py" "$TAPLINE" 1 "${TL_SEEDS:-50}"
+
+# ---- files
+
+meter a.pcap "${CONTRACT[@]}"
+cp meter.json first.json
+check_json "colours add up to what was read" first.json '.pkts == 3000 and .pkts == .green_pkts + .yellow_pkts + .red_pkts and
+	.bytes == .green_bytes + .yellow_bytes + .red_bytes and .green_pkts > 0 and .yellow_pkts > 0 and .red_pkts > 0'
+check_json "the series add up to the counts" first.json '. as $all | .settings[0] as $s | all("green", "yellow", "red";
+	. as $c | ($s.series[$c + "_bytes"] | add) == $all[$c + "_bytes"])'
+timeout 120 "$TAPLINE" capture -i pcap:a.pcap -w a.pcapng.zst --compress zstd >capture.log 2>&1 </dev/null || true
+is_like_the_first "a compressed recording" a.pcapng.zst
+timeout 120 "$TAPLINE" capture -i pcap:a.pcap -w snapped.pcapng --snaplen 64 >capture.log 2>&1 </dev/null || true
+is_like_the_first "a recording that was cut to a snaplen" snapped.pcapng
+meter a.pcap a.pcap "${CONTRACT[@]}"
+check_json "a second file goes on; its frames that are earlier share the last time" meter.json '.pkts == 6000 and .backward_pkts == 2999'
+head -c 1000000 a.pcap >cut.pcap
+meter cut.pcap "${CONTRACT[@]}"
+check_equal "a file that was cut off is metered up to there, with status 1" "$STATUS $(jq '.damages == 1 and .pkts > 100' meter.json)" "1 true"
+check "the place of the damage is named" grep -q 'cut.pcap, byte ' meter.log
+head -c 24 a.pcap >none.pcap
+meter none.pcap "${CONTRACT[@]}"
+check_equal "a file without frames is a failure, with a report" "$STATUS $(jq .pkts meter.json)" "1 0"
+
+# ---- settings
+
+meter a.pcap --cir 5Mbit --cir 6Mbit --cbs 20k --cbs 5Mbit --cbs 1k
+check_json "each combination is a setting, the last option varies fastest" meter.json '[.settings[] | [.cir_bps, .cbs_bytes]] ==
+	[[5000000, 20480], [5000000, 655360], [5000000, 1024], [6000000, 20480], [6000000, 655360], [6000000, 1024]]'
+check_json "the counts at the top are those of the first" meter.json '.green_pkts == .settings[0].green_pkts and .green_pkts < .settings[1].green_pkts'
+needed=$(jq '.settings[0].burst_needed_bytes' meter.json)
+meter a.pcap --cir 5Mbit --cbs "$needed" --cbs $((needed - 1))
+check_json "with the burst that is needed all is green, with one byte less it is not" meter.json \
+	'.settings[0].red_pkts == 0 and .settings[1].red_pkts > 0'
+meter a.pcap --cir 5Mbit --cbs 20k --overhead 24
+check_json "overhead counts with each frame" meter.json ".bytes == $(jq .bytes first.json) + 24 * 3000"
+meter a.pcap --cir 5Mbit --cbs 2k --shape --limit 20k --limit 200k
+check_json "a shaper with a longer queue loses less and delays more" meter.json '.settings | .[0].red_pkts > .[1].red_pkts and
+	.[0].delay_ns.max < .[1].delay_ns.max and .[0].queue_max_bytes <= 20480 and .[1].queue_max_bytes <= 204800'
+
+# ---- text, page, table
+
+"$TAPLINE" meter a.pcap "${CONTRACT[@]}" --html page.html --csv frames.csv >text.txt 2>text.log </dev/null || true
+check "the text has the counts" grep -qE "^  green +$(jq .green_pkts first.json) pkts +$(jq .green_bytes first.json) bytes" text.txt
+check_equal "the table has each frame" "$(wc -l <frames.csv)" 3001
+check "the table has its manifest" test -s frames.csv.manifest.json
+meter a.pcap --cir 5Mbit --cbs 2k --shape --cbs 20k --html shaped.html
+if command -v node >/dev/null; then
+	for page in page shaped; do
+		node "$LIB/draw_page.js" $page.html >drawn.json 2>drawn.log || true
+		check_json "the page draws its curves ($page)" drawn.json '.drawn and .shapes >= 5 and .no_numbers == [] and
+			(.sections | index("Bytes against time") and index("Settings"))'
+	done
+else
+	skip "the page draws its curves" "node is not installed"
+fi
+
+# ---- refused calls
+
+is_refused "a rate of 0" "cir 0: out of range" a.pcap --cir 0 --cbs 1k
+is_refused "a burst of 0" "cbs 0: out of range" a.pcap --cir 1kbit --cbs 0
+is_refused "a peak rate below the committed one" "below cir" a.pcap --cir 2kbit --cbs 1k --pir 1kbit --pbs 1k
+is_refused "a peak rate without its burst" "--pir and --pbs go together" a.pcap --cir 2kbit --cbs 1k --pir 3kbit
+is_refused "no rate" "give --cir RATE" a.pcap --cbs 1k
+is_refused "an unknown unit" "--cir: \"5Mbti\": character 2: unknown unit" a.pcap --cir 5Mbti --cbs 1k
+is_refused "one rate and two" "give one or the other" a.pcap --cir 1kbit --cbs 1k --ebs 1k --pir 2kbit --pbs 1k
+is_refused "a limit without a shaper" "--shape" a.pcap --cir 1kbit --cbs 1k --limit 1k
+is_refused "a shaper with an excess burst" "--shape has one bucket" a.pcap --cir 1kbit --cbs 1k --shape --ebs 1k
+is_refused "a file that is not there" "nowhere.pcap" nowhere.pcap --cir 1kbit --cbs 1k
+is_refused "no file" "which recordings?" --cir 1kbit --cbs 1k
+is_refused "17 settings" "more than 16" a.pcap --cir 1kbit --cbs 1k --cbs 2k --cbs 3k --ebs 1 --ebs 2 --ebs 3 --ebs 4 --ebs 5 --ebs 6
+is_refused "an output that is an input" "a.pcap: is read" a.pcap --cir 1kbit --cbs 1k --csv ./a.pcap
+check_equal "and the input is as it was" "$(stat -c %s a.pcap)" "$(jq '.manifest.inputs[0].bytes' first.json)"
+
+# ---- cost
+
+if command -v valgrind >/dev/null; then
+	(
+		source "$func_root/tests/bench/lib/callgrind.sh"
+		scenarios "$BENCH" tl_meter_colour
+	) >cost.json 2>cost.log || true
+	check_json "a frame costs 60 instructions at most, of any meter" cost.json \
+		'[.scenarios[].instructions_per_pkt] | length == 4 and min > 10 and max <= 60'
+else
+	skip "instructions per frame" "valgrind is not installed"
+fi
