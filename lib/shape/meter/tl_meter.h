@@ -5,9 +5,9 @@
 // color marker (trTCM, RFC 2698).
 //
 // Buckets are exact: tokens are integers, a fraction of a byte small enough that each rate adds a whole number of them
-// per nanosecond. Frames of equal time share the tokens of that time. A time before the last one counts as the last one,
-// so that no interval fills a bucket twice. Buckets start full.
-// Why this is not rte_meter: docs/decisions/015-tokens-are-exact.md.
+// per nanosecond. Frames of equal time share the tokens of that time. A time before the last one counts as the last
+// one, so that no interval fills a bucket twice. Buckets start full. Why this is not rte_meter:
+// docs/decisions/015-tokens-are-exact.md.
 //
 // Threads: one at a time per meter. Memory: the caller's; nothing is allocated.
 
