@@ -63,6 +63,8 @@ def write_file(rng, path):
     else:
         digits = rng.choice([3, 6, 9])
         per_second = 10**digits
+        if digits == 3:  # a reader refuses times after 2554
+            frames = [(time % 10**12, wire, cap) for time, wire, cap in frames]
         write_pcapng(path, frames, digits, order)
     return [(time * (S // per_second), wire) for time, wire, _ in frames]
 
