@@ -18,7 +18,7 @@ test_packages=(
 	binutils clang clang-format debhelper debootstrap dpkg-dev e2fsprogs groff-base iputils-arping iputils-ping libcunit1-dev
 	netcat-openbsd nodejs python3 python3-jsonschema shellcheck systemd tcpdump tshark valgrind zstd
 )
-vm_packages=(e2fsprogs kmod xz-utils)
+vm_packages=(adduser e2fsprogs kmod systemd udev xz-utils)
 bench_packages=(
 	dpdk-dev fio netsniff-ng tcpdump wireshark-common
 )

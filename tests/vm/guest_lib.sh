@@ -35,7 +35,7 @@ monitor() {
 
 # status_has FILTER: whether jq's filter is true of the running Tapline.
 status_has() {
-	"$TAPLINE" status --socket control.sock --json 2>/dev/null | jq -e "$1" >/dev/null
+	"$TAPLINE" status --socket "${SOCKET:-control.sock}" --json 2>/dev/null | jq -e "$1" >/dev/null
 }
 
 # peer_begin: the kernel's NIC. One send queue: several send flows in an order of their own.

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Tapline in a machine that QEMU emulates: see docs/vm.md. `smoke`: on a PCI NIC, behind an IOMMU, through vfio-pci.
-# `deploy`: from the kernel's driver to the NIC's unplugging. `cards`: other cards than igb. `powerloss`: recording to a disk of
-# its own when the power goes. `crash`: each disk that a loss of power could have left; `crash_without`: where one fsync is missing. `timesync`: stamps of replies and PTP frames. TL_BUILD names the build directory, TL_BUILD_PTP one with
-# the DPDK of tools/build-dpdk.sh; what the guest needs is cached in build-vm/.
+# `deploy`: from the kernel's driver to the NIC's unplugging. `cards`: other cards than igb. `place`: isolated CPUs and two NUMA
+# nodes. `systemd`: the units under a real systemd. `powerloss`: recording to a disk of its own when the power goes. `crash`: each disk that
+# a loss of power could have left; `crash_without`: where one fsync is missing. `timesync`: stamps of replies and PTP frames.
+# TL_BUILD names the build directory, TL_BUILD_PTP one with the DPDK of tools/build-dpdk.sh, TL_VM_ROOT, for `systemd`, the root of
+# another Debian with Tapline in its /build (tools/test-debian.sh); what the guest needs is cached in build-vm/.
 set -euo pipefail
 case "$*" in
-smoke | deploy | cards | powerloss | crash | crash_without | timesync) scenario=$1 ;;
-*) echo "usage: tests/vm/run.sh smoke|deploy|cards|powerloss|crash|crash_without|timesync" >&2 && exit 2 ;;
+smoke | deploy | cards | place | systemd | powerloss | crash | crash_without | timesync) scenario=$1 ;;
+*) echo "usage: tests/vm/run.sh smoke|deploy|cards|place|systemd|powerloss|crash|crash_without|timesync" >&2 && exit 2 ;;
 esac
 
 source "$(dirname "${BASH_SOURCE[0]}")/../lib/func.sh"
@@ -17,6 +19,10 @@ func_name=vm
 image=$func_root/build-vm
 guest_limit=600 # seconds; 50 are usual
 boot_limit=180   # 8 are usual
+vm_cpus=2
+vm_words='' # more of them on the kernel's command line
+vm_root=${TL_VM_ROOT:-/} # the guest's
+vm_tree=$func_root       # where the guest has this tree
 
 # For the scenarios. Two igb, wired to each other; slots 5 and 8, because their virtual functions take the slots beside.
 # shellcheck disable=SC2034
@@ -45,7 +51,7 @@ vm_boot() {
 	shift
 	cat >out/run <<-END
 		: >/out/begun
-		export ROOT=$(printf %q "$func_root") TAPLINE=$(printf %q "$(realpath "$TAPLINE")")
+		export ROOT=$(printf %q "$vm_tree") TAPLINE=$(printf %q "$(realpath "$TAPLINE")")
 		export TAPLINE_DRIVERS_CONFIG=$(printf %q "$func_root/drivers-config")
 		export TAPLINE_PTP=$(printf %q "${TAPLINE_PTP:+$(realpath "$TAPLINE_PTP")}")
 		exec timeout --kill-after=5 $guest_limit bash $(printf %q "$script") >/out/guest.log 2>&1
@@ -66,12 +72,12 @@ vm_has_begun() {
 }
 
 vm_start() {
-	qemu-system-x86_64 -machine q35,kernel-irqchip=split -accel tcg,thread=multi -cpu max -smp 2 -m 2048 -no-reboot \
+	qemu-system-x86_64 -machine q35,kernel-irqchip=split -accel tcg,thread=multi -cpu max -smp "$vm_cpus" -m 2048 -no-reboot \
 		-nodefaults -display none -monitor none -serial file:console.log \
 		-kernel "$image/vmlinuz" -initrd "$image/initramfs.gz" \
-		-append "console=ttyS0 quiet intel_iommu=on iommu=pt ipv6.disable=1 mitigations=off panic=-1 no_timer_check" \
+		-append "console=ttyS0 quiet intel_iommu=on iommu=pt ipv6.disable=1 mitigations=off panic=-1 no_timer_check $vm_words" \
 		-device intel-iommu,intremap=on,caching-mode=on \
-		-virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
+		-virtfs "local,path=$vm_root,mount_tag=host,security_model=none,readonly=on,multidevs=remap" \
 		-virtfs "local,path=$DIR/out,mount_tag=out,security_model=none" \
 		"$@" >qemu.log 2>&1 </dev/null &
 	vm_pid=$!
