@@ -24,7 +24,7 @@ units() {
 			"$config/systemd/$unit.in" >"$unit"
 		check_equal "systemd understands $unit" "$(systemd-analyze verify --man=no "./$unit" 2>&1 | grep -F "${unit%.service}" || true)" ""
 		tenths=$(exposure "$unit")
-		check "$unit is exposed by 2.1 of 10 at most" test "${tenths:-100}" -le 21
+		check "$unit is exposed by 2.0 of 10 at most" test "${tenths:-100}" -le 20
 	done
 }
 

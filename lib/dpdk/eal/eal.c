@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <rte_dev.h>
@@ -175,7 +177,12 @@ static void watch_removals(const struct tl_eal_cfg *cfg)
 {
 	if (cfg->n_pci == 0)
 		return;
-	(void)rte_dev_event_monitor_start();
+	// Ask the kernel first: EAL logs an error where it refuses the socket, as it does under our systemd unit.
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_KOBJECT_UEVENT);
+	if (fd >= 0) {
+		close(fd);
+		(void)rte_dev_event_monitor_start();
+	}
 	(void)rte_dev_hotplug_handle_enable();
 }
 
