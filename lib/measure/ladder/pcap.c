@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// pcap: libpcap, as tcpdump uses it. On Linux it reads an RX_RING: TPACKET_V3 in its default mode, TPACKET_V2 in
+// immediate mode, where each frame wakes the program. A callback per frame is all that it adds.
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+
+#include <pcap/pcap.h>
+
+#include "ladder_priv.h"
+
+#define SNAPLEN 2048 // in immediate mode each slot has this size
+
+static void close_lane(void *arg)
+{
+	pcap_close(arg);
+}
+
+static int configure(pcap_t *pcap, int mode, uint32_t buffer_bytes, struct tl_err *err)
+{
+	char text[PCAP_ERRBUF_SIZE] = "";
+
+	if (pcap_set_snaplen(pcap, SNAPLEN) != 0 || pcap_set_timeout(pcap, 4) != 0 ||
+		pcap_set_buffer_size(pcap, (int)buffer_bytes) != 0 ||
+		pcap_set_immediate_mode(pcap, mode == LADDER_IMMEDIATE) != 0 || pcap_activate(pcap) < 0)
+		return tl_fail(err, -EIO, "libpcap: %s", pcap_geterr(pcap));
+	if (pcap_setdirection(pcap, PCAP_D_IN) != 0 || pcap_setnonblock(pcap, 1, text) != 0)
+		return tl_fail(err, -EIO, "libpcap: %s%s", pcap_geterr(pcap), text);
+	return 0;
+}
+
+static int open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, void **out, struct tl_err *err)
+{
+	char text[PCAP_ERRBUF_SIZE] = "";
+	pcap_t *pcap = pcap_create(cfg->ifname, text);
+
+	if (pcap == NULL)
+		return tl_fail(err, -ENOMEM, "libpcap: %s", text);
+	int rc = configure(pcap, rung->mode, cfg->buffer_bytes, err);
+	if (rc != 0) {
+		pcap_close(pcap);
+		return rc;
+	}
+	*out = pcap;
+	return 0;
+}
+
+static void take(u_char *sink, const struct pcap_pkthdr *header, const u_char *frame)
+{
+	tl_ladder_take((struct tl_ladder_sink *)(void *)sink, frame, header->len);
+}
+
+static int receive(void *arg, struct tl_ladder_sink *sink, const atomic_bool *stop)
+{
+	struct pollfd wait = {.fd = pcap_get_selectable_fd(arg), .events = POLLIN};
+
+	while (!atomic_load_explicit(stop, memory_order_relaxed)) {
+		if (poll(&wait, 1, TL_LADDER_WAIT_MS) < 0 && errno != EINTR)
+			return -errno;
+		if (pcap_dispatch(arg, -1, take, (u_char *)(void *)sink) < 0)
+			return -EIO;
+	}
+	return 0;
+}
+
+static uint64_t dropped(void *arg)
+{
+	struct pcap_stat stats = {0};
+
+	return pcap_stats(arg, &stats) == 0 ? stats.ps_drop : 0;
+}
+
+const struct tl_ladder_ops ladder_pcap = {open_lane, receive, dropped, close_lane};

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// ladder: the ways in which a program can receive frames on Linux, each a rung: one file per interface of the kernel or
+// of DPDK, behind four functions. `tapline bench rx` runs them one after another on the same traffic; docs/ladder.md
+// walks through them.
+//
+// A rung has one lane per receiving thread. A lane is opened, receives until stopped, tells what the kernel dropped,
+// and is closed. It gives each frame to the sink of its lane.
+//
+// Threads: open(), dropped() and close() on main; receive() on the lane's thread; dropped() also while that runs.
+// Memory:  open() allocates the lane, close() frees it.
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#include <tl_err.h>
+#include <tl_hist.h>
+
+#define TL_LADDER_LANES_MAX 8
+#define TL_LADDER_WAIT_MS 20 // longest sleep of a lane: it sees *stop so late
+
+// ---- frames of the sender
+
+#define TL_LADDER_HEADERS 42 // Ethernet, IPv4 and UDP
+#define TL_LADDER_SIZE_MIN 60
+#define TL_LADDER_SIZE_MAX 1514
+#define TL_LADDER_MAGIC 0x746c7278u
+#define TL_LADDER_UDP_PORT 9009
+#define TL_LADDER_FLOWS 64 // source ports, in turn
+#define TL_LADDER_RX_IP 0x0a630001u
+#define TL_LADDER_TX_IP 0x0a630002u
+
+// Begins the payload of each frame.
+struct tl_ladder_mark {
+	uint32_t magic;
+	uint32_t seq;	   // from 0
+	uint64_t stamp_ns; // CLOCK_MONOTONIC before the send call; 0: none
+};
+
+// Write a frame of size_bytes (60..1514, without FCS) with sequence number and stamp 0.
+void tl_ladder_frame(uint8_t *frame, uint32_t size_bytes, const uint8_t to[6], const uint8_t from[6]);
+
+// HOT. Number a frame, and choose its flow.
+static inline void tl_ladder_number(uint8_t *frame, uint32_t seq, uint64_t stamp_ns)
+{
+	const struct tl_ladder_mark mark = {TL_LADDER_MAGIC, seq, stamp_ns};
+
+	frame[35] = (uint8_t)(seq % TL_LADDER_FLOWS); // low byte of the UDP source port
+	memcpy(frame + TL_LADDER_HEADERS, &mark, sizeof(mark));
+}
+
+// ---- sink
+
+// What a lane has received. Written by its thread only; main reads it with tl_count_read().
+struct tl_ladder_sink {
+	bool any;	      // traffic of others: marks are not looked for
+	uint64_t pkts, bytes; // frames without FCS
+	uint64_t foreign_pkts;
+	uint64_t disorder_pkts; // came after a frame that was sent later
+	uint64_t seq_sum;	// of all sequence numbers: a duplicate does not hide a loss
+	uint64_t busy_ns;	// of lanes that poll: time of the polls that returned frames
+	uint32_t next_seq;
+	struct tl_hist *latency;
+};
+
+static inline uint64_t tl_ladder_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * TL_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+// HOT. Take the payload of a datagram that came in a frame of frame_bytes.
+static inline void tl_ladder_take_payload(
+	struct tl_ladder_sink *sink, const uint8_t *payload, uint32_t payload_bytes, uint32_t frame_bytes)
+{
+	struct tl_ladder_mark mark = {.magic = 0};
+
+	if (payload_bytes >= sizeof(mark))
+		memcpy(&mark, payload, sizeof(mark));
+	if (!sink->any && mark.magic != TL_LADDER_MAGIC) {
+		tl_count(&sink->foreign_pkts, 1);
+		return;
+	}
+	tl_count(&sink->pkts, 1);
+	tl_count(&sink->bytes, frame_bytes);
+	if (sink->any)
+		return;
+	if (mark.seq < sink->next_seq && mark.seq != 0) // 0: a source of its own begins again
+		tl_count(&sink->disorder_pkts, 1);
+	sink->next_seq = mark.seq + 1;
+	tl_count(&sink->seq_sum, mark.seq);
+	if (mark.stamp_ns != 0)
+		tl_hist_record(sink->latency, tl_ladder_now_ns() - mark.stamp_ns);
+}
+
+// HOT. Take a frame.
+static inline void tl_ladder_take(struct tl_ladder_sink *sink, const void *frame, uint32_t bytes)
+{
+	uint32_t headers = bytes < TL_LADDER_HEADERS ? bytes : TL_LADDER_HEADERS;
+
+	tl_ladder_take_payload(sink, (const uint8_t *)frame + headers, bytes - headers, bytes);
+}
+
+// ---- rungs
+
+struct tl_ladder_rung;
+
+struct tl_ladder_cfg {
+	const char *ifname; // receiving interface
+	unsigned ifindex;
+	uint32_t lane, lanes;
+	uint32_t buffer_bytes; // of this lane: socket buffer, ring or UMEM; a power of two, 1 MiB or more
+	uint32_t size_bytes;   // frame size, for a source of its own
+	uint16_t group;	       // fanout group of all lanes
+	uint32_t cpu;	       // on which the lane's thread will run
+};
+
+struct tl_ladder_ops {
+	// Return 0 and the lane, or -errno with the reason in *err.
+	int (*open)(
+		const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, void **lane, struct tl_err *err);
+	// Receive until *stop. Return 0 or -errno.
+	int (*receive)(void *lane, struct tl_ladder_sink *sink, const atomic_bool *stop);
+	// Return the frames dropped since open(), by the counter that the rung names.
+	uint64_t (*dropped)(void *lane);
+	void (*close)(void *lane);
+};
+
+struct tl_ladder_rung {
+	const char *name;
+	const char *than;  // rung that it is compared with, earlier in the ladder; NULL: the first
+	const char *why;   // why its cost differs from that
+	const char *drops; // counter that dropped() reads
+	const struct tl_ladder_ops *ops;
+	int mode;	 // meaning by ops
+	int fanout;	 // PACKET_FANOUT_*, with a lane per CPU; TL_LADDER_ALONE: one lane
+	bool polls;	 // never sleeps: its cost is busy_ns
+	bool takes;	 // takes the frames from the kernel's stack
+	bool addressed;	 // receives datagrams to TL_LADDER_RX_IP only
+	bool own_source; // makes its frames itself
+};
+
+#define TL_LADDER_ALONE (-1)
+
+// All rungs, in the order of the ladder. Static.
+const struct tl_ladder_rung *tl_ladder_rungs(unsigned *n);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// udp: what most programs do. The frame passes the whole stack (Ethernet, routing, IP, socket lookup) before its
+// payload is queued at the socket, and each datagram takes a system call and a copy.
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/sock_diag.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ladder_priv.h"
+
+struct lane {
+	int fd;
+	uint8_t payload[2048];
+};
+
+static void close_lane(void *arg)
+{
+	struct lane *lane = arg;
+
+	if (lane->fd >= 0)
+		close(lane->fd);
+	free(lane);
+}
+
+static int open_socket(struct lane *lane, struct tl_err *err)
+{
+	const struct sockaddr_in address = {.sin_family = AF_INET,
+		.sin_port = htons(TL_LADDER_UDP_PORT),
+		.sin_addr.s_addr = htonl(TL_LADDER_RX_IP)};
+
+	lane->fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (lane->fd < 0 || bind(lane->fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
+		return tl_fail(err, -errno, "UDP socket: %s", strerror(errno));
+	return 0;
+}
+
+static int open_lane(const struct tl_ladder_rung *rung, const struct tl_ladder_cfg *cfg, void **out, struct tl_err *err)
+{
+	struct lane *lane = calloc(1, sizeof(*lane));
+
+	if (lane == NULL)
+		return tl_fail(err, -ENOMEM, "not enough memory");
+	int rc = open_socket(lane, err);
+	if (rc == 0)
+		rc = ladder_buffer(lane->fd, cfg->buffer_bytes, err);
+	if (rc != 0) {
+		close_lane(lane);
+		return rc;
+	}
+	*out = lane;
+	return 0;
+}
+
+static int receive(void *arg, struct tl_ladder_sink *sink, const atomic_bool *stop)
+{
+	struct lane *lane = arg;
+
+	while (!atomic_load_explicit(stop, memory_order_relaxed)) {
+		ssize_t bytes = recv(lane->fd, lane->payload, sizeof(lane->payload), 0);
+		if (bytes >= 0)
+			tl_ladder_take_payload(
+				sink, lane->payload, (uint32_t)bytes, (uint32_t)bytes + TL_LADDER_HEADERS);
+		else if (errno != EAGAIN && errno != EINTR)
+			return -errno;
+	}
+	return 0;
+}
+
+static uint64_t dropped(void *arg)
+{
+	struct lane *lane = arg;
+	uint32_t info[SK_MEMINFO_VARS] = {0};
+	socklen_t bytes = sizeof(info);
+
+	return getsockopt(lane->fd, SOL_SOCKET, SO_MEMINFO, info, &bytes) == 0 ? info[SK_MEMINFO_DROPS] : 0;
+}
+
+const struct tl_ladder_ops ladder_udp = {open_lane, receive, dropped, close_lane};
